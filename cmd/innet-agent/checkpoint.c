@@ -126,8 +126,9 @@ write_last(struct checkpoint *c)
 }
 
 void
-checkpoint_lesson(struct checkpoint *c)
+checkpoint_lesson(void *checkpoint)
 {
+	struct checkpoint *c = checkpoint;
 	const uint64_t before = c->written / c->every;
 
 	checkpoint_take(c);

@@ -41,7 +41,7 @@ int checkpoint_load(struct checkpoint *c, const char *path);
  * A lesson is over.  What cannot be written gives a message; training goes on,
  * and the next may do better.
  */
-void checkpoint_lesson(struct checkpoint *c);
+void checkpoint_lesson(void *checkpoint);
 
 /*
  * The end: the newest is in the file, 0, or -1 with a message.  Where there is

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/env/kinds.h"
+#include "cmd/innet-agent/algo/algorithms.h"
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/hyperparameter-options.h"
 #include "common/base/files.h"

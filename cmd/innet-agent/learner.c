@@ -6,47 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/checkpoint.h"
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/learner.h"
+#include "cmd/innet-agent/net/kern-best.h"
 #include "cmd/innet-agent/apex/wait.h"
-
-const struct algo *const algo_all[] = {
-	&algo_a2c,
-	&algo_ppo,
-	&algo_dqn,
-	&algo_ddpg,
-	NULL
-};
-
-const char *const *
-algo_names(void)
-{
-	static const char *names[sizeof(algo_all) / sizeof(*algo_all)];
-
-	for (size_t i = 0; algo_all[i] != NULL; i++)
-		names[i] = algo_all[i]->name;
-	return names;
-}
-
-const char *
-algo_unfit(const struct algo *algo, const struct env_kind *kind)
-{
-	if (kind->dims != 0 && !algo->continuous)
-		return "its actions are continuous";
-	if (kind->actions != 0 && !algo->discrete)
-		return "its actions are discrete";
-	return NULL;
-}
-
-void *
-learner_room(size_t n, size_t each)
-{
-	void *p = calloc(n, each);
-
-	if (p == NULL)
-		err(1, "%zu times %zu bytes", n, each);
-	return p;
-}
 
 void
 learner_open(struct learner *l, const struct env_kind *kind,
@@ -60,8 +23,8 @@ learner_open(struct learner *l, const struct env_kind *kind,
 		.rng = rng_seed(seed), .tally = t,
 	};
 	algo->open(l);
-	l->w = learner_room(l->params, sizeof(*l->w));
-	l->grad = learner_room(l->params, sizeof(*l->grad));
+	l->w = allocate(l->params, sizeof(*l->w));
+	l->grad = allocate(l->params, sizeof(*l->grad));
 	algo->init(l, l->w, init == NULL ? &l->rng : &first);
 }
 
@@ -70,8 +33,8 @@ learner_send_deltas(struct learner *l, struct optim *local)
 {
 	l->local = local;
 	l->own = local;
-	l->base = learner_room(l->params, sizeof(*l->base));
-	l->delta = learner_room(l->params, sizeof(*l->delta));
+	l->base = allocate(l->params, sizeof(*l->base));
+	l->delta = allocate(l->params, sizeof(*l->delta));
 	memcpy(l->base, l->w, l->params * sizeof(*l->w));
 }
 
@@ -162,8 +125,8 @@ learner_run(struct learner *l, bool (*each)(void *), void *arg)
 		if (rc == ASCENT_ON && l->base != NULL)
 			rc = rise_delta(l);
 		t->lesson_ns += tally_now_ns() - played;
-		if (rc == ASCENT_ON && l->kept != NULL)
-			checkpoint_lesson(l->kept);
+		if (rc == ASCENT_ON && l->lesson_done != NULL)
+			l->lesson_done(l->lesson_arg);
 		if (!each(arg))
 			return ASCENT_FAILED;
 	}

@@ -3,7 +3,7 @@
  *
  * An algorithm plays until there is something to learn from, and turns that
  * lesson into gradients.  To add one, write a file algo/NAME.c with a constant
- * struct algo, its row in learner.c and its settings in presets.c.
+ * struct algo, its row in algo/algorithms.c and its settings in presets.c.
  */
 #ifndef INNET_AGENT_LEARNER_H
 #define INNET_AGENT_LEARNER_H
@@ -16,8 +16,6 @@
 #include "cmd/innet-agent/hyperparameters.h"
 #include "cmd/innet-agent/snapshot.h"
 #include "cmd/innet-agent/tally.h"
-
-struct checkpoint;
 
 struct learner {
 	const struct algo *algo;
@@ -39,8 +37,9 @@ struct learner {
 	/* What goes up is what a lesson changed (--send deltas), not NULL: */
 	struct optim *local;	/* takes the gradients; borrowed */
 	float *base, *delta;	/* params floats each */
-	struct checkpoint *kept;	/* NULL, or: sees every lesson end;
-				   borrowed */
+	/* NULL, or: called with lesson_arg after each lesson that went well. */
+	void (*lesson_done)(void *arg);
+	void *lesson_arg;
 };
 
 struct algo {
@@ -82,16 +81,6 @@ struct algo {
 	    union env_action *a);
 };
 
-/* All algorithms, ended by NULL, and their names in the same order. */
-extern const struct algo *const algo_all[];
-const char *const *algo_names(void);
-
-/* What the algorithm cannot learn of that kind, or NULL. */
-const char *algo_unfit(const struct algo *algo, const struct env_kind *kind);
-
-/* n zeroed things of that many bytes; exits 1 without memory. */
-void *learner_room(size_t n, size_t each);
-
 /*
  * A learner with fresh weights, of a seed of their own unless init is NULL;
  * l->up is the caller's to set.
@@ -115,7 +104,5 @@ enum ascent_result learner_run(struct learner *l, bool (*each)(void *),
 
 /* l->grad, cut to set.norm, goes up. */
 enum ascent_result learner_apply_gradient(struct learner *l);
-
-extern const struct algo algo_a2c, algo_ppo, algo_dqn, algo_ddpg;
 
 #endif

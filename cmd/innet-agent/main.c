@@ -79,8 +79,10 @@ climb(const struct conf *cf, struct learner *l, struct report *rep)
 			    "%" PRIu64 " gradients", cf->load, child.iteration,
 			    l->tally->steps, l->tally->gradients);
 		tally_open(l->tally, cf->log);
-		if (kept.path != NULL)
-			l->kept = &kept;
+		if (kept.path != NULL) {
+			l->lesson_done = checkpoint_lesson;
+			l->lesson_arg = &kept;
+		}
 		rc = climb_on(cf, l, rep, &optim, &child);
 		if (cf->save != NULL && (kept.path != NULL ?
 		    checkpoint_end(&kept) : saved_write(cf->save, l)) == -1)
@@ -140,8 +142,9 @@ main(int argc, char *argv[])
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	if (cf.eval != NULL)
-		return play(cf.eval, cf.episodes == 0 ? 100 : cf.episodes,
-		    cf.seed, cf.json, &got);
+		return play_policy(cf.eval,
+		    cf.episodes == 0 ? 100 : cf.episodes, cf.seed, cf.json,
+		    &got);
 	if (cf.remote.role != ROLE_WORKER) {
 		rc = (cf.remote.role == ROLE_ACTOR ? actor_run : apex_run)
 		    (&cf, &got);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/play.h"
@@ -48,7 +49,7 @@ show(const char *name, uint64_t n, double sum, double lo, double hi,
 }
 
 int
-play(const char *path, uint64_t episodes, uint64_t seed, FILE *json,
+play_policy(const char *path, uint64_t episodes, uint64_t seed, FILE *json,
     const volatile sig_atomic_t *stop)
 {
 	struct tally tally = { .stop = stop };
@@ -61,7 +62,7 @@ play(const char *path, uint64_t episodes, uint64_t seed, FILE *json,
 	if (!saved_read(path, seed, &tally, &l))
 		return 1;
 	env = env_open(l.kind, seed);
-	obs = learner_room(l.kind->obs, sizeof(*obs));
+	obs = allocate(l.kind->obs, sizeof(*obs));
 	for (n = 0; n < episodes && *stop == 0; n++) {
 		const double got = episode(&env, &l, obs);
 

@@ -11,7 +11,7 @@
  * action, and print the mean reward to standard output, or as an object to
  * json if that is not NULL: 0, or 1 with a message.
  */
-int play(const char *path, uint64_t episodes, uint64_t seed, FILE *json,
+int play_policy(const char *path, uint64_t episodes, uint64_t seed, FILE *json,
     const volatile sig_atomic_t *stop);
 
 #endif

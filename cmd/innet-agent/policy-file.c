@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/innet-agent/env/kinds.h"
+#include "cmd/innet-agent/algo/algorithms.h"
 #include "cmd/innet-agent/presets.h"
 #include "cmd/innet-agent/policy-file.h"
 #include "common/base/atomic-file.h"

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/stream-child.h"
 #include "cmd/innet-agent/policy-file.h"
 #include "cmd/innet-agent/snapshot.h"
@@ -328,8 +329,8 @@ child_open(struct child *c, const struct learner *l)
 	if (l->algo->judge == NULL)	/* all that it learns is in there */
 		len = len - 1 + (size_t)snprintf(text + len - 1,
 		    SAVED_HELLO_MAX - len + 1, ",\"state\":true}");
-	c->mean = learner_room(c->params, sizeof(*c->mean));
-	c->wide = learner_room(c->elements, sizeof(*c->wide));
+	c->mean = allocate(c->params, sizeof(*c->mean));
+	c->wide = allocate(c->elements, sizeof(*c->wide));
 	/* a pipe that cannot be larger, or is none, will do as it is */
 	fcntl(c->in, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
 	fcntl(c->out, F_SETPIPE_SZ, STREAM_PIPE_BYTES);

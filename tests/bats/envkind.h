@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cmd/innet-agent/env/kinds.h"
 #include "cmd/innet-agent/env/env.h"
 
 /* The kind that Gymnasium calls gym; NULL if there is none. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "cmd/innet-agent/env/kinds.h"
 #include "cmd/innet-agent/env/env.h"
 
 enum { ROUNDS = 5, DRAWN = 4096 };

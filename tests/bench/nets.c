@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "cmd/innet-agent/net/kern-best.h"
 #include "cmd/innet-agent/net/net.h"
 #include "cmd/innet-agent/net/optimizer.h"
 #include "common/base/num.h"

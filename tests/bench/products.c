@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "cmd/innet-agent/net/kern-best.h"
 #include "cmd/innet-agent/net/kern.h"
 
 enum { SIDE = 256, TURNS = 31, REPEATS = 12 };

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/policy.h"
 #include "cmd/innet-agent/policy-file.h"
 #include "tests/fuzz/fuzz.h"
@@ -16,7 +17,7 @@ play(struct learner *l)
 {
 	const struct env_kind *kind = l->kind;
 	struct env env = env_open(kind, 1);
-	float *obs = learner_room(kind->obs, sizeof(*obs));
+	float *obs = allocate(kind->obs, sizeof(*obs));
 	struct env_result r = { 0 };
 	union env_action a;
 

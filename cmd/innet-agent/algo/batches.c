@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/learner.h"
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/batches.h"
 
 struct rows
 rows_open(size_t n, size_t wide)
 {
 	return (struct rows){
-		.obs = learner_room(n, wide * sizeof(float)),
-		.next = learner_room(n, wide * sizeof(float)),
-		.action = learner_room(n, sizeof(union env_action)),
-		.reward = learner_room(n, sizeof(float)),
-		.go = learner_room(n, sizeof(float)),
+		.obs = allocate(n, wide * sizeof(float)),
+		.next = allocate(n, wide * sizeof(float)),
+		.action = allocate(n, sizeof(union env_action)),
+		.reward = allocate(n, sizeof(float)),
+		.go = allocate(n, sizeof(float)),
 	};
 }
 
@@ -54,9 +54,9 @@ batch_open(size_t n, size_t wide)
 {
 	return (struct batch){
 		.rows = rows_open(n, wide),
-		.weight = learner_room(n, sizeof(float)),
-		.priority = learner_room(n, sizeof(float)),
-		.id = learner_room(n, sizeof(uint64_t)),
+		.weight = allocate(n, sizeof(float)),
+		.priority = allocate(n, sizeof(float)),
+		.id = allocate(n, sizeof(uint64_t)),
 	};
 }
 

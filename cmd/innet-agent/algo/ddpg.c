@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/net/net.h"
 #include "cmd/innet-agent/algo/off-policy.h"
 #include "cmd/innet-agent/algo/policy.h"
@@ -200,21 +201,21 @@ open_(struct learner *l)
 {
 	const size_t n = l->set.batch, obs = l->kind->obs;
 	const size_t dims = l->kind->dims;
-	struct ddpg *d = learner_room(1, sizeof(*d));
+	struct ddpg *d = allocate(1, sizeof(*d));
 
 	d->actor = net_open(l->kern, &(struct net_shape){ obs, l->set.hidden,
 	    dims, NET_RELU, 0.1 }, n);
 	d->critic = net_open(l->kern, &(struct net_shape){ obs + dims,
 	    l->set.hidden, 1, NET_RELU, 1 }, n);
-	d->act = learner_room(n * dims, sizeof(float));
-	d->in = learner_room(n * (obs + dims), sizeof(float));
-	d->by_q = learner_room(n, sizeof(float));
-	d->by_in = learner_room(n * (obs + dims), sizeof(float));
-	d->by_act = learner_room(n * dims, sizeof(float));
-	d->ahead = learner_room(3 * d->critic.params, sizeof(float));
+	d->act = allocate(n * dims, sizeof(float));
+	d->in = allocate(n * (obs + dims), sizeof(float));
+	d->by_q = allocate(n, sizeof(float));
+	d->by_in = allocate(n * (obs + dims), sizeof(float));
+	d->by_act = allocate(n * dims, sizeof(float));
+	d->ahead = allocate(3 * d->critic.params, sizeof(float));
 	d->offp.act = act;
 	d->offp.misses = misses;
-	d->offp.miss = learner_room(n, sizeof(float));
+	d->offp.miss = allocate(n, sizeof(float));
 	l->self = d;
 	l->params = d->actor.params + d->critic.params;
 }

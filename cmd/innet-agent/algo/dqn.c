@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/net/net.h"
 #include "cmd/innet-agent/algo/off-policy.h"
 #include "cmd/innet-agent/algo/policy.h"
@@ -166,7 +167,7 @@ learn(struct learner *l)
 static void
 open_(struct learner *l)
 {
-	struct dqn *d = learner_room(1, sizeof(*d));
+	struct dqn *d = allocate(1, sizeof(*d));
 	const struct net_shape shape = {
 		.in = l->kind->obs, .hidden = l->set.hidden,
 		.out = l->kind->actions + (l->set.dueling != 0),
@@ -175,13 +176,13 @@ open_(struct learner *l)
 
 	d->net = net_open(l->kern, &shape, l->set.batch);
 	d->still = net_open(l->kern, &shape, l->set.batch);
-	d->q = learner_room(l->kind->actions, sizeof(*d->q));
-	d->best = learner_room(l->set.batch, sizeof(*d->best));
-	d->by_out = learner_room(l->set.batch * shape.out,
+	d->q = allocate(l->kind->actions, sizeof(*d->q));
+	d->best = allocate(l->set.batch, sizeof(*d->best));
+	d->by_out = allocate(l->set.batch * shape.out,
 	    sizeof(*d->by_out));
 	d->offp.act = act;
 	d->offp.misses = misses;
-	d->offp.miss = learner_room(l->set.batch, sizeof(float));
+	d->offp.miss = allocate(l->set.batch, sizeof(float));
 	l->self = d;
 	l->params = d->net.params;
 }

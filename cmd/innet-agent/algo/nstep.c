@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/learner.h"
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/nstep.h"
 
 struct nstep
@@ -13,9 +13,9 @@ nstep_open(size_t n, size_t wide, double gamma)
 {
 	return (struct nstep){
 		.n = n, .wide = wide, .gamma = gamma,
-		.obs = learner_room(n * wide, sizeof(float)),
-		.action = learner_room(n, sizeof(union env_action)),
-		.reward = learner_room(n, sizeof(double)),
+		.obs = allocate(n * wide, sizeof(float)),
+		.action = allocate(n, sizeof(union env_action)),
+		.reward = allocate(n, sizeof(double)),
 	};
 }
 

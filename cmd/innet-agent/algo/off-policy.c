@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/off-policy.h"
 
 static bool
@@ -75,8 +76,8 @@ begin(struct learner *l)
 	if (o->memory.self == NULL)
 		own(l);
 	o->window = nstep_open(l->set.nstep, wide, l->set.gamma);
-	o->now = learner_room(wide, sizeof(*o->now));
-	o->after = learner_room(wide, sizeof(*o->after));
+	o->now = allocate(wide, sizeof(*o->now));
+	o->after = allocate(wide, sizeof(*o->after));
 	o->env = env_open(l->kind, rng_u64(&l->rng));
 	env_reset(&o->env, o->now);
 	o->begun = true;
@@ -182,7 +183,7 @@ aim(struct learner *l)
 
 	if (o->target != NULL)
 		return;
-	o->target = learner_room(l->params, sizeof(*o->target));
+	o->target = allocate(l->params, sizeof(*o->target));
 	memcpy(o->target, l->w, l->params * sizeof(*l->w));
 }
 

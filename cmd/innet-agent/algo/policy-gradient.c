@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/policy-gradient.h"
 #include "cmd/innet-agent/algo/policy.h"
 
@@ -28,17 +29,17 @@ pg_open(struct learner *l)
 {
 	const struct settings *set = &l->set;
 	const size_t rows = set->envs * set->horizon;
-	struct pg *pg = learner_room(1, sizeof(*pg));
+	struct pg *pg = allocate(1, sizeof(*pg));
 
 	assert(policy_outputs(l->kind) <= POLICY_ACTIONS_MAX);
 	pg->batch = set->batch == 0 ? rows : set->batch;
 	pg->ac = ac_open(l->kern, l->kind, set->hidden,
 	    pg->batch > set->envs ? pg->batch : set->envs);
-	pg->obs = learner_room(pg->batch * l->kind->obs, sizeof(float));
-	pg->by_out = learner_room(pg->batch * policy_outputs(l->kind),
+	pg->obs = allocate(pg->batch * l->kind->obs, sizeof(float));
+	pg->by_out = allocate(pg->batch * policy_outputs(l->kind),
 	    sizeof(float));
-	pg->by_value = learner_room(pg->batch, sizeof(float));
-	pg->order = learner_room(rows, sizeof(*pg->order));
+	pg->by_value = allocate(pg->batch, sizeof(float));
+	pg->order = allocate(rows, sizeof(*pg->order));
 	for (size_t i = 0; i < rows; i++)
 		pg->order[i] = i;
 	l->self = pg;

@@ -5,7 +5,7 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-agent/learner.h"
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/replay-buffer.h"
 
 struct replay
@@ -18,8 +18,8 @@ replay_open(size_t size, size_t wide, size_t batch_max, double alpha)
 
 	if (!r.by_priority)
 		return r;
-	r.slot = learner_room(batch_max, sizeof(*r.slot));
-	r.prob = learner_room(batch_max, sizeof(*r.prob));
+	r.slot = allocate(batch_max, sizeof(*r.slot));
+	r.prob = allocate(batch_max, sizeof(*r.prob));
 	if (!priorities_open(&r.per, size, alpha))
 		err(1, "priorities of %zu experiences", size);
 	return r;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/apex/codec.h"
 #include "cmd/innet-agent/apex/redis-link.h"
 #include "cmd/innet-agent/algo/off-policy.h"
@@ -464,10 +465,10 @@ open_(struct actor *a)
 	offp_use(&a->l, &(struct memory){ .ready = ready, .keep = keep,
 	    .self = a });
 	a->rows = rows_open(room, cf->env->obs);
-	a->priority = learner_room(room, sizeof(*a->priority));
+	a->priority = allocate(room, sizeof(*a->priority));
 	a->bytes = codec_bytes(cf->env, cf->remote.experience_bytes);
 	a->stride = sizeof(float) + a->bytes;
-	a->blob = learner_room(room, a->stride);
+	a->blob = allocate(room, a->stride);
 	a->frame = cf->remote.redis ? 0 : codec_frame(cf->env);
 	if (a->frame > 0) {
 		if (room > CODEC_FILM_MOST)
@@ -477,13 +478,13 @@ open_(struct actor *a)
 		a->film = codec_film_open(room);
 		a->shot_bytes = sizeof(*a->film.ref) + a->bytes -
 		    2 * a->frame;
-		a->shot = learner_room(room, a->shot_bytes);
+		a->shot = allocate(room, a->shot_bytes);
 	}
 	params_open(&a->params, &a->l, cf->elements);
 	a->servers = cf->remote.servers;
 	a->to = cf->remote.index % a->servers;
-	a->link = learner_room(a->servers, sizeof(*a->link));
-	a->names = learner_room(a->servers, sizeof(*a->names));
+	a->link = allocate(a->servers, sizeof(*a->link));
+	a->names = allocate(a->servers, sizeof(*a->names));
 	for (size_t k = 0; k < a->servers; k++) {
 		link_to(&a->link[k], cf, k, a->params.len, a->tally.stop);
 		a->names[k] = names_on(k, a->servers);
@@ -510,7 +511,7 @@ close_(struct actor *a)
 int
 actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 {
-	struct actor *a = learner_room(1, sizeof(*a));
+	struct actor *a = allocate(1, sizeof(*a));
 	struct report rep = {
 		.tally = &a->tally, .json = cf->json, .quiet = cf->quiet,
 		.more = more, .more_arg = a,

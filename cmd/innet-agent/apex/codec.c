@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/apex/codec.h"
 #include "cmd/innet-agent/learner.h"
 #include "common/base/vec.h"
@@ -166,8 +167,8 @@ codec_film_open(size_t n)
 	struct codec_film f = { 0 };
 
 	assert(n <= CODEC_FILM_MOST);
-	f.list = learner_room(2 * n, sizeof(*f.list));
-	f.ref = learner_room(n, sizeof(*f.ref));
+	f.list = allocate(2 * n, sizeof(*f.list));
+	f.ref = allocate(n, sizeof(*f.ref));
 	return f;
 }
 

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cmd/innet-agent/allocate.h"
+#include "cmd/innet-agent/apex/sampler-table.h"
 #include "cmd/innet-agent/apex/sampler.h"
 #include "cmd/innet-agent/net/optimizer.h"
 #include "cmd/innet-agent/apex/names.h"
@@ -25,7 +27,7 @@ struct apex {
 	const struct conf *cf;
 	struct link link;	/* to the first server */
 	struct names names;	/* there */
-	struct feed feed;
+	struct sampler sampler;
 	struct learner l;
 	struct optim optim;
 	struct tally tally;
@@ -217,7 +219,7 @@ rewards(struct link *k, void *arg)
 	struct respreply r;
 	char line[LINE_BYTES];
 
-	/* as sampler-list.c takes experiences */
+	/* as sampler.c takes experiences */
 	respcall_words(c, (const char *[]){ "LPOP", a->names.rewards,
 	    REWARDS_MOST, NULL });
 	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
@@ -287,7 +289,7 @@ learn(struct apex *a)
 
 		t->lesson_ns += timer_mono_ns() - begun;
 		if (rc != ASCENT_ON)
-			bad = a->feed.lost;
+			bad = a->sampler.lost;
 		else if (!follow(a))
 			bad = &a->link;
 	}
@@ -321,37 +323,37 @@ open_(struct apex *a)
 	};
 	link_to(&a->link, cf, 0, a->params.len, a->tally.stop);
 	a->names = names_on(0, cf->remote.servers);
-	a->feed.cf = cf;
-	a->feed.got = a->tally.stop;
+	a->sampler.cf = cf;
+	a->sampler.stop = a->tally.stop;
 	/* while new ones come the old ones are there */
-	a->feed.reserve = 3 * a->params.len;
-	feed_open(&a->feed);
+	a->sampler.reserve = 3 * a->params.len;
+	sampler_open(&a->sampler);
 }
 
 static int
 more(int fd, void *arg)
 {
 	struct apex *a = arg;
-	struct feed *f = &a->feed;
+	struct sampler *sm = &a->sampler;
 	const struct remote *rm = &a->cf->remote;
 	uint64_t again = a->link.again;
 	int n;
 
-	for (size_t k = 0; k < f->shards; k++)
-		again += f->shard[k].link.again;
+	for (size_t k = 0; k < sm->shards; k++)
+		again += sm->shard[k].link.again;
 	n = dprintf(fd, ",\"role\":\"learner\",\"memory\":\"%s\""
 	    ",\"shards\":%zu"
 	    ",\"replay\":\"%s\",\"prefetch\":%s,\"limits\":%" PRIu64
 	    ",\"left_out\":%" PRIu64 ",\"reconnected\":%" PRIu64
 	    ",\"experience_bytes\":%zu,\"params_bytes\":%zu",
-	    rm->redis ? "list" : "table", f->shards,
+	    rm->redis ? "list" : "table", sm->shards,
 	    a->cf->set.by_priority ? "per" : "uniform",
-	    rm->prefetch ? "true" : "false", f->limits, f->bad,
-	    again, f->bytes, a->params.len);
+	    rm->prefetch ? "true" : "false", sm->limits, sm->bad,
+	    again, sm->bytes, a->params.len);
 
 	n = n < 0 ? n : latency_print(fd, "set", &a->set);
-	n = n < 0 ? n : latency_print(fd, "sample", &f->exchange);
-	return n < 0 || !rm->redis ? n : latency_print(fd, "fetch", &f->fetch);
+	n = n < 0 ? n : latency_print(fd, "sample", &sm->exchange);
+	return n < 0 || !rm->redis ? n : latency_print(fd, "fetch", &sm->fetch);
 }
 
 /* The last words, where the connection is good. */
@@ -378,13 +380,14 @@ start(struct apex *a)
 	const struct conf *cf = a->cf;
 
 	/* nothing is touched before all tables are known to fit */
-	if (!cf->remote.clear && !cf->remote.redis && !feed_check(&a->feed))
-		return a->feed.lost;
+	if (!cf->remote.clear && !cf->remote.redis &&
+	    !sampler_table_check(&a->sampler))
+		return a->sampler.lost;
 	if ((cf->load == NULL || cf->remote.clear) &&
 	    !link_do(&a->link, clear, a))
 		return &a->link;
-	if (cf->remote.clear && !feed_clear(&a->feed))
-		return a->feed.lost;
+	if (cf->remote.clear && !sampler_table_clear(&a->sampler))
+		return a->sampler.lost;
 	if (cf->load == NULL && !cf->remote.clear &&
 	    !link_do(&a->link, adopt, a))
 		return &a->link;
@@ -396,7 +399,7 @@ start(struct apex *a)
 static int
 train(struct apex *a)
 {
-	const struct memory m = feed_memory(&a->feed);
+	const struct memory m = sampler_memory(&a->sampler);
 	const struct link *bad = start(a);
 
 	if (bad != NULL) {
@@ -405,10 +408,10 @@ train(struct apex *a)
 		warnx("%s", bad->call.why);
 		return 1;
 	}
-	feed_begin(&a->feed);
+	sampler_start(&a->sampler);
 	offp_use(&a->l, &m);
 	bad = learn(a);
-	feed_end(&a->feed);
+	sampler_stop(&a->sampler);
 	report_clear(&a->rep);
 	if (bad != NULL)
 		warnx("%s", bad->call.why);
@@ -416,9 +419,9 @@ train(struct apex *a)
 		bad = &a->link;
 		warnx("%s", bad->call.why);
 	}
-	if (a->feed.bad > 0)
+	if (a->sampler.bad > 0)
 		warnx("%s: %" PRIu64 " left out: %s", a->link.call.name,
-		    a->feed.bad, a->feed.why_bad);
+		    a->sampler.bad, a->sampler.why_bad);
 	a->tally.update_ns = a->optim.ns;
 	report_end(&a->rep);
 	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,
@@ -442,8 +445,8 @@ resume(struct apex *a)
 		warnx("%s: %" PRIu64 " steps, %" PRIu64 " gradients", cf->load,
 		    t->steps, t->gradients);
 	/* a draw was a gradient; those that follow are others */
-	a->feed.draws = t->gradients;
-	a->feed.rng = rng_seed(cf->seed + t->gradients);
+	a->sampler.draws = t->gradients;
+	a->sampler.rng = rng_seed(cf->seed + t->gradients);
 	return 0;
 }
 
@@ -462,7 +465,7 @@ save(struct apex *a)
 int
 apex_run(const struct conf *cf, const volatile sig_atomic_t *got)
 {
-	struct apex *a = learner_room(1, sizeof(*a));
+	struct apex *a = allocate(1, sizeof(*a));
 	int rc;
 
 	if ((cf->save != NULL && saved_check(cf->save) == -1) ||
@@ -488,7 +491,7 @@ apex_run(const struct conf *cf, const volatile sig_atomic_t *got)
 		    TALLY_LAST), cf->env->solved);
 		rc = 1;
 	}
-	feed_close(&a->feed);
+	sampler_close(&a->sampler);
 	respcall_close(&a->link.call);
 	optim_close(&a->optim);
 	checkpoint_free(&a->kept);

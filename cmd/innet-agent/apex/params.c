@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/apex/params.h"
 #include "common/base/vec.h"
 
@@ -13,7 +14,7 @@ params_open(struct params *p, const struct learner *l, size_t elements)
 	elements = elements < l->params ? l->params : elements;
 	p->head_bytes = saved_head(p->head, l, elements, 0);
 	p->len = p->head_bytes + elements * sizeof(float);
-	p->bytes = learner_room(1, p->len);
+	p->bytes = allocate(1, p->len);
 	memcpy(p->bytes, p->head, p->head_bytes);
 }
 

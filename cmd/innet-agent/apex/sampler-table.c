@@ -1,13 +1,320 @@
-/* feed-table - experiences in tables of innet-memory, which draw them */
+/*
+ * sampler-table.c - create tables of innet-memory, and draw batches from them
+ */
 #include "config.h"
 
-#include "cmd/innet-agent/apex/sampler.h"
+#include <err.h>
+
+#include "cmd/innet-agent/apex/codec.h"
+#include "cmd/innet-agent/apex/sampler-table.h"
+#include "common/base/num.h"
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-/* Its next element is a string of n bytes: at to. */
+enum { ITEM_BYTES = 256 }; /* of the server's bookkeeping for each experience */
+
+/* Append the bounds of draws per experience: five arguments. */
+static void
+append_bounds(const struct sampler *sm, struct respcall *c)
+{
+	const struct conf *cf = sm->cf;
+
+	respcall_word(c, "ratio");
+	respcall_real(c, cf->remote.lo);
+	respcall_real(c, cf->remote.hi);
+	respcall_word(c, "slack");
+	respcall_count(c, 2 * sampler_part(sm, cf->set.warmup));
+}
+
+/* Set our bounds on a table that existed. */
 static bool
-bulk(struct respcall *c, void *to, size_t n, const char *what)
+send_bounds(struct sampler *sm, struct shard *s)
+{
+	struct respcall *c = &s->link.call;
+	struct respreply r;
+
+	respcall_begin(c, 7);
+	respcall_word(c, "PER.LIMIT");
+	respcall_word(c, s->names.table);
+	append_bounds(sm, c);
+	return respcall_send(c, "PER.LIMIT") &&
+	    respcall_want(c, RESPREPLY_STATUS, &r, "PER.LIMIT");
+}
+
+/* Read the server's limit in bytes; 0: it has none or does not report it. */
+static bool
+read_server_limit(struct respcall *c, uint64_t *bytes)
+{
+	const char *what = "CONFIG GET";
+	char text[24] = "";
+	struct respreply r;
+
+	*bytes = 0;
+	respcall_words(c, (const char *[]){ "CONFIG", "GET", "maxmemory",
+	    NULL });
+	if (!respcall_send(c, what) || !respcall_next(c, &r, what))
+		return false;
+	if (r.kind != RESPREPLY_ARRAY || r.n != 2)
+		return respcall_rest(c, what);
+	if (!respcall_want(c, RESPREPLY_BULK, &r, what) ||
+	    !respcall_want(c, RESPREPLY_BULK, &r, what))
+		return false;
+	if ((size_t)r.n < sizeof(text) &&
+	    !respcall_body(c, text, (size_t)r.n, what))
+		return false;
+	num_u64(text, 0, UINT64_MAX, bytes);	/* or it stays 0 */
+	return respcall_rest(c, what);
+}
+
+/*
+ * Estimate the bytes that the server needs for an experience, its slot
+ * included; rather too many than too few.
+ */
+static uint64_t
+experience_cost(const struct sampler *sm)
+{
+	const size_t frame = codec_frame(sm->cf->env);
+
+	/* a push repeats some frames of the one before it */
+	return sm->bytes - frame + frame / 4 + ITEM_BYTES;
+}
+
+/* The size that a table is created with. */
+struct table_size {
+	uint64_t bytes;		/* the server's limit; 0: none */
+	uint64_t capacity;	/* experiences */
+};
+
+/*
+ * Choose the capacity of the table of s: as asked for, or the most that leaves
+ * a tenth of the server's memory and room for parameters.
+ */
+static bool
+choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
+{
+	const struct settings *set = &sm->cf->set;
+	struct respcall *c = &s->link.call;
+	uint64_t most;
+
+	to->capacity = sampler_part(sm, set->buffer);
+	if (!read_server_limit(c, &to->bytes))
+		return false;
+	if (to->bytes == 0)
+		return true;
+	most = to->bytes - to->bytes / 10;
+	most =
+	    most > sm->reserve ? (most - sm->reserve) / experience_cost(sm) : 0;
+	if (most >= to->capacity)
+		return true;
+	if (most < sampler_part(sm, set->warmup) || most < 1) {
+		c->refused = true;
+		return respcall_fail(c, "%" PRIu64 " bytes allowed have room "
+		    "for %" PRIu64 " experiences, %" PRIu64 " are needed to "
+		    "begin: see --warmup", to->bytes, most,
+		    sampler_part(sm, set->warmup));
+	}
+	to->capacity = most;
+	return true;
+}
+
+/* How a table was created, as text: members of a PER.INFO reply. */
+enum { SELECTOR, CAPACITY, ALPHA, INFO_NAMES, TEXT_BYTES = 32 };
+static const char *const info_names[INFO_NAMES] = {
+    "selector", "capacity", "alpha"};
+
+/* Read the next name or value of the reply; a long text becomes "". */
+static bool
+read_info_text(struct respcall *c, char to[TEXT_BYTES])
+{
+	struct respreply r;
+
+	memset(to, 0, TEXT_BYTES);
+	if (!respcall_next(c, &r, "PER.INFO"))
+		return false;
+	if (r.kind == RESPREPLY_INT)
+		snprintf(to, TEXT_BYTES, "%" PRId64, r.n);
+	return r.kind != RESPREPLY_BULK || (size_t)r.n >= TEXT_BYTES ||
+	    respcall_body(c, to, (size_t)r.n, "PER.INFO");
+}
+
+/* Read the whole reply and keep the members of info_names in is. */
+static bool
+read_info_texts(struct respcall *c, char is[INFO_NAMES][TEXT_BYTES])
+{
+	while (c->in.due > 0) {
+		char name[TEXT_BYTES], value[TEXT_BYTES];
+
+		if (!read_info_text(c, name) || !read_info_text(c, value))
+			return false;
+		for (size_t i = 0; i < INFO_NAMES; i++) {
+			if (strcmp(name, info_names[i]) == 0)
+				memcpy(is[i], value, TEXT_BYTES);
+		}
+	}
+	return true;
+}
+
+/* Fail because the table is not as wanted; the hint says what would help. */
+static bool
+refuse_table(struct shard *s, const char *what, const char *is,
+    const char *want, const char *hint)
+{
+	struct respcall *c = &s->link.call;
+
+	c->refused = true;
+	return respcall_fail(c, "%s: its %s is %s, not %s: --clear removes "
+	    "it%s", s->names.table, what, is, want, hint);
+}
+
+/* Does the table draw as this learner wants, as the options ask? */
+static bool
+compare_table(
+    struct sampler *sm, struct shard *s, char is[INFO_NAMES][TEXT_BYTES])
+{
+	const struct conf *cf = sm->cf;
+	const char *pick = cf->set.by_priority ? "per" : "uniform";
+	char want[TEXT_BYTES];
+	struct table_size size;
+	uint64_t n = 0;
+
+	if (strcmp(is[SELECTOR], pick) != 0)
+		return refuse_table(s, info_names[SELECTOR], is[SELECTOR], pick,
+		    strcmp(is[SELECTOR], "per") == 0 ?
+		    ", --replay per uses it" :
+		    strcmp(is[SELECTOR], "uniform") == 0 ?
+		    ", --replay uniform uses it" : "");
+	snprintf(want, sizeof(want), "%.9g", cf->set.alpha);
+	if (cf->alpha_given && strcmp(is[ALPHA], want) != 0)
+		return refuse_table(s, info_names[ALPHA], is[ALPHA], want,
+		    ", without --alpha it is used");
+	snprintf(
+	    want, sizeof(want), "%" PRIu64, sampler_part(sm, cf->set.buffer));
+	if (!cf->buffer_given || strcmp(is[CAPACITY], want) == 0)
+		return true;
+	if (!choose_size(sm, s, &size))
+		return false;
+	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* or it stays 0 */
+	/* a server that restarts can have another limit */
+	if (n == s->capacity || n == size.capacity) {
+		s->capacity = n;
+		return true;
+	}
+	return refuse_table(s, info_names[CAPACITY], is[CAPACITY],
+	    want, ", without --buffer it is used");
+}
+
+/* Check the table of s, if there is one, against the options. */
+static bool
+check_table(struct sampler *sm, struct shard *s)
+{
+	struct respcall *c = &s->link.call;
+	char is[INFO_NAMES][TEXT_BYTES] = { "" };
+	struct respreply r;
+
+	respcall_words(c, (const char *[]){ "PER.INFO", s->names.table,
+	    NULL });
+	if (!respcall_send(c, "PER.INFO") ||
+	    !respcall_next(c, &r, "PER.INFO"))
+		return false;
+	if (r.kind == RESPREPLY_ERROR && strncmp(r.text, "ERR no table",
+	    12) == 0)
+		return true;
+	if (r.kind != RESPREPLY_ARRAY)
+		return link_refuse(&s->link, "PER.INFO", &r);
+	return read_info_texts(c, is) && compare_table(sm, s, is);
+}
+
+/* Warn if the server has room for fewer experiences than asked for. */
+static void
+warn_of_size(const struct sampler *sm, const struct shard *s,
+    const struct table_size *size)
+{
+	const uint64_t asked = sampler_part(sm, sm->cf->set.buffer);
+
+	if (size->capacity < asked)
+		warnx("%s: %" PRIu64 " bytes allowed have room for %" PRIu64
+		    " experiences, not %" PRIu64 ": so many are kept",
+		    s->link.call.name, size->bytes, size->capacity, asked);
+}
+
+/* Append the request that creates the table. */
+static void
+append_create(const struct sampler *sm, struct shard *s, uint64_t capacity,
+    bool bounded)
+{
+	const struct settings *set = &sm->cf->set;
+	struct respcall *c = &s->link.call;
+
+	respcall_begin(c, bounded ? 13 : 8);
+	respcall_word(c, "PER.CREATE");
+	respcall_word(c, s->names.table);
+	respcall_word(c, "capacity");
+	respcall_count(c, capacity);
+	respcall_word(c, "alpha");
+	respcall_real(c, set->alpha);
+	respcall_word(c, "selector");
+	respcall_word(c, set->by_priority ? "per" : "uniform");
+	if (bounded)
+		append_bounds(sm, c);
+}
+
+/*
+ * Append the request that gives an empty table frames.  A table that is not
+ * empty has frames already, or experiences of another kind.
+ */
+static void
+append_frames(struct shard *s, size_t frame)
+{
+	struct respcall *c = &s->link.call;
+
+	respcall_begin(c, 4);
+	respcall_word(c, "PER.FRAMES");
+	respcall_word(c, s->names.table);
+	respcall_count(c, frame);
+	respcall_count(c, 1);
+}
+
+/* Create the table of s, or check the one that exists. */
+static bool
+make_table(struct sampler *sm, struct shard *s)
+{
+	const struct remote *rm = &sm->cf->remote;
+	const bool bounded = rm->lo > 0 || rm->hi > 0;
+	const size_t frame = codec_frame(sm->cf->env);
+	struct respcall *c = &s->link.call;
+	struct respreply r;
+	struct table_size size;
+	bool there;
+
+	if (!choose_size(sm, s, &size))
+		return false;
+	append_create(sm, s, size.capacity, bounded);
+	if (frame > 0)
+		append_frames(s, frame);
+	if (!respcall_send(c, "PER.CREATE") ||
+	    !respcall_next(c, &r, "PER.CREATE"))
+		return false;
+	there = r.kind == RESPREPLY_ERROR;
+	if (there && strstr(r.text, " already") == NULL)
+		return link_refuse(&s->link, "PER.CREATE", &r);
+	if (!respcall_rest(c, "PER.CREATE"))
+		return false;
+	if (frame > 0 && !respcall_next(c, &r, "PER.FRAMES"))
+		return false;
+	if (frame > 0 && r.kind == RESPREPLY_ERROR && !there)
+		return link_refuse(&s->link, "PER.FRAMES", &r);
+	if (there && (!check_table(sm, s) || (bounded && !send_bounds(sm, s))))
+		return false;
+	if (!there)
+		s->capacity = size.capacity;
+	if (!there || sm->cf->buffer_given)
+		warn_of_size(sm, s, &size);
+	return true;
+}
+
+/* Read the next element, which must be a string of n bytes, into to. */
+static bool
+read_bulk(struct respcall *c, void *to, size_t n, const char *what)
 {
 	struct respreply r;
 
@@ -20,28 +327,28 @@ bulk(struct respcall *c, void *to, size_t n, const char *what)
 	    n, r.n);
 }
 
-/* What a shard is drawn by, as it says; and is that so? */
+/* Set the weight of s to sum * 2^shift; false if that is no weight. */
 static bool
-weigh(struct shard *s, int64_t sum, int64_t shift)
+set_weight(struct shard *s, int64_t sum, int64_t shift)
 {
 	struct respcall *c = &s->link.call;
 
 	if (sum >= 0 && shift >= -1000 && shift <= 1000) {
-		s->weigh = shards_weight((uint64_t)sum, shift);
+		s->weight = shards_weight((uint64_t)sum, shift);
 		return true;
 	}
 	c->refused = true;
 	return respcall_fail(c, "%s: a sum that is none", s->names.table);
 }
 
-/* Of PER.INFO's array: experiences in *have, and what they weigh. */
+/* Read a reply to PER.INFO: *have experiences, and the weight of s. */
 static bool
-look(struct shard *s, uint64_t *have)
+read_info(struct shard *s, uint64_t *have)
 {
-	enum { HAVE, SUM, SHIFT, NAMES };
-	static const char *const known[NAMES] = { "have", "sum", "shift" };
+	enum { HAVE, SUM, SHIFT, INFOS };
+	static const char *const known[INFOS] = { "have", "sum", "shift" };
 	struct respcall *c = &s->link.call;
-	int64_t got[NAMES] = { 0 };
+	int64_t got[INFOS] = { 0 };
 	struct respreply r;
 	char name[8];
 
@@ -57,98 +364,103 @@ look(struct shard *s, uint64_t *have)
 		memset(name, 0, sizeof(name));
 		if (!respcall_body(c, name, (size_t)r.n, "PER.INFO"))
 			return false;
-		while (which < NAMES && strcmp(known[which], name) != 0)
+		while (which < INFOS && strcmp(known[which], name) != 0)
 			which++;
-		if (which == NAMES)
+		if (which == INFOS)
 			continue;
 		if (!respcall_want(c, RESPREPLY_INT, &r, "PER.INFO"))
 			return false;
 		got[which] = r.n;
 	}
 	*have = (uint64_t)got[HAVE];
-	return weigh(s, got[SUM], got[SHIFT]);
+	return set_weight(s, got[SUM], got[SHIFT]);
 }
 
 static void
-ask_info(struct shard *s)
+append_info(struct shard *s)
 {
 	respcall_words(&s->link.call, (const char *[]){ "PER.INFO",
 	    s->names.table, NULL });
 }
 
-/* See whether the table has its part of what is enough: s->warm. */
+/*
+ * Create the table of s if it is missing, and set s->warm if it has its part of
+ * the experiences that learning starts with.
+ */
 static bool
-warm_up(struct feed *f, struct shard *s)
+check_warm(struct sampler *sm, struct shard *s)
 {
-	const uint64_t enough = feed_part(f, f->cf->set.warmup);
+	const uint64_t enough = sampler_part(sm, sm->cf->set.warmup);
 	struct respcall *c = &s->link.call;
 	struct respreply r;
 	uint64_t n;
 
-	if (!s->made && !feed_make(f, s))
+	if (!s->exists && !make_table(sm, s))
 		return false;
-	s->made = true;
-	ask_info(s);
+	s->exists = true;
+	append_info(s);
 	if (!respcall_send(c, "PER.INFO") ||
 	    !respcall_want(c, RESPREPLY_ARRAY, &r, "PER.INFO") ||
-	    !look(s, &n))
+	    !read_info(s, &n))
 		return false;
 	s->warm = n >= enough;
 	if (s->warm)
 		return true;
-	snprintf(f->waiting, sizeof(f->waiting), "%" PRIu64
+	snprintf(sm->waiting, sizeof(sm->waiting), "%" PRIu64
 	    " experiences of %" PRIu64, n, enough);
-	f->idle = &s->link;
+	sm->idle = &s->link;
 	return true;
 }
 
-/* What b says goes to shards of its own from now on. */
+/* Copy the priorities of b, which the shards have still to receive. */
 static void
-keep_told(struct feed *f, const struct batch *b)
+keep_priorities(struct sampler *sm, const struct batch *b)
 {
-	memcpy(f->told, f->drawn[b - f->batch], sizeof(f->told));
-	for (size_t i = 0; i < f->many; i++) {
-		const size_t at = feed_place(f, i);
+	memcpy(sm->priority_counts, sm->drawn[b - sm->batch],
+	    sizeof(sm->priority_counts));
+	for (size_t i = 0; i < sm->rows; i++) {
+		const size_t at = sampler_row(sm, i);
 
-		stream_put_le((uint8_t *)&f->told_ids[i], b->id[at], 8);
-		vec_set((uint8_t *)f->told_numbers, i, b->priority[at]);
+		stream_put_le((uint8_t *)&sm->priority_ids[i], b->id[at], 8);
+		vec_set((uint8_t *)sm->priority_values, i, b->priority[at]);
 	}
 }
 
-/* Tell a shard the priorities of what is its own, if any is. */
+/* Append the priorities that belong to s; false if there are none. */
 static bool
-tell(struct feed *f, struct shard *s)
+append_priorities(struct sampler *sm, struct shard *s)
 {
-	const size_t k = (size_t)(s - f->shard), n = f->told[k];
+	const size_t k = (size_t)(s - sm->shard), n = sm->priority_counts[k];
 	struct respcall *c = &s->link.call;
 	size_t from = 0;
 
 	for (size_t i = 0; i < k; i++)
-		from += f->told[i];
+		from += sm->priority_counts[i];
 	if (n == 0)
 		return false;
 	respcall_begin(c, 5);
 	respcall_word(c, "PER.UPDATE");
 	respcall_word(c, s->names.table);
 	respcall_word(c, "binary");
-	respcall_arg(c, f->told_ids + from, n * sizeof(*f->told_ids));
-	respcall_arg(c, f->told_numbers + from, n * sizeof(*f->told_numbers));
+	respcall_arg(c, sm->priority_ids + from, n * sizeof(*sm->priority_ids));
+	respcall_arg(
+	    c, sm->priority_values + from, n * sizeof(*sm->priority_values));
 	return true;
 }
 
 /*
- * Ask a shard for its share of a round; of nothing, what it weighs, which may
- * be something by now.
+ * Request the share of s in round r.  If the share is empty, request its
+ * weight, which may have changed since.
  */
 static bool
-ask(struct feed *f, struct shard *s, const struct round *r)
+request_share(struct sampler *sm, struct shard *s, const struct round *r)
 {
 	struct respcall *c = &s->link.call;
-	const size_t n = r->share[s - f->shard];
-	const bool told = s->owed && tell(f, s);
+	const size_t n = r->share[s - sm->shard];
+	const bool sent = s->owes_priorities && append_priorities(sm, s);
 
 	if (n == 0) {
-		ask_info(s);
+		append_info(s);
 	} else {
 		respcall_begin(c, 8);
 		respcall_word(c, "PER.SAMPLE");
@@ -162,62 +474,64 @@ ask(struct feed *f, struct shard *s, const struct round *r)
 	}
 	if (!respcall_send(c, "PER.SAMPLE"))
 		return false;
-	s->told[s->asked++] = told;
-	s->owed &= !told;
+	s->sends_priorities[s->requests++] = sent;
+	s->owes_priorities &= !sent;
 	return true;
 }
 
 /*
- * Is there an answer to come?  Not to what was asked over a connection that is
- * lost; priorities that went with it are owed.
+ * Is a reply of s outstanding?  Requests over a connection that was lost get
+ * none, and priorities that went with them are sent again.
  */
 static bool
-is_asked(struct shard *s)
+has_request(struct shard *s)
 {
-	if (s->opened != s->link.opened || s->link.call.fd == -1) {
-		while (s->asked > 0)
-			s->owed |= s->told[--s->asked];
+	if (s->connection != s->link.opened || s->link.call.fd == -1) {
+		while (s->requests > 0)
+			s->owes_priorities |=
+			    s->sends_priorities[--s->requests];
 	}
-	s->opened = s->link.opened;
-	return s->asked > 0;
+	s->connection = s->link.opened;
+	return s->requests > 0;
 }
 
 void
-feed_ask(struct feed *f, const struct batch *b)
+sampler_table_request(struct sampler *sm, const struct batch *b)
 {
-	struct round *r = &f->round[f->rounds++];
+	struct round *r = &sm->round[sm->rounds++];
 	double weights[SHARDS_MAX];
 
 	*r = (struct round){ .share = { 0 } };
-	for (size_t k = 0; k < f->shards; k++)
-		weights[k] = f->shard[k].weigh;
-	shards_share(weights, f->shards, f->many, &f->rng, r->share);
+	for (size_t k = 0; k < sm->shards; k++)
+		weights[k] = sm->shard[k].weight;
+	shards_share(weights, sm->shards, sm->rows, &sm->rng, r->share);
 	if (b != NULL)
-		keep_told(f, b);
-	for (size_t k = 0; k < f->shards; k++) {
-		struct shard *s = &f->shard[k];
+		keep_priorities(sm, b);
+	for (size_t k = 0; k < sm->shards; k++) {
+		struct shard *s = &sm->shard[k];
 
-		s->owed |= b != NULL;
-		/* not before what is to be asked first, see fetch() */
-		if ((is_asked(s) || f->rounds == 1) &&
+		s->owes_priorities |= b != NULL;
+		/* otherwise receive_share() has an older request to make first
+		 */
+		if ((has_request(s) || sm->rounds == 1) &&
 		    s->link.call.fd != -1)
-			ask(f, s, r);
+			request_share(sm, s, r);
 	}
 }
 
 /*
- * One experience is no good: row i is a copy of row 0, which is the first that
- * is drawn, or, that one, of zeros, and counts nothing.  (What weighs 0 may
- * still not be infinite.)
+ * Leave a bad experience out: row i gets the weight 0 and a copy of row 0, the
+ * first that was drawn, or zeros if i is 0.  (A number must be finite even if
+ * its weight is 0.)
  */
 static void
-leave_out(struct feed *f, struct batch *b, size_t i, const char *why)
+leave_out_row(struct sampler *sm, struct batch *b, size_t i, const char *why)
 {
-	const size_t wide = f->cf->env->obs;
+	const size_t wide = sm->cf->env->obs;
 	const struct experience e = rows_get(&b->rows, 0, wide);
 
-	f->why_bad = why;
-	f->bad++;
+	sm->why_bad = why;
+	sm->bad++;
 	b->weight[i] = 0;
 	if (i > 0) {
 		rows_put(&b->rows, i, wide, &e);
@@ -229,9 +543,10 @@ leave_out(struct feed *f, struct batch *b, size_t i, const char *why)
 	b->rows.reward[0] = b->rows.go[0] = 0;
 }
 
-/* The n experiences that are drawn from the `at`-th on. */
+/* Read n experiences, of which the first is the `at`-th of the draw. */
 static bool
-blobs(struct feed *f, struct respcall *c, struct batch *b, size_t at, size_t n)
+read_experiences(struct sampler *sm, struct respcall *c, struct batch *b,
+    size_t at, size_t n)
 {
 	struct respreply r;
 	const char *why;
@@ -244,44 +559,47 @@ blobs(struct feed *f, struct respcall *c, struct batch *b, size_t at, size_t n)
 		    " experiences, not %zu", r.n, n);
 	}
 	for (size_t i = at; i < at + n; i++) {
-		const size_t row = feed_place(f, i);
+		const size_t row = sampler_row(sm, i);
 		size_t len;
 
 		if (!respcall_want(c, RESPREPLY_BULK, &r, "PER.SAMPLE"))
 			return false;
 		len = (size_t)r.n;
-		if (len == f->bytes && !respcall_body(c, f->blob, len,
+		if (len == sm->bytes && !respcall_body(c, sm->blob, len,
 		    "PER.SAMPLE"))
 			return false;
-		why = feed_row(f, 0, len, &b->rows, row);
+		why = sampler_decode(sm, 0, len, &b->rows, row);
 		b->weight[row] = why == NULL;
 		if (why != NULL)
-			leave_out(f, b, row, why);
+			leave_out_row(sm, b, row, why);
 	}
 	return true;
 }
 
-/* The chances of what was drawn: they are some, and become the union's. */
+/*
+ * Check the probabilities in sm->values and convert them to those of a draw
+ * from all shards together.
+ */
 static bool
-chances(struct feed *f, struct respcall *c, size_t at, size_t n)
+read_chances(struct sampler *sm, struct respcall *c, size_t at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const float p = vec_get((const uint8_t *)f->numbers, i);
+		const float p = vec_get((const uint8_t *)sm->values, i);
 
 		if (!(p > 0 && p <= 1)) {
 			c->refused = true;
 			return respcall_fail(c, "PER.SAMPLE: a chance that is "
 			    "none");
 		}
-		f->chance[at + i] = (double)p;
+		sm->chance[at + i] = (double)p;
 	}
-	shards_chances(f->chance + at, n, n, f->many);
+	shards_chances(sm->chance + at, n, n, sm->rows);
 	return true;
 }
 
-/* What the table weighed before that draw. */
+/* Read the weight that the table had before that draw. */
 static bool
-summed(struct shard *s)
+read_weight(struct shard *s)
 {
 	struct respcall *c = &s->link.call;
 	int64_t got[3] = { 0 };
@@ -294,231 +612,239 @@ summed(struct shard *s)
 			return false;
 		got[i] = r.n;
 	}
-	return weigh(s, got[0], got[1]) && respcall_rest(c, "PER.SAMPLE");
+	return set_weight(s, got[0], got[1]) && respcall_rest(c, "PER.SAMPLE");
 }
 
-/* What a draw of n is made of, of which the first is the `at`-th of all. */
+/* Read the reply to a draw of n; the first is the `at`-th of the batch. */
 static bool
-drawn(struct feed *f, struct shard *s, struct batch *b, size_t at, size_t n)
+read_draw(
+    struct sampler *sm, struct shard *s, struct batch *b, size_t at, size_t n)
 {
 	struct respcall *c = &s->link.call;
 
-	if (!bulk(c, f->ids, n * sizeof(*f->ids), "PER.SAMPLE"))
+	if (!read_bulk(c, sm->ids, n * sizeof(*sm->ids), "PER.SAMPLE"))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		b->id[feed_place(f, at + i)] =
-		    stream_get_le((const uint8_t *)&f->ids[i], 8);
-	/* weights are the union's, not the shard's */
-	return bulk(c, f->numbers, n * sizeof(*f->numbers), "PER.SAMPLE") &&
-	    chances(f, c, at, n) &&
-	    bulk(c, f->numbers, n * sizeof(*f->numbers), "PER.SAMPLE") &&
-	    blobs(f, c, b, at, n) && summed(s);
+		b->id[sampler_row(sm, at + i)] =
+		    stream_get_le((const uint8_t *)&sm->ids[i], 8);
+	/* the weights are those of all shards together, computed later */
+	return read_bulk(
+		   c, sm->values, n * sizeof(*sm->values), "PER.SAMPLE") &&
+	       read_chances(sm, c, at, n) &&
+	       read_bulk(
+		   c, sm->values, n * sizeof(*sm->values), "PER.SAMPLE") &&
+	       read_experiences(sm, c, b, at, n) && read_weight(s);
 }
 
-/* A share of a batch that is to come. */
-struct piece {
-	struct feed *f;
+/* The argument of link_do(): a shard's share of a batch. */
+struct share {
+	struct sampler *sm;
 	struct batch *b;
 	struct shard *s;
-	size_t at;		/* its first of all that is drawn */
-	bool come;
+	size_t at;		/* place of its first row in the draw */
+	bool received;
 };
 
-/* A cluster's word to ask elsewhere, or later: link_do() does. */
+/* Fail with a cluster's redirection, which link_do() then follows. */
 static bool
-led(struct shard *s, const char *text)
+refuse_redirect(struct shard *s, const char *text)
 {
 	s->link.call.refused = true;
 	return respcall_fail(&s->link.call, "PER.SAMPLE: %s", text);
 }
 
-/* The next answer of a shard, up to its first element. */
+/* Read the first element of the next reply of s. */
 static bool
-next(struct shard *s, struct respreply *r)
+next_reply(struct shard *s, struct respreply *r)
 {
 	struct respcall *c = &s->link.call;
-	const bool told = s->told[0], owed = s->owed;
+	const bool sent = s->sends_priorities[0], owed = s->owes_priorities;
 
-	s->told[0] = s->told[1];
-	s->asked--;
-	s->owed |= told;	/* until it is taken */
-	/* an error here is one there, too */
-	if (told && (!respcall_next(c, r, "PER.UPDATE") ||
+	s->sends_priorities[0] = s->sends_priorities[1];
+	s->requests--;
+	s->owes_priorities |= sent;	/* until the reply is read */
+	/* if PER.UPDATE fails, so does the draw behind it */
+	if (sent && (!respcall_next(c, r, "PER.UPDATE") ||
 	    (r->kind == RESPREPLY_ERROR && link_leads(r->text)) ||
 	    !respcall_rest(c, "PER.UPDATE")))
-		return c->fd != -1 && led(s, r->text);
-	s->owed = owed;
+		return c->fd != -1 && refuse_redirect(s, r->text);
+	s->owes_priorities = owed;
 	return respcall_next(c, r, "PER.SAMPLE");
 }
 
 /*
- * The answer is no draw: a limit, or a table that is gone.  An answer that is
- * still to come goes unread, unless it is to the same question.
+ * Handle an error in place of a draw: a rate limit, or a table that is gone.
+ * Skip the replies still outstanding, unless they answer the same request.
  */
 static bool
-refused(struct feed *f, struct shard *s, const char *text)
+handle_refusal(struct sampler *sm, struct shard *s, const char *text)
 {
-	const size_t k = (size_t)(s - f->shard);
+	const size_t k = (size_t)(s - sm->shard);
 	struct respreply r;
 
 	if (link_leads(text))
-		return led(s, text);
-	snprintf(f->waiting, sizeof(f->waiting), "%s", text);
-	f->idle = &s->link;
+		return refuse_redirect(s, text);
+	snprintf(sm->waiting, sizeof(sm->waiting), "%s", text);
+	sm->idle = &s->link;
 	if (strncmp(text, "LIMIT", 5) == 0)
-		f->limits++;
-	else	/* the server may have begun anew: so do we */
-		s->made = s->warm = false;
-	while (s->asked > 0 && (!s->warm ||
-	    f->round[0].share[k] != f->round[1].share[k])) {
-		if (!next(s, &r) || !respcall_rest(&s->link.call,
+		sm->limits++;
+	else	/* the server may have restarted: create the table again */
+		s->exists = s->warm = false;
+	while (s->requests > 0 && (!s->warm ||
+	    sm->round[0].share[k] != sm->round[1].share[k])) {
+		if (!next_reply(s, &r) || !respcall_rest(&s->link.call,
 		    "PER.SAMPLE"))
 			return false;
 	}
 	return true;
 }
 
-/* A shard's share of round 0: what is there of it is in p->come. */
+/* Receive a shard's share of round 0; p->received: it is there. */
 static bool
-fetch(struct link *k, void *arg)
+receive_share(struct link *k, void *arg)
 {
-	struct piece *p = arg;
-	struct feed *f = p->f;
+	struct share *p = arg;
+	struct sampler *sm = p->sm;
 	struct shard *s = p->s;
-	const struct round *round = &f->round[0];
-	const size_t n = round->share[s - f->shard];
+	const struct round *round = &sm->round[0];
+	const size_t n = round->share[s - sm->shard];
 	struct respcall *c = &k->call;
 	uint64_t have;
 	struct respreply r;
 
-	if (!is_asked(s) && !s->warm && !warm_up(f, s))
+	if (!has_request(s) && !s->warm && !check_warm(sm, s))
 		return false;
-	if (!is_asked(s) && !s->warm)
+	if (!has_request(s) && !s->warm)
 		return true;
-	if (!is_asked(s) && !ask(f, s, round))
+	if (!has_request(s) && !request_share(sm, s, round))
 		return false;
-	if (!next(s, &r))
+	if (!next_reply(s, &r))
 		return false;
 	if (r.kind == RESPREPLY_ERROR)
-		return refused(f, s, r.text);
+		return handle_refusal(sm, s, r.text);
 	if (r.kind != RESPREPLY_ARRAY || (n > 0 && r.n != 5)) {
 		c->refused = true;
 		return respcall_fail(c, "PER.SAMPLE: an answer of another "
 		    "kind");
 	}
-	p->come = n == 0 ? look(s, &have) : drawn(f, s, p->b, p->at, n);
-	return p->come;
+	p->received =
+	    n == 0 ? read_info(s, &have) : read_draw(sm, s, p->b, p->at, n);
+	return p->received;
 }
 
-/* Weights over the union of all that has come; what is left out has none. */
+/*
+ * Set the importance weights over all shards together; rows that were left out
+ * keep 0.
+ */
 static void
-weights(struct feed *f, struct batch *b)
+weigh_batch(struct sampler *sm, struct batch *b)
 {
-	const struct settings *set = &f->cf->set;
+	const struct settings *set = &sm->cf->set;
 
 	if (!set->by_priority)
 		return;
-	shards_weights(f->chance, f->many, offp_beta(set, f->draws),
-	    f->numbers);
-	for (size_t i = 0; i < f->many; i++)
-		b->weight[feed_place(f, i)] *= f->numbers[i];
+	shards_weights(sm->chance, sm->rows, offp_beta(set, sm->draws),
+	    sm->values);
+	for (size_t i = 0; i < sm->rows; i++)
+		b->weight[sampler_row(sm, i)] *= sm->values[i];
 }
 
-/* Round 0, as far as it comes; and then the next one is it. */
-static enum feed_result
-answer(struct feed *f, struct batch *b)
+/* Receive what is missing of round 0; once it is whole, remove it. */
+static enum sampler_result
+receive_round(struct sampler *sm, struct batch *b)
 {
-	struct round *r = &f->round[0];
+	struct round *r = &sm->round[0];
 	bool whole = true;
 	size_t at = 0;
 
-	for (size_t k = 0; k < f->shards; at += r->share[k++]) {
-		struct piece p = { f, b, &f->shard[k], at, false };
+	for (size_t k = 0; k < sm->shards; at += r->share[k++]) {
+		struct share p = { sm, b, &sm->shard[k], at, false };
 
-		f->lost = &p.s->link;
-		if (!r->come[k] && !link_do(&p.s->link, fetch, &p))
-			return FEED_LOST;
-		r->come[k] |= p.come;
-		whole &= r->come[k];
+		sm->lost = &p.s->link;
+		if (!r->received[k] && !link_do(&p.s->link, receive_share, &p))
+			return SAMPLER_LOST;
+		r->received[k] |= p.received;
+		whole &= r->received[k];
 	}
 	if (!whole)
-		return FEED_NOT_YET;
-	weights(f, b);
-	memcpy(f->drawn[b - f->batch], r->share, sizeof(r->share));
-	f->round[0] = f->round[1];
-	f->rounds--;
-	return FEED_DRAWN;
+		return SAMPLER_NOT_YET;
+	weigh_batch(sm, b);
+	memcpy(sm->drawn[b - sm->batch], r->share, sizeof(r->share));
+	sm->round[0] = sm->round[1];
+	sm->rounds--;
+	return SAMPLER_DRAWN;
 }
 
 static bool
-warm_up_one(struct link *k, void *arg)
+check_warm_link(struct link *k, void *arg)
 {
-	const struct piece *p = arg;
+	const struct share *p = arg;
 
 	(void)k;
-	return warm_up(p->f, p->s);
+	return check_warm(p->sm, p->s);
 }
 
-/* Before the first round all shards have their part. */
-static enum feed_result
-warm(struct feed *f)
+/* Check that all shards have their part, before the first round. */
+static enum sampler_result
+check_all_warm(struct sampler *sm)
 {
 	bool all = true;
 
-	for (size_t k = 0; k < f->shards; k++) {
-		struct piece p = { .f = f, .s = &f->shard[k] };
+	for (size_t k = 0; k < sm->shards; k++) {
+		struct share p = { .sm = sm, .s = &sm->shard[k] };
 
-		f->lost = &p.s->link;
-		if (!p.s->warm && !link_do(&p.s->link, warm_up_one, &p))
-			return FEED_LOST;
+		sm->lost = &p.s->link;
+		if (!p.s->warm && !link_do(&p.s->link, check_warm_link, &p))
+			return SAMPLER_LOST;
 		all &= p.s->warm;
 	}
-	return all ? FEED_DRAWN : FEED_NOT_YET;
+	return all ? SAMPLER_DRAWN : SAMPLER_NOT_YET;
 }
 
-enum feed_result
-feed_table(struct feed *f, struct batch *b, bool judged)
+enum sampler_result
+sampler_table_draw(struct sampler *sm, struct batch *b, bool prioritized)
 {
 	const uint64_t begun = timer_mono_ns();
-	enum feed_result rc = f->rounds > 0 ? FEED_DRAWN : warm(f);
+	enum sampler_result rc =
+	    sm->rounds > 0 ? SAMPLER_DRAWN : check_all_warm(sm);
 
-	if (rc != FEED_DRAWN)
+	if (rc != SAMPLER_DRAWN)
 		return rc;
-	if (f->rounds == 0)
-		feed_ask(f, judged ? b : NULL);
-	rc = answer(f, b);
-	if (rc != FEED_DRAWN)
+	if (sm->rounds == 0)
+		sampler_table_request(sm, prioritized ? b : NULL);
+	rc = receive_round(sm, b);
+	if (rc != SAMPLER_DRAWN)
 		return rc;
-	latency_add(&f->exchange, timer_mono_ns() - begun);
-	if (f->how == FEED_ASK && f->rounds == 0)
-		feed_ask(f, NULL);
-	return FEED_DRAWN;
+	latency_add(&sm->exchange, timer_mono_ns() - begun);
+	if (sm->mode == SAMPLER_PIPELINED && sm->rounds == 0)
+		sampler_table_request(sm, NULL);
+	return SAMPLER_DRAWN;
 }
 
 static bool
-fits(struct link *k, void *arg)
+check_table_link(struct link *k, void *arg)
 {
-	const struct piece *p = arg;
+	const struct share *p = arg;
 
 	(void)k;
-	return feed_fits(p->f, p->s);
+	return check_table(p->sm, p->s);
 }
 
 bool
-feed_check(struct feed *f)
+sampler_table_check(struct sampler *sm)
 {
-	for (size_t k = 0; k < f->shards; k++) {
-		struct piece p = { .f = f, .s = &f->shard[k] };
+	for (size_t k = 0; k < sm->shards; k++) {
+		struct share p = { .sm = sm, .s = &sm->shard[k] };
 
-		f->lost = &p.s->link;
-		if (!link_do(&p.s->link, fits, &p))
+		sm->lost = &p.s->link;
+		if (!link_do(&p.s->link, check_table_link, &p))
 			return false;
 	}
 	return true;
 }
 
 static bool
-drop(struct link *k, void *arg)
+drop_table(struct link *k, void *arg)
 {
 	const struct shard *s = arg;
 	struct respreply r;
@@ -535,11 +861,11 @@ drop(struct link *k, void *arg)
 }
 
 bool
-feed_clear(struct feed *f)
+sampler_table_clear(struct sampler *sm)
 {
-	for (size_t k = 1; k < f->shards; k++) {
-		f->lost = &f->shard[k].link;
-		if (!link_do(&f->shard[k].link, drop, &f->shard[k]))
+	for (size_t k = 1; k < sm->shards; k++) {
+		sm->lost = &sm->shard[k].link;
+		if (!link_do(&sm->shard[k].link, drop_table, &sm->shard[k]))
 			return false;
 	}
 	return true;

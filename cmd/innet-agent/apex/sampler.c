@@ -1,302 +1,393 @@
-/* feed - a learner's batches, from a memory elsewhere */
+/* sampler.c - keep two batches of a replay memory elsewhere ready */
 #include "config.h"
 
 #include <err.h>
 #include <stdlib.h>
 
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/apex/codec.h"
+#include "cmd/innet-agent/apex/sampler-table.h"
 #include "cmd/innet-agent/apex/sampler.h"
-#include "cmd/innet-agent/learner.h"
+#include "common/base/vec.h"
 #include "common/net/timer.h"
 
 enum {
-	PAUSE_NS = 5000000, LOOK_NS = 20000000,
-	ASK_BYTES = 32 << 10	/* a batch that waits in a socket */
+	SAMPLER_FETCH_MAX = 4096,	/* items of a list at once */
+	PAUSE_NS = 5000000,	/* between two attempts to draw */
+	LOOK_NS = 20000000,	/* between two looks at the stop flag */
+	FETCH_NS = 5000000,	/* between two reads of a list */
+	PIPELINE_BYTES = 32 << 10	/* of a reply that fits in a socket */
 };
 
-const char *
-feed_row(struct feed *f, size_t at, size_t len, struct rows *rows, size_t i)
-{
-	return codec_get(f->cf->env, f->blob + at, len < at ? 0 : len - at,
-	    f->bytes, rows, i);
-}
-
-/* The thread's own: it is to end. */
+/* Set in the thread when it must end. */
 static _Thread_local volatile sig_atomic_t woken;
 
 static bool
-stopped(const struct feed *f)
+is_stopped(const struct sampler *sm)
 {
-	return *f->shard->link.call.stop != 0;
+	return *sm->shard->link.call.stop != 0;
+}
+
+/* Read the body of an item of the list and keep the experience. */
+static bool
+read_item(struct sampler *sm, const struct respreply *r)
+{
+	const size_t most = sm->bytes + sizeof(float);
+	const size_t len = r->kind == RESPREPLY_BULK ? (size_t)r->n : 0;
+	struct experience e;
+	const char *why;
+	float priority;
+
+	if (len <= most && !respcall_body(&sm->shard->link.call, sm->blob, len,
+	    "LPOP"))
+		return false;
+	why = sampler_decode(sm, sizeof(float), len, &sm->one, 0);
+	priority = why == NULL ? vec_get(sm->blob, 0) : 0;
+	if (why == NULL && !(priorities_valid(priority) && priority > 0))
+		why = "a priority that is none";
+	if (why != NULL) {
+		sm->why_bad = why;
+		sm->bad++;
+		return true;
+	}
+	e = rows_get(&sm->one, 0, sm->cf->env->obs);
+	replay_add(&sm->replay, &e, priority);
+	return true;
 }
 
 /*
- * Fill the batch, and before that say what priorities it has, if judged.
- * False when it is over or has failed: the reason is in f->lost->call.why.
+ * Take up to SAMPLER_FETCH_MAX items from the list with one command.  (A server
+ * without free memory queues no commands in MULTI, not even those that would
+ * free some.)
  */
 static bool
-fill(struct feed *f, struct batch *b, bool judged)
+fetch_list(struct link *k, void *arg)
 {
-	const uint64_t span_ns = f->cf->timeout_ns;
-	const uint64_t deadline_ns = timer_after(timer_mono_ns(), span_ns);
-	enum feed_result rc;
+	struct sampler *sm = arg;
+	struct respcall *c = &k->call;
+	struct respreply r;
 
-	while (!stopped(f)) {
-		rc = f->cf->remote.redis ? feed_list(f, b, judged) :
-		    feed_table(f, b, judged);
-		judged = false;
-		if (rc == FEED_LOST)
+	respcall_begin(c, 3);
+	respcall_word(c, "LPOP");
+	respcall_word(c, sm->shard->names.list);
+	respcall_count(c, SAMPLER_FETCH_MAX);
+	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
+		return false;
+	if (r.kind == RESPREPLY_NIL)
+		return true;
+	if (r.kind != RESPREPLY_ARRAY)
+		return link_refuse(k, "LPOP", &r);
+	for (int64_t i = 0, n = r.n; i < n; i++) {
+		if (!respcall_next(c, &r, "LPOP") || !read_item(sm, &r))
 			return false;
-		if (rc == FEED_DRAWN) {
-			f->draws += f->cf->remote.batches;
+	}
+	return respcall_rest(c, "LPOP");
+}
+
+/*
+ * Draw from a list of a plain Redis.  The list is a queue, as in Furukawa and
+ * Matsutani's baseline: from time to time the learner moves all experiences
+ * that actors have appended into a replay buffer of its own and draws from it.
+ */
+static enum sampler_result
+draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
+{
+	const struct settings *set = &sm->cf->set;
+	uint64_t begun = timer_mono_ns();
+
+	if (prioritized)
+		replay_judge(&sm->replay, b, set->batch);
+	if (begun - sm->fetched_ns >= FETCH_NS) {
+		sm->lost = &sm->shard->link;
+		if (!link_do(&sm->shard->link, fetch_list, sm))
+			return SAMPLER_LOST;
+		latency_add(&sm->fetch, timer_mono_ns() - begun);
+		sm->fetched_ns = begun = timer_mono_ns();
+	}
+	if (replay_have(&sm->replay) < set->warmup) {
+		snprintf(sm->waiting, sizeof(sm->waiting), "%zu experiences of "
+		    "%" PRIu64, replay_have(&sm->replay), set->warmup);
+		return SAMPLER_NOT_YET;
+	}
+	replay_draw(&sm->replay, &sm->rng, set->batch,
+	    offp_beta(set, sm->draws), b);
+	latency_add(&sm->exchange, timer_mono_ns() - begun);
+	return SAMPLER_DRAWN;
+}
+
+/*
+ * Fill the batch b; prioritized: first return the priorities that it has.
+ * Return false if training is over, or on failure; then sm->lost->call.why has
+ * the reason.
+ */
+static bool
+fill_batch(struct sampler *sm, struct batch *b, bool prioritized)
+{
+	const uint64_t span_ns = sm->cf->timeout_ns;
+	const uint64_t deadline_ns = timer_after(timer_mono_ns(), span_ns);
+	enum sampler_result rc;
+
+	while (!is_stopped(sm)) {
+		rc = sm->cf->remote.redis ? draw_from_list(sm, b, prioritized) :
+		    sampler_table_draw(sm, b, prioritized);
+		prioritized = false;
+		if (rc == SAMPLER_LOST)
+			return false;
+		if (rc == SAMPLER_DRAWN) {
+			sm->draws += sm->cf->remote.batches;
 			return true;
 		}
 		if (timer_mono_ns() >= deadline_ns) {
-			f->lost = f->idle;
-			return respcall_fail(&f->idle->call, "nothing to learn "
-			    "from for %g s: %s", (double)span_ns * 1e-9,
-			    f->waiting);
+			sm->lost = sm->idle;
+			return respcall_fail(&sm->idle->call,
+			    "nothing to learn "
+			    "from for %g s: %s",
+			    (double)span_ns * 1e-9, sm->waiting);
 		}
-		link_sleep(&f->shard->link, PAUSE_NS);
+		link_sleep(&sm->shard->link, PAUSE_NS);
 	}
 	return false;
 }
 
-/* Wait a moment for the other one to move; the lock is held. */
+/* Wait up to LOOK_NS for a change of state; the caller holds the lock. */
 static void
-look(struct feed *f)
+wait_briefly(struct sampler *sm)
 {
 	struct timespec ts = timer_spec(timer_mono_ns() + LOOK_NS);
 
-	pthread_cond_timedwait(&f->moved, &f->lock, &ts);
+	pthread_cond_timedwait(&sm->changed, &sm->lock, &ts);
 }
 
 static void
-moved(struct feed *f, enum feed_state *state, enum feed_state to)
+set_state(struct sampler *sm, enum sampler_state *state, enum sampler_state to)
 {
-	pthread_mutex_lock(&f->lock);
+	pthread_mutex_lock(&sm->lock);
 	*state = to;
-	pthread_cond_broadcast(&f->moved);
-	pthread_mutex_unlock(&f->lock);
+	pthread_cond_broadcast(&sm->changed);
+	pthread_mutex_unlock(&sm->lock);
 }
 
+/* The thread: keep both batches full. */
 static void *
-run(void *arg)
+run_thread(void *arg)
 {
-	struct feed *f = arg;
+	struct sampler *sm = arg;
 	bool good = true;
 
-	for (size_t k = 0; k < f->shards; k++)
-		f->shard[k].link.call.stop = &woken;
-	for (size_t i = 0; good && !stopped(f); i = 1 - i) {
-		enum feed_state was;
+	for (size_t k = 0; k < sm->shards; k++)
+		sm->shard[k].link.call.stop = &woken;
+	for (size_t i = 0; good && !is_stopped(sm); i = 1 - i) {
+		enum sampler_state was;
 
-		pthread_mutex_lock(&f->lock);
-		while (!stopped(f) && (f->state[i] == FEED_READY ||
-		    f->state[i] == FEED_TAKEN))
-			look(f);
-		was = f->state[i];
-		pthread_mutex_unlock(&f->lock);
-		good = fill(f, &f->batch[i], was == FEED_JUDGED);
+		pthread_mutex_lock(&sm->lock);
+		while (!is_stopped(sm) && (sm->state[i] == SAMPLER_READY ||
+		    sm->state[i] == SAMPLER_TAKEN))
+			wait_briefly(sm);
+		was = sm->state[i];
+		pthread_mutex_unlock(&sm->lock);
+		good =
+		    fill_batch(sm, &sm->batch[i], was == SAMPLER_PRIORITIZED);
 		if (good)
-			moved(f, &f->state[i], FEED_READY);
+			set_state(sm, &sm->state[i], SAMPLER_READY);
 	}
-	pthread_mutex_lock(&f->lock);
-	f->failed = !good;
-	pthread_cond_broadcast(&f->moved);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&sm->lock);
+	sm->failed = !good;
+	pthread_cond_broadcast(&sm->changed);
+	pthread_mutex_unlock(&sm->lock);
 	return NULL;
 }
 
-/* The learner's: wait for the batch whose turn it is. */
+/* Wait, in the learner, until the batch sm->turn is ready. */
 static bool
-await(struct feed *f)
+await_batch(struct sampler *sm)
 {
 	bool good;
 
-	pthread_mutex_lock(&f->lock);
-	while (f->state[f->turn] != FEED_READY && !f->failed && *f->got == 0)
-		look(f);
-	good = f->state[f->turn] == FEED_READY;
+	pthread_mutex_lock(&sm->lock);
+	while (sm->state[sm->turn] != SAMPLER_READY && !sm->failed &&
+	       *sm->stop == 0)
+		wait_briefly(sm);
+	good = sm->state[sm->turn] == SAMPLER_READY;
 	if (good)
-		f->state[f->turn] = FEED_TAKEN;
-	pthread_mutex_unlock(&f->lock);
+		sm->state[sm->turn] = SAMPLER_TAKEN;
+	pthread_mutex_unlock(&sm->lock);
 	return good;
 }
 
-/* The batch of b whose turn it is. */
+/* Return the part of b that the learner uses next. */
 static struct batch *
-deal(struct feed *f, const struct batch *b)
+deal_batch(struct sampler *sm, const struct batch *b)
 {
-	const size_t at = f->part * f->cf->set.batch;
+	const size_t at = sm->part * sm->cf->set.batch;
 	const struct rows *r = &b->rows;
 
-	f->dealt = (struct batch){
-		.rows = { r->obs + at * f->cf->env->obs,
-		    r->next + at * f->cf->env->obs, r->action + at,
+	sm->dealt = (struct batch){
+		.rows = { r->obs + at * sm->cf->env->obs,
+		    r->next + at * sm->cf->env->obs, r->action + at,
 		    r->reward + at, r->go + at },
 		.weight = b->weight + at,
 		.priority = b->priority + at,
 		.id = b->id + at,
 	};
-	return &f->dealt;
+	return &sm->dealt;
 }
 
 static struct batch *
-draw(void *self)
+draw_batch(void *self)
 {
-	struct feed *f = self;
+	struct sampler *sm = self;
 	bool good = true;
 
-	if (f->part > 0) {
-		good = *f->got == 0;
-	} else if (f->how == FEED_THREAD) {
-		good = await(f);
+	if (sm->part > 0) {
+		good = *sm->stop == 0;
+	} else if (sm->mode == SAMPLER_THREADED) {
+		good = await_batch(sm);
 	} else {
-		good = fill(f, &f->batch[f->turn],
-		    f->state[f->turn] == FEED_JUDGED);
-		f->failed = !good;
+		good = fill_batch(sm, &sm->batch[sm->turn],
+		    sm->state[sm->turn] == SAMPLER_PRIORITIZED);
+		sm->failed = !good;
 	}
-	return good ? deal(f, &f->batch[f->turn]) : NULL;
+	return good ? deal_batch(sm, &sm->batch[sm->turn]) : NULL;
 }
 
 static void
-judge(void *self, struct batch *b)
+return_priorities(void *self, struct batch *b)
 {
-	struct feed *f = self;
+	struct sampler *sm = self;
 
-	(void)b;	/* whose priorities stand in what it was dealt from */
-	f->part = (f->part + 1) % f->cf->remote.batches;
-	if (f->part > 0)
+	(void)b;	/* its priorities are in the batch it was dealt from */
+	sm->part = (sm->part + 1) % sm->cf->remote.batches;
+	if (sm->part > 0)
 		return;
-	moved(f, &f->state[f->turn], FEED_JUDGED);
-	if (f->how == FEED_ASK)
-		feed_ask(f, &f->batch[f->turn]);
-	if (f->how != FEED_WAIT)
-		f->turn = 1 - f->turn;
+	set_state(sm, &sm->state[sm->turn], SAMPLER_PRIORITIZED);
+	if (sm->mode == SAMPLER_PIPELINED)
+		sampler_table_request(sm, &sm->batch[sm->turn]);
+	if (sm->mode != SAMPLER_BLOCKING)
+		sm->turn = 1 - sm->turn;
 }
 
 struct memory
-feed_memory(struct feed *f)
+sampler_memory(struct sampler *sm)
 {
-	return (struct memory){ .draw = draw, .judge = judge, .self = f };
+	return (struct memory){
+	    .draw = draw_batch, .judge = return_priorities, .self = sm};
 }
 
 static void
-wake(int sig)
+wake_thread(int sig)
 {
 	(void)sig;
 	woken = 1;
 }
 
-/* The thread leaves signals to the learner, but for the one that wakes it. */
+/* Start the thread, which takes no signal but the one that wakes it. */
 static void
-launch(struct feed *f)
+start_thread(struct sampler *sm)
 {
-	const struct sigaction sa = { .sa_handler = wake };
+	const struct sigaction sa = { .sa_handler = wake_thread };
 	sigset_t all, before;
 
 	sigaction(SIGUSR1, &sa, NULL);
 	sigfillset(&all);
 	sigdelset(&all, SIGUSR1);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = pthread_create(&f->thread, NULL, run, f);
+	errno = pthread_create(&sm->thread, NULL, run_thread, sm);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (errno != 0)
 		err(1, "a thread to draw with");
 }
 
-/* Servers and what stands in rounds, for so long a batch. */
+/* Open the shards and the work space for sm->rows experiences. */
 static void
-open_shards(struct feed *f)
+open_shards(struct sampler *sm)
 {
-	const struct remote *rm = &f->cf->remote;
-	const size_t n = f->many;
+	const struct remote *rm = &sm->cf->remote;
+	const size_t n = sm->rows;
 
-	f->shards = rm->servers;
-	f->shard = learner_room(f->shards, sizeof(*f->shard));
-	f->idle = &f->shard->link;
-	for (size_t k = 0; k < f->shards; k++) {
-		/* a thread has another `stop` */
-		link_to(&f->shard[k].link, f->cf, k, f->bytes * (rm->redis ?
-		    FEED_FETCH_MOST : n), f->got);
-		f->shard[k].names = names_on(k, f->shards);
+	sm->shards = rm->servers;
+	sm->shard = allocate(sm->shards, sizeof(*sm->shard));
+	sm->idle = &sm->shard->link;
+	for (size_t k = 0; k < sm->shards; k++) {
+		/* run_thread() sets another `stop` */
+		link_to(&sm->shard[k].link, sm->cf, k, sm->bytes * (rm->redis ?
+		    SAMPLER_FETCH_MAX : n), sm->stop);
+		sm->shard[k].names = names_on(k, sm->shards);
 	}
-	f->ids = learner_room(n, sizeof(*f->ids));
-	f->numbers = learner_room(n, sizeof(*f->numbers));
-	f->chance = learner_room(n, sizeof(*f->chance));
-	f->told_ids = learner_room(n, sizeof(*f->told_ids));
-	f->told_numbers = learner_room(n, sizeof(*f->told_numbers));
+	sm->ids = allocate(n, sizeof(*sm->ids));
+	sm->values = allocate(n, sizeof(*sm->values));
+	sm->chance = allocate(n, sizeof(*sm->chance));
+	sm->priority_ids = allocate(n, sizeof(*sm->priority_ids));
+	sm->priority_values = allocate(n, sizeof(*sm->priority_values));
 }
 
 void
-feed_open(struct feed *f)
+sampler_open(struct sampler *sm)
 {
-	const struct settings *set = &f->cf->set;
-	const size_t wide = f->cf->env->obs;
+	const struct settings *set = &sm->cf->set;
+	const size_t wide = sm->cf->env->obs;
 	pthread_condattr_t attr;
 
-	f->bytes = codec_bytes(f->cf->env, f->cf->remote.experience_bytes);
-	f->many = set->batch * f->cf->remote.batches;
-	f->blob = learner_room(1, f->bytes + sizeof(float));
+	sm->bytes = codec_bytes(sm->cf->env, sm->cf->remote.experience_bytes);
+	sm->rows = set->batch * sm->cf->remote.batches;
+	sm->blob = allocate(1, sm->bytes + sizeof(float));
 	for (int i = 0; i < 2; i++)
-		f->batch[i] = batch_open(f->many, wide);
-	f->rng = rng_seed(f->cf->seed);
-	if (f->cf->remote.redis) {
-		f->one = rows_open(1, wide);
-		f->replay = replay_open(set->buffer, wide, set->batch,
+		sm->batch[i] = batch_open(sm->rows, wide);
+	sm->rng = rng_seed(sm->cf->seed);
+	if (sm->cf->remote.redis) {
+		sm->one = rows_open(1, wide);
+		sm->replay = replay_open(set->buffer, wide, set->batch,
 		    set->by_priority ? set->alpha : -1);
 	}
-	open_shards(f);
-	f->how = !f->cf->remote.prefetch ? FEED_WAIT :
-	    f->cf->remote.redis || f->cf->remote.batches > 1 ||
-	    f->many * f->bytes > ASK_BYTES ?
-	    FEED_THREAD : FEED_ASK;
-	pthread_mutex_init(&f->lock, NULL);
+	open_shards(sm);
+	sm->mode = !sm->cf->remote.prefetch ? SAMPLER_BLOCKING :
+	    sm->cf->remote.redis || sm->cf->remote.batches > 1 ||
+	    sm->rows * sm->bytes > PIPELINE_BYTES ?
+	    SAMPLER_THREADED : SAMPLER_PIPELINED;
+	pthread_mutex_init(&sm->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->moved, &attr);
+	pthread_cond_init(&sm->changed, &attr);
 	pthread_condattr_destroy(&attr);
 }
 
 void
-feed_begin(struct feed *f)
+sampler_start(struct sampler *sm)
 {
-	if (f->how == FEED_THREAD)
-		launch(f);
+	if (sm->mode == SAMPLER_THREADED)
+		start_thread(sm);
 }
 
 void
-feed_end(struct feed *f)
+sampler_stop(struct sampler *sm)
 {
 	struct timespec ts;
 
-	if (f->how != FEED_THREAD)
+	if (sm->mode != SAMPLER_THREADED)
 		return;
-	do {	/* a signal that comes just before a wait does not end it */
-		pthread_kill(f->thread, SIGUSR1);
+	do {	/* one signal can arrive just before a wait and not end it */
+		pthread_kill(sm->thread, SIGUSR1);
 		ts = timer_spec(timer_wall_ns() + 10000000);
-	} while (pthread_timedjoin_np(f->thread, NULL, &ts) == ETIMEDOUT);
+	} while (pthread_timedjoin_np(sm->thread, NULL, &ts) == ETIMEDOUT);
 }
 
 void
-feed_close(struct feed *f)
+sampler_close(struct sampler *sm)
 {
-	for (size_t k = 0; k < f->shards; k++)
-		respcall_close(&f->shard[k].link.call);
-	free(f->shard);
+	for (size_t k = 0; k < sm->shards; k++)
+		respcall_close(&sm->shard[k].link.call);
+	free(sm->shard);
 	for (int i = 0; i < 2; i++)
-		batch_close(&f->batch[i]);
-	if (f->cf->remote.redis) {
-		rows_close(&f->one);
-		replay_close(&f->replay);
+		batch_close(&sm->batch[i]);
+	if (sm->cf->remote.redis) {
+		rows_close(&sm->one);
+		replay_close(&sm->replay);
 	}
-	free(f->blob);
-	free(f->ids);
-	free(f->numbers);
-	free(f->chance);
-	free(f->told_ids);
-	free(f->told_numbers);
-	pthread_mutex_destroy(&f->lock);
-	pthread_cond_destroy(&f->moved);
+	free(sm->blob);
+	free(sm->ids);
+	free(sm->values);
+	free(sm->chance);
+	free(sm->priority_ids);
+	free(sm->priority_values);
+	pthread_mutex_destroy(&sm->lock);
+	pthread_cond_destroy(&sm->changed);
 }

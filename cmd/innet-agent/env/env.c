@@ -1,4 +1,4 @@
-/* env - the table of environments, and what they have in common */
+/* env.c - what all environments have in common */
 #include "config.h"
 
 #include <assert.h>
@@ -6,32 +6,6 @@
 #include <stdlib.h>
 
 #include "cmd/innet-agent/env/env.h"
-
-const struct env_kind *const env_kinds[] = {
-	&env_cartpole,
-	&env_mountaincar,
-	&env_mountaincar_continuous,
-	&env_acrobot,
-	&env_pendulum,
-	&env_breakout,
-	&env_lunarlander,
-	&env_lunarlander_continuous,
-#ifdef HAVE_BOX2D
-	&env_lunarlander_box2d,
-	&env_lunarlander_continuous_box2d,
-#endif
-	NULL
-};
-
-const char *const *
-env_names(void)
-{
-	static const char *names[sizeof(env_kinds) / sizeof(*env_kinds)];
-
-	for (size_t i = 0; env_kinds[i] != NULL; i++)
-		names[i] = env_kinds[i]->name;
-	return names;
-}
 
 struct env
 env_open(const struct env_kind *kind, uint64_t seed)

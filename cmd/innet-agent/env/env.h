@@ -2,7 +2,7 @@
  * env.h - environments: what an agent observes, does and is paid for
  *
  * A kind is one file, NAME.c: a constant table of sizes and its functions.
- * To add one, write that file and its row in env.c.  Kinds know the dynamics
+ * To add one, write that file and its row in kinds.c.  Kinds know the dynamics
  * only; the random stream, the time limit and the counting of steps are in
  * struct env, the same for all.
  */
@@ -73,10 +73,6 @@ struct env_result {
 	bool truncated;		/* the time limit ended it */
 };
 
-/* All kinds, ended by NULL, and their names likewise, in the same order. */
-extern const struct env_kind *const env_kinds[];
-const char *const *env_names(void);
-
 /* An environment of that kind and seed; exits 1 without memory. */
 struct env env_open(const struct env_kind *kind, uint64_t seed);
 
@@ -99,12 +95,5 @@ env_clip(double x, double low, double high)
 {
 	return x < low ? low : x > high ? high : x;
 }
-
-extern const struct env_kind env_acrobot, env_breakout, env_cartpole,
-    env_mountaincar, env_mountaincar_continuous, env_pendulum;
-extern const struct env_kind env_lunarlander, env_lunarlander_continuous;
-/* only where configure found Box2D and was asked to */
-extern const struct env_kind env_lunarlander_box2d,
-    env_lunarlander_continuous_box2d;
 
 #endif

@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "cmd/innet-agent/net/kern.h"
+#include "cmd/innet-agent/net/kern-avx2.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

@@ -79,11 +79,3 @@ const struct kern kern_plain = {
 	.tanh_back = plain_tanh_back,
 	.adam = plain_adam,
 };
-
-const struct kern *
-kern_best(void)
-{
-	const struct kern *fast = kern_avx2();
-
-	return fast != NULL ? fast : &kern_plain;
-}

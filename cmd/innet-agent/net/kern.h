@@ -58,12 +58,7 @@ struct kern {
 	    const struct kern_adam *k);
 };
 
+/* The set in plain C, which runs everywhere. */
 extern const struct kern kern_plain;
-
-/* The set in AVX2, or NULL where compiler or processor lack it. */
-const struct kern *kern_avx2(void);
-
-/* The fastest set this processor runs. */
-const struct kern *kern_best(void);
 
 #endif

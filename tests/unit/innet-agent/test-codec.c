@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/env/kinds.h"
 #include "cmd/innet-agent/apex/codec.h"
 #include "common/base/rng.h"
 #include "common/base/vec.h"

@@ -1,6 +1,8 @@
 /* What an agent that sends deltas makes of results: innet-agent's child.c. */
 #include <unistd.h>
 
+#include "cmd/innet-agent/env/kinds.h"
+#include "cmd/innet-agent/algo/algorithms.h"
 #include "cmd/innet-agent/stream-child.h"
 #include "tests/unit/tap.h"
 

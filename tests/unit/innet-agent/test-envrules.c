@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/env/kinds.h"
 #include "cmd/innet-agent/env/env.h"
 #include "tests/unit/tap.h"
 

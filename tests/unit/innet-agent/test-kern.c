@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/net/kern-avx2.h"
+#include "cmd/innet-agent/net/kern-best.h"
 #include "cmd/innet-agent/net/kern.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"

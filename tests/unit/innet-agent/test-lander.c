@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/env/kinds.h"
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/env/lander.h"
 #include "cmd/innet-agent/env/planar.h"

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cmd/innet-agent/env/kinds.h"
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/env/lander.h"
 #include "tests/unit/tap.h"

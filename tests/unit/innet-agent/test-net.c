@@ -2,6 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cmd/innet-agent/net/kern-best.h"
+#include "cmd/innet-agent/env/kinds.h"
 #include "cmd/innet-agent/algo/actor-critic.h"
 #include "cmd/innet-agent/net/optimizer.h"
 #include "tests/unit/tap.h"

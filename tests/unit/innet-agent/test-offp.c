@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/algo/algorithms.h"
 #include "cmd/innet-agent/algo/off-policy.h"
 #include "tests/unit/innet-agent/chance.h"
 #include "tests/unit/tap.h"

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/algo/algorithms.h"
+#include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/policy-gradient.h"
 #include "cmd/innet-agent/algo/policy.h"
 #include "tests/unit/innet-agent/chance.h"
@@ -34,7 +36,7 @@ begin(const struct algo *algo, const struct env_kind *kind, struct tally *t)
 	struct learner l;
 
 	learner_open(&l, kind, algo, &set, 1, NULL, t);
-	sent = learner_room(l.params, sizeof(*sent));
+	sent = allocate(l.params, sizeof(*sent));
 	return l;
 }
 
@@ -186,7 +188,7 @@ slope(const struct algo *algo, const struct env_kind *kind)
 {
 	struct tally t = { .stop = &never };
 	struct learner l = begin(algo, kind, &t);
-	float *w = learner_room(l.params, sizeof(*w));
+	float *w = allocate(l.params, sizeof(*w));
 	double square = 0, up, down, rises, h;
 	size_t clipped = 0;
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/net/kern-best.h"
+#include "cmd/innet-agent/env/kinds.h"
+#include "cmd/innet-agent/algo/algorithms.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/presets.h"
 #include "tests/unit/tap.h"

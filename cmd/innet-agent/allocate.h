@@ -1,0 +1,23 @@
+/* allocate.h - zeroed memory, or the end of the program */
+#ifndef INNET_AGENT_ALLOCATE_H
+#define INNET_AGENT_ALLOCATE_H
+
+#include <err.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/*
+ * Allocate n elements of `each` bytes, all zero, for the caller to free().
+ * Exits with status 1 if there is no memory.
+ */
+static inline void *
+allocate(size_t n, size_t each)
+{
+	void *p = calloc(n, each);
+
+	if (p == NULL)
+		err(1, "%zu times %zu bytes", n, each);
+	return p;
+}
+
+#endif
