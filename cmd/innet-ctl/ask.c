@@ -40,7 +40,7 @@ ask_open(struct ask *a, const struct ask_options *cf)
 		err(1, "%s", cf->bound ? addr_print(&cf->from, name) :
 		    a->peer);
 	a->xid = control_first_xid(timer_wall_ns());
-	nonce_channel(&a->channel, cf->key.set ? &cf->key : NULL, &cf->to);
+	nonce_open_channel(&a->channel, cf->key.set ? &cf->key : NULL, &cf->to);
 	a->channel.commands = cf->commands;
 }
 
@@ -101,7 +101,7 @@ send_request(struct ask *a, struct question *q)
 	size_t len;
 
 	memcpy(msg, q->msg, q->len);
-	len = channel_client_put(&a->channel, msg, q->len);
+	len = channel_client_protect(&a->channel, msg, q->len);
 	q->send_errno = udpio_send(&a->u, &a->cf->to, CONTROL_TOS, msg, len) ?
 	    0 : errno;
 }
@@ -111,7 +111,7 @@ static bool
 is_authentic(struct ask *a, struct question *q, const struct udpio_packet *p,
     const struct control *c)
 {
-	switch (channel_client_take(&a->channel, p->data, p->len, c)) {
+	switch (channel_client_receive(&a->channel, p->data, p->len, c)) {
 	case CHANNEL_CLIENT_GOOD: return true;
 	case CHANNEL_CLIENT_CHALLENGED: send_request(a, q); break;
 	case CHANNEL_CLIENT_HINT: q->other_key |= c->xid == a->xid; break;

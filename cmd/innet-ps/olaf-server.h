@@ -242,7 +242,7 @@ server_answer(struct server *s, const struct update *u,
 	vec = update_put(p, &model);
 	for (uint32_t i = 0; i < model.n; i++)
 		vec_set(vec, i, c->w[model.first + i]);
-	bytes = handshake_server_prove(&s->handshakes, p, bytes);
+	bytes = handshake_server_tag(&s->handshakes, p, bytes);
 	if (to_all) {
 		while (routes_each(&s->routes, u->cluster, now_ns, &next) !=
 		    NULL)
@@ -412,7 +412,7 @@ server_take(void *state, struct packet *p, uint64_t now_ns)
 	unsigned bad = update_parse_as(p->tos, p->payload, p->bytes, &u);
 
 	if (bad == UPDATE_OK)
-		bad = handshake_server_judge(
+		bad = handshake_server_check(
 		    &s->handshakes, p->from, p->tos, p->payload, p->bytes);
 	if (bad == UPDATE_OK && u.kind == UPDATE_MODEL)
 		bad = SOUNDNESS_FOREIGN;
@@ -456,7 +456,7 @@ server_is_member(const void *state, const union addr *at, int32_t job)
 	const struct server *s = state;
 
 	(void)job;
-	return handshake_server_has(&s->handshakes, at);
+	return handshake_server_knows(&s->handshakes, at);
 }
 
 static inline uint32_t

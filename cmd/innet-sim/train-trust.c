@@ -45,7 +45,7 @@ void
 train_say(struct sim *s, struct train_worker *w, uint8_t *msg, size_t len)
 {
 	train_send(s, w, train_peer(w), CONTROL_TOS, msg,
-	    (uint32_t)channel_client_put(&w->channel, msg, len));
+	    (uint32_t)channel_client_protect(&w->channel, msg, len));
 }
 
 bool
@@ -78,5 +78,5 @@ train_believes(const struct train_worker *w, struct segment_tag *p,
     const struct sim_datagram *d)
 {
 	return w->t->cf->auth != TAG_AUTH_ALL ||
-	    segment_tag_good(p, d->tos, d->p, d->len);
+	    segment_tag_check(p, d->tos, d->p, d->len);
 }

@@ -14,7 +14,7 @@ control_open(struct control_io *v, const struct worker_conf *cf,
 {
 	*v = (struct control_io){ .cf = cf, .out = out, .malformed = malformed,
 	    .bad_mac = bad_mac };
-	nonce_channel(&v->channel, cf->key->set ? cf->key : NULL, &cf->to);
+	nonce_open_channel(&v->channel, cf->key->set ? cf->key : NULL, &cf->to);
 	v->channel.needs_cookie |=
 	    worker_tags_data(cf); /* tokens are of a pass */
 }
@@ -23,7 +23,7 @@ bool
 control_send(struct control_io *v, uint8_t *msg, size_t len)
 {
 	return udp_transmit_send(v->out, &v->cf->to, CONTROL_TOS, msg,
-	    channel_client_put(&v->channel, msg, len), timer_wall_ns());
+	    channel_client_protect(&v->channel, msg, len), timer_wall_ns());
 }
 
 void

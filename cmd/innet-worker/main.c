@@ -350,7 +350,7 @@ check_options(struct conf *cf)
 			o++;
 		errx(2, "--%s does not go with %s", o->name, mode->options);
 	}
-	why = tag_auth_settle(&w->auth, cf->key.set);
+	why = tag_auth_resolve(&w->auth, cf->key.set);
 	if (why != NULL)
 		errx(2, "%s", why);
 	if (w->to_name == NULL)
@@ -373,7 +373,7 @@ parse(int argc, char *argv[])
 {
 	struct conf cf = {.worker = {.mode = modes,
 			      .job = 1,
-			      .auth = TAG_AUTH_UNSAID,
+			      .auth = TAG_AUTH_DEFAULT,
 			      .cluster = 1,
 			      .gamma = 0.001,
 			      .staleness = 3,

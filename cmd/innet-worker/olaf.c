@@ -73,7 +73,7 @@ add_tag(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 	memcpy(p, v[0].iov_base, head);
 	memcpy(p + head, v[1].iov_base, floats);
 	v[0].iov_base = p;
-	v[1] = (struct iovec){p + head, handshake_client_prove(&w->handshake, p,
+	v[1] = (struct iovec){p + head, handshake_client_tag(&w->handshake, p,
 					    (uint32_t)(head + floats), now_ns) -
 					    head};
 }
@@ -213,9 +213,9 @@ take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 
 	if (!control_parse(p->data, p->len, &c))
 		return false;
-	news = channel_client_take(&w->peer.channel, p->data, p->len, &c);
-	if (handshake_client_hear(&w->handshake, news, &c, now_ns)) {
-		w->m.paused = !handshake_client_ready(&w->handshake);
+	news = channel_client_receive(&w->peer.channel, p->data, p->len, &c);
+	if (handshake_client_receive(&w->handshake, news, &c, now_ns)) {
+		w->m.paused = !handshake_client_is_ready(&w->handshake);
 		return true;
 	}
 	return peer_check_receive(&w->peer_check, news, &c) ||
@@ -227,7 +227,7 @@ static bool
 accepts_data(struct olaf *w, const struct udpio_packet *p)
 {
 	switch (
-	    handshake_client_judge(&w->handshake, p->tos, p->data, p->len)) {
+	    handshake_client_check(&w->handshake, p->tos, p->data, p->len)) {
 	case UPDATE_OK: return true;
 	case SOUNDNESS_REPLAYED: w->n[REPLAYED]++; break;
 	default: w->n[BAD_PROOF]++; break;
@@ -271,7 +271,7 @@ send_open(struct olaf *w, uint64_t now_ns)
 	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 	uint32_t n;
 
-	if (now_ns < handshake_client_due(&w->handshake))
+	if (now_ns < handshake_client_deadline_ns(&w->handshake))
 		return;
 	n = handshake_client_next(&w->handshake, ++w->peer.xid, now_ns, msg);
 	udp_transmit_send(&w->c.out, &w->cf->to, CONTROL_TOS, msg, n,
@@ -339,8 +339,8 @@ next_deadline(const void *ctx)
 {
 	const struct olaf *w = ctx;
 
-	return timer_first(
-	    olaf_worker_due(&w->m), handshake_client_due(&w->handshake));
+	return timer_first(olaf_worker_due(&w->m),
+	    handshake_client_deadline_ns(&w->handshake));
 }
 
 static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
@@ -356,15 +356,15 @@ open_channel(struct olaf *w)
 	const struct key *key = cf->key->set ? cf->key : NULL;
 
 	w->peer.xid = control_first_xid(timer_wall_ns());
-	nonce_channel(&w->peer.channel, key, &cf->to);
+	nonce_open_channel(&w->peer.channel, key, &cf->to);
 	w->peer.channel.needs_cookie |=
 	    worker_tags_data(cf); /* tokens are of one */
 	handshake_client_init(
 	    &w->handshake, worker_tags_data(cf), &w->peer.channel, key);
-	handshake_client_want(&w->handshake, timer_mono_ns());
+	handshake_client_start(&w->handshake, timer_mono_ns());
 	w->peer_check.peer = &w->peer;
 	w->peer_check.handshake = &w->handshake;
-	w->m.paused = !handshake_client_ready(&w->handshake);
+	w->m.paused = !handshake_client_is_ready(&w->handshake);
 }
 
 int

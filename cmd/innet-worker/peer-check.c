@@ -59,7 +59,7 @@ peer_check_receive(struct peer_check *q, enum channel_client_news news,
 static const char *
 describe_key_problem(const struct peer_check *q)
 {
-	const char *why = handshake_client_why(q->handshake);
+	const char *why = handshake_client_problem(q->handshake);
 
 	if (why != NULL)
 		return why;
@@ -105,7 +105,7 @@ send_request(struct peer_check *q, struct carrier *c)
 	p = bytes_put(p, 0, 2);		/* the first page */
 	*p++ = CONTROL_SCOPE_SWITCH;
 	udp_transmit_send(&c->out, &c->cf->to, CONTROL_TOS, msg,
-	    channel_client_put(&q->peer->channel, msg, (size_t)(p - msg)),
+	    channel_client_protect(&q->peer->channel, msg, (size_t)(p - msg)),
 	    timer_wall_ns());
 }
 
@@ -121,7 +121,7 @@ is_wrong_peer(const struct peer_check *q, const struct carrier *c)
 		    q->program);
 	else if (q->handshake->status == CONTROL_UNKNOWN && !q->handshake->open)
 		warnx("%s: refused: %s", c->cf->to_name,
-		    handshake_client_why(q->handshake));
+		    handshake_client_problem(q->handshake));
 	else
 		return false;
 	return true;

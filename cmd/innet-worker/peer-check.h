@@ -36,7 +36,8 @@ struct peer_check {
 	bool has_models;		/* from its server; or has sent them */
 };
 
-/* c has come from there, which channel_client_take() finds so: is it an answer?
+/* c has come from there, which channel_client_receive() finds so: is it an
+ * answer?
  */
 bool peer_check_receive(struct peer_check *q, enum channel_client_news news,
     const struct control *c);

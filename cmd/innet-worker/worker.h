@@ -121,7 +121,7 @@ worker_accepts_result(const struct worker_conf *cf, struct segment_tag *tags,
     uint8_t tos, const struct udpio_packet *p)
 {
 	return !worker_tags_data(cf) ? tos == SEG_TOS :
-	    segment_tag_good(tags, tos, p->data, p->len);
+	    segment_tag_check(tags, tos, p->data, p->len);
 }
 
 /* The most floats that a segment carries, and that fit an MTU. */

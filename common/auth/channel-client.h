@@ -38,7 +38,7 @@ struct channel_client {
 	bool any;			/* challenges are another run's */
 	bool asked;			/* under this pass: these xids */
 	uint8_t cookie[COOKIE_BYTES];
-	struct key seals;		/* of the pass */
+	struct key mac_key;		/* of the pass */
 	uint64_t out, in;		/* last counters */
 	uint32_t first_xid, last_xid;
 	bool challenged;		/* requests up to this one were: */
@@ -59,10 +59,10 @@ enum channel_client_news {
  */
 static inline void
 channel_client_open(struct channel_client *ch, const struct key *key,
-    bool passes, const uint8_t nonce[COOKIE_NONCE_BYTES])
+    bool needs_cookie, const uint8_t nonce[COOKIE_NONCE_BYTES])
 {
-	*ch = (struct channel_client){ .key = key, .needs_cookie = passes };
-	cookie_first(ch->cookie, nonce);
+	*ch = (struct channel_client){.key = key, .needs_cookie = needs_cookie};
+	cookie_init(ch->cookie, nonce);
 }
 
 /* Has the server given us a pass? */
@@ -74,7 +74,7 @@ channel_client_has_cookie(const struct channel_client *ch)
 
 /* A request with that xid is under way. */
 static inline void
-channel_client_note(struct channel_client *ch, uint32_t xid)
+channel_client_note_xid(struct channel_client *ch, uint32_t xid)
 {
 	if (!ch->asked || control_newer(ch->first_xid, xid))
 		ch->first_xid = xid;
@@ -89,11 +89,11 @@ channel_client_note(struct channel_client *ch, uint32_t xid)
  * belongs behind it. Its new length.
  */
 static inline size_t
-channel_client_put(struct channel_client *ch, uint8_t *msg, size_t len)
+channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 {
 	const bool seals = ch->key != NULL && channel_client_has_cookie(ch);
 
-	channel_client_note(ch, (uint32_t)bytes_get(msg + 4, 4));
+	channel_client_note_xid(ch, (uint32_t)bytes_get(msg + 4, 4));
 	if (!ch->needs_cookie)
 		return len;
 	msg[1] |= CONTROL_HAS_COOKIE;
@@ -105,12 +105,12 @@ channel_client_put(struct channel_client *ch, uint8_t *msg, size_t len)
 		return len;
 	msg[1] |= (uint8_t)(CONTROL_HAS_MAC |
 	    (ch->commands ? CONTROL_COMMANDS : 0));
-	return mac_put(&ch->seals, MAC_ASKS, ++ch->out, msg, len);
+	return mac_put(&ch->mac_key, MAC_REQUEST, ++ch->out, msg, len);
 }
 
 /* Is c a challenge to something that we have asked? */
 static inline bool
-channel_client_challenged(
+channel_client_is_challenge(
     const struct channel_client *ch, const struct control *c)
 {
 	if (c->cookie == NULL || cookie_time_ns(c->cookie) == 0)
@@ -127,7 +127,7 @@ channel_client_challenged(
  * again has earlier times, but it challenges new requests too.
  */
 static inline bool
-channel_client_late(const struct channel_client *ch, const struct control *c)
+channel_client_is_late(const struct channel_client *ch, const struct control *c)
 {
 	const uint64_t t = cookie_time_ns(c->cookie),
 		       has = cookie_time_ns(ch->cookie);
@@ -138,26 +138,27 @@ channel_client_late(const struct channel_client *ch, const struct control *c)
 
 /* The pass that the server has given us is ours from now on. */
 static inline void
-channel_client_take_cookie(
-    struct channel_client *ch, const uint8_t pass[COOKIE_BYTES])
+channel_client_adopt_cookie(
+    struct channel_client *ch, const uint8_t cookie[COOKIE_BYTES])
 {
-	memcpy(ch->cookie, pass, COOKIE_BYTES);
+	memcpy(ch->cookie, cookie, COOKIE_BYTES);
 	ch->needs_cookie = true;
 	if (ch->key != NULL)
-		mac_channel(ch->key, pass, &ch->seals);
+		mac_channel_key(ch->key, cookie, &ch->mac_key);
 	ch->out = ch->in = 0;
 	ch->asked = false;
 }
 
 /* A challenge: from now on ours is that pass. */
 static inline enum channel_client_news
-channel_client_answer(struct channel_client *ch, const struct control *c)
+channel_client_take_challenge(
+    struct channel_client *ch, const struct control *c)
 {
-	if (!channel_client_challenged(ch, c))
+	if (!channel_client_is_challenge(ch, c))
 		return CHANNEL_CLIENT_BAD;
-	if (channel_client_late(ch, c))
+	if (channel_client_is_late(ch, c))
 		return CHANNEL_CLIENT_OLD;
-	channel_client_take_cookie(ch, c->cookie);
+	channel_client_adopt_cookie(ch, c->cookie);
 	if (!ch->challenged || control_newer(c->xid, ch->challenged_xid))
 		ch->challenged_xid = c->xid;
 	ch->challenged = true;
@@ -166,7 +167,7 @@ channel_client_answer(struct channel_client *ch, const struct control *c)
 
 /* A message that proves nothing: may it be heeded a little? */
 static inline bool
-channel_client_hints(const struct channel_client *ch, const struct control *c)
+channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 {
 	if (c->action != CONTROL_ACK || c->body_bytes < 2)
 		return false;
@@ -177,12 +178,12 @@ channel_client_hints(const struct channel_client *ch, const struct control *c)
 
 /* What is c, of len bytes at msg, which has come from the server's address? */
 static inline enum channel_client_news
-channel_client_take(struct channel_client *ch, const uint8_t *msg, size_t len,
-    const struct control *c)
+channel_client_receive(struct channel_client *ch, const uint8_t *msg,
+    size_t len, const struct control *c)
 {
 	if (c->action == CONTROL_ACK && c->body_bytes >= 2 &&
 	    c->body[1] == CONTROL_CHALLENGE)
-		return channel_client_answer(ch, c);
+		return channel_client_take_challenge(ch, c);
 	if (!ch->needs_cookie)
 		return CHANNEL_CLIENT_GOOD;
 	if (ch->key == NULL) {
@@ -190,13 +191,13 @@ channel_client_take(struct channel_client *ch, const uint8_t *msg, size_t len,
 		    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0)
 			return CHANNEL_CLIENT_GOOD;
 	} else if (c->has_mac && channel_client_has_cookie(ch) &&
-	    mac_good(&ch->seals, MAC_ANSWERS, msg, len)) {
+	    mac_good(&ch->mac_key, MAC_RESPONSE, msg, len)) {
 		if (c->counter <= ch->in)
 			return CHANNEL_CLIENT_OLD;
 		ch->in = c->counter;
 		return CHANNEL_CLIENT_GOOD;
 	}
-	return channel_client_hints(ch, c) ? CHANNEL_CLIENT_HINT
+	return channel_client_is_hint(ch, c) ? CHANNEL_CLIENT_HINT
 					   : CHANNEL_CLIENT_BAD;
 }
 

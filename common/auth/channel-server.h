@@ -73,7 +73,7 @@ struct channel_server {
 enum channel_server_verdict {
 	CHANNEL_SERVER_GOOD,
 	CHANNEL_SERVER_CHALLENGE, /* no good pass: it may have one */
-	CHANNEL_SERVER_UNPROVED,  /* none at all, and one is needed */
+	CHANNEL_SERVER_NO_COOKIE,  /* none at all, and one is needed */
 	CHANNEL_SERVER_BAD_MAC,	  /* of an address that is valid */
 	CHANNEL_SERVER_REPLAYED,
 	CHANNEL_SERVER_NO_MEMORY
@@ -89,7 +89,7 @@ channel_server_of(const struct hashmap_multiplier *by)
 
 /* What row has read, it reads no more. */
 static inline void
-channel_server_no_text(struct channel_server *s, struct channel_server_row *r)
+channel_server_free_text(struct channel_server *s, struct channel_server_row *r)
 {
 	s->text_bytes -= r->text_bytes;
 	free(r->text);
@@ -99,10 +99,10 @@ channel_server_no_text(struct channel_server *s, struct channel_server_row *r)
 
 /* Row r is of `at` now, and of nothing that was. */
 static inline void
-channel_server_begin(struct channel_server *s, struct channel_server_row *r,
+channel_server_reset_row(struct channel_server *s, struct channel_server_row *r,
     const union addr *at)
 {
-	channel_server_no_text(s, r);
+	channel_server_free_text(s, r);
 	free(r->ack);
 	explicit_bzero(r, sizeof(*r));
 	r->at = *at;
@@ -110,18 +110,18 @@ channel_server_begin(struct channel_server *s, struct channel_server_row *r,
 
 /* What opened r opens nothing any more. */
 static inline void
-channel_server_shut(struct channel_server *s, struct channel_server_row *r)
+channel_server_close_row(struct channel_server *s, struct channel_server_row *r)
 {
 	if (r->open && cookie_time_ns(r->cookie) > s->floor_ns)
 		s->floor_ns = cookie_time_ns(r->cookie);
-	channel_server_begin(s, r, &(union addr){ 0 });
+	channel_server_reset_row(s, r, &(union addr){ 0 });
 }
 
 /* Forget a row. */
 static inline void
-channel_server_forget(struct channel_server *s, uint32_t at)
+channel_server_forget_row(struct channel_server *s, uint32_t at)
 {
-	channel_server_shut(s, lru_row(&s->rows, at));
+	channel_server_close_row(s, lru_row(&s->rows, at));
 	lru_remove(&s->rows, at);
 }
 
@@ -129,7 +129,7 @@ static inline void
 channel_server_free(struct channel_server *s)
 {
 	for (uint32_t at; (at = lru_oldest(&s->rows)) != 0;)
-		channel_server_forget(s, at);
+		channel_server_forget_row(s, at);
 	lru_free(&s->rows);
 }
 
@@ -145,7 +145,7 @@ channel_server_find(const struct channel_server *s, const union addr *at)
 
 /* Room for one more of those that do not stay. */
 static inline void
-channel_server_trim(struct channel_server *s)
+channel_server_make_room(struct channel_server *s)
 {
 	const uint32_t most = CHANNEL_SERVER_OTHERS + (s->staying == NULL ? 0 :
 	    s->staying(s->ctx));
@@ -158,20 +158,20 @@ channel_server_trim(struct channel_server *s)
 		if (s->stays != NULL && s->stays(s->ctx, &r->at))
 			lru_mark_used(&s->rows, at);
 		else
-			channel_server_forget(s, at);
+			channel_server_forget_row(s, at);
 	}
 }
 
 /* The row of an address is used now, and made if need be; NULL: no memory. */
 static inline struct channel_server_row *
-channel_server_use(struct channel_server *s, const union addr *at)
+channel_server_use_row(struct channel_server *s, const union addr *at)
 {
 	const uint64_t key = addr_key(at, &s->by);
 	uint32_t k = lru_find(&s->rows, key);
 	struct channel_server_row *r;
 
 	if (k == 0) {
-		channel_server_trim(s);
+		channel_server_make_room(s);
 		k = lru_add(&s->rows, key);
 		if (k == 0)
 			return NULL;
@@ -182,7 +182,7 @@ channel_server_use(struct channel_server *s, const union addr *at)
 	lru_mark_used(&s->rows, k);
 	r = lru_row(&s->rows, k);
 	if (!addr_same(&r->at, at)) {	/* of the same key */
-		channel_server_shut(s, r);
+		channel_server_close_row(s, r);
 		r->at = *at;
 	}
 	return r;
@@ -193,25 +193,25 @@ static inline bool
 channel_server_may_open(const struct channel_server *s,
     const struct channel_server_rules *rules,
     const struct channel_server_row *r, const union addr *from,
-    const uint8_t pass[COOKIE_BYTES], uint64_t now_ns)
+    const uint8_t cookie[COOKIE_BYTES], uint64_t now_ns)
 {
 	if (r != NULL && r->open &&
-	    cookie_time_ns(pass) <= cookie_time_ns(r->cookie))
+	    cookie_time_ns(cookie) <= cookie_time_ns(r->cookie))
 		return false;
-	return rules->secret.set ? cookie_good(&rules->secret, from, pass,
-	    s->floor_ns, now_ns) : cookie_time_ns(pass) > s->floor_ns;
+	return rules->secret.set ? cookie_good(&rules->secret, from, cookie,
+	    s->floor_ns, now_ns) : cookie_time_ns(cookie) > s->floor_ns;
 }
 
 /* The channel that is opened: its xids begin anew. */
 static inline struct channel_server_row *
-channel_server_open(struct channel_server *s, const union addr *from,
+channel_server_open_row(struct channel_server *s, const union addr *from,
     const struct control *c, const struct key *key)
 {
-	struct channel_server_row *r = channel_server_use(s, from);
+	struct channel_server_row *r = channel_server_use_row(s, from);
 
 	if (r == NULL)
 		return NULL;
-	channel_server_begin(s, r, from);
+	channel_server_reset_row(s, r, from);
 	r->open = true;
 	memcpy(r->cookie, c->cookie, COOKIE_BYTES);
 	r->commands = c->commands;
@@ -222,17 +222,17 @@ channel_server_open(struct channel_server *s, const union addr *from,
 
 /* A request without a pass: it needs none from where nobody is a stranger. */
 static inline enum channel_server_verdict
-channel_server_bare(struct channel_server *s,
+channel_server_check_bare(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *from,
     struct channel_server_row **row)
 {
 	const bool near = addr_is_loopback(from);
 
 	if (rules->key != NULL)
-		return near ? CHANNEL_SERVER_BAD_MAC : CHANNEL_SERVER_UNPROVED;
+		return near ? CHANNEL_SERVER_BAD_MAC : CHANNEL_SERVER_NO_COOKIE;
 	if (rules->needs_cookie && !near)
-		return CHANNEL_SERVER_UNPROVED;
-	*row = channel_server_use(s, from);
+		return CHANNEL_SERVER_NO_COOKIE;
+	*row = channel_server_use_row(s, from);
 	return *row == NULL ? CHANNEL_SERVER_NO_MEMORY : CHANNEL_SERVER_GOOD;
 }
 
@@ -241,7 +241,7 @@ channel_server_bare(struct channel_server *s,
  * another run's, and what that has done may not be done once more.
  */
 static inline void
-channel_server_begin_at(struct channel_server *s, uint64_t now_ns)
+channel_server_set_floor(struct channel_server *s, uint64_t now_ns)
 {
 	s->began = true;
 	if (now_ns > 0 && s->floor_ns < now_ns - 1)
@@ -253,7 +253,7 @@ channel_server_begin_at(struct channel_server *s, uint64_t now_ns)
  * done?  If so *row is its channel, good until the next one is made.
  */
 static inline enum channel_server_verdict
-channel_server_judge(struct channel_server *s,
+channel_server_check(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *from,
     const uint8_t *msg, size_t len, const struct control *c, uint64_t now_ns,
     struct channel_server_row **row)
@@ -265,9 +265,9 @@ channel_server_judge(struct channel_server *s,
 	bool opens;
 
 	if (!s->began && rules->secret.set)
-		channel_server_begin_at(s, now_ns);
+		channel_server_set_floor(s, now_ns);
 	if (c->cookie == NULL)
-		return channel_server_bare(s, rules, from, row);
+		return channel_server_check_bare(s, rules, from, row);
 	opens = r == NULL || !r->open ||
 	    memcmp(r->cookie, c->cookie, COOKIE_BYTES) != 0;
 	if (opens &&
@@ -278,24 +278,24 @@ channel_server_judge(struct channel_server *s,
 		    (!opens && r->commands != c->commands))
 			return CHANNEL_SERVER_BAD_MAC;
 		if (opens)
-			mac_channel(base, c->cookie, &fresh);
+			mac_channel_key(base, c->cookie, &fresh);
 		else
 			key = &r->key;
-		if (!mac_good(key, MAC_ASKS, msg, len))
+		if (!mac_good(key, MAC_REQUEST, msg, len))
 			return CHANNEL_SERVER_BAD_MAC;
 		if (c->counter <= (opens ? 0 : r->in))
 			return CHANNEL_SERVER_REPLAYED;
 	}
 	if (opens) {
-		r = channel_server_open(s, from, c, &fresh);
+		r = channel_server_open_row(s, from, c, &fresh);
 		if (r != NULL && cookie_time_ns(r->cookie) <= s->floor_ns) {
 			/* as old as one that was pushed out for it */
-			channel_server_forget(s, lru_find(&s->rows,
+			channel_server_forget_row(s, lru_find(&s->rows,
 			    addr_key(from, &s->by)));
 			return CHANNEL_SERVER_CHALLENGE;
 		}
 	} else {
-		r = channel_server_use(s, from);
+		r = channel_server_use_row(s, from);
 	}
 	if (r == NULL)
 		return CHANNEL_SERVER_NO_MEMORY;
@@ -310,7 +310,7 @@ channel_server_judge(struct channel_server *s,
  * without a key the client's own pass.  Its new length.
  */
 static inline uint32_t
-channel_server_prove(struct channel_server *s,
+channel_server_protect(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *to,
     uint8_t *msg, uint32_t bytes)
 {
@@ -320,7 +320,7 @@ channel_server_prove(struct channel_server *s,
 		return bytes;
 	if (rules->key != NULL) {
 		msg[1] |= CONTROL_HAS_MAC;
-		return (uint32_t)mac_put(&r->key, MAC_ANSWERS, ++r->out, msg,
+		return (uint32_t)mac_put(&r->key, MAC_RESPONSE, ++r->out, msg,
 		    bytes);
 	}
 	msg[1] |= CONTROL_HAS_COOKIE;
@@ -333,10 +333,10 @@ channel_server_prove(struct channel_server *s,
  * none.  When all are too long together others' are gone: they begin anew.
  */
 static inline void
-channel_server_text(
+channel_server_set_text(
     struct channel_server *s, struct channel_server_row *r, char *text)
 {
-	channel_server_no_text(s, r);
+	channel_server_free_text(s, r);
 	r->text = text;
 	r->text_bytes = text == NULL ? 0 : (uint32_t)strlen(text);
 	s->text_bytes += r->text_bytes;
@@ -344,13 +344,13 @@ channel_server_text(
 	    s->text_bytes > CHANNEL_SERVER_TEXT_BYTES;
 	    at = s->rows.node[at].newer) {
 		if (lru_row(&s->rows, at) != (void *)r)
-			channel_server_no_text(s, lru_row(&s->rows, at));
+			channel_server_free_text(s, lru_row(&s->rows, at));
 	}
 }
 
 /* Remember the Ack of a request; without memory it will be done anew. */
 static inline void
-channel_server_keep(struct channel_server_row *r, uint32_t xid,
+channel_server_keep_ack(struct channel_server_row *r, uint32_t xid,
     const uint8_t *ack, uint32_t bytes)
 {
 	uint8_t *p = realloc(r->ack, bytes);

@@ -29,48 +29,48 @@ enum {
 
 /* When it was handed out; 0: it is the client's own. */
 static inline uint64_t
-cookie_time_ns(const uint8_t pass[COOKIE_BYTES])
+cookie_time_ns(const uint8_t cookie[COOKIE_BYTES])
 {
-	return bytes_get(pass + COOKIE_TIME_AT, 8);
+	return bytes_get(cookie + COOKIE_TIME_AT, 8);
 }
 
 /* A client's first, with the nonce that its later ones have as well. */
 static inline void
-cookie_first(
-    uint8_t pass[COOKIE_BYTES], const uint8_t nonce[COOKIE_NONCE_BYTES])
+cookie_init(
+    uint8_t cookie[COOKIE_BYTES], const uint8_t nonce[COOKIE_NONCE_BYTES])
 {
-	memcpy(pass, nonce, COOKIE_NONCE_BYTES);
-	memset(pass + COOKIE_TIME_AT, 0, COOKIE_BYTES - COOKIE_TIME_AT);
+	memcpy(cookie, nonce, COOKIE_NONCE_BYTES);
+	memset(cookie + COOKIE_TIME_AT, 0, COOKIE_BYTES - COOKIE_TIME_AT);
 }
 
 /* The tag that its nonce and time have at that address. */
 static inline void
-cookie_tag(const struct key *secret, const union addr *at,
-    const uint8_t pass[COOKIE_BYTES], uint8_t tag[COOKIE_TAG_BYTES])
+cookie_compute_tag(const struct key *secret, const union addr *at,
+    const uint8_t cookie[COOKIE_BYTES], uint8_t tag[COOKIE_TAG_BYTES])
 {
-	struct key_hash h = key_begin(secret, "innet 1 pass");
+	struct key_hash h = key_hash_start(secret, "innet 1 pass");
 	const bool v6 = at->sa.sa_family == AF_INET6;
-	uint8_t who[1 + 16 + 2] = { v6 ? 6 : 4 };
+	uint8_t address[1 + 16 + 2] = { v6 ? 6 : 4 };
 
 	if (v6)
-		memcpy(who + 1, &at->in6.sin6_addr, 16);
+		memcpy(address + 1, &at->in6.sin6_addr, 16);
 	else
-		memcpy(who + 1, &at->in.sin_addr, 4);
-	bytes_put(who + 17, addr_port(at), 2);
-	key_add(&h, who, sizeof(who));
-	key_add(&h, pass, COOKIE_TAG_AT);
-	key_end(&h, tag, COOKIE_TAG_BYTES);
+		memcpy(address + 1, &at->in.sin_addr, 4);
+	bytes_put(address + 17, addr_port(at), 2);
+	key_hash_add(&h, address, sizeof(address));
+	key_hash_add(&h, cookie, COOKIE_TAG_AT);
+	key_hash_finish(&h, tag, COOKIE_TAG_BYTES);
 }
 
 /* Hand out a pass: to that nonce and address, at now_ns, not 0. */
 static inline void
 cookie_make(const struct key *secret, const union addr *at,
     const uint8_t nonce[COOKIE_NONCE_BYTES], uint64_t now_ns,
-    uint8_t pass[COOKIE_BYTES])
+    uint8_t cookie[COOKIE_BYTES])
 {
-	memcpy(pass, nonce, COOKIE_NONCE_BYTES);
-	bytes_put(pass + COOKIE_TIME_AT, now_ns, 8);
-	cookie_tag(secret, at, pass, pass + COOKIE_TAG_AT);
+	memcpy(cookie, nonce, COOKIE_NONCE_BYTES);
+	bytes_put(cookie + COOKIE_TIME_AT, now_ns, 8);
+	cookie_compute_tag(secret, at, cookie, cookie + COOKIE_TAG_AT);
 }
 
 /*
@@ -79,16 +79,16 @@ cookie_make(const struct key *secret, const union addr *at,
  */
 static inline bool
 cookie_good(const struct key *secret, const union addr *at,
-    const uint8_t pass[COOKIE_BYTES], uint64_t floor_ns, uint64_t now_ns)
+    const uint8_t cookie[COOKIE_BYTES], uint64_t floor_ns, uint64_t now_ns)
 {
-	const uint64_t t = cookie_time_ns(pass);
+	const uint64_t t = cookie_time_ns(cookie);
 	uint8_t tag[COOKIE_TAG_BYTES];
 
 	if (t == 0 || t <= floor_ns || t > now_ns ||
 	    now_ns - t > COOKIE_LIFE_NS)
 		return false;
-	cookie_tag(secret, at, pass, tag);
-	return memeql_sec(tag, pass + COOKIE_TAG_AT, sizeof(tag)) != 0;
+	cookie_compute_tag(secret, at, cookie, tag);
+	return memeql_sec(tag, cookie + COOKIE_TAG_AT, sizeof(tag)) != 0;
 }
 
 #endif

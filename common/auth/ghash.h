@@ -7,7 +7,8 @@
  * sixteen, four by one instruction, where there is such a one.
  * Blocks and key are turned round, so that bits stand as the processor
  * multiplies them, with the reduction of POLYVAL (RFC 8452, appendix A).
- * ghash_able() says whether this processor can; who calls has Nettle else.
+ * ghash_is_supported() says whether this processor can; who calls has Nettle
+ * else.
  */
 #ifndef INNET_AUTH_GHASH_H
 #define INNET_AUTH_GHASH_H
@@ -36,18 +37,19 @@ struct ghash_key {
 	"avx512vl,vpclmulqdq")))
 
 static inline bool
-ghash_able(void)
+ghash_is_supported(void)
 {
 	return __builtin_cpu_supports("pclmul") != 0 &&
 	    __builtin_cpu_supports("ssse3") != 0;
 }
 
 static inline bool
-ghash_able_fours(void)
+ghash_has_fours(void)
 {
-	return ghash_able() && __builtin_cpu_supports("avx512bw") != 0 &&
-	    __builtin_cpu_supports("avx512vl") != 0 &&
-	    __builtin_cpu_supports("vpclmulqdq") != 0;
+	return ghash_is_supported() &&
+	       __builtin_cpu_supports("avx512bw") != 0 &&
+	       __builtin_cpu_supports("avx512vl") != 0 &&
+	       __builtin_cpu_supports("vpclmulqdq") != 0;
 }
 
 /* A product of 256 bits, or a sum of some. */
@@ -56,7 +58,7 @@ struct ghash_wide {
 };
 
 GHASH_INLINE __m128i
-ghash_turned(__m128i x)
+ghash_reverse(__m128i x)
 {
 	return _mm_shuffle_epi8(x, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
 	    10, 11, 12, 13, 14, 15));
@@ -64,7 +66,7 @@ ghash_turned(__m128i x)
 
 /* Add a b to w. */
 GHASH_INLINE void
-ghash_add(struct ghash_wide *w, __m128i a, __m128i b)
+ghash_multiply_add(struct ghash_wide *w, __m128i a, __m128i b)
 {
 	w->low = _mm_xor_si128(w->low, _mm_clmulepi64_si128(a, b, 0x00));
 	w->high = _mm_xor_si128(w->high, _mm_clmulepi64_si128(a, b, 0x11));
@@ -75,7 +77,7 @@ ghash_add(struct ghash_wide *w, __m128i a, __m128i b)
 
 /* w over x^128, modulo x^128 + x^127 + x^126 + x^121 + 1. */
 GHASH_INLINE __m128i
-ghash_reduced(const struct ghash_wide *w)
+ghash_reduce(const struct ghash_wide *w)
 {
 	const __m128i poly = _mm_set_epi64x((long long)0xc200000000000000u,
 	    0);
@@ -107,19 +109,19 @@ ghash_key_set(struct ghash_key *key, const uint8_t h[GHASH_BLOCK])
 	high = (high << 1 | low >> 63) ^ (carry & 0xc200000000000000u);
 	low = low << 1 ^ (carry & 1);
 	first = power = _mm_set_epi64x((long long)high, (long long)low);
-	key->fours = ghash_able_fours();
+	key->fours = ghash_has_fours();
 	for (int i = GHASH_POWERS - 1; i >= 0; i--) {
 		struct ghash_wide w = none;
 
 		_mm_storeu_si128((__m128i *)(void *)key->h[i], power);
-		ghash_add(&w, power, first);
-		power = ghash_reduced(&w);
+		ghash_multiply_add(&w, power, first);
+		power = ghash_reduce(&w);
 	}
 }
 
 /* The sum of the four. */
 GHASH_FOURS static inline __m128i
-ghash_folded(__m512i x)
+ghash_fold(__m512i x)
 {
 	const __m256i two = _mm256_xor_si256(_mm512_castsi512_si256(x),
 	    _mm512_extracti64x4_epi64(x, 1));
@@ -161,11 +163,11 @@ ghash_fours(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t *n)
 			    _mm512_clmulepi64_epi128(x, k, 0x01),
 			    _mm512_clmulepi64_epi128(x, k, 0x10), 0x96);
 		}
-		w.low = ghash_folded(low);
-		w.high = ghash_folded(high);
-		w.middle = _mm_xor_si128(ghash_folded(middle),
+		w.low = ghash_fold(low);
+		w.high = ghash_fold(high);
+		w.middle = _mm_xor_si128(ghash_fold(middle),
 		    _mm_xor_si128(w.low, w.high));
-		y = ghash_reduced(&w);
+		y = ghash_reduce(&w);
 		p += some * GHASH_BLOCK;
 		*n -= some;
 	}
@@ -189,15 +191,15 @@ ghash_blocks(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t n)
 		    _mm_setzero_si128(), _mm_setzero_si128() };
 
 		for (size_t i = 0; i < some; i++) {
-			const __m128i x = ghash_turned(_mm_loadu_si128(
+			const __m128i x = ghash_reverse(_mm_loadu_si128(
 			    (const __m128i *)(const void *)(p +
 			    i * GHASH_BLOCK)));
 
-			ghash_add(&w, i == 0 ? _mm_xor_si128(x, y) : x,
+			ghash_multiply_add(&w, i == 0 ? _mm_xor_si128(x, y) : x,
 			    _mm_loadu_si128((const __m128i *)(const void *)
 			    key->h[GHASH_POWERS - some + i]));
 		}
-		y = ghash_reduced(&w);
+		y = ghash_reduce(&w);
 		p += some * GHASH_BLOCK;
 		n -= some;
 	}
@@ -225,13 +227,13 @@ ghash(const struct ghash_key *key, const uint8_t *head, size_t blocks,
 	for (int i = 0; i < 8; i++)
 		end[i] = (uint8_t)(bits >> (56 - 8 * i));
 	y = ghash_blocks(key, y, last, rest > 0 ? 2 : 1);
-	_mm_storeu_si128((__m128i *)(void *)hash, ghash_turned(y));
+	_mm_storeu_si128((__m128i *)(void *)hash, ghash_reverse(y));
 }
 
 #else
 
 static inline bool
-ghash_able(void)
+ghash_is_supported(void)
 {
 	return false;
 }

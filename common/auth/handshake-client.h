@@ -10,7 +10,7 @@
  * answered for a second it asks again: that above may have begun anew.
  *
  * Pure: time (ns) is an argument.  The caller sends what
- * handshake_client_next() says, and gives what channel_client_take() found
+ * handshake_client_next() says, and gives what channel_client_receive() found
  * good, or else.
  */
 #ifndef INNET_AUTH_HANDSHAKE_CLIENT_H
@@ -76,16 +76,16 @@ handshake_client_tos(const struct handshake_client *o)
 
 /* May data go up? */
 static inline bool
-handshake_client_ready(const struct handshake_client *o)
+handshake_client_is_ready(const struct handshake_client *o)
 {
 	return !o->on || o->open || o->accepts_any_tag;
 }
 
 /* It is to be open: ask now, unless it is, or is asked for. */
 static inline void
-handshake_client_want(struct handshake_client *o, uint64_t now_ns)
+handshake_client_start(struct handshake_client *o, uint64_t now_ns)
 {
-	if (handshake_client_ready(o) || o->asks)
+	if (handshake_client_is_ready(o) || o->asks)
 		return;
 	o->asks = true;
 	o->ask_ns = o->since_ns = now_ns;
@@ -94,7 +94,7 @@ handshake_client_want(struct handshake_client *o, uint64_t now_ns)
 
 /* When something is to be asked; HANDSHAKE_CLIENT_NEVER. */
 static inline uint64_t
-handshake_client_due(const struct handshake_client *o)
+handshake_client_deadline_ns(const struct handshake_client *o)
 {
 	if (o->asks)
 		return o->ask_ns;
@@ -110,7 +110,7 @@ static inline uint32_t
 handshake_client_next(
     struct handshake_client *o, uint32_t xid, uint64_t now_ns, uint8_t *msg)
 {
-	const uint64_t due = handshake_client_due(o);
+	const uint64_t due = handshake_client_deadline_ns(o);
 
 	if (now_ns < due)
 		return 0;
@@ -121,13 +121,14 @@ handshake_client_next(
 	o->ask_ns = due + o->wait_ns;	/* however late it is: a trace knows */
 	if (o->wait_ns < HANDSHAKE_CLIENT_MOST_NS)
 		o->wait_ns *= 2;
-	return (uint32_t)channel_client_put(o->channel, msg,
+	return (uint32_t)channel_client_protect(o->channel, msg,
 	    (size_t)(control_put(msg, CONTROL_OPEN, 0, xid) - msg));
 }
 
 /* The Ack of an Open, which is that above's. */
 static inline void
-handshake_client_acked(struct handshake_client *o, const struct control_ack *a)
+handshake_client_take_ack(
+    struct handshake_client *o, const struct control_ack *a)
 {
 	const bool salt = !o->open || memcmp(o->key.salt, a->salt,
 	    TAG_SALT_BYTES) != 0;
@@ -147,12 +148,12 @@ handshake_client_acked(struct handshake_client *o, const struct control_ack *a)
 }
 
 /*
- * A control message c from that above, of which channel_client_take() said
+ * A control message c from that above, of which channel_client_receive() said
  * `news`: true if it was for us.
  */
 static inline bool
-handshake_client_hear(struct handshake_client *o, enum channel_client_news news,
-    const struct control *c, uint64_t now_ns)
+handshake_client_receive(struct handshake_client *o,
+    enum channel_client_news news, const struct control *c, uint64_t now_ns)
 {
 	struct control_ack a;
 
@@ -167,7 +168,7 @@ handshake_client_hear(struct handshake_client *o, enum channel_client_news news,
 	    a.action != CONTROL_OPEN)
 		return false;
 	if (news == CHANNEL_CLIENT_GOOD)
-		handshake_client_acked(o, &a);
+		handshake_client_take_ack(o, &a);
 	else if (news == CHANNEL_CLIENT_HINT && a.status == CONTROL_BAD_MAC)
 		o->other_key = true;
 	return true;
@@ -178,7 +179,7 @@ handshake_client_hear(struct handshake_client *o, enum channel_client_news news,
  * goes up: it is proved if it has to be.  Its length.
  */
 static inline uint32_t
-handshake_client_prove(
+handshake_client_tag(
     struct handshake_client *o, uint8_t *p, uint32_t bytes, uint64_t now_ns)
 {
 	if (!o->on)
@@ -191,10 +192,10 @@ handshake_client_prove(
 	    o->cookie), p, bytes, ++o->counter);
 }
 
-/* handshake_client_judge() where packets are proved: apart, as they seldom are.
+/* handshake_client_check() where packets are proved: apart, as they seldom are.
  */
 __attribute__((noinline, unused)) static unsigned
-handshake_client_judge_tag(
+handshake_client_check_tag(
     struct handshake_client *o, const uint8_t *p, size_t bytes)
 {
 	uint64_t counter;
@@ -202,7 +203,7 @@ handshake_client_judge_tag(
 	if (!o->open || !tag_update_good(&o->key, tag_head(TAG_DOWN, 0,
 	    0, NULL), p, bytes, &counter))
 		return SOUNDNESS_BAD_TAG;
-	if (!tag_window_take(&o->came, counter))
+	if (!tag_window_accept(&o->came, counter))
 		return SOUNDNESS_REPLAYED;
 	o->awaits = false;
 	return UPDATE_OK;
@@ -213,18 +214,18 @@ handshake_client_judge_tag(
  * UPDATE_OK, or the verdict.
  */
 static inline unsigned
-handshake_client_judge(
+handshake_client_check(
     struct handshake_client *o, uint8_t tos, const uint8_t *p, size_t bytes)
 {
 	if ((tos & 0xfc) != handshake_client_tos(o))
 		return SOUNDNESS_BAD_TAG;
 	return !o->on || o->accepts_any_tag ? UPDATE_OK :
-	    handshake_client_judge_tag(o, p, bytes);
+	    handshake_client_check_tag(o, p, bytes);
 }
 
 /* Why it is not open, to follow "refused: "; NULL: it may be soon. */
 static inline const char *
-handshake_client_why(const struct handshake_client *o)
+handshake_client_problem(const struct handshake_client *o)
 {
 	if (!o->on || o->open)
 		return NULL;

@@ -92,18 +92,18 @@ handshake_server_find(const struct handshake_server *o, const union addr *at,
 }
 
 static inline void
-handshake_server_forget(struct handshake_server *o, uint32_t at)
+handshake_server_forget_row(struct handshake_server *o, uint32_t at)
 {
 	const struct handshake_peer *r = lru_row(&o->rows, at);
 
 	if (o->quota != NULL)
-		quota_give(o->quota, &r->at, QUOTA_MEMBERS, 1);
+		quota_release(o->quota, &r->at, QUOTA_MEMBERS, 1);
 	lru_remove(&o->rows, at);
 }
 
 /* The row of an address, made if it is new; NULL without room. */
 static inline struct handshake_peer *
-handshake_server_make(struct handshake_server *o, const union addr *at)
+handshake_server_use_row(struct handshake_server *o, const union addr *at)
 {
 	const uint64_t key = addr_key(at, &o->place->hash_seed);
 	uint32_t k = lru_find(&o->rows, key);
@@ -112,15 +112,15 @@ handshake_server_make(struct handshake_server *o, const union addr *at)
 	if (handshake_server_find(o, at, &r) != 0)
 		return r;
 	if (k != 0)			/* of the same key */
-		handshake_server_forget(o, k);
-	if (o->quota != NULL && !quota_take(o->quota, at, QUOTA_MEMBERS, 1))
+		handshake_server_forget_row(o, k);
+	if (o->quota != NULL && !quota_charge(o->quota, at, QUOTA_MEMBERS, 1))
 		return NULL;
 	if (o->rows.count == o->rows.most)
-		handshake_server_forget(o, lru_oldest(&o->rows));
+		handshake_server_forget_row(o, lru_oldest(&o->rows));
 	k = lru_add(&o->rows, key);
 	if (k == 0) {
 		if (o->quota != NULL)
-			quota_give(o->quota, at, QUOTA_MEMBERS, 1);
+			quota_release(o->quota, at, QUOTA_MEMBERS, 1);
 		return NULL;
 	}
 	r = lru_row(&o->rows, k);
@@ -130,15 +130,15 @@ handshake_server_make(struct handshake_server *o, const union addr *at)
 
 /* The salt, from now on. */
 static inline void
-handshake_server_salt(struct handshake_server *o, uint64_t now_ns)
+handshake_server_make_salt(struct handshake_server *o, uint64_t now_ns)
 {
 	const struct program_place *place = o->place;
-	uint8_t what[8], salt[TAG_SALT_BYTES];
+	uint8_t input[8], salt[TAG_SALT_BYTES];
 	struct key secret;
 
 	key_set(&secret, place->secret, sizeof(place->secret));
-	bytes_put(what, now_ns, sizeof(what));
-	key_hash_of(&secret, "innet 1 salt", what, sizeof(what), salt,
+	bytes_put(input, now_ns, sizeof(input));
+	key_hash_of(&secret, "innet 1 salt", input, sizeof(input), salt,
 	    sizeof(salt));
 	tag_key_set(&o->key, place->key == NULL ? NULL :
 	    &place->key->start, salt);
@@ -156,13 +156,13 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 		a->status = CONTROL_REFUSED;
 		return;
 	}
-	r = handshake_server_make(o, from);
+	r = handshake_server_use_row(o, from);
 	if (r == NULL) {
 		a->status = CONTROL_NO_ROOM;
 		return;
 	}
 	if (!o->salted)
-		handshake_server_salt(o, now_ns);
+		handshake_server_make_salt(o, now_ns);
 	if (memcmp(r->cookie, c->cookie, TAG_COOKIE_BYTES) != 0) {
 		memcpy(r->cookie, c->cookie, TAG_COOKIE_BYTES);
 		r->came = (struct tag_window){ 0 };
@@ -170,10 +170,10 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 	memcpy(a->salt, o->key.salt, sizeof(a->salt));
 }
 
-/* handshake_server_judge() where packets are proved: apart, as they seldom are.
+/* handshake_server_check() where packets are proved: apart, as they seldom are.
  */
 __attribute__((noinline, unused)) static unsigned
-handshake_server_judge_tag(struct handshake_server *o, const union addr *from,
+handshake_server_check_tag(struct handshake_server *o, const union addr *from,
     const uint8_t *p, uint32_t bytes)
 {
 	struct handshake_peer *r;
@@ -184,7 +184,7 @@ handshake_server_judge_tag(struct handshake_server *o, const union addr *from,
 	if (k == 0 || !tag_update_good(&o->key, tag_head(TAG_UP, 0,
 	    0, r->cookie), p, bytes, &counter))
 		return SOUNDNESS_BAD_TAG;
-	if (!tag_window_take(&r->came, counter))
+	if (!tag_window_accept(&r->came, counter))
 		return SOUNDNESS_REPLAYED;
 	lru_mark_used(&o->rows, k);
 	return UPDATE_OK;
@@ -195,13 +195,13 @@ handshake_server_judge_tag(struct handshake_server *o, const union addr *from,
  * UPDATE_OK, or the verdict.
  */
 static inline unsigned
-handshake_server_judge(struct handshake_server *o, const union addr *from,
+handshake_server_check(struct handshake_server *o, const union addr *from,
     uint8_t tos, const uint8_t *p, uint32_t bytes)
 {
 	if ((tos & 0xfc) != handshake_server_tos(o))
 		return SOUNDNESS_BAD_TAG;
 	return !o->on || o->accepts_any_tag ? UPDATE_OK :
-	    handshake_server_judge_tag(o, from, p, bytes);
+	    handshake_server_check_tag(o, from, p, bytes);
 }
 
 /*
@@ -209,7 +209,7 @@ handshake_server_judge(struct handshake_server *o, const union addr *from,
  * goes down: it is proved if it has to be.  Its length.
  */
 static inline uint32_t
-handshake_server_prove(struct handshake_server *o, uint8_t *p, uint32_t bytes)
+handshake_server_tag(struct handshake_server *o, uint8_t *p, uint32_t bytes)
 {
 	return !o->on ? bytes : (uint32_t)tag_update_put(&o->key,
 	    tag_head(TAG_DOWN, 0, 0, NULL), p, bytes, ++o->counter);
@@ -217,7 +217,7 @@ handshake_server_prove(struct handshake_server *o, uint8_t *p, uint32_t bytes)
 
 /* program.is_member: its channel stays. */
 static inline bool
-handshake_server_has(const struct handshake_server *o, const union addr *at)
+handshake_server_knows(const struct handshake_server *o, const union addr *at)
 {
 	struct handshake_peer *r;
 

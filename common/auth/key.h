@@ -47,7 +47,7 @@ key_set(struct key *k, const void *p, size_t len)
 
 /* Begin with the label, of KEY_LABEL_BYTES at most. */
 static inline struct key_hash
-key_begin(const struct key *k, const char *label)
+key_hash_start(const struct key *k, const char *label)
 {
 	struct key_hash h = { k->start };
 	uint8_t padded[KEY_LABEL_BYTES] = { 0 };
@@ -60,14 +60,14 @@ key_begin(const struct key *k, const char *label)
 }
 
 static inline void
-key_add(struct key_hash *h, const void *p, size_t len)
+key_hash_add(struct key_hash *h, const void *p, size_t len)
 {
 	hmac_sha256_update(&h->h, len, p);
 }
 
 /* Its first so many bytes, KEY_HASH_BYTES at most; it is done with. */
 static inline void
-key_end(struct key_hash *h, uint8_t *hash, size_t bytes)
+key_hash_finish(struct key_hash *h, uint8_t *hash, size_t bytes)
 {
 	hmac_sha256_digest(&h->h, bytes, hash);
 }
@@ -77,10 +77,10 @@ static inline void
 key_hash_of(const struct key *k, const char *label, const void *p, size_t len,
     uint8_t *hash, size_t bytes)
 {
-	struct key_hash h = key_begin(k, label);
+	struct key_hash h = key_hash_start(k, label);
 
-	key_add(&h, p, len);
-	key_end(&h, hash, bytes);
+	key_hash_add(&h, p, len);
+	key_hash_finish(&h, hash, bytes);
 }
 
 /* The key that H(k, label, the len bytes at p) is. */

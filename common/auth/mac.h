@@ -24,27 +24,27 @@ enum {
 };
 
 /* Who speaks: who asks, or who answers and gives notice. */
-enum mac_way { MAC_ASKS = 1, MAC_ANSWERS };
+enum mac_direction { MAC_REQUEST = 1, MAC_RESPONSE };
 
 /* The key of the channel that this pass has opened. */
 static inline void
-mac_channel(const struct key *k, const uint8_t pass[COOKIE_BYTES],
+mac_channel_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
     struct key *channel)
 {
-	key_derive(k, "innet 1 channel", pass, COOKIE_BYTES, channel);
+	key_derive(k, "innet 1 channel", cookie, COOKIE_BYTES, channel);
 }
 
 /* The hash of the len bytes at p, the counter among them. */
 static inline void
-mac_compute(const struct key *channel, enum mac_way way, const uint8_t *p,
-    size_t len, uint8_t mac[MAC_HASH_BYTES])
+mac_compute(const struct key *channel, enum mac_direction direction,
+    const uint8_t *p, size_t len, uint8_t mac[MAC_HASH_BYTES])
 {
-	struct key_hash h = key_begin(channel, "innet 1 control");
-	const uint8_t direction = (uint8_t)way;
+	struct key_hash h = key_hash_start(channel, "innet 1 control");
+	const uint8_t first = (uint8_t)direction;
 
-	key_add(&h, &direction, 1);
-	key_add(&h, p, len);
-	key_end(&h, mac, MAC_HASH_BYTES);
+	key_hash_add(&h, &first, 1);
+	key_hash_add(&h, p, len);
+	key_hash_finish(&h, mac, MAC_HASH_BYTES);
 }
 
 /*
@@ -52,26 +52,26 @@ mac_compute(const struct key *channel, enum mac_way way, const uint8_t *p,
  * room for MAC_BYTES more.  Its new length.
  */
 static inline size_t
-mac_put(const struct key *channel, enum mac_way way, uint64_t counter,
-    uint8_t *p, size_t len)
+mac_put(const struct key *channel, enum mac_direction direction,
+    uint64_t counter, uint8_t *p, size_t len)
 {
 	bytes_put(p + len, counter, MAC_COUNTER_BYTES);
 	len += MAC_COUNTER_BYTES;
-	mac_compute(channel, way, p, len, p + len);
+	mac_compute(channel, direction, p, len, p + len);
 	return len + MAC_HASH_BYTES;
 }
 
 /* Is the seal at the end of the len bytes at p right? */
 static inline bool
-mac_good(const struct key *channel, enum mac_way way, const uint8_t *p,
-    size_t len)
+mac_good(const struct key *channel, enum mac_direction direction,
+    const uint8_t *p, size_t len)
 {
 	uint8_t mac[MAC_HASH_BYTES];
 
 	if (len < MAC_BYTES)
 		return false;
 	len -= MAC_HASH_BYTES;
-	mac_compute(channel, way, p, len, mac);
+	mac_compute(channel, direction, p, len, mac);
 	return memeql_sec(mac, p + len, MAC_HASH_BYTES) != 0;
 }
 

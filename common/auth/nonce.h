@@ -14,7 +14,7 @@
 
 /* A channel to the server at `to`, with a key or NULL. */
 static inline void
-nonce_channel(
+nonce_open_channel(
     struct channel_client *ch, const struct key *key, const union addr *to)
 {
 	uint8_t nonce[COOKIE_NONCE_BYTES];

@@ -6,8 +6,8 @@
  * so much and no more, and all others find room beside it.  Loopback is not
  * limited: whoever is there is of the machine.
  *
- * quota_take() charges an address or refuses; what was charged is given back
- * with quota_give().  A row of an address is there as long as something is
+ * quota_charge() charges an address or refuses; what was charged is given back
+ * with quota_release().  A row of an address is there as long as something is
  * charged to it.  Owns its memory: quota_free().
  */
 #ifndef INNET_AUTH_QUOTA_H
@@ -20,20 +20,20 @@
 #include "common/base/lru.h"
 #include "common/wire/addr.h"
 
-enum quota_what {
-	QUOTA_MEMBERS, QUOTA_JOBS, QUOTA_BYTES, QUOTA_ROUTES, QUOTA_WHATS
+enum quota_kind {
+	QUOTA_MEMBERS, QUOTA_JOBS, QUOTA_BYTES, QUOTA_ROUTES, QUOTA_KINDS
 };
 
 enum { QUOTA_ROWS = 1 << 20 };
 
 struct quota_row {
-	uint64_t taken[QUOTA_WHATS];
+	uint64_t taken[QUOTA_KINDS];
 };
 
 /* One width of prefix. */
 struct quota_part {
 	struct lru rows;
-	uint64_t most[QUOTA_WHATS];
+	uint64_t most[QUOTA_KINDS];
 };
 
 struct quota {
@@ -80,18 +80,18 @@ quota_key(const union addr *a, bool net)
 
 /* May `a` have n more? */
 static inline bool
-quota_part_has(const struct quota_part *p, uint64_t key, enum quota_what what,
-    uint64_t n)
+quota_part_has_room(
+    const struct quota_part *p, uint64_t key, enum quota_kind kind, uint64_t n)
 {
 	const uint32_t at = lru_find(&p->rows, key);
 	const uint64_t taken = at == 0 ? 0 :
-	    ((struct quota_row *)lru_row(&p->rows, at))->taken[what];
+	    ((struct quota_row *)lru_row(&p->rows, at))->taken[kind];
 
-	return taken <= p->most[what] && n <= p->most[what] - taken;
+	return taken <= p->most[kind] && n <= p->most[kind] - taken;
 }
 
 static inline bool
-quota_part_take(struct quota_part *p, uint64_t key, enum quota_what what,
+quota_part_charge(struct quota_part *p, uint64_t key, enum quota_kind kind,
     uint64_t n)
 {
 	uint32_t at = lru_find(&p->rows, key);
@@ -100,12 +100,12 @@ quota_part_take(struct quota_part *p, uint64_t key, enum quota_what what,
 		at = lru_add(&p->rows, key);
 	if (at == 0)
 		return false;
-	((struct quota_row *)lru_row(&p->rows, at))->taken[what] += n;
+	((struct quota_row *)lru_row(&p->rows, at))->taken[kind] += n;
 	return true;
 }
 
 static inline void
-quota_part_give(struct quota_part *p, uint64_t key, enum quota_what what,
+quota_part_release(struct quota_part *p, uint64_t key, enum quota_kind kind,
     uint64_t n)
 {
 	static const struct quota_row nothing;
@@ -115,39 +115,39 @@ quota_part_give(struct quota_part *p, uint64_t key, enum quota_what what,
 	if (at == 0)
 		return;
 	row = lru_row(&p->rows, at);
-	row->taken[what] -= n < row->taken[what] ? n : row->taken[what];
+	row->taken[kind] -= n < row->taken[kind] ? n : row->taken[kind];
 	if (memcmp(row, &nothing, sizeof(nothing)) == 0)
 		lru_remove(&p->rows, at);
 }
 
 /* Address a takes n more; false, and nothing is charged, if it may not. */
 static inline bool
-quota_take(struct quota *q, const union addr *a, enum quota_what what,
+quota_charge(struct quota *q, const union addr *a, enum quota_kind kind,
     uint64_t n)
 {
 	const uint64_t host = quota_key(a, false), net = quota_key(a, true);
 
 	if (n == 0 || addr_is_loopback(a))
 		return true;
-	if (!quota_part_has(&q->host, host, what, n) ||
-	    !quota_part_has(&q->net, net, what, n) ||
-	    !quota_part_take(&q->host, host, what, n))
+	if (!quota_part_has_room(&q->host, host, kind, n) ||
+	    !quota_part_has_room(&q->net, net, kind, n) ||
+	    !quota_part_charge(&q->host, host, kind, n))
 		return false;
-	if (quota_part_take(&q->net, net, what, n))
+	if (quota_part_charge(&q->net, net, kind, n))
 		return true;
-	quota_part_give(&q->host, host, what, n);
+	quota_part_release(&q->host, host, kind, n);
 	return false;
 }
 
 /* It gives n back. */
 static inline void
-quota_give(struct quota *q, const union addr *a, enum quota_what what,
+quota_release(struct quota *q, const union addr *a, enum quota_kind kind,
     uint64_t n)
 {
 	if (n == 0 || addr_is_loopback(a))
 		return;
-	quota_part_give(&q->host, quota_key(a, false), what, n);
-	quota_part_give(&q->net, quota_key(a, true), what, n);
+	quota_part_release(&q->host, quota_key(a, false), kind, n);
+	quota_part_release(&q->net, quota_key(a, true), kind, n);
 }
 
 #endif

@@ -19,7 +19,7 @@
 #include "common/wire/addr.h"
 
 enum {
-	BUCKETS = 4096,
+	RATE_LIMIT_CELLS = 4096,
 	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* a second */
 	RATE_LIMIT_ALL_BURST = 1000, RATE_LIMIT_NET_BURST = RATE_LIMIT_NET,
 	RATE_LIMIT_AGAIN_NS = 1000000000	/* between two tellings */
@@ -28,8 +28,8 @@ enum {
 struct rate_limit {
 	struct hashmap_multiplier by;
 	uint64_t all_ns;		/* when its next is due */
-	uint64_t net_ns[BUCKETS];
-	struct { uint64_t key, ns; } told[BUCKETS];
+	uint64_t net_ns[RATE_LIMIT_CELLS];
+	struct { uint64_t key, ns; } repeats[RATE_LIMIT_CELLS];
 };
 
 static inline uint32_t
@@ -38,12 +38,12 @@ rate_limit_cell(const struct rate_limit *b, uint64_t key)
 	const unsigned __int128 product = (unsigned __int128)(key ^
 	    b->by.high) * (b->by.low | 1) + key * 0x9e3779b97f4a7c15;
 
-	return (uint32_t)(product >> 52) % BUCKETS;
+	return (uint32_t)(product >> 52) % RATE_LIMIT_CELLS;
 }
 
 /* May one more pass, of so many a second, and so many at once? */
 static inline bool
-rate_limit_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,
+rate_limit_has_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,
     uint64_t now_ns)
 {
 	return due_ns <= now_ns ||
@@ -51,43 +51,44 @@ rate_limit_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,
 }
 
 static inline uint64_t
-rate_limit_after(uint64_t due_ns, uint64_t a_second, uint64_t now_ns)
+rate_limit_next(uint64_t due_ns, uint64_t a_second, uint64_t now_ns)
 {
 	return (due_ns > now_ns ? due_ns : now_ns) + 1000000000 / a_second;
 }
 
 /* May `at` be answered now?  Loopback is limited with all others alone. */
 static inline bool
-rate_limit_take(struct rate_limit *b, const union addr *at, uint64_t now_ns)
+rate_limit_allow(struct rate_limit *b, const union addr *at, uint64_t now_ns)
 {
 	uint64_t *net = &b->net_ns[rate_limit_cell(b, quota_key(at, true))];
 	const bool near = addr_is_loopback(at);
 
-	if (!rate_limit_room(
+	if (!rate_limit_has_room(
 		b->all_ns, RATE_LIMIT_ALL, RATE_LIMIT_ALL_BURST, now_ns) ||
-	    (!near && !rate_limit_room(
+	    (!near && !rate_limit_has_room(
 			  *net, RATE_LIMIT_NET, RATE_LIMIT_NET_BURST, now_ns)))
 		return false;
-	b->all_ns = rate_limit_after(b->all_ns, RATE_LIMIT_ALL, now_ns);
+	b->all_ns = rate_limit_next(b->all_ns, RATE_LIMIT_ALL, now_ns);
 	if (!near)
-		*net = rate_limit_after(*net, RATE_LIMIT_NET, now_ns);
+		*net = rate_limit_next(*net, RATE_LIMIT_NET, now_ns);
 	return true;
 }
 
 /* May `at` be told something that it may have been told a moment ago? */
 static inline bool
-rate_limit_tell(struct rate_limit *b, const union addr *at, uint64_t now_ns)
+rate_limit_allow_repeat(
+    struct rate_limit *b, const union addr *at, uint64_t now_ns)
 {
 	const uint64_t key = addr_key(at, &b->by);
 	const uint32_t k = rate_limit_cell(b, key);
 
-	if (b->told[k].key == key && b->told[k].ns != 0 &&
-	    now_ns - b->told[k].ns < RATE_LIMIT_AGAIN_NS)
+	if (b->repeats[k].key == key && b->repeats[k].ns != 0 &&
+	    now_ns - b->repeats[k].ns < RATE_LIMIT_AGAIN_NS)
 		return false;
-	if (!rate_limit_take(b, at, now_ns))
+	if (!rate_limit_allow(b, at, now_ns))
 		return false;
-	b->told[k].key = key;
-	b->told[k].ns = now_ns;
+	b->repeats[k].key = key;
+	b->repeats[k].ns = now_ns;
 	return true;
 }
 

@@ -22,14 +22,14 @@
 #include "common/switch/outbox.h"
 #include "common/switch/program.h"
 
-#define RELAY_TAG_TROUBLE_NS 5000000000u
+#define RELAY_TAG_PROBLEM_NS 5000000000u
 
 struct relay_tag {
 	struct handshake_server below;
 	struct handshake_client above;
 	struct channel_client channel;		/* to what is above */
 	uint32_t xid;
-	uint64_t told_ns;		/* of trouble, last */
+	uint64_t reported_ns;		/* of trouble, last */
 };
 
 /* addressed: it has an address of its own, and something above. */
@@ -37,15 +37,15 @@ static inline void
 relay_tag_init(struct relay_tag *h, const struct program_place *place,
     bool addressed, struct quota *quota)
 {
-	uint8_t nonce[COOKIE_NONCE_BYTES], what[6];
+	uint8_t nonce[COOKIE_NONCE_BYTES], input[6];
 	struct key secret;
 
 	handshake_server_init(&h->below, place, quota);
 	h->below.on &= addressed;
 	h->xid = place->xid;
 	key_set(&secret, place->secret, sizeof(place->secret));
-	bytes_put(bytes_put(what, 0, 2), h->xid, 4);
-	key_hash_of(&secret, "innet 1 nonce", what, sizeof(what), nonce,
+	bytes_put(bytes_put(input, 0, 2), h->xid, 4);
+	key_hash_of(&secret, "innet 1 nonce", input, sizeof(input), nonce,
 	    sizeof(nonce));
 	channel_client_open(&h->channel, place->key, true, nonce);
 	h->channel.any = h->below.accepts_any_tag;
@@ -68,13 +68,13 @@ relay_tag_tos(const struct relay_tag *h)
 
 /* The request c from below: an Open. */
 static inline enum program_reply
-relay_tag_control(struct relay_tag *h, const union addr *from,
+relay_tag_handle_open(struct relay_tag *h, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	if (!h->below.on)
 		return PROGRAM_UNKNOWN;
-	handshake_client_want(&h->above, now_ns);
-	if (!handshake_client_ready(&h->above))
+	handshake_client_start(&h->above, now_ns);
+	if (!handshake_client_is_ready(&h->above))
 		return PROGRAM_LATER;
 	handshake_server_open(&h->below, from, c, a, now_ns);
 	return PROGRAM_ANSWERED;
@@ -82,27 +82,27 @@ relay_tag_control(struct relay_tag *h, const union addr *from,
 
 /* A control message from above.  False if it is none. */
 static inline bool
-relay_tag_told(
+relay_tag_receive_control(
     struct relay_tag *h, const uint8_t *p, size_t len, uint64_t now_ns)
 {
 	struct control c;
 
 	if (!control_parse(p, len, &c))
 		return false;
-	handshake_client_hear(&h->above,
-	    channel_client_take(&h->channel, p, len, &c), &c, now_ns);
+	handshake_client_receive(&h->above,
+	    channel_client_receive(&h->channel, p, len, &c), &c, now_ns);
 	return true;
 }
 
 /* Ask above if it is time. */
 static inline void
-relay_tag_fire(struct relay_tag *h, struct outbox *out, const union addr *above,
-    uint64_t now_ns)
+relay_tag_send_open(struct relay_tag *h, struct outbox *out,
+    const union addr *above, uint64_t now_ns)
 {
 	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 	uint32_t n;
 
-	if (now_ns < handshake_client_due(&h->above))
+	if (now_ns < handshake_client_deadline_ns(&h->above))
 		return;
 	n = handshake_client_next(&h->above, h->xid++, now_ns, msg);
 	outbox_copy(out, POST_ONE, 0, above, CONTROL_TOS, msg, n);
@@ -111,43 +111,44 @@ relay_tag_fire(struct relay_tag *h, struct outbox *out, const union addr *above,
 
 /* May it be believed?  down: it comes from above.  Else the verdict. */
 static inline unsigned
-relay_tag_judge(struct relay_tag *h, bool down, const struct packet *p)
+relay_tag_check(struct relay_tag *h, bool down, const struct packet *p)
 {
-	return down ? handshake_client_judge(
+	return down ? handshake_client_check(
 			  &h->above, p->tos, p->payload, p->bytes)
-		    : handshake_server_judge(
+		    : handshake_server_check(
 			  &h->below, p->from, p->tos, p->payload, p->bytes);
 }
 
 /* It goes up with the tail that it came with, which becomes ours. */
 static inline void
-relay_tag_prove_up(
+relay_tag_retag_up(
     struct relay_tag *h, uint8_t *p, uint32_t bytes, uint64_t now_ns)
 {
-	handshake_client_prove(&h->above, p, bytes - UPDATE_TAIL_BYTES, now_ns);
+	handshake_client_tag(&h->above, p, bytes - UPDATE_TAIL_BYTES, now_ns);
 }
 
 /* The same down, to all who hear it. */
 static inline void
-relay_tag_prove_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)
+relay_tag_retag_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)
 {
 	if (h->below.on)
-		handshake_server_prove(&h->below, p, bytes - UPDATE_TAIL_BYTES);
+		handshake_server_tag(&h->below, p, bytes - UPDATE_TAIL_BYTES);
 }
 
 /* What is wrong above for long, to be told now and then; or NULL. */
 static inline const char *
-relay_tag_trouble(struct relay_tag *h, const union addr *above, char *text,
-    size_t room, uint64_t now_ns)
+relay_tag_describe_problem(struct relay_tag *h, const union addr *above,
+    char *text, size_t room, uint64_t now_ns)
 {
-	const char *why = handshake_client_why(&h->above);
+	const char *why = handshake_client_problem(&h->above);
 	char name[ADDR_NAME_BYTES];
 
 	if (!h->above.asks ||
-	    now_ns - h->above.since_ns < RELAY_TAG_TROUBLE_NS ||
-	    (h->told_ns != 0 && now_ns - h->told_ns < RELAY_TAG_TROUBLE_NS))
+	    now_ns - h->above.since_ns < RELAY_TAG_PROBLEM_NS ||
+	    (h->reported_ns != 0 &&
+		now_ns - h->reported_ns < RELAY_TAG_PROBLEM_NS))
 		return NULL;
-	h->told_ns = now_ns;
+	h->reported_ns = now_ns;
 	addr_print(above, name);
 	if (why != NULL)
 		snprintf(text, room, "%s: refused: %s", name, why);

@@ -23,7 +23,7 @@ struct segment_tag {
 	struct tag_key key;
 	uint16_t job;
 	uint8_t cookie[TAG_COOKIE_BYTES];
-	int64_t near[TAG_DOWN + 1];	/* newest iteration, by way; the
+	int64_t newest[TAG_DOWN + 1];	/* newest iteration, by way; the
 					   epoch is what is above 24 bits */
 	bool pushes;			/* has none proved yet: it will be of */
 	uint32_t epoch;			/* this epoch */
@@ -34,7 +34,7 @@ struct segment_tag {
  * we were no member before.  async: pushes have numbers of their own.
  */
 static inline void
-segment_tag_begin(struct segment_tag *p, const struct hmac_sha256_ctx *key,
+segment_tag_set_key(struct segment_tag *p, const struct hmac_sha256_ctx *key,
     uint16_t job, const uint8_t salt[TAG_SALT_BYTES], uint32_t epoch,
     uint32_t next, bool fresh, bool async)
 {
@@ -47,19 +47,19 @@ segment_tag_begin(struct segment_tag *p, const struct hmac_sha256_ctx *key,
 		tag_key_set(&p->key, key, salt);
 	p->on = true;
 	p->job = job;
-	p->near[TAG_UP] = p->near[TAG_DOWN] = (int64_t)epoch << 24 |
+	p->newest[TAG_UP] = p->newest[TAG_DOWN] = (int64_t)epoch << 24 |
 	    (next & (SEG_ITERATIONS - 1));
 	p->pushes = async;
 	p->epoch = epoch;
 }
 
 static inline struct tag_head
-segment_tag_head(const struct segment_tag *p, enum tag_way way,
+segment_tag_head(const struct segment_tag *p, enum tag_direction direction,
     const uint8_t *seg, int64_t *t)
 {
-	*t = seg_unwrap((uint32_t)bytes_get(seg, 3), p->near[way]);
-	return tag_head(way, p->job, (uint32_t)(*t >> 24),
-	    way == TAG_UP ? p->cookie : NULL);
+	*t = seg_unwrap((uint32_t)bytes_get(seg, 3), p->newest[direction]);
+	return tag_head(direction, p->job, (uint32_t)(*t >> 24),
+	    direction == TAG_UP ? p->cookie : NULL);
 }
 
 /* Prove the segment at seg, whose floats are at vec, so many bytes. */
@@ -71,12 +71,12 @@ segment_tag_put(
 	int64_t t;
 
 	if (p->pushes)			/* as the switch takes the first */
-		p->near[TAG_UP] = (int64_t)p->epoch << 24 |
+		p->newest[TAG_UP] = (int64_t)p->epoch << 24 |
 		    (int64_t)bytes_get(seg, 3);
 	p->pushes = false;
 	h = segment_tag_head(p, TAG_UP, seg, &t);
-	if (t > p->near[TAG_UP])
-		p->near[TAG_UP] = t;
+	if (t > p->newest[TAG_UP])
+		p->newest[TAG_UP] = t;
 	tag_segment_put(&p->key, h, seg, vec, bytes);
 }
 
@@ -85,7 +85,7 @@ segment_tag_put(
  * that ToS, be believed?
  */
 static inline bool
-segment_tag_good(
+segment_tag_check(
     struct segment_tag *p, uint8_t tos, const uint8_t *seg, size_t len)
 {
 	struct tag_head h;
@@ -96,8 +96,8 @@ segment_tag_good(
 	h = segment_tag_head(p, TAG_DOWN, seg, &t);
 	if (!tag_segment_good(&p->key, h, seg, len))
 		return false;
-	if (t > p->near[TAG_DOWN])
-		p->near[TAG_DOWN] = t;
+	if (t > p->newest[TAG_DOWN])
+		p->newest[TAG_DOWN] = t;
 	return true;
 }
 

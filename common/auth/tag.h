@@ -41,14 +41,14 @@ enum {
 	TAG_WINDOW = 64		/* counters */
 };
 
-enum tag_way { TAG_UP = 1, TAG_DOWN };
+enum tag_direction { TAG_UP = 1, TAG_DOWN };
 
 /* What has to be proved: --auth. */
 enum tag_auth {
 	TAG_AUTH_NONE,	/* nothing */
 	TAG_AUTH_CONTROL,	/* control messages are sealed */
 	TAG_AUTH_ALL,		/* and data is proved */
-	TAG_AUTH_UNSAID	/* what follows from the key */
+	TAG_AUTH_DEFAULT	/* what follows from the key */
 };
 
 /* A word of --auth; NULL, or what is wrong with it. */
@@ -68,9 +68,9 @@ tag_auth_parse(const char *word, enum tag_auth *auth)
 
 /* What it comes to with a key, or without.  NULL, or what is wrong. */
 static inline const char *
-tag_auth_settle(enum tag_auth *auth, bool keyed)
+tag_auth_resolve(enum tag_auth *auth, bool keyed)
 {
-	if (*auth == TAG_AUTH_UNSAID)
+	if (*auth == TAG_AUTH_DEFAULT)
 		*auth = keyed ? TAG_AUTH_ALL : TAG_AUTH_NONE;
 	if (*auth == TAG_AUTH_NONE && keyed)
 		return "--auth none does not go with --key";
@@ -83,7 +83,7 @@ tag_auth_settle(enum tag_auth *auth, bool keyed)
 struct tag_key {
 	bool keyed;			/* else proofs are tokens */
 	uint8_t salt[TAG_SALT_BYTES];
-	bool fast;			/* ghash_able() */
+	bool fast;			/* ghash_is_supported() */
 	struct ghash_key powers;	/* of k1, if so */
 	struct gcm_key hash;		/* of k1, else */
 	struct gcm_ctx start;		/* of the fixed nonce, nothing hashed */
@@ -98,7 +98,7 @@ struct tag_head {
 
 /* nettle_cipher_func: the one block that there is was encrypted before. */
 static inline void
-tag_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
+tag_copy_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
 {
 	(void)from;
 	memcpy(to, mask, len);
@@ -133,7 +133,7 @@ tag_key_set(struct tag_key *k, const struct hmac_sha256_ctx *key,
 	first[GCM_BLOCK_SIZE - 1] = 1;
 	aes128_encrypt(&k1, sizeof(first), k->mask, first);
 	aes128_encrypt(&k1, sizeof(zero), zero, zero);
-	k->fast = ghash_able();
+	k->fast = ghash_is_supported();
 	if (k->fast)
 		ghash_key_set(&k->powers, zero);
 	explicit_bzero(zero, sizeof(zero));
@@ -144,21 +144,21 @@ tag_key_set(struct tag_key *k, const struct hmac_sha256_ctx *key,
 
 /* pass: its TAG_COOKIE_BYTES first, going up; NULL going down. */
 static inline struct tag_head
-tag_head(enum tag_way way, uint16_t job, uint32_t epoch,
-    const uint8_t *pass)
+tag_head(enum tag_direction direction, uint16_t job, uint32_t epoch,
+    const uint8_t *cookie)
 {
-	struct tag_head h = { { (uint8_t)way, TAG_VERSION } };
+	struct tag_head h = { { (uint8_t)direction, TAG_VERSION } };
 
 	bytes_put(h.b + 2, job, 2);
 	bytes_put(h.b + 4, epoch, 4);
-	if (pass != NULL)
-		memcpy(h.b + 8, pass, TAG_COOKIE_BYTES);
+	if (cookie != NULL)
+		memcpy(h.b + 8, cookie, TAG_COOKIE_BYTES);
 	return h;
 }
 
 /* GMAC of h and the len bytes at p. */
 static inline void
-tag_compute(const struct tag_key *k, const struct tag_head *h,
+tag_gmac(const struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, uint8_t tag[GCM_BLOCK_SIZE])
 {
 	struct gcm_ctx g;
@@ -173,35 +173,35 @@ tag_compute(const struct tag_key *k, const struct tag_head *h,
 	g = k->start;
 	gcm_update(&g, &k->hash, TAG_HEAD_BYTES, h->b);
 	gcm_update(&g, &k->hash, len, p);
-	gcm_digest(&g, &k->hash, k->mask, tag_mask, GCM_BLOCK_SIZE, tag);
+	gcm_digest(&g, &k->hash, k->mask, tag_copy_mask, GCM_BLOCK_SIZE, tag);
 }
 
 /* The proof of h and the len bytes at p. */
 static inline void
-tag_of(const struct tag_key *k, const struct tag_head *h,
-    const uint8_t *p, size_t len, uint8_t proof[TAG_BYTES])
+tag_make(const struct tag_key *k, const struct tag_head *h,
+    const uint8_t *p, size_t len, uint8_t tag[TAG_BYTES])
 {
-	uint8_t tag[GCM_BLOCK_SIZE];
+	uint8_t gmac[GCM_BLOCK_SIZE];
 
 	if (!k->keyed) {
-		memcpy(proof, h->b[0] == TAG_UP ? h->b + 8 : k->salt,
+		memcpy(tag, h->b[0] == TAG_UP ? h->b + 8 : k->salt,
 		    TAG_BYTES);
 		return;
 	}
-	tag_compute(k, h, p, len, tag);
-	aes128_encrypt(&k->last, sizeof(tag), tag, tag);
-	memcpy(proof, tag, TAG_BYTES);
+	tag_gmac(k, h, p, len, gmac);
+	aes128_encrypt(&k->last, sizeof(gmac), gmac, gmac);
+	memcpy(tag, gmac, TAG_BYTES);
 }
 
 /* Is that its proof?  The time it takes tells nothing about the right one. */
 static inline bool
 tag_good(const struct tag_key *k, const struct tag_head *h,
-    const uint8_t *p, size_t len, const uint8_t proof[TAG_BYTES])
+    const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES])
 {
 	uint8_t right[TAG_BYTES];
 
-	tag_of(k, h, p, len, right);
-	return memeql_sec(right, proof, TAG_BYTES) != 0;
+	tag_make(k, h, p, len, right);
+	return memeql_sec(right, tag, TAG_BYTES) != 0;
 }
 
 /*
@@ -213,7 +213,7 @@ tag_segment_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
     const void *vec, size_t bytes)
 {
 	memcpy(h.b + TAG_CONTEXT_BYTES, p, 8);
-	tag_of(k, &h, vec, bytes, p + 8);
+	tag_make(k, &h, vec, bytes, p + 8);
 }
 
 /* May the segment of len bytes at p, more than 16, be believed? */
@@ -236,7 +236,7 @@ tag_update_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
 {
 	bytes_put(h.b + TAG_CONTEXT_BYTES, counter, TAG_COUNTER_BYTES);
 	bytes_put(p + len, counter, TAG_COUNTER_BYTES);
-	tag_of(k, &h, p, len, p + len + TAG_COUNTER_BYTES);
+	tag_make(k, &h, p, len, p + len + TAG_COUNTER_BYTES);
 	return len + TAG_TAIL_BYTES;
 }
 
@@ -263,7 +263,7 @@ struct tag_window {
 
 /* Is counter c, of a good proof, one that has not come?  Then it has. */
 static inline bool
-tag_window_take(struct tag_window *w, uint64_t c)
+tag_window_accept(struct tag_window *w, uint64_t c)
 {
 	const uint64_t ahead = c - w->top, behind = w->top - c;
 

@@ -39,7 +39,7 @@
 
 enum {
 	TRANSIT_TAG_MOST = 4096,
-	TRANSIT_TAG_WAY = 1,		/* of a control message that passes */
+	TRANSIT_TAG_SOCKET = 1,		/* of a control message that passes */
 	TRANSIT_TAG_SALT_AT = CONTROL_HEADER_BYTES + 2
 };
 
@@ -89,7 +89,7 @@ transit_tag_free(struct transit_tag *h)
 
 /* The number of an address's row, which is at *r; 0 and NULL: it has none. */
 static inline uint32_t
-transit_tag_row(const struct transit_tag *h, const union addr *at,
+transit_tag_find_row(const struct transit_tag *h, const union addr *at,
     struct transit_tag_row **r)
 {
 	const uint32_t k =
@@ -104,10 +104,10 @@ transit_tag_row(const struct transit_tag *h, const union addr *at,
 
 /* The same of one that is open to that server. */
 static inline uint32_t
-transit_tag_open(const struct transit_tag *h, const union addr *at,
+transit_tag_find_open(const struct transit_tag *h, const union addr *at,
     const union addr *server, struct transit_tag_row **r)
 {
-	const uint32_t k = transit_tag_row(h, at, r);
+	const uint32_t k = transit_tag_find_row(h, at, r);
 
 	if (k != 0 && (*r)->open && addr_same(&(*r)->server, server))
 		return k;
@@ -117,7 +117,7 @@ transit_tag_open(const struct transit_tag *h, const union addr *at,
 
 /* Is a control message an Open, or its Ack? */
 static inline bool
-transit_tag_opens(const struct packet *p)
+transit_tag_is_handshake(const struct packet *p)
 {
 	struct control c;
 
@@ -129,7 +129,7 @@ transit_tag_opens(const struct packet *p)
 
 /* Whose is a packet between others? */
 __attribute__((noinline, unused)) static enum packet_class
-transit_tag_claim(const struct transit_tag *h, struct packet *p)
+transit_tag_classify(const struct transit_tag *h, struct packet *p)
 {
 	const uint8_t tos = p->tos & 0xfc;
 	struct transit_tag_row *r;
@@ -137,19 +137,19 @@ transit_tag_claim(const struct transit_tag *h, struct packet *p)
 	if (p->is != FRAME_UDP)
 		return PACKET_REGULAR;
 	if (tos == UPDATE_TAGGED_TOS)
-		return transit_tag_open(h, p->from, p->to, &r) != 0 ||
-			       transit_tag_open(h, p->to, p->from, &r) != 0
+		return transit_tag_find_open(h, p->from, p->to, &r) != 0 ||
+			       transit_tag_find_open(h, p->to, p->from, &r) != 0
 			   ? PACKET_FOR_PROGRAM
 			   : PACKET_REGULAR;
-	if (tos != CONTROL_TOS || !transit_tag_opens(p))
+	if (tos != CONTROL_TOS || !transit_tag_is_handshake(p))
 		return PACKET_REGULAR;
-	p->way = TRANSIT_TAG_WAY;		/* it is not for the switch */
+	p->way = TRANSIT_TAG_SOCKET;		/* it is not for the switch */
 	return PACKET_FOR_PROGRAM;
 }
 
 /* An Open goes up: if it is of who has the key, its pass is kept. */
 static inline void
-transit_tag_asked(
+transit_tag_note_open(
     struct transit_tag *h, const struct packet *p, const struct control *c)
 {
 	struct transit_tag_row *r;
@@ -158,8 +158,8 @@ transit_tag_asked(
 
 	if (c->cookie == NULL)
 		return;
-	mac_channel(h->place->key, c->cookie, &channel);
-	if (!mac_good(&channel, MAC_ASKS, p->payload, p->bytes))
+	mac_channel_key(h->place->key, c->cookie, &channel);
+	if (!mac_good(&channel, MAC_REQUEST, p->payload, p->bytes))
 		return;
 	k = lru_find_or_add(&h->rows, addr_key(p->from, &h->place->hash_seed));
 	if (k == 0)
@@ -173,30 +173,31 @@ transit_tag_asked(
 
 /* A salt that there was not before. */
 static inline void
-transit_tag_salt(const struct transit_tag *h, const struct transit_tag_row *r,
-    uint64_t now_ns, uint8_t salt[TAG_SALT_BYTES])
+transit_tag_make_salt(const struct transit_tag *h,
+    const struct transit_tag_row *r, uint64_t now_ns,
+    uint8_t salt[TAG_SALT_BYTES])
 {
 	struct key secret;
 	struct key_hash hash;
 	const bool v6 = r->at.sa.sa_family == AF_INET6;
-	uint8_t what[8 + 2 + 16] = { 0 };
+	uint8_t input[8 + 2 + 16] = { 0 };
 
 	key_set(&secret, h->place->secret, sizeof(h->place->secret));
-	hash = key_begin(&secret, "innet 1 path");
-	bytes_put(bytes_put(what, now_ns, 8), addr_port(&r->at), 2);
+	hash = key_hash_start(&secret, "innet 1 path");
+	bytes_put(bytes_put(input, now_ns, 8), addr_port(&r->at), 2);
 	if (v6)
-		memcpy(what + 10, &r->at.in6.sin6_addr, 16);
+		memcpy(input + 10, &r->at.in6.sin6_addr, 16);
 	else
-		memcpy(what + 10, &r->at.in.sin_addr, 4);
-	key_add(&hash, what, sizeof(what));
-	key_add(&hash, r->cookie, COOKIE_BYTES);
-	key_add(&hash, r->above.salt, TAG_SALT_BYTES);
-	key_end(&hash, salt, TAG_SALT_BYTES);
+		memcpy(input + 10, &r->at.in.sin_addr, 4);
+	key_hash_add(&hash, input, sizeof(input));
+	key_hash_add(&hash, r->cookie, COOKIE_BYTES);
+	key_hash_add(&hash, r->above.salt, TAG_SALT_BYTES);
+	key_hash_finish(&hash, salt, TAG_SALT_BYTES);
 }
 
 /* Row r is open to a server under the salt that this has told. */
 static inline void
-transit_tag_begin(struct transit_tag *h, struct transit_tag_row *r,
+transit_tag_start_row(struct transit_tag *h, struct transit_tag_row *r,
     const union addr *server, const uint8_t told[TAG_SALT_BYTES],
     uint64_t now_ns)
 {
@@ -207,7 +208,7 @@ transit_tag_begin(struct transit_tag *h, struct transit_tag_row *r,
 	r->server = *server;
 	memcpy(r->cookie, r->asked, COOKIE_BYTES);
 	tag_key_set(&r->above, key, told);
-	transit_tag_salt(h, r, now_ns, salt);
+	transit_tag_make_salt(h, r, now_ns, salt);
 	tag_key_set(&r->below, key, salt);
 	r->came = (struct tag_window){ 0 };
 	r->counter = 0;
@@ -215,48 +216,48 @@ transit_tag_begin(struct transit_tag *h, struct transit_tag_row *r,
 
 /* An Ack comes down: our salt goes into it. */
 static inline void
-transit_tag_acked(struct transit_tag *h, const struct program_env *env,
+transit_tag_replace_salt(struct transit_tag *h, const struct program_env *env,
     struct packet *p, const struct control *c, uint64_t now_ns)
 {
 	struct transit_tag_row *r;
 	struct control_ack a;
 	struct key channel;
 
-	if (transit_tag_row(h, p->to, &r) == 0 ||
+	if (transit_tag_find_row(h, p->to, &r) == 0 ||
 	    !addr_same(&r->asked_of, p->from) || !control_get_ack(c, &a))
 		return;
-	mac_channel(h->place->key, r->asked, &channel);
-	if (!mac_good(&channel, MAC_ANSWERS, p->payload, p->bytes))
+	mac_channel_key(h->place->key, r->asked, &channel);
+	if (!mac_good(&channel, MAC_RESPONSE, p->payload, p->bytes))
 		return;
 	if (!r->open || !addr_same(&r->server, p->from) ||
 	    memcmp(r->cookie, r->asked, COOKIE_BYTES) != 0 ||
 	    memcmp(r->above.salt, a.salt, TAG_SALT_BYTES) != 0)
-		transit_tag_begin(h, r, p->from, a.salt, now_ns);
+		transit_tag_start_row(h, r, p->from, a.salt, now_ns);
 	r->begins = true;
 	env->make_writable(env->plane, p);
 	memcpy(p->payload + TRANSIT_TAG_SALT_AT, r->below.salt, TAG_SALT_BYTES);
-	mac_put(&channel, MAC_ANSWERS, c->counter, p->payload,
+	mac_put(&channel, MAC_RESPONSE, c->counter, p->payload,
 	    p->bytes - MAC_BYTES);
 }
 
 /* A control message that was claimed; it goes on. */
 static inline void
-transit_tag_control(struct transit_tag *h, const struct program_env *env,
-    struct packet *p, uint64_t now_ns)
+transit_tag_forward_control(struct transit_tag *h,
+    const struct program_env *env, struct packet *p, uint64_t now_ns)
 {
 	struct control c;
 
 	control_parse(p->payload, p->bytes, &c);
 	if (c.action == CONTROL_OPEN)
-		transit_tag_asked(h, p, &c);
+		transit_tag_note_open(h, p, &c);
 	else
-		transit_tag_acked(h, env, p, &c, now_ns);
+		transit_tag_replace_salt(h, env, p, &c, now_ns);
 	env->forward_packet(env->plane, p, now_ns);
 }
 
 /* What comes from below, of row k: UPDATE_OK, or the verdict. */
 static inline unsigned
-transit_tag_judge_up(struct transit_tag *h, uint32_t k, const struct packet *p)
+transit_tag_check_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 {
 	struct transit_tag_row *r = lru_row(&h->rows, k);
 	uint64_t counter = 0;
@@ -265,7 +266,7 @@ transit_tag_judge_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 
 	if (!h->accepts_any_tag && !good)
 		return SOUNDNESS_BAD_TAG;
-	if (!h->accepts_any_tag && !tag_window_take(&r->came, counter))
+	if (!h->accepts_any_tag && !tag_window_accept(&r->came, counter))
 		return SOUNDNESS_REPLAYED;
 	if (r->begins && counter > r->counter)
 		r->counter = counter - 1;
@@ -276,16 +277,16 @@ transit_tag_judge_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 
 /* May a packet that was claimed be believed?  down: it is from a server. */
 __attribute__((noinline, unused)) static unsigned
-transit_tag_judge(struct transit_tag *h, const struct packet *p, bool *down)
+transit_tag_check(struct transit_tag *h, const struct packet *p, bool *down)
 {
 	struct transit_tag_row *r;
-	const uint32_t k = transit_tag_open(h, p->from, p->to, &r);
+	const uint32_t k = transit_tag_find_open(h, p->from, p->to, &r);
 	uint64_t counter;
 
 	*down = k == 0;
 	if (!*down)
-		return transit_tag_judge_up(h, k, p);
-	transit_tag_open(h, p->to, p->from, &r);
+		return transit_tag_check_up(h, k, p);
+	transit_tag_find_open(h, p->to, p->from, &r);
 	return h->accepts_any_tag || tag_update_good(&r->above,
 	    tag_head(TAG_DOWN, 0, 0, NULL), p->payload, p->bytes,
 	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_TAG;
@@ -293,7 +294,7 @@ transit_tag_judge(struct transit_tag *h, const struct packet *p, bool *down)
 
 /* What was believed goes on up: bytes at p, with the tail they came with. */
 static inline void
-transit_tag_prove_up(struct transit_tag_row *r, uint8_t *p, uint32_t bytes)
+transit_tag_retag_up(struct transit_tag_row *r, uint8_t *p, uint32_t bytes)
 {
 	tag_update_put(&r->above, tag_head(TAG_UP, 0, 0, r->cookie), p,
 	    bytes - UPDATE_TAIL_BYTES, ++r->counter);
@@ -301,17 +302,17 @@ transit_tag_prove_up(struct transit_tag_row *r, uint8_t *p, uint32_t bytes)
 
 /* A packet that passes beside the queue is proved for where it goes. */
 static inline void
-transit_tag_prove(
+transit_tag_retag_packet(
     struct transit_tag *h, const struct program_env *env, struct packet *p)
 {
 	struct transit_tag_row *r;
 
 	env->make_writable(env->plane, p);
-	if (transit_tag_open(h, p->from, p->to, &r) != 0) {
-		transit_tag_prove_up(r, p->payload, p->bytes);
+	if (transit_tag_find_open(h, p->from, p->to, &r) != 0) {
+		transit_tag_retag_up(r, p->payload, p->bytes);
 		return;
 	}
-	transit_tag_open(h, p->to, p->from, &r);
+	transit_tag_find_open(h, p->to, p->from, &r);
 	tag_update_put(&r->below, tag_head(TAG_DOWN, 0, 0, NULL),
 	    p->payload, p->bytes - UPDATE_TAIL_BYTES, bytes_get(p->payload +
 	    p->bytes - UPDATE_TAIL_BYTES, TAG_COUNTER_BYTES));
@@ -322,7 +323,7 @@ transit_tag_prove(
  * any more, its proof is good nowhere.
  */
 static inline void
-transit_tag_prove_slot(struct transit_tag *h, struct slot *s)
+transit_tag_retag_slot(struct transit_tag *h, struct slot *s)
 {
 	union addr from = { 0 }, to = { 0 };
 	struct transit_tag_row *r;
@@ -333,9 +334,9 @@ transit_tag_prove_slot(struct transit_tag *h, struct slot *s)
 		return;
 	flow_addr(&from, fr.flow.src, fr.flow.sport, fr.flow.v6);
 	flow_addr(&to, fr.flow.dst, fr.flow.dport, fr.flow.v6);
-	if (transit_tag_open(h, &from, &to, &r) == 0)
+	if (transit_tag_find_open(h, &from, &to, &r) == 0)
 		return;
-	transit_tag_prove_up(
+	transit_tag_retag_up(
 	    r, s->bytes + s->payload_at, s->have - s->payload_at);
 	s->changed = true;
 }

@@ -339,7 +339,7 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	if (a->status == CONTROL_DONE && a->tagged != m->cf.tagged)
 		return membership_over(m, MEMBERSHIP_FORM);
 	if (a->status == CONTROL_DONE && a->tagged)
-		segment_tag_begin(&m->tags, m->cf.key, m->cf.job, a->salt,
+		segment_tag_set_key(&m->tags, m->cf.key, m->cf.job, a->salt,
 		    a->epoch, a->next, !m->joined || m->forgotten,
 		    m->cf.async);
 	if (a->status == CONTROL_DONE)

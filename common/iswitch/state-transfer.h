@@ -186,7 +186,7 @@ state_transfer_hear(struct state_transfer *h, struct membership *in,
 
 	if (!control_parse(p, len, c))
 		return STATE_TRANSFER_MALFORMED;
-	news = channel_client_take(ch, p, len, c);
+	news = channel_client_receive(ch, p, len, c);
 	if (news == CHANNEL_CLIENT_GOOD)
 		return h != NULL && state_transfer_take(h, in, c, given, now_ns)
 			   ? STATE_TRANSFER_TAKEN

@@ -385,7 +385,7 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 		s->n[ISWITCH_BAD_CONTROL]++;
 		return;
 	}
-	news = channel_client_take(&j->channel, p, len, &c);
+	news = channel_client_receive(&j->channel, p, len, &c);
 	if (news != CHANNEL_CLIENT_GOOD) {
 		iswitch_parent_doubtful(s, j, news, &c, now_ns);
 		return;

@@ -54,7 +54,7 @@ iswitch_may_tell(struct iswitch *s, const union addr *from, size_t len,
 {
 	return (len >= CONTROL_HEADER_BYTES + 2 + 8 ||
 	    addr_is_loopback(from) || s->cf.any_xid) &&
-	    rate_limit_tell(s->rate_limit, from, now_ns);
+	    rate_limit_allow_repeat(s->rate_limit, from, now_ns);
 }
 
 /* A segment from a member, or from somebody who is none: its job, or NULL. */
@@ -129,7 +129,7 @@ iswitch_believes_parent(struct iswitch_job *j, uint8_t tos, const uint8_t *p,
 	if (!j->up.as.cf.tagged)
 		return (tos & 0xfc) == SEG_TOS;
 	return j->j.cf->accepts_any_tag ||
-	    segment_tag_good(&j->up.as.tags, tos, p, len);
+	    segment_tag_check(&j->up.as.tags, tos, p, len);
 }
 
 /*

@@ -23,8 +23,8 @@ iswitch_rest(struct iswitch *s, struct iswitch_job *j)
 {
 	job_rest(&j->j);
 	if (j->charged) {
-		quota_give(&s->quota, &j->founder, QUOTA_JOBS, 1);
-		quota_give(&s->quota, &j->founder, QUOTA_BYTES,
+		quota_release(&s->quota, &j->founder, QUOTA_JOBS, 1);
+		quota_release(&s->quota, &j->founder, QUOTA_BYTES,
 		    j->charged_bytes);
 		j->charged = false;
 	}
@@ -777,10 +777,10 @@ iswitch_charge(struct iswitch *s, struct iswitch_job *j,
 {
 	if (!s->cf.quotas || addr_is_loopback(from))
 		return true;
-	if (!quota_take(&s->quota, from, QUOTA_JOBS, 1))
+	if (!quota_charge(&s->quota, from, QUOTA_JOBS, 1))
 		return false;
-	if (!quota_take(&s->quota, from, QUOTA_BYTES, j->j.used_bytes)) {
-		quota_give(&s->quota, from, QUOTA_JOBS, 1);
+	if (!quota_charge(&s->quota, from, QUOTA_BYTES, j->j.used_bytes)) {
+		quota_release(&s->quota, from, QUOTA_JOBS, 1);
 		return false;
 	}
 	j->charged = true;

@@ -284,13 +284,13 @@ iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
 		s->ref = p;
 		s->refs_room = room;
 	}
-	if (s->cf.quotas && !quota_take(&s->quota, at, QUOTA_MEMBERS, 1))
+	if (s->cf.quotas && !quota_charge(&s->quota, at, QUOTA_MEMBERS, 1))
 		return false;
 	head = hashmap_put(&s->by_addr, addr_key(at, &s->cf.by),
 	    MEMBERS_NONE);
 	if (head == NULL) {
 		if (s->cf.quotas)
-			quota_give(&s->quota, at, QUOTA_MEMBERS, 1);
+			quota_release(&s->quota, at, QUOTA_MEMBERS, 1);
 		return false;
 	}
 	if (r == MEMBERS_NONE)
@@ -322,7 +322,7 @@ iswitch_unbind(struct iswitch *s, const union addr *at)
 	s->ref[r].next = s->ref_free;
 	s->ref_free = r;
 	if (s->cf.quotas)
-		quota_give(&s->quota, at, QUOTA_MEMBERS, 1);
+		quota_release(&s->quota, at, QUOTA_MEMBERS, 1);
 }
 
 /*
@@ -334,7 +334,7 @@ iswitch_post(struct iswitch *s, enum post_to to, uint32_t job,
     const union addr *at, uint8_t *p, size_t len)
 {
 	if (to == POST_UP)
-		len = channel_client_put(&s->job[job]->channel, p, len);
+		len = channel_client_protect(&s->job[job]->channel, p, len);
 	outbox_copy(s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
 }
 

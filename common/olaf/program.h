@@ -420,7 +420,7 @@ olaf_claim(void *state, struct packet *p)
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
 		return PACKET_REGULAR;	/* the former is to the switch */
 	if (o->path.on)
-		return transit_tag_claim(&o->path, p);
+		return transit_tag_classify(&o->path, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
 		return addr_same(p->from, &o->env->place->address)
 			   ? PACKET_FROM_PROGRAM
@@ -494,7 +494,7 @@ olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 	if (o->relay_tag.above.on) {
 		q = outbox_room(out, p->bytes);
 		memcpy(q, p->payload, p->bytes);
-		relay_tag_prove_up(&o->relay_tag, q, p->bytes, now_ns);
+		relay_tag_retag_up(&o->relay_tag, q, p->bytes, now_ns);
 	}
 	outbox_add(out, POST_ONE, 0, &o->cf->upstream,
 	    relay_tag_tos(&o->relay_tag), q, p->bytes);
@@ -510,7 +510,7 @@ olaf_proved(struct olaf *o, const struct packet *p)
 		return p->payload;
 	q = outbox_room(o->env->out, p->bytes);
 	memcpy(q, p->payload, p->bytes);
-	relay_tag_prove_down(&o->relay_tag, q, p->bytes);
+	relay_tag_retag_down(&o->relay_tag, q, p->bytes);
 	return q;
 }
 
@@ -537,7 +537,7 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 		return;
 	}
 	if (o->path.on)
-		transit_tag_prove(&o->path, env, p);
+		transit_tag_retag_packet(&o->path, env, p);
 	env->forward_packet(env->plane, p, now_ns);
 }
 
@@ -554,7 +554,7 @@ olaf_rename(struct olaf *o, const struct packet *p, const struct update *u,
 		v.worker = own.worker;
 	memcpy(q, p->payload, p->bytes);
 	update_put(q, &v);
-	relay_tag_prove_down(&o->relay_tag, q, p->bytes);
+	relay_tag_retag_down(&o->relay_tag, q, p->bytes);
 	outbox_add(o->env->out, POST_ONE, 0, &r->to,
 	    relay_tag_tos(&o->relay_tag), q, p->bytes);
 }
@@ -631,7 +631,7 @@ olaf_pass_model(struct olaf *o, struct packet *p, struct update *u,
 		break;
 	}
 	if (o->path.on)
-		transit_tag_prove(&o->path, o->env, p);
+		transit_tag_retag_packet(&o->path, o->env, p);
 	o->env->forward_packet(o->env->plane, p, now_ns);
 }
 
@@ -689,15 +689,15 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 		olaf_bare_down(o, p, now_ns);
 		return;
 	}
-	if (p->way == TRANSIT_TAG_WAY && o->path.on) {
-		transit_tag_control(&o->path, o->env, p, now_ns);
+	if (p->way == TRANSIT_TAG_SOCKET && o->path.on) {
+		transit_tag_forward_control(&o->path, o->env, p, now_ns);
 		return;
 	}
 	bad = UPDATE_OK;
 	if (o->path.on)
-		bad = transit_tag_judge(&o->path, p, &down);
+		bad = transit_tag_check(&o->path, p, &down);
 	if (o->addressed && !o->cf->bare && p->update == NULL)
-		bad = relay_tag_judge(&o->relay_tag, down, p);
+		bad = relay_tag_check(&o->relay_tag, down, p);
 	if (bad == UPDATE_OK)
 		bad = olaf_read(o, p, &u, now_ns);
 	if (bad == UPDATE_OK && (o->addressed || o->path.on) && down !=
@@ -756,7 +756,7 @@ olaf_control(void *state, const union addr *from, const struct control *c,
 	struct olaf *o = state;
 
 	if (c->action == CONTROL_OPEN)
-		return relay_tag_control(&o->relay_tag, from, c, a, now_ns);
+		return relay_tag_handle_open(&o->relay_tag, from, c, a, now_ns);
 	if (c->action != CONTROL_REGROUP)
 		return PROGRAM_UNKNOWN;
 	olaf_regroup(o, c, a, now_ns);
@@ -768,7 +768,7 @@ olaf_told(void *state, const uint8_t *p, size_t len, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
-	relay_tag_told(&o->relay_tag, p, len, now_ns);
+	relay_tag_receive_control(&o->relay_tag, p, len, now_ns);
 }
 
 static inline uint64_t
@@ -776,7 +776,7 @@ olaf_due(const void *state)
 {
 	const struct olaf *o = state;
 
-	return handshake_client_due(&o->relay_tag.above);
+	return handshake_client_deadline_ns(&o->relay_tag.above);
 }
 
 static inline void
@@ -784,7 +784,8 @@ olaf_fire(void *state, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
-	relay_tag_fire(&o->relay_tag, o->env->out, &o->cf->upstream, now_ns);
+	relay_tag_send_open(
+	    &o->relay_tag, o->env->out, &o->cf->upstream, now_ns);
 }
 
 /* program.prove */
@@ -794,9 +795,9 @@ olaf_prove(void *state, struct slot *s, uint64_t now_ns)
 	struct olaf *o = state;
 
 	if (o->path.on)
-		transit_tag_prove_slot(&o->path, s);
+		transit_tag_retag_slot(&o->path, s);
 	else
-		relay_tag_prove_up(&o->relay_tag, s->bytes + s->payload_at,
+		relay_tag_retag_up(&o->relay_tag, s->bytes + s->payload_at,
 		    s->have - s->payload_at, now_ns);
 }
 
@@ -806,7 +807,7 @@ olaf_is_member(const void *state, const union addr *at, int32_t job)
 	const struct olaf *o = state;
 
 	(void)job;
-	return handshake_server_has(&o->relay_tag.below, at);
+	return handshake_server_knows(&o->relay_tag.below, at);
 }
 
 static inline uint32_t
@@ -822,7 +823,7 @@ olaf_trouble(void *state, char *text, size_t room, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
-	return relay_tag_trouble(
+	return relay_tag_describe_problem(
 	    &o->relay_tag, &o->cf->upstream, text, room, now_ns);
 }
 

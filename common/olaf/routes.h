@@ -236,7 +236,7 @@ routes_depart(struct routes *r, uint32_t at)
 		lru_remove(&r->place, it->place);
 	}
 	if (r->quota != NULL)
-		quota_give(r->quota, &it->to, QUOTA_ROUTES, 1);
+		quota_release(r->quota, &it->to, QUOTA_ROUTES, 1);
 	it->place = 0;
 }
 
@@ -311,13 +311,13 @@ routes_settle(struct routes *r, uint32_t at, const union addr *from)
 		routes_unlink(&r->route, &routes_place(r, it->place)->routes,
 		    at, offsetof(struct route, there));
 	} else {
-		if (r->quota != NULL && !quota_take(r->quota, from,
+		if (r->quota != NULL && !quota_charge(r->quota, from,
 		    QUOTA_ROUTES, 1))
 			return false;
 		it->place = routes_make_place(r, it->cluster, from);
 		if (it->place == 0) {
 			if (r->quota != NULL)
-				quota_give(r->quota, from, QUOTA_ROUTES, 1);
+				quota_release(r->quota, from, QUOTA_ROUTES, 1);
 			return false;
 		}
 		it->to = *from;

@@ -133,7 +133,7 @@ plane_options_init(struct plane_options *o, const struct program *const *all,
 
 	*o = (struct plane_options){ .programs = all, .table = table,
 	    .duration_ns = UINT64_MAX,
-	    .auth = TAG_AUTH_UNSAID, .impair = { .rng = rng_seed(1) },
+	    .auth = TAG_AUTH_DEFAULT, .impair = { .rng = rng_seed(1) },
 	    .plane = { .program = all[0] } };
 	o->plane.ports.all = (struct port_conf){ .threshold = NAN,
 	    .active_window_ns = 1000000000 };
@@ -470,9 +470,9 @@ plane_options_settle_auth(struct plane_options *o, bool live)
 	if (o->auth == TAG_AUTH_ALL && !able)
 		errx(2, "--auth all does not go with program %s: its data "
 		    "has no proofs", o->plane.program->name);
-	if (o->auth == TAG_AUTH_UNSAID && o->key.set && !able)
+	if (o->auth == TAG_AUTH_DEFAULT && o->key.set && !able)
 		o->auth = TAG_AUTH_CONTROL;
-	why = tag_auth_settle(&o->auth, o->key.set);
+	why = tag_auth_resolve(&o->auth, o->key.set);
 	if (why != NULL)
 		errx(2, "%s", why);
 	place->tagged = o->auth == TAG_AUTH_ALL;

@@ -296,7 +296,7 @@ plane_forward(struct plane *pl, uint32_t way, const union addr *at,
 		    p->bytes <= sizeof(msg) - CONTROL_MAC_BYTES);
 		memcpy(msg, p->p, p->bytes);
 		whole.p = msg;
-		whole.bytes = whole.last_bytes = channel_server_prove(
+		whole.bytes = whole.last_bytes = channel_server_protect(
 		    &pl->channels, &pl->rules, at, msg, p->bytes);
 		p = &whole;
 	}

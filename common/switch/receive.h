@@ -70,8 +70,8 @@ plane_page(struct plane *pl, struct channel_server_row *r,
 		return;
 	}
 	if (page == 0)
-		channel_server_text(&pl->channels, r, plane_text(pl, c, &known,
-		    now_ns));
+		channel_server_set_text(
+		    &pl->channels, r, plane_text(pl, c, &known, now_ns));
 	at = (size_t)page * CONTROL_PAGE_BYTES;
 	if (!known) {
 		a->status = CONTROL_NO_JOB;
@@ -99,7 +99,7 @@ plane_answer(struct plane *pl, const struct packet *p,
 	    CONTROL_ACK, c->job, c->xid), a) - msg);
 
 	if (a->status != CONTROL_NO_PARENT)	/* it will be asked again */
-		channel_server_keep(r, c->xid, msg, len);
+		channel_server_keep_ack(r, c->xid, msg, len);
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg, len);
 }
 
@@ -142,7 +142,7 @@ plane_challenge(struct plane *pl, const struct packet *p,
 	else
 		bytes_put(pass + COOKIE_TIME_AT, now_ns, 8);
 	memcpy(pass, c->cookie, COOKIE_NONCE_BYTES);
-	if (rate_limit_take(&pl->rate_limit, p->from, now_ns) &&
+	if (rate_limit_allow(&pl->rate_limit, p->from, now_ns) &&
 	    plane_hint(pl, p, c, CONTROL_CHALLENGE, pass))
 		pl->controls[CONTROLS_CHALLENGED]++;
 	else
@@ -156,7 +156,7 @@ plane_admit(struct plane *pl, const struct packet *p, const struct control *c,
 {
 	struct channel_server_row *r = NULL;
 
-	switch (channel_server_judge(&pl->channels, &pl->rules, p->from,
+	switch (channel_server_check(&pl->channels, &pl->rules, p->from,
 	    p->payload, p->bytes, c, now_ns, &r)) {
 	case CHANNEL_SERVER_GOOD: return r;
 	case CHANNEL_SERVER_CHALLENGE: plane_challenge(pl, p, c, now_ns); break;
@@ -165,7 +165,7 @@ plane_admit(struct plane *pl, const struct packet *p, const struct control *c,
 		plane_hint(pl, p, c, CONTROL_BAD_MAC, c->cookie);
 		break;
 	case CHANNEL_SERVER_REPLAYED: pl->controls[CONTROLS_REPLAYED]++; break;
-	case CHANNEL_SERVER_UNPROVED:
+	case CHANNEL_SERVER_NO_COOKIE:
 	case CHANNEL_SERVER_NO_MEMORY: pl->controls[CONTROLS_UNPROVED]++; break;
 	}
 	return NULL;

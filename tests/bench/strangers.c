@@ -46,7 +46,7 @@ prepare(uint8_t p[PACKET_BYTES], const union addr *to)
 	q = control_put(bytes_put(q, 0, 2), CONTROL_JOIN, 1, 7);
 	p[HEAD_BYTES + 1] |= CONTROL_HAS_COOKIE;
 	q = control_put_join(q, &j);
-	cookie_first(q, nonce);
+	cookie_init(q, nonce);
 }
 
 int

@@ -34,8 +34,8 @@ hear(struct udpio *u, struct handshake_client *o)
 	for (int i = udpio_recv(u); i-- > 0;) {
 		for (size_t at = 0; udpio_next(&u->got[i], &at, &q);) {
 			if (control_parse(q.data, q.len, &c))
-				handshake_client_hear(o,
-				    channel_client_take(
+				handshake_client_receive(o,
+				    channel_client_receive(
 					o->channel, q.data, q.len, &c),
 				    &c, timer_mono_ns());
 		}
@@ -49,7 +49,7 @@ open_switch(struct udpio *u, const union addr *to, struct handshake_client *o)
 	const uint64_t end = timer_mono_ns() + 10 * TIMER_SECOND_NS;
 	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 
-	handshake_client_want(o, timer_mono_ns());
+	handshake_client_start(o, timer_mono_ns());
 	while (!o->open) {
 		const uint32_t len =
 		    handshake_client_next(o, 1, timer_mono_ns(), msg);
@@ -89,7 +89,7 @@ renew(uint8_t *run, int n, size_t bytes, size_t stride, uint32_t sequence,
 		bytes_put(run + 4, sequence % 8 << 8 | (uint32_t)i, 4);
 		bytes_put(run + 8, sequence, 4);
 		bytes_put(run + UPDATE_GENERATED_AT, now_ns, 8);
-		handshake_client_prove(o, run, (uint32_t)bytes, now_ns);
+		handshake_client_tag(o, run, (uint32_t)bytes, now_ns);
 	}
 }
 
@@ -160,7 +160,7 @@ main(int argc, char *argv[])
 		    UPDATE_HEADER_BYTES);
 	if (udpio_open_towards(&u, &to, UPDATE_TOS, true, NULL) == -1)
 		err(1, "%s", argv[1]);
-	nonce_channel(&channel, key.set ? &key : NULL, &to);
+	nonce_open_channel(&channel, key.set ? &key : NULL, &to);
 	handshake_client_init(&handshake, key.set, &channel, &key);
 	if (key.set)
 		open_switch(&u, &to, &handshake);

@@ -62,7 +62,7 @@ answer(struct client *c, const struct control *k, size_t len, bool good)
 	*p++ = good ? CONTROL_DONE : CONTROL_CHALLENGE;
 	n = (size_t)(p - a);
 	if (good) {
-		n = channel_server_prove(
+		n = channel_server_protect(
 		    &table, &rules, &c->at, a, (uint32_t)n);
 	} else {
 		cookie_make(&rules.secret, &c->at, k->cookie, now, p);
@@ -72,13 +72,13 @@ answer(struct client *c, const struct control *k, size_t len, bool good)
 			return;
 	}
 	must(control_parse(a, n, &r), "what is said is a message");
-	news = channel_client_take(&c->ch, a, n, &r);
+	news = channel_client_receive(&c->ch, a, n, &r);
 	must(!good || news == CHANNEL_CLIENT_GOOD,
 	    "the client believes the server");
 	must(news != CHANNEL_CLIENT_GOOD || good, "and no challenge");
 	if (news == CHANNEL_CLIENT_GOOD && keyed)
-		must(
-		    channel_client_take(&c->ch, a, n, &r) == CHANNEL_CLIENT_OLD,
+		must(channel_client_receive(&c->ch, a, n, &r) ==
+			 CHANNEL_CLIENT_OLD,
 		    "once");
 }
 
@@ -86,13 +86,13 @@ answer(struct client *c, const struct control *k, size_t len, bool good)
 static enum channel_server_verdict
 come(const union addr *from, const uint8_t *m, size_t len, struct client *c)
 {
-	enum channel_server_verdict v = CHANNEL_SERVER_UNPROVED;
+	enum channel_server_verdict v = CHANNEL_SERVER_NO_COOKIE;
 	struct channel_server_row *row = NULL;
 	uint8_t *p = fuzz_copy(m, len);
 	struct control k;
 
 	if (control_parse(p, len, &k)) {
-		v = channel_server_judge(&table, &rules, from, p, len, &k, now,
+		v = channel_server_check(&table, &rules, from, p, len, &k, now,
 		    &row);
 		must((v == CHANNEL_SERVER_GOOD) == (row != NULL),
 		    "a row if good");
@@ -112,7 +112,7 @@ ask(struct client *c, bool anew)
 
 	c->xid += anew;
 	s->client = (uint32_t)(c - client);
-	s->len = channel_client_put(&c->ch, s->m, (size_t)(control_put(s->m,
+	s->len = channel_client_protect(&c->ch, s->m, (size_t)(control_put(s->m,
 	    CONTROL_HALT, 1, c->xid) - s->m));
 	s->taken = come(&c->at, s->m, s->len, c) == CHANNEL_SERVER_GOOD;
 	must(!s->taken || !keyed || c != &client[2],
@@ -160,7 +160,8 @@ step(uint8_t op, const uint8_t *p, size_t len)
 		if (op >> 5 == 7)
 			start();
 		else if (table.rows.count > 0)
-			channel_server_forget(&table, lru_oldest(&table.rows));
+			channel_server_forget_row(
+			    &table, lru_oldest(&table.rows));
 		return 0;
 	case NOISE:
 		must(come(&c->at, p, n, NULL) != CHANNEL_SERVER_GOOD || !keyed,

@@ -93,14 +93,14 @@ sign(uint8_t *msg, size_t len)
 	key_set(&key, msg, 8);
 	key_set(&other, "another", 7);
 	msg[1] |= CONTROL_HAS_MAC;
-	len = mac_put(&key, MAC_ASKS, 3, msg, len);
+	len = mac_put(&key, MAC_REQUEST, 3, msg, len);
 	must(control_parse(msg, len, &c) && c.has_mac && c.counter == 3 &&
-	    mac_good(&key, MAC_ASKS, msg, len), "what is sealed is good");
-	must(!mac_good(&other, MAC_ASKS, msg, len) &&
-	    !mac_good(&key, MAC_ANSWERS, msg, len),
+	    mac_good(&key, MAC_REQUEST, msg, len), "what is sealed is good");
+	must(!mac_good(&other, MAC_REQUEST, msg, len) &&
+	    !mac_good(&key, MAC_RESPONSE, msg, len),
 	    "not so under another key, or the other way");
 	msg[msg[7] % len] ^= 0x80;
-	must(!mac_good(&key, MAC_ASKS, msg, len),
+	must(!mac_good(&key, MAC_REQUEST, msg, len),
 	    "nor after a bit has flipped");
 }
 

@@ -40,7 +40,7 @@ on_data(const union addr *to, const struct post *p)
 
 		for (uint32_t i = 0; addr_same(&at, to) && handshake[k].open &&
 		    i < p->count; i++, q += p->bytes)
-			must(handshake_client_judge(&handshake[k], p->tos, q,
+			must(handshake_client_check(&handshake[k], p->tos, q,
 			    i + 1 < p->count ? p->bytes : p->last_bytes) ==
 			    UPDATE_OK, "what the switch hands out is proved");
 	}
@@ -70,8 +70,8 @@ on_send(void *ctx, uint32_t way, const union addr *from,
 
 		if (!addr_same(&at, to))
 			continue;
-		news = channel_client_take(&channel[k], p->p, p->bytes, &c);
-		handshake_client_hear(&handshake[k], news, &c, now_ns);
+		news = channel_client_receive(&channel[k], p->p, p->bytes, &c);
+		handshake_client_receive(&handshake[k], news, &c, now_ns);
 		switch (news) {
 		case CHANNEL_CLIENT_CHALLENGED: challenged = true; break;
 		case CHANNEL_CLIENT_GOOD:
@@ -163,9 +163,9 @@ ask(const struct plane_conf *cf, uint8_t what, const uint8_t *p, uint32_t n,
 	memcpy(q, p, n);
 	if (seals) {
 		q[1] = 0;
-		n = (uint32_t)channel_client_put(&channel[what & 7], q, n);
+		n = (uint32_t)channel_client_protect(&channel[what & 7], q, n);
 	} else if ((what >> 3 & 3) == 3 && handshake[what & 7].open) {
-		n = handshake_client_prove(&handshake[what & 7], q, n, now_ns);
+		n = handshake_client_tag(&handshake[what & 7], q, n, now_ns);
 	}
 	exact = fuzz_copy(q, n);
 	come(cf, what, exact, n, now_ns);
@@ -232,7 +232,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	    .rate_bps = p[0] & 128 ? 100000 : 0 };
 	must(plane_init(&pl, &cf, &driver, NULL), "there is memory");
 	if (cf.place.tagged && cf.program == &olaf_program)	/* it is open */
-		handshake_client_acked(
+		handshake_client_take_ack(
 		    &((struct olaf *)pl.state)->relay_tag.above,
 		    &(struct control_ack){.action = CONTROL_OPEN});
 	session(&cf, p + 1, len - 1);

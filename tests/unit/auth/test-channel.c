@@ -66,7 +66,7 @@ begin(const struct key *k)
 static void
 ask(enum control_action action, uint32_t xid)
 {
-	len = channel_client_put(&client, msg, (size_t)(control_put(msg,
+	len = channel_client_protect(&client, msg, (size_t)(control_put(msg,
 	    (uint8_t)action, 1, xid) - msg));
 }
 
@@ -78,9 +78,9 @@ judge(const union addr *from)
 
 	row = NULL;
 	return control_parse(msg, len, &c)
-		   ? channel_server_judge(
+		   ? channel_server_check(
 			 &table, &rules, from, msg, len, &c, now, &row)
-		   : CHANNEL_SERVER_UNPROVED;
+		   : CHANNEL_SERVER_NO_COOKIE;
 }
 
 /* The server's challenge of a client at that address reaches it. */
@@ -95,8 +95,9 @@ challenge(const union addr *from, uint32_t xid)
 	*p++ = CONTROL_CHALLENGE;
 	cookie_make(&rules.secret, from, client.cookie, now, p);
 	a[1] = CONTROL_HAS_COOKIE;
-	return control_parse(a, sizeof(a), &c) && sizeof(a) <= len ?
-	    channel_client_take(&client, a, sizeof(a), &c) : CHANNEL_CLIENT_OLD;
+	return control_parse(a, sizeof(a), &c) && sizeof(a) <= len
+		   ? channel_client_receive(&client, a, sizeof(a), &c)
+		   : CHANNEL_CLIENT_OLD;
 }
 
 /* What the server says to an address, as the client hears it. */
@@ -107,9 +108,10 @@ answer(const union addr *to)
 	uint32_t n = (uint32_t)(control_put(a, CONTROL_HALT, 1, 9) - a);
 	struct control c;
 
-	n = channel_server_prove(&table, &rules, to, a, n);
-	return control_parse(a, n, &c) ? channel_client_take(&client, a, n, &c)
-				       : CHANNEL_CLIENT_BAD;
+	n = channel_server_protect(&table, &rules, to, a, n);
+	return control_parse(a, n, &c)
+		   ? channel_client_receive(&client, a, n, &c)
+		   : CHANNEL_CLIENT_BAD;
 }
 
 /* Open the client's channel from there, as if all went well. */
@@ -171,14 +173,14 @@ nonces(void)
 	begin(&key);
 	ask(CONTROL_HALT, 7);
 	ok(control_parse(m, sizeof(m), &c) &&
-		channel_client_take(&client, m, sizeof(m), &c) ==
+		channel_client_receive(&client, m, sizeof(m), &c) ==
 		    CHANNEL_CLIENT_BAD &&
 		!channel_client_has_cookie(&client),
 	    "a challenge with another's nonce is not taken");
 	m[17] = 'A';
-	ok(channel_client_take(&client, m, sizeof(m), &c) ==
+	ok(channel_client_receive(&client, m, sizeof(m), &c) ==
 		    CHANNEL_CLIENT_CHALLENGED &&
-		channel_client_take(&client, m, sizeof(m), &c) ==
+		channel_client_receive(&client, m, sizeof(m), &c) ==
 		    CHANNEL_CLIENT_BAD,
 	    "with its own it is, and once");
 }
@@ -246,13 +248,13 @@ seals(void)
 	ask(CONTROL_RESUME, 9);
 	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC, "no seal is none");
 	client.key = &key;
-	len = channel_server_prove(&table, &rules, &a, msg,
+	len = channel_server_protect(&table, &rules, &a, msg,
 	    (uint32_t)(control_put(msg, CONTROL_HALT, 1, 9) - msg));
 	memcpy(was, msg, n = len);
-	ok(control_parse(msg, len, &c) && channel_client_take(&client, msg, len,
-					      &c) == CHANNEL_CLIENT_GOOD,
+	ok(control_parse(msg, len, &c) && channel_client_receive(&client, msg,
+					      len, &c) == CHANNEL_CLIENT_GOOD,
 	    "the server's is good at the client");
-	ok(channel_client_take(&client, msg, len, &c) == CHANNEL_CLIENT_OLD,
+	ok(channel_client_receive(&client, msg, len, &c) == CHANNEL_CLIENT_OLD,
 	    "once");
 	msg[1] |= CONTROL_HAS_COOKIE;
 	memmove(msg + 32, msg + 8, 24);
@@ -261,8 +263,8 @@ seals(void)
 	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC,
 	    "and sent back to the server bad");
 	ask(CONTROL_RESUME, 10);
-	ok(control_parse(msg, len, &c) && channel_client_take(&client, msg, len,
-					      &c) == CHANNEL_CLIENT_BAD,
+	ok(control_parse(msg, len, &c) && channel_client_receive(&client, msg,
+					      len, &c) == CHANNEL_CLIENT_BAD,
 	    "so is its own at the client");
 	begin(&other);
 	ok(!enter(&a) && judge(&a) == CHANNEL_SERVER_BAD_MAC,
@@ -279,11 +281,11 @@ without(void)
 	serve(false, "S");
 	client.needs_cookie = false;
 	ask(CONTROL_HALT, 1);
-	ok(judge(&a) == CHANNEL_SERVER_UNPROVED &&
+	ok(judge(&a) == CHANNEL_SERVER_NO_COOKIE &&
 		judge(&near) == CHANNEL_SERVER_GOOD,
 	    "no pass: from loopback alone");
 	serve(true, "S");
-	ok(judge(&a) == CHANNEL_SERVER_UNPROVED &&
+	ok(judge(&a) == CHANNEL_SERVER_NO_COOKIE &&
 		judge(&near) == CHANNEL_SERVER_BAD_MAC,
 	    "and with a key not from there either");
 	serve(false, "S");
@@ -369,19 +371,20 @@ strangers(void)
 	for (uint32_t i = 0; i < 100000; i++) {	/* within one second */
 		const union addr from = at(i << 8 | 1, 9);
 
-		n += rate_limit_take(&b, &from, now + i * 10000);
+		n += rate_limit_allow(&b, &from, now + i * 10000);
 	}
 	ok(n >= RATE_LIMIT_ALL - 1000 &&
 		n <= RATE_LIMIT_ALL + RATE_LIMIT_ALL_BURST,
 	    "%u of 100,000 strangers are answered in a second", n);
 	now += 10 * SECOND;
 	for (uint32_t i = 0; i < 10000; i++)
-		net += rate_limit_take(&b, &one, now + i * 100000);
+		net += rate_limit_allow(&b, &one, now + i * 100000);
 	ok(net >= RATE_LIMIT_NET && net <= 2 * RATE_LIMIT_NET, "%u of one /24",
 	    net);
 	now += 10 * SECOND;
-	ok(rate_limit_tell(&b, &one, now) && !rate_limit_tell(&b, &one, now +
-	    SECOND - 1) && rate_limit_tell(&b, &one, now + SECOND),
+	ok(rate_limit_allow_repeat(&b, &one, now) &&
+		!rate_limit_allow_repeat(&b, &one, now + SECOND - 1) &&
+		rate_limit_allow_repeat(&b, &one, now + SECOND),
 	    "the same is told once a second");
 }
 
@@ -397,8 +400,8 @@ texts(void)
 
 		memset(text, 'x', big);
 		text[big] = '\0';
-		channel_server_text(
-		    &table, channel_server_use(&table, &a), text);
+		channel_server_set_text(
+		    &table, channel_server_use_row(&table, &a), text);
 	}
 	ok(table.text_bytes <= CHANNEL_SERVER_TEXT_BYTES, "texts are bounded");
 	channel_server_free(&table);

@@ -38,9 +38,9 @@ begin(const uint8_t *pass)
 	static const uint8_t nonce[COOKIE_NONCE_BYTES] = "nonce-1";
 
 	channel_client_open(&channel, &key, true, nonce);
-	channel_client_take_cookie(&channel, pass);
+	channel_client_adopt_cookie(&channel, pass);
 	handshake_client_init(&client, true, &channel, &key);
-	handshake_client_want(&client, now);
+	handshake_client_start(&client, now);
 }
 
 static void
@@ -64,7 +64,7 @@ open_from(uint16_t port)
 	    c.action != CONTROL_OPEN)
 		return false;
 	handshake_server_open(&server, &from, &c, &a, now);
-	handshake_client_acked(&client, &a);
+	handshake_client_take_ack(&client, &a);
 	return a.status == CONTROL_DONE;
 }
 
@@ -73,7 +73,7 @@ up(uint16_t port, const uint8_t *p, uint32_t bytes)
 {
 	const union addr from = at(port);
 
-	return handshake_server_judge(
+	return handshake_server_check(
 	    &server, &from, UPDATE_TAGGED_TOS, p, bytes);
 }
 
@@ -91,25 +91,25 @@ vectors_are(void)
 	begin(p->b);
 	ok(open_from(1), "a client opens");
 	memcpy(a.salt, salt->b, sizeof(a.salt));
-	handshake_client_acked(&client, &a); /* of this salt instead */
+	handshake_client_take_ack(&client, &a); /* of this salt instead */
 	tag_key_set(&server.key, &key.start, salt->b);
 	client.counter = 16;
 	server.counter = 17;
 	n = (uint32_t)u->n - UPDATE_TAIL_BYTES;
 	memcpy(made, u->b, n);
-	ok(handshake_client_prove(&client, made, n, now) == u->n &&
+	ok(handshake_client_tag(&client, made, n, now) == u->n &&
 	    memcmp(made, u->b, u->n) == 0, "update-4 is proved");
 	ok(up(1, u->b, (uint32_t)u->n) == UPDATE_OK, "... and believed");
 	n = (uint32_t)m->n - UPDATE_TAIL_BYTES;
 	memcpy(made, m->b, n);
-	ok(handshake_server_prove(&server, made, n) == m->n &&
+	ok(handshake_server_tag(&server, made, n) == m->n &&
 	    memcmp(made, m->b, m->n) == 0, "model-4 is proved");
-	ok(handshake_client_judge(&client, UPDATE_TAGGED_TOS, m->b, m->n) ==
+	ok(handshake_client_check(&client, UPDATE_TAGGED_TOS, m->b, m->n) ==
 		UPDATE_OK,
 	    "... and believed");
-	ok(handshake_client_judge(&client, UPDATE_TAGGED_TOS, m->b, m->n) ==
+	ok(handshake_client_check(&client, UPDATE_TAGGED_TOS, m->b, m->n) ==
 	    SOUNDNESS_REPLAYED, "... once");
-	ok(handshake_client_judge(&client, UPDATE_TAGGED_TOS, u->b, u->n) ==
+	ok(handshake_client_check(&client, UPDATE_TAGGED_TOS, u->b, u->n) ==
 	    SOUNDNESS_BAD_TAG, "what went up is not what comes down");
 	ok(up(1, m->b, (uint32_t)m->n) == SOUNDNESS_BAD_TAG,
 	    "nor the other way");
@@ -126,38 +126,40 @@ who(void)
 
 	serve();
 	begin(pass);
-	ok(!handshake_client_ready(&client), "before the Ack nothing goes up");
+	ok(!handshake_client_is_ready(&client),
+	    "before the Ack nothing goes up");
 	open_from(1);
-	ok(handshake_client_ready(&client), "then it does");
-	handshake_client_prove(&client, q, PACKET, now);
-	n = handshake_client_prove(&client, p, PACKET, now);
+	ok(handshake_client_is_ready(&client), "then it does");
+	handshake_client_tag(&client, q, PACKET, now);
+	n = handshake_client_tag(&client, p, PACKET, now);
 	ok(up(1, p, n) == UPDATE_OK && up(1, p, n) == SOUNDNESS_REPLAYED,
 	    "a packet is believed once");
 	ok(up(2, p, n) == SOUNDNESS_BAD_TAG, "from its own address");
-	ok(handshake_server_judge(&server, &from, UPDATE_TOS, p, n) ==
+	ok(handshake_server_check(&server, &from, UPDATE_TOS, p, n) ==
 	    SOUNDNESS_BAD_TAG, "in its own form");
 	ok(up(1, p, UPDATE_TAIL_BYTES - 1) == SOUNDNESS_BAD_TAG,
 	    "not without a tail");
-	handshake_client_want(&client, now);
-	ok(handshake_client_due(&client) == now + HANDSHAKE_CLIENT_SILENCE_NS,
+	handshake_client_start(&client, now);
+	ok(handshake_client_deadline_ns(&client) ==
+		now + HANDSHAKE_CLIENT_SILENCE_NS,
 	    "it asks again when nothing comes down");
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	open_from(1);
 	ok(up(1, p, n) == SOUNDNESS_REPLAYED && up(1, q, WHOLE) == UPDATE_OK,
 	    "under the same pass nothing begins anew");
-	channel_client_take_cookie(&channel, next);
+	channel_client_adopt_cookie(&channel, next);
 	client.awaits = true;
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	open_from(1);
 	ok(up(1, q, WHOLE) == SOUNDNESS_BAD_TAG,
 	    "under a new one what was sent before is no more");
-	handshake_client_prove(&client, p, PACKET, now);
+	handshake_client_tag(&client, p, PACKET, now);
 	ok(up(1, p, WHOLE) == UPDATE_OK, "but what is sent now");
 	serve();
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	client.awaits = true;
 	open_from(1);
-	handshake_client_prove(&client, q, PACKET, now);
+	handshake_client_tag(&client, q, PACKET, now);
 	ok(up(1, p, WHOLE) == SOUNDNESS_BAD_TAG &&
 	    up(1, q, WHOLE) == UPDATE_OK, "a server that begins anew, "
 	    "with the same secret, has another salt");
@@ -175,7 +177,8 @@ refusals(void)
 
 	serve();
 	handshake_server_open(&server, &from, &c, &a, now);
-	ok(a.status == CONTROL_REFUSED && !handshake_server_has(&server, &from),
+	ok(a.status == CONTROL_REFUSED &&
+		!handshake_server_knows(&server, &from),
 	    "who has no pass is not let in");
 	c.cookie = pass;
 	for (uint32_t i = 0; i < HANDSHAKE_SERVER_MOST + 10; i++) {
@@ -185,26 +188,26 @@ refusals(void)
 		handshake_server_open(&server, &one, &c, &a, now);
 	}
 	ok(server.rows.count == HANDSHAKE_SERVER_MOST &&
-		!handshake_server_has(
+		!handshake_server_knows(
 		    &server, &(union addr){.in = {.sin_family = AF_INET,
 					       .sin_port = htons(1),
 					       .sin_addr = {htonl(1)}}}),
 	    "of very many those go who were heard longest ago");
 	begin(pass);
 	for (int i = 0; i < 8; i++) {
-		const uint64_t was = handshake_client_due(&client);
+		const uint64_t was = handshake_client_deadline_ns(&client);
 
 		handshake_client_next(&client, 1, was, msg);
-		spans = handshake_client_due(&client) - was;
+		spans = handshake_client_deadline_ns(&client) - was;
 	}
 	ok(spans >= HANDSHAKE_CLIENT_MOST_NS &&
 		spans < 2 * HANDSHAKE_CLIENT_MOST_NS,
 	    "who is not answered asks more and more seldom");
 	a = (struct control_ack){ .action = CONTROL_OPEN,
 	    .status = CONTROL_UNKNOWN };
-	handshake_client_acked(&client, &a);
-	ok(!handshake_client_ready(&client) &&
-		strstr(handshake_client_why(&client), "--auth") != NULL,
+	handshake_client_take_ack(&client, &a);
+	ok(!handshake_client_is_ready(&client) &&
+		strstr(handshake_client_problem(&client), "--auth") != NULL,
 	    "who is refused knows why");
 }
 
@@ -225,7 +228,7 @@ network(void)
 		uint8_t copy[WHOLE];
 
 		bytes_put(sent[i], i, 8);
-		handshake_client_prove(&client, sent[i], PACKET, now);
+		handshake_client_tag(&client, sent[i], PACKET, now);
 		for (int k = 0; k < 3; k++) {
 			const uint64_t back = rng_below(&rng, 100);
 			const uint32_t j = back > i ? i : i -

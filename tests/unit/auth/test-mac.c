@@ -49,14 +49,14 @@ passes(void)
 		good = good && !cookie_good(&secret, &v4, q, 0, t + 255);
 	}
 	ok(good, "nor with a bit that is another");
-	cookie_first(q, nonce);
+	cookie_init(q, nonce);
 	ok(memcmp(q, nonce, 8) == 0 && cookie_time_ns(q) == 0 &&
 	    !cookie_good(&secret, &v4, q, 0, t), "a client's first is none");
 }
 
 /* The vector's message, sealed again from its own bytes. */
 static void
-sealed(const struct key *channel, const char *name, enum mac_way way)
+sealed(const struct key *channel, const char *name, enum mac_direction way)
 {
 	const struct vector *v = vector_of(name);
 	uint8_t p[VECTOR_MAX_BYTES];
@@ -69,7 +69,7 @@ sealed(const struct key *channel, const char *name, enum mac_way way)
 	    c.counter, p, v->n - MAC_BYTES) == v->n, "%s is sealed", name);
 	is(name, p, v->n);
 	ok(mac_good(channel, way, p, v->n) && !mac_good(channel,
-	    way == MAC_ASKS ? MAC_ANSWERS : MAC_ASKS, p, v->n) &&
+	    way == MAC_REQUEST ? MAC_RESPONSE : MAC_REQUEST, p, v->n) &&
 	    !mac_good(&key, way, p, v->n),
 	    "its seal is good in that direction and under that key alone");
 	for (size_t bit = 0; bit < 8 * v->n; bit++) {
@@ -92,7 +92,7 @@ parts(void)
 	uint8_t first[COOKIE_BYTES];
 	struct control c;
 
-	cookie_first(first, nonce);
+	cookie_init(first, nonce);
 	for (int i = 0; i < 4; i++) {
 		const struct vector *v = vector_of(name[i]);
 		const bool ack = i == 1;
@@ -174,11 +174,11 @@ main(void)
 	v = vector_of("pass-192.0.2.1-4660");
 	key_hash_of(&key, "innet 1 channel", v->b, v->n, hash, sizeof(hash));
 	is("channel-key", hash, sizeof(hash));
-	mac_channel(&key, v->b, &channel);
-	sealed(&channel, "join-sealed", MAC_ASKS);
-	sealed(&channel, "halt-sealed", MAC_ASKS);
-	sealed(&channel, "ack-sealed", MAC_ANSWERS);
-	sealed(&channel, "halt-notice", MAC_ANSWERS);
+	mac_channel_key(&key, v->b, &channel);
+	sealed(&channel, "join-sealed", MAC_REQUEST);
+	sealed(&channel, "halt-sealed", MAC_REQUEST);
+	sealed(&channel, "ack-sealed", MAC_RESPONSE);
+	sealed(&channel, "halt-notice", MAC_RESPONSE);
 	parts();
 	files();
 	return tap_end();

@@ -28,11 +28,11 @@ v6(uint16_t net, uint8_t host)
 
 /* How many of `what` may the addresses from a on, n of them, each take? */
 static unsigned
-takes(struct quota *q, const union addr *a, enum quota_what what)
+takes(struct quota *q, const union addr *a, enum quota_kind what)
 {
 	unsigned n = 0;
 
-	while (n < 5000 && quota_take(q, a, what, 1))
+	while (n < 5000 && quota_charge(q, a, what, 1))
 		n++;
 	return n;
 }
@@ -48,12 +48,13 @@ main(void)
 	ok(takes(&q, &a, QUOTA_MEMBERS) == 64 && takes(&q, &a, QUOTA_JOBS) ==
 	    4 && takes(&q, &a, QUOTA_ROUTES) == 64,
 	    "an address has 64 members, 4 jobs, 64 routes");
-	ok(quota_take(&q, &a, QUOTA_BYTES, 250) && !quota_take(&q, &a,
+	ok(quota_charge(&q, &a, QUOTA_BYTES, 250) && !quota_charge(&q, &a,
 	    QUOTA_BYTES, 1), "and a quarter of the memory");
-	ok(!quota_take(&q, &b, QUOTA_BYTES, UINT64_MAX) && quota_take(&q, &b,
-	    QUOTA_BYTES, 250), "another has its own");
-	ok(!quota_take(&q, &(union addr){ .in = v4(0x0a000003).in },
-	    QUOTA_BYTES, 1) && quota_take(&q, &far, QUOTA_BYTES, 250),
+	ok(!quota_charge(&q, &b, QUOTA_BYTES, UINT64_MAX) &&
+		quota_charge(&q, &b, QUOTA_BYTES, 250),
+	    "another has its own");
+	ok(!quota_charge(&q, &(union addr){ .in = v4(0x0a000003).in },
+	    QUOTA_BYTES, 1) && quota_charge(&q, &far, QUOTA_BYTES, 250),
 	    "a neighbourhood has half of it, and the next its own");
 	for (uint32_t h = 2; h < 40; h++) {
 		const union addr next = v4(0x0a000000 + h);
@@ -61,13 +62,13 @@ main(void)
 		net += takes(&q, &next, QUOTA_MEMBERS);
 	}
 	ok(net == 1024, "and 1,024 members: %u", net);
-	ok(takes(&q, &c, QUOTA_MEMBERS) == 64 && !quota_take(&q, &d,
+	ok(takes(&q, &c, QUOTA_MEMBERS) == 64 && !quota_charge(&q, &d,
 	    QUOTA_MEMBERS, 1), "of IPv6 a /64 is one address");
 	ok(takes(&q, &own, QUOTA_MEMBERS) == 5000, "loopback has no quota");
-	quota_give(&q, &c, QUOTA_MEMBERS, 1);
-	ok(quota_take(&q, &d, QUOTA_MEMBERS, 1) && !quota_take(&q, &c,
+	quota_release(&q, &c, QUOTA_MEMBERS, 1);
+	ok(quota_charge(&q, &d, QUOTA_MEMBERS, 1) && !quota_charge(&q, &c,
 	    QUOTA_MEMBERS, 1), "what is given back may be taken");
-	quota_give(&q, &c, QUOTA_MEMBERS, 64);
+	quota_release(&q, &c, QUOTA_MEMBERS, 64);
 	ok(lru_find(&q.host.rows, quota_key(&c, false)) == 0,
 	    "who has nothing has no row");
 	quota_free(&q);

@@ -25,7 +25,7 @@ join(uint32_t w, uint32_t next)
 	    .type = CONTROL_WORKER, .worker = w, .elements = FLOATS * SEGMENTS,
 	    .next = next, .async = rig.cf.job.async }, &a);
 	memcpy(salt, a.salt, sizeof(salt));
-	segment_tag_begin(&member[w], rig.cf.job.key, 1, a.salt, a.epoch,
+	segment_tag_set_key(&member[w], rig.cf.job.key, 1, a.salt, a.epoch,
 	    a.next, true, rig.cf.job.async);
 	memset(member[w].cookie, (int)w + 1, sizeof(member[w].cookie));
 	memcpy(rig.job[0]->j.members.m[w].cookie, member[w].cookie,
@@ -91,7 +91,7 @@ result(uint32_t w)
 	struct seg g;
 
 	if (rig_n != 1 || !seg_parse_as(s->tos, s->bytes, s->len, &g) ||
-	    !segment_tag_good(&member[w], s->tos, s->bytes, s->len))
+	    !segment_tag_check(&member[w], s->tos, s->bytes, s->len))
 		return NAN;
 	return vec_get(g.vec, 0);
 }
@@ -187,7 +187,7 @@ forged(void)
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
 	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES), "of another job");
 	old = member[0];
-	old.near[TAG_UP] += SEG_ITERATIONS;
+	old.newest[TAG_UP] += SEG_ITERATIONS;
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
 	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES),
 	    "of the same number 2^24 iterations on");
@@ -198,7 +198,7 @@ forged(void)
 	memcpy(result_up, rig_out[0].bytes, BYTES);
 	ok(dropped(1, SEG_TAGGED_TOS, result_up, BYTES),
 	    "a result is no contribution");
-	ok(!segment_tag_good(&member[1], SEG_TAGGED_TOS, other, BYTES),
+	ok(!segment_tag_check(&member[1], SEG_TAGGED_TOS, other, BYTES),
 	    "and a contribution no result");
 	rigged_close(&rig_plane);
 }

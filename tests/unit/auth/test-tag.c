@@ -76,7 +76,7 @@ contexts(void)
 }
 
 static void
-segment(const char *name, enum tag_way way)
+segment(const char *name, enum tag_direction way)
 {
 	const struct tag_head h = tag_head(way, 1, 0,
 	    way == TAG_UP ? pass : NULL);
@@ -99,7 +99,7 @@ segment(const char *name, enum tag_way way)
 }
 
 static void
-update(const char *name, enum tag_way way, uint64_t counter)
+update(const char *name, enum tag_direction way, uint64_t counter)
 {
 	const struct tag_head h = tag_head(way, 0, 0,
 	    way == TAG_UP ? pass : NULL);
@@ -191,7 +191,7 @@ window(void)
 	bool good = true;
 
 	for (size_t i = 0; i < sizeof(step) / sizeof(*step); i++)
-		good = good && tag_window_take(&w, step[i].c) ==
+		good = good && tag_window_accept(&w, step[i].c) ==
 		    step[i].good;
 	ok(good, "a window takes each counter once, none 64 before the newest");
 }
@@ -214,7 +214,7 @@ window_twin(void)
 		if (c >= sizeof(came) / sizeof(*came))
 			break;
 		good = c > 0 && !came[c] && c + TAG_WINDOW > top;
-		same = same && tag_window_take(&w, c) == good;
+		same = same && tag_window_accept(&w, c) == good;
 		came[c] |= good;
 		top = good && c > top ? c : top;
 	}
@@ -237,9 +237,9 @@ both_ways(void)
 		p[i] = (uint8_t)(i * i + (i >> 3));
 	for (size_t n = 0; n < PAYLOAD; n++) {
 		h.b[31] = (uint8_t)n;
-		tag_of(&key, &h, p + (n & 1), n, a);
-		tag_of(&plain, &h, p + (n & 1), n, b);
-		tag_of(&ones, &h, p + (n & 1), n, c);
+		tag_make(&key, &h, p + (n & 1), n, a);
+		tag_make(&plain, &h, p + (n & 1), n, b);
+		tag_make(&ones, &h, p + (n & 1), n, c);
 		same = same && memcmp(a, b, sizeof(a)) == 0 &&
 		    memcmp(a, c, sizeof(a)) == 0;
 	}

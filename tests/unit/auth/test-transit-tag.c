@@ -71,14 +71,14 @@ orders(void)
 		m[k] = update(&w, k);
 		p = packet(&m[k]);
 		good =
-		    good && transit_tag_judge(&q.path, &p, &down) == UPDATE_OK;
+		    good && transit_tag_check(&q.path, &p, &down) == UPDATE_OK;
 	}
 	for (uint32_t k = MOST; k-- > 0;) {	/* the last one first */
 		struct packet p = packet(&m[k]);
 
 		if (k % 3 == 1)
 			continue;		/* it was merged */
-		transit_tag_prove(&q.path, &q.env, &p);
+		transit_tag_retag_packet(&q.path, &q.env, &p);
 		good = good && judged(&m[k]) == UPDATE_OK;
 		once = once && judged(&m[k]) == SOUNDNESS_REPLAYED;
 	}

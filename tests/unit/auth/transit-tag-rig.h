@@ -121,15 +121,15 @@ passes(struct mail *m)
 	bool down;
 
 	if (q.path.rows.most == 0 ||
-	    transit_tag_claim(&q.path, &p) != PACKET_FOR_PROGRAM)
+	    transit_tag_classify(&q.path, &p) != PACKET_FOR_PROGRAM)
 		return SOUNDNESS_REGULAR;
-	if (p.way == TRANSIT_TAG_WAY) {
-		transit_tag_control(&q.path, &q.env, &p, now);
+	if (p.way == TRANSIT_TAG_SOCKET) {
+		transit_tag_forward_control(&q.path, &q.env, &p, now);
 		return UPDATE_OK;
 	}
-	bad = transit_tag_judge(&q.path, &p, &down);
+	bad = transit_tag_check(&q.path, &p, &down);
 	if (bad == UPDATE_OK)
-		transit_tag_prove(&q.path, &q.env, &p);
+		transit_tag_retag_packet(&q.path, &q.env, &p);
 	return bad;
 }
 
@@ -146,12 +146,13 @@ answers(const struct mail *m, struct mail *to)
 	if (!control_parse(m->b, m->n, &c))
 		return false;
 	p = control_put(to->b, CONTROL_ACK, 0, c.xid);
-	switch (channel_server_judge(
+	switch (channel_server_check(
 	    &ps.channels, &ps.rules, &m->from, m->b, m->n, &c, now, &row)) {
 	case CHANNEL_SERVER_GOOD:
 		handshake_server_open(&ps.handshakes, &m->from, &c, &a, now);
-		to->n = channel_server_prove(&ps.channels, &ps.rules, &m->from,
-		    to->b, (uint32_t)(control_put_ack(p, &a) - to->b));
+		to->n =
+		    channel_server_protect(&ps.channels, &ps.rules, &m->from,
+			to->b, (uint32_t)(control_put_ack(p, &a) - to->b));
 		return true;
 	case CHANNEL_SERVER_CHALLENGE:
 		*p++ = CONTROL_OPEN;
@@ -171,8 +172,9 @@ receive_above(struct worker *w, const struct mail *m)
 	struct control c;
 
 	if (control_parse(m->b, m->n, &c))
-		handshake_client_hear(&w->handshake,
-		    channel_client_take(&w->channel, m->b, m->n, &c), &c, now);
+		handshake_client_receive(&w->handshake,
+		    channel_client_receive(&w->channel, m->b, m->n, &c), &c,
+		    now);
 }
 
 /* It asks, is challenged if need be, and is let in. */
@@ -219,7 +221,7 @@ update(struct worker *w, uint32_t sequence)
 	uint8_t *p = update_put(m.b, &u);
 
 	vec_set(p, 0, 1);
-	m.n = handshake_client_prove(
+	m.n = handshake_client_tag(
 	    &w->handshake, m.b, (uint32_t)(p + 4 - m.b), now);
 	return m;
 }
@@ -234,7 +236,7 @@ model(const struct worker *w)
 	uint8_t *p = update_put(m.b, &u);
 
 	vec_set(p, 0, 1);
-	m.n = handshake_server_prove(
+	m.n = handshake_server_tag(
 	    &ps.handshakes, m.b, (uint32_t)(p + 4 - m.b));
 	return m;
 }
@@ -242,14 +244,14 @@ model(const struct worker *w)
 static unsigned
 judged(const struct mail *m)
 {
-	return handshake_server_judge(
+	return handshake_server_check(
 	    &ps.handshakes, &m->from, m->tos, m->b, m->n);
 }
 
 static unsigned
 believed(struct worker *w, const struct mail *m)
 {
-	return handshake_client_judge(&w->handshake, m->tos, m->b, m->n);
+	return handshake_client_check(&w->handshake, m->tos, m->b, m->n);
 }
 
 #endif
