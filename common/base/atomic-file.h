@@ -1,11 +1,14 @@
 /*
- * atomic-file.h - a file that is there whole or not at all
+ * atomic-file.h - write a file so that it is complete or absent
  *
- * What is written goes beside the file and takes its place at the end, so a
- * reader sees the old one or the new one, and a full disk or a crash leaves
- * the old.  "-" is the standard output; a device or a pipe is written itself
- * (file-open.h), and a link stays: what it leads to is written.
+ * The data go to a temporary file beside the file and take its place at the
+ * end.  A reader sees the old file or the new one, and a full disk or a crash
+ * leaves the old one.  "-" is the standard output.  A device or a pipe is
+ * written directly (file-open.h).  A symbolic link stays: its target is
+ * replaced.
+ *
  * A struct atomic_file owns its descriptor until atomic_file_close().
+ * Functions that fail return -1, NULL or false with errno.
  */
 #ifndef INNET_BASE_ATOMIC_FILE_H
 #define INNET_BASE_ATOMIC_FILE_H
@@ -24,28 +27,80 @@
 
 struct atomic_file {
 	const char *path;	/* borrowed */
-	char *beside;		/* NULL: path itself is written */
-	char *end;		/* it is replaced: path, or where that leads */
+	char *beside;		/* temporary file; NULL: path is written */
+	char *end;		/* file that is replaced at the end */
 	int fd;			/* write here */
-	mode_t mode;		/* it gets; 0: what the umask leaves */
+	mode_t mode;		/* of the file; 0: as the umask has it */
 };
 
 /*
- * Of the file beside: one writer at a time, or a name that is none yet?  With
- * HERE it is TMP, and a link at path is replaced, not followed.
+ * The name of the temporary file: TMP is path + ".tmp", for one writer at a
+ * time; CHOSEN is a name that is not in use.  HERE is TMP, and a link at path
+ * is replaced, not followed.
  */
-enum atomic_file_how { ATOMIC_FILE_TMP, ATOMIC_FILE_CHOSEN, ATOMIC_FILE_HERE };
+enum atomic_file_temp { ATOMIC_FILE_TMP, ATOMIC_FILE_CHOSEN, ATOMIC_FILE_HERE };
+
+/* Begin to write path; return 0, or -1 and then nothing is held. */
+static inline int atomic_file_open(struct atomic_file *w, const char *path);
 
 /*
- * Begin to write path, by way of path + tail; waits: for who reads a pipe.  0,
- * or -1 with errno.
+ * The same for a program that serves others meanwhile: a pipe without a reader
+ * fails with ENXIO.
+ */
+static inline int atomic_file_open_now(struct atomic_file *w, const char *path);
+
+/*
+ * The same for one writer at a time, which uses path + ".tmp" and removes what
+ * a crash left there.
+ */
+static inline int atomic_file_open_tmp(struct atomic_file *w, const char *path);
+
+/*
+ * The same for a path that was resolved before: a link that is there now is
+ * replaced.
+ */
+static inline int atomic_file_open_here(struct atomic_file *w,
+    const char *path);
+
+/*
+ * Could path be written?  Reports a bad path before the work and not after it.
+ * The file stays as it was.  A pipe is not tried, because its reader would take
+ * that for the end.  Return 0 or -1.
+ */
+static inline int atomic_file_try(const char *path);
+
+/*
+ * Return a stream onto the descriptor of w, to be closed before w is; NULL, and
+ * then w is closed and the file stays as it was.
+ */
+static inline FILE *atomic_file_stream(struct atomic_file *w);
+
+/* Write all of len bytes; return false if that fails. */
+static inline bool atomic_file_write(const struct atomic_file *w, const void *p,
+    size_t len);
+
+/*
+ * Close w and, if good, put the new file in its place; otherwise the old file
+ * stays.  Return 0, or -1 if the new file is not in its place (errno is kept if
+ * good was false).
+ */
+static inline int atomic_file_close(struct atomic_file *w, bool good);
+
+/* Make the entry of path in its folder survive a crash; return 0 or -1. */
+static inline int atomic_file_sync_folder(const char *path);
+
+/* implementation */
+
+/*
+ * Begin to write path by way of a temporary file; with waits, wait for the
+ * reader of a pipe.  Return 0 or -1.
  */
 static inline int
-atomic_file_begin(struct atomic_file *w, const char *path,
-    enum atomic_file_how how, bool waits)
+atomic_file_start(struct atomic_file *w, const char *path,
+    enum atomic_file_temp temp, bool waits)
 {
-	const bool chosen = how == ATOMIC_FILE_CHOSEN;
-	const bool here = how == ATOMIC_FILE_HERE;
+	const bool chosen = temp == ATOMIC_FILE_CHOSEN;
+	const bool here = temp == ATOMIC_FILE_HERE;
 	char end[PATH_MAX];
 	struct stat st;
 
@@ -77,38 +132,30 @@ atomic_file_begin(struct atomic_file *w, const char *path,
 	return w->fd == -1 ? -1 : 0;
 }
 
-/* Begin to write path.  0, or -1 with errno, and then nothing is held. */
 static inline int
 atomic_file_open(struct atomic_file *w, const char *path)
 {
-	return atomic_file_begin(w, path, ATOMIC_FILE_CHOSEN, true);
+	return atomic_file_start(w, path, ATOMIC_FILE_CHOSEN, true);
 }
 
-/* The same while others are served: a pipe that nobody reads is ENXIO. */
 static inline int
 atomic_file_open_now(struct atomic_file *w, const char *path)
 {
-	return atomic_file_begin(w, path, ATOMIC_FILE_CHOSEN, false);
+	return atomic_file_start(w, path, ATOMIC_FILE_CHOSEN, false);
 }
 
-/*
- * The same for one writer at a time, in path + ".tmp": what a crash left
- * there, or a link, goes.
- */
 static inline int
 atomic_file_open_tmp(struct atomic_file *w, const char *path)
 {
-	return atomic_file_begin(w, path, ATOMIC_FILE_TMP, true);
+	return atomic_file_start(w, path, ATOMIC_FILE_TMP, true);
 }
 
-/* The same where path was followed before: a link that is there now goes. */
 static inline int
 atomic_file_open_here(struct atomic_file *w, const char *path)
 {
-	return atomic_file_begin(w, path, ATOMIC_FILE_HERE, true);
+	return atomic_file_start(w, path, ATOMIC_FILE_HERE, true);
 }
 
-/* Make path's entry in its folder last.  0, or -1 with errno. */
 static inline int
 atomic_file_sync_folder(const char *path)
 {
@@ -130,10 +177,6 @@ atomic_file_sync_folder(const char *path)
 	return rc;
 }
 
-/*
- * The end: put it in its place if good, else leave things as they were.  0,
- * or -1 with errno if it is not in its place (good was false: errno is kept).
- */
 static inline int
 atomic_file_close(struct atomic_file *w, bool good)
 {
@@ -158,11 +201,6 @@ atomic_file_close(struct atomic_file *w, bool good)
 	return good && why == 0 ? 0 : -1;
 }
 
-/*
- * Could path be written?  A place that cannot be is better known early than at
- * the end.  It stays as it was; a pipe is not tried, whose reader would take
- * that for all.  0, or -1 with errno.
- */
 static inline int
 atomic_file_try(const char *path)
 {
@@ -176,10 +214,6 @@ atomic_file_try(const char *path)
 	return 0;
 }
 
-/*
- * A stream onto w's descriptor, to be closed before w is.  NULL with errno, and
- * then w is closed and things are as they were.
- */
 static inline FILE *
 atomic_file_stream(struct atomic_file *w)
 {
@@ -193,7 +227,6 @@ atomic_file_stream(struct atomic_file *w)
 	return f;
 }
 
-/* All of len bytes; false with errno if they do not go. */
 static inline bool
 atomic_file_write(const struct atomic_file *w, const void *p, size_t len)
 {

@@ -1,11 +1,10 @@
 /*
- * bytes.h - read and write a packet field by field and never run off its end
+ * bytes.h - read and write a packet field by field, never beyond its end
  *
- * The cursor borrows the bytes: it does not copy them and does not free them.
- * A read that does not fit returns 0, marks the cursor bad and leaves it bad,
- * so a parser reads a whole header and then asks bytes_ok() once.
- * Fields are in network byte order; results are in host order.
- * The bytes_put functions write where the caller has made room.
+ * The cursor borrows the bytes.  A read that does not fit returns 0 and marks
+ * the cursor bad for good, so a parser reads a whole header and then calls
+ * bytes_ok() once.  Fields are in network byte order; results are in host
+ * order.  The bytes_put functions write where the caller has made room.
  */
 #ifndef INNET_BASE_BYTES_H
 #define INNET_BASE_BYTES_H
@@ -22,14 +21,14 @@ struct bytes {
 	bool bad;		/* a read did not fit */
 };
 
-/* A cursor over the len bytes at buf, which must outlive it. */
+/* Return a cursor over the len bytes at buf, which must outlive it. */
 static inline struct bytes
 bytes_over(const void *buf, size_t len)
 {
 	return (struct bytes){ .p = buf, .left = len };
 }
 
-/* The next n bytes, or NULL if there are fewer. */
+/* Return the next n bytes, or NULL if there are fewer. */
 static inline const uint8_t *
 bytes_take(struct bytes *w, size_t n)
 {
@@ -45,9 +44,9 @@ bytes_take(struct bytes *w, size_t n)
 }
 
 /*
- * The n bytes at p as one number, the first byte the highest.  The sizes of
- * most fields are one load each where n is known: a header is read in 2 ns, not
- * in 9; so both are always inline.
+ * Return the n bytes at p as one number, the first byte the highest.  Always
+ * inline: where n is known, most fields are one load each, and a header is read
+ * in 2 ns and not in 9.
  */
 __attribute__((always_inline)) static inline uint64_t
 bytes_get(const uint8_t *p, size_t n)
@@ -73,6 +72,7 @@ bytes_get(const uint8_t *p, size_t n)
 	}
 }
 
+/* Read the next n bytes as one number. */
 __attribute__((always_inline)) static inline uint64_t
 bytes_uint(struct bytes *w, size_t n)
 {
@@ -111,7 +111,7 @@ bytes_u64(struct bytes *w)
 	return bytes_uint(w, 8);
 }
 
-/* A big-endian binary32. */
+/* Return the big-endian binary32 at p. */
 static inline float
 bytes_get_f32(const uint8_t *p)
 {
@@ -122,6 +122,7 @@ bytes_get_f32(const uint8_t *p)
 	return f;
 }
 
+/* Read the next four bytes as a binary32. */
 static inline float
 bytes_f32(struct bytes *w)
 {
@@ -130,14 +131,17 @@ bytes_f32(struct bytes *w)
 	return q == NULL ? 0 : bytes_get_f32(q);
 }
 
-/* Has every read so far fitted? */
+/* Did every read so far fit? */
 static inline bool
 bytes_ok(const struct bytes *w)
 {
 	return !w->bad;
 }
 
-/* Write the n low bytes of v at p, the highest first; the place behind. */
+/*
+ * Write the n low bytes of v at p, the highest first; return the place behind
+ * them.
+ */
 static inline uint8_t *
 bytes_put(uint8_t *p, uint64_t v, size_t n)
 {
@@ -162,6 +166,7 @@ bytes_put(uint8_t *p, uint64_t v, size_t n)
 	return p + n;
 }
 
+/* Write f at p; return the place behind it. */
 static inline uint8_t *
 bytes_put_f32(uint8_t *p, float f)
 {

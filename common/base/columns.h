@@ -1,9 +1,9 @@
 /*
- * columns.h - a table of words, printed in columns as wide as they need be
+ * columns.h - print a table of words in columns of the width that they need
  *
- * Words are copied; what could upset a terminal is printed as '?', and what is
- * longer than COLUMNS_WORD_MAX is cut.  A struct columns owns its words;
- * columns_free().
+ * Words are copied.  Characters that could upset a terminal are printed as '?',
+ * and words longer than COLUMNS_WORD_MAX are cut.  A struct columns owns its
+ * words; columns_free() frees them.
  */
 #ifndef INNET_BASE_COLUMNS_H
 #define INNET_BASE_COLUMNS_H
@@ -22,12 +22,12 @@ enum { COLUMNS_MAX = 64, COLUMNS_WORD_MAX = 63 };
 
 struct columns {
 	size_t n;		/* columns, at most COLUMNS_MAX */
-	uint64_t left;		/* bit i: column i is aligned to the left */
+	uint64_t left;		/* bit i: column i is left-aligned */
 	char (*word)[COLUMNS_WORD_MAX + 1];
 	size_t words, room;
 };
 
-/* The next word, row by row; exits 1 without memory. */
+/* Add the next word, row by row; exits 1 without memory. */
 __attribute__((format(printf, 2, 3))) static inline void
 columns_add(struct columns *t, const char *fmt, ...)
 {
@@ -49,7 +49,10 @@ columns_add(struct columns *t, const char *fmt, ...)
 			*w = '?';
 }
 
-/* Print what was added, whole rows; no line ends in a blank. */
+/*
+ * Print the words that were added, which must be whole rows; no line ends in a
+ * blank.
+ */
 static inline void
 columns_print(const struct columns *t, FILE *f)
 {
@@ -74,6 +77,7 @@ columns_print(const struct columns *t, FILE *f)
 	}
 }
 
+/* Free the words; the table is empty then. */
 static inline void
 columns_free(struct columns *t)
 {
@@ -82,16 +86,16 @@ columns_free(struct columns *t)
 	t->words = t->room = 0;
 }
 
-/* The columns that a table shows: numbers of them, in their order. */
+/* The numbers of the columns that a table shows, in order. */
 struct columns_choice {
 	int n;
 	int column[COLUMNS_MAX];
 };
 
 /*
- * Choose from a list "mean_age_ns,lost" those that it names of the n columns,
- * at most COLUMNS_MAX, whose names name(i, arg) gives.  NULL, or what is wrong
- * with the list.
+ * Choose those columns that a list such as "mean_age_ns,lost" names, of n
+ * columns (at most COLUMNS_MAX) whose names name(i, arg) returns.  Return NULL,
+ * or what is wrong with the list.
  */
 static inline const char *
 columns_choose(struct columns_choice *to, const char *list, int n,

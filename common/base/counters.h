@@ -1,15 +1,19 @@
 /*
- * counters.h - what was counted, as a JSON object or as a line for people
+ * counters.h - print counters as a JSON object or as a line for people
  *
  *	{"answers":12,"ignored":{"short":1}}
  *	innet-ps: 12 answers; ignored: 1 short
  *
- * A name that is a noun in the plural loses its s in a line that has one of it.
- * The one printer of counters: reports, summaries and the answers to
- * innet-ctl are all written here.  A struct counters owns its text, which
- * grows: counters_free().  Without memory it says nothing until
- * counters_text() gives NULL.  Names are plain words and are not escaped;
- * words may be anything.
+ * The only printer of counters: reports, summaries and the answers to innet-ctl
+ * are all written here.  A caller begins with counters_begin(), adds members,
+ * and takes the text with counters_text().
+ *
+ * A name that is a noun in the plural loses its "s" in a line for people if the
+ * count is 1.  Names are plain words and are not escaped; the values of
+ * counters_word() may be any text.
+ *
+ * A struct counters owns its text, which grows; counters_free() frees it.  If
+ * memory runs out, the functions do nothing and counters_text() returns NULL.
  */
 #ifndef INNET_BASE_COUNTERS_H
 #define INNET_BASE_COUNTERS_H
@@ -23,7 +27,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ending of a regular noun of which there are n. */
+enum counters_form {
+	COUNTERS_JSON,		/* JSON on one line */
+	COUNTERS_PAGE,		/* JSON over several lines, indented */
+	COUNTERS_LINE		/* a line for people */
+};
+
+struct counters {
+	char *text;
+	size_t len, room;	/* of text, bytes */
+	enum counters_form form;
+	unsigned depth;		/* open groups and lists */
+	bool begun;		/* the open group has a member */
+	bool parted;		/* a semicolon comes before the next one */
+	bool failed;		/* no memory */
+};
+
+/* Return the ending of a regular noun for n things: "" or "s". */
+static inline const char *plural(uint64_t n);
+
+/*
+ * Begin a text; a line for people begins with `name` and a colon unless name is
+ * NULL.
+ */
+static inline struct counters counters_begin(enum counters_form form,
+    const char *name);
+
+/* Add a counter. */
+static inline void counters_put(struct counters *c, const char *name,
+    uint64_t v);
+
+/* Add a number that may be negative. */
+static inline void counters_int(struct counters *c, const char *name,
+    int64_t v);
+
+/* Add a truth value; a line for people has "name" or "not name". */
+static inline void counters_flag(struct counters *c, const char *name, bool v);
+
+/* Add a text. */
+static inline void counters_word(struct counters *c, const char *name,
+    const char *word);
+
+/*
+ * Begin a group of members, which counters_out() ends; a member of a list has
+ * no name (NULL).
+ */
+static inline void counters_in(struct counters *c, const char *name);
+static inline void counters_out(struct counters *c);
+
+/* Begin a list of groups, which counters_list_end() ends. */
+static inline void counters_list(struct counters *c, const char *name);
+static inline void counters_list_end(struct counters *c);
+
+/* Separate what follows in a line for people by a semicolon. */
+static inline void counters_part(struct counters *c);
+
+/* Append text as it is, in the words of printf(3). */
+__attribute__((format(printf, 2, 3)))
+static inline void counters_add(struct counters *c, const char *fmt, ...);
+
+/*
+ * End the text; return it with a line feed behind it, or NULL without memory.
+ */
+static inline const char *counters_text(struct counters *c);
+
+/* Free the text. */
+static inline void counters_free(struct counters *c);
+
+/* implementation */
+
 static inline const char *
 plural(uint64_t n)
 {
@@ -31,9 +103,9 @@ plural(uint64_t n)
 }
 
 /*
- * Where the s stands that "updates in" is to lose for n of them: behind its
- * first word; or the length of what is counted, if it keeps all it has.  Names
- * of several_words are keys, and stay as they are.
+ * Return how many bytes of `what` stand before the "s" that it loses if n is 1
+ * ("updates in": behind its first word), or its length if it loses none.  Names
+ * of several_words are JSON keys and keep theirs.
  */
 static inline size_t
 plural_end(const char *what, uint64_t n)
@@ -46,22 +118,6 @@ plural_end(const char *what, uint64_t n)
 	return word - 1;
 }
 
-enum counters_form {
-	COUNTERS_JSON,		/* on one line */
-	COUNTERS_PAGE,		/* JSON over several lines, indented */
-	COUNTERS_LINE		/* for people */
-};
-
-struct counters {
-	char *text;
-	size_t len, room;
-	enum counters_form form;
-	unsigned depth;		/* groups that are open */
-	bool begun;		/* something stands before, in this group */
-	bool parted;		/* what follows is of another kind */
-	bool failed;
-};
-
 static inline void
 counters_free(struct counters *c)
 {
@@ -69,7 +125,7 @@ counters_free(struct counters *c)
 	c->text = NULL;
 }
 
-/* More room than `need` bytes; false without memory. */
+/* Make room for more than `need` bytes; return false without memory. */
 static inline bool
 counters_grow(struct counters *c, size_t need)
 {
@@ -107,7 +163,7 @@ counters_add(struct counters *c, const char *fmt, ...)
 	} while (counters_grow(c, c->len + (size_t)n));
 }
 
-/* What stands between two members of a group. */
+/* Append what separates two members of a group. */
 static inline void
 counters_next(struct counters *c)
 {
@@ -120,7 +176,7 @@ counters_next(struct counters *c)
 	c->begun = true;
 }
 
-/* A string with what JSON does not take escaped. */
+/* Append s as a JSON string. */
 static inline void
 counters_quote(struct counters *c, const char *s)
 {
@@ -135,16 +191,15 @@ counters_quote(struct counters *c, const char *s)
 	counters_add(c, "\"");
 }
 
-/* Begin; `who`, unless it is NULL, stands in front of a line for people. */
 static inline struct counters
-counters_begin(enum counters_form form, const char *who)
+counters_begin(enum counters_form form, const char *name)
 {
 	struct counters c = { .form = form, .depth = 1 };
 
 	if (form != COUNTERS_LINE)
 		counters_add(&c, "{");
-	else if (who != NULL)
-		counters_add(&c, "%s: ", who);
+	else if (name != NULL)
+		counters_add(&c, "%s: ", name);
 	return c;
 }
 
@@ -161,7 +216,6 @@ counters_put(struct counters *c, const char *name, uint64_t v)
 		counters_add(c, "\"%s\":%" PRIu64, name, v);
 }
 
-/* The same of a number that may be negative. */
 static inline void
 counters_int(struct counters *c, const char *name, int64_t v)
 {
@@ -194,7 +248,7 @@ counters_word(struct counters *c, const char *name, const char *word)
 	counters_quote(c, word);
 }
 
-/* Open a group, by its name or (NULL) as a member of a list. */
+/* Open a group or a list; name is NULL for a member of a list. */
 static inline void
 counters_open(struct counters *c, const char *name, char bracket)
 {
@@ -212,6 +266,7 @@ counters_open(struct counters *c, const char *name, char bracket)
 	c->begun = false;
 }
 
+/* Close the group or list that was opened last. */
 static inline void
 counters_close(struct counters *c, char bracket)
 {
@@ -225,7 +280,6 @@ counters_close(struct counters *c, char bracket)
 	c->begun = true;
 }
 
-/* A group of counters within; counters_out() is its end. */
 static inline void
 counters_in(struct counters *c, const char *name)
 {
@@ -238,7 +292,6 @@ counters_out(struct counters *c)
 	counters_close(c, '}');
 }
 
-/* A list within, of groups that are opened without a name. */
 static inline void
 counters_list(struct counters *c, const char *name)
 {
@@ -251,14 +304,12 @@ counters_list_end(struct counters *c)
 	counters_close(c, ']');
 }
 
-/* In a line for people: what follows is of another kind. */
 static inline void
 counters_part(struct counters *c)
 {
 	c->parted = c->begun;
 }
 
-/* The end: the text, with a line feed, or NULL without memory. */
 static inline const char *
 counters_text(struct counters *c)
 {

@@ -1,8 +1,8 @@
 /*
- * crc32c.h - CRC-32C (Castagnoli), as iSCSI and SSE4.2 have it
+ * crc32c.h - CRC-32C (Castagnoli), as in iSCSI and SSE4.2
  *
- * Three times over: bit by bit, the reference; by a table; and by SSE4.2's
- * instruction, which crc32c() takes where the processor has it.
+ * Three forms: bit by bit, which is the reference; by a table; and by the
+ * instruction of SSE4.2, which crc32c() uses if the processor has it.
  */
 #ifndef INNET_BASE_CRC32C_H
 #define INNET_BASE_CRC32C_H
@@ -16,7 +16,7 @@
 #include <immintrin.h>
 #endif
 
-/* What each byte does to a register of 0. */
+/* The CRC of each byte, for a register of 0. */
 static const uint32_t crc32c_of_byte[256] = {
 	0x00000000, 0xf26b8303, 0xe13b70f7, 0x1350f3f4, 0xc79a971f, 0x35f1141c,
 	0x26a1e7e8, 0xd4ca64eb, 0x8ad958cf, 0x78b2dbcc, 0x6be22838, 0x9989ab3b,
@@ -78,6 +78,7 @@ crc32c_bitwise(uint32_t crc, const void *p, size_t len)
 	return ~crc;
 }
 
+/* Continue crc over len bytes at p by the table. */
 static inline uint32_t
 crc32c_table(uint32_t crc, const void *p, size_t len)
 {
@@ -90,6 +91,7 @@ crc32c_table(uint32_t crc, const void *p, size_t len)
 }
 
 #ifdef CRC32C_SSE42
+/* Continue crc over len bytes at p by the instruction of SSE4.2. */
 __attribute__((target("sse4.2"))) static inline uint32_t
 crc32c_sse42(uint32_t crc, const void *p, size_t len)
 {
@@ -106,7 +108,7 @@ crc32c_sse42(uint32_t crc, const void *p, size_t len)
 }
 #endif
 
-/* Continue crc (0 to begin) over len bytes at p. */
+/* Continue crc (0 at first) over len bytes at p. */
 static inline uint32_t
 crc32c(uint32_t crc, const void *p, size_t len)
 {

@@ -1,9 +1,9 @@
 /*
- * decimal.h - decimal numbers of few digits, read and written fast
+ * decimal.h - read and write decimal numbers of few digits fast
  *
- * The same numbers and texts as strtod(3) and printf(3) have, which take five
- * times as long, for they are right for any number of digits: what is not
- * sure here is left to them.  Pure.
+ * The results are those of strtod(3) and printf(3), which take five times as
+ * long because they are right for any number of digits.  Cases that are not
+ * certain here are left to them.  Pure.
  */
 #ifndef INNET_BASE_DECIMAL_H
 #define INNET_BASE_DECIMAL_H
@@ -19,11 +19,11 @@
 
 enum {
 	DECIMAL_EXACT = 22,	/* 10^22 is the last power that is a double */
-	DECIMAL_DIGITS = 9,	/* of a text from which a float is had again */
-	DECIMAL_TEXT = 24	/* bytes of one, its end included */
+	DECIMAL_DIGITS = 9,	/* enough to read a float back */
+	DECIMAL_TEXT = 24	/* bytes of a text, its end included */
 };
 
-/* 10^e, exact up to DECIMAL_EXACT, from there on within 2^-50. */
+/* Return 10^e, exact up to DECIMAL_EXACT, beyond that within 2^-50. */
 static inline double
 decimal_power(unsigned e)
 {
@@ -40,8 +40,8 @@ decimal_power(unsigned e)
 }
 
 /*
- * The digits at *s, up to the first other character, are appended to *m;
- * false: it has no room for them.
+ * Append the digits at *s to *m and move *s behind them; return false if they
+ * do not fit.
  */
 static inline bool
 decimal_digits(const char **s, uint64_t *m)
@@ -55,9 +55,9 @@ decimal_digits(const char **s, uint64_t *m)
 }
 
 /*
- * A number without a sign that is a whole number below 2^53 times or by a
- * power of ten that is a double: then one operation rounds, as strtod(3) does
- * (Clinger, 1990).  False: it is not one, or no number.
+ * Read a number without a sign.  Return true if it is a whole number below 2^53
+ * times or divided by a power of ten that is a double, because then a single
+ * operation rounds, as strtod(3) does (Clinger, 1990); otherwise false.
  */
 static inline bool
 decimal_read(const char *s, double *out)
@@ -95,8 +95,8 @@ decimal_read(const char *s, double *out)
 }
 
 /*
- * The DECIMAL_DIGITS digits of x > 0 as a whole number, which is x times 10 to
- * 8 - *e; 0: it is too near the middle of two to be sure.
+ * Return the DECIMAL_DIGITS digits of x > 0 as a whole number, x times 10^(8 -
+ * *e), or 0 if it is too near the middle of two to be certain.
  */
 static inline uint32_t
 decimal_scaled(double x, int *e)
@@ -120,7 +120,7 @@ decimal_scaled(double x, int *e)
 	return (uint32_t)whole + (m - whole > 0.5);
 }
 
-/* n digits at `to`, from the last; what is behind them. */
+/* Write n digits at `to`, from the last; return the place behind them. */
 static inline char *
 decimal_put_digits(char *to, uint32_t m, int n)
 {
@@ -130,8 +130,8 @@ decimal_put_digits(char *to, uint32_t m, int n)
 }
 
 /*
- * x as printf(3) has it by %.9g, from which it is had again, at `to`, which
- * has room for DECIMAL_TEXT bytes; how many characters.
+ * Write x at `to` as printf(3) does with %.9g, from which x can be read back;
+ * `to` has room for DECIMAL_TEXT bytes.  Return the number of characters.
  */
 static inline size_t
 decimal_put(char *to, float x)

@@ -1,8 +1,8 @@
 /*
- * draw.h - draws from distributions that need a logarithm
+ * draw.h - draw from distributions that need a logarithm
  *
- * The same bits from every compiler: rng.h and logexp.h, and sqrt(), which
- * IEEE 754 rounds correctly.
+ * Every compiler gives the same bits: only rng.h, logexp.h and sqrt() are used,
+ * which IEEE 754 rounds correctly.
  */
 #ifndef INNET_BASE_DRAW_H
 #define INNET_BASE_DRAW_H
@@ -12,14 +12,17 @@
 #include "common/base/logexp.h"
 #include "common/base/rng.h"
 
-/* Exponential with mean 1. */
+/* Draw from the exponential distribution with mean 1. */
 static inline double
 draw_exponential(struct rng *r)
 {
 	return -logexp_log(1 - rng_double(r));
 }
 
-/* Normal with mean 0 and standard deviation 1 (Marsaglia's polar method). */
+/*
+ * Draw from the normal distribution with mean 0 and standard deviation 1
+ * (Marsaglia's polar method).
+ */
 static inline double
 draw_normal(struct rng *r)
 {
@@ -33,7 +36,10 @@ draw_normal(struct rng *r)
 	return u * sqrt(-2 * logexp_log(s) / s);
 }
 
-/* Lognormal with mean 1 and standard deviation sigma of the logarithm. */
+/*
+ * Draw from the lognormal distribution with mean 1, where sigma is the standard
+ * deviation of the logarithm.
+ */
 static inline double
 draw_lognormal(struct rng *r, double sigma)
 {

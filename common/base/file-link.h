@@ -1,7 +1,8 @@
 /*
- * file-link.h - where a symbolic link leads
+ * file-link.h - resolve a symbolic link, also one whose target does not exist
+ * yet
  *
- * To a file, or to what is not there yet.  Nothing is opened.
+ * Nothing is opened.
  */
 #ifndef INNET_BASE_FILE_LINK_H
 #define INNET_BASE_FILE_LINK_H
@@ -16,7 +17,10 @@
 
 enum { FILE_LINKS_MAX = 40 };
 
-/* Where path, a link, leads: one step.  False if it is none. */
+/*
+ * Replace path by the target of the link that it names, one step; return false
+ * if it is not a link.
+ */
 static inline bool
 file_link_follow(char path[PATH_MAX])
 {
@@ -36,8 +40,9 @@ file_link_follow(char path[PATH_MAX])
 }
 
 /*
- * What path leads to in the end, which is path itself unless that is a link.
- * False with errno if it goes round, or is too long.
+ * Store in `end` what path leads to after all links, which is path itself
+ * unless it is a link.  Return false with errno if the links form a circle or
+ * the name is too long.
  */
 static inline bool
 file_link_end(const char *path, char end[PATH_MAX])

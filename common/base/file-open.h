@@ -1,9 +1,10 @@
 /*
- * file-open.h - open a file that the user names, which may be a pipe
+ * file-open.h - open a file that the user names, which may be a named pipe
  *
- * A pipe with a name (FIFO) works as one: its other end is waited for.  When
- * nobody has come for a second that is said, once, and SIGINT and SIGTERM end
- * the wait, also where they are blocked: EINTR.  All else is opened as it is.
+ * If the path is a named pipe (FIFO), the functions wait for its other end.
+ * After a second without one they print a line, once.  SIGINT and SIGTERM end
+ * the wait with EINTR, also while they are blocked.  All other files are opened
+ * as usual.
  */
 #ifndef INNET_BASE_FILE_OPEN_H
 #define INNET_BASE_FILE_OPEN_H
@@ -22,9 +23,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { FILE_OPEN_LOOKS_MS = 20, FILE_OPEN_SAYS_MS = 1000 };
+enum { FILE_OPEN_POLL_MS = 20, FILE_OPEN_WARN_MS = 1000 };
 
-/* May its other end be missing?  That of a pipe of the shell is there. */
+/*
+ * Is path a named pipe?  The other end of a pipe of the shell exists already.
+ */
 static inline bool
 file_open_is_fifo(const char *path)
 {
@@ -35,9 +38,9 @@ file_open_is_fifo(const char *path)
 	    statfs(path, &fs) == 0 && fs.f_type != PIPEFS_MAGIC;
 }
 
-/* Is the process to end, though it does not hear that now? */
+/* Is a signal pending that ends the process? */
 static inline bool
-file_open_ended(void)
+file_open_stopped(void)
 {
 	sigset_t set;
 
@@ -45,7 +48,7 @@ file_open_ended(void)
 	    sigismember(&set, SIGTERM) == 1);
 }
 
-/* Close fd, and -1 with errno as it is. */
+/* Close fd unless it is -1; return -1 and keep errno. */
 static inline int
 file_open_fail(int fd)
 {
@@ -58,24 +61,25 @@ file_open_fail(int fd)
 }
 
 /*
- * One look at fd, or -1 for a rest, the ms-th of a wait: is anything there?
- * False with errno 0: not yet.
+ * Wait a moment for input on fd, or just wait if fd is -1; ms is how long the
+ * caller has waited.  Return true if there is input; otherwise false with
+ * errno, which is 0 if the caller should try again.
  */
 static inline bool
-file_open_look(const char *path, const char *why, int fd, int ms)
+file_open_poll(const char *path, const char *why, int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int n;
 
-	if (ms == FILE_OPEN_SAYS_MS)
+	if (ms == FILE_OPEN_WARN_MS)
 		warnx("%s: %s", path, why);
-	n = poll(&p, 1, FILE_OPEN_LOOKS_MS);
+	n = poll(&p, 1, FILE_OPEN_POLL_MS);
 	if (n == 0)
-		errno = file_open_ended() ? EINTR : 0;
+		errno = file_open_stopped() ? EINTR : 0;
 	return n > 0;
 }
 
-/* For reading: a descriptor, or -1 with errno. */
+/* Open path to read; return a descriptor, or -1 with errno. */
 static inline int
 file_open_read(const char *path)
 {
@@ -83,9 +87,9 @@ file_open_read(const char *path)
 	const int fd = open(path, O_RDONLY | O_CLOEXEC |
 	    (fifo ? O_NONBLOCK : 0));
 
-	for (int ms = 0; fifo && fd != -1 && !file_open_look(path,
+	for (int ms = 0; fifo && fd != -1 && !file_open_poll(path,
 	    "a pipe, and nothing has come through it yet", fd, ms);
-	    ms += ms <= FILE_OPEN_SAYS_MS ? FILE_OPEN_LOOKS_MS : 0) {
+	    ms += ms <= FILE_OPEN_WARN_MS ? FILE_OPEN_POLL_MS : 0) {
 		if (errno != 0)
 			return file_open_fail(fd);
 	}
@@ -95,8 +99,9 @@ file_open_read(const char *path)
 }
 
 /*
- * For reading again, and to know how long it is: path, or a copy of what comes
- * by a pipe; "-": of the standard input.  A descriptor, or -1 with errno.
+ * Open path so that it can be read twice and has a length: itself, or a copy in
+ * memory of a pipe or of the standard input ("-").  Return a descriptor, or -1
+ * with errno.
  */
 static inline int
 file_open_again(const char *path)
@@ -127,8 +132,8 @@ file_open_again(const char *path)
 }
 
 /*
- * For writing, with more flags of open(2); what is new may be used by all that
- * the umask leaves.  waits: else a pipe that nobody reads is ENXIO.
+ * Open path to write, with more flags of open(2); a new file gets the mode that
+ * the umask leaves.  A pipe without a reader fails with ENXIO unless `waits`.
  */
 static inline int
 file_open_write(const char *path, int flags, bool waits)
@@ -139,8 +144,8 @@ file_open_write(const char *path, int flags, bool waits)
 	flags |= O_WRONLY | O_CLOEXEC | (fifo ? O_NONBLOCK : 0);
 	fd = open(path, flags, 0666);
 	for (int ms = 0; fd == -1 && fifo && waits && errno == ENXIO;
-	    ms += ms <= FILE_OPEN_SAYS_MS ? FILE_OPEN_LOOKS_MS : 0) {
-		file_open_look(path, "a pipe, and nobody reads it yet", -1,
+	    ms += ms <= FILE_OPEN_WARN_MS ? FILE_OPEN_POLL_MS : 0) {
+		file_open_poll(path, "a pipe, and nobody reads it yet", -1,
 		    ms);
 		if (errno != 0)
 			return -1;
@@ -151,7 +156,10 @@ file_open_write(const char *path, int flags, bool waits)
 	return fd;
 }
 
-/* The same as a stream, to read or to write anew; NULL with errno. */
+/*
+ * Open path as a stream, to read, or (out) to write it from its beginning;
+ * return NULL with errno.
+ */
 static inline FILE *
 file_open_stream(const char *path, bool out)
 {

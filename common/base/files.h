@@ -1,26 +1,26 @@
 /*
- * files.h - no file that a tool writes destroys another of its files
+ * files.h - refuse files of one tool that would destroy each other
  *
- * A tool names every file that it was given, before it opens any, with the
- * option that named it.  The first that cannot be together with one before it
- * ends the tool with status 2 and a line:
+ * A tool names every file that it was given, with the option that named it,
+ * before it opens any.  If a file conflicts with an earlier one, the tool ends
+ * with status 2 and a line:
  *
  *	innet-switch: -w and --report both write x.json
  *	innet-switch: -w x.pcap would destroy what -r reads
  *	innet-aom: -r and --sent both read standard input
  *
- * "-" is a standard stream, and as any path whatever file that leads to, by
- * way of folders and links; what is not there yet is known by its folder and
- * name.  Two outputs may be one device, as /dev/null, but not one file or
- * pipe; an output may be an input only where that is no regular file.
+ * Two paths are the same file if they lead to one inode; a file that does not
+ * exist yet is known by its folder and name.  "-" is a standard stream.  Two
+ * outputs may be the same device, such as /dev/null, but not the same file or
+ * pipe.  An output may be an input only if it is not a regular file.
  *
- * What --json prints is data: it goes to standard output, unless that has
- * other data, as a capture.
+ * The output of --json is data: it goes to standard output, unless a capture or
+ * other data goes there.
  *
- * A file that is read first and written later on purpose is named once, as an
- * output.  Options and paths are borrowed; files_done() gives back the rest.
- * Nothing is opened here, and what others do to the folders meanwhile is not
- * seen.
+ * A file that is first read and later written on purpose is named once, as an
+ * output.  Options and paths are borrowed; files_done() frees the rest.
+ * Nothing is opened here, and changes that other processes make to the folders
+ * meanwhile are not seen.
  */
 #ifndef INNET_BASE_FILES_H
 #define INNET_BASE_FILES_H
@@ -39,21 +39,49 @@
 #include "common/base/file-link.h"
 
 struct files_one {
-	const char *option;	/* NULL: an argument that is no option's */
-	const char *path;	/* "-": a standard stream */
-	bool out;		/* it is written */
-	bool known;		/* what follows is */
-	struct stat st;		/* of the file, or of its folder to be */
-	char name[NAME_MAX + 1];	/* in that folder; "": it is there */
+	const char *option;	/* NULL: an argument without an option */
+	const char *path;	/* borrowed; "-": a standard stream */
+	bool out;		/* written, not read */
+	bool known;		/* st and name are valid */
+	struct stat st;		/* of the file, or of its folder */
+	char name[NAME_MAX + 1];	/* in that folder; "": it exists */
 };
 
-/* Of a tool; all zeros at first. */
+/* The files of a tool; zeroed at first. */
 struct files {
 	struct files_one *one;
 	size_t n;
 };
 
-/* Find what f->path is, or would be. */
+/*
+ * Add a file that is read; option is NULL for an argument of the tool itself.
+ * Does nothing if path is NULL.
+ */
+static inline void files_in(struct files *s, const char *option,
+    const char *path);
+
+/* Add a file that is written.  Does nothing if path is NULL. */
+static inline void files_out(struct files *s, const char *option,
+    const char *path);
+
+/*
+ * Return the stream for --json, one more output: standard output or, if that is
+ * an output already, standard error.  Call it after files_out() for all others.
+ */
+static inline FILE *files_json(struct files *s);
+
+/*
+ * For tools: flush the stream of --json; return 0, or print a line and return
+ * 1.
+ */
+static inline int files_flush(FILE *json);
+
+/* Free the list. */
+static inline void files_done(struct files *s);
+
+/* implementation */
+
+/* Find out which file f->path is or would be. */
 static inline void
 files_find(struct files_one *f)
 {
@@ -76,6 +104,7 @@ files_find(struct files_one *f)
 	f->known = stat(slash == NULL ? "." : path, &f->st) == 0;
 }
 
+/* Are a and b the same file? */
 static inline bool
 files_same(const struct files_one *a, const struct files_one *b)
 {
@@ -83,13 +112,14 @@ files_same(const struct files_one *a, const struct files_one *b)
 	    a->st.st_ino == b->st.st_ino && strcmp(a->name, b->name) == 0;
 }
 
+/* Is it a standard stream? */
 static inline bool
 files_is_stream(const struct files_one *f)
 {
 	return strcmp(f->path, "-") == 0;
 }
 
-/* Can a and b not be together? */
+/* Would one of a and b destroy the other, or take its input? */
 static inline bool
 files_clash(const struct files_one *a, const struct files_one *b)
 {
@@ -103,7 +133,7 @@ files_clash(const struct files_one *a, const struct files_one *b)
 	return both_streams || (files_same(a, b) && S_ISFIFO(mode));
 }
 
-/* Of two that are one, how to call it. */
+/* Return the name for messages about two that are one file. */
 static inline const char *
 files_name(const struct files_one *a, const struct files_one *b)
 {
@@ -114,7 +144,7 @@ files_name(const struct files_one *a, const struct files_one *b)
 	return a->out ? "standard output" : "standard input";
 }
 
-/* What is wrong with a and b, which clash, in a line, and the end. */
+/* Print what is wrong with a and b, which conflict, and exit 2. */
 static inline void
 files_refuse(const struct files_one *a, const struct files_one *b)
 {
@@ -135,6 +165,7 @@ files_refuse(const struct files_one *a, const struct files_one *b)
 	errx(2, "%s and %s both read %s", a->option, b->option, name);
 }
 
+/* Add a file to the list, or exit 2 if it conflicts with another. */
 static inline void
 files_add(struct files *s, const char *option, const char *path, bool out)
 {
@@ -155,27 +186,18 @@ files_add(struct files *s, const char *option, const char *path, bool out)
 	s->n++;
 }
 
-/*
- * A file that is read.  option is NULL for an argument of the tool itself;
- * path is NULL where the option was not given.
- */
 static inline void
 files_in(struct files *s, const char *option, const char *path)
 {
 	files_add(s, option, path, false);
 }
 
-/* A file that is written; NULL where the option was not given. */
 static inline void
 files_out(struct files *s, const char *option, const char *path)
 {
 	files_add(s, option, path, true);
 }
 
-/*
- * Where goes what --json prints, one more output: to standard output or, where
- * that is an output already, to standard error.  After files_out() of all.
- */
 static inline FILE *
 files_json(struct files *s)
 {
@@ -187,7 +209,6 @@ files_json(struct files *s)
 	return stdout;
 }
 
-/* For tools: has all that was printed there gone?  0, or a line and 1. */
 static inline int
 files_flush(FILE *json)
 {

@@ -1,17 +1,20 @@
 /*
  * hashmap.h - a hash table from 64-bit keys to 32-bit values
  *
- * Open addressing with linear probing; removal shifts back, so there are no
- * tombstones and the cost stays flat.  It grows by itself and owns its
- * memory: hashmap_free() gives it back.  A zeroed struct is an empty map.
+ * Open addressing with linear probing.  A removal shifts later cells back, so
+ * there are no tombstones and the cost of a lookup stays flat.  The table grows
+ * by itself and owns its memory; hashmap_free() frees it.  A zeroed struct is
+ * an empty map.
  *
- * Where a key belongs is said by multiply-shift: the upper bits of its product
- * with an odd number of 128 bits.  Who does not know that number cannot choose
- * keys that meet, so a map that strangers fill is given one that is random,
- * hashmap_seed(); others have a constant, and the same order in each run.  No
- * key is more than HASHMAP_PROBES cells from where it belongs: a put that would
- * need more has the map grow or take another number, once in as many puts as
- * it has cells, and is refused otherwise.
+ * The hash is multiply-shift: the upper bits of the product of the key and an
+ * odd 128-bit multiplier.  A sender that does not know the multiplier cannot
+ * choose keys that collide, so a map whose keys come from the network is given
+ * a random one with hashmap_seed().  Other maps use a constant and have the
+ * same order in each run.
+ *
+ * No key is more than HASHMAP_PROBES cells behind its home.  If a put would
+ * need more, the map grows or changes its multiplier, at most once in as many
+ * puts as it has cells; otherwise the put is refused.
  */
 #ifndef INNET_BASE_HASHMAP_H
 #define INNET_BASE_HASHMAP_H
@@ -21,8 +24,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/base/prefetch.h"
-
 struct hashmap_cell {
 	uint64_t key;
 	uint32_t value;
@@ -31,7 +32,7 @@ struct hashmap_cell {
 
 enum { HASHMAP_PROBES = 64 };
 
-/* A number that keys are multiplied by, its halves; {0}: a constant. */
+/* The halves of the multiplier; {0} stands for the constant. */
 struct hashmap_multiplier {
 	uint64_t high, low;
 };
@@ -42,12 +43,36 @@ struct hashmap {
 	struct hashmap_cell *cell;
 	size_t mask;		/* cells - 1; cells is a power of two */
 	size_t count;
-	struct hashmap_multiplier by;
+	struct hashmap_multiplier by;	/* of keys */
 	unsigned shift;		/* 64 - log2(cells) */
-	size_t puts;		/* since it last took another number */
+	size_t puts;		/* since the multiplier changed */
 };
 
-/* The number of a map that is still empty; {0}: the constant. */
+/* Set the multiplier of a map that is still empty; {0} is the constant. */
+static inline void hashmap_seed(struct hashmap *m,
+    const struct hashmap_multiplier *by);
+
+/*
+ * Return the value of key, or NULL; it is valid until the next put or remove.
+ */
+static inline uint32_t *hashmap_get(const struct hashmap *m, uint64_t key);
+
+/*
+ * Return the value of key, which is added with the value `fresh` if it is new.
+ * NULL without memory or if the put is refused.  Valid until the next put or
+ * remove.
+ */
+static inline uint32_t *hashmap_put(struct hashmap *m, uint64_t key,
+    uint32_t fresh);
+
+/* Remove key, if it is in the map. */
+static inline void hashmap_remove(struct hashmap *m, uint64_t key);
+
+/* Free the memory; the map is empty and keeps its multiplier. */
+static inline void hashmap_free(struct hashmap *m);
+
+/* implementation */
+
 static inline void
 hashmap_seed(struct hashmap *m, const struct hashmap_multiplier *by)
 {
@@ -56,7 +81,7 @@ hashmap_seed(struct hashmap *m, const struct hashmap_multiplier *by)
 		m->by.low |= 1;
 }
 
-/* The next number after this one, or the first. */
+/* Return the multiplier that follows this one; {0} gives the first. */
 static inline struct hashmap_multiplier
 hashmap_next_multiplier(const struct hashmap_multiplier *by)
 {
@@ -72,6 +97,7 @@ hashmap_next_multiplier(const struct hashmap_multiplier *by)
 	return (struct hashmap_multiplier){part[0] ^ part[1] >> 1, part[1] | 1};
 }
 
+/* Return the cell where key belongs. */
 static inline size_t
 hashmap_home(const struct hashmap *m, uint64_t key)
 {
@@ -81,15 +107,6 @@ hashmap_home(const struct hashmap *m, uint64_t key)
 	return (size_t)(upper >> m->shift);
 }
 
-/* Fetch into the cache where key is, or will be. */
-static inline void
-hashmap_prefetch(const struct hashmap *m, uint64_t key)
-{
-	if (m->count > 0)
-		prefetch_line(&m->cell[hashmap_home(m, key)]);
-}
-
-/* The value of key, or NULL; good until the next put or remove. */
 static inline uint32_t *
 hashmap_get(const struct hashmap *m, uint64_t key)
 {
@@ -106,7 +123,10 @@ hashmap_get(const struct hashmap *m, uint64_t key)
 	return NULL;
 }
 
-/* A free cell for a key that is not there, or NULL if that is too far. */
+/*
+ * Return the free cell for a key that is not in the map, or NULL if it is too
+ * far from home.
+ */
 static inline struct hashmap_cell *
 hashmap_vacant(const struct hashmap *m, uint64_t key)
 {
@@ -120,7 +140,10 @@ hashmap_vacant(const struct hashmap *m, uint64_t key)
 	return NULL;
 }
 
-/* Put all of `old` into m, which is empty.  False if one gets too far. */
+/*
+ * Put all cells of `old` into the empty map m; return false if one gets too far
+ * from home.
+ */
 static inline bool
 hashmap_refill(struct hashmap *m, const struct hashmap *old)
 {
@@ -137,7 +160,10 @@ hashmap_refill(struct hashmap *m, const struct hashmap *old)
 	return true;
 }
 
-/* So many cells, a power of two, and another number if need be. */
+/*
+ * Move the map to `cells` cells, a power of two; change the multiplier if
+ * afresh or if the keys do not fit.  Return false without memory.
+ */
 static inline bool
 hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
 {
@@ -163,8 +189,8 @@ hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
 }
 
 /*
- * Make room for one more, and in reach of key: the cell, or NULL without
- * memory, or because its keys meet too often.
+ * Make room for one more key, and return its cell.  NULL without memory, or if
+ * too many keys collide with it.
  */
 static inline struct hashmap_cell *
 hashmap_room(struct hashmap *m, uint64_t key)
@@ -184,10 +210,6 @@ hashmap_room(struct hashmap *m, uint64_t key)
 	return hashmap_vacant(m, key);
 }
 
-/*
- * The place of key's value, made and set to `fresh` if key is new; NULL
- * without memory, or if it is refused.  Good until the next put or remove.
- */
 static inline uint32_t *
 hashmap_put(struct hashmap *m, uint64_t key, uint32_t fresh)
 {
@@ -205,7 +227,6 @@ hashmap_put(struct hashmap *m, uint64_t key, uint32_t fresh)
 	return &to->value;
 }
 
-/* Take key out, if it is there. */
 static inline void
 hashmap_remove(struct hashmap *m, uint64_t key)
 {
@@ -223,7 +244,7 @@ hashmap_remove(struct hashmap *m, uint64_t key)
 	    i = (i + 1) & m->mask) {
 		size_t home = hashmap_home(m, m->cell[i].key);
 
-		/* may the one at i move into the hole? */
+		/* may the cell at i move into the hole? */
 		if (((i - home) & m->mask) >= ((i - hole) & m->mask)) {
 			m->cell[hole] = m->cell[i];
 			hole = i;

@@ -1,12 +1,11 @@
 /*
- * heap.h - who is due next: a heap of (time, id)
+ * heap.h - a heap of (time, id), the earliest first
  *
- * Equal times come in the order of their ids, so the bits of an id above
- * those that name somebody can say what comes first at one instant.  Four
- * children a node: the path is half as deep as with two, and heap_new() lays
- * the four into one cache line.  The heap is an array of the caller's, to be
- * read and changed by these functions alone; heap_new() and heap_free() make it
- * and give it back.
+ * Entries with equal times come in the order of their ids, so the high bits of
+ * an id can order the entries of one instant.  Each node has four children: the
+ * tree is half as deep as with two, and heap_new() puts the four into one cache
+ * line.  The heap is an array of the caller, which only these functions read
+ * and change; heap_new() and heap_free() allocate and free it.
  */
 #ifndef INNET_BASE_HEAP_H
 #define INNET_BASE_HEAP_H
@@ -21,25 +20,31 @@ struct heap {
 	unsigned __int128 key;	/* time in ns, and the id in the low 32 bits */
 };
 
+/* Return an entry. */
 static inline struct heap
 heap_make(uint64_t at_ns, uint32_t id)
 {
 	return (struct heap){ (unsigned __int128)at_ns << 32 | id };
 }
 
+/* Return the time of an entry. */
 static inline uint64_t
 heap_ns(const struct heap *d)
 {
 	return (uint64_t)(d->key >> 32);
 }
 
+/* Return the id of an entry. */
 static inline uint32_t
 heap_id(const struct heap *d)
 {
 	return (uint32_t)d->key;
 }
 
-/* Room for n, to be filled and ordered; NULL if there is none. */
+/*
+ * Allocate room for n entries, to be filled and then ordered; return NULL
+ * without memory.
+ */
 static inline struct heap *
 heap_new(size_t n)
 {
@@ -50,6 +55,7 @@ heap_new(size_t n)
 	return base == NULL ? NULL : base + HEAP_SKIP;
 }
 
+/* Free a heap of heap_new(). */
 static inline void
 heap_free(struct heap *h)
 {
@@ -58,8 +64,8 @@ heap_free(struct heap *h)
 }
 
 /*
- * The least of the children from c on.  Which it is cannot be predicted, so
- * whole families are compared without a branch.
+ * Return the least of the children from c on, by comparisons without a branch,
+ * because their outcome cannot be predicted.
  */
 static inline size_t
 heap_least(const struct heap *h, size_t n, size_t c)
@@ -78,7 +84,7 @@ heap_least(const struct heap *h, size_t n, size_t c)
 	return a;
 }
 
-/* Let x sink from place i of the heap of n at h. */
+/* Put x at place i of the heap of n at h, or below it. */
 static inline void
 heap_sink(struct heap *h, size_t n, size_t i, struct heap x)
 {
@@ -98,7 +104,7 @@ heap_sink(struct heap *h, size_t n, size_t i, struct heap x)
 	h[i] = x;
 }
 
-/* Make a heap of any n; h[0] is then the first due. */
+/* Make a heap of any n entries; h[0] is then the first. */
 static inline void
 heap_order(struct heap *h, size_t n)
 {
@@ -106,14 +112,14 @@ heap_order(struct heap *h, size_t n)
 		heap_sink(h, n, i, h[i]);
 }
 
-/* The first is due again then. */
+/* Give the first entry a new time. */
 static inline void
 heap_again(struct heap *h, size_t n, uint64_t at_ns)
 {
 	heap_sink(h, n, 0, heap_make(at_ns, heap_id(&h[0])));
 }
 
-/* One more, in a heap of n with room for it: the heap's new size. */
+/* Add an entry to a heap of n that has room for it; return the new size. */
 static inline size_t
 heap_push(struct heap *h, size_t n, struct heap x)
 {
@@ -125,7 +131,7 @@ heap_push(struct heap *h, size_t n, struct heap x)
 	return n + 1;
 }
 
-/* The first is not due again: the heap's new size. */
+/* Remove the first entry; return the new size. */
 static inline size_t
 heap_drop(struct heap *h, size_t n)
 {

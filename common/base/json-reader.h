@@ -1,17 +1,18 @@
 /*
- * json-reader.h - JSON objects into structs, by tables of keys
+ * json-reader.h - read JSON objects into structs, by tables of keys
  *
- * A section is a struct and the table of keys that fill it: each key has a
- * type, limits, a default in the words a user would write, and what it means.
- * The same table makes --list-keys, so the list cannot lie.  A value that does
- * not fit, a key that is not in the table (with the nearest one that is) or
- * one given twice is refused: json_reader_object() returns false and r->why
- * says where and what: "links[2].rat: unknown key; the nearest is 'rate'".
+ * A section is a struct and the table of the keys that fill it: each key has a
+ * type, limits, a default in the words that a user would write, and a meaning.
+ * --list-keys prints the same table, so that it is always right.
+ *
+ * A value that does not fit, an unknown key or a key given twice is refused:
+ * json_reader_object() returns false, and r->why says where and what:
+ * "links[2].rat: unknown key; the nearest is 'rate'".  Control characters are
+ * shown as '?', so that r->why is one line.
  *
  * Times, rates and sizes are strings with units as in num.h; a time must have
- * one.  Counts may be JSON numbers.  Lists are arrays of structs, owned by who
- * asked: json_reader_free().  Control characters are shown as '?': why is one
- * line.
+ * one.  Counts may be JSON numbers.  Lists are arrays of structs, which the
+ * caller owns; json_reader_free() frees them.
  */
 #ifndef INNET_BASE_JSON_READER_H
 #define INNET_BASE_JSON_READER_H
@@ -35,7 +36,7 @@
 enum { JSON_READER_NAME_BYTES = 32, JSON_READER_FILE_BYTES = 256 };
 #define JSON_READER_TEXT_MAX 268435456	/* bytes of a document */
 
-/* Times are no longer, unless their key says so: 104 days. */
+/* The longest time, unless a key has another limit: 104 days. */
 #define JSON_READER_TIME_MAX ((uint64_t)1 << 53)
 
 enum json_reader_type {
@@ -47,14 +48,14 @@ enum json_reader_type {
 	JSON_READER_SHARE,		/* double, 0 to 1 */
 	JSON_READER_REAL,		/* double */
 	JSON_READER_BOOL,		/* bool */
-	JSON_READER_WORD,		/* uint64_t: its place in words */
+	JSON_READER_WORD,		/* uint64_t: place in words */
 	JSON_READER_NAME,		/* char[JSON_READER_NAME_BYTES] */
 	JSON_READER_FILE,		/* char[JSON_READER_FILE_BYTES] */
 	/* struct json_reader_range: 5 is 1-5, "6-10" */
 	JSON_READER_RANGE,
 	/* struct json_reader_list of a section */
 	JSON_READER_LIST,
-	JSON_READER_ANY		/* read by others */
+	JSON_READER_ANY		/* the caller reads it */
 };
 
 struct json_reader_range {
@@ -69,12 +70,12 @@ struct json_reader_list {
 struct json_reader_key {
 	const char *name;
 	enum json_reader_type type;
-	size_t at;		/* of the field, bytes */
+	size_t at;		/* offset of the field, bytes */
 	const char *preset;	/* default; NULL: zero */
-	uint64_t lo, hi;	/* of whole numbers; both 0: any */
+	uint64_t lo, hi;	/* limits of whole numbers; both 0: any */
 	/*
-	 * Of JSON_READER_WORD, NULL at the end; or words for a number:
-	 * UINT64_MAX, the next UINT64_MAX - 1.
+	 * NULL-terminated: the values of a JSON_READER_WORD, or words that
+	 * stand for the numbers UINT64_MAX, UINT64_MAX - 1, ...
 	 */
 	const char *const *words;
 	const struct json_reader_section *list;	/* of JSON_READER_LIST */
@@ -88,12 +89,83 @@ struct json_reader_section {
 };
 
 struct json_reader {
-	char path[256];		/* of what is being read: "links[2].rate" */
-	size_t at;		/* its length */
+	char path[256];		/* of the value being read: "links[2].rate" */
+	size_t at;		/* length of path */
 	char why[512];		/* what is wrong, once something is */
 };
 
-/* No more than one line of it. */
+/*
+ * Read and parse the file at path, "-" for the standard input; return its root,
+ * which the caller frees, or NULL and r->why, which names the file.
+ */
+static inline cJSON *json_reader_load(struct json_reader *r, const char *path);
+
+/*
+ * Parse len bytes of text, a 0 behind them; return the root, or NULL and
+ * r->why.
+ */
+static inline cJSON *json_reader_parse(struct json_reader *r, const char *text,
+    size_t len);
+
+/*
+ * Fill the struct at `to` from the object o; return false and r->why if that
+ * fails.
+ */
+static inline bool json_reader_object(struct json_reader *r, const cJSON *o,
+    const struct json_reader_section *s, void *to);
+
+/* Set all fields of the struct at `to` to their defaults. */
+static inline void json_reader_preset(const struct json_reader_section *s,
+    void *to);
+
+/*
+ * Read the value v of key k into the field at p; return false and r->why if it
+ * does not fit.
+ */
+static inline bool json_reader_value(struct json_reader *r,
+    const struct json_reader_key *k, const cJSON *v, void *p);
+
+/* Free the lists inside the struct at `of`. */
+static inline void json_reader_free(const struct json_reader_section *s,
+    void *of);
+
+/*
+ * Append a key, or with NULL the index i, to the path in messages; return the
+ * former length for json_reader_up().
+ */
+static inline size_t json_reader_down(struct json_reader *r, const char *key,
+    size_t i);
+
+/* Cut the path in messages back to length `at`. */
+static inline void json_reader_up(struct json_reader *r, size_t at);
+
+/*
+ * Write the path and what is wrong into r->why; return false for the caller to
+ * return.
+ */
+__attribute__((format(printf, 2, 3)))
+static inline bool json_reader_fail(struct json_reader *r, const char *fmt,
+    ...);
+
+/* The same about key `key` (or NULL) of item i of a list. */
+__attribute__((format(printf, 5, 6)))
+static inline bool json_reader_fail_at(struct json_reader *r, const char *list,
+    size_t i, const char *key, const char *fmt, ...);
+
+/*
+ * Store the place of s among words; return NULL, or what is wrong, written into
+ * the buffer `room`.
+ */
+static inline const char *json_reader_word(const char *s,
+    const char *const *words, uint64_t *to, char *room, size_t bytes);
+
+/* Print a line for each key: path, type or words, default, meaning. */
+static inline void json_reader_list_keys(FILE *f,
+    const struct json_reader_section *s, const char *prefix);
+
+/* implementation */
+
+/* Replace control characters, so that s stays one line. */
 static inline void
 json_reader_clean(char *s)
 {
@@ -103,7 +175,6 @@ json_reader_clean(char *s)
 	}
 }
 
-/* "path: " and what is wrong, into r->why; false, for the caller to return. */
 __attribute__((format(printf, 2, 3))) static inline bool
 json_reader_fail(struct json_reader *r, const char *fmt, ...)
 {
@@ -118,7 +189,6 @@ json_reader_fail(struct json_reader *r, const char *fmt, ...)
 	return false;
 }
 
-/* The same of another place than the one being read. */
 __attribute__((format(printf, 5, 6))) static inline bool
 json_reader_fail_at(struct json_reader *r, const char *list, size_t i,
     const char *key,
@@ -135,7 +205,6 @@ json_reader_fail_at(struct json_reader *r, const char *list, size_t i,
 	return false;
 }
 
-/* Go down to a key, or with NULL to the i-th of a list; where we were. */
 static inline size_t
 json_reader_down(struct json_reader *r, const char *key, size_t i)
 {
@@ -159,7 +228,7 @@ json_reader_up(struct json_reader *r, size_t at)
 	r->path[at] = '\0';
 }
 
-/* Levenshtein's distance of two short words. */
+/* Return Levenshtein's distance of two short words. */
 static inline size_t
 json_reader_distance(const char *a, const char *b)
 {
@@ -202,7 +271,10 @@ json_reader_fail_unknown(struct json_reader *r,
 	    near->name);
 }
 
-/* The value in words, as on a command line; NULL: it has another type. */
+/*
+ * Return a value as a user would write it on a command line, or NULL if it has
+ * another type.
+ */
 static inline const char *
 json_reader_words_of(const cJSON *v, char *room, size_t bytes)
 {
@@ -218,7 +290,7 @@ json_reader_words_of(const cJSON *v, char *room, size_t bytes)
 	return room;
 }
 
-/* A whole number: 8, "10k", "1.5k". */
+/* Read a whole number: 8, "10k", "1.5k". */
 static inline const char *
 json_reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 {
@@ -227,7 +299,7 @@ json_reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 	return num_u64(s, lo, hi, to);
 }
 
-/* A time: a string with a unit, or 0. */
+/* Read a time: a string with a unit, or 0. */
 static inline const char *
 json_reader_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 {
@@ -302,7 +374,10 @@ json_reader_word(const char *s, const char *const *words, uint64_t *to,
 	return room;
 }
 
-/* The value of k in words, into the field at p.  NULL, or why not. */
+/*
+ * Read the words s as the value of k into the field at p; return NULL, or what
+ * is wrong.
+ */
 static inline const char *
 json_reader_words(const struct json_reader_key *k, const char *s, void *p,
     char *room,
@@ -342,9 +417,6 @@ json_reader_words(const struct json_reader_key *k, const char *s, void *p,
 	}
 	return NULL;
 }
-
-static inline bool json_reader_object(struct json_reader *r, const cJSON *o,
-    const struct json_reader_section *s, void *to);
 
 static inline bool
 json_reader_list_of(struct json_reader *r, const struct json_reader_key *k,
@@ -397,7 +469,6 @@ json_reader_value(struct json_reader *r, const struct json_reader_key *k,
 	return why == NULL || json_reader_fail(r, "'%.64s': %s", s, why);
 }
 
-/* The defaults of a section; they are ours, and right. */
 static inline void
 json_reader_preset(const struct json_reader_section *s, void *to)
 {
@@ -412,10 +483,6 @@ json_reader_preset(const struct json_reader_section *s, void *to)
 	}
 }
 
-/*
- * The value that len bytes of JSON hold, the caller's to delete, or NULL and
- * where they stop being JSON, by line and column, in r->why.
- */
 static inline cJSON *
 json_reader_parse(struct json_reader *r, const char *text, size_t len)
 {
@@ -439,7 +506,10 @@ json_reader_parse(struct json_reader *r, const char *text, size_t len)
 	return NULL;
 }
 
-/* All of f and a 0 behind it, the caller's to free.  NULL: errno says why. */
+/*
+ * Read all of f and put a 0 behind it; return the text, which the caller frees,
+ * or NULL with errno.
+ */
 static inline char *
 json_reader_slurp(FILE *f, size_t *len)
 {
@@ -468,7 +538,6 @@ json_reader_slurp(FILE *f, size_t *len)
 	return text;
 }
 
-/* The same of a file, "-" the standard input; r->why then names it. */
 static inline cJSON *
 json_reader_load(struct json_reader *r, const char *path)
 {
@@ -495,7 +564,6 @@ json_reader_load(struct json_reader *r, const char *path)
 	return root;
 }
 
-/* Fill the struct at `to` from the object o. */
 static inline bool
 json_reader_object(struct json_reader *r, const cJSON *o,
     const struct json_reader_section *s, void *to)
@@ -532,7 +600,6 @@ json_reader_object(struct json_reader *r, const cJSON *o,
 	return true;
 }
 
-/* Free the lists inside the struct at `of`. */
 static inline void
 json_reader_free(const struct json_reader_section *s, void *of)
 {
@@ -549,7 +616,6 @@ json_reader_free(const struct json_reader_section *s, void *of)
 	}
 }
 
-/* A line a key: path, type or words, default, meaning. */
 static inline void
 json_reader_list_keys(FILE *f, const struct json_reader_section *s,
     const char *prefix)

@@ -1,7 +1,9 @@
 /*
- * latency.h - how long something took: a histogram, and percentiles of it
+ * latency.h - a histogram of durations of fixed size, and its percentiles
  *
- * Buckets are eighths of a power of two, so a percentile is right to 12.5 %.
+ * Buckets are eighths of a power of two, so a percentile is right within 12.5
+ * %.  Unlike durations.h it needs no memory beyond the struct and covers all
+ * durations, not only the last ones.
  */
 #ifndef INNET_BASE_LATENCY_H
 #define INNET_BASE_LATENCY_H
@@ -18,6 +20,7 @@ struct latency {
 	uint64_t bucket[LATENCY_BUCKETS];
 };
 
+/* Return the bucket of a duration. */
 static inline size_t
 latency_bucket(uint64_t ns)
 {
@@ -31,7 +34,7 @@ latency_bucket(uint64_t ns)
 	return at < LATENCY_BUCKETS ? at : LATENCY_BUCKETS - 1;
 }
 
-/* The most that a bucket holds, ns. */
+/* Return the longest duration that a bucket holds, ns. */
 static inline uint64_t
 latency_edge_ns(size_t at)
 {
@@ -40,6 +43,7 @@ latency_edge_ns(size_t at)
 	return ((uint64_t)(8 + at % 8 + 1) << (at / 8 - 1)) - 1;
 }
 
+/* Add a duration. */
 static inline void
 latency_add(struct latency *l, uint64_t ns)
 {
@@ -50,7 +54,10 @@ latency_add(struct latency *l, uint64_t ns)
 	l->bucket[latency_bucket(ns)]++;
 }
 
-/* What a share (0 to 1) of all stayed within, ns; 0 of none. */
+/*
+ * Return the duration that a share (0 to 1) of all did not exceed, ns; 0 if
+ * there are none.
+ */
 static inline uint64_t
 latency_ns(const struct latency *l, double share)
 {
@@ -66,8 +73,8 @@ latency_ns(const struct latency *l, double share)
 }
 
 /*
- * ,"name":{"count":1,"mean_s":0.1,"p50_s":0.1,"p99_s":0.1} on a descriptor:
- * as dprintf() answers.
+ * Print ,"name":{"count":1,"mean_s":0.1,"p50_s":0.1,"p99_s":0.1} on a
+ * descriptor; return what dprintf() returned.
  */
 static inline int
 latency_print(int fd, const char *name, const struct latency *l)

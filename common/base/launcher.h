@@ -1,10 +1,11 @@
 /*
- * launcher.h - what a job launcher tells its processes: rank, how many ranks
+ * launcher.h - read rank and number of ranks from a job launcher
  *
- * mpirun and srun say so in the environment.  The innermost launcher counts:
- * in a batch job of Slurm's everything has a SLURM_PROCID, also what mpirun
- * started there.  Of a job array they say which of its tasks this is.  Only
- * for tools: without a launcher the program ends.
+ * mpirun and srun pass them in the environment.  The innermost launcher counts:
+ * in a batch job of Slurm every process has a SLURM_PROCID, also those that
+ * mpirun started.  In a job array the variables tell which task of the array
+ * this is.  Only for tools: without a launcher the functions exit with status
+ * 2.
  */
 #ifndef INNET_BASE_LAUNCHER_H
 #define INNET_BASE_LAUNCHER_H
@@ -19,7 +20,7 @@
 #include "common/base/num.h"
 #include "common/base/opt.h"
 
-/* The number in the first of n variables that is set, or exit 2. */
+/* Return the number in the first of n variables that is set, in [min, max]. */
 static inline uint64_t
 launcher_number(const char *option, const char *const names[], size_t n,
     uint64_t min, uint64_t max)
@@ -42,7 +43,7 @@ launcher_number(const char *option, const char *const names[], size_t n,
 	    "%s auto: none of %s is set", option, list);
 }
 
-/* This process's rank, at most max. */
+/* Return the rank of this process, at most max. */
 static inline uint64_t
 launcher_rank(const char *option, uint64_t max)
 {
@@ -53,7 +54,7 @@ launcher_rank(const char *option, uint64_t max)
 	    0, max);
 }
 
-/* How many ranks there are, 1 to max. */
+/* Return the number of ranks, 1 to max. */
 static inline uint64_t
 launcher_size(const char *option, uint64_t max)
 {
@@ -64,7 +65,7 @@ launcher_size(const char *option, uint64_t max)
 	    1, max);
 }
 
-/* One of the numbers that Slurm gives a task of a job array. */
+/* Return one of the numbers that Slurm gives to a task of a job array. */
 static inline uint64_t
 launcher_slurm(const char *option, const char *name)
 {
@@ -72,9 +73,9 @@ launcher_slurm(const char *option, const char *name)
 }
 
 /*
- * This task's place in its job array, from 0 on, and how many tasks that has:
- * of --array=3-9:2 task 7 is at 2 of 4.  Only where all are one step apart, for
- * else the numbers do not say where a task is.
+ * Store the place of this task in its job array, from 0, and the number of its
+ * tasks: for --array=3-9:2 task 7 has place 2 of 4.  The indices must be one
+ * step apart, because otherwise the variables do not tell the place.
  */
 static inline void
 launcher_array(const char *option, uint64_t *at, uint64_t *of)

@@ -1,10 +1,10 @@
 /*
  * logexp.h - natural logarithm and exponential, the same on every machine
  *
- * Plain IEEE double arithmetic in a fixed order and no call into libm: the
- * same bits from every compiler at every level, which libm's own log() and
- * exp() do not promise.  Built with -ffp-contract=off.  Both are within 3
- * units in the last place.
+ * Plain IEEE double arithmetic in a fixed order without libm: every compiler
+ * gives the same bits at every optimisation level, which log() and exp() of
+ * libm do not promise.  Built with -ffp-contract=off.  Both are within 3 units
+ * in the last place.
  */
 #ifndef INNET_BASE_LOGEXP_H
 #define INNET_BASE_LOGEXP_H
@@ -17,7 +17,7 @@
 #define LOGEXP_LN2_HI 0x1.62e42feep-1
 #define LOGEXP_LN2_LO 0x1.a39ef35793c76p-33
 
-/* 2^k for -1022 <= k <= 1023. */
+/* Return 2^k for -1022 <= k <= 1023. */
 static inline double
 logexp_pow2(int k)
 {
@@ -29,8 +29,9 @@ logexp_pow2(int k)
 }
 
 /*
- * The natural logarithm of x > 0, normal and finite.  With x = 2^k m and m in
- * [sqrt(1/2), sqrt(2)): k ln 2 + 2 artanh s, s = (m - 1) / (m + 1).
+ * Return the natural logarithm of x > 0, normal and finite.  With x = 2^k m and
+ * m in [sqrt(1/2), sqrt(2)), that is k ln 2 + 2 artanh s, where s = (m - 1) /
+ * (m + 1).
  */
 static inline double
 logexp_log(double x)
@@ -41,13 +42,13 @@ logexp_log(double x)
 	int k;
 
 	memcpy(&bits, &x, sizeof(bits));
-	bits -= half;		/* no branch: it would be taken at random */
+	bits -= half;		/* no branch: it could not be predicted */
 	k = (int)((int64_t)bits >> 52);
 	bits = (bits & 0xfffffffffffff) + half;
 	memcpy(&m, &bits, sizeof(m));
 	s = (m - 1) / (m + 1);
 	z = s * s;
-	/* in pairs, not by Horner: the chain is half as long */
+	/* in pairs, not by Horner: half as long a chain of operations */
 	z2 = z * z;
 	z4 = z2 * z2;
 	p = (2.0 / 3 + 2.0 / 5 * z) + (2.0 / 7 + 2.0 / 9 * z) * z2;
@@ -56,7 +57,7 @@ logexp_log(double x)
 	return k * LOGEXP_LN2_HI + (2 * s + (s * z * p + k * LOGEXP_LN2_LO));
 }
 
-/* e^x; 0 below -745, HUGE_VAL above 709.78. */
+/* Return e^x; 0 below -745, HUGE_VAL above 709.78. */
 static inline double
 logexp_exp(double x)
 {
@@ -76,8 +77,8 @@ logexp_exp(double x)
 }
 
 /*
- * x^y for x > 0, normal and finite, and |y ln x| < 700, within 1e-11 of it:
- * without a branch, so that a loop of them costs little each.
+ * Return x^y for x > 0, normal and finite, and |y ln x| < 700, within a
+ * relative 1e-11.  It has no branch, so that a loop over many is fast.
  */
 static inline double
 logexp_pow(double x, double y)

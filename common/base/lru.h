@@ -1,12 +1,13 @@
 /*
- * lru.h - rows for 64-bit keys: of so many, those that were used last
+ * lru.h - a table of rows for 64-bit keys that keeps the most recently used
  *
- * A table that never has more than `most` rows: a key that is new when it is
- * full takes the row of the one that was used longest ago, which is forgotten.
- * Each use costs the same however many there are.  What a row holds is the
- * caller's; rows are zeroed when they are made and may move when one is.  Row
- * numbers are from 1 on and stay while the row does.  Owns its memory:
- * lru_free().
+ * The table has at most `most` rows.  When it is full, a new key takes the row
+ * that was not used for the longest time.  Each use costs the same, however
+ * many rows there are.
+ *
+ * The caller defines what a row holds.  A row is zeroed when it is added and
+ * may move when another one is added; row numbers begin at 1 and stay.  The
+ * table owns its memory; lru_free() frees it.
  */
 #ifndef INNET_BASE_LRU_H
 #define INNET_BASE_LRU_H
@@ -21,19 +22,25 @@
 
 struct lru_node {
 	uint64_t key;
-	uint32_t older, newer;	/* rows; 0 at the ends.  Free: newer is next */
+	uint32_t older, newer;	/* rows; 0 at the ends.  newer also links
+				   free rows */
 };
 
 struct lru {
 	struct hashmap index;		/* key -> row */
-	struct lru_node *node;	/* [0] is both ends of the list */
+	struct lru_node *node;		/* [0] is both ends of the list */
 	uint8_t *row;			/* row_bytes each; [0] is not used */
 	size_t row_bytes;
 	uint32_t count, most;
-	uint32_t room, made, free;	/* rows: allocated, given out, free */
+	uint32_t room;			/* rows allocated */
+	uint32_t made;			/* highest row ever added */
+	uint32_t free;			/* first free row, or 0 */
 };
 
-/* A table of at most `most` rows of row_bytes; by: of its map, hashmap.h. */
+/*
+ * Return an empty table of at most `most` rows of row_bytes; `by` is the
+ * multiplier of its hash map.
+ */
 static inline struct lru
 lru_new(uint32_t most, size_t row_bytes, const struct hashmap_multiplier *by)
 {
@@ -43,6 +50,7 @@ lru_new(uint32_t most, size_t row_bytes, const struct hashmap_multiplier *by)
 	return r;
 }
 
+/* Free the memory; the table is empty then. */
 static inline void
 lru_free(struct lru *r)
 {
@@ -52,13 +60,14 @@ lru_free(struct lru *r)
 	*r = (struct lru){ 0 };
 }
 
+/* Return the row of that number. */
 static inline void *
 lru_row(const struct lru *r, uint32_t at)
 {
 	return r->row + at * r->row_bytes;
 }
 
-/* The row of a key, or 0. */
+/* Return the number of the row of key, or 0. */
 static inline uint32_t
 lru_find(const struct lru *r, uint64_t key)
 {
@@ -67,13 +76,14 @@ lru_find(const struct lru *r, uint64_t key)
 	return at == NULL ? 0 : *at;
 }
 
-/* The row that was used longest ago, or 0. */
+/* Return the number of the least recently used row, or 0. */
 static inline uint32_t
 lru_oldest(const struct lru *r)
 {
 	return r->count == 0 ? 0 : r->node[0].newer;
 }
 
+/* Take a row out of the list. */
 static inline void
 lru_unlink(struct lru *r, uint32_t at)
 {
@@ -83,6 +93,7 @@ lru_unlink(struct lru *r, uint32_t at)
 	r->node[n->newer].older = n->older;
 }
 
+/* Put a row at the newest end of the list. */
 static inline void
 lru_link(struct lru *r, uint32_t at)
 {
@@ -94,7 +105,7 @@ lru_link(struct lru *r, uint32_t at)
 	end->older = at;
 }
 
-/* A row is used now. */
+/* Make a row the most recently used one. */
 static inline void
 lru_mark_used(struct lru *r, uint32_t at)
 {
@@ -104,7 +115,7 @@ lru_mark_used(struct lru *r, uint32_t at)
 	lru_link(r, at);
 }
 
-/* Forget a row; what it holds is still there until another is made. */
+/* Remove a row; its content stays valid until another row is added. */
 static inline void
 lru_remove(struct lru *r, uint32_t at)
 {
@@ -115,7 +126,7 @@ lru_remove(struct lru *r, uint32_t at)
 	r->count--;
 }
 
-/* Room for one more row.  False without memory. */
+/* Make room for one more row; return false without memory. */
 static inline bool
 lru_grow(struct lru *r)
 {
@@ -140,8 +151,8 @@ lru_grow(struct lru *r)
 }
 
 /*
- * The row of a key that has none, as the newest; 0 without memory.  A full
- * table must first forget one.
+ * Add a row for a key that has none, as the newest, and return its number; 0
+ * without memory or if the table is full.
  */
 static inline uint32_t
 lru_add(struct lru *r, uint64_t key)
@@ -165,7 +176,10 @@ lru_add(struct lru *r, uint64_t key)
 	return at;
 }
 
-/* The row of a key, made if need be, is used now; 0 without memory. */
+/*
+ * Make the row of key the most recently used one and return its number; add it
+ * if need be, in place of the oldest if the table is full.  0 without memory.
+ */
 static inline uint32_t
 lru_find_or_add(struct lru *r, uint64_t key)
 {

@@ -1,10 +1,10 @@
 /*
- * num.h - numbers with units, from the command line and from text files
+ * num.h - read numbers with units, from the command line and from text files
  *
- * Every reader takes the whole string or nothing: it returns NULL and stores
- * the value, or returns a phrase that says what is wrong, fit to follow
- * "invalid rate '10x': ".  *out is untouched on failure.  Decimal fractions
- * are exact up to the last unit and round half up: "1.5us" is 1500 ns.
+ * Every function reads the whole string: it stores the value in *out and
+ * returns NULL, or returns a phrase that says what is wrong, to follow "invalid
+ * rate '10x': ".  *out stays as it was on failure.  Decimal fractions are exact
+ * down to the last unit and round half up: "1.5us" is 1500 ns.
  */
 #ifndef INNET_BASE_NUM_H
 #define INNET_BASE_NUM_H
@@ -20,17 +20,64 @@
 
 struct num_unit {
 	const char *name;
-	uint64_t times;		/* how many of the result's unit one of it is */
+	uint64_t times;		/* units of the result in one of it */
 };
 
-/* Counts: k, M, G are 1000s; Ki, Mi, Gi are 1024s. */
+/* Units of counts: k, M, G are powers of 1000; Ki, Mi, Gi of 1024. */
 static const struct num_unit num_counts[] = {
 	{ "", 1 }, { "k", 1000 }, { "M", 1000000 }, { "G", 1000000000 },
 	{ "T", 1000000000000 }, { "Ki", 1024 }, { "Mi", 1048576 },
 	{ "Gi", 1073741824 }, { NULL, 0 }
 };
 
-/* The digits of s, a fraction, a unit of the table: units of the result. */
+/* Read a count in [lo, hi]: 500, 10k, 1Mi. */
+static inline const char *num_u64(const char *s, uint64_t lo, uint64_t hi,
+    uint64_t *out);
+
+/* Read bytes in [lo, hi]: 256, 256B, 1kB, 64MB, 4KiB. */
+static inline const char *num_bytes(const char *s, uint64_t lo, uint64_t hi,
+    uint64_t *out);
+
+/*
+ * Read the length of a vector, in elements of 4 bytes, in [lo, hi]: a count
+ * (366, 10k), a size (40kB, 1464B), or dqn, a2c, ppo or ddpg for the models of
+ * iSwitch, Table 1.
+ */
+static inline const char *num_vector(const char *s, uint64_t lo, uint64_t hi,
+    uint64_t *out);
+
+/* Read bits per second in [lo, hi]: 40G, 20Mbit. */
+static inline const char *num_rate(const char *s, uint64_t lo, uint64_t hi,
+    uint64_t *out);
+
+/* Read nanoseconds in [lo, hi]: 4us, 100ms, 1.5s, 2min, 1h, 12 (ns). */
+static inline const char *num_time(const char *s, uint64_t lo, uint64_t hi,
+    uint64_t *out);
+
+/*
+ * Read an instant: nanoseconds since the epoch, with a unit if wished, or
+ * (*relative) "+2s" after the first packet.
+ */
+static inline const char *num_instant(const char *s, uint64_t *out,
+    bool *relative);
+
+/* Read a real number in [lo, hi], never NaN. */
+static inline const char *num_real(const char *s, double lo, double hi,
+    double *out);
+
+/* Read a share in [0, 1]: 10%, 0.1. */
+static inline const char *num_share(const char *s, double *out);
+
+/*
+ * Read digits, a fraction, a unit of the table and perhaps `tail` behind it;
+ * *out is in units of the result, in [lo, hi].
+ */
+static inline const char *num_scaled(const char *s,
+    const struct num_unit *units, const char *tail, uint64_t lo, uint64_t hi,
+    uint64_t *out);
+
+/* implementation */
+
 static inline const char *
 num_scaled(const char *s, const struct num_unit *units, const char *tail,
     uint64_t lo, uint64_t hi, uint64_t *out)
@@ -74,25 +121,18 @@ num_scaled(const char *s, const struct num_unit *units, const char *tail,
 	return NULL;
 }
 
-/* A count in [lo, hi]: 500, 10k, 1Mi. */
 static inline const char *
 num_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
 	return num_scaled(s, num_counts, NULL, lo, hi, out);
 }
 
-/* Bytes in [lo, hi]: 256, 256B, 1kB, 64MB, 4KiB. */
 static inline const char *
 num_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
 	return num_scaled(s, num_counts, "B", lo, hi, out);
 }
 
-/*
- * Elements of a vector in [lo, hi], of 4 bytes each: a count (366, 10k), a size
- * that says so (40kB, 1464B), or dqn, a2c, ppo or ddpg, as large as those of
- * iSwitch, Table 1.
- */
 static inline const char *
 num_vector(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
@@ -128,14 +168,12 @@ num_vector(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 	return why;
 }
 
-/* Bits per second in [lo, hi]: 40G, 20Mbit. */
 static inline const char *
 num_rate(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
 	return num_scaled(s, num_counts, "bit", lo, hi, out);
 }
 
-/* Nanoseconds in [lo, hi]: 4us, 100ms, 1.5s, 2min, 1h, 12 (ns). */
 static inline const char *
 num_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
@@ -148,10 +186,6 @@ num_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 	return num_scaled(s, units, NULL, lo, hi, out);
 }
 
-/*
- * An instant: nanoseconds since the epoch, with a unit if wished, or "+2s",
- * which is so long after the first packet: *relative says which.
- */
 static inline const char *
 num_instant(const char *s, uint64_t *out, bool *relative)
 {
@@ -162,7 +196,6 @@ num_instant(const char *s, uint64_t *out, bool *relative)
 	return why;
 }
 
-/* A real number in [lo, hi], never NaN. */
 static inline const char *
 num_real(const char *s, double lo, double hi, double *out)
 {
@@ -185,7 +218,6 @@ num_real(const char *s, double lo, double hi, double *out)
 	return NULL;
 }
 
-/* A share in [0, 1]: 10%, 0.1. */
 static inline const char *
 num_share(const char *s, double *out)
 {

@@ -1,9 +1,9 @@
 /*
- * opt.h - one table per tool, from which parsing and help text are both made
+ * opt.h - parse the options of a tool and print its help, from one table
  *
- * opt_next() answers --help and --version itself, and ends the program with
- * status 2 on an option that is not in the table, so a tool's parse() holds
- * its own options only.  Only for tools: several functions here may exit.
+ * opt_next() answers --help and --version itself, and exits with status 2 on an
+ * option that is not in the table, so the parse function of a tool handles only
+ * its own options.  Only for tools: several functions here exit.
  */
 #ifndef INNET_BASE_OPT_H
 #define INNET_BASE_OPT_H
@@ -34,7 +34,7 @@ struct opt_tool {
 	const struct opt *opts;	/* last row has a NULL name */
 };
 
-/* The two rows that end every table but for its null row. */
+/* The last two rows of every table, before its null row. */
 #define OPT_HELP_VERSION \
 	{ 'h', "help",    NULL, "show this help and exit" }, \
 	{ 'V', "version", NULL, "show the version and exit" }
@@ -61,9 +61,12 @@ opt_rows(FILE *f, const struct opt *tab)
 	}
 }
 
-/* Help or version on standard output, then exit: 0, or 1 if it cannot. */
+/*
+ * Print help (ch is 'h') or version on standard output, and exit 0, or 1 if
+ * that fails.
+ */
 static inline void
-opt_tell(const struct opt_tool *tool, int ch)
+opt_answer(const struct opt_tool *tool, int ch)
 {
 	if (ch == 'h') {
 		printf("usage: %s %s\n\n%s\n\n", tool->name, tool->usage,
@@ -77,7 +80,7 @@ opt_tell(const struct opt_tool *tool, int ch)
 	exit(0);
 }
 
-/* Status 2 and where help is to be had, after the line that says why. */
+/* Print how to get help, after the line that says what is wrong, and exit 2. */
 static inline void
 opt_misuse(const struct opt_tool *tool)
 {
@@ -86,8 +89,9 @@ opt_misuse(const struct opt_tool *tool)
 }
 
 /*
- * The next option's code, its argument in optarg, or -1 at the first word
- * that is not an option: a command to run keeps its own options.
+ * Return the code of the next option, with its argument in optarg, or -1 at the
+ * first word that is not an option, so that a command to run keeps its own
+ * options.
  */
 static inline int
 opt_next(const struct opt_tool *tool, int argc, char *argv[])
@@ -97,7 +101,7 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 	size_t n;
 	int ch;
 
-	/* lines of several tools on one terminal stand whole */
+	/* lines of several tools on one terminal stay whole */
 	if (optind == 1)
 		setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	if (slash != NULL)	/* getopt_long() prints argv[0] as it is */
@@ -119,15 +123,15 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 	*p = '\0';
 	ch = getopt_long(argc, argv, so, lo, NULL);
 	if (ch == 'h' || ch == 'V')
-		opt_tell(tool, ch);
+		opt_answer(tool, ch);
 	if (ch == '?')
 		opt_misuse(tool);
 	return ch;
 }
 
 /*
- * opt_next() for a tool that is given one word, before, between or behind its
- * options: the first goes to *word, which was NULL.
+ * Like opt_next(), for a tool that also takes one word, before, between or
+ * behind its options; the word goes to *word, which the caller sets to NULL.
  */
 static inline int
 opt_next_word(const struct opt_tool *tool, int argc, char *argv[],
@@ -141,7 +145,7 @@ opt_next_word(const struct opt_tool *tool, int argc, char *argv[],
 	return opt_next(tool, argc, argv);
 }
 
-/* No word may be left over: say which one is and exit 2. */
+/* If a word is left over, print it and exit 2. */
 static inline void
 opt_done(const struct opt_tool *tool, int argc, char *argv[])
 {
@@ -151,7 +155,7 @@ opt_done(const struct opt_tool *tool, int argc, char *argv[])
 	opt_misuse(tool);
 }
 
-/* End with "invalid rate '10x': not a number", status 2, unless why is NULL. */
+/* Exit 2 with "invalid rate '10x': not a number", unless why is NULL. */
 static inline void
 opt_check(const char *what, const char *arg, const char *why)
 {
@@ -160,9 +164,8 @@ opt_check(const char *what, const char *arg, const char *why)
 }
 
 /*
- * The place of arg among the words of list, a NULL-terminated array; a word
- * that is not there ends the program with status 2 and the list of those that
- * are.
+ * Return the place of arg in the NULL-terminated list; if it is not there, exit
+ * 2 and print the list.
  */
 static inline int
 opt_word(const char *what, const char *arg, const char *const list[])

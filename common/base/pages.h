@@ -1,11 +1,11 @@
 /*
- * pages.h - zeroed memory for large tables that are read at random
+ * pages.h - allocate zeroed memory for large tables that are read at random
  *
- * It begins on a cache line; from 2 MiB on, in a huge page, which the kernel is
- * asked for: one TLB entry then does for 512.  Below 64 MiB pages_new() touches
- * all of it, so that its first use costs no page fault; from there on the
- * kernel zeroes each page when it is first used, for all of them at once take
- * up to seconds.  free() gives it back.
+ * The memory begins on a cache line.  From 2 MiB on it begins on a huge page,
+ * which the kernel is asked for: one TLB entry then covers 512 pages.  Below 64
+ * MiB pages_new() writes all of it, so that the first use costs no page fault.
+ * Above that, the kernel zeroes each page at its first use, because zeroing all
+ * at once would take seconds.  free() frees it.
  */
 #ifndef INNET_BASE_PAGES_H
 #define INNET_BASE_PAGES_H
@@ -20,7 +20,9 @@
 #define PAGES_HUGE ((size_t)2 << 20)
 #define PAGES_LATER ((size_t)64 << 20)
 
-/* So many bytes, not touched yet; NULL without memory. */
+/*
+ * Allocate `bytes` bytes that are not touched yet; return NULL without memory.
+ */
 static inline void *
 pages_raw(size_t bytes)
 {
@@ -35,25 +37,25 @@ pages_raw(size_t bytes)
 		return NULL;
 #ifdef MADV_HUGEPAGE
 	if (unit == PAGES_HUGE)
-		madvise(p, bytes, MADV_HUGEPAGE);	/* as well without */
+		madvise(p, bytes, MADV_HUGEPAGE);	/* may fail */
 #endif
 	return p;
 }
 
-/* So many bytes are 0 now, of pages_raw() from its beginning on. */
+/* Zero the first `bytes` bytes of memory from pages_raw(). */
 static inline void
 pages_zero(void *p, size_t bytes)
 {
 	size_t later = bytes < PAGES_LATER ? 0 : bytes / PAGES_HUGE *
 	    PAGES_HUGE;
 
-	/* private memory without a file comes back as zeros */
+	/* private anonymous memory comes back as zeros */
 	if (later > 0 && madvise(p, later, MADV_DONTNEED) == -1)
 		later = 0;
 	memset((char *)p + later, 0, bytes - later);
 }
 
-/* So many bytes, all 0; NULL without memory. */
+/* Allocate `bytes` zeroed bytes; return NULL without memory. */
 static inline void *
 pages_new(size_t bytes)
 {

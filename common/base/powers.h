@@ -1,8 +1,8 @@
 /*
  * powers.h - logexp_pow() of many numbers at once
  *
- * The same operations on four at a time where the processor has AVX2, so the
- * same bits.
+ * With AVX2 it computes four at a time, by the same operations in the same
+ * order, so the bits are the same.
  */
 #ifndef INNET_BASE_POWERS_H
 #define INNET_BASE_POWERS_H
@@ -15,7 +15,7 @@
 #include "common/base/vec.h"
 
 #ifdef VEC_AVX2
-/* a + b x. */
+/* Return a + b x. */
 __attribute__((target("avx2"))) static inline __m256d
 powers_line(double a, double b, __m256d x)
 {
@@ -23,14 +23,14 @@ powers_line(double a, double b, __m256d x)
 	    _mm256_mul_pd(_mm256_set1_pd(b), x));
 }
 
-/* a + b x, of vectors. */
+/* Return a + b x, of vectors. */
 __attribute__((target("avx2"))) static inline __m256d
 powers_join(__m256d a, __m256d b, __m256d x)
 {
 	return _mm256_add_pd(a, _mm256_mul_pd(b, x));
 }
 
-/* logexp_log() of four. */
+/* Return logexp_log() of four numbers. */
 __attribute__((target("avx2"))) static inline __m256d
 powers_log(__m256d x)
 {
@@ -62,7 +62,7 @@ powers_log(__m256d x)
 	    q);
 }
 
-/* e^t of four, as logexp_pow() has it. */
+/* Return e^t of four numbers, as logexp_pow() computes it. */
 __attribute__((target("avx2"))) static inline __m256d
 powers_exp(__m256d t)
 {
@@ -98,7 +98,7 @@ powers_avx2(double *x, size_t n, double y)
 }
 #endif
 
-/* x[i] = logexp_pow(x[i], y). */
+/* Replace each of n numbers x by logexp_pow(x, y). */
 static inline void
 powers(double *x, size_t n, double y)
 {

@@ -1,8 +1,9 @@
 /*
- * progress.h - a line on a terminal that is written over and over
+ * progress.h - a line on the terminal that is overwritten again and again
  *
- * Standard error is sent line by line (opt.h), so that those of several tools
- * on one terminal stand whole; a line that is not to end is sent by these.
+ * Standard error is flushed line by line (opt.h), so that the lines of several
+ * tools on one terminal stay whole.  A progress line has no end, so these
+ * functions flush it.
  */
 #ifndef INNET_BASE_PROGRESS_H
 #define INNET_BASE_PROGRESS_H
@@ -10,7 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Send a line that begins with \r, and clear what a longer one left. */
+/* Flush a line that began with \r, and clear the rest of a longer one. */
 static inline void
 progress_end(void)
 {
@@ -18,7 +19,7 @@ progress_end(void)
 	fflush(stderr);
 }
 
-/* Send a whole one. */
+/* Print a progress line in place of the one before. */
 __attribute__((format(printf, 1, 2))) static inline void
 progress_say(const char *fmt, ...)
 {
@@ -31,7 +32,7 @@ progress_say(const char *fmt, ...)
 	progress_end();
 }
 
-/* Take it away. */
+/* Remove the progress line. */
 static inline void
 progress_clear(void)
 {

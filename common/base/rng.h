@@ -1,9 +1,9 @@
 /*
  * rng.h - random numbers: numpy's PCG64, bit for bit
  *
- * rng_seed(s) gives the stream of numpy's Generator(PCG64(s)): a 128-bit
- * linear congruential generator with the XSL-RR output (O'Neill, PCG, 2014),
- * seeded through numpy's SeedSequence.  The same numbers on every machine.
+ * rng_seed(s) gives the stream of numpy's Generator(PCG64(s)): a 128-bit linear
+ * congruential generator with the XSL-RR output (O'Neill, PCG, 2014), seeded
+ * through numpy's SeedSequence.  Every machine gives the same numbers.
  * Distributions that need a logarithm are in draw.h.
  */
 #ifndef INNET_BASE_RNG_H
@@ -15,7 +15,7 @@ struct rng {
 	unsigned __int128 state, inc;
 };
 
-/* The next 64 random bits. */
+/* Return the next 64 random bits. */
 static inline uint64_t
 rng_u64(struct rng *r)
 {
@@ -30,7 +30,7 @@ rng_u64(struct rng *r)
 	return x >> rot | x << (-rot & 63);
 }
 
-/* SeedSequence's hash of one word; *mult runs along. */
+/* Return SeedSequence's hash of one word; *mult changes with each word. */
 static inline uint32_t
 rng_hash(uint32_t v, uint32_t *mult)
 {
@@ -40,7 +40,7 @@ rng_hash(uint32_t v, uint32_t *mult)
 	return v ^ v >> 16;
 }
 
-/* numpy's Generator(PCG64(seed)). */
+/* Return numpy's Generator(PCG64(seed)). */
 static inline struct rng
 rng_seed(uint64_t seed)
 {
@@ -75,21 +75,26 @@ rng_seed(uint64_t seed)
 	return r;
 }
 
-/* Uniform in [0, 1) with 53 random bits, as numpy's random(). */
+/*
+ * Return a uniform number in [0, 1) with 53 random bits, like numpy's random().
+ */
 static inline double
 rng_double(struct rng *r)
 {
 	return (double)(rng_u64(r) >> 11) * 0x1p-53;
 }
 
-/* Uniform in [lo, hi), as numpy's uniform(). */
+/* Return a uniform number in [lo, hi), like numpy's uniform(). */
 static inline double
 rng_uniform(struct rng *r, double lo, double hi)
 {
 	return lo + (hi - lo) * rng_double(r);
 }
 
-/* Uniform in 0 ... n-1, n > 0, without bias (Lemire, 2019). */
+/*
+ * Return a uniform whole number in 0 ... n-1, n > 0, without bias (Lemire,
+ * 2019).
+ */
 static inline uint64_t
 rng_below(struct rng *r, uint64_t n)
 {

@@ -1,10 +1,11 @@
 /*
- * timed-queue.h - an event queue: what is to happen next, and when
+ * timed-queue.h - an event queue: items in the order of their times
  *
- * A binary heap of items by time; at one time, in the order they were pushed.
- * Times are ns on the caller's clock and may be before what was popped last.
- * Items are the caller's; the queue owns its own memory alone:
- * timed_queue_free().  A zeroed struct is an empty queue.
+ * A binary heap; items with equal times come in the order in which they were
+ * pushed.  Times are ns on the clock of the caller, and may be before the one
+ * that was popped last.  Items belong to the caller; the queue owns only its
+ * own memory, which timed_queue_free() frees.  A zeroed struct is an empty
+ * queue.
  */
 #ifndef INNET_BASE_TIMED_QUEUE_H
 #define INNET_BASE_TIMED_QUEUE_H
@@ -29,6 +30,7 @@ struct timed_queue {
 	uint64_t order;		/* of the next push */
 };
 
+/* Free the memory of the queue, not its items. */
 static inline void
 timed_queue_free(struct timed_queue *q)
 {
@@ -36,6 +38,7 @@ timed_queue_free(struct timed_queue *q)
 	*q = (struct timed_queue){ 0 };
 }
 
+/* Does a come before b? */
 static inline bool
 timed_queue_before(const struct timed_queue_event *a,
     const struct timed_queue_event *b)
@@ -44,7 +47,10 @@ timed_queue_before(const struct timed_queue_event *a,
 	    a->order < b->order;
 }
 
-/* Item is due at at_ns, not TIMED_QUEUE_NEVER.  False without memory. */
+/*
+ * Add an item with its time, which is not TIMED_QUEUE_NEVER; return false
+ * without memory.
+ */
 static inline bool
 timed_queue_push(struct timed_queue *q, uint64_t at_ns, void *item)
 {
@@ -70,14 +76,17 @@ timed_queue_push(struct timed_queue *q, uint64_t at_ns, void *item)
 	return true;
 }
 
-/* When the first is due; TIMED_QUEUE_NEVER: there is none. */
+/*
+ * Return the time of the first item, or TIMED_QUEUE_NEVER if the queue is
+ * empty.
+ */
 static inline uint64_t
 timed_queue_due(const struct timed_queue *q)
 {
 	return q->count == 0 ? TIMED_QUEUE_NEVER : q->heap[0].at_ns;
 }
 
-/* Take the first out; NULL if there is none. */
+/* Remove the first item and return it, or NULL if the queue is empty. */
 static inline void *
 timed_queue_pop(struct timed_queue *q)
 {

@@ -1,11 +1,13 @@
 /*
- * vec.h - kernels on float32 vectors as they lie in packets
+ * vec.h - add, copy, check and average float32 vectors as they lie in packets
  *
- * Vectors are little-endian binary32 at any address (a payload begins where
- * the headers end).  Every kernel is there twice, in plain C, the reference,
- * and for AVX2, the means for AVX-512 too, chosen at run time; they agree to
- * the last bit.  (Of two NaNs the sum or mean is a NaN; whose payload it has is
- * the compiler's choice, as C leaves it.)
+ * Vectors are little-endian binary32 at any address, because a payload begins
+ * where the headers end.  n counts elements, not bytes.
+ *
+ * Every kernel is here twice: in plain C, which is the reference, and for AVX2,
+ * the means for AVX-512 too.  The processor is asked at run time, and all forms
+ * agree to the last bit.  (The sum or mean of two NaNs is a NaN; the compiler
+ * chooses which payload it gets, as C allows.)
  */
 #ifndef INNET_BASE_VEC_H
 #define INNET_BASE_VEC_H
@@ -21,6 +23,48 @@
 #endif
 
 /* Does this processor have AVX2? */
+static inline bool vec_avx2(void);
+
+/* Return the bits of element i of the vector at p, in host order. */
+static inline uint32_t vec_bits(const uint8_t *p, size_t i);
+
+/* Return element i of the vector at p. */
+static inline float vec_get(const uint8_t *p, size_t i);
+
+/* Set element i of the vector at p to f. */
+static inline void vec_set(uint8_t *p, size_t i, float f);
+
+/* Are all n elements finite? */
+static inline bool vec_finite(const uint8_t *p, size_t n);
+
+/* Add b to a, element by element, rounded to binary32. */
+static inline void vec_add(uint8_t *a, const uint8_t *b, size_t n);
+
+/* Add b to a in the same way; return whether all elements of b were finite. */
+static inline bool vec_add_check(uint8_t *a, const uint8_t *b, size_t n);
+
+/*
+ * Copy x to out, which does not overlap it; return whether all elements were
+ * finite.
+ */
+static inline bool vec_copy_check(uint8_t *out, const uint8_t *x, size_t n);
+
+/*
+ * Subtract q g from w; product and difference are each rounded to binary32, so
+ * that every machine computes the same bits.
+ */
+static inline void vec_descend(uint8_t *w, const uint8_t *g, size_t n, float q);
+
+/*
+ * Set out[i] to a[i] wa + b[i] wb, computed in binary64 and rounded once to
+ * binary32, so that means of finite elements (wa + wb = 1) are finite.  out may
+ * be a or b.
+ */
+static inline void vec_mean(uint8_t *out, const uint8_t *a, const uint8_t *b,
+    size_t n, double wa, double wb);
+
+/* implementation */
+
 static inline bool
 vec_avx2(void)
 {
@@ -31,7 +75,6 @@ vec_avx2(void)
 #endif
 }
 
-/* The i-th element of the vector at p, in host order, as its bits. */
 static inline uint32_t
 vec_bits(const uint8_t *p, size_t i)
 {
@@ -66,7 +109,10 @@ vec_set(uint8_t *p, size_t i, float f)
 	memcpy(p + 4 * i, &u, sizeof(u));
 }
 
-/* Elements from to n - 1 of vec_finite(), plain. */
+/*
+ * The functions that end in _from do plainly what the kernel of that name does,
+ * for the elements from `from` to n - 1.
+ */
 static inline bool
 vec_finite_from(const uint8_t *p, size_t from, size_t n)
 {
@@ -84,7 +130,6 @@ vec_add_from(uint8_t *a, const uint8_t *b, size_t from, size_t n)
 		vec_set(a, i, vec_get(a, i) + vec_get(b, i));
 }
 
-/* The elements of vec_add_check(), then of vec_copy_check(), plain. */
 static inline bool
 vec_add_check_from(uint8_t *a, const uint8_t *b, size_t from, size_t n)
 {
@@ -134,17 +179,17 @@ vec_add_avx2(uint8_t *a, const uint8_t *b, size_t n)
 	vec_add_from(a, b, i, n);
 }
 
-/* The greater magnitudes, as bits, of m and the eight elements v. */
+/* Return the maxima of the magnitudes (as bits) in m and of the elements v. */
 __attribute__((target("avx2"))) static inline __m256i
-vec_most(__m256i m, __m256 v)
+vec_max_magnitudes(__m256i m, __m256 v)
 {
 	return _mm256_max_epi32(m, _mm256_and_si256(_mm256_castps_si256(v),
 	    _mm256_set1_epi32(0x7fffffff)));
 }
 
-/* Is none of the four times eight magnitudes infinite or NaN? */
+/* Are all of the four times eight magnitudes finite? */
 __attribute__((target("avx2"))) static inline bool
-vec_calm(const __m256i m[4])
+vec_all_finite(const __m256i m[4])
 {
 	const __m256i bad = _mm256_cmpgt_epi32(_mm256_max_epi32(
 	    _mm256_max_epi32(m[0], m[1]), _mm256_max_epi32(m[2], m[3])),
@@ -167,18 +212,18 @@ vec_finite_avx2(const uint8_t *p, size_t n)
 
 	m[1] = m[2] = m[3] = m[0];
 	for (; i + 32 <= n; i += 32) {
-		m[0] = vec_most(m[0], vec_load8(p + 4 * i));
-		m[1] = vec_most(m[1], vec_load8(p + 4 * i + 32));
-		m[2] = vec_most(m[2], vec_load8(p + 4 * i + 64));
-		m[3] = vec_most(m[3], vec_load8(p + 4 * i + 96));
+		m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * i));
+		m[1] = vec_max_magnitudes(m[1], vec_load8(p + 4 * i + 32));
+		m[2] = vec_max_magnitudes(m[2], vec_load8(p + 4 * i + 64));
+		m[3] = vec_max_magnitudes(m[3], vec_load8(p + 4 * i + 96));
 	}
 	for (; i + 8 <= n; i += 8)
-		m[0] = vec_most(m[0], vec_load8(p + 4 * i));
+		m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * i));
 	if (n < 8)
 		return vec_finite_from(p, 0, n);
-	/* the last eight, of which some were looked at */
-	m[0] = vec_most(m[0], vec_load8(p + 4 * (n - 8)));
-	return vec_calm(m);
+	/* the last eight, some of which were checked already */
+	m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * (n - 8)));
+	return vec_all_finite(m);
 }
 
 __attribute__((target("avx2"))) static inline __m256
@@ -211,14 +256,14 @@ vec_add_check_avx2(uint8_t *a, const uint8_t *b, size_t n)
 		uint8_t *to = a + 4 * i;
 		const uint8_t *p = b + 4 * i;
 
-		m[0] = vec_most(m[0], vec_add8(to, p));
-		m[1] = vec_most(m[1], vec_add8(to + 32, p + 32));
-		m[2] = vec_most(m[2], vec_add8(to + 64, p + 64));
-		m[3] = vec_most(m[3], vec_add8(to + 96, p + 96));
+		m[0] = vec_max_magnitudes(m[0], vec_add8(to, p));
+		m[1] = vec_max_magnitudes(m[1], vec_add8(to + 32, p + 32));
+		m[2] = vec_max_magnitudes(m[2], vec_add8(to + 64, p + 64));
+		m[3] = vec_max_magnitudes(m[3], vec_add8(to + 96, p + 96));
 	}
 	for (; i + 8 <= n; i += 8)
-		m[0] = vec_most(m[0], vec_add8(a + 4 * i, b + 4 * i));
-	return vec_add_check_from(a, b, i, n) && vec_calm(m);
+		m[0] = vec_max_magnitudes(m[0], vec_add8(a + 4 * i, b + 4 * i));
+	return vec_add_check_from(a, b, i, n) && vec_all_finite(m);
 }
 
 __attribute__((target("avx2"))) static inline bool
@@ -232,14 +277,15 @@ vec_copy_check_avx2(uint8_t *out, const uint8_t *x, size_t n)
 		uint8_t *to = out + 4 * i;
 		const uint8_t *p = x + 4 * i;
 
-		m[0] = vec_most(m[0], vec_copy8(to, p));
-		m[1] = vec_most(m[1], vec_copy8(to + 32, p + 32));
-		m[2] = vec_most(m[2], vec_copy8(to + 64, p + 64));
-		m[3] = vec_most(m[3], vec_copy8(to + 96, p + 96));
+		m[0] = vec_max_magnitudes(m[0], vec_copy8(to, p));
+		m[1] = vec_max_magnitudes(m[1], vec_copy8(to + 32, p + 32));
+		m[2] = vec_max_magnitudes(m[2], vec_copy8(to + 64, p + 64));
+		m[3] = vec_max_magnitudes(m[3], vec_copy8(to + 96, p + 96));
 	}
 	for (; i + 8 <= n; i += 8)
-		m[0] = vec_most(m[0], vec_copy8(out + 4 * i, x + 4 * i));
-	return vec_copy_check_from(out, x, i, n) && vec_calm(m);
+		m[0] =
+		    vec_max_magnitudes(m[0], vec_copy8(out + 4 * i, x + 4 * i));
+	return vec_copy_check_from(out, x, i, n) && vec_all_finite(m);
 }
 
 __attribute__((target("avx2"))) static inline void
@@ -277,9 +323,9 @@ vec_mean_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
 }
 
 /*
- * The mean of two, (a + b) / 2, in binary32: the same bits as by way of
- * binary64, for a sum that is rounded to 53 bits first and halving are both
- * harmless.  Only where a sum is too large is the other way taken.
+ * Set out to (a + b) / 2, computed in binary32.  The bits are those of the way
+ * through binary64: rounding a sum to 53 bits first changes nothing, and
+ * neither does halving.  Sums that overflow binary32 take the other way.
  */
 __attribute__((target("avx2"))) static inline void
 vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
@@ -307,8 +353,10 @@ vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 #define VEC_AVX512 __attribute__((target("avx512f,avx512vl"))) static inline
 
 /*
- * Does this processor have it, and not slow down for it?  Those that did have
- * none of the latter.
+ * Does this processor have AVX-512 without lowering its clock for it?  The
+ * processors that do lower it lack VBMI2.  Only the means have a form for
+ * AVX-512: the other kernels wait for memory and gain nothing.  Masks handle
+ * the elements that are left at the end.
  */
 static inline bool
 vec_avx512(void)
@@ -317,22 +365,21 @@ vec_avx512(void)
 	    __builtin_cpu_supports("avx512vbmi2");
 }
 
-/* The greater magnitudes, as bits, of m and the elements v. */
 VEC_AVX512 __m512i
-vec_most16(__m512i m, __m512 v)
+vec_max_magnitudes16(__m512i m, __m512 v)
 {
 	return _mm512_max_epi32(m, _mm512_and_si512(_mm512_castps_si512(v),
 	    _mm512_set1_epi32(0x7fffffff)));
 }
 
-/* Is one of those sixteen magnitudes infinite or NaN? */
+/* Is any of the sixteen magnitudes infinite or NaN? */
 VEC_AVX512 bool
-vec_wild16(__m512i m)
+vec_any_nonfinite16(__m512i m)
 {
 	return _mm512_cmpgt_epi32_mask(m, _mm512_set1_epi32(0x7f7fffff)) != 0;
 }
 
-/* Eight means, in binary64 until they are stored. */
+/* Return eight means, computed in binary64. */
 VEC_AVX512 __m256
 vec_mean8(__m256 a, __m256 b, __m512d wa, __m512d wb)
 {
@@ -360,7 +407,6 @@ vec_mean_avx512(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
 		    _mm256_maskz_loadu_ps(rest, b + 4 * i), va, vb));
 }
 
-/* vec_mean2_avx2(). */
 VEC_AVX512 void
 vec_mean2_avx512(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 {
@@ -371,7 +417,8 @@ vec_mean2_avx512(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 		const __m512 sum = _mm512_add_ps(_mm512_loadu_ps(a + 4 * i),
 		    _mm512_loadu_ps(b + 4 * i));
 
-		if (vec_wild16(vec_most16(_mm512_setzero_si512(), sum)))
+		if (vec_any_nonfinite16(
+			vec_max_magnitudes16(_mm512_setzero_si512(), sum)))
 			vec_mean_avx512(out + 4 * i, a + 4 * i, b + 4 * i, 16,
 			    0.5, 0.5);
 		else
@@ -382,7 +429,6 @@ vec_mean2_avx512(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 }
 #endif
 
-/* Are all n elements finite? */
 static inline bool
 vec_finite(const uint8_t *p, size_t n)
 {
@@ -393,7 +439,6 @@ vec_finite(const uint8_t *p, size_t n)
 	return vec_finite_from(p, 0, n);
 }
 
-/* a[i] += b[i], rounded to binary32. */
 static inline void
 vec_add(uint8_t *a, const uint8_t *b, size_t n)
 {
@@ -406,7 +451,6 @@ vec_add(uint8_t *a, const uint8_t *b, size_t n)
 	vec_add_from(a, b, 0, n);
 }
 
-/* The same, in one pass: were all n elements of b finite? */
 static inline bool
 vec_add_check(uint8_t *a, const uint8_t *b, size_t n)
 {
@@ -417,7 +461,6 @@ vec_add_check(uint8_t *a, const uint8_t *b, size_t n)
 	return vec_add_check_from(a, b, 0, n);
 }
 
-/* out[i] = x[i], which do not overlap; were all n elements finite? */
 static inline bool
 vec_copy_check(uint8_t *out, const uint8_t *x, size_t n)
 {
@@ -428,10 +471,6 @@ vec_copy_check(uint8_t *out, const uint8_t *x, size_t n)
 	return vec_copy_check_from(out, x, 0, n);
 }
 
-/*
- * w[i] -= q g[i], product and difference each rounded to binary32: the same
- * bits on every machine.
- */
 static inline void
 vec_descend(uint8_t *w, const uint8_t *g, size_t n, float q)
 {
@@ -444,10 +483,6 @@ vec_descend(uint8_t *w, const uint8_t *g, size_t n, float q)
 	vec_descend_from(w, g, 0, n, q);
 }
 
-/*
- * out[i] = a[i] wa + b[i] wb in binary64, rounded once to binary32, so that
- * means of finite elements (wa + wb = 1) are finite.  out may be a or b.
- */
 static inline void
 vec_mean(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
     double wa, double wb)
