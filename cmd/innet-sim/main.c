@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/innet-sim/chaos.h"
-#include "cmd/innet-sim/output.h"
+#include "cmd/innet-sim/chaos/chaos.h"
+#include "cmd/innet-sim/run/output.h"
 #include "cmd/innet-sim/planes.h"
-#include "cmd/innet-sim/runner.h"
-#include "cmd/innet-sim/shard.h"
-#include "cmd/innet-sim/sweep.h"
+#include "cmd/innet-sim/run/runner.h"
+#include "cmd/innet-sim/run/shard.h"
+#include "cmd/innet-sim/scenario/sweep.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/timer.h"

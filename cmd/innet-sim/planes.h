@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cmd/innet-sim/scenario.h"
+#include "cmd/innet-sim/scenario/scenario.h"
 
 struct planes_conf {
 	const struct scenario *sc;

@@ -45,10 +45,11 @@ mutate() {
 		echo "$1: nothing to change in $2"
 		return 1
 	fi
-	(cd "$copy" && ls cmd/innet-sim/*.c | sed 's/\.c$//' | xargs -P 2 -I {} \
+	(cd "$copy" && find cmd/innet-sim -name '*.c' | sed 's/\.c$//' | xargs -P 2 -I {} \
 		"${CC:-cc}" -O1 -w -D_GNU_SOURCE -I. -I"$build" -c -o {}.o {}.c)
-	# shellcheck disable=SC2086	# words
-	"${CC:-cc}" -o "$copy/sim" "$copy"/cmd/innet-sim/*.o $libs -lpthread -lm
+	# shellcheck disable=SC2046,SC2086	# words
+	"${CC:-cc}" -o "$copy/sim" $(find "$copy/cmd/innet-sim" -name '*.o') \
+		$libs -lpthread -lm
 }
 
 while IFS= read -r line; do

@@ -5,8 +5,8 @@
  */
 #include <unistd.h>
 
-#include "cmd/innet-sim/result.h"
-#include "cmd/innet-sim/sweep.h"
+#include "cmd/innet-sim/run/result.h"
+#include "cmd/innet-sim/scenario/sweep.h"
 #include "common/wire/seg.h"
 #include "tests/fuzz/fuzz.h"
 

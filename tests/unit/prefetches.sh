@@ -27,7 +27,7 @@ for cc in gcc clang; do
 		[ "$n" -ge "$least" ]
 		say $? "$cc: $source has $n prefetches, at least $least"
 	done <<-LIST
-		19 cmd/innet-sim/prefetch.c
+		19 cmd/innet-sim/nodes/event-prefetch.c
 		6 cmd/innet-switch/replay.c
 		2 cmd/innet-gen/workers.c
 		16 cmd/innet-memory/store/table.c
@@ -37,7 +37,7 @@ for cc in gcc clang; do
 done
 if command -v gcc >/dev/null; then
 	# shellcheck disable=SC2086
-	gcc $flags -I. -I"$srcdir" -E -P "$srcdir/cmd/innet-sim/prefetch.c" |
+	gcc $flags -I. -I"$srcdir" -E -P "$srcdir/cmd/innet-sim/nodes/event-prefetch.c" |
 		grep -v 'volatile ("");' >"$t/without.c"
 	n=$(count gcc "$t/without.c")
 	[ "$n" -lt 19 ]; say $? "gcc: without the asm statement there are $n"

@@ -1,5 +1,5 @@
 /* A calendar gives the order of a heap, whatever the gaps between events. */
-#include "cmd/innet-sim/calendar.h"
+#include "cmd/innet-sim/engine/calendar.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"
 

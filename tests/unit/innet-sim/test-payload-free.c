@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/olaf/program.h"
-#include "cmd/innet-sim/payload-free.h"
+#include "cmd/innet-sim/nodes/payload-free.h"
 #include "tests/unit/tap.h"
 
 enum { FRAME = 100, TIME = 100 };	/* bytes, ns a frame */

@@ -1,0 +1,360 @@
+/* From a seed to a training and its faults: chaos.h. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cmd/innet-sim/chaos/chaos.h"
+#include "cmd/innet-sim/training/ledger.h"
+#include "common/wire/frame.h"
+
+enum {
+	FLOATS = 366,			/* of a full segment */
+	WORK = 2000, WORK_MUCH = 40000	/* segments of all in a run */
+};
+
+#define SECOND_NS ((uint64_t)1000000000)
+/* Nothing takes so long: with Help alone, at 40 % loss, it may be 20 min. */
+#define BOUND_NS (3600 * SECOND_NS)
+
+static bool
+chance(struct rng *r, double share)
+{
+	return rng_double(r) < share;
+}
+
+/* From lo to hi, each order of magnitude as likely as another. */
+static double
+scale(struct rng *r, double lo, double hi)
+{
+	return lo * pow(hi / lo, rng_double(r));
+}
+
+static uint64_t
+scale_ns(struct rng *r, double lo_ns, double hi_ns)
+{
+	return (uint64_t)scale(r, lo_ns, hi_ns);
+}
+
+static uint64_t
+between(struct rng *r, uint64_t lo, uint64_t hi)
+{
+	return lo + rng_below(r, hi - lo + 1);
+}
+
+/* Who sums, of how many workers, in which places. */
+static void
+draw_topology(struct rng *r, struct scenario_training *t)
+{
+	const double kind = rng_double(r);
+	const uint64_t most = kind < 0.75 ? LEDGER_WORKERS_SYNC :
+	    LEDGER_WORKERS_ASYNC;
+
+	t->mode = kind < 0.75 ? TRAINING_SYNC : TRAINING_ASYNC;
+	t->approach = kind >= 0.6 && kind < 0.75 ? TRAINING_PS :
+	    TRAINING_SWITCH;
+	t->workers = chance(r, 0.9) ? between(r, 1, 5) : between(r, 1, most);
+	if (t->mode == TRAINING_ASYNC && chance(r, 0.25))
+		t->approach = TRAINING_PS;
+	else if (t->workers > 1 && chance(r, 0.4))
+		t->rack = between(r, 1, t->workers - 1);
+	if (t->mode == TRAINING_ASYNC && t->workers > LEDGER_WORKERS_MANY &&
+	    (t->rack > 0 || t->approach == TRAINING_PS)) {
+		t->workers = LEDGER_WORKERS_MANY;
+		t->rack = t->rack < t->workers ? t->rack : 2;
+	}
+}
+
+/* How much there is to send, and how often. */
+static void
+draw_sizes(struct rng *r, struct scenario_training *t)
+{
+	const uint64_t work = chance(r, 0.95) ? WORK : WORK_MUCH;
+	const uint64_t segs = chance(r, 0.95) ? (uint64_t)scale(r, 1, 50) :
+	    between(r, 50, 600);
+	const uint64_t floats = chance(r, 0.7) ? FLOATS : between(r, 1, 40);
+	uint64_t most = work / (segs * t->workers);
+
+	most = most < 3 ? 3 : most > 40 ? 40 : most;
+	t->payload_bytes = SEG_HEADER_BYTES + 4 * floats;
+	t->elements = segs * floats;
+	t->iterations = between(r, 2, most);
+	t->staleness = between(r, 0, 5);
+}
+
+/* Links, switches and hosts. */
+static void
+draw_speeds(struct rng *r, struct scenario_training *t)
+{
+	static const uint64_t rates[] = { 100000000, 1000000000, 10000000000,
+		0 };
+
+	t->rate_bps = rates[rng_below(r, 4)];
+	t->core_bps = t->server_bps = UINT64_MAX;
+	t->propagation_ns = scale_ns(r, 500, 5e6);
+	t->switch_ns = between(r, 0, 2000);
+	t->compute_ns = t->mode == TRAINING_SYNC && chance(r, 0.2) ? 0 :
+	    scale_ns(r, 1000, 2e7);
+	t->shape = rng_below(r, TRAINING_EXPONENTIAL + 1);
+	t->spread = rng_double(r);
+	t->speeds = chance(r, 0.5) ? 0 : rng_double(r) * 0.9;
+	t->update_ns = chance(r, 0.5) ? 0 : scale_ns(r, 100, 1e6);
+	t->messages = 1;
+	t->message_ns = chance(r, 0.7) ? 0 : scale_ns(r, 100, 1e5);
+	t->packet_ns = chance(r, 0.7) ? 0 : between(r, 1, 2000);
+	t->barrier = t->mode == TRAINING_SYNC && chance(r, 0.1);
+	t->give_up_ns = SCENARIO_WORD2;	/* never: that is a finding */
+}
+
+static void
+draw_way(struct rng *r, struct chaos_plan *p)
+{
+	struct trouble_way *w = &p->way;
+
+	p->share = chance(r, 0.5) ? 1 : rng_double(r);
+	if (chance(r, 0.7))
+		w->loss = scale(r, 0.001, 0.4);
+	if (chance(r, 0.3)) {
+		w->burst = scale(r, 0.0005, 0.05);
+		w->calm = scale(r, 0.1, 0.9);
+		w->burst_loss = rng_uniform(r, 0.5, 1);
+	}
+	if (chance(r, 0.4))
+		w->twice = scale(r, 0.001, 0.3);
+	if (chance(r, 0.4))
+		w->late = scale(r, 0.001, 0.5);
+	w->late_ns = scale_ns(r, 1000, 2e7);
+	if (p->t.approach == TRAINING_PS) {	/* six links, not two */
+		w->loss /= 4;
+		w->burst_loss /= 4;
+	}
+}
+
+/*
+ * Where switches are killed, one worker is, once, and by racks none: the
+ * results that it lacks and those that others lack may not be the same.
+ */
+static void
+spare(struct chaos_plan *p)
+{
+	uint32_t switches = 0, deaths = 0;
+
+	for (uint32_t i = 0; i < p->sc.faults.n; i++)
+		switches += chaos_kind(p, i) == CHAOS_KILL;
+	for (uint32_t i = 0; i < p->sc.faults.n && switches > 0; i++) {
+		if (chaos_kind(p, i) == CHAOS_DEATH &&
+		    (deaths++ > 0 || p->t.rack > 0))
+			p->fault[i].worker = SCENARIO_PAUSED;
+	}
+}
+
+/* A machine that is started again finds no packet of its life before. */
+static void
+outlive(struct chaos_plan *p)
+{
+	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
+		struct scenario_fault *f = &p->fault[i];
+		const uint64_t least = f->from_ns + p->way.late_ns +
+		    4 * p->t.propagation_ns + 1000000;
+
+		if (chaos_kind(p, i) == CHAOS_KILL && f->to_ns < least)
+			f->to_ns = least;
+		p->killed |= chaos_kind(p, i) == CHAOS_KILL ||
+		    chaos_kind(p, i) == CHAOS_DEATH;
+	}
+}
+
+/* What one run takes without any fault, or a little more. */
+static double
+ideal_ns(const struct scenario_training *t)
+{
+	const double bits = t->rate_bps == 0 ? 0 : 8.0 *
+	    (double)(4 * t->elements + FRAME_V4_BYTES) /
+	    (double)t->rate_bps * 1e9;
+
+	return (double)t->iterations * ((double)t->compute_ns + 8 *
+	    (double)t->propagation_ns + 2 * bits + 10000);
+}
+
+/* How many segments racks and a core hold at a time, where they are bounded. */
+static void
+draw_slots(struct rng *r, struct chaos_plan *p)
+{
+	const double vectors = 3.0 * (double)p->t.elements * 4 /
+	    (double)(p->t.payload_bytes - SEG_HEADER_BYTES) + 6;
+
+	if (p->t.mode == TRAINING_ASYNC || p->t.approach != TRAINING_SWITCH ||
+	    p->memory_bytes > 0 || chance(r, 0.6))
+		return;
+	if (chance(r, 0.9))
+		p->t.slots = (uint64_t)scale(r, 4, vectors);
+	p->t.core_slots = p->t.slots;
+	if (p->t.rack > 0 && chance(r, 0.8))
+		p->t.core_slots = chance(r, 0.1) ? 0 :
+		    (uint64_t)scale(r, 4, vectors);
+}
+
+/*
+ * What fails, at least: a link or a machine; no more than `left` times.  A
+ * switch is killed where the job is defined to go on: not out of step, where
+ * it is to be restored, nor where workers wait for each other beside the
+ * network, and so have nothing to say.
+ */
+static uint32_t
+draw_fault(struct rng *r, const struct scenario_training *t,
+    struct scenario_fault *f, uint64_t survivor, uint32_t left)
+{
+	const bool racks = t->rack > 0;
+	const double kind = rng_double(r), end_ns = 1.5 * ideal_ns(t);
+	uint64_t at = (uint64_t)rng_uniform(r, 0, end_ns);
+	uint32_t n = 1;
+
+	f->index = rng_below(r, t->workers);
+	if (kind < 0.3 || (kind < 0.6 && (t->mode == TRAINING_ASYNC ||
+	    t->approach == TRAINING_PS || t->barrier))) {
+		strcpy(f->link, "worker");
+		n = chance(r, 0.3) ? (uint32_t)between(r, 2, 4) : 1;
+	} else if (kind < 0.6 && racks && chance(r, 0.6)) {
+		strcpy(f->node, "rack");
+		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
+	} else if (kind < 0.6) {
+		strcpy(f->node, "switch");
+		f->index = 0;
+	} else if (kind < 0.75 && racks) {
+		strcpy(f->link, "rack");
+		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
+	} else if (t->workers > 1 && t->mode == TRAINING_SYNC &&
+	    !t->barrier && chance(r, 0.5)) {
+		f->worker = SCENARIO_KILLED;	/* not the one who has it all */
+		f->index = (survivor + 1 + rng_below(r, t->workers - 1)) %
+		    t->workers;
+	} else {
+		f->worker = SCENARIO_PAUSED;
+	}
+	n = n < left ? n : left;
+	for (uint32_t i = 0; i < n; i++) {
+		f[i] = f[0];
+		f[i].from_ns = at;
+		f[i].to_ns = at + scale_ns(r, 1000, n > 1 ? 1e8 : 3e9);
+		at = f[i].to_ns + scale_ns(r, 1000, 1e8);
+	}
+	return n;
+}
+
+static void
+draw_faults(struct rng *r, struct chaos_plan *p)
+{
+	const uint64_t most = chance(r, 0.4) ? 0 : between(r, 1, 4);
+	const uint64_t survivor = rng_below(r, p->t.workers);
+	uint32_t n = 0;
+
+	for (uint64_t i = 0; i < most && n < CHAOS_FAULTS; i++) {
+		const uint32_t m = draw_fault(r, &p->t, &p->fault[n],
+		    survivor, CHAOS_FAULTS - n);
+
+		for (uint32_t k = n; k < n + m && m > 1; k++)
+			p->flaps |= 1u << k;
+		n += m;
+	}
+	p->sc.faults.n = n;
+}
+
+void
+chaos_draw(struct chaos_plan *p, uint64_t seed)
+{
+	struct rng r = rng_seed(seed ^ 0x6368616f73);
+
+	*p = (struct chaos_plan){ .seed = seed, .first = 1 };
+	draw_topology(&r, &p->t);
+	draw_sizes(&r, &p->t);
+	draw_speeds(&r, &p->t);
+	draw_way(&r, p);
+	draw_faults(&r, p);
+	spare(p);
+	outlive(p);
+	if (chance(&r, 0.2))		/* it comes round soon */
+		p->first = SEG_ITERATIONS - (uint32_t)between(&r, 1, 10);
+	/* by Help alone an iteration is not given again when it must be */
+	if (p->t.mode == TRAINING_SYNC && !p->killed && chance(&r, 0.1))
+		p->old = chance(&r, 0.3) ? UINT32_MAX :
+		    (uint32_t)rng_below(&r, 1 << 16);
+	if (p->t.mode == TRAINING_SYNC && !p->killed && p->t.rack == 0 &&
+	    chance(&r, 0.05))
+		p->memory_bytes = (uint64_t)((double)(4 * p->t.elements /
+		    (p->t.payload_bytes - SEG_HEADER_BYTES) + 4) *
+		    scale(&r, 50, 2000));
+	draw_slots(&r, p);
+	p->sc.duration_ns = BOUND_NS;
+	p->sc.trainings.item = &p->t;
+	p->sc.trainings.n = 1;
+	p->sc.faults.item = p->fault;
+	p->sc.chaos = p;
+}
+
+enum chaos_kind
+chaos_kind(const struct chaos_plan *p, uint32_t i)
+{
+	const struct scenario_fault *f = &p->fault[i];
+
+	if (f->worker != SCENARIO_LIVES)
+		return f->worker == SCENARIO_PAUSED ? CHAOS_PAUSE :
+		    CHAOS_DEATH;
+	if (f->link[0] == '\0')
+		return CHAOS_KILL;
+	return (p->flaps >> i & 1) != 0 ? CHAOS_FLAP : CHAOS_PARTITION;
+}
+
+static void
+print_faults(FILE *f, const struct chaos_plan *p)
+{
+	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
+		const struct scenario_fault *x = &p->fault[i];
+		const char *key = x->link[0] != '\0' ? "link" :
+		    x->worker != SCENARIO_LIVES ? "worker" : "switch";
+		const char *what = x->link[0] != '\0' ? x->link :
+		    x->worker == SCENARIO_PAUSED ? "paused" :
+		    x->worker == SCENARIO_KILLED ? "killed" : x->node;
+
+		fprintf(f, "%s{\"%s\":\"%s\",\"index\":%" PRIu64 ",\"from\":\"%"
+		    PRIu64 "ns\",\"to\":\"%" PRIu64 "ns\"}", i == 0 ? "" : ",",
+		    key, what, x->index, x->from_ns, x->to_ns);
+	}
+}
+
+void
+chaos_print(FILE *f, const struct chaos_plan *p)
+{
+	static const char *const shape[] = { "constant", "uniform",
+		"lognormal", "exponential" };
+	static const char *const auth[] = { "none", "control", "all" };
+	const struct scenario_training *t = &p->t;
+	const struct trouble_way *w = &p->way;
+
+	fprintf(f, "{\"seed\":%" PRIu64 ",\"trainings\":[{\"approach\":\"%s\","
+	    "\"mode\":\"%s\",\"workers\":%" PRIu64 ",\"rack\":%" PRIu64
+	    ",\"slots_of_sums\":%" PRIu64 ",\"core_slots_of_sums\":%" PRIu64
+	    ",\"vector\":\"%" PRIu64 "B\",\"payload\":\"%" PRIu64
+	    "B\",\"auth\":\"%s\",\"iterations\":%" PRIu64
+	    ",\"staleness\":%" PRIu64 ",\"barrier\":%s", p->seed,
+	    t->approach == TRAINING_PS ? "ps" : "switch",
+	    t->mode == TRAINING_ASYNC ? "async" : "sync", t->workers, t->rack,
+	    t->slots, t->core_slots, 4 * t->elements, t->payload_bytes,
+	    auth[t->auth], t->iterations, t->staleness,
+	    t->barrier ? "true" : "false");
+	fprintf(f, ",\"rate\":%" PRIu64 ",\"propagation\":\"%" PRIu64
+	    "ns\",\"switch_delay\":\"%" PRIu64 "ns\",\"compute\":\"%" PRIu64
+	    "ns\",\"compute_shape\":\"%s\",\"compute_spread\":%.4f,"
+	    "\"speeds\":%.4f,\"update\":\"%" PRIu64 "ns\",\"message\":\"%"
+	    PRIu64 "ns\",\"packet\":\"%" PRIu64 "ns\"}]", t->rate_bps,
+	    t->propagation_ns, t->switch_ns, t->compute_ns, shape[t->shape],
+	    t->spread, t->speeds, t->update_ns, t->message_ns, t->packet_ns);
+	fprintf(f, ",\"faults\":[");
+	print_faults(f, p);
+	fprintf(f, "],\"links\":{\"share\":%.4f,\"loss\":%.4f,\"burst\":%.4f,"
+	    "\"calm\":%.4f,\"burst_loss\":%.4f,\"twice\":%.4f,\"late\":%.4f,"
+	    "\"late_by\":\"%" PRIu64 "ns\"},\"first\":%" PRIu32
+	    ",\"old\":%" PRIu32 ",\"memory\":%" PRIu64 "}\n", p->share,
+	    w->loss, w->burst, w->calm, w->burst_loss, w->twice, w->late,
+	    w->late_ns, p->first, p->old, p->memory_bytes);
+}

@@ -1,0 +1,113 @@
+/* One run of a training that was drawn, and what must hold: chaos.h. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "cmd/innet-sim/chaos/chaos.h"
+#include "cmd/innet-sim/training/train.h"
+
+enum {
+	EVENTS_FACTOR = 400,		/* a segment's share, at most */
+	BYTES = 6 << 20, PLANE_BYTES = 1 << 20,
+	BYTES_FACTOR = 4096		/* likewise, of a machine's memory */
+};
+
+/* Bytes that the process has asked for and not given back. */
+static uint64_t
+held_bytes(void)
+{
+	const struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* What a run may hold in the end: tables, queues, and what was kept. */
+static uint64_t
+most_bytes(const struct training *t)
+{
+	const uint64_t machines = t->cf->workers + t->switches;
+
+	return BYTES + TRAIN_LONGS * sizeof(*t->longs) + machines *
+	    (PLANE_BYTES + t->segs * BYTES_FACTOR);
+}
+
+/* Out of step: every push is in the rounds, once. */
+static void
+settle(struct sim *s, const struct training *t)
+{
+	uint32_t pushes[LEDGER_WORKERS_ASYNC] = { 0 }, segment = 0;
+	const char *why;
+
+	for (uint32_t i = 0; i < t->cf->workers; i++)
+		pushes[i] = t->w[i].a.m.pushes;
+	why = ledger_settle(t->ledger, pushes, &segment);
+	if (why != NULL)
+		sim_wrong(s, "sum: %s: segment %" PRIu32, why, segment);
+}
+
+/* Somebody waits, and nothing has come for longer than anything takes. */
+static void
+stuck(struct sim *s, const struct training *t)
+{
+	for (uint32_t i = 0; i < t->cf->workers; i++) {
+		if (t->w[i].phase == TRAIN_DONE)
+			continue;
+		if (t->joined < t->cf->workers)
+			sim_wrong(s, "stuck: %" PRIu32 " of %" PRIu64
+			    " workers have joined", t->joined, t->cf->workers);
+		else
+			sim_wrong(s, "stuck: worker %" PRIu32 " waits for the "
+			    "result of iteration %" PRIu64, i,
+			    t->w[i].iterations + 1);
+	}
+}
+
+static void
+count(struct chaos_tally *n, const struct sim *s, const struct training *t)
+{
+	n->runs++;
+	n->events += s->handled;
+	n->packets += t->n[TRAIN_PUT];
+	n->results += t->ledger->results;
+	for (int k = 0; k < TROUBLE_COUNTS; k++)
+		n->trouble[k] += s->trouble->n[k];
+	for (uint32_t i = 0; i < s->sc->faults.n; i++) {
+		if ((t->struck >> i & 1) != 0)
+			n->fault[chaos_kind(s->sc->chaos, i)]++;
+	}
+}
+
+bool
+chaos_one(const struct chaos_plan *p, struct chaos_tally *n,
+    char wrong[SIM_WRONG_BYTES])
+{
+	const uint64_t before = held_bytes();
+	struct sim *s = sim_new(&p->sc, p->seed);
+	struct training *t = s->training;
+
+	wrong[0] = '\0';
+	s->wrong = wrong;
+	s->most = 200000 + EVENTS_FACTOR * p->t.iterations * t->segs *
+	    p->t.workers;
+	trouble_open(s, &p->way, p->share);
+	sim_run(s);
+	if (p->memory_bytes > 0 && strstr(wrong, control_status_text(
+	    CONTROL_NO_ROOM)) != NULL) {
+		n->refused++;		/* as it must be, if that is little */
+		wrong[0] = '\0';
+	} else if (wrong[0] == '\0' && !train_over(t)) {
+		stuck(s, t);
+	}
+	if (wrong[0] == '\0' && train_whole(s, t) && t->ledger->async)
+		settle(s, t);
+	count(n, s, t);
+	if (held_bytes() > before + most_bytes(t))
+		sim_wrong(s, "memory: %" PRIu64 " bytes are held in the end",
+		    held_bytes() - before);
+	trouble_free(s);
+	sim_free(s);
+	n->findings += wrong[0] != '\0';
+	return wrong[0] == '\0';
+}

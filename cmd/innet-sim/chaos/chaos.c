@@ -1,0 +1,233 @@
+/* Many random trainings, on all cores: chaos.h. */
+#include "config.h"
+
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/innet-sim/chaos/chaos.h"
+#include "cmd/innet-sim/run/runner.h"
+#include "common/net/timer.h"
+
+enum { PATIENCE_S = 120, FINDINGS_MAX = 100 };
+
+/* What all processes see. */
+struct shared {
+	_Atomic uint64_t next, done;
+	_Atomic uint32_t findings;
+	uint64_t seed[FINDINGS_MAX];
+};
+
+/* Of one process: where it is, and what it has had. */
+struct child {
+	pid_t pid;
+	uint64_t seed;
+	bool busy;
+	struct chaos_tally n;
+};
+
+/* A finding, on a line. */
+static void
+found(struct shared *sh, uint64_t seed, const char *what)
+{
+	const uint32_t k = sh->findings++;
+
+	warnx("--chaos %" PRIu64 ": %s", seed, what);
+	if (k < FINDINGS_MAX)
+		sh->seed[k] = seed;
+}
+
+static bool
+goes_on(const struct chaos_conf *cf, const struct shared *sh)
+{
+	return *cf->stopped == 0 && sh->findings < FINDINGS_MAX;
+}
+
+/* Take seeds as long as there are any. */
+static void
+work(const struct chaos_conf *cf, struct shared *sh, struct child *c)
+{
+	char wrong[SIM_WRONG_BYTES];
+	struct chaos_plan p;
+	uint64_t at;
+
+	while (goes_on(cf, sh) && (at = sh->next++) < cf->runs) {
+		c->seed = cf->seed + at;
+		c->busy = true;
+		alarm(PATIENCE_S);
+		chaos_draw(&p, c->seed);
+		p.t.auth = cf->auth;
+		p.t.payload_bytes += training_head(&p.t) - SEG_HEADER_BYTES;
+		if (cf->verbose) {
+			chaos_print(stdout, &p);
+			fflush(stdout);
+		}
+		if (!chaos_one(&p, &c->n, wrong))
+			found(sh, c->seed, wrong);
+		c->busy = false;
+		sh->done++;
+	}
+}
+
+/* A process with a run of its own has died. */
+static void
+died(const struct chaos_conf *cf, struct shared *sh, struct child *c,
+    int status)
+{
+	char what[100];
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	if (*cf->stopped != 0)
+		return;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		snprintf(what, sizeof(what), "stuck: one instant has lasted "
+		    "%d s", PATIENCE_S);
+	else if (WIFSIGNALED(status))
+		snprintf(what, sizeof(what), "died: %s",
+		    strsignal(WTERMSIG(status)));
+	else
+		snprintf(what, sizeof(what), "died: status %d",
+		    WEXITSTATUS(status));
+	c->n.runs++;
+	c->n.findings++;
+	found(sh, c->seed, what);
+}
+
+static void
+start(const struct chaos_conf *cf, struct shared *sh, struct child *c)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == -1)
+		err(1, "fork");
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		work(cf, sh, c);
+		_exit(0);
+	}
+	c->pid = pid;
+}
+
+/* Let the processes run; one that dies is followed by another. */
+static void
+await(const struct chaos_conf *cf, struct shared *sh, struct child *c)
+{
+	size_t running = cf->jobs;
+	int status;
+	pid_t pid;
+
+	while (running > 0) {
+		struct child *who = c;
+
+		pid = waitpid(-1, &status, 0);
+		if (pid == -1 && errno == EINTR)
+			continue;
+		if (pid == -1)
+			err(1, "waiting");
+		while (who < c + cf->jobs && who->pid != pid)
+			who++;
+		if (who == c + cf->jobs)
+			continue;
+		died(cf, sh, who, status);
+		if (goes_on(cf, sh) && sh->next < cf->runs)
+			start(cf, sh, who);
+		else
+			running--;
+	}
+}
+
+static void
+add(struct chaos_tally *n, const struct chaos_tally *o)
+{
+	n->runs += o->runs;
+	n->findings += o->findings;
+	n->events += o->events;
+	n->packets += o->packets;
+	n->results += o->results;
+	n->refused += o->refused;
+	for (int k = 0; k < TROUBLE_COUNTS; k++)
+		n->trouble[k] += o->trouble[k];
+	for (int k = 0; k < CHAOS_KINDS; k++)
+		n->fault[k] += o->fault[k];
+}
+
+/* A number, behind what stands before it in JSON. */
+static void
+say(const struct chaos_conf *cf, const char *key, uint64_t n,
+    const char *before)
+{
+	if (cf->json)
+		printf("%s\"%s\":%" PRIu64, before, key, n);
+	else
+		printf("%s%s %" PRIu64, *before == ',' ? ", " : "", key, n);
+}
+
+/* What there was, as JSON or words. */
+static void
+sum_up(const struct chaos_conf *cf, const struct shared *sh,
+    const struct chaos_tally *n, double s)
+{
+	static const char *const trouble[] = { "lost", "bursts", "twice",
+		"late" };
+	static const char *const fault[] = { "partitions", "flaps", "kills",
+		"pauses", "deaths" };
+
+	say(cf, "seed", cf->seed, "{");
+	say(cf, "runs", n->runs, ",");
+	say(cf, "findings", n->findings, ",");
+	printf(cf->json ? ",\"seconds\":%.2f" : ", %.2f s", s);
+	say(cf, "events", n->events, ",");
+	say(cf, "packets", n->packets, ",");
+	say(cf, "results", n->results, ",");
+	for (int k = 0; k < TROUBLE_COUNTS; k++)
+		say(cf, trouble[k], n->trouble[k], ",");
+	for (int k = 0; k < CHAOS_KINDS; k++)
+		say(cf, fault[k], n->fault[k], ",");
+	say(cf, "refused", n->refused, ",");
+	if (cf->json) {
+		printf(",\"seeds\":[");
+		for (uint32_t k = 0; k < sh->findings && k < FINDINGS_MAX; k++)
+			printf("%s%" PRIu64, k == 0 ? "" : ",", sh->seed[k]);
+		printf("]}");
+	}
+	printf("\n");
+}
+
+int
+chaos_run(const struct chaos_conf *cf)
+{
+	const uint64_t began_ns = timer_mono_ns();
+	struct shared *sh = runner_share(sizeof(*sh));
+	struct child *c = runner_share(cf->jobs * sizeof(*c));
+	struct chaos_tally n = { 0 };
+	bool any;
+
+	for (size_t i = 0; i < cf->jobs; i++)
+		start(cf, sh, &c[i]);
+	await(cf, sh, c);
+	for (size_t i = 0; i < cf->jobs; i++)
+		add(&n, &c[i].n);
+	if (!cf->quiet || cf->json)
+		sum_up(cf, sh, &n, 1e-9 * (double)(timer_mono_ns() -
+		    began_ns));
+	any = sh->findings > 0;
+	munmap(c, cf->jobs * sizeof(*c));
+	munmap(sh, sizeof(*sh));
+	if (fflush(stdout) == EOF || ferror(stdout)) {
+		warn("standard output");
+		return 1;
+	}
+	return any;
+}

@@ -1,0 +1,340 @@
+/* The queue of events, and pipes: sim.h. */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-sim/run/captures.h"
+#include "cmd/innet-sim/nodes/plane-driver.h"
+#include "cmd/innet-sim/nodes/node-traffic.h"
+#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/link-faults.h"
+
+void
+sim_wrong(struct sim *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (s->wrong == NULL)
+		verrx(1, fmt, ap);
+	if (s->wrong[0] == '\0')	/* what comes of it is of no interest */
+		vsnprintf(s->wrong, SIM_WRONG_BYTES, fmt, ap);
+	va_end(ap);
+}
+
+void
+sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
+{
+	if (!calendar_push(&s->events, heap_make(at_ns, (uint32_t)class <<
+	    SIM_ID_BITS | id)))
+		err(1, "events");
+}
+
+/* A place at the ring's end. */
+static struct sim_flying *
+ring_push(struct sim_pipe *pipe)
+{
+	struct sim_ring *r = &pipe->ring;
+
+	if (r->count == r->room) {
+		uint32_t room = 2 * r->room;
+		struct sim_flying *p = malloc(room * sizeof(*p));
+
+		if (p == NULL)
+			err(1, "%u packets on a link", room);
+		for (uint32_t i = 0; i < r->count; i++)
+			p[i] = r->item[(r->head + i) & (r->room - 1)];
+		if (r->item != &pipe->one)
+			free(r->item);
+		*r = (struct sim_ring){ p, 0, r->count, room };
+	}
+	return &r->item[(r->head + r->count++) & (r->room - 1)];
+}
+
+static struct sim_flying *
+ring_head(const struct sim_ring *r)
+{
+	return &r->item[r->head];
+}
+
+/* The head of the pipe will arrive. */
+static void
+expect(struct sim *s, struct sim_pipe *p)
+{
+	p->deadline_ns = ring_head(&p->ring)->at_ns;
+	sim_at(s, p->class, p->index, p->deadline_ns);
+}
+
+struct sim_packet *
+sim_fly(struct sim *s, struct sim_pipe *pipe, uint64_t left_ns)
+{
+	struct sim_flying *f = ring_push(pipe);
+
+	f->left_ns = left_ns;
+	f->at_ns = left_ns + pipe->propagation_ns;
+	if (pipe->ring.count == 1)
+		expect(s, pipe);
+	return &f->p;
+}
+
+void
+sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
+{
+	if (s->trainings > 0)
+		train_lose(s, p, why);
+	else if (p->up.kind == UPDATE_UPDATE)
+		sim_cluster(s, p->up.cluster)->lost[why] += p->up.merged;
+	else if (p->up.kind == UPDATE_MODEL)
+		s->models_lost[why]++;
+	else
+		traffic_of(s, p)->lost[why]++;
+}
+
+/* Does a frame that is ready now find no room before the pipe? */
+static bool
+crowded(struct sim_pipe *pipe, uint64_t now_ns)
+{
+	const struct sim_ring *r = &pipe->ring;
+
+	if (pipe->queue == 0)
+		return false;
+	while (pipe->left < r->count && r->item[(r->head + pipe->left) &
+	    (r->room - 1)].left_ns <= now_ns)
+		pipe->left++;
+	return r->count - pipe->left >= pipe->queue;
+}
+
+void
+sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
+    uint64_t ready_ns)
+{
+	if (pipe->down)
+		sim_lose(s, p, SIM_LOST_DOWN);
+	else if (crowded(pipe, ready_ns))
+		sim_lose(s, p, SIM_LOST_QUEUE);
+	else
+		*sim_fly(s, pipe, link_start(&pipe->link, ready_ns,
+		    p->wire_bytes)) = *p;
+}
+
+void
+sim_arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	if (n->down) {
+		sim_lose(s, p, SIM_LOST_DOWN);
+		return;
+	}
+	if (n->in != NULL)
+		capture_put(s, n->in, p, s->now_ns);
+	if (s->tap != NULL && by != NULL && s->tap[by->index].came != NULL)
+		capture_put(s, s->tap[by->index].came, p, s->now_ns);
+	n->kind->arrive(s, n, by, p);
+}
+
+/* The first packet in the pipe is there. */
+static void
+deliver(struct sim *s, struct sim_pipe *pipe)
+{
+	struct sim_ring *r = &pipe->ring;
+	struct sim_packet p;
+
+	if (r->count == 0 || pipe->deadline_ns != s->now_ns)
+		return;		/* it was lost before */
+	if (s->tap != NULL)
+		capture_left(s, pipe, ring_head(r));
+	p = ring_head(r)->p;
+	r->head = (r->head + 1) & (r->room - 1);
+	r->count--;
+	pipe->left -= pipe->left > 0;
+	pipe->deadline_ns = SIM_NEVER;
+	if (r->count > 0)
+		expect(s, pipe);
+	if (pipe->loss > 0 && rng_double(&s->chance) < pipe->loss) {
+		sim_lose(s, &p, SIM_LOST_LINK);
+		return;
+	}
+	if (s->trouble == NULL || trouble_passes(s, pipe, &p))
+		sim_arrive(s, pipe->to, pipe, &p);
+}
+
+void
+sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
+{
+	struct sim_ring *r = &pipe->ring;
+
+	if (pipe->egress != NULL)
+		sim_plane_lose(s, pipe);
+	if (s->tap != NULL && all)
+		capture_all_left(s, pipe, s->now_ns);
+	for (; r->count > 0; r->count--) {
+		const struct sim_flying *tail = &r->item[(r->head + r->count -
+		    1) & (r->room - 1)];
+
+		if (!all && tail->left_ns <= s->now_ns)
+			break;
+		sim_lose(s, &tail->p, SIM_LOST_DOWN);
+	}
+	if (pipe->left > r->count)
+		pipe->left = r->count;
+	if (r->count == 0)
+		pipe->deadline_ns = SIM_NEVER;
+	pipe->link.free_ns = s->now_ns;
+}
+
+/* One worker, or a whole cluster, at one end of a route. */
+static void
+pass_to_crowd(struct sim *s, const struct sim_route *r, bool all,
+    const struct sim_packet *p, uint64_t ready_ns)
+{
+	const uint32_t base = r->base + (all ? 0 : p->up.worker - r->first);
+	const uint32_t n = all ? r->n : 1;
+
+	if (s->worker[base].down == SIM_NONE) {
+		sim_crowd_model(s, r->crowd, base, n, p);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		sim_send(s, &s->pipe[s->worker[base + i].down], p, ready_ns);
+}
+
+void
+sim_pass_down(struct sim *s, struct sim_node *n, const struct sim_packet *p,
+    uint64_t ready_ns)
+{
+	const bool all = p->up.worker == UPDATE_ALL_WORKERS;
+	const uint32_t *at = hashmap_get(&n->cluster, p->up.cluster);
+	uint32_t next;
+
+	for (uint32_t i = at == NULL ? SIM_NONE : *at; i != SIM_NONE;
+	    i = next) {
+		const struct sim_route *r = &s->route[i];
+
+		next = r->next;
+		if (all ? r->again : p->up.worker - r->first >= r->n)
+			continue;
+		if (r->down != NULL)
+			sim_send(s, r->down, p, ready_ns);
+		else
+			pass_to_crowd(s, r, all, p, ready_ns);
+	}
+}
+
+void
+sim_fail_node(struct sim *s, struct sim_node *n, bool down)
+{
+	n->down += down ? 1u : -1u;
+	if (n->down == down)	/* the first, or the last */
+		n->kind->fail(s, n, down);
+}
+
+void
+sim_fail_link(struct sim *s, struct sim_pipe *up, bool down)
+{
+	up->down = up[1].down += down ? 1u : -1u;
+	if (down) {
+		sim_clear(s, up, true);
+		sim_clear(s, up + 1, true);
+	}
+}
+
+/* Those of faults[i / 2] go down, or come back. */
+static void
+fail(struct sim *s, uint32_t i)
+{
+	const struct scenario_fault *f = &scenario_faults(s->sc)[i / 2];
+	const bool down = i % 2 == 0, link = f->link[0] != '\0';
+	const char *name = link ? f->link : f->node;
+	const int64_t first = scenario_switch(s->sc, name);
+	uint32_t at = 0;
+
+	for (int64_t k = 0; k < first; k++)
+		at += (uint32_t)scenario_switches(s->sc)[k].count;
+	for (uint32_t k = 0; k < scenario_switches(s->sc)[first].count; k++) {
+		struct sim_node *n = &s->node[at + k];
+
+		if (f->index != SCENARIO_WORD1 && f->index != k)
+			continue;
+		if (link)
+			sim_fail_link(s, n->up, down);
+		else
+			sim_fail_node(s, n, down);
+	}
+}
+
+/* An event happens. */
+static void
+handle(struct sim *s, struct heap x)
+{
+	const uint32_t id = sim_id_of(x);
+
+	switch (sim_class_of(x)) {
+	case SIM_FAULT:
+		if (s->trainings > 0)
+			train_fail(s, id);
+		else
+			fail(s, id);
+		break;
+	case SIM_LEAVE:
+		sim_plane_leave(s, &s->pipe[id]);
+		break;
+	case SIM_DELIVERY:
+	case SIM_ACK:
+	case SIM_ARRIVAL:
+		deliver(s, &s->pipe[id]);
+		break;
+	case SIM_WAKE:
+		s->node[id].kind->wake(s, &s->node[id]);
+		break;
+	case SIM_GENERATE:
+		sim_generate(s, id);
+		break;
+	case SIM_LATE:
+		trouble_arrives(s);
+		break;
+	}
+}
+
+/* Is it over before its time? */
+static bool
+ended(struct sim *s)
+{
+	if (s->wrong == NULL)
+		return false;
+	if (s->most > 0 && s->handled >= s->most)
+		sim_wrong(s, "storm: more than %" PRIu64 " events", s->most);
+	return s->wrong[0] != '\0';
+}
+
+void
+sim_run(struct sim *s)
+{
+	uint64_t day = UINT64_MAX;
+	const uint64_t until = s->sc->drain || s->sc->duration_ns >
+	    LINK_END_NS ? LINK_END_NS - 1 : s->sc->duration_ns;
+	struct heap x;
+	int have = 1;
+
+	while ((s->stopped == NULL || *s->stopped == 0) && !ended(s) &&
+	    (have = calendar_pop(&s->events, &x)) == 1 &&
+	    heap_ns(&x) <= until) {
+		s->was_ns = s->now_ns;
+		s->now_ns = heap_ns(&x);
+		if (day != s->events.now)
+			sim_look_ahead(s);
+		day = s->events.now;
+		handle(s, x);
+		s->handled++;
+	}
+	if (have == -1)
+		err(1, "events");
+	s->end_ns = s->sc->duration_ns == SCENARIO_WORD1 || s->now_ns >
+	    s->sc->duration_ns ? s->now_ns : s->sc->duration_ns;
+	if (s->plane != NULL)
+		plane_end(&s->plane->pl);
+}

@@ -1,0 +1,384 @@
+/*
+ * sim.h - the simulator's engine: nodes, pipes and one queue of events
+ *
+ * CONTRACT, for who adds a kind of node
+ *
+ * Time is sim->now_ns, integer ns from 0, and moves only between events.  A
+ * network is nodes (workers, switches, servers) joined by pipes; a link is two
+ * pipes, one each way.  A pipe takes packets at its sender and hands them to
+ * its receiver, in order, when their last bit has left and the propagation is
+ * over.  Nothing else carries anything from node to node, but for workers
+ * whose access is ideal: they hand over at once.
+ *
+ * A kind of node is a struct sim_kind, a file node-NAME.c: arrive() is given
+ * what comes, over which pipe; wake() is called when the node asked for it
+ * with sim_wake(); fail() when the node goes down or comes back; free() at the
+ * end.  A node sends with sim_send() (a pipe with a plain queue, which may
+ * have a limit) or, where it has an Olaf or drop-tail port, offers to the
+ * pipe's egress by way of the data plane (driver.h).  It may keep what it likes
+ * in node->own.
+ * It reads no clock, draws only from sim->chance (or streams of its own,
+ * seeded from sim->seed), and decides nothing that a header of common/
+ * decides: it calls that header.  build.c makes nodes from the scenario, one
+ * function a section; a new section is a table in scenario.c.
+ *
+ * At one instant events come by class: what fails or recovers; ends of
+ * transmission; deliveries to servers; models on their way back
+ * (acknowledgements); arrivals at switches; wakes; new updates.  Within a
+ * class, by index: of pipes and nodes in the order of the scenario, of
+ * workers likewise, by group, cluster, id.  Over one pipe, in order.
+ *
+ * Packets carry no vectors: up.n and up.elements are 0, and wire_bytes is the
+ * length of the frame as it would be (captures are given zeros).  A packet is
+ * copied by value: nothing is allocated for one.  Where kinds differ, what is
+ * neither update nor model is a frame of another program: traffic.h.
+ *
+ * Every constituent that was sent is counted once as delivered or under the
+ * reason why it was not: sim_lose() for what a node or pipe loses, the tally
+ * of an egress for what a queue does.  result_of() holds every run to it.
+ */
+#ifndef INNET_SIM_SIM_H
+#define INNET_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/innet-sim/scenario/scenario.h"
+#include "cmd/innet-sim/engine/calendar.h"
+#include "common/base/hashmap.h"
+#include "common/base/rng.h"
+#include "common/capture/pcapio.h"
+#include "common/olaf/aom.h"
+#include "common/olaf/server-rule.h"
+#include "common/queue/txctl.h"
+#include "common/queue/link.h"
+#include "common/queue/port.h"
+#include "common/traffic/arrivals.h"
+#include "common/traffic/schedule.h"
+#include "common/wire/update.h"
+
+enum sim_class {
+	SIM_FAULT, SIM_LEAVE, SIM_DELIVERY, SIM_ACK, SIM_ARRIVAL, SIM_WAKE,
+	SIM_GENERATE, SIM_LATE
+};
+
+enum { SIM_ID_BITS = 29 };
+
+/* A packet's up.kind: a frame of another program (traffic.h). */
+enum { SIM_REGULAR = 0 };
+
+#define SIM_NEVER UINT64_MAX
+#define SIM_NONE UINT32_MAX
+
+/* Why something is lost outside of queues of updates. */
+enum sim_loss {
+	SIM_LOST_LINK,		/* by a link's own loss */
+	SIM_LOST_DOWN,		/* a link or switch was down */
+	SIM_LOST_QUEUE,		/* no room to wait for a plain pipe */
+	SIM_LOSSES
+};
+
+/* Of a training: a datagram between nodes, by its bytes. */
+struct sim_datagram {
+	struct sim_node *from, *to;
+	uint16_t sport, dport;
+	uint16_t len;
+	uint8_t tos;
+	uint8_t p[36];		/* a segment of one float, or a message; or
+				   the number of a longer one: train.h */
+};
+
+struct sim_packet {
+	uint32_t wire_bytes;	/* of the frame */
+	union {
+		struct update up;	/* no vector in it */
+		struct sim_datagram dg;	/* of a training: train.h */
+	};
+};
+
+_Static_assert(sizeof(struct sim_datagram) <= sizeof(struct update),
+    "a datagram makes no packet longer");
+
+struct sim_flying {
+	uint64_t left_ns, at_ns;	/* last bit leaves; arrives */
+	struct sim_packet p;
+};
+
+/* What is in a pipe, in order.  Owns its memory; room is a power of two. */
+struct sim_ring {
+	struct sim_flying *item;
+	uint32_t head, count, room;
+};
+
+struct sim_node;
+struct trouble;
+
+struct sim_pipe {
+	struct sim_ring ring;	/* what is needed first stands first */
+	uint64_t deadline_ns;	/* the arrival that is meant */
+	struct sim_node *to;
+	uint32_t port;		/* the sender's or receiver's own number */
+	uint32_t left;		/* of those in the ring, have left */
+	double loss;
+	struct link link;	/* of a plain queue */
+	uint64_t propagation_ns;
+	uint32_t index;		/* in sim->pipe */
+	enum sim_class class;	/* of an arrival's event */
+	uint32_t queue;		/* frames that may wait or be sent; 0: any */
+	uint32_t down;		/* how often it has failed, and not come back */
+	struct sim_flying one;	/* the ring, as long as it needs no more */
+	struct port *egress;	/* the sender's port; NULL: a plain queue */
+	uint64_t leave_ns;	/* the SIM_LEAVE that is meant */
+	struct sim_node *from;
+};
+
+/* A switch's port upward, and what it did beside the tally. */
+struct sim_port {
+	struct port *egress;	/* of sim->plane, which numbers them alike */
+	const struct scenario_switch *cf;
+	unsigned __int128 wait_ns;	/* in the queue, before service */
+	uint64_t served, busy_ns;
+};
+
+/* Captures at a pipe's two ends, or NULL. */
+struct sim_tap {
+	struct pcapio_out *left, *came;
+};
+
+struct sim;
+
+struct sim_kind {
+	const char *name;
+	void (*arrive)(struct sim *, struct sim_node *, struct sim_pipe *by,
+	    const struct sim_packet *);	/* by: NULL from ideal access */
+	void (*wake)(struct sim *, struct sim_node *);
+	void (*fail)(struct sim *, struct sim_node *, bool down);
+	void (*free)(struct sim_node *);
+};
+
+struct sim_node {	/* what moves most is in the first line of the cache */
+	_Alignas(64) const struct sim_kind *kind;
+	void *own;		/* the kind's */
+	struct sim_pipe *up;	/* toward the server, or NULL; the pipe
+				 * behind it in sim->pipe is the way back */
+	struct pcapio_out *in, *out;	/* captures, or NULL */
+	uint32_t down;		/* as of a pipe */
+	uint16_t first;		/* its least cluster, which its port calls 0 */
+	uint32_t index;		/* in sim->node */
+	struct hashmap cluster;	/* -> its first route */
+	char name[JSON_READER_NAME_BYTES + 16];
+};
+
+/*
+ * Where workers of a cluster are, seen from a node: behind a pipe, or here,
+ * with ideal access.
+ */
+struct sim_route {
+	uint32_t first, n;	/* ids of the workers */
+	struct sim_pipe *down;	/* NULL: a pipe each, or ideal access */
+	struct sim_node *crowd;	/* NULL: another switch is between */
+	uint32_t base;		/* of them in sim->worker */
+	uint32_t next;		/* route of the same cluster, or SIM_NONE */
+	bool again;		/* an earlier route has the same pipe */
+};
+
+struct sim_worker {
+	struct arrivals arrivals;
+	uint32_t crowd, at;	/* its group, and its switch: nodes */
+	uint32_t cluster;	/* in sim->cluster */
+	uint32_t id;		/* in its cluster */
+	uint32_t put;		/* updates generated */
+	uint32_t up, down;	/* its pipes, or SIM_NONE */
+};
+
+enum sim_count {
+	SIM_GENERATED, SIM_SUPPRESSED, SIM_SENT, SIM_RECEIVED, SIM_MERGED,
+	SIM_MODELS, SIM_TIMED_OUT, SIM_GATED, SIM_COUNTS
+};
+
+struct sim_cluster {	/* what moves most is in the first line of the cache */
+	_Alignas(64) uint16_t id;
+	bool sent;		/* something was */
+	uint32_t packets;	/* a vector */
+	uint32_t frame, last_frame;	/* bytes: of all but the last; of it */
+	uint64_t count[SIM_COUNTS];
+	uint32_t group;		/* in the scenario */
+	uint64_t lost[SIM_LOSSES];	/* constituents */
+	uint64_t cleared;	/* of those, in a queue that was cleared */
+	unsigned __int128 delay_ns;	/* sum over packets received */
+	uint64_t goal;		/* constituents; 0: none */
+	uint64_t goal_ns;	/* when so many had come; 0: not yet */
+	uint64_t last_ns;	/* when its last update was sent or received */
+	struct aom *age;	/* one a packet of the vector; owned */
+	struct server_rule_range *range;	/* of its model, likewise */
+};
+
+struct sim {
+	const struct scenario *sc;
+	uint64_t now_ns, end_ns;	/* end: of the run */
+	double other_end;	/* the mean age by the other rule of its end,
+				 * by that of this one */
+	uint64_t seed;
+	struct rng arrivals, bursts, control, chance;
+	struct calendar events;
+	struct sim_port *port;	/* of the switches, the first nodes */
+	struct sim_plane *plane;	/* of them: driver.h; NULL: none */
+	struct sim_pipe *pipe;
+	uint32_t pipes;
+	struct sim_node *node;
+	uint32_t nodes;
+	struct sim_worker *worker;
+	uint32_t workers;
+	struct sim_cluster *cluster;
+	uint32_t clusters;
+	uint32_t *cluster_of;	/* 65,536: id -> place, or SIM_NONE */
+	struct sim_route *route;
+	uint32_t routes, routes_room;
+	uint64_t handled;	/* events so far */
+	uint64_t models_lost[SIM_LOSSES];
+	const volatile int *stopped;	/* a signal came, or NULL */
+	struct training *training;	/* then there is nothing else */
+	uint32_t trainings;
+	struct sim_tap *tap;	/* of each pipe; NULL: no link is captured */
+	uint64_t was_ns;	/* now_ns before this event */
+	struct sim_source *source;	/* of regular traffic: traffic.h */
+	uint32_t sources;
+	struct trouble *trouble;	/* of links, or NULL: link-faults.h */
+	char *wrong;			/* what is, SIM_WRONG_BYTES; or NULL:
+					   then the tool says so and exits */
+	uint64_t most;			/* events; 0: any number */
+};
+
+enum { SIM_WRONG_BYTES = 200 };
+
+/* engine.c */
+
+static inline enum sim_class
+sim_class_of(struct heap x)
+{
+	return (enum sim_class)(heap_id(&x) >> SIM_ID_BITS);
+}
+
+static inline uint32_t
+sim_id_of(struct heap x)
+{
+	return heap_id(&x) & ((1u << SIM_ID_BITS) - 1);
+}
+
+/* Let an event of this class and index happen at at_ns, now or later. */
+void sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns);
+
+/* Call the node's wake() then. */
+static inline void
+sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
+{
+	sim_at(s, SIM_WAKE, n->index, at_ns);
+}
+
+/*
+ * Send p over a pipe with a plain queue, where it is ready at ready_ns, which
+ * is now or later, and not before that of the packet before it.
+ */
+void sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
+    uint64_t ready_ns);
+
+/* A packet that will be written there leaves then, over a pipe. */
+struct sim_packet *sim_fly(struct sim *s, struct sim_pipe *pipe,
+    uint64_t left_ns);
+
+/*
+ * Lose what is in the pipe and in its queue; without all, what has left is on
+ * its way and comes.
+ */
+void sim_clear(struct sim *s, struct sim_pipe *pipe, bool all);
+
+/* A node, or a link by its way up, goes down, or comes back. */
+void sim_fail_node(struct sim *s, struct sim_node *n, bool down);
+void sim_fail_link(struct sim *s, struct sim_pipe *up, bool down);
+
+/* The run cannot go on, or is not as it should be. */
+void sim_wrong(struct sim *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A packet is lost, and why. */
+void sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why);
+
+/* Hand p to a node. */
+void sim_arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p);
+
+/* A model goes to the workers that it is for, by the routes of node n. */
+void sim_pass_down(struct sim *s, struct sim_node *n,
+    const struct sim_packet *p, uint64_t ready_ns);
+
+/* Handle events until there are none, or the scenario's end. */
+void sim_run(struct sim *s);
+
+/*
+ * prefetch.c: a day of the calendar begins.  Fetch what its events will read,
+ * and who those of the day after it are about, while there is other work.
+ */
+void sim_look_ahead(const struct sim *s);
+
+static inline struct sim_cluster *
+sim_cluster(const struct sim *s, uint16_t id)
+{
+	return &s->cluster[s->cluster_of[id]];
+}
+
+/* build.c: the network of a scenario, or exit for want of memory. */
+struct sim *sim_new(const struct scenario *sc, uint64_t seed);
+void sim_free(struct sim *s);
+
+/* n of so many bytes, zeroed, or exit. */
+void *sim_have(size_t n, size_t bytes, const char *what);
+
+/* The same, in whole lines of the cache and large pages. */
+void *sim_have_large(size_t n, size_t bytes, const char *what);
+
+/* The next two pipes are a link; the one up. */
+struct sim_pipe *sim_add_link(struct sim *s, struct sim_node *from,
+    struct sim_node *to, uint64_t up_bps, uint64_t down_bps,
+    uint64_t propagation_ns, double loss);
+
+/* node-worker.c: a group of workers, which is one node, a crowd. */
+extern const struct sim_kind sim_workers;
+
+/* A worker that waits for models before it computes. */
+struct sim_wait {
+	uint64_t deadline_ns;	/* the SIM_GENERATE that is meant */
+	bool waits;		/* it is a time-out */
+};
+
+struct sim_crowd {
+	const struct scenario_workers *cf;
+	struct arrivals_conf arrivals;
+	uint32_t base, n;	/* its workers in sim->worker */
+	struct schedule schedule;	/* empty: by arrivals */
+	size_t played;		/* rows of it */
+	uint64_t stop_ns;	/* nothing from then on */
+	struct txctl *control;	/* of its workers; NULL: none has any */
+	struct sim_wait *wait;	/* of each; NULL: they do not; owned */
+};
+
+/* The first event of each of its workers. */
+void sim_workers_start(struct sim *s, struct sim_node *crowd);
+
+/* A worker (of bursts: a cluster) has an update, or waits no longer. */
+void sim_generate(struct sim *s, uint32_t worker);
+
+/* A model has come to n workers from base on. */
+void sim_crowd_model(struct sim *s, const struct sim_node *crowd,
+    uint32_t base, uint32_t n, const struct sim_packet *p);
+
+/* node-switch.c, node-server.c */
+extern const struct sim_kind sim_switch, sim_server;
+
+/*
+ * Give n, a switch whose routes are known, its port to n->up, whose link it
+ * takes over, and which is the next of sim->plane.  False without memory.
+ */
+bool sim_switch_open(struct sim *s, struct sim_node *n,
+    const struct scenario_switch *cf);
+
+#endif

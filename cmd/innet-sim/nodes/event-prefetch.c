@@ -1,0 +1,89 @@
+/* What the next events will read is fetched into the cache: sim.h. */
+#include "config.h"
+
+#include "cmd/innet-sim/engine/sim.h"
+#include "common/base/prefetch.h"
+
+enum { FEW = 1000 };	/* workers, which are in the cache anyway */
+
+/* Where the event finds out who it is about. */
+static void
+fetch_first(const struct sim *s, struct heap x)
+{
+	const uint32_t id = sim_id_of(x);
+
+	switch (sim_class_of(x)) {
+	case SIM_GENERATE:
+		prefetch_bytes(&s->worker[id], sizeof(*s->worker));
+		break;
+	case SIM_LEAVE:
+		prefetch_bytes(slots_head(&s->pipe[id].egress->slots),
+		    sizeof(struct slot));
+		break;
+	case SIM_DELIVERY:
+	case SIM_ARRIVAL:
+		prefetch_bytes(&s->pipe[id].ring.item[s->pipe[id].ring.head],
+		    sizeof(struct sim_flying));
+		break;
+	default:
+		break;
+	}
+}
+
+/* What n keeps of a cluster. */
+static void
+fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
+{
+	if (n->kind == &sim_switch)
+		port_fetch(n->up->egress, cluster - n->first);
+	else
+		prefetch_bytes(sim_cluster(s, cluster),
+		    sizeof(struct sim_cluster));
+}
+
+/* What the event is about, when the first has been fetched. */
+static void
+fetch_rest(const struct sim *s, struct heap x)
+{
+	const uint32_t id = sim_id_of(x);
+	const struct sim_pipe *p = &s->pipe[id];
+	const struct sim_ring *r = &p->ring;
+	const struct sim_worker *w = &s->worker[id];
+	const struct slot *head;
+
+	switch (sim_class_of(x)) {
+	case SIM_GENERATE:
+		prefetch_bytes(&s->cluster[w->cluster], sizeof(*s->cluster));
+		if (w->up == SIM_NONE)
+			fetch_cluster(s, &s->node[w->at],
+			    s->cluster[w->cluster].id);
+		break;
+	case SIM_LEAVE:
+		head = slots_head(&p->egress->slots);
+		if (head != NULL && head->is_update)
+			port_fetch(p->egress, head->up.cluster);
+		break;
+	case SIM_DELIVERY:
+	case SIM_ARRIVAL:
+		if (r->count > 0 && r->item[r->head].p.up.kind ==
+		    UPDATE_UPDATE)
+			fetch_cluster(s, p->to, r->item[r->head].p.up.cluster);
+		break;
+	default:
+		break;
+	}
+}
+
+void
+sim_look_ahead(const struct sim *s)
+{
+	const struct calendar *c = &s->events;
+	const struct calendar_list *tomorrow = calendar_tomorrow(c);
+
+	if (s->workers <= FEW)		/* a training has none */
+		return;
+	for (size_t i = 0; i < tomorrow->n; i++)
+		fetch_first(s, tomorrow->item[i]);
+	for (size_t i = c->at; i < c->today.n; i++)
+		fetch_rest(s, c->today.item[i]);
+}

@@ -1,0 +1,58 @@
+/*
+ * A parameter server: it notes how old updates are, and answers each with a
+ * model: sim.h.  Gate and versions are olaf/server-rule.h's; the rest of that
+ * rule is arithmetic of vectors, which decides nothing.
+ */
+#include "config.h"
+
+#include <err.h>
+
+#include "cmd/innet-sim/nodes/node-traffic.h"
+
+/* An update, and its answer. */
+static void
+take(struct sim *s, struct sim_node *n, const struct sim_packet *p)
+{
+	const struct scenario_server *cf = n->own;
+	const struct server_rule_conf rule = {
+		.gate = (enum server_rule_gate)cf->gate,
+		.gate_ema = cf->gate_ema };
+	struct sim_cluster *c = sim_cluster(s, p->up.cluster);
+	struct server_rule_range *at = &c->range[p->up.following];
+	const double r = (double)p->up.reward;
+	struct sim_packet model = {
+		.wire_bytes = cf->frame_bytes == SCENARIO_WORD1 ?
+		    p->wire_bytes + UPDATE_STATUS_BYTES :
+		    (uint32_t)cf->frame_bytes };
+
+	c->last_ns = s->now_ns;
+	c->count[SIM_RECEIVED]++;
+	c->count[SIM_MERGED] += p->up.merged;
+	if (c->goal_ns == 0 && c->goal > 0 &&
+	    c->count[SIM_MERGED] >= c->goal)
+		c->goal_ns = s->now_ns;
+	c->delay_ns += s->now_ns - p->up.generated_ns;
+	if (aom_deliver(&c->age[p->up.following], s->now_ns,
+	    p->up.generated_ns) == AOM_NOMEM)
+		err(1, "ages");
+	c->count[SIM_GATED] += server_rule_settle(&rule, at, r,
+	    server_rule_pass(&rule,
+	    at, r)) == SERVER_RULE_GATED;
+	model.up = server_rule_head(at, &p->up, cf->reply == SCENARIO_CLUSTER ?
+	    UPDATE_ALL_WORKERS : p->up.worker);
+	if (cf->reply != SCENARIO_NOBODY)
+		sim_pass_down(s, n, &model, s->now_ns + cf->delay_ns);
+}
+
+static void
+arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	(void)by;
+	if (p->up.kind == UPDATE_UPDATE)
+		take(s, n, p);
+	else
+		traffic_receive(s, p);
+}
+
+const struct sim_kind sim_server = { .name = "server", .arrive = arrive };

@@ -1,0 +1,49 @@
+/*
+ * node-traffic.h - frames of other programs, from switches to their server
+ *
+ * A source is a node: an entry of the scenario's traffic at one switch.  Its
+ * frames are packets of kind SIM_REGULAR, which no queue merges: they take
+ * slots of the ports on their way as port.h has it, and every one that was
+ * sent is counted once: received, dropped by a full queue, lost, or on its way.
+ */
+#ifndef INNET_SIM_TRAFFIC_H
+#define INNET_SIM_TRAFFIC_H
+
+#include "cmd/innet-sim/run/result.h"
+#include "cmd/innet-sim/engine/sim.h"
+
+struct sim_source {
+	const struct scenario_traffic *cf;
+	struct sim_node *to;		/* the switch */
+	struct arrivals_conf arrivals;
+	struct arrivals pace;
+	struct rng chance;
+	uint64_t stop_ns;		/* nothing from then on */
+	uint64_t sent, received, dropped, lost[SIM_LOSSES];
+	unsigned __int128 delay_ns;	/* sum over frames received */
+};
+
+extern const struct sim_kind sim_traffic;
+
+/* The next source, a node, at a switch; its first event. */
+void traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
+    const struct scenario_traffic *cf);
+
+/* Whose frame p is. */
+static inline struct sim_source *
+traffic_of(const struct sim *s, const struct sim_packet *p)
+{
+	return &s->source[p->up.worker];
+}
+
+/* A frame has come to the server. */
+void traffic_receive(struct sim *s, const struct sim_packet *p);
+
+/*
+ * Rows, one an entry of the scenario and one of all, or NULL.  False: frames
+ * are not all accounted for, and said so.
+ */
+extern const struct result_figure traffic_figures[];
+bool traffic_result(const struct sim *s, struct result_row *row);
+
+#endif

@@ -1,0 +1,142 @@
+/* The simulator as a driver of the data plane: driver.h. */
+#include "config.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+#include "cmd/innet-sim/run/captures.h"
+#include "cmd/innet-sim/nodes/plane-driver.h"
+#include "common/olaf/program.h"
+
+/* plane_driver.send, of datagrams */
+static void
+send_run(void *ctx, uint32_t way, const union addr *from,
+    const union addr *to, const struct post *p, uint64_t now_ns)
+{
+	const struct sim_plane *sp = ctx;
+
+	(void)from;
+	(void)now_ns;
+	for (uint32_t k = 0; k < p->count; k++)
+		sp->send(sp, way, to, p->tos, p->p + (size_t)k * p->bytes,
+		    k + 1 < p->count ? p->bytes : p->last_bytes);
+}
+
+/* The end of what a port sends is an event, if it is not one yet. */
+static void
+await_leave(struct sim *s, struct sim_pipe *pipe)
+{
+	const uint64_t due = port_due(pipe->egress);
+
+	if (due == pipe->leave_ns)
+		return;
+	pipe->leave_ns = due;
+	if (due != PORT_NEVER)
+		sim_at(s, SIM_LEAVE, pipe->index, due);
+}
+
+/* plane_driver.busy */
+static void
+busy(void *ctx, struct port *port)
+{
+	const struct sim_plane *sp = ctx;
+
+	await_leave(sp->sim, sp->sim->node[port->index].up);
+}
+
+/* The frame in s, of n's port, under its cluster's own name. */
+static void
+frame_of(const struct sim_node *n, const struct slot *s, struct sim_packet *p)
+{
+	p->wire_bytes = s->wire_bytes;
+	p->up = s->up;
+	p->up.vec = NULL;
+	if (s->is_update)
+		p->up.cluster += n->first;
+}
+
+/* plane_driver.leave */
+static void
+leave(void *ctx, struct port *port, struct slot *slot, uint64_t now_ns)
+{
+	struct sim *s = ((struct sim_plane *)ctx)->sim;
+	struct sim_port *own = &s->port[port->index];
+	const struct sim_node *n = &s->node[port->index];
+	const uint64_t time = link_time_ns(&port->link, slot->wire_bytes) +
+	    port->put_off_ns;
+	struct sim_packet *p;
+
+	own->wait_ns += now_ns - time - slot->opened_ns;
+	own->busy_ns += time;
+	own->served++;
+	p = sim_fly(s, n->up, now_ns);
+	frame_of(n, slot, p);
+	if (n->out != NULL)
+		capture_put(s, n->out, p, now_ns);
+}
+
+/* plane_driver.lose */
+static void
+lose(void *ctx, struct port *port, const struct slot *slot)
+{
+	struct sim *s = ((struct sim_plane *)ctx)->sim;
+	struct sim_packet p;
+
+	frame_of(&s->node[port->index], slot, &p);
+	sim_lose(s, &p, SIM_LOST_DOWN);
+	if (slot->is_update)
+		sim_cluster(s, p.up.cluster)->cleared += p.up.merged;
+}
+
+static const struct plane_driver of_datagrams = { .send = send_run };
+static const struct plane_driver of_updates = { .leave = leave, .lose = lose,
+    .busy = busy };
+
+void
+sim_plane_open(struct sim_plane *sp, struct sim *s, struct sim_node *n,
+    const struct plane_conf *cf, sim_plane_send *send)
+{
+	sp->sim = s;
+	sp->node = n;
+	sp->send = send;
+	if (!plane_init(&sp->pl, cf, send == NULL ? &of_updates :
+	    &of_datagrams, sp))
+		err(1, "switches");
+}
+
+void
+sim_plane_open_ports(struct sim_plane *sp, struct sim *s)
+{
+	static const struct olaf_conf olaf;
+	static const struct plane_conf cf = { .program = &olaf_program,
+	    .settings = &olaf, .ports.shaped = true, .regular_queued = true };
+
+	sim_plane_open(sp, s, NULL, &cf, NULL);
+}
+
+void
+sim_plane_free(struct sim_plane *sp)
+{
+	if (sp != NULL)
+		plane_free(&sp->pl);
+	free(sp);
+}
+
+void
+sim_plane_leave(struct sim *s, struct sim_pipe *pipe)
+{
+	if (pipe->leave_ns != s->now_ns)
+		return;		/* it was lost before */
+	if (port_due(pipe->egress) == s->now_ns)	/* not put off */
+		plane_depart(&s->plane->pl, pipe->egress, s->now_ns);
+	pipe->leave_ns = PORT_NEVER;
+	await_leave(s, pipe);
+}
+
+void
+sim_plane_lose(struct sim *s, struct sim_pipe *pipe)
+{
+	plane_advance(&s->plane->pl, s->now_ns);
+	payload_free_lose(&s->plane->pl, pipe->egress);
+	pipe->leave_ns = PORT_NEVER;
+}

@@ -1,0 +1,475 @@
+/* From a scenario to its nodes and pipes: sim.h. */
+#include "config.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-sim/nodes/plane-driver.h"
+#include "cmd/innet-sim/nodes/node-traffic.h"
+#include "cmd/innet-sim/training/train.h"
+#include "common/base/pages.h"
+#include "common/wire/frame.h"
+
+void *
+sim_have(size_t n, size_t bytes, const char *what)
+{
+	void *p = calloc(n == 0 ? 1 : n, bytes);
+
+	if (p == NULL)
+		err(1, "%zu %s", n, what);
+	return p;
+}
+
+void *
+sim_have_large(size_t n, size_t bytes, const char *what)
+{
+	void *p = pages_new(n * bytes);
+
+	if (p == NULL)
+		err(1, "%zu %s", n, what);
+	return p;
+}
+
+/* The first node of the switches, or the server, of that name. */
+static struct sim_node *
+find(const struct sim *s, const char *name, uint64_t *count)
+{
+	struct sim_node *at = s->node;
+	int64_t server = scenario_server(s->sc, name);
+
+	*count = 1;
+	for (size_t i = 0; i < s->sc->switches.n; i++) {
+		const struct scenario_switch *w = &scenario_switches(s->sc)[i];
+
+		if (strcmp(w->name, name) == 0) {
+			*count = w->count;
+			return at;
+		}
+		at += w->count;
+	}
+	return at + server;
+}
+
+static void
+name_it(struct sim_node *n, const char *name, uint64_t i, uint64_t count)
+{
+	if (count == 1)
+		snprintf(n->name, sizeof(n->name), "%s", name);
+	else
+		snprintf(n->name, sizeof(n->name), "%s.%u", name,
+		    (unsigned)i);
+}
+
+/* How many nodes send regular traffic. */
+static uint32_t
+sources(const struct scenario *sc)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < sc->traffic.n; i++)
+		n += (uint32_t)scenario_switches(sc)[scenario_switch(sc,
+		    scenario_traffic(sc)[i].at)].count;
+	return n;
+}
+
+/* The node of a group of workers. */
+static struct sim_node *
+crowd_of(const struct sim *s, uint32_t group)
+{
+	return &s->node[s->nodes - sources(s->sc) - s->sc->workers.n + group];
+}
+
+static void
+add_nodes(struct sim *s)
+{
+	const struct scenario *sc = s->sc;
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < sc->switches.n; i++)
+		s->nodes += (uint32_t)scenario_switches(sc)[i].count;
+	s->nodes += (uint32_t)(sc->servers.n + sc->workers.n) + sources(sc);
+	s->node = sim_have_large(s->nodes, sizeof(*s->node), "nodes");
+	for (size_t i = 0; i < sc->switches.n; i++) {
+		const struct scenario_switch *w = &scenario_switches(sc)[i];
+
+		for (uint64_t k = 0; k < w->count; k++) {
+			name_it(&s->node[at], w->name, k, w->count);
+			s->node[at++].kind = &sim_switch;
+		}
+	}
+	for (size_t i = 0; i < sc->servers.n; i++) {
+		name_it(&s->node[at], scenario_servers(sc)[i].name, 0, 1);
+		s->node[at].own = (void *)(uintptr_t)&scenario_servers(sc)[i];
+		s->node[at++].kind = &sim_server;
+	}
+	for (size_t i = 0; i < sc->workers.n; i++) {
+		name_it(&s->node[at], scenario_workers(sc)[i].name, 0, 1);
+		s->node[at++].kind = &sim_workers;
+	}
+	for (; at < s->nodes; at++)
+		s->node[at].kind = &sim_traffic;
+	for (uint32_t i = 0; i < s->nodes; i++)
+		s->node[i].index = i;
+}
+
+/* How many pipes each worker of g, or all at a switch together, need. */
+static uint32_t
+access_pipes(const struct scenario *sc, const struct scenario_workers *g)
+{
+	const uint64_t workers = (g->clusters.to - g->clusters.from + 1) *
+	    g->workers;
+
+	if (g->access_bps == 0 && g->access_propagation_ns == 0 &&
+	    !(g->access_loss > 0))
+		return 0;
+	return 2 * (uint32_t)(g->shared ? scenario_switches(sc)[
+	    scenario_switch(sc, g->at)].count : workers);
+}
+
+struct sim_pipe *
+sim_add_link(struct sim *s, struct sim_node *from, struct sim_node *to,
+    uint64_t up_bps, uint64_t down_bps, uint64_t propagation_ns, double loss)
+{
+	struct sim_pipe *p = &s->pipe[s->pipes];
+	const uint32_t extra = scenario_extra_bytes(s->sc);
+
+	for (int way = 0; way < 2; way++) {
+		p[way] = (struct sim_pipe){ .from = way == 0 ? from : to,
+		    .to = way == 0 ? to : from, .index = s->pipes++,
+		    .link = { .rate_bps = way == 0 ? up_bps : down_bps,
+		    .extra_bytes = extra },
+		    .propagation_ns = propagation_ns, .loss = loss,
+		    .leave_ns = SIM_NEVER, .deadline_ns = SIM_NEVER,
+		    .ring = { &p[way].one, 0, 0, 1 },
+		    .port = SIM_NONE, .class = way == 1 ? SIM_ACK :
+		    to->kind == &sim_server ? SIM_DELIVERY : SIM_ARRIVAL };
+	}
+	return p;
+}
+
+static void
+add_links(struct sim *s)
+{
+	const struct scenario *sc = s->sc;
+	uint32_t pipes = 0;
+
+	for (size_t i = 0; i < sc->switches.n; i++)
+		pipes += 2 * (uint32_t)scenario_switches(sc)[i].count;
+	for (size_t i = 0; i < sc->workers.n; i++)
+		pipes += access_pipes(sc, &scenario_workers(sc)[i]);
+	s->pipe = sim_have_large(pipes, sizeof(*s->pipe), "pipes");
+	for (size_t i = 0; i < sc->links.n; i++) {
+		const struct scenario_link *l = &scenario_links(sc)[i];
+		uint64_t n, m;
+		struct sim_node *from = find(s, l->from, &n);
+		struct sim_node *to = find(s, l->to, &m);
+
+		for (uint64_t k = 0; k < n; k++) {
+			struct sim_pipe *p = sim_add_link(s, &from[k],
+			    &to[k * m / n], l->rate_bps, l->back_bps ==
+			    SCENARIO_WORD1 ? l->rate_bps : l->back_bps,
+			    l->propagation_ns, l->loss);
+
+			p[0].link.frame_ns = p[1].link.frame_ns = l->frame_ns;
+			if (l->queue != SCENARIO_WORD1)
+				p[1].queue = (uint32_t)l->queue;
+			from[k].up = p;
+		}
+	}
+}
+
+/* The cluster of that id, made when it is new. */
+static struct sim_cluster *
+add_cluster(struct sim *s, uint16_t id, uint32_t group)
+{
+	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
+	const uint32_t floats = (uint32_t)(g->payload_bytes -
+	    UPDATE_HEADER_BYTES) / 4;
+	const uint32_t elements = g->elements == SCENARIO_WORD1 ? floats :
+	    (uint32_t)g->elements;
+	struct sim_cluster *c;
+
+	if (s->cluster_of[id] != SIM_NONE)
+		return sim_cluster(s, id);
+	c = &s->cluster[s->cluster_of[id] = s->clusters++];
+	c->id = id;
+	c->group = group;
+	c->packets = update_packets(elements, floats);
+	c->frame = FRAME_V4_BYTES + (uint32_t)g->payload_bytes;
+	c->last_frame = c->frame - 4 * (c->packets * floats - elements);
+	if (g->frame_bytes != SCENARIO_WORD1)
+		c->frame = c->last_frame = (uint32_t)g->frame_bytes;
+	c->age = sim_have(c->packets, sizeof(*c->age), "ages");
+	c->range = sim_have(c->packets, sizeof(*c->range), "models");
+	for (uint32_t i = 0; i < c->packets; i++)
+		c->range[i].version = 1;	/* a worker's own weights */
+	if (s->sc->ages_from < SCENARIO_WORD2) {
+		for (uint32_t i = 0; i < c->packets; i++)
+			aom_start(&c->age[i], s->sc->ages_from,
+			    s->sc->ages_from);
+	}
+	return c;
+}
+
+/* One more route of a cluster at n, behind the others. */
+static void
+add_route(struct sim *s, struct sim_node *n, uint16_t cluster,
+    struct sim_route r)
+{
+	uint32_t *at = hashmap_put(&n->cluster, cluster, SIM_NONE);
+
+	if (s->routes == s->routes_room) {
+		s->routes_room = s->routes_room == 0 ? 64 :
+		    2 * s->routes_room;
+		s->route = realloc(s->route, s->routes_room *
+		    sizeof(*s->route));
+	}
+	if (at == NULL || s->route == NULL)
+		err(1, "routes");
+	r.next = SIM_NONE;
+	for (; *at != SIM_NONE; at = &s->route[*at].next)
+		r.again |= r.down != NULL && s->route[*at].down == r.down;
+	*at = s->routes;
+	s->route[s->routes++] = r;
+}
+
+/* The workers of a cluster, from base on, are at a switch n: ways there. */
+static void
+add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
+    uint16_t cluster, uint32_t base, struct sim_pipe *shared)
+{
+	const struct sim_crowd *crowd = node->own;
+	struct sim_route r = { .first = (uint32_t)crowd->cf->first,
+	    .n = (uint32_t)crowd->cf->workers, .crowd = node, .base = base };
+
+	if (shared != NULL)
+		add_route(s, node, cluster, r);	/* at the crowd's own end */
+	r.down = shared;
+	for (; n != NULL; n = n->up == NULL ? NULL : n->up->to) {
+		add_route(s, n, cluster, r);
+		r.down = n->up == NULL ? NULL : n->up + 1;
+	}
+}
+
+/* The access link of worker w, or of all of the crowd. */
+static struct sim_pipe *
+add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
+    const struct scenario_workers *g, uint32_t port)
+{
+	struct sim_pipe *p = sim_add_link(s, node, at, g->access_bps,
+	    g->access_bps, g->access_propagation_ns, g->access_loss);
+
+	p[1].port = port;
+	if (g->access_queue != SCENARIO_WORD1)
+		p[0].queue = p[1].queue = (uint32_t)g->access_queue;
+	return p;
+}
+
+/* What the workers of a crowd are told of the queue; NULL: they do not ask. */
+static struct txctl *
+controls(const struct sim_crowd *crowd)
+{
+	const struct txctl each = { .kind = (enum txctl_kind)crowd->cf->control,
+	    .threshold_ns = crowd->cf->threshold_ns };
+	struct txctl *all;
+
+	if (each.kind == TXCTL_NONE)
+		return NULL;
+	all = sim_have(crowd->n, sizeof(*all), "workers");
+	for (uint32_t i = 0; i < crowd->n; i++)
+		all[i] = each;
+	return all;
+}
+
+/* The k-th cluster of a group, at a switch; its workers are the next. */
+static void
+add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t group,
+    uint64_t k, struct sim_node *at, struct sim_pipe *shared)
+{
+	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
+	const uint16_t id = (uint16_t)(g->clusters.from + k);
+	struct sim_cluster *c = add_cluster(s, id, group);
+	const uint32_t base = s->workers;
+	const bool own = shared == NULL && access_pipes(s->sc, g) > 0;
+
+	c->goal += g->goal * g->workers;
+	for (uint32_t i = 0; i < g->workers; i++) {
+		struct sim_worker *w = &s->worker[s->workers];
+
+		*w = (struct sim_worker){ .crowd = node->index,
+		    .at = at->index,
+		    .cluster = (uint32_t)(c - s->cluster),
+		    .id = (uint32_t)g->first + i,
+		    .up = SIM_NONE, .down = SIM_NONE };
+		if (shared != NULL)
+			w->up = shared->index;
+		if (own) {
+			w->up = add_access(s, node, at, g,
+			    s->workers)->index;
+			w->down = w->up + 1;
+		}
+		s->workers++;
+	}
+	add_routes(s, node, at, id, base, shared == NULL ? NULL :
+	    shared + 1);
+}
+
+static void
+add_workers(struct sim *s, uint32_t group)
+{
+	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
+	const uint64_t clusters = g->clusters.to - g->clusters.from + 1;
+	struct sim_node *node = crowd_of(s, group);
+	struct sim_crowd *crowd = sim_have(1, sizeof(*crowd), "groups");
+	uint64_t n;
+	struct sim_node *at = find(s, g->at, &n), *was = NULL;
+	struct sim_pipe *shared = NULL;
+
+	*crowd = (struct sim_crowd){ .cf = g, .base = s->workers,
+	    .n = (uint32_t)(clusters * g->workers),
+	    .arrivals = { .kind = (enum arrivals_kind)g->arrivals,
+	    .burst = g->burst, .jitter_ns = g->jitter_ns, .walk = g->walk,
+	    .aligned = g->phase == SCENARIO_ALIGNED },
+	    .stop_ns = g->stop_ns < s->sc->duration_ns ? g->stop_ns :
+	    s->sc->duration_ns };
+	crowd->control = controls(crowd);
+	node->own = crowd;
+	for (uint64_t k = 0; k < clusters; k++) {
+		struct sim_node *to = &at[k * n / clusters];
+
+		if (g->shared && access_pipes(s->sc, g) > 0 && to != was)
+			shared = add_access(s, node, to, g, SIM_NONE);
+		add_cluster_workers(s, node, group, k, to, shared);
+		was = to;
+	}
+}
+
+static void
+open_switches(struct sim *s)
+{
+	struct sim_node *n = s->node;
+	size_t ports = 0;
+
+	for (size_t i = 0; i < s->sc->switches.n; i++)
+		ports += scenario_switches(s->sc)[i].count;
+	s->port = sim_have_large(ports, sizeof(*s->port), "switches");
+	s->plane = sim_have(1, sizeof(*s->plane), "switches");
+	sim_plane_open_ports(s->plane, s);
+	for (size_t i = 0; i < s->sc->switches.n; i++) {
+		const struct scenario_switch *w = &scenario_switches(s->sc)[i];
+
+		for (uint64_t k = 0; k < w->count; k++, n++) {
+			n->own = &s->port[n->index];
+			if (!sim_switch_open(s, n, w))
+				err(1, "switch %s", n->name);
+		}
+	}
+}
+
+/* The faults are events: 2 i down, 2 i + 1 back. */
+static void
+add_faults(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->sc->faults.n; i++) {
+		const struct scenario_fault *f = &scenario_faults(s->sc)[i];
+
+		sim_at(s, SIM_FAULT, 2 * i, f->from_ns);
+		sim_at(s, SIM_FAULT, 2 * i + 1, f->to_ns);
+	}
+}
+
+/* A source at each switch of an entry's name. */
+static void
+add_traffic(struct sim *s)
+{
+	const struct scenario *sc = s->sc;
+	struct sim_node *n = crowd_of(s, (uint32_t)sc->workers.n);
+
+	s->source = sim_have(sources(sc), sizeof(*s->source), "sources");
+	for (size_t i = 0; i < sc->traffic.n; i++) {
+		uint64_t count;
+		struct sim_node *at = find(s, scenario_traffic(sc)[i].at,
+		    &count);
+
+		for (uint64_t k = 0; k < count; k++)
+			traffic_add(s, n++, &at[k], &scenario_traffic(sc)[i]);
+	}
+}
+
+struct sim *
+sim_new(const struct scenario *sc, uint64_t seed)
+{
+	struct sim *s = sim_have(1, sizeof(*s), "simulations");
+	uint64_t workers = 0, clusters = 0;
+
+	s->sc = sc;
+	s->seed = seed;
+	s->arrivals = rng_seed(seed + 0x776f726b6572);	/* as innet-gen's */
+	s->bursts = rng_seed(seed + 0x627572737473);
+	s->control = rng_seed(seed ^ 0x636f6e74726f6c);
+	s->chance = rng_seed(seed ^ 0x6368616e6365);
+	if (sc->trainings.n > 0) {
+		train_build(s);
+		return s;
+	}
+	for (size_t i = 0; i < sc->workers.n; i++) {
+		const struct scenario_workers *g = &scenario_workers(sc)[i];
+
+		const uint64_t n = g->clusters.to - g->clusters.from + 1;
+
+		workers += n * g->workers;
+		clusters += n;
+	}
+	if (clusters > 65536)	/* groups may share them */
+		clusters = 65536;
+	s->worker = sim_have_large(workers, sizeof(*s->worker), "workers");
+	s->cluster = sim_have_large(clusters, sizeof(*s->cluster), "clusters");
+	s->cluster_of = malloc(65536 * sizeof(*s->cluster_of));
+	if (s->cluster_of == NULL)
+		err(1, "clusters");
+	memset(s->cluster_of, 0xff, 65536 * sizeof(*s->cluster_of));
+	add_nodes(s);
+	add_links(s);
+	for (uint32_t i = 0; i < sc->workers.n; i++)
+		add_workers(s, i);
+	open_switches(s);
+	add_faults(s);
+	for (uint32_t i = 0; i < sc->workers.n; i++)
+		sim_workers_start(s, crowd_of(s, i));
+	add_traffic(s);
+	return s;
+}
+
+void
+sim_free(struct sim *s)
+{
+	train_free(s);
+	for (uint32_t i = 0; i < s->nodes; i++) {
+		if (s->node[i].kind->free != NULL)
+			s->node[i].kind->free(&s->node[i]);
+		hashmap_free(&s->node[i].cluster);
+	}
+	for (uint32_t i = 0; i < s->pipes; i++) {
+		if (s->pipe[i].ring.item != &s->pipe[i].one)
+			free(s->pipe[i].ring.item);
+	}
+	for (uint32_t i = 0; i < s->clusters; i++) {
+		for (uint32_t k = 0; k < s->cluster[i].packets; k++)
+			aom_free(&s->cluster[i].age[k]);
+		free(s->cluster[i].age);
+		free(s->cluster[i].range);
+	}
+	calendar_free(&s->events);
+	sim_plane_free(s->plane);
+	free(s->port);
+	free(s->pipe);
+	free(s->node);
+	free(s->worker);
+	free(s->cluster);
+	free(s->cluster_of);
+	free(s->route);
+	free(s->source);
+	free(s);
+}

@@ -1,0 +1,430 @@
+/* Whether what a scenario says goes together: scenario.h. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/innet-sim/scenario/scenario.h"
+#include "common/traffic/arrivals.h"
+#include "common/wire/update.h"
+
+static bool
+check_nodes(const struct scenario *s, struct json_reader *r)
+{
+	uint64_t nodes = s->servers.n;
+
+	if (s->servers.n == 0 || s->switches.n == 0 || s->workers.n == 0)
+		return json_reader_fail(r,
+		    "needs a switch, a server and workers");
+	for (size_t i = 0; i < s->switches.n; i++) {
+		const struct scenario_switch *w = &scenario_switches(s)[i];
+
+		if (scenario_switch(s, w->name) != (int64_t)i ||
+		    scenario_server(s, w->name) != -1)
+			return json_reader_fail_at(r, "switches", i, "name",
+			    "'%s' is there twice", w->name);
+		if (scenario_uplink(s, w->name) == NULL)
+			return json_reader_fail_at(r, "switches", i, NULL,
+			    "no link from '%s'", w->name);
+		nodes += w->count;
+	}
+	for (size_t i = 0; i < s->servers.n; i++) {
+		if (scenario_server(s, scenario_servers(s)[i].name) !=
+		    (int64_t)i)
+			return json_reader_fail_at(r, "servers", i, "name",
+			    "'%s' is there twice", scenario_servers(s)[i].name);
+	}
+	if (nodes > SCENARIO_NODES_MAX)
+		return json_reader_fail(r, "more than %d switches and servers",
+		    SCENARIO_NODES_MAX);
+	return true;
+}
+
+/* Does the way from the i-th link end at a server? */
+static bool
+leads(const struct scenario *s, size_t i)
+{
+	const struct scenario_link *l = &scenario_links(s)[i];
+
+	for (size_t steps = 0; steps <= s->links.n; steps++) {
+		if (scenario_server(s, l->to) != -1)
+			return true;
+		l = scenario_uplink(s, l->to);
+		if (l == NULL)
+			return false;
+	}
+	return false;
+}
+
+static bool
+check_link(const struct scenario *s, size_t i, struct json_reader *r)
+{
+	const struct scenario_link *l = &scenario_links(s)[i];
+	int64_t from = scenario_switch(s, l->from);
+	int64_t to = scenario_switch(s, l->to);
+	uint64_t n, m;
+
+	if (from == -1)
+		return json_reader_fail_at(r, "links", i, "from",
+		    "no switch is called '%s'", l->from);
+	if (to == -1 && scenario_server(s, l->to) == -1)
+		return json_reader_fail_at(r, "links", i, "to",
+		    "no switch or server is called '%s'", l->to);
+	if (scenario_uplink(s, l->from) != l)
+		return json_reader_fail_at(r, "links", i, "from",
+		    "a second link from '%s'", l->from);
+	n = scenario_switches(s)[from].count;
+	m = to == -1 ? 1 : scenario_switches(s)[to].count;
+	if (n % m != 0)
+		return json_reader_fail_at(r, "links", i, NULL, "%" PRIu64
+		    " of '%s' cannot share %" PRIu64 " of '%s' evenly", n,
+		    l->from, m, l->to);
+	if (!leads(s, i))
+		return json_reader_fail_at(r, "links", i, "to",
+		    "leads in a circle, not to a server");
+	return true;
+}
+
+static bool
+share_cluster(const struct scenario_workers *a,
+    const struct scenario_workers *b)
+{
+	return a->clusters.from <= b->clusters.to &&
+	    b->clusters.from <= a->clusters.to;
+}
+
+/* Do two groups have a worker of the same cluster and id? */
+static bool
+overlap(const struct scenario_workers *a, const struct scenario_workers *b)
+{
+	return share_cluster(a, b) && a->first < b->first + b->workers &&
+	    b->first < a->first + a->workers;
+}
+
+/* Do two groups that share a cluster send vectors of one length? */
+static bool
+alike(const struct scenario_workers *a, const struct scenario_workers *b)
+{
+	return !share_cluster(a, b) ||
+	    (a->payload_bytes == b->payload_bytes &&
+	    a->elements == b->elements && a->frame_bytes == b->frame_bytes);
+}
+
+/* The server at the end of the way from a switch. */
+static int64_t
+server_of(const struct scenario *s, const char *name)
+{
+	while (scenario_server(s, name) == -1)
+		name = scenario_uplink(s, name)->to;
+	return scenario_server(s, name);
+}
+
+static bool
+check_sizes(const struct scenario_workers *g, size_t i, struct json_reader *r)
+{
+	const uint64_t floats = (g->payload_bytes - UPDATE_HEADER_BYTES) / 4;
+
+	if (g->payload_bytes % 4 != 0)
+		return json_reader_fail_at(r, "workers", i, "payload",
+		    "not 32 bytes and whole floats of 4");
+	if (g->elements != SCENARIO_WORD1 &&
+	    (g->elements - 1) / floats + 1 > UINT16_MAX)
+		return json_reader_fail_at(r, "workers", i, "elements",
+		    "more than %d packets of %" PRIu64 " floats", UINT16_MAX,
+		    floats);
+	if (g->access_capture && g->access_bps == 0 &&
+	    g->access_propagation_ns == 0 && !(g->access_loss > 0))
+		return json_reader_fail_at(r, "workers", i, "access_capture",
+		    "there is no such link, without a rate, propagation or "
+		    "loss");
+	if (g->wait_ns > 0 && (g->schedule[0] != '\0' ||
+	    g->arrivals == ARRIVALS_BURSTS))
+		return json_reader_fail_at(r, "workers", i, "wait",
+		    "those of a schedule or of bursts wait for nothing");
+	if (g->rate_bps != 0 && g->schedule[0] != '\0')
+		return json_reader_fail_at(r, "workers", i, "rate",
+		    "a schedule has its own");
+	if ((g->phase == SCENARIO_WINDOW || g->phase == SCENARIO_ORDER) &&
+	    g->window_ns == 0)
+		return json_reader_fail_at(r, "workers", i, "window",
+		    "is 0, but the phases are to lie in it");
+	return true;
+}
+
+static bool
+check_workers(const struct scenario *s, size_t i, uint64_t *workers,
+    struct json_reader *r)
+{
+	const struct scenario_workers *g = &scenario_workers(s)[i];
+	const int64_t at = scenario_switch(s, g->at);
+	const uint64_t clusters = g->clusters.to - g->clusters.from + 1;
+
+	if (strcmp(g->name, "all") == 0)
+		return json_reader_fail_at(r, "workers", i, "name",
+		    "'all' is the row of all groups");
+	if (at == -1)
+		return json_reader_fail_at(r, "workers", i, "at",
+		    "no switch is called '%s'", g->at);
+	if (clusters % scenario_switches(s)[at].count != 0)
+		return json_reader_fail_at(r, "workers", i, "clusters",
+		    "%" PRIu64
+		    " clusters cannot share %" PRIu64 " of '%s' evenly",
+		    clusters, scenario_switches(s)[at].count, g->at);
+	for (size_t k = 0; k < i; k++) {
+		const struct scenario_workers *o = &scenario_workers(s)[k];
+
+		if (overlap(g, o))
+			return json_reader_fail_at(r, "workers", i, NULL, "has "
+			    "workers that workers[%zu] has, of the same "
+			    "cluster",
+			    k);
+		if (!alike(g, o))
+			return json_reader_fail_at(r, "workers", i, NULL,
+			    "has a "
+			    "cluster of workers[%zu], but vectors of another "
+			    "length", k);
+		if (share_cluster(g, o) && server_of(s, g->at) !=
+		    server_of(s, o->at))
+			return json_reader_fail_at(r, "workers", i, NULL,
+			    "has a "
+			    "cluster of workers[%zu], but another server", k);
+	}
+	*workers += clusters * g->workers;
+	if (*workers > SCENARIO_WORKERS_MAX)
+		return json_reader_fail_at(r, "workers", i, NULL,
+		    "more than %d workers in all", SCENARIO_WORKERS_MAX);
+	if (s->duration_ns == SCENARIO_WORD1 && g->count == SCENARIO_WORD1 &&
+	    g->stop_ns == SCENARIO_WORD1 && g->schedule[0] == '\0')
+		return json_reader_fail_at(r, "workers", i, "count",
+		    "is none, and so is duration: it would never end");
+	return check_sizes(g, i, r);
+}
+
+static bool
+check_traffic(const struct scenario *s, size_t i, struct json_reader *r)
+{
+	const struct scenario_traffic *t = &scenario_traffic(s)[i];
+
+	if (strcmp(t->name, "all") == 0)
+		return json_reader_fail_at(r, "traffic", i, "name",
+		    "'all' is the row of all traffic");
+	if (scenario_switch(s, t->at) == -1)
+		return json_reader_fail_at(r, "traffic", i, "at",
+		    "no switch is called '%s'", t->at);
+	if (t->rate_bps == 0)
+		return json_reader_fail_at(r, "traffic", i, "rate",
+		    "is 0: there would be none");
+	if (s->duration_ns == SCENARIO_WORD1 && t->stop_ns == SCENARIO_WORD1)
+		return json_reader_fail_at(r, "traffic", i, "stop",
+		    "is none, and so is duration: it would never end");
+	return true;
+}
+
+/* How many of that name there are, in the training that has the most. */
+static uint64_t
+parts(const struct scenario *s, const struct scenario_fault *f, bool link,
+    const char *name)
+{
+	const int64_t at = scenario_switch(s, name);
+	uint64_t n = at == -1 ? 0 : scenario_switches(s)[at].count;
+
+	for (size_t k = 0; k < s->trainings.n; k++) {
+		const struct scenario_training *t = &scenario_trainings(s)[k];
+		const uint64_t has = training_parts(t, link, name);
+
+		if (scenario_strikes(f, t) && has > n)
+			n = has;
+	}
+	return n;
+}
+
+/* Who is killed has to have one who hands over a state. */
+static bool
+check_fate(const struct scenario *s, const struct scenario_fault *f, size_t i,
+    struct json_reader *r)
+{
+	if (s->trainings.n == 0)
+		return json_reader_fail_at(r, "faults", i, "worker",
+		    "there are no trainings");
+	for (size_t k = 0; k < s->trainings.n; k++) {
+		const struct scenario_training *t = &scenario_trainings(s)[k];
+
+		if (f->worker == SCENARIO_KILLED && scenario_strikes(f, t) &&
+		    t->program == TRAINING_DLP)
+			return json_reader_fail_at(r, "faults", i, "worker",
+			    "%s: none can join a session of dlp again",
+			    training_name(t));
+		if (f->worker != SCENARIO_KILLED || !scenario_strikes(f, t))
+			continue;
+		if (t->mode != TRAINING_SYNC || t->approach == TRAINING_RING)
+			return json_reader_fail_at(r, "faults", i, "worker",
+			    "%s: none can be replaced in a simulation but "
+			    "those of a switch or server in step",
+			    training_name(t));
+		if (t->barrier)
+			return json_reader_fail_at(r, "faults", i, "worker",
+			    "%s: with barrier, workers wait for each other "
+			    "beside the network", training_name(t));
+	}
+	return true;
+}
+
+/* A switch that fails forgets a session of dlp, and workers wait for ever. */
+static bool
+check_down(const struct scenario *s, const struct scenario_fault *f, size_t i,
+    struct json_reader *r)
+{
+	for (size_t k = 0; k < s->trainings.n; k++) {
+		const struct scenario_training *t = &scenario_trainings(s)[k];
+
+		if (t->program == TRAINING_DLP && scenario_strikes(f, t))
+			return json_reader_fail_at(r, "faults", i, "switch",
+			    "%s: a session of dlp would be lost",
+			    training_name(t));
+	}
+	return true;
+}
+
+static bool
+check_fault(const struct scenario *s, size_t i, struct json_reader *r)
+{
+	const struct scenario_fault *f = &scenario_faults(s)[i];
+	const bool link = f->link[0] != '\0', worker = f->worker !=
+	    SCENARIO_LIVES;
+	const char *name = worker ? "worker" : link ? f->link : f->node;
+	const uint64_t n = parts(s, f, link || worker, name);
+
+	if (link + (f->node[0] != '\0') + worker != 1)
+		return json_reader_fail_at(r, "faults", i, NULL,
+		    "needs a link, a switch or a worker");
+	if (worker && !check_fate(s, f, i, r))
+		return false;
+	if (f->node[0] != '\0' && !check_down(s, f, i, r))
+		return false;
+	if (n == 0 && s->trainings.n > 0)
+		return json_reader_fail_at(r, "faults", i, link ? "link" :
+		    "switch", "no training%s%s has a %s called '%s'",
+		    f->training[0] == '\0' ? "" : " called ", f->training,
+		    link ? "link" : "switch", name);
+	if (n == 0)
+		return json_reader_fail_at(r, "faults", i, link ? "link" :
+		    "switch", "no switch is called '%s'", name);
+	if (f->training[0] != '\0' && s->trainings.n == 0)
+		return json_reader_fail_at(r, "faults", i, "training",
+		    "there are no trainings");
+	if (f->index != SCENARIO_WORD1 && f->index >= n)
+		return json_reader_fail_at(r, "faults", i, "index",
+		    "there are %" PRIu64 " of '%s', from 0 on", n, name);
+	if (f->from_ns >= f->to_ns)
+		return json_reader_fail_at(r, "faults", i, "to",
+		    "is not after from");
+	return true;
+}
+
+static bool
+check_faults(const struct scenario *s, struct json_reader *r)
+{
+	for (size_t i = 0; i < s->faults.n; i++) {
+		if (!check_fault(s, i, r))
+			return false;
+	}
+	return true;
+}
+
+/* Switches of any program have nothing beside them. */
+static bool
+check_planes(const struct scenario *s, const cJSON *root, struct json_reader *r)
+{
+	const cJSON *o;
+
+	cJSON_ArrayForEach(o, root) {
+		if (strcmp(o->string, "name") != 0 && strcmp(o->string,
+		    "planes") != 0)
+			return json_reader_fail(r,
+			    "%.64s: goes not with planes",
+			    o->string);
+	}
+	if (s->planes.n > PLANES_MAX)
+		return json_reader_fail(r, "planes: more than %d", PLANES_MAX);
+	for (size_t i = 0; i < s->planes.n; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(scenario_planes(s)[k].name,
+			    scenario_planes(s)[i].name) == 0)
+				return json_reader_fail_at(r, "planes", i,
+				    "name",
+				    "'%s' is there twice",
+				    scenario_planes(s)[i].name);
+		}
+	}
+	return true;
+}
+
+/* A network, or trainings, which have networks of their own. */
+static bool
+check_lists(const struct scenario *s, const cJSON *root, struct json_reader *r)
+{
+	static const char *const list[] = { "switches", "links", "servers",
+		"workers", "traffic" };
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		const bool given = cJSON_GetObjectItemCaseSensitive(root,
+		    list[i]) != NULL;
+
+		if (given && s->trainings.n > 0)
+			return json_reader_fail(r,
+			    "%s: goes not with trainings",
+			    list[i]);
+		if (!given && s->trainings.n == 0 && i < 4)
+			return json_reader_fail(r, "%s: is not given", list[i]);
+	}
+	return true;
+}
+
+static bool
+check_trainings(const struct scenario *s, struct json_reader *r)
+{
+	if (s->trainings.n > TRAININGS_MAX)
+		return json_reader_fail(r, "trainings: more than %d",
+		    TRAININGS_MAX);
+	for (size_t i = 0; i < s->trainings.n; i++) {
+		const struct scenario_training *t = &scenario_trainings(s)[i];
+
+		if (!training_check(t, i, r))
+			return false;
+		if (s->duration_ns == SCENARIO_WORD1 && t->iterations ==
+		    SCENARIO_WORD1)
+			return json_reader_fail_at(r, "trainings", i,
+			    "iterations",
+			    "is none, and so is duration: it would never end");
+	}
+	return check_faults(s, r);
+}
+
+bool
+scenario_check(const struct scenario *s, const cJSON *root,
+    struct json_reader *r)
+{
+	uint64_t workers = 0;
+
+	if (s->planes.n > 0)
+		return check_planes(s, root, r);
+	if (!check_lists(s, root, r))
+		return false;
+	if (s->trainings.n > 0)
+		return check_trainings(s, r);
+	if (!check_nodes(s, r))
+		return false;
+	for (size_t i = 0; i < s->links.n; i++) {
+		if (!check_link(s, i, r))
+			return false;
+	}
+	for (size_t i = 0; i < s->workers.n; i++) {
+		if (!check_workers(s, i, &workers, r))
+			return false;
+	}
+	for (size_t i = 0; i < s->traffic.n; i++) {
+		if (!check_traffic(s, i, r))
+			return false;
+	}
+	return check_faults(s, r);
+}

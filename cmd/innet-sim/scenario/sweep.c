@@ -1,0 +1,235 @@
+/* Values into a scenario by path: sweep.h. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-sim/scenario/sweep.h"
+#include "common/base/num.h"
+
+enum { WORD_BYTES = 64 };
+
+/* Is the item called so? */
+static bool
+called(const cJSON *item, const char *name)
+{
+	static const char *const key[] = { "name", "from" };
+
+	for (int i = 0; i < 2; i++) {
+		const cJSON *v = cJSON_GetObjectItemCaseSensitive(item,
+		    key[i]);
+
+		if (cJSON_IsString(v))
+			return strcmp(v->valuestring, name) == 0;
+	}
+	return false;
+}
+
+/* The word at *p up to one of the characters in ends, which is next. */
+static const char *
+word(const char **p, const char *ends, char to[WORD_BYTES])
+{
+	size_t len = strcspn(*p, ends);
+
+	if (len == 0)
+		return "lacks a name";
+	if (len >= WORD_BYTES)
+		return "has too long a name";
+	memcpy(to, *p, len);
+	to[len] = '\0';
+	*p += len;
+	return NULL;
+}
+
+static const char *set_key(cJSON *at, const char *p, const cJSON *value);
+
+/* Behind a name and its brackets: the end, or a key below. */
+static const char *
+set_item(cJSON *item, const char *p, const cJSON *value)
+{
+	if (*p != '.')
+		return "lacks a key behind the brackets";
+	return set_key(item, p + 1, value);
+}
+
+/* p is behind the bracket that opens; the list is at. */
+static const char *
+set_list(cJSON *at, const char *p, const cJSON *value)
+{
+	char name[WORD_BYTES];
+	const char *why = word(&p, "]", name);
+	uint64_t i = 0, n = 0;
+	bool number;
+	cJSON *e;
+
+	if (why != NULL || *p++ != ']')
+		return why != NULL ? why : "lacks a ']'";
+	if (!cJSON_IsArray(at))
+		return "names no list";
+	number = num_u64(name, 0, UINT32_MAX, &i) == NULL;
+	for (e = at->child; e != NULL && why == NULL; e = e->next) {
+		if (number ? i-- == 0 : strcmp(name, "*") == 0 ||
+		    called(e, name)) {
+			why = set_item(e, p, value);
+			n++;
+		}
+	}
+	return why != NULL ? why : n == 0 ? "names nothing there" : NULL;
+}
+
+static const char *
+set_key(cJSON *at, const char *p, const cJSON *value)
+{
+	char name[WORD_BYTES];
+	const char *why = word(&p, ".[", name);
+	cJSON *copy;
+
+	if (why != NULL)
+		return why;
+	if (!cJSON_IsObject(at))
+		return "goes below what is no object";
+	if (*p == '[')
+		return set_list(cJSON_GetObjectItemCaseSensitive(at, name),
+		    p + 1, value);
+	if (*p == '.')
+		return "goes below what is no list";
+	copy = cJSON_Duplicate(value, true);
+	if (copy == NULL)
+		return "finds no memory";
+	if (cJSON_GetObjectItemCaseSensitive(at, name) != NULL)
+		cJSON_ReplaceItemInObjectCaseSensitive(at, name, copy);
+	else
+		cJSON_AddItemToObject(at, name, copy);
+	return NULL;
+}
+
+const char *
+sweep_set(cJSON *root, const char *path, const cJSON *value)
+{
+	return set_key(root, path, value);
+}
+
+/* How many marks there are below at. */
+static size_t
+marks(const cJSON *at)
+{
+	const cJSON *e;
+	size_t n = cJSON_IsRaw(at);
+
+	cJSON_ArrayForEach(e, at)
+		n += marks(e);
+	return n;
+}
+
+enum part { NONE, SOME, ALL };
+
+/* What part of the places of first is set anew when then is, or is below. */
+static enum part
+undone(const cJSON *root, const char *first, const char *then)
+{
+	cJSON *copy = cJSON_Duplicate(root, true);
+	cJSON *mark = cJSON_CreateRaw(""), *other = cJSON_CreateNull();
+	size_t had = 0, left = 0;
+
+	if (sweep_set(copy, first, mark) == NULL) {
+		had = marks(copy);
+		left = sweep_set(copy, then, other) == NULL ? marks(copy) :
+		    had;
+	}
+	cJSON_Delete(copy);
+	cJSON_Delete(mark);
+	cJSON_Delete(other);
+	return left == had ? NONE : left > 0 ? SOME : ALL;
+}
+
+const char *
+sweep_leave(cJSON *root, const char *path)
+{
+	cJSON *sweep = cJSON_GetObjectItemCaseSensitive(root, "sweep");
+	cJSON *e = cJSON_IsObject(sweep) ? sweep->child : NULL, *next;
+
+	for (; e != NULL; e = next) {
+		next = e->next;
+		if (undone(root, path, e->string) == NONE)
+			continue;
+		if (undone(root, e->string, path) != ALL)
+			return e->string;
+		cJSON_Delete(cJSON_DetachItemViaPointer(sweep, e));
+	}
+	if (cJSON_IsObject(sweep) && sweep->child == NULL)
+		cJSON_DeleteItemFromObjectCaseSensitive(root, "sweep");
+	return NULL;
+}
+
+size_t
+sweep_points(const cJSON *root, const char **why)
+{
+	const cJSON *sweep = cJSON_GetObjectItemCaseSensitive(root, "sweep");
+	const cJSON *e;
+	size_t n = 1;
+
+	if (sweep == NULL)
+		return 1;
+	if (!cJSON_IsObject(sweep)) {
+		*why = "sweep: is not an object of paths with lists";
+		return 0;
+	}
+	if (cJSON_GetObjectItemCaseSensitive(sweep, "seed") != NULL ||
+	    cJSON_GetObjectItemCaseSensitive(sweep, "runs") != NULL) {
+		*why = "sweep: all points have the same seed and runs";
+		return 0;
+	}
+	cJSON_ArrayForEach(e, sweep) {
+		size_t values = (size_t)cJSON_GetArraySize(e);
+
+		if (!cJSON_IsArray(e) || values == 0) {
+			*why = "sweep: a path without a list of values";
+			return 0;
+		}
+		if (n * values > SWEEP_POINTS_MAX) {
+			*why = "sweep: more than 100000 points";
+			return 0;
+		}
+		n *= values;
+	}
+	return n;
+}
+
+/* The values of the i-th point, an object of paths; NULL without memory. */
+static cJSON *
+values_of(const cJSON *sweep, size_t i)
+{
+	cJSON *to = cJSON_CreateObject();
+	size_t turns = 1;	/* of all paths behind this one */
+	const cJSON *e, *later;
+
+	cJSON_ArrayForEach(e, sweep) {
+		turns = 1;
+		for (later = e->next; later != NULL; later = later->next)
+			turns *= (size_t)cJSON_GetArraySize(later);
+		cJSON_AddItemToObject(to, e->string, cJSON_Duplicate(
+		    cJSON_GetArrayItem(e, (int)(i / turns %
+		    (size_t)cJSON_GetArraySize(e))), true));
+	}
+	return to;
+}
+
+cJSON *
+sweep_point(const cJSON *root, size_t i, cJSON **values, const char **why)
+{
+	cJSON *copy = cJSON_Duplicate(root, true), *sweep;
+	const cJSON *e;
+
+	*why = copy == NULL ? "no memory" : NULL;
+	*values = NULL;
+	sweep = cJSON_DetachItemFromObjectCaseSensitive(copy, "sweep");
+	if (sweep == NULL)
+		return copy;
+	*values = values_of(sweep, i);
+	cJSON_Delete(sweep);
+	cJSON_ArrayForEach(e, *values) {
+		if (*why == NULL)
+			*why = sweep_set(copy, e->string, e);
+	}
+	return copy;
+}

@@ -1,0 +1,427 @@
+/* From trainings to their nodes and pipes: train.h. */
+#include "config.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-sim/training/train.h"
+#include "common/wire/frame.h"
+
+#define GIVE_UP_NS 30000000000u	/* innet-worker's */
+
+enum {
+	BUFFER_BYTES = 8 << 20, KEEP_BYTES = 64000000, RUN_SEGMENTS = 44,
+	SUBNET = 250,
+	SPARE_ROUNDS = 8		/* beyond the last that all have */
+};
+
+static const struct scenario_training *
+settings(const struct scenario *sc, uint32_t k)
+{
+	return (const struct scenario_training *)sc->trainings.item + k;
+}
+
+static uint32_t
+racks_of(const struct scenario_training *cf)
+{
+	const uint64_t racks = cf->rack == 0 ? 1 :
+	    (cf->workers + cf->rack - 1) / cf->rack;
+
+	return racks == 1 ? 0 : (uint32_t)racks;
+}
+
+union addr
+train_addr(const struct training *t, const struct sim_node *n)
+{
+	const uint32_t i = n >= t->host && n < t->host + t->cf->workers ?
+	    (uint32_t)(n - t->host) : n == t->server ? 0 :
+	    (uint32_t)(n - t->sw);
+	uint8_t ip[4] = { 10, (uint8_t)(t->number + 1), (uint8_t)(i / SUBNET),
+	    (uint8_t)(i % SUBNET + 1) };
+	union addr a = { 0 };
+
+	if (n < t->host) {
+		ip[1] = 255;
+		ip[2] = (uint8_t)(255 - ip[2]);
+	}
+	a.in.sin_family = AF_INET;
+	a.in.sin_port = htons(n < t->host ? train_port(t) : TRAIN_PORT);
+	memcpy(&a.in.sin_addr, ip, 4);
+	return a;
+}
+
+struct sim_node *
+train_at(const struct training *t, const union addr *a)
+{
+	uint8_t ip[4];
+
+	memcpy(ip, &a->in.sin_addr, 4);
+	if (ip[1] != 255)
+		return t->host + ip[2] * SUBNET + ip[3] - 1;
+	return t->server != NULL ? t->server :
+	    t->sw + (255 - ip[2]) * SUBNET + ip[3] - 1;
+}
+
+/* A host's way from its link to its process. */
+static struct sim_pipe *
+add_inside(struct sim *s, struct sim_node *n)
+{
+	struct sim_pipe *p = sim_add_link(s, n, n, 0, 0, 0, 0);
+
+	p->port = TRAIN_INSIDE;
+	return p;
+}
+
+static struct sim_pipe *
+link_up(struct sim *s, const struct training *t, struct sim_node *from,
+    struct sim_node *to, uint64_t rate_bps)
+{
+	return sim_add_link(s, from, to, rate_bps, rate_bps,
+	    t->cf->propagation_ns, t->cf->loss);
+}
+
+static uint64_t
+or_same(const struct training *t, uint64_t rate_bps)
+{
+	return rate_bps == SCENARIO_WORD1 ? t->cf->rate_bps : rate_bps;
+}
+
+void
+train_open_machine(struct train_switch *w)
+{
+	const struct training *t = w->t;
+	const bool async = t->cf->mode == TRAINING_ASYNC;
+	const uint64_t packet = training_head(t->cf) + 4 *
+	    (uint64_t)t->floats;
+	struct iswitch_settings *set = &w->settings;
+	struct job_conf *job = &set->iswitch.job;
+
+	iswitch_defaults(set);
+	set->parent = w->parent;
+	set->iswitch.floats = set->iswitch.floats_max = t->carried;
+	set->iswitch.number = w->number;
+	job->h = (uint16_t)w->members;
+	job->slots = training_slots(t->cf, t->racks > 0 && w->node == t->sw);
+	job->async = async;
+	/* 64 MB, as they would be with all the floats */
+	job->keep_bytes = KEEP_BYTES / packet * train_segment_bytes(t);
+	if (t->ledger != NULL) {	/* less, but all rounds */
+		job->keep_bytes = 2 * (uint64_t)t->ledger->rounds * t->segs *
+		    train_segment_bytes(t);
+		/* those who are done are silent, but still members */
+		job->member_timeout_ns = 10 * job->member_timeout_ns;
+	}
+	job->whole = t->server != NULL && !async;
+	job->server = t->server != NULL && async;
+	job->child = w->up != NULL && t->server == NULL;
+	job->tagged = t->cf->auth == TAG_AUTH_ALL;
+	w->conf = (struct plane_conf){ .program = &iswitch_program,
+	    .settings = set, .place = { .address = w->self, .live = true,
+	    .xid = 1 + (w->lives++ << TRAIN_LIFE), .memory_bytes =
+	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes,
+	    .key = train_key(t), .secret_known = train_key(t) != NULL,
+	    .tagged = t->cf->auth == TAG_AUTH_ALL } };
+	if (train_key(t) != NULL)
+		train_secret(w->sim, t, TRAINING_WORKERS_MAX + 1 +
+		    w->node->index, w->lives, w->conf.place.secret);
+	if (train_is_dlp(t))
+		train_dlp_machine(w);
+	w->plane = sim_have(1, sizeof(*w->plane), "switches");
+	sim_plane_open(w->plane, w->sim, w->node, &w->conf, train_emit);
+}
+
+static void
+add_switch(struct sim *s, struct training *t, uint32_t i)
+{
+	struct train_switch *w = sim_have(1, sizeof(*w), "switches");
+	struct sim_node *n = &t->sw[i];
+	const uint32_t workers = (uint32_t)t->cf->workers;
+
+	*w = (struct train_switch){ .t = t, .sim = s, .node = n,
+	    .wake_ns = SIM_NEVER };
+	n->kind = &train_switch_kind;
+	n->own = w;
+	snprintf(n->name, sizeof(n->name), i == 0 ? "%s.switch" :
+	    "%s.rack%u", training_name(t->cf), i - 1);
+	w->n = t->racks == 0 ? workers : t->racks;
+	if (i > 0) {
+		w->first = (i - 1) * (uint32_t)t->cf->rack;
+		w->n = (uint32_t)t->cf->rack < workers - w->first ?
+		    (uint32_t)t->cf->rack : workers - w->first;
+	}
+	w->down = sim_have(w->n, sizeof(*w->down), "links");
+	w->self = train_addr(t, n);
+}
+
+static void
+add_server(struct sim *s, struct training *t)
+{
+	struct train_switch *w = sim_have(1, sizeof(*w), "servers");
+	struct train_switch *core = t->sw->own;
+	struct sim_node *n = t->server;
+
+	*w = (struct train_switch){ .t = t, .sim = s, .node = n,
+	    .wake_ns = SIM_NEVER };
+	n->kind = &train_server_kind;
+	n->own = w;
+	snprintf(n->name, sizeof(n->name), "%s.server",
+	    training_name(t->cf));
+	w->self = train_addr(t, n);
+	w->up = link_up(s, t, n, t->sw, or_same(t, t->cf->server_bps));
+	w->rx = add_inside(s, n);
+	core->server = w->up + 1;
+}
+
+static void
+add_worker(struct sim *s, struct training *t, uint32_t i)
+{
+	struct train_worker *w = &t->w[i];
+	struct sim_node *n = &t->host[i];
+	struct sim_node *at = t->racks == 0 ? t->sw :
+	    &t->sw[1 + i / t->cf->rack];
+	struct train_switch *sw = at->own;
+
+	n->kind = &train_worker_kind;
+	n->own = w;
+	snprintf(n->name, sizeof(n->name), "%s.%u", training_name(t->cf), i);
+	*w = (struct train_worker){ .t = t, .node = n, .id = i,
+	    .wake_ns = SIM_NEVER, .phase_ns = SIM_NEVER, .speed = 1,
+	    .chance = rng_seed(s->seed * 0x9e3779b97f4a7c15 + i),
+	    .up = link_up(s, t, n, at, t->cf->rate_bps) };
+	w->rx = add_inside(s, n);
+	sw->down[i - sw->first] = w->up + 1;
+}
+
+/* How a worker joins. */
+static struct membership_conf
+membership_of(const struct train_worker *w, uint32_t xid)
+{
+	const struct training *t = w->t;
+
+	return (struct membership_conf){ .type = CONTROL_WORKER, .job = 1,
+	    .async = t->cf->mode == TRAINING_ASYNC, .cluster = 1,
+	    .number = w->id, .elements = t->segs * t->carried,
+	    .floats = (uint16_t)t->carried, .floats_max =
+	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns,
+	    .gives = t->gives, .xid = xid,
+	    .tagged = t->cf->auth == TAG_AUTH_ALL,
+	    .key = train_key(t) == NULL ? NULL : &train_key(t)->start,
+	    .channel = &w->channel };
+}
+
+uint32_t
+train_first(const struct sim *s)
+{
+	return s->sc->chaos == NULL ? 1 : s->sc->chaos->first;
+}
+
+void
+train_open_worker(const struct sim *s, struct train_worker *w,
+    uint64_t iterations, uint32_t xid)
+{
+	const struct training *t = w->t;
+	const uint64_t packet = training_head(t->cf) + 4 *
+	    (uint64_t)t->floats;
+	const struct membership_conf in = membership_of(w, xid);
+	const struct sync_worker_conf cf = {
+	    .next = (train_first(s) + iterations) % SEG_ITERATIONS,
+	    .run_bytes = RUN_SEGMENTS * train_segment_bytes(t),
+	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t) };
+
+	sync_worker_init(&w->l, &in, &cf, s->now_ns);
+}
+
+/* The machine of a worker. */
+static void
+open_worker(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	const struct membership_conf in = membership_of(w, 1);
+	const struct chaos_plan *plan = s->sc->chaos;
+
+	train_open_channel(s, w);
+	if (t->cf->approach == TRAINING_RING) {
+		train_ring_open(w);
+		w->in = true;
+		t->joined++;
+	} else if (train_is_dlp(t)) {
+		train_dlp_open(w, s->now_ns);
+	} else if (t->cf->mode == TRAINING_SYNC) {
+		train_open_worker(s, w, 0, 1);
+	} else {
+		train_async_open(w, &in);
+	}
+	if (t->gives)
+		train_life_open(w);
+	if (plan != NULL && (plan->old >> w->id & 1) != 0)
+		w->l.in.cf.repairs = w->a.m.in.cf.repairs = false;
+	if (t->cf->approach != TRAINING_RING)
+		train_wake(s, w->node, &w->wake_ns, 0);
+}
+
+static void
+reserve_durations(struct training *t)
+{
+	if (!durations_reserve(&t->iteration) ||
+	    !durations_reserve(&t->compute) ||
+	    !durations_reserve(&t->network) ||
+	    !durations_reserve(&t->aggregation) ||
+	    !durations_reserve(&t->latency))
+		err(1, "figures");
+}
+
+/* Speeds are of the seed alone: alike in all trainings. */
+static void
+set_speeds(const struct sim *s, struct training *t)
+{
+	const size_t n = t->cf->workers;
+	double *speed = sim_have(n, sizeof(*speed), "speeds");
+	struct rng r = rng_seed(s->seed ^ 0x737065656473);
+
+	arrivals_speeds(speed, n, t->cf->speeds, false, &r);
+	for (size_t i = 0; i < n && t->cf->speeds > 0; i++)
+		t->w[i].speed = speed[i];
+	free(speed);
+}
+
+static void
+open_machine(struct train_switch *w, uint32_t members, uint32_t number)
+{
+	w->members = members;
+	w->number = number;
+	train_open_machine(w);
+}
+
+/* The machines that sum. */
+static void
+open_machines(struct training *t)
+{
+	if (t->cf->approach == TRAINING_PS)
+		open_machine(t->server->own, (uint32_t)t->cf->workers, 0);
+	for (uint32_t i = 0; t->cf->approach == TRAINING_SWITCH &&
+	    i < t->switches; i++) {
+		struct train_switch *w = t->sw[i].own;
+
+		open_machine(w, w->n, i);
+	}
+}
+
+/* The racks' links to the core. */
+static void
+link_racks(struct sim *s, struct training *t)
+{
+	struct train_switch *core = t->sw->own;
+
+	for (uint32_t i = 1; i < t->switches; i++) {
+		struct train_switch *w = t->sw[i].own;
+
+		w->up = link_up(s, t, &t->sw[i], t->sw, or_same(t,
+		    t->cf->core_bps));
+		w->parent = core->self;
+		core->down[i - 1] = w->up + 1;
+	}
+}
+
+static void
+add_training(struct sim *s, uint32_t k, struct sim_node *node)
+{
+	struct training *t = &s->training[k];
+	const struct scenario_training *cf = settings(s->sc, k);
+
+	*t = (struct training){ .cf = cf, .number = k, .sw = node,
+	    .racks = racks_of(cf), .elements = training_elements(cf),
+	    .floats = training_floats(cf), .busy = (uint32_t)cf->workers,
+	    .carried = 1 };
+	t->segs = seg_count(t->elements, t->floats);
+	if (s->sc->chaos != NULL) {
+		t->carried = LEDGER_FLOATS;
+		t->ledger = ledger_new(s->seed, &(struct ledger_conf){
+		    .workers = (uint32_t)cf->workers, .segs = t->segs,
+		    .async = cf->mode == TRAINING_ASYNC,
+		    .racks = cf->rack > 0,
+		    .server = cf->approach == TRAINING_PS,
+		    .rounds = (uint32_t)cf->iterations + SPARE_ROUNDS });
+	}
+	t->give_up_ns = cf->give_up_ns;
+	if (cf->give_up_ns == SCENARIO_WORD2)
+		t->give_up_ns = SIM_NEVER;
+	else if (cf->give_up_ns == SCENARIO_WORD1)
+		t->give_up_ns = s->sc->faults.n == 0 &&
+		    cf->straggler_ns == 0 ? SIM_NEVER : GIVE_UP_NS;
+	t->gives = scenario_kills(s->sc, cf);
+	t->switches = 1 + t->racks;
+	t->server = cf->approach == TRAINING_PS ? node + t->switches : NULL;
+	t->host = node + t->switches + (t->server != NULL);
+	t->w = sim_have(cf->workers, sizeof(*t->w), "workers");
+	reserve_durations(t);
+	for (uint32_t i = 0; i < t->switches; i++)
+		add_switch(s, t, i);
+	link_racks(s, t);
+	if (t->server != NULL)
+		add_server(s, t);
+	for (uint32_t i = 0; i < cf->workers; i++)
+		add_worker(s, t, i);
+	set_speeds(s, t);
+	open_machines(t);
+	for (uint32_t i = 0; i < cf->workers; i++)
+		open_worker(s, &t->w[i]);
+	if (t->joined == cf->workers)
+		train_begin(s, t);
+}
+
+void
+train_build(struct sim *s)
+{
+	uint32_t pipes = 0, at = 0;
+
+	for (uint32_t k = 0; k < s->sc->trainings.n; k++) {
+		const struct scenario_training *cf = settings(s->sc, k);
+		const uint32_t racks = racks_of(cf), server = cf->approach ==
+		    TRAINING_PS;
+
+		s->nodes += 1 + racks + server + (uint32_t)cf->workers;
+		pipes += 2 * racks + 4 * (server + (uint32_t)cf->workers);
+	}
+	s->node = sim_have_large(s->nodes, sizeof(*s->node), "nodes");
+	s->pipe = sim_have(pipes, sizeof(*s->pipe), "pipes");
+	for (uint32_t i = 0; i < s->nodes; i++)
+		s->node[i].index = i;
+	s->trainings = (uint32_t)s->sc->trainings.n;
+	s->training = sim_have(s->trainings, sizeof(*s->training),
+	    "trainings");
+	for (uint32_t k = 0; k < s->trainings; k++) {
+		struct training *t = &s->training[k];
+
+		add_training(s, k, &s->node[at]);
+		at += t->switches + (t->server != NULL) +
+		    (uint32_t)t->cf->workers;
+	}
+}
+
+void
+train_free(struct sim *s)
+{
+	for (uint32_t k = 0; k < s->trainings; k++) {
+		struct training *t = &s->training[k];
+
+		for (uint32_t i = 0; i < t->cf->workers; i++) {
+			sync_worker_free(&t->w[i].l);
+			train_life_free(&t->w[i]);
+			async_worker_free(&t->w[i].a.m);
+			free(t->w[i].dlp);
+			free(t->w[i].ring.got[0]);
+			free(t->w[i].ring.got[1]);
+		}
+		free(t->w);
+		free(t->longs);
+		ledger_free(t->ledger);
+		durations_free(&t->iteration);
+		durations_free(&t->compute);
+		durations_free(&t->network);
+		durations_free(&t->aggregation);
+		durations_free(&t->latency);
+	}
+	free(s->training);
+}

@@ -1,0 +1,195 @@
+/*
+ * A worker in step that is killed and started again: without its state it takes
+ * over another's, as innet-worker does (iswitch/state-transfer.h): train.h.
+ *
+ * What stands for its weights is made of all results that it has used, in
+ * order, so those of workers that are where they should be are the same.  A
+ * life may have a port of its own, or that of the one before.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-sim/training/train.h"
+
+enum { STATE_MOST = 40000 };		/* bytes */
+
+void
+train_life_open(struct train_worker *w)
+{
+	state_transfer_init(&w->life.transfer, w->id);
+	for (int i = 0; i < 2; i++)
+		w->life.what[i] = sim_have(w->t->segs, sizeof(**w->life.what),
+		    "results");
+}
+
+void
+train_life_free(struct train_worker *w)
+{
+	state_transfer_free(&w->life.transfer);
+	free(w->life.what[0]);
+	free(w->life.what[1]);
+}
+
+void
+train_life_take(struct train_worker *w, const struct seg *g)
+{
+	if (w->t->gives)
+		w->life.what[g->iteration & 1][g->index] = vec_get(g->vec,
+		    g->n - 1);
+}
+
+/* Two numbers in one, that tells their order. */
+static uint64_t
+mix(uint64_t a, uint64_t b)
+{
+	a = (a ^ b) * 0xbf58476d1ce4e5b9;
+	return a ^ a >> 31;
+}
+
+void
+train_life_use(struct train_worker *w)
+{
+	const float *what = w->life.what[w->l.t & 1];
+	struct train_life *life = &w->life;
+
+	for (uint32_t i = 0; w->t->gives && i < w->t->segs; i++)
+		life->weights = mix(life->weights, (uint64_t)what[i]);
+	life->used++;
+}
+
+/* The bytes of a state: they depend on the training alone. */
+static uint32_t
+state_bytes(const struct training *t)
+{
+	return (uint32_t)(sizeof(uint64_t) + 4 * t->cf->elements % STATE_MOST);
+}
+
+/* Its state, for who asks. */
+static void
+give(struct sim *s, struct train_worker *w)
+{
+	const uint32_t bytes = state_bytes(w->t);
+	uint8_t *body = sim_have(bytes, 1, "states");
+
+	for (uint32_t i = 0; i < bytes; i++)
+		body[i] = (uint8_t)(i * 7 + w->life.used);
+	memcpy(body, &w->life.weights, sizeof(w->life.weights));
+	state_transfer_has(&w->life.transfer, body, bytes, train_first(s) +
+	    w->life.used, s->now_ns);
+}
+
+/* All that is to be said of states. */
+static void
+say(struct sim *s, struct train_worker *w)
+{
+	uint8_t msg[CONTROL_MAX_BYTES];
+	size_t len;
+
+	while ((len = state_transfer_next(
+		    &w->life.transfer, &w->l.in, s->now_ns, msg)) > 0)
+		train_say(s, w, msg, len);
+}
+
+void
+train_life_answer(struct sim *s, struct train_worker *w)
+{
+	if (w->life.transfer.sender.wanted)
+		give(s, w);
+	say(s, w);
+}
+
+/* Go on from a state: join with it. */
+static void
+go_on(struct sim *s, struct train_worker *w)
+{
+	struct state_receiver *e = &w->life.transfer.receiver;
+	const uint64_t at = e->iteration - train_first(s);
+
+	if (e->bytes != state_bytes(w->t) || at > w->t->cf->iterations)
+		sim_wrong(s, "state: %s: has %u bytes, after %" PRIu64
+		    " iterations", w->node->name, e->bytes, at);
+	memcpy(&w->life.weights, e->body, sizeof(w->life.weights));
+	w->life.used = w->iterations = at;
+	while (w->counted < at)
+		train_count_result(s, w);
+	sync_worker_free(&w->l);
+	train_open_worker(s, w, at, e->xid);
+	state_receiver_free(e);
+	w->began_ns = SIM_NEVER;
+	w->phase = TRAIN_UPDATES;
+	w->phase_ns = s->now_ns;
+}
+
+/* A fetch has ended. */
+static void
+settle(struct sim *s, struct train_worker *w)
+{
+	struct state_transfer *h = &w->life.transfer;
+
+	h->fetching = false;
+	if (h->receiver.end == STATE_RECEIVER_HAS)
+		go_on(s, w);
+	else
+		sim_wrong(s, "state: %s: %s", w->node->name, h->receiver.end ==
+		    STATE_RECEIVER_UNANSWERED ? "none has come" :
+		    control_status_text(h->receiver.status));
+}
+
+bool
+train_life_inherits(struct sim *s, struct train_worker *w, uint64_t *due)
+{
+	struct state_transfer *h = &w->life.transfer;
+
+	if (!w->t->gives)
+		return false;
+	state_sender_rest(&h->sender, s->now_ns);
+	if (w->l.in.joined && !h->fetching)
+		h->tries = 0;
+	if (!h->fetching && (sync_worker_going(&w->l) ||
+				!state_transfer_helps(h, &w->l.in,
+				    w->l.end == SYNC_WORKER_LOST, false)))
+		return false;
+	if (!h->fetching)
+		state_transfer_begin(h, &w->l.in, s->now_ns);
+	w->phase = TRAIN_UPDATES;
+	w->phase_ns = SIM_NEVER;
+	say(s, w);
+	if (h->receiver.end != STATE_RECEIVER_GOING) {
+		settle(s, w);
+		*due = s->now_ns;
+	} else {
+		*due = state_transfer_due(h);
+	}
+	return true;
+}
+
+void
+train_life_end(struct train_worker *w)
+{
+	if (w->life.dead++ > 0)
+		return;
+	w->life.lives++;
+	w->phase_ns = SIM_NEVER;
+	sync_worker_free(&w->l);
+	state_transfer_free(&w->life.transfer);
+}
+
+void
+train_life_begin(struct sim *s, struct train_worker *w)
+{
+	if (w->life.dead == 0 || --w->life.dead > 0)
+		return;
+	state_transfer_init(&w->life.transfer, w->id);
+	w->life.used = w->life.weights = w->iterations = 0;
+	w->tx_ns = w->rx_ns = w->busy_ns = s->now_ns;
+	w->wake_ns = SIM_NEVER;
+	train_open_channel(s, w);
+	train_open_worker(s, w, 0, 1 + (w->life.lives << TRAIN_LIFE));
+	w->began_ns = SIM_NEVER;
+	w->phase = TRAIN_UPDATES;
+	w->phase_ns = s->now_ns;
+	train_wake(s, w->node, &w->wake_ns, s->now_ns);
+}

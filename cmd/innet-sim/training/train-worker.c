@@ -1,0 +1,418 @@
+/* A training's workers, and those in step: train.h. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cmd/innet-sim/training/train.h"
+#include "common/base/draw.h"
+
+uint64_t
+train_compute_ns(struct train_worker *w)
+{
+	const struct scenario_training *cf = w->t->cf;
+	double x = 1;
+
+	switch ((enum training_shape)cf->shape) {
+	case TRAINING_CONSTANT: break;
+	case TRAINING_UNIFORM:
+		x = rng_uniform(&w->chance, 1 - cf->spread, 1 + cf->spread);
+		break;
+	case TRAINING_LOGNORMAL:
+		x = draw_lognormal(&w->chance, cf->spread);
+		break;
+	case TRAINING_EXPONENTIAL: x = draw_exponential(&w->chance); break;
+	}
+	return arrivals_whole_ns((double)cf->compute_ns * x / w->speed);
+}
+
+void
+train_send(struct sim *s, struct train_worker *w, const struct sim_node *n,
+    uint8_t tos, const uint8_t *p, uint32_t len)
+{
+	struct training *t = w->t;
+	struct sim_packet q = train_packet(t, tos, p, len);
+
+	q.dg.from = w->node;
+	q.dg.to = (struct sim_node *)(uintptr_t)n;
+	q.dg.sport = train_life_port(w);
+	q.dg.dport = train_port(t);
+	t->n[TRAIN_PACKETS] += seg_is(tos);
+	t->n[TRAIN_HELPS] += tos == CONTROL_TOS && p[0] == CONTROL_HELP;
+	w->tx_ns = (w->tx_ns > s->now_ns ? w->tx_ns : s->now_ns) +
+	    t->cf->packet_ns;
+	train_put(s, t, w->up, &q, w->tx_ns);
+}
+
+const struct sim_node *
+train_peer(const struct train_worker *w)
+{
+	return w->t->server != NULL ? w->t->server : w->up->to;
+}
+
+void
+train_send_run(struct sim *s, struct train_worker *w, struct segment_tag *tags,
+    uint32_t iteration, uint32_t first, uint32_t count)
+{
+	uint8_t p[SEG_HEADER_BYTES + SEG_TAG_BYTES + 4 * LEDGER_FLOATS];
+	uint8_t *vec = p + training_head(w->t->cf);
+
+	for (uint32_t k = 0; k < count; k++) {
+		seg_put(p, iteration, 1, first + k);
+		if (w->t->ledger == NULL)
+			vec_set(vec, 0, 1);
+		else
+			ledger_put(w->t->ledger, w->id, iteration, first + k,
+			    vec);
+		train_prove(w, tags, p);
+		train_send(s, w, train_peer(w), training_tos(w->t->cf), p,
+		    train_segment_bytes(w->t));
+	}
+}
+
+void
+train_check(struct sim *s, struct train_worker *w, const struct seg *g)
+{
+	const char *why = w->t->ledger == NULL ? NULL :
+	    ledger_take(w->t->ledger, w->id, g);
+
+	if (why != NULL)
+		sim_wrong(s, "sum: %s: %s: iteration %" PRIu32 ", segment %"
+		    PRIu32, w->node->name, why, g->iteration, g->index);
+}
+
+void
+train_begin(struct sim *s, struct training *t)
+{
+	t->began_ns = s->now_ns;
+	train_add_faults(s, t);
+	for (uint32_t i = 0; i < t->cf->workers; i++) {
+		struct train_worker *w = &t->w[i];
+
+		if (t->cf->mode == TRAINING_ASYNC) {
+			train_async_begin(s, w);
+		} else {
+			w->phase = TRAIN_UPDATES;
+			w->phase_ns = s->now_ns;
+			w->began_ns = SIM_NEVER;
+		}
+		w->wake_ns = SIM_NEVER;
+		train_wake(s, w->node, &w->wake_ns, s->now_ns);
+	}
+}
+
+void
+train_finish(struct sim *s, struct train_worker *w)
+{
+	if (w->phase == TRAIN_DONE)
+		return;
+	w->phase = TRAIN_DONE;
+	w->phase_ns = SIM_NEVER;
+	w->t->busy--;
+	w->t->end_ns = s->now_ns;
+}
+
+void
+train_aggregated(struct training *t, uint64_t ns)
+{
+	durations_add(&t->aggregation, ns);
+	t->most_ns = ns > t->most_ns ? ns : t->most_ns;
+}
+
+static bool
+is_ring(const struct train_worker *w)
+{
+	return w->t->cf->approach == TRAINING_RING;
+}
+
+/* What a message of this iteration, or of this step of it, costs. */
+static uint64_t
+cost(const struct train_worker *w)
+{
+	return train_cost_ns(w->t, is_ring(w) ? train_ring_bytes(w) :
+	    4 * (uint64_t)w->t->elements);
+}
+
+/* The next phase lasts so long; its process may have to end another first. */
+static void
+enter(struct sim *s, struct train_worker *w, enum train_phase phase,
+    uint64_t span_ns)
+{
+	w->phase = phase;
+	w->phase_ns = s->now_ns + span_ns;
+}
+
+/* It goes on with a result. */
+static void
+use_result(struct sim *s, struct train_worker *w)
+{
+	train_aggregated(w->t, s->now_ns - w->ready_ns);
+	enter(s, w, TRAIN_UPDATES, w->t->server != NULL ? 0 :
+	    w->t->cf->update_ns);
+}
+
+bool
+train_count_result(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	struct train_round *r = &t->round[w->counted++ & 1];
+
+	if (++r->done < t->cf->workers)
+		return false;
+	durations_add(&t->latency, s->now_ns - r->ready_ns);
+	*r = (struct train_round){ 0 };
+	return true;
+}
+
+/* The result of an iteration is there, read and all. */
+static void
+have_result(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	const bool last = w->counted <= w->iterations &&
+	    train_count_result(s, w);
+
+	if (!t->cf->barrier) {
+		use_result(s, w);
+		return;
+	}
+	w->phase = TRAIN_MEETS;
+	w->phase_ns = SIM_NEVER;
+	for (uint32_t i = 0; last && i < t->cf->workers; i++) {
+		use_result(s, &t->w[i]);
+		train_wake(s, t->w[i].node, &t->w[i].wake_ns,
+		    t->w[i].phase_ns);
+	}
+}
+
+/* An iteration is over (or none has been): on to the next. */
+static void
+next_iteration(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	uint64_t ns;
+
+	if (w->began_ns != SIM_NEVER) {
+		durations_add(&t->iteration, s->now_ns - w->began_ns);
+		t->updates += ++w->iterations > t->updates;
+	}
+	if (w->iterations == t->cf->iterations) {
+		train_finish(s, w);
+		return;
+	}
+	w->began_ns = s->now_ns;
+	ns = train_compute_ns(w);
+	durations_add(&t->compute, ns);
+	enter(s, w, TRAIN_COMPUTES, ns);
+}
+
+/* The gradient is there. */
+static void
+have_gradient(struct sim *s, struct train_worker *w)
+{
+	struct train_round *r = &w->t->round[w->iterations & 1];
+
+	w->ready_ns = r->ready_ns = s->now_ns;
+	w->t->n[TRAIN_GRADIENTS]++;
+	enter(s, w, TRAIN_SENDS, cost(w));
+}
+
+/* The gradient, or a part of it, is ready to leave. */
+static void
+commit(struct sim *s, struct train_worker *w)
+{
+	w->sent_ns = s->now_ns;
+	if (is_ring(w))
+		train_ring_send(s, w);
+	else if (w->dlp != NULL)
+		train_dlp_gradient(w, s->now_ns);
+	else
+		sync_worker_gradient(&w->l, s->now_ns);
+	w->phase = TRAIN_WAITS;
+	w->phase_ns = SIM_NEVER;
+}
+
+/* What was waited for has come. */
+static void
+take_away(struct sim *s, struct train_worker *w)
+{
+	durations_add(&w->t->network, s->now_ns - w->sent_ns);
+	if (w->dlp != NULL) {
+		w->dlp->has = false;
+	} else if (!is_ring(w)) {
+		train_life_use(w);
+		sync_worker_advance(&w->l, s->now_ns);
+	}
+	enter(s, w, TRAIN_RECEIVES, cost(w));
+}
+
+/* A phase has ended. */
+static void
+go_on(struct sim *s, struct train_worker *w)
+{
+	switch (w->phase) {
+	case TRAIN_COMPUTES: have_gradient(s, w); break;
+	case TRAIN_SENDS: commit(s, w); break;
+	case TRAIN_RECEIVES:
+		if (is_ring(w) && train_ring_on(w))
+			enter(s, w, TRAIN_SENDS, cost(w));
+		else
+			have_result(s, w);
+		break;
+	case TRAIN_UPDATES: next_iteration(s, w); break;
+	case TRAIN_JOINS:
+	case TRAIN_WAITS:
+	case TRAIN_MEETS:
+	case TRAIN_DONE: break;
+	}
+}
+
+/* What the machine in step wants sent. */
+static uint64_t
+pump(struct sim *s, struct train_worker *w)
+{
+	char why[SYNC_WORKER_WHY_BYTES];
+	struct sync_worker_out o;
+	uint64_t due;
+
+	if (is_ring(w))
+		return SIM_NEVER;
+	if (w->dlp != NULL)
+		return train_dlp_pump(s, w);
+	if (train_life_inherits(s, w, &due))
+		return due;
+	while (sync_worker_next(&w->l, s->now_ns, &o)) {
+		if (o.count == 0)
+			train_say(s, w, o.message, o.len);
+		else
+			train_send_run(s, w, &w->l.in.tags, o.iteration,
+			    o.first, o.count);
+	}
+	if (train_life_inherits(s, w, &due))
+		return due;
+	if (!sync_worker_going(&w->l)) {
+		sim_wrong(s, "%s: %s", w->node->name,
+		    sync_worker_why(&w->l, why));
+		return SIM_NEVER;
+	}
+	if (!w->in && w->l.in.joined) {
+		w->in = true;
+		w->t->joined++;
+	}
+	return sync_worker_due(&w->l);
+}
+
+static bool
+has_result(const struct train_worker *w)
+{
+	return is_ring(w) ? train_ring_has(w) : w->dlp != NULL ?
+	    w->dlp->has : sync_worker_whole(&w->l);
+}
+
+/* All that can happen now to a worker in step; when more can. */
+static uint64_t
+step(struct sim *s, struct train_worker *w)
+{
+	uint64_t due;
+
+	do {
+		while (w->phase_ns <= s->now_ns)
+			go_on(s, w);
+		due = pump(s, w);
+		if (w->phase == TRAIN_WAITS && has_result(w))
+			take_away(s, w);
+	} while (w->phase_ns <= s->now_ns);
+	return w->phase_ns < due ? w->phase_ns : due;
+}
+
+static void
+look(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	uint64_t due;
+
+	if (w->phase == TRAIN_DONE || w->paused_ns > s->now_ns ||
+	    w->life.dead > 0)
+		return;
+	due = t->cf->mode == TRAINING_ASYNC ? train_async_step(s, w) :
+	    step(s, w);
+	if (w->phase == TRAIN_JOINS && t->joined == t->cf->workers) {
+		train_begin(s, t);
+		return;
+	}
+	if (w->phase != TRAIN_DONE)
+		train_wake(s, w->node, &w->wake_ns, due);
+}
+
+static void
+take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
+{
+	struct control c;
+	struct seg g;
+
+	if (d->tos == training_tos(w->t->cf) &&
+	    seg_parse_as(d->tos, d->p, d->len, &g)) {
+		if (!train_believes(w, &w->l.in.tags, d))
+			return;
+		train_check(s, w, &g);
+		if (sync_worker_result(&w->l, &g, s->now_ns) !=
+		    SYNC_WORKER_TAKE)
+			return;
+		train_life_take(w, &g);
+		w->t->n[TRAIN_WRONG] += w->t->ledger == NULL &&
+		    !train_right(&g);
+	} else if (d->tos == CONTROL_TOS && train_hear(s, w, &w->l.in,
+	    w->t->gives ? &w->life.transfer : NULL, d, &c)) {
+		sync_worker_control(&w->l, &c, s->now_ns);
+	}
+}
+
+static void
+arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	struct train_worker *w = n->own;
+	struct training *t = w->t;
+
+	if (w->life.dead > 0 || (t->gives && p->dg.dport !=
+	    train_life_port(w))) {
+		train_lose(s, p, SIM_LOST_DOWN);
+		return;
+	}
+	t->n[TRAIN_CAME]++;
+	if ((by->port != TRAIN_INSIDE && t->cf->packet_ns > 0) ||
+	    w->paused_ns > s->now_ns) {
+		const uint64_t at = w->paused_ns > s->now_ns ?
+		    w->paused_ns : s->now_ns;
+
+		w->rx_ns = (w->rx_ns > at ? w->rx_ns : at) +
+		    t->cf->packet_ns;
+		train_put(s, t, w->rx, p, w->rx_ns);
+		return;
+	}
+	if (is_ring(w))
+		train_ring_arrive(w, p);
+	else if (t->cf->mode == TRAINING_ASYNC)
+		train_async_arrive(s, w, p);
+	else if (w->dlp != NULL)
+		train_dlp_take(s, w, &p->dg);
+	else
+		take(s, w, &p->dg);
+	look(s, w);
+}
+
+static void
+wake(struct sim *s, struct sim_node *n)
+{
+	struct train_worker *w = n->own;
+
+	if (w->paused_ns > s->now_ns)
+		return;		/* it wakes when that is over */
+	if (w->wake_ns > s->now_ns)
+		return;
+	w->wake_ns = SIM_NEVER;
+	look(s, w);
+}
+
+const struct sim_kind train_worker_kind = { "worker", arrive, wake, NULL,
+	NULL };
