@@ -7,7 +7,7 @@
  *
  * The switches of a network of updates are the ports of one plane, one each,
  * in the order of the nodes: program olaf keeps nothing of a switch that has no
- * address.  Their packets have no bytes (cmd/innet-sim/nodes/payload-free.h).  A
+ * address.  Their packets have no bytes (payload-free.h).  A
  * switch of a training is a plane of its own, whose datagrams have.
  */
 #ifndef INNET_SIM_DRIVER_H

@@ -1,5 +1,5 @@
 /*
- * training-keys.h - synchronous and asynchronous training as iSwitch compares it:
+ * training-keys.h - a distributed training, as a scenario describes it
  * the settings of one entry of a scenario's trainings
  *
  * A training is a network of its own: workers at a switch, or in racks under
