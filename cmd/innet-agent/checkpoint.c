@@ -23,24 +23,24 @@ enum { MARK_BYTES = 8, CRC_BYTES = 4 };
 static const char mark[MARK_BYTES + 1] = "innetck1";	/* after the weights */
 
 /* What must be the same when training goes on. */
-struct same {
+struct required {
 	uint64_t envs, rule, params;
 };
 
-static struct same
-same_of(const struct checkpoint *c)
+static struct required
+required_settings(const struct checkpoint *c)
 {
-	return (struct same){ .envs = c->l->set.envs,
-	    .rule = c->optim->rule, .params = c->l->params };
+	return (struct required){ .envs = c->l->hyper.envs,
+	    .rule = c->optimizer->rule, .params = c->l->params };
 }
 
 /* The state of all but the weights. */
 static void
-parts(struct checkpoint *c, struct snapshot *s)
+name_parts(struct checkpoint *c, struct snapshot *s)
 {
 	struct learner *l = c->l;
 	struct tally *t = l->tally;
-	struct optim *o = c->optim;
+	struct optimizer *o = c->optimizer;
 
 	l->algo->parts(l, s);
 	snapshot_part(s, &l->rng, sizeof(l->rng));
@@ -56,7 +56,7 @@ parts(struct checkpoint *c, struct snapshot *s)
 }
 
 static uint64_t
-updates(const struct checkpoint *c)
+count_updates(const struct checkpoint *c)
 {
 	return c->iteration != NULL ? *c->iteration : c->l->tally->gradients;
 }
@@ -65,17 +65,17 @@ void
 checkpoint_take(struct checkpoint *c)
 {
 	const uint64_t iteration = c->iteration != NULL ? *c->iteration : 0;
-	struct same same = same_of(c);
-	uint8_t head[SAVED_HEAD_MAX];
+	struct required same = required_settings(c);
+	uint8_t head[POLICY_FILE_HEAD_MAX];
 
 	c->last.len = 0;
-	snapshot_add(&c->last, head, saved_head(head, c->l, c->l->params,
+	snapshot_add(&c->last, head, policy_file_head(head, c->l, c->l->params,
 	    iteration));
 	snapshot_add(&c->last, c->l->w, c->l->params * sizeof(*c->l->w));
 	snapshot_add(&c->last, mark, MARK_BYTES);
 	snapshot_add(&c->last, &same, sizeof(same));
-	parts(c, &c->last);
-	c->updates = updates(c);
+	name_parts(c, &c->last);
+	c->updates = count_updates(c);
 }
 
 /*
@@ -83,7 +83,7 @@ checkpoint_take(struct checkpoint *c)
  * one checkpoint apart, so that all have one of the same iteration.
  */
 static void
-stand_aside(const char *path)
+keep_old_copy(const char *path)
 {
 	struct stat st;
 	char *old, *link_, end[PATH_MAX];
@@ -114,7 +114,7 @@ write_last(struct checkpoint *c)
 		good = atomic_file_write(&to, c->last.bytes, c->last.len) &&
 		    atomic_file_write(&to, &crc, CRC_BYTES);
 		if (good && c->iteration != NULL)
-			stand_aside(c->path);
+			keep_old_copy(c->path);
 		if (atomic_file_close(&to, good) == 0) {
 			c->written = c->updates;
 			c->there = true;
@@ -140,7 +140,7 @@ int
 checkpoint_end(struct checkpoint *c)
 {
 	if (c->last.len == 0)
-		return saved_write(c->path, c->l);
+		return policy_file_write(c->path, c->l);
 	return c->there && c->written == c->updates ? 0 : write_last(c);
 }
 
@@ -152,7 +152,7 @@ checkpoint_free(struct checkpoint *c)
 
 /* All of the file, or pipe, at path: 0, or -1 with a message. */
 static int
-swallow(struct snapshot *s, const char *path)
+read_whole_file(struct snapshot *s, const char *path)
 {
 	const int fd = file_open_read(path);
 	uint8_t piece[65536];
@@ -177,7 +177,7 @@ swallow(struct snapshot *s, const char *path)
 
 /* The message at s->at, which moves on: its body, or NULL and *why. */
 static const uint8_t *
-message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
+next_message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
     const char **why)
 {
 	const uint8_t *head = s->bytes + s->at;
@@ -200,16 +200,16 @@ message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
 
 /* The file is of the learner's environment and algorithm, or a message. */
 static bool
-of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
+is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
 {
 	const struct env_kind *env;
 	const struct algo *algo;
 	struct stream_head h;
 	const char *why;
-	const uint8_t *text = message(s, STREAM_HELLO, &h, &why);
+	const uint8_t *text = next_message(s, STREAM_HELLO, &h, &why);
 
 	if (text != NULL)
-		why = saved_names(text, h.elements, &env, &algo);
+		why = policy_file_names(text, h.elements, &env, &algo);
 	if (why != NULL)
 		warnx("%s: %s", path, why);
 	else if (env != l->kind || algo != l->algo)
@@ -222,14 +222,14 @@ of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
 
 /* The weights and the state from s->at on: NULL, or what is wrong. */
 static const char *
-restore(struct checkpoint *c, struct snapshot *s)
+restore_state(struct checkpoint *c, struct snapshot *s)
 {
-	const struct same want = same_of(c);
-	struct same same;
+	const struct required want = required_settings(c);
+	struct required same;
 	char found[MARK_BYTES] = { 0 };
 	struct stream_head h;
 	const char *why;
-	const uint8_t *w = message(s, STREAM_WEIGHTS, &h, &why);
+	const uint8_t *w = next_message(s, STREAM_WEIGHTS, &h, &why);
 	uint32_t crc;
 
 	if (w == NULL)
@@ -253,7 +253,7 @@ restore(struct checkpoint *c, struct snapshot *s)
 	if (same.params != want.params || h.elements != want.params)
 		return "it has another number of weights; see --hidden";
 	memcpy(c->l->w, w, want.params * sizeof(*c->l->w));
-	parts(c, s);
+	name_parts(c, s);
 	if (c->iteration != NULL)
 		*c->iteration = h.iteration;
 	return snapshot_whole(s) ? NULL : "a checkpoint of another version";
@@ -267,8 +267,8 @@ checkpoint_load(struct checkpoint *c, const char *path)
 	const char *why;
 	int rc = -1;
 
-	if (swallow(&s, path) == 0 && of_same_kind(&s, c->l, path)) {
-		why = restore(c, &s);
+	if (read_whole_file(&s, path) == 0 && is_of_same_kind(&s, c->l, path)) {
+		why = restore_state(c, &s);
 		if (why != NULL)
 			warnx("%s: %s", path, why);
 		rc = why == NULL ? 0 : -1;
@@ -280,6 +280,6 @@ checkpoint_load(struct checkpoint *c, const char *path)
 	    .episodes = t->episodes, .gradients = t->gradients };
 	if (c->path != NULL)
 		checkpoint_take(c);
-	c->written = updates(c);
+	c->written = count_updates(c);
 	return 0;
 }

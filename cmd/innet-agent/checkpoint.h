@@ -21,7 +21,7 @@ struct checkpoint {
 	const char *path;	/* borrowed; NULL: none is written */
 	uint64_t every;		/* updates between those that are written */
 	struct learner *l;	/* borrowed, as the next two */
-	struct optim *optim;
+	struct optimizer *optimizer;
 	uint64_t *iteration;	/* the stream's; NULL: alone */
 	void (*more)(void *arg, struct snapshot *s);	/* names more parts, */
 	void *arg;		/* unless it is NULL */

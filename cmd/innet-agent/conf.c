@@ -124,7 +124,7 @@ static const struct opt_tool tool = {
 
 /* A count from lo on. */
 static uint64_t
-count(const char *what, uint64_t lo, uint64_t hi)
+parse_count(const char *what, uint64_t lo, uint64_t hi)
 {
 	uint64_t n = 0;
 
@@ -133,7 +133,7 @@ count(const char *what, uint64_t lo, uint64_t hi)
 }
 
 static uint64_t
-span(const char *what)
+parse_span(const char *what)
 {
 	uint64_t ns = 0;
 
@@ -142,7 +142,7 @@ span(const char *what)
 }
 
 static uint64_t
-size(const char *what)
+parse_size(const char *what)
 {
 	uint64_t bytes = 0;
 
@@ -152,7 +152,7 @@ size(const char *what)
 }
 
 static const char *
-name_of(int ch)
+option_name(int ch)
 {
 	const struct opt *o = opts;
 
@@ -164,12 +164,12 @@ name_of(int ch)
 /* The parts of Ape-X. */
 /* A part of Ape-X learns by what remembers: dqn, or ddpg if it must. */
 static const struct algo *
-remembering(const struct env_kind *env)
+default_replay_algorithm(const struct env_kind *env)
 {
 	const struct algo *fits = NULL;
 
 	for (size_t i = 0; algo_all[i] != NULL; i++) {
-		if (algo_all[i]->judge != NULL && (fits == NULL ||
+		if (algo_all[i]->prioritize != NULL && (fits == NULL ||
 		    algo_unfit(fits, env) != NULL))
 			fits = algo_all[i];
 	}
@@ -177,7 +177,7 @@ remembering(const struct env_kind *env)
 }
 
 static void
-settle_remote(struct conf *cf)
+check_remote(struct conf *cf)
 {
 	const struct remote *rm = &cf->remote;
 
@@ -185,7 +185,7 @@ settle_remote(struct conf *cf)
 		errx(2, "--password-file needs --role actor or --role learner");
 	if (rm->role == ROLE_WORKER && rm->clear)
 		errx(2, "--clear needs --role learner");
-	if (rm->role != ROLE_ACTOR && rm->urgent)
+	if (rm->role != ROLE_ACTOR && rm->realtime)
 		errx(2, "--realtime needs --role actor");
 	if (rm->role == ROLE_WORKER && rm->batches > 1)
 		errx(2, "--batches needs --role learner");
@@ -197,10 +197,10 @@ settle_remote(struct conf *cf)
 	if (rm->servers == 0)
 		errx(2, "--role needs --replay-memory or --redis, where "
 		    "experiences are");
-	if (cf->algo->judge == NULL)
+	if (cf->algo->prioritize == NULL)
 		errx(2, "--role is for dqn and ddpg, not for %s",
 		    cf->algo->name);
-	if (cf->set.batch * rm->batches > SHARDS_DRAW_MAX)
+	if (cf->hyper.batch * rm->batches > SHARDS_DRAW_MAX)
 		errx(2, "--batch, times --batches, is %d at most with --role",
 		    SHARDS_DRAW_MAX);
 	if (cf->alone || cf->eval != NULL || cf->deltas ||
@@ -219,7 +219,7 @@ settle_remote(struct conf *cf)
 
 /* Checkpoints. */
 static void
-settle_kept(const struct conf *cf)
+check_checkpoints(const struct conf *cf)
 {
 	if (cf->save_every != 0 && cf->save == NULL)
 		errx(2, "--save-every goes with --save");
@@ -229,7 +229,7 @@ settle_kept(const struct conf *cf)
 		errx(2, "--save-every and --load do not go with --eval");
 	if (cf->remote.role == ROLE_LEARNER)
 		return;
-	if (cf->algo->judge != NULL)
+	if (cf->algo->prioritize != NULL)
 		errx(2, "--save-every and --load are for a2c and ppo, not for "
 		    "%s, which would have to keep all it remembers; as "
 		    "--role learner it can", cf->algo->name);
@@ -240,33 +240,35 @@ settle_kept(const struct conf *cf)
 
 /* See that it adds up. */
 static void
-settle(struct conf *cf, const struct given *g)
+check_conf(struct conf *cf, const struct hyperparameter_options *g)
 {
 	const char *why;
 
 	if (cf->algo == NULL)
 		cf->algo = cf->remote.role == ROLE_WORKER ? algo_all[0] :
-		    remembering(cf->env);
+		    default_replay_algorithm(cf->env);
 	why = algo_unfit(cf->algo, cf->env);
 	if (why != NULL && cf->eval == NULL)
 		errx(2, "%s cannot learn %s: %s", cf->algo->name,
 		    cf->env->name, why);
-	knobs_overlay(g, cf->algo, cf->env, &cf->set);
-	cf->buffer_given = knobs_given(g, O_BUFFER);
-	cf->alpha_given = knobs_given(g, O_ALPHA);
-	if (cf->set.by_priority == 0 && (knobs_given(g, O_ALPHA) ||
-	    knobs_given(g, O_BETA) || knobs_given(g, O_ANNEAL)))
+	hyperparameter_options_apply(g, cf->algo, cf->env, &cf->hyper);
+	cf->buffer_given = hyperparameter_options_given(g, O_BUFFER);
+	cf->alpha_given = hyperparameter_options_given(g, O_ALPHA);
+	if (cf->hyper.by_priority == 0 &&
+	    (hyperparameter_options_given(g, O_ALPHA) ||
+		hyperparameter_options_given(g, O_BETA) ||
+		hyperparameter_options_given(g, O_ANNEAL)))
 		errx(2, "--alpha, --beta and --anneal are for --replay per");
-	if (strcmp(cf->algo->name, "ddpg") == 0 && cf->set.lagged == 0 &&
+	if (strcmp(cf->algo->name, "ddpg") == 0 && cf->hyper.lagged == 0 &&
 	    ((!cf->alone && !cf->deltas && cf->remote.role == ROLE_WORKER) ||
-	    cf->set.norm != 0))
+	    cf->hyper.norm != 0))
 		errx(2, "--lagged-critic no needs --norm 0 and the agent's own "
 		    "optimizer: --alone, --send deltas or --role learner");
-	if (knobs_given(g, O_TARGET) && cf->set.tau != 0)
+	if (hyperparameter_options_given(g, O_TARGET) && cf->hyper.tau != 0)
 		errx(2, "--target needs --tau 0: with %g the target net moves "
-		    "at every gradient", cf->set.tau);
+		    "at every gradient", cf->hyper.tau);
 	if (cf->algo->check != NULL)
-		cf->algo->check(&cf->set);
+		cf->algo->check(&cf->hyper);
 	if (cf->eval != NULL && (cf->alone || cf->save != NULL ||
 	    cf->report != NULL || cf->log != NULL || cf->solve ||
 	    cf->steps != 0))
@@ -275,8 +277,8 @@ settle(struct conf *cf, const struct given *g)
 	if (cf->alone && (cf->deltas || cf->elements != 0))
 		errx(2, "--send and --vector are for a gradient stream, not "
 		    "for --alone");
-	settle_remote(cf);
-	settle_kept(cf);
+	check_remote(cf);
+	check_checkpoints(cf);
 	if (cf->alone && !cf->solve && cf->steps == 0 && cf->episodes == 0) {
 		cf->solve = true;
 		cf->steps = 1000000;
@@ -288,7 +290,7 @@ settle(struct conf *cf, const struct given *g)
 
 /* What is read and written, and that none of it is lost. */
 static void
-settle_files(struct conf *cf, bool json)
+check_files(struct conf *cf, bool json)
 {
 	struct files f = { 0 };
 
@@ -309,7 +311,7 @@ settle_files(struct conf *cf, bool json)
 
 /* "3/8": the actor, from 0, and how many there are. */
 static void
-which(struct remote *rm)
+parse_actor(struct remote *rm)
 {
 	char *slash = strchr(optarg, '/');
 	const char *why = "not I/N, as 0/8";
@@ -326,7 +328,7 @@ which(struct remote *rm)
 
 /* "4:8", or one number for both. */
 static void
-ratio(struct remote *rm)
+parse_ratio(struct remote *rm)
 {
 	char *colon = strchr(optarg, ':');
 	const char *why;
@@ -347,7 +349,7 @@ ratio(struct remote *rm)
 
 /* "HOST:PORT,HOST:PORT": the argument is cut there; of a list, one. */
 static void
-servers(struct remote *rm)
+parse_servers(struct remote *rm)
 {
 	char *at = optarg, *comma;
 
@@ -368,7 +370,7 @@ servers(struct remote *rm)
 
 /* One of what makes a part of Ape-X; false if it is none. */
 static bool
-take_remote(int ch, struct remote *rm)
+parse_remote_option(int ch, struct remote *rm)
 {
 	static const char *const roles[] = { "worker", "actor", "learner",
 	    NULL };
@@ -382,28 +384,30 @@ take_remote(int ch, struct remote *rm)
 		if (rm->servers != 0)
 			errx(2, "--replay-memory or --redis, and once");
 		rm->redis = ch == O_REDIS;
-		servers(rm);
+		parse_servers(rm);
 		return true;
 	case O_PASSWORD:
 		free(rm->password);
 		rm->password_file = optarg;
 		rm->password = password_read(optarg);
 		return true;
-	case O_ACTOR: which(rm); return true;
-	case O_PUSH: rm->push = count("push", 1, 65536); return true;
-	case O_PULL: rm->pull = count("pull", 1, UINT64_MAX); return true;
+	case O_ACTOR: parse_actor(rm); return true;
+	case O_PUSH: rm->push = parse_count("push", 1, 65536); return true;
+	case O_PULL: rm->pull = parse_count("pull", 1, UINT64_MAX); return true;
 	case O_PUBLISH:
-		rm->publish = count("gradients", 1, UINT64_MAX);
+		rm->publish = parse_count("gradients", 1, UINT64_MAX);
 		return true;
 	case O_GRADIENTS:
-		rm->gradients = count("gradients", 1, UINT64_MAX);
+		rm->gradients = parse_count("gradients", 1, UINT64_MAX);
 		return true;
-	case O_RATIO: ratio(rm); return true;
+	case O_RATIO: parse_ratio(rm); return true;
 	case O_CLEAR: rm->clear = true; return true;
 	case O_NO_PREFETCH: rm->prefetch = false; return true;
-	case O_BATCHES: rm->batches = count("batches", 1, 1024); return true;
-	case O_REALTIME: rm->urgent = true; return true;
-	case O_EXPERIENCE: rm->experience_bytes = size("experience");
+	case O_BATCHES:
+		rm->batches = parse_count("batches", 1, 1024);
+		return true;
+	case O_REALTIME: rm->realtime = true; return true;
+	case O_EXPERIENCE: rm->experience_bytes = parse_size("experience");
 		return true;
 	}
 	return false;
@@ -411,7 +415,7 @@ take_remote(int ch, struct remote *rm)
 
 /* One of what is no setting. */
 static void
-take(int ch, struct conf *cf)
+parse_option(int ch, struct conf *cf)
 {
 	static const char *const what[] = { "gradients", "deltas", NULL };
 	const uint64_t all = UINT64_MAX;
@@ -427,19 +431,19 @@ take(int ch, struct conf *cf)
 		    env_names())];
 		break;
 	case O_OPTIMIZER:
-		cf->rule = (enum optim_rule)opt_word("optimizer", optarg,
-		    optim_names);
+		cf->rule = (enum optimizer_rule)opt_word("optimizer", optarg,
+		    optimizer_names);
 		break;
-	case O_EPISODES: cf->episodes = count("episodes", 1, all); break;
-	case O_STEPS: cf->steps = count("steps", 1, all); break;
-	case O_SEED: cf->seed = count("seed", 0, all); break;
+	case O_EPISODES: cf->episodes = parse_count("episodes", 1, all); break;
+	case O_STEPS: cf->steps = parse_count("steps", 1, all); break;
+	case O_SEED: cf->seed = parse_count("seed", 0, all); break;
 	case O_INIT_SEED:
-		cf->init_seed = count("seed", 0, all);
+		cf->init_seed = parse_count("seed", 0, all);
 		cf->init = true;
 		break;
-	case O_INTERVAL: cf->interval_ns = span("interval"); break;
-	case O_COMPUTE: cf->compute_ns = span("time to compute"); break;
-	case O_GIVE_UP: cf->timeout_ns = span("time-out"); break;
+	case O_INTERVAL: cf->interval_ns = parse_span("interval"); break;
+	case O_COMPUTE: cf->compute_ns = parse_span("time to compute"); break;
+	case O_GIVE_UP: cf->timeout_ns = parse_span("time-out"); break;
 	case O_SEND: cf->deltas = opt_word("what to send", optarg, what) == 1;
 		break;
 	case O_VECTOR:
@@ -449,7 +453,9 @@ take(int ch, struct conf *cf)
 	case O_EVAL: cf->eval = optarg; break;
 	case O_LOG: cf->log = optarg; break;
 	case O_SAVE: cf->save = optarg; break;
-	case O_SAVE_EVERY: cf->save_every = count("updates", 1, all); break;
+	case O_SAVE_EVERY:
+		cf->save_every = parse_count("updates", 1, all);
+		break;
 	case O_LOAD: cf->load = optarg; break;
 	case O_REPORT: cf->report = optarg; break;
 	case O_SOLVE: cf->solve = true; break;
@@ -467,18 +473,18 @@ conf_parse(int argc, char *argv[])
 		.remote = { .actors = 1, .push = 50, .pull = 50,
 		    .publish = 10, .prefetch = true, .batches = 1 },
 	};
-	struct given g = { 0 };
+	struct hyperparameter_options g = { 0 };
 	bool json = false;
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
 		json |= ch == O_JSON;
-		if (!knobs_take(&g, ch, name_of(ch)) &&
-		    !take_remote(ch, &cf.remote))
-			take(ch, &cf);
+		if (!hyperparameter_options_take(&g, ch, option_name(ch)) &&
+		    !parse_remote_option(ch, &cf.remote))
+			parse_option(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);
-	settle(&cf, &g);
-	settle_files(&cf, json);
+	check_conf(&cf, &g);
+	check_files(&cf, json);
 	return cf;
 }

@@ -24,7 +24,7 @@ struct remote {
 	char *password;		/* the server's, owned; NULL: none */
 	uint64_t index, actors;	/* actor: which, of how many */
 	uint64_t push, pull;	/* actor: experiences at once; steps between */
-	bool urgent;		/* actor: exchanges before what computes */
+	bool realtime;		/* actor: exchanges before what computes */
 	uint64_t publish;	/* learner: gradients between parameters */
 	uint64_t gradients;	/* learner: the end, 0: not by them */
 	bool clear;		/* learner: begin with nothing */
@@ -38,9 +38,9 @@ struct remote {
 struct conf {
 	const struct env_kind *env;
 	const struct algo *algo;
-	struct settings set;
+	struct hyperparameters hyper;
 	bool buffer_given, alpha_given;	/* ... by an option, not a preset */
-	enum optim_rule rule;
+	enum optimizer_rule rule;
 	uint64_t seed, init_seed, steps, episodes, interval_ns;
 	uint64_t compute_ns, timeout_ns;
 	uint64_t elements;	/* least length of what goes up; 0: any */

@@ -13,7 +13,7 @@ static const char *const yesno[] = { "no", "yes", NULL };
 static const char *const draws[] = { "uniform", "per", NULL };
 
 /* The settings: of which algorithms, and their bounds or words. */
-static const struct knob {
+static const struct hyperparameter {
 	int ch;
 	const char *algos;	/* NULL: of all */
 	const char *name;	/* in messages */
@@ -21,8 +21,8 @@ static const struct knob {
 	enum { COUNT, REAL, WORD } type;
 	double lo, hi;
 	const char *const *words;
-} knobs[] = {
-#define AT(m) offsetof(struct settings, m)
+} table[] = {
+#define AT(m) offsetof(struct hyperparameters, m)
 	{ O_ENVS, "a2c ppo", "environments", AT(envs), COUNT, 1, 4096, NULL },
 	{ O_HORIZON, NULL, "horizon", AT(horizon), COUNT, 1, 65536, NULL },
 	{ O_EPOCHS, "ppo", "epochs", AT(epochs), COUNT, 1, 1000, NULL },
@@ -59,30 +59,31 @@ static const struct knob {
 #undef AT
 };
 
-_Static_assert(KNOBS == sizeof(knobs) / sizeof(*knobs), "every knob");
+_Static_assert(HYPERPARAMETERS == sizeof(table) / sizeof(*table), "every knob");
 
 /* Its place in the table, KNOBS if it has none. */
 static size_t
-place(int ch)
+find_row(int ch)
 {
 	size_t i = 0;
 
-	while (i < KNOBS && knobs[i].ch != ch)
+	while (i < HYPERPARAMETERS && table[i].ch != ch)
 		i++;
 	return i;
 }
 
 bool
-knobs_take(struct given *g, int ch, const char *name)
+hyperparameter_options_take(
+    struct hyperparameter_options *g, int ch, const char *name)
 {
-	const size_t i = place(ch);
+	const size_t i = find_row(ch);
 
-	if (i == KNOBS)
+	if (i == HYPERPARAMETERS)
 		return false;
-	const struct knob *k = &knobs[i];
-	void *at = (char *)&g->set + k->at;
+	const struct hyperparameter *k = &table[i];
+	void *at = (char *)&g->hyper + k->at;
 
-	g->as[i] = name;
+	g->option[i] = name;
 	if (k->type == REAL)
 		opt_check(k->name, optarg, num_real(optarg, k->lo, k->hi, at));
 	else if (k->type == COUNT)
@@ -95,23 +96,25 @@ knobs_take(struct given *g, int ch, const char *name)
 }
 
 bool
-knobs_given(const struct given *g, int ch)
+hyperparameter_options_given(const struct hyperparameter_options *g, int ch)
 {
-	return g->as[place(ch)] != NULL;
+	return g->option[find_row(ch)] != NULL;
 }
 
 void
-knobs_overlay(const struct given *g, const struct algo *algo,
-    const struct env_kind *kind, struct settings *set)
+hyperparameter_options_apply(const struct hyperparameter_options *g,
+    const struct algo *algo, const struct env_kind *kind,
+    struct hyperparameters *hyper)
 {
-	*set = *presets_find(algo->name, kind->name);
-	for (size_t i = 0; i < KNOBS; i++) {
-		const struct knob *k = &knobs[i];
+	*hyper = *presets_find(algo->name, kind->name);
+	for (size_t i = 0; i < HYPERPARAMETERS; i++) {
+		const struct hyperparameter *k = &table[i];
 
-		if (g->as[i] == NULL)
+		if (g->option[i] == NULL)
 			continue;
 		if (k->algos != NULL && strstr(k->algos, algo->name) == NULL)
-			errx(2, "--%s is not for %s", g->as[i], algo->name);
-		memcpy((char *)set + k->at, (const char *)&g->set + k->at, 8);
+			errx(2, "--%s is not for %s", g->option[i], algo->name);
+		memcpy(
+		    (char *)hyper + k->at, (const char *)&g->hyper + k->at, 8);
 	}
 }

@@ -26,26 +26,30 @@ enum {
 	O_TAU, O_COMPUTE, O_GIVE_UP, O_REALTIME, O_VECTOR, O_WARMUP
 };
 
-enum { KNOBS = 26 };
+enum { HYPERPARAMETERS = 26 };
 
-struct given {
-	struct settings set;
-	const char *as[KNOBS];	/* the option's name, NULL if not given */
+struct hyperparameter_options {
+	struct hyperparameters hyper;
+	const char
+	    *option[HYPERPARAMETERS]; /* the option's name, NULL if not given */
 };
 
 /*
  * Take option ch, called name, with its argument in optarg; false if it is no
  * setting.  Exits 2 with a message where the argument is wrong.
  */
-bool knobs_take(struct given *g, int ch, const char *name);
+bool hyperparameter_options_take(
+    struct hyperparameter_options *g, int ch, const char *name);
 
-bool knobs_given(const struct given *g, int ch);
+bool hyperparameter_options_given(
+    const struct hyperparameter_options *g, int ch);
 
 /*
  * *set is the preset, but for what was given; exits 2 with a message if that
  * is not for this algorithm.
  */
-void knobs_overlay(const struct given *g, const struct algo *algo,
-    const struct env_kind *kind, struct settings *set);
+void hyperparameter_options_apply(const struct hyperparameter_options *g,
+    const struct algo *algo, const struct env_kind *kind,
+    struct hyperparameters *hyper);
 
 #endif

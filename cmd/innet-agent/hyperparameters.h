@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-struct settings {
+struct hyperparameters {
 	uint64_t envs;		/* environments run side by side */
 	uint64_t horizon;	/* steps of each between lessons */
 	uint64_t epochs;	/* ppo: passes over a lesson */

@@ -13,14 +13,18 @@
 
 void
 learner_open(struct learner *l, const struct env_kind *kind,
-    const struct algo *algo, const struct settings *set, uint64_t seed,
+    const struct algo *algo, const struct hyperparameters *hyper, uint64_t seed,
     const uint64_t *init, struct tally *t)
 {
 	struct rng first = rng_seed(init == NULL ? 0 : *init);
 
 	*l = (struct learner){
-		.algo = algo, .kind = kind, .kern = kern_best(), .set = *set,
-		.rng = rng_seed(seed), .tally = t,
+	    .algo = algo,
+	    .kind = kind,
+	    .kern = kern_best(),
+	    .hyper = *hyper,
+	    .rng = rng_seed(seed),
+	    .tally = t,
 	};
 	algo->open(l);
 	l->w = allocate(l->params, sizeof(*l->w));
@@ -29,10 +33,10 @@ learner_open(struct learner *l, const struct env_kind *kind,
 }
 
 void
-learner_send_deltas(struct learner *l, struct optim *local)
+learner_send_deltas(struct learner *l, struct optimizer *local)
 {
-	l->local = local;
-	l->own = local;
+	l->local_optimizer = local;
+	l->own_optimizer = local;
 	l->base = allocate(l->params, sizeof(*l->base));
 	l->delta = allocate(l->params, sizeof(*l->delta));
 	memcpy(l->base, l->w, l->params * sizeof(*l->w));
@@ -50,7 +54,7 @@ learner_close(struct learner *l)
 
 /* Wait until the next vector may leave; false if a signal came first. */
 static bool
-pace(struct learner *l)
+wait_for_interval(struct learner *l)
 {
 	const uint64_t now = tally_now_ns();
 	enum wait_result rc;
@@ -66,7 +70,7 @@ pace(struct learner *l)
 
 /* Take as long as computing shall; false if a signal came first. */
 static bool
-compute(struct learner *l)
+wait_for_compute(struct learner *l)
 {
 	if (l->compute_ns == 0)
 		return true;
@@ -77,19 +81,19 @@ compute(struct learner *l)
 }
 
 /* That vector goes up; the time it takes is the tally's. */
-static enum ascent_result
-up(struct learner *l, const float *vector)
+static enum optimizer_status
+send_vector(struct learner *l, const float *vector)
 {
-	enum ascent_result rc;
+	enum optimizer_status rc;
 	uint64_t begun;
 
-	if (!compute(l) || !pace(l))
-		return ASCENT_END;
+	if (!wait_for_compute(l) || !wait_for_interval(l))
+		return OPTIMIZER_END;
 	begun = tally_now_ns();
-	rc = l->up.rise(l->up.self, l->w, vector,
+	rc = l->sink.apply(l->sink.self, l->w, vector,
 	    (float)tally_mean(l->tally, 10));
 	l->free_ns = tally_now_ns();
-	l->tally->rise_ns += l->free_ns - begun;
+	l->tally->sink_ns += l->free_ns - begun;
 	return rc;
 }
 
@@ -97,38 +101,38 @@ up(struct learner *l, const float *vector)
  * What the lesson changed goes up.  If nothing newer comes for it, the agent
  * goes on from where the lesson took it.
  */
-static enum ascent_result
-rise_delta(struct learner *l)
+static enum optimizer_status
+send_delta(struct learner *l)
 {
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
 	for (size_t i = 0; i < l->params; i++)
 		l->delta[i] = l->w[i] - l->base[i];
-	rc = up(l, l->delta);
+	rc = send_vector(l, l->delta);
 	memcpy(l->base, l->w, l->params * sizeof(*l->w));
 	return rc;
 }
 
-enum ascent_result
+enum optimizer_status
 learner_run(struct learner *l, bool (*each)(void *), void *arg)
 {
-	enum ascent_result rc = ASCENT_ON;
+	enum optimizer_status rc = OPTIMIZER_CONTINUE;
 	struct tally *t = l->tally;
 
-	while (rc == ASCENT_ON) {
+	while (rc == OPTIMIZER_CONTINUE) {
 		const uint64_t begun = tally_now_ns();
 		const bool lesson = l->algo->play(l);
 		const uint64_t played = tally_now_ns();
 
 		t->play_ns += played - begun;
-		rc = lesson ? l->algo->learn(l) : ASCENT_END;
-		if (rc == ASCENT_ON && l->base != NULL)
-			rc = rise_delta(l);
+		rc = lesson ? l->algo->learn(l) : OPTIMIZER_END;
+		if (rc == OPTIMIZER_CONTINUE && l->base != NULL)
+			rc = send_delta(l);
 		t->lesson_ns += tally_now_ns() - played;
-		if (rc == ASCENT_ON && l->lesson_done != NULL)
+		if (rc == OPTIMIZER_CONTINUE && l->lesson_done != NULL)
 			l->lesson_done(l->lesson_arg);
 		if (!each(arg))
-			return ASCENT_FAILED;
+			return OPTIMIZER_FAILED;
 	}
 	return rc;
 }
@@ -138,12 +142,12 @@ learner_run(struct learner *l, bool (*each)(void *), void *arg)
  * once, always the same ones: each waits for its last addition only.
  */
 static void
-cut(struct learner *l)
+clip_gradient(struct learner *l)
 {
 	double sum[4] = { 0 }, by;
 	size_t i;
 
-	if (l->set.norm == 0)
+	if (l->hyper.norm == 0)
 		return;
 	for (i = 0; i + 4 <= l->params; i += 4) {
 		for (size_t j = 0; j < 4; j++)
@@ -151,21 +155,21 @@ cut(struct learner *l)
 	}
 	for (; i < l->params; i++)
 		sum[0] += (double)l->grad[i] * l->grad[i];
-	by = l->set.norm / sqrt(sum[0] + sum[1] + (sum[2] + sum[3]));
+	by = l->hyper.norm / sqrt(sum[0] + sum[1] + (sum[2] + sum[3]));
 	for (i = 0; i < l->params && by < 1; i++)
 		l->grad[i] *= (float)by;
 }
 
-enum ascent_result
+enum optimizer_status
 learner_apply_gradient(struct learner *l)
 {
 	if (*l->tally->stop != 0)	/* a lesson may have many */
-		return ASCENT_END;
-	cut(l);
+		return OPTIMIZER_END;
+	clip_gradient(l);
 	if (l->tally->gradients++ == l->tally->begun.gradients)
 		l->tally->first_ns = tally_now_ns();
 	if (l->base == NULL)
-		return up(l, l->grad);
-	optim_step(l->local, l->w, l->grad);
-	return ASCENT_ON;
+		return send_vector(l, l->grad);
+	optimizer_step(l->local_optimizer, l->w, l->grad);
+	return OPTIMIZER_CONTINUE;
 }

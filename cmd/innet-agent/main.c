@@ -27,51 +27,51 @@ on_signal(int sig)
 }
 
 /* Train until it is over; the child's stream, if any, is opened here. */
-static enum ascent_result
-climb_on(const struct conf *cf, struct learner *l, struct report *rep,
-    struct optim *optim, struct child *child)
+static enum optimizer_status
+run_training(const struct conf *cf, struct learner *l, struct report *rep,
+    struct optimizer *optimizer, struct child *child)
 {
-	enum ascent_result rc = ASCENT_ON;
+	enum optimizer_status rc = OPTIMIZER_CONTINUE;
 
-	l->up = optim_ascent(optim);
-	l->own = cf->alone ? optim : NULL;
+	l->sink = optimizer_sink(optimizer);
+	l->own_optimizer = cf->alone ? optimizer : NULL;
 	if (cf->deltas)
-		learner_send_deltas(l, optim);
+		learner_send_deltas(l, optimizer);
 	if (!cf->alone) {
 		child->base = l->base;
-		l->up = child_ascent(child);
+		l->sink = child_sink(child);
 		rep->child = child;
 		rc = child_open(child, l);
 	}
-	if (rc == ASCENT_ON)
+	if (rc == OPTIMIZER_CONTINUE)
 		rc = learner_run(l, report_progress, rep);
-	l->tally->update_ns = optim->ns;
+	l->tally->update_ns = optimizer->ns;
 	report_end(rep);
 	if (cf->report != NULL && report_write(rep, cf->report, l) == -1)
 		rep->bad = true;
 	if (!cf->alone)
-		child_close(child, rc == ASCENT_END && tally_over(l->tally));
+		child_close(child, rc == OPTIMIZER_END && tally_over(l->tally));
 	return rc;
 }
 
 /* From a checkpoint or from the start, to the end and what is saved there. */
-static enum ascent_result
-climb(const struct conf *cf, struct learner *l, struct report *rep)
+static enum optimizer_status
+train_learner(const struct conf *cf, struct learner *l, struct report *rep)
 {
-	struct optim optim = optim_open(cf->rule, l->kern, cf->set.rate,
-	    l->params);
+	struct optimizer optimizer =
+	    optimizer_open(cf->rule, l->kern, cf->hyper.rate, l->params);
 	struct child child = {
 		.in = STDIN_FILENO, .out = STDOUT_FILENO, .stop = &got,
 		.timeout_ns = cf->timeout_ns, .verbose = cf->verbose,
-		.optim = &optim, .params = l->params,
+		.optimizer = &optimizer, .params = l->params,
 		.elements = cf->elements,
 	};
 	struct checkpoint kept = {
 		.path = cf->save_every != 0 ? cf->save : NULL,
-		.every = cf->save_every, .l = l, .optim = &optim,
+		.every = cf->save_every, .l = l, .optimizer = &optimizer,
 		.iteration = cf->alone ? NULL : &child.iteration,
 	};
-	enum ascent_result rc = ASCENT_FAILED;
+	enum optimizer_status rc = OPTIMIZER_FAILED;
 
 	if (cf->load == NULL || checkpoint_load(&kept, cf->load) == 0) {
 		if (cf->load != NULL && cf->verbose)
@@ -83,13 +83,14 @@ climb(const struct conf *cf, struct learner *l, struct report *rep)
 			l->lesson_done = checkpoint_lesson;
 			l->lesson_arg = &kept;
 		}
-		rc = climb_on(cf, l, rep, &optim, &child);
-		if (cf->save != NULL && (kept.path != NULL ?
-		    checkpoint_end(&kept) : saved_write(cf->save, l)) == -1)
+		rc = run_training(cf, l, rep, &optimizer, &child);
+		if (cf->save != NULL &&
+		    (kept.path != NULL ? checkpoint_end(&kept)
+				       : policy_file_write(cf->save, l)) == -1)
 			rep->bad = true;
 	}
 	checkpoint_free(&kept);
-	optim_close(&optim);
+	optimizer_close(&optimizer);
 	return rc;
 }
 
@@ -106,17 +107,17 @@ train(const struct conf *cf)
 	struct learner l;
 	int rc = 0;
 
-	if ((cf->save != NULL && saved_check(cf->save) == -1) ||
-	    (cf->report != NULL && saved_check(cf->report) == -1))
+	if ((cf->save != NULL && policy_file_check(cf->save) == -1) ||
+	    (cf->report != NULL && policy_file_check(cf->report) == -1))
 		return 1;
-	learner_open(&l, cf->env, cf->algo, &cf->set, cf->seed,
+	learner_open(&l, cf->env, cf->algo, &cf->hyper, cf->seed,
 	    cf->init ? &cf->init_seed : NULL, &tally);
 	l.interval_ns = cf->interval_ns;
 	l.compute_ns = cf->compute_ns;
 	if (cf->verbose)
 		warnx("%s, %s, %zu weights, %s kernels", cf->env->name,
 		    cf->algo->name, l.params, l.kern->name);
-	if (climb(cf, &l, &rep) == ASCENT_FAILED || rep.bad)
+	if (train_learner(cf, &l, &rep) == OPTIMIZER_FAILED || rep.bad)
 		rc = 1;
 	if (rc == 0 && cf->solve && cf->alone && !got &&
 	    !tally_is_solved(&tally)) {
@@ -146,8 +147,9 @@ main(int argc, char *argv[])
 		    cf.episodes == 0 ? 100 : cf.episodes, cf.seed, cf.json,
 		    &got);
 	if (cf.remote.role != ROLE_WORKER) {
-		rc = (cf.remote.role == ROLE_ACTOR ? actor_run : apex_run)
-		    (&cf, &got);
+		rc = (cf.remote.role == ROLE_ACTOR
+			  ? apex_actor_run
+			  : apex_learner_run)(&cf, &got);
 		free(cf.remote.password);
 		return rc;
 	}

@@ -17,7 +17,7 @@
 
 /* One episode: the sum of its rewards. */
 static double
-episode(struct env *env, struct learner *l, float *obs)
+play_episode(struct env *env, struct learner *l, float *obs)
 {
 	struct env_result r = { 0 };
 	union env_action a;
@@ -34,7 +34,7 @@ episode(struct env *env, struct learner *l, float *obs)
 }
 
 static void
-show(const char *name, uint64_t n, double sum, double lo, double hi,
+print_result(const char *name, uint64_t n, double sum, double lo, double hi,
     FILE *json)
 {
 	if (json != NULL)
@@ -59,19 +59,19 @@ play_policy(const char *path, uint64_t episodes, uint64_t seed, FILE *json,
 	uint64_t n;
 	float *obs;
 
-	if (!saved_read(path, seed, &tally, &l))
+	if (!policy_file_read(path, seed, &tally, &l))
 		return 1;
 	env = env_open(l.kind, seed);
 	obs = allocate(l.kind->obs, sizeof(*obs));
 	for (n = 0; n < episodes && *stop == 0; n++) {
-		const double got = episode(&env, &l, obs);
+		const double got = play_episode(&env, &l, obs);
 
 		sum += got;
 		lo = fmin(lo, got);
 		hi = fmax(hi, got);
 	}
 	if (n > 0)
-		show(l.kind->name, n, sum, lo, hi, json);
+		print_result(l.kind->name, n, sum, lo, hi, json);
 	env_close(&env);
 	learner_close(&l);
 	free(obs);

@@ -23,22 +23,22 @@
 #include "common/wire/stream.h"
 
 size_t
-saved_hello(char buf[SAVED_HELLO_MAX], const struct learner *l,
+policy_file_hello(char buf[POLICY_FILE_HELLO_MAX], const struct learner *l,
     size_t elements)
 {
-	return (size_t)snprintf(buf, SAVED_HELLO_MAX, "{\"version\":1,"
+	return (size_t)snprintf(buf, POLICY_FILE_HELLO_MAX, "{\"version\":1,"
 	    "\"elements\":%zu,\"name\":\"innet-agent\",\"env\":\"%s\","
 	    "\"algo\":\"%s\",\"hidden\":%" PRIu64 ",\"dueling\":%" PRIu64
-	    "}", elements, l->kind->name, l->algo->name, l->set.hidden,
-	    l->set.dueling);
+	    "}", elements, l->kind->name, l->algo->name, l->hyper.hidden,
+	    l->hyper.dueling);
 }
 
 size_t
-saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
+policy_file_head(uint8_t to[POLICY_FILE_HEAD_MAX], const struct learner *l,
     size_t elements, uint64_t iteration)
 {
 	char *text = (char *)to + STREAM_HEADER_BYTES;
-	const size_t len = saved_hello(text, l, elements);
+	const size_t len = policy_file_hello(text, l, elements);
 
 	stream_put(to, &(struct stream_head){ .kind = STREAM_HELLO,
 	    .elements = (uint32_t)len });
@@ -49,7 +49,7 @@ saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
 }
 
 int
-saved_check(const char *path)
+policy_file_check(const char *path)
 {
 	if (atomic_file_try(path) == 0)
 		return 0;
@@ -58,10 +58,10 @@ saved_check(const char *path)
 }
 
 int
-saved_write(const char *path, const struct learner *l)
+policy_file_write(const char *path, const struct learner *l)
 {
-	uint8_t head[SAVED_HEAD_MAX];
-	const size_t len = saved_head(head, l, l->params, 0);
+	uint8_t head[POLICY_FILE_HEAD_MAX];
+	const size_t len = policy_file_head(head, l, l->params, 0);
 	struct atomic_file to;
 	bool good;
 
@@ -79,7 +79,7 @@ saved_write(const char *path, const struct learner *l)
 
 /* The member's place in the list of names, ended by NULL; -1 if in none. */
 static int
-place(const cJSON *hello, const char *member, const char *const *names)
+find_name(const cJSON *hello, const char *member, const char *const *names)
 {
 	const char *name = cJSON_GetStringValue(
 	    cJSON_GetObjectItemCaseSensitive(hello, member));
@@ -93,7 +93,8 @@ place(const cJSON *hello, const char *member, const char *const *names)
 
 /* A whole number of the hello from 0 to hi, or what it is without one. */
 static uint64_t
-number(const cJSON *hello, const char *member, uint64_t hi, uint64_t without)
+find_number(
+    const cJSON *hello, const char *member, uint64_t hi, uint64_t without)
 {
 	const cJSON *n = cJSON_GetObjectItemCaseSensitive(hello, member);
 
@@ -103,46 +104,46 @@ number(const cJSON *hello, const char *member, uint64_t hi, uint64_t without)
 	return (uint64_t)n->valuedouble;
 }
 
-struct told {
+struct policy_head {
 	const struct env_kind *env;
 	const struct algo *algo;
-	struct settings set;
+	struct hyperparameters hyper;
 };
 
 /* What learner the hello speaks of: NULL, or what is wrong. */
 static const char *
-understand(const uint8_t *text, size_t len, struct told *told)
+parse_hello(const uint8_t *text, size_t len, struct policy_head *head)
 {
 	cJSON *hello = cJSON_ParseWithLength((const char *)text, len);
-	const int env = place(hello, "env", env_names());
-	const int algo = place(hello, "algo", algo_names());
+	const int env = find_name(hello, "env", env_names());
+	const int algo = find_name(hello, "algo", algo_names());
 	const char *why = env == -1 ? "names no known environment" :
 	    algo == -1 ? "names no known algorithm" :
 	    algo_unfit(algo_all[algo], env_kinds[env]);
 
 	if (why == NULL) {
-		told->env = env_kinds[env];
-		told->algo = algo_all[algo];
-		told->set = *presets_find(told->algo->name, told->env->name);
-		told->set.hidden = number(hello, "hidden", 4096,
-		    told->set.hidden);
-		told->set.dueling = number(hello, "dueling", 1,
-		    told->set.dueling);
-		told->set.hidden += told->set.hidden == 0;
+		head->env = env_kinds[env];
+		head->algo = algo_all[algo];
+		head->hyper = *presets_find(head->algo->name, head->env->name);
+		head->hyper.hidden = find_number(hello, "hidden", 4096,
+		    head->hyper.hidden);
+		head->hyper.dueling = find_number(hello, "dueling", 1,
+		    head->hyper.dueling);
+		head->hyper.hidden += head->hyper.hidden == 0;
 	}
 	cJSON_Delete(hello);
 	return why;
 }
 
 const char *
-saved_names(const uint8_t *text, size_t len, const struct env_kind **env,
+policy_file_names(const uint8_t *text, size_t len, const struct env_kind **env,
     const struct algo **algo)
 {
-	struct told told = { 0 };
-	const char *why = understand(text, len, &told);
+	struct policy_head head = { 0 };
+	const char *why = parse_hello(text, len, &head);
 
-	*env = told.env;
-	*algo = told.algo;
+	*env = head.env;
+	*algo = head.algo;
 	return why;
 }
 
@@ -152,14 +153,14 @@ saved_names(const uint8_t *text, size_t len, const struct env_kind **env,
  * neuron of a layer to each of the next.
  */
 static const char *
-furnish(struct learner *l, const struct told *told, const uint8_t *weights,
-    size_t n, uint64_t seed, struct tally *t)
+open_learner(struct learner *l, const struct policy_head *head,
+    const uint8_t *weights, size_t n, uint64_t seed, struct tally *t)
 {
-	if (n < told->set.hidden * told->set.hidden)
+	if (n < head->hyper.hidden * head->hyper.hidden)
 		return "wrong number of weights";
 	if (!vec_finite(weights, n))
 		return "a weight is not finite";
-	learner_open(l, told->env, told->algo, &told->set, seed, NULL, t);
+	learner_open(l, head->env, head->algo, &head->hyper, seed, NULL, t);
 	if (n != l->params)
 		return "wrong number of weights";
 	memcpy(l->w, weights, n * sizeof(*l->w));
@@ -168,7 +169,7 @@ furnish(struct learner *l, const struct told *told, const uint8_t *weights,
 
 /* The next message of the file fd is open on: NULL, or what is wrong. */
 static const char *
-message(struct stream_in *in, int fd, struct stream_head *h,
+read_message(struct stream_in *in, int fd, struct stream_head *h,
     const uint8_t **body)
 {
 	const char *why;
@@ -188,28 +189,28 @@ message(struct stream_in *in, int fd, struct stream_head *h,
 
 /* Fill l from the file: NULL, or what is wrong. */
 static const char *
-load(struct stream_in *in, int fd, uint64_t seed, struct tally *t,
+read_policy(struct stream_in *in, int fd, uint64_t seed, struct tally *t,
     struct learner *l)
 {
 	struct stream_head h;
-	struct told told;
+	struct policy_head head;
 	const uint8_t *body;
-	const char *why = message(in, fd, &h, &body);
+	const char *why = read_message(in, fd, &h, &body);
 
 	if (why == NULL && h.kind != STREAM_HELLO)
 		return "not a policy";
 	if (why == NULL)
-		why = understand(body, h.elements, &told);
+		why = parse_hello(body, h.elements, &head);
 	if (why == NULL)
-		why = message(in, fd, &h, &body);
+		why = read_message(in, fd, &h, &body);
 	if (why == NULL && h.kind != STREAM_WEIGHTS)
 		return "not a policy";
 	return why != NULL ? why :
-	    furnish(l, &told, body, h.elements, seed, t);
+	    open_learner(l, &head, body, h.elements, seed, t);
 }
 
 bool
-saved_read(const char *path, uint64_t seed, struct tally *t,
+policy_file_read(const char *path, uint64_t seed, struct tally *t,
     struct learner *l)
 {
 	struct stream_in in = { 0 };
@@ -221,7 +222,7 @@ saved_read(const char *path, uint64_t seed, struct tally *t,
 		warn("%s", path);
 		return false;
 	}
-	why = load(&in, fd, seed, t, l);
+	why = read_policy(&in, fd, seed, t, l);
 	if (why != NULL)
 		warnx("%s: byte %" PRIu64 ": %s", path, in.offset, why);
 	if (why != NULL && l->self != NULL)

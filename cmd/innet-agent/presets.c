@@ -18,7 +18,7 @@
 
 static const struct row {
 	const char *algo, *env;
-	struct settings set;
+	struct hyperparameters hyper;
 } rows[] = {
 	{ "a2c", "cartpole", { .envs = 8, .horizon = 64, .epochs = 1,
 	    .hidden = 64, .gamma = 0.99, .lambda = 0.99, .rate = 5e-3,
@@ -89,7 +89,7 @@ static const struct row {
 
 /* True if name is that environment, on whatever physics engine. */
 static bool
-is(const char *name, const char *env)
+is_environment(const char *name, const char *env)
 {
 	const size_t n = strlen(env);
 
@@ -97,18 +97,18 @@ is(const char *name, const char *env)
 	    (name[n] == '\0' || strcmp(name + n, "-box2d") == 0);
 }
 
-const struct settings *
+const struct hyperparameters *
 presets_find(const char *algo, const char *env)
 {
-	const struct settings *own = NULL;
+	const struct hyperparameters *own = NULL;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strcmp(rows[i].algo, algo) != 0)
 			continue;
-		if (is(env, rows[i].env))
-			return &rows[i].set;
+		if (is_environment(env, rows[i].env))
+			return &rows[i].hyper;
 		if (own == NULL)
-			own = &rows[i].set;
+			own = &rows[i].hyper;
 	}
 	return own;
 }

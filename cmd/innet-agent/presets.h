@@ -5,6 +5,6 @@
 #include "cmd/innet-agent/hyperparameters.h"
 
 /* Those of that algorithm for that environment, or the algorithm's own. */
-const struct settings *presets_find(const char *algo, const char *env);
+const struct hyperparameters *presets_find(const char *algo, const char *env);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* How much of the way from begun to end is done, 0 if there is no end. */
 static double
-way(uint64_t done, uint64_t begun, uint64_t end)
+fraction_done(uint64_t done, uint64_t begun, uint64_t end)
 {
 	return end <= begun ? 0 : (double)(done - begun) /
 	    (double)(end - begun);
@@ -23,15 +23,16 @@ way(uint64_t done, uint64_t begun, uint64_t end)
 static double
 part_done(const struct tally *t)
 {
-	const double steps = way(t->steps, t->begun.steps, t->steps_end);
-	const double episodes = way(t->episodes, t->begun.episodes,
+	const double steps =
+	    fraction_done(t->steps, t->begun.steps, t->steps_end);
+	const double episodes = fraction_done(t->episodes, t->begun.episodes,
 	    t->episodes_end);
 
 	return steps > episodes ? steps : episodes;
 }
 
 static void
-draw(const struct tally *t)
+draw_progress(const struct tally *t)
 {
 	const double s = tally_seconds(t), part = part_done(t);
 
@@ -45,7 +46,7 @@ draw(const struct tally *t)
 }
 
 static void
-object(struct report *r)
+print_object(struct report *r)
 {
 	const struct tally *t = r->tally;
 
@@ -63,12 +64,12 @@ report_progress(void *arg)
 	const uint64_t now = tally_now_ns();
 
 	if (r->json != NULL)
-		object(r);
+		print_object(r);
 	if (r->quiet || !isatty(STDERR_FILENO) ||
 	    now < r->shown_ns + 250000000)
 		return !r->bad;
 	r->shown_ns = now;
-	draw(r->tally);
+	draw_progress(r->tally);
 	return !r->bad;
 }
 
@@ -107,8 +108,8 @@ report_write(const struct report *r, const char *path,
 	const struct tally *t = r->tally;
 	const struct child *c = r->child;
 	const double update = (double)t->update_ns * 1e-9;
-	const double rise = (double)t->rise_ns * 1e-9;
-	const bool inside = c != NULL && l->local == NULL;
+	const double waited = (double)t->sink_ns * 1e-9;
+	const bool inside = c != NULL && l->local_optimizer == NULL;
 	struct atomic_file to;
 	int n = -1;
 
@@ -127,9 +128,9 @@ report_write(const struct report *r, const char *path,
 		    c == NULL ? 0 : c->results, tally_mean(t, TALLY_LAST),
 		    tally_is_solved(t) ? "true" : "false", tally_seconds(t),
 		    (double)t->play_ns * 1e-9,
-		    (double)(t->lesson_ns - t->replay_ns) * 1e-9 - rise -
-		    (l->local != NULL ? update : 0),
-		    c == NULL ? 0 : inside ? rise - update : rise, update,
+		    (double)(t->lesson_ns - t->replay_ns) * 1e-9 - waited -
+		    (l->local_optimizer != NULL ? update : 0),
+		    c == NULL ? 0 : inside ? waited - update : waited, update,
 		    (double)t->replay_ns * 1e-9, tally_rate(t));
 		if (n >= 0 && r->more != NULL)
 			n = r->more(to.fd, r->more_arg);

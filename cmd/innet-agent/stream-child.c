@@ -22,8 +22,8 @@
  * Wait for fd until deadline_ns.  ASCENT_FAILED with a message naming what was
  * waited for when time is up, ASCENT_END if nobody will read us any more.
  */
-static enum ascent_result
-await(const struct child *c, int fd, short events, uint64_t deadline_ns,
+static enum optimizer_status
+await_fd(const struct child *c, int fd, short events, uint64_t deadline_ns,
     const char *what)
 {
 	struct pollfd p[2] = {
@@ -33,100 +33,102 @@ await(const struct child *c, int fd, short events, uint64_t deadline_ns,
 
 	switch (wait_until(p, 2, deadline_ns, c->stop)) {
 	case WAIT_READY:
-		return p[0].revents != 0 ? ASCENT_ON : ASCENT_END;
+		return p[0].revents != 0 ? OPTIMIZER_CONTINUE : OPTIMIZER_END;
 	case WAIT_STOP:
-		return ASCENT_END;
+		return OPTIMIZER_END;
 	case WAIT_DUE:
 		break;
 	}
 	warnx("standard %s: %s gradient %" PRIu64 " within %g s",
 	    fd == c->in ? "input" : "output", what, c->sent,
 	    (double)c->timeout_ns * 1e-9);
-	return ASCENT_FAILED;
+	return OPTIMIZER_FAILED;
 }
 
 /*
  * Write n bytes.  Never more than PIPE_BUF at once: for so many there is room
  * in a pipe that poll() calls writable, so no write blocks.
  */
-static enum ascent_result
-put(const struct child *c, const void *bytes, size_t n)
+static enum optimizer_status
+write_all(const struct child *c, const void *bytes, size_t n)
 {
 	const uint64_t deadline_ns = tally_now_ns() + c->timeout_ns;
 	const char *p = bytes;
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
 	while (n > 0) {
 		ssize_t done;
 
-		rc = await(c, c->out, POLLOUT, deadline_ns, "nobody took");
-		if (rc != ASCENT_ON)
+		rc = await_fd(c, c->out, POLLOUT, deadline_ns, "nobody took");
+		if (rc != OPTIMIZER_CONTINUE)
 			return rc;
 		done = write(c->out, p, n < PIPE_BUF ? n : PIPE_BUF);
 		if (done == -1 && errno == EPIPE)
-			return ASCENT_END;
+			return OPTIMIZER_END;
 		if (done == -1 && errno != EINTR && errno != EAGAIN) {
 			warn("standard output");
-			return ASCENT_FAILED;
+			return OPTIMIZER_FAILED;
 		}
 		if (done > 0) {
 			p += done;
 			n -= (size_t)done;
 		}
 	}
-	return ASCENT_ON;
+	return OPTIMIZER_CONTINUE;
 }
 
-static enum ascent_result
+static enum optimizer_status
 send_message(const struct child *c, const struct stream_head *h,
     const void *body)
 {
 	uint8_t head[STREAM_HEADER_BYTES];
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
 	stream_put(head, h);
-	rc = put(c, head, sizeof(head));
-	return rc == ASCENT_ON ? put(c, body, stream_body_bytes(h)) : rc;
+	rc = write_all(c, head, sizeof(head));
+	return rc == OPTIMIZER_CONTINUE
+		   ? write_all(c, body, stream_body_bytes(h))
+		   : rc;
 }
 
 /* The next message from the other end. */
-static enum ascent_result
-receive(struct child *c, struct stream_head *h, const uint8_t **body)
+static enum optimizer_status
+receive_message(struct child *c, struct stream_head *h, const uint8_t **body)
 {
 	const uint64_t deadline_ns = tally_now_ns() + c->timeout_ns;
 	const char *why = NULL;
-	enum ascent_result rc;
+	enum optimizer_status rc;
 	size_t missing;
 	ssize_t n;
 	int got;
 
 	while ((got = stream_in_next(&c->stream, h, body, &missing, &why)) ==
 	    0) {
-		rc = await(c, c->in, POLLIN, deadline_ns, "no result for");
-		if (rc != ASCENT_ON)
+		rc = await_fd(c, c->in, POLLIN, deadline_ns, "no result for");
+		if (rc != OPTIMIZER_CONTINUE)
 			return rc;
 		n = stream_in_fill(&c->stream, c->in, missing);
 		if (n == 0 && c->stream.have == c->stream.used)
-			return ASCENT_END;
+			return OPTIMIZER_END;
 		if (n == 0) {
 			warnx("standard input: byte %" PRIu64 ": ends in the "
 			    "middle of a message", c->stream.offset);
-			return ASCENT_FAILED;
+			return OPTIMIZER_FAILED;
 		}
 		if (n == -1 && errno != EINTR && errno != EAGAIN) {
 			warn("standard input");
-			return ASCENT_FAILED;
+			return OPTIMIZER_FAILED;
 		}
 	}
 	if (got == 1)
-		return ASCENT_ON;
+		return OPTIMIZER_CONTINUE;
 	warnx("standard input: byte %" PRIu64 ": %s", c->stream.offset, why);
-	return ASCENT_FAILED;
+	return OPTIMIZER_FAILED;
 }
 
 /* What is wrong with a result, or NULL. */
 static const char *
-unfit(const struct child *c, const struct stream_head *h, const float *v)
+check_result(const struct child *c, const struct stream_head *h, const float *v)
 {
 	if (h->elements != 0 && h->elements != c->elements)
 		return "result of another length than the gradient";
@@ -144,7 +146,8 @@ unfit(const struct child *c, const struct stream_head *h, const float *v)
 
 /* Let a result change w. */
 static void
-adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
+apply_result(
+    struct child *c, const struct stream_head *h, const float *v, float *w)
 {
 	c->results++;
 	if (h->elements == 0)
@@ -161,7 +164,7 @@ adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
 	for (size_t i = 0; i < c->params; i++)
 		c->mean[i] = v[i] / (float)h->contributions;
 	if (c->base == NULL)
-		optim_step(c->optim, w, c->mean);
+		optimizer_step(c->optimizer, w, c->mean);
 	for (size_t i = 0; i < c->params && c->base != NULL; i++)
 		w[i] = c->base[i] += c->mean[i];
 }
@@ -170,7 +173,7 @@ adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
 static void
 state_parts(struct child *c, float *w, struct snapshot *s)
 {
-	struct optim *o = c->optim;
+	struct optimizer *o = c->optimizer;
 
 	snapshot_part(s, w, c->params * sizeof(*w));
 	snapshot_part(s, &o->steps, sizeof(o->steps));
@@ -180,11 +183,11 @@ state_parts(struct child *c, float *w, struct snapshot *s)
 
 /* Our state, after a line that says of what kind it is; the line's length. */
 static size_t
-state_of(struct child *c, float *w, struct snapshot *s)
+encode_state(struct child *c, float *w, struct snapshot *s)
 {
 	char line[64];
 	const int n = snprintf(line, sizeof(line), "innet-agent state 1 %u "
-	    "%zu\n", (unsigned)c->optim->rule, c->params);
+	    "%zu\n", (unsigned)c->optimizer->rule, c->params);
 
 	*s = (struct snapshot){ 0 };
 	snapshot_add(s, line, (size_t)n);
@@ -193,13 +196,13 @@ state_of(struct child *c, float *w, struct snapshot *s)
 }
 
 /* Hand our state to another worker. */
-static enum ascent_result
-give_state(struct child *c, float *w)
+static enum optimizer_status
+send_state(struct child *c, float *w)
 {
 	struct snapshot s;
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
-	state_of(c, w, &s);
+	encode_state(c, w, &s);
 	rc = send_message(c, &(struct stream_head){ .kind = STREAM_STATE,
 	    .elements = (uint32_t)s.len, .iteration = c->iteration },
 	    s.bytes);
@@ -208,12 +211,12 @@ give_state(struct child *c, float *w)
 }
 
 /* Go on from another's state; what was sent is answered by nothing else. */
-static enum ascent_result
-take_state(struct child *c, const struct stream_head *h, const uint8_t *body,
+static enum optimizer_status
+receive_state(struct child *c, const struct stream_head *h, const uint8_t *body,
     float *w)
 {
 	struct snapshot own, s = { .reading = true };
-	const size_t line = state_of(c, w, &own);
+	const size_t line = encode_state(c, w, &own);
 	const bool good = h->elements == own.len &&
 	    memcmp(body, own.bytes, line) == 0;
 
@@ -229,12 +232,12 @@ take_state(struct child *c, const struct stream_head *h, const uint8_t *body,
 		    "another --optimizer or --hidden");
 	}
 	snapshot_free(&own);
-	return good ? ASCENT_ON : ASCENT_FAILED;
+	return good ? OPTIMIZER_CONTINUE : OPTIMIZER_FAILED;
 }
 
 /* The other end's hello, with no byte that a terminal would obey. */
 static void
-tell_hello(const uint8_t *text, size_t len)
+print_hello(const uint8_t *text, size_t len)
 {
 	char line[512];
 	size_t n = len < sizeof(line) - 1 ? len : sizeof(line) - 1;
@@ -246,54 +249,54 @@ tell_hello(const uint8_t *text, size_t len)
 }
 
 /* Read until the last result for what was sent; hellos may come between. */
-static enum ascent_result
-results(struct child *c, float *w)
+static enum optimizer_status
+receive_results(struct child *c, float *w)
 {
 	struct stream_head h = { 0 };
 	const uint8_t *body;
 	const char *why;
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
 	do {
 		const uint64_t offset = c->stream.offset;
 
-		rc = receive(c, &h, &body);
-		if (rc != ASCENT_ON || h.kind == STREAM_BYE)
-			return rc == ASCENT_ON ? ASCENT_END : rc;
+		rc = receive_message(c, &h, &body);
+		if (rc != OPTIMIZER_CONTINUE || h.kind == STREAM_BYE)
+			return rc == OPTIMIZER_CONTINUE ? OPTIMIZER_END : rc;
 		if (h.kind == STREAM_HELLO) {
 			if (c->verbose)
-				tell_hello(body, h.elements);
+				print_hello(body, h.elements);
 			continue;
 		}
 		if (h.kind == STREAM_STATE && (h.flags & STREAM_MODEL) != 0)
-			return take_state(c, &h, body, w);
+			return receive_state(c, &h, body, w);
 		if (h.kind == STREAM_STATE) {
-			rc = give_state(c, w);
-			if (rc != ASCENT_ON)
+			rc = send_state(c, w);
+			if (rc != OPTIMIZER_CONTINUE)
 				return rc;
 			continue;
 		}
 		why = h.kind != STREAM_RESULT ? "not a result" :
-		    unfit(c, &h, (const float *)(const void *)body);
+		    check_result(c, &h, (const float *)(const void *)body);
 		if (why != NULL) {
 			warnx("standard input: byte %" PRIu64 ": %s", offset,
 			    why);
-			return ASCENT_FAILED;
+			return OPTIMIZER_FAILED;
 		}
-		adopt(c, &h, (const float *)(const void *)body, w);
+		apply_result(c, &h, (const float *)(const void *)body, w);
 	} while (h.kind != STREAM_RESULT || h.flags & STREAM_MORE);
-	return ASCENT_ON;
+	return OPTIMIZER_CONTINUE;
 }
 
 /* A vector of ours, brought to the length of those on the stream. */
 static const float *
-widen(struct child *c, const float *vector)
+widen_vector(struct child *c, const float *vector)
 {
 	return memcpy(c->wide, vector, c->params * sizeof(*vector));
 }
 
-static enum ascent_result
-rise(void *self, float *w, const float *grad, float reward)
+static enum optimizer_status
+exchange_gradient(void *self, float *w, const float *grad, float reward)
 {
 	struct child *c = self;
 	const struct stream_head h = {
@@ -301,34 +304,34 @@ rise(void *self, float *w, const float *grad, float reward)
 		.elements = (uint32_t)c->elements, .iteration = c->iteration,
 		.contributions = 1,
 	};
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
 	c->sent++;
-	rc = send_message(c, &h, widen(c, grad));
-	return rc == ASCENT_ON ? results(c, w) : rc;
+	rc = send_message(c, &h, widen_vector(c, grad));
+	return rc == OPTIMIZER_CONTINUE ? receive_results(c, w) : rc;
 }
 
-struct ascent
-child_ascent(struct child *c)
+struct gradient_sink
+child_sink(struct child *c)
 {
-	return (struct ascent){ .rise = rise, .self = c };
+	return (struct gradient_sink){ .apply = exchange_gradient, .self = c };
 }
 
-enum ascent_result
+enum optimizer_status
 child_open(struct child *c, const struct learner *l)
 {
-	char text[SAVED_HELLO_MAX];
+	char text[POLICY_FILE_HELLO_MAX];
 	size_t len;
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
 	if (c->elements < c->params)
 		c->elements = c->params;
-	len = saved_hello(text, l, c->elements);
-	len = len - 1 + (size_t)snprintf(text + len - 1, SAVED_HELLO_MAX -
+	len = policy_file_hello(text, l, c->elements);
+	len = len - 1 + (size_t)snprintf(text + len - 1, POLICY_FILE_HELLO_MAX -
 	    len + 1, ",\"gradients\":\"up\"}");
-	if (l->algo->judge == NULL)	/* all that it learns is in there */
+	if (l->algo->prioritize == NULL) /* all that it learns is in there */
 		len = len - 1 + (size_t)snprintf(text + len - 1,
-		    SAVED_HELLO_MAX - len + 1, ",\"state\":true}");
+		    POLICY_FILE_HELLO_MAX - len + 1, ",\"state\":true}");
 	c->mean = allocate(c->params, sizeof(*c->mean));
 	c->wide = allocate(c->elements, sizeof(*c->wide));
 	/* a pipe that cannot be larger, or is none, will do as it is */
@@ -336,11 +339,11 @@ child_open(struct child *c, const struct learner *l)
 	fcntl(c->out, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
 	rc = send_message(c, &(struct stream_head){ .kind = STREAM_HELLO,
 	    .elements = (uint32_t)len }, text);
-	if (rc != ASCENT_ON)
+	if (rc != OPTIMIZER_CONTINUE)
 		return rc;
 	return send_message(c, &(struct stream_head){ .kind = STREAM_WEIGHTS,
 	    .elements = (uint32_t)c->elements, .iteration = c->iteration },
-	    widen(c, l->w));
+	    widen_vector(c, l->w));
 }
 
 void

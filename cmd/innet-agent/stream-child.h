@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/innet-agent/net/optimizer-status.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/net/optimizer.h"
 #include "common/wire/stream.h"
@@ -23,7 +22,7 @@ struct child {
 	uint64_t timeout_ns;	/* longest wait for the other end */
 	const volatile sig_atomic_t *stop;
 	bool verbose;
-	struct optim *optim;	/* for results that are sums; borrowed */
+	struct optimizer *optimizer; /* for results that are sums; borrowed */
 	size_t params;		/* floats of the agent's vectors */
 	size_t elements;	/* of those on the stream: more, the rest 0 */
 	float *base;		/* NULL, or: vectors are what w has gained
@@ -40,12 +39,12 @@ struct child {
  * Make the pipes of c->in and c->out roomy, send hello and l's first weights,
  * those of c->iteration.
  */
-enum ascent_result child_open(struct child *c, const struct learner *l);
+enum optimizer_status child_open(struct child *c, const struct learner *l);
 
 /* Say bye if the other end still listens, and give back memory. */
 void child_close(struct child *c, bool bye);
 
 /* The way up of a child: exchange a gradient for newer weights. */
-struct ascent child_ascent(struct child *c);
+struct gradient_sink child_sink(struct child *c);
 
 #endif

@@ -28,7 +28,7 @@ struct tally {
 	uint64_t begun_ns;	/* CLOCK_MONOTONIC */
 	uint64_t play_ns;	/* spent playing */
 	uint64_t lesson_ns;	/* spent learning, what follows included: */
-	uint64_t rise_ns;	/* until what went up had been answered */
+	uint64_t sink_ns;	/* until what went up had been answered */
 	uint64_t replay_ns;	/* waiting for the memory of experiences */
 	uint64_t first_ns;	/* when the first gradient was there */
 	uint64_t update_ns;	/* in the optimizer */

@@ -24,7 +24,7 @@ static const double seconds = 0.5;	/* that one measurement takes */
 
 struct task {
 	struct net net;
-	struct optim optim;
+	struct optimizer optimizer;
 	size_t batch;
 	float *w, *grad, *x, *want, *dy;
 };
@@ -63,7 +63,7 @@ step(struct task *t)
 		t->dy[i] = off * (2 / (float)n);	/* downhill is up */
 	}
 	net_back(&t->net, t->w, t->x, t->batch, t->dy, t->grad, NULL);
-	optim_step(&t->optim, t->w, t->grad);
+	optimizer_step(&t->optimizer, t->w, t->grad);
 	return sum / (float)n;
 }
 
@@ -96,12 +96,15 @@ main(int argc, char *argv[])
 
 	if (argc != 5)
 		errx(2, "usage: nets IN HIDDEN OUT BATCH");
-	const struct net_shape shape = { .in = size(argv[1]),
-	    .hidden = size(argv[2]), .out = size(argv[3]), .bend = NET_RELU };
+	const struct net_shape shape = {.in = size(argv[1]),
+	    .hidden = size(argv[2]),
+	    .out = size(argv[3]),
+	    .activation = NET_RELU};
 
 	t.batch = size(argv[4]);
 	t.net = net_open(kern_best(), &shape, t.batch);
-	t.optim = optim_open(OPTIM_ADAM, kern_best(), 1e-3, t.net.params);
+	t.optimizer =
+	    optimizer_open(OPTIMIZER_ADAM, kern_best(), 1e-3, t.net.params);
 	t.w = numbers(t.net.params, 0.1f);
 	t.grad = numbers(t.net.params, 0);
 	t.x = numbers(t.batch * shape.in, 1);

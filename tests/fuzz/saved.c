@@ -48,7 +48,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	if (fd == -1 || (len > 0 && write(fd, p, len) != (ssize_t)len))
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (saved_read(path, 1, &t, &l)) {
+	if (policy_file_read(path, 1, &t, &l)) {
 		must(l.params * sizeof(float) < len,
 		    "no more weights than the file has");
 		play(&l);

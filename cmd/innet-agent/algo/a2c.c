@@ -6,8 +6,8 @@
 #include "cmd/innet-agent/algo/policy-gradient.h"
 #include "cmd/innet-agent/algo/policy.h"
 
-static enum ascent_result
-learn(struct learner *l)
+static enum optimizer_status
+learn_rollout(struct learner *l)
 {
 	const struct pg *pg = l->self;
 	const struct roll *r = &pg->roll;
@@ -18,7 +18,7 @@ learn(struct learner *l)
 	for (size_t i = 0; i < r->rows; i++)
 		pg_row(l, i, &r->action[i], out + i * n, r->advantage[i],
 		    r->ret[i] - value[i]);
-	return pg_rise(l);
+	return pg_apply_gradient(l);
 }
 
 const struct algo algo_a2c = {
@@ -31,6 +31,6 @@ const struct algo algo_a2c = {
 	.init = pg_init,
 	.parts = pg_parts,
 	.play = pg_play,
-	.learn = learn,
+	.learn = learn_rollout,
 	.greedy = pg_greedy,
 };

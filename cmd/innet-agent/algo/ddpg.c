@@ -27,7 +27,7 @@ struct ddpg {
 };
 
 static void
-close_(struct learner *l)
+close_ddpg(struct learner *l)
 {
 	struct ddpg *d = l->self;
 
@@ -44,7 +44,7 @@ close_(struct learner *l)
 }
 
 static void
-init(struct learner *l, float *w, struct rng *rng)
+init_weights(struct learner *l, float *w, struct rng *rng)
 {
 	const struct ddpg *d = l->self;
 
@@ -54,7 +54,7 @@ init(struct learner *l, float *w, struct rng *rng)
 
 /* What the actor does in n states, -1 to 1: in d->act. */
 static void
-actions(struct learner *l, const float *w, const float *obs, size_t n)
+actor_actions(struct learner *l, const float *w, const float *obs, size_t n)
 {
 	struct ddpg *d = l->self;
 	const size_t all = n * l->kind->dims;
@@ -65,27 +65,27 @@ actions(struct learner *l, const float *w, const float *obs, size_t n)
 }
 
 static void
-greedy(struct learner *l, const float *w, const float *obs,
+choose_greedily(struct learner *l, const float *w, const float *obs,
     union env_action *a)
 {
 	const struct ddpg *d = l->self;
 	const float lo = l->kind->low, hi = l->kind->high;
 
-	actions(l, w, obs, 1);
+	actor_actions(l, w, obs, 1);
 	for (size_t i = 0; i < l->kind->dims; i++)
 		a->x[i] = (hi + lo) / 2 + (hi - lo) / 2 * d->act[i];
 }
 
 /* Anything until it is warm; then what the actor does, and noise. */
 static void
-act(struct learner *l, const float *obs, union env_action *a)
+choose_action(struct learner *l, const float *obs, union env_action *a)
 {
 	const float lo = l->kind->low, hi = l->kind->high;
-	const double noise = l->set.explore * (hi - lo);
-	const bool cold = l->tally->steps < l->set.warmup;
+	const double noise = l->hyper.explore * (hi - lo);
+	const bool cold = l->tally->steps < l->hyper.warmup;
 
 	if (!cold)
-		greedy(l, l->w, obs, a);
+		choose_greedily(l, l->w, obs, a);
 	for (size_t i = 0; i < l->kind->dims; i++) {
 		if (cold)
 			a->x[i] = (float)rng_uniform(&l->rng, lo, hi);
@@ -97,7 +97,7 @@ act(struct learner *l, const float *obs, union env_action *a)
 
 /* What that critic says of n actions in d->act, in the states obs. */
 static const float *
-value(struct learner *l, const float *critic, const float *obs, size_t n)
+critic_value(struct learner *l, const float *critic, const float *obs, size_t n)
 {
 	struct ddpg *d = l->self;
 	const size_t wide = l->kind->obs, dims = l->kind->dims;
@@ -113,7 +113,7 @@ value(struct learner *l, const float *critic, const float *obs, size_t n)
 
 /* offp.misses; d->critic was last at obs. */
 static void
-misses(struct learner *l, const float *target, const struct rows *rows,
+compute_misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)
 {
 	struct ddpg *d = l->self;
@@ -121,14 +121,14 @@ misses(struct learner *l, const float *target, const struct rows *rows,
 	const float lo = l->kind->low, hi = l->kind->high;
 	const float *q;
 
-	actions(l, target, rows->next, n);
-	q = value(l, target + d->actor.params, rows->next, n);
+	actor_actions(l, target, rows->next, n);
+	q = critic_value(l, target + d->actor.params, rows->next, n);
 	for (size_t i = 0; i < n; i++)
 		d->offp.miss[i] = rows->reward[i] + rows->go[i] * q[i];
 	for (size_t i = 0; i < n * dims; i++)
 		d->act[i] = (rows->action[i / dims].x[i % dims] -
 		    (hi + lo) / 2) / ((hi - lo) / 2);
-	q = value(l, l->w + d->actor.params, rows->obs, n);
+	q = critic_value(l, l->w + d->actor.params, rows->obs, n);
 	for (size_t i = 0; i < n; i++)
 		d->offp.miss[i] -= q[i];
 }
@@ -138,7 +138,7 @@ static void
 learn_critic(struct learner *l, struct batch *b)
 {
 	struct ddpg *d = l->self;
-	const size_t n = l->set.batch;
+	const size_t n = l->hyper.batch;
 
 	offp_miss(l, d->offp.target, &b->rows, n, b->priority);
 	for (size_t i = 0; i < n; i++)
@@ -152,15 +152,15 @@ learn_critic(struct learner *l, struct batch *b)
  * it will be once it has its gradient (Lillicrap's order).
  */
 static const float *
-pleased(struct learner *l)
+critic_to_follow(struct learner *l)
 {
 	struct ddpg *d = l->self;
 	const size_t n = d->critic.params;
 
-	if (l->set.lagged != 0 || l->own == NULL)
+	if (l->hyper.lagged != 0 || l->own_optimizer == NULL)
 		return l->w + d->actor.params;
-	optim_peek(l->own, l->w, l->grad, d->actor.params, n, d->ahead,
-	    d->ahead + n);
+	optimizer_peek(l->own_optimizer, l->w, l->grad, d->actor.params, n,
+	    d->ahead, d->ahead + n);
 	return d->ahead;
 }
 
@@ -168,13 +168,13 @@ pleased(struct learner *l)
 static void
 learn_actor(struct learner *l, const struct rows *rows)
 {
-	const float *critic = pleased(l);
+	const float *critic = critic_to_follow(l);
 	struct ddpg *d = l->self;
-	const size_t n = l->set.batch, dims = l->kind->dims;
+	const size_t n = l->hyper.batch, dims = l->kind->dims;
 	const size_t in = l->kind->obs + dims;
 
-	actions(l, l->w, rows->obs, n);
-	value(l, critic, rows->obs, n);
+	actor_actions(l, l->w, rows->obs, n);
+	critic_value(l, critic, rows->obs, n);
 	for (size_t i = 0; i < n; i++)
 		d->by_q[i] = 1 / (float)n;
 	net_back(&d->critic, critic, d->in, n, d->by_q, NULL, d->by_in);
@@ -184,37 +184,37 @@ learn_actor(struct learner *l, const struct rows *rows)
 	net_back(&d->actor, l->w, rows->obs, n, d->by_act, l->grad, NULL);
 }
 
-static enum ascent_result
-learn(struct learner *l)
+static enum optimizer_status
+learn_batch(struct learner *l)
 {
 	struct batch *b = offp_draw(l);
 
 	if (b == NULL)
-		return ASCENT_END;
+		return OPTIMIZER_END;
 	learn_critic(l, b);
 	learn_actor(l, &b->rows);
-	return offp_rise(l);
+	return offp_apply_gradient(l);
 }
 
 static void
-open_(struct learner *l)
+open_ddpg(struct learner *l)
 {
-	const size_t n = l->set.batch, obs = l->kind->obs;
+	const size_t n = l->hyper.batch, obs = l->kind->obs;
 	const size_t dims = l->kind->dims;
 	struct ddpg *d = allocate(1, sizeof(*d));
 
-	d->actor = net_open(l->kern, &(struct net_shape){ obs, l->set.hidden,
+	d->actor = net_open(l->kern, &(struct net_shape){ obs, l->hyper.hidden,
 	    dims, NET_RELU, 0.1 }, n);
 	d->critic = net_open(l->kern, &(struct net_shape){ obs + dims,
-	    l->set.hidden, 1, NET_RELU, 1 }, n);
+	    l->hyper.hidden, 1, NET_RELU, 1 }, n);
 	d->act = allocate(n * dims, sizeof(float));
 	d->in = allocate(n * (obs + dims), sizeof(float));
 	d->by_q = allocate(n, sizeof(float));
 	d->by_in = allocate(n * (obs + dims), sizeof(float));
 	d->by_act = allocate(n * dims, sizeof(float));
 	d->ahead = allocate(3 * d->critic.params, sizeof(float));
-	d->offp.act = act;
-	d->offp.misses = misses;
+	d->offp.act = choose_action;
+	d->offp.misses = compute_misses;
 	d->offp.miss = allocate(n, sizeof(float));
 	l->self = d;
 	l->params = d->actor.params + d->critic.params;
@@ -223,12 +223,12 @@ open_(struct learner *l)
 const struct algo algo_ddpg = {
 	.name = "ddpg",
 	.continuous = true,
-	.open = open_,
-	.close = close_,
-	.init = init,
+	.open = open_ddpg,
+	.close = close_ddpg,
+	.init = init_weights,
 	.parts = offp_parts,
 	.play = offp_play,
-	.learn = learn,
-	.judge = offp_judge,
-	.greedy = greedy,
+	.learn = learn_batch,
+	.prioritize = offp_prioritize,
+	.greedy = choose_greedily,
 };

@@ -17,7 +17,7 @@
 
 struct dqn {
 	struct offp offp;
-	struct net net, still;	/* by l->w and by the target weights */
+	struct net net, target_net;	/* by l->w and by the target weights */
 	float *q;		/* what each action is worth in one state */
 	size_t *best;		/* by row of a batch, in the next state */
 	float *by_out;		/* by row, for each output */
@@ -25,12 +25,12 @@ struct dqn {
 
 /* One state's values: from the net's outputs to what actions are worth. */
 static const float *
-worth(const struct learner *l, const float *out, float *q)
+action_values(const struct learner *l, const float *out, float *q)
 {
 	const size_t n = l->kind->actions;
 	float mean = 0;
 
-	if (l->set.dueling == 0)
+	if (l->hyper.dueling == 0)
 		return out;
 	for (size_t i = 0; i < n; i++)
 		mean += out[i] / (float)n;
@@ -41,13 +41,13 @@ worth(const struct learner *l, const float *out, float *q)
 
 /* And back: how the outputs should change for action a to rise by pull. */
 static void
-pull_on(const struct learner *l, size_t a, float pull, float *by_out)
+spread_pull(const struct learner *l, size_t a, float pull, float *by_out)
 {
 	const size_t n = l->kind->actions;
 
 	for (size_t i = 0; i < n; i++)
 		by_out[i] = i == a ? pull : 0;
-	if (l->set.dueling == 0)
+	if (l->hyper.dueling == 0)
 		return;
 	for (size_t i = 0; i < n; i++)
 		by_out[i] -= pull / (float)n;
@@ -56,7 +56,7 @@ pull_on(const struct learner *l, size_t a, float pull, float *by_out)
 
 /* The best action by one state's outputs, the first of equals. */
 static size_t
-best(const struct learner *l, const float *out)
+best_action(const struct learner *l, const float *out)
 {
 	union env_action a;
 
@@ -65,13 +65,13 @@ best(const struct learner *l, const float *out)
 }
 
 static void
-close_(struct learner *l)
+close_dqn(struct learner *l)
 {
 	struct dqn *d = l->self;
 
 	offp_close(&d->offp);
 	net_close(&d->net);
-	net_close(&d->still);
+	net_close(&d->target_net);
 	free(d->q);
 	free(d->best);
 	free(d->by_out);
@@ -79,7 +79,7 @@ close_(struct learner *l)
 }
 
 static void
-init(struct learner *l, float *w, struct rng *rng)
+init_weights(struct learner *l, float *w, struct rng *rng)
 {
 	const struct dqn *d = l->self;
 
@@ -87,19 +87,19 @@ init(struct learner *l, float *w, struct rng *rng)
 }
 
 static void
-greedy(struct learner *l, const float *w, const float *obs,
+choose_greedily(struct learner *l, const float *w, const float *obs,
     union env_action *a)
 {
 	struct dqn *d = l->self;
 
-	a->index = (unsigned)best(l, net_forward(&d->net, w, obs, 1));
+	a->index = (unsigned)best_action(l, net_forward(&d->net, w, obs, 1));
 }
 
 /* Anything, with a chance that falls from 1 to set.explore; or the best. */
 static void
-act(struct learner *l, const float *obs, union env_action *a)
+choose_action(struct learner *l, const float *obs, union env_action *a)
 {
-	const struct settings *s = &l->set;
+	const struct hyperparameters *s = &l->hyper;
 	double chance = s->explore;
 
 	if (l->tally->steps < s->explore_steps)
@@ -108,81 +108,82 @@ act(struct learner *l, const float *obs, union env_action *a)
 	if (rng_double(&l->rng) < chance)
 		a->index = (unsigned)rng_below(&l->rng, l->kind->actions);
 	else
-		greedy(l, l->w, obs, a);
+		choose_greedily(l, l->w, obs, a);
 }
 
 /* Which action to take after each row: by w itself, or by the target. */
 static void
-choose(struct learner *l, const struct rows *rows, size_t n,
+choose_next_actions(struct learner *l, const struct rows *rows, size_t n,
     const float *after)
 {
 	struct dqn *d = l->self;
 	const size_t out = d->net.shape.out;
 
-	if (l->set.twin != 0)
+	if (l->hyper.twin != 0)
 		after = net_forward(&d->net, l->w, rows->next, n);
 	for (size_t i = 0; i < n; i++)
-		d->best[i] = best(l, after + i * out);
+		d->best[i] = best_action(l, after + i * out);
 }
 
 /* offp.misses; d->net was last at obs. */
 static void
-misses(struct learner *l, const float *target, const struct rows *rows,
+compute_misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)
 {
 	struct dqn *d = l->self;
 	const size_t out = d->net.shape.out;
-	const float *after = net_forward(&d->still, target, rows->next, n);
+	const float *after = net_forward(&d->target_net, target, rows->next, n);
 	const float *now;
 
-	choose(l, rows, n, after);
+	choose_next_actions(l, rows, n, after);
 	now = net_forward(&d->net, l->w, rows->obs, n);
 	for (size_t i = 0; i < n; i++) {
 		const unsigned a = rows->action[i].index;
-		const float next = worth(l, after + i * out,
+		const float next = action_values(l, after + i * out,
 		    d->q)[d->best[i]];
 		const float goal = rows->reward[i] + rows->go[i] * next;
 
-		d->offp.miss[i] = goal - worth(l, now + i * out, d->q)[a];
+		d->offp.miss[i] =
+		    goal - action_values(l, now + i * out, d->q)[a];
 	}
 }
 
-static enum ascent_result
-learn(struct learner *l)
+static enum optimizer_status
+learn_batch(struct learner *l)
 {
 	struct dqn *d = l->self;
 	struct batch *b = offp_draw(l);
-	const size_t n = l->set.batch, out = d->net.shape.out;
+	const size_t n = l->hyper.batch, out = d->net.shape.out;
 
 	if (b == NULL)
-		return ASCENT_END;
+		return OPTIMIZER_END;
 	offp_miss(l, d->offp.target, &b->rows, n, b->priority);
 	for (size_t i = 0; i < n; i++)
-		pull_on(l, b->rows.action[i].index, b->weight[i] *
+		spread_pull(l, b->rows.action[i].index, b->weight[i] *
 		    d->offp.miss[i] / (float)n, d->by_out + i * out);
 	net_back(&d->net, l->w, b->rows.obs, n, d->by_out, l->grad, NULL);
-	return offp_rise(l);
+	return offp_apply_gradient(l);
 }
 
 static void
-open_(struct learner *l)
+open_dqn(struct learner *l)
 {
 	struct dqn *d = allocate(1, sizeof(*d));
 	const struct net_shape shape = {
-		.in = l->kind->obs, .hidden = l->set.hidden,
-		.out = l->kind->actions + (l->set.dueling != 0),
-		.bend = NET_RELU, .last = 1,
+		.in = l->kind->obs, .hidden = l->hyper.hidden,
+		.out = l->kind->actions + (l->hyper.dueling != 0),
+		.activation = NET_RELU, .last = 1,
 	};
 
-	d->net = net_open(l->kern, &shape, l->set.batch);
-	d->still = net_open(l->kern, &shape, l->set.batch);
+	d->net = net_open(l->kern, &shape, l->hyper.batch);
+	d->target_net = net_open(l->kern, &shape, l->hyper.batch);
 	d->q = allocate(l->kind->actions, sizeof(*d->q));
-	d->best = allocate(l->set.batch, sizeof(*d->best));
-	d->by_out = allocate(l->set.batch * shape.out,
+	d->best = allocate(l->hyper.batch, sizeof(*d->best));
+	d->by_out = allocate(l->hyper.batch * shape.out,
 	    sizeof(*d->by_out));
-	d->offp.act = act;
-	d->offp.misses = misses;
-	d->offp.miss = allocate(l->set.batch, sizeof(float));
+	d->offp.act = choose_action;
+	d->offp.misses = compute_misses;
+	d->offp.miss = allocate(l->hyper.batch, sizeof(float));
 	l->self = d;
 	l->params = d->net.params;
 }
@@ -190,12 +191,12 @@ open_(struct learner *l)
 const struct algo algo_dqn = {
 	.name = "dqn",
 	.discrete = true,
-	.open = open_,
-	.close = close_,
-	.init = init,
+	.open = open_dqn,
+	.close = close_dqn,
+	.init = init_weights,
 	.parts = offp_parts,
 	.play = offp_play,
-	.learn = learn,
-	.judge = offp_judge,
-	.greedy = greedy,
+	.learn = learn_batch,
+	.prioritize = offp_prioritize,
+	.greedy = choose_greedily,
 };

@@ -14,7 +14,7 @@ own_ready(void *self)
 	const struct learner *l = self;
 	const struct offp *o = l->self;
 
-	return o->replay.added > 0 && l->tally->steps >= l->set.warmup;
+	return o->replay.added > 0 && l->tally->steps >= l->hyper.warmup;
 }
 
 static void
@@ -22,7 +22,7 @@ own_keep(void *self, const struct experience *e)
 {
 	struct offp *o = ((struct learner *)self)->self;
 
-	replay_add(&o->replay, e, -1);
+	replay_buffer_add(&o->replay, e, -1);
 }
 
 static struct batch *
@@ -31,18 +31,18 @@ own_draw(void *self)
 	struct learner *l = self;
 	struct offp *o = l->self;
 
-	replay_draw(&o->replay, &l->rng, l->set.batch,
-	    offp_beta(&l->set, o->lessons), &o->drawn);
+	replay_buffer_draw(&o->replay, &l->rng, l->hyper.batch,
+	    offp_beta(&l->hyper, o->lessons), &o->drawn);
 	return &o->drawn;
 }
 
 static void
-own_judge(void *self, struct batch *b)
+own_set_priorities(void *self, struct batch *b)
 {
 	const struct learner *l = self;
 	struct offp *o = l->self;
 
-	replay_judge(&o->replay, b, l->set.batch);
+	replay_buffer_set_priorities(&o->replay, b, l->hyper.batch);
 }
 
 void
@@ -55,27 +55,30 @@ offp_use(struct learner *l, const struct memory *memory)
 
 /* A memory of our own. */
 static void
-own(struct learner *l)
+open_own_memory(struct learner *l)
 {
 	struct offp *o = l->self;
 
-	o->replay = replay_open(l->set.buffer, l->kind->obs, l->set.batch,
-	    l->set.by_priority ? l->set.alpha : -1);
-	o->drawn = batch_open(l->set.batch, l->kind->obs);
+	o->replay = replay_buffer_open(l->hyper.buffer, l->kind->obs,
+	    l->hyper.batch, l->hyper.by_priority ? l->hyper.alpha : -1);
+	o->drawn = batch_open(l->hyper.batch, l->kind->obs);
 	o->own = true;
-	offp_use(l, &(struct memory){ .ready = own_ready, .keep = own_keep,
-	    .draw = own_draw, .judge = own_judge, .self = l });
+	offp_use(l, &(struct memory){.ready = own_ready,
+			.keep = own_keep,
+			.draw = own_draw,
+			.set_priorities = own_set_priorities,
+			.self = l});
 }
 
 static void
-begin(struct learner *l)
+open_environment(struct learner *l)
 {
 	struct offp *o = l->self;
 	const size_t wide = l->kind->obs;
 
 	if (o->memory.self == NULL)
-		own(l);
-	o->window = nstep_open(l->set.nstep, wide, l->set.gamma);
+		open_own_memory(l);
+	o->window = nstep_open(l->hyper.nstep, wide, l->hyper.gamma);
 	o->now = allocate(wide, sizeof(*o->now));
 	o->after = allocate(wide, sizeof(*o->after));
 	o->env = env_open(l->kind, rng_u64(&l->rng));
@@ -87,7 +90,7 @@ void
 offp_close(struct offp *o)
 {
 	if (o->own) {
-		replay_close(&o->replay);
+		replay_buffer_close(&o->replay);
 		batch_close(&o->drawn);
 	}
 	free(o->target);
@@ -102,7 +105,7 @@ offp_close(struct offp *o)
 
 /* One step of the environment, and what is remembered of it. */
 static void
-step(struct learner *l, const union env_action *a)
+step_environment(struct learner *l, const union env_action *a)
 {
 	struct offp *o = l->self;
 	const struct env_result got = env_step(&o->env, a, o->after);
@@ -111,7 +114,7 @@ step(struct learner *l, const union env_action *a)
 
 	l->tally->steps++;
 	o->sum += got.reward;
-	nstep_push(&o->window, o->now, a, l->set.scale * got.reward);
+	nstep_push(&o->window, o->now, a, l->hyper.scale * got.reward);
 	while (nstep_pull(&o->window, got, o->after, &e))
 		o->memory.keep(o->memory.self, &e);
 	o->now = o->after;
@@ -131,24 +134,24 @@ offp_play(struct learner *l)
 	uint64_t steps = 0;
 
 	if (!o->begun)
-		begin(l);
+		open_environment(l);
 	do {
 		o->act(l, o->now, &a);
-		step(l, &a);
+		step_environment(l, &a);
 		if (tally_over(l->tally))
 			return false;
-	} while (++steps < l->set.horizon ||
+	} while (++steps < l->hyper.horizon ||
 	    !o->memory.ready(o->memory.self));
 	return true;
 }
 
 double
-offp_beta(const struct settings *set, uint64_t lessons)
+offp_beta(const struct hyperparameters *hyper, uint64_t lessons)
 {
-	if (lessons >= set->anneal)
+	if (lessons >= hyper->anneal)
 		return 1;
-	return set->beta + (1 - set->beta) * (double)lessons /
-	    (double)set->anneal;
+	return hyper->beta + (1 - hyper->beta) * (double)lessons /
+	    (double)hyper->anneal;
 }
 
 float
@@ -169,7 +172,7 @@ offp_miss(struct learner *l, const float *target, const struct rows *rows,
 }
 
 void
-offp_judge(struct learner *l, const struct rows *rows, size_t n,
+offp_prioritize(struct learner *l, const struct rows *rows, size_t n,
     float *priority)
 {
 	offp_miss(l, l->w, rows, n, priority);
@@ -177,7 +180,7 @@ offp_judge(struct learner *l, const struct rows *rows, size_t n,
 
 /* There are target weights: at first the learner's own. */
 static void
-aim(struct learner *l)
+open_target(struct learner *l)
 {
 	struct offp *o = l->self;
 
@@ -192,7 +195,7 @@ offp_parts(struct learner *l, struct snapshot *s)
 {
 	struct offp *o = l->self;
 
-	aim(l);
+	open_target(l);
 	snapshot_part(s, o->target, l->params * sizeof(*o->target));
 	snapshot_part(s, &o->lessons, sizeof(o->lessons));
 }
@@ -203,28 +206,28 @@ offp_draw(struct learner *l)
 	struct offp *o = l->self;
 	uint64_t begun;
 
-	aim(l);
+	open_target(l);
 	begun = tally_now_ns();
 	o->batch = o->memory.draw(o->memory.self);
 	l->tally->replay_ns += tally_now_ns() - begun;
 	return o->batch;
 }
 
-enum ascent_result
-offp_rise(struct learner *l)
+enum optimizer_status
+offp_apply_gradient(struct learner *l)
 {
 	struct offp *o = l->self;
-	const float tau = (float)l->set.tau;
+	const float tau = (float)l->hyper.tau;
 	const uint64_t begun = tally_now_ns();
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
-	o->memory.judge(o->memory.self, o->batch);
+	o->memory.set_priorities(o->memory.self, o->batch);
 	l->tally->replay_ns += tally_now_ns() - begun;
 	rc = learner_apply_gradient(l);
 	o->lessons++;
 	for (size_t i = 0; i < l->params && tau != 0; i++)
 		o->target[i] += tau * (l->w[i] - o->target[i]);
-	if (tau == 0 && o->lessons % l->set.target == 0)
+	if (tau == 0 && o->lessons % l->hyper.target == 0)
 		memcpy(o->target, l->w, l->params * sizeof(*l->w));
 	return rc;
 }

@@ -35,7 +35,7 @@ struct memory {
 	struct batch *(*draw)(void *self);
 
 	/* The batch drawn last is learned from, its priorities are set. */
-	void (*judge)(void *self, struct batch *b);
+	void (*set_priorities)(void *self, struct batch *b);
 
 	void *self;
 };
@@ -45,7 +45,7 @@ struct offp {
 	bool begun;		/* the window and the environment are open */
 	bool own;		/* and a memory of ours */
 	struct memory memory;
-	struct replay replay;	/* own, with its draws: */
+	struct replay_buffer replay;	/* own, with its draws: */
 	struct batch drawn;
 	struct nstep window;
 	struct env env;
@@ -78,7 +78,7 @@ void offp_parts(struct learner *l, struct snapshot *s);
 
 /* algo.play, by act(), and algo.judge, by misses(). */
 bool offp_play(struct learner *l);
-void offp_judge(struct learner *l, const struct rows *rows, size_t n,
+void offp_prioritize(struct learner *l, const struct rows *rows, size_t n,
     float *priority);
 
 /* As offp_judge(), and into miss, by those target weights. */
@@ -89,7 +89,7 @@ void offp_miss(struct learner *l, const float *target,
 struct batch *offp_draw(struct learner *l);
 
 /* The importance weights' power after so many lessons. */
-double offp_beta(const struct settings *set, uint64_t lessons);
+double offp_beta(const struct hyperparameters *hyper, uint64_t lessons);
 
 /* From an error to a priority. */
 float offp_priority(float miss);
@@ -98,6 +98,6 @@ float offp_priority(float miss);
  * The batch has its priorities: the memory learns of them, l->grad goes up,
  * and the target weights follow.
  */
-enum ascent_result offp_rise(struct learner *l);
+enum optimizer_status offp_apply_gradient(struct learner *l);
 
 #endif

@@ -12,7 +12,7 @@
 #include "cmd/innet-agent/algo/policy.h"
 
 void
-pg_check(const struct settings *s)
+pg_check(const struct hyperparameters *s)
 {
 	const uint64_t rows = s->envs * s->horizon;
 
@@ -27,14 +27,14 @@ pg_check(const struct settings *s)
 void
 pg_open(struct learner *l)
 {
-	const struct settings *set = &l->set;
-	const size_t rows = set->envs * set->horizon;
+	const struct hyperparameters *hyper = &l->hyper;
+	const size_t rows = hyper->envs * hyper->horizon;
 	struct pg *pg = allocate(1, sizeof(*pg));
 
 	assert(policy_outputs(l->kind) <= POLICY_ACTIONS_MAX);
-	pg->batch = set->batch == 0 ? rows : set->batch;
-	pg->ac = ac_open(l->kern, l->kind, set->hidden,
-	    pg->batch > set->envs ? pg->batch : set->envs);
+	pg->batch = hyper->batch == 0 ? rows : hyper->batch;
+	pg->ac = ac_open(l->kern, l->kind, hyper->hidden,
+	    pg->batch > hyper->envs ? pg->batch : hyper->envs);
 	pg->obs = allocate(pg->batch * l->kind->obs, sizeof(float));
 	pg->by_out = allocate(pg->batch * policy_outputs(l->kind),
 	    sizeof(float));
@@ -71,19 +71,19 @@ pg_init(struct learner *l, float *w, struct rng *rng)
 
 /* The environments, open from now on. */
 static struct roll *
-games(struct learner *l)
+open_rollout(struct learner *l)
 {
 	struct pg *pg = l->self;
 
 	if (pg->roll.rows == 0)
-		pg->roll = roll_open(l->kind, &l->set, &l->rng);
+		pg->roll = roll_open(l->kind, &l->hyper, &l->rng);
 	return &pg->roll;
 }
 
 void
 pg_parts(struct learner *l, struct snapshot *s)
 {
-	roll_parts(games(l), s);
+	roll_parts(open_rollout(l), s);
 }
 
 bool
@@ -91,8 +91,8 @@ pg_play(struct learner *l)
 {
 	struct pg *pg = l->self;
 
-	games(l);
-	return roll_fill(&pg->roll, &pg->ac, l->w, &l->set, l->tally);
+	open_rollout(l);
+	return roll_fill(&pg->roll, &pg->ac, l->w, &l->hyper, l->tally);
 }
 
 void
@@ -127,13 +127,13 @@ pg_row(struct learner *l, size_t i, const union env_action *action,
 	const double by = 1 / (double)pg->batch;
 
 	policy_pull(l->kind, out, l->w + ac_log_std(&pg->ac), action, pull,
-	    l->set.entropy, by, pg->by_out + i * policy_outputs(l->kind),
+	    l->hyper.entropy, by, pg->by_out + i * policy_outputs(l->kind),
 	    pg->by_log_std);
 	pg->by_value[i] = (float)(by * miss);
 }
 
-enum ascent_result
-pg_rise(struct learner *l)
+enum optimizer_status
+pg_apply_gradient(struct learner *l)
 {
 	struct pg *pg = l->self;
 

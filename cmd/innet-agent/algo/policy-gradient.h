@@ -29,7 +29,7 @@ bool pg_play(struct learner *l);
 void pg_parts(struct learner *l, struct snapshot *s);
 void pg_greedy(struct learner *l, const float *w, const float *obs,
     union env_action *a);
-void pg_check(const struct settings *s);
+void pg_check(const struct hyperparameters *s);
 
 /*
  * Gather those rows of the roll into the minibatch, and let actor and critic
@@ -47,6 +47,6 @@ void pg_row(struct learner *l, size_t i, const union env_action *action,
     const float *out, double pull, double miss);
 
 /* The minibatch's gradient goes up. */
-enum ascent_result pg_rise(struct learner *l);
+enum optimizer_status pg_apply_gradient(struct learner *l);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* A new random order of the roll's rows. */
 static void
-shuffle(struct learner *l)
+shuffle_rows(struct learner *l)
 {
 	struct pg *pg = l->self;
 
@@ -29,8 +29,8 @@ shuffle(struct learner *l)
 
 /* Mean and 1 / standard deviation of those rows' advantages. */
 static void
-scale(const float *advantage, const size_t *rows, size_t n, double *mean,
-    double *by)
+advantage_scale(const float *advantage, const size_t *rows, size_t n,
+    double *mean, double *by)
 {
 	double sum = 0, sq = 0;
 
@@ -47,7 +47,7 @@ scale(const float *advantage, const size_t *rows, size_t n, double *mean,
 
 /* How the clipped objective, ratio * advantage, changes with log p. */
 static double
-clipped(double ratio, double advantage, double clip)
+clipped_pull(double ratio, double advantage, double clip)
 {
 	if ((advantage > 0 && ratio > 1 + clip) ||
 	    (advantage < 0 && ratio < 1 - clip))
@@ -56,8 +56,8 @@ clipped(double ratio, double advantage, double clip)
 }
 
 /* One gradient, from those rows of the roll. */
-static enum ascent_result
-minibatch(struct learner *l, const size_t *rows)
+static enum optimizer_status
+learn_minibatch(struct learner *l, const size_t *rows)
 {
 	const struct pg *pg = l->self;
 	const struct roll *r = &pg->roll;
@@ -66,35 +66,35 @@ minibatch(struct learner *l, const size_t *rows)
 	double mean, by;
 
 	pg_see(l, rows, &out, &value);
-	scale(r->advantage, rows, pg->batch, &mean, &by);
+	advantage_scale(r->advantage, rows, pg->batch, &mean, &by);
 	for (size_t i = 0; i < pg->batch; i++) {
 		const size_t row = rows[i];
 		const union env_action *a = &r->action[row];
 		const double ratio = exp(policy_logp(l->kind, out + i * n,
 		    log_std, a) - r->logp[row]);
 
-		pg_row(l, i, a, out + i * n, clipped(ratio,
-		    (r->advantage[row] - mean) * by, l->set.clip),
+		pg_row(l, i, a, out + i * n, clipped_pull(ratio,
+		    (r->advantage[row] - mean) * by, l->hyper.clip),
 		    r->ret[row] - value[i]);
 	}
-	return pg_rise(l);
+	return pg_apply_gradient(l);
 }
 
-static enum ascent_result
-learn(struct learner *l)
+static enum optimizer_status
+learn_rollout(struct learner *l)
 {
 	const struct pg *pg = l->self;
-	enum ascent_result rc;
+	enum optimizer_status rc;
 
-	for (uint64_t epoch = 0; epoch < l->set.epochs; epoch++) {
-		shuffle(l);
+	for (uint64_t epoch = 0; epoch < l->hyper.epochs; epoch++) {
+		shuffle_rows(l);
 		for (size_t i = 0; i < pg->roll.rows; i += pg->batch) {
-			rc = minibatch(l, pg->order + i);
-			if (rc != ASCENT_ON)
+			rc = learn_minibatch(l, pg->order + i);
+			if (rc != OPTIMIZER_CONTINUE)
 				return rc;
 		}
 	}
-	return ASCENT_ON;
+	return OPTIMIZER_CONTINUE;
 }
 
 const struct algo algo_ppo = {
@@ -107,6 +107,6 @@ const struct algo algo_ppo = {
 	.init = pg_init,
 	.parts = pg_parts,
 	.play = pg_play,
-	.learn = learn,
+	.learn = learn_rollout,
 	.greedy = pg_greedy,
 };

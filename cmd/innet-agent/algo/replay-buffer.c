@@ -8,10 +8,10 @@
 #include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/replay-buffer.h"
 
-struct replay
-replay_open(size_t size, size_t wide, size_t batch_max, double alpha)
+struct replay_buffer
+replay_buffer_open(size_t size, size_t wide, size_t batch_max, double alpha)
 {
-	struct replay r = {
+	struct replay_buffer r = {
 		.size = size, .wide = wide,
 		.ring = rows_open(size, wide), .by_priority = alpha >= 0,
 	};
@@ -26,7 +26,7 @@ replay_open(size_t size, size_t wide, size_t batch_max, double alpha)
 }
 
 void
-replay_close(struct replay *r)
+replay_buffer_close(struct replay_buffer *r)
 {
 	rows_close(&r->ring);
 	if (r->by_priority)
@@ -36,7 +36,8 @@ replay_close(struct replay *r)
 }
 
 void
-replay_add(struct replay *r, const struct experience *e, float priority)
+replay_buffer_add(
+    struct replay_buffer *r, const struct experience *e, float priority)
 {
 	const size_t at = (size_t)(r->added % r->size);
 
@@ -51,7 +52,8 @@ replay_add(struct replay *r, const struct experience *e, float priority)
 
 /* Which slots, and what they weigh. */
 static void
-choose(struct replay *r, struct rng *rng, size_t n, double beta, float *weight)
+choose_slots(struct replay_buffer *r, struct rng *rng, size_t n, double beta,
+    float *weight)
 {
 	const bool drawn = priorities_draw(&r->per, rng, beta, true, n, r->slot,
 	    r->prob, weight);
@@ -61,14 +63,14 @@ choose(struct replay *r, struct rng *rng, size_t n, double beta, float *weight)
 }
 
 void
-replay_draw(struct replay *r, struct rng *rng, size_t n, double beta,
-    struct batch *b)
+replay_buffer_draw(struct replay_buffer *r, struct rng *rng, size_t n,
+    double beta, struct batch *b)
 {
-	const size_t have = replay_have(r);
+	const size_t have = replay_buffer_have(r);
 
 	assert(have > 0);
 	if (r->by_priority)
-		choose(r, rng, n, beta, b->weight);
+		choose_slots(r, rng, n, beta, b->weight);
 	for (size_t i = 0; i < n; i++) {
 		const size_t at = r->by_priority ? r->slot[i] :
 		    (size_t)rng_below(rng, have);
@@ -83,7 +85,8 @@ replay_draw(struct replay *r, struct rng *rng, size_t n, double beta,
 }
 
 void
-replay_judge(struct replay *r, const struct batch *b, size_t n)
+replay_buffer_set_priorities(
+    struct replay_buffer *r, const struct batch *b, size_t n)
 {
 	for (size_t i = 0; i < n && r->by_priority; i++) {
 		const uint32_t at = (uint32_t)(b->id[i] % r->size);

@@ -9,7 +9,7 @@
 #include "cmd/innet-agent/algo/rollout.h"
 
 static void *
-room(size_t n, size_t each)
+allocate_steps(size_t n, size_t each)
 {
 	void *p = calloc(n, each);
 
@@ -19,25 +19,25 @@ room(size_t n, size_t each)
 }
 
 struct roll
-roll_open(const struct env_kind *kind, const struct settings *set,
+roll_open(const struct env_kind *kind, const struct hyperparameters *hyper,
     struct rng *rng)
 {
 	struct roll r = {
-		.kind = kind, .rng = rng, .envs = set->envs,
-		.horizon = set->horizon, .rows = set->envs * set->horizon,
+		.kind = kind, .rng = rng, .envs = hyper->envs,
+		.horizon = hyper->horizon, .rows = hyper->envs * hyper->horizon,
 	};
 
-	r.env = room(r.envs, sizeof(*r.env));
-	r.sum = room(r.envs, sizeof(*r.sum));
-	r.now = room(r.envs * kind->obs, sizeof(*r.now));
-	r.obs = room(r.rows * kind->obs, sizeof(*r.obs));
-	r.action = room(r.rows, sizeof(*r.action));
-	r.logp = room(r.rows, sizeof(*r.logp));
-	r.reward = room(r.rows, sizeof(*r.reward));
-	r.value = room(r.rows, sizeof(*r.value));
-	r.advantage = room(r.rows, sizeof(*r.advantage));
-	r.ret = room(r.rows, sizeof(*r.ret));
-	r.done = room(r.rows, sizeof(*r.done));
+	r.env = allocate_steps(r.envs, sizeof(*r.env));
+	r.sum = allocate_steps(r.envs, sizeof(*r.sum));
+	r.now = allocate_steps(r.envs * kind->obs, sizeof(*r.now));
+	r.obs = allocate_steps(r.rows * kind->obs, sizeof(*r.obs));
+	r.action = allocate_steps(r.rows, sizeof(*r.action));
+	r.logp = allocate_steps(r.rows, sizeof(*r.logp));
+	r.reward = allocate_steps(r.rows, sizeof(*r.reward));
+	r.value = allocate_steps(r.rows, sizeof(*r.value));
+	r.advantage = allocate_steps(r.rows, sizeof(*r.advantage));
+	r.ret = allocate_steps(r.rows, sizeof(*r.ret));
+	r.done = allocate_steps(r.rows, sizeof(*r.done));
 	for (size_t e = 0; e < r.envs; e++) {
 		r.env[e] = env_open(kind, rng_u64(rng));
 		env_reset(&r.env[e], r.now + e * kind->obs);
@@ -74,20 +74,20 @@ roll_parts(struct roll *r, struct snapshot *s)
 
 /* Environment e takes the action of that row. */
 static void
-act(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
-    const struct settings *set, struct tally *t)
+take_action(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
+    const struct hyperparameters *hyper, struct tally *t)
 {
 	const union env_action within = policy_within(r->kind,
 	    r->action[row]);
 	float *now = r->now + e * r->kind->obs;
 	const struct env_result got = env_step(&r->env[e], &within, now);
-	double reward = set->scale * got.reward;
+	double reward = hyper->scale * got.reward;
 
 	t->steps++;
 	r->sum[e] += got.reward;
 	r->done[row] = got.terminated || got.truncated;
 	if (got.truncated && !got.terminated)
-		reward += set->gamma * *ac_value(ac, w, now, 1);
+		reward += hyper->gamma * *ac_value(ac, w, now, 1);
 	r->reward[row] = (float)reward;
 	if (!r->done[row])
 		return;
@@ -98,8 +98,8 @@ act(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
 
 /* From the last step back: advantages and returns of every row. */
 static void
-judge(struct roll *r, struct ac *ac, const float *w,
-    const struct settings *set)
+compute_advantages(struct roll *r, struct ac *ac, const float *w,
+    const struct hyperparameters *hyper)
 {
 	const float *after = ac_value(ac, w, r->now, r->envs);
 
@@ -108,10 +108,10 @@ judge(struct roll *r, struct ac *ac, const float *w,
 
 		for (size_t t = r->horizon; t-- > 0;) {
 			const size_t row = t * r->envs + e;
-			const double go = r->done[row] ? 0 : set->gamma;
+			const double go = r->done[row] ? 0 : hyper->gamma;
 
 			adv = r->reward[row] + go * next - r->value[row] +
-			    go * set->lambda * adv;
+			    go * hyper->lambda * adv;
 			next = r->value[row];
 			r->advantage[row] = (float)adv;
 			r->ret[row] = (float)(adv + next);
@@ -121,7 +121,7 @@ judge(struct roll *r, struct ac *ac, const float *w,
 
 bool
 roll_fill(struct roll *r, struct ac *ac, const float *w,
-    const struct settings *set, struct tally *t)
+    const struct hyperparameters *hyper, struct tally *t)
 {
 	const size_t seen = r->envs * r->kind->obs;
 	const size_t n = policy_outputs(r->kind);
@@ -140,11 +140,11 @@ roll_fill(struct roll *r, struct ac *ac, const float *w,
 			policy_draw(r->kind, out + e * n, log_std, r->rng, a);
 			r->logp[row + e] = (float)policy_logp(r->kind,
 			    out + e * n, log_std, a);
-			act(r, e, row + e, ac, w, set, t);
+			take_action(r, e, row + e, ac, w, hyper, t);
 			if (tally_over(t))
 				return false;
 		}
 	}
-	judge(r, ac, w, set);
+	compute_advantages(r, ac, w, hyper);
 	return true;
 }

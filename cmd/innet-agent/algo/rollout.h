@@ -35,8 +35,8 @@ struct roll {
 };
 
 /* Open the environments, their seeds drawn from rng; exits without memory. */
-struct roll roll_open(const struct env_kind *kind, const struct settings *set,
-    struct rng *rng);
+struct roll roll_open(const struct env_kind *kind,
+    const struct hyperparameters *hyper, struct rng *rng);
 
 /* Give back all that roll_open() took. */
 void roll_close(struct roll *r);
@@ -49,6 +49,6 @@ void roll_parts(struct roll *r, struct snapshot *s);
  * no useful state, as soon as t says it is over.
  */
 bool roll_fill(struct roll *r, struct ac *ac, const float *w,
-    const struct settings *set, struct tally *t);
+    const struct hyperparameters *hyper, struct tally *t);
 
 #endif

@@ -37,8 +37,8 @@ struct actor {
 	uint8_t *blob;		/* each, its priority before it */
 	size_t frame;		/* bytes of those it has two of; 0: none */
 	struct codec_film film;	/* theirs */
-	uint8_t *shot;		/* each by reference: numbers, and the tail */
-	size_t shot_bytes;
+	uint8_t *ref_blob;	/* each by reference: numbers, and the tail */
+	size_t ref_bytes;
 	char reward[REWARDS][REWARD_TEXT];	/* of episodes since a push */
 	size_t rewards;
 	struct params params;	/* room for them */
@@ -54,14 +54,14 @@ struct actor {
 };
 
 static bool
-ready(void *self)
+always_ready(void *self)
 {
 	(void)self;
 	return true;
 }
 
 static void
-keep(void *self, const struct experience *e)
+keep_experience(void *self, const struct experience *e)
 {
 	struct actor *a = self;
 
@@ -70,7 +70,7 @@ keep(void *self, const struct experience *e)
 
 /* The chance of trying anything: Ape-X's, 0.4 for the first to 0.4^8. */
 static double
-exploration(const struct conf *cf)
+exploration_of(const struct conf *cf)
 {
 	const struct remote *rm = &cf->remote;
 	const double place = rm->actors == 1 ? 0.5 :
@@ -78,11 +78,11 @@ exploration(const struct conf *cf)
 
 	if (cf->env->actions != 0)
 		return pow(0.4, 1 + 7 * place);
-	return cf->set.explore * pow(2, 1 - 3 * place);	/* noise */
+	return cf->hyper.explore * pow(2, 1 - 3 * place);	/* noise */
 }
 
 static bool
-refuse(struct actor *a, const char *why)
+refuse_reply(struct actor *a, const char *why)
 {
 	a->link->call.refused = true;
 	return respcall_fail(&a->link->call, "%s: %s", a->names->params, why);
@@ -90,7 +90,7 @@ refuse(struct actor *a, const char *why)
 
 /* The parameters, whose body of n bytes is to come, become ours. */
 static bool
-take(struct actor *a, size_t n)
+take_params(struct actor *a, size_t n)
 {
 	bool other;
 
@@ -106,7 +106,7 @@ take(struct actor *a, size_t n)
 }
 
 static bool
-pull(struct link *k, void *arg)
+pull_params(struct link *k, void *arg)
 {
 	struct actor *a = arg;
 	struct respcall *c = &k->call;
@@ -137,10 +137,10 @@ pull(struct link *k, void *arg)
 		r.kind = RESPREPLY_NIL;
 	}
 	if (r.kind == RESPREPLY_ERROR)
-		return refuse(a, r.text);
+		return refuse_reply(a, r.text);
 	if (r.kind != RESPREPLY_BULK && r.kind != RESPREPLY_NIL)
-		return refuse(a, "an answer of another kind");
-	if (r.kind == RESPREPLY_BULK && !take(a, (size_t)r.n))
+		return refuse_reply(a, "an answer of another kind");
+	if (r.kind == RESPREPLY_BULK && !take_params(a, (size_t)r.n))
 		return false;
 	a->version = version;	/* of what has come whole */
 	if (!respcall_want(c, RESPREPLY_INT, &r, a->names->end))
@@ -155,7 +155,7 @@ static bool
 pull_from(struct actor *a)
 {
 	a->failed = a->link;
-	return link_do(a->link, pull, a);
+	return link_do(a->link, pull_params, a);
 }
 
 /*
@@ -202,22 +202,22 @@ await_learner(struct actor *a)
 
 /* Experience i, whose bytes are at p, by reference. */
 static void
-shoot(struct actor *a, size_t i, const uint8_t *p)
+refer_to_frames(struct actor *a, size_t i, const uint8_t *p)
 {
-	uint8_t *to = a->shot + i * a->shot_bytes;
+	uint8_t *to = a->ref_blob + i * a->ref_bytes;
 	const size_t refs = sizeof(a->film.ref[i]);
 
 	/* what is seen now was seen after the step so many before */
-	codec_film_add(&a->film, i, p, a->frame, 2 * a->cf->set.nstep + 2);
+	codec_film_add(&a->film, i, p, a->frame, 2 * a->cf->hyper.nstep + 2);
 	memcpy(to, a->film.ref[i], refs);
-	memcpy(to + refs, p + 2 * a->frame, a->shot_bytes - refs);
+	memcpy(to + refs, p + 2 * a->frame, a->ref_bytes - refs);
 }
 
 /* How urgent each is, by the parameters held; and all of them in bytes. */
 static void
-pack(struct actor *a)
+encode_batch(struct actor *a)
 {
-	const size_t most = a->cf->set.batch, wide = a->cf->env->obs;
+	const size_t most = a->cf->hyper.batch, wide = a->cf->env->obs;
 	size_t m;
 
 	for (size_t i = 0; i < a->n; i += m) {
@@ -227,7 +227,7 @@ pack(struct actor *a)
 		};
 
 		m = a->n - i < most ? a->n - i : most;
-		a->l.algo->judge(&a->l, &part, m, a->priority + i);
+		a->l.algo->prioritize(&a->l, &part, m, a->priority + i);
 	}
 	for (size_t i = 0; i < a->n; i++) {
 		const struct experience e = rows_get(&a->rows, i, wide);
@@ -236,7 +236,7 @@ pack(struct actor *a)
 		vec_set(to, 0, a->priority[i]);
 		codec_put(a->cf->env, &e, to + sizeof(float), a->bytes);
 		if (a->frame > 0)
-			shoot(a, i, to + sizeof(float));
+			refer_to_frames(a, i, to + sizeof(float));
 	}
 }
 
@@ -249,7 +249,7 @@ has_rewards(const struct actor *a)
 
 /* PER.ADD of all there is, where what is seen is large by reference to it. */
 static void
-add(struct actor *a, struct respcall *c)
+append_add(struct actor *a, struct respcall *c)
 {
 	const size_t frames = a->frame > 0 ? a->film.frames : 0;
 
@@ -267,8 +267,8 @@ add(struct actor *a, struct respcall *c)
 	for (size_t i = 0; i < a->n; i++) {
 		respcall_float(c, a->priority[i]);
 		if (frames > 0)
-			respcall_arg(c, a->shot + i * a->shot_bytes,
-			    a->shot_bytes);
+			respcall_arg(c, a->ref_blob + i * a->ref_bytes,
+			    a->ref_bytes);
 		else
 			respcall_arg(c, a->blob + i * a->stride +
 			    sizeof(float), a->bytes);
@@ -276,7 +276,7 @@ add(struct actor *a, struct respcall *c)
 }
 
 static void
-ask(struct actor *a)
+append_push(struct actor *a)
 {
 	const bool redis = a->cf->remote.redis;
 	struct respcall *c = &a->link[a->to].call;
@@ -289,7 +289,7 @@ ask(struct actor *a)
 		for (size_t i = 0; i < a->n; i++)
 			respcall_arg(c, a->blob + i * a->stride, a->stride);
 	} else {
-		add(a, c);
+		append_add(a, c);
 	}
 	if (!has_rewards(a))
 		return;
@@ -316,21 +316,21 @@ says_wait(const char *text)
 
 /* One push; a->limited: the memory would not have it now. */
 static bool
-push(struct link *k, void *arg)
+push_batch(struct link *k, void *arg)
 {
 	struct actor *a = arg;
 	struct respcall *c = &k->call;
 	const uint64_t begun = timer_mono_ns();
 	struct respreply r;
 
-	ask(a);
+	append_push(a);
 	if (!respcall_send(c, "a push") || !respcall_next(c, &r, "a push"))
 		return false;
 	a->limited = r.kind == RESPREPLY_ERROR;
 	if (a->limited) {
 		snprintf(a->waiting, sizeof(a->waiting), "%s", r.text);
 	} else if (r.kind == RESPREPLY_INT &&
-	    (uint64_t)r.n > a->cf->set.buffer) {	/* it was taken */
+	    (uint64_t)r.n > a->cf->hyper.buffer) {	/* it was taken */
 		snprintf(a->waiting, sizeof(a->waiting), "%" PRId64
 		    " experiences in %s", r.n, a->names->list);
 		a->limits++;
@@ -366,10 +366,10 @@ push_now(struct actor *a)
 
 	if (a->n == 0)
 		return true;
-	pack(a);
+	encode_batch(a);
 	while (!a->ended) {
 		a->failed = &a->link[a->to];
-		if (!link_do(&a->link[a->to], push, a))
+		if (!link_do(&a->link[a->to], push_batch, a))
 			return false;
 		if (!a->limited) {
 			a->pushed += a->n;
@@ -390,7 +390,7 @@ push_now(struct actor *a)
 
 /* An episode has ended: a line for the learner. */
 static void
-note(struct actor *a)
+note_reward(struct actor *a)
 {
 	const struct remote *rm = &a->cf->remote;
 
@@ -403,7 +403,7 @@ note(struct actor *a)
 
 /* False if something failed; else it is over, in good order. */
 static bool
-act(struct actor *a, struct report *rep)
+run_actor(struct actor *a, struct report *rep)
 {
 	const struct remote *rm = &a->cf->remote;
 	uint64_t episodes = 0, due = rm->pull;
@@ -413,7 +413,7 @@ act(struct actor *a, struct report *rep)
 	while (!a->ended && !rep->bad && a->l.algo->play(&a->l)) {
 		if (a->tally.episodes != episodes) {
 			episodes = a->tally.episodes;
-			note(a);
+			note_reward(a);
 			report_progress(rep);
 		}
 		if (a->n >= rm->push && !push_now(a))
@@ -428,7 +428,7 @@ act(struct actor *a, struct report *rep)
 }
 
 static int
-more(int fd, void *arg)
+print_more(int fd, void *arg)
 {
 	struct actor *a = arg;
 	uint64_t again = 0;
@@ -440,7 +440,7 @@ more(int fd, void *arg)
 	    ",\"actors\":%" PRIu64 ",\"explore\":%.9g,\"pushed\":%" PRIu64
 	    ",\"pulled\":%" PRIu64 ",\"limits\":%" PRIu64 ",\"reconnected\":%"
 	    PRIu64 ",\"experience_bytes\":%zu,\"params_bytes\":%zu",
-	    a->cf->remote.index, a->cf->remote.actors, a->l.set.explore,
+	    a->cf->remote.index, a->cf->remote.actors, a->l.hyper.explore,
 	    a->pushed, a->pulled, a->limits, again, a->bytes,
 	    a->params.len);
 
@@ -449,21 +449,22 @@ more(int fd, void *arg)
 }
 
 static void
-open_(struct actor *a)
+open_actor(struct actor *a)
 {
 	const struct conf *cf = a->cf;
-	struct settings set = cf->set;
-	const size_t room = cf->remote.push + set.nstep + 1;
+	struct hyperparameters hyper = cf->hyper;
+	const size_t room = cf->remote.push + hyper.nstep + 1;
 
-	if (cf->remote.urgent)
-		urgent_check();
-	set.explore = exploration(cf);
-	set.explore_steps = 0;
-	set.horizon = 1;
-	learner_open(&a->l, cf->env, cf->algo, &set,
+	if (cf->remote.realtime)
+		realtime_check();
+	hyper.explore = exploration_of(cf);
+	hyper.explore_steps = 0;
+	hyper.horizon = 1;
+	learner_open(&a->l, cf->env, cf->algo, &hyper,
 	    cf->seed * 65537 + cf->remote.index, NULL, &a->tally);
-	offp_use(&a->l, &(struct memory){ .ready = ready, .keep = keep,
-	    .self = a });
+	offp_use(&a->l,
+	    &(struct memory){
+		.ready = always_ready, .keep = keep_experience, .self = a});
 	a->rows = rows_open(room, cf->env->obs);
 	a->priority = allocate(room, sizeof(*a->priority));
 	a->bytes = codec_bytes(cf->env, cf->remote.experience_bytes);
@@ -474,11 +475,11 @@ open_(struct actor *a)
 		if (room > CODEC_FILM_MOST)
 			errx(1, "--push %" PRIu64 ": of %s %d at most",
 			    cf->remote.push, cf->env->name, CODEC_FILM_MOST -
-			    (int)set.nstep - 1);
+			    (int)hyper.nstep - 1);
 		a->film = codec_film_open(room);
-		a->shot_bytes = sizeof(*a->film.ref) + a->bytes -
+		a->ref_bytes = sizeof(*a->film.ref) + a->bytes -
 		    2 * a->frame;
-		a->shot = allocate(room, a->shot_bytes);
+		a->ref_blob = allocate(room, a->ref_bytes);
 	}
 	params_open(&a->params, &a->l, cf->elements);
 	a->servers = cf->remote.servers;
@@ -492,7 +493,7 @@ open_(struct actor *a)
 }
 
 static void
-close_(struct actor *a)
+close_actor(struct actor *a)
 {
 	for (size_t k = 0; k < a->servers; k++)
 		respcall_close(&a->link[k].call);
@@ -503,18 +504,18 @@ close_(struct actor *a)
 	free(a->priority);
 	free(a->blob);
 	codec_film_close(&a->film);
-	free(a->shot);
+	free(a->ref_blob);
 	params_close(&a->params);
 	free(a);
 }
 
 int
-actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
+apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 {
 	struct actor *a = allocate(1, sizeof(*a));
 	struct report rep = {
 		.tally = &a->tally, .json = cf->json, .quiet = cf->quiet,
-		.more = more, .more_arg = a,
+		.more = print_more, .more_arg = a,
 	};
 	int rc = 0;
 
@@ -523,8 +524,8 @@ actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	    .episodes_end = cf->episodes, .solved = cf->env->solved,
 	    .stop = got };
 	tally_open(&a->tally, cf->log);
-	open_(a);
-	if (!act(a, &rep) && *got == 0) {
+	open_actor(a);
+	if (!run_actor(a, &rep) && *got == 0) {
 		report_clear(&rep);
 		warnx("%s", a->failed->call.why);
 		rc = 1;
@@ -535,6 +536,6 @@ actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	if (rep.bad || tally_close(&a->tally) == -1 || (cf->report != NULL &&
 	    report_write(&rep, cf->report, &a->l) == -1))
 		rc = 1;
-	close_(a);
+	close_actor(a);
 	return rc;
 }

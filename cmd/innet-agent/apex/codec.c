@@ -16,28 +16,28 @@ enum { FRAME_LEAST = 256 };	/* what a frame costs itself is less then */
 
 /* Numbers that say what was done. */
 static size_t
-deeds(const struct env_kind *kind)
+action_numbers(const struct env_kind *kind)
 {
 	return kind->actions != 0 ? 1 : kind->dims;
 }
 
 /* Bytes of what is seen; and of the numbers behind what is seen twice. */
 static size_t
-sight(const struct env_kind *kind)
+observation_bytes(const struct env_kind *kind)
 {
 	return (kind->whole ? 1 : sizeof(float)) * kind->obs;
 }
 
 static size_t
-tail(const struct env_kind *kind)
+tail_bytes(const struct env_kind *kind)
 {
-	return sizeof(float) * (deeds(kind) + 2);
+	return sizeof(float) * (action_numbers(kind) + 2);
 }
 
 size_t
 codec_bytes(const struct env_kind *kind, size_t least)
 {
-	const size_t n = 2 * sight(kind) + tail(kind);
+	const size_t n = 2 * observation_bytes(kind) + tail_bytes(kind);
 
 	return n > least ? n : least;
 }
@@ -45,14 +45,14 @@ codec_bytes(const struct env_kind *kind, size_t least)
 size_t
 codec_frame(const struct env_kind *kind)
 {
-	const size_t bytes = sight(kind);
+	const size_t bytes = observation_bytes(kind);
 
 	return bytes >= FRAME_LEAST ? bytes : 0;
 }
 
 /* Write n numbers at *p, which moves on; and read them. */
 static void
-put(uint8_t **p, const float *from, size_t n)
+write_numbers(uint8_t **p, const float *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		vec_set(*p, i, from[i]);
@@ -60,7 +60,7 @@ put(uint8_t **p, const float *from, size_t n)
 }
 
 static void
-get(const uint8_t **p, float *to, size_t n)
+read_numbers(const uint8_t **p, float *to, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] = vec_get(*p, i);
@@ -69,10 +69,10 @@ get(const uint8_t **p, float *to, size_t n)
 
 /* The same of what is seen. */
 static void
-put_sight(const struct env_kind *kind, uint8_t **p, const float *from)
+write_observation(const struct env_kind *kind, uint8_t **p, const float *from)
 {
 	if (!kind->whole) {
-		put(p, from, kind->obs);
+		write_numbers(p, from, kind->obs);
 		return;
 	}
 	for (size_t i = 0; i < kind->obs; i++)
@@ -81,10 +81,10 @@ put_sight(const struct env_kind *kind, uint8_t **p, const float *from)
 }
 
 static void
-get_sight(const struct env_kind *kind, const uint8_t **p, float *to)
+read_observation(const struct env_kind *kind, const uint8_t **p, float *to)
 {
 	if (!kind->whole) {
-		get(p, to, kind->obs);
+		read_numbers(p, to, kind->obs);
 		return;
 	}
 	for (size_t i = 0; i < kind->obs; i++)
@@ -99,17 +99,18 @@ codec_put(const struct env_kind *kind, const struct experience *e,
 	const float index = (float)e->action.index;
 	uint8_t *const end = to + bytes;
 
-	put_sight(kind, &to, e->obs);
-	put_sight(kind, &to, e->next);
-	put(&to, kind->actions != 0 ? &index : e->action.x, deeds(kind));
-	put(&to, &e->reward, 1);
-	put(&to, &e->go, 1);
+	write_observation(kind, &to, e->obs);
+	write_observation(kind, &to, e->next);
+	write_numbers(&to, kind->actions != 0 ? &index : e->action.x,
+	    action_numbers(kind));
+	write_numbers(&to, &e->reward, 1);
+	write_numbers(&to, &e->go, 1);
 	memset(to, 0, (size_t)(end - to));
 }
 
 /* The action that n numbers are; false if there is no such action. */
 static bool
-action(const struct env_kind *kind, const float *x, union env_action *a)
+decode_action(const struct env_kind *kind, const float *x, union env_action *a)
 {
 	for (size_t i = 0; i < kind->dims; i++)
 		a->x[i] = x[i];
@@ -141,7 +142,9 @@ codec_get(const struct env_kind *kind, const uint8_t *p, size_t len,
 {
 	/* where they are floats; all of these are one after the other */
 	const size_t bare = kind->whole ? 2 * kind->obs : 0;
-	const size_t n = (2 * sight(kind) + tail(kind) - bare) / sizeof(float);
+	const size_t n =
+	    (2 * observation_bytes(kind) + tail_bytes(kind) - bare) /
+	    sizeof(float);
 	float x[ENV_DIMS_MAX];
 
 	if (len != bytes)
@@ -150,12 +153,12 @@ codec_get(const struct env_kind *kind, const uint8_t *p, size_t len,
 		return "an experience that is not finite";
 	if (!is_sane(p + bare, n))
 		return "an experience of numbers beyond 1e9";
-	get_sight(kind, &p, rows->obs + i * kind->obs);
-	get_sight(kind, &p, rows->next + i * kind->obs);
-	get(&p, x, deeds(kind));
-	get(&p, rows->reward + i, 1);
-	get(&p, rows->go + i, 1);
-	if (!action(kind, x, &rows->action[i]))
+	read_observation(kind, &p, rows->obs + i * kind->obs);
+	read_observation(kind, &p, rows->next + i * kind->obs);
+	read_numbers(&p, x, action_numbers(kind));
+	read_numbers(&p, rows->reward + i, 1);
+	read_numbers(&p, rows->go + i, 1);
+	if (!decode_action(kind, x, &rows->action[i]))
 		return "an experience of no known action";
 	return rows->go[i] >= 0 && rows->go[i] <= 1 ? NULL :
 	    "an experience whose future counts more than 1 or less than 0";
@@ -181,7 +184,7 @@ codec_film_close(struct codec_film *f)
 
 /* The number of the frame at p, which is put on the list unless it is there. */
 static size_t
-number(struct codec_film *f, const uint8_t *p, size_t frame, size_t back)
+frame_number(struct codec_film *f, const uint8_t *p, size_t frame, size_t back)
 {
 	const size_t end = f->frames > back ? f->frames - back : 0;
 
@@ -199,6 +202,6 @@ codec_film_add(struct codec_film *f, size_t i, const uint8_t *p,
 {
 	if (i == 0)
 		f->frames = 0;
-	stream_put_le(f->ref[i][0], number(f, p, frame, back), 2);
-	stream_put_le(f->ref[i][1], number(f, p + frame, frame, back), 2);
+	stream_put_le(f->ref[i][0], frame_number(f, p, frame, back), 2);
+	stream_put_le(f->ref[i][1], frame_number(f, p + frame, frame, back), 2);
 }

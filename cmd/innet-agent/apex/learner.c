@@ -23,13 +23,13 @@ enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 #define END_NS 5000000000	/* longest for the last words */
 #define REWARDS_MOST "65536"	/* taken at once */
 
-struct apex {
+struct apex_learner {
 	const struct conf *cf;
 	struct link link;	/* to the first server */
 	struct names names;	/* there */
 	struct sampler sampler;
 	struct learner l;
-	struct optim optim;
+	struct optimizer optimizer;
 	struct tally tally;
 	struct report rep;
 	struct params params;	/* what actors pull */
@@ -37,7 +37,7 @@ struct apex {
 	uint64_t steps[ACTORS_MAX];	/* of each actor, as it last said */
 	uint64_t looked_ns;	/* when rewards were last asked for */
 	struct latency set;
-	bool owed;		/* parameters were not taken, */
+	bool params_due;		/* parameters were not taken, */
 	char waiting[256];	/* for want of room, as the server says, */
 	uint64_t full_ns;	/* since then; 0: there was room */
 	uint64_t tried_ns, warned_ns;	/* when last */
@@ -45,7 +45,7 @@ struct apex {
 
 /* To be set on the server. */
 struct value {
-	struct apex *a;
+	struct apex_learner *a;
 	const char *key;
 	const void *bytes;
 	size_t len;
@@ -53,10 +53,10 @@ struct value {
 };
 
 static bool
-set(struct link *k, void *arg)
+set_value(struct link *k, void *arg)
 {
 	struct value *v = arg;
-	struct apex *a = v->a;
+	struct apex_learner *a = v->a;
 	struct respcall *c = &k->call;
 	const uint64_t begun = timer_mono_ns();
 	struct respreply r;
@@ -83,12 +83,12 @@ set(struct link *k, void *arg)
  * most, and not taken for a failure until it has been so for timeout_ns.
  */
 static bool
-try_set(struct apex *a, struct value *v)
+try_set(struct apex_learner *a, struct value *v)
 {
 	const uint64_t now = timer_mono_ns(), span_ns = a->link.call.timeout_ns;
 
 	a->tried_ns = now;
-	if (!link_do(&a->link, set, v))
+	if (!link_do(&a->link, set_value, v))
 		return false;
 	if (v->taken) {
 		a->full_ns = 0;
@@ -109,7 +109,7 @@ try_set(struct apex *a, struct value *v)
 }
 
 static bool
-set_now(struct apex *a, struct value v)
+set_now(struct apex_learner *a, struct value v)
 {
 	while (try_set(a, &v)) {
 		if (v.taken)
@@ -121,7 +121,7 @@ set_now(struct apex *a, struct value v)
 }
 
 static struct value
-params(struct apex *a)
+params_value(struct apex_learner *a)
 {
 	params_set(&a->params, &a->l);
 	return (struct value){ a, a->names.params, a->params.bytes,
@@ -133,10 +133,10 @@ params(struct apex *a)
  * for its end.
  */
 static bool
-clear(struct link *k, void *arg)
+clear_keys(struct link *k, void *arg)
 {
 	struct respcall *c = &k->call;
-	const struct apex *a = arg;
+	const struct apex_learner *a = arg;
 	const bool all = a->cf->remote.clear;
 	const bool drops = all && !a->cf->remote.redis;
 	struct respreply r;
@@ -156,9 +156,9 @@ clear(struct link *k, void *arg)
 
 /* The parameters that an earlier training left are those to begin with. */
 static bool
-adopt(struct link *k, void *arg)
+adopt_params(struct link *k, void *arg)
 {
-	struct apex *a = arg;
+	struct apex_learner *a = arg;
 	struct respcall *c = &k->call;
 	const char *what = a->names.params;
 	struct respreply r;
@@ -180,9 +180,9 @@ adopt(struct link *k, void *arg)
 
 /* Now that there are parameters of ours, actors may begin. */
 static bool
-begin(struct link *k, void *arg)
+remove_end(struct link *k, void *arg)
 {
-	const struct apex *a = arg;
+	const struct apex_learner *a = arg;
 	struct respreply r;
 
 	respcall_words(&k->call, (const char *[]){ "DEL", a->names.end, NULL });
@@ -195,7 +195,7 @@ begin(struct link *k, void *arg)
  * counts if the actor is the one that tries least.
  */
 static void
-reward(struct apex *a, const char *line)
+count_reward(struct apex_learner *a, const char *line)
 {
 	uint64_t index, actors, steps;
 	double r;
@@ -212,9 +212,9 @@ reward(struct apex *a, const char *line)
 }
 
 static bool
-rewards(struct link *k, void *arg)
+read_rewards(struct link *k, void *arg)
 {
-	struct apex *a = arg;
+	struct apex_learner *a = arg;
 	struct respcall *c = &k->call;
 	struct respreply r;
 	char line[LINE_BYTES];
@@ -237,13 +237,13 @@ rewards(struct link *k, void *arg)
 		if (!respcall_body(c, line, len, "LPOP"))
 			return false;
 		line[len] = '\0';
-		reward(a, line);
+		count_reward(a, line);
 	}
 	return true;
 }
 
 static bool
-enough(const struct apex *a)
+is_finished(const struct apex_learner *a)
 {
 	return tally_over(&a->tally) || (a->cf->remote.gradients != 0 &&
 	    a->tally.gradients >= a->cf->remote.gradients);
@@ -255,42 +255,43 @@ enough(const struct apex *a)
  * list.
  */
 static bool
-follow(struct apex *a)
+after_gradient(struct apex_learner *a)
 {
 	const uint64_t now = timer_mono_ns();
 
 	if (a->kept.path != NULL &&
 	    a->tally.gradients % a->kept.every == 0)
 		checkpoint_lesson(&a->kept);
-	a->owed |= a->tally.gradients % a->cf->remote.publish == 0;
-	if (a->owed && (a->full_ns == 0 || now - a->tried_ns >= LOOK_NS)) {
-		struct value v = params(a);
+	a->params_due |= a->tally.gradients % a->cf->remote.publish == 0;
+	if (a->params_due &&
+	    (a->full_ns == 0 || now - a->tried_ns >= LOOK_NS)) {
+		struct value v = params_value(a);
 
 		if (!try_set(a, &v))
 			return false;
-		a->owed = !v.taken;
+		a->params_due = !v.taken;
 	}
 	if (now - a->looked_ns < LOOK_NS)
 		return true;
 	a->looked_ns = now;
-	return link_do(&a->link, rewards, a);
+	return link_do(&a->link, read_rewards, a);
 }
 
 /* Until it is over: NULL, or the connection that failed. */
 static const struct link *
-learn(struct apex *a)
+learn_until_end(struct apex_learner *a)
 {
 	struct tally *t = &a->tally;
 	const struct link *bad = NULL;
 
-	while (bad == NULL && !enough(a) && report_progress(&a->rep)) {
+	while (bad == NULL && !is_finished(a) && report_progress(&a->rep)) {
 		const uint64_t begun = timer_mono_ns();
-		const enum ascent_result rc = a->l.algo->learn(&a->l);
+		const enum optimizer_status rc = a->l.algo->learn(&a->l);
 
 		t->lesson_ns += timer_mono_ns() - begun;
-		if (rc != ASCENT_ON)
+		if (rc != OPTIMIZER_CONTINUE)
 			bad = a->sampler.lost;
-		else if (!follow(a))
+		else if (!after_gradient(a))
 			bad = &a->link;
 	}
 	return *t->stop == 0 ? bad : NULL;
@@ -298,28 +299,29 @@ learn(struct apex *a)
 
 /* What a checkpoint has besides: how far actors were, as they had said. */
 static void
-parts(void *arg, struct snapshot *s)
+name_parts(void *arg, struct snapshot *s)
 {
-	struct apex *a = arg;
+	struct apex_learner *a = arg;
 
 	snapshot_part(s, a->steps, sizeof(a->steps));
 }
 
 static void
-open_(struct apex *a)
+open_apex(struct apex_learner *a)
 {
 	const struct conf *cf = a->cf;
 
-	learner_open(&a->l, cf->env, cf->algo, &cf->set, cf->seed,
+	learner_open(&a->l, cf->env, cf->algo, &cf->hyper, cf->seed,
 	    cf->init ? &cf->init_seed : NULL, &a->tally);
-	a->optim = optim_open(cf->rule, a->l.kern, cf->set.rate, a->l.params);
-	a->l.up = optim_ascent(&a->optim);
-	a->l.own = &a->optim;
+	a->optimizer =
+	    optimizer_open(cf->rule, a->l.kern, cf->hyper.rate, a->l.params);
+	a->l.sink = optimizer_sink(&a->optimizer);
+	a->l.own_optimizer = &a->optimizer;
 	params_open(&a->params, &a->l, cf->elements);
 	a->kept = (struct checkpoint){
 		.path = cf->save_every != 0 ? cf->save : NULL,
-		.every = cf->save_every, .l = &a->l, .optim = &a->optim,
-		.more = parts, .arg = a,
+		.every = cf->save_every, .l = &a->l, .optimizer = &a->optimizer,
+		.more = name_parts, .arg = a,
 	};
 	link_to(&a->link, cf, 0, a->params.len, a->tally.stop);
 	a->names = names_on(0, cf->remote.servers);
@@ -331,9 +333,9 @@ open_(struct apex *a)
 }
 
 static int
-more(int fd, void *arg)
+print_more(int fd, void *arg)
 {
-	struct apex *a = arg;
+	struct apex_learner *a = arg;
 	struct sampler *sm = &a->sampler;
 	const struct remote *rm = &a->cf->remote;
 	uint64_t again = a->link.again;
@@ -347,7 +349,7 @@ more(int fd, void *arg)
 	    ",\"left_out\":%" PRIu64 ",\"reconnected\":%" PRIu64
 	    ",\"experience_bytes\":%zu,\"params_bytes\":%zu",
 	    rm->redis ? "list" : "table", sm->shards,
-	    a->cf->set.by_priority ? "per" : "uniform",
+	    a->cf->hyper.by_priority ? "per" : "uniform",
 	    rm->prefetch ? "true" : "false", sm->limits, sm->bad,
 	    again, sm->bytes, a->params.len);
 
@@ -358,7 +360,7 @@ more(int fd, void *arg)
 
 /* The last words, where the connection is good. */
 static bool
-end(struct apex *a)
+publish_end(struct apex_learner *a)
 {
 	const struct value over = { a, a->names.end, "1", 1, false };
 	bool good;
@@ -368,14 +370,14 @@ end(struct apex *a)
 	if (a->link.call.timeout_ns > END_NS)
 		a->link.call.timeout_ns = END_NS;
 	a->full_ns = 0;
-	good = set_now(a, params(a));
+	good = set_now(a, params_value(a));
 	/* it is short: there may be room for this */
 	return (good || a->full_ns != 0) && set_now(a, over) && good;
 }
 
 /* Until actors may begin: NULL, or the connection that failed. */
 static const struct link *
-start(struct apex *a)
+prepare_servers(struct apex_learner *a)
 {
 	const struct conf *cf = a->cf;
 
@@ -384,23 +386,24 @@ start(struct apex *a)
 	    !sampler_table_check(&a->sampler))
 		return a->sampler.lost;
 	if ((cf->load == NULL || cf->remote.clear) &&
-	    !link_do(&a->link, clear, a))
+	    !link_do(&a->link, clear_keys, a))
 		return &a->link;
 	if (cf->remote.clear && !sampler_table_clear(&a->sampler))
 		return a->sampler.lost;
 	if (cf->load == NULL && !cf->remote.clear &&
-	    !link_do(&a->link, adopt, a))
+	    !link_do(&a->link, adopt_params, a))
 		return &a->link;
-	return set_now(a, params(a)) && link_do(&a->link, begin, a) ? NULL :
-	    &a->link;
+	return set_now(a, params_value(a)) && link_do(&a->link, remove_end, a)
+		   ? NULL
+		   : &a->link;
 }
 
 /* From an open learner to one that is done: 0, or 1 with a message. */
 static int
-train(struct apex *a)
+run_training(struct apex_learner *a)
 {
 	const struct memory m = sampler_memory(&a->sampler);
-	const struct link *bad = start(a);
+	const struct link *bad = prepare_servers(a);
 
 	if (bad != NULL) {
 		if (*a->tally.stop != 0)
@@ -410,19 +413,19 @@ train(struct apex *a)
 	}
 	sampler_start(&a->sampler);
 	offp_use(&a->l, &m);
-	bad = learn(a);
+	bad = learn_until_end(a);
 	sampler_stop(&a->sampler);
 	report_clear(&a->rep);
 	if (bad != NULL)
 		warnx("%s", bad->call.why);
-	if (bad != &a->link && !end(a) && bad == NULL) {
+	if (bad != &a->link && !publish_end(a) && bad == NULL) {
 		bad = &a->link;
 		warnx("%s", bad->call.why);
 	}
 	if (a->sampler.bad > 0)
 		warnx("%s: %" PRIu64 " left out: %s", a->link.call.name,
 		    a->sampler.bad, a->sampler.why_bad);
-	a->tally.update_ns = a->optim.ns;
+	a->tally.update_ns = a->optimizer.ns;
 	report_end(&a->rep);
 	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,
 	    &a->l) == -1)
@@ -432,7 +435,7 @@ train(struct apex *a)
 
 /* Go on from a checkpoint, if one is given: 0, or -1 with a message. */
 static int
-resume(struct apex *a)
+resume_training(struct apex_learner *a)
 {
 	const struct conf *cf = a->cf;
 	const struct tally *t = &a->tally;
@@ -452,37 +455,37 @@ resume(struct apex *a)
 
 /* What is to be kept at the end is: 0, or -1 with a message. */
 static int
-save(struct apex *a)
+save_at_end(struct apex_learner *a)
 {
 	if (a->cf->save == NULL)
 		return 0;
 	if (a->kept.path == NULL)
-		return saved_write(a->cf->save, &a->l);
+		return policy_file_write(a->cf->save, &a->l);
 	checkpoint_take(&a->kept);
 	return checkpoint_end(&a->kept);
 }
 
 int
-apex_run(const struct conf *cf, const volatile sig_atomic_t *got)
+apex_learner_run(const struct conf *cf, const volatile sig_atomic_t *got)
 {
-	struct apex *a = allocate(1, sizeof(*a));
+	struct apex_learner *a = allocate(1, sizeof(*a));
 	int rc;
 
-	if ((cf->save != NULL && saved_check(cf->save) == -1) ||
-	    (cf->report != NULL && saved_check(cf->report) == -1))
+	if ((cf->save != NULL && policy_file_check(cf->save) == -1) ||
+	    (cf->report != NULL && policy_file_check(cf->report) == -1))
 		return 1;
 	a->cf = cf;
 	a->tally = (struct tally){ .steps_end = cf->steps,
 	    .episodes_end = cf->episodes, .solve = cf->solve,
 	    .solved = cf->env->solved, .stop = got };
 	a->rep = (struct report){ .tally = &a->tally, .quiet = cf->quiet,
-	    .json = cf->json, .more = more, .more_arg = a };
-	open_(a);
-	rc = resume(a) == -1;
+	    .json = cf->json, .more = print_more, .more_arg = a };
+	open_apex(a);
+	rc = resume_training(a) == -1;
 	if (rc == 0) {
 		tally_open(&a->tally, cf->log);
-		rc = train(a);
-		if (tally_close(&a->tally) == -1 || save(a) == -1)
+		rc = run_training(a);
+		if (tally_close(&a->tally) == -1 || save_at_end(a) == -1)
 			rc = 1;
 	}
 	if (cf->solve && *got == 0 && rc == 0 && !tally_is_solved(&a->tally)) {
@@ -493,7 +496,7 @@ apex_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	}
 	sampler_close(&a->sampler);
 	respcall_close(&a->link.call);
-	optim_close(&a->optim);
+	optimizer_close(&a->optimizer);
 	checkpoint_free(&a->kept);
 	params_close(&a->params);
 	learner_close(&a->l);

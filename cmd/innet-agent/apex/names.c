@@ -4,7 +4,7 @@
 #include "cmd/innet-agent/apex/names.h"
 
 static void
-name(char to[NAMES_BYTES], const char *what, const char *tag)
+print_name(char to[NAMES_BYTES], const char *what, const char *tag)
 {
 	snprintf(to, NAMES_BYTES, "innet:%s%s", what, tag);
 }
@@ -17,10 +17,10 @@ names_on(size_t k, size_t servers)
 
 	if (servers > 1)
 		keyslot_tag((unsigned)k, (unsigned)servers, tag);
-	name(n.table, "replay", tag);
-	name(n.list, "list", tag);
-	name(n.params, "params", tag);
-	name(n.rewards, "rewards", tag);
-	name(n.end, "end", tag);
+	print_name(n.table, "replay", tag);
+	print_name(n.list, "list", tag);
+	print_name(n.params, "params", tag);
+	print_name(n.rewards, "rewards", tag);
+	print_name(n.end, "end", tag);
 	return n;
 }

@@ -34,7 +34,7 @@ struct names names_on(size_t k, size_t servers);
 #define REMOTE_PATIENCE_MS 200
 
 /* Play, and push what happens; learn from it: main's status. */
-int actor_run(const struct conf *cf, const volatile sig_atomic_t *got);
-int apex_run(const struct conf *cf, const volatile sig_atomic_t *got);
+int apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got);
+int apex_learner_run(const struct conf *cf, const volatile sig_atomic_t *got);
 
 #endif

@@ -12,7 +12,7 @@ void
 params_open(struct params *p, const struct learner *l, size_t elements)
 {
 	elements = elements < l->params ? l->params : elements;
-	p->head_bytes = saved_head(p->head, l, elements, 0);
+	p->head_bytes = policy_file_head(p->head, l, elements, 0);
 	p->len = p->head_bytes + elements * sizeof(float);
 	p->bytes = allocate(1, p->len);
 	memcpy(p->bytes, p->head, p->head_bytes);
@@ -32,7 +32,7 @@ params_set(struct params *p, const struct learner *l)
 }
 
 static bool
-refuse(struct respcall *c, const char *name, const char *why)
+refuse_params(struct respcall *c, const char *name, const char *why)
 {
 	c->refused = true;
 	return respcall_fail(c, "%s: %s", name, why);
@@ -46,14 +46,16 @@ params_take(struct params *p, struct respcall *c, const char *name,
 
 	*other = false;
 	if (n != p->len)
-		return refuse(c, name, "of another length than this agent's");
+		return refuse_params(
+		    c, name, "of another length than this agent's");
 	if (!respcall_body(c, p->bytes, n, name))
 		return false;
 	if (memcmp(p->bytes, p->head, p->head_bytes) != 0)
-		return refuse(c, name, "of another environment or algorithm "
+		return refuse_params(c, name,
+		    "of another environment or algorithm "
 		    "than this agent's");
 	if (!vec_finite(w, l->params))
-		return refuse(c, name, "not finite");
+		return refuse_params(c, name, "not finite");
 	for (size_t i = 0; i < l->params; i++) {
 		const float x = vec_get(w, i);
 

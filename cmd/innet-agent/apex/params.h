@@ -11,7 +11,7 @@
 struct params {
 	uint8_t *bytes;		/* len of them, owned */
 	size_t len;
-	uint8_t head[SAVED_HEAD_MAX];	/* what they must begin with */
+	uint8_t head[POLICY_FILE_HEAD_MAX];	/* what they must begin with */
 	size_t head_bytes;
 };
 

@@ -8,7 +8,7 @@
 enum { PRIORITY = 1 };	/* the least of class fifo: others may be before it */
 
 static int
-change(struct urgent *before)
+set_fifo(struct realtime *before)
 {
 	const struct sched_param first = { .sched_priority = PRIORITY };
 	int policy;
@@ -25,25 +25,25 @@ change(struct urgent *before)
 }
 
 void
-urgent_check(void)
+realtime_check(void)
 {
-	struct urgent before;
+	struct realtime before;
 
-	if (change(&before) == -1)
+	if (set_fifo(&before) == -1)
 		err(1,
 		    "--realtime: class fifo (CAP_SYS_NICE or RLIMIT_RTPRIO)");
-	urgent_end(&before);
+	realtime_end(&before);
 }
 
 void
-urgent_begin(struct urgent *before)
+realtime_begin(struct realtime *before)
 {
-	if (change(before) == -1)
+	if (set_fifo(before) == -1)
 		before->policy = -1;	/* allowed before, and not now */
 }
 
 void
-urgent_end(const struct urgent *before)
+realtime_end(const struct realtime *before)
 {
 	if (before->policy != -1)
 		sched_setscheduler(0, before->policy, &before->param);

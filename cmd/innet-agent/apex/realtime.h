@@ -11,16 +11,16 @@
 #include <sched.h>
 
 /* What the thread was before. */
-struct urgent {
+struct realtime {
 	int policy;
 	struct sched_param param;
 };
 
 /* Exits 1 where that is not allowed. */
-void urgent_check(void);
+void realtime_check(void);
 
 /* The calling thread is urgent, until the end. */
-void urgent_begin(struct urgent *before);
-void urgent_end(const struct urgent *before);
+void realtime_begin(struct realtime *before);
+void realtime_end(const struct realtime *before);
 
 #endif

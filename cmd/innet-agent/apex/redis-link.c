@@ -31,7 +31,7 @@ link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
  * says so here, and not to something so long that it hangs up.
  */
 static bool
-greet(struct link *k)
+authenticate(struct link *k)
 {
 	const char *const password = k->remote->password;
 	const char *const what = password != NULL ? "AUTH" : "PING";
@@ -45,7 +45,7 @@ greet(struct link *k)
 static bool
 open_one(struct link *k)
 {
-	if (!respcall_open(&k->call) || !greet(k))
+	if (!respcall_open(&k->call) || !authenticate(k))
 		return false;
 	k->again += k->opened++ > 0;
 	return true;
@@ -53,7 +53,7 @@ open_one(struct link *k)
 
 /* Is the one that is connected part of a cluster? */
 static bool
-clustered(struct link *k)
+is_clustered(struct link *k)
 {
 	struct respcall *c = &k->call;
 	char text[256] = "";
@@ -74,7 +74,7 @@ clustered(struct link *k)
  * knows who is to be asked now, and is connected.
  */
 static void
-elsewhere(struct link *k)
+find_successor(struct link *k)
 {
 	const struct remote *rm = k->remote;
 	struct respcall *c = &k->call;
@@ -86,7 +86,7 @@ elsewhere(struct link *k)
 		c->name = rm->at[(k->server + i) % rm->servers];
 		if (strcmp(c->name, gone) == 0 || !open_one(k))
 			continue;
-		if (clustered(k))
+		if (is_clustered(k))
 			return;
 		k->alone = c->fd != -1;
 	}
@@ -107,37 +107,39 @@ link_refuse(struct link *k, const char *what, const struct respreply *r)
 
 /* The connection could not be made again in time. */
 static bool
-gone(struct respcall *c)
+fail_reconnecting(struct respcall *c)
 {
 	/* behind a name, of here or of where it was sent */
-	const char *said = strstr(c->why, ": ");
+	const char *text_at = strstr(c->why, ": ");
 	char why[sizeof(c->why)];
 
-	snprintf(why, sizeof(why), "%s", said == NULL ? c->why : said + 2);
+	snprintf(
+	    why, sizeof(why), "%s", text_at == NULL ? c->why : text_at + 2);
 	return respcall_fail(c, "no connection for %g s: %s",
 	    (double)c->timeout_ns * 1e-9, why);
 }
 
 /* A cluster's words to ask elsewhere, and from LATER on to ask later. */
-static const char *const leads[] = { "MOVED ", "ASK ", "TRYAGAIN ",
+static const char *const redirects[] = { "MOVED ", "ASK ", "TRYAGAIN ",
 	"CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", NULL };
 enum { MOVED, ASK, LATER };
 
 /* Which of them is said of what was asked, or none: then the last, NULL. */
 static size_t
-lead(const char *text)
+match_redirect(const char *text)
 {
 	size_t i = 0;
 
-	while (leads[i] != NULL && strncmp(text, leads[i], strlen(leads[i])))
+	while (redirects[i] != NULL &&
+	       strncmp(text, redirects[i], strlen(redirects[i])))
 		i++;
 	return i;
 }
 
 bool
-link_leads(const char *text)
+link_is_redirect(const char *text)
 {
-	return leads[lead(text)] != NULL;
+	return redirects[match_redirect(text)] != NULL;
 }
 
 /*
@@ -146,25 +148,25 @@ link_leads(const char *text)
  * may not agree yet whose it is.
  */
 static bool
-redirected(struct link *k, bool first)
+follow_redirect(struct link *k, bool first)
 {
 	struct respcall *c = &k->call;
 	char at[sizeof(k->moved)] = "";
-	const char *said = c->why;
+	const char *text_at = c->why;
 	size_t which;
 
 	do {	/* behind the name and what was asked */
-		said = strstr(said, ": ");
-		said += said == NULL ? 0 : 2;
-		which = said == NULL ? 0 : lead(said);
-	} while (said != NULL && leads[which] == NULL);
-	if (said == NULL)
+		text_at = strstr(text_at, ": ");
+		text_at += text_at == NULL ? 0 : 2;
+		which = text_at == NULL ? 0 : match_redirect(text_at);
+	} while (text_at != NULL && redirects[which] == NULL);
+	if (text_at == NULL)
 		return false;
 	if ((which >= LATER || !first) && !link_sleep(k, RETRY_NS))
 		return false;
 	if (which >= LATER)
 		return true;
-	if (sscanf(said, "%*s %*u %127s", at) != 1)
+	if (sscanf(text_at, "%*s %*u %127s", at) != 1)
 		return false;
 	if (which == ASK && !c->asking)
 		k->home = c->name;
@@ -176,7 +178,7 @@ redirected(struct link *k, bool first)
 
 /* What was to be asked there once was: the next goes where this came from. */
 static void
-home(struct link *k)
+return_home(struct link *k)
 {
 	struct respcall *c = &k->call;
 
@@ -188,7 +190,7 @@ home(struct link *k)
 }
 
 static bool
-exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
+run_exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
 	struct respcall *c = &k->call;
 	uint64_t deadline_ns = TIMER_NEVER; /* unless something has failed */
@@ -200,11 +202,11 @@ exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 
 		if (open && it(k, arg)) {
 			if (c->asking)
-				home(k);
+				return_home(k);
 			return true;
 		}
 		if (k->begun && c->refused) {
-			if (!redirected(k, !sent))
+			if (!follow_redirect(k, !sent))
 				return false;
 			sent = true;
 		}
@@ -212,11 +214,11 @@ exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 			deadline_ns =
 			    timer_after(timer_mono_ns(), c->timeout_ns);
 		else if (timer_mono_ns() >= deadline_ns)
-			return gone(c);
+			return fail_reconnecting(c);
 		if (!open_one(k)) {
 			if (c->refused || !link_sleep(k, RETRY_NS))
 				return false;
-			elsewhere(k);
+			find_successor(k);
 		}
 		k->begun = true;
 	}
@@ -225,13 +227,13 @@ exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 bool
 link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
-	struct urgent before;
+	struct realtime before;
 	bool good;
 
-	if (!k->remote->urgent)
-		return exchange(k, it, arg);
-	urgent_begin(&before);
-	good = exchange(k, it, arg);
-	urgent_end(&before);
+	if (!k->remote->realtime)
+		return run_exchange(k, it, arg);
+	realtime_begin(&before);
+	good = run_exchange(k, it, arg);
+	realtime_end(&before);
 	return good;
 }

@@ -41,7 +41,7 @@ bool link_do(struct link *k, bool (*it)(struct link *k, void *arg),
     void *arg);
 
 /* Is that error a cluster's word to ask elsewhere, or later? */
-bool link_leads(const char *text);
+bool link_is_redirect(const char *text);
 
 /* The answer to what is an error, or no answer to it: fail with that; false. */
 bool link_refuse(struct link *k, const char *what, const struct respreply *r);

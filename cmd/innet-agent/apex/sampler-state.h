@@ -99,7 +99,7 @@ struct sampler {
 
 	/* for a list: */
 	struct rows one;	/* the experience just received */
-	struct replay replay;
+	struct replay_buffer replay;
 	uint64_t fetched_ns;	/* when the list was last read */
 
 	/* shared by learner and thread, under the lock: */
@@ -117,7 +117,7 @@ sampler_row(const struct sampler *sm, size_t i)
 {
 	const size_t batches = sm->cf->remote.batches;
 
-	return i % batches * sm->cf->set.batch + i / batches;
+	return i % batches * sm->cf->hyper.batch + i / batches;
 }
 
 /* Return one shard's part of n, rounded up. */

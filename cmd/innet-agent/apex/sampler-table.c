@@ -23,7 +23,7 @@ append_bounds(const struct sampler *sm, struct respcall *c)
 	respcall_real(c, cf->remote.lo);
 	respcall_real(c, cf->remote.hi);
 	respcall_word(c, "slack");
-	respcall_count(c, 2 * sampler_part(sm, cf->set.warmup));
+	respcall_count(c, 2 * sampler_part(sm, cf->hyper.warmup));
 }
 
 /* Set our bounds on a table that existed. */
@@ -92,11 +92,11 @@ struct table_size {
 static bool
 choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
 {
-	const struct settings *set = &sm->cf->set;
+	const struct hyperparameters *hyper = &sm->cf->hyper;
 	struct respcall *c = &s->link.call;
 	uint64_t most;
 
-	to->capacity = sampler_part(sm, set->buffer);
+	to->capacity = sampler_part(sm, hyper->buffer);
 	if (!read_server_limit(c, &to->bytes))
 		return false;
 	if (to->bytes == 0)
@@ -106,12 +106,12 @@ choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
 	    most > sm->reserve ? (most - sm->reserve) / experience_cost(sm) : 0;
 	if (most >= to->capacity)
 		return true;
-	if (most < sampler_part(sm, set->warmup) || most < 1) {
+	if (most < sampler_part(sm, hyper->warmup) || most < 1) {
 		c->refused = true;
 		return respcall_fail(c, "%" PRIu64 " bytes allowed have room "
 		    "for %" PRIu64 " experiences, %" PRIu64 " are needed to "
 		    "begin: see --warmup", to->bytes, most,
-		    sampler_part(sm, set->warmup));
+		    sampler_part(sm, hyper->warmup));
 	}
 	to->capacity = most;
 	return true;
@@ -172,7 +172,7 @@ compare_table(
     struct sampler *sm, struct shard *s, char is[INFO_NAMES][TEXT_BYTES])
 {
 	const struct conf *cf = sm->cf;
-	const char *pick = cf->set.by_priority ? "per" : "uniform";
+	const char *pick = cf->hyper.by_priority ? "per" : "uniform";
 	char want[TEXT_BYTES];
 	struct table_size size;
 	uint64_t n = 0;
@@ -183,12 +183,12 @@ compare_table(
 		    ", --replay per uses it" :
 		    strcmp(is[SELECTOR], "uniform") == 0 ?
 		    ", --replay uniform uses it" : "");
-	snprintf(want, sizeof(want), "%.9g", cf->set.alpha);
+	snprintf(want, sizeof(want), "%.9g", cf->hyper.alpha);
 	if (cf->alpha_given && strcmp(is[ALPHA], want) != 0)
 		return refuse_table(s, info_names[ALPHA], is[ALPHA], want,
 		    ", without --alpha it is used");
 	snprintf(
-	    want, sizeof(want), "%" PRIu64, sampler_part(sm, cf->set.buffer));
+	    want, sizeof(want), "%" PRIu64, sampler_part(sm, cf->hyper.buffer));
 	if (!cf->buffer_given || strcmp(is[CAPACITY], want) == 0)
 		return true;
 	if (!choose_size(sm, s, &size))
@@ -229,7 +229,7 @@ static void
 warn_of_size(const struct sampler *sm, const struct shard *s,
     const struct table_size *size)
 {
-	const uint64_t asked = sampler_part(sm, sm->cf->set.buffer);
+	const uint64_t asked = sampler_part(sm, sm->cf->hyper.buffer);
 
 	if (size->capacity < asked)
 		warnx("%s: %" PRIu64 " bytes allowed have room for %" PRIu64
@@ -242,7 +242,7 @@ static void
 append_create(const struct sampler *sm, struct shard *s, uint64_t capacity,
     bool bounded)
 {
-	const struct settings *set = &sm->cf->set;
+	const struct hyperparameters *hyper = &sm->cf->hyper;
 	struct respcall *c = &s->link.call;
 
 	respcall_begin(c, bounded ? 13 : 8);
@@ -251,9 +251,9 @@ append_create(const struct sampler *sm, struct shard *s, uint64_t capacity,
 	respcall_word(c, "capacity");
 	respcall_count(c, capacity);
 	respcall_word(c, "alpha");
-	respcall_real(c, set->alpha);
+	respcall_real(c, hyper->alpha);
 	respcall_word(c, "selector");
-	respcall_word(c, set->by_priority ? "per" : "uniform");
+	respcall_word(c, hyper->by_priority ? "per" : "uniform");
 	if (bounded)
 		append_bounds(sm, c);
 }
@@ -390,7 +390,7 @@ append_info(struct shard *s)
 static bool
 check_warm(struct sampler *sm, struct shard *s)
 {
-	const uint64_t enough = sampler_part(sm, sm->cf->set.warmup);
+	const uint64_t enough = sampler_part(sm, sm->cf->hyper.warmup);
 	struct respcall *c = &s->link.call;
 	struct respreply r;
 	uint64_t n;
@@ -665,7 +665,7 @@ next_reply(struct shard *s, struct respreply *r)
 	s->owes_priorities |= sent;	/* until the reply is read */
 	/* if PER.UPDATE fails, so does the draw behind it */
 	if (sent && (!respcall_next(c, r, "PER.UPDATE") ||
-	    (r->kind == RESPREPLY_ERROR && link_leads(r->text)) ||
+	    (r->kind == RESPREPLY_ERROR && link_is_redirect(r->text)) ||
 	    !respcall_rest(c, "PER.UPDATE")))
 		return c->fd != -1 && refuse_redirect(s, r->text);
 	s->owes_priorities = owed;
@@ -682,7 +682,7 @@ handle_refusal(struct sampler *sm, struct shard *s, const char *text)
 	const size_t k = (size_t)(s - sm->shard);
 	struct respreply r;
 
-	if (link_leads(text))
+	if (link_is_redirect(text))
 		return refuse_redirect(s, text);
 	snprintf(sm->waiting, sizeof(sm->waiting), "%s", text);
 	sm->idle = &s->link;
@@ -739,11 +739,11 @@ receive_share(struct link *k, void *arg)
 static void
 weigh_batch(struct sampler *sm, struct batch *b)
 {
-	const struct settings *set = &sm->cf->set;
+	const struct hyperparameters *hyper = &sm->cf->hyper;
 
-	if (!set->by_priority)
+	if (!hyper->by_priority)
 		return;
-	shards_weights(sm->chance, sm->rows, offp_beta(set, sm->draws),
+	shards_weights(sm->chance, sm->rows, offp_beta(hyper, sm->draws),
 	    sm->values);
 	for (size_t i = 0; i < sm->rows; i++)
 		b->weight[sampler_row(sm, i)] *= sm->values[i];

@@ -51,7 +51,7 @@ read_item(struct sampler *sm, const struct respreply *r)
 		return true;
 	}
 	e = rows_get(&sm->one, 0, sm->cf->env->obs);
-	replay_add(&sm->replay, &e, priority);
+	replay_buffer_add(&sm->replay, &e, priority);
 	return true;
 }
 
@@ -92,11 +92,11 @@ fetch_list(struct link *k, void *arg)
 static enum sampler_result
 draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
 {
-	const struct settings *set = &sm->cf->set;
+	const struct hyperparameters *hyper = &sm->cf->hyper;
 	uint64_t begun = timer_mono_ns();
 
 	if (prioritized)
-		replay_judge(&sm->replay, b, set->batch);
+		replay_buffer_set_priorities(&sm->replay, b, hyper->batch);
 	if (begun - sm->fetched_ns >= FETCH_NS) {
 		sm->lost = &sm->shard->link;
 		if (!link_do(&sm->shard->link, fetch_list, sm))
@@ -104,13 +104,13 @@ draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
 		latency_add(&sm->fetch, timer_mono_ns() - begun);
 		sm->fetched_ns = begun = timer_mono_ns();
 	}
-	if (replay_have(&sm->replay) < set->warmup) {
+	if (replay_buffer_have(&sm->replay) < hyper->warmup) {
 		snprintf(sm->waiting, sizeof(sm->waiting), "%zu experiences of "
-		    "%" PRIu64, replay_have(&sm->replay), set->warmup);
+		    "%" PRIu64, replay_buffer_have(&sm->replay), hyper->warmup);
 		return SAMPLER_NOT_YET;
 	}
-	replay_draw(&sm->replay, &sm->rng, set->batch,
-	    offp_beta(set, sm->draws), b);
+	replay_buffer_draw(&sm->replay, &sm->rng, hyper->batch,
+	    offp_beta(hyper, sm->draws), b);
 	latency_add(&sm->exchange, timer_mono_ns() - begun);
 	return SAMPLER_DRAWN;
 }
@@ -218,7 +218,7 @@ await_batch(struct sampler *sm)
 static struct batch *
 deal_batch(struct sampler *sm, const struct batch *b)
 {
-	const size_t at = sm->part * sm->cf->set.batch;
+	const size_t at = sm->part * sm->cf->hyper.batch;
 	const struct rows *r = &b->rows;
 
 	sm->dealt = (struct batch){
@@ -269,8 +269,9 @@ return_priorities(void *self, struct batch *b)
 struct memory
 sampler_memory(struct sampler *sm)
 {
-	return (struct memory){
-	    .draw = draw_batch, .judge = return_priorities, .self = sm};
+	return (struct memory){.draw = draw_batch,
+	    .set_priorities = return_priorities,
+	    .self = sm};
 }
 
 static void
@@ -323,20 +324,20 @@ open_shards(struct sampler *sm)
 void
 sampler_open(struct sampler *sm)
 {
-	const struct settings *set = &sm->cf->set;
+	const struct hyperparameters *hyper = &sm->cf->hyper;
 	const size_t wide = sm->cf->env->obs;
 	pthread_condattr_t attr;
 
 	sm->bytes = codec_bytes(sm->cf->env, sm->cf->remote.experience_bytes);
-	sm->rows = set->batch * sm->cf->remote.batches;
+	sm->rows = hyper->batch * sm->cf->remote.batches;
 	sm->blob = allocate(1, sm->bytes + sizeof(float));
 	for (int i = 0; i < 2; i++)
 		sm->batch[i] = batch_open(sm->rows, wide);
 	sm->rng = rng_seed(sm->cf->seed);
 	if (sm->cf->remote.redis) {
 		sm->one = rows_open(1, wide);
-		sm->replay = replay_open(set->buffer, wide, set->batch,
-		    set->by_priority ? set->alpha : -1);
+		sm->replay = replay_buffer_open(hyper->buffer, wide,
+		    hyper->batch, hyper->by_priority ? hyper->alpha : -1);
 	}
 	open_shards(sm);
 	sm->mode = !sm->cf->remote.prefetch ? SAMPLER_BLOCKING :
@@ -380,7 +381,7 @@ sampler_close(struct sampler *sm)
 		batch_close(&sm->batch[i]);
 	if (sm->cf->remote.redis) {
 		rows_close(&sm->one);
-		replay_close(&sm->replay);
+		replay_buffer_close(&sm->replay);
 	}
 	free(sm->blob);
 	free(sm->ids);

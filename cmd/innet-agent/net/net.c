@@ -17,7 +17,7 @@ layer_params(size_t in, size_t out)
 }
 
 static float *
-rows(size_t batch, size_t each)
+allocate_batch(size_t batch, size_t each)
 {
 	float *p = calloc(batch * each, sizeof(*p));
 
@@ -33,11 +33,15 @@ net_open(const struct kern *kern, const struct net_shape *shape,
 	const size_t in = shape->in, h = shape->hidden, out = shape->out;
 
 	return (struct net){
-		.kern = kern, .shape = *shape, .batch_max = batch_max,
-		.params = layer_params(in, h) + layer_params(h, h) +
-		    layer_params(h, out),
-		.h1 = rows(batch_max, h), .h2 = rows(batch_max, h),
-		.y = rows(batch_max, out), .d = rows(batch_max, h),
+	    .kern = kern,
+	    .shape = *shape,
+	    .batch_max = batch_max,
+	    .params =
+		layer_params(in, h) + layer_params(h, h) + layer_params(h, out),
+	    .h1 = allocate_batch(batch_max, h),
+	    .h2 = allocate_batch(batch_max, h),
+	    .y = allocate_batch(batch_max, out),
+	    .d = allocate_batch(batch_max, h),
 	};
 }
 
@@ -74,7 +78,7 @@ net_init(const struct net *net, float *w, struct rng *rng)
 
 /* y = x * matrix + biases; returns where the next layer's weights begin. */
 static const float *
-layer(const struct kern *kern, const float *w, size_t in, size_t out,
+layer_forward(const struct kern *kern, const float *w, size_t in, size_t out,
     const float *x, size_t batch, float *y)
 {
 	const struct kern_mat a = { x, in, 1 }, b = { w, out, 1 };
@@ -85,9 +89,9 @@ layer(const struct kern *kern, const float *w, size_t in, size_t out,
 }
 
 static void
-bend(const struct net *net, float *x, size_t n)
+activate(const struct net *net, float *x, size_t n)
 {
-	if (net->shape.bend == NET_TANH)
+	if (net->shape.activation == NET_TANH)
 		net->kern->tanh(x, n);
 	else
 		net->kern->relu(x, n);
@@ -99,12 +103,12 @@ net_forward(struct net *net, const float *w, const float *x, size_t batch)
 	const struct net_shape *s = &net->shape;
 
 	assert(batch <= net->batch_max);
-	w = layer(net->kern, w, s->in, s->hidden, x, batch, net->h1);
-	bend(net, net->h1, batch * s->hidden);
-	w = layer(net->kern, w, s->hidden, s->hidden, net->h1, batch,
+	w = layer_forward(net->kern, w, s->in, s->hidden, x, batch, net->h1);
+	activate(net, net->h1, batch * s->hidden);
+	w = layer_forward(net->kern, w, s->hidden, s->hidden, net->h1, batch,
 	    net->h2);
-	bend(net, net->h2, batch * s->hidden);
-	layer(net->kern, w, s->hidden, s->out, net->h2, batch, net->y);
+	activate(net, net->h2, batch * s->hidden);
+	layer_forward(net->kern, w, s->hidden, s->out, net->h2, batch, net->y);
 	return net->y;
 }
 
@@ -123,7 +127,7 @@ layer_back(const struct kern *kern, size_t in, size_t out, const float *x,
 
 /* dx = dy times the transposed matrix w of in rows and out columns. */
 static void
-through(const struct kern *kern, const float *w, size_t in, size_t out,
+input_gradient(const struct kern *kern, const float *w, size_t in, size_t out,
     const float *dy, size_t batch, float *dx)
 {
 	const struct kern_mat a = { dy, out, 1 }, b = { w, 1, out };
@@ -133,9 +137,9 @@ through(const struct kern *kern, const float *w, size_t in, size_t out,
 
 /* The gradient before a bend, in h's own place, from net->d behind it. */
 static void
-bend_back(const struct net *net, float *h, size_t n)
+activate_back(const struct net *net, float *h, size_t n)
 {
-	if (net->shape.bend == NET_TANH)
+	if (net->shape.activation == NET_TANH)
 		net->kern->tanh_back(h, net->d, n);
 	else
 		net->kern->relu_back(h, net->d, n);
@@ -152,15 +156,15 @@ net_back(struct net *net, const float *w, const float *x, size_t batch,
 	if (grad != NULL)
 		layer_back(net->kern, h, s->out, net->h2, dy, batch,
 		    grad + third);
-	through(net->kern, w + third, h, s->out, dy, batch, net->d);
-	bend_back(net, net->h2, batch * h);
+	input_gradient(net->kern, w + third, h, s->out, dy, batch, net->d);
+	activate_back(net, net->h2, batch * h);
 	if (grad != NULL)
 		layer_back(net->kern, h, h, net->h1, net->h2, batch,
 		    grad + second);
-	through(net->kern, w + second, h, h, net->h2, batch, net->d);
-	bend_back(net, net->h1, batch * h);
+	input_gradient(net->kern, w + second, h, h, net->h2, batch, net->d);
+	activate_back(net, net->h1, batch * h);
 	if (grad != NULL)
 		layer_back(net->kern, s->in, h, x, net->h1, batch, grad);
 	if (dx != NULL)
-		through(net->kern, w, s->in, h, net->h1, batch, dx);
+		input_gradient(net->kern, w, s->in, h, net->h1, batch, dx);
 }

@@ -15,11 +15,11 @@
 #include "cmd/innet-agent/net/kern.h"
 #include "common/base/rng.h"
 
-enum net_bend { NET_TANH, NET_RELU };	/* behind the hidden layers */
+enum net_activation { NET_TANH, NET_RELU };	/* behind the hidden layers */
 
 struct net_shape {
 	size_t in, hidden, out;		/* neurons; hidden in each layer */
-	enum net_bend bend;
+	enum net_activation activation;
 	double last;			/* gain of the first last layer */
 };
 

@@ -9,13 +9,13 @@
 #include "cmd/innet-agent/net/optimizer.h"
 #include "cmd/innet-agent/tally.h"
 
-const char *const optim_names[] = { "adam", "sgd", NULL };
+const char *const optimizer_names[] = { "adam", "sgd", NULL };
 
-struct optim
-optim_open(enum optim_rule rule, const struct kern *kern, double rate,
+struct optimizer
+optimizer_open(enum optimizer_rule rule, const struct kern *kern, double rate,
     size_t params)
 {
-	struct optim o = {
+	struct optimizer o = {
 		.rule = rule, .kern = kern, .rate = rate, .params = params,
 		.m = calloc(params, sizeof(float)),
 		.v = calloc(params, sizeof(float)),
@@ -27,7 +27,7 @@ optim_open(enum optim_rule rule, const struct kern *kern, double rate,
 }
 
 void
-optim_close(struct optim *o)
+optimizer_close(struct optimizer *o)
 {
 	free(o->m);
 	free(o->v);
@@ -35,7 +35,7 @@ optim_close(struct optim *o)
 
 /* The constants of step t of Adam. */
 static struct kern_adam
-constants(const struct optim *o, double t)
+adam_constants(const struct optimizer *o, double t)
 {
 	const double b1 = 0.9, b2 = 0.999;
 
@@ -47,34 +47,34 @@ constants(const struct optim *o, double t)
 }
 
 static void
-sgd(const struct optim *o, float *w, const float *grad, size_t n)
+step_sgd(const struct optimizer *o, float *w, const float *grad, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		w[i] += (float)o->rate * grad[i];
 }
 
 void
-optim_step(struct optim *o, float *w, const float *grad)
+optimizer_step(struct optimizer *o, float *w, const float *grad)
 {
-	const struct kern_adam k = constants(o, (double)++o->steps);
+	const struct kern_adam k = adam_constants(o, (double)++o->steps);
 	const uint64_t begun = tally_now_ns();
 
-	if (o->rule == OPTIM_ADAM)
+	if (o->rule == OPTIMIZER_ADAM)
 		o->kern->adam(w, o->m, o->v, grad, o->params, &k);
 	else
-		sgd(o, w, grad, o->params);
+		step_sgd(o, w, grad, o->params);
 	o->ns += tally_now_ns() - begun;
 }
 
 void
-optim_peek(const struct optim *o, const float *w, const float *grad,
+optimizer_peek(const struct optimizer *o, const float *w, const float *grad,
     size_t from, size_t n, float *to, float *room)
 {
-	const struct kern_adam k = constants(o, (double)(o->steps + 1));
+	const struct kern_adam k = adam_constants(o, (double)(o->steps + 1));
 
 	memcpy(to, w + from, n * sizeof(*to));
-	if (o->rule == OPTIM_SGD) {
-		sgd(o, to, grad + from, n);
+	if (o->rule == OPTIMIZER_SGD) {
+		step_sgd(o, to, grad + from, n);
 		return;
 	}
 	memcpy(room, o->m + from, n * sizeof(*room));
@@ -82,16 +82,16 @@ optim_peek(const struct optim *o, const float *w, const float *grad,
 	o->kern->adam(to, room, room + n, grad + from, n, &k);
 }
 
-static enum ascent_result
-rise(void *self, float *w, const float *grad, float reward)
+static enum optimizer_status
+apply_gradient(void *self, float *w, const float *grad, float reward)
 {
 	(void)reward;
-	optim_step(self, w, grad);
-	return ASCENT_ON;
+	optimizer_step(self, w, grad);
+	return OPTIMIZER_CONTINUE;
 }
 
-struct ascent
-optim_ascent(struct optim *o)
+struct gradient_sink
+optimizer_sink(struct optimizer *o)
 {
-	return (struct ascent){ .rise = rise, .self = o };
+	return (struct gradient_sink){ .apply = apply_gradient, .self = o };
 }

@@ -1,17 +1,39 @@
-/* optim.h - an optimiser: plain gradient ascent, or Adam (Kingma and Ba) */
-#ifndef INNET_AGENT_NET_OPTIM_H
-#define INNET_AGENT_NET_OPTIM_H
+/*
+ * optimizer.h - an optimizer: plain gradient ascent, or Adam (Kingma and Ba)
+ *
+ * Gradients point up: adding one raises the agent's objective.  A gradient has
+ * two possible sinks: the agent's own optimizer, or the gradient stream
+ * (stream-child.h), from which results come back.
+ */
+#ifndef INNET_AGENT_NET_OPTIMIZER_H
+#define INNET_AGENT_NET_OPTIMIZER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/innet-agent/net/optimizer-status.h"
 #include "cmd/innet-agent/net/kern.h"
 
-enum optim_rule { OPTIM_ADAM, OPTIM_SGD };
+enum optimizer_status {
+	OPTIMIZER_CONTINUE,	/* go on with the weights as they are now */
+	OPTIMIZER_END,		/* training is over, in good order */
+	OPTIMIZER_FAILED	/* it is over, and a message was printed */
+};
 
-struct optim {
-	enum optim_rule rule;
+/* Something that turns gradients into new weights. */
+struct gradient_sink {
+	/*
+	 * Take the gradient computed from w, and the recent mean reward; leave
+	 * in w the weights to go on with.
+	 */
+	enum optimizer_status (*apply)(void *self, float *w, const float *grad,
+	    float reward);
+	void *self;
+};
+
+enum optimizer_rule { OPTIMIZER_ADAM, OPTIMIZER_SGD };
+
+struct optimizer {
+	enum optimizer_rule rule;
 	const struct kern *kern;
 	double rate;		/* learning rate */
 	size_t params;
@@ -21,26 +43,26 @@ struct optim {
 };
 
 /* Names of the rules, in the order of enum optim_rule, ended by NULL. */
-extern const char *const optim_names[];
+extern const char *const optimizer_names[];
 
 /* An optimiser of vectors of params floats; exits 1 without memory. */
-struct optim optim_open(enum optim_rule rule, const struct kern *kern,
-    double rate, size_t params);
+struct optimizer optimizer_open(enum optimizer_rule rule,
+    const struct kern *kern, double rate, size_t params);
 
 /* Give back what optim_open() took. */
-void optim_close(struct optim *o);
+void optimizer_close(struct optimizer *o);
 
 /* One step up: w changes in place. */
-void optim_step(struct optim *o, float *w, const float *grad);
+void optimizer_step(struct optimizer *o, float *w, const float *grad);
 
 /*
  * Where n weights from `from` on will be after the next step, by their part of
  * the gradient: at to.  The step is not taken.  room is for 2 n floats.
  */
-void optim_peek(const struct optim *o, const float *w, const float *grad,
-    size_t from, size_t n, float *to, float *room);
+void optimizer_peek(const struct optimizer *o, const float *w,
+    const float *grad, size_t from, size_t n, float *to, float *room);
 
 /* The way up of an agent that trains alone. */
-struct ascent optim_ascent(struct optim *o);
+struct gradient_sink optimizer_sink(struct optimizer *o);
 
 #endif

@@ -39,9 +39,9 @@ gets(const struct answer *a, size_t n, float w0, float w1, const char *name)
 		    .kind = STREAM_RESULT, .elements = a[i].elements,
 		    .contributions = a[i].contributions, .flags = (uint16_t)
 		    (a[i].flags | (i + 1 < n ? STREAM_MORE : 0)) }, a[i].v);
-	ok(child_open(&c, &l) == ASCENT_ON &&
-	    child_ascent(&c).rise(&c, w, delta, 0) == ASCENT_ON, "%s: taken",
-	    name);
+	ok(child_open(&c, &l) == OPTIMIZER_CONTINUE &&
+		child_sink(&c).apply(&c, w, delta, 0) == OPTIMIZER_CONTINUE,
+	    "%s: taken", name);
 	ok(w[0] == w0 && w[1] == w1, "%s: %g and %g", name, (double)w[0],
 	    (double)w[1]);
 	child_close(&c, false);

@@ -53,7 +53,7 @@ worst_of(struct net *net, const float *w, float *v, size_t n,
 }
 
 static void
-test_gradient(enum net_bend bend, const char *name)
+test_gradient(enum net_activation bend, const char *name)
 {
 	struct net net = net_open(kern_best(), &(struct net_shape){ IN, HIDDEN,
 	    OUT, bend, 1 }, BATCH);
@@ -85,20 +85,21 @@ test_optim(void)
 {
 	const float g[2] = { 3, -0.001f };
 	float w[2] = { 1, 1 };
-	struct optim o = optim_open(OPTIM_ADAM, &kern_plain, 0.1, 2);
+	struct optimizer o =
+	    optimizer_open(OPTIMIZER_ADAM, &kern_plain, 0.1, 2);
 
-	optim_step(&o, w, g);
+	optimizer_step(&o, w, g);
 	ok(fabsf(w[0] - 1.1f) < 1e-5f && fabsf(w[1] - 0.9f) < 1e-5f,
 	    "Adam's first step is the rate, whatever the gradient");
-	optim_step(&o, w, g);
+	optimizer_step(&o, w, g);
 	ok(fabsf(w[0] - 1.2f) < 1e-5f && fabsf(w[1] - 0.8f) < 1e-5f,
 	    "and so is the second along the same gradient");
-	optim_close(&o);
-	o = optim_open(OPTIM_SGD, &kern_plain, 0.5, 2);
+	optimizer_close(&o);
+	o = optimizer_open(OPTIMIZER_SGD, &kern_plain, 0.5, 2);
 	w[0] = 1;
-	optim_step(&o, w, g);
+	optimizer_step(&o, w, g);
 	ok(w[0] == 2.5f, "gradient ascent adds rate times gradient");
-	optim_close(&o);
+	optimizer_close(&o);
 }
 
 int

@@ -62,11 +62,11 @@ values(const struct job *j, const double *w, const float *obs, double *q)
 	double x[OBS], y[WIDE_MAX], mean = 0;
 
 	widen(x, obs, OBS);
-	net(w, OBS, n + j->l.set.dueling, x, y);
+	net(w, OBS, n + j->l.hyper.dueling, x, y);
 	for (size_t i = 0; i < n; i++)
 		mean += y[i] / (double)n;
 	for (size_t i = 0; i < n; i++)
-		q[i] = j->l.set.dueling ? y[n] + y[i] - mean : y[i];
+		q[i] = j->l.hyper.dueling ? y[n] + y[i] - mean : y[i];
 }
 
 static double
@@ -82,7 +82,7 @@ dqn_objective(const struct job *j)
 
 		values(j, j->w, r->obs + i * OBS, q);
 		values(j, j->target, r->next + i * OBS, next);
-		values(j, j->l.set.twin ? j->still : j->target,
+		values(j, j->l.hyper.twin ? j->still : j->target,
 		    r->next + i * OBS, by);
 		for (size_t a = 1; a < choices.actions; a++)
 			best = by[a] > by[best] ? a : best;
@@ -139,31 +139,31 @@ ddpg_objective(const struct job *j)
 	return sum / BATCH;
 }
 
-static enum ascent_result
+static enum optimizer_status
 nowhere(void *self, float *w, const float *grad, float reward)
 {
 	(void)self;
 	(void)w;
 	(void)grad;
 	(void)reward;
-	return ASCENT_ON;
+	return OPTIMIZER_CONTINUE;
 }
 
 static void
 test_slopes(const struct algo *algo, const struct env_kind *kind,
-    double (*objective)(const struct job *j), struct settings set,
+    double (*objective)(const struct job *j), struct hyperparameters hyper,
     bool ahead, const char *name)
 {
 	struct tally t = { .stop = &never };
 	struct job j = { 0 };
-	struct optim o;
+	struct optimizer o;
 	struct rng rng = rng_seed(7);
 	double worst = 0, longest = 0;
 
-	learner_open(&j.l, kind, algo, &set, 1, NULL, &t);
-	j.l.up.rise = nowhere;
-	o = optim_open(OPTIM_ADAM, j.l.kern, 0.01, j.l.params);
-	j.l.own = ahead ? &o : NULL;
+	learner_open(&j.l, kind, algo, &hyper, 1, NULL, &t);
+	j.l.sink.apply = nowhere;
+	o = optimizer_open(OPTIMIZER_ADAM, j.l.kern, 0.01, j.l.params);
+	j.l.own_optimizer = ahead ? &o : NULL;
 	algo->play(&j.l);
 	algo->learn(&j.l);	/* the target is a copy of these weights; */
 	algo->init(&j.l, j.l.w, &rng);	/* and ours are others from now on */
@@ -179,7 +179,7 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 		float *w = calloc(j.l.params, sizeof(*w));
 
 		memcpy(w, j.l.w, j.l.params * sizeof(*w));
-		optim_step(&o, w, j.l.grad);
+		optimizer_step(&o, w, j.l.grad);
 		widen(j.still, w, j.l.params);
 		free(w);
 	}
@@ -199,7 +199,7 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 	ok(longest > 0.01 && worst < 1e-3 * longest, "%s: all %zu slopes "
 	    "(worst miss %.1e of %.2g)", name, j.l.params, worst, longest);
 	learner_close(&j.l);
-	optim_close(&o);
+	optimizer_close(&o);
 	free(j.w);
 	free(j.still);
 	free(j.target);
@@ -208,7 +208,7 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 /* Priorities of a batch: by what its values are short of their goals. */
 static void
 test_priorities(const struct algo *algo, const struct env_kind *kind,
-    struct settings set, const char *name)
+    struct hyperparameters hyper, const char *name)
 {
 	struct tally t = { .stop = &never };
 	float alone[BATCH];
@@ -216,12 +216,12 @@ test_priorities(const struct algo *algo, const struct env_kind *kind,
 	const struct offp *o;
 	bool same = true, weighed = false;
 
-	learner_open(&l, kind, algo, &set, 1, NULL, &t);
-	l.up.rise = nowhere;
+	learner_open(&l, kind, algo, &hyper, 1, NULL, &t);
+	l.sink.apply = nowhere;
 	algo->play(&l);
 	algo->learn(&l);	/* the target is what the weights are */
 	o = l.self;
-	algo->judge(&l, &o->batch->rows, BATCH, alone);
+	algo->prioritize(&l, &o->batch->rows, BATCH, alone);
 	for (size_t i = 0; i < BATCH; i++) {
 		const float p = o->batch->priority[i];
 		const uint64_t id = o->batch->id[i];
@@ -243,12 +243,12 @@ test_priorities(const struct algo *algo, const struct env_kind *kind,
 }
 
 static struct learner *
-opened(struct settings set, struct tally *t)
+opened(struct hyperparameters hyper, struct tally *t)
 {
 	static struct learner l;
 
-	learner_open(&l, &choices, &algo_dqn, &set, 1, NULL, t);
-	l.up.rise = nowhere;
+	learner_open(&l, &choices, &algo_dqn, &hyper, 1, NULL, t);
+	l.sink.apply = nowhere;
 	algo_dqn.play(&l);
 	algo_dqn.learn(&l);
 	return &l;
@@ -256,15 +256,15 @@ opened(struct settings set, struct tally *t)
 
 /* Somebody else moves the weights: the target follows these. */
 static void
-test_target(struct settings set)
+test_target(struct hyperparameters hyper)
 {
 	struct tally t = { .stop = &never };
 	struct learner *l;
 	const struct offp *o;
 	float was;
 
-	set.target = 3;
-	l = opened(set, &t);
+	hyper.target = 3;
+	l = opened(hyper, &t);
 	o = l->self;
 	was = l->w[0];
 	l->w[0] = was + 1;
@@ -273,8 +273,8 @@ test_target(struct settings set)
 	algo_dqn.learn(l);
 	ok(o->target[0] == was + 1, "and then is what the weights are");
 	learner_close(l);
-	set.tau = 0.25;
-	l = opened(set, &t);
+	hyper.tau = 0.25;
+	l = opened(hyper, &t);
 	o = l->self;
 	was = l->w[0];
 	l->w[0] = was + 1;
@@ -288,42 +288,42 @@ test_target(struct settings set)
 int
 main(void)
 {
-	struct settings set = {
+	struct hyperparameters hyper = {
 		.horizon = 1, .batch = BATCH, .hidden = HIDDEN, .gamma = 0.9,
 		.scale = 2, .buffer = 500, .warmup = 200, .nstep = 1,
 		.target = 1000000, .explore = 0.3,
 	};
 
-	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, false,
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, hyper, false,
 	    "ddpg");
-	test_slopes(&algo_dqn, &choices, dqn_objective, set, false,
+	test_slopes(&algo_dqn, &choices, dqn_objective, hyper, false,
 	    "dqn");
-	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, true,
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, hyper, true,
 	    "ddpg, its actor after its critic");
-	set.lagged = 1;
-	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, false,
+	hyper.lagged = 1;
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, hyper, false,
 	    "ddpg, its actor by the critic before");
-	set.twin = 1;
-	test_slopes(&algo_dqn, &choices, dqn_objective, set, false,
+	hyper.twin = 1;
+	test_slopes(&algo_dqn, &choices, dqn_objective, hyper, false,
 	    "double dqn");
-	set.dueling = 1;
-	set.nstep = 3;
-	test_slopes(&algo_dqn, &choices, dqn_objective, set,
+	hyper.dueling = 1;
+	hyper.nstep = 3;
+	test_slopes(&algo_dqn, &choices, dqn_objective, hyper,
 	    false, "double dueling dqn of 3 steps");
-	set.by_priority = 1;
-	set.alpha = 1;
-	set.beta = 0.5;
-	set.anneal = 10;
-	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set,
+	hyper.by_priority = 1;
+	hyper.alpha = 1;
+	hyper.beta = 0.5;
+	hyper.anneal = 10;
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, hyper,
 	    false, "ddpg by priority");
-	test_slopes(&algo_dqn, &choices, dqn_objective, set,
+	test_slopes(&algo_dqn, &choices, dqn_objective, hyper,
 	    false, "dqn by priority");
-	test_priorities(&algo_ddpg, &numbers, set, "ddpg");
-	test_priorities(&algo_dqn, &choices, set, "dqn");
-	set.by_priority = 0;
-	test_target(set);
-	ok(offp_beta(&set, 0) == 0.5 && offp_beta(&set, 5) == 0.75 &&
-	    offp_beta(&set, 10) == 1 && offp_beta(&set, 99) == 1,
+	test_priorities(&algo_ddpg, &numbers, hyper, "ddpg");
+	test_priorities(&algo_dqn, &choices, hyper, "dqn");
+	hyper.by_priority = 0;
+	test_target(hyper);
+	ok(offp_beta(&hyper, 0) == 0.5 && offp_beta(&hyper, 5) == 0.75 &&
+	    offp_beta(&hyper, 10) == 1 && offp_beta(&hyper, 99) == 1,
 	    "beta rises to 1 and stays there");
 	ok(offp_priority(-2) == 2 + OFFP_PRIORITY_LEAST && offp_priority(NAN) ==
 	    OFFP_PRIORITY_MOST + OFFP_PRIORITY_LEAST,

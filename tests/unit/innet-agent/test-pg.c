@@ -18,24 +18,24 @@ enum { OBS = CHANCE_OBS, ENVS = 3, HORIZON = 40, ROWS = ENVS * HORIZON };
 static const volatile sig_atomic_t never;
 static float *sent;			/* the gradient that went up */
 
-static enum ascent_result
+static enum optimizer_status
 keep(void *self, float *w, const float *grad, float reward)
 {
 	(void)w;
 	(void)reward;
 	memcpy(sent, grad, *(const size_t *)self * sizeof(*sent));
-	return ASCENT_END;
+	return OPTIMIZER_END;
 }
 
 static struct learner
 begin(const struct algo *algo, const struct env_kind *kind, struct tally *t)
 {
-	const struct settings set = { .envs = ENVS, .horizon = HORIZON,
+	const struct hyperparameters hyper = { .envs = ENVS, .horizon = HORIZON,
 	    .epochs = 1, .hidden = 8, .gamma = 0.9, .lambda = 0.8,
 	    .entropy = 0.3, .clip = 0.2, .scale = 2 };
 	struct learner l;
 
-	learner_open(&l, kind, algo, &set, 1, NULL, t);
+	learner_open(&l, kind, algo, &hyper, 1, NULL, t);
 	sent = allocate(l.params, sizeof(*sent));
 	return l;
 }
@@ -79,7 +79,7 @@ replay(struct learner *l, struct rng *seeds)
 
 /* The sum of the errors to come, by its definition. */
 static double
-advantage(const struct past *p, int t, const struct settings *s)
+advantage(const struct past *p, int t, const struct hyperparameters *s)
 {
 	double sum = 0, by = 1;
 
@@ -110,7 +110,7 @@ advantages(void)
 		const struct past p = replay(&l, &seeds);
 
 		for (int t = 0; t < HORIZON; t++) {
-			const double a = advantage(&p, t, &l.set);
+			const double a = advantage(&p, t, &l.hyper);
 			const size_t row = (size_t)t * ENVS + e;
 
 			worst = fmax(worst, fabs(r->advantage[row] - a));
@@ -145,7 +145,7 @@ entropy(const struct env_kind *kind, const float *out, const float *log_std)
 static double
 gain(const struct learner *l, double a, double ratio, double logp)
 {
-	const double lo = 1 - l->set.clip, hi = 1 + l->set.clip;
+	const double lo = 1 - l->hyper.clip, hi = 1 + l->hyper.clip;
 
 	if (l->algo == &algo_a2c)
 		return a * logp;
@@ -175,8 +175,8 @@ objective(struct learner *l, const float *w, size_t *clipped)
 		out = ac_act(&pg->ac, w, r->obs + i * OBS, 1);
 		logp = policy_logp(l->kind, out, log_std, &r->action[i]);
 		ratio = exp(logp - r->logp[i]);
-		*clipped += fabs(ratio - 1) > l->set.clip;
-		sum += gain(l, a, ratio, logp) + l->set.entropy *
+		*clipped += fabs(ratio - 1) > l->hyper.clip;
+		sum += gain(l, a, ratio, logp) + l->hyper.entropy *
 		    entropy(l->kind, out, log_std) - 0.5 * miss * miss;
 	}
 	return sum / ROWS;
@@ -196,7 +196,7 @@ slope(const struct algo *algo, const struct env_kind *kind)
 	l.algo->play(&l);
 	if (algo == &algo_ppo)
 		shake(&l, 0.15);	/* the policy has moved since */
-	l.up = (struct ascent){ .rise = keep, .self = &l.params };
+	l.sink = (struct gradient_sink){ .apply = keep, .self = &l.params };
 	l.algo->learn(&l);
 	for (size_t i = 0; i < l.params; i++)
 		square += (double)sent[i] * sent[i];

@@ -36,9 +36,9 @@ train(const char *algo, const char *env, uint64_t hidden, uint64_t steps,
 {
 	const volatile sig_atomic_t never = 0;
 	struct tally t = { .steps_end = steps, .stop = &never };
-	struct settings set = *presets_find(algo, env);
+	struct hyperparameters hyper = *presets_find(algo, env);
 	struct learner l;
-	struct optim o;
+	struct optimizer o;
 	size_t a = 0, e = 0;
 	float *w;
 
@@ -46,17 +46,17 @@ train(const char *algo, const char *env, uint64_t hidden, uint64_t steps,
 		a++;
 	while (strcmp(env_kinds[e]->name, env) != 0)
 		e++;
-	set.hidden = hidden;
-	learner_open(&l, env_kinds[e], algo_all[a], &set, 1, NULL, &t);
-	o = optim_open(OPTIM_ADAM, l.kern, set.rate, l.params);
-	l.up = optim_ascent(&o);
+	hyper.hidden = hidden;
+	learner_open(&l, env_kinds[e], algo_all[a], &hyper, 1, NULL, &t);
+	o = optimizer_open(OPTIMIZER_ADAM, l.kern, hyper.rate, l.params);
+	l.sink = optimizer_sink(&o);
 	learner_run(&l, nothing, NULL);
 	ok(t.gradients >= 5, "%s: %zu gradients by %s kernels", algo,
 	    (size_t)t.gradients, l.kern->name);
 	w = l.w;
 	l.w = NULL;
 	*n = l.params;
-	optim_close(&o);
+	optimizer_close(&o);
 	learner_close(&l);
 	return w;
 }
