@@ -1,4 +1,4 @@
-/* checkpoint - take, write and read the state of training */
+/* checkpoint.c - take, write and read the state of training */
 #include "config.h"
 
 #include <err.h>
@@ -22,7 +22,7 @@ enum { MARK_BYTES = 8, CRC_BYTES = 4 };
 
 static const char mark[MARK_BYTES + 1] = "innetck1";	/* after the weights */
 
-/* What must be the same when training goes on. */
+/* Settings that must be the same when training goes on. */
 struct required {
 	uint64_t envs, rule, params;
 };
@@ -34,7 +34,7 @@ required_settings(const struct checkpoint *c)
 	    .rule = c->optimizer->rule, .params = c->l->params };
 }
 
-/* The state of all but the weights. */
+/* Name the parts of the state, without the weights. */
 static void
 name_parts(struct checkpoint *c, struct snapshot *s)
 {
@@ -79,8 +79,8 @@ checkpoint_take(struct checkpoint *c)
 }
 
 /*
- * The file that is at path is path + ".old" too: workers of a job are at most
- * one checkpoint apart, so that all have one of the same iteration.
+ * Keep the file at path as path + ".old", too.  Workers of a job are at most
+ * one checkpoint apart, so all of them have one of the same iteration.
  */
 static void
 keep_old_copy(const char *path)
@@ -150,7 +150,7 @@ checkpoint_free(struct checkpoint *c)
 	snapshot_free(&c->last);
 }
 
-/* All of the file, or pipe, at path: 0, or -1 with a message. */
+/* Read the whole file, or pipe, at path: 0, or -1 with a message. */
 static int
 read_whole_file(struct snapshot *s, const char *path)
 {
@@ -175,7 +175,7 @@ read_whole_file(struct snapshot *s, const char *path)
 	return n == -1 ? -1 : 0;
 }
 
-/* The message at s->at, which moves on: its body, or NULL and *why. */
+/* Return the body of the message at s->at and move on, or NULL with *why. */
 static const uint8_t *
 next_message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
     const char **why)
@@ -198,7 +198,10 @@ next_message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
 	return head + STREAM_HEADER_BYTES;
 }
 
-/* The file is of the learner's environment and algorithm, or a message. */
+/*
+ * Is the file of the learner's environment and algorithm?  Print a message if
+ * not.
+ */
 static bool
 is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
 {
@@ -220,7 +223,7 @@ is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
 	return false;
 }
 
-/* The weights and the state from s->at on: NULL, or what is wrong. */
+/* Restore weights and state from s->at on; return NULL, or what is wrong. */
 static const char *
 restore_state(struct checkpoint *c, struct snapshot *s)
 {

@@ -1,4 +1,4 @@
-/* conf - the command line of innet-agent */
+/* conf.c - read the command line of innet-agent */
 #include "config.h"
 
 #include <err.h>
@@ -122,7 +122,7 @@ static const struct opt_tool tool = {
 	.opts = opts,
 };
 
-/* A count from lo on. */
+/* Parse optarg as a whole number from lo to hi. */
 static uint64_t
 parse_count(const char *what, uint64_t lo, uint64_t hi)
 {
@@ -161,8 +161,10 @@ option_name(int ch)
 	return o->name;
 }
 
-/* The parts of Ape-X. */
-/* A part of Ape-X learns by what remembers: dqn, or ddpg if it must. */
+/*
+ * Return the default algorithm of a part of Ape-X: the first with a replay
+ * memory that can learn the environment.
+ */
 static const struct algo *
 default_replay_algorithm(const struct env_kind *env)
 {
@@ -217,7 +219,7 @@ check_remote(struct conf *cf)
 		errx(2, "--batches needs --replay-memory and --role learner");
 }
 
-/* Checkpoints. */
+/* Check the options of checkpoints. */
 static void
 check_checkpoints(const struct conf *cf)
 {
@@ -238,7 +240,7 @@ check_checkpoints(const struct conf *cf)
 		    "its state to itself", cf->env->name);
 }
 
-/* See that it adds up. */
+/* Choose defaults and exit with status 2 if options contradict each other. */
 static void
 check_conf(struct conf *cf, const struct hyperparameter_options *g)
 {
@@ -288,7 +290,7 @@ check_conf(struct conf *cf, const struct hyperparameter_options *g)
 		    "--episodes", cf->env->name);
 }
 
-/* What is read and written, and that none of it is lost. */
+/* Check that no file is written over another one. */
 static void
 check_files(struct conf *cf, bool json)
 {
@@ -309,7 +311,7 @@ check_files(struct conf *cf, bool json)
 	files_done(&f);
 }
 
-/* "3/8": the actor, from 0, and how many there are. */
+/* Parse "3/8": the number of this actor, from 0, and how many there are. */
 static void
 parse_actor(struct remote *rm)
 {
@@ -326,7 +328,7 @@ parse_actor(struct remote *rm)
 	opt_check("actor", optarg, why);
 }
 
-/* "4:8", or one number for both. */
+/* Parse "4:8", or one number for both. */
 static void
 parse_ratio(struct remote *rm)
 {
@@ -347,7 +349,7 @@ parse_ratio(struct remote *rm)
 	opt_check("ratio", optarg, why);
 }
 
-/* "HOST:PORT,HOST:PORT": the argument is cut there; of a list, one. */
+/* Split "HOST:PORT,HOST:PORT" in place; --redis has one address. */
 static void
 parse_servers(struct remote *rm)
 {
@@ -368,7 +370,7 @@ parse_servers(struct remote *rm)
 	} while (comma != NULL);
 }
 
-/* One of what makes a part of Ape-X; false if it is none. */
+/* Take option ch if it is one of Ape-X; otherwise return false. */
 static bool
 parse_remote_option(int ch, struct remote *rm)
 {
@@ -413,7 +415,7 @@ parse_remote_option(int ch, struct remote *rm)
 	return false;
 }
 
-/* One of what is no setting. */
+/* Take an option that sets no hyperparameter. */
 static void
 parse_option(int ch, struct conf *cf)
 {

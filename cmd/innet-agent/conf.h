@@ -1,4 +1,4 @@
-/* conf.h - the command line of innet-agent */
+/* conf.h - what the command line of innet-agent means */
 #ifndef INNET_AGENT_CONF_H
 #define INNET_AGENT_CONF_H
 
@@ -12,22 +12,22 @@
 #include "cmd/innet-agent/net/optimizer.h"
 #include "common/replay/shards.h"
 
-/* What the agent is: it does all by itself, or is one part of Ape-X. */
+/* The agent's role: a complete agent, or one part of Ape-X. */
 enum role { ROLE_WORKER, ROLE_ACTOR, ROLE_LEARNER };
 
 struct remote {
 	enum role role;
-	const char *at[SHARDS_MAX];	/* servers: HOST:PORT, or a path; */
-	size_t servers;		/* how many, 0: none given */
-	bool redis;		/* a plain one: experiences are a list */
+	const char *at[SHARDS_MAX];	/* servers: HOST:PORT, or a path */
+	size_t servers;		/* their number; 0: none given */
+	bool redis;		/* a plain Redis: experiences are a list */
 	const char *password_file;
 	char *password;		/* the server's, owned; NULL: none */
-	uint64_t index, actors;	/* actor: which, of how many */
+	uint64_t index, actors;	/* actor: its number from 0; their number */
 	uint64_t push, pull;	/* actor: experiences at once; steps between */
-	bool realtime;		/* actor: exchanges before what computes */
+	bool realtime;		/* actor: exchanges have real-time priority */
 	uint64_t publish;	/* learner: gradients between parameters */
-	uint64_t gradients;	/* learner: the end, 0: not by them */
-	bool clear;		/* learner: begin with nothing */
+	uint64_t gradients;	/* learner: end after these; 0: never */
+	bool clear;		/* learner: first remove all keys */
 	bool prefetch;		/* learner: draw while it learns */
 	uint64_t batches;	/* learner: drawn by one exchange */
 	double lo, hi;		/* learner: bounds of samples per insert, 0:
@@ -43,7 +43,7 @@ struct conf {
 	enum optimizer_rule rule;
 	uint64_t seed, init_seed, steps, episodes, interval_ns;
 	uint64_t compute_ns, timeout_ns;
-	uint64_t elements;	/* least length of what goes up; 0: any */
+	uint64_t elements;	/* least length of a vector sent; 0: any */
 	struct remote remote;
 	const char *log, *save, *load, *eval, *report;
 	uint64_t save_every;	/* updates between checkpoints; 0: none */
@@ -51,7 +51,7 @@ struct conf {
 	bool alone, solve, quiet, verbose, init, deltas;
 };
 
-/* Exits 2 with a message where it is wrong. */
+/* Parse the command line, or exit with status 2 and a message. */
 struct conf conf_parse(int argc, char *argv[]);
 
 #endif

@@ -12,7 +12,10 @@
 static const char *const yesno[] = { "no", "yes", NULL };
 static const char *const draws[] = { "uniform", "per", NULL };
 
-/* The settings: of which algorithms, and their bounds or words. */
+/*
+ * A row for each hyperparameter: the algorithms that have it, and its bounds or
+ * words.
+ */
 static const struct hyperparameter {
 	int ch;
 	const char *algos;	/* NULL: of all */
@@ -59,9 +62,10 @@ static const struct hyperparameter {
 #undef AT
 };
 
-_Static_assert(HYPERPARAMETERS == sizeof(table) / sizeof(*table), "every knob");
+_Static_assert(HYPERPARAMETERS == sizeof(table) / sizeof(*table),
+    "a row for each hyperparameter");
 
-/* Its place in the table, KNOBS if it has none. */
+/* Return the row of option ch, or HYPERPARAMETERS if it has none. */
 static size_t
 find_row(int ch)
 {

@@ -1,17 +1,18 @@
 /*
- * hyperparameters.h - the options of innet-agent that are settings of learning
+ * hyperparameter-options.h - the options that set hyperparameters
  *
- * A row of the table in hyperparameters.c is one; conf.c has their help.
+ * The table in hyperparameter-options.c has a row for each; conf.c has their
+ * help texts.
  */
-#ifndef INNET_AGENT_HYPERPARAMETERS_H
-#define INNET_AGENT_HYPERPARAMETERS_H
+#ifndef INNET_AGENT_HYPERPARAMETER_OPTIONS_H
+#define INNET_AGENT_HYPERPARAMETER_OPTIONS_H
 
 #include <stdbool.h>
 
 #include "cmd/innet-agent/learner.h"
 #include "common/base/opt.h"
 
-/* All long options. */
+/* The codes of all long options of innet-agent. */
 enum {
 	O_ACTOR = OPT_LONG, O_ALGO, O_ALONE, O_ALPHA, O_ANNEAL, O_BATCH,
 	O_BATCHES, O_BETA, O_BUFFER, O_CLEAR,
@@ -35,18 +36,20 @@ struct hyperparameter_options {
 };
 
 /*
- * Take option ch, called name, with its argument in optarg; false if it is no
- * setting.  Exits 2 with a message where the argument is wrong.
+ * Read option ch, called name, with its argument in optarg; return false if it
+ * sets no hyperparameter.  Exits with status 2 if the argument is wrong.
  */
 bool hyperparameter_options_take(
     struct hyperparameter_options *g, int ch, const char *name);
 
+/* Was option ch given? */
 bool hyperparameter_options_given(
     const struct hyperparameter_options *g, int ch);
 
 /*
- * *set is the preset, but for what was given; exits 2 with a message if that
- * is not for this algorithm.
+ * Set *hyper to the preset of algorithm and environment, with the values that
+ * options gave in their place.  Exits with status 2 if an option is not for
+ * this algorithm.
  */
 void hyperparameter_options_apply(const struct hyperparameter_options *g,
     const struct algo *algo, const struct env_kind *kind,

@@ -1,10 +1,13 @@
 /*
- * settings.h - the numbers that decide how learning goes
+ * hyperparameters.h - the numbers that decide how an agent learns
  *
- * presets.c has those with which an algorithm learns an environment.
+ * Each has an option, and presets.c has the values with which an algorithm
+ * learns an environment.  In innet-agent, *options* are words of the command
+ * line (struct opt), *conf* is what the whole command line means (conf.h), and
+ * the numbers of learning are *hyperparameters*.
  */
-#ifndef INNET_AGENT_SETTINGS_H
-#define INNET_AGENT_SETTINGS_H
+#ifndef INNET_AGENT_HYPERPARAMETERS_H
+#define INNET_AGENT_HYPERPARAMETERS_H
 
 #include <stdint.h>
 
@@ -23,14 +26,15 @@ struct hyperparameters {
 	double scale;		/* of rewards, for learning only */
 	/* with a replay buffer, dqn and ddpg: */
 	uint64_t buffer;	/* transitions kept */
-	uint64_t by_priority;	/* 1: drawn by priority, not fairly */
+	uint64_t by_priority;	/* 1: drawn by priority; 0: uniformly */
 	double alpha;		/* the priority's power */
 	double beta;		/* the importance weights' power at first */
 	uint64_t anneal;	/* gradients until it is 1 */
 	uint64_t warmup;	/* environment steps before the first lesson */
 	uint64_t nstep;		/* rewards summed before bootstrapping */
 	uint64_t target;	/* gradients between copies to the target net */
-	double tau;		/* or the share it moves at each; 0: copies */
+	double tau;		/* share by which the target net follows at
+				   each gradient; 0: it is copied */
 	double explore;		/* dqn: least chance of a random action; ddpg:
 				   noise, as a share of an action's range */
 	uint64_t explore_steps;	/* dqn: over which the chance falls from 1 */

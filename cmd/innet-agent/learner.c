@@ -1,4 +1,4 @@
-/* learner - what algorithms have in common */
+/* learner.c - what all algorithms have in common */
 #include "config.h"
 
 #include <err.h>
@@ -52,7 +52,7 @@ learner_close(struct learner *l)
 	free(l->delta);
 }
 
-/* Wait until the next vector may leave; false if a signal came first. */
+/* Wait until the next vector may leave; return false if a signal came first. */
 static bool
 wait_for_interval(struct learner *l)
 {
@@ -68,7 +68,10 @@ wait_for_interval(struct learner *l)
 	return rc == WAIT_DUE;
 }
 
-/* Take as long as computing shall; false if a signal came first. */
+/*
+ * Wait until the computation has taken compute_ns; return false if a signal
+ * came first.
+ */
 static bool
 wait_for_compute(struct learner *l)
 {
@@ -80,7 +83,7 @@ wait_for_compute(struct learner *l)
 	    l->tally->stop) == WAIT_DUE;
 }
 
-/* That vector goes up; the time it takes is the tally's. */
+/* Pass the vector to the sink and count the time that it takes. */
 static enum optimizer_status
 send_vector(struct learner *l, const float *vector)
 {
@@ -98,8 +101,8 @@ send_vector(struct learner *l, const float *vector)
 }
 
 /*
- * What the lesson changed goes up.  If nothing newer comes for it, the agent
- * goes on from where the lesson took it.
+ * Send the change of the weights by the lesson.  If the sink returns no newer
+ * weights, the agent goes on with those of the lesson.
  */
 static enum optimizer_status
 send_delta(struct learner *l)
@@ -138,8 +141,9 @@ learner_run(struct learner *l, bool (*each)(void *), void *arg)
 }
 
 /*
- * Shorten the gradient to at most set.norm, unless that is 0.  Four sums at
- * once, always the same ones: each waits for its last addition only.
+ * Shorten the gradient to at most hyper.norm, unless that is 0.  Four sums run
+ * at once, always over the same elements, so that an addition waits only for
+ * the last one of its own sum.
  */
 static void
 clip_gradient(struct learner *l)

@@ -1,9 +1,10 @@
 /*
- * learner.h - an agent at work: what it plays, what it knows, how it rises
+ * learner.h - an agent that learns: its environment, its weights, its algorithm
  *
- * An algorithm plays until there is something to learn from, and turns that
- * lesson into gradients.  To add one, write a file algo/NAME.c with a constant
- * struct algo, its row in algo/algorithms.c and its settings in presets.c.
+ * An algorithm plays until it has enough experience for a lesson, and turns the
+ * lesson into gradients, which go into the learner's gradient sink
+ * (optimizer.h).  To add one, write a file algo/NAME.c with a constant struct
+ * algo, its row in algo/algorithms.c and its hyperparameters in presets.c.
  */
 #ifndef INNET_AGENT_LEARNER_H
 #define INNET_AGENT_LEARNER_H
@@ -22,18 +23,21 @@ struct learner {
 	const struct kern *kern;
 	struct hyperparameters hyper;
 	struct rng rng;
-	void *self;		/* the algorithm's own, by its open */
-	size_t params;		/* floats in the vector, by its open */
+	void *self;		/* the algorithm's state, from its open */
+	size_t params;		/* floats in the vector, from its open */
 	float *w, *grad;	/* params floats each */
 	struct gradient_sink sink;
 	const struct optimizer *own_optimizer; /* takes the gradients at once;
 				  NULL: what becomes of them is elsewhere */
 	struct tally *tally;	/* borrowed */
-	uint64_t interval_ns;	/* least time between what goes up */
+	uint64_t interval_ns;	/* least time between two vectors sent */
 	uint64_t deadline_ns;	/* when the next may leave */
-	uint64_t compute_ns;	/* least time that each takes to compute */
-	uint64_t free_ns;	/* when computing it could begin */
-	/* What goes up is what a lesson changed (--send deltas), not NULL: */
+	uint64_t compute_ns;	/* least time to compute each */
+	uint64_t free_ns;	/* when the next computation could begin */
+	/*
+	 * With --send deltas the sink gets the change of the weights by a
+	 * lesson, and these are not NULL:
+	 */
 	struct optimizer *local_optimizer; /* takes the gradients; borrowed */
 	float *base, *delta;	/* params floats each */
 	/* NULL, or: called with lesson_arg after each lesson that went well. */
@@ -45,63 +49,80 @@ struct algo {
 	const char *name;	/* as --algo has it */
 	bool discrete, continuous;	/* environments it can learn */
 
-	/* Exit 2 with a message where settings do not add up, or NULL. */
+	/*
+	 * NULL, or: exit with status 2 and a message if hyperparameters
+	 * contradict each other.
+	 */
 	void (*check)(const struct hyperparameters *hyper);
 
-	/* Set self and params; exits 1 without memory.  And give it back. */
+	/*
+	 * Set self and params, or exit with status 1 without memory; and free
+	 * them.
+	 */
 	void (*open)(struct learner *l);
 	void (*close)(struct learner *l);
 
-	/* First weights. */
+	/* Set the first weights w. */
 	void (*init)(struct learner *l, float *w, struct rng *rng);
 
 	/*
-	 * Name the parts of self that the next lesson depends on, after init
-	 * or a lesson; of what remembers, where that is elsewhere.
+	 * Name the parts of self that the next lesson depends on, after init or
+	 * a lesson.  An algorithm with a replay memory can do so only if that
+	 * is elsewhere.
 	 */
 	void (*parts)(struct learner *l, struct snapshot *s);
 
-	/* Play until there is a lesson; false as soon as it is over. */
+	/*
+	 * Play until there is a lesson; return false as soon as training is
+	 * over.
+	 */
 	bool (*play)(struct learner *l);
 
-	/* Learn from it: gradients, in l->grad, go up by
-	 * learner_apply_gradient(). */
+	/*
+	 * Learn from the lesson: put gradients into l->grad and pass each on
+	 * with learner_apply_gradient().
+	 */
 	enum optimizer_status (*learn)(struct learner *l);
 
 	/*
-	 * NULL, or: the priorities that n <= set.batch experiences have by
+	 * NULL, or: compute the priorities of n <= hyper.batch experiences from
 	 * l->w alone.
 	 */
 	void (*prioritize)(struct learner *l, const struct rows *rows, size_t n,
 	    float *priority);
 
-	/* What the policy w does without trying anything. */
+	/* Choose the action that the policy w takes without exploration. */
 	void (*greedy)(struct learner *l, const float *w, const float *obs,
 	    union env_action *a);
 };
 
 /*
- * A learner with fresh weights, of a seed of their own unless init is NULL;
- * l->up is the caller's to set.
+ * Open a learner with fresh weights, from the seed *init if that is not NULL.
+ * The caller sets l->sink.
  */
 void learner_open(struct learner *l, const struct env_kind *kind,
     const struct algo *algo, const struct hyperparameters *hyper, uint64_t seed,
     const uint64_t *init, struct tally *t);
 
-/* Send what lessons change, by that optimiser, rather than gradients. */
+/*
+ * Send the change of the weights by each lesson, made by that optimizer, rather
+ * than gradients.
+ */
 void learner_send_deltas(struct learner *l, struct optimizer *local);
 
-/* Give back what learner_open() took. */
+/* Free what learner_open() allocated. */
 void learner_close(struct learner *l);
 
 /*
- * Play, learn, and call each(arg) after every lesson, until it is over, or
- * has failed, as it has when each says false.
+ * Play, learn, and call each(arg) after every lesson, until training is over or
+ * has failed; it fails if each() returns false.
  */
 enum optimizer_status learner_run(struct learner *l, bool (*each)(void *),
     void *arg);
 
-/* l->grad, cut to set.norm, goes up. */
+/*
+ * Shorten l->grad to hyper.norm and pass it to the sink or the local optimizer.
+ */
 enum optimizer_status learner_apply_gradient(struct learner *l);
 
 #endif

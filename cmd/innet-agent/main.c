@@ -1,4 +1,4 @@
-/* innet-agent - train an agent, alone or through the gradient stream */
+/* main.c - train an agent, alone or through the gradient stream */
 #include "config.h"
 
 #include <err.h>
@@ -18,7 +18,7 @@
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/policy-file.h"
 
-static volatile sig_atomic_t got;	/* the signal that asked us to stop */
+static volatile sig_atomic_t got;	/* the signal that ends training */
 
 static void
 on_signal(int sig)
@@ -26,7 +26,9 @@ on_signal(int sig)
 	got = sig;
 }
 
-/* Train until it is over; the child's stream, if any, is opened here. */
+/*
+ * Train until it is over; open the gradient stream, unless the agent is alone.
+ */
 static enum optimizer_status
 run_training(const struct conf *cf, struct learner *l, struct report *rep,
     struct optimizer *optimizer, struct child *child)
@@ -54,7 +56,7 @@ run_training(const struct conf *cf, struct learner *l, struct report *rep,
 	return rc;
 }
 
-/* From a checkpoint or from the start, to the end and what is saved there. */
+/* Train from a checkpoint or from the start, and save the result. */
 static enum optimizer_status
 train_learner(const struct conf *cf, struct learner *l, struct report *rep)
 {

@@ -1,4 +1,4 @@
-/* play - greedy episodes of a saved policy */
+/* play.c - play with a saved policy */
 #include "config.h"
 
 #include <err.h>
@@ -15,7 +15,7 @@
 #include "cmd/innet-agent/policy-file.h"
 #include "common/base/files.h"
 
-/* One episode: the sum of its rewards. */
+/* Play one episode; return the sum of its rewards. */
 static double
 play_episode(struct env *env, struct learner *l, float *obs)
 {

@@ -1,4 +1,4 @@
-/* saved - write and read policies */
+/* policy-file.c - write and read policies */
 #include "config.h"
 
 #include <cjson/cJSON.h>
@@ -77,7 +77,7 @@ policy_file_write(const char *path, const struct learner *l)
 	return -1;
 }
 
-/* The member's place in the list of names, ended by NULL; -1 if in none. */
+/* Return the index of the member's value in names, or -1 if it is not there. */
 static int
 find_name(const cJSON *hello, const char *member, const char *const *names)
 {
@@ -91,7 +91,10 @@ find_name(const cJSON *hello, const char *member, const char *const *names)
 	return -1;
 }
 
-/* A whole number of the hello from 0 to hi, or what it is without one. */
+/*
+ * Return a whole number of the hello from 0 to hi, or `without` if there is
+ * none.
+ */
 static uint64_t
 find_number(
     const cJSON *hello, const char *member, uint64_t hi, uint64_t without)
@@ -110,7 +113,7 @@ struct policy_head {
 	struct hyperparameters hyper;
 };
 
-/* What learner the hello speaks of: NULL, or what is wrong. */
+/* Read the hello: NULL, or what is wrong. */
 static const char *
 parse_hello(const uint8_t *text, size_t len, struct policy_head *head)
 {
@@ -148,9 +151,9 @@ policy_file_names(const uint8_t *text, size_t len, const struct env_kind **env,
 }
 
 /*
- * A learner as told, with those n weights: NULL, or what is wrong.  Memory is
- * taken only for what the file has weights for: every net has one from each
- * neuron of a layer to each of the next.
+ * Open the learner that the hello describes, with those n weights: NULL, or
+ * what is wrong.  A net has one weight from each neuron of a layer to each of
+ * the next, so check n before memory is allocated for the net.
  */
 static const char *
 open_learner(struct learner *l, const struct policy_head *head,
@@ -167,7 +170,7 @@ open_learner(struct learner *l, const struct policy_head *head,
 	return NULL;
 }
 
-/* The next message of the file fd is open on: NULL, or what is wrong. */
+/* Read the next message of fd: NULL, or what is wrong. */
 static const char *
 read_message(struct stream_in *in, int fd, struct stream_head *h,
     const uint8_t **body)
@@ -187,7 +190,7 @@ read_message(struct stream_in *in, int fd, struct stream_head *h,
 	return got == 1 ? NULL : why;
 }
 
-/* Fill l from the file: NULL, or what is wrong. */
+/* Open l from the file: NULL, or what is wrong. */
 static const char *
 read_policy(struct stream_in *in, int fd, uint64_t seed, struct tally *t,
     struct learner *l)

@@ -1,9 +1,9 @@
 /*
- * policy-file.h - a policy in a file: the first two messages of a gradient
- * stream
+ * policy-file.h - a policy in a file
  *
- * A hello that names environment and algorithm, then weights, as
- * innet-stream(5) lays them out.  Files are written whole or not at all.
+ * The file holds the first two messages of a gradient stream, as
+ * innet-stream(5) lays them out: a hello that names environment and algorithm,
+ * and weights.  Files are written whole or not at all.
  */
 #ifndef INNET_AGENT_POLICY_FILE_H
 #define INNET_AGENT_POLICY_FILE_H
@@ -18,30 +18,33 @@ enum {
 	POLICY_FILE_HEAD_MAX = POLICY_FILE_HELLO_MAX + 64
 };
 
-/* The agent's hello, for vectors of that many elements: its length in bytes. */
+/* Write the hello of l for vectors of that many elements; return its bytes. */
 size_t policy_file_hello(
     char buf[POLICY_FILE_HELLO_MAX], const struct learner *l, size_t elements);
 
 /*
- * What stands before the weights of l's policy, if these fill a vector of
- * that many elements and are of that iteration: its length in bytes.
+ * Write all that precedes the weights of l in a vector of that many elements,
+ * of that iteration; return its length in bytes.
  */
 size_t policy_file_head(uint8_t to[POLICY_FILE_HEAD_MAX],
     const struct learner *l, size_t elements, uint64_t iteration);
 
-/* What a hello of len bytes names: NULL, or what is wrong. */
+/*
+ * Read which environment and algorithm a hello names; return NULL, or what is
+ * wrong with it.
+ */
 const char *policy_file_names(const uint8_t *text, size_t len,
     const struct env_kind **env, const struct algo **algo);
 
-/* 0 if a file could be put at path, -1 with a message if not. */
+/* Check that a file can be written at path: 0, or -1 with a message. */
 int policy_file_check(const char *path);
 
-/* Write l's policy to path: 0, or -1 with a message. */
+/* Write the policy of l to path: 0, or -1 with a message. */
 int policy_file_write(const char *path, const struct learner *l);
 
 /*
- * Read the policy at path into a learner of its own, of that seed, to be
- * closed.  False with a message if it cannot, or if the policy does not fit.
+ * Read the policy at path into a learner of that seed, which the caller closes.
+ * Return false with a message if it cannot be read or does not fit.
  */
 bool policy_file_read(const char *path, uint64_t seed, struct tally *t,
     struct learner *l);

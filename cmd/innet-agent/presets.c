@@ -1,10 +1,10 @@
 /*
- * presets - settings with which an algorithm learns an environment
+ * presets.c - hyperparameters with which an algorithm learns an environment
  *
- * The first row of an algorithm is its own, for environments without a row.
- * Those of a2c were found with three asynchronous workers and a server's Adam
- * at 0.005: gradients cut to a common length, or averaged over fewer steps,
- * learn too, but often unlearn again.
+ * The first row of an algorithm is its default, for environments without a row.
+ * The values of a2c were found with three asynchronous workers and a server's
+ * Adam at 0.005: gradients cut to a common length, or averaged over fewer
+ * steps, learn too, but often unlearn again.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 #include "cmd/innet-agent/presets.h"
 
-/* With --replay per, where nothing else was found. */
+/* For --replay per, in rows that found nothing better. */
 #define BY_PRIORITY .alpha = 0.4, .beta = 0.4, .anneal = 10000
 
 static const struct row {
@@ -87,7 +87,7 @@ static const struct row {
 	    .target = 100, .tau = 0.01, .explore = 0.1, .lagged = 1 } },
 };
 
-/* True if name is that environment, on whatever physics engine. */
+/* Is name that environment, on any physics engine? */
 static bool
 is_environment(const char *name, const char *env)
 {

@@ -1,10 +1,13 @@
-/* presets.h - settings with which an algorithm learns an environment */
+/* presets.h - hyperparameters with which an algorithm learns an environment */
 #ifndef INNET_AGENT_PRESETS_H
 #define INNET_AGENT_PRESETS_H
 
 #include "cmd/innet-agent/hyperparameters.h"
 
-/* Those of that algorithm for that environment, or the algorithm's own. */
+/*
+ * Return those of the algorithm for the environment, or else the algorithm's
+ * first preset.
+ */
 const struct hyperparameters *presets_find(const char *algo, const char *env);
 
 #endif

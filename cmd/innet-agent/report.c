@@ -1,4 +1,4 @@
-/* report - what a person at a terminal, or a program, sees of training */
+/* report.c - show progress and write the report */
 #include "config.h"
 
 #include <err.h>
@@ -11,7 +11,7 @@
 #include "common/base/files.h"
 #include "common/base/progress.h"
 
-/* How much of the way from begun to end is done, 0 if there is no end. */
+/* Return the share done of begun to end; 0 if there is no end. */
 static double
 fraction_done(uint64_t done, uint64_t begun, uint64_t end)
 {
@@ -19,7 +19,7 @@ fraction_done(uint64_t done, uint64_t begun, uint64_t end)
 	    (double)(end - begun);
 }
 
-/* How much of this process's way is done, 0 if no end is known. */
+/* Return the share of this run that is done; 0 if no end is known. */
 static double
 part_done(const struct tally *t)
 {

@@ -1,4 +1,4 @@
-/* report.h - progress while training and a summary after it */
+/* report.h - show progress during training and a summary after it */
 #ifndef INNET_AGENT_REPORT_H
 #define INNET_AGENT_REPORT_H
 
@@ -14,23 +14,29 @@ struct report {
 	const struct child *child;	/* NULL when alone */
 	FILE *json;			/* NULL: none */
 	bool quiet;
-	/* NULL, or: more members of the report, as dprintf() answers. */
+	/*
+	 * NULL, or: prints more members of the report, and returns as
+	 * dprintf().
+	 */
 	int (*more)(int fd, void *arg);
 	void *more_arg;
-	bool bad;		/* json cannot be written */
+	bool bad;		/* writing to json has failed */
 	uint64_t shown_ns;	/* when progress was last drawn */
 };
 
-/* After a lesson; arg is a struct report.  False once json is bad. */
+/*
+ * Show progress after a lesson; arg is a struct report.  Return false once
+ * writing to json has failed.
+ */
 bool report_progress(void *arg);
 
-/* Take progress off the terminal, before a message. */
+/* Clear the line of progress, before a message. */
 void report_clear(const struct report *r);
 
-/* The summary. */
+/* Print the summary. */
 void report_end(struct report *r);
 
-/* The same and more in a JSON file: 0, or -1 with a message. */
+/* Write the report as a JSON file: 0, or -1 with a message. */
 int report_write(const struct report *r, const char *path,
     const struct learner *l);
 

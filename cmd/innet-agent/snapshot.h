@@ -1,11 +1,11 @@
 /*
- * snapshot.h - the parts of a state, written one after the other or read back
+ * snapshot.h - write the parts of a state one after another, or read them back
  *
- * What has a state names its parts once, by snapshot_part(), in one order for
- * both ways: a snapshot that is being written takes a copy of each, one that
- * is being read gives it back.  Parts are the machine's own bytes.
- * Reading past the end leaves the part as it was and marks the snapshot bad;
- * a reader asks snapshot_whole() once.
+ * An object with a state names its parts once, with snapshot_part(), in one
+ * order for both directions: a snapshot that is written copies each part, one
+ * that is read restores it.  Parts are the machine's own bytes.  Reading past
+ * the end leaves a part as it was and marks the snapshot bad; a reader asks
+ * snapshot_whole() once at the end.
  */
 #ifndef INNET_AGENT_SNAPSHOT_H
 #define INNET_AGENT_SNAPSHOT_H
@@ -19,12 +19,12 @@
 
 struct snapshot {
 	uint8_t *bytes;		/* owned */
-	size_t len, room;	/* bytes: there, allocated */
+	size_t len, room;	/* bytes: used, allocated */
 	size_t at;		/* next to read */
 	bool reading, bad;
 };
 
-/* n bytes more behind the others; exits 1 without memory. */
+/* Append n bytes; exits 1 without memory. */
 static inline void
 snapshot_add(struct snapshot *s, const void *p, size_t n)
 {
@@ -38,7 +38,7 @@ snapshot_add(struct snapshot *s, const void *p, size_t n)
 	s->len += n;
 }
 
-/* The n bytes at p are a part. */
+/* Write the n bytes at p, or read them back. */
 static inline void
 snapshot_part(struct snapshot *s, void *p, size_t n)
 {
@@ -54,7 +54,7 @@ snapshot_part(struct snapshot *s, void *p, size_t n)
 	s->at += n;
 }
 
-/* All has been read, to the last byte. */
+/* Was all of it read, to the last byte? */
 static inline bool
 snapshot_whole(const struct snapshot *s)
 {

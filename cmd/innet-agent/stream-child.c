@@ -1,4 +1,4 @@
-/* child - gradients out, results in, never waiting for ever */
+/* stream-child.c - send gradients and receive results, with time-outs */
 #include "config.h"
 
 #include <err.h>
@@ -19,8 +19,8 @@
 #include "cmd/innet-agent/apex/wait.h"
 
 /*
- * Wait for fd until deadline_ns.  ASCENT_FAILED with a message naming what was
- * waited for when time is up, ASCENT_END if nobody will read us any more.
+ * Wait for fd until deadline_ns.  Return OPTIMIZER_FAILED with a message if
+ * time is up, and OPTIMIZER_END if the worker no longer reads.
  */
 static enum optimizer_status
 await_fd(const struct child *c, int fd, short events, uint64_t deadline_ns,
@@ -46,8 +46,8 @@ await_fd(const struct child *c, int fd, short events, uint64_t deadline_ns,
 }
 
 /*
- * Write n bytes.  Never more than PIPE_BUF at once: for so many there is room
- * in a pipe that poll() calls writable, so no write blocks.
+ * Write n bytes, at most PIPE_BUF at once: a pipe that poll() calls writable
+ * has room for that, so no write blocks.
  */
 static enum optimizer_status
 write_all(const struct child *c, const void *bytes, size_t n)
@@ -91,7 +91,7 @@ send_message(const struct child *c, const struct stream_head *h,
 		   : rc;
 }
 
-/* The next message from the other end. */
+/* Receive the next message of the worker. */
 static enum optimizer_status
 receive_message(struct child *c, struct stream_head *h, const uint8_t **body)
 {
@@ -126,7 +126,7 @@ receive_message(struct child *c, struct stream_head *h, const uint8_t **body)
 	return OPTIMIZER_FAILED;
 }
 
-/* What is wrong with a result, or NULL. */
+/* Return what is wrong with a result, or NULL. */
 static const char *
 check_result(const struct child *c, const struct stream_head *h, const float *v)
 {
@@ -144,7 +144,7 @@ check_result(const struct child *c, const struct stream_head *h, const float *v)
 	return NULL;
 }
 
-/* Let a result change w. */
+/* Change w by a result. */
 static void
 apply_result(
     struct child *c, const struct stream_head *h, const float *v, float *w)
@@ -169,7 +169,7 @@ apply_result(
 		w[i] = c->base[i] += c->mean[i];
 }
 
-/* What another worker needs to go on from where we are: innet-stream(5). */
+/* Name what another worker needs to go on from our state: innet-stream(5). */
 static void
 state_parts(struct child *c, float *w, struct snapshot *s)
 {
@@ -181,7 +181,10 @@ state_parts(struct child *c, float *w, struct snapshot *s)
 	snapshot_part(s, o->v, o->params * sizeof(*o->v));
 }
 
-/* Our state, after a line that says of what kind it is; the line's length. */
+/*
+ * Encode our state behind a line that names its kind; return the length of that
+ * line.
+ */
 static size_t
 encode_state(struct child *c, float *w, struct snapshot *s)
 {
@@ -195,7 +198,7 @@ encode_state(struct child *c, float *w, struct snapshot *s)
 	return (size_t)n;
 }
 
-/* Hand our state to another worker. */
+/* Send our state to another worker. */
 static enum optimizer_status
 send_state(struct child *c, float *w)
 {
@@ -210,7 +213,7 @@ send_state(struct child *c, float *w)
 	return rc;
 }
 
-/* Go on from another's state; what was sent is answered by nothing else. */
+/* Take over the state of another worker; nothing else answers the gradient. */
 static enum optimizer_status
 receive_state(struct child *c, const struct stream_head *h, const uint8_t *body,
     float *w)
@@ -235,7 +238,7 @@ receive_state(struct child *c, const struct stream_head *h, const uint8_t *body,
 	return good ? OPTIMIZER_CONTINUE : OPTIMIZER_FAILED;
 }
 
-/* The other end's hello, with no byte that a terminal would obey. */
+/* Print the worker's hello without bytes that could control a terminal. */
 static void
 print_hello(const uint8_t *text, size_t len)
 {
@@ -248,7 +251,10 @@ print_hello(const uint8_t *text, size_t len)
 	warnx("standard input: hello %s%s", line, n < len ? "..." : "");
 }
 
-/* Read until the last result for what was sent; hellos may come between. */
+/*
+ * Receive results until the last one for the gradient sent; a hello can come in
+ * between.
+ */
 static enum optimizer_status
 receive_results(struct child *c, float *w)
 {
@@ -288,7 +294,7 @@ receive_results(struct child *c, float *w)
 	return OPTIMIZER_CONTINUE;
 }
 
-/* A vector of ours, brought to the length of those on the stream. */
+/* Extend a vector to the length of those on the stream. */
 static const float *
 widen_vector(struct child *c, const float *vector)
 {

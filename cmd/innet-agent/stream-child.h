@@ -1,10 +1,9 @@
 /*
- * stream-child.h - be the process that innet-worker carries: the gradient
- * stream
+ * stream-child.h - the gradient stream of an agent that innet-worker runs
  *
- * Gradients leave on one descriptor, results come on the other, as
- * innet-stream(5) says.  Reading and writing give up after a time-out and
- * stop at a signal.
+ * Gradients leave on one descriptor and results arrive on the other, as
+ * innet-stream(5) specifies.  Reads and writes time out, and a signal stops
+ * them.
  */
 #ifndef INNET_AGENT_STREAM_CHILD_H
 #define INNET_AGENT_STREAM_CHILD_H
@@ -19,15 +18,15 @@
 
 struct child {
 	int in, out;
-	uint64_t timeout_ns;	/* longest wait for the other end */
+	uint64_t timeout_ns;	/* longest wait for the worker */
 	const volatile sig_atomic_t *stop;
 	bool verbose;
 	struct optimizer *optimizer; /* for results that are sums; borrowed */
 	size_t params;		/* floats of the agent's vectors */
-	size_t elements;	/* of those on the stream: more, the rest 0 */
-	float *base;		/* NULL, or: vectors are what w has gained
-				   since; sums are added to it, models take
-				   its place; borrowed */
+	size_t elements;	/* of vectors on the stream, the rest 0 */
+	float *base;		/* NULL, or the weights that deltas start
+				   from; sums are added to it, models replace
+				   it; borrowed */
 	float *mean, *wide;	/* params and elements floats, owned */
 	struct stream_in stream;
 	uint64_t iteration;	/* of the weights held */
@@ -36,15 +35,15 @@ struct child {
 };
 
 /*
- * Make the pipes of c->in and c->out roomy, send hello and l's first weights,
- * those of c->iteration.
+ * Enlarge the pipes of c->in and c->out, and send hello and the first weights
+ * of l, of the iteration c->iteration.
  */
 enum optimizer_status child_open(struct child *c, const struct learner *l);
 
-/* Say bye if the other end still listens, and give back memory. */
+/* Send BYE if bye is set, and free the memory. */
 void child_close(struct child *c, bool bye);
 
-/* The way up of a child: exchange a gradient for newer weights. */
+/* Return the sink that exchanges a gradient for newer weights. */
 struct gradient_sink child_sink(struct child *c);
 
 #endif

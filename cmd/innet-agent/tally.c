@@ -1,4 +1,4 @@
-/* tally - counts, means and the log of a training run */
+/* tally.c - counts, means and the log of a training run */
 #include "config.h"
 
 #include <err.h>
@@ -20,7 +20,7 @@ tally_seconds(const struct tally *t)
 	return (double)(tally_now_ns() - t->begun_ns) * 1e-9;
 }
 
-/* A row is out, or the log is known to be bad. */
+/* Flush a row of the log; after the first failure only remember it. */
 static void
 log_flush(struct tally *t)
 {

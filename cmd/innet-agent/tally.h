@@ -1,8 +1,8 @@
 /*
- * tally.h - what a training run has done so far, and whether that is enough
+ * tally.h - count steps, episodes and gradients, and decide when to end
  *
- * Counts steps, episodes and gradients, keeps the rewards of the last hundred
- * episodes and writes the log, a row an episode.
+ * It also keeps the rewards of the last hundred episodes and writes the log, a
+ * row for each episode.
  */
 #ifndef INNET_AGENT_TALLY_H
 #define INNET_AGENT_TALLY_H
@@ -19,7 +19,7 @@ struct tally_begun {
 };
 
 struct tally {
-	struct tally_begun begun;	/* done before, by a checkpoint */
+	struct tally_begun begun;	/* counts in the loaded checkpoint */
 	uint64_t steps, episodes, gradients;
 	uint64_t steps_end, episodes_end;	/* 0: no such end */
 	double solved;		/* mean reward that ends it, with solve */
@@ -27,10 +27,10 @@ struct tally {
 	double last[TALLY_LAST];
 	uint64_t begun_ns;	/* CLOCK_MONOTONIC */
 	uint64_t play_ns;	/* spent playing */
-	uint64_t lesson_ns;	/* spent learning, what follows included: */
-	uint64_t sink_ns;	/* until what went up had been answered */
-	uint64_t replay_ns;	/* waiting for the memory of experiences */
-	uint64_t first_ns;	/* when the first gradient was there */
+	uint64_t lesson_ns;	/* spent learning, the next two included */
+	uint64_t sink_ns;	/* in the gradient sink */
+	uint64_t replay_ns;	/* in the replay memory */
+	uint64_t first_ns;	/* time of the first gradient */
 	uint64_t update_ns;	/* in the optimizer */
 	FILE *log;		/* NULL: none; owned */
 	const char *log_path;
@@ -38,10 +38,10 @@ struct tally {
 	const volatile sig_atomic_t *stop;	/* a signal came */
 };
 
-/* CLOCK_MONOTONIC in ns. */
+/* Return CLOCK_MONOTONIC in ns. */
 uint64_t tally_now_ns(void);
 
-/* Seconds since the run began. */
+/* Return the seconds since the run began. */
 double tally_seconds(const struct tally *t);
 
 /* Start the clock and the log at path (NULL: none); exits 1 if it cannot. */
@@ -50,19 +50,22 @@ void tally_open(struct tally *t, const char *path);
 /* Close the log: 0, or -1 with a message if it is not whole. */
 int tally_close(struct tally *t);
 
-/* An episode ended with that reward in all. */
+/* Count an episode with that reward in all. */
 void tally_episode(struct tally *t, double reward);
 
-/* Mean reward of the last n <= TALLY_LAST episodes, or of all; 0 of none. */
+/*
+ * Return the mean reward of the last n <= TALLY_LAST episodes, or of all there
+ * are; 0 if there are none.
+ */
 double tally_mean(const struct tally *t, uint64_t n);
 
-/* A hundred episodes in a row were good enough on average. */
+/* Were the last hundred episodes good enough on average? */
 bool tally_is_solved(const struct tally *t);
 
-/* Gradients in a second, since the first; 0 of fewer than two. */
+/* Return the gradients a second since the first; 0 if fewer than two. */
 double tally_rate(const struct tally *t);
 
-/* It is time to end. */
+/* Is it time to end? */
 bool tally_over(const struct tally *t);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * algo-a2c - advantage actor-critic (Mnih et al., 2016): one gradient a roll
+ * a2c.c - advantage actor-critic (Mnih et al., 2016): a gradient for each
+ * rollout
  */
 #include "config.h"
 

@@ -1,9 +1,8 @@
 /*
- * actor-critic.h - an actor and a critic, and the normal policy's width, in one
- * vector
+ * actor-critic.h - an actor, a critic and the policy's deviations in one vector
  *
- * The vector is what travels: the actor's weights, the critic's, and, of a
- * kind with dims, the logarithms of the policy's standard deviations.
+ * This vector is sent and saved: the actor's weights, the critic's, and, if
+ * actions are continuous, the logarithms of the policy's standard deviations.
  */
 #ifndef INNET_AGENT_ALGO_ACTOR_CRITIC_H
 #define INNET_AGENT_ALGO_ACTOR_CRITIC_H
@@ -18,7 +17,7 @@ struct ac {
 	size_t params;		/* floats in the vector */
 };
 
-/* For batches up to batch_max; exits 1 without memory. */
+/* Open actor and critic for batches up to batch_max; exits 1 without memory. */
 static inline struct ac
 ac_open(const struct kern *kern, const struct env_kind *kind, size_t hidden,
     size_t batch_max)
@@ -43,14 +42,16 @@ ac_close(struct ac *ac)
 	net_close(&ac->critic);
 }
 
-/* Where in the vector the logarithms of the deviations begin. */
+/*
+ * Return the place in the vector where the logarithms of the deviations begin.
+ */
 static inline size_t
 ac_log_std(const struct ac *ac)
 {
 	return ac->actor.params + ac->critic.params;
 }
 
-/* First weights: the policy nearly indifferent, its deviations 1. */
+/* Set the first weights: the policy is almost uniform, its deviations are 1. */
 static inline void
 ac_init(const struct ac *ac, float *w, struct rng *rng)
 {
@@ -60,14 +61,14 @@ ac_init(const struct ac *ac, float *w, struct rng *rng)
 		w[ac_log_std(ac) + i] = 0;
 }
 
-/* The actor's outputs, as policy.h has them, of batch observations. */
+/* Return the actor's outputs for batch observations, as policy.h reads them. */
 static inline const float *
 ac_act(struct ac *ac, const float *w, const float *obs, size_t batch)
 {
 	return net_forward(&ac->actor, w, obs, batch);
 }
 
-/* What the critic thinks batch observations worth. */
+/* Return the critic's values of batch observations. */
 static inline const float *
 ac_value(struct ac *ac, const float *w, const float *obs, size_t batch)
 {
@@ -75,8 +76,8 @@ ac_value(struct ac *ac, const float *w, const float *obs, size_t batch)
 }
 
 /*
- * The gradient of an objective by actor and critic, from that by what
- * ac_act() and ac_value() last returned for obs and batch.
+ * Compute the gradient of an objective by the weights, from its gradient by the
+ * outputs that ac_act() and ac_value() last returned for obs and batch.
  */
 static inline void
 ac_back(struct ac *ac, const float *w, const float *obs, size_t batch,

@@ -1,4 +1,4 @@
-/* rows - experiences by row */
+/* batches.c - experiences by row */
 #include "config.h"
 
 #include <stdlib.h>

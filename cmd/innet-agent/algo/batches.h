@@ -1,6 +1,4 @@
-/*
- * batches.h - experiences by row, and a draw of them to learn from
- */
+/* batches.h - experiences by row, and a batch of them to learn from */
 #ifndef INNET_AGENT_ALGO_BATCHES_H
 #define INNET_AGENT_ALGO_BATCHES_H
 
@@ -17,21 +15,23 @@ struct rows {
 
 struct batch {
 	struct rows rows;
-	float *weight;		/* of importance, 1 at most */
-	float *priority;	/* what each has from now on; the learner's */
-	uint64_t *id;		/* by which the memory knows them */
+	float *weight;		/* importance weights, at most 1 */
+	float *priority;	/* new priorities; the learner sets them */
+	uint64_t *id;		/* the memory's identifiers */
 };
 
-/* Room for n; exits 1 without memory. */
+/* Allocate n rows of observations of `wide` floats; exits 1 without memory. */
 struct rows rows_open(size_t n, size_t wide);
 void rows_close(struct rows *r);
 
+/* Copy e into row i. */
 void rows_put(struct rows *r, size_t i, size_t wide,
     const struct experience *e);
 
-/* Row i; its obs and next are borrowed. */
+/* Return row i; its obs and next are borrowed. */
 struct experience rows_get(const struct rows *r, size_t i, size_t wide);
 
+/* Allocate a batch of n experiences; exits 1 without memory. */
 struct batch batch_open(size_t n, size_t wide);
 void batch_close(struct batch *b);
 

@@ -1,9 +1,9 @@
 /*
- * algo-ddpg - deep deterministic policy gradient (Lillicrap et al., 2016)
+ * ddpg.c - deep deterministic policy gradient (Lillicrap et al., 2016)
  *
- * The vector holds the actor's weights, then the critic's.  Inside, actions
- * run from -1 to 1: the actor's outputs through a hyperbolic tangent, and the
- * critic's inputs behind what was seen.
+ * The vector holds the actor's weights, then the critic's.  Inside, actions run
+ * from -1 to 1: the actor's outputs pass a hyperbolic tangent, and actions
+ * follow the observation in the critic's inputs.
  */
 #include "config.h"
 
@@ -20,10 +20,10 @@ struct ddpg {
 	struct offp offp;
 	struct net actor, critic;
 	/* by row of a batch: */
-	float *act;		/* dims: what the actor does, -1 to 1 */
+	float *act;		/* dims: the actor's action, -1 to 1 */
 	float *in;		/* obs + dims: the critic's inputs */
 	float *by_q, *by_in, *by_act;	/* gradients */
-	float *ahead;		/* the critic after its step; and room for it */
+	float *ahead;		/* the critic after its step; and work space */
 };
 
 static void
@@ -52,7 +52,7 @@ init_weights(struct learner *l, float *w, struct rng *rng)
 	net_init(&d->critic, w + d->actor.params, rng);
 }
 
-/* What the actor does in n states, -1 to 1: in d->act. */
+/* Compute the actor's actions in n states, -1 to 1, into d->act. */
 static void
 actor_actions(struct learner *l, const float *w, const float *obs, size_t n)
 {
@@ -76,7 +76,9 @@ choose_greedily(struct learner *l, const float *w, const float *obs,
 		a->x[i] = (hi + lo) / 2 + (hi - lo) / 2 * d->act[i];
 }
 
-/* Anything until it is warm; then what the actor does, and noise. */
+/*
+ * Choose a random action during warmup, and then the actor's action plus noise.
+ */
 static void
 choose_action(struct learner *l, const float *obs, union env_action *a)
 {
@@ -95,7 +97,7 @@ choose_action(struct learner *l, const float *obs, union env_action *a)
 	*a = policy_within(l->kind, *a);
 }
 
-/* What that critic says of n actions in d->act, in the states obs. */
+/* Return the critic's values of the n actions in d->act in the states obs. */
 static const float *
 critic_value(struct learner *l, const float *critic, const float *obs, size_t n)
 {
@@ -111,7 +113,7 @@ critic_value(struct learner *l, const float *critic, const float *obs, size_t n)
 	return net_forward(&d->critic, critic, d->in, n);
 }
 
-/* offp.misses; d->critic was last at obs. */
+/* Implement offp.misses; afterwards d->critic holds the values for obs. */
 static void
 compute_misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)
@@ -133,7 +135,9 @@ compute_misses(struct learner *l, const float *target, const struct rows *rows,
 		d->offp.miss[i] -= q[i];
 }
 
-/* The critic comes nearer to the rewards and what the target promises. */
+/*
+ * Compute the critic's gradient, towards the rewards and the target's values.
+ */
 static void
 learn_critic(struct learner *l, struct batch *b)
 {
@@ -148,8 +152,8 @@ learn_critic(struct learner *l, struct batch *b)
 }
 
 /*
- * The critic that the actor is to please: as it is (Meng's lagged one), or as
- * it will be once it has its gradient (Lillicrap's order).
+ * Return the critic that the actor's gradient follows: the present one (Meng's
+ * lagged critic), or the one after its own step (Lillicrap's order).
  */
 static const float *
 critic_to_follow(struct learner *l)
@@ -164,7 +168,7 @@ critic_to_follow(struct learner *l)
 	return d->ahead;
 }
 
-/* The actor does what the critic likes better. */
+/* Compute the actor's gradient, towards actions of higher value. */
 static void
 learn_actor(struct learner *l, const struct rows *rows)
 {

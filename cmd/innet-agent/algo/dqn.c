@@ -1,9 +1,9 @@
 /*
- * algo-dqn - deep Q-learning (Mnih et al., 2015), by choice double (van
- * Hasselt et al., 2016) and dueling (Wang et al., 2016)
+ * dqn.c - deep Q-learning (Mnih et al., 2015), optionally double (van Hasselt
+ * et al., 2016) and dueling (Wang et al., 2016)
  *
- * The loss is half the squared error: with Huber's, as in the paper, and
- * rewards as they come, values ran away.
+ * The loss is half the squared error: with Huber's loss, as in the paper, and
+ * unscaled rewards the values diverged.
  */
 #include "config.h"
 
@@ -17,13 +17,13 @@
 
 struct dqn {
 	struct offp offp;
-	struct net net, target_net;	/* by l->w and by the target weights */
-	float *q;		/* what each action is worth in one state */
-	size_t *best;		/* by row of a batch, in the next state */
+	struct net net, target_net;	/* with l->w, with the target weights */
+	float *q;		/* values of all actions in one state */
+	size_t *best;		/* best next action of each row of a batch */
 	float *by_out;		/* by row, for each output */
 };
 
-/* One state's values: from the net's outputs to what actions are worth. */
+/* Return the values of all actions in one state, from the net's outputs. */
 static const float *
 action_values(const struct learner *l, const float *out, float *q)
 {
@@ -39,7 +39,7 @@ action_values(const struct learner *l, const float *out, float *q)
 	return q;
 }
 
-/* And back: how the outputs should change for action a to rise by pull. */
+/* The reverse: set how the outputs must change for action a to rise by pull. */
 static void
 spread_pull(const struct learner *l, size_t a, float pull, float *by_out)
 {
@@ -54,7 +54,7 @@ spread_pull(const struct learner *l, size_t a, float pull, float *by_out)
 	by_out[n] = pull;
 }
 
-/* The best action by one state's outputs, the first of equals. */
+/* Return the best action by one state's outputs, the first of equals. */
 static size_t
 best_action(const struct learner *l, const float *out)
 {
@@ -95,7 +95,10 @@ choose_greedily(struct learner *l, const float *w, const float *obs,
 	a->index = (unsigned)best_action(l, net_forward(&d->net, w, obs, 1));
 }
 
-/* Anything, with a chance that falls from 1 to set.explore; or the best. */
+/*
+ * Choose a random action with a probability that falls from 1 to hyper.explore,
+ * or else the best.
+ */
 static void
 choose_action(struct learner *l, const float *obs, union env_action *a)
 {
@@ -111,7 +114,10 @@ choose_action(struct learner *l, const float *obs, union env_action *a)
 		choose_greedily(l, l->w, obs, a);
 }
 
-/* Which action to take after each row: by w itself, or by the target. */
+/*
+ * Choose the action after each row, by l->w itself (double) or by the target
+ * net's outputs `after`.
+ */
 static void
 choose_next_actions(struct learner *l, const struct rows *rows, size_t n,
     const float *after)
@@ -125,7 +131,7 @@ choose_next_actions(struct learner *l, const struct rows *rows, size_t n,
 		d->best[i] = best_action(l, after + i * out);
 }
 
-/* offp.misses; d->net was last at obs. */
+/* Implement offp.misses; afterwards d->net holds the outputs for obs. */
 static void
 compute_misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)

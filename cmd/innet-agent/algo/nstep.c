@@ -1,4 +1,4 @@
-/* nstep - sums of the next few rewards */
+/* nstep.c - sums of the next few rewards */
 #include "config.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
-/* offp - learning from what is remembered: what dqn and ddpg have in common */
+/*
+ * off-policy.c - learning from a replay memory: what dqn and ddpg have in
+ * common
+ */
 #include "config.h"
 
 #include <math.h>
@@ -53,7 +56,7 @@ offp_use(struct learner *l, const struct memory *memory)
 	o->memory = *memory;
 }
 
-/* A memory of our own. */
+/* Open a replay buffer of our own. */
 static void
 open_own_memory(struct learner *l)
 {
@@ -103,7 +106,7 @@ offp_close(struct offp *o)
 	free(o->after);
 }
 
-/* One step of the environment, and what is remembered of it. */
+/* Step the environment and keep the experiences that became complete. */
 static void
 step_environment(struct learner *l, const union env_action *a)
 {
@@ -178,7 +181,7 @@ offp_prioritize(struct learner *l, const struct rows *rows, size_t n,
 	offp_miss(l, l->w, rows, n, priority);
 }
 
-/* There are target weights: at first the learner's own. */
+/* Create the target weights, if there are none, as a copy of l->w. */
 static void
 open_target(struct learner *l)
 {

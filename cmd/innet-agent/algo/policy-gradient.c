@@ -1,4 +1,4 @@
-/* pg - policy gradients: what a2c and ppo have in common */
+/* policy-gradient.c - policy gradients: what a2c and ppo have in common */
 #include "config.h"
 
 #include <assert.h>
@@ -69,7 +69,7 @@ pg_init(struct learner *l, float *w, struct rng *rng)
 	ac_init(&pg->ac, w, rng);
 }
 
-/* The environments, open from now on. */
+/* Open the environments, if they are not, and return the rollout. */
 static struct roll *
 open_rollout(struct learner *l)
 {

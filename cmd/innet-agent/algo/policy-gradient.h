@@ -1,9 +1,9 @@
 /*
  * policy-gradient.h - policy gradients: what a2c and ppo have in common
  *
- * A lesson is a full roll.  A gradient is made from a minibatch of its rows:
- * pg_row() for each of them says how the objective changes with what actor and
- * critic put out, pg_rise() sends the gradient up.
+ * A lesson is a full rollout.  A gradient is made from a minibatch of its rows:
+ * call pg_row() for each row with the change of the objective, then
+ * pg_apply_gradient().
  */
 #ifndef INNET_AGENT_ALGO_POLICY_GRADIENT_H
 #define INNET_AGENT_ALGO_POLICY_GRADIENT_H
@@ -32,21 +32,20 @@ void pg_greedy(struct learner *l, const float *w, const float *obs,
 void pg_check(const struct hyperparameters *s);
 
 /*
- * Gather those rows of the roll into the minibatch, and let actor and critic
- * see them: what they put out, borrowed.
+ * Gather those rows of the rollout into the minibatch, and return the outputs
+ * of actor and critic for them, borrowed.
  */
 void pg_see(struct learner *l, const size_t *rows, const float **out,
     const float **value);
 
 /*
- * Row i of the minibatch.  The objective is the mean over its rows of
- * pull * log p(action) + entropy * H(p) - (value - ret)^2 / 2; miss is
- * ret - value.
+ * Add row i of the minibatch.  The objective is the mean over its rows of pull
+ * * log p(action) + entropy * H(p) - (value - ret)^2 / 2; miss is ret - value.
  */
 void pg_row(struct learner *l, size_t i, const union env_action *action,
     const float *out, double pull, double miss);
 
-/* The minibatch's gradient goes up. */
+/* Compute the gradient of the minibatch and apply it. */
 enum optimizer_status pg_apply_gradient(struct learner *l);
 
 #endif

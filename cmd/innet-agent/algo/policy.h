@@ -1,10 +1,11 @@
 /*
- * policy.h - from what an actor puts out to actions, and back
+ * policy.h - from the outputs of an actor to actions, and back
  *
- * Of a kind with actions the actor puts out a logit an action.  Of a kind with
- * dims it puts out the mean of a normal distribution a dimension, and the
- * logarithm of the standard deviation, dims weights of their own, is the same
- * everywhere.  Probabilities in double: one rounding to float32, at the end.
+ * For discrete actions the actor has one output, a logit, for each action.  For
+ * continuous actions an output is the mean of a normal distribution, and the
+ * logarithms of the standard deviations are weights of their own, the same in
+ * all states.  Probabilities are computed in double and rounded to float once,
+ * at the end.
  */
 #ifndef INNET_AGENT_ALGO_POLICY_H
 #define INNET_AGENT_ALGO_POLICY_H
@@ -17,14 +18,14 @@
 
 enum { POLICY_ACTIONS_MAX = 32 };
 
-/* Numbers an actor puts out for that kind. */
+/* Return the number of an actor's outputs for that kind. */
 static inline size_t
 policy_outputs(const struct env_kind *kind)
 {
 	return kind->actions != 0 ? kind->actions : kind->dims;
 }
 
-/* logp[i] = the logarithm of the probability of action i < n. */
+/* Set logp[i] to the logarithm of the probability of action i < n. */
 static inline void
 policy_log(const float *logit, size_t n, double *logp)
 {
@@ -39,7 +40,7 @@ policy_log(const float *logit, size_t n, double *logp)
 		logp[i] = logit[i] - top - sum;
 }
 
-/* The logarithm of the action's probability, or of its density. */
+/* Return the logarithm of the action's probability, or of its density. */
 static inline double
 policy_logp(const struct env_kind *kind, const float *out,
     const float *log_std, const union env_action *a)
@@ -58,7 +59,7 @@ policy_logp(const struct env_kind *kind, const float *out,
 	return sum;
 }
 
-/* Draw an action. */
+/* Draw an action from the policy. */
 static inline void
 policy_draw(const struct env_kind *kind, const float *out,
     const float *log_std, struct rng *rng, union env_action *a)
@@ -79,7 +80,7 @@ policy_draw(const struct env_kind *kind, const float *out,
 	}
 }
 
-/* The likeliest action, the first of equals. */
+/* Choose the likeliest action, the first of equals. */
 static inline void
 policy_best(const struct env_kind *kind, const float *out,
     union env_action *a)
@@ -92,7 +93,7 @@ policy_best(const struct env_kind *kind, const float *out,
 		a->index = out[i] > out[a->index] ? i : a->index;
 }
 
-/* What the environment is given: an action within its bounds. */
+/* Return the action within the bounds of the environment. */
 static inline union env_action
 policy_within(const struct env_kind *kind, union env_action a)
 {
@@ -102,8 +103,8 @@ policy_within(const struct env_kind *kind, union env_action a)
 }
 
 /*
- * The gradient of pull * log p(action) + entropy * H(p), times `by`: by the
- * actor's outputs in by_out, and added to by_log_std.
+ * Compute the gradient of pull * log p(action) + entropy * H(p), times `by`: by
+ * the actor's outputs into by_out, and by the deviations added to by_log_std.
  */
 static inline void
 policy_pull(const struct env_kind *kind, const float *out,

@@ -1,7 +1,9 @@
 /*
- * algo-ppo - proximal policy optimisation (Schulman et al., 2017): several
- * passes over a roll in shuffled minibatches, a gradient each; an action
- * whose probability has already moved far enough pulls no more
+ * ppo.c - proximal policy optimization (Schulman et al., 2017)
+ *
+ * Several passes over a rollout in shuffled minibatches, with a gradient for
+ * each.  An action whose probability has already moved far enough has no more
+ * influence.
  */
 #include "config.h"
 
@@ -10,7 +12,7 @@
 #include "cmd/innet-agent/algo/policy-gradient.h"
 #include "cmd/innet-agent/algo/policy.h"
 
-/* A new random order of the roll's rows. */
+/* Put the rollout's rows into a new random order. */
 static void
 shuffle_rows(struct learner *l)
 {
@@ -27,7 +29,9 @@ shuffle_rows(struct learner *l)
 	}
 }
 
-/* Mean and 1 / standard deviation of those rows' advantages. */
+/*
+ * Compute the mean of those rows' advantages and 1 / their standard deviation.
+ */
 static void
 advantage_scale(const float *advantage, const size_t *rows, size_t n,
     double *mean, double *by)
@@ -45,7 +49,9 @@ advantage_scale(const float *advantage, const size_t *rows, size_t n,
 	*by = 1 / (sqrt(sq / (double)n) + 1e-8);
 }
 
-/* How the clipped objective, ratio * advantage, changes with log p. */
+/*
+ * Return the derivative of the clipped objective, ratio * advantage, by log p.
+ */
 static double
 clipped_pull(double ratio, double advantage, double clip)
 {
@@ -55,7 +61,7 @@ clipped_pull(double ratio, double advantage, double clip)
 	return ratio * advantage;
 }
 
-/* One gradient, from those rows of the roll. */
+/* Compute one gradient from those rows of the rollout and apply it. */
 static enum optimizer_status
 learn_minibatch(struct learner *l, const size_t *rows)
 {

@@ -1,4 +1,4 @@
-/* replay - the last experiences, and draws from them */
+/* replay-buffer.c - the last experiences, and draws from them */
 #include "config.h"
 
 #include <assert.h>
@@ -50,7 +50,7 @@ replay_buffer_add(
 	priorities_insert(&r->per, at, &priority, 1);
 }
 
-/* Which slots, and what they weigh. */
+/* Choose n slots and set their importance weights. */
 static void
 choose_slots(struct replay_buffer *r, struct rng *rng, size_t n, double beta,
     float *weight)

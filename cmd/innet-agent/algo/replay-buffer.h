@@ -1,9 +1,10 @@
 /*
- * replay.h - the last experiences, and draws from them
+ * replay-buffer.h - the last experiences, and draws from them
  *
- * A ring: each experience beyond the last `size` takes the oldest one's place.
- * Draws are fair, or each experience has a priority and is drawn by it to the
- * power alpha (per.h).  An experience is known by how many were added before.
+ * A ring: each experience beyond the last `size` replaces the oldest one.
+ * Draws are uniform, or in proportion to the priority to the power alpha
+ * (priorities.h).  The identifier of an experience is the number of those added
+ * before it.
  */
 #ifndef INNET_AGENT_ALGO_REPLAY_BUFFER_H
 #define INNET_AGENT_ALGO_REPLAY_BUFFER_H
@@ -19,40 +20,46 @@ struct replay_buffer {
 	uint64_t added;
 	struct rows ring;
 	bool by_priority;
-	/* by_priority; with work space of a draw: */
+	/* with by_priority, and the work space of a draw: */
 	struct priorities per;
 	uint32_t *slot;
 	double *prob;
 };
 
 /*
- * For draws of up to batch_max; alpha below 0: fair ones.  Exits 1 without
- * memory.
+ * Open a buffer for draws of up to batch_max; alpha below 0: uniform draws.
+ * Exits 1 without memory.
  */
 struct replay_buffer replay_buffer_open(
     size_t size, size_t wide, size_t batch_max, double alpha);
 void replay_buffer_close(struct replay_buffer *r);
 
-/* How many there are. */
+/* Return the number of experiences in the buffer. */
 static inline size_t
 replay_buffer_have(const struct replay_buffer *r)
 {
 	return r->added < r->size ? (size_t)r->added : r->size;
 }
 
-/* Of that priority, not 0; below 0: the highest yet, or 1 if none is. */
+/*
+ * Add e with that priority, which is not 0; below 0 it gets the highest
+ * priority so far, or 1 if there is none.
+ */
 void replay_buffer_add(
     struct replay_buffer *r, const struct experience *e, float priority);
 
 /*
- * Draw n, the same one perhaps more than once; there must be one.  Weights
- * make up for what is drawn more often, with beta 1 wholly, with 0 not at all;
- * of fair draws they are 1.
+ * Draw n experiences, with replacement; the buffer must not be empty.  The
+ * weights compensate for experiences that are drawn more often: completely with
+ * beta 1, not at all with 0.  Uniform draws have the weight 1.
  */
 void replay_buffer_draw(struct replay_buffer *r, struct rng *rng, size_t n,
     double beta, struct batch *b);
 
-/* The first n of the draw have new priorities; one since replaced has not. */
+/*
+ * Set the priorities of the first n of the draw, except for experiences that
+ * were replaced since.
+ */
 void replay_buffer_set_priorities(
     struct replay_buffer *r, const struct batch *b, size_t n);
 

@@ -1,4 +1,4 @@
-/* roll - act, remember, and judge how good each action was */
+/* rollout.c - play, keep all steps, and compute advantages */
 #include "config.h"
 
 #include <err.h>
@@ -72,7 +72,7 @@ roll_parts(struct roll *r, struct snapshot *s)
 	snapshot_part(s, r->now, r->envs * r->kind->obs * sizeof(*r->now));
 }
 
-/* Environment e takes the action of that row. */
+/* Take the action of that row in environment e. */
 static void
 take_action(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
     const struct hyperparameters *hyper, struct tally *t)
@@ -96,7 +96,7 @@ take_action(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
 	env_reset(&r->env[e], now);
 }
 
-/* From the last step back: advantages and returns of every row. */
+/* Compute advantages and returns of all rows, from the last step back. */
 static void
 compute_advantages(struct roll *r, struct ac *ac, const float *w,
     const struct hyperparameters *hyper)

@@ -1,11 +1,11 @@
 /*
- * rollout.h - play several environments side by side and keep what happened
+ * rollout.h - play several environments side by side and keep all steps
  *
- * Row t * envs + e is step t of environment e.  A full roll is horizon steps
- * of each, with the advantage of each action and the return after it by
- * generalised advantage estimation (Schulman et al., 2016).  Where the time
- * limit cut an episode off, gamma times the value of what was last seen is
- * part of the reward.
+ * Row t * envs + e is step t of environment e.  A full rollout has horizon
+ * steps of each, with the advantage of each action and the return after it by
+ * generalised advantage estimation (Schulman et al., 2016).  If the time limit
+ * ended an episode, gamma times the value of the last observation is part of
+ * the reward.
  */
 #ifndef INNET_AGENT_ALGO_ROLLOUT_H
 #define INNET_AGENT_ALGO_ROLLOUT_H
@@ -34,19 +34,19 @@ struct roll {
 	struct rng *rng;	/* draws the actions; borrowed */
 };
 
-/* Open the environments, their seeds drawn from rng; exits without memory. */
+/* Open the environments with seeds drawn from rng; exits without memory. */
 struct roll roll_open(const struct env_kind *kind,
     const struct hyperparameters *hyper, struct rng *rng);
 
-/* Give back all that roll_open() took. */
+/* Free all that roll_open() allocated. */
 void roll_close(struct roll *r);
 
-/* Between lessons: write where r is to s, or read it back. */
+/* Between lessons: write the state of r to s, or read it back. */
 void roll_parts(struct roll *r, struct snapshot *s);
 
 /*
- * Fill the rows by the policy w, counting into t.  False, with the rows in
- * no useful state, as soon as t says it is over.
+ * Fill the rows by the policy w and count into t.  Return false as soon as t
+ * says that training is over; the rows are then useless.
  */
 bool roll_fill(struct roll *r, struct ac *ac, const float *w,
     const struct hyperparameters *hyper, struct tally *t);

@@ -1,4 +1,4 @@
-/* kern - the loops of training in plain C: the reference for the fast ones */
+/* kern.c - the loops of training in plain C: the reference for the fast ones */
 #include "config.h"
 
 #include <math.h>

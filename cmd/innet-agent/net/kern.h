@@ -1,9 +1,9 @@
 /*
  * kern.h - the few loops in which training spends its time
  *
- * Each set does the same operations in the same order on every element, and
- * none contracts a product and a sum into one rounding, so all sets agree to
- * the last bit and a seed gives the same training on every machine.
+ * Each set of them does the same operations in the same order on every element,
+ * and none contracts a product and a sum into one rounding.  So all sets agree
+ * to the last bit, and a seed gives the same training on every machine.
  */
 #ifndef INNET_AGENT_NET_KERN_H
 #define INNET_AGENT_NET_KERN_H
@@ -46,14 +46,14 @@ struct kern {
 	void (*tanh)(float *x, size_t n);
 
 	/*
-	 * A gradient's way back: by[i] is that by what one of the above made
-	 * of x[i], and x[i] what it made; that by what it was made from
-	 * replaces x[i].
+	 * The derivatives: by[i] is the gradient by the result of one of the
+	 * above, x[i] is that result; replace x[i] by the gradient by its
+	 * argument.
 	 */
 	void (*relu_back)(float *x, const float *by, size_t n);
 	void (*tanh_back)(float *x, const float *by, size_t n);
 
-	/* w += Adam's step up the gradient g; m and v are its means. */
+	/* Add Adam's step up the gradient g to w; m and v are its means. */
 	void (*adam)(float *w, float *m, float *v, const float *g, size_t n,
 	    const struct kern_adam *k);
 };

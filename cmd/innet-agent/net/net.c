@@ -1,4 +1,4 @@
-/* net - forward and backward through a net of two hidden layers */
+/* net.c - forward and backward through a net of two hidden layers */
 #include "config.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 
 #include "cmd/innet-agent/net/net.h"
 
-/* Floats of a layer: its matrix and its biases. */
+/* Return the floats of a layer: its matrix and its biases. */
 static size_t
 layer_params(size_t in, size_t out)
 {
@@ -54,7 +54,7 @@ net_close(struct net *net)
 	free(net->d);
 }
 
-/* A layer's first weights; returns where the next layer's begin. */
+/* Set a layer's first weights; return where those of the next layer begin. */
 static float *
 layer_init(float *w, size_t in, size_t out, double gain, struct rng *rng)
 {
@@ -76,7 +76,7 @@ net_init(const struct net *net, float *w, struct rng *rng)
 	layer_init(w, s->hidden, s->out, s->last, rng);
 }
 
-/* y = x * matrix + biases; returns where the next layer's weights begin. */
+/* Set y to x * matrix + biases; return where the next layer's weights begin. */
 static const float *
 layer_forward(const struct kern *kern, const float *w, size_t in, size_t out,
     const float *x, size_t batch, float *y)
@@ -112,7 +112,10 @@ net_forward(struct net *net, const float *w, const float *x, size_t batch)
 	return net->y;
 }
 
-/* A layer's gradient, from x that went in and dy by what came out. */
+/*
+ * Compute a layer's gradient from its input x and the gradient dy by its
+ * output.
+ */
 static void
 layer_back(const struct kern *kern, size_t in, size_t out, const float *x,
     const float *dy, size_t batch, float *grad)
@@ -125,7 +128,7 @@ layer_back(const struct kern *kern, size_t in, size_t out, const float *x,
 	kern->gemm(1, out, batch, ones, b, NULL, 0, grad + in * out, out);
 }
 
-/* dx = dy times the transposed matrix w of in rows and out columns. */
+/* Set dx to dy times the transposed matrix w of in rows and out columns. */
 static void
 input_gradient(const struct kern *kern, const float *w, size_t in, size_t out,
     const float *dy, size_t batch, float *dx)
@@ -135,7 +138,7 @@ input_gradient(const struct kern *kern, const float *w, size_t in, size_t out,
 	kern->gemm(batch, in, out, a, b, NULL, 0, dx, in);
 }
 
-/* The gradient before a bend, in h's own place, from net->d behind it. */
+/* Replace h by the gradient before the activation, from net->d behind it. */
 static void
 activate_back(const struct net *net, float *h, size_t n)
 {

@@ -1,11 +1,11 @@
 /*
  * net.h - a net of two hidden layers, its weights in one flat vector
  *
- * Three layers, in each a matrix of inputs rows by outputs columns and its
- * biases; gradients have the same layout.  The weights are the caller's, so a
- * vector may hold those of several nets one after the other.  The work space
- * is owned by struct net and holds one batch at a time: what net_forward()
- * returns is borrowed until it is called again.
+ * Each of the three layers has a matrix of inputs rows by outputs columns, and
+ * its biases; gradients have the same layout.  The weights belong to the
+ * caller, so one vector can hold several nets.  The work space belongs to
+ * struct net and holds one batch at a time: the outputs of net_forward() are
+ * borrowed until its next call.
  */
 #ifndef INNET_AGENT_NET_H
 #define INNET_AGENT_NET_H
@@ -32,25 +32,27 @@ struct net {
 	float *d;		/* batch rows: gradient by a hidden layer */
 };
 
-/* A net of that shape for batches up to batch_max; exits 1 without memory. */
+/*
+ * Open a net of that shape for batches up to batch_max; exits 1 without memory.
+ */
 struct net net_open(const struct kern *kern, const struct net_shape *shape,
     size_t batch_max);
 
-/* Give back the work space. */
+/* Free the work space. */
 void net_close(struct net *net);
 
-/* First weights: uniform, with variance gain^2 / inputs; biases 0. */
+/* Set the first weights: uniform, with variance gain^2 / inputs; biases 0. */
 void net_init(const struct net *net, float *w, struct rng *rng);
 
-/* batch x out outputs of batch x in inputs x. */
+/* Return batch x out outputs for batch x in inputs x. */
 const float *net_forward(struct net *net, const float *w, const float *x,
     size_t batch);
 
 /*
- * The gradient by w of a loss, from its gradient dy by the outputs that
- * net_forward() last returned for the same x and batch, which it spoils.
- * With dx, batch x in floats, the gradient by x too.  grad may be NULL if
- * only that is wanted.
+ * Compute the gradient of a loss by w, from its gradient dy by the outputs that
+ * net_forward() last returned for the same x and batch, which are overwritten.
+ * If dx is not NULL it gets the gradient by x, batch x in floats. grad can be
+ * NULL if only that is needed.
  */
 void net_back(struct net *net, const float *w, const float *x, size_t batch,
     const float *dy, float *grad, float *dx);

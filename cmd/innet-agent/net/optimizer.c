@@ -1,4 +1,4 @@
-/* optim - one step of gradient ascent */
+/* optimizer.c - one step of gradient ascent */
 #include "config.h"
 
 #include <err.h>
@@ -33,7 +33,7 @@ optimizer_close(struct optimizer *o)
 	free(o->v);
 }
 
-/* The constants of step t of Adam. */
+/* Return the constants of step t of Adam. */
 static struct kern_adam
 adam_constants(const struct optimizer *o, double t)
 {

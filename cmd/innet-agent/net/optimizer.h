@@ -37,32 +37,35 @@ struct optimizer {
 	const struct kern *kern;
 	double rate;		/* learning rate */
 	size_t params;
-	float *m, *v;		/* Adam's means; owned */
+	float *m, *v;		/* Adam's two means; owned */
 	uint64_t steps;
-	uint64_t ns;		/* that they have taken */
+	uint64_t ns;		/* time spent in them */
 };
 
-/* Names of the rules, in the order of enum optim_rule, ended by NULL. */
+/*
+ * The names of the rules, in the order of enum optimizer_rule, ended by NULL.
+ */
 extern const char *const optimizer_names[];
 
-/* An optimiser of vectors of params floats; exits 1 without memory. */
+/* Open an optimizer of vectors of params floats; exits 1 without memory. */
 struct optimizer optimizer_open(enum optimizer_rule rule,
     const struct kern *kern, double rate, size_t params);
 
-/* Give back what optim_open() took. */
+/* Free what optimizer_open() allocated. */
 void optimizer_close(struct optimizer *o);
 
-/* One step up: w changes in place. */
+/* Take one step up the gradient: w changes in place. */
 void optimizer_step(struct optimizer *o, float *w, const float *grad);
 
 /*
- * Where n weights from `from` on will be after the next step, by their part of
- * the gradient: at to.  The step is not taken.  room is for 2 n floats.
+ * Compute n weights from `from` on as they will be after the next step, from
+ * their part of the gradient, into to.  The step is not taken.  `room` is work
+ * space for 2 n floats.
  */
 void optimizer_peek(const struct optimizer *o, const float *w,
     const float *grad, size_t from, size_t n, float *to, float *room);
 
-/* The way up of an agent that trains alone. */
+/* Return the gradient sink of an agent that trains alone. */
 struct gradient_sink optimizer_sink(struct optimizer *o);
 
 #endif
