@@ -1,16 +1,16 @@
 /*
- * channel-client.h - a client's channel to a server: a pass, seals and their
- * counters
+ * channel-client.h - a client's channel to a server: cookie, MACs, counters
  *
- * What is asked carries a pass, at first one without a time.  The server
- * answers that with a challenge, which is a pass of its own; with that the
- * request is sent again, under the same xid.  With a key all that is asked then
- * has a seal, and so has what the server says; without one that carries our
- * pass: innet-wire(5).  To a server of this machine, without a key, nothing of
- * this is needed, and `passes` is false.
+ * Each request carries a cookie (cookie.h).  The first cookie has no time; the
+ * server answers it with a challenge, an Ack that contains a cookie of the
+ * server's own.  The client adopts that cookie and sends the request again
+ * under the same xid.  With a key, every later message in both directions has a
+ * MAC (mac.h); without one, the server returns the client's cookie
+ * (innet-wire(5)).  For a server on loopback without a key, none of this is
+ * needed, and `needs_cookie` is false.
  *
- * Pure: who opens a channel draws the nonce.  Messages are judged, not acted
- * upon.
+ * Pure: the caller draws the nonce (nonce.h).  channel_client_receive()
+ * classifies a message; the caller acts on it.
  */
 #ifndef INNET_AUTH_CHANNEL_CLIENT_H
 #define INNET_AUTH_CHANNEL_CLIENT_H
@@ -27,35 +27,37 @@
 enum {
 	CHANNEL_CLIENT_CHALLENGE_BYTES =
 	    CONTROL_HEADER_BYTES + 2 + COOKIE_BYTES,
-	CHANNEL_CLIENT_PAD_BYTES = 2, /* of a body, and behind it: */
-	CHANNEL_CLIENT_MORE_BYTES = COOKIE_BYTES + MAC_BYTES
+	CHANNEL_CLIENT_PAD_BYTES = 2,	/* most that pads a body, and most */
+	CHANNEL_CLIENT_MORE_BYTES = COOKIE_BYTES + MAC_BYTES /* behind it */
 };
 
 struct channel_client {
-	const struct key *key;		/* of seals, or NULL; borrowed */
-	bool commands;			/* that is the key of commands */
-	bool needs_cookie;			/* passes are needed at all */
-	bool any;			/* challenges are another run's */
-	bool asked;			/* under this pass: these xids */
+	const struct key *key;		/* of MACs, or NULL; borrowed */
+	bool commands;			/* key is the key of commands */
+	bool needs_cookie;		/* the server asks for cookies */
+	bool any;			/* accept another run's challenges: set
+					   when a trace is replayed */
+	bool asked;			/* under this cookie: these xids */
 	uint8_t cookie[COOKIE_BYTES];
-	struct key mac_key;		/* of the pass */
-	uint64_t out, in;		/* last counters */
+	struct key mac_key;		/* of the cookie */
+	uint64_t out, in;		/* last counters sent and received */
 	uint32_t first_xid, last_xid;
 	bool challenged;		/* requests up to this one were: */
 	uint32_t challenged_xid;
 };
 
+/* The kinds of messages from the server's address. */
 enum channel_client_news {
 	CHANNEL_CLIENT_GOOD,	   /* from the server, and new */
-	CHANNEL_CLIENT_CHALLENGED, /* ask again, under the same xid */
-	CHANNEL_CLIENT_HINT,	   /* it may be: of BAD_MAC, NOT_MEMBER */
-	CHANNEL_CLIENT_BAD,	   /* anybody's, or another key's */
-	CHANNEL_CLIENT_OLD	   /* it came before */
+	CHANNEL_CLIENT_CHALLENGED, /* send the request again, same xid */
+	CHANNEL_CLIENT_HINT,	   /* unproved BAD_MAC or NOT_MEMBER */
+	CHANNEL_CLIENT_BAD,	   /* a stranger's, or made with another key */
+	CHANNEL_CLIENT_OLD	   /* a replay, or a late challenge */
 };
 
 /*
- * A channel with a key, or NULL.  passes: the server is elsewhere, or there is
- * a key.
+ * Open a channel with a key or NULL.  needs_cookie: the server is on another
+ * machine, or there is a key.
  */
 static inline void
 channel_client_open(struct channel_client *ch, const struct key *key,
@@ -65,14 +67,14 @@ channel_client_open(struct channel_client *ch, const struct key *key,
 	cookie_init(ch->cookie, nonce);
 }
 
-/* Has the server given us a pass? */
+/* Has the server given us a cookie? */
 static inline bool
 channel_client_has_cookie(const struct channel_client *ch)
 {
 	return cookie_time_ns(ch->cookie) != 0;
 }
 
-/* A request with that xid is under way. */
+/* Note that a request with that xid is under way. */
 static inline void
 channel_client_note_xid(struct channel_client *ch, uint32_t xid)
 {
@@ -84,9 +86,9 @@ channel_client_note_xid(struct channel_client *ch, uint32_t xid)
 }
 
 /*
- * What is asked, header and body of len bytes at msg, with room for
- * CHANNEL_CLIENT_PAD_BYTES and CHANNEL_CLIENT_MORE_BYTES more, gets what
- * belongs behind it. Its new length.
+ * Append the cookie, and the MAC if there is a key, to the request of len bytes
+ * at msg, which has room for CHANNEL_CLIENT_PAD_BYTES and
+ * CHANNEL_CLIENT_MORE_BYTES more.  Returns the new length.
  */
 static inline size_t
 channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
@@ -108,7 +110,7 @@ channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 	return mac_put(&ch->mac_key, MAC_REQUEST, ++ch->out, msg, len);
 }
 
-/* Is c a challenge to something that we have asked? */
+/* Is c a challenge to a request of ours? */
 static inline bool
 channel_client_is_challenge(
     const struct channel_client *ch, const struct control *c)
@@ -123,8 +125,8 @@ channel_client_is_challenge(
 }
 
 /*
- * Is it one that was overtaken by another?  A server whose machine was started
- * again has earlier times, but it challenges new requests too.
+ * Has a newer challenge overtaken this one?  After a restart of its machine a
+ * server's times are earlier, but then it challenges new requests, too.
  */
 static inline bool
 channel_client_is_late(const struct channel_client *ch, const struct control *c)
@@ -136,7 +138,7 @@ channel_client_is_late(const struct channel_client *ch, const struct control *c)
 	    ch->challenged && !control_newer(c->xid, ch->challenged_xid));
 }
 
-/* The pass that the server has given us is ours from now on. */
+/* Use a cookie of the server from now on; counters start again. */
 static inline void
 channel_client_adopt_cookie(
     struct channel_client *ch, const uint8_t cookie[COOKIE_BYTES])
@@ -149,7 +151,7 @@ channel_client_adopt_cookie(
 	ch->asked = false;
 }
 
-/* A challenge: from now on ours is that pass. */
+/* Adopt the cookie of a challenge. */
 static inline enum channel_client_news
 channel_client_take_challenge(
     struct channel_client *ch, const struct control *c)
@@ -165,7 +167,7 @@ channel_client_take_challenge(
 	return CHANNEL_CLIENT_CHALLENGED;
 }
 
-/* A message that proves nothing: may it be heeded a little? */
+/* Is c, which has no valid MAC, a message that may be used as a hint? */
 static inline bool
 channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 {
@@ -176,7 +178,7 @@ channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 	    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0);
 }
 
-/* What is c, of len bytes at msg, which has come from the server's address? */
+/* Classify c, the len bytes at msg, which came from the server's address. */
 static inline enum channel_client_news
 channel_client_receive(struct channel_client *ch, const uint8_t *msg,
     size_t len, const struct control *c)

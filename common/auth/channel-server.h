@@ -1,16 +1,17 @@
 /*
- * channel-server.h - who may ask a server, and what was answered to whom
+ * channel-server.h - a server's channels to its clients
  *
- * A channel is of an address and port.  It is opened by a pass that the server
- * has handed out (pass.h), and then has the key of its seals (mac.h), the
- * last counters either way, and the last request's xid with its Ack, so that
- * nothing is done twice: innet-wire(5).  Where no pass is asked for there are
- * the latter alone.  Also the text that a client reads page by page.
+ * A channel belongs to an address and port.  A cookie that this server made
+ * opens it (cookie.h).  The channel then has the key of its MACs (mac.h), the
+ * last counter in each direction, and the xid and Ack of the last request, so
+ * that a repeated request is answered but not done again (innet-wire(5)).
+ * Where no cookie is needed, a channel has the xid and Ack only.  A channel
+ * also holds the text that its client reads page by page.
  *
- * Channels of members stay.  Of others there are CHANNEL_SERVER_OTHERS at most,
- * and the one that was used longest ago goes: from then on no pass opens that
- * is as old as its.  Rows move when one is made.  Owns its memory:
- * channel_server_free().
+ * Channels of members stay.  At most CHANNEL_SERVER_OTHERS others are kept: the
+ * least recently used one is closed for a new one, and from then on cookies as
+ * old as its cookie open nothing.  Rows move when a row is made.
+ * Owns its memory: channel_server_free().
  */
 #ifndef INNET_AUTH_CHANNEL_SERVER_H
 #define INNET_AUTH_CHANNEL_SERVER_H
@@ -30,54 +31,100 @@
 
 enum {
 	CHANNEL_SERVER_OTHERS = 1024, CHANNEL_SERVER_MOST = 1 << 23,
-	CHANNEL_SERVER_TEXT_BYTES = 16 << 20	/* of all texts */
+	CHANNEL_SERVER_TEXT_BYTES = 16 << 20	/* of all texts together */
 };
 
-/* What a server demands. */
+/* The demands of a server on requests. */
 struct channel_server_rules {
-	const struct key *key;		/* of seals; NULL: none */
-	const struct key *commands;	/* which commands need; NULL: none */
-	struct key secret;		/* of its passes; not set: any is
-					   good that has a time */
-	bool needs_cookie;			/* who is elsewhere needs one */
+	const struct key *key;		/* of MACs; NULL: none */
+	const struct key *commands; /* of the MACs of commands; NULL: none */
+	struct key secret;		/* of its cookies; not set: every
+					   cookie with a time is valid */
+	bool needs_cookie;		/* except from loopback */
 };
 
 struct channel_server_row {
 	union addr at;
-	bool open;			/* by this pass: */
+	bool open;			/* by this cookie: */
 	uint8_t cookie[COOKIE_BYTES];
-	bool commands;			/* its key is that of commands */
-	struct key key;			/* of its seals */
-	uint64_t in, out;		/* last counters */
+	bool commands;			/* key is derived from rules.commands */
+	struct key key;			/* of its MACs */
+	uint64_t in, out;		/* last counters received and sent */
 	bool asked;			/* xid and ack are of a request */
 	uint32_t xid;
-	uint8_t *ack;			/* owned; without seal */
+	uint8_t *ack;			/* owned; without its MAC */
 	uint32_t ack_bytes;
-	char *text;			/* owned; frozen at page 0 */
+	char *text;			/* owned; made when page 0 was read */
 	uint32_t text_bytes;
 };
 
 struct channel_server {
 	struct lru rows;
-	struct hashmap_multiplier by;	/* of their keys */
-	bool began;			/* a request has come */
-	uint64_t floor_ns;		/* no pass opens that is not newer */
-	uint64_t text_bytes;
-	/* whose channels stay, and how many they are; or NULL */
+	struct hashmap_multiplier by;	/* seed of the rows' hash */
+	bool began;			/* the first request has come */
+	uint64_t floor_ns;		/* only newer cookies open a channel */
+	uint64_t text_bytes;		/* of all rows */
+	/* is the address a member's, and how many members are there; or NULL */
 	bool (*stays)(const void *ctx, const union addr *at);
 	uint32_t (*staying)(const void *ctx);
 	const void *ctx;
 };
 
-/* What became of a request. */
+/* The result of channel_server_check(). */
 enum channel_server_verdict {
 	CHANNEL_SERVER_GOOD,
-	CHANNEL_SERVER_CHALLENGE, /* no good pass: it may have one */
-	CHANNEL_SERVER_NO_COOKIE,  /* none at all, and one is needed */
-	CHANNEL_SERVER_BAD_MAC,	  /* of an address that is valid */
-	CHANNEL_SERVER_REPLAYED,
+	CHANNEL_SERVER_CHALLENGE, /* no valid cookie: challenge it */
+	CHANNEL_SERVER_NO_COOKIE, /* none at all, though one is needed */
+	CHANNEL_SERVER_BAD_MAC,	  /* from an address with a valid cookie */
+	CHANNEL_SERVER_REPLAYED,  /* the counter is not new */
 	CHANNEL_SERVER_NO_MEMORY
 };
+
+/* Return a server without channels; by: the seed of its hash. */
+static inline struct channel_server channel_server_of(
+    const struct hashmap_multiplier *by);
+
+/* Free all rows. */
+static inline void channel_server_free(struct channel_server *s);
+
+/* Find the row of an address, or NULL. */
+static inline struct channel_server_row *channel_server_find(
+    const struct channel_server *s, const union addr *at);
+
+/*
+ * Check the request c, the len bytes at msg from that address.  If it is GOOD,
+ * *row is its channel, which is valid until another row is made.
+ */
+static inline enum channel_server_verdict channel_server_check(
+    struct channel_server *s, const struct channel_server_rules *rules,
+    const union addr *from, const uint8_t *msg, size_t len,
+    const struct control *c, uint64_t now_ns, struct channel_server_row **row);
+
+/*
+ * Append the MAC, or without a key the client's cookie, to the message of
+ * `bytes` bytes at msg, which has room for CONTROL_MAC_BYTES more.  Returns the
+ * new length.
+ */
+static inline uint32_t channel_server_protect(struct channel_server *s,
+    const struct channel_server_rules *rules, const union addr *to,
+    uint8_t *msg, uint32_t bytes);
+
+/*
+ * Let the client of row r read `text`, which r owns from now on; NULL: none.
+ * If all texts together are too long, the least recently used ones are freed,
+ * and their clients start again at page 0.
+ */
+static inline void channel_server_set_text(struct channel_server *s,
+    struct channel_server_row *r, char *text);
+
+/*
+ * Keep the Ack of a request, to repeat it.  Without memory the request is done
+ * again if it comes again.
+ */
+static inline void channel_server_keep_ack(struct channel_server_row *r,
+    uint32_t xid, const uint8_t *ack, uint32_t bytes);
+
+/* implementation */
 
 static inline struct channel_server
 channel_server_of(const struct hashmap_multiplier *by)
@@ -87,7 +134,7 @@ channel_server_of(const struct hashmap_multiplier *by)
 		CHANNEL_SERVER_MOST, sizeof(struct channel_server_row), by)};
 }
 
-/* What row has read, it reads no more. */
+/* Free the text of a row. */
 static inline void
 channel_server_free_text(struct channel_server *s, struct channel_server_row *r)
 {
@@ -97,7 +144,7 @@ channel_server_free_text(struct channel_server *s, struct channel_server_row *r)
 	r->text_bytes = 0;
 }
 
-/* Row r is of `at` now, and of nothing that was. */
+/* Make row r an empty row of address `at`. */
 static inline void
 channel_server_reset_row(struct channel_server *s, struct channel_server_row *r,
     const union addr *at)
@@ -108,7 +155,7 @@ channel_server_reset_row(struct channel_server *s, struct channel_server_row *r,
 	r->at = *at;
 }
 
-/* What opened r opens nothing any more. */
+/* Close r's channel; cookies as old as its cookie open nothing from now on. */
 static inline void
 channel_server_close_row(struct channel_server *s, struct channel_server_row *r)
 {
@@ -117,7 +164,7 @@ channel_server_close_row(struct channel_server *s, struct channel_server_row *r)
 	channel_server_reset_row(s, r, &(union addr){ 0 });
 }
 
-/* Forget a row. */
+/* Close and remove a row. */
 static inline void
 channel_server_forget_row(struct channel_server *s, uint32_t at)
 {
@@ -133,7 +180,6 @@ channel_server_free(struct channel_server *s)
 	lru_free(&s->rows);
 }
 
-/* The row of an address, or NULL. */
 static inline struct channel_server_row *
 channel_server_find(const struct channel_server *s, const union addr *at)
 {
@@ -143,7 +189,7 @@ channel_server_find(const struct channel_server *s, const union addr *at)
 	return r != NULL && addr_same(&r->at, at) ? r : NULL;
 }
 
-/* Room for one more of those that do not stay. */
+/* Make room for one more channel of an address that is no member's. */
 static inline void
 channel_server_make_room(struct channel_server *s)
 {
@@ -162,7 +208,10 @@ channel_server_make_room(struct channel_server *s)
 	}
 }
 
-/* The row of an address is used now, and made if need be; NULL: no memory. */
+/*
+ * Return the row of an address as the most recently used one, making it if need
+ * be; NULL without memory.
+ */
 static inline struct channel_server_row *
 channel_server_use_row(struct channel_server *s, const union addr *at)
 {
@@ -188,7 +237,7 @@ channel_server_use_row(struct channel_server *s, const union addr *at)
 	return r;
 }
 
-/* May the pass open a channel, perhaps in place of row r's? */
+/* May the cookie open a channel, perhaps in place of row r's? */
 static inline bool
 channel_server_may_open(const struct channel_server *s,
     const struct channel_server_rules *rules,
@@ -202,7 +251,7 @@ channel_server_may_open(const struct channel_server *s,
 	    s->floor_ns, now_ns) : cookie_time_ns(cookie) > s->floor_ns;
 }
 
-/* The channel that is opened: its xids begin anew. */
+/* Open a channel with the cookie of request c; its xids start again. */
 static inline struct channel_server_row *
 channel_server_open_row(struct channel_server *s, const union addr *from,
     const struct control *c, const struct key *key)
@@ -220,7 +269,7 @@ channel_server_open_row(struct channel_server *s, const union addr *from,
 	return r;
 }
 
-/* A request without a pass: it needs none from where nobody is a stranger. */
+/* Check a request without a cookie. */
 static inline enum channel_server_verdict
 channel_server_check_bare(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *from,
@@ -237,8 +286,8 @@ channel_server_check_bare(struct channel_server *s,
 }
 
 /*
- * A first request comes: what was handed out before, under the same secret, was
- * another run's, and what that has done may not be done once more.
+ * Refuse the cookies of an earlier run under the same secret, so that its
+ * requests cannot be replayed; called at the first request.
  */
 static inline void
 channel_server_set_floor(struct channel_server *s, uint64_t now_ns)
@@ -248,10 +297,6 @@ channel_server_set_floor(struct channel_server *s, uint64_t now_ns)
 		s->floor_ns = now_ns - 1;
 }
 
-/*
- * The request c, of len bytes at msg, comes from that address: is it to be
- * done?  If so *row is its channel, good until the next one is made.
- */
 static inline enum channel_server_verdict
 channel_server_check(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *from,
@@ -304,11 +349,6 @@ channel_server_check(struct channel_server *s,
 	return CHANNEL_SERVER_GOOD;
 }
 
-/*
- * What is sent to an address, so many bytes at msg with room for
- * CONTROL_MAC_BYTES more, gets what proves that it is from here: a seal, or
- * without a key the client's own pass.  Its new length.
- */
 static inline uint32_t
 channel_server_protect(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *to,
@@ -328,10 +368,6 @@ channel_server_protect(struct channel_server *s,
 	return bytes + COOKIE_BYTES;
 }
 
-/*
- * The client of row r reads that text from now on, which is r's to free; NULL:
- * none.  When all are too long together others' are gone: they begin anew.
- */
 static inline void
 channel_server_set_text(
     struct channel_server *s, struct channel_server_row *r, char *text)
@@ -348,7 +384,6 @@ channel_server_set_text(
 	}
 }
 
-/* Remember the Ack of a request; without memory it will be done anew. */
 static inline void
 channel_server_keep_ack(struct channel_server_row *r, uint32_t xid,
     const uint8_t *ack, uint32_t bytes)

@@ -1,10 +1,15 @@
 /*
- * cookie.h - passes: who has one hears what is sent to its address
+ * cookie.h - address cookies: a proof that a client receives what is sent to
+ * its address (as in RFC 7873)
  *
- * A server hands them out and keeps nothing: nonce, time and tag lie in the
- * pass (innet-wire(5)), and its secret says whether that is one of its own, for
- * this address.  Times are ns, monotonic.  A pass is good for COOKIE_LIFE_NS,
- * to begin with.
+ * A server hands out cookies and keeps no state for them.  A cookie consists of
+ * the client's nonce, the time at which the server made it, and a tag; the tag
+ * is a hash of both and of the client's address and port under a secret that
+ * only the server knows (innet-wire(5)).  A client that returns a valid cookie
+ * has therefore received a packet at that address.
+ *
+ * Times are ns on the server's monotonic clock.  A cookie can open a channel
+ * for COOKIE_LIFE_NS; an open channel does not expire with its cookie.
  */
 #ifndef INNET_AUTH_COOKIE_H
 #define INNET_AUTH_COOKIE_H
@@ -27,14 +32,17 @@ enum {
 
 #define COOKIE_LIFE_NS 10000000000u
 
-/* When it was handed out; 0: it is the client's own. */
+/*
+ * Return the time at which a server made the cookie, or 0 if the client made
+ * it.
+ */
 static inline uint64_t
 cookie_time_ns(const uint8_t cookie[COOKIE_BYTES])
 {
 	return bytes_get(cookie + COOKIE_TIME_AT, 8);
 }
 
-/* A client's first, with the nonce that its later ones have as well. */
+/* Make a client's first cookie: its nonce, without time and tag. */
 static inline void
 cookie_init(
     uint8_t cookie[COOKIE_BYTES], const uint8_t nonce[COOKIE_NONCE_BYTES])
@@ -43,7 +51,7 @@ cookie_init(
 	memset(cookie + COOKIE_TIME_AT, 0, COOKIE_BYTES - COOKIE_TIME_AT);
 }
 
-/* The tag that its nonce and time have at that address. */
+/* Compute the tag of the cookie's nonce and time for the client at `at`. */
 static inline void
 cookie_compute_tag(const struct key *secret, const union addr *at,
     const uint8_t cookie[COOKIE_BYTES], uint8_t tag[COOKIE_TAG_BYTES])
@@ -62,7 +70,9 @@ cookie_compute_tag(const struct key *secret, const union addr *at,
 	key_hash_finish(&h, tag, COOKIE_TAG_BYTES);
 }
 
-/* Hand out a pass: to that nonce and address, at now_ns, not 0. */
+/*
+ * Make a server's cookie for that nonce and address at now_ns, which is not 0.
+ */
 static inline void
 cookie_make(const struct key *secret, const union addr *at,
     const uint8_t nonce[COOKIE_NONCE_BYTES], uint64_t now_ns,
@@ -74,8 +84,8 @@ cookie_make(const struct key *secret, const union addr *at,
 }
 
 /*
- * May who sent it from that address begin with it?  Not with one that is as
- * old as floor_ns, or older.
+ * Is the cookie one that this server made for the address `at`, not older than
+ * COOKIE_LIFE_NS and newer than floor_ns?
  */
 static inline bool
 cookie_good(const struct key *secret, const union addr *at,

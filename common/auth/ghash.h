@@ -1,14 +1,17 @@
 /*
- * ghash.h - GHASH (SP 800-38D) by carry-less multiplication, eight blocks at a
- * time, or sixteen
+ * ghash.h - GHASH (SP 800-38D) with carry-less multiplication, eight or sixteen
+ * blocks at a time
  *
- * Nettle's takes a block at a time, which is most of what a proof costs
- * (tag.h).  Here eight products are added before they are reduced once; or
- * sixteen, four by one instruction, where there is such a one.
- * Blocks and key are turned round, so that bits stand as the processor
- * multiplies them, with the reduction of POLYVAL (RFC 8452, appendix A).
- * ghash_is_supported() says whether this processor can; who calls has Nettle
- * else.
+ * Nettle hashes one block at a time, which is most of the cost of a tag
+ * (tag.h). Here the products of eight blocks are added before one reduction;
+ * processors with VPCLMULQDQ do sixteen, four in each instruction.  Blocks and
+ * key are byte-reversed, so that their bits have the order in which the
+ * processor multiplies, and are reduced as in POLYVAL (RFC 8452, appendix A).
+ *
+ * If ghash_is_supported() is false, the caller must use Nettle instead.
+ *
+ * A file of its own because it is arithmetic with intrinsics and has test
+ * vectors of its own, apart from the rules of tags.
  */
 #ifndef INNET_AUTH_GHASH_H
 #define INNET_AUTH_GHASH_H
@@ -20,11 +23,26 @@
 
 enum { GHASH_BLOCK = 16, GHASH_TOGETHER = 8, GHASH_POWERS = 16 };
 
-/* Powers of the key, from the highest. */
 struct ghash_key {
-	uint8_t h[GHASH_POWERS][GHASH_BLOCK];
-	bool fours;		/* four blocks by one instruction */
+	uint8_t h[GHASH_POWERS][GHASH_BLOCK];	/* the highest power first */
+	bool fours;		/* multiply four blocks in one instruction */
 };
+
+/* Can this processor run the functions below? */
+static inline bool ghash_is_supported(void);
+
+/* Compute the powers of the key h, which is the encrypted block of zeros. */
+static inline void ghash_key_set(struct ghash_key *key,
+    const uint8_t h[GHASH_BLOCK]);
+
+/*
+ * Hash `blocks` whole blocks at head and then the len bytes at p, all of it
+ * authenticated data.
+ */
+static inline void ghash(const struct ghash_key *key, const uint8_t *head,
+    size_t blocks, const uint8_t *p, size_t len, uint8_t hash[GHASH_BLOCK]);
+
+/* implementation */
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -52,9 +70,9 @@ ghash_has_fours(void)
 	       __builtin_cpu_supports("vpclmulqdq") != 0;
 }
 
-/* A product of 256 bits, or a sum of some. */
+/* A product of 256 bits, or a sum of several. */
 struct ghash_wide {
-	__m128i low, middle, high;	/* middle: Karatsuba's */
+	__m128i low, middle, high;	/* middle: of Karatsuba */
 };
 
 GHASH_INLINE __m128i
@@ -64,7 +82,7 @@ ghash_reverse(__m128i x)
 	    10, 11, 12, 13, 14, 15));
 }
 
-/* Add a b to w. */
+/* Add the product of a and b to w. */
 GHASH_INLINE void
 ghash_multiply_add(struct ghash_wide *w, __m128i a, __m128i b)
 {
@@ -75,7 +93,7 @@ ghash_multiply_add(struct ghash_wide *w, __m128i a, __m128i b)
 	    _mm_xor_si128(b, _mm_shuffle_epi32(b, 0x4e)), 0x00));
 }
 
-/* w over x^128, modulo x^128 + x^127 + x^126 + x^121 + 1. */
+/* Return w / x^128, modulo x^128 + x^127 + x^126 + x^121 + 1. */
 GHASH_INLINE __m128i
 ghash_reduce(const struct ghash_wide *w)
 {
@@ -92,7 +110,6 @@ ghash_reduce(const struct ghash_wide *w)
 	return _mm_xor_si128(low, high);
 }
 
-/* Make key from h, the encrypted block of zeros. */
 GHASH_TARGET static inline void
 ghash_key_set(struct ghash_key *key, const uint8_t h[GHASH_BLOCK])
 {
@@ -119,7 +136,7 @@ ghash_key_set(struct ghash_key *key, const uint8_t h[GHASH_BLOCK])
 	}
 }
 
-/* The sum of the four. */
+/* Return the sum of the four lanes. */
 GHASH_FOURS static inline __m128i
 ghash_fold(__m512i x)
 {
@@ -131,8 +148,8 @@ ghash_fold(__m512i x)
 }
 
 /*
- * ghash_blocks() of whole fours; *n becomes how many are left.  Of the products
- * of halves the mixed ones are made, in place of Karatsuba's.
+ * Do ghash_blocks() for groups of four blocks, and store in *n how many blocks
+ * are left.  The mixed products are computed directly, not by Karatsuba.
  */
 GHASH_FOURS static inline __m128i
 ghash_fours(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t *n)
@@ -174,7 +191,7 @@ ghash_fours(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t *n)
 	return y;
 }
 
-/* Hash n whole blocks at p onto y, which is turned. */
+/* Hash n whole blocks at p onto y, which is byte-reversed. */
 GHASH_TARGET static inline __m128i
 ghash_blocks(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t n)
 {
@@ -206,10 +223,6 @@ ghash_blocks(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t n)
 	return y;
 }
 
-/*
- * The hash of the bytes at head, whole blocks of them, and of len bytes at p,
- * all of it authenticated data and none encrypted.
- */
 GHASH_TARGET static inline void
 ghash(const struct ghash_key *key, const uint8_t *head, size_t blocks,
     const uint8_t *p, size_t len, uint8_t hash[GHASH_BLOCK])
@@ -244,7 +257,7 @@ ghash_key_set(struct ghash_key *key, const uint8_t h[GHASH_BLOCK])
 	memcpy(key->h[0], h, GHASH_BLOCK);
 }
 
-/* Never called: nothing is able. */
+/* Never called, because ghash_is_supported() is false. */
 static inline void
 ghash(const struct ghash_key *key, const uint8_t *head, size_t blocks,
     const uint8_t *p, size_t len, uint8_t hash[GHASH_BLOCK])

@@ -1,17 +1,18 @@
 /*
- * handshake-client.h - data with proofs, at who sends it up: a worker, or a
- * switch
+ * handshake-client.h - open tagged data to a server, tag what goes up, check
+ * what comes down
  *
- * It asks the switch or server above by Open, again and again until that
- * answers, over a channel (channel-client.h) that is the caller's and that
- * other requests may share.  The Ack tells the salt: from then on what goes up
- * is proved under the channel's pass, and what comes down is believed if it is
- * proved, and each counter once (tag.h).  When what was sent up is not
- * answered for a second it asks again: that above may have begun anew.
+ * A worker, or a switch below another, sends Open to the switch or server above
+ * it, over a channel (channel-client.h) that it may share with other requests,
+ * and repeats it until that answers.  The Ack brings the salt.  From then on
+ * data that goes up is tagged under the channel's cookie, and data that comes
+ * down is accepted if its tag is correct and its counter is new (tag.h).  If
+ * data goes up and nothing comes down for a second, the client sends Open
+ * again, because the server may have restarted.
  *
- * Pure: time (ns) is an argument.  The caller sends what
- * handshake_client_next() says, and gives what channel_client_receive() found
- * good, or else.
+ * Pure: times (ns) are arguments.  The caller sends the message that
+ * handshake_client_next() makes, and passes on each message with the result of
+ * channel_client_receive().
  */
 #ifndef INNET_AUTH_HANDSHAKE_CLIENT_H
 #define INNET_AUTH_HANDSHAKE_CLIENT_H
@@ -29,36 +30,91 @@
 #define HANDSHAKE_CLIENT_NEVER UINT64_MAX
 
 enum {
-	HANDSHAKE_CLIENT_FIRST_NS =
-	    25000000, /* unanswered; then twice as long, */
-	HANDSHAKE_CLIENT_MOST_NS = 1000000000, /* up to this */
-	HANDSHAKE_CLIENT_SILENCE_NS =
-	    1000000000, /* no data, having sent some */
+	HANDSHAKE_CLIENT_FIRST_NS = 25000000, /* until the second Open; then */
+	HANDSHAKE_CLIENT_MOST_NS = 1000000000, /* twice as long, up to this */
+	HANDSHAKE_CLIENT_SILENCE_NS = 1000000000, /* without data from above */
 	HANDSHAKE_CLIENT_BYTES = CONTROL_HEADER_BYTES +
 				 CHANNEL_CLIENT_PAD_BYTES +
 				 CHANNEL_CLIENT_MORE_BYTES
 };
 
 struct handshake_client {
-	bool on;			/* data has proofs */
-	bool accepts_any_tag;		/* in a trace without a secret: all of
-				   them are good */
+	bool on;			/* data has tags */
+	bool accepts_any_tag;		/* a trace is replayed, and its secret
+					   is not known */
 	struct channel_client *channel;	/* borrowed */
-	const struct key *file;		/* NULL: proofs are tokens; borrowed */
-	bool open;			/* an Ack has told the salt */
+	const struct key *file;		/* NULL: tags are tokens; borrowed */
+	bool open;			/* an Ack has brought the salt */
 	struct tag_key key;
 	uint8_t cookie[TAG_COOKIE_BYTES];
-	uint64_t counter;		/* of what went up last */
-	struct tag_window came;	/* of what came down */
+	uint64_t counter;		/* of the last packet that went up */
+	struct tag_window came;		/* counters that came down */
 	bool asks;			/* an Open is under way */
-	uint64_t ask_ns, wait_ns;	/* when to ask, and then when again */
+	uint64_t ask_ns, wait_ns;	/* next Open; and the wait after it */
 	bool awaits;			/* data went up, nothing came down */
-	uint64_t since_ns;		/* ... since then, or it asks */
-	uint8_t status;			/* it was refused so: control_status */
-	bool other_key;			/* it has another key, as it seems */
+	uint64_t since_ns;		/* ... since then; or since it asks */
+	uint8_t status; /* of the last refusal: control_status */
+	bool other_key;			/* a hint says that the keys differ */
 };
 
-/* on: data has proofs.  file: the key, or NULL. */
+/* Initialise o.  on: data has tags.  file: the key, or NULL for tokens. */
+static inline void handshake_client_init(struct handshake_client *o, bool on,
+    struct channel_client *channel, const struct key *file);
+
+/* Return the ToS of data. */
+static inline uint8_t handshake_client_tos(const struct handshake_client *o);
+
+/* May data go up? */
+static inline bool handshake_client_is_ready(const struct handshake_client *o);
+
+/* Start a handshake now, unless it is done or under way. */
+static inline void handshake_client_start(struct handshake_client *o,
+    uint64_t now_ns);
+
+/*
+ * Return when handshake_client_next() has an Open to send;
+ * HANDSHAKE_CLIENT_NEVER.
+ */
+static inline uint64_t handshake_client_deadline_ns(
+    const struct handshake_client *o);
+
+/*
+ * Write an Open with that xid to msg, which has room for
+ * HANDSHAKE_CLIENT_BYTES, if one is due at now_ns.  Returns its length, or 0.
+ */
+static inline uint32_t handshake_client_next(struct handshake_client *o,
+    uint32_t xid, uint64_t now_ns, uint8_t *msg);
+
+/*
+ * Take the control message c from above, which channel_client_receive()
+ * classified as `news`. True if it was the handshake's.
+ */
+static inline bool handshake_client_receive(struct handshake_client *o,
+    enum channel_client_news news, const struct control *c, uint64_t now_ns);
+
+/*
+ * Append the tag, if data has tags, to the packet of `bytes` bytes at p, which
+ * has room for UPDATE_TAIL_BYTES more.  Returns the new length.
+ */
+static inline uint32_t handshake_client_tag(struct handshake_client *o,
+    uint8_t *p, uint32_t bytes, uint64_t now_ns);
+
+/*
+ * Check the packet of `bytes` bytes at p that came down with that ToS.  Returns
+ * UPDATE_OK, or why it must be dropped.
+ */
+static inline unsigned handshake_client_check(struct handshake_client *o,
+    uint8_t tos, const uint8_t *p, size_t bytes);
+
+/*
+ * Return why the handshake does not succeed, to follow "refused: "; NULL: it
+ * may still do so.
+ */
+static inline const char *handshake_client_problem(
+    const struct handshake_client *o);
+
+/* implementation */
+
 static inline void
 handshake_client_init(struct handshake_client *o, bool on,
     struct channel_client *channel, const struct key *file)
@@ -67,21 +123,18 @@ handshake_client_init(struct handshake_client *o, bool on,
 	    .on = on, .channel = channel, .file = file};
 }
 
-/* The ToS of data. */
 static inline uint8_t
 handshake_client_tos(const struct handshake_client *o)
 {
 	return o->on ? UPDATE_TAGGED_TOS : UPDATE_TOS;
 }
 
-/* May data go up? */
 static inline bool
 handshake_client_is_ready(const struct handshake_client *o)
 {
 	return !o->on || o->open || o->accepts_any_tag;
 }
 
-/* It is to be open: ask now, unless it is, or is asked for. */
 static inline void
 handshake_client_start(struct handshake_client *o, uint64_t now_ns)
 {
@@ -92,7 +145,6 @@ handshake_client_start(struct handshake_client *o, uint64_t now_ns)
 	o->wait_ns = HANDSHAKE_CLIENT_FIRST_NS;
 }
 
-/* When something is to be asked; HANDSHAKE_CLIENT_NEVER. */
 static inline uint64_t
 handshake_client_deadline_ns(const struct handshake_client *o)
 {
@@ -102,10 +154,6 @@ handshake_client_deadline_ns(const struct handshake_client *o)
 				    : HANDSHAKE_CLIENT_NEVER;
 }
 
-/*
- * It is now_ns: is an Open to be sent, under that xid?  Its length at msg,
- * which has room for HANDSHAKE_CLIENT_BYTES; or 0.
- */
 static inline uint32_t
 handshake_client_next(
     struct handshake_client *o, uint32_t xid, uint64_t now_ns, uint8_t *msg)
@@ -125,7 +173,7 @@ handshake_client_next(
 	    (size_t)(control_put(msg, CONTROL_OPEN, 0, xid) - msg));
 }
 
-/* The Ack of an Open, which is that above's. */
+/* Take the Ack of an Open, which is the server's. */
 static inline void
 handshake_client_take_ack(
     struct handshake_client *o, const struct control_ack *a)
@@ -147,10 +195,6 @@ handshake_client_take_ack(
 	o->asks = o->awaits = false;
 }
 
-/*
- * A control message c from that above, of which channel_client_receive() said
- * `news`: true if it was for us.
- */
 static inline bool
 handshake_client_receive(struct handshake_client *o,
     enum channel_client_news news, const struct control *c, uint64_t now_ns)
@@ -174,10 +218,6 @@ handshake_client_receive(struct handshake_client *o,
 	return true;
 }
 
-/*
- * The packet of so many bytes at p, which has room for UPDATE_TAIL_BYTES more,
- * goes up: it is proved if it has to be.  Its length.
- */
 static inline uint32_t
 handshake_client_tag(
     struct handshake_client *o, uint8_t *p, uint32_t bytes, uint64_t now_ns)
@@ -192,7 +232,9 @@ handshake_client_tag(
 	    o->cookie), p, bytes, ++o->counter);
 }
 
-/* handshake_client_check() where packets are proved: apart, as they seldom are.
+/*
+ * Check the tag; apart from handshake_client_check(), because most packets have
+ * no tag.
  */
 __attribute__((noinline, unused)) static unsigned
 handshake_client_check_tag(
@@ -209,10 +251,6 @@ handshake_client_check_tag(
 	return UPDATE_OK;
 }
 
-/*
- * May what came down with that ToS, so many bytes at p, be believed?
- * UPDATE_OK, or the verdict.
- */
 static inline unsigned
 handshake_client_check(
     struct handshake_client *o, uint8_t tos, const uint8_t *p, size_t bytes)
@@ -223,7 +261,6 @@ handshake_client_check(
 	    handshake_client_check_tag(o, p, bytes);
 }
 
-/* Why it is not open, to follow "refused: "; NULL: it may be soon. */
 static inline const char *
 handshake_client_problem(const struct handshake_client *o)
 {

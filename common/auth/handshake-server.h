@@ -1,17 +1,17 @@
 /*
- * handshake-server.h - who sends us data with proofs, and what is proved for
- * them
+ * handshake-server.h - accept Opens, check tagged data from below, tag what
+ * goes down
  *
- * A worker, or a switch below, asks a switch or server by Open before its first
- * update.  From the Ack it knows the salt, and from then on what comes from its
- * address is believed if it is proved under its pass, and each counter once;
- * what goes down is proved once for all who hear it (tag.h).  The salt is
- * made at the first Open, of that time, so that nothing of another run is
- * believed.
+ * A worker, or a switch below, sends Open before its first update.  The Ack
+ * brings it the salt.  From then on data from its address is accepted if the
+ * tag is correct under its cookie and the counter is new; data that goes down
+ * is tagged once for all receivers (tag.h).  The salt is made at the first Open
+ * from its time, so data recorded in another run is never accepted.
  *
- * Of addresses HANDSHAKE_SERVER_MOST are known: who was heard longest ago has
- * to open again.  In a trace without the secret the salt is not known, and all
- * proofs are good.  Pure.  Owns its memory: handshake_server_free().
+ * At most HANDSHAKE_SERVER_MOST addresses are known; the least recently used
+ * one is forgotten and has to open again.  When a trace is replayed and its
+ * secret is not known, the salt cannot be made, and every tag is accepted.
+ * Pure.  Owns its memory: handshake_server_free().
  */
 #ifndef INNET_AUTH_HANDSHAKE_SERVER_H
 #define INNET_AUTH_HANDSHAKE_SERVER_H
@@ -32,24 +32,59 @@
 enum { HANDSHAKE_SERVER_MOST = 65536 };
 static_assert((int)UPDATE_TAIL_BYTES == (int)TAG_TAIL_BYTES, "one tail");
 
+/* An address that has opened. */
 struct handshake_peer {
 	union addr at;
 	uint8_t cookie[TAG_COOKIE_BYTES];
-	struct tag_window came;
+	struct tag_window came;		/* counters that came from there */
 };
 
 struct handshake_server {
-	bool on;			/* data has proofs */
-	bool accepts_any_tag;			/* all of them are good */
-	bool salted;			/* the key has its salt */
-	const struct program_place *place;
+	bool on;			/* data has tags */
+	bool accepts_any_tag;		/* replaying without the secret */
+	bool salted;			/* key has its salt */
+	const struct program_place *place;	/* borrowed */
 	struct tag_key key;
-	uint64_t counter;		/* of what went down last */
-	struct lru rows;
-	struct quota *quota;		/* of addresses; NULL: none */
+	uint64_t counter;		/* of the last packet that went down */
+	struct lru rows;		/* of struct handshake_peer */
+	struct quota *quota;		/* of addresses, borrowed; NULL: none */
 };
 
-/* Of a program at that place, which is borrowed, as is the quota. */
+/* Initialise o for a program at that place.  Place and quota are borrowed. */
+static inline void handshake_server_init(struct handshake_server *o,
+    const struct program_place *place, struct quota *quota);
+
+/* Free the rows and erase the key. */
+static inline void handshake_server_free(struct handshake_server *o);
+
+/* Return the ToS of data. */
+static inline uint8_t handshake_server_tos(const struct handshake_server *o);
+
+/* Handle the request c, an Open, and fill in its Ack. */
+static inline void handshake_server_open(struct handshake_server *o,
+    const union addr *from, const struct control *c, struct control_ack *a,
+    uint64_t now_ns);
+
+/*
+ * Check the packet of `bytes` bytes at p that came from below with that ToS.
+ * Returns UPDATE_OK, or why it must be dropped.
+ */
+static inline unsigned handshake_server_check(struct handshake_server *o,
+    const union addr *from, uint8_t tos, const uint8_t *p, uint32_t bytes);
+
+/*
+ * Append the tag, if data has tags, to the packet of `bytes` bytes at p, which
+ * has room for UPDATE_TAIL_BYTES more.  Returns the new length.
+ */
+static inline uint32_t handshake_server_tag(struct handshake_server *o,
+    uint8_t *p, uint32_t bytes);
+
+/* Has the address opened?  Its channel then stays (program.is_member). */
+static inline bool handshake_server_knows(const struct handshake_server *o,
+    const union addr *at);
+
+/* implementation */
+
 static inline void
 handshake_server_init(struct handshake_server *o,
     const struct program_place *place, struct quota *quota)
@@ -69,14 +104,13 @@ handshake_server_free(struct handshake_server *o)
 	explicit_bzero(&o->key, sizeof(o->key));
 }
 
-/* The ToS of data. */
 static inline uint8_t
 handshake_server_tos(const struct handshake_server *o)
 {
 	return o->on ? UPDATE_TAGGED_TOS : UPDATE_TOS;
 }
 
-/* The number of an address's row, which is at *r; 0 and NULL: it has none. */
+/* Find the row of an address.  Returns its number, or 0, and *r is NULL. */
 static inline uint32_t
 handshake_server_find(const struct handshake_server *o, const union addr *at,
     struct handshake_peer **r)
@@ -91,6 +125,7 @@ handshake_server_find(const struct handshake_server *o, const union addr *at,
 	return 0;
 }
 
+/* Forget a row and give back its quota. */
 static inline void
 handshake_server_forget_row(struct handshake_server *o, uint32_t at)
 {
@@ -101,7 +136,10 @@ handshake_server_forget_row(struct handshake_server *o, uint32_t at)
 	lru_remove(&o->rows, at);
 }
 
-/* The row of an address, made if it is new; NULL without room. */
+/*
+ * Return the row of an address, making it if need be; NULL: no memory, or the
+ * address has used up its quota.
+ */
 static inline struct handshake_peer *
 handshake_server_use_row(struct handshake_server *o, const union addr *at)
 {
@@ -128,7 +166,7 @@ handshake_server_use_row(struct handshake_server *o, const union addr *at)
 	return r;
 }
 
-/* The salt, from now on. */
+/* Make the salt from the time of the first Open. */
 static inline void
 handshake_server_make_salt(struct handshake_server *o, uint64_t now_ns)
 {
@@ -145,14 +183,13 @@ handshake_server_make_salt(struct handshake_server *o, uint64_t now_ns)
 	o->salted = true;
 }
 
-/* The request c, which is an Open: its Ack. */
 static inline void
 handshake_server_open(struct handshake_server *o, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	struct handshake_peer *r;
 
-	if (c->cookie == NULL) {		/* proofs are of a pass */
+	if (c->cookie == NULL) {		/* tags need its cookie */
 		a->status = CONTROL_REFUSED;
 		return;
 	}
@@ -170,7 +207,9 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 	memcpy(a->salt, o->key.salt, sizeof(a->salt));
 }
 
-/* handshake_server_check() where packets are proved: apart, as they seldom are.
+/*
+ * Check the tag; apart from handshake_server_check(), because most packets have
+ * no tag.
  */
 __attribute__((noinline, unused)) static unsigned
 handshake_server_check_tag(struct handshake_server *o, const union addr *from,
@@ -190,10 +229,6 @@ handshake_server_check_tag(struct handshake_server *o, const union addr *from,
 	return UPDATE_OK;
 }
 
-/*
- * May a packet of data with that ToS, so many bytes at p, be believed?
- * UPDATE_OK, or the verdict.
- */
 static inline unsigned
 handshake_server_check(struct handshake_server *o, const union addr *from,
     uint8_t tos, const uint8_t *p, uint32_t bytes)
@@ -204,10 +239,6 @@ handshake_server_check(struct handshake_server *o, const union addr *from,
 	    handshake_server_check_tag(o, from, p, bytes);
 }
 
-/*
- * The packet of so many bytes at p, which has room for UPDATE_TAIL_BYTES more,
- * goes down: it is proved if it has to be.  Its length.
- */
 static inline uint32_t
 handshake_server_tag(struct handshake_server *o, uint8_t *p, uint32_t bytes)
 {
@@ -215,7 +246,6 @@ handshake_server_tag(struct handshake_server *o, uint8_t *p, uint32_t bytes)
 	    tag_head(TAG_DOWN, 0, 0, NULL), p, bytes, ++o->counter);
 }
 
-/* program.is_member: its channel stays. */
 static inline bool
 handshake_server_knows(const struct handshake_server *o, const union addr *at)
 {

@@ -1,9 +1,12 @@
 /*
- * key.h - a key, and what is hashed under it: H(k, label, x) of innet-wire(5)
+ * key.h - keys, and the keyed hash H(k, label, x) of innet-wire(5)
  *
- * HMAC-SHA-256 (RFC 2104) of a label of 16 bytes, ASCII and padded with zeros,
- * and x.  What a hash is for stands in its label, so that none can pass for
- * another's.  A key that is not set hashes nothing.
+ * H is HMAC-SHA-256 (RFC 2104) over a label and x.  The label is ASCII, padded
+ * with zeros to 16 bytes, and names the purpose of the hash, so that a hash
+ * made for one purpose is never valid for another.  Cookies, control MACs,
+ * channel keys and salts are all made with H.
+ *
+ * A zeroed struct key is not set; hashing with it is a programming error.
  */
 #ifndef INNET_AUTH_KEY_H
 #define INNET_AUTH_KEY_H
@@ -28,16 +31,16 @@ enum {
 };
 
 struct key {
-	bool set;			/* false in a zeroed one */
-	struct hmac_sha256_ctx start;	/* keyed, nothing hashed */
+	bool set;			/* false: there is no key */
+	struct hmac_sha256_ctx start;	/* keyed, with nothing hashed yet */
 };
 
-/* A hash under way. */
+/* A hash that is being computed. */
 struct key_hash {
 	struct hmac_sha256_ctx h;
 };
 
-/* Make the len bytes at p the key. */
+/* Use the len bytes at p as key k. */
 static inline void
 key_set(struct key *k, const void *p, size_t len)
 {
@@ -45,7 +48,7 @@ key_set(struct key *k, const void *p, size_t len)
 	k->set = true;
 }
 
-/* Begin with the label, of KEY_LABEL_BYTES at most. */
+/* Start a hash under k with a label of at most KEY_LABEL_BYTES. */
 static inline struct key_hash
 key_hash_start(const struct key *k, const char *label)
 {
@@ -59,20 +62,23 @@ key_hash_start(const struct key *k, const char *label)
 	return h;
 }
 
+/* Add the len bytes at p to the hash. */
 static inline void
 key_hash_add(struct key_hash *h, const void *p, size_t len)
 {
 	hmac_sha256_update(&h->h, len, p);
 }
 
-/* Its first so many bytes, KEY_HASH_BYTES at most; it is done with. */
+/*
+ * Store the first `bytes` (at most KEY_HASH_BYTES) of the hash; h is used up.
+ */
 static inline void
 key_hash_finish(struct key_hash *h, uint8_t *hash, size_t bytes)
 {
 	hmac_sha256_digest(&h->h, bytes, hash);
 }
 
-/* H(k, label, the len bytes at p): its first so many bytes. */
+/* Store the first `bytes` of H(k, label, the len bytes at p). */
 static inline void
 key_hash_of(const struct key *k, const char *label, const void *p, size_t len,
     uint8_t *hash, size_t bytes)
@@ -83,7 +89,7 @@ key_hash_of(const struct key *k, const char *label, const void *p, size_t len,
 	key_hash_finish(&h, hash, bytes);
 }
 
-/* The key that H(k, label, the len bytes at p) is. */
+/* Derive a key: all bytes of H(k, label, the len bytes at p). */
 static inline void
 key_derive(const struct key *k, const char *label, const void *p, size_t len,
     struct key *derived)
@@ -96,8 +102,9 @@ key_derive(const struct key *k, const char *label, const void *p, size_t len,
 }
 
 /*
- * For tools: all bytes of a key file, a last newline among them, `least` to
- * KEY_MOST_BYTES, into buf; how many.  Exits 1 if it cannot be.
+ * Read a key file of `least` to KEY_MOST_BYTES bytes into buf and return its
+ * length.  A newline at the end is part of the key.  Prints an error and exits
+ * 1 on failure.
  */
 static inline size_t
 key_read_or_exit(const char *path, size_t least,
@@ -127,7 +134,7 @@ key_read_or_exit(const char *path, size_t least,
 	return have;
 }
 
-/* The key that such a file has. */
+/* Set k from a key file; see key_read_or_exit(). */
 static inline void
 key_load_or_exit(struct key *k, const char *path, size_t least)
 {

@@ -1,9 +1,11 @@
 /*
- * mac.h - seals: who said it knows the key, now, and to me
+ * mac.h - message authentication codes of control messages
  *
- * The last 24 bytes of a control message: a counter, and 16 bytes of a hash
- * under the key of the channel, of all before and the direction
- * (innet-wire(5)).  The counter tells what comes again from what is new.
+ * A MAC is the last 24 bytes of a control message: a counter of 8 bytes and 16
+ * bytes of a hash under the channel's key (innet-wire(5)).  The hash covers the
+ * whole message, the counter and the direction, so the receiver knows that the
+ * sender has the key and that the message was made for this channel.  A
+ * receiver accepts each counter once; that stops replays.
  */
 #ifndef INNET_AUTH_MAC_H
 #define INNET_AUTH_MAC_H
@@ -23,10 +25,10 @@ enum {
 	MAC_BYTES = MAC_COUNTER_BYTES + MAC_HASH_BYTES
 };
 
-/* Who speaks: who asks, or who answers and gives notice. */
+/* Requests go to the server; answers and notices come from it. */
 enum mac_direction { MAC_REQUEST = 1, MAC_RESPONSE };
 
-/* The key of the channel that this pass has opened. */
+/* Derive the key of the channel that this cookie opens. */
 static inline void
 mac_channel_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
     struct key *channel)
@@ -34,7 +36,7 @@ mac_channel_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
 	key_derive(k, "innet 1 channel", cookie, COOKIE_BYTES, channel);
 }
 
-/* The hash of the len bytes at p, the counter among them. */
+/* Compute the hash of the len bytes at p, which end with the counter. */
 static inline void
 mac_compute(const struct key *channel, enum mac_direction direction,
     const uint8_t *p, size_t len, uint8_t mac[MAC_HASH_BYTES])
@@ -48,8 +50,9 @@ mac_compute(const struct key *channel, enum mac_direction direction,
 }
 
 /*
- * Seal the message of len bytes at p, whose flags say so already and which has
- * room for MAC_BYTES more.  Its new length.
+ * Append counter and hash to the message of len bytes at p, which has room for
+ * MAC_BYTES more and whose flags already say CONTROL_HAS_MAC.  Returns the new
+ * length.
  */
 static inline size_t
 mac_put(const struct key *channel, enum mac_direction direction,
@@ -61,7 +64,7 @@ mac_put(const struct key *channel, enum mac_direction direction,
 	return len + MAC_HASH_BYTES;
 }
 
-/* Is the seal at the end of the len bytes at p right? */
+/* Is the MAC at the end of the len bytes at p correct?  Takes constant time. */
 static inline bool
 mac_good(const struct key *channel, enum mac_direction direction,
     const uint8_t *p, size_t len)

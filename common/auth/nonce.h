@@ -1,7 +1,8 @@
 /*
- * nonce.h - a channel of this process, which nobody else can speak for
+ * nonce.h - open a client channel with a random nonce
  *
- * For tools: exits 1 without random numbers.
+ * Only tools include this file, because it draws random numbers and exits 1 if
+ * the kernel has none.
  */
 #ifndef INNET_AUTH_NONCE_H
 #define INNET_AUTH_NONCE_H
@@ -12,7 +13,7 @@
 #include "common/auth/channel-client.h"
 #include "common/wire/addr.h"
 
-/* A channel to the server at `to`, with a key or NULL. */
+/* Open channel ch to the server at `to`, with a key or NULL. */
 static inline void
 nonce_open_channel(
     struct channel_client *ch, const struct key *key, const union addr *to)

@@ -1,14 +1,14 @@
 /*
- * quota.h - what one address, and its neighbourhood, may take of a switch
+ * quota.h - limits on what one address and its neighbourhood may use
  *
- * Without a key anybody who can send a datagram may join and found jobs.  So
- * each address (IPv4 /32, IPv6 /64) and each neighbourhood (/24, /56) may take
- * so much and no more, and all others find room beside it.  Loopback is not
- * limited: whoever is there is of the machine.
+ * Without a key, anyone who can send a datagram can join and start jobs.  So
+ * each address (IPv4 /32, IPv6 /64) and each neighbourhood (/24, /56) has a
+ * limit on members, jobs, bytes of job memory and routes, and the rest stays
+ * free for others.  Loopback has no limit, because local processes are trusted.
  *
- * quota_charge() charges an address or refuses; what was charged is given back
- * with quota_release().  A row of an address is there as long as something is
- * charged to it.  Owns its memory: quota_free().
+ * quota_charge() charges an address or refuses; quota_release() gives back what
+ * was charged.  An address has a row only while something is charged to it.
+ * Owns its memory: quota_free().
  */
 #ifndef INNET_AUTH_QUOTA_H
 #define INNET_AUTH_QUOTA_H
@@ -30,7 +30,7 @@ struct quota_row {
 	uint64_t taken[QUOTA_KINDS];
 };
 
-/* One width of prefix. */
+/* The rows and limits of one prefix length. */
 struct quota_part {
 	struct lru rows;
 	uint64_t most[QUOTA_KINDS];
@@ -40,7 +40,9 @@ struct quota {
 	struct quota_part host, net;
 };
 
-/* Of a switch with so much memory for jobs (0: no limit). */
+/*
+ * Return an empty quota for a switch with memory_bytes for jobs (0: no limit).
+ */
 static inline struct quota
 quota_of(uint64_t memory_bytes, const struct hashmap_multiplier *by)
 {
@@ -63,7 +65,7 @@ quota_free(struct quota *q)
 	lru_free(&q->net.rows);
 }
 
-/* The prefix of an address: /32 or /64, or of a neighbourhood /24 or /56. */
+/* Return the prefix of an address: /32 or /64, or with net /24 or /56. */
 static inline uint64_t
 quota_key(const union addr *a, bool net)
 {
@@ -78,7 +80,7 @@ quota_key(const union addr *a, bool net)
 	return net ? key >> 8 : key;
 }
 
-/* May `a` have n more? */
+/* May the prefix `key` use n more? */
 static inline bool
 quota_part_has_room(
     const struct quota_part *p, uint64_t key, enum quota_kind kind, uint64_t n)
@@ -90,6 +92,7 @@ quota_part_has_room(
 	return taken <= p->most[kind] && n <= p->most[kind] - taken;
 }
 
+/* Charge n to the prefix `key`. False without memory. */
 static inline bool
 quota_part_charge(struct quota_part *p, uint64_t key, enum quota_kind kind,
     uint64_t n)
@@ -104,6 +107,7 @@ quota_part_charge(struct quota_part *p, uint64_t key, enum quota_kind kind,
 	return true;
 }
 
+/* Give back n, and forget the row if nothing is charged to it any more. */
 static inline void
 quota_part_release(struct quota_part *p, uint64_t key, enum quota_kind kind,
     uint64_t n)
@@ -120,7 +124,10 @@ quota_part_release(struct quota_part *p, uint64_t key, enum quota_kind kind,
 		lru_remove(&p->rows, at);
 }
 
-/* Address a takes n more; false, and nothing is charged, if it may not. */
+/*
+ * Charge n to address a and its neighbourhood.  False, and nothing is charged,
+ * if that would exceed a limit or there is no memory.
+ */
 static inline bool
 quota_charge(struct quota *q, const union addr *a, enum quota_kind kind,
     uint64_t n)
@@ -139,7 +146,7 @@ quota_charge(struct quota *q, const union addr *a, enum quota_kind kind,
 	return false;
 }
 
-/* It gives n back. */
+/* Give back n that quota_charge() charged to address a. */
 static inline void
 quota_release(struct quota *q, const union addr *a, enum quota_kind kind,
     uint64_t n)

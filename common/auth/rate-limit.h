@@ -1,12 +1,12 @@
 /*
- * rate-limit.h - how often strangers are answered
+ * rate-limit.h - limit answers to addresses that have not proved anything
  *
- * What is sent to an address that has proved nothing may have been asked for
- * by somebody else.  So there is a limit for all together, one for each
- * neighbourhood (IPv4 /24, IPv6 /56), and what is told to a source again and
- * again is told once a second.  Neighbourhoods and sources share so many cells,
- * by a number that strangers do not know: nothing grows.  Times are ns,
- * monotonic.  A zeroed one is full.
+ * A request may carry a forged source address, so an answer may go to a victim.
+ * There is one limit for all answers together and one for each neighbourhood
+ * (IPv4 /24, IPv6 /56), and the same hint is repeated to a source once a second
+ * at most.  Neighbourhoods and sources share RATE_LIMIT_CELLS cells through a
+ * keyed hash that strangers cannot predict, so the memory never grows.  Times
+ * are ns on a monotonic clock.  A zeroed struct allows full bursts.
  */
 #ifndef INNET_AUTH_RATE_LIMIT_H
 #define INNET_AUTH_RATE_LIMIT_H
@@ -20,18 +20,20 @@
 
 enum {
 	RATE_LIMIT_CELLS = 4096,
-	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* a second */
+	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* answers a second */
 	RATE_LIMIT_ALL_BURST = 1000, RATE_LIMIT_NET_BURST = RATE_LIMIT_NET,
-	RATE_LIMIT_AGAIN_NS = 1000000000	/* between two tellings */
+	RATE_LIMIT_AGAIN_NS = 1000000000	/* between equal hints */
 };
 
 struct rate_limit {
-	struct hashmap_multiplier by;
-	uint64_t all_ns;		/* when its next is due */
-	uint64_t net_ns[RATE_LIMIT_CELLS];
-	struct { uint64_t key, ns; } repeats[RATE_LIMIT_CELLS];
+	struct hashmap_multiplier by;	/* seed of the keyed hash */
+	uint64_t all_ns;		/* when the next answer is due, at this
+					   rate: to anyone */
+	uint64_t net_ns[RATE_LIMIT_CELLS];	/* ... to a neighbourhood */
+	struct { uint64_t key, ns; } repeats[RATE_LIMIT_CELLS];	/* last hint */
 };
 
+/* Return the cell that the address or prefix `key` uses. */
 static inline uint32_t
 rate_limit_cell(const struct rate_limit *b, uint64_t key)
 {
@@ -41,7 +43,7 @@ rate_limit_cell(const struct rate_limit *b, uint64_t key)
 	return (uint32_t)(product >> 52) % RATE_LIMIT_CELLS;
 }
 
-/* May one more pass, of so many a second, and so many at once? */
+/* Does a limit of a_second events and bursts of `burst` allow one more now? */
 static inline bool
 rate_limit_has_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,
     uint64_t now_ns)
@@ -50,13 +52,17 @@ rate_limit_has_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,
 	    due_ns - now_ns <= (burst - 1) * (1000000000 / a_second);
 }
 
+/* Return when the next event is due, after one at now_ns. */
 static inline uint64_t
 rate_limit_next(uint64_t due_ns, uint64_t a_second, uint64_t now_ns)
 {
 	return (due_ns > now_ns ? due_ns : now_ns) + 1000000000 / a_second;
 }
 
-/* May `at` be answered now?  Loopback is limited with all others alone. */
+/*
+ * May the address `at` be answered now?  Counts the answer if so.  Loopback is
+ * only subject to the limit for all.
+ */
 static inline bool
 rate_limit_allow(struct rate_limit *b, const union addr *at, uint64_t now_ns)
 {
@@ -74,7 +80,10 @@ rate_limit_allow(struct rate_limit *b, const union addr *at, uint64_t now_ns)
 	return true;
 }
 
-/* May `at` be told something that it may have been told a moment ago? */
+/*
+ * May `at` be sent a hint now that it may already have received within the last
+ * second?
+ */
 static inline bool
 rate_limit_allow_repeat(
     struct rate_limit *b, const union addr *at, uint64_t now_ns)

@@ -1,10 +1,14 @@
 /*
- * relay-tag.h - data with proofs, at a switch: below it, and above
+ * relay-tag.h - tagged data at a switch that has an address of its own
  *
- * What comes from below is judged there (handshake-server.h) and proved anew
- * when it leaves; so is what comes down (handshake-client.h).  Who opens below
- * is not answered before the switch itself is open above: it would send what
- * cannot go on.
+ * The switch is a server to the workers below it and a client of the switch or
+ * server above.  It checks data that comes from one side and tags it again for
+ * the other when it leaves (handshake-server.h, handshake-client.h).  It
+ * answers an Open from below only when it is open above itself; otherwise the
+ * worker would send data that cannot go on.
+ *
+ * A file of its own because it is authentication, which a reviewer reads in
+ * this folder, though only program olaf relays updates.
  */
 #ifndef INNET_AUTH_RELAY_TAG_H
 #define INNET_AUTH_RELAY_TAG_H
@@ -27,12 +31,14 @@
 struct relay_tag {
 	struct handshake_server below;
 	struct handshake_client above;
-	struct channel_client channel;		/* to what is above */
-	uint32_t xid;
-	uint64_t reported_ns;		/* of trouble, last */
+	struct channel_client channel;	/* to the switch or server above */
+	uint32_t xid;			/* of the next request */
+	uint64_t reported_ns;		/* when a problem was last reported */
 };
 
-/* addressed: it has an address of its own, and something above. */
+/*
+ * Initialise h.  addressed: the switch has an address of its own and a parent.
+ */
 static inline void
 relay_tag_init(struct relay_tag *h, const struct program_place *place,
     bool addressed, struct quota *quota)
@@ -59,14 +65,14 @@ relay_tag_free(struct relay_tag *h)
 	handshake_server_free(&h->below);
 }
 
-/* The ToS of data, up and down. */
+/* Return the ToS of data, in both directions. */
 static inline uint8_t
 relay_tag_tos(const struct relay_tag *h)
 {
 	return handshake_server_tos(&h->below);
 }
 
-/* The request c from below: an Open. */
+/* Handle the request c from below, an Open. */
 static inline enum program_reply
 relay_tag_handle_open(struct relay_tag *h, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -80,7 +86,10 @@ relay_tag_handle_open(struct relay_tag *h, const union addr *from,
 	return PROGRAM_ANSWERED;
 }
 
-/* A control message from above.  False if it is none. */
+/*
+ * Take a packet of control's ToS from above.  False if it is no control
+ * message.
+ */
 static inline bool
 relay_tag_receive_control(
     struct relay_tag *h, const uint8_t *p, size_t len, uint64_t now_ns)
@@ -94,7 +103,7 @@ relay_tag_receive_control(
 	return true;
 }
 
-/* Ask above if it is time. */
+/* Post an Open to the address above if one is due. */
 static inline void
 relay_tag_send_open(struct relay_tag *h, struct outbox *out,
     const union addr *above, uint64_t now_ns)
@@ -106,10 +115,12 @@ relay_tag_send_open(struct relay_tag *h, struct outbox *out,
 		return;
 	n = handshake_client_next(&h->above, h->xid++, now_ns, msg);
 	outbox_copy(out, POST_ONE, 0, above, CONTROL_TOS, msg, n);
-	out->post[out->n - 1].bare = true;	/* it is proved */
+	out->post[out->n - 1].bare = true;	/* it has a MAC already */
 }
 
-/* May it be believed?  down: it comes from above.  Else the verdict. */
+/*
+ * Check a packet; down: it came from above.  Returns UPDATE_OK or the verdict.
+ */
 static inline unsigned
 relay_tag_check(struct relay_tag *h, bool down, const struct packet *p)
 {
@@ -119,7 +130,7 @@ relay_tag_check(struct relay_tag *h, bool down, const struct packet *p)
 			  &h->below, p->from, p->tos, p->payload, p->bytes);
 }
 
-/* It goes up with the tail that it came with, which becomes ours. */
+/* Replace counter and tag at the end of a packet that goes up. */
 static inline void
 relay_tag_retag_up(
     struct relay_tag *h, uint8_t *p, uint32_t bytes, uint64_t now_ns)
@@ -127,7 +138,10 @@ relay_tag_retag_up(
 	handshake_client_tag(&h->above, p, bytes - UPDATE_TAIL_BYTES, now_ns);
 }
 
-/* The same down, to all who hear it. */
+/*
+ * Replace counter and tag at the end of a packet that goes down, for all
+ * receivers.
+ */
 static inline void
 relay_tag_retag_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)
 {
@@ -135,7 +149,10 @@ relay_tag_retag_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)
 		handshake_server_tag(&h->below, p, bytes - UPDATE_TAIL_BYTES);
 }
 
-/* What is wrong above for long, to be told now and then; or NULL. */
+/*
+ * Describe in text a problem above that has lasted RELAY_TAG_PROBLEM_NS, at
+ * most once in that time.  Returns text, or NULL.
+ */
 static inline const char *
 relay_tag_describe_problem(struct relay_tag *h, const union addr *above,
     char *text, size_t room, uint64_t now_ns)

@@ -1,11 +1,12 @@
 /*
- * segment-tag.h - the proofs of what a member and its switch exchange, at the
- * member
+ * segment-tag.h - authentication tags of gradient segments, at a member of a
+ * job
  *
- * A worker, or a rack below its parent, proves its segments under the salt
- * that the Ack of its Join told, and judges results by it (tag.h).  A proof
- * is of 2^24 iterations: both sides know where they are, and count on from
- * there.  Pushes of an asynchronous job are counted apart from its rounds.
+ * A member (a worker, or a switch below its parent) tags its segments under the
+ * salt from the Ack of its Join, and checks the tags of results (tag.h).  A tag
+ * covers the epoch, which is the iteration above its 24 bits on the wire; both
+ * sides start from the same epoch and count on from there.  Pushes of an
+ * asynchronous job have iteration numbers of their own, apart from its rounds.
  */
 #ifndef INNET_AUTH_SEGMENT_TAG_H
 #define INNET_AUTH_SEGMENT_TAG_H
@@ -19,19 +20,19 @@
 #include "common/wire/seg.h"
 
 struct segment_tag {
-	bool on;			/* an Ack has told the salt */
+	bool on;			/* an Ack has brought the salt */
 	struct tag_key key;
 	uint16_t job;
-	uint8_t cookie[TAG_COOKIE_BYTES];
-	int64_t newest[TAG_DOWN + 1];	/* newest iteration, by way; the
-					   epoch is what is above 24 bits */
-	bool pushes;			/* has none proved yet: it will be of */
+	uint8_t cookie[TAG_COOKIE_BYTES];	/* of the channel that joined */
+	int64_t newest[TAG_DOWN + 1];	/* iteration, by direction; the epoch
+					   is what exceeds 24 bits */
+	bool pushes; /* the next push is the first; it takes */
 	uint32_t epoch;			/* this epoch */
 };
 
 /*
- * An Ack, which has told the salt, and the epoch of iteration `next`.  fresh:
- * we were no member before.  async: pushes have numbers of their own.
+ * Take the salt from an Ack, with the epoch of iteration `next`. fresh: we were
+ * no member before.  async: pushes have iteration numbers of their own.
  */
 static inline void
 segment_tag_set_key(struct segment_tag *p, const struct hmac_sha256_ctx *key,
@@ -53,6 +54,10 @@ segment_tag_set_key(struct segment_tag *p, const struct hmac_sha256_ctx *key,
 	p->epoch = epoch;
 }
 
+/*
+ * Build the tag's context for the segment at seg, and unwrap its iteration to
+ * *t.
+ */
 static inline struct tag_head
 segment_tag_head(const struct segment_tag *p, enum tag_direction direction,
     const uint8_t *seg, int64_t *t)
@@ -62,7 +67,7 @@ segment_tag_head(const struct segment_tag *p, enum tag_direction direction,
 	    direction == TAG_UP ? p->cookie : NULL);
 }
 
-/* Prove the segment at seg, whose floats are at vec, so many bytes. */
+/* Tag the segment at seg, whose floats are `bytes` bytes at vec. */
 static inline void
 segment_tag_put(
     struct segment_tag *p, uint8_t *seg, const void *vec, size_t bytes)
@@ -81,8 +86,8 @@ segment_tag_put(
 }
 
 /*
- * May the result of len bytes at seg, which seg_parse_as() could read with
- * that ToS, be believed?
+ * Is the tag of the result of len bytes at seg correct, and was it sent with
+ * the ToS of tagged segments?  seg_parse_as() must have accepted the segment.
  */
 static inline bool
 segment_tag_check(

@@ -1,17 +1,21 @@
 /*
- * tag.h - proofs of data: segments, updates and models that a stranger
- * cannot forge: innet-wire(5)
+ * tag.h - authentication tags of data: segments, updates and models that
+ * cannot be forged without the key (innet-wire(5))
  *
- * A proof is the first 8 bytes of AES-128 under k2 of GMAC under k1, of a
- * context and the data.  It needs no number of its own: equal bytes have equal
- * proofs, and a repeated segment is a duplicate.  k1 and k2 come of the key
- * file and a salt that the switch tells in its Ack.  Without a key file the
- * proof is a token instead, which stops who cannot see what is sent: going up
- * the nonce of the sender's pass, going down the salt's beginning.
+ * A tag is the first 8 bytes of AES-128 under k2 of GMAC under k1, over a
+ * context and the data; k1 and k2 are derived from the key file and from a
+ * salt that the switch sends in its Ack.  Because GMAC is encrypted once more,
+ * a tag needs no nonce: equal bytes have equal tags, and a segment that comes
+ * again is a duplicate.  Updates and models carry a counter, and a window of
+ * counters (struct tag_window) rejects replays.
  *
- * A proof says in which direction (up: to a switch or server), of which job,
- * of which 2^24 iterations (epoch) and by whom; what goes down is for all
- * receivers alike.  Nothing is encrypted.
+ * The context names the direction (up: to a switch or server), the job, the
+ * epoch (2^24 iterations) and the sender's cookie; data that goes down is for
+ * all receivers and names no cookie.  Nothing is encrypted.
+ *
+ * Without a key file the tag is a token: going up the nonce of the sender's
+ * cookie, going down the first bytes of the salt.  A token stops only senders
+ * that cannot read our packets.
  */
 #ifndef INNET_AUTH_TAG_H
 #define INNET_AUTH_TAG_H
@@ -34,24 +38,107 @@ enum {
 	TAG_COUNTER_BYTES = 8,
 	TAG_TAIL_BYTES = TAG_COUNTER_BYTES + TAG_BYTES,
 	TAG_SALT_BYTES = 16,
-	TAG_COOKIE_BYTES = 16,		/* nonce and t, of a pass */
+	TAG_COOKIE_BYTES = 16,		/* nonce and time of a cookie */
 	TAG_CONTEXT_BYTES = 24,
 	TAG_HEAD_BYTES = TAG_CONTEXT_BYTES + 8,
 	TAG_VERSION = 1,
-	TAG_WINDOW = 64		/* counters */
+	TAG_WINDOW = 64			/* counters that may come late */
 };
 
 enum tag_direction { TAG_UP = 1, TAG_DOWN };
 
-/* What has to be proved: --auth. */
+/* The values of --auth: which packets are authenticated. */
 enum tag_auth {
-	TAG_AUTH_NONE,	/* nothing */
-	TAG_AUTH_CONTROL,	/* control messages are sealed */
-	TAG_AUTH_ALL,		/* and data is proved */
-	TAG_AUTH_DEFAULT	/* what follows from the key */
+	TAG_AUTH_NONE,
+	TAG_AUTH_CONTROL,	/* control messages have MACs */
+	TAG_AUTH_ALL,		/* and data has tags */
+	TAG_AUTH_DEFAULT	/* not given: depends on the key */
 };
 
-/* A word of --auth; NULL, or what is wrong with it. */
+/* The key for the data of one job, or of one server. */
+struct tag_key {
+	bool keyed;			/* false: tags are tokens */
+	uint8_t salt[TAG_SALT_BYTES];
+	bool fast;			/* ghash_is_supported() */
+	struct ghash_key powers;	/* of k1, if fast */
+	struct gcm_key hash;		/* of k1, otherwise */
+	struct gcm_ctx start;		/* of the fixed nonce, nothing hashed */
+	uint8_t mask[GCM_BLOCK_SIZE];	/* that nonce, encrypted */
+	struct aes128_ctx last;		/* k2 */
+};
+
+/* The bytes that a tag covers before the data: the context, then a Seg or a
+ * counter. */
+struct tag_head {
+	uint8_t b[TAG_HEAD_BYTES];
+};
+
+/* The counters of one sender that were accepted; zeroed at first. */
+struct tag_window {
+	uint64_t top, came; /* bit i of came: top - i was accepted */
+};
+
+/* Parse a word of --auth.  Returns NULL, or what is wrong with it. */
+static inline const char *tag_auth_parse(const char *word, enum tag_auth *auth);
+
+/*
+ * Replace TAG_AUTH_DEFAULT by the value that a key, or none, implies.  Returns
+ * NULL, or why the value does not fit the key.
+ */
+static inline const char *tag_auth_resolve(enum tag_auth *auth, bool keyed);
+
+/*
+ * Derive k from a salt and `key`, an HMAC context keyed with the key file;
+ * NULL: tags are tokens.
+ */
+static inline void tag_key_set(struct tag_key *k,
+    const struct hmac_sha256_ctx *key, const uint8_t salt[TAG_SALT_BYTES]);
+
+/*
+ * Build a context.  cookie: the first TAG_COOKIE_BYTES of the sender's cookie
+ * going up, NULL going down.
+ */
+static inline struct tag_head tag_head(enum tag_direction direction,
+    uint16_t job, uint32_t epoch, const uint8_t *cookie);
+
+/* Compute the tag of h and the len bytes at p. */
+static inline void tag_make(const struct tag_key *k, const struct tag_head *h,
+    const uint8_t *p, size_t len, uint8_t tag[TAG_BYTES]);
+
+/* Is this the tag of h and the len bytes at p?  Takes constant time. */
+static inline bool tag_good(const struct tag_key *k, const struct tag_head *h,
+    const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES]);
+
+/*
+ * Write the tag of a segment (Seg 8 | tag 8 | vector) behind the Seg at p; its
+ * floats are `bytes` bytes at vec.
+ */
+static inline void tag_segment_put(const struct tag_key *k, struct tag_head h,
+    uint8_t *p, const void *vec, size_t bytes);
+
+/* Is the tag of the segment of len bytes at p correct?  len exceeds 16. */
+static inline bool tag_segment_good(const struct tag_key *k, struct tag_head h,
+    const uint8_t *p, size_t len);
+
+/*
+ * Append counter and tag to the update, model or weights of len bytes at p,
+ * which has room for TAG_TAIL_BYTES more.  Returns the new length.
+ */
+static inline size_t tag_update_put(const struct tag_key *k, struct tag_head h,
+    uint8_t *p, size_t len, uint64_t counter);
+
+/* Is the tag at the end of the len bytes at p correct?  Stores its counter. */
+static inline bool tag_update_good(const struct tag_key *k, struct tag_head h,
+    const uint8_t *p, size_t len, uint64_t *counter);
+
+/*
+ * Accept counter c, whose tag is correct, unless it came before or is
+ * TAG_WINDOW or more behind the newest.
+ */
+static inline bool tag_window_accept(struct tag_window *w, uint64_t c);
+
+/* implementation */
+
 static inline const char *
 tag_auth_parse(const char *word, enum tag_auth *auth)
 {
@@ -66,7 +153,6 @@ tag_auth_parse(const char *word, enum tag_auth *auth)
 	return "one of none, control, all";
 }
 
-/* What it comes to with a key, or without.  NULL, or what is wrong. */
 static inline const char *
 tag_auth_resolve(enum tag_auth *auth, bool keyed)
 {
@@ -79,24 +165,7 @@ tag_auth_resolve(enum tag_auth *auth, bool keyed)
 	return NULL;
 }
 
-/* What proves the data of one job, or of one server. */
-struct tag_key {
-	bool keyed;			/* else proofs are tokens */
-	uint8_t salt[TAG_SALT_BYTES];
-	bool fast;			/* ghash_is_supported() */
-	struct ghash_key powers;	/* of k1, if so */
-	struct gcm_key hash;		/* of k1, else */
-	struct gcm_ctx start;		/* of the fixed nonce, nothing hashed */
-	uint8_t mask[GCM_BLOCK_SIZE];	/* that nonce, encrypted */
-	struct aes128_ctx last;		/* k2 */
-};
-
-/* What a proof begins with: the context, then a Seg or a counter. */
-struct tag_head {
-	uint8_t b[TAG_HEAD_BYTES];
-};
-
-/* nettle_cipher_func: the one block that there is was encrypted before. */
+/* A nettle_cipher_func that copies the block that was encrypted beforehand. */
 static inline void
 tag_copy_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
 {
@@ -104,10 +173,6 @@ tag_copy_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
 	memcpy(to, mask, len);
 }
 
-/*
- * Derive k from a salt and the key file, that `key` is keyed with and nothing
- * hashed yet; NULL: proofs are tokens.
- */
 static inline void
 tag_key_set(struct tag_key *k, const struct hmac_sha256_ctx *key,
     const uint8_t salt[TAG_SALT_BYTES])
@@ -142,7 +207,6 @@ tag_key_set(struct tag_key *k, const struct hmac_sha256_ctx *key,
 	explicit_bzero(&h, sizeof(h));
 }
 
-/* pass: its TAG_COOKIE_BYTES first, going up; NULL going down. */
 static inline struct tag_head
 tag_head(enum tag_direction direction, uint16_t job, uint32_t epoch,
     const uint8_t *cookie)
@@ -156,7 +220,7 @@ tag_head(enum tag_direction direction, uint16_t job, uint32_t epoch,
 	return h;
 }
 
-/* GMAC of h and the len bytes at p. */
+/* Compute GMAC of h and the len bytes at p. */
 static inline void
 tag_gmac(const struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, uint8_t tag[GCM_BLOCK_SIZE])
@@ -176,7 +240,6 @@ tag_gmac(const struct tag_key *k, const struct tag_head *h,
 	gcm_digest(&g, &k->hash, k->mask, tag_copy_mask, GCM_BLOCK_SIZE, tag);
 }
 
-/* The proof of h and the len bytes at p. */
 static inline void
 tag_make(const struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, uint8_t tag[TAG_BYTES])
@@ -193,7 +256,6 @@ tag_make(const struct tag_key *k, const struct tag_head *h,
 	memcpy(tag, gmac, TAG_BYTES);
 }
 
-/* Is that its proof?  The time it takes tells nothing about the right one. */
 static inline bool
 tag_good(const struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES])
@@ -204,10 +266,6 @@ tag_good(const struct tag_key *k, const struct tag_head *h,
 	return memeql_sec(right, tag, TAG_BYTES) != 0;
 }
 
-/*
- * A segment, Seg 8 | proof 8 | vector: the proof of the floats at vec goes
- * behind the Seg at p.
- */
 static inline void
 tag_segment_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
     const void *vec, size_t bytes)
@@ -216,7 +274,6 @@ tag_segment_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
 	tag_make(k, &h, vec, bytes, p + 8);
 }
 
-/* May the segment of len bytes at p, more than 16, be believed? */
 static inline bool
 tag_segment_good(const struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len)
@@ -226,10 +283,6 @@ tag_segment_good(const struct tag_key *k, struct tag_head h,
 	    p + 8);
 }
 
-/*
- * Write counter and proof behind the packet of len bytes at p (an update, a
- * model or weights), which has room for TAG_TAIL_BYTES more; its length.
- */
 static inline size_t
 tag_update_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
     size_t len, uint64_t counter)
@@ -240,7 +293,6 @@ tag_update_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
 	return len + TAG_TAIL_BYTES;
 }
 
-/* May the packet at p, whose len bytes end so, be believed?  Its counter. */
 static inline bool
 tag_update_good(const struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len, uint64_t *counter)
@@ -256,12 +308,6 @@ tag_update_good(const struct tag_key *k, struct tag_head h,
 	return tag_good(k, &h, p, len, tail + TAG_COUNTER_BYTES);
 }
 
-/* Counters of one sender: each once, none TAG_WINDOW before the newest. */
-struct tag_window {
-	uint64_t top, came;		/* came: bit i is of top - i */
-};
-
-/* Is counter c, of a good proof, one that has not come?  Then it has. */
 static inline bool
 tag_window_accept(struct tag_window *w, uint64_t c)
 {

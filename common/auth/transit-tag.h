@@ -1,24 +1,28 @@
 /*
- * transit-tag.h - data with proofs, at a queue in the path that has the key
+ * transit-tag.h - tagged data at a switch in the path, which has the key
  *
- * Workers and server are configured for each other.  The queue sees an Open
- * pass, and in the Ack, whose seal it can verify and make, writes a salt of its
- * own in the place of the server's.  From then on each side has a proof that
- * is good there alone: what comes up is believed under our salt, each counter
- * once, may merge, and is proved anew under the server's, with the worker's
- * pass; what comes down the other way about.  So what was overheard on one
- * side is nothing on the other, though it never left the queue as it came.
+ * Workers and server are configured for each other and do not know the switch.
+ * The switch sees an Open pass.  It can check and make the MAC of the Ack, and
+ * replaces the server's salt in it by a salt of its own.  From then on a tag is
+ * valid on one side of the switch only: data that comes up is checked under our
+ * salt, each counter once, may merge in the queue, and is tagged again under
+ * the server's salt with the worker's cookie; data that comes down is handled
+ * the other way round.  So a packet that was recorded on one side is useless on
+ * the other, even if it left the queue unchanged.
  *
- * Our salt is of the address, the opening and the time: nothing that was proved
- * under another is believed again, whatever is recorded and sent once more.
- * Counters up are ours, one after the other, from where the worker's were when
- * it opened, and never ahead of them for long: without us it goes on.  Those
- * down stay.
+ * Our salt depends on the address, the Open and the time, so nothing that was
+ * tagged under an earlier salt is accepted again.  Counters that go up are
+ * ours: they are consecutive, start where the worker's counters were when it
+ * opened, and are never ahead of them for long, so the worker can go on without
+ * us. Counters that go down stay as they are.
  *
- * Who opened before we were there, or without us, has no row: it is not
- * claimed.  Of addresses TRANSIT_TAG_MOST are known, who was heard last.  In a
- * trace without the secret all proofs are good.  Pure.  Owns its memory:
- * transit_tag_free().
+ * A worker that opened before the switch was there has no row, and its packets
+ * pass unchanged.  At most TRANSIT_TAG_MOST addresses are known, the most
+ * recently used ones.  When a trace is replayed without its secret, every tag
+ * is accepted.  Pure.  Owns its memory: transit_tag_free().
+ *
+ * A file of its own because it is authentication, which a reviewer reads in
+ * this folder, though only program olaf merges updates in the path.
  */
 #ifndef INNET_AUTH_TRANSIT_TAG_H
 #define INNET_AUTH_TRANSIT_TAG_H
@@ -39,33 +43,77 @@
 
 enum {
 	TRANSIT_TAG_MOST = 4096,
-	TRANSIT_TAG_SOCKET = 1,		/* of a control message that passes */
-	TRANSIT_TAG_SALT_AT = CONTROL_HEADER_BYTES + 2
+	TRANSIT_TAG_SOCKET = 1,		/* packet.way of a control message that
+					   is between others */
+	TRANSIT_TAG_SALT_AT = CONTROL_HEADER_BYTES + 2	/* in an Ack */
 };
 
 /* A worker, or a switch below. */
 struct transit_tag_row {
 	union addr at;
-	union addr asked_of;		/* by its last Open, */
-	uint8_t asked[COOKIE_BYTES];	/* under this pass */
-	bool open;			/* to: */
+	union addr asked_of;		/* the server of its last Open, */
+	uint8_t asked[COOKIE_BYTES];	/* and the cookie of that Open */
+	bool open;			/* the Ack has passed: */
 	union addr server;
 	uint8_t cookie[COOKIE_BYTES];
-	struct tag_key below, above;
-	struct tag_window came;	/* from below */
-	bool begins;			/* what comes next says where its
-					   counters are */
-	uint64_t counter;		/* of what went up last */
+	struct tag_key below, above;	/* with our salt, with the server's */
+	struct tag_window came;		/* counters from below */
+	bool begins;			/* the next packet shows where the
+					   worker's counters are */
+	uint64_t counter;		/* of the last packet that went up */
 };
 
 struct transit_tag {
 	bool on;
-	bool accepts_any_tag;			/* all proofs are good */
-	const struct program_place *place;
+	bool accepts_any_tag;		/* replaying without the secret */
+	const struct program_place *place;	/* borrowed */
 	struct lru rows;
 };
 
-/* on: the program has no address of its own, and its data proofs. */
+/*
+ * Initialise h.  on: the program has no address of its own, and its data has
+ * tags.
+ */
+static inline void transit_tag_init(struct transit_tag *h,
+    const struct program_place *place, bool on);
+
+/* Erase and free the rows. */
+static inline void transit_tag_free(struct transit_tag *h);
+
+/* Return to whom a packet between others belongs. */
+__attribute__((unused)) static enum packet_class transit_tag_classify(
+    const struct transit_tag *h, struct packet *p);
+
+/*
+ * Handle an Open or its Ack, which transit_tag_classify() claimed, and send it
+ * on.
+ */
+static inline void transit_tag_forward_control(struct transit_tag *h,
+    const struct program_env *env, struct packet *p, uint64_t now_ns);
+
+/*
+ * Check the tag of a claimed packet.  Returns UPDATE_OK or the verdict; *down:
+ * it came from a server.
+ */
+__attribute__((unused)) static unsigned transit_tag_check(struct transit_tag *h,
+    const struct packet *p, bool *down);
+
+/*
+ * Tag a packet that passes beside the queue again for the side to which it
+ * goes.
+ */
+static inline void transit_tag_retag_packet(struct transit_tag *h,
+    const struct program_env *env, struct packet *p);
+
+/*
+ * Tag a frame that leaves the queue again, for the handshake of its sender.  If
+ * there is none any more, the tag stays and is valid nowhere.
+ */
+static inline void transit_tag_retag_slot(struct transit_tag *h,
+    struct slot *s);
+
+/* implementation */
+
 static inline void
 transit_tag_init(
     struct transit_tag *h, const struct program_place *place, bool on)
@@ -87,7 +135,7 @@ transit_tag_free(struct transit_tag *h)
 	lru_free(&h->rows);
 }
 
-/* The number of an address's row, which is at *r; 0 and NULL: it has none. */
+/* Find the row of an address.  Returns its number, or 0, and *r is NULL. */
 static inline uint32_t
 transit_tag_find_row(const struct transit_tag *h, const union addr *at,
     struct transit_tag_row **r)
@@ -102,7 +150,7 @@ transit_tag_find_row(const struct transit_tag *h, const union addr *at,
 	return 0;
 }
 
-/* The same of one that is open to that server. */
+/* Find the row of an address that is open to that server, likewise. */
 static inline uint32_t
 transit_tag_find_open(const struct transit_tag *h, const union addr *at,
     const union addr *server, struct transit_tag_row **r)
@@ -115,7 +163,7 @@ transit_tag_find_open(const struct transit_tag *h, const union addr *at,
 	return 0;
 }
 
-/* Is a control message an Open, or its Ack? */
+/* Is the control message an Open or its Ack? */
 static inline bool
 transit_tag_is_handshake(const struct packet *p)
 {
@@ -127,7 +175,6 @@ transit_tag_is_handshake(const struct packet *p)
 	    c.body[0] == CONTROL_OPEN && c.body[1] == CONTROL_DONE));
 }
 
-/* Whose is a packet between others? */
 __attribute__((noinline, unused)) static enum packet_class
 transit_tag_classify(const struct transit_tag *h, struct packet *p)
 {
@@ -147,7 +194,7 @@ transit_tag_classify(const struct transit_tag *h, struct packet *p)
 	return PACKET_FOR_PROGRAM;
 }
 
-/* An Open goes up: if it is of who has the key, its pass is kept. */
+/* Keep the cookie of an Open that goes up, if its MAC is correct. */
 static inline void
 transit_tag_note_open(
     struct transit_tag *h, const struct packet *p, const struct control *c)
@@ -171,7 +218,7 @@ transit_tag_note_open(
 	memcpy(r->asked, c->cookie, COOKIE_BYTES);
 }
 
-/* A salt that there was not before. */
+/* Make a salt that was never used before. */
 static inline void
 transit_tag_make_salt(const struct transit_tag *h,
     const struct transit_tag_row *r, uint64_t now_ns,
@@ -195,10 +242,10 @@ transit_tag_make_salt(const struct transit_tag *h,
 	key_hash_finish(&hash, salt, TAG_SALT_BYTES);
 }
 
-/* Row r is open to a server under the salt that this has told. */
+/* Open row r to a server with the salt server_salt, and make ours. */
 static inline void
 transit_tag_start_row(struct transit_tag *h, struct transit_tag_row *r,
-    const union addr *server, const uint8_t told[TAG_SALT_BYTES],
+    const union addr *server, const uint8_t server_salt[TAG_SALT_BYTES],
     uint64_t now_ns)
 {
 	const struct hmac_sha256_ctx *key = &h->place->key->start;
@@ -207,14 +254,16 @@ transit_tag_start_row(struct transit_tag *h, struct transit_tag_row *r,
 	r->open = true;
 	r->server = *server;
 	memcpy(r->cookie, r->asked, COOKIE_BYTES);
-	tag_key_set(&r->above, key, told);
+	tag_key_set(&r->above, key, server_salt);
 	transit_tag_make_salt(h, r, now_ns, salt);
 	tag_key_set(&r->below, key, salt);
 	r->came = (struct tag_window){ 0 };
 	r->counter = 0;
 }
 
-/* An Ack comes down: our salt goes into it. */
+/*
+ * Replace the salt in an Ack that comes down by ours, and make its MAC again.
+ */
 static inline void
 transit_tag_replace_salt(struct transit_tag *h, const struct program_env *env,
     struct packet *p, const struct control *c, uint64_t now_ns)
@@ -240,7 +289,6 @@ transit_tag_replace_salt(struct transit_tag *h, const struct program_env *env,
 	    p->bytes - MAC_BYTES);
 }
 
-/* A control message that was claimed; it goes on. */
 static inline void
 transit_tag_forward_control(struct transit_tag *h,
     const struct program_env *env, struct packet *p, uint64_t now_ns)
@@ -255,7 +303,7 @@ transit_tag_forward_control(struct transit_tag *h,
 	env->forward_packet(env->plane, p, now_ns);
 }
 
-/* What comes from below, of row k: UPDATE_OK, or the verdict. */
+/* Check a packet from below, of row k.  Returns UPDATE_OK or the verdict. */
 static inline unsigned
 transit_tag_check_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 {
@@ -275,7 +323,6 @@ transit_tag_check_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 	return UPDATE_OK;
 }
 
-/* May a packet that was claimed be believed?  down: it is from a server. */
 __attribute__((noinline, unused)) static unsigned
 transit_tag_check(struct transit_tag *h, const struct packet *p, bool *down)
 {
@@ -292,7 +339,7 @@ transit_tag_check(struct transit_tag *h, const struct packet *p, bool *down)
 	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_TAG;
 }
 
-/* What was believed goes on up: bytes at p, with the tail they came with. */
+/* Replace counter and tag at the end of the `bytes` bytes at p, which go up. */
 static inline void
 transit_tag_retag_up(struct transit_tag_row *r, uint8_t *p, uint32_t bytes)
 {
@@ -300,7 +347,6 @@ transit_tag_retag_up(struct transit_tag_row *r, uint8_t *p, uint32_t bytes)
 	    bytes - UPDATE_TAIL_BYTES, ++r->counter);
 }
 
-/* A packet that passes beside the queue is proved for where it goes. */
 static inline void
 transit_tag_retag_packet(
     struct transit_tag *h, const struct program_env *env, struct packet *p)
@@ -318,10 +364,6 @@ transit_tag_retag_packet(
 	    p->bytes - UPDATE_TAIL_BYTES, TAG_COUNTER_BYTES));
 }
 
-/*
- * A frame leaves the queue, under the opening of who sent it.  If there is none
- * any more, its proof is good nowhere.
- */
 static inline void
 transit_tag_retag_slot(struct transit_tag *h, struct slot *s)
 {
