@@ -37,7 +37,7 @@ sums_defaults(void *conf)
 {
 	struct iswitch_settings *cf = conf;
 
-	iswitch_defaults(cf);
+	iswitch_set_defaults(cf);
 	cf->iswitch.job.keep_bytes = 1;
 }
 
@@ -58,7 +58,7 @@ sums_settle(void *conf, struct program_place *place)
 		job->as_came = true;
 	}
 	place->dry_run = cf->elements > 0;	/* there is nothing to plan */
-	why = iswitch_settle(cf, place);
+	why = iswitch_check_settings(cf, place);
 	return why;
 }
 

@@ -36,22 +36,23 @@ enum { JOB_ASYNC_SERVER_KEPT = 16 };
 /* What became of a segment. */
 enum job_async_server_verdict {
 	JOB_ASYNC_SERVER_ADDED,
-	/* its vector is: job_async_server_answer() */
+	/* its vector is: job_async_server_make_answer() */
 	JOB_ASYNC_SERVER_WHOLE,
 	JOB_ASYNC_SERVER_DUPLICATE
 };
 
 struct job_async_server_member {
-	double *told;			/* NULL: nothing is known of it */
-	uint8_t *vec;			/* what it pushes */
-	bool *have;			/* of which segments */
-	uint32_t got;
-	uint32_t push;			/* of vec, as on the wire */
-	bool pushed;			/* has ever pushed since it joined */
+	double *sent_total;		/* part of the total that its answers
+					 * contain; NULL: member unknown */
+	uint8_t *vector;		/* that it is sending */
+	bool *received;			/* by segment of vector */
+	uint32_t received_count;
+	uint32_t push;			/* number of vector on the wire */
+	bool has_push;			/* has sent one since it joined */
 	int64_t round;			/* of the next answer */
-	/* JOB_ASYNC_SERVER_KEPT vectors of packets */
-	uint8_t *answer;
-	/* outbox rounds, for the caller */
+	uint8_t *answer;		/* JOB_ASYNC_SERVER_KEPT vectors of
+					 * packets */
+	/* outbox rounds of the answers, for the caller */
 	uint64_t posted[JOB_ASYNC_SERVER_KEPT];
 };
 
@@ -59,9 +60,9 @@ struct job_async_server {
 	uint32_t elements, floats, segs;
 	size_t stride;			/* bytes of a packet */
 	uint32_t head;			/* of those, before its floats */
-	double *total;
-	struct job_async_server_member *m;		/* by member id */
-	uint32_t room;
+	double *total;			/* of all vectors, by element */
+	struct job_async_server_member *m;	/* by member id */
+	uint32_t room;			/* members that m has room for */
 	uint64_t vectors, incomplete, nonfinite;
 };
 
@@ -81,9 +82,9 @@ job_async_server_bytes(uint32_t elements, uint32_t floats, uint32_t members)
 static inline void
 job_async_server_free_member(struct job_async_server_member *m)
 {
-	free(m->told);
-	free(m->vec);
-	free(m->have);
+	free(m->sent_total);
+	free(m->vector);
+	free(m->received);
 	free(m->answer);
 	*m = (struct job_async_server_member){ 0 };
 }
@@ -117,12 +118,12 @@ job_async_server_init(struct job_async_server *s, uint32_t elements,
 static inline struct job_async_server_member *
 job_async_server_member(const struct job_async_server *s, uint32_t id)
 {
-	return id < s->room && s->m[id].told != NULL ? &s->m[id] : NULL;
+	return id < s->room && s->m[id].sent_total != NULL ? &s->m[id] : NULL;
 }
 
 /* Room for member id, of whom nothing is known.  False without memory. */
 static inline bool
-job_async_server_place(struct job_async_server *s, uint32_t id)
+job_async_server_add_member(struct job_async_server *s, uint32_t id)
 {
 	struct job_async_server_member *m = s->m;
 	uint32_t room = s->room;
@@ -138,12 +139,12 @@ job_async_server_place(struct job_async_server *s, uint32_t id)
 		s->room = room;
 	}
 	m += id;
-	m->vec = malloc(4 * (size_t)s->elements);
-	m->have = calloc(s->segs, sizeof(*m->have));
+	m->vector = malloc(4 * (size_t)s->elements);
+	m->received = calloc(s->segs, sizeof(*m->received));
 	m->answer = malloc(JOB_ASYNC_SERVER_KEPT * s->segs * s->stride);
-	m->told = calloc(s->elements, sizeof(*m->told));
-	if (m->vec != NULL && m->have != NULL && m->answer != NULL &&
-	    m->told != NULL)
+	m->sent_total = calloc(s->elements, sizeof(*m->sent_total));
+	if (m->vector != NULL && m->received != NULL && m->answer != NULL &&
+	    m->sent_total != NULL)
 		return true;
 	job_async_server_free_member(m);
 	return false;
@@ -162,7 +163,7 @@ job_async_server_packet(const struct job_async_server *s,
 
 /* The same, if it has been answered, and is kept still; else NULL. */
 static inline const uint8_t *
-job_async_server_kept(const struct job_async_server *s,
+job_async_server_find_packet(const struct job_async_server *s,
     const struct job_async_server_member *m, int64_t first,
     int64_t round, uint32_t i)
 {
@@ -174,40 +175,41 @@ job_async_server_kept(const struct job_async_server *s,
 
 /* Member m begins anew, at round `first`, with the first weights. */
 static inline void
-job_async_server_renew(struct job_async_server *s,
+job_async_server_restart_member(struct job_async_server *s,
     struct job_async_server_member *m, int64_t first)
 {
-	memset(m->told, 0, s->elements * sizeof(*m->told));
+	memset(m->sent_total, 0, s->elements * sizeof(*m->sent_total));
 	m->round = first;
 }
 
 /* Member m counts its pushes from any number on. */
 static inline void
-job_async_server_enter(struct job_async_server *s,
+job_async_server_reset_push(struct job_async_server *s,
     struct job_async_server_member *m)
 {
-	memset(m->have, 0, s->segs * sizeof(*m->have));
-	m->got = 0;
-	m->pushed = false;
+	memset(m->received, 0, s->segs * sizeof(*m->received));
+	m->received_count = 0;
+	m->has_push = false;
 }
 
 /* A segment from member m, of the right length. */
 static inline enum job_async_server_verdict
-job_async_server_take(struct job_async_server *s,
+job_async_server_add_segment(struct job_async_server *s,
     struct job_async_server_member *m, const struct seg *g)
 {
-	if (!m->pushed || seg_before(m->push, g->iteration)) {
-		s->incomplete += m->got > 0 && m->got < s->segs;
-		job_async_server_enter(s, m);
-		m->pushed = true;
+	if (!m->has_push || seg_before(m->push, g->iteration)) {
+		s->incomplete +=
+		    m->received_count > 0 && m->received_count < s->segs;
+		job_async_server_reset_push(s, m);
+		m->has_push = true;
 		m->push = g->iteration;
 	}
-	if (g->iteration != m->push || m->have[g->index])
+	if (g->iteration != m->push || m->received[g->index])
 		return JOB_ASYNC_SERVER_DUPLICATE;
-	memcpy(m->vec + 4 * (size_t)g->index * s->floats, g->vec,
+	memcpy(m->vector + 4 * (size_t)g->index * s->floats, g->vec,
 	    4 * (size_t)g->n);
-	m->have[g->index] = true;
-	return ++m->got == s->segs ? JOB_ASYNC_SERVER_WHOLE :
+	m->received[g->index] = true;
+	return ++m->received_count == s->segs ? JOB_ASYNC_SERVER_WHOLE :
 	    JOB_ASYNC_SERVER_ADDED;
 }
 
@@ -216,27 +218,27 @@ static inline bool
 job_async_server_has(const struct job_async_server_member *m, uint32_t push,
     uint32_t i)
 {
-	return m->pushed && (seg_before(push, m->push) ||
-	    (push == m->push && m->have[i]));
+	return m->has_push && (seg_before(push, m->push) ||
+	    (push == m->push && m->received[i]));
 }
 
 /* Add member m's vector, which is whole, to the total, if it is finite. */
 static inline void
-job_async_server_add(struct job_async_server *s,
+job_async_server_add_vector(struct job_async_server *s,
     const struct job_async_server_member *m)
 {
-	if (!vec_finite(m->vec, s->elements)) {
+	if (!vec_finite(m->vector, s->elements)) {
 		s->nonfinite++;
 		return;
 	}
 	s->vectors++;
 	for (uint32_t k = 0; k < s->elements; k++)
-		s->total[k] += (double)vec_get(m->vec, k);
+		s->total[k] += (double)vec_get(m->vector, k);
 }
 
 /* Write the packets of the next answer to member m; its round. */
 static inline int64_t
-job_async_server_answer(struct job_async_server *s,
+job_async_server_make_answer(struct job_async_server *s,
     struct job_async_server_member *m)
 {
 	const uint32_t t = (uint32_t)m->round & (SEG_ITERATIONS - 1);
@@ -249,13 +251,13 @@ job_async_server_answer(struct job_async_server *s,
 		seg_put(p, t, 1, i);
 		p += s->head;
 		for (uint32_t e = 0; e < n; e++, k++) {
-			const double lacks = s->total[k] - m->told[k];
+			const double lacks = s->total[k] - m->sent_total[k];
 			const float a = (float)(lacks > (double)FLT_MAX ?
 			    (double)FLT_MAX : lacks < -(double)FLT_MAX ?
 			    -(double)FLT_MAX : lacks);
 
 			vec_set(p, e, a);
-			m->told[k] += (double)a;
+			m->sent_total[k] += (double)a;
 		}
 	}
 	return m->round++;

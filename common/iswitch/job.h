@@ -50,7 +50,7 @@ enum job_count {
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
 	JOB_FETCHES, JOB_CHUNKS,	/* passed on to senders, and back */
 	JOB_WITHHELD,		/* results that are not sent again so often */
-	JOB_BAD_PROOF,		/* from a member's address, or the parent's */
+	JOB_BAD_TAG,		/* from a member's address, or the parent's */
 	JOB_COUNTS
 };
 
@@ -72,83 +72,90 @@ job_count_name(unsigned what)
 	return name[what];
 }
 
+/* The settings of all jobs of a switch. */
 struct job_conf {
 	struct reduce reduce;
-	uint16_t h;			/* 0: the members decide */
+	uint16_t h;			/* 0: all members */
 	bool async;
-	bool whole;			/* sum when all of a vector is here */
-	/* ordered: as rows came, not by member */
-	bool as_came;
-	/* async: iswitch/job-async-server.h answers each vector */
-	bool server;
-	bool child;			/* has a parent */
+	bool whole;			/* a server: add up when whole vectors
+					 * have arrived */
+	bool as_came;			/* ordered: add rows as they arrived,
+					 * not by member */
+	bool server;			/* asynchronous: answer each vector,
+					 * job-async-server.h */
+	bool child;			/* the switch has a parent */
 	uint32_t keep;			/* results kept, synchronous */
-	uint64_t keep_bytes;		/* likewise, asynchronous */
-	uint64_t straggler_ns;		/* 0: none */
+	uint64_t keep_bytes;		/* of results kept, asynchronous */
+	uint64_t straggler_ns;		/* 0: wait for all */
 	uint64_t member_timeout_ns;
-	uint32_t slots;			/* of all jobs; 0: as they need */
-	bool tagged;			/* its data, and judges members' */
-	bool accepts_any_tag;		/* in a trace without a secret: all
-				   proofs are good */
-	/* keyed with the key file, or NULL: proofs are tokens */
+	uint32_t slots;			/* of all jobs; 0: no limit */
+	bool tagged;			/* data carries authentication tags,
+					 * and members' tags are checked */
+	bool accepts_any_tag;		/* a trace without a secret */
+	/* keyed with the key file; NULL: no key */
 	const struct hmac_sha256_ctx *key;
-	uint8_t secret[SHA256_DIGEST_SIZE];	/* salts are made of it */
+	uint8_t secret[SHA256_DIGEST_SIZE];	/* salts are derived from it */
 };
 
-/* Memory that all jobs of a switch share. */
+/* The memory that all jobs of a switch share. */
 struct job_budget {
 	uint64_t used_bytes;
 	uint64_t limit_bytes;		/* 0: none */
-	uint64_t job_bytes;		/* likewise, of one job */
-	uint64_t lacked_bytes;		/* more than were left, when last
-					   something was refused */
-	bool lacked_by_job;		/* its own limit was meant */
+	uint64_t job_bytes;		/* limit of one job; 0: none */
+	uint64_t lacked_bytes;		/* what the last refused request
+					 * needed beyond the limit */
+	bool lacked_by_job;		/* that limit was job_bytes */
 	uint32_t slots;			/* taken, where they are counted */
-	uint32_t founded;		/* jobs: each has another salt */
+	uint32_t founded;		/* jobs so far: each has its own salt */
 };
 
 enum { JOB_DONE = 16 };			/* iterations, or rounds */
 
+/* One job of a switch. */
 struct job {
-	const struct job_conf *cf;
-	struct outbox *out;
-	struct job_budget *budget;
-	uint64_t used_bytes;		/* of the budget */
-	uint32_t slots;			/* likewise */
-	uint32_t self;			/* its index, for posts */
+	const struct job_conf *cf;	/* of the switch */
+	struct outbox *out;		/* borrowed */
+	struct job_budget *budget;	/* of the switch */
+	uint64_t used_bytes;		/* part of the budget that it uses */
+	uint32_t slots;			/* likewise, of budget->slots */
+	uint32_t index;			/* in the switch; names its posts */
 	uint16_t id;
-	uint16_t h;			/* set; 0: follows the membership */
+	uint16_t h;			/* H that was set; 0: all members */
 	bool open, halted;
-	bool held;			/* a child's: its parent is not open */
-	bool grows;			/* elements are found out: --members */
-	/* a member has the first result already */
-	bool ahead;
+	bool parent_closed;		/* a child: the parent's job is not
+					 * open yet */
+	bool grows;			/* --members: the elements are learned
+					 * from the segments */
+	bool ahead;			/* a member has the result of start */
 	int64_t start;			/* first iteration */
-	int64_t fresh;			/* all before it counts as done */
+	int64_t done_before;		/* earlier iterations count as done */
 	int64_t newest;			/* latest that any slot has begun */
-	uint32_t crc[2];		/* of weights at start, start + 1 */
+	uint32_t crc[2];		/* of the weights at start, start + 1;
+					 * 0: unknown */
 	uint64_t last_join_ns;
-	uint64_t check_ns;		/* no member times out before */
+	uint64_t timeout_check_ns;	/* no member times out before */
 	struct members members;
-	struct sums a;			/* no memory while there are none */
-	struct job_async_server ps;		/* of a server */
-	uint32_t serial;		/* of the last completion */
-	/* segments that are complete, by t % JOB_DONE */
+	struct sums sums;		/* no memory while it has no member */
+	struct job_async_server server;	/* if cf->server */
+	uint32_t serial;		/* of the last completed segment */
+	/* the last iterations, or rounds, and how many of their segments are
+	 * complete; by t % JOB_DONE */
 	struct { int64_t t; uint32_t n; } done[JOB_DONE];
-	bool news;			/* an iteration is whole: tell */
-	struct retransmit *retransmit;	/* of a rack, to its parent; or NULL */
-	int64_t mends;			/* its iteration, or push */
-	int64_t round;			/* out of step: lacks that of it */
-	int64_t awaited;		/* latest round that a member wants */
-	/* answers, perhaps: iswitch/job-whole-vectors.h */
-	bool giving;
-	uint32_t turn;			/* member last given to */
-	uint64_t quiet_ns;		/* nobody is to be asked before */
-	/* rows of one slot; room for a.s.rows */
-	uint32_t *order;
-	struct tag_key *proof;	/* of its data; NULL: not proved */
-	struct segment_tag *up;		/* of a rack, to its parent; its
-					   membership's, or NULL */
+	bool notify;			/* an iteration is complete: notices
+					 * are due */
+	struct retransmit *retransmit;	/* towards the parent; NULL: none */
+	int64_t sending;		/* iteration, or push, that goes up */
+	int64_t missing_round;		/* asynchronous: first round that the
+					 * parent has not sent completely */
+	int64_t wanted_round;		/* latest round that a member wants */
+	bool has_backlog;		/* some answers are not posted yet */
+	uint32_t backlog_turn;		/* member that got the last of them */
+	uint64_t ask_ns;		/* no member must be asked before */
+	uint32_t *order;		/* rows of one slot, in the order in
+					 * which they are added */
+	struct tag_key *tag_key;	/* of its data; NULL: no tags */
+	struct segment_tag *up_tags;	/* of data to the parent; owned by the
+					 * membership; NULL: none */
 	uint64_t n[JOB_COUNTS];
 };
 
@@ -181,7 +188,7 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 		s.depth = 2 + cf->keep;
 	}
 	s.rows = cf->h > 4 ? cf->h : 4;
-	s.proof = cf->tagged ? SEG_TAG_BYTES : 0;
+	s.tag_bytes = cf->tagged ? SEG_TAG_BYTES : 0;
 	return s;
 }
 
@@ -191,7 +198,7 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
  * none.
  */
 static inline bool
-job_share(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
+job_fit_slots(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
 {
 	const uint32_t left = cf->slots > taken ? cf->slots - taken : 0;
 	const uint32_t most = (left + 1) / 2;
@@ -204,7 +211,7 @@ job_share(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
 
 /* Take so many bytes in all from the budget; false if there are fewer. */
 static inline bool
-job_afford(struct job *j, uint64_t bytes)
+job_charge_budget(struct job *j, uint64_t bytes)
 {
 	struct job_budget *b = j->budget;
 	const uint64_t others = b->used_bytes - j->used_bytes;
@@ -224,17 +231,19 @@ job_afford(struct job *j, uint64_t bytes)
 
 /* Bytes of what members have pushed, asynchronous. */
 static inline uint64_t
-job_pushed_bytes(const struct job *j, uint32_t members, uint32_t segs)
+job_member_bytes(const struct job *j, uint32_t members, uint32_t segs)
 {
-	return members * loss_detect_bytes(segs) + (j->cf->server ?
-	    job_async_server_bytes(j->a.s.elements, j->a.s.floats, members) :
-	    j->cf->async ? members * segs * sizeof(uint32_t) : 0) +
-	    (j->retransmit != NULL ? retransmit_bytes(segs) : 0);
+	return members * loss_detect_bytes(segs) +
+	       (j->cf->server	  ? job_async_server_bytes(j->sums.s.elements,
+					j->sums.s.floats, members)
+		   : j->cf->async ? members * segs * sizeof(uint32_t)
+				  : 0) +
+	       (j->retransmit != NULL ? retransmit_bytes(segs) : 0);
 }
 
 /* It mends nothing that goes up. */
 static inline void
-job_no_mender(struct job *j)
+job_stop_retransmit(struct job *j)
 {
 	if (j->retransmit != NULL)
 		retransmit_free(j->retransmit);
@@ -246,21 +255,21 @@ static inline void
 job_free(struct job *j)
 {
 	members_free(&j->members);
-	sums_free(&j->a);
-	job_async_server_free(&j->ps);
+	sums_free(&j->sums);
+	job_async_server_free(&j->server);
 	free(j->order);
 	j->order = NULL;
-	free(j->proof);
-	j->proof = NULL;
-	job_no_mender(j);
-	job_afford(j, 0);
+	free(j->tag_key);
+	j->tag_key = NULL;
+	job_stop_retransmit(j);
+	job_charge_budget(j, 0);
 	j->budget->slots -= j->slots;
 	j->slots = 0;
 }
 
 /* Give back what no longer has anybody to serve. */
 static inline void
-job_rest(struct job *j)
+job_release(struct job *j)
 {
 	outbox_flush(j->out);
 	job_free(j);
@@ -269,19 +278,20 @@ job_rest(struct job *j)
 
 /* Memory, and a table, for shape s; false if there is none, or none left. */
 static inline bool
-job_room(struct job *j, const struct sums_shape *s)
+job_reserve(struct job *j, const struct sums_shape *s)
 {
 	const uint64_t had = j->used_bytes;
 	uint32_t *order;
 
-	if (!job_afford(j, sums_bytes(&j->cf->reduce, s) + job_pushed_bytes(j,
-	    j->members.count, s->segs)))
+	if (!job_charge_budget(
+		j, sums_bytes(&j->cf->reduce, s) +
+		       job_member_bytes(j, j->members.count, s->segs)))
 		return false;
 	order = realloc(j->order, s->rows * sizeof(*order));
 	if (order != NULL)
 		j->order = order;
 	else
-		job_afford(j, had);
+		job_charge_budget(j, had);
 	return order != NULL;
 }
 
@@ -292,17 +302,17 @@ job_reshape(struct job *j, const struct sums_shape *s)
 	const uint64_t had = j->used_bytes;
 
 	outbox_flush(j->out);
-	if (!job_room(j, s))
+	if (!job_reserve(j, s))
 		return false;
-	if (sums_reshape(&j->a, s))
+	if (sums_reshape(&j->sums, s))
 		return true;
-	job_afford(j, had);
+	job_charge_budget(j, had);
 	return false;
 }
 
 /* Its data is proved, from now on under a salt of its own.  False likewise. */
 static inline bool
-job_salt(struct job *j)
+job_make_tag_key(struct job *j)
 {
 	static const uint8_t label[16] = "innet 1 salt";
 	uint8_t what[6], salt[TAG_SALT_BYTES];
@@ -310,15 +320,15 @@ job_salt(struct job *j)
 
 	if (!j->cf->tagged)
 		return true;
-	j->proof = malloc(sizeof(*j->proof));
-	if (j->proof == NULL)
+	j->tag_key = malloc(sizeof(*j->tag_key));
+	if (j->tag_key == NULL)
 		return false;
 	bytes_put(bytes_put(what, j->id, 2), ++j->budget->founded, 4);
 	hmac_sha256_set_key(&h, sizeof(j->cf->secret), j->cf->secret);
 	hmac_sha256_update(&h, sizeof(label), label);
 	hmac_sha256_update(&h, sizeof(what), what);
 	hmac_sha256_digest(&h, sizeof(salt), salt);
-	tag_key_set(j->proof, j->cf->key, salt);
+	tag_key_set(j->tag_key, j->cf->key, salt);
 	return true;
 }
 
@@ -338,22 +348,22 @@ job_tos(const struct job *j)
 
 /* Prove the result of t at p, of n floats, for all members. */
 static inline void
-job_prove(const struct job *j, uint8_t *p, int64_t t, uint32_t n)
+job_put_tag(const struct job *j, uint8_t *p, int64_t t, uint32_t n)
 {
-	if (j->proof != NULL)
-		tag_segment_put(j->proof, tag_head(TAG_DOWN, j->id,
-		    job_epoch(t), NULL), p, p + sums_head_bytes(&j->a.s),
+	if (j->tag_key != NULL)
+		tag_segment_put(j->tag_key, tag_head(TAG_DOWN, j->id,
+		    job_epoch(t), NULL), p, p + sums_head_bytes(&j->sums.s),
 		    4 * (size_t)n);
 }
 
 /* Begin with iteration `next` of the wire.  False without memory. */
 static inline bool
-job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
+job_start(struct job *j, const struct sums_shape *s, uint32_t next)
 {
-	job_rest(j);
-	if (!job_room(j, s) || !sums_init(&j->a, &j->cf->reduce, s) ||
-	    !job_salt(j) ||
-	    (j->cf->server && !job_async_server_init(&j->ps, s->elements,
+	job_release(j);
+	if (!job_reserve(j, s) || !sums_init(&j->sums, &j->cf->reduce, s) ||
+	    !job_make_tag_key(j) ||
+	    (j->cf->server && !job_async_server_init(&j->server, s->elements,
 	    s->floats, sums_head_bytes(s)))) {
 		job_free(j);
 		return false;
@@ -363,15 +373,15 @@ job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
 		j->budget->slots += j->slots;
 	}
 	j->start = SUMS_EPOCH + (next & (SEG_ITERATIONS - 1));
-	j->fresh = j->start;
+	j->done_before = j->start;
 	j->newest = j->start - 1;
 	j->crc[0] = j->crc[1] = 0;
-	j->ahead = j->giving = j->news = false;
-	j->awaited = SUMS_NEVER;
+	j->ahead = j->has_backlog = j->notify = false;
+	j->wanted_round = SUMS_NEVER;
 	j->serial = 0;
 	for (int k = 0; k < JOB_DONE; k++)
 		j->done[k].t = SUMS_NEVER;
-	j->quiet_ns = UINT64_MAX;
+	j->ask_ns = UINT64_MAX;
 	j->h = j->h != 0 ? j->h : j->cf->h;
 	return true;
 }
@@ -379,22 +389,22 @@ job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
 static inline bool
 job_has_memory(const struct job *j)
 {
-	return j->a.slot != NULL;
+	return j->sums.slot != NULL;
 }
 
 /* H, for a slot of iteration t. */
 static inline uint32_t
-job_h(const struct job *j, int64_t t)
+job_threshold(const struct job *j, int64_t t)
 {
 	if (j->h != 0)
 		return j->h;
 	return j->cf->async ? j->members.present :
-	    members_at(&j->members, t);
+	    members_count_at(&j->members, t);
 }
 
 /* May a result come that not all members are in? */
 static inline bool
-job_may_miss(const struct job *j)
+job_may_be_partial(const struct job *j)
 {
 	return j->cf->straggler_ns > 0 ||
 	    (j->h != 0 && j->h < j->members.present);
@@ -402,9 +412,9 @@ job_may_miss(const struct job *j)
 
 /* Keep results from now on; without memory the job goes on as it was. */
 static inline void
-job_keep(struct job *j)
+job_keep_results(struct job *j)
 {
-	struct sums_shape s = j->a.s;
+	struct sums_shape s = j->sums.s;
 
 	if (j->cf->async || j->cf->slots != 0 || !job_has_memory(j) ||
 	    s.depth >= 2 + j->cf->keep)
@@ -415,28 +425,28 @@ job_keep(struct job *j)
 
 /* Segment i of t is complete: what Probes ask after. */
 static inline void
-job_number(struct job *j, int64_t t, uint32_t i)
+job_count_completion(struct job *j, int64_t t, uint32_t i)
 {
 	const uint32_t k = (uint32_t)(t % JOB_DONE);
 
-	sums_kept(&j->a, t, i)->done = ++j->serial;
+	sums_kept(&j->sums, t, i)->done = ++j->serial;
 	if (j->done[k].t > t)
 		return;			/* a straggler, long after others */
 	if (j->done[k].t != t) {
 		j->done[k].t = t;
 		j->done[k].n = 0;
 	}
-	j->news |= ++j->done[k].n == j->a.s.segs;
+	j->notify |= ++j->done[k].n == j->sums.s.segs;
 }
 
 /* Is every segment of t complete? */
 static inline bool
-job_whole(const struct job *j, int64_t t)
+job_is_whole(const struct job *j, int64_t t)
 {
 	const uint32_t k = (uint32_t)(t % JOB_DONE);
 
 	return j->done[k].t > t ||
-	    (j->done[k].t == t && j->done[k].n == j->a.s.segs);
+	    (j->done[k].t == t && j->done[k].n == j->sums.s.segs);
 }
 
 /*
@@ -444,17 +454,19 @@ job_whole(const struct job *j, int64_t t)
  * of a whole vector later, in turn.
  */
 static inline void
-job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
+job_send_result(struct job *j, int64_t t, uint32_t i, uint32_t n)
 {
-	struct sums *a = &j->a;
+	struct sums *a = &j->sums;
 	uint64_t round;
 
-	job_prove(j, sums_place(a, t, i), t, n);
-	round = j->giving ? 0 : outbox_add(j->out, POST_GROUP, j->self, NULL,
-	    job_tos(j), sums_place(a, t, i), sums_head_bytes(&a->s) + 4 * n);
-	sums_keep(a, t, i, n, round);
+	job_put_tag(j, sums_ring_packet(a, t, i), t, n);
+	round = j->has_backlog ? 0
+			       : outbox_add(j->out, POST_GROUP, j->index, NULL,
+				     job_tos(j), sums_ring_packet(a, t, i),
+				     sums_head_bytes(&a->s) + 4 * n);
+	sums_record_result(a, t, i, n, round);
 	j->n[JOB_RESULTS]++;
-	job_number(j, t, i);
+	job_count_completion(j, t, i);
 }
 
 /*
@@ -462,99 +474,99 @@ job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
  * goes first.
  */
 static inline void
-job_restart(struct job *j, uint32_t at, int64_t t, const struct seg *g,
+job_restart_slot(struct job *j, uint32_t at, int64_t t, const struct seg *g,
     uint64_t now_ns)
 {
-	outbox_settle(j->out, j->a.slot[at].posted);
-	if (!j->a.s.apart)
-		outbox_settle(j->out, sums_kept(&j->a, t, g->index)->posted);
-	j->a.slot[at].index = g->index;
-	sums_restart(&j->a, at, t, g->n, now_ns);
-	if (t > j->newest && !j->a.s.apart)
+	outbox_settle(j->out, j->sums.slot[at].posted);
+	if (!j->sums.s.apart)
+		outbox_settle(j->out, sums_kept(&j->sums, t, g->index)->posted);
+	j->sums.slot[at].index = g->index;
+	sums_restart_slot(&j->sums, at, t, g->n, now_ns);
+	if (t > j->newest && !j->sums.s.apart)
 		j->newest = t;
 }
 
 static inline void
-job_finish(struct job *j, uint32_t at)
+job_reduce_slot(struct job *j, uint32_t at)
 {
-	for (uint32_t k = 0; j->cf->as_came && k < j->a.slot[at].rows; k++)
+	for (uint32_t k = 0; j->cf->as_came && k < j->sums.slot[at].rows; k++)
 		j->order[k] = k;
-	if (sums_keeps_rows(&j->a.reduce) && !j->cf->as_came)
-		sums_order(&j->a, at, j->members.rank, j->order);
-	sums_finish(&j->a, at, j->order);
+	if (sums_keeps_rows(&j->sums.reduce) && !j->cf->as_came)
+		sums_order_rows(&j->sums, at, j->members.rank, j->order);
+	sums_finish_slot(&j->sums, at, j->order);
 }
 
 /* Send up what slot `at` holds. */
 static inline void
-job_post_up(struct job *j, uint32_t at)
+job_send_up(struct job *j, uint32_t at)
 {
-	const uint32_t head = sums_head_bytes(&j->a.s);
-	struct sums_slot *s = &j->a.slot[at];
-	uint8_t *p = sums_packet(&j->a, at);
+	const uint32_t head = sums_head_bytes(&j->sums.s);
+	struct sums_slot *s = &j->sums.slot[at];
+	uint8_t *p = sums_slot_packet(&j->sums, at);
 
-	if (j->proof != NULL && j->up != NULL) {
+	if (j->tag_key != NULL && j->up_tags != NULL) {
 		outbox_settle(j->out, s->posted);
-		segment_tag_put(j->up, p, p + head, 4 * (size_t)s->n);
+		segment_tag_put(j->up_tags, p, p + head, 4 * (size_t)s->n);
 	}
-	s->posted = outbox_add(j->out, POST_UP, j->self, NULL, job_tos(j), p,
+	s->posted = outbox_add(j->out, POST_UP, j->index, NULL, job_tos(j), p,
 	    head + 4 * s->n);
 	j->n[JOB_SENT_UP]++;
 }
 
 /* The slot is full, or is to do with what it has: out it goes. */
 static inline void
-job_complete(struct job *j, uint32_t at)
+job_complete_slot(struct job *j, uint32_t at)
 {
-	struct sums *a = &j->a;
+	struct sums *a = &j->sums;
 	struct sums_slot *s = &a->slot[at];
 	const int64_t t = s->iteration;
 
-	if (s->accepted < job_h(j, t))
+	if (s->accepted < job_threshold(j, t))
 		j->n[JOB_PARTIAL]++;
-	job_finish(j, at);
+	job_reduce_slot(j, at);
 	if (j->cf->child) {
 		if (j->retransmit == NULL)
-			job_post_up(j, at);
-		else if (t == j->mends)
-			retransmit_ready(j->retransmit, sums_index(a, at));
-		sums_turn(a, at, SUMS_SENT_UP);
+			job_send_up(j, at);
+		else if (t == j->sending)
+			retransmit_ready(j->retransmit, sums_slot_index(a, at));
+		sums_set_state(a, at, SUMS_SENT_UP);
 	} else {
-		sums_turn(a, at, SUMS_COMPLETE);
-		job_spread(j, t, sums_index(a, at), s->n);
+		sums_set_state(a, at, SUMS_COMPLETE);
+		job_send_result(j, t, sums_slot_index(a, at), s->n);
 	}
 }
 
 /*
  * The vector of iteration t is all here: sum it, whole, and give it to all, a
- * run in turn (job_give).
+ * run in turn (job_send_backlog).
  */
 static inline void
-job_complete_whole(struct job *j, uint32_t way)
+job_complete_vector(struct job *j, uint32_t way)
 {
-	const int64_t t = j->a.slot[way * j->a.s.segs].iteration;
+	const int64_t t = j->sums.slot[way * j->sums.s.segs].iteration;
 
-	if (j->a.ready[way] < j->a.s.segs)
+	if (j->sums.ready[way] < j->sums.s.segs)
 		return;
-	j->giving = true;
-	for (uint32_t i = 0; i < j->a.s.segs; i++)
-		job_complete(j, way * j->a.s.segs + i);
+	j->has_backlog = true;
+	for (uint32_t i = 0; i < j->sums.s.segs; i++)
+		job_complete_slot(j, way * j->sums.s.segs + i);
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		struct member_flow *f = &j->members.m[i].flow;
 
-		f->gives = true;
-		f->give = t;
-		f->given = 0;
+		f->has_answer = true;
+		f->answer = t;
+		f->answered = 0;
 	}
 }
 
 /* Are there too few contributions for any answer? */
 static inline bool
-job_too_few(const struct job *j, uint32_t at)
+job_has_too_few(const struct job *j, uint32_t at)
 {
-	const struct sums_slot *s = &j->a.slot[at];
+	const struct sums_slot *s = &j->sums.slot[at];
 
 	return s->rows < reduce_needs(&j->cf->reduce,
-	    job_h(j, s->iteration));
+	    job_threshold(j, s->iteration));
 }
 
 /*
@@ -562,51 +574,51 @@ job_too_few(const struct job *j, uint32_t at)
  * on until then, with more contributions than H: up to JOB_GROWS times that.
  */
 static inline bool
-job_behind(const struct job *j, uint32_t at)
+job_awaits_push(const struct job *j, uint32_t at)
 {
 	return j->cf->async && j->retransmit != NULL &&
-	    j->a.slot[at].iteration > j->mends;
+	    j->sums.slot[at].iteration > j->sending;
 }
 
 /* Likewise: can it take no more? */
 static inline bool
-job_full(const struct job *j, uint32_t at)
+job_slot_is_full(const struct job *j, uint32_t at)
 {
-	const struct sums_slot *s = &j->a.slot[at];
+	const struct sums_slot *s = &j->sums.slot[at];
 
-	return s->state == SUMS_FILLING && job_behind(j, at) &&
-	    s->accepted >= JOB_GROWS * job_h(j, s->iteration);
+	return s->state == SUMS_FILLING && job_awaits_push(j, at) &&
+	    s->accepted >= JOB_GROWS * job_threshold(j, s->iteration);
 }
 
 /* Has slot `at` all that it waits for? */
 static inline void
-job_test(struct job *j, uint32_t at)
+job_test_slot(struct job *j, uint32_t at)
 {
-	struct sums_slot *s = &j->a.slot[at];
-	const uint32_t h = job_h(j, s->iteration);
+	struct sums_slot *s = &j->sums.slot[at];
+	const uint32_t h = job_threshold(j, s->iteration);
 
 	if (s->state != SUMS_FILLING || !j->open || h == 0 ||
-	    s->accepted < h || job_too_few(j, at) || job_behind(j, at))
+	    s->accepted < h || job_has_too_few(j, at) || job_awaits_push(j, at))
 		return;
 	if (!j->cf->whole) {
-		job_complete(j, at);
+		job_complete_slot(j, at);
 		return;
 	}
-	sums_turn(&j->a, at, SUMS_READY);
-	job_complete_whole(j, at / j->a.s.segs);
+	sums_set_state(&j->sums, at, SUMS_READY);
+	job_complete_vector(j, at / j->sums.s.segs);
 }
 
 /* H has changed: look at each filling slot. */
 static inline void
-job_test_all(struct job *j)
+job_test_slots(struct job *j)
 {
 	uint32_t at, after;
 
 	if (!job_has_memory(j))
 		return;
-	for (at = j->a.oldest; at != SUMS_NONE; at = after) {
-		after = j->a.slot[at].after;
-		job_test(j, at);
+	for (at = j->sums.oldest; at != SUMS_NONE; at = after) {
+		after = j->sums.slot[at].after;
+		job_test_slot(j, at);
 	}
 }
 
@@ -615,28 +627,29 @@ job_test_all(struct job *j)
  * take their place, or it would never be done.
  */
 static inline void
-job_inherit(struct job *j)
+job_admit_later_members(struct job *j)
 {
 	if (j->h != 0 || j->cf->async || !j->open || j->newest < j->start ||
-	    members_at(&j->members, j->newest) > 0)
+	    members_count_at(&j->members, j->newest) > 0)
 		return;
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		if (!j->members.m[i].present ||
 		    j->members.m[i].from <= j->newest)
 			continue;
 		j->members.m[i].from = j->newest;
-		sums_recount(&j->a, i, j->newest, 1);	/* it was here before */
+		sums_recount_member(
+		    &j->sums, i, j->newest, 1); /* it was here before */
 	}
-	members_from_max(&j->members);
+	members_update_from_max(&j->members);
 }
 
 /* Does it open as soon as nobody has joined for a while? */
 static inline bool
-job_assembles(const struct job *j)
+job_is_assembling(const struct job *j)
 {
 	const uint32_t n = j->members.present;
 
-	return !j->open && !j->held && j->h == 0 && n > 0 &&
+	return !j->open && !j->parent_closed && j->h == 0 && n > 0 &&
 	    n >= reduce_needs(&j->cf->reduce, n);
 }
 
@@ -646,27 +659,28 @@ job_try_open(struct job *j, uint64_t now_ns)
 {
 	if (j->open)
 		return;
-	if (job_assembles(j) ? now_ns >= j->last_join_ns + JOB_OPEN_NS :
-	    !j->held && j->h != 0 && j->members.present >= j->h)
-		j->open = j->news = true;
+	if (job_is_assembling(j) ? now_ns >= j->last_join_ns + JOB_OPEN_NS :
+	    !j->parent_closed && j->h != 0 && j->members.present >= j->h)
+		j->open = j->notify = true;
 }
 
 /* When the next thing is due, or UINT64_MAX: stragglers, members, opening. */
 static inline uint64_t
-job_due(const struct job *j)
+job_deadline_ns(const struct job *j)
 {
 	uint64_t due = UINT64_MAX, at;
 
 	if (j->members.present == 0)
 		return due;
-	if (job_assembles(j))
+	if (job_is_assembling(j))
 		due = j->last_join_ns + JOB_OPEN_NS;
-	if (j->check_ns < due)
-		due = j->check_ns;
-	if (j->quiet_ns < due)
-		due = j->quiet_ns;
-	if (j->cf->straggler_ns > 0 && j->a.oldest != SUMS_NONE) {
-		at = j->a.slot[j->a.oldest].began_ns + j->cf->straggler_ns;
+	if (j->timeout_check_ns < due)
+		due = j->timeout_check_ns;
+	if (j->ask_ns < due)
+		due = j->ask_ns;
+	if (j->cf->straggler_ns > 0 && j->sums.oldest != SUMS_NONE) {
+		at =
+		    j->sums.slot[j->sums.oldest].began_ns + j->cf->straggler_ns;
 		due = at < due ? at : due;
 	}
 	return due;
@@ -674,15 +688,15 @@ job_due(const struct job *j)
 
 /* Has there been a result of all of t? */
 static inline bool
-iswitch_done(const struct job *j, int64_t t)
+job_is_complete(const struct job *j, int64_t t)
 {
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const uint32_t at = sums_at(&j->a, t, i);
-		const int is = sums_compare(&j->a, at, t, i);
+	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
+		const uint32_t at = sums_at(&j->sums, t, i);
+		const int is = sums_compare(&j->sums, at, t, i);
 
-		if (j->cf->async ? sums_result(&j->a, t, i) == NULL :
+		if (j->cf->async ? sums_find_result(&j->sums, t, i) == NULL :
 		    is < 0 ||
-		    (is == 0 && j->a.slot[at].state != SUMS_COMPLETE))
+		    (is == 0 && j->sums.slot[at].state != SUMS_COMPLETE))
 			return false;
 	}
 	return true;
@@ -694,27 +708,28 @@ iswitch_done(const struct job *j, int64_t t)
  * before.
  */
 static inline int64_t
-iswitch_next(const struct job *j)
+job_next_iteration(const struct job *j)
 {
 	int64_t t = j->newest > j->start ? j->newest - 1 : j->start;
 
-	t = t > j->fresh ? t : j->fresh;
-	while (t <= j->newest && iswitch_done(j, t))
+	t = t > j->done_before ? t : j->done_before;
+	while (t <= j->newest && job_is_complete(j, t))
 		t++;
 	return t;
 }
 
 /* Asynchronous: the first round of segment i whose result is not there. */
 static inline int64_t
-iswitch_undone(const struct job *j, uint32_t i)
+job_next_round(const struct job *j, uint32_t i)
 {
-	const struct sums_slot *s = &j->a.slot[i];
+	const struct sums_slot *s = &j->sums.slot[i];
 
-	if (j->a.s.apart) {	/* what came down; the next may be amid */
+	if (j->sums.s.apart) {	/* what came down; the next may be amid */
 		int64_t t = j->newest;
 
-		while (t >= j->start && j->newest - t < (int64_t)j->a.s.depth &&
-		    sums_result(&j->a, t, i) == NULL)
+		while (t >= j->start &&
+		       j->newest - t < (int64_t)j->sums.s.depth &&
+		       sums_find_result(&j->sums, t, i) == NULL)
 			t--;
 		return t + 1;
 	}
@@ -724,18 +739,18 @@ iswitch_undone(const struct job *j, uint32_t i)
 
 /* Is every result from n on, as far as it is done, still kept? */
 static inline bool
-iswitch_keeps(const struct job *j, int64_t n)
+job_keeps_results_from(const struct job *j, int64_t n)
 {
-	const int64_t next = j->cf->async ? 0 : iswitch_next(j);
+	const int64_t next = j->cf->async ? 0 : job_next_iteration(j);
 
-	if (n > j->newest + 1 || j->newest - n > (int64_t)j->a.s.depth)
+	if (n > j->newest + 1 || j->newest - n > (int64_t)j->sums.s.depth)
 		return false;
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const int64_t undone = j->cf->async ? iswitch_undone(j, i) :
+	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
+		const int64_t undone = j->cf->async ? job_next_round(j, i) :
 		    next;
 
 		for (int64_t t = n; t < undone; t++) {
-			if (sums_result(&j->a, t, i) == NULL)
+			if (sums_find_result(&j->sums, t, i) == NULL)
 				return false;
 		}
 	}
@@ -748,10 +763,10 @@ iswitch_keeps(const struct job *j, int64_t n)
  * cannot get it.
  */
 static inline bool
-iswitch_misses(const struct job *j, int64_t n)
+job_has_dropped_results(const struct job *j, int64_t n)
 {
-	for (uint32_t i = 0; j->a.s.span != 0 && i < j->a.s.segs; i++) {
-		if (sums_compare(&j->a, sums_at(&j->a, n, i), n, i) > 0)
+	for (uint32_t i = 0; j->sums.s.span != 0 && i < j->sums.s.segs; i++) {
+		if (sums_compare(&j->sums, sums_at(&j->sums, n, i), n, i) > 0)
 			return true;
 	}
 	return false;
@@ -759,24 +774,25 @@ iswitch_misses(const struct job *j, int64_t n)
 
 /* Can all members give the iteration before `next` once more? */
 static inline bool
-iswitch_gives_again(const struct job *j, int64_t next)
+job_can_repeat(const struct job *j, int64_t next)
 {
 	for (uint32_t i = 0; i < j->members.count; i++) {
-		if (j->members.m[i].present && j->members.m[i].since >= next)
+		if (j->members.m[i].present &&
+		    j->members.m[i].can_give_from >= next)
 			return false;
 	}
 	return next == j->start ? !j->ahead : j->members.from_max < next &&
-	    !job_may_miss(j);
+	    !job_may_be_partial(j);
 }
 
 /* The job begins one iteration earlier than its members thought. */
 static inline void
-iswitch_step_back(struct job *j, uint32_t crc)
+job_step_back(struct job *j, uint32_t crc)
 {
 	j->start--;
-	j->fresh = j->start;
+	j->done_before = j->start;
 	j->newest--;
-	j->mends--;
+	j->sending--;
 	if (j->retransmit != NULL)	/* it has sent nothing yet */
 		j->retransmit->iteration =
 		    seg_step(j->retransmit->iteration, -1);
@@ -785,35 +801,35 @@ iswitch_step_back(struct job *j, uint32_t crc)
 	j->crc[0] = crc;
 	for (uint32_t i = 0; i < j->members.count; i++)
 		j->members.m[i].from = j->start;
-	members_from_max(&j->members);
+	members_update_from_max(&j->members);
 }
 
 /* Slot `at` of iteration t or later is given once more. */
 static inline void
-iswitch_empty(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
+job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 {
-	struct sums_slot *s = &j->a.slot[at];
+	struct sums_slot *s = &j->sums.slot[at];
 
 	if (s->iteration > t) {		/* and the one before it was done */
-		*sums_kept(&j->a, s->iteration, sums_index(&j->a, at)) =
-		    (struct sums_kept){ 0 };
-		s->iteration -= j->a.s.ways;
-		sums_turn(&j->a, at, SUMS_COMPLETE);
+		*sums_kept(&j->sums, s->iteration,
+		    sums_slot_index(&j->sums, at)) = (struct sums_kept){0};
+		s->iteration -= j->sums.s.ways;
+		sums_set_state(&j->sums, at, SUMS_COMPLETE);
 	} else if (s->iteration == t && s->state == SUMS_COMPLETE) {
-		sums_restart(&j->a, at, t, s->n, now_ns);
+		sums_restart_slot(&j->sums, at, t, s->n, now_ns);
 	}
 }
 
 /* The same where slots are fewer: what it held before is not known. */
 static inline void
-iswitch_vacate(struct job *j, uint32_t at)
+job_empty_slot(struct job *j, uint32_t at)
 {
-	struct sums_slot *s = &j->a.slot[at];
+	struct sums_slot *s = &j->sums.slot[at];
 
-	*sums_kept(&j->a, s->iteration, s->index) = (struct sums_kept){ 0 };
+	*sums_kept(&j->sums, s->iteration, s->index) = (struct sums_kept){ 0 };
 	s->iteration = SUMS_NEVER;
 	s->posted = 0;
-	sums_turn(&j->a, at, SUMS_EMPTY);
+	sums_set_state(&j->sums, at, SUMS_EMPTY);
 }
 
 /*
@@ -821,19 +837,19 @@ iswitch_vacate(struct job *j, uint32_t at)
  * started again.  Members give again what was complete; their sums are gone.
  */
 static inline void
-iswitch_begin_again(struct job *j, int64_t t, uint64_t now_ns)
+job_repeat_from(struct job *j, int64_t t, uint64_t now_ns)
 {
 	outbox_flush(j->out);
 	if (t < j->start)
-		iswitch_step_back(j, 0);
-	for (uint32_t at = 0; at < sums_slots(&j->a.s); at++) {
-		if (j->a.s.span == 0)
-			iswitch_empty(j, at, t, now_ns);
-		else if (j->a.slot[at].iteration >= t)
-			iswitch_vacate(j, at);
+		job_step_back(j, 0);
+	for (uint32_t at = 0; at < sums_slots(&j->sums.s); at++) {
+		if (j->sums.s.span == 0)
+			job_reset_slot(j, at, t, now_ns);
+		else if (j->sums.slot[at].iteration >= t)
+			job_empty_slot(j, at);
 	}
-	if (j->a.s.span != 0)
-		j->fresh = t;
+	if (j->sums.s.span != 0)
+		j->done_before = t;
 	j->newest = j->newest > t ? t : j->newest;
 	for (int k = 0; k < JOB_DONE; k++) {
 		if (j->done[k].t >= t)
@@ -850,7 +866,7 @@ iswitch_begin_again(struct job *j, int64_t t, uint64_t now_ns)
  * did: one of its own has come late, with fewer results.
  */
 static inline void
-iswitch_follow_rack(struct job *j, const struct control_join *join,
+job_follow_rack(struct job *j, const struct control_join *join,
     uint64_t now_ns)
 {
 	const int64_t t = j->start - 1;
@@ -858,8 +874,8 @@ iswitch_follow_rack(struct job *j, const struct control_join *join,
 	if (join->type == CONTROL_SWITCH && !j->cf->async &&
 	    sums_unwrap(join->next, j->newest) == t &&
 	    j->done[j->start % JOB_DONE].t != j->start &&
-	    iswitch_gives_again(j, j->start))
-		iswitch_begin_again(j, t, now_ns);
+	    job_can_repeat(j, j->start))
+		job_repeat_from(j, t, now_ns);
 }
 
 #endif

@@ -26,44 +26,47 @@ enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
 #define MEMBERS_NO_PUSH INT64_MIN
 
-/* Of a server's job: what it takes and what it sends, job-whole-vectors.h. */
+/* The vectors of one member of a server: what it sends, and the answers that
+ * it is still to get (job-segments.h). */
 struct member_flow {
-	bool gives, sends;
-	int64_t give, send;	/* iterations */
-	uint32_t given;		/* segments of `give` */
-	uint32_t asked;		/* for segments of `send` before this */
-	uint32_t out, credit;	/* asked for and not come, and the most */
-	struct loss_timer pause;	/* within `send` */
-	unsigned vain;		/* askings that nothing came of */
-	uint64_t deadline_ns;	/* to ask; UINT64_MAX */
+	bool has_answer, is_sending;
+	int64_t answer, iteration;	/* of the answer; of what it sends */
+	uint32_t answered;		/* segments of answer posted so far */
+	uint32_t asked_upto;		/* lost segments of iteration before
+					 * this one have been asked for */
+	uint32_t outstanding, credit;	/* asked for and not here; limit */
+	struct loss_timer timer;	/* within iteration */
+	unsigned attempts;		/* to ask without any answer */
+	uint64_t deadline_ns;		/* to ask; UINT64_MAX: none */
 };
 
 struct member {
 	union addr at;
-	union addr before;	/* whose place it took; no family: nobody's */
+	union addr previous_at;	/* of the process whose place it took; family
+				 * 0: none */
 	uint32_t worker;	/* its number */
 	uint16_t cluster;
 	uint8_t type;		/* enum control_type */
 	bool present;
-	bool gives;		/* its state, to who comes late */
-	bool in_multicast_group; /* results by the group's address too */
-	/* last packet of any kind, or until when the switch was deaf */
-	uint64_t heard_ns;
-	uint64_t gone_ns;	/* when it left, or was put out; 0 never */
-	bool evicted;		/* it had been silent */
-	bool alive;		/* more than one Join has come of it */
-	bool reused;		/* its id was another's before */
+	bool sends_state;	/* to members that join late */
+	bool in_multicast_group;	/* gets results by multicast as well */
+	/* last packet of any kind, or the end of a pause of the switch */
+	uint64_t last_packet_ns;
+	uint64_t gone_ns;	/* when it left or was removed; 0: never */
+	bool evicted;		/* it was removed because it was silent */
+	bool confirmed;		/* more than one Join has come from it */
+	bool reused;		/* its id was another member's before */
 	uint64_t joined_ns;
-	int64_t from;		/* first iteration it may add to */
-	int64_t since;		/* and first that this process can give */
-	uint32_t *pushed;	/* of each segment: last iteration + 1 */
-	struct loss_detect *loss_detect; /* owned; NULL: it does not repair */
+	int64_t from;		/* first iteration that it may add to */
+	int64_t can_give_from;	/* first iteration that its process can give */
+	uint32_t *pushed;	/* by segment: last push + 1 */
+	struct loss_detect *loss_detect;	/* owned; NULL: no repair */
 	uint64_t added;		/* contributions */
-	/* results that it may have once more, and since which count, and time,
-	 * of the job's (job_may_resend) */
-	uint64_t again, again_results, again_ns;
+	/* results that it may get again now; the job's results when they were
+	 * last counted; and the time of the last one beyond them */
+	uint64_t resends_left, resends_counted, last_resend_ns;
 	uint8_t cookie[TAG_COOKIE_BYTES];	/* with which it joined */
-	/* out of step: newest push, unwrapped; its epoch before any */
+	/* asynchronous: newest push, unwrapped; its epoch before any */
 	int64_t push;
 	uint32_t push_epoch;
 	struct member_flow flow;
@@ -71,26 +74,26 @@ struct member {
 
 struct members {
 	struct member *m;	/* by id */
-	uint32_t *rank;		/* of each id, by number: order of addition */
-	uint32_t count;		/* ids given out */
+	uint32_t *rank;		/* by id: place in the order of numbers */
+	uint32_t count;		/* ids assigned */
 	uint32_t room;
 	uint32_t present;
-	int64_t from_max;	/* the latest `from` of those present */
+	int64_t from_max;	/* the latest from of those present */
 };
 
 /* Something came of m at now_ns. */
 static inline void
-member_heard(struct member *m, uint64_t now_ns)
+member_note_packet(struct member *m, uint64_t now_ns)
 {
-	if (now_ns > m->heard_ns)
-		m->heard_ns = now_ns;
+	if (now_ns > m->last_packet_ns)
+		m->last_packet_ns = now_ns;
 }
 
 /* For how long nothing has. */
 static inline uint64_t
 member_silent_ns(const struct member *m, uint64_t now_ns)
 {
-	return now_ns > m->heard_ns ? now_ns - m->heard_ns : 0;
+	return now_ns > m->last_packet_ns ? now_ns - m->last_packet_ns : 0;
 }
 
 static inline void
@@ -126,7 +129,7 @@ members_compare(const struct member *a, const struct member *b)
 
 /* Rank id anew among the others, which are ranked already. */
 static inline void
-members_rank(struct members *s, uint32_t id)
+members_rank_id(struct members *s, uint32_t id)
 {
 	uint32_t below = 0;
 
@@ -143,7 +146,7 @@ members_rank(struct members *s, uint32_t id)
 
 /* Room for one id more.  False without memory, or past MEMBERS_MAX. */
 static inline bool
-members_room(struct members *s)
+members_reserve(struct members *s)
 {
 	uint32_t room = s->room == 0 ? 16 : s->room * 2;
 	struct member *m;
@@ -171,7 +174,7 @@ members_room(struct members *s)
  * to none of them.
  */
 static inline uint32_t
-members_reuse(struct members *s, uint8_t type, uint32_t worker)
+members_reuse_id(struct members *s, uint8_t type, uint32_t worker)
 {
 	uint32_t oldest = MEMBERS_NONE;
 	struct member *m;
@@ -190,7 +193,7 @@ members_reuse(struct members *s, uint8_t type, uint32_t worker)
 	m = &s->m[oldest];
 	*m = (struct member){ .type = type, .worker = worker,
 	    .push = MEMBERS_NO_PUSH, .pushed = m->pushed, .reused = true };
-	members_rank(s, oldest);
+	members_rank_id(s, oldest);
 	return oldest;
 }
 
@@ -199,23 +202,23 @@ members_reuse(struct members *s, uint8_t type, uint32_t worker)
  * NONE without room.  It is not present yet: members_enter().
  */
 static inline uint32_t
-members_place(struct members *s, uint8_t type, uint32_t worker)
+members_assign_id(struct members *s, uint8_t type, uint32_t worker)
 {
 	uint32_t id = members_find(s, type, worker);
 
 	if (id != MEMBERS_NONE)
 		return id;
-	if (!members_room(s))
-		return members_reuse(s, type, worker);
+	if (!members_reserve(s))
+		return members_reuse_id(s, type, worker);
 	id = s->count++;
 	s->m[id] = (struct member){ .type = type, .worker = worker,
 	    .push = MEMBERS_NO_PUSH };
-	members_rank(s, id);
+	members_rank_id(s, id);
 	return id;
 }
 
 static inline void
-members_from_max(struct members *s)
+members_update_from_max(struct members *s)
 {
 	s->from_max = INT64_MIN;
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -232,7 +235,7 @@ members_enter(struct members *s, uint32_t id, int64_t from)
 		s->present++;
 	s->m[id].present = true;
 	s->m[id].from = from;
-	members_from_max(s);
+	members_update_from_max(s);
 }
 
 static inline void
@@ -242,12 +245,12 @@ members_leave(struct members *s, uint32_t id)
 	free(s->m[id].loss_detect);
 	s->m[id].loss_detect = NULL;
 	s->present--;
-	members_from_max(s);
+	members_update_from_max(s);
 }
 
 /* How many of those present may add at iteration t. */
 static inline uint32_t
-members_at(const struct members *s, int64_t t)
+members_count_at(const struct members *s, int64_t t)
 {
 	uint32_t n = 0;
 

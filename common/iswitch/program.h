@@ -75,7 +75,7 @@ static const struct opt iswitch_opts[] = {
 };
 
 static inline void
-iswitch_defaults(void *conf)
+iswitch_set_defaults(void *conf)
 {
 	struct iswitch_settings *cf = conf;
 
@@ -128,7 +128,7 @@ iswitch_set_vector(uint32_t *to, const char *arg)
 }
 
 static inline const char *
-iswitch_set(void *conf, int option, const char *arg)
+iswitch_set_option(void *conf, int option, const char *arg)
 {
 	struct iswitch_settings *cf = conf;
 	struct job_conf *j = &cf->iswitch.job;
@@ -182,7 +182,7 @@ iswitch_set(void *conf, int option, const char *arg)
 
 /* What --fixed-bits and --keep mean together with the others. */
 static inline const char *
-iswitch_settle_job(struct iswitch_settings *cf)
+iswitch_check_job(struct iswitch_settings *cf)
 {
 	struct job_conf *j = &cf->iswitch.job;
 	const char *why;
@@ -217,7 +217,7 @@ iswitch_settle_job(struct iswitch_settings *cf)
 
 /* The last 32 bits of an address: all of an IPv4 one. */
 static inline uint32_t
-iswitch_number_of(const union addr *a)
+iswitch_number_of_address(const union addr *a)
 {
 	return (uint32_t)bytes_get(a->sa.sa_family == AF_INET6 ?
 	    a->in6.sin6_addr.s6_addr + 12 :
@@ -226,7 +226,7 @@ iswitch_number_of(const union addr *a)
 
 /* What the address and the parent's mean together with the others. */
 static inline const char *
-iswitch_settle_place(struct iswitch_settings *cf, struct program_place *place)
+iswitch_check_place(struct iswitch_settings *cf, struct program_place *place)
 {
 	const struct job_conf *j = &cf->iswitch.job;
 	const union addr *own = &place->address;
@@ -249,16 +249,16 @@ iswitch_settle_place(struct iswitch_settings *cf, struct program_place *place)
 }
 
 static inline const char *
-iswitch_settle(void *conf, struct program_place *place)
+iswitch_check_settings(void *conf, struct program_place *place)
 {
 	struct iswitch_settings *cf = conf;
 	struct iswitch_conf *s = &cf->iswitch;
 	const bool v6 = place->address.sa.sa_family == AF_INET6;
 	const uint32_t less = place->tagged ? SEG_TAG_FLOATS : 0;
-	const char *why = iswitch_settle_job(cf);
+	const char *why = iswitch_check_job(cf);
 
 	if (why == NULL)
-		why = iswitch_settle_place(cf, place);
+		why = iswitch_check_place(cf, place);
 	if (why != NULL)
 		return why;
 	if (s->job.async && s->job.straggler_ns > 0)
@@ -274,7 +274,7 @@ iswitch_settle(void *conf, struct program_place *place)
 	if (cf->floats > 0 && !place->dry_run)
 		return "--floats goes with --dry-run";
 	if (!cf->has_number)
-		s->number = iswitch_number_of(&place->address);
+		s->number = iswitch_number_of_address(&place->address);
 	return NULL;
 }
 
@@ -292,7 +292,7 @@ iswitch_shape_for(const struct iswitch_settings *cf)
 
 /* What a job takes whose vector is --vector. */
 static inline size_t
-iswitch_memory(const void *conf, struct memory_part *part)
+iswitch_plan_memory(const void *conf, struct memory_part *part)
 {
 	const struct iswitch_settings *cf = conf;
 	const struct job_conf *j = &cf->iswitch.job;
@@ -303,7 +303,7 @@ iswitch_memory(const void *conf, struct memory_part *part)
 	if (cf->elements == 0)
 		return 0;
 	s = iswitch_shape_for(cf);
-	job_share(j, 0, &s);
+	job_fit_slots(j, 0, &s);
 	vectors = sums_packets(&s) *
 	    (sums_head_bytes(&s) + 4 * (uint64_t)s.floats);
 	all = sums_bytes(&j->reduce, &s);
@@ -329,22 +329,22 @@ iswitch_memory(const void *conf, struct memory_part *part)
 
 /* Filling slots that member id is yet to add to. */
 static inline uint32_t
-switch_text_missing(const struct job *j, uint32_t id)
+iswitch_count_missing(const struct job *j, uint32_t id)
 {
 	uint32_t n = 0;
 
 	if (j->cf->async || !job_has_memory(j))
 		return 0;
-	for (uint32_t at = j->a.oldest; at != SUMS_NONE;
-	    at = j->a.slot[at].after)
-		n += j->members.m[id].from <= j->a.slot[at].iteration &&
-		    !sums_has(&j->a, at, id);
+	for (uint32_t at = j->sums.oldest; at != SUMS_NONE;
+	    at = j->sums.slot[at].after)
+		n += j->members.m[id].from <= j->sums.slot[at].iteration &&
+		    !sums_has(&j->sums, at, id);
 	return n;
 }
 
 /* Put an address, and its port apart. */
 static inline void
-switch_text_address(struct counters *c, const union addr *a)
+iswitch_put_address(struct counters *c, const union addr *a)
 {
 	char name[ADDR_NAME_BYTES];
 
@@ -356,17 +356,17 @@ switch_text_address(struct counters *c, const union addr *a)
 
 /* Who a member is, or was. */
 static inline void
-switch_text_who(const struct member *m, struct counters *c)
+iswitch_put_identity(const struct member *m, struct counters *c)
 {
 	static const char *const type[] = { "?", "worker", "switch",
 	    "server" };
 
-	switch_text_address(c, &m->at);
+	iswitch_put_address(c, &m->at);
 	counters_word(c, "type", type[m->type]);
 }
 
 static inline void
-switch_text_member(const struct job *j, uint32_t id, const union addr *own,
+iswitch_put_member(const struct job *j, uint32_t id, const union addr *own,
     struct counters *c, uint64_t now_ns)
 {
 	const struct member *m = &j->members.m[id];
@@ -376,24 +376,24 @@ switch_text_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_put(c, "id", id);
 	counters_put(c, "worker", m->worker);
 	counters_put(c, "cluster", m->cluster);
-	switch_text_who(m, c);
+	iswitch_put_identity(m, c);
 	counters_word(c, "parent", addr_print(own, name));
 	counters_put(c, "last_heard_ms", member_silent_ns(m, now_ns) / 1000000);
 	counters_put(c, "added", m->added);
-	counters_put(c, "missing", switch_text_missing(j, id));
+	counters_put(c, "missing", iswitch_count_missing(j, id));
 	counters_out(c);
 }
 
 /* One who was a member. */
 static inline void
-switch_text_gone(const struct job *j, uint32_t id, struct counters *c,
+iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
     uint64_t now_ns)
 {
 	const struct member *m = &j->members.m[id];
 
 	counters_in(c, NULL);
 	counters_put(c, "worker", m->worker);
-	switch_text_who(m, c);
+	iswitch_put_identity(m, c);
 	counters_flag(c, "evicted", m->evicted);
 	counters_put(c, "gone_ms", (now_ns - m->gone_ns) / 1000000);
 	counters_put(c, "last_heard_ms", member_silent_ns(m, now_ns) / 1000000);
@@ -402,56 +402,56 @@ switch_text_gone(const struct job *j, uint32_t id, struct counters *c,
 
 /* How the job stands. */
 static inline void
-switch_text_job(const struct job *j, struct counters *c)
+iswitch_put_job(const struct job *j, struct counters *c)
 {
-	counters_put(c, "h", job_h(j, j->newest + 1));
+	counters_put(c, "h", job_threshold(j, j->newest + 1));
 	counters_flag(c, "follows", j->h == 0);
 	counters_flag(c, "open", j->open);
 	counters_flag(c, "halted", j->halted);
-	counters_put(c, "elements", j->a.s.elements);
-	counters_put(c, "floats", j->a.s.floats);
+	counters_put(c, "elements", j->sums.s.elements);
+	counters_put(c, "floats", j->sums.s.floats);
 	counters_int(c, "iteration", job_has_memory(j) ?
 	    (j->newest < j->start ? j->start : j->newest) - SUMS_EPOCH : 0);
 }
 
 /* Its members, whose parent is the switch at `own`. */
 static inline void
-switch_text_members(const struct job *j, const union addr *own,
+iswitch_put_members(const struct job *j, const union addr *own,
     struct counters *c, uint64_t now_ns)
 {
 	counters_list(c, "members");
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		if (j->members.m[i].present)
-			switch_text_member(j, i, own, c, now_ns);
+			iswitch_put_member(j, i, own, c, now_ns);
 	}
 	counters_list_end(c);
 	counters_list(c, "gone");
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		if (!j->members.m[i].present && j->members.m[i].gone_ns > 0)
-			switch_text_gone(j, i, c, now_ns);
+			iswitch_put_former_member(j, i, c, now_ns);
 	}
 	counters_list_end(c);
 }
 
 /* Its counters, or what it has just now. */
 static inline void
-switch_text_stats(const struct job *j, bool gauges, struct counters *c)
+iswitch_put_job_counters(const struct job *j, bool gauges, struct counters *c)
 {
 	if (!gauges) {
 		for (unsigned k = 0; k < JOB_COUNTS; k++)
 			counters_put(c, job_count_name(k), j->n[k]);
-		counters_put(c, "saturated", j->a.count.saturated);
+		counters_put(c, "saturated", j->sums.count.saturated);
 		return;
 	}
 	counters_put(c, "members", j->members.present);
-	counters_put(c, "h", job_h(j, j->newest + 1));
+	counters_put(c, "h", job_threshold(j, j->newest + 1));
 	counters_put(c, "open", j->open);
 	counters_put(c, "halted", j->halted);
-	counters_put(c, "filling", j->a.filling);
+	counters_put(c, "filling", j->sums.filling);
 	if (j->cf->slots == 0)
 		return;
 	counters_put(c, "slots", j->slots);
-	counters_put(c, "span", j->a.s.span);
+	counters_put(c, "span", j->sums.s.span);
 }
 
 struct iswitch_state {
@@ -478,7 +478,7 @@ iswitch_program_init(void *state, const void *conf,
 	if (cf.job_memory_bytes == 0 && place->key != NULL)
 		cf.job_memory_bytes = place->memory_bytes / 4;
 	cf.key = place->key;
-	cf.by = place->hash_seed;
+	cf.hash_seed = place->hash_seed;
 	cf.quotas = place->quotas;
 	cf.group = place->group;
 	cf.any_xid = place->replayed;
@@ -510,7 +510,7 @@ iswitch_program_free(void *state)
 
 /* The port of job's way in a trace. */
 static inline uint16_t
-iswitch_port(const struct iswitch_state *t, uint16_t job)
+iswitch_socket_port(const struct iswitch_state *t, uint16_t job)
 {
 	return t->port_of[job] != 0 ? t->port_of[job] :
 	    (uint16_t)(addr_port(&t->env->place->address) + 1 + job);
@@ -518,10 +518,10 @@ iswitch_port(const struct iswitch_state *t, uint16_t job)
 
 /* The address of a way, where it is not the driver's to choose. */
 static inline void
-iswitch_address(const void *state, uint32_t way, union addr *a)
+iswitch_socket_address(const void *state, uint32_t way, union addr *a)
 {
 	const struct iswitch_state *t = state;
-	const uint16_t port = iswitch_port(t, (uint16_t)(way - 1));
+	const uint16_t port = iswitch_socket_port(t, (uint16_t)(way - 1));
 
 	*a = t->env->place->address;
 	if (a->sa.sa_family == AF_INET6)
@@ -532,7 +532,7 @@ iswitch_address(const void *state, uint32_t way, union addr *a)
 
 /* The parent speaks of a job at this port: so it did in the captured run. */
 static inline void
-iswitch_learn(struct iswitch_state *t, const struct packet *p)
+iswitch_learn_port(struct iswitch_state *t, const struct packet *p)
 {
 	const uint16_t port = addr_port(p->to);
 	struct control c;
@@ -552,7 +552,7 @@ iswitch_learn(struct iswitch_state *t, const struct packet *p)
 
 /* The job of a packet from the parent to port in a trace, or -1. */
 static inline int32_t
-iswitch_job_at(const struct iswitch_state *t, uint16_t port)
+iswitch_job_of_port(const struct iswitch_state *t, uint16_t port)
 {
 	const uint32_t *at = hashmap_get(&t->job_of, port);
 	const int32_t behind = port - addr_port(&t->env->place->address) - 1;
@@ -577,7 +577,7 @@ iswitch_same_host(const union addr *a, const union addr *b)
 
 /* In a trace: is it between the parent and a way of ours? */
 static inline enum packet_class
-iswitch_claim_way(struct iswitch_state *t, struct packet *p)
+iswitch_classify_transit(struct iswitch_state *t, struct packet *p)
 {
 	const union addr *own = &t->env->place->address;
 	int32_t job;
@@ -589,8 +589,8 @@ iswitch_claim_way(struct iswitch_state *t, struct packet *p)
 	    !iswitch_same_host(p->to, own))
 		return PACKET_BETWEEN_OTHERS;
 	if (p->is == FRAME_UDP)
-		iswitch_learn(t, p);
-	job = iswitch_job_at(t, addr_port(p->to));
+		iswitch_learn_port(t, p);
+	job = iswitch_job_of_port(t, addr_port(p->to));
 	if (job < 0)
 		return PACKET_BETWEEN_OTHERS;
 	p->way = (uint32_t)job + 1;
@@ -598,7 +598,7 @@ iswitch_claim_way(struct iswitch_state *t, struct packet *p)
 }
 
 static inline enum packet_class
-iswitch_claim(void *state, struct packet *p)
+iswitch_classify(void *state, struct packet *p)
 {
 	struct iswitch_state *t = state;
 	const uint8_t tos = p->tos & 0xfc;
@@ -612,47 +612,47 @@ iswitch_claim(void *state, struct packet *p)
 		return PACKET_FOR_PROGRAM;
 	if (addr_same(p->from, &place->address))
 		return PACKET_FROM_PROGRAM;
-	return t->s.cf.job.child ? iswitch_claim_way(t, p)
+	return t->s.cf.job.child ? iswitch_classify_transit(t, p)
 				 : PACKET_BETWEEN_OTHERS;
 }
 
 static inline void
-iswitch_program_take(void *state, struct packet *p, uint64_t now_ns)
+iswitch_program_receive(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct iswitch_state *t = state;
 
 	if (p->way == PACKET_WAY_OWN)
-		iswitch_take_segment(&t->s, p->from, p->tos, p->payload,
+		iswitch_receive_segment(&t->s, p->from, p->tos, p->payload,
 		    p->bytes, now_ns);
 	else if (addr_same(p->from, &t->cf->parent))
-		iswitch_take_parent(&t->s, (uint16_t)(p->way - 1), p->tos,
+		iswitch_receive_parent(&t->s, (uint16_t)(p->way - 1), p->tos,
 		    p->payload, p->bytes, now_ns);
 	else
 		t->s.n[ISWITCH_FOREIGN]++;
 }
 
 static inline uint64_t
-iswitch_program_due(const void *state)
+iswitch_program_deadline_ns(const void *state)
 {
 	const struct iswitch_state *t = state;
 
-	return iswitch_due(&t->s);
+	return iswitch_deadline_ns(&t->s);
 }
 
 static inline void
-iswitch_program_fire(void *state, uint64_t now_ns)
+iswitch_program_on_deadline(void *state, uint64_t now_ns)
 {
 	struct iswitch_state *t = state;
 
-	iswitch_fire(&t->s, now_ns);
+	iswitch_run_deadlines(&t->s, now_ns);
 }
 
 static inline const union addr *
-iswitch_each(const void *state, uint32_t group, uint32_t *next,
+iswitch_each_member(const void *state, uint32_t group, uint32_t *next,
     uint64_t now_ns)
 {
 	const struct iswitch_state *t = state;
-	const struct member *m = members_next(&t->s.job[group]->j.members,
+	const struct member *m = members_next(&t->s.job[group]->core.members,
 	    next);
 
 	(void)now_ns;
@@ -663,21 +663,22 @@ static inline const union addr *
 iswitch_multicast_group(const void *state, const union addr *at)
 {
 	const struct iswitch_state *t = state;
-	const struct iswitch_ref *who = iswitch_who(&t->s, at);
-	const struct iswitch_job *j = who == NULL ? NULL :
-	    t->s.job[who->job];
+	const struct iswitch_ref *ref = iswitch_find_address(&t->s, at);
+	const struct iswitch_job *job = ref == NULL ? NULL :
+	    t->s.job[ref->job];
 
-	return j != NULL && j->j.members.m[who->member].in_multicast_group
-		   ? &j->group
+	return job != NULL &&
+		       job->core.members.m[ref->member].in_multicast_group
+		   ? &job->group
 		   : NULL;
 }
 
 static inline const union addr *
-iswitch_up(const void *state, uint32_t group, uint32_t *way)
+iswitch_parent_address(const void *state, uint32_t group, uint32_t *way)
 {
 	const struct iswitch_state *t = state;
 
-	*way = 1u + t->s.job[group]->j.id;
+	*way = 1u + t->s.job[group]->core.id;
 	return &t->cf->parent;
 }
 
@@ -686,7 +687,7 @@ iswitch_program_has_backlog(const void *state)
 {
 	const struct iswitch_state *t = state;
 
-	return iswitch_owes(&t->s);
+	return iswitch_has_backlog(&t->s);
 }
 
 static inline bool
@@ -694,27 +695,29 @@ iswitch_program_send_backlog(void *state)
 {
 	struct iswitch_state *t = state;
 
-	return iswitch_give(&t->s);
+	return iswitch_send_backlog(&t->s);
 }
 
 static inline bool
-iswitch_needs(const void *state, uint32_t way)
+iswitch_needs_socket(const void *state, uint32_t way)
 {
 	const struct iswitch_state *t = state;
-	const struct iswitch_job *j = iswitch_job(&t->s, (uint16_t)(way - 1));
+	const struct iswitch_job *job =
+	    iswitch_find_job(&t->s, (uint16_t)(way - 1));
 
-	return j != NULL && (j->up.wanted || iswitch_asked(j));
+	return job != NULL &&
+	       (job->parent.wanted || iswitch_has_receivers(job));
 }
 
 static inline void
-iswitch_heard(void *state, const union addr *from, uint64_t now_ns)
+iswitch_peer_alive(void *state, const union addr *from, uint64_t now_ns)
 {
 	struct iswitch_state *t = state;
-	const struct iswitch_ref *who = iswitch_who(&t->s, from);
+	const struct iswitch_ref *ref = iswitch_find_address(&t->s, from);
 
-	if (who != NULL)
-		member_heard(&t->s.job[who->job]->j.members.m[who->member],
-		    now_ns);
+	if (ref != NULL)
+		member_note_packet(
+		    &t->s.job[ref->job]->core.members.m[ref->member], now_ns);
 }
 
 static inline void
@@ -723,20 +726,21 @@ iswitch_stalled(void *state, uint64_t span_ns, uint64_t now_ns)
 	struct iswitch_state *t = state;
 
 	for (uint32_t k = 0; k < t->s.jobs; k++) {
-		struct members *all = &t->s.job[k]->j.members;
+		struct members *all = &t->s.job[k]->core.members;
 
 		for (uint32_t i = 0; i < all->count; i++) {
 			struct member *m = &all->m[i];
-			const uint64_t to = m->heard_ns + span_ns;
+			const uint64_t to = m->last_packet_ns + span_ns;
 
 			if (m->present)
-				member_heard(m, to < now_ns ? to : now_ns);
+				member_note_packet(
+				    m, to < now_ns ? to : now_ns);
 		}
 	}
 }
 
 static inline enum program_reply
-iswitch_control_of(void *state, const union addr *from,
+iswitch_program_request(void *state, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	struct iswitch_state *t = state;
@@ -744,65 +748,66 @@ iswitch_control_of(void *state, const union addr *from,
 	if (c->action > CONTROL_RESUME && c->action != CONTROL_FETCH &&
 	    c->action != CONTROL_CHUNK)
 		return PROGRAM_UNKNOWN;
-	return iswitch_request(&t->s, from, c, a, now_ns) ?
+	return iswitch_handle_request(&t->s, from, c, a, now_ns) ?
 	    PROGRAM_ANSWERED : PROGRAM_LATER;
 }
 
 static inline void
-iswitch_jobs(const void *state, struct counters *c, uint64_t now_ns)
+iswitch_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
 	const struct iswitch_state *t = state;
 
 	(void)now_ns;
 	for (uint32_t k = 0; k < t->s.jobs; k++) {
-		const struct job *j = &t->s.job[k]->j;
+		const struct job *j = &t->s.job[k]->core;
 
 		counters_in(c, NULL);
 		counters_put(c, "job", j->id);
 		counters_word(c, "kind", "job");
-		switch_text_job(j, c);
+		iswitch_put_job(j, c);
 		counters_put(c, "present", j->members.present);
 		counters_out(c);
 	}
 }
 
 static inline bool
-iswitch_members(const void *state, uint16_t job, struct counters *c,
+iswitch_list_members(const void *state, uint16_t id, struct counters *c,
     uint64_t now_ns)
 {
 	const struct iswitch_state *t = state;
-	const struct iswitch_job *j = iswitch_job(&t->s, job);
+	const struct iswitch_job *job = iswitch_find_job(&t->s, id);
 	char name[ADDR_NAME_BYTES];
 
-	if (j == NULL)
+	if (job == NULL)
 		return false;
-	counters_put(c, "job", job);
-	switch_text_job(&j->j, c);
+	counters_put(c, "job", id);
+	iswitch_put_job(&job->core, c);
 	counters_word(c, "parent", t->s.cf.job.child ?
 	    addr_print(&t->cf->parent, name) : "");
-	switch_text_members(&j->j, &t->env->place->address, c, now_ns);
+	iswitch_put_members(&job->core, &t->env->place->address, c, now_ns);
 	return true;
 }
 
 /* A count, over all jobs. */
 static inline uint64_t
-iswitch_all(const struct iswitch *s, enum job_count what)
+iswitch_sum_counter(const struct iswitch *s, enum job_count what)
 {
 	uint64_t n = 0;
 
 	for (uint32_t k = 0; k < s->jobs; k++)
-		n += s->job[k]->j.n[what];
+		n += s->job[k]->core.n[what];
 	return n;
 }
 
 /* What belongs to no job. */
 static inline void
-iswitch_own_stats(const struct iswitch *s, bool gauges, struct counters *c)
+iswitch_put_switch_counters(
+    const struct iswitch *s, bool gauges, struct counters *c)
 {
 	uint64_t members = 0;
 
 	for (uint32_t k = 0; k < s->jobs; k++)
-		members += s->job[k]->j.members.present;
+		members += s->job[k]->core.members.present;
 	if (gauges) {
 		counters_put(c, "jobs", s->jobs);
 		counters_put(c, "members", members);
@@ -814,39 +819,39 @@ iswitch_own_stats(const struct iswitch *s, bool gauges, struct counters *c)
 }
 
 static inline bool
-iswitch_stats(const void *state, int32_t job, bool gauges,
+iswitch_put_counters(const void *state, int32_t id, bool gauges,
     struct counters *c, uint64_t now_ns)
 {
 	const struct iswitch_state *t = state;
-	const struct iswitch_job *j;
+	const struct iswitch_job *job;
 
 	(void)now_ns;
-	if (job < 0) {
-		iswitch_own_stats(&t->s, gauges, c);
+	if (id < 0) {
+		iswitch_put_switch_counters(&t->s, gauges, c);
 		return true;
 	}
-	j = iswitch_job(&t->s, (uint16_t)job);
-	if (j != NULL)
-		switch_text_stats(&j->j, gauges, c);
-	return j != NULL;
+	job = iswitch_find_job(&t->s, (uint16_t)id);
+	if (job != NULL)
+		iswitch_put_job_counters(&job->core, gauges, c);
+	return job != NULL;
 }
 
 static inline void
-iswitch_account(const void *state, struct counters *c)
+iswitch_put_report(const void *state, struct counters *c)
 {
 	const struct iswitch_state *t = state;
 	char key[8];
 
 	counters_in(c, "jobs");
 	for (uint32_t k = 0; k < t->s.jobs; k++) {
-		const struct job *j = &t->s.job[k]->j;
+		const struct job *j = &t->s.job[k]->core;
 
 		snprintf(key, sizeof(key), "%u", j->id);
 		counters_in(c, key);
 		counters_in(c, "counters");
-		switch_text_stats(j, false, c);
+		iswitch_put_job_counters(j, false, c);
 		counters_out(c);
-		counters_put(c, "unfinished", job_unfinished(j));
+		counters_put(c, "unfinished", job_count_unfinished(j));
 		counters_put(c, "members", j->members.present);
 		counters_out(c);
 	}
@@ -854,48 +859,48 @@ iswitch_account(const void *state, struct counters *c)
 }
 
 static inline void
-iswitch_summary(const void *state, struct counters *c)
+iswitch_put_summary(const void *state, struct counters *c)
 {
 	const struct iswitch_state *t = state;
 	const struct iswitch *s = &t->s;
 	uint64_t unfinished = 0;
 
 	for (uint32_t k = 0; k < s->jobs; k++)
-		unfinished += job_unfinished(&s->job[k]->j);
-	counters_put(c, "segments in", iswitch_all(s, JOB_SEGMENTS));
-	counters_put(c, "added", iswitch_all(s, JOB_ADDED));
-	counters_put(c, "results", iswitch_all(s, JOB_RESULTS));
-	counters_put(c, "partial", iswitch_all(s, JOB_PARTIAL));
+		unfinished += job_count_unfinished(&s->job[k]->core);
+	counters_put(c, "segments in", iswitch_sum_counter(s, JOB_SEGMENTS));
+	counters_put(c, "added", iswitch_sum_counter(s, JOB_ADDED));
+	counters_put(c, "results", iswitch_sum_counter(s, JOB_RESULTS));
+	counters_put(c, "partial", iswitch_sum_counter(s, JOB_PARTIAL));
 	counters_put(c, "unfinished", unfinished);
-	counters_put(c, "resent", iswitch_all(s, JOB_RESENT) +
-	    iswitch_all(s, JOB_HELP_RESENT));
-	counters_put(c, "timed out", iswitch_all(s, JOB_EVICTED));
+	counters_put(c, "resent", iswitch_sum_counter(s, JOB_RESENT) +
+	    iswitch_sum_counter(s, JOB_HELP_RESENT));
+	counters_put(c, "timed out", iswitch_sum_counter(s, JOB_EVICTED));
 	counters_put(c, "foreign", s->n[ISWITCH_FOREIGN]);
 }
 
 static inline void
-iswitch_progress(const void *state, struct counters *c)
+iswitch_put_progress(const void *state, struct counters *c)
 {
 	const struct iswitch_state *t = state;
 	uint64_t members = 0;
 
 	for (uint32_t k = 0; k < t->s.jobs; k++)
-		members += t->s.job[k]->j.members.present;
+		members += t->s.job[k]->core.members.present;
 	counters_put(c, "jobs", t->s.jobs);
 	counters_put(c, "members", members);
-	counters_put(c, "segments", iswitch_all(&t->s, JOB_SEGMENTS));
-	counters_put(c, "results", iswitch_all(&t->s, JOB_RESULTS));
+	counters_put(c, "segments", iswitch_sum_counter(&t->s, JOB_SEGMENTS));
+	counters_put(c, "results", iswitch_sum_counter(&t->s, JOB_RESULTS));
 }
 
 /* Is every segment counted under one reason? */
 static inline bool
-iswitch_adds_up(const void *state)
+iswitch_counters_add_up(const void *state)
 {
 	const struct iswitch_state *t = state;
 	bool good = true;
 
 	for (uint32_t k = 0; k < t->s.jobs; k++) {
-		const uint64_t *n = t->s.job[k]->j.n;
+		const uint64_t *n = t->s.job[k]->core.n;
 		uint64_t sum = 0;
 
 		for (int i = JOB_ADDED; i <= JOB_NO_MEMORY; i++)
@@ -907,26 +912,29 @@ iswitch_adds_up(const void *state)
 
 /* A parent does not answer. */
 static inline const char *
-iswitch_trouble(void *state, char *text, size_t room, uint64_t now_ns)
+iswitch_describe_problem(void *state, char *text, size_t room, uint64_t now_ns)
 {
 	struct iswitch_state *t = state;
 	char name[ADDR_NAME_BYTES];
 
 	(void)now_ns;
 	for (uint32_t k = 0; k < t->s.jobs; k++) {
-		const struct iswitch_up *up = &t->s.job[k]->up;
-		const uint64_t waited_ns = !up->wanted || up->as.joined ||
-		    !up->as.join_open ? 0 :
-		    up->as.asked_ns - up->as.join_since_ns;
+		const struct iswitch_parent *up = &t->s.job[k]->parent;
+		const uint64_t waited_ns =
+		    !up->wanted || up->membership.joined ||
+			    !up->membership.join_open
+			? 0
+			: up->membership.asked_ns -
+			      up->membership.join_since_ns;
 
-		if (waited_ns < ISWITCH_TROUBLE_NS ||
+		if (waited_ns < ISWITCH_NO_ANSWER_NS ||
 		    (waited_ns >= t->told_ns &&
-		    waited_ns - t->told_ns < ISWITCH_TROUBLE_NS))
+		    waited_ns - t->told_ns < ISWITCH_NO_ANSWER_NS))
 			continue;
 		t->told_ns = waited_ns;
 		snprintf(text, room, "%s: no answer to a Join of job %u for "
 		    "%.1f s", addr_print(&t->cf->parent, name),
-		    t->s.job[k]->j.id, (double)waited_ns / 1e9);
+		    t->s.job[k]->core.id, (double)waited_ns / 1e9);
 		return text;
 	}
 	return NULL;
@@ -936,9 +944,9 @@ static inline bool
 iswitch_is_member(const void *state, const union addr *at, int32_t job)
 {
 	const struct iswitch_state *t = state;
-	const struct iswitch_ref *who = iswitch_who(&t->s, at);
+	const struct iswitch_ref *ref = iswitch_find_address(&t->s, at);
 
-	return who != NULL && (job < 0 || t->s.job[who->job]->j.id == job);
+	return ref != NULL && (job < 0 || t->s.job[ref->job]->core.id == job);
 }
 
 static inline uint32_t
@@ -965,37 +973,37 @@ static const struct program iswitch_program = {
     .supports_tags = true,
     .conf_bytes = sizeof(struct iswitch_settings),
     .options = iswitch_opts,
-    .set_defaults = iswitch_defaults,
-    .set_option = iswitch_set,
-    .check_settings = iswitch_settle,
-    .plan_memory = iswitch_memory,
+    .set_defaults = iswitch_set_defaults,
+    .set_option = iswitch_set_option,
+    .check_settings = iswitch_check_settings,
+    .plan_memory = iswitch_plan_memory,
     .state_bytes = sizeof(struct iswitch_state),
     .init_state = iswitch_program_init,
     .free_state = iswitch_program_free,
-    .classify = iswitch_claim,
-    .receive = iswitch_program_take,
-    .deadline_ns = iswitch_program_due,
-    .on_deadline = iswitch_program_fire,
-    .each_member = iswitch_each,
+    .classify = iswitch_classify,
+    .receive = iswitch_program_receive,
+    .deadline_ns = iswitch_program_deadline_ns,
+    .on_deadline = iswitch_program_on_deadline,
+    .each_member = iswitch_each_member,
     .multicast_group = iswitch_multicast_group,
-    .parent_address = iswitch_up,
-    .socket_address = iswitch_address,
+    .parent_address = iswitch_parent_address,
+    .socket_address = iswitch_socket_address,
     .has_backlog = iswitch_program_has_backlog,
     .send_backlog = iswitch_program_send_backlog,
-    .needs_socket = iswitch_needs,
-    .peer_alive = iswitch_heard,
+    .needs_socket = iswitch_needs_socket,
+    .peer_alive = iswitch_peer_alive,
     .stalled = iswitch_stalled,
     .is_member = iswitch_is_member,
     .member_count = iswitch_member_count,
-    .handle_request = iswitch_control_of,
-    .list_jobs = iswitch_jobs,
-    .list_members = iswitch_members,
-    .put_counters = iswitch_stats,
-    .put_report = iswitch_account,
-    .put_summary = iswitch_summary,
-    .put_progress = iswitch_progress,
-    .describe_problem = iswitch_trouble,
-    .counters_add_up = iswitch_adds_up,
+    .handle_request = iswitch_program_request,
+    .list_jobs = iswitch_list_jobs,
+    .list_members = iswitch_list_members,
+    .put_counters = iswitch_put_counters,
+    .put_report = iswitch_put_report,
+    .put_summary = iswitch_put_summary,
+    .put_progress = iswitch_put_progress,
+    .describe_problem = iswitch_describe_problem,
+    .counters_add_up = iswitch_counters_add_up,
 };
 
 #endif

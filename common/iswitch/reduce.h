@@ -112,8 +112,8 @@ robust_sort(int32_t *key, size_t k)
 
 /* Elements from to n - 1, plain; key has room for all rows. */
 static inline void
-robust_from(uint8_t *out, const struct robust_rows *r, size_t from, size_t n,
-    size_t trim, double weight, int32_t *key)
+robust_mean_plain(uint8_t *out, const struct robust_rows *r, size_t from,
+    size_t n, size_t trim, double weight, int32_t *key)
 {
 	for (size_t i = from; i < n; i++) {
 		double sum;
@@ -131,12 +131,12 @@ robust_from(uint8_t *out, const struct robust_rows *r, size_t from, size_t n,
 }
 
 static inline void
-robust_few(uint8_t *out, const struct robust_rows *r, size_t n, size_t trim,
-    double weight)
+robust_mean_few(uint8_t *out, const struct robust_rows *r, size_t n,
+    size_t trim, double weight)
 {
 	int32_t key[ROBUST_FEW];
 
-	robust_from(out, r, 0, n, trim, weight, key);
+	robust_mean_plain(out, r, 0, n, trim, weight, key);
 }
 
 #ifdef VEC_AVX2
@@ -150,7 +150,7 @@ struct robust_net {
 };
 
 static inline void
-robust_sorter(struct robust_net *net, size_t k)
+robust_make_net(struct robust_net *net, size_t k)
 {
 	size_t top = 1, r, d;
 
@@ -177,7 +177,7 @@ robust_sorter(struct robust_net *net, size_t k)
 
 /* Leave out what does not reach places trim to k - 1 - trim. */
 static inline void
-robust_prune(struct robust_net *net, size_t k, size_t trim)
+robust_prune_net(struct robust_net *net, size_t k, size_t trim)
 {
 	uint64_t live = ((uint64_t)1 << (k - trim)) - ((uint64_t)1 << trim);
 	unsigned to = net->pairs;
@@ -257,7 +257,7 @@ robust_order8(__m256i *lo, __m256i *hi)
  * work to do.
  */
 __attribute__((target("avx2"))) static inline void
-robust_block(uint8_t *out, const uint8_t *const row[], size_t at, size_t k,
+robust_mean_block(uint8_t *out, const uint8_t *const row[], size_t at, size_t k,
     size_t trim, double weight, const struct robust_net *net)
 {
 	__m256i key[ROBUST_FEW][4];
@@ -282,7 +282,7 @@ robust_block(uint8_t *out, const uint8_t *const row[], size_t at, size_t k,
 
 /* What is left of 32s is copied to where as much may be read and written. */
 __attribute__((target("avx2"))) static inline void
-robust_few_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
+robust_mean_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
     size_t trim, double weight)
 {
 	uint8_t rest[ROBUST_FEW][128], last[128];
@@ -290,12 +290,12 @@ robust_few_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
 	struct robust_net net;
 	size_t at = 0;
 
-	robust_sorter(&net, r->k);
-	robust_prune(&net, r->k, trim);
+	robust_make_net(&net, r->k);
+	robust_prune_net(&net, r->k, trim);
 	for (size_t j = 0; j < r->k; j++)
 		row[j] = robust_row(r, j);
 	for (; at + 128 <= 4 * n; at += 128)
-		robust_block(out + at, row, at, r->k, trim, weight, &net);
+		robust_mean_block(out + at, row, at, r->k, trim, weight, &net);
 	if (at == 4 * n)
 		return;
 	for (size_t j = 0; j < r->k; j++) {
@@ -303,19 +303,19 @@ robust_few_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
 		memcpy(rest[j], row[j] + at, 4 * n - at);
 		row[j] = rest[j];
 	}
-	robust_block(last, row, 0, r->k, trim, weight, &net);
+	robust_mean_block(last, row, 0, r->k, trim, weight, &net);
 	memcpy(out + at, last, 4 * n - at);
 }
 #endif
 
 /* Not inline, so that the few do not pay for so deep a stack. */
 __attribute__((noinline, unused)) static void
-robust_many(uint8_t *out, const struct robust_rows *r, size_t n, size_t trim,
-    double weight)
+robust_mean_many(uint8_t *out, const struct robust_rows *r, size_t n,
+    size_t trim, double weight)
 {
 	int32_t key[ROBUST_MANY];
 
-	robust_from(out, r, 0, n, trim, weight, key);
+	robust_mean_plain(out, r, 0, n, trim, weight, key);
 }
 
 /* The n elements of out: the trim least and greatest of r's dropped. */
@@ -330,13 +330,13 @@ robust_mean(uint8_t *out, const struct robust_rows *r, size_t n, size_t trim,
 		trim = (r->k - 1) / 2;
 	weight = (double)scale / (double)(r->k - 2 * trim);
 	if (r->k > ROBUST_FEW)
-		robust_many(out, r, n, trim, weight);
+		robust_mean_many(out, r, n, trim, weight);
 #ifdef VEC_AVX2
 	else if (vec_avx2())
-		robust_few_avx2(out, r, n, trim, weight);
+		robust_mean_avx2(out, r, n, trim, weight);
 #endif
 	else
-		robust_few(out, r, n, trim, weight);
+		robust_mean_few(out, r, n, trim, weight);
 }
 
 /*
@@ -448,7 +448,7 @@ reduce_work_bytes(const struct reduce *r, uint32_t rows, uint32_t n)
 
 /* x times 2^bits as an integer; if x is not finite, so is *finite. */
 static inline int64_t
-reduce_fix(float x, double times, bool *finite, struct reduce_count *c)
+reduce_to_fixed(float x, double times, bool *finite, struct reduce_count *c)
 {
 	const double v = (double)x * times;	/* exact */
 
@@ -465,7 +465,7 @@ reduce_fix(float x, double times, bool *finite, struct reduce_count *c)
 
 /* Two integers that stand for elements: what stands for their sum. */
 static inline int64_t
-reduce_fixed_sum(int64_t a, int64_t b, struct reduce_count *c)
+reduce_add_fixed(int64_t a, int64_t b, struct reduce_count *c)
 {
 	int64_t sum;
 
@@ -479,15 +479,16 @@ reduce_fixed_sum(int64_t a, int64_t b, struct reduce_count *c)
 
 /* Elements from to n - 1 of fixed, plain: were all finite? */
 static inline bool
-reduce_fixed_from(int64_t *sum, const uint8_t *x, size_t from, size_t n,
+reduce_fixed_plain(int64_t *sum, const uint8_t *x, size_t from, size_t n,
     bool first, double times, struct reduce_count *c)
 {
 	bool finite = true;
 
 	for (size_t i = from; i < n; i++) {
-		const int64_t v = reduce_fix(vec_get(x, i), times, &finite, c);
+		const int64_t v =
+		    reduce_to_fixed(vec_get(x, i), times, &finite, c);
 
-		sum[i] = first ? v : reduce_fixed_sum(sum[i], v, c);
+		sum[i] = first ? v : reduce_add_fixed(sum[i], v, c);
 	}
 	return finite;
 }
@@ -535,15 +536,15 @@ reduce_fixed_avx2(int64_t *sum, const uint8_t *x, size_t n, bool first,
 
 	for (i = 0; i + 4 <= n; i += 4)
 		if (!reduce_fixed4(sum + i, x + 4 * i, first, by) &&
-		    !reduce_fixed_from(sum, x, i, i + 4, first, times, c))
+		    !reduce_fixed_plain(sum, x, i, i + 4, first, times, c))
 			finite = false;
-	return reduce_fixed_from(sum, x, i, n, first, times, c) && finite;
+	return reduce_fixed_plain(sum, x, i, n, first, times, c) && finite;
 }
 #endif
 
 static inline bool
-reduce_fixed(const struct reduce *r, uint8_t *work, const uint8_t *x, size_t n,
-    bool first, struct reduce_count *c)
+reduce_fixed_row(const struct reduce *r, uint8_t *work, const uint8_t *x,
+    size_t n, bool first, struct reduce_count *c)
 {
 	const double times = (double)((uint64_t)1 << r->fixed_bits);
 	int64_t *sum = (void *)work;
@@ -552,7 +553,7 @@ reduce_fixed(const struct reduce *r, uint8_t *work, const uint8_t *x, size_t n,
 	if (vec_avx2())
 		return reduce_fixed_avx2(sum, x, n, first, times, c);
 #endif
-	return reduce_fixed_from(sum, x, 0, n, first, times, c);
+	return reduce_fixed_plain(sum, x, 0, n, first, times, c);
 }
 
 /* The first contribution of a slot, which begins anew: row 0. */
@@ -567,7 +568,7 @@ reduce_first(const struct reduce *r, uint8_t *out, uint8_t *work, uint32_t n,
 		finite = vec_copy_check(out, x, n);
 		break;
 	case REDUCE_FIXED:
-		finite = reduce_fixed(r, work, x, n, true, c);
+		finite = reduce_fixed_row(r, work, x, n, true, c);
 		break;
 	default:
 		finite = vec_copy_check(work, x, n);
@@ -587,7 +588,7 @@ reduce_add(const struct reduce *r, uint8_t *out, uint8_t *work, uint32_t row,
 		finite = vec_add_check(out, x, n);
 		break;
 	case REDUCE_FIXED:
-		finite = reduce_fixed(r, work, x, n, false, c);
+		finite = reduce_fixed_row(r, work, x, n, false, c);
 		break;
 	default:
 		finite = vec_copy_check(work + (size_t)4 * row * n, x, n);

@@ -79,7 +79,7 @@ struct sums_shape {
 	uint32_t rows;		/* contributions kept, if they are kept */
 	/* slots a way, if less than segs: both ways, not apart; or 0 */
 	uint32_t span;
-	uint32_t proof;		/* bytes of a packet's, behind its Seg; or 0 */
+	uint32_t tag_bytes;	/* of the tag behind a packet's Seg; 0: none */
 };
 
 struct sums {
@@ -102,7 +102,7 @@ struct sums {
 static inline uint32_t
 sums_head_bytes(const struct sums_shape *s)
 {
-	return SEG_HEADER_BYTES + s->proof;
+	return SEG_HEADER_BYTES + s->tag_bytes;
 }
 
 /* Iteration t of the wire, as the one nearest to `near`. */
@@ -213,7 +213,7 @@ sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 }
 
 static inline uint32_t
-sums_way(const struct sums *a, int64_t t)
+sums_slot_way(const struct sums *a, int64_t t)
 {
 	return a->s.ways == 1 ? 0 : (uint32_t)(t & 1);
 }
@@ -223,13 +223,13 @@ static inline uint32_t
 sums_at(const struct sums *a, int64_t t, uint32_t i)
 {
 	if (a->s.span == 0)
-		return sums_way(a, t) * a->s.segs + i;
+		return sums_slot_way(a, t) * a->s.segs + i;
 	return (uint32_t)(((uint64_t)(t - SUMS_EPOCH / 2) * a->s.segs + i) %
 	    (2 * a->s.span));
 }
 
 static inline uint32_t
-sums_index(const struct sums *a, uint32_t at)
+sums_slot_index(const struct sums *a, uint32_t at)
 {
 	return a->slot[at].index;
 }
@@ -255,7 +255,7 @@ sums_compare(const struct sums *a, uint32_t at, int64_t t, uint32_t i)
  * whole vectors have room, segment i of t - 1.
  */
 static inline uint32_t
-sums_before(const struct sums *a, int64_t *t, uint32_t i)
+sums_previous_segment(const struct sums *a, int64_t *t, uint32_t i)
 {
 	const uint32_t span = a->s.span != 0 ? a->s.span : a->s.segs;
 
@@ -272,7 +272,7 @@ sums_before(const struct sums *a, int64_t *t, uint32_t i)
 static inline bool
 sums_may_begin(const struct sums *a, int64_t fresh, int64_t t, uint32_t i)
 {
-	const uint32_t k = sums_before(a, &t, i);
+	const uint32_t k = sums_previous_segment(a, &t, i);
 	const uint32_t at = sums_at(a, t, k);
 
 	return t < fresh || (a->slot[at].state == SUMS_COMPLETE &&
@@ -281,7 +281,7 @@ sums_may_begin(const struct sums *a, int64_t fresh, int64_t t, uint32_t i)
 
 /* The place in the ring where the result of segment i at t goes. */
 static inline size_t
-sums_turn_of(const struct sums *a, int64_t t, uint32_t i)
+sums_ring_index(const struct sums *a, int64_t t, uint32_t i)
 {
 	return a->s.span != 0 ? sums_at(a, t, i) :
 	    (size_t)(t % a->s.depth) * a->s.segs + i;
@@ -289,30 +289,31 @@ sums_turn_of(const struct sums *a, int64_t t, uint32_t i)
 
 /* Its packet. */
 static inline uint8_t *
-sums_place(const struct sums *a, int64_t t, uint32_t i)
+sums_ring_packet(const struct sums *a, int64_t t, uint32_t i)
 {
-	return a->packet + sums_turn_of(a, t, i) * a->stride;
+	return a->packet + sums_ring_index(a, t, i) * a->stride;
 }
 
 /* The packet that slot `at` fills. */
 static inline uint8_t *
-sums_packet(const struct sums *a, uint32_t at)
+sums_slot_packet(const struct sums *a, uint32_t at)
 {
 	if (a->s.apart)
 		return a->packet + ((size_t)a->s.depth * a->s.segs + at) *
 		    a->stride;
-	return sums_place(a, a->slot[at].iteration, sums_index(a, at));
+	return sums_ring_packet(
+	    a, a->slot[at].iteration, sums_slot_index(a, at));
 }
 
 static inline struct sums_kept *
 sums_kept(const struct sums *a, int64_t t, uint32_t i)
 {
-	return &a->kept[sums_turn_of(a, t, i)];
+	return &a->kept[sums_ring_index(a, t, i)];
 }
 
 /* Synchronous: the latest iteration of segment i that is complete. */
 static inline int64_t
-sums_latest(const struct sums *a, uint32_t i)
+sums_latest_complete(const struct sums *a, uint32_t i)
 {
 	int64_t t = SUMS_NEVER;
 
@@ -330,33 +331,34 @@ sums_latest(const struct sums *a, uint32_t i)
  * the slots', of each segment.
  */
 static inline const uint8_t *
-sums_result(const struct sums *a, int64_t t, uint32_t i)
+sums_find_result(const struct sums *a, int64_t t, uint32_t i)
 {
 	if (t <= SUMS_NEVER || sums_kept(a, t, i)->iteration != t ||
 	    sums_kept(a, t, i)->index != i)
 		return NULL;
 	if (a->s.ways == 2 && !a->s.apart && a->s.depth > 2 &&
-	    t <= sums_latest(a, i) - (int64_t)(a->s.depth - 2))
+	    t <= sums_latest_complete(a, i) - (int64_t)(a->s.depth - 2))
 		return NULL;
-	return sums_place(a, t, i);
+	return sums_ring_packet(a, t, i);
 }
 
-/* What stands at a place that sums_result() or sums_place() found. */
+/* What stands at a place that sums_find_result() or sums_ring_packet() found.
+ */
 static inline struct sums_kept *
-sums_kept_at(const struct sums *a, const uint8_t *result)
+sums_entry_of(const struct sums *a, const uint8_t *result)
 {
 	return &a->kept[(size_t)(result - a->packet) / a->stride];
 }
 
-/* Bytes of a result, which sums_result() found. */
+/* Bytes of a result, which sums_find_result() found. */
 static inline uint32_t
 sums_result_bytes(const struct sums *a, const uint8_t *result)
 {
-	return sums_head_bytes(&a->s) + 4 * sums_kept_at(a, result)->n;
+	return sums_head_bytes(&a->s) + 4 * sums_entry_of(a, result)->n;
 }
 
 static inline uint64_t *
-sums_bits(const struct sums *a, uint32_t at)
+sums_slot_bits(const struct sums *a, uint32_t at)
 {
 	return a->bits + (size_t)at * a->s.words;
 }
@@ -365,7 +367,7 @@ static inline bool
 sums_has(const struct sums *a, uint32_t at, uint32_t member)
 {
 	return member / 64 < a->s.words &&
-	    (sums_bits(a, at)[member / 64] >> member % 64 & 1) != 0;
+	    (sums_slot_bits(a, at)[member / 64] >> member % 64 & 1) != 0;
 }
 
 /*
@@ -378,8 +380,8 @@ sums_link(struct sums *a, uint32_t at)
 	struct sums_slot *s = &a->slot[at];
 	uint32_t before = a->newest, after = SUMS_NONE;
 
-	while (before != SUMS_NONE && a->slot[before].began_ns ==
-	    s->began_ns && sums_index(a, before) > sums_index(a, at)) {
+	while (before != SUMS_NONE && a->slot[before].began_ns == s->began_ns &&
+	       sums_slot_index(a, before) > sums_slot_index(a, at)) {
 		after = before;
 		before = a->slot[before].before;
 	}
@@ -414,7 +416,7 @@ sums_unlink(struct sums *a, uint32_t at)
 
 /* A slot leaves the state it is in for another. */
 static inline void
-sums_turn(struct sums *a, uint32_t at, enum sums_state to)
+sums_set_state(struct sums *a, uint32_t at, enum sums_state to)
 {
 	struct sums_slot *s = &a->slot[at];
 
@@ -431,7 +433,7 @@ sums_turn(struct sums *a, uint32_t at, enum sums_state to)
 
 /* A filling slot is as if it had begun now. */
 static inline void
-sums_put_off(struct sums *a, uint32_t at, uint64_t now_ns)
+sums_restart_timer(struct sums *a, uint32_t at, uint64_t now_ns)
 {
 	sums_unlink(a, at);
 	a->slot[at].began_ns = now_ns;
@@ -440,7 +442,7 @@ sums_put_off(struct sums *a, uint32_t at, uint64_t now_ns)
 
 /* Nothing has been added to slot `at`, which has its iteration. */
 static inline void
-sums_blank(struct sums *a, uint32_t at)
+sums_clear_slot(struct sums *a, uint32_t at)
 {
 	struct sums_slot *s = &a->slot[at];
 
@@ -448,9 +450,9 @@ sums_blank(struct sums *a, uint32_t at)
 	s->accepted = s->rows = 0;
 	s->contributions = 0;
 	s->asked_ms = 0;
-	memset(sums_bits(a, at), 0, a->s.words * sizeof(uint64_t));
+	memset(sums_slot_bits(a, at), 0, a->s.words * sizeof(uint64_t));
 	if (!a->s.apart)
-		*sums_kept(a, s->iteration, sums_index(a, at)) =
+		*sums_kept(a, s->iteration, sums_slot_index(a, at)) =
 		    (struct sums_kept){ 0 };
 }
 
@@ -460,7 +462,7 @@ sums_blank(struct sums *a, uint32_t at)
  * outbox.
  */
 static inline void
-sums_restart(struct sums *a, uint32_t at, int64_t t, uint32_t n,
+sums_restart_slot(struct sums *a, uint32_t at, int64_t t, uint32_t n,
     uint64_t now_ns)
 {
 	struct sums_slot *s = &a->slot[at];
@@ -468,12 +470,12 @@ sums_restart(struct sums *a, uint32_t at, int64_t t, uint32_t n,
 	s->iteration = t;
 	s->began_ns = now_ns;
 	s->n = n;
-	sums_blank(a, at);
-	sums_turn(a, at, SUMS_FILLING);
+	sums_clear_slot(a, at);
+	sums_set_state(a, at, SUMS_FILLING);
 }
 
 static inline uint8_t *
-sums_work(const struct sums *a, uint32_t at)
+sums_slot_work(const struct sums *a, uint32_t at)
 {
 	return a->work == NULL ? NULL : a->work + at * a->work_stride;
 }
@@ -491,12 +493,12 @@ sums_has_room(const struct sums *a, uint32_t at)
  * it; vec holds the slot's n floats.
  */
 static inline void
-sums_add(struct sums *a, uint32_t at, uint32_t member, const uint8_t *vec,
-    uint16_t contributions)
+sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
+    const uint8_t *vec, uint16_t contributions)
 {
 	struct sums_slot *s = &a->slot[at];
-	uint8_t *work = sums_work(a, at);
-	uint8_t *vector = sums_packet(a, at) + sums_head_bytes(&a->s);
+	uint8_t *work = sums_slot_work(a, at);
+	uint8_t *vector = sums_slot_packet(a, at) + sums_head_bytes(&a->s);
 	const size_t table = sums_table_bytes(&a->reduce, a->s.rows);
 
 	assert(s->state == SUMS_FILLING && sums_has_room(a, at));
@@ -511,7 +513,8 @@ sums_add(struct sums *a, uint32_t at, uint32_t member, const uint8_t *vec,
 		reduce_add(&a->reduce, vector, work, s->rows, s->n, vec,
 		    &a->count);
 	if (member / 64 < a->s.words)
-		sums_bits(a, at)[member / 64] |= (uint64_t)1 << member % 64;
+		sums_slot_bits(a, at)[member / 64] |= (uint64_t)1
+						      << member % 64;
 	s->rows++;
 	s->accepted++;
 	s->contributions = (uint16_t)(s->contributions + contributions >
@@ -523,11 +526,11 @@ sums_add(struct sums *a, uint32_t at, uint32_t member, const uint8_t *vec,
  * in order[], which has room for them; rows of one member stay as they came.
  */
 static inline void
-sums_order(const struct sums *a, uint32_t at, const uint32_t *rank,
+sums_order_rows(const struct sums *a, uint32_t at, const uint32_t *rank,
     uint32_t *order)
 {
 	const uint32_t rows = a->slot[at].rows;
-	const uint8_t *table = sums_work(a, at);
+	const uint8_t *table = sums_slot_work(a, at);
 	uint32_t member;
 
 	for (uint32_t k = 0; k < rows; k++) {
@@ -551,22 +554,23 @@ sums_order(const struct sums *a, uint32_t at, const uint32_t *rank,
  * fills; order is of its rows, and not used by sum and fixed.
  */
 static inline void
-sums_finish(struct sums *a, uint32_t at, const uint32_t *order)
+sums_finish_slot(struct sums *a, uint32_t at, const uint32_t *order)
 {
 	struct sums_slot *s = &a->slot[at];
-	uint8_t *work = sums_work(a, at), *out = sums_packet(a, at);
+	uint8_t *work = sums_slot_work(a, at), *out = sums_slot_packet(a, at);
 
 	if (work != NULL)
 		work += sums_table_bytes(&a->reduce, a->s.rows);
 	reduce_finish(&a->reduce, out + sums_head_bytes(&a->s), work, s->rows,
 	    order, s->n, s->contributions, &a->count);
 	seg_put(out, (uint32_t)(s->iteration & (SEG_ITERATIONS - 1)),
-	    s->contributions, sums_index(a, at));
+	    s->contributions, sums_slot_index(a, at));
 }
 
 /* What stands in the ring for segment i at t is the result, of n floats. */
 static inline void
-sums_keep(struct sums *a, int64_t t, uint32_t i, uint32_t n, uint64_t posted)
+sums_record_result(
+    struct sums *a, int64_t t, uint32_t i, uint32_t n, uint64_t posted)
 {
 	*sums_kept(a, t, i) = (struct sums_kept){ .iteration = t,
 	    .posted = posted, .index = i, .n = n };
@@ -577,7 +581,7 @@ sums_keep(struct sums *a, int64_t t, uint32_t i, uint32_t n, uint64_t posted)
  * or again, of those that count for H.
  */
 static inline void
-sums_recount(struct sums *a, uint32_t member, int64_t from, int by)
+sums_recount_member(struct sums *a, uint32_t member, int64_t from, int by)
 {
 	for (uint32_t at = a->oldest; at != SUMS_NONE; at = a->slot[at].after) {
 		if (a->slot[at].iteration >= from && sums_has(a, at, member))
@@ -587,7 +591,7 @@ sums_recount(struct sums *a, uint32_t member, int64_t from, int by)
 
 /* The slot of the larger b that has the place of slot `at` of a. */
 static inline uint32_t
-sums_moved(const struct sums *b, const struct sums *a, uint32_t at)
+sums_new_slot(const struct sums *b, const struct sums *a, uint32_t at)
 {
 	return a->s.span != 0 ? at :
 	    at / a->s.segs * b->s.segs + at % a->s.segs;
@@ -598,14 +602,14 @@ static inline void
 sums_copy(struct sums *b, const struct sums *a)
 {
 	for (uint32_t at = a->oldest; at != SUMS_NONE; at = a->slot[at].after) {
-		const uint32_t to = sums_moved(b, a, at);
+		const uint32_t to = sums_new_slot(b, a, at);
 
 		b->slot[to].began_ns = a->slot[at].began_ns;
 		b->slot[to].index = a->slot[at].index;
 		sums_link(b, to);
 	}
 	for (uint32_t from = 0; from < sums_slots(&a->s); from++) {
-		const uint32_t at = sums_moved(b, a, from);
+		const uint32_t at = sums_new_slot(b, a, from);
 		const size_t ta = sums_table_bytes(&a->reduce, a->s.rows);
 		const size_t tb = sums_table_bytes(&b->reduce, b->s.rows);
 		struct sums_slot *s = &b->slot[at];
@@ -614,15 +618,16 @@ sums_copy(struct sums *b, const struct sums *a)
 		*s = a->slot[from];
 		s->before = before;
 		s->after = after;
-		memcpy(sums_bits(b, at), sums_bits(a, from),
+		memcpy(sums_slot_bits(b, at), sums_slot_bits(a, from),
 		    a->s.words * sizeof(uint64_t));
 		if (s->state == SUMS_EMPTY)
 			continue;
-		memcpy(sums_packet(b, at), sums_packet(a, from), a->stride);
+		memcpy(sums_slot_packet(b, at), sums_slot_packet(a, from),
+		    a->stride);
 		if (a->work == NULL)
 			continue;
-		memcpy(sums_work(b, at), sums_work(a, from), ta);
-		memcpy(sums_work(b, at) + tb, sums_work(a, from) + ta,
+		memcpy(sums_slot_work(b, at), sums_slot_work(a, from), ta);
+		memcpy(sums_slot_work(b, at) + tb, sums_slot_work(a, from) + ta,
 		    reduce_work_bytes(&a->reduce, s->rows, s->n));
 	}
 	for (size_t k = 0; k < sums_places(&a->s); k++) {
@@ -631,7 +636,8 @@ sums_copy(struct sums *b, const struct sums *a)
 
 		if (t == SUMS_NEVER)
 			continue;
-		memcpy(sums_place(b, t, i), sums_place(a, t, i), a->stride);
+		memcpy(sums_ring_packet(b, t, i), sums_ring_packet(a, t, i),
+		    a->stride);
 		*sums_kept(b, t, i) = a->kept[k];
 	}
 	memcpy(b->ready, a->ready, a->s.ways * sizeof(*b->ready));
@@ -652,7 +658,7 @@ sums_reshape(struct sums *a, const struct sums_shape *s)
 	    s->depth >= a->s.depth && s->words >= a->s.words &&
 	    s->rows >= a->s.rows && s->ways == a->s.ways &&
 	    s->apart == a->s.apart && s->span == a->s.span &&
-	    s->proof == a->s.proof &&
+	    s->tag_bytes == a->s.tag_bytes &&
 	    (s->span == 0 || s->segs == a->s.segs));
 	if (!sums_init(&b, &a->reduce, s))
 		return false;

@@ -19,8 +19,8 @@
 #include "common/iswitch/switch-repair.h"
 
 static inline void
-iswitch_set_h(struct job *j, const struct control *c, struct control_ack *a,
-    uint64_t now_ns)
+iswitch_set_threshold(struct job *j, const struct control *c,
+    struct control_ack *a, uint64_t now_ns)
 {
 	uint64_t h;
 
@@ -32,13 +32,14 @@ iswitch_set_h(struct job *j, const struct control *c, struct control_ack *a,
 	}
 	j->h = (uint16_t)h;
 	job_try_open(j, now_ns);
-	if (job_may_miss(j))
-		job_keep(j);
-	job_test_all(j);
+	if (job_may_be_partial(j))
+		job_keep_results(j);
+	job_test_slots(j);
 }
 
 static inline void
-iswitch_fbcast(struct job *j, const struct control *c, struct control_ack *a)
+iswitch_force_broadcast(
+    struct job *j, const struct control *c, struct control_ack *a)
 {
 	uint64_t word;
 	struct seg g;
@@ -49,27 +50,28 @@ iswitch_fbcast(struct job *j, const struct control *c, struct control_ack *a)
 		return;
 	}
 	g = seg_split(word);
-	a->contributions = job_fbcast(j, &g, &done);
+	a->contributions = job_force_broadcast(j, &g, &done);
 	if (!done)
 		a->status = CONTROL_NOT_READY;
 }
 
 static inline void
-iswitch_help(struct iswitch *s, struct iswitch_job *j, uint32_t id,
+iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     struct control_ack *a, uint64_t now_ns)
 {
-	struct iswitch_asking asking = { s, &j->j };
+	struct iswitch_help_sender asking = { s, &job->core };
 	struct seg g;
 
 	g = seg_split(a->seg);
-	switch (job_help(&j->j, id, &g, now_ns, iswitch_ask, &asking)) {
+	switch (job_answer_help(
+	    &job->core, id, &g, now_ns, iswitch_send_help, &asking)) {
 	case JOB_HELP_LOST:
-		j->j.n[JOB_GONE]++;
+		job->core.n[JOB_GONE]++;
 		a->status = CONTROL_GONE;
 		break;
 	case JOB_HELP_PARENT:
-		j->j.n[JOB_HELP_UP]++;
-		iswitch_say(s, POST_UP, &j->j, NULL, CONTROL_HELP,
+		job->core.n[JOB_HELP_UP]++;
+		iswitch_send_action(s, POST_UP, &job->core, NULL, CONTROL_HELP,
 		    &a->seg);
 		break;
 	case JOB_HELPED:
@@ -79,84 +81,85 @@ iswitch_help(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 
 /* A Help, or a Probe, which is answered here: then false. */
 static inline bool
-iswitch_helped(struct iswitch *s, struct iswitch_job *j, uint32_t id,
+iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	struct repair_help h;
 
-	if (!repair_is_help(c) || j->j.members.m[id].loss_detect == NULL) {
-		iswitch_help(s, j, id, a, now_ns);
+	if (!repair_is_help(c) || job->core.members.m[id].loss_detect == NULL) {
+		iswitch_answer_help(s, job, id, a, now_ns);
 		return true;
 	}
 	if (!repair_get_help(c, &h)) {
 		a->status = CONTROL_BAD_VALUE;
 		return true;
 	}
-	iswitch_probe(s, &j->j, id, c->xid, &h);
+	iswitch_receive_probe(s, &job->core, id, c->xid, &h);
 	return false;
 }
 
 /* Put every member out. */
 static inline void
-iswitch_disband(struct iswitch *s, struct iswitch_job *j)
+iswitch_disband_job(struct iswitch *s, struct iswitch_job *job)
 {
-	iswitch_pass(s, j, CONTROL_RESET);
-	j->j.halted = false;
-	iswitch_clear(s, j);
+	iswitch_send_to_members(s, job, CONTROL_RESET);
+	job->core.halted = false;
+	iswitch_remove_members(s, job);
 }
 
 static inline void
-iswitch_leave(struct iswitch *s, struct iswitch_job *j, uint32_t id,
+iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     uint64_t now_ns)
 {
-	j->j.n[JOB_LEAVES]++;
-	j->j.members.m[id].gone_ns = now_ns;
-	j->j.members.m[id].evicted = false;
-	iswitch_remove(s, j, id);
-	job_test_all(&j->j);
+	job->core.n[JOB_LEAVES]++;
+	job->core.members.m[id].gone_ns = now_ns;
+	job->core.members.m[id].evicted = false;
+	iswitch_remove_member(s, job, id);
+	job_test_slots(&job->core);
 }
 
 /* Put the worker of that number out, and tell it: it ends. */
 static inline enum control_status
-iswitch_expel(struct iswitch *s, struct iswitch_job *j, uint32_t worker,
-    uint64_t now_ns)
+iswitch_expel_worker(struct iswitch *s, struct iswitch_job *job,
+    uint32_t worker, uint64_t now_ns)
 {
-	const uint32_t id = members_find(&j->j.members, CONTROL_WORKER,
+	const uint32_t id = members_find(&job->core.members, CONTROL_WORKER,
 	    worker);
 
-	if (id == MEMBERS_NONE || !j->j.members.m[id].present)
+	if (id == MEMBERS_NONE || !job->core.members.m[id].present)
 		return CONTROL_NOT_MEMBER;
-	iswitch_say(s, POST_ONE, &j->j, &j->j.members.m[id].at, CONTROL_RESET,
-	    NULL);
-	iswitch_leave(s, j, id, now_ns);
+	iswitch_send_action(s, POST_ONE, &job->core,
+	    &job->core.members.m[id].at, CONTROL_RESET, NULL);
+	iswitch_leave_member(s, job, id, now_ns);
 	return CONTROL_DONE;
 }
 
 /* Do what c asks for; false if it is not to be answered yet. */
 static inline bool
-iswitch_do(struct iswitch *s, const union addr *from,
+iswitch_execute(struct iswitch *s, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
-	struct iswitch_job *j = iswitch_job(s, c->job);
-	const struct iswitch_ref *who = iswitch_who(s, from);
-	const bool member = who != NULL && j == s->job[who->job];
+	struct iswitch_job *job = iswitch_find_job(s, c->job);
+	const struct iswitch_ref *ref = iswitch_find_address(s, from);
+	const bool member = ref != NULL && job == s->job[ref->job];
 	uint64_t worker;
 
 	if (c->action == CONTROL_JOIN)
-		return iswitch_join(s, from, c, a, now_ns);
+		return iswitch_receive_join(s, from, c, a, now_ns);
 	if (c->action == CONTROL_HELP &&
 	    !control_get_number(c, 8, &a->seg)) {
 		a->status = CONTROL_BAD_VALUE;
 		return true;
 	}
-	if (j == NULL && c->action == CONTROL_FETCH && s->cf.job.child)
-		j = iswitch_make_job(s, c->job);	/* the parent's */
-	if (j == NULL) {
+	if (job == NULL && c->action == CONTROL_FETCH && s->cf.job.child)
+		job = iswitch_make_job(s, c->job);	/* the parent's */
+	if (job == NULL) {
 		a->status = CONTROL_NO_JOB;
 		return true;
 	}
 	if (c->action == CONTROL_LEAVE && control_get_number(c, 4, &worker)) {
-		a->status = iswitch_expel(s, j, (uint32_t)worker, now_ns);
+		a->status =
+		    iswitch_expel_worker(s, job, (uint32_t)worker, now_ns);
 		return true;
 	}
 	if (!member && (c->action == CONTROL_HELP ||
@@ -164,35 +167,40 @@ iswitch_do(struct iswitch *s, const union addr *from,
 		a->status = CONTROL_NOT_MEMBER;
 		return true;
 	}
-	if (j->j.halted && c->action == CONTROL_HELP) {
-		iswitch_say(s, POST_ONE, &j->j, from, CONTROL_HALT, NULL);
+	if (job->core.halted && c->action == CONTROL_HELP) {
+		iswitch_send_action(
+		    s, POST_ONE, &job->core, from, CONTROL_HALT, NULL);
 		return false;
 	}
 	switch (c->action) {
-	case CONTROL_LEAVE: iswitch_leave(s, j, who->member, now_ns); break;
+	case CONTROL_LEAVE:
+		iswitch_leave_member(s, job, ref->member, now_ns);
+		break;
 	case CONTROL_RESET:
 		if (c->body_bytes > 0 && (c->body[0] & 1) != 0)
-			iswitch_disband(s, j);
+			iswitch_disband_job(s, job);
 		else
-			job_clear(&j->j);
+			job_reset(&job->core);
 		break;
-	case CONTROL_SETH: iswitch_set_h(&j->j, c, a, now_ns); break;
-	case CONTROL_FBCAST: iswitch_fbcast(&j->j, c, a); break;
+	case CONTROL_SETH:
+		iswitch_set_threshold(&job->core, c, a, now_ns);
+		break;
+	case CONTROL_FBCAST: iswitch_force_broadcast(&job->core, c, a); break;
 	case CONTROL_HELP:
-		return iswitch_helped(s, j, who->member, c, a, now_ns);
+		return iswitch_receive_help(s, job, ref->member, c, a, now_ns);
 	case CONTROL_HALT:
-		j->j.halted = true;
-		iswitch_pass(s, j, CONTROL_HALT);
+		job->core.halted = true;
+		iswitch_send_to_members(s, job, CONTROL_HALT);
 		break;
 	case CONTROL_RESUME:
-		j->j.halted = false;
-		iswitch_pass(s, j, CONTROL_RESUME);
+		job->core.halted = false;
+		iswitch_send_to_members(s, job, CONTROL_RESUME);
 		break;
 	case CONTROL_FETCH:
-		a->status = iswitch_fetch(s, j, from, c, now_ns);
+		a->status = iswitch_receive_fetch(s, job, from, c, now_ns);
 		return a->status != CONTROL_DONE;
 	case CONTROL_CHUNK:
-		iswitch_chunk(s, j, who->member, c);
+		iswitch_receive_chunk(s, job, ref->member, c);
 		return false;
 	default: a->status = CONTROL_UNKNOWN; break;
 	}
@@ -201,15 +209,15 @@ iswitch_do(struct iswitch *s, const union addr *from,
 
 /* Who joined from there, if he is a member, proves data by that pass. */
 static inline void
-iswitch_take_pass(struct iswitch *s, const union addr *from,
+iswitch_store_cookie(struct iswitch *s, const union addr *from,
     const struct control *c)
 {
-	const struct iswitch_ref *who = iswitch_who(s, from);
+	const struct iswitch_ref *ref = iswitch_find_address(s, from);
 	uint8_t *pass;
 
-	if (who == NULL)
+	if (ref == NULL)
 		return;
-	pass = s->job[who->job]->j.members.m[who->member].cookie;
+	pass = s->job[ref->job]->core.members.m[ref->member].cookie;
 	if (c->cookie != NULL)
 		memcpy(pass, c->cookie, TAG_COOKIE_BYTES);
 	else
@@ -218,83 +226,85 @@ iswitch_take_pass(struct iswitch *s, const union addr *from,
 
 /* A request, which is not a repeated one; false: it has to be asked again. */
 static inline bool
-iswitch_request(struct iswitch *s, const union addr *from,
+iswitch_handle_request(struct iswitch *s, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
-	const bool done = iswitch_do(s, from, c, a, now_ns);
-	struct iswitch_job *j = iswitch_job(s, c->job);
+	const bool done = iswitch_execute(s, from, c, a, now_ns);
+	struct iswitch_job *job = iswitch_find_job(s, c->job);
 
 	if (c->action == CONTROL_JOIN && done)
-		iswitch_take_pass(s, from, c);
-	if (j != NULL)
-		iswitch_follow(s, j, now_ns);
+		iswitch_store_cookie(s, from, c);
+	if (job != NULL)
+		iswitch_finish_event(s, job, now_ns);
 	return done;
 }
 
 /* In step: has segment g come down already?  Its answer was long on its way. */
 static inline bool
-iswitch_has_had(const struct job *j, const struct seg *g)
+iswitch_has_had_result(const struct job *j, const struct seg *g)
 {
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
 	uint32_t at;
 	int is;
 
-	if (j->cf->async || !job_has_memory(j) || g->index >= j->a.s.segs)
+	if (j->cf->async || !job_has_memory(j) || g->index >= j->sums.s.segs)
 		return false;
-	at = sums_at(&j->a, t, g->index);
-	is = sums_compare(&j->a, at, t, g->index);
-	return is > 0 || (is == 0 && j->a.slot[at].state == SUMS_COMPLETE);
+	at = sums_at(&j->sums, t, g->index);
+	is = sums_compare(&j->sums, at, t, g->index);
+	return is > 0 || (is == 0 && j->sums.slot[at].state == SUMS_COMPLETE);
 }
 
 /* What the parent's message came to, for those below. */
 static inline void
-iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
+iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
     enum membership_news news, uint64_t now_ns)
 {
-	struct iswitch_asking asking = { s, &j->j };
-	struct membership *up = &j->up.as;
+	struct iswitch_help_sender asking = { s, &job->core };
+	struct membership *up = &job->parent.membership;
 
 	switch (news) {
 	case MEMBERSHIP_ASKED:
-		job_help_parent(&j->j, &up->seg, now_ns, iswitch_ask,
-		    &asking);
+		job_answer_parent_help(
+		    &job->core, &up->seg, now_ns, iswitch_send_help, &asking);
 		break;
 	case MEMBERSHIP_LOST:
-		if (iswitch_has_had(&j->j, &up->seg))
+		if (iswitch_has_had_result(&job->core, &up->seg))
 			break;
-		if (j->j.retransmit != NULL && j->j.cf->async)
-			iswitch_push_gone(&j->j, up->seg.iteration, now_ns);
-		if (!j->j.cf->async && up->span != 0) {
-			iswitch_clear(s, j);
-			iswitch_drop(s, j);
+		if (job->core.retransmit != NULL && job->core.cf->async)
+			iswitch_push_skip_round(
+			    &job->core, up->seg.iteration, now_ns);
+		if (!job->core.cf->async && up->span != 0) {
+			iswitch_remove_members(s, job);
+			iswitch_release_if_empty(s, job);
 			break;
 		}
-		iswitch_tell_group(s, &j->j, CONTROL_GONE, seg_word(
+		iswitch_send_group_status(s, &job->core, CONTROL_GONE, seg_word(
 		    up->seg.iteration, up->seg.contributions,
 		    up->seg.index));
-		if (!j->j.cf->async && job_has_memory(&j->j) &&
-		    iswitch_is_fresh(&j->j)) {
-			iswitch_clear(s, j);	/* begun too early: anew */
-			iswitch_drop(s, j);
+		if (!job->core.cf->async && job_has_memory(&job->core) &&
+		    iswitch_is_fresh(&job->core)) {
+			iswitch_remove_members(
+			    s, job); /* begun too early: anew */
+			iswitch_release_if_empty(s, job);
 		}
 		break;
 	case MEMBERSHIP_HALTED:
 	case MEMBERSHIP_RESUMED:
-		j->j.halted = up->halted;
-		iswitch_pass(s, j, up->halted ? CONTROL_HALT :
+		job->core.halted = up->halted;
+		iswitch_send_to_members(s, job, up->halted ? CONTROL_HALT :
 		    CONTROL_RESUME);
 		break;
-	case MEMBERSHIP_IN: iswitch_mend_begin(j, now_ns); break;
+	case MEMBERSHIP_IN: iswitch_retransmit_resume(job, now_ns); break;
 	case MEMBERSHIP_OUT:		/* it has forgotten us */
 		s->n[ISWITCH_PARENT_LOST]++;
-		iswitch_say_up(s, j, now_ns);
+		iswitch_send_membership(s, job, now_ns);
 		break;
 	case MEMBERSHIP_ENDED:
 		if (up->end == MEMBERSHIP_RESET) {
-			iswitch_disband(s, j);
-			iswitch_drop(s, j);
+			iswitch_disband_job(s, job);
+			iswitch_release_if_empty(s, job);
 		} else if (up->end == MEMBERSHIP_REFUSED) {
-			iswitch_clear(s, j);	/* they will ask anew */
+			iswitch_remove_members(s, job);	/* they will ask anew */
 		}
 		break;
 	default: break;
@@ -303,38 +313,38 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 
 /* Is it a STATE or a NACK? */
 static inline bool
-iswitch_mend_told(struct iswitch_job *j, const struct control *c,
+iswitch_receive_parent_state(struct iswitch_job *job, const struct control *c,
     uint64_t now_ns)
 {
 	bool behind;
 
-	if (j->j.retransmit == NULL || c->job != j->j.id ||
-	    !retransmit_told(j->j.retransmit, c, c->xid - j->up.as.xid_ahead,
-		&behind, now_ns))
+	if (job->core.retransmit == NULL || c->job != job->core.id ||
+	    !retransmit_told(job->core.retransmit, c,
+		c->xid - job->parent.membership.xid_ahead, &behind, now_ns))
 		return false;
-	if (behind && !j->j.cf->async)
-		iswitch_mend_behind(&j->j, now_ns);
+	if (behind && !job->core.cf->async)
+		iswitch_retransmit_step_back(&job->core, now_ns);
 	return true;
 }
 
 /* Is it of a state on its way to a member, here or elsewhere? */
 static inline bool
-iswitch_passes_on(struct iswitch *s, struct iswitch_job *j,
+iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
     const struct control *c, uint64_t now_ns)
 {
 	struct control_ack a;
 
 	switch (c->action) {
 	case CONTROL_FETCH:	/* none here gives: let the other look again */
-		iswitch_fetch(s, j, NULL, c, now_ns);
+		iswitch_receive_fetch(s, job, NULL, c, now_ns);
 		return true;
 	case CONTROL_CHUNK:
-		iswitch_chunk(s, j, MEMBERS_NONE, c);
+		iswitch_receive_chunk(s, job, MEMBERS_NONE, c);
 		return true;
 	case CONTROL_ACK:
 		if (!control_get_ack(c, &a) || a.action != CONTROL_FETCH)
 			return false;
-		iswitch_fetch_refused(s, j, (enum control_status)a.status);
+		iswitch_refuse_receivers(s, job, (enum control_status)a.status);
 		return true;
 	default: return false;
 	}
@@ -342,7 +352,7 @@ iswitch_passes_on(struct iswitch *s, struct iswitch_job *j,
 
 /* Is c one that a parent sends, and whole? */
 static inline bool
-iswitch_parent_says(const struct control *c)
+iswitch_is_parent_message(const struct control *c)
 {
 	struct control_ack a;
 	uint64_t word;
@@ -359,22 +369,22 @@ iswitch_parent_says(const struct control *c)
 
 /* A message that is not to be acted upon: at most we ask again. */
 static inline void
-iswitch_parent_doubtful(struct iswitch *s, struct iswitch_job *j,
+iswitch_handle_doubtful(struct iswitch *s, struct iswitch_job *job,
     enum channel_client_news news, const struct control *c, uint64_t now_ns)
 {
 	if (news == CHANNEL_CLIENT_CHALLENGED)
 		s->n[ISWITCH_CONTROL]++;
 	else
 		s->n[ISWITCH_BAD_MAC]++;
-	if (!j->up.wanted)
+	if (!job->parent.wanted)
 		return;
-	membership_doubts(&j->up.as, news, c, now_ns);
-	if (now_ns >= membership_due(&j->up.as))
-		iswitch_say_up(s, j, now_ns);
+	membership_doubts(&job->parent.membership, news, c, now_ns);
+	if (now_ns >= membership_due(&job->parent.membership))
+		iswitch_send_membership(s, job, now_ns);
 }
 
 static inline void
-iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
+iswitch_receive_parent_control(struct iswitch *s, struct iswitch_job *job,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
 	enum membership_news was;
@@ -385,77 +395,78 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 		s->n[ISWITCH_BAD_CONTROL]++;
 		return;
 	}
-	news = channel_client_receive(&j->channel, p, len, &c);
+	news = channel_client_receive(&job->channel, p, len, &c);
 	if (news != CHANNEL_CLIENT_GOOD) {
-		iswitch_parent_doubtful(s, j, news, &c, now_ns);
+		iswitch_handle_doubtful(s, job, news, &c, now_ns);
 		return;
 	}
 	s->n[ISWITCH_CONTROL]++;
-	if (iswitch_passes_on(s, j, &c, now_ns) || !j->up.wanted ||
-	    iswitch_mend_told(j, &c, now_ns))
+	if (iswitch_relay_transfer(s, job, &c, now_ns) || !job->parent.wanted ||
+	    iswitch_receive_parent_state(job, &c, now_ns))
 		return;
-	s->n[ISWITCH_BAD_CONTROL] += !iswitch_parent_says(&c);
-	was = membership_control(&j->up.as, &c, now_ns);
-	if (j->up.as.joined) {
-		j->j.held = j->up.as.closed;
-		job_try_open(&j->j, now_ns);
+	s->n[ISWITCH_BAD_CONTROL] += !iswitch_is_parent_message(&c);
+	was = membership_control(&job->parent.membership, &c, now_ns);
+	if (job->parent.membership.joined) {
+		job->core.parent_closed = job->parent.membership.closed;
+		job_try_open(&job->core, now_ns);
 	}
-	iswitch_parent_news(s, j, was, now_ns);
+	iswitch_handle_parent_news(s, job, was, now_ns);
 }
 
 /* A datagram from the parent to job's own port. */
 static inline void
-iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
+iswitch_receive_parent(struct iswitch *s, uint16_t id, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
 	const bool control = (tos & 0xfc) == CONTROL_TOS;
-	struct iswitch_job *j = iswitch_job(s, job);
+	struct iswitch_job *job = iswitch_find_job(s, id);
 	struct seg g;
 
-	if (j == NULL || (!job_has_memory(&j->j) &&
-	    !(control && iswitch_asked(j))))
+	if (job == NULL || (!job_has_memory(&job->core) &&
+	    !(control && iswitch_has_receivers(job))))
 		s->n[ISWITCH_FOREIGN]++;
 	else if (control)
-		iswitch_parent_control(s, j, p, len, now_ns);
+		iswitch_receive_parent_control(s, job, p, len, now_ns);
 	else if (!seg_parse_as(tos, p, len, &g))
 		s->n[ISWITCH_BAD_SEGMENT]++;
-	else if (!iswitch_believes_parent(j, tos, p, len))
-		j->j.n[JOB_BAD_PROOF]++;
+	else if (!iswitch_accepts_result(job, tos, p, len))
+		job->core.n[JOB_BAD_TAG]++;
 	else
-		iswitch_mend_result(&j->j, &g, job_result(&j->j, &g, now_ns),
-		    now_ns);
-	if (j != NULL)
-		iswitch_follow(s, j, now_ns);
+		iswitch_retransmit_result(&job->core, &g,
+		    job_receive_result(&job->core, &g, now_ns), now_ns);
+	if (job != NULL)
+		iswitch_finish_event(s, job, now_ns);
 }
 
 /* What job j has to do at now_ns, which is when it was due or later. */
 static inline void
-iswitch_fire_job(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+iswitch_run_job(struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 {
-	struct iswitch_asking asking = { s, &j->j };
+	struct iswitch_help_sender asking = { s, &job->core };
 
-	iswitch_fire_askers(s, j, now_ns);
-	if (!job_has_memory(&j->j))
+	iswitch_forget_silent(s, job, now_ns);
+	if (!job_has_memory(&job->core))
 		return;
-	job_try_open(&j->j, now_ns);
-	job_stragglers(&j->j, now_ns);
-	job_quiet(&j->j, now_ns, iswitch_ask, &asking);
-	iswitch_evict(s, j, now_ns);
-	if (now_ns >= iswitch_idle_due(s, j))
-		iswitch_drop(s, j);
-	if (j->up.wanted && now_ns >= membership_due(&j->up.as))
-		iswitch_say_up(s, j, now_ns);
-	iswitch_follow(s, j, now_ns);
+	job_try_open(&job->core, now_ns);
+	job_complete_stragglers(&job->core, now_ns);
+	job_ask_silent(&job->core, now_ns, iswitch_send_help, &asking);
+	iswitch_evict_silent(s, job, now_ns);
+	if (now_ns >= iswitch_idle_deadline_ns(s, job))
+		iswitch_release_if_empty(s, job);
+	if (job->parent.wanted &&
+	    now_ns >= membership_due(&job->parent.membership))
+		iswitch_send_membership(s, job, now_ns);
+	iswitch_finish_event(s, job, now_ns);
 }
 
 /* All that is due by now_ns, in order of its time, then of the jobs. */
 static inline void
-iswitch_fire(struct iswitch *s, uint64_t now_ns)
+iswitch_run_deadlines(struct iswitch *s, uint64_t now_ns)
 {
-	for (uint64_t due; (due = iswitch_due(s)) <= now_ns;) {
+	for (uint64_t due; (due = iswitch_deadline_ns(s)) <= now_ns;) {
 		for (uint32_t k = 0; k < s->jobs; k++)
-			iswitch_fire_job(s, s->job[k], due);
-		s->deadline_ns = iswitch_earliest(s);
+			iswitch_run_job(s, s->job[k], due);
+		s->deadline_ns = iswitch_earliest_deadline_ns(s);
 	}
 }
 

@@ -21,7 +21,7 @@
  * a proof that it is m's, of now?
  */
 static inline bool
-iswitch_believes(struct job *j, struct member *m, uint8_t tos,
+iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
     const struct seg *g, const uint8_t *p, size_t len)
 {
 	const bool pushes = j->cf->async;
@@ -36,7 +36,7 @@ iswitch_believes(struct job *j, struct member *m, uint8_t tos,
 	    m->push == MEMBERS_NO_PUSH ? (int64_t)epoch << 24 | g->iteration :
 	    seg_unwrap(g->iteration, m->push);
 	epoch = pushes ? (uint32_t)(t >> 24) : job_epoch(t);
-	if (!tag_segment_good(j->proof, tag_head(TAG_UP, j->id, epoch,
+	if (!tag_segment_good(j->tag_key, tag_head(TAG_UP, j->id, epoch,
 	    m->cookie), p, len))
 		return false;
 	if (pushes && t > m->push)
@@ -49,7 +49,7 @@ iswitch_believes(struct job *j, struct member *m, uint8_t tos,
  * elsewhere not with more bytes: who sent it may be another.
  */
 static inline bool
-iswitch_may_tell(struct iswitch *s, const union addr *from, size_t len,
+iswitch_may_reply(struct iswitch *s, const union addr *from, size_t len,
     uint64_t now_ns)
 {
 	return (len >= CONTROL_HEADER_BYTES + 2 + 8 ||
@@ -59,11 +59,11 @@ iswitch_may_tell(struct iswitch *s, const union addr *from, size_t len,
 
 /* A segment from a member, or from somebody who is none: its job, or NULL. */
 static inline struct iswitch_job *
-iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
+iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
-	const struct iswitch_ref *who = iswitch_who(s, from);
-	struct iswitch_asking asking;
+	const struct iswitch_ref *ref = iswitch_find_address(s, from);
+	struct iswitch_help_sender asking;
 	enum job_count what;
 	struct seg g;
 	bool gone;
@@ -73,76 +73,78 @@ iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 		s->n[ISWITCH_BAD_SEGMENT]++;
 		return NULL;
 	}
-	if (who == NULL && s->cf.implicit > 0)
-		who = iswitch_imply(s, from, &g);
-	if (who == NULL) {
+	if (ref == NULL && s->cf.implicit > 0)
+		ref = iswitch_add_implicit_member(s, from, &g);
+	if (ref == NULL) {
 		s->n[ISWITCH_FOREIGN]++;
-		if (iswitch_may_tell(s, from, len, now_ns))
-			iswitch_tell(s, from, 0, CONTROL_NOT_MEMBER,
+		if (iswitch_may_reply(s, from, len, now_ns))
+			iswitch_send_status(s, from, 0, CONTROL_NOT_MEMBER,
 			    bytes_get(p, 8));
 		return NULL;
 	}
-	j = &s->job[who->job]->j;
-	if (!iswitch_believes(j, &j->members.m[who->member], tos, &g, p,
+	j = &s->job[ref->job]->core;
+	if (!iswitch_accepts_segment(j, &j->members.m[ref->member], tos, &g, p,
 	    len)) {
-		j->n[JOB_BAD_PROOF]++;
+		j->n[JOB_BAD_TAG]++;
 		return NULL;
 	}
-	member_heard(&j->members.m[who->member], now_ns);
-	j->members.m[who->member].alive = true;
+	member_note_packet(&j->members.m[ref->member], now_ns);
+	j->members.m[ref->member].confirmed = true;
 	if (j->halted) {
 		j->n[JOB_SEGMENTS]++;
 		j->n[JOB_HALTED]++;
-		iswitch_say(s, POST_ONE, j, from, CONTROL_HALT, NULL);
+		iswitch_send_action(s, POST_ONE, j, from, CONTROL_HALT, NULL);
 		return NULL;
 	}
-	what = job_segment(j, who->member, &g, now_ns, &gone);
-	iswitch_repair(s, j, who->member, &g, what);
-	if (what == JOB_ADDED && job_flows(j) &&
-	    j->members.m[who->member].loss_detect == NULL) {
-		asking = (struct iswitch_asking){ s, j };
-		job_ask_on(j, who->member, iswitch_ask, &asking);
+	what = job_receive_segment(j, ref->member, &g, now_ns, &gone);
+	iswitch_detect_loss(s, j, ref->member, &g, what);
+	if (what == JOB_ADDED && job_acts_as_server(j) &&
+	    j->members.m[ref->member].loss_detect == NULL) {
+		asking = (struct iswitch_help_sender){ s, j };
+		job_ask_more(j, ref->member, iswitch_send_help, &asking);
 	}
 	if (gone) {
 		j->n[JOB_GONE]++;
-		iswitch_tell(s, from, j->id, CONTROL_GONE, bytes_get(p, 8));
+		iswitch_send_status(
+		    s, from, j->id, CONTROL_GONE, bytes_get(p, 8));
 	}
-	return s->job[who->job];
+	return s->job[ref->job];
 }
 
 /* A segment from a member, or from somebody who is none. */
 static inline void
-iswitch_take_segment(struct iswitch *s, const union addr *from, uint8_t tos,
+iswitch_receive_segment(struct iswitch *s, const union addr *from, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
-	struct iswitch_job *j = iswitch_segment(s, from, tos, p, len, now_ns);
+	struct iswitch_job *job =
+	    iswitch_process_segment(s, from, tos, p, len, now_ns);
 
-	if (j != NULL)
-		iswitch_follow(s, j, now_ns);
+	if (job != NULL)
+		iswitch_finish_event(s, job, now_ns);
 }
 
 /* Has the parent's result the form that it must have, and a good proof? */
 static inline bool
-iswitch_believes_parent(struct iswitch_job *j, uint8_t tos, const uint8_t *p,
+iswitch_accepts_result(struct iswitch_job *job, uint8_t tos, const uint8_t *p,
     size_t len)
 {
-	if (!j->up.as.cf.tagged)
+	if (!job->parent.membership.cf.tagged)
 		return (tos & 0xfc) == SEG_TOS;
-	return j->j.cf->accepts_any_tag ||
-	    segment_tag_check(&j->up.as.tags, tos, p, len);
+	return job->core.cf->accepts_any_tag ||
+	    segment_tag_check(&job->parent.membership.tags, tos, p, len);
 }
 
 /*
  * Post a run of answers that servers owe to their members, in turn; false if
- * none is owed.  For a driver that has room for it: iswitch_owes().
+ * none is owed.  For a driver that has room for it: iswitch_has_backlog().
  */
 static inline bool
-iswitch_give(struct iswitch *s)
+iswitch_send_backlog(struct iswitch *s)
 {
 	for (uint32_t k = 0; k < s->jobs; k++) {
-		s->turn = (s->turn + 1) % s->jobs;
-		if (job_give(&s->job[s->turn]->j)) {
-			iswitch_notices(s, &s->job[s->turn]->j);
+		s->backlog_turn = (s->backlog_turn + 1) % s->jobs;
+		if (job_send_backlog(&s->job[s->backlog_turn]->core)) {
+			iswitch_send_notices(s, &s->job[s->backlog_turn]->core);
 			return true;
 		}
 	}
@@ -151,10 +153,10 @@ iswitch_give(struct iswitch *s)
 
 /* May there be any? */
 static inline bool
-iswitch_owes(const struct iswitch *s)
+iswitch_has_backlog(const struct iswitch *s)
 {
 	for (uint32_t k = 0; k < s->jobs; k++) {
-		if (s->job[k]->j.giving)
+		if (s->job[k]->core.has_backlog)
 			return true;
 	}
 	return false;

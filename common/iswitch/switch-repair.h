@@ -17,13 +17,14 @@
 
 /* The push that segment i waits for: one that has left, or the next to fill. */
 static inline int64_t
-iswitch_push_of(const struct job *j, uint32_t i)
+iswitch_push_awaited(const struct job *j, uint32_t i)
 {
-	const struct sums_slot *s = &j->a.slot[job_latest(j, i)], *before;
+	const struct sums_slot *s = &j->sums.slot[job_latest_slot(j, i)],
+			       *before;
 
 	if (s->state == SUMS_EMPTY)
 		return j->start;
-	before = &j->a.slot[sums_at(&j->a, s->iteration - 1, i)];
+	before = &j->sums.slot[sums_at(&j->sums, s->iteration - 1, i)];
 	if (before->state == SUMS_SENT_UP &&
 	    before->iteration == s->iteration - 1)
 		return before->iteration;
@@ -32,16 +33,16 @@ iswitch_push_of(const struct job *j, uint32_t i)
 
 /* Push t begins: what is full of it may go. */
 static inline void
-iswitch_push_turn(struct job *j, int64_t t, uint64_t now_ns)
+iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 {
 	struct retransmit *m = j->retransmit;
 
-	j->mends = t;
-	j->news = true;		/* there is room again */
+	j->sending = t;
+	j->notify = true;		/* there is room again */
 	retransmit_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const uint32_t at = sums_at(&j->a, t, i);
-		const struct sums_slot *s = &j->a.slot[at];
+	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
+		const uint32_t at = sums_at(&j->sums, t, i);
+		const struct sums_slot *s = &j->sums.slot[at];
 
 		if (s->state == SUMS_EMPTY || s->iteration < t)
 			continue;
@@ -52,25 +53,25 @@ iswitch_push_turn(struct job *j, int64_t t, uint64_t now_ns)
 		} else if (s->state == SUMS_SENT_UP) {
 			retransmit_ready(m, i);
 		} else {
-			job_test(j, at);
+			job_test_slot(j, at);
 		}
 	}
 }
 
 /* The parent has let us in: what it may lack of our push goes once more. */
 static inline void
-iswitch_push_begin(struct job *j, uint64_t now_ns)
+iswitch_push_resume(struct job *j, uint64_t now_ns)
 {
 	int64_t t = INT64_MAX;
 
 	j->retransmit->acks = true;
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const int64_t its = iswitch_push_of(j, i);
+	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
+		const int64_t its = iswitch_push_awaited(j, i);
 
 		t = its < t ? its : t;
 	}
-	j->round = iswitch_next(j);
-	iswitch_push_turn(j, t, now_ns);
+	j->missing_round = job_next_iteration(j);
+	iswitch_push_start(j, t, now_ns);
 }
 
 /*
@@ -78,40 +79,44 @@ iswitch_push_begin(struct job *j, uint64_t now_ns)
  * may be whole before.
  */
 static inline bool
-iswitch_push_whole(const struct job *j, int64_t t)
+iswitch_round_is_whole(const struct job *j, int64_t t)
 {
-	return t < j->round || (job_whole(j, t) && iswitch_done(j, t));
+	return t < j->missing_round ||
+	       (job_is_whole(j, t) && job_is_complete(j, t));
 }
 
 /* Is a push over, and which round is owed to us? */
 static inline void
-iswitch_push_look(struct job *j, uint64_t now_ns)
+iswitch_push_advance(struct job *j, uint64_t now_ns)
 {
 	struct retransmit *m = j->retransmit;
 
 	while (retransmit_whole(m)) {
-		for (uint32_t i = 0; i < j->a.s.segs; i++) {
-			const uint32_t at = sums_at(&j->a, j->mends, i);
+		for (uint32_t i = 0; i < j->sums.s.segs; i++) {
+			const uint32_t at = sums_at(&j->sums, j->sending, i);
 
-			if (j->a.slot[at].iteration == j->mends)
-				sums_turn(&j->a, at, SUMS_COMPLETE);
+			if (j->sums.slot[at].iteration == j->sending)
+				sums_set_state(&j->sums, at, SUMS_COMPLETE);
 		}
-		iswitch_push_turn(j, j->mends + 1, now_ns);
+		iswitch_push_start(j, j->sending + 1, now_ns);
 	}
-	for (; j->round <= j->newest && iswitch_push_whole(j, j->round);
-	    j->round++)
-		j->news = true;
-	m->round = (uint32_t)(j->round & (SEG_ITERATIONS - 1));
-	m->fetches = j->round <= j->newest || j->round <= j->awaited;
+	for (; j->missing_round <= j->newest &&
+	       iswitch_round_is_whole(j, j->missing_round);
+	     j->missing_round++)
+		j->notify = true;
+	m->round = (uint32_t)(j->missing_round & (SEG_ITERATIONS - 1));
+	m->fetches = j->missing_round <= j->newest ||
+		     j->missing_round <= j->wanted_round;
 }
 
 /* Does push k of a member wait, of its first `upto` segments, for room? */
 static inline bool
-iswitch_push_full(const struct job *j, const struct loss_detect_view *v,
+iswitch_push_lacks_room(const struct job *j, const struct loss_detect_view *v,
     int64_t k, uint32_t upto)
 {
-	for (uint32_t i = 0; i < upto && i < j->a.s.segs; i++) {
-		if (job_full(j, job_latest(j, i)) && !loss_detect_has(v, k, i))
+	for (uint32_t i = 0; i < upto && i < j->sums.s.segs; i++) {
+		if (job_slot_is_full(j, job_latest_slot(j, i)) &&
+		    !loss_detect_has(v, k, i))
 			return true;
 	}
 	return false;
@@ -128,27 +133,28 @@ iswitch_push_result(struct job *j, const struct seg *g, bool taken,
 		retransmit_duplicate(j->retransmit, g->index);
 	else
 		retransmit_took_round(j->retransmit, g->index, g->iteration,
-		    t > j->round && sums_result(&j->a, t - 1, g->index) ==
-		    NULL, now_ns);
-	iswitch_push_look(j, now_ns);
+		    t > j->missing_round &&
+			sums_find_result(&j->sums, t - 1, g->index) == NULL,
+		    now_ns);
+	iswitch_push_advance(j, now_ns);
 }
 
 /* The parent keeps no result of that round any more. */
 static inline void
-iswitch_push_gone(struct job *j, uint32_t round, uint64_t now_ns)
+iswitch_push_skip_round(struct job *j, uint32_t round, uint64_t now_ns)
 {
 	const int64_t t = sums_unwrap(round, j->newest);
 
-	j->round = t >= j->round ? t + 1 : j->round;
-	iswitch_push_look(j, now_ns);
+	j->missing_round = t >= j->missing_round ? t + 1 : j->missing_round;
+	iswitch_push_advance(j, now_ns);
 }
 
 /* What of the round is to be asked for by the Probe that is being filled. */
 static inline void
-iswitch_push_ask(struct job *j, struct repair_help *h, uint8_t *room)
+iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 {
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		if (sums_result(&j->a, j->round, i) == NULL &&
+	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
+		if (sums_find_result(&j->sums, j->missing_round, i) == NULL &&
 		    !retransmit_ask_round(j->retransmit, h, room, i))
 			break;
 	}
@@ -156,19 +162,19 @@ iswitch_push_ask(struct job *j, struct repair_help *h, uint8_t *room)
 
 /* What has come of member id. */
 static inline struct loss_detect_view
-iswitch_view(const struct job *j, uint32_t id)
+iswitch_member_view(const struct job *j, uint32_t id)
 {
-	return (struct loss_detect_view){.sums = &j->a,
-	    .fresh = j->fresh,
+	return (struct loss_detect_view){.sums = &j->sums,
+	    .fresh = j->done_before,
 	    .id = id,
 	    .served =
-		j->cf->server ? job_async_server_member(&j->ps, id) : NULL,
+		j->cf->server ? job_async_server_member(&j->server, id) : NULL,
 	    .pushed = j->cf->async ? j->members.m[id].pushed : NULL};
 }
 
 /* Its iteration, or push, of the wire. */
 static inline int64_t
-iswitch_unwrap(const struct job *j, uint32_t id, uint32_t t)
+iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
 {
 	const struct loss_detect *g = j->members.m[id].loss_detect;
 
@@ -180,12 +186,12 @@ iswitch_unwrap(const struct job *j, uint32_t id, uint32_t t)
 
 /* Tell member id that [from, upto) has gaps, if it has. */
 static inline void
-iswitch_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
+iswitch_send_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
     uint32_t upto)
 {
 	const struct member *m = &j->members.m[id];
 	struct loss_detect *g = m->loss_detect;
-	const struct loss_detect_view v = iswitch_view(j, id);
+	const struct loss_detect_view v = iswitch_member_view(j, id);
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
 	const struct repair_help h = {
 	    .iteration = (uint32_t)(g->t & (SEG_ITERATIONS - 1)),
@@ -194,134 +200,142 @@ iswitch_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
 
 	if (h.lacks.bytes == 0)
 		return;
-	iswitch_post(s, POST_ONE, j->self, &m->at, msg,
+	iswitch_post_message(s, POST_ONE, j->index, &m->at, msg,
 	    repair_say_help(msg, j->id, s->xid++, &h));
 	j->n[JOB_NACKS]++;
 }
 
 /* What became of a segment of member id: does that show a loss? */
 static inline void
-iswitch_repair(struct iswitch *s, struct job *j, uint32_t id,
+iswitch_detect_loss(struct iswitch *s, struct job *j, uint32_t id,
     const struct seg *g, enum job_count what)
 {
-	const struct loss_detect_view v = iswitch_view(j, id);
+	const struct loss_detect_view v = iswitch_member_view(j, id);
 	struct loss_detect *loss_detect = j->members.m[id].loss_detect;
 	uint32_t from, upto;
 	int64_t t;
 
 	if (loss_detect == NULL)
 		return;
-	t = iswitch_unwrap(j, id, g->iteration);
+	t = iswitch_unwrap_iteration(j, id, g->iteration);
 	if (what == JOB_DUPLICATE)
 		loss_detect_duplicate(loss_detect, t, g->index);
 	else if (what == JOB_ADDED &&
 		 loss_detect_took(loss_detect, &v, t, g->index, &from, &upto))
-		iswitch_nack(s, j, id, from, upto);
+		iswitch_send_nack(s, j, id, from, upto);
 }
 
 /* The serial number of an asynchronous server's segment i of round t. */
 static inline uint32_t
-iswitch_served(const struct job *j, int64_t t, uint32_t i)
+iswitch_answer_serial(const struct job *j, int64_t t, uint32_t i)
 {
-	return (uint32_t)(t - j->start) * j->a.s.segs + i + 1;
+	return (uint32_t)(t - j->start) * j->sums.s.segs + i + 1;
 }
 
 /* The serial number of the last result that was sent to member id. */
 static inline uint32_t
-iswitch_mark(const struct job *j, uint32_t id)
+iswitch_last_serial(const struct job *j, uint32_t id)
 {
 	const struct member_flow *f = &j->members.m[id].flow;
 
 	if (j->cf->server)
-		return f->gives ? iswitch_served(j, f->give, f->given) - 1 :
-		    iswitch_served(j, job_async_server_member(&j->ps, id)->
-		    round, 0) - 1;
-	return !j->cf->whole || !f->gives ? j->serial :
-	    j->serial - (j->a.s.segs - f->given);
+		return f->has_answer
+			   ? iswitch_answer_serial(j, f->answer, f->answered) -
+				 1
+			   : iswitch_answer_serial(j,
+				 job_async_server_member(&j->server, id)->round,
+				 0) -
+				 1;
+	return !j->cf->whole || !f->has_answer ? j->serial :
+	    j->serial - (j->sums.s.segs - f->answered);
 }
 
 /* Has member id been sent all of t? */
 static inline bool
-iswitch_given(const struct job *j, uint32_t id, int64_t t)
+iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 {
 	if (j->cf->server)
-		return t < job_async_server_member(&j->ps, id)->round &&
-		    !job_coming(j, id, t, j->a.s.segs - 1);
+		return t < job_async_server_member(&j->server, id)->round &&
+		    !job_answer_is_queued(j, id, t, j->sums.s.segs - 1);
 	if (j->retransmit != NULL && j->cf->async)
-		return iswitch_push_whole(j, t);
-	return job_whole(j, t) && !job_coming(j, id, t, j->a.s.segs - 1);
+		return iswitch_round_is_whole(j, t);
+	return job_is_whole(j, t) &&
+	       !job_answer_is_queued(j, id, t, j->sums.s.segs - 1);
 }
 
 /* Tell member id what of its first `upto` segments of t is lacking. */
 static inline void
-iswitch_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
+iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     uint32_t xid, uint32_t upto, struct repair_state *st)
 {
-	const struct loss_detect_view v = iswitch_view(j, id);
+	const struct loss_detect_view v = iswitch_member_view(j, id);
 	const struct member *m = &j->members.m[id];
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
 
 	st->iteration = (uint32_t)(t & (SEG_ITERATIONS - 1));
-	st->mark = iswitch_mark(j, id);
+	st->mark = iswitch_last_serial(j, id);
 	st->seen = m->loss_detect->mark;
 	st->dups = m->loss_detect->dups;
 	if (j->cf->async ? !st->notice : !st->whole && t >= m->from)
 		st->lacks =
 		    loss_detect_lacking(m->loss_detect, &v, t, 0, upto, room);
 	p = repair_put_state(control_put(msg, CONTROL_ACK, j->id, xid), st);
-	iswitch_post(s, POST_ONE, j->self, &m->at, msg, (size_t)(p - msg));
+	iswitch_post_message(
+	    s, POST_ONE, j->index, &m->at, msg, (size_t)(p - msg));
 	j->n[st->notice ? JOB_NOTICES : JOB_STATES]++;
 }
 
 /* Results up to this serial number are there, or lost. */
 static inline uint32_t
-iswitch_floor(const struct job *j, const struct repair_help *h)
+iswitch_received_serial(const struct job *j, const struct repair_help *h)
 {
 	const int64_t t = sums_unwrap(j->cf->async ? h->last_round :
 	    h->iteration, j->newest);
 	uint32_t done;
 
-	if (h->last >= j->a.s.segs || sums_result(&j->a, t, h->last) == NULL)
+	if (h->last >= j->sums.s.segs ||
+	    sums_find_result(&j->sums, t, h->last) == NULL)
 		return h->seen;
-	done = sums_kept(&j->a, t, h->last)->done - RETRANSMIT_SLACK;
+	done = sums_kept(&j->sums, t, h->last)->done - RETRANSMIT_SLACK;
 	return control_newer(done, h->seen) ? done : h->seen;
 }
 
 /* Is the result of segment i at t kept no more? */
 static inline bool
-iswitch_gone(const struct job *j, int64_t t, uint32_t i)
+iswitch_is_gone(const struct job *j, int64_t t, uint32_t i)
 {
-	return j->a.s.apart ? sums_kept(&j->a, t, i)->iteration > t :
-	    sums_compare(&j->a, sums_at(&j->a, t, i), t, i) > 0;
+	return j->sums.s.apart ? sums_kept(&j->sums, t, i)->iteration > t :
+	    sums_compare(&j->sums, sums_at(&j->sums, t, i), t, i) > 0;
 }
 
 /* Send member id what it asks for of t, and what it cannot be waiting for. */
 static inline uint32_t
-iswitch_resend(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
+iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     const struct repair_help *h)
 {
 	struct member *m = &j->members.m[id];
 	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes,
-	    floor = iswitch_floor(j, h);
+	    floor = iswitch_received_serial(j, h);
 	uint32_t resent = 0;
 
-	for (uint32_t i = h->lacks.base; i < end && i < j->a.s.segs; i++) {
+	for (uint32_t i = h->lacks.base; i < end && i < j->sums.s.segs; i++) {
 		const uint8_t *kept;
 
-		if (!repair_lacks(&h->lacks, i) || job_coming(j, id, t, i))
+		if (!repair_lacks(&h->lacks, i) ||
+		    job_answer_is_queued(j, id, t, i))
 			continue;
-		kept = sums_result(&j->a, t, i);
+		kept = sums_find_result(&j->sums, t, i);
 		if (kept != NULL) {
-			if (control_newer(sums_kept_at(&j->a, kept)->done,
+			if (control_newer(sums_entry_of(&j->sums, kept)->done,
 			    floor))
 				continue;	/* on its way */
-			resent += job_resend(j, m, kept);
-		} else if (iswitch_gone(j, t, i)) {
+			resent += job_resend_result(j, m, kept);
+		} else if (iswitch_is_gone(j, t, i)) {
 			j->n[JOB_GONE]++;
-			iswitch_tell(s, &m->at, j->id, CONTROL_GONE,
+			iswitch_send_status(s, &m->at, j->id, CONTROL_GONE,
 			    seg_word((uint32_t)(t & (SEG_ITERATIONS - 1)), 0,
 			    i));
-			if (j->a.s.span == 0)
+			if (j->sums.s.span == 0)
 				break;
 		}
 	}
@@ -331,35 +345,36 @@ iswitch_resend(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 
 /* The same of an asynchronous server, which answers each on his own. */
 static inline uint32_t
-iswitch_resend_served(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
+iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     const struct repair_help *h)
 {
 	struct job_async_server_member *m =
-	    job_async_server_member(&j->ps, id);
+	    job_async_server_member(&j->server, id);
 	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes;
 	const int64_t last = sums_unwrap(h->last_round, m->round);
-	uint32_t floor = iswitch_served(j, last, h->last) - RETRANSMIT_SLACK,
+	uint32_t floor =
+		     iswitch_answer_serial(j, last, h->last) - RETRANSMIT_SLACK,
 		 n = 0;
 
-	if (h->last >= j->a.s.segs || last < j->start ||
+	if (h->last >= j->sums.s.segs || last < j->start ||
 	    !control_newer(floor, h->seen))
 		floor = h->seen;
-	for (uint32_t i = h->lacks.base; i < end && i < j->a.s.segs; i++) {
-		const uint8_t *kept = job_async_server_kept(&j->ps, m,
-		    j->start, t, i);
+	for (uint32_t i = h->lacks.base; i < end && i < j->sums.s.segs; i++) {
+		const uint8_t *kept =
+		    job_async_server_find_packet(&j->server, m, j->start, t, i);
 
-		if (!repair_lacks(&h->lacks, i) || job_coming(j, id, t, i) ||
-		    t >= m->round ||
-		    control_newer(iswitch_served(j, t, i), floor))
+		if (!repair_lacks(&h->lacks, i) ||
+		    job_answer_is_queued(j, id, t, i) || t >= m->round ||
+		    control_newer(iswitch_answer_serial(j, t, i), floor))
 			continue;
 		if (kept == NULL) {
 			j->n[JOB_GONE]++;
-			iswitch_tell(s, &j->members.m[id].at, j->id,
+			iswitch_send_status(s, &j->members.m[id].at, j->id,
 			    CONTROL_GONE, seg_word((uint32_t)(t &
 			    (SEG_ITERATIONS - 1)), 0, i));
 			break;
 		}
-		n += job_resend_served(j, id, kept, t, i);
+		n += job_resend_answer(j, id, kept, t, i);
 	}
 	j->n[JOB_HELP_RESENT] += n;
 	return n;
@@ -372,7 +387,7 @@ iswitch_resend_served(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
  * True if it was, and is taken at that.
  */
 static inline bool
-iswitch_recounts(struct job *j, uint32_t id, int64_t k, uint32_t seen)
+iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 {
 	struct member *m = &j->members.m[id];
 	struct loss_detect *g = m->loss_detect;
@@ -384,53 +399,56 @@ iswitch_recounts(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	}
 	if (control_newer(g->fence, seen))
 		return false;
-	memset(m->pushed, 0, j->a.s.segs * sizeof(*m->pushed));
-	loss_detect_turn(g, &j->a, k);
+	memset(m->pushed, 0, j->sums.s.segs * sizeof(*m->pushed));
+	loss_detect_turn(g, &j->sums, k);
 	return true;
 }
 
 /* The same of an asynchronous member: of a push, and of a round. */
 static inline void
-iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
+iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
     uint32_t xid, const struct repair_help *h)
 {
 	struct member *m = &j->members.m[id];
-	const int64_t asked = iswitch_unwrap(j, id, h->iteration);
+	const int64_t asked = iswitch_unwrap_iteration(j, id, h->iteration);
 	int64_t k = asked;
 	const int64_t round = sums_unwrap(h->round, j->cf->server ?
-	    job_async_server_member(&j->ps, id)->round : j->newest);
-	struct repair_state st = { .whole = iswitch_given(j, id, round) };
+	    job_async_server_member(&j->server, id)->round : j->newest);
+	struct repair_state st = {.whole = iswitch_has_sent_all(j, id, round)};
 
 	if (m->pushed != NULL && k < m->loss_detect->t &&
-	    !iswitch_recounts(j, id, k, h->seen))
+	    !iswitch_restarts_pushes(j, id, k, h->seen))
 		k = m->loss_detect->t;	/* it is not said what has come of k */
 	else if (h->upto > 0 && k > m->loss_detect->t)
-		loss_detect_turn(m->loss_detect, &j->a, k);
+		loss_detect_turn(m->loss_detect, &j->sums, k);
 	if (!st.whole) {
 		m->loss_detect->owed = round;
 		m->loss_detect->owed_xid = xid;
-		j->awaited = round > j->awaited ? round : j->awaited;
+		j->wanted_round =
+		    round > j->wanted_round ? round : j->wanted_round;
 	}
-	st.resent = j->cf->server ? iswitch_resend_served(s, j, id, round, h) :
-	    iswitch_resend(s, j, id, round, h);
-	iswitch_state(
+	st.resent = j->cf->server ? iswitch_resend_answers(s, j, id, round, h) :
+	    iswitch_resend_results(s, j, id, round, h);
+	iswitch_send_state(
 	    s, j, id, k, xid, asked == m->loss_detect->t ? h->upto : 0, &st);
 }
 
 /* Is there no room in a rack, now, for the push that member id asks after? */
 static inline bool
-iswitch_full(const struct job *j, uint32_t id, const struct repair_help *h)
+iswitch_lacks_room(
+    const struct job *j, uint32_t id, const struct repair_help *h)
 {
-	const struct loss_detect_view v = iswitch_view(j, id);
+	const struct loss_detect_view v = iswitch_member_view(j, id);
 
-	return j->cf->async && j->retransmit != NULL && iswitch_push_full(j, &v,
-	    iswitch_unwrap(j, id, h->iteration), h->upto);
+	return j->cf->async && j->retransmit != NULL &&
+	       iswitch_push_lacks_room(j, &v,
+		   iswitch_unwrap_iteration(j, id, h->iteration), h->upto);
 }
 
 /* Member id says what it lacks, and how far it has sent. */
 static inline void
-iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
-    const struct repair_help *h)
+iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
+    uint32_t xid, const struct repair_help *h)
 {
 	struct member *m = &j->members.m[id];
 	int64_t t = sums_unwrap(h->iteration, j->newest);
@@ -442,30 +460,31 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 		return;
 	j->n[JOB_PROBES]++;
 	m->loss_detect->held_upto =
-	    j->open && !iswitch_full(j, id, h) ? 0 : h->upto;
+	    j->open && !iswitch_lacks_room(j, id, h) ? 0 : h->upto;
 	if (m->loss_detect->held_upto > 0 || !j->open) {
-		m->loss_detect->owed = t; /* it is early: iswitch_notices() */
+		m->loss_detect->owed =
+		    t; /* it is early: iswitch_send_notices() */
 		m->loss_detect->owed_xid = xid;
 		return;
 	}
 	if (j->cf->async) {
-		iswitch_probe_async(s, j, id, xid, h);
+		iswitch_answer_probe_async(s, j, id, xid, h);
 		return;
 	}
-	if (t > j->start && t > m->from && !job_whole(j, t - 1)) {
+	if (t > j->start && t > m->from && !job_is_whole(j, t - 1)) {
 		t--;		/* which it had from one that is no more */
-		upto = j->a.s.segs;
+		upto = j->sums.s.segs;
 	}
-	st.whole = iswitch_given(j, id, t);
+	st.whole = iswitch_has_sent_all(j, id, t);
 	if (t > m->loss_detect->t)
-		loss_detect_turn(m->loss_detect, &j->a, t);
+		loss_detect_turn(m->loss_detect, &j->sums, t);
 	if (!st.whole) {
 		m->loss_detect->owed = t;
 		m->loss_detect->owed_xid = xid;
 	}
 	if (t == probed)
-		st.resent = iswitch_resend(s, j, id, t, h);
-	iswitch_state(s, j, id, t, xid, upto, &st);
+		st.resent = iswitch_resend_results(s, j, id, t, h);
+	iswitch_send_state(s, j, id, t, xid, upto, &st);
 }
 
 /*
@@ -473,11 +492,11 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
  * who probed before the job was open, what it lacks.
  */
 static inline void
-iswitch_notices(struct iswitch *s, struct job *j)
+iswitch_send_notices(struct iswitch *s, struct job *j)
 {
-	if (!j->news)
+	if (!j->notify)
 		return;
-	j->news = false;
+	j->notify = false;
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		struct repair_state st = { .whole = true, .notice = true };
 		struct loss_detect *g = j->members.m[i].loss_detect;
@@ -487,13 +506,14 @@ iswitch_notices(struct iswitch *s, struct job *j)
 		if (j->open && g->held_upto > 0) {	/* now it counts */
 			st.whole = false;
 			st.notice = !j->cf->async;
-			iswitch_state(s, j, i, g->owed, g->owed_xid,
+			iswitch_send_state(s, j, i, g->owed, g->owed_xid,
 			    g->held_upto, &st);
 			g->held_upto = 0;
 			if (j->cf->async)	/* it was of a push */
 				g->owed = LOSS_DETECT_NOTHING;
-		} else if (iswitch_given(j, i, g->owed)) {
-			iswitch_state(s, j, i, g->owed, g->owed_xid, 0, &st);
+		} else if (iswitch_has_sent_all(j, i, g->owed)) {
+			iswitch_send_state(
+			    s, j, i, g->owed, g->owed_xid, 0, &st);
 			g->owed = LOSS_DETECT_NOTHING;
 		}
 	}
@@ -501,77 +521,79 @@ iswitch_notices(struct iswitch *s, struct job *j)
 
 /* What of iteration t goes up, and what has come down, to begin with. */
 static inline void
-iswitch_mend_turn(struct job *j, int64_t t, uint64_t now_ns)
+iswitch_retransmit_start(struct job *j, int64_t t, uint64_t now_ns)
 {
 	struct retransmit *m = j->retransmit;
 
-	j->mends = t;
+	j->sending = t;
 	retransmit_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const uint32_t at = sums_at(&j->a, t, i);
-		const int is = sums_compare(&j->a, at, t, i);
+	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
+		const uint32_t at = sums_at(&j->sums, t, i);
+		const int is = sums_compare(&j->sums, at, t, i);
 
-		if (is == 0 && j->a.slot[at].state == SUMS_SENT_UP)
+		if (is == 0 && j->sums.slot[at].state == SUMS_SENT_UP)
 			retransmit_ready(m, i);
 		else if (is > 0 ||
-		    (is == 0 && j->a.slot[at].state == SUMS_COMPLETE))
+		    (is == 0 && j->sums.slot[at].state == SUMS_COMPLETE))
 			retransmit_take(m, i, now_ns);
 	}
 }
 
 /* The parent has let j in (again), and mends as we do. */
 static inline void
-iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
+iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 {
-	struct job *o = &j->j;
+	struct job *core = &job->core;
 
-	if (!o->cf->async)
-		iswitch_begin_again(o, iswitch_next(o), now_ns);
-	if (!j->up.as.repairs || o->cf->whole)
+	if (!core->cf->async)
+		job_repeat_from(core, job_next_iteration(core), now_ns);
+	if (!job->parent.membership.repairs || core->cf->whole)
 		return;
-	if (o->retransmit == NULL)
-		o->retransmit = calloc(1, sizeof(*o->retransmit));
-	if (o->retransmit == NULL || !job_room(o, &o->a.s) ||
-	    !retransmit_init(o->retransmit, o->a.s.segs, true)) {
-		job_no_mender(o);	/* by Help, then */
+	if (core->retransmit == NULL)
+		core->retransmit = calloc(1, sizeof(*core->retransmit));
+	if (core->retransmit == NULL || !job_reserve(core, &core->sums.s) ||
+	    !retransmit_init(core->retransmit, core->sums.s.segs, true)) {
+		job_stop_retransmit(core);	/* by Help, then */
 		return;
 	}
-	retransmit_window(o->retransmit, RETRANSMIT_WINDOW, RETRANSMIT_WINDOW);
-	o->retransmit->span = j->up.as.span;
-	if (o->cf->async)
-		iswitch_push_begin(o, now_ns);
+	retransmit_window(
+	    core->retransmit, RETRANSMIT_WINDOW, RETRANSMIT_WINDOW);
+	core->retransmit->span = job->parent.membership.span;
+	if (core->cf->async)
+		iswitch_push_resume(core, now_ns);
 	else
-		iswitch_mend_turn(o, iswitch_next(o), now_ns);
+		iswitch_retransmit_start(
+		    core, job_next_iteration(core), now_ns);
 }
 
 /* It is still at the iteration before ours, which others have not had. */
 static inline void
-iswitch_mend_behind(struct job *j, uint64_t now_ns)
+iswitch_retransmit_step_back(struct job *j, uint64_t now_ns)
 {
-	const int64_t t = j->mends - 1;
+	const int64_t t = j->sending - 1;
 
-	if (!iswitch_gives_again(j, t + 1))
+	if (!job_can_repeat(j, t + 1))
 		return;
-	iswitch_begin_again(j, t, now_ns);
-	iswitch_mend_turn(j, t, now_ns);
+	job_repeat_from(j, t, now_ns);
+	iswitch_retransmit_start(j, t, now_ns);
 }
 
 /* A result of segment g from the parent; taken: it was the first. */
 static inline void
-iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
+iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
     uint64_t now_ns)
 {
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
 
-	if (j->retransmit == NULL || g->index >= j->a.s.segs)
+	if (j->retransmit == NULL || g->index >= j->sums.s.segs)
 		return;
 	if (j->cf->async) {
 		iswitch_push_result(j, g, taken, now_ns);
 		return;
 	}
-	if (taken && t > j->mends + 1)	/* the others are ahead */
-		iswitch_mend_turn(j, t - 1, now_ns);
-	if (t != j->mends)
+	if (taken && t > j->sending + 1)	/* the others are ahead */
+		iswitch_retransmit_start(j, t - 1, now_ns);
+	if (t != j->sending)
 		return;
 	if (!taken)
 		retransmit_duplicate(j->retransmit, g->index);
@@ -579,58 +601,61 @@ iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
 		retransmit_take(j->retransmit, g->index, now_ns);
 	while (retransmit_whole(
 	    j->retransmit)) /* all of the next may be here, too */
-		iswitch_mend_turn(j, j->mends + 1, now_ns);
+		iswitch_retransmit_start(j, j->sending + 1, now_ns);
 }
 
 /* Is what slot `at` holds still our own, and not the result by now? */
 static inline bool
-iswitch_has_own(const struct job *j, uint32_t at)
+iswitch_holds_own_sum(const struct job *j, uint32_t at)
 {
-	return j->a.s.apart || j->a.slot[at].state != SUMS_COMPLETE;
+	return j->sums.s.apart || j->sums.slot[at].state != SUMS_COMPLETE;
 }
 
 /* Send up what may go, and ask for what does not come down. */
 static inline void
-iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+iswitch_retransmit_send(
+    struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 {
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
-	struct job *o = &j->j;
+	struct job *core = &job->core;
 	struct repair_help h;
 	uint32_t first = 0, n;
 	bool again;
 
-	if (!iswitch_mends(j))
+	if (!iswitch_may_retransmit(job))
 		return;
-	if (o->cf->async)
-		iswitch_push_look(o, now_ns);
-	while ((n = retransmit_run(o->retransmit, o->a.s.segs, &first, &again,
-	    now_ns)) > 0) {
+	if (core->cf->async)
+		iswitch_push_advance(core, now_ns);
+	while ((n = retransmit_run(core->retransmit, core->sums.s.segs, &first,
+		    &again, now_ns)) > 0) {
 		for (uint32_t k = first; k < first + n; k++) {
-			const uint32_t at = sums_at(&o->a, o->mends, k);
+			const uint32_t at =
+			    sums_at(&core->sums, core->sending, k);
 
-			if (sums_index(&o->a, at) == k && iswitch_has_own(o,
-			    at))
-				job_post_up(o, at);
+			if (sums_slot_index(&core->sums, at) == k &&
+			    iswitch_holds_own_sum(core, at))
+				job_send_up(core, at);
 		}
 	}
-	if (!retransmit_probe(o->retransmit, now_ns))
+	if (!retransmit_probe(core->retransmit, now_ns))
 		return;
-	retransmit_fill(o->retransmit, s->xid, &h, room, now_ns);
-	if (o->cf->async)
-		iswitch_push_ask(o, &h, room);
-	iswitch_post(s, POST_UP, o->self, NULL, msg,
-	    repair_say_help(msg, o->id, s->xid++, &h));
+	retransmit_fill(core->retransmit, s->xid, &h, room, now_ns);
+	if (core->cf->async)
+		iswitch_push_ask_round(core, &h, room);
+	iswitch_post_message(s, POST_UP, core->index, NULL, msg,
+	    repair_say_help(msg, core->id, s->xid++, &h));
 }
 
 /* Something has happened to job j: what follows, and when it is due. */
 static inline void
-iswitch_follow(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+iswitch_finish_event(
+    struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 {
 	uint64_t at;
 
-	iswitch_notices(s, &j->j);
-	iswitch_mend(s, j, now_ns);
-	at = iswitch_job_due(s, j);
+	iswitch_send_notices(s, &job->core);
+	iswitch_retransmit_send(s, job, now_ns);
+	at = iswitch_job_deadline_ns(s, job);
 	s->deadline_ns = at < s->deadline_ns ? at : s->deadline_ns;
 }
 

@@ -5,8 +5,8 @@
  * (innet-ps --program sync): datagrams and a time go in, posts go to the outbox
  * (iSwitch section 3; the rules of a job are in job.h).  Pure: no clock and no
  * socket.  The driver gives each datagram to iswitch_take() or, if it came
- * from the parent, to iswitch_take_parent(), calls iswitch_fire() when
- * iswitch_due() has come, and flushes the outbox when it pleases.
+ * from the parent, to iswitch_receive_parent(), calls iswitch_run_deadlines()
+ * when iswitch_deadline_ns() has come, and flushes the outbox when it pleases.
  *
  * Job and member are known by source address alone.  Control messages are
  * iswitch/switch-control.h's.
@@ -29,9 +29,9 @@
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
-	ISWITCH_TROUBLE_NS = 2000000000, /* ... to the user, of a parent */
+	ISWITCH_NO_ANSWER_NS = 2000000000, /* ... to the user, of a parent */
 	ISWITCH_ORPHAN_NS = 300000000,	/* ... to who joins, of it */
-	ISWITCH_SAID_BYTES = 96
+	ISWITCH_TEXT_BYTES = 96
 };
 
 /* Datagrams that no job counts. */
@@ -58,88 +58,90 @@ iswitch_count_name(unsigned what)
 struct iswitch_conf {
 	struct job_conf job;
 	uint64_t memory_bytes;		/* for all jobs; 0: no limit */
-	uint64_t job_memory_bytes;	/* for each; 0: no limit */
-	uint32_t floats;		/* F where a job's first Join says 0 */
+	uint64_t job_memory_bytes;	/* for one job; 0: no limit */
+	uint32_t floats;		/* F if a job's first Join has 0 */
 	uint32_t floats_max;
-	/* the first so many sources are job 1 */
-	uint32_t implicit;
-	uint32_t job_limit;		/* job ids are below it; 0: none */
-	uint32_t number;		/* this switch's, to its parent */
-	union addr parent;		/* for words; family 0: unknown */
+	uint32_t implicit;		/* sources that become members of job
+					 * 1 without a Join */
+	uint32_t job_limit;		/* job ids are below it; 0: any */
+	uint32_t number;		/* of this switch, to its parent */
+	union addr parent;		/* for messages; family 0: unknown */
 	union addr group;		/* place->group */
-	const struct key *key;		/* of what goes up; NULL: none */
-	struct key secret;		/* nonces are made of it; or not set */
-	bool needs_cookie;		/* the parent may ask for passes */
-	struct hashmap_multiplier by;	/* of maps that strangers fill */
+	const struct key *key;		/* of messages to the parent, or NULL */
+	struct key secret;		/* nonces are derived from it */
+	bool needs_cookie;		/* the parent may ask for cookies */
+	struct hashmap_multiplier hash_seed;	/* of maps that untrusted hosts
+						 * fill */
 	bool quotas;			/* of addresses: quota.h */
-	bool any_xid;			/* a parent's answers are to another
-					 * run's requests */
-	bool strict;			/* a job waits for who takes over a
-					 * state: switch-fetch.h */
+	bool any_xid;			/* a trace: the parent answers the
+					 * requests of another run */
+	bool strict;			/* a job waits while a member receives
+					 * a state */
 };
 
 enum {
-	ISWITCH_ASKERS = 8, /* of a job, at a time */
-	ISWITCH_VAIN = 8    /* Fetches; then another sender's turn */
+	ISWITCH_RECEIVERS = 8,		/* of states, at a time, of a job */
+	ISWITCH_FETCH_TRIES = 8		/* Fetches to one sender of a state */
 };
-#define ISWITCH_ASKER_NS 2000000000u	/* silent for so long: forgotten */
-#define ISWITCH_GHOST_NS 1000000000u	/* so long one may say nothing else */
-#define ISWITCH_IDLE_NS 10000000000u	/* founded, and no segment came since */
+#define ISWITCH_RECEIVER_NS 2000000000u	/* silence after which one is gone */
+#define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may be this late */
+#define ISWITCH_IDLE_NS 10000000000u /* limit of a founded job without data */
 
-/* Who asks for a member's state. */
-struct iswitch_asker {
-	bool used, up, halts;		/* up: the parent, for another */
-	uint16_t number;		/* its own for whom it asks, or 0 */
-	uint32_t sender;			/* id, MEMBERS_NONE: above */
-	uint32_t passed;		/* senders that gave nothing */
-	uint32_t vain;			/* Fetches since the last Chunk */
+/* A worker, or the parent for a worker elsewhere, that asks for a state. */
+struct iswitch_receiver {
+	bool used, is_parent;
+	bool halts_job;			/* until it has joined */
+	uint16_t number;		/* the parent's, for a worker; or 0 */
+	uint32_t sender; /* member id; MEMBERS_NONE: the parent */
+	uint32_t skipped;		/* senders that sent nothing */
+	uint32_t attempts;		/* Fetches since the last Chunk */
 	union addr at;
-	uint64_t heard_ns;
+	uint64_t last_fetch_ns;
 };
 
-/* A job's standing with the parent. */
-struct iswitch_up {
-	bool wanted;			/* a member has asked for it */
+/* A job as a member of the parent. */
+struct iswitch_parent {
+	bool wanted;			/* a member needs it */
 	uint64_t wanted_ns;		/* last Join that waited for it */
-	struct membership as;		/* if wanted */
+	struct membership membership;
 };
 
 struct iswitch_job {
-	struct job j;
-	struct iswitch_up up;
-	struct channel_client channel;		/* to the parent */
-	union addr group;		/* of its members; family 0: none */
-	struct iswitch_asker asker[ISWITCH_ASKERS];
-	bool charged;			/* to who founded it, until it rests */
+	struct job core;
+	struct iswitch_parent parent;
+	struct channel_client channel;	/* to the parent */
+	union addr group;		/* for multicast; family 0: none */
+	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];
+	bool charged;			/* to the quota of its founder */
 	union addr founder;
 	uint64_t charged_bytes, founded_ns;
-	uint64_t founded_added;		/* segments added before */
+	uint64_t founded_added;		/* segments added until then */
 };
 
-/* Whose address is whose. */
+/* An address of a member. */
 struct iswitch_ref {
 	union addr at;
-	uint32_t job, member;
-	uint32_t next;			/* of the same key, or free */
+	uint32_t job, member;		/* index; id */
+	uint32_t next;			/* with the same key, or free */
 };
 
 struct iswitch {
 	struct iswitch_conf cf;
 	struct iswitch_job **job;	/* by index */
 	uint32_t jobs;
-	uint32_t turn;			/* of the job last given to */
+	uint32_t backlog_turn;		/* job that posted answers last */
 	struct hashmap by_id;		/* job id -> index */
-	struct hashmap by_addr;		/* addr_key() -> ref */
+	struct hashmap by_addr;		/* addr_key() -> first ref */
 	struct iswitch_ref *ref;
 	uint32_t refs, refs_room, ref_free;
 	struct job_budget budget;
-	struct quota quota;		/* of addresses, if there are any */
-	uint32_t xid;			/* of what we send of our own */
-	uint64_t deadline_ns;		/* nothing is due before */
+	struct quota quota;		/* of addresses, if cf.quotas */
+	uint32_t xid;			/* of the next message of our own */
+	uint64_t deadline_ns;		/* there is none before */
 	uint64_t n[ISWITCH_COUNTS];
-	char said[ISWITCH_SAID_BYTES];	/* an Ack's words, until it is sent */
+	char text[ISWITCH_TEXT_BYTES];	/* of an Ack, until it is sent */
 	struct outbox *out;		/* borrowed */
-	struct rate_limit *rate_limit;	/* likewise */
+	struct rate_limit *rate_limit;	/* borrowed */
 };
 
 /* xid: where numbers of our own messages begin: control_first_xid(). */
@@ -152,15 +154,15 @@ iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
 	    .ref_free = MEMBERS_NONE,
 	    .deadline_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes,
 	    .budget.job_bytes = cf->job_memory_bytes };
-	hashmap_seed(&s->by_addr, &cf->by);
-	s->quota = quota_of(cf->memory_bytes, &cf->by);
+	hashmap_seed(&s->by_addr, &cf->hash_seed);
+	s->quota = quota_of(cf->memory_bytes, &cf->hash_seed);
 }
 
 static inline void
 iswitch_free(struct iswitch *s)
 {
 	for (uint32_t k = 0; k < s->jobs; k++) {
-		job_free(&s->job[k]->j);
+		job_free(&s->job[k]->core);
 		free(s->job[k]);
 	}
 	free(s->job);
@@ -172,7 +174,7 @@ iswitch_free(struct iswitch *s)
 
 /* The job with that id, or NULL. */
 static inline struct iswitch_job *
-iswitch_job(const struct iswitch *s, uint16_t id)
+iswitch_find_job(const struct iswitch *s, uint16_t id)
 {
 	const uint32_t *k = hashmap_get(&s->by_id, id);
 
@@ -181,27 +183,29 @@ iswitch_job(const struct iswitch *s, uint16_t id)
 
 /* Job j's channel to the parent begins. */
 static inline void
-iswitch_open_channel(const struct iswitch *s, struct iswitch_job *j)
+iswitch_open_channel(const struct iswitch *s, struct iswitch_job *job)
 {
 	uint8_t nonce[COOKIE_NONCE_BYTES] = { 0 }, what[6];
 
-	bytes_put(bytes_put(what, j->j.id, 2), s->xid, 4);
+	bytes_put(bytes_put(what, job->core.id, 2), s->xid, 4);
 	if (s->cf.secret.set)
 		key_hash_of(&s->cf.secret, "innet 1 nonce", what, sizeof(what),
 		    nonce, sizeof(nonce));
-	channel_client_open(&j->channel, s->cf.key, s->cf.needs_cookie, nonce);
-	j->channel.any = s->cf.any_xid;
+	channel_client_open(
+	    &job->channel, s->cf.key, s->cf.needs_cookie, nonce);
+	job->channel.any = s->cf.any_xid;
 }
 
 /* Index of the job at rest whose last Join is the oldest; jobs if none is. */
 static inline uint32_t
-iswitch_resting(const struct iswitch *s)
+iswitch_oldest_idle_job(const struct iswitch *s)
 {
 	uint32_t best = s->jobs;
 
 	for (uint32_t k = 0; k < s->jobs; k++) {
-		if (!job_has_memory(&s->job[k]->j) && (best == s->jobs ||
-		    s->job[k]->j.last_join_ns < s->job[best]->j.last_join_ns))
+		if (!job_has_memory(&s->job[k]->core) &&
+		    (best == s->jobs || s->job[k]->core.last_join_ns <
+					    s->job[best]->core.last_join_ns))
 			best = k;
 	}
 	return best;
@@ -214,13 +218,13 @@ iswitch_resting(const struct iswitch *s)
 static inline struct iswitch_job *
 iswitch_make_job(struct iswitch *s, uint16_t id)
 {
-	struct iswitch_job *have = iswitch_job(s, id), **p;
+	struct iswitch_job *have = iswitch_find_job(s, id), **p;
 	uint32_t k = s->jobs;
 
 	if (have != NULL)
 		return have;
 	if (k == ISWITCH_JOBS_MAX)
-		k = iswitch_resting(s);
+		k = iswitch_oldest_idle_job(s);
 	if (k == ISWITCH_JOBS_MAX ||
 	    (s->cf.job_limit > 0 && id >= s->cf.job_limit))
 		return NULL;
@@ -235,15 +239,15 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 	}
 	if (k < s->jobs) {
 		outbox_flush(s->out);
-		hashmap_remove(&s->by_id, p[k]->j.id);
-		job_free(&p[k]->j);
+		hashmap_remove(&s->by_id, p[k]->core.id);
+		job_free(&p[k]->core);
 		free(p[k]);
 	}
-	have->j.cf = &s->cf.job;
-	have->j.out = s->out;
-	have->j.budget = &s->budget;
-	have->j.self = k;
-	have->j.id = id;
+	have->core.cf = &s->cf.job;
+	have->core.out = s->out;
+	have->core.budget = &s->budget;
+	have->core.index = k;
+	have->core.id = id;
 	p[k] = have;
 	s->jobs += k == s->jobs;
 	iswitch_open_channel(s, have);
@@ -252,10 +256,10 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 
 /* Whose address `at` is, or NULL.  Good until the next bind. */
 static inline struct iswitch_ref *
-iswitch_who(const struct iswitch *s, const union addr *at)
+iswitch_find_address(const struct iswitch *s, const union addr *at)
 {
 	const uint32_t *head = hashmap_get(&s->by_addr,
-	    addr_key(at, &s->cf.by));
+	    addr_key(at, &s->cf.hash_seed));
 
 	for (uint32_t r = head == NULL ? MEMBERS_NONE : *head;
 	    r != MEMBERS_NONE; r = s->ref[r].next) {
@@ -270,7 +274,7 @@ iswitch_who(const struct iswitch *s, const union addr *at)
  * address has as many members as it may.
  */
 static inline bool
-iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
+iswitch_bind_address(struct iswitch *s, const union addr *at, uint32_t job,
     uint32_t member)
 {
 	uint32_t *head, r = s->ref_free;
@@ -286,7 +290,7 @@ iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
 	}
 	if (s->cf.quotas && !quota_charge(&s->quota, at, QUOTA_MEMBERS, 1))
 		return false;
-	head = hashmap_put(&s->by_addr, addr_key(at, &s->cf.by),
+	head = hashmap_put(&s->by_addr, addr_key(at, &s->cf.hash_seed),
 	    MEMBERS_NONE);
 	if (head == NULL) {
 		if (s->cf.quotas)
@@ -305,9 +309,9 @@ iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
 
 /* Address `at` is nobody's any more. */
 static inline void
-iswitch_unbind(struct iswitch *s, const union addr *at)
+iswitch_unbind_address(struct iswitch *s, const union addr *at)
 {
-	const uint64_t key = addr_key(at, &s->cf.by);
+	const uint64_t key = addr_key(at, &s->cf.hash_seed);
 	uint32_t *head = hashmap_get(&s->by_addr, key), *where = head, r;
 
 	while (where != NULL && *where != MEMBERS_NONE &&
@@ -330,7 +334,7 @@ iswitch_unbind(struct iswitch *s, const union addr *at)
  * CONTROL_MAX_BYTES.  What goes up is proved here, all else by the plane.
  */
 static inline void
-iswitch_post(struct iswitch *s, enum post_to to, uint32_t job,
+iswitch_post_message(struct iswitch *s, enum post_to to, uint32_t job,
     const union addr *at, uint8_t *p, size_t len)
 {
 	if (to == POST_UP)
@@ -340,7 +344,7 @@ iswitch_post(struct iswitch *s, enum post_to to, uint32_t job,
 
 /* Trouble with the segment `word` of job id: Ack(Help) with a status. */
 static inline size_t
-iswitch_put_trouble(struct iswitch *s, uint16_t id,
+iswitch_put_help_status(struct iswitch *s, uint16_t id,
     enum control_status status, uint64_t word, uint8_t *msg)
 {
 	const struct control_ack a = { .action = CONTROL_HELP,
@@ -352,29 +356,29 @@ iswitch_put_trouble(struct iswitch *s, uint16_t id,
 
 /* Tell `at` of it. */
 static inline void
-iswitch_tell(struct iswitch *s, const union addr *at, uint16_t id,
+iswitch_send_status(struct iswitch *s, const union addr *at, uint16_t id,
     enum control_status status, uint64_t word)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
 
-	iswitch_post(s, POST_ONE, 0, at, msg,
-	    iswitch_put_trouble(s, id, status, word, msg));
+	iswitch_post_message(s, POST_ONE, 0, at, msg,
+	    iswitch_put_help_status(s, id, status, word, msg));
 }
 
 /* Tell every member of j. */
 static inline void
-iswitch_tell_group(struct iswitch *s, const struct job *j,
+iswitch_send_group_status(struct iswitch *s, const struct job *j,
     enum control_status status, uint64_t word)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
 
-	iswitch_post(s, POST_GROUP, j->self, NULL, msg,
-	    iswitch_put_trouble(s, j->id, status, word, msg));
+	iswitch_post_message(s, POST_GROUP, j->index, NULL, msg,
+	    iswitch_put_help_status(s, j->id, status, word, msg));
 }
 
 /* A message of an action and a Seg to one, to all, or up. */
 static inline void
-iswitch_say(struct iswitch *s, enum post_to to, const struct job *j,
+iswitch_send_action(struct iswitch *s, enum post_to to, const struct job *j,
     const union addr *at, enum control_action action, const uint64_t *word)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
@@ -382,81 +386,85 @@ iswitch_say(struct iswitch *s, enum post_to to, const struct job *j,
 
 	if (word != NULL)
 		p = bytes_put(p, *word, 8);
-	iswitch_post(s, to, j->self, at, msg, (size_t)(p - msg));
+	iswitch_post_message(s, to, j->index, at, msg, (size_t)(p - msg));
 }
 
 /* job_ask: Help to one member. */
-struct iswitch_asking {
+struct iswitch_help_sender {
 	struct iswitch *s;
 	struct job *j;
 };
 
 static inline void
-iswitch_ask(void *ctx, const struct member *m, uint64_t word)
+iswitch_send_help(void *ctx, const struct member *m, uint64_t word)
 {
-	const struct iswitch_asking *a = ctx;
+	const struct iswitch_help_sender *a = ctx;
 
-	iswitch_say(a->s, POST_ONE, a->j, &m->at, CONTROL_HELP, &word);
+	iswitch_send_action(a->s, POST_ONE, a->j, &m->at, CONTROL_HELP, &word);
 }
 
 /* Does j mend what goes up to its parent, and may it now? */
 static inline bool
-iswitch_mends(const struct iswitch_job *j)
+iswitch_may_retransmit(const struct iswitch_job *job)
 {
-	return j->j.retransmit != NULL && !j->j.halted &&
-	    membership_works(&j->up.as);
+	return job->core.retransmit != NULL && !job->core.halted &&
+	    membership_works(&job->parent.membership);
 }
 
 /* When j has something to say upward, or UINT64_MAX. */
 static inline uint64_t
-iswitch_up_due(const struct iswitch_job *j)
+iswitch_parent_deadline_ns(const struct iswitch_job *job)
 {
 	uint64_t due, mend;
 
-	if (!j->up.wanted)
+	if (!job->parent.wanted)
 		return UINT64_MAX;
-	due = membership_due(&j->up.as);
-	mend = iswitch_mends(j) ? retransmit_due(j->j.retransmit) : UINT64_MAX;
+	due = membership_due(&job->parent.membership);
+	mend = iswitch_may_retransmit(job)
+		   ? retransmit_due(job->core.retransmit)
+		   : UINT64_MAX;
 	return mend < due ? mend : due;
 }
 
 /* When nobody waits any more for a job without members, or UINT64_MAX. */
 static inline uint64_t
-iswitch_idle_due(const struct iswitch *s, const struct iswitch_job *j)
+iswitch_idle_deadline_ns(const struct iswitch *s, const struct iswitch_job *job)
 {
-	const uint64_t last_ns = j->up.wanted_ns > j->j.last_join_ns ?
-	    j->up.wanted_ns : j->j.last_join_ns;
+	const uint64_t last_ns = job->parent.wanted_ns > job->core.last_join_ns
+				     ? job->parent.wanted_ns
+				     : job->core.last_join_ns;
 
-	return job_has_memory(&j->j) && j->j.members.present == 0 ?
+	return job_has_memory(&job->core) && job->core.members.present == 0 ?
 	    last_ns + s->cf.job.member_timeout_ns : UINT64_MAX;
 }
 
 /* When something of job j is due, or UINT64_MAX. */
 static inline uint64_t
-iswitch_job_due(const struct iswitch *s, const struct iswitch_job *j)
+iswitch_job_deadline_ns(const struct iswitch *s, const struct iswitch_job *job)
 {
-	const uint64_t up = iswitch_up_due(j), idle = iswitch_idle_due(s, j);
-	uint64_t due = job_due(&j->j);
+	const uint64_t up = iswitch_parent_deadline_ns(job),
+		       idle = iswitch_idle_deadline_ns(s, job);
+	uint64_t due = job_deadline_ns(&job->core);
 
 	due = up < due ? up : due;
 	due = idle < due ? idle : due;
-	for (uint32_t k = 0; k < ISWITCH_ASKERS; k++) {
-		const struct iswitch_asker *a = &j->asker[k];
+	for (uint32_t k = 0; k < ISWITCH_RECEIVERS; k++) {
+		const struct iswitch_receiver *a = &job->receiver[k];
 
-		if (a->used && a->heard_ns + ISWITCH_ASKER_NS < due)
-			due = a->heard_ns + ISWITCH_ASKER_NS;
+		if (a->used && a->last_fetch_ns + ISWITCH_RECEIVER_NS < due)
+			due = a->last_fetch_ns + ISWITCH_RECEIVER_NS;
 	}
 	return due;
 }
 
 /* When something of any is. */
 static inline uint64_t
-iswitch_earliest(const struct iswitch *s)
+iswitch_earliest_deadline_ns(const struct iswitch *s)
 {
 	uint64_t due = UINT64_MAX, at;
 
 	for (uint32_t k = 0; k < s->jobs; k++) {
-		at = iswitch_job_due(s, s->job[k]);
+		at = iswitch_job_deadline_ns(s, s->job[k]);
 		due = at < due ? at : due;
 	}
 	return due;
@@ -464,7 +472,7 @@ iswitch_earliest(const struct iswitch *s)
 
 /* When something is due, or a little before, or UINT64_MAX. */
 static inline uint64_t
-iswitch_due(const struct iswitch *s)
+iswitch_deadline_ns(const struct iswitch *s)
 {
 	return s->deadline_ns;
 }

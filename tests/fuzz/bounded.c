@@ -59,12 +59,12 @@ check(const struct tiers *w)
 		uint64_t taken = 0;
 
 		for (uint32_t i = 0; i < s->jobs; i++) {
-			const struct job *j = &s->job[i]->j;
+			const struct job *j = &s->job[i]->core;
 
-			must(!job_has_memory(j) || j->a.s.span == 0 ||
-			    sums_slots(&j->a.s) == j->slots,
+			must(!job_has_memory(j) || j->sums.s.span == 0 ||
+			    sums_slots(&j->sums.s) == j->slots,
 			    "what a job has it took of the switch's");
-			must(j->a.filling <= j->slots, "and fills no more");
+			must(j->sums.filling <= j->slots, "and fills no more");
 			taken += j->slots;
 		}
 		must(taken == s->budget.slots && taken <= s->cf.job.slots,
@@ -92,7 +92,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	for (int k = c.workers; k < w.nodes && c.restarts == 0; k++) {
 		const struct iswitch *s = rigged_switch(&w.node[k].plane);
 
-		must(s->jobs == 0 || s->job[0]->j.n[JOB_NO_SLOT] == 0,
+		must(s->jobs == 0 || s->job[0]->core.n[JOB_NO_SLOT] == 0,
 		    "who keeps to his window finds a slot");
 	}
 	tiers_close(&w);

@@ -29,7 +29,7 @@ set(struct iswitch_settings *s, const uint8_t *p)
 {
 	struct job_conf *j = &s->iswitch.job;
 
-	iswitch_defaults(s);
+	iswitch_set_defaults(s);
 	s->parent = address(0x0affff02);
 	s->iswitch.floats = 4;
 	s->iswitch.floats_max = 366;

@@ -41,7 +41,7 @@ deliver(void *ctx, const struct post *p)
 static void
 check_slots(const struct job *j)
 {
-	const struct sums *a = &j->a;
+	const struct sums *a = &j->sums;
 	uint32_t last = SUMS_NONE, n = 0, filling = 0, ready[2] = { 0 };
 
 	for (uint32_t at = a->oldest; at != SUMS_NONE; at = a->slot[at].after) {
@@ -65,7 +65,7 @@ check_slots(const struct job *j)
 		ready[at / a->s.segs] += s->state == SUMS_READY;
 		if (s->state == SUMS_EMPTY)
 			continue;
-		must(sums_at(a, s->iteration, sums_index(a, at)) == at,
+		must(sums_at(a, s->iteration, sums_slot_index(a, at)) == at,
 		    "a slot is its iteration's");
 		must(s->n > 0 && s->n <= a->s.floats, "a slot has floats");
 		must(s->accepted <= s->rows, "what counts was added");
@@ -93,14 +93,15 @@ check_members(const struct iswitch *s, const struct job *j)
 	uint32_t present = 0, ranks = 0;
 
 	for (uint32_t i = 0; i < t->count; i++) {
-		const struct iswitch_ref *who = iswitch_who(s, &t->m[i].at);
+		const struct iswitch_ref *who =
+		    iswitch_find_address(s, &t->m[i].at);
 
 		must(t->rank[i] < t->count, "ranks are of members");
 		ranks += t->rank[i];
 		if (!t->m[i].present)
 			continue;
 		present++;
-		must(who != NULL && who->job == j->self && who->member == i,
+		must(who != NULL && who->job == j->index && who->member == i,
 		    "an address is its member's");
 		must(t->m[i].from <= t->from_max, "from_max is the latest");
 		must(!j->cf->async || t->m[i].pushed != NULL,
@@ -119,7 +120,7 @@ check(const struct iswitch *s)
 	uint32_t present = 0, bound = s->refs;
 
 	for (uint32_t k = 0; k < s->jobs; k++) {
-		const struct job *j = &s->job[k]->j;
+		const struct job *j = &s->job[k]->core;
 		uint64_t sum = 0;
 
 		for (unsigned w = JOB_ADDED; w <= JOB_NO_MEMORY; w++)
@@ -222,11 +223,12 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		p += n;
 		len -= n;
 		now_ns += step[what >> 3 & 7];
-		iswitch_fire(s, now_ns);
-		must(iswitch_due(s) > now_ns, "what is due has been done");
+		iswitch_run_deadlines(s, now_ns);
+		must(iswitch_deadline_ns(s) > now_ns,
+		    "what is due has been done");
 		check(s);
 		if (parent)
-			iswitch_take_parent(s, job, tos[what >> 6], copy, n,
+			iswitch_receive_parent(s, job, tos[what >> 6], copy, n,
 			    now_ns);
 		else
 			rigged_take(&r, &from, tos[what >> 6], copy, n,

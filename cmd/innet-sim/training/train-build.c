@@ -98,7 +98,7 @@ train_open_machine(struct train_switch *w)
 	struct iswitch_settings *set = &w->settings;
 	struct job_conf *job = &set->iswitch.job;
 
-	iswitch_defaults(set);
+	iswitch_set_defaults(set);
 	set->parent = w->parent;
 	set->iswitch.floats = set->iswitch.floats_max = t->carried;
 	set->iswitch.number = w->number;

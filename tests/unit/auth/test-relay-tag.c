@@ -28,7 +28,7 @@ join(uint32_t w, uint32_t next)
 	segment_tag_set_key(&member[w], rig.cf.job.key, 1, a.salt, a.epoch,
 	    a.next, true, rig.cf.job.async);
 	memset(member[w].cookie, (int)w + 1, sizeof(member[w].cookie));
-	memcpy(rig.job[0]->j.members.m[w].cookie, member[w].cookie,
+	memcpy(rig.job[0]->core.members.m[w].cookie, member[w].cookie,
 	    sizeof(member[w].cookie));
 }
 
@@ -75,11 +75,11 @@ give(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 static bool
 dropped(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 {
-	const uint64_t bad = rig_count(JOB_BAD_PROOF),
+	const uint64_t bad = rig_count(JOB_BAD_TAG),
 	    segments = rig_count(JOB_SEGMENTS);
 
 	give(w, tos, m, len);
-	return rig_n == 0 && rig_count(JOB_BAD_PROOF) == bad + 1 &&
+	return rig_n == 0 && rig_count(JOB_BAD_TAG) == bad + 1 &&
 	    rig_count(JOB_SEGMENTS) == segments;
 }
 
@@ -126,7 +126,7 @@ passes(void)
 	uint8_t m[128], *p;
 
 	begin(true, false, 5);
-	pass = rig.job[0]->j.members.m[0].cookie;
+	pass = rig.job[0]->core.members.m[0].cookie;
 	p = control_put_join(control_put(m, CONTROL_JOIN, 1, rig_xid++),
 	    &(struct control_join){ .type = CONTROL_WORKER, .next = 5,
 	    .elements = FLOATS * SEGMENTS });
@@ -154,7 +154,7 @@ forged(void)
 
 	begin(true, false, 5);
 	make(0, 5, 0, 1, m);
-	heard_ns = rig.job[0]->j.members.m[0].heard_ns;
+	heard_ns = rig.job[0]->core.members.m[0].last_packet_ns;
 	rig_now += 1000000;
 	for (size_t i = 0; i < BYTES; i++) {
 		m[i] ^= 0x10;
@@ -163,7 +163,7 @@ forged(void)
 	}
 	ok(through == 0, "a segment with any of its %d bytes changed is "
 	    "dropped, counted and not answered", BYTES);
-	ok(rig.job[0]->j.members.m[0].heard_ns == heard_ns,
+	ok(rig.job[0]->core.members.m[0].last_packet_ns == heard_ns,
 	    "and is no sign of life of its member");
 	make(1, 5, 0, 1e30f, other);
 	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES) &&
@@ -216,7 +216,7 @@ run(void)
 		give(0, SEG_TAGGED_TOS, m, BYTES);
 	}
 	ok(rig_count(JOB_ADDED) == SEGMENTS - 1 &&
-	    rig_count(JOB_BAD_PROOF) == 1,
+	    rig_count(JOB_BAD_TAG) == 1,
 	    "of a run of 64 with one bad amid 63 are added, 1 counted");
 	rigged_close(&rig_plane);
 }
@@ -237,7 +237,7 @@ wrapped(void)
 		give(1, SEG_TAGGED_TOS, m, BYTES);
 		good = good && result(0) == 3 && result(1) == 3;
 	}
-	ok(good && rig_count(JOB_BAD_PROOF) == 0,
+	ok(good && rig_count(JOB_BAD_TAG) == 0,
 	    "past 2^24 iterations proofs are of the next epoch, on both sides");
 	rigged_close(&rig_plane);
 }

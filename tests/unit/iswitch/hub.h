@@ -289,7 +289,7 @@ hub_help(struct world *w, int from, const struct control *c)
 	}
 }
 
-/* As iswitch_admits(): those who come back may be one iteration apart. */
+/* As iswitch_may_join_at(): those who come back may be one iteration apart. */
 static inline bool
 hub_admits(struct hub *s, uint32_t next)
 {

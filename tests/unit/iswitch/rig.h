@@ -72,7 +72,7 @@ rig_flush(void)
 {
 	do
 		outbox_flush(rig.out);
-	while (iswitch_give(&rig));
+	while (iswitch_send_backlog(&rig));
 }
 
 /* Send a control message from port; how its Ack went, or -1 without one. */
@@ -160,7 +160,7 @@ rig_result(struct seg *g)
 static inline uint64_t
 rig_count(enum job_count what)
 {
-	return rig.jobs == 0 ? 0 : rig.job[0]->j.n[what];
+	return rig.jobs == 0 ? 0 : rig.job[0]->core.n[what];
 }
 
 #endif

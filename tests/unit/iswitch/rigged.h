@@ -29,7 +29,7 @@ rigged_open(struct rigged *r, const struct iswitch_conf *cf, uint32_t xid,
 {
 	static const struct plane_driver none;
 
-	iswitch_defaults(&r->set);
+	iswitch_set_defaults(&r->set);
 	r->set.iswitch = *cf;
 	r->set.parent.in.sin_family = AF_INET;
 	r->cf = (struct plane_conf){ .program = &iswitch_program,

@@ -42,7 +42,7 @@ whole(enum reduce_kind kind, bool as_came, const char *name)
 	rig_segment(2, 0, 0, 4, 1);
 	rig_segment(1, 0, 0, 4, 0x1p24f);
 	rig_segment(0, 0, 0, 4, 1);
-	ok(rig_n == 0 && rig.job[0]->j.a.ready[0] == 1,
+	ok(rig_n == 0 && rig.job[0]->core.sums.ready[0] == 1,
 	    "%s: all of segment 0, and it waits for 1", name);
 	vector(2, 0, 5);
 	vector(1, 0, 5);
@@ -97,7 +97,7 @@ wait(uint64_t ns)
 {
 	rig_now += ns;
 	rig_n = 0;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	rig_flush();
 }
 

@@ -113,7 +113,7 @@ test_nacks(void)
 	    .last = REPAIR_NONE }, &s);
 	ok(quiet && s.dups == 1, "what was asked for and came twice is "
 	    "counted, what was not is not");
-	ok(rig.job[0]->j.members.m[1].loss_detect->slack ==
+	ok(rig.job[0]->core.members.m[1].loss_detect->slack ==
 		2 * LOSS_DETECT_SLACK,
 	    "and more may overtake from then on");
 	rigged_close(&rig_plane);
@@ -178,7 +178,7 @@ test_wraps(void)
 	uint8_t room[REPAIR_BITMAP_BYTES];
 
 	open_with(2);
-	rig.job[0]->j.serial = UINT32_MAX - 4;
+	rig.job[0]->core.serial = UINT32_MAX - 4;
 	for (uint32_t i = 0; i < 8; i++) {
 		add(0, 0, i);
 		add(1, 0, i);

@@ -27,7 +27,7 @@ child(void)
 	    POST_UP, "the first Join goes up before it is answered");
 	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
 	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
-	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
 	    rig_now);
 	ok(rig_join(0, 4, 0) == CONTROL_DONE && rig_join(1, 4, 0) ==
 	    CONTROL_DONE, "then all are answered");
@@ -40,16 +40,16 @@ child(void)
 	for (size_t k = 0; k < 4; k++)
 		vec_set(p, k, 30);
 	rig_n = 0;
-	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
+	iswitch_receive_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_GROUP &&
 	    rig_result(&g) == 30 && g.contributions == 5,
 	    "and what comes down goes to all");
-	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
+	iswitch_receive_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
 	ok(rig_count(JOB_PARENT_OLD) == 1, "once");
 	rig_now += (uint64_t)3340000000;
 	rig_n = 0;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_UP,
 	    "a sign of life goes up in time");
@@ -71,13 +71,14 @@ forgotten(bool answered)
 	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
 	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
 	if (answered)
-		iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+		iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
 		    rig_now);
 	rig_now += 10000000000;
 	rig_n = 0;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
-	ok(iswitch_due(&rig) == UINT64_MAX && rig.budget.used_bytes == 0,
+	ok(iswitch_deadline_ns(&rig) == UINT64_MAX &&
+		rig.budget.used_bytes == 0,
 	    "a job that nobody asks for again is given up%s",
 	    answered ? ", joined upward or not" : "");
 	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
@@ -96,7 +97,7 @@ parent_says_it(struct control_ack up)
 	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
 	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
 	rig_n = 0;
-	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
 	    rig_now);
 	outbox_flush(rig.out);
 }
@@ -136,7 +137,7 @@ gate(void)
 	ok(rig_n == 0 && rig_count(JOB_EARLY) == 2, "nothing goes up yet");
 	rig_now += MEMBERSHIP_OPEN_NS;
 	rig_n = 0;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_UP, "it is asked soon");
 	up.closed = false;
@@ -167,16 +168,16 @@ parent_says(void)
 	parent_acks(CONTROL_JOIN, CONTROL_DONE);
 	rig_join_as(1000, j, &a);
 	control_put(m, CONTROL_HALT, 1, 1);
-	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, 8, rig_now);
-	ok(rig.job[0]->j.halted, "the parent halts a child");
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, 8, rig_now);
+	ok(rig.job[0]->core.halted, "the parent halts a child");
 	rig_now += 1000000000;
 	rig_n = 0;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_UP,
 	    "which asks every second whether it may go on");
 	parent_acks(CONTROL_JOIN, CONTROL_DONE);
-	ok(!rig.job[0]->j.halted && rig_n == 1 && rig_out[0].to ==
+	ok(!rig.job[0]->core.halted && rig_n == 1 && rig_out[0].to ==
 	    POST_GROUP && rig_out[0].bytes[0] == CONTROL_RESUME,
 	    "and does, though the Resume was lost");
 	rig_segment(0, 7, 0, 4, 1);
@@ -199,12 +200,13 @@ ghost(void)
 	parent_acks(CONTROL_JOIN, CONTROL_DONE);
 	rig_now += cf.member_timeout_ns;
 	rig_n = 0;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	ok(rig_n > 0 && rig_out[rig_n - 1].to == POST_UP &&
 	    rig_out[rig_n - 1].bytes[0] == CONTROL_LEAVE,
 	    "nobody came back for the parent's yes: Leave");
-	ok(!job_has_memory(&rig.job[0]->j) && rig.budget.used_bytes == 0 &&
-	    iswitch_due(&rig) == UINT64_MAX, "and nothing is held, or due");
+	ok(!job_has_memory(&rig.job[0]->core) && rig.budget.used_bytes == 0 &&
+		iswitch_deadline_ns(&rig) == UINT64_MAX,
+	    "and nothing is held, or due");
 	rigged_close(&rig_plane);
 }
 
@@ -257,7 +259,7 @@ parent_gives(uint32_t t, uint32_t i)
 
 	seg_put(m, t, 2, i);
 	rig_n = 0;
-	iswitch_take_parent(&rig, 1, SEG_TOS, m, sizeof(m), rig_now);
+	iswitch_receive_parent(&rig, 1, SEG_TOS, m, sizeof(m), rig_now);
 	outbox_flush(rig.out);
 }
 
@@ -297,8 +299,9 @@ rack_repairs(void)
 	control_put(m, CONTROL_HALT, 1, rig_xid++);
 	rigged_take(&rig_plane, &user, CONTROL_TOS, m, 8, rig_now);
 	rig_now += 3000000000;
-	iswitch_fire(&rig, rig_now);
-	ok(iswitch_due(&rig) > rig_now, "not while it is halted itself");
+	iswitch_run_deadlines(&rig, rig_now);
+	ok(iswitch_deadline_ns(&rig) > rig_now,
+	    "not while it is halted itself");
 	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &a);
 	ok(went_up(CONTROL_TOS, &h, &g), "but when it goes on");
 	rigged_close(&rig_plane);
@@ -331,7 +334,8 @@ rack_behind(void)
 	parent_gives(2, 0);
 	parent_gives(0, 1);
 	parent_gives(2, 1);
-	ok(job_whole(&rig.job[0]->j, 2), "a late result is none of the newest "
+	ok(job_is_whole(&rig.job[0]->core, 2),
+	    "a late result is none of the newest "
 	    "iteration's");
 	rigged_close(&rig_plane);
 }
@@ -371,7 +375,8 @@ parent_is_at(uint32_t t)
 	}
 	p = repair_put_state(control_put(m, CONTROL_ACK, 1, c.xid), &st);
 	rig_n = 0;
-	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	iswitch_receive_parent(
+	    &rig, 1, CONTROL_TOS, m, (size_t)(p - m), rig_now);
 	outbox_flush(rig.out);
 }
 
@@ -385,11 +390,11 @@ parent_restarts(void)
 
 	rig_now += 4000000000;		/* a sign of life is due */
 	rig_n = 0;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	parent_acks(CONTROL_HELP, CONTROL_NOT_MEMBER);
 	rig_now += 1000000000;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
 	control_get_join(&c, &said);

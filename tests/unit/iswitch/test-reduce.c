@@ -244,7 +244,7 @@ static uint64_t
 plain_fixed(uint32_t bits, int64_t *sum, const uint8_t *x, size_t n,
     bool first, struct reduce_count *c)
 {
-	return reduce_fixed_from(sum, x, 0, n, first, ldexp(1, (int)bits), c);
+	return reduce_fixed_plain(sum, x, 0, n, first, ldexp(1, (int)bits), c);
 }
 
 /* fixed against its plain code: any exponent, NaN and infinity included. */

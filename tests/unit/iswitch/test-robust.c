@@ -121,7 +121,7 @@ as_plain(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
 
 	if (2 * trim >= rows->k)
 		trim = (rows->k - 1) / 2;
-	robust_from(plain, &r, 0, n, trim,
+	robust_mean_plain(plain, &r, 0, n, trim,
 	    scale / (double)(rows->k - 2 * trim), key);
 	same = memcmp(plain, out, 4 * n) == 0;
 	free(plain);

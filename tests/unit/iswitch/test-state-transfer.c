@@ -225,18 +225,18 @@ test_relay(void)
 	chunk(0, UINT16_MAX);
 	ok(sent(CONTROL_CHUNK, NULL) == 0 && rig.n[ISWITCH_BAD_CONTROL] == 4,
 	    "nor for nobody");
-	for (int i = 0; i < ISWITCH_VAIN; i++)
+	for (int i = 0; i < ISWITCH_FETCH_TRIES; i++)
 		fetch(2000, 7, false);
 	ok(sent(CONTROL_FETCH, NULL) == 1000, "a sender has some time");
 	fetch(2000, 7, false);
 	ok(sent(CONTROL_FETCH, NULL) == 1001, "then it is another's turn");
-	for (int i = 0; i < 2 * ISWITCH_VAIN + 2; i++)
+	for (int i = 0; i < 2 * ISWITCH_FETCH_TRIES + 2; i++)
 		fetch(2000, 7, false);
 	ok(sent(CONTROL_FETCH, NULL) == 1000, "and in the end the first's");
-	for (uint16_t i = 2; i < ISWITCH_ASKERS; i++)
+	for (uint16_t i = 2; i < ISWITCH_RECEIVERS; i++)
 		fetch((uint16_t)(2000 + i), 7, false);
 	ok(fetch(3000, 7, false) == CONTROL_NO_ROOM, "so many ask at a time");
-	rig_now += (uint64_t)ISWITCH_ASKER_NS + 1;
+	rig_now += (uint64_t)ISWITCH_RECEIVER_NS + 1;
 	ok(fetch(3000, 7, false) == -1, "until they are silent");
 	rigged_close(&rig_plane);
 }
@@ -250,31 +250,31 @@ test_waits(void)
 	join(0);
 	join(1);
 	fetch(2000, 1, true);
-	ok(rig.job[0]->j.halted && sent(CONTROL_HALT, NULL) == UINT16_MAX,
+	ok(rig.job[0]->core.halted && sent(CONTROL_HALT, NULL) == UINT16_MAX,
 	    "the job waits for who asks");
-	rig_now += (uint64_t)ISWITCH_ASKER_NS - 1;
-	iswitch_fire(&rig, rig_now);
-	ok(rig.job[0]->j.halted, "for a while");
+	rig_now += (uint64_t)ISWITCH_RECEIVER_NS - 1;
+	iswitch_run_deadlines(&rig, rig_now);
+	ok(rig.job[0]->core.halted, "for a while");
 	rig_n = 0;
-	rig_now = iswitch_due(&rig);
-	iswitch_fire(&rig, rig_now);
+	rig_now = iswitch_deadline_ns(&rig);
+	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
-	ok(!rig.job[0]->j.halted && sent(CONTROL_RESUME, NULL) == UINT16_MAX,
+	ok(!rig.job[0]->core.halted && sent(CONTROL_RESUME, NULL) == UINT16_MAX,
 	    "not for ever");
 	fetch(1001, 1, true);
-	ok(rig.job[0]->j.halted, "again");
+	ok(rig.job[0]->core.halted, "again");
 	rig_control(1001, CONTROL_LEAVE, 1, NULL, 0,
 	    &(struct control_ack){ 0 });
 	rig_join(1, 4, 0);
-	ok(!rig.job[0]->j.halted, "until it has joined");
+	ok(!rig.job[0]->core.halted, "until it has joined");
 	rigged_close(&rig_plane);
 	rig_open(&cf, 0);
 	rig.cf.strict = true;
 	join(0);
 	fetch(2000, 1, false);
-	ok(rig.job[0]->j.halted, "--strict: whoever asks");
+	ok(rig.job[0]->core.halted, "--strict: whoever asks");
 	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &(struct control_ack){ 0 });
-	ok(!rig.job[0]->j.halted, "but it is resumed by hand");
+	ok(!rig.job[0]->core.halted, "but it is resumed by hand");
 	rigged_close(&rig_plane);
 }
 

@@ -53,29 +53,29 @@ slots(void)
 
 	ok(sums_init(&a, &r, &s) && a.s.segs == 3, "three segments");
 	at = sums_at(&a, t, 1);
-	sums_restart(&a, at, t, FLOATS, 50);
-	sums_add(&a, at, 3, fill(1), 2);
-	sums_add(&a, at, 5, fill(2), 1);
+	sums_restart_slot(&a, at, t, FLOATS, 50);
+	sums_add_vector(&a, at, 3, fill(1), 2);
+	sums_add_vector(&a, at, 5, fill(2), 1);
 	ok(sums_has(&a, at, 3) && sums_has(&a, at, 5) &&
 	    !sums_has(&a, at, 4) && !sums_has(&a, at, 64) &&
 	    a.filling == 1 && a.oldest == at, "who has added is known");
-	sums_recount(&a, 5, t + 1, -1);
+	sums_recount_member(&a, 5, t + 1, -1);
 	ok(a.slot[at].accepted == 2, "slots before `from` are left alone");
-	sums_recount(&a, 3, t, -1);
+	sums_recount_member(&a, 3, t, -1);
 	ok(a.slot[at].accepted == 1 && a.slot[at].contributions == 3,
 	    "who has left counts for contributions alone");
-	ok(sums_result(&a, t, 1) == NULL, "no result yet");
-	sums_finish(&a, at, NULL);
-	sums_turn(&a, at, SUMS_COMPLETE);
-	sums_keep(&a, t, 1, FLOATS, 0);
-	ok(seg_parse(sums_result(&a, t, 1), sums_result_bytes(&a,
-	    sums_result(&a, t, 1)), &g) && g.n == FLOATS &&
+	ok(sums_find_result(&a, t, 1) == NULL, "no result yet");
+	sums_finish_slot(&a, at, NULL);
+	sums_set_state(&a, at, SUMS_COMPLETE);
+	sums_record_result(&a, t, 1, FLOATS, 0);
+	ok(seg_parse(sums_find_result(&a, t, 1), sums_result_bytes(&a,
+	    sums_find_result(&a, t, 1)), &g) && g.n == FLOATS &&
 	    vec_get(g.vec, 3) == 3 && g.contributions == 3 && g.index == 1 &&
 	    a.filling == 0, "the result is a packet");
-	ok(sums_place(&a, t, 2) - sums_place(&a, t, 1) == a.stride,
+	ok(sums_ring_packet(&a, t, 2) - sums_ring_packet(&a, t, 1) == a.stride,
 	    "and the next one stands behind it");
-	sums_restart(&a, sums_at(&a, t + 2, 1), t + 2, FLOATS, 60);
-	ok(sums_result(&a, t, 1) == NULL, "until the place is needed");
+	sums_restart_slot(&a, sums_at(&a, t + 2, 1), t + 2, FLOATS, 60);
+	ok(sums_find_result(&a, t, 1) == NULL, "until the place is needed");
 	sums_free(&a);
 }
 
@@ -98,12 +98,14 @@ grows_alike(struct reduce r, struct rng *rng)
 		for (uint32_t i = 0; i < 3; i++) {
 			uint32_t n = seg_floats_at(ELEMENTS, FLOATS, i);
 
-			sums_restart(&a, sums_at(&a, t, i), t, n, 1);
-			sums_restart(&b, sums_at(&b, t, i), t, n, 1);
+			sums_restart_slot(&a, sums_at(&a, t, i), t, n, 1);
+			sums_restart_slot(&b, sums_at(&b, t, i), t, n, 1);
 			for (uint32_t m = 0; m < 2; m++) {
 				fill((float)rng_uniform(rng, -1, 1));
-				sums_add(&a, sums_at(&a, t, i), m, vec, 1);
-				sums_add(&b, sums_at(&b, t, i), m, vec, 1);
+				sums_add_vector(
+				    &a, sums_at(&a, t, i), m, vec, 1);
+				sums_add_vector(
+				    &b, sums_at(&b, t, i), m, vec, 1);
 			}
 		}
 	}
@@ -112,14 +114,14 @@ grows_alike(struct reduce r, struct rng *rng)
 	same = a.filling == 6 && a.oldest == b.oldest && a.newest == b.newest;
 	for (uint32_t at = 0; at < 6; at++) {
 		fill((float)rng_uniform(rng, -1, 1));
-		sums_add(&a, at, 2, vec, 1);
-		sums_add(&b, at, 2, vec, 1);
+		sums_add_vector(&a, at, 2, vec, 1);
+		sums_add_vector(&b, at, 2, vec, 1);
 		for (int k = 0; k < 2 && sums_keeps_rows(&r); k++)
-			sums_order(k == 0 ? &a : &b, at, rank, order);
-		sums_finish(&a, at, order);
-		sums_finish(&b, at, order);
-		same = same && memcmp(sums_packet(&a, at),
-		    sums_packet(&b, at), 8 + 4 * a.slot[at].n) == 0 &&
+			sums_order_rows(k == 0 ? &a : &b, at, rank, order);
+		sums_finish_slot(&a, at, order);
+		sums_finish_slot(&b, at, order);
+		same = same && memcmp(sums_slot_packet(&a, at),
+		    sums_slot_packet(&b, at), 8 + 4 * a.slot[at].n) == 0 &&
 		    sums_has(&a, at, 0) && sums_has(&a, at, 2);
 	}
 	sums_free(&a);
@@ -138,10 +140,10 @@ ordered(void)
 
 	s.rows = 4;
 	sums_init(&a, &r, &s);
-	sums_restart(&a, 0, SUMS_EPOCH, FLOATS, 1);
+	sums_restart_slot(&a, 0, SUMS_EPOCH, FLOATS, 1);
 	for (uint32_t m = 0; m < 4; m++)
-		sums_add(&a, 0, m, fill((float)m), 1);
-	sums_order(&a, 0, rank, order);
+		sums_add_vector(&a, 0, m, fill((float)m), 1);
+	sums_order_rows(&a, 0, rank, order);
 	ok(order[0] == 2 && order[1] == 1 && order[2] == 3 && order[3] == 0,
 	    "rows are put in the order of ranks");
 	ok(!sums_has_room(&a, 0), "as many rows as there is room for");

@@ -122,7 +122,7 @@ admission(void)
 	j.next = 6;
 	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED,
 	    "one behind, too, if not all can give that one again");
-	rig.job[0]->j.members.m[0].since--;
+	rig.job[0]->core.members.m[0].can_give_from--;
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 6,
 	    "if they can, the job begins there");
 	rig_segment(0, 6, 0, 4, 1);
@@ -205,15 +205,16 @@ following(void)
 	rig_segment(0, 2, 0, 4, 1);
 	rig_now += cf.member_timeout_ns / 2 + 1;
 	rig_n = 0;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	ok(rig_result(&g) == 1 && g.contributions == 1 &&
 	    rig_count(JOB_EVICTED) == 1,
 	    "a silent member is out, and its slots go on");
 	rig_now += cf.member_timeout_ns;
-	iswitch_fire(&rig, rig_now);
-	ok(rig.job[0]->j.members.present == 0 && rig.budget.used_bytes == 0 &&
-	    iswitch_due(&rig) == UINT64_MAX,
+	iswitch_run_deadlines(&rig, rig_now);
+	ok(rig.job[0]->core.members.present == 0 &&
+		rig.budget.used_bytes == 0 &&
+		iswitch_deadline_ns(&rig) == UINT64_MAX,
 	    "without members a job holds no memory");
 	rigged_close(&rig_plane);
 }
@@ -330,8 +331,8 @@ limits(void)
 	ok(done == MEMBERS_MAX && full == 10000 - MEMBERS_MAX,
 	    "a storm of Joins: so many as there is room for");
 	rig_now += 2 * cf.member_timeout_ns;
-	iswitch_fire(&rig, rig_now);
-	ok(rig.job[0]->j.members.present == 0, "and all are gone again");
+	iswitch_run_deadlines(&rig, rig_now);
+	ok(rig.job[0]->core.members.present == 0, "and all are gone again");
 	rigged_close(&rig_plane);
 }
 
@@ -347,7 +348,7 @@ to_and_fro(void)
 	for (uint32_t w = 0; w < 3; w++)
 		rig_join(w, 4, 1);
 	rig_now += JOB_OPEN_NS;
-	iswitch_fire(&rig, rig_now);
+	iswitch_run_deadlines(&rig, rig_now);
 	rig_segment(0, 1, 0, 4, 1);
 	rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
 	ok(rig_join(0, 4, 2) == CONTROL_DONE, "one who left comes back");
@@ -372,7 +373,7 @@ implied(void)
 	rig.cf.implicit = 2;
 	rig_segment(0, 1, 1, 2, 1);
 	rig_segment(1, 1, 0, 4, 2);
-	ok(rig_count(JOB_ADDED) == 2 && rig.job[0]->j.members.present == 2,
+	ok(rig_count(JOB_ADDED) == 2 && rig.job[0]->core.members.present == 2,
 	    "the first two sources are members");
 	rig_segment(2, 1, 0, 4, 2);
 	ok(rig.n[ISWITCH_FOREIGN] == 1, "the third is none");
@@ -421,9 +422,9 @@ implied_and_joined(void)
 	rig.cf.implicit = 2;
 	rig_join(1, 4, 1);
 	rig_segment(0, 1, 0, 4, 1);
-	ok(rig.job[0]->j.members.present == 2, "one joined, one is implied");
+	ok(rig.job[0]->core.members.present == 2, "one joined, one is implied");
 	rig_say(1001, CONTROL_LEAVE, 0, 0, &(struct control_ack){ 0 });
-	ok(rig.job[0]->j.members.present == 1 && rig_count(JOB_LEAVES) == 1,
+	ok(rig.job[0]->core.members.present == 1 && rig_count(JOB_LEAVES) == 1,
 	    "and they are two, whatever their numbers");
 	rigged_close(&rig_plane);
 }
@@ -443,8 +444,8 @@ stragglers(void)
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(0, 1, 1, 4, 1);
 	rig_n = 0;
-	ok(iswitch_due(&rig) == rig_now + 100, "stragglers are due");
-	iswitch_fire(&rig, rig_now + 100);
+	ok(iswitch_deadline_ns(&rig) == rig_now + 100, "stragglers are due");
+	iswitch_run_deadlines(&rig, rig_now + 100);
 	outbox_flush(rig.out);
 	ok(rig_n == 3 && seg_parse(rig_out[0].bytes, 24, &g) &&
 	    g.index == 0 && seg_parse(rig_out[1].bytes, 24, &g) &&
@@ -470,11 +471,12 @@ comes_and_goes(void)
 		rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
 		rig_join(0, 4, 1);
 	}
-	ok(rig_count(JOB_RESULTS) == 0 && rig.job[0]->j.a.slot[1].accepted ==
-	    0, "who left twice is taken off once");
+	ok(rig_count(JOB_RESULTS) == 0 &&
+		rig.job[0]->core.sums.slot[1].accepted == 0,
+	    "who left twice is taken off once");
 	rig_segment(1, 1, 0, 4, 2);
 	ok(rig_count(JOB_RESULTS) == 1 && rig_count(JOB_PARTIAL) == 0 &&
-	    rig.job[0]->j.a.slot[1].contributions == 2,
+	    rig.job[0]->core.sums.slot[1].contributions == 2,
 	    "and the slot waits for who is there");
 	rigged_close(&rig_plane);
 }
@@ -529,9 +531,11 @@ many_jobs(void)
 	    "so many jobs, and no more");
 	rig_control(1007, CONTROL_LEAVE, 7, NULL, 0, &a);
 	rig_control(1003, CONTROL_LEAVE, 3, NULL, 0, &a);
-	ok(join_job(999, 5000) == CONTROL_DONE && iswitch_job(&rig, 3) ==
-	    NULL && iswitch_job(&rig, 7) != NULL && iswitch_job(&rig, 5000) ==
-	    rig.job[3], "but who has no members any more gives its place");
+	ok(join_job(999, 5000) == CONTROL_DONE &&
+		iswitch_find_job(&rig, 3) == NULL &&
+		iswitch_find_job(&rig, 7) != NULL &&
+		iswitch_find_job(&rig, 5000) == rig.job[3],
+	    "but who has no members any more gives its place");
 	rigged_close(&rig_plane);
 }
 

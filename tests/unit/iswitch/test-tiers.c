@@ -93,7 +93,7 @@ needed(const struct tiers *w)
 
 	return c->loss > 0 || c->run_loss > 0 || c->late > 0 || c->twice > 0 ||
 	    c->queue_ns > 0 || c->racks > 0 || c->restarts > 0 ||
-	    tiers_count(w, RETRANSMIT_REPEATED) <= s->job[0]->j.n[JOB_EARLY];
+	    tiers_count(w, RETRANSMIT_REPEATED) <= s->job[0]->core.n[JOB_EARLY];
 }
 
 /* Play one; did all end, and with the right sums? */

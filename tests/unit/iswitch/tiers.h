@@ -180,7 +180,7 @@ tiers_deliver(void *ctx, const struct post *p)
 	if (p->to == POST_ONE)
 		tiers_carry_run(w, self, addr_port(&p->at) - TIERS_PORT, p);
 	while (p->to == POST_GROUP && (m = members_next(
-	    &rigged_switch(&n->plane)->job[p->group]->j.members, &next)) !=
+	    &rigged_switch(&n->plane)->job[p->group]->core.members, &next)) !=
 	    NULL)
 		tiers_carry_run(w, self, addr_port(&m->at) - TIERS_PORT, p);
 }
@@ -281,7 +281,7 @@ tiers_take(struct tiers *w, const struct tiers_packet *p)
 	struct seg g;
 
 	if (p->to >= w->cf.workers && p->from == w->nodes - 1) {
-		iswitch_take_parent(rigged_switch(&n->plane), TIERS_JOB,
+		iswitch_receive_parent(rigged_switch(&n->plane), TIERS_JOB,
 		    p->tos, p->bytes, p->len, w->now_ns);
 	} else if (p->to >= w->cf.workers) {
 		rigged_take(&n->plane, &from, p->tos, p->bytes, p->len,
@@ -304,7 +304,7 @@ tiers_due(const struct tiers *w, int k)
 	uint64_t due;
 
 	if (k >= w->cf.workers) {
-		due = iswitch_due(rigged_switch(&n->plane));
+		due = iswitch_deadline_ns(rigged_switch(&n->plane));
 	} else {
 		if (!sync_worker_going(&n->l))
 			return UINT64_MAX;
@@ -326,7 +326,7 @@ tiers_live(struct tiers *w, int k)
 	if (k < w->cf.workers && sync_worker_going(&n->l)) {
 		tiers_worker_live(w, k);
 	} else if (k >= w->cf.workers) {
-		iswitch_fire(rigged_switch(&n->plane), w->now_ns);
+		iswitch_run_deadlines(rigged_switch(&n->plane), w->now_ns);
 		outbox_flush(rigged_switch(&n->plane)->out);
 	}
 }
