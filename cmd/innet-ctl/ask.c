@@ -169,7 +169,7 @@ receive_all(struct ask *a, struct question *q, struct ask_answer *w)
 	struct udpio_packet p;
 
 	for (int i = 0; i < n; i++)
-		for (size_t at = 0; udpio_next(&a->u.got[i], &at, &p);)
+		for (size_t at = 0; udpio_next_datagram(&a->u.got[i], &at, &p);)
 			if (receive_packet(a, q, &p, w))
 				return true;
 	return false;
@@ -184,7 +184,7 @@ wait_answer(struct ask *a, struct question *q, uint64_t until_ns,
 	uint64_t now;
 
 	while (!*a->cf->stop && (now = timer_mono_ns()) < until_ns) {
-		const struct timespec left = timer_spec(until_ns - now);
+		const struct timespec left = timer_to_timespec(until_ns - now);
 
 		if (ppoll(&fd, 1, &left, a->cf->wait_mask) == -1 &&
 		    errno != EINTR)

@@ -374,7 +374,7 @@ main(int argc, char *argv[])
 	struct ask a;
 	int rc;
 
-	timer_signals(on_signal, &wait_mask);
+	timer_block_signals(on_signal, &wait_mask);
 	signal(SIGPIPE, SIG_DFL);	/* the reader has closed the pipe */
 	options.ask.wait_mask = &wait_mask;
 	ask_open(&a, &options.ask);

@@ -180,7 +180,7 @@ sleep_until(const struct ask_options *options, uint64_t until_ns)
 	uint64_t now;
 
 	while (!*options->stop && (now = timer_mono_ns()) < until_ns) {
-		const struct timespec left = timer_spec(until_ns - now);
+		const struct timespec left = timer_to_timespec(until_ns - now);
 
 		if (ppoll(NULL, 0, &left, options->wait_mask) == -1 &&
 		    errno != EINTR)

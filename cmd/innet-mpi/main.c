@@ -104,7 +104,7 @@ main(int argc, char *argv[])
 	struct rank_conf cf = parse(argc, argv);
 	sigset_t wait_mask;
 
-	timer_signals(on_signal, &wait_mask);
+	timer_block_signals(on_signal, &wait_mask);
 	cf.wait_mask = &wait_mask;
 	/* a child has a line of its own */
 	cf.progress = !cf.quiet && cf.synthetic > 0 &&

@@ -113,9 +113,9 @@ fail(struct rank *r)
 static void
 nap(struct rank *r)
 {
-	const struct timespec ts = timer_spec(TIMER_SECOND_NS / 20);
+	const struct timespec ts = timer_to_timespec(TIMER_SECOND_NS / 20);
 	struct pollfd p[2] = {
-		{ .fd = child_deaf(&r->child) ? -1 : r->child.from,
+		{ .fd = child_is_too_slow(&r->child) ? -1 : r->child.from,
 		    .events = POLLIN },
 		{ .fd = r->child.out_have == 0 ? -1 : r->child.to,
 		    .events = POLLOUT },
@@ -124,7 +124,7 @@ nap(struct rank *r)
 	if (ppoll(p, 2, &ts, r->cf->wait_mask) > 0 &&
 	    (p[1].revents & (POLLOUT | POLLERR)) != 0)
 		child_write(&r->child);
-	timer_let_signals(r->cf->wait_mask);
+	timer_deliver_signals(r->cf->wait_mask);
 }
 
 /* Has it been silent for too long? */
@@ -152,7 +152,7 @@ judge(struct rank *r, const struct stream_head *h, const uint8_t *body)
 
 	r->spoke_ns = timer_mono_ns();
 	if (why != NULL) {
-		child_wrong(&r->child, h, why);
+		child_report_message(&r->child, h, why);
 		fail(r);
 	} else if (h->kind == STREAM_BYE) {
 		r->ended = r->over = true;
@@ -164,7 +164,7 @@ judge(struct rank *r, const struct stream_head *h, const uint8_t *body)
 static void
 check_end(struct rank *r)
 {
-	const bool cut = child_is_cut(&r->child);
+	const bool cut = child_report_truncation(&r->child);
 
 	if (!cut && !r->order.hello)
 		warnx("rank %d: %s: ended without a hello", r->me,
@@ -178,9 +178,9 @@ static bool
 hear(struct rank *r, struct stream_head *h, const uint8_t **body)
 {
 	while (!r->over) {
-		const bool gone = child_gone(&r->child);
-		const int got = child_deaf(&r->child) ? 0 :
-		    child_next(&r->child, h, body);
+		const bool gone = child_has_exited(&r->child);
+		const int got = child_is_too_slow(&r->child) ? 0 :
+		    child_next_message(&r->child, h, body);
 
 		if (got == 1)
 			return judge(r, h, *body);
@@ -222,7 +222,7 @@ end_child(struct rank *r)
 	if (r->child.name == NULL)
 		return;
 	/* one that has ended by itself may have a model to save */
-	r->failed |= child_end(&r->child, r->ended ? r->cf->silence_ns :
+	r->failed |= child_stop(&r->child, r->ended ? r->cf->silence_ns :
 	    PATIENCE_NS, !r->ended) != 0;
 	r->child.name = NULL;
 }

@@ -80,7 +80,7 @@ parse(struct conf *cf, int argc, char *argv[])
 	o->listen = "127.0.0.1";
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
 		switch (ch) {
-		case 'p': plane_options_program(o, optarg); break;
+		case 'p': plane_options_set_program(o, optarg); break;
 		case SAVE: cf->save = optarg; break;
 		case LOAD: cf->load = optarg; break;
 		case SAVE_EVERY:
@@ -88,7 +88,7 @@ parse(struct conf *cf, int argc, char *argv[])
 			    TIMER_SECOND_NS, INT64_MAX, &cf->save_every_ns));
 			every = true;
 			break;
-		default: plane_options_take(o, ch, optarg); break;
+		default: plane_options_parse(o, ch, optarg); break;
 		}
 	}
 	opt_done(&tool, argc, argv);
@@ -103,7 +103,7 @@ parse(struct conf *cf, int argc, char *argv[])
 	if (cf->save == NULL || cf->load == NULL || strcmp(cf->save,
 	    cf->load) != 0)
 		files_in(&o->files, "--load", cf->load);
-	plane_options_settle(o, true);
+	plane_options_check(o, true);
 }
 
 /* It is written while others are served, and read again: no pipe. */
@@ -181,7 +181,7 @@ main(int argc, char *argv[])
 		sc.tick = save;
 		sc.tick_ctx = &saving;
 	}
-	timer_signals(on_signal, &wait_mask);
+	timer_block_signals(on_signal, &wait_mask);
 	sc.wait_mask = &wait_mask;
 	rc = service_run(&v, &cf.o, &sc);
 	plane_options_free(&cf.o);

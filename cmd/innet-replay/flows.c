@@ -18,7 +18,7 @@ flows_open(struct flows *s, const union addr *to, bool offload)
 	struct rlimit files;
 
 	*s = (struct flows){ .offload = offload };
-	if (udpio_towards(to, &s->from, NULL) == -1)
+	if (udpio_find_source(to, &s->from, NULL) == -1)
 		err(1, "%s", addr_print(to, name));
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
@@ -99,7 +99,7 @@ flows_unreachable(struct flows *s)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		udpio_errors(&s->flow[i].u);
+		udpio_read_errors(&s->flow[i].u);
 		n += s->flow[i].u.unreachable;
 	}
 	return n;

@@ -73,7 +73,7 @@ room(void *old, size_t n, size_t each)
 static void
 sleep_ns(struct sender *s, uint64_t ns)
 {
-	const struct timespec ts = timer_spec(ns);
+	const struct timespec ts = timer_to_timespec(ns);
 
 	ppoll(NULL, 0, &ts, &s->wait);
 }
@@ -130,7 +130,7 @@ send_run(struct sender *s, const struct waiting *w, struct iovec *iov,
 	struct udpio *u = &s->flows.flow[w->flow].u;
 	struct pollfd fd = { .fd = u->fd, .events = POLLOUT };
 	const uint64_t began = timer_mono_ns();
-	const struct timespec ts = timer_spec(NO_ROOM_NS);
+	const struct timespec ts = timer_to_timespec(NO_ROOM_NS);
 	int done = 0;
 
 	while (done < count) {
@@ -291,7 +291,7 @@ play(struct sender *s, struct trace *t)
 		    LATE_NS))
 			flush(s);
 		if (k % SIGNALS_EVERY == 0) {
-			timer_let_signals(&s->wait);
+			timer_deliver_signals(&s->wait);
 			if (s->cf->progress)
 				show(s, t);
 		}
@@ -314,7 +314,7 @@ send_trace(const struct conf *cf, struct trace *t, struct tally *n)
 	    .slow = trace_progress(t) < 0 };
 	int rc;
 
-	timer_signals(on_signal, &s.wait);
+	timer_block_signals(on_signal, &s.wait);
 	prctl(PR_SET_TIMERSLACK, 1);	/* sleeps end when they should */
 	flows_open(&s.flows, &cf->to, cf->offload);
 	s.w = room(NULL, WINDOW_PACKETS, sizeof(*s.w));

@@ -80,15 +80,15 @@ parse(struct one *w)
 	optind = 0;
 	while ((ch = opt_next(&tool, n, word)) != -1) {
 		if (ch == 'p')
-			plane_options_program(&w->o, optarg);
+			plane_options_set_program(&w->o, optarg);
 		else if (ch == REGULAR)
 			w->o.plane.regular_queued = opt_word("regular",
 			    optarg, regulars) == 1;
 		else
-			plane_options_take(&w->o, ch, optarg);
+			plane_options_parse(&w->o, ch, optarg);
 	}
 	opt_done(&tool, n, word);
-	plane_options_settle(&w->o, false);
+	plane_options_check(&w->o, false);
 	plane_check_memory(&w->o);
 }
 
@@ -185,7 +185,7 @@ next_ns(const struct network *net)
 
 	for (size_t i = 0; i < net->n; i++) {
 		const struct one *w = &net->one[i];
-		const uint64_t due = trace_due(&w->trace);
+		const uint64_t due = trace_deadline_ns(&w->trace);
 
 		if (w->next != NULL && w->next->now_ns < at)
 			at = w->next->now_ns;
@@ -202,7 +202,7 @@ time_out_ns(const struct network *net)
 	uint64_t at = PLANE_NEVER;
 
 	for (size_t i = 0; i < net->n; i++) {
-		const uint64_t due = plane_due_program(&net->one[i].pl);
+		const uint64_t due = plane_program_deadline_ns(&net->one[i].pl);
 
 		if (due < at)
 			at = due;
@@ -230,7 +230,7 @@ happen(struct network *net, uint64_t now_ns)
 	    timed_queue_due(&net->arrivals) <= now_ns) {
 		struct arrived *a = timed_queue_pop(&net->arrivals);
 
-		trace_frame(&a->at->trace, now_ns, a->bytes, a->have,
+		trace_receive_frame(&a->at->trace, now_ns, a->bytes, a->have,
 		    a->len);
 		free(a);
 	}
@@ -239,7 +239,7 @@ happen(struct network *net, uint64_t now_ns)
 
 		for (; w->next != NULL && w->next->now_ns <= now_ns;
 		    w->next = merged_next(&w->trace.feed))
-			trace_feed(&w->trace, w->next);
+			trace_receive_next(&w->trace, w->next);
 	}
 }
 
@@ -252,11 +252,11 @@ print(const struct one *w, bool json, FILE *f)
 
 	if (json) {
 		counters_word(&c, "plane", w->sc->name);
-		plane_account(&w->pl, &c);
-		trace_account(&w->trace, &c);
+		plane_put_report(&w->pl, &c);
+		trace_put_report(&w->trace, &c);
 	} else {
-		plane_summary(&w->pl, &c);
-		trace_summary(&w->trace, &c);
+		plane_put_summary(&w->pl, &c);
+		trace_put_summary(&w->trace, &c);
 	}
 	if (counters_text(&c) != NULL)
 		fputs(c.text, f);

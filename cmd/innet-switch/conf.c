@@ -208,7 +208,7 @@ settle_path(struct conf *cf)
 		cf->trace_option = "--regular";
 	if (cf->inpath.where == NULL)
 		return;
-	cf->inpath.every = plane_options_has(o, PLANE_RATE);
+	cf->inpath.every = plane_options_given(o, PLANE_RATE);
 	if (cf->trace_option != NULL)
 		errx(2, "--%s does not go with %s, of traces",
 		    cf->inpath.wire ? "interfaces" : "bridge",
@@ -228,7 +228,7 @@ settle_path(struct conf *cf)
 		errx(2, "--regular queued goes with --bridge, not with "
 		    "--interfaces");
 	if (o->listen == NULL && !cf->inpath.wire)
-		o->listen = inpath_address(cf->inpath.where, address);
+		o->listen = inpath_bridge_address(cf->inpath.where, address);
 	if (o->listen == NULL && o->plane.program->bypasses_queues)
 		o->listen = "127.0.0.1";
 	if (o->listen == NULL)
@@ -286,7 +286,7 @@ check(const struct conf *cf)
 		errx(2, "--departures does not go with --format bare: such "
 		    "packets have no number to be found by");
 	if (o->plane.regular_queued && (cf->inpath.where == NULL ?
-	    !ports_shaped(&o->plane.ports) : !cf->inpath.every &&
+	    !ports_can_queue(&o->plane.ports) : !cf->inpath.every &&
 	    cf->inpath.rates == 0))
 		errx(2, "--regular queued goes with --rate: without one "
 		    "nothing waits");
@@ -301,9 +301,9 @@ conf_parse(struct conf *cf, int argc, char *argv[])
 	plane_options_init(&cf->o, programs, table);
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
 		if (ch == 'p')
-			plane_options_program(&cf->o, optarg);
+			plane_options_set_program(&cf->o, optarg);
 		else if (!parse_path(ch, cf) && !parse_trace(ch, cf))
-			plane_options_take(&cf->o, ch, optarg);
+			plane_options_parse(&cf->o, ch, optarg);
 	}
 	opt_done(&tool, argc, argv);
 	for (size_t i = 0; i < cf->ins; i++)
@@ -313,7 +313,7 @@ conf_parse(struct conf *cf, int argc, char *argv[])
 	cf->live = cf->o.listen != NULL && cf->trace_option == NULL;
 	if (!cf->live && cf->ins == 0)
 		files_in(&cf->o.files, "-r", "-");
-	plane_options_settle(&cf->o, cf->live);
+	plane_options_check(&cf->o, cf->live);
 	settle_group(cf);
 	cf->trace.propagation_ns = cf->o.propagation_ns;
 	cf->trace.impair = cf->o.impair;

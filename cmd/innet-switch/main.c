@@ -11,7 +11,7 @@
 #include "common/switch/programs.h"
 
 #include "cmd/innet-switch/conf.h"
-#include "cmd/innet-switch/replay.h"
+#include "cmd/innet-switch/offline.h"
 
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */
 static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
@@ -57,13 +57,13 @@ main(int argc, char *argv[])
 
 	conf_parse(&cf, argc, argv);
 	plane_check_memory(&cf.o);
-	timer_signals(on_signal, &wait_mask);
+	timer_block_signals(on_signal, &wait_mask);
 	if (cf.live) {
 		rc = run_live(&cf, &wait_mask);
 	} else {		/* a blocked read must be woken */
 		sigprocmask(SIG_SETMASK, &wait_mask, NULL);
 		cf.trace.feed.stop = &got;
-		rc = replay_run(&cf);
+		rc = offline_run(&cf);
 	}
 	plane_options_free(&cf.o);
 	if (got && !cf.live) {	/* output is whole; die as told */

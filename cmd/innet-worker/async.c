@@ -255,7 +255,7 @@ async_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
-	udpio_waits(&w->c.u);
+	udpio_limit_send_buffer(&w->c.u);
 	w->c.socket_in_thread = true;
 	run_loop(w);
 	if (w->begun && !weight_thread_stop(&w->l))

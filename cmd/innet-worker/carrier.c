@@ -31,7 +31,7 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	    mtu) == -1)
 		err(1, "%s", cf->to_name);
 	c->watch = c->u.fd;
-	udpio_tell(&c->u, cf->verbose);
+	udpio_print_description(&c->u, cf->verbose);
 	c->out = udp_transmit_over(&c->u, &cf->impair, cf->capture);
 	if (cf->mtu != 0)
 		*mtu = cf->mtu;
@@ -56,12 +56,12 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 static void
 wait_for_last(struct carrier *c)
 {
-	const uint64_t deadline = timer_first(c->end_ns,
+	const uint64_t deadline = timer_earlier(c->end_ns,
 	    timer_after(timer_mono_ns(), c->cf->silence_ns));
 
 	while (c->bye && !*c->cf->stop && timer_mono_ns() < deadline &&
-	    !child_gone_by(&c->child, timer_mono_ns() + 100000000))
-		timer_let_signals(c->cf->wait_mask);
+	    !child_wait_until(&c->child, timer_mono_ns() + 100000000))
+		timer_deliver_signals(c->cf->wait_mask);
 }
 
 int
@@ -73,7 +73,7 @@ carrier_close(struct carrier *c)
 	udp_transmit_free(&c->out);
 	if (c->cf->synthetic == 0) {
 		wait_for_last(c);
-		c->rc |= child_end(&c->child, PATIENCE_NS, !c->child_ended);
+		c->rc |= child_stop(&c->child, PATIENCE_NS, !c->child_ended);
 	}
 	udpio_close(&c->u);
 	free(c->vec);
@@ -118,7 +118,7 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 		.events =
 		    (short)(POLLIN |
 			    (c->blocked && !c->u.link_full ? POLLOUT : 0))},
-	    {.fd = made_up || c->child_paused || child_deaf(&c->child)
+	    {.fd = made_up || c->child_paused || child_is_too_slow(&c->child)
 		       ? -1
 		       : c->child.from,
 		.events = POLLIN},
@@ -130,30 +130,30 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 		.events = POLLIN},
 	};
 	uint64_t ns = now_ns < c->end_ns ?
-	    timer_first(c->end_ns - now_ns, span_ns) : 0;
+	    timer_earlier(c->end_ns - now_ns, span_ns) : 0;
 	struct timespec ts;
 
 	c->taken = c->batches = 0;
 	if (c->blocked && c->u.link_full)
-		ns = timer_first(ns, LINK_NS);
+		ns = timer_earlier(ns, LINK_NS);
 	c->blocked = false;
 	if (made_up && !c->child_paused && !c->last)
-		ns = c->elements > 0 ? timer_first(ns, pace_sleep_ns(now_ns,
+		ns = c->elements > 0 ? timer_earlier(ns, pace_sleep_ns(now_ns,
 		    c->next_ns)) : 0;
 	if (!c->socket_in_thread &&
-	    udp_transmit_due(&c->out) != UDP_TRANSMIT_NEVER)
-		ns = timer_first(ns, pace_sleep_ns(timer_wall_ns(),
-		    udp_transmit_due(&c->out)));
-	ts = timer_spec(ns);
+	    udp_transmit_deadline_ns(&c->out) != UDP_TRANSMIT_NEVER)
+		ns = timer_earlier(ns, pace_sleep_ns(timer_wall_ns(),
+		    udp_transmit_deadline_ns(&c->out)));
+	ts = timer_to_timespec(ns);
 	if (ppoll(p, 4, &ts, c->cf->wait_mask) > 0) {
 		if ((p[0].revents & POLLERR) != 0 && !c->socket_in_thread)
-			udpio_errors(&c->u);
+			udpio_read_errors(&c->u);
 		if ((p[2].revents & (POLLOUT | POLLERR)) != 0)
 			child_write(&c->child);
 	}
-	timer_let_signals(c->cf->wait_mask);
+	timer_deliver_signals(c->cf->wait_mask);
 	if (!c->socket_in_thread &&
-	    udp_transmit_due(&c->out) != UDP_TRANSMIT_NEVER)
+	    udp_transmit_deadline_ns(&c->out) != UDP_TRANSMIT_NEVER)
 		udp_transmit_flush(&c->out, timer_wall_ns());
 }
 
@@ -203,7 +203,7 @@ next_packet(struct carrier *c, struct udpio_packet *p)
 	const struct udpio_message *m = &c->u.got[c->next];
 
 	return c->placed ? udp_scatter_next(m, &c->place, &c->at, p) :
-	    udpio_next(m, &c->at, p);
+	    udpio_next_datagram(m, &c->at, p);
 }
 
 /* The next message that has come, or none for now. */
@@ -245,7 +245,7 @@ carrier_run_once(struct carrier *c, const struct carrier_callbacks *m,
 
 	c->callbacks = m;
 	c->ctx = ctx;
-	carrier_wait(c, now_ns, timer_first(due > now_ns ? due - now_ns : 0,
+	carrier_wait(c, now_ns, timer_earlier(due > now_ns ? due - now_ns : 0,
 	    NAP_NS));
 	now_ns = timer_mono_ns();
 	while (carrier_packet(c, &p))
@@ -316,7 +316,7 @@ take_message(struct carrier *c, const struct stream_head *h,
 	const char *why = stream_order_says(&c->order, h, body);
 
 	if (why != NULL)
-		child_wrong(&c->child, h, why);
+		child_report_message(&c->child, h, why);
 	if (h->kind == STREAM_BYE)
 		c->bye = c->child_ended = c->done = true;
 	c->elements = c->order.elements;
@@ -327,13 +327,14 @@ take_message(struct carrier *c, const struct stream_head *h,
 static enum carrier_event
 read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 {
-	int got = child_deaf(&c->child) ? 0 :
-	    child_next(&c->child, h, body);
+	int got = child_is_too_slow(&c->child) ? 0 :
+	    child_next_message(&c->child, h, body);
 
 	if (got == 0) {
 		/* its last words have been read, whoever holds its pipe */
-		c->child_ended = c->done = c->child_gone;
-		c->rc |= c->child_gone && child_is_cut(&c->child);
+		c->child_ended = c->done = c->child_has_exited;
+		c->rc |=
+		    c->child_has_exited && child_report_truncation(&c->child);
 		return CARRIER_NOTHING;
 	}
 	c->child_heard_ns = timer_mono_ns();
@@ -362,7 +363,7 @@ carrier_ask_state(struct carrier *c)
 bool
 carrier_has_state(struct carrier *c)
 {
-	const int kind = c->order.asked ? child_peek(&c->child) : 0;
+	const int kind = c->order.asked ? child_peek_kind(&c->child) : 0;
 
 	c->order.asked &= kind != -1;	/* it will not come */
 	return kind == STREAM_STATE;
@@ -442,7 +443,7 @@ check_child(struct carrier *c, uint64_t now_ns)
 		    (double)c->cf->silence_ns / 1e9);
 		carrier_fail(c);
 	} else {
-		c->child_gone = child_gone(&c->child);
+		c->child_has_exited = child_has_exited(&c->child);
 	}
 }
 

@@ -69,7 +69,7 @@ struct carrier {
 					 * and the capture */
 	int watch;			/* what a nap ends for: u.fd, or that
 					 * thread's bell */
-	bool child_ended, child_gone, bye;
+	bool child_ended, child_has_exited, bye;
 	uint64_t start_ns;		/* all these are monotonic */
 	uint64_t end_ns;		/* of --duration */
 	uint64_t next_ns;		/* next synthetic gradient */

@@ -425,7 +425,7 @@ main(int argc, char *argv[])
 	int rc;
 
 	cf.worker.key = &cf.key;
-	timer_signals(on_signal, &wait_mask);
+	timer_block_signals(on_signal, &wait_mask);
 	cf.worker.wait_mask = &wait_mask;
 	/* a child has a line of its own */
 	cf.worker.progress = !cf.worker.quiet && cf.worker.synthetic > 0 &&

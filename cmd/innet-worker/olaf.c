@@ -339,7 +339,7 @@ next_deadline(const void *ctx)
 {
 	const struct olaf *w = ctx;
 
-	return timer_first(olaf_worker_due(&w->m),
+	return timer_earlier(olaf_worker_due(&w->m),
 	    handshake_client_deadline_ns(&w->handshake));
 }
 

@@ -40,7 +40,7 @@ bool
 sync_matches_place(void *ctx, const struct udpio_message *m)
 {
 	const struct sync *w = ctx;
-	const size_t n = udpio_count(m);
+	const size_t n = udpio_count_datagrams(m);
 
 	if ((m->tos & 0xfc) != worker_tos(w->cf) ||
 	    !addr_same(&m->from, &w->cf->to))

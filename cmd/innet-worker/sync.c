@@ -546,7 +546,7 @@ sync_run(const struct worker_conf *cf)
 	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
 	control_open(
 	    &w->control, cf, &w->c.out, &w->n[MALFORMED], &w->n[BAD_MAC]);
-	udpio_waits(&w->c.u);
+	udpio_limit_send_buffer(&w->c.u);
 	w->c.mode_makes_vectors = true;
 	carrier_run(&w->c, &callbacks, w);
 	leave_job(w);

@@ -77,9 +77,9 @@ udp_multicast_set_group(struct udpio *u, const union addr *group,
 	    SOCK_NONBLOCK, 0);
 	if (fd == -1)
 		return -1;
-	udpio_options(fd, group->sa.sa_family == AF_INET6, u->tos);
+	udpio_set_options(fd, group->sa.sa_family == AF_INET6, u->tos);
 	if (u->gro)
-		udpio_on(fd, SOL_UDP, UDP_GRO, 1);
+		udpio_set_option(fd, SOL_UDP, UDP_GRO, 1);
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == -1 ||
 	    bind(fd, &group->sa, addr_len(group)) == -1 ||
 	    connect(fd, &from->sa, addr_len(from)) == -1 ||

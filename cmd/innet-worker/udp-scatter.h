@@ -9,7 +9,7 @@
  *	n = udp_scatter_recv(u, &place);		into u->got[0], as
  *udpio_recv() if (udp_scatter_fits(&u->got[0], &place) && ... heads are as
  *expected ...) while (udp_scatter_next(u, &place, &at, &p)) ... else
- *		udp_scatter_gather(u, &place);	and udpio_next()
+ *		udp_scatter_gather(u, &place);	and udpio_next_datagram()
  *
  * It is a guess.  What came instead is put together elsewhere, and the place
  * has bytes of no meaning: it must be one that is still to be written.
@@ -88,7 +88,8 @@ static inline bool
 udp_scatter_fits(const struct udpio_message *m, const struct udp_scatter *l)
 {
 	const size_t each = l->head_bytes + l->body_bytes;
-	const size_t n = udpio_count(m), body = m->len - n * l->head_bytes;
+	const size_t n = udpio_count_datagrams(m),
+		     body = m->len - n * l->head_bytes;
 
 	return m->len > n * l->head_bytes && n <= UDPIO_RUN_MAX && (n == 1 ||
 	    m->seg_bytes == each) && (body == n * l->body_bytes ?
@@ -110,7 +111,7 @@ udp_scatter_next(const struct udpio_message *m, const struct udp_scatter *l,
 {
 	const size_t each = l->head_bytes + l->body_bytes, k = *at / each;
 
-	if (!udpio_next(m, at, p))
+	if (!udpio_next_datagram(m, at, p))
 		return false;
 	p->data = udp_scatter_head(m, k);
 	p->body = l->body + k * l->body_bytes;

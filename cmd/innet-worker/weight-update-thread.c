@@ -113,8 +113,8 @@ receive_packets(struct weight_thread *l)
 		const uint64_t now = timer_mono_ns();
 
 		for (int i = 0; i < n; i++) {
-			for (size_t at = 0; udpio_next(&l->u->got[i], &at,
-			    &p);) {
+			for (size_t at = 0;
+			     udpio_next_datagram(&l->u->got[i], &at, &p);) {
 				if (l->cf->capture != NULL)
 					udpio_capture(l->cf->capture, p.from,
 					    p.to, p.tos, p.data, p.len,
@@ -301,9 +301,10 @@ send_due(struct weight_thread *l)
 		else
 			send_message(l, &o);
 	}
-	due = timer_first(async_worker_due(&l->w), notify_if_possible(l, now));
+	due =
+	    timer_earlier(async_worker_due(&l->w), notify_if_possible(l, now));
 	return l->w.blocked && l->u->link_full ?
-	    timer_first(due, now + ROOM_NS) : due;
+	    timer_earlier(due, now + ROOM_NS) : due;
 }
 
 /* Of each so many rounds, and of the last, a line with its CRC. */
@@ -379,16 +380,17 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 	    {.fd = l->wake_fd, .events = POLLIN},
 	    {.fd = l->u->in_multicast_group ? l->u->group_fd : -1,
 		.events = POLLIN}};
-	const uint64_t now = timer_mono_ns(), held = udp_transmit_due(l->out);
+	const uint64_t now = timer_mono_ns(),
+		       held = udp_transmit_deadline_ns(l->out);
 	uint64_t ns = deadline_ns > now ? deadline_ns - now : 0, wall;
 	struct timespec ts;
 	int n;
 
 	if (held != UDP_TRANSMIT_NEVER) {
 		wall = timer_wall_ns();
-		ns = timer_first(ns, held > wall ? held - wall : 0);
+		ns = timer_earlier(ns, held > wall ? held - wall : 0);
 	}
-	ts = timer_spec(timer_first(ns, TIMER_SECOND_NS));
+	ts = timer_to_timespec(timer_earlier(ns, TIMER_SECOND_NS));
 	pthread_mutex_unlock(&l->lock);
 	while (atomic_load(&l->lock_waiters) > 0)
 		sched_yield();		/* a mutex is not fair */
@@ -397,7 +399,7 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 	if (n <= 0)
 		return;
 	if ((p[0].revents & POLLERR) != 0)
-		udpio_errors(l->u);
+		udpio_read_errors(l->u);
 	if (p[1].revents != 0)
 		clear_eventfd(l->wake_fd);
 }
@@ -506,7 +508,7 @@ bool
 weight_thread_is_ready(const struct weight_thread *l)
 {
 	return async_worker_ready(&l->w, true, timer_mono_ns()) &&
-	    udpio_unsent(l->u) <= ASYNC_WORKER_UNSENT_BYTES;
+	    udpio_unsent_bytes(l->u) <= ASYNC_WORKER_UNSENT_BYTES;
 }
 
 void

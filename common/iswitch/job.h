@@ -508,8 +508,8 @@ job_send_up(struct job *j, uint32_t at)
 		outbox_settle(j->out, s->posted);
 		segment_tag_put(j->up_tags, p, p + head, 4 * (size_t)s->n);
 	}
-	s->posted = outbox_add(j->out, POST_UP, j->index, NULL, job_tos(j), p,
-	    head + 4 * s->n);
+	s->posted = outbox_add(j->out, POST_PARENT, j->index, NULL, job_tos(j),
+	    p, head + 4 * s->n);
 	j->n[JOB_SENT_UP]++;
 }
 

@@ -518,10 +518,10 @@ iswitch_socket_port(const struct iswitch_state *t, uint16_t job)
 
 /* The address of a way, where it is not the driver's to choose. */
 static inline void
-iswitch_socket_address(const void *state, uint32_t way, union addr *a)
+iswitch_socket_address(const void *state, uint32_t socket, union addr *a)
 {
 	const struct iswitch_state *t = state;
-	const uint16_t port = iswitch_socket_port(t, (uint16_t)(way - 1));
+	const uint16_t port = iswitch_socket_port(t, (uint16_t)(socket - 1));
 
 	*a = t->env->place->address;
 	if (a->sa.sa_family == AF_INET6)
@@ -593,7 +593,7 @@ iswitch_classify_transit(struct iswitch_state *t, struct packet *p)
 	job = iswitch_job_of_port(t, addr_port(p->to));
 	if (job < 0)
 		return PACKET_BETWEEN_OTHERS;
-	p->way = (uint32_t)job + 1;
+	p->socket = (uint32_t)job + 1;
 	return PACKET_FOR_PROGRAM;
 }
 
@@ -621,11 +621,11 @@ iswitch_program_receive(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct iswitch_state *t = state;
 
-	if (p->way == PACKET_WAY_OWN)
+	if (p->socket == PACKET_SOCKET_OWN)
 		iswitch_receive_segment(&t->s, p->from, p->tos, p->payload,
 		    p->bytes, now_ns);
 	else if (addr_same(p->from, &t->cf->parent))
-		iswitch_receive_parent(&t->s, (uint16_t)(p->way - 1), p->tos,
+		iswitch_receive_parent(&t->s, (uint16_t)(p->socket - 1), p->tos,
 		    p->payload, p->bytes, now_ns);
 	else
 		t->s.n[ISWITCH_FOREIGN]++;
@@ -674,11 +674,11 @@ iswitch_multicast_group(const void *state, const union addr *at)
 }
 
 static inline const union addr *
-iswitch_parent_address(const void *state, uint32_t group, uint32_t *way)
+iswitch_parent_address(const void *state, uint32_t group, uint32_t *socket)
 {
 	const struct iswitch_state *t = state;
 
-	*way = 1u + t->s.job[group]->core.id;
+	*socket = 1u + t->s.job[group]->core.id;
 	return &t->cf->parent;
 }
 
@@ -699,11 +699,11 @@ iswitch_program_send_backlog(void *state)
 }
 
 static inline bool
-iswitch_needs_socket(const void *state, uint32_t way)
+iswitch_needs_socket(const void *state, uint32_t socket)
 {
 	const struct iswitch_state *t = state;
 	const struct iswitch_job *job =
-	    iswitch_find_job(&t->s, (uint16_t)(way - 1));
+	    iswitch_find_job(&t->s, (uint16_t)(socket - 1));
 
 	return job != NULL &&
 	       (job->parent.wanted || iswitch_has_receivers(job));

@@ -71,8 +71,8 @@ iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 		break;
 	case JOB_HELP_PARENT:
 		job->core.n[JOB_HELP_UP]++;
-		iswitch_send_action(s, POST_UP, &job->core, NULL, CONTROL_HELP,
-		    &a->seg);
+		iswitch_send_action(
+		    s, POST_PARENT, &job->core, NULL, CONTROL_HELP, &a->seg);
 		break;
 	case JOB_HELPED:
 		break;

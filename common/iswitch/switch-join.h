@@ -31,7 +31,7 @@ iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 	if (job->parent.wanted &&
 	    job->parent.membership.end == MEMBERSHIP_GOING) {
 		iswitch_send_action(
-		    s, POST_UP, &job->core, NULL, CONTROL_LEAVE, NULL);
+		    s, POST_PARENT, &job->core, NULL, CONTROL_LEAVE, NULL);
 		outbox_flush(s->out);
 	}
 	if (job->parent.membership.halted)
@@ -369,7 +369,7 @@ iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
 	len = (size_t)(transfer_put_fetch(control_put(msg, CONTROL_FETCH,
 	    job->core.id, s->xid++), &f) - msg);
 	job->core.n[JOB_FETCHES]++;
-	iswitch_post_message(s, id == MEMBERS_NONE ? POST_UP : POST_ONE,
+	iswitch_post_message(s, id == MEMBERS_NONE ? POST_PARENT : POST_ONE,
 	    job->core.index,
 	    id == MEMBERS_NONE ? NULL : &job->core.members.m[id].at, msg, len);
 	return CONTROL_DONE;
@@ -416,7 +416,7 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	len = (size_t)(transfer_put_chunk(control_put(msg, CONTROL_CHUNK,
 	    job->core.id, s->xid++), &k) - msg);
 	job->core.n[JOB_CHUNKS]++;
-	iswitch_post_message(s, a->is_parent ? POST_UP : POST_ONE,
+	iswitch_post_message(s, a->is_parent ? POST_PARENT : POST_ONE,
 	    job->core.index, a->is_parent ? NULL : &a->at, msg, len);
 }
 
@@ -672,7 +672,7 @@ iswitch_send_membership(
 	s->xid = job->parent.membership.xid;
 	if (len > 0)
 		iswitch_post_message(
-		    s, POST_UP, job->core.index, NULL, msg, len);
+		    s, POST_PARENT, job->core.index, NULL, msg, len);
 }
 
 /* Does what the Join says fit the job?  F comes out in *floats. */

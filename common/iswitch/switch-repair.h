@@ -642,7 +642,7 @@ iswitch_retransmit_send(
 	retransmit_fill(core->retransmit, s->xid, &h, room, now_ns);
 	if (core->cf->async)
 		iswitch_push_ask_round(core, &h, room);
-	iswitch_post_message(s, POST_UP, core->index, NULL, msg,
+	iswitch_post_message(s, POST_PARENT, core->index, NULL, msg,
 	    repair_say_help(msg, core->id, s->xid++, &h));
 }
 

@@ -337,7 +337,7 @@ static inline void
 iswitch_post_message(struct iswitch *s, enum post_to to, uint32_t job,
     const union addr *at, uint8_t *p, size_t len)
 {
-	if (to == POST_UP)
+	if (to == POST_PARENT)
 		len = channel_client_protect(&s->job[job]->channel, p, len);
 	outbox_copy(s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
 }

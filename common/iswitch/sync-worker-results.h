@@ -67,8 +67,9 @@ sync_worker_astray(struct sync_worker *l, uint32_t iteration)
 		l->seen = iteration;
 	if (l->repairs)
 		retransmit_fetch(&l->retransmit, false);
-	else if (l->timer_ns == SYNC_WORKER_NEVER && sync_worker_waits(l))
-		l->timer_ns = 0;	/* the job goes on without us */
+	else if (l->timer_from_timespec == SYNC_WORKER_NEVER &&
+		 sync_worker_waits(l))
+		l->timer_from_timespec = 0;	/* the job goes on without us */
 	return SYNC_WORKER_AHEAD;
 }
 

@@ -125,7 +125,7 @@ struct sync_worker {
 	uint32_t flight;		/* sent, and no result yet */
 	uint32_t spare;			/* window for a stall, this iteration */
 	uint32_t window, slow, grown;
-	uint64_t timer_ns, progress_ns, sampled_ns;
+	uint64_t timer_from_timespec, progress_ns, sampled_ns;
 	uint64_t first_ns;		/* when t's first was sent, or 0 */
 
 	uint64_t answer[SYNC_WORKER_ANSWERS];	/* Seg words, a queue */
@@ -145,9 +145,10 @@ static inline void
 sync_worker_init(struct sync_worker *l, const struct membership_conf *in,
     const struct sync_worker_conf *cf, uint64_t now_ns)
 {
-	*l = (struct sync_worker){ .cf = *cf,
-	    .t = cf->next & (SEG_ITERATIONS - 1), .timer_ns = SYNC_WORKER_NEVER,
-	    .progress_ns = now_ns };
+	*l = (struct sync_worker){.cf = *cf,
+	    .t = cf->next & (SEG_ITERATIONS - 1),
+	    .timer_from_timespec = SYNC_WORKER_NEVER,
+	    .progress_ns = now_ns};
 	l->seen = seg_step(l->t, -1);
 	membership_init(&l->in, in, now_ns);
 	l->in.cf.repairs = true;
@@ -271,7 +272,8 @@ sync_worker_arm(struct sync_worker *l, uint64_t now_ns)
 	if (l->n[SYNC_WORKER_ITERATIONS] == 0 && ns > SYNC_WORKER_OPEN_NS)
 		/* the job may not be open yet */
 		ns = SYNC_WORKER_OPEN_NS;
-	l->timer_ns = sync_worker_waits(l) ? now_ns + ns : SYNC_WORKER_NEVER;
+	l->timer_from_timespec =
+	    sync_worker_waits(l) ? now_ns + ns : SYNC_WORKER_NEVER;
 }
 
 /* Something new has come. */
@@ -466,7 +468,7 @@ sync_worker_fire(struct sync_worker *l, uint64_t now_ns)
 {
 	if (l->in.leaving || !sync_worker_waits(l))
 		return;
-	if (!l->repairs && now_ns >= l->timer_ns)
+	if (!l->repairs && now_ns >= l->timer_from_timespec)
 		sync_worker_expire(l, now_ns);
 	if (now_ns >= sync_worker_ask_due(l))
 		sync_worker_ask(l, now_ns);
@@ -485,7 +487,8 @@ sync_worker_due(const struct sync_worker *l)
 
 	if (l->in.leaving || !sync_worker_waits(l))
 		return due;
-	at = !l->repairs ? l->timer_ns : retransmit_due(&l->retransmit);
+	at = !l->repairs ? l->timer_from_timespec
+			 : retransmit_due(&l->retransmit);
 	due = at < due ? at : due;
 	at = l->asking ? l->ask_ns : sync_worker_ask_due(l);
 	due = at < due ? at : due;

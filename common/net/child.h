@@ -33,7 +33,7 @@
 #include "common/wire/stream.h"
 
 enum {
-	CHILD_BEHIND_MAX_BYTES = 64 << 20,	/* results it has not read */
+	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* results it has not read */
 	CHILD_QUOTE_BYTES = 61		/* of text that it wrote */
 };
 
@@ -51,7 +51,7 @@ struct child {
 
 /* A pipe whose our end does not block, as large as the system lets it be. */
 static inline void
-child_pipe(int fd[2], int ours)
+child_make_pipe(int fd[2], int ours)
 {
 	if (pipe2(fd, O_CLOEXEC) == -1)
 		err(1, "pipe");
@@ -65,7 +65,7 @@ child_pipe(int fd[2], int ours)
  * found beside this program, as installed or as built.
  */
 static inline void
-child_shows_python(void)
+child_set_python_path(void)
 {
 	static const char *const beside[] = { "../share/innet/python",
 		"../share/python" };
@@ -97,9 +97,9 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	int to[2], from[2], report[2], why = 0;
 
 	*c = (struct child){ .name = argv[0] };
-	child_shows_python();
-	child_pipe(to, 1);
-	child_pipe(from, 0);
+	child_set_python_path();
+	child_make_pipe(to, 1);
+	child_make_pipe(from, 0);
 	if (pipe2(report, O_CLOEXEC) == -1)
 		err(1, "pipe");
 	/* its orphans are ours to wait for, whatever process 1 does */
@@ -179,7 +179,7 @@ child_send(struct child *c, const struct stream_head *h, const void *body)
 
 /* Has it written text where a message belongs?  Then that is said. */
 static inline bool
-child_prints(const struct child *c)
+child_report_text(const struct child *c)
 {
 	const size_t n = c->in.have - c->in.used;
 	char text[CHILD_QUOTE_BYTES];
@@ -199,12 +199,12 @@ child_prints(const struct child *c)
 
 /* It has ended.  Within a message, which is said once?  Then true. */
 static inline bool
-child_is_cut(struct child *c)
+child_report_truncation(struct child *c)
 {
 	if (c->cut || c->in.have == c->in.used)
 		return c->cut;
 	c->cut = true;
-	if (!child_prints(c))
+	if (!child_report_text(c))
 		warnx("%s: offset %" PRIu64 ": ends within a message",
 		    c->name, c->in.offset);
 	return c->cut;
@@ -215,7 +215,7 @@ child_is_cut(struct child *c)
  * is no gradient stream, which has been said.
  */
 static inline int
-child_next(struct child *c, struct stream_head *h, const uint8_t **body)
+child_next_message(struct child *c, struct stream_head *h, const uint8_t **body)
 {
 	const char *why;
 	size_t missing;
@@ -226,7 +226,7 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 		case 1:
 			return 1;
 		case -1:
-			if (!child_prints(c))
+			if (!child_report_text(c))
 				warnx("%s: offset %" PRIu64 ": %s", c->name,
 				    c->in.offset, why);
 			return -2;
@@ -237,10 +237,10 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 		if (n > 0)
 			continue;
 		if (n == -1 && (errno == EAGAIN || errno == EINTR))
-			return child_prints(c) ? -2 : 0;
+			return child_report_text(c) ? -2 : 0;
 		if (n == -1)
 			err(1, "%s", c->name);
-		(void)child_is_cut(c);
+		(void)child_report_truncation(c);
 		close(c->from);
 		c->from = -1;
 	}
@@ -251,7 +251,7 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
  * none will.
  */
 static inline int
-child_peek(struct child *c)
+child_peek_kind(struct child *c)
 {
 	struct stream_in *in = &c->in;
 	struct stream_head h;
@@ -266,7 +266,7 @@ child_peek(struct child *c)
 
 /* Name the place in its stream of the message that came last: it is wrong. */
 static inline void
-child_wrong(const struct child *c, const struct stream_head *h,
+child_report_message(const struct child *c, const struct stream_head *h,
     const char *why)
 {
 	warnx("%s: offset %" PRIu64 ": %s", c->name, c->in.offset -
@@ -275,7 +275,7 @@ child_wrong(const struct child *c, const struct stream_head *h,
 
 /* Has it ended, whoever may still hold its pipe? */
 static inline bool
-child_gone(struct child *c)
+child_has_exited(struct child *c)
 {
 	if (c->pid != 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
 		c->pid = 0;
@@ -284,21 +284,21 @@ child_gone(struct child *c)
 
 /* Bytes of results that it has not read yet. */
 static inline size_t
-child_behind(const struct child *c)
+child_unread_bytes(const struct child *c)
 {
 	return c->out_have - c->out_at;
 }
 
 /* Does it read so little that it is not to be listened to? */
 static inline bool
-child_deaf(const struct child *c)
+child_is_too_slow(const struct child *c)
 {
-	return child_behind(c) >= CHILD_BEHIND_MAX_BYTES;
+	return child_unread_bytes(c) >= CHILD_UNREAD_MAX_BYTES;
 }
 
 /* Wait for the child until the deadline.  True once it has gone. */
 static inline bool
-child_gone_by(struct child *c, uint64_t deadline_ns)
+child_wait_until(struct child *c, uint64_t deadline_ns)
 {
 	const struct timespec nap = { 0, 2000000 };
 	char rest[4096];
@@ -308,7 +308,7 @@ child_gone_by(struct child *c, uint64_t deadline_ns)
 		for (int k = 0; k < 64 && c->from != -1 &&
 		    read(c->from, rest, sizeof(rest)) > 0; k++)
 			;
-		if (child_gone(c))
+		if (child_has_exited(c))
 			return true;
 		if (timer_mono_ns() >= deadline_ns)
 			return false;
@@ -318,7 +318,7 @@ child_gone_by(struct child *c, uint64_t deadline_ns)
 
 /* Is nobody left of its group?  Zombies that are ours are waited for. */
 static inline bool
-child_group_gone(const struct child *c)
+child_group_has_exited(const struct child *c)
 {
 	while (waitpid(-c->group, NULL, WNOHANG) > 0)
 		;
@@ -330,17 +330,17 @@ child_group_gone(const struct child *c)
  * by SIGKILL if that takes longer than patience_ns.
  */
 static inline void
-child_end_group(const struct child *c, uint64_t patience_ns)
+child_stop_group(const struct child *c, uint64_t patience_ns)
 {
 	const struct timespec nap = { 0, 2000000 };
 	uint64_t deadline = timer_mono_ns() + patience_ns;
 	int killed = 0;
 
-	if (child_group_gone(c))
+	if (child_group_has_exited(c))
 		return;
 	warnx("%s: what it had started still ran, and is ended", c->name);
 	kill(-c->group, SIGTERM);
-	while (!child_group_gone(c) && killed < 2) {
+	while (!child_group_has_exited(c) && killed < 2) {
 		if (timer_mono_ns() >= deadline) {
 			kill(-c->group, SIGKILL);
 			killed++;
@@ -357,22 +357,22 @@ child_end_group(const struct child *c, uint64_t patience_ns)
  * if the end was asked for.
  */
 static inline int
-child_end(struct child *c, uint64_t patience_ns, bool asked)
+child_stop(struct child *c, uint64_t patience_ns, bool asked)
 {
 	bool killed = false;
 
 	if (c->to != -1)
 		close(c->to);
 	c->to = -1;
-	if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
+	if (!child_wait_until(c, timer_mono_ns() + patience_ns)) {
 		killed = true;
 		kill(-c->group, SIGTERM);
-		if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
+		if (!child_wait_until(c, timer_mono_ns() + patience_ns)) {
 			kill(-c->group, SIGKILL);
-			child_gone_by(c, TIMER_NEVER);
+			child_wait_until(c, TIMER_NEVER);
 		}
 	}
-	child_end_group(c, patience_ns);
+	child_stop_group(c, patience_ns);
 	if (c->from != -1)
 		close(c->from);
 	stream_in_free(&c->in);

@@ -60,7 +60,7 @@ struct sandbox {
 
 /* The file at path, if there is one, will be written, or made anew. */
 static inline void
-sandbox_writes(struct sandbox *s, const char *path)
+sandbox_add_file(struct sandbox *s, const char *path)
 {
 	if (path != NULL && strcmp(path, "-") != 0 && s->paths <
 	    SANDBOX_PATHS)
@@ -69,7 +69,7 @@ sandbox_writes(struct sandbox *s, const char *path)
 
 /* Another user, with its groups and no others. */
 static inline void
-sandbox_become(const char *name)
+sandbox_change_user(const char *name)
 {
 	const struct passwd *pw;
 
@@ -89,7 +89,7 @@ sandbox_become(const char *name)
 
 /* Add a rule for the folder of path, which is found as it is opened later. */
 static inline bool
-sandbox_allow(int rules, const char *path, uint64_t known)
+sandbox_allow_folder(int rules, const char *path, uint64_t known)
 {
 	struct landlock_path_beneath_attr at = { .allowed_access =
 	    SANDBOX_FOLDER & known };
@@ -123,7 +123,7 @@ sandbox_allow(int rules, const char *path, uint64_t known)
 
 /* What looks for leaks as a process ends reads of its threads in /proc. */
 static inline bool
-sandbox_leaks(int rules)
+sandbox_allow_leak_check(int rules)
 {
 #ifdef __SANITIZE_ADDRESS__
 	struct landlock_path_beneath_attr at = { .allowed_access =
@@ -143,7 +143,7 @@ sandbox_leaks(int rules)
 
 /* Hold this process to its files; without Landlock nothing is done. */
 static inline void
-sandbox_hold(const struct sandbox *s)
+sandbox_restrict(const struct sandbox *s)
 {
 	const long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 	    LANDLOCK_CREATE_RULESET_VERSION);
@@ -159,11 +159,11 @@ sandbox_hold(const struct sandbox *s)
 	if (rules == -1)
 		err(1, "landlock");
 	for (size_t i = 0; i < s->paths; i++) {
-		if (!sandbox_allow(rules, s->path[i],
+		if (!sandbox_allow_folder(rules, s->path[i],
 		    all.handled_access_fs))
 			err(1, "%s", s->path[i]);
 	}
-	if (!sandbox_leaks(rules))
+	if (!sandbox_allow_leak_check(rules))
 		err(1, "/proc");
 	if (syscall(SYS_landlock_restrict_self, rules, 0) == -1)
 		err(1, "landlock");
@@ -175,10 +175,10 @@ static inline void
 sandbox_enter(const struct sandbox *s)
 {
 	if (s->user != NULL)
-		sandbox_become(s->user);
+		sandbox_change_user(s->user);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		err(1, "no_new_privs");
-	sandbox_hold(s);
+	sandbox_restrict(s);
 }
 
 #endif

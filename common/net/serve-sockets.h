@@ -24,15 +24,15 @@
 #include "common/switch/plane.h"
 
 enum {
-	SERVE_WAYS_MAX = 1024,		/* sockets beside the own one */
-	SERVE_BESIDE_MAX = 256		/* descriptors of what is beside them */
+	SERVE_SOCKETS_MAX = 1024,		/* sockets beside the own one */
+	SERVE_SOURCE_FDS = 256		/* descriptors of what is beside them */
 };
 
 /* What serves the plane beside sockets: interfaces (inpath.h). */
-struct serve_beside {
+struct serve_source {
 	void *ctx;
 	uint64_t nap_ns;		/* it is looked at so often */
-	/* What to wait for, SERVE_BESIDE_MAX at most: how many. */
+	/* What to wait for, SERVE_SOURCE_FDS at most: how many. */
 	uint32_t (*polls)(void *ctx, struct pollfd *p);
 	void (*receive)(void *ctx);	/* what has come */
 	void (*end)(void *ctx);		/* take no more, but what has come */
@@ -65,7 +65,7 @@ struct serve_conf {
 struct serve_socket {
 	struct udpio u;
 	struct udp_transmit out;
-	uint32_t way;
+	uint32_t number;
 };
 
 /* What the kernel and --impair did, of all sockets. */
@@ -79,14 +79,14 @@ struct serve {
 	struct plane *pl;
 	struct clock clock;
 	struct serve_socket own;
-	struct serve_socket **way;		/* the others; owned */
-	uint32_t ways;
+	struct serve_socket **socket;		/* the others; owned */
+	uint32_t sockets;
 	struct pollfd *poll;
 	uint64_t told_ns, warned_ns, unreachable;
-	uint64_t heard_to_ns, deaf_ns;	/* serve_miss() */
+	uint64_t heard_to_ns, deaf_ns;	/* serve_note_stall() */
 	struct serve_account gone;	/* of sockets closed */
-	bool warned_drops, warned_ways;
-	const struct serve_beside *beside;	/* or NULL */
+	bool warned_drops, warned_sockets;
+	const struct serve_source *beside;	/* or NULL */
 	bool broken;			/* it cannot go on; that was said */
 	bool hasty;			/* waited enough in this batch */
 	int taken;			/* packets since a look at the clock */
@@ -105,7 +105,7 @@ struct serve {
 };
 
 static inline void
-serve_account_one(struct serve_account *c, const struct serve_socket *w)
+serve_add_socket(struct serve_account *c, const struct serve_socket *w)
 {
 	c->kernel += w->u.kernel_drops;
 	c->unreachable += w->u.unreachable;
@@ -117,15 +117,15 @@ serve_account_one(struct serve_account *c, const struct serve_socket *w)
 
 /* The socket of way number k is not needed any more. */
 static inline void
-serve_shut(struct serve *s, uint32_t k)
+serve_close_socket(struct serve *s, uint32_t k)
 {
-	struct serve_socket *w = s->way[k];
+	struct serve_socket *w = s->socket[k];
 
-	serve_account_one(&s->gone, w);
+	serve_add_socket(&s->gone, w);
 	udp_transmit_free(&w->out);
 	udpio_close(&w->u);
 	free(w);
-	s->way[k] = s->way[--s->ways];
+	s->socket[k] = s->socket[--s->sockets];
 }
 
 /*
@@ -133,32 +133,32 @@ serve_shut(struct serve *s, uint32_t k)
  * to be sent by it is counted as failed.
  */
 static inline struct serve_socket *
-serve_socket(struct serve *s, uint32_t way, const union addr *to)
+serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 {
 	struct serve_socket *w;
 	char name[ADDR_NAME_BYTES];
 
-	if (way == PACKET_WAY_OWN)
+	if (socket == PACKET_SOCKET_OWN)
 		return &s->own;
-	for (uint32_t k = 0; k < s->ways; k++) {
-		if (s->way[k]->way == way)
-			return s->way[k];
+	for (uint32_t k = 0; k < s->sockets; k++) {
+		if (s->socket[k]->number == socket)
+			return s->socket[k];
 	}
 	errno = EMFILE;
-	w = s->ways == SERVE_WAYS_MAX ? NULL : calloc(1, sizeof(*w));
+	w = s->sockets == SERVE_SOCKETS_MAX ? NULL : calloc(1, sizeof(*w));
 	if (w == NULL || udpio_open_towards(&w->u, to,
 	    s->pl->program->tos, !s->cf->no_offload, NULL) == -1) {
-		if (!s->warned_ways)
+		if (!s->warned_sockets)
 			warn("%s: one more socket", addr_print(to, name));
-		s->warned_ways = true;
+		s->warned_sockets = true;
 		free(w);
 		return NULL;
 	}
-	udpio_waits(&w->u);
+	udpio_limit_send_buffer(&w->u);
 	w->out = udp_transmit_over(&w->u, &s->cf->impair, s->cf->egress);
 	w->out.propagation_ns = s->cf->propagation_ns;
-	w->way = way;
-	s->way[s->ways++] = w;
+	w->number = socket;
+	s->socket[s->sockets++] = w;
 	return w;
 }
 
@@ -167,7 +167,7 @@ enum {
 	SERVE_GATHER_NS = 30000
 };
 
-static inline void serve_send_leaving(struct serve *s);
+static inline void serve_send_departed(struct serve *s);
 
 /*
  * Wait for room in u to send; false if there is none.  The link's queue may be
@@ -176,7 +176,7 @@ static inline void serve_send_leaving(struct serve *s);
  * all others.
  */
 static inline bool
-serve_room(struct serve *s, const struct udpio *u, int tries)
+serve_wait_for_room(struct serve *s, const struct udpio *u, int tries)
 {
 	struct pollfd p = { .fd = u->fd, .events = POLLOUT };
 	const struct timespec ms = { .tv_nsec = 1000000 };
@@ -191,17 +191,17 @@ serve_room(struct serve *s, const struct udpio *u, int tries)
 
 /* plane_driver.send: what finds no room in time is counted as failed. */
 static inline void
-serve_send(void *ctx, uint32_t way, const union addr *from,
+serve_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	struct serve *s = ctx;
-	struct serve_socket *w = serve_socket(s, way, to);
+	struct serve_socket *w = serve_find_socket(s, socket, to);
 	uint32_t done = 0;
 	int tries = 0, n;
 
 	(void)from;		/* a socket has the one it is bound to */
 	if (s->leavings > 0)	/* what left before comes before */
-		serve_send_leaving(s);
+		serve_send_departed(s);
 	if (w == NULL)
 		s->gone.send_failed += p->count;
 	while (w != NULL && done < p->count) {
@@ -214,7 +214,7 @@ serve_send(void *ctx, uint32_t way, const union addr *from,
 		if (errno != EAGAIN)
 			return;		/* counted in the socket */
 		tries = n > 0 ? 0 : tries;
-		if (!serve_room(s, &w->u, tries++)) {
+		if (!serve_wait_for_room(s, &w->u, tries++)) {
 			w->u.send_failed += p->count - done;
 			return;
 		}
@@ -223,12 +223,12 @@ serve_send(void *ctx, uint32_t way, const union addr *from,
 
 /* Send what has left: runs of one length, the last of which may be shorter. */
 static inline void
-serve_send_leaving(struct serve *s)
+serve_send_departed(struct serve *s)
 {
 	const struct iovec *v = s->leaving, *end = v + s->leavings;
 	const struct slot_to *to = &s->leaving_to;
 	struct serve_socket *w = s->leavings == 0 ? NULL :
-	    serve_socket(s, to->way, &to->to);
+	    serve_find_socket(s, to->socket, &to->to);
 
 	if (w == NULL)
 		s->gone.send_failed += (uint64_t)s->leavings;
@@ -257,7 +257,7 @@ serve_send_leaving(struct serve *s)
  * sent: it gets as many others.  False without memory.
  */
 static inline bool
-serve_keep(struct serve *s, int i, struct slot *slot)
+serve_keep_bytes(struct serve *s, int i, struct slot *slot)
 {
 	uint8_t *p = s->spare[i];
 
@@ -276,7 +276,8 @@ serve_keep(struct serve *s, int i, struct slot *slot)
 
 /* plane_driver.leave: slots that are popped keep their bytes for a while. */
 static inline void
-serve_leave(void *ctx, struct port *port, struct slot *slot, uint64_t when_ns)
+serve_send_slot(
+    void *ctx, struct port *port, struct slot *slot, uint64_t when_ns)
 {
 	struct serve *s = ctx;
 	const struct slot_to *to = &slot->to;
@@ -287,22 +288,22 @@ serve_leave(void *ctx, struct port *port, struct slot *slot, uint64_t when_ns)
 	if (s->leavings == UDPIO_RUN_MAX ||	/* as much as a call takes */
 	    s->leaving_bytes + slot->have > UDPIO_RUN_BYTES_V6 ||
 	    (!s->gathers && s->left_ns != when_ns) ||
-	    (s->leavings > 0 && (s->leaving_to.way != to->way ||
+	    (s->leavings > 0 && (s->leaving_to.socket != to->socket ||
 	    s->leaving_to.tos != to->tos ||
 	    !addr_same(&s->leaving_to.to, &to->to))))
-		serve_send_leaving(s);
+		serve_send_departed(s);
 	if (s->leavings == 0)
 		s->left_ns = when_ns;
 	s->leaving_to = *to;
 	s->leaving[s->leavings++] = (struct iovec){ slot->bytes, slot->have };
 	s->leaving_bytes += slot->have;
-	if (s->gathers && !serve_keep(s, s->leavings - 1, slot))
-		serve_send_leaving(s);
+	if (s->gathers && !serve_keep_bytes(s, s->leavings - 1, slot))
+		serve_send_departed(s);
 }
 
 /* plane_driver.clock: what leaves at once leaves at one time. */
 static inline uint64_t
-serve_clock(void *ctx)
+serve_clock_ns(void *ctx)
 {
 	struct serve *s = ctx;
 
@@ -313,17 +314,17 @@ serve_clock(void *ctx)
 
 /* plane_driver.settle */
 static inline void
-serve_settle(void *ctx)
+serve_flush_departed(void *ctx)
 {
 	struct serve *s = ctx;
 
 	if (!s->gathers || s->pl->now_ns - s->left_ns >= SERVE_GATHER_NS)
-		serve_send_leaving(s);
+		serve_send_departed(s);
 }
 
-static const struct plane_driver serve_driver = {
-	.send = serve_send, .leave = serve_leave, .settle = serve_settle,
-	.clock = serve_clock
-};
+static const struct plane_driver serve_driver = {.send = serve_send_run,
+    .leave = serve_send_slot,
+    .settle = serve_flush_departed,
+    .clock = serve_clock_ns};
 
 #endif

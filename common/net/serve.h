@@ -30,13 +30,13 @@
 
 /* What all sockets counted, those that were shut too. */
 static inline struct serve_account
-serve_account(const struct serve *s)
+serve_sum_sockets(const struct serve *s)
 {
 	struct serve_account c = s->gone;
 
-	serve_account_one(&c, &s->own);
-	for (uint32_t k = 0; k < s->ways; k++)
-		serve_account_one(&c, s->way[k]);
+	serve_add_socket(&c, &s->own);
+	for (uint32_t k = 0; k < s->sockets; k++)
+		serve_add_socket(&c, s->socket[k]);
 	return c;
 }
 
@@ -44,7 +44,7 @@ serve_account(const struct serve *s)
 static inline void
 serve_put_summary(const struct serve *s, struct counters *c)
 {
-	const struct serve_account a = serve_account(s);
+	const struct serve_account a = serve_sum_sockets(s);
 	const uint64_t *n = s->pl->n;
 	const struct { const char *name; uint64_t n; } also[] = {
 		{ "lost by the kernel", a.kernel },
@@ -63,9 +63,9 @@ serve_put_summary(const struct serve *s, struct counters *c)
 
 /* The same, by name. */
 static inline void
-serve_put_account(const struct serve *s, struct counters *c)
+serve_put_report(const struct serve *s, struct counters *c)
 {
-	const struct serve_account a = serve_account(s);
+	const struct serve_account a = serve_sum_sockets(s);
 
 	counters_put(c, "kernel", a.kernel);
 	counters_put(c, "unreachable", a.unreachable);
@@ -79,7 +79,7 @@ serve_put_account(const struct serve *s, struct counters *c)
 
 /* Somebody is unreachable, or the program is in trouble: now and then. */
 static inline void
-serve_warn(struct serve *s, uint64_t now_ns)
+serve_warn_problems(struct serve *s, uint64_t now_ns)
 {
 	const struct program *pr = s->pl->program;
 	const struct udpio *u = &s->own.u;
@@ -104,10 +104,10 @@ serve_warn(struct serve *s, uint64_t now_ns)
 
 /* How it goes, on a terminal. */
 static inline void
-serve_progress(const struct serve *s)
+serve_show_progress(const struct serve *s)
 {
 	struct counters c = counters_begin(COUNTERS_LINE, NULL);
-	const struct tally_cluster t = plane_cluster(s->pl, PLANE_ALL);
+	const struct tally_cluster t = plane_sum_cluster(s->pl, PLANE_ALL);
 
 	if (plane_has_updates(s->pl)) {
 		counters_put(&c, "in", t.of[TALLY_ARRIVED].packets);
@@ -124,7 +124,7 @@ serve_progress(const struct serve *s)
 enum {
 	SERVE_BATCHES = 16,		/* received between looks at all else */
 	SERVE_CLOCK_EVERY = 32,		/* packets without a look at it */
-	SERVE_DEAF_NS = 100000000	/* that packets wait to be looked at */
+	SERVE_STALL_NS = 100000000	/* that packets wait to be looked at */
 };
 
 /*
@@ -139,7 +139,7 @@ serve_advance_at(struct serve *s, uint64_t now_ns, uint64_t read_ns)
 	plane_advance(s->pl, now_ns);
 	if (s->pl->now_ns > now_ns)
 		plane_advance(s->pl, s->pl->now_ns);
-	plane_settle(s->pl);
+	plane_flush_departed(s->pl);
 }
 
 static inline void
@@ -150,11 +150,11 @@ serve_advance(struct serve *s, uint64_t now_ns)
 
 /* Nobody was looked at from from_ns to now_ns: for long, as if held up? */
 static inline void
-serve_miss(struct serve *s, uint64_t from_ns, uint64_t now_ns)
+serve_note_stall(struct serve *s, uint64_t from_ns, uint64_t now_ns)
 {
 	if (from_ns < s->heard_to_ns)
 		from_ns = s->heard_to_ns;
-	if (now_ns < from_ns + SERVE_DEAF_NS)
+	if (now_ns < from_ns + SERVE_STALL_NS)
 		return;
 	s->heard_to_ns = now_ns;
 	s->deaf_ns += now_ns - from_ns;
@@ -164,21 +164,22 @@ serve_miss(struct serve *s, uint64_t from_ns, uint64_t now_ns)
 
 /* What time is it, since packets were last received? */
 static inline uint64_t
-serve_look(struct serve *s)
+serve_read_clock(struct serve *s)
 {
 	const uint64_t now = clock_now(&s->clock);
 
-	serve_miss(s, s->clock.now_ns, now);
+	serve_note_stall(s, s->clock.now_ns, now);
 	return now;
 }
 
 /* When came what the kernel stamped so, which is looked at now? */
 static inline uint64_t
-serve_stamped(struct serve *s, uint64_t stamp_ns)
+serve_arrival_ns(struct serve *s, uint64_t stamp_ns)
 {
-	const uint64_t at_ns = clock_of(&s->clock, stamp_ns, s->pl->now_ns);
+	const uint64_t at_ns =
+	    clock_arrival_ns(&s->clock, stamp_ns, s->pl->now_ns);
 
-	serve_miss(s, at_ns, s->clock.now_ns);
+	serve_note_stall(s, at_ns, s->clock.now_ns);
 	return at_ns;
 }
 
@@ -188,13 +189,13 @@ serve_stamped(struct serve *s, uint64_t stamp_ns)
  * is looked at.
  */
 static inline void
-serve_come(struct serve *s, uint64_t at_ns)
+serve_advance_to_packet(struct serve *s, uint64_t at_ns)
 {
 	uint64_t now;
 
 	if (++s->taken >= SERVE_CLOCK_EVERY) {
 		s->taken = 0;
-		now = serve_look(s);
+		now = serve_read_clock(s);
 		serve_advance_at(s, now, now);
 	}
 	serve_advance(s, at_ns > s->pl->now_ns ? at_ns : s->pl->now_ns);
@@ -202,33 +203,33 @@ serve_come(struct serve *s, uint64_t at_ns)
 
 /* One datagram of socket w, which came at at_ns. */
 static inline void
-serve_take(struct serve *s, struct serve_socket *w,
+serve_receive_datagram(struct serve *s, struct serve_socket *w,
     const struct udpio_packet *d, uint64_t at_ns)
 {
 	struct packet p = { .from = d->from, .to = &w->u.local,
-	    .way = w->way, .tos = d->tos, .payload = d->data,
+	    .socket = w->number, .tos = d->tos, .payload = d->data,
 	    .bytes = (uint32_t)d->len,
 	    .wire_bytes = (uint32_t)d->len + flow_head_bytes(d->from) };
 
-	serve_come(s, at_ns);
-	for (int n = plane_copies(s->pl); n > 0; n--) {
+	serve_advance_to_packet(s, at_ns);
+	for (int n = plane_draw_copies(s->pl); n > 0; n--) {
 		if (s->cf->ingress != NULL)
 			udpio_capture(s->cf->ingress, d->from, &w->u.local,
 			    d->tos, d->data, d->len, s->pl->now_ns);
-		plane_take(s->pl, &p);
+		plane_receive(s->pl, &p);
 	}
 }
 
 /* The datagrams of one message, which came together. */
 static inline void
-serve_take_all(struct serve *s, struct serve_socket *w,
+serve_receive_message(struct serve *s, struct serve_socket *w,
     const struct udpio_message *m)
 {
-	const uint64_t at_ns = serve_stamped(s, m->stamp_ns);
+	const uint64_t at_ns = serve_arrival_ns(s, m->stamp_ns);
 	struct udpio_packet p;
 
-	for (size_t at = 0; udpio_next(m, &at, &p);)
-		serve_take(s, w, &p, at_ns);
+	for (size_t at = 0; udpio_next_datagram(m, &at, &p);)
+		serve_receive_datagram(s, w, &p, at_ns);
 }
 
 /* What has come to one socket, a part at a time; a flood leaves time. */
@@ -242,10 +243,10 @@ serve_receive(struct serve *s, struct serve_socket *w)
 		clock_read(&s->clock);
 		s->hasty = false;
 		for (int i = 0; i < n; i++)
-			serve_take_all(s, w, &w->u.got[i]);
+			serve_receive_message(s, w, &w->u.got[i]);
 		plane_flush(s->pl);
 		serve_advance(s, s->clock.now_ns);
-		serve_send_leaving(s);
+		serve_send_departed(s);
 	}
 }
 
@@ -254,7 +255,7 @@ serve_receive(struct serve *s, struct serve_socket *w)
  * who else waits, and what comes in, is not to wait for it.
  */
 static inline void
-serve_give(struct serve *s)
+serve_send_backlog(struct serve *s)
 {
 	const struct program *pr = s->pl->program;
 	struct pollfd p = { .fd = s->own.u.fd, .events = POLLOUT };
@@ -267,47 +268,51 @@ serve_give(struct serve *s)
 
 /* How long to sleep at most: until something is due, or the end. */
 static inline uint64_t
-serve_span(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
+serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
-	uint64_t due = timer_first(plane_due_program(s->pl), end_ns), ns;
+	uint64_t due = timer_earlier(plane_program_deadline_ns(s->pl), end_ns),
+		 ns;
 
-	due = timer_first(due, udp_transmit_due(&s->own.out));
-	for (uint32_t k = 0; k < s->ways; k++)
-		due = timer_first(due, udp_transmit_due(&s->way[k]->out));
+	due = timer_earlier(due, udp_transmit_deadline_ns(&s->own.out));
+	for (uint32_t k = 0; k < s->sockets; k++)
+		due = timer_earlier(
+		    due, udp_transmit_deadline_ns(&s->socket[k]->out));
 	ns = due > now_ns ? due - now_ns : 0;
-	ns = timer_first(ns, pace_sleep_ns(now_ns, plane_due_port(s->pl)));
-	return timer_first(ns, s->beside == NULL ? TIMER_SECOND_NS :
+	ns = timer_earlier(
+	    ns, pace_sleep_ns(now_ns, plane_port_deadline_ns(s->pl)));
+	return timer_earlier(ns, s->beside == NULL ? TIMER_SECOND_NS :
 	    s->beside->nap_ns);
 }
 
 /* Sleep until a packet, something due, a signal, or the end. */
 static inline void
-serve_nap(struct serve *s, uint64_t end_ns)
+serve_sleep(struct serve *s, uint64_t end_ns)
 {
 	const struct program *pr = s->pl->program;
 	const bool owes =
 	    pr->has_backlog != NULL && pr->has_backlog(s->pl->state);
-	const struct timespec ts = timer_spec(serve_span(s,
+	const struct timespec ts = timer_to_timespec(serve_sleep_ns(s,
 	    clock_now(&s->clock), end_ns));
 	uint32_t more = 0;
 	int n;
 
 	s->poll[0] = (struct pollfd){ .fd = s->own.u.fd,
 	    .events = (short)(POLLIN | (owes ? POLLOUT : 0)) };
-	for (uint32_t k = 0; k < s->ways; k++)
+	for (uint32_t k = 0; k < s->sockets; k++)
 		s->poll[k + 1] = (struct pollfd){ .events = POLLIN,
-		    .fd = s->way[k]->u.fd };
+		    .fd = s->socket[k]->u.fd };
 	if (s->beside != NULL)
-		more = s->beside->polls(s->beside->ctx, s->poll + s->ways + 1);
-	n = ppoll(s->poll, s->ways + 1 + more, &ts, s->cf->wait_mask);
-	timer_let_signals(s->cf->wait_mask);
+		more =
+		    s->beside->polls(s->beside->ctx, s->poll + s->sockets + 1);
+	n = ppoll(s->poll, s->sockets + 1 + more, &ts, s->cf->wait_mask);
+	timer_deliver_signals(s->cf->wait_mask);
 	if (n <= 0)
 		return;
 	if ((s->poll[0].revents & POLLERR) != 0)
-		udpio_errors(&s->own.u);
-	for (uint32_t k = 0; k < s->ways; k++) {
+		udpio_read_errors(&s->own.u);
+	for (uint32_t k = 0; k < s->sockets; k++) {
 		if ((s->poll[k + 1].revents & POLLERR) != 0)
-			udpio_errors(&s->way[k]->u);
+			udpio_read_errors(&s->socket[k]->u);
 	}
 }
 
@@ -329,7 +334,7 @@ serve_tick(struct serve *s, uint64_t now_ns)
 		rotate_full(s->cf->ingress, &s->cf->rotate);
 	if (s->cf->egress != NULL)
 		rotate_full(s->cf->egress, &s->cf->rotate);
-	serve_warn(s, now_ns);
+	serve_warn_problems(s, now_ns);
 	if (now_ns - s->told_ns < TIMER_SECOND_NS)
 		return;
 	s->told_ns = now_ns;
@@ -338,15 +343,16 @@ serve_tick(struct serve *s, uint64_t now_ns)
 	if (s->cf->egress != NULL)
 		s->broken |= pcapio_flush_or_warn(s->cf->egress);
 	if (s->cf->progress)
-		serve_progress(s);
+		serve_show_progress(s);
 	if (s->cf->tick != NULL)
 		s->rc |= s->cf->tick(s->cf->tick_ctx, now_ns,
 		    false);
-	for (uint32_t k = s->ways; k-- > 0;) {
-		if (pr->needs_socket != NULL && !pr->needs_socket(s->pl->state,
-		    s->way[k]->way) &&
-		    udp_transmit_due(&s->way[k]->out) == UDP_TRANSMIT_NEVER)
-			serve_shut(s, k);
+	for (uint32_t k = s->sockets; k-- > 0;) {
+		if (pr->needs_socket != NULL &&
+		    !pr->needs_socket(s->pl->state, s->socket[k]->number) &&
+		    udp_transmit_deadline_ns(&s->socket[k]->out) ==
+			UDP_TRANSMIT_NEVER)
+			serve_close_socket(s, k);
 	}
 }
 
@@ -359,25 +365,25 @@ serve_open(struct serve *s, const struct serve_conf *cf,
     const struct program *pr, union addr *own)
 {
 	*s = (struct serve){ .cf = cf, .clock = clock_start() };
-	s->way = calloc(SERVE_WAYS_MAX, sizeof(struct serve_socket *));
-	s->poll = calloc(SERVE_WAYS_MAX + 1 + SERVE_BESIDE_MAX,
+	s->socket = calloc(SERVE_SOCKETS_MAX, sizeof(struct serve_socket *));
+	s->poll = calloc(SERVE_SOCKETS_MAX + 1 + SERVE_SOURCE_FDS,
 	    sizeof(*s->poll));
-	if (s->way == NULL || s->poll == NULL)
+	if (s->socket == NULL || s->poll == NULL)
 		err(1, "sockets");
 	udpio_listen_or_exit(&s->own.u, &cf->listen, pr->tos,
 	    !cf->no_offload, cf->port_file);
 	if (cf->one_link && pr->send_backlog != NULL)
-		udpio_waits(&s->own.u);
-	udpio_tell(&s->own.u, cf->verbose);
+		udpio_limit_send_buffer(&s->own.u);
+	udpio_print_description(&s->own.u, cf->verbose);
 	s->own.out = udp_transmit_over(&s->own.u, &cf->impair, cf->egress);
 	s->own.out.propagation_ns = cf->propagation_ns;
-	s->gathers = cf->egress == NULL && udp_transmit_plain(&s->own.out);
+	s->gathers = cf->egress == NULL && udp_transmit_is_plain(&s->own.out);
 	*own = s->own.u.local;
 }
 
 /* Is it to go on? */
 static inline bool
-serve_goes_on(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
+serve_should_continue(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
 	return !*s->cf->stop && now_ns < end_ns && !s->broken;
 }
@@ -394,34 +400,34 @@ serve_run(struct serve *s, struct plane *pl)
 
 	s->pl = pl;
 	s->told_ns = pl->now_ns = now;
-	while (serve_goes_on(s, now, end)) {
-		serve_nap(s, end);
+	while (serve_should_continue(s, now, end)) {
+		serve_sleep(s, end);
 		serve_receive(s, &s->own);
-		for (uint32_t k = 0; k < s->ways; k++)
-			serve_receive(s, s->way[k]);
+		for (uint32_t k = 0; k < s->sockets; k++)
+			serve_receive(s, s->socket[k]);
 		if (s->beside != NULL)
 			s->beside->receive(s->beside->ctx);
-		now = serve_look(s);
+		now = serve_read_clock(s);
 		serve_advance_at(s, now, now);
-		serve_send_leaving(s);
+		serve_send_departed(s);
 		plane_flush(pl);
-		serve_give(s);
+		serve_send_backlog(s);
 		udp_transmit_flush(&s->own.out, now);
-		for (uint32_t k = 0; k < s->ways; k++)
-			udp_transmit_flush(&s->way[k]->out, now);
+		for (uint32_t k = 0; k < s->sockets; k++)
+			udp_transmit_flush(&s->socket[k]->out, now);
 		serve_tick(s, now);
 	}
 	serve_receive(s, &s->own);	/* what has come counts */
-	for (uint32_t k = 0; k < s->ways; k++)
-		serve_receive(s, s->way[k]);
+	for (uint32_t k = 0; k < s->sockets; k++)
+		serve_receive(s, s->socket[k]);
 	if (s->beside != NULL)
 		s->beside->end(s->beside->ctx);
 	udp_transmit_flush(&s->own.out, UDP_TRANSMIT_NEVER);
-	for (uint32_t k = 0; k < s->ways; k++)
-		udp_transmit_flush(&s->way[k]->out, UDP_TRANSMIT_NEVER);
+	for (uint32_t k = 0; k < s->sockets; k++)
+		udp_transmit_flush(&s->socket[k]->out, UDP_TRANSMIT_NEVER);
 	if (s->cf->progress)
 		progress_clear();
-	plane_end(pl);
+	plane_count_queued(pl);
 	if (s->cf->tick != NULL)
 		s->rc |= s->cf->tick(s->cf->tick_ctx, now, true);
 	return s->rc;
@@ -430,9 +436,9 @@ serve_run(struct serve *s, struct plane *pl)
 static inline void
 serve_close(struct serve *s)
 {
-	while (s->ways > 0)
-		serve_shut(s, 0);
-	free(s->way);
+	while (s->sockets > 0)
+		serve_close_socket(s, 0);
+	free(s->socket);
 	free(s->poll);
 	for (int i = 0; i < UDPIO_RUN_MAX; i++)
 		free(s->spare[i]);

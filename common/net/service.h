@@ -37,7 +37,7 @@ struct service {
  * wait for who reads a pipe.
  */
 static inline int
-service_write(const char *path, const char *text, bool last)
+service_write_file(const char *path, const char *text, bool last)
 {
 	struct atomic_file w;
 
@@ -56,17 +56,17 @@ service_write(const char *path, const char *text, bool last)
 
 /* Everything that was counted, in a form. */
 static inline struct counters
-service_account(const struct service *v, enum counters_form form)
+service_make_report(const struct service *v, enum counters_form form)
 {
 	struct counters c = counters_begin(form, v->tool);
 
 	if (form == COUNTERS_LINE) {
-		plane_summary(&v->plane, &c);
+		plane_put_summary(&v->plane, &c);
 		counters_part(&c);
 		serve_put_summary(v->serve, &c);
 	} else {
-		plane_account(&v->plane, &c);
-		serve_put_account(v->serve, &c);
+		plane_put_report(&v->plane, &c);
+		serve_put_report(v->serve, &c);
 		if (v->also != NULL)
 			v->also(v->also_ctx, &c);
 	}
@@ -75,11 +75,11 @@ service_account(const struct service *v, enum counters_form form)
 
 /* The summary: a line for people, or JSON on standard output. */
 static inline void
-service_show(void *ctx)
+service_show_summary(void *ctx)
 {
 	struct service *v = ctx;
 	FILE *f = v->o->json ? v->o->json_to : stderr;
-	struct counters c = service_account(v, v->o->json ? COUNTERS_JSON :
+	struct counters c = service_make_report(v, v->o->json ? COUNTERS_JSON :
 	    COUNTERS_LINE);
 
 	if (counters_text(&c) != NULL)
@@ -90,22 +90,22 @@ service_show(void *ctx)
 
 /* Write the report, if there is to be one; the exit status. */
 static inline int
-service_report(const struct service *v, bool last)
+service_write_report(const struct service *v, bool last)
 {
 	struct counters c;
 	int rc;
 
 	if (v->o->report == NULL)
 		return 0;
-	c = service_account(v, COUNTERS_PAGE);
-	rc = service_write(v->o->report, counters_text(&c), last);
+	c = service_make_report(v, COUNTERS_PAGE);
+	rc = service_write_file(v->o->report, counters_text(&c), last);
 	counters_free(&c);
 	return rc;
 }
 
 /* SIGHUP: captures that were moved begin anew, and the report is written. */
 static inline void
-service_reopen(void *ctx)
+service_reopen_files(void *ctx)
 {
 	struct service *v = ctx;
 
@@ -113,12 +113,12 @@ service_reopen(void *ctx)
 		rotate_again(v->conf.ingress);
 	if (v->conf.egress != NULL)
 		rotate_again(v->conf.egress);
-	service_report(v, false);
+	service_write_report(v, false);
 }
 
 /* A number that nobody knows: strangers cannot choose keys that meet. */
 static inline struct hashmap_multiplier
-service_number(void)
+service_random_seed(void)
 {
 	struct hashmap_multiplier by;
 
@@ -129,7 +129,7 @@ service_number(void)
 }
 
 static inline void
-service_open(struct service *v)
+service_open_captures(struct service *v)
 {
 	const struct plane_options *o = v->o;
 
@@ -144,7 +144,7 @@ service_open(struct service *v)
 }
 
 static inline int
-service_close(struct service *v)
+service_close_captures(struct service *v)
 {
 	int rc = 0;
 
@@ -160,7 +160,7 @@ service_close(struct service *v)
  * in from o.  Then the driver is opened, and the plane made.
  */
 static inline void
-service_begin(struct service *v, struct plane_options *o,
+service_init(struct service *v, struct plane_options *o,
     const struct serve_conf *conf)
 {
 	*v = (struct service){ .tool = conf->tool, .o = o, .conf = *conf };
@@ -173,11 +173,11 @@ service_begin(struct service *v, struct plane_options *o,
 	v->conf.verbose = o->verbose;
 	v->conf.progress = !o->quiet && isatty(STDERR_FILENO) == 1;
 	v->conf.rotate = o->rotate;
-	v->conf.show = service_show;
-	v->conf.reopen = service_reopen;
+	v->conf.show = service_show_summary;
+	v->conf.reopen = service_reopen_files;
 	v->conf.show_ctx = v;
-	service_open(v);
-	o->plane.place.hash_seed = service_number();
+	service_open_captures(v);
+	o->plane.place.hash_seed = service_random_seed();
 	o->plane.place.quotas = o->plane.place.key == NULL;
 	if (!o->plane.place.secret_known || o->plane.place.key == NULL)
 		o->plane.place.xid = control_first_xid(timer_wall_ns());
@@ -185,34 +185,34 @@ service_begin(struct service *v, struct plane_options *o,
 
 /* The plane has served: close, tell, and free it.  The exit status. */
 static inline int
-service_end(struct service *v, int rc)
+service_finish(struct service *v, int rc)
 {
-	rc |= service_close(v);
+	rc |= service_close_captures(v);
 	if (!v->o->quiet || v->o->json)
-		service_show(v);
+		service_show_summary(v);
 	if (v->o->json)
 		rc |= files_flush(v->o->json_to);
-	rc |= service_report(v, true);
+	rc |= service_write_report(v, true);
 	plane_free(&v->plane);
 	return rc;
 }
 
 /* Everything is open: what is not needed any more is given up. */
 static inline void
-service_give_up(const struct service *v)
+service_enter_sandbox(const struct service *v)
 {
 	struct sandbox s = { .user = v->o->user };
 
-	sandbox_writes(&s, v->o->report);
-	sandbox_writes(&s, v->o->write_in);
-	sandbox_writes(&s, v->o->out);
-	sandbox_writes(&s, v->conf.save);
+	sandbox_add_file(&s, v->o->report);
+	sandbox_add_file(&s, v->o->write_in);
+	sandbox_add_file(&s, v->o->out);
+	sandbox_add_file(&s, v->conf.save);
 	sandbox_enter(&s);
 }
 
 /* Is it an address of this machine? */
 static inline bool
-service_is_here(const union addr *a)
+service_is_local(const union addr *a)
 {
 	const int fd = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	union addr host = *a;
@@ -230,7 +230,7 @@ service_is_here(const union addr *a)
 
 /* What is above the switch is not the switch, which is bound: or exit 1. */
 static inline void
-service_check_above(const struct program_place *place)
+service_check_parent(const struct program_place *place)
 {
 	const union addr *own = &place->address, *above = &place->parent;
 	static const union addr any4 = { .in.sin_family = AF_INET },
@@ -240,7 +240,7 @@ service_check_above(const struct program_place *place)
 	if (above->sa.sa_family == 0 || addr_port(above) != addr_port(own))
 		return;
 	if (addr_same_host(above, own) || ((addr_same_host(own, &any4) ||
-	    addr_same_host(own, &any6)) && service_is_here(above)))
+	    addr_same_host(own, &any6)) && service_is_local(above)))
 		errx(1, "%s is this switch's own address: it cannot be above "
 		    "itself", addr_print(above, name));
 }
@@ -252,15 +252,15 @@ service_run(struct service *v, struct plane_options *o,
 {
 	int rc;
 
-	service_begin(v, o, conf);
+	service_init(v, o, conf);
 	v->serve = &v->sockets;
 	serve_open(v->serve, &v->conf, o->plane.program,
 	    &o->plane.place.address);
-	service_check_above(&o->plane.place);
+	service_check_parent(&o->plane.place);
 	if (!plane_init(&v->plane, &o->plane, &serve_driver, v->serve))
 		err(1, "%s", o->plane.program->name);
-	service_give_up(v);
-	rc = service_end(v, serve_run(v->serve, &v->plane));
+	service_enter_sandbox(v);
+	rc = service_finish(v, serve_run(v->serve, &v->plane));
 	serve_close(v->serve);
 	return rc;
 }

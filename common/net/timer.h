@@ -20,7 +20,7 @@
 #define TIMER_SECOND_NS 1000000000u
 
 static inline uint64_t
-timer_ns(const struct timespec *ts)
+timer_from_timespec(const struct timespec *ts)
 {
 	return (uint64_t)ts->tv_sec * TIMER_SECOND_NS + (uint64_t)ts->tv_nsec;
 }
@@ -31,7 +31,7 @@ timer_wall_ns(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
-	return timer_ns(&ts);
+	return timer_from_timespec(&ts);
 }
 
 static inline uint64_t
@@ -40,11 +40,11 @@ timer_mono_ns(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return timer_ns(&ts);
+	return timer_from_timespec(&ts);
 }
 
 static inline struct timespec
-timer_spec(uint64_t ns)
+timer_to_timespec(uint64_t ns)
 {
 	return (struct timespec){ (time_t)(ns / TIMER_SECOND_NS),
 	    (long)(ns % TIMER_SECOND_NS) };
@@ -52,7 +52,7 @@ timer_spec(uint64_t ns)
 
 /* The earlier of two deadlines. */
 static inline uint64_t
-timer_first(uint64_t a, uint64_t b)
+timer_earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -70,7 +70,7 @@ timer_after(uint64_t now_ns, uint64_t span_ns)
  * ppoll is in *wait.
  */
 static inline void
-timer_signals(void (*handler)(int), sigset_t *wait)
+timer_block_signals(void (*handler)(int), sigset_t *wait)
 {
 	const int sigs[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM,
 	    SIGCHLD };
@@ -93,7 +93,7 @@ timer_signals(void (*handler)(int), sigset_t *wait)
  * loop that always finds a packet would not hear that it is to stop.
  */
 static inline void
-timer_let_signals(const sigset_t *wait)
+timer_deliver_signals(const sigset_t *wait)
 {
 	sigset_t had;
 
@@ -135,7 +135,7 @@ clock_start(void)
  * `last_ns`, and not after the last reading.
  */
 static inline uint64_t
-clock_of(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
+clock_arrival_ns(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
 {
 	const uint64_t ago = stamp_ns < c->wall_ns ? c->wall_ns - stamp_ns :
 	    0;

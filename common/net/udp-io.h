@@ -9,7 +9,7 @@
  * shorter, with one stamp; otherwise a message is a datagram:
  *
  *	for (int i = 0; i < n; i++)
- *		for (size_t at = 0; udpio_next(&u->got[i], &at, &p); )
+ *		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &p); )
  *			... p.data, p.len ...
  *
  * A struct udpio owns its socket and buffers; udpio_close().
@@ -49,7 +49,7 @@ enum {
 	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64, /* not one set */
 	UDPIO_CONTROL_BYTES = 256,
 	UDPIO_BUFFER_BYTES = 8 << 20,	/* asked of the kernel each way */
-	UDPIO_WAIT_BYTES = 1 << 19,	/* of udpio_waits() */
+	UDPIO_WAIT_BYTES = 1 << 19,	/* of udpio_limit_send_buffer() */
 	UDPIO_RUN_MAX = 64,		/* datagrams of a call: the kernel's */
 	UDPIO_RUN_BYTES = 65535 - 28,	/* payload of a call over IPv4 */
 	UDPIO_RUN_BYTES_V6 = 65535 - 48,
@@ -105,29 +105,29 @@ struct udpio {
 };
 
 static inline void
-udpio_on(int fd, int level, int name, int value)
+udpio_set_option(int fd, int level, int name, int value)
 {
 	/* each is a help; what is missing shows in what it would tell */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 static inline void
-udpio_options(int fd, bool v6, uint8_t tos)
+udpio_set_options(int fd, bool v6, uint8_t tos)
 {
-	udpio_on(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
-	udpio_on(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
-	udpio_on(fd, SOL_SOCKET, SO_RCVBUF, UDPIO_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_RCVBUFFORCE, UDPIO_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_SNDBUF, UDPIO_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_SNDBUFFORCE, UDPIO_BUFFER_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+	udpio_set_option(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
+	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUF, UDPIO_BUFFER_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, UDPIO_BUFFER_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_SNDBUF, UDPIO_BUFFER_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_SNDBUFFORCE, UDPIO_BUFFER_BYTES);
 	if (v6) {
-		udpio_on(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
-		udpio_on(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
-		udpio_on(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+		udpio_set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+		udpio_set_option(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
+		udpio_set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
 	} else {
-		udpio_on(fd, IPPROTO_IP, IP_RECVTOS, 1);
-		udpio_on(fd, IPPROTO_IP, IP_RECVERR, 1);
-		udpio_on(fd, IPPROTO_IP, IP_TOS, tos);
+		udpio_set_option(fd, IPPROTO_IP, IP_RECVTOS, 1);
+		udpio_set_option(fd, IPPROTO_IP, IP_RECVERR, 1);
+		udpio_set_option(fd, IPPROTO_IP, IP_TOS, tos);
 	}
 }
 
@@ -137,19 +137,19 @@ udpio_options(int fd, bool v6, uint8_t tos)
  * doubles this, for its overhead.
  */
 static inline void
-udpio_waits(struct udpio *u)
+udpio_limit_send_buffer(struct udpio *u)
 {
 	socklen_t len = sizeof(int);
 	int bytes = 0;
 
-	udpio_on(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_WAIT_BYTES);
+	udpio_set_option(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_WAIT_BYTES);
 	if (getsockopt(u->fd, SOL_SOCKET, SO_SNDBUF, &bytes, &len) == 0)
 		u->sndbuf_bytes = (uint64_t)bytes;
 }
 
 /* Bytes that wait in the socket to be sent, with the kernel's overhead. */
 static inline uint64_t
-udpio_unsent(const struct udpio *u)
+udpio_unsent_bytes(const struct udpio *u)
 {
 	int bytes = 0;
 
@@ -161,9 +161,10 @@ udpio_unsent(const struct udpio *u)
  * is short and must not wait behind them?  POLLOUT says when it has less.
  */
 static inline bool
-udpio_crowded(const struct udpio *u)
+udpio_is_crowded(const struct udpio *u)
 {
-	return u->sndbuf_bytes > 0 && 2 * udpio_unsent(u) >= u->sndbuf_bytes;
+	return u->sndbuf_bytes > 0 &&
+	       2 * udpio_unsent_bytes(u) >= u->sndbuf_bytes;
 }
 
 static inline void
@@ -181,7 +182,7 @@ udpio_close(struct udpio *u)
 
 /* What an option that holds a size says; 0 if it says nothing. */
 static inline uint64_t
-udpio_size(int fd, int name)
+udpio_get_size(int fd, int name)
 {
 	int value = 0;
 	socklen_t len = sizeof(value);
@@ -193,7 +194,7 @@ udpio_size(int fd, int name)
 
 /* Ask for runs in one call, both ways.  Before any packet can come. */
 static inline void
-udpio_offload(struct udpio *u)
+udpio_enable_offload(struct udpio *u)
 {
 	const int on = 1, none = 0;
 
@@ -223,9 +224,9 @@ udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
 	u->bytes = malloc(bytes);
 	u->control = malloc((size_t)UDPIO_BATCH * UDPIO_CONTROL_BYTES);
 	if (u->fd != -1) {
-		udpio_options(u->fd, a->sa.sa_family == AF_INET6, tos);
+		udpio_set_options(u->fd, a->sa.sa_family == AF_INET6, tos);
 		if (offload)
-			udpio_offload(u);
+			udpio_enable_offload(u);
 	}
 	if (u->fd == -1 || u->bytes == NULL || u->control == NULL ||
 	    bind(u->fd, &a->sa, addr_len(a)) == -1 ||
@@ -236,8 +237,8 @@ udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
 		return -1;
 	}
 	memset(u->bytes, 0, bytes);
-	u->rcvbuf_bytes = udpio_size(u->fd, SO_RCVBUF);
-	u->sndbuf_bytes = udpio_size(u->fd, SO_SNDBUF);
+	u->rcvbuf_bytes = udpio_get_size(u->fd, SO_RCVBUF);
+	u->sndbuf_bytes = udpio_get_size(u->fd, SO_SNDBUF);
 	return 0;
 }
 
@@ -258,12 +259,12 @@ udpio_open_sender(struct udpio *u, const union addr *a, int receive_bytes,
 	    SOCK_NONBLOCK, 0);
 	if (u->fd == -1)
 		return -1;
-	udpio_on(u->fd, SOL_SOCKET, SO_RCVBUF, receive_bytes);
-	udpio_on(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_BUFFER_BYTES);
-	udpio_on(u->fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+	udpio_set_option(u->fd, SOL_SOCKET, SO_RCVBUF, receive_bytes);
+	udpio_set_option(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_BUFFER_BYTES);
+	udpio_set_option(u->fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
 	    v6 ? IPV6_RECVERR : IP_RECVERR, 1);
 	if (offload)
-		udpio_offload(u);
+		udpio_enable_offload(u);
 	if (bind(u->fd, &a->sa, addr_len(a)) == -1 ||
 	    getsockname(u->fd, &u->local.sa, &len) == -1) {
 		saved = errno;
@@ -271,7 +272,7 @@ udpio_open_sender(struct udpio *u, const union addr *a, int receive_bytes,
 		errno = saved;
 		return -1;
 	}
-	u->sndbuf_bytes = udpio_size(u->fd, SO_SNDBUF);
+	u->sndbuf_bytes = udpio_get_size(u->fd, SO_SNDBUF);
 	return 0;
 }
 
@@ -280,7 +281,7 @@ udpio_open_sender(struct udpio *u, const union addr *a, int receive_bytes,
  * NULL, is the path's.  0, or -1 with errno.
  */
 static inline int
-udpio_towards(const union addr *to, union addr *mine, uint64_t *mtu)
+udpio_find_source(const union addr *to, union addr *mine, uint64_t *mtu)
 {
 	const bool v6 = to->sa.sa_family == AF_INET6;
 	socklen_t len = sizeof(*mine), size = sizeof(int);
@@ -313,7 +314,7 @@ udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
 {
 	union addr mine;
 
-	if (udpio_towards(to, &mine, mtu) == -1)
+	if (udpio_find_source(to, &mine, mtu) == -1)
 		return -1;
 	return udpio_open(u, &mine, tos, offload);
 }
@@ -333,7 +334,7 @@ udpio_read_control(uint32_t *dropped, struct msghdr *m,
 			struct timespec ts;
 
 			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
-			p->stamp_ns = timer_ns(&ts);
+			p->stamp_ns = timer_from_timespec(&ts);
 		} else if (c->cmsg_level == SOL_SOCKET &&
 		    c->cmsg_type == SO_RXQ_OVFL) {
 			memcpy(dropped, CMSG_DATA(c), sizeof(*dropped));
@@ -355,7 +356,7 @@ udpio_read_control(uint32_t *dropped, struct msghdr *m,
 
 /* Take the errors that came back: who was unreachable, and how often. */
 static inline void
-udpio_errors(struct udpio *u)
+udpio_read_errors(struct udpio *u)
 {
 	union addr to;
 	uint8_t byte, control[512];
@@ -385,7 +386,7 @@ udpio_recv_into(struct udpio *u, int fd, const union addr *to,
 	int n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
-		udpio_errors(u);	/* a pending error was reported once */
+		udpio_read_errors(u);	/* a pending error was reported once */
 		n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	}
 	u->more = n == ask;
@@ -453,7 +454,7 @@ udpio_recv(struct udpio *u)
 
 /* Datagrams in a message, at least one: an empty datagram is one too. */
 static inline size_t
-udpio_count(const struct udpio_message *m)
+udpio_count_datagrams(const struct udpio_message *m)
 {
 	if (m->seg_bytes == 0 || m->seg_bytes >= m->len)
 		return 1;
@@ -465,7 +466,8 @@ udpio_count(const struct udpio_message *m)
  * False when there are no more.
  */
 static inline bool
-udpio_next(const struct udpio_message *m, size_t *at, struct udpio_packet *p)
+udpio_next_datagram(
+    const struct udpio_message *m, size_t *at, struct udpio_packet *p)
 {
 	const size_t seg = m->seg_bytes == 0 ? m->len : m->seg_bytes;
 
@@ -584,14 +586,14 @@ udpio_run_refused(struct udpio *u, size_t seg)
  * another try.  errno stays.
  */
 static inline bool
-udpio_not_ours(struct udpio *u)
+udpio_skip_old_error(struct udpio *u)
 {
 	const int saved = errno;
 
 	if (saved != ECONNREFUSED && saved != EINTR &&
 	    saved != EHOSTUNREACH && saved != ENETUNREACH)
 		return false;
-	udpio_errors(u);
+	udpio_read_errors(u);
 	errno = saved;
 	return true;
 }
@@ -629,7 +631,7 @@ udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
 		} else if (most > 1 && count - sent > 1 &&
 		    udpio_run_refused(u, seg_bytes)) {
 			continue;
-		} else if (udpio_not_ours(u)) {
+		} else if (udpio_skip_old_error(u)) {
 			tries++;
 		} else {
 			break;
@@ -756,7 +758,7 @@ udpio_listen_or_exit(struct udpio *u, const union addr *a, uint8_t tos,
 
 /* For tools: under -v, how the socket sends and receives. */
 static inline void
-udpio_tell(const struct udpio *u, bool verbose)
+udpio_print_description(const struct udpio *u, bool verbose)
 {
 	char text[UDPIO_TEXT_BYTES];
 

@@ -69,8 +69,8 @@ udp_transmit_free(struct udp_transmit *o)
 
 /* Hold a copy until at_ns; without room it is lost, and counted so. */
 static inline void
-udp_transmit_hold(struct udp_transmit *o, const union addr *to, uint8_t tos,
-    const void *p, size_t len, uint64_t at_ns)
+udp_transmit_hold_copy(struct udp_transmit *o, const union addr *to,
+    uint8_t tos, const void *p, size_t len, uint64_t at_ns)
 {
 	struct udp_transmit_packet *n = o->held.count >= UDP_TRANSMIT_HELD_MAX
 					    ? NULL
@@ -90,7 +90,7 @@ udp_transmit_hold(struct udp_transmit *o, const union addr *to, uint8_t tos,
 /* When the first of those held is to leave; UDP_TRANSMIT_NEVER: none is held.
  */
 static inline uint64_t
-udp_transmit_due(const struct udp_transmit *o)
+udp_transmit_deadline_ns(const struct udp_transmit *o)
 {
 	return timed_queue_due(&o->held);
 }
@@ -108,8 +108,8 @@ udp_transmit_flush(struct udp_transmit *o, uint64_t now_ns)
 }
 
 static inline void
-udp_transmit_capture(struct udp_transmit *o, const union addr *to, uint8_t tos,
-    const void *p, size_t len, uint64_t now_ns)
+udp_transmit_write_capture(struct udp_transmit *o, const union addr *to,
+    uint8_t tos, const void *p, size_t len, uint64_t now_ns)
 {
 	if (o->capture != NULL)
 		udpio_capture(o->capture, &o->u->local, to, tos, p, len,
@@ -118,15 +118,15 @@ udp_transmit_capture(struct udp_transmit *o, const union addr *to, uint8_t tos,
 
 /* Does everything leave at once, as it is? */
 static inline bool
-udp_transmit_plain(const struct udp_transmit *o)
+udp_transmit_is_plain(const struct udp_transmit *o)
 {
 	return !impair_any(&o->impair) && o->propagation_ns == 0;
 }
 
 /* Through the bad network; false, and counted, if the kernel refused it. */
 static inline bool
-udp_transmit_impaired(struct udp_transmit *o, const union addr *to, uint8_t tos,
-    const void *p, size_t len, uint64_t now_ns)
+udp_transmit_send_impaired(struct udp_transmit *o, const union addr *to,
+    uint8_t tos, const void *p, size_t len, uint64_t now_ns)
 {
 	uint64_t at[2];
 	const int copies = impair_plan(&o->impair, now_ns +
@@ -137,7 +137,7 @@ udp_transmit_impaired(struct udp_transmit *o, const union addr *to, uint8_t tos,
 		if (at[i] <= now_ns)
 			sent = udpio_send(o->u, to, tos, p, len) && sent;
 		else
-			udp_transmit_hold(o, to, tos, p, len, at[i]);
+			udp_transmit_hold_copy(o, to, tos, p, len, at[i]);
 	}
 	return sent;
 }
@@ -150,20 +150,20 @@ static inline bool
 udp_transmit_send(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
-	udp_transmit_capture(o, to, tos, p, len, now_ns);
-	if (!udp_transmit_plain(o))
-		return udp_transmit_impaired(o, to, tos, p, len, now_ns);
+	udp_transmit_write_capture(o, to, tos, p, len, now_ns);
+	if (!udp_transmit_is_plain(o))
+		return udp_transmit_send_impaired(o, to, tos, p, len, now_ns);
 	return udpio_send(o->u, to, tos, p, len);
 }
 
 /* A datagram of a run: into the capture, and through the bad network. */
 static inline void
-udp_transmit_one(struct udp_transmit *o, const union addr *to, uint8_t tos,
+udp_transmit_record(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
-	udp_transmit_capture(o, to, tos, p, len, now_ns);
-	if (!udp_transmit_plain(o))
-		udp_transmit_impaired(o, to, tos, p, len, now_ns);
+	udp_transmit_write_capture(o, to, tos, p, len, now_ns);
+	if (!udp_transmit_is_plain(o))
+		udp_transmit_send_impaired(o, to, tos, p, len, now_ns);
 }
 
 /*
@@ -177,7 +177,7 @@ udp_transmit_send_gather(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes,
     uint64_t now_ns)
 {
-	const bool bad = !udp_transmit_plain(o);
+	const bool bad = !udp_transmit_is_plain(o);
 	uint8_t whole[UDPIO_PACKET_BYTES];
 	int sent = count, saved;
 
@@ -195,7 +195,7 @@ udp_transmit_send_gather(struct udp_transmit *o, const union addr *to,
 			memcpy(whole + len, iov[i].iov_base, iov[i].iov_len);
 			len += iov[i].iov_len;
 		}
-		udp_transmit_one(o, to, tos, whole, len, now_ns);
+		udp_transmit_record(o, to, tos, whole, len, now_ns);
 	}
 	errno = saved;
 	return sent;
@@ -203,14 +203,14 @@ udp_transmit_send_gather(struct udp_transmit *o, const union addr *to,
 
 /*
  * The same, but nothing of it while the socket has enough to send of vectors
- * (udpio_crowded).  *blocked: what is left waits for room.
+ * (udpio_is_crowded).  *blocked: what is left waits for room.
  */
 static inline int
 udp_transmit_send_room(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes,
     uint64_t now_ns, bool *blocked)
 {
-	const bool crowded = udpio_crowded(o->u);
+	const bool crowded = udpio_is_crowded(o->u);
 	const int sent = crowded ? 0 : udp_transmit_send_gather(o, to, tos, iov,
 	    per, count, seg_bytes, now_ns);
 
@@ -225,7 +225,7 @@ udp_transmit_send_run(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *base, size_t seg_bytes, int count, size_t last_bytes,
     uint64_t now_ns)
 {
-	const bool bad = !udp_transmit_plain(o);
+	const bool bad = !udp_transmit_is_plain(o);
 	const uint8_t *p = base;
 	int sent = count, saved;
 
@@ -236,7 +236,7 @@ udp_transmit_send_run(struct udp_transmit *o, const union addr *to, uint8_t tos,
 		return sent;
 	saved = errno;
 	for (int k = 0; k < sent; k++, p += seg_bytes)
-		udp_transmit_one(o, to, tos, p, k < count - 1 ? seg_bytes :
+		udp_transmit_record(o, to, tos, p, k < count - 1 ? seg_bytes :
 		    last_bytes, now_ns);
 	errno = saved;
 	return sent;

@@ -525,7 +525,7 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 	if (u->kind == UPDATE_UPDATE) {
 		if (env->enqueue_update(env->plane,
 			o->cf->bare && o->addressed ? 1u + u->cluster
-						    : PACKET_WAY_OWN,
+						    : PACKET_SOCKET_OWN,
 			to, p, u, now_ns))
 			olaf_see(o, p, u, now_ns);
 		return;
@@ -664,11 +664,11 @@ olaf_down(struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
 static inline void
 olaf_bare_down(struct olaf *o, const struct packet *p, uint64_t now_ns)
 {
-	const uint16_t cluster = (uint16_t)(p->way - 1);
+	const uint16_t cluster = (uint16_t)(p->socket - 1);
 	uint32_t next = 0;
 
 	o->n[OLAF_MODELS]++;
-	if (p->way == PACKET_WAY_OWN || routes_each(&o->routes, cluster,
+	if (p->socket == PACKET_SOCKET_OWN || routes_each(&o->routes, cluster,
 	    now_ns, &next) == NULL)
 		o->n[OLAF_NO_ROUTE]++;
 	else
@@ -689,7 +689,7 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 		olaf_bare_down(o, p, now_ns);
 		return;
 	}
-	if (p->way == TRANSIT_TAG_SOCKET && o->path.on) {
+	if (p->socket == TRANSIT_TAG_SOCKET && o->path.on) {
 		transit_tag_forward_control(&o->path, o->env, p, now_ns);
 		return;
 	}

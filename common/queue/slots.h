@@ -26,7 +26,7 @@ enum { SLOTS_FIRST = 64 };	/* room of a ring without a limit, at first */
 struct slot_to {
 	union addr to;
 	union addr from;	/* family 0: the way's own address */
-	uint32_t way;		/* of the switch: packet.h */
+	uint32_t socket;		/* of the switch: packet.h */
 	uint8_t tos;
 };
 

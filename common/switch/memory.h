@@ -26,7 +26,7 @@ enum {
 
 /* Add the slots of ports with these settings to *slots. */
 static inline void
-plane_port_memory(const struct port_conf *cf, struct memory_part *slots)
+plane_add_slot_memory(const struct port_conf *cf, struct memory_part *slots)
 {
 	slots->number += cf->slots;
 	slots->bytes += cf->slots * (sizeof(struct slot) + PLANE_FRAME_BYTES);
@@ -34,23 +34,23 @@ plane_port_memory(const struct port_conf *cf, struct memory_part *slots)
 
 /* The slots that were asked for. */
 static inline struct memory_part
-plane_slots_memory(const struct ports_conf *ports)
+plane_sum_slot_memory(const struct ports_conf *ports)
 {
 	struct memory_part slots = { .what = "port slots" };
 
-	if (ports_shaped(ports))
-		plane_port_memory(&ports->all, &slots);
+	if (ports_can_queue(ports))
+		plane_add_slot_memory(&ports->all, &slots);
 	for (uint32_t i = 0; i < ports->rules; i++)
-		plane_port_memory(&ports->rule[i].conf, &slots);
+		plane_add_slot_memory(&ports->rule[i].conf, &slots);
 	return slots;
 }
 
 /* All parts, into parts with room for MEMORY_PARTS; returns how many. */
 static inline size_t
-plane_memory(const struct plane_options *o, struct memory_part *part)
+plane_plan_memory(const struct plane_options *o, struct memory_part *part)
 {
 	const struct program *pr = o->plane.program;
-	const struct memory_part slots = plane_slots_memory(&o->plane.ports);
+	const struct memory_part slots = plane_sum_slot_memory(&o->plane.ports);
 	size_t n = 0;
 
 	if (slots.number > 0)
@@ -67,7 +67,7 @@ plane_memory(const struct plane_options *o, struct memory_part *part)
 
 /* How many bytes from the beginning, and how many later. */
 static inline uint64_t
-plane_memory_sum(const struct memory_part *part, size_t n, bool later)
+plane_sum_memory(const struct memory_part *part, size_t n, bool later)
 {
 	uint64_t bytes = 0;
 
@@ -105,11 +105,11 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
  * the limit, if there is one: 0 is none.
  */
 static inline void
-plane_say_memory(const struct memory_part *part, size_t n, uint64_t limit,
+plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
     bool json)
 {
-	const uint64_t now = plane_memory_sum(part, n, false), later =
-	    plane_memory_sum(part, n, true), plan = limit > 0 && later > limit ?
+	const uint64_t now = plane_sum_memory(part, n, false), later =
+	    plane_sum_memory(part, n, true), plan = limit > 0 && later > limit ?
 	    limit : later;
 	struct counters c = counters_begin(COUNTERS_JSON, NULL);
 
@@ -137,7 +137,7 @@ plane_say_memory(const struct memory_part *part, size_t n, uint64_t limit,
 
 /* Half of the machine's memory: what jobs may ask for, unless it is said. */
 static inline uint64_t
-plane_half_memory(void)
+plane_half_of_memory(void)
 {
 	const long pages = sysconf(_SC_PHYS_PAGES), page =
 	    sysconf(_SC_PAGESIZE);
@@ -148,13 +148,13 @@ plane_half_memory(void)
 
 /* So much is left for what is made later; 0: no limit. */
 static inline void
-plane_share_memory(struct plane_options *o, uint64_t left)
+plane_divide_memory(struct plane_options *o, uint64_t left)
 {
 	struct ports_conf *ports = &o->plane.ports;
-	const bool hosts = left > 0 && ports_shaped(ports);
+	const bool hosts = left > 0 && ports_can_queue(ports);
 
 	ports->memory_bytes = !hosts ? 0 : left / 4 + PLANE_PORTS_BYTES +
-	    plane_slots_memory(ports).bytes;
+	    plane_sum_slot_memory(ports).bytes;
 	o->plane.place.memory_bytes = hosts ? left - left / 4 : left;
 }
 
@@ -163,15 +163,15 @@ static inline void
 plane_check_memory(struct plane_options *o)
 {
 	struct memory_part part[MEMORY_PARTS];
-	const size_t n = plane_memory(o, part);
-	const uint64_t need = plane_memory_sum(part, n, false);
+	const size_t n = plane_plan_memory(o, part);
+	const uint64_t need = plane_sum_memory(part, n, false);
 
 	if (o->memory_bytes > 0 && need > o->memory_bytes && o->dry_run)
 		errx(1, "it needs %.1f MB from the beginning, %.1f MB allowed; "
 		    "raise --memory", (double)need / 1e6,
 		    (double)o->memory_bytes / 1e6);
 	if (o->dry_run) {
-		plane_say_memory(part, n, o->memory_bytes, o->json);
+		plane_report_memory(part, n, o->memory_bytes, o->json);
 		exit(0);
 	}
 	if (o->memory_bytes > 0 && need > o->memory_bytes)
@@ -179,11 +179,11 @@ plane_check_memory(struct plane_options *o)
 		    "lower it or raise --memory", o->plane.ports.all.slots,
 		    (double)need / 1e6, (double)o->memory_bytes / 1e6);
 	if (o->memory_bytes > 0)
-		plane_share_memory(o, o->memory_bytes > need ?
+		plane_divide_memory(o, o->memory_bytes > need ?
 		    o->memory_bytes - need : 1);
 	else
-		plane_share_memory(o, o->plane.place.live ?
-		    plane_half_memory() : 0);
+		plane_divide_memory(o, o->plane.place.live ?
+		    plane_half_of_memory() : 0);
 }
 
 #endif

@@ -160,7 +160,7 @@ plane_options_init(struct plane_options *o, const struct program *const *all,
 
 /* Choose the program. */
 static inline void
-plane_options_program(struct plane_options *o, const char *name)
+plane_options_set_program(struct plane_options *o, const char *name)
 {
 	const char *names[16] = { NULL };
 	size_t n;
@@ -171,7 +171,7 @@ plane_options_program(struct plane_options *o, const char *name)
 }
 
 static inline void
-plane_options_port(struct plane_options *o, int ch, const char *arg)
+plane_options_set_port(struct plane_options *o, int ch, const char *arg)
 {
 	static const char *const queues[] = { "fifo", "olaf", NULL };
 	static const char *const combines[] = { "mean", "sum", NULL };
@@ -192,7 +192,7 @@ plane_options_port(struct plane_options *o, int ch, const char *arg)
 		p->queue = (enum port_queue)opt_word("queue", arg, queues);
 		break;
 	case PLANE_PORT:
-		opt_check("port", arg, ports_rule_add(ports, arg));
+		opt_check("port", arg, ports_add_rule(ports, arg));
 		break;
 	case PLANE_COMBINE:
 		p->combine = (enum olaf_queue_combine)opt_word("combine", arg,
@@ -221,7 +221,7 @@ plane_options_port(struct plane_options *o, int ch, const char *arg)
 }
 
 static inline void
-plane_options_other(struct plane_options *o, int ch, const char *arg)
+plane_options_set(struct plane_options *o, int ch, const char *arg)
 {
 	uint64_t v = 0;
 
@@ -277,14 +277,14 @@ plane_options_other(struct plane_options *o, int ch, const char *arg)
 	case 'v': o->verbose = true; break;
 	case 'q': o->quiet = true; break;
 	default:
-		plane_options_port(o, ch, arg);
+		plane_options_set_port(o, ch, arg);
 		break;
 	}
 }
 
 /* Take the option ch in; false if it is the tool's own. */
 static inline bool
-plane_options_take(struct plane_options *o, int ch, const char *arg)
+plane_options_parse(struct plane_options *o, int ch, const char *arg)
 {
 	const struct opt *r = o->table;
 
@@ -292,7 +292,7 @@ plane_options_take(struct plane_options *o, int ch, const char *arg)
 		o->seen[ch - PLANE_SLOTS] = true;
 	if ((ch >= PLANE_SLOTS && ch < PLANE_OPTIONS_END) || ch == 'w' ||
 	    ch == 'v' || ch == 'q') {
-		plane_options_other(o, ch, arg);
+		plane_options_set(o, ch, arg);
 		return true;
 	}
 	while (r->ch != ch)
@@ -307,14 +307,14 @@ plane_options_take(struct plane_options *o, int ch, const char *arg)
 }
 
 static inline bool
-plane_options_has(const struct plane_options *o, enum plane_option ch)
+plane_options_given(const struct plane_options *o, enum plane_option ch)
 {
 	return o->seen[ch - PLANE_SLOTS];
 }
 
 /* Hand the program what was given of its own. */
 static inline void
-plane_options_give(struct plane_options *o)
+plane_options_set_settings(struct plane_options *o)
 {
 	const struct program *pr = o->plane.program;
 	char size[16];
@@ -348,13 +348,13 @@ plane_options_give(struct plane_options *o)
 
 /* One of these (to 0) that was given is misuse, for it goes with that. */
 static inline void
-plane_options_refuse(const struct plane_options *o, const int *ch,
+plane_options_refuse_given(const struct plane_options *o, const int *ch,
     const char *with)
 {
 	for (; *ch != 0; ch++) {
 		const struct opt *r = o->table;
 
-		if (!plane_options_has(o, (enum plane_option)*ch))
+		if (!plane_options_given(o, (enum plane_option)*ch))
 			continue;
 		while (r->ch != *ch)
 			r++;
@@ -364,7 +364,7 @@ plane_options_refuse(const struct plane_options *o, const int *ch,
 
 /* What ports have where nothing is said, by the program. */
 static inline void
-plane_options_settle_ports(struct plane_options *o)
+plane_options_check_ports(struct plane_options *o)
 {
 	static const int merging[] = { PLANE_COMBINE, PLANE_THRESHOLD,
 	    PLANE_MERGE_TIME, 0 };
@@ -374,32 +374,32 @@ plane_options_settle_ports(struct plane_options *o)
 	struct ports_conf *ports = &o->plane.ports;
 	struct port_conf *p = &ports->all;
 
-	if (!plane_options_has(o, PLANE_RATE))
+	if (!plane_options_given(o, PLANE_RATE))
 		p->rate_bps = pr->rate_bps;
-	if (!plane_options_has(o, PLANE_QUEUE))
+	if (!plane_options_given(o, PLANE_QUEUE))
 		p->queue = pr->merges_updates ? PORT_OLAF : PORT_FIFO;
-	if (!plane_options_has(o, PLANE_SLOTS))
+	if (!plane_options_given(o, PLANE_SLOTS))
 		p->slots = p->queue == PORT_FIFO && !pr->merges_updates ? 0 :
 		    o->plane.place.in_path ? PORTS_SLOTS_IN_PATH : PORTS_SLOTS;
-	ports_settle(ports);
-	if (!pr->merges_updates && plane_options_has(o, PLANE_WINDOW))
+	ports_complete_rules(ports);
+	if (!pr->merges_updates && plane_options_given(o, PLANE_WINDOW))
 		errx(2, "--active-window does not go with --program %s: it "
 		    "tells no status", pr->name);
-	if (!ports_merge(ports))
-		plane_options_refuse(o, merging, "--queue olaf");
+	if (!ports_use_olaf(ports))
+		plane_options_refuse_given(o, merging, "--queue olaf");
 	for (uint32_t i = 0; i < ports->rules; i++) {
 		if (ports->rule[i].conf.rate_bps == 0)
 			errx(2, "--port goes with --rate, or has a rate= of "
 			    "its own: without one nothing waits");
 	}
-	if (!ports_shaped(ports))
-		plane_options_refuse(o, waiting,
+	if (!ports_can_queue(ports))
+		plane_options_refuse_given(o, waiting,
 		    "--rate: without one nothing waits");
 }
 
 /* An option of live switches, or NULL. */
 static inline const char *
-plane_options_live(const struct plane_options *o)
+plane_options_find_live(const struct plane_options *o)
 {
 	return o->write_in != NULL ? "--write-in" :
 	    o->rotate.bytes != 0 ? "--rotate" :
@@ -412,7 +412,7 @@ plane_options_live(const struct plane_options *o)
 
 /* No file destroys another; in a trace what leaves has standard output. */
 static inline void
-plane_options_settle_files(struct plane_options *o, bool live)
+plane_options_check_files(struct plane_options *o, bool live)
 {
 	struct files *f = &o->files;
 
@@ -433,7 +433,7 @@ plane_options_settle_files(struct plane_options *o, bool live)
 
 /* The secret of a switch, from a file, or exit. */
 static inline void
-plane_options_secret(struct plane_options *o, const char *path)
+plane_options_read_secret(struct plane_options *o, const char *path)
 {
 	uint8_t buf[KEY_MOST_BYTES + 1];
 	const size_t n = key_read_or_exit(path, sizeof(o->plane.place.secret),
@@ -449,7 +449,7 @@ plane_options_secret(struct plane_options *o, const char *path)
 
 /* The first xid of one who is known by its secret: in a trace the same. */
 static inline uint32_t
-plane_options_xid(const struct program_place *place)
+plane_options_derive_xid(const struct program_place *place)
 {
 	struct key secret;
 	uint8_t xid[4];
@@ -461,7 +461,7 @@ plane_options_xid(const struct program_place *place)
 
 /* What is proved, and the secret that salts are made of. */
 static inline void
-plane_options_settle_auth(struct plane_options *o, bool live)
+plane_options_check_auth(struct plane_options *o, bool live)
 {
 	struct program_place *place = &o->plane.place;
 	const bool able = o->plane.program->supports_tags;
@@ -477,12 +477,12 @@ plane_options_settle_auth(struct plane_options *o, bool live)
 		errx(2, "%s", why);
 	place->tagged = o->auth == TAG_AUTH_ALL;
 	if (o->secret_path != NULL)
-		plane_options_secret(o, o->secret_path);
+		plane_options_read_secret(o, o->secret_path);
 	if (o->commands.set && !o->key.set)
 		errx(2, "--command-key goes with --key");
 	place->command_key = o->commands.set ? &o->commands : NULL;
 	if (place->secret_known && o->key.set)
-		place->xid = plane_options_xid(place);
+		place->xid = plane_options_derive_xid(place);
 	if (live && !place->secret_known && getrandom(place->secret,
 	    sizeof(place->secret), 0) != sizeof(place->secret))
 		err(1, "getrandom");
@@ -493,7 +493,7 @@ plane_options_settle_auth(struct plane_options *o, bool live)
  * bytes have no place for one, that must have been asked for.
  */
 static inline void
-plane_options_exposed(const struct plane_options *o)
+plane_options_check_exposure(const struct plane_options *o)
 {
 	const struct program *pr = o->plane.program;
 	char name[ADDR_NAME_BYTES];
@@ -517,16 +517,16 @@ plane_options_exposed(const struct plane_options *o)
  * What does not go together is misuse.
  */
 static inline void
-plane_options_settle(struct plane_options *o, bool live)
+plane_options_check(struct plane_options *o, bool live)
 {
 	const struct program *pr = o->plane.program;
 	struct program_place *place = &o->plane.place;
 	const char *listen = o->listen, *why;
 	char port[8];
 
-	plane_options_give(o);
-	plane_options_settle_ports(o);
-	plane_options_settle_files(o, live);
+	plane_options_set_settings(o);
+	plane_options_check_ports(o);
+	plane_options_check_files(o, live);
 	snprintf(port, sizeof(port), "%u", pr->default_port(o->settings));
 	if (listen == NULL && !live)
 		listen = pr->trace_address;
@@ -535,19 +535,19 @@ plane_options_settle(struct plane_options *o, bool live)
 		    &o->listen_at));
 	if (!live && o->listen != NULL && addr_port(&o->listen_at) == 0)
 		errx(2, "--listen: port 0 is nobody's in a trace");
-	if (!live && plane_options_live(o) != NULL)
+	if (!live && plane_options_find_live(o) != NULL)
 		errx(2, "%s goes with a live switch (--listen)",
-		    plane_options_live(o));
+		    plane_options_find_live(o));
 	if (o->rotate.bytes != 0 && o->write_in == NULL && o->out == NULL)
 		errx(2, "--rotate goes with --write-in or -w: what is to be "
 		    "rotated");
-	if (plane_options_has(o, PLANE_SEED) && !impair_any(&o->impair))
+	if (plane_options_given(o, PLANE_SEED) && !impair_any(&o->impair))
 		errx(2, "--seed goes with --impair");
 	place->address = o->listen_at;
 	place->live = place->needs_cookie = live;
 	place->replayed = !live;
 	place->key = o->key.set ? &o->key : NULL;
-	plane_options_settle_auth(o, live);
+	plane_options_check_auth(o, live);
 	place->memory_bytes = o->memory_bytes;
 	place->dry_run = o->dry_run;
 	if (place->xid == 0)
@@ -558,7 +558,7 @@ plane_options_settle(struct plane_options *o, bool live)
 	if (why != NULL)
 		errx(2, "%s", why);
 	if (live)
-		plane_options_exposed(o);
+		plane_options_check_exposure(o);
 	o->plane.impair = o->impair;
 	o->plane.impair.delay_ns = 0;	/* what comes is not held back */
 	o->plane.impair.rng = rng_seed(rng_u64(&o->plane.impair.rng));

@@ -23,9 +23,9 @@
 enum { OUTBOX_POSTS = 128, OUTBOX_ARENA_BYTES = 65536 };
 
 enum post_to {
-	POST_ONE,		/* to the address in the post */
-	POST_GROUP,		/* to each address of the program's group */
-	POST_UP			/* up, from the group's own address: its way */
+	POST_ONE,   /* to the address in the post */
+	POST_GROUP, /* to each address of the program's group */
+	POST_PARENT /* up, from the group's own address: its way */
 };
 
 struct post {
@@ -85,7 +85,7 @@ outbox_settle(struct outbox *o, uint64_t posted)
 
 /* May the datagram at p join the run of q? */
 static inline bool
-outbox_joins(const struct post *q, const struct post *p)
+outbox_extends_run(const struct post *q, const struct post *p)
 {
 	return q->to == p->to && q->group == p->group && q->tos == p->tos &&
 	    q->last_bytes == q->bytes && p->bytes <= q->bytes &&
@@ -106,7 +106,7 @@ outbox_add(struct outbox *o, enum post_to to, uint32_t group,
 
 	if (to == POST_ONE)
 		next.at = *at;
-	if (o->n > 0 && outbox_joins(&o->post[o->n - 1], &next)) {
+	if (o->n > 0 && outbox_extends_run(&o->post[o->n - 1], &next)) {
 		o->post[o->n - 1].count++;
 		o->post[o->n - 1].last_bytes = bytes;
 		return o->round;

@@ -10,7 +10,7 @@
  * the simulator) brings packets and times and carries what leaves.
  *
  *	plane_advance(pl, now)		what is due by now happens, in order
- *	plane_take(pl, &packet)		classifier.h
+ *	plane_receive(pl, &packet)		classifier.h
  *	plane_flush(pl)			what was decided is forwarded
  *
  * Times must not go back.  Departures come before time-outs, and both before
@@ -65,7 +65,7 @@ struct plane_driver {
 	 * A run of datagrams leaves now: from address `from` (or NULL, then
 	 * by `way`) to `to`.
 	 */
-	void (*send)(void *ctx, uint32_t way, const union addr *from,
+	void (*send)(void *ctx, uint32_t socket, const union addr *from,
 	    const union addr *to, const struct post *p, uint64_t now_ns);
 	/* Behind which port somebody is, as a number below PLANE_BEHIND, or
 	 * PLANE_BEHIND; and a run leaves there to a group.  NULL: no ports. */
@@ -149,7 +149,7 @@ struct plane {
 
 /* Slots are about to be used: what has left them is to be sent. */
 static inline void
-plane_settle(struct plane *pl)
+plane_flush_departed(struct plane *pl)
 {
 	if (!pl->unsettled)
 		return;
@@ -159,7 +159,7 @@ plane_settle(struct plane *pl)
 
 /* All of a packet's frame is to be kept. */
 static inline void
-plane_whole(const struct plane *pl, const struct packet *p)
+plane_complete_frame(const struct plane *pl, const struct packet *p)
 {
 	if (pl->driver->whole != NULL)
 		pl->driver->whole(pl->ctx, p);
@@ -167,26 +167,26 @@ plane_whole(const struct plane *pl, const struct packet *p)
 
 /* Ports give back memory that they do not need. */
 __attribute__((noinline, unused)) static void
-plane_trim(struct plane *pl)
+plane_trim_ports(struct plane *pl)
 {
-	plane_settle(pl);
-	ports_trim(&pl->ports);
+	plane_flush_departed(pl);
+	ports_trim_idle(&pl->ports);
 }
 
 /* The port towards an address; NULL without memory. */
 static inline struct port *
-plane_towards(struct plane *pl, const union addr *to)
+plane_find_port(struct plane *pl, const union addr *to)
 {
 	if (pl->driver->towards != NULL)
 		return pl->driver->towards(pl->ctx, to);
-	if (ports_tight(&pl->ports))
-		plane_trim(pl);
-	return ports_towards(&pl->ports, to);
+	if (ports_memory_is_low(&pl->ports))
+		plane_trim_ports(pl);
+	return ports_find_port(&pl->ports, to);
 }
 
 /* A port that was idle has something in transmission. */
 static inline void
-plane_busy(struct plane *pl, struct port *p)
+plane_schedule_port(struct plane *pl, struct port *p)
 {
 	if (pl->cf->recorded)
 		return;
@@ -214,19 +214,19 @@ plane_busy(struct plane *pl, struct port *p)
 
 /* Something that is no update is put before a port's queue. */
 static inline void
-plane_queue(struct plane *pl, struct port *p, const struct arrival *a)
+plane_enqueue(struct plane *pl, struct port *p, const struct arrival *a)
 {
 	const bool idle = p->slots.count == 0;
 
-	plane_settle(pl);
+	plane_flush_departed(pl);
 	if (port_offer_plain(p, a, pl->now_ns) && idle)
-		plane_busy(pl, p);
+		plane_schedule_port(pl, p);
 }
 
 /* A post waits for the link, a datagram at a time. */
 static inline void
-plane_wait(struct plane *pl, struct port *port, const struct slot_to *to,
-    const struct post *p)
+plane_enqueue_post(struct plane *pl, struct port *port,
+    const struct slot_to *to, const struct post *p)
 {
 	const uint32_t head = to->to.sa.sa_family == AF_INET6 ?
 	    FRAME_V6_BYTES : FRAME_V4_BYTES;
@@ -238,7 +238,7 @@ plane_wait(struct plane *pl, struct port *port, const struct slot_to *to,
 		    p->bytes, .have = bytes, .wire_bytes = bytes + head,
 		    .to = to };
 
-		plane_queue(pl, port, &a);
+		plane_enqueue(pl, port, &a);
 	}
 }
 
@@ -247,8 +247,8 @@ plane_wait(struct plane *pl, struct port *port, const struct slot_to *to,
  * port or waits for its link.  False: it is the driver's to send, and counted.
  */
 static inline bool
-plane_holds(struct plane *pl, const union addr *at, const struct slot_to *to,
-    const struct post *p)
+plane_queue_or_drop(struct plane *pl, const union addr *at,
+    const struct slot_to *to, const struct post *p)
 {
 	const bool waits = pl->shaped && !pl->program->bypasses_queues;
 	struct port *port;
@@ -257,7 +257,7 @@ plane_holds(struct plane *pl, const union addr *at, const struct slot_to *to,
 		pl->n[PLANE_TOO_LONG] += p->count;
 		return true;
 	}
-	port = waits ? plane_towards(pl, at) : NULL;
+	port = waits ? plane_find_port(pl, at) : NULL;
 	if (waits && port == NULL) {
 		pl->n[PLANE_NO_PORT] += p->count;
 		return true;
@@ -266,26 +266,26 @@ plane_holds(struct plane *pl, const union addr *at, const struct slot_to *to,
 		pl->n[PLANE_OUT] += p->count;
 		return false;
 	}
-	plane_wait(pl, port, to, p);
+	plane_enqueue_post(pl, port, to, p);
 	return true;
 }
 
 /* A post goes to one address: straight on, or before the port's queue. */
 static inline void
-plane_forward_whole(struct plane *pl, uint32_t way, const union addr *at,
+plane_send_post(struct plane *pl, uint32_t socket, const union addr *at,
     const struct post *p)
 {
-	const struct slot_to to = { .to = *at, .from = p->from, .way = way,
-	    .tos = p->tos };
+	const struct slot_to to = {
+	    .to = *at, .from = p->from, .socket = socket, .tos = p->tos};
 
-	if (!plane_holds(pl, at, &to, p))
-		pl->driver->send(pl->ctx, way, p->from.sa.sa_family != 0 ?
+	if (!plane_queue_or_drop(pl, at, &to, p))
+		pl->driver->send(pl->ctx, socket, p->from.sa.sa_family != 0 ?
 		    &p->from : NULL, at, p, pl->now_ns);
 }
 
 /* The same: a control message gets what proves that it is the switch's. */
 static inline void
-plane_forward(struct plane *pl, uint32_t way, const union addr *at,
+plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
     const struct post *p)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
@@ -300,12 +300,12 @@ plane_forward(struct plane *pl, uint32_t way, const union addr *at,
 		    &pl->channels, &pl->rules, at, msg, p->bytes);
 		p = &whole;
 	}
-	plane_forward_whole(pl, way, at, p);
+	plane_send_post(pl, socket, at, p);
 }
 
 /* Is a post one that may leave once for several behind a port? */
 static inline bool
-plane_shares(const struct plane *pl, const struct post *p)
+plane_may_multicast(const struct plane *pl, const struct post *p)
 {
 	return pl->cf->place.group.sa.sa_family != 0 &&
 	    p->tos != CONTROL_TOS && pl->driver->behind != NULL &&
@@ -314,7 +314,8 @@ plane_shares(const struct plane *pl, const struct post *p)
 
 /* Behind which port is who hears *group; PLANE_BEHIND: he hears none. */
 static inline uint32_t
-plane_behind(struct plane *pl, const union addr *at, const union addr **group)
+plane_multicast_port(
+    struct plane *pl, const union addr *at, const union addr **group)
 {
 	*group = pl->program->multicast_group(pl->state, at);
 	return *group == NULL ? PLANE_BEHIND : pl->driver->behind(pl->ctx, at);
@@ -322,34 +323,34 @@ plane_behind(struct plane *pl, const union addr *at, const union addr **group)
 
 /* A post to a group's address leaves by the port behind which `at` is. */
 static inline void
-plane_share(struct plane *pl, uint32_t behind, const union addr *group,
+plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
     const union addr *at, const struct post *p)
 {
-	const struct slot_to to = { .to = *group, .way = PACKET_WAY_OWN,
+	const struct slot_to to = { .to = *group, .socket = PACKET_SOCKET_OWN,
 	    .tos = p->tos };
 
-	if (!plane_holds(pl, at, &to, p))
+	if (!plane_queue_or_drop(pl, at, &to, p))
 		pl->driver->share(pl->ctx, behind, group, p, pl->now_ns);
 }
 
 /* A post to each of a group: once by a port behind which several hear it. */
 static inline void
-plane_spread(struct plane *pl, const struct post *p)
+plane_send_to_group(struct plane *pl, const struct post *p)
 {
 	uint32_t hear[PLANE_BEHIND + 1] = { 0 }, next = 0, k;
 	const union addr *at, *group;
 
 	while ((at = pl->program->each_member(pl->state, p->group, &next,
 	    pl->now_ns)) != NULL)
-		hear[plane_behind(pl, at, &group)]++;
+		hear[plane_multicast_port(pl, at, &group)]++;
 	next = 0;
 	while ((at = pl->program->each_member(pl->state, p->group, &next,
 	    pl->now_ns)) != NULL) {
-		k = plane_behind(pl, at, &group);
+		k = plane_multicast_port(pl, at, &group);
 		if (k == PLANE_BEHIND || hear[k] == 1) {
-			plane_forward(pl, PACKET_WAY_OWN, at, p);
+			plane_send_with_mac(pl, PACKET_SOCKET_OWN, at, p);
 		} else if (hear[k] > 1) {
-			plane_share(pl, k, group, at, p);
+			plane_send_multicast(pl, k, group, at, p);
 			hear[k] = 0;	/* the others have it */
 		}
 	}
@@ -357,29 +358,29 @@ plane_spread(struct plane *pl, const struct post *p)
 
 /* outbox_deliver: to one, to each of a group, or up. */
 static inline void
-plane_deliver(void *plane, const struct post *p)
+plane_deliver_post(void *plane, const struct post *p)
 {
 	struct plane *pl = plane;
 	const union addr *at;
-	uint32_t next = 0, way = PACKET_WAY_OWN;
+	uint32_t next = 0, socket = PACKET_SOCKET_OWN;
 
 	switch (p->to) {
 	case POST_ONE:
-		plane_forward(pl, way, &p->at, p);
+		plane_send_with_mac(pl, socket, &p->at, p);
 		break;
 	case POST_GROUP:
-		if (plane_shares(pl, p)) {
-			plane_spread(pl, p);
+		if (plane_may_multicast(pl, p)) {
+			plane_send_to_group(pl, p);
 			break;
 		}
 		while ((at = pl->program->each_member(
 			    pl->state, p->group, &next, pl->now_ns)) != NULL)
-			plane_forward(pl, way, at, p);
+			plane_send_with_mac(pl, socket, at, p);
 		break;
-	case POST_UP:
-		at = pl->program->parent_address(pl->state, p->group, &way);
+	case POST_PARENT:
+		at = pl->program->parent_address(pl->state, p->group, &socket);
 		if (at != NULL)		/* the program has proved it */
-			plane_forward_whole(pl, way, at, p);
+			plane_send_post(pl, socket, at, p);
 		break;
 	}
 }
@@ -394,12 +395,12 @@ plane_flush(struct plane *pl)
 
 /* An update is put before a port's queue; false if it is not sound there. */
 static inline bool
-plane_offer_at(struct plane *pl, struct port *port, const struct arrival *a,
-    uint64_t now_ns)
+plane_enqueue_update_at(struct plane *pl, struct port *port,
+    const struct arrival *a, uint64_t now_ns)
 {
 	bool idle;
 
-	plane_settle(pl);
+	plane_flush_departed(pl);
 	idle = port->slots.count == 0;
 	switch (port_offer(port, a, now_ns)) {
 	case PORT_TAKEN: break;
@@ -409,17 +410,17 @@ plane_offer_at(struct plane *pl, struct port *port, const struct arrival *a,
 	case PORT_NO_MEMORY: err(1, "updates of a port");
 	}
 	if (idle && port->slots.count > 0)
-		plane_busy(pl, port);
+		plane_schedule_port(pl, port);
 	return true;
 }
 
 /* program_env.enqueue_update */
 static inline bool
-plane_enqueue_update(void *plane, uint32_t way, const union addr *to,
+plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
     const struct packet *p, const struct update *u, uint64_t now_ns)
 {
 	struct plane *pl = plane;
-	struct port *port = plane_towards(pl, to);
+	struct port *port = plane_find_port(pl, to);
 	struct slot_to datagram;
 	struct arrival a = { .bytes = p->payload, .have = p->bytes,
 	    .wire_bytes = p->wire_bytes, .is_update = true, .up = u,
@@ -431,18 +432,18 @@ plane_enqueue_update(void *plane, uint32_t way, const union addr *to,
 	}
 	/* a frame stays what it is, but where it is addressed anew */
 	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
-		plane_whole(pl, p);
+		plane_complete_frame(pl, p);
 		a.bytes = p->data;
 		a.have = p->have;
 		a.len = p->len;
 		a.framed = true;
 		a.payload_at = (uint32_t)(p->payload - p->data);
 	} else {
-		datagram = (struct slot_to){ .to = *to, .way = way,
+		datagram = (struct slot_to){ .to = *to, .socket = socket,
 		    .tos = p->tos };
 		a.to = &datagram;
 	}
-	return plane_offer_at(pl, port, &a, now_ns);
+	return plane_enqueue_update_at(pl, port, &a, now_ns);
 }
 
 /*
@@ -454,7 +455,7 @@ plane_learn_shape(void *plane, const union addr *from,
     const struct update *model, uint64_t now_ns)
 {
 	struct plane *pl = plane;
-	struct port *port = plane_towards(pl, from);
+	struct port *port = plane_find_port(pl, from);
 	const bool addressed = pl->cf->place.address.sa.sa_family != 0 &&
 	    !pl->cf->place.in_path;
 
@@ -486,7 +487,7 @@ plane_make_writable(void *plane, struct packet *p)
 
 /* The one port that has updates; NULL if there is none, or more. */
 static inline struct port *
-plane_updated(const struct plane *pl)
+plane_only_update_port(const struct plane *pl)
 {
 	struct port *only = NULL;
 
@@ -502,7 +503,7 @@ plane_updated(const struct plane *pl)
 
 /* Has the one port more clusters than a cache holds? */
 static inline bool
-plane_fetches(const struct plane *pl)
+plane_should_prefetch(const struct plane *pl)
 {
 	return pl->ports.n == 1 && pl->ports.port[0]->updates != NULL &&
 	    pl->ports.port[0]->updates->active.count > PLANE_CACHED;
@@ -513,7 +514,7 @@ plane_fetches(const struct plane *pl)
  * fetched.  Apart, so that it costs nothing where it is not so.
  */
 __attribute__((noinline, unused)) static void
-plane_fetch(const struct plane *pl, uint16_t cluster)
+plane_prefetch_cluster(const struct plane *pl, uint16_t cluster)
 {
 	const struct port *p = pl->ports.port[0];
 
@@ -523,7 +524,8 @@ plane_fetch(const struct plane *pl, uint16_t cluster)
 
 /* A model passes the queue of a port, and is told its status: is it new? */
 static inline bool
-plane_stamp_at(struct port *port, struct update_status *s, uint64_t now_ns)
+plane_stamp_port_status(
+    struct port *port, struct update_status *s, uint64_t now_ns)
 {
 	const struct update_status own = port_status(port, now_ns);
 
@@ -538,14 +540,14 @@ static inline bool
 plane_stamp_status(void *plane, const union addr *to, struct update_status *s,
     uint64_t now_ns)
 {
-	struct port *p = plane_towards(plane, to), *only;
+	struct port *p = plane_find_port(plane, to), *only;
 
 	if (p != NULL && p->updates == NULL) {
-		only = plane_updated(plane);
+		only = plane_only_update_port(plane);
 		p = only != NULL ? only : p;
 	}
 
-	return p != NULL && plane_stamp_at(p, s, now_ns);
+	return p != NULL && plane_stamp_port_status(p, s, now_ns);
 }
 
 /* program_env.count_ignored: what was counted as taken is not. */
@@ -561,7 +563,7 @@ plane_count_ignored(void *plane, unsigned verdict)
 
 /* What became of the updates of a cluster, at all ports together. */
 static inline struct tally_cluster
-plane_cluster(const struct plane *pl, uint32_t cluster)
+plane_sum_cluster(const struct plane *pl, uint32_t cluster)
 {
 	struct tally_cluster t = { 0 };
 
@@ -579,7 +581,7 @@ plane_cluster(const struct plane *pl, uint32_t cluster)
 static inline void
 plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
 {
-	const struct tally_cluster t = plane_cluster(plane, cluster);
+	const struct tally_cluster t = plane_sum_cluster(plane, cluster);
 
 	for (int w = 0; w < TALLY_WHATS; w++)
 		counters_put(c, tally_name((enum tally_what)w),
@@ -588,35 +590,36 @@ plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
 
 /* The port that is due first; NULL: none is. */
 static inline struct port *
-plane_first(const struct plane *pl)
+plane_next_port(const struct plane *pl)
 {
 	return pl->dues == 0 ? NULL : pl->ports.port[heap_id(&pl->due[0])];
 }
 
 /* When a queue or the program is due; PLANE_NEVER. */
 static inline uint64_t
-plane_due_port(const struct plane *pl)
+plane_port_deadline_ns(const struct plane *pl)
 {
 	return pl->port_due_ns;
 }
 
 static inline uint64_t
-plane_due_program(const struct plane *pl)
+plane_program_deadline_ns(const struct plane *pl)
 {
 	return pl->timed ? pl->program->deadline_ns(pl->state) : PLANE_NEVER;
 }
 
 static inline uint64_t
-plane_due(const struct plane *pl)
+plane_deadline_ns(const struct plane *pl)
 {
-	const uint64_t port = plane_due_port(pl), own = plane_due_program(pl);
+	const uint64_t port = plane_port_deadline_ns(pl),
+		       own = plane_program_deadline_ns(pl);
 
 	return port < own ? port : own;
 }
 
 /* The head of a port leaves, not before its time. */
 static inline void
-plane_depart(struct plane *pl, struct port *port, uint64_t when_ns)
+plane_send_head(struct plane *pl, struct port *port, uint64_t when_ns)
 {
 	struct slot *head = port_head(port);
 
@@ -634,9 +637,9 @@ plane_depart(struct plane *pl, struct port *port, uint64_t when_ns)
 
 /* The port that is due first sends what it has to, unless that is put off. */
 static inline void
-plane_depart_first(struct plane *pl)
+plane_send_next(struct plane *pl)
 {
-	struct port *port = plane_first(pl);
+	struct port *port = plane_next_port(pl);
 	const uint64_t due = port_due(port);
 	uint64_t when;
 
@@ -648,7 +651,7 @@ plane_depart_first(struct plane *pl)
 	when = pl->driver->clock == NULL ? due : pl->driver->clock(pl->ctx);
 	if (when > due && when - due > pl->late_max_ns)
 		pl->late_max_ns = when - due;
-	plane_depart(pl, port, when);
+	plane_send_head(pl, port, when);
 	if (port_due(port) == PORT_NEVER)
 		pl->dues = heap_drop(pl->due, pl->dues);
 	else
@@ -661,15 +664,15 @@ plane_depart_first(struct plane *pl)
  * that a look whether any is costs little.
  */
 __attribute__((noinline, unused)) static void
-plane_catch_up(struct plane *pl, uint64_t now_ns)
+plane_run_deadlines(struct plane *pl, uint64_t now_ns)
 {
 	uint64_t port, own;
 
 	for (;;) {
-		port = plane_due_port(pl);
-		own = plane_due_program(pl);
+		port = plane_port_deadline_ns(pl);
+		own = plane_program_deadline_ns(pl);
 		if (port <= own && port <= now_ns && port != PLANE_NEVER) {
-			plane_depart_first(pl);
+			plane_send_next(pl);
 		} else if (own <= now_ns && own != PLANE_NEVER) {
 			pl->now_ns = own > pl->now_ns ? own : pl->now_ns;
 			pl->program->on_deadline(pl->state, pl->now_ns);
@@ -684,15 +687,16 @@ plane_catch_up(struct plane *pl, uint64_t now_ns)
 static inline void
 plane_advance(struct plane *pl, uint64_t now_ns)
 {
-	if (plane_due_port(pl) <= now_ns || plane_due_program(pl) <= now_ns)
-		plane_catch_up(pl, now_ns);
+	if (plane_port_deadline_ns(pl) <= now_ns ||
+	    plane_program_deadline_ns(pl) <= now_ns)
+		plane_run_deadlines(pl, now_ns);
 	if (now_ns > pl->now_ns)
 		pl->now_ns = now_ns;
 }
 
 /* channels.stays and .staying: members' do. */
 static inline bool
-plane_stays(const void *plane, const union addr *at)
+plane_is_member(const void *plane, const union addr *at)
 {
 	const struct plane *pl = plane;
 
@@ -700,7 +704,7 @@ plane_stays(const void *plane, const union addr *at)
 }
 
 static inline uint32_t
-plane_staying(const void *plane)
+plane_member_count(const void *plane)
 {
 	const struct plane *pl = plane;
 
@@ -714,8 +718,8 @@ plane_init_channels(struct plane *pl, const struct program_place *place)
 	pl->rate_limit.by = place->hash_seed;
 	pl->channels = channel_server_of(&place->hash_seed);
 	if (pl->program->is_member != NULL) {
-		pl->channels.stays = plane_stays;
-		pl->channels.staying = plane_staying;
+		pl->channels.stays = plane_is_member;
+		pl->channels.staying = plane_member_count;
 		pl->channels.ctx = pl;
 	}
 	pl->rules = (struct channel_server_rules){.key = place->key,
@@ -742,12 +746,12 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	    .timed = pr->deadline_ns != NULL && (!pr->deadline_needs_tags ||
 	    cf->place.tagged), .state = calloc(1, pr->state_bytes) };
 	pl->ports_cf.by = cf->place.hash_seed;
-	ports_settle(&pl->ports_cf);
-	pl->ports = ports_over(&pl->ports_cf);
-	pl->shaped = ports_shaped(&pl->ports_cf);
-	pl->merges = pl->shaped && ports_merge(&pl->ports_cf);
+	ports_complete_rules(&pl->ports_cf);
+	pl->ports = ports_of(&pl->ports_cf);
+	pl->shaped = ports_can_queue(&pl->ports_cf);
+	pl->merges = pl->shaped && ports_use_olaf(&pl->ports_cf);
 	plane_init_channels(pl, &cf->place);
-	outbox_init(&pl->out, plane_deliver, pl);
+	outbox_init(&pl->out, plane_deliver_post, pl);
 	pl->env = (struct program_env){ .plane = pl, .place = &cf->place,
 	    .out = &pl->out, .rate_limit = &pl->rate_limit,
 	    .enqueue_update = plane_enqueue_update,
@@ -763,7 +767,7 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 
 /* At the end: what is still in queues is counted. */
 static inline void
-plane_end(struct plane *pl)
+plane_count_queued(struct plane *pl)
 {
 	for (uint32_t i = 0; i < pl->ports.n; i++)
 		port_count_queued(pl->ports.port[i]);

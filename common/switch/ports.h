@@ -78,7 +78,7 @@ struct ports {
 };
 
 static inline struct ports
-ports_over(struct ports_conf *cf)
+ports_of(struct ports_conf *cf)
 {
 	for (uint32_t i = 0; i < cf->rules; i++)
 		cf->rule[i].port = PORTS_NONE;
@@ -115,7 +115,7 @@ ports_host(const union addr *a)
 
 /* One "key=value" of a rule.  NULL, or what is wrong. */
 static inline const char *
-ports_set(struct ports_rule *r, const char *key, const char *value)
+ports_set_rule(struct ports_rule *r, const char *key, const char *value)
 {
 	uint64_t v = 0;
 	const char *why;
@@ -140,7 +140,7 @@ ports_set(struct ports_rule *r, const char *key, const char *value)
 
 /* Where the settings of a rule begin: behind its last colon before a '='. */
 static inline const char *
-ports_settings(const char *s)
+ports_find_settings(const char *s)
 {
 	const char *colon = NULL;
 
@@ -153,7 +153,7 @@ ports_settings(const char *s)
 
 /* "10.0.1.0/24", "fd00::1", or HOST:PORT: the addresses a rule is for. */
 static inline const char *
-ports_prefix(struct ports_rule *r, char *name)
+ports_parse_prefix(struct ports_rule *r, char *name)
 {
 	char *slash = strchr(name, '/');
 	uint64_t bits;
@@ -186,10 +186,10 @@ ports_prefix(struct ports_rule *r, char *name)
 
 /* Add the rule s.  NULL, or what is wrong. */
 static inline const char *
-ports_rule_add(struct ports_conf *cf, const char *s)
+ports_add_rule(struct ports_conf *cf, const char *s)
 {
 	struct ports_rule *r = &cf->rule[cf->rules];
-	const char *at = ports_settings(s), *why;
+	const char *at = ports_find_settings(s), *why;
 	char item[128];
 
 	if (cf->rules == PORTS_RULES_MAX)
@@ -199,7 +199,7 @@ ports_rule_add(struct ports_conf *cf, const char *s)
 	*r = (struct ports_rule){ .port = PORTS_NONE };
 	memcpy(item, s, (size_t)(at - s));
 	item[at - s] = '\0';
-	why = ports_prefix(r, item);
+	why = ports_parse_prefix(r, item);
 	while (why == NULL && *at != '\0') {
 		const size_t len = strcspn(at + 1, ",");
 		char *equals;
@@ -213,7 +213,7 @@ ports_rule_add(struct ports_conf *cf, const char *s)
 		if (equals == NULL)
 			return "not rate=, slots= or queue=";
 		*equals = '\0';
-		why = ports_set(r, item, equals + 1);
+		why = ports_set_rule(r, item, equals + 1);
 	}
 	cf->rules += why == NULL;
 	return why;
@@ -221,7 +221,7 @@ ports_rule_add(struct ports_conf *cf, const char *s)
 
 /* What a rule does not say is as everywhere. */
 static inline void
-ports_settle(struct ports_conf *cf)
+ports_complete_rules(struct ports_conf *cf)
 {
 	for (uint32_t i = 0; i < cf->rules; i++) {
 		struct ports_rule *r = &cf->rule[i];
@@ -241,7 +241,7 @@ ports_settle(struct ports_conf *cf)
 
 /* Does the host fit the rule? */
 static inline bool
-ports_fits(const struct ports_rule *r, const union addr *host)
+ports_rule_matches(const struct ports_rule *r, const union addr *host)
 {
 	const bool v6 = host->sa.sa_family == AF_INET6;
 	const uint8_t *a = v6 ? host->in6.sin6_addr.s6_addr :
@@ -259,14 +259,14 @@ ports_fits(const struct ports_rule *r, const union addr *host)
 
 /* The rule for a host, or NULL. */
 static inline struct ports_rule *
-ports_rule_for(const struct ports *s, const union addr *host)
+ports_find_rule(const struct ports *s, const union addr *host)
 {
 	struct ports_rule *best = NULL;
 
 	for (uint32_t i = 0; i < s->cf->rules; i++) {
 		struct ports_rule *r = &s->cf->rule[i];
 
-		if (ports_fits(r, host) && (best == NULL ||
+		if (ports_rule_matches(r, host) && (best == NULL ||
 		    r->bits > best->bits))
 			best = r;
 	}
@@ -275,7 +275,7 @@ ports_rule_for(const struct ports *s, const union addr *host)
 
 /* A port with these settings: its index, or PORTS_NONE without memory. */
 static inline uint32_t
-ports_make(struct ports *s, const struct port_conf *cf)
+ports_make_port(struct ports *s, const struct port_conf *cf)
 {
 	struct port *p;
 
@@ -301,7 +301,7 @@ ports_make(struct ports *s, const struct port_conf *cf)
 
 /* What a host takes, with a port of its own or (NULL) a share of one. */
 static inline uint64_t
-ports_bytes(const struct port_conf *cf)
+ports_host_bytes(const struct port_conf *cf)
 {
 	const uint64_t place = sizeof(struct ports_place) +
 	    2 * sizeof(struct hashmap_cell);
@@ -313,7 +313,7 @@ ports_bytes(const struct port_conf *cf)
 
 /* Forget the host at place k, which may be forgotten already. */
 static inline void
-ports_forget(struct ports *s, uint32_t k)
+ports_forget_host(struct ports *s, uint32_t k)
 {
 	struct ports_place *p = &s->place[k];
 	const uint64_t key = addr_key(&p->host, &s->cf->by);
@@ -333,7 +333,7 @@ ports_forget(struct ports *s, uint32_t k)
 
 /* A port for which nothing waits begins anew; false without memory. */
 static inline bool
-ports_again(struct ports *s, struct port *p, const struct port_conf *cf)
+ports_reset_port(struct ports *s, struct port *p, const struct port_conf *cf)
 {
 	const struct port was = *p;
 	bool have;
@@ -353,7 +353,7 @@ ports_again(struct ports *s, struct port *p, const struct port_conf *cf)
 
 /* Does nothing wait for the host at place k, which has its own port? */
 static inline bool
-ports_idle(const struct ports *s, uint32_t k)
+ports_is_idle(const struct ports *s, uint32_t k)
 {
 	const struct port *p = s->port[s->place[k].port];
 
@@ -363,24 +363,24 @@ ports_idle(const struct ports *s, uint32_t k)
 
 /* The place of a host that can be forgotten, for cf as above; PORTS_NONE. */
 static inline uint32_t
-ports_reuse(struct ports *s, const struct port_conf *cf)
+ports_reuse_place(struct ports *s, const struct port_conf *cf)
 {
 	for (uint32_t i = 0; i < PORTS_TRIES && i < s->places; i++) {
 		const uint32_t k = s->hand++ % s->places;
 
-		if (cf == NULL ? !s->place[k].shares : !ports_idle(s, k))
+		if (cf == NULL ? !s->place[k].shares : !ports_is_idle(s, k))
 			continue;
-		ports_forget(s, k);
-		if (cf == NULL || ports_again(s, s->port[s->place[k].port],
+		ports_forget_host(s, k);
+		if (cf == NULL || ports_reset_port(s, s->port[s->place[k].port],
 		    cf))
 			return k;
 	}
 	return PORTS_NONE;
 }
 
-/* Is the memory all but used?  Then ports_trim() comes before a frame. */
+/* Is the memory all but used?  Then ports_trim_idle() comes before a frame. */
 static inline bool
-ports_tight(const struct ports *s)
+ports_memory_is_low(const struct ports *s)
 {
 	return s->budget.limit_bytes > 0 && s->budget.used_bytes +
 	    PORTS_TIGHT_BYTES > s->budget.limit_bytes;
@@ -388,20 +388,20 @@ ports_tight(const struct ports *s)
 
 /* Some ports for which nothing waits give back what they have kept. */
 static inline void
-ports_trim(struct ports *s)
+ports_trim_idle(struct ports *s)
 {
 	for (uint32_t i = 0; i < PORTS_TRIES / 8 && i < s->places; i++) {
 		const uint32_t k = s->hand++ % s->places;
 		struct port *p = s->port[s->place[k].port];
 
-		if (ports_idle(s, k) && p->slots.size > 0)
-			ports_again(s, p, &p->cf);
+		if (ports_is_idle(s, k) && p->slots.size > 0)
+			ports_reset_port(s, p, &p->cf);
 	}
 }
 
 /* One place more, with a port; PORTS_NONE without memory. */
 static inline uint32_t
-ports_place_add(struct ports *s, struct ports_rule *r,
+ports_add_place(struct ports *s, struct ports_rule *r,
     const struct port_conf *cf)
 {
 	uint32_t port;
@@ -417,7 +417,7 @@ ports_place_add(struct ports *s, struct ports_rule *r,
 		s->places_room = room;
 	}
 	port = r != NULL && r->port != PORTS_NONE ? r->port :
-	    ports_make(s, cf);
+	    ports_make_port(s, cf);
 	if (port == PORTS_NONE)
 		return PORTS_NONE;
 	s->place[s->places].port = port;
@@ -426,17 +426,17 @@ ports_place_add(struct ports *s, struct ports_rule *r,
 
 /* A host that is new; its place, or PORTS_NONE without memory. */
 static inline uint32_t
-ports_add(struct ports *s, const union addr *host)
+ports_add_host(struct ports *s, const union addr *host)
 {
-	struct ports_rule *r = ports_rule_for(s, host);
+	struct ports_rule *r = ports_find_rule(s, host);
 	const bool shares = r != NULL && r->shares;
 	const struct port_conf *cf = r == NULL ? &s->cf->all : &r->conf;
 	const struct port_conf *own = shares && r->port != PORTS_NONE ? NULL :
 	    cf;
 	uint32_t k, *head;
 
-	k = slots_afford(&s->budget, ports_bytes(own)) ?
-	    ports_place_add(s, r, cf) : ports_reuse(s, own);
+	k = slots_afford(&s->budget, ports_host_bytes(own)) ?
+	    ports_add_place(s, r, cf) : ports_reuse_place(s, own);
 	head = k == PORTS_NONE ? NULL :
 	    hashmap_put(&s->by_host, addr_key(host, &s->cf->by), PORTS_NONE);
 	if (head == NULL)
@@ -464,10 +464,10 @@ ports_is_on(const union addr *to, const union addr *host)
 
 /*
  * The same for a host that was not asked for just before: apart, so that all
- * else of ports_towards() is inline.
+ * else of ports_find_port() is inline.
  */
 __attribute__((noinline, unused)) static struct port *
-ports_search(struct ports *s, const union addr *to)
+ports_search_host(struct ports *s, const union addr *to)
 {
 	const union addr host = ports_host(to);
 	const uint32_t *head = hashmap_get(&s->by_host,
@@ -478,23 +478,23 @@ ports_search(struct ports *s, const union addr *to)
 	    !addr_same(&s->place[k].host, &host); k = s->place[k].next)
 		;
 	if (k == PORTS_NONE)
-		k = ports_add(s, &host);
+		k = ports_add_host(s, &host);
 	s->last = k;
 	return k == PORTS_NONE ? NULL : s->port[s->place[k].port];
 }
 
 /* The port behind which an address is; NULL without memory. */
 static inline struct port *
-ports_towards(struct ports *s, const union addr *to)
+ports_find_port(struct ports *s, const union addr *to)
 {
 	if (s->last != PORTS_NONE && ports_is_on(to, &s->place[s->last].host))
 		return s->port[s->place[s->last].port];
-	return ports_search(s, to);
+	return ports_search_host(s, to);
 }
 
 /* Can anything wait at any port? */
 static inline bool
-ports_shaped(const struct ports_conf *cf)
+ports_can_queue(const struct ports_conf *cf)
 {
 	bool shaped = cf->shaped || cf->all.rate_bps > 0;
 
@@ -505,7 +505,7 @@ ports_shaped(const struct ports_conf *cf)
 
 /* Has any port Olaf's queue? */
 static inline bool
-ports_merge(const struct ports_conf *cf)
+ports_use_olaf(const struct ports_conf *cf)
 {
 	bool merges = cf->all.queue == PORT_OLAF;
 

@@ -31,7 +31,7 @@
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
 
-enum { PACKET_WAY_OWN = 0 };	/* the switch's own address */
+enum { PACKET_SOCKET_OWN = 0 };	/* the switch's own address */
 
 /*
  * What is set for each packet, and then, in whole words, what is 0 but for
@@ -43,7 +43,7 @@ struct packet {
 	uint32_t bytes;
 	uint32_t wire_bytes;		/* of its frame, on a link */
 	uint8_t tos;
-	uint32_t way;			/* at which of the switch's addresses
+	uint32_t socket;		/* at which of the switch's addresses
 					 * it came: plane.h */
 	const struct update *update;	/* already parsed; or NULL */
 
@@ -112,7 +112,7 @@ struct program_env {
 	 * it is not segmented like the other updates of its cluster, or if
 	 * there is no such port.
 	 */
-	bool (*enqueue_update)(void *plane, uint32_t way,
+	bool (*enqueue_update)(void *plane, uint32_t socket,
 	    const union addr *to, const struct packet *p,
 	    const struct update *u, uint64_t now_ns);
 	/* Learn from a model that came from `from` how the updates of its
@@ -221,15 +221,15 @@ struct program {
 	/* Return where a group's post to the parent goes, and set *way to
 	 * the socket to use; NULL: drop the post. */
 	const union addr *(*parent_address)(const void *state,
-	    uint32_t group, uint32_t *way);
+	    uint32_t group, uint32_t *socket);
 	/* Does it have packets to send once the driver has room? */
 	bool (*has_backlog)(const void *state);
 	/* Post some of them; returns whether any were posted. */
 	bool (*send_backlog)(void *state);
-	/* Is the socket `way`, which is not PACKET_WAY_OWN, still needed? */
-	bool (*needs_socket)(const void *state, uint32_t way);
+	/* Is the socket `way`, which is not PACKET_SOCKET_OWN, still needed? */
+	bool (*needs_socket)(const void *state, uint32_t socket);
 	/* Set *a to the address of the socket `way` in a trace. */
-	void (*socket_address)(const void *state, uint32_t way,
+	void (*socket_address)(const void *state, uint32_t socket,
 	    union addr *a);
 	/* Replace the tag of an update that leaves its queue. */
 	void (*retag_update)(void *state, struct slot *s, uint64_t now_ns);

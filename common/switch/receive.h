@@ -21,7 +21,7 @@
 
 /* The text that a request asks for; the caller's, NULL without memory. */
 static inline char *
-plane_text(struct plane *pl, const struct control *c, bool *known,
+plane_make_text(struct plane *pl, const struct control *c, bool *known,
     uint64_t now_ns)
 {
 	const struct program *pr = pl->program;
@@ -44,8 +44,8 @@ plane_text(struct plane *pl, const struct control *c, bool *known,
 		    pr->list_members(pl->state, c->job, &t, now_ns);
 		break;
 	default:
-		*known = plane_stats(pl, scope == CONTROL_SCOPE_SWITCH ? -1 :
-		    c->job, &t, now_ns);
+		*known = plane_put_counters(pl,
+		    scope == CONTROL_SCOPE_SWITCH ? -1 : c->job, &t, now_ns);
 		break;
 	}
 	if (!*known || counters_text(&t) == NULL) {
@@ -58,7 +58,7 @@ plane_text(struct plane *pl, const struct control *c, bool *known,
 
 /* A page of a text that is frozen when page 0 is asked for. */
 static inline void
-plane_page(struct plane *pl, struct channel_server_row *r,
+plane_answer_page(struct plane *pl, struct channel_server_row *r,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	bool known = true;
@@ -71,7 +71,7 @@ plane_page(struct plane *pl, struct channel_server_row *r,
 	}
 	if (page == 0)
 		channel_server_set_text(
-		    &pl->channels, r, plane_text(pl, c, &known, now_ns));
+		    &pl->channels, r, plane_make_text(pl, c, &known, now_ns));
 	at = (size_t)page * CONTROL_PAGE_BYTES;
 	if (!known) {
 		a->status = CONTROL_NO_JOB;
@@ -90,7 +90,7 @@ plane_page(struct plane *pl, struct channel_server_row *r,
 
 /* Send the Ack of c, from where that was sent to, and remember it. */
 static inline void
-plane_answer(struct plane *pl, const struct packet *p,
+plane_send_ack(struct plane *pl, const struct packet *p,
     const struct control *c, struct channel_server_row *r,
     const struct control_ack *a)
 {
@@ -108,8 +108,8 @@ plane_answer(struct plane *pl, const struct packet *p,
  * not hear us is sent nothing longer than what he sent; false if it would be.
  */
 static inline bool
-plane_hint(struct plane *pl, const struct packet *p, const struct control *c,
-    enum control_status status, const uint8_t *pass)
+plane_send_bare_ack(struct plane *pl, const struct packet *p,
+    const struct control *c, enum control_status status, const uint8_t *pass)
 {
 	uint8_t msg[CONTROL_HEADER_BYTES + 2 + COOKIE_BYTES];
 	uint8_t *q = control_put(msg, CONTROL_ACK, c->job, c->xid);
@@ -131,7 +131,7 @@ plane_hint(struct plane *pl, const struct packet *p, const struct control *c,
 
 /* Have who asks prove that he hears us: a pass, under his own nonce. */
 static inline void
-plane_challenge(struct plane *pl, const struct packet *p,
+plane_send_challenge(struct plane *pl, const struct packet *p,
     const struct control *c, uint64_t now_ns)
 {
 	uint8_t pass[COOKIE_BYTES] = { 0 };
@@ -143,7 +143,7 @@ plane_challenge(struct plane *pl, const struct packet *p,
 		bytes_put(pass + COOKIE_TIME_AT, now_ns, 8);
 	memcpy(pass, c->cookie, COOKIE_NONCE_BYTES);
 	if (rate_limit_allow(&pl->rate_limit, p->from, now_ns) &&
-	    plane_hint(pl, p, c, CONTROL_CHALLENGE, pass))
+	    plane_send_bare_ack(pl, p, c, CONTROL_CHALLENGE, pass))
 		pl->controls[CONTROLS_CHALLENGED]++;
 	else
 		pl->controls[CONTROLS_UNPROVED]++;
@@ -151,18 +151,20 @@ plane_challenge(struct plane *pl, const struct packet *p,
 
 /* May c be done at all?  If not that was counted, and answered if need be. */
 static inline struct channel_server_row *
-plane_admit(struct plane *pl, const struct packet *p, const struct control *c,
-    uint64_t now_ns)
+plane_admit_request(struct plane *pl, const struct packet *p,
+    const struct control *c, uint64_t now_ns)
 {
 	struct channel_server_row *r = NULL;
 
 	switch (channel_server_check(&pl->channels, &pl->rules, p->from,
 	    p->payload, p->bytes, c, now_ns, &r)) {
 	case CHANNEL_SERVER_GOOD: return r;
-	case CHANNEL_SERVER_CHALLENGE: plane_challenge(pl, p, c, now_ns); break;
+	case CHANNEL_SERVER_CHALLENGE:
+		plane_send_challenge(pl, p, c, now_ns);
+		break;
 	case CHANNEL_SERVER_BAD_MAC:
 		pl->controls[CONTROLS_BAD_MAC]++;
-		plane_hint(pl, p, c, CONTROL_BAD_MAC, c->cookie);
+		plane_send_bare_ack(pl, p, c, CONTROL_BAD_MAC, c->cookie);
 		break;
 	case CHANNEL_SERVER_REPLAYED: pl->controls[CONTROLS_REPLAYED]++; break;
 	case CHANNEL_SERVER_NO_COOKIE:
@@ -173,7 +175,7 @@ plane_admit(struct plane *pl, const struct packet *p, const struct control *c,
 
 /* Does c change how others go on? */
 static inline bool
-plane_commands(const struct control *c)
+plane_is_command(const struct control *c)
 {
 	switch (c->action) {
 	case CONTROL_RESET:
@@ -197,7 +199,7 @@ plane_may_command(const struct plane *pl, const union addr *from,
 {
 	const struct program *pr = pl->program;
 
-	if (!plane_commands(c))
+	if (!plane_is_command(c))
 		return true;
 	if (pl->rules.key != NULL)
 		return pl->rules.commands == NULL || r->commands;
@@ -208,8 +210,9 @@ plane_may_command(const struct plane *pl, const union addr *from,
 
 /* Do what c asks for. */
 static inline enum program_reply
-plane_do(struct plane *pl, const union addr *from, const struct control *c,
-    struct channel_server_row *r, struct control_ack *a, uint64_t now_ns)
+plane_execute_request(struct plane *pl, const union addr *from,
+    const struct control *c, struct channel_server_row *r,
+    struct control_ack *a, uint64_t now_ns)
 {
 	const struct program *pr = pl->program;
 
@@ -217,7 +220,7 @@ plane_do(struct plane *pl, const union addr *from, const struct control *c,
 	case CONTROL_JOBS:
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
-		plane_page(pl, r, c, a, now_ns);
+		plane_answer_page(pl, r, c, a, now_ns);
 		return PROGRAM_ANSWERED;
 	default:
 		return pr->handle_request == NULL ? PROGRAM_UNKNOWN :
@@ -227,14 +230,14 @@ plane_do(struct plane *pl, const union addr *from, const struct control *c,
 
 /* A request that is no repeated one: it is done, and answered. */
 static inline void
-plane_request(struct plane *pl, const struct packet *p,
+plane_handle_request(struct plane *pl, const struct packet *p,
     const struct control *c, struct channel_server_row *r, uint64_t now_ns)
 {
 	struct control_ack a = { .action = c->action };
 	enum program_reply reply = PROGRAM_ANSWERED;
 
 	if (plane_may_command(pl, p->from, r, c))
-		reply = plane_do(pl, p->from, c, r, &a, now_ns);
+		reply = plane_execute_request(pl, p->from, c, r, &a, now_ns);
 	else
 		a.status = CONTROL_REFUSED;
 	if (reply == PROGRAM_LATER)
@@ -245,7 +248,7 @@ plane_request(struct plane *pl, const struct packet *p,
 		a.text_bytes = strlen(pl->program->name);
 	}
 	pl->controls[CONTROLS_REFUSED] += a.status != CONTROL_DONE;
-	plane_answer(pl, p, c, r, &a);
+	plane_send_ack(pl, p, c, r, &a);
 }
 
 /*
@@ -253,7 +256,7 @@ plane_request(struct plane *pl, const struct packet *p,
  * at every packet needs none of its room.
  */
 __attribute__((noinline, unused)) static void
-plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
+plane_receive_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 {
 	struct channel_server_row *r;
 	struct control c;
@@ -278,7 +281,7 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 		pl->controls[CONTROLS_ACKS]++;
 		return;
 	}
-	r = plane_admit(pl, p, &c, now_ns);
+	r = plane_admit_request(pl, p, &c, now_ns);
 	if (r == NULL)
 		return;
 	pl->controls[CONTROLS_TAKEN]++;
@@ -291,13 +294,13 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 	} else if (r->asked && !control_newer(c.xid, r->xid)) {
 		pl->controls[CONTROLS_OLD_XID]++;
 	} else {
-		plane_request(pl, p, &c, r, now_ns);
+		plane_handle_request(pl, p, &c, r, now_ns);
 	}
 }
 
 /* Is a packet to the switch's own address? */
 static inline bool
-plane_is_to(const struct plane *pl, const struct packet *p)
+plane_is_own_address(const struct plane *pl, const struct packet *p)
 {
 	const union addr *own = &pl->cf->place.address;
 
@@ -311,7 +314,7 @@ plane_is_to(const struct plane *pl, const struct packet *p)
  * with what has no proof they do not mix.
  */
 static inline bool
-plane_passing_update(struct plane *pl, struct packet *p)
+plane_enqueue_passing(struct plane *pl, struct packet *p)
 {
 	struct port *port;
 	struct update u;
@@ -319,29 +322,29 @@ plane_passing_update(struct plane *pl, struct packet *p)
 	if (!pl->merges || (p->tos & 0xfc) != UPDATE_TOS || p->frame == NULL ||
 	    (pl->program->retag_update != NULL && pl->cf->place.tagged))
 		return false;
-	port = plane_towards(pl, p->to);
+	port = plane_find_port(pl, p->to);
 	if (port == NULL || port->link.rate_bps == 0 ||
 	    port->cf.queue != PORT_OLAF || soundness_summed(p->is, p->sums,
 	    p->data, p->frame) != UPDATE_OK || update_parse(p->payload,
 	    p->bytes, &u) != UPDATE_OK || u.kind != UPDATE_UPDATE)
 		return false;
 	pl->n[PLANE_TAKEN]++;
-	plane_enqueue_update(pl, PACKET_WAY_OWN, p->to, p, &u, pl->now_ns);
+	plane_enqueue_update(pl, PACKET_SOCKET_OWN, p->to, p, &u, pl->now_ns);
 	return true;
 }
 
 /* A regular frame waits for its port, or passes beside the queue. */
 static inline void
-plane_regular(struct plane *pl, struct packet *p)
+plane_forward_regular(struct plane *pl, struct packet *p)
 {
 	const bool waits = pl->cf->regular_queued && pl->shaped;
 	struct port *port;
 	struct arrival a;
 
-	if (plane_passing_update(pl, p))
+	if (plane_enqueue_passing(pl, p))
 		return;
 	pl->n[PLANE_REGULAR]++;
-	port = waits ? plane_towards(pl, p->to) : NULL;
+	port = waits ? plane_find_port(pl, p->to) : NULL;
 	if (waits && port == NULL) {
 		pl->n[PLANE_NO_PORT]++;
 		return;
@@ -350,27 +353,27 @@ plane_regular(struct plane *pl, struct packet *p)
 		plane_forward_packet(pl, p, pl->now_ns);
 		return;
 	}
-	plane_whole(pl, p);
+	plane_complete_frame(pl, p);
 	a = (struct arrival){ .bytes = p->data, .have = p->have,
 	    .len = p->len, .framed = true, .wire_bytes = p->wire_bytes };
-	plane_queue(pl, port, &a);
+	plane_enqueue(pl, port, &a);
 }
 
 /* Does --allow shut out who sent it?  Apart, as it is seldom given. */
 __attribute__((noinline, unused)) static bool
-plane_shuts_out(const struct plane *pl, const struct packet *p)
+plane_is_denied(const struct plane *pl, const struct packet *p)
 {
 	return p->from == NULL || !networks_allow(&pl->cf->allow, p->from);
 }
 
 /* A packet that the program claims. */
 static inline void
-plane_claimed(struct plane *pl, struct packet *p)
+plane_receive_claimed(struct plane *pl, struct packet *p)
 {
 	const unsigned verdict = p->frame == NULL ? UPDATE_OK :
 	    soundness_summed(p->is, p->sums, p->data, p->frame);
 
-	if (pl->cf->allow.n > 0 && plane_shuts_out(pl, p)) {
+	if (pl->cf->allow.n > 0 && plane_is_denied(pl, p)) {
 		pl->n[PLANE_NOT_ALLOWED]++;
 		return;
 	}
@@ -379,26 +382,26 @@ plane_claimed(struct plane *pl, struct packet *p)
 		plane_count_ignored(pl, verdict);
 		return;
 	}
-	if ((p->tos & 0xfc) == CONTROL_TOS && p->way == PACKET_WAY_OWN)
-		plane_control(pl, p, pl->now_ns);
+	if ((p->tos & 0xfc) == CONTROL_TOS && p->socket == PACKET_SOCKET_OWN)
+		plane_receive_control(pl, p, pl->now_ns);
 	else
 		pl->program->receive(pl->state, p, pl->now_ns);
 }
 
 /* The same in the path, where what is not sound goes on as it came. */
 static inline void
-plane_claimed_in_path(struct plane *pl, struct packet *p)
+plane_receive_in_path(struct plane *pl, struct packet *p)
 {
 	const uint64_t ignored = pl->n[PLANE_IGNORED];
 
-	plane_claimed(pl, p);
+	plane_receive_claimed(pl, p);
 	if (pl->cf->place.in_path && pl->n[PLANE_IGNORED] != ignored)
 		plane_forward_packet(pl, p, pl->now_ns);
 }
 
 /* How often impairment lets a packet in; what it holds back comes at once. */
 static inline int
-plane_copies(struct plane *pl)
+plane_draw_copies(struct plane *pl)
 {
 	uint64_t at[2];
 	int n;
@@ -417,16 +420,16 @@ plane_copies(struct plane *pl)
  * change.
  */
 static inline void
-plane_take(struct plane *pl, struct packet *p)
+plane_receive(struct plane *pl, struct packet *p)
 {
 	pl->n[PLANE_PACKETS]++;
-	if ((p->tos & 0xfc) == CONTROL_TOS && plane_is_to(pl, p)) {
-		plane_claimed(pl, p);
+	if ((p->tos & 0xfc) == CONTROL_TOS && plane_is_own_address(pl, p)) {
+		plane_receive_claimed(pl, p);
 	} else {
 		switch (pl->program->classify(pl->state, p)) {
-		case PACKET_FOR_PROGRAM: plane_claimed_in_path(pl, p); break;
+		case PACKET_FOR_PROGRAM: plane_receive_in_path(pl, p); break;
 		case PACKET_FROM_PROGRAM: pl->n[PLANE_OWN]++; break;
-		case PACKET_REGULAR: plane_regular(pl, p); break;
+		case PACKET_REGULAR: plane_forward_regular(pl, p); break;
 		case PACKET_BETWEEN_OTHERS:
 			pl->n[PLANE_PASSED]++;
 			plane_forward_packet(pl, p, pl->now_ns);
@@ -439,10 +442,10 @@ plane_take(struct plane *pl, struct packet *p)
 
 /* The same behind a bad network on the way in. */
 static inline void
-plane_take_impaired(struct plane *pl, struct packet *p)
+plane_receive_impaired(struct plane *pl, struct packet *p)
 {
-	for (int n = plane_copies(pl); n > 0; n--)
-		plane_take(pl, p);
+	for (int n = plane_draw_copies(pl); n > 0; n--)
+		plane_receive(pl, p);
 }
 
 #endif

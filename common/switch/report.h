@@ -38,7 +38,7 @@ plane_controls_name(unsigned what)
 
 /* What all ports together did with what is no update. */
 static inline struct port_count
-plane_ports_count(const struct plane *pl, enum port_kind kind)
+plane_sum_ports(const struct plane *pl, enum port_kind kind)
 {
 	struct port_count all = { 0 };
 
@@ -76,7 +76,7 @@ plane_put_tally(struct counters *c, const struct tally_cluster *t)
 
 /* Packets that were delivered with so many constituents. */
 static inline uint64_t
-plane_merged(const struct plane *pl, uint32_t constituents)
+plane_count_merged(const struct plane *pl, uint32_t constituents)
 {
 	uint64_t n = 0;
 
@@ -93,7 +93,7 @@ plane_merged(const struct plane *pl, uint32_t constituents)
 static inline void
 plane_put_updates(const struct plane *pl, struct counters *c)
 {
-	struct tally_cluster t = plane_cluster(pl, PLANE_ALL);
+	struct tally_cluster t = plane_sum_cluster(pl, PLANE_ALL);
 	char key[8];
 
 	counters_in(c, "totals");
@@ -101,7 +101,7 @@ plane_put_updates(const struct plane *pl, struct counters *c)
 	counters_out(c);
 	counters_in(c, "clusters");
 	for (uint32_t k = 0; k < 65536; k++) {
-		t = plane_cluster(pl, k);
+		t = plane_sum_cluster(pl, k);
 		if (t.of[TALLY_ARRIVED].packets == 0)
 			continue;
 		snprintf(key, sizeof(key), "%u", k);
@@ -112,33 +112,33 @@ plane_put_updates(const struct plane *pl, struct counters *c)
 	counters_out(c);
 	counters_in(c, "merged_histogram");
 	for (uint32_t m = 1; m < 65536; m++) {
-		if (plane_merged(pl, m) == 0)
+		if (plane_count_merged(pl, m) == 0)
 			continue;
 		snprintf(key, sizeof(key), "%u", m);
-		counters_put(c, key, plane_merged(pl, m));
+		counters_put(c, key, plane_count_merged(pl, m));
 	}
 	counters_out(c);
 }
 
 /* The program's datagrams that have left, wherever they waited. */
 static inline uint64_t
-plane_out(const struct plane *pl)
+plane_count_sent(const struct plane *pl)
 {
-	return pl->n[PLANE_OUT] + plane_ports_count(pl, PORT_PROGRAM).sent +
-	    plane_cluster(pl, PLANE_ALL).of[TALLY_DELIVERED].packets;
+	return pl->n[PLANE_OUT] + plane_sum_ports(pl, PORT_PROGRAM).sent +
+	    plane_sum_cluster(pl, PLANE_ALL).of[TALLY_DELIVERED].packets;
 }
 
 /* The plane's own counters, by name. */
 static inline void
 plane_put_counts(const struct plane *pl, struct counters *c)
 {
-	const struct port_count own = plane_ports_count(pl, PORT_PROGRAM);
-	const struct port_count others = plane_ports_count(pl, PORT_REGULAR);
+	const struct port_count own = plane_sum_ports(pl, PORT_PROGRAM);
+	const struct port_count others = plane_sum_ports(pl, PORT_REGULAR);
 
 	for (int i = 0; i < PLANE_COUNTS; i++) {
 		if (plane_count_name((enum plane_count)i) != NULL)
 			counters_put(c, plane_count_name((enum plane_count)i),
-			    i == PLANE_OUT ? plane_out(pl) : pl->n[i]);
+			    i == PLANE_OUT ? plane_count_sent(pl) : pl->n[i]);
 	}
 	counters_put(c, "dropped", own.dropped);
 	counters_put(c, "queued", own.queued);
@@ -160,7 +160,7 @@ plane_put_ignored(const struct plane *pl, struct counters *c)
 
 /* "3 ignored (2 length, 1 snaplen)" */
 static inline void
-plane_summary_ignored(const struct plane *pl, struct counters *c)
+plane_summarize_ignored(const struct plane *pl, struct counters *c)
 {
 	const char *before = " (";
 
@@ -178,12 +178,12 @@ plane_summary_ignored(const struct plane *pl, struct counters *c)
 
 /* The plane's counters for people: those that say something. */
 static inline void
-plane_summary_counts(const struct plane *pl, struct counters *c)
+plane_summarize_counts(const struct plane *pl, struct counters *c)
 {
-	const struct port_count own = plane_ports_count(pl, PORT_PROGRAM);
-	const struct port_count others = plane_ports_count(pl, PORT_REGULAR);
+	const struct port_count own = plane_sum_ports(pl, PORT_PROGRAM);
+	const struct port_count others = plane_sum_ports(pl, PORT_REGULAR);
 	const struct { const char *name; uint64_t n; } also[] = {
-		{ "out", plane_out(pl) },
+		{ "out", plane_count_sent(pl) },
 		{ "dropped", own.dropped },
 		{ "waiting", own.queued },
 		{ "too long", pl->n[PLANE_TOO_LONG] },
@@ -197,7 +197,7 @@ plane_summary_counts(const struct plane *pl, struct counters *c)
 	};
 
 	counters_put(c, "regular", pl->n[PLANE_REGULAR]);
-	plane_summary_ignored(pl, c);
+	plane_summarize_ignored(pl, c);
 	for (size_t i = 0; i < sizeof(also) / sizeof(*also); i++) {
 		if (also[i].n > 0)
 			counters_put(c, also[i].name, also[i].n);
@@ -206,7 +206,7 @@ plane_summary_counts(const struct plane *pl, struct counters *c)
 
 /* Everything, for a report. */
 static inline void
-plane_account(const struct plane *pl, struct counters *c)
+plane_put_report(const struct plane *pl, struct counters *c)
 {
 	counters_word(c, "program", pl->program->name);
 	plane_put_counts(pl, c);
@@ -224,9 +224,9 @@ plane_account(const struct plane *pl, struct counters *c)
 
 /* The line for people, but for what a driver adds. */
 static inline void
-plane_summary(const struct plane *pl, struct counters *c)
+plane_put_summary(const struct plane *pl, struct counters *c)
 {
-	const struct tally_cluster t = plane_cluster(pl, PLANE_ALL);
+	const struct tally_cluster t = plane_sum_cluster(pl, PLANE_ALL);
 	const uint64_t in = t.of[TALLY_ARRIVED].constituents, dropped =
 	    t.of[TALLY_DROPPED_FULL].constituents +
 	    t.of[TALLY_DROPPED_REWARD].constituents +
@@ -252,7 +252,7 @@ plane_summary(const struct plane *pl, struct counters *c)
 	else
 		pl->program->put_counters(pl->state, -1, false, c, pl->now_ns);
 	counters_part(c);
-	plane_summary_counts(pl, c);
+	plane_summarize_counts(pl, c);
 }
 
 /*
@@ -260,7 +260,7 @@ plane_summary(const struct plane *pl, struct counters *c)
  * asks for them.  False: there is no such job.
  */
 static inline bool
-plane_stats(const struct plane *pl, int32_t job, struct counters *c,
+plane_put_counters(const struct plane *pl, int32_t job, struct counters *c,
     uint64_t now_ns)
 {
 	bool known;

@@ -3,7 +3,8 @@
  *
  * trace_run() does it all; several planes that feed each other in one time
  * (innet-sim) are run step by step: trace_open(), trace_next_ns(),
- * trace_advance(), trace_feed() or trace_frame(), trace_close().
+ * trace_advance(), trace_receive_next() or trace_receive_frame(),
+ * trace_close().
  *
  * The stamps of the captures are the clock, whatever the program; what leaves
  * is trace-out.h's.  Datagrams of innet's that lie in one frame are packets of
@@ -60,12 +61,12 @@ struct merged {
 	uint64_t time_backwards;
 	bool stopped;			/* cf.stop ended it */
 	int status;			/* 1: a capture was damaged */
-	uint8_t *frame;			/* of merged_ethernet() */
+	uint8_t *frame;			/* of merged_to_ethernet() */
 };
 
 /* Read the input's next packet; its time does not go back. */
 static inline void
-merged_read(struct merged *f, struct merged_input *i)
+merged_read_next(struct merged *f, struct merged_input *i)
 {
 	int got = pcapio_next(i->in, &i->p);
 
@@ -99,7 +100,7 @@ merged_open(struct merged *f, const struct merged_conf *cf,
 		err(1, "captures");
 	for (size_t k = 0; k < n; k++) {
 		f->input[k].in = &in[k];
-		merged_read(f, &f->input[k]);
+		merged_read_next(f, &f->input[k]);
 	}
 }
 
@@ -116,7 +117,7 @@ merged_close(struct merged *f)
 
 /* The input whose packet is next in time; the first given wins ties. */
 static inline struct merged_input *
-merged_earliest(const struct merged *f)
+merged_find_earliest(const struct merged *f)
 {
 	struct merged_input *best = NULL;
 
@@ -139,9 +140,9 @@ merged_next(struct merged *f)
 	struct merged_input *i;
 
 	if (f->given != NULL)
-		merged_read(f, f->given);
+		merged_read_next(f, f->given);
 	f->given = NULL;
-	i = merged_earliest(f);
+	i = merged_find_earliest(f);
 	if (i == NULL)
 		return NULL;
 	if (f->packets == 0 && f->cf.until_relative)
@@ -164,7 +165,7 @@ merged_next(struct merged *f)
  * what PPP and 802.11 say to each other.
  */
 static inline const uint8_t *
-merged_ethernet(struct merged *f, const struct merged_input *i,
+merged_to_ethernet(struct merged *f, const struct merged_input *i,
     struct frame *fr, uint32_t *have, uint32_t *len)
 {
 	const struct pcapio_packet *p = &i->p;
@@ -251,7 +252,7 @@ struct trace {
 };
 
 static inline void
-trace_write(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
+trace_write_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
 {
 	if (t->cf->carry != NULL)
@@ -262,7 +263,7 @@ trace_write(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 
 /* Hold a frame until at_ns. */
 static inline void
-trace_hold(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
+trace_hold_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
 {
 	struct trace_flight *f = malloc(sizeof(*f) + have);
@@ -278,8 +279,8 @@ trace_hold(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 
 /* A frame has left for a link that delays or impairs it. */
 static inline void
-trace_put_held(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
-    uint32_t len)
+trace_put_delayed(struct trace *t, uint64_t left_ns, const void *p,
+    uint32_t have, uint32_t len)
 {
 	const uint64_t due = left_ns + t->cf->propagation_ns;
 	uint64_t at[2] = { due, due };
@@ -288,39 +289,39 @@ trace_put_held(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
 
 	for (int i = 0; i < copies; i++) {
 		if (at[i] > left_ns)
-			trace_hold(t, at[i], p, have, len);
+			trace_hold_frame(t, at[i], p, have, len);
 		else
-			trace_write(t, at[i], p, have, len);
+			trace_write_frame(t, at[i], p, have, len);
 	}
 }
 
 /* A frame has left its port at left_ns. */
 static inline void
-trace_put(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
+trace_put_frame(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
     uint32_t len)
 {
 	if (t->holds)
-		trace_put_held(t, left_ns, p, have, len);
+		trace_put_delayed(t, left_ns, p, have, len);
 	else
-		trace_write(t, left_ns, p, have, len);
+		trace_write_frame(t, left_ns, p, have, len);
 }
 
 /* Write what is under way and has arrived by now_ns. */
 static inline void
-trace_release(struct trace *t, uint64_t now_ns)
+trace_write_arrived(struct trace *t, uint64_t now_ns)
 {
 	while (t->flights.count > 0 && timed_queue_due(&t->flights) <= now_ns) {
 		const uint64_t at = timed_queue_due(&t->flights);
 		struct trace_flight *f = timed_queue_pop(&t->flights);
 
-		trace_write(t, at, f->bytes, f->have, f->len);
+		trace_write_frame(t, at, f->bytes, f->have, f->len);
 		free(f);
 	}
 }
 
 /* A datagram leaves under headers of our making. */
 static inline void
-trace_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
+trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
     const union addr *to, uint8_t tos, const uint8_t *p, uint32_t bytes)
 {
 	const struct frame_flow flow = flow_between(from, to);
@@ -336,39 +337,41 @@ trace_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 	memcpy(q + head, p, bytes);
 	frame_seal(q, &fr);
 	if (t->holds || t->cf->carry != NULL)
-		trace_put(t, left_ns, q, head + bytes, head + bytes);
+		trace_put_frame(t, left_ns, q, head + bytes, head + bytes);
 	else
 		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
 }
 
 /* The address that a way of the switch has in the trace. */
 static inline union addr
-trace_way(const struct trace *t, uint32_t way)
+trace_socket_address(const struct trace *t, uint32_t socket)
 {
 	const struct plane *pl = t->pl;
 	union addr a = pl->cf->place.address;
 
-	if (way != PACKET_WAY_OWN && pl->program->socket_address != NULL)
-		pl->program->socket_address(pl->state, way, &a);
+	if (socket != PACKET_SOCKET_OWN && pl->program->socket_address != NULL)
+		pl->program->socket_address(pl->state, socket, &a);
 	return a;
 }
 
 /* plane_driver.send */
 static inline void
-trace_send(void *ctx, uint32_t way, const union addr *from,
+trace_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	struct trace *t = ctx;
-	const union addr own = from != NULL ? *from : trace_way(t, way);
+	const union addr own =
+	    from != NULL ? *from : trace_socket_address(t, socket);
 
 	for (uint32_t k = 0; k < p->count; k++)
-		trace_datagram(t, now_ns, &own, to, p->tos, p->p + (size_t)k *
-		    p->bytes, k + 1 < p->count ? p->bytes : p->last_bytes);
+		trace_put_datagram(t, now_ns, &own, to, p->tos,
+		    p->p + (size_t)k * p->bytes,
+		    k + 1 < p->count ? p->bytes : p->last_bytes);
 }
 
 /* plane_driver.leave */
 static inline void
-trace_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+trace_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 {
 	struct trace *t = ctx;
 	struct frame fr;
@@ -379,33 +382,33 @@ trace_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 		port_freshen(s);
 	if (!s->framed) {
 		own = s->to.from.sa.sa_family != 0 ? s->to.from :
-		    trace_way(t, s->to.way);
-		trace_datagram(t, when_ns, &own, &s->to.to, s->to.tos,
+		    trace_socket_address(t, s->to.socket);
+		trace_put_datagram(t, when_ns, &own, &s->to.to, s->to.tos,
 		    s->bytes, s->have);
 		return;
 	}
 	if (s->changed && frame_parse(FRAME_ETHERNET, s->bytes, s->have,
 	    s->have, &fr) == FRAME_UDP)
 		frame_seal(s->bytes, &fr);
-	trace_put(t, when_ns, s->bytes, s->have, s->is_update ? s->have :
+	trace_put_frame(t, when_ns, s->bytes, s->have, s->is_update ? s->have :
 	    s->len);
 }
 
 /* plane_driver.pass */
 static inline void
-trace_pass(void *ctx, struct packet *p, uint64_t now_ns)
+trace_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 {
 	struct trace *t = ctx;
 
 	(void)now_ns;
 	if (p->changed)
 		frame_seal(p->data, p->frame);
-	trace_write(t, t->stamp_ns, p->data, p->have, p->len);
+	trace_write_frame(t, t->stamp_ns, p->data, p->have, p->len);
 }
 
 /* plane_driver.edit */
 static inline void
-trace_edit(void *ctx, struct packet *p)
+trace_make_writable(void *ctx, struct packet *p)
 {
 	struct trace *t = ctx;
 	const size_t at = (size_t)(p->payload - p->data);
@@ -417,10 +420,10 @@ trace_edit(void *ctx, struct packet *p)
 	p->payload = p->data + at;
 }
 
-static const struct plane_driver trace_driver = {
-	.send = trace_send, .leave = trace_leave, .pass = trace_pass,
-	.edit = trace_edit
-};
+static const struct plane_driver trace_driver = {.send = trace_send_run,
+    .leave = trace_send_slot,
+    .pass = trace_forward_packet,
+    .edit = trace_make_writable};
 
 enum { TRACE_AHEAD = 4 };	/* packets, that memory has time to come */
 
@@ -433,7 +436,7 @@ struct trace_in {
 
 /* Read the packet of i into *in; false if it has no form as Ethernet. */
 static inline bool
-trace_read(const struct trace *t, struct merged *feed,
+trace_read_packet(const struct trace *t, struct merged *feed,
     const struct merged_input *i, struct trace_in *in)
 {
 	struct frame *fr = &in->frame;
@@ -445,7 +448,8 @@ trace_read(const struct trace *t, struct merged *feed,
 	uint32_t have, len;
 	uint8_t *data;
 
-	data = (uint8_t *)(uintptr_t)merged_ethernet(feed, i, fr, &have, &len);
+	data =
+	    (uint8_t *)(uintptr_t)merged_to_ethernet(feed, i, fr, &have, &len);
 	if (data == NULL)
 		return false;
 	flow_addr(&in->from, fr->flow.src, fr->flow.sport != 0 ?
@@ -454,7 +458,7 @@ trace_read(const struct trace *t, struct merged *feed,
 	    fr->flow.dport : none, fr->flow.v6);
 	/* every field: else compilers clear the whole of it first */
 	in->p = (struct packet){ .from = &in->from, .to = &in->to,
-	    .way = PACKET_WAY_OWN, .tos = is == FRAME_OTHER ? 0 : fr->tos,
+	    .socket = PACKET_SOCKET_OWN, .tos = is == FRAME_OTHER ? 0 : fr->tos,
 	    .payload = data + fr->payload_at,
 	    .bytes = is == FRAME_UDP ? fr->payload_bytes : 0,
 	    .wire_bytes = i->p.len, .update = NULL, .frame = fr, .is = is,
@@ -466,7 +470,7 @@ trace_read(const struct trace *t, struct merged *feed,
 
 /* What the datagrams of p's frame are, if they are several. */
 static inline struct split_as
-trace_as(const struct trace *t, const struct packet *p)
+trace_split_rule(const struct trace *t, const struct packet *p)
 {
 	const struct frame_flow *f = &p->frame->flow;
 
@@ -479,7 +483,7 @@ trace_as(const struct trace *t, const struct packet *p)
 static inline void
 trace_check_departure(const struct trace *t, const struct packet *p)
 {
-	const struct split_as as = trace_as(t, p);
+	const struct split_as as = trace_split_rule(t, p);
 	enum split_is is;
 	struct split s;
 
@@ -510,7 +514,7 @@ trace_is_departure(struct trace *t, struct packet *p)
 	if (!d->is_update && (pl->program->bypasses_queues ||
 	    pl->program->classify(pl->state, p) != PACKET_FROM_PROGRAM))
 		return false;		/* what passes beside never waits */
-	d->port = plane_towards(pl, p->to);
+	d->port = plane_find_port(pl, p->to);
 	return d->is_update || (d->port != NULL && d->port->link.rate_bps >
 	    0);
 }
@@ -532,7 +536,7 @@ trace_read_departure(struct trace *t, struct trace_in *to)
 		if (one.frame == NULL)
 			err(1, "captures");
 	}
-	if (!trace_read(t, &one, &i, to))
+	if (!trace_read_packet(t, &one, &i, to))
 		to->p = (struct packet){ .is = FRAME_OTHER,
 		    .data = one.frame };
 	else
@@ -560,7 +564,7 @@ trace_next_departure(struct trace *t)
 
 /* Is the frame at the head what left in the other run? */
 static inline bool
-trace_agrees(const struct trace_departure *d, const struct slot *s)
+trace_matches_head(const struct trace_departure *d, const struct slot *s)
 {
 	const struct update *u = &d->up;
 
@@ -574,7 +578,7 @@ trace_agrees(const struct trace_departure *d, const struct slot *s)
 
 /* The departures of another run, up to now_ns, happen here as well. */
 static inline void
-trace_depart(struct trace *t, uint64_t now_ns)
+trace_repeat_departures(struct trace *t, uint64_t now_ns)
 {
 	for (; t->next.at_ns <= now_ns && t->next.at_ns != PLANE_NEVER;
 	    trace_next_departure(t)) {
@@ -583,8 +587,8 @@ trace_depart(struct trace *t, uint64_t now_ns)
 		plane_advance(t->pl, d->at_ns);
 		if (d->is_update && d->port != NULL &&
 		    d->port->updates == NULL)	/* it was addressed anew */
-			d->port = plane_updated(t->pl);
-		if (!trace_agrees(d, d->port == NULL ? NULL :
+			d->port = plane_only_update_port(t->pl);
+		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&
 		    !t->cf->feed.quiet)
 			warnx("%s: packet %" PRIu64 ": not what would leave "
@@ -592,7 +596,7 @@ trace_depart(struct trace *t, uint64_t now_ns)
 			    "slots?", t->cf->departures->path,
 			    t->cf->departures->packets);
 		if (d->port != NULL && port_head(d->port) != NULL)
-			plane_depart(t->pl, d->port, d->at_ns);
+			plane_send_head(t->pl, d->port, d->at_ns);
 	}
 }
 
@@ -601,35 +605,35 @@ static inline void
 trace_advance(struct trace *t, uint64_t now_ns)
 {
 	if (t->cf->departures != NULL)
-		trace_depart(t, now_ns);
+		trace_repeat_departures(t, now_ns);
 	plane_advance(t->pl, now_ns);
 	if (t->flights.count > 0)
-		trace_release(t, t->pl->now_ns);
+		trace_write_arrived(t, t->pl->now_ns);
 }
 
 /* What is still in queues leaves, but no time-out fires any more. */
 static inline void
-trace_drain(struct trace *t)
+trace_drain_queues(struct trace *t)
 {
 	if (t->cf->departures != NULL)
-		trace_depart(t, PLANE_NEVER - 1);
-	while (plane_first(t->pl) != NULL)
-		plane_depart_first(t->pl);
+		trace_repeat_departures(t, PLANE_NEVER - 1);
+	while (plane_next_port(t->pl) != NULL)
+		plane_send_next(t->pl);
 }
 
 /* A packet of i comes to the switch. */
 __attribute__((always_inline)) static inline void
-trace_take(struct trace *t, const struct merged_input *i, struct packet *p)
+trace_receive(struct trace *t, const struct merged_input *i, struct packet *p)
 {
 	if (t->cf->came != NULL)
 		pcapio_write(t->cf->came, i->now_ns, p->data, p->have, p->len);
-	plane_take_impaired(t->pl, p);
+	plane_receive_impaired(t->pl, p);
 	plane_flush(t->pl);
 }
 
 /* The datagrams *s of a frame of i come, each in a frame of its own. */
 static inline void
-trace_take_each(struct trace *t, const struct merged_input *i,
+trace_receive_each(struct trace *t, const struct merged_input *i,
     const struct packet *whole, struct split s)
 {
 	const uint32_t rest = whole->wire_bytes - s.left;
@@ -653,21 +657,21 @@ trace_take_each(struct trace *t, const struct merged_input *i,
 		p.payload = to + made.payload_at;
 		p.bytes = have == n ? n : 0;
 		p.wire_bytes = rest + n;
-		trace_take(t, i, &p);
+		trace_receive(t, i, &p);
 	}
 }
 
 /* The datagrams of the frame of p are taken, or it is marked.  False: not. */
 __attribute__((noinline, unused)) static bool
-trace_split(struct trace *t, const struct merged_input *i, struct packet *p,
-    const struct split_as *as)
+trace_receive_split(struct trace *t, const struct merged_input *i,
+    struct packet *p, const struct split_as *as)
 {
 	struct split s;
 
 	switch (split_frame(as, p->is, p->data, p->have, p->len, p->frame,
 	    &s)) {
 	case SPLIT_SEVERAL:
-		trace_take_each(t, i, p, s);
+		trace_receive_each(t, i, p, s);
 		return true;
 	case SPLIT_CANNOT:
 		p->is = FRAME_SEVERAL;
@@ -686,7 +690,8 @@ trace_split(struct trace *t, const struct merged_input *i, struct packet *p,
  * several datagrams, or may it be?
  */
 __attribute__((noinline, unused)) static void
-trace_unsized(struct trace *t, const struct merged_input *i, struct packet *p)
+trace_check_unsized(
+    struct trace *t, const struct merged_input *i, struct packet *p)
 {
 	const enum split_is is = split_unsized(p->is, p->data, p->frame,
 	    p->len);
@@ -709,13 +714,14 @@ trace_unsized(struct trace *t, const struct merged_input *i, struct packet *p)
 
 /* Were there several datagrams in the frame of p?  Then they are taken. */
 static inline bool
-trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
+trace_receive_several(
+    struct trace *t, const struct merged_input *i, struct packet *p)
 {
-	const struct split_as as = trace_as(t, p);
+	const struct split_as as = trace_split_rule(t, p);
 
 	if (as.kind == SPLIT_NONE || t->cf->unsized) {
 		if (t->cf->unsized)
-			trace_unsized(t, i, p);
+			trace_check_unsized(t, i, p);
 		return false;
 	}
 	if (p->is == FRAME_UDP) {
@@ -724,44 +730,44 @@ trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
 		    p->len) < SPLIT_SPARE_BYTES)
 			return false;
 	}
-	return trace_split(t, i, p, &as);
+	return trace_receive_split(t, i, p, &as);
 }
 
 /* Of which cluster is an update a few packets behind this one, perhaps? */
 static inline void
-trace_fetch(const struct trace *t, const struct merged_input *i,
+trace_prefetch(const struct trace *t, const struct merged_input *i,
     const struct packet *p)
 {
 	const uint8_t *c = pcapio_guess(i->in, &i->p, TRACE_AHEAD,
 	    (size_t)(p->payload - i->p.data) + UPDATE_CLUSTER_AT, 2);
 
 	if (c != NULL)
-		plane_fetch(t->pl, (uint16_t)bytes_get(c, 2));
+		plane_prefetch_cluster(t->pl, (uint16_t)bytes_get(c, 2));
 }
 
 /* One packet, at i->now_ns, which is now. */
 static inline void
-trace_feed(struct trace *t, const struct merged_input *i)
+trace_receive_next(struct trace *t, const struct merged_input *i)
 {
 	struct trace_in in;
 
-	if (!trace_read(t, &t->feed, i, &in)) {
+	if (!trace_read_packet(t, &t->feed, i, &in)) {
 		t->pl->n[PLANE_PACKETS]++;
 		t->pl->n[PLANE_REGULAR]++;
 		t->no_ethernet++;
 		return;
 	}
 	t->stamp_ns = i->p.stamp_ns;
-	if (plane_fetches(t->pl) && update_is(in.p.tos & 0xfc) &&
+	if (plane_should_prefetch(t->pl) && update_is(in.p.tos & 0xfc) &&
 	    i->in->link == FRAME_ETHERNET)
-		trace_fetch(t, i, &in.p);
-	if (!trace_several(t, i, &in.p))
-		trace_take(t, i, &in.p);
+		trace_prefetch(t, i, &in.p);
+	if (!trace_receive_several(t, i, &in.p))
+		trace_receive(t, i, &in.p);
 }
 
 /* The same of len bytes of an Ethernet frame, of which have are there. */
 static inline void
-trace_frame(struct trace *t, uint64_t now_ns, uint8_t *p, uint32_t have,
+trace_receive_frame(struct trace *t, uint64_t now_ns, uint8_t *p, uint32_t have,
     uint32_t len)
 {
 	struct pcapio_in ethernet = { .link = FRAME_ETHERNET };
@@ -769,14 +775,14 @@ trace_frame(struct trace *t, uint64_t now_ns, uint8_t *p, uint32_t have,
 	    .p = { .stamp_ns = now_ns, .data = p, .caplen = have,
 	    .len = len } };
 
-	trace_feed(t, &i);
+	trace_receive_next(t, &i);
 }
 
 /* When something leaves, arrives behind a link, or the program is due. */
 static inline uint64_t
-trace_due(const struct trace *t)
+trace_deadline_ns(const struct trace *t)
 {
-	const uint64_t port = plane_due_port(t->pl), flight =
+	const uint64_t port = plane_port_deadline_ns(t->pl), flight =
 	    t->flights.count == 0 ? PLANE_NEVER : timed_queue_due(&t->flights);
 
 	return port < flight ? port : flight;
@@ -809,8 +815,8 @@ trace_close(struct trace *t)
 {
 	if (!t->cf->feed.quiet && t->cannot_in != NULL)
 		split_warn(&t->split, pcapio_name(t->cannot_in, false));
-	trace_release(t, TIMED_QUEUE_NEVER - 1);
-	plane_end(t->pl);
+	trace_write_arrived(t, TIMED_QUEUE_NEVER - 1);
+	plane_count_queued(t->pl);
 	timed_queue_free(&t->flights);
 	free(t->edit);
 	merged_close(&t->feed);
@@ -819,7 +825,7 @@ trace_close(struct trace *t)
 
 /* What the driver itself counted, for a report. */
 static inline void
-trace_account(const struct trace *t, struct counters *c)
+trace_put_report(const struct trace *t, struct counters *c)
 {
 	if (t->split.frames > 0) {	/* a live switch has none of these */
 		counters_put(c, "split_frames", t->split.frames);
@@ -834,7 +840,7 @@ trace_account(const struct trace *t, struct counters *c)
 
 /* ... and, for people, what says something. */
 static inline void
-trace_summary(const struct trace *t, struct counters *c)
+trace_put_summary(const struct trace *t, struct counters *c)
 {
 	const uint64_t lost = t->pl->n[PLANE_IN_LOST] + t->impair.lost;
 	char split[64];
@@ -865,12 +871,12 @@ trace_run(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 		if (out != NULL && out->failed != 0)
 			break;
 		trace_advance(t, i->now_ns);
-		trace_feed(t, i);
+		trace_receive_next(t, i);
 	}
 	if (!t->feed.stopped && t->feed.until_ns != UINT64_MAX)
 		trace_advance(t, t->feed.until_ns);
 	else if (!t->feed.stopped)
-		trace_drain(t);
+		trace_drain_queues(t);
 	return trace_close(t);
 }
 

@@ -32,7 +32,7 @@ hear(struct udpio *u, struct handshake_client *o)
 
 	poll(&p, 1, 10);
 	for (int i = udpio_recv(u); i-- > 0;) {
-		for (size_t at = 0; udpio_next(&u->got[i], &at, &q);) {
+		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &q);) {
 			if (control_parse(q.data, q.len, &c))
 				handshake_client_receive(o,
 				    channel_client_receive(
@@ -113,7 +113,7 @@ sink(const char *port, uint64_t seconds)
 			errx(1, "%s: nothing comes", port);
 		got = udpio_recv(&u);
 		for (int i = got; i-- > 0;)
-			n += udpio_count(&u.got[i]);
+			n += udpio_count_datagrams(&u.got[i]);
 		if (got == 0 && n > 0)
 			nanosleep(&pause, NULL);
 		if (n > 0 && end == UINT64_MAX)

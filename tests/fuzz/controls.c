@@ -48,7 +48,7 @@ on_data(const union addr *to, const struct post *p)
 
 /* What leaves for an asker: an Ack of what was asked is one. */
 static void
-on_send(void *ctx, uint32_t way, const union addr *from,
+on_send(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	struct control_ack a;
@@ -56,7 +56,7 @@ on_send(void *ctx, uint32_t way, const union addr *from,
 	struct control c;
 
 	(void)ctx;
-	(void)way;
+	(void)socket;
 	(void)from;
 	(void)now_ns;
 	must(p->count > 0 && p->last_bytes <= p->bytes, "a run is a run");
@@ -142,7 +142,7 @@ come(const struct plane_conf *cf, uint8_t what, uint8_t *p, uint32_t len,
 		asked_xid = c.xid;
 	}
 	plane_advance(&pl, now_ns);
-	plane_take(&pl, &k);
+	plane_receive(&pl, &k);
 	plane_flush(&pl);
 	account();
 }
@@ -236,7 +236,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		    &((struct olaf *)pl.state)->relay_tag.above,
 		    &(struct control_ack){.action = CONTROL_OPEN});
 	session(&cf, p + 1, len - 1);
-	plane_end(&pl);
+	plane_count_queued(&pl);
 	plane_free(&pl);
 	free(settings);
 	return 0;

@@ -43,7 +43,7 @@ begin(void)
 	    "sockets");
 	other = pair[1];
 	for (uint32_t k = 0; k < 2; k++) {
-		const uint32_t n = ports_make(&pl.ports, &conf.ports.all);
+		const uint32_t n = ports_make_port(&pl.ports, &conf.ports.all);
 
 		must(n != PORTS_NONE, "memory");
 		ip.port[k].kind = &netport_packet;
@@ -52,7 +52,7 @@ begin(void)
 		ip.port[k].port = pl.ports.port[n];
 	}
 	ip.beside = ip.port[0].port;
-	stations_see(&ip.stations, to, 1);
+	stations_set_port(&ip.stations, to, 1);
 }
 
 /* What left: frames with the headers they need. */
@@ -88,9 +88,9 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	f.len = (uint32_t)(len - HEAD);
 	memcpy(f.data, p + HEAD, f.len);
 	f.stamp_ns = timer_wall_ns();
-	inpath_take_frame(&ip, &ip.port[0], &f);
+	inpath_receive_frame(&ip, &ip.port[0], &f);
 	plane_flush(&pl);
-	netport_send(&ip.out, 0);
+	netport_flush(&ip.out, 0);
 	serve_advance(&ip.serve, clock_now(&ip.serve.clock) + 1000000);
 	look(f.len);
 	must(pl.n[PLANE_TAKEN] + pl.n[PLANE_OWN] + pl.n[PLANE_REGULAR] +

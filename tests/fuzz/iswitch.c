@@ -19,7 +19,7 @@ deliver(void *ctx, const struct post *p)
 
 	must(p->count > 0 && p->last_bytes <= p->bytes, "a run is a run");
 	must(p->to == POST_ONE || p->group < s->jobs, "a post is of a job");
-	must(p->to != POST_UP || s->cf.job.child,
+	must(p->to != POST_PARENT || s->cf.job.child,
 	    "only a child has a parent");
 	for (uint32_t k = 0; k < p->count; k++) {
 		const uint32_t len = k + 1 < p->count ? p->bytes :

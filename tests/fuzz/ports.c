@@ -26,7 +26,7 @@ static void
 add(struct ports_conf *cf, const char *s)
 {
 	const uint32_t n = cf->rules;
-	const char *why = ports_rule_add(cf, s);
+	const char *why = ports_add_rule(cf, s);
 	const struct ports_rule *r = &cf->rule[n];
 
 	must(cf->rules == n + (why == NULL) && cf->rules <= PORTS_RULES_MAX,
@@ -47,15 +47,15 @@ static void
 ask(struct ports *s, const struct ports_rule *r)
 {
 	const union addr host = ports_host(&r->at);
-	const struct ports_rule *best = ports_rule_for(s, &host);
+	const struct ports_rule *best = ports_find_rule(s, &host);
 	struct port *p;
 
 	if (addr_port(&r->at) == 0 || addr_is_loopback(&r->at))
 		must(best != NULL && best->bits >= r->bits, "a rule fits");
 	if ((best == NULL ? s->cf->all.slots : best->conf.slots) > 64)
 		return;			/* that much memory */
-	p = ports_towards(s, &r->at);
-	must(p != NULL && ports_towards(s, &r->at) == p, "a port, the same");
+	p = ports_find_port(s, &r->at);
+	must(p != NULL && ports_find_port(s, &r->at) == p, "a port, the same");
 	must(best == NULL || (p->link.rate_bps == best->conf.rate_bps &&
 	    p->cf.queue == best->conf.queue), "as the rule says");
 	must(s->port[p->index] == p, "it knows its number");
@@ -83,11 +83,11 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		free(copy);
 	}
 	free(text);
-	ports_settle(&cf);
-	s = ports_over(&cf);
+	ports_complete_rules(&cf);
+	s = ports_of(&cf);
 	for (uint32_t i = 0; i < cf.rules; i++)
 		ask(&s, &cf.rule[i]);
-	must(ports_shaped(&cf), "there is a rate");
+	must(ports_can_queue(&cf), "there is a rate");
 	ports_free(&s);
 	return 0;
 }

@@ -28,7 +28,7 @@ for cc in gcc clang; do
 		say $? "$cc: $source has $n prefetches, at least $least"
 	done <<-LIST
 		19 cmd/innet-sim/nodes/event-prefetch.c
-		6 cmd/innet-switch/replay.c
+		6 cmd/innet-switch/offline.c
 		2 cmd/innet-gen/workers.c
 		16 cmd/innet-memory/store/table.c
 		21 cmd/innet-memory/commands/per-add.c

@@ -153,7 +153,7 @@ fill_batch(struct sampler *sm, struct batch *b, bool prioritized)
 static void
 wait_briefly(struct sampler *sm)
 {
-	struct timespec ts = timer_spec(timer_mono_ns() + LOOK_NS);
+	struct timespec ts = timer_to_timespec(timer_mono_ns() + LOOK_NS);
 
 	pthread_cond_timedwait(&sm->changed, &sm->lock, &ts);
 }
@@ -367,7 +367,7 @@ sampler_stop(struct sampler *sm)
 		return;
 	do {	/* one signal can arrive just before a wait and not end it */
 		pthread_kill(sm->thread, SIGUSR1);
-		ts = timer_spec(timer_wall_ns() + 10000000);
+		ts = timer_to_timespec(timer_wall_ns() + 10000000);
 	} while (pthread_timedjoin_np(sm->thread, NULL, &ts) == ETIMEDOUT);
 }
 

@@ -35,7 +35,7 @@ wait_until(struct pollfd *p, nfds_t n, uint64_t deadline_ns,
 	while ((stop == NULL || *stop == 0) && got == -1) {
 		const uint64_t now = timer_mono_ns();
 		const uint64_t left = now < deadline_ns ? deadline_ns - now : 0;
-		const struct timespec ts = timer_spec(left);
+		const struct timespec ts = timer_to_timespec(left);
 
 		got = ppoll(p, n, &ts, &before);
 		if (got == -1 && errno != EINTR)

@@ -354,7 +354,7 @@ static uint64_t
 tick(struct server *srv)
 {
 	const uint64_t idle = srv->conf.idle_ns, stuck = srv->conf.stuck_ns;
-	uint64_t next, step = timer_first(timer_first(idle, stuck) / 4,
+	uint64_t next, step = timer_earlier(timer_earlier(idle, stuck) / 4,
 	    TIMER_SECOND_NS);
 
 	listen_again(srv);
@@ -363,7 +363,7 @@ tick(struct server *srv)
 	next = srv->now_ns + (step < 1000000 ? 1000000 : step);
 	for (size_t i = 0; server_parts[i] != NULL; i++) {
 		if (server_parts[i]->tick != NULL)
-			next = timer_first(next, server_parts[i]->tick(srv,
+			next = timer_earlier(next, server_parts[i]->tick(srv,
 			    srv->now_ns));
 	}
 	return next;
@@ -389,7 +389,7 @@ retry_parked(struct server *srv)
 			client_retry_parked(c, late);
 	}
 	for (c = srv->parked_first; c != NULL; c = c->behind)
-		first = timer_first(first, c->deadline_ns);
+		first = timer_earlier(first, c->deadline_ns);
 	/* what some did meanwhile others may have waited for */
 	return srv->changes != changes ? srv->now_ns : first;
 }
@@ -461,7 +461,7 @@ loop(struct server *srv)
 	while (!srv->stop && srv->now_ns < end) {
 		n = epoll_wait(srv->epoll, ev, EVENTS, srv->more ||
 		    remains_any(&srv->remains) ? 0 : wait_ms(srv->now_ns,
-		    timer_first(timer_first(end, srv->next_tick_ns),
+		    timer_earlier(timer_earlier(end, srv->next_tick_ns),
 		    parked)));
 		srv->now_ns = timer_mono_ns();
 		srv->ready = n;
@@ -488,9 +488,9 @@ give_up(struct server *srv)
 	struct sandbox s = { .user = srv->conf.user };
 
 	srv->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	sandbox_writes(&s, srv->conf.save);
-	sandbox_writes(&s, srv->conf.unix_path);
-	sandbox_writes(&s, "/dev/null");	/* for listen.c's spare */
+	sandbox_add_file(&s, srv->conf.save);
+	sandbox_add_file(&s, srv->conf.unix_path);
+	sandbox_add_file(&s, "/dev/null");	/* for listen.c's spare */
 	sandbox_enter(&s);
 }
 

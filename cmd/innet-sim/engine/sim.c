@@ -336,5 +336,5 @@ sim_run(struct sim *s)
 	s->end_ns = s->sc->duration_ns == SCENARIO_WORD1 || s->now_ns >
 	    s->sc->duration_ns ? s->now_ns : s->sc->duration_ns;
 	if (s->plane != NULL)
-		plane_end(&s->plane->pl);
+		plane_count_queued(&s->plane->pl);
 }

@@ -48,7 +48,7 @@ sim_switch_open(struct sim *s, struct sim_node *n,
 	struct ports *ports = &s->plane->pl.ports;
 	struct sim_port *port = n->own;
 
-	if (ports_make(ports, &ec) != n->index)
+	if (ports_make_port(ports, &ec) != n->index)
 		return false;
 	n->up->egress = port->egress = ports->port[n->index];
 	port->cf = cf;
@@ -76,7 +76,7 @@ take_up(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 	}
 	a.is_update = false;
 	a.framed = true;
-	plane_queue(pl, port, &a);
+	plane_enqueue(pl, port, &a);
 	s->source[u.worker].dropped += port->n[PORT_REGULAR].dropped -
 	    dropped;
 }

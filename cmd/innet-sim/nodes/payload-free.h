@@ -4,7 +4,7 @@
  *
  * What passes a switch is not classified, and which port is on its way is the
  * driver's to say; all else is the plane's, as for packets.  Regular traffic is
- * plane_queue()'s, departures plane_depart()'s.
+ * plane_enqueue()'s, departures plane_send_head()'s.
  */
 #ifndef INNET_SIM_PAYLOAD_FREE_H
 #define INNET_SIM_PAYLOAD_FREE_H
@@ -18,7 +18,7 @@ payload_free_update(
 {
 	pl->n[PLANE_PACKETS]++;
 	pl->n[PLANE_TAKEN]++;
-	plane_offer_at(pl, port, a, pl->now_ns);
+	plane_enqueue_update_at(pl, port, a, pl->now_ns);
 }
 
 /* A model with that status comes, which passes the port's queue. */
@@ -27,7 +27,7 @@ payload_free_model(struct plane *pl, struct port *port, struct update_status *s)
 {
 	pl->n[PLANE_PACKETS]++;
 	pl->n[PLANE_TAKEN]++;
-	plane_stamp_at(port, s, pl->now_ns);
+	plane_stamp_port_status(port, s, pl->now_ns);
 }
 
 /* A port goes down: what waits there, which is counted as queued, is lost. */

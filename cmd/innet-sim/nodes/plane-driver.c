@@ -10,7 +10,7 @@
 
 /* plane_driver.send, of datagrams */
 static void
-send_run(void *ctx, uint32_t way, const union addr *from,
+send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	const struct sim_plane *sp = ctx;
@@ -18,7 +18,7 @@ send_run(void *ctx, uint32_t way, const union addr *from,
 	(void)from;
 	(void)now_ns;
 	for (uint32_t k = 0; k < p->count; k++)
-		sp->send(sp, way, to, p->tos, p->p + (size_t)k * p->bytes,
+		sp->send(sp, socket, to, p->tos, p->p + (size_t)k * p->bytes,
 		    k + 1 < p->count ? p->bytes : p->last_bytes);
 }
 
@@ -128,7 +128,7 @@ sim_plane_leave(struct sim *s, struct sim_pipe *pipe)
 	if (pipe->leave_ns != s->now_ns)
 		return;		/* it was lost before */
 	if (port_due(pipe->egress) == s->now_ns)	/* not put off */
-		plane_depart(&s->plane->pl, pipe->egress, s->now_ns);
+		plane_send_head(&s->plane->pl, pipe->egress, s->now_ns);
 	pipe->leave_ns = PORT_NEVER;
 	await_leave(s, pipe);
 }

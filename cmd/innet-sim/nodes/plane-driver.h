@@ -20,7 +20,7 @@
 struct sim_plane;
 
 /* A datagram leaves, by its way. */
-typedef void sim_plane_send(const struct sim_plane *from, uint32_t way,
+typedef void sim_plane_send(const struct sim_plane *from, uint32_t socket,
     const union addr *to, uint8_t tos, const uint8_t *p, uint32_t len);
 
 struct sim_plane {
@@ -59,7 +59,7 @@ static inline void
 sim_plane_take(struct sim_plane *sp, struct packet *p)
 {
 	plane_advance(&sp->pl, sp->sim->now_ns);
-	plane_take(&sp->pl, p);
+	plane_receive(&sp->pl, p);
 	sim_plane_settle(sp);
 }
 

@@ -45,7 +45,7 @@ answer(struct train_switch *w, const struct seg *g)
 
 /* One datagram of ours, by its way, to that address. */
 void
-train_emit(const struct sim_plane *from, uint32_t way, const union addr *to,
+train_emit(const struct sim_plane *from, uint32_t socket, const union addr *to,
     uint8_t tos, const uint8_t *p, uint32_t len)
 {
 	struct train_switch *w = from->node->own;
@@ -57,7 +57,7 @@ train_emit(const struct sim_plane *from, uint32_t way, const union addr *to,
 	q = train_packet(t, tos, p, len);
 	q.dg.from = w->node;
 	q.dg.to = train_at(t, to);
-	q.dg.sport = (uint16_t)(train_port(t) + way);
+	q.dg.sport = (uint16_t)(train_port(t) + socket);
 	q.dg.dport = addr_port(to);
 	if (w->node->out != NULL)
 		capture_put(w->sim, w->node->out, &q, ready_ns);
@@ -84,7 +84,7 @@ sleep_on(struct sim *s, struct train_switch *w)
 {
 	if (!train_over(w->t))
 		train_wake(s, w->node, &w->wake_ns,
-		    plane_due(&w->plane->pl));
+		    plane_deadline_ns(&w->plane->pl));
 }
 
 static void
@@ -93,7 +93,7 @@ take(struct sim *s, struct train_switch *w, const struct sim_datagram *d)
 	uint8_t copy[TRAIN_MESSAGE_BYTES];
 	union addr from = train_addr(w->t, d->from);
 	struct packet p = { .from = &from, .to = &w->self, .tos = d->tos,
-	    .way = (uint32_t)(d->dport - train_port(w->t)), .payload = copy,
+	    .socket = (uint32_t)(d->dport - train_port(w->t)), .payload = copy,
 	    .bytes = d->len };
 
 	memcpy(copy, train_bytes(s, d), d->len);

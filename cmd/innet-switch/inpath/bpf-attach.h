@@ -30,10 +30,10 @@ struct bpf_attach {
 	bool leaving;			/* where frames leave, else come */
 };
 
-static const struct bpf_attach hook_none = { .link = -1 };
+static const struct bpf_attach bpf_attach_none = { .link = -1 };
 
 static inline bool
-bpf_attach_held(const struct bpf_attach *h)
+bpf_attach_is_attached(const struct bpf_attach *h)
 {
 	return h->link != -1 || h->interface != 0;
 }
@@ -47,7 +47,7 @@ struct bpf_attach_request {
 
 /* Add an attribute; its place. */
 static inline struct rtattr *
-bpf_attach_put(
+bpf_attach_put_attribute(
     struct bpf_attach_request *q, uint16_t type, const void *p, size_t bytes)
 {
 	struct rtattr *a = (struct rtattr *)(void *)((uint8_t *)q +
@@ -64,7 +64,7 @@ bpf_attach_put(
 
 /* Ask the kernel for it: 0, or -1 with errno. */
 static inline int
-bpf_attach_ask(struct bpf_attach_request *q)
+bpf_attach_send_request(struct bpf_attach_request *q)
 {
 	const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
 	    NETLINK_ROUTE);
@@ -73,7 +73,7 @@ bpf_attach_ask(struct bpf_attach_request *q)
 	if (fd == -1)
 		return -1;
 	if (send(fd, q, q->head.nlmsg_len, 0) != -1)
-		got = links_hear(fd, NULL, NULL);
+		got = netlink_receive(fd, NULL, NULL);
 	saved = errno;
 	close(fd);
 	errno = saved;
@@ -81,7 +81,7 @@ bpf_attach_ask(struct bpf_attach_request *q)
 }
 
 static inline struct bpf_attach_request
-bpf_attach_request(uint16_t type, uint16_t flags, uint32_t interface)
+bpf_attach_make_request(uint16_t type, uint16_t flags, uint32_t interface)
 {
 	return (struct bpf_attach_request){ .head = { .nlmsg_type = type,
 	    .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags),
@@ -91,27 +91,28 @@ bpf_attach_request(uint16_t type, uint16_t flags, uint32_t interface)
 
 /* The filter at a hook: made, replaced or deleted. */
 static inline struct bpf_attach_request
-bpf_attach_filter(uint16_t type, uint16_t flags, const struct bpf_attach *h)
+bpf_attach_filter_request(
+    uint16_t type, uint16_t flags, const struct bpf_attach *h)
 {
 	struct bpf_attach_request q =
-	    bpf_attach_request(type, flags, h->interface);
+	    bpf_attach_make_request(type, flags, h->interface);
 
 	q.tc.tcm_parent = TC_H_MAKE(TC_H_CLSACT, h->leaving ?
 	    TC_H_MIN_EGRESS : TC_H_MIN_INGRESS);
 	q.tc.tcm_handle = 1;
 	q.tc.tcm_info = TC_H_MAKE((uint32_t)BPF_ATTACH_PRIORITY << 16,
 	    htons(ETH_P_ALL));
-	bpf_attach_put(&q, TCA_KIND, "bpf", 4);
+	bpf_attach_put_attribute(&q, TCA_KIND, "bpf", 4);
 	return q;
 }
 
 /* Attach by clsact: 0, or -1 with errno. */
 static inline int
-bpf_attach_attach_filter(struct bpf_attach *h, int program, uint32_t interface,
+bpf_attach_as_filter(struct bpf_attach *h, int program, uint32_t interface,
     bool leaving)
 {
 	const uint32_t fd = (uint32_t)program, flags = TCA_BPF_FLAG_ACT_DIRECT;
-	struct bpf_attach_request q = bpf_attach_request(
+	struct bpf_attach_request q = bpf_attach_make_request(
 	    RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, interface);
 	struct rtattr *options;
 
@@ -119,57 +120,58 @@ bpf_attach_attach_filter(struct bpf_attach *h, int program, uint32_t interface,
 	    .leaving = leaving };
 	q.tc.tcm_parent = TC_H_CLSACT;
 	q.tc.tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0);
-	bpf_attach_put(&q, TCA_KIND, "clsact", 7);
-	if (bpf_attach_ask(&q) == -1 && errno != EEXIST) {
-		*h = hook_none;
+	bpf_attach_put_attribute(&q, TCA_KIND, "clsact", 7);
+	if (bpf_attach_send_request(&q) == -1 && errno != EEXIST) {
+		*h = bpf_attach_none;
 		return -1;
 	}
-	q = bpf_attach_filter(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_REPLACE, h);
-	options = bpf_attach_put(&q, TCA_OPTIONS, NULL, 0);
-	bpf_attach_put(&q, TCA_BPF_FD, &fd, 4);
-	bpf_attach_put(&q, TCA_BPF_NAME, "innet", 6);
-	bpf_attach_put(&q, TCA_BPF_FLAGS, &flags, 4);
+	q = bpf_attach_filter_request(
+	    RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_REPLACE, h);
+	options = bpf_attach_put_attribute(&q, TCA_OPTIONS, NULL, 0);
+	bpf_attach_put_attribute(&q, TCA_BPF_FD, &fd, 4);
+	bpf_attach_put_attribute(&q, TCA_BPF_NAME, "innet", 6);
+	bpf_attach_put_attribute(&q, TCA_BPF_FLAGS, &flags, 4);
 	options->rta_len = (uint16_t)((uint8_t *)&q + q.head.nlmsg_len -
 	    (uint8_t *)options);
-	if (bpf_attach_ask(&q) == 0)
+	if (bpf_attach_send_request(&q) == 0)
 		return 0;
-	*h = hook_none;
+	*h = bpf_attach_none;
 	return -1;
 }
 
 /* Attach a program where frames come, or leave: 0, or -1 with errno. */
 static inline int
-bpf_attach_attach(
+bpf_attach_program(
     struct bpf_attach *h, int program, uint32_t interface, bool leaving)
 {
-	*h = hook_none;
-	h->link = ebpf_attach(program, interface, leaving ? EBPF_AT_EGRESS :
-	    EBPF_AT_INGRESS, 0);
+	*h = bpf_attach_none;
+	h->link = ebpf_attach_program(
+	    program, interface, leaving ? EBPF_AT_EGRESS : EBPF_AT_INGRESS, 0);
 	if (h->link != -1)
 		return 0;
 	if (errno != EINVAL && errno != EOPNOTSUPP)
 		return -1;
-	return bpf_attach_attach_filter(h, program, interface, leaving);
+	return bpf_attach_as_filter(h, program, interface, leaving);
 }
 
 /* The program goes; the queueing discipline, which takes no time, stays. */
 static inline void
-bpf_attach_close(struct bpf_attach *h)
+bpf_attach_detach(struct bpf_attach *h)
 {
 	struct bpf_attach_request q;
 
 	if (h->link != -1) {
 		close(h->link);
 	} else if (h->interface != 0) {
-		q = bpf_attach_filter(RTM_DELTFILTER, 0, h);
-		bpf_attach_ask(&q);
+		q = bpf_attach_filter_request(RTM_DELTFILTER, 0, h);
+		bpf_attach_send_request(&q);
 	}
-	*h = hook_none;
+	*h = bpf_attach_none;
 }
 
 /* How it is attached, in words. */
 static inline const char *
-bpf_attach_how(const struct bpf_attach *h)
+bpf_attach_describe(const struct bpf_attach *h)
 {
 	return h->link != -1 ? "tcx" : "clsact, as this kernel has no tcx";
 }

@@ -42,13 +42,13 @@ enum {
 };
 
 /* Which frames are taken. */
-struct bpf_classifier_what {
+struct bpf_classifier_rules {
 	bool all;		/* every frame; or: */
 	bool passing, marked, proved;	/* as bpf_classifier_match() has them */
 };
 
 /* And what becomes of them: register 0 at the end of a program. */
-struct bpf_classifier_way {
+struct bpf_classifier_action {
 	int32_t take, pass;
 	uint32_t redirect;	/* an interface, to which it leaves, or 0 */
 	bool xdp;		/* it goes to the socket of its queue in: */
@@ -65,7 +65,7 @@ struct bpf_classifier_shared {
 struct bpf_classifier {
 	struct bpf_classifier_shared *shared;	/* mapped */
 	int map, of_socket, of_hook;	/* descriptors */
-	struct bpf_classifier_what what;
+	struct bpf_classifier_rules what;
 };
 
 /* How far the match has read: where things are on its stack. */
@@ -81,36 +81,36 @@ enum {
 
 /* Copy bytes of the frame to the stack, or leave. */
 static inline void
-bpf_classifier_read(struct ebpf_code *c, const struct bpf_classifier_way *way,
-    int at, int to, int bytes)
+bpf_classifier_load_bytes(struct ebpf_code *c,
+    const struct bpf_classifier_action *way, int at, int to, int bytes)
 {
 	ebpf_move(c, 1, BPF_CLASSIFIER_CONTEXT);
 	ebpf_set(c, 2, at);
 	ebpf_move(c, 3, 10);
-	ebpf_do(c, EBPF_ADD, 3, to);
+	ebpf_compute(c, EBPF_ADD, 3, to);
 	ebpf_set(c, 4, bytes);
 	ebpf_call(c, way->xdp ? EBPF_LOAD_BYTES_XDP : EBPF_LOAD_BYTES);
-	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 0, 0));
+	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 0, 0));
 }
 
 /* Leave unless the byte at an offset of the frame is this one. */
 static inline void
-bpf_classifier_byte_is(struct ebpf_code *c, int at, int value)
+bpf_classifier_require_byte(struct ebpf_code *c, int at, int value)
 {
 	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME + at);
-	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, value));
+	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, value));
 }
 
 /* IPv4: ToS and port of a datagram, or leave. */
 static inline void
 bpf_classifier_match_v4(struct ebpf_code *c)
 {
-	bpf_classifier_byte_is(c, 14, 0x45);
-	bpf_classifier_byte_is(c, 23, IPPROTO_UDP);
+	bpf_classifier_require_byte(c, 14, 0x45);
+	bpf_classifier_require_byte(c, 23, IPPROTO_UDP);
 	ebpf_load(
 	    c, EBPF_H, 1, 10, BPF_CLASSIFIER_FRAME + 20); /* a fragment? */
-	ebpf_do(c, EBPF_AND, 1, htons(0x3fff));
-	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, 0));
+	ebpf_compute(c, EBPF_AND, 1, htons(0x3fff));
+	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, 0));
 	ebpf_load(c, EBPF_B, BPF_CLASSIFIER_TOS, 10, BPF_CLASSIFIER_FRAME + 15);
 	ebpf_load(
 	    c, EBPF_H, BPF_CLASSIFIER_PORT, 10, BPF_CLASSIFIER_FRAME + 36);
@@ -119,46 +119,49 @@ bpf_classifier_match_v4(struct ebpf_code *c)
 /* The same of IPv6. */
 static inline void
 bpf_classifier_match_v6(
-    struct ebpf_code *c, const struct bpf_classifier_way *way)
+    struct ebpf_code *c, const struct bpf_classifier_action *way)
 {
-	bpf_classifier_byte_is(c, 20, IPPROTO_UDP);
-	bpf_classifier_read(c, way, 56, BPF_CLASSIFIER_UDP, 2);
+	bpf_classifier_require_byte(c, 20, IPPROTO_UDP);
+	bpf_classifier_load_bytes(c, way, 56, BPF_CLASSIFIER_UDP, 2);
 	ebpf_load(c, EBPF_H, BPF_CLASSIFIER_PORT, 10, BPF_CLASSIFIER_UDP);
 	ebpf_load(c, EBPF_B, BPF_CLASSIFIER_TOS, 10, BPF_CLASSIFIER_FRAME + 14);
-	ebpf_do(c, EBPF_LSH, BPF_CLASSIFIER_TOS, 4);
+	ebpf_compute(c, EBPF_LSH, BPF_CLASSIFIER_TOS, 4);
 	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME + 15);
-	ebpf_do(c, EBPF_RSH, 1, 4);
-	ebpf_put(c, EBPF_ALU64 | EBPF_OR | EBPF_X, BPF_CLASSIFIER_TOS, 1, 0, 0);
+	ebpf_compute(c, EBPF_RSH, 1, 4);
+	ebpf_emit(
+	    c, EBPF_ALU64 | EBPF_OR | EBPF_X, BPF_CLASSIFIER_TOS, 1, 0, 0);
 }
 
 /* To the switch's own Ethernet address?  Jumps (two) if it is not. */
 static inline void
-bpf_classifier_is_own(struct ebpf_code *c, int other[2])
+bpf_classifier_match_own_mac(struct ebpf_code *c, int other[2])
 {
 	ebpf_load(c, EBPF_W, 1, 10, BPF_CLASSIFIER_FRAME);
 	ebpf_load(c, EBPF_W, 2, BPF_CLASSIFIER_SHARED, 8);
-	other[0] = ebpf_if_reg(c, EBPF_JNE, 1, 2);
+	other[0] = ebpf_jump_if_register(c, EBPF_JNE, 1, 2);
 	ebpf_load(c, EBPF_H, 1, 10, BPF_CLASSIFIER_FRAME + 4);
 	ebpf_load(c, EBPF_H, 2, BPF_CLASSIFIER_SHARED, 12);
-	other[1] = ebpf_if_reg(c, EBPF_JNE, 1, 2);
+	other[1] = ebpf_jump_if_register(c, EBPF_JNE, 1, 2);
 }
 
 /* Leave when nobody has beaten for long. */
 static inline void
-bpf_classifier_alive(struct ebpf_code *c)
+bpf_classifier_require_beat(struct ebpf_code *c)
 {
 	ebpf_call(c, EBPF_CLOCK);
 	ebpf_load(c, EBPF_DW, 1, BPF_CLASSIFIER_SHARED, 0);
-	ebpf_put(c, EBPF_ALU64 | EBPF_SUB | EBPF_X, 0, 1, 0, 0);
-	ebpf_leave(c, ebpf_if(c, EBPF_JSGT, 0, BPF_CLASSIFIER_OPEN_NS));
+	ebpf_emit(c, EBPF_ALU64 | EBPF_SUB | EBPF_X, 0, 1, 0, 0);
+	ebpf_jump_to_exit(
+	    c, ebpf_jump_if(c, EBPF_JSGT, 0, BPF_CLASSIFIER_OPEN_NS));
 }
 
 /* The end: what is taken goes its way, and all else is passed. */
 static inline void
-bpf_classifier_take(struct ebpf_code *c, const struct bpf_classifier_way *way)
+bpf_classifier_finish(
+    struct ebpf_code *c, const struct bpf_classifier_action *way)
 {
 	if (way->xdp) {
-		ebpf_map_in(c, 1, way->sockets, EBPF_MAP_ITSELF);
+		ebpf_load_map(c, 1, way->sockets, EBPF_MAP_ITSELF);
 		ebpf_load(c, EBPF_W, 2, BPF_CLASSIFIER_CONTEXT,
 		    BPF_CLASSIFIER_QUEUE_AT);
 		ebpf_set(c, 3, way->pass);	/* where there is no socket */
@@ -170,12 +173,12 @@ bpf_classifier_take(struct ebpf_code *c, const struct bpf_classifier_way *way)
 	} else {
 		ebpf_set(c, 0, way->take);
 	}
-	ebpf_end(c, way->pass);
+	ebpf_finish(c, way->pass);
 }
 
 /* Between others: the ToS of what is taken, proved or not; how many. */
 static inline int
-bpf_classifier_passing(bool proved, uint8_t tos[2])
+bpf_classifier_passing_tos(bool proved, uint8_t tos[2])
 {
 	tos[0] = proved ? UPDATE_TAGGED_TOS : UPDATE_TOS;
 	tos[1] = CONTROL_TOS;		/* who opens */
@@ -185,15 +188,15 @@ bpf_classifier_passing(bool proved, uint8_t tos[2])
 /* What passes between others: a jump for each kind that is taken; how many. */
 static inline int
 bpf_classifier_match_passing(
-    struct ebpf_code *c, const struct bpf_classifier_what *what, int good[2])
+    struct ebpf_code *c, const struct bpf_classifier_rules *what, int good[2])
 {
 	uint8_t tos[2];
 	const int n =
-	    what->passing ? bpf_classifier_passing(what->proved, tos) : 0;
+	    what->passing ? bpf_classifier_passing_tos(what->proved, tos) : 0;
 
 	for (int i = 0; i < n; i++)
-		good[i] = ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, tos[i]);
-	ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
+		good[i] = ebpf_jump_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, tos[i]);
+	ebpf_jump_to_exit(c, ebpf_emit(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
 	return n;
 }
 
@@ -204,69 +207,74 @@ bpf_classifier_match_passing(
  */
 static inline void
 bpf_classifier_match(struct ebpf_code *c, int map,
-    const struct bpf_classifier_what *what,
-    const struct bpf_classifier_way *way)
+    const struct bpf_classifier_rules *what,
+    const struct bpf_classifier_action *way)
 {
 	const bool marked = what->marked;
 	int v4, common, other[2], good[4] = { 0 }, between[2] = { 0 }, n;
 
 	*c = (struct ebpf_code){ .n = 0 };
 	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
-	bpf_classifier_read(
+	bpf_classifier_load_bytes(
 	    c, way, 0, BPF_CLASSIFIER_FRAME, BPF_CLASSIFIER_HEAD_BYTES);
 	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME); /* to a group? */
-	ebpf_do(c, EBPF_AND, 1, 1);
-	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, 0));
-	ebpf_value(c, BPF_CLASSIFIER_SHARED, map);
+	ebpf_compute(c, EBPF_AND, 1, 1);
+	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, 0));
+	ebpf_load_map_value(c, BPF_CLASSIFIER_SHARED, map);
 	ebpf_load(c, EBPF_H, 1, 10, BPF_CLASSIFIER_FRAME + 12);
-	v4 = ebpf_if(c, EBPF_JEQ, 1, htons(0x0800));
-	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, htons(0x86dd)));
+	v4 = ebpf_jump_if(c, EBPF_JEQ, 1, htons(0x0800));
+	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, htons(0x86dd)));
 	bpf_classifier_match_v6(c, way);
-	common = ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
-	ebpf_here(c, v4);
+	common = ebpf_emit(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
+	ebpf_set_target(c, v4);
 	bpf_classifier_match_v4(c);
-	ebpf_here(c, common);
-	ebpf_do(c, EBPF_AND, BPF_CLASSIFIER_TOS, 0xfc);
-	bpf_classifier_is_own(c, other);
+	ebpf_set_target(c, common);
+	ebpf_compute(c, EBPF_AND, BPF_CLASSIFIER_TOS, 0xfc);
+	bpf_classifier_match_own_mac(c, other);
 	ebpf_load(c, EBPF_H, 1, BPF_CLASSIFIER_SHARED, 14);
-	ebpf_leave(c, ebpf_if(c, EBPF_JEQ, 1, 0));
-	ebpf_leave(c, ebpf_if_reg(c, EBPF_JNE, BPF_CLASSIFIER_PORT, 1));
-	good[0] = marked ? ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, CONTROL_TOS)
-			 : ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
+	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JEQ, 1, 0));
+	ebpf_jump_to_exit(
+	    c, ebpf_jump_if_register(c, EBPF_JNE, BPF_CLASSIFIER_PORT, 1));
+	good[0] =
+	    marked ? ebpf_jump_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, CONTROL_TOS)
+		   : ebpf_emit(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
 	if (marked) {
-		good[1] = ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_TOS);
-		good[2] = ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, UPDATE_TOS);
-		good[3] =
-		    ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_TAGGED_TOS);
-		ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
+		good[1] =
+		    ebpf_jump_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_TOS);
+		good[2] =
+		    ebpf_jump_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, UPDATE_TOS);
+		good[3] = ebpf_jump_if(
+		    c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_TAGGED_TOS);
+		ebpf_jump_to_exit(
+		    c, ebpf_emit(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
 	}
-	ebpf_here(c, other[0]);
-	ebpf_here(c, other[1]);
+	ebpf_set_target(c, other[0]);
+	ebpf_set_target(c, other[1]);
 	n = bpf_classifier_match_passing(c, what, between);
 	for (int i = 0; i < (marked ? 4 : 1); i++)
-		ebpf_here(c, good[i]);
+		ebpf_set_target(c, good[i]);
 	for (int i = 0; i < n; i++)
-		ebpf_here(c, between[i]);
-	bpf_classifier_alive(c);
-	bpf_classifier_take(c, way);
+		ebpf_set_target(c, between[i]);
+	bpf_classifier_require_beat(c);
+	bpf_classifier_finish(c, way);
 }
 
 /* The same where every frame is taken. */
 static inline void
 bpf_classifier_match_all(
-    struct ebpf_code *c, int map, const struct bpf_classifier_way *way)
+    struct ebpf_code *c, int map, const struct bpf_classifier_action *way)
 {
 	*c = (struct ebpf_code){ .n = 0 };
 	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
-	ebpf_value(c, BPF_CLASSIFIER_SHARED, map);
-	bpf_classifier_alive(c);
-	bpf_classifier_take(c, way);
+	ebpf_load_map_value(c, BPF_CLASSIFIER_SHARED, map);
+	bpf_classifier_require_beat(c);
+	bpf_classifier_finish(c, way);
 }
 
 static inline void
-bpf_classifier_write(struct ebpf_code *c, int map,
-    const struct bpf_classifier_what *what,
-    const struct bpf_classifier_way *way)
+bpf_classifier_write_program(struct ebpf_code *c, int map,
+    const struct bpf_classifier_rules *what,
+    const struct bpf_classifier_action *way)
 {
 	if (what->all)
 		bpf_classifier_match_all(c, map, way);
@@ -276,26 +284,26 @@ bpf_classifier_write(struct ebpf_code *c, int map,
 
 /* A program for a hook that sends what is taken to another interface. */
 static inline int
-bpf_classifier_redirects(const struct bpf_classifier *s, uint32_t interface)
+bpf_classifier_make_redirect(const struct bpf_classifier *s, uint32_t interface)
 {
-	const struct bpf_classifier_way way = { .pass = BPF_CLASSIFIER_NEXT,
+	const struct bpf_classifier_action way = { .pass = BPF_CLASSIFIER_NEXT,
 	    .redirect = interface };
 	struct ebpf_code c;
 
-	bpf_classifier_write(&c, s->map, &s->what, &way);
-	return ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
+	bpf_classifier_write_program(&c, s->map, &s->what, &way);
+	return ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 }
 
 /* A program of XDP that sends what is taken to the sockets of a map. */
 static inline int
-bpf_classifier_to_sockets(const struct bpf_classifier *s, int sockets)
+bpf_classifier_make_xdp(const struct bpf_classifier *s, int sockets)
 {
-	const struct bpf_classifier_way way = {
+	const struct bpf_classifier_action way = {
 	    .pass = BPF_CLASSIFIER_PASS, .xdp = true, .sockets = sockets};
 	struct ebpf_code c;
 
-	bpf_classifier_write(&c, s->map, &s->what, &way);
-	return ebpf_program(&c, EBPF_OF_XDP, NULL, 0);
+	bpf_classifier_write_program(&c, s->map, &s->what, &way);
+	return ebpf_load_program(&c, EBPF_OF_XDP, NULL, 0);
 }
 
 /* The process is alive. */
@@ -308,14 +316,14 @@ bpf_classifier_beat(struct bpf_classifier *s)
 
 /* Let everything go its own way from now on. */
 static inline void
-bpf_classifier_let_go(struct bpf_classifier *s)
+bpf_classifier_release_all(struct bpf_classifier *s)
 {
 	__atomic_store_n(&s->shared->beat_ns, 0, __ATOMIC_RELAXED);
 }
 
 /* What is the switch itself. */
 static inline void
-bpf_classifier_own(
+bpf_classifier_set_own(
     struct bpf_classifier *s, const uint8_t mac[6], uint16_t port)
 {
 	memcpy(s->shared->mac, mac, 6);
@@ -342,9 +350,9 @@ bpf_classifier_close(struct bpf_classifier *s)
  */
 static inline int
 bpf_classifier_open(
-    struct bpf_classifier *s, const struct bpf_classifier_what *what)
+    struct bpf_classifier *s, const struct bpf_classifier_rules *what)
 {
-	static const struct bpf_classifier_way
+	static const struct bpf_classifier_action
 	    of_socket = {.take = BPF_CLASSIFIER_WHOLE},
 	    of_hook = {
 		.take = BPF_CLASSIFIER_DROP, .pass = BPF_CLASSIFIER_NEXT};
@@ -354,16 +362,16 @@ bpf_classifier_open(
 
 	*s = (struct bpf_classifier){
 	    .of_socket = -1, .of_hook = -1, .what = *what};
-	s->map = ebpf_map(sizeof(*s->shared));
+	s->map = ebpf_create_shared_map(sizeof(*s->shared));
 	if (s->map != -1)
 		p = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
 		    MAP_SHARED, s->map, 0);
 	if (p != MAP_FAILED) {
 		s->shared = p;
-		bpf_classifier_write(&c, s->map, what, &of_socket);
-		s->of_socket = ebpf_program(&c, EBPF_OF_SOCKET, NULL, 0);
-		bpf_classifier_write(&c, s->map, what, &of_hook);
-		s->of_hook = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
+		bpf_classifier_write_program(&c, s->map, what, &of_socket);
+		s->of_socket = ebpf_load_program(&c, EBPF_OF_SOCKET, NULL, 0);
+		bpf_classifier_write_program(&c, s->map, what, &of_hook);
+		s->of_hook = ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 	}
 	if (s->of_socket != -1 && s->of_hook != -1)
 		return 0;

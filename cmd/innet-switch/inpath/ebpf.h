@@ -1,11 +1,11 @@
 /*
  * ebpf.h - programs for the kernel, written as instructions, by bpf(2) alone
  *
- * A program is put together instruction by instruction; ebpf_leave() has a jump
- * go to its one way out, which ebpf_end() writes.  The kernel's own header is
- * not used: that of an old system lacks half of this, and libpcap has another
- * bpf_insn.  Descriptors are the caller's; each call that makes one returns -1
- * with errno.
+ * A program is put together instruction by instruction; ebpf_jump_to_exit() has
+ * a jump go to its one way out, which ebpf_finish() writes.  The kernel's own
+ * header is not used: that of an old system lacks half of this, and libpcap has
+ * another bpf_insn.  Descriptors are the caller's; each call that makes one
+ * returns -1 with errno.
  */
 #ifndef INNET_SWITCH_INPATH_EBPF_H
 #define INNET_SWITCH_INPATH_EBPF_H
@@ -69,7 +69,7 @@ struct ebpf_code {
 
 /* One instruction; its place. */
 static inline int
-ebpf_put(struct ebpf_code *c, int code, int to, int from, int off,
+ebpf_emit(struct ebpf_code *c, int code, int to, int from, int off,
     int32_t imm)
 {
 	assert(c->n < EBPF_CODE_MAX);
@@ -81,7 +81,7 @@ ebpf_put(struct ebpf_code *c, int code, int to, int from, int off,
 
 /* The jump at place k comes here. */
 static inline void
-ebpf_here(struct ebpf_code *c, int k)
+ebpf_set_target(struct ebpf_code *c, int k)
 {
 	c->in[k].off = (int16_t)(c->n - k - 1);
 }
@@ -89,50 +89,50 @@ ebpf_here(struct ebpf_code *c, int k)
 static inline void
 ebpf_move(struct ebpf_code *c, int to, int from)
 {
-	ebpf_put(c, EBPF_ALU64 | EBPF_MOV | EBPF_X, to, from, 0, 0);
+	ebpf_emit(c, EBPF_ALU64 | EBPF_MOV | EBPF_X, to, from, 0, 0);
 }
 
 static inline void
 ebpf_set(struct ebpf_code *c, int to, int32_t value)
 {
-	ebpf_put(c, EBPF_ALU64 | EBPF_MOV | EBPF_K, to, 0, 0, value);
+	ebpf_emit(c, EBPF_ALU64 | EBPF_MOV | EBPF_K, to, 0, 0, value);
 }
 
 /* An operation of a register with a number. */
 static inline void
-ebpf_do(struct ebpf_code *c, int op, int to, int32_t value)
+ebpf_compute(struct ebpf_code *c, int op, int to, int32_t value)
 {
-	ebpf_put(c, EBPF_ALU64 | op | EBPF_K, to, 0, 0, value);
+	ebpf_emit(c, EBPF_ALU64 | op | EBPF_K, to, 0, 0, value);
 }
 
 static inline void
 ebpf_load(struct ebpf_code *c, int size, int to, int base, int off)
 {
-	ebpf_put(c, EBPF_LDX | EBPF_MEM | size, to, base, off, 0);
+	ebpf_emit(c, EBPF_LDX | EBPF_MEM | size, to, base, off, 0);
 }
 
 static inline void
 ebpf_call(struct ebpf_code *c, int function)
 {
-	ebpf_put(c, EBPF_JMP | EBPF_CALL, 0, 0, 0, function);
+	ebpf_emit(c, EBPF_JMP | EBPF_CALL, 0, 0, 0, function);
 }
 
 /* A jump to a place that is named later, if a register compares so. */
 static inline int
-ebpf_if(struct ebpf_code *c, int how, int reg, int32_t value)
+ebpf_jump_if(struct ebpf_code *c, int how, int reg, int32_t value)
 {
-	return ebpf_put(c, EBPF_JMP | how | EBPF_K, reg, 0, 0, value);
+	return ebpf_emit(c, EBPF_JMP | how | EBPF_K, reg, 0, 0, value);
 }
 
 static inline int
-ebpf_if_reg(struct ebpf_code *c, int how, int reg, int other)
+ebpf_jump_if_register(struct ebpf_code *c, int how, int reg, int other)
 {
-	return ebpf_put(c, EBPF_JMP | how | EBPF_X, reg, other, 0, 0);
+	return ebpf_emit(c, EBPF_JMP | how | EBPF_X, reg, other, 0, 0);
 }
 
 /* The same, to the way out. */
 static inline void
-ebpf_leave(struct ebpf_code *c, int jump)
+ebpf_jump_to_exit(struct ebpf_code *c, int jump)
 {
 	assert(c->leaves < EBPF_LEAVES_MAX);
 	c->leave[c->leaves++] = jump;
@@ -140,39 +140,39 @@ ebpf_leave(struct ebpf_code *c, int jump)
 
 /* A map, or the address of its one value, into a register. */
 static inline void
-ebpf_map_in(struct ebpf_code *c, int to, int map, int what)
+ebpf_load_map(struct ebpf_code *c, int to, int map, int what)
 {
-	ebpf_put(c, EBPF_LD | EBPF_DW | EBPF_IMM, to, what, 0, map);
-	ebpf_put(c, 0, 0, 0, 0, 0);
+	ebpf_emit(c, EBPF_LD | EBPF_DW | EBPF_IMM, to, what, 0, map);
+	ebpf_emit(c, 0, 0, 0, 0, 0);
 }
 
 static inline void
-ebpf_value(struct ebpf_code *c, int to, int map)
+ebpf_load_map_value(struct ebpf_code *c, int to, int map)
 {
-	ebpf_map_in(c, to, map, EBPF_VALUE_OF_MAP);
+	ebpf_load_map(c, to, map, EBPF_VALUE_OF_MAP);
 }
 
 /* End with what register 0 has; whoever left ends with a number. */
 static inline void
-ebpf_end(struct ebpf_code *c, int32_t left)
+ebpf_finish(struct ebpf_code *c, int32_t left)
 {
-	ebpf_put(c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
+	ebpf_emit(c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
 	for (int i = 0; i < c->leaves; i++)
-		ebpf_here(c, c->leave[i]);
+		ebpf_set_target(c, c->leave[i]);
 	ebpf_set(c, 0, left);
-	ebpf_put(c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
+	ebpf_emit(c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
 }
 
 /* A command of bpf(2), whose arguments are a struct of so many bytes. */
 static inline int
-ebpf_ask(int command, const void *args, size_t bytes)
+ebpf_syscall(int command, const void *args, size_t bytes)
 {
 	return (int)syscall(SYS_bpf, command, args, bytes);
 }
 
 /* Load a program; what the verifier says of it goes into log, unless NULL. */
 static inline int
-ebpf_program(const struct ebpf_code *c, int kind, char *log,
+ebpf_load_program(const struct ebpf_code *c, int kind, char *log,
     uint32_t log_bytes)
 {
 	const struct {
@@ -189,40 +189,40 @@ ebpf_program(const struct ebpf_code *c, int kind, char *log,
 	    .log_bytes = log == NULL ? 0 : log_bytes, .name = "innet",
 	    .at = kind == EBPF_OF_XDP ? EBPF_AT_XDP : 0 };
 
-	return ebpf_ask(EBPF_PROG_LOAD, &a, sizeof(a));
+	return ebpf_syscall(EBPF_PROG_LOAD, &a, sizeof(a));
 }
 
 /* Attach a program to a hook of an interface, as long as the link is open. */
 static inline int
-ebpf_attach(int program, uint32_t interface, int at, uint32_t flags)
+ebpf_attach_program(int program, uint32_t interface, int at, uint32_t flags)
 {
 	const struct {
 		uint32_t program, interface, at, flags;
 	} a = { (uint32_t)program, interface, (uint32_t)at, flags };
 
-	return ebpf_ask(EBPF_LINK_CREATE, &a, sizeof(a));
+	return ebpf_syscall(EBPF_LINK_CREATE, &a, sizeof(a));
 }
 
 static inline int
-ebpf_map_make(int kind, uint32_t bytes, uint32_t entries, uint32_t flags)
+ebpf_create_map(int kind, uint32_t bytes, uint32_t entries, uint32_t flags)
 {
 	const struct {
 		uint32_t kind, key_bytes, value_bytes, entries, flags;
 	} a = { (uint32_t)kind, 4, bytes, entries, flags };
 
-	return ebpf_ask(EBPF_MAP_CREATE, &a, sizeof(a));
+	return ebpf_syscall(EBPF_MAP_CREATE, &a, sizeof(a));
 }
 
 /* A map of one value, which mmap(2) shares with the programs. */
 static inline int
-ebpf_map(uint32_t bytes)
+ebpf_create_shared_map(uint32_t bytes)
 {
-	return ebpf_map_make(EBPF_ARRAY, bytes, 1, EBPF_SHARED_MAP);
+	return ebpf_create_map(EBPF_ARRAY, bytes, 1, EBPF_SHARED_MAP);
 }
 
 /* Entry k of a map of descriptors. */
 static inline int
-ebpf_map_fd(int map, uint32_t k, int fd)
+ebpf_map_set_fd(int map, uint32_t k, int fd)
 {
 	const struct {
 		uint32_t map, pad;
@@ -230,7 +230,7 @@ ebpf_map_fd(int map, uint32_t k, int fd)
 	} a = { .map = (uint32_t)map, .key = (uintptr_t)&k,
 	    .value = (uintptr_t)&fd };
 
-	return ebpf_ask(EBPF_MAP_UPDATE, &a, sizeof(a));
+	return ebpf_syscall(EBPF_MAP_UPDATE, &a, sizeof(a));
 }
 
 #endif

@@ -37,29 +37,30 @@ struct egress_tap {
 	struct bpf_attach hook;
 };
 
-static const struct egress_tap detour_none = {.tap = -1, .hook = {.link = -1}};
+static const struct egress_tap egress_tap_none = {
+    .tap = -1, .hook = {.link = -1}};
 
 /* The program: to the tap, but what is marked, or when nobody beats. */
 static inline void
-egress_tap_program(struct ebpf_code *c, int map, uint32_t tap)
+egress_tap_write_program(struct ebpf_code *c, int map, uint32_t tap)
 {
 	enum { MARK_AT = 8 };
 
 	*c = (struct ebpf_code){ .n = 0 };
 	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
 	ebpf_load(c, EBPF_W, 1, BPF_CLASSIFIER_CONTEXT, MARK_AT);
-	ebpf_leave(c, ebpf_if(c, EBPF_JEQ, 1, EGRESS_TAP_MARK));
-	ebpf_value(c, BPF_CLASSIFIER_SHARED, map);
-	bpf_classifier_alive(c);
+	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JEQ, 1, EGRESS_TAP_MARK));
+	ebpf_load_map_value(c, BPF_CLASSIFIER_SHARED, map);
+	bpf_classifier_require_beat(c);
 	ebpf_set(c, 1, (int32_t)tap);
 	ebpf_set(c, 2, 0);
 	ebpf_call(c, EBPF_REDIRECT);
-	ebpf_end(c, BPF_CLASSIFIER_NEXT);
+	ebpf_finish(c, BPF_CLASSIFIER_NEXT);
 }
 
 /* Have the tap say nothing of its own. */
 static inline void
-egress_tap_hush(const char *name)
+egress_tap_disable_ipv6(const char *name)
 {
 	char path[64 + IF_NAMESIZE];
 	int fd;
@@ -78,7 +79,7 @@ egress_tap_hush(const char *name)
  * its descriptor, or -1 with errno.
  */
 static inline int
-egress_tap_install(uint32_t *index, unsigned long offload)
+egress_tap_create_device(uint32_t *index, unsigned long offload)
 {
 	struct ifreq r = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
 	const int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC),
@@ -89,7 +90,7 @@ egress_tap_install(uint32_t *index, unsigned long offload)
 	bad = fd == -1 || s == -1 || ioctl(fd, TUNSETIFF, &r) == -1 ||
 	    ioctl(fd, TUNSETOFFLOAD, offload) == -1;
 	if (!bad) {
-		egress_tap_hush(r.ifr_name);
+		egress_tap_disable_ipv6(r.ifr_name);
 		*index = if_nametoindex(r.ifr_name);
 		r.ifr_qlen = EGRESS_TAP_QUEUE;
 		bad = ioctl(s, SIOCSIFTXQLEN, &r) == -1;
@@ -110,10 +111,10 @@ egress_tap_install(uint32_t *index, unsigned long offload)
 static inline void
 egress_tap_close(struct egress_tap *d)
 {
-	bpf_attach_close(&d->hook);
+	bpf_attach_detach(&d->hook);
 	if (d->tap != -1)
 		close(d->tap);
-	*d = detour_none;
+	*d = egress_tap_none;
 }
 
 /*
@@ -130,20 +131,20 @@ egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,
 	uint32_t index = 0;
 	int program = -1, saved;
 
-	*d = detour_none;
+	*d = egress_tap_none;
 	if (sender == -1 || setsockopt(sender, SOL_SOCKET, SO_MARK, &mark,
 	    sizeof(mark)) == 0)
-		d->tap = egress_tap_install(&index, 0);
+		d->tap = egress_tap_create_device(&index, 0);
 	if (d->tap != -1) {
-		egress_tap_program(&c, s->map, index);
-		program = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
+		egress_tap_write_program(&c, s->map, index);
+		program = ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 	}
 	if (program != -1)
-		bpf_attach_attach(&d->hook, program, interface, true);
+		bpf_attach_program(&d->hook, program, interface, true);
 	saved = errno;
 	if (program != -1)
 		close(program);
-	if (bpf_attach_held(&d->hook))
+	if (bpf_attach_is_attached(&d->hook))
 		return 0;
 	egress_tap_close(d);
 	errno = saved;
@@ -152,7 +153,7 @@ egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,
 
 /* The next frame, of `room` bytes at most, or 0: none has come. */
 static inline uint32_t
-egress_tap_read(struct egress_tap *d, uint8_t *to, size_t room)
+egress_tap_read_frame(struct egress_tap *d, uint8_t *to, size_t room)
 {
 	struct virtio_net_hdr head;
 	const struct iovec v[2] = { { &head, sizeof(head) }, { to, room } };

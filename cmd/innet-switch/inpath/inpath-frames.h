@@ -23,7 +23,7 @@ enum { INPATH_TRIES = 1000 };	/* milliseconds for room, as SERVE_WAIT_MS */
 
 /* Capture the datagrams of a run, each with its headers. */
 static inline void
-inpath_capture(struct pcapio_out *out, const uint8_t *head,
+inpath_capture_run(struct pcapio_out *out, const uint8_t *head,
     const struct frame *fr, const uint8_t *payload, uint32_t k,
     uint32_t bytes, uint32_t seg, uint64_t stamp_ns)
 {
@@ -34,7 +34,7 @@ inpath_capture(struct pcapio_out *out, const uint8_t *head,
 		const uint32_t n = seg == 0 || bytes < seg ? bytes : seg;
 		uint8_t *q = pcapio_room(out);
 
-		inpath_head(q, head, fr, k++, n, 0, &one, &v);
+		netport_write_headers(q, head, fr, k++, n, 0, &one, &v);
 		memcpy(q + fr->payload_at, payload, n);
 		frame_seal(q, &one);
 		pcapio_commit(out, stamp_ns, fr->payload_at + n,
@@ -48,15 +48,15 @@ inpath_capture(struct pcapio_out *out, const uint8_t *head,
 
 /* The same of what leaves by a port. */
 static inline void
-inpath_capture_left(const struct inpath *ip, const struct netport *port,
+inpath_capture_sent(const struct inpath *ip, const struct netport *port,
     const uint8_t *head, const struct frame *fr, const uint8_t *payload,
     uint32_t k, uint32_t bytes, uint32_t seg, uint64_t stamp_ns)
 {
 	if (ip->serve.cf->egress != NULL)
-		inpath_capture(ip->serve.cf->egress, head, fr, payload, k,
+		inpath_capture_run(ip->serve.cf->egress, head, fr, payload, k,
 		    bytes, seg, stamp_ns);
 	if (port->left != NULL)
-		inpath_capture(port->left, head, fr, payload, k, bytes, seg,
+		inpath_capture_run(port->left, head, fr, payload, k, bytes, seg,
 		    stamp_ns);
 }
 
@@ -71,7 +71,7 @@ inpath_capture_whole(struct pcapio_out *out, const uint8_t *p, uint32_t len,
 
 /* May a frame go from one port (NULL: the switch) to another? */
 static inline bool
-inpath_may(const struct netport *from, const struct netport *to)
+inpath_may_forward(const struct netport *from, const struct netport *to)
 {
 	return to->fd != -1 && to->forwards && to != from && (from == NULL ||
 	    (from->forwards && !(from->isolated && to->isolated)));
@@ -79,7 +79,7 @@ inpath_may(const struct netport *from, const struct netport *to)
 
 /* Headers of what the switch itself sends to a station. */
 static inline uint32_t
-inpath_own_head(const struct inpath *ip, uint8_t *q,
+inpath_write_own_headers(const struct inpath *ip, uint8_t *q,
     const struct station *to, const struct frame_flow *flow, uint8_t tos,
     struct frame *fr)
 {
@@ -102,12 +102,12 @@ inpath_own_head(const struct inpath *ip, uint8_t *q,
 
 /* The port by which a station is reached, or NULL. */
 static inline struct netport *
-inpath_way(struct inpath *ip, const struct station *s)
+inpath_find_egress(struct inpath *ip, const struct station *s)
 {
 	const uint32_t k = s == NULL ? STATIONS_NOWHERE :
-	    stations_port(&ip->stations, s->at.mac);
+	    stations_find_port(&ip->stations, s->at.mac);
 
-	return k < INPATH_PORTS && inpath_may(NULL, &ip->port[k]) ?
+	return k < INPATH_PORTS && inpath_may_forward(NULL, &ip->port[k]) ?
 	    &ip->port[k] : NULL;
 }
 
@@ -124,8 +124,8 @@ inpath_send_runs(struct inpath *ip, struct netport *port,
 	    room / p->bytes : UDPIO_RUN_MAX;
 	uint8_t head[FRAME_V6_BYTES + 8];
 	struct frame fr, one;
-	const uint32_t bytes = inpath_own_head(ip, head, to, flow, p->tos,
-	    &fr);
+	const uint32_t bytes =
+	    inpath_write_own_headers(ip, head, to, flow, p->tos, &fr);
 
 	for (uint32_t k = 0; k < p->count;) {
 		const uint32_t n = p->count - k < most ? p->count - k : most;
@@ -135,46 +135,46 @@ inpath_send_runs(struct inpath *ip, struct netport *port,
 		    (size_t)k * p->bytes;
 		struct virtio_net_hdr v;
 		struct iovec piece[2];
-		uint8_t *own = netport_head(&ip->out, port);
+		uint8_t *own = netport_reserve_headers(&ip->out, port);
 
-		inpath_head(own, head, &fr, 0, len, n > 1 ? p->bytes : 0, &one,
-		    &v);
-		inpath_capture_left(ip, port, head, &fr, payload, 0, len,
+		netport_write_headers(
+		    own, head, &fr, 0, len, n > 1 ? p->bytes : 0, &one, &v);
+		inpath_capture_sent(ip, port, head, &fr, payload, 0, len,
 		    n > 1 ? p->bytes : 0, now_ns);
 		piece[0] = (struct iovec){ own, bytes };
 		piece[1] = (struct iovec){ payload, len };
-		netport_put(&ip->out, port, &v, piece, len > 0 ? 2 : 1);
+		netport_queue_frame(&ip->out, port, &v, piece, len > 0 ? 2 : 1);
 		k += n;
 	}
 }
 
 /* plane_driver.send */
 static inline void
-inpath_send(void *ctx, uint32_t way, const union addr *from,
+inpath_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	struct inpath *ip = ctx;
-	const struct station *s = way != PACKET_WAY_OWN ? NULL :
-	    stations_find(&ip->stations, to);
-	struct netport *port = inpath_way(ip, s);
+	const struct station *s = socket != PACKET_SOCKET_OWN ? NULL :
+	    stations_find_host(&ip->stations, to);
+	struct netport *port = inpath_find_egress(ip, s);
 	struct frame_flow flow;
 
 	if (port == NULL) {
-		serve_send(&ip->serve, way, from, to, p, now_ns);
+		serve_send_run(&ip->serve, socket, from, to, p, now_ns);
 		return;
 	}
 	flow = flow_between(from != NULL ? from : &ip->serve.own.u.local, to);
 	inpath_send_runs(ip, port, s, &flow, p, now_ns);
-	netport_send(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
+	netport_flush(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
 }
 
 /* plane_driver.behind: who has a tag of a VLAN is told apart. */
 static inline uint32_t
-inpath_behind(void *ctx, const union addr *at)
+inpath_multicast_port(void *ctx, const union addr *at)
 {
 	struct inpath *ip = ctx;
-	const struct station *s = stations_find(&ip->stations, at);
-	const struct netport *port = inpath_way(ip, s);
+	const struct station *s = stations_find_host(&ip->stations, at);
+	const struct netport *port = inpath_find_egress(ip, s);
 
 	static_assert((int)INPATH_PORTS == (int)PLANE_BEHIND, "all ports");
 	return port == NULL || s->at.vlan != 0 ? PLANE_BEHIND :
@@ -200,7 +200,7 @@ inpath_group_mac(const union addr *group, uint8_t mac[6])
 
 /* A run leaves by a port to who hears the group's address. */
 static inline void
-inpath_share_by(struct inpath *ip, struct netport *port,
+inpath_multicast_by(struct inpath *ip, struct netport *port,
     const union addr *group, const struct post *p, uint64_t now_ns)
 {
 	const struct frame_flow flow = flow_between(&ip->serve.own.u.local,
@@ -214,18 +214,18 @@ inpath_share_by(struct inpath *ip, struct netport *port,
 
 /* plane_driver.share */
 static inline void
-inpath_share(void *ctx, uint32_t behind, const union addr *group,
+inpath_send_multicast(void *ctx, uint32_t behind, const union addr *group,
     const struct post *p, uint64_t now_ns)
 {
 	struct inpath *ip = ctx;
 
-	inpath_share_by(ip, &ip->port[behind], group, p, now_ns);
-	netport_send(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
+	inpath_multicast_by(ip, &ip->port[behind], group, p, now_ns);
+	netport_flush(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
 }
 
 /* The port that stands at one of the plane's; NULL: none (any more). */
 static inline struct netport *
-inpath_port_of(struct inpath *ip, const struct port *port)
+inpath_find_netport(struct inpath *ip, const struct port *port)
 {
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].port == port && ip->port[k].fd != -1)
@@ -236,7 +236,7 @@ inpath_port_of(struct inpath *ip, const struct port *port)
 
 /* A frame that has waited leaves. */
 static inline void
-inpath_leave_frame(struct inpath *ip, struct netport *to, struct slot *s,
+inpath_send_frame(struct inpath *ip, struct netport *to, struct slot *s,
     uint64_t when_ns)
 {
 	struct virtio_net_hdr v = { .flags = 0 };
@@ -245,54 +245,55 @@ inpath_leave_frame(struct inpath *ip, struct netport *to, struct slot *s,
 
 	if (frame_parse(FRAME_ETHERNET, s->bytes, s->have, s->have, &fr) ==
 	    FRAME_UDP) {
-		inpath_capture_left(ip, to, s->bytes, &fr, s->bytes +
+		inpath_capture_sent(ip, to, s->bytes, &fr, s->bytes +
 		    fr.payload_at, 0, fr.payload_bytes, 0, when_ns);
-		if (s->changed || inpath_unfinished(s->bytes, &fr))
-			inpath_head(s->bytes, s->bytes, &fr, 0,
+		if (s->changed || netport_lacks_checksum(s->bytes, &fr))
+			netport_write_headers(s->bytes, s->bytes, &fr, 0,
 			    fr.payload_bytes, 0, &one, &v);
 	} else {
 		inpath_capture_whole(ip->serve.cf->egress, s->bytes, s->have,
 		    when_ns);
 		inpath_capture_whole(to->left, s->bytes, s->have, when_ns);
 	}
-	netport_put(&ip->out, to, &v, &piece, 1);
+	netport_queue_frame(&ip->out, to, &v, &piece, 1);
 }
 
 /* plane_driver.leave: slots that are popped keep their bytes for a while. */
 static inline void
-inpath_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+inpath_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 {
 	struct inpath *ip = ctx;
-	struct netport *to = inpath_port_of(ip, port);
+	struct netport *to = inpath_find_netport(ip, port);
 	const struct post one = { .p = s->bytes, .count = 1,
 	    .bytes = s->have, .last_bytes = s->have, .tos = s->to.tos };
 
 	if (s->changed)
 		port_freshen(s);
 	if (!s->framed && !addr_is_group(&s->to.to))
-		inpath_send(ip, s->to.way, s->to.from.sa.sa_family == 0 ? NULL :
-		    &s->to.from, &s->to.to, &one, when_ns);
+		inpath_send_run(ip, s->to.socket,
+		    s->to.from.sa.sa_family == 0 ? NULL : &s->to.from,
+		    &s->to.to, &one, when_ns);
 	else if (to == NULL || !to->forwards)
-		ip->n[INPATH_NO_WAY]++;
+		ip->n[INPATH_NO_PORT]++;
 	else if (s->framed)
-		inpath_leave_frame(ip, to, s, when_ns);
+		inpath_send_frame(ip, to, s, when_ns);
 	else
-		inpath_share_by(ip, to, &s->to.to, &one, when_ns);
+		inpath_multicast_by(ip, to, &s->to.to, &one, when_ns);
 }
 
 /* plane_driver.settle: what finds no room is lost, as on a full link. */
 static inline void
-inpath_settle(void *ctx)
+inpath_flush_departed(void *ctx)
 {
 	struct inpath *ip = ctx;
 
-	netport_send(&ip->out, 0);
-	serve_settle(&ip->serve);
+	netport_flush(&ip->out, 0);
+	serve_flush_departed(&ip->serve);
 }
 
 /* plane_driver.pass: what passes of a run leaves when all of it was seen. */
 static inline void
-inpath_pass(void *ctx, struct packet *p, uint64_t now_ns)
+inpath_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 {
 	struct inpath *ip = ctx;
 
@@ -308,7 +309,7 @@ inpath_pass(void *ctx, struct packet *p, uint64_t now_ns)
  * same but for the number of their IPv4 packet.
  */
 static inline void
-inpath_number(uint8_t *to, const struct inpath_frame *n, uint32_t k)
+inpath_write_headers(uint8_t *to, const struct inpath_frame *n, uint32_t k)
 {
 	uint8_t *ip = to + n->fr.ip_at;
 	uint32_t was, is, sum;
@@ -331,7 +332,7 @@ inpath_number(uint8_t *to, const struct inpath_frame *n, uint32_t k)
  * are asked for.  They stand for a while where the end of the one before is.
  */
 static inline void
-inpath_whole(void *ctx, const struct packet *p)
+inpath_complete_frame(void *ctx, const struct packet *p)
 {
 	struct inpath *ip = ctx;
 	struct inpath_frame *n = &ip->now;
@@ -343,16 +344,16 @@ inpath_whole(void *ctx, const struct packet *p)
 	plane_flush(ip->pl);	/* it may have borrowed what changes */
 	memcpy(n->hidden, p->data, n->fr.payload_at);
 	if (n->seg + 1 < n->segs)
-		inpath_number(p->data, n, n->seg);
+		inpath_write_headers(p->data, n, n->seg);
 	else
-		inpath_head(p->data, n->head, &n->fr, n->seg, p->bytes, 0,
-		    &one, &v);
+		netport_write_headers(
+		    p->data, n->head, &n->fr, n->seg, p->bytes, 0, &one, &v);
 	n->whole = true;
 }
 
 /* plane_driver.towards */
 static inline struct port *
-inpath_towards(void *ctx, const union addr *to)
+inpath_port_towards(void *ctx, const union addr *to)
 {
 	struct inpath *ip = ctx;
 	struct netport *p;
@@ -361,29 +362,32 @@ inpath_towards(void *ctx, const union addr *to)
 		return ip->now.to->port;
 	if (to == &ip->now.src)
 		return ip->now.from->port;
-	p = inpath_way(ip, stations_find(&ip->stations, to));
+	p = inpath_find_egress(ip, stations_find_host(&ip->stations, to));
 	return p == NULL ? ip->beside : p->port;
 }
 
 /* plane_driver.clock */
 static inline uint64_t
-inpath_clock(void *ctx)
+inpath_clock_ns(void *ctx)
 {
 	struct inpath *ip = ctx;
 
 	return clock_now(&ip->serve.clock);
 }
 
-static const struct plane_driver inpath_driver = {
-	.send = inpath_send, .leave = inpath_leave, .settle = inpath_settle,
-	.behind = inpath_behind, .share = inpath_share,
-	.pass = inpath_pass, .whole = inpath_whole, .clock = inpath_clock,
-	.towards = inpath_towards
-};
+static const struct plane_driver inpath_driver = {.send = inpath_send_run,
+    .leave = inpath_send_slot,
+    .settle = inpath_flush_departed,
+    .behind = inpath_multicast_port,
+    .share = inpath_send_multicast,
+    .pass = inpath_forward_packet,
+    .whole = inpath_complete_frame,
+    .clock = inpath_clock_ns,
+    .towards = inpath_port_towards};
 
 /* Learn from a frame who is where, and see where it goes.  False: nowhere. */
 static inline bool
-inpath_find(struct inpath *ip, const uint8_t *data)
+inpath_locate_hosts(struct inpath *ip, const uint8_t *data)
 {
 	struct inpath_frame *n = &ip->now;
 	struct station_at at = { .vlan = n->fr.ip_at > FRAME_ETH_BYTES ?
@@ -391,63 +395,66 @@ inpath_find(struct inpath *ip, const uint8_t *data)
 	uint32_t k;
 
 	memcpy(at.mac, data + 6, 6);
-	stations_see(&ip->stations, at.mac, (uint32_t)(n->from - ip->port));
-	stations_learn(&ip->stations, &n->src, &at);
+	stations_set_port(
+	    &ip->stations, at.mac, (uint32_t)(n->from - ip->port));
+	stations_set_host(&ip->stations, &n->src, &at);
 	n->to = NULL;
 	if (memcmp(data, ip->mac, 6) == 0)
 		return true;
 	memcpy(at.mac, data, 6);
-	stations_learn(&ip->stations, &n->dst, &at);
-	k = stations_port(&ip->stations, at.mac);
+	stations_set_host(&ip->stations, &n->dst, &at);
+	k = stations_find_port(&ip->stations, at.mac);
 	if (k == STATIONS_NOWHERE && !ip->asked) {
-		inpath_ask_neighbours(ip);
-		k = stations_port(&ip->stations, at.mac);
+		inpath_query_neighbours(ip);
+		k = stations_find_port(&ip->stations, at.mac);
 	}
-	if (k < INPATH_PORTS && inpath_may(n->from, &ip->port[k]))
+	if (k < INPATH_PORTS && inpath_may_forward(n->from, &ip->port[k]))
 		n->to = &ip->port[k];
 	else if (k != STATIONS_NOWHERE)
-		ip->n[INPATH_NO_WAY]++;
+		ip->n[INPATH_NO_PORT]++;
 	return n->to != NULL || k == STATIONS_NOWHERE;
 }
 
 /* The frame goes by every port but its own, as it came. */
 static inline void
-inpath_flood(struct inpath *ip, const struct netport_frame *f)
+inpath_flood_frame(struct inpath *ip, const struct netport_frame *f)
 {
 	const struct iovec whole = { f->data, f->len };
 
 	ip->n[INPATH_FLOODED]++;
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
-		if (inpath_may(ip->now.from, &ip->port[k]))
-			netport_put(&ip->out, &ip->port[k], &f->head, &whole,
-			    1);
+		if (inpath_may_forward(ip->now.from, &ip->port[k]))
+			netport_queue_frame(
+			    &ip->out, &ip->port[k], &f->head, &whole, 1);
 	}
 }
 
 /* A frame that is nobody's here goes on, as a bridge would have it. */
 static inline void
-inpath_forward(struct inpath *ip, const struct netport_frame *f)
+inpath_forward_frame(struct inpath *ip, const struct netport_frame *f)
 {
 	const struct iovec whole = { f->data, f->len };
 	struct netport *from = ip->now.from;
 	uint32_t k;
 
-	stations_see(&ip->stations, f->data + 6, (uint32_t)(from - ip->port));
+	stations_set_port(
+	    &ip->stations, f->data + 6, (uint32_t)(from - ip->port));
 	k = stations_is_group(f->data) ? STATIONS_NOWHERE :
-	    stations_port(&ip->stations, f->data);
+	    stations_find_port(&ip->stations, f->data);
 	ip->pl->n[PLANE_PACKETS]++;
 	ip->pl->n[PLANE_REGULAR]++;
 	if (k >= INPATH_PORTS)
-		inpath_flood(ip, f);
-	else if (inpath_may(from, &ip->port[k]))
-		netport_put(&ip->out, &ip->port[k], &f->head, &whole, 1);
+		inpath_flood_frame(ip, f);
+	else if (inpath_may_forward(from, &ip->port[k]))
+		netport_queue_frame(
+		    &ip->out, &ip->port[k], &f->head, &whole, 1);
 	else
-		ip->n[INPATH_NO_WAY]++;
+		ip->n[INPATH_NO_PORT]++;
 }
 
 /* Datagrams a to b of a run pass: they leave as a run of their own. */
 static inline void
-inpath_pass_part(struct inpath *ip, const uint8_t *head, uint32_t a,
+inpath_send_part(struct inpath *ip, const uint8_t *head, uint32_t a,
     uint32_t b)
 {
 	const struct inpath_frame *n = &ip->now;
@@ -458,18 +465,18 @@ inpath_pass_part(struct inpath *ip, const uint8_t *head, uint32_t a,
 	struct virtio_net_hdr v;
 	struct iovec piece[2];
 	struct frame one;
-	uint8_t *own = netport_head(&ip->out, n->to);
+	uint8_t *own = netport_reserve_headers(&ip->out, n->to);
 
-	inpath_head(own, head, &n->fr, a, bytes, b - a > 1 ? n->seg_bytes : 0,
-	    &one, &v);
+	netport_write_headers(own, head, &n->fr, a, bytes,
+	    b - a > 1 ? n->seg_bytes : 0, &one, &v);
 	piece[0] = (struct iovec){ own, n->fr.payload_at };
 	piece[1] = (struct iovec){ payload, bytes };
-	netport_put(&ip->out, n->to, &v, piece, bytes > 0 ? 2 : 1);
+	netport_queue_frame(&ip->out, n->to, &v, piece, bytes > 0 ? 2 : 1);
 }
 
 /* What of the frame passes leaves: whole, if all of it does. */
 static inline void
-inpath_pass_on(struct inpath *ip, const uint8_t *head)
+inpath_send_passing(struct inpath *ip, const uint8_t *head)
 {
 	struct inpath_frame *n = &ip->now;
 	const struct iovec whole = { n->f->data, n->f->len };
@@ -478,14 +485,14 @@ inpath_pass_on(struct inpath *ip, const uint8_t *head)
 	for (uint32_t k = 0; k < n->segs; k++) {
 		all += n->passes[k] == 1;
 		if (n->passes[k] > 0)
-			inpath_capture_left(ip, n->to, head, &n->fr,
+			inpath_capture_sent(ip, n->to, head, &n->fr,
 			    n->f->data + n->fr.payload_at +
 			    (size_t)k * n->seg_bytes, k, k + 1 < n->segs ?
 			    n->seg_bytes : n->fr.payload_bytes -
 			    k * n->seg_bytes, 0, ip->pl->now_ns);
 	}
 	if (all == n->segs && (n->segs > 1 || !n->changed)) {
-		netport_put(&ip->out, n->to, &n->f->head, &whole, 1);
+		netport_queue_frame(&ip->out, n->to, &n->f->head, &whole, 1);
 		return;
 	}
 	for (; a < n->segs; a = b) {
@@ -493,13 +500,13 @@ inpath_pass_on(struct inpath *ip, const uint8_t *head)
 		    n->passes[b] == 1; b++)
 			;
 		for (int i = 0; i < n->passes[a]; i++)
-			inpath_pass_part(ip, head, a, b);
+			inpath_send_part(ip, head, a, b);
 	}
 }
 
 /* Datagram k of the run at its time.  Where it passes it is a frame. */
 static inline void
-inpath_take(struct inpath *ip, uint32_t k)
+inpath_receive_datagram(struct inpath *ip, uint32_t k)
 {
 	struct inpath_frame *n = &ip->now;
 	const uint32_t bytes = k + 1 < n->segs ? n->seg_bytes :
@@ -511,7 +518,7 @@ inpath_take(struct inpath *ip, uint32_t k)
 	const bool own = n->to == NULL, trusted = (n->f->head.flags &
 	    (VIRTIO_NET_HDR_F_NEEDS_CSUM | VIRTIO_NET_HDR_F_DATA_VALID)) != 0;
 	struct packet p = { .from = &n->src, .to = &n->dst,
-	    .way = PACKET_WAY_OWN, .tos = n->fr.tos, .payload = payload,
+	    .socket = PACKET_SOCKET_OWN, .tos = n->fr.tos, .payload = payload,
 	    .bytes = bytes, .wire_bytes = bytes + h };
 
 	if (!own || !trusted) {
@@ -525,16 +532,16 @@ inpath_take(struct inpath *ip, uint32_t k)
 	n->whole = false;
 	n->one.payload_bytes = bytes;
 	if (p.frame != NULL && !trusted)
-		inpath_whole(ip, &p);	/* its sums are checked */
-	serve_come(&ip->serve, n->came_ns);
-	for (int c = plane_copies(ip->pl); c > 0; c--) {
+		inpath_complete_frame(ip, &p);	/* its sums are checked */
+	serve_advance_to_packet(&ip->serve, n->came_ns);
+	for (int c = plane_draw_copies(ip->pl); c > 0; c--) {
 		if (ip->serve.cf->ingress != NULL)
-			inpath_capture(ip->serve.cf->ingress, head, &n->fr,
+			inpath_capture_run(ip->serve.cf->ingress, head, &n->fr,
 			    payload, k, bytes, 0, ip->pl->now_ns);
 		if (n->from->came != NULL)
-			inpath_capture(n->from->came, head, &n->fr, payload, k,
-			    bytes, 0, ip->pl->now_ns);
-		plane_take(ip->pl, &p);
+			inpath_capture_run(n->from->came, head, &n->fr, payload,
+			    k, bytes, 0, ip->pl->now_ns);
+		plane_receive(ip->pl, &p);
 		n->changed |= p.changed;
 	}
 	if (n->whole)
@@ -543,11 +550,11 @@ inpath_take(struct inpath *ip, uint32_t k)
 
 /* Where there is no bridge: is the datagram one that the program takes? */
 static inline bool
-inpath_claims(const struct inpath *ip, const uint8_t *data)
+inpath_is_claimed(const struct inpath *ip, const uint8_t *data)
 {
 	const uint8_t has = frame_dscp_tos(&ip->now.fr);
 	uint8_t tos[2];
-	const int n = bpf_classifier_passing(ip->proved, tos);
+	const int n = bpf_classifier_passing_tos(ip->proved, tos);
 
 	return !stations_is_group(data) && (has == tos[0] ||
 	    (n > 1 && has == tos[1]));
@@ -555,7 +562,7 @@ inpath_claims(const struct inpath *ip, const uint8_t *data)
 
 /* A frame that came at a port. */
 static inline void
-inpath_take_frame(struct inpath *ip, struct netport *from,
+inpath_receive_frame(struct inpath *ip, struct netport *from,
     const struct netport_frame *f)
 {
 	struct inpath_frame *n = &ip->now;
@@ -569,13 +576,13 @@ inpath_take_frame(struct inpath *ip, struct netport *from,
 	n->f = f;
 	if (frame_parse(FRAME_ETHERNET, f->data, f->len, f->len, &n->fr) !=
 	    FRAME_UDP || n->fr.payload_at > INPATH_HEAD_MAX || (ip->cf->wire &&
-	    !inpath_claims(ip, f->data))) {
-		inpath_forward(ip, f);
+	    !inpath_is_claimed(ip, f->data))) {
+		inpath_forward_frame(ip, f);
 		return;
 	}
 	flow_addr(&n->src, n->fr.flow.src, n->fr.flow.sport, n->fr.flow.v6);
 	flow_addr(&n->dst, n->fr.flow.dst, n->fr.flow.dport, n->fr.flow.v6);
-	if (!inpath_find(ip, f->data))
+	if (!inpath_locate_hosts(ip, f->data))
 		return;
 	n->seg_bytes = type == NETPORT_GSO_UDP && f->head.gso_size > 0 ?
 	    f->head.gso_size : n->fr.payload_bytes;
@@ -583,22 +590,22 @@ inpath_take_frame(struct inpath *ip, struct netport *from,
 	    (n->fr.payload_bytes - 1) / n->seg_bytes + 1;
 	if ((n->to == NULL && memcmp(f->data, ip->mac, 6) != 0) ||
 	    n->segs > INPATH_RUN_MAX) {
-		inpath_flood(ip, f);
+		inpath_flood_frame(ip, f);
 		return;
 	}
 	memcpy(head, f->data, n->fr.payload_at);
 	n->head = head;
 	if (n->to != NULL && n->segs > 1)
-		inpath_head(n->each, head, &n->fr, 0, n->seg_bytes, 0, &one,
-		    &v);
+		netport_write_headers(
+		    n->each, head, &n->fr, 0, n->seg_bytes, 0, &one, &v);
 	memset(n->passes, 0, n->segs);
 	n->changed = false;
 	n->one = n->fr;
-	n->came_ns = serve_stamped(&ip->serve, f->stamp_ns);
+	n->came_ns = serve_arrival_ns(&ip->serve, f->stamp_ns);
 	for (uint32_t k = 0; k < n->segs; k++)
-		inpath_take(ip, k);
+		inpath_receive_datagram(ip, k);
 	if (n->to != NULL)
-		inpath_pass_on(ip, head);
+		inpath_send_passing(ip, head);
 	n->head = NULL;
 }
 
@@ -613,27 +620,34 @@ inpath_receive_port(struct inpath *ip, struct netport *p)
 		clock_read(&ip->serve.clock);
 		ip->serve.hasty = false;
 		for (int i = 0; i < n; i++)
-			inpath_take_frame(ip, p, &ip->in.got[i]);
+			inpath_receive_frame(ip, p, &ip->in.got[i]);
 		plane_flush(ip->pl);
-		netport_send(&ip->out, 0);
+		netport_flush(&ip->out, 0);
 		serve_advance(&ip->serve, ip->serve.clock.now_ns);
 	}
 }
 
 /* A regular frame is about to leave by a port: it is to wait there. */
 static inline void
-inpath_take_leaving(struct inpath *ip, struct netport *port, uint8_t *data,
-    uint32_t len)
+inpath_receive_egress_frame(
+    struct inpath *ip, struct netport *port, uint8_t *data, uint32_t len)
 {
 	struct inpath_frame *n = &ip->now;
 	const enum frame_is is = frame_parse(FRAME_ETHERNET, data, len, len,
 	    &n->fr);
 	const struct netport_frame none = { .data = data, .len = len };
-	struct packet p = { .from = &n->src, .to = &n->dst,
-	    .way = PACKET_WAY_OWN, .tos = is == FRAME_OTHER ? 0 : n->fr.tos,
-	    .payload = data + n->fr.payload_at, .bytes = n->fr.payload_bytes,
-	    .wire_bytes = len, .frame = &n->fr, .is = is, .data = data,
-	    .have = len, .len = len };
+	struct packet p = {.from = &n->src,
+	    .to = &n->dst,
+	    .socket = PACKET_SOCKET_OWN,
+	    .tos = is == FRAME_OTHER ? 0 : n->fr.tos,
+	    .payload = data + n->fr.payload_at,
+	    .bytes = n->fr.payload_bytes,
+	    .wire_bytes = len,
+	    .frame = &n->fr,
+	    .is = is,
+	    .data = data,
+	    .have = len,
+	    .len = len};
 
 	n->f = &none;
 	n->from = n->to = port;
@@ -641,32 +655,32 @@ inpath_take_leaving(struct inpath *ip, struct netport *port, uint8_t *data,
 	n->seg = 0;
 	flow_addr(&n->src, n->fr.flow.src, n->fr.flow.sport, n->fr.flow.v6);
 	flow_addr(&n->dst, n->fr.flow.dst, n->fr.flow.dport, n->fr.flow.v6);
-	serve_come(&ip->serve, serve_stamped(&ip->serve,
+	serve_advance_to_packet(&ip->serve, serve_arrival_ns(&ip->serve,
 	    ip->serve.clock.wall_ns));
 	inpath_capture_whole(ip->serve.cf->ingress, data, len, ip->pl->now_ns);
 	inpath_capture_whole(port->came, data, len, ip->pl->now_ns);
 	ip->pl->n[PLANE_PACKETS]++;
-	plane_regular(ip->pl, &p);
+	plane_forward_regular(ip->pl, &p);
 	n->f = NULL;
 }
 
 /* What is about to leave by a port whose regular traffic waits. */
 static inline void
-inpath_receive_leaving(struct inpath *ip, struct netport *p)
+inpath_receive_egress(struct inpath *ip, struct netport *p)
 {
 	uint8_t *to = ip->in.bytes + NETPORT_GAP;
 
 	clock_read(&ip->serve.clock);
 	for (int k = 0; k < UDPIO_BATCH * 4; k++) {
-		const uint32_t n = egress_tap_read(&p->egress_tap, to,
+		const uint32_t n = egress_tap_read_frame(&p->egress_tap, to,
 		    NETPORT_FRAME_BYTES);
 
 		if (n == 0)
 			break;
 		if (n >= FRAME_ETH_BYTES)
-			inpath_take_leaving(ip, p, to, n);
+			inpath_receive_egress_frame(ip, p, to, n);
 	}
-	netport_send(&ip->out, 0);
+	netport_flush(&ip->out, 0);
 }
 
 #endif

@@ -55,7 +55,7 @@ struct inpath_conf {
 enum inpath_count {
 	INPATH_FRAMES,		/* came; runs count as one */
 	INPATH_FLOODED,		/* to a host behind no known port */
-	INPATH_NO_WAY,		/* back to where it came from, or to a port
+	INPATH_NO_PORT,		/* back to where it came from, or to a port
 				 * that does not forward, as in a bridge */
 	INPATH_SHARED,		/* results, to who is behind a port together */
 	INPATH_COUNTS
@@ -85,7 +85,7 @@ struct inpath {
 	const struct netport_kind *kind;
 	struct stations stations;
 	struct netport port[INPATH_PORTS];	/* fd -1: free */
-	struct serve_beside with;	/* as the loop knows it */
+	struct serve_source with;	/* as the loop knows it */
 	struct port *beside;		/* of what leaves by no port of ours */
 	struct netport_in in;
 	struct netport_out out;
@@ -104,7 +104,7 @@ struct inpath {
 
 /* Which of the privileges that it takes are missing, as text. */
 static inline const char *
-inpath_missing(const struct inpath *ip, char text[64])
+inpath_list_missing(const struct inpath *ip, char text[64])
 {
 	static const struct { int cap; const char *name; } need[] = {
 		{ CAP_NET_RAW, "CAP_NET_RAW" },
@@ -133,7 +133,7 @@ inpath_missing(const struct inpath *ip, char text[64])
 
 /* An error of the back-end's, in words. */
 static inline const char *
-inpath_why(const struct inpath *ip, int error)
+inpath_error_text(const struct inpath *ip, int error)
 {
 	const char *why = ip->kind->why == NULL ? NULL : ip->kind->why(error);
 
@@ -147,7 +147,7 @@ inpath_fail(const struct inpath *ip, const char *what)
 	const int saved = errno;
 	char text[64];
 
-	if (inpath_missing(ip, text)[0] != '\0')
+	if (inpath_list_missing(ip, text)[0] != '\0')
 		errx(1, "--%s %s: standing in the path takes privileges that "
 		    "are missing: %s", ip->cf->wire ? "interfaces" : "bridge",
 		    ip->cf->where, text);
@@ -155,12 +155,13 @@ inpath_fail(const struct inpath *ip, const char *what)
 	if (saved == EPERM)
 		errx(1, "%s: %s: not permitted; a user namespace of its own "
 		    "does not give CAP_BPF", ip->cf->where, what);
-	errx(1, "%s: %s: %s", ip->cf->where, what, inpath_why(ip, saved));
+	errx(
+	    1, "%s: %s: %s", ip->cf->where, what, inpath_error_text(ip, saved));
 }
 
 /* Take the name of an interface's port for ourselves; or -1 with errno. */
 static inline int
-inpath_lock(uint32_t index)
+inpath_lock_interface(uint32_t index)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -180,7 +181,7 @@ inpath_lock(uint32_t index)
 
 /* The port with that index of the kernel's, or NULL. */
 static inline struct netport *
-inpath_port(struct inpath *ip, uint32_t index)
+inpath_find_port(struct inpath *ip, uint32_t index)
 {
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].fd != -1 && ip->port[k].index == index)
@@ -191,7 +192,7 @@ inpath_port(struct inpath *ip, uint32_t index)
 
 /* Is there a port of that name? */
 static inline bool
-inpath_is_port(const struct inpath *ip, const char *name)
+inpath_has_port(const struct inpath *ip, const char *name)
 {
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].fd != -1 && strcmp(ip->port[k].name, name) == 0)
@@ -202,7 +203,7 @@ inpath_is_port(const struct inpath *ip, const char *name)
 
 /* Leave an interface. */
 static inline void
-inpath_shut(struct netport *p)
+inpath_leave_port(struct netport *p)
 {
 	netport_count_drops(p);
 	netport_close(p);
@@ -214,7 +215,7 @@ inpath_shut(struct netport *p)
 
 /* The rate that was given for one port, or NULL. */
 static inline const struct inpath_rate *
-inpath_rate(const struct inpath *ip, const char *name)
+inpath_find_rate(const struct inpath *ip, const char *name)
 {
 	for (uint32_t i = 0; i < ip->cf->rates; i++) {
 		if (strcmp(ip->cf->rate[i].port, name) == 0)
@@ -225,9 +226,9 @@ inpath_rate(const struct inpath *ip, const char *name)
 
 /* The plane's port of an interface: what it had, if it was here before. */
 static inline struct port *
-inpath_plane_port(struct inpath *ip, const struct netport *p)
+inpath_get_plane_port(struct inpath *ip, const struct netport *p)
 {
-	const struct inpath_rate *rate = inpath_rate(ip, p->name);
+	const struct inpath_rate *rate = inpath_find_rate(ip, p->name);
 	struct port_conf cf = ip->pl->ports_cf.all;
 	uint32_t k;
 
@@ -235,7 +236,7 @@ inpath_plane_port(struct inpath *ip, const struct netport *p)
 		return p->port;
 	if (rate != NULL)
 		cf.rate_bps = rate->bps;
-	k = ports_make(&ip->pl->ports, &cf);
+	k = ports_make_port(&ip->pl->ports, &cf);
 	if (k == PORTS_NONE)
 		err(1, "%s", p->name);
 	return ip->pl->ports.port[k];
@@ -243,7 +244,8 @@ inpath_plane_port(struct inpath *ip, const struct netport *p)
 
 /* A capture of what comes at, or leaves by, a port. */
 static inline struct pcapio_out *
-inpath_tap(const struct inpath *ip, const struct netport *p, const char *way)
+inpath_open_tap(
+    const struct inpath *ip, const struct netport *p, const char *way)
 {
 	const size_t bytes = strlen(ip->cf->taps) + IF_NAMESIZE + 16;
 	struct pcapio_out *out = malloc(sizeof(*out));
@@ -258,7 +260,7 @@ inpath_tap(const struct inpath *ip, const struct netport *p, const char *way)
 
 /* The captures of a port end: the exit status. */
 static inline int
-inpath_untap(struct netport *p)
+inpath_close_taps(struct netport *p)
 {
 	struct pcapio_out *const out[] = { p->came, p->left };
 	int rc = 0;
@@ -276,7 +278,7 @@ inpath_untap(struct netport *p)
 
 /* A place for the port of that name: its own, if it was here before. */
 static inline struct netport *
-inpath_place(struct inpath *ip, const char *name)
+inpath_find_place(struct inpath *ip, const char *name)
 {
 	struct netport *spare = NULL;
 
@@ -290,7 +292,7 @@ inpath_place(struct inpath *ip, const char *name)
 			spare = p;
 	}
 	if (spare != NULL) {
-		ip->serve.rc |= inpath_untap(spare);
+		ip->serve.rc |= inpath_close_taps(spare);
 		spare->port = NULL;
 	}
 	return spare;
@@ -298,14 +300,14 @@ inpath_place(struct inpath *ip, const char *name)
 
 /* Stand at an interface; NULL and errno if that cannot be. */
 static inline struct netport *
-inpath_join(struct inpath *ip, const struct netlink_link *l)
+inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 {
-	struct netport *p = inpath_place(ip, l->name);
+	struct netport *p = inpath_find_place(ip, l->name);
 
 	errno = p == NULL ? ENFILE : ERANGE;
 	if (p == NULL || (ip->kind->mtu != 0 && l->mtu > ip->kind->mtu))
 		return NULL;
-	p->lock = inpath_lock(l->index);
+	p->lock = inpath_lock_interface(l->index);
 	if (p->lock == -1)
 		return NULL;
 	p->kind = ip->kind;
@@ -319,18 +321,18 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 		return NULL;
 	}
 	memcpy(p->name, l->name, sizeof(p->name));
-	p->port = inpath_plane_port(ip, p);
+	p->port = inpath_get_plane_port(ip, p);
 	if (ip->cf->taps != NULL && p->came == NULL) {
-		p->came = inpath_tap(ip, p, "in");
-		p->left = inpath_tap(ip, p, "out");
+		p->came = inpath_open_tap(ip, p, "in");
+		p->left = inpath_open_tap(ip, p, "out");
 	}
 	if (ip->pl->cf->regular_queued &&
-	    (ip->cf->every || inpath_rate(ip, p->name) != NULL) &&
+	    (ip->cf->every || inpath_find_rate(ip, p->name) != NULL) &&
 	    egress_tap_open(&p->egress_tap, &ip->classifier, p->index,
 		p->kind->marks ? -1 : p->fd) == -1) {
 		const int saved = errno;
 
-		inpath_shut(p);
+		inpath_leave_port(p);
 		errno = saved;
 		return NULL;
 	}
@@ -339,7 +341,7 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 
 /* Is the interface one of those that were asked for? */
 static inline bool
-inpath_wants(const struct inpath *ip, const char *name)
+inpath_wants_port(const struct inpath *ip, const char *name)
 {
 	for (uint32_t i = 0; i < ip->cf->onlys; i++) {
 		if (strcmp(ip->cf->only[i], name) == 0)
@@ -350,9 +352,9 @@ inpath_wants(const struct inpath *ip, const char *name)
 
 /* Stand at a port that was told of, or say why not: NULL. */
 static inline struct netport *
-inpath_try(struct inpath *ip, const struct netlink_link *l)
+inpath_try_port(struct inpath *ip, const struct netlink_link *l)
 {
-	struct netport *p = inpath_join(ip, l);
+	struct netport *p = inpath_join_port(ip, l);
 
 	if (p != NULL && ip->looked)
 		warnx("%s: joins %s", l->name, ip->cf->where);
@@ -365,15 +367,15 @@ inpath_try(struct inpath *ip, const struct netlink_link *l)
 		    ip->cf->where, l->name);
 	if (!ip->looked)
 		inpath_fail(ip, l->name);
-	warnx("%s: not in the path: %s", l->name, inpath_why(ip, errno));
+	warnx("%s: not in the path: %s", l->name, inpath_error_text(ip, errno));
 	return NULL;
 }
 
 /* A port of the bridge was told of: join it, or see how it is. */
 static inline void
-inpath_see_port(struct inpath *ip, const struct netlink_link *l)
+inpath_update_port(struct inpath *ip, const struct netlink_link *l)
 {
-	struct netport *p = inpath_port(ip, l->index);
+	struct netport *p = inpath_find_port(ip, l->index);
 	const uint32_t up = NETLINK_UP | NETLINK_LOWER_UP;
 	const bool was = p != NULL && p->up;
 
@@ -381,11 +383,11 @@ inpath_see_port(struct inpath *ip, const struct netlink_link *l)
 		errx(1, "%s is a port of a bridge, which --bridge is for",
 		    l->name);
 	if (p != NULL && ip->kind->mtu != 0 && l->mtu > ip->kind->mtu) {
-		inpath_shut(p);
+		inpath_leave_port(p);
 		p = NULL;
 	}
 	if (p == NULL)
-		p = inpath_try(ip, l);
+		p = inpath_try_port(ip, l);
 	if (p == NULL)
 		return;
 	p->up = (l->flags & up) == up;
@@ -398,43 +400,44 @@ inpath_see_port(struct inpath *ip, const struct netlink_link *l)
 		warnx("%s: %s", p->name, p->up ? "up" : "down");
 }
 
-/* links_told: interfaces. */
+/* netlink_handler: interfaces. */
 static inline void
-inpath_see_link(void *ctx, const struct netlink_message *m)
+inpath_update_link(void *ctx, const struct netlink_message *m)
 {
 	struct inpath *ip = ctx;
 	struct netlink_link l;
 
-	if (!netlink_link(m, &l) || l.gone)
+	if (!netlink_read_link(m, &l) || l.gone)
 		return;
 	if (ip->cf->wire) {
 		if (l.family != NETLINK_FAMILY_BRIDGE &&
-		    inpath_wants(ip, l.name))
-			inpath_see_port(ip, &l);
+		    inpath_wants_port(ip, l.name))
+			inpath_update_port(ip, &l);
 	} else if (l.index == ip->bridge && l.family != NETLINK_FAMILY_BRIDGE) {
 		ip->bridge_seen = l.is_bridge;
 		ip->filters_vlans = l.filters_vlans;
 		memcpy(ip->mac, l.mac, sizeof(ip->mac));
 	} else if (l.family == NETLINK_FAMILY_BRIDGE &&
-	    l.master == ip->bridge && inpath_wants(ip, l.name)) {
-		inpath_see_port(ip, &l);
+	    l.master == ip->bridge && inpath_wants_port(ip, l.name)) {
+		inpath_update_port(ip, &l);
 	}
 }
 
 /* Look at the bridge alone; false if there is none (any more). */
 static inline bool
-inpath_look_bridge(struct inpath *ip)
+inpath_query_bridge(struct inpath *ip)
 {
 	ip->bridge_seen = false;
 	if (ip->cf->wire)
 		return true;
-	return links_ask(NETLINK_GET_LINK, 0, inpath_see_link, ip) != -1 &&
-	    ip->bridge_seen;
+	return netlink_query(NETLINK_GET_LINK, 0, inpath_update_link, ip) !=
+		   -1 &&
+	       ip->bridge_seen;
 }
 
-/* links_told: who is behind which port, and whose address is which. */
+/* netlink_handler: who is behind which port, and whose address is which. */
 static inline void
-inpath_see_neighbour(void *ctx, const struct netlink_message *m)
+inpath_update_neighbour(void *ctx, const struct netlink_message *m)
 {
 	enum { PERMANENT = 0x80 };
 	struct inpath *ip = ctx;
@@ -443,51 +446,51 @@ inpath_see_neighbour(void *ctx, const struct netlink_message *m)
 	struct netport *p;
 	union addr host = { 0 };
 
-	if (!netlink_neighbour(m, &b) || !b.has_mac)
+	if (!netlink_read_neighbour(m, &b) || !b.has_mac)
 		return;
-	p = inpath_port(ip, b.index);
+	p = inpath_find_port(ip, b.index);
 	if (b.family == NETLINK_FAMILY_BRIDGE && (p != NULL || b.index ==
 	    ip->bridge)) {
 		const uint32_t k = (b.state & PERMANENT) != 0 || p == NULL ?
 		    STATIONS_HERE : (uint32_t)(p - ip->port);
 
 		if (b.gone)
-			stations_lose(&ip->stations, b.mac, k);
+			stations_forget_port(&ip->stations, b.mac, k);
 		else
-			stations_see(&ip->stations, b.mac, k);
+			stations_set_port(&ip->stations, b.mac, k);
 	} else if (b.index == ip->bridge && !b.gone && b.ip_bytes != 0) {
 		flow_addr(&host, b.ip, 0, b.ip_bytes == 16);
 		memcpy(at.mac, b.mac, 6);
-		stations_learn(&ip->stations, &host, &at);
+		stations_set_host(&ip->stations, &host, &at);
 	}
 }
 
 /* Ask the kernel who is where. */
 static inline void
-inpath_ask_neighbours(struct inpath *ip)
+inpath_query_neighbours(struct inpath *ip)
 {
 	ip->stations.forgot = false;
 	ip->asked = true;
 	if (ip->cf->wire)
 		return;			/* it is all learnt from frames */
-	if (links_ask(NETLINK_GET_NEIGHBOUR, NETLINK_FAMILY_BRIDGE,
-	    inpath_see_neighbour, ip) == -1 ||
-	    links_ask(NETLINK_GET_NEIGHBOUR, 0, inpath_see_neighbour, ip) ==
-	    -1)
+	if (netlink_query(NETLINK_GET_NEIGHBOUR, NETLINK_FAMILY_BRIDGE,
+		inpath_update_neighbour, ip) == -1 ||
+	    netlink_query(
+		NETLINK_GET_NEIGHBOUR, 0, inpath_update_neighbour, ip) == -1)
 		warn("%s: neighbours", ip->cf->where);
 }
 
 /* Look at all interfaces; false if there is no such bridge (any more). */
 static inline bool
-inpath_look(struct inpath *ip)
+inpath_query_ports(struct inpath *ip)
 {
 	ip->look = false;
 	for (uint32_t k = 0; k < INPATH_PORTS; k++)
 		ip->port[k].seen = false;
-	if (!inpath_look_bridge(ip))
+	if (!inpath_query_bridge(ip))
 		return false;
-	if (links_ask(NETLINK_GET_LINK, ip->cf->wire ? 0 :
-	    NETLINK_FAMILY_BRIDGE, inpath_see_link, ip) == -1)
+	if (netlink_query(NETLINK_GET_LINK, ip->cf->wire ? 0 :
+	    NETLINK_FAMILY_BRIDGE, inpath_update_link, ip) == -1)
 		return false;
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		struct netport *p = &ip->port[k];
@@ -495,24 +498,24 @@ inpath_look(struct inpath *ip)
 		if (p->fd == -1 || p->seen)
 			continue;
 		warnx("%s: leaves %s", p->name, ip->cf->where);
-		inpath_shut(p);
+		inpath_leave_port(p);
 		hashmap_free(&ip->stations.port_of);
 		ip->stations.forgot = true;
 	}
 	return true;
 }
 
-/* links_told: something changes. */
+/* netlink_handler: something changes. */
 static inline void
-inpath_event(void *ctx, const struct netlink_message *m)
+inpath_handle_event(void *ctx, const struct netlink_message *m)
 {
 	struct inpath *ip = ctx;
 	struct netlink_link l;
 
-	if (!netlink_link(m, &l))
-		inpath_see_neighbour(ip, m);
-	else if (inpath_port(ip, l.index) != NULL || (ip->cf->wire ?
-	    inpath_wants(ip, l.name) : l.index == ip->bridge ||
+	if (!netlink_read_link(m, &l))
+		inpath_update_neighbour(ip, m);
+	else if (inpath_find_port(ip, l.index) != NULL || (ip->cf->wire ?
+	    inpath_wants_port(ip, l.name) : l.index == ip->bridge ||
 	    l.master == ip->bridge))
 		ip->look = true;
 }

@@ -34,29 +34,29 @@ enum { INPATH_ROUNDS = 64 };	/* of what the kernel tells, at once */
 
 /* What the kernel tells of interfaces and neighbours. */
 static inline void
-inpath_hear(struct inpath *ip)
+inpath_read_events(struct inpath *ip)
 {
 	int got = 1;
 
 	for (int k = 0; k < INPATH_ROUNDS && got == 1; k++)
-		got = links_hear(ip->events, inpath_event, ip);
+		got = netlink_receive(ip->events, inpath_handle_event, ip);
 	ip->look |= got == -1;		/* some were lost */
 	ip->stations.forgot |= got == -1;
-	if (ip->look && !inpath_look(ip)) {
+	if (ip->look && !inpath_query_ports(ip)) {
 		warnx("%s: the bridge is gone", ip->cf->where);
 		ip->serve.broken = true;
 		ip->serve.rc = 1;
 		return;
 	}
 	if (ip->stations.forgot)
-		inpath_ask_neighbours(ip);
-	bpf_classifier_own(
+		inpath_query_neighbours(ip);
+	bpf_classifier_set_own(
 	    &ip->classifier, ip->mac, addr_port(&ip->serve.own.u.local));
 }
 
 /* What ports lost is of the whole switch too. */
 static inline void
-inpath_count(struct inpath *ip)
+inpath_count_losses(struct inpath *ip)
 {
 	struct serve_account *all = &ip->serve.gone;
 
@@ -71,7 +71,7 @@ inpath_count(struct inpath *ip)
 	}
 }
 
-/* serve_beside.receive */
+/* serve_source.receive */
 static inline void
 inpath_receive(void *ctx)
 {
@@ -79,7 +79,7 @@ inpath_receive(void *ctx)
 
 	bpf_classifier_beat(&ip->classifier);
 	if (ip->waited != NULL && ip->waited->revents != 0)
-		inpath_hear(ip);
+		inpath_read_events(ip);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		struct netport *p = &ip->port[k];
 		const struct pollfd *w = p->waited;
@@ -90,12 +90,12 @@ inpath_receive(void *ctx)
 		if (w[0].revents != 0)
 			inpath_receive_port(ip, p);
 		if (p->egress_tap.tap != -1 && w[1].revents != 0)
-			inpath_receive_leaving(ip, p);
+			inpath_receive_egress(ip, p);
 	}
 	if (ip->serve.clock.now_ns - ip->told_ns >= TIMER_SECOND_NS) {
 		ip->told_ns = ip->serve.clock.now_ns;
 		ip->asked = false;
-		inpath_count(ip);
+		inpath_count_losses(ip);
 		for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 			struct netport *p = &ip->port[k];
 
@@ -107,23 +107,23 @@ inpath_receive(void *ctx)
 	}
 }
 
-/* serve_beside.end: what comes from now on goes its own way. */
+/* serve_source.end: what comes from now on goes its own way. */
 static inline void
-inpath_end(void *ctx)
+inpath_stop_receiving(void *ctx)
 {
 	struct inpath *ip = ctx;
 
-	bpf_classifier_let_go(&ip->classifier);
+	bpf_classifier_release_all(&ip->classifier);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].fd != -1)
 			inpath_receive_port(ip, &ip->port[k]);
 	}
-	inpath_count(ip);
+	inpath_count_losses(ip);
 }
 
-/* serve_beside.polls */
+/* serve_source.polls */
 static inline uint32_t
-inpath_polls(void *ctx, struct pollfd *p)
+inpath_add_pollfds(void *ctx, struct pollfd *p)
 {
 	struct inpath *ip = ctx;
 	uint32_t n = 0;
@@ -149,7 +149,7 @@ inpath_polls(void *ctx, struct pollfd *p)
  * whether there is such an interface.
  */
 static inline const char *
-inpath_address(const char *bridge, char text[ADDR_NAME_BYTES])
+inpath_bridge_address(const char *bridge, char text[ADDR_NAME_BYTES])
 {
 	struct ifaddrs *all, *i;
 	int best = 0;
@@ -188,12 +188,12 @@ inpath_open_bridge(struct inpath *ip)
 	ip->bridge = if_nametoindex(name);
 	if (ip->bridge == 0)
 		errx(1, "--bridge: no interface '%s'", name);
-	if (!inpath_look_bridge(ip))
+	if (!inpath_query_bridge(ip))
 		errx(1, "--bridge: '%s' is not a bridge", name);
 	if (ip->filters_vlans)
 		errx(1, "%s filters VLANs (vlan_filtering 1), which a switch "
 		    "in the path does not do", name);
-	ip->lock = inpath_lock(ip->bridge);
+	ip->lock = inpath_lock_interface(ip->bridge);
 	if (ip->lock == -1 && errno == EADDRINUSE)
 		errx(1, "%s: another innet-switch stands in its path", name);
 	if (ip->lock == -1)
@@ -202,7 +202,7 @@ inpath_open_bridge(struct inpath *ip)
 
 /* The back-end where none was asked for: what is allowed. */
 static inline const struct netport_kind *
-inpath_choose(void)
+inpath_choose_backend(void)
 {
 	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
@@ -216,16 +216,16 @@ inpath_choose(void)
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
     const struct serve_conf *sc, const struct program *pr,
-    const struct bpf_classifier_what *what, union addr *own)
+    const struct bpf_classifier_rules *what, union addr *own)
 {
 
 	memset(ip, 0, sizeof(*ip));
 	ip->cf = cf;
-	ip->kind = cf->kind != NULL ? cf->kind : inpath_choose();
+	ip->kind = cf->kind != NULL ? cf->kind : inpath_choose_backend();
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		ip->port[k].fd = ip->port[k].lock = -1;
-		ip->port[k].hook = ip->port[k].back = hook_none;
-		ip->port[k].egress_tap = detour_none;
+		ip->port[k].hook = ip->port[k].back = bpf_attach_none;
+		ip->port[k].egress_tap = egress_tap_none;
 	}
 	ip->lock = -1;
 	if (!cf->wire)
@@ -238,21 +238,21 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 	ip->proved = what->proved;
 	if (bpf_classifier_open(&ip->classifier, what) == -1)
 		inpath_fail(ip, "steering of marked frames");
-	ip->events = links_events();
+	ip->events = netlink_open_events();
 	if (ip->events == -1 || !netport_in_init(&ip->in))
 		inpath_fail(ip, "interfaces");
 	serve_open(&ip->serve, sc, pr, own);
-	ip->with = (struct serve_beside){.ctx = ip,
+	ip->with = (struct serve_source){.ctx = ip,
 	    .nap_ns = BPF_CLASSIFIER_BEAT_NS,
-	    .polls = inpath_polls,
+	    .polls = inpath_add_pollfds,
 	    .receive = inpath_receive,
-	    .end = inpath_end};
+	    .end = inpath_stop_receiving};
 	ip->serve.beside = &ip->with;
 }
 
 /* Say where it stands. */
 static inline void
-inpath_tell(const struct inpath *ip, bool verbose)
+inpath_print_ports(const struct inpath *ip, bool verbose)
 {
 	char text[INPATH_PORTS * (IF_NAMESIZE + 2)] = "";
 	const char *said = NULL;
@@ -270,7 +270,7 @@ inpath_tell(const struct inpath *ip, bool verbose)
 
 		if (ip->port[k].fd == -1)
 			continue;
-		how = netport_how(&ip->port[k]);
+		how = netport_describe(&ip->port[k]);
 		if (said == NULL || strcmp(said, how) != 0)
 			warnx("back-end %s: %s by %s from %s on",
 			    ip->kind->name, ip->kind->about, how,
@@ -284,7 +284,7 @@ inpath_tell(const struct inpath *ip, bool verbose)
  * an earlier one in the kernel, which has a queue for each.
  */
 static inline void
-inpath_stay(void)
+inpath_pin_processor(void)
 {
 	const int cpu = sched_getcpu();
 	cpu_set_t one;
@@ -299,34 +299,34 @@ inpath_stay(void)
 
 /* The plane was made: stand at the ports, and take frames from now on. */
 static inline void
-inpath_begin(struct inpath *ip, struct plane *pl, bool verbose)
+inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 {
 	struct port_conf none = { .rate_bps = 0 };
 	uint32_t k;
 
 	ip->pl = pl;
-	inpath_stay();
-	k = ports_make(&pl->ports, &none);
+	inpath_pin_processor();
+	k = ports_make_port(&pl->ports, &none);
 	if (k == PORTS_NONE)
 		err(1, "%s", ip->cf->where);
 	ip->beside = pl->ports.port[k];
-	if (!inpath_look(ip))
+	if (!inpath_query_ports(ip))
 		err(1, "%s", ip->cf->where);
 	for (uint32_t i = 0; i < ip->cf->onlys && !ip->cf->wire; i++) {
-		if (!inpath_is_port(ip, ip->cf->only[i]))
+		if (!inpath_has_port(ip, ip->cf->only[i]))
 			errx(1, "--bridge: '%s' is no port of %s",
 			    ip->cf->only[i], ip->cf->where);
 	}
 	for (uint32_t i = 0; i < ip->cf->rates; i++) {
-		if (!inpath_is_port(ip, ip->cf->rate[i].port))
+		if (!inpath_has_port(ip, ip->cf->rate[i].port))
 			warnx("--port-rate: no port '%s' at %s yet",
 			    ip->cf->rate[i].port, ip->cf->where);
 	}
 	ip->looked = true;
-	inpath_ask_neighbours(ip);
-	bpf_classifier_own(
+	inpath_query_neighbours(ip);
+	bpf_classifier_set_own(
 	    &ip->classifier, ip->mac, addr_port(&ip->serve.own.u.local));
-	inpath_tell(ip, verbose);
+	inpath_print_ports(ip, verbose);
 	bpf_classifier_beat(&ip->classifier);
 }
 
@@ -336,11 +336,11 @@ inpath_close(struct inpath *ip)
 {
 	int rc = 0;
 
-	bpf_classifier_let_go(&ip->classifier);
+	bpf_classifier_release_all(&ip->classifier);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].fd != -1)
-			inpath_shut(&ip->port[k]);
-		rc |= inpath_untap(&ip->port[k]);
+			inpath_leave_port(&ip->port[k]);
+		rc |= inpath_close_taps(&ip->port[k]);
 	}
 	bpf_classifier_close(&ip->classifier);
 	close(ip->events);
@@ -369,14 +369,14 @@ inpath_put_bytes(const struct port *p, struct counters *c)
 
 /* What the ports counted. */
 static inline void
-inpath_put_account(const void *ctx, struct counters *c)
+inpath_put_report(const void *ctx, struct counters *c)
 {
 	const struct inpath *ip = ctx;
 
 	counters_in(c, "interfaces");
 	counters_put(c, "frames", ip->n[INPATH_FRAMES]);
 	counters_put(c, "flooded", ip->n[INPATH_FLOODED]);
-	counters_put(c, "no_way", ip->n[INPATH_NO_WAY]);
+	counters_put(c, "no_way", ip->n[INPATH_NO_PORT]);
 	counters_put(c, "shared", ip->n[INPATH_SHARED]);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		const struct netport *p = &ip->port[k];
@@ -399,23 +399,23 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 {
 	const struct program *pr = o->plane.program;
 	const struct program_place *place = &o->plane.place;
-	const struct bpf_classifier_what what = {.all = cf->wire,
-	    .passing = pr->merges_updates || ports_merge(&o->plane.ports),
+	const struct bpf_classifier_rules what = {.all = cf->wire,
+	    .passing = pr->merges_updates || ports_use_olaf(&o->plane.ports),
 	    .marked = pr->tos != 0,
 	    .proved = pr->retag_update != NULL && place->tagged &&
 		      place->key != NULL};
 	int rc;
 
-	service_begin(v, o, conf);
+	service_init(v, o, conf);
 	stations_seed(&ip->stations, &o->plane.place.hash_seed);
 	v->serve = &ip->serve;
-	v->also = inpath_put_account;
+	v->also = inpath_put_report;
 	v->also_ctx = ip;
 	inpath_open(ip, cf, &v->conf, pr, &what, &o->plane.place.address);
 	if (!plane_init(&v->plane, &o->plane, &inpath_driver, ip))
 		err(1, "%s", pr->name);
-	inpath_begin(ip, &v->plane, o->verbose);
-	rc = service_end(v, serve_run(&ip->serve, &v->plane));
+	inpath_start(ip, &v->plane, o->verbose);
+	rc = service_finish(v, serve_run(&ip->serve, &v->plane));
 	return rc | inpath_close(ip);
 }
 

@@ -1,12 +1,13 @@
 /*
  * netlink.h - what the kernel says of interfaces and neighbours
  *
- * netlink_next() walks a buffer of rtnetlink(7) messages, and netlink_link()
- * and netlink_neighbour() read the two kinds a switch on a bridge is told of:
- * interfaces (the ports of a bridge among them, with their state), and who is
- * behind which port or has which Ethernet address.  Fields that were not there
- * are 0.  The bytes are borrowed and nothing in them is trusted.  Numbers are
- * in the host's order, addresses as they are on the wire.
+ * netlink_next_message() walks a buffer of rtnetlink(7) messages, and
+ * netlink_read_link() and netlink_read_neighbour() read the two kinds a switch
+ * on a bridge is told of: interfaces (the ports of a bridge among them, with
+ * their state), and who is behind which port or has which Ethernet address.
+ * Fields that were not there are 0.  The bytes are borrowed and nothing in them
+ * is trusted.  Numbers are in the host's order, addresses as they are on the
+ * wire.
  */
 #ifndef INNET_SWITCH_INPATH_NETLINK_H
 #define INNET_SWITCH_INPATH_NETLINK_H
@@ -82,7 +83,7 @@ struct netlink_neighbour {
 };
 
 static inline struct netlink
-netlink_over(const void *p, size_t bytes)
+netlink_walk(const void *p, size_t bytes)
 {
 	return (struct netlink){ .p = p, .left = bytes };
 }
@@ -107,7 +108,7 @@ netlink_u16(const uint8_t *p)
 
 /* The next message; false at the end, or where the bytes are none. */
 static inline bool
-netlink_next(struct netlink *n, struct netlink_message *m)
+netlink_next_message(struct netlink *n, struct netlink_message *m)
 {
 	size_t bytes, whole;
 
@@ -129,7 +130,7 @@ netlink_next(struct netlink *n, struct netlink_message *m)
 
 /* The next attribute: its type, and what is in it. */
 static inline bool
-netlink_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
+netlink_next_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
 {
 	size_t bytes, whole;
 
@@ -139,7 +140,7 @@ netlink_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
 	if (bytes < 4 || bytes > n->left)
 		return false;
 	*type = netlink_u16(n->p + 2) & 0x3fff;
-	*in = netlink_over(n->p + 4, bytes - 4);
+	*in = netlink_walk(n->p + 4, bytes - 4);
 	whole = (bytes + 3) & ~(size_t)3;
 	if (whole > n->left)
 		whole = n->left;
@@ -150,7 +151,7 @@ netlink_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
 
 /* A number of 4 bytes, or else what there was. */
 static inline void
-netlink_number(const struct netlink *in, uint32_t *v)
+netlink_get_number(const struct netlink *in, uint32_t *v)
 {
 	if (in->left >= 4)
 		*v = netlink_u32(in->p);
@@ -158,13 +159,13 @@ netlink_number(const struct netlink *in, uint32_t *v)
 
 /* What a port of a bridge is told of itself. */
 static inline void
-netlink_port_info(struct netlink n, struct netlink_link *l)
+netlink_read_port(struct netlink n, struct netlink_link *l)
 {
 	enum { STATE = 1, ISOLATED = 33 };
 	struct netlink in;
 	uint16_t type;
 
-	while (netlink_attribute(&n, &type, &in)) {
+	while (netlink_next_attribute(&n, &type, &in)) {
 		if (in.left < 1)
 			continue;
 		if (type == STATE) {
@@ -178,20 +179,20 @@ netlink_port_info(struct netlink n, struct netlink_link *l)
 
 /* What a bridge is told of itself. */
 static inline void
-netlink_bridge_info(struct netlink n, struct netlink_link *l)
+netlink_read_bridge(struct netlink n, struct netlink_link *l)
 {
 	enum { KIND = 1, DATA = 2, VLAN_FILTERING = 7 };
 	struct netlink in, data = { 0 };
 	uint16_t type;
 
-	while (netlink_attribute(&n, &type, &in)) {
+	while (netlink_next_attribute(&n, &type, &in)) {
 		if (type == KIND)
 			l->is_bridge = in.left >= 6 &&
 			    memcmp(in.p, "bridge", 6) == 0;
 		else if (type == DATA)
 			data = in;
 	}
-	while (l->is_bridge && netlink_attribute(&data, &type, &in)) {
+	while (l->is_bridge && netlink_next_attribute(&data, &type, &in)) {
 		if (type == VLAN_FILTERING && in.left >= 1)
 			l->filters_vlans = *in.p != 0;
 	}
@@ -199,7 +200,7 @@ netlink_bridge_info(struct netlink n, struct netlink_link *l)
 
 /* Read an interface; false if the message is of none. */
 static inline bool
-netlink_link(const struct netlink_message *m, struct netlink_link *l)
+netlink_read_link(const struct netlink_message *m, struct netlink_link *l)
 {
 	enum { ADDRESS = 1, NAME = 3, MTU = 4, MASTER = 10, PORT = 12,
 	    INFO = 18 };
@@ -212,9 +213,9 @@ netlink_link(const struct netlink_message *m, struct netlink_link *l)
 	*l = (struct netlink_link){ .gone = m->type == NETLINK_DEL_LINK,
 	    .family = m->p[0], .index = netlink_u32(m->p + 4),
 	    .flags = netlink_u32(m->p + 8) };
-	n = netlink_over(m->p + NETLINK_LINK_BYTES,
+	n = netlink_walk(m->p + NETLINK_LINK_BYTES,
 	    m->bytes - NETLINK_LINK_BYTES);
-	while (netlink_attribute(&n, &type, &in)) {
+	while (netlink_next_attribute(&n, &type, &in)) {
 		switch (type) {
 		case ADDRESS:
 			if (in.left == 6)
@@ -225,10 +226,10 @@ netlink_link(const struct netlink_message *m, struct netlink_link *l)
 			memcpy(l->name, in.p, in.left < sizeof(l->name) - 1 ?
 			    in.left : sizeof(l->name) - 1);
 			break;
-		case MTU: netlink_number(&in, &l->mtu); break;
-		case MASTER: netlink_number(&in, &l->master); break;
-		case PORT: netlink_port_info(in, l); break;
-		case INFO: netlink_bridge_info(in, l); break;
+		case MTU: netlink_get_number(&in, &l->mtu); break;
+		case MASTER: netlink_get_number(&in, &l->master); break;
+		case PORT: netlink_read_port(in, l); break;
+		case INFO: netlink_read_bridge(in, l); break;
 		}
 	}
 	return true;
@@ -236,7 +237,7 @@ netlink_link(const struct netlink_message *m, struct netlink_link *l)
 
 /* Read a neighbour; false if the message is of none. */
 static inline bool
-netlink_neighbour(const struct netlink_message *m,
+netlink_read_neighbour(const struct netlink_message *m,
     struct netlink_neighbour *b)
 {
 	enum { DST = 1, ADDRESS = 2, VLAN = 5, MASTER = 9 };
@@ -251,9 +252,9 @@ netlink_neighbour(const struct netlink_message *m,
 	    .gone = m->type == NETLINK_DEL_NEIGHBOUR, .family = m->p[0],
 	    .index = netlink_u32(m->p + 4), .state = netlink_u16(m->p + 8),
 	    .flags = m->p[10] };
-	n = netlink_over(m->p + NETLINK_NEIGHBOUR_BYTES,
+	n = netlink_walk(m->p + NETLINK_NEIGHBOUR_BYTES,
 	    m->bytes - NETLINK_NEIGHBOUR_BYTES);
-	while (netlink_attribute(&n, &type, &in)) {
+	while (netlink_next_attribute(&n, &type, &in)) {
 		switch (type) {
 		case DST:
 			if (in.left == 4 || in.left == 16) {
@@ -270,19 +271,19 @@ netlink_neighbour(const struct netlink_message *m,
 			if (in.left >= 2)
 				b->vlan = netlink_u16(in.p);
 			break;
-		case MASTER: netlink_number(&in, &b->master); break;
+		case MASTER: netlink_get_number(&in, &b->master); break;
 		}
 	}
 	return true;
 }
 
-enum { LINKS_BYTES = 65536, LINKS_EVENTS_BYTES = 4 << 20 };
+enum { NETLINK_BUFFER_BYTES = 65536, NETLINK_EVENTS_BYTES = 4 << 20 };
 
-typedef void links_told(void *ctx, const struct netlink_message *m);
+typedef void netlink_handler(void *ctx, const struct netlink_message *m);
 
 /* A socket that hears of interfaces and neighbours. */
 static inline int
-links_events(void)
+netlink_open_events(void)
 {
 	const struct sockaddr_nl at = { .nl_family = AF_NETLINK,
 	    .nl_groups = RTMGRP_LINK | RTMGRP_NEIGH };
@@ -292,8 +293,8 @@ links_events(void)
 
 	if (fd == -1)
 		return -1;
-	udpio_on(fd, SOL_SOCKET, SO_RCVBUF, LINKS_EVENTS_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_RCVBUFFORCE, LINKS_EVENTS_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUF, NETLINK_EVENTS_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, NETLINK_EVENTS_BYTES);
 	if (bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
 		return fd;
 	saved = errno;
@@ -307,17 +308,17 @@ links_events(void)
  * was asked for, or nothing has come, -1 with errno (ENOBUFS: some were lost).
  */
 static inline int
-links_hear(int fd, links_told *told, void *ctx)
+netlink_receive(int fd, netlink_handler *told, void *ctx)
 {
-	static _Alignas(8) uint8_t bytes[LINKS_BYTES];
+	static _Alignas(8) uint8_t bytes[NETLINK_BUFFER_BYTES];
 	const ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
 	struct netlink_message m;
 	struct netlink all;
 
 	if (n == -1)
 		return errno == EAGAIN ? 0 : errno == EINTR ? 1 : -1;
-	all = netlink_over(bytes, (size_t)n);
-	while (netlink_next(&all, &m)) {
+	all = netlink_walk(bytes, (size_t)n);
+	while (netlink_next_message(&all, &m)) {
 		if (m.type == NETLINK_DONE)
 			return 0;
 		if (m.type == NETLINK_ERROR) {
@@ -332,7 +333,7 @@ links_hear(int fd, links_told *told, void *ctx)
 
 /* Have a table told: NETLINK_GET_LINK or _NEIGHBOUR, of a family. */
 static inline int
-links_ask(uint16_t type, uint8_t family, links_told *told, void *ctx)
+netlink_query(uint16_t type, uint8_t family, netlink_handler *told, void *ctx)
 {
 	const struct timeval second = { .tv_sec = 1 };
 	struct {
@@ -358,7 +359,7 @@ links_ask(uint16_t type, uint8_t family, links_told *told, void *ctx)
 	if (send(fd, &q, q.head.nlmsg_len, 0) == -1)
 		got = -1;
 	while (got == 1)
-		got = links_hear(fd, told, ctx);
+		got = netlink_receive(fd, told, ctx);
 	saved = errno;
 	close(fd);
 	errno = saved;

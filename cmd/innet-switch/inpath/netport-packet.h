@@ -34,7 +34,7 @@ enum {
  * or -1 with errno.
  */
 static inline int
-netport_packet_socket(uint32_t index, int program)
+netport_packet_open_socket(uint32_t index, int program)
 {
 	const struct sockaddr_ll at = { .sll_family = AF_PACKET,
 	    .sll_ifindex = (int)index, .sll_protocol = htons(ETH_P_ALL) };
@@ -49,11 +49,11 @@ netport_packet_socket(uint32_t index, int program)
 		return -1;
 	(void)setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
 	    sizeof(all));		/* a bridge has it so already */
-	udpio_on(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
-	udpio_on(fd, SOL_SOCKET, SO_RCVBUF, NETPORT_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_RCVBUFFORCE, NETPORT_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_SNDBUF, NETPORT_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_SNDBUFFORCE, NETPORT_BUFFER_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUF, NETPORT_BUFFER_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, NETPORT_BUFFER_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_SNDBUF, NETPORT_BUFFER_BYTES);
+	udpio_set_option(fd, SOL_SOCKET, SO_SNDBUFFORCE, NETPORT_BUFFER_BYTES);
 	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_BPF, &program,
 	    sizeof(program)) == 0 &&
 	    setsockopt(fd, SOL_PACKET, NETPORT_IGNORE_OUTGOING, &on,
@@ -74,8 +74,8 @@ netport_packet_open(struct netport *p, const struct bpf_classifier *s)
 {
 	int saved;
 
-	p->fd = netport_packet_socket(p->index, s->of_socket);
-	if (p->fd != -1 && bpf_attach_attach(&p->hook, s->of_hook, p->index,
+	p->fd = netport_packet_open_socket(p->index, s->of_socket);
+	if (p->fd != -1 && bpf_attach_program(&p->hook, s->of_hook, p->index,
 	    false) == 0)
 		return 0;
 	saved = errno;
@@ -86,7 +86,7 @@ netport_packet_open(struct netport *p, const struct bpf_classifier *s)
 
 /* Put back the tag that the kernel took off. */
 static inline void
-netport_packet_tag(struct netport_frame *f, uint16_t tpid, uint16_t tci)
+netport_packet_restore_tag(struct netport_frame *f, uint16_t tpid, uint16_t tci)
 {
 	f->data -= 4;
 	memmove(f->data, f->data + 4, 12);
@@ -99,7 +99,7 @@ netport_packet_tag(struct netport_frame *f, uint16_t tpid, uint16_t tci)
 
 /* What the kernel says beside a frame. */
 static inline void
-netport_packet_control(struct msghdr *m, struct netport_frame *f)
+netport_packet_read_control(struct msghdr *m, struct netport_frame *f)
 {
 	struct tpacket_auxdata aux;
 	struct timespec ts;
@@ -109,12 +109,12 @@ netport_packet_control(struct msghdr *m, struct netport_frame *f)
 		if (c->cmsg_level == SOL_SOCKET &&
 		    c->cmsg_type == SCM_TIMESTAMPNS) {
 			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
-			f->stamp_ns = timer_ns(&ts);
+			f->stamp_ns = timer_from_timespec(&ts);
 		} else if (c->cmsg_level == SOL_PACKET &&
 		    c->cmsg_type == PACKET_AUXDATA) {
 			memcpy(&aux, CMSG_DATA(c), sizeof(aux));
 			if ((aux.tp_status & TP_STATUS_VLAN_VALID) != 0)
-				netport_packet_tag(f, (aux.tp_status &
+				netport_packet_restore_tag(f, (aux.tp_status &
 				    TP_STATUS_VLAN_TPID_VALID) != 0 ?
 				    aux.tp_vlan_tpid : ETH_P_8021Q,
 				    aux.tp_vlan_tci);
@@ -124,7 +124,7 @@ netport_packet_control(struct msghdr *m, struct netport_frame *f)
 
 /* netport_kind.recv */
 static inline int
-netport_packet_recv(struct netport *p, struct netport_in *in)
+netport_packet_receive(struct netport *p, struct netport_in *in)
 {
 	struct mmsghdr m[NETPORT_BATCH];
 	struct iovec v[NETPORT_BATCH][2];
@@ -154,12 +154,12 @@ netport_packet_recv(struct netport *p, struct netport_in *in)
 		*f = in->got[i];
 		f->len = m[i].msg_len - (uint32_t)sizeof(f->head);
 		f->stamp_ns = 0;
-		netport_packet_control(&m[i].msg_hdr, f);
+		netport_packet_read_control(&m[i].msg_hdr, f);
 		if (f->stamp_ns == 0)
 			f->stamp_ns = timer_wall_ns();
 		kept++;
 	}
-	in->ask = netport_ask(in, kept);
+	in->ask = netport_next_batch(in, kept);
 	return kept;
 }
 
@@ -172,7 +172,7 @@ netport_packet_send(struct netport *p, struct mmsghdr *m, unsigned n)
 
 /* netport_kind.drops */
 static inline uint64_t
-netport_packet_drops(struct netport *p)
+netport_packet_count_drops(struct netport *p)
 {
 	struct tpacket_stats s;
 	socklen_t len = sizeof(s);
@@ -184,8 +184,8 @@ netport_packet_drops(struct netport *p)
 static const struct netport_kind netport_packet = {
 	.name = "packet", .about = "packet sockets with PACKET_VNET_HDR; "
 	    "marked frames are dropped behind them",
-	.open = netport_packet_open, .recv = netport_packet_recv,
-	.send = netport_packet_send, .drops = netport_packet_drops
+	.open = netport_packet_open, .recv = netport_packet_receive,
+	.send = netport_packet_send, .drops = netport_packet_count_drops
 };
 
 #endif

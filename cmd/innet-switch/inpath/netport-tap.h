@@ -30,29 +30,30 @@ enum {
 
 /* The program at a tap: out of an interface, marked. */
 static inline int
-netport_tap_program(uint32_t interface)
+netport_tap_load_program(uint32_t interface)
 {
 	enum { MARK_AT = 8 };
 	struct ebpf_code c = { .n = 0 };
 
 	ebpf_set(&c, 2, EGRESS_TAP_MARK);
-	ebpf_put(&c, EBPF_STX | EBPF_MEM | EBPF_W, 1, 2, MARK_AT, 0);
+	ebpf_emit(&c, EBPF_STX | EBPF_MEM | EBPF_W, 1, 2, MARK_AT, 0);
 	ebpf_set(&c, 1, (int32_t)interface);
 	ebpf_set(&c, 2, 0);
 	ebpf_call(&c, EBPF_REDIRECT);
-	ebpf_put(&c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
-	return ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
+	ebpf_emit(&c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
+	return ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 }
 
 /* Attach a program and be done with its descriptor. */
 static inline bool
-netport_tap_attach(struct bpf_attach *h, int program, uint32_t interface)
+netport_tap_attach_program(
+    struct bpf_attach *h, int program, uint32_t interface)
 {
 	int saved, got;
 
 	if (program == -1)
 		return false;
-	got = bpf_attach_attach(h, program, interface, false);
+	got = bpf_attach_program(h, program, interface, false);
 	saved = errno;
 	close(program);
 	errno = saved;
@@ -66,14 +67,15 @@ netport_tap_open(struct netport *p, const struct bpf_classifier *s)
 	int saved;
 
 	p->tap_drops = 0;
-	p->fd =
-	    egress_tap_install(&p->tap, NETPORT_TAP_OFFLOAD | NETPORT_TAP_USO);
+	p->fd = egress_tap_create_device(
+	    &p->tap, NETPORT_TAP_OFFLOAD | NETPORT_TAP_USO);
 	if (p->fd == -1 && errno == EINVAL)	/* before Linux 6.2 */
-		p->fd = egress_tap_install(&p->tap, NETPORT_TAP_OFFLOAD);
-	if (p->fd != -1 && netport_tap_attach(&p->back,
-	    netport_tap_program(p->index), p->tap) &&
-	    netport_tap_attach(&p->hook, bpf_classifier_redirects(s, p->tap),
-	    p->index))
+		p->fd = egress_tap_create_device(&p->tap, NETPORT_TAP_OFFLOAD);
+	if (p->fd != -1 &&
+	    netport_tap_attach_program(
+		&p->back, netport_tap_load_program(p->index), p->tap) &&
+	    netport_tap_attach_program(
+		&p->hook, bpf_classifier_make_redirect(s, p->tap), p->index))
 		return 0;
 	saved = errno;
 	netport_close(p);
@@ -83,7 +85,7 @@ netport_tap_open(struct netport *p, const struct bpf_classifier *s)
 
 /* netport_kind.recv */
 static inline int
-netport_tap_recv(struct netport *p, struct netport_in *in)
+netport_tap_receive(struct netport *p, struct netport_in *in)
 {
 	int n = 0;
 
@@ -107,7 +109,7 @@ netport_tap_recv(struct netport *p, struct netport_in *in)
 		f->stamp_ns = timer_wall_ns();
 		n++;
 	}
-	in->ask = netport_ask(in, n);
+	in->ask = netport_next_batch(in, n);
 	return n;
 }
 
@@ -125,7 +127,7 @@ netport_tap_send(struct netport *p, struct mmsghdr *m, unsigned n)
 
 /* netport_kind.drops: frames that found the tap's queue full */
 static inline uint64_t
-netport_tap_drops(struct netport *p)
+netport_tap_count_drops(struct netport *p)
 {
 	char path[80 + IF_NAMESIZE], name[IF_NAMESIZE];
 	unsigned long long all = p->tap_drops;
@@ -147,11 +149,13 @@ netport_tap_drops(struct netport *p)
 	return since;
 }
 
-static const struct netport_kind netport_tap = {
-	.name = "tap", .about = "a tap device a port; marked frames are sent "
-	    "to it whole",
-	.open = netport_tap_open, .recv = netport_tap_recv,
-	.send = netport_tap_send, .drops = netport_tap_drops, .marks = true
-};
+static const struct netport_kind netport_tap = {.name = "tap",
+    .about = "a tap device a port; marked frames are sent "
+	     "to it whole",
+    .open = netport_tap_open,
+    .recv = netport_tap_receive,
+    .send = netport_tap_send,
+    .drops = netport_tap_count_drops,
+    .marks = true};
 
 #endif

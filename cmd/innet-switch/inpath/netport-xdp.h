@@ -36,7 +36,7 @@
 
 /* Ask an interface for its flags, or set them; -1 with errno. */
 static inline int
-vlan_tags_flags(uint32_t index, struct ethtool_value *v)
+vlan_tags_call_ethtool(uint32_t index, struct ethtool_value *v)
 {
 	const int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq r = { .ifr_data = (void *)v };
@@ -54,11 +54,11 @@ vlan_tags_flags(uint32_t index, struct ethtool_value *v)
 
 /* Does the interface take tags off?  One that does not say does not. */
 static inline bool
-vlan_tags_taken(uint32_t index, uint32_t *flags)
+vlan_tags_are_stripped(uint32_t index, uint32_t *flags)
 {
 	struct ethtool_value v = { .cmd = ETHTOOL_GFLAGS };
 
-	if (vlan_tags_flags(index, &v) == -1)
+	if (vlan_tags_call_ethtool(index, &v) == -1)
 		return false;
 	*flags = v.data;
 	return (v.data & ETH_FLAG_RXVLAN) != 0;
@@ -66,16 +66,16 @@ vlan_tags_taken(uint32_t index, uint32_t *flags)
 
 /* From now on it takes them off, or leaves them; false if it does not obey. */
 static inline bool
-vlan_tags_take(uint32_t index, bool take)
+vlan_tags_set_stripping(uint32_t index, bool take)
 {
 	struct ethtool_value v = { .cmd = ETHTOOL_SFLAGS };
 	uint32_t flags = 0;
 
-	if (vlan_tags_taken(index, &flags) == take)
+	if (vlan_tags_are_stripped(index, &flags) == take)
 		return true;
 	v.data = flags ^ ETH_FLAG_RXVLAN;
-	return vlan_tags_flags(index, &v) == 0 &&
-	    vlan_tags_taken(index, &flags) == take;
+	return vlan_tags_call_ethtool(index, &v) == 0 &&
+	    vlan_tags_are_stripped(index, &flags) == take;
 }
 
 enum {
@@ -125,21 +125,21 @@ struct netport_xdp {
 
 /* How many entries the kernel has put there for us. */
 static inline uint32_t
-netport_xdp_got(const struct netport_xdp_ring *r)
+netport_xdp_ready(const struct netport_xdp_ring *r)
 {
 	return __atomic_load_n(r->produced, __ATOMIC_ACQUIRE) - r->at;
 }
 
 /* How many of ours it has not taken yet. */
 static inline uint32_t
-netport_xdp_left(const struct netport_xdp_ring *r)
+netport_xdp_pending(const struct netport_xdp_ring *r)
 {
 	return r->at - __atomic_load_n(r->consumed, __ATOMIC_ACQUIRE);
 }
 
 /* Give a chunk to the kernel, to be filled. */
 static inline void
-netport_xdp_fill(struct netport_xdp_queue *q, uint64_t at)
+netport_xdp_give_chunk(struct netport_xdp_queue *q, uint64_t at)
 {
 	uint64_t *entry = q->fill.entries;
 
@@ -149,7 +149,7 @@ netport_xdp_fill(struct netport_xdp_queue *q, uint64_t at)
 
 /* Map one ring of so many entries of some bytes each. */
 static inline bool
-netport_xdp_map(int fd, struct netport_xdp_ring *r,
+netport_xdp_map_ring(int fd, struct netport_xdp_ring *r,
     const struct xdp_ring_offset *o, uint32_t entries, size_t bytes,
     uint64_t where)
 {
@@ -169,7 +169,7 @@ netport_xdp_map(int fd, struct netport_xdp_ring *r,
 }
 
 static inline void
-netport_xdp_unmap(struct netport_xdp_ring *r)
+netport_xdp_unmap_ring(struct netport_xdp_ring *r)
 {
 	if (r->map != NULL)
 		munmap(r->map, r->map_bytes);
@@ -181,10 +181,10 @@ netport_xdp_queue_close(struct netport_xdp_queue *q)
 {
 	if (q->fd != -1)
 		close(q->fd);
-	netport_xdp_unmap(&q->fill);
-	netport_xdp_unmap(&q->done);
-	netport_xdp_unmap(&q->come);
-	netport_xdp_unmap(&q->leave);
+	netport_xdp_unmap_ring(&q->fill);
+	netport_xdp_unmap_ring(&q->done);
+	netport_xdp_unmap_ring(&q->come);
+	netport_xdp_unmap_ring(&q->leave);
 	if (q->memory != NULL)
 		munmap(q->memory, q->memory_bytes);
 	*q = (struct netport_xdp_queue){ .fd = -1 };
@@ -192,7 +192,7 @@ netport_xdp_queue_close(struct netport_xdp_queue *q)
 
 /* The rings of a queue; of the first also what it sends by. */
 static inline bool
-netport_xdp_rings(struct netport_xdp_queue *q, bool sends)
+netport_xdp_create_rings(struct netport_xdp_queue *q, bool sends)
 {
 	const int come = NETPORT_XDP_COME, leave = NETPORT_XDP_LEAVE;
 	const struct xdp_umem_reg memory = { .addr = (uintptr_t)q->memory,
@@ -210,19 +210,19 @@ netport_xdp_rings(struct netport_xdp_queue *q, bool sends)
 	    (!sends || setsockopt(q->fd, SOL_XDP, XDP_TX_RING, &leave,
 	    sizeof(leave)) == 0) &&
 	    getsockopt(q->fd, SOL_XDP, XDP_MMAP_OFFSETS, &o, &len) == 0 &&
-	    netport_xdp_map(q->fd, &q->fill, &o.fr, NETPORT_XDP_COME,
+	    netport_xdp_map_ring(q->fd, &q->fill, &o.fr, NETPORT_XDP_COME,
 	    sizeof(uint64_t), XDP_UMEM_PGOFF_FILL_RING) &&
-	    netport_xdp_map(q->fd, &q->done, &o.cr, NETPORT_XDP_LEAVE,
+	    netport_xdp_map_ring(q->fd, &q->done, &o.cr, NETPORT_XDP_LEAVE,
 	    sizeof(uint64_t), XDP_UMEM_PGOFF_COMPLETION_RING) &&
-	    netport_xdp_map(q->fd, &q->come, &o.rx, NETPORT_XDP_COME,
+	    netport_xdp_map_ring(q->fd, &q->come, &o.rx, NETPORT_XDP_COME,
 	    sizeof(struct xdp_desc), XDP_PGOFF_RX_RING) &&
-	    (!sends || netport_xdp_map(q->fd, &q->leave, &o.tx,
+	    (!sends || netport_xdp_map_ring(q->fd, &q->leave, &o.tx,
 	    NETPORT_XDP_LEAVE, sizeof(struct xdp_desc), XDP_PGOFF_TX_RING));
 }
 
 /* Bind: the kernel lets go of a queue a while after its socket was closed. */
 static inline bool
-netport_xdp_bind(int fd, const struct sockaddr_xdp *at)
+netport_xdp_bind_socket(int fd, const struct sockaddr_xdp *at)
 {
 	for (int k = 0; k < NETPORT_XDP_TRIES; k++) {
 		if (bind(fd, (const struct sockaddr *)at, sizeof(*at)) == 0)
@@ -256,10 +256,10 @@ netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
 	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (q->memory == MAP_FAILED)
 		q->memory = NULL;
-	if (q->memory != NULL && netport_xdp_rings(q, k == 0)) {
+	if (q->memory != NULL && netport_xdp_create_rings(q, k == 0)) {
 		for (uint64_t i = 0; i < NETPORT_XDP_COME; i++)
-			netport_xdp_fill(q, i * NETPORT_XDP_CHUNK);
-		if (netport_xdp_bind(q->fd, &at))
+			netport_xdp_give_chunk(q, i * NETPORT_XDP_CHUNK);
+		if (netport_xdp_bind_socket(q->fd, &at))
 			return true;
 	}
 	saved = errno;
@@ -270,7 +270,7 @@ netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
 
 /* The sockets of all queues of an interface, in one descriptor to wait for. */
 static inline bool
-netport_xdp_queues(struct netport *p, struct netport_xdp *x)
+netport_xdp_open_queues(struct netport *p, struct netport_xdp *x)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 
@@ -290,24 +290,24 @@ netport_xdp_queues(struct netport *p, struct netport_xdp *x)
 
 /* Attach the program: native, or generic if the driver has nothing else. */
 static inline bool
-netport_xdp_attach(struct netport *p, struct netport_xdp *x,
+netport_xdp_attach_program(struct netport *p, struct netport_xdp *x,
     const struct bpf_classifier *s)
 {
-	const int sockets = ebpf_map_make(EBPF_XSK_MAP, sizeof(uint32_t),
+	const int sockets = ebpf_create_map(EBPF_XSK_MAP, sizeof(uint32_t),
 	    NETPORT_XDP_QUEUES, 0);
 	const int program =
-	    sockets == -1 ? -1 : bpf_classifier_to_sockets(s, sockets);
+	    sockets == -1 ? -1 : bpf_classifier_make_xdp(s, sockets);
 	bool good = program != -1;
 	int saved;
 
 	for (uint32_t k = 0; k < x->queues && good; k++)
-		good = ebpf_map_fd(sockets, k, x->queue[k].fd) == 0;
+		good = ebpf_map_set_fd(sockets, k, x->queue[k].fd) == 0;
 	if (good) {
-		p->hook.link = ebpf_attach(program, p->index, EBPF_AT_XDP,
-		    EBPF_NATIVE);
+		p->hook.link = ebpf_attach_program(
+		    program, p->index, EBPF_AT_XDP, EBPF_NATIVE);
 		x->native = p->hook.link != -1;
 		if (!x->native && errno == EOPNOTSUPP)
-			p->hook.link = ebpf_attach(program, p->index,
+			p->hook.link = ebpf_attach_program(program, p->index,
 			    EBPF_AT_XDP, EBPF_GENERIC);
 	}
 	saved = errno;
@@ -328,26 +328,26 @@ netport_xdp_close(struct netport *p)
 	for (uint32_t k = 0; x != NULL && k < x->queues; k++)
 		netport_xdp_queue_close(&x->queue[k]);
 	if (x != NULL && x->tags)
-		(void)vlan_tags_take(p->index, true);
+		(void)vlan_tags_set_stripping(p->index, true);
 	free(x);
 	p->xdp = NULL;
 }
 
 /* netport_kind.how */
 static inline const char *
-netport_xdp_how(const struct netport *p)
+netport_xdp_describe(const struct netport *p)
 {
 	return p->xdp->how;
 }
 
 /* Tags stay in frames while we are here; false: they would be lost. */
 static inline bool
-netport_xdp_tags(const struct netport *p, struct netport_xdp *x)
+netport_xdp_keep_vlan_tags(const struct netport *p, struct netport_xdp *x)
 {
 	uint32_t flags;
 
-	x->tags = vlan_tags_taken(p->index, &flags);
-	if (!x->tags || vlan_tags_take(p->index, false))
+	x->tags = vlan_tags_are_stripped(p->index, &flags);
+	if (!x->tags || vlan_tags_set_stripping(p->index, false))
 		return true;
 	x->tags = false;
 	errno = ENOPROTOOPT;
@@ -364,9 +364,10 @@ netport_xdp_open(struct netport *p, const struct bpf_classifier *s)
 	int saved;
 
 	p->xdp = x;
-	p->hook = hook_none;
-	if (x != NULL && netport_xdp_queues(p, x) && netport_xdp_tags(p, x) &&
-	    netport_xdp_attach(p, x, s)) {
+	p->hook = bpf_attach_none;
+	if (x != NULL && netport_xdp_open_queues(p, x) &&
+	    netport_xdp_keep_vlan_tags(p, x) &&
+	    netport_xdp_attach_program(p, x, s)) {
 		for (; x->spares < NETPORT_XDP_LEAVE; x->spares++)
 			x->spare[x->spares] = ((uint64_t)NETPORT_XDP_COME +
 			    x->spares) * NETPORT_XDP_CHUNK;
@@ -386,7 +387,7 @@ netport_xdp_open(struct netport *p, const struct bpf_classifier *s)
 
 /* netport_kind.why */
 static inline const char *
-netport_xdp_why(int error)
+netport_xdp_explain_error(int error)
 {
 	switch (error) {
 	case EAFNOSUPPORT: return "this kernel has no AF_XDP";
@@ -404,7 +405,7 @@ netport_xdp_why(int error)
 
 /* A frame that came, in place, with what is known of it. */
 static inline void
-netport_xdp_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
+netport_xdp_set_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
     uint64_t stamp_ns)
 {
 	struct frame fr;
@@ -412,7 +413,7 @@ netport_xdp_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
 	*f = (struct netport_frame){ .data = data, .len = len,
 	    .stamp_ns = stamp_ns };
 	if (frame_parse(FRAME_ETHERNET, data, len, len, &fr) == FRAME_UDP &&
-	    inpath_unfinished(data, &fr))
+	    netport_lacks_checksum(data, &fr))
 		f->head = (struct virtio_net_hdr){ .csum_offset = 6,
 		    .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
 		    .csum_start = (uint16_t)fr.udp_at };
@@ -420,34 +421,34 @@ netport_xdp_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
 
 /* What was read before goes back. */
 static inline void
-netport_xdp_return(struct netport_xdp *x)
+netport_xdp_return_chunks(struct netport_xdp *x)
 {
 	for (; x->helds > 0; x->helds--)
-		netport_xdp_fill(&x->queue[x->held[x->helds - 1].queue],
+		netport_xdp_give_chunk(&x->queue[x->held[x->helds - 1].queue],
 		    x->held[x->helds - 1].at);
 }
 
 /* netport_kind.recv: of all queues in turn */
 static inline int
-netport_xdp_recv(struct netport *p, struct netport_in *in)
+netport_xdp_receive(struct netport *p, struct netport_in *in)
 {
 	const uint64_t stamp_ns = timer_wall_ns();
 	struct netport_xdp *x = p->xdp;
 	int n = 0;
 
-	netport_xdp_return(x);
+	netport_xdp_return_chunks(x);
 	for (uint32_t k = 0; k < x->queues && n < NETPORT_BATCH; k++) {
 		const uint32_t now = x->next;
 		struct netport_xdp_queue *q = &x->queue[now];
 		const struct xdp_desc *entry = q->come.entries;
-		uint32_t got = netport_xdp_got(&q->come);
+		uint32_t got = netport_xdp_ready(&q->come);
 
 		x->next = (x->next + 1) % x->queues;
 		for (; got > 0 && n < NETPORT_BATCH; got--, n++) {
 			const struct xdp_desc *d =
 			    &entry[q->come.at++ & q->come.mask];
 
-			netport_xdp_frame(&in->got[n], q->memory + d->addr,
+			netport_xdp_set_frame(&in->got[n], q->memory + d->addr,
 			    d->len, stamp_ns);
 			x->held[x->helds].queue = now;
 			x->held[x->helds++].at = d->addr -
@@ -462,7 +463,7 @@ netport_xdp_recv(struct netport *p, struct netport_in *in)
 
 /* Bytes of a message, from one of them on. */
 static inline void
-netport_xdp_copy(uint8_t *to, const struct iovec *v, size_t pieces,
+netport_xdp_copy_bytes(uint8_t *to, const struct iovec *v, size_t pieces,
     size_t from, size_t bytes)
 {
 	for (size_t i = 0; i < pieces && bytes > 0; i++) {
@@ -479,7 +480,7 @@ netport_xdp_copy(uint8_t *to, const struct iovec *v, size_t pieces,
 
 /* A chunk to send from, which is the next to leave with so many bytes. */
 static inline uint8_t *
-netport_xdp_put(struct netport_xdp *x, uint32_t bytes)
+netport_xdp_reserve_chunk(struct netport_xdp *x, uint32_t bytes)
 {
 	struct netport_xdp_queue *q = &x->queue[0];
 	struct xdp_desc *entry = q->leave.entries;
@@ -492,59 +493,60 @@ netport_xdp_put(struct netport_xdp *x, uint32_t bytes)
 
 /* A frame leaves, or a run of datagrams, cut: each finished. */
 static inline void
-netport_xdp_cut(struct netport_xdp *x, const struct virtio_net_hdr *head,
-    const struct iovec *v, size_t pieces, uint32_t bytes)
+netport_xdp_send_message(struct netport_xdp *x,
+    const struct virtio_net_hdr *head, const struct iovec *v, size_t pieces,
+    uint32_t bytes)
 {
 	const uint32_t h = head->hdr_len, seg = head->gso_size;
 	struct virtio_net_hdr w = *head;
 	struct frame fr, one;
 
 	if (head->gso_type == VIRTIO_NET_HDR_GSO_NONE) {
-		uint8_t *to = netport_xdp_put(x, bytes);
+		uint8_t *to = netport_xdp_reserve_chunk(x, bytes);
 
-		netport_xdp_copy(to, v, pieces, 0, bytes);
-		inpath_finish(to, bytes, head);
+		netport_xdp_copy_bytes(to, v, pieces, 0, bytes);
+		netport_finish_checksum(to, bytes, head);
 		return;
 	}
 	for (uint32_t k = 0, at = h; at < bytes; k++, at += seg) {
 		const uint32_t n = bytes - at < seg ? bytes - at : seg;
-		uint8_t *to = netport_xdp_put(x, h + n);
+		uint8_t *to = netport_xdp_reserve_chunk(x, h + n);
 
-		netport_xdp_copy(to, v, pieces, 0, h);
-		netport_xdp_copy(to + h, v, pieces, at, n);
+		netport_xdp_copy_bytes(to, v, pieces, 0, h);
+		netport_xdp_copy_bytes(to + h, v, pieces, at, n);
 		frame_parse(FRAME_ETHERNET, to, h, bytes, &fr);
-		inpath_head(to, to, &fr, k, n, 0, &one, &w);
-		inpath_finish(to, h + n, &w);
+		netport_write_headers(to, to, &fr, k, n, 0, &one, &w);
+		netport_finish_checksum(to, h + n, &w);
 	}
 }
 
 /* Take back the chunks that have left. */
 static inline void
-netport_xdp_reap(struct netport_xdp *x)
+netport_xdp_collect_sent(struct netport_xdp *x)
 {
 	struct netport_xdp_ring *r = &x->queue[0].done;
 	const uint64_t *entry = r->entries;
 
-	for (uint32_t n = netport_xdp_got(r); n > 0; n--)
+	for (uint32_t n = netport_xdp_ready(r); n > 0; n--)
 		x->spare[x->spares++] = entry[r->at++ & r->mask];
 	__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
 }
 
 /* Have the kernel send what is there, a few dozen frames a call. */
 static inline void
-netport_xdp_kick(struct netport_xdp *x)
+netport_xdp_wake_kernel(struct netport_xdp *x)
 {
 	struct netport_xdp_queue *q = &x->queue[0];
 
-	for (int k = 0; k < NETPORT_XDP_KICKS && netport_xdp_left(&q->leave) >
-	    0; k++) {
+	for (int k = 0;
+	     k < NETPORT_XDP_KICKS && netport_xdp_pending(&q->leave) > 0; k++) {
 		if (sendto(q->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) == -1 &&
 		    errno != EAGAIN && errno != EBUSY)
 			break;
 		if (x->zero_copy)	/* it sends by itself from here on */
 			break;
 	}
-	netport_xdp_reap(x);
+	netport_xdp_collect_sent(x);
 }
 
 /* netport_kind.send: as many as there are chunks for */
@@ -556,7 +558,7 @@ netport_xdp_send(struct netport *p, struct mmsghdr *m, unsigned n)
 	unsigned k = 0;
 
 	errno = EAGAIN;
-	netport_xdp_reap(x);
+	netport_xdp_collect_sent(x);
 	for (; k < n; k++) {
 		const struct virtio_net_hdr *head =
 		    m[k].msg_hdr.msg_iov->iov_base;
@@ -579,17 +581,17 @@ netport_xdp_send(struct netport *p, struct mmsghdr *m, unsigned n)
 		}
 		if (frames > x->spares)
 			break;
-		netport_xdp_cut(x, head, v, pieces, (uint32_t)bytes);
+		netport_xdp_send_message(x, head, v, pieces, (uint32_t)bytes);
 	}
 	__atomic_store_n(q->leave.produced, q->leave.at, __ATOMIC_RELEASE);
 	if (k > 0 || errno == EAGAIN)
-		netport_xdp_kick(x);
+		netport_xdp_wake_kernel(x);
 	return k > 0 ? (int)k : -1;
 }
 
 /* netport_kind.drops: what found no room, or was longer than a chunk */
 static inline uint64_t
-netport_xdp_drops(struct netport *p)
+netport_xdp_count_drops(struct netport *p)
 {
 	struct netport_xdp *x = p->xdp;
 	uint64_t all = 0, since;
@@ -602,7 +604,7 @@ netport_xdp_drops(struct netport *p)
 		    &len) == 0)
 			all += s.rx_dropped + s.rx_ring_full;
 	}
-	netport_xdp_kick(x);		/* what a busy device has left */
+	netport_xdp_wake_kernel(x); /* what a busy device has left */
 	since = all - x->told_drops;
 	x->told_drops = all;
 	return since;
@@ -611,10 +613,10 @@ netport_xdp_drops(struct netport *p)
 static const struct netport_kind netport_xdp = {
 	.name = "xdp", .about = "AF_XDP sockets; marked frames come before "
 	    "the kernel has made anything of them,",
-	.open = netport_xdp_open, .recv = netport_xdp_recv,
-	.send = netport_xdp_send, .drops = netport_xdp_drops,
-	.close = netport_xdp_close, .how = netport_xdp_how,
-	.why = netport_xdp_why, .marks = true, .mtu = NETPORT_XDP_MTU
+	.open = netport_xdp_open, .recv = netport_xdp_receive,
+	.send = netport_xdp_send, .drops = netport_xdp_count_drops,
+	.close = netport_xdp_close, .how = netport_xdp_describe,
+	.why = netport_xdp_explain_error, .marks = true, .mtu = NETPORT_XDP_MTU
 };
 
 #endif

@@ -59,7 +59,7 @@ struct netport_kind {
 	uint64_t (*drops)(struct netport *p);
 	/* or NULL: nothing but p->fd and the hooks is held */
 	void (*close)(struct netport *p);
-	/* by what it is attached; NULL: as bpf_attach_how() has it */
+	/* by what it is attached; NULL: as bpf_attach_describe() has it */
 	const char *(*how)(const struct netport *p);
 	/* an error of open in words, or NULL; it may be NULL */
 	const char *(*why)(int error);
@@ -121,7 +121,7 @@ netport_in_init(struct netport_in *in)
 
 /* How many frames the next call is to ask for: long ones stay in a cache. */
 static inline int
-netport_ask(const struct netport_in *in, int n)
+netport_next_batch(const struct netport_in *in, int n)
 {
 	return n > 0 && in->got[n - 1].len > NETPORT_LONG_BYTES ?
 	    NETPORT_BATCH_LONG : NETPORT_BATCH;
@@ -139,8 +139,8 @@ netport_count_drops(struct netport *p)
 static inline void
 netport_close(struct netport *p)
 {
-	bpf_attach_close(&p->hook);
-	bpf_attach_close(&p->back);
+	bpf_attach_detach(&p->hook);
+	bpf_attach_detach(&p->back);
 	if (p->kind != NULL && p->kind->close != NULL)
 		p->kind->close(p);
 	if (p->fd != -1)
@@ -150,10 +150,10 @@ netport_close(struct netport *p)
 
 /* How a port is attached, in words. */
 static inline const char *
-netport_how(const struct netport *p)
+netport_describe(const struct netport *p)
 {
 	return p->kind->how != NULL ? p->kind->how(p)
-				    : bpf_attach_how(&p->hook);
+				    : bpf_attach_describe(&p->hook);
 }
 
 /* Frames that are about to leave by one port. */
@@ -173,7 +173,7 @@ struct netport_out {
  * the socket's is not: then a millisecond is slept.
  */
 static inline bool
-netport_room(const struct netport *p, int ms)
+netport_wait_for_room(const struct netport *p, int ms)
 {
 	struct pollfd f = { .fd = p->fd, .events = POLLOUT };
 
@@ -185,7 +185,7 @@ netport_room(const struct netport *p, int ms)
  * what finds no room is tried `tries` times, a millisecond each.
  */
 static inline void
-netport_send(struct netport_out *o, int tries)
+netport_flush(struct netport_out *o, int tries)
 {
 	int done = 0, n;
 
@@ -198,7 +198,8 @@ netport_send(struct netport_out *o, int tries)
 			done += n;
 		} else if ((errno == EAGAIN || errno == ENOBUFS) &&
 		    tries-- > 0) {
-			if (errno == ENOBUFS || !netport_room(o->port, 1))
+			if (errno == ENOBUFS ||
+			    !netport_wait_for_room(o->port, 1))
 				poll(NULL, 0, 1);
 		} else {
 			o->port->failed++;
@@ -211,22 +212,22 @@ netport_send(struct netport_out *o, int tries)
 
 /* Room for the headers of the frame that is put next. */
 static inline uint8_t *
-netport_head(struct netport_out *o, struct netport *to)
+netport_reserve_headers(struct netport_out *o, struct netport *to)
 {
 	if (o->n == NETPORT_OUT || (o->n > 0 && o->port != to))
-		netport_send(o, 0);
+		netport_flush(o, 0);
 	o->port = to;
 	return o->own[o->n];
 }
 
 /* A frame of pieces more, which are borrowed until it is sent. */
 static inline void
-netport_put(struct netport_out *o, struct netport *to,
+netport_queue_frame(struct netport_out *o, struct netport *to,
     const struct virtio_net_hdr *head, const struct iovec *piece, int pieces)
 {
 	struct iovec *v;
 
-	netport_head(o, to);
+	netport_reserve_headers(o, to);
 	v = o->v[o->n];
 	o->head[o->n] = *head;
 	v[0] = (struct iovec){ &o->head[o->n], sizeof(*head) };
@@ -244,7 +245,7 @@ netport_put(struct netport_out *o, struct netport *to,
  * with: *v says so.
  */
 static inline void
-inpath_head(uint8_t *to, const uint8_t *head, const struct frame *fr,
+netport_write_headers(uint8_t *to, const uint8_t *head, const struct frame *fr,
     uint32_t k, uint32_t bytes, uint32_t seg, struct frame *one,
     struct virtio_net_hdr *v)
 {
@@ -280,7 +281,7 @@ inpath_head(uint8_t *to, const uint8_t *head, const struct frame *fr,
 
 /* Is a datagram's checksum that of its pseudo header: still to be made? */
 static inline bool
-inpath_unfinished(const uint8_t *p, const struct frame *fr)
+netport_lacks_checksum(const uint8_t *p, const struct frame *fr)
 {
 	const uint16_t sum = inetsum_fold(frame_pseudo_sum(p, fr));
 
@@ -289,7 +290,8 @@ inpath_unfinished(const uint8_t *p, const struct frame *fr)
 
 /* Make the checksum that a frame of len bytes at p still needs. */
 static inline void
-inpath_finish(uint8_t *p, uint32_t len, const struct virtio_net_hdr *v)
+netport_finish_checksum(
+    uint8_t *p, uint32_t len, const struct virtio_net_hdr *v)
 {
 	uint16_t sum;
 

@@ -82,7 +82,7 @@ stations_key(const uint8_t mac[6])
 
 /* The port behind which an Ethernet address is, or NOWHERE, or HERE. */
 static inline uint32_t
-stations_port(const struct stations *s, const uint8_t mac[6])
+stations_find_port(const struct stations *s, const uint8_t mac[6])
 {
 	const uint32_t *at = hashmap_get(&s->port_of, stations_key(mac));
 
@@ -91,7 +91,7 @@ stations_port(const struct stations *s, const uint8_t mac[6])
 
 /* An Ethernet address is behind a port.  Without memory it is not noted. */
 static inline void
-stations_see(struct stations *s, const uint8_t mac[6], uint32_t port)
+stations_set_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
 	uint32_t *at;
 
@@ -108,15 +108,15 @@ stations_see(struct stations *s, const uint8_t mac[6], uint32_t port)
 
 /* It is not behind that port any more. */
 static inline void
-stations_lose(struct stations *s, const uint8_t mac[6], uint32_t port)
+stations_forget_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
-	if (stations_port(s, mac) == port)
+	if (stations_find_port(s, mac) == port)
 		hashmap_remove(&s->port_of, stations_key(mac));
 }
 
 /* How a host is reached, or NULL: not known. */
 static inline struct station *
-stations_find(const struct stations *s, const union addr *to)
+stations_find_host(const struct stations *s, const union addr *to)
 {
 	const union addr host = ports_host(to);
 	const uint32_t *at = hashmap_get(&s->by_host,
@@ -130,10 +130,10 @@ stations_find(const struct stations *s, const union addr *to)
 
 /* A host is reached so.  Without memory it is not noted. */
 static inline void
-stations_learn(struct stations *s, const union addr *host,
+stations_set_host(struct stations *s, const union addr *host,
     const struct station_at *at)
 {
-	struct station *p = stations_find(s, host);
+	struct station *p = stations_find_host(s, host);
 	uint32_t *head;
 
 	if (p != NULL) {

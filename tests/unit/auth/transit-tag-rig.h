@@ -123,7 +123,7 @@ passes(struct mail *m)
 	if (q.path.rows.most == 0 ||
 	    transit_tag_classify(&q.path, &p) != PACKET_FOR_PROGRAM)
 		return SOUNDNESS_REGULAR;
-	if (p.way == TRANSIT_TAG_SOCKET) {
+	if (p.socket == TRANSIT_TAG_SOCKET) {
 		transit_tag_forward_control(&q.path, &q.env, &p, now);
 		return UPDATE_OK;
 	}

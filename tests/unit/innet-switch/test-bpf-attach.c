@@ -83,25 +83,26 @@ takes(struct bpf_classifier *s, bool filter)
 {
 	static const uint8_t own[6] = { 0 };
 	const char *how = filter ? "clsact" : "tcx";
-	struct bpf_attach h = hook_none;
+	struct bpf_attach h = bpf_attach_none;
 
-	ok((filter ? bpf_attach_attach_filter(&h, s->of_hook, LOOPBACK, false) :
-	    bpf_attach_attach(&h, s->of_hook, LOOPBACK, false)) == 0,
+	ok((filter ? bpf_attach_as_filter(&h, s->of_hook, LOOPBACK, false) :
+	    bpf_attach_program(&h, s->of_hook, LOOPBACK, false)) == 0,
 	    "a program is attached by %s", how);
-	bpf_classifier_own(s, own, PORT);
+	bpf_classifier_set_own(s, own, PORT);
 	ok(arrives(SEG_TOS), "nobody beats: it lets everything pass");
 	ok(chooses(s), "it takes what is marked, and nothing else");
-	bpf_classifier_let_go(s);
+	bpf_classifier_release_all(s);
 	ok(arrives(SEG_TOS), "it is let go: all passes");
 	if (filter) {		/* one that was killed has left its own */
-		ok(bpf_attach_attach_filter(&h, s->of_hook, LOOPBACK, false) ==
+		ok(bpf_attach_as_filter(&h, s->of_hook, LOOPBACK, false) ==
 			0,
 		    "the next process takes its place");
 	}
-	bpf_attach_close(&h);
+	bpf_attach_detach(&h);
 	bpf_classifier_beat(s);
-	ok(arrives(SEG_TOS) && !bpf_attach_held(&h), "it is gone when closed");
-	bpf_classifier_let_go(s);
+	ok(arrives(SEG_TOS) && !bpf_attach_is_attached(&h),
+	    "it is gone when closed");
+	bpf_classifier_release_all(s);
 }
 
 /* A run of two datagrams by the loopback, which come back to its port. */
@@ -121,10 +122,10 @@ cut(struct netport *p, struct netport_in *in)
 
 	frame_put(own, &flow, SEG_TOS, 12, &fr);
 	memset(own, 0, 12);		/* the loopback's addresses */
-	inpath_head(own, own, &fr, 0, 12, 8, &one, &v);
-	netport_put(&o, p, &v, piece, 2);
-	netport_send(&o, 1);
-	good = p->failed == 0 && netport_xdp_recv(p, in) == 2;
+	netport_write_headers(own, own, &fr, 0, 12, 8, &one, &v);
+	netport_queue_frame(&o, p, &v, piece, 2);
+	netport_flush(&o, 1);
+	good = p->failed == 0 && netport_xdp_receive(p, in) == 2;
 	for (int k = 0; k < 2 && good; k++) {
 		const struct netport_frame *f = &in->got[k];
 		const uint32_t n = k == 0 ? 8 : 4;
@@ -142,7 +143,7 @@ cut(struct netport *p, struct netport_in *in)
 static bool
 comes(struct netport *p, struct netport_in *in)
 {
-	return !arrives(SEG_TOS) && netport_xdp_recv(p, in) == 1 &&
+	return !arrives(SEG_TOS) && netport_xdp_receive(p, in) == 1 &&
 	    !in->more && in->got[0].len == FRAME_V4_BYTES + 8 &&
 	    memcmp(in->got[0].data + FRAME_V4_BYTES, "12345678", 8) == 0 &&
 	    in->got[0].head.csum_start == 34;
@@ -177,10 +178,10 @@ sockets(struct bpf_classifier *s)
 		ok(true, "a port opens by XDP # SKIP no AF_XDP");
 		return;
 	}
-	ok(bpf_attach_held(&p.hook) && netport_in_init(&in),
+	ok(bpf_attach_is_attached(&p.hook) && netport_in_init(&in),
 	    "a port opens by XDP: "
 	    "%s",
-	    netport_how(&p));
+	    netport_describe(&p));
 	ok(arrives(SEG_TOS), "nobody beats: it lets everything pass");
 	/* more often than it has room for frames */
 	ok(times(NETPORT_XDP_COME + 100, s, comes, &p, &in),
@@ -188,13 +189,13 @@ sockets(struct bpf_classifier *s)
 	ok(arrives(0), "nothing else does");
 	ok(times(NETPORT_XDP_LEAVE, s, cut, &p, &in),
 	    "a run leaves in datagrams, each finished");
-	bpf_classifier_let_go(s);
-	ok(netport_xdp_drops(&p) == 0, "none was lost");
+	bpf_classifier_release_all(s);
+	ok(netport_xdp_count_drops(&p) == 0, "none was lost");
 	netport_close(&p);
 	bpf_classifier_beat(s);
 	ok(arrives(SEG_TOS) && p.fd == -1 && p.xdp == NULL,
 	    "it is gone when closed");
-	bpf_classifier_let_go(s);
+	bpf_classifier_release_all(s);
 	ok(netport_xdp_open(&p, s) == 0, "it opens again");
 	netport_close(&p);
 	free(in.bytes);
@@ -203,7 +204,7 @@ sockets(struct bpf_classifier *s)
 int
 main(void)
 {
-	static const struct bpf_classifier_what what[] = { { .all = true },
+	static const struct bpf_classifier_rules what[] = { { .all = true },
 	    { .passing = true, .marked = true, .proved = true },
 	    { .passing = true, .marked = true }, { .marked = true } };
 	struct egress_tap d;
@@ -227,8 +228,8 @@ main(void)
 	takes(&s, true);
 	ok(egress_tap_open(&d, &s, LOOPBACK, -1) == 0, "a detour opens");
 	egress_tap_close(&d);
-	ok(netport_tap_open(&p, &s) == 0 && bpf_attach_held(&p.hook) &&
-	    bpf_attach_held(&p.back), "a port opens by a tap device");
+	ok(netport_tap_open(&p, &s) == 0 && bpf_attach_is_attached(&p.hook) &&
+	    bpf_attach_is_attached(&p.back), "a port opens by a tap device");
 	netport_close(&p);
 	sockets(&s);
 	bpf_classifier_close(&s);

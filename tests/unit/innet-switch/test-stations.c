@@ -17,18 +17,18 @@ test_ports(void)
 	    group[6] = { 1, 0, 94, 0, 0, 1 };
 	struct stations s = { .n = 0 };
 
-	ok(stations_port(&s, a) == STATIONS_NOWHERE,
+	ok(stations_find_port(&s, a) == STATIONS_NOWHERE,
 	    "an address that was not heard is nowhere");
-	stations_see(&s, a, 3);
-	stations_see(&s, group, 3);
-	ok(stations_port(&s, a) == 3 && stations_port(&s, group) ==
+	stations_set_port(&s, a, 3);
+	stations_set_port(&s, group, 3);
+	ok(stations_find_port(&s, a) == 3 && stations_find_port(&s, group) ==
 	    STATIONS_NOWHERE, "one that was is there; a group never is");
-	stations_see(&s, a, 4);
-	stations_lose(&s, a, 3);
-	ok(stations_port(&s, a) == 4,
+	stations_set_port(&s, a, 4);
+	stations_forget_port(&s, a, 3);
+	ok(stations_find_port(&s, a) == 4,
 	    "who moved is where it was heard last, whoever forgets the rest");
-	stations_lose(&s, a, 4);
-	ok(stations_port(&s, a) == STATIONS_NOWHERE, "and may go");
+	stations_forget_port(&s, a, 4);
+	ok(stations_find_port(&s, a) == STATIONS_NOWHERE, "and may go");
 	stations_free(&s);
 }
 
@@ -40,23 +40,24 @@ test_hosts(void)
 	struct station_at at = { .mac = { 2, 0, 0, 0, 0, 1 } };
 	bool good = true;
 
-	stations_learn(&s, &h, &at);
-	ok(stations_find(&s, &other) != NULL && s.n == 1,
+	stations_set_host(&s, &h, &at);
+	ok(stations_find_host(&s, &other) != NULL && s.n == 1,
 	    "a host is one, whatever its UDP port");
 	at.mac[5] = 2;
 	at.vlan = 7;
-	stations_learn(&s, &other, &at);
-	ok(s.n == 1 && stations_find(&s, &h)->at.mac[5] == 2 &&
-	    stations_find(&s, &h)->at.vlan == 7, "what was heard last counts");
+	stations_set_host(&s, &other, &at);
+	ok(s.n == 1 && stations_find_host(&s, &h)->at.mac[5] == 2 &&
+		stations_find_host(&s, &h)->at.vlan == 7,
+	    "what was heard last counts");
 	for (uint32_t i = 0; i < 1000; i++) {
 		h = host(0x0b000000 + i, 1);
 		at.vlan = (uint16_t)i;
-		stations_learn(&s, &h, &at);
+		stations_set_host(&s, &h, &at);
 	}
 	for (uint32_t i = 0; i < 1000; i++) {
 		h = host(0x0b000000 + i, 2);
-		good = good && stations_find(&s, &h) != NULL &&
-		    stations_find(&s, &h)->at.vlan == i;
+		good = good && stations_find_host(&s, &h) != NULL &&
+		    stations_find_host(&s, &h)->at.vlan == i;
 	}
 	ok(good, "each of a thousand hosts is found");
 	stations_free(&s);
@@ -75,10 +76,10 @@ test_strangers(void)
 		const union addr h = host(i + 1, 1);
 
 		memcpy(mac + 1, &i, 4);
-		stations_see(&s, mac, 1);
-		stations_learn(&s, &h, &at);
-		good = good && stations_port(&s, mac) == 1 &&
-		    stations_find(&s, &h) != NULL;
+		stations_set_port(&s, mac, 1);
+		stations_set_host(&s, &h, &at);
+		good = good && stations_find_port(&s, mac) == 1 &&
+		    stations_find_host(&s, &h) != NULL;
 	}
 	ok(good && s.forgot && s.n <= STATIONS_MAX &&
 	    s.port_of.count <= STATIONS_MAX,

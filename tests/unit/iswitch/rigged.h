@@ -51,7 +51,7 @@ rigged_take(struct rigged *r, const union addr *from, uint8_t tos,
 	    .bytes = (uint32_t)len };
 
 	r->pl.now_ns = now_ns;
-	plane_take(&r->pl, &p);
+	plane_receive(&r->pl, &p);
 }
 
 static inline void

@@ -24,7 +24,7 @@ child(void)
 	rig_open(&cf, 0);
 	rig_now = 1000;
 	ok(rig_join(0, 4, 0) == -1 && rig_n == 1 && rig_out[0].to ==
-	    POST_UP, "the first Join goes up before it is answered");
+	    POST_PARENT, "the first Join goes up before it is answered");
 	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
 	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
 	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
@@ -33,7 +33,7 @@ child(void)
 	    CONTROL_DONE, "then all are answered");
 	rig_segment(0, 0, 0, 4, 1);
 	rig_segment(1, 0, 0, 4, 2);
-	ok(rig_n == 1 && rig_out[0].to == POST_UP &&
+	ok(rig_n == 1 && rig_out[0].to == POST_PARENT &&
 	    rig_result(&g) == 3 && g.contributions == 2,
 	    "the sum of this rack goes up");
 	p = seg_put(m, 0, 5, 0);
@@ -51,7 +51,7 @@ child(void)
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
-	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
 	    "a sign of life goes up in time");
 	rigged_close(&rig_plane);
 }
@@ -82,7 +82,7 @@ forgotten(bool answered)
 	    "a job that nobody asks for again is given up%s",
 	    answered ? ", joined upward or not" : "");
 	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
-	ok(rig_out[rig_n - 1].to == POST_UP && c.action == CONTROL_LEAVE,
+	ok(rig_out[rig_n - 1].to == POST_PARENT && c.action == CONTROL_LEAVE,
 	    "and the parent told: it may have us, though we have no word");
 	rigged_close(&rig_plane);
 }
@@ -139,14 +139,14 @@ gate(void)
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
-	ok(rig_n == 1 && rig_out[0].to == POST_UP, "it is asked soon");
+	ok(rig_n == 1 && rig_out[0].to == POST_PARENT, "it is asked soon");
 	up.closed = false;
 	parent_says_it(up);
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && !a.closed,
 	    "when it is open, so is the rack");
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(1, 1, 0, 4, 2);
-	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
 	    "and its sums go up");
 	rigged_close(&rig_plane);
 }
@@ -174,7 +174,7 @@ parent_says(void)
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
-	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
 	    "which asks every second whether it may go on");
 	parent_acks(CONTROL_JOIN, CONTROL_DONE);
 	ok(!rig.job[0]->core.halted && rig_n == 1 && rig_out[0].to ==
@@ -201,7 +201,7 @@ ghost(void)
 	rig_now += cf.member_timeout_ns;
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);
-	ok(rig_n > 0 && rig_out[rig_n - 1].to == POST_UP &&
+	ok(rig_n > 0 && rig_out[rig_n - 1].to == POST_PARENT &&
 	    rig_out[rig_n - 1].bytes[0] == CONTROL_LEAVE,
 	    "nobody came back for the parent's yes: Leave");
 	ok(!job_has_memory(&rig.job[0]->core) && rig.budget.used_bytes == 0 &&
@@ -272,7 +272,7 @@ went_up(uint8_t tos, struct repair_help *h, struct seg *g)
 	for (uint32_t k = rig_n; k-- > 0;) {
 		const struct rig_sent *s = &rig_out[k];
 
-		if (s->to == POST_UP && s->tos == tos)
+		if (s->to == POST_PARENT && s->tos == tos)
 			return tos == SEG_TOS ? seg_parse(s->bytes, s->len, g) :
 			    control_parse(s->bytes, s->len, &c) &&
 			    repair_is_help(&c) && repair_get_help(&c, h);
@@ -370,7 +370,8 @@ parent_is_at(uint32_t t)
 	struct control c = { 0 };
 
 	for (uint32_t k = 0; k < rig_n; k++) {
-		if (rig_out[k].to == POST_UP && rig_out[k].tos == CONTROL_TOS)
+		if (rig_out[k].to == POST_PARENT &&
+		    rig_out[k].tos == CONTROL_TOS)
 			control_parse(rig_out[k].bytes, rig_out[k].len, &c);
 	}
 	p = repair_put_state(control_put(m, CONTROL_ACK, 1, c.xid), &st);

@@ -175,7 +175,7 @@ tiers_deliver(void *ctx, const struct post *p)
 	const struct member *m;
 	uint32_t next = 0;
 
-	if (p->to == POST_UP)
+	if (p->to == POST_PARENT)
 		tiers_carry_run(w, self, tiers_above(w, self), p);
 	if (p->to == POST_ONE)
 		tiers_carry_run(w, self, addr_port(&p->at) - TIERS_PORT, p);

@@ -12,7 +12,7 @@ hear(struct child *c, struct stream_head *h, const uint8_t **body)
 {
 	int got;
 
-	while ((got = child_next(c, h, body)) == 0) {
+	while ((got = child_next_message(c, h, body)) == 0) {
 		struct pollfd p[2] = { { c->from, POLLIN, 0 },
 		    { c->out_have == 0 ? -1 : c->to, POLLOUT, 0 } };
 
@@ -44,28 +44,29 @@ main(void)
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&mask);
 	child_start(&c, cat, &mask);
-	ok(!child_gone(&c) && !child_deaf(&c), "it runs");
+	ok(!child_has_exited(&c) && !child_is_too_slow(&c), "it runs");
 	child_send(&c, &head, vec);
-	ok(child_behind(&c) > 0, "a long message waits in part");
+	ok(child_unread_bytes(&c) > 0, "a long message waits in part");
 	ok(hear(&c, &h, &body) == 1 && h.iteration == 5 &&
 	    memcmp(body, vec, N * sizeof(*vec)) == 0, "and comes back whole");
 	for (int i = 0; i < 8; i++)
 		child_send(&c, &head, vec);
-	ok(child_deaf(&c), "one that reads nothing is deaf");
+	ok(child_is_too_slow(&c), "one that reads nothing is deaf");
 	for (int i = 0; i < 8; i++)
 		hear(&c, &h, &body);
-	ok(!child_deaf(&c) && child_behind(&c) == 0, "until it has read");
-	ok(child_end(&c, 10 * (uint64_t)TIMER_SECOND_NS, true) == 0 &&
+	ok(!child_is_too_slow(&c) && child_unread_bytes(&c) == 0,
+	    "until it has read");
+	ok(child_stop(&c, 10 * (uint64_t)TIMER_SECOND_NS, true) == 0 &&
 	    c.pid == 0, "it ends with its input");
 	child_start(&c, odd, &mask);
 	ok(hear(&c, &h, &body) == -2, "what is no stream is found");
-	ok(child_end(&c, 10 * (uint64_t)TIMER_SECOND_NS, false) == 1,
+	ok(child_stop(&c, 10 * (uint64_t)TIMER_SECOND_NS, false) == 1,
 	    "and how it exits");
 	child_start(&c, leaves, &mask);
-	while (!child_gone(&c))
+	while (!child_has_exited(&c))
 		hear(&c, &h, &body);
 	ok(kill(-c.group, 0) == 0, "what it has started may outlive it");
-	child_end(&c, TIMER_SECOND_NS / 10, true);
+	child_stop(&c, TIMER_SECOND_NS / 10, true);
 	ok(kill(-c.group, 0) == -1, "but ends with it, if need be by SIGKILL");
 	free(vec);
 	return tap_end();

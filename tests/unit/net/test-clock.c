@@ -16,20 +16,21 @@ stamps(void)
 	    3600 * (uint64_t)TIMER_SECOND_NS;
 	const struct clock c = read_at(wall);
 
-	ok(clock_of(&c, wall, 0) == now, "stamped just now");
-	ok(clock_of(&c, wall - 700, 0) == now - 700, "stamped 700 ns ago");
-	ok(clock_of(&c, wall - 700, now - 700) == now - 700 &&
-	    clock_of(&c, wall - 700, now - 699) == now - 699 &&
-	    clock_of(&c, wall - 700, now - 701) == now - 700,
+	ok(clock_arrival_ns(&c, wall, 0) == now, "stamped just now");
+	ok(clock_arrival_ns(&c, wall - 700, 0) == now - 700,
+	    "stamped 700 ns ago");
+	ok(clock_arrival_ns(&c, wall - 700, now - 700) == now - 700 &&
+	    clock_arrival_ns(&c, wall - 700, now - 699) == now - 699 &&
+	    clock_arrival_ns(&c, wall - 700, now - 701) == now - 700,
 	    "not before what happened last");
-	ok(clock_of(&c, wall + 1, 0) == now &&
-	    clock_of(&c, wall + hour, now - 5) == now,
+	ok(clock_arrival_ns(&c, wall + 1, 0) == now &&
+	    clock_arrival_ns(&c, wall + hour, now - 5) == now,
 	    "the wall was set back after the stamp: not after now");
-	ok(clock_of(&c, wall - hour, now - 5) == now - 5 &&
-	    clock_of(&c, 0, now - 5) == now - 5,
+	ok(clock_arrival_ns(&c, wall - hour, now - 5) == now - 5 &&
+	    clock_arrival_ns(&c, 0, now - 5) == now - 5,
 	    "the wall was set ahead after the stamp: not before the last");
-	ok(clock_of(&c, wall - 700, now) == now &&
-	    clock_of(&c, wall, now + 9) == now + 9,
+	ok(clock_arrival_ns(&c, wall - 700, now) == now &&
+	    clock_arrival_ns(&c, wall, now + 9) == now + 9,
 	    "what happened after the reading stays the last");
 }
 

@@ -29,10 +29,10 @@ main(void)
 		return 1;
 	snprintf(in, sizeof(in), "%s/report.json", dir);
 	snprintf(other, sizeof(other), "%s/report.json.1", dir);
-	sandbox_writes(&s, NULL);
-	sandbox_writes(&s, "-");
-	sandbox_writes(&s, in);
-	sandbox_writes(&s, "/dev/null");
+	sandbox_add_file(&s, NULL);
+	sandbox_add_file(&s, "-");
+	sandbox_add_file(&s, in);
+	sandbox_add_file(&s, "/dev/null");
 	ok(s.paths == 2 && opens("/etc/passwd", O_RDONLY) == 0,
 	    "standard streams are no files");
 	sandbox_enter(&s);

@@ -17,7 +17,7 @@ leave(uint8_t k)
 	    .room = BYTES, .to = { .to = b.local, .tos = UPDATE_TOS } };
 
 	memset(slot.bytes, k, BYTES);
-	serve_leave(&s, NULL, &slot, 1);
+	serve_send_slot(&s, NULL, &slot, 1);
 	free(slot.bytes);
 }
 
@@ -34,7 +34,7 @@ next(uint8_t k)
 	b.ask = 1;
 	if (udpio_recv(&b) != 1)
 		return 0;
-	for (size_t at = 0; udpio_next(&b.got[0], &at, &d); n++) {
+	for (size_t at = 0; udpio_next_datagram(&b.got[0], &at, &d); n++) {
 		if (d.len != BYTES || d.data[0] != (uint8_t)(k + n))
 			return 0;
 	}
@@ -59,7 +59,7 @@ main(void)
 	s.gathers = true;
 	for (int k = 0; k < UPDATES; k++)
 		leave((uint8_t)k);
-	serve_send_leaving(&s);
+	serve_send_departed(&s);
 	ok(next(0) == CALL, "as many updates as a call takes are a run");
 	ok(next(CALL) == UPDATES - CALL, "the others are the next one");
 	ok(s.leavings == 0 && s.leaving_bytes == 0 &&

@@ -17,8 +17,9 @@ deadlines(void)
 {
 	const uint64_t never = TIMER_NEVER;
 
-	ok(timer_first(1, 2) == 1 && timer_first(2, 1) == 1 &&
-	    timer_first(never, 5) == 5 && timer_first(never, never) == never,
+	ok(timer_earlier(1, 2) == 1 && timer_earlier(2, 1) == 1 &&
+		timer_earlier(never, 5) == 5 &&
+		timer_earlier(never, never) == never,
 	    "of two deadlines the earlier, and never is the last of all");
 	ok(timer_after(0, 0) == 0 && timer_after(5, 7) == 12,
 	    "a span after now");
@@ -33,10 +34,10 @@ deadlines(void)
 static bool
 there_and_back(uint64_t ns)
 {
-	const struct timespec ts = timer_spec(ns);
+	const struct timespec ts = timer_to_timespec(ns);
 
 	return ts.tv_nsec >= 0 && ts.tv_nsec < 1000000000 &&
-	    timer_ns(&ts) == ns;
+	    timer_from_timespec(&ts) == ns;
 }
 
 static void
@@ -67,7 +68,7 @@ signals(void)
 
 	sigfillset(&wait);	/* as a parent may leave them to us */
 	sigprocmask(SIG_BLOCK, &wait, NULL);
-	timer_signals(on_signal, &wait);
+	timer_block_signals(on_signal, &wait);
 	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
 		got = 0;
 		kill(getpid(), sigs[i]);
@@ -80,12 +81,12 @@ signals(void)
 	    "start");
 	got = 0;
 	raise(SIGTERM);
-	timer_let_signals(&wait);
+	timer_deliver_signals(&wait);
 	ok(got == SIGTERM, "or as soon as it is let in");
 	got = 0;
 	raise(SIGTERM);
 	ok(got == 0, "and is held back again then");
-	timer_let_signals(&wait);
+	timer_deliver_signals(&wait);
 	raise(SIGPIPE);
 	ok(true, "a closed pipe does not kill");
 }

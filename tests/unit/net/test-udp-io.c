@@ -154,10 +154,11 @@ run_comes(struct udpio *b, const uint8_t *want, size_t seg, int count,
 		int n = udpio_recv(b);
 
 		for (int i = 0; i < n; i++) {
-			size_t left = udpio_count(&b->got[i]);
+			size_t left = udpio_count_datagrams(&b->got[i]);
 
-			for (size_t at = 0; udpio_next(&b->got[i], &at, &p);
-			    k++, left--)
+			for (size_t at = 0;
+			     udpio_next_datagram(&b->got[i], &at, &p);
+			     k++, left--)
 				same = same && p.tos == tos && p.stamp_ns > 0 &&
 				    k < count &&
 				    p.len == (k < count - 1 ? seg : last) &&
@@ -299,14 +300,15 @@ splits(struct udpio_message m, size_t count, size_t first, size_t last)
 	struct udpio_packet p = { 0 };
 	size_t n = 0, bytes = 0, one = 0;
 
-	for (size_t at = 0; n <= count && udpio_next(&m, &at, &p); n++) {
+	for (size_t at = 0; n <= count && udpio_next_datagram(&m, &at, &p);
+	     n++) {
 		one = n == 0 ? p.len : one;
 		if (p.data != m.data + bytes)
 			return false;
 		bytes += p.len;
 	}
-	return n == count && udpio_count(&m) == count && bytes == m.len &&
-	    one == first && p.len == last;
+	return n == count && udpio_count_datagrams(&m) == count &&
+	       bytes == m.len && one == first && p.len == last;
 }
 
 static void

@@ -20,7 +20,7 @@ next(uint32_t *value, int wait_ms)
 	static int n, k;
 
 	for (;;) {
-		if (k < n && udpio_next(&b.got[k], &at, &got)) {
+		if (k < n && udpio_next_datagram(&b.got[k], &at, &got)) {
 			if (got.len != sizeof(*value) || got.tos != TOS)
 				return false;
 			memcpy(value, got.data, sizeof(*value));
@@ -61,8 +61,10 @@ good(void)
 	struct iovec v[200];
 	bool order = true;
 
-	ok(send_one(&o, 5, 1) && udp_transmit_due(&o) == UDP_TRANSMIT_NEVER &&
-	    next(&got, 10000) && got == 5, "a good network sends at once");
+	ok(send_one(&o, 5, 1) &&
+		udp_transmit_deadline_ns(&o) == UDP_TRANSMIT_NEVER &&
+		next(&got, 10000) && got == 5,
+	    "a good network sends at once");
 	for (uint32_t i = 0; i < 100; i++) {
 		run[i] = i;
 		v[2 * i] = (struct iovec){ &run[i], 2 };
@@ -92,10 +94,10 @@ held(void)
 		sent_at[i] = (uint32_t)rng_below(&r, SPAN);
 		send_one(&o, i, sent_at[i]);
 	}
-	due = udp_transmit_due(&o) == 1;
+	due = udp_transmit_deadline_ns(&o) == 1;
 	for (uint64_t t = 0; t <= SPAN; t++) {
 		udp_transmit_flush(&o, t);
-		due = due && udp_transmit_due(&o) > t;
+		due = due && udp_transmit_deadline_ns(&o) > t;
 		while (next(&got, 0)) {
 			order = order && sent_at[got] + 1 == t && (n == 0 ||
 			    sent_at[before] != sent_at[got] || before < got);
@@ -103,7 +105,7 @@ held(void)
 			n++;
 		}
 	}
-	ok(due && udp_transmit_due(&o) == UDP_TRANSMIT_NEVER && n == N,
+	ok(due && udp_transmit_deadline_ns(&o) == UDP_TRANSMIT_NEVER && n == N,
 	    "what is late leaves at its time, not before: %u", n);
 	ok(order, "in order of time, and at one time as sent");
 	udp_transmit_free(&o);
@@ -126,7 +128,7 @@ limits(void)
 	ok(!next(&got, 0) && o.held.count == UDP_TRANSMIT_HELD_MAX,
 	    "none leaves before its time");
 	udp_transmit_free(&o);
-	ok(udp_transmit_due(&o) == UDP_TRANSMIT_NEVER,
+	ok(udp_transmit_deadline_ns(&o) == UDP_TRANSMIT_NEVER,
 	    "what is freed is not sent");
 
 	o = through("delay=60s", NULL);
@@ -163,7 +165,7 @@ bad(void)
 	udp_transmit_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1);
 	ok(o.held.count == o.impair.reordered && o.held.count > 10 &&
 	    o.held.count < 40 &&
-	    udp_transmit_due(&o) == 1 + IMPAIR_REORDER_NS,
+	    udp_transmit_deadline_ns(&o) == 1 + IMPAIR_REORDER_NS,
 	    "or held back for others to pass");
 	udp_transmit_flush(&o, UDP_TRANSMIT_NEVER);
 	for (n = 0; next(&got, 100); n++)

@@ -112,13 +112,13 @@ fake_each(const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
 }
 
 static const union addr *
-fake_up(const void *state, uint32_t group, uint32_t *way)
+fake_up(const void *state, uint32_t group, uint32_t *socket)
 {
 	static const union addr a = { .in = { .sin_family = AF_INET,
 	    .sin_port = 9 } };
 
 	(void)state;
-	*way = group + 1;
+	*socket = group + 1;
 	return &a;
 }
 
@@ -160,12 +160,12 @@ static struct program fake = {.name = "fake",
 
 /* The driver. */
 static void
-on_send(void *ctx, uint32_t way, const union addr *from,
+on_send(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	(void)ctx;
 	(void)from;
-	say("%d send %u.%u:%u %u*%u\n", (int)now_ns, way,
+	say("%d send %u.%u:%u %u*%u\n", (int)now_ns, socket,
 	    ntohl(to->in.sin_addr.s_addr) & 255, to->in.sin_port, p->count,
 	    p->bytes);
 }
@@ -228,7 +228,7 @@ come(uint64_t now_ns, uint32_t n, unsigned host)
 	    .payload = bytes, .bytes = n, .wire_bytes = n + FRAME_V4_BYTES };
 
 	plane_advance(&pl, now_ns);
-	plane_take_impaired(&pl, &p);
+	plane_receive_impaired(&pl, &p);
 	plane_flush(&pl);
 }
 
@@ -277,7 +277,7 @@ forwarding(void)
 	come(1, BYTES, 1);
 	f->to = POST_GROUP;
 	come(2, BYTES, 1);
-	f->to = POST_UP;
+	f->to = POST_PARENT;
 	come(3, BYTES, 1);
 	ok(was("1 take\n1 send 0.1:0 3*100\n2 take\n2 send 0.1:0 3*100\n"
 	    "2 send 0.2:0 3*100\n3 take\n3 send 4.0:9 3*100\n"),
@@ -306,13 +306,15 @@ order(void)
 	f->due[1] = f->due[2] = TIME + 1;
 	come(0, BYTES, 1);
 	f->repeat = 0;
-	ok(plane_due(&pl) == TIME && plane_due_port(&pl) == TIME &&
-	    plane_due_program(&pl) == TIME, "when it is due");
+	ok(plane_deadline_ns(&pl) == TIME &&
+		plane_port_deadline_ns(&pl) == TIME &&
+		plane_program_deadline_ns(&pl) == TIME,
+	    "when it is due");
 	come(2 * TIME, BYTES, 1);
 	ok(was("0 take\n1136 leave 0 100\n1136 fire\n1137 fire\n1137 fire\n"
 	    "2272 leave 0 100\n2272 take\n"),
 	    "departures, then time-outs, then arrivals of an instant");
-	ok(plane_due(&pl) == PLANE_NEVER && pl.n[PLANE_OUT] == 0 &&
+	ok(plane_deadline_ns(&pl) == PLANE_NEVER && pl.n[PLANE_OUT] == 0 &&
 	    pl.ports.port[0]->n[PORT_PROGRAM].sent == 2, "nothing is left");
 	f->fired = 0;
 	f->due[0] = 5;
@@ -372,7 +374,7 @@ slots(void)
 	f->repeat = 5;
 	come(0, BYTES, 1);
 	plane_advance(&pl, TIME);
-	plane_end(&pl);
+	plane_count_queued(&pl);
 	ok(pl.ports.port[0]->n[PORT_PROGRAM].dropped == 2 &&
 	    pl.ports.port[0]->n[PORT_PROGRAM].sent == 1 &&
 	    pl.ports.port[0]->n[PORT_PROGRAM].queued == 2,
@@ -413,7 +415,7 @@ ask(const struct plane_conf *cf, enum control_action action, uint32_t xid,
 	    .tos = CONTROL_TOS, .payload = msg };
 
 	p.bytes = (uint32_t)(control_put(msg, action, 1, xid) - msg + body);
-	plane_take(&pl, &p);
+	plane_receive(&pl, &p);
 	plane_flush(&pl);
 }
 

@@ -21,7 +21,7 @@ static bool
 refused(const char *s, const char *why)
 {
 	static struct ports_conf cf;
-	const char *got = ports_rule_add(&cf, s);
+	const char *got = ports_add_rule(&cf, s);
 
 	if (got == NULL || strcmp(got, why) != 0)
 		note("%s: %s", s, got == NULL ? "taken" : got);
@@ -31,7 +31,7 @@ refused(const char *s, const char *why)
 static bool
 taken(struct ports_conf *cf, const char *s)
 {
-	const char *got = ports_rule_add(cf, s);
+	const char *got = ports_add_rule(cf, s);
 
 	if (got != NULL)
 		note("%s: %s", s, got);
@@ -63,7 +63,7 @@ parser(void)
 	    "IPv6, with brackets and without");
 	for (int i = 8; i < PORTS_RULES_MAX; i++)
 		taken(&cf, "10.0.0.7:rate=1");
-	ok(cf.rules == PORTS_RULES_MAX && ports_rule_add(&cf,
+	ok(cf.rules == PORTS_RULES_MAX && ports_add_rule(&cf,
 	    "10.0.0.7:rate=1") != NULL && cf.rules == PORTS_RULES_MAX,
 	    "64 rules, and not one more");
 }
@@ -94,11 +94,11 @@ nonsense(void)
 	    refused("10.0.0.0/:rate=1", "not a prefix length") &&
 	    refused("fd00::/129:rate=1", "not a prefix length"),
 	    "values that are none");
-	ok(ports_rule_add(&(struct ports_conf){ 0 }, "10.0.0.7:rate=0") !=
-	    NULL && ports_rule_add(&(struct ports_conf){ 0 },
-	    "10.0.0.7:slots=0") != NULL && ports_rule_add(
+	ok(ports_add_rule(&(struct ports_conf){ 0 }, "10.0.0.7:rate=0") !=
+	    NULL && ports_add_rule(&(struct ports_conf){ 0 },
+	    "10.0.0.7:slots=0") != NULL && ports_add_rule(
 	    &(struct ports_conf){ 0 }, "10.0.0.7:slots=16777217") != NULL &&
-	    ports_rule_add(&(struct ports_conf){ 0 },
+	    ports_add_rule(&(struct ports_conf){ 0 },
 	    "10.0.0.7:99999:rate=1") != NULL, "numbers out of reach");
 }
 
@@ -106,7 +106,7 @@ static uint64_t
 rate(struct ports *s, const char *to)
 {
 	const union addr a = host(to);
-	struct port *p = ports_towards(s, &a);
+	struct port *p = ports_find_port(s, &a);
 
 	return p == NULL ? 0 : p->link.rate_bps;
 }
@@ -116,7 +116,7 @@ towards(struct ports *s, const char *to)
 {
 	const union addr a = host(to);
 
-	return ports_towards(s, &a);
+	return ports_find_port(s, &a);
 }
 
 /* Of the rules that fit the longest prefix, in whatever order they came. */
@@ -132,8 +132,8 @@ rules(void)
 
 	for (size_t i = 0; i < sizeof(rule) / sizeof(*rule); i++)
 		taken(&cf, rule[i]);
-	ports_settle(&cf);
-	s = ports_over(&cf);
+	ports_complete_rules(&cf);
+	s = ports_of(&cf);
 	ok(rate(&s, "11.0.0.1:1") == 1 && rate(&s, "10.9.0.1:1") == 8 &&
 	    rate(&s, "10.1.9.9:1") == 16 && rate(&s, "10.1.1.127:1") == 25 &&
 	    rate(&s, "10.1.1.128:1") == 16 && rate(&s, "10.1.1.1:1") == 32,
@@ -161,7 +161,7 @@ many(void)
 {
 	static struct ports_conf cf = { .all = { .rate_bps = 1,
 	    .threshold = NAN } };
-	struct ports s = ports_over(&cf);
+	struct ports s = ports_of(&cf);
 	struct port *p[500];
 	bool good = true;
 
@@ -169,10 +169,10 @@ many(void)
 		union addr a = { .in = { .sin_family = AF_INET,
 		    .sin_port = (in_port_t)k, .sin_addr = {
 		    htonl(0x0a000000 + k * 7 % 500) } } };
-		const struct port *q = ports_towards(&s, &a);
+		const struct port *q = ports_find_port(&s, &a);
 
 		if (k < 500)
-			p[k * 7 % 500] = ports_towards(&s, &a);
+			p[k * 7 % 500] = ports_find_port(&s, &a);
 		good = good && q == p[k * 7 % 500];
 	}
 	ok(good && s.n == 500 && s.places == 500, "500 hosts, 500 ports");
@@ -205,11 +205,11 @@ forty(const char *rule)
 	static struct ports_conf cf;
 
 	cf = (struct ports_conf){ .all = { .rate_bps = 1, .threshold = NAN } };
-	cf.memory_bytes = ROOM * (ports_bytes(&cf.all) + 1400);
+	cf.memory_bytes = ROOM * (ports_host_bytes(&cf.all) + 1400);
 	if (rule != NULL)
 		taken(&cf, rule);
-	ports_settle(&cf);
-	return ports_over(&cf);
+	ports_complete_rules(&cf);
+	return ports_of(&cf);
 }
 
 static struct port *
@@ -218,7 +218,7 @@ stranger(struct ports *s, uint32_t k)
 	const union addr a = { .in = { .sin_family = AF_INET,
 	    .sin_addr = { htonl(0x0a000000 + k) } } };
 
-	return ports_towards(s, &a);
+	return ports_find_port(s, &a);
 }
 
 /* Many more strangers than that come, one after the other. */
@@ -237,7 +237,8 @@ in_turn(const char *rule, const char *name)
 			wait_for(q, false);
 	}
 	ok(good && s.n <= ROOM && s.by_host.count <= s.places &&
-	    ports_bytes(NULL) * s.places <= s.budget.limit_bytes, "%s", name);
+		ports_host_bytes(NULL) * s.places <= s.budget.limit_bytes,
+	    "%s", name);
 	ports_free(&s);
 }
 
@@ -255,7 +256,8 @@ at_once(void)
 		if (wait_for(q, true))
 			p[n++] = q;
 	}
-	ok(n == ROOM && ports_tight(&s) && towards(&s, "12.0.0.1:1") == NULL,
+	ok(n == ROOM && ports_memory_is_low(&s) &&
+		towards(&s, "12.0.0.1:1") == NULL,
 	    "where something waits for each, one more is refused");
 	wait_for(p[7], false);
 	ok(towards(&s, "12.0.0.1:1") == p[7], "until it has left");
@@ -268,7 +270,7 @@ hoard(void)
 {
 	static struct ports_conf cf = { .all = { .rate_bps = 1,
 	    .threshold = NAN }, .memory_bytes = 1000000 };
-	struct ports s = ports_over(&cf);
+	struct ports s = ports_of(&cf);
 	struct port *one = towards(&s, "10.0.0.1:1");
 	struct port *two = towards(&s, "10.0.0.2:1");
 	uint32_t n = 0, m = 0;
@@ -279,9 +281,9 @@ hoard(void)
 	    one->n[PORT_REGULAR].dropped == 1, "%u wait for a host", n);
 	for (uint32_t i = 0; i < n; i++)
 		wait_for(one, false);
-	ok(!wait_for(two, true) && ports_tight(&s),
+	ok(!wait_for(two, true) && ports_memory_is_low(&s),
 	    "they leave, and their memory is kept");
-	ports_trim(&s);
+	ports_trim_idle(&s);
 	while (wait_for(two, true))
 		m++;
 	ok(n == m && one->n[PORT_REGULAR].sent == n &&
@@ -295,14 +297,14 @@ shapes(void)
 {
 	struct ports_conf cf = { .all = { .threshold = NAN } };
 
-	ok(!ports_shaped(&cf) && !ports_merge(&cf), "nothing waits");
+	ok(!ports_can_queue(&cf) && !ports_use_olaf(&cf), "nothing waits");
 	taken(&cf, "10.0.0.1:queue=olaf");
-	ports_settle(&cf);
-	ok(!ports_shaped(&cf) && ports_merge(&cf) &&
+	ports_complete_rules(&cf);
+	ok(!ports_can_queue(&cf) && ports_use_olaf(&cf) &&
 	    cf.rule[0].conf.slots == 8, "an Olaf queue has slots");
 	taken(&cf, "10.0.0.2:rate=1");
-	ports_settle(&cf);
-	ok(ports_shaped(&cf), "one link is enough");
+	ports_complete_rules(&cf);
+	ok(ports_can_queue(&cf), "one link is enough");
 }
 
 int

@@ -1,4 +1,4 @@
-/* replay.c - the switch in a trace: captures in, a capture out */
+/* offline.c - the switch in a trace: captures in, a capture out */
 #include <err.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "common/net/service.h"
 
-#include "cmd/innet-switch/replay.h"
+#include "cmd/innet-switch/offline.h"
 
 /* The captures to read and the one to write; how many are read. */
 static size_t
@@ -31,14 +31,14 @@ account(const struct plane *pl, const struct trace *t,
 	struct counters c = counters_begin(form, "innet-switch");
 
 	if (form == COUNTERS_LINE) {
-		plane_summary(pl, &c);
-		trace_summary(t, &c);
+		plane_put_summary(pl, &c);
+		trace_put_summary(t, &c);
 		return c;
 	}
-	plane_account(pl, &c);
+	plane_put_report(pl, &c);
 	counters_put(&c, "time_backwards", t->feed.time_backwards);
 	counters_put(&c, "departures_differ", t->departures_differ);
-	trace_account(t, &c);
+	trace_put_report(t, &c);
 	return c;
 }
 
@@ -55,7 +55,7 @@ show(const struct conf *cf, const struct plane *pl, const struct trace *t)
 }
 
 int
-replay_run(struct conf *cf)
+offline_run(struct conf *cf)
 {
 	static struct plane pl;
 	static struct trace t;
@@ -85,7 +85,7 @@ replay_run(struct conf *cf)
 		rc |= files_flush(cf->o.json_to);
 	if (cf->o.report != NULL) {
 		c = account(&pl, &t, COUNTERS_PAGE);
-		rc |= service_write(cf->o.report, counters_text(&c),
+		rc |= service_write_file(cf->o.report, counters_text(&c),
 		    true);
 		counters_free(&c);
 	}
