@@ -193,6 +193,29 @@ page() {
 	run_script script
 }
 
+@test "every page renders without words that .Fl made options, loose quotes and unknown options" {
+	command -v mandoc >/dev/null || skip 'no mandoc'
+	for tool in $TOOLS; do "$tool" --help; done 2>/dev/null |
+		grep -oE -- '--[a-z][a-z0-9-]*' >options
+	# of the testbed, of configure, of redis-server; --OPTION stands for any
+	grep -ohE -- '--[a-z][a-z0-9-]*' "$srcdir"/share/testbed/* >>options
+	printf '%s\n' --with-box2d --loadmodule --option >>options
+	sort -u -o options options
+	for f in "$srcdir"/man/*.[1-9]; do
+		name=${f##*/}
+		mandoc -T utf8 -O width=80 "$f" | sed 's/.\x08//g' >text
+		# .Fl gives each of its arguments a dash; -eq is sh's
+		grep -vE '^ *\$ | -eq |innet-[a-z]+ -' text |
+			grep -E '(^|[ (])-[a-z0-9][a-z]+|""' | sed "s/^/$name: /"
+		[ "$(grep -o '[“‘]' text | wc -l)" -eq "$(grep -o '[”’]' text | wc -l)" ] ||
+			echo "$name: quotes are not balanced"
+		grep -vE '^ *\$ |^\.(Dl|Li|D1)' "$f" | grep -oE 'Fl -[a-z][a-z0-9-]*' |
+			sed 's/^Fl /-/' | sort -u | comm -23 - options | sed "s/^/$name: /"
+	done >wrong
+	cat wrong
+	[ ! -s wrong ]
+}
+
 @test "the README's example prints what stands there" {
 	sed -n '/^```console/,/^```$/{/^```/!p}' "$srcdir/README.md" >shown
 	grep -q '^\$ ' shown
