@@ -1,5 +1,5 @@
 /*
- * actor - play by the learner's parameters, and push what happens (Ape-X:
+ * actor.c - play with the learner's parameters and push experiences (Ape-X:
  * Horgan et al., 2018; Furukawa and Matsutani's Algorithm 1)
  */
 #include "config.h"
@@ -23,10 +23,10 @@ enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
 
 struct actor {
 	const struct conf *cf;
-	struct link *link;	/* to each server, the first of which */
-	struct names *names;	/* has the parameters; what is there */
-	size_t servers, to;	/* which has the next push */
-	bool plain;		/* the first has no GETV */
+	struct link *link;	/* to each server; the first has parameters */
+	struct names *names;	/* the keys on each server */
+	size_t servers, to;	/* their number; where the next push goes */
+	bool plain;		/* the first server has no GETV */
 	struct learner l;
 	struct tally tally;
 	struct rows rows;	/* not yet pushed, n of them; */
@@ -35,20 +35,20 @@ struct actor {
 	size_t bytes;		/* of an experience; of one with its priority */
 	size_t stride;
 	uint8_t *blob;		/* each, its priority before it */
-	size_t frame;		/* bytes of those it has two of; 0: none */
-	struct codec_film film;	/* theirs */
-	uint8_t *ref_blob;	/* each by reference: numbers, and the tail */
+	size_t frame;		/* bytes of a frame; 0: no frames */
+	struct codec_film film;	/* the frames of these experiences */
+	uint8_t *ref_blob; /* each by reference: two indices and the tail */
 	size_t ref_bytes;
 	char reward[REWARDS][REWARD_TEXT];	/* of episodes since a push */
 	size_t rewards;
 	struct params params;	/* room for them */
 	uint64_t version;	/* of the parameters held */
-	bool have;		/* there are parameters; */
-	uint64_t fresh_ns;	/* when they last were other ones */
-	const struct link *failed;	/* the one used last */
-	bool ended;		/* the learner says so */
-	bool limited;		/* the memory would not take the last push */
-	char waiting[256];	/* for what */
+	bool have;		/* there are parameters */
+	uint64_t fresh_ns;	/* when they last changed */
+	const struct link *failed;	/* the link used last */
+	bool ended;		/* the learner has ended */
+	bool limited;		/* the memory did not accept the last push */
+	char waiting[256];	/* the reason */
 	uint64_t pushed, pulled, limits;
 	struct latency push, pull;
 };
@@ -68,7 +68,10 @@ keep_experience(void *self, const struct experience *e)
 	rows_put(&a->rows, a->n++, a->cf->env->obs, e);
 }
 
-/* The chance of trying anything: Ape-X's, 0.4 for the first to 0.4^8. */
+/*
+ * Return the probability of a random action: Ape-X's, 0.4 for the first actor
+ * to 0.4^8 for the last; or the noise of continuous actions.
+ */
 static double
 exploration_of(const struct conf *cf)
 {
@@ -88,7 +91,7 @@ refuse_reply(struct actor *a, const char *why)
 	return respcall_fail(&a->link->call, "%s: %s", a->names->params, why);
 }
 
-/* The parameters, whose body of n bytes is to come, become ours. */
+/* Read the parameters, whose body of n bytes follows. */
 static bool
 take_params(struct actor *a, size_t n)
 {
@@ -150,7 +153,7 @@ pull_params(struct link *k, void *arg)
 	return true;
 }
 
-/* From the first server. */
+/* Pull the parameters from the first server. */
 static bool
 pull_from(struct actor *a)
 {
@@ -159,8 +162,9 @@ pull_from(struct actor *a)
 }
 
 /*
- * Pull; after a new connection, from a server that may have begun anew.  Who
- * gets nothing new for long has no learner any more.
+ * Pull the parameters, all of them after a new connection, because the server
+ * may have restarted.  Fail if they have not changed for timeout_ns: the
+ * learner is gone.
  */
 static bool
 pull_now(struct actor *a)
@@ -178,7 +182,7 @@ pull_now(struct actor *a)
 	return good;
 }
 
-/* Until there are parameters of a learner that is at work. */
+/* Wait until there are parameters of a learner that is running. */
 static bool
 await_learner(struct actor *a)
 {
@@ -200,20 +204,20 @@ await_learner(struct actor *a)
 	}
 }
 
-/* Experience i, whose bytes are at p, by reference. */
+/* Encode experience i, whose bytes are at p, by reference. */
 static void
 refer_to_frames(struct actor *a, size_t i, const uint8_t *p)
 {
 	uint8_t *to = a->ref_blob + i * a->ref_bytes;
 	const size_t refs = sizeof(a->film.ref[i]);
 
-	/* what is seen now was seen after the step so many before */
+	/* an observation was the next one of a step shortly before */
 	codec_film_add(&a->film, i, p, a->frame, 2 * a->cf->hyper.nstep + 2);
 	memcpy(to, a->film.ref[i], refs);
 	memcpy(to + refs, p + 2 * a->frame, a->ref_bytes - refs);
 }
 
-/* How urgent each is, by the parameters held; and all of them in bytes. */
+/* Compute the priorities by the parameters held, and encode all experiences. */
 static void
 encode_batch(struct actor *a)
 {
@@ -240,14 +244,14 @@ encode_batch(struct actor *a)
 	}
 }
 
-/* Rewards go to the first server alone, with what goes there next. */
+/* Do rewards go along?  They go to the first server only. */
 static bool
 has_rewards(const struct actor *a)
 {
 	return a->to == 0 && a->rewards > 0;
 }
 
-/* PER.ADD of all there is, where what is seen is large by reference to it. */
+/* Append PER.ADD of all experiences, with large observations as frames. */
 static void
 append_add(struct actor *a, struct respcall *c)
 {
@@ -300,7 +304,7 @@ append_push(struct actor *a)
 		respcall_word(c, a->reward[i]);
 }
 
-/* Does the memory say to wait?  Else the push is refused. */
+/* Does the error ask for a later push?  Any other refuses it. */
 static bool
 says_wait(const char *text)
 {
@@ -314,7 +318,7 @@ says_wait(const char *text)
 	return false;
 }
 
-/* One push; a->limited: the memory would not have it now. */
+/* Push once; a->limited: the memory did not accept it now. */
 static bool
 push_batch(struct link *k, void *arg)
 {
@@ -355,7 +359,7 @@ push_batch(struct link *k, void *arg)
 }
 
 /*
- * Push all there is, to each server in its turn; wait, within limits, for a
+ * Push all experiences, to each server in turn; wait up to timeout_ns for a
  * memory that is full.
  */
 static bool
@@ -388,7 +392,7 @@ push_now(struct actor *a)
 	return true;
 }
 
-/* An episode has ended: a line for the learner. */
+/* Note the reward of the episode that ended, for the learner. */
 static void
 note_reward(struct actor *a)
 {
@@ -401,7 +405,7 @@ note_reward(struct actor *a)
 	    tally_mean(&a->tally, 1));
 }
 
-/* False if something failed; else it is over, in good order. */
+/* Play until training is over; return false if something failed. */
 static bool
 run_actor(struct actor *a, struct report *rep)
 {

@@ -1,4 +1,4 @@
-/* codec - an experience in bytes */
+/* codec.c - encode and decode experiences */
 #include "config.h"
 
 #include <assert.h>
@@ -12,16 +12,19 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-enum { FRAME_LEAST = 256 };	/* what a frame costs itself is less then */
+enum { FRAME_LEAST = 256 };	/* less than this is not worth a frame */
 
-/* Numbers that say what was done. */
+/* Return the numbers in an action. */
 static size_t
 action_numbers(const struct env_kind *kind)
 {
 	return kind->actions != 0 ? 1 : kind->dims;
 }
 
-/* Bytes of what is seen; and of the numbers behind what is seen twice. */
+/*
+ * Return the bytes of an observation; and of the numbers behind both
+ * observations.
+ */
 static size_t
 observation_bytes(const struct env_kind *kind)
 {
@@ -67,7 +70,7 @@ read_numbers(const uint8_t **p, float *to, size_t n)
 	*p += 4 * n;
 }
 
-/* The same of what is seen. */
+/* Write an observation at *p, which moves on; and read it. */
 static void
 write_observation(const struct env_kind *kind, uint8_t **p, const float *from)
 {
@@ -108,7 +111,7 @@ codec_put(const struct env_kind *kind, const struct experience *e,
 	memset(to, 0, (size_t)(end - to));
 }
 
-/* The action that n numbers are; false if there is no such action. */
+/* Decode an action; return false if there is no such action. */
 static bool
 decode_action(const struct env_kind *kind, const float *x, union env_action *a)
 {
@@ -125,7 +128,7 @@ decode_action(const struct env_kind *kind, const float *x, union env_action *a)
 	return false;
 }
 
-/* Numbers from which no gradient becomes infinite. */
+/* Are these numbers small enough that no gradient becomes infinite? */
 static bool
 is_sane(const uint8_t *p, size_t n)
 {
@@ -140,7 +143,7 @@ const char *
 codec_get(const struct env_kind *kind, const uint8_t *p, size_t len,
     size_t bytes, struct rows *rows, size_t i)
 {
-	/* where they are floats; all of these are one after the other */
+	/* bytes that are no floats; the floats follow them */
 	const size_t bare = kind->whole ? 2 * kind->obs : 0;
 	const size_t n =
 	    (2 * observation_bytes(kind) + tail_bytes(kind) - bare) /
@@ -182,7 +185,7 @@ codec_film_close(struct codec_film *f)
 	free(f->ref);
 }
 
-/* The number of the frame at p, which is put on the list unless it is there. */
+/* Return the index of the frame at p; append it to the list if it is new. */
 static size_t
 frame_number(struct codec_film *f, const uint8_t *p, size_t frame, size_t back)
 {

@@ -1,8 +1,8 @@
 /*
- * key-slot.h - where a Redis Cluster keeps a key
+ * key-slot.h - the slot where a Redis Cluster keeps a key
  *
- * A key is in one of 16384 slots: by the CRC-16 of it, or, where it has a { and
- * something before the next }, of that alone.
+ * A key is in one of 16384 slots: that of the CRC-16 of the key, or, if the key
+ * has a { and something before the next }, of that part alone.
  */
 #ifndef INNET_AGENT_APEX_KEY_SLOT_H
 #define INNET_AGENT_APEX_KEY_SLOT_H
@@ -30,6 +30,7 @@ keyslot_crc16(const char *p, size_t len)
 	return crc;
 }
 
+/* Return the slot of a key. */
 static inline unsigned
 keyslot_of(const char *key)
 {
@@ -43,8 +44,8 @@ keyslot_of(const char *key)
 }
 
 /*
- * The tag, braces and all, of part k of so many equal parts of the slots: the
- * least number whose slot is in there.  A name that ends in it is there, too.
+ * Set tag to the least number in braces whose slot is in part k of `parts`
+ * equal parts of the slots.  A key that ends in this tag is in that part, too.
  */
 static inline void
 keyslot_tag(unsigned k, unsigned parts, char tag[KEYSLOT_TAG])

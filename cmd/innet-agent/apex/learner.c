@@ -1,5 +1,5 @@
 /*
- * apex - a learner of what actors elsewhere have played (Ape-X: Horgan et al.,
+ * learner.c - a learner of experiences that actors push (Ape-X: Horgan et al.,
  * 2018; Furukawa and Matsutani's Algorithm 2)
  */
 #include "config.h"
@@ -20,36 +20,36 @@
 
 enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 
-#define END_NS 5000000000	/* longest for the last words */
-#define REWARDS_MOST "65536"	/* taken at once */
+#define END_NS 5000000000	/* time limit for the last values */
+#define REWARDS_MOST "65536"	/* read at once */
 
 struct apex_learner {
 	const struct conf *cf;
 	struct link link;	/* to the first server */
-	struct names names;	/* there */
+	struct names names;	/* the keys there */
 	struct sampler sampler;
 	struct learner l;
 	struct optimizer optimizer;
 	struct tally tally;
 	struct report rep;
-	struct params params;	/* what actors pull */
+	struct params params;	/* for actors to pull */
 	struct checkpoint kept;
-	uint64_t steps[ACTORS_MAX];	/* of each actor, as it last said */
-	uint64_t looked_ns;	/* when rewards were last asked for */
+	uint64_t steps[ACTORS_MAX];	/* of each actor, last reported */
+	uint64_t looked_ns;	/* when rewards were last read */
 	struct latency set;
-	bool params_due;		/* parameters were not taken, */
-	char waiting[256];	/* for want of room, as the server says, */
+	bool params_due;		/* the server has not taken them, */
+	char waiting[256];	/* because of this error, */
 	uint64_t full_ns;	/* since then; 0: there was room */
 	uint64_t tried_ns, warned_ns;	/* when last */
 };
 
-/* To be set on the server. */
+/* A value to set on the server. */
 struct value {
 	struct apex_learner *a;
 	const char *key;
 	const void *bytes;
 	size_t len;
-	bool taken;	/* false: the memory has no room, a->waiting says why */
+	bool taken;	/* false: the memory is full, a->waiting says why */
 };
 
 static bool
@@ -79,8 +79,8 @@ set_value(struct link *k, void *arg)
 }
 
 /*
- * Try to set it.  Where the memory has no room that is said, once a second at
- * most, and not taken for a failure until it has been so for timeout_ns.
+ * Try to set the value.  If the memory is full, warn at most once a second, and
+ * fail only if that lasts for timeout_ns.
  */
 static bool
 try_set(struct apex_learner *a, struct value *v)
@@ -129,8 +129,8 @@ params_value(struct apex_learner *a)
 }
 
 /*
- * The rewards that an earlier training left go; and with --clear all of it, but
- * for its end.
+ * Remove the rewards of an earlier training; with --clear also all other keys
+ * but its end.
  */
 static bool
 clear_keys(struct link *k, void *arg)
@@ -154,7 +154,7 @@ clear_keys(struct link *k, void *arg)
 	    respcall_rest(c, "PER.DROP"));
 }
 
-/* The parameters that an earlier training left are those to begin with. */
+/* Begin with the parameters of an earlier training, if there are any. */
 static bool
 adopt_params(struct link *k, void *arg)
 {
@@ -178,7 +178,7 @@ adopt_params(struct link *k, void *arg)
 	return false;
 }
 
-/* Now that there are parameters of ours, actors may begin. */
+/* Remove the key `end`, so that actors begin with our parameters. */
 static bool
 remove_end(struct link *k, void *arg)
 {
@@ -191,8 +191,8 @@ remove_end(struct link *k, void *arg)
 }
 
 /*
- * An actor's line: its steps so far, and the reward of an episode, which
- * counts if the actor is the one that tries least.
+ * Count an actor's line: its steps so far, and the reward of an episode, which
+ * counts if this actor explores least.
  */
 static void
 count_reward(struct apex_learner *a, const char *line)
@@ -250,9 +250,10 @@ is_finished(const struct apex_learner *a)
 }
 
 /*
- * What follows a gradient; false if the connection failed.  While there is no
- * room for parameters it learns on, which makes room where experiences are a
- * list.
+ * After a gradient: take a checkpoint, publish parameters and read rewards, if
+ * they are due.  Return false if the connection failed.  While the server has
+ * no room for parameters, learning goes on, which makes room if experiences are
+ * a list.
  */
 static bool
 after_gradient(struct apex_learner *a)
@@ -277,7 +278,7 @@ after_gradient(struct apex_learner *a)
 	return link_do(&a->link, read_rewards, a);
 }
 
-/* Until it is over: NULL, or the connection that failed. */
+/* Learn until training is over: return NULL, or the connection that failed. */
 static const struct link *
 learn_until_end(struct apex_learner *a)
 {
@@ -297,7 +298,7 @@ learn_until_end(struct apex_learner *a)
 	return *t->stop == 0 ? bad : NULL;
 }
 
-/* What a checkpoint has besides: how far actors were, as they had said. */
+/* Name the other parts of a checkpoint: the steps that actors had reported. */
 static void
 name_parts(void *arg, struct snapshot *s)
 {
@@ -358,7 +359,7 @@ print_more(int fd, void *arg)
 	return n < 0 || !rm->redis ? n : latency_print(fd, "fetch", &sm->fetch);
 }
 
-/* The last words, where the connection is good. */
+/* Publish the last parameters and the key `end`. */
 static bool
 publish_end(struct apex_learner *a)
 {
@@ -375,7 +376,10 @@ publish_end(struct apex_learner *a)
 	return (good || a->full_ns != 0) && set_now(a, over) && good;
 }
 
-/* Until actors may begin: NULL, or the connection that failed. */
+/*
+ * Prepare the servers until actors can begin: return NULL, or the connection
+ * that failed.
+ */
 static const struct link *
 prepare_servers(struct apex_learner *a)
 {
@@ -398,7 +402,7 @@ prepare_servers(struct apex_learner *a)
 		   : &a->link;
 }
 
-/* From an open learner to one that is done: 0, or 1 with a message. */
+/* Train an open learner: 0, or 1 with a message. */
 static int
 run_training(struct apex_learner *a)
 {
@@ -433,7 +437,7 @@ run_training(struct apex_learner *a)
 	return bad != NULL || a->rep.bad;
 }
 
-/* Go on from a checkpoint, if one is given: 0, or -1 with a message. */
+/* Restore the checkpoint, if one is given: 0, or -1 with a message. */
 static int
 resume_training(struct apex_learner *a)
 {
@@ -453,7 +457,7 @@ resume_training(struct apex_learner *a)
 	return 0;
 }
 
-/* What is to be kept at the end is: 0, or -1 with a message. */
+/* Save the policy or checkpoint at the end: 0, or -1 with a message. */
 static int
 save_at_end(struct apex_learner *a)
 {

@@ -1,4 +1,4 @@
-/* names - of what actors and a learner keep on each server */
+/* names.c - the keys that actors and a learner share on a server */
 #include "config.h"
 
 #include "cmd/innet-agent/apex/names.h"

@@ -1,18 +1,16 @@
 /*
- * names.h - actors, a learner and the memory between them (Ape-X)
+ * names.h - the keys that actors and a learner share on a server (Ape-X)
  *
- * What they keep on the server, under which names:
+ * 	innet:replay	the experiences: a table of innet-memory
+ * 	innet:list	or, on a plain Redis, a list of them: each the
+ * 			priority, binary32, and the experience
+ * 	innet:params	the learner's policy, as --save writes it
+ * 	innet:rewards	a list: actor, actors, steps so far, an episode's reward
+ * 	innet:end	exists when training is over
  *
- *	innet:replay	the experiences: a table of innet-memory's
- *	innet:list	or, on a plain Redis, a list of them: each the
- *			priority, binary32, and the experience
- *	innet:params	the learner's policy, as --save writes it
- *	innet:rewards	a list: actor, actors, steps so far, an episode's reward
- *	innet:end	is there when training is over
- *
- * Of several servers each has such a table, and the first all else.  Names on
- * server k then end in a tag, key-slot.h's for that part of the slots, so that
- * the masters of a Redis Cluster have them in that order, too.
+ * With several servers each has such a table, and the first has all else.
+ * Names on server k then end in a tag (key-slot.h), so that the masters of a
+ * Redis Cluster have them in the same order.
  */
 #ifndef INNET_AGENT_APEX_NAMES_H
 #define INNET_AGENT_APEX_NAMES_H
@@ -27,13 +25,16 @@ struct names {
 	char rewards[NAMES_BYTES], end[NAMES_BYTES];
 };
 
-/* Those on server k of so many. */
+/* Return the names on server k of `servers`. */
 struct names names_on(size_t k, size_t servers);
 
-/* How long the server is asked to wait for a limit, in ms. */
+/* The time that a server may wait for a rate limit, in ms. */
 #define REMOTE_PATIENCE_MS 200
 
-/* Play, and push what happens; learn from it: main's status. */
+/*
+ * Run an actor, which plays and pushes its experiences, or a learner, which
+ * learns from them.  Return the status of main().
+ */
 int apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got);
 int apex_learner_run(const struct conf *cf, const volatile sig_atomic_t *got);
 

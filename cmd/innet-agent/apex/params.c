@@ -1,4 +1,4 @@
-/* params - the learner's parameters as they stand on the server */
+/* params.c - the learner's parameters as a value on the server */
 #include "config.h"
 
 #include <stdlib.h>

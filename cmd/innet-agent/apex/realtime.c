@@ -1,12 +1,13 @@
-/* urgent - exchanges before play */
+/* realtime.c - real-time priority for exchanges with the memory */
 #include "config.h"
 
 #include <err.h>
 
 #include "cmd/innet-agent/apex/realtime.h"
 
-enum { PRIORITY = 1 };	/* the least of class fifo: others may be before it */
+enum { PRIORITY = 1 };	/* the lowest of class fifo */
 
+/* Put the calling thread into class fifo: 0, or -1 with errno. */
 static int
 set_fifo(struct realtime *before)
 {
@@ -19,7 +20,7 @@ set_fifo(struct realtime *before)
 	policy = before->policy & ~SCHED_RESET_ON_FORK;
 	if (policy != SCHED_OTHER && policy != SCHED_BATCH &&
 	    policy != SCHED_IDLE)
-		return 0;	/* it is urgent as it is */
+		return 0;	/* it has real-time priority already */
 	return sched_setscheduler(0, SCHED_FIFO | (before->policy &
 	    SCHED_RESET_ON_FORK), &first);
 }
@@ -39,7 +40,7 @@ void
 realtime_begin(struct realtime *before)
 {
 	if (set_fifo(before) == -1)
-		before->policy = -1;	/* allowed before, and not now */
+		before->policy = -1; /* permitted at the start, but no longer */
 }
 
 void

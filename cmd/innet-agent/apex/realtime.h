@@ -1,25 +1,26 @@
 /*
- * realtime.h - exchanges before play: a class of the scheduler for a while
+ * realtime.h - real-time priority for exchanges with the memory
  *
- * Where more agents than processors compute, one whose answer has come waits
- * until those have had their slices.  With --realtime an exchange with the
- * memory is of class fifo (sched(7)), which runs before all that computes.
+ * If more agents compute than there are processors, an agent whose reply has
+ * arrived waits until the others have used their time slices.  With --realtime
+ * an exchange runs in the scheduler's class fifo (sched(7)), before all threads
+ * that compute.
  */
 #ifndef INNET_AGENT_APEX_REALTIME_H
 #define INNET_AGENT_APEX_REALTIME_H
 
 #include <sched.h>
 
-/* What the thread was before. */
+/* The scheduling of a thread before. */
 struct realtime {
 	int policy;
 	struct sched_param param;
 };
 
-/* Exits 1 where that is not allowed. */
+/* Exit with status 1 if that is not permitted. */
 void realtime_check(void);
 
-/* The calling thread is urgent, until the end. */
+/* Give the calling thread real-time priority, and restore its scheduling. */
 void realtime_begin(struct realtime *before);
 void realtime_end(const struct realtime *before);
 

@@ -1,4 +1,6 @@
-/* link - a connection that is made again when it is lost */
+/*
+ * redis-link.c - a connection to a Redis server that is repaired when it fails
+ */
 #include "config.h"
 
 #include "cmd/innet-agent/apex/redis-link.h"
@@ -27,8 +29,8 @@ link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
 }
 
 /*
- * The first words on a connection.  Without a password a server that wants one
- * says so here, and not to something so long that it hangs up.
+ * Send AUTH, or PING. Without a password, a server that demands one says so
+ * here, and not to a request so long that it hangs up.
  */
 static bool
 authenticate(struct link *k)
@@ -51,7 +53,7 @@ open_one(struct link *k)
 	return true;
 }
 
-/* Is the one that is connected part of a cluster? */
+/* Is the connected server part of a cluster? */
 static bool
 is_clustered(struct link *k)
 {
@@ -70,8 +72,8 @@ is_clustered(struct link *k)
 }
 
 /*
- * Nobody is there any more.  Where the servers are a cluster, another one
- * knows who is to be asked now, and is connected.
+ * The server is gone.  In a cluster, connect to another node, which knows the
+ * node that has replaced it.
  */
 static void
 find_successor(struct link *k)
@@ -105,11 +107,11 @@ link_refuse(struct link *k, const char *what, const struct respreply *r)
 	    RESPREPLY_ERROR ? r->text : "an answer of another kind");
 }
 
-/* The connection could not be made again in time. */
+/* Fail because the connection could not be repaired in time. */
 static bool
 fail_reconnecting(struct respcall *c)
 {
-	/* behind a name, of here or of where it was sent */
+	/* the reason is behind the server's name */
 	const char *text_at = strstr(c->why, ": ");
 	char why[sizeof(c->why)];
 
@@ -119,12 +121,15 @@ fail_reconnecting(struct respcall *c)
 	    (double)c->timeout_ns * 1e-9, why);
 }
 
-/* A cluster's words to ask elsewhere, and from LATER on to ask later. */
+/* The errors that redirect a client, and from LATER on those to retry later. */
 static const char *const redirects[] = { "MOVED ", "ASK ", "TRYAGAIN ",
 	"CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", NULL };
 enum { MOVED, ASK, LATER };
 
-/* Which of them is said of what was asked, or none: then the last, NULL. */
+/*
+ * Return the index of the error that text begins with, or that of the last row,
+ * NULL.
+ */
 static size_t
 match_redirect(const char *text)
 {
@@ -143,9 +148,9 @@ link_is_redirect(const char *text)
 }
 
 /*
- * The answer that was refused is a cluster's word to ask elsewhere, which k
- * does from now on, or later: not a failure.  Unless it is the first, servers
- * may not agree yet whose it is.
+ * Follow the redirection in c->why, now or later; return false if it is none.
+ * Wait before a second redirection in a row, because nodes may not agree yet on
+ * the owner of the key.
  */
 static bool
 follow_redirect(struct link *k, bool first)
@@ -155,7 +160,7 @@ follow_redirect(struct link *k, bool first)
 	const char *text_at = c->why;
 	size_t which;
 
-	do {	/* behind the name and what was asked */
+	do {	/* skip the server's name and the request */
 		text_at = strstr(text_at, ": ");
 		text_at += text_at == NULL ? 0 : 2;
 		which = text_at == NULL ? 0 : match_redirect(text_at);
@@ -176,7 +181,9 @@ follow_redirect(struct link *k, bool first)
 	return true;
 }
 
-/* What was to be asked there once was: the next goes where this came from. */
+/*
+ * The one request after ASK is done: the next goes to the node that sent ASK.
+ */
 static void
 return_home(struct link *k)
 {
@@ -194,7 +201,7 @@ run_exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
 	struct respcall *c = &k->call;
 	uint64_t deadline_ns = TIMER_NEVER; /* unless something has failed */
-	bool sent = false;	/* elsewhere, by a cluster */
+	bool sent = false;	/* redirected before */
 
 	c->refused = false;
 	for (;;) {

@@ -1,19 +1,21 @@
 /*
  * resp-call.h - a connection to a server of the Redis protocol, as its client
  *
- * A request is begun with the number of its arguments, which follow one by
- * one; several may be begun before respcall_send() sends them all.  Arguments
- * that are not small are not copied: they are borrowed until then and go out
- * of the caller's memory.  Replies come in the same order, element by element
- * (resp-reply.h), and long bulks go straight into the caller's memory.
+ * To send a request, call respcall_begin() with the number of its arguments and
+ * then append the arguments one by one; several requests can be begun before
+ * respcall_send() sends all of them.  Arguments above RESPCALL_SMALL bytes are
+ * not copied: they are borrowed until then.  Replies arrive in the same order;
+ * read them element by element (resp-reply.h).  Long bulks go straight into the
+ * caller's memory.
  *
- * What fails, fails with a line in c->why that names the server and what was
- * waited for; after that the connection is closed and everything fails until
- * it is opened again.  All that is sent at once is to go within timeout_ns, and
- * its answers are to be whole within timeout_ns from when the first of them is
- * waited for, even where something comes all the time; no reply may have more
- * than most_bytes.  An error that the server answers is a reply and closes
- * nothing.  A struct respcall is for one thread, but for respcall_abort().
+ * A function that fails returns false and leaves a line in c->why that names
+ * the server and what it was doing.  The connection is then closed, and
+ * everything fails until it is opened again.  All requests sent at once must
+ * leave within timeout_ns, and their replies must be complete within timeout_ns
+ * from the first wait for one, even if data keep arriving.  No reply may exceed
+ * most_bytes.  An error that the server answers is a reply and closes nothing.
+ * In all functions below, `what` names the request in messages.  A struct
+ * respcall is for one thread, except for respcall_abort().
  */
 #ifndef INNET_AGENT_APEX_RESP_CALL_H
 #define INNET_AGENT_APEX_RESP_CALL_H
@@ -44,42 +46,95 @@ enum {
 };
 #define RESPCALL_MOST ((uint64_t)1 << 30)	/* bytes of a reply */
 
-/* A run of what is to be sent. */
+/* A run of bytes to send. */
 struct respcall_piece {
-	const void *p;		/* borrowed; NULL: it is in the scratch, */
-	size_t at;		/* here */
+	const void *p;		/* borrowed; NULL: it is in scratch */
+	size_t at;		/* its place in scratch */
 	size_t len;
 };
 
 struct respcall {
-	/* the caller's, before respcall_open(): */
+	/* set by the caller before respcall_open(): */
 	const char *name;	/* HOST:PORT, or a path with a / in it */
 	uint64_t timeout_ns;
 	uint64_t most_bytes;	/* of a reply; 0: RESPCALL_MOST */
-	const volatile sig_atomic_t *stop;	/* NULL, or ends all waiting */
-	bool asking;		/* each request follows an ASKING, as a node of
-				   a Redis Cluster wants it of who was sent
-				   there */
+	const volatile sig_atomic_t *stop;	/* NULL, or ends all waits */
+	bool asking;		/* send ASKING before each request, as a node of
+				   a Redis Cluster demands of a redirected
+				   client */
 
 	int fd;			/* -1: closed */
-	uint64_t deadline_ns;	/* when it must be done; 0: not yet begun, */
-	bool moved;		/* and some of it is */
+	uint64_t deadline_ns;	/* of the exchange; 0: none begun */
+	bool moved;		/* part of it has gone through */
 	struct respreply_in in;
 	uint8_t *buffer;	/* RESPCALL_BUFFER bytes, owned */
 	struct respcall_piece *piece;	/* owned */
 	size_t pieces, room;
 	char *scratch;		/* owned */
 	size_t used, size;
-	unsigned args;		/* of the request begun, yet to come */
+	unsigned args;		/* arguments still missing in the request */
 	bool starved;		/* there was no memory for a request */
-	bool refused;		/* not the connection failed but an answer, one
-				   did not come in time, or the address is
-				   none: it is no use to open it again */
+	bool refused;		/* opening it again is no use: a reply was
+				   wrong or late, or the address is invalid */
 	char why[512];
 };
 
-/* Close, and say why; false. */
+/* Close the connection, set c->why and return false. */
 __attribute__((format(printf, 2, 3))) static inline bool
+respcall_fail(struct respcall *c, const char *fmt, ...);
+
+/* Connect, also again; requests that were begun are forgotten. */
+static inline bool respcall_open(struct respcall *c);
+
+/* Close the connection and free the memory. */
+static inline void respcall_close(struct respcall *c);
+
+/* End all waits of c at once, from another thread: they fail. */
+static inline void respcall_abort(const struct respcall *c);
+
+/* Begin a request of `args` arguments, the command's name among them. */
+static inline void respcall_begin(struct respcall *c, size_t args);
+
+/* Append the next argument: len bytes, borrowed until respcall_send(). */
+static inline void respcall_arg(struct respcall *c, const void *p, size_t len);
+
+/* Append the next argument: a word. */
+static inline void respcall_word(struct respcall *c, const char *word);
+
+/* Append the next argument: a whole number. */
+static inline void respcall_count(struct respcall *c, uint64_t n);
+
+/* Append the next argument: a number with nine significant digits. */
+static inline void respcall_real(struct respcall *c, double x);
+
+/* Append the next argument: a float with all digits that identify it. */
+static inline void respcall_float(struct respcall *c, float x);
+
+/* Begin and complete a request of words; the last of `word` is NULL. */
+static inline void respcall_words(struct respcall *c,
+    const char *const word[]);
+
+/* Send all requests that were begun. */
+static inline bool respcall_send(struct respcall *c, const char *what);
+
+/* Read the next element of a reply; the reply to ASKING is skipped. */
+static inline bool respcall_next(struct respcall *c, struct respreply *r,
+    const char *what);
+
+/* Read the next element, which must be of that kind; an error reply fails. */
+static inline bool respcall_want(struct respcall *c, enum respreply_kind kind,
+    struct respreply *r, const char *what);
+
+/* Read the body of the bulk just read, or its first len bytes, into to. */
+static inline bool respcall_body(struct respcall *c, void *to, size_t len,
+    const char *what);
+
+/* Skip the rest of the reply. */
+static inline bool respcall_rest(struct respcall *c, const char *what);
+
+/* implementation */
+
+static inline bool
 respcall_fail(struct respcall *c, const char *fmt, ...)
 {
 	const int n = snprintf(c->why, sizeof(c->why), "%s: ", c->name);
@@ -95,7 +150,7 @@ respcall_fail(struct respcall *c, const char *fmt, ...)
 	return false;
 }
 
-/* From now on it is to be done within timeout_ns. */
+/* Start the time limit of an exchange. */
 static inline void
 respcall_clock(struct respcall *c)
 {
@@ -103,7 +158,10 @@ respcall_clock(struct respcall *c)
 	c->moved = false;
 }
 
-/* May it still go on?  What comes after a wait, if one is over, in rc. */
+/*
+ * Continue after the result rc of a wait; fail if that was a time-out or a
+ * signal.
+ */
 static inline bool
 respcall_on(struct respcall *c, enum wait_result rc, const char *doing,
     const char *what)
@@ -117,7 +175,7 @@ respcall_on(struct respcall *c, enum wait_result rc, const char *doing,
 	    "not all of it in" : "nothing for", (double)c->timeout_ns * 1e-9);
 }
 
-/* Until the socket is ready for that; false if it is not in time. */
+/* Wait until the socket is ready for events; fail if that takes too long. */
 static inline bool
 respcall_wait(struct respcall *c, short events, const char *doing,
     const char *what)
@@ -128,7 +186,7 @@ respcall_wait(struct respcall *c, short events, const char *doing,
 	    what);
 }
 
-/* The address that name is: its length, or 0 with the reason in *why. */
+/* Set *to to the address of name; return its length, or 0 with *why. */
 static inline socklen_t
 respcall_address(const char *name, struct sockaddr_storage *to,
     const char **why)
@@ -153,7 +211,7 @@ respcall_address(const char *name, struct sockaddr_storage *to,
 	return addr_len(&at);
 }
 
-/* The socket is new: until it is connected. */
+/* Connect the new socket. */
 static inline bool
 respcall_connect(struct respcall *c, const struct sockaddr_storage *to,
     socklen_t len)
@@ -178,7 +236,6 @@ respcall_connect(struct respcall *c, const struct sockaddr_storage *to,
 	return true;
 }
 
-/* Connect, also again; false with c->why.  Begun requests are forgotten. */
 static inline bool
 respcall_open(struct respcall *c)
 {
@@ -214,7 +271,6 @@ respcall_open(struct respcall *c)
 	return true;
 }
 
-/* Close and give back memory. */
 static inline void
 respcall_close(struct respcall *c)
 {
@@ -230,14 +286,13 @@ respcall_close(struct respcall *c)
 	c->fd = -1;
 }
 
-/* From another thread: whoever waits here fails at once. */
 static inline void
 respcall_abort(const struct respcall *c)
 {
 	shutdown(c->fd, SHUT_RDWR);
 }
 
-/* Room for one piece more; false without memory. */
+/* Make room for one piece more; return false without memory. */
 static inline bool
 respcall_grow(struct respcall *c)
 {
@@ -256,7 +311,7 @@ respcall_grow(struct respcall *c)
 	return true;
 }
 
-/* These bytes, copied, behind what is begun. */
+/* Append a copy of the bytes. */
 static inline void
 respcall_put(struct respcall *c, const void *p, size_t len)
 {
@@ -286,7 +341,7 @@ respcall_put(struct respcall *c, const void *p, size_t len)
 	last->len += len;
 }
 
-/* A line of RESP: its kind and a number. */
+/* Append a line of RESP: its kind and a number. */
 static inline void
 respcall_line(struct respcall *c, char kind, size_t n)
 {
@@ -302,7 +357,6 @@ respcall_line(struct respcall *c, char kind, size_t n)
 	respcall_put(c, p, (size_t)(line + sizeof(line) - p));
 }
 
-/* A request of so many arguments, the command's name among them. */
 static inline void
 respcall_begin(struct respcall *c, size_t args)
 {
@@ -313,7 +367,6 @@ respcall_begin(struct respcall *c, size_t args)
 	respcall_line(c, '*', args);
 }
 
-/* Its next argument: len bytes, borrowed until respcall_send(). */
 static inline void
 respcall_arg(struct respcall *c, const void *p, size_t len)
 {
@@ -328,7 +381,6 @@ respcall_arg(struct respcall *c, const void *p, size_t len)
 	respcall_put(c, "\r\n", 2);
 }
 
-/* The same: a word, a whole number, another number. */
 static inline void
 respcall_word(struct respcall *c, const char *word)
 {
@@ -353,7 +405,6 @@ respcall_real(struct respcall *c, double x)
 	    x));
 }
 
-/* A float, of as many digits as say which. */
 static inline void
 respcall_float(struct respcall *c, float x)
 {
@@ -362,7 +413,6 @@ respcall_float(struct respcall *c, float x)
 	respcall_arg(c, text, decimal_put(text, x));
 }
 
-/* A whole request of words, the last NULL. */
 static inline void
 respcall_words(struct respcall *c, const char *const word[])
 {
@@ -375,7 +425,7 @@ respcall_words(struct respcall *c, const char *const word[])
 		respcall_word(c, word[i]);
 }
 
-/* The pieces from *first on, of which `gone` bytes are sent, for the kernel. */
+/* Fill iov with the pieces from first on, of which `gone` bytes are sent. */
 static inline size_t
 respcall_pieces(const struct respcall *c, size_t first, size_t gone,
     struct iovec *iov)
@@ -393,7 +443,6 @@ respcall_pieces(const struct respcall *c, size_t first, size_t gone,
 	return n;
 }
 
-/* All that was begun goes out; what is a name for it, in messages. */
 static inline bool
 respcall_send(struct respcall *c, const char *what)
 {
@@ -428,7 +477,7 @@ respcall_send(struct respcall *c, const char *what)
 	return true;
 }
 
-/* Before each read: is there still time, or does the wait begin here? */
+/* Before each read: start the time limit, or check that it has not passed. */
 static inline bool
 respcall_in_time(struct respcall *c, const char *what)
 {
@@ -444,8 +493,8 @@ respcall_in_time(struct respcall *c, const char *what)
 }
 
 /*
- * Read once more: into the buffer, or first, if more than a buffer of a body
- * is to come, into the len bytes at to; *into is how many went there.
+ * Read once: into the buffer, or, if len is not 0, first into the len bytes at
+ * to; *into is the number that went there.
  */
 static inline bool
 respcall_read(struct respcall *c, void *to, size_t len, size_t *into,
@@ -478,7 +527,7 @@ respcall_read(struct respcall *c, void *to, size_t len, size_t *into,
 	return true;
 }
 
-/* The next element that comes. */
+/* Read the next element. */
 static inline bool
 respcall_element(struct respcall *c, struct respreply *r, const char *what)
 {
@@ -500,7 +549,6 @@ respcall_element(struct respcall *c, struct respreply *r, const char *what)
 	return got == 1 || respcall_fail(c, "waiting for %s: %s", what, why);
 }
 
-/* The next element of a reply to what was sent; of one to ASKING nothing. */
 static inline bool
 respcall_next(struct respcall *c, struct respreply *r, const char *what)
 {
@@ -511,7 +559,6 @@ respcall_next(struct respcall *c, struct respreply *r, const char *what)
 	return respcall_element(c, r, what);
 }
 
-/* The body of the bulk that just came, or its first len bytes. */
 static inline bool
 respcall_body(struct respcall *c, void *to, size_t len, const char *what)
 {
@@ -533,7 +580,6 @@ respcall_body(struct respcall *c, void *to, size_t len, const char *what)
 	return false;
 }
 
-/* Pass over what is left of the reply. */
 static inline bool
 respcall_rest(struct respcall *c, const char *what)
 {
@@ -546,10 +592,6 @@ respcall_rest(struct respcall *c, const char *what)
 	return c->fd != -1;
 }
 
-/*
- * The next element, of that kind.  An error that the server answers, or
- * another kind, is a failure here.
- */
 static inline bool
 respcall_want(struct respcall *c, enum respreply_kind kind,
     struct respreply *r, const char *what)

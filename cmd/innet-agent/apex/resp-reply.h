@@ -1,15 +1,16 @@
 /*
- * resp-reply.h - a Redis client's side of RESP2: replies, however they are cut
+ * resp-reply.h - read the replies of a Redis server (RESP2) from a stream of
+ * bytes
  *
- * Bytes go in through respreply_room(); respreply_next() gives the elements of
- * the replies one by one, an array as its number of elements and then these.
- * The body of a bulk is not gathered here: after its element the caller takes
- * the bytes that have come with respreply_body(), or reads them from wherever
- * they come from straight into memory of its own and says so with
- * respreply_past().  What it leaves is skipped.
+ * Bytes go in through respreply_room(), cut anywhere. respreply_next() returns
+ * the elements of replies one by one; an array is its number of elements,
+ * followed by these.  The body of a bulk is not collected here: after its
+ * element the caller takes the bytes that have arrived with respreply_body(),
+ * or reads them straight into its own memory and reports that with
+ * respreply_past().  Bytes that the caller leaves are skipped.
  *
- * Pure: the buffer is the caller's, nothing is allocated.  Of a reply that is
- * not RESP2 nothing more can be read.
+ * Pure: the buffer belongs to the caller and nothing is allocated.  After bytes
+ * that are not RESP2 nothing more can be read.
  */
 #ifndef INNET_AGENT_APEX_RESP_REPLY_H
 #define INNET_AGENT_APEX_RESP_REPLY_H
@@ -41,15 +42,40 @@ struct respreply {
 struct respreply_in {
 	uint8_t *buf;		/* borrowed: size bytes */
 	size_t size;
-	size_t from, have;	/* what is not yet read: buf[from ... have-1] */
-	size_t body;		/* bytes of a bulk's body that are to come */
+	size_t from, have;	/* unread bytes are buf[from ... have-1] */
+	size_t body;		/* bytes missing of a bulk's body */
 	unsigned tail;		/* and of the end of line behind it */
-	uint64_t due;		/* elements of this reply that are to come */
-	uint64_t bytes;		/* it has at least: what came, and promised */
-	uint64_t most;		/* ... and may have; any, unless it is set */
+	uint64_t due;		/* elements missing of this reply */
+	uint64_t bytes;		/* its least size: received and announced */
+	uint64_t most;		/* its greatest size; no limit unless set */
 };
 
-/* A reader with that buffer, larger than a line may be. */
+/* Open a reader with that buffer, which must be larger than a line. */
+static inline void respreply_open(struct respreply_in *in, void *buf,
+    size_t size);
+
+/*
+ * Return where the next *n > 0 bytes can be put; the caller adds the number of
+ * bytes to in->have.
+ */
+static inline uint8_t *respreply_room(struct respreply_in *in, size_t *n);
+
+/*
+ * Return 1 with the next element in *r, 0 if it is incomplete, or -1 with *why
+ * if the bytes are no reply.  in->due is the number of elements left of it.
+ */
+static inline int respreply_next(struct respreply_in *in, struct respreply *r,
+    const char **why);
+
+/* Copy up to len bytes of a bulk's body that have arrived; return how many. */
+static inline size_t respreply_body(struct respreply_in *in, void *to,
+    size_t len);
+
+/* Report len bytes of it read elsewhere; the buffer must be empty. */
+static inline void respreply_past(struct respreply_in *in, size_t len);
+
+/* implementation */
+
 static inline void
 respreply_open(struct respreply_in *in, void *buf, size_t size)
 {
@@ -58,7 +84,6 @@ respreply_open(struct respreply_in *in, void *buf, size_t size)
 	    .most = UINT64_MAX };
 }
 
-/* Where the next *n > 0 bytes may be put; say how many with in->have += . */
 static inline uint8_t *
 respreply_room(struct respreply_in *in, size_t *n)
 {
@@ -73,7 +98,6 @@ respreply_room(struct respreply_in *in, size_t *n)
 	return in->buf + in->have;
 }
 
-/* Up to len bytes of the bulk's body that have come; how many. */
 static inline size_t
 respreply_body(struct respreply_in *in, void *to, size_t len)
 {
@@ -88,7 +112,6 @@ respreply_body(struct respreply_in *in, void *to, size_t len)
 	return len;
 }
 
-/* len bytes of it came without passing through the buffer, which was empty. */
 static inline void
 respreply_past(struct respreply_in *in, size_t len)
 {
@@ -96,7 +119,7 @@ respreply_past(struct respreply_in *in, size_t len)
 	in->body -= len;
 }
 
-/* A number from first to the 0 behind it: false if it is none. */
+/* Parse the number at p, up to the 0 behind it; false if it is none. */
 static inline bool
 respreply_number(const char *p, int64_t *out)
 {
@@ -112,7 +135,7 @@ respreply_number(const char *p, int64_t *out)
 	return true;
 }
 
-/* What is wrong with a line's first character or number, or NULL. */
+/* Parse a line's first character and number; return NULL, or what is wrong. */
 static inline const char *
 respreply_line(const char *line, struct respreply *r)
 {
@@ -137,7 +160,7 @@ respreply_line(const char *line, struct respreply *r)
 	return NULL;
 }
 
-/* Skip what the caller left of a bulk; false if more of it is to come. */
+/* Skip the rest of a bulk; return false if more of it is missing. */
 static inline bool
 respreply_skip(struct respreply_in *in, const char **why)
 {
@@ -152,7 +175,10 @@ respreply_skip(struct respreply_in *in, const char **why)
 	return in->body == 0 && in->tail == 0;
 }
 
-/* A line of so many bytes, which is *r, counts; false if that is too much. */
+/*
+ * Count the element *r, whose line has len bytes; false if the reply is too
+ * large.
+ */
 static inline bool
 respreply_count(struct respreply_in *in, const struct respreply *r, size_t len)
 {
@@ -172,10 +198,6 @@ respreply_count(struct respreply_in *in, const struct respreply *r, size_t len)
 	return in->bytes <= in->most;
 }
 
-/*
- * 1: the next element is in *r; 0: it has not yet come whole; -1: what came is
- * no reply, and *why says so.  in->due is how many are left of the same reply.
- */
 static inline int
 respreply_next(struct respreply_in *in, struct respreply *r, const char **why)
 {
