@@ -57,11 +57,11 @@ source_bursts(const struct conf *cf, struct writer *w)
 
 		if (left > cf->burst)
 			left = cf->burst;
-		if (!arrivals_burst(&r, (uint32_t)cf->workers, c->put + 1,
+		if (!arrivals_put_burst(&r, (uint32_t)cf->workers, c->put + 1,
 		    (uint32_t)left, put_one, &b))
 			break;
 		c->put += (uint32_t)left;
-		t = arrivals_again(&kind, &c->arrivals, &r, b.u.deadline_ns);
+		t = arrivals_next(&kind, &c->arrivals, &r, b.u.deadline_ns);
 		if (c->put == cf->count)
 			n = heap_drop(h, n);
 		else

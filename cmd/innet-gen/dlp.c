@@ -44,7 +44,7 @@ put(struct pcapio_out *out, uint32_t worker, const struct dlp *d,
 	len = dlp_put(bytes, d);
 	head = frame_put(p, &flow, 0, len, &f);
 	memcpy(p + head, bytes, len);
-	frame_seal(p, &f);
+	frame_put_checksum(p, &f);
 	pcapio_commit(out, at_ns, (uint32_t)head + len, (uint32_t)head + len);
 }
 

@@ -68,7 +68,7 @@ put(struct segments *g, const struct worker *w, uint8_t tos,
 	memcpy(flow.dst, frame_switch_addr, sizeof(frame_switch_addr));
 	head = frame_put(p, &flow, tos, bytes, &f);
 	memcpy(p + head, payload, bytes);
-	frame_seal(p, &f);
+	frame_put_checksum(p, &f);
 	pcapio_commit(&g->out, at_ns, (uint32_t)(head + bytes),
 	    (uint32_t)(head + bytes));
 }
@@ -99,7 +99,7 @@ pushes(struct segments *g, struct worker *w)
 
 	w->due_ns = w->done == 0 ?
 	    arrivals_first(&g->kind, &w->arrivals, &g->times) :
-	    arrivals_again(&g->kind, &w->arrivals, &g->times, w->due_ns);
+	    arrivals_next(&g->kind, &w->arrivals, &g->times, w->due_ns);
 	at = g->begin_ns + w->due_ns;
 	return at < g->cf->duration_ns ? at : TIMED_QUEUE_NEVER;
 }

@@ -92,7 +92,7 @@ source_workers(const struct conf *cf, struct writer *w)
 		if (k->put == cf->count)
 			n = heap_drop(h, n);
 		else
-			heap_again(h, n, arrivals_again(&kind, &k->arrivals,
+			heap_again(h, n, arrivals_next(&kind, &k->arrivals,
 			    &r, heap_ns(&h[0])));
 	}
 	heap_free(h);

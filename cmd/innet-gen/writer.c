@@ -103,7 +103,7 @@ open_regular(struct writer *w)
 	memset(w->regular_frame, 0, sizeof(w->regular_frame));
 	frame_put(w->regular_frame, &flow, 0,
 	    WRITER_REGULAR_BYTES - FRAME_V4_BYTES, &f);
-	frame_seal(w->regular_frame, &f);
+	frame_put_checksum(w->regular_frame, &f);
 	if (w->cf->regular == 0)
 		return;
 	w->regular_gap_ns = 8e9 * WRITER_REGULAR_BYTES /

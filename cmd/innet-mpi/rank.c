@@ -131,7 +131,7 @@ nap(struct rank *r)
 static bool
 silent(struct rank *r, uint64_t now_ns)
 {
-	const char *owes = stream_order_owes(&r->order);
+	const char *owes = stream_order_missing(&r->order);
 	const uint64_t since = owes != NULL ? r->start_ns : r->spoke_ns;
 	const uint64_t ns = owes != NULL ? r->cf->give_up_ns :
 	    r->cf->silence_ns;
@@ -148,7 +148,7 @@ silent(struct rank *r, uint64_t now_ns)
 static bool
 judge(struct rank *r, const struct stream_head *h, const uint8_t *body)
 {
-	const char *why = stream_order_says(&r->order, h, body);
+	const char *why = stream_order_check(&r->order, h, body);
 
 	r->spoke_ns = timer_mono_ns();
 	if (why != NULL) {
@@ -206,7 +206,7 @@ prepare(struct rank *r)
 	r->elements = r->cf->synthetic;
 	if (r->elements > 0)
 		return;
-	while (stream_order_owes(&r->order) != NULL && hear(r, &h, &body))
+	while (stream_order_missing(&r->order) != NULL && hear(r, &h, &body))
 		;
 	if (r->over)
 		return;

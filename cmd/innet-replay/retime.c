@@ -21,7 +21,7 @@ put(const struct conf *cf, struct pcapio_out *out,
 	memcpy(q + head, p->payload, p->f.payload_bytes);
 	if (cf->stamp && p->update)
 		bytes_put(q + head + UPDATE_GENERATED_AT, at_ns, 8);
-	frame_seal(q, &f);
+	frame_put_checksum(q, &f);
 	pcapio_commit(out, at_ns, len, len);
 }
 

@@ -159,7 +159,7 @@ judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
 	*update = false;
 	if (is == FRAME_OTHER || !is_wanted(t, f))
 		return TRACE_OTHER;
-	if (split_may(is, p->data, f, p->len)) {
+	if (split_is_candidate(is, p->data, f, p->len)) {
 		switch (split_frame(&as, is, p->data, p->caplen, p->len, f,
 		    &t->pieces)) {
 		case SPLIT_SEVERAL: return SOUNDNESS_SEVERAL;

@@ -313,7 +313,7 @@ static bool
 take_message(struct carrier *c, const struct stream_head *h,
     const uint8_t *body)
 {
-	const char *why = stream_order_says(&c->order, h, body);
+	const char *why = stream_order_check(&c->order, h, body);
 
 	if (why != NULL)
 		child_report_message(&c->child, h, why);
@@ -420,7 +420,7 @@ bool
 carrier_awaits_child(struct carrier *c, uint64_t now_ns)
 {
 	const char *what = c->cf->synthetic > 0 ? NULL :
-	    stream_order_owes(&c->order);
+	    stream_order_missing(&c->order);
 
 	if (what == NULL)
 		return false;

@@ -88,8 +88,8 @@ worker_flush_capture(const struct worker_conf *cf)
 	if (*cf->hup == 0)
 		return;
 	*cf->hup = 0;
-	if (rotate_moved(cf->capture))
-		rotate_again(cf->capture);
+	if (rotate_was_moved(cf->capture))
+		rotate_reopen(cf->capture);
 	else
 		*cf->stop = SIGHUP;
 }

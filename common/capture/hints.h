@@ -3,7 +3,7 @@
  *
  * Counts regular packets by protocol, destination port and codepoint, the
  * first HINTS_PACKETS of them, in HINTS_KINDS places: the most frequent keep
- * theirs.  hints_tell() writes the most frequent as a phrase.
+ * theirs.  hints_print() writes the most frequent as a phrase.
  */
 #ifndef INNET_CAPTURE_HINTS_H
 #define INNET_CAPTURE_HINTS_H
@@ -56,7 +56,7 @@ hints_kind(int link, const uint8_t *p, size_t caplen)
 
 /* A regular packet. */
 static inline void
-hints_take(struct hints *s, int link, const uint8_t *p, size_t caplen)
+hints_count(struct hints *s, int link, const uint8_t *p, size_t caplen)
 {
 	struct hints_kind k, *at = &s->kind[0];
 
@@ -82,7 +82,7 @@ hints_take(struct hints *s, int link, const uint8_t *p, size_t caplen)
 }
 
 static inline void
-hints_put(FILE *f, const struct hints_kind *k, const char *before)
+hints_print_kind(FILE *f, const struct hints_kind *k, const char *before)
 {
 	fprintf(f, "%s%" PRIu64 " of ", before, k->packets);
 	if (k->protocol == 0 && k->ethertype == 0)
@@ -99,7 +99,7 @@ hints_put(FILE *f, const struct hints_kind *k, const char *before)
 
 /* "900 of UDP to port 5555 with DSCP 0, 3 of TCP ...": the most frequent. */
 static inline void
-hints_tell(const struct hints *s, FILE *f)
+hints_print(const struct hints *s, FILE *f)
 {
 	bool told[HINTS_KINDS] = { false };
 
@@ -114,7 +114,7 @@ hints_tell(const struct hints *s, FILE *f)
 		if (best == -1)
 			return;
 		told[best] = true;
-		hints_put(f, &s->kind[best], n == 0 ? "" : ", ");
+		hints_print_kind(f, &s->kind[best], n == 0 ? "" : ", ");
 	}
 }
 

@@ -256,7 +256,7 @@ pcapio_flush_or_warn(struct pcapio_out *out)
 
 /* A new file begins, and the buffer is empty: put what packets come behind. */
 static inline void
-pcapio_head(struct pcapio_out *out)
+pcapio_put_header(struct pcapio_out *out)
 {
 	const uint32_t head[6] = { 0xa1b23c4d, 2 | 4 << 16, 0, 0,
 	    PCAPIO_FRAME_MAX_BYTES, 1 };
@@ -280,7 +280,7 @@ pcapio_create(struct pcapio_out *out, const char *path)
 	out->buf = malloc(PCAPIO_BUFFER_BYTES);
 	if (out->buf == NULL)
 		return -1;
-	pcapio_head(out);
+	pcapio_put_header(out);
 	return 0;
 }
 

@@ -618,7 +618,7 @@ pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
  * guess, for what may be wrong: nothing there has been judged.
  */
 static inline const uint8_t *
-pcapio_guess(const struct pcapio_in *in, const struct pcapio_packet *p,
+pcapio_peek(const struct pcapio_in *in, const struct pcapio_packet *p,
     size_t n, size_t at, size_t bytes)
 {
 	const size_t ahead = n * (PCAPIO_RECORD_BYTES + p->caplen) + at;

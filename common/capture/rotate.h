@@ -50,7 +50,7 @@ rotate_parse(const char *arg, struct rotate *r)
 
 /* Only a file can be moved and begun anew: no pipe, and nothing in /dev. */
 static inline bool
-rotate_may(const struct pcapio_out *out)
+rotate_is_possible(const struct pcapio_out *out)
 {
 	struct stat was;
 
@@ -60,23 +60,23 @@ rotate_may(const struct pcapio_out *out)
 
 /* Has it been moved away, or deleted? */
 static inline bool
-rotate_moved(const struct pcapio_out *out)
+rotate_was_moved(const struct pcapio_out *out)
 {
 	struct stat was, is;
 
-	return rotate_may(out) && fstat(out->fd, &was) == 0 &&
+	return rotate_is_possible(out) && fstat(out->fd, &was) == 0 &&
 	    (stat(out->path, &is) == -1 || is.st_dev != was.st_dev ||
 	    is.st_ino != was.st_ino);
 }
 
 /* Go on in a new file of the same name, if the old one has it no more. */
 static inline void
-rotate_again(struct pcapio_out *out)
+rotate_reopen(struct pcapio_out *out)
 {
 	struct stat was, is;
 	int fd;
 
-	if (!rotate_may(out))
+	if (!rotate_is_possible(out))
 		return;
 	pcapio_flush(out);
 	fd = open(out->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -91,7 +91,7 @@ rotate_again(struct pcapio_out *out)
 		if (close(out->fd) == -1 && out->failed == 0)
 			out->failed = errno;
 		out->fd = fd;
-		pcapio_head(out);
+		pcapio_put_header(out);
 		return;
 	}
 	if (fd != -1)
@@ -100,13 +100,13 @@ rotate_again(struct pcapio_out *out)
 
 /* If it is full: FILE becomes FILE.1, that FILE.2, and a new one begins. */
 static inline void
-rotate_full(struct pcapio_out *out, const struct rotate *r)
+rotate_if_full(struct pcapio_out *out, const struct rotate *r)
 {
 	char from[ROTATE_NAME_BYTES], to[ROTATE_NAME_BYTES];
 
 	if (r->bytes == 0 || out->bytes + out->have < r->bytes)
 		return;
-	if (!rotate_may(out)) {
+	if (!rotate_is_possible(out)) {
 		out->bytes = 0;
 		return;
 	}
@@ -122,7 +122,7 @@ rotate_full(struct pcapio_out *out, const struct rotate *r)
 		out->bytes = 0;		/* not again for each packet */
 		return;
 	}
-	rotate_again(out);
+	rotate_reopen(out);
 }
 
 #endif

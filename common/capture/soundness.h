@@ -142,7 +142,7 @@ soundness_update(const uint8_t *p, uint32_t have, uint32_t len,
 
 /* soundness_frame() of innet's own packets, where it is not the plain case. */
 __attribute__((noinline, unused)) static unsigned
-soundness_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,
+soundness_check_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,
     uint32_t len, const struct frame *f, struct update *u,
     struct split *pieces)
 {
@@ -191,7 +191,8 @@ soundness_frame(const struct clusters *bare, bool marked, int link,
 	if (bare == NULL) {
 		if (is != FRAME_UDP || split_spare(f, len) >=
 		    SPLIT_SPARE_BYTES || frame_sums(p, f) != FRAME_SUMS_RIGHT)
-			return soundness_odd(is, p, caplen, len, f, u, pieces);
+			return soundness_check_odd(
+			    is, p, caplen, len, f, u, pieces);
 		return update_parse_as(frame_dscp_tos(f), p + f->payload_at,
 		    f->payload_bytes, u);
 	}

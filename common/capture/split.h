@@ -112,7 +112,7 @@ split_least(const struct split_as *as)
  * tail of so many bytes?
  */
 static inline bool
-split_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
+split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
 {
 	struct update u;
 	enum update_bad bad;
@@ -130,7 +130,7 @@ split_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
  * made at about the same time, whoever made it.
  */
 static inline bool
-split_beside(const uint8_t *p, const uint8_t *q)
+split_may_follow_update(const uint8_t *p, const uint8_t *q)
 {
 	const uint64_t a = bytes_get(p + UPDATE_GENERATED_AT, 8);
 	const uint64_t b = bytes_get(q + UPDATE_GENERATED_AT, 8);
@@ -143,7 +143,7 @@ split_beside(const uint8_t *p, const uint8_t *q)
  * far on; where far, anywhere near.
  */
 static inline bool
-split_follows(const uint8_t *p, const uint8_t *q, bool far)
+split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
 {
 	const struct seg a = seg_split(bytes_get(p, 8));
 	const struct seg b = seg_split(bytes_get(q, 8));
@@ -163,7 +163,7 @@ split_follows(const uint8_t *p, const uint8_t *q, bool far)
 
 /* Can a control message at q, of which 8 bytes are there, come behind p? */
 static inline bool
-split_answers(const uint8_t *p, const uint8_t *q)
+split_may_follow_control(const uint8_t *p, const uint8_t *q)
 {
 	const uint32_t ahead = (uint32_t)(bytes_get(q + 4, 4) -
 	    bytes_get(p + 4, 4));
@@ -179,7 +179,7 @@ split_answers(const uint8_t *p, const uint8_t *q)
  * behind the one at p (NULL: it is the first)?
  */
 static inline bool
-split_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
+split_is_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
     uint32_t have, uint32_t n, bool far)
 {
 	struct control c;
@@ -188,17 +188,18 @@ split_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
 		return false;
 	switch (as->kind) {
 	case SPLIT_UPDATES:
-		return split_update(q, have, n, as->tail) && (p == NULL ||
-		    have < UPDATE_HEADER_BYTES || split_beside(p, q));
+		return split_is_update(q, have, n, as->tail) &&
+		       (p == NULL || have < UPDATE_HEADER_BYTES ||
+			   split_may_follow_update(p, q));
 	case SPLIT_SEGMENTS:
 		return n % 4 == 0 && (p == NULL || have < SEG_HEADER_BYTES ||
-		    split_follows(p, q, far));
+		    split_may_follow_segment(p, q, far));
 	case SPLIT_CONTROLS:
 		if (have < n)
 			return p == NULL || have < CONTROL_HEADER_BYTES ||
-			    split_answers(p, q);
+			    split_may_follow_control(p, q);
 		return control_parse(q, n, &c) && (p == NULL ||
-		    split_answers(p, q));
+		    split_may_follow_control(p, q));
 	default:
 		return n == as->bytes(q, have);
 	}
@@ -206,7 +207,7 @@ split_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
 
 /* Is every datagram sound, if each but the last has `each` bytes? */
 static inline bool
-split_holds(const struct split_as *as, const uint8_t *p, uint32_t have,
+split_length_fits(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t each, bool far)
 {
 	if (each == 0 || each >= bytes || each > SPLIT_EACH_MAX)
@@ -216,7 +217,7 @@ split_holds(const struct split_as *as, const uint8_t *p, uint32_t have,
 		const uint32_t there = at >= have ? 0 : have - at < n ?
 		    have - at : n;
 
-		if (!split_sound(as, at == 0 ? NULL : p + at - each, p + at,
+		if (!split_is_sound(as, at == 0 ? NULL : p + at - each, p + at,
 		    there, n, far))
 			return false;
 	}
@@ -225,22 +226,22 @@ split_holds(const struct split_as *as, const uint8_t *p, uint32_t have,
 
 /* Could a datagram begin at q, a header's bytes of which are there? */
 static inline bool
-split_begins(const struct split_as *as, const uint8_t *p, const uint8_t *q)
+split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
 {
 	switch (as->kind) {
 	case SPLIT_UPDATES:
 		return q[0] == UPDATE_VERSION && q[1] >= UPDATE_UPDATE &&
 		    q[1] <= UPDATE_WEIGHTS;
 	case SPLIT_SEGMENTS:
-		return split_follows(p, q, false);
+		return split_may_follow_segment(p, q, false);
 	default:
-		return split_answers(p, q);
+		return split_may_follow_control(p, q);
 	}
 }
 
 /* The length that holds, by where the second header stands; 0: none does. */
 static inline uint32_t
-split_scan(const struct split_as *as, const uint8_t *p, uint32_t have,
+split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes)
 {
 	const uint32_t least = split_least(as), head = as->kind ==
@@ -249,15 +250,15 @@ split_scan(const struct split_as *as, const uint8_t *p, uint32_t have,
 
 	for (uint32_t at = least; at + least <= bytes && at + head <= have;
 	    at += step)
-		if (split_begins(as, p, p + at) &&
-		    split_holds(as, p, have, bytes, at, false))
+		if (split_may_begin(as, p, p + at) &&
+		    split_length_fits(as, p, have, bytes, at, false))
 			return at;
 	return 0;
 }
 
 /* The same of updates, whose elements may say it. */
 static inline enum split_is
-split_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
+split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t *each)
 {
 	struct update u;
@@ -273,9 +274,11 @@ split_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
 	    as->tail;
 	if (whole == bytes)		/* one vector, in one packet */
 		return SPLIT_ONE;
-	*each = u.following == 0 && whole < bytes && split_holds(as, p, have,
-	    bytes, (uint32_t)whole, false) ? (uint32_t)whole :
-	    split_scan(as, p, have, bytes);
+	*each = u.following == 0 && whole < bytes &&
+			split_length_fits(
+			    as, p, have, bytes, (uint32_t)whole, false)
+		    ? (uint32_t)whole
+		    : split_find_second(as, p, have, bytes);
 	if (*each > 0)
 		return SPLIT_SEVERAL;
 	return whole < bytes ? SPLIT_CANNOT : have < bytes ? SPLIT_UNSEEN :
@@ -284,19 +287,19 @@ split_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
 
 /* ... and of segments, which at the usual MTUs may come in any order. */
 static inline uint32_t
-split_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
+split_find_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
 {
 	static const uint32_t mtu[] = { 1500, 9000 };
 	const struct split_as as = { .kind = SPLIT_SEGMENTS };
-	uint32_t each = split_scan(&as, p, have, bytes);
+	uint32_t each = split_find_second(&as, p, have, bytes);
 
 	for (size_t i = 0; i < 2 * sizeof(mtu) / sizeof(*mtu) && each == 0;
 	    i++) {
 		const uint32_t usual = SEG_HEADER_BYTES + 4 * seg_floats(
 		    mtu[i / 2], i % 2 != 0);
 
-		if (usual + SEG_HEADER_BYTES <= have && split_holds(&as, p,
-		    have, bytes, usual, true))
+		if (usual + SEG_HEADER_BYTES <= have &&
+		    split_length_fits(&as, p, have, bytes, usual, true))
 			each = usual;
 	}
 	return each;
@@ -310,16 +313,16 @@ split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
 	*each = 0;
 	switch (as->kind) {
 	case SPLIT_UPDATES:
-		return split_updates(as, p, have, bytes, each);
+		return split_find_updates(as, p, have, bytes, each);
 	case SPLIT_SEGMENTS:
-		*each = split_segments(p, have, bytes);
+		*each = split_find_segments(p, have, bytes);
 		break;
 	case SPLIT_CONTROLS:
-		*each = split_scan(as, p, have, bytes);
+		*each = split_find_second(as, p, have, bytes);
 		break;
 	case SPLIT_SELF:
 		*each = as->bytes(p, have);
-		if (!split_holds(as, p, have, bytes, *each, false))
+		if (!split_length_fits(as, p, have, bytes, *each, false))
 			*each = 0;
 		break;
 	case SPLIT_NONE:
@@ -350,14 +353,15 @@ split_spare(const struct frame *f, uint32_t len)
  * checksum is its own, all its bytes in one datagram.
  */
 static inline bool
-split_may(enum frame_is is, const uint8_t *p, const struct frame *f,
+split_is_candidate(enum frame_is is, const uint8_t *p, const struct frame *f,
     uint32_t len)
 {
 	switch (is) {
 	case FRAME_UDP:
 	case FRAME_CUT:
-		return f->payload_at > 0 && (frame_sum_left(p, f) ||
-		    split_spare(f, len) >= SPLIT_SPARE_BYTES);
+		return f->payload_at > 0 &&
+		       (frame_checksum_is_offloaded(p, f) ||
+			   split_spare(f, len) >= SPLIT_SPARE_BYTES);
 	case FRAME_LENGTH:
 		return f->payload_at > 0;
 	default:
@@ -372,7 +376,7 @@ split_by_header(const struct split_as *as, const struct frame *f,
 {
 	const uint32_t spare = s->left - f->payload_bytes;
 
-	if (spare < SPLIT_SPARE_BYTES || !split_holds(as, s->p, s->have,
+	if (spare < SPLIT_SPARE_BYTES || !split_length_fits(as, s->p, s->have,
 	    s->left, f->payload_bytes, true))
 		return false;
 	s->each = f->payload_bytes;
@@ -390,7 +394,7 @@ split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
 	enum split_is found;
 
 	*s = (struct split){ .tail = as->tail };
-	if (as->kind == SPLIT_NONE || !split_may(is, p, f, len) ||
+	if (as->kind == SPLIT_NONE || !split_is_candidate(is, p, f, len) ||
 	    (is != FRAME_LENGTH && !frame_ip_sum_ok(p, f)))
 		return SPLIT_ONE;
 	s->p = p + f->payload_at;
@@ -403,7 +407,7 @@ split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
 			    SPLIT_ONE;
 	} else if (split_by_header(as, f, s)) {
 		found = SPLIT_SEVERAL;
-	} else if (!frame_sum_left(p, f)) {
+	} else if (!frame_checksum_is_offloaded(p, f)) {
 		found = SPLIT_ONE;
 	} else {
 		s->left = f->payload_bytes;
@@ -435,8 +439,10 @@ split_unsized(enum frame_is is, const uint8_t *p, const struct frame *f,
 	if (split_spare(f, len) > SPLIT_PADDING_MAX &&
 	    split_spare(f, len) >= f->payload_bytes)
 		return SPLIT_CANNOT;
-	return bytes_get(p + f->udp_at + 6, 2) != 0 && frame_sum_left(p, f) ?
-	    SPLIT_UNSEEN : SPLIT_ONE;
+	return bytes_get(p + f->udp_at + 6, 2) != 0 &&
+		       frame_checksum_is_offloaded(p, f)
+		   ? SPLIT_UNSEEN
+		   : SPLIT_ONE;
 }
 
 /* The next datagram of *s: *n bytes, *have of them at *p.  False: no more. */
@@ -484,7 +490,7 @@ split_put(uint8_t *to, const uint8_t *p, const struct frame *f, uint32_t k,
 		memcpy(ip + 10, &sum, 2);
 	}
 	if (have == n)
-		frame_seal(to, made);
+		frame_put_checksum(to, made);
 	return f->payload_at + have;
 }
 

@@ -73,7 +73,7 @@ updates_stamp(struct updates *it, const struct pcapio_packet *p)
 
 /* The verdict on the next of several packets that lie in one frame. */
 static inline unsigned
-updates_piece(struct updates *it, struct update *u)
+updates_check_piece(struct updates *it, struct update *u)
 {
 	const uint8_t *p = NULL;
 	uint32_t have = 0, n = 0;
@@ -84,7 +84,7 @@ updates_piece(struct updates *it, struct update *u)
 
 /* A packet was not taken, or not as it is.  True: it is taken after all. */
 static inline bool
-updates_odd(struct updates *it, unsigned verdict, const struct update *u)
+updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
 {
 	switch (verdict) {
 	case SOUNDNESS_REGULAR:
@@ -113,7 +113,7 @@ updates_odd(struct updates *it, unsigned verdict, const struct update *u)
 
 /* A bare packet was taken as one datagram: is that sure? */
 static inline void
-updates_sure(struct updates *it, const struct pcapio_packet *p,
+updates_check_single(struct updates *it, const struct pcapio_packet *p,
     const struct frame *f)
 {
 	if (split_unsized(FRAME_UDP, p->data, f, p->len) == SPLIT_UNSEEN)
@@ -135,7 +135,7 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 
 	for (;;) {
 		if (it->pieces.left > 0) {
-			verdict = updates_piece(it, u);
+			verdict = updates_check_piece(it, u);
 			t = it->last_ns;
 		} else {
 			got = pcapio_next(&it->in, &p);
@@ -150,13 +150,13 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 			    !it->filter.on, it->in.link, p.data, p.caplen,
 			    p.len, t, &f, u, &it->pieces);
 			if (it->bare != NULL && verdict == UPDATE_OK)
-				updates_sure(it, &p, &f);
+				updates_check_single(it, &p, &f);
 		}
 		*stamp_ns = t;
-		if (verdict == UPDATE_OK || updates_odd(it, verdict, u))
+		if (verdict == UPDATE_OK || updates_count_odd(it, verdict, u))
 			return 1;
 		if (verdict == SOUNDNESS_REGULAR)
-			hints_take(&it->hints, it->in.link, p.data, p.caplen);
+			hints_count(&it->hints, it->in.link, p.data, p.caplen);
 	}
 }
 

@@ -113,7 +113,7 @@ async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
 			break;
 	}
 	o->count = 0;
-	o->len = repair_say_help(o->message, w->in.cf.job, xid, &h);
+	o->len = repair_write_help(o->message, w->in.cf.job, xid, &h);
 	membership_said(&w->in, now_ns);
 	return true;
 }

@@ -201,7 +201,7 @@ iswitch_send_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
 	if (h.lacks.bytes == 0)
 		return;
 	iswitch_post_message(s, POST_ONE, j->index, &m->at, msg,
-	    repair_say_help(msg, j->id, s->xid++, &h));
+	    repair_write_help(msg, j->id, s->xid++, &h));
 	j->n[JOB_NACKS]++;
 }
 
@@ -643,7 +643,7 @@ iswitch_retransmit_send(
 	if (core->cf->async)
 		iswitch_push_ask_round(core, &h, room);
 	iswitch_post_message(s, POST_PARENT, core->index, NULL, msg,
-	    repair_say_help(msg, core->id, s->xid++, &h));
+	    repair_write_help(msg, core->id, s->xid++, &h));
 }
 
 /* Something has happened to job j: what follows, and when it is due. */

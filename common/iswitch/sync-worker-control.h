@@ -376,7 +376,7 @@ sync_worker_probe(struct sync_worker *l, struct sync_worker_out *o,
 	xid = membership_xid(&l->in);
 	retransmit_fill(&l->retransmit, xid, &h, room, now_ns);
 	o->count = 0;
-	o->len = repair_say_help(o->message, l->in.cf.job, xid, &h);
+	o->len = repair_write_help(o->message, l->in.cf.job, xid, &h);
 	membership_said(&l->in, now_ns);
 	return true;
 }

@@ -331,9 +331,9 @@ serve_tick(struct serve *s, uint64_t now_ns)
 		s->cf->reopen(s->cf->show_ctx);
 	}
 	if (s->cf->ingress != NULL)
-		rotate_full(s->cf->ingress, &s->cf->rotate);
+		rotate_if_full(s->cf->ingress, &s->cf->rotate);
 	if (s->cf->egress != NULL)
-		rotate_full(s->cf->egress, &s->cf->rotate);
+		rotate_if_full(s->cf->egress, &s->cf->rotate);
 	serve_warn_problems(s, now_ns);
 	if (now_ns - s->told_ns < TIMER_SECOND_NS)
 		return;

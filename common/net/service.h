@@ -110,9 +110,9 @@ service_reopen_files(void *ctx)
 	struct service *v = ctx;
 
 	if (v->conf.ingress != NULL)
-		rotate_again(v->conf.ingress);
+		rotate_reopen(v->conf.ingress);
 	if (v->conf.egress != NULL)
-		rotate_again(v->conf.egress);
+		rotate_reopen(v->conf.egress);
 	service_write_report(v, false);
 }
 

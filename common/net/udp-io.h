@@ -722,13 +722,13 @@ udpio_capture(struct pcapio_out *out, const union addr *from,
     const union addr *to, uint8_t tos, const void *p, size_t len,
     uint64_t stamp_ns)
 {
-	const struct frame_flow flow = flow_between(from, to);
+	const struct frame_flow flow = flow_from_addrs(from, to);
 	uint8_t *q = pcapio_room(out);
 	struct frame f;
 	size_t head = frame_put(q, &flow, tos, len, &f);
 
 	memcpy(q + head, p, len);
-	frame_seal(q, &f);
+	frame_put_checksum(q, &f);
 	pcapio_commit(out, stamp_ns, (uint32_t)(head + len),
 	    (uint32_t)(head + len));
 }

@@ -444,7 +444,7 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 		return UPDATE_OK;
 	}
 	if (o->cf->bare) {
-		flow = flow_between(p->from, p->to);
+		flow = flow_from_addrs(p->from, p->to);
 		if (!p->bare)		/* it was not asked for before */
 			olaf_cluster(o, p->from, &p->cluster);
 		bad = soundness_bare(p->payload, p->bytes, p->cluster,

@@ -142,7 +142,7 @@ priorities_round(struct priorities *r, int shift, const double *q, size_t n,
 
 /* The sum of all p^alpha, and the greatest; with make, all leaves anew. */
 static inline double
-priorities_pass(struct priorities *r, bool make, double *most)
+priorities_scan(struct priorities *r, bool make, double *most)
 {
 	double q[PRIORITIES_GROUP], sum = 0;
 	uint32_t leaf[PRIORITIES_GROUP];
@@ -181,7 +181,7 @@ priorities_shift(double mean, double most, bool *pinned)
  * pass over all priorities does for most changes, not two: others wait.
  */
 static inline int
-priorities_guess(const struct priorities *r)
+priorities_guess_shift(const struct priorities *r)
 {
 	double most, mean;
 	bool pinned;
@@ -213,12 +213,12 @@ priorities_rescale(struct priorities *r)
 	int shift;
 
 	assert(r->live > 0);
-	r->shift = priorities_guess(r);
-	mean = priorities_pass(r, r->shift != was, &most) / (double)r->live;
+	r->shift = priorities_guess_shift(r);
+	mean = priorities_scan(r, r->shift != was, &most) / (double)r->live;
 	shift = priorities_shift(mean, most, &r->pinned);
 	if (shift != r->shift) {
 		r->shift = shift;
-		priorities_pass(r, true, &most);
+		priorities_scan(r, true, &most);
 	}
 	priorities_settle(r, mean * logexp_pow2(shift));
 	r->most = r->used > r->most ? r->used : r->most;
@@ -226,7 +226,7 @@ priorities_rescale(struct priorities *r)
 
 /* Begin another tree with that shift, or begin anew; false without memory. */
 static inline bool
-priorities_begin(struct priorities *r, int shift)
+priorities_begin_rebuild(struct priorities *r, int shift)
 {
 	sumtree_close(&r->next);
 	r->next_shift = shift;
@@ -238,16 +238,16 @@ priorities_begin(struct priorities *r, int shift)
 
 /* All leaves anew, at once or by and by, and then by that shift. */
 static inline void
-priorities_remake(struct priorities *r, int shift)
+priorities_rebuild(struct priorities *r, int shift)
 {
-	if (r->slice == 0 || r->used <= r->slice || !priorities_begin(r,
+	if (r->slice == 0 || r->used <= r->slice || !priorities_begin_rebuild(r,
 	    shift))
 		priorities_rescale(r);
 }
 
 /* The other tree is made: it is the one now. */
 static inline void
-priorities_turn(struct priorities *r)
+priorities_switch_tree(struct priorities *r)
 {
 	double mean;
 	int shift;
@@ -266,12 +266,12 @@ priorities_turn(struct priorities *r)
 	    &r->pinned);
 	r->second = shift != r->shift && !r->second;
 	if (r->second)
-		priorities_remake(r, shift);
+		priorities_rebuild(r, shift);
 }
 
 /* The next slice of leaves of another tree, if one is in the making. */
 static inline void
-priorities_go_on(struct priorities *r)
+priorities_continue_rebuild(struct priorities *r)
 {
 	const size_t end = sumtree_nodes(r->next.n) * SUMNODE_K;
 	const size_t to = end - r->made < r->slice ? end : r->made + r->slice;
@@ -285,7 +285,7 @@ priorities_go_on(struct priorities *r)
 	for (; r->made < to; r->made += m) {
 		m = to - r->made < PRIORITIES_GROUP ? to - r->made :
 		    PRIORITIES_GROUP;
-		sumtree_blank(&r->next, r->made, sumtree_nodes(m));
+		sumtree_zero_nodes(&r->next, r->made, sumtree_nodes(m));
 		if (r->made >= r->used)
 			continue;
 		k = r->used - r->made < m ? r->used - r->made : m;
@@ -297,14 +297,14 @@ priorities_go_on(struct priorities *r)
 		sumtree_insert(&r->next, r->made, leaf, k);
 	}
 	if (r->large)
-		priorities_remake(r, priorities_guess(r));
+		priorities_rebuild(r, priorities_guess_shift(r));
 	else if (r->made == end)
-		priorities_turn(r);
+		priorities_switch_tree(r);
 }
 
 /* n <= PRIORITIES_GROUP powers were set: in the other tree as well. */
 static inline void
-priorities_also(struct priorities *r, const uint32_t *slot, const double *q,
+priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
     size_t n)
 {
 	uint32_t leaf[PRIORITIES_GROUP], at[PRIORITIES_GROUP];
@@ -323,7 +323,7 @@ priorities_also(struct priorities *r, const uint32_t *slot, const double *q,
 
 /* n leaves were set, all of them as they should be or not: see to the shift. */
 static inline void
-priorities_follow(struct priorities *r, size_t n, bool fit)
+priorities_check_shift(struct priorities *r, size_t n, bool fit)
 {
 	const double mean = (double)r->tree.total / (double)r->live;
 
@@ -333,11 +333,11 @@ priorities_follow(struct priorities *r, size_t n, bool fit)
 	    !(r->pinned && r->since > r->used)))
 		return;
 	r->second = false;
-	priorities_remake(r, priorities_guess(r));
+	priorities_rebuild(r, priorities_guess_shift(r));
 }
 
 static inline void
-priorities_keep(struct priorities *r, size_t slot, float p)
+priorities_store(struct priorities *r, size_t slot, float p)
 {
 	assert(priorities_valid(p) && slot < r->tree.n);
 	r->live += (p > 0) - (size_t)(r->priority[slot] > 0);
@@ -362,14 +362,14 @@ priorities_set(struct priorities *r, const uint32_t *slot, const float *p,
 			if (n - j > SUMNODE_AHEAD)
 				__builtin_prefetch(&r->priority[
 				    slot[j + SUMNODE_AHEAD]], 1);
-			priorities_keep(r, slot[j], p[j]);
+			priorities_store(r, slot[j], p[j]);
 		}
 		priorities_power(r->alpha, p + i, m, q);
 		fit = priorities_round(r, r->shift, q, m, leaf);
 		sumtree_update(&r->tree, slot + i, leaf, m);
 		if (r->next.leaf != NULL)
-			priorities_also(r, slot + i, q, m);
-		priorities_follow(r, m, fit);
+			priorities_set_next(r, slot + i, q, m);
+		priorities_check_shift(r, m, fit);
 	}
 }
 
@@ -387,14 +387,14 @@ priorities_insert(struct priorities *r, size_t from, const float *p, size_t n)
 		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
 		for (size_t j = 0; j < m; j++) {
 			at[j] = (uint32_t)((from + j) % r->tree.n);
-			priorities_keep(r, at[j], p[i + j]);
+			priorities_store(r, at[j], p[i + j]);
 		}
 		priorities_power(r->alpha, p + i, m, q);
 		fit = priorities_round(r, r->shift, q, m, leaf);
 		sumtree_insert(&r->tree, from, leaf, m);
 		if (r->next.leaf != NULL)
-			priorities_also(r, at, q, m);
-		priorities_follow(r, m, fit);
+			priorities_set_next(r, at, q, m);
+		priorities_check_shift(r, m, fit);
 		from = (from + m) % r->tree.n;
 	}
 }

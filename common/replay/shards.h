@@ -40,7 +40,7 @@ shards_weight(uint64_t sum, int64_t shift)
  * Where none weighs anything the first is asked, which says so.
  */
 static inline void
-shards_share(const double *weigh, size_t shards, size_t n, struct rng *rng,
+shards_divide(const double *weigh, size_t shards, size_t n, struct rng *rng,
     size_t *share)
 {
 	double upto[SHARDS_MAX], all = 0;

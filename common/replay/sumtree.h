@@ -89,7 +89,7 @@ sumtree_open_raw(struct sumtree *t, size_t n)
 
 /* Leaves of weight 0 from a node's first one on, in whole nodes. */
 static inline void
-sumtree_blank(struct sumtree *t, size_t from, size_t nodes)
+sumtree_zero_nodes(struct sumtree *t, size_t from, size_t nodes)
 {
 	assert(from % SUMNODE_K == 0);
 	memset(t->leaf + from, 0, nodes * SUMNODE_LINE);
@@ -129,7 +129,7 @@ sumtree_level(const struct sumtree *t, unsigned l)
 
 /* Take n <= SUMTREE_GROUP leaves' deltas to all that is above leaf nodes. */
 static inline void
-sumtree_climb(struct sumtree *t, const uint32_t *at, const int32_t *delta,
+sumtree_add_up(struct sumtree *t, const uint32_t *at, const int32_t *delta,
     size_t n)
 {
 	unsigned shift = SUMNODE_LOG;
@@ -163,7 +163,7 @@ sumtree_update(struct sumtree *t, const uint32_t *at, const uint32_t *weight,
 		}
 		t->form->set(t->leaf, at + i, weight + i, m, delta, n - i - m,
 		    t->mid);
-		sumtree_climb(t, at + i, delta, m);
+		sumtree_add_up(t, at + i, delta, m);
 	}
 }
 
@@ -182,7 +182,7 @@ sumtree_fill(struct sumtree *t, size_t from, const uint32_t *weight,
 			at[j] = (uint32_t)(from + (i + j) * SUMNODE_K);
 		t->form->fill(t->leaf + at[0], weight + i * SUMNODE_K, m,
 		    delta);
-		sumtree_climb(t, at, delta, m);
+		sumtree_add_up(t, at, delta, m);
 	}
 }
 
@@ -213,7 +213,7 @@ sumtree_insert(struct sumtree *t, size_t from, const uint32_t *weight,
 
 /* Make the top from its sums: guide by guide, where the next node begins. */
 static inline void
-sumtree_freshen(struct sumtree *t)
+sumtree_update_top(struct sumtree *t)
 {
 	struct sumnode_top *top = &t->top;
 	const uint64_t part = t->total / SUMNODE_GUIDES;
@@ -265,7 +265,7 @@ sumtree_find(struct sumtree *t, const uint64_t *x, size_t n, uint32_t *at,
 {
 	size_t m;
 
-	sumtree_freshen(t);
+	sumtree_update_top(t);
 	for (size_t i = 0; i < n; i += m) {
 		m = n - i < SUMTREE_GROUP ? n - i : SUMTREE_GROUP;
 		sumtree_find_group(t, x + i, m, at + i);

@@ -324,7 +324,7 @@ static inline void
 trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
     const union addr *to, uint8_t tos, const uint8_t *p, uint32_t bytes)
 {
-	const struct frame_flow flow = flow_between(from, to);
+	const struct frame_flow flow = flow_from_addrs(from, to);
 	struct frame fr;
 	uint32_t head;
 	uint8_t *q;
@@ -335,7 +335,7 @@ trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 	    pcapio_room(t->out);	/* given up if it is not written now */
 	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
 	memcpy(q + head, p, bytes);
-	frame_seal(q, &fr);
+	frame_put_checksum(q, &fr);
 	if (t->holds || t->cf->carry != NULL)
 		trace_put_frame(t, left_ns, q, head + bytes, head + bytes);
 	else
@@ -389,7 +389,7 @@ trace_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 	}
 	if (s->changed && frame_parse(FRAME_ETHERNET, s->bytes, s->have,
 	    s->have, &fr) == FRAME_UDP)
-		frame_seal(s->bytes, &fr);
+		frame_put_checksum(s->bytes, &fr);
 	trace_put_frame(t, when_ns, s->bytes, s->have, s->is_update ? s->have :
 	    s->len);
 }
@@ -402,7 +402,7 @@ trace_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 
 	(void)now_ns;
 	if (p->changed)
-		frame_seal(p->data, p->frame);
+		frame_put_checksum(p->data, p->frame);
 	trace_write_frame(t, t->stamp_ns, p->data, p->have, p->len);
 }
 
@@ -738,7 +738,7 @@ static inline void
 trace_prefetch(const struct trace *t, const struct merged_input *i,
     const struct packet *p)
 {
-	const uint8_t *c = pcapio_guess(i->in, &i->p, TRACE_AHEAD,
+	const uint8_t *c = pcapio_peek(i->in, &i->p, TRACE_AHEAD,
 	    (size_t)(p->payload - i->p.data) + UPDATE_CLUSTER_AT, 2);
 
 	if (c != NULL)

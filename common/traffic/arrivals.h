@@ -94,14 +94,14 @@ arrivals_whole_ns(double ns)
 
 /* The nominal instant, late by the jitter. */
 static inline uint64_t
-arrivals_late(const struct arrivals_conf *cf, uint64_t t, struct rng *r)
+arrivals_add_jitter(const struct arrivals_conf *cf, uint64_t t, struct rng *r)
 {
 	return cf->jitter_ns > 0 ? t + rng_below(r, cf->jitter_ns) : t;
 }
 
 /* When one that was last due at now_ns is due again. */
 static inline uint64_t
-arrivals_again(const struct arrivals_conf *cf, struct arrivals *a,
+arrivals_next(const struct arrivals_conf *cf, struct arrivals *a,
     struct rng *r, uint64_t now_ns)
 {
 	uint64_t t;
@@ -113,7 +113,7 @@ arrivals_again(const struct arrivals_conf *cf, struct arrivals *a,
 	} else {
 		t = now_ns + arrivals_whole_ns(arrivals_gap(cf, a, r));
 	}
-	t = arrivals_late(cf, t, r);
+	t = arrivals_add_jitter(cf, t, r);
 	return t < now_ns ? now_ns : t;		/* it never overtakes itself */
 }
 
@@ -133,7 +133,7 @@ arrivals_first(const struct arrivals_conf *cf, struct arrivals *a,
 	else
 		a->nominal = (unsigned __int128)(window * rng_double(r) *
 		    (double)a->step);
-	return arrivals_late(cf, (uint64_t)(a->nominal >> 32), r);
+	return arrivals_add_jitter(cf, (uint64_t)(a->nominal >> 32), r);
 }
 
 /*
@@ -175,12 +175,12 @@ arrivals_reward(enum arrivals_rewards kind, uint32_t sequence, struct rng *r)
  * Where the updates of a burst go: worker k's number `sequence`.  False: no
  * more of them.
  */
-typedef bool arrivals_put(void *to, uint32_t k, uint32_t sequence);
+typedef bool arrivals_put_fn(void *to, uint32_t k, uint32_t sequence);
 
 /* n updates of each worker by turns, but of `alone` none. */
 static inline bool
-arrivals_turns(uint32_t workers, uint32_t alone, uint32_t from, uint32_t n,
-    arrivals_put *put, void *to)
+arrivals_put_turns(uint32_t workers, uint32_t alone, uint32_t from, uint32_t n,
+    arrivals_put_fn *put, void *to)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t k = 0; k < workers; k++) {
@@ -193,7 +193,7 @@ arrivals_turns(uint32_t workers, uint32_t alone, uint32_t from, uint32_t n,
 
 /* n updates of worker k in a row. */
 static inline bool
-arrivals_train(uint32_t k, uint32_t from, uint32_t n, arrivals_put *put,
+arrivals_put_train(uint32_t k, uint32_t from, uint32_t n, arrivals_put_fn *put,
     void *to)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -211,19 +211,19 @@ arrivals_train(uint32_t k, uint32_t from, uint32_t n, arrivals_put *put,
  * 30.5 % of all) or after them (in 25 %).
  */
 static inline bool
-arrivals_burst(struct rng *r, uint32_t workers, uint32_t from, uint32_t n,
-    arrivals_put *put, void *to)
+arrivals_put_burst(struct rng *r, uint32_t workers, uint32_t from, uint32_t n,
+    arrivals_put_fn *put, void *to)
 {
 	const double leads = 0.305, trails = 0.25, x = rng_double(r);
 	const uint32_t alone = (uint32_t)rng_below(r, workers);
 
 	if (x < leads)
-		return arrivals_train(alone, from, n, put, to) &&
-		    arrivals_turns(workers, alone, from, n, put, to);
+		return arrivals_put_train(alone, from, n, put, to) &&
+		    arrivals_put_turns(workers, alone, from, n, put, to);
 	if (x < leads + trails)
-		return arrivals_turns(workers, alone, from, n, put, to) &&
-		    arrivals_train(alone, from, n, put, to);
-	return arrivals_turns(workers, UINT32_MAX, from, n, put, to);
+		return arrivals_put_turns(workers, alone, from, n, put, to) &&
+		    arrivals_put_train(alone, from, n, put, to);
+	return arrivals_put_turns(workers, UINT32_MAX, from, n, put, to);
 }
 
 #endif

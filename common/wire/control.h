@@ -177,7 +177,7 @@ control_first_xid(uint64_t wall_ns)
 
 /* What stands behind the body, at its end so far; false if it is cut off. */
 static inline bool
-control_parse_trust(struct control *c, uint8_t flags)
+control_parse_trailer(struct control *c, uint8_t flags)
 {
 	if ((flags & CONTROL_HAS_MAC) != 0) {
 		if (c->body_bytes < CONTROL_MAC_BYTES)
@@ -210,7 +210,7 @@ control_parse(const uint8_t *p, size_t len, struct control *c)
 	c->body = w.p;
 	c->body_bytes = w.left;
 	return bytes_ok(&w) && control_action_name(c->action) != NULL &&
-	    control_parse_trust(c, flags);
+	    control_parse_trailer(c, flags);
 }
 
 /* Write a header at p; the place of the body. */
@@ -345,7 +345,7 @@ control_put_salt(uint8_t *p, const struct control_ack *a)
 
 /* How a Join went, behind its numbers: bits, and what they say follows. */
 static inline void
-control_get_joined(struct bytes *w, struct control_ack *a)
+control_get_join_result(struct bytes *w, struct control_ack *a)
 {
 	const uint8_t bits = w->left > 0 ? bytes_u8(w) : 0;
 
@@ -397,7 +397,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 		a->floats = bytes_u16(&w);
 		a->elements = bytes_u32(&w);
 		a->timeout_s = bytes_u16(&w);
-		control_get_joined(&w, a);
+		control_get_join_result(&w, a);
 		break;
 	case CONTROL_OPEN:
 		if (a->status == CONTROL_DONE)
@@ -433,7 +433,7 @@ control_put_text(uint8_t *p, const struct control_ack *a)
 
 /* The bits of a Join's Ack, if there are any, and what follows; the end. */
 static inline uint8_t *
-control_put_joined(uint8_t *p, const struct control_ack *a)
+control_put_join_result(uint8_t *p, const struct control_ack *a)
 {
 	const bool done = a->status == CONTROL_DONE;
 	const bool spans = done && a->span != 0, tagged = done && a->tagged;
@@ -471,7 +471,7 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = bytes_put(p, a->floats, 2);
 		p = bytes_put(p, a->elements, 4);
 		p = bytes_put(p, a->timeout_s, 2);
-		return control_put_joined(p, a);
+		return control_put_join_result(p, a);
 	case CONTROL_OPEN:
 		return a->status == CONTROL_DONE ? control_put_salt(p, a) : p;
 	case CONTROL_SETH: return bytes_put(p, a->h, 2);

@@ -13,7 +13,7 @@
 
 /* The flow of a packet from one address to another. */
 static inline struct frame_flow
-flow_between(const union addr *from, const union addr *to)
+flow_from_addrs(const union addr *from, const union addr *to)
 {
 	struct frame_flow f = { .sport = addr_port(from),
 	    .dport = addr_port(to), .v6 = from->sa.sa_family == AF_INET6 };

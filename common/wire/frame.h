@@ -207,7 +207,7 @@ frame_pseudo_sum(const uint8_t *p, const struct frame *f)
 
 /* Is the UDP checksum in the frame at p 0 (none), or the pseudo header's? */
 static inline bool
-frame_sum_left(const uint8_t *p, const struct frame *f)
+frame_checksum_is_offloaded(const uint8_t *p, const struct frame *f)
 {
 	uint16_t sent;
 
@@ -259,7 +259,7 @@ frame_checksums_ok(const uint8_t *p, const struct frame *f)
 
 /* Write the right UDP checksum into the frame at p, after a change in it. */
 static inline void
-frame_seal(uint8_t *p, const struct frame *f)
+frame_put_checksum(uint8_t *p, const struct frame *f)
 {
 	uint8_t *udp = p + f->udp_at;
 	uint16_t sum;
@@ -285,7 +285,8 @@ frame_put_mac(uint8_t mac[6], const uint8_t a[4])
  * Write Ethernet, IP and UDP headers for payload_bytes of payload at p, which
  * has room for FRAME_V6_BYTES, and describe them in *f (if not NULL).  The
  * number of bytes before the payload.  The UDP checksum is left 0: write the
- * payload, then frame_seal().  payload_bytes is at most 65,507 (65,527).
+ * payload, then frame_put_checksum().  payload_bytes is at most 65,507
+ * (65,527).
  */
 static inline size_t
 frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,

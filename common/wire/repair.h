@@ -161,7 +161,7 @@ repair_put_help(uint8_t *p, const struct repair_help *h)
 
 /* The whole of one at msg, without a MAC: its length. */
 static inline size_t
-repair_say_help(uint8_t *msg, uint16_t job, uint32_t xid,
+repair_write_help(uint8_t *msg, uint16_t job, uint32_t xid,
     const struct repair_help *h)
 {
 	return (size_t)(repair_put_help(control_put(msg, CONTROL_HELP, job,

@@ -73,7 +73,7 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 
 /* A message: NULL if it may come now, or why not. */
 static inline const char *
-stream_order_says(struct stream_order *t, const struct stream_head *h,
+stream_order_check(struct stream_order *t, const struct stream_head *h,
     const uint8_t *body)
 {
 	if (h->kind == STREAM_HELLO)
@@ -105,7 +105,7 @@ stream_order_says(struct stream_order *t, const struct stream_head *h,
 
 /* What must come and has not yet: NULL if nothing, else its name. */
 static inline const char *
-stream_order_owes(const struct stream_order *t)
+stream_order_missing(const struct stream_order *t)
 {
 	return !t->hello ? "hello" : !t->weights ? "weights" : NULL;
 }

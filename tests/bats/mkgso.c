@@ -43,7 +43,7 @@ flush(struct pcapio_out *out, struct joined *j)
 		sum = inetsum_fold(frame_pseudo_sum(p, &f));
 		memcpy(p + f.udp_at + 6, &sum, 2);
 	} else {
-		frame_seal(p, &f);
+		frame_put_checksum(p, &f);
 	}
 	pcapio_commit(out, j->stamp_ns, head + j->n, head + j->n);
 	j->any = false;

@@ -348,7 +348,7 @@ put_frame(uint8_t *p, const struct line *l)
 	put_addr(&l->dst, flow.dst, &flow.dport);
 	head = frame_put(p, &flow, (uint8_t)l->tos, l->bytes, &f);
 	memcpy(p + head, l->payload, l->bytes);
-	frame_seal(p, &f);
+	frame_put_checksum(p, &f);
 	if (l->bad_sum)
 		p[f.udp_at + 7] ^= 0x55;
 	return head + l->bytes;

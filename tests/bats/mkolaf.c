@@ -250,7 +250,7 @@ put_frame(uint8_t *p, const struct whole *w)
 	head = frame_put(p, &flow, l->tos, w->bytes, &f);
 	memcpy(p + head, w->payload, w->bytes);
 	if (l->sum != 'n')
-		frame_seal(p, &f);
+		frame_put_checksum(p, &f);
 	if (l->sum == 'p') {
 		sum = inetsum_fold(frame_pseudo_sum(p, &f));
 		memcpy(p + f.udp_at + 6, &sum, 2);

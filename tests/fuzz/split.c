@@ -76,7 +76,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		walk(q, caplen, whole, l, &f, s);
 	else
 		must(s.left == 0, "nothing is handed out of others");
-	must(found == SPLIT_ONE || split_may(is, q, &f, whole),
+	must(found == SPLIT_ONE || split_is_candidate(is, q, &f, whole),
 	    "what may not be several is one");
 	must(found != SPLIT_UNSEEN || caplen < whole, "all was seen");
 	must(split_unsized(is, q, &f, whole) == SPLIT_ONE || f.payload_at > 0,

@@ -504,7 +504,7 @@ sampler_table_request(struct sampler *sm, const struct batch *b)
 	*r = (struct round){ .share = { 0 } };
 	for (size_t k = 0; k < sm->shards; k++)
 		weights[k] = sm->shard[k].weight;
-	shards_share(weights, sm->shards, sm->rows, &sm->rng, r->share);
+	shards_divide(weights, sm->shards, sm->rows, &sm->rng, r->share);
 	if (b != NULL)
 		keep_priorities(sm, b);
 	for (size_t k = 0; k < sm->shards; k++) {

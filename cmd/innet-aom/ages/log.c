@@ -237,7 +237,7 @@ log_hints(const struct ages_options *options, const struct updates *in)
 
 	if (f == NULL)
 		err(1, "hints");
-	hints_tell(&in->hints, f);
+	hints_print(&in->hints, f);
 	if (in->hints.unmarked > 0 && !options->has_format &&
 	    options->filter == NULL)
 		fprintf(f, "; %" PRIu64 " go to innet's port: if their DSCP "

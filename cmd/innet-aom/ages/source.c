@@ -84,7 +84,7 @@ read_format_packet(struct source *s, struct source_file *f)
 	f->in_packet = verdict == UPDATE_OK;
 	if (verdict == SOUNDNESS_REGULAR) {
 		up->regular++;
-		hints_take(&up->hints, up->in.link, p.data, p.caplen);
+		hints_count(&up->hints, up->in.link, p.data, p.caplen);
 	} else if (verdict != UPDATE_OK) {
 		up->ignored[verdict]++;
 	}

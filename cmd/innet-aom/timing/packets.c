@@ -146,7 +146,7 @@ read_next(struct packets *s, struct packets_file *f)
 			continue;
 		}
 		f->regular++;
-		hints_take(&f->hints, f->in.link, p.data, p.caplen);
+		hints_count(&f->hints, f->in.link, p.data, p.caplen);
 	}
 	if (got == -1)
 		s->rc = pcapio_warn_damage(&f->in);
@@ -260,7 +260,7 @@ packets_unrecognised(const struct packets *s, const char *what)
 		f = open_memstream(&line, &room);
 		if (f == NULL)
 			err(1, "hints");
-		hints_tell(&file->hints, f);
+		hints_print(&file->hints, f);
 		fclose(f);
 		warnx("%s: none of %" PRIu64 " packets is of %s: %s",
 		    pcapio_name(file->in.path, false), file->in.packets, what,

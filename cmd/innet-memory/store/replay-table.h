@@ -162,7 +162,7 @@ replay_table_add_batch(struct replay_table *b, const float *p,
 		if (b->head == b->conf.capacity)
 			b->head = b->low = 0;
 	}
-	priorities_go_on(&b->per);
+	priorities_continue_rebuild(&b->per);
 }
 
 /* Insert one; its id. */
@@ -252,7 +252,7 @@ replay_table_update(struct replay_table *b, const uint64_t *id, const float *p,
 	}
 	b->updated += applied;
 	b->stale += n - applied;
-	priorities_go_on(&b->per);
+	priorities_continue_rebuild(&b->per);
 	return applied;
 }
 

@@ -61,7 +61,7 @@ wake(struct sim *s, struct sim_node *n)
 
 	o->sent++;
 	sim_arrive(s, o->to, NULL, &p);
-	next = arrivals_again(&o->arrivals, &o->pace, &o->chance, s->now_ns);
+	next = arrivals_next(&o->arrivals, &o->pace, &o->chance, s->now_ns);
 	if (next < o->stop_ns)
 		sim_wake(s, n, next);
 }

@@ -85,7 +85,7 @@ burst(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w)
 
 	if (n > crowd->cf->count - w->put)
 		n = crowd->cf->count - w->put;
-	arrivals_burst(&s->bursts, (uint32_t)crowd->cf->workers, w->put + 1,
+	arrivals_put_burst(&s->bursts, (uint32_t)crowd->cf->workers, w->put + 1,
 	    (uint32_t)n, put_one, &b);
 }
 
@@ -130,7 +130,7 @@ compute(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
 
 	crowd->wait[at - crowd->base] = (struct sim_wait){ SIM_NEVER, false };
 	a->nominal = (unsigned __int128)s->now_ns << 32;
-	next = arrivals_again(&crowd->arrivals, a, &s->arrivals, s->now_ns);
+	next = arrivals_next(&crowd->arrivals, a, &s->arrivals, s->now_ns);
 	if (next < crowd->stop_ns)
 		expect_wait(s, crowd, at, false, next);
 }
@@ -184,7 +184,7 @@ sim_generate(struct sim *s, uint32_t at)
 		have_update(s, crowd, w, reward_of(s, crowd, w));
 	if (w->put >= crowd->cf->count)
 		return;
-	next = arrivals_again(&crowd->arrivals, &w->arrivals, bursts ?
+	next = arrivals_next(&crowd->arrivals, &w->arrivals, bursts ?
 	    &s->bursts : &s->arrivals, s->now_ns);
 	if (next < crowd->stop_ns)
 		sim_at(s, SIM_GENERATE, at, next);
@@ -223,7 +223,7 @@ first(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
 	}
 	t += cf->start_ns;
 	a->nominal = (unsigned __int128)t << 32;
-	return arrivals_late(&crowd->arrivals, t, r);
+	return arrivals_add_jitter(&crowd->arrivals, t, r);
 }
 
 /* Each worker's step, by its interval or the group's rate, and its speed. */

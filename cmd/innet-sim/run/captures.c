@@ -186,7 +186,7 @@ put_update(const struct sim *s, struct pcapio_out *out,
 	at = to + frame_put(to, &flow, UPDATE_TOS, head + 4 * n, &fr);
 	at = update_put(at, &u);
 	memset(at, 0, 4 * (size_t)n);
-	frame_seal(to, &fr);
+	frame_put_checksum(to, &fr);
 	commit(s, out, to, FRAME_V4_BYTES + head + 4 * n, p->wire_bytes,
 	    stamp_ns);
 }
@@ -206,7 +206,7 @@ put_regular(const struct sim *s, struct pcapio_out *out,
 
 	memset(to, 0, p->wire_bytes);
 	frame_put(to, &flow, 0, bytes, &fr);
-	frame_seal(to, &fr);
+	frame_put_checksum(to, &fr);
 	commit(s, out, to, p->wire_bytes, p->wire_bytes, stamp_ns);
 }
 
@@ -228,7 +228,7 @@ put_datagram(const struct sim *s, struct pcapio_out *out,
 	memcpy(flow.dst, &dst.in.sin_addr, 4);
 	head = frame_put(to, &flow, d->tos, d->len, &fr);
 	memcpy(to + head, train_bytes(s, d), d->len);
-	frame_seal(to, &fr);
+	frame_put_checksum(to, &fr);
 	commit(s, out, to, (uint32_t)head + d->len, p->wire_bytes, stamp_ns);
 }
 

@@ -36,7 +36,7 @@ inpath_capture_run(struct pcapio_out *out, const uint8_t *head,
 
 		netport_write_headers(q, head, fr, k++, n, 0, &one, &v);
 		memcpy(q + fr->payload_at, payload, n);
-		frame_seal(q, &one);
+		frame_put_checksum(q, &one);
 		pcapio_commit(out, stamp_ns, fr->payload_at + n,
 		    fr->payload_at + n);
 		payload += n;
@@ -163,7 +163,8 @@ inpath_send_run(void *ctx, uint32_t socket, const union addr *from,
 		serve_send_run(&ip->serve, socket, from, to, p, now_ns);
 		return;
 	}
-	flow = flow_between(from != NULL ? from : &ip->serve.own.u.local, to);
+	flow =
+	    flow_from_addrs(from != NULL ? from : &ip->serve.own.u.local, to);
 	inpath_send_runs(ip, port, s, &flow, p, now_ns);
 	netport_flush(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
 }
@@ -203,7 +204,7 @@ static inline void
 inpath_multicast_by(struct inpath *ip, struct netport *port,
     const union addr *group, const struct post *p, uint64_t now_ns)
 {
-	const struct frame_flow flow = flow_between(&ip->serve.own.u.local,
+	const struct frame_flow flow = flow_from_addrs(&ip->serve.own.u.local,
 	    group);
 	struct station all = { .host = *group };
 

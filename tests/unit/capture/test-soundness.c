@@ -30,7 +30,7 @@ frame(uint8_t tos, bool v6, const void *payload, size_t bytes)
 		memcpy(p + at, payload, bytes);
 	else
 		vec_set(update_put(p + at, &u), 0, 2.5f);
-	frame_seal(p, &f);
+	frame_put_checksum(p, &f);
 	len = (uint32_t)(at + bytes);
 }
 
@@ -39,7 +39,7 @@ static void
 poke(size_t at, uint8_t value)
 {
 	p[f.payload_at + at] = value;
-	frame_seal(p, &f);
+	frame_put_checksum(p, &f);
 }
 
 static bool

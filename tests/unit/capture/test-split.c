@@ -273,7 +273,7 @@ sealed(void)
 	for (uint16_t i = 0; i < 9; i++)
 		update(1000, 100, (uint16_t)(9 - i), 0);
 	len = wrap(&v4, UPDATE_TOS, &f);
-	frame_seal(frame, &f);
+	frame_put_checksum(frame, &f);
 	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
 	    "what has its checksum is one datagram");
 	memset(frame + f.udp_at + 6, 0, 2);

@@ -21,7 +21,7 @@ put(struct pcapio_out *out, uint16_t cluster, uint64_t stamp_ns)
 	    UPDATE_HEADER_BYTES + 4, &f);
 
 	vec_set(update_put(p + at, &u), 0, cluster == 99 ? NAN : 1);
-	frame_seal(p, &f);
+	frame_put_checksum(p, &f);
 	if (cluster == 98)
 		p[at + 10] ^= 1;
 	at += UPDATE_HEADER_BYTES + 4;

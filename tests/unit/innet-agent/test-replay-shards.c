@@ -90,7 +90,7 @@ draw(struct site *s, double *hits, double *told)
 	double p[BATCH];
 	size_t at = 0;
 
-	shards_share(s->weigh, SHARDS, BATCH, &s->rng, share);
+	shards_divide(s->weigh, SHARDS, BATCH, &s->rng, share);
 	for (size_t k = 0; k < SHARDS; k++) {
 		see(s, k);	/* of before the draw */
 		if (share[k] == 0)
@@ -174,7 +174,7 @@ shared(double a, double b, double c, size_t n, const char *kind)
 	bool good = true;
 
 	for (int i = 0; i < 1000; i++) {
-		shards_share(weigh, SHARDS, n, &rng, share);
+		shards_divide(weigh, SHARDS, n, &rng, share);
 		good &= share[0] + share[1] + share[2] == n;
 		for (size_t k = 0; k < SHARDS; k++)
 			good &= kind[k] == 'x' || (share[k] == 0) ==

@@ -394,7 +394,7 @@ asks(uint32_t times, uint64_t every_ns, bool probes)
 		p = control_put(m, CONTROL_HELP, 1, rig_xid);
 		p = bytes_put(p, seg_word(0, 0, 0), 8);
 		if (probes)
-			p = m + repair_say_help(m, 1, rig_xid, &h);
+			p = m + repair_write_help(m, 1, rig_xid, &h);
 		rig_xid++;
 		rig_n = 0;
 		rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m),

@@ -283,7 +283,7 @@ test_slices(double alpha, bool outlier)
 		for (int i = 0; i < SLOTS; i++, drawn++)
 			bad += prob[i] != (double)sumtree_weight(&r.tree,
 			    slot[i]) / (double)r.tree.total;
-		priorities_go_on(&r);
+		priorities_continue_rebuild(&r);
 	}
 	ok(bad == 0 && drawn > 0 && goes >= SLOTS / SLICE && r.most == SLICE,
 	    "alpha %g, %s: made anew in %zu goes of %zu leaves, and drawn "
@@ -312,7 +312,7 @@ test_slices_any(void)
 		level += rng_uniform(&rng, -1, 1);
 		fill(&rng, p, n, 3, exp(30 * sin(level / 10)));
 		priorities_insert(&r, rng_below(&rng, SLOTS), p, n);
-		priorities_go_on(&r);
+		priorities_continue_rebuild(&r);
 		if (was && r.next.leaf == NULL) {
 			ends++;
 			bad += !right(&r);

@@ -17,7 +17,7 @@ mean_gap(enum arrivals_kind kind, uint64_t jitter_ns, int n)
 	uint64_t first = arrivals_first(&cf, &a, &r), t = first, next;
 
 	for (int i = 0; i < n; i++, t = next) {
-		next = arrivals_again(&cf, &a, &r, t);
+		next = arrivals_next(&cf, &a, &r, t);
 		if (next < t)
 			return -1;
 	}
@@ -89,11 +89,11 @@ bursts(void)
 	for (int i = 0; i < 1000; i++) {
 		struct seen s = { .rising = true };
 
-		whole = arrivals_burst(&r, 4, 1, 5, see, &s) && whole &&
+		whole = arrivals_put_burst(&r, 4, 1, 5, see, &s) && whole &&
 		    s.n == 20 && s.rising && s.per[0] == 5 && s.per[3] == 5;
 	}
 	ok(whole, "a burst has every worker's updates once, in their order");
-	ok(!arrivals_burst(&r, 4, 1, 5, see, &(struct seen){ .stop = 3 }),
+	ok(!arrivals_put_burst(&r, 4, 1, 5, see, &(struct seen){ .stop = 3 }),
 	    "who takes them may stop it");
 }
 

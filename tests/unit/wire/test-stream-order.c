@@ -14,7 +14,7 @@ hello(struct stream_order *t, const char *json)
 	const struct stream_head h = { .kind = STREAM_HELLO,
 	    .elements = (uint32_t)strlen(json) };
 
-	return stream_order_says(t, &h, (const uint8_t *)json);
+	return stream_order_check(t, &h, (const uint8_t *)json);
 }
 
 /* A vector of n elements. */
@@ -24,7 +24,7 @@ says(struct stream_order *t, enum stream_kind kind, uint32_t n)
 	const struct stream_head h = { .kind = (uint16_t)kind,
 	    .elements = n };
 
-	return stream_order_says(t, &h, (const uint8_t *)vec);
+	return stream_order_check(t, &h, (const uint8_t *)vec);
 }
 
 static bool
@@ -40,7 +40,7 @@ main(void)
 {
 	struct stream_order t = { .most = 4, .carrier = "--mode test" };
 
-	ok(is(stream_order_owes(&t), "hello"), "a hello is owed first");
+	ok(is(stream_order_missing(&t), "hello"), "a hello is owed first");
 	ok(is(says(&t, STREAM_WEIGHTS, 3), "no hello came first"),
 	    "nothing else may come before it");
 	ok(is(hello(&t, "{}"),
@@ -59,12 +59,13 @@ main(void)
 	ok(hello(&t, "{\"version\":1,\"elements\":3}") == NULL &&
 	    t.elements == 3, "a good one is");
 	ok(is(hello(&t, "{\"elements\":3}"), "says hello twice"), "but once");
-	ok(is(stream_order_owes(&t), "weights"), "weights are owed next");
+	ok(is(stream_order_missing(&t), "weights"), "weights are owed next");
 	ok(is(says(&t, STREAM_GRADIENT, 3), "a gradient before its weights"),
 	    "before any gradient");
 	ok(is(says(&t, STREAM_WEIGHTS, 2),
 	    "a vector of another length than its hello said"), "too short");
-	ok(says(&t, STREAM_WEIGHTS, 3) == NULL && stream_order_owes(&t) == NULL,
+	ok(says(&t, STREAM_WEIGHTS, 3) == NULL &&
+		stream_order_missing(&t) == NULL,
 	    "weights are taken");
 	ok(is(says(&t, STREAM_WEIGHTS, 3), "weights twice"), "once");
 	ok(says(&t, STREAM_GRADIENT, 3) == NULL &&
