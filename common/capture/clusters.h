@@ -1,11 +1,11 @@
 /*
- * clusters.h - which cluster an address belongs to: the table of bare packets
+ * clusters.h - find the cluster of an address: the table for bare packets
  *
- * The paper's packets (Olaf section 4) carry no ids: the cluster is known by
- * the source address and the worker by the five-tuple.  The table is CSV,
- * prefix,cluster (10.0.1.0/24,1), a heading allowed; the longest prefix wins.
- * A look-up costs a probe per prefix length in use, however long the table.
- * Owns its memory; clusters_free().
+ * The packets of the paper (Olaf section 4) carry no ids: the source address
+ * gives the cluster and the five-tuple gives the worker.  The table is CSV,
+ * prefix,cluster (10.0.1.0/24,1), with or without a heading; the longest prefix
+ * wins.  A lookup costs one probe for each prefix length in use, however long
+ * the table is.  The table owns its memory; clusters_free() frees it.
  */
 #ifndef INNET_CAPTURE_CLUSTERS_H
 #define INNET_CAPTURE_CLUSTERS_H
@@ -41,7 +41,39 @@ struct clusters {
 	bool used[2][129];		/* prefix lengths, of IPv4 and IPv6 */
 };
 
-/* FNV-1a, continued from h. */
+#define CLUSTERS_HASH_START 0xcbf29ce484222325
+
+/* For tools: read the table at path, or print what is wrong and exit 1. */
+static inline struct clusters clusters_load_or_exit(const char *path);
+
+/*
+ * Store the cluster of an address, by the longest prefix that holds it; return
+ * false if there is none.
+ */
+static inline bool clusters_find(const struct clusters *c, const uint8_t *addr,
+    bool v6, uint16_t *cluster);
+
+/*
+ * Return the worker id of a bare packet: a hash of its five-tuple (all are
+ * UDP).
+ */
+static inline uint32_t clusters_worker(const struct frame_flow *f);
+
+/*
+ * Add a prefix and a cluster such as "10.0.1.0/24", "1"; return NULL, or what
+ * is wrong.
+ */
+static inline const char *clusters_add(struct clusters *c, const char *prefix,
+    const char *cluster);
+
+/* Free the table. */
+static inline void clusters_free(struct clusters *c);
+
+/* Continue the FNV-1a hash h over n bytes. */
+static inline uint64_t clusters_hash(uint64_t h, const void *p, size_t n);
+
+/* implementation */
+
 static inline uint64_t
 clusters_hash(uint64_t h, const void *p, size_t n)
 {
@@ -52,9 +84,6 @@ clusters_hash(uint64_t h, const void *p, size_t n)
 	return h;
 }
 
-#define CLUSTERS_HASH_START 0xcbf29ce484222325
-
-/* The worker id of a bare packet: a hash of its five-tuple (all are UDP). */
 static inline uint32_t
 clusters_worker(const struct frame_flow *f)
 {
@@ -67,6 +96,7 @@ clusters_worker(const struct frame_flow *f)
 	return (uint32_t)(h ^ h >> 32);
 }
 
+/* Store the first `bits` bits of an address in p, zeros behind them. */
 static inline void
 clusters_mask(uint8_t *p, const uint8_t *addr, unsigned bits)
 {
@@ -76,6 +106,7 @@ clusters_mask(uint8_t *p, const uint8_t *addr, unsigned bits)
 		p[bits / 8] &= (uint8_t)(0xff00 >> bits % 8);
 }
 
+/* Return the hash of a prefix. */
 static inline uint64_t
 clusters_key(const uint8_t prefix[16], unsigned bits, bool v6)
 {
@@ -85,7 +116,6 @@ clusters_key(const uint8_t prefix[16], unsigned bits, bool v6)
 	    kind, 2);
 }
 
-/* The cluster of an address, by the longest prefix that holds it. */
 static inline bool
 clusters_find(const struct clusters *c, const uint8_t *addr, bool v6,
     uint16_t *cluster)
@@ -110,7 +140,6 @@ clusters_find(const struct clusters *c, const uint8_t *addr, bool v6,
 	return false;
 }
 
-/* Add "10.0.1.0/24", "1".  NULL, or what is wrong. */
 static inline const char *
 clusters_add(struct clusters *c, const char *prefix, const char *cluster)
 {
@@ -164,7 +193,7 @@ clusters_free(struct clusters *c)
 	hashmap_free(&c->index);
 }
 
-/* What libcsv's callbacks gather. */
+/* The row that libcsv's callbacks collect. */
 struct clusters_reading {
 	struct clusters *to;
 	const char *path;
@@ -173,6 +202,7 @@ struct clusters_reading {
 	char field[2][64];
 };
 
+/* libcsv's callback for a field. */
 static inline void
 clusters_on_field(void *s, size_t len, void *data)
 {
@@ -187,6 +217,7 @@ clusters_on_field(void *s, size_t len, void *data)
 	r->fields++;
 }
 
+/* libcsv's callback for the end of a row. */
 static inline void
 clusters_on_row(int end, void *data)
 {
@@ -207,7 +238,6 @@ clusters_on_row(int end, void *data)
 		r->line++;
 }
 
-/* For tools: read the table at path, or say what is wrong and exit 1. */
 static inline struct clusters
 clusters_load_or_exit(const char *path)
 {

@@ -1,11 +1,12 @@
 /*
- * filter.h - which packets of a capture, in pcap-filter(7)'s words
+ * filter.h - select packets of a capture by an expression of pcap-filter(7)
  *
- * Libpcap takes each frame of PPP to begin with an address and a control byte,
- * and its protocol to have two; what lacks them, as ns-3's frames do, is given
- * them first.
+ * libpcap expects each PPP frame to begin with an address and a control byte,
+ * and its protocol to have two bytes.  Frames without them, such as those of
+ * ns-3, get them first.
  *
- * Owns its memory; filter_close().  A zeroed filter lets everything pass.
+ * A filter owns its memory; filter_close() frees it.  A zeroed filter passes
+ * every packet.
  */
 #ifndef INNET_CAPTURE_FILTER_H
 #define INNET_CAPTURE_FILTER_H
@@ -20,16 +21,16 @@
 
 #include "common/capture/pcapio.h"
 
-enum { FILTER_PPP_BYTES = 3 };	/* of all that a frame of PPP may lack */
+enum { FILTER_PPP_BYTES = 3 };	/* that a PPP frame may lack */
 
 struct filter {
 	struct bpf_program program;
-	uint8_t *ppp;		/* room for a frame made whole; or NULL */
+	uint8_t *ppp; /* owned; room for a completed PPP frame, or NULL */
 	bool on;
-	char why[PCAP_ERRBUF_SIZE];	/* what is wrong with the words */
+	char why[PCAP_ERRBUF_SIZE];	/* what is wrong with the expression */
 };
 
-/* Compile text for captures of that link type.  0, or -1 and f->why. */
+/* Compile text for captures of that link type; return 0, or -1 and f->why. */
 static inline int
 filter_open(struct filter *f, int link, const char *text)
 {
@@ -62,7 +63,7 @@ filter_open(struct filter *f, int link, const char *text)
 	return 0;
 }
 
-/* A frame of PPP with all that it may lack; *lacks: how many bytes that is. */
+/* Return a PPP frame with the bytes that it may lack, *lacks of them. */
 static inline const uint8_t *
 filter_ppp(const struct filter *f, const struct pcapio_packet *p,
     uint32_t *lacks)
@@ -70,7 +71,7 @@ filter_ppp(const struct filter *f, const struct pcapio_packet *p,
 	static const uint8_t head[FILTER_PPP_BYTES] = { 0xff, 3, 0 };
 	const uint8_t first = p->caplen > 0 ? p->data[0] : 0xff;
 
-	/* the bytes of HDLC and of Cisco's; a protocol of one byte is odd */
+	/* HDLC and Cisco have them; a protocol of one byte is odd */
 	*lacks = first == 0xff || first == 0x0f || first == 0x8f ? 0 :
 	    2 + (first & 1);
 	if (*lacks == 0)
@@ -80,6 +81,7 @@ filter_ppp(const struct filter *f, const struct pcapio_packet *p,
 	return f->ppp;
 }
 
+/* Does the packet match the filter? */
 static inline bool
 filter_passes(const struct filter *f, const struct pcapio_packet *p)
 {
@@ -96,6 +98,7 @@ filter_passes(const struct filter *f, const struct pcapio_packet *p)
 	return pcap_offline_filter(&f->program, &h, data) != 0;
 }
 
+/* Free the memory. */
 static inline void
 filter_close(struct filter *f)
 {

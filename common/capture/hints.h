@@ -1,9 +1,9 @@
 /*
- * hints.h - what a capture holds in which nothing was recognised
+ * hints.h - describe the traffic of a capture in which nothing was recognised
  *
- * Counts regular packets by protocol, destination port and codepoint, the
- * first HINTS_PACKETS of them, in HINTS_KINDS places: the most frequent keep
- * theirs.  hints_print() writes the most frequent as a phrase.
+ * Counts the first HINTS_PACKETS regular packets by protocol, destination port
+ * and DSCP, in HINTS_KINDS places, of which the most frequent kinds keep
+ * theirs.
  */
 #ifndef INNET_CAPTURE_HINTS_H
 #define INNET_CAPTURE_HINTS_H
@@ -17,7 +17,7 @@
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
 
-enum { HINTS_KINDS = 16, HINTS_TOLD = 3, HINTS_PACKETS = 100000 };
+enum { HINTS_KINDS = 16, HINTS_PRINTED = 3, HINTS_PACKETS = 100000 };
 
 struct hints_kind {
 	uint64_t packets;
@@ -29,10 +29,10 @@ struct hints_kind {
 struct hints {
 	struct hints_kind kind[HINTS_KINDS];
 	uint64_t packets;
-	uint64_t unmarked;	/* UDP to innet's port with another DSCP */
+	uint64_t unmarked;	/* UDP to UPDATE_PORT with another DSCP */
 };
 
-/* Of which kind is a frame? */
+/* Return the kind of a frame. */
 static inline struct hints_kind
 hints_kind(int link, const uint8_t *p, size_t caplen)
 {
@@ -54,7 +54,7 @@ hints_kind(int link, const uint8_t *p, size_t caplen)
 	return k;
 }
 
-/* A regular packet. */
+/* Count a regular packet. */
 static inline void
 hints_count(struct hints *s, int link, const uint8_t *p, size_t caplen)
 {
@@ -77,10 +77,11 @@ hints_count(struct hints *s, int link, const uint8_t *p, size_t caplen)
 		if (o->packets < at->packets)
 			at = o;
 	}
-	k.packets += at->packets;	/* the least frequent gives way */
+	k.packets += at->packets;	/* replaces the least frequent */
 	*at = k;
 }
 
+/* Print a kind as part of a phrase, with `before` before it. */
 static inline void
 hints_print_kind(FILE *f, const struct hints_kind *k, const char *before)
 {
@@ -97,23 +98,27 @@ hints_print_kind(FILE *f, const struct hints_kind *k, const char *before)
 		    k->dscp);
 }
 
-/* "900 of UDP to port 5555 with DSCP 0, 3 of TCP ...": the most frequent. */
+/*
+ * Print the most frequent kinds: "900 of UDP to port 5555 with DSCP 0, 3 of TCP
+ * ...".
+ */
 static inline void
 hints_print(const struct hints *s, FILE *f)
 {
-	bool told[HINTS_KINDS] = { false };
+	bool printed[HINTS_KINDS] = { false };
 
-	for (int n = 0; n < HINTS_TOLD; n++) {
+	for (int n = 0; n < HINTS_PRINTED; n++) {
 		int best = -1;
 
 		for (int i = 0; i < HINTS_KINDS; i++) {
-			if (!told[i] && s->kind[i].packets > 0 && (best == -1 ||
-			    s->kind[i].packets > s->kind[best].packets))
+			if (!printed[i] && s->kind[i].packets > 0 &&
+			    (best == -1 ||
+				s->kind[i].packets > s->kind[best].packets))
 				best = i;
 		}
 		if (best == -1)
 			return;
-		told[best] = true;
+		printed[best] = true;
 		hints_print_kind(f, &s->kind[best], n == 0 ? "" : ", ");
 	}
 }

@@ -1,12 +1,15 @@
 /*
- * pcapio-out.h - capture files out: classic, nanosecond, Ethernet
+ * pcapio-out.h - write capture files: classic pcap, nanoseconds, Ethernet
  *
- * In the host's byte order; "-" is the standard output.  A writer owns its
- * buffer and file until it is closed, and stays where it is in memory
- * meanwhile; with pcapio_write_behind() a thread writes what is full.  A
- * classic file has stamps up to 2106: a later one fails it. Failures are
- * returned, with errno; only pcapio_create_or_exit(), for tools, ends the
- * program.
+ * Files are in the byte order of the host; "-" is the standard output.  A
+ * writer owns its buffer and file until it is closed, and must not move in
+ * memory meanwhile.  After pcapio_write_behind() a thread writes full blocks
+ * while the caller fills the next one, so that on two processors a pass takes
+ * as long as the slower of making and writing.  Stamps after 2106 do not fit
+ * the format and fail the file.
+ *
+ * One thread makes all calls for a writer.  Failures are returned with errno;
+ * only pcapio_create_or_exit(), for tools, exits.
  */
 #ifndef INNET_CAPTURE_PCAPIO_OUT_H
 #define INNET_CAPTURE_PCAPIO_OUT_H
@@ -26,20 +29,107 @@
 
 #include "common/base/file-open.h"
 
+/*
+ * A thread that writes one block while the caller fills another.  Blocks are
+ * from malloc() and of one size.  SIGPIPE ends the thread as it would end the
+ * caller; all other signals are for the thread of the caller.
+ */
 struct write_behind {
-	int fd;
+	int fd;			/* belongs to the writer */
 	pthread_t thread;
-	pthread_mutex_t lock;	/* of what follows */
-	pthread_cond_t moved;	/* any of it has changed */
+	pthread_mutex_t lock;	/* of the fields below */
+	pthread_cond_t moved;	/* a field below has changed */
 	uint8_t *full;		/* the block being written, or NULL */
-	size_t have;		/* in it */
-	uint8_t *spare;		/* the other one, or NULL: the caller has it */
+	size_t have;		/* bytes in full */
+	uint8_t *spare;		/* the empty block, or NULL */
 	uint64_t bytes;		/* written so far */
 	int failed;		/* errno of the write that failed, or 0 */
 	bool stop;
 };
 
-/* Write len bytes, and add to *bytes what went.  0, or an errno. */
+enum {
+	PCAPIO_BLOCK_BYTES = 256 * 1024,
+	PCAPIO_FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
+	PCAPIO_HEADER_BYTES = 24, PCAPIO_RECORD_BYTES = 16,
+	PCAPIO_BUFFER_BYTES = PCAPIO_BLOCK_BYTES + PCAPIO_RECORD_BYTES +
+	    PCAPIO_FRAME_MAX_BYTES
+};
+
+struct pcapio_out {
+	const char *path;	/* borrowed, for messages */
+	int fd;
+	int failed;		/* errno of the write that failed, or 0 */
+	bool told;		/* the failure was printed */
+	uint8_t *buf;
+	size_t have;		/* bytes in buf */
+	uint64_t packets;	/* put so far */
+	uint64_t bytes;		/* written to the file */
+	struct write_behind *behind;	/* owned; NULL: the caller writes */
+};
+
+/* Begin to write to path; return 0, or -1 with errno. */
+static inline int pcapio_create(struct pcapio_out *out, const char *path);
+
+/*
+ * For tools: pcapio_create(), or print why not and exit 1 (2 for a terminal).
+ */
+static inline void pcapio_create_or_exit(struct pcapio_out *out,
+    const char *path);
+
+/* Let a thread write from now on, if there is a processor for it. */
+static inline void pcapio_write_behind(struct pcapio_out *out);
+
+/*
+ * Put a copy of the frame at data, cut at PCAPIO_FRAME_MAX_BYTES, that was len
+ * bytes long on the wire.  pcapio_close() reports failures.
+ */
+static inline void pcapio_write(struct pcapio_out *out, uint64_t stamp_ns,
+    const void *data, uint32_t caplen, uint32_t len);
+
+/*
+ * Return room for a frame of up to PCAPIO_FRAME_MAX_BYTES, to be filled in
+ * place; pcapio_commit() puts it, and another call of pcapio_room() drops it.
+ */
+static inline uint8_t *pcapio_room(struct pcapio_out *out);
+
+/* Put the caplen bytes at pcapio_room(), a frame of len bytes on the wire. */
+static inline void pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns,
+    uint32_t caplen, uint32_t len);
+
+/* Write the buffer to the file; return 0, or -1 (and out->failed) for good. */
+static inline int pcapio_flush(struct pcapio_out *out);
+
+/*
+ * For tools that serve: pcapio_flush(); print a failure once, and capture
+ * nothing from then on.  Return true if the reader of a pipe is gone, so that
+ * it is better to end.
+ */
+static inline bool pcapio_flush_or_warn(struct pcapio_out *out);
+
+/*
+ * Write the rest and close; return 0, or -1 with errno if any packet may be
+ * missing.
+ */
+static inline int pcapio_close(struct pcapio_out *out);
+
+/*
+ * For tools: pcapio_close(), and print a line if it fails; return the exit
+ * status.
+ */
+static inline int pcapio_close_or_warn(struct pcapio_out *out);
+
+/* Put the header of a new file into the empty buffer. */
+static inline void pcapio_put_header(struct pcapio_out *out);
+
+/* Return a path as messages show it. */
+static inline const char *pcapio_name(const char *path, bool writes);
+
+/* implementation */
+
+/*
+ * Write len bytes and add the number of written bytes to *bytes; return 0 or an
+ * errno.
+ */
 static inline int
 write_behind_write(int fd, const uint8_t *p, size_t len, uint64_t *bytes)
 {
@@ -57,6 +147,7 @@ write_behind_write(int fd, const uint8_t *p, size_t len, uint64_t *bytes)
 	return 0;
 }
 
+/* The thread: write each block that it is given. */
 static inline void *
 write_behind_run(void *arg)
 {
@@ -87,7 +178,7 @@ write_behind_run(void *arg)
 	return NULL;
 }
 
-/* Is there a processor beside the one that fills blocks? */
+/* Is there a second processor? */
 static inline bool
 write_behind_pays(void)
 {
@@ -98,8 +189,8 @@ write_behind_pays(void)
 }
 
 /*
- * Begin to write into fd, of which bytes are written; blocks are of size.  NULL
- * without memory or thread.
+ * Start a thread that writes to fd, where `bytes` bytes are written already,
+ * blocks of `size`; return NULL without memory or thread.
  */
 static inline struct write_behind *
 write_behind_start(int fd, uint64_t bytes, size_t size)
@@ -128,7 +219,7 @@ write_behind_start(int fd, uint64_t bytes, size_t size)
 	return NULL;
 }
 
-/* Wait until all that was given is written, or failed. */
+/* Wait until all blocks are written or have failed. */
 static inline void
 write_behind_wait(struct write_behind *b)
 {
@@ -138,7 +229,10 @@ write_behind_wait(struct write_behind *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Give a block with have bytes in it for another one, which is empty. */
+/*
+ * Give a block with `have` bytes to the thread; return another one, which is
+ * empty.
+ */
 static inline uint8_t *
 write_behind_give(struct write_behind *b, uint8_t *block, size_t have)
 {
@@ -156,7 +250,7 @@ write_behind_give(struct write_behind *b, uint8_t *block, size_t have)
 	return other;
 }
 
-/* The end, when all is written. */
+/* End the thread when all blocks are written. */
 static inline void
 write_behind_stop(struct write_behind *b)
 {
@@ -171,27 +265,6 @@ write_behind_stop(struct write_behind *b)
 	free(b);
 }
 
-enum {
-	PCAPIO_BLOCK_BYTES = 256 * 1024,
-	PCAPIO_FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
-	PCAPIO_HEADER_BYTES = 24, PCAPIO_RECORD_BYTES = 16,
-	PCAPIO_BUFFER_BYTES = PCAPIO_BLOCK_BYTES + PCAPIO_RECORD_BYTES +
-	    PCAPIO_FRAME_MAX_BYTES
-};
-
-struct pcapio_out {
-	const char *path;	/* borrowed, for messages */
-	int fd;
-	int failed;		/* errno of the write that failed, or 0 */
-	bool told;		/* that it did */
-	uint8_t *buf;
-	size_t have;
-	uint64_t packets;	/* put so far */
-	uint64_t bytes;		/* written into the file */
-	struct write_behind *behind; /* who writes; NULL: the caller's thread */
-};
-
-/* A path as messages have it. */
 static inline const char *
 pcapio_name(const char *path, bool writes)
 {
@@ -200,7 +273,6 @@ pcapio_name(const char *path, bool writes)
 	return writes ? "standard output" : "standard input";
 }
 
-/* Write what the buffer holds.  0, or -1 (and out->failed) for good. */
 static inline int
 pcapio_flush(struct pcapio_out *out)
 {
@@ -220,7 +292,7 @@ pcapio_flush(struct pcapio_out *out)
 	return out->failed == 0 ? 0 : -1;
 }
 
-/* The block is full: another one. */
+/* Exchange the full block for an empty one. */
 static inline void
 pcapio_next_block(struct pcapio_out *out)
 {
@@ -238,10 +310,6 @@ pcapio_next_block(struct pcapio_out *out)
 	out->have = 0;
 }
 
-/*
- * For tools that serve: the same; that it failed is said once, and from then on
- * nothing is captured.  True if there is no sense in going on: nobody reads.
- */
 static inline bool
 pcapio_flush_or_warn(struct pcapio_out *out)
 {
@@ -254,7 +322,6 @@ pcapio_flush_or_warn(struct pcapio_out *out)
 	return out->failed == EPIPE;
 }
 
-/* A new file begins, and the buffer is empty: put what packets come behind. */
 static inline void
 pcapio_put_header(struct pcapio_out *out)
 {
@@ -268,7 +335,6 @@ pcapio_put_header(struct pcapio_out *out)
 	out->bytes = 0;
 }
 
-/* Begin to write to path.  0, or -1 with errno. */
 static inline int
 pcapio_create(struct pcapio_out *out, const char *path)
 {
@@ -284,7 +350,6 @@ pcapio_create(struct pcapio_out *out, const char *path)
 	return 0;
 }
 
-/* Have a thread write from now on, where there is a processor for it. */
 static inline void
 pcapio_write_behind(struct pcapio_out *out)
 {
@@ -293,10 +358,6 @@ pcapio_write_behind(struct pcapio_out *out)
 		    PCAPIO_BUFFER_BYTES);
 }
 
-/*
- * Room for a frame of up to PCAPIO_FRAME_MAX_BYTES, to be filled in place and
- * then put with pcapio_commit(); or given up by asking again.
- */
 static inline uint8_t *
 pcapio_room(struct pcapio_out *out)
 {
@@ -305,7 +366,6 @@ pcapio_room(struct pcapio_out *out)
 	return out->buf + out->have + PCAPIO_RECORD_BYTES;
 }
 
-/* Put the caplen bytes that stand at pcapio_room(), len long on the wire. */
 static inline void
 pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns, uint32_t caplen,
     uint32_t len)
@@ -327,10 +387,6 @@ pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns, uint32_t caplen,
 	out->packets++;
 }
 
-/*
- * Put a copy of the frame at data, cut at PCAPIO_FRAME_MAX_BYTES.  Failures are
- * kept for pcapio_close().
- */
 static inline void
 pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
     uint32_t caplen, uint32_t len)
@@ -339,12 +395,11 @@ pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
 
 	if (caplen > PCAPIO_FRAME_MAX_BYTES)
 		caplen = PCAPIO_FRAME_MAX_BYTES;
-	if (caplen > 0)		/* data may be no place then */
+	if (caplen > 0)		/* otherwise data may be NULL */
 		memcpy(to, data, caplen);
 	pcapio_commit(out, stamp_ns, caplen, len);
 }
 
-/* Write the rest and close.  0, or -1 if any packet may be missing: errno. */
 static inline int
 pcapio_close(struct pcapio_out *out)
 {
@@ -352,7 +407,7 @@ pcapio_close(struct pcapio_out *out)
 	if (out->behind != NULL)
 		write_behind_stop(out->behind);
 	out->behind = NULL;
-	/* some disks tell only now; the standard output stays open */
+	/* some disks fail only now; the standard output stays open */
 	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?
 	    dup(out->fd) : out->fd) == -1)
 		out->failed = errno;
@@ -363,7 +418,6 @@ pcapio_close(struct pcapio_out *out)
 	return out->failed == 0 ? 0 : -1;
 }
 
-/* For tools: pcapio_create(), or say why not and exit 1 (2 for a terminal). */
 static inline void
 pcapio_create_or_exit(struct pcapio_out *out, const char *path)
 {
@@ -373,7 +427,6 @@ pcapio_create_or_exit(struct pcapio_out *out, const char *path)
 		err(1, "%s", pcapio_name(path, true));
 }
 
-/* For tools: pcapio_close(), one line if it fails; the exit status. */
 static inline int
 pcapio_close_or_warn(struct pcapio_out *out)
 {

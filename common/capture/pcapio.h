@@ -1,20 +1,26 @@
 /*
- * pcapio.h - capture files in (and, by pcapio-out.h, out), always at
+ * pcapio.h - read capture files (and, by pcapio-out.h, write them), always at
  * nanosecond precision
  *
- * Classic pcap files, of either byte order and precision, are read by the few
- * lines here, in blocks that stay in the cache; whatever else libpcap reads
- * (pcapng and others) is read by libpcap.  "-" is a standard stream.
+ * Classic pcap files, of either byte order and precision, are read by the code
+ * here in blocks that stay in the cache; libpcap reads the other formats that
+ * it knows, such as pcapng.  "-" is a standard stream.
  *
- * A file is refused if frame-link.h does not know its link type.  Stamps are
- * from 1970 to 2262, and a record with another, or with a second's fraction of
- * a second and more, is damage.  One that is PCAPIO_LEAP_S and more after its
- * predecessor's is read, and counted (leaps).  Of two copies of a packet on the
- * loopback the first is passed over, and counted (copies).
+ * A file is refused if frame-link.h does not support its link type.  Stamps are
+ * from 1970 to 2262; a record with another stamp, or with a fraction of a
+ * second and more, is damaged.  A stamp that is PCAPIO_LEAP_S or more after its
+ * predecessor is accepted and counted (leaps).  Of two copies of a packet on
+ * the loopback the first is skipped and counted (copies).
  *
- * A reader owns its buffer and file until it is closed, and stays where it is
- * in memory meanwhile.  Failures are returned, with a phrase in `why`; only
- * pcapio_open_or_exit(), for tools, ends the program.
+ * After pcapio_read_ahead() a thread reads blocks ahead of the caller.  When
+ * the caller finds its next block still being read, it reads the one after that
+ * itself and does not wait, so that on two processors a pass takes half the sum
+ * of reading and working.  Each block has room before it for the rest of the
+ * block before, so nothing else is copied.
+ *
+ * A reader owns its buffer and file until it is closed, and must not move in
+ * memory meanwhile; one thread makes all calls for it.  Failures are returned
+ * with a phrase in `why`; only pcapio_open_or_exit(), for tools, exits.
  */
 #ifndef INNET_CAPTURE_PCAPIO_H
 #define INNET_CAPTURE_PCAPIO_H
@@ -43,24 +49,102 @@
 enum {
 	READ_AHEAD_BLOCKS = 4,
 	READ_AHEAD_BLOCK_BYTES = 1024 * 1024,
-	READ_AHEAD_BEFORE_BYTES = 260 * 1024 /* room before each, for a frame */
+	READ_AHEAD_BEFORE_BYTES = 260 * 1024	/* before each, for a frame */
 };
 
 /* Block k of the file is in place k % READ_AHEAD_BLOCKS. */
 struct read_ahead {
-	int fd;
-	off_t base;		/* where block 0 begins */
+	int fd;			/* a regular file, of the reader */
+	off_t base;		/* offset of block 0 */
 	pthread_t thread;
-	pthread_mutex_t lock;	/* of what follows */
-	pthread_cond_t moved;	/* any of it has changed */
-	uint64_t claimed;	/* blocks somebody reads or has read */
+	pthread_mutex_t lock;	/* of the fields below */
+	pthread_cond_t moved;	/* a field below has changed */
+	uint64_t claimed;	/* blocks read or being read */
 	uint64_t next;		/* the block the caller takes next */
-	bool given, stop;	/* the one before it is the caller's */
+	bool given;		/* the caller holds block next - 1 */
+	bool stop;		/* the thread must end */
 	bool ready[READ_AHEAD_BLOCKS];
 	ssize_t got[READ_AHEAD_BLOCKS];	/* bytes, 0 at the end, -errno */
-	uint8_t *block[READ_AHEAD_BLOCKS]; /* of bytes, behind their room */
-	uint8_t *room;
+	uint8_t *block[READ_AHEAD_BLOCKS];	/* in room */
+	uint8_t *room;		/* owned; 5 MiB */
 };
+
+enum { PCAPIO_LEAP_S = 31536000 };	/* a year */
+
+struct pcapio_packet {
+	uint64_t stamp_ns;	/* since the epoch */
+	uint32_t caplen;	/* bytes at data */
+	uint32_t len;		/* bytes on the wire */
+	const uint8_t *data;	/* borrowed until the next read */
+};
+
+struct pcapio_in {
+	const char *path;	/* borrowed, for messages */
+	int fd;
+	int link;		/* link type, as in the file */
+	bool swapped, nano;	/* of a classic file */
+	bool plain;		/* classic, and no packet can be there twice */
+	bool interrupted;	/* a signal came during a read */
+	uint8_t *buf;		/* owned, unless it is a block of ahead */
+	size_t used, have;	/* bytes of buf: handed out, read */
+	struct read_ahead *ahead;	/* owned; NULL: no thread reads */
+	bool ended;		/* ahead has no block left */
+	pcap_t *pcap;		/* NULL for a classic file */
+	uint64_t packets;	/* read so far, copies among them */
+	uint64_t copies;	/* skipped */
+	uint64_t last_s;	/* of the last stamp */
+	uint64_t leaps;		/* stamps a year after the one before */
+	uint64_t leap_at;	/* number of the first such packet */
+	char why[PCAP_ERRBUF_SIZE + 64];
+};
+
+/* Begin to read path; return 0, or -1 and in->why, and then nothing is held. */
+static inline int pcapio_open(struct pcapio_in *in, const char *path);
+
+/*
+ * Begin to read the open descriptor fd, which `in` owns from now on; return 0,
+ * or -1 and in->why.
+ */
+static inline int pcapio_open_fd(struct pcapio_in *in, int fd,
+    const char *path);
+
+/* For tools: pcapio_open(), or print why not and exit 1 (2 for a terminal). */
+static inline void pcapio_open_or_exit(struct pcapio_in *in, const char *path);
+
+/*
+ * Read the rest in a thread if that pays: a regular classic file larger than
+ * the blocks, on more than one processor.  Call it before the first
+ * pcapio_next().
+ */
+static inline void pcapio_read_ahead(struct pcapio_in *in);
+
+/*
+ * Read the next packet: return 1, or 0 at the end (or after a signal), or -1 if
+ * the file is damaged at packet in->packets + 1: in->why says how.
+ */
+static inline int pcapio_next(struct pcapio_in *in, struct pcapio_packet *p);
+
+/*
+ * Return a guess of the `bytes` bytes from byte `at` of the record n behind p,
+ * which was read last: right if all records are as long as p.  NULL if they are
+ * not in the buffer yet.  Nothing there has been checked.
+ */
+static inline const uint8_t *pcapio_peek(const struct pcapio_in *in,
+    const struct pcapio_packet *p, size_t n, size_t at, size_t bytes);
+
+/* Close the file, unless it is the standard input, and free the memory. */
+static inline void pcapio_close_in(struct pcapio_in *in);
+
+/*
+ * For tools: print a line after pcapio_next() returned -1; return the exit
+ * status.
+ */
+static inline int pcapio_warn_damage(const struct pcapio_in *in);
+
+/* For tools: print lines about leaps and copies. */
+static inline void pcapio_warn_odd(const struct pcapio_in *in);
+
+/* implementation */
 
 /* Is there a place for one more block?  Under the lock. */
 static inline bool
@@ -69,7 +153,7 @@ read_ahead_free(const struct read_ahead *a)
 	return a->claimed < a->next - a->given + READ_AHEAD_BLOCKS;
 }
 
-/* Claim the next block and read it.  Under the lock, but for the reading. */
+/* Claim the next block and read it.  Under the lock, except while reading. */
 static inline ssize_t
 read_ahead_read(struct read_ahead *a)
 {
@@ -92,6 +176,7 @@ read_ahead_read(struct read_ahead *a)
 	return n;
 }
 
+/* The thread: read blocks while there are places for them. */
 static inline void *
 read_ahead_run(void *arg)
 {
@@ -108,7 +193,10 @@ read_ahead_run(void *arg)
 	return NULL;
 }
 
-/* Begin to read fd from where it stands; NULL if there is no more thread. */
+/*
+ * Start to read fd from its present offset; return NULL without memory or
+ * thread.
+ */
 static inline struct read_ahead *
 read_ahead_start(int fd)
 {
@@ -139,11 +227,11 @@ read_ahead_start(int fd)
 }
 
 /*
- * The next block, with the left bytes at rest (of the block before, which is
- * given up) put before it: *at where they begin, and how many bytes there are
- * in all; left at the end of the file; or -1 with errno, and left as it was.
- * left is at most READ_AHEAD_BEFORE_BYTES.  Not to be called again after the
- * end.
+ * Return the next block with the `left` bytes at rest (of the block before,
+ * which is given up) copied before it: *at is where they begin, and the result
+ * is the number of bytes in all; `left` at the end of the file; or -1 with
+ * errno, and the rest stays.  left is at most READ_AHEAD_BEFORE_BYTES.  Must
+ * not be called again after the end.
  */
 static inline ssize_t
 read_ahead_next(
@@ -174,7 +262,7 @@ read_ahead_next(
 	return (ssize_t)left + n;
 }
 
-/* Stop reading, wherever it stands. */
+/* End the thread and free the blocks. */
 static inline void
 read_ahead_stop(struct read_ahead *a)
 {
@@ -189,36 +277,7 @@ read_ahead_stop(struct read_ahead *a)
 	free(a);
 }
 
-enum { PCAPIO_LEAP_S = 31536000 };	/* a year */
-
-struct pcapio_packet {
-	uint64_t stamp_ns;	/* since the epoch */
-	uint32_t caplen;	/* bytes at data */
-	uint32_t len;		/* bytes on the wire */
-	const uint8_t *data;	/* borrowed until the next read */
-};
-
-struct pcapio_in {
-	const char *path;	/* borrowed, for messages */
-	int fd;
-	int link;		/* link type, as in the file */
-	bool swapped, nano;	/* of a classic file */
-	bool plain;		/* one, and nothing is there twice */
-	bool interrupted;	/* a signal came while a read waited */
-	uint8_t *buf;		/* owned, but for blocks of ahead */
-	size_t used, have;
-	struct read_ahead
-	    *ahead;		/* NULL unless pcapio_read_ahead() was called */
-	bool ended;		/* of ahead: no block is left */
-	pcap_t *pcap;		/* NULL while the classic reader serves */
-	uint64_t packets;	/* read so far, copies among them */
-	uint64_t copies;	/* passed over */
-	uint64_t last_s;	/* of the last stamp */
-	uint64_t leaps;		/* stamps a year after the one before */
-	uint64_t leap_at;	/* number of the first such packet */
-	char why[PCAP_ERRBUF_SIZE + 64];
-};
-
+/* Write a phrase into in->why; return -1. */
 __attribute__((format(printf, 2, 3))) static inline int
 pcapio_fail(struct pcapio_in *in, const char *fmt, ...)
 {
@@ -230,6 +289,7 @@ pcapio_fail(struct pcapio_in *in, const char *fmt, ...)
 	return -1;
 }
 
+/* Return the number at p, in the byte order of the file. */
 static inline uint32_t
 pcapio_u32(const struct pcapio_in *in, const uint8_t *p)
 {
@@ -239,7 +299,7 @@ pcapio_u32(const struct pcapio_in *in, const uint8_t *p)
 	return in->swapped ? __builtin_bswap32(v) : v;
 }
 
-/* pcapio_more() from the blocks that a thread reads. */
+/* Do what pcapio_more() does, from the blocks of the thread. */
 static inline int
 pcapio_more_ahead(struct pcapio_in *in, size_t need)
 {
@@ -261,7 +321,7 @@ pcapio_more_ahead(struct pcapio_in *in, size_t need)
 	return in->have - in->used >= need;
 }
 
-/* pcapio_more() where the buffer has fewer. */
+/* Do what pcapio_more() does if the buffer has fewer bytes. */
 static inline int
 pcapio_refill(struct pcapio_in *in, size_t need)
 {
@@ -287,8 +347,8 @@ pcapio_refill(struct pcapio_in *in, size_t need)
 }
 
 /*
- * Have at least need bytes in the buffer, if the file has them.  1 yes, 0 it
- * ended first, -1 it could not be read.  A signal that interrupts ends it too.
+ * Have at least `need` bytes in the buffer.  Return 1, or 0 if the file (or a
+ * signal) ended first, or -1 if it cannot be read.
  */
 static inline int
 pcapio_more(struct pcapio_in *in, size_t need)
@@ -296,7 +356,10 @@ pcapio_more(struct pcapio_in *in, size_t need)
 	return in->have - in->used >= need ? 1 : pcapio_refill(in, need);
 }
 
-/* fopencookie's read: what the classic reader took first, then the file. */
+/*
+ * Read for libpcap: first the bytes that the classic reader took, then the
+ * file.
+ */
 static inline ssize_t
 pcapio_cookie_read(void *cookie, char *to, size_t n)
 {
@@ -316,7 +379,9 @@ pcapio_cookie_read(void *cookie, char *to, size_t n)
 	return (ssize_t)n;
 }
 
-/* A link type of classic files as libpcap has it: most are the same. */
+/*
+ * Return libpcap's number for a link type of classic files; most are the same.
+ */
 static inline int
 pcapio_dlt(int link)
 {
@@ -329,7 +394,10 @@ pcapio_dlt(int link)
 	}
 }
 
-/* 0 if link, of this name for people (NULL: none), is known; or -1 and why. */
+/*
+ * Return 0 if the link type is supported, or -1 and why; name is NULL or its
+ * name for messages.
+ */
 static inline int
 pcapio_check_link(struct pcapio_in *in, int link, const char *name)
 {
@@ -342,7 +410,7 @@ pcapio_check_link(struct pcapio_in *in, int link, const char *name)
 	    name != NULL ? name : number, frame_link_names);
 }
 
-/* Not a classic file: let libpcap try.  0, or -1 and why. */
+/* Let libpcap open a file that is not classic; return 0, or -1 and why. */
 static inline int
 pcapio_open_other(struct pcapio_in *in)
 {
@@ -363,7 +431,6 @@ pcapio_open_other(struct pcapio_in *in)
 	    pcap_datalink_val_to_name(in->link));
 }
 
-/* Give back what in holds; the standard input stays open. */
 static inline void
 pcapio_close_in(struct pcapio_in *in)
 {
@@ -382,7 +449,6 @@ pcapio_close_in(struct pcapio_in *in)
 	in->fd = -1;
 }
 
-/* Begin to read the open descriptor fd, which in owns from now on. */
 static inline int
 pcapio_open_fd(struct pcapio_in *in, int fd, const char *path)
 {
@@ -425,7 +491,6 @@ pcapio_open_fd(struct pcapio_in *in, int fd, const char *path)
 	    pcap_datalink_val_to_name(pcapio_dlt(in->link)));
 }
 
-/* Begin to read path.  0, or -1 and in->why; then nothing is held. */
 static inline int
 pcapio_open(struct pcapio_in *in, const char *path)
 {
@@ -443,11 +508,6 @@ pcapio_open(struct pcapio_in *in, const char *path)
 	return -1;
 }
 
-/*
- * Read the rest in a thread, ahead of pcapio_next(), where that pays: of a
- * regular file in the classic format that is larger than the blocks, on more
- * than one processor.  Before the first pcapio_next() only.
- */
 static inline void
 pcapio_read_ahead(struct pcapio_in *in)
 {
@@ -465,7 +525,7 @@ pcapio_read_ahead(struct pcapio_in *in)
 	if (a == NULL)
 		return;
 	n = read_ahead_next(a, in->buf + in->used, in->have - in->used, &at);
-	if (n == -1) {		/* a plain read will say why */
+	if (n == -1) {		/* a plain read will report it */
 		read_ahead_stop(a);
 		return;
 	}
@@ -484,7 +544,9 @@ pcapio_too_long(struct pcapio_in *in, uint32_t caplen)
 	    "bigger than maximum of %u", caplen, PCAPIO_FRAME_MAX_BYTES);
 }
 
-/* Something is odd about a stamp: it leaps, goes back, or cannot be. */
+/*
+ * Check a stamp that leaps, goes back or is invalid; return 0, or -1 and why.
+ */
 __attribute__((noinline, unused)) static int
 pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
     uint32_t parts)
@@ -502,13 +564,13 @@ pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
 }
 
 /*
- * Judge the stamp of a record, of s seconds and frac parts of one, of which
- * there are `parts`.  0, or -1 and why.
+ * Check the stamp of a record: s seconds and frac of `parts` parts of a
+ * second.  Return 0, or -1 and why.
  */
 __attribute__((always_inline)) static inline int
 pcapio_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac, uint32_t parts)
 {
-	/* what goes back is far ahead, unsigned */
+	/* unsigned, a stamp that goes back is far ahead */
 	if (((frac >= parts) | (s - in->last_s >= PCAPIO_LEAP_S)) &&
 	    pcapio_odd_stamp(in, s, frac, parts) == -1)
 		return -1;
@@ -539,7 +601,7 @@ pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 	return 1;
 }
 
-/* The next record of a classic file.  Inline where packets are many. */
+/* Read the next record of a classic file.  Inline, because packets are many. */
 __attribute__((always_inline)) static inline int
 pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 {
@@ -586,7 +648,7 @@ pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 	return 1;
 }
 
-/* pcapio_next() where libpcap reads, or a packet may be there twice. */
+/* Do what pcapio_next() does if libpcap reads or packets may be there twice. */
 __attribute__((noinline, unused)) static int
 pcapio_next_odd(struct pcapio_in *in, struct pcapio_packet *p)
 {
@@ -602,21 +664,12 @@ pcapio_next_odd(struct pcapio_in *in, struct pcapio_packet *p)
 	}
 }
 
-/*
- * The next packet: 1, 0 at the end (or when a signal came), -1 if the file is
- * damaged: in->why says how, and it is packet in->packets + 1.
- */
 static inline int
 pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 {
 	return in->plain ? pcapio_read(in, p) : pcapio_next_odd(in, p);
 }
 
-/*
- * What follows byte `at` of the record n behind p, which was read last, if all
- * are as long as p is and so many bytes of it have been read; else NULL.  A
- * guess, for what may be wrong: nothing there has been judged.
- */
 static inline const uint8_t *
 pcapio_peek(const struct pcapio_in *in, const struct pcapio_packet *p,
     size_t n, size_t at, size_t bytes)
@@ -628,7 +681,6 @@ pcapio_peek(const struct pcapio_in *in, const struct pcapio_packet *p,
 	return p->data + ahead;
 }
 
-/* For tools: pcapio_open(), or say why not and exit 1 (2 for a terminal). */
 static inline void
 pcapio_open_or_exit(struct pcapio_in *in, const char *path)
 {
@@ -638,7 +690,6 @@ pcapio_open_or_exit(struct pcapio_in *in, const char *path)
 		errx(1, "%s: %s", pcapio_name(path, false), in->why);
 }
 
-/* For tools: after pcapio_next() gave -1, one line; the status it is worth. */
 static inline int
 pcapio_warn_damage(const struct pcapio_in *in)
 {
@@ -647,7 +698,6 @@ pcapio_warn_damage(const struct pcapio_in *in)
 	return 1;
 }
 
-/* For tools: lines about what was odd, but could be read. */
 static inline void
 pcapio_warn_odd(const struct pcapio_in *in)
 {

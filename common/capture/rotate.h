@@ -1,10 +1,11 @@
 /*
- * rotate.h - captures of what runs for long: begun anew when they are moved
- * away, or when they are full
+ * rotate.h - rotate the capture of a program that runs for long: start a new
+ * file when the old one is moved away or full
  *
- * Nothing that was written is lost: a file that stands where the new one is to
- * begin, and is neither ours nor empty, is left alone, and so is all else when
- * the new file cannot be made; that is said, and the old one goes on.
+ * Nothing that was written is lost.  A file at the place of the new one that is
+ * not the capture's own and not empty is left alone, and the capture continues
+ * in the old file, after a warning.  The same happens if the new file cannot be
+ * made.
  */
 #ifndef INNET_CAPTURE_ROTATE_H
 #define INNET_CAPTURE_ROTATE_H
@@ -26,11 +27,11 @@
 enum { ROTATE_KEEP_MAX = 1000, ROTATE_NAME_BYTES = 4096 };
 
 struct rotate {
-	uint64_t bytes;		/* of a file, and then another; 0: never */
-	uint64_t keep;		/* older ones: FILE.1, the newest, to FILE.N */
+	uint64_t bytes;		/* size that starts a new file; 0: never */
+	uint64_t keep;		/* old files: FILE.1, the newest, to FILE.N */
 };
 
-/* "100MB,5"; NULL, or what is wrong with it. */
+/* Read "100MB,5"; return NULL, or what is wrong. */
 static inline const char *
 rotate_parse(const char *arg, struct rotate *r)
 {
@@ -48,7 +49,10 @@ rotate_parse(const char *arg, struct rotate *r)
 	    &r->keep);
 }
 
-/* Only a file can be moved and begun anew: no pipe, and nothing in /dev. */
+/*
+ * Can the capture be rotated?  Only a regular file can: no pipe, and nothing in
+ * /dev.
+ */
 static inline bool
 rotate_is_possible(const struct pcapio_out *out)
 {
@@ -58,7 +62,7 @@ rotate_is_possible(const struct pcapio_out *out)
 	    S_ISREG(was.st_mode);
 }
 
-/* Has it been moved away, or deleted? */
+/* Was the file moved away or deleted? */
 static inline bool
 rotate_was_moved(const struct pcapio_out *out)
 {
@@ -69,7 +73,7 @@ rotate_was_moved(const struct pcapio_out *out)
 	    is.st_ino != was.st_ino);
 }
 
-/* Go on in a new file of the same name, if the old one has it no more. */
+/* Continue in a new file of the same name, if the old file no longer has it. */
 static inline void
 rotate_reopen(struct pcapio_out *out)
 {
@@ -83,7 +87,7 @@ rotate_reopen(struct pcapio_out *out)
 	if (fd == -1 || fstat(fd, &is) == -1 || fstat(out->fd, &was) == -1) {
 		warn("%s: goes on where it was", out->path);
 	} else if (is.st_dev == was.st_dev && is.st_ino == was.st_ino) {
-		;			/* nobody has moved it */
+		;			/* it was not moved */
 	} else if (is.st_size > 0) {
 		warnx("%s: another file, of %jd bytes; the capture goes on "
 		    "where it was", out->path, (intmax_t)is.st_size);
@@ -98,7 +102,10 @@ rotate_reopen(struct pcapio_out *out)
 		close(fd);
 }
 
-/* If it is full: FILE becomes FILE.1, that FILE.2, and a new one begins. */
+/*
+ * If the file is full, rename FILE to FILE.1, FILE.1 to FILE.2 and so on, and
+ * start a new one.
+ */
 static inline void
 rotate_if_full(struct pcapio_out *out, const struct rotate *r)
 {

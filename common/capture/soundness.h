@@ -1,11 +1,11 @@
 /*
- * soundness.h - is a captured packet ours, and is it sound?
+ * soundness.h - recognise Olaf packets in frames and check them
  *
- * The one place that recognises Olaf packets in frames and says what is wrong
- * with those that are not as they should be: for the filter, for the age
- * analysis, and for reports.  Ours is UDP with the codepoint of
- * innet-wire(5), or, of bare packets, UDP from an address in the cluster
- * table.  Anything else is regular traffic, which is not looked at further.
+ * The only place that recognises Olaf packets in frames and says what is wrong
+ * with those that are not valid: for the filter, for the age analysis, and for
+ * reports.  A packet is Olaf's if it is UDP with the DSCP of innet-wire(5) or,
+ * for bare packets, UDP from an address in the cluster table.  All other
+ * packets are regular traffic and are not checked further.
  */
 #ifndef INNET_CAPTURE_SOUNDNESS_H
 #define INNET_CAPTURE_SOUNDNESS_H
@@ -19,19 +19,68 @@
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
 
-/* The verdicts of update_bad (UPDATE_OK among them), and these. */
+/* Verdicts besides those of enum update_bad. */
 enum soundness {
-	SOUNDNESS_REGULAR = UPDATE_REASONS, SOUNDNESS_FRAGMENT,
-	    SOUNDNESS_CHECKSUM,
-	SOUNDNESS_SNAPLEN, SOUNDNESS_MISMATCHED, SOUNDNESS_FOREIGN,
-	    SOUNDNESS_NO_ROOM, SOUNDNESS_SUPER_DATAGRAM, SOUNDNESS_TIME,
-	    SOUNDNESS_STREAM,
-	    SOUNDNESS_BAD_TAG, SOUNDNESS_REPLAYED,
+	SOUNDNESS_REGULAR = UPDATE_REASONS,
+	SOUNDNESS_FRAGMENT,
+	SOUNDNESS_CHECKSUM,
+	SOUNDNESS_SNAPLEN,
+	SOUNDNESS_MISMATCHED,
+	SOUNDNESS_FOREIGN,
+	SOUNDNESS_NO_ROOM,
+	SOUNDNESS_SUPER_DATAGRAM,
+	SOUNDNESS_TIME,
+	SOUNDNESS_STREAM,
+	SOUNDNESS_BAD_TAG,
+	SOUNDNESS_REPLAYED,
 	SOUNDNESS_VERDICTS,
-	SOUNDNESS_SEVERAL = UINT8_MAX	/* no verdict: of each, one by one */
+	SOUNDNESS_SEVERAL =
+	    UINT8_MAX /* not a verdict: each piece has its own */
 };
 
-/* The name of a verdict in reports. */
+/*
+ * Check the frame of caplen bytes at p, len bytes long before it was cut,
+ * stamped stamp_ns.  `bare` is the cluster table, or NULL for innet's own
+ * format, which is known by its DSCP if `marked`.  *f and, for a valid packet,
+ * *u are filled in.  Return UPDATE_OK, or why not; SOUNDNESS_SEVERAL with
+ * *pieces for soundness_update(); SOUNDNESS_SNAPLEN as there.
+ */
+static inline unsigned soundness_frame(const struct clusters *bare, bool marked,
+    int link, const uint8_t *p, uint32_t caplen, uint32_t len,
+    uint64_t stamp_ns, struct frame *f, struct update *u, struct split *pieces);
+
+/*
+ * Check a packet of len bytes, of which `have` are at p and the last `tail` are
+ * a tag, which is not checked.  With SOUNDNESS_SNAPLEN, *u is the update
+ * without its vector if its header is there and valid; otherwise u->n is 0.
+ */
+static inline unsigned soundness_update(const uint8_t *p, uint32_t have,
+    uint32_t len, uint32_t tail, struct update *u);
+
+/*
+ * Is the UDP datagram in the frame at p, for which frame_parse() returned `is`,
+ * here as it was sent?  UPDATE_OK, or why not.
+ */
+static inline unsigned soundness_datagram(enum frame_is is, const uint8_t *p,
+    const struct frame *f);
+
+/* The same if frame_sums() was called already and returned `sums`. */
+static inline unsigned soundness_summed(enum frame_is is, enum frame_sums sums,
+    const uint8_t *p, const struct frame *f);
+
+/*
+ * Read the paper's own packet (Olaf section 4): a big-endian reward and a
+ * gradient.  Cluster and worker come from its addresses, generated is its
+ * stamp, and the sequence is 0.
+ */
+static inline enum update_bad soundness_bare(const uint8_t *p, size_t bytes,
+    uint16_t cluster, uint32_t worker, uint64_t stamp_ns, struct update *u);
+
+/* Return the name of a verdict in reports. */
+static inline const char *soundness_name(unsigned verdict);
+
+/* implementation */
+
 static inline const char *
 soundness_name(unsigned verdict)
 {
@@ -46,11 +95,6 @@ soundness_name(unsigned verdict)
 	    name[verdict - UPDATE_REASONS];
 }
 
-/*
- * The paper's own packet (Olaf section 4): a big-endian reward, a gradient,
- * and all else from elsewhere: cluster and worker from its addresses, generated
- * when it came, sequence 0.
- */
 static inline enum update_bad
 soundness_bare(const uint8_t *p, size_t bytes, uint16_t cluster,
     uint32_t worker,
@@ -73,8 +117,8 @@ soundness_bare(const uint8_t *p, size_t bytes, uint16_t cluster,
 }
 
 /*
- * The same for who asks for ages alone: whatever is in the payload, and vec
- * and n are its bytes.
+ * Do what soundness_bare() does for callers that need only ages: any payload is
+ * valid, and vec and n are its bytes.
  */
 static inline unsigned
 soundness_payload(const uint8_t *p, size_t bytes, uint16_t cluster,
@@ -89,11 +133,6 @@ soundness_payload(const uint8_t *p, size_t bytes, uint16_t cluster,
 	return bytes == 0 ? UPDATE_SHORT : UPDATE_OK;
 }
 
-/*
- * Is the UDP datagram in the frame at p, of which frame_parse() said `is` and
- * frame_sums() `sums` if it was asked, here as it was sent?  UPDATE_OK, or why
- * not.
- */
 static inline unsigned
 soundness_summed(enum frame_is is, enum frame_sums sums, const uint8_t *p,
     const struct frame *f)
@@ -116,12 +155,6 @@ soundness_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
 	return soundness_summed(is, FRAME_SUMS_UNKNOWN, p, f);
 }
 
-/*
- * Judge a packet of len bytes, of which have are at p and `tail` are a proof,
- * which is not judged.  Of SOUNDNESS_SNAPLEN,
- * *u is the update without its vector if its header is there and sound, and
- * else u->n is 0.
- */
 static inline unsigned
 soundness_update(const uint8_t *p, uint32_t have, uint32_t len,
     uint32_t tail, struct update *u)
@@ -140,7 +173,7 @@ soundness_update(const uint8_t *p, uint32_t have, uint32_t len,
 	return bad == UPDATE_SHORT ? SOUNDNESS_SNAPLEN : bad;
 }
 
-/* soundness_frame() of innet's own packets, where it is not the plain case. */
+/* Do what soundness_frame() does for innet's own packets in unusual frames. */
 __attribute__((noinline, unused)) static unsigned
 soundness_check_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,
     uint32_t len, const struct frame *f, struct update *u,
@@ -166,13 +199,6 @@ soundness_check_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,
 	return verdict;
 }
 
-/*
- * Judge the frame of caplen bytes at p, len bytes long before it was cut,
- * stamped stamp_ns; bare is the cluster table, or NULL for innet's own
- * format, which is known by its codepoint if marked.  *f and, of a sound
- * packet, *u are filled in.  UPDATE_OK, or why not; SOUNDNESS_SEVERAL with
- * *pieces for soundness_update(); SOUNDNESS_SNAPLEN as there.
- */
 static inline unsigned
 soundness_frame(const struct clusters *bare, bool marked, int link,
     const uint8_t *p, uint32_t caplen, uint32_t len, uint64_t stamp_ns,

@@ -1,17 +1,19 @@
 /*
- * split.h - datagrams of innet's that lie back to back in one frame
+ * split.h - separate innet's datagrams that lie back to back in one frame
  *
- * A host that leaves cutting to its network card (UDP segmentation offload), or
- * puts together what came (GRO), shows a capture one frame for many datagrams:
- * all as long as the first but the last, which may be shorter.  Its UDP
- * checksum is 0 or the pseudo header's alone, so a frame whose checksum is
- * right is never looked into; or its lengths are 0, or the first datagram's.
+ * A host that leaves the cutting to its network card (UDP segmentation offload)
+ * or joins what it received (GRO) shows a capture one frame for many datagrams,
+ * all of the same length but the last, which may be shorter.  The UDP checksum
+ * of such a frame is 0 or that of the pseudo header alone, so a frame with a
+ * right checksum is never examined; or its lengths are 0 or those of the first
+ * datagram.
  *
- * How long the first is, innet's own lengths say (innet-wire(5)): elements of
- * an update; where the next header stands, which continues the first; or, of
- * DLP, what each begins with.  A length holds only if every datagram that it
- * makes is sound in itself and follows its predecessor.  Of what does not say
- * how long it is, split_unsized() says what can be known.  Bytes are borrowed.
+ * innet's own headers give the length of the first datagram (innet-wire(5)):
+ * the elements of an update, the place of the next header, which continues the
+ * first, or the first bytes of a DLP packet.  A length is accepted only if
+ * every datagram that it makes is valid and follows its predecessor.  For
+ * formats without a length, split_unsized() says what can be known.  Bytes are
+ * borrowed.
  */
 #ifndef INNET_CAPTURE_SPLIT_H
 #define INNET_CAPTURE_SPLIT_H
@@ -34,55 +36,108 @@ enum split_kind {
 };
 
 /*
- * How long a datagram is, by the have bytes that it begins with, at p; of none,
- * the least that there is.
+ * Return the length of the datagram whose first `have` bytes are at p; with
+ * have 0, the least length.
  */
 typedef uint32_t split_bytes_fn(const uint8_t *p, size_t have);
 
-/* What the datagrams of a frame are. */
+/* The format of the datagrams of a frame. */
 struct split_as {
 	enum split_kind kind;
-	split_bytes_fn *bytes;	/* SPLIT_SELF: each says it */
-	uint32_t tail;		/* bytes of a proof behind each update */
+	split_bytes_fn *bytes;	/* of SPLIT_SELF: returns the length */
+	uint32_t tail;		/* bytes of a tag behind each update */
 };
 
 enum split_is {
-	SPLIT_ONE,		/* a frame like others */
+	SPLIT_ONE,		/* an ordinary frame */
 	SPLIT_SEVERAL,
-	SPLIT_CANNOT,		/* more than one, but where they end is not
-				 * known */
-	SPLIT_UNSEEN		/* one or more: what would tell was cut */
+	SPLIT_CANNOT,		/* several, but their ends are unknown */
+	SPLIT_UNSEEN		/* one or more: the capture is cut short */
 };
 
-/* The datagrams of a frame that are still to come. */
+/* The remaining datagrams of a frame. */
 struct split {
 	const uint8_t *p;
 	uint32_t have, left;	/* bytes at p; on the wire */
-	uint32_t each;		/* but for the last */
-	uint32_t tail;		/* as split_as has it */
-	uint32_t count;		/* of them in all */
+	uint32_t each;		/* bytes of each but the last */
+	uint32_t tail;		/* as in struct split_as */
+	uint32_t count;		/* datagrams of the frame */
 };
 
-/* What splitting has come to. */
+/* Counters of split frames. */
 struct split_count {
-	uint64_t frames, datagrams;	/* split, and into so many */
-	uint64_t cannot;		/* frames; the first of them: */
-	uint64_t cannot_at;		/* its number in the capture */
-	uint64_t unsure;		/* frames taken for one datagram, which
-					 * could be several */
+	uint64_t frames, datagrams;	/* split, and their datagrams */
+	uint64_t cannot;		/* frames that could not be split */
+	uint64_t cannot_at;		/* packet number of the first of them */
+	uint64_t unsure;		/* frames taken for one datagram that
+					 * may be several */
 };
 
 enum {
-	SPLIT_INDEX_GAP = 64,		/* of segments, at any length; */
-	SPLIT_INDEX_FAR = 65536,	/* at one that an MTU in use gives */
+	SPLIT_INDEX_GAP = 64,	 /* of segments, at any length */
+	SPLIT_INDEX_FAR = 65536, /* at the length of a usual MTU */
 	SPLIT_XID_FAR = 65536,
-	SPLIT_SUMMED_MAX = 1024,	/* contributions, likewise */
-	SPLIT_EACH_MAX = 65507,		/* over IPv4 */
-	SPLIT_SPARE_BYTES = 12,		/* behind a datagram: no padding */
-	SPLIT_PADDING_MAX = 22		/* ... of any, with a check sequence */
+	SPLIT_SUMMED_MAX = 1024, /* contributions at such a length */
+	SPLIT_EACH_MAX = 65507,	 /* over IPv4 */
+	SPLIT_SPARE_BYTES = 12,	 /* behind a datagram: more than padding */
+	SPLIT_PADDING_MAX = 22	 /* of a short frame, with its FCS */
 };
 
-/* Of a codepoint, or of datagrams that say their length (NULL: none do). */
+/*
+ * Return how to split datagrams with that ToS, or those that give their length
+ * by `bytes` (NULL: none do).
+ */
+static inline struct split_as split_as(uint8_t tos, split_bytes_fn *bytes);
+
+/*
+ * Could the frame hold several datagrams?  Not if its checksum is its own and
+ * all its bytes are in one datagram.
+ */
+static inline bool split_is_candidate(enum frame_is is, const uint8_t *p,
+    const struct frame *f, uint32_t len);
+
+/*
+ * Split the frame of caplen bytes at p, len bytes long before it was cut, for
+ * which frame_parse() returned `is` and *f; *s has the datagrams if there are
+ * SEVERAL.
+ */
+static enum split_is split_frame(const struct split_as *as, enum frame_is is,
+    const uint8_t *p, uint32_t caplen, uint32_t len, const struct frame *f,
+    struct split *s);
+
+/*
+ * Does the frame at p, len bytes long, for which frame_parse() returned `is`
+ * and *f, hold several datagrams of a format without a length?  CANNOT:
+ * certainly; UNSEEN: perhaps, because the checksum was left to the network
+ * card.
+ */
+static inline enum split_is split_unsized(enum frame_is is, const uint8_t *p,
+    const struct frame *f, uint32_t len);
+
+/*
+ * Take the next datagram of *s: *n bytes, *have of them at *p.  Return false if
+ * there is none.
+ */
+static inline bool split_next(struct split *s, const uint8_t **p,
+    uint32_t *have, uint32_t *n);
+
+/*
+ * Write a frame for datagram k, of n bytes, `have` of them at payload, of the
+ * frame at p, with right lengths and, if it is whole, checksums; *made
+ * describes it.  Return its bytes at `to`.
+ */
+static inline uint32_t split_put(uint8_t *to, const uint8_t *p,
+    const struct frame *f, uint32_t k, const uint8_t *payload, uint32_t have,
+    uint32_t n, struct frame *made);
+
+/* Return the bytes behind the datagram in a frame of len bytes. */
+static inline uint32_t split_spare(const struct frame *f, uint32_t len);
+
+/* For tools: print lines about frames that could not be split. */
+static inline void split_warn(const struct split_count *n, const char *name);
+
+/* implementation */
+
 static inline struct split_as
 split_as(uint8_t tos, split_bytes_fn *bytes)
 {
@@ -95,7 +150,7 @@ split_as(uint8_t tos, split_bytes_fn *bytes)
 	    bytes != NULL ? SPLIT_SELF : SPLIT_NONE };
 }
 
-/* Bytes of the smallest datagram of a kind. */
+/* Return the bytes of the smallest datagram. */
 static inline uint32_t
 split_least(const struct split_as *as)
 {
@@ -108,8 +163,8 @@ split_least(const struct split_as *as)
 }
 
 /*
- * Has a datagram of n bytes, have of them at p, a sound update's header, and a
- * tail of so many bytes?
+ * Does a datagram of n bytes, `have` of them at p, have a valid update header
+ * and a tail of `tail` bytes?
  */
 static inline bool
 split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
@@ -126,8 +181,8 @@ split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
 }
 
 /*
- * Can update q come right behind p?  What one socket sends in one call was
- * made at about the same time, whoever made it.
+ * Can update q follow p?  A socket sends updates of about the same time in one
+ * call, whichever worker made them.
  */
 static inline bool
 split_may_follow_update(const uint8_t *p, const uint8_t *q)
@@ -139,8 +194,8 @@ split_may_follow_update(const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Can segment q come right behind p?  Of the same vector or the next one, not
- * far on; where far, anywhere near.
+ * Can segment q follow p: from the same vector or the next one, and near it;
+ * with `far`, anywhere around?
  */
 static inline bool
 split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
@@ -161,7 +216,7 @@ split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
 	    ahead > 0 && ahead <= SPLIT_INDEX_GAP);
 }
 
-/* Can a control message at q, of which 8 bytes are there, come behind p? */
+/* Can the control message at q, of which 8 bytes are there, follow p? */
 static inline bool
 split_may_follow_control(const uint8_t *p, const uint8_t *q)
 {
@@ -175,7 +230,7 @@ split_may_follow_control(const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Is the datagram of n bytes at q, have of them there, sound by itself, and
+ * Is the datagram of n bytes at q, `have` of them there, valid by itself and
  * behind the one at p (NULL: it is the first)?
  */
 static inline bool
@@ -205,7 +260,7 @@ split_is_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
 	}
 }
 
-/* Is every datagram sound, if each but the last has `each` bytes? */
+/* Are all datagrams valid if each but the last has `each` bytes? */
 static inline bool
 split_length_fits(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t each, bool far)
@@ -224,7 +279,7 @@ split_length_fits(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return true;
 }
 
-/* Could a datagram begin at q, a header's bytes of which are there? */
+/* Could a datagram begin at q, where the bytes of a header are there? */
 static inline bool
 split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
 {
@@ -239,7 +294,10 @@ split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
 	}
 }
 
-/* The length that holds, by where the second header stands; 0: none does. */
+/*
+ * Return the length that fits, by the place of the second header; 0 if none
+ * does.
+ */
 static inline uint32_t
 split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes)
@@ -256,7 +314,7 @@ split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return 0;
 }
 
-/* The same of updates, whose elements may say it. */
+/* Find the length of updates, which their elements may give. */
 static inline enum split_is
 split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t *each)
@@ -285,7 +343,10 @@ split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
 	    SPLIT_ONE;
 }
 
-/* ... and of segments, which at the usual MTUs may come in any order. */
+/*
+ * Return the length of segments, which may come in any order at the usual MTUs;
+ * 0 if none fits.
+ */
 static inline uint32_t
 split_find_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
 {
@@ -305,7 +366,10 @@ split_find_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
 	return each;
 }
 
-/* How long is each of the datagrams in bytes of payload, have of them at p? */
+/*
+ * Find the length of each datagram in `bytes` bytes of payload, `have` of them
+ * at p.
+ */
 static inline enum split_is
 split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t *each)
@@ -331,7 +395,7 @@ split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return *each > 0 ? SPLIT_SEVERAL : SPLIT_ONE;
 }
 
-/* Does the frame at p, len bytes long, say that its datagram has no bytes? */
+/* Does the header of the frame at p give its datagram no bytes? */
 static inline bool
 split_no_length(const uint8_t *p, const struct frame *f)
 {
@@ -341,17 +405,12 @@ split_no_length(const uint8_t *p, const struct frame *f)
 	    bytes_get(p + f->udp_at + 4, 2) == 0;
 }
 
-/* Bytes behind the datagram's own in a frame len bytes long. */
 static inline uint32_t
 split_spare(const struct frame *f, uint32_t len)
 {
 	return len - f->payload_at - f->payload_bytes;
 }
 
-/*
- * Is it worth asking split_frame() of a frame that is `is`?  Not of one whose
- * checksum is its own, all its bytes in one datagram.
- */
 static inline bool
 split_is_candidate(enum frame_is is, const uint8_t *p, const struct frame *f,
     uint32_t len)
@@ -369,7 +428,10 @@ split_is_candidate(enum frame_is is, const uint8_t *p, const struct frame *f,
 	}
 }
 
-/* Its datagrams in *s, if the lengths of its headers are the first one's. */
+/*
+ * Return true and set *s if the lengths in the headers are those of the first
+ * datagram.
+ */
 static inline bool
 split_by_header(const struct split_as *as, const struct frame *f,
     struct split *s)
@@ -383,10 +445,6 @@ split_by_header(const struct split_as *as, const struct frame *f,
 	return true;
 }
 
-/*
- * The datagrams of the frame of caplen bytes at p, len bytes long before it was
- * cut, of which frame_parse() said `is` and *f, in *s if there are SEVERAL.
- */
 __attribute__((noinline, unused)) static enum split_is
 split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
     uint32_t caplen, uint32_t len, const struct frame *f, struct split *s)
@@ -421,11 +479,6 @@ split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
 	return found;
 }
 
-/*
- * Is the frame at p, len bytes long, of which frame_parse() said `is` and *f,
- * several datagrams of those that do not say how long they are?  CANNOT:
- * surely; UNSEEN: perhaps, as its checksum was left to the network card.
- */
 static inline enum split_is
 split_unsized(enum frame_is is, const uint8_t *p, const struct frame *f,
     uint32_t len)
@@ -445,7 +498,6 @@ split_unsized(enum frame_is is, const uint8_t *p, const struct frame *f,
 		   : SPLIT_ONE;
 }
 
-/* The next datagram of *s: *n bytes, *have of them at *p.  False: no more. */
 static inline bool
 split_next(struct split *s, const uint8_t **p, uint32_t *have, uint32_t *n)
 {
@@ -460,11 +512,6 @@ split_next(struct split *s, const uint8_t **p, uint32_t *have, uint32_t *n)
 	return true;
 }
 
-/*
- * Put a frame of its own for datagram k, of n bytes, have of them at payload,
- * of the frame at p: with right lengths and, of a whole one, checksums.  *made
- * describes it; how many bytes stand at `to`.
- */
 static inline uint32_t
 split_put(uint8_t *to, const uint8_t *p, const struct frame *f, uint32_t k,
     const uint8_t *payload, uint32_t have, uint32_t n, struct frame *made)
@@ -494,7 +541,6 @@ split_put(uint8_t *to, const uint8_t *p, const struct frame *f, uint32_t k,
 	return f->payload_at + have;
 }
 
-/* For tools: a line about frames that could not be split. */
 static inline void
 split_warn(const struct split_count *n, const char *name)
 {

@@ -1,13 +1,13 @@
 /*
- * updates.h - the updates of a capture, one by one, and what was left out
+ * updates.h - read the updates of a capture one by one, and count the rest
  *
- * Hands on the packets that capture/soundness.h finds sound: updates, models,
- * weights.  What is not is counted by reason.  Those that lie in one frame come
- * one by one, with its stamp.  Where headers suffice, packets of which the
- * vector was cut come, too.  Stamps never go back: one that does counts as its
- * predecessor.  It owns its file until updates_close();
- * updates borrow from it until the next call.  Failures are those of pcapio.h,
- * in .in.why.
+ * Returns the packets that soundness.h finds valid: updates, models, weights;
+ * others are counted by reason.  Packets that lie in one frame come one by one,
+ * with its stamp.  If `headers` is set, packets with a cut vector come too.
+ * Stamps never go back: a stamp before its predecessor counts as that one.
+ *
+ * A struct updates owns its file until updates_close(); updates borrow from it
+ * until the next call.  Failures are those of pcapio.h, in .in.why.
  */
 #ifndef INNET_CAPTURE_UPDATES_H
 #define INNET_CAPTURE_UPDATES_H
@@ -24,23 +24,23 @@
 
 struct updates {
 	struct pcapio_in in;
-	uint64_t until_ns;	/* packets stamped later are the end */
+	uint64_t until_ns;	/* stop at the first packet after this */
 	uint64_t first_ns;	/* stamps of any packet, once in.packets > 0 */
 	uint64_t last_ns;
 	uint64_t backwards;	/* stamps before their predecessor's */
 	uint64_t backwards_at;	/* number of the first such packet */
-	uint64_t regular;	/* packets that are not Olaf's */
+	uint64_t regular;	/* packets of other traffic */
 	uint64_t ignored[SOUNDNESS_VERDICTS];	/* by verdict */
 	const struct clusters *bare;	/* of bare packets, or NULL */
-	struct filter filter;	/* which are innet's; off: those marked so */
-	bool headers;		/* suffice: vec of those that are cut is NULL */
-	uint64_t cut;		/* packets of which the vector was */
+	struct filter filter;	/* of innet's packets; off: by DSCP */
+	bool headers;		/* headers suffice: vec of a cut one is NULL */
+	uint64_t cut;		/* packets with a cut vector */
 	struct split_count split;
 	struct split pieces;	/* of the last frame */
-	struct hints hints;	/* of those that are not Olaf's */
+	struct hints hints;	/* about other traffic */
 };
 
-/* Begin to read path.  0, or -1 and it->in.why. */
+/* Begin to read path; return 0, or -1 and it->in.why. */
 static inline int
 updates_open(struct updates *it, const char *path)
 {
@@ -48,6 +48,7 @@ updates_open(struct updates *it, const char *path)
 	return pcapio_open(&it->in, path);
 }
 
+/* Close the file and free the filter. */
 static inline void
 updates_close(struct updates *it)
 {
@@ -55,7 +56,7 @@ updates_close(struct updates *it)
 	filter_close(&it->filter);
 }
 
-/* The stamp of p, made to stand in order and below 2^63. */
+/* Return the stamp of p, not before its predecessor and below 2^63. */
 static inline uint64_t
 updates_stamp(struct updates *it, const struct pcapio_packet *p)
 {
@@ -71,7 +72,7 @@ updates_stamp(struct updates *it, const struct pcapio_packet *p)
 	return t;
 }
 
-/* The verdict on the next of several packets that lie in one frame. */
+/* Check the next of several packets in one frame. */
 static inline unsigned
 updates_check_piece(struct updates *it, struct update *u)
 {
@@ -82,7 +83,10 @@ updates_check_piece(struct updates *it, struct update *u)
 	return soundness_update(p, have, n, it->pieces.tail, u);
 }
 
-/* A packet was not taken, or not as it is.  True: it is taken after all. */
+/*
+ * Count a packet that is not valid as it is; return true if the caller gets it
+ * nevertheless.
+ */
 static inline bool
 updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
 {
@@ -111,7 +115,7 @@ updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
 	return false;
 }
 
-/* A bare packet was taken as one datagram: is that sure? */
+/* Count a bare packet that was taken for one datagram but may be several. */
 static inline void
 updates_check_single(struct updates *it, const struct pcapio_packet *p,
     const struct frame *f)
@@ -121,8 +125,8 @@ updates_check_single(struct updates *it, const struct pcapio_packet *p,
 }
 
 /*
- * The next sound update, model or weights in *u, with its stamp: 1, 0 at the
- * end, -1 if the file is damaged (see pcapio_next).
+ * Return 1 and the next valid update, model or weights in *u with its stamp; 0
+ * at the end; -1 if the file is damaged (see pcapio_next()).
  */
 static inline int
 updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
@@ -160,7 +164,7 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 	}
 }
 
-/* For tools: lines about stamps that went back, and what else was odd. */
+/* For tools: print lines about stamps that went back and other oddities. */
 static inline void
 updates_warn_odd(const struct updates *it)
 {
@@ -173,7 +177,7 @@ updates_warn_odd(const struct updates *it)
 		    (unsigned long long)it->backwards);
 }
 
-/* Packets left out, of all reasons. */
+/* Return the number of packets that were left out, for all reasons. */
 static inline uint64_t
 updates_ignored(const struct updates *it)
 {

@@ -1,19 +1,21 @@
 /*
- * priorities.h - prioritised sampling: slots drawn by their priorities to a
+ * priorities.h - prioritised sampling: draw slots by their priorities to a
  * power
  *
- * A priority is a float, finite and not negative, kept as it was given.  The
- * leaf of its slot in a sum tree is round(p^alpha 2^shift), at least 1 where
- * p > 0 and 0 where p = 0, and P = leaf / total is the chance with which it is
- * really drawn.  shift follows the mean: where that of the leaves that are not
- * 0 leaves its range, or a leaf would be above SUMTREE_WEIGHT_MAX, all leaves
- * are made anew from the priorities with a shift that brings the mean to about
- * PRIORITIES_MEAN, or as near to it as the greatest leaf allows.  So what is
- * below about 2^-15 of the mean, or 2^-23 of the greatest, is raised to 1.
+ * A priority is a float, finite and not negative, and is kept as given.  Its
+ * leaf in a sum tree is round(p^alpha 2^shift), at least 1 if p > 0 and 0 if p
+ * = 0, and P = leaf / total is exactly the probability with which the slot is
+ * drawn.
  *
- * With a slice, that is done in as many goes as it takes: another tree is made
- * beside this one, which is drawn from until then, its leaves by the shift of
- * before; what is too large for that is SUMTREE_WEIGHT_MAX.
+ * shift follows the mean of the leaves that are not 0.  If the mean leaves its
+ * range, or a leaf would exceed SUMTREE_WEIGHT_MAX, all leaves are rebuilt from
+ * the priorities with a shift that brings the mean to about PRIORITIES_MEAN, or
+ * as near to it as the greatest leaf allows.  So p^alpha below about 2^-15 of
+ * the mean, or 2^-23 of the greatest, is raised to a leaf of 1.
+ *
+ * With a slice, a rebuild takes several steps: a second tree is made beside the
+ * first, which is drawn from until then with the old shift; a leaf that is too
+ * large for it is SUMTREE_WEIGHT_MAX.
  */
 #ifndef INNET_REPLAY_PRIORITIES_H
 #define INNET_REPLAY_PRIORITIES_H
@@ -32,38 +34,80 @@
 #include "common/replay/sumtree.h"
 
 #define PRIORITIES_MEAN 0x1p14		/* where a rescale puts the mean leaf */
-#define PRIORITIES_RANGE 8		/* and how far from there it may move */
+#define PRIORITIES_RANGE 8	/* factor by which it may move from there */
 #define PRIORITIES_POWER_MAX 4	/* alpha and beta are 0 to this */
-enum { PRIORITIES_GROUP = 256 };
+enum { PRIORITIES_GROUP = 256 };	/* priorities that go together */
 
 struct priorities {
 	struct sumtree tree;
 	float *priority;	/* by slot; 0 where there is none */
 	double alpha;
 	int shift;
-	float highest;		/* priority that ever was, 0 before any */
+	float highest;		/* highest priority so far, 0 before any */
 	size_t live;		/* slots with a priority above 0 */
-	size_t used;		/* slots from here on never had one */
+	size_t used;		/* no slot from here on ever had one */
 	double low;		/* mean leaf below which to rescale */
-	uint64_t raised;	/* leaves made 1 that were below 1/2 */
-	bool pinned;		/* the greatest leaf keeps shift down */
+	uint64_t raised;	/* leaves below 1/2 that were raised to 1 */
+	bool pinned;		/* the greatest leaf limits shift */
 	size_t since;		/* leaves set since shift was chosen */
 
-	size_t slice;		/* leaves made anew in a go, in whole nodes;
+	size_t slice;		/* leaves rebuilt in a step, in whole nodes;
 				   0: all at once */
-	struct sumtree next;	/* the tree in the making; leaf NULL: none */
+	struct sumtree next;	/* the second tree; leaf NULL: none */
 	int next_shift;
-	size_t made;		/* its leaves below this slot */
-	double next_most;	/* the greatest p^alpha that was seen for it */
+	size_t made;		/* its leaves below this slot are made */
+	double next_most;	/* greatest p^alpha in it */
 	bool large;		/* a leaf was too large for it */
-	bool second;		/* the one before it had not the right shift */
-	size_t most;		/* leaves ever made anew in a go */
+	bool second;		/* it corrects the shift of the last one */
+	size_t most;		/* most leaves ever rebuilt in a step */
 };
 
 /*
- * No priorities in capacity slots, 0 <= alpha <= PRIORITIES_POWER_MAX; false
- * without memory.  Close it in the end.
+ * Open with no priorities in `capacity` slots, 0 <= alpha <=
+ * PRIORITIES_POWER_MAX; return false without memory.
  */
+static inline bool priorities_open(struct priorities *r, size_t capacity,
+    double alpha);
+
+/* Free the memory. */
+static inline void priorities_close(struct priorities *r);
+
+/* Can p be a priority? */
+static inline bool priorities_valid(float p);
+
+/* Set n priorities in order: of duplicates the last one stays. */
+static inline void priorities_set(struct priorities *r, const uint32_t *slot,
+    const float *p, size_t n);
+
+/*
+ * Set n <= capacity priorities from slot `from` on; slot 0 follows the last
+ * one.
+ */
+static inline void priorities_insert(struct priorities *r, size_t from,
+    const float *p, size_t n);
+
+/* Set the priority of n slots to 0, so that they are not drawn. */
+static inline void priorities_clear(struct priorities *r, const uint32_t *slot,
+    size_t n);
+
+/*
+ * Draw n slots by weight, with their probabilities P and importance weights (N
+ * P)^-beta over the greatest of the batch.  N cancels out: the weight is (least
+ * leaf of the batch / leaf)^beta.  Return false if there is nothing to draw.
+ */
+static inline bool priorities_draw(struct priorities *r, struct rng *rng,
+    double beta, bool strata, size_t n, uint32_t *slot, double *prob,
+    float *weight);
+
+/* Make the next slice of leaves of the second tree, if there is one. */
+static inline void priorities_continue_rebuild(struct priorities *r);
+
+/* Set q[i] to p[i]^alpha; 0 for 0. */
+static inline void priorities_power(double alpha, const float *p, size_t n,
+    double *q);
+
+/* implementation */
+
 static inline bool
 priorities_open(struct priorities *r, size_t capacity, double alpha)
 {
@@ -86,14 +130,12 @@ priorities_close(struct priorities *r)
 	r->priority = NULL;
 }
 
-/* Can this be a priority? */
 static inline bool
 priorities_valid(float p)
 {
 	return isfinite(p) && p >= 0;
 }
 
-/* q[i] = p[i]^alpha; 0 of 0. */
 static inline void
 priorities_power(double alpha, const float *p, size_t n, double *q)
 {
@@ -116,8 +158,8 @@ priorities_power(double alpha, const float *p, size_t n, double *q)
 }
 
 /*
- * Leaves of n <= PRIORITIES_GROUP powers; false if one would be too large, and
- * is as large as may be.
+ * Make leaves of n <= PRIORITIES_GROUP powers; return false if one was too
+ * large and is SUMTREE_WEIGHT_MAX.
  */
 static inline bool
 priorities_round(struct priorities *r, int shift, const double *q, size_t n,
@@ -140,7 +182,10 @@ priorities_round(struct priorities *r, int shift, const double *q, size_t n,
 	return fit;
 }
 
-/* The sum of all p^alpha, and the greatest; with make, all leaves anew. */
+/*
+ * Return the sum of all p^alpha, and the greatest in *most; with `make`,
+ * rebuild all leaves.
+ */
 static inline double
 priorities_scan(struct priorities *r, bool make, double *most)
 {
@@ -165,7 +210,7 @@ priorities_scan(struct priorities *r, bool make, double *most)
 	return sum;
 }
 
-/* The shift for that mean of p^alpha and the greatest. */
+/* Return the shift for this mean and greatest of p^alpha. */
 static inline int
 priorities_shift(double mean, double most, bool *pinned)
 {
@@ -177,8 +222,9 @@ priorities_shift(double mean, double most, bool *pinned)
 }
 
 /*
- * What that will be, by the tree and the highest priority ever, so that one
- * pass over all priorities does for most changes, not two: others wait.
+ * Guess that shift from the tree and the highest priority so far.  The guess is
+ * mostly right, so that one pass over all priorities is enough, during which
+ * others wait.
  */
 static inline int
 priorities_guess_shift(const struct priorities *r)
@@ -192,7 +238,7 @@ priorities_guess_shift(const struct priorities *r)
 	return priorities_shift(mean, most, &pinned);
 }
 
-/* The bounds of the mean from a mean leaf on. */
+/* Set the range of the mean, which is `mean` now. */
 static inline void
 priorities_settle(struct priorities *r, double mean)
 {
@@ -202,8 +248,8 @@ priorities_settle(struct priorities *r, double mean)
 }
 
 /*
- * Choose the shift for the priorities that are there, and make all leaves anew
- * if it is another.
+ * Choose the shift for the present priorities, and rebuild all leaves if it
+ * changes.
  */
 static inline void
 priorities_rescale(struct priorities *r)
@@ -224,7 +270,10 @@ priorities_rescale(struct priorities *r)
 	r->most = r->used > r->most ? r->used : r->most;
 }
 
-/* Begin another tree with that shift, or begin anew; false without memory. */
+/*
+ * Begin a second tree with that shift, or begin it again; return false without
+ * memory.
+ */
 static inline bool
 priorities_begin_rebuild(struct priorities *r, int shift)
 {
@@ -236,7 +285,7 @@ priorities_begin_rebuild(struct priorities *r, int shift)
 	return sumtree_open_raw(&r->next, r->tree.n);
 }
 
-/* All leaves anew, at once or by and by, and then by that shift. */
+/* Rebuild all leaves, at once or in slices, then with that shift. */
 static inline void
 priorities_rebuild(struct priorities *r, int shift)
 {
@@ -245,7 +294,7 @@ priorities_rebuild(struct priorities *r, int shift)
 		priorities_rescale(r);
 }
 
-/* The other tree is made: it is the one now. */
+/* Replace the tree by the second one, which is complete. */
 static inline void
 priorities_switch_tree(struct priorities *r)
 {
@@ -269,7 +318,6 @@ priorities_switch_tree(struct priorities *r)
 		priorities_rebuild(r, shift);
 }
 
-/* The next slice of leaves of another tree, if one is in the making. */
 static inline void
 priorities_continue_rebuild(struct priorities *r)
 {
@@ -302,7 +350,7 @@ priorities_continue_rebuild(struct priorities *r)
 		priorities_switch_tree(r);
 }
 
-/* n <= PRIORITIES_GROUP powers were set: in the other tree as well. */
+/* Set n <= PRIORITIES_GROUP powers in the second tree, too. */
 static inline void
 priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
     size_t n)
@@ -321,7 +369,10 @@ priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
 	sumtree_update(&r->next, at, leaf, k);
 }
 
-/* n leaves were set, all of them as they should be or not: see to the shift. */
+/*
+ * After n leaves were set, `fit` if all fitted: rebuild if the shift is no
+ * longer right.
+ */
 static inline void
 priorities_check_shift(struct priorities *r, size_t n, bool fit)
 {
@@ -336,6 +387,7 @@ priorities_check_shift(struct priorities *r, size_t n, bool fit)
 	priorities_rebuild(r, priorities_guess_shift(r));
 }
 
+/* Store a priority, without its leaf. */
 static inline void
 priorities_store(struct priorities *r, size_t slot, float p)
 {
@@ -346,7 +398,6 @@ priorities_store(struct priorities *r, size_t slot, float p)
 	r->used = slot < r->used ? r->used : slot + 1;
 }
 
-/* Set priorities, in order: of duplicates the last one stays. */
 static inline void
 priorities_set(struct priorities *r, const uint32_t *slot, const float *p,
     size_t n)
@@ -373,7 +424,6 @@ priorities_set(struct priorities *r, const uint32_t *slot, const float *p,
 	}
 }
 
-/* Set n <= capacity priorities from a slot on; behind the last is slot 0. */
 static inline void
 priorities_insert(struct priorities *r, size_t from, const float *p, size_t n)
 {
@@ -399,7 +449,6 @@ priorities_insert(struct priorities *r, size_t from, const float *p, size_t n)
 	}
 }
 
-/* Priority 0: these slots are not drawn. */
 static inline void
 priorities_clear(struct priorities *r, const uint32_t *slot, size_t n)
 {
@@ -412,11 +461,6 @@ priorities_clear(struct priorities *r, const uint32_t *slot, size_t n)
 	}
 }
 
-/*
- * Draw n slots by weight, with their chances P and importance weights
- * (N P)^-beta over the greatest of the batch, from which N falls out: (the
- * batch's least leaf / leaf)^beta.  False where there is nothing to draw.
- */
 static inline bool
 priorities_draw(struct priorities *r, struct rng *rng, double beta, bool strata,
     size_t n,

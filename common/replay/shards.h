@@ -1,14 +1,14 @@
 /*
- * shards.h - one draw over many tables, each on a server of its own
+ * shards.h - draw from many tables, each on its own server
  *
- * A shard says the exact sum of what it is drawn by, as it was seen last.  The
- * n items of a draw are shared out by these sums, each by itself, and every
- * shard draws its share.  The chance P of an item is the share of the draw that
- * its shard really had times its chance within the shard, so that it is right
- * though sums are old; and its importance weight is (N P)^-beta over the
- * greatest of the draw, from which N falls out: (the least P / P)^beta.
+ * Each shard reports the exact sum of its weights, as last seen.  The n items
+ * of a draw are divided among the shards by these sums, each item by itself,
+ * and every shard draws its share.  The probability P of an item is the share
+ * of the draw that its shard really had times its probability within the shard,
+ * so it is right although sums are old.  Its importance weight is (N P)^-beta
+ * over the greatest of the draw; N cancels out: (least P / P)^beta.
  *
- * Pure: sums, chances and generators are the caller's.
+ * Pure: sums, probabilities and generators are the caller's.
  */
 #ifndef INNET_REPLAY_SHARDS_H
 #define INNET_REPLAY_SHARDS_H
@@ -24,10 +24,13 @@
 
 enum {
 	SHARDS_MAX = 64,
-	SHARDS_DRAW_MAX = 1 << 17	/* that a server gives at once */
+	SHARDS_DRAW_MAX = 1 << 17	/* items that a server gives at once */
 };
 
-/* What a shard of that sum and scale, as PER.SAMPLE tells them, weighs. */
+/*
+ * Return the weight of a shard of this sum and scale, as PER.SAMPLE returns
+ * them.
+ */
 static inline double
 shards_weight(uint64_t sum, int64_t shift)
 {
@@ -36,8 +39,8 @@ shards_weight(uint64_t sum, int64_t shift)
 }
 
 /*
- * How many of n each of 1 to SHARDS_MAX shards is to draw, by what they weigh.
- * Where none weighs anything the first is asked, which says so.
+ * Store how many of n items each of 1 to SHARDS_MAX shards draws, by their
+ * weights.  If all weights are 0, the first shard is asked and reports that.
  */
 static inline void
 shards_divide(const double *weigh, size_t shards, size_t n, struct rng *rng,
@@ -64,7 +67,10 @@ shards_divide(const double *weigh, size_t shards, size_t n, struct rng *rng,
 	}
 }
 
-/* n chances within a shard that had a share of all, to those of the union. */
+/*
+ * Convert n probabilities within a shard that had `share` of `all` items to
+ * those of the whole draw.
+ */
 static inline void
 shards_chances(double *p, size_t n, size_t share, size_t all)
 {
@@ -72,7 +78,10 @@ shards_chances(double *p, size_t n, size_t share, size_t all)
 		p[i] *= (double)share / (double)all;
 }
 
-/* The importance weights of n >= 1 items with those chances, not 0. */
+/*
+ * Store the importance weights of n >= 1 items with these probabilities, which
+ * are not 0.
+ */
 static inline void
 shards_weights(const double *p, size_t n, double beta, float *weight)
 {

@@ -1,20 +1,19 @@
 /*
  * sumnode.h - the nodes of a sum tree: sixteen prefix sums side by side
  *
- * A leaf node holds the sums of its first 1, 2, ... 16 weights; a node above
- * it, the sums of its first 0, 1, ... 15 children.  To find is then to count
- * the sums that are not above what is looked for, and to change a child is to
- * add to the sums behind it: neither waits for one sum to know the next.
- * Nodes of 32 bits fill a cache line; no sum in them reaches 2^31.
+ * A leaf node holds the sums of its first 1, 2, ... 16 weights; a node above it
+ * holds the sums of its first 0, 1, ... 15 children.  A search counts the sums
+ * that are not above the wanted one, and a change adds to all sums behind a
+ * child; neither waits for one sum to know the next.  A node of 32-bit sums
+ * fills a cache line, and no sum in it reaches 2^31.
  *
- * A function works on a batch at one level.  Node numbers and leaf numbers are
- * 32 bits; x is what is left of the sum to find, below that of its node.  Each
- * function is here twice, in plain C, which is the reference, and for AVX2,
- * with the same results: sumnode_plain() and sumnode_avx2() return tables of
- * them.
+ * Each function works on a batch at one level.  Numbers of nodes and leaves
+ * have 32 bits; x is the rest of the wanted sum within its node.  Each function
+ * is here in plain C, which is the reference, and for AVX2, with the same
+ * results: sumnode_plain() and sumnode_avx2() return tables of them.
  *
- * A file of its own because these are kernels on arrays that know no tree:
- * sumtree.h chooses a table once and is the only user.
+ * A file of its own because these are kernels on arrays, which know no tree:
+ * sumtree.h chooses a table once and is their only user.
  */
 #ifndef INNET_REPLAY_SUMNODE_H
 #define INNET_REPLAY_SUMNODE_H
@@ -33,205 +32,27 @@ enum {
 	SUMNODE_K = 16,
 	SUMNODE_LOG = 4,
 	SUMNODE_LINE = 64,	/* bytes of a node of 32 bits */
-	SUMNODE_AHEAD = 40,	/* changes for which nodes are on their way */
+	SUMNODE_AHEAD = 40,	/* changes whose nodes are prefetched */
 };
 
-/* The nodes of the level below, to be fetched while this one is worked on. */
+/* The nodes of the level below, which a search prefetches. */
 struct sumnode_next {
 	const void *nodes;
 	size_t bytes;		/* of each */
 };
 
-__attribute__((always_inline)) static inline void
-sumnode_prefetch(struct sumnode_next next, uint32_t node)
-{
-	const char *p = (const char *)next.nodes + next.bytes * node;
-
-	prefetch_line(p);
-	if (next.bytes > SUMNODE_LINE)
-		prefetch_line(p + SUMNODE_LINE);
-}
-
-/* Fetch the nodes of a leaf and above it. */
-__attribute__((always_inline)) static inline void
-sumnode_prefetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
-{
-	prefetch_line_to_write(leaves + at);
-	prefetch_line_to_write(mid + (at >> SUMNODE_LOG));
-}
-
 /*
- * The top of a tree: what is before each of 256 nodes, and before nothing; and
- * for each 2^shift of the total the node where it begins, so that one is found
- * within a step or two.
+ * The top of a tree: the sum before each of 256 nodes, and for each multiple of
+ * 2^shift the node that holds it, so that a search takes a step or two.
  */
 enum { SUMNODE_TOPS = SUMNODE_K * SUMNODE_K, SUMNODE_GUIDES = 512 };
 struct sumnode_top {
-	uint64_t before[SUMNODE_TOPS + 4];	/* no x is at the last four */
+	uint64_t before[SUMNODE_TOPS + 4];	/* the last four exceed any x */
 	uint8_t guide[SUMNODE_GUIDES + SUMNODE_LINE];
 	unsigned shift;
 };
 
-/* The greatest of guide[0] ... guide[i] for each i. */
-static inline void
-sumnode_spread(uint8_t *guide)
-{
-	uint8_t most = 0;
-
-	for (size_t i = 0; i < SUMNODE_GUIDES; i++)
-		guide[i] = most = guide[i] > most ? guide[i] : most;
-}
-
-/* Are all n of x below the total, which is below 2^63? */
-static inline bool
-sumnode_within(const uint64_t *x, size_t n, uint64_t total)
-{
-	bool all = true;
-
-	for (size_t i = 0; i < n; i++)
-		all &= x[i] < total;
-	return all;
-}
-
-/* Into the top: node is that where x lies, left what x is above its begin. */
-static inline void
-sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
-    uint32_t *node, uint64_t *left, size_t n, struct sumnode_next next)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint32_t b = top->guide[x[i] >> top->shift];
-
-		while (top->before[b + 1] <= x[i])
-			b++;
-		node[i] = b;
-		left[i] = x[i] - top->before[b];
-		sumnode_prefetch(next, b);
-	}
-}
-
-/* One level down: node becomes its child where x lies, x what is left there. */
-static inline void
-sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
-    struct sumnode_next next)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t *p = sums + (size_t)node[i] * SUMNODE_K;
-		uint32_t k = 0;
-
-		for (uint32_t j = 1; j < SUMNODE_K; j++)
-			k += p[j] <= x[i];
-		x[i] -= p[k];
-		node[i] = node[i] * SUMNODE_K + k;
-		sumnode_prefetch(next, node[i]);
-	}
-}
-
-static inline void
-sumnode_down32(const uint32_t *sums, uint32_t *node, uint64_t *x, size_t n,
-    struct sumnode_next next)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t *p = sums + (size_t)node[i] * SUMNODE_K;
-		const uint32_t y = (uint32_t)x[i];
-		uint32_t k = 0;
-
-		for (uint32_t j = 1; j < SUMNODE_K; j++)
-			k += p[j] <= y;
-		x[i] = y - p[k];
-		node[i] = node[i] * SUMNODE_K + k;
-		sumnode_prefetch(next, node[i]);
-	}
-}
-
-/* The weight of a leaf. */
-static inline uint32_t
-sumnode_weight(const uint32_t *leaves, size_t at)
-{
-	return leaves[at] - (at % SUMNODE_K == 0 ? 0 : leaves[at - 1]);
-}
-
-/* The leaves where x lies. */
-static inline void
-sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
-    size_t n, uint32_t *at)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t *p = leaves + (size_t)node[i] * SUMNODE_K;
-		uint32_t k = 0;
-
-		for (uint32_t j = 0; j < SUMNODE_K; j++)
-			k += p[j] <= (uint32_t)x[i];
-		at[i] = node[i] * SUMNODE_K + k;
-	}
-}
-
-/*
- * Set weights of leaves, one after the other; delta is what each grew by.
- * Behind the n there are more, whose nodes, here and above, are fetched.
- */
-static inline void
-sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
-    size_t n, int32_t *delta, size_t more, const uint32_t *mid)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (i + SUMNODE_AHEAD < n + more)
-			sumnode_prefetch_leaf(
-			    leaves, mid, at[i + SUMNODE_AHEAD]);
-		const uint32_t d = weight[i] - sumnode_weight(leaves, at[i]);
-		const uint32_t k = at[i] % SUMNODE_K;
-		uint32_t *p = leaves + (at[i] - k);
-
-		for (uint32_t j = 0; j < SUMNODE_K; j++)
-			p[j] += j >= k ? d : 0;
-		delta[i] = (int32_t)d;
-	}
-}
-
-/* Set the weights of n whole nodes from one on; delta is for each node. */
-static inline void
-sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
-    int32_t *delta)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint32_t *p = leaves + i * SUMNODE_K, sum = 0;
-
-		delta[i] = (int32_t)-p[SUMNODE_K - 1];
-		for (size_t j = 0; j < SUMNODE_K; j++)
-			p[j] = sum += weight[i * SUMNODE_K + j];
-		delta[i] += (int32_t)sum;
-	}
-}
-
-/* Leaf at, below child at >> shift of this level, has grown by delta. */
-static inline void
-sumnode_add64(uint64_t *sums, const uint32_t *at, unsigned shift,
-    const int32_t *delta, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
-		const uint64_t d = (uint64_t)(int64_t)delta[i];
-		uint64_t *p = sums + (child - k);
-
-		for (uint32_t j = 0; j < SUMNODE_K; j++)
-			p[j] += j > k ? d : 0;
-	}
-}
-
-static inline void
-sumnode_add32(uint32_t *sums, const uint32_t *at, unsigned shift,
-    const int32_t *delta, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
-		const uint32_t d = (uint32_t)delta[i];
-		uint32_t *p = sums + (child - k);
-
-		for (uint32_t j = 0; j < SUMNODE_K; j++)
-			p[j] += j > k ? d : 0;
-	}
-}
-
-/* What can be done, in one form. */
+/* The functions of one form. */
 struct sumnode_form {
 	bool (*within)(const uint64_t *x, size_t n, uint64_t total);
 	void (*spread)(uint8_t *guide);
@@ -255,6 +76,210 @@ struct sumnode_form {
 	    const int32_t *delta, size_t n);
 };
 
+/* Return the functions in plain C. */
+static inline const struct sumnode_form *sumnode_plain(void);
+
+/* Return the functions for AVX2, or NULL if this processor lacks it. */
+static inline const struct sumnode_form *sumnode_avx2(void);
+
+/* Return the weight of a leaf. */
+static inline uint32_t sumnode_weight(const uint32_t *leaves, size_t at);
+
+/* Prefetch the node of a leaf and the node above it. */
+static inline void sumnode_prefetch_leaf(const uint32_t *leaves,
+    const uint32_t *mid, uint32_t at);
+
+/* implementation */
+
+/* Prefetch a node of the next level. */
+__attribute__((always_inline)) static inline void
+sumnode_prefetch(struct sumnode_next next, uint32_t node)
+{
+	const char *p = (const char *)next.nodes + next.bytes * node;
+
+	prefetch_line(p);
+	if (next.bytes > SUMNODE_LINE)
+		prefetch_line(p + SUMNODE_LINE);
+}
+
+__attribute__((always_inline)) static inline void
+sumnode_prefetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
+{
+	prefetch_line_to_write(leaves + at);
+	prefetch_line_to_write(mid + (at >> SUMNODE_LOG));
+}
+
+/* Replace each guide[i] by the greatest of guide[0] ... guide[i]. */
+static inline void
+sumnode_spread(uint8_t *guide)
+{
+	uint8_t most = 0;
+
+	for (size_t i = 0; i < SUMNODE_GUIDES; i++)
+		guide[i] = most = guide[i] > most ? guide[i] : most;
+}
+
+/* Are all n of x below the total, which is below 2^63? */
+static inline bool
+sumnode_within(const uint64_t *x, size_t n, uint64_t total)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < n; i++)
+		all &= x[i] < total;
+	return all;
+}
+
+/*
+ * Search the top: node becomes the node that holds x, and left the rest of x in
+ * it.
+ */
+static inline void
+sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
+    uint32_t *node, uint64_t *left, size_t n, struct sumnode_next next)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t b = top->guide[x[i] >> top->shift];
+
+		while (top->before[b + 1] <= x[i])
+			b++;
+		node[i] = b;
+		left[i] = x[i] - top->before[b];
+		sumnode_prefetch(next, b);
+	}
+}
+
+/*
+ * Search one level of 64-bit sums: node becomes its child that holds x, and x
+ * the rest in it.
+ */
+static inline void
+sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
+    struct sumnode_next next)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *p = sums + (size_t)node[i] * SUMNODE_K;
+		uint32_t k = 0;
+
+		for (uint32_t j = 1; j < SUMNODE_K; j++)
+			k += p[j] <= x[i];
+		x[i] -= p[k];
+		node[i] = node[i] * SUMNODE_K + k;
+		sumnode_prefetch(next, node[i]);
+	}
+}
+
+/* Search one level of 32-bit sums in the same way. */
+static inline void
+sumnode_down32(const uint32_t *sums, uint32_t *node, uint64_t *x, size_t n,
+    struct sumnode_next next)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t *p = sums + (size_t)node[i] * SUMNODE_K;
+		const uint32_t y = (uint32_t)x[i];
+		uint32_t k = 0;
+
+		for (uint32_t j = 1; j < SUMNODE_K; j++)
+			k += p[j] <= y;
+		x[i] = y - p[k];
+		node[i] = node[i] * SUMNODE_K + k;
+		sumnode_prefetch(next, node[i]);
+	}
+}
+
+static inline uint32_t
+sumnode_weight(const uint32_t *leaves, size_t at)
+{
+	return leaves[at] - (at % SUMNODE_K == 0 ? 0 : leaves[at - 1]);
+}
+
+/* Store the leaves that hold x. */
+static inline void
+sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
+    size_t n, uint32_t *at)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t *p = leaves + (size_t)node[i] * SUMNODE_K;
+		uint32_t k = 0;
+
+		for (uint32_t j = 0; j < SUMNODE_K; j++)
+			k += p[j] <= (uint32_t)x[i];
+		at[i] = node[i] * SUMNODE_K + k;
+	}
+}
+
+/*
+ * Set the weights of n leaves in order; delta is the change of each.  `more`
+ * leaves follow the n, and their nodes, here and above, are prefetched.
+ */
+static inline void
+sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
+    size_t n, int32_t *delta, size_t more, const uint32_t *mid)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i + SUMNODE_AHEAD < n + more)
+			sumnode_prefetch_leaf(
+			    leaves, mid, at[i + SUMNODE_AHEAD]);
+		const uint32_t d = weight[i] - sumnode_weight(leaves, at[i]);
+		const uint32_t k = at[i] % SUMNODE_K;
+		uint32_t *p = leaves + (at[i] - k);
+
+		for (uint32_t j = 0; j < SUMNODE_K; j++)
+			p[j] += j >= k ? d : 0;
+		delta[i] = (int32_t)d;
+	}
+}
+
+/*
+ * Set the weights of n whole nodes in a row; delta is the change of each node.
+ */
+static inline void
+sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
+    int32_t *delta)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *p = leaves + i * SUMNODE_K, sum = 0;
+
+		delta[i] = (int32_t)-p[SUMNODE_K - 1];
+		for (size_t j = 0; j < SUMNODE_K; j++)
+			p[j] = sum += weight[i * SUMNODE_K + j];
+		delta[i] += (int32_t)sum;
+	}
+}
+
+/*
+ * Add delta to the sums behind child at >> shift of this level, for n leaves
+ * at[].
+ */
+static inline void
+sumnode_add64(uint64_t *sums, const uint32_t *at, unsigned shift,
+    const int32_t *delta, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
+		const uint64_t d = (uint64_t)(int64_t)delta[i];
+		uint64_t *p = sums + (child - k);
+
+		for (uint32_t j = 0; j < SUMNODE_K; j++)
+			p[j] += j > k ? d : 0;
+	}
+}
+
+/* Add delta in the same way to 32-bit sums. */
+static inline void
+sumnode_add32(uint32_t *sums, const uint32_t *at, unsigned shift,
+    const int32_t *delta, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
+		const uint32_t d = (uint32_t)delta[i];
+		uint32_t *p = sums + (child - k);
+
+		for (uint32_t j = 0; j < SUMNODE_K; j++)
+			p[j] += j > k ? d : 0;
+	}
+}
+
 static inline const struct sumnode_form *
 sumnode_plain(void)
 {
@@ -277,7 +302,7 @@ sumnode_plain(void)
 #if defined(__x86_64__)
 /* AVX2: sums are below 2^31 and 2^63, so signed comparisons are right. */
 
-/* How many of sixteen sums are below y. */
+/* Return how many of sixteen sums are below y. */
 __attribute__((target("avx2,popcnt"))) static inline uint32_t
 sumnode_below32(const uint32_t *p, uint32_t y)
 {
@@ -291,6 +316,7 @@ sumnode_below32(const uint32_t *p, uint32_t y)
 	    (unsigned)_mm256_movemask_epi8(m)) / 2;
 }
 
+/* Return how many of sixteen sums are below y. */
 __attribute__((target("avx2,popcnt"))) static inline uint32_t
 sumnode_below64(const uint64_t *p, uint64_t y)
 {
@@ -307,7 +333,7 @@ sumnode_below64(const uint64_t *p, uint64_t y)
 	    _mm256_packs_epi16(a, b))) / 2;
 }
 
-/* Four at a time: what is not below the total, or has its highest bit. */
+/* Test four at a time: not below the total, or with the highest bit set. */
 __attribute__((target("avx2,popcnt"))) static inline bool
 sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
 {
@@ -325,7 +351,10 @@ sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
 	    sumnode_within(x + i, n - i, total);
 }
 
-/* v, each byte's left neighbours' greatest taken in; least is the floor. */
+/*
+ * Return v with each byte replaced by the greatest up to it, and at least
+ * `least`.
+ */
 __attribute__((target("avx2,popcnt"))) static inline __m256i
 sumnode_spread32(__m256i v, __m256i least)
 {
@@ -413,11 +442,11 @@ sumnode_leaf_avx2(const uint32_t *leaves, const uint32_t *node,
 		    (size_t)node[i] * SUMNODE_K, (uint32_t)x[i] + 1);
 }
 
-/* All ones from the 16th on: from 16 - k on, a mask for j >= k. */
+/* Ones from place 16 on; read from place 16 - k it masks j >= k. */
 #define SUMNODE_MASK { [SUMNODE_K] = \
 	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 }
 
-/* p[j] += d for j >= k. */
+/* Add d to p[j] for j >= k. */
 __attribute__((target("avx2,popcnt"))) static inline void
 sumnode_raise32(uint32_t *p, uint32_t k, uint32_t d)
 {
@@ -487,7 +516,7 @@ sumnode_add64_avx2(uint64_t *sums, const uint32_t *at, unsigned shift,
 	}
 }
 
-/* Prefix sums of eight. */
+/* Return the prefix sums of eight. */
 __attribute__((target("avx2,popcnt"))) static inline __m256i
 sumnode_prefix8(__m256i v)
 {
@@ -520,7 +549,6 @@ sumnode_fill_avx2(uint32_t *leaves, const uint32_t *weight, size_t n,
 }
 #endif
 
-/* This processor's form, or NULL. */
 static inline const struct sumnode_form *
 sumnode_avx2(void)
 {

@@ -1,17 +1,16 @@
 /*
- * sumtree.h - a sum tree of integer weights, to draw by weight
+ * sumtree.h - a sum tree of integer weights, to draw leaves by weight
  *
  * Leaf i has the weight w(i); find(x) is the least i with w(0) + ... + w(i) >
- * x, so that a uniform x below the total finds each leaf as often as its
- * weight says, and never one of weight 0.  All sums are exact, however long
- * the tree is changed.
+ * x.  A uniform x below the total therefore finds each leaf as often as its
+ * weight says, and never a leaf of weight 0.  All sums are exact, however often
+ * the tree changes.
  *
- * From below: leaf nodes, nodes of 32 bits above them, as many levels of 64
- * bits as leave no more than 256 of their nodes (none up to 64 Ki leaves, one
- * up to 1 Mi, two up to 16 Mi), and a top with a sum for each of these.  The
- * top's prefix sums are made when one is first looked for after a change.
- * Work is done in batches, level by level, the next level's nodes being fetched
- * meanwhile.
+ * From below: leaf nodes, nodes of 32-bit sums above them, as many levels of
+ * 64-bit sums as leave at most 256 nodes (none up to 64 Ki leaves, one up to 1
+ * Mi, two up to 16 Mi), and a top with a sum for each of these.  The prefix
+ * sums of the top are made at the first search after a change.  Work is done in
+ * batches, level by level, while the nodes of the next level are prefetched.
  */
 #ifndef INNET_REPLAY_SUMTREE_H
 #define INNET_REPLAY_SUMTREE_H
@@ -27,39 +26,92 @@
 #include "common/base/rng.h"
 #include "common/replay/sumnode.h"
 
-/* 256 of them are below 2^31. */
+/* 256 of these are below 2^31. */
 #define SUMTREE_WEIGHT_MAX ((1u << 23) - 1)
 
 enum {
 	SUMTREE_WIDE = 4,	/* levels of 64 bits: for 2^32 leaves */
-	SUMTREE_GROUP = 64,	/* of a batch that go together */
+	SUMTREE_GROUP = 64,	/* leaves of a batch that go together */
 };
 
 struct sumtree {
 	size_t n;		/* leaves */
 	uint64_t total;		/* of all weights */
-	uint32_t *leaf;		/* the block of memory; NULL when closed */
-	uint32_t *mid;
-	uint64_t *wide[SUMTREE_WIDE];	/* from below */
-	unsigned wides;
+	uint32_t *leaf;		/* owned; the whole block; NULL when closed */
+	uint32_t *mid;		/* 32-bit sums */
+	uint64_t *wide[SUMTREE_WIDE];	/* 64-bit sums, from below */
+	unsigned wides;		/* levels of them */
 	uint64_t sum[SUMNODE_TOPS];	/* of each node below the top */
-	struct sumnode_top top;	/* from sum, */
-	bool stale;		/* but not from the newest */
-	const struct sumnode_form *form;	/* any: they are equal */
+	struct sumnode_top top;	/* made from sum */
+	bool stale;		/* sum has changed since */
+	const struct sumnode_form *form;	/* plain or AVX2 */
 };
 
-/* How many nodes it takes for so many children. */
+/*
+ * Make a tree of n leaves of weight 0, 1 <= n < 2^32; return false without
+ * memory.
+ */
+static inline bool sumtree_open(struct sumtree *t, size_t n);
+
+/*
+ * Make a tree whose leaves have no weights yet: sumtree_zero_nodes() must zero
+ * each before it is set, and all before a search.  Return false without memory.
+ */
+static inline bool sumtree_open_raw(struct sumtree *t, size_t n);
+
+/*
+ * Set the leaves of `nodes` whole nodes, from leaf `from` on, to weight 0; of a
+ * raw tree only.
+ */
+static inline void sumtree_zero_nodes(struct sumtree *t, size_t from,
+    size_t nodes);
+
+/* Free the tree. */
+static inline void sumtree_close(struct sumtree *t);
+
+/* Return the number of nodes for `children` children. */
+static inline size_t sumtree_nodes(size_t children);
+
+/* Return the weight of leaf i. */
+static inline uint32_t sumtree_weight(const struct sumtree *t, size_t i);
+
+/* Set weights in order: of duplicates the last one stays. */
+static inline void sumtree_update(struct sumtree *t, const uint32_t *at,
+    const uint32_t *weight, size_t n);
+
+/*
+ * Set the weights of n <= t->n leaves in a row from `from` on; leaf 0 follows
+ * the last one.
+ */
+static inline void sumtree_insert(struct sumtree *t, size_t from,
+    const uint32_t *weight, size_t n);
+
+/*
+ * Store the leaves that hold the n sums x, each below the total, and their
+ * weights unless weight is NULL.
+ */
+static inline void sumtree_find(struct sumtree *t, const uint64_t *x, size_t n,
+    uint32_t *at, uint32_t *weight);
+
+/*
+ * Draw n leaves by weight; the total must not be 0.  With strata, draw one from
+ * each of n equal parts of the total (to the unit; parts of less than a unit
+ * share one).
+ */
+static inline void sumtree_draw(struct sumtree *t, struct rng *rng, bool strata,
+    size_t n, uint32_t *at, uint32_t *weight);
+
+/* Multiply every weight by 2^shift, rounded up, at most SUMTREE_WEIGHT_MAX. */
+static inline void sumtree_scale(struct sumtree *t, int shift);
+
+/* implementation */
+
 static inline size_t
 sumtree_nodes(size_t children)
 {
 	return (children + SUMNODE_K - 1) / SUMNODE_K;
 }
 
-/*
- * A tree of n leaves, 1 <= n < 2^32, which are no weights yet: each must be
- * blanked before it is set, and all before one is looked for.  False without
- * memory.  Close it in the end.
- */
 static inline bool
 sumtree_open_raw(struct sumtree *t, size_t n)
 {
@@ -87,7 +139,6 @@ sumtree_open_raw(struct sumtree *t, size_t n)
 	return true;
 }
 
-/* Leaves of weight 0 from a node's first one on, in whole nodes. */
 static inline void
 sumtree_zero_nodes(struct sumtree *t, size_t from, size_t nodes)
 {
@@ -95,7 +146,6 @@ sumtree_zero_nodes(struct sumtree *t, size_t from, size_t nodes)
 	memset(t->leaf + from, 0, nodes * SUMNODE_LINE);
 }
 
-/* A tree of n leaves of weight 0, which are set as they are; as before. */
 static inline bool
 sumtree_open(struct sumtree *t, size_t n)
 {
@@ -119,7 +169,7 @@ sumtree_weight(const struct sumtree *t, size_t i)
 	return sumnode_weight(t->leaf, i);
 }
 
-/* The level below level l of 64 bits. */
+/* Return the level below level l of 64-bit sums. */
 static inline struct sumnode_next
 sumtree_level(const struct sumtree *t, unsigned l)
 {
@@ -127,7 +177,9 @@ sumtree_level(const struct sumtree *t, unsigned l)
 	    (struct sumnode_next){ t->wide[l - 1], 2 * SUMNODE_LINE };
 }
 
-/* Take n <= SUMTREE_GROUP leaves' deltas to all that is above leaf nodes. */
+/*
+ * Add the deltas of n <= SUMTREE_GROUP leaves to all sums above the leaf nodes.
+ */
 static inline void
 sumtree_add_up(struct sumtree *t, const uint32_t *at, const int32_t *delta,
     size_t n)
@@ -145,7 +197,6 @@ sumtree_add_up(struct sumtree *t, const uint32_t *at, const int32_t *delta,
 	t->stale = true;
 }
 
-/* Set weights, in order: of duplicates the last one stays. */
 static inline void
 sumtree_update(struct sumtree *t, const uint32_t *at, const uint32_t *weight,
     size_t n)
@@ -167,7 +218,7 @@ sumtree_update(struct sumtree *t, const uint32_t *at, const uint32_t *weight,
 	}
 }
 
-/* Consecutive weights in whole nodes from leaf from on. */
+/* Set the weights of `nodes` whole nodes from leaf `from` on. */
 static inline void
 sumtree_fill(struct sumtree *t, size_t from, const uint32_t *weight,
     size_t nodes)
@@ -186,7 +237,6 @@ sumtree_fill(struct sumtree *t, size_t from, const uint32_t *weight,
 	}
 }
 
-/* Set the weights of n <= t->n leaves in a row; leaf 0 is behind the last. */
 static inline void
 sumtree_insert(struct sumtree *t, size_t from, const uint32_t *weight,
     size_t n)
@@ -211,7 +261,7 @@ sumtree_insert(struct sumtree *t, size_t from, const uint32_t *weight,
 	}
 }
 
-/* Make the top from its sums: guide by guide, where the next node begins. */
+/* Make the top from its sums if a sum has changed. */
 static inline void
 sumtree_update_top(struct sumtree *t)
 {
@@ -236,7 +286,7 @@ sumtree_update_top(struct sumtree *t)
 	t->stale = false;
 }
 
-/* n <= SUMTREE_GROUP of sumtree_find(). */
+/* Do what sumtree_find() does for n <= SUMTREE_GROUP. */
 static inline void
 sumtree_find_group(const struct sumtree *t, const uint64_t *x, size_t n,
     uint32_t *at)
@@ -255,10 +305,6 @@ sumtree_find_group(const struct sumtree *t, const uint64_t *x, size_t n,
 	t->form->leaf(t->leaf, node, left, n, at);
 }
 
-/*
- * The leaves at which n sums x, each below the total, lie, and unless weight
- * is NULL their weights.
- */
 static inline void
 sumtree_find(struct sumtree *t, const uint64_t *x, size_t n, uint32_t *at,
     uint32_t *weight)
@@ -274,10 +320,6 @@ sumtree_find(struct sumtree *t, const uint64_t *x, size_t n, uint32_t *at,
 	}
 }
 
-/*
- * Draw n leaves by weight; the total is not 0.  With strata one each from n
- * equal parts of the total (to the unit; parts of less than a unit share one).
- */
 static inline void
 sumtree_draw(struct sumtree *t, struct rng *rng, bool strata, size_t n,
     uint32_t *at, uint32_t *weight)
@@ -304,7 +346,7 @@ sumtree_draw(struct sumtree *t, struct rng *rng, bool strata, size_t n,
 	}
 }
 
-/* The weight times 2^shift, rounded up, at most SUMTREE_WEIGHT_MAX. */
+/* Return weight times 2^shift, rounded up, at most SUMTREE_WEIGHT_MAX. */
 static inline uint32_t
 sumtree_scaled(uint32_t weight, int shift)
 {
@@ -318,7 +360,6 @@ sumtree_scaled(uint32_t weight, int shift)
 	return w < SUMTREE_WEIGHT_MAX ? (uint32_t)w : SUMTREE_WEIGHT_MAX;
 }
 
-/* Scale every weight. */
 static inline void
 sumtree_scale(struct sumtree *t, int shift)
 {

@@ -1,11 +1,12 @@
 /*
- * arrivals.h - when a worker has its next update: arrival processes
+ * arrivals.h - arrival processes: when a worker has its next update
  *
- * Periodic, Poisson, trains with silence between (on-off), lognormal gaps; and
- * whole clusters that burst.  One struct arrivals a worker (or a cluster that
- * bursts), one set of settings for many.  Instants are ns on the caller's
- * clock, from 0; steps are kept in 2^-32 ns, so that a rate in bits a second
- * does not drift.  Pure: the random numbers are the caller's, in its order.
+ * Periodic, Poisson, trains with silence between them (on-off), lognormal gaps,
+ * and whole clusters that send bursts.  Each worker (or cluster that sends
+ * bursts) has a struct arrivals; many share one struct arrivals_conf.  Instants
+ * are ns on the caller's clock, from 0; steps are in 2^-32 ns, so that a rate
+ * in bits per second does not drift.  Pure: random numbers come from the
+ * caller's generator, in the order of its calls.
  */
 #ifndef INNET_TRAFFIC_ARRIVALS_H
 #define INNET_TRAFFIC_ARRIVALS_H
@@ -27,24 +28,78 @@ enum arrivals_rewards { ARRIVALS_FLAT, ARRIVALS_RISING, ARRIVALS_NOISY };
 struct arrivals_conf {
 	enum arrivals_kind kind;
 	uint64_t burst;		/* updates in a train or burst, at least 1 */
-	uint64_t jitter_ns;	/* each is late by less than that */
-	double walk;		/* periodic gaps vary by that share */
-	bool aligned;		/* all begin at 0, not in random phases */
+	uint64_t jitter_ns;	/* each is late by less than this */
+	double walk;		/* periodic gaps vary by this share */
+	bool aligned;		/* all begin at 0; otherwise random phases */
 };
 
 struct arrivals {
 	unsigned __int128 step;	/* between updates, on average, 2^-32 ns */
-	unsigned __int128 nominal;	/* of periodic ones, before jitter */
+	unsigned __int128 nominal; /* next periodic instant without jitter */
 };
 
-/* The step of one, ns. */
+/* Take update `sequence` of worker k; return false to end the burst. */
+typedef bool arrivals_put_fn(void *to, uint32_t k, uint32_t sequence);
+
+/* Return a process with one update every `step` (2^-32 ns) on average. */
+static inline struct arrivals arrivals_every(unsigned __int128 step);
+
+/* Return the instant of the first update. */
+static inline uint64_t arrivals_first(const struct arrivals_conf *cf,
+    struct arrivals *a, struct rng *r);
+
+/*
+ * Return the instant of the next update after the one at now_ns, never before
+ * it.
+ */
+static inline uint64_t arrivals_next(const struct arrivals_conf *cf,
+    struct arrivals *a, struct rng *r, uint64_t now_ns);
+
+/* Return instant t, late by a random part of the jitter. */
+static inline uint64_t arrivals_add_jitter(const struct arrivals_conf *cf,
+    uint64_t t, struct rng *r);
+
+/* Return the mean step, ns. */
+static inline double arrivals_mean_ns(const struct arrivals *a);
+
+/* Round to whole ns; an instant beyond all stamps becomes 9e18. */
+static inline uint64_t arrivals_whole_ns(double ns);
+
+/*
+ * Draw n speeds from 1 - spread to 1 + spread; with in_all, scale them so that
+ * they add up to n.
+ */
+static inline void arrivals_speeds(double *speed, size_t n, double spread,
+    bool in_all, struct rng *r);
+
+/*
+ * Return the reward of a worker's update: 1, rising with the sequence, or
+ * rising with noise.
+ */
+static inline float arrivals_reward(enum arrivals_rewards kind,
+    uint32_t sequence, struct rng *r);
+
+/*
+ * Put a burst in order: n updates of each worker, from sequence `from` on.
+ * Return false as soon as `put` does.
+ *
+ * Olaf's Table 1 does not say how its traffic was made.  This order reproduces
+ * its counts and merges and was found by a search: in most bursts all workers
+ * take turns, and in the others one of them sends before the rest (in 30.5 % of
+ * all) or after them (in 25 %).
+ */
+static inline bool arrivals_put_burst(struct rng *r, uint32_t workers,
+    uint32_t from, uint32_t n, arrivals_put_fn *put, void *to);
+
+/* implementation */
+
 static inline double
 arrivals_mean_ns(const struct arrivals *a)
 {
 	return (double)a->step * 0x1p-32;
 }
 
-/* A share of the step, which most often fits a register. */
+/* Return a share of the step, which usually fits into a register. */
 static inline unsigned __int128
 arrivals_share(const struct arrivals *a, double share)
 {
@@ -54,14 +109,13 @@ arrivals_share(const struct arrivals *a, double share)
 	return at < 0x1p63 ? (uint64_t)at : (unsigned __int128)at;
 }
 
-/* One every step (2^-32 ns) on average. */
 static inline struct arrivals
 arrivals_every(unsigned __int128 step)
 {
 	return (struct arrivals){ .step = step };
 }
 
-/* How long after now one of random arrivals has its next update, ns. */
+/* Draw the time from one random arrival to the next, ns. */
 static inline double
 arrivals_gap(const struct arrivals_conf *cf, const struct arrivals *a,
     struct rng *r)
@@ -85,21 +139,18 @@ arrivals_gap(const struct arrivals_conf *cf, const struct arrivals *a,
 	return mean;
 }
 
-/* To the nearest ns; what no stamp could hold becomes what none can. */
 static inline uint64_t
 arrivals_whole_ns(double ns)
 {
 	return ns < 9e18 ? (uint64_t)(ns + 0.5) : 9000000000000000000;
 }
 
-/* The nominal instant, late by the jitter. */
 static inline uint64_t
 arrivals_add_jitter(const struct arrivals_conf *cf, uint64_t t, struct rng *r)
 {
 	return cf->jitter_ns > 0 ? t + rng_below(r, cf->jitter_ns) : t;
 }
 
-/* When one that was last due at now_ns is due again. */
 static inline uint64_t
 arrivals_next(const struct arrivals_conf *cf, struct arrivals *a,
     struct rng *r, uint64_t now_ns)
@@ -117,12 +168,11 @@ arrivals_next(const struct arrivals_conf *cf, struct arrivals *a,
 	return t < now_ns ? now_ns : t;		/* it never overtakes itself */
 }
 
-/* When it is due first. */
 static inline uint64_t
 arrivals_first(const struct arrivals_conf *cf, struct arrivals *a,
     struct rng *r)
 {
-	/* of bursts, clusters begin in the first part of their cycle */
+	/* clusters that send bursts begin early in their cycle */
 	const double window = cf->kind == ARRIVALS_BURSTS ? 0.82 : 1;
 
 	if (cf->aligned)
@@ -136,10 +186,6 @@ arrivals_first(const struct arrivals_conf *cf, struct arrivals *a,
 	return arrivals_add_jitter(cf, (uint64_t)(a->nominal >> 32), r);
 }
 
-/*
- * n speeds, 1 - spread to 1 + spread; made to add up to n where the rate in
- * all is given.
- */
 static inline void
 arrivals_speeds(double *speed, size_t n, double spread, bool in_all,
     struct rng *r)
@@ -154,7 +200,6 @@ arrivals_speeds(double *speed, size_t n, double spread, bool in_all,
 		speed[i] *= (double)n / sum;
 }
 
-/* The reward of a worker's update: always 1, learnt, or learnt with noise. */
 static inline float
 arrivals_reward(enum arrivals_rewards kind, uint32_t sequence, struct rng *r)
 {
@@ -171,13 +216,7 @@ arrivals_reward(enum arrivals_rewards kind, uint32_t sequence, struct rng *r)
 	return 1;
 }
 
-/*
- * Where the updates of a burst go: worker k's number `sequence`.  False: no
- * more of them.
- */
-typedef bool arrivals_put_fn(void *to, uint32_t k, uint32_t sequence);
-
-/* n updates of each worker by turns, but of `alone` none. */
+/* Put n updates of each worker except `alone` by turns. */
 static inline bool
 arrivals_put_turns(uint32_t workers, uint32_t alone, uint32_t from, uint32_t n,
     arrivals_put_fn *put, void *to)
@@ -191,7 +230,7 @@ arrivals_put_turns(uint32_t workers, uint32_t alone, uint32_t from, uint32_t n,
 	return true;
 }
 
-/* n updates of worker k in a row. */
+/* Put n updates of worker k in a row. */
 static inline bool
 arrivals_put_train(uint32_t k, uint32_t from, uint32_t n, arrivals_put_fn *put,
     void *to)
@@ -203,13 +242,6 @@ arrivals_put_train(uint32_t k, uint32_t from, uint32_t n, arrivals_put_fn *put,
 	return true;
 }
 
-/*
- * The order of a burst: n updates of each worker from sequence `from` on.
- * Olaf's Table 1 does not say how its traffic was made; this gives the counts
- * and merges of a search for traffic that reproduces it: in most bursts all
- * workers take turns, in the rest one of them sends before the others (in
- * 30.5 % of all) or after them (in 25 %).
- */
 static inline bool
 arrivals_put_burst(struct rng *r, uint32_t workers, uint32_t from, uint32_t n,
     arrivals_put_fn *put, void *to)

@@ -1,8 +1,9 @@
 /*
- * impair.h - a bad network on purpose: loss, duplication, reordering, delay
+ * impair.h - impair a network on purpose: loss, duplication, reordering, delay
  *
- * Says of each packet when its copies are to be sent.  Pure: the random
- * numbers are its own, seeded by the caller, time is an argument.
+ * impair_plan() says when the copies of each packet are to be sent.  Pure: it
+ * has its own random generator, which the caller seeds, and time is an
+ * argument.
  */
 #ifndef INNET_TRAFFIC_IMPAIR_H
 #define INNET_TRAFFIC_IMPAIR_H
@@ -14,7 +15,7 @@
 #include "common/base/num.h"
 #include "common/base/rng.h"
 
-/* A reordered packet is held back by so much more, for others to pass. */
+/* The extra delay of a reordered packet, so that others overtake it. */
 enum { IMPAIR_REORDER_NS = 1000000 };
 
 struct impair {
@@ -25,8 +26,8 @@ struct impair {
 };
 
 /*
- * Read "loss=1%,dup=0.1%,reorder=1%,delay=2ms" into *im.  NULL, or what is
- * wrong.
+ * Read "loss=1%,dup=0.1%,reorder=1%,delay=2ms" into *im; return NULL, or what
+ * is wrong.
  */
 static inline const char *
 impair_parse(const char *s, struct impair *im)
@@ -61,7 +62,7 @@ impair_parse(const char *s, struct impair *im)
 	return NULL;
 }
 
-/* Does it do anything at all? */
+/* Is any impairment set? */
 static inline bool
 impair_any(const struct impair *im)
 {
@@ -69,7 +70,10 @@ impair_any(const struct impair *im)
 	    im->delay_ns > 0;
 }
 
-/* A packet is sent at now_ns: 0, 1 or 2 copies, each at its at_ns[]. */
+/*
+ * Plan a packet that is sent at now_ns: return 0, 1 or 2 copies, each with its
+ * time in at_ns[].
+ */
 static inline int
 impair_plan(struct impair *im, uint64_t now_ns, uint64_t at_ns[2])
 {

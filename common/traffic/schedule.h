@@ -1,11 +1,11 @@
 /*
- * schedule.h - who has an update when: a recorded run, as CSV or as captured
+ * schedule.h - read a recorded run: which worker has an update when
  *
- * Rows of cluster,worker,time_ns,reward, a heading allowed; times may have a
- * unit.  Or the updates of a capture, timed from the first.  In the order of
- * time, then cluster, then worker, then line (or packet).  For tools: what is
- * wrong is said with its line, and the program exits with status 1.  Owns its
- * rows; schedule_free().
+ * A CSV file with rows of cluster,worker,time_ns,reward, with or without a
+ * heading, where times may have a unit; or the updates of a capture, timed from
+ * the first.  Rows are in the order of time, then cluster, worker, and line (or
+ * packet).  For tools: an error is printed with its line, and the program exits
+ * with status 1.  A schedule owns its rows; schedule_free() frees them.
  */
 #ifndef INNET_TRAFFIC_SCHEDULE_H
 #define INNET_TRAFFIC_SCHEDULE_H
@@ -43,11 +43,33 @@ struct schedule {
 struct schedule_reader {
 	const char *path;
 	struct schedule *s;
-	uint32_t clusters, workers;	/* ids are below */
+	uint32_t clusters, workers;	/* ids must be below */
 	uint32_t line;			/* being read, from 1 */
-	size_t columns;			/* of this row, so far */
+	size_t columns;			/* fields of this row so far */
 	char field[SCHEDULE_COLUMNS][SCHEDULE_FIELD_BYTES];
 };
+
+/*
+ * Read path ("-" for the standard input), with ids below clusters and workers:
+ * a CSV file, or a capture, which is recognised by its first bytes.
+ */
+static inline struct schedule schedule_read_or_exit(const char *path,
+    uint32_t clusters, uint32_t workers);
+
+/* Append a copy of a row. */
+static inline void schedule_append(struct schedule *s,
+    const struct schedule_row *r);
+
+/* Sort the rows. */
+static inline void schedule_sort(struct schedule *s);
+
+/* Order two rows for qsort(). */
+static inline int schedule_by_time(const void *a, const void *b);
+
+/* Free the rows. */
+static inline void schedule_free(struct schedule *s);
+
+/* implementation */
 
 static inline void
 schedule_append(struct schedule *s, const struct schedule_row *r)
@@ -61,7 +83,7 @@ schedule_append(struct schedule *s, const struct schedule_row *r)
 	s->row[s->n++] = *r;
 }
 
-/* libcsv's call at the end of a field. */
+/* libcsv's callback for a field. */
 static inline void
 schedule_on_field(void *p, size_t len, void *arg)
 {
@@ -78,7 +100,7 @@ schedule_on_field(void *p, size_t len, void *arg)
 	r->columns++;
 }
 
-/* End unless why is NULL: "jobs.csv:12: cluster 'x': not a number". */
+/* Exit with "jobs.csv:12: cluster 'x': not a number" unless why is NULL. */
 static inline void
 schedule_check(const struct schedule_reader *r, const char *what,
     const char *field, const char *why)
@@ -113,7 +135,7 @@ schedule_on_values(struct schedule_reader *r)
 	schedule_append(r->s, &w);
 }
 
-/* libcsv's call at each line's end, of which CR LF has two. */
+/* libcsv's callback for the end of a line (of CR LF: two). */
 static inline void
 schedule_on_row(int end, void *arg)
 {
@@ -177,7 +199,7 @@ schedule_sort(struct schedule *s)
 	qsort(s->row, s->n, sizeof(*s->row), schedule_by_time);
 }
 
-/* What f, which can be read again, holds: a capture, by its first bytes? */
+/* Does fd, which can be read again, begin like a capture? */
 static inline bool
 schedule_is_capture(int fd)
 {
@@ -193,7 +215,7 @@ schedule_is_capture(int fd)
 	return false;
 }
 
-/* An update of a capture as a row. */
+/* Append an update of a capture. */
 static inline void
 schedule_on_update(struct schedule_reader *r, const struct update *u,
     uint64_t at_ns)
@@ -208,7 +230,10 @@ schedule_on_update(struct schedule_reader *r, const struct update *u,
 	schedule_append(r->s, &w);
 }
 
-/* The updates of the capture fd: of a vector in several packets its last. */
+/*
+ * Read the updates of the capture fd; the last packet of a vector in several
+ * counts.
+ */
 static inline void
 schedule_from_capture(struct schedule_reader *r, int fd)
 {
@@ -239,10 +264,6 @@ schedule_from_capture(struct schedule_reader *r, int fd)
 	updates_close(&in);
 }
 
-/*
- * Read path ("-": standard input), of ids below clusters and workers: CSV, or
- * a capture of updates, which is known by its first bytes.
- */
 static inline struct schedule
 schedule_read_or_exit(const char *path, uint32_t clusters, uint32_t workers)
 {

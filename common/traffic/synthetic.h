@@ -1,20 +1,23 @@
 /*
- * synthetic.h - made-up gradients whose sums are known
+ * synthetic.h - generate gradients with known sums
  *
- * Whole numbers from -512 to 511 by worker, iteration and place: the sum over
- * as many workers as there can be is exact in binary32, in any order.
+ * Values are whole numbers from -512 to 511 that depend on worker, iteration
+ * and place, so the sum over any possible number of workers is exact in
+ * binary32, in any order.
  */
 #ifndef INNET_TRAFFIC_SYNTHETIC_H
 #define INNET_TRAFFIC_SYNTHETIC_H
 
 #include <stdint.h>
 
+/* Return the value of worker at place i of iteration t. */
 static inline int32_t
 synthetic_value(uint32_t worker, uint32_t t, uint32_t i)
 {
 	return (int32_t)((worker * 37 + t * 29 + i * 13) & 1023) - 512;
 }
 
+/* Fill v with the n values of a worker in iteration t. */
 static inline void
 synthetic_fill(float *v, uint32_t n, uint32_t worker, uint32_t t)
 {
@@ -22,7 +25,7 @@ synthetic_fill(float *v, uint32_t n, uint32_t worker, uint32_t t)
 		v[i] = (float)synthetic_value(worker, t, i);
 }
 
-/* The sum that workers 0 ... workers-1 should come to at place i. */
+/* Return the right sum of workers 0 ... workers-1 at place i of iteration t. */
 static inline float
 synthetic_sum(uint32_t workers, uint32_t t, uint32_t i)
 {
@@ -33,7 +36,7 @@ synthetic_sum(uint32_t workers, uint32_t t, uint32_t i)
 	return (float)sum;
 }
 
-/* The first of n places where the sum is wrong, or n. */
+/* Return the first of n places with a wrong sum, or n. */
 static inline uint32_t
 synthetic_wrong(const float *v, uint32_t n, uint32_t workers, uint32_t t)
 {

@@ -21,8 +21,9 @@
 enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
 
 /*
- * Of a size that is copied in whole registers: from a copy made of parts that
- * overlap a processor does not read at once.
+ * words[] makes the size a multiple of a register, so that a copy is not made
+ * of overlapping parts, which a processor cannot read back at once.  The
+ * family, port and address of IPv4 are words[0].
  */
 union addr {
 	struct sockaddr sa;
@@ -32,6 +33,54 @@ union addr {
 };
 static_assert(offsetof(struct sockaddr_in, sin_addr) == 4,
     "family, port and address are a word");
+
+/*
+ * Read HOST:PORT, [V6]:PORT, HOST or :PORT (127.0.0.1); return NULL, or what is
+ * wrong.
+ */
+static inline const char *addr_parse(const char *s, const char *default_port,
+    union addr *a);
+
+/* Print "127.0.0.1:46638" or "[::1]:46638" into name and return it. */
+static inline const char *addr_print(const union addr *a,
+    char name[ADDR_NAME_BYTES]);
+
+/* Return the length of the socket address. */
+static inline socklen_t addr_len(const union addr *a);
+
+/* Return the port, in host order. */
+static inline uint16_t addr_port(const union addr *a);
+
+/* Are address and port the same? */
+static inline bool addr_same(const union addr *a, const union addr *b);
+
+/* Are the addresses the same, whatever their ports? */
+static inline bool addr_same_host(const union addr *a, const union addr *b);
+
+/* Order IPv4 before IPv6, then by address in network order, then by port. */
+static inline int addr_compare(const union addr *a, const union addr *b);
+
+/* Is it an address of this machine alone? */
+static inline bool addr_is_loopback(const union addr *a);
+
+/* Is it a multicast address? */
+static inline bool addr_is_group(const union addr *a);
+
+/* Store the address as 16 bytes of IPv6; an IPv4 address is mapped. */
+static inline void addr_bytes(const union addr *a, uint8_t to[16]);
+
+/* Return the address that addr_bytes() stored, with a port. */
+static inline union addr addr_of_bytes(const uint8_t from[16], uint16_t port);
+
+/*
+ * Return a number for hash tables that equal addresses share.  Different IPv4
+ * addresses never share it; a sender that does not know `by` cannot choose IPv6
+ * addresses that do.
+ */
+static inline uint64_t addr_key(const union addr *a,
+    const struct hashmap_multiplier *by);
+
+/* implementation */
 
 static inline socklen_t
 addr_len(const union addr *a)
@@ -46,7 +95,10 @@ addr_port(const union addr *a)
 	    a->in.sin_port);
 }
 
-/* addr_same() of IPv6: apart, so that it is inline. */
+/*
+ * Do what addr_same() does for IPv6, in a function of its own so that the test
+ * of IPv4 is inlined.
+ */
 __attribute__((noinline, unused)) static bool
 addr_same_v6(const union addr *a, const union addr *b)
 {
@@ -55,7 +107,6 @@ addr_same_v6(const union addr *a, const union addr *b)
 	    16) == 0;
 }
 
-/* Of IPv4 family, port and address are one word. */
 static inline bool
 addr_same(const union addr *a, const union addr *b)
 {
@@ -63,7 +114,6 @@ addr_same(const union addr *a, const union addr *b)
 	    addr_same_v6(a, b);
 }
 
-/* Are they of one host, whatever their ports? */
 static inline bool
 addr_same_host(const union addr *a, const union addr *b)
 {
@@ -74,7 +124,6 @@ addr_same_host(const union addr *a, const union addr *b)
 	return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
 }
 
-/* IPv4 before IPv6, then by address as it is written, then by port. */
 static inline int
 addr_compare(const union addr *a, const union addr *b)
 {
@@ -90,7 +139,6 @@ addr_compare(const union addr *a, const union addr *b)
 	return c != 0 ? c : (int)addr_port(a) - (int)addr_port(b);
 }
 
-/* Is it within this machine? */
 static inline bool
 addr_is_loopback(const union addr *a)
 {
@@ -99,7 +147,6 @@ addr_is_loopback(const union addr *a)
 	return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
 }
 
-/* Its 16 bytes as IPv6, an IPv4 address within; and back, with a port. */
 static inline void
 addr_bytes(const union addr *a, uint8_t to[16])
 {
@@ -128,10 +175,6 @@ addr_of_bytes(const uint8_t from[16], uint16_t port)
 	return a;
 }
 
-/*
- * A number that addresses which are the same share, and few others do: of IPv4
- * none, of IPv6 such as who does not know the number `by` cannot choose.
- */
 static inline uint64_t
 addr_key(const union addr *a, const struct hashmap_multiplier *by)
 {
@@ -148,7 +191,6 @@ addr_key(const union addr *a, const struct hashmap_multiplier *by)
 	return half[0] * 0x9e3779b97f4a7c15 + addr_port(a);
 }
 
-/* "127.0.0.1:46638" or "[::1]:46638", in name, which is returned. */
 static inline const char *
 addr_print(const union addr *a, char name[ADDR_NAME_BYTES])
 {
@@ -162,7 +204,6 @@ addr_print(const union addr *a, char name[ADDR_NAME_BYTES])
 	return name;
 }
 
-/* Is it the address of a group of hosts? */
 static inline bool
 addr_is_group(const union addr *a)
 {
@@ -172,10 +213,6 @@ addr_is_group(const union addr *a)
 	    IN_MULTICAST(ntohl(a->in.sin_addr.s_addr));
 }
 
-/*
- * Read HOST:PORT, [V6]:PORT, HOST or :PORT (127.0.0.1).  NULL, or what is
- * wrong.
- */
 static inline const char *
 addr_parse(const char *s, const char *default_port, union addr *a)
 {

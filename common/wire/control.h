@@ -1,11 +1,11 @@
 /*
  * control.h - control messages on the wire: innet-wire(5)
  *
- * Action, flags, job, xid and a body by action (iSwitch, Figure 5a and Table
- * 2; codes and layouts are innet's own).  Parsing borrows the bytes and
- * trusts nothing in them; a body longer than known is fine.  Passes and seals
- * are not judged here: control_parse() only tells where they are (pass.h,
- * mac.h).
+ * Action, flags, job, xid and a body that depends on the action (iSwitch,
+ * Figure 5a and Table 2; codes and layouts are innet's own).  Parsing borrows
+ * the bytes and trusts nothing in them; a body may be longer than known.
+ * Cookies and MACs are not checked here: control_parse() only finds them
+ * (auth/cookie.h, auth/mac.h).
  */
 #ifndef INNET_WIRE_CONTROL_H
 #define INNET_WIRE_CONTROL_H
@@ -20,12 +20,12 @@
 enum {
 	CONTROL_TOS = 0x0c,		/* DSCP 3 */
 	CONTROL_HEADER_BYTES = 8,
-	CONTROL_COOKIE_BYTES = 24,	/* pass.h */
-	CONTROL_MAC_BYTES = 24,	/* mac.h */
-	CONTROL_JOIN_BYTES = 22,	/* and one of flags, unless it is 0 */
+	CONTROL_COOKIE_BYTES = 24,	/* auth/cookie.h */
+	CONTROL_MAC_BYTES = 24,		/* auth/mac.h */
+	CONTROL_JOIN_BYTES = 22,	/* and one of flags unless they are 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
-	CONTROL_MAX_BYTES = 1452	/* of any message of ours, all told:
-					   1500 over IPv6 */
+	CONTROL_MAX_BYTES = 1452	/* of a whole message: 1500 with the
+					   headers of IPv6 */
 };
 
 enum control_action {
@@ -35,7 +35,7 @@ enum control_action {
 	CONTROL_JOBS, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK
 };
 
-/* What stands behind the body, in this order, and under which key. */
+/* MAC and cookie follow the body; the MAC may use the key of commands. */
 enum control_flag {
 	CONTROL_HAS_COOKIE = 0x02, CONTROL_HAS_MAC = 0x04,
 	CONTROL_COMMANDS = 0x08, CONTROL_FLAGS = 0x0e	/* all of them */
@@ -58,10 +58,11 @@ struct control {
 	uint16_t job;
 	uint32_t xid;
 	const uint8_t *body;		/* borrowed */
-	size_t body_bytes;		/* without what is behind it */
+	size_t body_bytes;		/* without cookie and MAC */
 	const uint8_t *cookie;		/* borrowed; NULL: none */
-	bool has_mac, commands;		/* ... under the key of commands */
-	uint64_t counter;		/* of the seal */
+	bool has_mac;
+	bool commands;			/* the MAC uses the key of commands */
+	uint64_t counter;		/* of the MAC */
 };
 
 /* The body of a Join. */
@@ -71,26 +72,27 @@ struct control_join {
 	uint16_t cluster;
 	uint32_t worker;
 	uint32_t elements;
-	uint16_t floats;		/* F; 0: whatever the job has */
+	uint16_t floats;		/* F; 0: that of the job */
 	uint32_t next;			/* first iteration not applied */
 	uint32_t crc;			/* CRC-32C of weights, 0 unknown */
-	bool again;			/* can give next - 1 once more */
-	bool repairs;			/* knows Probe, STATE and NACK */
-	bool gives;			/* its state, to who comes late */
-	bool founds;			/* or not at all: its weights are no
-					   round's */
-	bool can_multicast;		/* results by a group's address too */
-	bool in_multicast_group;	/* ... and does so by now */
+	bool again;			/* can send iteration next - 1 again */
+	bool repairs;			/* supports Probe, STATE and NACK */
+	bool gives;			/* can send its state to a member that
+					   joins late */
+	bool founds;			/* joins only a new job, because its
+					   weights belong to no round */
+	bool can_multicast;		/* can receive results by multicast */
+	bool in_multicast_group;	/* and does receive them */
 };
 
-/* The body of Regroup: a worker of cluster `job`, and what it is to be. */
+/* The body of Regroup: move a worker of cluster `job` to another cluster. */
 struct control_regroup {
 	uint32_t worker;
 	uint16_t cluster;
-	uint32_t as;			/* its number there */
+	uint32_t as;			/* its new number */
 };
 
-/* The body of an Ack: status, and what the action asks for. */
+/* The body of an Ack: status, and fields that depend on the action. */
 struct control_ack {
 	uint8_t action, status;
 	/* of a Join: */
@@ -98,33 +100,99 @@ struct control_ack {
 	uint32_t next;
 	uint16_t floats;
 	uint32_t elements;
-	uint16_t timeout_s;		/* of a silent member */
-	bool whole;			/* a server: answers whole vectors */
-	bool closed;			/* others are still to join */
+	uint16_t timeout_s; /* after which a silent member is dropped */
+	bool whole;	    /* a server that answers whole vectors */
+	bool closed;			/* the job waits for other members */
 	bool async;			/* the job is asynchronous */
 	bool repairs;			/* by Probe, STATE and NACK */
 	uint32_t span;			/* segments with slots; 0: all */
-	bool tagged;			/* data too; and then, if DONE: */
-	/* of Open as well: */
-	uint8_t salt[16];		/* of its proofs */
-	uint32_t epoch;			/* of next: tag.h */
-	bool groups;			/* results come to a group, if DONE: */
-	uint8_t group[16];		/* IPv6, or IPv4 within it */
+	bool tagged;			/* data have tags; then, if DONE: */
+	/* of Open too: */
+	uint8_t salt[16];		/* of the tags */
+	uint32_t epoch;			/* of next: auth/tag.h */
+	bool groups;			/* results are multicast; if DONE: */
+	uint8_t group[16];		/* IPv6, or mapped IPv4 */
 	uint16_t group_port;
-	uint16_t holder_port;		/* TAKEN: who has the number */
-	uint8_t holder[16];		/* IPv6, or IPv4 within it */
-	/* of SetH h is the former one; of FBcast: */
+	uint16_t holder_port; /* TAKEN: of the member with the number */
+	uint8_t holder[16];		/* IPv6, or mapped IPv4 */
+	/* of SetH, h is the former value; of FBcast: */
 	uint16_t contributions;
-	/* of Help that fails: */
+	/* of a Help that fails: */
 	uint64_t seg;
 	/* of Members, Stats and Jobs: */
 	uint16_t page, pages;
-	/* of these, and of a Join that is refused, more words: */
+	/* of these, and of a refused Join: */
 	const uint8_t *text;		/* borrowed, not terminated */
 	size_t text_bytes;
 };
 
-/* The name of an action, NULL if it has none. */
+/* Read the len bytes at p; return false if they are not a control message. */
+static inline bool control_parse(const uint8_t *p, size_t len,
+    struct control *c);
+
+/* Write a header at p; return the place of the body. */
+static inline uint8_t *control_put(uint8_t *p, uint8_t action, uint16_t job,
+    uint32_t xid);
+
+/* Return the name of an action, or NULL if it has none. */
+static inline const char *control_action_name(unsigned action);
+
+/* Return the text of a status, to follow "refused: ". */
+static inline const char *control_status_text(unsigned status);
+
+/* Is xid a newer than b, as a serial number? */
+static inline bool control_newer(uint32_t a, uint32_t b);
+
+/*
+ * Return the first xid of a process that starts at wall_ns since the epoch.  It
+ * is newer than those of an earlier process at the same address.
+ */
+static inline uint32_t control_first_xid(uint64_t wall_ns);
+
+/*
+ * Read the body of a Join; return false if it is too short or has an invalid
+ * value.
+ */
+static inline bool control_get_join(const struct control *c,
+    struct control_join *j);
+
+/* Write the body of a Join at p; return the place behind it. */
+static inline uint8_t *control_put_join(uint8_t *p,
+    const struct control_join *j);
+
+/*
+ * Read the body of an Ack; return false if it is too short for the action that
+ * it answers.
+ */
+static inline bool control_get_ack(const struct control *c,
+    struct control_ack *a);
+
+/*
+ * Write the body of an Ack at p, which has room for CONTROL_MAX_BYTES - 56;
+ * return the place behind it.
+ */
+static inline uint8_t *control_put_ack(uint8_t *p, const struct control_ack *a);
+
+/*
+ * Read the number that is the body of SetH (2 bytes), of FBcast and Help (8),
+ * or a page.
+ */
+static inline bool control_get_number(const struct control *c, size_t bytes,
+    uint64_t *v);
+
+/* Read the body of a Regroup; return false if it is too short. */
+static inline bool control_get_regroup(const struct control *c,
+    struct control_regroup *r);
+
+/* Write the body of a Regroup at p; return the place behind it. */
+static inline uint8_t *control_put_regroup(uint8_t *p,
+    const struct control_regroup *r);
+
+/* Read from the body of Stats, behind the page, whose counters it asks for. */
+static inline void control_get_scope(const struct control *c, uint64_t *scope);
+
+/* implementation */
+
 static inline const char *
 control_action_name(unsigned action)
 {
@@ -143,7 +211,6 @@ control_action_name(unsigned action)
 	return action < sizeof(name) / sizeof(*name) ? name[action] : NULL;
 }
 
-/* What a status says, to follow "refused: ". */
 static inline const char *
 control_status_text(unsigned status)
 {
@@ -158,24 +225,22 @@ control_status_text(unsigned status)
 	return status < CONTROL_STATUSES ? text[status] : "unknown status";
 }
 
-/* Is xid a newer than b, as a serial number? */
 static inline bool
 control_newer(uint32_t a, uint32_t b)
 {
 	return a != b && a - b < 0x80000000u;
 }
 
-/*
- * The xid to begin with at wall_ns since the epoch: newer than what came before
- * from the same address, which may have been another process's.
- */
 static inline uint32_t
 control_first_xid(uint64_t wall_ns)
 {
 	return (uint32_t)(wall_ns / 1000000);
 }
 
-/* What stands behind the body, at its end so far; false if it is cut off. */
+/*
+ * Find MAC and cookie at the end of the body and cut them off it; return false
+ * if they are cut short.
+ */
 static inline bool
 control_parse_trailer(struct control *c, uint8_t flags)
 {
@@ -196,7 +261,6 @@ control_parse_trailer(struct control *c, uint8_t flags)
 	return true;
 }
 
-/* Read the len bytes at p; false if they are no control message. */
 static inline bool
 control_parse(const uint8_t *p, size_t len, struct control *c)
 {
@@ -213,7 +277,6 @@ control_parse(const uint8_t *p, size_t len, struct control *c)
 	    control_parse_trailer(c, flags);
 }
 
-/* Write a header at p; the place of the body. */
 static inline uint8_t *
 control_put(uint8_t *p, uint8_t action, uint16_t job, uint32_t xid)
 {
@@ -223,7 +286,6 @@ control_put(uint8_t *p, uint8_t action, uint16_t job, uint32_t xid)
 	return bytes_put(p, xid, 4);
 }
 
-/* The body of a Join; false if it is too short or has a value that is none. */
 static inline bool
 control_get_join(const struct control *c, struct control_join *j)
 {
@@ -250,7 +312,6 @@ control_get_join(const struct control *c, struct control_join *j)
 	    j->type <= CONTROL_SERVER;
 }
 
-/* Write it at p; the place behind. */
 static inline uint8_t *
 control_put_join(uint8_t *p, const struct control_join *j)
 {
@@ -272,7 +333,6 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	return p;
 }
 
-/* The one number in the body of SetH (2 bytes), FBcast and Help (8), pages. */
 static inline bool
 control_get_number(const struct control *c, size_t bytes, uint64_t *v)
 {
@@ -293,7 +353,6 @@ control_get_regroup(const struct control *c, struct control_regroup *r)
 	return bytes_ok(&w);
 }
 
-/* Write it at p; the place behind. */
 static inline uint8_t *
 control_put_regroup(uint8_t *p, const struct control_regroup *r)
 {
@@ -302,14 +361,13 @@ control_put_regroup(uint8_t *p, const struct control_regroup *r)
 	return bytes_put(p, r->as, 4);
 }
 
-/* Whose counters, in the body of Stats, behind the page. */
 static inline void
 control_get_scope(const struct control *c, uint64_t *scope)
 {
 	*scope = c->body_bytes > 2 ? c->body[2] : CONTROL_SCOPE_JOB;
 }
 
-/* A port, and an address behind it: IPv6, or IPv4 within it. */
+/* Read a port and the address behind it: IPv6, or mapped IPv4. */
 static inline void
 control_get_address(struct bytes *w, uint8_t at[16], uint16_t *port)
 {
@@ -318,6 +376,7 @@ control_get_address(struct bytes *w, uint8_t at[16], uint16_t *port)
 		at[i] = bytes_u8(w);
 }
 
+/* Write them at p; return the place behind them. */
 static inline uint8_t *
 control_put_address(uint8_t *p, const uint8_t at[16], uint16_t port)
 {
@@ -326,7 +385,7 @@ control_put_address(uint8_t *p, const uint8_t at[16], uint16_t port)
 	return p + 16;
 }
 
-/* What proofs are of. */
+/* Read salt and epoch, from which the key of data tags is derived. */
 static inline void
 control_get_salt(struct bytes *w, struct control_ack *a)
 {
@@ -335,7 +394,7 @@ control_get_salt(struct bytes *w, struct control_ack *a)
 	a->epoch = bytes_u32(w);
 }
 
-/* Write it at p; the place behind. */
+/* Write salt and epoch at p; return the place behind them. */
 static inline uint8_t *
 control_put_salt(uint8_t *p, const struct control_ack *a)
 {
@@ -343,7 +402,7 @@ control_put_salt(uint8_t *p, const struct control_ack *a)
 	return bytes_put(p + 16, a->epoch, 4);
 }
 
-/* How a Join went, behind its numbers: bits, and what they say follows. */
+/* Read the rest of a Join's Ack: bits, and the fields that they announce. */
 static inline void
 control_get_join_result(struct bytes *w, struct control_ack *a)
 {
@@ -371,14 +430,16 @@ control_get_join_result(struct bytes *w, struct control_ack *a)
 		control_get_address(w, a->group, &a->group_port);
 }
 
-/* Is the status told to who has proved nothing?  Then nothing follows it. */
+/*
+ * Is the status one for senders that are not authenticated?  Then nothing
+ * follows it.
+ */
 static inline bool
 control_is_hint(uint8_t status)
 {
 	return status == CONTROL_BAD_MAC || status == CONTROL_CHALLENGE;
 }
 
-/* The body of an Ack; false if it is too short for what it answers. */
 static inline bool
 control_get_ack(const struct control *c, struct control_ack *a)
 {
@@ -422,7 +483,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 	return bytes_ok(&w);
 }
 
-/* Its text at p; the end. */
+/* Write the text of an Ack at p; return the place behind it. */
 static inline uint8_t *
 control_put_text(uint8_t *p, const struct control_ack *a)
 {
@@ -431,7 +492,10 @@ control_put_text(uint8_t *p, const struct control_ack *a)
 	return p + a->text_bytes;
 }
 
-/* The bits of a Join's Ack, if there are any, and what follows; the end. */
+/*
+ * Write the rest of a Join's Ack at p, unless all bits are 0; return the place
+ * behind it.
+ */
 static inline uint8_t *
 control_put_join_result(uint8_t *p, const struct control_ack *a)
 {
@@ -454,7 +518,6 @@ control_put_join_result(uint8_t *p, const struct control_ack *a)
 	    control_put_address(p, a->holder, a->holder_port);
 }
 
-/* Write it at p, which has room for CONTROL_MAX_BYTES - 56; the end. */
 static inline uint8_t *
 control_put_ack(uint8_t *p, const struct control_ack *a)
 {

@@ -1,10 +1,11 @@
 /*
- * dlp.h - the packet of the Distributed Learning Protocol, in and out
+ * dlp.h - read and write packets of the Distributed Learning Protocol
  *
- * 30 bytes of UDP payload, all big-endian, signed parameters: innet-wire(5).
- * What each state does is in dlp/aggregator.h.  Gradients travel as integers,
- * trunc(x * scale).  One of more than six parameters, or an aggregate, is a
- * VECTOR, which only innet's own tools speak: here it is LEARNING with more.
+ * A packet is 30 bytes of UDP payload, all big-endian, with signed parameters:
+ * innet-wire(5).  dlp/aggregator.h says what each state does.  Gradients travel
+ * as integers, trunc(x * scale).  A packet with more than six parameters, or an
+ * aggregate of them, is a VECTOR, which only innet's own tools use; here it is
+ * LEARNING with more parameters.
  */
 #ifndef INNET_WIRE_DLP_H
 #define INNET_WIRE_DLP_H
@@ -20,20 +21,20 @@
 enum {
 	DLP_BYTES = 30, DLP_PARAMS = 6, DLP_NODES_MAX = 32,
 	DLP_VECTOR_HEADER_BYTES = 8,
-	DLP_ELEMENTS_MAX = 366,		/* what an MTU of 1500 holds */
+	DLP_ELEMENTS_MAX = 366,		/* in an MTU of 1500 */
 	DLP_BYTES_MAX = DLP_VECTOR_HEADER_BYTES + 4 * DLP_ELEMENTS_MAX,
-	DLP_VALUE_MAX = INT32_MAX - 1,	/* what is beyond did not fit */
+	DLP_VALUE_MAX = INT32_MAX - 1,	/* beyond: did not fit */
 	DLP_SWITCH_PORT = 1234, DLP_SERVER_PORT = 12344
 };
 
 enum dlp_state {
 	DLP_WAITING, DLP_SETUP, DLP_LEARNING, DLP_ERROR, DLP_WRONG_STEP,
 	DLP_RESET, DLP_CONFIGURE, DLP_STATES,
-	DLP_VECTOR = 7,		/* of bytes alone: LEARNING of many */
-	DLP_POLL = 10		/* what published workers ask with */
+	DLP_VECTOR = 7,		/* on the wire only: LEARNING with more */
+	DLP_POLL = 10		/* of the published workers */
 };
 
-/* Why a payload is no packet. */
+/* Why a payload is not a packet. */
 enum dlp_bad { DLP_OK, DLP_SHORT, DLP_LONG, DLP_REASONS };
 
 struct dlp {
@@ -44,29 +45,85 @@ struct dlp {
 	int32_t param[DLP_ELEMENTS_MAX];
 };
 
-/* Elements of the vector that it carries. */
+/* The parameters in SETUP and CONFIGURE. */
+enum dlp_setting {
+	DLP_ITERATIONS, DLP_ETA_SCALE, DLP_INPUTS, DLP_FEATURES, DLP_CLASSES,
+	DLP_SCALE
+};
+
+/* The settings of a session; 0 in CONFIGURE stands for the default. */
+struct dlp_session {
+	uint8_t nodes;
+	int32_t param[DLP_PARAMS];
+};
+
+/* Read the len bytes at p into *d. */
+static inline enum dlp_bad dlp_parse(const uint8_t *p, size_t len,
+    struct dlp *d);
+
+/*
+ * Read a packet of len bytes, of which a capture has `have` at p: at least the
+ * header and six parameters; missing parameters read 0.
+ */
+static inline enum dlp_bad dlp_parse_cut(const uint8_t *p, size_t have,
+    size_t len, struct dlp *d);
+
+/* Write *d to p, which has room for DLP_BYTES_MAX; return its length. */
+static inline uint32_t dlp_put(uint8_t *p, const struct dlp *d);
+
+/* Return the length of the packet that begins with the `have` bytes at p. */
+static inline uint32_t dlp_bytes(const uint8_t *p, size_t have);
+
+/* Return the number of elements in the packet. */
+static inline uint32_t dlp_elements(const struct dlp *d);
+
+/* Write the parameters of a poll for missing workers. */
+static inline void dlp_poll_put(int32_t *param);
+
+/* Is it such a poll, or an answer to one? */
+static inline bool dlp_is_poll(const struct dlp *d);
+
+/* Return the name of a state. */
+static inline const char *dlp_state_name(uint8_t state);
+
+/* Return the name of a reason in reports. */
+static inline const char *dlp_reason(enum dlp_bad why);
+
+/*
+ * Return v as a parameter; a value that does not fit becomes the nearest one
+ * and is counted.
+ */
+static inline int32_t dlp_saturate(int64_t v, uint64_t *saturated);
+
+/*
+ * Return trunc(x * scale), limited to -most ... most; a value that does not fit
+ * is counted.  x is not NaN.
+ */
+static inline int32_t dlp_quantise(float x, int32_t scale, int32_t most,
+    uint64_t *saturated);
+
+/* Is v an aggregate that fitted into 32 bits? */
+static inline bool dlp_fits(int32_t v);
+
+/*
+ * Read "nodes=5,iterations=100,eta-scale=1000,inputs=200,features=1,
+ * classes=1,scale=1000", any of them, into *to; return NULL, or what is wrong.
+ */
+static inline const char *dlp_session_parse(const char *s,
+    struct dlp_session *to);
+
+/* implementation */
+
 static inline uint32_t
 dlp_elements(const struct dlp *d)
 {
 	return DLP_PARAMS + (uint32_t)d->more;
 }
 
-/* What param[] holds in SETUP and CONFIGURE. */
-enum dlp_setting {
-	DLP_ITERATIONS, DLP_ETA_SCALE, DLP_INPUTS, DLP_FEATURES, DLP_CLASSES,
-	DLP_SCALE
-};
-
-/* The settings of a session; in CONFIGURE, 0 is the default. */
-struct dlp_session {
-	uint8_t nodes;
-	int32_t param[DLP_PARAMS];
-};
-
 /*
- * What a poll of innet's carries in all parameters but the last: so its echo is
- * told from an aggregate, and innet's aggregators say in the last who is
- * missing.
+ * The parameters of innet's poll, except the last: they distinguish its echo
+ * from an aggregate, and innet's aggregators put the missing workers into the
+ * last.
  */
 static const char dlp_poll_text[4 * (DLP_PARAMS - 1) + 1] =
     "innet:who is missing";
@@ -80,7 +137,6 @@ dlp_poll_put(int32_t *param)
 	param[DLP_PARAMS - 1] = 0;
 }
 
-/* Is it such a poll, or an answer to one? */
 static inline bool
 dlp_is_poll(const struct dlp *d)
 {
@@ -109,7 +165,6 @@ dlp_reason(enum dlp_bad why)
 	return name[why];
 }
 
-/* How long the packet is that begins with the have bytes at p. */
 static inline uint32_t
 dlp_bytes(const uint8_t *p, size_t have)
 {
@@ -120,10 +175,6 @@ dlp_bytes(const uint8_t *p, size_t have)
 	    DLP_VECTOR_HEADER_BYTES + 4 * n : DLP_BYTES;
 }
 
-/*
- * Read a packet of len bytes into *d, of which a capture has only `have`, at p:
- * the head and six parameters at least; what was cut reads 0.
- */
 static inline enum dlp_bad
 dlp_parse_cut(const uint8_t *p, size_t have, size_t len, struct dlp *d)
 {
@@ -146,14 +197,12 @@ dlp_parse_cut(const uint8_t *p, size_t have, size_t len, struct dlp *d)
 	return DLP_OK;
 }
 
-/* Read the len bytes at p into *d. */
 static inline enum dlp_bad
 dlp_parse(const uint8_t *p, size_t len, struct dlp *d)
 {
 	return dlp_parse_cut(p, len, len, d);
 }
 
-/* Write *d to p, which has room for DLP_BYTES_MAX; how many bytes it is. */
 static inline uint32_t
 dlp_put(uint8_t *p, const struct dlp *d)
 {
@@ -169,7 +218,6 @@ dlp_put(uint8_t *p, const struct dlp *d)
 	return (uint32_t)(p - begin);
 }
 
-/* v as a parameter: the nearest there is, and counted if that is not v. */
 static inline int32_t
 dlp_saturate(int64_t v, uint64_t *saturated)
 {
@@ -179,7 +227,6 @@ dlp_saturate(int64_t v, uint64_t *saturated)
 	return v < 0 ? INT32_MIN : INT32_MAX;
 }
 
-/* trunc(x * scale) as a parameter, between -most and most; x is a number. */
 static inline int32_t
 dlp_quantise(float x, int32_t scale, int32_t most, uint64_t *saturated)
 {
@@ -191,17 +238,12 @@ dlp_quantise(float x, int32_t scale, int32_t most, uint64_t *saturated)
 	return v < 0 ? -most : most;
 }
 
-/* Is it an aggregate that fitted 32 bits? */
 static inline bool
 dlp_fits(int32_t v)
 {
 	return v >= -DLP_VALUE_MAX && v <= DLP_VALUE_MAX;
 }
 
-/*
- * Read "nodes=5,iterations=100,eta-scale=1000,inputs=200,features=1,
- * classes=1,scale=1000", any of them, into *s.  NULL, or what is wrong.
- */
 static inline const char *
 dlp_session_parse(const char *s, struct dlp_session *to)
 {

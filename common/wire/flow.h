@@ -1,5 +1,5 @@
 /*
- * flow.h - addresses of sockets, and the same in the headers of a frame
+ * flow.h - convert between socket addresses and the flow of a frame
  */
 #ifndef INNET_WIRE_FLOW_H
 #define INNET_WIRE_FLOW_H
@@ -11,7 +11,7 @@
 #include "common/wire/addr.h"
 #include "common/wire/frame.h"
 
-/* The flow of a packet from one address to another. */
+/* Return the flow of a packet from one address to another. */
 static inline struct frame_flow
 flow_from_addrs(const union addr *from, const union addr *to)
 {
@@ -29,8 +29,8 @@ flow_from_addrs(const union addr *from, const union addr *to)
 }
 
 /*
- * Make *a the address of ip, as a frame has it, and a port.  What addresses are
- * not compared by stays as it is.
+ * Store the address ip, as a frame has it, and a port in *a; other fields stay
+ * as they are.
  */
 static inline void
 flow_addr(union addr *a, const uint8_t ip[16], uint16_t port, bool v6)
@@ -46,7 +46,7 @@ flow_addr(union addr *a, const uint8_t ip[16], uint16_t port, bool v6)
 	}
 }
 
-/* Bytes of Ethernet, IP and UDP headers in front of a payload to a. */
+/* Return the bytes of Ethernet, IP and UDP headers before a payload to a. */
 static inline uint32_t
 flow_head_bytes(const union addr *a)
 {

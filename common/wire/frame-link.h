@@ -1,11 +1,11 @@
 /*
- * frame-link.h - link headers: what is behind them, and where
+ * frame-link.h - parse link headers: which protocol follows, and where
  *
  * Ethernet with VLAN tags, raw IP, BSD loopback, Linux cooked captures, PPP and
- * 802.11.  Link types are those of pcap files (LINKTYPE_*).  Of 802.11 only
- * whole data frames in the clear that carry LLC and SNAP have an ethertype;
- * management, encrypted, fragmented and aggregated (A-MSDU) ones have none.
- * It borrows the bytes and trusts nothing in them.
+ * 802.11.  Link types are those of pcap files (LINKTYPE_*).  In 802.11 only
+ * whole, unencrypted data frames with LLC and SNAP have an ethertype;
+ * management, encrypted, fragmented and aggregated (A-MSDU) frames have none.
+ * The bytes are borrowed and nothing in them is trusted.
  */
 #ifndef INNET_WIRE_FRAME_LINK_H
 #define INNET_WIRE_FRAME_LINK_H
@@ -27,15 +27,34 @@ enum frame_link {
 
 enum {
 	FRAME_ETH_BYTES = 14,
-	FRAME_ETHERTYPE_MIN = 0x0600,	/* what is below is a length */
+	FRAME_ETHERTYPE_MIN = 0x0600,	/* lower values are lengths */
 	FRAME_SLL_OUTGOING = 4,		/* packet type */
 	FRAME_SLL_LOOPBACK = 772,	/* ARPHRD_ of the interface */
-	FRAME_SLL_NETLINK = 824		/* its protocol is no ethertype */
+	FRAME_SLL_NETLINK = 824		/* without an ethertype */
 };
 
-/* The link types that frame_link_skip() knows, for people. */
+/* The supported link types, for messages. */
 static const char frame_link_names[] = "Ethernet, raw IP, null, loop, SLL, "
     "SLL2, PPP, 802.11";
+
+/* Is the link type supported? */
+static inline bool frame_link_known(int link);
+
+/*
+ * Skip the link header: store the offset and the ethertype (0: unknown) of what
+ * follows.  Return false if the bytes end before that or the link type is not
+ * supported.
+ */
+static inline bool frame_link_skip(int link, const uint8_t *p, size_t len,
+    uint32_t *at, uint16_t *type);
+
+/*
+ * Is the frame the first of two copies of a packet?  A packet over the loopback
+ * is sent and received, and a cooked capture may have both.
+ */
+static inline bool frame_link_is_copy(int link, const uint8_t *p, size_t len);
+
+/* implementation */
 
 static inline bool
 frame_link_known(int link)
@@ -52,10 +71,6 @@ frame_link_known(int link)
 	}
 }
 
-/*
- * Is it the first of two copies of one packet?  What leaves over the loopback
- * comes in over it again, and a cooked capture may have both.
- */
 static inline bool
 frame_link_is_copy(int link, const uint8_t *p, size_t len)
 {
@@ -67,7 +82,7 @@ frame_link_is_copy(int link, const uint8_t *p, size_t len)
 	    p[10] == FRAME_SLL_OUTGOING;
 }
 
-/* Of a PPP protocol field, which may be one byte long, at w: the ethertype. */
+/* Return the ethertype for the PPP protocol field at w, of one byte or two. */
 static inline uint16_t
 frame_link_ppp_type(struct bytes *w)
 {
@@ -78,7 +93,10 @@ frame_link_ppp_type(struct bytes *w)
 	return protocol == 0x0021 ? 0x0800 : protocol == 0x0057 ? 0x86dd : 0;
 }
 
-/* PPP (RFC 1661), in HDLC framing (RFC 1662) or Cisco's, over Ethernet. */
+/*
+ * Parse PPP (RFC 1661) in HDLC framing (RFC 1662), in Cisco's, or over
+ * Ethernet.
+ */
 static inline uint16_t
 frame_link_ppp(int link, struct bytes *w)
 {
@@ -87,7 +105,7 @@ frame_link_ppp(int link, struct bytes *w)
 	if (link == FRAME_PPP_ETHER) {
 		h = bytes_take(w, 6);
 		if (h == NULL || h[0] != 0x11 || h[1] != 0)
-			return 0;	/* no session: discovery */
+			return 0;	/* discovery, not a session */
 	} else if (w->left >= 2 && w->p[0] == 0xff && w->p[1] == 3) {
 		bytes_take(w, 2);
 	} else if (link == FRAME_PPP_HDLC && w->left > 0 &&
@@ -98,7 +116,7 @@ frame_link_ppp(int link, struct bytes *w)
 	return frame_link_ppp_type(w);
 }
 
-/* 802.11, its header padded to a multiple of four bytes or not. */
+/* Parse 802.11, whose header may be padded to a multiple of four bytes. */
 static inline uint16_t
 frame_link_wifi(struct bytes *w, bool padded)
 {
@@ -135,8 +153,8 @@ frame_link_le32(const uint8_t *p)
 }
 
 /*
- * Skip the radiotap header; *padded if it says that the header behind it is.
- * False if it is none.
+ * Skip the radiotap header; set *padded if it says that the 802.11 header is
+ * padded.  Return false if it is not valid.
  */
 static inline bool
 frame_link_radiotap(struct bytes *w, bool *padded)
@@ -163,8 +181,8 @@ frame_link_radiotap(struct bytes *w, bool *padded)
 }
 
 /*
- * What is behind a header of another kind than Ethernet's at w: its ethertype,
- * or 0.  Apart, so that Ethernet does not pay for it.
+ * Skip a header other than Ethernet at w and return the ethertype, or 0.  Not
+ * inline, so that Ethernet stays fast.
  */
 __attribute__((noinline, unused)) static uint16_t
 frame_link_other(int link, struct bytes *w)
@@ -213,10 +231,6 @@ frame_link_other(int link, struct bytes *w)
 	}
 }
 
-/*
- * Skip the link header: the offset of what is behind it and its ethertype (0
- * unknown), or false if the bytes end before or the link type is unknown.
- */
 static inline bool
 frame_link_skip(int link, const uint8_t *p, size_t len, uint32_t *at,
     uint16_t *type)

@@ -1,11 +1,10 @@
 /*
- * frame.h - frames of any link layer: UDP in and out
+ * frame.h - parse and write UDP packets in frames of any link layer
  *
- * frame_parse() finds the UDP payload in a captured frame, whatever its link
- * layer, and says why there is none.  It borrows the bytes and trusts nothing
- * in them.  Checksums are judged apart, by frame_checksums_ok(), so that
- * traffic that is not ours need not pay for them.
- * Link types and headers are frame-link.h's.
+ * frame_parse() finds the UDP payload in a captured frame and says why there is
+ * none.  It borrows the bytes and trusts nothing in them.  Checksums are
+ * checked separately, by frame_sums(), so that other traffic does not cost that
+ * time.  Link types and headers are in frame-link.h.
  */
 #ifndef INNET_WIRE_FRAME_H
 #define INNET_WIRE_FRAME_H
@@ -32,19 +31,20 @@ enum frame_is {
 	FRAME_OTHER,		/* not IP, or not UDP */
 	FRAME_FRAGMENT,		/* UDP, but a fragment */
 	FRAME_CUT,		/* UDP, cut by the snapshot length */
-	FRAME_LENGTH,		/* UDP, but its lengths lie */
-	FRAME_SEVERAL		/* several datagrams that cannot be told
-				 * apart: capture/split.h says so */
+	FRAME_LENGTH,		/* UDP, but its lengths are wrong */
+	FRAME_SEVERAL		/* several datagrams that capture/split.h
+				 * cannot separate */
 };
 
-/* What the sums of a whole datagram say. */
+/* The state of the checksums of a whole datagram. */
 enum frame_sums {
-	FRAME_SUMS_UNKNOWN,		/* not asked yet */
+	FRAME_SUMS_UNKNOWN,		/* not checked yet */
 	FRAME_SUMS_WRONG, FRAME_SUMS_RIGHT,
-	FRAME_SUMS_LEFT		/* UDP has none, or it was left to a card */
+	FRAME_SUMS_LEFT		/* UDP has none, or the network card
+				 * computes it */
 };
 
-/* Who sends to whom; IPv4 addresses are in the first four bytes. */
+/* Source and destination; IPv4 addresses are in the first four bytes. */
 struct frame_flow {
 	uint8_t src[16], dst[16];
 	uint16_t sport, dport;
@@ -53,22 +53,108 @@ struct frame_flow {
 
 struct frame {
 	struct frame_flow flow;
-	uint8_t tos;		/* ToS or traffic class, ECN bits and all */
-	uint16_t ethertype;	/* of what is behind the link header */
+	uint8_t tos;		/* ToS or traffic class, with ECN bits */
+	uint16_t ethertype;	/* in the link header */
 	uint32_t ip_at;		/* bytes from the frame's start */
 	uint32_t udp_at;
 	uint32_t payload_at;
 	uint32_t payload_bytes;
 };
 
-/* The codepoint, without the two ECN bits, as it lies in the ToS byte. */
+/* The fields of an IP header that describe its payload. */
+struct frame_ip {
+	uint32_t bytes;		/* of the packet, as the header has it */
+	uint32_t head;		/* bytes of headers before UDP */
+	uint8_t next;		/* protocol */
+	bool fragment;
+};
+
+/* Limits of generated traffic; clusters are below 10.255/16. */
+enum { FRAME_WORKERS_MAX = 254, FRAME_CLUSTERS_MAX = 65280 };
+
+static const uint8_t frame_switch_addr[4] = { 10, 255, 255, 1 };
+
+static const uint8_t frame_server_addr[4] = { 10, 255, 255, 254 };
+
+/*
+ * Parse the frame of caplen bytes at p, which was len bytes long before it was
+ * cut.  Fields of *f that it did not reach are 0: ethertype and ip_at are set
+ * if the link header was read, tos and flow unless FRAME_OTHER, payload_at if
+ * the UDP header is there, payload_bytes with FRAME_UDP and FRAME_CUT.
+ */
+static inline enum frame_is frame_parse(int link, const uint8_t *p,
+    size_t caplen, size_t len, struct frame *f);
+
+/*
+ * Parse link and IP headers of the caplen bytes at p; *w is then behind them,
+ * and ip_at, ethertype, tos and addresses of *f are set as far as it went.
+ * Return false if it is not IP.
+ */
+static inline bool frame_parse_ip(int link, const uint8_t *p, size_t caplen,
+    struct frame *f, struct frame_ip *ip, struct bytes *w);
+
+/* Return the DSCP without the two ECN bits, as it is in the ToS byte. */
+static inline uint8_t frame_dscp_tos(const struct frame *f);
+
+/*
+ * Check the IP and UDP checksums.  A UDP checksum of 0 is none.  One that is
+ * the sum of the pseudo header alone was left to the network card.
+ */
+static inline enum frame_sums frame_sums(const uint8_t *p,
+    const struct frame *f);
+
+/* Are none of them wrong? */
+static inline bool frame_checksums_ok(const uint8_t *p, const struct frame *f);
+
+/* Is the checksum of the IP header right? */
+static inline bool frame_ip_sum_ok(const uint8_t *p, const struct frame *f);
+
+/*
+ * Is the UDP checksum in the frame at p 0 (none), or the sum of the pseudo
+ * header alone?
+ */
+static inline bool frame_checksum_is_offloaded(const uint8_t *p,
+    const struct frame *f);
+
+/* Return the sum of the pseudo header of f's UDP datagram in the frame at p. */
+static inline uint64_t frame_pseudo_sum(const uint8_t *p,
+    const struct frame *f);
+
+/*
+ * Write Ethernet, IP and UDP headers for payload_bytes of payload (at most
+ * 65,507, IPv6 65,527) at p, which has room for FRAME_V6_BYTES, and describe
+ * them in *f unless it is NULL.  Return the number of bytes before the
+ * payload.  The UDP checksum is 0: write the payload, then call
+ * frame_put_checksum().
+ */
+static inline size_t frame_put(uint8_t *p, const struct frame_flow *flow,
+    uint8_t tos, size_t payload_bytes, struct frame *f);
+
+/* Write the right UDP checksum into the frame at p. */
+static inline void frame_put_checksum(uint8_t *p, const struct frame *f);
+
+/*
+ * Store the MAC address that innet-gen and the simulator use for IPv4 address
+ * a.
+ */
+static inline void frame_put_mac(uint8_t mac[6], const uint8_t a[4]);
+
+/*
+ * Store the address of a worker in generated traffic: worker <
+ * FRAME_WORKERS_MAX, cluster < FRAME_CLUSTERS_MAX.
+ */
+static inline void frame_worker_addr(uint8_t a[4], uint16_t cluster,
+    uint32_t worker);
+
+/* implementation */
+
 static inline uint8_t
 frame_dscp_tos(const struct frame *f)
 {
 	return f->tos & 0xfc;
 }
 
-/* Walk IPv6 extension headers; the last next-header value. */
+/* Skip IPv6 extension headers; return the last next-header value. */
 static inline uint8_t
 frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 {
@@ -78,7 +164,7 @@ frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 		h = bytes_take(w, 8);
 		if (h == NULL)
 			return 59;
-		if (next == 44) {	/* a lone, whole "fragment" is fine */
+		if (next == 44) {	/* a single, whole "fragment" is fine */
 			if ((bytes_get(h + 2, 2) & 0xfff9) != 0)
 				*fragment = true;
 		} else {
@@ -89,15 +175,7 @@ frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 	return next;
 }
 
-/* What an IP header says of what is behind it. */
-struct frame_ip {
-	uint32_t bytes;		/* of the packet, as the header has it */
-	uint32_t head;		/* bytes of headers before UDP */
-	uint8_t next;		/* protocol */
-	bool fragment;
-};
-
-/* Read the IPv4, or IPv6, headers at w; false if they are none. */
+/* Read the IPv4 headers at w; return false if they are not valid. */
 static inline bool
 frame_read_v4(struct bytes *w, struct frame *f, struct frame_ip *ip)
 {
@@ -117,6 +195,7 @@ frame_read_v4(struct bytes *w, struct frame *f, struct frame_ip *ip)
 	return true;
 }
 
+/* Read the IPv6 headers at w; return false if they are not valid. */
 static inline bool
 frame_read_v6(struct bytes *w, struct frame *f, struct frame_ip *ip)
 {
@@ -135,11 +214,6 @@ frame_read_v6(struct bytes *w, struct frame *f, struct frame_ip *ip)
 	return true;
 }
 
-/*
- * Read the link and IP headers of the caplen bytes at p: *w is behind them,
- * and ip_at, ethertype, tos and addresses of *f are set as far as it went.
- * False if that is no IP.
- */
 __attribute__((always_inline)) static inline bool
 frame_parse_ip(int link, const uint8_t *p, size_t caplen, struct frame *f,
     struct frame_ip *ip, struct bytes *w)
@@ -152,12 +226,6 @@ frame_parse_ip(int link, const uint8_t *p, size_t caplen, struct frame *f,
 	    f->ethertype == 0x86dd && frame_read_v6(w, f, ip);
 }
 
-/*
- * Read the frame of caplen bytes at p, len bytes long before it was cut.
- * *f is filled in as far as it went, and else 0: ethertype and ip_at whenever
- * the link layer was read, tos and flow unless FRAME_OTHER, payload_at whenever
- * the UDP header is there, payload_bytes with FRAME_UDP and FRAME_CUT.
- */
 __attribute__((always_inline)) static inline enum frame_is
 frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
     struct frame *f)
@@ -170,7 +238,7 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 	if (!frame_parse_ip(link, p, caplen, f, &ip, &w) || ip.next != 17)
 		return FRAME_OTHER;
 	f->udp_at = (uint32_t)(w.p - p);
-	if (ip.fragment)	/* all but the first have no ports */
+	if (ip.fragment)	/* only the first has ports */
 		return FRAME_FRAGMENT;
 	if (w.left < FRAME_UDP_BYTES || !bytes_ok(&w)) {
 		f->flow.sport = bytes_u16(&w);
@@ -191,7 +259,6 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 	return FRAME_UDP;
 }
 
-/* The sum of the pseudo header of f's UDP datagram in the frame at p. */
 static inline uint64_t
 frame_pseudo_sum(const uint8_t *p, const struct frame *f)
 {
@@ -205,7 +272,6 @@ frame_pseudo_sum(const uint8_t *p, const struct frame *f)
 	return inetsum_add(sum, p + f->ip_at + 12, 8);
 }
 
-/* Is the UDP checksum in the frame at p 0 (none), or the pseudo header's? */
 static inline bool
 frame_checksum_is_offloaded(const uint8_t *p, const struct frame *f)
 {
@@ -215,7 +281,6 @@ frame_checksum_is_offloaded(const uint8_t *p, const struct frame *f)
 	return sent == 0 || sent == inetsum_fold(frame_pseudo_sum(p, f));
 }
 
-/* Is the sum of the IP header right? */
 static inline bool
 frame_ip_sum_ok(const uint8_t *p, const struct frame *f)
 {
@@ -226,11 +291,6 @@ frame_ip_sum_ok(const uint8_t *p, const struct frame *f)
 	    (ip[10] | ip[11]) == 0;
 }
 
-/*
- * What do the IP header's and the UDP checksum say?  A UDP checksum of 0 is
- * none, and the pseudo header's sum alone is what a capture shows of a packet
- * whose sum was left to the network card.  Inline where packets are many.
- */
 __attribute__((always_inline)) static inline enum frame_sums
 frame_sums(const uint8_t *p, const struct frame *f)
 {
@@ -250,14 +310,12 @@ frame_sums(const uint8_t *p, const struct frame *f)
 	    FRAME_UDP_BYTES)) == 0xffff ? FRAME_SUMS_RIGHT : FRAME_SUMS_WRONG;
 }
 
-/* Is none of them wrong? */
 static inline bool
 frame_checksums_ok(const uint8_t *p, const struct frame *f)
 {
 	return frame_sums(p, f) != FRAME_SUMS_WRONG;
 }
 
-/* Write the right UDP checksum into the frame at p, after a change in it. */
 static inline void
 frame_put_checksum(uint8_t *p, const struct frame *f)
 {
@@ -272,7 +330,6 @@ frame_put_checksum(uint8_t *p, const struct frame *f)
 	memcpy(udp + 6, &sum, 2);
 }
 
-/* An address that innet-gen and the simulator invent for IPv4 address a. */
 static inline void
 frame_put_mac(uint8_t mac[6], const uint8_t a[4])
 {
@@ -281,13 +338,6 @@ frame_put_mac(uint8_t mac[6], const uint8_t a[4])
 	memcpy(mac + 2, a, 4);
 }
 
-/*
- * Write Ethernet, IP and UDP headers for payload_bytes of payload at p, which
- * has room for FRAME_V6_BYTES, and describe them in *f (if not NULL).  The
- * number of bytes before the payload.  The UDP checksum is left 0: write the
- * payload, then frame_put_checksum().  payload_bytes is at most 65,507
- * (65,527).
- */
 static inline size_t
 frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,
     size_t payload_bytes, struct frame *f)
@@ -336,7 +386,6 @@ frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,
 	return (size_t)(udp - p) + FRAME_UDP_BYTES;
 }
 
-/* The address of worker w of cluster c in invented traffic (wire.md). */
 static inline void
 frame_worker_addr(uint8_t a[4], uint16_t cluster, uint32_t worker)
 {
@@ -345,11 +394,5 @@ frame_worker_addr(uint8_t a[4], uint16_t cluster, uint32_t worker)
 	a[2] = (uint8_t)cluster;
 	a[3] = (uint8_t)(worker + 1);
 }
-
-/* Limits of that invention: worker < 254, and cluster below 10.255/16. */
-enum { FRAME_WORKERS_MAX = 254, FRAME_CLUSTERS_MAX = 65280 };
-
-static const uint8_t frame_switch_addr[4] = { 10, 255, 255, 1 };
-static const uint8_t frame_server_addr[4] = { 10, 255, 255, 254 };
 
 #endif

@@ -2,7 +2,7 @@
  * inetsum.h - the Internet checksum (RFC 1071)
  *
  * Partial sums are kept in 64 bits in memory order and folded at the end.
- * Plain C is the reference; the AVX2 form agrees with it.
+ * Plain C is the reference; the AVX2 form gives the same sums.
  */
 #ifndef INNET_WIRE_INETSUM_H
 #define INNET_WIRE_INETSUM_H
@@ -16,7 +16,9 @@
 #include <immintrin.h>
 #endif
 
-/* Bytes from to len - 1 added to sum as 16-bit words; from is even. */
+/*
+ * Add the bytes from `from`, which is even, to len - 1 to sum, as 16-bit words.
+ */
 static inline uint64_t
 inetsum_plain(uint64_t sum, const uint8_t *p, size_t from, size_t len)
 {
@@ -62,7 +64,9 @@ inetsum_avx2(uint64_t sum, const uint8_t *p, size_t len)
 }
 #endif
 
-/* Add len bytes to a partial sum (0 to begin); only the last may be odd. */
+/*
+ * Add len bytes to a partial sum (0 at first); only the last part may be odd.
+ */
 static inline uint64_t
 inetsum_add(uint64_t sum, const void *p, size_t len)
 {
@@ -74,9 +78,9 @@ inetsum_add(uint64_t sum, const void *p, size_t len)
 }
 
 /*
- * The 16-bit sum, not complemented, as it stands in memory.  A number and
- * itself with its halves swapped add up to the sum of both halves in the upper
- * one, their carry in it.
+ * Return the 16-bit sum, not complemented, in memory order.  A number plus
+ * itself with its halves swapped has the sum of both halves in the upper half,
+ * with their carry.
  */
 static inline uint16_t
 inetsum_fold(uint64_t sum)

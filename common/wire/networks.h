@@ -1,5 +1,5 @@
 /*
- * networks.h - a list of networks, and whether an address is in one
+ * networks.h - a list of networks, to test whether an address is in one
  *
  * A network is ADDRESS/BITS, IPv4 or IPv6, or an address alone.
  */
@@ -11,15 +11,16 @@
 enum { NETWORKS_MAX = 64, NETWORKS_TEXT_MAX = INET6_ADDRSTRLEN + 4 };
 
 struct networks_one {
-	uint8_t base[16];	/* an IPv4 address is within ::ffff:0:0/96 */
-	unsigned bits;		/* of these, from the left */
+	uint8_t base[16];	/* an IPv4 address is mapped to IPv6 */
+	unsigned bits;		/* of the prefix, 0 to 128 */
 };
 
 struct networks {
 	struct networks_one net[NETWORKS_MAX];
-	unsigned n;		/* 0: everyone is allowed */
+	unsigned n;		/* 0: every address is allowed */
 };
 
+/* Is the address `at` in the network? */
 static inline bool
 networks_one_has(const struct networks_one *net, const uint8_t at[16])
 {
@@ -29,7 +30,7 @@ networks_one_has(const struct networks_one *net, const uint8_t at[16])
 	    (net->base[whole] ^ at[whole]) >> (8 - rest) == 0);
 }
 
-/* Is the address in one of them, or are there none? */
+/* Is the address in one of the networks, or is the list empty? */
 static inline bool
 networks_allow(const struct networks *ns, const union addr *a)
 {
@@ -56,7 +57,7 @@ networks_one_is_plain(const struct networks_one *net)
 	return true;
 }
 
-/* Read ADDRESS[/BITS].  NULL, or what is wrong. */
+/* Read ADDRESS[/BITS]; return NULL, or what is wrong. */
 static inline const char *
 networks_one_parse(const char *s, struct networks_one *net)
 {
@@ -92,7 +93,10 @@ networks_one_parse(const char *s, struct networks_one *net)
 	    "the address has bits behind its prefix";
 }
 
-/* Add those of a list "192.0.2.0/24,::1".  NULL, or what is wrong. */
+/*
+ * Add the networks of a list such as "192.0.2.0/24,::1"; return NULL, or what
+ * is wrong.
+ */
 static inline const char *
 networks_parse(struct networks *ns, const char *list)
 {

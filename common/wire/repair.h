@@ -1,11 +1,12 @@
 /*
  * repair.h - Probe, NACK and STATE on the wire: innet-wire(5)
  *
- * A Probe is a Help with a bitmap from a member, a NACK one from a switch, and
- * a STATE the Ack of a Probe.  Each says what its sender lacks: bit k of the
- * bitmap (of byte k / 8, the least significant first) is segment base + k.  A
- * bitmap of REPAIR_BITMAP_BYTES says nothing of what is behind it.  `mark` and
- * `seen` are serial numbers.  Parsing borrows the bytes and trusts nothing.
+ * A Probe is a Help with a bitmap from a member, a NACK is one from a switch,
+ * and a STATE is the Ack of a Probe.  Each lists the segments that its sender
+ * lacks: bit k of the bitmap (in byte k / 8, the least significant first) is
+ * segment base + k.  A bitmap of REPAIR_BITMAP_BYTES says nothing about later
+ * segments.  `mark` and `seen` are serial numbers.  Parsing borrows the bytes
+ * and trusts nothing in them.
  */
 #ifndef INNET_WIRE_REPAIR_H
 #define INNET_WIRE_REPAIR_H
@@ -20,7 +21,7 @@
 enum {
 	REPAIR_HELP_BYTES = 30,		/* of the body, before the bitmap */
 	REPAIR_STATE_BYTES = 24,
-	REPAIR_BITMAP_BYTES = 1366,	/* and CONTROL_MAX_BYTES in all */
+	REPAIR_BITMAP_BYTES = 1366,	/* fills CONTROL_MAX_BYTES */
 	REPAIR_NONE = 0xffffff		/* no index */
 };
 
@@ -32,13 +33,13 @@ struct repair_bitmap {
 
 /* A Probe or a NACK. */
 struct repair_help {
-	uint32_t iteration;		/* out of step: the push */
+	uint32_t iteration;		/* asynchronous: of the push */
 	uint32_t mark;			/* segments sent so far */
-	uint32_t seen;			/* highest mark that has come */
-	uint32_t last;			/* index not asked for, or NONE */
+	uint32_t seen;			/* highest mark received */
+	uint32_t last; /* index that is not requested, or NONE */
 	uint32_t upto;			/* segments sent at least once */
-	uint32_t round;			/* out of step: asked for */
-	uint32_t last_round;		/* ... and that of `last` */
+	uint32_t round;			/* asynchronous: the requested one */
+	uint32_t last_round;		/* asynchronous: that of `last` */
 	struct repair_bitmap lacks;
 };
 
@@ -47,14 +48,58 @@ struct repair_state {
 	uint32_t iteration;
 	uint32_t mark;			/* results completed so far */
 	uint32_t seen;			/* the Probe's mark */
-	uint32_t resent;		/* results, ahead of this */
-	bool whole;			/* the iteration is done */
-	bool notice;			/* nothing was asked just now */
-	uint16_t dups;			/* came though asked for, mod 2^16 */
+	uint32_t resent;		/* results sent again before this */
+	bool whole;			/* the iteration is complete */
+	bool notice;			/* sent without a Probe */
+	uint16_t dups;			/* duplicates of requested segments,
+					   mod 2^16 */
 	struct repair_bitmap lacks;
 };
 
-/* The index behind the last that the bitmap speaks of; end: if it is whole. */
+/* Is it a Probe or a NACK? */
+static inline bool repair_is_help(const struct control *c);
+
+/* Read the body of a Probe or NACK; return false if it is cut short. */
+static inline bool repair_get_help(const struct control *c,
+    struct repair_help *h);
+
+/* Write the body of a Probe or NACK at p; return the place behind it. */
+static inline uint8_t *repair_put_help(uint8_t *p, const struct repair_help *h);
+
+/* Write a whole Probe or NACK at msg, without a MAC; return its length. */
+static inline size_t repair_write_help(uint8_t *msg, uint16_t job, uint32_t xid,
+    const struct repair_help *h);
+
+/* Is it a STATE? */
+static inline bool repair_is_state(const struct control *c);
+
+/* Read the body of a STATE; return false if it is cut short. */
+static inline bool repair_get_state(const struct control *c,
+    struct repair_state *s);
+
+/* Write the body of a STATE at p; return the place behind it. */
+static inline uint8_t *repair_put_state(uint8_t *p,
+    const struct repair_state *s);
+
+/* Is segment i marked in the bitmap? */
+static inline bool repair_lacks(const struct repair_bitmap *b, uint32_t i);
+
+/*
+ * Return the index behind the last one that the bitmap covers, or `end` if it
+ * covers all.
+ */
+static inline uint32_t repair_covers(const struct repair_bitmap *b,
+    uint32_t end);
+
+/*
+ * Mark segment i, which is above all marked ones; `room` has space for a whole
+ * bitmap.  Return false if it is full.
+ */
+static inline bool repair_add(struct repair_bitmap *b, uint8_t *room,
+    uint32_t i);
+
+/* implementation */
+
 static inline uint32_t
 repair_covers(const struct repair_bitmap *b, uint32_t end)
 {
@@ -71,7 +116,6 @@ repair_lacks(const struct repair_bitmap *b, uint32_t i)
 	    (b->bits[k / 8] >> k % 8 & 1) != 0;
 }
 
-/* Add index i, above all before, at room for a whole bitmap; false: full. */
 static inline bool
 repair_add(struct repair_bitmap *b, uint8_t *room, uint32_t i)
 {
@@ -92,14 +136,12 @@ repair_add(struct repair_bitmap *b, uint8_t *room, uint32_t i)
 	return true;
 }
 
-/* Is c, a Help, a Probe or a NACK? */
 static inline bool
 repair_is_help(const struct control *c)
 {
 	return c->action == CONTROL_HELP && c->body_bytes >= REPAIR_HELP_BYTES;
 }
 
-/* Is c, an Ack, a STATE? */
 static inline bool
 repair_is_state(const struct control *c)
 {
@@ -127,7 +169,6 @@ repair_put_bitmap(uint8_t *p, const struct repair_bitmap *b)
 	return p + b->bytes;
 }
 
-/* The body of a Probe or NACK; false if it is cut short. */
 static inline bool
 repair_get_help(const struct control *c, struct repair_help *h)
 {
@@ -145,7 +186,6 @@ repair_get_help(const struct control *c, struct repair_help *h)
 	return bytes_ok(&w);
 }
 
-/* Write it at p; the place behind. */
 static inline uint8_t *
 repair_put_help(uint8_t *p, const struct repair_help *h)
 {
@@ -159,7 +199,6 @@ repair_put_help(uint8_t *p, const struct repair_help *h)
 	return repair_put_bitmap(p, &h->lacks);
 }
 
-/* The whole of one at msg, without a MAC: its length. */
 static inline size_t
 repair_write_help(uint8_t *msg, uint16_t job, uint32_t xid,
     const struct repair_help *h)
@@ -168,7 +207,6 @@ repair_write_help(uint8_t *msg, uint16_t job, uint32_t xid,
 	    xid), h) - msg);
 }
 
-/* The body of a STATE, which repair_is_state(); false if it is cut short. */
 static inline bool
 repair_get_state(const struct control *c, struct repair_state *s)
 {
@@ -190,7 +228,6 @@ repair_get_state(const struct control *c, struct repair_state *s)
 	return bytes_ok(&w);
 }
 
-/* Write it at p; the place behind. */
 static inline uint8_t *
 repair_put_state(uint8_t *p, const struct repair_state *s)
 {

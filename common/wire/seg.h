@@ -1,13 +1,13 @@
 /*
  * seg.h - gradient segments on the wire: innet-wire(5)
  *
- * An 8-byte Seg, then little-endian float32 (iSwitch, Figure 5b; how the Seg
- * is split is innet's own).  Segment i of a vector holds its elements from
- * i * F on, F of them but for the last segment.  Parsing borrows the payload
- * and trusts nothing in it.
+ * An 8-byte Seg, then little-endian float32 (iSwitch, Figure 5b; the split of
+ * the Seg into fields is innet's own).  Segment i of a vector holds F elements
+ * from i * F on, the last one the rest.  Parsing borrows the payload and trusts
+ * nothing in it.
  *
- * Iterations count modulo 2^24 and are compared as serial numbers: of two
- * that are less than 2^23 apart, one is older.
+ * Iterations count modulo 2^24 and are compared as serial numbers: one of two
+ * that are less than 2^23 apart is older.
  */
 #ifndef INNET_WIRE_SEG_H
 #define INNET_WIRE_SEG_H
@@ -21,15 +21,16 @@
 enum {
 	SEG_HEADER_BYTES = 8,
 	SEG_TOS = 0x1c,			/* DSCP 7 */
-	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: Seg, proof, vector */
+	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: Seg, tag, vector */
 	SEG_TAG_BYTES = 8,
-	SEG_TAG_FLOATS = 2,		/* fewer fit beside a proof */
+	SEG_TAG_FLOATS = 2,		/* that the tag displaces */
 	SEG_FLOATS_V4 = 366,		/* in 1,500 bytes */
 	SEG_FLOATS_V6 = 361,
-	SEG_FLOATS_MAX_V4 = 16374,	/* where only loopback is crossed */
+	SEG_FLOATS_MAX_V4 = 16374,	/* over the loopback */
 	SEG_FLOATS_MAX_V6 = 16370,
-	SEG_ITERATIONS = 1 << 24,	/* and then from 0 again */
-	SEG_NEAR = 2,			/* those in step are no more apart */
+	SEG_ITERATIONS = 1 << 24,	/* then from 0 again */
+	SEG_NEAR = 2,			/* synchronous iterations are no further
+					   apart */
 	SEG_INDEX_MAX = (1 << 24) - 1
 };
 
@@ -41,7 +42,7 @@ struct seg {
 	uint32_t n;
 };
 
-/* Is iteration a older than b?  Neither is, of two that are equal. */
+/* Is iteration a older than b?  Of two equal ones, neither is. */
 static inline bool
 seg_before(uint32_t a, uint32_t b)
 {
@@ -50,14 +51,14 @@ seg_before(uint32_t a, uint32_t b)
 	return d != 0 && d < SEG_ITERATIONS / 2;
 }
 
-/* Iteration t and so many more (or fewer). */
+/* Return iteration t plus by. */
 static inline uint32_t
 seg_step(uint32_t t, int32_t by)
 {
 	return (t + (uint32_t)by) & (SEG_ITERATIONS - 1);
 }
 
-/* The 64 bits of a Seg, as Help and FBcast carry them too. */
+/* Return the 64 bits of a Seg, which Help and FBcast carry too. */
 static inline uint64_t
 seg_word(uint32_t iteration, uint16_t contributions, uint32_t index)
 {
@@ -65,7 +66,7 @@ seg_word(uint32_t iteration, uint16_t contributions, uint32_t index)
 	    (uint64_t)contributions << 24 | (index & SEG_INDEX_MAX);
 }
 
-/* Take a Seg apart; no vector. */
+/* Return the fields of a Seg; no vector. */
 static inline struct seg
 seg_split(uint64_t word)
 {
@@ -74,7 +75,7 @@ seg_split(uint64_t word)
 	    .index = (uint32_t)word & SEG_INDEX_MAX };
 }
 
-/* Write a segment's 8 bytes at p; the place of its vector. */
+/* Write the 8 bytes of a Seg at p; return the place of the vector. */
 static inline uint8_t *
 seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
     uint32_t index)
@@ -83,8 +84,8 @@ seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
 }
 
 /*
- * Read the len bytes of UDP payload at p.  False if they are too few or no
- * whole number of floats: a segment has at least one.
+ * Read the len bytes of UDP payload at p; return false if they are not at least
+ * one whole float behind a Seg.
  */
 static inline bool
 seg_parse(const uint8_t *p, size_t len, struct seg *s)
@@ -97,14 +98,14 @@ seg_parse(const uint8_t *p, size_t len, struct seg *s)
 	return true;
 }
 
-/* Is that the ToS, without its ECN bits, of a segment of either form? */
+/* Is it the ToS, without ECN bits, of a segment with or without a tag? */
 static inline bool
 seg_is(uint8_t tos)
 {
 	return tos == SEG_TOS || tos == SEG_TAGGED_TOS;
 }
 
-/* Bytes before the vector of a segment whose ToS is that of one. */
+/* Return the bytes before the vector of a segment with that ToS. */
 static inline uint32_t
 seg_head_bytes(uint8_t tos)
 {
@@ -112,19 +113,22 @@ seg_head_bytes(uint8_t tos)
 	    SEG_TAG_BYTES : 0);
 }
 
-/* Read one of either form, by its ToS; its proof is not judged (tag.h). */
+/*
+ * Read a segment with or without a tag, by its ToS; the tag is not checked
+ * (tag.h).
+ */
 static inline bool
 seg_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct seg *s)
 {
-	const uint32_t proof = seg_head_bytes(tos) - SEG_HEADER_BYTES;
+	const uint32_t tag = seg_head_bytes(tos) - SEG_HEADER_BYTES;
 
-	if (len < proof || !seg_parse(p, len - proof, s))
+	if (len < tag || !seg_parse(p, len - tag, s))
 		return false;
-	s->vec += proof;
+	s->vec += tag;
 	return true;
 }
 
-/* Iteration t of the wire, as the one nearest to `near`. */
+/* Return the iteration nearest to `near` that is t on the wire. */
 static inline int64_t
 seg_unwrap(uint32_t t, int64_t near)
 {
@@ -134,14 +138,17 @@ seg_unwrap(uint32_t t, int64_t near)
 	    (int64_t)d - SEG_ITERATIONS);
 }
 
-/* Segments of a vector of so many elements, floats a segment. */
+/*
+ * Return the number of segments of a vector of `elements` at `floats` a
+ * segment.
+ */
 static inline uint32_t
 seg_count(uint32_t elements, uint32_t floats)
 {
 	return elements == 0 ? 0 : (elements - 1) / floats + 1;
 }
 
-/* Elements of segment i of that vector; i < seg_count(). */
+/* Return the elements of segment i of that vector; i < seg_count(). */
 static inline uint32_t
 seg_floats_at(uint32_t elements, uint32_t floats, uint32_t i)
 {
@@ -151,8 +158,8 @@ seg_floats_at(uint32_t elements, uint32_t floats, uint32_t i)
 }
 
 /*
- * Floats a segment holds under an MTU of so many bytes: 0 if it cannot hold
- * one, the most there are (SEG_FLOATS_MAX_V4, _V6) at the loopback's 65536.
+ * Return how many floats a segment holds under an MTU of `mtu` bytes: 0 if not
+ * even one, and at most SEG_FLOATS_MAX_V4 or _V6.
  */
 static inline uint32_t
 seg_floats(size_t mtu, bool v6)

@@ -1,10 +1,12 @@
 /*
- * state-transfer.h - a member's state on its way to another: innet-wire(5)
+ * state-transfer.h - messages that copy a state from one member to another:
+ * innet-wire(5)
  *
- * Fetch asks for chunks of a state, and goes from who lacks it over switches to
- * a sender; Chunk is one of them, and goes the same way back.  Neither has an
- * Ack but a refusal.  A switch writes its own number for who asks into what it
- * passes on, and so needs no other memory of the way.
+ * Fetch asks for chunks of a state and travels from the member that lacks it
+ * over switches to a sender; Chunk carries one chunk the same way back.
+ * Neither has an Ack, except a refusal.  A switch writes its own number for the
+ * requesting member into the Fetch that it forwards, so it needs no other
+ * memory of the route.
  */
 #ifndef INNET_WIRE_STATE_TRANSFER_H
 #define INNET_WIRE_STATE_TRANSFER_H
@@ -21,38 +23,42 @@ enum {
 	TRANSFER_RUN = 32		/* chunks of a Fetch, at most */
 };
 
-/* The largest state: so many bytes. */
+/* The largest state, in bytes. */
 #define TRANSFER_BYTES_MAX ((uint32_t)1 << 30)
 
 struct transfer_fetch {
-	uint16_t asker;			/* of the switch it comes from, or 0 */
-	bool waits;			/* the job is to wait meanwhile */
-	uint32_t worker;		/* who asks, by its number */
-	uint32_t snapshot;		/* 0: whichever there is */
+	uint16_t asker;			/* the last switch's number for the
+					   requesting member, or 0 */
+	bool waits;			/* the job should wait meanwhile */
+	uint32_t worker;		/* number of the requesting worker */
+	uint32_t snapshot;		/* 0: any */
 	uint32_t first;			/* chunk */
 	uint16_t count;			/* 1 to TRANSFER_RUN */
 };
 
 struct transfer_chunk {
 	uint16_t asker;
-	bool ready;			/* else there is none yet: ask again */
-	uint32_t sender;			/* its worker number */
+	bool ready;			/* false: no state yet, ask again */
+	uint32_t sender;		/* its worker number */
 	uint32_t snapshot;
-	uint64_t iteration;		/* results that are in the state */
+	uint64_t iteration;		/* results applied in the state */
 	uint32_t bytes, crc;		/* of the whole, CRC-32C */
 	uint32_t index;			/* of this chunk */
 	const uint8_t *data;		/* borrowed */
 	size_t data_bytes;
 };
 
-/* Chunks of a state of so many bytes: one of nothing has one, too. */
+/*
+ * Return the number of chunks of a state of `bytes`; an empty state has one,
+ * too.
+ */
 static inline uint32_t
 transfer_chunks(uint32_t bytes)
 {
 	return bytes == 0 ? 1 : (bytes - 1) / TRANSFER_CHUNK_BYTES + 1;
 }
 
-/* The bytes of chunk i. */
+/* Return the bytes of chunk i. */
 static inline size_t
 transfer_chunk_bytes(uint32_t bytes, uint32_t i)
 {
@@ -62,6 +68,7 @@ transfer_chunk_bytes(uint32_t bytes, uint32_t i)
 	    bytes - at : TRANSFER_CHUNK_BYTES;
 }
 
+/* Read the body of a Fetch; return false if it is not valid. */
 static inline bool
 transfer_get_fetch(const struct control *c, struct transfer_fetch *f)
 {
@@ -76,7 +83,7 @@ transfer_get_fetch(const struct control *c, struct transfer_fetch *f)
 	return bytes_ok(&w) && f->count > 0 && f->count <= TRANSFER_RUN;
 }
 
-/* The body of a Fetch at p; the place behind. */
+/* Write the body of a Fetch at p; return the place behind it. */
 static inline uint8_t *
 transfer_put_fetch(uint8_t *p, const struct transfer_fetch *f)
 {
@@ -88,7 +95,10 @@ transfer_put_fetch(uint8_t *p, const struct transfer_fetch *f)
 	return bytes_put(p, f->count, 2);
 }
 
-/* False too if the data are not as long as the chunk is, or are not ready. */
+/*
+ * Read the body of a Chunk; return false if it is not valid or its data have
+ * the wrong length.
+ */
 static inline bool
 transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
 {
@@ -112,7 +122,7 @@ transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
 	    k->data_bytes == transfer_chunk_bytes(k->bytes, k->index);
 }
 
-/* The body of a Chunk at p, with its data; the place behind. */
+/* Write the body of a Chunk at p, with its data; return the place behind it. */
 static inline uint8_t *
 transfer_put_chunk(uint8_t *p, const struct transfer_chunk *k)
 {

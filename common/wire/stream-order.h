@@ -1,9 +1,11 @@
 /*
- * stream-order.h - what a training process may say, and when: innet-stream(5)
+ * stream-order.h - check the order of messages of a training process:
+ * innet-stream(5)
  *
- * Hello, then weights, once each, then gradients, all of the length that the
- * hello said, of finite values; bye at any time.  Pure: messages go in, and
- * why one may not come now goes out, good until the next call.
+ * A process sends hello, then its weights, once each, then gradients, all of
+ * the length that the hello gave and with finite values; it may send bye at any
+ * time.  Pure: the caller passes messages in and gets the reason why one is not
+ * allowed, which is valid until the next call.
  */
 #ifndef INNET_WIRE_STREAM_ORDER_H
 #define INNET_WIRE_STREAM_ORDER_H
@@ -21,21 +23,21 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-/* Where gradients point, by the child's hello. */
+/* Whether the process maximizes or minimizes, by its hello. */
 enum stream_direction { STREAM_UNSAID, STREAM_UP, STREAM_DOWN };
 
 struct stream_order {
-	uint32_t most;			/* elements that are carried */
-	const char *carrier;		/* by whom: "--program iswitch" */
-	uint32_t elements;		/* of all vectors; 0 not known yet */
-	bool hello, weights;		/* have come */
-	bool gives;			/* its state, if it is asked for */
+	uint32_t most;			/* elements that the carrier takes */
+	const char *carrier;		/* its name: "--program iswitch" */
+	uint32_t elements;		/* of each vector; 0: not known yet */
+	bool hello, weights;		/* received */
+	bool gives;			/* sends its state on request */
 	enum stream_direction direction;
-	bool asked;			/* it has been, and owes it */
+	bool asked;			/* a state was requested */
 	char why[128];
 };
 
-/* Its hello: JSON with the length of its vectors. */
+/* Check a hello: JSON with the length of the vectors. */
 static inline const char *
 stream_order_hello(struct stream_order *t, const struct stream_head *h,
     const uint8_t *body)
@@ -71,7 +73,7 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 	return NULL;
 }
 
-/* A message: NULL if it may come now, or why not. */
+/* Check a message; return NULL if it may come now, or why not. */
 static inline const char *
 stream_order_check(struct stream_order *t, const struct stream_head *h,
     const uint8_t *body)
@@ -103,7 +105,7 @@ stream_order_check(struct stream_order *t, const struct stream_head *h,
 	return NULL;
 }
 
-/* What must come and has not yet: NULL if nothing, else its name. */
+/* Return the name of the message that must come next, or NULL if none must. */
 static inline const char *
 stream_order_missing(const struct stream_order *t)
 {

@@ -1,13 +1,14 @@
 /*
- * stream.h - the gradient stream between innet-worker and the process it runs
+ * stream.h - the gradient stream between innet-worker and its child process
  *
- * A 32-byte little-endian header, then `elements` float32 (or, in a hello, as
- * many bytes of JSON): innet-stream(5).  The same bytes go both ways.
+ * A 32-byte little-endian header, then `elements` float32 or, in a hello and a
+ * state, as many bytes: innet-stream(5).  The format is the same in both
+ * directions.
  *
- * struct stream_in gathers bytes as they come, in pieces of any size, and
- * hands out whole messages; the body it returns is borrowed until the next
- * call.  It owns its buffer: stream_in_free() gives it back.  Nothing here
- * reads a file descriptor but stream_in_fill() and stream_write_all().
+ * A struct stream_in collects bytes in pieces of any size and returns whole
+ * messages; the body is borrowed until the next call.  It owns its buffer;
+ * stream_in_free() frees it.  Only stream_in_fill() and stream_write_all() use
+ * a file descriptor.
  */
 #ifndef INNET_WIRE_STREAM_H
 #define INNET_WIRE_STREAM_H
@@ -24,10 +25,10 @@
 enum {
 	STREAM_HEADER_BYTES = 32,
 	STREAM_HELLO_MAX_BYTES = 65536,
-	STREAM_PIPE_BYTES = 1 << 20	/* what F_SETPIPE_SZ gives unasked */
+	STREAM_PIPE_BYTES = 1 << 20	/* the default limit of F_SETPIPE_SZ */
 };
 
-/* Largest vector taken: 1 Gi elements would be 4 GiB. */
+/* The longest vector: 1 GiB of float32. */
 #define STREAM_ELEMENTS_MAX ((uint32_t)1 << 28)
 #define STREAM_STATE_MAX ((uint32_t)1 << 30)	/* bytes */
 
@@ -37,7 +38,7 @@ enum stream_kind {
 };
 
 enum stream_flag {
-	STREAM_MODEL = 1,	/* a model, not a sum; a state to take */
+	STREAM_MODEL = 1,	/* a model and not a sum; a state to load */
 	STREAM_PARTIAL = 2,	/* fewer contributions than H */
 	STREAM_MORE = 4		/* more results follow at once */
 };
@@ -59,6 +60,57 @@ struct stream_in {
 	uint64_t offset;	/* bytes handed out in all, for messages */
 };
 
+/*
+ * Read once from fd, at least `missing` bytes if they are there; return their
+ * number, 0 at the end of the file, or -1 with errno (also EAGAIN, EINTR,
+ * ENOMEM).
+ */
+static inline ssize_t stream_in_fill(struct stream_in *in, int fd,
+    size_t missing);
+
+/*
+ * Return 1 and the next whole message, header and body (borrowed, aligned for
+ * float); 0 if at least *missing more bytes are needed; -1 if the bytes are not
+ * a message: *why says why, and in->offset where.
+ */
+static inline int stream_in_next(struct stream_in *in, struct stream_head *h,
+    const uint8_t **body, size_t *missing, const char **why);
+
+/*
+ * Make room for n more bytes and return the place, or NULL without memory.  The
+ * bytes move, so a borrowed body ends here.
+ */
+static inline uint8_t *stream_in_room(struct stream_in *in, size_t n);
+
+/* Free the buffer. */
+static inline void stream_in_free(struct stream_in *in);
+
+/*
+ * Write a header and its body to a blocking fd; return -1 with errno if that
+ * fails.
+ */
+static inline int stream_write_all(int fd, const struct stream_head *h,
+    const void *body);
+
+/* Return the bytes of body behind the header h. */
+static inline size_t stream_body_bytes(const struct stream_head *h);
+
+/* Write the 32 bytes of h at p. */
+static inline void stream_put(uint8_t p[STREAM_HEADER_BYTES],
+    const struct stream_head *h);
+
+/* Read the 32 bytes at p into h; return NULL, or what is wrong. */
+static inline const char *stream_get(const uint8_t p[STREAM_HEADER_BYTES],
+    struct stream_head *h);
+
+/* Write the n low bytes of v at p, the lowest first. */
+static inline void stream_put_le(uint8_t *p, uint64_t v, size_t n);
+
+/* Return the number in the n bytes at p, the lowest first. */
+static inline uint64_t stream_get_le(const uint8_t *p, size_t n);
+
+/* implementation */
+
 static inline void
 stream_put_le(uint8_t *p, uint64_t v, size_t n)
 {
@@ -76,7 +128,6 @@ stream_get_le(const uint8_t *p, size_t n)
 	return v;
 }
 
-/* Write h's 32 bytes at p. */
 static inline void
 stream_put(uint8_t p[STREAM_HEADER_BYTES], const struct stream_head *h)
 {
@@ -93,7 +144,6 @@ stream_put(uint8_t p[STREAM_HEADER_BYTES], const struct stream_head *h)
 	stream_put_le(p + 28, h->staleness, 4);
 }
 
-/* Read the 32 bytes at p into h.  NULL, or what is wrong with them. */
 static inline const char *
 stream_get(const uint8_t p[STREAM_HEADER_BYTES], struct stream_head *h)
 {
@@ -121,7 +171,6 @@ stream_get(const uint8_t p[STREAM_HEADER_BYTES], struct stream_head *h)
 	return NULL;
 }
 
-/* Bytes of body that follow the header h. */
 static inline size_t
 stream_body_bytes(const struct stream_head *h)
 {
@@ -137,10 +186,6 @@ stream_in_free(struct stream_in *in)
 	*in = (struct stream_in){ 0 };
 }
 
-/*
- * Make room for n more bytes behind what is there and return the place, or
- * NULL without memory.  Moves the bytes, so a borrowed body ends here.
- */
 static inline uint8_t *
 stream_in_room(struct stream_in *in, size_t n)
 {
@@ -164,11 +209,6 @@ stream_in_room(struct stream_in *in, size_t n)
 	return in->buf + in->have;
 }
 
-/*
- * The next whole message: 1 and its header and body (borrowed; aligned for
- * float), 0 if more bytes are needed, *missing of them at least, -1 if the
- * bytes are no message: *why says so and in->offset where.
- */
 static inline int
 stream_in_next(struct stream_in *in, struct stream_head *h,
     const uint8_t **body, size_t *missing, const char **why)
@@ -187,7 +227,7 @@ stream_in_next(struct stream_in *in, struct stream_head *h,
 	}
 	*body = in->buf + in->used + STREAM_HEADER_BYTES;
 	if ((uintptr_t)*body % sizeof(float) != 0) {
-		/* an odd hello came before: one move, once in a session */
+		/* behind a hello of odd length; once in a session */
 		memmove(in->buf, in->buf + in->used, left);
 		in->have = left;
 		in->used = 0;
@@ -198,10 +238,6 @@ stream_in_next(struct stream_in *in, struct stream_head *h,
 	return 1;
 }
 
-/*
- * Read once from fd, missing bytes or more: the count, 0 at end of file, -1
- * with errno (EAGAIN, EINTR, ENOMEM among them).
- */
 static inline ssize_t
 stream_in_fill(struct stream_in *in, int fd, size_t missing)
 {
@@ -218,7 +254,6 @@ stream_in_fill(struct stream_in *in, int fd, size_t missing)
 	return n;
 }
 
-/* Write a header and its body to a blocking fd; -1 with errno if it cannot. */
 static inline int
 stream_write_all(int fd, const struct stream_head *h, const void *body)
 {

@@ -1,11 +1,11 @@
 /*
  * update.h - updates, models and weights on the wire: innet-wire(5)
  *
- * The 32-byte header of an Olaf packet (a model has 8 bytes of queue status
- * behind it), then little-endian float32.  Parsing borrows the payload and
- * trusts nothing in it: what does not fit is refused with a reason, and
- * update_reason() names it for a report.  Olaf section 4 fixes reward and
- * gradient only; the other fields are innet's own.
+ * The 32-byte header of an Olaf packet (in a model 8 bytes of queue status
+ * follow), then little-endian float32.  Parsing borrows the payload and trusts
+ * nothing in it: a payload that does not fit is refused with a reason, whose
+ * name for reports update_reason() returns.  Olaf section 4 fixes only reward
+ * and gradient; the other fields are innet's own.
  */
 #ifndef INNET_WIRE_UPDATE_H
 #define INNET_WIRE_UPDATE_H
@@ -23,14 +23,14 @@ enum {
 	UPDATE_HEADER_BYTES = 32,
 	UPDATE_STATUS_BYTES = 8,
 	UPDATE_MODEL_BYTES = UPDATE_HEADER_BYTES + UPDATE_STATUS_BYTES,
-	UPDATE_TOS = 0x2c,		/* DSCP 11 */
-	UPDATE_TAGGED_TOS = 0x4c,	/* DSCP 19: a tail behind (tag.h) */
-	UPDATE_TAIL_BYTES = 16,		/* counter and proof */
-	UPDATE_TAIL_FLOATS = 4,		/* fewer fit beside them */
+	UPDATE_TOS = 0x2c,	  /* DSCP 11 */
+	UPDATE_TAGGED_TOS = 0x4c, /* DSCP 19: with a tail (tag.h) */
+	UPDATE_TAIL_BYTES = 16,	  /* counter and tag */
+	UPDATE_TAIL_FLOATS = 4,	  /* that the tail displaces */
 	UPDATE_PORT = 46638,
 	UPDATE_MTU_LOOPBACK = 65536,
 	UPDATE_CLUSTER_AT = 2,
-	UPDATE_MERGED_AT = 12,		/* offsets of what a queue rewrites */
+	UPDATE_MERGED_AT = 12, /* offsets of fields that a queue writes */
 	UPDATE_GENERATED_AT = 16,
 	UPDATE_REWARD_AT = 24
 };
@@ -47,7 +47,7 @@ enum update_bad {
 /* Queue status on a model (Olaf section 5). */
 struct update_status {
 	uint32_t occupancy;	/* Qn, the locked frame counted; 24 bits */
-	bool filled;		/* a switch has written it */
+	bool filled;		/* a switch has written the status */
 	bool full;
 	uint16_t active;	/* N, clusters seen lately */
 	uint16_t capacity;	/* Qmax, slots */
@@ -69,7 +69,64 @@ struct update {
 	uint32_t first;		/* index of the first of them */
 };
 
-/* The name of a reason in reports. */
+/*
+ * Read the len bytes of UDP payload at p: UPDATE_OK, and u->vec points into p;
+ * otherwise the reason, and *u is filled in as far as it went.
+ */
+static inline enum update_bad update_parse(const uint8_t *p, size_t len,
+    struct update *u);
+
+/*
+ * Read a packet with or without a tag, by its ToS; the tag is not checked
+ * (tag.h).
+ */
+static inline enum update_bad update_parse_as(uint8_t tos, const uint8_t *p,
+    size_t len, struct update *u);
+
+/*
+ * Read the header (and status) of len bytes of UDP payload, of which `have` are
+ * at p, and check it alone and against len.  UPDATE_OK, and u->vec points to
+ * where the vector begins, even if it is cut off; otherwise the reason.
+ */
+static inline enum update_bad update_parse_header(const uint8_t *p, size_t have,
+    size_t len, struct update *u);
+
+/* Return the fields of the header at p, except the version. */
+static inline struct update update_get(const uint8_t *p);
+
+/* Return the name of a reason in reports. */
+static inline const char *update_reason(enum update_bad why);
+
+/*
+ * Write the header of u (and status, of a model) at p, which has room for
+ * update_head_bytes(); return the place of the vector.
+ */
+static inline uint8_t *update_put(uint8_t *p, const struct update *u);
+
+/* Write the 8 bytes of s at p; an occupancy above 24 bits saturates. */
+static inline void update_put_status(uint8_t *p, const struct update_status *s);
+
+/* Return the bytes before the vector in a packet of this kind. */
+static inline size_t update_head_bytes(uint8_t kind);
+
+/* Is it the ToS, without ECN bits, of a packet with or without a tag? */
+static inline bool update_is(uint8_t tos);
+
+/* Return the bytes behind the vector of a packet with that ToS. */
+static inline uint32_t update_tail_bytes(uint8_t tos);
+
+/*
+ * Return how many floats a packet carries under an MTU of `mtu` bytes.  A model
+ * header must fit, so that an update and its model are cut alike.  An MTU of
+ * 65,536 (loopback) gives the most that UDP over IPv4 can hold.
+ */
+static inline uint32_t update_floats(size_t mtu, bool v6);
+
+/* Return how many packets a vector of `elements` takes at n floats a packet. */
+static inline uint32_t update_packets(uint32_t elements, uint32_t n);
+
+/* implementation */
+
 static inline const char *
 update_reason(enum update_bad why)
 {
@@ -93,7 +150,6 @@ update_get_status(const uint8_t *p)
 	};
 }
 
-/* Write the 8 bytes of s at p; an occupancy over 24 bits saturates. */
 static inline void
 update_put_status(uint8_t *p, const struct update_status *s)
 {
@@ -122,7 +178,6 @@ update_fits(struct update *u)
 	return true;
 }
 
-/* The fields of the header at p, but for the version. */
 static inline struct update
 update_get(const uint8_t *p)
 {
@@ -139,12 +194,6 @@ update_get(const uint8_t *p)
 	};
 }
 
-/*
- * Read the header (and status) of len bytes of UDP payload, of which have are
- * at p, and judge it by itself and by len.  UPDATE_OK and *u filled in, its vec
- * pointing to where the vector begins, whatever of that is there; otherwise
- * the reason, *u filled in as far as it went.  Inline where packets are many.
- */
 __attribute__((always_inline)) static inline enum update_bad
 update_parse_header(const uint8_t *p, size_t have, size_t len,
     struct update *u)
@@ -175,10 +224,6 @@ update_parse_header(const uint8_t *p, size_t have, size_t len,
 	return isfinite(u->reward) ? UPDATE_OK : UPDATE_NONFINITE;
 }
 
-/*
- * Read the len bytes of UDP payload at p.  UPDATE_OK and *u filled in, its
- * vec pointing into p; otherwise the reason, *u filled in as far as it went.
- */
 __attribute__((always_inline)) static inline enum update_bad
 update_parse(const uint8_t *p, size_t len, struct update *u)
 {
@@ -189,21 +234,18 @@ update_parse(const uint8_t *p, size_t len, struct update *u)
 	return bad;
 }
 
-/* Is that the ToS, without its ECN bits, of a packet of either form? */
 static inline bool
 update_is(uint8_t tos)
 {
 	return tos == UPDATE_TOS || tos == UPDATE_TAGGED_TOS;
 }
 
-/* Bytes behind the vector of a packet whose ToS is that of one. */
 static inline uint32_t
 update_tail_bytes(uint8_t tos)
 {
 	return (tos & 0xfc) == UPDATE_TAGGED_TOS ? UPDATE_TAIL_BYTES : 0;
 }
 
-/* Read one of either form, by its ToS; its proof is not judged (tag.h). */
 static inline enum update_bad
 update_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct update *u)
 {
@@ -212,17 +254,12 @@ update_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct update *u)
 	return update_parse(p, len < tail ? 0 : len - tail, u);
 }
 
-/* Bytes before the vector in a packet of this kind. */
 static inline size_t
 update_head_bytes(uint8_t kind)
 {
 	return kind == UPDATE_MODEL ? UPDATE_MODEL_BYTES : UPDATE_HEADER_BYTES;
 }
 
-/*
- * Write u's header (and status, of a model) at p, which has room for
- * update_head_bytes(); the place where the vector goes.
- */
 static inline uint8_t *
 update_put(uint8_t *p, const struct update *u)
 {
@@ -242,11 +279,6 @@ update_put(uint8_t *p, const struct update *u)
 	return p + UPDATE_STATUS_BYTES;
 }
 
-/*
- * Floats a packet carries under an MTU of so many bytes, so that a range and
- * its model are cut alike: what fits behind IP, UDP and a model's header.
- * Loopback's 65,536 gives the most that UDP over IPv4 can hold.
- */
 static inline uint32_t
 update_floats(size_t mtu, bool v6)
 {
@@ -256,7 +288,6 @@ update_floats(size_t mtu, bool v6)
 	return room < head + 4 ? 0 : (uint32_t)((room - head) / 4);
 }
 
-/* How many packets a vector of so many elements takes at n a packet. */
 static inline uint32_t
 update_packets(uint32_t elements, uint32_t n)
 {
