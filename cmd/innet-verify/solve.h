@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/innet-verify/replay.h"
+#include "cmd/innet-verify/counterexample.h"
 #include "cmd/innet-verify/spec.h"
 
 enum verdict { HOLDS, FAILS, UNKNOWN };

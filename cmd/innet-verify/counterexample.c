@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cmd/innet-verify/replay.h"
+#include "cmd/innet-verify/counterexample.h"
 #include "common/olaf/aom.h"
 #include "common/queue/txctl.h"
 #include "common/queue/port.h"

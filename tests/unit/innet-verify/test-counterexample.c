@@ -1,5 +1,5 @@
 /* Schedules that innet-verify plays: what is admitted, what misses what. */
-#include "cmd/innet-verify/replay.h"
+#include "cmd/innet-verify/counterexample.h"
 #include "tests/unit/tap.h"
 
 /* Two clusters every 100 ns, the second offset by 0 to 50, service 10. */
