@@ -1,4 +1,4 @@
-/* One schedule through the suite's own queue: replay.h. */
+/* counterexample.c - play a schedule through the suite's own queue */
 #include "config.h"
 
 #include <err.h>
@@ -10,23 +10,24 @@
 #include "common/queue/txctl.h"
 #include "common/queue/port.h"
 
-/* At this rate a frame of so many bytes takes as many ns. */
+/* At this rate a frame of n bytes takes n ns. */
 enum { WORKER = 0 };
 #define BYTE_A_NS 8000000000u
 
-/* How far below one a probability may be by rounding alone. */
+/* A probability can be this far below 1 because of rounding. */
 #define ROUNDING 1e-9
 
 struct player {
 	const struct spec *spec;
 	struct schedule *s;
-	struct replay *r;
+	struct played *r;
 	struct port port;
 	struct aom age[SPEC_CLUSTERS_MAX];	/* from the first sent */
 	struct aom peak[SPEC_CLUSTERS_MAX];	/* from the first received */
 	struct txctl control[SPEC_CLUSTERS_MAX];
-	size_t told[SPEC_CLUSTERS_MAX];	/* row behind which acks are open */
-	struct planned **open;	/* who opened each slot, in order; owned */
+	size_t acked[SPEC_CLUSTERS_MAX];	/* departures received */
+	struct planned_update *
+	    *open; /* who opened each slot, in order; owned */
 	size_t opened, left;
 	uint8_t vec[4];
 };
@@ -41,14 +42,14 @@ fate_name(enum fate f)
 	return name[f];
 }
 
-/* The slot in transmission has left. */
+/* Deliver the slot in transmission. */
 static void
-leave(struct player *p)
+deliver_update(struct player *p)
 {
 	const uint64_t now = port_due(&p->port);
 	const uint64_t made = port_head(&p->port)->up.generated_ns;
-	struct planned *x = p->open[p->left++];
-	struct replay_cluster *c = &p->r->of[x->c];
+	struct planned_update *x = p->open[p->left++];
+	struct played_cluster *c = &p->r->of[x->c];
 	struct aom *peak = &p->peak[x->c];
 	const uint64_t age = now - p->age[x->c].made_ns;
 
@@ -65,15 +66,15 @@ leave(struct player *p)
 	port_pop(&p->port);
 }
 
-/* The cluster of x has had the statuses of what left R before it or more. */
+/* Give the cluster of x the statuses that reached it before x. */
 static void
-hear(struct player *p, const struct planned *x)
+receive_statuses(struct player *p, const struct planned_update *x)
 {
 	const struct update_status status = { .filled = true,
 	    .capacity = (uint16_t)p->spec->slots,
 	    .active = (uint16_t)p->spec->n };
 
-	for (size_t i = p->told[x->c]; i < p->left; i++) {
+	for (size_t i = p->acked[x->c]; i < p->left; i++) {
 		const uint64_t came = p->open[i]->leaves_ns +
 		    p->spec->ack_ns;
 
@@ -81,13 +82,13 @@ hear(struct player *p, const struct planned *x)
 			break;
 		if (p->open[i]->c == x->c)
 			txctl_status(&p->control[x->c], &status, came);
-		p->told[x->c] = i + 1;
+		p->acked[x->c] = i + 1;
 	}
 }
 
-/* x arrives: what becomes of it? */
+/* Offer x to the queue and set its fate. */
 static void
-arrive(struct player *p, struct planned *x)
+offer_update(struct player *p, struct planned_update *x)
 {
 	const struct tally_count *full =
 	    &p->port.updates->tally.all.of[TALLY_DROPPED_FULL];
@@ -100,7 +101,7 @@ arrive(struct player *p, struct planned *x)
 	const struct arrival a = { .bytes = p->vec, .have = sizeof(p->vec),
 	    .wire_bytes = (uint32_t)p->spec->service_ns, .is_update = true,
 	    .up = &u };
-	struct replay_cluster *c = &p->r->of[x->c];
+	struct played_cluster *c = &p->r->of[x->c];
 
 	port_offer(&p->port, &a, x->at_ns);
 	c->sent++;
@@ -116,9 +117,9 @@ arrive(struct player *p, struct planned *x)
 	}
 }
 
-/* Is x where its cluster's offset and jitter can put it? */
+/* Is x within the offset and jitter of its cluster? */
 static bool
-on_time(const struct player *p, const struct planned *x)
+is_on_time(const struct player *p, const struct planned_update *x)
 {
 	const struct spec_cluster *c = &p->spec->cluster[x->c];
 
@@ -126,24 +127,24 @@ on_time(const struct player *p, const struct planned *x)
 	    x->at_ns <= spec_arrival(c, x->k, c->offset_hi_ns, c->jitter_ns);
 }
 
-/* The next row, up to its arrival.  False: not as the specification allows. */
+/* Play up to the arrival of x; return false if the schedule is inadmissible. */
 static bool
-step(struct player *p, struct planned *x)
+play_update(struct player *p, struct planned_update *x)
 {
-	if (!on_time(p, x)) {
+	if (!is_on_time(p, x)) {
 		p->r->why = "an update out of its time";
 		return false;
 	}
 	while (port_due(&p->port) <= x->at_ns)
-		leave(p);
-	hear(p, x);
+		deliver_update(p);
+	receive_statuses(p, x);
 	x->begins_ns = p->port.slots.count == 0 ? x->at_ns :
 	    port_due(&p->port) + (p->port.slots.count - 1) *
 	    p->spec->service_ns;
 	if (!p->age[x->c].started)
 		aom_start(&p->age[x->c], x->at_ns, x->at_ns);
 	if (x->sent) {
-		arrive(p, x);
+		offer_update(p, x);
 		return true;
 	}
 	p->r->of[x->c].held++;
@@ -153,9 +154,9 @@ step(struct player *p, struct planned *x)
 	return false;
 }
 
-/* Are the arrivals of each cluster those of one offset and its jitters? */
+/* Does each cluster have one offset that explains all its arrivals? */
 static bool
-one_offset(const struct spec *spec, const struct schedule *s)
+has_one_offset(const struct spec *spec, const struct schedule *s)
 {
 	uint64_t lo[SPEC_CLUSTERS_MAX], hi[SPEC_CLUSTERS_MAX];
 
@@ -164,7 +165,7 @@ one_offset(const struct spec *spec, const struct schedule *s)
 		hi[c] = spec->cluster[c].offset_hi_ns;
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		const struct planned *x = &s->row[i];
+		const struct planned_update *x = &s->row[i];
 		const struct spec_cluster *c = &spec->cluster[x->c];
 		const uint64_t most = x->at_ns - x->k * c->period_ns;
 		const uint64_t least = most < c->jitter_ns ? 0 :
@@ -178,11 +179,12 @@ one_offset(const struct spec *spec, const struct schedule *s)
 	return true;
 }
 
+/* Add the ages up to the horizon and free them. */
 static void
-sum_up(struct player *p, uint64_t horizon_ns)
+close_ages(struct player *p, uint64_t horizon_ns)
 {
 	for (size_t c = 0; c < p->spec->n; c++) {
-		struct replay_cluster *of = &p->r->of[c];
+		struct played_cluster *of = &p->r->of[c];
 
 		if (aom_end(&p->age[c], horizon_ns) == -1)
 			err(1, "the ages");
@@ -196,8 +198,8 @@ sum_up(struct player *p, uint64_t horizon_ns)
 }
 
 bool
-replay_run(const struct spec *spec, uint64_t horizon_ns, struct schedule *s,
-    struct replay *r)
+counterexample_play(const struct spec *spec, uint64_t horizon_ns,
+    struct schedule *s, struct played *r)
 {
 	const struct port_conf cf = { .queue = PORT_OLAF,
 	    .slots = (uint32_t)spec->slots, .rate_bps = BYTE_A_NS,
@@ -205,30 +207,30 @@ replay_run(const struct spec *spec, uint64_t horizon_ns, struct schedule *s,
 	struct player p = { .spec = spec, .s = s, .r = r,
 	    .open = calloc(s->n + 1, sizeof(*p.open)) };
 
-	*r = (struct replay){ 0 };
+	*r = (struct played){ 0 };
 	if (!port_init(&p.port, &cf) || !port_open_updates(&p.port) ||
 	    p.open == NULL)
 		err(1, "a replay of %zu updates", s->n);
 	for (size_t c = 0; c < spec->n; c++)
 		p.control[c] = spec->cluster[c].control;
-	if (!one_offset(spec, s))
+	if (!has_one_offset(spec, s))
 		r->why = "updates of no one offset";
 	for (size_t i = 0; r->why == NULL && i < s->n; i++) {
-		if (!step(&p, &s->row[i]))
+		if (!play_update(&p, &s->row[i]))
 			break;
 	}
 	while (port_due(&p.port) != PORT_NEVER)
-		leave(&p);
-	sum_up(&p, horizon_ns);
+		deliver_update(&p);
+	close_ages(&p, horizon_ns);
 	port_free(&p.port);
 	free(p.open);
 	return r->why == NULL;
 }
 
-/* Is the average of u further above that of v than the bound? */
+/* Is the average of u above that of v by more than the bound? */
 static bool
-apart(const struct objective *o, const struct replay_cluster *u,
-    const struct replay_cluster *v)
+are_apart(const struct objective *o, const struct played_cluster *u,
+    const struct played_cluster *v)
 {
 	/* su / nu - sv / nv > bound, times nu nv: at most 2^111 */
 	const __int128 su = (__int128)u->peak_sum_ns * v->peaks;
@@ -242,8 +244,8 @@ apart(const struct objective *o, const struct replay_cluster *u,
 }
 
 bool
-replay_misses(const struct spec *spec, const struct objective *o,
-    const struct replay *r)
+counterexample_violates(const struct spec *spec, const struct objective *o,
+    const struct played *r)
 {
 	for (size_t u = 0; u < spec->n; u++) {
 		if (o->kind == OBJECTIVE_NO_LOSS && r->of[u].dropped > 0)
@@ -255,7 +257,7 @@ replay_misses(const struct spec *spec, const struct objective *o,
 			return true;
 		for (size_t v = 0; o->kind == OBJECTIVE_FAIR && v < spec->n;
 		    v++) {
-			if (apart(o, &r->of[u], &r->of[v]))
+			if (are_apart(o, &r->of[u], &r->of[v]))
 				return true;
 		}
 	}
@@ -263,7 +265,7 @@ replay_misses(const struct spec *spec, const struct objective *o,
 }
 
 bool
-replay_repeat(uint64_t service_ns, uint64_t *payload_bytes,
+counterexample_link(uint64_t service_ns, uint64_t *payload_bytes,
     uint64_t *rate_bps)
 {
 	enum { HEADERS = 42, LEAST = 256, MOST = 1456 };

@@ -1,11 +1,12 @@
 /*
- * replay.h - one schedule through the suite's own queue, link, transmission
- * control and ages, in virtual time
+ * counterexample.h - play a schedule through the suite's own queue
  *
- * The formulas of model.h say the same a second time; this is the check.
+ * The schedule passes the queue, the link, transmission control and the ages of
+ * the other tools, in virtual time.  This checks the formulas of model.h, which
+ * describe the same behaviour a second time.
  */
-#ifndef INNET_VERIFY_REPLAY_H
-#define INNET_VERIFY_REPLAY_H
+#ifndef INNET_VERIFY_COUNTEREXAMPLE_H
+#define INNET_VERIFY_COUNTEREXAMPLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,53 +16,54 @@
 
 enum fate { FATE_HELD, FATE_OPENED, FATE_MERGED, FATE_DROPPED };
 
-/* An update as scheduled, and what became of it. */
-struct planned {
-	size_t c;		/* place of its cluster in the specification */
-	uint64_t k;		/* which of its updates, from 0 */
+/* An update of the schedule, and its fate. */
+struct planned_update {
+	size_t c;		/* index of its cluster in the specification */
+	uint64_t k;		/* its number in the cluster, from 0 */
 	uint64_t at_ns;		/* arrival */
 	bool sent;		/* not held back */
-	enum fate fate;		/* the rest is replay's */
-	uint64_t begins_ns;	/* transmission, if it opens a slot */
-	uint64_t leaves_ns;	/* if it opened one */
-	uint64_t peak_ns;	/* ... the age just before; 0 of the first */
+	/* set by counterexample_play(): */
+	enum fate fate;
+	uint64_t begins_ns;	/* of its transmission, if it opens a slot */
+	uint64_t leaves_ns;	/* departure, if it opened a slot */
+	uint64_t peak_ns;	/* age just before that; 0 for the first */
 };
 
 struct schedule {
-	struct planned *row;	/* owned, in order of arrival */
+	struct planned_update *row;	/* owned, in order of arrival */
 	size_t n;
 };
 
-struct replay_cluster {
+struct played_cluster {
 	uint64_t sent, held, delivered, merged, dropped;
-	uint64_t peaks, peak_sum_ns;	/* the first delivery left out */
-	uint64_t max_age_ns;	/* counted from its first update sent */
+	uint64_t peaks, peak_sum_ns;	/* without the first delivery */
+	uint64_t max_age_ns;	/* since its first update sent */
 };
 
-struct replay {
-	struct replay_cluster of[SPEC_CLUSTERS_MAX];
-	const char *why;	/* the specification does not admit it */
+struct played {
+	struct played_cluster of[SPEC_CLUSTERS_MAX];
+	const char *why;	/* NULL, or why the schedule is inadmissible */
 };
 
-/* The name of a fate in reports. */
+/* Return the name of a fate in reports. */
 const char *fate_name(enum fate f);
 
 /*
- * Play s, which is in order of arrival and then of clusters, and let the queue
- * drain.  Is it a schedule that the specification admits?
+ * Play s, which is in order of arrival and then of clusters, and drain the
+ * queue.  Return whether the specification admits the schedule.
  */
-bool replay_run(const struct spec *spec, uint64_t horizon_ns,
-    struct schedule *s, struct replay *r);
+bool counterexample_play(const struct spec *spec, uint64_t horizon_ns,
+    struct schedule *s, struct played *r);
 
-/* Does the run miss the objective? */
-bool replay_misses(const struct spec *spec, const struct objective *o,
-    const struct replay *r);
+/* Does the run violate the objective? */
+bool counterexample_violates(const struct spec *spec, const struct objective *o,
+    const struct played *r);
 
 /*
- * A payload of innet-gen's, and the rate of a link that takes service_ns for
- * its frame, to the nanosecond: false if there is none.
+ * Choose a payload for innet-gen and the rate of a link that sends its frame in
+ * exactly service_ns; return false if there is none.
  */
-bool replay_repeat(uint64_t service_ns, uint64_t *payload_bytes,
+bool counterexample_link(uint64_t service_ns, uint64_t *payload_bytes,
     uint64_t *rate_bps);
 
 #endif

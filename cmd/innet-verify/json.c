@@ -1,4 +1,4 @@
-/* A verdict for programs: json.h.  Integers keep all their digits. */
+/* json.c - print a verdict for programs; integers keep all their digits */
 #include "config.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 static const char *const verdict_word[] = { "holds", "fails", "unknown" };
 
 static void
-put_clusters(FILE *f, const struct spec *s)
+print_clusters(FILE *f, const struct spec *s)
 {
 	static const char *const control[] = {
 		[TXCTL_NONE] = "none", [TXCTL_URGENT] = "urgent",
@@ -35,7 +35,7 @@ put_clusters(FILE *f, const struct spec *s)
 }
 
 static void
-put_steps(FILE *f, const struct answer *a)
+print_steps(FILE *f, const struct answer *a)
 {
 	fputs(",\"steps\":[", f);
 	for (size_t i = 0; i < a->steps; i++)
@@ -47,16 +47,16 @@ put_steps(FILE *f, const struct answer *a)
 }
 
 static void
-put_run(FILE *f, const struct spec *s, const struct answer *a)
+print_run(FILE *f, const struct spec *s, const struct answer *a)
 {
 	uint64_t payload, rate;
 
-	if (replay_repeat(s->service_ns, &payload, &rate))
+	if (counterexample_link(s->service_ns, &payload, &rate))
 		fprintf(f, ",\"payload_bytes\":%" PRIu64 ",\"rate_bps\":%"
 		    PRIu64, payload, rate);
 	fputs(",\"run\":[", f);
 	for (size_t i = 0; i < s->n; i++) {
-		const struct replay_cluster *c = &a->run.of[i];
+		const struct played_cluster *c = &a->run.of[i];
 
 		fprintf(f, "%s{\"cluster\":%" PRIu64 ",\"sent\":%" PRIu64
 		    ",\"held\":%" PRIu64 ",\"merged\":%" PRIu64
@@ -68,7 +68,7 @@ put_run(FILE *f, const struct spec *s, const struct answer *a)
 	}
 	fputs("],\"schedule\":[", f);
 	for (size_t i = 0; i < a->schedule.n; i++) {
-		const struct planned *x = &a->schedule.row[i];
+		const struct planned_update *x = &a->schedule.row[i];
 
 		fprintf(f, "%s{\"cluster\":%" PRIu64 ",\"update\":%" PRIu64
 		    ",\"time_ns\":%" PRIu64 ",\"fate\":\"%s\"",
@@ -91,11 +91,11 @@ json_print(FILE *f, const struct spec *s, const struct objective *o,
 	    ",\"slots\":%" PRIu64 ",\"ack_ns\":%" PRIu64, o->text,
 	    verdict_word[a->verdict], a->horizon_ns, a->updates, a->seconds,
 	    s->service_ns, s->slots, s->ack_ns);
-	put_clusters(f, s);
-	put_steps(f, a);
+	print_clusters(f, s);
+	print_steps(f, a);
 	if (solve_has_run(a)) {
 		fprintf(f, ",\"fails_up_to_ns\":%" PRIu64, a->failed_ns);
-		put_run(f, s, a);
+		print_run(f, s, a);
 	}
 	fputs("}\n", f);
 }

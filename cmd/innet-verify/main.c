@@ -1,4 +1,4 @@
-/* innet-verify - prove or refute an age objective */
+/* main.c - prove or refute an objective on ages */
 #include "config.h"
 
 #include <err.h>
@@ -46,7 +46,7 @@ struct conf {
 	uint64_t horizon_ns;		/* 0: the specification's */
 	uint64_t give_up_ns;
 	bool emit;
-	struct how how;
+	struct print_options print;
 };
 
 static void
@@ -74,29 +74,29 @@ parse(int argc, char *argv[])
 			opt_check("time", optarg, num_time(optarg, 1,
 			    SPEC_TIME_MAX, &cf.give_up_ns));
 			break;
-		case 'w': cf.how.write = optarg; break;
+		case 'w': cf.print.write = optarg; break;
 		case O_EMIT: cf.emit = true; break;
 		case O_JSON: json = true; break;
-		case 'q': cf.how.quiet = true; break;
-		case 'v': cf.how.verbose = true; break;
+		case 'q': cf.print.quiet = true; break;
+		case 'v': cf.print.verbose = true; break;
 		}
 	}
 	if (cf.objective.text == NULL)
 		errx(2, "--objective is missing");
-	if (cf.emit && (json || cf.how.write != NULL))
+	if (cf.emit && (json || cf.print.write != NULL))
 		errx(2, "--emit-smt2 decides nothing: no --json, no --write");
 	opt_done(&tool, argc, argv);
 	if (cf.path == NULL)
 		errx(2, "no specification is given");
 	files_in(&files, NULL, cf.path);
-	files_out(&files, "-w", cf.how.write);
+	files_out(&files, "-w", cf.print.write);
 	if (json)
-		cf.how.json = files_json(&files);
+		cf.print.json = files_json(&files);
 	files_done(&files);
 	return cf;
 }
 
-/* The specification in the file at path, or exit 1. */
+/* Read the specification in the file at path, or exit with status 1. */
 static void
 read_file(const struct conf *cf, struct spec *s)
 {
@@ -125,11 +125,11 @@ main(int argc, char *argv[])
 	if (cf.emit) {
 		solve_emit(&s, &cf.objective);
 	} else {
-		solve(&s, &cf.objective, cf.give_up_ns, !cf.how.quiet &&
+		solve(&s, &cf.objective, cf.give_up_ns, !cf.print.quiet &&
 		    isatty(STDERR_FILENO) ? print_progress : NULL, &a);
-		if (!cf.how.quiet && isatty(STDERR_FILENO))
+		if (!cf.print.quiet && isatty(STDERR_FILENO))
 			progress_clear();
-		print(&s, &cf.objective, &cf.how, &a);
+		print_answer(&s, &cf.objective, &cf.print, &a);
 		free(a.schedule.row);
 	}
 	if (fflush(stdout) == EOF || ferror(stdout))

@@ -1,4 +1,4 @@
-/* Every run of a specification, as formulas: model.h. */
+/* model.c - all runs of a specification up to a horizon, as formulas for Z3 */
 #include "config.h"
 
 #include <err.h>
@@ -7,9 +7,9 @@
 #include "cmd/innet-verify/model.h"
 #include "cmd/innet-verify/terms.h"
 
-/* How long it takes at most from the opening of a slot to its departure. */
+/* Return the longest time from the opening of a slot to its departure. */
 static uint64_t
-wait_most(const struct spec *s)
+longest_wait(const struct spec *s)
 {
 	/* one waiting update a cluster, and the locked one */
 	return (s->slots < s->n + 1 ? s->slots : s->n + 1) * s->service_ns;
@@ -28,7 +28,7 @@ gcd(uint64_t a, uint64_t b)
 }
 
 static uint64_t
-unit_of(const struct worker_model *m, const struct objective *o)
+common_unit(const struct model *m, const struct objective *o)
 {
 	const struct spec *s = m->spec;
 	uint64_t g = gcd(s->service_ns, m->horizon_ns);
@@ -45,9 +45,9 @@ unit_of(const struct worker_model *m, const struct objective *o)
 	return g;
 }
 
-/* A time from lo to hi that is free. */
+/* Return a free variable for a time from lo to hi. */
 static Z3_ast
-free_time(struct worker_model *m, const char *name, uint64_t id, int64_t k,
+free_time(struct model *m, const char *name, uint64_t id, int64_t k,
     uint64_t lo, uint64_t hi)
 {
 	Z3_ast v;
@@ -66,17 +66,19 @@ free_time(struct worker_model *m, const char *name, uint64_t id, int64_t k,
 	return v;
 }
 
-/* Does every update of c open a slot: none wait, is held back or dropped? */
+/*
+ * Does every update of c open a slot, so that none waits, is held or dropped?
+ */
 static bool
 always_head(const struct spec *s, const struct spec_cluster *c)
 {
 	return s->slots > s->n &&
-	    c->period_ns - c->jitter_ns >= wait_most(s) - s->service_ns;
+	    c->period_ns - c->jitter_ns >= longest_wait(s) - s->service_ns;
 }
 
-/* When update k of cluster c arrives, and variables for what follows. */
+/* Add the arrival of update k of cluster c, and variables for its queueing. */
 static void
-put_update(struct worker_model *m, size_t c, uint64_t k)
+add_update(struct model *m, size_t c, uint64_t k)
 {
 	const struct spec_cluster *sc = &m->spec->cluster[c];
 	const Z3_sort real = Z3_mk_real_sort(m->z3);
@@ -99,12 +101,12 @@ put_update(struct worker_model *m, size_t c, uint64_t k)
 	    m->spec->service_ns));
 }
 
-/* Does y come before x: never, always, or is it open? */
+/* The order of two arrivals: y is before x never, always, or in some runs. */
 enum order { NEVER, ALWAYS, OPEN };
 
-/* Equal arrivals go in order of the clusters. */
+/* Compare two arrivals; at equal times the lower cluster is first. */
 static enum order
-order(const struct model_update *y, const struct model_update *x)
+compare_arrivals(const struct model_update *y, const struct model_update *x)
 {
 	const bool wins = y->c < x->c;
 
@@ -117,10 +119,10 @@ order(const struct model_update *y, const struct model_update *x)
 }
 
 static Z3_ast
-before(const struct worker_model *m, const struct model_update *y,
+comes_before(const struct model *m, const struct model_update *y,
     const struct model_update *x)
 {
-	switch (order(y, x)) {
+	switch (compare_arrivals(y, x)) {
 	case ALWAYS: return m->yes;
 	case NEVER: return m->no;
 	default: return y->c < x->c ? Z3_mk_le(m->z3, y->at, x->at) :
@@ -128,9 +130,9 @@ before(const struct worker_model *m, const struct model_update *y,
 	}
 }
 
-/* Can y come before x, by less than so many ns? */
+/* Can y arrive before x, by less than `within` ns? */
 static bool
-can_meet(const struct worker_model *m, const struct model_update *y,
+can_meet(const struct model *m, const struct model_update *y,
     const struct model_update *x, uint64_t within)
 {
 	const struct spec_cluster *c = &m->spec->cluster[x->c];
@@ -138,12 +140,15 @@ can_meet(const struct worker_model *m, const struct model_update *y,
 	if (y->c == x->c)	/* they share an offset */
 		return y->k < x->k &&
 		    (x->k - y->k) * c->period_ns < within + c->jitter_ns;
-	return y->hi_ns + within > x->lo_ns && order(y, x) != NEVER;
+	return y->hi_ns + within > x->lo_ns && compare_arrivals(y, x) != NEVER;
 }
 
-/* Updates of cluster c that can: the first, and past the last. */
+/*
+ * Find the updates of cluster c that can meet x: the first, and the one past
+ * the last.
+ */
 static void
-candidates(const struct worker_model *m, const struct model_update *x, size_t c,
+find_candidates(const struct model *m, const struct model_update *x, size_t c,
     uint64_t within, size_t *from, size_t *to)
 {
 	const size_t end = m->first[c + 1];
@@ -153,7 +158,7 @@ candidates(const struct worker_model *m, const struct model_update *x, size_t c,
 	if (i < end && x->lo_ns > reach)	/* none before this one */
 		i += (x->lo_ns - reach) / m->spec->cluster[c].period_ns;
 	while (i < end && !can_meet(m, &m->update[i], x, within) &&
-	    order(&m->update[i], x) != NEVER)
+	    compare_arrivals(&m->update[i], x) != NEVER)
 		i++;
 	*from = i;
 	while (i < end && can_meet(m, &m->update[i], x, within))
@@ -161,9 +166,9 @@ candidates(const struct worker_model *m, const struct model_update *x, size_t c,
 	*to = i;
 }
 
-/* At least `least` of the terms from i on hold. */
+/* State that at least `least` of the terms hold. */
 static Z3_ast
-at_least(const struct worker_model *m, const struct terms *l, uint64_t least)
+hold_at_least(const struct model *m, const struct terms *l, uint64_t least)
 {
 	Z3_ast *row = calloc(least + 1, sizeof(*row)), all;
 
@@ -182,11 +187,12 @@ at_least(const struct worker_model *m, const struct terms *l, uint64_t least)
 }
 
 /*
- * The slots that are taken when x comes: transmission of x would begin at
- * the latest of its arrival and their departures.  Is there no slot free?
+ * Add the slots that are occupied when x arrives: the transmission of x would
+ * begin at the latest of its arrival and their departures.  Return whether no
+ * slot is free.
  */
 static Z3_ast
-put_queue(struct worker_model *m, struct model_update *x)
+add_queue(struct model *m, struct model_update *x)
 {
 	struct terms busy = { 0 }, start = { 0 };
 	size_t from, to;
@@ -195,11 +201,11 @@ put_queue(struct worker_model *m, struct model_update *x)
 	terms_fact(m, Z3_mk_ge(m->z3, x->begins, x->at));
 	terms_add(&start, Z3_mk_eq(m->z3, x->begins, x->at));
 	for (size_t c = 0; c < m->spec->n; c++) {
-		candidates(m, x, c, wait_most(m->spec), &from, &to);
+		find_candidates(m, x, c, longest_wait(m->spec), &from, &to);
 		for (size_t i = from; i < to; i++) {
 			const struct model_update *y = &m->update[i];
 			Z3_ast in = terms_and(m, terms_and(m, y->head,
-			    before(m, y, x)), Z3_mk_gt(m->z3, y->leaves,
+			    comes_before(m, y, x)), Z3_mk_gt(m->z3, y->leaves,
 			    x->at));
 
 			terms_fact(m, Z3_mk_implies(m->z3, in,
@@ -212,22 +218,22 @@ put_queue(struct worker_model *m, struct model_update *x)
 	terms_fact(m, terms_any(m, &start));
 	/* others wait once a cluster at most, and one is in transmission */
 	full = m->spec->slots > m->spec->n || m->spec->slots > busy.n ?
-	    m->no : at_least(m, &busy, m->spec->slots);
+	    m->no : hold_at_least(m, &busy, m->spec->slots);
 	free(busy.term);
 	free(start.term);
 	return full;
 }
 
-/* Does an update of x's cluster wait, unlocked, when x comes? */
+/* State that an update of x's cluster waits, unlocked, when x arrives. */
 static Z3_ast
-waiting(const struct worker_model *m, const struct model_update *x)
+has_waiting(const struct model *m, const struct model_update *x)
 {
-	const uint64_t most = wait_most(m->spec) - m->spec->service_ns;
+	const uint64_t most = longest_wait(m->spec) - m->spec->service_ns;
 	struct terms any = { 0 };
 	size_t from, to;
 	Z3_ast t;
 
-	candidates(m, x, x->c, most, &from, &to);
+	find_candidates(m, x, x->c, most, &from, &to);
 	for (size_t i = from; i < to; i++) {
 		const struct model_update *y = &m->update[i];
 
@@ -240,8 +246,8 @@ waiting(const struct worker_model *m, const struct model_update *x)
 }
 
 /*
- * How old a status must be at least for the probability to be one: of the
- * least f that makes up for Qmax / N, as txctl.h has it.  As a ratio of ns.
+ * Compute the least age of a status, as a ratio of ns, at which the probability
+ * is one: at the least f that compensates for Qmax / N, see txctl.h.
  */
 static void
 certain_after(const struct spec *s, const struct txctl *t,
@@ -259,9 +265,11 @@ certain_after(const struct spec *s, const struct txctl *t,
 	}
 }
 
-/* May x be held back?  If its cluster has a status that is not too old. */
+/*
+ * State that x can be held back: its cluster has a status that is not too old.
+ */
 static Z3_ast
-may_wait(const struct worker_model *m, const struct model_update *x)
+can_be_held(const struct model *m, const struct model_update *x)
 {
 	const struct spec *s = m->spec;
 	const struct txctl *t = &s->cluster[x->c].control;
@@ -274,8 +282,8 @@ may_wait(const struct worker_model *m, const struct model_update *x)
 		return m->no;
 	certain_after(s, t, &num, &den);
 	since = terms_minus(m, x->at, terms_ratio(m, num, den * m->unit_ns));
-	reach = num / den + 1 + s->ack_ns + wait_most(s);
-	candidates(m, x, x->c, reach < INT64_MAX / 2 ? (uint64_t)reach :
+	reach = num / den + 1 + s->ack_ns + longest_wait(s);
+	find_candidates(m, x, x->c, reach < INT64_MAX / 2 ? (uint64_t)reach :
 	    INT64_MAX / 2, &from, &to);
 	for (size_t i = from; i < to; i++) {
 		const struct model_update *y = &m->update[i];
@@ -291,30 +299,30 @@ may_wait(const struct worker_model *m, const struct model_update *x)
 	return may;
 }
 
-/* What becomes of x; `last` is the one before it of its cluster, or NULL. */
+/* Add the fate of x; `last` is the update before it in its cluster, or NULL. */
 static void
-put_fate(struct worker_model *m, struct model_update *x,
+add_fate(struct model *m, struct model_update *x,
     const struct model_update *last)
 {
 	const uint64_t id = m->spec->cluster[x->c].id;
 	const int64_t k = (int64_t)x->k;
 	const Z3_sort is = Z3_mk_bool_sort(m->z3);
-	Z3_ast may = may_wait(m, x), waits, full, accepted;
+	Z3_ast may = can_be_held(m, x), waits, full, accepted;
 
 	x->sent = x->present;
 	if (may != m->no)
 		x->sent = terms_named(m, is, "sent", id, k, terms_and(m,
 		    x->present, terms_or(m, terms_not(m, may),
 		    terms_var(m, is, "chosen", id, k))));
-	full = put_queue(m, x);
-	waits = waiting(m, x);
+	full = add_queue(m, x);
+	waits = has_waiting(m, x);
 	if (full != m->no)
 		full = terms_named(m, is, "full", id, k, full);
 	if (waits != m->no)
 		waits = terms_named(m, is, "waits", id, k, waits);
 	/* follows from the rest, and spares the solver most of its cases */
 	terms_fact(m, Z3_mk_implies(m->z3, x->head, Z3_mk_le(m->z3, x->leaves,
-	    terms_plus(m, x->at, terms_ns(m, wait_most(m->spec))))));
+	    terms_plus(m, x->at, terms_ns(m, longest_wait(m->spec))))));
 	if (x->head != m->yes)
 		terms_fact(m, Z3_mk_iff(m->z3, x->head, terms_and(m, x->sent,
 		    terms_and(m, terms_not(m, waits), terms_not(m, full)))));
@@ -339,7 +347,7 @@ on_error(Z3_context z3, Z3_error_code code)
 }
 
 static void
-begin(struct worker_model *m)
+open_context(struct model *m)
 {
 	Z3_config cf = Z3_mk_config();
 
@@ -353,17 +361,17 @@ begin(struct worker_model *m)
 }
 
 void
-model_open(struct worker_model *m, const struct spec *s, uint64_t horizon_ns,
+model_open(struct model *m, const struct spec *s, uint64_t horizon_ns,
     const struct objective *o, bool whole)
 {
-	*m = (struct worker_model){ .spec = s, .horizon_ns = horizon_ns,
+	*m = (struct model){ .spec = s, .horizon_ns = horizon_ns,
 	    .whole = whole };
-	m->unit_ns = unit_of(m, o);
+	m->unit_ns = common_unit(m, o);
 	m->update = calloc(spec_updates_all(s, horizon_ns) + 1,
 	    sizeof(*m->update));
 	if (m->update == NULL)
 		err(1, "the updates");
-	begin(m);
+	open_context(m);
 	for (size_t c = 0; c < s->n; c++) {
 		const struct spec_cluster *sc = &s->cluster[c];
 		const uint64_t n = spec_updates(sc, horizon_ns);
@@ -372,25 +380,28 @@ model_open(struct worker_model *m, const struct spec *s, uint64_t horizon_ns,
 		m->offset[c] = free_time(m, "offset", sc->id, -1,
 		    sc->offset_lo_ns, sc->offset_hi_ns);
 		for (uint64_t k = 0; k < n; k++)
-			put_update(m, c, k);
+			add_update(m, c, k);
 	}
 	m->first[s->n] = m->n;
 	for (size_t i = 0; i < m->n; i++)
-		put_fate(m, &m->update[i], m->update[i].k == 0 ? NULL :
+		add_fate(m, &m->update[i], m->update[i].k == 0 ? NULL :
 		    &m->update[i - 1]);
 }
 
 void
-model_close(struct worker_model *m)
+model_close(struct model *m)
 {
 	Z3_ast_vector_dec_ref(m->z3, m->facts);
 	Z3_del_context(m->z3);
 	free(m->update);
 }
 
-/* Updates of d that one of another cluster can meet within so many ns. */
+/*
+ * Return how many updates of d an update of another cluster can meet within
+ * `within` ns.
+ */
 static uint64_t
-meets(const struct spec *s, const struct spec_cluster *d,
+count_meeting(const struct spec *s, const struct spec_cluster *d,
     unsigned __int128 within)
 {
 	const uint64_t all = spec_updates(d, s->horizon_ns);
@@ -412,16 +423,22 @@ model_pairs(const struct spec *s)
 		for (size_t k = 0; k < s->n; k++) {
 			const struct spec_cluster *d = &s->cluster[k];
 
-			pairs += n * meets(s, d, wait_most(s) + (i == k ? 0 :
-			    c->offset_hi_ns - c->offset_lo_ns + c->jitter_ns +
-			    d->offset_hi_ns - d->offset_lo_ns) +
-			    d->jitter_ns);
+			pairs += n * count_meeting(s, d,
+					 longest_wait(s) +
+					     (i == k ? 0
+						     : c->offset_hi_ns -
+							   c->offset_lo_ns +
+							   c->jitter_ns +
+							   d->offset_hi_ns -
+							   d->offset_lo_ns) +
+					     d->jitter_ns);
 		}
 		if (c->control.kind == TXCTL_NONE || s->slots >= s->n)
 			continue;
 		certain_after(s, &c->control, &num, &den);
-		pairs += n * meets(s, c, num / den + s->ack_ns + wait_most(s) +
-		    c->jitter_ns);
+		pairs += n * count_meeting(s, c,
+				 num / den + s->ack_ns + longest_wait(s) +
+				     c->jitter_ns);
 	}
 	return pairs;
 }

@@ -1,4 +1,4 @@
-/* A verdict for people, and as a schedule: print.h. */
+/* print.c - print a verdict for people, and write the schedule */
 #include "config.h"
 
 #include <err.h>
@@ -14,7 +14,7 @@
 
 enum { TIME_TEXT = 32 };
 
-/* A time as num.h reads it, to the last ns: 2s, 1.5ms. */
+/* Format a time as num.h reads it, to the last ns: 2s, 1.5ms. */
 static const char *
 time_text(uint64_t ns, char text[TIME_TEXT])
 {
@@ -39,23 +39,26 @@ time_text(uint64_t ns, char text[TIME_TEXT])
 	return text;
 }
 
-/* In ms, for figures that a run measured. */
+/* Return ns in ms, for measured figures. */
 static double
-ms(uint64_t ns)
+to_ms(uint64_t ns)
 {
 	return (double)ns * 1e-6;
 }
 
 static double
-mean_ms(const struct replay_cluster *c)
+mean_ms(const struct played_cluster *c)
 {
 	return c->peaks == 0 ? 0 : (double)c->peak_sum_ns * 1e-6 /
 	    (double)c->peaks;
 }
 
-/* Clusters without an average, and so compared with nobody; false: none. */
+/*
+ * Print the clusters that have no average and cannot be compared; return false
+ * if there are none.
+ */
 static bool
-say_alone(const struct spec *s, const struct replay *r)
+print_without_average(const struct spec *s, const struct played *r)
 {
 	size_t n = 0;
 
@@ -70,15 +73,15 @@ say_alone(const struct spec *s, const struct replay *r)
 	return n > 0;
 }
 
-/* In a few words, what the run did that it should not. */
+/* Print in a few words how the run violates the objective. */
 static void
-say_run(const struct spec *s, const struct objective *o,
-    const struct replay *r)
+print_run(const struct spec *s, const struct objective *o,
+    const struct played *r)
 {
 	size_t worst = 0, best = s->n;
 
 	for (size_t c = 0; c < s->n; c++) {
-		const struct replay_cluster *of = &r->of[c];
+		const struct played_cluster *of = &r->of[c];
 
 		if (o->kind == OBJECTIVE_NO_LOSS ?
 		    of->dropped > r->of[worst].dropped :
@@ -96,8 +99,8 @@ say_run(const struct spec *s, const struct objective *o,
 		    r->of[worst].sent, s->cluster[worst].id);
 	else if (o->kind == OBJECTIVE_PEAK)
 		fprintf(stderr, "cluster %" PRIu64 " comes to an age of %.6g "
-		    "ms", s->cluster[worst].id, ms(r->of[worst].max_age_ns));
-	else if (!say_alone(s, r))
+		    "ms", s->cluster[worst].id, to_ms(r->of[worst].max_age_ns));
+	else if (!print_without_average(s, r))
 		fprintf(stderr, "average peak ages are %.6g ms of cluster %"
 		    PRIu64 " and %.6g ms of cluster %" PRIu64,
 		    mean_ms(&r->of[worst]), s->cluster[worst].id,
@@ -115,7 +118,7 @@ print_progress(const struct answer *a)
 }
 
 static void
-say_verdict(const struct spec *s, const struct objective *o,
+print_verdict(const struct spec *s, const struct objective *o,
     const struct answer *a)
 {
 	const struct step *last = &a->step[a->steps - 1];
@@ -130,7 +133,7 @@ say_verdict(const struct spec *s, const struct objective *o,
 	case FAILS:
 		fprintf(stderr, "fails: up to %s ", time_text(a->horizon_ns,
 		    t));
-		say_run(s, o, &a->run);
+		print_run(s, o, &a->run);
 		break;
 	case UNKNOWN:
 		fprintf(stderr, "is unknown: up to %s not decided",
@@ -141,7 +144,7 @@ say_verdict(const struct spec *s, const struct objective *o,
 			    last[-1].verdict == HOLDS ? "holds" : "fails");
 		if (solve_has_run(a)) {
 			fputs(": ", stderr);
-			say_run(s, o, &a->run);
+			print_run(s, o, &a->run);
 		}
 		break;
 	}
@@ -149,7 +152,7 @@ say_verdict(const struct spec *s, const struct objective *o,
 }
 
 static bool
-alike(const struct spec_cluster *x, const struct spec_cluster *y)
+are_alike(const struct spec_cluster *x, const struct spec_cluster *y)
 {
 	return x->offset_lo_ns == y->offset_lo_ns &&
 	    x->offset_hi_ns == y->offset_hi_ns &&
@@ -158,13 +161,16 @@ alike(const struct spec_cluster *x, const struct spec_cluster *y)
 	    x->control.threshold_ns == y->control.threshold_ns;
 }
 
-/* "cluster 3" or "clusters 3 to 7": those like i, from i on; past the last. */
+/*
+ * Print "cluster 3" or "clusters 3 to 7": cluster i and those like it behind
+ * it; return the index after the last.
+ */
 static size_t
-say_clusters(const struct spec *s, size_t i)
+print_clusters(const struct spec *s, size_t i)
 {
 	size_t end = i + 1;
 
-	while (end < s->n && alike(&s->cluster[i], &s->cluster[end]) &&
+	while (end < s->n && are_alike(&s->cluster[i], &s->cluster[end]) &&
 	    s->cluster[end].id == s->cluster[i].id + (end - i))
 		end++;
 	fprintf(stderr, "cluster%s %" PRIu64, end > i + 1 ? "s" : "",
@@ -175,7 +181,7 @@ say_clusters(const struct spec *s, size_t i)
 }
 
 static void
-say_free(const struct spec *s)
+print_free(const struct spec *s)
 {
 	char a[TIME_TEXT], b[TIME_TEXT];
 
@@ -187,7 +193,7 @@ say_free(const struct spec *s)
 		    s->slots < s->n;
 
 		fputs(i > 0 ? "; " : "", stderr);
-		end = say_clusters(s, i);
+		end = print_clusters(s, i);
 		fputs(":", stderr);
 		if (offset)
 			fprintf(stderr, " offset %s to %s",
@@ -206,7 +212,7 @@ say_free(const struct spec *s)
 }
 
 static void
-say_fixed(const struct spec *s)
+print_fixed(const struct spec *s)
 {
 	static const char *const v[] = {
 		[TXCTL_URGENT] = "urgent", [TXCTL_FAIR] = "fair"
@@ -220,7 +226,7 @@ say_fixed(const struct spec *s)
 		const struct spec_cluster *c = &s->cluster[i];
 
 		fputs("; ", stderr);
-		end = say_clusters(s, i);
+		end = print_clusters(s, i);
 		fprintf(stderr, ": period %s", time_text(c->period_ns, a));
 		if (c->offset_lo_ns == c->offset_hi_ns)
 			fprintf(stderr, ", offset %s",
@@ -233,22 +239,22 @@ say_fixed(const struct spec *s)
 	fputs("\n", stderr);
 }
 
-/* How the schedule is run again by the other tools. */
+/* Print the command that repeats the schedule with the other tools. */
 static void
-say_repeat(const struct spec *s)
+print_repeat(const struct spec *s)
 {
 	uint64_t payload, rate;
 
-	if (replay_repeat(s->service_ns, &payload, &rate))
+	if (counterexample_link(s->service_ns, &payload, &rate))
 		fprintf(stderr, "innet-verify: again: innet-gen --schedule "
 		    "FILE --payload %" PRIu64 " | innet-switch --slots %"
 		    PRIu64 " --rate %" PRIu64 " | innet-aom\n", payload,
 		    s->slots, rate);
 }
 
-/* Each question asked, and the run update by update. */
+/* Print each question, and the run update by update. */
 static void
-say_more(const struct spec *s, const struct answer *a)
+print_details(const struct spec *s, const struct answer *a)
 {
 	static const char *const word[] = { "holds", "fails", "unknown" };
 	char t[TIME_TEXT];
@@ -263,7 +269,7 @@ say_more(const struct spec *s, const struct answer *a)
 	fprintf(stderr, "%16s %7s %6s %7s %16s %12s\n", "time_ns", "cluster",
 	    "update", "fate", "departs_ns", "peak_ns");
 	for (size_t i = 0; i < a->schedule.n; i++) {
-		const struct planned *x = &a->schedule.row[i];
+		const struct planned_update *x = &a->schedule.row[i];
 
 		fprintf(stderr, "%16" PRIu64 " %7" PRIu64 " %6" PRIu64 " %7s",
 		    x->at_ns, s->cluster[x->c].id, x->k, fate_name(x->fate));
@@ -275,7 +281,7 @@ say_more(const struct spec *s, const struct answer *a)
 	}
 }
 
-/* What was sent, as innet-gen --schedule takes it. */
+/* Write the updates sent, as innet-gen --schedule reads them. */
 static void
 write_schedule(const char *path, const struct spec *s,
     const struct schedule *plan)
@@ -301,24 +307,25 @@ write_schedule(const char *path, const struct spec *s,
 }
 
 void
-print(const struct spec *s, const struct objective *o, const struct how *how,
-    const struct answer *a)
+print_answer(const struct spec *s, const struct objective *o,
+    const struct print_options *options, const struct answer *a)
 {
-	if (!how->quiet) {
-		say_verdict(s, o, a);
-		say_free(s);
-		say_fixed(s);
+	if (!options->quiet) {
+		print_verdict(s, o, a);
+		print_free(s);
+		print_fixed(s);
 		if (solve_has_run(a))
-			say_repeat(s);
+			print_repeat(s);
 	}
-	if (how->verbose)
-		say_more(s, a);
-	if (how->json != NULL) {
-		json_print(how->json, s, o, a);
-		if (files_flush(how->json) != 0)
+	if (options->verbose)
+		print_details(s, a);
+	if (options->json != NULL) {
+		json_print(options->json, s, o, a);
+		if (files_flush(options->json) != 0)
 			exit(1);
 	}
-	if (solve_has_run(a) && (how->write != NULL || how->json == NULL))
-		write_schedule(how->write == NULL ? "-" : how->write, s,
+	if (solve_has_run(a) &&
+	    (options->write != NULL || options->json == NULL))
+		write_schedule(options->write == NULL ? "-" : options->write, s,
 		    &a->schedule);
 }

@@ -1,4 +1,4 @@
-/* print.h - a verdict for people, for programs, and as a run to repeat */
+/* print.h - print a verdict for people, and write the schedule */
 #ifndef INNET_VERIFY_PRINT_H
 #define INNET_VERIFY_PRINT_H
 
@@ -7,17 +7,17 @@
 
 #include "cmd/innet-verify/solve.h"
 
-struct how {
+struct print_options {
 	const char *write;	/* the schedule's file; NULL: not given */
-	FILE *json;		/* where it goes; NULL: nowhere */
+	FILE *json;		/* for the verdict as JSON; NULL: none */
 	bool quiet, verbose;
 };
 
-/* What can be seen of a: exits if it cannot be written. */
-void print(const struct spec *s, const struct objective *o,
-    const struct how *how, const struct answer *a);
+/* Print the answer a and write its schedule; exits if that fails. */
+void print_answer(const struct spec *s, const struct objective *o,
+    const struct print_options *options, const struct answer *a);
 
-/* On a terminal: what is being asked, on a line that is then written over. */
+/* Show the present question on a line that the next one overwrites. */
 void print_progress(const struct answer *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* The questions put to Z3: solve.h. */
+/* solve.c - put questions to Z3 and check its answers */
 #include "config.h"
 
 #include <err.h>
@@ -9,13 +9,14 @@
 #include "cmd/innet-verify/model.h"
 #include "cmd/innet-verify/solve.h"
 #include "cmd/innet-verify/terms.h"
+#include "cmd/innet-verify/violation.h"
 #include "common/net/timer.h"
 
 enum { PAIRS_MAX = 200000 };
 
-/* A solver that gives up at the deadline. */
+/* Return a solver that stops at the deadline. */
 static Z3_solver
-solver(const struct worker_model *m, uint64_t deadline)
+make_solver(const struct model *m, uint64_t deadline)
 {
 	const uint64_t now = timer_mono_ns();
 	const uint64_t left_ms = deadline > now ? (deadline - now) / 1000000 +
@@ -38,16 +39,19 @@ solver(const struct worker_model *m, uint64_t deadline)
 }
 
 static void
-assert_facts(const struct worker_model *m, Z3_solver z)
+assert_facts(const struct model *m, Z3_solver z)
 {
 	for (unsigned i = 0; i < Z3_ast_vector_size(m->z3, m->facts); i++)
 		Z3_solver_assert(m->z3, z, Z3_ast_vector_get(m->z3, m->facts,
 		    i));
 }
 
-/* The value of a time, rounded down to ns: all of them are, in one order. */
+/*
+ * Return the value of a time, rounded down to ns; this keeps the order of
+ * times.
+ */
 static uint64_t
-value_ns(const struct worker_model *m, Z3_model is, Z3_ast t)
+value_ns(const struct model *m, Z3_model is, Z3_ast t)
 {
 	uint64_t ns;
 	Z3_ast v;
@@ -60,7 +64,7 @@ value_ns(const struct worker_model *m, Z3_model is, Z3_ast t)
 }
 
 static bool
-value_true(const struct worker_model *m, Z3_model is, Z3_ast t)
+value_true(const struct model *m, Z3_model is, Z3_ast t)
 {
 	Z3_ast v;
 
@@ -71,16 +75,16 @@ value_true(const struct worker_model *m, Z3_model is, Z3_ast t)
 static int
 by_arrival(const void *a, const void *b)
 {
-	const struct planned *x = a, *y = b;
+	const struct planned_update *x = a, *y = b;
 
 	if (x->at_ns != y->at_ns)
 		return x->at_ns < y->at_ns ? -1 : 1;
 	return x->c < y->c ? -1 : x->c > y->c;
 }
 
-/* The run that Z3 found. */
+/* Return the run that Z3 found. */
 static struct schedule
-schedule_of(const struct worker_model *m, Z3_model is)
+schedule_of(const struct model *m, Z3_model is)
 {
 	struct schedule s = { .row = calloc(m->n + 1, sizeof(*s.row)) };
 
@@ -90,35 +94,36 @@ schedule_of(const struct worker_model *m, Z3_model is)
 		const struct model_update *x = &m->update[i];
 
 		if (value_true(m, is, x->present))
-			s.row[s.n++] = (struct planned){ .c = x->c, .k = x->k,
+			s.row[s.n++] = (struct planned_update){.c = x->c,
+			    .k = x->k,
 			    .at_ns = value_ns(m, is, x->at),
-			    .sent = value_true(m, is, x->sent) };
+			    .sent = value_true(m, is, x->sent)};
 	}
 	qsort(s.row, s.n, sizeof(*s.row), by_arrival);
 	return s;
 }
 
-/* The run in which all is as early as can be, and sent; it is played. */
+/* Return the run in which all updates are sent as early as possible, played. */
 static struct schedule
-earliest(const struct worker_model *m)
+earliest_run(const struct model *m)
 {
 	struct schedule s = { .row = calloc(m->n + 1, sizeof(*s.row)) };
-	struct replay run;
+	struct played run;
 
 	if (s.row == NULL)
 		err(1, "a schedule of %zu updates", m->n);
 	for (size_t i = 0; i < m->n; i++)
-		s.row[s.n++] = (struct planned){ .c = m->update[i].c,
+		s.row[s.n++] = (struct planned_update){ .c = m->update[i].c,
 		    .k = m->update[i].k, .at_ns = m->update[i].lo_ns,
 		    .sent = true };
 	qsort(s.row, s.n, sizeof(*s.row), by_arrival);
-	replay_run(m->spec, m->horizon_ns, &s, &run);
+	counterexample_play(m->spec, m->horizon_ns, &s, &run);
 	return s;
 }
 
-/* What is free and what follows from it has these values in that run. */
+/* Pair the variables with their values in that run. */
 static void
-values_of(const struct worker_model *m, const struct schedule *s,
+assign_values(const struct model *m, const struct schedule *s,
     struct terms *from, struct terms *to)
 {
 	for (size_t c = 0; c < m->spec->n; c++) {
@@ -126,7 +131,7 @@ values_of(const struct worker_model *m, const struct schedule *s,
 		terms_add(to, terms_ns(m, m->spec->cluster[c].offset_lo_ns));
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		const struct planned *x = &s->row[i];
+		const struct planned_update *x = &s->row[i];
 		const struct model_update *u = &m->update[m->first[x->c] +
 		    x->k];
 
@@ -144,53 +149,54 @@ values_of(const struct worker_model *m, const struct schedule *s,
 }
 
 /*
- * Facts that no run fulfils would prove everything.  See that one does, in
- * which the replay has begins and heads.
+ * Contradictory facts would prove everything.  So check that they admit the
+ * earliest run, with the values that playing it gave.
  */
 static void
-see_some_run(const struct worker_model *m, uint64_t deadline, struct step *st)
+check_some_run(const struct model *m, uint64_t deadline, struct step *st)
 {
-	struct schedule s = earliest(m);
+	struct schedule s = earliest_run(m);
 	struct terms from = { 0 }, to = { 0 };
-	Z3_solver z = solver(m, deadline);
-	Z3_lbool said;
+	Z3_solver z = make_solver(m, deadline);
+	Z3_lbool result;
 
-	values_of(m, &s, &from, &to);
+	assign_values(m, &s, &from, &to);
 	for (unsigned i = 0; i < Z3_ast_vector_size(m->z3, m->facts); i++)
 		Z3_solver_assert(m->z3, z, Z3_substitute(m->z3,
 		    Z3_ast_vector_get(m->z3, m->facts, i), from.n, from.term,
 		    to.term));
-	said = Z3_solver_check(m->z3, z);
+	result = Z3_solver_check(m->z3, z);
 	Z3_solver_dec_ref(m->z3, z);
 	free(from.term);
 	free(to.term);
 	free(s.row);
-	if (said == Z3_L_FALSE)
+	if (result == Z3_L_FALSE)
 		errx(1, "no schedule is admissible, not even the earliest: "
 		    "the formulas have a bug, please report it");
-	if (said == Z3_L_UNDEF)
+	if (result == Z3_L_UNDEF)
 		st->verdict = UNKNOWN;
 }
 
 /*
- * Put one question about m: is there a run in which deny is so?  FAILS only
- * with a run, in a, that misses the objective when it is replayed.  False: it
- * must be put again in whole ns.
+ * Ask one question: is there a run in which `wrong` holds?  The verdict is
+ * FAILS only with a run, put into a, that violates the objective when it is
+ * played.  Return false if the question must be asked again in whole ns.
  */
 static bool
-ask_one(struct worker_model *m, const struct objective *o, Z3_ast deny,
-    uint64_t deadline, struct step *st, struct replay *run, struct answer *a)
+ask_question(struct model *m, const struct objective *o, Z3_ast wrong,
+    uint64_t deadline, struct step *st, struct played *run, struct answer *a)
 {
-	Z3_solver z = solver(m, deadline);
+	Z3_solver z = make_solver(m, deadline);
 	struct schedule s;
-	Z3_lbool said;
+	Z3_lbool result;
 	Z3_model is;
 
 	assert_facts(m, z);
-	Z3_solver_assert(m->z3, z, deny);
-	said = deny == m->no ? Z3_L_FALSE : Z3_solver_check(m->z3, z);
-	st->verdict = said == Z3_L_FALSE ? HOLDS : said == Z3_L_TRUE ? FAILS :
-	    UNKNOWN;
+	Z3_solver_assert(m->z3, z, wrong);
+	result = wrong == m->no ? Z3_L_FALSE : Z3_solver_check(m->z3, z);
+	st->verdict = result == Z3_L_FALSE  ? HOLDS
+		      : result == Z3_L_TRUE ? FAILS
+					    : UNKNOWN;
 	if (st->verdict != FAILS) {
 		Z3_solver_dec_ref(m->z3, z);
 		return true;
@@ -200,8 +206,8 @@ ask_one(struct worker_model *m, const struct objective *o, Z3_ast deny,
 	s = schedule_of(m, is);
 	Z3_model_dec_ref(m->z3, is);
 	Z3_solver_dec_ref(m->z3, z);
-	if (!replay_run(m->spec, m->horizon_ns, &s, run) ||
-	    !replay_misses(m->spec, o, run)) {
+	if (!counterexample_play(m->spec, m->horizon_ns, &s, run) ||
+	    !counterexample_violates(m->spec, o, run)) {
 		free(s.row);
 		return false;
 	}
@@ -213,39 +219,40 @@ ask_one(struct worker_model *m, const struct objective *o, Z3_ast deny,
 }
 
 /*
- * Is there a run that misses the objective?  Of fairness, first one in which
- * clusters are too far apart, then one in which a cluster cannot be compared.
+ * Ask whether a run violates the objective.  For fairness, first ask for
+ * clusters that are too far apart, then for one without an average.
  */
 static bool
-ask(struct worker_model *m, const struct objective *o, uint64_t deadline,
-    struct step *st, struct replay *run, struct answer *a)
+ask_objective(struct model *m, const struct objective *o, uint64_t deadline,
+    struct step *st, struct played *run, struct answer *a)
 {
-	bool settled = ask_one(m, o, model_deny(m, o), deadline, st, run, a);
+	bool settled =
+	    ask_question(m, o, violation(m, o), deadline, st, run, a);
 
 	if (settled && st->verdict == HOLDS && o->kind == OBJECTIVE_FAIR)
-		settled = ask_one(m, o, model_alone(m, o), deadline, st, run,
-		    a);
+		settled = ask_question(m, o, violation_without_average(m, o),
+		    deadline, st, run, a);
 	if (settled && st->verdict == HOLDS)
-		see_some_run(m, deadline, st);
+		check_some_run(m, deadline, st);
 	return settled;
 }
 
-/* One horizon: in rational numbers, and in whole ns if those do not do. */
+/* Decide one horizon: in rational numbers, and in whole ns if that fails. */
 static void
-decide(const struct spec *s, const struct objective *o, uint64_t deadline,
-    struct step *st, struct answer *a)
+decide_horizon(const struct spec *s, const struct objective *o,
+    uint64_t deadline, struct step *st, struct answer *a)
 {
 	const uint64_t begin = timer_mono_ns();
-	struct worker_model m;
-	struct replay run;
+	struct model m;
+	struct played run;
 	bool settled;
 
 	model_open(&m, s, st->horizon_ns, o, false);
-	settled = ask(&m, o, deadline, st, &run, a);
+	settled = ask_objective(&m, o, deadline, st, &run, a);
 	model_close(&m);
 	if (!settled) {
 		model_open(&m, s, st->horizon_ns, o, true);
-		settled = ask(&m, o, deadline, st, &run, a);
+		settled = ask_objective(&m, o, deadline, st, &run, a);
 		model_close(&m);
 	}
 	if (!settled)
@@ -256,16 +263,16 @@ decide(const struct spec *s, const struct objective *o, uint64_t deadline,
 	st->seconds = (double)(timer_mono_ns() - begin) * 1e-9;
 }
 
-/* Once missed, is it missed up to any later horizon? */
+/* Is a violation up to one horizon a violation up to all later ones? */
 static bool
 stays_missed(const struct objective *o)
 {
 	return o->kind != OBJECTIVE_FAIR;
 }
 
-/* Refuse what would take more memory than it is worth. */
+/* Refuse a specification that would take too much memory. */
 static void
-see_size(const struct spec *s)
+check_size(const struct spec *s)
 {
 	if (model_pairs(s) > PAIRS_MAX)
 		errx(1, "%" PRIu64 " pairs of updates can meet in the queue, "
@@ -275,13 +282,13 @@ see_size(const struct spec *s)
 
 void
 solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
-    solve_tell *tell, struct answer *a)
+    solve_progress *progress, struct answer *a)
 {
 	static const unsigned eighths[STEPS_MAX] = { 1, 2, 4, 6, 8 };
 	const uint64_t begin = timer_mono_ns(), deadline = begin + bound_ns;
 
 	*a = (struct answer){ .verdict = UNKNOWN };
-	see_size(s);
+	check_size(s);
 	for (size_t i = 0; i < STEPS_MAX; i++) {
 		struct step *st = &a->step[a->steps];
 
@@ -291,9 +298,9 @@ solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
 		if (st->updates == 0)
 			continue;
 		a->steps++;
-		if (tell != NULL)
-			tell(a);
-		decide(s, o, deadline, st, a);
+		if (progress != NULL)
+			progress(a);
+		decide_horizon(s, o, deadline, st, a);
 		a->horizon_ns = st->horizon_ns;
 		a->updates = st->updates;
 		if (st->verdict == UNKNOWN || (st->verdict == FAILS &&
@@ -307,16 +314,17 @@ solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
 void
 solve_emit(const struct spec *s, const struct objective *o)
 {
-	struct worker_model m;
+	struct model m;
 	Z3_solver z;
-	Z3_ast deny;
+	Z3_ast wrong;
 
-	see_size(s);
+	check_size(s);
 	model_open(&m, s, s->horizon_ns, o, false);
-	deny = terms_or(&m, model_deny(&m, o), model_alone(&m, o));
-	z = solver(&m, 0);
+	wrong =
+	    terms_or(&m, violation(&m, o), violation_without_average(&m, o));
+	z = make_solver(&m, 0);
 	assert_facts(&m, z);
-	Z3_solver_assert(m.z3, z, deny);
+	Z3_solver_assert(m.z3, z, wrong);
 	printf("; %s up to %" PRIu64 " ns: unsat if it holds\n"
 	    "; times are in units of %" PRIu64 " ns\n"
 	    "(set-logic QF_LRA)\n%s(check-sat)\n(exit)\n", o->text,

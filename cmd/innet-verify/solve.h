@@ -1,6 +1,4 @@
-/*
- * solve.h - does an objective hold in every run of a specification?
- */
+/* solve.h - decide whether an objective holds in all runs of a specification */
 #ifndef INNET_VERIFY_SOLVE_H
 #define INNET_VERIFY_SOLVE_H
 
@@ -13,10 +11,10 @@
 
 enum verdict { HOLDS, FAILS, UNKNOWN };
 
-/* One question, of the runs up to one horizon. */
+/* One question: the runs up to one horizon. */
 struct step {
 	uint64_t horizon_ns;
-	size_t updates;		/* that can come before it */
+	size_t updates;		/* that can arrive before it */
 	enum verdict verdict;
 	double seconds;
 };
@@ -25,21 +23,21 @@ enum { STEPS_MAX = 5 };
 
 struct answer {
 	enum verdict verdict;
-	uint64_t horizon_ns;	/* of the run that fails, or all */
+	uint64_t horizon_ns;	/* of the failing run, or the whole one */
 	size_t updates;
 	double seconds;		/* of all steps */
 	struct step step[STEPS_MAX];
-	size_t steps;		/* of those asked */
+	size_t steps;		/* questions asked */
 	/*
-	 * Of the last horizon at which it fails, if it fails, or fails there
-	 * and is unknown later: owned, replayed, with what came of it.
+	 * The counterexample of the last horizon that has one, also if the next
+	 * horizon is unknown; owned, and played.
 	 */
 	uint64_t failed_ns;	/* 0: there is none */
 	struct schedule schedule;
-	struct replay run;
+	struct played run;
 };
 
-/* Is there a run that misses it, up to the whole horizon or a part of it? */
+/* Is there a run that violates it, up to the whole horizon or a part of it? */
 static inline bool
 solve_has_run(const struct answer *a)
 {
@@ -47,20 +45,20 @@ solve_has_run(const struct answer *a)
 	    a->step[a->steps - 2].verdict == FAILS);
 }
 
-/* Told before each question, of which the last step of the answer is. */
-typedef void solve_tell(const struct answer *);
+/* Called before each question, which is the last step of the answer. */
+typedef void solve_progress(const struct answer *);
 
 /*
- * Ask about an eighth of the horizon, a quarter, a half, three quarters and
- * all of it, until one question is not answered by bound_ns from now, or, of
- * objectives that stay missed once they are, fails.  A counterexample that
- * its replay does not bear out, and a specification without any run, end the
+ * Ask about an eighth of the horizon, a quarter, a half, three quarters and all
+ * of it.  Stop if a question is not answered within bound_ns from now, or, for
+ * objectives that stay violated, if one fails.  A counterexample that violates
+ * nothing when it is played, and a specification without any run, end the
  * program.
  */
 void solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
-    solve_tell *tell, struct answer *a);
+    solve_progress *tell, struct answer *a);
 
-/* Print the question in SMT-LIB 2 on the standard output. */
+/* Print the question in SMT-LIB 2 on standard output. */
 void solve_emit(const struct spec *s, const struct objective *o);
 
 #endif

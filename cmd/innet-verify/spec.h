@@ -1,7 +1,7 @@
 /*
- * spec.h - what is to be verified: a switch, its clusters, an objective
+ * spec.h - the specification to verify: a switch, its clusters, an objective
  *
- * Times are ns.  Clusters are in order of their id, which settles ties.
+ * Times are in ns.  Clusters are in order of their id, which decides ties.
  */
 #ifndef INNET_VERIFY_SPEC_H
 #define INNET_VERIFY_SPEC_H
@@ -25,15 +25,14 @@ struct spec_cluster {
 	uint64_t id;
 	uint64_t period_ns;
 	uint64_t offset_lo_ns, offset_hi_ns;	/* of update 0 */
-	uint64_t jitter_ns;	/* an update is 0 to this late, each its own */
-	struct txctl control;	/* as it is before any status has come */
+	uint64_t jitter_ns;	/* each update is late by 0 to this */
+	struct txctl control;	/* its state before the first status */
 };
 
 struct spec {
 	uint64_t service_ns;	/* p/C */
-	uint64_t slots;		/* Qmax, the one in transmission too */
-	/* R: from a departure to the status it brings */
-	uint64_t ack_ns;
+	uint64_t slots;		/* Qmax, with the one in transmission */
+	uint64_t ack_ns;	/* R: from a departure to its status */
 	uint64_t horizon_ns;	/* updates that arrive before it */
 	size_t n;
 	struct spec_cluster cluster[SPEC_CLUSTERS_MAX];
@@ -49,23 +48,22 @@ struct objective {
 };
 
 /*
- * Read a specification; horizon_ns, unless it is 0, takes the place of the one
- * that stands there.  False: r->why says what is wrong and where.  r is as
- * json_reader_parse() or json_reader_load() left it.
+ * Read a specification. horizon_ns, unless it is 0, replaces its own.  Return
+ * false with r->why. r is as json_reader_parse() or json_reader_load() left it.
  */
 bool spec_read(struct json_reader *r, const cJSON *root, uint64_t horizon_ns,
     struct spec *s);
 
 /*
- * How many updates of c can come before a horizon, or more than
+ * Return how many updates of c can arrive before a horizon, or more than
  * SPEC_UPDATES_MAX.
  */
 uint64_t spec_updates(const struct spec_cluster *c, uint64_t horizon_ns);
 
-/* Those of all clusters. */
+/* Return the sum of these for all clusters. */
 uint64_t spec_updates_all(const struct spec *s, uint64_t horizon_ns);
 
-/* The arrival of update k of c with that offset and that jitter. */
+/* Return the arrival of update k of c with that offset and that jitter. */
 static inline uint64_t
 spec_arrival(const struct spec_cluster *c, uint64_t k, uint64_t offset_ns,
     uint64_t jitter_ns)

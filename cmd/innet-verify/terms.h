@@ -1,9 +1,9 @@
 /*
- * terms.h - Z3's terms in a few words, and no longer than needed
+ * terms.h - make Z3's terms, as short as possible
  *
- * What is known to be true or false is left out as the terms are made, so a
- * formula says no more than what is open.  Lists grow as needed and belong to
- * whoever made them; terms belong to the model's context.
+ * Terms that are known to be true or false are left out, so a formula contains
+ * only what is open.  Lists grow as needed and belong to the caller; terms
+ * belong to the model's context.
  */
 #ifndef INNET_VERIFY_TERMS_H
 #define INNET_VERIFY_TERMS_H
@@ -15,13 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/innet-verify/model.h"
+#include "cmd/innet-verify/model-state.h"
 
 struct terms {
 	Z3_ast *term;
 	unsigned n, room;
 };
 
+/* Append t to the list. */
 static inline void
 terms_add(struct terms *l, Z3_ast t)
 {
@@ -34,7 +35,7 @@ terms_add(struct terms *l, Z3_ast t)
 	l->term[l->n++] = t;
 }
 
-/* The digits of v, for numerals past 64 bits. */
+/* Return the digits of v, for numerals above 64 bits. */
 static inline const char *
 terms_digits(unsigned __int128 v, char digits[48])
 {
@@ -47,9 +48,9 @@ terms_digits(unsigned __int128 v, char digits[48])
 	return p;
 }
 
-/* num / den, a real number; den > 0. */
+/* Return num / den, a real number; den > 0. */
 static inline Z3_ast
-terms_ratio(const struct worker_model *m, unsigned __int128 num,
+terms_ratio(const struct model *m, unsigned __int128 num,
     unsigned __int128 den)
 {
 	char a[48], b[48], text[100];
@@ -59,16 +60,16 @@ terms_ratio(const struct worker_model *m, unsigned __int128 num,
 	return Z3_mk_numeral(m->z3, text, Z3_mk_real_sort(m->z3));
 }
 
-/* A time in units. */
+/* Return a time in units. */
 static inline Z3_ast
-terms_ns(const struct worker_model *m, uint64_t ns)
+terms_ns(const struct model *m, uint64_t ns)
 {
 	return terms_ratio(m, ns, m->unit_ns);
 }
 
-/* A variable, named NAME_ID or NAME_ID_K. */
+/* Return a variable named NAME_ID or NAME_ID_K. */
 static inline Z3_ast
-terms_var(const struct worker_model *m, Z3_sort sort, const char *name,
+terms_var(const struct model *m, Z3_sort sort, const char *name,
     uint64_t id,
     int64_t k)
 {
@@ -80,14 +81,14 @@ terms_var(const struct worker_model *m, Z3_sort sort, const char *name,
 }
 
 static inline Z3_ast
-terms_not(const struct worker_model *m, Z3_ast a)
+terms_not(const struct model *m, Z3_ast a)
 {
 	return a == m->yes ? m->no : a == m->no ? m->yes :
 	    Z3_mk_not(m->z3, a);
 }
 
 static inline Z3_ast
-terms_and(const struct worker_model *m, Z3_ast a, Z3_ast b)
+terms_and(const struct model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -97,7 +98,7 @@ terms_and(const struct worker_model *m, Z3_ast a, Z3_ast b)
 }
 
 static inline Z3_ast
-terms_or(const struct worker_model *m, Z3_ast a, Z3_ast b)
+terms_or(const struct model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -106,23 +107,23 @@ terms_or(const struct worker_model *m, Z3_ast a, Z3_ast b)
 	return a == m->no ? b : b == m->no ? a : Z3_mk_or(m->z3, 2, both);
 }
 
-/* One of them at least. */
+/* Return the term that at least one of the list holds. */
 static inline Z3_ast
-terms_any(const struct worker_model *m, const struct terms *l)
+terms_any(const struct model *m, const struct terms *l)
 {
 	return l->n == 0 ? m->no : l->n == 1 ? l->term[0] :
 	    Z3_mk_or(m->z3, l->n, l->term);
 }
 
 static inline Z3_ast
-terms_if(const struct worker_model *m, Z3_ast cond, Z3_ast a, Z3_ast b)
+terms_if(const struct model *m, Z3_ast cond, Z3_ast a, Z3_ast b)
 {
 	return cond == m->yes || a == b ? a : cond == m->no ? b :
 	    Z3_mk_ite(m->z3, cond, a, b);
 }
 
 static inline Z3_ast
-terms_plus(const struct worker_model *m, Z3_ast a, Z3_ast b)
+terms_plus(const struct model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -130,7 +131,7 @@ terms_plus(const struct worker_model *m, Z3_ast a, Z3_ast b)
 }
 
 static inline Z3_ast
-terms_minus(const struct worker_model *m, Z3_ast a, Z3_ast b)
+terms_minus(const struct model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -138,23 +139,24 @@ terms_minus(const struct worker_model *m, Z3_ast a, Z3_ast b)
 }
 
 static inline Z3_ast
-terms_times(const struct worker_model *m, Z3_ast a, Z3_ast b)
+terms_times(const struct model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
 	return Z3_mk_mul(m->z3, 2, both);
 }
 
+/* Add t to the facts of the model. */
 static inline void
-terms_fact(const struct worker_model *m, Z3_ast t)
+terms_fact(const struct model *m, Z3_ast t)
 {
 	if (t != m->yes)
 		Z3_ast_vector_push(m->z3, m->facts, t);
 }
 
-/* A name for a formula, so that it is stated once however often it is used. */
+/* Return a name for a formula, so that it is stated once even if used often. */
 static inline Z3_ast
-terms_named(const struct worker_model *m, Z3_sort sort, const char *name,
+terms_named(const struct model *m, Z3_sort sort, const char *name,
     uint64_t id, int64_t k, Z3_ast t)
 {
 	Z3_ast var;

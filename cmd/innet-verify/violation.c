@@ -1,15 +1,15 @@
-/* What it means to miss an objective: model_deny() of model.h. */
+/* violation.c - formulas that say that a run violates an objective */
 #include "config.h"
 
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-verify/model.h"
 #include "cmd/innet-verify/terms.h"
+#include "cmd/innet-verify/violation.h"
 
-/* Somewhere an update finds no slot. */
+/* State that some update finds no slot. */
 static Z3_ast
-deny_no_loss(const struct worker_model *m)
+state_loss(const struct model *m)
 {
 	struct terms any = { 0 };
 	Z3_ast t;
@@ -24,11 +24,12 @@ deny_no_loss(const struct worker_model *m)
 }
 
 /*
- * Some age passes the bound: just before a delivery, or at the horizon.  A
- * cluster's age counts from its first update, as if that had been received.
+ * State that some age exceeds the bound: just before a delivery, or at the
+ * horizon.  A cluster's age counts from its first update, as if that had been
+ * received.
  */
 static Z3_ast
-deny_peak(const struct worker_model *m, const struct objective *o)
+state_peak(const struct model *m, const struct objective *o)
 {
 	const Z3_ast bound = terms_ns(m, o->bound);
 	struct terms any = { 0 };
@@ -51,13 +52,13 @@ deny_peak(const struct worker_model *m, const struct objective *o)
 
 /* A cluster's average peak age, if it has one. */
 struct average {
-	Z3_ast some;		/* it has */
-	Z3_ast ns;		/* in units */
+	Z3_ast some;		/* it has one */
+	Z3_ast ns;		/* its value in units */
 };
 
-/* say[n] is whether n of the terms hold, n from 0 to l->n. */
+/* Set say[n] to whether exactly n of the terms hold, n from 0 to l->n. */
 static void
-count(const struct worker_model *m, const struct terms *l, Z3_ast *say)
+count_terms(const struct model *m, const struct terms *l, Z3_ast *say)
 {
 	for (unsigned n = 0; n <= l->n; n++)
 		say[n] = n == 0 ? m->yes : m->no;
@@ -68,9 +69,9 @@ count(const struct worker_model *m, const struct terms *l, Z3_ast *say)
 	}
 }
 
-/* The average of sum over those of peaks that are. */
+/* Define the average: sum divided by the number of peaks that exist. */
 static struct average
-divide(struct worker_model *m, uint64_t id, const struct terms *peaks,
+define_average(struct model *m, uint64_t id, const struct terms *peaks,
     Z3_ast sum)
 {
 	struct average a = { .ns = terms_var(m, Z3_mk_real_sort(m->z3),
@@ -79,7 +80,7 @@ divide(struct worker_model *m, uint64_t id, const struct terms *peaks,
 
 	if (say == NULL)
 		err(1, "%u updates", peaks->n);
-	count(m, peaks, say);
+	count_terms(m, peaks, say);
 	for (unsigned n = 1; n <= peaks->n; n++) {
 		Z3_ast same = Z3_mk_eq(m->z3, terms_times(m,
 		    terms_ratio(m, n, 1), a.ns), sum);
@@ -95,7 +96,7 @@ divide(struct worker_model *m, uint64_t id, const struct terms *peaks,
 }
 
 static struct average
-average(struct worker_model *m, size_t c)
+average_of_cluster(struct model *m, size_t c)
 {
 	const uint64_t id = m->spec->cluster[c].id;
 	const Z3_ast zero = terms_ratio(m, 0, 1);
@@ -113,21 +114,21 @@ average(struct worker_model *m, size_t c)
 		sum = terms_plus(m, sum, terms_if(m, peak, terms_minus(m,
 		    x->leaves, x[-1].newest), zero));
 	}
-	a = divide(m, id, &peaks, sum);
+	a = define_average(m, id, &peaks, sum);
 	free(peaks.term);
 	return a;
 }
 
-/* The averages of two clusters are further apart than the bound. */
+/* State that the averages of two clusters differ by more than the bound. */
 static Z3_ast
-deny_fair(struct worker_model *m, const struct objective *o)
+state_unfair(struct model *m, const struct objective *o)
 {
 	struct average avg[SPEC_CLUSTERS_MAX];
 	struct terms any = { 0 };
 	Z3_ast t;
 
 	for (size_t c = 0; c < m->spec->n; c++)
-		avg[c] = average(m, c);
+		avg[c] = average_of_cluster(m, c);
 	for (size_t u = 0; u < m->spec->n; u++) {
 		Z3_ast bound = o->relative ? terms_times(m, terms_ratio(m,
 		    o->bound, SPEC_BILLION), avg[u].ns) :
@@ -148,7 +149,7 @@ deny_fair(struct worker_model *m, const struct objective *o)
 }
 
 Z3_ast
-model_alone(const struct worker_model *m, const struct objective *o)
+violation_without_average(const struct model *m, const struct objective *o)
 {
 	struct terms any = { 0 };
 	Z3_ast t;
@@ -168,11 +169,11 @@ model_alone(const struct worker_model *m, const struct objective *o)
 }
 
 Z3_ast
-model_deny(struct worker_model *m, const struct objective *o)
+violation(struct model *m, const struct objective *o)
 {
 	switch (o->kind) {
-	case OBJECTIVE_NO_LOSS: return deny_no_loss(m);
-	case OBJECTIVE_PEAK: return deny_peak(m, o);
-	default: return deny_fair(m, o);
+	case OBJECTIVE_NO_LOSS: return state_loss(m);
+	case OBJECTIVE_PEAK: return state_peak(m, o);
+	default: return state_unfair(m, o);
 	}
 }

@@ -14,11 +14,12 @@ static const struct spec two = {
 
 /* Is it admitted?  If not, because of this. */
 static void
-admitted(struct planned *row, size_t n, const char *why, const char *name)
+admitted(
+    struct planned_update *row, size_t n, const char *why, const char *name)
 {
 	struct schedule s = { row, n };
-	struct replay r;
-	const bool is = replay_run(&two, 400, &s, &r);
+	struct played r;
+	const bool is = counterexample_play(&two, 400, &s, &r);
 
 	if (!ok(is == (why == NULL) && (is || strcmp(r.why, why) == 0), "%s",
 	    name))
@@ -28,7 +29,7 @@ admitted(struct planned *row, size_t n, const char *why, const char *name)
 static void
 admission(void)
 {
-	struct planned row[] = {
+	struct planned_update row[] = {
 		{ .c = 0, .k = 0, .at_ns = 0, .sent = true },
 		{ .c = 1, .k = 0, .at_ns = 50, .sent = true },
 		{ .c = 0, .k = 1, .at_ns = 103, .sent = false },
@@ -59,23 +60,23 @@ objectives(void)
 		{ "no-loss", true }, { "peak<=400ns", false },
 		{ "peak<=399ns", true }, { "fair<=0", true },
 	};
-	struct planned row[8];
+	struct planned_update row[8];
 	struct schedule s = { row, 8 };
 	struct objective o;
-	struct replay r;
+	struct played r;
 
 	for (size_t i = 0; i < 8; i++)
-		row[i] = (struct planned){ .c = i % 2, .k = i / 2,
+		row[i] = (struct planned_update){ .c = i % 2, .k = i / 2,
 		    .at_ns = i / 2 * 100, .sent = true };
-	ok(replay_run(&two, 400, &s, &r) && r.of[0].delivered == 4 &&
+	ok(counterexample_play(&two, 400, &s, &r) && r.of[0].delivered == 4 &&
 	    r.of[0].peaks == 3 && r.of[0].peak_sum_ns == 330 &&
 	    r.of[0].max_age_ns == 110, "the ages of a cluster that is served");
 	ok(r.of[1].dropped == 4 && r.of[1].delivered == 0 &&
 	    r.of[1].max_age_ns == 400, "and of one that is not");
 	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
 		ok(objective_read(is[i].text, &o) == NULL &&
-		    replay_misses(&two, &o, &r) == is[i].missed, "%s is %s",
-		    is[i].text, is[i].missed ? "missed" : "met");
+			counterexample_violates(&two, &o, &r) == is[i].missed,
+		    "%s is %s", is[i].text, is[i].missed ? "missed" : "met");
 }
 
 /* The averages of two clusters are 110 and 100, a difference of 1/11. */
@@ -87,14 +88,14 @@ fairness(void)
 		{ "fair<=0.090909091", false }, { "fair<=0.090909090", true },
 		{ "fair<=9.0909091%", false }, { "fair<=9%", true },
 	};
-	struct replay r = { .of = { { .peaks = 3, .peak_sum_ns = 330 },
+	struct played r = { .of = { { .peaks = 3, .peak_sum_ns = 330 },
 	    { .peaks = 7, .peak_sum_ns = 700 } } };
 	struct objective o;
 
 	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
 		ok(objective_read(is[i].text, &o) == NULL &&
-		    replay_misses(&two, &o, &r) == is[i].missed, "%s is %s",
-		    is[i].text, is[i].missed ? "missed" : "met");
+			counterexample_violates(&two, &o, &r) == is[i].missed,
+		    "%s is %s", is[i].text, is[i].missed ? "missed" : "met");
 }
 
 int
@@ -105,9 +106,9 @@ main(void)
 	admission();
 	objectives();
 	fairness();
-	ok(replay_repeat(2000000, &payload, &rate) && payload == 256 &&
+	ok(counterexample_link(2000000, &payload, &rate) && payload == 256 &&
 	    rate == 1192000, "298 bytes at 1192 kbit/s take 2 ms");
-	ok(!replay_repeat(3999999999u, &payload, &rate),
+	ok(!counterexample_link(3999999999u, &payload, &rate),
 	    "no rate makes a frame take 3.999999999 s");
 	return tap_end();
 }

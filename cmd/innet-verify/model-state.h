@@ -1,0 +1,47 @@
+/*
+ * model-state.h - the variables of a model, and Z3's context
+ *
+ * model.c builds formulas over them, terms.h makes single terms, and
+ * violation.c states what a violation is.
+ */
+#ifndef INNET_VERIFY_MODEL_STATE_H
+#define INNET_VERIFY_MODEL_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <z3.h>
+
+#include "cmd/innet-verify/spec.h"
+
+/* An update that can arrive. */
+struct model_update {
+	size_t c;		/* index of its cluster in the specification */
+	uint64_t k;		/* its number in the cluster, from 0 */
+	uint64_t lo_ns, hi_ns;	/* bounds of its arrival */
+	Z3_ast jitter;
+	Z3_ast at;		/* its arrival */
+	Z3_ast present;		/* it arrives before the horizon */
+	Z3_ast sent;		/* present, and not held back */
+	Z3_ast head;		/* it opens a slot */
+	Z3_ast dropped;		/* it finds no slot */
+	Z3_ast begins, leaves;	/* transmission of its slot; for heads only */
+	Z3_ast newest;		/* arrival of the cluster's last accepted one */
+	Z3_ast some;		/* one of the cluster was accepted by now */
+};
+
+struct model {
+	const struct spec *spec;	/* borrowed */
+	uint64_t horizon_ns;
+	uint64_t unit_ns;
+	bool whole;
+	Z3_context z3;
+	Z3_ast_vector facts;
+	Z3_ast yes, no;
+	Z3_ast offset[SPEC_CLUSTERS_MAX];
+	struct model_update *update;	/* owned; cluster by cluster */
+	size_t n;
+	size_t first[SPEC_CLUSTERS_MAX + 1];	/* index of its first update */
+};
+
+#endif
