@@ -167,7 +167,7 @@ main(int argc, char *argv[])
 	static struct conf cf;
 	struct saving saving = { .cf = &cf, .pl = &v.plane };
 	struct serve_conf sc = { .tool = "innet-ps", .stop = &got,
-	    .tell = &tell, .again = &again, .one_link = true };
+	    .show_flag = &tell, .reopen_flag = &again, .one_link = true };
 	sigset_t wait_mask;
 	int rc;
 

@@ -108,7 +108,7 @@ switch_at(const struct network *net, const union addr *at)
 	return NULL;
 }
 
-/* trace_conf.carry: what is for another switch arrives there. */
+/* trace_conf.on_arrival: what is for another switch arrives there. */
 static void
 carry(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
     uint32_t len)
@@ -159,8 +159,8 @@ open_one(struct network *net, struct one *w, const struct planes_conf *cf)
 
 	w->net = net;
 	w->cf = (struct trace_conf){ .impair = w->o.impair,
-	    .propagation_ns = w->o.propagation_ns, .carry = carry,
-	    .carry_ctx = w, .feed = { .until_ns = UINT64_MAX,
+	    .propagation_ns = w->o.propagation_ns, .on_arrival = carry,
+	    .arrival_ctx = w, .feed = { .until_ns = UINT64_MAX,
 	    .stop = &never } };
 	w->o.plane.place.replayed = net->n == 1;
 	if (reads)
@@ -168,7 +168,7 @@ open_one(struct network *net, struct one *w, const struct planes_conf *cf)
 	if (cf->dir != NULL) {
 		w->in = create(net, cf->dir, w->sc->name, "in");
 		w->out = create(net, cf->dir, w->sc->name, "out");
-		w->cf.came = w->in;
+		w->cf.ingress = w->in;
 	}
 	if (!plane_init(&w->pl, &w->o.plane, &trace_driver, &w->trace))
 		err(1, "%s", w->sc->name);

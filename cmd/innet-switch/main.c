@@ -40,7 +40,7 @@ run_live(struct conf *cf, const sigset_t *wait_mask)
 	static struct service v;
 	static struct inpath path;
 	const struct serve_conf sc = { .tool = "innet-switch", .stop = &got,
-	    .tell = &tell, .again = &again, .wait_mask = wait_mask };
+	    .show_flag = &tell, .reopen_flag = &again, .wait_mask = wait_mask };
 
 	serves = 1;
 	if (cf->inpath.where != NULL)

@@ -31,11 +31,11 @@ enum {
 /* What serves the plane beside sockets: interfaces (inpath.h). */
 struct serve_source {
 	void *ctx;
-	uint64_t nap_ns;		/* it is looked at so often */
+	uint64_t max_sleep_ns;		/* it is looked at so often */
 	/* What to wait for, SERVE_SOURCE_FDS at most: how many. */
-	uint32_t (*polls)(void *ctx, struct pollfd *p);
+	uint32_t (*add_pollfds)(void *ctx, struct pollfd *p);
 	void (*receive)(void *ctx);	/* what has come */
-	void (*end)(void *ctx);		/* take no more, but what has come */
+	void (*stop_receiving)(void *ctx); /* take no more, but what has come */
 };
 
 struct serve_conf {
@@ -48,7 +48,8 @@ struct serve_conf {
 	const char *save;		/* what the tool itself writes */
 	struct pcapio_out *ingress, *egress;	/* captures, or NULL */
 	struct rotate rotate;		/* of these */
-	volatile sig_atomic_t *stop, *tell, *again;	/* set by signals */
+	volatile sig_atomic_t *stop, *show_flag,
+	    *reopen_flag;		/* set by signals */
 	const sigset_t *wait_mask;	/* signals let in while waiting */
 	bool one_link;			/* hosts share one: wait for room */
 	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
@@ -82,24 +83,24 @@ struct serve {
 	struct serve_socket **socket;		/* the others; owned */
 	uint32_t sockets;
 	struct pollfd *poll;
-	uint64_t told_ns, warned_ns, unreachable;
-	uint64_t heard_to_ns, deaf_ns;	/* serve_note_stall() */
+	uint64_t second_ns, warned_ns, unreachable;
+	uint64_t stall_checked_ns, stall_ns;	/* serve_note_stall() */
 	struct serve_account gone;	/* of sockets closed */
 	bool warned_drops, warned_sockets;
-	const struct serve_source *beside;	/* or NULL */
+	const struct serve_source *source;	/* or NULL */
 	bool broken;			/* it cannot go on; that was said */
-	bool hasty;			/* waited enough in this batch */
+	bool gave_up;			/* waited enough in this batch */
 	int taken;			/* packets since a look at the clock */
 	int rc;
 	/* what has left a port and is not sent yet: a run to one address */
-	struct iovec leaving[UDPIO_RUN_MAX];
-	int leavings;
-	size_t leaving_bytes;
-	struct slot_to leaving_to;
-	uint64_t left_ns;		/* the first of them */
+	struct iovec departed[UDPIO_RUN_MAX];
+	int departed_count;
+	size_t departed_bytes;
+	struct slot_to departed_to;
+	uint64_t departed_ns;		/* the first of them */
 	uint64_t advance_ns;		/* when they leave; 0: ask the clock */
 	/* of runs that wait for more: what their slots got for their bytes */
-	bool gathers;
+	bool may_gather;
 	uint8_t *spare[UDPIO_RUN_MAX];	/* owned */
 	uint32_t spare_room[UDPIO_RUN_MAX];
 };
@@ -181,15 +182,15 @@ serve_wait_for_room(struct serve *s, const struct udpio *u, int tries)
 	struct pollfd p = { .fd = u->fd, .events = POLLOUT };
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
-	if (s->hasty)
+	if (s->gave_up)
 		return false;
 	if (tries > 0 || u->link_full)
 		nanosleep(&ms, NULL);
-	s->hasty = tries == SERVE_WAIT_MS || poll(&p, 1, SERVE_WAIT_MS) != 1;
-	return !s->hasty;
+	s->gave_up = tries == SERVE_WAIT_MS || poll(&p, 1, SERVE_WAIT_MS) != 1;
+	return !s->gave_up;
 }
 
-/* plane_driver.send: what finds no room in time is counted as failed. */
+/* plane_driver.send_run: what finds no room in time is counted as failed. */
 static inline void
 serve_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -200,7 +201,7 @@ serve_send_run(void *ctx, uint32_t socket, const union addr *from,
 	int tries = 0, n;
 
 	(void)from;		/* a socket has the one it is bound to */
-	if (s->leavings > 0)	/* what left before comes before */
+	if (s->departed_count > 0)	/* what left before comes before */
 		serve_send_departed(s);
 	if (w == NULL)
 		s->gone.send_failed += p->count;
@@ -225,13 +226,13 @@ serve_send_run(void *ctx, uint32_t socket, const union addr *from,
 static inline void
 serve_send_departed(struct serve *s)
 {
-	const struct iovec *v = s->leaving, *end = v + s->leavings;
-	const struct slot_to *to = &s->leaving_to;
-	struct serve_socket *w = s->leavings == 0 ? NULL :
+	const struct iovec *v = s->departed, *end = v + s->departed_count;
+	const struct slot_to *to = &s->departed_to;
+	struct serve_socket *w = s->departed_count == 0 ? NULL :
 	    serve_find_socket(s, to->socket, &to->to);
 
 	if (w == NULL)
-		s->gone.send_failed += (uint64_t)s->leavings;
+		s->gone.send_failed += (uint64_t)s->departed_count;
 	while (w != NULL && v < end) {
 		int n = 1, sent = 0;
 
@@ -240,16 +241,16 @@ serve_send_departed(struct serve *s)
 			n++;
 		if (n > 1)
 			sent = udp_transmit_send_gather(&w->out, &to->to,
-			    to->tos, v, 1, n, v[0].iov_len, s->left_ns);
+			    to->tos, v, 1, n, v[0].iov_len, s->departed_ns);
 		v += sent;
 		if (sent < n) {
 			udp_transmit_send(&w->out, &to->to, to->tos,
-			    v->iov_base, v->iov_len, s->left_ns);
+			    v->iov_base, v->iov_len, s->departed_ns);
 			v++;
 		}
 	}
-	s->leavings = 0;
-	s->leaving_bytes = 0;
+	s->departed_count = 0;
+	s->departed_bytes = 0;
 }
 
 /*
@@ -274,7 +275,8 @@ serve_keep_bytes(struct serve *s, int i, struct slot *slot)
 	return true;
 }
 
-/* plane_driver.leave: slots that are popped keep their bytes for a while. */
+/* plane_driver.send_slot: slots that are popped keep their bytes for a while.
+ */
 static inline void
 serve_send_slot(
     void *ctx, struct port *port, struct slot *slot, uint64_t when_ns)
@@ -285,23 +287,25 @@ serve_send_slot(
 	(void)port;
 	if (slot->changed)
 		port_freshen(slot);
-	if (s->leavings == UDPIO_RUN_MAX ||	/* as much as a call takes */
-	    s->leaving_bytes + slot->have > UDPIO_RUN_BYTES_V6 ||
-	    (!s->gathers && s->left_ns != when_ns) ||
-	    (s->leavings > 0 && (s->leaving_to.socket != to->socket ||
-	    s->leaving_to.tos != to->tos ||
-	    !addr_same(&s->leaving_to.to, &to->to))))
+	if (s->departed_count == UDPIO_RUN_MAX || /* as much as a call takes */
+	    s->departed_bytes + slot->have > UDPIO_RUN_BYTES_V6 ||
+	    (!s->may_gather && s->departed_ns != when_ns) ||
+	    (s->departed_count > 0 &&
+		(s->departed_to.socket != to->socket ||
+		    s->departed_to.tos != to->tos ||
+		    !addr_same(&s->departed_to.to, &to->to))))
 		serve_send_departed(s);
-	if (s->leavings == 0)
-		s->left_ns = when_ns;
-	s->leaving_to = *to;
-	s->leaving[s->leavings++] = (struct iovec){ slot->bytes, slot->have };
-	s->leaving_bytes += slot->have;
-	if (s->gathers && !serve_keep_bytes(s, s->leavings - 1, slot))
+	if (s->departed_count == 0)
+		s->departed_ns = when_ns;
+	s->departed_to = *to;
+	s->departed[s->departed_count++] =
+	    (struct iovec){slot->bytes, slot->have};
+	s->departed_bytes += slot->have;
+	if (s->may_gather && !serve_keep_bytes(s, s->departed_count - 1, slot))
 		serve_send_departed(s);
 }
 
-/* plane_driver.clock: what leaves at once leaves at one time. */
+/* plane_driver.clock_ns: what leaves at once leaves at one time. */
 static inline uint64_t
 serve_clock_ns(void *ctx)
 {
@@ -312,19 +316,19 @@ serve_clock_ns(void *ctx)
 	return s->advance_ns;
 }
 
-/* plane_driver.settle */
+/* plane_driver.flush_departed */
 static inline void
 serve_flush_departed(void *ctx)
 {
 	struct serve *s = ctx;
 
-	if (!s->gathers || s->pl->now_ns - s->left_ns >= SERVE_GATHER_NS)
+	if (!s->may_gather || s->pl->now_ns - s->departed_ns >= SERVE_GATHER_NS)
 		serve_send_departed(s);
 }
 
-static const struct plane_driver serve_driver = {.send = serve_send_run,
-    .leave = serve_send_slot,
-    .settle = serve_flush_departed,
-    .clock = serve_clock_ns};
+static const struct plane_driver serve_driver = {.send_run = serve_send_run,
+    .send_slot = serve_send_slot,
+    .flush_departed = serve_flush_departed,
+    .clock_ns = serve_clock_ns};
 
 #endif

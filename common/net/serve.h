@@ -74,7 +74,7 @@ serve_put_report(const struct serve *s, struct counters *c)
 	counters_put(c, "impaired_dup", a.duplicated);
 	counters_put(c, "impaired_reordered", a.reordered);
 	counters_put(c, "latest_departure_ns", s->pl->late_max_ns);
-	counters_put(c, "deaf_ns", s->deaf_ns);
+	counters_put(c, "deaf_ns", s->stall_ns);
 }
 
 /* Somebody is unreachable, or the program is in trouble: now and then. */
@@ -152,12 +152,12 @@ serve_advance(struct serve *s, uint64_t now_ns)
 static inline void
 serve_note_stall(struct serve *s, uint64_t from_ns, uint64_t now_ns)
 {
-	if (from_ns < s->heard_to_ns)
-		from_ns = s->heard_to_ns;
+	if (from_ns < s->stall_checked_ns)
+		from_ns = s->stall_checked_ns;
 	if (now_ns < from_ns + SERVE_STALL_NS)
 		return;
-	s->heard_to_ns = now_ns;
-	s->deaf_ns += now_ns - from_ns;
+	s->stall_checked_ns = now_ns;
+	s->stall_ns += now_ns - from_ns;
 	if (s->pl->program->stalled != NULL)
 		s->pl->program->stalled(s->pl->state, now_ns - from_ns, now_ns);
 }
@@ -241,7 +241,7 @@ serve_receive(struct serve *s, struct serve_socket *w)
 		const int n = udpio_recv(&w->u);
 
 		clock_read(&s->clock);
-		s->hasty = false;
+		s->gave_up = false;
 		for (int i = 0; i < n; i++)
 			serve_receive_message(s, w, &w->u.got[i]);
 		plane_flush(s->pl);
@@ -280,8 +280,8 @@ serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 	ns = due > now_ns ? due - now_ns : 0;
 	ns = timer_earlier(
 	    ns, pace_sleep_ns(now_ns, plane_port_deadline_ns(s->pl)));
-	return timer_earlier(ns, s->beside == NULL ? TIMER_SECOND_NS :
-	    s->beside->nap_ns);
+	return timer_earlier(ns, s->source == NULL ? TIMER_SECOND_NS :
+	    s->source->max_sleep_ns);
 }
 
 /* Sleep until a packet, something due, a signal, or the end. */
@@ -301,9 +301,9 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	for (uint32_t k = 0; k < s->sockets; k++)
 		s->poll[k + 1] = (struct pollfd){ .events = POLLIN,
 		    .fd = s->socket[k]->u.fd };
-	if (s->beside != NULL)
-		more =
-		    s->beside->polls(s->beside->ctx, s->poll + s->sockets + 1);
+	if (s->source != NULL)
+		more = s->source->add_pollfds(
+		    s->source->ctx, s->poll + s->sockets + 1);
 	n = ppoll(s->poll, s->sockets + 1 + more, &ts, s->cf->wait_mask);
 	timer_deliver_signals(s->cf->wait_mask);
 	if (n <= 0)
@@ -322,12 +322,12 @@ serve_tick(struct serve *s, uint64_t now_ns)
 {
 	const struct program *pr = s->pl->program;
 
-	if (*s->cf->tell != 0) {
-		*s->cf->tell = 0;
+	if (*s->cf->show_flag != 0) {
+		*s->cf->show_flag = 0;
 		s->cf->show(s->cf->show_ctx);
 	}
-	if (*s->cf->again != 0) {
-		*s->cf->again = 0;
+	if (*s->cf->reopen_flag != 0) {
+		*s->cf->reopen_flag = 0;
 		s->cf->reopen(s->cf->show_ctx);
 	}
 	if (s->cf->ingress != NULL)
@@ -335,9 +335,9 @@ serve_tick(struct serve *s, uint64_t now_ns)
 	if (s->cf->egress != NULL)
 		rotate_if_full(s->cf->egress, &s->cf->rotate);
 	serve_warn_problems(s, now_ns);
-	if (now_ns - s->told_ns < TIMER_SECOND_NS)
+	if (now_ns - s->second_ns < TIMER_SECOND_NS)
 		return;
-	s->told_ns = now_ns;
+	s->second_ns = now_ns;
 	if (s->cf->ingress != NULL)
 		s->broken |= pcapio_flush_or_warn(s->cf->ingress);
 	if (s->cf->egress != NULL)
@@ -377,7 +377,8 @@ serve_open(struct serve *s, const struct serve_conf *cf,
 	udpio_print_description(&s->own.u, cf->verbose);
 	s->own.out = udp_transmit_over(&s->own.u, &cf->impair, cf->egress);
 	s->own.out.propagation_ns = cf->propagation_ns;
-	s->gathers = cf->egress == NULL && udp_transmit_is_plain(&s->own.out);
+	s->may_gather =
+	    cf->egress == NULL && udp_transmit_is_plain(&s->own.out);
 	*own = s->own.u.local;
 }
 
@@ -399,14 +400,14 @@ serve_run(struct serve *s, struct plane *pl)
 	const uint64_t end = timer_after(now, s->cf->duration_ns);
 
 	s->pl = pl;
-	s->told_ns = pl->now_ns = now;
+	s->second_ns = pl->now_ns = now;
 	while (serve_should_continue(s, now, end)) {
 		serve_sleep(s, end);
 		serve_receive(s, &s->own);
 		for (uint32_t k = 0; k < s->sockets; k++)
 			serve_receive(s, s->socket[k]);
-		if (s->beside != NULL)
-			s->beside->receive(s->beside->ctx);
+		if (s->source != NULL)
+			s->source->receive(s->source->ctx);
 		now = serve_read_clock(s);
 		serve_advance_at(s, now, now);
 		serve_send_departed(s);
@@ -420,8 +421,8 @@ serve_run(struct serve *s, struct plane *pl)
 	serve_receive(s, &s->own);	/* what has come counts */
 	for (uint32_t k = 0; k < s->sockets; k++)
 		serve_receive(s, s->socket[k]);
-	if (s->beside != NULL)
-		s->beside->end(s->beside->ctx);
+	if (s->source != NULL)
+		s->source->stop_receiving(s->source->ctx);
 	udp_transmit_flush(&s->own.out, UDP_TRANSMIT_NEVER);
 	for (uint32_t k = 0; k < s->sockets; k++)
 		udp_transmit_flush(&s->socket[k]->out, UDP_TRANSMIT_NEVER);

@@ -28,8 +28,8 @@ struct service {
 	struct plane plane;
 	struct pcapio_out in, out;
 	/* What a driver counts beside sockets; or NULL. */
-	void (*also)(const void *ctx, struct counters *c);
-	const void *also_ctx;
+	void (*put_extra)(const void *ctx, struct counters *c);
+	const void *extra_ctx;
 };
 
 /*
@@ -67,8 +67,8 @@ service_make_report(const struct service *v, enum counters_form form)
 	} else {
 		plane_put_report(&v->plane, &c);
 		serve_put_report(v->serve, &c);
-		if (v->also != NULL)
-			v->also(v->also_ctx, &c);
+		if (v->put_extra != NULL)
+			v->put_extra(v->extra_ctx, &c);
 	}
 	return c;
 }

@@ -65,34 +65,34 @@ struct plane_driver {
 	 * A run of datagrams leaves now: from address `from` (or NULL, then
 	 * by `way`) to `to`.
 	 */
-	void (*send)(void *ctx, uint32_t socket, const union addr *from,
+	void (*send_run)(void *ctx, uint32_t socket, const union addr *from,
 	    const union addr *to, const struct post *p, uint64_t now_ns);
 	/* Behind which port somebody is, as a number below PLANE_BEHIND, or
 	 * PLANE_BEHIND; and a run leaves there to a group.  NULL: no ports. */
-	uint32_t (*behind)(void *ctx, const union addr *at);
-	void (*share)(void *ctx, uint32_t behind, const union addr *group,
-	    const struct post *p, uint64_t now_ns);
+	uint32_t (*multicast_port)(void *ctx, const union addr *at);
+	void (*send_multicast)(void *ctx, uint32_t behind,
+	    const union addr *group, const struct post *p, uint64_t now_ns);
 	/* What is at the head of a port's queue leaves, at when_ns. */
-	void (*leave)(void *ctx, struct port *port, struct slot *s,
+	void (*send_slot)(void *ctx, struct port *port, struct slot *s,
 	    uint64_t when_ns);
 	/* It is lost there: the port goes down.  NULL: none does. */
-	void (*lose)(void *ctx, struct port *port, const struct slot *s);
+	void (*lose_slot)(void *ctx, struct port *port, const struct slot *s);
 	/* What has left is sent: its slots are about to be used again; NULL:
 	 * leave() does so. */
-	void (*settle)(void *ctx);
+	void (*flush_departed)(void *ctx);
 	/* A packet passes beside the queues.  NULL: nothing does. */
-	void (*pass)(void *ctx, struct packet *p, uint64_t now_ns);
+	void (*forward_packet)(void *ctx, struct packet *p, uint64_t now_ns);
 	/* The headers of its frame are about to be read; NULL: they are there
 	 * in any case. */
-	void (*whole)(void *ctx, const struct packet *p);
+	void (*complete_frame)(void *ctx, const struct packet *p);
 	/* Have its payload where it can be changed; NULL: it can. */
-	void (*edit)(void *ctx, struct packet *p);
+	void (*make_writable)(void *ctx, struct packet *p);
 	/* What really is the time of a departure; NULL: when it is due. */
-	uint64_t (*clock)(void *ctx);
+	uint64_t (*clock_ns)(void *ctx);
 	/* A port begins to have something; NULL: the plane sees to it. */
-	void (*busy)(void *ctx, struct port *port);
+	void (*schedule_port)(void *ctx, struct port *port);
 	/* The port towards an address; NULL: by host. */
-	struct port *(*towards)(void *ctx, const union addr *to);
+	struct port *(*find_port)(void *ctx, const union addr *to);
 };
 
 enum plane_count {
@@ -129,13 +129,13 @@ struct plane {
 	struct ports_conf ports_cf;
 	bool shaped;			/* something may wait at a port */
 	bool merges;			/* at one of Olaf's queues even */
-	bool unsettled;			/* something has left since settle() */
-	struct heap *due;		/* ports that have something */
-	size_t dues, dues_room;
+	bool has_departed;		/* something has left since settle() */
+	struct heap *heap;		/* ports that have something */
+	size_t heap_ports, heap_room;
 	uint64_t port_due_ns;		/* of the first of them */
-	bool timed;			/* the program may be due */
+	bool has_deadlines;			/* the program may be due */
 	bool impaired;			/* in does anything at all */
-	struct impair in;
+	struct impair in_impair;
 	struct channel_server channels;
 	struct channel_server_rules rules;
 	struct rate_limit rate_limit;		/* of what strangers are told */
@@ -151,18 +151,18 @@ struct plane {
 static inline void
 plane_flush_departed(struct plane *pl)
 {
-	if (!pl->unsettled)
+	if (!pl->has_departed)
 		return;
-	pl->unsettled = false;
-	pl->driver->settle(pl->ctx);
+	pl->has_departed = false;
+	pl->driver->flush_departed(pl->ctx);
 }
 
 /* All of a packet's frame is to be kept. */
 static inline void
 plane_complete_frame(const struct plane *pl, const struct packet *p)
 {
-	if (pl->driver->whole != NULL)
-		pl->driver->whole(pl->ctx, p);
+	if (pl->driver->complete_frame != NULL)
+		pl->driver->complete_frame(pl->ctx, p);
 }
 
 /* Ports give back memory that they do not need. */
@@ -177,8 +177,8 @@ plane_trim_ports(struct plane *pl)
 static inline struct port *
 plane_find_port(struct plane *pl, const union addr *to)
 {
-	if (pl->driver->towards != NULL)
-		return pl->driver->towards(pl->ctx, to);
+	if (pl->driver->find_port != NULL)
+		return pl->driver->find_port(pl->ctx, to);
 	if (ports_memory_is_low(&pl->ports))
 		plane_trim_ports(pl);
 	return ports_find_port(&pl->ports, to);
@@ -190,26 +190,26 @@ plane_schedule_port(struct plane *pl, struct port *p)
 {
 	if (pl->cf->recorded)
 		return;
-	if (pl->driver->busy != NULL) {
-		pl->driver->busy(pl->ctx, p);
+	if (pl->driver->schedule_port != NULL) {
+		pl->driver->schedule_port(pl->ctx, p);
 		return;
 	}
-	if (pl->dues == pl->dues_room) {
-		const size_t room = pl->dues_room == 0 ? 64 :
-		    pl->dues_room * 2;
+	if (pl->heap_ports == pl->heap_room) {
+		const size_t room = pl->heap_room == 0 ? 64 :
+		    pl->heap_room * 2;
 		struct heap *h = heap_new(room);
 
 		if (h == NULL)
 			err(1, "ports");
-		for (size_t i = 0; i < pl->dues; i++)
-			h[i] = pl->due[i];
-		heap_free(pl->due);
-		pl->due = h;
-		pl->dues_room = room;
+		for (size_t i = 0; i < pl->heap_ports; i++)
+			h[i] = pl->heap[i];
+		heap_free(pl->heap);
+		pl->heap = h;
+		pl->heap_room = room;
 	}
-	pl->dues = heap_push(pl->due, pl->dues, heap_make(port_due(p),
-	    p->index));
-	pl->port_due_ns = heap_ns(&pl->due[0]);
+	pl->heap_ports = heap_push(
+	    pl->heap, pl->heap_ports, heap_make(port_due(p), p->index));
+	pl->port_due_ns = heap_ns(&pl->heap[0]);
 }
 
 /* Something that is no update is put before a port's queue. */
@@ -279,8 +279,9 @@ plane_send_post(struct plane *pl, uint32_t socket, const union addr *at,
 	    .to = *at, .from = p->from, .socket = socket, .tos = p->tos};
 
 	if (!plane_queue_or_drop(pl, at, &to, p))
-		pl->driver->send(pl->ctx, socket, p->from.sa.sa_family != 0 ?
-		    &p->from : NULL, at, p, pl->now_ns);
+		pl->driver->send_run(pl->ctx, socket,
+		    p->from.sa.sa_family != 0 ? &p->from : NULL, at, p,
+		    pl->now_ns);
 }
 
 /* The same: a control message gets what proves that it is the switch's. */
@@ -308,7 +309,7 @@ static inline bool
 plane_may_multicast(const struct plane *pl, const struct post *p)
 {
 	return pl->cf->place.group.sa.sa_family != 0 &&
-	    p->tos != CONTROL_TOS && pl->driver->behind != NULL &&
+	    p->tos != CONTROL_TOS && pl->driver->multicast_port != NULL &&
 	    pl->program->multicast_group != NULL;
 }
 
@@ -318,7 +319,8 @@ plane_multicast_port(
     struct plane *pl, const union addr *at, const union addr **group)
 {
 	*group = pl->program->multicast_group(pl->state, at);
-	return *group == NULL ? PLANE_BEHIND : pl->driver->behind(pl->ctx, at);
+	return *group == NULL ? PLANE_BEHIND
+			      : pl->driver->multicast_port(pl->ctx, at);
 }
 
 /* A post to a group's address leaves by the port behind which `at` is. */
@@ -330,7 +332,8 @@ plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
 	    .tos = p->tos };
 
 	if (!plane_queue_or_drop(pl, at, &to, p))
-		pl->driver->share(pl->ctx, behind, group, p, pl->now_ns);
+		pl->driver->send_multicast(
+		    pl->ctx, behind, group, p, pl->now_ns);
 }
 
 /* A post to each of a group: once by a port behind which several hear it. */
@@ -470,8 +473,8 @@ plane_forward_packet(void *plane, struct packet *p, uint64_t now_ns)
 {
 	struct plane *pl = plane;
 
-	if (pl->driver->pass != NULL)
-		pl->driver->pass(pl->ctx, p, now_ns);
+	if (pl->driver->forward_packet != NULL)
+		pl->driver->forward_packet(pl->ctx, p, now_ns);
 }
 
 /* program_env.make_writable */
@@ -480,8 +483,8 @@ plane_make_writable(void *plane, struct packet *p)
 {
 	struct plane *pl = plane;
 
-	if (pl->driver->edit != NULL)
-		pl->driver->edit(pl->ctx, p);
+	if (pl->driver->make_writable != NULL)
+		pl->driver->make_writable(pl->ctx, p);
 	p->changed = true;
 }
 
@@ -592,7 +595,8 @@ plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
 static inline struct port *
 plane_next_port(const struct plane *pl)
 {
-	return pl->dues == 0 ? NULL : pl->ports.port[heap_id(&pl->due[0])];
+	return pl->heap_ports == 0 ? NULL
+				   : pl->ports.port[heap_id(&pl->heap[0])];
 }
 
 /* When a queue or the program is due; PLANE_NEVER. */
@@ -605,7 +609,8 @@ plane_port_deadline_ns(const struct plane *pl)
 static inline uint64_t
 plane_program_deadline_ns(const struct plane *pl)
 {
-	return pl->timed ? pl->program->deadline_ns(pl->state) : PLANE_NEVER;
+	return pl->has_deadlines ? pl->program->deadline_ns(pl->state)
+				 : PLANE_NEVER;
 }
 
 static inline uint64_t
@@ -630,8 +635,8 @@ plane_send_head(struct plane *pl, struct port *port, uint64_t when_ns)
 			port_freshen(head);
 		pl->program->retag_update(pl->state, head, pl->now_ns);
 	}
-	pl->driver->leave(pl->ctx, port, head, pl->now_ns);
-	pl->unsettled = pl->driver->settle != NULL;
+	pl->driver->send_slot(pl->ctx, port, head, pl->now_ns);
+	pl->has_departed = pl->driver->flush_departed != NULL;
 	port_pop(port);
 }
 
@@ -644,19 +649,21 @@ plane_send_next(struct plane *pl)
 	uint64_t when;
 
 	if (due > pl->port_due_ns) {
-		heap_again(pl->due, pl->dues, due);
-		pl->port_due_ns = heap_ns(&pl->due[0]);
+		heap_again(pl->heap, pl->heap_ports, due);
+		pl->port_due_ns = heap_ns(&pl->heap[0]);
 		return;
 	}
-	when = pl->driver->clock == NULL ? due : pl->driver->clock(pl->ctx);
+	when =
+	    pl->driver->clock_ns == NULL ? due : pl->driver->clock_ns(pl->ctx);
 	if (when > due && when - due > pl->late_max_ns)
 		pl->late_max_ns = when - due;
 	plane_send_head(pl, port, when);
 	if (port_due(port) == PORT_NEVER)
-		pl->dues = heap_drop(pl->due, pl->dues);
+		pl->heap_ports = heap_drop(pl->heap, pl->heap_ports);
 	else
-		heap_again(pl->due, pl->dues, port_due(port));
-	pl->port_due_ns = pl->dues == 0 ? PLANE_NEVER : heap_ns(&pl->due[0]);
+		heap_again(pl->heap, pl->heap_ports, port_due(port));
+	pl->port_due_ns =
+	    pl->heap_ports == 0 ? PLANE_NEVER : heap_ns(&pl->heap[0]);
 }
 
 /*
@@ -740,11 +747,17 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 {
 	const struct program *pr = cf->program;
 
-	*pl = (struct plane){ .cf = cf, .program = pr, .driver = driver,
-	    .ctx = ctx, .ports_cf = cf->ports, .in = cf->impair,
-	    .impaired = impair_any(&cf->impair), .port_due_ns = PLANE_NEVER,
-	    .timed = pr->deadline_ns != NULL && (!pr->deadline_needs_tags ||
-	    cf->place.tagged), .state = calloc(1, pr->state_bytes) };
+	*pl = (struct plane){.cf = cf,
+	    .program = pr,
+	    .driver = driver,
+	    .ctx = ctx,
+	    .ports_cf = cf->ports,
+	    .in_impair = cf->impair,
+	    .impaired = impair_any(&cf->impair),
+	    .port_due_ns = PLANE_NEVER,
+	    .has_deadlines = pr->deadline_ns != NULL &&
+			     (!pr->deadline_needs_tags || cf->place.tagged),
+	    .state = calloc(1, pr->state_bytes)};
 	pl->ports_cf.by = cf->place.hash_seed;
 	ports_complete_rules(&pl->ports_cf);
 	pl->ports = ports_of(&pl->ports_cf);
@@ -780,7 +793,7 @@ plane_free(struct plane *pl)
 		pl->program->free_state(pl->state);
 	free(pl->state);
 	ports_free(&pl->ports);
-	heap_free(pl->due);
+	heap_free(pl->heap);
 	channel_server_free(&pl->channels);
 }
 

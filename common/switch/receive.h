@@ -408,7 +408,7 @@ plane_draw_copies(struct plane *pl)
 
 	if (!pl->impaired)
 		return 1;
-	n = impair_plan(&pl->in, 0, at);
+	n = impair_plan(&pl->in_impair, 0, at);
 	pl->n[n == 0 ? PLANE_IN_LOST : PLANE_IN_DUPLICATED] += n != 1;
 	return n;
 }

@@ -208,10 +208,10 @@ struct trace_conf {
 	bool unsized;			/* the program's packets do not say
 					 * how long they are */
 	/* Told of what arrives behind the links; or NULL. */
-	void (*carry)(void *ctx, uint64_t at_ns, const uint8_t *p,
+	void (*on_arrival)(void *ctx, uint64_t at_ns, const uint8_t *p,
 	    uint32_t have, uint32_t len);
-	void *carry_ctx;
-	struct pcapio_out *came;	/* what comes goes there, too; NULL */
+	void *arrival_ctx;
+	struct pcapio_out *ingress;	/* what comes goes there, too; NULL */
 };
 
 /* A frame that has left and is still under way. */
@@ -235,7 +235,7 @@ struct trace {
 	struct merged feed;
 	struct pcapio_out *out;		/* NULL: nowhere */
 	struct impair impair;
-	bool holds;			/* links delay frames, or impair them */
+	bool delays;			/* links delay frames, or impair them */
 	struct timed_queue flights;
 	struct trace_departure next;
 	uint8_t *edit;			/* a frame that is changed; one of our
@@ -246,7 +246,7 @@ struct trace {
 	uint16_t own_port;		/* of a program whose datagrams say
 					 * their length; 0: they do not */
 	struct split_count split;
-	const char *cannot_in;		/* the capture of its cannot_at */
+	const char *unsplit_in;		/* the capture of its cannot_at */
 	uint64_t stamp_ns;		/* of the packet that is being taken */
 	int status;
 };
@@ -255,8 +255,8 @@ static inline void
 trace_write_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
 {
-	if (t->cf->carry != NULL)
-		t->cf->carry(t->cf->carry_ctx, at_ns, p, have, len);
+	if (t->cf->on_arrival != NULL)
+		t->cf->on_arrival(t->cf->arrival_ctx, at_ns, p, have, len);
 	if (t->out != NULL)
 		pcapio_write(t->out, at_ns, p, have, len);
 }
@@ -300,7 +300,7 @@ static inline void
 trace_put_frame(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
     uint32_t len)
 {
-	if (t->holds)
+	if (t->delays)
 		trace_put_delayed(t, left_ns, p, have, len);
 	else
 		trace_write_frame(t, left_ns, p, have, len);
@@ -329,14 +329,14 @@ trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 	uint32_t head;
 	uint8_t *q;
 
-	if (t->out == NULL && t->cf->carry == NULL)
+	if (t->out == NULL && t->cf->on_arrival == NULL)
 		return;
 	q = t->out == NULL ? t->edit + TRACE_FRAME_BYTES :
 	    pcapio_room(t->out);	/* given up if it is not written now */
 	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
 	memcpy(q + head, p, bytes);
 	frame_put_checksum(q, &fr);
-	if (t->holds || t->cf->carry != NULL)
+	if (t->delays || t->cf->on_arrival != NULL)
 		trace_put_frame(t, left_ns, q, head + bytes, head + bytes);
 	else
 		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
@@ -354,7 +354,7 @@ trace_socket_address(const struct trace *t, uint32_t socket)
 	return a;
 }
 
-/* plane_driver.send */
+/* plane_driver.send_run */
 static inline void
 trace_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -369,7 +369,7 @@ trace_send_run(void *ctx, uint32_t socket, const union addr *from,
 		    k + 1 < p->count ? p->bytes : p->last_bytes);
 }
 
-/* plane_driver.leave */
+/* plane_driver.send_slot */
 static inline void
 trace_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 {
@@ -394,7 +394,7 @@ trace_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 	    s->len);
 }
 
-/* plane_driver.pass */
+/* plane_driver.forward_packet */
 static inline void
 trace_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 {
@@ -406,7 +406,7 @@ trace_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 	trace_write_frame(t, t->stamp_ns, p->data, p->have, p->len);
 }
 
-/* plane_driver.edit */
+/* plane_driver.make_writable */
 static inline void
 trace_make_writable(void *ctx, struct packet *p)
 {
@@ -420,10 +420,10 @@ trace_make_writable(void *ctx, struct packet *p)
 	p->payload = p->data + at;
 }
 
-static const struct plane_driver trace_driver = {.send = trace_send_run,
-    .leave = trace_send_slot,
-    .pass = trace_forward_packet,
-    .edit = trace_make_writable};
+static const struct plane_driver trace_driver = {.send_run = trace_send_run,
+    .send_slot = trace_send_slot,
+    .forward_packet = trace_forward_packet,
+    .make_writable = trace_make_writable};
 
 enum { TRACE_AHEAD = 4 };	/* packets, that memory has time to come */
 
@@ -625,8 +625,9 @@ trace_drain_queues(struct trace *t)
 __attribute__((always_inline)) static inline void
 trace_receive(struct trace *t, const struct merged_input *i, struct packet *p)
 {
-	if (t->cf->came != NULL)
-		pcapio_write(t->cf->came, i->now_ns, p->data, p->have, p->len);
+	if (t->cf->ingress != NULL)
+		pcapio_write(
+		    t->cf->ingress, i->now_ns, p->data, p->have, p->len);
 	plane_receive_impaired(t->pl, p);
 	plane_flush(t->pl);
 }
@@ -677,7 +678,7 @@ trace_receive_split(struct trace *t, const struct merged_input *i,
 		p->is = FRAME_SEVERAL;
 		if (t->split.cannot++ == 0) {
 			t->split.cannot_at = i->in->packets;
-			t->cannot_in = i->in->path;
+			t->unsplit_in = i->in->path;
 		}
 		return false;
 	default:
@@ -699,8 +700,8 @@ trace_check_unsized(
 	if (is == SPLIT_ONE || t->pl->program->classify(t->pl->state, p) !=
 	    PACKET_FOR_PROGRAM)
 		return;
-	if (t->cannot_in == NULL)
-		t->cannot_in = i->in->path;
+	if (t->unsplit_in == NULL)
+		t->unsplit_in = i->in->path;
 	if (is == SPLIT_UNSEEN) {
 		t->split.unsure++;
 		return;
@@ -708,7 +709,7 @@ trace_check_unsized(
 	p->is = FRAME_SEVERAL;
 	if (t->split.cannot++ == 0) {
 		t->split.cannot_at = i->in->packets;
-		t->cannot_in = i->in->path;
+		t->unsplit_in = i->in->path;
 	}
 }
 
@@ -797,7 +798,7 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
     struct pcapio_in *in, size_t n, struct pcapio_out *out)
 {
 	*t = (struct trace){ .cf = cf, .pl = pl, .out = out,
-	    .impair = cf->impair, .holds = cf->propagation_ns > 0 ||
+	    .impair = cf->impair, .delays = cf->propagation_ns > 0 ||
 	    impair_any(&cf->impair), .next.at_ns = PLANE_NEVER,
 	    .edit = malloc(3 * TRACE_FRAME_BYTES) };
 	if (t->edit == NULL)
@@ -813,8 +814,8 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 static inline int
 trace_close(struct trace *t)
 {
-	if (!t->cf->feed.quiet && t->cannot_in != NULL)
-		split_warn(&t->split, pcapio_name(t->cannot_in, false));
+	if (!t->cf->feed.quiet && t->unsplit_in != NULL)
+		split_warn(&t->split, pcapio_name(t->unsplit_in, false));
 	trace_write_arrived(t, TIMED_QUEUE_NEVER - 1);
 	plane_count_queued(t->pl);
 	timed_queue_free(&t->flights);

@@ -103,8 +103,8 @@ on_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 		port_freshen(s);
 }
 
-static const struct plane_driver driver = { .send = on_send,
-	.leave = on_leave };
+static const struct plane_driver driver = { .send_run = on_send,
+	.send_slot = on_leave };
 
 static void
 account(void)

@@ -51,7 +51,7 @@ begin(void)
 		ip.port[k].up = ip.port[k].forwards = true;
 		ip.port[k].port = pl.ports.port[n];
 	}
-	ip.beside = ip.port[0].port;
+	ip.other_port = ip.port[0].port;
 	stations_set_port(&ip.stations, to, 1);
 }
 

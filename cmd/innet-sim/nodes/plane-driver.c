@@ -8,7 +8,7 @@
 #include "cmd/innet-sim/nodes/plane-driver.h"
 #include "common/olaf/program.h"
 
-/* plane_driver.send, of datagrams */
+/* plane_driver.send_run, of datagrams */
 static void
 send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -35,7 +35,7 @@ await_leave(struct sim *s, struct sim_pipe *pipe)
 		sim_at(s, SIM_LEAVE, pipe->index, due);
 }
 
-/* plane_driver.busy */
+/* plane_driver.schedule_port */
 static void
 busy(void *ctx, struct port *port)
 {
@@ -55,7 +55,7 @@ frame_of(const struct sim_node *n, const struct slot *s, struct sim_packet *p)
 		p->up.cluster += n->first;
 }
 
-/* plane_driver.leave */
+/* plane_driver.send_slot */
 static void
 leave(void *ctx, struct port *port, struct slot *slot, uint64_t now_ns)
 {
@@ -75,7 +75,7 @@ leave(void *ctx, struct port *port, struct slot *slot, uint64_t now_ns)
 		capture_put(s, n->out, p, now_ns);
 }
 
-/* plane_driver.lose */
+/* plane_driver.lose_slot */
 static void
 lose(void *ctx, struct port *port, const struct slot *slot)
 {
@@ -88,9 +88,9 @@ lose(void *ctx, struct port *port, const struct slot *slot)
 		sim_cluster(s, p.up.cluster)->cleared += p.up.merged;
 }
 
-static const struct plane_driver of_datagrams = { .send = send_run };
-static const struct plane_driver of_updates = { .leave = leave, .lose = lose,
-    .busy = busy };
+static const struct plane_driver of_datagrams = { .send_run = send_run };
+static const struct plane_driver of_updates = {
+    .send_slot = leave, .lose_slot = lose, .schedule_port = busy};
 
 void
 sim_plane_open(struct sim_plane *sp, struct sim *s, struct sim_node *n,

@@ -65,7 +65,7 @@ struct bpf_classifier_shared {
 struct bpf_classifier {
 	struct bpf_classifier_shared *shared;	/* mapped */
 	int map, of_socket, of_hook;	/* descriptors */
-	struct bpf_classifier_rules what;
+	struct bpf_classifier_rules rules;
 };
 
 /* How far the match has read: where things are on its stack. */
@@ -290,7 +290,7 @@ bpf_classifier_make_redirect(const struct bpf_classifier *s, uint32_t interface)
 	    .redirect = interface };
 	struct ebpf_code c;
 
-	bpf_classifier_write_program(&c, s->map, &s->what, &way);
+	bpf_classifier_write_program(&c, s->map, &s->rules, &way);
 	return ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 }
 
@@ -302,7 +302,7 @@ bpf_classifier_make_xdp(const struct bpf_classifier *s, int sockets)
 	    .pass = BPF_CLASSIFIER_PASS, .xdp = true, .sockets = sockets};
 	struct ebpf_code c;
 
-	bpf_classifier_write_program(&c, s->map, &s->what, &way);
+	bpf_classifier_write_program(&c, s->map, &s->rules, &way);
 	return ebpf_load_program(&c, EBPF_OF_XDP, NULL, 0);
 }
 
@@ -361,7 +361,7 @@ bpf_classifier_open(
 	int saved;
 
 	*s = (struct bpf_classifier){
-	    .of_socket = -1, .of_hook = -1, .what = *what};
+	    .of_socket = -1, .of_hook = -1, .rules = *what};
 	s->map = ebpf_create_shared_map(sizeof(*s->shared));
 	if (s->map != -1)
 		p = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,

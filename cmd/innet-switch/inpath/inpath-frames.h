@@ -55,9 +55,9 @@ inpath_capture_sent(const struct inpath *ip, const struct netport *port,
 	if (ip->serve.cf->egress != NULL)
 		inpath_capture_run(ip->serve.cf->egress, head, fr, payload, k,
 		    bytes, seg, stamp_ns);
-	if (port->left != NULL)
-		inpath_capture_run(port->left, head, fr, payload, k, bytes, seg,
-		    stamp_ns);
+	if (port->egress_capture != NULL)
+		inpath_capture_run(port->egress_capture, head, fr, payload, k,
+		    bytes, seg, stamp_ns);
 }
 
 /* Capture a frame as it is. */
@@ -148,7 +148,7 @@ inpath_send_runs(struct inpath *ip, struct netport *port,
 	}
 }
 
-/* plane_driver.send */
+/* plane_driver.send_run */
 static inline void
 inpath_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -169,7 +169,7 @@ inpath_send_run(void *ctx, uint32_t socket, const union addr *from,
 	netport_flush(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
 }
 
-/* plane_driver.behind: who has a tag of a VLAN is told apart. */
+/* plane_driver.multicast_port: who has a tag of a VLAN is told apart. */
 static inline uint32_t
 inpath_multicast_port(void *ctx, const union addr *at)
 {
@@ -213,7 +213,7 @@ inpath_multicast_by(struct inpath *ip, struct netport *port,
 	ip->n[INPATH_SHARED] += p->count;
 }
 
-/* plane_driver.share */
+/* plane_driver.send_multicast */
 static inline void
 inpath_send_multicast(void *ctx, uint32_t behind, const union addr *group,
     const struct post *p, uint64_t now_ns)
@@ -254,12 +254,14 @@ inpath_send_frame(struct inpath *ip, struct netport *to, struct slot *s,
 	} else {
 		inpath_capture_whole(ip->serve.cf->egress, s->bytes, s->have,
 		    when_ns);
-		inpath_capture_whole(to->left, s->bytes, s->have, when_ns);
+		inpath_capture_whole(
+		    to->egress_capture, s->bytes, s->have, when_ns);
 	}
 	netport_queue_frame(&ip->out, to, &v, &piece, 1);
 }
 
-/* plane_driver.leave: slots that are popped keep their bytes for a while. */
+/* plane_driver.send_slot: slots that are popped keep their bytes for a while.
+ */
 static inline void
 inpath_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 {
@@ -282,7 +284,8 @@ inpath_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 		inpath_multicast_by(ip, to, &s->to.to, &one, when_ns);
 }
 
-/* plane_driver.settle: what finds no room is lost, as on a full link. */
+/* plane_driver.flush_departed: what finds no room is lost, as on a full link.
+ */
 static inline void
 inpath_flush_departed(void *ctx)
 {
@@ -292,7 +295,8 @@ inpath_flush_departed(void *ctx)
 	serve_flush_departed(&ip->serve);
 }
 
-/* plane_driver.pass: what passes of a run leaves when all of it was seen. */
+/* plane_driver.forward_packet: what passes of a run leaves when all of it was
+ * seen. */
 static inline void
 inpath_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 {
@@ -329,8 +333,9 @@ inpath_write_headers(uint8_t *to, const struct inpath_frame *n, uint32_t k)
 }
 
 /*
- * plane_driver.whole: a datagram of a run has no headers of its own, until they
- * are asked for.  They stand for a while where the end of the one before is.
+ * plane_driver.complete_frame: a datagram of a run has no headers of its own,
+ * until they are asked for.  They stand for a while where the end of the one
+ * before is.
  */
 static inline void
 inpath_complete_frame(void *ctx, const struct packet *p)
@@ -352,7 +357,7 @@ inpath_complete_frame(void *ctx, const struct packet *p)
 	n->whole = true;
 }
 
-/* plane_driver.towards */
+/* plane_driver.find_port */
 static inline struct port *
 inpath_port_towards(void *ctx, const union addr *to)
 {
@@ -364,10 +369,10 @@ inpath_port_towards(void *ctx, const union addr *to)
 	if (to == &ip->now.src)
 		return ip->now.from->port;
 	p = inpath_find_egress(ip, stations_find_host(&ip->stations, to));
-	return p == NULL ? ip->beside : p->port;
+	return p == NULL ? ip->other_port : p->port;
 }
 
-/* plane_driver.clock */
+/* plane_driver.clock_ns */
 static inline uint64_t
 inpath_clock_ns(void *ctx)
 {
@@ -376,15 +381,15 @@ inpath_clock_ns(void *ctx)
 	return clock_now(&ip->serve.clock);
 }
 
-static const struct plane_driver inpath_driver = {.send = inpath_send_run,
-    .leave = inpath_send_slot,
-    .settle = inpath_flush_departed,
-    .behind = inpath_multicast_port,
-    .share = inpath_send_multicast,
-    .pass = inpath_forward_packet,
-    .whole = inpath_complete_frame,
-    .clock = inpath_clock_ns,
-    .towards = inpath_port_towards};
+static const struct plane_driver inpath_driver = {.send_run = inpath_send_run,
+    .send_slot = inpath_send_slot,
+    .flush_departed = inpath_flush_departed,
+    .multicast_port = inpath_multicast_port,
+    .send_multicast = inpath_send_multicast,
+    .forward_packet = inpath_forward_packet,
+    .complete_frame = inpath_complete_frame,
+    .clock_ns = inpath_clock_ns,
+    .find_port = inpath_port_towards};
 
 /* Learn from a frame who is where, and see where it goes.  False: nowhere. */
 static inline bool
@@ -539,9 +544,9 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 		if (ip->serve.cf->ingress != NULL)
 			inpath_capture_run(ip->serve.cf->ingress, head, &n->fr,
 			    payload, k, bytes, 0, ip->pl->now_ns);
-		if (n->from->came != NULL)
-			inpath_capture_run(n->from->came, head, &n->fr, payload,
-			    k, bytes, 0, ip->pl->now_ns);
+		if (n->from->ingress_capture != NULL)
+			inpath_capture_run(n->from->ingress_capture, head,
+			    &n->fr, payload, k, bytes, 0, ip->pl->now_ns);
 		plane_receive(ip->pl, &p);
 		n->changed |= p.changed;
 	}
@@ -616,10 +621,10 @@ inpath_receive_port(struct inpath *ip, struct netport *p)
 {
 	ip->in.more = true;
 	for (int k = 0; k < SERVE_BATCHES && ip->in.more; k++) {
-		const int n = p->kind->recv(p, &ip->in);
+		const int n = p->kind->receive(p, &ip->in);
 
 		clock_read(&ip->serve.clock);
-		ip->serve.hasty = false;
+		ip->serve.gave_up = false;
 		for (int i = 0; i < n; i++)
 			inpath_receive_frame(ip, p, &ip->in.got[i]);
 		plane_flush(ip->pl);
@@ -659,7 +664,7 @@ inpath_receive_egress_frame(
 	serve_advance_to_packet(&ip->serve, serve_arrival_ns(&ip->serve,
 	    ip->serve.clock.wall_ns));
 	inpath_capture_whole(ip->serve.cf->ingress, data, len, ip->pl->now_ns);
-	inpath_capture_whole(port->came, data, len, ip->pl->now_ns);
+	inpath_capture_whole(port->ingress_capture, data, len, ip->pl->now_ns);
 	ip->pl->n[PLANE_PACKETS]++;
 	plane_forward_regular(ip->pl, &p);
 	n->f = NULL;

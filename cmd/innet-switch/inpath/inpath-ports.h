@@ -85,8 +85,8 @@ struct inpath {
 	const struct netport_kind *kind;
 	struct stations stations;
 	struct netport port[INPATH_PORTS];	/* fd -1: free */
-	struct serve_source with;	/* as the loop knows it */
-	struct port *beside;		/* of what leaves by no port of ours */
+	struct serve_source source;	/* as the loop knows it */
+	struct port *other_port;	/* of what leaves by no port of ours */
 	struct netport_in in;
 	struct netport_out out;
 	int events;
@@ -97,7 +97,7 @@ struct inpath {
 	bool bridge_seen, filters_vlans, look, looked;
 	bool proved;			/* what passes has proofs */
 	bool asked;			/* neighbours were, in this second */
-	uint64_t told_ns;
+	uint64_t second_ns;
 	struct inpath_frame now;
 	uint64_t n[INPATH_COUNTS];
 };
@@ -135,7 +135,9 @@ inpath_list_missing(const struct inpath *ip, char text[64])
 static inline const char *
 inpath_error_text(const struct inpath *ip, int error)
 {
-	const char *why = ip->kind->why == NULL ? NULL : ip->kind->why(error);
+	const char *why = ip->kind->explain_error == NULL
+			      ? NULL
+			      : ip->kind->explain_error(error);
 
 	return why != NULL ? why : strerror(error);
 }
@@ -262,7 +264,8 @@ inpath_open_tap(
 static inline int
 inpath_close_taps(struct netport *p)
 {
-	struct pcapio_out *const out[] = { p->came, p->left };
+	struct pcapio_out *const out[] = {
+	    p->ingress_capture, p->egress_capture};
 	int rc = 0;
 
 	for (size_t i = 0; i < 2 && out[i] != NULL; i++) {
@@ -272,7 +275,7 @@ inpath_close_taps(struct netport *p)
 		free(path);
 		free(out[i]);
 	}
-	p->came = p->left = NULL;
+	p->ingress_capture = p->egress_capture = NULL;
 	return rc;
 }
 
@@ -305,7 +308,7 @@ inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 	struct netport *p = inpath_find_place(ip, l->name);
 
 	errno = p == NULL ? ENFILE : ERANGE;
-	if (p == NULL || (ip->kind->mtu != 0 && l->mtu > ip->kind->mtu))
+	if (p == NULL || (ip->kind->mtu_max != 0 && l->mtu > ip->kind->mtu_max))
 		return NULL;
 	p->lock = inpath_lock_interface(l->index);
 	if (p->lock == -1)
@@ -322,14 +325,14 @@ inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 	}
 	memcpy(p->name, l->name, sizeof(p->name));
 	p->port = inpath_get_plane_port(ip, p);
-	if (ip->cf->taps != NULL && p->came == NULL) {
-		p->came = inpath_open_tap(ip, p, "in");
-		p->left = inpath_open_tap(ip, p, "out");
+	if (ip->cf->taps != NULL && p->ingress_capture == NULL) {
+		p->ingress_capture = inpath_open_tap(ip, p, "in");
+		p->egress_capture = inpath_open_tap(ip, p, "out");
 	}
 	if (ip->pl->cf->regular_queued &&
 	    (ip->cf->every || inpath_find_rate(ip, p->name) != NULL) &&
 	    egress_tap_open(&p->egress_tap, &ip->classifier, p->index,
-		p->kind->marks ? -1 : p->fd) == -1) {
+		p->kind->sets_mark ? -1 : p->fd) == -1) {
 		const int saved = errno;
 
 		inpath_leave_port(p);
@@ -382,7 +385,7 @@ inpath_update_port(struct inpath *ip, const struct netlink_link *l)
 	if (ip->cf->wire && l->master != 0 && !ip->looked)
 		errx(1, "%s is a port of a bridge, which --bridge is for",
 		    l->name);
-	if (p != NULL && ip->kind->mtu != 0 && l->mtu > ip->kind->mtu) {
+	if (p != NULL && ip->kind->mtu_max != 0 && l->mtu > ip->kind->mtu_max) {
 		inpath_leave_port(p);
 		p = NULL;
 	}

@@ -64,10 +64,10 @@ inpath_count_losses(struct inpath *ip)
 		struct netport *p = &ip->port[k];
 
 		netport_count_drops(p);
-		all->kernel += p->kernel_drops - p->told_drops;
-		all->send_failed += p->failed - p->told_failed;
-		p->told_drops = p->kernel_drops;
-		p->told_failed = p->failed;
+		all->kernel += p->kernel_drops - p->reported_drops;
+		all->send_failed += p->failed - p->reported_failed;
+		p->reported_drops = p->kernel_drops;
+		p->reported_failed = p->failed;
 	}
 }
 
@@ -92,17 +92,19 @@ inpath_receive(void *ctx)
 		if (p->egress_tap.tap != -1 && w[1].revents != 0)
 			inpath_receive_egress(ip, p);
 	}
-	if (ip->serve.clock.now_ns - ip->told_ns >= TIMER_SECOND_NS) {
-		ip->told_ns = ip->serve.clock.now_ns;
+	if (ip->serve.clock.now_ns - ip->second_ns >= TIMER_SECOND_NS) {
+		ip->second_ns = ip->serve.clock.now_ns;
 		ip->asked = false;
 		inpath_count_losses(ip);
 		for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 			struct netport *p = &ip->port[k];
 
-			if (p->came == NULL)
+			if (p->ingress_capture == NULL)
 				continue;
-			ip->serve.broken |= pcapio_flush_or_warn(p->came);
-			ip->serve.broken |= pcapio_flush_or_warn(p->left);
+			ip->serve.broken |=
+			    pcapio_flush_or_warn(p->ingress_capture);
+			ip->serve.broken |=
+			    pcapio_flush_or_warn(p->egress_capture);
 		}
 	}
 }
@@ -242,12 +244,12 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 	if (ip->events == -1 || !netport_in_init(&ip->in))
 		inpath_fail(ip, "interfaces");
 	serve_open(&ip->serve, sc, pr, own);
-	ip->with = (struct serve_source){.ctx = ip,
-	    .nap_ns = BPF_CLASSIFIER_BEAT_NS,
-	    .polls = inpath_add_pollfds,
+	ip->source = (struct serve_source){.ctx = ip,
+	    .max_sleep_ns = BPF_CLASSIFIER_BEAT_NS,
+	    .add_pollfds = inpath_add_pollfds,
 	    .receive = inpath_receive,
-	    .end = inpath_stop_receiving};
-	ip->serve.beside = &ip->with;
+	    .stop_receiving = inpath_stop_receiving};
+	ip->serve.source = &ip->source;
 }
 
 /* Say where it stands. */
@@ -309,7 +311,7 @@ inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 	k = ports_make_port(&pl->ports, &none);
 	if (k == PORTS_NONE)
 		err(1, "%s", ip->cf->where);
-	ip->beside = pl->ports.port[k];
+	ip->other_port = pl->ports.port[k];
 	if (!inpath_query_ports(ip))
 		err(1, "%s", ip->cf->where);
 	for (uint32_t i = 0; i < ip->cf->onlys && !ip->cf->wire; i++) {
@@ -409,8 +411,8 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 	service_init(v, o, conf);
 	stations_seed(&ip->stations, &o->plane.place.hash_seed);
 	v->serve = &ip->serve;
-	v->also = inpath_put_report;
-	v->also_ctx = ip;
+	v->put_extra = inpath_put_report;
+	v->extra_ctx = ip;
 	inpath_open(ip, cf, &v->conf, pr, &what, &o->plane.place.address);
 	if (!plane_init(&v->plane, &o->plane, &inpath_driver, ip))
 		err(1, "%s", pr->name);

@@ -122,7 +122,7 @@ netport_packet_read_control(struct msghdr *m, struct netport_frame *f)
 	}
 }
 
-/* netport_kind.recv */
+/* netport_kind.receive */
 static inline int
 netport_packet_receive(struct netport *p, struct netport_in *in)
 {
@@ -170,7 +170,7 @@ netport_packet_send(struct netport *p, struct mmsghdr *m, unsigned n)
 	return sendmmsg(p->fd, m, n, MSG_DONTWAIT);
 }
 
-/* netport_kind.drops */
+/* netport_kind.count_drops */
 static inline uint64_t
 netport_packet_count_drops(struct netport *p)
 {
@@ -184,8 +184,8 @@ netport_packet_count_drops(struct netport *p)
 static const struct netport_kind netport_packet = {
 	.name = "packet", .about = "packet sockets with PACKET_VNET_HDR; "
 	    "marked frames are dropped behind them",
-	.open = netport_packet_open, .recv = netport_packet_receive,
-	.send = netport_packet_send, .drops = netport_packet_count_drops
+	.open = netport_packet_open, .receive = netport_packet_receive,
+	.send = netport_packet_send, .count_drops = netport_packet_count_drops
 };
 
 #endif

@@ -83,7 +83,7 @@ netport_tap_open(struct netport *p, const struct bpf_classifier *s)
 	return -1;
 }
 
-/* netport_kind.recv */
+/* netport_kind.receive */
 static inline int
 netport_tap_receive(struct netport *p, struct netport_in *in)
 {
@@ -125,7 +125,7 @@ netport_tap_send(struct netport *p, struct mmsghdr *m, unsigned n)
 	return k > 0 ? (int)k : -1;
 }
 
-/* netport_kind.drops: frames that found the tap's queue full */
+/* netport_kind.count_drops: frames that found the tap's queue full */
 static inline uint64_t
 netport_tap_count_drops(struct netport *p)
 {
@@ -153,9 +153,9 @@ static const struct netport_kind netport_tap = {.name = "tap",
     .about = "a tap device a port; marked frames are sent "
 	     "to it whole",
     .open = netport_tap_open,
-    .recv = netport_tap_receive,
+    .receive = netport_tap_receive,
     .send = netport_tap_send,
-    .drops = netport_tap_count_drops,
-    .marks = true};
+    .count_drops = netport_tap_count_drops,
+    .sets_mark = true};
 
 #endif

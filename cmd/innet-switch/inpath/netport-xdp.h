@@ -117,7 +117,7 @@ struct netport_xdp {
 		uint64_t at;
 	} held[NETPORT_BATCH];		/* what was read last, to be filled */
 	int helds;
-	uint64_t told_drops;
+	uint64_t reported_drops;
 	bool native, zero_copy;
 	bool tags;			/* the interface took them off before */
 	char how[64];
@@ -333,7 +333,7 @@ netport_xdp_close(struct netport *p)
 	p->xdp = NULL;
 }
 
-/* netport_kind.how */
+/* netport_kind.describe */
 static inline const char *
 netport_xdp_describe(const struct netport *p)
 {
@@ -385,7 +385,7 @@ netport_xdp_open(struct netport *p, const struct bpf_classifier *s)
 	return -1;
 }
 
-/* netport_kind.why */
+/* netport_kind.explain_error */
 static inline const char *
 netport_xdp_explain_error(int error)
 {
@@ -428,7 +428,7 @@ netport_xdp_return_chunks(struct netport_xdp *x)
 		    x->held[x->helds - 1].at);
 }
 
-/* netport_kind.recv: of all queues in turn */
+/* netport_kind.receive: of all queues in turn */
 static inline int
 netport_xdp_receive(struct netport *p, struct netport_in *in)
 {
@@ -589,7 +589,7 @@ netport_xdp_send(struct netport *p, struct mmsghdr *m, unsigned n)
 	return k > 0 ? (int)k : -1;
 }
 
-/* netport_kind.drops: what found no room, or was longer than a chunk */
+/* netport_kind.count_drops: what found no room, or was longer than a chunk */
 static inline uint64_t
 netport_xdp_count_drops(struct netport *p)
 {
@@ -605,18 +605,22 @@ netport_xdp_count_drops(struct netport *p)
 			all += s.rx_dropped + s.rx_ring_full;
 	}
 	netport_xdp_wake_kernel(x); /* what a busy device has left */
-	since = all - x->told_drops;
-	x->told_drops = all;
+	since = all - x->reported_drops;
+	x->reported_drops = all;
 	return since;
 }
 
-static const struct netport_kind netport_xdp = {
-	.name = "xdp", .about = "AF_XDP sockets; marked frames come before "
-	    "the kernel has made anything of them,",
-	.open = netport_xdp_open, .recv = netport_xdp_receive,
-	.send = netport_xdp_send, .drops = netport_xdp_count_drops,
-	.close = netport_xdp_close, .how = netport_xdp_describe,
-	.why = netport_xdp_explain_error, .marks = true, .mtu = NETPORT_XDP_MTU
-};
+static const struct netport_kind netport_xdp = {.name = "xdp",
+    .about = "AF_XDP sockets; marked frames come before "
+	     "the kernel has made anything of them,",
+    .open = netport_xdp_open,
+    .receive = netport_xdp_receive,
+    .send = netport_xdp_send,
+    .count_drops = netport_xdp_count_drops,
+    .close = netport_xdp_close,
+    .describe = netport_xdp_describe,
+    .explain_error = netport_xdp_explain_error,
+    .sets_mark = true,
+    .mtu_max = NETPORT_XDP_MTU};
 
 #endif

@@ -52,20 +52,20 @@ struct netport_kind {
 	/* what is taken there comes to p->fd from now on; -1 with errno */
 	int (*open)(struct netport *p, const struct bpf_classifier *s);
 	/* some of what has come, into in->got: how many; never waits */
-	int (*recv)(struct netport *p, struct netport_in *in);
+	int (*receive)(struct netport *p, struct netport_in *in);
 	/* as sendmmsg(2), of a head and pieces each */
 	int (*send)(struct netport *p, struct mmsghdr *m, unsigned n);
 	/* what the kernel dropped, since it was last asked */
-	uint64_t (*drops)(struct netport *p);
+	uint64_t (*count_drops)(struct netport *p);
 	/* or NULL: nothing but p->fd and the hooks is held */
 	void (*close)(struct netport *p);
 	/* by what it is attached; NULL: as bpf_attach_describe() has it */
-	const char *(*how)(const struct netport *p);
+	const char *(*describe)(const struct netport *p);
 	/* an error of open in words, or NULL; it may be NULL */
-	const char *(*why)(int error);
+	const char *(*explain_error)(int error);
 	/* what it sends does not meet a detour, or has EGRESS_TAP_MARK */
-	bool marks;
-	uint32_t mtu;			/* at most; 0: any */
+	bool sets_mark;
+	uint32_t mtu_max;			/* at most; 0: any */
 };
 
 struct netport {
@@ -84,9 +84,10 @@ struct netport {
 	bool up, forwards, isolated;
 	bool seen;			/* in the last look at all interfaces */
 	struct port *port;		/* of the plane; borrowed */
-	struct pcapio_out *came, *left;	/* captures of --taps, or NULL */
+	struct pcapio_out *ingress_capture,
+	    *egress_capture; /* captures of --taps, or NULL */
 	uint64_t kernel_drops, failed;
-	uint64_t told_drops, told_failed;	/* in the switch's account */
+	uint64_t reported_drops, reported_failed; /* in the switch's account */
 	const struct pollfd *waited;	/* for it, and its detour behind it */
 };
 
@@ -132,7 +133,7 @@ static inline void
 netport_count_drops(struct netport *p)
 {
 	if (p->fd != -1)
-		p->kernel_drops += p->kind->drops(p);
+		p->kernel_drops += p->kind->count_drops(p);
 }
 
 /* What was taken goes its own way again. */
@@ -152,7 +153,7 @@ netport_close(struct netport *p)
 static inline const char *
 netport_describe(const struct netport *p)
 {
-	return p->kind->how != NULL ? p->kind->how(p)
+	return p->kind->describe != NULL ? p->kind->describe(p)
 				    : bpf_attach_describe(&p->hook);
 }
 

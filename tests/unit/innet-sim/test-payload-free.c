@@ -38,8 +38,8 @@ on_busy(void *ctx, struct port *port)
 	busy++;
 }
 
-static const struct plane_driver driver = { .leave = on_leave,
-    .lose = on_lose, .busy = on_busy };
+static const struct plane_driver driver = { .send_slot = on_leave,
+    .lose_slot = on_lose, .schedule_port = on_busy };
 static const struct olaf_conf olaf;
 static const struct plane_conf cf = { .program = &olaf_program,
     .settings = &olaf, .ports.shaped = true };

@@ -56,13 +56,13 @@ main(void)
 		return tap_end();
 	}
 	s.own.out = udp_transmit_over(&s.own.u, &none, NULL);
-	s.gathers = true;
+	s.may_gather = true;
 	for (int k = 0; k < UPDATES; k++)
 		leave((uint8_t)k);
 	serve_send_departed(&s);
 	ok(next(0) == CALL, "as many updates as a call takes are a run");
 	ok(next(CALL) == UPDATES - CALL, "the others are the next one");
-	ok(s.leavings == 0 && s.leaving_bytes == 0 &&
+	ok(s.departed_count == 0 && s.departed_bytes == 0 &&
 	    s.own.u.send_failed == 0, "nothing is left or lost");
 	for (int k = 0; k < UDPIO_RUN_MAX; k++)
 		free(s.spare[k]);

@@ -192,10 +192,12 @@ on_clock(void *ctx)
 	return ((struct plane *)ctx)->port_due_ns + late_ns;
 }
 
-static const struct plane_driver driver = { .send = on_send,
-	.leave = on_leave, .pass = on_pass };
-static const struct plane_driver late = { .send = on_send,
-	.leave = on_leave, .pass = on_pass, .clock = on_clock };
+static const struct plane_driver driver = { .send_run = on_send,
+	.send_slot = on_leave, .forward_packet = on_pass };
+static const struct plane_driver late = {.send_run = on_send,
+    .send_slot = on_leave,
+    .forward_packet = on_pass,
+    .clock_ns = on_clock};
 
 static struct plane_conf
 conf(uint64_t rate_bps)
