@@ -1,22 +1,24 @@
 /*
- * job-async-server.h - an asynchronous parameter server's part in a job: the
- * baseline
+ * job-async-server.h - the state of an asynchronous parameter server
  *
- * The server of iSwitch's Figure 3, on the bytes of an aggregation switch:
- * whatever vector is complete is added to a total G at once, and answered to
- * its sender alone, with all of G that it has not been told:
+ * The baseline server of iSwitch's Figure 3, with the packets of an aggregation
+ * switch.  The server adds each complete vector to a total G at once, and
+ * answers its sender alone with the part of G that it has not sent to it yet:
  *
- *	answer = (float)(G - told),  told <- told + answer
+ *	answer = (float)(G - sent),  sent <- sent + answer
  *
- * in binary64 but for the answer, so that rounding is made good by the next.
- * Applied as any result of one contribution, w <- w - gamma answer, it gives
- * the worker the server's weights, w0 - gamma G.  Rounds count the answers to
- * each member apart; the last JOB_ASYNC_SERVER_KEPT are kept.  A member that
- * begins anew with w0 is told all of G at once.
+ * G and `sent` are binary64 and the answer is binary32, so the next answer
+ * corrects the rounding error of this one.  A worker that applies the answer
+ * like the result of one contribution, w <- w - gamma answer, gets the server's
+ * weights, w0 - gamma G.  Rounds number the answers to one member; the last
+ * JOB_ASYNC_SERVER_KEPT are kept.  A member that starts again with w0 gets all
+ * of G at once.
  *
- * Of each member one vector is gathered at a time: a segment of a newer push
- * begins the next, and one that is not complete then is lost, and counted.
- * Owns its memory: job_async_server_free().
+ * The server collects one vector of each member at a time: a segment of a newer
+ * push discards an incomplete older one, which is counted.
+ *
+ * A file of its own because it is the data structure of one server, which knows
+ * neither jobs nor addresses.  The caller frees it: job_async_server_free().
  */
 #ifndef INNET_ISWITCH_JOB_ASYNC_SERVER_H
 #define INNET_ISWITCH_JOB_ASYNC_SERVER_H
@@ -66,7 +68,67 @@ struct job_async_server {
 	uint64_t vectors, incomplete, nonfinite;
 };
 
-/* Memory for the vectors of so many members, and the total. */
+/* Return the memory for the vectors of `members` and the total. */
+static inline uint64_t job_async_server_bytes(uint32_t elements,
+    uint32_t floats, uint32_t members);
+
+/*
+ * Begin with a total of 0; `head` bytes of a packet precede its floats.
+ * Returns false without memory.
+ */
+static inline bool job_async_server_init(struct job_async_server *s,
+    uint32_t elements, uint32_t floats, uint32_t head);
+
+/* Free the memory. */
+static inline void job_async_server_free(struct job_async_server *s);
+
+/* Return member id, or NULL if it is unknown. */
+static inline struct job_async_server_member *job_async_server_member(
+    const struct job_async_server *s, uint32_t id);
+
+/* Allocate memory for the unknown member id; returns false without memory. */
+static inline bool job_async_server_add_member(struct job_async_server *s,
+    uint32_t id);
+
+/* Member m begins again, at round `first`, with the first weights. */
+static inline void job_async_server_restart_member(struct job_async_server *s,
+    struct job_async_server_member *m, int64_t first);
+
+/* Accept any number for the next push of member m. */
+static inline void job_async_server_reset_push(struct job_async_server *s,
+    struct job_async_server_member *m);
+
+/* Store a segment of the right length from member m; returns its verdict. */
+static inline enum job_async_server_verdict job_async_server_add_segment(
+    struct job_async_server *s, struct job_async_server_member *m,
+    const struct seg *g);
+
+/* Has segment i of that push, or of a later push, arrived? */
+static inline bool job_async_server_has(const struct job_async_server_member *m,
+    uint32_t push, uint32_t i);
+
+/* Add the complete vector of member m to the total if it is finite. */
+static inline void job_async_server_add_vector(struct job_async_server *s,
+    const struct job_async_server_member *m);
+
+/* Write the packets of the next answer to member m, and return its round. */
+static inline int64_t job_async_server_make_answer(struct job_async_server *s,
+    struct job_async_server_member *m);
+
+/* Return the place of segment i of a round's answer. */
+static inline uint8_t *job_async_server_packet(const struct job_async_server *s,
+    const struct job_async_server_member *m, int64_t round, uint32_t i);
+
+/*
+ * Return that packet if the round has been answered, is not before `first` and
+ * is still kept; otherwise NULL.
+ */
+static inline const uint8_t *job_async_server_find_packet(
+    const struct job_async_server *s, const struct job_async_server_member *m,
+    int64_t first, int64_t round, uint32_t i);
+
+/* implementation */
+
 static inline uint64_t
 job_async_server_bytes(uint32_t elements, uint32_t floats, uint32_t members)
 {
@@ -79,6 +141,7 @@ job_async_server_bytes(uint32_t elements, uint32_t floats, uint32_t members)
 	    sizeof(struct job_async_server_member));
 }
 
+/* Free the memory of a member, which becomes unknown. */
 static inline void
 job_async_server_free_member(struct job_async_server_member *m)
 {
@@ -99,10 +162,6 @@ job_async_server_free(struct job_async_server *s)
 	*s = (struct job_async_server){ 0 };
 }
 
-/*
- * Begin, with a total of 0; `head` bytes of a packet are before its floats.
- * False without memory.
- */
 static inline bool
 job_async_server_init(struct job_async_server *s, uint32_t elements,
     uint32_t floats, uint32_t head)
@@ -114,14 +173,12 @@ job_async_server_init(struct job_async_server *s, uint32_t elements,
 	return s->total != NULL;
 }
 
-/* What is known of member id, or NULL. */
 static inline struct job_async_server_member *
 job_async_server_member(const struct job_async_server *s, uint32_t id)
 {
 	return id < s->room && s->m[id].sent_total != NULL ? &s->m[id] : NULL;
 }
 
-/* Room for member id, of whom nothing is known.  False without memory. */
 static inline bool
 job_async_server_add_member(struct job_async_server *s, uint32_t id)
 {
@@ -150,7 +207,6 @@ job_async_server_add_member(struct job_async_server *s, uint32_t id)
 	return false;
 }
 
-/* The packet of segment i of a round's answer. */
 static inline uint8_t *
 job_async_server_packet(const struct job_async_server *s,
     const struct job_async_server_member *m,
@@ -161,7 +217,6 @@ job_async_server_packet(const struct job_async_server *s,
 	    s->stride;
 }
 
-/* The same, if it has been answered, and is kept still; else NULL. */
 static inline const uint8_t *
 job_async_server_find_packet(const struct job_async_server *s,
     const struct job_async_server_member *m, int64_t first,
@@ -173,7 +228,6 @@ job_async_server_find_packet(const struct job_async_server *s,
 	    NULL;
 }
 
-/* Member m begins anew, at round `first`, with the first weights. */
 static inline void
 job_async_server_restart_member(struct job_async_server *s,
     struct job_async_server_member *m, int64_t first)
@@ -182,7 +236,6 @@ job_async_server_restart_member(struct job_async_server *s,
 	m->round = first;
 }
 
-/* Member m counts its pushes from any number on. */
 static inline void
 job_async_server_reset_push(struct job_async_server *s,
     struct job_async_server_member *m)
@@ -192,7 +245,6 @@ job_async_server_reset_push(struct job_async_server *s,
 	m->has_push = false;
 }
 
-/* A segment from member m, of the right length. */
 static inline enum job_async_server_verdict
 job_async_server_add_segment(struct job_async_server *s,
     struct job_async_server_member *m, const struct seg *g)
@@ -213,7 +265,6 @@ job_async_server_add_segment(struct job_async_server *s,
 	    JOB_ASYNC_SERVER_ADDED;
 }
 
-/* Is segment i of that push here, or of a later one? */
 static inline bool
 job_async_server_has(const struct job_async_server_member *m, uint32_t push,
     uint32_t i)
@@ -222,7 +273,6 @@ job_async_server_has(const struct job_async_server_member *m, uint32_t push,
 	    (push == m->push && m->received[i]));
 }
 
-/* Add member m's vector, which is whole, to the total, if it is finite. */
 static inline void
 job_async_server_add_vector(struct job_async_server *s,
     const struct job_async_server_member *m)
@@ -236,7 +286,6 @@ job_async_server_add_vector(struct job_async_server *s,
 		s->total[k] += (double)vec_get(m->vector, k);
 }
 
-/* Write the packets of the next answer to member m; its round. */
 static inline int64_t
 job_async_server_make_answer(struct job_async_server *s,
     struct job_async_server_member *m)

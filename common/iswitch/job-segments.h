@@ -1,9 +1,17 @@
 /*
- * job-segments.h - what a job does with what comes: segments, results, Help
+ * job-segments.h - the packets of a job: segments, results and requests for help
  *
- * iSwitch sections 3.2 to 3.4 and Algorithm 1, switch side.  Every segment
- * ends under one reason of enum job_count.  What is to be sent goes to the
- * outbox of the job; time is an argument.
+ * iSwitch sections 3.2 to 3.4 and Algorithm 1, the switch's side.  Each segment
+ * of a member is counted under exactly one reason of enum job_count.  Packets
+ * to send go to the outbox of the job.
+ *
+ * A job that acts as a server (cf->whole, cf->server) gets whole vectors over
+ * one link, and N vectors or N answers at once are more than that link and its
+ * queue can hold.  It therefore sends the answers member by member, as fast as
+ * the driver has room (job_send_backlog()): a member that has its answer sends
+ * its next vector while the others get theirs.  When a member has been silent
+ * within a vector, the job asks for a few lost segments, and for more as they
+ * arrive, so that they come at the pace of the link.
  */
 #ifndef INNET_ISWITCH_JOB_SEGMENTS_H
 #define INNET_ISWITCH_JOB_SEGMENTS_H
@@ -25,14 +33,126 @@ enum {
 /* Ask member m for the segment `word`. */
 typedef void job_ask(void *ctx, const struct member *m, uint64_t word);
 
-/* Does job j have such a link to care for? */
+/* What a Help comes to, besides what was sent for it. */
+enum job_help_result { JOB_HELPED, JOB_HELP_LOST, JOB_HELP_PARENT };
+
+/* Does the job get whole vectors over one link? */
+static inline bool job_acts_as_server(const struct job *j);
+
+/*
+ * Process the segment g of member id and return its reason; *gone says that the
+ * member asks for a result that is no longer kept, and must be notified.
+ */
+static inline enum job_count job_receive_segment(struct job *j, uint32_t id,
+    const struct seg *g, uint64_t now_ns, bool *gone);
+
+/*
+ * Store the result g from the parent and send it to the members; returns false
+ * if it is old or unsuitable.
+ */
+static inline bool job_receive_result(struct job *j, const struct seg *g,
+    uint64_t now_ns);
+
+/*
+ * Answer a Help of member id for the result g: send it again, or ask the
+ * members that have not contributed; the return value says what the caller must
+ * do.
+ */
+static inline enum job_help_result job_answer_help(struct job *j, uint32_t id,
+    const struct seg *g, uint64_t now_ns, job_ask *ask, void *ctx);
+
+/*
+ * Answer a Help of the parent for segment g: send the sum again, or ask the
+ * members for it.
+ */
+static inline void job_answer_parent_help(struct job *j, const struct seg *g,
+    uint64_t now_ns, job_ask *ask, void *ctx);
+
+/*
+ * Complete the slot of g with the contributions that it has, and return their
+ * number; *done: it is complete now.
+ */
+static inline uint16_t job_force_broadcast(struct job *j, const struct seg *g,
+    bool *done);
+
+/*
+ * Clear the counters and all partial sums of a synchronous job, whose members
+ * give them again; pushes are not given twice and stay.
+ */
+static inline void job_reset(struct job *j);
+
+/*
+ * Complete the slots that have been filling for longer than cf->straggler_ns; a
+ * slot with too few contributions gets the same time again.
+ */
+static inline void job_complete_stragglers(struct job *j, uint64_t now_ns);
+
+/*
+ * Ask members that are silent within a vector for the segments that it lacks.
+ */
+static inline void job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask,
+    void *ctx);
+
+/*
+ * Ask member id for as many lost segments as its credit allows; returns false
+ * if its vector lacks nothing.
+ */
+static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
+    void *ctx);
+
+/*
+ * Post a run of one member's queued answer; returns false if no answer is
+ * queued.
+ */
+static inline bool job_send_backlog(struct job *j);
+
+/*
+ * Is segment i of t still queued for member id, so that it need not be sent
+ * again?
+ */
+static inline bool job_answer_is_queued(const struct job *j, uint32_t id,
+    int64_t t, uint32_t i);
+
+/*
+ * Send member m the result at p again; returns false if it has got too many
+ * again.
+ */
+static inline bool job_resend_result(struct job *j, struct member *m,
+    const uint8_t *p);
+
+/* The same for segment i of the server's answer of round t to member id. */
+static inline bool job_resend_answer(struct job *j, uint32_t id,
+    const uint8_t *p, int64_t t, uint32_t i);
+
+/* Return the slot of segment i that began last. */
+static inline uint32_t job_latest_slot(const struct job *j, uint32_t i);
+
+/*
+ * May a member (id, or MEMBERS_NONE if it is new) continue with an asynchronous
+ * server from round n on, with weights of that crc (0: unknown)?  It may if its
+ * last answers are kept, or if it starts like the job.
+ */
+static inline bool job_server_admits(struct job *j, uint32_t id, int64_t n,
+    uint32_t crc);
+
+/* Let member id in to an asynchronous server; returns false without memory. */
+static inline bool job_enter_server(struct job *j, uint32_t id);
+
+/* Count the slots that wait for contributions or for the parent. */
+static inline uint32_t job_count_unfinished(const struct job *j);
+
+/* implementation */
+
 static inline bool
 job_acts_as_server(const struct job *j)
 {
 	return j->cf->whole || j->cf->server;
 }
 
-/* Write the packet of segment i of an answer to member id; the round. */
+/*
+ * Post the packet p, segment i of an answer to member id; returns its outbox
+ * round.
+ */
 static inline uint64_t
 job_post_answer(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
 {
@@ -42,7 +162,6 @@ job_post_answer(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
 		4 * seg_floats_at(j->server.elements, j->server.floats, i));
 }
 
-/* The result g is there, and member id is yet to be given it: no resending. */
 static inline bool
 job_answer_is_queued(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 {
@@ -52,7 +171,7 @@ job_answer_is_queued(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 	    (t == f->answer && i >= f->answered));
 }
 
-/* Member id of a server is to be given the answer of round t. */
+/* Queue the answer of round t for member id of an asynchronous server. */
 static inline void
 job_queue_answer(struct job *j, uint32_t id, int64_t t)
 {
@@ -66,7 +185,7 @@ job_queue_answer(struct job *j, uint32_t id, int64_t t)
 	j->has_backlog = true;
 }
 
-/* Where the next segment to give to member id is; NULL: there is none. */
+/* Return the next queued packet of member id, or NULL. */
 static inline const uint8_t *
 job_queued_packet(const struct job *j, uint32_t id)
 {
@@ -83,7 +202,7 @@ job_queued_packet(const struct job *j, uint32_t id)
 				 j->start, m->flow.answer, m->flow.answered);
 }
 
-/* Post the next run to member id; how many segments. */
+/* Post the next run to member id, and return its number of segments. */
 static inline uint32_t
 job_send_run(struct job *j, uint32_t id)
 {
@@ -112,10 +231,6 @@ job_send_run(struct job *j, uint32_t id)
 	return n;
 }
 
-/*
- * Post a run to the member whose turn it is, until it has its answer whole;
- * false if none is owed one.
- */
 static inline bool
 job_send_backlog(struct job *j)
 {
@@ -132,7 +247,7 @@ job_send_backlog(struct job *j)
 	return false;
 }
 
-/* The iteration whose vectors are being gathered. */
+/* Return the iteration whose vectors are arriving. */
 static inline int64_t
 job_gathered_iteration(const struct job *j)
 {
@@ -141,7 +256,7 @@ job_gathered_iteration(const struct job *j)
 	    j->newest;
 }
 
-/* Does the vector of member id lack segment i? */
+/* Does the vector of member id at t lack segment i? */
 static inline bool
 job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 {
@@ -154,7 +269,7 @@ job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 	    (s->state == SUMS_FILLING && !sums_has(&j->sums, at, id));
 }
 
-/* Has member id begun a vector, of iteration *t, that may lack something? */
+/* Has member id begun a vector, of iteration *t, that may lack segments? */
 static inline bool
 job_has_begun_vector(const struct job *j, uint32_t id, int64_t *t)
 {
@@ -169,7 +284,6 @@ job_has_begun_vector(const struct job *j, uint32_t id, int64_t *t)
 	    s != NULL && s->has_push && s->received_count < j->server.segs;
 }
 
-/* Ask member id on, as far as its credit goes; false if nothing is lacking. */
 static inline bool
 job_ask_more(struct job *j, uint32_t id, job_ask *ask, void *ctx)
 {
@@ -191,7 +305,7 @@ job_ask_more(struct job *j, uint32_t id, job_ask *ask, void *ctx)
 	return f->outstanding > 0;
 }
 
-/* Look at member id again when it has been silent for so long. */
+/* Set when the member must be asked if it stays silent. */
 static inline void
 job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 {
@@ -201,8 +315,8 @@ job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 }
 
 /*
- * Something that shows that member id sends its vector of iteration t has
- * come: a segment, or (!new) what is less.
+ * Note a segment (is_new) or a sign that member id sends its vector of
+ * iteration t.
  */
 static inline void
 job_note_progress(
@@ -232,7 +346,6 @@ job_note_progress(
 		job_set_ask_deadline(j, f, now_ns);
 }
 
-/* Who has been silent amid a vector: ask for what it lacks. */
 static inline void
 job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 {
@@ -264,7 +377,7 @@ job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 	}
 }
 
-/* Results that member m has been given so far: the job's, or its own. */
+/* Return the number of results that member m has been sent so far. */
 static inline uint64_t
 job_results_sent(const struct job *j, const struct member *m)
 {
@@ -277,9 +390,9 @@ job_results_sent(const struct job *j, const struct member *m)
 }
 
 /*
- * May member m, who was heard just now, have a result again?  Four for each
- * new one, as many as he may lack of what is kept saved up at most, and ten a
- * second.
+ * May member m, which has just sent a packet, get a result again?  It may get
+ * four for each new one, saved up to what it can lack of the kept results, and
+ * ten a second beyond them.
  */
 static inline bool
 job_may_resend(struct job *j, struct member *m)
@@ -304,7 +417,6 @@ job_may_resend(struct job *j, struct member *m)
 	return true;
 }
 
-/* False if it is not sent, for it was too often. */
 static inline bool
 job_resend_result(struct job *j, struct member *m, const uint8_t *p)
 {
@@ -315,7 +427,6 @@ job_resend_result(struct job *j, struct member *m, const uint8_t *p)
 	return true;
 }
 
-/* The same of segment i of a server's answer to member id, of round t. */
 static inline bool
 job_resend_answer(struct job *j, uint32_t id, const uint8_t *p, int64_t t,
     uint32_t i)
@@ -327,7 +438,7 @@ job_resend_answer(struct job *j, uint32_t id, const uint8_t *p, int64_t t,
 	return true;
 }
 
-/* Room in what members have pushed for so many segments, asynchronous. */
+/* Enlarge the members' push counts to `segs` segments. */
 static inline bool
 job_grow_pushed(struct job *j, uint32_t segs)
 {
@@ -347,7 +458,7 @@ job_grow_pushed(struct job *j, uint32_t segs)
 	return true;
 }
 
-/* Room for what has come: another row, or (--members) another segment. */
+/* Allocate another row for slot `at` or, with --members, more segments. */
 static inline bool
 job_make_room(struct job *j, uint32_t at, const struct seg *g)
 {
@@ -368,7 +479,7 @@ job_make_room(struct job *j, uint32_t at, const struct seg *g)
 	return job_reshape(j, &s);
 }
 
-/* Does the segment have the length that its index wants? */
+/* Does g have the length that its index requires? */
 static inline bool
 job_segment_fits(struct job *j, const struct seg *g)
 {
@@ -380,6 +491,7 @@ job_segment_fits(struct job *j, const struct seg *g)
 	    j->sums.s.elements, j->sums.s.floats, g->index);
 }
 
+/* Add segment g of member id to slot `at`. */
 static inline enum job_count
 job_add_segment(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 {
@@ -395,9 +507,8 @@ job_add_segment(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 }
 
 /*
- * May a slot begin at t?  Only from the job's first iteration on, and when the
- * segment before it is done: that of the iteration before or, where slots are
- * fewer, the one a span before.
+ * May the slot of segment i begin at t?  It may if the segment that used the
+ * slot before is done, from the job's first iteration on.
  */
 static inline bool
 job_may_begin_slot(const struct job *j, int64_t t, uint32_t i)
@@ -405,7 +516,7 @@ job_may_begin_slot(const struct job *j, int64_t t, uint32_t i)
 	return t >= j->start && sums_may_begin(&j->sums, j->done_before, t, i);
 }
 
-/* A segment of member id of a synchronous job. */
+/* Process a segment of member id of a synchronous job. */
 static inline enum job_count
 job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
@@ -446,7 +557,6 @@ job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 	return job_add_segment(j, at, id, g);
 }
 
-/* Of the two slots of segment i, the one that began last. */
 static inline uint32_t
 job_latest_slot(const struct job *j, uint32_t i)
 {
@@ -458,7 +568,7 @@ job_latest_slot(const struct job *j, uint32_t i)
 	    s[i].iteration) ? other : i;
 }
 
-/* A push of member id of an asynchronous job (Algorithm 1). */
+/* Process a push of member id of an asynchronous job (Algorithm 1). */
 static inline enum job_count
 job_add_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
@@ -484,7 +594,10 @@ job_add_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 	return job_add_segment(j, at, id, g);
 }
 
-/* Write member m's next answer, where an older one stood. */
+/*
+ * Write the next answer to member m in place of an old one, and return its
+ * round.
+ */
 static inline int64_t
 job_make_answer(struct job *j, struct job_async_server_member *m)
 {
@@ -498,7 +611,10 @@ job_make_answer(struct job *j, struct job_async_server_member *m)
 	return t;
 }
 
-/* A push of member id to a server: when its vector is whole, an answer. */
+/*
+ * Process a push of member id to an asynchronous server, which answers a whole
+ * vector.
+ */
 static inline enum job_count
 job_add_to_server(struct job *j, uint32_t id, const struct seg *g)
 {
@@ -521,11 +637,6 @@ job_add_to_server(struct job *j, uint32_t id, const struct seg *g)
 	return JOB_ADDED;
 }
 
-/*
- * May a worker go on with a server from round n on, with weights of that crc
- * (0 unknown)?  It may if its last answers are kept, or if it begins anew as
- * the job did.  id: MEMBERS_NONE if it is new.
- */
 static inline bool
 job_server_admits(struct job *j, uint32_t id, int64_t n, uint32_t crc)
 {
@@ -546,7 +657,6 @@ job_server_admits(struct job *j, uint32_t id, int64_t n, uint32_t crc)
 	return true;
 }
 
-/* Member id has been let in to a server.  False without memory. */
 static inline bool
 job_enter_server(struct job *j, uint32_t id)
 {
@@ -565,10 +675,6 @@ job_enter_server(struct job *j, uint32_t id)
 	return true;
 }
 
-/*
- * A segment of member id.  What became of it; *gone says that it asks for a
- * result that is not kept any more, and who sent it is to be told.
- */
 static inline enum job_count
 job_receive_segment(struct job *j, uint32_t id, const struct seg *g,
     uint64_t now_ns, bool *gone)
@@ -599,11 +705,6 @@ job_receive_segment(struct job *j, uint32_t id, const struct seg *g,
 	return what;
 }
 
-/*
- * A result from the parent: whatever the slot holds at that iteration, or
- * before it, it is complete now.  False if it is not one, or is old.  Out of
- * step, the last before we were started shows members that the job is theirs.
- */
 static inline bool
 job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 {
@@ -648,7 +749,10 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 	return true;
 }
 
-/* May members be asked for slot `at`, or what is to come there, again? */
+/*
+ * May the members be asked for slot `at`?  At most once in JOB_ASK_MS, because
+ * one Help is followed by many.
+ */
 static inline bool
 job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)
 {
@@ -662,8 +766,8 @@ job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)
 }
 
 /*
- * Ask every member that slot `at` lacks for `word`, or all if that is still to
- * come.  One Help has many follow, so there is a round in JOB_ASK_MS.
+ * Ask every member that slot `at` lacks for `word`, or every member if `all` is
+ * set.
  */
 static inline void
 job_ask_missing(struct job *j, uint32_t at, bool all, uint64_t word,
@@ -681,10 +785,7 @@ job_ask_missing(struct job *j, uint32_t at, bool all, uint64_t word,
 	}
 }
 
-/* What a Help comes to, besides what was sent for it. */
-enum job_help_result { JOB_HELPED, JOB_HELP_LOST, JOB_HELP_PARENT };
-
-/* Member id of a server lacks the answer g. */
+/* Answer a Help of member id of an asynchronous server for the answer g. */
 static inline enum job_help_result
 job_help_answer(struct job *j, uint32_t id, const struct seg *g)
 {
@@ -702,7 +803,6 @@ job_help_answer(struct job *j, uint32_t id, const struct seg *g)
 	return JOB_HELPED;
 }
 
-/* Member id lacks the result of g (iSwitch section 3.3). */
 static inline enum job_help_result
 job_answer_help(struct job *j, uint32_t id, const struct seg *g,
     uint64_t now_ns, job_ask *ask, void *ctx)
@@ -746,8 +846,8 @@ job_answer_help(struct job *j, uint32_t id, const struct seg *g,
 }
 
 /*
- * Has segment i of t been sent up?  Where the parent's slots are few, what is
- * summed may still wait for its turn, and comes too soon before.
+ * Has segment i of t been sent up?  If the parent has few slots, a sum may
+ * still wait for its turn.
  */
 static inline bool
 job_was_sent_up(const struct job *j, int64_t t, uint32_t i)
@@ -757,7 +857,6 @@ job_was_sent_up(const struct job *j, int64_t t, uint32_t i)
 	       (t == j->sending && j->retransmit->s[i].times > 0);
 }
 
-/* The parent asks for what this child has, or is yet to have. */
 static inline void
 job_answer_parent_help(struct job *j, const struct seg *g, uint64_t now_ns,
     job_ask *ask, void *ctx)
@@ -779,7 +878,6 @@ job_answer_parent_help(struct job *j, const struct seg *g, uint64_t now_ns,
 		    g->index), now_ns, ask, ctx);
 }
 
-/* Complete what slot of g there is, as it is; how many are in it. */
 static inline uint16_t
 job_force_broadcast(struct job *j, const struct seg *g, bool *done)
 {
@@ -801,10 +899,6 @@ job_force_broadcast(struct job *j, const struct seg *g, bool *done)
 	return j->sums.slot[at].contributions;
 }
 
-/*
- * Clear the counters, and what is filling: members give that once more, as if
- * it had been lost.  Pushes are not given twice: they stay.
- */
 static inline void
 job_reset(struct job *j)
 {
@@ -820,10 +914,6 @@ job_reset(struct job *j)
 		    &j->sums, at); /* they fill since when they did */
 }
 
-/*
- * Complete the slots that have been filling for too long; those with too
- * little for that get as much time again.
- */
 static inline void
 job_complete_stragglers(struct job *j, uint64_t now_ns)
 {
@@ -841,7 +931,6 @@ job_complete_stragglers(struct job *j, uint64_t now_ns)
 	}
 }
 
-/* Slots that wait for something. */
 static inline uint32_t
 job_count_unfinished(const struct job *j)
 {

@@ -1,11 +1,15 @@
 /*
- * job.h - one training job in an aggregation switch: its state
+ * job.h - one training job of an aggregation switch
  *
- * iSwitch sections 3.2 to 3.4: the settings, counters and memory of a job, when
- * it opens, what H is, and when a slot is complete.  What becomes of a segment
- * is in iswitch/job-segments.h, the control messages and addresses are
- * iswitch.h's.  Pure: time is an argument, what is to be sent goes to an
- * outbox.
+ * Holds the settings, counters and memory of a job and decides when it opens,
+ * what its threshold H is, when a slot is complete and how far it has come:
+ * iSwitch sections 3.2 to 3.4.  job-segments.h processes the segments, results
+ * and requests for help of a job; switch.h finds the job of a packet.
+ *
+ * The functions read no clock: time is an argument, in ns.  Packets to send go
+ * to the outbox of the job.  t is an iteration of a synchronous job or a round
+ * of an asynchronous one, unwrapped (sums_unwrap()); i is a segment's index and
+ * `at` a slot's number.  "Asynchronous" always means cf->async.
  */
 #ifndef INNET_ISWITCH_JOB_H
 #define INNET_ISWITCH_JOB_H
@@ -53,24 +57,6 @@ enum job_count {
 	JOB_BAD_TAG,		/* from a member's address, or the parent's */
 	JOB_COUNTS
 };
-
-static inline const char *
-job_count_name(unsigned what)
-{
-	static const char *const name[JOB_COUNTS] = {
-		"segments", "added", "duplicate", "late", "early", "resent",
-		"stale", "mismatched", "halted", "no_slot", "no_memory",
-		    "nonfinite",
-		"results", "partial", "too_few", "sent_up", "from_parent",
-		"parent_old",
-		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
-		    "leaves",
-		"evicted", "incomplete", "probes", "states", "notices",
-		"nacks", "fetches", "chunks", "withheld", "bad_proof"
-	};
-
-	return name[what];
-}
 
 /* The settings of all jobs of a switch. */
 struct job_conf {
@@ -164,7 +150,193 @@ enum {
 	JOB_GROWS = 4
 };
 
-/* The shape of a vector of so many elements under cf. */
+/* Return the name of a counter in reports. */
+static inline const char *job_count_name(unsigned what);
+
+/*
+ * Return the shape of a vector of `elements` under cf, `floats` in a segment.
+ */
+static inline struct sums_shape job_shape(const struct job_conf *cf,
+    uint32_t elements, uint32_t floats);
+
+/*
+ * Limit s to half of the slots that are free, because other jobs need some;
+ * returns false if none is free.
+ */
+static inline bool job_fit_slots(const struct job_conf *cf, uint32_t taken,
+    struct sums_shape *s);
+
+/*
+ * Allocate memory of shape s and begin with iteration `next` of the wire;
+ * returns false without memory.
+ */
+static inline bool job_start(struct job *j, const struct sums_shape *s,
+    uint32_t next);
+
+/* Free the memory of a job that has no members any more. */
+static inline void job_release(struct job *j);
+
+/* Free everything that j owns. */
+static inline void job_free(struct job *j);
+
+/* Has it memory, that is, has a member joined? */
+static inline bool job_has_memory(const struct job *j);
+
+/*
+ * Charge the budget for a shape s that is to be allocated, and enlarge
+ * j->order; returns false if there is no memory.
+ */
+static inline bool job_reserve(struct job *j, const struct sums_shape *s);
+
+/*
+ * Enlarge the memory to shape s and keep all sums; returns false without
+ * memory.
+ */
+static inline bool job_reshape(struct job *j, const struct sums_shape *s);
+
+/* Keep results from now on; without memory the job continues without them. */
+static inline void job_keep_results(struct job *j);
+
+/* Free the retransmission state towards the parent. */
+static inline void job_stop_retransmit(struct job *j);
+
+/* Return the epoch of iteration t, which its authentication tags cover. */
+static inline uint32_t job_epoch(int64_t t);
+
+/* Return the ToS byte of its segments. */
+static inline uint8_t job_tos(const struct job *j);
+
+/*
+ * Write the authentication tag of the result at p, of iteration t and n floats.
+ */
+static inline void job_put_tag(const struct job *j, uint8_t *p, int64_t t,
+    uint32_t n);
+
+/* Return H, the number of contributions that complete a slot of t. */
+static inline uint32_t job_threshold(const struct job *j, int64_t t);
+
+/* May a result lack the contributions of some members? */
+static inline bool job_may_be_partial(const struct job *j);
+
+/*
+ * Open the job if H members have joined or, without H, if no member has joined
+ * for JOB_OPEN_NS.
+ */
+static inline void job_try_open(struct job *j, uint64_t now_ns);
+
+/*
+ * Let later members add at the newest iteration if all members that could have
+ * left; otherwise it would never be complete.
+ */
+static inline void job_admit_later_members(struct job *j);
+
+/*
+ * Begin slot `at` at t with segment g; packets still to be sent from it are
+ * flushed first.
+ */
+static inline void job_restart_slot(struct job *j, uint32_t at, int64_t t,
+    const struct seg *g, uint64_t now_ns);
+
+/* Complete slot `at` if it has all that it waits for. */
+static inline void job_test_slot(struct job *j, uint32_t at);
+
+/* Test each filling slot, after a change of H. */
+static inline void job_test_slots(struct job *j);
+
+/*
+ * Reduce slot `at` with the contributions that it has, and send the sum to the
+ * members or to the parent.
+ */
+static inline void job_complete_slot(struct job *j, uint32_t at);
+
+/* Has slot `at` too few contributions for any result? */
+static inline bool job_has_too_few(const struct job *j, uint32_t at);
+
+/*
+ * Asynchronous: can slot `at` accept no more before the parent has the push
+ * before it?
+ */
+static inline bool job_slot_is_full(const struct job *j, uint32_t at);
+
+/* Send the sum of slot `at` to the parent. */
+static inline void job_send_up(struct job *j, uint32_t at);
+
+/*
+ * Send the result of segment i of t, of n floats, to all members, or queue it
+ * for them if the job is a server.
+ */
+static inline void job_send_result(struct job *j, int64_t t, uint32_t i,
+    uint32_t n);
+
+/* Is every segment of t complete? */
+static inline bool job_is_whole(const struct job *j, int64_t t);
+
+/*
+ * Return when a straggler, a silent member or the opening is due, or
+ * UINT64_MAX.
+ */
+static inline uint64_t job_deadline_ns(const struct job *j);
+
+/* Has every segment of t a result? */
+static inline bool job_is_complete(const struct job *j, int64_t t);
+
+/*
+ * Return the first iteration that is not complete: the newest or, while an
+ * iteration is repeated, the one before it.
+ */
+static inline int64_t job_next_iteration(const struct job *j);
+
+/* Is every result from n on still kept? */
+static inline bool job_keeps_results_from(const struct job *j, int64_t n);
+
+/*
+ * With fewer slots than segments: are some results of iteration n gone,
+ * although it is not complete?  A member that lacks all of n cannot get them.
+ */
+static inline bool job_has_dropped_results(const struct job *j, int64_t n);
+
+/* Can all members give the iteration before `next` again? */
+static inline bool job_can_repeat(const struct job *j, int64_t next);
+
+/*
+ * Begin one iteration earlier than the members were told; crc is of the weights
+ * there.
+ */
+static inline void job_step_back(struct job *j, uint32_t crc);
+
+/*
+ * Discard all sums from iteration t on, because the parent has restarted and
+ * lost its own; the members give them again.
+ */
+static inline void job_repeat_from(struct job *j, int64_t t, uint64_t now_ns);
+
+/*
+ * Repeat an iteration if the Join of a rack says that it begins one iteration
+ * earlier, because one of its members has come late.
+ */
+static inline void job_follow_rack(struct job *j,
+    const struct control_join *join, uint64_t now_ns);
+
+/* implementation */
+
+static inline const char *
+job_count_name(unsigned what)
+{
+	static const char *const name[JOB_COUNTS] = {
+		"segments", "added", "duplicate", "late", "early", "resent",
+		"stale", "mismatched", "halted", "no_slot", "no_memory",
+		    "nonfinite",
+		"results", "partial", "too_few", "sent_up", "from_parent",
+		"parent_old",
+		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
+		    "leaves",
+		"evicted", "incomplete", "probes", "states", "notices",
+		"nacks", "fetches", "chunks", "withheld", "bad_proof"
+	};
+
+	return name[what];
+}
+
 static inline struct sums_shape
 job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 {
@@ -192,11 +364,6 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 	return s;
 }
 
-/*
- * A shape that takes what its vector needs of the slots that are free, but half
- * of them at most, so that there are some for the next job.  False if there is
- * none.
- */
 static inline bool
 job_fit_slots(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
 {
@@ -209,7 +376,9 @@ job_fit_slots(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
 	return s->span > 0;
 }
 
-/* Take so many bytes in all from the budget; false if there are fewer. */
+/*
+ * Charge the budget for `bytes` in all; returns false if the limit is exceeded.
+ */
 static inline bool
 job_charge_budget(struct job *j, uint64_t bytes)
 {
@@ -229,7 +398,7 @@ job_charge_budget(struct job *j, uint64_t bytes)
 	return true;
 }
 
-/* Bytes of what members have pushed, asynchronous. */
+/* Return the bytes needed to follow the pushes of the members. */
 static inline uint64_t
 job_member_bytes(const struct job *j, uint32_t members, uint32_t segs)
 {
@@ -241,7 +410,6 @@ job_member_bytes(const struct job *j, uint32_t members, uint32_t segs)
 	       (j->retransmit != NULL ? retransmit_bytes(segs) : 0);
 }
 
-/* It mends nothing that goes up. */
 static inline void
 job_stop_retransmit(struct job *j)
 {
@@ -267,7 +435,6 @@ job_free(struct job *j)
 	j->slots = 0;
 }
 
-/* Give back what no longer has anybody to serve. */
 static inline void
 job_release(struct job *j)
 {
@@ -276,7 +443,6 @@ job_release(struct job *j)
 	j->open = false;
 }
 
-/* Memory, and a table, for shape s; false if there is none, or none left. */
 static inline bool
 job_reserve(struct job *j, const struct sums_shape *s)
 {
@@ -295,7 +461,6 @@ job_reserve(struct job *j, const struct sums_shape *s)
 	return order != NULL;
 }
 
-/* Lay memory out anew, larger; false without. */
 static inline bool
 job_reshape(struct job *j, const struct sums_shape *s)
 {
@@ -310,7 +475,7 @@ job_reshape(struct job *j, const struct sums_shape *s)
 	return false;
 }
 
-/* Its data is proved, from now on under a salt of its own.  False likewise. */
+/* Derive a tag key with a salt of its own; returns false without memory. */
 static inline bool
 job_make_tag_key(struct job *j)
 {
@@ -332,21 +497,18 @@ job_make_tag_key(struct job *j)
 	return true;
 }
 
-/* The epoch of iteration t in its proofs. */
 static inline uint32_t
 job_epoch(int64_t t)
 {
 	return (uint32_t)((t - SUMS_EPOCH) >> 24);
 }
 
-/* The ToS of its segments, and the bytes before their floats. */
 static inline uint8_t
 job_tos(const struct job *j)
 {
 	return j->cf->tagged ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
-/* Prove the result of t at p, of n floats, for all members. */
 static inline void
 job_put_tag(const struct job *j, uint8_t *p, int64_t t, uint32_t n)
 {
@@ -356,7 +518,6 @@ job_put_tag(const struct job *j, uint8_t *p, int64_t t, uint32_t n)
 		    4 * (size_t)n);
 }
 
-/* Begin with iteration `next` of the wire.  False without memory. */
 static inline bool
 job_start(struct job *j, const struct sums_shape *s, uint32_t next)
 {
@@ -392,7 +553,6 @@ job_has_memory(const struct job *j)
 	return j->sums.slot != NULL;
 }
 
-/* H, for a slot of iteration t. */
 static inline uint32_t
 job_threshold(const struct job *j, int64_t t)
 {
@@ -402,7 +562,6 @@ job_threshold(const struct job *j, int64_t t)
 	    members_count_at(&j->members, t);
 }
 
-/* May a result come that not all members are in? */
 static inline bool
 job_may_be_partial(const struct job *j)
 {
@@ -410,7 +569,6 @@ job_may_be_partial(const struct job *j)
 	    (j->h != 0 && j->h < j->members.present);
 }
 
-/* Keep results from now on; without memory the job goes on as it was. */
 static inline void
 job_keep_results(struct job *j)
 {
@@ -423,7 +581,7 @@ job_keep_results(struct job *j)
 	job_reshape(j, &s);
 }
 
-/* Segment i of t is complete: what Probes ask after. */
+/* Give the completed segment i of t the serial number that Probes refer to. */
 static inline void
 job_count_completion(struct job *j, int64_t t, uint32_t i)
 {
@@ -439,7 +597,6 @@ job_count_completion(struct job *j, int64_t t, uint32_t i)
 	j->notify |= ++j->done[k].n == j->sums.s.segs;
 }
 
-/* Is every segment of t complete? */
 static inline bool
 job_is_whole(const struct job *j, int64_t t)
 {
@@ -449,10 +606,6 @@ job_is_whole(const struct job *j, int64_t t)
 	    (j->done[k].t == t && j->done[k].n == j->sums.s.segs);
 }
 
-/*
- * The result of segment i at t, of n floats, goes to every member; with those
- * of a whole vector later, in turn.
- */
 static inline void
 job_send_result(struct job *j, int64_t t, uint32_t i, uint32_t n)
 {
@@ -469,10 +622,6 @@ job_send_result(struct job *j, int64_t t, uint32_t i, uint32_t n)
 	job_count_completion(j, t, i);
 }
 
-/*
- * Slot `at` begins at t, for segment g; what is still to be sent from there
- * goes first.
- */
 static inline void
 job_restart_slot(struct job *j, uint32_t at, int64_t t, const struct seg *g,
     uint64_t now_ns)
@@ -486,6 +635,9 @@ job_restart_slot(struct job *j, uint32_t at, int64_t t, const struct seg *g,
 		j->newest = t;
 }
 
+/*
+ * Reduce the rows of slot `at` in the order that the kind of reduction needs.
+ */
 static inline void
 job_reduce_slot(struct job *j, uint32_t at)
 {
@@ -496,7 +648,6 @@ job_reduce_slot(struct job *j, uint32_t at)
 	sums_finish_slot(&j->sums, at, j->order);
 }
 
-/* Send up what slot `at` holds. */
 static inline void
 job_send_up(struct job *j, uint32_t at)
 {
@@ -513,7 +664,6 @@ job_send_up(struct job *j, uint32_t at)
 	j->n[JOB_SENT_UP]++;
 }
 
-/* The slot is full, or is to do with what it has: out it goes. */
 static inline void
 job_complete_slot(struct job *j, uint32_t at)
 {
@@ -537,8 +687,8 @@ job_complete_slot(struct job *j, uint32_t at)
 }
 
 /*
- * The vector of iteration t is all here: sum it, whole, and give it to all, a
- * run in turn (job_send_backlog).
+ * Complete all slots of a way if its whole vector has arrived, and queue the
+ * result for each member (job_send_backlog()).
  */
 static inline void
 job_complete_vector(struct job *j, uint32_t way)
@@ -559,7 +709,6 @@ job_complete_vector(struct job *j, uint32_t way)
 	}
 }
 
-/* Are there too few contributions for any answer? */
 static inline bool
 job_has_too_few(const struct job *j, uint32_t at)
 {
@@ -570,8 +719,9 @@ job_has_too_few(const struct job *j, uint32_t at)
 }
 
 /*
- * Out of step: is slot `at` behind what the parent has not got yet?  It fills
- * on until then, with more contributions than H: up to JOB_GROWS times that.
+ * Asynchronous: does slot `at` wait until the parent has an earlier push?
+ * Until then it accepts more than H contributions, up to JOB_GROWS times as
+ * many.
  */
 static inline bool
 job_awaits_push(const struct job *j, uint32_t at)
@@ -580,7 +730,6 @@ job_awaits_push(const struct job *j, uint32_t at)
 	    j->sums.slot[at].iteration > j->sending;
 }
 
-/* Likewise: can it take no more? */
 static inline bool
 job_slot_is_full(const struct job *j, uint32_t at)
 {
@@ -590,7 +739,6 @@ job_slot_is_full(const struct job *j, uint32_t at)
 	    s->accepted >= JOB_GROWS * job_threshold(j, s->iteration);
 }
 
-/* Has slot `at` all that it waits for? */
 static inline void
 job_test_slot(struct job *j, uint32_t at)
 {
@@ -608,7 +756,6 @@ job_test_slot(struct job *j, uint32_t at)
 	job_complete_vector(j, at / j->sums.s.segs);
 }
 
-/* H has changed: look at each filling slot. */
 static inline void
 job_test_slots(struct job *j)
 {
@@ -622,10 +769,6 @@ job_test_slots(struct job *j)
 	}
 }
 
-/*
- * All who may add at the newest iteration have left: those who came later
- * take their place, or it would never be done.
- */
 static inline void
 job_admit_later_members(struct job *j)
 {
@@ -643,7 +786,7 @@ job_admit_later_members(struct job *j)
 	members_update_from_max(&j->members);
 }
 
-/* Does it open as soon as nobody has joined for a while? */
+/* Does it open as soon as no member has joined for a while? */
 static inline bool
 job_is_assembling(const struct job *j)
 {
@@ -653,7 +796,6 @@ job_is_assembling(const struct job *j)
 	    n >= reduce_needs(&j->cf->reduce, n);
 }
 
-/* Is the job open?  It opens when H have joined, or when none comes more. */
 static inline void
 job_try_open(struct job *j, uint64_t now_ns)
 {
@@ -664,7 +806,6 @@ job_try_open(struct job *j, uint64_t now_ns)
 		j->open = j->notify = true;
 }
 
-/* When the next thing is due, or UINT64_MAX: stragglers, members, opening. */
 static inline uint64_t
 job_deadline_ns(const struct job *j)
 {
@@ -686,7 +827,6 @@ job_deadline_ns(const struct job *j)
 	return due;
 }
 
-/* Has there been a result of all of t? */
 static inline bool
 job_is_complete(const struct job *j, int64_t t)
 {
@@ -702,11 +842,6 @@ job_is_complete(const struct job *j, int64_t t)
 	return true;
 }
 
-/*
- * The first iteration that is not wholly done: the newest or, where one is
- * given once more while segments behind it are still on their way, the one
- * before.
- */
 static inline int64_t
 job_next_iteration(const struct job *j)
 {
@@ -718,7 +853,7 @@ job_next_iteration(const struct job *j)
 	return t;
 }
 
-/* Asynchronous: the first round of segment i whose result is not there. */
+/* Asynchronous: return the first round of segment i without a result. */
 static inline int64_t
 job_next_round(const struct job *j, uint32_t i)
 {
@@ -737,7 +872,6 @@ job_next_round(const struct job *j, uint32_t i)
 	    s->iteration + (s->state == SUMS_COMPLETE);
 }
 
-/* Is every result from n on, as far as it is done, still kept? */
 static inline bool
 job_keeps_results_from(const struct job *j, int64_t n)
 {
@@ -757,11 +891,6 @@ job_keeps_results_from(const struct job *j, int64_t n)
 	return true;
 }
 
-/*
- * Is the result of a segment of n kept no more, though the iteration is not
- * done?  So it is where slots are fewer than segments: who lacks all of n
- * cannot get it.
- */
 static inline bool
 job_has_dropped_results(const struct job *j, int64_t n)
 {
@@ -772,7 +901,6 @@ job_has_dropped_results(const struct job *j, int64_t n)
 	return false;
 }
 
-/* Can all members give the iteration before `next` once more? */
 static inline bool
 job_can_repeat(const struct job *j, int64_t next)
 {
@@ -785,7 +913,6 @@ job_can_repeat(const struct job *j, int64_t next)
 	    !job_may_be_partial(j);
 }
 
-/* The job begins one iteration earlier than its members thought. */
 static inline void
 job_step_back(struct job *j, uint32_t crc)
 {
@@ -804,7 +931,7 @@ job_step_back(struct job *j, uint32_t crc)
 	members_update_from_max(&j->members);
 }
 
-/* Slot `at` of iteration t or later is given once more. */
+/* Prepare slot `at`, of iteration t or later, for contributions given again. */
 static inline void
 job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 {
@@ -820,7 +947,10 @@ job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 	}
 }
 
-/* The same where slots are fewer: what it held before is not known. */
+/*
+ * The same with fewer slots than segments: the earlier segment of the slot is
+ * unknown.
+ */
 static inline void
 job_empty_slot(struct job *j, uint32_t at)
 {
@@ -832,10 +962,6 @@ job_empty_slot(struct job *j, uint32_t at)
 	sums_set_state(&j->sums, at, SUMS_EMPTY);
 }
 
-/*
- * The parent has no result of iteration t, whatever we have had: it has been
- * started again.  Members give again what was complete; their sums are gone.
- */
 static inline void
 job_repeat_from(struct job *j, int64_t t, uint64_t now_ns)
 {
@@ -861,10 +987,6 @@ job_repeat_from(struct job *j, int64_t t, uint64_t now_ns)
 	}
 }
 
-/*
- * A rack that is a member says that it begins one iteration earlier than it
- * did: one of its own has come late, with fewer results.
- */
 static inline void
 job_follow_rack(struct job *j, const struct control_join *join,
     uint64_t now_ns)

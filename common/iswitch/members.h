@@ -1,12 +1,11 @@
 /*
- * members.h - who belongs to a job
+ * members.h - the members of a job
  *
- * The membership table of iSwitch, section 3.4.  A member is known by its
- * number (and type), and found by its address through the driver of the whole
- * (iswitch.h).  Who has left keeps its id for a while, so that one who comes
- * back is the same member, and its contributions to slots that are still
- * filling are not given twice.
- * Owns its memory: members_free().
+ * The membership table of iSwitch, section 3.4.  A member is identified by its
+ * type and number; the switch finds it by its address (switch.h).  A member
+ * that has left keeps its id for a while: if it returns it is the same member,
+ * and its contributions to slots that are still filling do not count twice.
+ * The caller frees the table: members_free().
  */
 #ifndef INNET_ISWITCH_MEMBERS_H
 #define INNET_ISWITCH_MEMBERS_H
@@ -81,7 +80,52 @@ struct members {
 	int64_t from_max;	/* the latest from of those present */
 };
 
-/* Something came of m at now_ns. */
+/* Note that a packet of m has arrived. */
+static inline void member_note_packet(struct member *m, uint64_t now_ns);
+
+/* Return how long m has been silent. */
+static inline uint64_t member_silent_ns(const struct member *m,
+    uint64_t now_ns);
+
+/*
+ * Return the id of the worker or switch with that number, present or not; or
+ * MEMBERS_NONE.
+ */
+static inline uint32_t members_find(const struct members *s, uint8_t type,
+    uint32_t worker);
+
+/*
+ * Return the id for a new member: its old one if it was here before, otherwise
+ * a free one; or MEMBERS_NONE without room.  It is not present before
+ * members_enter().
+ */
+static inline uint32_t members_assign_id(struct members *s, uint8_t type,
+    uint32_t worker);
+
+/* Make member id present; it adds from iteration `from` on. */
+static inline void members_enter(struct members *s, uint32_t id, int64_t from);
+
+/* Make member id absent. */
+static inline void members_leave(struct members *s, uint32_t id);
+
+/* Compute from_max again after a member's `from` has changed. */
+static inline void members_update_from_max(struct members *s);
+
+/* Count the members present that may add at iteration t. */
+static inline uint32_t members_count_at(const struct members *s, int64_t t);
+
+/*
+ * Return the next present member from id *next on and advance *next; NULL at
+ * the end.
+ */
+static inline struct member *members_next(const struct members *s,
+    uint32_t *next);
+
+/* Free the table. */
+static inline void members_free(struct members *s);
+
+/* implementation */
+
 static inline void
 member_note_packet(struct member *m, uint64_t now_ns)
 {
@@ -89,7 +133,6 @@ member_note_packet(struct member *m, uint64_t now_ns)
 		m->last_packet_ns = now_ns;
 }
 
-/* For how long nothing has. */
 static inline uint64_t
 member_silent_ns(const struct member *m, uint64_t now_ns)
 {
@@ -108,7 +151,6 @@ members_free(struct members *s)
 	*s = (struct members){ 0 };
 }
 
-/* The id of worker number `worker` of that type, gone or not; or NONE. */
 static inline uint32_t
 members_find(const struct members *s, uint8_t type, uint32_t worker)
 {
@@ -119,6 +161,7 @@ members_find(const struct members *s, uint8_t type, uint32_t worker)
 	return MEMBERS_NONE;
 }
 
+/* Compare two members by number, then by type. */
 static inline int
 members_compare(const struct member *a, const struct member *b)
 {
@@ -127,7 +170,7 @@ members_compare(const struct member *a, const struct member *b)
 	return a->type < b->type ? -1 : a->type > b->type;
 }
 
-/* Rank id anew among the others, which are ranked already. */
+/* Rank id among the others, which are ranked already. */
 static inline void
 members_rank_id(struct members *s, uint32_t id)
 {
@@ -144,7 +187,9 @@ members_rank_id(struct members *s, uint32_t id)
 	s->rank[id] = below;
 }
 
-/* Room for one id more.  False without memory, or past MEMBERS_MAX. */
+/*
+ * Make room for another id; returns false without memory or beyond MEMBERS_MAX.
+ */
 static inline bool
 members_reserve(struct members *s)
 {
@@ -169,9 +214,9 @@ members_reserve(struct members *s)
 }
 
 /*
- * Ids have run out: the one whose holder has been gone for longest, for another
- * one, or NONE.  Its holder may still be in sums that fill: the new one adds
- * to none of them.
+ * Return the id of the member that left first, for another one, when there are
+ * no more ids; or MEMBERS_NONE.  The old member may be in sums that are still
+ * filling, to which the new one does not add.
  */
 static inline uint32_t
 members_reuse_id(struct members *s, uint8_t type, uint32_t worker)
@@ -197,10 +242,6 @@ members_reuse_id(struct members *s, uint8_t type, uint32_t worker)
 	return oldest;
 }
 
-/*
- * The id for a new member: its own, if it was here before, or a fresh one.
- * NONE without room.  It is not present yet: members_enter().
- */
 static inline uint32_t
 members_assign_id(struct members *s, uint8_t type, uint32_t worker)
 {
@@ -227,7 +268,6 @@ members_update_from_max(struct members *s)
 	}
 }
 
-/* Member id is present from now on, and adds from iteration `from` on. */
 static inline void
 members_enter(struct members *s, uint32_t id, int64_t from)
 {
@@ -248,7 +288,6 @@ members_leave(struct members *s, uint32_t id)
 	members_update_from_max(s);
 }
 
-/* How many of those present may add at iteration t. */
 static inline uint32_t
 members_count_at(const struct members *s, int64_t t)
 {
@@ -261,7 +300,6 @@ members_count_at(const struct members *s, int64_t t)
 	return n;
 }
 
-/* The next present member from id *next on, or NULL; *next moves on. */
 static inline struct member *
 members_next(const struct members *s, uint32_t *next)
 {

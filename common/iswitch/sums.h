@@ -1,22 +1,21 @@
 /*
- * sums.h - the segments of one job, being summed
+ * sums.h - the sums of the segments of one job, and their memory
  *
- * iSwitch section 3.2 to 3.4.  For each segment there are two slots, chosen by
- * the parity of the iteration (synchronous), or one that restarts at once
- * (asynchronous).  What a slot holds is written straight into the packet that
- * will carry the result: Seg and floats, one segment's packet behind the
- * other, so that a run of results is one stretch of memory.  Packets stand in
- * a ring of `depth` vectors by iteration; what is complete stays there until
- * its place is needed again, and answers whoever lost it.
+ * iSwitch sections 3.2 to 3.4.  Each segment has two slots, chosen by the parity
+ * of the iteration, or one slot that restarts at once if the job is
+ * asynchronous.  A slot is summed inside the packet that will carry the result:
+ * Seg and floats, one segment's packet behind the other, so a run of results is
+ * one stretch of memory.  The packets are a ring of `depth` vectors by iteration:
+ * a result stays until its place is needed again, for members that lost it.
  *
- * Where memory is bounded (section 3.1: a switch has less than a vector) there
- * are slots for a span of segments, twice: of segment n, counted from the
- * first iteration on, and of those 2 spans before and behind.  The results are
- * kept there, and nowhere else.
+ * A switch may have less memory than a vector (section 3.1).  Then there are two
+ * slots for each of `span` segments: segment n, counted from the first iteration
+ * on, shares its slot with the segments 2 span before and after it, and no older
+ * results are kept.
  *
- * Iterations are counted here in 64 bits and never wrap: sums_unwrap().
- * Who may add, when a slot is full and who hears of it is for job.h to say.
- * Owns its memory: sums_free().
+ * Iterations have 64 bits and never wrap (sums_unwrap()).  job.h decides which
+ * members may add, when a slot is complete and where the result goes.  The
+ * caller frees the memory: sums_free().
  */
 #ifndef INNET_ISWITCH_SUMS_H
 #define INNET_ISWITCH_SUMS_H
@@ -98,14 +97,148 @@ struct sums {
 	struct reduce_count count;
 };
 
-/* Bytes of a packet before its floats. */
+/* Return iteration t of the wire as the one nearest to `near`. */
+static inline int64_t sums_unwrap(uint32_t t, int64_t near);
+
+/* Return the bytes of a packet before its floats. */
+static inline uint32_t sums_head_bytes(const struct sums_shape *s);
+
+/* Does the reduction r need all contributions at the end? */
+static inline bool sums_keeps_rows(const struct reduce *r);
+
+/* Return the number of slots of a shape. */
+static inline uint64_t sums_slots(const struct sums_shape *s);
+
+/*
+ * Return the number of packets of a shape: in the ring and, if they are apart,
+ * in the slots.
+ */
+static inline uint64_t sums_packets(const struct sums_shape *s);
+
+/* Return all memory of a job of shape s, in bytes. */
+static inline uint64_t sums_bytes(const struct reduce *r,
+    const struct sums_shape *s);
+
+/* Allocate and touch the memory of shape s; returns false without memory. */
+static inline bool sums_init(struct sums *a, const struct reduce *r,
+    const struct sums_shape *s);
+
+/*
+ * Enlarge the memory to shape s and keep all sums; returns false, with no
+ * change, without memory.  The caller has settled the outbox.
+ */
+static inline bool sums_reshape(struct sums *a, const struct sums_shape *s);
+
+/* Free the memory. */
+static inline void sums_free(struct sums *a);
+
+/* Return the slot of segment i at iteration t. */
+static inline uint32_t sums_at(const struct sums *a, int64_t t, uint32_t i);
+
+/* Return the segment of slot `at`. */
+static inline uint32_t sums_slot_index(const struct sums *a, uint32_t at);
+
+/*
+ * Is the content of slot `at`, which is the slot of i and t, older (-1) or
+ * newer (1) than segment i of t, or that segment (0)?
+ */
+static inline int sums_compare(const struct sums *a, uint32_t at, int64_t t,
+    uint32_t i);
+
+/*
+ * Is the segment that used the slot of segment i of t before done?  Iterations
+ * before `fresh` count as done.
+ */
+static inline bool sums_may_begin(const struct sums *a, int64_t fresh,
+    int64_t t, uint32_t i);
+
+/*
+ * Begin slot `at` at iteration t with n floats a packet, empty and filling.
+ * Its old result is lost; the caller has settled the outbox.
+ */
+static inline void sums_restart_slot(struct sums *a, uint32_t at, int64_t t,
+    uint32_t n, uint64_t now_ns);
+
+/* Remove all contributions from slot `at`. */
+static inline void sums_clear_slot(struct sums *a, uint32_t at);
+
+/* Change the state of a slot. */
+static inline void sums_set_state(struct sums *a, uint32_t at,
+    enum sums_state to);
+
+/* Treat a filling slot as if it had begun now. */
+static inline void sums_restart_timer(struct sums *a, uint32_t at,
+    uint64_t now_ns);
+
+/* Is there room for another row?  If not, sums_reshape() makes some. */
+static inline bool sums_has_room(const struct sums *a, uint32_t at);
+
+/*
+ * Add the n floats of a member's contribution to the filling slot `at`, which
+ * has room.
+ */
+static inline void sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
+    const uint8_t *vec, uint16_t contributions);
+
+/* Has member added to slot `at`? */
+static inline bool sums_has(const struct sums *a, uint32_t at, uint32_t member);
+
+/*
+ * Count the contributions of member from iteration `from` on for H again (by =
+ * 1), or no longer (by = -1).
+ */
+static inline void sums_recount_member(struct sums *a, uint32_t member,
+    int64_t from, int by);
+
+/*
+ * Sort the rows of slot `at` by the rank of their members into order[], which
+ * has room for them; rows of one member stay in the order of arrival.
+ */
+static inline void sums_order_rows(const struct sums *a, uint32_t at,
+    const uint32_t *rank, uint32_t *order);
+
+/*
+ * Reduce the contributions of slot `at` to the result in its packet; sum and
+ * fixed ignore the order of the rows.
+ */
+static inline void sums_finish_slot(struct sums *a, uint32_t at,
+    const uint32_t *order);
+
+/* Note that the packet of segment i at t is a result of n floats. */
+static inline void sums_record_result( struct sums *a, int64_t t, uint32_t i,
+    uint32_t n, uint64_t posted);
+
+/* Return the packet that slot `at` fills. */
+static inline uint8_t *sums_slot_packet(const struct sums *a, uint32_t at);
+
+/* Return the place in the ring for the result of segment i at t. */
+static inline uint8_t *sums_ring_packet(const struct sums *a, int64_t t,
+    uint32_t i);
+
+/* Return the description of that place. */
+static inline struct sums_kept *sums_kept(const struct sums *a, int64_t t,
+    uint32_t i);
+
+/* Return the result of segment i at t, or NULL if it is no longer kept. */
+static inline const uint8_t *sums_find_result(const struct sums *a, int64_t t,
+    uint32_t i);
+
+/* Return the description of a packet in the ring. */
+static inline struct sums_kept *sums_entry_of(const struct sums *a,
+    const uint8_t *result);
+
+/* Return the length of a result that sums_find_result() returned. */
+static inline uint32_t sums_result_bytes(const struct sums *a,
+    const uint8_t *result);
+
+/* implementation */
+
 static inline uint32_t
 sums_head_bytes(const struct sums_shape *s)
 {
 	return SEG_HEADER_BYTES + s->tag_bytes;
 }
 
-/* Iteration t of the wire, as the one nearest to `near`. */
 static inline int64_t
 sums_unwrap(uint32_t t, int64_t near)
 {
@@ -118,7 +251,7 @@ sums_keeps_rows(const struct reduce *r)
 	return r->kind != REDUCE_SUM && r->kind != REDUCE_FIXED;
 }
 
-/* Bytes of a slot's table that says whose row is whose. */
+/* Return the bytes of a slot's table of the members of its rows. */
 static inline size_t
 sums_table_bytes(const struct reduce *r, uint32_t rows)
 {
@@ -126,6 +259,7 @@ sums_table_bytes(const struct reduce *r, uint32_t rows)
 	    ((size_t)rows * sizeof(uint32_t) + 31) & ~(size_t)31 : 0;
 }
 
+/* Return the working memory of a slot. */
 static inline size_t
 sums_work_bytes(const struct reduce *r, const struct sums_shape *s)
 {
@@ -133,28 +267,25 @@ sums_work_bytes(const struct reduce *r, const struct sums_shape *s)
 	    reduce_work_bytes(r, s->rows, s->floats) + 31) & ~(size_t)31;
 }
 
-/* The slots of a shape. */
 static inline uint64_t
 sums_slots(const struct sums_shape *s)
 {
 	return (uint64_t)s->ways * (s->span != 0 ? s->span : s->segs);
 }
 
-/* The places of its ring. */
+/* Return the number of places in the ring. */
 static inline uint64_t
 sums_places(const struct sums_shape *s)
 {
 	return s->span != 0 ? sums_slots(s) : (uint64_t)s->depth * s->segs;
 }
 
-/* Packets that there is room for: at places and, apart, in slots. */
 static inline uint64_t
 sums_packets(const struct sums_shape *s)
 {
 	return sums_places(s) + (uint64_t)s->apart * s->segs;
 }
 
-/* All the memory that a job of this shape takes, in bytes. */
 static inline uint64_t
 sums_bytes(const struct reduce *r, const struct sums_shape *s)
 {
@@ -178,7 +309,6 @@ sums_free(struct sums *a)
 	*a = (struct sums){ 0 };
 }
 
-/* Memory for shape s, all of it touched.  False without. */
 static inline bool
 sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 {
@@ -212,13 +342,13 @@ sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 	return true;
 }
 
+/* Return which of the segment's slots iteration t uses. */
 static inline uint32_t
 sums_slot_way(const struct sums *a, int64_t t)
 {
 	return a->s.ways == 1 ? 0 : (uint32_t)(t & 1);
 }
 
-/* The number of the slot of segment i at iteration t. */
 static inline uint32_t
 sums_at(const struct sums *a, int64_t t, uint32_t i)
 {
@@ -234,10 +364,6 @@ sums_slot_index(const struct sums *a, uint32_t at)
 	return a->slot[at].index;
 }
 
-/*
- * Is what slot `at` holds older (-1) or newer (1) than segment i of t, or that
- * (0)?  The slot is that of i and t.
- */
 static inline int
 sums_compare(const struct sums *a, uint32_t at, int64_t t, uint32_t i)
 {
@@ -251,8 +377,8 @@ sums_compare(const struct sums *a, uint32_t at, int64_t t, uint32_t i)
 }
 
 /*
- * The segment `span` before segment i of t, whose slot is the other one; or, if
- * whole vectors have room, segment i of t - 1.
+ * Return the segment that used the slot before segment i of *t, and set *t to
+ * its iteration.
  */
 static inline uint32_t
 sums_previous_segment(const struct sums *a, int64_t *t, uint32_t i)
@@ -265,10 +391,6 @@ sums_previous_segment(const struct sums *a, int64_t *t, uint32_t i)
 	return i + a->s.segs - span;
 }
 
-/*
- * Is what goes before segment i of t done, so that its slot may begin?  Nothing
- * goes before the iterations that are older than `fresh`.
- */
 static inline bool
 sums_may_begin(const struct sums *a, int64_t fresh, int64_t t, uint32_t i)
 {
@@ -279,7 +401,7 @@ sums_may_begin(const struct sums *a, int64_t fresh, int64_t t, uint32_t i)
 	    sums_compare(a, at, t, k) == 0);
 }
 
-/* The place in the ring where the result of segment i at t goes. */
+/* Return the number of the place in the ring of segment i at t. */
 static inline size_t
 sums_ring_index(const struct sums *a, int64_t t, uint32_t i)
 {
@@ -287,14 +409,12 @@ sums_ring_index(const struct sums *a, int64_t t, uint32_t i)
 	    (size_t)(t % a->s.depth) * a->s.segs + i;
 }
 
-/* Its packet. */
 static inline uint8_t *
 sums_ring_packet(const struct sums *a, int64_t t, uint32_t i)
 {
 	return a->packet + sums_ring_index(a, t, i) * a->stride;
 }
 
-/* The packet that slot `at` fills. */
 static inline uint8_t *
 sums_slot_packet(const struct sums *a, uint32_t at)
 {
@@ -311,7 +431,7 @@ sums_kept(const struct sums *a, int64_t t, uint32_t i)
 	return &a->kept[sums_ring_index(a, t, i)];
 }
 
-/* Synchronous: the latest iteration of segment i that is complete. */
+/* Synchronous: return the latest iteration of segment i that is complete. */
 static inline int64_t
 sums_latest_complete(const struct sums *a, uint32_t i)
 {
@@ -325,11 +445,6 @@ sums_latest_complete(const struct sums *a, uint32_t i)
 	return t;
 }
 
-/*
- * The result of segment i at iteration t, if it is still there, or NULL.  A
- * synchronous job that keeps results keeps as many as there are places beside
- * the slots', of each segment.
- */
 static inline const uint8_t *
 sums_find_result(const struct sums *a, int64_t t, uint32_t i)
 {
@@ -342,21 +457,19 @@ sums_find_result(const struct sums *a, int64_t t, uint32_t i)
 	return sums_ring_packet(a, t, i);
 }
 
-/* What stands at a place that sums_find_result() or sums_ring_packet() found.
- */
 static inline struct sums_kept *
 sums_entry_of(const struct sums *a, const uint8_t *result)
 {
 	return &a->kept[(size_t)(result - a->packet) / a->stride];
 }
 
-/* Bytes of a result, which sums_find_result() found. */
 static inline uint32_t
 sums_result_bytes(const struct sums *a, const uint8_t *result)
 {
 	return sums_head_bytes(&a->s) + 4 * sums_entry_of(a, result)->n;
 }
 
+/* Return the bitmap of the members that have added to slot `at`. */
 static inline uint64_t *
 sums_slot_bits(const struct sums *a, uint32_t at)
 {
@@ -371,8 +484,8 @@ sums_has(const struct sums *a, uint32_t at, uint32_t member)
 }
 
 /*
- * Into the list of filling slots, which is in order of began_ns and, of one
- * time, of index.  No slot in it began later.
+ * Insert a slot into the list of filling slots, which is ordered by began_ns,
+ * then by index.  No slot in it began later.
  */
 static inline void
 sums_link(struct sums *a, uint32_t at)
@@ -398,6 +511,7 @@ sums_link(struct sums *a, uint32_t at)
 	a->filling++;
 }
 
+/* Remove a slot from the list of filling slots. */
 static inline void
 sums_unlink(struct sums *a, uint32_t at)
 {
@@ -414,7 +528,6 @@ sums_unlink(struct sums *a, uint32_t at)
 	a->filling--;
 }
 
-/* A slot leaves the state it is in for another. */
 static inline void
 sums_set_state(struct sums *a, uint32_t at, enum sums_state to)
 {
@@ -431,7 +544,6 @@ sums_set_state(struct sums *a, uint32_t at, enum sums_state to)
 		a->ready[at / a->s.segs]++;
 }
 
-/* A filling slot is as if it had begun now. */
 static inline void
 sums_restart_timer(struct sums *a, uint32_t at, uint64_t now_ns)
 {
@@ -440,7 +552,6 @@ sums_restart_timer(struct sums *a, uint32_t at, uint64_t now_ns)
 	sums_link(a, at);
 }
 
-/* Nothing has been added to slot `at`, which has its iteration. */
 static inline void
 sums_clear_slot(struct sums *a, uint32_t at)
 {
@@ -456,11 +567,6 @@ sums_clear_slot(struct sums *a, uint32_t at)
 		    (struct sums_kept){ 0 };
 }
 
-/*
- * Slot `at` begins at iteration t with n floats a packet, empty and filling.
- * Whatever stood at its place in the ring is gone; the caller has settled the
- * outbox.
- */
 static inline void
 sums_restart_slot(struct sums *a, uint32_t at, int64_t t, uint32_t n,
     uint64_t now_ns)
@@ -474,13 +580,13 @@ sums_restart_slot(struct sums *a, uint32_t at, int64_t t, uint32_t n,
 	sums_set_state(a, at, SUMS_FILLING);
 }
 
+/* Return the working memory of slot `at`. */
 static inline uint8_t *
 sums_slot_work(const struct sums *a, uint32_t at)
 {
 	return a->work == NULL ? NULL : a->work + at * a->work_stride;
 }
 
-/* Is there room for one row more?  If not, sums_reshape() makes some. */
 static inline bool
 sums_has_room(const struct sums *a, uint32_t at)
 {
@@ -488,10 +594,6 @@ sums_has_room(const struct sums *a, uint32_t at)
 	    a->slot[at].rows < a->s.rows;
 }
 
-/*
- * Add a contribution of member to the filling slot `at`, which has room for
- * it; vec holds the slot's n floats.
- */
 static inline void
 sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
     const uint8_t *vec, uint16_t contributions)
@@ -521,10 +623,6 @@ sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
 	    UINT16_MAX ? UINT16_MAX : s->contributions + contributions);
 }
 
-/*
- * The rows of slot `at` in the order of their members' ranks (rank[member]),
- * in order[], which has room for them; rows of one member stay as they came.
- */
 static inline void
 sums_order_rows(const struct sums *a, uint32_t at, const uint32_t *rank,
     uint32_t *order)
@@ -549,10 +647,6 @@ sums_order_rows(const struct sums *a, uint32_t at, const uint32_t *rank,
 	}
 }
 
-/*
- * Make the result of slot `at` from its contributions, in the packet that it
- * fills; order is of its rows, and not used by sum and fixed.
- */
 static inline void
 sums_finish_slot(struct sums *a, uint32_t at, const uint32_t *order)
 {
@@ -567,7 +661,6 @@ sums_finish_slot(struct sums *a, uint32_t at, const uint32_t *order)
 	    s->contributions, sums_slot_index(a, at));
 }
 
-/* What stands in the ring for segment i at t is the result, of n floats. */
 static inline void
 sums_record_result(
     struct sums *a, int64_t t, uint32_t i, uint32_t n, uint64_t posted)
@@ -576,10 +669,6 @@ sums_record_result(
 	    .posted = posted, .index = i, .n = n };
 }
 
-/*
- * What member has given to slots of iteration `from` and later is no longer,
- * or again, of those that count for H.
- */
 static inline void
 sums_recount_member(struct sums *a, uint32_t member, int64_t from, int by)
 {
@@ -589,7 +678,7 @@ sums_recount_member(struct sums *a, uint32_t member, int64_t from, int by)
 	}
 }
 
-/* The slot of the larger b that has the place of slot `at` of a. */
+/* Return the slot of the larger b that corresponds to slot `at` of a. */
 static inline uint32_t
 sums_new_slot(const struct sums *b, const struct sums *a, uint32_t at)
 {
@@ -597,7 +686,7 @@ sums_new_slot(const struct sums *b, const struct sums *a, uint32_t at)
 	    at / a->s.segs * b->s.segs + at % a->s.segs;
 }
 
-/* Copy what a holds into the larger b: slots, bitmaps, rows, results. */
+/* Copy the slots, bitmaps, rows and results of a to the larger b. */
 static inline void
 sums_copy(struct sums *b, const struct sums *a)
 {
@@ -644,11 +733,6 @@ sums_copy(struct sums *b, const struct sums *a)
 	b->count = a->count;
 }
 
-/*
- * Lay the memory out for the larger shape s, and keep all that is there.
- * False without memory, and then nothing has changed.  The caller has settled
- * the outbox.  Nothing of s may be smaller than it was.
- */
 static inline bool
 sums_reshape(struct sums *a, const struct sums_shape *s)
 {
