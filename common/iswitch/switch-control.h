@@ -1,9 +1,9 @@
 /*
- * switch-control.h - the control messages of an aggregation switch, and its
- * clock
+ * switch-control.h - the control messages and deadlines of an aggregation switch
  *
- * Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume (iSwitch section
- * 3.4, Table 2), packets from the parent, and deadlines.
+ * Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume of members and
+ * operators (iSwitch section 3.4, Table 2), all packets of the parent, and the
+ * work that has a deadline.
  *
  * A file of its own because control messages and data (switch-data.h) are two
  * interfaces, which program.h joins.
@@ -18,6 +18,27 @@
 #include "common/iswitch/switch-join.h"
 #include "common/iswitch/switch-repair.h"
 
+/*
+ * Execute a request that is no repetition; returns true if *a is the answer,
+ * false if there is none yet.
+ */
+static inline bool iswitch_handle_request(struct iswitch *s,
+    const union addr *from, const struct control *c, struct control_ack *a,
+    uint64_t now_ns);
+
+/* Process a packet of the parent for a job (by id). */
+static inline void iswitch_receive_parent(struct iswitch *s, uint16_t id,
+    uint8_t tos, const uint8_t *p, size_t len, uint64_t now_ns);
+
+/*
+ * Do all work that is due by now_ns, in the order of its deadlines, then of the
+ * jobs.
+ */
+static inline void iswitch_run_deadlines(struct iswitch *s, uint64_t now_ns);
+
+/* implementation */
+
+/* Execute a SetH. */
 static inline void
 iswitch_set_threshold(struct job *j, const struct control *c,
     struct control_ack *a, uint64_t now_ns)
@@ -37,6 +58,7 @@ iswitch_set_threshold(struct job *j, const struct control *c,
 	job_test_slots(j);
 }
 
+/* Execute an FBcast. */
 static inline void
 iswitch_force_broadcast(
     struct job *j, const struct control *c, struct control_ack *a)
@@ -55,6 +77,7 @@ iswitch_force_broadcast(
 		a->status = CONTROL_NOT_READY;
 }
 
+/* Execute a Help of member id for the segment in a->seg. */
 static inline void
 iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     struct control_ack *a, uint64_t now_ns)
@@ -79,7 +102,7 @@ iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	}
 }
 
-/* A Help, or a Probe, which is answered here: then false. */
+/* Execute a Help, or a Probe, which needs no Ack: then it returns false. */
 static inline bool
 iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -98,7 +121,7 @@ iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	return false;
 }
 
-/* Put every member out. */
+/* Remove every member, with a Reset. */
 static inline void
 iswitch_disband_job(struct iswitch *s, struct iswitch_job *job)
 {
@@ -107,6 +130,7 @@ iswitch_disband_job(struct iswitch *s, struct iswitch_job *job)
 	iswitch_remove_members(s, job);
 }
 
+/* Remove member id, which leaves. */
 static inline void
 iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     uint64_t now_ns)
@@ -118,7 +142,7 @@ iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	job_test_slots(&job->core);
 }
 
-/* Put the worker of that number out, and tell it: it ends. */
+/* Remove the worker with that number, and tell it to end. */
 static inline enum control_status
 iswitch_expel_worker(struct iswitch *s, struct iswitch_job *job,
     uint32_t worker, uint64_t now_ns)
@@ -134,7 +158,7 @@ iswitch_expel_worker(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/* Do what c asks for; false if it is not to be answered yet. */
+/* Execute the request c; returns false if it has no answer yet. */
 static inline bool
 iswitch_execute(struct iswitch *s, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -207,7 +231,7 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 	return true;
 }
 
-/* Who joined from there, if he is a member, proves data by that pass. */
+/* Store the cookie of a Join for the authentication tags of its sender. */
 static inline void
 iswitch_store_cookie(struct iswitch *s, const union addr *from,
     const struct control *c)
@@ -224,7 +248,6 @@ iswitch_store_cookie(struct iswitch *s, const union addr *from,
 		memset(pass, 0, TAG_COOKIE_BYTES);
 }
 
-/* A request, which is not a repeated one; false: it has to be asked again. */
 static inline bool
 iswitch_handle_request(struct iswitch *s, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -239,7 +262,10 @@ iswitch_handle_request(struct iswitch *s, const union addr *from,
 	return done;
 }
 
-/* In step: has segment g come down already?  Its answer was long on its way. */
+/*
+ * Synchronous: has the result of segment g arrived already, so that this answer
+ * is late?
+ */
 static inline bool
 iswitch_has_had_result(const struct job *j, const struct seg *g)
 {
@@ -254,7 +280,7 @@ iswitch_has_had_result(const struct job *j, const struct seg *g)
 	return is > 0 || (is == 0 && j->sums.slot[at].state == SUMS_COMPLETE);
 }
 
-/* What the parent's message came to, for those below. */
+/* Tell the members what a message of the parent means for them. */
 static inline void
 iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
     enum membership_news news, uint64_t now_ns)
@@ -311,7 +337,7 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 	}
 }
 
-/* Is it a STATE or a NACK? */
+/* Process c if it is a STATE or NACK of the parent; returns false otherwise. */
 static inline bool
 iswitch_receive_parent_state(struct iswitch_job *job, const struct control *c,
     uint64_t now_ns)
@@ -327,7 +353,7 @@ iswitch_receive_parent_state(struct iswitch_job *job, const struct control *c,
 	return true;
 }
 
-/* Is it of a state on its way to a member, here or elsewhere? */
+/* Process c if it belongs to a state transfer; returns false otherwise. */
 static inline bool
 iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
     const struct control *c, uint64_t now_ns)
@@ -350,7 +376,7 @@ iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
 	}
 }
 
-/* Is c one that a parent sends, and whole? */
+/* Is c a complete message of a kind that parents send? */
 static inline bool
 iswitch_is_parent_message(const struct control *c)
 {
@@ -367,7 +393,7 @@ iswitch_is_parent_message(const struct control *c)
 	}
 }
 
-/* A message that is not to be acted upon: at most we ask again. */
+/* Do not act on a message that may be forged: at most ask the parent again. */
 static inline void
 iswitch_handle_doubtful(struct iswitch *s, struct iswitch_job *job,
     enum channel_client_news news, const struct control *c, uint64_t now_ns)
@@ -383,6 +409,7 @@ iswitch_handle_doubtful(struct iswitch *s, struct iswitch_job *job,
 		iswitch_send_membership(s, job, now_ns);
 }
 
+/* Process a control message of the parent. */
 static inline void
 iswitch_receive_parent_control(struct iswitch *s, struct iswitch_job *job,
     const uint8_t *p, size_t len, uint64_t now_ns)
@@ -413,7 +440,6 @@ iswitch_receive_parent_control(struct iswitch *s, struct iswitch_job *job,
 	iswitch_handle_parent_news(s, job, was, now_ns);
 }
 
-/* A datagram from the parent to job's own port. */
 static inline void
 iswitch_receive_parent(struct iswitch *s, uint16_t id, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
@@ -438,7 +464,7 @@ iswitch_receive_parent(struct iswitch *s, uint16_t id, uint8_t tos,
 		iswitch_finish_event(s, job, now_ns);
 }
 
-/* What job j has to do at now_ns, which is when it was due or later. */
+/* Do what is due at one job. */
 static inline void
 iswitch_run_job(struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 {
@@ -459,7 +485,6 @@ iswitch_run_job(struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 	iswitch_finish_event(s, job, now_ns);
 }
 
-/* All that is due by now_ns, in order of its time, then of the jobs. */
 static inline void
 iswitch_run_deadlines(struct iswitch *s, uint64_t now_ns)
 {

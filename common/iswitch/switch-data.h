@@ -1,9 +1,9 @@
 /*
  * switch-data.h - data packets at an aggregation switch
  *
- * Finds the job of a member's segment, checks its authentication tag, lets the
- * job process it (job-segments.h) and answers the sender: iSwitch sections 3.2
- * to 3.4.
+ * Finds the member of a segment, checks its authentication tag, lets the job
+ * process it (job-segments.h) and answers the sender: iSwitch sections 3.2 to
+ * 3.4.
  */
 #ifndef INNET_ISWITCH_SWITCH_DATA_H
 #define INNET_ISWITCH_SWITCH_DATA_H
@@ -17,8 +17,31 @@
 #include "common/iswitch/switch-repair.h"
 
 /*
- * Has the segment g, of len bytes at p, the form that member m must send, and
- * a proof that it is m's, of now?
+ * Process the segment p of len bytes from `from`, which may be a member or not.
+ */
+static inline void iswitch_receive_segment(struct iswitch *s,
+    const union addr *from, uint8_t tos, const uint8_t *p, size_t len,
+    uint64_t now_ns);
+
+/*
+ * Has a result of the parent the right ToS byte and a good authentication tag?
+ */
+static inline bool iswitch_accepts_result(struct iswitch_job *job, uint8_t tos,
+    const uint8_t *p, size_t len);
+
+/*
+ * Post a run of one job's queued answers; returns false if no answer is queued.
+ */
+static inline bool iswitch_send_backlog(struct iswitch *s);
+
+/* May there be queued answers? */
+static inline bool iswitch_has_backlog(const struct iswitch *s);
+
+/* implementation */
+
+/*
+ * Has the segment g the ToS byte that member m must use, and a good
+ * authentication tag?
  */
 static inline bool
 iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
@@ -45,8 +68,9 @@ iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
 }
 
 /*
- * May who is no member be told so, for a segment of len bytes?  Not often, and
- * elsewhere not with more bytes: who sent it may be another.
+ * May the switch tell an unknown source that it is no member?  Seldom, and
+ * never with more bytes than the segment had, because its address may be
+ * forged.
  */
 static inline bool
 iswitch_may_reply(struct iswitch *s, const union addr *from, size_t len,
@@ -57,7 +81,7 @@ iswitch_may_reply(struct iswitch *s, const union addr *from, size_t len,
 	    rate_limit_allow_repeat(s->rate_limit, from, now_ns);
 }
 
-/* A segment from a member, or from somebody who is none: its job, or NULL. */
+/* Process a segment, and return its job, or NULL. */
 static inline struct iswitch_job *
 iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
@@ -111,7 +135,6 @@ iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 	return s->job[ref->job];
 }
 
-/* A segment from a member, or from somebody who is none. */
 static inline void
 iswitch_receive_segment(struct iswitch *s, const union addr *from, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
@@ -123,7 +146,6 @@ iswitch_receive_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 		iswitch_finish_event(s, job, now_ns);
 }
 
-/* Has the parent's result the form that it must have, and a good proof? */
 static inline bool
 iswitch_accepts_result(struct iswitch_job *job, uint8_t tos, const uint8_t *p,
     size_t len)
@@ -134,10 +156,6 @@ iswitch_accepts_result(struct iswitch_job *job, uint8_t tos, const uint8_t *p,
 	    segment_tag_check(&job->parent.membership.tags, tos, p, len);
 }
 
-/*
- * Post a run of answers that servers owe to their members, in turn; false if
- * none is owed.  For a driver that has room for it: iswitch_has_backlog().
- */
 static inline bool
 iswitch_send_backlog(struct iswitch *s)
 {
@@ -151,7 +169,6 @@ iswitch_send_backlog(struct iswitch *s)
 	return false;
 }
 
-/* May there be any? */
 static inline bool
 iswitch_has_backlog(const struct iswitch *s)
 {

@@ -1,9 +1,15 @@
 /*
- * switch-join.h - who may join a job, and what a Join leads to
+ * switch-join.h - the members of an aggregation switch: Join, time-outs, states
  *
- * iSwitch section 3.4: the first Join makes a job's memory and says where it
- * begins, a child's goes up to the parent before it is answered, and others
- * must be able to go on from where the job is.
+ * iSwitch section 3.4.  The first Join allocates the memory of a job and sets its
+ * first iteration.  A child joins its parent before it answers.  A later member
+ * must be able to continue where the job is, or receives the state of another:
+ * it sends Fetch, as a member or not; the switch relays that to a sender, the
+ * present member with the smallest number that offers its state, and the Chunks
+ * back.  If a sender is silent the next one follows, or the parent.  The switch
+ * stores the receivers, under numbers of its own, and nothing of the state.
+ * With --strict, or if the receiver asks for it, the job halts until the
+ * receiver has joined or is silent for ISWITCH_RECEIVER_NS.
  */
 #ifndef INNET_ISWITCH_SWITCH_JOIN_H
 #define INNET_ISWITCH_SWITCH_JOIN_H
@@ -17,7 +23,82 @@
 #include "common/iswitch/switch.h"
 #include "common/wire/state-transfer.h"
 
-/* Job j has no members: its memory is free, and the parent rid of it. */
+/*
+ * Process a Join from `from`: returns true if *a is the answer, false if there
+ * is none yet because the parent has not answered; the worker asks again.
+ */
+static inline bool iswitch_receive_join(struct iswitch *s,
+    const union addr *from, const struct control *c, struct control_ack *a,
+    uint64_t now_ns);
+
+/*
+ * Make the unknown source `from` of segment g a member of job 1 (--members),
+ * and return its reference; NULL without room.
+ */
+static inline struct iswitch_ref *iswitch_add_implicit_member(
+     struct iswitch *s, const union addr *from, const struct seg *g);
+
+/* Remove member id and free its address. */
+static inline void iswitch_remove_member(struct iswitch *s,
+    struct iswitch_job *job, uint32_t id);
+
+/* Remove all members; those that are still running join again. */
+static inline void iswitch_remove_members(struct iswitch *s,
+    struct iswitch_job *job);
+
+/*
+ * Remove the members that have been silent for the time-out, and a job that has
+ * got no data.
+ */
+static inline void iswitch_evict_silent( struct iswitch *s,
+    struct iswitch_job *job, uint64_t now_ns);
+
+/* Free the memory of a job without members, and leave its parent. */
+static inline void iswitch_release_if_empty(struct iswitch *s,
+    struct iswitch_job *job);
+
+/* Has j completed no sum yet? */
+static inline bool iswitch_is_fresh(const struct job *j);
+
+/* Send the parent what the job's membership needs now. */
+static inline void iswitch_send_membership( struct iswitch *s,
+    struct iswitch_job *job, uint64_t now_ns);
+
+/* Send an action to every member. */
+static inline void iswitch_send_to_members(struct iswitch *s,
+    struct iswitch_job *job, enum control_action action);
+
+/*
+ * Process a Fetch from `at`, or from the parent if `at` is NULL; returns a
+ * refusal, or CONTROL_DONE if Chunks may follow.
+ */
+static inline enum control_status iswitch_receive_fetch(struct iswitch *s,
+    struct iswitch_job *job, const union addr *at, const struct control *c,
+    uint64_t now_ns);
+
+/*
+ * Relay a Chunk of member id, or of the parent (MEMBERS_NONE), to its receiver.
+ */
+static inline void iswitch_receive_chunk(struct iswitch *s,
+    struct iswitch_job *job, uint32_t id, const struct control *c);
+
+/* Tell the receivers that waited for the parent that it refused. */
+static inline void iswitch_refuse_receivers(struct iswitch *s,
+    struct iswitch_job *job, enum control_status status);
+
+/* Forget the receivers that have been silent too long. */
+static inline void iswitch_forget_silent( struct iswitch *s,
+    struct iswitch_job *job, uint64_t now_ns);
+
+/* Does any receiver wait for a state? */
+static inline bool iswitch_has_receivers(const struct iswitch_job *job);
+
+/* implementation */
+
+/*
+ * Free the memory of a job without members, return its quota and leave the
+ * parent.
+ */
 static inline void
 iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 {
@@ -39,7 +120,6 @@ iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 	job->parent = (struct iswitch_parent){ 0 };
 }
 
-/* Member id of j is gone, and its address free. */
 static inline void
 iswitch_remove_member(struct iswitch *s, struct iswitch_job *job, uint32_t id)
 {
@@ -54,7 +134,6 @@ iswitch_remove_member(struct iswitch *s, struct iswitch_job *job, uint32_t id)
 		iswitch_release_job(s, job);
 }
 
-/* All members are gone: who has not been told will join again. */
 static inline void
 iswitch_remove_members(struct iswitch *s, struct iswitch_job *job)
 {
@@ -65,7 +144,6 @@ iswitch_remove_members(struct iswitch *s, struct iswitch_job *job)
 	}
 }
 
-/* Those silent for longer than the member time-out are out. */
 static inline void
 iswitch_evict_silent(
     struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
@@ -105,7 +183,10 @@ iswitch_evict_silent(
 	job_test_slots(core);
 }
 
-/* Room for member id in bitmaps, or of its pushes.  False without. */
+/*
+ * Make room for member id in bitmaps, or for its pushes; returns false without
+ * memory.
+ */
 static inline bool
 iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
 {
@@ -133,7 +214,7 @@ iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
 	return shape.words == core->sums.s.words || job_reshape(core, &shape);
 }
 
-/* Memory for a job's vector, as the first who joins says; a status. */
+/* Allocate a job's memory as its first member wants it. */
 static inline enum control_status
 iswitch_start_job(struct iswitch *s, struct iswitch_job *job, uint32_t elements,
     uint32_t floats, uint32_t next)
@@ -147,7 +228,6 @@ iswitch_start_job(struct iswitch *s, struct iswitch_job *job, uint32_t elements,
 	    CONTROL_NO_ROOM;
 }
 
-/* Without Joins (--members): a new source is a member of job 1. */
 static inline struct iswitch_ref *
 iswitch_add_implicit_member(
     struct iswitch *s, const union addr *from, const struct seg *g)
@@ -178,7 +258,6 @@ iswitch_add_implicit_member(
 	return iswitch_find_address(s, from);
 }
 
-/* Pass an action on to every member. */
 static inline void
 iswitch_send_to_members(struct iswitch *s, struct iswitch_job *job,
     enum control_action action)
@@ -189,7 +268,10 @@ iswitch_send_to_members(struct iswitch *s, struct iswitch_job *job,
 	outbox_flush(s->out);
 }
 
-/* The place of who asks from `at` (NULL: the parent) by that number. */
+/*
+ * Return the entry of the receiver at `at` (NULL: the parent) with that number,
+ * which is made if it is new; NULL if all are in use.
+ */
 static inline struct iswitch_receiver *
 iswitch_find_receiver(struct iswitch_job *job, const union addr *at,
     uint16_t number, uint64_t now_ns)
@@ -216,7 +298,7 @@ iswitch_find_receiver(struct iswitch_job *job, const union addr *at,
 	return idle;
 }
 
-/* May member m give a state to `worker`, which asks from `at`? */
+/* May member m send its state to `worker`, which asks from `at`? */
 static inline bool
 iswitch_may_send_state(const struct member *m, const union addr *at,
     uint32_t worker)
@@ -227,8 +309,8 @@ iswitch_may_send_state(const struct member *m, const union addr *at,
 }
 
 /*
- * Who is to give a state to `worker`: those who may by their numbers, but for
- * the first `passed`; NONE if there are no more.
+ * Return the member that sends a state to `worker`: the one with the smallest
+ * number after `skipped` others, or MEMBERS_NONE.
  */
 static inline uint32_t
 iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
@@ -255,7 +337,7 @@ iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
 	return id;
 }
 
-/* The sender for asker a: another than before if that one says nothing. */
+/* Return the sender for receiver a: another one if the last was silent. */
 static inline uint32_t
 iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
     uint32_t worker, bool child)
@@ -276,7 +358,7 @@ iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
 	return id;
 }
 
-/* The job waits for asker a, which is heard again every so often. */
+/* Halt the job until receiver a has joined. */
 static inline void
 iswitch_halt_for(struct iswitch *s, struct iswitch_job *job,
     struct iswitch_receiver *a)
@@ -288,7 +370,10 @@ iswitch_halt_for(struct iswitch *s, struct iswitch_job *job,
 	iswitch_send_to_members(s, job, CONTROL_HALT);
 }
 
-/* Asker a has come in, or will not. */
+/*
+ * Remove receiver a, which has joined or has stopped, and resume the job if it
+ * waited.
+ */
 static inline void
 iswitch_forget_receiver(struct iswitch *s, struct iswitch_job *job,
     struct iswitch_receiver *a)
@@ -302,7 +387,7 @@ iswitch_forget_receiver(struct iswitch *s, struct iswitch_job *job,
 	iswitch_send_to_members(s, job, CONTROL_RESUME);
 }
 
-/* Who has joined from `at` lacks nothing any more. */
+/* Remove the receivers at `at`, which has joined. */
 static inline void
 iswitch_forget_joined(struct iswitch *s, struct iswitch_job *job,
     const union addr *at)
@@ -314,7 +399,6 @@ iswitch_forget_joined(struct iswitch *s, struct iswitch_job *job,
 	}
 }
 
-/* Is somebody asking? */
 static inline bool
 iswitch_has_receivers(const struct iswitch_job *job)
 {
@@ -325,7 +409,6 @@ iswitch_has_receivers(const struct iswitch_job *job)
 	return false;
 }
 
-/* Those who have been silent too long do not ask any more. */
 static inline void
 iswitch_forget_silent(
     struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
@@ -338,10 +421,6 @@ iswitch_forget_silent(
 	}
 }
 
-/*
- * A Fetch from `at`, or from the parent if that is NULL.  A status other than
- * DONE is the answer; else a Chunk will be, if anything is.
- */
 static inline enum control_status
 iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
     const union addr *at, const struct control *c, uint64_t now_ns)
@@ -375,7 +454,7 @@ iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/* Is a state of that iteration too old for who has it to join? */
+/* Is the iteration of the state k too old to join with? */
 static inline bool
 iswitch_state_is_old(const struct job *j, const struct transfer_chunk *k)
 {
@@ -390,7 +469,6 @@ iswitch_state_is_old(const struct job *j, const struct transfer_chunk *k)
 	    !job_can_repeat(j, j->start));
 }
 
-/* A Chunk from member id, or from the parent: to who has asked for it. */
 static inline void
 iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     const struct control *c)
@@ -420,7 +498,6 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	    job->core.index, a->is_parent ? NULL : &a->at, msg, len);
 }
 
-/* The parent has refused what askers want of others. */
 static inline void
 iswitch_refuse_receivers(struct iswitch *s, struct iswitch_job *job,
     enum control_status status)
@@ -441,7 +518,7 @@ iswitch_refuse_receivers(struct iswitch *s, struct iswitch_job *job,
 	}
 }
 
-/* Are two checksums of weights the same, as far as they are known? */
+/* Is crc equal to *have, as far as both are known?  An unknown *have is set. */
 static inline bool
 iswitch_crc_matches(uint32_t *have, uint32_t crc)
 {
@@ -451,10 +528,10 @@ iswitch_crc_matches(uint32_t *have, uint32_t crc)
 }
 
 /*
- * May a worker go on from iteration `next`?  When a switch has been restarted,
- * some workers have the last result and some have not: the job then begins
- * with those who have not, and the others give that iteration again, if they
- * have said that they can.
+ * May a worker continue from iteration join->next?  After a restart of the
+ * switch only some workers have the last result: the job then begins with those
+ * that lack it, and the others give that iteration again if they said that they
+ * can.
  */
 static inline bool
 iswitch_may_join_at(struct job *j, const struct control_join *join)
@@ -480,7 +557,6 @@ iswitch_may_join_at(struct job *j, const struct control_join *join)
 	return n == j->start && iswitch_crc_matches(&j->crc[0], join->crc);
 }
 
-/* Has no segment of j been summed yet? */
 static inline bool
 iswitch_is_fresh(const struct job *j)
 {
@@ -493,7 +569,7 @@ iswitch_is_fresh(const struct job *j)
 	return true;
 }
 
-/* Is member `id` (NONE: nobody) in all sums of iteration t? */
+/* Is member id (MEMBERS_NONE: none) in all sums of iteration t? */
 static inline bool
 iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 {
@@ -510,10 +586,10 @@ iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 }
 
 /*
- * Who joins from `next` on is further than the job, and cannot give what it
- * needs: a switch was started again, and so were some of its workers.  If
- * nothing has come of the job, and all hand over states, it is to begin with
- * the furthest, whose state the others take over.
+ * Should the job begin again at the later iteration of this Join, because the
+ * switch and some workers have restarted?  It does if it has no result yet and
+ * all members can take over a state, so that they get it from the worker that
+ * is furthest.
  */
 static inline bool
 iswitch_should_restart_at(struct job *j, const struct control_join *join)
@@ -544,8 +620,8 @@ iswitch_should_restart_at(struct job *j, const struct control_join *join)
 }
 
 /*
- * Who joins amid an iteration, or one behind, lacks results that have no slot
- * any more: all begin that iteration once more, as if the switch had restarted.
+ * Must all members begin the iteration again, because the new member lacks
+ * results that no longer have a slot?
  */
 static inline bool
 iswitch_should_repeat(struct job *j, const struct control_join *join)
@@ -561,7 +637,10 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 	    !job_keeps_results_from(j, n) && job_can_repeat(j, next);
 }
 
-/* What member m, which is let in, needs for its proofs; t is its next. */
+/*
+ * Put what member m needs for authentication tags into its Ack; t is its next
+ * iteration.
+ */
 static inline void
 iswitch_put_salt(const struct job *j, struct member *m, int64_t t,
     struct control_ack *a)
@@ -576,8 +655,8 @@ iswitch_put_salt(const struct job *j, struct member *m, int64_t t,
 }
 
 /*
- * By which address results may come to member m of j as well: a port a job, for
- * a segment does not say of which it is.
+ * Put the multicast group of the job's results into the Ack of member m: a port
+ * for each job, because a segment does not contain its job.
  */
 static inline void
 iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
@@ -596,7 +675,10 @@ iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
 	m->in_multicast_group = join->in_multicast_group;
 }
 
-/* The Ack's fields that tell the job's values. */
+/*
+ * Put the job's values into an Ack to member id, or to a worker that is refused
+ * (MEMBERS_NONE).
+ */
 static inline void
 iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
     struct control_ack *a)
@@ -627,7 +709,7 @@ iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	}
 }
 
-/* Become a member of the parent: job j has memory. */
+/* Start to join the parent; the job has memory. */
 static inline void
 iswitch_join_parent(struct iswitch *s, struct iswitch_job *job, bool founds,
     uint64_t now_ns)
@@ -653,7 +735,6 @@ iswitch_join_parent(struct iswitch *s, struct iswitch_job *job, bool founds,
 	job->core.up_tags = &job->parent.membership.tags;
 }
 
-/* What j has to say to the parent now. */
 static inline void
 iswitch_send_membership(
     struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
@@ -675,7 +756,7 @@ iswitch_send_membership(
 		    s, POST_PARENT, job->core.index, NULL, msg, len);
 }
 
-/* Does what the Join says fit the job?  F comes out in *floats. */
+/* Does the Join fit the job?  Sets *floats to F. */
 static inline bool
 iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
     const struct control_join *join, uint32_t *floats)
@@ -690,7 +771,9 @@ iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
 	    *floats == job->core.sums.s.floats));
 }
 
-/* Member id takes its place at `from`, perhaps in place of another. */
+/*
+ * Enter member id at `from`, in place of an earlier process if there was one.
+ */
 static inline enum control_status
 iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     const union addr *from, const struct control_join *join, uint64_t now_ns)
@@ -734,9 +817,9 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 }
 
 /*
- * Who has the number of one that joins from there and has lost it?  NULL:
- * nobody.  The last to come has it, for a worker that was killed is started
- * again at another port.
+ * Return the member that took the number of a worker that joins from `from`, or
+ * NULL.  The latest process has the number, because a killed worker restarts at
+ * another port.
  */
 static inline const struct member *
 iswitch_find_holder(const struct job *j, const union addr *from,
@@ -750,7 +833,7 @@ iswitch_find_holder(const struct job *j, const union addr *from,
 	    NULL;
 }
 
-/* What m's number is taken by, for an Ack. */
+/* Refuse a Join because m has the number. */
 static inline void
 iswitch_put_holder(const struct member *m, struct control_ack *a)
 {
@@ -759,9 +842,7 @@ iswitch_put_holder(const struct member *m, struct control_ack *a)
 	addr_bytes(&m->at, a->holder);
 }
 
-/*
- * Somebody who is no member at this address joins job j, which has memory.
- */
+/* Add a new member to a job that has memory. */
 static inline enum control_status
 iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
     const union addr *from, const struct control_join *join, uint32_t *id,
@@ -795,7 +876,10 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/* Job j, which has memory, is founded by `from`: may it have as much? */
+/*
+ * Charge the founder `from` for the job's memory; returns false beyond its
+ * quota.
+ */
 static inline bool
 iswitch_charge_founder(struct iswitch *s, struct iswitch_job *job,
     const union addr *from, uint64_t now_ns)
@@ -816,7 +900,7 @@ iswitch_charge_founder(struct iswitch *s, struct iswitch_job *job,
 	return true;
 }
 
-/* A job begins with its first Join; false and a status if it cannot. */
+/* Begin a job with its first Join. */
 static inline enum control_status
 iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
     const union addr *from, const struct control_join *join, uint32_t floats,
@@ -836,7 +920,6 @@ iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/* A job without members gives its memory back, and leaves its parent. */
 static inline void
 iswitch_release_if_empty(struct iswitch *s, struct iswitch_job *job)
 {
@@ -844,7 +927,7 @@ iswitch_release_if_empty(struct iswitch *s, struct iswitch_job *job)
 		iswitch_release_job(s, job);
 }
 
-/* More words for who is refused. */
+/* Put the reason of a refusal into an Ack. */
 __attribute__((format(printf, 3, 4))) static inline void
 iswitch_put_reason(
     struct iswitch *s, struct control_ack *a, const char *fmt, ...)
@@ -860,7 +943,7 @@ iswitch_put_reason(
 	    sizeof(s->text) - 1;
 }
 
-/* Of what there is no room. */
+/* Put the limit that was reached into an Ack. */
 static inline void
 iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
 {
@@ -886,8 +969,8 @@ iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
 }
 
 /*
- * Who waits for a parent that does not answer is told so, with the address of
- * the topmost that does not: true.
+ * Has the parent not answered for long?  Then put the address of the topmost
+ * silent switch into *a.
  */
 static inline bool
 iswitch_parent_is_silent(struct iswitch *s, const struct iswitch_job *job,
@@ -905,7 +988,7 @@ iswitch_parent_is_silent(struct iswitch *s, const struct iswitch_job *job,
 	return true;
 }
 
-/* The parent has refused us: so are those who join. */
+/* Put the parent's refusal into an Ack, and return its status. */
 static inline enum control_status
 iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
     struct control_ack *a)
@@ -921,7 +1004,7 @@ iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
 	return (enum control_status)up->status;
 }
 
-/* Wait for the parent's word?  *status is its refusal, if it refused. */
+/* Must the answer wait for the parent?  Sets *status if the parent refused. */
 static inline bool
 iswitch_await_parent(struct iswitch *s, struct iswitch_job *job, bool founds,
     enum control_status *status, struct control_ack *a, uint64_t now_ns)
@@ -945,10 +1028,6 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *job, bool founds,
 	return true;
 }
 
-/*
- * A Join.  True if *a is to be sent, false if the answer has to wait for the
- * parent's: who asked asks again.
- */
 static inline bool
 iswitch_receive_join(struct iswitch *s, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)

@@ -1,9 +1,16 @@
 /*
- * switch-repair.h - Probe, STATE and NACK at an aggregation switch
+ * switch-repair.h - repair at an aggregation switch: Probe, STATE, NACK, retransmit
  *
- * What members lack is told and sent (loss-detect.h), what goes up to a parent
- * is mended (retransmit.h).  The switch has no timers for its members: all it
- * says here answers something.  Repair never crosses a tier.
+ * Tells members which of their segments were lost and resends results that they
+ * lost (loss-detect.h), and retransmits the sums that the parent lost
+ * (retransmit.h).  The switch has no timers for its members: it only answers
+ * their packets.  Losses are repaired between neighbours, never across a tier.
+ *
+ * A rack of an asynchronous job sends its parent pushes, as a worker does: one
+ * partial sum of every segment, and the next one when a STATE says that the
+ * parent has all of it.  Meanwhile contributions fill the next push, which may
+ * get more than H; when it is full, the members wait (iSwitch, Algorithm 1, has
+ * no tiers).  The same Probes ask for rounds of results that were lost.
  */
 #ifndef INNET_ISWITCH_SWITCH_REPAIR_H
 #define INNET_ISWITCH_SWITCH_REPAIR_H
@@ -15,7 +22,54 @@
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/switch.h"
 
-/* The push that segment i waits for: one that has left, or the next to fill. */
+/*
+ * Answer a Probe of member id, which says what it lacks and how far it has
+ * sent.
+ */
+static inline void iswitch_receive_probe(struct iswitch *s, struct job *j,
+    uint32_t id, uint32_t xid, const struct repair_help *h);
+
+/*
+ * Look for a loss before segment g of member id, with the reason under which it
+ * was counted, and send a NACK if there is one.
+ */
+static inline void iswitch_detect_loss(struct iswitch *s, struct job *j,
+    uint32_t id, const struct seg *g, enum job_count what);
+
+/*
+ * Send a STATE to each member that waits for the end of an iteration or for the
+ * start of the job.
+ */
+static inline void iswitch_send_notices(struct iswitch *s, struct job *j);
+
+/* Begin to repair towards the parent, which has let the job in. */
+static inline void iswitch_retransmit_resume(struct iswitch_job *job,
+    uint64_t now_ns);
+
+/* Repeat the previous iteration with the parent, which is still there. */
+static inline void iswitch_retransmit_step_back(struct job *j, uint64_t now_ns);
+
+/* Note the result g of the parent; taken: it was the first copy. */
+static inline void iswitch_retransmit_result(struct job *j, const struct seg *g,
+    bool taken, uint64_t now_ns);
+
+/* Do not wait for a round that the parent no longer keeps. */
+static inline void iswitch_push_skip_round(struct job *j, uint32_t round,
+    uint64_t now_ns);
+
+/*
+ * Send what follows from an event of the job, and update the deadline of the
+ * switch.
+ */
+static inline void iswitch_finish_event( struct iswitch *s,
+    struct iswitch_job *job, uint64_t now_ns);
+
+/* implementation */
+
+/*
+ * Return the push that segment i waits for: one that was sent up, or the next
+ * to fill.
+ */
 static inline int64_t
 iswitch_push_awaited(const struct job *j, uint32_t i)
 {
@@ -31,7 +85,7 @@ iswitch_push_awaited(const struct job *j, uint32_t i)
 	return s->iteration + (s->state == SUMS_COMPLETE);
 }
 
-/* Push t begins: what is full of it may go. */
+/* Begin push t: its complete segments may be sent. */
 static inline void
 iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 {
@@ -58,7 +112,7 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 	}
 }
 
-/* The parent has let us in: what it may lack of our push goes once more. */
+/* Begin with the push that the parent may lack, after it has let the job in. */
 static inline void
 iswitch_push_resume(struct job *j, uint64_t now_ns)
 {
@@ -74,10 +128,7 @@ iswitch_push_resume(struct job *j, uint64_t now_ns)
 	iswitch_push_start(j, t, now_ns);
 }
 
-/*
- * Is all of round t here?  Rounds may come down in any order, and a later one
- * may be whole before.
- */
+/* Has round t arrived?  Rounds may come in any order. */
 static inline bool
 iswitch_round_is_whole(const struct job *j, int64_t t)
 {
@@ -85,7 +136,10 @@ iswitch_round_is_whole(const struct job *j, int64_t t)
 	       (job_is_whole(j, t) && job_is_complete(j, t));
 }
 
-/* Is a push over, and which round is owed to us? */
+/*
+ * Begin the next push if the parent has this one, and find the first missing
+ * round.
+ */
 static inline void
 iswitch_push_advance(struct job *j, uint64_t now_ns)
 {
@@ -109,7 +163,7 @@ iswitch_push_advance(struct job *j, uint64_t now_ns)
 		     j->missing_round <= j->wanted_round;
 }
 
-/* Does push k of a member wait, of its first `upto` segments, for room? */
+/* Must push k of a member wait for room in its first `upto` segments? */
 static inline bool
 iswitch_push_lacks_room(const struct job *j, const struct loss_detect_view *v,
     int64_t k, uint32_t upto)
@@ -122,7 +176,7 @@ iswitch_push_lacks_room(const struct job *j, const struct loss_detect_view *v,
 	return false;
 }
 
-/* A result of segment g from the parent; taken: it was the first. */
+/* Note an asynchronous result of the parent. */
 static inline void
 iswitch_push_result(struct job *j, const struct seg *g, bool taken,
     uint64_t now_ns)
@@ -139,7 +193,6 @@ iswitch_push_result(struct job *j, const struct seg *g, bool taken,
 	iswitch_push_advance(j, now_ns);
 }
 
-/* The parent keeps no result of that round any more. */
 static inline void
 iswitch_push_skip_round(struct job *j, uint32_t round, uint64_t now_ns)
 {
@@ -149,7 +202,7 @@ iswitch_push_skip_round(struct job *j, uint32_t round, uint64_t now_ns)
 	iswitch_push_advance(j, now_ns);
 }
 
-/* What of the round is to be asked for by the Probe that is being filled. */
+/* Add the missing segments of the round to the Probe h. */
 static inline void
 iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 {
@@ -160,7 +213,7 @@ iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 	}
 }
 
-/* What has come of member id. */
+/* Return the view of member id's segments for loss detection. */
 static inline struct loss_detect_view
 iswitch_member_view(const struct job *j, uint32_t id)
 {
@@ -172,7 +225,7 @@ iswitch_member_view(const struct job *j, uint32_t id)
 	    .pushed = j->cf->async ? j->members.m[id].pushed : NULL};
 }
 
-/* Its iteration, or push, of the wire. */
+/* Return iteration, or push, t of the wire of member id. */
 static inline int64_t
 iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
 {
@@ -184,7 +237,10 @@ iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
 	    t, g->t == LOSS_DETECT_NOTHING ? SUMS_EPOCH + t : g->t);
 }
 
-/* Tell member id that [from, upto) has gaps, if it has. */
+/*
+ * Send member id a NACK for its lost segments in [from, upto), if there are
+ * any.
+ */
 static inline void
 iswitch_send_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
     uint32_t upto)
@@ -205,7 +261,6 @@ iswitch_send_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
 	j->n[JOB_NACKS]++;
 }
 
-/* What became of a segment of member id: does that show a loss? */
 static inline void
 iswitch_detect_loss(struct iswitch *s, struct job *j, uint32_t id,
     const struct seg *g, enum job_count what)
@@ -225,14 +280,14 @@ iswitch_detect_loss(struct iswitch *s, struct job *j, uint32_t id,
 		iswitch_send_nack(s, j, id, from, upto);
 }
 
-/* The serial number of an asynchronous server's segment i of round t. */
+/* Return the serial number of an asynchronous server's segment i of round t. */
 static inline uint32_t
 iswitch_answer_serial(const struct job *j, int64_t t, uint32_t i)
 {
 	return (uint32_t)(t - j->start) * j->sums.s.segs + i + 1;
 }
 
-/* The serial number of the last result that was sent to member id. */
+/* Return the serial number of the last result that was sent to member id. */
 static inline uint32_t
 iswitch_last_serial(const struct job *j, uint32_t id)
 {
@@ -263,7 +318,10 @@ iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 	       !job_answer_is_queued(j, id, t, j->sums.s.segs - 1);
 }
 
-/* Tell member id what of its first `upto` segments of t is lacking. */
+/*
+ * Send member id a STATE with the lost ones among its first `upto` segments of
+ * t.
+ */
 static inline void
 iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     uint32_t xid, uint32_t upto, struct repair_state *st)
@@ -285,7 +343,7 @@ iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	j->n[st->notice ? JOB_NOTICES : JOB_STATES]++;
 }
 
-/* Results up to this serial number are there, or lost. */
+/* Return the serial number up to which results have arrived or are lost. */
 static inline uint32_t
 iswitch_received_serial(const struct job *j, const struct repair_help *h)
 {
@@ -300,7 +358,7 @@ iswitch_received_serial(const struct job *j, const struct repair_help *h)
 	return control_newer(done, h->seen) ? done : h->seen;
 }
 
-/* Is the result of segment i at t kept no more? */
+/* Is the result of segment i of t no longer kept? */
 static inline bool
 iswitch_is_gone(const struct job *j, int64_t t, uint32_t i)
 {
@@ -308,7 +366,10 @@ iswitch_is_gone(const struct job *j, int64_t t, uint32_t i)
 	    sums_compare(&j->sums, sums_at(&j->sums, t, i), t, i) > 0;
 }
 
-/* Send member id what it asks for of t, and what it cannot be waiting for. */
+/*
+ * Resend member id the results of t that it asks for, unless they are on their
+ * way, and return their number.
+ */
 static inline uint32_t
 iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     const struct repair_help *h)
@@ -343,7 +404,7 @@ iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	return resent;
 }
 
-/* The same of an asynchronous server, which answers each on his own. */
+/* The same for an asynchronous server, whose answers differ by member. */
 static inline uint32_t
 iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     const struct repair_help *h)
@@ -381,10 +442,10 @@ iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 }
 
 /*
- * Member id asks after push k, but has pushed further: was its Probe overtaken,
- * or does it count from a lower number, for it was started again?  It is told
- * a new mark; who has seen that mark and still is at k was started again.
- * True if it was, and is taken at that.
+ * Has member id, which asks for a push before its newest, restarted with lower
+ * numbers, or was its Probe overtaken?  A new mark tells: a Probe for push k
+ * with that mark was sent after it.  Returns true, and begins at k, if it has
+ * restarted.
  */
 static inline bool
 iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
@@ -404,7 +465,7 @@ iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	return true;
 }
 
-/* The same of an asynchronous member: of a push, and of a round. */
+/* Answer the Probe of an asynchronous member, for a push and a round. */
 static inline void
 iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
     uint32_t xid, const struct repair_help *h)
@@ -433,7 +494,7 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	    s, j, id, k, xid, asked == m->loss_detect->t ? h->upto : 0, &st);
 }
 
-/* Is there no room in a rack, now, for the push that member id asks after? */
+/* Has a rack no room for the push that member id asks about? */
 static inline bool
 iswitch_lacks_room(
     const struct job *j, uint32_t id, const struct repair_help *h)
@@ -445,7 +506,6 @@ iswitch_lacks_room(
 		   iswitch_unwrap_iteration(j, id, h->iteration), h->upto);
 }
 
-/* Member id says what it lacks, and how far it has sent. */
 static inline void
 iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
     uint32_t xid, const struct repair_help *h)
@@ -487,10 +547,6 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	iswitch_send_state(s, j, id, t, xid, upto, &st);
 }
 
-/*
- * Those who were told that an iteration was not whole hear that it is; those
- * who probed before the job was open, what it lacks.
- */
 static inline void
 iswitch_send_notices(struct iswitch *s, struct job *j)
 {
@@ -519,7 +575,7 @@ iswitch_send_notices(struct iswitch *s, struct job *j)
 	}
 }
 
-/* What of iteration t goes up, and what has come down, to begin with. */
+/* Begin iteration t: its sums may be sent, and its results may have arrived. */
 static inline void
 iswitch_retransmit_start(struct job *j, int64_t t, uint64_t now_ns)
 {
@@ -539,7 +595,6 @@ iswitch_retransmit_start(struct job *j, int64_t t, uint64_t now_ns)
 	}
 }
 
-/* The parent has let j in (again), and mends as we do. */
 static inline void
 iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 {
@@ -566,7 +621,6 @@ iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 		    core, job_next_iteration(core), now_ns);
 }
 
-/* It is still at the iteration before ours, which others have not had. */
 static inline void
 iswitch_retransmit_step_back(struct job *j, uint64_t now_ns)
 {
@@ -578,7 +632,6 @@ iswitch_retransmit_step_back(struct job *j, uint64_t now_ns)
 	iswitch_retransmit_start(j, t, now_ns);
 }
 
-/* A result of segment g from the parent; taken: it was the first. */
 static inline void
 iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
     uint64_t now_ns)
@@ -604,14 +657,14 @@ iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
 		iswitch_retransmit_start(j, j->sending + 1, now_ns);
 }
 
-/* Is what slot `at` holds still our own, and not the result by now? */
+/* Does slot `at` still hold the sum of this switch, and not the result? */
 static inline bool
 iswitch_holds_own_sum(const struct job *j, uint32_t at)
 {
 	return j->sums.s.apart || j->sums.slot[at].state != SUMS_COMPLETE;
 }
 
-/* Send up what may go, and ask for what does not come down. */
+/* Send the sums that may be sent, and a Probe if results are missing. */
 static inline void
 iswitch_retransmit_send(
     struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
@@ -646,7 +699,6 @@ iswitch_retransmit_send(
 	    repair_write_help(msg, core->id, s->xid++, &h));
 }
 
-/* Something has happened to job j: what follows, and when it is due. */
 static inline void
 iswitch_finish_event(
     struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)

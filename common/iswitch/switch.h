@@ -1,15 +1,23 @@
 /*
  * switch.h - an aggregation switch: many jobs behind one address
  *
- * The data plane of --program iswitch, and of the servers that stand in for it
- * (innet-ps --program sync): datagrams and a time go in, posts go to the outbox
- * (iSwitch section 3; the rules of a job are in job.h).  Pure: no clock and no
- * socket.  The driver gives each datagram to iswitch_take() or, if it came
- * from the parent, to iswitch_receive_parent(), calls iswitch_run_deadlines()
- * when iswitch_deadline_ns() has come, and flushes the outbox when it pleases.
+ * The state of --program iswitch, and of the servers that stand in for the
+ * switch (innet-ps --program sync): jobs, the addresses of their members, the
+ * messages that it sends, and its deadlines (iSwitch section 3).  A packet's
+ * source address alone determines its member and job.  What happens to packets
+ * is in the modules that include this file:
  *
- * Job and member are known by source address alone.  Control messages are
- * iswitch/switch-control.h's.
+ *	switch-join.h		Join and Leave, time-outs, Fetch and Chunk
+ *	switch-data.h		segments of members, results of the parent, backlog
+ *	switch-repair.h		Probe, STATE and NACK; retransmission to the parent
+ *	switch-control.h	control messages, and everything with a deadline
+ *	program.h		options, reports and the data plane's interface
+ *
+ * The rules of one job are in job.h and job-segments.h.  A driver passes packets
+ * and control messages to iswitch_receive_segment(), iswitch_receive_parent()
+ * and iswitch_handle_request(), calls iswitch_run_deadlines() when
+ * iswitch_deadline_ns() has passed, and flushes the outbox when it likes.  There
+ * is no clock and no socket; times are in ns.
  */
 #ifndef INNET_ISWITCH_SWITCH_H
 #define INNET_ISWITCH_SWITCH_H
@@ -43,17 +51,6 @@ enum iswitch_count {
 	ISWITCH_PARENT_LOST,	/* it had forgotten this switch */
 	ISWITCH_COUNTS
 };
-
-static inline const char *
-iswitch_count_name(unsigned what)
-{
-	static const char *const name[ISWITCH_COUNTS] = {
-		"foreign", "bad_segment", "parent_control",
-		"parent_bad_control", "parent_bad_mac", "parent_lost"
-	};
-
-	return name[what];
-}
 
 struct iswitch_conf {
 	struct job_conf job;
@@ -144,7 +141,113 @@ struct iswitch {
 	struct rate_limit *rate_limit;	/* borrowed */
 };
 
-/* xid: where numbers of our own messages begin: control_first_xid(). */
+/* job_ask: Help to one member. */
+struct iswitch_help_sender {
+	struct iswitch *s;
+	struct job *j;
+};
+
+/* Return the name of a counter in reports. */
+static inline const char *iswitch_count_name(unsigned what);
+
+/*
+ * Initialize the switch; xid is the number of its first own message
+ * (control_first_xid()), out and rate_limit are borrowed.
+ */
+static inline void iswitch_init(struct iswitch *s,
+    const struct iswitch_conf *cf, uint32_t xid, struct outbox *out,
+    struct rate_limit *rate_limit);
+
+/* Free the memory of the switch. */
+static inline void iswitch_free(struct iswitch *s);
+
+/* Return the job with that id, or NULL. */
+static inline struct iswitch_job *iswitch_find_job(const struct iswitch *s,
+    uint16_t id);
+
+/*
+ * Return the job with that id, which is made if it is new; NULL without room.
+ * A full table forgets a job without members.
+ */
+static inline struct iswitch_job *iswitch_make_job(struct iswitch *s,
+    uint16_t id);
+
+/*
+ * Return the member that has the address `at`, or NULL; valid until the next
+ * iswitch_bind_address().
+ */
+static inline struct iswitch_ref *iswitch_find_address(const struct iswitch *s,
+    const union addr *at);
+
+/*
+ * Give the address `at` to a member of a job (by index); returns false without
+ * memory, or if the address has as many members as its quota.
+ */
+static inline bool iswitch_bind_address(struct iswitch *s, const union addr *at,
+    uint32_t job, uint32_t member);
+
+/* Take the address `at` from its member. */
+static inline void iswitch_unbind_address(struct iswitch *s,
+    const union addr *at);
+
+/*
+ * Post the control message p of len bytes, which has room for
+ * CONTROL_MAX_BYTES.  Messages to the parent are authenticated here, all others
+ * by the plane.
+ */
+static inline void iswitch_post_message(struct iswitch *s, enum post_to to,
+    uint32_t job, const union addr *at, uint8_t *p, size_t len);
+
+/*
+ * Send an action, with a segment unless word is NULL, to `at`, to all members
+ * or to the parent.
+ */
+static inline void iswitch_send_action(struct iswitch *s, enum post_to to,
+    const struct job *j, const union addr *at, enum control_action action,
+    const uint64_t *word);
+
+/* Send `at` an Ack(Help) with a status for the segment `word` of job id. */
+static inline void iswitch_send_status(struct iswitch *s, const union addr *at,
+    uint16_t id, enum control_status status, uint64_t word);
+
+/* Send that to every member of j. */
+static inline void iswitch_send_group_status(struct iswitch *s,
+    const struct job *j, enum control_status status, uint64_t word);
+
+/* Send a Help to one member; ctx is a struct iswitch_help_sender. */
+static inline void iswitch_send_help(void *ctx, const struct member *m,
+    uint64_t word);
+
+/* Does the job repair its data to the parent, and may it send now? */
+static inline bool iswitch_may_retransmit(const struct iswitch_job *job);
+
+/* Return when a job without members is released, or UINT64_MAX. */
+static inline uint64_t iswitch_idle_deadline_ns(const struct iswitch *s,
+    const struct iswitch_job *job);
+
+/* Return when the job must act next, or UINT64_MAX. */
+static inline uint64_t iswitch_job_deadline_ns(const struct iswitch *s,
+    const struct iswitch_job *job);
+
+/* Return when any job must act next, or UINT64_MAX. */
+static inline uint64_t iswitch_earliest_deadline_ns(const struct iswitch *s);
+
+/* Return a lower bound of that, without a look at the jobs. */
+static inline uint64_t iswitch_deadline_ns(const struct iswitch *s);
+
+/* implementation */
+
+static inline const char *
+iswitch_count_name(unsigned what)
+{
+	static const char *const name[ISWITCH_COUNTS] = {
+		"foreign", "bad_segment", "parent_control",
+		"parent_bad_control", "parent_bad_mac", "parent_lost"
+	};
+
+	return name[what];
+}
+
 static inline void
 iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
     struct outbox *out, struct rate_limit *rate_limit)
@@ -172,7 +275,6 @@ iswitch_free(struct iswitch *s)
 	quota_free(&s->quota);
 }
 
-/* The job with that id, or NULL. */
 static inline struct iswitch_job *
 iswitch_find_job(const struct iswitch *s, uint16_t id)
 {
@@ -181,7 +283,7 @@ iswitch_find_job(const struct iswitch *s, uint16_t id)
 	return k == NULL ? NULL : s->job[*k];
 }
 
-/* Job j's channel to the parent begins. */
+/* Open the job's secure channel to the parent. */
 static inline void
 iswitch_open_channel(const struct iswitch *s, struct iswitch_job *job)
 {
@@ -196,7 +298,10 @@ iswitch_open_channel(const struct iswitch *s, struct iswitch_job *job)
 	job->channel.any = s->cf.any_xid;
 }
 
-/* Index of the job at rest whose last Join is the oldest; jobs if none is. */
+/*
+ * Return the index of the job without members whose last Join is the oldest, or
+ * s->jobs.
+ */
 static inline uint32_t
 iswitch_oldest_idle_job(const struct iswitch *s)
 {
@@ -211,10 +316,6 @@ iswitch_oldest_idle_job(const struct iswitch *s)
 	return best;
 }
 
-/*
- * The same, made if it is new; NULL without room.  When there is no more, a
- * job at rest gives its place, and is forgotten.
- */
 static inline struct iswitch_job *
 iswitch_make_job(struct iswitch *s, uint16_t id)
 {
@@ -254,7 +355,6 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 	return have;
 }
 
-/* Whose address `at` is, or NULL.  Good until the next bind. */
 static inline struct iswitch_ref *
 iswitch_find_address(const struct iswitch *s, const union addr *at)
 {
@@ -269,10 +369,6 @@ iswitch_find_address(const struct iswitch *s, const union addr *at)
 	return NULL;
 }
 
-/*
- * Address `at` is that member's from now on.  False without memory, or if that
- * address has as many members as it may.
- */
 static inline bool
 iswitch_bind_address(struct iswitch *s, const union addr *at, uint32_t job,
     uint32_t member)
@@ -307,7 +403,6 @@ iswitch_bind_address(struct iswitch *s, const union addr *at, uint32_t job,
 	return true;
 }
 
-/* Address `at` is nobody's any more. */
 static inline void
 iswitch_unbind_address(struct iswitch *s, const union addr *at)
 {
@@ -329,10 +424,6 @@ iswitch_unbind_address(struct iswitch *s, const union addr *at)
 		quota_release(&s->quota, at, QUOTA_MEMBERS, 1);
 }
 
-/*
- * Post a control message of len bytes at p, which has room for
- * CONTROL_MAX_BYTES.  What goes up is proved here, all else by the plane.
- */
 static inline void
 iswitch_post_message(struct iswitch *s, enum post_to to, uint32_t job,
     const union addr *at, uint8_t *p, size_t len)
@@ -342,7 +433,10 @@ iswitch_post_message(struct iswitch *s, enum post_to to, uint32_t job,
 	outbox_copy(s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
 }
 
-/* Trouble with the segment `word` of job id: Ack(Help) with a status. */
+/*
+ * Write an Ack(Help) with a status for the segment `word` of job id to msg, and
+ * return its length.
+ */
 static inline size_t
 iswitch_put_help_status(struct iswitch *s, uint16_t id,
     enum control_status status, uint64_t word, uint8_t *msg)
@@ -354,7 +448,6 @@ iswitch_put_help_status(struct iswitch *s, uint16_t id,
 	    s->xid++), &a) - msg);
 }
 
-/* Tell `at` of it. */
 static inline void
 iswitch_send_status(struct iswitch *s, const union addr *at, uint16_t id,
     enum control_status status, uint64_t word)
@@ -365,7 +458,6 @@ iswitch_send_status(struct iswitch *s, const union addr *at, uint16_t id,
 	    iswitch_put_help_status(s, id, status, word, msg));
 }
 
-/* Tell every member of j. */
 static inline void
 iswitch_send_group_status(struct iswitch *s, const struct job *j,
     enum control_status status, uint64_t word)
@@ -376,7 +468,6 @@ iswitch_send_group_status(struct iswitch *s, const struct job *j,
 	    iswitch_put_help_status(s, j->id, status, word, msg));
 }
 
-/* A message of an action and a Seg to one, to all, or up. */
 static inline void
 iswitch_send_action(struct iswitch *s, enum post_to to, const struct job *j,
     const union addr *at, enum control_action action, const uint64_t *word)
@@ -389,12 +480,6 @@ iswitch_send_action(struct iswitch *s, enum post_to to, const struct job *j,
 	iswitch_post_message(s, to, j->index, at, msg, (size_t)(p - msg));
 }
 
-/* job_ask: Help to one member. */
-struct iswitch_help_sender {
-	struct iswitch *s;
-	struct job *j;
-};
-
 static inline void
 iswitch_send_help(void *ctx, const struct member *m, uint64_t word)
 {
@@ -403,7 +488,6 @@ iswitch_send_help(void *ctx, const struct member *m, uint64_t word)
 	iswitch_send_action(a->s, POST_ONE, a->j, &m->at, CONTROL_HELP, &word);
 }
 
-/* Does j mend what goes up to its parent, and may it now? */
 static inline bool
 iswitch_may_retransmit(const struct iswitch_job *job)
 {
@@ -411,7 +495,7 @@ iswitch_may_retransmit(const struct iswitch_job *job)
 	    membership_works(&job->parent.membership);
 }
 
-/* When j has something to say upward, or UINT64_MAX. */
+/* Return when the job must send a message to the parent, or UINT64_MAX. */
 static inline uint64_t
 iswitch_parent_deadline_ns(const struct iswitch_job *job)
 {
@@ -426,7 +510,6 @@ iswitch_parent_deadline_ns(const struct iswitch_job *job)
 	return mend < due ? mend : due;
 }
 
-/* When nobody waits any more for a job without members, or UINT64_MAX. */
 static inline uint64_t
 iswitch_idle_deadline_ns(const struct iswitch *s, const struct iswitch_job *job)
 {
@@ -438,7 +521,6 @@ iswitch_idle_deadline_ns(const struct iswitch *s, const struct iswitch_job *job)
 	    last_ns + s->cf.job.member_timeout_ns : UINT64_MAX;
 }
 
-/* When something of job j is due, or UINT64_MAX. */
 static inline uint64_t
 iswitch_job_deadline_ns(const struct iswitch *s, const struct iswitch_job *job)
 {
@@ -457,7 +539,6 @@ iswitch_job_deadline_ns(const struct iswitch *s, const struct iswitch_job *job)
 	return due;
 }
 
-/* When something of any is. */
 static inline uint64_t
 iswitch_earliest_deadline_ns(const struct iswitch *s)
 {
@@ -470,7 +551,6 @@ iswitch_earliest_deadline_ns(const struct iswitch *s)
 	return due;
 }
 
-/* When something is due, or a little before, or UINT64_MAX. */
 static inline uint64_t
 iswitch_deadline_ns(const struct iswitch *s)
 {
