@@ -1,5 +1,5 @@
 /*
- * job-segments.h - the packets of a job: segments, results and requests for help
+ * job-segments.h - the packets of a job: segments, results and Helps
  *
  * iSwitch sections 3.2 to 3.4 and Algorithm 1, the switch's side.  Each segment
  * of a member is counted under exactly one reason of enum job_count.  Packets

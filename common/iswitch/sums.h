@@ -1,17 +1,18 @@
 /*
  * sums.h - the sums of the segments of one job, and their memory
  *
- * iSwitch sections 3.2 to 3.4.  Each segment has two slots, chosen by the parity
- * of the iteration, or one slot that restarts at once if the job is
+ * iSwitch sections 3.2 to 3.4.  Each segment has two slots, chosen by the
+ * parity of the iteration, or one slot that restarts at once if the job is
  * asynchronous.  A slot is summed inside the packet that will carry the result:
  * Seg and floats, one segment's packet behind the other, so a run of results is
- * one stretch of memory.  The packets are a ring of `depth` vectors by iteration:
- * a result stays until its place is needed again, for members that lost it.
+ * one stretch of memory.  The packets are a ring of `depth` vectors by
+ * iteration: a result stays until its place is needed again, for members that
+ * lost it.
  *
- * A switch may have less memory than a vector (section 3.1).  Then there are two
- * slots for each of `span` segments: segment n, counted from the first iteration
- * on, shares its slot with the segments 2 span before and after it, and no older
- * results are kept.
+ * A switch may have less memory than a vector (section 3.1).  Then there are
+ * two slots for each of `span` segments: segment n, counted from the first
+ * iteration on, shares its slot with the segments 2 span before and after it,
+ * and no older results are kept.
  *
  * Iterations have 64 bits and never wrap (sums_unwrap()).  job.h decides which
  * members may add, when a slot is complete and where the result goes.  The

@@ -1,5 +1,5 @@
 /*
- * switch-control.h - the control messages and deadlines of an aggregation switch
+ * switch-control.h - control messages and deadlines of a switch
  *
  * Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume of members and
  * operators (iSwitch section 3.4, Table 2), all packets of the parent, and the

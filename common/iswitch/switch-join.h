@@ -1,15 +1,15 @@
 /*
  * switch-join.h - the members of an aggregation switch: Join, time-outs, states
  *
- * iSwitch section 3.4.  The first Join allocates the memory of a job and sets its
- * first iteration.  A child joins its parent before it answers.  A later member
- * must be able to continue where the job is, or receives the state of another:
- * it sends Fetch, as a member or not; the switch relays that to a sender, the
- * present member with the smallest number that offers its state, and the Chunks
- * back.  If a sender is silent the next one follows, or the parent.  The switch
- * stores the receivers, under numbers of its own, and nothing of the state.
- * With --strict, or if the receiver asks for it, the job halts until the
- * receiver has joined or is silent for ISWITCH_RECEIVER_NS.
+ * iSwitch section 3.4.  The first Join allocates the memory of a job and sets
+ * its first iteration.  A child joins its parent before it answers.  A later
+ * member must be able to continue where the job is, or receives the state of
+ * another: it sends Fetch, as a member or not; the switch relays that to a
+ * sender, the present member with the smallest number that offers its state,
+ * and the Chunks back.  If a sender is silent the next one follows, or the
+ * parent.  The switch stores the receivers, under numbers of its own, and
+ * nothing of the state.  With --strict, or if the receiver asks for it, the
+ * job halts until the receiver has joined or is silent for ISWITCH_RECEIVER_NS.
  */
 #ifndef INNET_ISWITCH_SWITCH_JOIN_H
 #define INNET_ISWITCH_SWITCH_JOIN_H

@@ -1,5 +1,5 @@
 /*
- * switch-repair.h - repair at an aggregation switch: Probe, STATE, NACK, retransmit
+ * switch-repair.h - Probe, STATE, NACK and retransmission at a switch
  *
  * Tells members which of their segments were lost and resends results that they
  * lost (loss-detect.h), and retransmits the sums that the parent lost

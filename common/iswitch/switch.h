@@ -7,17 +7,17 @@
  * source address alone determines its member and job.  What happens to packets
  * is in the modules that include this file:
  *
- *	switch-join.h		Join and Leave, time-outs, Fetch and Chunk
- *	switch-data.h		segments of members, results of the parent, backlog
- *	switch-repair.h		Probe, STATE and NACK; retransmission to the parent
- *	switch-control.h	control messages, and everything with a deadline
- *	program.h		options, reports and the data plane's interface
+ *	switch-join.h		Join, time-outs; Fetch and Chunk
+ *	switch-data.h		data of members and of the parent, backlog
+ *	switch-repair.h		Probe, STATE, NACK; retransmission upwards
+ *	switch-control.h	control messages, and work with a deadline
+ *	program.h		options, reports, interface of the data plane
  *
- * The rules of one job are in job.h and job-segments.h.  A driver passes packets
- * and control messages to iswitch_receive_segment(), iswitch_receive_parent()
- * and iswitch_handle_request(), calls iswitch_run_deadlines() when
- * iswitch_deadline_ns() has passed, and flushes the outbox when it likes.  There
- * is no clock and no socket; times are in ns.
+ * The rules of one job are in job.h and job-segments.h.  A driver passes
+ * packets and control messages to iswitch_receive_segment(),
+ * iswitch_receive_parent() and iswitch_handle_request(), calls
+ * iswitch_run_deadlines() when iswitch_deadline_ns() has passed, and flushes
+ * the outbox when it likes.  There is no clock and no socket; times are in ns.
  */
 #ifndef INNET_ISWITCH_SWITCH_H
 #define INNET_ISWITCH_SWITCH_H
