@@ -124,8 +124,10 @@ leaves(const struct segments *g, struct worker *w, uint64_t at_ns)
 	const uint32_t n = seg_floats_at((uint32_t)g->cf->elements,
 	    (uint32_t)g->cf->floats, w->index);
 
-	return at_ns == TIMED_QUEUE_NEVER ? at_ns : link_start(&w->link, at_ns,
-	    FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 * n);
+	return at_ns == TIMED_QUEUE_NEVER
+		   ? at_ns
+		   : link_start_frame(&w->link, at_ns,
+			 FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 * n);
 }
 
 /* The n floats of w's next segment at p. */

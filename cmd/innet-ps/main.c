@@ -121,7 +121,7 @@ static bool
 any(const struct server *s)
 {
 	for (unsigned c = 0; c < SERVER_CLUSTERS; c++) {
-		if (server_rule_ready(&s->cluster[c]))
+		if (server_rule_is_ready(&s->cluster[c]))
 			return true;
 	}
 	return false;

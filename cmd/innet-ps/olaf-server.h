@@ -197,7 +197,7 @@ server_init(void *state, const void *conf, const struct program_env *env)
 	if (s->cluster == NULL || !routes_init(&s->routes,
 	    env->place->memory_bytes / 8, &env->place->hash_seed))
 		return false;
-	routes_guard(&s->routes, env->place->quotas ? &s->quota : NULL,
+	routes_set_quota(&s->routes, env->place->quotas ? &s->quota : NULL,
 	    s->handshakes.on);
 	return true;
 }
@@ -235,7 +235,7 @@ server_answer(struct server *s, const struct update *u,
 	uint32_t next = 0, bytes;
 	uint8_t *p, *vec;
 
-	server_rule_answer(c, u, to_all ? UPDATE_ALL_WORKERS : u->worker,
+	server_rule_make_model(c, u, to_all ? UPDATE_ALL_WORKERS : u->worker,
 	    &model);
 	bytes = UPDATE_MODEL_BYTES + 4 * model.n;
 	p = outbox_room(out, bytes + update_tail_bytes(tos));
@@ -244,11 +244,11 @@ server_answer(struct server *s, const struct update *u,
 		vec_set(vec, i, c->w[model.first + i]);
 	bytes = handshake_server_tag(&s->handshakes, p, bytes);
 	if (to_all) {
-		while (routes_each(&s->routes, u->cluster, now_ns, &next) !=
-		    NULL)
+		while (routes_next_address(
+			   &s->routes, u->cluster, now_ns, &next) != NULL)
 			s->n[SERVER_MODELS]++;
 		outbox_add(out, POST_GROUP, u->cluster, NULL, tos, p, bytes);
-		routes_spend(&s->routes, u->cluster);
+		routes_use_credit(&s->routes, u->cluster);
 	} else {
 		s->n[SERVER_MODELS]++;
 		outbox_add(out, POST_ONE, 0, from, tos, p, bytes);
@@ -321,7 +321,7 @@ server_update(struct server *s, const struct update *u,
 	if (v == SERVER_RULE_APPLIED || v == SERVER_RULE_GATED ||
 	    v == SERVER_RULE_NONFINITE) {
 		newest_note(&s->newest, u);
-		routes_see(&s->routes, u->cluster, u->worker, from, now_ns);
+		routes_note(&s->routes, u->cluster, u->worker, from, now_ns);
 	}
 	s->n[SERVER_CONSTITUENTS] += u->merged;
 	s->n[what[v]]++;
@@ -360,10 +360,12 @@ server_forget(struct server *s, const struct update *u, uint64_t now_ns)
 {
 	struct server_rule *c = &s->cluster[u->cluster];
 
-	if (c->w == NULL || c->heard || c->founder == UPDATE_ALL_WORKERS ||
+	if (c->w == NULL || c->updated ||
+	    c->initial_worker == UPDATE_ALL_WORKERS ||
 	    (server_rule_range(c, u) != UINT32_MAX &&
-	    (c->founder == u->worker || server_rule_ready(c))) ||
-	    routes_find(&s->routes, u->cluster, c->founder, now_ns) != NULL)
+		(c->initial_worker == u->worker || server_rule_is_ready(c))) ||
+	    routes_find(&s->routes, u->cluster, c->initial_worker, now_ns) !=
+		NULL)
 		return;
 	s->memory_bytes -= (uint64_t)c->elements * SERVER_ELEMENT_BYTES;
 	server_rule_free(c);
@@ -387,14 +389,14 @@ server_weights(struct server *s, const struct update *u,
 		s->env->count_ignored(s->env->plane, SOUNDNESS_NO_ROOM);
 		return;
 	}
-	if (!server_rule_weights(c, u))
+	if (!server_rule_take_weights(c, u))
 		s->n[SERVER_DISCARDED]++;
 	if (fresh && c->w != NULL)
 		s->memory_bytes += need;
 	r = server_rule_range(c, u);
 	if (r != UINT32_MAX) {
 		newest_begin(&s->newest, u);
-		routes_see(&s->routes, u->cluster, u->worker, from, now_ns);
+		routes_note(&s->routes, u->cluster, u->worker, from, now_ns);
 	}
 	if (r != UINT32_MAX && c->range[r].version != 0) {
 		server_answer(s, u, from, false, now_ns);
@@ -435,7 +437,7 @@ server_each(const void *state, uint32_t group, uint32_t *next,
 {
 	const struct server *s = state;
 
-	return routes_each(&s->routes, (uint16_t)group, now_ns, next);
+	return routes_next_address(&s->routes, (uint16_t)group, now_ns, next);
 }
 
 static inline enum program_reply
@@ -503,7 +505,7 @@ server_members(const void *state, uint16_t job, struct counters *c,
 		counters_put(c, "id", id++);
 		counters_put(c, "worker", r->worker);
 		counters_put(c, "cluster", r->cluster);
-		routes_tell(r, c, &s->env->place->address, now_ns);
+		routes_put_member(r, c, &s->env->place->address, now_ns);
 		counters_out(c);
 	}
 	counters_list_end(c);

@@ -57,8 +57,8 @@ parse_cluster(const uint8_t *p, size_t left, struct server_rule *clusters,
 		c->whole += at->version != 0;
 	}
 	memcpy(c->w, p, (size_t)elements * 16);
-	c->founded = true;
-	c->founder = UPDATE_ALL_WORKERS;
+	c->has_initial = true;
+	c->initial_worker = UPDATE_ALL_WORKERS;
 	*why = "has a value that is not finite";
 	if (!vec_finite(p, (size_t)elements * 4))
 		return 0;
@@ -154,7 +154,7 @@ store_save(const char *path, const struct server_rule *clusters)
 	}
 	put(&w, magic, sizeof(magic));
 	for (unsigned c = 0; c < 65536; c++) {
-		if (server_rule_ready(&clusters[c]))
+		if (server_rule_is_ready(&clusters[c]))
 			put_cluster(&w, c, &clusters[c]);
 	}
 	stream_put_le(crc, w.crc, 4);

@@ -46,7 +46,7 @@ fate_name(enum fate f)
 static void
 deliver_update(struct player *p)
 {
-	const uint64_t now = port_due(&p->port);
+	const uint64_t now = port_deadline_ns(&p->port);
 	const uint64_t made = port_head(&p->port)->up.generated_ns;
 	struct planned_update *x = p->open[p->left++];
 	struct played_cluster *c = &p->r->of[x->c];
@@ -81,7 +81,7 @@ receive_statuses(struct player *p, const struct planned_update *x)
 		if (came > x->at_ns)
 			break;
 		if (p->open[i]->c == x->c)
-			txctl_status(&p->control[x->c], &status, came);
+			txctl_set_status(&p->control[x->c], &status, came);
 		p->acked[x->c] = i + 1;
 	}
 }
@@ -135,11 +135,11 @@ play_update(struct player *p, struct planned_update *x)
 		p->r->why = "an update out of its time";
 		return false;
 	}
-	while (port_due(&p->port) <= x->at_ns)
+	while (port_deadline_ns(&p->port) <= x->at_ns)
 		deliver_update(p);
 	receive_statuses(p, x);
 	x->begins_ns = p->port.slots.count == 0 ? x->at_ns :
-	    port_due(&p->port) + (p->port.slots.count - 1) *
+	    port_deadline_ns(&p->port) + (p->port.slots.count - 1) *
 	    p->spec->service_ns;
 	if (!p->age[x->c].started)
 		aom_start(&p->age[x->c], x->at_ns, x->at_ns);
@@ -208,7 +208,7 @@ counterexample_play(const struct spec *spec, uint64_t horizon_ns,
 	    .open = calloc(s->n + 1, sizeof(*p.open)) };
 
 	*r = (struct played){ 0 };
-	if (!port_init(&p.port, &cf) || !port_open_updates(&p.port) ||
+	if (!port_init(&p.port, &cf) || !port_allocate_updates(&p.port) ||
 	    p.open == NULL)
 		err(1, "a replay of %zu updates", s->n);
 	for (size_t c = 0; c < spec->n; c++)
@@ -219,7 +219,7 @@ counterexample_play(const struct spec *spec, uint64_t horizon_ns,
 		if (!play_update(&p, &s->row[i]))
 			break;
 	}
-	while (port_due(&p.port) != PORT_NEVER)
+	while (port_deadline_ns(&p.port) != PORT_NEVER)
 		deliver_update(&p);
 	close_ages(&p, horizon_ns);
 	port_free(&p.port);

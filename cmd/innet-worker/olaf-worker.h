@@ -160,7 +160,7 @@ olaf_worker_offer(struct olaf_worker *w, float reward, uint64_t now_ns,
 		w->n[OLAF_WORKER_WAITING]++;
 		return false;
 	}
-	if (!txctl_send(&w->control, now_ns, draw)) {
+	if (!txctl_should_send(&w->control, now_ns, draw)) {
 		w->n[OLAF_WORKER_SUPPRESSED]++;
 		return false;
 	}
@@ -215,7 +215,7 @@ olaf_worker_take(struct olaf_worker *w, const struct update *u,
 	w->n[OLAF_WORKER_MODELS]++;
 	w->heard_ns = now_ns;
 	w->asked = 0;
-	txctl_status(&w->control, &u->status, now_ns);
+	txctl_set_status(&w->control, &u->status, now_ns);
 	if (u->status.filled && u->status.capacity < w->model.ranges)
 		w->short_of = u->status.capacity;
 	if (!worker_model_take(&w->model, u, now_ns))

@@ -286,7 +286,7 @@ serve_send_slot(
 
 	(void)port;
 	if (slot->changed)
-		port_freshen(slot);
+		port_update_header(slot);
 	if (s->departed_count == UDPIO_RUN_MAX || /* as much as a call takes */
 	    s->departed_bytes + slot->have > UDPIO_RUN_BYTES_V6 ||
 	    (!s->may_gather && s->departed_ns != when_ns) ||

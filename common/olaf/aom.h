@@ -82,7 +82,7 @@ aom_free(struct aom *a)
 
 /* Close the climb that ends at t.  May allocate. */
 static inline int
-aom_close(struct aom *a, uint64_t t)
+aom_end_tooth(struct aom *a, uint64_t t)
 {
 	const uint64_t lo = a->fell_ns - a->made_ns, hi = t - a->made_ns;
 	struct aom_tooth *more;
@@ -121,7 +121,7 @@ aom_deliver(struct aom *a, uint64_t t, uint64_t made)
 	}
 	if (made <= a->made_ns || t < a->fell_ns)
 		return AOM_STALE;
-	if (aom_close(a, t) == -1)
+	if (aom_end_tooth(a, t) == -1)
 		return AOM_NOMEM;
 	a->peaks++;
 	a->peak_sum_ns += t - a->made_ns;
@@ -151,7 +151,7 @@ aom_end(struct aom *a, uint64_t t)
 	if (!a->started)
 		return 0;
 	a->end_ns = t < a->fell_ns ? a->fell_ns : t;
-	return aom_close(a, a->end_ns);
+	return aom_end_tooth(a, a->end_ns);
 }
 
 /* A sum beyond 128 bits: many machines, each up to 2^127. */

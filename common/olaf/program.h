@@ -70,7 +70,7 @@ groups_key(struct groups_name n)
 
 /* What the worker is called above the switch. */
 static inline struct groups_name
-groups_up(const struct groups *g, struct groups_name own)
+groups_name_above(const struct groups *g, struct groups_name own)
 {
 	const uint32_t *at = hashmap_get(&g->own, groups_key(own));
 
@@ -79,7 +79,7 @@ groups_up(const struct groups *g, struct groups_name own)
 
 /* What the worker calls itself. */
 static inline struct groups_name
-groups_down(const struct groups *g, struct groups_name given)
+groups_name_below(const struct groups *g, struct groups_name given)
 {
 	const uint32_t *at = hashmap_get(&g->given, groups_key(given));
 
@@ -88,7 +88,7 @@ groups_down(const struct groups *g, struct groups_name given)
 
 /* It has its own names again. */
 static inline void
-groups_forget(struct groups *g, struct groups_name own)
+groups_remove(struct groups *g, struct groups_name own)
 {
 	const uint32_t *at = hashmap_get(&g->own, groups_key(own));
 	struct groups_row *r;
@@ -103,7 +103,7 @@ groups_forget(struct groups *g, struct groups_name own)
 
 /* A row that is free, or GROUPS_NONE without room. */
 static inline uint32_t
-groups_room(struct groups *g)
+groups_find_room(struct groups *g)
 {
 	uint32_t room = g->room == 0 ? 16 : g->room * 2;
 	struct groups_row *p;
@@ -139,10 +139,10 @@ groups_move(struct groups *g, struct groups_name own,
 	if (taken != NULL && groups_key(g->row[*taken].own) !=
 	    groups_key(own))
 		return false;
-	groups_forget(g, own);
+	groups_remove(g, own);
 	if (groups_key(own) == groups_key(given))
 		return true;
-	at = groups_room(g);
+	at = groups_find_room(g);
 	if (at == GROUPS_NONE || hashmap_put(&g->own, groups_key(own), at) ==
 	    NULL)
 		return false;
@@ -175,7 +175,7 @@ struct olaf {
 	struct quota quota;		/* ... of each address, if any */
 	struct groups groups;		/* workers that were moved */
 	struct relay_tag relay_tag;			/* data with proofs */
-	struct transit_tag path;		/* ... of others, in the path */
+	struct transit_tag transit_tag;		/* ... of others, in the path */
 	uint32_t bare_seen;		/* stands in for a sequence */
 	uint64_t n[OLAF_COUNTS];
 };
@@ -196,13 +196,13 @@ static const struct opt olaf_opts[] = {
 };
 
 static inline void
-olaf_defaults(void *conf)
+olaf_set_defaults(void *conf)
 {
 	*(struct olaf_conf *)conf = (struct olaf_conf){ 0 };
 }
 
 static inline const char *
-olaf_set(void *conf, int option, const char *arg)
+olaf_set_option(void *conf, int option, const char *arg)
 {
 	struct olaf_conf *cf = conf;
 	const char *why;
@@ -225,7 +225,7 @@ olaf_set(void *conf, int option, const char *arg)
 }
 
 static inline void
-olaf_forget(void *conf)
+olaf_free_settings(void *conf)
 {
 	struct olaf_conf *cf = conf;
 
@@ -233,7 +233,7 @@ olaf_forget(void *conf)
 }
 
 static inline const char *
-olaf_settle(void *conf, struct program_place *place)
+olaf_check_settings(void *conf, struct program_place *place)
 {
 	struct olaf_conf *cf = conf;
 	const bool addressed = place->address.sa.sa_family != 0 &&
@@ -266,7 +266,7 @@ olaf_settle(void *conf, struct program_place *place)
 
 /* Clusters that have workers. */
 static inline void
-olaf_jobs(const void *state, struct counters *c, uint64_t now_ns)
+olaf_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
 	const struct olaf *o = state;
 
@@ -286,7 +286,7 @@ olaf_jobs(const void *state, struct counters *c, uint64_t now_ns)
 }
 
 static inline bool
-olaf_members(const void *state, uint16_t job, struct counters *c,
+olaf_list_members(const void *state, uint16_t job, struct counters *c,
     uint64_t now_ns)
 {
 	const struct olaf *o = state;
@@ -297,13 +297,14 @@ olaf_members(const void *state, uint16_t job, struct counters *c,
 	counters_list(c, "members");
 	while ((r = routes_next(&o->routes, job, now_ns, &next)) != NULL) {
 		const struct groups_name given = { r->cluster, r->worker };
-		const struct groups_name own = groups_down(&o->groups, given);
+		const struct groups_name own =
+		    groups_name_below(&o->groups, given);
 
 		counters_in(c, NULL);
 		counters_put(c, "id", id++);
 		counters_put(c, "worker", r->worker);
 		counters_put(c, "cluster", own.cluster);
-		routes_tell(r, c, o->addressed ? &o->env->place->address :
+		routes_put_member(r, c, o->addressed ? &o->env->place->address :
 		    NULL, now_ns);
 		counters_out(c);
 	}
@@ -312,8 +313,8 @@ olaf_members(const void *state, uint16_t job, struct counters *c,
 }
 
 static inline bool
-olaf_stats(const void *state, int32_t job, bool gauges, struct counters *c,
-    uint64_t now_ns)
+olaf_put_counters(const void *state, int32_t job, bool gauges,
+    struct counters *c, uint64_t now_ns)
 {
 	static const char *const name[] = { "models", "weights", "no_route",
 	    "no_room_for_route" };
@@ -335,13 +336,13 @@ olaf_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 }
 
 static inline void
-olaf_account(const void *state, struct counters *c)
+olaf_put_report(const void *state, struct counters *c)
 {
-	olaf_stats(state, -1, false, c, 0);
+	olaf_put_counters(state, -1, false, c, 0);
 }
 
 static inline void
-olaf_summary(const void *state, struct counters *c)
+olaf_put_summary(const void *state, struct counters *c)
 {
 	const struct olaf *o = state;
 
@@ -353,7 +354,7 @@ olaf_summary(const void *state, struct counters *c)
 }
 
 static inline bool
-olaf_init(void *state, const void *conf, const struct program_env *env)
+olaf_init_state(void *state, const void *conf, const struct program_env *env)
 {
 	struct olaf *o = state;
 
@@ -361,33 +362,35 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 	o->env = env;
 	o->addressed = env->place->address.sa.sa_family != 0 &&
 	    !env->place->in_path;
-	o->groups.most = routes_within(env->place->memory_bytes / 2);
+	o->groups.most = routes_limit(env->place->memory_bytes / 2);
 	o->quota = quota_of(0, &env->place->hash_seed);
 	relay_tag_init(&o->relay_tag, env->place, o->addressed, &o->quota);
-	transit_tag_init(&o->path, env->place, !o->addressed && !o->cf->bare);
+	transit_tag_init(
+	    &o->transit_tag, env->place, !o->addressed && !o->cf->bare);
 	if (!routes_init(&o->routes, env->place->memory_bytes / 2,
 	    &env->place->hash_seed))
 		return false;
-	routes_guard(&o->routes, env->place->quotas ? &o->quota : NULL,
+	routes_set_quota(&o->routes, env->place->quotas ? &o->quota : NULL,
 	    o->relay_tag.below.on);
 	return true;
 }
 
 static inline void
-olaf_free(void *state)
+olaf_free_state(void *state)
 {
 	struct olaf *o = state;
 
 	routes_free(&o->routes);
 	relay_tag_free(&o->relay_tag);
-	transit_tag_free(&o->path);
+	transit_tag_free(&o->transit_tag);
 	quota_free(&o->quota);
 	groups_free(&o->groups);
 }
 
 /* The cluster of a bare packet's source. */
 static inline bool
-olaf_cluster(const struct olaf *o, const union addr *from, uint16_t *cluster)
+olaf_find_cluster(
+    const struct olaf *o, const union addr *from, uint16_t *cluster)
 {
 	const bool v6 = from->sa.sa_family == AF_INET6;
 
@@ -398,20 +401,20 @@ olaf_cluster(const struct olaf *o, const union addr *from, uint16_t *cluster)
 
 /*
  * Is a bare packet, to the switch or in its path, Olaf's?  Apart, as its search
- * would make olaf_claim() save registers for every packet.
+ * would make olaf_classify() save registers for every packet.
  */
 __attribute__((noinline, unused)) static bool
-olaf_claim_bare(const struct olaf *o, struct packet *p)
+olaf_classify_bare(const struct olaf *o, struct packet *p)
 {
 	if (o->addressed && addr_same(p->from, &o->cf->upstream))
 		return true;
-	p->bare = olaf_cluster(o, p->from, &p->cluster);
+	p->bare = olaf_find_cluster(o, p->from, &p->cluster);
 	return p->bare;
 }
 
 /* Is it Olaf's?  By its codepoint; bare packets by their source. */
 static inline enum packet_class
-olaf_claim(void *state, struct packet *p)
+olaf_classify(void *state, struct packet *p)
 {
 	const struct olaf *o = state;
 	const bool marked = (p->tos & 0xfc) == UPDATE_TOS ||
@@ -419,20 +422,20 @@ olaf_claim(void *state, struct packet *p)
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
 		return PACKET_REGULAR;	/* the former is to the switch */
-	if (o->path.on)
-		return transit_tag_classify(&o->path, p);
+	if (o->transit_tag.on)
+		return transit_tag_classify(&o->transit_tag, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
 		return addr_same(p->from, &o->env->place->address)
 			   ? PACKET_FROM_PROGRAM
 		       : marked ? PACKET_BETWEEN_OTHERS
 				: PACKET_REGULAR;
-	return (o->cf->bare ? olaf_claim_bare(o, p) : marked) ?
+	return (o->cf->bare ? olaf_classify_bare(o, p) : marked) ?
 	    PACKET_FOR_PROGRAM : PACKET_REGULAR;
 }
 
 /* Read p into *u, under the names that its worker has above the switch. */
 static inline unsigned
-olaf_read(struct olaf *o, struct packet *p, struct update *u,
+olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
     uint64_t now_ns)
 {
 	struct groups_name own, given;
@@ -446,7 +449,7 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 	if (o->cf->bare) {
 		flow = flow_from_addrs(p->from, p->to);
 		if (!p->bare)		/* it was not asked for before */
-			olaf_cluster(o, p->from, &p->cluster);
+			olaf_find_cluster(o, p->from, &p->cluster);
 		bad = soundness_bare(p->payload, p->bytes, p->cluster,
 		    clusters_worker(&flow), now_ns, u);
 		p->bare = true;
@@ -459,7 +462,7 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 	    u->kind == UPDATE_MODEL)
 		return bad;
 	own = (struct groups_name){ u->cluster, u->worker };
-	given = groups_up(&o->groups, own);
+	given = groups_name_above(&o->groups, own);
 	if (groups_key(own) == groups_key(given))
 		return bad;
 	u->cluster = given.cluster;
@@ -476,11 +479,11 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 
 /* This is where a worker is, and its models go to. */
 static inline void
-olaf_see(struct olaf *o, const struct packet *p, const struct update *u,
+olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
 {
 	if (p->from != NULL && (o->addressed || o->env->place->live) &&
-	    !routes_see(&o->routes, u->cluster, u->worker, p->from, now_ns))
+	    !routes_note(&o->routes, u->cluster, u->worker, p->from, now_ns))
 		o->n[OLAF_NO_ROOM]++;
 }
 
@@ -502,7 +505,7 @@ olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 
 /* The model p as it goes down. */
 static inline const uint8_t *
-olaf_proved(struct olaf *o, const struct packet *p)
+olaf_retag_model(struct olaf *o, const struct packet *p)
 {
 	uint8_t *q;
 
@@ -516,7 +519,7 @@ olaf_proved(struct olaf *o, const struct packet *p)
 
 /* An update or weights from a worker, or from a switch below. */
 static inline void
-olaf_up(struct olaf *o, struct packet *p, const struct update *u,
+olaf_handle_update(struct olaf *o, struct packet *p, const struct update *u,
     uint64_t now_ns)
 {
 	const struct program_env *env = o->env;
@@ -527,24 +530,24 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 			o->cf->bare && o->addressed ? 1u + u->cluster
 						    : PACKET_SOCKET_OWN,
 			to, p, u, now_ns))
-			olaf_see(o, p, u, now_ns);
+			olaf_note_route(o, p, u, now_ns);
 		return;
 	}
-	olaf_see(o, p, u, now_ns);
+	olaf_note_route(o, p, u, now_ns);
 	o->n[OLAF_WEIGHTS]++;
 	if (o->addressed) {
 		olaf_post_up(o, p, now_ns);
 		return;
 	}
-	if (o->path.on)
-		transit_tag_retag_packet(&o->path, env, p);
+	if (o->transit_tag.on)
+		transit_tag_retag_packet(&o->transit_tag, env, p);
 	env->forward_packet(env->plane, p, now_ns);
 }
 
 /* A copy of a model under the names of the worker that it is for. */
 static inline void
-olaf_rename(struct olaf *o, const struct packet *p, const struct update *u,
-    const struct route *r, struct groups_name own)
+olaf_send_renamed(struct olaf *o, const struct packet *p,
+    const struct update *u, const struct route *r, struct groups_name own)
 {
 	struct update v = *u;
 	uint8_t *q = outbox_room(o->env->out, p->bytes);
@@ -561,7 +564,7 @@ olaf_rename(struct olaf *o, const struct packet *p, const struct update *u,
 
 /* A model for one worker, or for a cluster no worker of which was moved. */
 static inline void
-olaf_hand_out(struct olaf *o, const struct packet *p, const struct update *u,
+olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
 {
 	const bool all = u->worker == UPDATE_ALL_WORKERS;
@@ -570,22 +573,22 @@ olaf_hand_out(struct olaf *o, const struct packet *p, const struct update *u,
 	    u->cluster, u->worker, now_ns);
 	uint32_t next = 0;
 
-	if (all ? routes_each(&o->routes, u->cluster, now_ns, &next) ==
+	if (all ? routes_next_address(&o->routes, u->cluster, now_ns, &next) ==
 	    NULL : r == NULL)
 		o->n[OLAF_NO_ROUTE]++;
 	else if (all)
 		outbox_add(o->env->out, POST_GROUP, u->cluster, NULL, tos,
-		    olaf_proved(o, p), p->bytes);
+		    olaf_retag_model(o, p), p->bytes);
 	else
 		outbox_add(o->env->out, POST_ONE, 0, &r->to, tos,
-		    olaf_proved(o, p), p->bytes);
+		    olaf_retag_model(o, p), p->bytes);
 	if (all)
-		routes_spend(&o->routes, u->cluster);
+		routes_use_credit(&o->routes, u->cluster);
 }
 
 /* The same where some were: each of these gets its own copy. */
 static inline void
-olaf_hand_out_renamed(struct olaf *o, const struct packet *p,
+olaf_distribute_renamed(struct olaf *o, const struct packet *p,
     const struct update *u, uint64_t now_ns)
 {
 	const bool all = u->worker == UPDATE_ALL_WORKERS;
@@ -596,20 +599,21 @@ olaf_hand_out_renamed(struct olaf *o, const struct packet *p,
 	    NULL) {
 		const struct groups_name given = { r->cluster, r->worker };
 
-		if (all ? !routes_may(&o->routes, routes_place(&o->routes,
+		if (all ? !routes_may_send(&o->routes, routes_place(&o->routes,
 		    r->place)) : u->worker != r->worker)
 			continue;
 		sent++;
-		olaf_rename(o, p, u, r, groups_down(&o->groups, given));
+		olaf_send_renamed(
+		    o, p, u, r, groups_name_below(&o->groups, given));
 	}
 	o->n[OLAF_NO_ROUTE] += sent == 0;
 	if (all)
-		routes_spend(&o->routes, u->cluster);
+		routes_use_credit(&o->routes, u->cluster);
 }
 
 /* A model in the path: the worker that it is addressed to may have moved. */
 static inline void
-olaf_pass_model(struct olaf *o, struct packet *p, struct update *u,
+olaf_forward_model(struct olaf *o, struct packet *p, struct update *u,
     uint64_t now_ns)
 {
 	const struct route *r;
@@ -618,7 +622,8 @@ olaf_pass_model(struct olaf *o, struct packet *p, struct update *u,
 	while (o->groups.count > 0 && p->to != NULL &&
 	    (r = routes_next(&o->routes, u->cluster, now_ns, &next)) != NULL) {
 		const struct groups_name given = { r->cluster, r->worker };
-		const struct groups_name own = groups_down(&o->groups, given);
+		const struct groups_name own =
+		    groups_name_below(&o->groups, given);
 
 		if (!addr_same(&r->to, p->to) || groups_key(own) ==
 		    groups_key(given))
@@ -630,14 +635,15 @@ olaf_pass_model(struct olaf *o, struct packet *p, struct update *u,
 		update_put(p->payload, u);
 		break;
 	}
-	if (o->path.on)
-		transit_tag_retag_packet(&o->path, o->env, p);
+	if (o->transit_tag.on)
+		transit_tag_retag_packet(&o->transit_tag, o->env, p);
 	o->env->forward_packet(o->env->plane, p, now_ns);
 }
 
 /* A model comes back: it is told how the queue is, and goes to its workers. */
 static inline void
-olaf_down(struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
+olaf_handle_model(
+    struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
 {
 	const struct program_env *env = o->env;
 
@@ -653,32 +659,32 @@ olaf_down(struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
 		    &u->status);
 	}
 	if (!o->addressed)
-		olaf_pass_model(o, p, u, now_ns);
+		olaf_forward_model(o, p, u, now_ns);
 	else if (o->groups.count > 0)
-		olaf_hand_out_renamed(o, p, u, now_ns);
+		olaf_distribute_renamed(o, p, u, now_ns);
 	else
-		olaf_hand_out(o, p, u, now_ns);
+		olaf_distribute(o, p, u, now_ns);
 }
 
 /* A bare answer from the upstream, to the way of a cluster. */
 static inline void
-olaf_bare_down(struct olaf *o, const struct packet *p, uint64_t now_ns)
+olaf_handle_bare_model(struct olaf *o, const struct packet *p, uint64_t now_ns)
 {
 	const uint16_t cluster = (uint16_t)(p->socket - 1);
 	uint32_t next = 0;
 
 	o->n[OLAF_MODELS]++;
-	if (p->socket == PACKET_SOCKET_OWN || routes_each(&o->routes, cluster,
-	    now_ns, &next) == NULL)
+	if (p->socket == PACKET_SOCKET_OWN ||
+	    routes_next_address(&o->routes, cluster, now_ns, &next) == NULL)
 		o->n[OLAF_NO_ROUTE]++;
 	else
 		outbox_add(o->env->out, POST_GROUP, cluster, NULL, p->tos,
 		    p->payload, p->bytes);
-	routes_spend(&o->routes, cluster);
+	routes_use_credit(&o->routes, cluster);
 }
 
 static inline void
-olaf_take(void *state, struct packet *p, uint64_t now_ns)
+olaf_receive(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct olaf *o = state;
 	bool down = o->addressed && addr_same(p->from, &o->cf->upstream);
@@ -686,21 +692,21 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 	unsigned bad;
 
 	if (o->cf->bare && down) {
-		olaf_bare_down(o, p, now_ns);
+		olaf_handle_bare_model(o, p, now_ns);
 		return;
 	}
-	if (p->socket == TRANSIT_TAG_SOCKET && o->path.on) {
-		transit_tag_forward_control(&o->path, o->env, p, now_ns);
+	if (p->socket == TRANSIT_TAG_SOCKET && o->transit_tag.on) {
+		transit_tag_forward_control(&o->transit_tag, o->env, p, now_ns);
 		return;
 	}
 	bad = UPDATE_OK;
-	if (o->path.on)
-		bad = transit_tag_check(&o->path, p, &down);
+	if (o->transit_tag.on)
+		bad = transit_tag_check(&o->transit_tag, p, &down);
 	if (o->addressed && !o->cf->bare && p->update == NULL)
 		bad = relay_tag_check(&o->relay_tag, down, p);
 	if (bad == UPDATE_OK)
-		bad = olaf_read(o, p, &u, now_ns);
-	if (bad == UPDATE_OK && (o->addressed || o->path.on) && down !=
+		bad = olaf_parse_update(o, p, &u, now_ns);
+	if (bad == UPDATE_OK && (o->addressed || o->transit_tag.on) && down !=
 	    (u.kind == UPDATE_MODEL))
 		bad = SOUNDNESS_FOREIGN;
 	if (bad == UPDATE_OK && o->cf->elements > 0 && u.elements !=
@@ -709,22 +715,23 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 	if (bad != UPDATE_OK)
 		o->env->count_ignored(o->env->plane, bad);
 	else if (u.kind == UPDATE_MODEL)
-		olaf_down(o, p, &u, now_ns);
+		olaf_handle_model(o, p, &u, now_ns);
 	else
-		olaf_up(o, p, &u, now_ns);
+		olaf_handle_update(o, p, &u, now_ns);
 }
 
 static inline const union addr *
-olaf_each(const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
+olaf_next_member(
+    const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
 {
 	const struct olaf *o = state;
 
-	return routes_each(&o->routes, (uint16_t)group, now_ns, next);
+	return routes_next_address(&o->routes, (uint16_t)group, now_ns, next);
 }
 
 /* A worker is to belong to another cluster from now on. */
 static inline void
-olaf_regroup(struct olaf *o, const struct control *c, struct control_ack *a,
+olaf_move_worker(struct olaf *o, const struct control *c, struct control_ack *a,
     uint64_t now_ns)
 {
 	struct groups_name own, given, was;
@@ -736,22 +743,24 @@ olaf_regroup(struct olaf *o, const struct control *c, struct control_ack *a,
 	}
 	own = (struct groups_name){ c->job, r.worker };
 	given = (struct groups_name){ r.cluster, r.as };
-	if (groups_key(own) != groups_key(given) && routes_find(&o->routes,
-	    given.cluster, given.worker, now_ns) != NULL &&
-	    groups_key(groups_down(&o->groups, given)) == groups_key(given)) {
+	if (groups_key(own) != groups_key(given) &&
+	    routes_find(&o->routes, given.cluster, given.worker, now_ns) !=
+		NULL &&
+	    groups_key(groups_name_below(&o->groups, given)) ==
+		groups_key(given)) {
 		a->status = CONTROL_REFUSED;	/* a worker has that number */
 		return;
 	}
-	was = groups_up(&o->groups, own);
+	was = groups_name_above(&o->groups, own);
 	if (!groups_move(&o->groups, own, given))
 		a->status = CONTROL_REFUSED;
 	else if (groups_key(was) != groups_key(given))
-		routes_leave(&o->routes, was.cluster, was.worker);
+		routes_remove(&o->routes, was.cluster, was.worker);
 }
 
 static inline enum program_reply
-olaf_control(void *state, const union addr *from, const struct control *c,
-    struct control_ack *a, uint64_t now_ns)
+olaf_handle_request(void *state, const union addr *from,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
@@ -759,12 +768,13 @@ olaf_control(void *state, const union addr *from, const struct control *c,
 		return relay_tag_handle_open(&o->relay_tag, from, c, a, now_ns);
 	if (c->action != CONTROL_REGROUP)
 		return PROGRAM_UNKNOWN;
-	olaf_regroup(o, c, a, now_ns);
+	olaf_move_worker(o, c, a, now_ns);
 	return PROGRAM_ANSWERED;
 }
 
 static inline void
-olaf_told(void *state, const uint8_t *p, size_t len, uint64_t now_ns)
+olaf_receive_from_parent(
+    void *state, const uint8_t *p, size_t len, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
@@ -772,7 +782,7 @@ olaf_told(void *state, const uint8_t *p, size_t len, uint64_t now_ns)
 }
 
 static inline uint64_t
-olaf_due(const void *state)
+olaf_deadline_ns(const void *state)
 {
 	const struct olaf *o = state;
 
@@ -780,7 +790,7 @@ olaf_due(const void *state)
 }
 
 static inline void
-olaf_fire(void *state, uint64_t now_ns)
+olaf_on_deadline(void *state, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
@@ -790,12 +800,12 @@ olaf_fire(void *state, uint64_t now_ns)
 
 /* program.prove */
 static inline void
-olaf_prove(void *state, struct slot *s, uint64_t now_ns)
+olaf_retag_update(void *state, struct slot *s, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
-	if (o->path.on)
-		transit_tag_retag_slot(&o->path, s);
+	if (o->transit_tag.on)
+		transit_tag_retag_slot(&o->transit_tag, s);
 	else
 		relay_tag_retag_up(&o->relay_tag, s->bytes + s->payload_at,
 		    s->have - s->payload_at, now_ns);
@@ -819,7 +829,7 @@ olaf_member_count(const void *state)
 }
 
 static inline const char *
-olaf_trouble(void *state, char *text, size_t room, uint64_t now_ns)
+olaf_describe_problem(void *state, char *text, size_t room, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
@@ -828,14 +838,14 @@ olaf_trouble(void *state, char *text, size_t room, uint64_t now_ns)
 }
 
 static inline uint16_t
-olaf_port(const void *conf)
+olaf_default_port(const void *conf)
 {
 	(void)conf;
 	return UPDATE_PORT;
 }
 
 static inline bool
-olaf_relies(const void *state, const union addr *at)
+olaf_depends_on(const void *state, const union addr *at)
 {
 	const struct olaf *o = state;
 
@@ -845,39 +855,39 @@ olaf_relies(const void *state, const union addr *at)
 static const struct program olaf_program = {
     .name = "olaf",
     .about = "merge updates that wait for a server",
-    .default_port = olaf_port,
+    .default_port = olaf_default_port,
     .tos = UPDATE_TOS,
     .rate_bps = 40000000000,
     .merges_updates = true,
     .bypasses_queues = true,
     .supports_tags = true,
-    .deadline_ns = olaf_due,
+    .deadline_ns = olaf_deadline_ns,
     .deadline_needs_tags = true,
-    .on_deadline = olaf_fire,
-    .parent_message = olaf_told,
-    .retag_update = olaf_prove,
+    .on_deadline = olaf_on_deadline,
+    .parent_message = olaf_receive_from_parent,
+    .retag_update = olaf_retag_update,
     .is_member = olaf_is_member,
     .member_count = olaf_member_count,
-    .describe_problem = olaf_trouble,
+    .describe_problem = olaf_describe_problem,
     .conf_bytes = sizeof(struct olaf_conf),
     .options = olaf_opts,
-    .set_defaults = olaf_defaults,
-    .set_option = olaf_set,
-    .check_settings = olaf_settle,
-    .free_settings = olaf_forget,
+    .set_defaults = olaf_set_defaults,
+    .set_option = olaf_set_option,
+    .check_settings = olaf_check_settings,
+    .free_settings = olaf_free_settings,
     .state_bytes = sizeof(struct olaf),
-    .init_state = olaf_init,
-    .free_state = olaf_free,
-    .classify = olaf_claim,
-    .receive = olaf_take,
-    .each_member = olaf_each,
-    .handle_request = olaf_control,
-    .list_jobs = olaf_jobs,
-    .list_members = olaf_members,
-    .put_counters = olaf_stats,
-    .put_report = olaf_account,
-    .put_summary = olaf_summary,
-    .depends_on = olaf_relies,
+    .init_state = olaf_init_state,
+    .free_state = olaf_free_state,
+    .classify = olaf_classify,
+    .receive = olaf_receive,
+    .each_member = olaf_next_member,
+    .handle_request = olaf_handle_request,
+    .list_jobs = olaf_list_jobs,
+    .list_members = olaf_list_members,
+    .put_counters = olaf_put_counters,
+    .put_report = olaf_put_report,
+    .put_summary = olaf_put_summary,
+    .depends_on = olaf_depends_on,
 };
 
 #endif

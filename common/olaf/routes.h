@@ -5,7 +5,7 @@
  * each address once, as a model for all of it goes to each address once.
  * A worker that was not heard for ROUTES_KEEP_NS is forgotten; where there is
  * no more room, the one that was not heard for longest.  Where nobody has to
- * show that he hears what is sent to his address (routes_guard), a packet
+ * show that he hears what is sent to his address (routes_set_quota), a packet
  * from there brings so many models for all there, and no more.  Each sight and
  * each forgetting costs the same however many there are.  Used by the live
  * switch and by the parameter server.  Owns its memory; routes_free().
@@ -31,8 +31,8 @@
 enum {
 	ROUTES_SWEEP = 64,	/* old ones that a sight may have forgotten */
 	ROUTES_TICK = 20,	/* bits of the ns in which order is not kept */
-	ROUTES_MODELS = 64,	/* for all, to an address, for a packet, */
-	ROUTES_MODELS_MOST = 4096	/* and saved up */
+	ROUTES_CREDIT = 64,	/* for all, to an address, for a packet, */
+	ROUTES_CREDIT_MOST = 4096	/* and saved up */
 };
 
 /* A place in a list through rows; 0: none. */
@@ -50,18 +50,18 @@ struct route {
 	uint16_t cluster;
 	uint32_t worker;
 	uint32_t place;			/* of its address */
-	struct routes_link fellow;	/* of its cluster, as they came */
+	struct routes_link cluster_link; /* of its cluster, as they came */
 	/* at its address, last heard first, by ticks */
-	struct routes_link there;
+	struct routes_link place_link;
 };
 
 /* An address of a cluster. */
 struct routes_place {
 	union addr at;
 	uint16_t cluster;
-	struct routes_link fellow;
+	struct routes_link cluster_link;
 	struct routes_list routes;
-	uint32_t models;		/* that it may yet hear, if bounded */
+	uint32_t credit;		/* that it may yet hear, if bounded */
 };
 
 struct routes_cluster {
@@ -80,7 +80,7 @@ struct routes {
 
 /* How many rows of ROUTES_BYTES there may be in so many bytes; 0: no limit. */
 static inline uint32_t
-routes_within(uint64_t bytes)
+routes_limit(uint64_t bytes)
 {
 	if (bytes == 0 || bytes / ROUTES_BYTES > ROUTES_MAX)
 		return ROUTES_MAX;
@@ -96,7 +96,7 @@ static inline bool
 routes_init(
     struct routes *r, uint64_t bytes, const struct hashmap_multiplier *by)
 {
-	const uint32_t most = routes_within(bytes);
+	const uint32_t most = routes_limit(bytes);
 
 	*r = (struct routes){ .by = *by,
 	    .route = lru_new(most, sizeof(struct route), by),
@@ -107,7 +107,7 @@ routes_init(
 
 /* Addresses have that quota; validated: they have shown that they hear. */
 static inline void
-routes_guard(struct routes *r, struct quota *quota, bool validated)
+routes_set_quota(struct routes *r, struct quota *quota, bool validated)
 {
 	r->quota = quota;
 	r->bounded = quota != NULL && !validated;
@@ -217,22 +217,22 @@ routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
 	o->at = *at;
 	o->cluster = cluster;
 	routes_append(&r->place, &r->cluster[cluster].places, p,
-	    offsetof(struct routes_place, fellow));
+	    offsetof(struct routes_place, cluster_link));
 	return p;
 }
 
 /* Route `at` is at its address no more, which goes with its last route. */
 static inline void
-routes_depart(struct routes *r, uint32_t at)
+routes_leave_place(struct routes *r, uint32_t at)
 {
 	struct route *it = routes_route(r, at);
 	struct routes_place *p = routes_place(r, it->place);
 
 	routes_unlink(&r->route, &p->routes, at, offsetof(struct route,
-	    there));
+	    place_link));
 	if (p->routes.first == 0) {
 		routes_unlink(&r->place, &r->cluster[it->cluster].places,
-		    it->place, offsetof(struct routes_place, fellow));
+		    it->place, offsetof(struct routes_place, cluster_link));
 		lru_remove(&r->place, it->place);
 	}
 	if (r->quota != NULL)
@@ -248,16 +248,16 @@ routes_forget(struct routes *r, uint32_t at)
 	struct routes_cluster *c = &r->cluster[it->cluster];
 
 	if (it->place != 0)
-		routes_depart(r, at);
+		routes_leave_place(r, at);
 	routes_unlink(&r->route, &c->routes, at, offsetof(struct route,
-	    fellow));
+	    cluster_link));
 	c->count--;
 	lru_remove(&r->route, at);
 }
 
 /* A worker is no longer called that. */
 static inline void
-routes_leave(struct routes *r, uint16_t cluster, uint32_t worker)
+routes_remove(struct routes *r, uint16_t cluster, uint32_t worker)
 {
 	const uint32_t at = lru_find(&r->route, (uint64_t)cluster << 32 |
 	    worker);
@@ -268,7 +268,7 @@ routes_leave(struct routes *r, uint16_t cluster, uint32_t worker)
 
 /* Forget some who were not heard for long. */
 static inline void
-routes_sweep(struct routes *r, uint64_t now_ns)
+routes_expire(struct routes *r, uint64_t now_ns)
 {
 	uint32_t at;
 
@@ -294,22 +294,22 @@ routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 	it->cluster = cluster;
 	it->worker = worker;
 	routes_append(&r->route, &c->routes, at, offsetof(struct route,
-	    fellow));
+	    cluster_link));
 	c->count++;
 	return at;
 }
 
 /* Route `at` is at that address now; false if it cannot be. */
 static inline bool
-routes_settle(struct routes *r, uint32_t at, const union addr *from)
+routes_set_place(struct routes *r, uint32_t at, const union addr *from)
 {
 	struct route *it = routes_route(r, at);
 
 	if (it->place != 0 && !addr_same(&it->to, from))
-		routes_depart(r, at);
+		routes_leave_place(r, at);
 	if (it->place != 0) {
 		routes_unlink(&r->route, &routes_place(r, it->place)->routes,
-		    at, offsetof(struct route, there));
+		    at, offsetof(struct route, place_link));
 	} else {
 		if (r->quota != NULL && !quota_charge(r->quota, from,
 		    QUOTA_ROUTES, 1))
@@ -323,13 +323,14 @@ routes_settle(struct routes *r, uint32_t at, const union addr *from)
 		it->to = *from;
 	}
 	routes_prepend(&r->route, &routes_place(r, it->place)->routes, at,
-	    offsetof(struct route, there));
+	    offsetof(struct route, place_link));
 	return true;
 }
 
 /* Was it heard in this tick, from there?  Then its place is as it was. */
 static inline bool
-routes_stays(const struct route *it, const union addr *from, uint64_t now_ns)
+routes_is_unchanged(
+    const struct route *it, const union addr *from, uint64_t now_ns)
 {
 	return it->place != 0 && it->heard_ns >> ROUTES_TICK == now_ns >>
 	    ROUTES_TICK && addr_same(&it->to, from);
@@ -337,19 +338,19 @@ routes_stays(const struct route *it, const union addr *from, uint64_t now_ns)
 
 /* The worker is there now, and heard last; 0 if it cannot be. */
 static inline uint32_t
-routes_move(struct routes *r, uint16_t cluster, uint32_t worker,
+routes_move_worker(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
 {
 	uint32_t at;
 
-	routes_sweep(r, now_ns);
+	routes_expire(r, now_ns);
 	at = lru_find(&r->route, (uint64_t)cluster << 32 | worker);
 	if (at == 0)
 		at = routes_add(r, cluster, worker);
 	if (at == 0)
 		return 0;
 	lru_mark_used(&r->route, at);
-	if (routes_settle(r, at, from))
+	if (routes_set_place(r, at, from))
 		return at;
 	routes_forget(r, at);
 	return 0;
@@ -360,14 +361,15 @@ routes_move(struct routes *r, uint16_t cluster, uint32_t worker,
  * past the quota of its address: it has no route, and models for it have none.
  */
 static inline bool
-routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
+routes_note(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
 {
 	uint32_t at = lru_find(&r->route, (uint64_t)cluster << 32 | worker);
 	struct routes_place *p;
 
-	if (at == 0 || !routes_stays(routes_route(r, at), from, now_ns)) {
-		at = routes_move(r, cluster, worker, from, now_ns);
+	if (at == 0 ||
+	    !routes_is_unchanged(routes_route(r, at), from, now_ns)) {
+		at = routes_move_worker(r, cluster, worker, from, now_ns);
 		if (at == 0)
 			return false;
 	}
@@ -375,8 +377,8 @@ routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
 	if (!r->bounded)
 		return true;
 	p = routes_place(r, routes_route(r, at)->place);
-	if (p->models <= ROUTES_MODELS_MOST - ROUTES_MODELS)
-		p->models += ROUTES_MODELS;
+	if (p->credit <= ROUTES_CREDIT_MOST - ROUTES_CREDIT)
+		p->credit += ROUTES_CREDIT;
 	return true;
 }
 
@@ -404,10 +406,10 @@ routes_next(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint32_t *next)
 {
 	uint32_t at = *next == 0 ? r->cluster[cluster].routes.first :
-	    routes_route(r, *next)->fellow.after;
+	    routes_route(r, *next)->cluster_link.after;
 
 	while (at != 0 && !routes_is_fresh(routes_route(r, at), now_ns))
-		at = routes_route(r, at)->fellow.after;
+		at = routes_route(r, at)->cluster_link.after;
 	if (at == 0)
 		return NULL;
 	*next = at;
@@ -416,21 +418,21 @@ routes_next(const struct routes *r, uint16_t cluster, uint64_t now_ns,
 
 /* May more models for all go to an address of a cluster? */
 static inline bool
-routes_may(const struct routes *r, const struct routes_place *p)
+routes_may_send(const struct routes *r, const struct routes_place *p)
 {
-	return !r->bounded || p->models > 0 || addr_is_loopback(&p->at);
+	return !r->bounded || p->credit > 0 || addr_is_loopback(&p->at);
 }
 
 /* A model for all of a cluster goes out. */
 static inline void
-routes_spend(const struct routes *r, uint16_t cluster)
+routes_use_credit(const struct routes *r, uint16_t cluster)
 {
 	struct routes_place *p;
 
 	for (uint32_t at = r->bounded ? r->cluster[cluster].places.first : 0;
-	    at != 0; at = p->fellow.after) {
+	    at != 0; at = p->cluster_link.after) {
 		p = routes_place(r, at);
-		p->models -= p->models > 0;
+		p->credit -= p->credit > 0;
 	}
 }
 
@@ -439,16 +441,16 @@ routes_spend(const struct routes *r, uint16_t cluster)
  * starts at 0 and runs along.  NULL when there are no more.
  */
 static inline const union addr *
-routes_each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
+routes_next_address(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint32_t *next)
 {
 	uint32_t at = *next == 0 ? r->cluster[cluster].places.first :
-	    routes_place(r, *next)->fellow.after;
+	    routes_place(r, *next)->cluster_link.after;
 
-	while (at != 0 && (!routes_may(r, routes_place(r, at)) ||
+	while (at != 0 && (!routes_may_send(r, routes_place(r, at)) ||
 	    !routes_is_fresh(routes_route(r,
 	    routes_place(r, at)->routes.first), now_ns)))
-		at = routes_place(r, at)->fellow.after;
+		at = routes_place(r, at)->cluster_link.after;
 	if (at == 0)
 		return NULL;
 	*next = at;
@@ -468,8 +470,8 @@ routes_workers(const struct routes *r, uint16_t cluster, uint64_t now_ns)
 
 /* A member of a list: where it is, below the switch at `own` (NULL: any). */
 static inline void
-routes_tell(const struct route *r, struct counters *c, const union addr *own,
-    uint64_t now_ns)
+routes_put_member(const struct route *r, struct counters *c,
+    const union addr *own, uint64_t now_ns)
 {
 	char name[ADDR_NAME_BYTES];
 

@@ -52,9 +52,9 @@ struct server_rule_range {
 struct server_rule {			/* one cluster's */
 	uint32_t elements, n;	/* n: elements of each packet but the last */
 	uint32_t ranges, whole;	/* packets a vector; how many are set */
-	uint32_t founder;	/* whose weights it started from */
-	bool founded;
-	bool heard;		/* an update has come for its model */
+	uint32_t initial_worker;	/* whose weights it started from */
+	bool has_initial;
+	bool updated;		/* an update has come for its model */
 	float *w, *g, *m, *v;	/* weights, g_a, Adam's moments: one block */
 	float *fresh;		/* the weights to be, of one range */
 	struct server_rule_range *range;
@@ -90,7 +90,7 @@ server_rule_init(struct server_rule *p, uint32_t elements, uint32_t n)
 
 /* Are all ranges set, so that updates may come? */
 static inline bool
-server_rule_ready(const struct server_rule *p)
+server_rule_is_ready(const struct server_rule *p)
 {
 	return p->ranges > 0 && p->whole == p->ranges;
 }
@@ -115,22 +115,22 @@ server_rule_range(const struct server_rule *p, const struct update *u)
  * The vector's cut is the first packet's.
  */
 static inline bool
-server_rule_weights(struct server_rule *p, const struct update *u)
+server_rule_take_weights(struct server_rule *p, const struct update *u)
 {
 	uint32_t r;
 
-	if (!p->founded) {
+	if (!p->has_initial) {
 		uint32_t n = u->n;
 
 		if (u->following == 0 && u->n < u->elements)
 			return false;	/* the last packet tells no cut */
 		if (p->w == NULL && !server_rule_init(p, u->elements, n))
 			return false;
-		p->founded = true;
-		p->founder = u->worker;
+		p->has_initial = true;
+		p->initial_worker = u->worker;
 	}
 	r = server_rule_range(p, u);
-	if (r == UINT32_MAX || u->worker != p->founder ||
+	if (r == UINT32_MAX || u->worker != p->initial_worker ||
 	    p->range[r].version != 0)
 		return false;
 	for (uint32_t i = 0; i < u->n; i++)
@@ -142,7 +142,7 @@ server_rule_weights(struct server_rule *p, const struct update *u)
 
 /* Does the gate let reward r in? */
 static inline bool
-server_rule_pass(const struct server_rule_conf *cf,
+server_rule_admits(const struct server_rule_conf *cf,
     const struct server_rule_range *at,
     double r)
 {
@@ -151,7 +151,7 @@ server_rule_pass(const struct server_rule_conf *cf,
 
 /* r_g moves on by the reward of an update that was applied or gated. */
 static inline void
-server_rule_reward(const struct server_rule_conf *cf,
+server_rule_update_reward(const struct server_rule_conf *cf,
     struct server_rule_range *at, double r)
 {
 	if (!at->rewarded || cf->gate == SERVER_RULE_LAST)
@@ -184,22 +184,22 @@ server_rule_step(const struct server_rule_conf *cf, const struct server_rule *p,
 
 /*
  * What the gate said of reward r is done but for the vectors: r_g and the
- * version move on.  With server_rule_pass() it is all that a clock without
+ * version move on.  With server_rule_admits() it is all that a clock without
  * vectors, innet-sim, needs of the rule.
  */
 static inline enum server_rule_verdict
-server_rule_settle(const struct server_rule_conf *cf,
+server_rule_finish(const struct server_rule_conf *cf,
     struct server_rule_range *at, double r,
     bool pass)
 {
-	server_rule_reward(cf, at, r);
+	server_rule_update_reward(cf, at, r);
 	at->version += pass;
 	return pass ? SERVER_RULE_APPLIED : SERVER_RULE_GATED;
 }
 
 /* Gradient to average to weights, of one range; false if not finite. */
 static inline bool
-server_rule_learn(const struct server_rule_conf *cf, struct server_rule *p,
+server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u, uint32_t r)
 {
 	const float keep = (float)(1 - cf->average_ema);
@@ -243,21 +243,21 @@ server_rule_update(const struct server_rule_conf *cf, struct server_rule *p,
 	uint32_t r = server_rule_range(p, u);
 	bool pass;
 
-	if (!server_rule_ready(p))
+	if (!server_rule_is_ready(p))
 		return SERVER_RULE_NO_MODEL;
 	if (r == UINT32_MAX)
 		return SERVER_RULE_MISMATCHED;
-	p->heard = true;
-	pass = server_rule_pass(cf, &p->range[r], (double)u->reward);
-	if (pass && !server_rule_learn(cf, p, u, r))
+	p->updated = true;
+	pass = server_rule_admits(cf, &p->range[r], (double)u->reward);
+	if (pass && !server_rule_apply(cf, p, u, r))
 		return SERVER_RULE_NONFINITE;
-	return server_rule_settle(cf, &p->range[r], (double)u->reward, pass);
+	return server_rule_finish(cf, &p->range[r], (double)u->reward, pass);
 }
 
 /* The header of the model packet that answers u, of a range that is so. */
 static inline struct update
-server_rule_head(const struct server_rule_range *at, const struct update *u,
-    uint32_t to)
+server_rule_model_header(
+    const struct server_rule_range *at, const struct update *u, uint32_t to)
 {
 	return (struct update){ .kind = UPDATE_MODEL, .cluster = u->cluster,
 	    .worker = to, .sequence = at->version, .merged = 1,
@@ -271,11 +271,12 @@ server_rule_head(const struct server_rule_range *at, const struct update *u,
  * are p->w + model->first.  The range must be set.
  */
 static inline void
-server_rule_answer(const struct server_rule *p, const struct update *u,
+server_rule_make_model(const struct server_rule *p, const struct update *u,
     uint32_t to,
     struct update *model)
 {
-	*model = server_rule_head(&p->range[server_rule_range(p, u)], u, to);
+	*model =
+	    server_rule_model_header(&p->range[server_rule_range(p, u)], u, to);
 }
 
 #endif

@@ -48,7 +48,7 @@ link_time_ns(struct link *l, uint32_t bytes)
  * bit will have left.
  */
 static inline uint64_t
-link_start(struct link *l, uint64_t arrival_ns, uint32_t bytes)
+link_start_frame(struct link *l, uint64_t arrival_ns, uint32_t bytes)
 {
 	uint64_t start = arrival_ns > l->free_ns ? arrival_ns : l->free_ns;
 	uint64_t left = start < LINK_END_NS ? LINK_END_NS - start : 0;
@@ -60,7 +60,7 @@ link_start(struct link *l, uint64_t arrival_ns, uint32_t bytes)
 
 /* The last frame started leaves so much later; when that is. */
 static inline uint64_t
-link_put_off(struct link *l, uint64_t ns)
+link_delay(struct link *l, uint64_t ns)
 {
 	const uint64_t left = l->free_ns < LINK_END_NS ?
 	    LINK_END_NS - l->free_ns : 0;

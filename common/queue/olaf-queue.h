@@ -139,7 +139,7 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 
 /* Decide about the arrival a of an update whose waiting elder is e. */
 static inline enum olaf_queue_verdict
-olaf_queue_meet(struct olaf_queue *q, struct slot *e, const struct arrival *a)
+olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 {
 	const double r = (double)a->up->reward, re = (double)e->up.reward;
 
@@ -184,7 +184,7 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 		struct slot *e = &q->slots->ring[at];
 		uint16_t had = e->up.merged;
 
-		v = olaf_queue_meet(q, e, a);
+		v = olaf_queue_decide(q, e, a);
 		if (v == OLAF_QUEUE_REPLACED || v == OLAF_QUEUE_REPLACED_REWARD)
 			*lost = had;
 		return v;

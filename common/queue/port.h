@@ -5,7 +5,7 @@
  * is no update (results, regular traffic) is queued as drop-tail does, in
  * either.  Arrivals come in order of time, and departures are taken:
  *
- *	while (port_due(p) <= now)
+ *	while (port_deadline_ns(p) <= now)
  *		... port_head(p) leaves ... port_pop(p);
  *	port_offer(p, &arrival, now);
  *
@@ -52,7 +52,7 @@ struct port_conf {
 /* What passed a port and is no update. */
 enum port_kind { PORT_REGULAR, PORT_PROGRAM, PORT_KINDS };
 
-struct port_count {
+struct port_count_verdict {
 	uint64_t sent, dropped, queued;
 	uint64_t bytes;		/* of frames that left; PORT_PROGRAM: updates,
 				 * too */
@@ -82,7 +82,7 @@ struct port {
 	struct port_updates *updates;	/* NULL: none has come */
 	struct link link;
 	struct port_conf cf;
-	struct port_count n[PORT_KINDS];
+	struct port_count_verdict n[PORT_KINDS];
 	uint32_t index;		/* the owner's number of it */
 };
 
@@ -118,7 +118,7 @@ port_init(struct port *p, const struct port_conf *cf)
 
 /* Make ready for updates; false without memory.  Once is enough. */
 __attribute__((noinline, unused)) static bool
-port_open_updates(struct port *p)
+port_allocate_updates(struct port *p)
 {
 	const struct port_conf *cf = &p->cf;
 	const uint32_t clusters = cf->clusters == 0 ? 65536 : cf->clusters;
@@ -146,14 +146,14 @@ port_open_updates(struct port *p)
 
 /* When the frame in transmission will have left; PORT_NEVER without one. */
 static inline uint64_t
-port_due(const struct port *p)
+port_deadline_ns(const struct port *p)
 {
 	return p->deadline_ns;
 }
 
 /* Fetch into the cache what an update of this cluster will need soon. */
 static inline void
-port_fetch(const struct port *p, uint16_t cluster)
+port_prefetch(const struct port *p, uint16_t cluster)
 {
 	const struct port_updates *u = p->updates;
 	uint32_t at;
@@ -165,9 +165,9 @@ port_fetch(const struct port *p, uint16_t cluster)
 	prefetch_line(&u->active.node[cluster + 1]);
 	at = olaf_queue_find(&u->olaf, cluster);
 	if (at != OLAF_QUEUE_NONE)
-		slots_fetch(&p->slots, at);
+		slots_prefetch(&p->slots, at);
 	else
-		slots_fetch(&p->slots, p->slots.head + p->slots.count);
+		slots_prefetch(&p->slots, p->slots.head + p->slots.count);
 }
 
 /* The frame in transmission, or NULL. */
@@ -179,7 +179,7 @@ port_head(const struct port *p)
 
 /* The frame at the head goes into transmission: it is locked. */
 static inline void
-port_start(struct port *p)
+port_start_head(struct port *p)
 {
 	struct slot *head = slots_head(&p->slots);
 
@@ -190,7 +190,7 @@ port_start(struct port *p)
 	if (head->is_update)
 		olaf_queue_lock(&p->updates->olaf, head);
 	p->deadline_ns =
-	    link_start(&p->link, head->opened_ns, head->wire_bytes);
+	    link_start_frame(&p->link, head->opened_ns, head->wire_bytes);
 }
 
 /* The head has left the link: count it and start the next. */
@@ -202,12 +202,12 @@ port_pop(struct port *p)
 	p->n[head->framed && !head->is_update ? PORT_REGULAR :
 	    PORT_PROGRAM].bytes += head->wire_bytes;
 	if (head->is_update)
-		tally_deliver(&p->updates->tally, head->up.cluster,
+		tally_count_delivery(&p->updates->tally, head->up.cluster,
 		    head->up.merged);
 	else
 		p->n[head->framed ? PORT_REGULAR : PORT_PROGRAM].sent++;
 	slots_pop(&p->slots);
-	port_start(p);
+	port_start_head(p);
 }
 
 /*
@@ -246,7 +246,7 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
  * whatever was seen before.
  */
 static inline void
-port_shape_is(struct port *p, const struct update *model, uint64_t now_ns)
+port_learn_shape(struct port *p, const struct update *model, uint64_t now_ns)
 {
 	struct port_shape *s = &p->updates->shape[model->cluster];
 
@@ -258,10 +258,10 @@ port_shape_is(struct port *p, const struct update *model, uint64_t now_ns)
 
 /* Enter a verdict into the account. */
 static inline void
-port_count(struct port *p, enum olaf_queue_verdict v, const struct update *u,
-    uint16_t lost)
+port_count_verdict(struct port *p, enum olaf_queue_verdict v,
+    const struct update *u, uint16_t lost)
 {
-	static const enum tally_what what[] = {
+	static const enum tally_event what[] = {
 		[OLAF_QUEUE_AGGREGATED] = TALLY_AGGREGATED,
 		[OLAF_QUEUE_REPLACED] = TALLY_REPLACED,
 		[OLAF_QUEUE_REPLACED_REWARD] = TALLY_REPLACED_REWARD,
@@ -283,12 +283,12 @@ port_count(struct port *p, enum olaf_queue_verdict v, const struct update *u,
  * that takes time puts off the departure of the frame in transmission.
  */
 static inline void
-port_take_merge_time(struct port *p, enum olaf_queue_verdict v)
+port_add_merge_time(struct port *p, enum olaf_queue_verdict v)
 {
 	if (p->cf.merge_ns == 0 || (v != OLAF_QUEUE_AGGREGATED &&
 	    v != OLAF_QUEUE_REPLACED && v != OLAF_QUEUE_REPLACED_REWARD))
 		return;
-	p->deadline_ns = link_put_off(&p->link, p->cf.merge_ns);
+	p->deadline_ns = link_delay(&p->link, p->cf.merge_ns);
 	p->put_off_ns += p->cf.merge_ns;
 }
 
@@ -312,22 +312,22 @@ port_offer(struct port *p, const struct arrival *a, uint64_t now_ns)
 	uint16_t lost = 0;
 	bool idle = p->slots.count == 0;
 
-	if (p->updates == NULL && !port_open_updates(p))
+	if (p->updates == NULL && !port_allocate_updates(p))
 		return PORT_NO_MEMORY;
 	u = p->updates;
 	if (!port_shape_fits(&u->shape[a->up->cluster], a->up, now_ns))
 		return PORT_MISMATCHED;
 	tally_add(&u->tally, TALLY_ARRIVED, a->up->cluster, a->up->merged);
-	active_clusters_see(&u->active, olaf_queue_key(a->up), now_ns);
+	active_clusters_note(&u->active, olaf_queue_key(a->up), now_ns);
 	if (p->cf.queue == PORT_OLAF)
 		v = olaf_queue_offer(&u->olaf, a, now_ns, &lost);
 	else
 		v = fifo_offer(&p->slots, a, now_ns) ? OLAF_QUEUE_APPENDED :
 		    OLAF_QUEUE_DROPPED_FULL;
-	port_count(p, v, a->up, lost);
-	port_take_merge_time(p, v);
+	port_count_verdict(p, v, a->up, lost);
+	port_add_merge_time(p, v);
 	if (idle && p->slots.count > 0)
-		port_start(p);
+		port_start_head(p);
 	return PORT_TAKEN;
 }
 
@@ -345,13 +345,13 @@ port_offer_plain(struct port *p, const struct arrival *a, uint64_t now_ns)
 		return false;
 	}
 	if (idle)
-		port_start(p);
+		port_start_head(p);
 	return true;
 }
 
 /* Write into the bytes of s, an update, what merging changed. */
 static inline void
-port_freshen(struct slot *s)
+port_update_header(struct slot *s)
 {
 	uint8_t *at = s->bytes + s->payload_at;
 
@@ -396,7 +396,7 @@ port_count_queued(struct port *p)
 
 /* The clusters that were seen here are forgotten; false without memory. */
 static inline bool
-port_forget(struct port *p)
+port_forget_clusters(struct port *p)
 {
 	struct active_clusters *a = p->updates == NULL ? NULL :
 	    &p->updates->active;
@@ -416,7 +416,7 @@ port_forget(struct port *p)
  * port itself has gone down.  It is the caller's to count.
  */
 static inline void
-port_lose_head(struct port *p, uint64_t now_ns)
+port_drop_head(struct port *p, uint64_t now_ns)
 {
 	if (port_head(p)->is_update)
 		olaf_queue_lock(&p->updates->olaf, port_head(p));

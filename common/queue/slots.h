@@ -85,7 +85,7 @@ slots_init(struct slots *s, uint32_t size)
 
 /* Take so many bytes more from the budget; false if there are fewer. */
 static inline bool
-slots_afford(struct slots_budget *b, uint64_t bytes)
+slots_charge_budget(struct slots_budget *b, uint64_t bytes)
 {
 	if (b == NULL)
 		return true;
@@ -112,7 +112,7 @@ slots_grow(struct slots *s)
 {
 	struct slot *p;
 
-	if (!slots_afford(s->budget, s->size * sizeof(*p)))
+	if (!slots_charge_budget(s->budget, s->size * sizeof(*p)))
 		return false;
 	p = calloc((size_t)s->size * 2, sizeof(*p));
 	if (p == NULL)
@@ -137,7 +137,7 @@ slots_free(struct slots *s)
 
 /* Fetch a slot, or the one where it goes around, into the cache. */
 static inline void
-slots_fetch(const struct slots *s, uint32_t at)
+slots_prefetch(const struct slots *s, uint32_t at)
 {
 	const char *p = (const char *)&s->ring[at < s->size ? at :
 	    at - s->size];
@@ -151,11 +151,11 @@ slots_fetch(const struct slots *s, uint32_t at)
  * as it is rare and what calls it is not.
  */
 __attribute__((noinline, unused)) static bool
-slots_more(struct slot *s, uint32_t bytes, struct slots_budget *b)
+slots_enlarge(struct slot *s, uint32_t bytes, struct slots_budget *b)
 {
 	uint8_t *p;
 
-	if (!slots_afford(b, bytes - s->room))
+	if (!slots_charge_budget(b, bytes - s->room))
 		return false;
 	p = realloc(s->bytes, bytes);
 	if (p == NULL)
@@ -169,7 +169,7 @@ slots_more(struct slot *s, uint32_t bytes, struct slots_budget *b)
 static inline bool
 slots_fill(struct slot *s, const struct arrival *a)
 {
-	if (s->room < a->have && !slots_more(s, a->have, NULL))
+	if (s->room < a->have && !slots_enlarge(s, a->have, NULL))
 		return false;
 	if (a->have > 0)	/* a frame may be empty: no bytes, no place */
 		memcpy(s->bytes, a->bytes, a->have);
@@ -213,7 +213,7 @@ slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 	at = s->head + s->count;
 	if (at >= s->size)
 		at -= s->size;
-	if ((a->have > s->ring[at].room && !slots_more(&s->ring[at], a->have,
+	if ((a->have > s->ring[at].room && !slots_enlarge(&s->ring[at], a->have,
 	    s->budget)) || !slots_fill(&s->ring[at], a))
 		return -1;
 	s->ring[at].opened_ns = now_ns;

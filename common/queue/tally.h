@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum tally_what {
+enum tally_event {
 	TALLY_ARRIVED, TALLY_DELIVERED, TALLY_AGGREGATED, TALLY_REPLACED,
 	TALLY_REPLACED_REWARD, TALLY_SUPERSEDED, TALLY_DROPPED_FULL,
-	TALLY_DROPPED_REWARD, TALLY_DROPPED_LIMIT, TALLY_QUEUED, TALLY_WHATS
+	TALLY_DROPPED_REWARD, TALLY_DROPPED_LIMIT, TALLY_QUEUED, TALLY_EVENTS
 };
 
 struct tally_count {
@@ -29,7 +29,7 @@ struct tally_count {
 
 /* The first four, which move most, share a line of the cache. */
 struct tally_cluster {
-	_Alignas(64) struct tally_count of[TALLY_WHATS];
+	_Alignas(64) struct tally_count of[TALLY_EVENTS];
 };
 
 struct tally {
@@ -41,9 +41,9 @@ struct tally {
 };
 
 static inline const char *
-tally_name(enum tally_what what)
+tally_name(enum tally_event what)
 {
-	static const char *const name[TALLY_WHATS] = {
+	static const char *const name[TALLY_EVENTS] = {
 		"arrived", "delivered", "aggregated", "replaced",
 		"replaced_reward", "superseded", "dropped_full",
 		"dropped_reward", "dropped_limit", "queued"
@@ -79,7 +79,7 @@ tally_free(struct tally *t)
 
 /* One packet with so many constituents. */
 static inline void
-tally_add(struct tally *t, enum tally_what what, uint16_t cluster,
+tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
     uint16_t constituents)
 {
 	struct tally_count *c = &t->cluster[cluster].of[what];
@@ -92,7 +92,7 @@ tally_add(struct tally *t, enum tally_what what, uint16_t cluster,
 
 /* A packet with so many constituents was delivered. */
 static inline void
-tally_deliver(struct tally *t, uint16_t cluster, uint16_t constituents)
+tally_count_delivery(struct tally *t, uint16_t cluster, uint16_t constituents)
 {
 	tally_add(t, TALLY_DELIVERED, cluster, constituents);
 	if (constituents >= t->merged_room) {	/* now for any */
@@ -110,9 +110,9 @@ tally_deliver(struct tally *t, uint16_t cluster, uint16_t constituents)
 
 /* Add the counters of one to those of another. */
 static inline void
-tally_sum(struct tally_cluster *to, const struct tally_cluster *c)
+tally_add_cluster(struct tally_cluster *to, const struct tally_cluster *c)
 {
-	for (int w = 0; w < TALLY_WHATS; w++) {
+	for (int w = 0; w < TALLY_EVENTS; w++) {
 		to->of[w].packets += c->of[w].packets;
 		to->of[w].constituents += c->of[w].constituents;
 	}
@@ -120,9 +120,9 @@ tally_sum(struct tally_cluster *to, const struct tally_cluster *c)
 
 /* Does the law hold for these counters? */
 static inline bool
-tally_conserved(const struct tally_cluster *c)
+tally_is_conserved(const struct tally_cluster *c)
 {
-	static const enum tally_what out[] = { TALLY_DELIVERED,
+	static const enum tally_event out[] = { TALLY_DELIVERED,
 	    TALLY_SUPERSEDED, TALLY_DROPPED_FULL, TALLY_DROPPED_REWARD,
 	    TALLY_DROPPED_LIMIT, TALLY_QUEUED };
 	uint64_t sum = 0;

@@ -116,7 +116,7 @@ active_clusters_count(struct active_clusters *a, uint64_t now_ns)
 
 /* key is seen at now_ns; false without memory (it is not counted then). */
 static inline bool
-active_clusters_see(struct active_clusters *a, uint32_t key, uint64_t now_ns)
+active_clusters_note(struct active_clusters *a, uint32_t key, uint64_t now_ns)
 {
 	const uint32_t at = active_clusters_place(a, key);
 	struct active_clusters_node *n = &a->node[at], *end = &a->node[0];
@@ -156,7 +156,8 @@ struct txctl {
 
 /* A status came with a model at now_ns; one no switch filled in is none. */
 static inline void
-txctl_status(struct txctl *t, const struct update_status *s, uint64_t now_ns)
+txctl_set_status(
+    struct txctl *t, const struct update_status *s, uint64_t now_ns)
 {
 	if (!s->filled)
 		return;
@@ -194,7 +195,7 @@ txctl_probability(const struct txctl *t, uint64_t now_ns)
 
 /* Send?  draw is uniform in [0, 1). */
 static inline bool
-txctl_send(const struct txctl *t, uint64_t now_ns, double draw)
+txctl_should_send(const struct txctl *t, uint64_t now_ns, double draw)
 {
 	return draw < txctl_probability(t, now_ns);
 }
@@ -205,7 +206,7 @@ txctl_send(const struct txctl *t, uint64_t now_ns, double draw)
  * the field's.  True if *field was changed.
  */
 static inline bool
-txctl_stamp(struct update_status *field, const struct update_status *own)
+txctl_write_status(struct update_status *field, const struct update_status *own)
 {
 	if (field->filled && (uint64_t)own->capacity * field->active >=
 	    (uint64_t)field->capacity * own->active)

@@ -208,7 +208,7 @@ plane_schedule_port(struct plane *pl, struct port *p)
 		pl->heap_room = room;
 	}
 	pl->heap_ports = heap_push(
-	    pl->heap, pl->heap_ports, heap_make(port_due(p), p->index));
+	    pl->heap, pl->heap_ports, heap_make(port_deadline_ns(p), p->index));
 	pl->port_due_ns = heap_ns(&pl->heap[0]);
 }
 
@@ -463,8 +463,8 @@ plane_learn_shape(void *plane, const union addr *from,
 	    !pl->cf->place.in_path;
 
 	if (port != NULL && (port->updates != NULL || (addressed &&
-	    port_open_updates(port))))
-		port_shape_is(port, model, now_ns);
+	    port_allocate_updates(port))))
+		port_learn_shape(port, model, now_ns);
 }
 
 /* program_env.forward_packet */
@@ -522,7 +522,7 @@ plane_prefetch_cluster(const struct plane *pl, uint16_t cluster)
 	const struct port *p = pl->ports.port[0];
 
 	if (p->cf.clusters == 0 || cluster < p->cf.clusters)
-		port_fetch(p, cluster);
+		port_prefetch(p, cluster);
 }
 
 /* A model passes the queue of a port, and is told its status: is it new? */
@@ -532,7 +532,7 @@ plane_stamp_port_status(
 {
 	const struct update_status own = port_status(port, now_ns);
 
-	return !port->cf.silent && txctl_stamp(s, &own);
+	return !port->cf.silent && txctl_write_status(s, &own);
 }
 
 /*
@@ -574,8 +574,9 @@ plane_sum_cluster(const struct plane *pl, uint32_t cluster)
 		const struct port_updates *u = pl->ports.port[i]->updates;
 
 		if (u != NULL)
-			tally_sum(&t, cluster == PLANE_ALL ? &u->tally.all :
-			    &u->tally.cluster[cluster]);
+			tally_add_cluster(&t, cluster == PLANE_ALL
+						  ? &u->tally.all
+						  : &u->tally.cluster[cluster]);
 	}
 	return t;
 }
@@ -586,8 +587,8 @@ plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
 {
 	const struct tally_cluster t = plane_sum_cluster(plane, cluster);
 
-	for (int w = 0; w < TALLY_WHATS; w++)
-		counters_put(c, tally_name((enum tally_what)w),
+	for (int w = 0; w < TALLY_EVENTS; w++)
+		counters_put(c, tally_name((enum tally_event)w),
 		    t.of[w].constituents);
 }
 
@@ -632,7 +633,7 @@ plane_send_head(struct plane *pl, struct port *port, uint64_t when_ns)
 		pl->now_ns = when_ns;
 	if (head->is_update && head->tail > 0) {
 		if (head->changed)
-			port_freshen(head);
+			port_update_header(head);
 		pl->program->retag_update(pl->state, head, pl->now_ns);
 	}
 	pl->driver->send_slot(pl->ctx, port, head, pl->now_ns);
@@ -645,7 +646,7 @@ static inline void
 plane_send_next(struct plane *pl)
 {
 	struct port *port = plane_next_port(pl);
-	const uint64_t due = port_due(port);
+	const uint64_t due = port_deadline_ns(port);
 	uint64_t when;
 
 	if (due > pl->port_due_ns) {
@@ -658,10 +659,10 @@ plane_send_next(struct plane *pl)
 	if (when > due && when - due > pl->late_max_ns)
 		pl->late_max_ns = when - due;
 	plane_send_head(pl, port, when);
-	if (port_due(port) == PORT_NEVER)
+	if (port_deadline_ns(port) == PORT_NEVER)
 		pl->heap_ports = heap_drop(pl->heap, pl->heap_ports);
 	else
-		heap_again(pl->heap, pl->heap_ports, port_due(port));
+		heap_again(pl->heap, pl->heap_ports, port_deadline_ns(port));
 	pl->port_due_ns =
 	    pl->heap_ports == 0 ? PLANE_NEVER : heap_ns(&pl->heap[0]);
 }

@@ -344,7 +344,7 @@ ports_reset_port(struct ports *s, struct port *p, const struct port_conf *cf)
 	memcpy(p->n, was.n, sizeof(p->n));
 	p->index = was.index;
 	p->slots.budget = &s->budget;
-	if (have && slots_afford(&s->budget, slots_bytes(&p->slots)))
+	if (have && slots_charge_budget(&s->budget, slots_bytes(&p->slots)))
 		return true;
 	slots_free(&p->slots);
 	p->slots.budget = &s->budget;
@@ -435,7 +435,7 @@ ports_add_host(struct ports *s, const union addr *host)
 	    cf;
 	uint32_t k, *head;
 
-	k = slots_afford(&s->budget, ports_host_bytes(own)) ?
+	k = slots_charge_budget(&s->budget, ports_host_bytes(own)) ?
 	    ports_add_place(s, r, cf) : ports_reuse_place(s, own);
 	head = k == PORTS_NONE ? NULL :
 	    hashmap_put(&s->by_host, addr_key(host, &s->cf->by), PORTS_NONE);

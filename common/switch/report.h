@@ -37,13 +37,14 @@ plane_controls_name(unsigned what)
 }
 
 /* What all ports together did with what is no update. */
-static inline struct port_count
+static inline struct port_count_verdict
 plane_sum_ports(const struct plane *pl, enum port_kind kind)
 {
-	struct port_count all = { 0 };
+	struct port_count_verdict all = { 0 };
 
 	for (uint32_t i = 0; i < pl->ports.n; i++) {
-		const struct port_count *c = &pl->ports.port[i]->n[kind];
+		const struct port_count_verdict *c =
+		    &pl->ports.port[i]->n[kind];
 
 		all.sent += c->sent;
 		all.dropped += c->dropped;
@@ -66,8 +67,8 @@ plane_has_updates(const struct plane *pl)
 static inline void
 plane_put_tally(struct counters *c, const struct tally_cluster *t)
 {
-	for (int w = 0; w < TALLY_WHATS; w++) {
-		counters_in(c, tally_name((enum tally_what)w));
+	for (int w = 0; w < TALLY_EVENTS; w++) {
+		counters_in(c, tally_name((enum tally_event)w));
 		counters_put(c, "packets", t->of[w].packets);
 		counters_put(c, "constituents", t->of[w].constituents);
 		counters_out(c);
@@ -132,8 +133,9 @@ plane_count_sent(const struct plane *pl)
 static inline void
 plane_put_counts(const struct plane *pl, struct counters *c)
 {
-	const struct port_count own = plane_sum_ports(pl, PORT_PROGRAM);
-	const struct port_count others = plane_sum_ports(pl, PORT_REGULAR);
+	const struct port_count_verdict own = plane_sum_ports(pl, PORT_PROGRAM);
+	const struct port_count_verdict others =
+	    plane_sum_ports(pl, PORT_REGULAR);
 
 	for (int i = 0; i < PLANE_COUNTS; i++) {
 		if (plane_count_name((enum plane_count)i) != NULL)
@@ -180,8 +182,9 @@ plane_summarize_ignored(const struct plane *pl, struct counters *c)
 static inline void
 plane_summarize_counts(const struct plane *pl, struct counters *c)
 {
-	const struct port_count own = plane_sum_ports(pl, PORT_PROGRAM);
-	const struct port_count others = plane_sum_ports(pl, PORT_REGULAR);
+	const struct port_count_verdict own = plane_sum_ports(pl, PORT_PROGRAM);
+	const struct port_count_verdict others =
+	    plane_sum_ports(pl, PORT_REGULAR);
 	const struct { const char *name; uint64_t n; } also[] = {
 		{ "out", plane_count_sent(pl) },
 		{ "dropped", own.dropped },

@@ -379,7 +379,7 @@ trace_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 
 	(void)port;
 	if (s->changed)
-		port_freshen(s);
+		port_update_header(s);
 	if (!s->framed) {
 		own = s->to.from.sa.sa_family != 0 ? s->to.from :
 		    trace_socket_address(t, s->to.socket);

@@ -100,7 +100,7 @@ on_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 	(void)port;
 	(void)when_ns;
 	if (s->changed)
-		port_freshen(s);
+		port_update_header(s);
 }
 
 static const struct plane_driver driver = { .send_run = on_send,

@@ -27,7 +27,7 @@ traced_account(const struct plane *pl)
 	    "every packet is counted once");
 	for (uint32_t i = 0; i < pl->ports.n; i++) {
 		if (pl->ports.port[i]->updates != NULL)
-			must(tally_conserved(&pl->ports.port[i]->updates->
+			must(tally_is_conserved(&pl->ports.port[i]->updates->
 			    tally.all), "constituents are conserved");
 	}
 }

@@ -118,7 +118,7 @@ sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
 	else if (crowded(pipe, ready_ns))
 		sim_lose(s, p, SIM_LOST_QUEUE);
 	else
-		*sim_fly(s, pipe, link_start(&pipe->link, ready_ns,
+		*sim_fly(s, pipe, link_start_frame(&pipe->link, ready_ns,
 		    p->wire_bytes)) = *p;
 }
 

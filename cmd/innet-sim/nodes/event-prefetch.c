@@ -35,7 +35,7 @@ static void
 fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 {
 	if (n->kind == &sim_switch)
-		port_fetch(n->up->egress, cluster - n->first);
+		port_prefetch(n->up->egress, cluster - n->first);
 	else
 		prefetch_bytes(sim_cluster(s, cluster),
 		    sizeof(struct sim_cluster));
@@ -61,7 +61,7 @@ fetch_rest(const struct sim *s, struct heap x)
 	case SIM_LEAVE:
 		head = slots_head(&p->egress->slots);
 		if (head != NULL && head->is_update)
-			port_fetch(p->egress, head->up.cluster);
+			port_prefetch(p->egress, head->up.cluster);
 		break;
 	case SIM_DELIVERY:
 	case SIM_ARRIVAL:

@@ -35,11 +35,11 @@ take(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 	if (aom_deliver(&c->age[p->up.following], s->now_ns,
 	    p->up.generated_ns) == AOM_NOMEM)
 		err(1, "ages");
-	c->count[SIM_GATED] += server_rule_settle(&rule, at, r,
-	    server_rule_pass(&rule,
+	c->count[SIM_GATED] += server_rule_finish(&rule, at, r,
+	    server_rule_admits(&rule,
 	    at, r)) == SERVER_RULE_GATED;
-	model.up = server_rule_head(at, &p->up, cf->reply == SCENARIO_CLUSTER ?
-	    UPDATE_ALL_WORKERS : p->up.worker);
+	model.up = server_rule_model_header(at, &p->up,
+	    cf->reply == SCENARIO_CLUSTER ? UPDATE_ALL_WORKERS : p->up.worker);
 	if (cf->reply != SCENARIO_NOBODY)
 		sim_pass_down(s, n, &model, s->now_ns + cf->delay_ns);
 }

@@ -52,7 +52,7 @@ sim_switch_open(struct sim *s, struct sim_node *n,
 		return false;
 	n->up->egress = port->egress = ports->port[n->index];
 	port->cf = cf;
-	return port_open_updates(port->egress);
+	return port_allocate_updates(port->egress);
 }
 
 /* What goes up waits for the port. */
@@ -113,7 +113,7 @@ fail(struct sim *s, struct sim_node *n, bool down)
 		if (s->pipe[i].from == n)
 			sim_clear(s, &s->pipe[i], false);
 	}
-	if (!port_forget(port->egress))
+	if (!port_forget_clusters(port->egress))
 		err(1, "switch %s", n->name);
 }
 

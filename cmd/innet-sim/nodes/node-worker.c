@@ -41,7 +41,7 @@ have_update(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
 
 	w->put++;
 	c->count[SIM_GENERATED]++;
-	if (crowd->control != NULL && !txctl_send(&crowd->control[w -
+	if (crowd->control != NULL && !txctl_should_send(&crowd->control[w -
 	    s->worker - crowd->base], s->now_ns, rng_double(&s->control))) {
 		c->count[SIM_SUPPRESSED]++;
 		return false;
@@ -320,7 +320,7 @@ sim_crowd_model(struct sim *s, const struct sim_node *node, uint32_t base,
 	if (crowd->control == NULL)
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		txctl_status(&crowd->control[base - crowd->base + i],
+		txctl_set_status(&crowd->control[base - crowd->base + i],
 		    &p->up.status, s->now_ns);
 }
 

@@ -39,7 +39,7 @@ payload_free_lose(struct plane *pl, struct port *port)
 	port_count_queued(port);
 	while ((head = port_head(port)) != NULL) {
 		pl->driver->lose_slot(pl->ctx, port, head);
-		port_lose_head(port, pl->now_ns);
+		port_drop_head(port, pl->now_ns);
 	}
 }
 

@@ -26,7 +26,7 @@ send_run(void *ctx, uint32_t socket, const union addr *from,
 static void
 await_leave(struct sim *s, struct sim_pipe *pipe)
 {
-	const uint64_t due = port_due(pipe->egress);
+	const uint64_t due = port_deadline_ns(pipe->egress);
 
 	if (due == pipe->leave_ns)
 		return;
@@ -127,7 +127,7 @@ sim_plane_leave(struct sim *s, struct sim_pipe *pipe)
 {
 	if (pipe->leave_ns != s->now_ns)
 		return;		/* it was lost before */
-	if (port_due(pipe->egress) == s->now_ns)	/* not put off */
+	if (port_deadline_ns(pipe->egress) == s->now_ns) /* not put off */
 		plane_send_head(&s->plane->pl, pipe->egress, s->now_ns);
 	pipe->leave_ns = PORT_NEVER;
 	await_leave(s, pipe);

@@ -81,7 +81,7 @@ _Static_assert(sizeof(figures) / sizeof(*figures) <= RESULT_FIGURES + 1,
 
 /* Of a cluster, or of several, as they are added up. */
 struct fate {
-	uint64_t tally[TALLY_WHATS];	/* constituents, over all switches */
+	uint64_t tally[TALLY_EVENTS];	/* constituents, over all switches */
 	uint64_t count[SIM_COUNTS], lost[SIM_LOSSES], cleared, flying;
 	unsigned __int128 delay_ns;
 };
@@ -209,7 +209,7 @@ result_name(const struct scenario *sc, enum result_by by, size_t row,
 static void
 add_tally(struct fate *f, const struct tally *t, uint64_t cluster)
 {
-	for (int w = 0; w < TALLY_WHATS; w++)
+	for (int w = 0; w < TALLY_EVENTS; w++)
 		f->tally[w] += t->cluster[cluster].of[w].constituents;
 }
 
@@ -281,7 +281,7 @@ conserved(const struct sim *s, const struct fate *f)
 static void
 add_fate(struct fate *to, const struct fate *f)
 {
-	for (int i = 0; i < TALLY_WHATS; i++)
+	for (int i = 0; i < TALLY_EVENTS; i++)
 		to->tally[i] += f->tally[i];
 	for (int i = 0; i < SIM_COUNTS; i++)
 		to->count[i] += f->count[i];
@@ -295,7 +295,7 @@ add_fate(struct fate *to, const struct fate *f)
 static void
 set_counts(struct result_row *row, const struct fate *f)
 {
-	static const struct { int to; enum tally_what what; } tally[] = {
+	static const struct { int to; enum tally_event what; } tally[] = {
 		{ AGGREGATED, TALLY_AGGREGATED },
 		{ REPLACED, TALLY_REPLACED },
 		{ SUPERSEDED, TALLY_SUPERSEDED },

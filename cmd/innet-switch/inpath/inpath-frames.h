@@ -271,7 +271,7 @@ inpath_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 	    .bytes = s->have, .last_bytes = s->have, .tos = s->to.tos };
 
 	if (s->changed)
-		port_freshen(s);
+		port_update_header(s);
 	if (!s->framed && !addr_is_group(&s->to.to))
 		inpath_send_run(ip, s->to.socket,
 		    s->to.from.sa.sa_family == 0 ? NULL : &s->to.from,

@@ -52,7 +52,7 @@ port(struct plane *pl, bool silent)
 	    .active_window_ns = 1000000, .silent = silent };
 	const uint32_t at = ports_make_port(&pl->ports, &pc);
 
-	if (at == PORTS_NONE || !port_open_updates(pl->ports.port[at]))
+	if (at == PORTS_NONE || !port_allocate_updates(pl->ports.port[at]))
 		abort();
 	return pl->ports.port[at];
 }
@@ -96,17 +96,19 @@ main(void)
 	    "a model is told of the queue that it passes");
 	ok(!quiet.filled, "a silent port tells it nothing");
 	plane_advance(&pl, 1 + TIME);
-	plane_send_head(&pl, a, port_due(a));
+	plane_send_head(&pl, a, port_deadline_ns(a));
 	ok(left == 1 && merged == 1 && a->slots.count == 1,
 	    "what is in transmission leaves");
 	payload_free_lose(&pl, a);
-	ok(lost == 2 && a->slots.count == 0 && port_due(a) == PORT_NEVER &&
+	ok(lost == 2 && a->slots.count == 0 &&
+		port_deadline_ns(a) == PORT_NEVER &&
 		plane_sum_cluster(&pl, PLANE_ALL)
 			.of[TALLY_QUEUED]
 			.constituents == 2,
 	    "what waits at a port that goes down is lost, and counted");
 	told = (struct update_status){ 0 };
-	ok(port_forget(a), "a port forgets which clusters it has seen");
+	ok(port_forget_clusters(a),
+	    "a port forgets which clusters it has seen");
 	payload_free_model(&pl, a, &told);
 	ok(told.filled && told.active == 0, "and tells so");
 	plane_free(&pl);

@@ -20,23 +20,23 @@ one(void)
 {
 	struct groups g = { 0 };
 
-	ok(same(groups_up(&g, name(1, 2)), name(1, 2)) &&
-	    same(groups_down(&g, name(1, 2)), name(1, 2)),
+	ok(same(groups_name_above(&g, name(1, 2)), name(1, 2)) &&
+	    same(groups_name_below(&g, name(1, 2)), name(1, 2)),
 	    "who was not moved has its own name");
 	ok(groups_move(&g, name(1, 2), name(65535, UINT32_MAX)) &&
-	    same(groups_up(&g, name(1, 2)), name(65535, UINT32_MAX)) &&
-	    same(groups_down(&g, name(65535, UINT32_MAX)), name(1, 2)),
+	    same(groups_name_above(&g, name(1, 2)), name(65535, UINT32_MAX)) &&
+	    same(groups_name_below(&g, name(65535, UINT32_MAX)), name(1, 2)),
 	    "who was moved has another above, and its own below");
 	ok(!groups_move(&g, name(1, 3), name(65535, UINT32_MAX)) &&
-	    same(groups_up(&g, name(1, 3)), name(1, 3)),
+	    same(groups_name_above(&g, name(1, 3)), name(1, 3)),
 	    "a name is one worker's");
 	ok(groups_move(&g, name(1, 2), name(4, 4)) &&
-	    same(groups_down(&g, name(65535, UINT32_MAX)),
+	    same(groups_name_below(&g, name(65535, UINT32_MAX)),
 	    name(65535, UINT32_MAX)) && groups_move(&g, name(1, 3),
 	    name(65535, UINT32_MAX)), "who is moved again leaves its name");
 	ok(groups_move(&g, name(1, 2), name(1, 2)) &&
-	    same(groups_up(&g, name(1, 2)), name(1, 2)) &&
-	    same(groups_down(&g, name(4, 4)), name(4, 4)),
+	    same(groups_name_above(&g, name(1, 2)), name(1, 2)) &&
+	    same(groups_name_below(&g, name(4, 4)), name(4, 4)),
 	    "back where it was");
 	groups_free(&g);
 }
@@ -68,10 +68,11 @@ twin(void)
 		if (moved)
 			up[own] = to;
 		for (uint32_t i = 0; i < NAMES; i++) {
-			good = good && groups_up(&g, name(0, i)).worker ==
-			    up[i];
+			good =
+			    good &&
+			    groups_name_above(&g, name(0, i)).worker == up[i];
 			if (up[i] != i)
-				good = good && groups_down(&g, name(0,
+				good = good && groups_name_below(&g, name(0,
 				    up[i])).worker == i;
 		}
 		rows = g.count;

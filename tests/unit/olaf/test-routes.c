@@ -31,7 +31,7 @@ each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
 	const union addr *a;
 	uint32_t next = 0, n = 0;
 
-	while ((a = routes_each(r, cluster, now_ns, &next)) != NULL)
+	while ((a = routes_next_address(r, cluster, now_ns, &next)) != NULL)
 		ports[n++] = addr_port(a);
 	return n;
 }
@@ -42,7 +42,7 @@ see(struct routes *r, uint16_t cluster, uint32_t worker, uint16_t port,
 {
 	const union addr a = at(port);
 
-	routes_see(r, cluster, worker, &a, now_ns);
+	routes_note(r, cluster, worker, &a, now_ns);
 }
 
 static void
@@ -100,8 +100,8 @@ room(void)
 	if (!ok(routes_init(&r, 1, &hashmap_constant),
 	    "there is room for routes"))
 		return;
-	ok(r.route.most == ROUTES_LEAST && routes_within(0) == ROUTES_MAX &&
-	    routes_within(100 * ROUTES_BYTES) == 100,
+	ok(r.route.most == ROUTES_LEAST && routes_limit(0) == ROUTES_MAX &&
+	    routes_limit(100 * ROUTES_BYTES) == 100,
 	    "memory says how many workers may be known");
 	for (uint32_t w = 0; w < r.route.most; w++)
 		see(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w),
@@ -138,20 +138,20 @@ bounded(void)
 		return;
 	a.in.sin_addr.s_addr = htonl(0x0a000001);
 	for (int validated = 0; validated < 2; validated++) {
-		routes_guard(&r, &q, validated == 1);
-		routes_see(&r, 1, 1, &a, 10);
-		for (int k = 0; k < 1000; k++, routes_spend(&r, 1))
+		routes_set_quota(&r, &q, validated == 1);
+		routes_note(&r, 1, 1, &a, 10);
+		for (int k = 0; k < 1000; k++, routes_use_credit(&r, 1))
 			sent[validated] += each(&r, 1, 10, p);
 	}
-	ok(sent[0] == ROUTES_MODELS && sent[1] == 1000,
+	ok(sent[0] == ROUTES_CREDIT && sent[1] == 1000,
 	    "one packet brings %u models, and all to who hears", sent[0]);
-	routes_guard(&r, &q, false);
+	routes_set_quota(&r, &q, false);
 	see(&r, 1, 2, 8, 10);
 	for (int k = 0; k < 1000; k++)
-		routes_see(&r, 1, 1, &a, 10);
+		routes_note(&r, 1, 1, &a, 10);
 	for (n = 0; each(&r, 1, 10, p) == 2 && n < 10000; n++)
-		routes_spend(&r, 1);
-	ok(n == ROUTES_MODELS_MOST, "so many are saved up, and no more");
+		routes_use_credit(&r, 1);
+	ok(n == ROUTES_CREDIT_MOST, "so many are saved up, and no more");
 	ok(each(&r, 1, 10, p) == 1 && p[0] == 8, "loopback has no bound");
 	routes_free(&r);
 	quota_free(&q);
@@ -171,17 +171,17 @@ quotas(void)
 	r.quota = &q;
 	a.in.sin_addr.s_addr = htonl(0x0a000001);
 	for (uint32_t w = 0; w < 64; w++)
-		all = all && routes_see(&r, (uint16_t)w, w, &a, 10);
-	ok(all && !routes_see(&r, 1, 100, &a, 10) && routes_count(&r) == 64,
+		all = all && routes_note(&r, (uint16_t)w, w, &a, 10);
+	ok(all && !routes_note(&r, 1, 100, &a, 10) && routes_count(&r) == 64,
 	    "an address has 64 routes, in all clusters together");
-	ok(routes_see(&r, 5, 5, &a, 11), "those it has it keeps");
+	ok(routes_note(&r, 5, 5, &a, 11), "those it has it keeps");
 	a.in.sin_addr.s_addr = htonl(0x0a000002);
-	ok(routes_see(&r, 1, 100, &a, 11) && routes_see(&r, 2, 2, &a, 12),
+	ok(routes_note(&r, 1, 100, &a, 11) && routes_note(&r, 2, 2, &a, 12),
 	    "another address has its own, and may take one over");
 	a.in.sin_addr.s_addr = htonl(0x0a000001);
-	ok(routes_see(&r, 1, 101, &a, 12) && !routes_see(&r, 1, 102, &a, 12),
+	ok(routes_note(&r, 1, 101, &a, 12) && !routes_note(&r, 1, 102, &a, 12),
 	    "which gives its place back");
-	ok(routes_see(&r, 1, 102, &a, 13 + ROUTES_KEEP_NS),
+	ok(routes_note(&r, 1, 102, &a, 13 + ROUTES_KEEP_NS),
 	    "as those do that are not heard any more");
 	routes_free(&r);
 	ok(q.host.rows.count > 0, "what is charged has a row");
@@ -207,7 +207,7 @@ flooded(void)
 		return;
 	for (uint32_t w = 0; w < 100000; w++)
 		see(&r, 1, w, (uint16_t)(w % 60000 + 1), 1);
-	while (routes_each(&r, 1, 1, &next) != NULL)
+	while (routes_next_address(&r, 1, 1, &next) != NULL)
 		n++;
 	ok(n == 60000, "100,000 workers at 60,000 addresses: %u of them, one "
 	    "step each", n);
@@ -236,7 +236,7 @@ agrees(uint64_t seed)
 		last[c][w].port = (uint16_t)(1 + rng_below(&rng, PORTS));
 		see(&r, c, w, last[c][w].port, now);
 		if (rng_below(&rng, 7) == 0)
-			routes_sweep(&r, now);
+			routes_expire(&r, now);
 		if (rng_below(&rng, 9) == 0)	/* and one who moves about */
 			see(&r, 7, 1, (uint16_t)rng_below(&rng, 9), now);
 		c = (uint16_t)rng_below(&rng, CLUSTERS);

@@ -38,7 +38,7 @@ begun(float w)
 	const struct update u = whole(w, 0);
 	struct server_rule p = { 0 };
 
-	if (!server_rule_weights(&p, &u))
+	if (!server_rule_take_weights(&p, &u))
 		abort();
 	return p;
 }
@@ -141,37 +141,42 @@ founder(void)
 	struct server_rule p = { 0 };
 	struct update u = packet(E, N, 2, 30, 0);
 
-	ok(!server_rule_ready(&p) && server_rule_update(&cf, &p,
+	ok(!server_rule_is_ready(&p) && server_rule_update(&cf, &p,
 	    &u) == SERVER_RULE_NO_MODEL,
 	    "before any weights no update is taken");
-	ok(!server_rule_weights(&p, &u) && !p.founded,
+	ok(!server_rule_take_weights(&p, &u) && !p.has_initial,
 	    "the last packet of a vector does not tell its cut: not taken");
 	u = packet(E, N, 1, 20, 0);
-	ok(server_rule_weights(&p, &u) && p.founder == 9 && p.w[3] == 20 &&
-	    p.w[5] == 20 && p.w[2] == 0 && !server_rule_ready(&p),
+	ok(server_rule_take_weights(&p, &u) && p.initial_worker == 9 &&
+		p.w[3] == 20 && p.w[5] == 20 && p.w[2] == 0 &&
+		!server_rule_is_ready(&p),
 	    "any other founds the cluster and sets its range");
 	u = packet(E, N, 0, 11, 0);
 	u.worker = 8;
-	ok(!server_rule_weights(&p, &u) && p.w[0] == 0,
+	ok(!server_rule_take_weights(&p, &u) && p.w[0] == 0,
 	    "another worker's weights are not taken, though the range is free");
 	u.worker = 9;
-	ok(server_rule_weights(&p, &u) && p.w[0] == 11 && p.w[2] == 11,
+	ok(server_rule_take_weights(&p, &u) && p.w[0] == 11 && p.w[2] == 11,
 	    "the founder's are");
 	u = packet(E, N, 0, 99, 0);
-	ok(!server_rule_weights(&p, &u) && p.w[0] == 11, "each range once");
+	ok(!server_rule_take_weights(&p, &u) && p.w[0] == 11,
+	    "each range once");
 	u = packet(E, N, 0, 1, 0);
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_NO_MODEL &&
 	    p.w[0] == 11,
 	    "no update is taken while a range is missing");
 	u = packet(E, N, 2, 30, 0);
-	ok(server_rule_weights(&p, &u) && server_rule_ready(&p) && p.w[6] == 30,
+	ok(server_rule_take_weights(&p, &u) && server_rule_is_ready(&p) &&
+		p.w[6] == 30,
 	    "with the last range the model is whole");
-	ok(!server_rule_weights(&p, &u),
+	ok(!server_rule_take_weights(&p, &u),
 	    "and then no weights are taken at all");
 	server_rule_free(&p);
-	ok(p.w == NULL && !server_rule_ready(&p), "freed, it is as it began");
+	ok(p.w == NULL && !server_rule_is_ready(&p),
+	    "freed, it is as it began");
 	u = packet(1, 1, 0, 5, 0);
-	ok(server_rule_weights(&p, &u) && server_rule_ready(&p) && p.w[0] == 5,
+	ok(server_rule_take_weights(&p, &u) && server_rule_is_ready(&p) &&
+		p.w[0] == 5,
 	    "a vector of one element in one packet is a whole model");
 	server_rule_free(&p);
 }
@@ -184,7 +189,7 @@ three_ranges(void)
 	for (uint32_t r = 0; r < 3; r++) {
 		const struct update u = packet(E, N, r, 0, 0);
 
-		if (!server_rule_weights(&p, &u))
+		if (!server_rule_take_weights(&p, &u))
 			abort();
 	}
 	return p;
@@ -205,7 +210,7 @@ ranges(void)
 	    p.range[2].version == 1 &&
 	    p.range[0].step == 0 && p.range[1].step == 2,
 	    "and counts in its version and step alone");
-	server_rule_answer(&p, &u, UPDATE_ALL_WORKERS, &model);
+	server_rule_make_model(&p, &u, UPDATE_ALL_WORKERS, &model);
 	ok(model.kind == UPDATE_MODEL && model.cluster == 4 &&
 	    model.worker == UPDATE_ALL_WORKERS && model.sequence == 3 &&
 	    model.following == 1 && model.elements == E && model.n == N &&

@@ -26,7 +26,7 @@ agrees(uint64_t seed, uint64_t window)
 
 		now += rng_below(&r, 4);
 		if (rng_below(&r, 3) > 0) {
-			same = active_clusters_see(&a, key_of(k), now);
+			same = active_clusters_note(&a, key_of(k), now);
 			seen[k] = now;
 		}
 		for (k = 0; k < KEYS; k++)
@@ -45,7 +45,7 @@ window(void)
 	ok(active_clusters_init(&a, 100, ACTIVE_CLUSTERS_PLAIN) &&
 	    active_clusters_count(&a, 0) == 0,
 	    "nothing seen: none is active");
-	active_clusters_see(&a, 7, 1000);
+	active_clusters_note(&a, 7, 1000);
 	ok(active_clusters_count(&a, 1000) == 1,
 	    "a key counts at the instant it is "
 	    "seen");
@@ -53,19 +53,19 @@ window(void)
 	    "it counts until the window's last "
 	    "nanosecond");
 	ok(active_clusters_count(&a, 1101) == 0, "it is forgotten one later");
-	active_clusters_see(&a, 7, 1200);
-	active_clusters_see(&a, 7, 1290);
+	active_clusters_note(&a, 7, 1200);
+	active_clusters_note(&a, 7, 1290);
 	ok(active_clusters_count(&a, 1390) == 1,
 	    "a key seen again stays longer, and "
 	    "counts once");
-	active_clusters_see(&a, 8, 1390);
-	active_clusters_see(&a, 7, 1391);
+	active_clusters_note(&a, 8, 1390);
+	active_clusters_note(&a, 7, 1391);
 	ok(active_clusters_count(&a, 1491) == 1,
 	    "seen again, it is the last to go");
 	ok(active_clusters_count(&a, 1492) == 0, "and all can go");
 	active_clusters_free(&a);
-	ok(active_clusters_init(&a, 0, 2) && active_clusters_see(&a, 1, 5) &&
-	    active_clusters_see(&a, 2, 5) &&
+	ok(active_clusters_init(&a, 0, 2) && active_clusters_note(&a, 1, 5) &&
+	    active_clusters_note(&a, 2, 5) &&
 	    active_clusters_count(&a, 5) == 2 &&
 	    active_clusters_count(&a, 6) == 0,
 	    "a window of 0 holds what is seen this very instant");
@@ -80,14 +80,14 @@ many(void)
 	bool seen = active_clusters_init(&a, 10, ACTIVE_CLUSTERS_PLAIN);
 
 	for (uint32_t k = 0; k < n; k++)
-		seen = seen && active_clusters_see(&a, k << 1 | (k & 1) << 31,
+		seen = seen && active_clusters_note(&a, k << 1 | (k & 1) << 31,
 		    0);
 	ok(seen && active_clusters_count(&a, 10) == n,
 	    "%u keys, more than there is room for at first, all count", n);
 	ok(active_clusters_count(&a, 11) == 0,
 	    "they are all forgotten at once");
 	for (uint32_t k = 0; k < n; k++)
-		seen = seen && active_clusters_see(&a, k << 1 | (k & 1) << 31,
+		seen = seen && active_clusters_note(&a, k << 1 | (k & 1) << 31,
 		    20);
 	ok(seen && active_clusters_count(&a, 20) == n,
 	    "they can all come back");

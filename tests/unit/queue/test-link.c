@@ -39,7 +39,7 @@ agrees(uint64_t seed)
 		    (uint32_t)rng_below(&r, FRAME_MOST + 1);
 
 		now += rng_below(&r, 2 + 8000000000000 / l.rate_bps);
-		is = link_start(&l, now, bytes);
+		is = link_start_frame(&l, now, bytes);
 		free_ns = (now > free_ns ? now : free_ns) +
 		    formula(l.rate_bps, (uint64_t)bytes + l.extra_bytes);
 		same = is == free_ns;
@@ -70,26 +70,30 @@ main(void)
 	time_of(4, 0, UINT32_MAX, 2000000000u * (uint64_t)UINT32_MAX);
 	time_of(1, UINT32_MAX, UINT32_MAX, LINK_END_NS);
 
-	ok(link_start(&l, 100, 50) == 150, "an idle link starts on arrival");
-	ok(link_start(&l, 120, 50) == 200,
+	ok(link_start_frame(&l, 100, 50) == 150,
+	    "an idle link starts on arrival");
+	ok(link_start_frame(&l, 120, 50) == 200,
 	    "a busy one when the frame before has left");
-	ok(link_start(&l, 200, 50) == 250, "at the same instant: at once");
-	ok(link_start(&l, 251, 50) == 301, "one later: one later");
+	ok(link_start_frame(&l, 200, 50) == 250,
+	    "at the same instant: at once");
+	ok(link_start_frame(&l, 251, 50) == 301, "one later: one later");
 	l = (struct link){ .rate_bps = 0 };
-	ok(link_start(&l, 5, FRAME_MOST) == 5 && link_start(&l, 4, 60) == 5,
+	ok(link_start_frame(&l, 5, FRAME_MOST) == 5 &&
+		link_start_frame(&l, 4, 60) == 5,
 	    "without a limit frames take no time and keep their order");
 
 	l = (struct link){ .rate_bps = 8000000000u, .extra_bytes = 20,
 	    .frame_ns = 7 };
-	ok(link_start(&l, 100, 50) == 177 && link_start(&l, 0, 50) == 254,
+	ok(link_start_frame(&l, 100, 50) == 177 &&
+		link_start_frame(&l, 0, 50) == 254,
 	    "a time per frame comes on top of its bits");
-	ok(link_put_off(&l, 9) == 263 && link_start(&l, 0, 50) == 340,
+	ok(link_delay(&l, 9) == 263 && link_start_frame(&l, 0, 50) == 340,
 	    "a departure that is put off puts off the next");
 	l = (struct link){ .frame_ns = 7 };
-	ok(link_start(&l, 5, 50) == 12, "... also without a rate");
+	ok(link_start_frame(&l, 5, 50) == 12, "... also without a rate");
 	l = (struct link){ .frame_ns = UINT64_MAX, .rate_bps = 1 };
-	ok(link_start(&l, 5, 50) == LINK_END_NS &&
-	    link_put_off(&l, UINT64_MAX) == LINK_END_NS,
+	ok(link_start_frame(&l, 5, 50) == LINK_END_NS &&
+	    link_delay(&l, UINT64_MAX) == LINK_END_NS,
 	    "neither passes the end of time");
 
 	l = (struct link){ .rate_bps = 1000000000 };
@@ -103,11 +107,11 @@ main(void)
 	ok(same, "500 random links agree with the formula");
 
 	l = (struct link){ .rate_bps = 1 };
-	ok(link_start(&l, LINK_END_NS - 8000000000u, 1) == LINK_END_NS,
+	ok(link_start_frame(&l, LINK_END_NS - 8000000000u, 1) == LINK_END_NS,
 	    "a frame may leave at the end of time");
-	ok(link_start(&l, 0, 1) == LINK_END_NS,
+	ok(link_start_frame(&l, 0, 1) == LINK_END_NS,
 	    "and none leaves later, nor before the one in front of it");
-	ok(link_start(&l, UINT64_MAX, UINT32_MAX) == UINT64_MAX,
+	ok(link_start_frame(&l, UINT64_MAX, UINT32_MAX) == UINT64_MAX,
 	    "or before it came");
 	return tap_end();
 }

@@ -42,7 +42,7 @@ new_switch(const char *name, uint32_t slots, uint64_t ms, double threshold,
 	    .active_window_ns = 1000 * (uint64_t)MS };
 
 	snprintf(sw[sws].name, sizeof(sw[sws].name), "%s", name);
-	if (!port_init(&sw[sws].e, &cf) || !port_open_updates(&sw[sws++].e))
+	if (!port_init(&sw[sws].e, &cf) || !port_allocate_updates(&sw[sws++].e))
 		abort();
 }
 
@@ -78,7 +78,7 @@ print_queue(const struct port *e, char *to, size_t room)
 static const char *
 verdict(const struct tally_cluster *was, const struct tally_cluster *is)
 {
-	static const struct { enum tally_what what; const char *name; } t[] = {
+	static const struct { enum tally_event what; const char *name; } t[] = {
 		{ TALLY_AGGREGATED, "aggregated" },
 		{ TALLY_REPLACED, "replaced" },
 		{ TALLY_REPLACED_REWARD, "replaced" },
@@ -140,7 +140,7 @@ static void
 leave(struct sw *s, uint64_t t, unsigned cluster, unsigned merged,
     const char *queue)
 {
-	uint64_t due = port_due(&s->e);
+	uint64_t due = port_deadline_ns(&s->e);
 	const struct slot *head = port_head(&s->e);
 	bool same = head != NULL && due == t && head->up.cluster == cluster &&
 	    head->up.merged == merged;
@@ -193,7 +193,7 @@ begin(const char *name)
 static void
 total(const char *line)
 {
-	static const struct { const char *key; enum tally_what what; } t[] = {
+	static const struct { const char *key; enum tally_event what; } t[] = {
 		{ "aggregated", TALLY_AGGREGATED },
 		{ "superseded", TALLY_SUPERSEDED },
 		{ "dropped_full", TALLY_DROPPED_FULL },
@@ -216,7 +216,7 @@ total(const char *line)
 		    (unsigned long long)want);
 	}
 	for (int k = 0; k < sws; k++)
-		ok(tally_conserved(&sw[k].e.updates->tally.all),
+		ok(tally_is_conserved(&sw[k].e.updates->tally.all),
 		    "%s: constituents are conserved", sw[k].name);
 }
 

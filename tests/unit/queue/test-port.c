@@ -71,7 +71,7 @@ head_is(const struct port *e, uint16_t cluster, uint64_t due)
 	const struct slot *s = port_head(e);
 
 	return s != NULL && s->is_update && s->up.cluster == cluster &&
-	    port_due(e) == due;
+	    port_deadline_ns(e) == due;
 }
 
 static void
@@ -80,7 +80,7 @@ late(enum port_queue queue, const char *name)
 	struct port e;
 
 	port(&e, queue, 4);
-	ok(port_due(&e) == PORT_NEVER && port_head(&e) == NULL,
+	ok(port_deadline_ns(&e) == PORT_NEVER && port_head(&e) == NULL,
 	    "%s: an empty port never has anything due", name);
 	for (uint16_t c = 1; c <= 3; c++)
 		update(&e, c, 1000);
@@ -113,7 +113,7 @@ regular_frames(void)
 	regular(&e, 0);
 	update(&e, 1, 0);
 	update(&e, 1, 0);
-	ok(port_due(&e) == TIME && !port_head(&e)->is_update &&
+	ok(port_deadline_ns(&e) == TIME && !port_head(&e)->is_update &&
 	    e.slots.count == 2, "a regular frame takes a slot and the link's "
 	    "time; updates behind it merge");
 	regular(&e, 1);
@@ -127,14 +127,14 @@ regular_frames(void)
 	ok(e.n[PORT_REGULAR].sent == 1 && head_is(&e, 1, 2 * TIME) &&
 	    port_head(&e)->up.merged == 2, "it leaves in its turn");
 	port_pop(&e);
-	ok(!port_head(&e)->is_update && port_due(&e) == 3 * TIME,
+	ok(!port_head(&e)->is_update && port_deadline_ns(&e) == 3 * TIME,
 	    "and never changes its place");
 	port_count_queued(&e);
 	ok(e.updates->tally.all.of[TALLY_QUEUED].packets == 0 &&
-	    tally_conserved(&e.updates->tally.all),
+	    tally_is_conserved(&e.updates->tally.all),
 	    "regular frames are in no account");
 	port_pop(&e);
-	ok(e.n[PORT_REGULAR].sent == 2 && port_due(&e) == PORT_NEVER,
+	ok(e.n[PORT_REGULAR].sent == 2 && port_deadline_ns(&e) == PORT_NEVER,
 	    "but counted apart");
 	port_free(&e);
 }
@@ -153,8 +153,8 @@ queued(enum port_queue queue, uint64_t packets)
 	port_count_queued(&e);
 	q = &e.updates->tally.all.of[TALLY_QUEUED];
 	ok(q->packets == packets && q->constituents == 6 &&
-	    tally_conserved(&e.updates->tally.all) &&
-	    tally_conserved(&e.updates->tally.cluster[0]) &&
+	    tally_is_conserved(&e.updates->tally.all) &&
+	    tally_is_conserved(&e.updates->tally.cluster[0]) &&
 	    e.updates->tally.cluster[1].of[TALLY_QUEUED].constituents == 3,
 	    "what stays, the locked one too, is counted as queued, once: %llu "
 	    "packets", (unsigned long long)packets);

@@ -3,30 +3,30 @@
 #include "common/queue/tally.h"
 #include "tests/unit/tap.h"
 
-static const enum tally_what out[] = { TALLY_DELIVERED, TALLY_SUPERSEDED,
+static const enum tally_event out[] = { TALLY_DELIVERED, TALLY_SUPERSEDED,
     TALLY_DROPPED_FULL, TALLY_DROPPED_REWARD, TALLY_DROPPED_LIMIT,
     TALLY_QUEUED };
 
 enum { OUTS = sizeof(out) / sizeof(*out) };
 
 static bool
-moves_law(enum tally_what what)
+moves_law(enum tally_event what)
 {
 	struct tally_cluster c = { 0 };
 
 	c.of[what].constituents = 1;
-	return !tally_conserved(&c);
+	return !tally_is_conserved(&c);
 }
 
 static void
 names(void)
 {
-	static const char *const want[TALLY_WHATS] = { "arrived", "delivered",
+	static const char *const want[TALLY_EVENTS] = { "arrived", "delivered",
 	    "aggregated", "replaced", "replaced_reward", "superseded",
 	    "dropped_full", "dropped_reward", "dropped_limit", "queued" };
 	bool same = true;
 
-	for (unsigned w = 0; w < TALLY_WHATS; w++)
+	for (unsigned w = 0; w < TALLY_EVENTS; w++)
 		same = same && strcmp(tally_name(w), want[w]) == 0;
 	ok(same, "counters have the report's names");
 }
@@ -42,25 +42,27 @@ main(void)
 	names();
 	if (!ok(tally_init(&t, 65536, 3), "there is room for an account"))
 		return tap_end();
-	ok(tally_conserved(&t.all) && tally_conserved(&t.cluster[65535]),
+	ok(tally_is_conserved(&t.all) && tally_is_conserved(&t.cluster[65535]),
 	    "an empty account is in balance");
 	tally_add(&t, TALLY_ARRIVED, 65535, 65535);
 	ok(t.cluster[65535].of[TALLY_ARRIVED].packets == 1 &&
 	    t.cluster[65535].of[TALLY_ARRIVED].constituents == 65535 &&
 	    t.all.of[TALLY_ARRIVED].constituents == 65535,
 	    "the last cluster and the most constituents are counted");
-	ok(!tally_conserved(&t.all), "what came and went nowhere is noticed");
+	ok(!tally_is_conserved(&t.all),
+	    "what came and went nowhere is noticed");
 	tally_add(&t, TALLY_DELIVERED, 65535, 65534);
-	ok(!tally_conserved(&t.all), "one that is missing too");
+	ok(!tally_is_conserved(&t.all), "one that is missing too");
 	tally_add(&t, TALLY_QUEUED, 0, 1);
-	ok(tally_conserved(&t.all) && !tally_conserved(&t.cluster[65535]) &&
-	    !tally_conserved(&t.cluster[0]),
+	ok(tally_is_conserved(&t.all) &&
+		!tally_is_conserved(&t.cluster[65535]) &&
+		!tally_is_conserved(&t.cluster[0]),
 	    "a balance of all is not one of each cluster");
 	tally_free(&t);
 
 	for (size_t i = 0; i < OUTS; i++)
 		law = law && moves_law(out[i]);
-	for (enum tally_what w = TALLY_AGGREGATED;
+	for (enum tally_event w = TALLY_AGGREGATED;
 	    w <= TALLY_REPLACED_REWARD; w++)
 		side = side && !moves_law(w);
 	ok(law && moves_law(TALLY_ARRIVED), "every way in or out counts");
@@ -75,14 +77,14 @@ main(void)
 		tally_add(&t, out[rng_below(&r, OUTS)], c, n);
 	}
 	for (int c = 0; c < 3; c++) {
-		law = law && tally_conserved(&t.cluster[c]);
-		for (int w = 0; w < TALLY_WHATS; w++) {
+		law = law && tally_is_conserved(&t.cluster[c]);
+		for (int w = 0; w < TALLY_EVENTS; w++) {
 			sum.of[w].packets += t.cluster[c].of[w].packets;
 			sum.of[w].constituents +=
 			    t.cluster[c].of[w].constituents;
 		}
 	}
-	ok(law && tally_conserved(&t.all),
+	ok(law && tally_is_conserved(&t.all),
 	    "10,000 that came and went somewhere are in balance");
 	ok(memcmp(&sum, &t.all, sizeof(sum)) == 0,
 	    "all is the sum of the clusters");
@@ -90,8 +92,8 @@ main(void)
 
 	law = tally_init(&t, 2, 3);
 	for (uint16_t n = 1; n <= 6; n++)
-		tally_deliver(&t, 1, n);
-	tally_deliver(&t, 1, 65535);
+		tally_count_delivery(&t, 1, n);
+	tally_count_delivery(&t, 1, 65535);
 	ok(law && t.merged[3] == 1 && t.merged[4] == 1 && t.merged[7] == 0 &&
 	    t.merged[65535] == 1 &&
 	    t.cluster[1].of[TALLY_DELIVERED].packets == 7,

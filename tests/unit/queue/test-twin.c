@@ -24,7 +24,7 @@ struct twin {
 	struct item q[16];
 	uint32_t count;
 	uint64_t due, link_free;
-	uint64_t n[TALLY_WHATS];		/* constituents */
+	uint64_t n[TALLY_EVENTS];		/* constituents */
 };
 
 static void
@@ -158,25 +158,26 @@ same_head(const struct port *e, const struct twin *t)
 
 	if (t->count == 0 || s == NULL)
 		return t->count == 0 && s == NULL &&
-		    port_due(e) == PORT_NEVER;
-	return port_due(e) == t->due && s->up.cluster == i->up.cluster &&
-	    s->up.worker == i->up.worker &&
-	    s->up.sequence == i->up.sequence &&
-	    s->up.merged == i->up.merged && s->up.reward == i->up.reward &&
-	    s->up.generated_ns == i->up.generated_ns &&
-	    memcmp(s->up.vec, i->v, sizeof(i->v)) == 0;
+		    port_deadline_ns(e) == PORT_NEVER;
+	return port_deadline_ns(e) == t->due &&
+	       s->up.cluster == i->up.cluster && s->up.worker == i->up.worker &&
+	       s->up.sequence == i->up.sequence &&
+	       s->up.merged == i->up.merged && s->up.reward == i->up.reward &&
+	       s->up.generated_ns == i->up.generated_ns &&
+	       memcmp(s->up.vec, i->v, sizeof(i->v)) == 0;
 }
 
 static bool
 same_account(const struct port *e, const struct twin *t)
 {
-	bool same = tally_conserved(&e->updates->tally.all);
+	bool same = tally_is_conserved(&e->updates->tally.all);
 
-	for (int w = 0; w < TALLY_WHATS; w++)
+	for (int w = 0; w < TALLY_EVENTS; w++)
 		same = same &&
 		    e->updates->tally.all.of[w].constituents == t->n[w];
 	for (unsigned c = 0; c < 16; c++)
-		same = same && tally_conserved(&e->updates->tally.cluster[c]);
+		same =
+		    same && tally_is_conserved(&e->updates->tally.cluster[c]);
 	return same;
 }
 

@@ -21,7 +21,7 @@ told(enum txctl_kind kind, uint16_t active)
 	    .capacity = 8 };
 	struct txctl t = { .kind = kind, .threshold_ns = 400 * MS };
 
-	txctl_status(&t, &s, 1000 * MS);
+	txctl_set_status(&t, &s, 1000 * MS);
 	return t;
 }
 
@@ -99,7 +99,7 @@ sure(const struct txctl *t)
 	return txctl_probability(t, 0) == 1 &&
 	    txctl_probability(t, 1000 * MS) == 1 &&
 	    txctl_probability(t, UINT64_MAX) == 1 &&
-	    txctl_send(t, 1000 * MS, 0x1.fffffffffffffp-1);
+	    txctl_should_send(t, 1000 * MS, 0x1.fffffffffffffp-1);
 }
 
 static void
@@ -115,7 +115,7 @@ limits(void)
 	ok(sure(&t), "no control: always send");
 	t = (struct txctl){ .kind = TXCTL_FAIR };
 	ok(sure(&t), "no status yet: always send");
-	txctl_status(&t, &empty, 5);
+	txctl_set_status(&t, &empty, 5);
 	ok(!t.known && sure(&t), "a status no switch filled in is none");
 	t = told(TXCTL_URGENT, 9);
 	ok(txctl_probability(&t, 1000 * MS) == 8 / 9.0,
@@ -127,8 +127,8 @@ limits(void)
 	    "it grows from the first nanosecond past T");
 	ok(txctl_probability(&t, UINT64_MAX) == 1, "and never passes 1");
 	t = told(TXCTL_URGENT, 16);
-	ok(txctl_send(&t, 1000 * MS, 0x1.fffffffffffffp-2) &&
-	    !txctl_send(&t, 1000 * MS, 0.5),
+	ok(txctl_should_send(&t, 1000 * MS, 0x1.fffffffffffffp-2) &&
+	    !txctl_should_send(&t, 1000 * MS, 0.5),
 	    "at one half, draws below it send and others do not");
 	t.threshold_ns = 0;
 	ok(txctl_probability(&t, 1000 * MS) == 0.5 &&
@@ -170,7 +170,7 @@ narrowest(uint64_t seed)
 		    .capacity = (uint16_t)(1 + rng_below(&r, most)) };
 		narrower = i == 0 || (long double)own.capacity / own.active <
 		    (long double)capacity / active;
-		same = same && txctl_stamp(&field, &own) == narrower;
+		same = same && txctl_write_status(&field, &own) == narrower;
 		if (narrower) {
 			best = i;
 			capacity = own.capacity;
@@ -191,22 +191,23 @@ stamps(void)
 	    .occupancy = 3 };
 	bool same = true;
 
-	ok(txctl_stamp(&f, &own) && f.filled && f.capacity == 50 &&
+	ok(txctl_write_status(&f, &own) && f.filled && f.capacity == 50 &&
 	    f.occupancy == 3, "the first switch writes its own, whatever "
 	    "stood there");
 	own = (struct update_status){ .capacity = 100, .active = 2,
 	    .occupancy = 4 };
-	ok(!txctl_stamp(&f, &own) && f.occupancy == 3,
+	ok(!txctl_write_status(&f, &own) && f.occupancy == 3,
 	    "one that is as narrow leaves it");
 	own.active = 3;
-	ok(txctl_stamp(&f, &own) && f.occupancy == 4 && f.filled,
+	ok(txctl_write_status(&f, &own) && f.occupancy == 4 && f.filled,
 	    "a narrower one writes its own");
 	own = (struct update_status){ .capacity = 100, .active = 0 };
-	ok(!txctl_stamp(&f, &own), "one without a cluster is never narrower");
+	ok(!txctl_write_status(&f, &own),
+	    "one without a cluster is never narrower");
 	f = own;
 	f.filled = true;
 	own.active = 1;
-	ok(txctl_stamp(&f, &own) && f.active == 1,
+	ok(txctl_write_status(&f, &own) && f.active == 1,
 	    "and any with one is narrower than it");
 	for (uint64_t seed = 0; seed < 2000; seed++)
 		same = same && narrowest(seed);
