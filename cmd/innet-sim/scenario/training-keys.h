@@ -1,6 +1,6 @@
 /*
- * training-keys.h - a distributed training, as a scenario describes it
- * the settings of one entry of a scenario's trainings
+ * training-keys.h - synchronous and asynchronous training as iSwitch compares
+ * it: the settings of one entry of a scenario's trainings
  *
  * A training is a network of its own: workers at a switch, or in racks under
  * a core switch, and what sums their gradients: the switches themselves, a
