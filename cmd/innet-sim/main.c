@@ -16,6 +16,7 @@
 #include "cmd/innet-sim/planes.h"
 #include "cmd/innet-sim/run/runner.h"
 #include "cmd/innet-sim/run/shard.h"
+#include "cmd/innet-sim/scenario/scenario-read.h"
 #include "cmd/innet-sim/scenario/sweep.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
@@ -411,7 +412,8 @@ run_planes(const struct conf *cf, struct runner *r)
 static int
 run_chaos(const struct conf *cf)
 {
-	struct chaos_conf c = { .runs = 1, .jobs = cf->jobs, .auth = cf->auth,
+	struct chaos_options c = { .runs = 1, .jobs = cf->jobs,
+	    .auth = cf->auth,
 	    .json = cf->json, .quiet = cf->quiet, .verbose = cf->verbose,
 	    .stopped = &got };
 

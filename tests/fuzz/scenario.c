@@ -5,7 +5,9 @@
  */
 #include <unistd.h>
 
+#include "cmd/innet-sim/run/network.h"
 #include "cmd/innet-sim/run/result.h"
+#include "cmd/innet-sim/scenario/scenario-read.h"
 #include "cmd/innet-sim/scenario/sweep.h"
 #include "common/wire/seg.h"
 #include "tests/fuzz/fuzz.h"
@@ -68,7 +70,7 @@ run(const struct scenario *sc)
 	for (int by = first; by <= last; by++) {
 		const size_t rows = result_rows(sc, (enum result_by)by);
 		struct result_row *row = calloc(rows, sizeof(*row));
-		struct sim *s = sim_new(sc, sc->seed);
+		struct sim *s = network_new(sc, sc->seed);
 		char name[64];
 
 		must(row != NULL, "there is memory");
@@ -81,7 +83,7 @@ run(const struct scenario *sc)
 			    sizeof(name));
 			must(name[0] != '\0', "every row has a name");
 		}
-		sim_free(s);
+		network_free(s);
 		free(row);
 	}
 }

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmd/innet-sim/chaos/chaos.h"
+#include "cmd/innet-sim/chaos/chaos-draw.h"
 #include "cmd/innet-sim/training/ledger.h"
+#include "common/base/rng.h"
 #include "common/wire/frame.h"
 
 enum {
@@ -110,7 +111,7 @@ draw_speeds(struct rng *r, struct scenario_training *t)
 static void
 draw_way(struct rng *r, struct chaos_plan *p)
 {
-	struct trouble_way *w = &p->way;
+	struct link_fault_rates *w = &p->rates;
 
 	p->share = chance(r, 0.5) ? 1 : rng_double(r);
 	if (chance(r, 0.7))
@@ -155,7 +156,7 @@ outlive(struct chaos_plan *p)
 {
 	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
 		struct scenario_fault *f = &p->fault[i];
-		const uint64_t least = f->from_ns + p->way.late_ns +
+		const uint64_t least = f->from_ns + p->rates.late_ns +
 		    4 * p->t.propagation_ns + 1000000;
 
 		if (chaos_kind(p, i) == CHAOS_KILL && f->to_ns < least)
@@ -329,7 +330,7 @@ chaos_print(FILE *f, const struct chaos_plan *p)
 		"lognormal", "exponential" };
 	static const char *const auth[] = { "none", "control", "all" };
 	const struct scenario_training *t = &p->t;
-	const struct trouble_way *w = &p->way;
+	const struct link_fault_rates *w = &p->rates;
 
 	fprintf(f, "{\"seed\":%" PRIu64 ",\"trainings\":[{\"approach\":\"%s\","
 	    "\"mode\":\"%s\",\"workers\":%" PRIu64 ",\"rack\":%" PRIu64

@@ -5,8 +5,9 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "cmd/innet-sim/chaos/chaos.h"
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/chaos/chaos-run.h"
+#include "cmd/innet-sim/run/network.h"
+#include "cmd/innet-sim/training/train-result.h"
 
 enum {
 	EVENTS_FACTOR = 400,		/* a segment's share, at most */
@@ -71,8 +72,8 @@ count(struct chaos_tally *n, const struct sim *s, const struct training *t)
 	n->events += s->handled;
 	n->packets += t->n[TRAIN_PUT];
 	n->results += t->ledger->results;
-	for (int k = 0; k < TROUBLE_COUNTS; k++)
-		n->trouble[k] += s->trouble->n[k];
+	for (int k = 0; k < LINK_FAULTS_COUNTS; k++)
+		n->link_faults[k] += s->link_faults->n[k];
 	for (uint32_t i = 0; i < s->sc->faults.n; i++) {
 		if ((t->struck >> i & 1) != 0)
 			n->fault[chaos_kind(s->sc->chaos, i)]++;
@@ -84,17 +85,17 @@ chaos_one(const struct chaos_plan *p, struct chaos_tally *n,
     char wrong[SIM_WRONG_BYTES])
 {
 	const uint64_t before = held_bytes();
-	struct sim *s = sim_new(&p->sc, p->seed);
+	struct sim *s = network_new(&p->sc, p->seed);
 	struct training *t = s->training;
 
 	wrong[0] = '\0';
 	s->wrong = wrong;
 	s->most = 200000 + EVENTS_FACTOR * p->t.iterations * t->segs *
 	    p->t.workers;
-	trouble_open(s, &p->way, p->share);
+	link_faults_open(s, &p->rates, p->share);
 	sim_run(s);
-	if (p->memory_bytes > 0 && strstr(wrong, control_status_text(
-	    CONTROL_NO_ROOM)) != NULL) {
+	if (p->memory_bytes > 0 && strstr(wrong,
+	    control_status_text(CONTROL_NO_ROOM)) != NULL) {
 		n->refused++;		/* as it must be, if that is little */
 		wrong[0] = '\0';
 	} else if (wrong[0] == '\0' && !train_over(t)) {
@@ -106,8 +107,8 @@ chaos_one(const struct chaos_plan *p, struct chaos_tally *n,
 	if (held_bytes() > before + most_bytes(t))
 		sim_wrong(s, "memory: %" PRIu64 " bytes are held in the end",
 		    held_bytes() - before);
-	trouble_free(s);
-	sim_free(s);
+	link_faults_free(s);
+	network_free(s);
 	n->findings += wrong[0] != '\0';
 	return wrong[0] == '\0';
 }

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "cmd/innet-sim/chaos/chaos.h"
+#include "cmd/innet-sim/chaos/chaos-draw.h"
+#include "cmd/innet-sim/chaos/chaos-run.h"
 #include "cmd/innet-sim/run/runner.h"
 #include "common/net/timer.h"
 
@@ -47,14 +49,14 @@ found(struct shared *sh, uint64_t seed, const char *what)
 }
 
 static bool
-goes_on(const struct chaos_conf *cf, const struct shared *sh)
+goes_on(const struct chaos_options *cf, const struct shared *sh)
 {
 	return *cf->stopped == 0 && sh->findings < FINDINGS_MAX;
 }
 
 /* Take seeds as long as there are any. */
 static void
-work(const struct chaos_conf *cf, struct shared *sh, struct child *c)
+work(const struct chaos_options *cf, struct shared *sh, struct child *c)
 {
 	char wrong[SIM_WRONG_BYTES];
 	struct chaos_plan p;
@@ -80,7 +82,7 @@ work(const struct chaos_conf *cf, struct shared *sh, struct child *c)
 
 /* A process with a run of its own has died. */
 static void
-died(const struct chaos_conf *cf, struct shared *sh, struct child *c,
+died(const struct chaos_options *cf, struct shared *sh, struct child *c,
     int status)
 {
 	char what[100];
@@ -104,7 +106,7 @@ died(const struct chaos_conf *cf, struct shared *sh, struct child *c,
 }
 
 static void
-start(const struct chaos_conf *cf, struct shared *sh, struct child *c)
+start(const struct chaos_options *cf, struct shared *sh, struct child *c)
 {
 	pid_t pid;
 
@@ -122,7 +124,7 @@ start(const struct chaos_conf *cf, struct shared *sh, struct child *c)
 
 /* Let the processes run; one that dies is followed by another. */
 static void
-await(const struct chaos_conf *cf, struct shared *sh, struct child *c)
+await(const struct chaos_options *cf, struct shared *sh, struct child *c)
 {
 	size_t running = cf->jobs;
 	int status;
@@ -157,15 +159,15 @@ add(struct chaos_tally *n, const struct chaos_tally *o)
 	n->packets += o->packets;
 	n->results += o->results;
 	n->refused += o->refused;
-	for (int k = 0; k < TROUBLE_COUNTS; k++)
-		n->trouble[k] += o->trouble[k];
+	for (int k = 0; k < LINK_FAULTS_COUNTS; k++)
+		n->link_faults[k] += o->link_faults[k];
 	for (int k = 0; k < CHAOS_KINDS; k++)
 		n->fault[k] += o->fault[k];
 }
 
 /* A number, behind what stands before it in JSON. */
 static void
-say(const struct chaos_conf *cf, const char *key, uint64_t n,
+say(const struct chaos_options *cf, const char *key, uint64_t n,
     const char *before)
 {
 	if (cf->json)
@@ -176,7 +178,7 @@ say(const struct chaos_conf *cf, const char *key, uint64_t n,
 
 /* What there was, as JSON or words. */
 static void
-sum_up(const struct chaos_conf *cf, const struct shared *sh,
+sum_up(const struct chaos_options *cf, const struct shared *sh,
     const struct chaos_tally *n, double s)
 {
 	static const char *const trouble[] = { "lost", "bursts", "twice",
@@ -191,8 +193,8 @@ sum_up(const struct chaos_conf *cf, const struct shared *sh,
 	say(cf, "events", n->events, ",");
 	say(cf, "packets", n->packets, ",");
 	say(cf, "results", n->results, ",");
-	for (int k = 0; k < TROUBLE_COUNTS; k++)
-		say(cf, trouble[k], n->trouble[k], ",");
+	for (int k = 0; k < LINK_FAULTS_COUNTS; k++)
+		say(cf, trouble[k], n->link_faults[k], ",");
 	for (int k = 0; k < CHAOS_KINDS; k++)
 		say(cf, fault[k], n->fault[k], ",");
 	say(cf, "refused", n->refused, ",");
@@ -206,7 +208,7 @@ sum_up(const struct chaos_conf *cf, const struct shared *sh,
 }
 
 int
-chaos_run(const struct chaos_conf *cf)
+chaos_run(const struct chaos_options *cf)
 {
 	const uint64_t began_ns = timer_mono_ns();
 	struct shared *sh = runner_share(sizeof(*sh));

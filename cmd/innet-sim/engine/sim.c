@@ -1,4 +1,4 @@
-/* The queue of events, and pipes: sim.h. */
+/* sim.c - the queue of events, and pipes: sim.h */
 #include "config.h"
 
 #include <err.h>
@@ -8,11 +8,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/run/captures.h"
-#include "cmd/innet-sim/nodes/plane-driver.h"
-#include "cmd/innet-sim/nodes/node-traffic.h"
-#include "cmd/innet-sim/training/train.h"
-#include "cmd/innet-sim/training/link-faults.h"
+#include "cmd/innet-sim/engine/sim.h"
+#include "common/base/pages.h"
+
+void *
+sim_alloc(size_t n, size_t bytes, const char *what)
+{
+	void *p = calloc(n == 0 ? 1 : n, bytes);
+
+	if (p == NULL)
+		err(1, "%zu %s", n, what);
+	return p;
+}
+
+void *
+sim_alloc_large(size_t n, size_t bytes, const char *what)
+{
+	void *p = pages_new(n * bytes);
+
+	if (p == NULL)
+		err(1, "%zu %s", n, what);
+	return p;
+}
+
+struct sim_pipe *
+sim_add_link(struct sim *s, struct sim_node *from, struct sim_node *to,
+    uint64_t up_bps, uint64_t down_bps, uint64_t propagation_ns, double loss)
+{
+	struct sim_pipe *p = &s->pipe[s->pipes];
+	const uint32_t extra = scenario_extra_bytes(s->sc);
+
+	for (int way = 0; way < 2; way++) {
+		p[way] = (struct sim_pipe){ .from = way == 0 ? from : to,
+		    .to = way == 0 ? to : from, .index = s->pipes++,
+		    .link = { .rate_bps = way == 0 ? up_bps : down_bps,
+		    .extra_bytes = extra },
+		    .propagation_ns = propagation_ns, .loss = loss,
+		    .leave_ns = SIM_NEVER, .deadline_ns = SIM_NEVER,
+		    .ring = { &p[way].one, 0, 0, 1 },
+		    .port = SIM_NONE, .class = way == 1 ? SIM_ACK :
+		    to->kind->serves ? SIM_DELIVERY : SIM_ARRIVAL };
+	}
+	return p;
+}
 
 void
 sim_wrong(struct sim *s, const char *fmt, ...)
@@ -85,14 +123,7 @@ sim_fly(struct sim *s, struct sim_pipe *pipe, uint64_t left_ns)
 void
 sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 {
-	if (s->trainings > 0)
-		train_lose(s, p, why);
-	else if (p->up.kind == UPDATE_UPDATE)
-		sim_cluster(s, p->up.cluster)->lost[why] += p->up.merged;
-	else if (p->up.kind == UPDATE_MODEL)
-		s->models_lost[why]++;
-	else
-		traffic_of(s, p)->lost[why]++;
+	s->network->lose(s, p, why);
 }
 
 /* Does a frame that is ready now find no room before the pipe? */
@@ -131,10 +162,47 @@ sim_arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 		return;
 	}
 	if (n->in != NULL)
-		capture_put(s, n->in, p, s->now_ns);
+		sim_put_frame(s, n->in, p, s->now_ns);
 	if (s->tap != NULL && by != NULL && s->tap[by->index].came != NULL)
-		capture_put(s, s->tap[by->index].came, p, s->now_ns);
+		sim_put_frame(s, s->tap[by->index].came, p, s->now_ns);
 	n->kind->arrive(s, n, by, p);
+}
+
+/* Write f to the capture of its pipe, if there is one, as it left. */
+static void
+capture_one(const struct sim *s, const struct sim_pipe *pipe,
+    const struct sim_flying *f)
+{
+	struct pcapio_out *out = s->tap[pipe->index].left;
+
+	if (out != NULL)
+		sim_put_frame(s, out, &f->p, f->left_ns);
+}
+
+void
+sim_capture_left(const struct sim *s, const struct sim_pipe *pipe,
+    uint64_t by_ns)
+{
+	const struct sim_ring *r = &pipe->ring;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct sim_flying *f = &r->item[(r->head + i) &
+		    (r->room - 1)];
+
+		if (f->left_ns <= by_ns)
+			capture_one(s, pipe, f);
+	}
+}
+
+void
+sim_commit_frame(const struct sim *s, struct pcapio_out *out, uint8_t *to,
+    uint32_t whole, uint32_t wire_bytes, uint64_t stamp_ns)
+{
+	if (whole < wire_bytes)
+		memset(to + whole, 0, wire_bytes - whole);
+	if (whole < wire_bytes)
+		whole = wire_bytes;
+	pcapio_commit(out, stamp_ns + s->sc->start_ns, whole, whole);
 }
 
 /* The first packet in the pipe is there. */
@@ -147,7 +215,7 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 	if (r->count == 0 || pipe->deadline_ns != s->now_ns)
 		return;		/* it was lost before */
 	if (s->tap != NULL)
-		capture_left(s, pipe, ring_head(r));
+		capture_one(s, pipe, ring_head(r));
 	p = ring_head(r)->p;
 	r->head = (r->head + 1) & (r->room - 1);
 	r->count--;
@@ -159,7 +227,7 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 		sim_lose(s, &p, SIM_LOST_LINK);
 		return;
 	}
-	if (s->trouble == NULL || trouble_passes(s, pipe, &p))
+	if (s->pipe_hook == NULL || s->pipe_hook->arrives(s, pipe, &p))
 		sim_arrive(s, pipe->to, pipe, &p);
 }
 
@@ -169,9 +237,9 @@ sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
 	struct sim_ring *r = &pipe->ring;
 
 	if (pipe->egress != NULL)
-		sim_plane_lose(s, pipe);
+		s->network->clear_port(s, pipe);
 	if (s->tap != NULL && all)
-		capture_all_left(s, pipe, s->now_ns);
+		sim_capture_left(s, pipe, s->now_ns);
 	for (; r->count > 0; r->count--) {
 		const struct sim_flying *tail = &r->item[(r->head + r->count -
 		    1) & (r->room - 1)];
@@ -196,7 +264,7 @@ pass_to_crowd(struct sim *s, const struct sim_route *r, bool all,
 	const uint32_t n = all ? r->n : 1;
 
 	if (s->worker[base].down == SIM_NONE) {
-		sim_crowd_model(s, r->crowd, base, n, p);
+		r->crowd->kind->model(s, r->crowd, base, n, p);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -243,30 +311,6 @@ sim_fail_link(struct sim *s, struct sim_pipe *up, bool down)
 	}
 }
 
-/* Those of faults[i / 2] go down, or come back. */
-static void
-fail(struct sim *s, uint32_t i)
-{
-	const struct scenario_fault *f = &scenario_faults(s->sc)[i / 2];
-	const bool down = i % 2 == 0, link = f->link[0] != '\0';
-	const char *name = link ? f->link : f->node;
-	const int64_t first = scenario_switch(s->sc, name);
-	uint32_t at = 0;
-
-	for (int64_t k = 0; k < first; k++)
-		at += (uint32_t)scenario_switches(s->sc)[k].count;
-	for (uint32_t k = 0; k < scenario_switches(s->sc)[first].count; k++) {
-		struct sim_node *n = &s->node[at + k];
-
-		if (f->index != SCENARIO_WORD1 && f->index != k)
-			continue;
-		if (link)
-			sim_fail_link(s, n->up, down);
-		else
-			sim_fail_node(s, n, down);
-	}
-}
-
 /* An event happens. */
 static void
 handle(struct sim *s, struct heap x)
@@ -275,13 +319,10 @@ handle(struct sim *s, struct heap x)
 
 	switch (sim_class_of(x)) {
 	case SIM_FAULT:
-		if (s->trainings > 0)
-			train_fail(s, id);
-		else
-			fail(s, id);
+		s->network->fault(s, id);
 		break;
 	case SIM_LEAVE:
-		sim_plane_leave(s, &s->pipe[id]);
+		s->network->leave(s, &s->pipe[id]);
 		break;
 	case SIM_DELIVERY:
 	case SIM_ACK:
@@ -292,10 +333,10 @@ handle(struct sim *s, struct heap x)
 		s->node[id].kind->wake(s, &s->node[id]);
 		break;
 	case SIM_GENERATE:
-		sim_generate(s, id);
+		s->network->generate(s, id);
 		break;
 	case SIM_LATE:
-		trouble_arrives(s);
+		s->pipe_hook->late(s);
 		break;
 	}
 }
@@ -325,8 +366,8 @@ sim_run(struct sim *s)
 	    heap_ns(&x) <= until) {
 		s->was_ns = s->now_ns;
 		s->now_ns = heap_ns(&x);
-		if (day != s->events.now)
-			sim_look_ahead(s);
+		if (day != s->events.now && s->network->new_day != NULL)
+			s->network->new_day(s);
 		day = s->events.now;
 		handle(s, x);
 		s->handled++;
@@ -335,6 +376,6 @@ sim_run(struct sim *s)
 		err(1, "events");
 	s->end_ns = s->sc->duration_ns == SCENARIO_WORD1 || s->now_ns >
 	    s->sc->duration_ns ? s->now_ns : s->sc->duration_ns;
-	if (s->plane != NULL)
-		plane_count_queued(&s->plane->pl);
+	if (s->network->end != NULL)
+		s->network->end(s);
 }

@@ -111,7 +111,6 @@ struct sim_ring {
 };
 
 struct sim_node;
-struct trouble;
 
 struct sim_pipe {
 	struct sim_ring ring;	/* what is needed first stands first */
@@ -154,6 +153,37 @@ struct sim_kind {
 	void (*wake)(struct sim *, struct sim_node *);
 	void (*fail)(struct sim *, struct sim_node *, bool down);
 	void (*free)(struct sim_node *);
+	/* models have come to n workers of the group, from base on */
+	void (*model)(struct sim *, const struct sim_node *, uint32_t base,
+	    uint32_t n, const struct sim_packet *);
+	bool serves;		/* packets up to it are SIM_DELIVERY */
+};
+
+/*
+ * What the engine leaves to the network that it runs: nodes/update-network.h or
+ * training/train-build.h.  Each is called with the simulation.
+ */
+struct sim_network {
+	/* count a packet that is lost */
+	void (*lose)(struct sim *, const struct sim_packet *, enum sim_loss);
+	void (*fault)(struct sim *, uint32_t id);	/* a SIM_FAULT */
+	void (*generate)(struct sim *, uint32_t id);	/* a SIM_GENERATE */
+	void (*leave)(struct sim *, struct sim_pipe *);	/* a SIM_LEAVE */
+	/* lose the frames that wait in the port of the pipe's sender */
+	void (*clear_port)(struct sim *, struct sim_pipe *);
+	/* write the frame of a packet to a capture */
+	void (*put_frame)(const struct sim *, struct pcapio_out *,
+	    const struct sim_packet *, uint64_t stamp_ns);
+	void (*new_day)(const struct sim *);	/* of the calendar; or NULL */
+	void (*end)(struct sim *);		/* of the run; or NULL */
+};
+
+/* What may happen to packets at the end of a pipe. */
+struct sim_pipe_hook {
+	/* does the packet arrive now? */
+	bool (*arrives)(struct sim *, struct sim_pipe *,
+	    const struct sim_packet *);
+	void (*late)(struct sim *);	/* a SIM_LATE: one arrives late */
 };
 
 struct sim_node {	/* what moves most is in the first line of the cache */
@@ -215,6 +245,7 @@ struct sim_cluster {	/* what moves most is in the first line of the cache */
 
 struct sim {
 	const struct scenario *sc;
+	const struct sim_network *network;
 	uint64_t now_ns, end_ns;	/* end: of the run */
 	double other_end;	/* the mean age by the other rule of its end,
 				 * by that of this one */
@@ -243,15 +274,14 @@ struct sim {
 	uint64_t was_ns;	/* now_ns before this event */
 	struct sim_source *source;	/* of regular traffic: traffic.h */
 	uint32_t sources;
-	struct trouble *trouble;	/* of links, or NULL: link-faults.h */
+	struct link_faults *link_faults;	/* link-faults.h; or NULL */
+	const struct sim_pipe_hook *pipe_hook;	/* theirs, or NULL */
 	char *wrong;			/* what is, SIM_WRONG_BYTES; or NULL:
 					   then the tool says so and exits */
 	uint64_t most;			/* events; 0: any number */
 };
 
 enum { SIM_WRONG_BYTES = 200 };
-
-/* engine.c */
 
 static inline enum sim_class
 sim_class_of(struct heap x)
@@ -314,71 +344,40 @@ void sim_pass_down(struct sim *s, struct sim_node *n,
 /* Handle events until there are none, or the scenario's end. */
 void sim_run(struct sim *s);
 
-/*
- * prefetch.c: a day of the calendar begins.  Fetch what its events will read,
- * and who those of the day after it are about, while there is other work.
- */
-void sim_look_ahead(const struct sim *s);
-
 static inline struct sim_cluster *
 sim_cluster(const struct sim *s, uint16_t id)
 {
 	return &s->cluster[s->cluster_of[id]];
 }
 
-/* build.c: the network of a scenario, or exit for want of memory. */
-struct sim *sim_new(const struct scenario *sc, uint64_t seed);
-void sim_free(struct sim *s);
-
 /* n of so many bytes, zeroed, or exit. */
-void *sim_have(size_t n, size_t bytes, const char *what);
+void *sim_alloc(size_t n, size_t bytes, const char *what);
 
 /* The same, in whole lines of the cache and large pages. */
-void *sim_have_large(size_t n, size_t bytes, const char *what);
+void *sim_alloc_large(size_t n, size_t bytes, const char *what);
 
 /* The next two pipes are a link; the one up. */
 struct sim_pipe *sim_add_link(struct sim *s, struct sim_node *from,
     struct sim_node *to, uint64_t up_bps, uint64_t down_bps,
     uint64_t propagation_ns, double loss);
 
-/* node-worker.c: a group of workers, which is one node, a crowd. */
-extern const struct sim_kind sim_workers;
-
-/* A worker that waits for models before it computes. */
-struct sim_wait {
-	uint64_t deadline_ns;	/* the SIM_GENERATE that is meant */
-	bool waits;		/* it is a time-out */
-};
-
-struct sim_crowd {
-	const struct scenario_workers *cf;
-	struct arrivals_conf arrivals;
-	uint32_t base, n;	/* its workers in sim->worker */
-	struct schedule schedule;	/* empty: by arrivals */
-	size_t played;		/* rows of it */
-	uint64_t stop_ns;	/* nothing from then on */
-	struct txctl *control;	/* of its workers; NULL: none has any */
-	struct sim_wait *wait;	/* of each; NULL: they do not; owned */
-};
-
-/* The first event of each of its workers. */
-void sim_workers_start(struct sim *s, struct sim_node *crowd);
-
-/* A worker (of bursts: a cluster) has an update, or waits no longer. */
-void sim_generate(struct sim *s, uint32_t worker);
-
-/* A model has come to n workers from base on. */
-void sim_crowd_model(struct sim *s, const struct sim_node *crowd,
-    uint32_t base, uint32_t n, const struct sim_packet *p);
-
-/* node-switch.c, node-server.c */
-extern const struct sim_kind sim_switch, sim_server;
+/* Write p, stamped stamp_ns, to a capture. */
+static inline void
+sim_put_frame(const struct sim *s, struct pcapio_out *out,
+    const struct sim_packet *p, uint64_t stamp_ns)
+{
+	s->network->put_frame(s, out, p, stamp_ns);
+}
 
 /*
- * Give n, a switch whose routes are known, its port to n->up, whose link it
- * takes over, and which is the next of sim->plane.  False without memory.
+ * Commit the frame that stands in the capture's buffer at `to`: of its
+ * wire_bytes, `whole` are written and the rest becomes zeros.
  */
-bool sim_switch_open(struct sim *s, struct sim_node *n,
-    const struct scenario_switch *cf);
+void sim_commit_frame(const struct sim *s, struct pcapio_out *out, uint8_t *to,
+    uint32_t whole, uint32_t wire_bytes, uint64_t stamp_ns);
+
+/* Write the packets of a captured pipe that have left it by by_ns. */
+void sim_capture_left(const struct sim *s, const struct sim_pipe *pipe,
+    uint64_t by_ns);
 
 #endif

@@ -1,7 +1,8 @@
-/* What the next events will read is fetched into the cache: sim.h. */
+/* event-prefetch.c - fetch what the next events will read: event-prefetch.h */
 #include "config.h"
 
-#include "cmd/innet-sim/engine/sim.h"
+#include "cmd/innet-sim/nodes/event-prefetch.h"
+#include "cmd/innet-sim/nodes/node-switch.h"
 #include "common/base/prefetch.h"
 
 enum { FEW = 1000 };	/* workers, which are in the cache anyway */
@@ -75,7 +76,7 @@ fetch_rest(const struct sim *s, struct heap x)
 }
 
 void
-sim_look_ahead(const struct sim *s)
+event_prefetch_day(const struct sim *s)
 {
 	const struct calendar *c = &s->events;
 	const struct calendar_list *tomorrow = calendar_tomorrow(c);

@@ -7,6 +7,7 @@
 
 #include <err.h>
 
+#include "cmd/innet-sim/nodes/node-server.h"
 #include "cmd/innet-sim/nodes/node-traffic.h"
 
 /* An update, and its answer. */
@@ -55,4 +56,5 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 		traffic_receive(s, p);
 }
 
-const struct sim_kind sim_server = { .name = "server", .arrive = arrive };
+const struct sim_kind sim_server = { .name = "server", .arrive = arrive,
+	.serves = true };

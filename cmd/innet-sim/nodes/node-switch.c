@@ -4,8 +4,9 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-sim/nodes/plane-driver.h"
+#include "cmd/innet-sim/nodes/node-switch.h"
 #include "cmd/innet-sim/nodes/node-traffic.h"
+#include "cmd/innet-sim/nodes/plane-driver.h"
 
 /* How many clusters n may have routes to, from n->first on. */
 static uint32_t
@@ -117,4 +118,5 @@ fail(struct sim *s, struct sim_node *n, bool down)
 		err(1, "switch %s", n->name);
 }
 
-const struct sim_kind sim_switch = { "switch", arrive, NULL, fail, NULL };
+const struct sim_kind sim_switch = { .name = "switch", .arrive = arrive,
+	.fail = fail };

@@ -128,7 +128,7 @@ set_shares(struct result_row *row)
 bool
 traffic_result(const struct sim *s, struct result_row *row)
 {
-	uint64_t *waiting = sim_have(s->sources, sizeof(*waiting), "sources");
+	uint64_t *waiting = sim_alloc(s->sources, sizeof(*waiting), "sources");
 	const size_t n = s->sc->traffic.n;
 	bool whole = true;
 

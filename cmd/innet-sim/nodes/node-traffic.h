@@ -9,7 +9,7 @@
 #ifndef INNET_SIM_TRAFFIC_H
 #define INNET_SIM_TRAFFIC_H
 
-#include "cmd/innet-sim/run/result.h"
+#include "cmd/innet-sim/engine/result-row.h"
 #include "cmd/innet-sim/engine/sim.h"
 
 struct sim_source {

@@ -4,7 +4,7 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-sim/engine/sim.h"
+#include "cmd/innet-sim/nodes/node-worker.h"
 
 /* Its packets go to the switch, one behind the other. */
 static void
@@ -290,7 +290,7 @@ sim_workers_start(struct sim *s, struct sim_node *node)
 	}
 	pace(s, crowd);
 	if (crowd->cf->wait_ns > 0)
-		crowd->wait = sim_have(crowd->n, sizeof(*crowd->wait),
+		crowd->wait = sim_alloc(crowd->n, sizeof(*crowd->wait),
 		    "workers");
 	for (uint32_t i = 0; i < crowd->n; i += each) {
 		struct sim_worker *w = &s->worker[crowd->base + i];
@@ -305,8 +305,8 @@ sim_workers_start(struct sim *s, struct sim_node *node)
 	}
 }
 
-void
-sim_crowd_model(struct sim *s, const struct sim_node *node, uint32_t base,
+static void
+receive_model(struct sim *s, const struct sim_node *node, uint32_t base,
     uint32_t n, const struct sim_packet *p)
 {
 	const struct sim_crowd *crowd = node->own;
@@ -330,7 +330,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	if (by->port != SIM_NONE)
-		sim_crowd_model(s, n, by->port, 1, p);
+		receive_model(s, n, by->port, 1, p);
 	else
 		sim_pass_down(s, n, p, s->now_ns);
 }
@@ -346,4 +346,5 @@ end(struct sim_node *n)
 	free(crowd);
 }
 
-const struct sim_kind sim_workers = { "workers", arrive, NULL, NULL, end };
+const struct sim_kind sim_workers = { .name = "workers", .arrive = arrive,
+	.free = end, .model = receive_model };

@@ -13,8 +13,8 @@
 
 /* An update comes, which waits for the port. */
 static inline void
-payload_free_update(
-    struct plane *pl, struct port *port, const struct arrival *a)
+payload_free_update(struct plane *pl, struct port *port,
+    const struct arrival *a)
 {
 	pl->n[PLANE_PACKETS]++;
 	pl->n[PLANE_TAKEN]++;

@@ -4,7 +4,6 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-sim/run/captures.h"
 #include "cmd/innet-sim/nodes/plane-driver.h"
 #include "common/olaf/program.h"
 
@@ -72,7 +71,7 @@ leave(void *ctx, struct port *port, struct slot *slot, uint64_t now_ns)
 	p = sim_fly(s, n->up, now_ns);
 	frame_of(n, slot, p);
 	if (n->out != NULL)
-		capture_put(s, n->out, p, now_ns);
+		sim_put_frame(s, n->out, p, now_ns);
 }
 
 /* plane_driver.lose_slot */

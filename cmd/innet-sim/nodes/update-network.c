@@ -1,4 +1,4 @@
-/* From a scenario to its nodes and pipes: sim.h. */
+/* update-network.c - build a network of updates: update-network.h */
 #include "config.h"
 
 #include <err.h>
@@ -6,31 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/nodes/plane-driver.h"
+#include "cmd/innet-sim/nodes/event-prefetch.h"
+#include "cmd/innet-sim/nodes/node-server.h"
+#include "cmd/innet-sim/nodes/node-switch.h"
 #include "cmd/innet-sim/nodes/node-traffic.h"
-#include "cmd/innet-sim/training/train.h"
-#include "common/base/pages.h"
+#include "cmd/innet-sim/nodes/node-worker.h"
+#include "cmd/innet-sim/nodes/plane-driver.h"
+#include "cmd/innet-sim/nodes/update-frames.h"
+#include "cmd/innet-sim/nodes/update-network.h"
 #include "common/wire/frame.h"
-
-void *
-sim_have(size_t n, size_t bytes, const char *what)
-{
-	void *p = calloc(n == 0 ? 1 : n, bytes);
-
-	if (p == NULL)
-		err(1, "%zu %s", n, what);
-	return p;
-}
-
-void *
-sim_have_large(size_t n, size_t bytes, const char *what)
-{
-	void *p = pages_new(n * bytes);
-
-	if (p == NULL)
-		err(1, "%zu %s", n, what);
-	return p;
-}
 
 /* The first node of the switches, or the server, of that name. */
 static struct sim_node *
@@ -90,7 +74,7 @@ add_nodes(struct sim *s)
 	for (size_t i = 0; i < sc->switches.n; i++)
 		s->nodes += (uint32_t)scenario_switches(sc)[i].count;
 	s->nodes += (uint32_t)(sc->servers.n + sc->workers.n) + sources(sc);
-	s->node = sim_have_large(s->nodes, sizeof(*s->node), "nodes");
+	s->node = sim_alloc_large(s->nodes, sizeof(*s->node), "nodes");
 	for (size_t i = 0; i < sc->switches.n; i++) {
 		const struct scenario_switch *w = &scenario_switches(sc)[i];
 
@@ -128,27 +112,6 @@ access_pipes(const struct scenario *sc, const struct scenario_workers *g)
 	    scenario_switch(sc, g->at)].count : workers);
 }
 
-struct sim_pipe *
-sim_add_link(struct sim *s, struct sim_node *from, struct sim_node *to,
-    uint64_t up_bps, uint64_t down_bps, uint64_t propagation_ns, double loss)
-{
-	struct sim_pipe *p = &s->pipe[s->pipes];
-	const uint32_t extra = scenario_extra_bytes(s->sc);
-
-	for (int way = 0; way < 2; way++) {
-		p[way] = (struct sim_pipe){ .from = way == 0 ? from : to,
-		    .to = way == 0 ? to : from, .index = s->pipes++,
-		    .link = { .rate_bps = way == 0 ? up_bps : down_bps,
-		    .extra_bytes = extra },
-		    .propagation_ns = propagation_ns, .loss = loss,
-		    .leave_ns = SIM_NEVER, .deadline_ns = SIM_NEVER,
-		    .ring = { &p[way].one, 0, 0, 1 },
-		    .port = SIM_NONE, .class = way == 1 ? SIM_ACK :
-		    to->kind == &sim_server ? SIM_DELIVERY : SIM_ARRIVAL };
-	}
-	return p;
-}
-
 static void
 add_links(struct sim *s)
 {
@@ -159,7 +122,7 @@ add_links(struct sim *s)
 		pipes += 2 * (uint32_t)scenario_switches(sc)[i].count;
 	for (size_t i = 0; i < sc->workers.n; i++)
 		pipes += access_pipes(sc, &scenario_workers(sc)[i]);
-	s->pipe = sim_have_large(pipes, sizeof(*s->pipe), "pipes");
+	s->pipe = sim_alloc_large(pipes, sizeof(*s->pipe), "pipes");
 	for (size_t i = 0; i < sc->links.n; i++) {
 		const struct scenario_link *l = &scenario_links(sc)[i];
 		uint64_t n, m;
@@ -201,8 +164,8 @@ add_cluster(struct sim *s, uint16_t id, uint32_t group)
 	c->last_frame = c->frame - 4 * (c->packets * floats - elements);
 	if (g->frame_bytes != SCENARIO_WORD1)
 		c->frame = c->last_frame = (uint32_t)g->frame_bytes;
-	c->age = sim_have(c->packets, sizeof(*c->age), "ages");
-	c->range = sim_have(c->packets, sizeof(*c->range), "models");
+	c->age = sim_alloc(c->packets, sizeof(*c->age), "ages");
+	c->range = sim_alloc(c->packets, sizeof(*c->range), "models");
 	for (uint32_t i = 0; i < c->packets; i++)
 		c->range[i].version = 1;	/* a worker's own weights */
 	if (s->sc->ages_from < SCENARIO_WORD2) {
@@ -277,7 +240,7 @@ controls(const struct sim_crowd *crowd)
 
 	if (each.kind == TXCTL_NONE)
 		return NULL;
-	all = sim_have(crowd->n, sizeof(*all), "workers");
+	all = sim_alloc(crowd->n, sizeof(*all), "workers");
 	for (uint32_t i = 0; i < crowd->n; i++)
 		all[i] = each;
 	return all;
@@ -322,7 +285,7 @@ add_workers(struct sim *s, uint32_t group)
 	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
 	const uint64_t clusters = g->clusters.to - g->clusters.from + 1;
 	struct sim_node *node = crowd_of(s, group);
-	struct sim_crowd *crowd = sim_have(1, sizeof(*crowd), "groups");
+	struct sim_crowd *crowd = sim_alloc(1, sizeof(*crowd), "groups");
 	uint64_t n;
 	struct sim_node *at = find(s, g->at, &n), *was = NULL;
 	struct sim_pipe *shared = NULL;
@@ -354,8 +317,8 @@ open_switches(struct sim *s)
 
 	for (size_t i = 0; i < s->sc->switches.n; i++)
 		ports += scenario_switches(s->sc)[i].count;
-	s->port = sim_have_large(ports, sizeof(*s->port), "switches");
-	s->plane = sim_have(1, sizeof(*s->plane), "switches");
+	s->port = sim_alloc_large(ports, sizeof(*s->port), "switches");
+	s->plane = sim_alloc(1, sizeof(*s->plane), "switches");
 	sim_plane_open_ports(s->plane, s);
 	for (size_t i = 0; i < s->sc->switches.n; i++) {
 		const struct scenario_switch *w = &scenario_switches(s->sc)[i];
@@ -387,7 +350,7 @@ add_traffic(struct sim *s)
 	const struct scenario *sc = s->sc;
 	struct sim_node *n = crowd_of(s, (uint32_t)sc->workers.n);
 
-	s->source = sim_have(sources(sc), sizeof(*s->source), "sources");
+	s->source = sim_alloc(sources(sc), sizeof(*s->source), "sources");
 	for (size_t i = 0; i < sc->traffic.n; i++) {
 		uint64_t count;
 		struct sim_node *at = find(s, scenario_traffic(sc)[i].at,
@@ -398,22 +361,61 @@ add_traffic(struct sim *s)
 	}
 }
 
-struct sim *
-sim_new(const struct scenario *sc, uint64_t seed)
+/* Count a packet that is lost. */
+static void
+lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 {
-	struct sim *s = sim_have(1, sizeof(*s), "simulations");
+	if (p->up.kind == UPDATE_UPDATE)
+		sim_cluster(s, p->up.cluster)->lost[why] += p->up.merged;
+	else if (p->up.kind == UPDATE_MODEL)
+		s->models_lost[why]++;
+	else
+		traffic_of(s, p)->lost[why]++;
+}
+
+/* The links or switches of faults[i / 2] fail (i even), or recover. */
+static void
+fail(struct sim *s, uint32_t i)
+{
+	const struct scenario_fault *f = &scenario_faults(s->sc)[i / 2];
+	const bool down = i % 2 == 0, link = f->link[0] != '\0';
+	const char *name = link ? f->link : f->node;
+	const int64_t first = scenario_switch(s->sc, name);
+	uint32_t at = 0;
+
+	for (int64_t k = 0; k < first; k++)
+		at += (uint32_t)scenario_switches(s->sc)[k].count;
+	for (uint32_t k = 0; k < scenario_switches(s->sc)[first].count; k++) {
+		struct sim_node *n = &s->node[at + k];
+
+		if (f->index != SCENARIO_WORD1 && f->index != k)
+			continue;
+		if (link)
+			sim_fail_link(s, n->up, down);
+		else
+			sim_fail_node(s, n, down);
+	}
+}
+
+static void
+end(struct sim *s)
+{
+	plane_count_queued(&s->plane->pl);
+}
+
+const struct sim_network update_network = {
+	.lose = lose, .fault = fail, .generate = sim_generate,
+	.leave = sim_plane_leave, .clear_port = sim_plane_lose,
+	.put_frame = update_frames_put, .new_day = event_prefetch_day,
+	.end = end
+};
+
+void
+update_network_build(struct sim *s)
+{
+	const struct scenario *sc = s->sc;
 	uint64_t workers = 0, clusters = 0;
 
-	s->sc = sc;
-	s->seed = seed;
-	s->arrivals = rng_seed(seed + 0x776f726b6572);	/* as innet-gen's */
-	s->bursts = rng_seed(seed + 0x627572737473);
-	s->control = rng_seed(seed ^ 0x636f6e74726f6c);
-	s->chance = rng_seed(seed ^ 0x6368616e6365);
-	if (sc->trainings.n > 0) {
-		train_build(s);
-		return s;
-	}
 	for (size_t i = 0; i < sc->workers.n; i++) {
 		const struct scenario_workers *g = &scenario_workers(sc)[i];
 
@@ -424,8 +426,8 @@ sim_new(const struct scenario *sc, uint64_t seed)
 	}
 	if (clusters > 65536)	/* groups may share them */
 		clusters = 65536;
-	s->worker = sim_have_large(workers, sizeof(*s->worker), "workers");
-	s->cluster = sim_have_large(clusters, sizeof(*s->cluster), "clusters");
+	s->worker = sim_alloc_large(workers, sizeof(*s->worker), "workers");
+	s->cluster = sim_alloc_large(clusters, sizeof(*s->cluster), "clusters");
 	s->cluster_of = malloc(65536 * sizeof(*s->cluster_of));
 	if (s->cluster_of == NULL)
 		err(1, "clusters");
@@ -439,37 +441,4 @@ sim_new(const struct scenario *sc, uint64_t seed)
 	for (uint32_t i = 0; i < sc->workers.n; i++)
 		sim_workers_start(s, crowd_of(s, i));
 	add_traffic(s);
-	return s;
-}
-
-void
-sim_free(struct sim *s)
-{
-	train_free(s);
-	for (uint32_t i = 0; i < s->nodes; i++) {
-		if (s->node[i].kind->free != NULL)
-			s->node[i].kind->free(&s->node[i]);
-		hashmap_free(&s->node[i].cluster);
-	}
-	for (uint32_t i = 0; i < s->pipes; i++) {
-		if (s->pipe[i].ring.item != &s->pipe[i].one)
-			free(s->pipe[i].ring.item);
-	}
-	for (uint32_t i = 0; i < s->clusters; i++) {
-		for (uint32_t k = 0; k < s->cluster[i].packets; k++)
-			aom_free(&s->cluster[i].age[k]);
-		free(s->cluster[i].age);
-		free(s->cluster[i].range);
-	}
-	calendar_free(&s->events);
-	sim_plane_free(s->plane);
-	free(s->port);
-	free(s->pipe);
-	free(s->node);
-	free(s->worker);
-	free(s->cluster);
-	free(s->cluster_of);
-	free(s->route);
-	free(s->source);
-	free(s);
 }

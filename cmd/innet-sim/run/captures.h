@@ -19,19 +19,9 @@
  * Open captures in dir: of all switches and servers, of links; or exit 1, and
  * 2 where one would destroy another, the scenario or what it reads.
  */
-void capture_open(struct sim *s, const char *dir, const char *scenario);
-
-/* Put p, stamped stamp_ns, into out. */
-void capture_put(const struct sim *s, struct pcapio_out *out,
-    const struct sim_packet *p, uint64_t stamp_ns);
-
-/* Of a captured pipe: f has left it; what is in it and left by then has. */
-void capture_left(const struct sim *s, const struct sim_pipe *pipe,
-    const struct sim_flying *f);
-void capture_all_left(const struct sim *s, const struct sim_pipe *pipe,
-    uint64_t by_ns);
+void captures_open(struct sim *s, const char *dir, const char *scenario);
 
 /* Close them: false, and said why, if one is not whole. */
-bool capture_close(struct sim *s);
+bool captures_close(struct sim *s);
 
 #endif

@@ -161,8 +161,9 @@ varies(const struct runner *r, const char *path)
 	    r->point[0].values, path);
 
 	for (size_t k = 1; k < r->points; k++) {
-		if (!cJSON_Compare(first, cJSON_GetObjectItemCaseSensitive(
-		    r->point[k].values, path), true))
+		if (!cJSON_Compare(first,
+		    cJSON_GetObjectItemCaseSensitive(r->point[k].values, path),
+		    true))
 			return true;
 	}
 	return false;

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/run/result.h"
+#include "cmd/innet-sim/nodes/node-switch.h"
 #include "cmd/innet-sim/nodes/node-traffic.h"
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/run/result.h"
+#include "cmd/innet-sim/training/train-result.h"
 #include "common/base/stats.h"
 #include "common/queue/tally.h"
 

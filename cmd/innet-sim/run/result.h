@@ -11,24 +11,12 @@
 
 #include <stddef.h>
 
+#include "cmd/innet-sim/engine/result-row.h"
 #include "cmd/innet-sim/engine/sim.h"
 
 enum result_by {
 	RESULT_GROUP, RESULT_CLUSTER, RESULT_SWITCH, RESULT_TRAFFIC,
 	RESULT_TRAINING
-};
-enum result_unit { RESULT_COUNT, RESULT_NS, RESULT_PERCENT, RESULT_INDEX };
-
-enum { RESULT_FIGURES = 32 };
-
-struct result_figure {
-	const char *key;	/* in JSON and CSV; NULL: no more */
-	const char *title;	/* in the table; NULL: not there */
-	enum result_unit unit;
-};
-
-struct result_row {
-	double v[RESULT_FIGURES];
 };
 
 /* The figures of a row, by what it is of. */

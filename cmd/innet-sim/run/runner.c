@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "cmd/innet-sim/run/captures.h"
+#include "cmd/innet-sim/run/network.h"
 #include "cmd/innet-sim/run/runner.h"
+#include "cmd/innet-sim/scenario/scenario-read.h"
 #include "common/base/progress.h"
 #include "common/net/timer.h"
 
@@ -44,21 +46,21 @@ one(const struct runner *r, struct shared *sh, uint64_t at)
 {
 	struct point *p = &r->point[at / r->runs];
 	const uint64_t run = at % r->runs;
-	struct sim *s = sim_new(&p->sc, r->seed + run);
+	struct sim *s = network_new(&p->sc, r->seed + run);
 	bool whole = true;
 
 	s->stopped = r->stopped;
 	if (r->dir != NULL)
-		capture_open(s, r->dir, r->scenario);
+		captures_open(s, r->dir, r->scenario);
 	sim_run(s);
 	if (r->stopped == NULL || *r->stopped == 0)
 		whole = result_of(s, r->by, p->row + run * p->rows);
 	if (s->other_end > 0 && fabs(s->other_end - 1) > fabs(sh->apart))
 		sh->apart = s->other_end - 1;
 	if (r->dir != NULL)
-		whole = capture_close(s) && whole;
+		whole = captures_close(s) && whole;
 	sh->events += s->handled;
-	sim_free(s);
+	network_free(s);
 	return whole;
 }
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cmd/innet-sim/scenario/scenario.h"
+#include "cmd/innet-sim/scenario/scenario-check.h"
 #include "common/traffic/arrivals.h"
 #include "common/wire/update.h"
 

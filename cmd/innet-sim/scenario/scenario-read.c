@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "cmd/innet-sim/scenario/scenario.h"
+#include "cmd/innet-sim/scenario/scenario-check.h"
+#include "cmd/innet-sim/scenario/scenario-read.h"
 #include "common/queue/txctl.h"
 #include "common/traffic/arrivals.h"
 #include "common/wire/frame.h"
@@ -275,40 +276,6 @@ static const struct json_reader_key top_keys[] = {
 
 const struct json_reader_section scenario_keys = { top_keys,
 	sizeof(struct scenario) };
-
-/* The place in the list of what begins with that name, or -1. */
-static int64_t
-named(const struct json_reader_list *l, size_t bytes, const char *name)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		if (strcmp((const char *)l->item + i * bytes, name) == 0)
-			return (int64_t)i;
-	}
-	return -1;
-}
-
-_Static_assert(AT(switch, name) == 0 && AT(server, name) == 0 &&
-    AT(link, from) == 0, "for named()");
-
-int64_t
-scenario_switch(const struct scenario *s, const char *name)
-{
-	return named(&s->switches, sizeof(struct scenario_switch), name);
-}
-
-int64_t
-scenario_server(const struct scenario *s, const char *name)
-{
-	return named(&s->servers, sizeof(struct scenario_server), name);
-}
-
-const struct scenario_link *
-scenario_uplink(const struct scenario *s, const char *name)
-{
-	const int64_t i = named(&s->links, sizeof(struct scenario_link), name);
-
-	return i == -1 ? NULL : &scenario_links(s)[i];
-}
 
 bool
 scenario_read(struct scenario *s, const cJSON *root, struct json_reader *r)

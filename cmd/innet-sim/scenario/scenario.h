@@ -148,8 +148,6 @@ struct scenario {
 	const struct chaos_plan *chaos;	/* what was drawn beside it, or NULL */
 };
 
-extern const struct json_reader_section scenario_keys;
-
 /* What a frame takes on a link beside itself. */
 static inline uint32_t
 scenario_extra_bytes(const struct scenario *s)
@@ -222,15 +220,6 @@ scenario_faults(const struct scenario *s)
 {
 	return s->faults.item;
 }
-
-/* False: r->why says what is wrong.  scenario_free() in either case. */
-bool scenario_read(struct scenario *s, const cJSON *root,
-    struct json_reader *r);
-void scenario_free(struct scenario *s);
-
-/* check.c: does all of it, read from root, go together?  False: likewise. */
-bool scenario_check(const struct scenario *s, const cJSON *root,
-    struct json_reader *r);
 
 /* Does fault f come over training t? */
 static inline bool

@@ -207,9 +207,9 @@ values_of(const cJSON *sweep, size_t i)
 		turns = 1;
 		for (later = e->next; later != NULL; later = later->next)
 			turns *= (size_t)cJSON_GetArraySize(later);
-		cJSON_AddItemToObject(to, e->string, cJSON_Duplicate(
-		    cJSON_GetArrayItem(e, (int)(i / turns %
-		    (size_t)cJSON_GetArraySize(e))), true));
+		cJSON_AddItemToObject(to, e->string,
+		    cJSON_Duplicate(cJSON_GetArrayItem(e,
+		    (int)(i / turns % (size_t)cJSON_GetArraySize(e))), true));
 	}
 	return to;
 }

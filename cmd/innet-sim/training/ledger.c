@@ -10,7 +10,7 @@
 struct ledger *
 ledger_new(uint64_t seed, const struct ledger_conf *cf)
 {
-	struct ledger *l = sim_have(1, sizeof(*l), "sums");
+	struct ledger *l = sim_alloc(1, sizeof(*l), "sums");
 
 	*l = (struct ledger){ .seed = seed, .workers = cf->workers,
 	    .segs = cf->segs, .async = cf->async,
@@ -18,7 +18,7 @@ ledger_new(uint64_t seed, const struct ledger_conf *cf)
 	    .rounds = cf->async ? cf->rounds : 0,
 	    .digit = !cf->async ? 2 : cf->racks || cf->server ?
 	    LEDGER_DIGIT_MANY : cf->workers + 1 };
-	l->entry = sim_have((size_t)l->rounds * cf->segs *
+	l->entry = sim_alloc((size_t)l->rounds * cf->segs *
 	    (l->server ? cf->workers : 1), sizeof(*l->entry), "sums");
 	return l;
 }

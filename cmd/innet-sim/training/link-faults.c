@@ -4,8 +4,8 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-sim/training/train.h"
 #include "cmd/innet-sim/training/link-faults.h"
+#include "cmd/innet-sim/training/train-net.h"
 
 /* A packet that took longer. */
 struct late {
@@ -14,25 +14,9 @@ struct late {
 };
 
 void
-trouble_open(struct sim *s, const struct trouble_way *w, double share)
+link_faults_free(struct sim *s)
 {
-	struct trouble *t = sim_have(1, sizeof(*t), "links");
-
-	t->way = *w;
-	t->of = sim_have(s->pipes, 1, "links");
-	t->chance = rng_seed(s->seed ^ 0x74726f75626c65);
-	for (uint32_t i = 0; i < s->pipes; i++) {
-		if (s->pipe[i].from != s->pipe[i].to &&
-		    rng_double(&t->chance) < share)
-			t->of[i] = TROUBLE_HAS;
-	}
-	s->trouble = t;
-}
-
-void
-trouble_free(struct sim *s)
-{
-	struct trouble *t = s->trouble;
+	struct link_faults *t = s->link_faults;
 	void *item;
 
 	if (t == NULL)
@@ -42,11 +26,12 @@ trouble_free(struct sim *s)
 	timed_queue_free(&t->late);
 	free(t->of);
 	free(t);
-	s->trouble = NULL;
+	s->link_faults = NULL;
+	s->pipe_hook = NULL;
 }
 
 static bool
-happens(struct trouble *t, double share)
+happens(struct link_faults *t, double share)
 {
 	return share > 0 && rng_double(&t->chance) < share;
 }
@@ -55,10 +40,10 @@ happens(struct trouble *t, double share)
 static void
 delay(struct sim *s, struct sim_pipe *by, const struct sim_packet *p)
 {
-	struct trouble *t = s->trouble;
+	struct link_faults *t = s->link_faults;
 	struct late *l = malloc(sizeof(*l));
 	const uint64_t at = s->now_ns + 1 + rng_below(&t->chance,
-	    t->way.late_ns + 1);
+	    t->rates.late_ns + 1);
 
 	if (l == NULL || !timed_queue_push(&t->late, at, l))
 		err(1, "late packets");
@@ -66,41 +51,42 @@ delay(struct sim *s, struct sim_pipe *by, const struct sim_packet *p)
 	sim_at(s, SIM_LATE, 0, at);
 }
 
-bool
-trouble_passes(struct sim *s, struct sim_pipe *pipe,
+static bool
+arrives_now(struct sim *s, struct sim_pipe *pipe,
     const struct sim_packet *p)
 {
-	struct trouble *t = s->trouble;
-	const struct trouble_way *w = &t->way;
+	struct link_faults *t = s->link_faults;
+	const struct link_fault_rates *w = &t->rates;
 	uint8_t *of = &t->of[pipe->index];
 
-	if ((*of & TROUBLE_HAS) == 0)
+	if ((*of & LINK_FAULTS_HAS) == 0)
 		return true;
-	if (happens(t, (*of & TROUBLE_BAD) != 0 ? w->calm : w->burst)) {
-		*of ^= TROUBLE_BAD;
-		t->n[TROUBLE_BURST] += (*of & TROUBLE_BAD) != 0;
+	if (happens(t, (*of & LINK_FAULTS_BAD) != 0 ? w->calm : w->burst)) {
+		*of ^= LINK_FAULTS_BAD;
+		t->n[LINK_FAULTS_BURST] += (*of & LINK_FAULTS_BAD) != 0;
 	}
-	if (happens(t, (*of & TROUBLE_BAD) != 0 ? w->burst_loss : w->loss)) {
-		t->n[TROUBLE_LOST]++;
+	if (happens(t,
+	    (*of & LINK_FAULTS_BAD) != 0 ? w->burst_loss : w->loss)) {
+		t->n[LINK_FAULTS_LOST]++;
 		sim_lose(s, p, SIM_LOST_LINK);
 		return false;
 	}
 	if (happens(t, w->twice)) {
-		t->n[TROUBLE_TWICE]++;
+		t->n[LINK_FAULTS_TWICE]++;
 		train_of(s, p->dg.from)->n[TRAIN_PUT]++;
 		delay(s, pipe, p);
 	}
 	if (!happens(t, w->late))
 		return true;
-	t->n[TROUBLE_LATE]++;
+	t->n[LINK_FAULTS_LATE]++;
 	delay(s, pipe, p);
 	return false;
 }
 
-void
-trouble_arrives(struct sim *s)
+static void
+deliver_late(struct sim *s)
 {
-	struct late *l = timed_queue_pop(&s->trouble->late);
+	struct late *l = timed_queue_pop(&s->link_faults->late);
 
 	if (l == NULL)
 		return;
@@ -109,4 +95,23 @@ trouble_arrives(struct sim *s)
 	else
 		sim_arrive(s, l->by->to, l->by, &l->p);
 	free(l);
+}
+
+static const struct sim_pipe_hook hook = { arrives_now, deliver_late };
+
+void
+link_faults_open(struct sim *s, const struct link_fault_rates *w, double share)
+{
+	struct link_faults *t = sim_alloc(1, sizeof(*t), "links");
+
+	t->rates = *w;
+	t->of = sim_alloc(s->pipes, 1, "links");
+	t->chance = rng_seed(s->seed ^ 0x74726f75626c65);
+	for (uint32_t i = 0; i < s->pipes; i++) {
+		if (s->pipe[i].from != s->pipe[i].to &&
+		    rng_double(&t->chance) < share)
+			t->of[i] = LINK_FAULTS_HAS;
+	}
+	s->link_faults = t;
+	s->pipe_hook = &hook;
 }

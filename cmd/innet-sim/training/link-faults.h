@@ -10,40 +10,30 @@
 #define INNET_SIM_LINK_FAULTS_H
 
 #include "cmd/innet-sim/engine/sim.h"
+#include "cmd/innet-sim/scenario/chaos-plan.h"
 #include "common/base/timed-queue.h"
 
-/* What happens to packets on a way; all are shares of them. */
-struct trouble_way {
-	double loss;
-	double burst, calm;		/* one begins; one ends */
-	double burst_loss;
-	double twice, late;
-	uint64_t late_ns;		/* most that either takes longer */
+enum link_faults_count {
+	LINK_FAULTS_LOST,
+	LINK_FAULTS_BURST,
+	LINK_FAULTS_TWICE,
+	LINK_FAULTS_LATE,
+	LINK_FAULTS_COUNTS
 };
 
-enum trouble_count {
-	TROUBLE_LOST, TROUBLE_BURST, TROUBLE_TWICE, TROUBLE_LATE, TROUBLE_COUNTS
-};
-
-struct trouble {
-	struct trouble_way way;		/* of those that have it */
+struct link_faults {
+	struct link_fault_rates rates;		/* of those that have it */
 	uint8_t *of;			/* by pipe: bits of enum below; owned */
 	struct rng chance;
 	struct timed_queue late;
-	uint64_t n[TROUBLE_COUNTS];
+	uint64_t n[LINK_FAULTS_COUNTS];
 };
 
-enum { TROUBLE_HAS = 1, TROUBLE_BAD = 2 };
+enum { LINK_FAULTS_HAS = 1, LINK_FAULTS_BAD = 2 };
 
 /* Each way of each link has w's trouble with chance share. */
-void trouble_open(struct sim *s, const struct trouble_way *w, double share);
-void trouble_free(struct sim *s);
-
-/* A packet has come to the end of the pipe: is it there now? */
-bool trouble_passes(struct sim *s, struct sim_pipe *pipe,
-    const struct sim_packet *p);
-
-/* One that was late is there. */
-void trouble_arrives(struct sim *s);
+void link_faults_open(struct sim *s, const struct link_fault_rates *w,
+    double share);
+void link_faults_free(struct sim *s);
 
 #endif

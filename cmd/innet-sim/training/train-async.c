@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/train-async.h"
+#include "cmd/innet-sim/training/train-host.h"
+#include "cmd/innet-sim/training/train-life.h"
+#include "cmd/innet-sim/training/train-member.h"
+#include "cmd/innet-sim/training/train-net.h"
 
 void
 train_async_open(struct train_worker *w, const struct membership_conf *in)
@@ -22,7 +26,7 @@ train_async_open(struct train_worker *w, const struct membership_conf *in)
 	const struct async_worker_conf cf = { .gamma = 1,
 	    .staleness = t->server != NULL ? UINT64_MAX : t->cf->staleness,
 	    .run_segments = t->segs };
-	uint8_t *zeros = sim_have(t->segs, 4 * t->carried, "weights");
+	uint8_t *zeros = sim_alloc(t->segs, 4 * t->carried, "weights");
 
 	w->a = (struct train_async){ .learn_ns = SIM_NEVER };
 	if (!async_worker_init(&w->a.m, in, &cf, zeros, 0))

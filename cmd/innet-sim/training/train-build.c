@@ -6,14 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/training/train.h"
-#include "common/wire/frame.h"
+#include "cmd/innet-sim/training/train-async.h"
+#include "cmd/innet-sim/training/train-build.h"
+#include "cmd/innet-sim/training/train-dlp.h"
+#include "cmd/innet-sim/training/train-faults.h"
+#include "cmd/innet-sim/training/train-life.h"
+#include "cmd/innet-sim/training/train-member.h"
+#include "cmd/innet-sim/training/train-net.h"
+#include "cmd/innet-sim/training/train-ring.h"
+#include "cmd/innet-sim/training/train-switch.h"
+#include "cmd/innet-sim/training/train-worker.h"
 
 #define GIVE_UP_NS 30000000000u	/* innet-worker's */
 
 enum {
-	BUFFER_BYTES = 8 << 20, KEEP_BYTES = 64000000, RUN_SEGMENTS = 44,
-	SUBNET = 250,
 	SPARE_ROUNDS = 8		/* beyond the last that all have */
 };
 
@@ -30,38 +36,6 @@ racks_of(const struct scenario_training *cf)
 	    (cf->workers + cf->rack - 1) / cf->rack;
 
 	return racks == 1 ? 0 : (uint32_t)racks;
-}
-
-union addr
-train_addr(const struct training *t, const struct sim_node *n)
-{
-	const uint32_t i = n >= t->host && n < t->host + t->cf->workers ?
-	    (uint32_t)(n - t->host) : n == t->server ? 0 :
-	    (uint32_t)(n - t->sw);
-	uint8_t ip[4] = { 10, (uint8_t)(t->number + 1), (uint8_t)(i / SUBNET),
-	    (uint8_t)(i % SUBNET + 1) };
-	union addr a = { 0 };
-
-	if (n < t->host) {
-		ip[1] = 255;
-		ip[2] = (uint8_t)(255 - ip[2]);
-	}
-	a.in.sin_family = AF_INET;
-	a.in.sin_port = htons(n < t->host ? train_port(t) : TRAIN_PORT);
-	memcpy(&a.in.sin_addr, ip, 4);
-	return a;
-}
-
-struct sim_node *
-train_at(const struct training *t, const union addr *a)
-{
-	uint8_t ip[4];
-
-	memcpy(ip, &a->in.sin_addr, 4);
-	if (ip[1] != 255)
-		return t->host + ip[2] * SUBNET + ip[3] - 1;
-	return t->server != NULL ? t->server :
-	    t->sw + (255 - ip[2]) * SUBNET + ip[3] - 1;
 }
 
 /* A host's way from its link to its process. */
@@ -88,54 +62,10 @@ or_same(const struct training *t, uint64_t rate_bps)
 	return rate_bps == SCENARIO_WORD1 ? t->cf->rate_bps : rate_bps;
 }
 
-void
-train_open_machine(struct train_switch *w)
-{
-	const struct training *t = w->t;
-	const bool async = t->cf->mode == TRAINING_ASYNC;
-	const uint64_t packet = training_head(t->cf) + 4 *
-	    (uint64_t)t->floats;
-	struct iswitch_settings *set = &w->settings;
-	struct job_conf *job = &set->iswitch.job;
-
-	iswitch_set_defaults(set);
-	set->parent = w->parent;
-	set->iswitch.floats = set->iswitch.floats_max = t->carried;
-	set->iswitch.number = w->number;
-	job->h = (uint16_t)w->members;
-	job->slots = training_slots(t->cf, t->racks > 0 && w->node == t->sw);
-	job->async = async;
-	/* 64 MB, as they would be with all the floats */
-	job->keep_bytes = KEEP_BYTES / packet * train_segment_bytes(t);
-	if (t->ledger != NULL) {	/* less, but all rounds */
-		job->keep_bytes = 2 * (uint64_t)t->ledger->rounds * t->segs *
-		    train_segment_bytes(t);
-		/* those who are done are silent, but still members */
-		job->member_timeout_ns = 10 * job->member_timeout_ns;
-	}
-	job->whole = t->server != NULL && !async;
-	job->server = t->server != NULL && async;
-	job->child = w->up != NULL && t->server == NULL;
-	job->tagged = t->cf->auth == TAG_AUTH_ALL;
-	w->conf = (struct plane_conf){ .program = &iswitch_program,
-	    .settings = set, .place = { .address = w->self, .live = true,
-	    .xid = 1 + (w->lives++ << TRAIN_LIFE), .memory_bytes =
-	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes,
-	    .key = train_key(t), .secret_known = train_key(t) != NULL,
-	    .tagged = t->cf->auth == TAG_AUTH_ALL } };
-	if (train_key(t) != NULL)
-		train_secret(w->sim, t, TRAINING_WORKERS_MAX + 1 +
-		    w->node->index, w->lives, w->conf.place.secret);
-	if (train_is_dlp(t))
-		train_dlp_machine(w);
-	w->plane = sim_have(1, sizeof(*w->plane), "switches");
-	sim_plane_open(w->plane, w->sim, w->node, &w->conf, train_emit);
-}
-
 static void
 add_switch(struct sim *s, struct training *t, uint32_t i)
 {
-	struct train_switch *w = sim_have(1, sizeof(*w), "switches");
+	struct train_switch *w = sim_alloc(1, sizeof(*w), "switches");
 	struct sim_node *n = &t->sw[i];
 	const uint32_t workers = (uint32_t)t->cf->workers;
 
@@ -151,14 +81,14 @@ add_switch(struct sim *s, struct training *t, uint32_t i)
 		w->n = (uint32_t)t->cf->rack < workers - w->first ?
 		    (uint32_t)t->cf->rack : workers - w->first;
 	}
-	w->down = sim_have(w->n, sizeof(*w->down), "links");
+	w->down = sim_alloc(w->n, sizeof(*w->down), "links");
 	w->self = train_addr(t, n);
 }
 
 static void
 add_server(struct sim *s, struct training *t)
 {
-	struct train_switch *w = sim_have(1, sizeof(*w), "servers");
+	struct train_switch *w = sim_alloc(1, sizeof(*w), "servers");
 	struct train_switch *core = t->sw->own;
 	struct sim_node *n = t->server;
 
@@ -194,51 +124,12 @@ add_worker(struct sim *s, struct training *t, uint32_t i)
 	sw->down[i - sw->first] = w->up + 1;
 }
 
-/* How a worker joins. */
-static struct membership_conf
-membership_of(const struct train_worker *w, uint32_t xid)
-{
-	const struct training *t = w->t;
-
-	return (struct membership_conf){ .type = CONTROL_WORKER, .job = 1,
-	    .async = t->cf->mode == TRAINING_ASYNC, .cluster = 1,
-	    .number = w->id, .elements = t->segs * t->carried,
-	    .floats = (uint16_t)t->carried, .floats_max =
-	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns,
-	    .gives = t->gives, .xid = xid,
-	    .tagged = t->cf->auth == TAG_AUTH_ALL,
-	    .key = train_key(t) == NULL ? NULL : &train_key(t)->start,
-	    .channel = &w->channel };
-}
-
-uint32_t
-train_first(const struct sim *s)
-{
-	return s->sc->chaos == NULL ? 1 : s->sc->chaos->first;
-}
-
-void
-train_open_worker(const struct sim *s, struct train_worker *w,
-    uint64_t iterations, uint32_t xid)
-{
-	const struct training *t = w->t;
-	const uint64_t packet = training_head(t->cf) + 4 *
-	    (uint64_t)t->floats;
-	const struct membership_conf in = membership_of(w, xid);
-	const struct sync_worker_conf cf = {
-	    .next = (train_first(s) + iterations) % SEG_ITERATIONS,
-	    .run_bytes = RUN_SEGMENTS * train_segment_bytes(t),
-	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t) };
-
-	sync_worker_init(&w->l, &in, &cf, s->now_ns);
-}
-
 /* The machine of a worker. */
 static void
 open_worker(struct sim *s, struct train_worker *w)
 {
 	struct training *t = w->t;
-	const struct membership_conf in = membership_of(w, 1);
+	const struct membership_conf in = train_membership(w, 1);
 	const struct chaos_plan *plan = s->sc->chaos;
 
 	train_open_channel(s, w);
@@ -277,7 +168,7 @@ static void
 set_speeds(const struct sim *s, struct training *t)
 {
 	const size_t n = t->cf->workers;
-	double *speed = sim_have(n, sizeof(*speed), "speeds");
+	double *speed = sim_alloc(n, sizeof(*speed), "speeds");
 	struct rng r = rng_seed(s->seed ^ 0x737065656473);
 
 	arrivals_speeds(speed, n, t->cf->speeds, false, &r);
@@ -354,7 +245,7 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 	t->switches = 1 + t->racks;
 	t->server = cf->approach == TRAINING_PS ? node + t->switches : NULL;
 	t->host = node + t->switches + (t->server != NULL);
-	t->w = sim_have(cf->workers, sizeof(*t->w), "workers");
+	t->w = sim_alloc(cf->workers, sizeof(*t->w), "workers");
 	reserve_durations(t);
 	for (uint32_t i = 0; i < t->switches; i++)
 		add_switch(s, t, i);
@@ -371,6 +262,9 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 		train_begin(s, t);
 }
 
+const struct sim_network train_network = { .lose = train_lose,
+	.fault = train_fail, .put_frame = train_put_frame };
+
 void
 train_build(struct sim *s)
 {
@@ -384,12 +278,12 @@ train_build(struct sim *s)
 		s->nodes += 1 + racks + server + (uint32_t)cf->workers;
 		pipes += 2 * racks + 4 * (server + (uint32_t)cf->workers);
 	}
-	s->node = sim_have_large(s->nodes, sizeof(*s->node), "nodes");
-	s->pipe = sim_have(pipes, sizeof(*s->pipe), "pipes");
+	s->node = sim_alloc_large(s->nodes, sizeof(*s->node), "nodes");
+	s->pipe = sim_alloc(pipes, sizeof(*s->pipe), "pipes");
 	for (uint32_t i = 0; i < s->nodes; i++)
 		s->node[i].index = i;
 	s->trainings = (uint32_t)s->sc->trainings.n;
-	s->training = sim_have(s->trainings, sizeof(*s->training),
+	s->training = sim_alloc(s->trainings, sizeof(*s->training),
 	    "trainings");
 	for (uint32_t k = 0; k < s->trainings; k++) {
 		struct training *t = &s->training[k];

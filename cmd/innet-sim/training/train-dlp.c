@@ -6,7 +6,9 @@
  */
 #include "config.h"
 
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/train-dlp.h"
+#include "cmd/innet-sim/training/train-host.h"
+#include "cmd/innet-sim/training/train-net.h"
 
 void
 train_dlp_open(struct train_worker *w, uint64_t now_ns)
@@ -18,7 +20,7 @@ train_dlp_open(struct train_worker *w, uint64_t now_ns)
 	    .median = sc->reduce == TRAINING_MEDIAN,
 	    .give_up_ns = w->t->give_up_ns };
 
-	w->dlp = sim_have(1, sizeof(*w->dlp), "workers");
+	w->dlp = sim_alloc(1, sizeof(*w->dlp), "workers");
 	dlp_worker_init(&w->dlp->m, &cf);
 	dlp_worker_begin(&w->dlp->m, w->t->elements, now_ns);
 }

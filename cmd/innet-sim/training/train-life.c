@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/train-host.h"
+#include "cmd/innet-sim/training/train-life.h"
+#include "cmd/innet-sim/training/train-member.h"
+#include "cmd/innet-sim/training/train-net.h"
 
 enum { STATE_MOST = 40000 };		/* bytes */
 
@@ -21,7 +24,7 @@ train_life_open(struct train_worker *w)
 {
 	state_transfer_init(&w->life.transfer, w->id);
 	for (int i = 0; i < 2; i++)
-		w->life.what[i] = sim_have(w->t->segs, sizeof(**w->life.what),
+		w->life.what[i] = sim_alloc(w->t->segs, sizeof(**w->life.what),
 		    "results");
 }
 
@@ -72,7 +75,7 @@ static void
 give(struct sim *s, struct train_worker *w)
 {
 	const uint32_t bytes = state_bytes(w->t);
-	uint8_t *body = sim_have(bytes, 1, "states");
+	uint8_t *body = sim_alloc(bytes, 1, "states");
 
 	for (uint32_t i = 0; i < bytes; i++)
 		body[i] = (uint8_t)(i * 7 + w->life.used);
@@ -88,17 +91,35 @@ say(struct sim *s, struct train_worker *w)
 	uint8_t msg[CONTROL_MAX_BYTES];
 	size_t len;
 
-	while ((len = state_transfer_next(
-		    &w->life.transfer, &w->l.in, s->now_ns, msg)) > 0)
+	while ((len = state_transfer_next(&w->life.transfer, &w->l.in,
+	    s->now_ns, msg)) > 0)
 		train_say(s, w, msg, len);
 }
 
-void
-train_life_answer(struct sim *s, struct train_worker *w)
+/* A message of a state transfer has come: answer it. */
+static void
+answer(struct sim *s, struct train_worker *w)
 {
 	if (w->life.transfer.sender.wanted)
 		give(s, w);
 	say(s, w);
+}
+
+bool
+train_hear(struct sim *s, struct train_worker *w, struct membership *in,
+    struct state_transfer *h, const struct sim_datagram *d, struct control *c)
+{
+	const uint64_t given = train_first(s) + w->life.used;
+
+	switch (state_transfer_hear(h, in, &w->channel, given,
+	    train_bytes(s, d), d->len, c, s->now_ns)) {
+	case STATE_TRANSFER_MESSAGE: return true;
+	case STATE_TRANSFER_TAKEN: answer(s, w); break;
+	case STATE_TRANSFER_DOUBTFUL:
+	case STATE_TRANSFER_MALFORMED:
+	case STATE_TRANSFER_NOTHING: break;
+	}
+	return false;
 }
 
 /* Go on from a state: join with it. */

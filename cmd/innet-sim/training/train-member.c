@@ -1,35 +1,14 @@
-/* A training's key, channels and proofs, as the tools have them: train.h. */
+/* train-member.c - channel, segments and machine of a worker: train-member.h */
 #include "config.h"
 
-#include <string.h>
+#include <inttypes.h>
 
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/train-host.h"
+#include "cmd/innet-sim/training/train-keys.h"
+#include "cmd/innet-sim/training/train-member.h"
+#include "cmd/innet-sim/training/train-net.h"
 
-enum { KEY_BYTES = 32 };
-
-const struct key *
-train_key(const struct training *t)
-{
-	static struct key key;
-	static uint8_t bytes[KEY_BYTES] = "the key of all that is simulated";
-
-	if (t->cf->auth == TAG_AUTH_NONE)
-		return NULL;
-	if (!key.set)
-		key_set(&key, bytes, sizeof(bytes));
-	return &key;
-}
-
-void
-train_secret(const struct sim *s, const struct training *t, uint32_t who,
-    uint32_t lives, uint8_t secret[32])
-{
-	struct rng r = rng_seed(s->seed ^ 0x736563726574 ^
-	    ((uint64_t)who << 40 | (uint64_t)lives << 16 | t->number));
-
-	for (int i = 0; i < 4; i++)
-		bytes_put(secret + 8 * i, rng_u64(&r), 8);
-}
+enum { BUFFER_BYTES = 8 << 20, RUN_SEGMENTS = 44 };
 
 void
 train_open_channel(const struct sim *s, struct train_worker *w)
@@ -37,8 +16,8 @@ train_open_channel(const struct sim *s, struct train_worker *w)
 	uint8_t secret[32];
 
 	train_secret(s, w->t, w->id + 1, w->life.lives, secret);
-	channel_client_open(
-	    &w->channel, train_key(w->t), train_key(w->t) != NULL, secret);
+	channel_client_open(&w->channel, train_key(w->t),
+	    train_key(w->t) != NULL, secret);
 }
 
 void
@@ -46,23 +25,6 @@ train_say(struct sim *s, struct train_worker *w, uint8_t *msg, size_t len)
 {
 	train_send(s, w, train_peer(w), CONTROL_TOS, msg,
 	    (uint32_t)channel_client_protect(&w->channel, msg, len));
-}
-
-bool
-train_hear(struct sim *s, struct train_worker *w, struct membership *in,
-    struct state_transfer *h, const struct sim_datagram *d, struct control *c)
-{
-	const uint64_t given = train_first(s) + w->life.used;
-
-	switch (state_transfer_hear(h, in, &w->channel, given,
-	    train_bytes(s, d), d->len, c, s->now_ns)) {
-	case STATE_TRANSFER_MESSAGE: return true;
-	case STATE_TRANSFER_TAKEN: train_life_answer(s, w); break;
-	case STATE_TRANSFER_DOUBTFUL:
-	case STATE_TRANSFER_MALFORMED:
-	case STATE_TRANSFER_NOTHING: break;
-	}
-	return false;
 }
 
 void
@@ -79,4 +41,67 @@ train_believes(const struct train_worker *w, struct segment_tag *p,
 {
 	return w->t->cf->auth != TAG_AUTH_ALL ||
 	    segment_tag_check(p, d->tos, d->p, d->len);
+}
+
+void
+train_send_run(struct sim *s, struct train_worker *w, struct segment_tag *tags,
+    uint32_t iteration, uint32_t first, uint32_t count)
+{
+	uint8_t p[SEG_HEADER_BYTES + SEG_TAG_BYTES + 4 * LEDGER_FLOATS];
+	uint8_t *vec = p + training_head(w->t->cf);
+
+	for (uint32_t k = 0; k < count; k++) {
+		seg_put(p, iteration, 1, first + k);
+		if (w->t->ledger == NULL)
+			vec_set(vec, 0, 1);
+		else
+			ledger_put(w->t->ledger, w->id, iteration, first + k,
+			    vec);
+		train_prove(w, tags, p);
+		train_send(s, w, train_peer(w), training_tos(w->t->cf), p,
+		    train_segment_bytes(w->t));
+	}
+}
+
+void
+train_check(struct sim *s, struct train_worker *w, const struct seg *g)
+{
+	const char *why = w->t->ledger == NULL ? NULL :
+	    ledger_take(w->t->ledger, w->id, g);
+
+	if (why != NULL)
+		sim_wrong(s, "sum: %s: %s: iteration %" PRIu32 ", segment %"
+		    PRIu32, w->node->name, why, g->iteration, g->index);
+}
+
+struct membership_conf
+train_membership(const struct train_worker *w, uint32_t xid)
+{
+	const struct training *t = w->t;
+
+	return (struct membership_conf){ .type = CONTROL_WORKER, .job = 1,
+	    .async = t->cf->mode == TRAINING_ASYNC, .cluster = 1,
+	    .number = w->id, .elements = t->segs * t->carried,
+	    .floats = (uint16_t)t->carried, .floats_max =
+	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns,
+	    .gives = t->gives, .xid = xid,
+	    .tagged = t->cf->auth == TAG_AUTH_ALL,
+	    .key = train_key(t) == NULL ? NULL : &train_key(t)->start,
+	    .channel = &w->channel };
+}
+
+void
+train_open_worker(const struct sim *s, struct train_worker *w,
+    uint64_t iterations, uint32_t xid)
+{
+	const struct training *t = w->t;
+	const uint64_t packet = training_head(t->cf) + 4 *
+	    (uint64_t)t->floats;
+	const struct membership_conf in = train_membership(w, xid);
+	const struct sync_worker_conf cf = {
+	    .next = (train_first(s) + iterations) % SEG_ITERATIONS,
+	    .run_bytes = RUN_SEGMENTS * train_segment_bytes(t),
+	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t) };
+
+	sync_worker_init(&w->l, &in, &cf, s->now_ns);
 }

@@ -1,4 +1,4 @@
-/* What all nodes of a training share: packets, waking, costs: train.h. */
+/* train-net.c - packets, addresses, waking and costs: train-net.h */
 #include "config.h"
 
 #include <assert.h>
@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/train-net.h"
 #include "common/wire/frame.h"
+
+enum { SUBNET = 250 };		/* nodes a network of addresses */
 
 void
 train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
@@ -65,8 +67,8 @@ train_packet(struct training *t, uint8_t tos, const uint8_t *p, uint32_t len)
 		keep_long(t, q.dg.p, p, len);
 	if (seg_is(tos))
 		q.wire_bytes = FRAME_V4_BYTES + seg_head_bytes(tos) + 4 *
-		    seg_floats_at(t->elements, t->floats, seg_split(
-		    bytes_get(p, 8)).index);
+		    seg_floats_at(t->elements, t->floats, seg_split(bytes_get(p,
+		    8)).index);
 	return q;
 }
 
@@ -94,102 +96,6 @@ train_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 	train_of(s, p->dg.from)->lost[why]++;
 }
 
-/* A worker, or its link. */
-static void
-fail_worker(struct sim *s, struct train_worker *w,
-    const struct scenario_fault *f, bool down)
-{
-	switch ((enum scenario_fate)f->worker) {
-	case SCENARIO_LIVES: sim_fail_link(s, w->up, down); break;
-	case SCENARIO_PAUSED:
-		w->paused_ns = down ? s->now_ns + f->to_ns - f->from_ns : 0;
-		train_worker_kind.wake(s, w->node);
-		break;
-	case SCENARIO_KILLED:
-		if (down)
-			train_life_end(w);
-		else
-			train_life_begin(s, w);
-		break;
-	}
-}
-
-/* The links, workers or switches of training t that the fault names. */
-static void
-fail_of(struct sim *s, struct training *t, const struct scenario_fault *f,
-    bool down)
-{
-	const bool link = f->link[0] != '\0';
-	const char *what = link ? f->link : f->node;
-	const bool worker = f->worker != SCENARIO_LIVES ||
-	    strcmp(what, "worker") == 0;
-	const uint32_t n = worker ? (uint32_t)t->cf->workers :
-	    training_parts(t->cf, link, what);
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct train_switch *w;
-
-		if (f->index != SCENARIO_WORD1 && f->index != i)
-			continue;
-		if (worker) {
-			fail_worker(s, &t->w[i], f, down);
-			continue;
-		}
-		w = strcmp(what, "server") == 0 ? t->server->own :
-		    t->sw[strcmp(what, "rack") == 0 ? i + 1 : 0].own;
-		if (link)
-			sim_fail_link(s, w->up, down);
-		else
-			sim_fail_node(s, w->node, down);
-	}
-}
-
-void
-train_add_faults(struct sim *s, const struct training *t)
-{
-	for (uint32_t i = 0; i < s->sc->faults.n; i++) {
-		const struct scenario_fault *f = &scenario_faults(s->sc)[i];
-		const uint32_t id = 2 * (i * s->trainings + t->number);
-
-		if (!scenario_strikes(f, t->cf))
-			continue;
-		sim_at(s, SIM_FAULT, id, s->now_ns + f->from_ns);
-		sim_at(s, SIM_FAULT, id + 1, s->now_ns + f->to_ns);
-	}
-}
-
-/*
- * Of a training that was drawn: a switch or worker may be killed while all
- * workers will still be there to give its sums once more.
- */
-static bool
-may_strike(const struct training *t, const struct scenario_fault *f)
-{
-	for (uint32_t i = 0; i < t->cf->workers && f->link[0] == '\0' &&
-	    f->worker != SCENARIO_PAUSED; i++) {
-		if (t->w[i].iterations + 1 >= t->cf->iterations)
-			return false;
-	}
-	return !train_over(t);
-}
-
-void
-train_fail(struct sim *s, uint32_t id)
-{
-	struct training *t = &s->training[id / 2 % s->trainings];
-	const uint32_t i = id / 2 / s->trainings;
-	const struct scenario_fault *f = &scenario_faults(s->sc)[i];
-	const bool down = id % 2 == 0;
-
-	if (s->sc->chaos != NULL) {
-		if (down && may_strike(t, f))
-			t->struck |= 1u << i;
-		if ((t->struck >> i & 1) == 0)
-			return;
-	}
-	fail_of(s, t, f, down);
-}
-
 uint64_t
 train_cost_ns(const struct training *t, uint64_t bytes)
 {
@@ -197,4 +103,58 @@ train_cost_ns(const struct training *t, uint64_t bytes)
 
 	return t->cf->messages * t->cf->message_ns +
 	    link_time_ns(&copy, (uint32_t)bytes);
+}
+
+union addr
+train_addr(const struct training *t, const struct sim_node *n)
+{
+	const uint32_t i = n >= t->host && n < t->host + t->cf->workers ?
+	    (uint32_t)(n - t->host) : n == t->server ? 0 :
+	    (uint32_t)(n - t->sw);
+	uint8_t ip[4] = { 10, (uint8_t)(t->number + 1), (uint8_t)(i / SUBNET),
+	    (uint8_t)(i % SUBNET + 1) };
+	union addr a = { 0 };
+
+	if (n < t->host) {
+		ip[1] = 255;
+		ip[2] = (uint8_t)(255 - ip[2]);
+	}
+	a.in.sin_family = AF_INET;
+	a.in.sin_port = htons(n < t->host ? train_port(t) : TRAIN_PORT);
+	memcpy(&a.in.sin_addr, ip, 4);
+	return a;
+}
+
+struct sim_node *
+train_at(const struct training *t, const union addr *a)
+{
+	uint8_t ip[4];
+
+	memcpy(ip, &a->in.sin_addr, 4);
+	if (ip[1] != 255)
+		return t->host + ip[2] * SUBNET + ip[3] - 1;
+	return t->server != NULL ? t->server :
+	    t->sw + (255 - ip[2]) * SUBNET + ip[3] - 1;
+}
+
+void
+train_put_frame(const struct sim *s, struct pcapio_out *out,
+    const struct sim_packet *p, uint64_t stamp_ns)
+{
+	const struct sim_datagram *d = &p->dg;
+	const struct training *t = train_of(s, d->from);
+	const union addr from = train_addr(t, d->from);
+	const union addr dst = train_addr(t, d->to);
+	struct frame_flow flow = { .sport = d->sport, .dport = d->dport };
+	uint8_t *to = pcapio_room(out);
+	struct frame fr;
+	size_t head;
+
+	memcpy(flow.src, &from.in.sin_addr, 4);
+	memcpy(flow.dst, &dst.in.sin_addr, 4);
+	head = frame_put(to, &flow, d->tos, d->len, &fr);
+	memcpy(to + head, train_bytes(s, d), d->len);
+	frame_put_checksum(to, &fr);
+	sim_commit_frame(s, out, to, (uint32_t)head + d->len, p->wire_bytes,
+	    stamp_ns);
 }

@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/link-faults.h"
+#include "cmd/innet-sim/training/train-dlp.h"
+#include "cmd/innet-sim/training/train-result.h"
 
 enum {
 	ITERATIONS, GRADIENTS, DISCARDED, ITERATION, COMPUTE, AGGREGATION,
@@ -105,7 +107,7 @@ flying(const struct sim *s, const struct training *t)
 		if (s->pipe[i].from >= first && s->pipe[i].from < last)
 			n += s->pipe[i].ring.count;
 	}
-	return n + (s->trouble != NULL ? s->trouble->late.count : 0);
+	return n + (s->link_faults != NULL ? s->link_faults->late.count : 0);
 }
 
 /* Every segment that came to a machine has ended under one reason. */

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/train-net.h"
+#include "cmd/innet-sim/training/train-ring.h"
 #include "common/wire/frame.h"
 
 /* What stands in a packet, beside its length. */
@@ -39,7 +40,7 @@ void
 train_ring_open(struct train_worker *w)
 {
 	for (int k = 0; k < 2; k++)
-		w->ring.got[k] = sim_have(steps(w), sizeof(uint32_t),
+		w->ring.got[k] = sim_alloc(steps(w), sizeof(uint32_t),
 		    "steps of a ring");
 }
 

@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/run/captures.h"
-#include "cmd/innet-sim/training/train.h"
+#include "cmd/innet-sim/training/train-dlp.h"
+#include "cmd/innet-sim/training/train-keys.h"
+#include "cmd/innet-sim/training/train-net.h"
+#include "cmd/innet-sim/training/train-switch.h"
+
+enum { KEEP_BYTES = 64000000 };	/* of results that a switch keeps */
 
 /* The pipe from a switch toward node n. */
 static struct sim_pipe *
@@ -43,9 +47,9 @@ answer(struct train_switch *w, const struct seg *g)
 	w->busy_ns += train_cost_ns(w->t, 4 * (uint64_t)w->t->elements);
 }
 
-/* One datagram of ours, by its way, to that address. */
-void
-train_emit(const struct sim_plane *from, uint32_t socket, const union addr *to,
+/* Send a datagram of the switch, from its socket number `socket`. */
+static void
+emit(const struct sim_plane *from, uint32_t socket, const union addr *to,
     uint8_t tos, const uint8_t *p, uint32_t len)
 {
 	struct train_switch *w = from->node->own;
@@ -60,7 +64,7 @@ train_emit(const struct sim_plane *from, uint32_t socket, const union addr *to,
 	q.dg.sport = (uint16_t)(train_port(t) + socket);
 	q.dg.dport = addr_port(to);
 	if (w->node->out != NULL)
-		capture_put(w->sim, w->node->out, &q, ready_ns);
+		sim_put_frame(w->sim, w->node->out, &q, ready_ns);
 	if (w->node != t->server) {
 		train_put(w->sim, t, way_to(w, q.dg.to), &q, ready_ns +
 		    t->cf->switch_ns);
@@ -76,6 +80,50 @@ train_emit(const struct sim_plane *from, uint32_t socket, const union addr *to,
 	w->tx_ns = (w->tx_ns > ready_ns ? w->tx_ns : ready_ns) +
 	    t->cf->packet_ns;
 	train_put(w->sim, t, w->up, &q, w->tx_ns);
+}
+
+void
+train_open_machine(struct train_switch *w)
+{
+	const struct training *t = w->t;
+	const bool async = t->cf->mode == TRAINING_ASYNC;
+	const uint64_t packet = training_head(t->cf) + 4 *
+	    (uint64_t)t->floats;
+	struct iswitch_settings *set = &w->settings;
+	struct job_conf *job = &set->iswitch.job;
+
+	iswitch_set_defaults(set);
+	set->parent = w->parent;
+	set->iswitch.floats = set->iswitch.floats_max = t->carried;
+	set->iswitch.number = w->number;
+	job->h = (uint16_t)w->members;
+	job->slots = training_slots(t->cf, t->racks > 0 && w->node == t->sw);
+	job->async = async;
+	/* 64 MB, as they would be with all the floats */
+	job->keep_bytes = KEEP_BYTES / packet * train_segment_bytes(t);
+	if (t->ledger != NULL) {	/* less, but all rounds */
+		job->keep_bytes = 2 * (uint64_t)t->ledger->rounds * t->segs *
+		    train_segment_bytes(t);
+		/* those who are done are silent, but still members */
+		job->member_timeout_ns = 10 * job->member_timeout_ns;
+	}
+	job->whole = t->server != NULL && !async;
+	job->server = t->server != NULL && async;
+	job->child = w->up != NULL && t->server == NULL;
+	job->tagged = t->cf->auth == TAG_AUTH_ALL;
+	w->conf = (struct plane_conf){ .program = &iswitch_program,
+	    .settings = set, .place = { .address = w->self, .live = true,
+	    .xid = 1 + (w->lives++ << TRAIN_LIFE), .memory_bytes =
+	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes,
+	    .key = train_key(t), .secret_known = train_key(t) != NULL,
+	    .tagged = t->cf->auth == TAG_AUTH_ALL } };
+	if (train_key(t) != NULL)
+		train_secret(w->sim, t, TRAINING_WORKERS_MAX + 1 +
+		    w->node->index, w->lives, w->conf.place.secret);
+	if (train_is_dlp(t))
+		train_dlp_machine(w);
+	w->plane = sim_alloc(1, sizeof(*w->plane), "switches");
+	sim_plane_open(w->plane, w->sim, w->node, &w->conf, emit);
 }
 
 /* It has said all that it has to now: when it has more. */
@@ -194,7 +242,7 @@ end(struct sim_node *n)
 	free(w);
 }
 
-const struct sim_kind train_switch_kind = { "switch", arrive, wake, fail,
-	end };
-const struct sim_kind train_server_kind = { "server", arrive_server, wake,
-	NULL, end };
+const struct sim_kind train_switch_kind = { .name = "switch",
+	.arrive = arrive, .wake = wake, .fail = fail, .free = end };
+const struct sim_kind train_server_kind = { .name = "server",
+	.arrive = arrive_server, .wake = wake, .free = end };

@@ -4,82 +4,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cmd/innet-sim/training/train.h"
-#include "common/base/draw.h"
-
-uint64_t
-train_compute_ns(struct train_worker *w)
-{
-	const struct scenario_training *cf = w->t->cf;
-	double x = 1;
-
-	switch ((enum training_shape)cf->shape) {
-	case TRAINING_CONSTANT: break;
-	case TRAINING_UNIFORM:
-		x = rng_uniform(&w->chance, 1 - cf->spread, 1 + cf->spread);
-		break;
-	case TRAINING_LOGNORMAL:
-		x = draw_lognormal(&w->chance, cf->spread);
-		break;
-	case TRAINING_EXPONENTIAL: x = draw_exponential(&w->chance); break;
-	}
-	return arrivals_whole_ns((double)cf->compute_ns * x / w->speed);
-}
-
-void
-train_send(struct sim *s, struct train_worker *w, const struct sim_node *n,
-    uint8_t tos, const uint8_t *p, uint32_t len)
-{
-	struct training *t = w->t;
-	struct sim_packet q = train_packet(t, tos, p, len);
-
-	q.dg.from = w->node;
-	q.dg.to = (struct sim_node *)(uintptr_t)n;
-	q.dg.sport = train_life_port(w);
-	q.dg.dport = train_port(t);
-	t->n[TRAIN_PACKETS] += seg_is(tos);
-	t->n[TRAIN_HELPS] += tos == CONTROL_TOS && p[0] == CONTROL_HELP;
-	w->tx_ns = (w->tx_ns > s->now_ns ? w->tx_ns : s->now_ns) +
-	    t->cf->packet_ns;
-	train_put(s, t, w->up, &q, w->tx_ns);
-}
-
-const struct sim_node *
-train_peer(const struct train_worker *w)
-{
-	return w->t->server != NULL ? w->t->server : w->up->to;
-}
-
-void
-train_send_run(struct sim *s, struct train_worker *w, struct segment_tag *tags,
-    uint32_t iteration, uint32_t first, uint32_t count)
-{
-	uint8_t p[SEG_HEADER_BYTES + SEG_TAG_BYTES + 4 * LEDGER_FLOATS];
-	uint8_t *vec = p + training_head(w->t->cf);
-
-	for (uint32_t k = 0; k < count; k++) {
-		seg_put(p, iteration, 1, first + k);
-		if (w->t->ledger == NULL)
-			vec_set(vec, 0, 1);
-		else
-			ledger_put(w->t->ledger, w->id, iteration, first + k,
-			    vec);
-		train_prove(w, tags, p);
-		train_send(s, w, train_peer(w), training_tos(w->t->cf), p,
-		    train_segment_bytes(w->t));
-	}
-}
-
-void
-train_check(struct sim *s, struct train_worker *w, const struct seg *g)
-{
-	const char *why = w->t->ledger == NULL ? NULL :
-	    ledger_take(w->t->ledger, w->id, g);
-
-	if (why != NULL)
-		sim_wrong(s, "sum: %s: %s: iteration %" PRIu32 ", segment %"
-		    PRIu32, w->node->name, why, g->iteration, g->index);
-}
+#include "cmd/innet-sim/training/train-async.h"
+#include "cmd/innet-sim/training/train-dlp.h"
+#include "cmd/innet-sim/training/train-faults.h"
+#include "cmd/innet-sim/training/train-host.h"
+#include "cmd/innet-sim/training/train-life.h"
+#include "cmd/innet-sim/training/train-member.h"
+#include "cmd/innet-sim/training/train-net.h"
+#include "cmd/innet-sim/training/train-ring.h"
+#include "cmd/innet-sim/training/train-worker.h"
 
 void
 train_begin(struct sim *s, struct training *t)
@@ -99,24 +32,6 @@ train_begin(struct sim *s, struct training *t)
 		w->wake_ns = SIM_NEVER;
 		train_wake(s, w->node, &w->wake_ns, s->now_ns);
 	}
-}
-
-void
-train_finish(struct sim *s, struct train_worker *w)
-{
-	if (w->phase == TRAIN_DONE)
-		return;
-	w->phase = TRAIN_DONE;
-	w->phase_ns = SIM_NEVER;
-	w->t->busy--;
-	w->t->end_ns = s->now_ns;
-}
-
-void
-train_aggregated(struct training *t, uint64_t ns)
-{
-	durations_add(&t->aggregation, ns);
-	t->most_ns = ns > t->most_ns ? ns : t->most_ns;
 }
 
 static bool
@@ -149,19 +64,6 @@ use_result(struct sim *s, struct train_worker *w)
 	train_aggregated(w->t, s->now_ns - w->ready_ns);
 	enter(s, w, TRAIN_UPDATES, w->t->server != NULL ? 0 :
 	    w->t->cf->update_ns);
-}
-
-bool
-train_count_result(struct sim *s, struct train_worker *w)
-{
-	struct training *t = w->t;
-	struct train_round *r = &t->round[w->counted++ & 1];
-
-	if (++r->done < t->cf->workers)
-		return false;
-	durations_add(&t->latency, s->now_ns - r->ready_ns);
-	*r = (struct train_round){ 0 };
-	return true;
 }
 
 /* The result of an iteration is there, read and all. */
@@ -414,5 +316,5 @@ wake(struct sim *s, struct sim_node *n)
 	look(s, w);
 }
 
-const struct sim_kind train_worker_kind = { "worker", arrive, wake, NULL,
-	NULL };
+const struct sim_kind train_worker_kind = { .name = "worker",
+	.arrive = arrive, .wake = wake };

@@ -21,12 +21,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/innet-sim/chaos/chaos.h"
-#include "cmd/innet-sim/nodes/plane-driver.h"
-#include "cmd/innet-sim/training/ledger.h"
-#include "cmd/innet-sim/run/result.h"
 #include "cmd/innet-sim/engine/sim.h"
+#include "cmd/innet-sim/nodes/plane-driver.h"
+#include "cmd/innet-sim/scenario/chaos-plan.h"
 #include "cmd/innet-sim/scenario/training-keys.h"
+#include "cmd/innet-sim/training/ledger.h"
 #include "common/base/durations.h"
 #include "common/dlp/program.h"
 #include "common/dlp/worker.h"
@@ -183,44 +182,13 @@ struct train_worker {
 	struct train_dlp *dlp;		/* NULL: of iSwitch; owned */
 };
 
-extern const struct sim_kind train_switch_kind, train_server_kind,
-    train_worker_kind;
-
-/* train-switch.c: a datagram that a plane sends goes on its way. */
-sim_plane_send train_emit;
-
-/* Is there a capture of node n?  Of the switches that sum. */
-bool train_captured(const struct sim_node *n);
-
-/* train-build.c */
-
-/* A segment's bytes, at most, as the machines have it. */
+/* Return the bytes of a segment, at most, as the machines have it. */
 static inline uint32_t
 train_segment_bytes(const struct training *t)
 {
 	return training_head(t->cf) + 4 * t->carried;
 }
 
-void train_build(struct sim *s);
-
-/* The first iteration of a training in step. */
-uint32_t train_first(const struct sim *s);
-
-/* The machine of a worker in step, that has had so many results. */
-void train_open_worker(const struct sim *s, struct train_worker *w,
-    uint64_t iterations, uint32_t xid);
-
-/* The machine of an aggregating node, as the tools have it by default. */
-void train_open_machine(struct train_switch *w);
-
-/* The faults of t, which begins now; one of them begins or ends. */
-void train_add_faults(struct sim *s, const struct training *t);
-void train_fail(struct sim *s, uint32_t id);
-
-void train_free(struct sim *s);
-
-/* All have joined, or all are done: begin, or end. */
-void train_begin(struct sim *s, struct training *t);
 static inline bool
 train_over(const struct training *t)
 {
@@ -240,36 +208,6 @@ train_port(const struct training *t)
 	return train_is_dlp(t) ? DLP_SWITCH_PORT : UPDATE_PORT;
 }
 
-/* Addresses that stand for nodes, and back. */
-union addr train_addr(const struct training *t, const struct sim_node *n);
-struct sim_node *train_at(const struct training *t, const union addr *a);
-
-/* train-net.c */
-
-/* Let the node wake at at_ns; *wake_ns is when it will so far. */
-void train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
-    uint64_t at_ns);
-
-/* A packet with len bytes at p; its frame has the length of a segment's. */
-struct sim_packet train_packet(struct training *t, uint8_t tos,
-    const uint8_t *p, uint32_t len);
-
-/* Its bytes; they are good until so many more are under way. */
-const uint8_t *train_bytes(const struct sim *s, const struct sim_datagram *d);
-
-/* The training that a node is of. */
-struct training *train_of(const struct sim *s, const struct sim_node *n);
-
-/* Over a pipe of the training's, ready then. */
-void train_put(struct sim *s, struct training *t, struct sim_pipe *pipe,
-    const struct sim_packet *p, uint64_t ready_ns);
-
-/* It is lost: sim_lose(). */
-void train_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why);
-
-/* What a message of so many bytes costs a host. */
-uint64_t train_cost_ns(const struct training *t, uint64_t bytes);
-
 /* Does a sum have as many gradients in it as its Seg says? */
 static inline bool
 train_right(const struct seg *g)
@@ -278,69 +216,6 @@ train_right(const struct seg *g)
 	    !(vec_get(g->vec, 0) > g->contributions);
 }
 
-/* A result has come to worker w, whatever it is to it. */
-void train_check(struct sim *s, struct train_worker *w, const struct seg *g);
-
-/* train-trust.c: the key of a training that has one, or NULL */
-const struct key *train_key(const struct training *t);
-
-/* What is random in a life of a machine, number `who` of the training. */
-void train_secret(const struct sim *s, const struct training *t,
-    uint32_t who, uint32_t lives, uint8_t secret[32]);
-
-/* A channel of a worker that begins. */
-void train_open_channel(const struct sim *s, struct train_worker *w);
-
-/* Say the len bytes at msg, which has room for CONTROL_MAX_BYTES. */
-void train_say(struct sim *s, struct train_worker *w, uint8_t *msg,
-    size_t len);
-
-/* Is there a message for the machine in d?  Then c is it. */
-bool train_hear(struct sim *s, struct train_worker *w, struct membership *in,
-    struct state_transfer *h, const struct sim_datagram *d, struct control *c);
-
-/* Prove a segment of a worker's; may a result, which was read, be believed? */
-void train_prove(const struct train_worker *w, struct segment_tag *p,
-    uint8_t *seg);
-bool train_believes(const struct train_worker *w, struct segment_tag *p,
-    const struct sim_datagram *d);
-
-/* train-worker.c */
-
-/* A gradient takes so long to compute. */
-uint64_t train_compute_ns(struct train_worker *w);
-
-/* Who sums for worker w. */
-const struct sim_node *train_peer(const struct train_worker *w);
-
-/* To the switch or server, or to n: len bytes at p. */
-void train_send(struct sim *s, struct train_worker *w,
-    const struct sim_node *n, uint8_t tos, const uint8_t *p, uint32_t len);
-
-/* Segments of a gradient, with proofs of the machine's if they need any. */
-void train_send_run(struct sim *s, struct train_worker *w,
-    struct segment_tag *tags, uint32_t iteration, uint32_t first,
-    uint32_t count);
-
-/* Worker w is done. */
-void train_finish(struct sim *s, struct train_worker *w);
-
-/* A span of an aggregation. */
-void train_aggregated(struct training *t, uint64_t ns);
-
-/* It has one more result, or the state that is of it; have all workers? */
-bool train_count_result(struct sim *s, struct train_worker *w);
-
-/* train-life.c */
-
-/* Worker w may be killed, and others hand over their state. */
-void train_life_open(struct train_worker *w);
-void train_life_free(struct train_worker *w);
-
-/* It is killed, or started again. */
-void train_life_end(struct train_worker *w);
-void train_life_begin(struct sim *s, struct train_worker *w);
-
 /* The port of its life. */
 static inline uint16_t
 train_life_port(const struct train_worker *w)
@@ -348,59 +223,11 @@ train_life_port(const struct train_worker *w)
 	return (uint16_t)(TRAIN_PORT + (w->life.lives + 1) / 2);
 }
 
-/* A segment of a result is taken; the result is. */
-void train_life_take(struct train_worker *w, const struct seg *g);
-void train_life_use(struct train_worker *w);
-
-/* A message of a state that is handed over was taken: what follows is said. */
-void train_life_answer(struct sim *s, struct train_worker *w);
-
-/*
- * Does it take over a state, or begin to, now that its machine has ended?  Then
- * *due is when to look again.
- */
-bool train_life_inherits(struct sim *s, struct train_worker *w,
-    uint64_t *due);
-
-/* train-async.c */
-
-void train_async_open(struct train_worker *w,
-    const struct membership_conf *in);
-void train_async_begin(struct sim *s, struct train_worker *w);
-void train_async_arrive(struct sim *s, struct train_worker *w,
-    const struct sim_packet *p);
-uint64_t train_async_step(struct sim *s, struct train_worker *w);
-
-/* train-dlp.c */
-
-void train_dlp_open(struct train_worker *w, uint64_t now_ns);
-void train_dlp_machine(struct train_switch *w);
-void train_dlp_gradient(struct train_worker *w, uint64_t now_ns);
-void train_dlp_take(struct sim *s, struct train_worker *w,
-    const struct sim_datagram *d);
-
-/* Send what is due; when more is. */
-uint64_t train_dlp_pump(struct sim *s, struct train_worker *w);
-
-/* What its switch counted, and its workers. */
-uint64_t train_dlp_partial(const struct training *t);
-uint64_t train_dlp_left_out(const struct training *t);
-uint64_t train_dlp_repeated(const struct training *t);
-
-/* train-ring.c */
-
-void train_ring_open(struct train_worker *w);
-uint64_t train_ring_bytes(const struct train_worker *w);	/* of a step */
-void train_ring_send(struct sim *s, struct train_worker *w);
-void train_ring_arrive(struct train_worker *w, const struct sim_packet *p);
-bool train_ring_has(const struct train_worker *w);	/* this step's part */
-bool train_ring_on(struct train_worker *w);	/* false: that was the last */
-
-/* train-result.c: result.h, for trainings. */
-extern const struct result_figure train_figures[];
-bool train_result(struct sim *s, struct result_row *row);
-
-/* Is all as it must be? */
-bool train_whole(struct sim *s, struct training *t);
+/* Return the first iteration of a synchronous training. */
+static inline uint32_t
+train_first(const struct sim *s)
+{
+	return s->sc->chaos == NULL ? 1 : s->sc->chaos->first;
+}
 
 #endif

@@ -1,0 +1,26 @@
+/*
+ * chaos-draw.h - draw a random training and its faults from a seed
+ */
+#ifndef INNET_SIM_CHAOS_DRAW_H
+#define INNET_SIM_CHAOS_DRAW_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cmd/innet-sim/scenario/chaos-plan.h"
+
+enum chaos_kind {
+	CHAOS_PARTITION, CHAOS_FLAP, CHAOS_KILL, CHAOS_PAUSE, CHAOS_DEATH,
+	CHAOS_KINDS
+};
+
+/* Draw the training of a seed: topology, sizes and faults. */
+void chaos_draw(struct chaos_plan *p, uint64_t seed);
+
+/* Print a plan as one line of JSON. */
+void chaos_print(FILE *f, const struct chaos_plan *p);
+
+/* Return the kind of one of the plan's faults. */
+enum chaos_kind chaos_kind(const struct chaos_plan *p, uint32_t fault);
+
+#endif

@@ -1,0 +1,11 @@
+/*
+ * node-server.h - a parameter server of a network of updates
+ */
+#ifndef INNET_SIM_NODE_SERVER_H
+#define INNET_SIM_NODE_SERVER_H
+
+#include "cmd/innet-sim/engine/sim.h"
+
+extern const struct sim_kind sim_server;
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * update-network.h - a network of workers, switches and servers of updates
+ */
+#ifndef INNET_SIM_UPDATE_NETWORK_H
+#define INNET_SIM_UPDATE_NETWORK_H
+
+#include "cmd/innet-sim/engine/sim.h"
+
+/* What the engine asks of such a network. */
+extern const struct sim_network update_network;
+
+/* Make the nodes and pipes of the scenario, and the first events. */
+void update_network_build(struct sim *s);
+
+#endif

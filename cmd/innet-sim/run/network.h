@@ -1,0 +1,15 @@
+/*
+ * network.h - the network of a scenario, of updates or of trainings
+ */
+#ifndef INNET_SIM_NETWORK_H
+#define INNET_SIM_NETWORK_H
+
+#include "cmd/innet-sim/engine/sim.h"
+
+/* Make the network of a scenario; exit without memory.  network_free(). */
+struct sim *network_new(const struct scenario *sc, uint64_t seed);
+
+/* Free a network and its results. */
+void network_free(struct sim *s);
+
+#endif

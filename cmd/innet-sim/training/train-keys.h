@@ -1,0 +1,16 @@
+/*
+ * train-keys.h - the key and the secrets of a training that authenticates
+ */
+#ifndef INNET_SIM_TRAIN_KEYS_H
+#define INNET_SIM_TRAIN_KEYS_H
+
+#include "cmd/innet-sim/training/train.h"
+
+/* Return the key of a training, or NULL if it has none. */
+const struct key *train_key(const struct training *t);
+
+/* Draw the random bytes of machine number `who` in its life number `lives`. */
+void train_secret(const struct sim *s, const struct training *t,
+    uint32_t who, uint32_t lives, uint8_t secret[32]);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * train-member.h - a worker as a member of a job: its channel, messages and
+ * tags
+ *
+ * All is as the tools have it.
+ */
+#ifndef INNET_SIM_TRAIN_MEMBER_H
+#define INNET_SIM_TRAIN_MEMBER_H
+
+#include "cmd/innet-sim/training/train.h"
+
+/* Open the channel of worker w to the switch or server that sums. */
+void train_open_channel(const struct sim *s, struct train_worker *w);
+
+/* Return how worker w joins; xid is its first transaction number. */
+struct membership_conf train_membership(const struct train_worker *w,
+    uint32_t xid);
+
+/* Open the machine of a synchronous worker that has had these iterations. */
+void train_open_worker(const struct sim *s, struct train_worker *w,
+    uint64_t iterations, uint32_t xid);
+
+/* Send the len bytes at msg, which has room for CONTROL_MAX_BYTES. */
+void train_say(struct sim *s, struct train_worker *w, uint8_t *msg,
+    size_t len);
+
+/* Add the authentication tag to a segment of worker w, if it needs one. */
+void train_prove(const struct train_worker *w, struct segment_tag *p,
+    uint8_t *seg);
+
+/* Is the authentication tag of a result right, or not needed? */
+bool train_believes(const struct train_worker *w, struct segment_tag *p,
+    const struct sim_datagram *d);
+
+/* Send segments of a gradient, with tags if they need any. */
+void train_send_run(struct sim *s, struct train_worker *w,
+    struct segment_tag *tags, uint32_t iteration, uint32_t first,
+    uint32_t count);
+
+/* Check a result that has come to worker w. */
+void train_check(struct sim *s, struct train_worker *w, const struct seg *g);
+
+#endif

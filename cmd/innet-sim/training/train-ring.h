@@ -1,0 +1,27 @@
+/*
+ * train-ring.h - workers that sum in a ring (ring AllReduce)
+ */
+#ifndef INNET_SIM_TRAIN_RING_H
+#define INNET_SIM_TRAIN_RING_H
+
+#include "cmd/innet-sim/training/train.h"
+
+/* Allocate what worker w keeps of the ring. */
+void train_ring_open(struct train_worker *w);
+
+/* Return the bytes of the part that worker w sends in this step. */
+uint64_t train_ring_bytes(const struct train_worker *w);
+
+/* Send that part to the next worker. */
+void train_ring_send(struct sim *s, struct train_worker *w);
+
+/* A packet of a part has arrived. */
+void train_ring_arrive(struct train_worker *w, const struct sim_packet *p);
+
+/* Does worker w have the whole part of this step? */
+bool train_ring_has(const struct train_worker *w);
+
+/* Go on to the next step; false if that was the last. */
+bool train_ring_on(struct train_worker *w);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * train-switch.h - switches and servers of a training
+ *
+ * Those that sum are planes; the others forward packets.
+ */
+#ifndef INNET_SIM_TRAIN_SWITCH_H
+#define INNET_SIM_TRAIN_SWITCH_H
+
+#include "cmd/innet-sim/training/train.h"
+
+extern const struct sim_kind train_switch_kind, train_server_kind;
+
+/* Open the machine of an aggregating node, as the tools have it by default. */
+void train_open_machine(struct train_switch *w);
+
+/* Does node n sum, so that it can be captured? */
+bool train_captured(const struct sim_node *n);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * train-worker.h - the workers of a training, and the phases of synchronous
+ * ones
+ */
+#ifndef INNET_SIM_TRAIN_WORKER_H
+#define INNET_SIM_TRAIN_WORKER_H
+
+#include "cmd/innet-sim/training/train.h"
+
+extern const struct sim_kind train_worker_kind;
+
+/* All workers have joined: begin. */
+void train_begin(struct sim *s, struct training *t);
+
+#endif
