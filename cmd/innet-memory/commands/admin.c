@@ -8,8 +8,8 @@
 #include "common/base/num.h"
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/commands/usage.h"
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/command-docs.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
 enum { VALUE_BYTES = 256 };

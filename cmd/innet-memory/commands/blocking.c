@@ -4,9 +4,9 @@
 
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/commands/keys.h"
+#include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/lists.h"
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
 /* Argument i, in seconds, as the time at which to give up. */

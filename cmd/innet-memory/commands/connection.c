@@ -7,10 +7,10 @@
 
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
-#include "cmd/innet-memory/commands/kill.h"
-#include "cmd/innet-memory/commands/tx.h"
+#include "cmd/innet-memory/commands/client-kill.h"
+#include "cmd/innet-memory/server/transaction.h"
 
 static void
 run_ping(struct client *c, const struct resp_args *a)

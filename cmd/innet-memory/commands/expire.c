@@ -4,8 +4,8 @@
 
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/commands/keys.h"
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/key-lookup.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
 enum { MS = 1000000, SWEEP_NS = 100 * MS, SWEEP_KEYS = 1000 };

@@ -8,7 +8,7 @@
 
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
 static double

@@ -5,8 +5,8 @@
 
 #include "cmd/innet-memory/commands/glob.h"
 
-#include "cmd/innet-memory/commands/keys.h"
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/key-lookup.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/store/table.h"
 

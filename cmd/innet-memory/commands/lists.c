@@ -1,7 +1,7 @@
 /* lists.c - the commands on lists */
-#include "cmd/innet-memory/commands/keys.h"
+#include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/lists.h"
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
 /* Let go of those added last. */

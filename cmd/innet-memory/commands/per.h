@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/innet-memory/commands/command.h"
-#include "cmd/innet-memory/commands/host.h"
+#include "cmd/innet-memory/server/command.h"
+#include "cmd/innet-memory/commands/per-host.h"
 #include "cmd/innet-memory/store/table.h"
 #include "common/replay/shards.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-memory/commands/keys.h"
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/key-lookup.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
 static void

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-memory/module/module.h"
+#include "cmd/innet-memory/module/client.h"
 
 /*
  * Who waits, for when a key goes: the server tries those anew whose key is

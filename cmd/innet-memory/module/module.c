@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-memory/module/module.h"
+#include "cmd/innet-memory/module/client.h"
 
 enum { ARGS_NEAR = 64 };	/* so many need no memory of their own */
 

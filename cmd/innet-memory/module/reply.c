@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/innet-memory/module/module.h"
+#include "cmd/innet-memory/module/client.h"
 
 void
 reply_status(struct client *c, const char *word)

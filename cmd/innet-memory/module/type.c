@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/innet-memory/module/module.h"
+#include "cmd/innet-memory/module/client.h"
 
 enum { ENCODING = 1 };
 #define NO_NAME "-"		/* a table's name is its key */

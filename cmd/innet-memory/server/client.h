@@ -19,8 +19,8 @@
 #include "cmd/innet-memory/store/blob.h"
 #include "cmd/innet-memory/server/resp.h"
 
-#include "cmd/innet-memory/commands/args.h"
-#include "cmd/innet-memory/commands/reply.h"
+#include "cmd/innet-memory/server/args.h"
+#include "cmd/innet-memory/server/reply.h"
 #include "cmd/innet-memory/server/out.h"
 
 struct server;

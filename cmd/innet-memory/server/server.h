@@ -19,7 +19,7 @@
 #include "common/base/rng.h"
 
 #include "cmd/innet-memory/server/client.h"
-#include "cmd/innet-memory/commands/command.h"
+#include "cmd/innet-memory/server/command.h"
 #include "cmd/innet-memory/conf.h"
 #include "cmd/innet-memory/store/keyspace.h"
 #include "cmd/innet-memory/store/lazy-free.h"

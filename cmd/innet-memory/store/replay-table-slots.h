@@ -15,7 +15,7 @@
 
 #include "common/base/pages.h"
 #include "common/replay/priorities.h"
-#include "cmd/innet-memory/store/ratio.h"
+#include "cmd/innet-memory/store/sample-ratio.h"
 #include "common/replay/sumtree.h"
 
 enum replay_table_pick { REPLAY_TABLE_PER, REPLAY_TABLE_UNIFORM,

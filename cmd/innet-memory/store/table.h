@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/innet-memory/store/dump.h"
+#include "cmd/innet-memory/store/replay-dump.h"
 #include "cmd/innet-memory/server/resp.h"
 
 #include "cmd/innet-memory/store/frames.h"

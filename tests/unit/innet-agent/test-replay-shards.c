@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/replay/shards.h"
-#include "cmd/innet-memory/store/replay-table.h"
+#include "cmd/innet-memory/store/replay-buffer.h"
 #include "cmd/innet-agent/apex/key-slot.h"
 
 #include "tests/unit/tap.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "cmd/innet-memory/store/replay-table.h"
+#include "cmd/innet-memory/store/replay-buffer.h"
 
 enum { TWIN_CELLS = 400, TWIN_LOG = 1 << 16 };
 

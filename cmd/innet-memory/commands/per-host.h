@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 #include "common/base/rng.h"
-#include "cmd/innet-memory/store/replay-table.h"
+#include "cmd/innet-memory/store/replay-buffer.h"
 
-#include "cmd/innet-memory/commands/args.h"
-#include "cmd/innet-memory/commands/reply.h"
+#include "cmd/innet-memory/server/args.h"
+#include "cmd/innet-memory/server/reply.h"
 
 struct table;
 

@@ -13,7 +13,7 @@
 
 #include "common/base/rng.h"
 
-#include "cmd/innet-memory/commands/command.h"
+#include "cmd/innet-memory/server/command.h"
 #include "cmd/innet-memory/commands/per.h"
 #include "cmd/innet-memory/module/api.h"
 #include "cmd/innet-memory/store/table.h"

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "common/replay/priorities.h"
-#include "cmd/innet-memory/store/replay-table.h"
+#include "cmd/innet-memory/store/replay-buffer.h"
 
 /* Do the counters add up?  They must, when all items are restored. */
 static inline bool

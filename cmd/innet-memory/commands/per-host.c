@@ -1,8 +1,8 @@
 /* host.c - innet-memory as the host of the PER commands */
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/commands/host.h"
-#include "cmd/innet-memory/commands/keys.h"
+#include "cmd/innet-memory/commands/per-host.h"
+#include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/store/table.h"
 

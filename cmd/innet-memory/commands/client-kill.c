@@ -5,7 +5,7 @@
 
 #include "common/wire/addr.h"
 
-#include "cmd/innet-memory/commands/kill.h"
+#include "cmd/innet-memory/commands/client-kill.h"
 #include "cmd/innet-memory/server/server.h"
 
 /* Which ones; NULL and 0: any. */

@@ -2,7 +2,7 @@
 #include <err.h>
 #include <string.h>
 
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/commands/per.h"
 #include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/store/table.h"

@@ -6,9 +6,9 @@
 
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/commands/command.h"
+#include "cmd/innet-memory/server/command.h"
 #include "cmd/innet-memory/server/server.h"
-#include "cmd/innet-memory/commands/tx.h"
+#include "cmd/innet-memory/server/transaction.h"
 
 enum { HOMES = 1024 };	/* several times the commands there are */
 

@@ -11,7 +11,7 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/store/frames.h"
-#include "cmd/innet-memory/commands/tx.h"
+#include "cmd/innet-memory/server/transaction.h"
 
 enum {
 	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */

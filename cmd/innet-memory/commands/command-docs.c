@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/innet-memory/server/client.h"
-#include "cmd/innet-memory/commands/usage.h"
+#include "cmd/innet-memory/commands/command-docs.h"
 
 enum kind { VALUE, TOKEN, BLOCK, ONE_OF };
 

@@ -5,7 +5,7 @@
 
 #include "common/base/num.h"
 
-#include "cmd/innet-memory/commands/args.h"
+#include "cmd/innet-memory/server/args.h"
 
 bool
 word_is(const char *word, const uint8_t *p, size_t len)

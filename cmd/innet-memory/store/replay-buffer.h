@@ -45,7 +45,7 @@
 #include "common/base/logexp.h"
 #include "common/base/rng.h"
 #include "common/replay/priorities.h"
-#include "cmd/innet-memory/store/ratio.h"
+#include "cmd/innet-memory/store/sample-ratio.h"
 #include "common/replay/sumtree.h"
 #include "cmd/innet-memory/store/replay-table-slots.h"
 

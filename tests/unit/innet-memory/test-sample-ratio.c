@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "cmd/innet-memory/store/ratio.h"
+#include "cmd/innet-memory/store/sample-ratio.h"
 
 #include "tests/unit/tap.h"
 

@@ -24,7 +24,7 @@
 #include "common/net/timer.h"
 
 #include "cmd/innet-memory/store/lock.h"
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/restore.h"
 #include "cmd/innet-memory/server/server.h"
 

@@ -20,7 +20,7 @@
 #include "common/net/sandbox.h"
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
 enum {

@@ -1,10 +1,10 @@
 /* tx.c - MULTI, EXEC, DISCARD, WATCH, UNWATCH */
 #include <stdlib.h>
 
-#include "cmd/innet-memory/commands/keys.h"
-#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/commands/key-lookup.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/server.h"
-#include "cmd/innet-memory/commands/tx.h"
+#include "cmd/innet-memory/server/transaction.h"
 
 struct queued {
 	struct verb *verb;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "cmd/innet-memory/store/dump.h"
-#include "cmd/innet-memory/store/replay-table.h"
+#include "cmd/innet-memory/store/replay-dump.h"
+#include "cmd/innet-memory/store/replay-buffer.h"
 
 #include "tests/unit/innet-memory/replaytwin.h"
 #include "tests/unit/tap.h"
