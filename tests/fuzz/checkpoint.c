@@ -6,7 +6,7 @@
  */
 #include "cmd/innet-memory/store/load.h"
 #include "cmd/innet-memory/store/save.h"
-#include "cmd/innet-memory/store/table.h"
+#include "cmd/innet-memory/store/table-checkpoint.h"
 #include "common/base/crc32c.h"
 #include "common/wire/stream.h"
 #include "tests/fuzz/fuzz.h"
@@ -45,7 +45,7 @@ take_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 static const char *
 take_element(void *arg, struct blob *b)
 {
-	save_counted(arg, b->bytes, b->len);
+	writer_counted(arg, b->bytes, b->len);
 	blob_drop(&account, b);
 	return NULL;
 }
@@ -53,9 +53,10 @@ take_element(void *arg, struct blob *b)
 static const char *
 take_table(void *arg, struct table *t)
 {
-	must(t->buf.have <= t->buf.conf.capacity, "a table is not over-full");
-	must(replay_table_whole(&t->buf), "its counters add up");
-	table_save(arg, t);
+	must(t->buf.have <= t->buf.settings.capacity,
+	    "a table is not over-full");
+	must(replay_buffer_counters_add_up(&t->buf), "its counters add up");
+	table_write(arg, t);
 	table_close(t);
 	return NULL;
 }
@@ -73,12 +74,12 @@ struct turn {
 };
 
 static void
-copy(struct saver *s, void *arg)
+copy(struct writer *s, void *arg)
 {
-	const struct load_into into = { s, take_clock, take_string, take_list,
+	const struct load_target into = { s, take_clock, take_string, take_list,
 		take_element, take_table, take_expiry };
 	struct turn *turn = arg;
-	struct load l;
+	struct reader l;
 
 	turn->good = load_from(&l, turn->from, &account, &into);
 	must(turn->good == (l.why[0] == '\0'), "a refusal says why");

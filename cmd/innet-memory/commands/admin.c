@@ -385,7 +385,7 @@ run_resetstat(struct client *c, const struct resp_args *a)
 	srv->out_bytes = srv->oom = srv->errors = srv->auth_failed = 0;
 	memset(srv->left, 0, sizeof(srv->left));
 	srv->blobs.most = srv->blobs.used;
-	srv->remains.freed = srv->remains.most = 0;
+	srv->lazy_free.freed = srv->lazy_free.most = 0;
 	reply_status(c, "OK");
 }
 

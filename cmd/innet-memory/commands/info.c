@@ -68,8 +68,8 @@ info_memory(struct server *srv, FILE *f)
 	    bs->used, (double)bs->used / mb,
 	    bs->most, (double)bs->most / mb, bs->limit,
 	    (double)bs->limit / mb, rss, bs->used == 0 ? 0 : (double)rss /
-	    (double)bs->used, srv->remains.keys, srv->remains.freed,
-	    srv->remains.most);
+	    (double)bs->used, srv->lazy_free.keys, srv->lazy_free.freed,
+	    srv->lazy_free.most);
 }
 
 static void

@@ -235,18 +235,18 @@ make_all(struct add *d, uint64_t stream)
 static bool
 may_insert(const struct table *t, size_t n)
 {
-	return ratio_insert(&t->buf.conf.limit, t->buf.inserted,
-	    t->buf.sampled, n);
+	return sample_ratio_allows_insert(
+	    &t->buf.settings.limit, t->buf.inserted, t->buf.sampled, n);
 }
 
 static void
 refuse(struct client *c, const struct add *d)
 {
-	const struct replay_table *b = &d->t->buf;
+	const struct replay_buffer *b = &d->t->buf;
 	char why[200];
 
-	ratio_why(&b->conf.limit, true, b->inserted, b->sampled, d->n, why,
-	    sizeof(why));
+	sample_ratio_explain(&b->settings.limit, true, b->inserted, b->sampled,
+	    d->n, why, sizeof(why));
 	reply_error(c, "%s", why);
 }
 
@@ -254,12 +254,12 @@ refuse(struct client *c, const struct add *d)
 static void
 fetch(const struct add *d)
 {
-	const struct replay_table *b = &d->t->buf;
+	const struct replay_buffer *b = &d->t->buf;
 	const size_t n = d->n < FETCHED ? d->n : FETCHED;
 
 	for (int step = 0; step < FRAMES_STEPS; step++) {
 		for (size_t i = 0; i < n; i++) {
-			const void *x = replay_table_next(b, i);
+			const void *x = replay_buffer_next_evicted(b, i);
 
 			if (x != NULL)
 				frames_fetch(&d->t->frames, x,
@@ -278,7 +278,7 @@ store(struct client *c, struct add *d)
 		reply_oom(c);
 		return;
 	}
-	replay_table_add_batch(&d->t->buf, d->priority, d->x,
+	replay_buffer_add_batch(&d->t->buf, d->priority, d->x,
 	    d->n, d->id);
 	frames_added(&d->t->frames, stream, d->x[d->n - 1]);
 	host_changed(c, d->a);

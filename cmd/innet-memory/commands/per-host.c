@@ -24,10 +24,10 @@ host_table(struct client *c, const struct resp_args *a, const char **why)
 
 bool
 host_create(struct client *c, const struct resp_args *a,
-    const struct replay_table_conf *conf, const char **why)
+    const struct replay_buffer_settings *settings, const char **why)
 {
 	struct table *t = table_open(&c->srv->blobs, a->v[1].p, a->v[1].len,
-	    conf);
+	    settings);
 	struct key *k;
 
 	*why = t == NULL ? NULL : keyspace_add_table(&c->srv->keys, t, &k);
@@ -56,7 +56,7 @@ host_changed(struct client *c, const struct resp_args *a)
 
 void
 host_sampled(struct client *c, const struct resp_args *a,
-    const struct table *t, const struct replay_table_draw *d, size_t n)
+    const struct table *t, const struct replay_buffer_draw *d, size_t n)
 {
 	(void)t, (void)d, (void)n;
 	host_changed(c, a);

@@ -32,7 +32,7 @@ struct table *host_table(struct client *c, const struct resp_args *a,
  * False: *why says why not; if it is NULL there is no memory.
  */
 bool host_create(struct client *c, const struct resp_args *a,
-    const struct replay_table_conf *conf, const char **why);
+    const struct replay_buffer_settings *settings, const char **why);
 void host_drop(struct client *c, const struct resp_args *a, struct table *t);
 
 /*
@@ -43,7 +43,7 @@ void host_changed(struct client *c, const struct resp_args *a);
 
 /* The same of a sample, whose outcome was a matter of chance: n draws are d. */
 void host_sampled(struct client *c, const struct resp_args *a,
-    const struct table *t, const struct replay_table_draw *d, size_t n);
+    const struct table *t, const struct replay_buffer_draw *d, size_t n);
 
 /*
  * Does the request tell what has been done elsewhere?  Then no limit refuses

@@ -15,12 +15,12 @@ static const char *const create_words[] = {
 /* One option at *i, which is moved behind it. */
 static bool
 read_option(struct client *c, const struct resp_args *a, size_t *i,
-    struct replay_table_conf *conf, size_t *seen)
+    struct replay_buffer_settings *settings, size_t *seen)
 {
 	const size_t at = *i;
 	const int word = per_word(a, at, create_words);
 	uint64_t v = 0;
-	int pick;
+	int selector;
 	bool good;
 
 	*i += 2;
@@ -30,30 +30,32 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 	case CAPACITY:
 		good = per_whole(c, a, at + 1, "capacity", 1,
 		    TABLE_CAPACITY_MAX, &v);
-		conf->capacity = (size_t)v;
+		settings->capacity = (size_t)v;
 		return good;
 	case ALPHA:
 		return per_real(c, a, at + 1, "alpha", 0, PRIORITIES_POWER_MAX,
-		    &conf->alpha);
+		    &settings->alpha);
 	case SELECTOR:
-		pick = at + 1 < a->n ? per_word(a, at + 1, table_picks) :
-		    PER_NO_WORD;
-		if (pick == PER_NO_WORD)
+		selector = at + 1 < a->n ? per_word(a, at + 1, table_selectors)
+					 : PER_NO_WORD;
+		if (selector == PER_NO_WORD)
 			reply_error(c, "ERR selector (argument %zu): none of "
 			    "per, uniform, fifo and lifo", at + 1);
-		conf->pick = pick == PER_NO_WORD ? REPLAY_TABLE_PER :
-		    (enum replay_table_pick)pick;
-		return pick != PER_NO_WORD;
+		settings->selector =
+		    selector == PER_NO_WORD
+			? REPLAY_BUFFER_PER
+			: (enum replay_buffer_selector)selector;
+		return selector != PER_NO_WORD;
 	case TIMES:
 		good = per_whole(c, a, at + 1, "times", 0, UINT32_MAX, &v);
-		conf->times = (uint32_t)v;
+		settings->times = (uint32_t)v;
 		return good;
 	case RATIO:
 		(*i)++;
-		return per_ratio(c, a, at + 1, &conf->limit);
+		return per_ratio(c, a, at + 1, &settings->limit);
 	case SLACK:
 		return per_whole(c, a, at + 1, "slack", 0, INT64_MAX,
-		    &conf->limit.slack);
+		    &settings->limit.slack);
 	default:
 		per_no_word(c, a, at);
 		return false;
@@ -84,23 +86,23 @@ name_fits(struct client *c, const struct resp_args *a)
 void
 per_create(struct client *c, const struct resp_args *a)
 {
-	struct replay_table_conf conf = { .alpha = 0.6 };
+	struct replay_buffer_settings settings = { .alpha = 0.6 };
 	size_t seen[CREATE_WORDS] = { 0 };
 	const char *why;
 
 	for (size_t i = 2; i < a->n;) {
-		if (!read_option(c, a, &i, &conf, seen))
+		if (!read_option(c, a, &i, &settings, seen))
 			return;
 	}
-	if (conf.capacity == 0) {
+	if (settings.capacity == 0) {
 		reply_error(c, "ERR capacity: a table needs one");
 		return;
 	}
 	if (seen[SLACK] == 0)
-		conf.limit.slack = conf.capacity;
+		settings.limit.slack = settings.capacity;
 	if (!name_fits(c, a))
 		return;
-	if (host_create(c, a, &conf, &why)) {
+	if (host_create(c, a, &settings, &why)) {
 		host_changed(c, a);
 		reply_status(c, "OK");
 	} else if (why != NULL) {
@@ -134,7 +136,7 @@ per_frames(struct client *c, const struct resp_args *a)
 	    &bytes) ||
 	    !per_whole(c, a, 3, "stack", 1, FRAMES_STACK_MAX, &stack))
 		return;
-	why = table_frames_wrong(bytes, stack);
+	why = table_check_frames(bytes, stack);
 	if (why != NULL) {
 		reply_error(c, "ERR bytes (argument 2) and stack (argument "
 		    "3): %s", why);
@@ -153,11 +155,11 @@ void
 per_limit(struct client *c, const struct resp_args *a)
 {
 	struct table *t = per_table(c, a);
-	struct ratio limit;
+	struct sample_ratio limit;
 
 	if (t == NULL)
 		return;
-	limit = t->buf.conf.limit;
+	limit = t->buf.settings.limit;
 	if (!args_is(a, 2, "ratio")) {
 		per_no_word(c, a, 2);
 		return;
@@ -175,7 +177,7 @@ per_limit(struct client *c, const struct resp_args *a)
 		per_no_word(c, a, 7);
 		return;
 	}
-	t->buf.conf.limit = limit;
+	t->buf.settings.limit = limit;
 	host_changed(c, a);
 	reply_status(c, "OK");
 }
@@ -198,20 +200,20 @@ void
 per_info(struct client *c, const struct resp_args *a)
 {
 	const struct table *t = per_table(c, a);
-	const struct replay_table *b;
+	const struct replay_buffer *b;
 	uint64_t sum;
 	int shift;
 
 	if (t == NULL)
 		return;
 	b = &t->buf;
-	sum = replay_table_sum(b, &shift);
+	sum = replay_buffer_draw_sum(b, &shift);
 	reply_map(c, 27);
 	reply_text(c, "selector");
-	reply_text(c, table_picks[b->conf.pick]);
-	put_int(c, "capacity", b->conf.capacity);
-	put_real(c, "alpha", b->conf.alpha);
-	put_int(c, "times", b->conf.times);
+	reply_text(c, table_selectors[b->settings.selector]);
+	put_int(c, "capacity", b->settings.capacity);
+	put_real(c, "alpha", b->settings.alpha);
+	put_int(c, "times", b->settings.times);
 	put_int(c, "have", b->have);
 	put_int(c, "inserted", b->inserted);
 	put_int(c, "sampled", b->sampled);
@@ -222,16 +224,16 @@ per_info(struct client *c, const struct resp_args *a)
 	put_int(c, "worn", b->worn);
 	put_real(c, "ratio", b->inserted == 0 ? 0 : (double)b->sampled /
 	    (double)b->inserted);
-	put_real(c, "ratio_lo", b->conf.limit.lo);
-	put_real(c, "ratio_hi", b->conf.limit.hi);
-	put_int(c, "slack", b->conf.limit.slack);
+	put_real(c, "ratio_lo", b->settings.limit.lo);
+	put_real(c, "ratio_hi", b->settings.limit.hi);
+	put_int(c, "slack", b->settings.limit.slack);
 	put_real(c, "highest", (double)b->highest);
 	put_int(c, "sum", sum);
 	put_int(c, "shift", (uint64_t)(int64_t)shift);
-	put_int(c, "raised", b->conf.pick == REPLAY_TABLE_PER ? b->per.raised :
-	    0);
+	put_int(c, "raised",
+	    b->settings.selector == REPLAY_BUFFER_PER ? b->per.raised : 0);
 	put_int(c, "rescaling", b->per.next.leaf == NULL ? 0 :
-	    b->conf.capacity - b->per.made);
+	    b->settings.capacity - b->per.made);
 	put_int(c, "rescaled_most", b->per.most);
 	put_int(c, "blobs_bytes", t->frames.tail_bytes);
 	put_int(c, "stack", t->frames.stack);

@@ -11,7 +11,7 @@
 static bool
 open_tables(struct server *srv)
 {
-	const struct replay_table_conf conf = {
+	const struct replay_buffer_settings settings = {
 		.capacity = srv->conf.capacity, .alpha = srv->conf.alpha,
 		.limit.slack = srv->conf.capacity,
 	};
@@ -20,10 +20,11 @@ open_tables(struct server *srv)
 	struct table *t;
 	struct key *k;
 
-	if (conf.capacity == 0 || keyspace_find(&srv->keys, name, 6) != NULL)
+	if (settings.capacity == 0 ||
+	    keyspace_find(&srv->keys, name, 6) != NULL)
 		return true;
-	why = table_wrong(&conf);
-	t = why != NULL ? NULL : table_open(&srv->blobs, name, 6, &conf);
+	why = table_check_settings(&settings);
+	t = why != NULL ? NULL : table_open(&srv->blobs, name, 6, &settings);
 	if (t != NULL)
 		why = keyspace_add_table(&srv->keys, t, &k);
 	else if (why == NULL)
@@ -50,7 +51,7 @@ info_tables(struct server *srv, FILE *f)
 
 		fprintf(f, "table%zu:have=%zu,capacity=%zu,inserted=%ju,"
 		    "sampled=%ju,frames=%zu\r\n", i, t->buf.have,
-		    t->buf.conf.capacity, (uintmax_t)t->buf.inserted,
+		    t->buf.settings.capacity, (uintmax_t)t->buf.inserted,
 		    (uintmax_t)t->buf.sampled, t->frames.count);
 	}
 }

@@ -83,28 +83,28 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 static const char *
 unready(const struct ask *k, char *why, size_t size)
 {
-	const struct replay_table *b = &k->t->buf;
-	const size_t live = b->conf.pick == REPLAY_TABLE_PER ? b->per.live :
-	    b->have;
+	const struct replay_buffer *b = &k->t->buf;
+	const size_t live =
+	    b->settings.selector == REPLAY_BUFFER_PER ? b->per.live : b->have;
 
 	if (b->have < k->n)
 		snprintf(why, size, "LIMIT the table holds %zu experiences, "
 		    "%" PRIu64 " are asked for", b->have, k->n);
-	else if (live < (b->conf.times > 0 ? k->n : 1))
+	else if (live < (b->settings.times > 0 ? k->n : 1))
 		snprintf(why, size, "LIMIT %zu experiences of %zu have a "
 		    "priority above 0, %" PRIu64 " are asked for", live,
 		    b->have, k->n);
-	else if (!ratio_sample(&b->conf.limit, b->inserted, b->sampled,
-	    k->n))
-		ratio_why(&b->conf.limit, false, b->inserted, b->sampled,
-		    k->n, why, size);
+	else if (!sample_ratio_allows_sample(
+		     &b->settings.limit, b->inserted, b->sampled, k->n))
+		sample_ratio_explain(&b->settings.limit, false, b->inserted,
+		    b->sampled, k->n, why, size);
 	else
 		return NULL;
 	return why;
 }
 
 static void
-reply_ids(struct client *c, const struct replay_table_draw *d, size_t n)
+reply_ids(struct client *c, const struct replay_buffer_draw *d, size_t n)
 {
 	reply_array(c, n);
 	for (size_t i = 0; i < n; i++)
@@ -122,7 +122,7 @@ put_f32(uint8_t *p, float v)
 
 /* Ids, probabilities and weights, packed. */
 static void
-reply_packed(struct client *c, const struct replay_table_draw *d, size_t n)
+reply_packed(struct client *c, const struct replay_buffer_draw *d, size_t n)
 {
 	uint8_t p[8];
 
@@ -147,7 +147,7 @@ reply_packed(struct client *c, const struct replay_table_draw *d, size_t n)
 }
 
 static void
-reply_draws(struct client *c, const struct replay_table_draw *d, size_t n)
+reply_draws(struct client *c, const struct replay_buffer_draw *d, size_t n)
 {
 	reply_ids(c, d, n);
 	reply_array(c, n);
@@ -204,7 +204,7 @@ reply_by_reference(struct client *c, const struct frames *f,
  * anywhere in memory, so that a draw takes the server two thirds of the time.
  */
 static void
-fetch(const struct frames *f, const struct replay_table_draw *d, size_t i,
+fetch(const struct frames *f, const struct replay_buffer_draw *d, size_t i,
     size_t n)
 {
 	if (i % FETCHED != 0)
@@ -232,7 +232,7 @@ fetch_copied(const struct frames *f, const struct experience *x)
 
 static void
 reply_frames(struct client *c, struct frames *f,
-    const struct replay_table_draw *d, size_t n, struct frame **fresh)
+    const struct replay_buffer_draw *d, size_t n, struct frame **fresh)
 {
 	uint32_t listed = 0;
 
@@ -265,7 +265,7 @@ reply_sum(struct client *c, const struct sum *s)
 /* n draws are d. */
 static void
 reply_sample(struct client *c, const struct ask *k,
-    const struct replay_table_draw *d, size_t n, struct frame **fresh,
+    const struct replay_buffer_draw *d, size_t n, struct frame **fresh,
     const struct sum *before)
 {
 	struct frames *f = &k->t->frames;
@@ -291,19 +291,19 @@ reply_sample(struct client *c, const struct ask *k,
 static void
 sample(struct client *c, const struct resp_args *a, const struct ask *k)
 {
-	struct replay_table *b = &k->t->buf;
-	struct replay_table_draw *d = malloc(k->n * sizeof(*d));
+	struct replay_buffer *b = &k->t->buf;
+	struct replay_buffer_draw *d = malloc(k->n * sizeof(*d));
 	const size_t frames = k->refs ? k->n * frames_per(&k->t->frames) : 0;
 	struct frame **fresh = malloc((frames + 1) * sizeof(struct frame *));
 	struct sum before = { .have = b->have };
 	size_t n = 0;
 
-	before.sum = replay_table_sum(b, &before.shift);
+	before.sum = replay_buffer_draw_sum(b, &before.shift);
 	if (d != NULL && fresh != NULL && !k->counted)
-		n = replay_table_peek(b, host_rng(c), k->n, k->beta,
-		    k->strata, d);
+		n = replay_buffer_sample_uncounted(
+		    b, host_rng(c), k->n, k->beta, k->strata, d);
 	else if (d != NULL && fresh != NULL)
-		n = replay_table_sample(b, host_rng(c), k->n, k->beta,
+		n = replay_buffer_sample(b, host_rng(c), k->n, k->beta,
 		    k->strata, d);
 	if (n > 0)
 		reply_sample(c, k, d, n, fresh, &before);
@@ -311,7 +311,7 @@ sample(struct client *c, const struct resp_args *a, const struct ask *k)
 		reply_oom(c);
 	if (k->counted) {
 		host_sampled(c, a, k->t, d, n);
-		replay_table_retire(b);
+		replay_buffer_drop_worn(b);
 	}
 	free(d);
 	free(fresh);
@@ -361,7 +361,7 @@ per_sample_ro(struct client *c, const struct resp_args *a)
 
 	if (!read_ask(c, a, &k, NULL))
 		return;
-	if (k.t->buf.conf.times > 0 || k.t->buf.conf.limit.hi > 0) {
+	if (k.t->buf.settings.times > 0 || k.t->buf.settings.limit.hi > 0) {
 		reply_error(c, "ERR samples of this table are limited, so "
 		    "they are counted: PER.SAMPLE");
 		return;

@@ -85,8 +85,8 @@ per_update(struct client *c, const struct resp_args *a)
 		return;
 	if (args_is(a, 2, "binary") ? read_packed(c, a, &u) :
 	    read_text(c, a, &u)) {
-		reply_int(c, (int64_t)replay_table_update(&t->buf, u.id,
-		    u.priority, u.n));
+		reply_int(c, (int64_t)replay_buffer_update_priorities(
+				 &t->buf, u.id, u.priority, u.n));
 		host_changed(c, a);
 	}
 	free(u.id);
@@ -108,7 +108,7 @@ per_remove(struct client *c, const struct resp_args *a)
 	}
 	for (size_t i = 2; i < a->n; i++) {
 		args_integer(a, i, (int64_t *)&id);
-		n += replay_table_remove(&t->buf, id);
+		n += replay_buffer_remove(&t->buf, id);
 	}
 	host_changed(c, a);
 	reply_int(c, n);

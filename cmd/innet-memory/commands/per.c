@@ -140,7 +140,7 @@ per_priority(struct client *c, const struct resp_args *a, size_t i, bool max,
 
 bool
 per_ratio(struct client *c, const struct resp_args *a, size_t i,
-    struct ratio *out)
+    struct sample_ratio *out)
 {
 	const double most = 1e15;	/* past which counts are not exact */
 	const char *why;
@@ -148,7 +148,7 @@ per_ratio(struct client *c, const struct resp_args *a, size_t i,
 	if (!per_real(c, a, i, "lowest ratio", 0, most, &out->lo) ||
 	    !per_real(c, a, i + 1, "highest ratio", 0, most, &out->hi))
 		return false;
-	why = ratio_wrong(out);
+	why = sample_ratio_check(out);
 	if (why != NULL)
 		reply_error(c, "ERR ratio (arguments %zu and %zu): %s", i,
 		    i + 1, why);

@@ -74,7 +74,7 @@ bool per_priority(struct client *c, const struct resp_args *a, size_t i,
 
 /* lo and hi from argument i on; at may be "" or tell what they are of. */
 bool per_ratio(struct client *c, const struct resp_args *a, size_t i,
-    struct ratio *out);
+    struct sample_ratio *out);
 
 /*
  * Once or until it works: attempt() answers and returns true, or returns

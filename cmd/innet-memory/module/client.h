@@ -16,7 +16,7 @@
 #include "cmd/innet-memory/server/command.h"
 #include "cmd/innet-memory/commands/per.h"
 #include "cmd/innet-memory/module/api.h"
-#include "cmd/innet-memory/store/table.h"
+#include "cmd/innet-memory/store/table-checkpoint.h"
 
 /* The value of a key. */
 struct held {
@@ -57,7 +57,7 @@ void module_swapped(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
 
 /* A value without a table in it, or NULL; and with one, of these settings. */
 struct held *held_new(void);
-struct held *held_open(const struct replay_table_conf *conf);
+struct held *held_open(const struct replay_buffer_settings *conf);
 void held_free(void *value);
 
 bool type_open(struct rm_ctx *ctx);

@@ -73,14 +73,14 @@ room(struct client *c, size_t bytes)
 
 bool
 host_create(struct client *c, const struct resp_args *a,
-    const struct replay_table_conf *conf, const char **why)
+    const struct replay_buffer_settings *conf, const char **why)
 {
 	struct held *h = NULL;
 	rm_key *key;
 
 	(void)a;
 	*why = NULL;
-	if (host_told(c) || room(c, table_bytes(conf)))
+	if (host_told(c) || room(c, table_slots_bytes(conf)))
 		h = held_open(conf);
 	if (h == NULL)
 		return false;
@@ -126,14 +126,14 @@ host_changed(struct client *c, const struct resp_args *a)
  */
 void
 host_sampled(struct client *c, const struct resp_args *a,
-    const struct table *t, const struct replay_table_draw *d, size_t n)
+    const struct table *t, const struct replay_buffer_draw *d, size_t n)
 {
 	uint64_t *id;
 
 	(void)a;
 	if (n == 0)
 		return;
-	id = t->buf.conf.times == 0 ? NULL : malloc(n * sizeof(*id));
+	id = t->buf.settings.times == 0 ? NULL : malloc(n * sizeof(*id));
 	for (size_t i = 0; id != NULL && i < n; i++)
 		id[i] = d[i].id;
 	if (id != NULL)

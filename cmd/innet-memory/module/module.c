@@ -100,7 +100,7 @@ per_taken(struct client *c, const struct resp_args *a)
 			uint64_t id;
 
 			memcpy(&id, a->v[3].p + i, sizeof(id));
-			replay_table_taken(&t->buf, id);
+			replay_buffer_count_drawn(&t->buf, id);
 		}
 		break;
 	case 1:

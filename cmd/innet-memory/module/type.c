@@ -24,7 +24,7 @@ held_new(void)
 }
 
 struct held *
-held_open(const struct replay_table_conf *conf)
+held_open(const struct replay_buffer_settings *conf)
 {
 	struct held *h = held_new();
 
@@ -49,19 +49,19 @@ held_free(void *value)
 
 /* A table from a source; NULL: l says why. */
 static struct held *
-held_load(struct load *l, load_source *source, void *arg, uint64_t bytes)
+held_load(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 {
 	struct held *h = held_new();
 
 	if (h == NULL) {
-		*l = (struct load){ .why = "no memory" };
+		*l = (struct reader){ .why = "no memory" };
 		return NULL;
 	}
-	load_open(l, source, arg, bytes, &h->account);
-	h->table = table_load_parts(l, NO_NAME, 1);
+	reader_open(l, source, arg, bytes, &h->account);
+	h->table = table_read_parts(l, NO_NAME, 1);
 	if (h->table != NULL && l->left > 0)
-		load_refuse(l, "bytes behind the end");
-	if (load_close(l))
+		reader_refuse(l, "bytes behind the end");
+	if (reader_close(l))
 		return h;
 	if (h->table != NULL)
 		table_close(h->table);
@@ -71,13 +71,13 @@ held_load(struct load *l, load_source *source, void *arg, uint64_t bytes)
 
 /* Into a sink, but for what stands before. */
 static int
-held_save(const struct held *h, save_sink *sink, void *arg)
+held_save(const struct held *h, writer_sink *sink, void *arg)
 {
-	struct saver s;
+	struct writer s;
 
-	save_open(&s, sink, arg);
-	table_save_parts(&s, h->table);
-	return save_close(&s);
+	writer_open(&s, sink, arg);
+	table_write_parts(&s, h->table);
+	return writer_close(&s);
 }
 
 /* ---- RDB: the number of bytes, and strings that have as many ---- */
@@ -94,7 +94,7 @@ save(rm_io *io, void *value)
 {
 	const struct held *h = value;
 
-	RM_SaveUnsigned(io, table_saved_bytes(h->table));
+	RM_SaveUnsigned(io, table_checkpoint_bytes(h->table));
 	/* without memory the file is too short, and refused when it is read */
 	if (held_save(h, to_rdb, io) != 0)
 		RM_LogIOError(io, "warning", "a table was not saved whole");
@@ -134,7 +134,7 @@ load(rm_io *io, int encoding)
 {
 	struct strings s = { .io = io };
 	struct held *h = NULL;
-	struct load l = { .why = "of another version" };
+	struct reader l = { .why = "of another version" };
 	uint64_t bytes;
 
 	if (encoding == ENCODING) {
@@ -174,7 +174,7 @@ rewrite(rm_io *io, rm_string *key, void *value)
 {
 	const struct held *h = value;
 	struct rewriting w = { .io = io, .key = key,
-		.total = table_saved_bytes(h->table) };
+		.total = table_checkpoint_bytes(h->table) };
 
 	if (held_save(h, to_aof, &w) != 0)
 		RM_LogIOError(io, "warning", "a table was not saved whole");
@@ -252,7 +252,7 @@ from_pieces(void *arg, void *to, size_t len)
 static struct held *
 from_all(struct pieces *ps, const char *what)
 {
-	struct load l;
+	struct reader l;
 	struct held *h = held_load(&l, from_pieces, ps, ps->have);
 
 	if (h == NULL)

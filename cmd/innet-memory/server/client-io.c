@@ -217,7 +217,7 @@ set_limits(struct client *c)
 	const size_t want = SPARE_BYTES + 2 * c->charged;
 
 	/* what was removed must not make a request too large */
-	if (remains_any(&c->srv->remains))
+	if (lazy_free_is_pending(&c->srv->lazy_free))
 		(void)blobs_room(bs, want < bs->limit ? want : bs->limit);
 	c->in.keep_bytes = bs->used < bs->limit ? bs->limit - bs->used : 0;
 	c->in.stranger = !c->known;

@@ -112,7 +112,7 @@ give(void *arg, size_t bytes)
 {
 	struct server *srv = arg;
 
-	return remains_give(&srv->remains, &srv->blobs, bytes);
+	return lazy_free_make_room(&srv->lazy_free, &srv->blobs, bytes);
 }
 
 bool
@@ -127,7 +127,7 @@ server_open(struct server *srv, const struct conf *cf)
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		err(1, "random numbers");
 	srv->keys.account = &srv->blobs;
-	srv->keys.remains = &srv->remains;
+	srv->keys.lazy_free = &srv->lazy_free;
 	srv->blobs.give = give;
 	srv->blobs.arg = srv;
 	srv->keys.seed = random[0];
@@ -179,7 +179,7 @@ server_close(struct server *srv)
 		if (server_parts[i]->close != NULL)
 			server_parts[i]->close(srv);
 	}
-	remains_free(&srv->remains, &srv->blobs, SIZE_MAX);
+	lazy_free_step(&srv->lazy_free, &srv->blobs, SIZE_MAX);
 	blobs_end(&srv->blobs);
 	verbs_close(&srv->verbs);
 	free(srv->client);
@@ -435,9 +435,9 @@ go_on(struct server *srv)
 static void
 free_some(struct server *srv)
 {
-	if (remains_any(&srv->remains))
-		remains_free(&srv->remains, &srv->blobs, srv->ready > 0 ||
-		    srv->more ? REMAINS_BUSY : REMAINS_IDLE);
+	if (lazy_free_is_pending(&srv->lazy_free))
+		lazy_free_step(&srv->lazy_free, &srv->blobs, srv->ready > 0 ||
+		    srv->more ? LAZY_FREE_BUSY : LAZY_FREE_IDLE);
 }
 
 static int

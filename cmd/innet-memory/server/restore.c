@@ -8,42 +8,42 @@
 
 #include "cmd/innet-memory/store/load.h"
 #include "cmd/innet-memory/server/restore.h"
-#include "cmd/innet-memory/store/table.h"
+#include "cmd/innet-memory/store/table-checkpoint.h"
 
 static void
-fill_list(struct saver *s, const struct key *k)
+fill_list(struct writer *w, const struct key *k)
 {
 	const struct blob *b;
 
-	save_list(s, k->name, k->name_len, k->version, k->list.n);
+	save_list(w, k->name, k->name_len, k->version, k->list.n);
 	for (size_t i = 0; i < k->list.n; i++) {
 		b = list_at(&k->list, i);
-		save_counted(s, b->bytes, b->len);
+		writer_counted(w, b->bytes, b->len);
 	}
 }
 
 static void
-fill_key(struct saver *s, const struct key *k)
+fill_key(struct writer *w, const struct key *k)
 {
 	if (k->type == KEY_TABLE)
-		table_save(s, k->table);
+		table_write(w, k->table);
 	else if (k->type == KEY_STRING)
-		save_string(s, k->name, k->name_len, k->version,
+		save_string(w, k->name, k->name_len, k->version,
 		    k->string->bytes, k->string->len);
 	else
-		fill_list(s, k);
+		fill_list(w, k);
 	if (k->expires_ms != 0)
-		save_expiry(s, k->expires_ms);
+		save_expiry(w, k->expires_ms);
 }
 
 void
-restore_fill(struct saver *s, void *arg)
+restore_fill(struct writer *w, void *arg)
 {
 	const struct server *srv = arg;
 
-	save_clock(s, srv->version);
+	save_clock(w, srv->version);
 	for (size_t i = 0; i < srv->keys.n; i++)
-		fill_key(s, srv->keys.key[i]);
+		fill_key(w, srv->keys.key[i]);
 }
 
 /* What is read, until it is known to be good. */
@@ -148,13 +148,13 @@ bool
 restore_from(struct server *srv, const char *path, char *why, size_t size)
 {
 	struct beside b = { .keys = { .account = &srv->blobs,
-	    .remains = &srv->remains, .seed = srv->keys.seed } }, old;
-	const struct load_into into = { &b, take_clock, take_string,
+	    .lazy_free = &srv->lazy_free, .seed = srv->keys.seed } }, old;
+	const struct load_target into = { &b, take_clock, take_string,
 		take_list, take_element, take_table, take_expiry };
 	/* of a pipe, which has no writer, it would wait for one */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct stat st;
-	struct load l;
+	struct reader r;
 	bool good;
 
 	if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode)) {
@@ -164,7 +164,7 @@ restore_from(struct server *srv, const char *path, char *why, size_t size)
 			close(fd);
 		return false;
 	}
-	good = load_from(&l, fd, &srv->blobs, &into);
+	good = load_from(&r, fd, &srv->blobs, &into);
 	close(fd);
 	if (good) {
 		old = (struct beside){ .keys = srv->keys };
@@ -173,7 +173,7 @@ restore_from(struct server *srv, const char *path, char *why, size_t size)
 			srv->version = b.version;
 		clear(&old);
 	} else {
-		snprintf(why, size, "%s", l.why);
+		snprintf(why, size, "%s", r.why);
 		clear(&b);
 	}
 	return good;

@@ -11,7 +11,7 @@
 #include "cmd/innet-memory/server/server.h"
 
 /* All that is stored, for save_to() and save_file(); arg is the server. */
-void restore_fill(struct saver *s, void *arg);
+void restore_fill(struct writer *s, void *arg);
 
 /*
  * What is in the file at path takes the place of all that is stored; false,

@@ -54,7 +54,7 @@ struct server {
 	struct conf conf;
 	struct blobs blobs;		/* the account of all memory */
 	struct keyspace keys;
-	struct remains remains;		/* of what was removed */
+	struct lazy_free lazy_free;		/* of what was removed */
 	struct verbs verbs;
 	struct rng rng;
 	char *password;			/* NULL: none is asked for */

@@ -6,8 +6,6 @@
 #include "cmd/innet-memory/store/lazy-free.h"
 #include "cmd/innet-memory/store/table.h"
 
-enum { MAP_BYTES = 48 };	/* of a key in the map and the array, or more */
-
 /*
  * Times a number that nobody knows, both halves: a factor that is known would
  * let pairs of bits in neighbouring words cancel whatever the seed.
@@ -41,12 +39,6 @@ keyspace_find(const struct keyspace *ks, const uint8_t *name, size_t len)
 	return k;
 }
 
-size_t
-keyspace_cost(const struct key *k)
-{
-	return blobs_cost(sizeof(*k) + k->name_len) + MAP_BYTES;
-}
-
 static bool
 grow(struct keyspace *ks)
 {
@@ -75,13 +67,13 @@ keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len)
 	*k = (struct key){ .hash = h, .place = (uint32_t)ks->n,
 	    .name_len = (uint32_t)len };
 	memcpy(k->name, name, len);
-	if (!blobs_charge(ks->account, keyspace_cost(k))) {
+	if (!blobs_charge(ks->account, key_cost(k))) {
 		free(k);
 		return NULL;
 	}
 	at = grow(ks) ? hashmap_put(&ks->map, h, UINT32_MAX) : NULL;
 	if (at == NULL) {
-		blobs_give(ks->account, keyspace_cost(k));
+		blobs_give(ks->account, key_cost(k));
 		free(k);
 		return NULL;
 	}
@@ -154,7 +146,7 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 	if (k->table != NULL)
 		ks->tabled[tabled_at(ks, k)] = ks->tabled[--ks->tables];
 	ks->timed -= k->expires_ms != 0;
-	remains_take(ks->remains, ks->account, k);
+	lazy_free_add_key(ks->lazy_free, ks->account, k);
 }
 
 void
@@ -193,91 +185,7 @@ void
 keyspace_clear(struct keyspace *ks)
 {
 	hashmap_free(&ks->map);
-	remains_take_row(ks->remains, ks->account, ks->key, ks->n);
+	lazy_free_add_keys(ks->lazy_free, ks->account, ks->key, ks->n);
 	ks->key = NULL;
 	ks->n = ks->room = ks->tables = ks->timed = 0;
-}
-
-bool
-list_reserve(struct list *l, struct blobs *bs, size_t n)
-{
-	const size_t had = l->ring == NULL ? 0 : l->mask + 1;
-	size_t room = had == 0 ? 8 : had;
-	struct blob **ring;
-
-	while (room - l->n < n)
-		room *= 2;
-	if (room == had)
-		return true;
-	if (!blobs_charge(bs, blobs_cost(room * sizeof(*ring))))
-		return false;
-	ring = malloc(room * sizeof(*ring));
-	if (ring == NULL) {
-		blobs_give(bs, blobs_cost(room * sizeof(*ring)));
-		return false;
-	}
-	for (size_t i = 0; i < l->n; i++)
-		ring[i] = list_at(l, i);
-	if (had > 0)
-		blobs_give(bs, blobs_cost(had * sizeof(*ring)));
-	free(l->ring);
-	l->ring = ring;
-	l->mask = room - 1;
-	l->first = 0;
-	return true;
-}
-
-void
-list_add(struct list *l, struct blob *b, bool left)
-{
-	if (left)
-		l->first = (l->first - 1) & l->mask;
-	l->ring[left ? l->first : (l->first + l->n) & l->mask] = b;
-	l->n++;
-}
-
-struct blob *
-list_take(struct list *l, bool left)
-{
-	struct blob *b = list_at(l, left ? 0 : l->n - 1);
-
-	if (left)
-		l->first = (l->first + 1) & l->mask;
-	l->n--;
-	return b;
-}
-
-void
-list_free(struct list *l, struct blobs *bs)
-{
-	if (l->ring != NULL)
-		blobs_give(bs, blobs_cost((l->mask + 1) * sizeof(*l->ring)));
-	free(l->ring);
-	*l = (struct list){ 0 };
-}
-
-size_t
-list_remove(struct list *l, struct blobs *bs, const uint8_t *p, size_t len,
-    size_t n, bool left)
-{
-	size_t gone = 0, to;
-
-	/* those that stay move to the end from which it is gone through */
-	for (size_t k = 0; k < l->n; k++) {
-		const size_t i = left ? k : l->n - 1 - k;
-		struct blob *b = list_at(l, i);
-
-		if (gone < n && b->len == len && memcmp(b->bytes, p, len) ==
-		    0) {
-			blob_drop(bs, b);
-			gone++;
-			continue;
-		}
-		to = left ? i - gone : i + gone;
-		l->ring[(l->first + to) & l->mask] = b;
-	}
-	if (!left)
-		l->first = (l->first + gone) & l->mask;
-	l->n -= gone;
-	return gone;
 }

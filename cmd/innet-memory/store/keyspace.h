@@ -11,41 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/innet-memory/store/blob.h"
 #include "common/base/hashmap.h"
 
-struct remains;
-struct table;
+#include "cmd/innet-memory/store/key.h"
 
-enum key_type { KEY_STRING, KEY_LIST, KEY_TABLE };
+struct lazy_free;
 
 enum { KEYSPACE_TABLES_MAX = 256 };
 
-/* Blobs in a row, in a ring: both ends and any place cost the same. */
-struct list {
-	struct blob **ring;
-	/* places - 1, a power of two; ring NULL: none */
-	size_t mask;
-	size_t first, n;
-};
-
-struct key {
-	uint64_t hash;
-	uint64_t version;
-	uint64_t expires_ms;	/* wall clock; 0: it stays */
-	struct key *next;	/* of the same hash */
-	uint32_t place;		/* in keyspace.key */
-	enum key_type type;
-	struct blob *string;
-	struct list list;
-	struct table *table;
-	uint32_t name_len;
-	uint8_t name[];
-};
-
 struct keyspace {
 	struct blobs *account;
-	struct remains *remains;	/* of what was removed */
+	struct lazy_free *lazy_free;	/* of what was removed */
 	struct hashmap map;	/* hash to place of the first */
 	struct key **key;
 	size_t n, room;
@@ -85,30 +61,5 @@ struct key *keyspace_rename(struct keyspace *ks, struct key *k,
 
 /* Remove them all, as keyspace_remove() does. */
 void keyspace_clear(struct keyspace *ks);
-
-/* What a key takes in the account, but for what stands there. */
-size_t keyspace_cost(const struct key *k);
-
-/* Room for n more; false, with nothing changed: memory is full. */
-bool list_reserve(struct list *l, struct blobs *bs, size_t n);
-
-/* Add a blob, for which there is room, at one end or the other. */
-void list_add(struct list *l, struct blob *b, bool left);
-
-/* Take one away from an end of a list that has some: its holder is you. */
-struct blob *list_take(struct list *l, bool left);
-
-/* Take those of n away that are the same bytes, the first or the last ones. */
-size_t list_remove(struct list *l, struct blobs *bs, const uint8_t *p,
-    size_t len, size_t n, bool left);
-
-/* Give back the memory of a list without elements. */
-void list_free(struct list *l, struct blobs *bs);
-
-static inline struct blob *
-list_at(const struct list *l, size_t i)
-{
-	return l->ring[(l->first + i) & l->mask];
-}
 
 #endif

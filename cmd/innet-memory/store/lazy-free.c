@@ -1,12 +1,12 @@
 /* lazy-free.c - what stood at keys that are gone, to be freed some at a time */
 #include <stdlib.h>
 
-#include "cmd/innet-memory/store/keyspace.h"
+#include "cmd/innet-memory/store/key.h"
 #include "cmd/innet-memory/store/lazy-free.h"
 #include "cmd/innet-memory/store/table.h"
 
-struct remains_row {
-	struct remains_row *next;
+struct lazy_free_row {
+	struct lazy_free_row *next;
 	struct key **key;
 	size_t n;
 };
@@ -17,7 +17,7 @@ shed(struct blobs *bs, struct key *k, size_t *n)
 {
 	for (; k->list.n > 0 && *n > 0; --*n)
 		blob_drop(bs, list_take(&k->list, true));
-	return k->list.n == 0 && (k->table == NULL || table_shed(k->table,
+	return k->list.n == 0 && (k->table == NULL || table_free_some(k->table,
 	    n));
 }
 
@@ -29,15 +29,15 @@ end(struct blobs *bs, struct key *k)
 		table_close(k->table);
 	blob_drop(bs, k->string);
 	list_free(&k->list, bs);
-	blobs_give(bs, keyspace_cost(k));
+	blobs_give(bs, key_cost(k));
 	free(k);
 }
 
 /* The key to go on with; NULL: there is none. */
 static struct key *
-first(struct remains *r)
+first(struct lazy_free *r)
 {
-	struct remains_row *row = r->row;
+	struct lazy_free_row *row = r->row;
 
 	if (r->key != NULL || row == NULL)
 		return r->key;
@@ -52,7 +52,7 @@ first(struct remains *r)
 }
 
 size_t
-remains_free(struct remains *r, struct blobs *account, size_t n)
+lazy_free_step(struct lazy_free *r, struct blobs *account, size_t n)
 {
 	size_t left = n;
 	struct key *k;
@@ -71,39 +71,39 @@ remains_free(struct remains *r, struct blobs *account, size_t n)
 }
 
 void
-remains_take(struct remains *r, struct blobs *account, struct key *k)
+lazy_free_add_key(struct lazy_free *r, struct blobs *account, struct key *k)
 {
 	k->next = r->key;
 	r->key = k;
 	r->keys++;
-	remains_free(r, account, REMAINS_AT_ONCE);
+	lazy_free_step(r, account, LAZY_FREE_AT_ONCE);
 }
 
 void
-remains_take_row(struct remains *r, struct blobs *account, struct key **row,
+lazy_free_add_keys(struct lazy_free *r, struct blobs *account, struct key **row,
     size_t n)
 {
-	struct remains_row *one = malloc(sizeof(*one));
+	struct lazy_free_row *one = malloc(sizeof(*one));
 
 	r->keys += n;
 	if (one != NULL && n > 0) {
-		*one = (struct remains_row){ r->row, row, n };
+		*one = (struct lazy_free_row){ r->row, row, n };
 		r->row = one;
-		remains_free(r, account, REMAINS_AT_ONCE);
+		lazy_free_step(r, account, LAZY_FREE_AT_ONCE);
 		return;
 	}
 	free(one);
 	for (size_t i = 0; i < n; i++)
-		remains_take(r, account, row[i]);
+		lazy_free_add_key(r, account, row[i]);
 	free(row);
 }
 
 bool
-remains_give(struct remains *r, struct blobs *account, size_t bytes)
+lazy_free_make_room(struct lazy_free *r, struct blobs *account, size_t bytes)
 {
 	while (!blobs_left(account, bytes)) {
-		if (bytes > account->limit || remains_free(r, account,
-		    REMAINS_AT_ONCE) == 0)
+		if (bytes > account->limit || lazy_free_step(r, account,
+		    LAZY_FREE_AT_ONCE) == 0)
 			return false;
 	}
 	return true;

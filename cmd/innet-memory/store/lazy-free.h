@@ -15,17 +15,17 @@
 #include "cmd/innet-memory/store/blob.h"
 
 struct key;
-struct remains_row;
+struct lazy_free_row;
 
 enum {
-	REMAINS_AT_ONCE = 256,	/* things that are freed as they come */
-	REMAINS_BUSY = 512,	/* ... in a turn while somebody waits */
-	REMAINS_IDLE = 4096	/* ... while nobody does */
+	LAZY_FREE_AT_ONCE = 256,	/* things that are freed as they come */
+	LAZY_FREE_BUSY = 512,	/* ... in a turn while somebody waits */
+	LAZY_FREE_IDLE = 4096	/* ... while nobody does */
 };
 
-struct remains {
+struct lazy_free {
 	struct key *key;	/* the first is being freed */
-	struct remains_row *row;	/* of keys */
+	struct lazy_free_row *row;	/* of keys */
 	size_t keys;		/* that are here, at least in part */
 	uint64_t freed;		/* keys */
 	size_t most;		/* things freed in one go */
@@ -35,21 +35,23 @@ struct remains {
  * Take a key, or a row of n keys and the row itself, and free the first of it.
  * It must be in no keyspace any more.
  */
-void remains_take(struct remains *r, struct blobs *account, struct key *k);
-void remains_take_row(struct remains *r, struct blobs *account,
+void lazy_free_add_key(
+    struct lazy_free *r, struct blobs *account, struct key *k);
+void lazy_free_add_keys(struct lazy_free *r, struct blobs *account,
     struct key **row, size_t n);
 
 /*
  * Free up to n things, which are keys, blobs, and slots of tables gone
  * through: how many were.  They are fewer only if nothing is left.
  */
-size_t remains_free(struct remains *r, struct blobs *account, size_t n);
+size_t lazy_free_step(struct lazy_free *r, struct blobs *account, size_t n);
 
 /* Free until the account has room for so many bytes; false: it has not. */
-bool remains_give(struct remains *r, struct blobs *account, size_t bytes);
+bool lazy_free_make_room(
+    struct lazy_free *r, struct blobs *account, size_t bytes);
 
 static inline bool
-remains_any(const struct remains *r)
+lazy_free_is_pending(const struct lazy_free *r)
 {
 	return r->keys > 0;
 }

@@ -9,7 +9,7 @@
 
 #include "cmd/innet-memory/store/load.h"
 #include "cmd/innet-memory/store/save.h"
-#include "cmd/innet-memory/store/table.h"
+#include "cmd/innet-memory/store/table-checkpoint.h"
 
 /* The source of a file: arg is its descriptor. */
 static const char *
@@ -30,51 +30,51 @@ from_file(void *arg, void *p, size_t len)
 
 /* The sink has been offered b: its complaint, if any, is ours, and b too. */
 static void
-offered(struct load *l, const char *why, struct blob *b)
+offered(struct reader *r, const char *why, struct blob *b)
 {
 	if (why == NULL)
 		return;
-	blob_drop(l->blobs, b);
-	load_refuse(l, "%s", why);
+	blob_drop(r->blobs, b);
+	reader_refuse(r, "%s", why);
 }
 
 static void
-load_string(struct load *l, const struct load_into *into)
+load_string(struct reader *r, const struct load_target *into)
 {
-	struct blob *key = load_counted(l);
-	const uint64_t version = load_uint(l, 8);
-	struct blob *value = load_counted(l);
+	struct blob *key = reader_counted(r);
+	const uint64_t version = reader_uint(r, 8);
+	struct blob *value = reader_counted(r);
 
 	if (value != NULL)
-		offered(l, into->string(into->arg, key, version, value), value);
-	blob_drop(l->blobs, key);
+		offered(r, into->string(into->arg, key, version, value), value);
+	blob_drop(r->blobs, key);
 }
 
 static void
-load_list(struct load *l, const struct load_into *into)
+load_list(struct reader *r, const struct load_target *into)
 {
-	struct blob *key = load_counted(l), *b;
-	const uint64_t version = load_uint(l, 8), n = load_uint(l, 8);
+	struct blob *key = reader_counted(r), *b;
+	const uint64_t version = reader_uint(r, 8), n = reader_uint(r, 8);
 	const char *why = NULL;
 
-	if (load_good(l) && n > l->left / 8)	/* each has its length */
-		load_refuse(l, "%" PRIu64 " elements, which are not here", n);
-	if (load_good(l))
+	if (reader_good(r) && n > r->left / 8)	/* each has its length */
+		reader_refuse(r, "%" PRIu64 " elements, which are not here", n);
+	if (reader_good(r))
 		why = into->list(into->arg, key, version, n);
 	if (why != NULL)
-		load_refuse(l, "%s", why);
-	blob_drop(l->blobs, key);
-	for (uint64_t i = 0; i < n && load_good(l); i++) {
-		b = load_counted(l);
+		reader_refuse(r, "%s", why);
+	blob_drop(r->blobs, key);
+	for (uint64_t i = 0; i < n && reader_good(r); i++) {
+		b = reader_counted(r);
 		if (b != NULL)
-			offered(l, into->element(into->arg, b), b);
+			offered(r, into->element(into->arg, b), b);
 	}
 }
 
 static void
-load_table(struct load *l, const struct load_into *into)
+load_table(struct reader *r, const struct load_target *into)
 {
-	struct table *t = table_load(l);
+	struct table *t = table_read(r);
 	const char *why;
 
 	if (t == NULL)
@@ -83,82 +83,84 @@ load_table(struct load *l, const struct load_into *into)
 	if (why == NULL)
 		return;
 	table_close(t);
-	load_refuse(l, "%s", why);
+	reader_refuse(r, "%s", why);
 }
 
 /* The records up to the end. */
 static void
-load_records(struct load *l, const struct load_into *into)
+load_records(struct reader *r, const struct load_target *into)
 {
 	const char *why;
 	uint64_t v;
 
 	for (;;) {
-		const char kind = (char)load_uint(l, 1);
+		const char kind = (char)reader_uint(r, 1);
 
-		if (!load_good(l) || kind == 'E')
+		if (!reader_good(r) || kind == 'E')
 			return;
 		switch (kind) {
 		case 'V':
-			why = into->clock(into->arg, load_uint(l, 8));
+			why = into->clock(into->arg, reader_uint(r, 8));
 			if (why != NULL)
-				load_refuse(l, "%s", why);
+				reader_refuse(r, "%s", why);
 			break;
 		case 'X':
-			v = load_uint(l, 8);
-			why = load_good(l) ? into->expiry(into->arg, v) : NULL;
+			v = reader_uint(r, 8);
+			why =
+			    reader_good(r) ? into->expiry(into->arg, v) : NULL;
 			if (why != NULL)
-				load_refuse(l, "%s", why);
+				reader_refuse(r, "%s", why);
 			break;
-		case 'S': load_string(l, into); break;
-		case 'L': load_list(l, into); break;
-		case 'T': load_table(l, into); break;
+		case 'S': load_string(r, into); break;
+		case 'L': load_list(r, into); break;
+		case 'T': load_table(r, into); break;
 		default:
-			load_refuse(l, "a record of no known kind");
+			reader_refuse(r, "a record of no known kind");
 		}
 	}
 }
 
 static void
-load_whole(struct load *l, const struct load_into *into)
+load_whole(struct reader *r, const struct load_target *into)
 {
 	char magic[SAVE_MAGIC_BYTES];
 	uint8_t end[4];
 	uint32_t crc;
 
-	load_bytes(l, magic, sizeof(magic));
-	if (load_good(l) && memcmp(magic, SAVE_MAGIC, sizeof(magic)) != 0) {
-		l->offset = 0;
-		load_refuse(l, "not a checkpoint of innet-memory");
+	reader_bytes(r, magic, sizeof(magic));
+	if (reader_good(r) && memcmp(magic, SAVE_MAGIC, sizeof(magic)) != 0) {
+		r->offset = 0;
+		reader_refuse(r, "not a checkpoint of innet-memory");
 	}
-	l->version = (unsigned)load_uint(l, 4);
-	if (l->version < 1 || l->version > SAVE_VERSION)
-		load_refuse(l, "a checkpoint of another version");
-	load_records(l, into);
-	if (load_good(l) && l->left > 0)
-		load_refuse(l, "%" PRIu64 " bytes behind the end", l->left);
-	crc = l->crc;
-	if (load_good(l) && load_rest(l, end, sizeof(end)) &&
+	r->version = (unsigned)reader_uint(r, 4);
+	if (r->version < 1 || r->version > SAVE_VERSION)
+		reader_refuse(r, "a checkpoint of another version");
+	load_records(r, into);
+	if (reader_good(r) && r->left > 0)
+		reader_refuse(r, "%" PRIu64 " bytes behind the end", r->left);
+	crc = r->crc;
+	if (reader_good(r) && reader_rest(r, end, sizeof(end)) &&
 	    stream_get_le(end, sizeof(end)) != crc)
-		load_refuse(l,
+		reader_refuse(r,
 		    "damaged: the CRC-32C of all before is not this");
 }
 
 bool
-load_from(struct load *l, int fd, struct blobs *blobs,
-    const struct load_into *into)
+load_from(struct reader *r, int fd, struct blobs *blobs,
+    const struct load_target *into)
 {
 	struct stat st;
 
-	load_open(l, from_file, &fd, 0, blobs);
-	if (load_good(l) && fstat(fd, &st) == -1)
-		load_refuse(l, "%s", strerror(errno));
-	else if (load_good(l) && st.st_size < SAVE_HEAD_BYTES + 5)
-		load_refuse(l, "too short for a checkpoint: %" PRIu64 " bytes",
+	reader_open(r, from_file, &fd, 0, blobs);
+	if (reader_good(r) && fstat(fd, &st) == -1)
+		reader_refuse(r, "%s", strerror(errno));
+	else if (reader_good(r) && st.st_size < SAVE_HEAD_BYTES + 5)
+		reader_refuse(r,
+		    "too short for a checkpoint: %" PRIu64 " bytes",
 		    (uint64_t)st.st_size);
-	if (load_good(l)) {
-		l->left = (uint64_t)st.st_size - sizeof(l->crc);
-		load_whole(l, into);
+	if (reader_good(r)) {
+		r->left = (uint64_t)st.st_size - sizeof(r->crc);
+		load_whole(r, into);
 	}
-	return load_close(l);
+	return reader_close(r);
 }

@@ -8,109 +8,109 @@
 #include "common/base/crc32c.h"
 #include "common/wire/stream.h"
 
-#include "cmd/innet-memory/store/load.h"
-#include "cmd/innet-memory/store/save.h"
+#include "cmd/innet-memory/store/reader.h"
+#include "cmd/innet-memory/store/save.h"	/* SAVE_VERSION */
 
 enum { BUFFER_BYTES = 1 << 20, LARGE_BYTES = 1 << 16 };
 
 void
-load_open(struct load *l, load_source *source, void *arg, uint64_t left,
+reader_open(struct reader *r, reader_source *source, void *arg, uint64_t left,
     struct blobs *blobs)
 {
-	*l = (struct load){ .source = source, .arg = arg, .left = left,
+	*r = (struct reader){ .source = source, .arg = arg, .left = left,
 		.blobs = blobs, .version = SAVE_VERSION,
 		.buf = malloc(BUFFER_BYTES) };
-	if (l->buf == NULL)
-		load_refuse(l, "no memory to read with");
+	if (r->buf == NULL)
+		reader_refuse(r, "no memory to read with");
 }
 
 bool
-load_close(struct load *l)
+reader_close(struct reader *r)
 {
-	free(l->buf);
-	return load_good(l);
+	free(r->buf);
+	return reader_good(r);
 }
 
 void
-load_refuse(struct load *l, const char *fmt, ...)
+reader_refuse(struct reader *r, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
 
-	if (!load_good(l))
+	if (!reader_good(r))
 		return;
-	n = snprintf(l->why, sizeof(l->why), "byte %" PRIu64 ": ", l->offset);
+	n = snprintf(r->why, sizeof(r->why), "byte %" PRIu64 ": ", r->offset);
 	va_start(ap, fmt);
-	vsnprintf(l->why + n, sizeof(l->why) - (size_t)n, fmt, ap);
+	vsnprintf(r->why + n, sizeof(r->why) - (size_t)n, fmt, ap);
 	va_end(ap);
 }
 
 bool
-load_rest(struct load *l, void *p, size_t len)
+reader_rest(struct reader *r, void *p, size_t len)
 {
-	const char *why = l->source(l->arg, p, len);
+	const char *why = r->source(r->arg, p, len);
 
 	if (why != NULL)
-		load_refuse(l, "%s", why);
+		reader_refuse(r, "%s", why);
 	else
-		l->crc = crc32c(l->crc, p, len);
+		r->crc = crc32c(r->crc, p, len);
 	return why == NULL;
 }
 
 /* More bytes into the empty buffer. */
 static void
-fill(struct load *l)
+fill(struct reader *r)
 {
-	const size_t len = l->left < BUFFER_BYTES ? (size_t)l->left :
+	const size_t len = r->left < BUFFER_BYTES ? (size_t)r->left :
 	    BUFFER_BYTES;
 
-	l->at = 0;
-	l->have = load_rest(l, l->buf, len) ? len : 0;
+	r->at = 0;
+	r->have = reader_rest(r, r->buf, len) ? len : 0;
 }
 
 void
-load_bytes(struct load *l, void *p, size_t len)
+reader_bytes(struct reader *r, void *p, size_t len)
 {
 	uint8_t *to = p;
 
-	if (load_good(l) && len > l->left)
-		load_refuse(l, "%zu bytes are due and %" PRIu64 " are left",
-		    len, l->left);
-	while (len > 0 && load_good(l)) {
-		size_t n = l->have - l->at;
+	if (reader_good(r) && len > r->left)
+		reader_refuse(r, "%zu bytes are due and %" PRIu64 " are left",
+		    len, r->left);
+	while (len > 0 && reader_good(r)) {
+		size_t n = r->have - r->at;
 
 		if (n == 0 && len >= LARGE_BYTES) {
-			n = load_rest(l, to, len) ? len : 0;
+			n = reader_rest(r, to, len) ? len : 0;
 		} else if (n == 0) {
-			fill(l);
+			fill(r);
 			continue;
 		} else {
 			n = n < len ? n : len;
-			memcpy(to, l->buf + l->at, n);
-			l->at += n;
+			memcpy(to, r->buf + r->at, n);
+			r->at += n;
 		}
 		to += n;
 		len -= n;
-		l->left -= n;
-		l->offset += n;
+		r->left -= n;
+		r->offset += n;
 	}
 	if (len > 0)
 		memset(to, 0, len);
 }
 
 uint64_t
-load_uint(struct load *l, size_t bytes)
+reader_uint(struct reader *r, size_t bytes)
 {
 	uint8_t p[8];
 
-	load_bytes(l, p, bytes);
+	reader_bytes(r, p, bytes);
 	return stream_get_le(p, bytes);
 }
 
 float
-load_f32(struct load *l)
+reader_f32(struct reader *r)
 {
-	const uint32_t u = (uint32_t)load_uint(l, sizeof(u));
+	const uint32_t u = (uint32_t)reader_uint(r, sizeof(u));
 	float f;
 
 	memcpy(&f, &u, sizeof(f));
@@ -118,9 +118,9 @@ load_f32(struct load *l)
 }
 
 double
-load_f64(struct load *l)
+reader_f64(struct reader *r)
 {
-	const uint64_t u = load_uint(l, sizeof(u));
+	const uint64_t u = reader_uint(r, sizeof(u));
 	double d;
 
 	memcpy(&d, &u, sizeof(d));
@@ -128,32 +128,32 @@ load_f64(struct load *l)
 }
 
 struct blob *
-load_blob(struct load *l, uint64_t len)
+reader_blob(struct reader *r, uint64_t len)
 {
 	struct blob *b;
 
-	if (!load_good(l))
+	if (!reader_good(r))
 		return NULL;
-	if (len > l->left) {
-		load_refuse(l, "%" PRIu64 " bytes are due and %" PRIu64
-		    " are left", len, l->left);
+	if (len > r->left) {
+		reader_refuse(r, "%" PRIu64 " bytes are due and %" PRIu64
+		    " are left", len, r->left);
 		return NULL;
 	}
-	b = blob_new(l->blobs, (size_t)len);
+	b = blob_new(r->blobs, (size_t)len);
 	if (b == NULL) {
-		load_refuse(l, "no memory for %" PRIu64 " bytes more: %zu of "
-		    "%zu are used", len, l->blobs->used, l->blobs->limit);
+		reader_refuse(r, "no memory for %" PRIu64 " bytes more: %zu of "
+		    "%zu are used", len, r->blobs->used, r->blobs->limit);
 		return NULL;
 	}
-	load_bytes(l, b->bytes, (size_t)len);
-	if (load_good(l))
+	reader_bytes(r, b->bytes, (size_t)len);
+	if (reader_good(r))
 		return b;
-	blob_drop(l->blobs, b);
+	blob_drop(r->blobs, b);
 	return NULL;
 }
 
 struct blob *
-load_counted(struct load *l)
+reader_counted(struct reader *r)
 {
-	return load_blob(l, load_uint(l, 8));
+	return reader_blob(r, reader_uint(r, 8));
 }

@@ -1,12 +1,12 @@
 /*
  * dump.h - a replay table's items in order, and the table made again
  *
- * To save a table write its conf, its state and its entries; to restore it open
- * one with the same conf, give it the state, then the entries in any order, and
- * ask replay_table_whole().  Ids, counters, times and priorities are as they
- * were, and what was gone stays gone: no id is given twice.  Only per.h's
- * quantised chances may differ in their last bits, where its scale had stayed
- * behind.
+ * To save a table write its settings, its state and its entries; to restore it
+ * open one with the same settings, give it the state, then the entries in any
+ * order, and ask replay_buffer_counters_add_up().  Ids, counters, times and
+ * priorities are as they were, and what was gone stays gone: no id is given
+ * twice.  Only per.h's quantised chances may differ in their last bits, where
+ * its scale had stayed behind.
  */
 #ifndef INNET_MEMORY_STORE_DUMP_H
 #define INNET_MEMORY_STORE_DUMP_H
@@ -21,7 +21,7 @@
 
 /* Do the counters add up?  They must, when all items are restored. */
 static inline bool
-replay_table_whole(const struct replay_table *b)
+replay_buffer_counters_add_up(const struct replay_buffer *b)
 {
 	return b->inserted == b->have + b->evicted + b->removed + b->worn;
 }
@@ -38,7 +38,7 @@ struct replaydump_entry {
  * first, or from replaydump_seek().
  */
 static inline bool
-replaydump_next(const struct replay_table *b, size_t *at,
+replaydump_next(const struct replay_buffer *b, size_t *at,
     struct replaydump_entry *e)
 {
 	/* from head on up to the last slot used, and those below head */
@@ -48,11 +48,13 @@ replaydump_next(const struct replay_table *b, size_t *at,
 	while (*at < above + b->head) {
 		i = *at < above ? b->head + *at : *at - above;
 		(*at)++;
-		if ((b->slot[i].generation & REPLAY_TABLE_LIVE) == 0)
+		if ((b->slot[i].generation & REPLAY_BUFFER_LIVE) == 0)
 			continue;
 		*e = (struct replaydump_entry){
-			.id = replay_table_id(b, i), .item = b->slot[i].item,
-			.priority = b->priority[i], .times = b->slot[i].times,
+		    .id = replay_buffer_slot_id(b, i),
+		    .item = b->slot[i].item,
+		    .priority = b->priority[i],
+		    .times = b->slot[i].times,
 		};
 		return true;
 	}
@@ -64,17 +66,17 @@ replaydump_next(const struct replay_table *b, size_t *at,
  * or worn out, the next younger one; the oldest if it was evicted.
  */
 static inline size_t
-replaydump_seek(const struct replay_table *b, uint64_t id)
+replaydump_seek(const struct replay_buffer *b, uint64_t id)
 {
 	const size_t above = b->used > b->head ? b->used - b->head : 0;
-	const size_t row = replay_table_row(id);
+	const size_t row = replay_buffer_id_slot(id);
 
-	if (row >= b->used || replay_table_id(b, row) >> 32 != id >> 32)
+	if (row >= b->used || replay_buffer_slot_id(b, row) >> 32 != id >> 32)
 		return 0;
 	return row < b->head ? above + row : row - b->head;
 }
 
-/* All there is to keep of a table but conf and the items. */
+/* All there is to keep of a table but settings and the items. */
 struct replaydump_state {
 	uint64_t inserted, sampled, updated, stale, evicted, removed, worn;
 	uint32_t head, newest;
@@ -82,7 +84,7 @@ struct replaydump_state {
 };
 
 static inline struct replaydump_state
-replaydump_state(const struct replay_table *b)
+replaydump_state(const struct replay_buffer *b)
 {
 	return (struct replaydump_state){
 		.inserted = b->inserted, .sampled = b->sampled,
@@ -98,11 +100,11 @@ replaydump_state(const struct replay_table *b)
  * have been one.  Restore the items next.
  */
 static inline bool
-replaydump_resume(struct replay_table *b, const struct replaydump_state *s)
+replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 {
 	assert(b->inserted == 0);
-	if (s->head >= b->conf.capacity || s->newest >= REPLAY_TABLE_LIVE ||
-	    !priorities_valid(s->highest))
+	if (s->head >= b->settings.capacity ||
+	    s->newest >= REPLAY_BUFFER_LIVE || !priorities_valid(s->highest))
 		return false;
 	b->inserted = s->inserted;
 	b->sampled = s->sampled;
@@ -119,23 +121,24 @@ replaydump_resume(struct replay_table *b, const struct replaydump_state *s)
 	 * from head on were filled one round less, but for a stack's, whose
 	 * head moves back.
 	 */
-	for (size_t i = 0; i < b->conf.capacity; i++)
+	for (size_t i = 0; i < b->settings.capacity; i++)
 		b->slot[i].generation = s->head == 0 || i < s->head ||
-		    b->conf.pick == REPLAY_TABLE_LIFO ? s->newest :
-		    (s->newest - 1) & (REPLAY_TABLE_LIVE - 1);
+		    b->settings.selector == REPLAY_BUFFER_LIFO ? s->newest :
+		    (s->newest - 1) & (REPLAY_BUFFER_LIVE - 1);
 	return true;
 }
 
 /* Can this entry have been there? */
 static inline bool
-replaydump_sound(const struct replay_table *b, const struct replaydump_entry *e)
+replaydump_sound(
+    const struct replay_buffer *b, const struct replaydump_entry *e)
 {
-	const uint32_t row = replay_table_row(e->id);
+	const uint32_t row = replay_buffer_id_slot(e->id);
 
-	return row < b->conf.capacity && e->id >> 63 == 0 &&
-	    (b->slot[row].generation & REPLAY_TABLE_LIVE) == 0 &&
+	return row < b->settings.capacity && e->id >> 63 == 0 &&
+	    (b->slot[row].generation & REPLAY_BUFFER_LIVE) == 0 &&
 	    priorities_valid(e->priority) && e->priority <= b->highest &&
-	    (b->conf.times == 0 || e->times < b->conf.times);
+	    (b->settings.times == 0 || e->times < b->settings.times);
 }
 
 /*
@@ -143,21 +146,21 @@ replaydump_sound(const struct replay_table *b, const struct replaydump_entry *e)
  * been there stops it, and is still the caller's, as are those behind it.
  */
 static inline size_t
-replaydump_restore(struct replay_table *b, const struct replaydump_entry *e,
+replaydump_restore(struct replay_buffer *b, const struct replaydump_entry *e,
     size_t n)
 {
-	uint32_t at[REPLAY_TABLE_GROUP];
-	float p[REPLAY_TABLE_GROUP];
+	uint32_t at[REPLAY_BUFFER_GROUP];
+	float p[REPLAY_BUFFER_GROUP];
 	size_t k;
 
 	for (size_t i = 0;; i += k) {
-		for (k = 0; k < REPLAY_TABLE_GROUP && i + k < n &&
+		for (k = 0; k < REPLAY_BUFFER_GROUP && i + k < n &&
 		    replaydump_sound(b, &e[i + k]); k++) {
-			at[k] = replay_table_row(e[i + k].id);
+			at[k] = replay_buffer_id_slot(e[i + k].id);
 			p[k] = e[i + k].priority;
-			b->slot[at[k]] = (struct replay_table_slot){
+			b->slot[at[k]] = (struct replay_buffer_slot){
 				.generation = (uint32_t)(e[i + k].id >> 32) |
-				    REPLAY_TABLE_LIVE,
+				    REPLAY_BUFFER_LIVE,
 				.item = e[i + k].item, .times = e[i + k].times,
 			};
 			b->low += at[k] < b->head;
@@ -166,9 +169,9 @@ replaydump_restore(struct replay_table *b, const struct replaydump_entry *e,
 		if (k == 0)
 			return i;
 		b->have += k;
-		replay_table_set(b, at, p, k);
-		if (b->conf.pick != REPLAY_TABLE_PER)
-			replay_table_shown(b, at, true, k);
+		replay_buffer_set_priorities(b, at, p, k);
+		if (b->settings.selector != REPLAY_BUFFER_PER)
+			replay_buffer_set_drawable(b, at, true, k);
 	}
 }
 

@@ -24,14 +24,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct ratio {
+struct sample_ratio {
 	double lo, hi;		/* samples per insert; 0: no limit */
 	uint64_t slack;		/* inserts */
 };
 
 /* NULL, or what is wrong with these limits. */
 static inline const char *
-ratio_wrong(const struct ratio *l)
+sample_ratio_check(const struct sample_ratio *l)
 {
 	if (!isfinite(l->lo) || !isfinite(l->hi) || l->lo < 0 || l->hi < 0)
 		return "a limit must be a number from 0 on";
@@ -41,8 +41,8 @@ ratio_wrong(const struct ratio *l)
 }
 
 static inline bool
-ratio_insert(const struct ratio *l, uint64_t inserted, uint64_t sampled,
-    uint64_t n)
+sample_ratio_allows_insert(const struct sample_ratio *l, uint64_t inserted,
+    uint64_t sampled, uint64_t n)
 {
 	const uint64_t all = inserted + n;
 
@@ -51,8 +51,8 @@ ratio_insert(const struct ratio *l, uint64_t inserted, uint64_t sampled,
 }
 
 static inline bool
-ratio_sample(const struct ratio *l, uint64_t inserted, uint64_t sampled,
-    uint64_t n)
+sample_ratio_allows_sample(const struct sample_ratio *l, uint64_t inserted,
+    uint64_t sampled, uint64_t n)
 {
 	return l->hi == 0 ||
 	    (double)(sampled + n) <= l->hi * (double)inserted;
@@ -60,8 +60,8 @@ ratio_sample(const struct ratio *l, uint64_t inserted, uint64_t sampled,
 
 /* Why n more were refused: inserts, or samples.  As snprintf. */
 static inline int
-ratio_why(const struct ratio *l, bool insert, uint64_t inserted,
-    uint64_t sampled, uint64_t n, char *buf, size_t size)
+sample_ratio_explain(const struct sample_ratio *l, bool insert,
+    uint64_t inserted, uint64_t sampled, uint64_t n, char *buf, size_t size)
 {
 	return snprintf(buf, size, "LIMIT samples per insert at %.2f, at %s "
 	    "%.2f wanted: %ju inserted, %ju sampled, %ju more asked for",

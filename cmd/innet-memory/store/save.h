@@ -41,53 +41,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cmd/innet-memory/store/writer.h"
+
 #define SAVE_MAGIC "INNETMEM"
 enum { SAVE_VERSION = 2, SAVE_MAGIC_BYTES = 8, SAVE_HEAD_BYTES = 12 };
 
-/* Takes len bytes, all of them: 0, or an errno. */
-typedef int save_sink(void *arg, const void *p, size_t len);
-
-struct saver {
-	uint8_t *buf;
-	size_t have;		/* bytes in buf, not yet written */
-	uint32_t crc;		/* of all before buf */
-	save_sink *sink;
-	void *arg;
-	int error;		/* an errno: nothing more is written */
-};
-
-static inline bool
-save_good(const struct saver *s)
-{
-	return s->error == 0;
-}
-
-/* Nothing more is written, for this reason (an errno). */
-static inline void
-save_fail(struct saver *s, int error)
-{
-	if (save_good(s))
-		s->error = error;
-}
-
-/* A saver into a sink, to be closed: 0 then, or an errno. */
-void save_open(struct saver *s, save_sink *sink, void *arg);
-void save_flush(struct saver *s);
-int save_close(struct saver *s);
-
-void save_bytes(struct saver *s, const void *p, size_t len);
-void save_uint(struct saver *s, uint64_t v, size_t bytes);
-void save_f32(struct saver *s, float f);
-void save_f64(struct saver *s, double d);
-void save_counted(struct saver *s, const void *p, size_t len);
-
-void save_clock(struct saver *s, uint64_t version);
-void save_string(struct saver *s, const void *key, size_t key_len,
+void save_clock(struct writer *w, uint64_t version);
+void save_string(struct writer *w, const void *key, size_t key_len,
     uint64_t version, const void *value, size_t len);
 /* Of the key that was saved last, elements and all. */
-void save_expiry(struct saver *s, uint64_t at_ms);
-/* Then as many elements by save_counted(). */
-void save_list(struct saver *s, const void *key, size_t key_len,
+void save_expiry(struct writer *w, uint64_t at_ms);
+/* Then as many elements by writer_counted(). */
+void save_list(struct writer *w, const void *key, size_t key_len,
     uint64_t version, uint64_t n);
 
 /*
@@ -95,8 +60,8 @@ void save_list(struct saver *s, const void *key, size_t key_len,
  * file at path, where a symbolic link is replaced.  0, or an errno, and then
  * what stood at path still does.
  */
-int save_to(int fd, void (*fill)(struct saver *s, void *arg), void *arg);
-int save_file(const char *path, void (*fill)(struct saver *s, void *arg),
+int save_to(int fd, void (*fill)(struct writer *w, void *arg), void *arg);
+int save_file(const char *path, void (*fill)(struct writer *w, void *arg),
     void *arg);
 
 #endif

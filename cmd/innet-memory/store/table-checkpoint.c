@@ -6,39 +6,39 @@
 
 #include "common/base/hashmap.h"
 
-#include "cmd/innet-memory/store/table.h"
+#include "cmd/innet-memory/store/table-checkpoint.h"
 
 static void
-save_settings(struct saver *s, const struct table *t)
+save_settings(struct writer *w, const struct table *t)
 {
-	const struct replay_table_conf *conf = &t->buf.conf;
+	const struct replay_buffer_settings *settings = &t->buf.settings;
 
-	save_uint(s, conf->capacity, 8);
-	save_f64(s, conf->alpha);
-	save_uint(s, conf->pick, 4);
-	save_uint(s, conf->times, 4);
-	save_f64(s, conf->limit.lo);
-	save_f64(s, conf->limit.hi);
-	save_uint(s, conf->limit.slack, 8);
-	save_uint(s, t->frames.bytes, 8);
-	save_uint(s, t->frames.stack, 4);
+	writer_uint(w, settings->capacity, 8);
+	writer_f64(w, settings->alpha);
+	writer_uint(w, settings->selector, 4);
+	writer_uint(w, settings->times, 4);
+	writer_f64(w, settings->limit.lo);
+	writer_f64(w, settings->limit.hi);
+	writer_uint(w, settings->limit.slack, 8);
+	writer_uint(w, t->frames.bytes, 8);
+	writer_uint(w, t->frames.stack, 4);
 }
 
 static void
-save_counters(struct saver *s, const struct table *t)
+save_counters(struct writer *w, const struct table *t)
 {
 	const struct replaydump_state at = replaydump_state(&t->buf);
 
-	save_uint(s, at.inserted, 8);
-	save_uint(s, at.sampled, 8);
-	save_uint(s, at.updated, 8);
-	save_uint(s, at.stale, 8);
-	save_uint(s, at.evicted, 8);
-	save_uint(s, at.removed, 8);
-	save_uint(s, at.worn, 8);
-	save_uint(s, at.head, 4);
-	save_uint(s, at.newest, 4);
-	save_f32(s, at.highest);
+	writer_uint(w, at.inserted, 8);
+	writer_uint(w, at.sampled, 8);
+	writer_uint(w, at.updated, 8);
+	writer_uint(w, at.stale, 8);
+	writer_uint(w, at.evicted, 8);
+	writer_uint(w, at.removed, 8);
+	writer_uint(w, at.worn, 8);
+	writer_uint(w, at.head, 4);
+	writer_uint(w, at.newest, 4);
+	writer_f32(w, at.highest);
 }
 
 /*
@@ -47,25 +47,25 @@ save_counters(struct saver *s, const struct table *t)
  * that saves would have to have for itself then.
  */
 static void
-save_frames(struct saver *s, const struct table *t, struct hashmap *number)
+save_frames(struct writer *w, const struct table *t, struct hashmap *number)
 {
 	struct replaydump_entry e;
 	uint32_t n = 0, *have;
 	size_t at = 0;
 
-	save_uint(s, t->frames.count, 4);
+	writer_uint(w, t->frames.count, 4);
 	while (replaydump_next(&t->buf, &at, &e)) {
 		const struct experience *x = e.item;
 
 		for (unsigned i = 0; i < frames_per(&t->frames); i++) {
 			have = hashmap_put(number, (uintptr_t)x->frame[i], n);
 			if (have == NULL) {
-				save_fail(s, ENOMEM);
+				writer_fail(w, ENOMEM);
 				return;
 			}
 			if (*have != n)
 				continue;
-			save_bytes(s, frame_blob(x->frame[i])->bytes,
+			writer_bytes(w, frame_blob(x->frame[i])->bytes,
 			    t->frames.bytes);
 			n++;
 		}
@@ -74,43 +74,43 @@ save_frames(struct saver *s, const struct table *t, struct hashmap *number)
 }
 
 static void
-save_items(struct saver *s, const struct table *t,
+save_items(struct writer *w, const struct table *t,
     const struct hashmap *number)
 {
 	struct replaydump_entry e;
 	size_t at = 0;
 
-	save_uint(s, t->buf.have, 8);
+	writer_uint(w, t->buf.have, 8);
 	while (replaydump_next(&t->buf, &at, &e)) {
 		const struct experience *x = e.item;
 
-		save_uint(s, e.id, 8);
-		save_f32(s, e.priority);
-		save_uint(s, t->buf.conf.times > 0 ? e.times : 0, 4);
+		writer_uint(w, e.id, 8);
+		writer_f32(w, e.priority);
+		writer_uint(w, t->buf.settings.times > 0 ? e.times : 0, 4);
 		for (unsigned i = 0; i < frames_per(&t->frames); i++)
-			save_uint(s, *hashmap_get(number,
+			writer_uint(w, *hashmap_get(number,
 			    (uintptr_t)x->frame[i]), 4);
-		save_counted(s, frames_tail(x), frames_tail_len(x));
+		writer_counted(w, frames_tail(x), frames_tail_len(x));
 	}
 }
 
 static void
-save_holes(struct saver *s, const struct replay_table *b)
+save_holes(struct writer *w, const struct replay_buffer *b)
 {
-	if (b->conf.pick != REPLAY_TABLE_LIFO)
+	if (b->settings.selector != REPLAY_BUFFER_LIFO)
 		return;
-	save_uint(s, b->used, 4);
+	writer_uint(w, b->used, 4);
 	for (size_t i = 0; i < b->used; i++)
-		save_uint(s, replay_table_id(b, i) >> 32, 4);
+		writer_uint(w, replay_buffer_slot_id(b, i) >> 32, 4);
 }
 
 size_t
-table_saved_bytes(const struct table *t)
+table_checkpoint_bytes(const struct table *t)
 {
 	const size_t settings = 8 + 8 + 4 + 4 + 8 + 8 + 8 + 8 + 4;
 	const size_t counters = 7 * 8 + 4 + 4 + 4;
 	const size_t item = 8 + 4 + 4 + 4 * (size_t)frames_per(&t->frames) + 8;
-	const size_t holes = t->buf.conf.pick == REPLAY_TABLE_LIFO ?
+	const size_t holes = t->buf.settings.selector == REPLAY_BUFFER_LIFO ?
 	    4 + 4 * t->buf.used : 0;
 
 	return settings + counters + 4 + t->frames.count * t->frames.bytes +
@@ -118,126 +118,128 @@ table_saved_bytes(const struct table *t)
 }
 
 void
-table_save_parts(struct saver *s, const struct table *t)
+table_write_parts(struct writer *w, const struct table *t)
 {
 	struct hashmap number = { 0 };
 
-	save_settings(s, t);
-	save_counters(s, t);
-	save_frames(s, t, &number);
-	if (save_good(s))
-		save_items(s, t, &number);
-	save_holes(s, &t->buf);
+	save_settings(w, t);
+	save_counters(w, t);
+	save_frames(w, t, &number);
+	if (writer_good(w))
+		save_items(w, t, &number);
+	save_holes(w, &t->buf);
 	hashmap_free(&number);
 }
 
 void
-table_save(struct saver *s, const struct table *t)
+table_write(struct writer *w, const struct table *t)
 {
-	save_bytes(s, "T", 1);
-	save_counted(s, t->name, t->name_len);
-	table_save_parts(s, t);
+	writer_bytes(w, "T", 1);
+	writer_counted(w, t->name, t->name_len);
+	table_write_parts(w, t);
 }
 
 /* Settings, and of frames; false if they cannot be. */
 static bool
-load_settings(struct load *l, struct replay_table_conf *conf, struct frames *f)
+load_settings(
+    struct reader *r, struct replay_buffer_settings *settings, struct frames *f)
 {
 	uint64_t bytes, stack;
 	const char *why;
 
-	*conf = (struct replay_table_conf){ 0 };
-	conf->capacity = load_uint(l, 8);
-	conf->alpha = load_f64(l);
-	conf->pick = (enum replay_table_pick)load_uint(l, 4);
-	conf->times = (uint32_t)load_uint(l, 4);
-	conf->limit.lo = load_f64(l);
-	conf->limit.hi = load_f64(l);
-	conf->limit.slack = load_uint(l, 8);
-	bytes = load_uint(l, 8);
-	stack = load_uint(l, 4);
-	why = table_wrong(conf);
+	*settings = (struct replay_buffer_settings){ 0 };
+	settings->capacity = reader_uint(r, 8);
+	settings->alpha = reader_f64(r);
+	settings->selector = (enum replay_buffer_selector)reader_uint(r, 4);
+	settings->times = (uint32_t)reader_uint(r, 4);
+	settings->limit.lo = reader_f64(r);
+	settings->limit.hi = reader_f64(r);
+	settings->limit.slack = reader_uint(r, 8);
+	bytes = reader_uint(r, 8);
+	stack = reader_uint(r, 4);
+	why = table_check_settings(settings);
 	if (why == NULL && (bytes > 0 || stack > 0))
-		why = table_frames_wrong(bytes, stack);
+		why = table_check_frames(bytes, stack);
 	if (why != NULL)
-		load_refuse(l, "%s", why);
+		reader_refuse(r, "%s", why);
 	*f = (struct frames){ .bytes = (size_t)bytes,
 		.stack = (unsigned)stack };
-	return load_good(l);
+	return reader_good(r);
 }
 
 /* An empty table of this name and the settings that follow, or NULL. */
 static struct table *
-load_empty(struct load *l, const void *name, size_t len)
+load_empty(struct reader *r, const void *name, size_t len)
 {
-	struct replay_table_conf conf;
+	struct replay_buffer_settings settings;
 	struct frames frames;
 	struct table *t = NULL;
 
-	if (load_settings(l, &conf, &frames))
-		t = table_open(l->blobs, name, len, &conf);
+	if (load_settings(r, &settings, &frames))
+		t = table_open(r->blobs, name, len, &settings);
 	if (t != NULL) {
 		t->frames.bytes = frames.bytes;
 		t->frames.stack = frames.stack;
 	} else {
-		load_refuse(l, "no memory for %zu slots", conf.capacity);
+		reader_refuse(r, "no memory for %zu slots", settings.capacity);
 	}
 	return t;
 }
 
 static void
-load_counters(struct load *l, struct table *t)
+load_counters(struct reader *r, struct table *t)
 {
 	struct replaydump_state at;
 
-	at.inserted = load_uint(l, 8);
-	at.sampled = load_uint(l, 8);
-	at.updated = load_uint(l, 8);
-	at.stale = load_uint(l, 8);
-	at.evicted = load_uint(l, 8);
-	at.removed = load_uint(l, 8);
-	at.worn = load_uint(l, 8);
-	at.head = (uint32_t)load_uint(l, 4);
-	at.newest = (uint32_t)load_uint(l, 4);
-	at.highest = load_f32(l);
-	if (load_good(l) && !replaydump_resume(&t->buf, &at))
-		load_refuse(l, "counters that a table cannot have");
+	at.inserted = reader_uint(r, 8);
+	at.sampled = reader_uint(r, 8);
+	at.updated = reader_uint(r, 8);
+	at.stale = reader_uint(r, 8);
+	at.evicted = reader_uint(r, 8);
+	at.removed = reader_uint(r, 8);
+	at.worn = reader_uint(r, 8);
+	at.head = (uint32_t)reader_uint(r, 4);
+	at.newest = (uint32_t)reader_uint(r, 4);
+	at.highest = reader_f32(r);
+	if (reader_good(r) && !replaydump_resume(&t->buf, &at))
+		reader_refuse(r, "counters that a table cannot have");
 }
 
 /* The n frames, used by this list alone yet.  NULL if there are none. */
 static struct frame **
-load_frames(struct load *l, struct table *t, uint32_t *n)
+load_frames(struct reader *r, struct table *t, uint32_t *n)
 {
-	const uint32_t want = (uint32_t)load_uint(l, 4);
+	const uint32_t want = (uint32_t)reader_uint(r, 4);
 	struct frame **all;
 
 	*n = 0;
 	if (want > 0 && (t->frames.stack == 0 ||
-	    want > l->left / t->frames.bytes))
-		load_refuse(l, "%" PRIu32 " frames, which are not here", want);
-	if (want == 0 || !load_good(l))
+	    want > r->left / t->frames.bytes))
+		reader_refuse(
+		    r, "%" PRIu32 " frames, which are not here", want);
+	if (want == 0 || !reader_good(r))
 		return NULL;
 	all = calloc(want, sizeof(struct frame *));
 	if (all == NULL)
-		load_refuse(l, "no memory for %" PRIu32 " frames", want);
-	while (*n < want && load_good(l)) {
+		reader_refuse(r, "no memory for %" PRIu32 " frames", want);
+	while (*n < want && reader_good(r)) {
 		struct frame *one = frames_blank(&t->frames);
 
 		if (one == NULL) {
-			load_refuse(l, "no memory for %" PRIu32 " frames",
+			reader_refuse(r, "no memory for %" PRIu32 " frames",
 			    want);
 			break;
 		}
 		one->uses = 1;	/* by all[] */
 		all[(*n)++] = one;
-		load_bytes(l, frame_blob(one)->bytes, t->frames.bytes);
+		reader_bytes(r, frame_blob(one)->bytes, t->frames.bytes);
 	}
 	return all;
 }
 
 /* One item, or NULL. */
 static struct experience *
-load_item(struct load *l, struct table *t, struct frame *const *all,
+load_item(struct reader *r, struct table *t, struct frame *const *all,
     uint32_t n, struct replaydump_entry *e)
 {
 	struct frame *own[2 * FRAMES_STACK_MAX];
@@ -247,126 +249,126 @@ load_item(struct load *l, struct table *t, struct frame *const *all,
 	uint64_t len;
 	uint32_t k;
 
-	e->id = load_uint(l, 8);
-	e->priority = load_f32(l);
-	e->times = (uint32_t)load_uint(l, 4);
+	e->id = reader_uint(r, 8);
+	e->priority = reader_f32(r);
+	e->times = (uint32_t)reader_uint(r, 4);
 	for (unsigned i = 0; i < frames_per(&t->frames); i++) {
-		k = (uint32_t)load_uint(l, 4);
+		k = (uint32_t)reader_uint(r, 4);
 		if (k >= n) {
-			load_refuse(l, "frame %" PRIu32 " of %" PRIu32, k, n);
+			reader_refuse(r, "frame %" PRIu32 " of %" PRIu32, k, n);
 			return NULL;
 		}
 		own[i] = all[k];
 	}
-	len = load_uint(l, 8);
+	len = reader_uint(r, 8);
 	if (len < sizeof(shot)) {
-		load_bytes(l, shot, (size_t)len);
-		x = load_good(l) ? frames_refer_copy(&t->frames, own, shot,
+		reader_bytes(r, shot, (size_t)len);
+		x = reader_good(r) ? frames_refer_copy(&t->frames, own, shot,
 		    (size_t)len) : NULL;
 	} else {
-		tail = load_blob(l, len);
+		tail = reader_blob(r, len);
 		x = tail == NULL ? NULL : frames_refer(&t->frames, own, tail,
 		    0);
-		blob_drop(l->blobs, tail);
+		blob_drop(r->blobs, tail);
 	}
-	if (x == NULL && load_good(l))
-		load_refuse(l, "no memory for an experience more");
+	if (x == NULL && reader_good(r))
+		reader_refuse(r, "no memory for an experience more");
 	return x;
 }
 
 /* Put n items back; those that cannot be are dropped, and it is said. */
 static void
-restore(struct load *l, struct table *t, struct replaydump_entry *e, size_t n)
+restore(struct reader *r, struct table *t, struct replaydump_entry *e, size_t n)
 {
-	const size_t good = load_good(l) ? replaydump_restore(&t->buf, e, n) :
+	const size_t good = reader_good(r) ? replaydump_restore(&t->buf, e, n) :
 	    0;
 
 	for (size_t i = good; i < n; i++)
 		frames_drop(&t->frames, e[i].item);
 	if (good < n)
-		load_refuse(l, "id %" PRIu64 " cannot have been in the table",
+		reader_refuse(r, "id %" PRIu64 " cannot have been in the table",
 		    e[good].id);
 }
 
 static void
-load_items(struct load *l, struct table *t, struct frame *const *all,
+load_items(struct reader *r, struct table *t, struct frame *const *all,
     uint32_t frames)
 {
-	struct replaydump_entry e[REPLAY_TABLE_GROUP];
-	uint64_t left = load_uint(l, 8);
+	struct replaydump_entry e[REPLAY_BUFFER_GROUP];
+	uint64_t left = reader_uint(r, 8);
 	size_t n;
 
 	t->buf.per.slice = 0;	/* nobody is served meanwhile */
-	while (left > 0 && load_good(l)) {
-		for (n = 0; n < REPLAY_TABLE_GROUP && n < left; n++) {
-			e[n].item = load_item(l, t, all, frames, &e[n]);
+	while (left > 0 && reader_good(r)) {
+		for (n = 0; n < REPLAY_BUFFER_GROUP && n < left; n++) {
+			e[n].item = load_item(r, t, all, frames, &e[n]);
 			if (e[n].item == NULL)
 				break;
 		}
-		restore(l, t, e, n);
+		restore(r, t, e, n);
 		left -= n;
 	}
 	t->buf.per.slice = TABLE_SLICE;
-	if (load_good(l) && !replay_table_whole(&t->buf))
-		load_refuse(l, "counters that do not add up");
+	if (reader_good(r) && !replay_buffer_counters_add_up(&t->buf))
+		reader_refuse(r, "counters that do not add up");
 }
 
 static void
-load_holes(struct load *l, struct replay_table *b)
+load_holes(struct reader *r, struct replay_buffer *b)
 {
 	uint32_t n, generation;
 
-	if (b->conf.pick != REPLAY_TABLE_LIFO || l->version < 2)
+	if (b->settings.selector != REPLAY_BUFFER_LIFO || r->version < 2)
 		return;
-	n = (uint32_t)load_uint(l, 4);
-	if (n > b->conf.capacity || n < b->used)
-		load_refuse(l, "%" PRIu32 " slots that were used, of %zu", n,
-		    b->conf.capacity);
-	for (uint32_t i = 0; i < n && load_good(l); i++) {
-		generation = (uint32_t)load_uint(l, 4) &
-		    (REPLAY_TABLE_LIVE - 1);
-		if ((b->slot[i].generation & REPLAY_TABLE_LIVE) == 0)
+	n = (uint32_t)reader_uint(r, 4);
+	if (n > b->settings.capacity || n < b->used)
+		reader_refuse(r, "%" PRIu32 " slots that were used, of %zu", n,
+		    b->settings.capacity);
+	for (uint32_t i = 0; i < n && reader_good(r); i++) {
+		generation = (uint32_t)reader_uint(r, 4) &
+		    (REPLAY_BUFFER_LIVE - 1);
+		if ((b->slot[i].generation & REPLAY_BUFFER_LIVE) == 0)
 			b->slot[i].generation = generation;
 		b->used = n;
 	}
 }
 
 struct table *
-table_load_parts(struct load *l, const void *name, size_t len)
+table_read_parts(struct reader *r, const void *name, size_t len)
 {
-	struct table *t = load_empty(l, name, len);
+	struct table *t = load_empty(r, name, len);
 	struct frame **all;
 	uint32_t n, unused = 0;
 
 	if (t == NULL)
 		return NULL;
-	load_counters(l, t);
-	all = load_frames(l, t, &n);
-	load_items(l, t, all, n);
+	load_counters(r, t);
+	all = load_frames(r, t, &n);
+	load_items(r, t, all, n);
 	for (uint32_t i = 0; i < n; i++) {
 		unused += --all[i]->uses == 0;
 		frames_unused(&t->frames, all[i]);
 	}
-	load_holes(l, &t->buf);
+	load_holes(r, &t->buf);
 	if (unused > 0)
-		load_refuse(l, "%" PRIu32 " frames of no item", unused);
+		reader_refuse(r, "%" PRIu32 " frames of no item", unused);
 	free(all);
-	if (load_good(l))
+	if (reader_good(r))
 		return t;
 	table_close(t);
 	return NULL;
 }
 
 struct table *
-table_load(struct load *l)
+table_read(struct reader *r)
 {
-	struct blob *name = load_counted(l);
+	struct blob *name = reader_counted(r);
 	struct table *t = NULL;
 
 	if (name != NULL && (name->len < 1 || name->len > TABLE_NAME_MAX))
-		load_refuse(l, "a table's name is 1 to 255 bytes");
-	if (load_good(l))
-		t = table_load_parts(l, name->bytes, name->len);
-	blob_drop(l->blobs, name);
+		reader_refuse(r, "a table's name is 1 to 255 bytes");
+	if (reader_good(r))
+		t = table_read_parts(r, name->bytes, name->len);
+	blob_drop(r->blobs, name);
 	return t;
 }

@@ -5,44 +5,47 @@
 
 #include "cmd/innet-memory/store/table.h"
 
-const char *const table_picks[] = {
-	[REPLAY_TABLE_PER] = "per", [REPLAY_TABLE_UNIFORM] = "uniform",
-	[REPLAY_TABLE_FIFO] = "fifo", [REPLAY_TABLE_LIFO] = "lifo", NULL
+const char *const table_selectors[] = {
+	[REPLAY_BUFFER_PER] = "per", [REPLAY_BUFFER_UNIFORM] = "uniform",
+	[REPLAY_BUFFER_FIFO] = "fifo", [REPLAY_BUFFER_LIFO] = "lifo", NULL
 };
 
 /* What a file or a client may have put wrong; words are checked before. */
 const char *
-table_wrong(const struct replay_table_conf *conf)
+table_check_settings(const struct replay_buffer_settings *settings)
 {
-	if (conf->capacity < 1 || conf->capacity > TABLE_CAPACITY_MAX)
+	if (settings->capacity < 1 || settings->capacity > TABLE_CAPACITY_MAX)
 		return "a capacity is 1 to 2147483648";
-	if (!(conf->alpha >= 0 && conf->alpha <= PRIORITIES_POWER_MAX))
+	if (!(settings->alpha >= 0 && settings->alpha <= PRIORITIES_POWER_MAX))
 		return "alpha is 0 to 4";
-	if (conf->pick > REPLAY_TABLE_LIFO)
+	if (settings->selector > REPLAY_BUFFER_LIFO)
 		return "no selector has this number";
-	return ratio_wrong(&conf->limit);
+	return sample_ratio_check(&settings->limit);
 }
 
 const char *
-table_frames_wrong(uint64_t bytes, uint64_t stack)
+table_check_frames(uint64_t bytes, uint64_t stack)
 {
 	if (stack < 1 || stack > FRAMES_STACK_MAX)
 		return "a stack is 1 to 32 frames";
-	if (bytes < 1 || bytes > (RESP_BULK_MAX / 2) / stack)
+	if (bytes < 1 || bytes > (TABLE_EXPERIENCE_MAX / 2) / stack)
 		return "an experience of such frames is more than 512 MB";
 	return NULL;
 }
 
 size_t
-table_bytes(const struct replay_table_conf *conf)
+table_slots_bytes(const struct replay_buffer_settings *settings)
 {
 	/* a tree: a leaf, and an eighth of one for what is above it */
-	const size_t tree = 5, trees = conf->pick == REPLAY_TABLE_PER &&
-	    conf->capacity > TABLE_SLICE ? 2 : 1;
-	const size_t slot = sizeof(struct replay_table_slot) + sizeof(float) +
-	    trees * tree + (conf->times > 0 ? sizeof(void *) : 0);
+	const size_t tree = 5,
+		     trees = settings->selector == REPLAY_BUFFER_PER &&
+				     settings->capacity > TABLE_SLICE
+				 ? 2
+				 : 1;
+	const size_t slot = sizeof(struct replay_buffer_slot) + sizeof(float) +
+	    trees * tree + (settings->times > 0 ? sizeof(void *) : 0);
 
-	return sizeof(struct table) + conf->capacity * slot;
+	return sizeof(struct table) + settings->capacity * slot;
 }
 
 static void
@@ -55,16 +58,17 @@ drop(void *arg, void *item)
 
 struct table *
 table_open(struct blobs *blobs, const void *name, size_t len,
-    const struct replay_table_conf *conf)
+    const struct replay_buffer_settings *settings)
 {
-	const size_t bytes = table_bytes(conf);
+	const size_t bytes = table_slots_bytes(settings);
 	struct table *t;
 
-	assert(len >= 1 && len <= TABLE_NAME_MAX && table_wrong(conf) == NULL);
+	assert(len >= 1 && len <= TABLE_NAME_MAX &&
+	       table_check_settings(settings) == NULL);
 	if (!blobs_charge(blobs, bytes))
 		return NULL;
 	t = calloc(1, sizeof(*t));
-	if (t == NULL || !replay_table_open(&t->buf, conf, drop, t)) {
+	if (t == NULL || !replay_buffer_open(&t->buf, settings, drop, t)) {
 		blobs_give(blobs, bytes);
 		free(t);
 		return NULL;
@@ -78,14 +82,14 @@ table_open(struct blobs *blobs, const void *name, size_t len,
 }
 
 bool
-table_shed(struct table *t, size_t *n)
+table_free_some(struct table *t, size_t *n)
 {
 	const size_t each = 1 + frames_per(&t->frames);
 	const size_t slots = (*n + each - 1) / each;
 	size_t done;
 
 	frames_forget(&t->frames);
-	done = replay_table_shed(&t->buf, slots);
+	done = replay_buffer_free_some(&t->buf, slots);
 	*n -= done * each < *n ? done * each : *n;
 	return done < slots;
 }
@@ -95,7 +99,7 @@ table_close(struct table *t)
 {
 	struct blobs *blobs = t->frames.blobs;
 
-	replay_table_close(&t->buf);
+	replay_buffer_close(&t->buf);
 	frames_forget(&t->frames);
 	blobs_give(blobs, t->charged);
 	free(t);

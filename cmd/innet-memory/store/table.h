@@ -12,32 +12,30 @@
 #include <stdint.h>
 
 #include "cmd/innet-memory/store/replay-dump.h"
-#include "cmd/innet-memory/server/resp.h"
-
 #include "cmd/innet-memory/store/frames.h"
-#include "cmd/innet-memory/store/load.h"
-#include "cmd/innet-memory/store/save.h"
 
 enum {
 	TABLE_NAME_MAX = 255,		/* bytes */
 	TABLE_SLICE = 65536	/* leaves made anew with a request: 0.5 ms */
 };
+/* Bytes of an experience made of frames: RESP's largest bulk string. */
+#define TABLE_EXPERIENCE_MAX ((size_t)512 << 20)
 #define TABLE_CAPACITY_MAX ((size_t)1 << 31)	/* experiences */
 
 struct table {
-	struct replay_table buf;
+	struct replay_buffer buf;
 	struct frames frames;
 	size_t charged;		/* bytes in the account for buf */
 	size_t name_len;
 	char name[TABLE_NAME_MAX + 1];
 };
 
-/* Words for enum replay_table_pick, with NULL at the end. */
-extern const char *const table_picks[];
+/* Words for enum replay_buffer_selector, with NULL at the end. */
+extern const char *const table_selectors[];
 
 /* NULL, or what is wrong with settings or with the size of frames. */
-const char *table_wrong(const struct replay_table_conf *conf);
-const char *table_frames_wrong(uint64_t bytes, uint64_t stack);
+const char *table_check_settings(const struct replay_buffer_settings *settings);
+const char *table_check_frames(uint64_t bytes, uint64_t stack);
 
 /*
  * A table with nothing in it; NULL where the account or the machine has no
@@ -45,29 +43,19 @@ const char *table_frames_wrong(uint64_t bytes, uint64_t stack);
  * bytes.
  */
 struct table *table_open(struct blobs *blobs, const void *name, size_t len,
-    const struct replay_table_conf *conf);
+    const struct replay_buffer_settings *settings);
 void table_close(struct table *t);
 
 /*
  * The first of what close() does, up to *n things, which are fewer by those
  * then: true if nothing is left but close() itself.
  */
-bool table_shed(struct table *t, size_t *n);
+bool table_free_some(struct table *t, size_t *n);
 
 /* Another name, of 1 to TABLE_NAME_MAX bytes. */
 void table_rename(struct table *t, const void *name, size_t len);
 
 /* What a table is charged for its slots, bytes. */
-size_t table_bytes(const struct replay_table_conf *conf);
-
-/* Into a checkpoint and from one: NULL, and l says why, if it is refused. */
-void table_save(struct saver *s, const struct table *t);
-struct table *table_load(struct load *l);
-
-/* The same without the name, for those who keep that elsewhere. */
-void table_save_parts(struct saver *s, const struct table *t);
-/* The bytes that table_save_parts() writes. */
-size_t table_saved_bytes(const struct table *t);
-struct table *table_load_parts(struct load *l, const void *name, size_t len);
+size_t table_slots_bytes(const struct replay_buffer_settings *settings);
 
 #endif

@@ -6,94 +6,94 @@
 #include "common/base/crc32c.h"
 #include "common/wire/stream.h"
 
-#include "cmd/innet-memory/store/save.h"
+#include "cmd/innet-memory/store/writer.h"
 
 enum { BUFFER_BYTES = 1 << 20, LARGE_BYTES = 1 << 16 };
 
 /* Give all of it to the sink, or note why not. */
 static void
-out(struct saver *s, const void *p, size_t len)
+out(struct writer *w, const void *p, size_t len)
 {
 	int error;
 
-	if (len == 0 || !save_good(s))
+	if (len == 0 || !writer_good(w))
 		return;
-	s->crc = crc32c(s->crc, p, len);
-	error = s->sink(s->arg, p, len);
+	w->crc = crc32c(w->crc, p, len);
+	error = w->sink(w->arg, p, len);
 	if (error != 0)
-		save_fail(s, error);
+		writer_fail(w, error);
 }
 
 void
-save_flush(struct saver *s)
+writer_flush(struct writer *w)
 {
-	out(s, s->buf, s->have);
-	s->have = 0;
+	out(w, w->buf, w->have);
+	w->have = 0;
 }
 
 void
-save_open(struct saver *s, save_sink *sink, void *arg)
+writer_open(struct writer *w, writer_sink *sink, void *arg)
 {
-	*s = (struct saver){ .sink = sink, .arg = arg,
+	*w = (struct writer){ .sink = sink, .arg = arg,
 		.buf = malloc(BUFFER_BYTES) };
-	if (s->buf == NULL)
-		save_fail(s, ENOMEM);
+	if (w->buf == NULL)
+		writer_fail(w, ENOMEM);
 }
 
 int
-save_close(struct saver *s)
+writer_close(struct writer *w)
 {
-	save_flush(s);
-	free(s->buf);
-	return s->error;
+	writer_flush(w);
+	free(w->buf);
+	return w->error;
 }
 
 void
-save_bytes(struct saver *s, const void *p, size_t len)
+writer_bytes(struct writer *w, const void *p, size_t len)
 {
-	if (!save_good(s))
+	if (!writer_good(w))
 		return;
-	if (len > BUFFER_BYTES - s->have)
-		save_flush(s);
+	if (len > BUFFER_BYTES - w->have)
+		writer_flush(w);
 	if (len >= LARGE_BYTES) {
-		save_flush(s);
-		out(s, p, len);
+		writer_flush(w);
+		out(w, p, len);
 	} else if (len > 0) {
-		memcpy(s->buf + s->have, p, len);
-		s->have += len;
+		memcpy(w->buf + w->have, p, len);
+		w->have += len;
 	}
 }
 
 void
-save_uint(struct saver *s, uint64_t v, size_t bytes)
+writer_uint(struct writer *w, uint64_t v, size_t bytes)
 {
 	uint8_t p[8];
 
 	stream_put_le(p, v, bytes);
-	save_bytes(s, p, bytes);
+	writer_bytes(w, p, bytes);
 }
 
 void
-save_f32(struct saver *s, float f)
+writer_f32(struct writer *w, float f)
 {
 	uint32_t u;
 
 	memcpy(&u, &f, sizeof(u));
-	save_uint(s, u, sizeof(u));
+	writer_uint(w, u, sizeof(u));
 }
 
 void
-save_f64(struct saver *s, double d)
+writer_f64(struct writer *w, double d)
 {
 	uint64_t u;
 
 	memcpy(&u, &d, sizeof(u));
-	save_uint(s, u, sizeof(u));
+	writer_uint(w, u, sizeof(u));
 }
 
 void
-save_counted(struct saver *s, const void *p, size_t len)
+writer_counted(struct writer *w, const void *p, size_t len)
 {
-	save_uint(s, len, 8);
-	save_bytes(s, p, len);
+	writer_uint(w, len, 8);
+	writer_bytes(w, p, len);
 }

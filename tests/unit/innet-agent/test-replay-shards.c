@@ -11,7 +11,7 @@
 enum { SHARDS = 3, EACH = 40, BATCH = 100, ITEMS = SHARDS * EACH };
 
 struct site {
-	struct replay_table b[SHARDS];
+	struct replay_buffer b[SHARDS];
 	uint64_t id[ITEMS];
 	double weigh[SHARDS];	/* as seen last */
 	struct rng rng;
@@ -21,7 +21,7 @@ static void
 see(struct site *s, size_t k)
 {
 	int shift;
-	const uint64_t sum = replay_table_sum(&s->b[k], &shift);
+	const uint64_t sum = replay_buffer_draw_sum(&s->b[k], &shift);
 
 	s->weigh[k] = shards_weight(sum, shift);
 }
@@ -30,17 +30,18 @@ see(struct site *s, size_t k)
 static void
 open_(struct site *s, uint64_t seed)
 {
-	const struct replay_table_conf conf = { .capacity = EACH, .alpha = 1 };
+	const struct replay_buffer_settings conf = {
+	    .capacity = EACH, .alpha = 1};
 
 	*s = (struct site){ .rng = rng_seed(seed) };
 	for (size_t k = 0; k < SHARDS; k++) {
-		replay_table_open(&s->b[k], &conf, NULL, NULL);
+		replay_buffer_open(&s->b[k], &conf, NULL, NULL);
 		for (size_t i = 0; i < EACH; i++) {
 			const float p = (float)ldexp(1 + (double)(i % 7),
 			    3 * (int)k);
 			void *item = (void *)(k * EACH + i + 1);
 
-			replay_table_add_batch(&s->b[k], &p, &item, 1,
+			replay_buffer_add_batch(&s->b[k], &p, &item, 1,
 			    &s->id[k * EACH + i]);
 		}
 		see(s, k);
@@ -51,7 +52,7 @@ static void
 close_(struct site *s)
 {
 	for (size_t k = 0; k < SHARDS; k++)
-		replay_table_close(&s->b[k]);
+		replay_buffer_close(&s->b[k]);
 }
 
 /* One priority of some shard is another one. */
@@ -61,7 +62,7 @@ change(struct site *s)
 	const size_t at = rng_below(&s->rng, ITEMS);
 	const float p = (float)(1 + rng_below(&s->rng, 300));
 
-	replay_table_update(&s->b[at / EACH], &s->id[at], &p, 1);
+	replay_buffer_update_priorities(&s->b[at / EACH], &s->id[at], &p, 1);
 }
 
 /* Add the chances over the union that all have now. */
@@ -85,7 +86,7 @@ expect(const struct site *s, double *due)
 static void
 draw(struct site *s, double *hits, double *told)
 {
-	struct replay_table_draw d[BATCH];
+	struct replay_buffer_draw d[BATCH];
 	size_t share[SHARDS];
 	double p[BATCH];
 	size_t at = 0;
@@ -95,7 +96,7 @@ draw(struct site *s, double *hits, double *told)
 		see(s, k);	/* of before the draw */
 		if (share[k] == 0)
 			continue;
-		replay_table_sample(&s->b[k], &s->rng, share[k], 1, false, d);
+		replay_buffer_sample(&s->b[k], &s->rng, share[k], 1, false, d);
 		for (size_t i = 0; i < share[k]; i++) {
 			p[at + i] = d[i].prob;
 			hits[(size_t)(uintptr_t)d[i].item - 1]++;

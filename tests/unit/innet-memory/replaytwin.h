@@ -24,7 +24,7 @@ struct cell {
 };
 
 struct twin {
-	struct replay_table_conf conf;
+	struct replay_buffer_settings settings;
 	struct cell cell[TWIN_CELLS];	/* oldest first, holes too */
 	size_t cells;
 	float highest;
@@ -64,7 +64,7 @@ twin_gone(struct twin *t, struct cell *c)
 static inline void
 twin_trim(struct twin *t)
 {
-	while (t->conf.pick == REPLAY_TABLE_LIFO && t->cells > 0 &&
+	while (t->settings.selector == REPLAY_BUFFER_LIFO && t->cells > 0 &&
 	    !t->cell[t->cells - 1].live)
 		t->cells--;
 }
@@ -82,7 +82,7 @@ twin_priority(struct twin *t, float p)
 static inline void
 twin_add(struct twin *t, float p, void *item, uint64_t id)
 {
-	if (t->cells == t->conf.capacity) {
+	if (t->cells == t->settings.capacity) {
 		if (t->cell[0].live) {
 			t->evicted++;
 			twin_gone(t, &t->cell[0]);
@@ -141,14 +141,14 @@ twin_kth(struct twin *t, size_t k, bool oldest)
 static inline struct cell *
 twin_at(struct twin *t, const uint32_t *leaf, uint64_t x)
 {
-	for (size_t i = 0; i < t->conf.capacity; i++) {
+	for (size_t i = 0; i < t->settings.capacity; i++) {
 		if (x >= leaf[i]) {
 			x -= leaf[i];
 			continue;
 		}
 		for (size_t j = 0; j < t->cells; j++) {
 			if (t->cell[j].live &&
-			    replay_table_row(t->cell[j].id) == i)
+			    replay_buffer_id_slot(t->cell[j].id) == i)
 				return &t->cell[j];
 		}
 	}
@@ -169,29 +169,35 @@ twin_sample(struct twin *t, struct rng rng, uint32_t *leaf, size_t n,
 
 	do {
 		total = gones = 0;
-		for (size_t i = 0; i < t->conf.capacity; i++)
+		for (size_t i = 0; i < t->settings.capacity; i++)
 			total += leaf[i];
 		left = total;
 		pass = total == 0 ? 0 : n - got;
-		if (t->conf.pick >= REPLAY_TABLE_FIFO && pass > twin_have(t))
+		if (t->settings.selector >= REPLAY_BUFFER_FIFO &&
+		    pass > twin_have(t))
 			pass = twin_have(t);
 		for (size_t i = 0; i < pass; i++) {
-			c = t->conf.pick >= REPLAY_TABLE_FIFO ?
-			    twin_kth(t, i, t->conf.pick == REPLAY_TABLE_FIFO) :
-			    twin_at(t, leaf, rng_below(&rng, total));
-			if (t->conf.times > 0 && c->times == t->conf.times)
+			c = t->settings.selector >= REPLAY_BUFFER_FIFO
+				? twin_kth(t, i,
+				      t->settings.selector ==
+					  REPLAY_BUFFER_FIFO)
+				: twin_at(t, leaf, rng_below(&rng, total));
+			if (t->settings.times > 0 &&
+			    c->times == t->settings.times)
 				continue;
-			chance[got] = t->conf.pick >= REPLAY_TABLE_FIFO ? 1 :
-			    (double)leaf[replay_table_row(c->id)] /
-			    (double)left;
+			chance[got] =
+			    t->settings.selector >= REPLAY_BUFFER_FIFO
+				? 1
+				: (double)leaf[replay_buffer_id_slot(c->id)] /
+				      (double)left;
 			id[got++] = c->id;
-			if (++c->times != t->conf.times)
+			if (++c->times != t->settings.times)
 				continue;
 			gone[gones++] = c;
-			left -= leaf[replay_table_row(c->id)];
+			left -= leaf[replay_buffer_id_slot(c->id)];
 		}
 		for (size_t i = 0; i < gones; i++) {
-			leaf[replay_table_row(gone[i]->id)] = 0;
+			leaf[replay_buffer_id_slot(gone[i]->id)] = 0;
 			twin_gone(t, gone[i]);
 		}
 		t->worn += gones;

@@ -7,7 +7,7 @@
 
 #include "cmd/innet-memory/store/load.h"
 #include "cmd/innet-memory/store/save.h"
-#include "cmd/innet-memory/store/table.h"
+#include "cmd/innet-memory/store/table-checkpoint.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"
 
@@ -17,13 +17,13 @@ static struct blobs account = { .limit = SIZE_MAX };
 
 /* A table of an episode longer than itself, drawn from and updated. */
 static struct table *
-filled(bool frames, enum replay_table_pick pick)
+filled(bool frames, enum replay_buffer_selector selector)
 {
-	const struct replay_table_conf conf = { .capacity = CAPACITY,
-		.alpha = 0.7, .pick = pick, .times = 30,
+	const struct replay_buffer_settings settings = { .capacity = CAPACITY,
+		.alpha = 0.7, .selector = selector, .times = 30,
 		.limit = { 0.5, 40, 1000 } };
-	struct table *t = table_open(&account, "t\0x", 3, &conf);
-	struct replay_table_draw d[20];
+	struct table *t = table_open(&account, "t\0x", 3, &settings);
+	struct replay_buffer_draw d[20];
 	struct experience *x;
 	void *item;
 	float priority;
@@ -47,20 +47,21 @@ filled(bool frames, enum replay_table_pick pick)
 			frames_added(&t->frames, 1, x);
 		item = x;
 		priority = i % 5 == 0 ? -1 : (float)i / 7;
-		replay_table_add_batch(&t->buf, &priority, &item, 1, &id[i]);
+		replay_buffer_add_batch(&t->buf, &priority, &item, 1, &id[i]);
 	}
 	for (unsigned i = 0; i < STEPS; i += 3)
-		replay_table_update(&t->buf, &id[i], &(float){ 0.25 }, 1);
-	replay_table_remove(&t->buf, id[STEPS - 4]);
+		replay_buffer_update_priorities(
+		    &t->buf, &id[i], &(float){0.25}, 1);
+	replay_buffer_remove(&t->buf, id[STEPS - 4]);
 	for (unsigned i = 0; i < 9; i++)
-		replay_table_sample(&t->buf, &rng, 20, 0.4, true, d);
-	replay_table_retire(&t->buf);
+		replay_buffer_sample(&t->buf, &rng, 20, 0.4, true, d);
+	replay_buffer_drop_worn(&t->buf);
 	return t;
 }
 
 /* All that is saved: two strings, a list, tables. */
 static void
-fill(struct saver *s, void *arg)
+fill(struct writer *s, void *arg)
 {
 	static char big[BIG];
 	struct table **t = arg;
@@ -69,10 +70,10 @@ fill(struct saver *s, void *arg)
 	save_string(s, "", 0, 1, "v", 1);
 	save_string(s, "params", 6, UINT64_MAX, big, sizeof(big));
 	save_list(s, "l", 1, 5, 2);
-	save_counted(s, "", 0);
-	save_counted(s, "two", 3);
+	writer_counted(s, "", 0);
+	writer_counted(s, "two", 3);
 	for (; *t != NULL; t++)
-		table_save(s, *t);
+		table_write(s, *t);
 }
 
 struct got {
@@ -148,9 +149,9 @@ got_expiry(void *arg, uint64_t at_ms)
 }
 
 static bool
-load(int fd, struct got *g, struct load *l)
+load(int fd, struct got *g, struct reader *l)
 {
-	const struct load_into into = { g, got_clock, got_string, got_list,
+	const struct load_target into = { g, got_clock, got_string, got_list,
 		got_element, got_table, got_expiry };
 
 	*g = (struct got){ 0 };
@@ -204,13 +205,13 @@ same_table(const struct table *a, const struct table *b)
 	    memcmp(a->name, b->name, a->name_len) == 0 &&
 	    a->frames.count == b->frames.count &&
 	    a->frames.tail_bytes == b->frames.tail_bytes &&
-	    a->buf.conf.capacity == b->buf.conf.capacity &&
-	    a->buf.conf.alpha == b->buf.conf.alpha &&
-	    a->buf.conf.pick == b->buf.conf.pick &&
-	    a->buf.conf.times == b->buf.conf.times &&
-	    a->buf.conf.limit.lo == b->buf.conf.limit.lo &&
-	    a->buf.conf.limit.hi == b->buf.conf.limit.hi &&
-	    a->buf.conf.limit.slack == b->buf.conf.limit.slack &&
+	    a->buf.settings.capacity == b->buf.settings.capacity &&
+	    a->buf.settings.alpha == b->buf.settings.alpha &&
+	    a->buf.settings.selector == b->buf.settings.selector &&
+	    a->buf.settings.times == b->buf.settings.times &&
+	    a->buf.settings.limit.lo == b->buf.settings.limit.lo &&
+	    a->buf.settings.limit.hi == b->buf.settings.limit.hi &&
+	    a->buf.settings.limit.slack == b->buf.settings.limit.slack &&
 	    x.inserted == y.inserted && x.sampled == y.sampled &&
 	    x.updated == y.updated && x.stale == y.stale &&
 	    x.evicted == y.evicted && x.removed == y.removed &&
@@ -222,7 +223,7 @@ static void
 test_round(int fd, struct table **t, unsigned n)
 {
 	struct got g;
-	struct load l;
+	struct reader l;
 	bool same = true;
 
 	ok(save_to(fd, fill, t) == 0, "a checkpoint of %u tables", n);
@@ -246,7 +247,7 @@ test_damage(int fd)
 	unsigned missed = 0, unnamed = 0, unturned = 0;
 	const size_t used = account.used;
 	struct got g;
-	struct load l;
+	struct reader l;
 	uint8_t b, bad;
 
 	for (off_t i = 0; i < size; i += i > 300 && i < BIG ? 997 : 7) {
@@ -277,7 +278,7 @@ test_limit(int fd)
 	const size_t used = account.used;
 	unsigned failed = 0, left = 0, silent = 0;
 	struct got g;
-	struct load l;
+	struct reader l;
 	bool good = false;
 
 	for (size_t more = 0; !good; more += 997) {
@@ -298,7 +299,7 @@ test_file(struct table **t)
 {
 	char path[] = "/tmp/test-checkpoint.XXXXXX", tmp[64];
 	struct got g;
-	struct load l;
+	struct reader l;
 	int fd;
 
 	close(mkstemp(path));
@@ -321,10 +322,10 @@ test_file(struct table **t)
 int
 main(void)
 {
-	struct table *t[] = { filled(true, REPLAY_TABLE_PER),
-		filled(false, REPLAY_TABLE_PER),
-		    filled(true, REPLAY_TABLE_LIFO),
-		filled(false, REPLAY_TABLE_FIFO), NULL };
+	struct table *t[] = { filled(true, REPLAY_BUFFER_PER),
+		filled(false, REPLAY_BUFFER_PER),
+		    filled(true, REPLAY_BUFFER_LIFO),
+		filled(false, REPLAY_BUFFER_FIFO), NULL };
 	struct table *none[] = { NULL };
 	int fd = memfd_create("checkpoint", MFD_CLOEXEC);
 

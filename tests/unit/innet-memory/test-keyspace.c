@@ -25,8 +25,8 @@ int
 main(void)
 {
 	struct blobs bs = { .limit = 1 << 24 };
-	struct remains rs = { 0 };
-	struct keyspace ks = { .account = &bs, .remains = &rs,
+	struct lazy_free rs = { 0 };
+	struct keyspace ks = { .account = &bs, .lazy_free = &rs,
 	    .seed = 0x243f6a8885a308d3 };
 	uint64_t w[2 * PAIRS];
 	size_t behind = 0, found = 0;
@@ -47,16 +47,18 @@ main(void)
 	    NAMES);
 	ok(behind == 0, "none shares its hash with another");
 	keyspace_clear(&ks);
-	ok(ks.n == 0 && rs.keys == NAMES - REMAINS_AT_ONCE && rs.most ==
-	    REMAINS_AT_ONCE, "all are gone at once, and %d are freed",
-	    REMAINS_AT_ONCE);
-	ok(remains_free(&rs, &bs, 1000) == 1000 && rs.keys == NAMES -
-	    REMAINS_AT_ONCE - 1000 && bs.used > 0, "then as many as are asked "
+	ok(ks.n == 0 && rs.keys == NAMES - LAZY_FREE_AT_ONCE && rs.most ==
+	    LAZY_FREE_AT_ONCE, "all are gone at once, and %d are freed",
+	    LAZY_FREE_AT_ONCE);
+	ok(lazy_free_step(&rs, &bs, 1000) == 1000 &&
+		rs.keys == NAMES - LAZY_FREE_AT_ONCE - 1000 && bs.used > 0,
+	    "then as many as are asked "
 	    "for");
 	bs.limit = bs.used;
-	ok(remains_give(&rs, &bs, 1) && rs.keys > 2000 && bs.used < bs.limit,
+	ok(lazy_free_make_room(&rs, &bs, 1) && rs.keys > 2000 &&
+		bs.used < bs.limit,
 	    "and as many as make room");
-	remains_free(&rs, &bs, SIZE_MAX);
-	ok(bs.used == 0 && !remains_any(&rs), "all is given back");
+	lazy_free_step(&rs, &bs, SIZE_MAX);
+	ok(bs.used == 0 && !lazy_free_is_pending(&rs), "all is given back");
 	return tap_end();
 }

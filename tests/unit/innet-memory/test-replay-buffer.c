@@ -14,7 +14,7 @@ enum { IDS = 1 << 15, BATCH = 1000 };
 
 /* A table, its twin, and all that was ever in them. */
 struct pair {
-	struct replay_table b;
+	struct replay_buffer b;
 	struct twin *t;
 	struct rng rng;
 	uint64_t *id;		/* every one given */
@@ -55,7 +55,7 @@ priority(struct pair *a)
 static uint64_t
 some_id(struct pair *a)
 {
-	const size_t late = 3 * a->b.conf.capacity;
+	const size_t late = 3 * a->b.settings.capacity;
 
 	if (a->ids == 0 || rng_below(&a->rng, 20) == 0)
 		return rng_u64(&a->rng) >> rng_below(&a->rng, 64);
@@ -69,8 +69,8 @@ foretell(const struct pair *a, size_t n, uintptr_t *want)
 {
 	size_t m = 0;
 
-	for (size_t i = 0; i < n && i < a->b.conf.capacity; i++) {
-		want[m] = (uintptr_t)replay_table_next(&a->b, i);
+	for (size_t i = 0; i < n && i < a->b.settings.capacity; i++) {
+		want[m] = (uintptr_t)replay_buffer_next_evicted(&a->b, i);
 		m += want[m] != 0;
 	}
 	return m;
@@ -80,7 +80,7 @@ static bool
 came_true(const struct pair *a, size_t n, size_t had, const uintptr_t *want,
     size_t m)
 {
-	const size_t all = a->b.conf.capacity, own = n > all ? n - all : 0;
+	const size_t all = a->b.settings.capacity, own = n > all ? n - all : 0;
 
 	return a->logged - had == m + own &&
 	    memcmp(a->log + had, want, m * sizeof(*want)) == 0;
@@ -90,7 +90,7 @@ static void
 op_add(struct pair *a)
 {
 	const size_t n = rng_below(&a->rng, rng_below(&a->rng, 4) == 0 ?
-	    2 * a->b.conf.capacity + 2 : 4);
+	    2 * a->b.settings.capacity + 2 : 4);
 	float p[BATCH] = { 0 };
 	void *item[BATCH] = { NULL };
 	uint64_t id[BATCH];
@@ -101,12 +101,12 @@ op_add(struct pair *a)
 		item[i] = (void *)++a->items;
 		p[i] = rng_below(&a->rng, 4) == 0 ? -1 : priority(a);
 	}
-	replay_table_add_batch(&a->b, p, item, n, id);
+	replay_buffer_add_batch(&a->b, p, item, n, id);
 	wrong(a, !came_true(a, n, had, evicted, m), "what inserts evict");
 	for (size_t i = 0; i < n; i++) {
-		wrong(a, a->b.conf.pick != REPLAY_TABLE_LIFO && id[i] %
+		wrong(a, a->b.settings.selector != REPLAY_BUFFER_LIFO && id[i] %
 		    ((uint64_t)1 << 32) != a->t->inserted %
-		    a->b.conf.capacity, "the slot of a new item");
+		    a->b.settings.capacity, "the slot of a new item");
 		twin_add(a->t, p[i], item[i], id[i]);
 		a->id[a->ids++] = id[i];
 	}
@@ -125,7 +125,7 @@ op_update(struct pair *a)
 		p[i] = priority(a);
 		want += twin_update(a->t, id[i], p[i]);
 	}
-	wrong(a, replay_table_update(&a->b, id, p, n) != want,
+	wrong(a, replay_buffer_update_priorities(&a->b, id, p, n) != want,
 	    "the number of an update");
 }
 
@@ -134,17 +134,18 @@ op_remove(struct pair *a)
 {
 	const uint64_t id = some_id(a);
 
-	wrong(a, replay_table_remove(&a->b, id) != twin_remove(a->t, id),
+	wrong(a, replay_buffer_remove(&a->b, id) != twin_remove(a->t, id),
 	    "a removal");
-	wrong(a, replay_table_get(&a->b, id) != NULL, "the removed is there");
+	wrong(a, replay_buffer_get_item(&a->b, id) != NULL,
+	    "the removed is there");
 }
 
 /* Weights as the chances ask for, the greatest 1. */
 static void
-check_weights(struct pair *a, const struct replay_table_draw *d, size_t n,
+check_weights(struct pair *a, const struct replay_buffer_draw *d, size_t n,
     double beta)
 {
-	const bool per = a->b.conf.pick == REPLAY_TABLE_PER;
+	const bool per = a->b.settings.selector == REPLAY_BUFFER_PER;
 	double least = 1, want;
 
 	for (size_t i = 0; i < n; i++)
@@ -158,13 +159,13 @@ check_weights(struct pair *a, const struct replay_table_draw *d, size_t n,
 
 /* The weights by slot; their sum. */
 static uint64_t
-leaves(const struct replay_table *b, uint32_t *leaf)
+leaves(const struct replay_buffer *b, uint32_t *leaf)
 {
-	const struct sumtree *t = b->conf.pick == REPLAY_TABLE_PER ?
+	const struct sumtree *t = b->settings.selector == REPLAY_BUFFER_PER ?
 	    &b->per.tree : &b->ones;
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < b->conf.capacity; i++)
+	for (size_t i = 0; i < b->settings.capacity; i++)
 		sum += leaf[i] = sumtree_weight(t, i);
 	return sum;
 }
@@ -175,7 +176,7 @@ op_sample(struct pair *a)
 	const size_t n = rng_below(&a->rng, rng_below(&a->rng, 8) == 0 ?
 	    BATCH : 10);
 	const double beta = (double)rng_below(&a->rng, 5) / 4;
-	struct replay_table_draw d[BATCH];
+	struct replay_buffer_draw d[BATCH];
 	uint32_t leaf[TWIN_CELLS], then[TWIN_CELLS];
 	const uint64_t total = leaves(&a->b, leaf);
 	const int shift = a->b.per.shift;
@@ -187,18 +188,18 @@ op_sample(struct pair *a)
 	size_t got;
 
 	memcpy(then, leaf, sizeof(then));
-	got = replay_table_sample(&a->b, &a->rng, n, beta, false, d);
+	got = replay_buffer_sample(&a->b, &a->rng, n, beta, false, d);
 	check_weights(a, d, got, beta);
 	for (size_t i = 0; i < got; i++) {
 		c = twin_find(a->t, d[i].id);
 		wrong(a, c == NULL || c->item != d[i].item, "a drawn item");
-		wrong(a, a->b.conf.times == 0 && a->b.conf.pick <=
-		    REPLAY_TABLE_UNIFORM && d[i].prob != (double)
-		    then[replay_table_row(d[i].id)] / (double)total,
+		wrong(a, a->b.settings.times == 0 && a->b.settings.selector <=
+		    REPLAY_BUFFER_UNIFORM && d[i].prob != (double)
+		    then[replay_buffer_id_slot(d[i].id)] / (double)total,
 		    "a chance");
 	}
 	wrong(a, a->logged != logged, "dropped before retire");
-	replay_table_retire(&a->b);
+	replay_buffer_drop_worn(&a->b);
 	if (a->b.per.shift != shift) {
 		a->unlike++;	/* between passes: foretell no more */
 		a->wrong = a->wrong == NULL ? "" : a->wrong;
@@ -220,19 +221,19 @@ op_restore(struct pair *a)
 {
 	const struct replaydump_state s = replaydump_state(&a->b);
 	struct replaydump_entry e[TWIN_CELLS];
-	struct replay_table b;
+	struct replay_buffer b;
 	size_t n = 0, at = 0;
 
 	while (replaydump_next(&a->b, &at, &e[n]))
 		n++;
-	if (!replay_table_open(&b, &a->b.conf, dropped, a) ||
+	if (!replay_buffer_open(&b, &a->b.settings, dropped, a) ||
 	    !replaydump_resume(&b, &s) ||
 	    replaydump_restore(&b, e, n) != n) {
 		wrong(a, true, "a restore");
 		return;
 	}
 	a->b.drop = NULL;
-	replay_table_close(&a->b);
+	replay_buffer_close(&a->b);
 	a->b = b;
 }
 
@@ -258,13 +259,13 @@ check_items(struct pair *a)
 		    "where an id is");
 		wrong(a, !replaydump_next(&a->b, &at, &e) || e.id != c->id ||
 		    e.priority != c->p || e.times != c->times ||
-		    e.item != c->item || replay_table_get(&a->b,
+		    e.item != c->item || replay_buffer_get_item(&a->b,
 		    e.id) != c->item,
 		    "an entry");
-		l = leaf[replay_table_row(c->id)];
-		sum += leaf[replay_table_row(c->id)];
-		if (a->b.conf.pick == REPLAY_TABLE_PER) {
-			want = ldexp(pow((double)c->p, a->b.conf.alpha),
+		l = leaf[replay_buffer_id_slot(c->id)];
+		sum += leaf[replay_buffer_id_slot(c->id)];
+		if (a->b.settings.selector == REPLAY_BUFFER_PER) {
+			want = ldexp(pow((double)c->p, a->b.settings.alpha),
 			    a->b.per.shift);
 			want = c->p > 0 ? fmax(want, 1) : 0;
 		}
@@ -277,10 +278,10 @@ check_items(struct pair *a)
 static void
 check(struct pair *a)
 {
-	const struct replay_table *b = &a->b;
+	const struct replay_buffer *b = &a->b;
 	const struct twin *t = a->t;
 
-	wrong(a, !replay_table_whole(b), "what is conserved");
+	wrong(a, !replay_buffer_counters_add_up(b), "what is conserved");
 	wrong(a, b->have != twin_have(t) || b->inserted != t->inserted ||
 	    b->sampled != t->sampled || b->updated != t->updated ||
 	    b->stale != t->stale || b->evicted != t->evicted ||
@@ -303,7 +304,7 @@ by_number(const void *p, const void *q)
 static void
 finish(struct pair *a)
 {
-	replay_table_close(&a->b);
+	replay_buffer_close(&a->b);
 	wrong(a, a->logged != a->items, "items not dropped in the end");
 	qsort(a->id, a->ids, sizeof(*a->id), by_number);
 	for (size_t i = 1; i < a->ids; i++)
@@ -312,7 +313,8 @@ finish(struct pair *a)
 
 /* A random session; what was wrong, or NULL. */
 static const char *
-session(const struct replay_table_conf *conf, uint64_t seed, size_t *foretold)
+session(const struct replay_buffer_settings *settings, uint64_t seed,
+    size_t *foretold)
 {
 	static struct pair a;
 	static uint64_t id[IDS];
@@ -320,10 +322,10 @@ session(const struct replay_table_conf *conf, uint64_t seed, size_t *foretold)
 	static struct twin t;
 	const unsigned mix = (unsigned)(seed % 4);
 
-	t = (struct twin){ .conf = *conf };
+	t = (struct twin){ .settings = *settings };
 	a = (struct pair){ .t = &t, .rng = rng_seed(seed), .id = id,
 	    .log = logged };
-	if (!replay_table_open(&a.b, conf, dropped, &a))
+	if (!replay_buffer_open(&a.b, settings, dropped, &a))
 		return "no memory";
 	for (int i = 0; i < 400 && a.wrong == NULL &&
 	    a.ids < IDS - BATCH; i++) {
@@ -354,7 +356,7 @@ session(const struct replay_table_conf *conf, uint64_t seed, size_t *foretold)
 
 /* Sessions of many capacities and numbers of times. */
 static void
-sessions(enum replay_table_pick pick, const char *name)
+sessions(enum replay_buffer_selector selector, const char *name)
 {
 	static const size_t capacity[] = { 1, 2, 3, 7, 16, 17, 64, 100, 300 };
 	static const double alpha[] = { 1, 0.6, 0.5, 0 };
@@ -362,15 +364,15 @@ sessions(enum replay_table_pick pick, const char *name)
 	size_t foretold = 0;
 
 	for (unsigned i = 0; i < 9 * 4 * 4 && why == NULL; i++) {
-		const struct replay_table_conf conf = {
-			.capacity = capacity[i / 16], .pick = pick,
+		const struct replay_buffer_settings settings = {
+			.capacity = capacity[i / 16], .selector = selector,
 			.alpha = alpha[i * 7 % 4], .times = i / 4 % 4,
 		};
 
-		why = session(&conf, i, &foretold);
+		why = session(&settings, i, &foretold);
 		if (why != NULL)
 			note("seed %u, capacity %zu, times %u: %s", i,
-			    conf.capacity, conf.times, why);
+			    settings.capacity, settings.times, why);
 	}
 	ok(why == NULL, "%s as its twin, in random sessions", name);
 	ok(foretold > 3000, "%s: %zu samples foretold", name, foretold);
@@ -383,25 +385,25 @@ sessions(enum replay_table_pick pick, const char *name)
 static bool
 orders(void)
 {
-	const struct replay_table_conf conf = { .capacity = 3, .alpha = 1,
-	    .times = 1 };
+	const struct replay_buffer_settings settings = {
+	    .capacity = 3, .alpha = 1, .times = 1};
 	const float p[3] = { 1, 2, 5 };
 	struct rng rng = rng_seed(5);
-	struct replay_table_draw d[3];
+	struct replay_buffer_draw d[3];
 	double seen[9] = { 0 }, chi = 0, want;
 	const int n = 60000;
-	struct replay_table b;
+	struct replay_buffer b;
 
-	if (!replay_table_open(&b, &conf, NULL, NULL))
+	if (!replay_buffer_open(&b, &settings, NULL, NULL))
 		return false;
 	for (int i = 0; i < n; i++) {
-		replay_table_add_batch(&b, p, NULL, 3, NULL);
-		if (replay_table_sample(&b, &rng, 3, 0.5, false, d) != 3)
+		replay_buffer_add_batch(&b, p, NULL, 3, NULL);
+		if (replay_buffer_sample(&b, &rng, 3, 0.5, false, d) != 3)
 			return false;
-		seen[3 * replay_table_row(d[0].id) +
-		    replay_table_row(d[1].id)]++;
+		seen[3 * replay_buffer_id_slot(d[0].id) +
+		    replay_buffer_id_slot(d[1].id)]++;
 	}
-	replay_table_close(&b);
+	replay_buffer_close(&b);
 	for (int i = 0; i < 9; i++) {
 		if (i / 3 == i % 3)
 			continue;
@@ -415,23 +417,23 @@ orders(void)
 
 /* With strata each part of the ring gives its share. */
 static bool
-strata(enum replay_table_pick pick, uint32_t times)
+strata(enum replay_buffer_selector selector, uint32_t times)
 {
-	const struct replay_table_conf conf = { .capacity = 64, .alpha = 1,
-	    .pick = pick, .times = times };
-	struct replay_table_draw d[32];
+	const struct replay_buffer_settings settings = {
+	    .capacity = 64, .alpha = 1, .selector = selector, .times = times};
+	struct replay_buffer_draw d[32];
 	struct rng rng = rng_seed(6);
-	struct replay_table b;
+	struct replay_buffer b;
 	bool good = true;
 
-	if (!replay_table_open(&b, &conf, NULL, NULL))
+	if (!replay_buffer_open(&b, &settings, NULL, NULL))
 		return false;
 	for (int i = 0; i < 64; i++)
-		replay_table_add(&b, 1, NULL);
-	good = replay_table_sample(&b, &rng, 32, 1, true, d) == 32;
+		replay_buffer_add(&b, 1, NULL);
+	good = replay_buffer_sample(&b, &rng, 32, 1, true, d) == 32;
 	for (unsigned i = 0; i < 32; i++)
-		good = good && replay_table_row(d[i].id) / 2 == i;
-	replay_table_close(&b);
+		good = good && replay_buffer_id_slot(d[i].id) / 2 == i;
+	replay_buffer_close(&b);
 	return good;
 }
 
@@ -439,26 +441,26 @@ strata(enum replay_table_pick pick, uint32_t times)
 static bool
 rows(void)
 {
-	const struct replay_table_conf conf = { .capacity = 10,
-	    .pick = REPLAY_TABLE_UNIFORM };
-	struct replay_table_draw d[100];
+	const struct replay_buffer_settings settings = { .capacity = 10,
+	    .selector = REPLAY_BUFFER_UNIFORM };
+	struct replay_buffer_draw d[100];
 	struct rng rng = rng_seed(7);
-	struct replay_table b;
+	struct replay_buffer b;
 	uint64_t row[10], id;
 	bool good = true;
 
-	if (!replay_table_open(&b, &conf, NULL, NULL))
+	if (!replay_buffer_open(&b, &settings, NULL, NULL))
 		return false;
 	for (int i = 0; i < 1000; i++) {
-		id = replay_table_add(&b, -1, NULL);
-		row[replay_table_row(id)] = id;
-		good = good && replay_table_sample(&b, &rng, 100, 1, false,
+		id = replay_buffer_add(&b, -1, NULL);
+		row[replay_buffer_id_slot(id)] = id;
+		good = good && replay_buffer_sample(&b, &rng, 100, 1, false,
 		    d) == 100;
 		for (int j = 0; j < 100; j++)
 			good = good &&
-			    row[replay_table_row(d[j].id)] == d[j].id;
+			    row[replay_buffer_id_slot(d[j].id)] == d[j].id;
 	}
-	replay_table_close(&b);
+	replay_buffer_close(&b);
 	return good;
 }
 
@@ -466,73 +468,76 @@ rows(void)
 static void
 generations(void)
 {
-	const struct replay_table_conf conf = { .capacity = 2 };
+	const struct replay_buffer_settings settings = { .capacity = 2 };
 	const struct replaydump_state s = { .newest = (1u << 31) - 2,
 	    .inserted = 7, .evicted = 7 };
-	struct replay_table b;
+	struct replay_buffer b;
 	uint64_t id[6];
 	bool good = true;
 
-	if (!replay_table_open(&b, &conf, NULL, NULL))
+	if (!replay_buffer_open(&b, &settings, NULL, NULL))
 		return;
 	ok(replaydump_resume(&b, &s), "resume an empty table");
 	for (int i = 0; i < 6; i++)
-		id[i] = replay_table_add(&b, 1, NULL);
+		id[i] = replay_buffer_add(&b, 1, NULL);
 	for (int i = 0; i < 6; i++)
 		good = good && id[i] >> 63 == 0 &&
-		    (replay_table_find(&b, id[i]) != NULL) == (i >= 4);
-	ok(replay_table_find(&b, id[5] | (uint64_t)1 << 63) == NULL,
+		    (replay_buffer_find_slot(&b, id[i]) != NULL) == (i >= 4);
+	ok(replay_buffer_find_slot(&b, id[5] | (uint64_t)1 << 63) == NULL,
 	    "no id has more than 63 bits");
 	ok(good && id[0] >> 32 == (1u << 31) - 1 && id[2] >> 32 == 0 &&
 	    b.newest == 1, "generations go round within 31 bits");
-	replay_table_close(&b);
+	replay_buffer_close(&b);
 }
 
 /* Ids of a table that is not a stack grow, also where it was restored. */
 static void
 order(void)
 {
-	const struct replay_table_conf conf = { .capacity = 8 };
+	const struct replay_buffer_settings settings = { .capacity = 8 };
 	struct replaydump_state s;
 	struct replaydump_entry e;
-	struct replay_table b, c;
+	struct replay_buffer b, c;
 	uint64_t last = 0, id = 0;
 	bool good = true;
 	size_t at = 0;
 
-	if (!replay_table_open(&b, &conf, NULL, NULL) ||
-	    !replay_table_open(&c, &conf, NULL, NULL))
+	if (!replay_buffer_open(&b, &settings, NULL, NULL) ||
+	    !replay_buffer_open(&c, &settings, NULL, NULL))
 		return;
 	for (int i = 0; i < 11; i++)
-		last = replay_table_add(&b, 1, NULL);
-	replay_table_remove(&b, last - 1);
-	replay_table_remove(&b, (uint64_t)1 << 32 | 5);
+		last = replay_buffer_add(&b, 1, NULL);
+	replay_buffer_remove(&b, last - 1);
+	replay_buffer_remove(&b, (uint64_t)1 << 32 | 5);
 	s = replaydump_state(&b);
 	good = replaydump_resume(&c, &s);
 	while (replaydump_next(&b, &at, &e))
 		good = good && replaydump_restore(&c, &e, 1) == 1;
 	for (int i = 0; i < 30; i++, last = id) {
-		id = replay_table_add(&c, 1, NULL);
-		good = good && id > last && id == replay_table_add(&b, 1, NULL);
+		id = replay_buffer_add(&c, 1, NULL);
+		good =
+		    good && id > last && id == replay_buffer_add(&b, 1, NULL);
 	}
-	ok(good && replay_table_whole(&c), "ids go on growing when restored");
-	replay_table_close(&b);
-	replay_table_close(&c);
+	ok(good && replay_buffer_counters_add_up(&c),
+	    "ids go on growing when restored");
+	replay_buffer_close(&b);
+	replay_buffer_close(&c);
 }
 
 /* What no table can have had is not restored. */
 static void
 unsound(void)
 {
-	const struct replay_table_conf conf = { .capacity = 4, .times = 3 };
+	const struct replay_buffer_settings settings = {
+	    .capacity = 4, .times = 3};
 	struct replaydump_state s = { .newest = 5, .inserted = 9,
 	    .evicted = 7, .highest = 2 };
 	const struct replaydump_entry good = { .id = 5ull << 32 | 1,
 	    .priority = 2, .times = 2 };
 	struct replaydump_entry e[] = { good, good, good, good, good, good };
-	struct replay_table b;
+	struct replay_buffer b;
 
-	if (!replay_table_open(&b, &conf, NULL, NULL))
+	if (!replay_buffer_open(&b, &settings, NULL, NULL))
 		return;
 	s.head = 4;
 	ok(!replaydump_resume(&b, &s), "no head beyond the ring");
@@ -553,21 +558,22 @@ unsound(void)
 		    "worn-out item" : i == 4 ? "priority that is none" :
 		    "priority above the highest");
 	}
-	ok(replay_table_whole(&b) && b.have == 2, "all that was said is there");
-	replay_table_close(&b);
+	ok(replay_buffer_counters_add_up(&b) && b.have == 2,
+	    "all that was said is there");
+	replay_buffer_close(&b);
 }
 
 int
 main(void)
 {
-	sessions(REPLAY_TABLE_PER, "per");
-	sessions(REPLAY_TABLE_UNIFORM, "uniform");
-	sessions(REPLAY_TABLE_FIFO, "fifo");
-	sessions(REPLAY_TABLE_LIFO, "lifo");
+	sessions(REPLAY_BUFFER_PER, "per");
+	sessions(REPLAY_BUFFER_UNIFORM, "uniform");
+	sessions(REPLAY_BUFFER_FIFO, "fifo");
+	sessions(REPLAY_BUFFER_LIFO, "lifo");
 	ok(orders(), "items that wear out: draws without replacement");
-	ok(strata(REPLAY_TABLE_PER, 0) && strata(REPLAY_TABLE_UNIFORM, 0),
+	ok(strata(REPLAY_BUFFER_PER, 0) && strata(REPLAY_BUFFER_UNIFORM, 0),
 	    "strata of per and uniform");
-	ok(strata(REPLAY_TABLE_PER, 1) && strata(REPLAY_TABLE_UNIFORM, 1),
+	ok(strata(REPLAY_BUFFER_PER, 1) && strata(REPLAY_BUFFER_UNIFORM, 1),
 	    "also where items wear out");
 	ok(rows(), "rows of the caller's own");
 	generations();

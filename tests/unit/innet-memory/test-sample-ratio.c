@@ -14,7 +14,7 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 	uint64_t inserted = 0, sampled = 0, inserts = 0, samples = 0;
 	const uint64_t slack = 2 + rng_below(&rng, 200);
 	const uint64_t n_max = 1 + rng_below(&rng, slack - 1);
-	struct ratio l = { .slack = slack };
+	struct sample_ratio l = { .slack = slack };
 	uint64_t b_max = 0;
 	bool both = false;
 
@@ -29,17 +29,18 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 		b = 1 + rng_below(&rng, b_max + !b_max);
 		/* by turns one side or the other presses on */
 		if (rng_below(&rng, 8) < (i / 512 % 2 == 0 ? 1u : 7u) &&
-		    ratio_insert(&l, inserted, sampled, n)) {
+		    sample_ratio_allows_insert(&l, inserted, sampled, n)) {
 			inserted += n;
 			inserts++;
-		} else if (ratio_sample(&l, inserted, sampled, b)) {
+		} else if (sample_ratio_allows_sample(
+			       &l, inserted, sampled, b)) {
 			sampled += b;
 			samples++;
 		}
 		/* below 1 the bound promises no sample at all */
 		both |= b_max > 0 &&
-		    !ratio_insert(&l, inserted, sampled, n_max) &&
-		    !ratio_sample(&l, inserted, sampled, b_max);
+		    !sample_ratio_allows_insert(&l, inserted, sampled, n_max) &&
+		    !sample_ratio_allows_sample(&l, inserted, sampled, b_max);
 	}
 	return !both && inserts > 100 && (samples > 100 || b_max == 0);
 }
@@ -48,61 +49,67 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 static bool
 too_many(void)
 {
-	const struct ratio l = { .lo = 2, .hi = 2, .slack = 10 };
+	const struct sample_ratio l = { .lo = 2, .hi = 2, .slack = 10 };
 	uint64_t inserted = 0, sampled = 0;
 
-	while (ratio_insert(&l, inserted, sampled, 1))
+	while (sample_ratio_allows_insert(&l, inserted, sampled, 1))
 		inserted++;
-	return inserted == 10 && ratio_sample(&l, 10, 0, 18) &&
-	    ratio_sample(&l, 10, 0, 20) && !ratio_sample(&l, 10, 0, 21);
+	return inserted == 10 && sample_ratio_allows_sample(&l, 10, 0, 18) &&
+	       sample_ratio_allows_sample(&l, 10, 0, 20) &&
+	       !sample_ratio_allows_sample(&l, 10, 0, 21);
 }
 
 int
 main(void)
 {
-	struct ratio l = { .lo = 2, .hi = 4, .slack = 100 };
-	const struct ratio none = { 0 };
+	struct sample_ratio l = { .lo = 2, .hi = 4, .slack = 100 };
+	const struct sample_ratio none = { 0 };
 	bool held = true;
 	char why[160];
 
-	ok(ratio_insert(&l, 0, 0, 100), "the slack comes free");
-	ok(!ratio_insert(&l, 0, 0, 101), "and not one more");
-	ok(ratio_insert(&l, 190, 200, 10), "an insert at the lower limit");
-	ok(!ratio_insert(&l, 190, 199, 10), "not one below it");
-	ok(ratio_insert(&l, 190, 201, 10), "one above it");
-	ok(ratio_sample(&l, 100, 390, 10), "a sample at the upper limit");
-	ok(!ratio_sample(&l, 100, 391, 10), "not one above it");
-	ok(ratio_sample(&l, 100, 389, 10), "one below it");
-	ok(!ratio_sample(&l, 0, 0, 1), "nothing to draw before an insert");
-	ok(ratio_insert(&none, 1u << 30, 0, 1000) &&
-	    ratio_sample(&none, 0, 1u << 30, 1000), "0 and 0: no limits");
+	ok(sample_ratio_allows_insert(&l, 0, 0, 100), "the slack comes free");
+	ok(!sample_ratio_allows_insert(&l, 0, 0, 101), "and not one more");
+	ok(sample_ratio_allows_insert(&l, 190, 200, 10),
+	    "an insert at the lower limit");
+	ok(!sample_ratio_allows_insert(&l, 190, 199, 10), "not one below it");
+	ok(sample_ratio_allows_insert(&l, 190, 201, 10), "one above it");
+	ok(sample_ratio_allows_sample(&l, 100, 390, 10),
+	    "a sample at the upper limit");
+	ok(!sample_ratio_allows_sample(&l, 100, 391, 10), "not one above it");
+	ok(sample_ratio_allows_sample(&l, 100, 389, 10), "one below it");
+	ok(!sample_ratio_allows_sample(&l, 0, 0, 1),
+	    "nothing to draw before an insert");
+	ok(sample_ratio_allows_insert(&none, 1u << 30, 0, 1000) &&
+		sample_ratio_allows_sample(&none, 0, 1u << 30, 1000),
+	    "0 and 0: no limits");
 	l.lo = 0;
-	ok(ratio_insert(&l, 1u << 30, 0, 1000), "the lower one taken away");
+	ok(sample_ratio_allows_insert(&l, 1u << 30, 0, 1000),
+	    "the lower one taken away");
 	l.hi = 0;
-	ok(ratio_sample(&l, 0, 0, 1), "the upper one taken away");
+	ok(sample_ratio_allows_sample(&l, 0, 0, 1), "the upper one taken away");
 
-	l = (struct ratio){ .lo = 1, .hi = 4, .slack = 100 };
-	ratio_why(&l, true, 1000, 250, 64, why, sizeof(why));
+	l = (struct sample_ratio){ .lo = 1, .hi = 4, .slack = 100 };
+	sample_ratio_explain(&l, true, 1000, 250, 64, why, sizeof(why));
 	ok(strcmp(why, "LIMIT samples per insert at 0.25, at least 1.00 wanted:"
 	    " 1000 inserted, 250 sampled, 64 more asked for") == 0,
 	    "why no insert: %s", why);
-	ratio_why(&l, false, 0, 0, 1, why, sizeof(why));
+	sample_ratio_explain(&l, false, 0, 0, 1, why, sizeof(why));
 	ok(strcmp(why, "LIMIT samples per insert at 0.00, at most 4.00 wanted:"
 	    " 0 inserted, 0 sampled, 1 more asked for") == 0,
 	    "why no sample: %s", why);
 
-	ok(ratio_wrong(&l) == NULL && ratio_wrong(&none) == NULL,
+	ok(sample_ratio_check(&l) == NULL && sample_ratio_check(&none) == NULL,
 	    "sound limits");
 	l.lo = 4;
-	ok(ratio_wrong(&l) == NULL, "equal ones too");
+	ok(sample_ratio_check(&l) == NULL, "equal ones too");
 	l.lo = nextafter(4, 5);
-	ok(ratio_wrong(&l) != NULL, "not the lower above the upper");
+	ok(sample_ratio_check(&l) != NULL, "not the lower above the upper");
 	l.hi = 0;
-	ok(ratio_wrong(&l) == NULL, "unless that is none");
+	ok(sample_ratio_check(&l) == NULL, "unless that is none");
 	l.lo = -1;
-	ok(ratio_wrong(&l) != NULL, "not below 0");
+	ok(sample_ratio_check(&l) != NULL, "not below 0");
 	l.lo = NAN;
-	ok(ratio_wrong(&l) != NULL, "nor what is no number");
+	ok(sample_ratio_check(&l) != NULL, "nor what is no number");
 
 	for (uint64_t seed = 0; seed < 100; seed++)
 		held = held && no_deadlock(seed, seed % 4 == 0, false);

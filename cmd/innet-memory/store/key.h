@@ -1,0 +1,40 @@
+/*
+ * key.h - a key of the keyspace and its value: a string, a list or a table
+ */
+#ifndef INNET_MEMORY_STORE_KEY_H
+#define INNET_MEMORY_STORE_KEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmd/innet-memory/store/list.h"
+
+struct table;
+
+enum key_type { KEY_STRING, KEY_LIST, KEY_TABLE };
+
+struct key {
+	uint64_t hash;
+	uint64_t version;
+	uint64_t expires_ms;	/* wall clock; 0: it stays */
+	struct key *next;	/* of the same hash */
+	uint32_t place;		/* in keyspace.key */
+	enum key_type type;
+	struct blob *string;
+	struct list list;
+	struct table *table;
+	uint32_t name_len;
+	uint8_t name[];
+};
+
+/* Bytes that the keyspace's map and array need for each key, or more. */
+enum { KEY_MAP_BYTES = 48 };
+
+/* Return the bytes that k takes in the account, without its value. */
+static inline size_t
+key_cost(const struct key *k)
+{
+	return blobs_cost(sizeof(*k) + k->name_len) + KEY_MAP_BYTES;
+}
+
+#endif

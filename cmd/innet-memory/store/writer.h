@@ -1,0 +1,51 @@
+/*
+ * writer.h - write numbers and bytes of a checkpoint into a sink
+ *
+ * The writer buffers its output and keeps a CRC-32C of all bytes.  After the
+ * first error nothing more is written; writer_close() returns that error.
+ */
+#ifndef INNET_MEMORY_STORE_WRITER_H
+#define INNET_MEMORY_STORE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Takes len bytes, all of them: 0, or an errno. */
+typedef int writer_sink(void *arg, const void *p, size_t len);
+
+struct writer {
+	uint8_t *buf;
+	size_t have;		/* bytes in buf, not yet written */
+	uint32_t crc;		/* of all before buf */
+	writer_sink *sink;
+	void *arg;
+	int error;		/* an errno: nothing more is written */
+};
+
+static inline bool
+writer_good(const struct writer *w)
+{
+	return w->error == 0;
+}
+
+/* Nothing more is written, for this reason (an errno). */
+static inline void
+writer_fail(struct writer *w, int error)
+{
+	if (writer_good(w))
+		w->error = error;
+}
+
+/* A saver into a sink, to be closed: 0 then, or an errno. */
+void writer_open(struct writer *w, writer_sink *sink, void *arg);
+void writer_flush(struct writer *w);
+int writer_close(struct writer *w);
+
+void writer_bytes(struct writer *w, const void *p, size_t len);
+void writer_uint(struct writer *w, uint64_t v, size_t bytes);
+void writer_f32(struct writer *w, float f);
+void writer_f64(struct writer *w, double d);
+void writer_counted(struct writer *w, const void *p, size_t len);
+
+#endif
