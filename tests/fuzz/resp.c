@@ -5,7 +5,9 @@
 #include "common/net/timer.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/commands/part-list.h"
+#include "cmd/innet-memory/server/client-io.h"
+#include "cmd/innet-memory/server/loop.h"
 #include "cmd/innet-memory/store/table.h"
 
 struct all {
@@ -104,7 +106,7 @@ talk(const uint8_t *p, size_t len, size_t step, size_t memory)
 	struct client *c;
 	size_t n;
 
-	must(server_open(&srv, &cf), "the server opens");
+	must(server_open(&srv, &cf, part_list), "the server opens");
 	srv.version = 0;
 	c = client_new(&srv, -1, "here");
 	if (c == NULL)

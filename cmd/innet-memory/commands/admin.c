@@ -10,44 +10,8 @@
 
 #include "cmd/innet-memory/commands/command-docs.h"
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
 
 enum { VALUE_BYTES = 256 };
-
-static void
-upper(char *out, size_t room, const char *s)
-{
-	size_t i;
-
-	for (i = 0; i + 1 < room && s[i] != '\0'; i++)
-		out[i] = (char)toupper((unsigned char)s[i]);
-	out[i] = '\0';
-}
-
-/* X HELP: the words that follow X, and what each is for. */
-void
-command_help(struct client *c, const struct resp_args *a)
-{
-	const struct verbs *vs = &c->srv->verbs;
-	const struct verb *v = verbs_find(vs, a->v[0].p, a->v[0].len);
-	char line[160], word[32];
-	size_t n = 0;
-
-	while (v->cmd->subs[n].name != NULL)
-		n++;
-	upper(word, sizeof(word), v->name);
-	snprintf(line, sizeof(line), "%s <subcommand> [<arg> [value] [opt] "
-	    "...]. Subcommands are:", word);
-	reply_array(c, 1 + 2 * n);
-	reply_status(c, line);
-	for (size_t i = 0; i < n; i++) {
-		upper(word, sizeof(word), v->cmd->subs[i].name);
-		reply_status(c, word);
-		snprintf(line, sizeof(line), "    %s",
-		    v->cmd->subs[i].summary);
-		reply_status(c, line);
-	}
-}
 
 static size_t
 subs_of(const struct verbs *vs, const struct verb *v)

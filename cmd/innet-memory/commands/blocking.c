@@ -7,7 +7,6 @@
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/lists.h"
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
 
 /* Argument i, in seconds, as the time at which to give up. */
 static bool

@@ -6,7 +6,7 @@
 #include "common/wire/addr.h"
 
 #include "cmd/innet-memory/commands/client-kill.h"
-#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/commands/parts.h"
 
 /* Which ones; NULL and 0: any. */
 struct kill {

@@ -1,5 +1,5 @@
 /*
- * usage.h - the arguments of a command, written once
+ * command-docs.h - the arguments of a command, written once
  *
  * A usage is a line such as "key [COUNT n] (id priority)...": a word in lower
  * case is a value, one in upper case stands as it is and gives a name to the
@@ -7,12 +7,20 @@
  * excludes each other, ( ) holds together, ... is once or more.  Errors show
  * the line; COMMAND DOCS shows what it means.
  */
-#ifndef INNET_MEMORY_COMMANDS_USAGE_H
-#define INNET_MEMORY_COMMANDS_USAGE_H
+#ifndef INNET_MEMORY_COMMANDS_COMMAND_DOCS_H
+#define INNET_MEMORY_COMMANDS_COMMAND_DOCS_H
+
+#include "cmd/innet-memory/server/resp.h"
 
 struct client;
 
 /* Reply with COMMAND DOCS' array of what a usage names; NULL: an empty one. */
 void usage_reply(struct client *c, const char *usage);
+
+/*
+ * The function of X HELP, for commands that words may follow: reply with these
+ * words and what each is for.
+ */
+void command_help(struct client *c, const struct resp_args *a);
 
 #endif

@@ -8,8 +8,8 @@
 #include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/commands/client-kill.h"
+#include "cmd/innet-memory/commands/command-docs.h"
 #include "cmd/innet-memory/server/transaction.h"
 
 static void
@@ -185,7 +185,7 @@ static void
 run_reset(struct client *c, const struct resp_args *a)
 {
 	(void)a;
-	tx_free(c);
+	transaction_free(&c->tx, &c->srv->blobs);
 	c->known = c->srv->password == NULL;
 	c->name[0] = '\0';
 	c->no_evict = c->resp3 = false;
@@ -246,7 +246,7 @@ describe(FILE *f, const struct client *c)
 	const uint64_t now = c->srv->now_ns;
 	char flags[8], *p = flags, laddr[CLIENT_ADDR_BYTES];
 
-	if (tx_queues(c))
+	if (transaction_queues(c->tx))
 		*p++ = 'x';
 	if (c->retry != NULL)
 		*p++ = 'b';
@@ -264,8 +264,8 @@ describe(FILE *f, const struct client *c)
 	    c->name,
 	    (unsigned long long)((now - c->since_ns) / TIMER_SECOND_NS),
 	    (unsigned long long)((now - c->heard_ns) / TIMER_SECOND_NS),
-	    flags, tx_count(c), c->rest_len, resp_args_bytes(&c->in.args),
-	    tx_bytes(c), c->out.text_room, c->out.parts - c->out.first,
+	    flags, transaction_length(c->tx), c->rest_len, resp_args_bytes(&c->in.args),
+	    transaction_bytes(c->tx), c->out.text_room, c->out.parts - c->out.first,
 	    c->out.pending, c->charged, c->out.pending > 0 ? "w" : "r",
 	    c->last, c->resp3 ? 3 : 2);
 }

@@ -6,77 +6,8 @@
 
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
 
 enum { MS = 1000000, SWEEP_NS = 100 * MS, SWEEP_KEYS = 1000 };
-
-static int64_t
-now_ms(void)
-{
-	return (int64_t)(timer_wall_ns() / MS);
-}
-
-/* Is its time over? */
-static bool
-is_over(const struct key *k)
-{
-	return k->expires_ms != 0 && k->expires_ms <= (uint64_t)now_ms();
-}
-
-struct key *
-keys_live(struct server *srv, const uint8_t *name, size_t len)
-{
-	struct key *k = keyspace_find(&srv->keys, name, len);
-
-	if (k == NULL || !is_over(k))
-		return k;
-	keyspace_remove(&srv->keys, k);
-	srv->expired++;
-	return NULL;
-}
-
-static void
-wrong_time(struct client *c, const char *name)
-{
-	reply_error(c, "ERR invalid expire time in '%s' command", name);
-}
-
-/* Argument i in ms of the wall clock, which may be past. */
-static bool
-read_time(struct client *c, const struct resp_args *a, size_t i,
-    enum keys_time unit, const char *name, int64_t *at_ms)
-{
-	const int64_t by = unit == KEYS_SECONDS || unit == KEYS_AT_SECONDS ?
-	    1000 : 1;
-	const int64_t base = unit == KEYS_SECONDS || unit == KEYS_MS ?
-	    now_ms() : 0;
-
-	if (!args_want_integer(c, a, i, at_ms))
-		return false;
-	if (!__builtin_mul_overflow(*at_ms, by, at_ms) &&
-	    !__builtin_add_overflow(*at_ms, base, at_ms))
-		return true;
-	wrong_time(c, name);
-	return false;
-}
-
-bool
-keys_time(struct client *c, const struct resp_args *a, size_t i,
-    enum keys_time unit, const char *name, uint64_t *at_ms)
-{
-	int64_t given, at;
-
-	if (!args_want_integer(c, a, i, &given))
-		return false;
-	if (given <= 0) {
-		wrong_time(c, name);
-		return false;
-	}
-	if (!read_time(c, a, i, unit, name, &at))
-		return false;
-	*at_ms = (uint64_t)at;
-	return true;
-}
 
 struct when {
 	bool nx, xx, gt, lt;
@@ -129,14 +60,14 @@ expire(struct client *c, const struct resp_args *a, enum keys_time unit,
 	struct key *k;
 	int64_t at;
 
-	if (!read_when(c, a, &w) || !read_time(c, a, 2, unit, name, &at))
+	if (!read_when(c, a, &w) || !keys_read_time(c, a, 2, unit, name, &at))
 		return;
 	k = keys_at(c, a, 1);
 	if (k == NULL || !may_be(k, &w, at)) {
 		reply_int(c, 0);
 		return;
 	}
-	if (at <= now_ms()) {
+	if (at <= keys_now_ms()) {
 		keyspace_remove(&c->srv->keys, k);
 		server_changed(c->srv);
 	} else {
@@ -181,7 +112,7 @@ tell_time(struct client *c, const struct resp_args *a, bool seconds, bool left)
 		reply_int(c, k == NULL ? -2 : -1);
 		return;
 	}
-	ms = (int64_t)k->expires_ms - (left ? now_ms() : 0);
+	ms = (int64_t)k->expires_ms - (left ? keys_now_ms() : 0);
 	ms = ms < 0 ? 0 : ms;
 	reply_int(c, seconds ? (ms + 500) / 1000 : ms);
 }
@@ -237,7 +168,7 @@ sweep(struct server *srv, uint64_t now_ns)
 		/* downwards: the last one comes into a place that is left */
 		srv->sweep_at = (srv->sweep_at == 0 || srv->sweep_at > ks->n ?
 		    ks->n : srv->sweep_at) - 1;
-		if (is_over(ks->key[srv->sweep_at])) {
+		if (keys_is_over(ks->key[srv->sweep_at])) {
 			keyspace_remove(ks, ks->key[srv->sweep_at]);
 			srv->expired++;
 		}

@@ -9,7 +9,6 @@
 #include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
 
 static double
 us(uint64_t ns)
@@ -178,8 +177,8 @@ write_info(struct server *srv, const struct resp_args *a, FILE *f)
 		title(f, sections[i].name, &begun);
 		sections[i].show(srv, f);
 	}
-	for (size_t i = 0; server_parts[i] != NULL; i++) {
-		const struct part *p = server_parts[i];
+	for (size_t i = 0; srv->parts[i] != NULL; i++) {
+		const struct part *p = srv->parts[i];
 
 		if (p->info == NULL || !wanted(a, p->name, false))
 			continue;

@@ -1,8 +1,8 @@
 /*
- * keys.h - what the commands on keys share
+ * key-lookup.h - find the key that an argument names, and read expiry times
  */
-#ifndef INNET_MEMORY_COMMANDS_KEYS_H
-#define INNET_MEMORY_COMMANDS_KEYS_H
+#ifndef INNET_MEMORY_COMMANDS_KEY_LOOKUP_H
+#define INNET_MEMORY_COMMANDS_KEY_LOOKUP_H
 
 #include <stdbool.h>
 
@@ -21,6 +21,16 @@ enum keys_time { KEYS_SECONDS, KEYS_MS, KEYS_AT_SECONDS, KEYS_AT_MS };
 /* Argument i of a command, above 0, in ms of the wall clock; or it is said. */
 bool keys_time(struct client *c, const struct resp_args *a, size_t i,
     enum keys_time unit, const char *name, uint64_t *at_ms);
+
+/* As keys_time(), but the time may be past. */
+bool keys_read_time(struct client *c, const struct resp_args *a, size_t i,
+    enum keys_time unit, const char *name, int64_t *at_ms);
+
+/* Is the time of the key over? */
+bool keys_is_over(const struct key *k);
+
+/* The time now, in ms of the wall clock. */
+int64_t keys_now_ms(void);
 
 /* The key that argument i names, or NULL. */
 struct key *keys_at(struct client *c, const struct resp_args *a, size_t i);

@@ -7,35 +7,7 @@
 
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/store/table.h"
-
-const char keys_wrong_type[] =
-    "WRONGTYPE Operation against a key holding the wrong kind of value";
-
-struct key *
-keys_at(struct client *c, const struct resp_args *a, size_t i)
-{
-	return keys_live(c->srv, a->v[i].p, a->v[i].len);
-}
-
-bool
-keys_find(struct client *c, const struct resp_args *a, size_t i,
-    enum key_type type, struct key **k)
-{
-	*k = keys_at(c, a, i);
-	if (*k == NULL || (*k)->type == type)
-		return true;
-	reply_error(c, "%s", keys_wrong_type);
-	return false;
-}
-
-void
-keys_changed(struct client *c, struct key *k)
-{
-	k->version = ++c->srv->version;
-	server_changed(c->srv);
-}
 
 static void
 run_del(struct client *c, const struct resp_args *a)

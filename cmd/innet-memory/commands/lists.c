@@ -2,7 +2,6 @@
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/lists.h"
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
 
 /* Let go of those added last. */
 static void

@@ -1,13 +1,22 @@
 /*
- * parts.h - what the server is made of: see server.h
+ * parts.h - the parts of innet-memory, and what a file with commands includes
+ *
+ * A command's function, run(c, a), has its arguments in a (args.h) and replies
+ * by the functions of reply.h.  args_blob() keeps an argument as a blob.
+ * c->srv is the server.  A request that cannot be answered yet is parked
+ * (client_park()).
  */
-#ifndef INNET_MEMORY_SERVER_PARTS_H
-#define INNET_MEMORY_SERVER_PARTS_H
+#ifndef INNET_MEMORY_COMMANDS_PARTS_H
+#define INNET_MEMORY_COMMANDS_PARTS_H
 
+#include "cmd/innet-memory/server/args.h"
+#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/server/part.h"
+#include "cmd/innet-memory/server/reply.h"
 #include "cmd/innet-memory/server/server.h"
 
 extern const struct part admin_part, blocking_part, connection_part,
-    expire_part, info_part, keys_part, lists_part, saves_part, strings_part,
-    tables_part, tx_part;
+    expire_part, info_part, keys_part, lists_part, per_part, persistence_part,
+    strings_part, transactions_part;
 
 #endif

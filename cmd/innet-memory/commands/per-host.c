@@ -3,7 +3,7 @@
 
 #include "cmd/innet-memory/commands/per-host.h"
 #include "cmd/innet-memory/commands/key-lookup.h"
-#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/store/table.h"
 
 /* The key of the table, or of what else stands there, or NULL. */

@@ -1,10 +1,9 @@
-/* tables.c - the tables among the keys: at the start, in INFO, PER.LIST */
+/* per-part.c - the PER commands as a part: the table at the start, INFO */
 #include <err.h>
 #include <string.h>
 
 #include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/commands/per.h"
-#include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/store/table.h"
 
 /* The table of the command line, unless it is there already. */
@@ -56,7 +55,7 @@ info_tables(struct server *srv, FILE *f)
 	}
 }
 
-const struct part tables_part = {
+const struct part per_part = {
 	.name = "tables", .commands = per_commands, .open = open_tables,
 	.info = info_tables,
 };

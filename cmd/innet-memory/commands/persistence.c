@@ -26,7 +26,6 @@
 #include "cmd/innet-memory/store/lock.h"
 #include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/restore.h"
-#include "cmd/innet-memory/server/server.h"
 
 enum { WHY_BYTES = 160 };
 
@@ -449,7 +448,7 @@ static const struct command commands[] = {
 	{ 0 }
 };
 
-const struct part saves_part = {
+const struct part persistence_part = {
 	.name = "persistence", .commands = commands, .open = open_saves,
 	.tick = tick, .info = info, .stop = stop, .close = close_saves,
 };

@@ -7,7 +7,6 @@
 
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
 
 static void
 run_get(struct client *c, const struct resp_args *a)

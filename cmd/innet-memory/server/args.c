@@ -54,3 +54,13 @@ args_hold(struct blobs *bs, const struct resp_args *a, size_t i)
 		return blob_hold(v->bulk);
 	return blob_copy(bs, v->p, v->len);
 }
+
+void
+args_drop(struct blobs *bs, struct resp_args *a)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		blob_drop(bs, a->v[i].bulk);
+		a->v[i].bulk = NULL;
+	}
+	a->n = 0;
+}

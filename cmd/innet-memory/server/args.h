@@ -33,4 +33,7 @@ bool args_real(const struct resp_args *a, size_t i, double *out);
  */
 struct blob *args_hold(struct blobs *bs, const struct resp_args *a, size_t i);
 
+/* Drop the bulks of a request; it then has no arguments. */
+void args_drop(struct blobs *bs, struct resp_args *a);
+
 #endif

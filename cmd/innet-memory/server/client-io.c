@@ -1,17 +1,16 @@
-/* client.c - one who is connected: reads, requests, and its end */
+/* client-io.c - receive requests, run them, send replies */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include "cmd/innet-memory/server/client.h"
-#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/server/args.h"
+#include "cmd/innet-memory/server/client-io.h"
+#include "cmd/innet-memory/server/dispatch.h"
+#include "cmd/innet-memory/server/reply.h"
 #include "cmd/innet-memory/store/frames.h"
-#include "cmd/innet-memory/server/transaction.h"
 
 enum {
 	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
@@ -23,103 +22,6 @@ enum {
 	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
 };
 
-const char *const leaving_names[LEAVING_KINDS] = {
-	"", "quit", "killed", "protocol", "output", "stuck", "idle", "memory",
-	"http", "shutdown", "error", "gone"
-};
-
-struct client *
-client_new(struct server *srv, int fd, const char *addr)
-{
-	struct client *c = calloc(1, sizeof(*c));
-
-	if (c == NULL)
-		return NULL;
-	c->srv = srv;
-	c->fd = fd;
-	c->id = ++srv->next_id;
-	c->since_ns = c->heard_ns = c->moved_ns = srv->now_ns;
-	c->known = srv->password == NULL;
-	c->last = "NULL";
-	snprintf(c->addr, sizeof(c->addr), "%s", addr);
-	return c;
-}
-
-void
-client_drop_args(struct client *c, struct resp_args *a)
-{
-	for (size_t i = 0; i < a->n; i++) {
-		blob_drop(&c->srv->blobs, a->v[i].bulk);
-		a->v[i].bulk = NULL;
-	}
-	a->n = 0;
-}
-
-/* What its buffers take now stands in the account. */
-static void
-charge(struct client *c)
-{
-	struct blobs *bs = &c->srv->blobs;
-	const size_t now = sizeof(*c) + resp_args_bytes(&c->in.args) +
-	    c->rest_room + out_bytes(&c->out) + tx_bytes(c);
-
-	blobs_give(bs, c->charged);
-	blobs_force(bs, now);
-	c->charged = now;
-}
-
-void
-client_free(struct client *c)
-{
-	client_drop_args(c, &c->in.args);
-	resp_free(&c->in);
-	out_free(&c->out, &c->srv->blobs);
-	tx_free(c);
-	free(c->rest);
-	blobs_give(&c->srv->blobs, c->charged);
-	if (c->fd != -1) {
-		/* epoll would keep it while a child that saves has it open */
-		epoll_ctl(c->srv->epoll, EPOLL_CTL_DEL, c->fd, NULL);
-		close(c->fd);
-	}
-	free(c);
-}
-
-/*
- * It waits no more.  c->behind is left, for whoever goes along the row and
- * has just come to c.
- */
-static void
-unpark(struct client *c)
-{
-	struct server *srv = c->srv;
-
-	*(c->ahead != NULL ? &c->ahead->behind : &srv->parked_first) =
-	    c->behind;
-	*(c->behind != NULL ? &c->behind->ahead : &srv->parked_last) =
-	    c->ahead;
-	srv->parked--;
-	c->retry = NULL;
-}
-
-void
-client_kill(struct client *c, enum leaving why)
-{
-	if (c->dead)
-		return;
-	c->dead = true;
-	c->leaving = why;
-	if (c->retry != NULL)
-		unpark(c);
-}
-
-void
-client_leave(struct client *c, enum leaving why)
-{
-	if (c->leaving == LEAVING_NOT)
-		c->leaving = why;
-}
-
 /* A place for a bulk, or the request is refused. */
 static void
 place(struct client *c)
@@ -129,7 +31,7 @@ place(struct client *c)
 	    c->in.bulk_len);
 
 	if (b == NULL) {
-		client_drop_args(c, &c->in.args);
+		args_drop(&c->srv->blobs, &c->in.args);
 		resp_refuse(&c->in);
 		return;
 	}
@@ -141,17 +43,8 @@ place(struct client *c)
 static void
 next(struct client *c)
 {
-	client_drop_args(c, &c->in.args);
+	args_drop(&c->srv->blobs, &c->in.args);
 	resp_next(&c->in);
-}
-
-bool
-client_owes(const struct client *c)
-{
-	const struct blobs *bs = &c->srv->blobs;
-
-	return c->out.pending > c->srv->conf.output_bytes ||
-	    (c->out.pending > LARGE_BYTES && bs->used > bs->limit / 4);
 }
 
 /* May requests of it be run now? */
@@ -252,7 +145,7 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 			command_run(c, &c->in.args);
 			if (c->retry == NULL)
 				next(c);
-			charge(c);
+			client_charge(c);
 			check_memory(c);
 		}
 		if (end == RESP_BAD) {
@@ -264,7 +157,7 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 		len = 0;
 	c->stalled = len > 0 && end != RESP_MORE;
 	keep(c, p, len);
-	charge(c);
+	client_charge(c);
 	check_memory(c);
 }
 
@@ -330,7 +223,7 @@ flush(struct client *c)
 		client_leave(c, LEAVING_GONE);
 	if (!c->dead && c->leaving != LEAVING_NOT && c->out.pending == 0)
 		part_with(c);
-	charge(c);	/* also of those who have read all and ask no more */
+	client_charge(c);	/* also of those who have read all and ask no more */
 	if (c->out.bad)
 		client_kill(c, LEAVING_MEMORY);
 	watch(c);
@@ -408,24 +301,6 @@ client_go_on(struct client *c)
 	flush(c);
 }
 
-bool
-client_park(struct client *c, uint64_t deadline_ns, client_retry *retry)
-{
-	struct server *srv = c->srv;
-
-	if (tx_running(c) || c->fd == -1)
-		return false;
-	c->retry = retry;
-	c->deadline_ns = deadline_ns;
-	c->parked_seen = srv->changes;
-	c->behind = NULL;
-	c->ahead = srv->parked_last;
-	*(c->ahead != NULL ? &c->ahead->behind : &srv->parked_first) = c;
-	srv->parked_last = c;
-	srv->parked++;
-	return true;
-}
-
 void
 client_retry_parked(struct client *c, bool late)
 {
@@ -435,7 +310,7 @@ client_retry_parked(struct client *c, bool late)
 	c->parked_seen = c->srv->changes;
 	if (!retry(c, &c->in.args, late))
 		return;
-	unpark(c);
+	client_unpark(c);
 	next(c);
 	flush(c);
 }

@@ -1,12 +1,5 @@
 /*
- * client.h - one who is connected: requests in, replies out
- *
- * How to write a command's function, run(c, a): a has its arguments (args.h),
- * and it answers by the functions of reply.h.  To keep an argument,
- * args_blob() gives a blob with one more holder.  c->srv is the server, with
- * all there is.
- *
- * What it cannot answer now it may park: see client_park().
+ * client.h - a connected client: its state, and how it is parked and closed
  */
 #ifndef INNET_MEMORY_SERVER_CLIENT_H
 #define INNET_MEMORY_SERVER_CLIENT_H
@@ -14,27 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-#include "cmd/innet-memory/store/blob.h"
-#include "cmd/innet-memory/server/resp.h"
-
-#include "cmd/innet-memory/server/args.h"
-#include "cmd/innet-memory/server/reply.h"
 #include "cmd/innet-memory/server/out.h"
+#include "cmd/innet-memory/server/resp.h"
+#include "cmd/innet-memory/server/server.h"
 
-struct server;
 struct client;
-
-/* Why clients are disconnected by us; the last is their own doing. */
-enum leaving {
-	LEAVING_NOT, LEAVING_QUIT, LEAVING_KILLED, LEAVING_PROTOCOL,
-	LEAVING_OUTPUT, LEAVING_STUCK, LEAVING_IDLE, LEAVING_MEMORY,
-	LEAVING_HTTP, LEAVING_SHUTDOWN, LEAVING_ERROR, LEAVING_GONE,
-	LEAVING_KINDS
-};
-
-extern const char *const leaving_names[LEAVING_KINDS];
+struct transaction;
 
 /*
  * A parked request's function: answer it and return true, or return false to
@@ -71,7 +50,7 @@ struct client {
 	bool no_evict;
 	bool resp3;			/* what it speaks, or RESP2 */
 	const char *last;		/* name of its last command */
-	struct tx *tx;			/* MULTI and WATCH; NULL: neither */
+	struct transaction *tx;			/* MULTI and WATCH; NULL: neither */
 	client_retry *retry;		/* it is parked */
 	uint64_t deadline_ns;		/* ... until then, monotonic */
 	uint64_t parked_seen;		/* srv->changes it was tried with */
@@ -80,27 +59,14 @@ struct client {
 	char addr[CLIENT_ADDR_BYTES];
 };
 
-/* args_integer(), and if it is none that is the answer. */
-bool args_want_integer(struct client *c, const struct resp_args *a, size_t i,
-    int64_t *out);
+/* Make a client of a connected socket; fd -1: none.  NULL: no memory. */
+struct client *client_new(struct server *srv, int fd, const char *addr);
 
-/* args_hold() in the server's account. */
-struct blob *args_blob(struct client *c, const struct resp_args *a, size_t i);
+/* Close the socket and free the client. */
+void client_free(struct client *c);
 
-/* Replies besides those of reply.h. */
-void reply_nil_array(struct client *c);
-void reply_set(struct client *c, size_t n);	/* an array in RESP2 */
-
-/* Text that is printed: what goes to w.f until reply_printed(). */
-struct writing {
-	FILE *f;
-	char *text;
-	size_t len;
-};
-
-/* False if there is no memory, which is the answer then. */
-bool reply_print(struct client *c, struct writing *w);
-void reply_printed(struct client *c, struct writing *w);
+/* Charge the client's buffers, as large as they are now, to the account. */
+void client_charge(struct client *c);
 
 /*
  * Park the client until its request can be answered: retry() is called when
@@ -124,16 +90,7 @@ void client_leave(struct client *c, enum leaving why);
 /* It goes at once. */
 void client_kill(struct client *c, enum leaving why);
 
-/* The server's own: a client, what it reads, and its end. */
-struct client *client_new(struct server *srv, int fd, const char *addr);
-void client_free(struct client *c);
-void client_readable(struct client *c);
-void client_writable(struct client *c);
-void client_go_on(struct client *c);	/* after the others' turns, one */
-void client_retry_parked(struct client *c, bool late);
-void client_feed(struct client *c, const uint8_t *p, size_t len);
-
-/* Let go of a request that is done with. */
-void client_drop_args(struct client *c, struct resp_args *a);
+/* Take a client out of the row of parked ones, after its answer. */
+void client_unpark(struct client *c);
 
 #endif

@@ -1,112 +1,16 @@
-/* command.c - the table of commands, and what is checked before one runs */
+/* dispatch.c - check a request, then run it or queue it */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/server/command.h"
+#include "cmd/innet-memory/server/args.h"
+#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/server/dispatch.h"
+#include "cmd/innet-memory/server/reply.h"
 #include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/server/transaction.h"
-
-enum { HOMES = 1024 };	/* several times the commands there are */
-
-static size_t
-home_of(const uint8_t *p, size_t len)
-{
-	uint32_t h = 2166136261;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint32_t)tolower(p[i])) * 16777619;
-	return (h ^ h >> 15) % HOMES;
-}
-
-static size_t
-count(const struct command *c)
-{
-	size_t n = 0;
-
-	for (; c != NULL && c->name != NULL; c++)
-		n += 1 + count(c->subs);
-	return n;
-}
-
-/* Add the commands of a table; those with words are followed by them. */
-static void
-add(struct verbs *vs, const struct command *c, const struct verb *of)
-{
-	for (; c != NULL && c->name != NULL; c++) {
-		struct verb *v = &vs->v[vs->n++];
-		size_t at = home_of((const uint8_t *)c->name,
-		    strlen(c->name));
-
-		v->cmd = c;
-		v->of = of;
-		if (of == NULL)
-			snprintf(v->name, sizeof(v->name), "%s", c->name);
-		else
-			snprintf(v->name, sizeof(v->name), "%.15s|%.15s",
-			    of->cmd->name, c->name);
-		while (of == NULL && vs->home[at] != 0)
-			at = (at + 1) % HOMES;
-		if (of == NULL)
-			vs->home[at] = (uint16_t)vs->n;
-		add(vs, c->subs, v);
-	}
-}
-
-bool
-verbs_open(struct verbs *vs)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; server_parts[i] != NULL; i++)
-		n += count(server_parts[i]->commands);
-	*vs = (struct verbs){ .v = calloc(n, sizeof(*vs->v)),
-	    .home = calloc(HOMES, sizeof(*vs->home)) };
-	if (vs->v == NULL || vs->home == NULL) {
-		verbs_close(vs);
-		return false;
-	}
-	for (size_t i = 0; server_parts[i] != NULL; i++)
-		add(vs, server_parts[i]->commands, NULL);
-	return true;
-}
-
-void
-verbs_close(struct verbs *vs)
-{
-	free(vs->v);
-	free(vs->home);
-	*vs = (struct verbs){ 0 };
-}
-
-struct verb *
-verbs_find(const struct verbs *vs, const uint8_t *p, size_t len)
-{
-	for (size_t at = home_of(p, len); vs->home[at] != 0;
-	    at = (at + 1) % HOMES) {
-		struct verb *v = &vs->v[vs->home[at] - 1];
-
-		if (word_is(v->cmd->name, p, len))
-			return v;
-	}
-	return NULL;
-}
-
-struct verb *
-verbs_sub(const struct verbs *vs, const struct verb *of, const uint8_t *p,
-    size_t len)
-{
-	const size_t from = (size_t)(of - vs->v) + 1;
-
-	for (size_t i = from; i < vs->n && vs->v[i].of == of; i++) {
-		if (word_is(vs->v[i].cmd->name, p, len))
-			return &vs->v[i];
-	}
-	return NULL;
-}
 
 /* Redis shows up to 128 bytes of a word, and of all that follow it. */
 static void
@@ -137,10 +41,10 @@ reject(struct client *c, struct verb *v, const char *why)
 	v->rejected++;
 	if (strcmp(v->name, "exec") != 0) {
 		reply_error(c, "%s", why);
-		tx_spoil(c);
+		transaction_spoil(c->tx);
 		return;
 	}
-	tx_free(c);
+	transaction_free(&c->tx, &c->srv->blobs);
 	reply_error(c, "EXECABORT Transaction discarded because of: %s",
 	    why + (plain ? 4 : 0));
 }
@@ -224,8 +128,8 @@ allowed(struct client *c, struct verb *v, const struct resp_args *a)
 	    !blobs_room(&c->srv->blobs, 0))) {
 		v->rejected++;
 		reply_oom(c);
-		tx_spoil(c);
-	} else if (tx_queues(c) && (flags & COMMAND_NOT_QUEUED) != 0) {
+		transaction_spoil(c->tx);
+	} else if (transaction_queues(c->tx) && (flags & COMMAND_NOT_QUEUED) != 0) {
 		reject(c, v, "ERR Command not allowed inside a transaction");
 	} else {
 		return true;
@@ -256,6 +160,17 @@ is_http(const struct resp_args *a)
 	return a->n > 0 && (args_is(a, 0, "post") || args_is(a, 0, "host:"));
 }
 
+static void
+queue_request(struct client *c, struct verb *v, struct resp_args *a)
+{
+	if (blobs_room(&c->srv->blobs, 0) && transaction_queue(c->tx, v, a)) {
+		reply_status(c, "QUEUED");
+		return;
+	}
+	transaction_spoil(c->tx);
+	reply_oom(c);
+}
+
 void
 command_run(struct client *c, struct resp_args *a)
 {
@@ -268,7 +183,7 @@ command_run(struct client *c, struct resp_args *a)
 	}
 	if (a->n == 0) {		/* not even its name was kept */
 		reply_oom(c);
-		tx_spoil(c);
+		transaction_spoil(c->tx);
 		return;
 	}
 	/* a lost request lacks arguments: only its name counts */
@@ -277,13 +192,13 @@ command_run(struct client *c, struct resp_args *a)
 	if (v == NULL && a->lost)
 		reply_oom(c);
 	if (v == NULL) {
-		tx_spoil(c);
+		transaction_spoil(c->tx);
 		return;
 	}
 	if (!allowed(c, v, a))
 		return;
-	if (tx_queues(c) && (v->cmd->flags & COMMAND_AT_ONCE) == 0)
-		tx_queue(c, v, a);
+	if (transaction_queues(c->tx) && (v->cmd->flags & COMMAND_AT_ONCE) == 0)
+		queue_request(c, v, a);
 	else
 		command_call(c, v, a);
 }

@@ -14,6 +14,8 @@
 
 #include "common/base/atomic-file.h"
 
+#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/server/listen.h"
 #include "cmd/innet-memory/server/server.h"
 
 enum { BACKLOG = 511, ACCEPTS = 64 };

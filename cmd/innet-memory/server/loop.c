@@ -1,16 +1,14 @@
-/* server.c - the loop that serves all clients */
+/* loop.c - the event loop that serves all clients */
 #include <err.h>
-#include <errno.h>
 #include <linux/sockios.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -20,13 +18,13 @@
 #include "common/net/sandbox.h"
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/server/client-io.h"
+#include "cmd/innet-memory/server/listen.h"
+#include "cmd/innet-memory/server/loop.h"
 
 enum {
 	EVENTS = 128,
-	OWN_FILES = 32,		/* descriptors besides those of clients */
-	PAGE_HUGE = 2 << 20,
 	TOP_BYTES = 64 << 20	/* by which the heap grows */
 };
 
@@ -36,27 +34,6 @@ enum { SPARE_BYTES = 0 };
 #else
 enum { SPARE_BYTES = 256 << 10 };
 #endif
-
-const struct part *const server_parts[] = {
-	&admin_part, &connection_part, &info_part, &keys_part, &expire_part,
-	&strings_part, &lists_part, &blocking_part, &tx_part, &saves_part,
-	&tables_part, NULL
-};
-
-/* Have large pages for what the heap has grown by. */
-void
-server_heap(struct server *srv)
-{
-	uintptr_t from = (uintptr_t)srv->heap_end, to = (uintptr_t)sbrk(0);
-
-	if (to == from)
-		return;
-	srv->heap_end = (void *)to;
-	from = (from + PAGE_HUGE - 1) & ~(uintptr_t)(PAGE_HUGE - 1);
-	to &= ~(uintptr_t)(PAGE_HUGE - 1);
-	if (from < to)	/* a help only */
-		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
-}
 
 /*
  * Memory is taken from one heap that grows in large steps and does not
@@ -87,25 +64,6 @@ touch(struct server *srv)
 	free((void *)p);
 }
 
-/* Descriptors for all clients there may be, or for fewer clients. */
-void
-server_make_room(struct server *srv)
-{
-	const rlim_t own = OWN_FILES;
-	const rlim_t want = srv->conf.clients + own;
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == -1 || r.rlim_cur >= want)
-		return;
-	r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur >= want)
-		return;
-	srv->conf.clients = r.rlim_cur > own ? r.rlim_cur - own : 1;
-	warnx("--max-clients is %llu: %llu files may be open at once",
-	    (unsigned long long)srv->conf.clients,
-	    (unsigned long long)r.rlim_cur);
-}
-
 /* Somebody needs so many bytes: what was removed is freed for that. */
 static bool
 give(void *arg, size_t bytes)
@@ -116,11 +74,12 @@ give(void *arg, size_t bytes)
 }
 
 bool
-server_open(struct server *srv, const struct conf *cf)
+server_open(struct server *srv, const struct conf *cf,
+    const struct part *const *parts)
 {
 	uint64_t random[2] = { 0 };
 
-	*srv = (struct server){ .conf = *cf, .epoll = -1, .signals = -1,
+	*srv = (struct server){ .conf = *cf, .parts = parts, .epoll = -1, .signals = -1,
 	    .blobs.limit = cf->memory_bytes, .blobs.keep = SPARE_BYTES };
 	for (int i = 0; i < SERVER_LISTENERS; i++)
 		srv->listener[i].fd = -1;
@@ -138,36 +97,14 @@ server_open(struct server *srv, const struct conf *cf)
 	if (cf->password_file != NULL)
 		srv->password = password_read(cf->password_file);
 	srv->in = malloc(SERVER_IN_BYTES);
-	if (srv->in == NULL || !verbs_open(&srv->verbs))
+	if (srv->in == NULL || !verbs_open(&srv->verbs, parts))
 		return false;
-	for (size_t i = 0; server_parts[i] != NULL; i++) {
-		if (server_parts[i]->open != NULL &&
-		    !server_parts[i]->open(srv))
+	for (size_t i = 0; srv->parts[i] != NULL; i++) {
+		if (srv->parts[i]->open != NULL &&
+		    !srv->parts[i]->open(srv))
 			exit(1);
 	}
 	return true;
-}
-
-void
-server_flush(struct server *srv)
-{
-	for (size_t i = 0; server_parts[i] != NULL; i++) {
-		if (server_parts[i]->flush != NULL)
-			server_parts[i]->flush(srv);
-	}
-	server_changed(srv);
-}
-
-int
-server_save(struct server *srv)
-{
-	int rc = 0;
-
-	for (size_t i = 0; server_parts[i] != NULL; i++) {
-		if (server_parts[i]->stop != NULL)
-			rc |= server_parts[i]->stop(srv);
-	}
-	return rc;
 }
 
 void
@@ -175,9 +112,9 @@ server_close(struct server *srv)
 {
 	for (size_t i = 0; i < srv->clients; i++)
 		client_free(srv->client[i]);
-	for (size_t i = 0; server_parts[i] != NULL; i++) {
-		if (server_parts[i]->close != NULL)
-			server_parts[i]->close(srv);
+	for (size_t i = 0; srv->parts[i] != NULL; i++) {
+		if (srv->parts[i]->close != NULL)
+			srv->parts[i]->close(srv);
 	}
 	lazy_free_step(&srv->lazy_free, &srv->blobs, SIZE_MAX);
 	blobs_end(&srv->blobs);
@@ -185,26 +122,6 @@ server_close(struct server *srv)
 	free(srv->client);
 	free(srv->in);
 	free(srv->password);
-}
-
-/* In epoll's data, watches are told from clients by the lowest bit. */
-bool
-server_watch(struct server *srv, struct watch *w)
-{
-	struct epoll_event ev = { .events = EPOLLIN,
-	    .data.u64 = (uintptr_t)w | 1 };
-
-	return epoll_ctl(srv->epoll, EPOLL_CTL_ADD, w->fd, &ev) == 0;
-}
-
-void
-server_unwatch(struct server *srv, struct watch *w)
-{
-	if (w->fd == -1)
-		return;
-	epoll_ctl(srv->epoll, EPOLL_CTL_DEL, w->fd, NULL);
-	close(w->fd);
-	w->fd = -1;
 }
 
 static struct counters
@@ -495,12 +412,12 @@ give_up(struct server *srv)
 }
 
 int
-server_run(const struct conf *cf)
+server_run(const struct conf *cf, const struct part *const *parts)
 {
 	static struct server srv;
 	int rc = 0;
 
-	if (!server_open(&srv, cf))
+	if (!server_open(&srv, cf, parts))
 		errx(1, "not enough memory to start");
 	touch(&srv);
 	server_make_room(&srv);

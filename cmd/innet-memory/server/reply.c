@@ -1,10 +1,12 @@
 /* reply.c - the replies that functions of commands give */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-memory/server/args.h"
 #include "cmd/innet-memory/server/client.h"
-#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/server/reply.h"
 
 enum { SHORT_BYTES = 1024 };	/* blobs copied rather than held for writev */
 

@@ -8,9 +8,12 @@
 #ifndef INNET_MEMORY_COMMANDS_REPLY_H
 #define INNET_MEMORY_COMMANDS_REPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "cmd/innet-memory/server/resp.h"
 #include "cmd/innet-memory/store/blob.h"
 
 struct client;
@@ -34,5 +37,29 @@ void reply_bytes(struct client *c, const void *p, size_t len);
 void reply_end(struct client *c);
 void reply_nil(struct client *c);
 void reply_oom(struct client *c);	/* memory is full */
+
+/* ---- of innet-memory alone; not in the module for Redis ---- */
+
+/* args_integer(), and if it is none that is the answer. */
+bool args_want_integer(struct client *c, const struct resp_args *a, size_t i,
+    int64_t *out);
+
+/* args_hold() in the server's account. */
+struct blob *args_blob(struct client *c, const struct resp_args *a, size_t i);
+
+/* Replies besides those of reply.h. */
+void reply_nil_array(struct client *c);
+void reply_set(struct client *c, size_t n);	/* an array in RESP2 */
+
+/* Text that is printed: what goes to w.f until reply_printed(). */
+struct writing {
+	FILE *f;
+	char *text;
+	size_t len;
+};
+
+/* False if there is no memory, which is the answer then. */
+bool reply_print(struct client *c, struct writing *w);
+void reply_printed(struct client *c, struct writing *w);
 
 #endif

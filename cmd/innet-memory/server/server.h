@@ -1,44 +1,30 @@
 /*
- * server.h - all there is, and the loop that serves it
- *
- * The server is made of parts: keys, lists, transactions, administration,
- * replay tables.  A part has a table of commands and, if it wants, functions
- * that are called at the start, when time has passed, by FLUSHALL, by INFO and
- * at the end; server_parts[] in server.c lists them.
+ * server.h - the state of the server, and what all its files use
  */
-#ifndef INNET_MEMORY_SERVER_H
-#define INNET_MEMORY_SERVER_H
+#ifndef INNET_MEMORY_SERVER_SERVER_H
+#define INNET_MEMORY_SERVER_SERVER_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-#include "cmd/innet-memory/store/blob.h"
 #include "common/base/rng.h"
 
-#include "cmd/innet-memory/server/client.h"
-#include "cmd/innet-memory/server/command.h"
 #include "cmd/innet-memory/conf.h"
+#include "cmd/innet-memory/server/command-table.h"
+#include "cmd/innet-memory/store/blob.h"
 #include "cmd/innet-memory/store/keyspace.h"
 #include "cmd/innet-memory/store/lazy-free.h"
 
-struct part {
-	const char *name;		/* of its section in INFO */
-	const struct command *commands;
-	/* NULL, or: */
-	bool (*open)(struct server *srv);	/* false: said why, exit 1 */
-	/* the next time it wants to be called, or sooner: next_tick_ns = 0 */
-	uint64_t (*tick)(struct server *srv, uint64_t now_ns);
-	void (*flush)(struct server *srv);	/* FLUSHALL */
-	void (*info)(struct server *srv, FILE *f);	/* name:value\r\n */
-	/* save; 1: not saved, as said */
-	int (*stop)(struct server *srv);
-	void (*close)(struct server *srv);	/* give back the memory */
+/* Why clients are disconnected by us; the last is their own doing. */
+enum leaving {
+	LEAVING_NOT, LEAVING_QUIT, LEAVING_KILLED, LEAVING_PROTOCOL,
+	LEAVING_OUTPUT, LEAVING_STUCK, LEAVING_IDLE, LEAVING_MEMORY,
+	LEAVING_HTTP, LEAVING_SHUTDOWN, LEAVING_ERROR, LEAVING_GONE,
+	LEAVING_KINDS
 };
 
-extern const struct part *const server_parts[];	/* ends with NULL */
+extern const char *const leaving_names[LEAVING_KINDS];
 
 /* A descriptor that the loop waits for besides; see server_watch(). */
 struct watch {
@@ -52,6 +38,7 @@ enum { SERVER_IN_BYTES = 256 << 10, SERVER_LISTENERS = 2 };
 
 struct server {
 	struct conf conf;
+	const struct part *const *parts;	/* ends with NULL */
 	struct blobs blobs;		/* the account of all memory */
 	struct keyspace keys;
 	struct lazy_free lazy_free;		/* of what was removed */
@@ -90,16 +77,6 @@ struct server {
 	bool stop, stop_save;		/* SHUTDOWN or a signal */
 };
 
-/*
- * Open, serve until told to stop, close: the exit status.  What goes wrong at
- * the start is said, and exits.
- */
-int server_run(const struct conf *cf);
-
-/* For one without sockets, as fuzz targets are. */
-bool server_open(struct server *srv, const struct conf *cf);
-void server_close(struct server *srv);
-
 /* Have w->ready called whenever there is something to read at w->fd. */
 bool server_watch(struct server *srv, struct watch *w);
 void server_unwatch(struct server *srv, struct watch *w);
@@ -122,11 +99,5 @@ void server_make_room(struct server *srv);
 
 /* Before a blob of so many bytes is filled: what the kernel should know. */
 void server_heap(struct server *srv);
-
-/* Listening sockets, in listen.c; they say what fails and exit. */
-void listen_open(struct server *srv);
-/* Let clients in again, who could not be for want of descriptors. */
-void listen_again(struct server *srv);
-void listen_close(struct server *srv);
 
 #endif

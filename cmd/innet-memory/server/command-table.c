@@ -1,0 +1,106 @@
+/* command-table.c - all commands of all parts, found by name */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-memory/server/args.h"
+#include "cmd/innet-memory/server/command-table.h"
+
+enum { HOMES = 1024 };	/* several times the commands there are */
+
+static size_t
+home_of(const uint8_t *p, size_t len)
+{
+	uint32_t h = 2166136261;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (uint32_t)tolower(p[i])) * 16777619;
+	return (h ^ h >> 15) % HOMES;
+}
+
+static size_t
+count(const struct command *c)
+{
+	size_t n = 0;
+
+	for (; c != NULL && c->name != NULL; c++)
+		n += 1 + count(c->subs);
+	return n;
+}
+
+/* Add the commands of a table; those with words are followed by them. */
+static void
+add(struct verbs *vs, const struct command *c, const struct verb *of)
+{
+	for (; c != NULL && c->name != NULL; c++) {
+		struct verb *v = &vs->v[vs->n++];
+		size_t at = home_of((const uint8_t *)c->name,
+		    strlen(c->name));
+
+		v->cmd = c;
+		v->of = of;
+		if (of == NULL)
+			snprintf(v->name, sizeof(v->name), "%s", c->name);
+		else
+			snprintf(v->name, sizeof(v->name), "%.15s|%.15s",
+			    of->cmd->name, c->name);
+		while (of == NULL && vs->home[at] != 0)
+			at = (at + 1) % HOMES;
+		if (of == NULL)
+			vs->home[at] = (uint16_t)vs->n;
+		add(vs, c->subs, v);
+	}
+}
+
+bool
+verbs_open(struct verbs *vs, const struct part *const *parts)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; parts[i] != NULL; i++)
+		n += count(parts[i]->commands);
+	*vs = (struct verbs){ .v = calloc(n, sizeof(*vs->v)),
+	    .home = calloc(HOMES, sizeof(*vs->home)) };
+	if (vs->v == NULL || vs->home == NULL) {
+		verbs_close(vs);
+		return false;
+	}
+	for (size_t i = 0; parts[i] != NULL; i++)
+		add(vs, parts[i]->commands, NULL);
+	return true;
+}
+
+void
+verbs_close(struct verbs *vs)
+{
+	free(vs->v);
+	free(vs->home);
+	*vs = (struct verbs){ 0 };
+}
+
+struct verb *
+verbs_find(const struct verbs *vs, const uint8_t *p, size_t len)
+{
+	for (size_t at = home_of(p, len); vs->home[at] != 0;
+	    at = (at + 1) % HOMES) {
+		struct verb *v = &vs->v[vs->home[at] - 1];
+
+		if (word_is(v->cmd->name, p, len))
+			return v;
+	}
+	return NULL;
+}
+
+struct verb *
+verbs_sub(const struct verbs *vs, const struct verb *of, const uint8_t *p,
+    size_t len)
+{
+	const size_t from = (size_t)(of - vs->v) + 1;
+
+	for (size_t i = from; i < vs->n && vs->v[i].of == of; i++) {
+		if (word_is(vs->v[i].cmd->name, p, len))
+			return &vs->v[i];
+	}
+	return NULL;
+}
