@@ -1,5 +1,6 @@
 /* innet-memory - keep experiences and parameters for actors and learners */
 #include "cmd/innet-memory/commands/part-list.h"
+#include "cmd/innet-memory/server/conf.h"
 #include "cmd/innet-memory/server/loop.h"
 
 int

@@ -255,7 +255,8 @@ describe(FILE *f, const struct client *c)
 	if (p == flags)
 		*p++ = 'N';
 	*p = '\0';
-	fprintf(f, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu "
+	fprintf(f,
+	    "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu "
 	    "flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d qbuf=%zu qbuf-free=0 "
 	    "argv-mem=%zu multi-mem=%zu rbs=%zu rbp=0 obl=0 oll=%zu omem=%zu "
 	    "tot-mem=%zu events=%s cmd=%s user=default redir=-1 "
@@ -263,11 +264,12 @@ describe(FILE *f, const struct client *c)
 	    (unsigned long long)c->id, c->addr, kill_laddr(c, laddr), c->fd,
 	    c->name,
 	    (unsigned long long)((now - c->since_ns) / TIMER_SECOND_NS),
-	    (unsigned long long)((now - c->heard_ns) / TIMER_SECOND_NS),
-	    flags, transaction_length(c->tx), c->rest_len, resp_args_bytes(&c->in.args),
-	    transaction_bytes(c->tx), c->out.text_room, c->out.parts - c->out.first,
-	    c->out.pending, c->charged, c->out.pending > 0 ? "w" : "r",
-	    c->last, c->resp3 ? 3 : 2);
+	    (unsigned long long)((now - c->heard_ns) / TIMER_SECOND_NS), flags,
+	    transaction_length(c->tx), c->rest_len,
+	    resp_args_bytes(&c->in.args), transaction_bytes(c->tx),
+	    c->out.text_room, c->out.parts - c->out.first, c->out.pending,
+	    c->charged, c->out.pending > 0 ? "w" : "r", c->last,
+	    c->resp3 ? 3 : 2);
 }
 
 /* Those whose id is among the arguments from `from` on; 0: all. */

@@ -137,4 +137,5 @@ static const struct command commands[] = {
 	{ 0 }
 };
 
-const struct part transactions_part = { .name = "transactions", .commands = commands };
+const struct part transactions_part = {
+    .name = "transactions", .commands = commands};

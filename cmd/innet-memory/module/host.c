@@ -1,93 +1,61 @@
 /* host.c - Redis as the host of the PER commands: keys, effects, waiting */
 #include <stdlib.h>
-#include <string.h>
 
-#include "cmd/innet-memory/module/client.h"
+#include "cmd/innet-memory/module/host.h"
+#include "cmd/innet-memory/module/memory.h"
+#include "cmd/innet-memory/module/value.h"
+#include "cmd/innet-memory/module/waiters.h"
 
-/*
- * Who waits, for when a key goes: the server tries those anew whose key is
- * there, and leaves the others.
- */
-struct waiter {
-	rm_blocked *blocked;
-	host_retry *retry;
-	const struct held *on;
-	int db;
-	bool told;		/* it is being answered */
-	struct waiter *next, **here;
-};
-static struct waiter *waiters;
-static const struct held *leaving;	/* its key is about to go */
+static struct rng rng;
+
+void
+host_seed(uint64_t seed)
+{
+	rng = rng_seed(seed);
+}
 
 struct table *
 host_table(struct client *c, const struct resp_args *a, const char **why)
 {
-	struct held *h = NULL;
+	struct table_value *h = NULL;
 	rm_key *key;
 
 	(void)a;
 	*why = NULL;
-	/* while a key goes nobody may look for it: that might end it again */
-	if (leaving != NULL)
+	/* opening a key that is being removed might remove it again */
+	if (waiters_removing())
 		return NULL;
 	key = RM_OpenKey(c->ctx, c->v[1], RM_READ);
 	if (key == NULL)
 		return NULL;
 	if (RM_KeyType(key) == RM_KEY_MODULE &&
-	    RM_ModuleTypeGetType(key) == module_type)
+	    RM_ModuleTypeGetType(key) == value_type)
 		h = RM_ModuleTypeGetValue(key);
 	else if (RM_KeyType(key) != RM_KEY_EMPTY)
 		*why = "WRONGTYPE Operation against a key holding the wrong "
 		    "kind of value";
 	RM_CloseKey(key);
-	c->held = h;
+	c->value = h;
 	return h == NULL ? NULL : h->table;
-}
-
-/* A figure of the server's memory. */
-static uint64_t
-figure(struct client *c, const char *name)
-{
-	void *i = RM_GetServerInfo(c->ctx, "memory");
-	const uint64_t v = RM_ServerInfoGetFieldUnsigned(i, name, NULL);
-
-	RM_FreeServerInfo(c->ctx, i);
-	return v;
-}
-
-uint64_t
-module_limit(struct client *c)
-{
-	return figure(c, "maxmemory");
-}
-
-/* deny-oom looks at what is used before a command, not at what it takes. */
-static bool
-room(struct client *c, size_t bytes)
-{
-	const uint64_t most = module_limit(c);
-	const uint64_t used = figure(c, "used_memory");
-
-	return most == 0 || (used < most && bytes <= most - used);
 }
 
 bool
 host_create(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *conf, const char **why)
 {
-	struct held *h = NULL;
+	struct table_value *h = NULL;
 	rm_key *key;
 
 	(void)a;
 	*why = NULL;
-	if (host_told(c) || room(c, table_slots_bytes(conf)))
-		h = held_open(conf);
+	if (host_told(c) || memory_has_room(c, table_slots_bytes(conf)))
+		h = value_open(conf);
 	if (h == NULL)
 		return false;
 	key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
 	if (key == NULL ||
-	    RM_ModuleTypeSetValue(key, module_type, h) != RM_OK) {
-		held_free(h);
+	    RM_ModuleTypeSetValue(key, value_type, h) != RM_OK) {
+		value_free(h);
 		h = NULL;
 		*why = "the key cannot be written";
 	}
@@ -106,7 +74,7 @@ host_drop(struct client *c, const struct resp_args *a, struct table *t)
 }
 
 static void
-changed(struct client *c)
+signal_change(struct client *c)
 {
 	RM_SignalModifiedKey(c->ctx, c->v[1]);
 	RM_SignalKeyAsReady(c->ctx, c->v[1]);
@@ -117,7 +85,7 @@ host_changed(struct client *c, const struct resp_args *a)
 {
 	(void)a;
 	RM_ReplicateVerbatim(c->ctx);
-	changed(c);
+	signal_change(c);
 }
 
 /*
@@ -143,7 +111,7 @@ host_sampled(struct client *c, const struct resp_args *a,
 		RM_Replicate(c->ctx, "PER.TAKEN", "scl", c->v[1], "count",
 		    (long long)n);
 	free(id);
-	changed(c);
+	signal_change(c);
 }
 
 bool
@@ -163,47 +131,7 @@ struct rng *
 host_rng(struct client *c)
 {
 	(void)c;
-	return &module_rng;
-}
-
-static void
-waiter_free(struct rm_ctx *ctx, void *arg)
-{
-	struct waiter *w = arg;
-
-	(void)ctx;
-	*w->here = w->next;
-	if (w->next != NULL)
-		w->next->here = w->here;
-	free(w);
-}
-
-static void
-try_again(struct client *c, const struct resp_args *a)
-{
-	const struct waiter *w = RM_GetBlockedClientPrivateData(c->ctx);
-
-	c->waits = !w->retry(c, a, false);
-}
-
-static void
-try_late(struct client *c, const struct resp_args *a)
-{
-	const struct waiter *w = RM_GetBlockedClientPrivateData(c->ctx);
-
-	w->retry(c, a, true);
-}
-
-static int
-on_ready(struct rm_ctx *ctx, rm_string **v, int n)
-{
-	return module_serve(ctx, v, n, try_again);
-}
-
-static int
-on_late(struct rm_ctx *ctx, rm_string **v, int n)
-{
-	return module_serve(ctx, v, n, try_late);
+	return &rng;
 }
 
 bool
@@ -212,91 +140,9 @@ host_park(struct client *c, const struct resp_args *a, uint64_t timeout_ms,
 {
 	const int alone = RM_CTX_LUA | RM_CTX_MULTI | RM_CTX_DENY_BLOCKING |
 	    RM_CTX_REPLICATED | RM_CTX_LOADING;
-	struct waiter *w;
 
 	(void)a;
 	if (RM_GetContextFlags(c->ctx) & alone)
 		return false;
-	w = malloc(sizeof(*w));
-	if (w == NULL)
-		return false;
-	*w = (struct waiter){ .retry = retry, .on = c->held, .next = waiters,
-		.here = &waiters, .db = RM_GetSelectedDb(c->ctx) };
-	if (w->next != NULL)
-		w->next->here = &w->next;
-	waiters = w;
-	w->blocked = RM_BlockClientOnKeys(c->ctx, on_ready, on_late,
-	    waiter_free, (long long)timeout_ms, &c->v[1], 1, w);
-	return true;
-}
-
-/*
- * Answer those who wait; on_late() is called at once.  Its waiter is freed
- * later, from the loop.
- */
-static void
-tell(const struct held *h, bool (*is)(const struct waiter *w, const void *arg),
-    const void *arg)
-{
-	const struct held *before = leaving;
-	struct waiter *next;
-
-	for (struct waiter *w = waiters; w != NULL; w = next) {
-		next = w->next;
-		if (w->told || !is(w, arg))
-			continue;
-		w->told = true;
-		leaving = h != NULL ? h : w->on;
-		RM_UnblockClient(w->blocked, NULL);
-	}
-	leaving = before;
-}
-
-static bool
-waits_on(const struct waiter *w, const void *arg)
-{
-	return w->on == arg;
-}
-
-void
-module_wake(const struct held *h)
-{
-	if (waiters != NULL)
-		tell(h, waits_on, h);
-}
-
-static bool
-waits_in(const struct waiter *w, const void *arg)
-{
-	const struct rm_flush *f = arg;
-
-	return f->db == -1 || w->db == f->db;
-}
-
-void
-module_flushed(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
-    void *data)
-{
-	(void)ctx, (void)event;
-	if (part == RM_FLUSHDB_START && data != NULL)
-		tell(NULL, waits_in, data);
-}
-
-static bool
-waits_in_either(const struct waiter *w, const void *arg)
-{
-	const struct rm_swap *s = arg;
-
-	return w->db == s->db[0] || w->db == s->db[1];
-}
-
-void
-module_swapped(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
-    void *data)
-{
-	const struct rm_swap *s = data;
-
-	(void)ctx, (void)event, (void)part;
-	if (s != NULL && s->db[0] != s->db[1])
-		tell(NULL, waits_in_either, s);
+	return waiters_add(c, timeout_ms, retry);
 }

@@ -1,36 +1,14 @@
 /* module.c - PER.* inside Redis: loading, and requests to functions */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-memory/module/client.h"
-
-enum { ARGS_NEAR = 64 };	/* so many need no memory of their own */
-
-struct rng module_rng;
-
-int
-module_serve(struct rm_ctx *ctx, rm_string **v, int n, module_run *run)
-{
-	struct client c = { .ctx = ctx, .v = v, .n = n };
-	struct resp_arg near[ARGS_NEAR];
-	struct resp_args a = { .v = near, .n = (size_t)n };
-
-	if (n > ARGS_NEAR)
-		a.v = malloc(a.n * sizeof(*a.v));
-	if (a.v == NULL) {
-		reply_oom(&c);
-		return RM_OK;
-	}
-	for (size_t i = 0; i < a.n; i++) {
-		a.v[i] = (struct resp_arg){ 0 };
-		a.v[i].p = (const void *)RM_StringPtrLen(v[i], &a.v[i].len);
-	}
-	run(&c, &a);
-	if (a.v != near)
-		free(a.v);
-	return c.waits ? RM_ERR : RM_OK;
-}
+#include "cmd/innet-memory/commands/per.h"
+#include "cmd/innet-memory/module/host.h"
+#include "cmd/innet-memory/module/request.h"
+#include "cmd/innet-memory/module/type.h"
+#include "cmd/innet-memory/module/waiters.h"
+#include "cmd/innet-memory/server/args.h"
+#include "cmd/innet-memory/server/reply.h"
 
 static const struct command *
 row_of(const struct command *rows, const struct resp_args *a)
@@ -57,31 +35,9 @@ say_usage(struct client *c, const struct command *row)
 	    "usage: %s %s", row->name, up, row->usage);
 }
 
-static void
-dispatch(struct client *c, const struct resp_args *a)
-{
-	const struct command *row = row_of(per_commands, a);
-
-	if (row == NULL)
-		row = row_of(module_commands, a);
-	if (row == NULL)
-		reply_error(c, "ERR this command has another name here");
-	else if (row->arity < 0 ? a->n < (size_t)-row->arity :
-	    a->n != (size_t)row->arity)
-		say_usage(c, row);
-	else
-		row->run(c, a);
-}
-
-static int
-on_command(struct rm_ctx *ctx, rm_string **v, int n)
-{
-	return module_serve(ctx, v, n, dispatch);
-}
-
 /* What a PER.SAMPLE elsewhere took: key ids packed | key count n. */
 static void
-per_taken(struct client *c, const struct resp_args *a)
+run_per_taken(struct client *c, const struct resp_args *a)
 {
 	static const char *const words[] = { "ids", "count", NULL };
 	struct table *t;
@@ -116,15 +72,37 @@ per_taken(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-const struct command module_commands[] = {
+static const struct command module_commands[] = {
 	{ "per.put", 5, COMMAND_WRITE | COMMAND_ADMIN, type_put, "per",
 	    "Makes a table of an append-only file.",
 	    .usage = "table bytes offset piece", .subs = NULL },
-	{ "per.taken", 4, COMMAND_WRITE | COMMAND_ADMIN, per_taken, "per",
+	{ "per.taken", 4, COMMAND_WRITE | COMMAND_ADMIN, run_per_taken, "per",
 	    "Counts what was sampled at a master.",
 	    .usage = "table (COUNT n|IDS ids)", .subs = NULL },
 	{ 0 }
 };
+
+static void
+run_command(struct client *c, const struct resp_args *a)
+{
+	const struct command *row = row_of(per_commands, a);
+
+	if (row == NULL)
+		row = row_of(module_commands, a);
+	if (row == NULL)
+		reply_error(c, "ERR this command has another name here");
+	else if (row->arity < 0 ? a->n < (size_t)-row->arity :
+	    a->n != (size_t)row->arity)
+		say_usage(c, row);
+	else
+		row->run(c, a);
+}
+
+static int
+on_command(struct rm_ctx *ctx, rm_string **v, int n)
+{
+	return request_run(ctx, v, n, run_command);
+}
 
 /* What COMMAND says of it, where the server can be told. */
 static bool
@@ -192,7 +170,7 @@ read_seed(struct rm_ctx *ctx, rm_string **v, int n)
 		RM_Log(ctx, "warning", "the only argument there is: seed N");
 		return false;
 	}
-	module_rng = rng_seed(seed);
+	host_seed(seed);
 	return true;
 }
 
@@ -215,8 +193,8 @@ RedisModule_OnLoad(struct rm_ctx *ctx, rm_string **v, int n)
 		return RM_ERR;
 	RM_SetModuleOptions(ctx, RM_OPTION_IO_ERRORS);
 	if (RM_SubscribeToServerEvent(ctx, (struct rm_event){
-	    RM_EVENT_SWAPDB, 1 }, module_swapped) != RM_OK)
+	    RM_EVENT_SWAPDB, 1 }, waiters_swapped) != RM_OK)
 		return RM_ERR;
 	return RM_SubscribeToServerEvent(ctx, (struct rm_event){
-	    RM_EVENT_FLUSHDB, 1 }, module_flushed);
+	    RM_EVENT_FLUSHDB, 1 }, waiters_flushed);
 }

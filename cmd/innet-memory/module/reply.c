@@ -1,9 +1,11 @@
 /* reply.c - the replies of commands, by the server's functions */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-memory/module/client.h"
+#include "cmd/innet-memory/module/memory.h"
+#include "cmd/innet-memory/server/reply.h"
 
 void
 reply_status(struct client *c, const char *word)
@@ -87,7 +89,7 @@ reply_nil(struct client *c)
 void
 reply_oom(struct client *c)
 {
-	reply_error(c, "%s", module_limit(c) == 0 ? "OOM there is no memory "
+	reply_error(c, "%s", memory_limit(c) == 0 ? "OOM there is no memory "
 	    "for it" : "OOM command not allowed when used memory > "
 	    "'maxmemory'.");
 }

@@ -2,56 +2,22 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cmd/innet-memory/module/client.h"
+#include "cmd/innet-memory/commands/per.h"
+#include "cmd/innet-memory/module/type.h"
+#include "cmd/innet-memory/module/value.h"
+#include "cmd/innet-memory/module/waiters.h"
+#include "cmd/innet-memory/server/reply.h"
+#include "cmd/innet-memory/store/table-checkpoint.h"
 
 enum { ENCODING = 1 };
 #define NO_NAME "-"		/* a table's name is its key */
 
-rm_type *module_type;
-
-struct held *
-held_new(void)
-{
-	struct held *h = calloc(1, sizeof(*h));
-
-	/* what no table can be, whatever a file says */
-	if (h != NULL)
-		h->account.limit = (size_t)sysconf(_SC_PHYS_PAGES) *
-		    (size_t)sysconf(_SC_PAGESIZE);
-	return h;
-}
-
-struct held *
-held_open(const struct replay_buffer_settings *conf)
-{
-	struct held *h = held_new();
-
-	if (h != NULL)
-		h->table = table_open(&h->account, NO_NAME, 1, conf);
-	if (h != NULL && h->table == NULL) {
-		free(h);
-		h = NULL;
-	}
-	return h;
-}
-
-/* Also called in a thread of the server's. */
-void
-held_free(void *value)
-{
-	struct held *h = value;
-
-	table_close(h->table);
-	free(h);
-}
-
 /* A table from a source; NULL: l says why. */
-static struct held *
-held_load(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
+static struct table_value *
+load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 {
-	struct held *h = held_new();
+	struct table_value *h = value_new();
 
 	if (h == NULL) {
 		*l = (struct reader){ .why = "no memory" };
@@ -71,7 +37,7 @@ held_load(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 
 /* Into a sink, but for what stands before. */
 static int
-held_save(const struct held *h, writer_sink *sink, void *arg)
+save_value(const struct table_value *h, writer_sink *sink, void *arg)
 {
 	struct writer s;
 
@@ -92,11 +58,11 @@ to_rdb(void *arg, const void *p, size_t len)
 static void
 save(rm_io *io, void *value)
 {
-	const struct held *h = value;
+	const struct table_value *h = value;
 
 	RM_SaveUnsigned(io, table_checkpoint_bytes(h->table));
 	/* without memory the file is too short, and refused when it is read */
-	if (held_save(h, to_rdb, io) != 0)
+	if (save_value(h, to_rdb, io) != 0)
 		RM_LogIOError(io, "warning", "a table was not saved whole");
 }
 
@@ -133,7 +99,7 @@ static void *
 load(rm_io *io, int encoding)
 {
 	struct strings s = { .io = io };
-	struct held *h = NULL;
+	struct table_value *h = NULL;
 	struct reader l = { .why = "of another version" };
 	uint64_t bytes;
 
@@ -141,7 +107,7 @@ load(rm_io *io, int encoding)
 		bytes = RM_LoadUnsigned(io);
 		if (RM_IsIOError(io))
 			return NULL;
-		h = held_load(&l, from_rdb, &s, bytes);
+		h = load_value(&l, from_rdb, &s, bytes);
 	}
 	if (s.p != NULL)
 		RM_Free(s.p);
@@ -172,11 +138,11 @@ to_aof(void *arg, const void *p, size_t len)
 static void
 rewrite(rm_io *io, rm_string *key, void *value)
 {
-	const struct held *h = value;
+	const struct table_value *h = value;
 	struct rewriting w = { .io = io, .key = key,
 		.total = table_checkpoint_bytes(h->table) };
 
-	if (held_save(h, to_aof, &w) != 0)
+	if (save_value(h, to_aof, &w) != 0)
 		RM_LogIOError(io, "warning", "a table was not saved whole");
 }
 
@@ -249,11 +215,11 @@ from_pieces(void *arg, void *to, size_t len)
 	return NULL;
 }
 
-static struct held *
+static struct table_value *
 from_all(struct pieces *ps, const char *what)
 {
 	struct reader l;
-	struct held *h = held_load(&l, from_pieces, ps, ps->have);
+	struct table_value *h = load_value(&l, from_pieces, ps, ps->have);
 
 	if (h == NULL)
 		RM_Log(NULL, "warning", "%s: not a table: %s", what, l.why);
@@ -267,7 +233,7 @@ type_put(struct client *c, const struct resp_args *a)
 {
 	static struct pieces ps;
 	uint64_t total, at;
-	struct held *h;
+	struct table_value *h;
 	rm_key *key;
 
 	if (!host_told(c)) {
@@ -289,8 +255,8 @@ type_put(struct client *c, const struct resp_args *a)
 	}
 	if (ps.have == ps.total && (h = from_all(&ps, "PER.PUT")) != NULL) {
 		key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
-		if (RM_ModuleTypeSetValue(key, module_type, h) != RM_OK)
-			held_free(h);
+		if (RM_ModuleTypeSetValue(key, value_type, h) != RM_OK)
+			value_free(h);
 		RM_CloseKey(key);
 	}
 	RM_ReplicateVerbatim(c->ctx);
@@ -305,7 +271,7 @@ copy(rm_string *from, rm_string *to, const void *value)
 	struct pieces ps = { 0 };
 
 	(void)from, (void)to;
-	if (held_save(value, to_pieces, &ps) == 0)
+	if (save_value(value, to_pieces, &ps) == 0)
 		return from_all(&ps, "COPY");
 	pieces_drop(&ps);
 	return NULL;
@@ -321,14 +287,14 @@ to_digest(void *arg, const void *p, size_t len)
 static void
 digest(rm_digest *md, void *value)
 {
-	held_save(value, to_digest, md);
+	save_value(value, to_digest, md);
 	RM_DigestEndSequence(md);
 }
 
 static size_t
 usage(const void *value)
 {
-	const struct held *h = value;
+	const struct table_value *h = value;
 
 	return sizeof(*h) + h->account.used;
 }
@@ -337,7 +303,7 @@ usage(const void *value)
 static size_t
 free_effort(rm_string *key, const void *value)
 {
-	const struct held *h = value;
+	const struct table_value *h = value;
 
 	(void)key;
 	return h->table->buf.have + h->table->frames.count + 1;
@@ -347,7 +313,7 @@ static void
 unlinked(rm_string *key, const void *value)
 {
 	(void)key;
-	module_wake(value);
+	waiters_wake(value);
 }
 
 bool
@@ -356,10 +322,10 @@ type_open(struct rm_ctx *ctx)
 	struct rm_methods m = {
 		.version = RM_TYPE_VERSION, .load = load, .save = save,
 		.rewrite = rewrite, .usage = usage, .digest = digest,
-		.free = held_free, .free_effort = free_effort,
+		.free = value_free, .free_effort = free_effort,
 		.unlink = unlinked, .copy = copy,
 	};
 
-	module_type = RM_CreateDataType(ctx, "innet-per", ENCODING, &m);
-	return module_type != NULL;
+	value_type = RM_CreateDataType(ctx, "innet-per", ENCODING, &m);
+	return value_type != NULL;
 }

@@ -223,7 +223,7 @@ flush(struct client *c)
 		client_leave(c, LEAVING_GONE);
 	if (!c->dead && c->leaving != LEAVING_NOT && c->out.pending == 0)
 		part_with(c);
-	client_charge(c);	/* also of those who have read all and ask no more */
+	client_charge(c); /* also of those who have read all and ask no more */
 	if (c->out.bad)
 		client_kill(c, LEAVING_MEMORY);
 	watch(c);

@@ -50,7 +50,7 @@ struct client {
 	bool no_evict;
 	bool resp3;			/* what it speaks, or RESP2 */
 	const char *last;		/* name of its last command */
-	struct transaction *tx;			/* MULTI and WATCH; NULL: neither */
+	struct transaction *tx;		/* MULTI and WATCH; NULL: neither */
 	client_retry *retry;		/* it is parked */
 	uint64_t deadline_ns;		/* ... until then, monotonic */
 	uint64_t parked_seen;		/* srv->changes it was tried with */

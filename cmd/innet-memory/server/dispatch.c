@@ -129,7 +129,8 @@ allowed(struct client *c, struct verb *v, const struct resp_args *a)
 		v->rejected++;
 		reply_oom(c);
 		transaction_spoil(c->tx);
-	} else if (transaction_queues(c->tx) && (flags & COMMAND_NOT_QUEUED) != 0) {
+	} else if (transaction_queues(c->tx) &&
+		   (flags & COMMAND_NOT_QUEUED) != 0) {
 		reject(c, v, "ERR Command not allowed inside a transaction");
 	} else {
 		return true;

@@ -79,8 +79,12 @@ server_open(struct server *srv, const struct conf *cf,
 {
 	uint64_t random[2] = { 0 };
 
-	*srv = (struct server){ .conf = *cf, .parts = parts, .epoll = -1, .signals = -1,
-	    .blobs.limit = cf->memory_bytes, .blobs.keep = SPARE_BYTES };
+	*srv = (struct server){.conf = *cf,
+	    .parts = parts,
+	    .epoll = -1,
+	    .signals = -1,
+	    .blobs.limit = cf->memory_bytes,
+	    .blobs.keep = SPARE_BYTES};
 	for (int i = 0; i < SERVER_LISTENERS; i++)
 		srv->listener[i].fd = -1;
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))

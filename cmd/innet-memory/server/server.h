@@ -10,7 +10,7 @@
 
 #include "common/base/rng.h"
 
-#include "cmd/innet-memory/conf.h"
+#include "cmd/innet-memory/server/conf.h"
 #include "cmd/innet-memory/server/command-table.h"
 #include "cmd/innet-memory/store/blob.h"
 #include "cmd/innet-memory/store/keyspace.h"

@@ -10,7 +10,7 @@
 #include "common/base/opt.h"
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/conf.h"
+#include "cmd/innet-memory/server/conf.h"
 #include "cmd/innet-memory/store/table.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* conf.h - what the command line says */
-#ifndef INNET_MEMORY_CONF_H
-#define INNET_MEMORY_CONF_H
+#ifndef INNET_MEMORY_SERVER_CONF_H
+#define INNET_MEMORY_SERVER_CONF_H
 
 #include <stdbool.h>
 #include <stdint.h>

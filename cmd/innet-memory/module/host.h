@@ -1,0 +1,13 @@
+/*
+ * host.h - Redis as the host of the PER commands; see per-host.h
+ */
+#ifndef INNET_MEMORY_MODULE_HOST_H
+#define INNET_MEMORY_MODULE_HOST_H
+
+#include "cmd/innet-memory/commands/per-host.h"
+#include "cmd/innet-memory/module/client.h"
+
+/* Seed the random numbers that host_rng() gives. */
+void host_seed(uint64_t seed);
+
+#endif

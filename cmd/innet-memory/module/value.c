@@ -1,0 +1,45 @@
+/* value.c - the value of a key: a table with an account of its own */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/innet-memory/module/value.h"
+
+#define NO_NAME "-"	/* a table's name is its key */
+
+rm_type *value_type;
+
+struct table_value *
+value_new(void)
+{
+	struct table_value *h = calloc(1, sizeof(*h));
+
+	/* what no table can be, whatever a file says */
+	if (h != NULL)
+		h->account.limit = (size_t)sysconf(_SC_PHYS_PAGES) *
+		    (size_t)sysconf(_SC_PAGESIZE);
+	return h;
+}
+
+struct table_value *
+value_open(const struct replay_buffer_settings *conf)
+{
+	struct table_value *h = value_new();
+
+	if (h != NULL)
+		h->table = table_open(&h->account, NO_NAME, 1, conf);
+	if (h != NULL && h->table == NULL) {
+		free(h);
+		h = NULL;
+	}
+	return h;
+}
+
+/* Also called in a thread of the server's. */
+void
+value_free(void *value)
+{
+	struct table_value *h = value;
+
+	table_close(h->table);
+	free(h);
+}

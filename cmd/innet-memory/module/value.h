@@ -1,0 +1,30 @@
+/*
+ * value.h - the value of a key: a table with an account of its own
+ *
+ * All memory of the table belongs to that account alone, so that the server may
+ * free the value in another thread.
+ */
+#ifndef INNET_MEMORY_MODULE_VALUE_H
+#define INNET_MEMORY_MODULE_VALUE_H
+
+#include "cmd/innet-memory/module/api.h"
+#include "cmd/innet-memory/store/table.h"
+
+struct table_value {
+	struct blobs account;
+	struct table *table;
+};
+
+/* The data type of these values, once type_open() has made it. */
+extern rm_type *value_type;
+
+/* Return a value without a table, or NULL. */
+struct table_value *value_new(void);
+
+/* Return a value with an empty table of these settings, or NULL. */
+struct table_value *value_open(const struct replay_buffer_settings *settings);
+
+/* Free the value and its table. */
+void value_free(void *value);
+
+#endif
