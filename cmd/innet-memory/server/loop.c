@@ -282,9 +282,9 @@ tick(struct server *srv)
 	for (size_t i = 0; i < srv->clients; i++)
 		check_client(srv, srv->client[i]);
 	next = srv->now_ns + (step < 1000000 ? 1000000 : step);
-	for (size_t i = 0; server_parts[i] != NULL; i++) {
-		if (server_parts[i]->tick != NULL)
-			next = timer_earlier(next, server_parts[i]->tick(srv,
+	for (size_t i = 0; srv->parts[i] != NULL; i++) {
+		if (srv->parts[i]->tick != NULL)
+			next = timer_earlier(next, srv->parts[i]->tick(srv,
 			    srv->now_ns));
 	}
 	return next;
@@ -380,10 +380,13 @@ loop(struct server *srv)
 	int n;
 
 	while (!srv->stop && srv->now_ns < end) {
-		n = epoll_wait(srv->epoll, ev, EVENTS, srv->more ||
-		    remains_any(&srv->remains) ? 0 : wait_ms(srv->now_ns,
-		    timer_earlier(timer_earlier(end, srv->next_tick_ns),
-		    parked)));
+		n = epoll_wait(srv->epoll, ev, EVENTS,
+		    srv->more || lazy_free_is_pending(&srv->lazy_free)
+			? 0
+			: wait_ms(srv->now_ns,
+			      timer_earlier(
+				  timer_earlier(end, srv->next_tick_ns),
+				  parked)));
 		srv->now_ns = timer_mono_ns();
 		srv->ready = n;
 		for (int i = 0; i < n; i++)

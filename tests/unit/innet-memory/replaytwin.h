@@ -1,5 +1,5 @@
 /*
- * replaytwin.h - what replay-table.h promises, done in the slow and plain way
+ * replaytwin.h - what replay-buffer.h promises, done in the slow and plain way
  *
  * A list of cells, oldest first, moved about by hand; every question is
  * answered by going through it.

@@ -1,4 +1,4 @@
-/* Unit tests of replay-table.h and dump.h, beside a plain twin. */
+/* Unit tests of replay-buffer.h and replay-dump.h, against a plain twin. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
