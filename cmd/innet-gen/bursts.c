@@ -1,4 +1,4 @@
-/* Whole clusters that burst through one port: sources.h. */
+/* bursts.c - whole clusters that send bursts through one port: sources.h */
 #include "config.h"
 
 #include <err.h>
@@ -9,19 +9,19 @@
 #include "common/traffic/arrivals.h"
 
 struct cluster {
-	struct arrivals arrivals;	/* of bursts */
+	struct arrivals arrivals;	/* of its bursts */
 	uint32_t put;			/* updates per worker */
 };
 
-/* A burst's cluster and instant, and where it goes. */
+/* The cluster and instant of a burst, and the writer that takes it. */
 struct burst {
 	struct writer *w;
 	struct ready u;
 };
 
-/* One update of worker k. */
+/* Put one update of worker k. */
 static bool
-put_one(void *to, uint32_t k, uint32_t sequence)
+put_update(void *to, uint32_t k, uint32_t sequence)
 {
 	struct burst *b = to;
 
@@ -58,7 +58,7 @@ source_bursts(const struct conf *cf, struct writer *w)
 		if (left > cf->burst)
 			left = cf->burst;
 		if (!arrivals_put_burst(&r, (uint32_t)cf->workers, c->put + 1,
-		    (uint32_t)left, put_one, &b))
+		    (uint32_t)left, put_update, &b))
 			break;
 		c->put += (uint32_t)left;
 		t = arrivals_next(&kind, &c->arrivals, &r, b.u.deadline_ns);

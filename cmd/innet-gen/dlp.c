@@ -1,9 +1,10 @@
 /*
- * dlp.c - a session of the Distributed Learning Protocol, the workers' part
+ * dlp.c - generate a session of the Distributed Learning Protocol: the workers'
+ * packets
  *
- * CONFIGURE, every worker's SETUP and poll, then a gradient each every
- * interval, in order of time: by worker, or by chance with --jitter.  What is
- * answered is for innet-switch to say, so nobody waits for it.
+ * CONFIGURE, SETUP and poll of every worker, then a gradient of each worker in
+ * every interval, in the order of time: by worker, or at random with --jitter.
+ * innet-switch sends the answers, so no worker waits for one.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -20,16 +21,17 @@
 
 enum { SCALE = 1000, SETUP_GAP_NS = 1000, SOURCE_PORT = 46638 };
 
-#define LAST_NS ((uint64_t)UINT32_MAX * 1000000000u)	/* of a pcap file */
+#define LAST_NS ((uint64_t)UINT32_MAX * 1000000000u) /* stamp in a pcap file   \
+						      */
 
-struct heap {
+struct due_gradient {
 	uint64_t at_ns;
 	uint32_t worker;
 };
 
-/* One packet of a worker to the switch. */
+/* Put a packet of a worker to the switch. */
 static void
-put(struct pcapio_out *out, uint32_t worker, const struct dlp *d,
+put_packet(struct pcapio_out *out, uint32_t worker, const struct dlp *d,
     uint64_t at_ns)
 {
 	struct frame_flow flow = { .sport = SOURCE_PORT,
@@ -48,9 +50,12 @@ put(struct pcapio_out *out, uint32_t worker, const struct dlp *d,
 	pcapio_commit(out, at_ns, (uint32_t)head + len, (uint32_t)head + len);
 }
 
-/* The session is configured, and its workers set up; when that is over. */
+/*
+ * Put the packets that configure the session and set up its workers; return the
+ * time of the last one.
+ */
 static uint64_t
-set_up(const struct conf *cf, struct pcapio_out *out)
+put_setup(const struct conf *cf, struct pcapio_out *out)
 {
 	const struct dlp configure = { .state = DLP_CONFIGURE,
 	    .node_count = (uint8_t)cf->workers,
@@ -58,39 +63,40 @@ set_up(const struct conf *cf, struct pcapio_out *out)
 	    [DLP_SCALE] = SCALE } };
 	uint64_t at = cf->start_ns;
 
-	put(out, 0, &configure, at);
+	put_packet(out, 0, &configure, at);
 	for (uint32_t w = 0; w < cf->workers; w++) {
-		put(out, w, &(struct dlp){ .state = DLP_SETUP,
+		put_packet(out, w, &(struct dlp){ .state = DLP_SETUP,
 		    .node_count = 1 }, at += SETUP_GAP_NS);
-		put(out, w, &(struct dlp){ .state = DLP_POLL,
+		put_packet(out, w, &(struct dlp){ .state = DLP_POLL,
 		    .node_count = 1 }, at += SETUP_GAP_NS);
 	}
 	return at;
 }
 
+/* Order two gradients by time, then by worker. */
 static int
-by_time(const void *a, const void *b)
+compare_due(const void *a, const void *b)
 {
-	const struct heap *x = a, *y = b;
+	const struct due_gradient *x = a, *y = b;
 
 	if (x->at_ns != y->at_ns)
 		return x->at_ns < y->at_ns ? -1 : 1;
 	return (x->worker > y->worker) - (x->worker < y->worker);
 }
 
-/* Everyone's gradient of one step, uniform in -1 to 1. */
+/* Put the gradients of all workers in one step, uniform in -1 to 1. */
 static void
-take_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
+put_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
     uint32_t step, uint64_t at_ns)
 {
-	struct heap due[DLP_NODES_MAX];
+	struct due_gradient due[DLP_NODES_MAX];
 	const uint32_t elements = (uint32_t)cf->elements;
 	uint64_t saturated = 0;
 
 	for (uint32_t w = 0; w < cf->workers; w++)
-		due[w] = (struct heap){ at_ns + (cf->jitter_ns > 0 ?
+		due[w] = (struct due_gradient){ at_ns + (cf->jitter_ns > 0 ?
 		    rng_below(rng, cf->jitter_ns) : 0), w };
-	qsort(due, cf->workers, sizeof(*due), by_time);
+	qsort(due, cf->workers, sizeof(*due), compare_due);
 	for (uint32_t k = 0; k < cf->workers; k++) {
 		struct dlp d = { .state = DLP_LEARNING, .node_count = 1,
 		    .step = step, .more = (uint16_t)(elements <= DLP_PARAMS ?
@@ -99,7 +105,7 @@ take_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
 		for (uint32_t i = 0; i < elements; i++)
 			d.param[i] = dlp_quantise((float)rng_uniform(rng, -1,
 			    1), SCALE, DLP_VALUE_MAX, &saturated);
-		put(out, due[k].worker, &d, due[k].at_ns);
+		put_packet(out, due[k].worker, &d, due[k].at_ns);
 	}
 }
 
@@ -112,8 +118,8 @@ dlp_session(const struct conf *cf)
 	int rc = 0;
 
 	pcapio_create_or_exit(&out, cf->out);
-	at = set_up(cf, &out);
-	for (step = 0; step < cf->count && !stopped && out.failed == 0;
+	at = put_setup(cf, &out);
+	for (step = 0; step < cf->count && *cf->stop == 0 && out.failed == 0;
 	    step++) {
 		if (at + cf->interval_ns + cf->jitter_ns > LAST_NS) {
 			warnx("step %" PRIu64 ": a stamp after 2106 does not "
@@ -123,7 +129,7 @@ dlp_session(const struct conf *cf)
 			break;
 		}
 		at += cf->interval_ns;
-		take_step(cf, &out, &rng, (uint32_t)step, at);
+		put_step(cf, &out, &rng, (uint32_t)step, at);
 	}
 	rc |= pcapio_close_or_warn(&out);
 	if (cf->json != NULL)

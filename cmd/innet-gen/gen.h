@@ -1,5 +1,5 @@
 /*
- * gen.h - what the parts of innet-gen share: the settings, and who feeds whom
+ * gen.h - the settings of innet-gen, and an update that a worker has ready
  *
  * A source (sources.h) decides which worker has an update when; the writer
  * (writer.h) turns it into frames.  Instants are ns after --start.
@@ -14,10 +14,9 @@
 
 #include "common/traffic/arrivals.h"
 
-
 enum { GROUPS_MAX = 256 };
 
-/* Clusters from to to have an update per worker every interval_ns. */
+/* Workers of clusters from ... to have an update every interval_ns. */
 struct group {
 	uint32_t from, to;
 	uint64_t interval_ns;
@@ -35,35 +34,34 @@ struct conf {
 	uint64_t interval_ns;
 	uint64_t rate;			/* bits/s in all, 0: interval_ns */
 	uint64_t port_rate;		/* bits/s, 0: no port */
-	uint64_t frame_ns;		/* of the port, beside a frame's bits */
-	uint32_t extra_bytes;		/* of the port, a frame's overhead */
+	uint64_t frame_ns; /* of the port a frame, besides its bits */
+	uint32_t extra_bytes;		/* overhead of a frame at the port */
 	uint64_t burst;			/* updates */
 	uint64_t jitter_ns;
 	uint64_t start_ns;		/* since the epoch */
 	uint64_t seed;
 	uint64_t regular;		/* bits/s of background traffic */
-	uint64_t scale;			/* clusters a schedule is cloned to */
+	uint64_t scale;			/* clusters after cloning a schedule */
 	double speeds;			/* spread */
 	enum arrivals_kind arrivals;
 	enum arrivals_rewards rewards;
-	bool iswitch, dlp;		/* not updates */
+	bool iswitch, dlp;		/* generate packets of these */
 	bool async;			/* of iswitch */
 	bool aligned, bare, quiet, verbose;
-	FILE *json;			/* where it goes; NULL: nowhere */
+	FILE *json;			/* stream of --json, or NULL */
 	const char *schedule;		/* NULL: none */
 	const char *table;		/* cluster table to write, or NULL */
 	struct group group[GROUPS_MAX];
 	size_t groups;
+	const volatile sig_atomic_t *stop;	/* the signal to stop, or 0 */
 };
 
-/* One update that a worker has ready. */
+/* An update that a worker has ready. */
 struct ready {
 	uint64_t deadline_ns;
 	uint32_t cluster, worker;
 	uint32_t sequence;		/* from 1 */
 	float reward;
 };
-
-extern volatile sig_atomic_t stopped;	/* the signal that asked us to stop */
 
 #endif

@@ -82,7 +82,7 @@ static const struct opt_tool tool = {
 	.opts = opts
 };
 
-volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped;	/* the signal to stop, or 0 */
 
 static void
 on_signal(int sig)
@@ -90,7 +90,7 @@ on_signal(int sig)
 	stopped = sig;
 }
 
-/* One of --groups: "1-5:100ms" or "7:1s". */
+/* Parse one of --groups: "1-5:100ms" or "7:1s". */
 static void
 parse_group(char *word, struct conf *cf)
 {
@@ -129,7 +129,7 @@ parse_groups(char *list, struct conf *cf)
 		parse_group(word, cf);
 }
 
-/* A count that frame_worker_addr() has addresses for. */
+/* Parse a count that frame_worker_addr() has addresses for. */
 static void
 parse_crowd(const char *what, uint64_t most, uint64_t *n)
 {
@@ -139,7 +139,7 @@ parse_crowd(const char *what, uint64_t most, uint64_t *n)
 		    "has an address", what, optarg, most);
 }
 
-/* The options that shape the packets and the crowd; false: not one. */
+/* Parse an option about packets, clusters and workers; false: it is not one. */
 static bool
 parse_shape(int ch, struct conf *cf)
 {
@@ -179,7 +179,7 @@ parse_shape(int ch, struct conf *cf)
 	return true;
 }
 
-/* The options that say when; false: not one. */
+/* Parse an option about times and rates; false: it is not one. */
 static bool
 parse_times(int ch, struct conf *cf)
 {
@@ -268,9 +268,9 @@ parse_one(int ch, struct conf *cf)
 	}
 }
 
-/* Options that --program iswitch does not have: one line, status 2. */
+/* Exit 2 if an option was given that --program iswitch does not have. */
 static void
-refuse_of_segments(const bool *given, const struct conf *cf)
+refuse_for_iswitch(const bool *given, const struct conf *cf)
 {
 	enum { ALWAYS = 7, IN_STEP = 12 };
 	static const int none[IN_STEP] = { O_RATE, O_REWARDS, O_SCHEDULE,
@@ -292,9 +292,9 @@ refuse_of_segments(const bool *given, const struct conf *cf)
 		    "iswitch");
 }
 
-/* Options that have no meaning together: one line, status 2. */
+/* Exit 2 if two options were given that exclude each other. */
 static void
-refuse(const bool *given, const struct conf *cf)
+refuse_pairs(const bool *given, const struct conf *cf)
 {
 	static const struct { int a, b; } pairs[] = {
 		{ O_VECTOR, O_PAYLOAD }, { O_RATE, O_INTERVAL },
@@ -331,9 +331,9 @@ refuse(const bool *given, const struct conf *cf)
 		errx(2, "too many workers");
 }
 
-/* What a DLP session does not have, or not so much of. */
+/* Exit 2 if a DLP session does not have an option or is too large. */
 static void
-refuse_dlp(const bool *given, const struct conf *cf)
+refuse_for_dlp(const bool *given, const struct conf *cf)
 {
 	static const int has[] = { O_WORKERS, O_INTERVAL, O_JITTER, O_PROGRAM,
 	    O_START, O_SEED, O_JSON, O_VECTOR };
@@ -361,9 +361,9 @@ refuse_dlp(const bool *given, const struct conf *cf)
 		errx(2, "--jitter must be below --interval in a DLP session");
 }
 
-/* Find how a vector is cut into packets. */
+/* Compute how a vector is cut into packets. */
 static void
-cut(struct conf *cf)
+cut_vector(struct conf *cf)
 {
 	uint64_t head = cf->iswitch ? SEG_HEADER_BYTES : cf->bare ? 4 :
 	    UPDATE_HEADER_BYTES;
@@ -393,7 +393,7 @@ cut(struct conf *cf)
 		    head + 4 * most);
 }
 
-/* What is read and written, and that none of it is lost. */
+/* Check that no output destroys another file; find the stream for --json. */
 static void
 check_files(struct conf *cf, bool json)
 {
@@ -408,8 +408,8 @@ check_files(struct conf *cf, bool json)
 }
 
 /*
- * The port that there is, if any, and that it is fast enough: an update's
- * frames must be out sooner than the next update is there.
+ * Set the rate of the port, if there is one, and check that it is fast enough:
+ * the frames of an update must leave before the next update is due.
  */
 static void
 check_port(const bool *given, struct conf *cf)
@@ -445,7 +445,8 @@ parse(int argc, char *argv[])
 {
 	struct conf cf = { .out = "-", .clusters = 9, .workers = 3,
 	    .payload_bytes = 256, .mtu = 1500, .interval_ns = 100000000,
-	    .duration_ns = UINT64_MAX, .burst = 8, .seed = 1 };
+	    .duration_ns = UINT64_MAX, .burst = 8, .seed = 1,
+	    .stop = &stopped };
 	bool given[O_END - OPT_LONG] = { false };
 	int ch;
 
@@ -456,15 +457,15 @@ parse(int argc, char *argv[])
 			parse_one(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);
-	refuse(given, &cf);
+	refuse_pairs(given, &cf);
 	check_files(&cf, given[O_JSON - OPT_LONG]);
 	if (cf.iswitch)
-		refuse_of_segments(given, &cf);
+		refuse_for_iswitch(given, &cf);
 	else if (cf.async && !cf.dlp)
 		errx(2, "--async needs --program iswitch");
 	if (cf.dlp && cf.elements == 0)
 		cf.elements = DLP_PARAMS;
-	cut(&cf);
+	cut_vector(&cf);
 	for (size_t i = 0; i < cf.groups; i++) {
 		if (cf.group[i].to > cf.clusters)
 			errx(2, "--groups names cluster %u of %" PRIu64,
@@ -473,7 +474,7 @@ parse(int argc, char *argv[])
 	if (cf.count == 0)
 		cf.count = cf.duration_ns == UINT64_MAX ? 500 : UINT32_MAX;
 	if (cf.dlp)
-		refuse_dlp(given, &cf);
+		refuse_for_dlp(given, &cf);
 	if (source_step(&cf, 1) * cf.burst >> 32 > STEP_MAX_NS << 8)
 		errx(2,
 		    "--rate %" PRIu64 " and --burst %" PRIu64 " leave years "
@@ -483,7 +484,7 @@ parse(int argc, char *argv[])
 }
 
 static void
-say_first(const struct conf *cf)
+print_plan(const struct conf *cf)
 {
 	uint64_t bits = writer_update_bits(cf);
 
@@ -496,7 +497,7 @@ say_first(const struct conf *cf)
 }
 
 static int
-run(const struct conf *cf)
+generate(const struct conf *cf)
 {
 	struct schedule s = { 0 };
 	struct writer w;
@@ -508,7 +509,7 @@ run(const struct conf *cf)
 	if (cf->dlp)
 		return dlp_session(cf);
 	if (cf->verbose)
-		say_first(cf);
+		print_plan(cf);
 	if (cf->schedule != NULL)
 		s = source_read(cf, &again_ns);
 	writer_open(&w, cf);
@@ -538,8 +539,8 @@ main(int argc, char *argv[])
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);	/* a closed pipe is a failed write */
-	rc = run(&cf);
-	if (stopped) {		/* output is whole; now die as we were told */
+	rc = generate(&cf);
+	if (stopped) {		/* output is complete; now end by the signal */
 		signal(stopped, SIG_DFL);
 		raise(stopped);
 	}

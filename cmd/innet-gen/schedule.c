@@ -1,4 +1,4 @@
-/* A recorded run: cloned to more clusters, played: sources.h. */
+/* schedule.c - play a recorded run, cloned to more clusters: sources.h */
 #include "config.h"
 
 #include <err.h>
@@ -10,8 +10,9 @@
 #include "cmd/innet-gen/sources.h"
 #include "common/base/file-open.h"
 
+/* Order two rows by cluster, worker and time. */
 static int
-by_worker(const void *a, const void *b)
+compare_by_worker(const void *a, const void *b)
 {
 	const struct schedule_row *x = a, *y = b;
 
@@ -22,9 +23,12 @@ by_worker(const void *a, const void *b)
 	return schedule_by_time(a, b);
 }
 
-/* The first row behind i, rows by worker, of another cluster (or worker). */
+/*
+ * Return the first row behind i, of rows by worker, of another cluster (or
+ * worker).
+ */
 static size_t
-same(const struct schedule *s, size_t i, bool worker)
+find_run_end(const struct schedule *s, size_t i, bool worker)
 {
 	size_t j = i;
 
@@ -35,13 +39,13 @@ same(const struct schedule *s, size_t i, bool worker)
 }
 
 /*
- * The cycle of rows i to j - 1, which are by worker, in which a clone of a
- * cluster is turned and a schedule repeats: from the first to the last of them
- * and then as long as the busiest worker waits on average, *wait; 1 if that is
- * 0.
+ * Return the cycle of rows i to j - 1, which are by worker: a schedule repeats
+ * after it, and the rows of a clone are rotated in it.  It lasts from the first
+ * row, *from, to the last one plus the mean interval of the busiest worker,
+ * *wait (1 if that is 0).
  */
 static uint64_t
-cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
+measure_cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
     uint64_t *wait)
 {
 	uint64_t to = 0;
@@ -50,7 +54,7 @@ cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
 	*from = UINT64_MAX;
 	*wait = 0;
 	for (size_t k = i, end; k < j; k = end) {
-		end = same(s, k, true);
+		end = find_run_end(s, k, true);
 		if (s->row[k].at_ns < *from)
 			*from = s->row[k].at_ns;
 		if (s->row[end - 1].at_ns > to)
@@ -64,7 +68,10 @@ cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
 	return to - *from + (*wait == 0 ? 1 : *wait);
 }
 
-/* Rows i to j - 1, one worker's, turned by that much, as cluster's. */
+/*
+ * Append rows i to j - 1, of one worker, as rows of `cluster`, rotated by
+ * `turn` in the cycle.
+ */
 static void
 clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
     uint64_t from, uint64_t len, uint64_t turn)
@@ -84,12 +91,13 @@ clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
 }
 
 /*
- * Add clones until there are cf->scale clusters, of rows by worker.  They turn
- * in the cycle of their source, or in again_ns from the first row of all, so
- * that they are in [first, first + again_ns) and go on where they begin again.
+ * Append clones of rows by worker until there are cf->scale clusters.  They
+ * rotate in the cycle of their source or, if again_ns is not 0, in again_ns
+ * from first_ns on, so that they are in [first_ns, first_ns + again_ns) and
+ * continue where they repeat.
  */
 static void
-scale(struct schedule *s, const struct conf *cf, uint64_t first_ns,
+clone_clusters(struct schedule *s, const struct conf *cf, uint64_t first_ns,
     uint64_t again_ns)
 {
 	struct rng r = rng_seed(cf->seed + 0x7363616c65);
@@ -97,7 +105,7 @@ scale(struct schedule *s, const struct conf *cf, uint64_t first_ns,
 	uint32_t name;
 	uint64_t from, len, turn, wait;
 
-	for (size_t i = 0; i < n; i = same(s, i, false))
+	for (size_t i = 0; i < n; i = find_run_end(s, i, false))
 		clusters++;
 	name = s->row[n - 1].cluster;
 	if (clusters > cf->scale)
@@ -111,7 +119,7 @@ scale(struct schedule *s, const struct conf *cf, uint64_t first_ns,
 		end = at + 1;
 		while (end < n && s->row[end].cluster == s->row[at].cluster)
 			end++;
-		len = cycle(s, at, end, &from, &wait);
+		len = measure_cycle(s, at, end, &from, &wait);
 		if (again_ns > 0) {
 			from = first_ns;
 			len = again_ns;
@@ -135,8 +143,8 @@ source_read(const struct conf *cf, uint64_t *again_ns)
 	    FRAME_CLUSTERS_MAX, FRAME_WORKERS_MAX);
 	uint64_t first, wait;
 
-	qsort(s.row, s.n, sizeof(*s.row), by_worker);
-	*again_ns = cycle(&s, 0, s.n, &first, &wait);
+	qsort(s.row, s.n, sizeof(*s.row), compare_by_worker);
+	*again_ns = measure_cycle(&s, 0, s.n, &first, &wait);
 	if (cf->duration_ns == UINT64_MAX)
 		*again_ns = 0;
 	else if (wait == 0)
@@ -144,14 +152,15 @@ source_read(const struct conf *cf, uint64_t *again_ns)
 		    "updates, at which to repeat it for --duration",
 		    cf->schedule);
 	if (cf->scale != 0)
-		scale(&s, cf, first, *again_ns);
+		clone_clusters(&s, cf, first, *again_ns);
 	schedule_sort(&s);
 	return s;
 }
 
-/* All of s, `after` ns later than it says; false: that is the end. */
+/* Put all updates of s, `after` ns late; return false at the end. */
 static bool
-play(const struct schedule *s, struct writer *w, uint64_t after, uint32_t *put)
+put_schedule(
+    const struct schedule *s, struct writer *w, uint64_t after, uint32_t *put)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct schedule_row *r = &s->row[i];
@@ -176,14 +185,15 @@ source_schedule(const struct schedule *s, uint64_t again_ns, struct writer *w)
 		err(1, "%zu workers", workers);
 	if (again_ns == 0)
 		w->total = s->n;
-	while (play(s, w, after, put) && again_ns > 0 &&
+	while (put_schedule(s, w, after, put) && again_ns > 0 &&
 	    again_ns < w->cf->duration_ns - after)
 		after += again_ns;
 	free(put);
 }
 
+/* Print the prefix of a cluster. */
 static void
-table_row(FILE *f, uint32_t cluster)
+print_table_row(FILE *f, uint32_t cluster)
 {
 	uint8_t a[4];
 
@@ -210,7 +220,7 @@ source_table(const struct conf *cf, const struct schedule *s)
 	fputs("prefix,cluster\n", f);
 	for (uint32_t c = 0; c < FRAME_CLUSTERS_MAX; c++) {
 		if (seen[c])
-			table_row(f, c);
+			print_table_row(f, c);
 	}
 	whole = fflush(f) == 0;
 	whole = fclose(f) == 0 && whole;

@@ -1,4 +1,6 @@
-/* segments.c - workers of jobs and their gradients: segments.h */
+/*
+ * segments.c - the workers of iSwitch jobs and their gradients: segments.h
+ */
 #include "config.h"
 
 #include <err.h>
@@ -23,34 +25,34 @@
 
 enum {
 	JOIN_GAP_NS = 1000,
-	OPEN_NS = 1000000000	/* after the last Join, every job is open */
+	OPEN_NS = 1000000000	/* from the last Join until all jobs are open */
 };
 
 #define STAMP_END_NS ((uint64_t)4294967296000000000)
 
 struct worker {
 	uint32_t cluster, number;
-	uint32_t done;		/* iterations, or pushes, that are out */
+	uint32_t done;		/* iterations, or pushes, that were put */
 	uint32_t index;		/* of the next segment */
 	struct link link;
 	struct arrivals arrivals;	/* of pushes, asynchronous */
-	uint64_t due_ns;	/* the last of them, after begin_ns */
+	uint64_t due_ns;	/* of the last push, after begin_ns */
 };
 
 struct segments {
 	const struct conf *cf;
 	struct pcapio_out out;
 	struct rng values, times;
-	struct arrivals_conf kind;	/* of everyone's pushes */
+	struct arrivals_conf kind;	/* of asynchronous pushes */
 	struct timed_queue next;	/* struct worker, by its next frame */
 	uint64_t begin_ns;	/* the first iteration */
 	uint64_t n;		/* segments written */
-	bool passed;		/* a stamp no pcap can hold */
+	bool stamp_overflow;	/* a stamp did not fit a pcap file */
 };
 
-/* A frame of so many bytes of payload at p, from w to the switch, at at_ns. */
+/* Put a frame with `bytes` bytes of payload from w to the switch at at_ns. */
 static void
-put(struct segments *g, const struct worker *w, uint8_t tos,
+put_frame(struct segments *g, const struct worker *w, uint8_t tos,
     const uint8_t *payload, size_t bytes, uint64_t at_ns)
 {
 	struct frame_flow flow = { .sport = UPDATE_PORT,
@@ -61,7 +63,7 @@ put(struct segments *g, const struct worker *w, uint8_t tos,
 
 	at_ns += g->cf->start_ns;
 	if (at_ns >= STAMP_END_NS) {
-		g->passed = true;
+		g->stamp_overflow = true;
 		return;
 	}
 	frame_worker_addr(flow.src, (uint16_t)w->cluster, w->number);
@@ -73,6 +75,7 @@ put(struct segments *g, const struct worker *w, uint8_t tos,
 	    (uint32_t)(head + bytes));
 }
 
+/* Put the Join of w. */
 static void
 put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
 {
@@ -87,13 +90,16 @@ put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
 	struct membership m;
 
 	membership_init(&m, &cf, at_ns);
-	put(g, w, CONTROL_TOS, msg, membership_next(&m, at_ns, &at, msg),
+	put_frame(g, w, CONTROL_TOS, msg, membership_next(&m, at_ns, &at, msg),
 	    at_ns);
 }
 
-/* When w, asynchronous, has its next push, or TIMED_QUEUE_NEVER. */
+/*
+ * Draw the time of the next push of w, which is asynchronous; TIMED_QUEUE_NEVER
+ * after --duration.
+ */
 static uint64_t
-pushes(struct segments *g, struct worker *w)
+next_push_ns(struct segments *g, struct worker *w)
 {
 	uint64_t at;
 
@@ -104,22 +110,22 @@ pushes(struct segments *g, struct worker *w)
 	return at < g->cf->duration_ns ? at : TIMED_QUEUE_NEVER;
 }
 
-/* When w begins its next iteration, not before now_ns; or the same. */
+/* Return when w begins its next vector, not before now_ns. */
 static uint64_t
-begins(struct segments *g, struct worker *w, uint64_t now_ns)
+next_vector_ns(struct segments *g, struct worker *w, uint64_t now_ns)
 {
 	uint64_t at = g->begin_ns + w->done * g->cf->interval_ns;
 
 	if (g->cf->async)
-		at = pushes(g, w);
+		at = next_push_ns(g, w);
 	else if (g->cf->jitter_ns > 0)
 		at += rng_below(&g->times, g->cf->jitter_ns);
 	return at > now_ns ? at : now_ns;
 }
 
-/* When the next frame of w, which it begins at at_ns, has left. */
+/* Start the next frame of w at at_ns; return when it has left. */
 static uint64_t
-leaves(const struct segments *g, struct worker *w, uint64_t at_ns)
+start_frame(const struct segments *g, struct worker *w, uint64_t at_ns)
 {
 	const uint32_t n = seg_floats_at((uint32_t)g->cf->elements,
 	    (uint32_t)g->cf->floats, w->index);
@@ -130,9 +136,9 @@ leaves(const struct segments *g, struct worker *w, uint64_t at_ns)
 			 FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 * n);
 }
 
-/* The n floats of w's next segment at p. */
+/* Write the n floats of w's next segment at p. */
 static void
-fill(struct segments *g, const struct worker *w, uint8_t *p, uint32_t n)
+fill_vector(struct segments *g, const struct worker *w, uint8_t *p, uint32_t n)
 {
 	const uint32_t at = w->index * (uint32_t)g->cf->floats;
 
@@ -143,8 +149,8 @@ fill(struct segments *g, const struct worker *w, uint8_t *p, uint32_t n)
 }
 
 /*
- * The next segment of w leaves: its frame is there when its last bit is, at
- * now_ns.  When the one after it will be; TIMED_QUEUE_NEVER: there is none.
+ * Put the next segment of w, whose frame has left at now_ns.  Return when the
+ * next frame has left, or TIMED_QUEUE_NEVER if there is none.
  */
 static uint64_t
 put_segment(struct segments *g, struct worker *w, uint64_t now_ns)
@@ -157,47 +163,47 @@ put_segment(struct segments *g, struct worker *w, uint64_t now_ns)
 	    SEG_ITERATIONS)), 1, w->index);
 	uint64_t next_ns = now_ns;
 
-	fill(g, w, p, n);
-	put(g, w, SEG_TOS, msg, SEG_HEADER_BYTES + 4 * (size_t)n, now_ns);
+	fill_vector(g, w, p, n);
+	put_frame(g, w, SEG_TOS, msg, SEG_HEADER_BYTES + 4 * (size_t)n, now_ns);
 	g->n++;
 	if (++w->index == seg_count(all, floats)) {
 		w->index = 0;
 		if (++w->done == g->cf->count)
 			return TIMED_QUEUE_NEVER;
-		next_ns = begins(g, w, now_ns);
+		next_ns = next_vector_ns(g, w, now_ns);
 	}
-	return leaves(g, w, next_ns);
+	return start_frame(g, w, next_ns);
 }
 
-/* w's next frame will have left at at_ns, if ever. */
+/* Queue the next frame of w, which will have left at at_ns. */
 static void
-expect(struct segments *g, struct worker *w, uint64_t at_ns)
+queue_frame(struct segments *g, struct worker *w, uint64_t at_ns)
 {
 	if (at_ns != TIMED_QUEUE_NEVER &&
 	    !timed_queue_push(&g->next, at_ns, w))
 		err(1, "workers");
 }
 
-/* An asynchronous push that has begun is written to its end. */
+/* Put all segments; an asynchronous push that has begun is put whole. */
 static void
-loop(struct segments *g)
+put_segments(struct segments *g)
 {
 	const uint64_t end = g->cf->async ? TIMED_QUEUE_NEVER :
 	    g->cf->duration_ns;
 	uint64_t at;
 
 	while ((at = timed_queue_due(&g->next)) < end &&
-	    at != TIMED_QUEUE_NEVER && !stopped && !g->passed &&
-	    g->out.failed == 0) {
+	       at != TIMED_QUEUE_NEVER && *g->cf->stop == 0 &&
+	       !g->stamp_overflow && g->out.failed == 0) {
 		struct worker *w = timed_queue_pop(&g->next);
 
-		expect(g, w, put_segment(g, w, at));
+		queue_frame(g, w, put_segment(g, w, at));
 	}
 }
 
-/* Every worker Joins, and has its first frame due. */
+/* Put the Join of every worker, and queue its first frame. */
 static void
-begin(struct segments *g, struct worker *v, size_t n)
+start_workers(struct segments *g, struct worker *v, size_t n)
 {
 	const struct conf *cf = g->cf;
 	struct arrivals *pace = cf->async ? source_pace(cf, n, &g->times) :
@@ -215,13 +221,13 @@ begin(struct segments *g, struct worker *v, size_t n)
 		if (pace != NULL)
 			w->arrivals = pace[k];
 		put_join(g, w, k * JOIN_GAP_NS);
-		expect(g, w, leaves(g, w, begins(g, w, 0)));
+		queue_frame(g, w, start_frame(g, w, next_vector_ns(g, w, 0)));
 	}
 	free(pace);
 }
 
 static void
-tell(const struct segments *g)
+print_summary(const struct segments *g)
 {
 	const struct conf *cf = g->cf;
 
@@ -249,15 +255,15 @@ segments_write(const struct conf *cf)
 	if (v == NULL)
 		err(1, "%zu workers", n);
 	pcapio_create_or_exit(&g.out, cf->out);
-	begin(&g, v, n);
-	loop(&g);
-	if (g.passed)
+	start_workers(&g, v, n);
+	put_segments(&g);
+	if (g.stamp_overflow)
 		warnx("segment %" PRIu64 ": a stamp after 2106 does not fit a "
 		    "pcap file; the output ends before it", g.n);
-	rc = pcapio_close_or_warn(&g.out) != 0 || g.passed;
+	rc = pcapio_close_or_warn(&g.out) != 0 || g.stamp_overflow;
 	timed_queue_free(&g.next);
 	free(v);
-	tell(&g);
+	print_summary(&g);
 	if (cf->json != NULL)
 		rc |= files_flush(cf->json);
 	return rc;

@@ -1,8 +1,8 @@
 /*
- * sources.h - who has an update when: three ways
+ * sources.h - three sources of updates: workers, bursts, and a recorded run
  *
- * Each puts updates into the writer in order of their due time, equal ones by
- * cluster, then worker, until they are all there, the writer says stop, or
+ * Each puts updates into the writer in the order of their due times, equal ones
+ * by cluster, then worker, until it has no more, the writer refuses one, or
  * --duration is over.
  */
 #ifndef INNET_GEN_SOURCES_H
@@ -12,34 +12,42 @@
 #include "cmd/innet-gen/writer.h"
 #include "common/traffic/schedule.h"
 
-/* Time between a worker's updates in cluster, in 2^-32 ns, before --speeds. */
+/*
+ * Return the time between updates of a worker in this cluster, in 2^-32 ns,
+ * without --speeds.
+ */
 unsigned __int128 source_step(const struct conf *cf, uint32_t cluster);
 
-/* What cf says of everyone's arrivals. */
+/* Return the arrival settings that all workers share. */
 struct arrivals_conf source_arrivals(const struct conf *cf);
 
 /*
- * The paces of n workers, cluster by cluster, by --interval, --groups and
- * --speeds.  The caller frees them.
+ * Return the arrivals of n workers, cluster by cluster, by --interval, --groups
+ * and --speeds.  The caller frees them.
  */
 struct arrivals *source_pace(const struct conf *cf, size_t n, struct rng *r);
 
-/* Workers on their own: periodic, poisson, onoff, lognormal. */
+/* Put the updates of independent workers: periodic, poisson, onoff, lognormal.
+ */
 void source_workers(const struct conf *cf, struct writer *w);
 
-/* Whole clusters that burst (reproduces Olaf section 8.1, Table 1). */
+/* Put the updates of clusters that send bursts (Olaf section 8.1, Table 1). */
 void source_bursts(const struct conf *cf, struct writer *w);
 
 /*
- * Read and clone cf->schedule, or say what is wrong in it and exit 1.  It
- * begins again every *again_ns, until --duration; 0: it does not.
+ * Read cf->schedule and clone it, or print what is wrong and exit 1.  It
+ * repeats every *again_ns until --duration is over, or not at all if that is 0.
  */
 struct schedule source_read(const struct conf *cf, uint64_t *again_ns);
 
+/* Put the updates of a recorded run. */
 void source_schedule(const struct schedule *s, uint64_t again_ns,
     struct writer *w);
 
-/* Write the prefix,cluster table of s, or of cf.  False: said why not. */
+/*
+ * Write the prefix,cluster table of s, or of cf if s is NULL; print why and
+ * return false if that fails.
+ */
 bool source_table(const struct conf *cf, const struct schedule *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* From updates to frames in a capture: writer.h. */
+/* writer.c - write updates as frames of a capture: writer.h */
 #include "config.h"
 
 #include <endian.h>
@@ -21,7 +21,7 @@
 #define STAMP_MAX_NS (((uint64_t)1 << 32) * 1000000000 - 1)
 
 static uint32_t
-payload_head(const struct conf *cf)
+payload_head_bytes(const struct conf *cf)
 {
 	return cf->bare ? 4 : UPDATE_HEADER_BYTES;
 }
@@ -32,7 +32,7 @@ writer_update_bits(const struct conf *cf)
 	uint64_t packets = update_packets((uint32_t)cf->elements,
 	    (uint32_t)cf->floats);
 
-	return 8 * (packets * (FRAME_V4_BYTES + payload_head(cf)) +
+	return 8 * (packets * (FRAME_V4_BYTES + payload_head_bytes(cf)) +
 	    4 * cf->elements);
 }
 
@@ -47,7 +47,10 @@ writer_port_ns(const struct conf *cf)
 	    packets * (double)cf->frame_ns;
 }
 
-/* Random float32 values, small and finite, and their running checksums. */
+/*
+ * Fill the pool with random float32 values, small and finite, and their running
+ * checksums.
+ */
 static void
 fill_pool(struct writer *w)
 {
@@ -66,20 +69,20 @@ fill_pool(struct writer *w)
 	}
 }
 
-/* The headers of a frame of so many floats, from address 0.0.0.0. */
+/* Make the headers of a frame of `floats` floats, from address 0.0.0.0. */
 static void
-shape(struct writer *w, struct writer_shape *s, uint32_t floats)
+make_shape(struct writer *w, struct writer_shape *s, uint32_t floats)
 {
 	struct frame_flow flow = { .sport = UPDATE_PORT,
 	    .dport = UPDATE_PORT };
-	uint32_t payload = payload_head(w->cf) + 4 * floats;
+	uint32_t payload = payload_head_bytes(w->cf) + 4 * floats;
 	struct frame f;
 
 	memcpy(flow.dst, frame_server_addr, sizeof(frame_server_addr));
 	s->floats = floats;
 	s->frame_bytes = FRAME_V4_BYTES + payload;
 	frame_put(s->head, &flow, UPDATE_TOS, payload, &f);
-	/* the source's, which is not known yet */
+	/* the source address is not known yet */
 	memset(s->head + 8, 0, 4);
 	s->udp_sum = inetsum_add(frame_pseudo_sum(s->head, &f),
 	    s->head + f.udp_at, FRAME_UDP_BYTES);
@@ -120,9 +123,9 @@ writer_open(struct writer *w, const struct conf *cf)
 	*w = (struct writer){ .cf = cf, .rng = rng_seed(cf->seed),
 	    .regular_rng = rng_seed(cf->seed ^ 0x7265677561726c) };
 	w->packets = update_packets((uint32_t)cf->elements, n);
-	w->head_bytes = FRAME_V4_BYTES + payload_head(cf);
-	shape(w, &w->whole, n);
-	shape(w, &w->last, (uint32_t)cf->elements - (w->packets - 1) * n);
+	w->head_bytes = FRAME_V4_BYTES + payload_head_bytes(cf);
+	make_shape(w, &w->whole, n);
+	make_shape(w, &w->last, (uint32_t)cf->elements - (w->packets - 1) * n);
 	fill_pool(w);
 	open_regular(w);
 	pcapio_create_or_exit(&w->out, cf->out);
@@ -130,9 +133,9 @@ writer_open(struct writer *w, const struct conf *cf)
 	w->progress = !cf->quiet && isatty(STDERR_FILENO);
 }
 
-/* The line on a terminal, twice a second at most. */
+/* Show progress on the terminal, at most twice a second. */
 static void
-progress(struct writer *w)
+show_progress(struct writer *w)
 {
 	const uint64_t now_ns = timer_mono_ns();
 	double rate;
@@ -151,35 +154,35 @@ progress(struct writer *w)
 	progress_end();
 }
 
-/* Put a frame of so many bytes that stands in its place. */
+/* Commit the frame of `bytes` bytes that was written in place. */
 static void
-commit(struct writer *w, uint64_t at_ns, uint32_t bytes)
+commit_frame(struct writer *w, uint64_t at_ns, uint32_t bytes)
 {
 	uint64_t stamp = w->cf->start_ns + at_ns;
 
 	if (stamp > STAMP_MAX_NS)
-		w->passed = true;
+		w->stamp_overflow = true;
 	else
 		pcapio_commit(&w->out, stamp, bytes, bytes);
 }
 
-/* Background traffic due before at_ns. */
+/* Put the background traffic that is due before at_ns. */
 static void
 put_regular(struct writer *w, uint64_t at_ns)
 {
 	while (w->regular_due_ns < at_ns) {
 		memcpy(pcapio_room(&w->out), w->regular_frame,
 		    WRITER_REGULAR_BYTES);
-		commit(w, w->regular_due_ns, WRITER_REGULAR_BYTES);
+		commit_frame(w, w->regular_due_ns, WRITER_REGULAR_BYTES);
 		w->regulars++;
 		w->regular_due_ns += (uint64_t)(0.5 + w->regular_gap_ns *
 		    draw_exponential(&w->regular_rng));
 	}
 }
 
-/* When a frame of this shape, due then, is seen. */
+/* Return when a frame of this shape, due at deadline_ns, is captured. */
 static uint64_t
-leave(struct writer *w, const struct writer_shape *s, uint64_t deadline_ns)
+pass_port(struct writer *w, const struct writer_shape *s, uint64_t deadline_ns)
 {
 	unsigned __int128 due = (unsigned __int128)deadline_ns << 32;
 
@@ -191,7 +194,10 @@ leave(struct writer *w, const struct writer_shape *s, uint64_t deadline_ns)
 	return (uint64_t)(w->port_free >> 32);
 }
 
-/* The payload's header for u at p; its sum.  Whole words: no load waits. */
+/*
+ * Write the payload's header for u at p; return its sum.  It is written in
+ * whole words, so that no load waits for a store.
+ */
 static uint64_t
 put_header(const struct writer *w, uint8_t *p, const struct ready *u,
     uint32_t following, uint64_t generated_ns)
@@ -220,7 +226,9 @@ put_header(const struct writer *w, uint8_t *p, const struct ready *u,
 	return sum;
 }
 
-/* A frame of shape s at p, its gradient from place at of the pool. */
+/*
+ * Write a frame of shape s at p, with the gradient at place `at` of the pool.
+ */
 static void
 put_frame(const struct writer *w, uint8_t *p, const struct writer_shape *s,
     const struct ready *u, uint32_t following, uint64_t generated_ns,
@@ -256,21 +264,21 @@ writer_put(struct writer *w, const struct ready *u)
 	for (uint32_t i = w->packets; i-- > 0;) {
 		const struct writer_shape *s = i > 0 ? &w->whole : &w->last;
 
-		at_ns = leave(w, s, u->deadline_ns);
+		at_ns = pass_port(w, s, u->deadline_ns);
 		put_regular(w, at_ns);
 		if (i == w->packets - 1)
 			generated_ns = w->cf->start_ns + at_ns;
 		put_frame(w, pcapio_room(&w->out), s, u, i,
 		    generated_ns, rng_u64(&w->rng) % WRITER_OFFSETS);
-		commit(w, at_ns, s->frame_bytes);
+		commit_frame(w, at_ns, s->frame_bytes);
 		w->frame_bits += 8 * s->frame_bytes;
 	}
 	if (w->updates++ == 0)
 		w->first_ns = generated_ns;
 	w->last_ns = w->cf->start_ns + at_ns;
 	if (w->progress && w->updates % 4096 == 0)
-		progress(w);
-	return !w->passed && w->out.failed == 0 && !stopped;
+		show_progress(w);
+	return !w->stamp_overflow && w->out.failed == 0 && *w->cf->stop == 0;
 }
 
 float
@@ -279,10 +287,12 @@ writer_reward(struct writer *w, uint32_t sequence)
 	return arrivals_reward(w->cf->rewards, sequence, &w->rng);
 }
 
-/* Was as much made as --rate says?  Workers of unlike speeds end with -c at
- * unlike times. */
+/*
+ * Warn if the rate was not that of --rate: with -c, workers of different speeds
+ * end at different times.
+ */
 static void
-tell_rate(const struct writer *w, double rate)
+warn_about_rate(const struct writer *w, double rate)
 {
 	const double asked = (double)w->cf->rate;
 
@@ -295,7 +305,7 @@ tell_rate(const struct writer *w, double rate)
 }
 
 static void
-tell(const struct writer *w)
+print_summary(const struct writer *w)
 {
 	uint64_t span = w->last_ns - w->first_ns;
 	double rate = span == 0 ? 0 : (double)w->frame_bits * 1e9 /
@@ -315,7 +325,7 @@ tell(const struct writer *w)
 		    plural(w->out.packets - w->regulars), rate / 1e6,
 		    (double)span / 1e9,
 		    w->regulars > 0 ? ", and background traffic" : "");
-	tell_rate(w, rate);
+	warn_about_rate(w, rate);
 }
 
 int
@@ -325,13 +335,13 @@ writer_close(struct writer *w)
 
 	if (w->progress)
 		progress_clear();
-	if (w->passed)
+	if (w->stamp_overflow)
 		warnx("update %" PRIu64 ": a stamp after 2106 does not fit a "
 		    "pcap file; the output ends before it", w->updates);
-	rc = pcapio_close_or_warn(&w->out) != 0 || w->passed;
+	rc = pcapio_close_or_warn(&w->out) != 0 || w->stamp_overflow;
 	free(w->pool);
 	free(w->pool_sum);
-	tell(w);
+	print_summary(w);
 	if (w->cf->json != NULL)
 		rc |= files_flush(w->cf->json);
 	return rc;

@@ -1,10 +1,10 @@
 /*
- * writer.h - from updates to frames in a capture
+ * writer.h - write updates as frames of a capture
  *
- * An update leaves as one frame or several, back to back.  With a port rate
- * all updates go through one serial port: a frame is stamped when its last
- * bit has left, and later ones wait.  Updates are to be put in the order of
- * their due time; the capture is then in order of its stamps.
+ * An update leaves as one frame or several, back to back.  With a port rate all
+ * updates pass one serial port: a frame is stamped when its last bit has left,
+ * and later frames wait.  Updates must be put in the order of their due times;
+ * stamps are then in order, too.
  */
 #ifndef INNET_GEN_WRITER_H
 #define INNET_GEN_WRITER_H
@@ -20,15 +20,15 @@
 #include "common/wire/update.h"
 
 enum {
-	WRITER_OFFSETS = 8192,		/* places where a gradient may begin */
+	WRITER_OFFSETS = 8192,		/* where a gradient may begin in pool */
 	WRITER_REGULAR_BYTES = 1000	/* a frame of background traffic */
 };
 
-/* Headers of one length of frame; the source is filled in later. */
+/* The headers of frames of one length, without the source address. */
 struct writer_shape {
 	uint8_t head[FRAME_V4_BYTES];
 	uint32_t floats, frame_bytes;
-	uint64_t ip_sum, udp_sum;	/* of all that stays the same */
+	uint64_t ip_sum, udp_sum;	/* of the constant parts */
 	unsigned __int128 port_time;	/* through the port, in 2^-32 ns */
 };
 
@@ -40,36 +40,40 @@ struct writer {
 	struct writer_shape whole, last;	/* whole: all but the last */
 	uint32_t packets;		/* per update */
 	uint32_t head_bytes;
-	uint8_t *pool;			/* float32 values, and the sums */
+	uint8_t *pool;			/* float32 values; owned */
 	uint32_t *pool_sum;		/* of the 16-bit words before each */
 	uint8_t regular_frame[WRITER_REGULAR_BYTES];
 	uint64_t regular_due_ns;	/* UINT64_MAX: none */
 	double regular_gap_ns;
-	unsigned __int128 port_free;	/* from then on, in 2^-32 ns */
+	unsigned __int128 port_free;	/* when the port is free, in 2^-32 ns */
 	uint64_t first_ns, last_ns;	/* stamps, once updates > 0 */
 	uint64_t updates, regulars;
-	uint64_t frame_bits;		/* of update frames put */
-	uint64_t total;			/* updates to expect, 0 unknown */
+	uint64_t frame_bits;		/* of all update frames */
+	uint64_t total;			/* expected updates; 0: unknown */
 	uint64_t began_ns, shown_ns;	/* for progress */
-	bool progress, passed;		/* passed: a stamp no pcap can hold */
+	bool progress;
+	bool stamp_overflow;		/* a stamp did not fit a pcap file */
 };
 
-/* Bits of the frames of one update, Ethernet header and all. */
+/* Return the bits of the frames of one update, with Ethernet headers. */
 uint64_t writer_update_bits(const struct conf *cf);
 
-/* How long the frames of one update take the port, which must be, in ns. */
+/*
+ * Return how long the frames of an update occupy the port, which must exist,
+ * ns.
+ */
 double writer_port_ns(const struct conf *cf);
 
-/* Begin to write cf->out; ends the program if that cannot be. */
+/* Begin to write cf->out, or exit. */
 void writer_open(struct writer *w, const struct conf *cf);
 
-/* Put u's frames.  False when there is no sense in going on. */
+/* Put the frames of u; return false if the program should end. */
 bool writer_put(struct writer *w, const struct ready *u);
 
-/* The reward of a worker's update by --rewards. */
+/* Return the reward of a worker's update, by --rewards. */
 float writer_reward(struct writer *w, uint32_t sequence);
 
-/* Write the rest, say what was done.  The exit status. */
+/* Write the rest and print a summary; return the exit status. */
 int writer_close(struct writer *w);
 
 #endif

@@ -38,13 +38,13 @@ static const struct opt_tool tool = {
 	"MPI_Allreduce.  mpirun starts the ranks.", opts
 };
 
-static volatile sig_atomic_t got;	/* the signal that asked us to stop */
+static volatile sig_atomic_t stop_signal;	/* the signal to stop, or 0 */
 
 static void
 on_signal(int sig)
 {
 	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
-		got = sig;
+		stop_signal = sig;
 	rank_signal(sig);
 }
 
@@ -61,9 +61,9 @@ parse_size(struct rank_conf *cf)
 static struct rank_conf
 parse(int argc, char *argv[])
 {
-	struct rank_conf cf = {
-		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
-		.silence_ns = 600 * (uint64_t)TIMER_SECOND_NS, .stop = &got };
+	struct rank_conf cf = {.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
+	    .silence_ns = 600 * (uint64_t)TIMER_SECOND_NS,
+	    .stop = &stop_signal};
 	struct files files = { 0 };
 	int ch;
 
@@ -106,7 +106,7 @@ main(int argc, char *argv[])
 
 	timer_block_signals(on_signal, &wait_mask);
 	cf.wait_mask = &wait_mask;
-	/* a child has a line of its own */
+	/* a child has its own progress line */
 	cf.progress = !cf.quiet && cf.synthetic > 0 &&
 	    isatty(STDERR_FILENO) == 1;
 	return rank_run(&cf);

@@ -1,9 +1,9 @@
 /*
- * rank.c - one rank of a job whose gradients MPI sums
+ * rank.c - run one rank of a job whose gradients MPI sums
  *
- * MPI_Allreduce is the only word between ranks while they train: two marks
- * travel behind each gradient, so that a rank that ends takes part once more
- * and all end with it.
+ * MPI_Allreduce is the only communication between ranks while they train.  Two
+ * marks travel behind each gradient, so that a rank that ends takes part once
+ * more and all ranks end with it.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -26,9 +26,9 @@
 
 #include "cmd/innet-mpi/rank.h"
 
-#define PATIENCE_NS 5000000000u	/* for a child told to end */
+#define CHILD_END_NS 5000000000u	/* for a child to end */
 
-enum { GOING, FAILED, MARKS };	/* ranks that, behind the sum */
+enum { GOING, FAILED, MARKS };	/* marks behind the sum: numbers of ranks */
 
 struct rank {
 	const struct rank_conf *cf;
@@ -37,27 +37,27 @@ struct rank {
 	int me, ranks;
 	uint32_t elements;
 	uint32_t crc;			/* of the first weights */
-	uint64_t first, given;		/* iterations: before, and sums */
+	uint64_t first, given;		/* first iteration; sums so far */
 	float *mine, *sum;		/* elements, and MARKS */
-	struct durations rounds;	/* gradient taken to sum there */
+	struct durations rounds;	/* from a gradient to its sum */
 	uint64_t start_ns, spoke_ns, told_ns;
-	bool over;			/* no more gradients from here */
-	bool failed;			/* why has been said */
-	bool ended;			/* the child, by itself */
+	bool over;			/* this rank has no more gradients */
+	bool failed;			/* and the reason was printed */
+	bool ended;			/* the child ended by itself */
 };
 
-/* Within a call of MPI: what the end of its time says. */
-static volatile sig_atomic_t inside;
-static char guard_why[160];
-static size_t guard_bytes;
+/* The message if a call of MPI takes too long. */
+static volatile sig_atomic_t in_mpi_call;
+static char timeout_text[160];
+static size_t timeout_bytes;
 
 void
 rank_signal(int sig)
 {
-	if (!inside)
+	if (!in_mpi_call)
 		return;
 	if (sig == SIGALRM) {
-		if (write(STDERR_FILENO, guard_why, guard_bytes) == -1)
+		if (write(STDERR_FILENO, timeout_text, timeout_bytes) == -1)
 			_exit(1);
 		_exit(1);
 	}
@@ -67,9 +67,12 @@ rank_signal(int sig)
 	}
 }
 
-/* A call of MPI follows, which is to take no longer than --give-up. */
+/*
+ * Begin a call of MPI, which may take no longer than --give-up; `what` is for
+ * the message.
+ */
 static void
-enter(const struct rank *r, const char *what)
+begin_mpi_call(const struct rank *r, const char *what)
 {
 	const uint64_t us = r->cf->give_up_ns / 1000;
 	struct itimerval it = { .it_value = { (time_t)(us / 1000000),
@@ -77,17 +80,19 @@ enter(const struct rank *r, const char *what)
 
 	if (us == 0)
 		it.it_value.tv_usec = 1;
-	snprintf(guard_why, sizeof(guard_why), "innet-mpi: rank %d: %s after "
-	    "%.1f s, with %" PRIu64 " sums had\n", r->me, what,
-	    (double)r->cf->give_up_ns / 1e9, r->given);
-	guard_bytes = strlen(guard_why);
-	inside = 1;
+	snprintf(timeout_text, sizeof(timeout_text),
+	    "innet-mpi: rank %d: %s after "
+	    "%.1f s, with %" PRIu64 " sums had\n",
+	    r->me, what, (double)r->cf->give_up_ns / 1e9, r->given);
+	timeout_bytes = strlen(timeout_text);
+	in_mpi_call = 1;
 	setitimer(ITIMER_REAL, &it, NULL);
 	sigprocmask(SIG_SETMASK, r->cf->wait_mask, NULL);
 }
 
+/* End a call of MPI: block signals again. */
 static void
-leave(void)
+end_mpi_call(void)
 {
 	const struct itimerval none = { 0 };
 	sigset_t block;
@@ -100,18 +105,18 @@ leave(void)
 	sigaddset(&block, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &block, NULL);
 	setitimer(ITIMER_REAL, &none, NULL);
-	inside = 0;
+	in_mpi_call = 0;
 }
 
 static void
-fail(struct rank *r)
+set_failed(struct rank *r)
 {
 	r->failed = r->over = true;
 }
 
-/* Sleep until the child speaks or reads, or for a moment. */
+/* Sleep until the child writes or reads, or for a moment. */
 static void
-nap(struct rank *r)
+wait_for_child(struct rank *r)
 {
 	const struct timespec ts = timer_to_timespec(TIMER_SECOND_NS / 20);
 	struct pollfd p[2] = {
@@ -127,40 +132,43 @@ nap(struct rank *r)
 	timer_deliver_signals(r->cf->wait_mask);
 }
 
-/* Has it been silent for too long? */
+/* Was the child silent for too long? */
 static bool
-silent(struct rank *r, uint64_t now_ns)
+is_silent(struct rank *r, uint64_t now_ns)
 {
-	const char *owes = stream_order_missing(&r->order);
-	const uint64_t since = owes != NULL ? r->start_ns : r->spoke_ns;
-	const uint64_t ns = owes != NULL ? r->cf->give_up_ns :
+	const char *missing = stream_order_missing(&r->order);
+	const uint64_t since = missing != NULL ? r->start_ns : r->spoke_ns;
+	const uint64_t ns = missing != NULL ? r->cf->give_up_ns :
 	    r->cf->silence_ns;
 
 	if (now_ns - since < ns)
 		return false;
 	warnx("rank %d: %s: no %s %s %.1f s", r->me, r->child.name,
-	    owes != NULL ? owes : "gradient", owes != NULL ? "after" : "for",
-	    (double)ns / 1e9);
+	    missing != NULL ? missing : "gradient",
+	    missing != NULL ? "after" : "for", (double)ns / 1e9);
 	return true;
 }
 
-/* A message of the child: may it come now? */
+/* Check a message of the child; return false at the end. */
 static bool
-judge(struct rank *r, const struct stream_head *h, const uint8_t *body)
+check_message(struct rank *r, const struct stream_head *h, const uint8_t *body)
 {
 	const char *why = stream_order_check(&r->order, h, body);
 
 	r->spoke_ns = timer_mono_ns();
 	if (why != NULL) {
 		child_report_message(&r->child, h, why);
-		fail(r);
+		set_failed(r);
 	} else if (h->kind == STREAM_BYE) {
 		r->ended = r->over = true;
 	}
 	return !r->over;
 }
 
-/* The child has ended by itself: with a message in half, or with none? */
+/*
+ * Check that the child, which has ended, did not end within a message or
+ * without a hello.
+ */
 static void
 check_end(struct rank *r)
 {
@@ -170,12 +178,12 @@ check_end(struct rank *r)
 		warnx("rank %d: %s: ended without a hello", r->me,
 		    r->child.name);
 	if (cut || !r->order.hello)
-		fail(r);
+		set_failed(r);
 }
 
-/* The child's next message; false at the end, its own or ours. */
+/* Receive the next message of the child; return false if either side ends. */
 static bool
-hear(struct rank *r, struct stream_head *h, const uint8_t **body)
+receive_message(struct rank *r, struct stream_head *h, const uint8_t **body)
 {
 	while (!r->over) {
 		const bool gone = child_has_exited(&r->child);
@@ -183,22 +191,22 @@ hear(struct rank *r, struct stream_head *h, const uint8_t **body)
 		    child_next_message(&r->child, h, body);
 
 		if (got == 1)
-			return judge(r, h, *body);
-		if (got == -2 || (got == 0 && silent(r, timer_mono_ns())))
-			fail(r);
+			return check_message(r, h, *body);
+		if (got == -2 || (got == 0 && is_silent(r, timer_mono_ns())))
+			set_failed(r);
 		r->ended = got == -1 || (gone && got == 0);
 		if (r->ended)
 			check_end(r);
 		r->over |= r->ended || *r->cf->stop;
 		if (!r->over)
-			nap(r);
+			wait_for_child(r);
 	}
 	return false;
 }
 
-/* Hear hello and weights, or make them up. */
+/* Receive hello and weights, unless gradients are synthetic. */
 static void
-prepare(struct rank *r)
+receive_weights(struct rank *r)
 {
 	struct stream_head h = { 0 };
 	const uint8_t *body = NULL;
@@ -206,7 +214,8 @@ prepare(struct rank *r)
 	r->elements = r->cf->synthetic;
 	if (r->elements > 0)
 		return;
-	while (stream_order_missing(&r->order) != NULL && hear(r, &h, &body))
+	while (stream_order_missing(&r->order) != NULL &&
+	       receive_message(r, &h, &body))
 		;
 	if (r->over)
 		return;
@@ -221,15 +230,15 @@ end_child(struct rank *r)
 {
 	if (r->child.name == NULL)
 		return;
-	/* one that has ended by itself may have a model to save */
+	/* a child that ends by itself may be saving a model */
 	r->failed |= child_stop(&r->child, r->ended ? r->cf->silence_ns :
-	    PATIENCE_NS, !r->ended) != 0;
+	    CHILD_END_NS, !r->ended) != 0;
 	r->child.name = NULL;
 }
 
-/* Another rank says that it ends, or has failed: so do we. */
+/* End because another rank ends or has failed. */
 static void
-follow(struct rank *r, bool failed)
+end_with_others(struct rank *r, bool failed)
 {
 	if (failed && !r->failed) {
 		warnx("rank %d: another rank has failed", r->me);
@@ -238,9 +247,9 @@ follow(struct rank *r, bool failed)
 	r->over = true;
 }
 
-/* Do all ranks begin alike?  If any does not, all end. */
+/* Check that all ranks begin with the same weights; otherwise all end. */
 static void
-agree(struct rank *r)
+agree_on_start(struct rank *r)
 {
 	enum { FAILS, OVER, N, NOT_N, CRC, NOT_CRC, FIRST, NOT_FIRST, ALL };
 	const int64_t mine[ALL] = { r->failed, r->over, r->elements,
@@ -248,31 +257,31 @@ agree(struct rank *r)
 	    (int64_t)r->first, -(int64_t)r->first };
 	int64_t most[ALL];
 
-	enter(r, "other ranks have not begun");
+	begin_mpi_call(r, "other ranks have not begun");
 	MPI_Allreduce(mine, most, ALL, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-	leave();
+	end_mpi_call();
 	if (most[FAILS] > 0 || most[OVER] > 0) {
-		follow(r, most[FAILS] > 0);
+		end_with_others(r, most[FAILS] > 0);
 	} else if (most[N] != -most[NOT_N]) {
 		warnx("rank %d: a vector of %" PRIu32 " elements; ranks have "
 		    "from %" PRId64 " to %" PRId64, r->me, r->elements,
 		    -most[NOT_N], most[N]);
-		fail(r);
+		set_failed(r);
 	} else if (most[CRC] != -most[NOT_CRC]) {
 		warnx("rank %d: the ranks begin with different weights",
 		    r->me);
-		fail(r);
+		set_failed(r);
 	} else if (most[FIRST] != -most[NOT_FIRST]) {
 		warnx("rank %d: goes on from iteration %" PRIu64 "; ranks do "
 		    "from %" PRId64 " to %" PRId64, r->me, r->first,
 		    -most[NOT_FIRST], most[FIRST]);
-		fail(r);
+		set_failed(r);
 	}
 }
 
-/* Vectors, and the answer to the hello. */
+/* Allocate the vectors and answer the hello. */
 static void
-begin(struct rank *r)
+allocate_vectors(struct rank *r)
 {
 	const size_t n = (size_t)r->elements + MARKS;
 	char text[96];
@@ -290,9 +299,9 @@ begin(struct rank *r)
 	    .elements = (uint32_t)len }, text);
 }
 
-/* The next gradient into `mine`; false at the end. */
+/* Take the next gradient into `mine`; return false at the end. */
 static bool
-take(struct rank *r)
+take_gradient(struct rank *r)
 {
 	struct stream_head h;
 	const uint8_t *body;
@@ -304,17 +313,17 @@ take(struct rank *r)
 			    (uint32_t)r->given);
 		return !r->over;
 	}
-	if (!hear(r, &h, &body)) {
-		end_child(r);	/* if it failed, the others are to know */
+	if (!receive_message(r, &h, &body)) {
+		end_child(r);	/* the other ranks learn whether it failed */
 		return false;
 	}
 	memcpy(r->mine, body, 4 * (size_t)r->elements);
 	return true;
 }
 
-/* Is the made-up sum what it must be? */
+/* Check the sum of synthetic gradients. */
 static void
-check(struct rank *r)
+check_sum(struct rank *r)
 {
 	const uint32_t t = (uint32_t)r->given;
 	const uint32_t i = synthetic_wrong(r->sum, r->elements,
@@ -325,26 +334,26 @@ check(struct rank *r)
 	warnx("rank %d: iteration %" PRIu32 ", element %" PRIu32
 	    ": the sum is %g, not %g", r->me, t, i, (double)r->sum[i],
 	    (double)synthetic_sum((uint32_t)r->ranks, t, i));
-	fail(r);
+	set_failed(r);
 }
 
-/* The sum is there: the child gets it. */
+/* Send the sum to the child. */
 static void
-give(struct rank *r)
+send_sum(struct rank *r)
 {
 	const struct stream_head h = { .kind = STREAM_RESULT,
 	    .elements = r->elements, .contributions = (uint32_t)r->ranks,
 	    .iteration = r->first + r->given + 1 };
 
 	if (r->cf->check)
-		check(r);
+		check_sum(r);
 	r->given++;
 	if (r->cf->synthetic == 0)
 		child_send(&r->child, &h, r->sum);
 }
 
 static void
-show(struct rank *r, uint64_t now_ns)
+show_progress(struct rank *r, uint64_t now_ns)
 {
 	if (!r->cf->progress || r->me != 0 ||
 	    now_ns - r->told_ns < TIMER_SECOND_NS)
@@ -353,34 +362,34 @@ show(struct rank *r, uint64_t now_ns)
 	progress_say("%" PRIu64 " iterations", r->given);
 }
 
-/* A gradient of each rank, and their sum; false if any has ended. */
+/* Sum a gradient of each rank; return false if any rank has ended. */
 static bool
-iterate(struct rank *r)
+sum_gradients(struct rank *r)
 {
-	const bool have = take(r);
+	const bool have = take_gradient(r);
 	const uint64_t began = timer_mono_ns();
 	float *mark = r->mine + r->elements, *marks = r->sum + r->elements;
 	uint64_t now;
 
 	mark[GOING] = have;
 	mark[FAILED] = r->failed;
-	enter(r, "no sum");
+	begin_mpi_call(r, "no sum");
 	MPI_Allreduce(r->mine, r->sum, (int)r->elements + MARKS, MPI_FLOAT,
 	    MPI_SUM, MPI_COMM_WORLD);
-	leave();
+	end_mpi_call();
 	if (marks[FAILED] > 0 || marks[GOING] < (float)r->ranks) {
-		follow(r, marks[FAILED] > 0);
+		end_with_others(r, marks[FAILED] > 0);
 		return false;
 	}
 	now = timer_mono_ns();
 	durations_add(&r->rounds, now - began);
-	give(r);
-	show(r, now);
+	send_sum(r);
+	show_progress(r, now);
 	return r->cf->count == 0 || r->given < r->cf->count;
 }
 
 static void
-summary(const struct rank *r)
+print_summary(const struct rank *r)
 {
 	const uint64_t p10 = durations_percentile(&r->rounds, 10),
 	    p50 = durations_percentile(&r->rounds, 50),
@@ -402,9 +411,9 @@ summary(const struct rank *r)
 		    (double)mean / 1e6);
 }
 
-/* Into the job.  The child runs already: it has no part in MPI. */
+/* Join the MPI job.  The child runs already and has no part in MPI. */
 static void
-join(struct rank *r)
+join_job(struct rank *r)
 {
 	MPI_Init(NULL, NULL);
 	MPI_Comm_rank(MPI_COMM_WORLD, &r->me);
@@ -423,24 +432,24 @@ rank_run(const struct rank_conf *cf)
 		err(1, "a rank");
 	if (cf->synthetic == 0)
 		child_start(&r.child, cf->argv, cf->wait_mask);
-	join(&r);
-	prepare(&r);
+	join_job(&r);
+	receive_weights(&r);
 	if (r.over)
 		end_child(&r);
-	agree(&r);
+	agree_on_start(&r);
 	if (!r.over) {
-		begin(&r);
-		while (iterate(&r))
+		allocate_vectors(&r);
+		while (sum_gradients(&r))
 			;
 	}
 	end_child(&r);
 	if (cf->progress && r.me == 0)
 		progress_clear();
-	enter(&r, "other ranks have not ended");
+	begin_mpi_call(&r, "other ranks have not ended");
 	MPI_Finalize();
-	leave();
+	end_mpi_call();
 	if (!cf->quiet || cf->json != NULL)
-		summary(&r);
+		print_summary(&r);
 	r.failed |= cf->json != NULL && files_flush(cf->json) != 0;
 	durations_free(&r.rounds);
 	free(r.mine);

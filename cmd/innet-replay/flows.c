@@ -1,4 +1,4 @@
-/* flows - a socket for each five-tuple of a trace */
+/* flows.c - a socket for each five-tuple of a trace: flows.h */
 #include "config.h"
 
 #include <err.h>
@@ -9,7 +9,7 @@
 
 #include "cmd/innet-replay/flows.h"
 
-enum { FLOW_RECEIVE_BYTES = 4096 };	/* of what nobody reads */
+enum { FLOW_RECEIVE_BYTES = 4096 };	/* for answers that are not read */
 
 void
 flows_open(struct flows *s, const union addr *to, bool offload)
@@ -36,7 +36,7 @@ flows_close(struct flows *s)
 }
 
 static bool
-same(const struct frame_flow *a, const struct frame_flow *b)
+is_same_flow(const struct frame_flow *a, const struct frame_flow *b)
 {
 	const size_t n = a->v6 ? 16 : 4;
 
@@ -46,7 +46,7 @@ same(const struct frame_flow *a, const struct frame_flow *b)
 }
 
 static uint64_t
-hash(const struct frame_flow *f)
+hash_flow(const struct frame_flow *f)
 {
 	const size_t n = f->v6 ? 16 : 4;
 	uint64_t h = (uint64_t)f->sport << 32 | f->dport;
@@ -57,8 +57,9 @@ hash(const struct frame_flow *f)
 	return h;
 }
 
+/* Open the socket of a new five-tuple; return its number. */
 static uint32_t
-add(struct flows *s, const struct frame_flow *id, uint64_t key)
+add_flow(struct flows *s, const struct frame_flow *id, uint64_t key)
 {
 	const uint32_t room = s->room == 0 ? 64 : 2 * s->room;
 	struct flow *more;
@@ -84,13 +85,13 @@ uint32_t
 flows_find(struct flows *s, const struct frame_flow *id)
 {
 	const uint32_t *at;
-	uint64_t key = hash(id);
+	uint64_t key = hash_flow(id);
 
 	for (; (at = hashmap_get(&s->by_hash, key)) != NULL; key++) {
-		if (same(&s->flow[*at].id, id))
+		if (is_same_flow(&s->flow[*at].id, id))
 			return *at;
 	}
-	return add(s, id, key);
+	return add_flow(s, id, key);
 }
 
 uint64_t

@@ -1,9 +1,10 @@
 /*
  * flows.h - a socket for each five-tuple of a trace, all to one address
  *
- * Who receives tells them apart as who received the trace did: each has a port
- * of its own.  They only send: what comes back is not read, and room for it is
- * small.  A struct flows owns its sockets; flows_close().
+ * Each socket has its own port, so that the receiver can distinguish the flows
+ * as the receiver of the trace did.  The sockets only send: answers are not
+ * read, and the room for them is small.  A struct flows owns its sockets;
+ * flows_close() closes them.
  */
 #ifndef INNET_REPLAY_FLOWS_H
 #define INNET_REPLAY_FLOWS_H
@@ -23,21 +24,22 @@ struct flow {
 };
 
 struct flows {
-	union addr from;	/* our address towards the receiver, port 0 */
+	union addr from;	/* the source address, port 0 */
 	bool offload;
 	struct flow *flow;
 	uint32_t count, room;
 	struct hashmap by_hash;
 };
 
-/* Exits 1 where there is no way to the address. */
+/* Open an empty table for packets to an address; exit 1 without a route. */
 void flows_open(struct flows *s, const union addr *to, bool offload);
 void flows_close(struct flows *s);
 
-/* The number of the five-tuple's socket; exits 1 if none can be had. */
+/* Return the number of the socket of a five-tuple; exit 1 if it cannot be
+ * opened. */
 uint32_t flows_find(struct flows *s, const struct frame_flow *id);
 
-/* Errors that came back to any of them. */
+/* Return the number of errors that came back to all sockets. */
 uint64_t flows_unreachable(struct flows *s);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/innet-replay/replay.h"
+#include "cmd/innet-replay/conf.h"
 #include "common/base/counters.h"
 #include "common/base/files.h"
 #include "common/base/num.h"
@@ -52,7 +52,14 @@ static const struct opt_tool tool = {
 	.opts = opts
 };
 
-volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped;	/* the signal to stop, or 0 */
+
+static void
+on_signal(int sig)
+{
+	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
+		stopped = sig;
+}
 
 static void
 parse_pace(int ch, struct conf *cf)
@@ -113,7 +120,8 @@ static struct conf
 parse(int argc, char *argv[])
 {
 	struct conf cf = { .in = "-", .speed = 1, .loops = 1,
-	    .duration_ns = TIMER_NEVER, .offload = true };
+	    .duration_ns = TIMER_NEVER, .offload = true,
+	    .stop = &stopped, .on_signal = on_signal };
 	struct files files = { 0 };
 	bool to = false, speed = false, json = false, stamp = false, no = false;
 	int ch;
@@ -216,7 +224,7 @@ print_summary(const struct conf *cf, const struct trace *t,
 }
 
 static int
-run(const struct conf *cf)
+replay_trace(const struct conf *cf)
 {
 	struct tally n = { 0 };
 	struct trace t;
@@ -244,5 +252,5 @@ main(int argc, char *argv[])
 {
 	const struct conf cf = parse(argc, argv);
 
-	return run(&cf);
+	return replay_trace(&cf);
 }

@@ -1,15 +1,15 @@
-/* retime - a trace with new stamps, as a capture */
+/* retime.c - write a trace with new stamps as a capture */
 #include "config.h"
 
 #include <string.h>
 
-#include "cmd/innet-replay/replay.h"
+#include "cmd/innet-replay/conf.h"
 #include "common/base/bytes.h"
 #include "common/net/timer.h"
 
-/* Write a packet as it would stand in a capture of ours, stamped at_ns. */
+/* Write a packet as innet would capture it, stamped at_ns. */
 static void
-put(const struct conf *cf, struct pcapio_out *out,
+put_packet(const struct conf *cf, struct pcapio_out *out,
     const struct trace_packet *p, uint64_t at_ns)
 {
 	uint8_t *q = pcapio_room(out);
@@ -35,15 +35,15 @@ retime_trace(const struct conf *cf, struct trace *t, struct tally *n)
 	int got = 0, rc;
 
 	pcapio_create_or_exit(&out, cf->out);
-	while (stopped == 0 && out.failed == 0 &&
+	while (*cf->stop == 0 && out.failed == 0 &&
 	    (cf->count == 0 || n->packets < cf->count)) {
 		got = trace_next(t, &p);
 		if (got != 1)
 			break;
-		at = replay_due_ns(cf, p.deadline_ns, n->packets);
+		at = conf_due_ns(cf, p.deadline_ns, n->packets);
 		if (at >= cf->duration_ns)
 			break;
-		put(cf, &out, &p, t->first_ns + at);
+		put_packet(cf, &out, &p, t->first_ns + at);
 		n->packets++;
 		n->bytes += p.f.payload_bytes;
 	}

@@ -1,11 +1,11 @@
 /*
- * send - a trace leaves by UDP, at its own pace or as fast as it goes
+ * send.c - send a trace by UDP, at a given pace or as fast as possible
  *
- * On time: sleep short of each packet's time, spin the rest, send it.  Those of
- * one flow that are late already leave together.  At top speed packets are
- * gathered in a window and leave a five-tuple after the other, in runs of equal
- * length: that is what the kernel takes fastest, and nobody can tell the order
- * of packets that come by different sockets.
+ * With a pace: sleep until shortly before the time of each packet, spin for the
+ * rest, send it.  Packets of one flow that are late already leave together.  At
+ * top speed packets are collected in a window and leave one five-tuple after
+ * the other, in runs of equal length.  The kernel takes them fastest that way,
+ * and a receiver cannot tell the order of packets from different sockets.
  */
 #include "config.h"
 
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "cmd/innet-replay/conf.h"
 #include "cmd/innet-replay/flows.h"
-#include "cmd/innet-replay/replay.h"
 #include "common/base/progress.h"
 #include "common/net/timer.h"
 
@@ -26,17 +26,17 @@ enum {
 	WINDOW_PACKETS = 2048,
 	WINDOW_BYTES = 2 << 20,
 	SIGNALS_EVERY = 256,		/* packets */
-	LATE_NS = 20000,		/* from then on, wait for company */
-	NO_ROOM_NS = 50000,		/* to wait for a link's queue */
+	LATE_NS = 20000,		/* from which packets leave together */
+	NO_ROOM_NS = 50000,		/* to wait for room in a link's queue */
 	GIVE_UP_NS = 1000000000		/* without room for a packet */
 };
 
 #define NONE UINT32_MAX
 
-struct waiting {
+struct queued {
 	const uint8_t *p;
 	uint32_t len, flow;
-	uint32_t next;		/* of the same flow; NONE */
+	uint32_t next;		/* packet of the same flow, or NONE */
 	uint64_t deadline_ns;	/* by the monotonic clock */
 	uint8_t tos;
 	bool update;
@@ -47,20 +47,21 @@ struct sender {
 	struct tally *n;
 	struct flows flows;
 	sigset_t wait;
-	struct waiting *w;	/* the window */
+	struct queued *w;	/* the window */
 	uint32_t have;
-	uint8_t *bytes;		/* their payloads */
+	uint8_t *bytes;		/* payloads of the window */
 	size_t used;
-	uint32_t *first, *last;	/* by flow: of the window, NONE */
-	uint32_t *order;	/* flows in it, as they came */
+	uint32_t *first, *last;	/* packet of the window by flow, or NONE */
+	uint32_t *order;	/* flows in the window, by first packet */
 	uint32_t flows_room, in_order;
 	uint64_t began_ns, shown_ns;
-	bool slow;		/* the trace itself may wait: it is a pipe */
+	bool slow;		/* the trace is a pipe, which may wait */
 	bool warned;
 };
 
+/* Reallocate n items of `each` bytes, or exit. */
 static void *
-room(void *old, size_t n, size_t each)
+allocate(void *old, size_t n, size_t each)
 {
 	void *p = reallocarray(old, n, each);
 
@@ -78,23 +79,23 @@ sleep_ns(struct sender *s, uint64_t ns)
 	ppoll(NULL, 0, &ts, &s->wait);
 }
 
-/* Be there at deadline_ns; false if it ended before. */
+/* Wait until deadline_ns; return false if a signal ended the program before. */
 static bool
 wait_until(struct sender *s, uint64_t deadline_ns)
 {
 	uint64_t now = timer_mono_ns(), ns;
 
-	while (now < deadline_ns && stopped == 0) {
+	while (now < deadline_ns && *s->cf->stop == 0) {
 		ns = pace_sleep_ns(now, deadline_ns);
 		if (ns > 0)
 			sleep_ns(s, ns);
 		now = timer_mono_ns();
 	}
-	return stopped == 0;
+	return *s->cf->stop == 0;
 }
 
 static void
-show(struct sender *s, const struct trace *t)
+show_progress(struct sender *s, const struct trace *t)
 {
 	const uint64_t now = timer_mono_ns();
 	char percent[16] = "";
@@ -110,9 +111,9 @@ show(struct sender *s, const struct trace *t)
 	    (double)(now - s->began_ns) / 1e9, percent);
 }
 
-/* One packet could not leave; the rest goes on. */
+/* Count a packet that could not be sent; print the first one. */
 static void
-lost(struct sender *s, int why)
+count_failure(struct sender *s, int why)
 {
 	s->n->failed++;
 	if (s->warned)
@@ -122,9 +123,9 @@ lost(struct sender *s, int why)
 	    s->n->failed, strerror(why));
 }
 
-/* count packets of one flow and length, one after another in iov. */
+/* Send `count` packets of one flow and length, which are in iov. */
 static void
-send_run(struct sender *s, const struct waiting *w, struct iovec *iov,
+send_run(struct sender *s, const struct queued *w, struct iovec *iov,
     int count)
 {
 	struct udpio *u = &s->flows.flow[w->flow].u;
@@ -140,10 +141,10 @@ send_run(struct sender *s, const struct waiting *w, struct iovec *iov,
 		done += got;
 		s->n->packets += (uint64_t)got;
 		s->n->bytes += (uint64_t)got * w->len;
-		if (done == count || stopped != 0)
+		if (done == count || *s->cf->stop != 0)
 			return;
 		if (errno != EAGAIN || timer_mono_ns() - began > GIVE_UP_NS) {
-			lost(s, errno);
+			count_failure(s, errno);
 			done++;
 		} else {
 			ppoll(u->link_full ? NULL : &fd, u->link_full ? 0 : 1,
@@ -152,16 +153,19 @@ send_run(struct sender *s, const struct waiting *w, struct iovec *iov,
 	}
 }
 
-/* Write the time of sending into the updates of a run. */
+/* Write the present time into an update. */
 static void
-stamp(const struct waiting *w)
+stamp_update(const struct queued *w)
 {
 	if (w->update)
 		bytes_put((uint8_t *)(uintptr_t)w->p + UPDATE_GENERATED_AT,
 		    timer_wall_ns(), 8);
 }
 
-/* The packets of a window from k on, along next or one after another. */
+/*
+ * Send the packets of the window from k on, following `next` or one after
+ * another.
+ */
 static void
 send_from(struct sender *s, uint32_t k, bool along)
 {
@@ -169,15 +173,15 @@ send_from(struct sender *s, uint32_t k, bool along)
 	uint64_t now = timer_mono_ns();
 	int n;
 
-	while (k != NONE && k < s->have && stopped == 0) {
-		const struct waiting *head = &s->w[k], *w = head;
+	while (k != NONE && k < s->have && *s->cf->stop == 0) {
+		const struct queued *head = &s->w[k], *w = head;
 
 		for (n = 0; n < UDPIO_RUN_MAX; n++) {
 			if (w->flow != head->flow || w->len != head->len ||
 			    w->tos != head->tos)
 				break;
 			if (s->cf->stamp)
-				stamp(w);
+				stamp_update(w);
 			iov[n] = (struct iovec){ (void *)(uintptr_t)w->p,
 			    w->len };
 			if (!s->cf->topspeed)
@@ -195,8 +199,9 @@ send_from(struct sender *s, uint32_t k, bool along)
 	}
 }
 
+/* Send all packets of the window. */
 static void
-flush(struct sender *s)
+flush_window(struct sender *s)
 {
 	if (!s->cf->topspeed) {
 		send_from(s, 0, false);
@@ -212,22 +217,22 @@ flush(struct sender *s)
 }
 
 static bool
-full(const struct sender *s, size_t more)
+is_window_full(const struct sender *s, size_t more)
 {
 	return s->have == WINDOW_PACKETS || s->used + more > WINDOW_BYTES;
 }
 
-/* Packet k of the window is the last of its flow, so far. */
+/* Append packet k of the window to the list of flow f. */
 static void
-join(struct sender *s, uint32_t f, uint32_t k)
+append_to_flow(struct sender *s, uint32_t f, uint32_t k)
 {
 	const uint32_t had = s->flows_room;
 
 	if (f >= had) {
 		s->flows_room = s->flows.room;
-		s->first = room(s->first, s->flows_room, sizeof(*s->first));
-		s->last = room(s->last, s->flows_room, sizeof(*s->last));
-		s->order = room(s->order, s->flows_room, sizeof(*s->order));
+		s->first = allocate(s->first, s->flows_room, sizeof(*s->first));
+		s->last = allocate(s->last, s->flows_room, sizeof(*s->last));
+		s->order = allocate(s->order, s->flows_room, sizeof(*s->order));
 		for (uint32_t i = had; i < s->flows_room; i++)
 			s->first[i] = NONE;
 	}
@@ -242,28 +247,31 @@ join(struct sender *s, uint32_t f, uint32_t k)
 
 /* Put a packet into the window. */
 static void
-keep(struct sender *s, const struct trace_packet *p, uint64_t deadline_ns)
+add_packet(struct sender *s, const struct trace_packet *p, uint64_t deadline_ns)
 {
 	const uint32_t f = flows_find(&s->flows, &p->f.flow);
 	const uint32_t k = s->have++;
 
-	s->w[k] = (struct waiting){ .p = s->bytes + s->used,
+	s->w[k] = (struct queued){ .p = s->bytes + s->used,
 	    .len = p->f.payload_bytes, .flow = f, .next = NONE,
 	    .deadline_ns = deadline_ns, .tos = p->f.tos, .update = p->update };
 	memcpy(s->bytes + s->used, p->payload, p->f.payload_bytes);
 	s->used += p->f.payload_bytes;
 	if (s->cf->topspeed)
-		join(s, f, k);
+		append_to_flow(s, f, k);
 }
 
-/* What is waiting goes before what is not due yet.  False when it is over. */
+/*
+ * Send the window if it is full or the next packet is not due yet; then wait
+ * until that is due.  Return false at the end.
+ */
 static bool
-make_way(struct sender *s, uint64_t deadline_ns, size_t bytes)
+wait_for_packet(struct sender *s, uint64_t deadline_ns, size_t bytes)
 {
 	const bool early = !s->cf->topspeed && timer_mono_ns() < deadline_ns;
 
-	if (s->have > 0 && (early || full(s, bytes)))
-		flush(s);
+	if (s->have > 0 && (early || is_window_full(s, bytes)))
+		flush_window(s);
 	if (s->cf->duration_ns != TIMER_NEVER &&
 	    timer_after(s->began_ns, s->cf->duration_ns) <=
 	    (early ? deadline_ns : timer_mono_ns()))
@@ -272,39 +280,33 @@ make_way(struct sender *s, uint64_t deadline_ns, size_t bytes)
 }
 
 static int
-play(struct sender *s, struct trace *t)
+send_packets(struct sender *s, struct trace *t)
 {
 	struct trace_packet p;
 	uint64_t k = 0, due;
 	int got = 0;
 
-	for (; stopped == 0 && (s->cf->count == 0 || k < s->cf->count); k++) {
+	for (; *s->cf->stop == 0 && (s->cf->count == 0 || k < s->cf->count);
+	     k++) {
 		got = trace_next(t, &p);
 		if (got != 1)
 			break;
 		due = s->cf->topspeed ? 0 : s->began_ns +
-		    replay_due_ns(s->cf, p.deadline_ns, k);
-		if (!make_way(s, due, p.f.payload_bytes))
+		    conf_due_ns(s->cf, p.deadline_ns, k);
+		if (!wait_for_packet(s, due, p.f.payload_bytes))
 			break;
-		keep(s, &p, due);
+		add_packet(s, &p, due);
 		if (!s->cf->topspeed && (s->slow || timer_mono_ns() - due <
 		    LATE_NS))
-			flush(s);
+			flush_window(s);
 		if (k % SIGNALS_EVERY == 0) {
 			timer_deliver_signals(&s->wait);
 			if (s->cf->progress)
-				show(s, t);
+				show_progress(s, t);
 		}
 	}
-	flush(s);
+	flush_window(s);
 	return got == -1;
-}
-
-static void
-on_signal(int sig)
-{
-	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
-		stopped = sig;
 }
 
 int
@@ -314,14 +316,14 @@ send_trace(const struct conf *cf, struct trace *t, struct tally *n)
 	    .slow = trace_progress(t) < 0 };
 	int rc;
 
-	timer_block_signals(on_signal, &s.wait);
-	prctl(PR_SET_TIMERSLACK, 1);	/* sleeps end when they should */
+	timer_block_signals(cf->on_signal, &s.wait);
+	prctl(PR_SET_TIMERSLACK, 1);	/* so that sleeps end in time */
 	flows_open(&s.flows, &cf->to, cf->offload);
-	s.w = room(NULL, WINDOW_PACKETS, sizeof(*s.w));
-	s.bytes = room(NULL, WINDOW_BYTES + UDPIO_PACKET_BYTES, 1);
+	s.w = allocate(NULL, WINDOW_PACKETS, sizeof(*s.w));
+	s.bytes = allocate(NULL, WINDOW_BYTES + UDPIO_PACKET_BYTES, 1);
 	memset(s.bytes, 0, WINDOW_BYTES + UDPIO_PACKET_BYTES);
 	s.began_ns = s.shown_ns = timer_mono_ns();
-	rc = play(&s, t);
+	rc = send_packets(&s, t);
 	n->elapsed_ns = timer_mono_ns() - s.began_ns;
 	n->flows = s.flows.count;
 	n->unreachable = flows_unreachable(&s.flows);

@@ -1,4 +1,6 @@
-/* trace - the packets of a capture that are to be replayed */
+/*
+ * trace.c - read the packets of a capture that are to be replayed: trace.h
+ */
 #include "config.h"
 
 #include <err.h>
@@ -66,9 +68,12 @@ hash_end(const uint8_t addr[16], uint16_t port, bool v6)
 	return h;
 }
 
-/* An iSwitch packet: is it on its way to the switch? */
+/*
+ * Is an iSwitch packet on its way to the switch?  Remembers the addresses that
+ * a Join was sent to.
+ */
 static bool
-goes_up(struct trace *t, const struct frame *f, const uint8_t *payload)
+is_to_switch(struct trace *t, const struct frame *f, const uint8_t *payload)
 {
 	const struct frame_flow *w = &f->flow;
 	struct control c;
@@ -91,7 +96,7 @@ is_dlp(const struct frame *f)
 	    d == DLP_SWITCH_PORT || d == DLP_SERVER_PORT;
 }
 
-/* Is it of the program that is wanted? */
+/* Is the packet of the wanted program? */
 static bool
 is_wanted(const struct trace *t, const struct frame *f)
 {
@@ -106,21 +111,21 @@ is_wanted(const struct trace *t, const struct frame *f)
 	return true;
 }
 
-/* UPDATE_OK for a sound datagram that goes to switch or server. */
+/* Return UPDATE_OK for a valid datagram that goes to a switch or server. */
 static unsigned
-direction(struct trace *t, const struct frame *f, const uint8_t *payload,
+check_direction(struct trace *t, const struct frame *f, const uint8_t *payload,
     bool *update)
 {
 	const uint8_t tos = frame_dscp_tos(f);
 	const enum trace_program want = t->want.program;
 
-	*update = tos == UPDATE_TOS &&	/* a proof holds no change */
+	*update = tos == UPDATE_TOS &&	/* a tag allows no change */
 	    f->payload_bytes >= UPDATE_HEADER_BYTES &&
 	    payload[0] == UPDATE_VERSION && payload[1] == UPDATE_UPDATE;
 	if (want == TRACE_OLAF && f->payload_bytes > 1 &&
 	    payload[1] == UPDATE_MODEL)
 		return TRACE_DOWN;
-	if (want == TRACE_ISWITCH && !goes_up(t, f, payload))
+	if (want == TRACE_ISWITCH && !is_to_switch(t, f, payload))
 		return TRACE_DOWN;
 	if (want == TRACE_DLP && f->flow.dport != DLP_SWITCH_PORT &&
 	    f->flow.dport != DLP_SERVER_PORT)
@@ -128,9 +133,9 @@ direction(struct trace *t, const struct frame *f, const uint8_t *payload,
 	return UPDATE_OK;
 }
 
-/* Are those datagrams that say how long they are?  Bare updates do not. */
+/* Do the datagrams give their length?  Bare updates do not. */
 static bool
-says_length(const struct split_as *as, const struct pcapio_packet *p,
+has_length(const struct split_as *as, const struct pcapio_packet *p,
     const struct frame *f)
 {
 	const uint8_t *q = p->data + f->payload_at;
@@ -142,11 +147,11 @@ says_length(const struct split_as *as, const struct pcapio_packet *p,
 }
 
 /*
- * UPDATE_OK for a packet that is to be replayed, or why it is not;
+ * Return UPDATE_OK for a packet that is to be replayed, or why it is not;
  * SOUNDNESS_SEVERAL with t->pieces.
  */
 static unsigned
-judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
+check_packet(struct trace *t, const struct pcapio_packet *p, struct frame *f,
     bool *update)
 {
 	const enum frame_is is = frame_parse(t->in.link, p->data, p->caplen,
@@ -167,26 +172,26 @@ judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
 		default: break;
 		}
 	}
-	if (!says_length(&as, p, f))
+	if (!has_length(&as, p, f))
 		switch (split_unsized(is, p->data, f, p->len)) {
 		case SPLIT_CANNOT: return SOUNDNESS_SUPER_DATAGRAM;
 		case SPLIT_UNSEEN: t->split.unsure++; break;
 		default: break;
 		}
 	why = soundness_datagram(is, p->data, f);
-	return why != UPDATE_OK ? why : direction(t, f, p->data +
+	return why != UPDATE_OK ? why : check_direction(t, f, p->data +
 	    f->payload_at, update);
 }
 
-/* When a packet with that stamp is due. */
+/* Return when a packet with this stamp is due. */
 static uint64_t
-due(struct trace *t, uint64_t stamp_ns)
+compute_due(struct trace *t, uint64_t stamp_ns)
 {
 	uint64_t at = t->deadline_ns;
 
 	if (t->taken == 0)
 		t->first_ns = stamp_ns;
-	if (!t->any) {		/* begins here, this time */
+	if (!t->any) {		/* the first packet of this pass */
 		t->base_ns = t->taken == 0 ? 0 : t->deadline_ns + t->gap_ns;
 		t->any = true;
 		return t->base_ns;
@@ -202,9 +207,9 @@ due(struct trace *t, uint64_t stamp_ns)
 	return t->base_ns + (stamp_ns - t->first_ns);
 }
 
-/* At the end of the file: from its beginning again, if that is wanted. */
+/* At the end of the file: read it again, if that is wanted. */
 static bool
-again(struct trace *t)
+rewind_file(struct trace *t)
 {
 	if (t->loops_left == 0 || !t->any)
 		return false;
@@ -214,7 +219,7 @@ again(struct trace *t)
 	return true;
 }
 
-/* A frame of several datagrams was read. */
+/* Begin the pieces of a frame of several datagrams. */
 static void
 begin_pieces(struct trace *t, const struct pcapio_packet *p,
     const struct frame *f)
@@ -228,34 +233,37 @@ begin_pieces(struct trace *t, const struct pcapio_packet *p,
 	t->pieces.left = 0;
 }
 
-/* judge() the next of them. */
+/* Check the next piece. */
 static unsigned
-judge_piece(struct trace *t, struct trace_packet *out)
+check_piece(struct trace *t, struct trace_packet *out)
 {
 	uint32_t have = 0;
 
 	out->f = t->several;
 	split_next(&t->pieces, &out->payload, &have, &out->f.payload_bytes);
 	return have < out->f.payload_bytes ? SOUNDNESS_SNAPLEN :
-	    direction(t, &out->f, out->payload, &out->update);
+	    check_direction(t, &out->f, out->payload, &out->update);
 }
 
-/* The same of the next packet of the file: 1, 0 or -1 as trace_next(). */
+/*
+ * Check the next piece, or the next packet of the file; return 1, 0 or -1 as
+ * trace_next() does.
+ */
 static int
-judge_next(struct trace *t, struct trace_packet *out, unsigned *why)
+check_next(struct trace *t, struct trace_packet *out, unsigned *why)
 {
 	struct pcapio_packet p = { 0 };
 	int got;
 
 	if (t->pieces.left > 0) {
-		*why = judge_piece(t, out);
+		*why = check_piece(t, out);
 		return 1;
 	}
 	got = pcapio_next(&t->in, &p);
 	if (got != 1)
 		return got;
 	t->stamp_ns = p.stamp_ns;
-	*why = judge(t, &p, &out->f, &out->update);
+	*why = check_packet(t, &p, &out->f, &out->update);
 	out->payload = p.data + out->f.payload_at;
 	if (*why == SOUNDNESS_SEVERAL)
 		begin_pieces(t, &p, &out->f);
@@ -274,8 +282,8 @@ trace_next(struct trace *t, struct trace_packet *out)
 	int got;
 
 	for (;;) {
-		got = judge_next(t, out, &why);
-		if (got == 0 && again(t))
+		got = check_next(t, out, &why);
+		if (got == 0 && rewind_file(t))
 			continue;
 		if (got == -1)
 			pcapio_warn_damage(&t->in);
@@ -286,7 +294,7 @@ trace_next(struct trace *t, struct trace_packet *out)
 		if (why != SOUNDNESS_SEVERAL)
 			t->skipped[why]++;
 	}
-	at = due(t, t->stamp_ns);
+	at = compute_due(t, t->stamp_ns);
 	t->gap_ns = t->taken == 0 ? 0 : at - t->deadline_ns;
 	t->deadline_ns = at;
 	t->taken++;

@@ -1,10 +1,10 @@
 /*
- * trace.h - the packets of a capture that are to be replayed
+ * trace.h - read the packets of a capture that are to be replayed
  *
- * Sound UDP datagrams of the program that is wanted, as often as the capture
- * is gone through.  What is left out is counted under a reason.  Of a live run
- * only one direction makes sense to a switch or server: models, results and
- * whatever else comes from the switch are left out, but with TRACE_ALL.
+ * These are the valid UDP datagrams of the wanted program, for each pass over
+ * the capture.  Packets that are left out are counted by reason.  Only one
+ * direction of a live run makes sense to a switch or server: models, results
+ * and all other packets from the switch are left out, except with TRACE_ALL.
  */
 #ifndef INNET_REPLAY_TRACE_H
 #define INNET_REPLAY_TRACE_H
@@ -25,21 +25,21 @@ enum trace_program { TRACE_OLAF, TRACE_ISWITCH, TRACE_DLP, TRACE_ALL };
 enum trace_reason {
 	TRACE_OTHER = SOUNDNESS_VERDICTS,	/* not of the program */
 	TRACE_DOWN,			/* from switch or server to worker */
-	TRACE_FILTERED,			/* not what --filter asks for */
+	TRACE_FILTERED,			/* --filter does not match */
 	TRACE_REASONS
 };
 
 struct trace_want {
 	enum trace_program program;
-	const char *filter;	/* in pcap-filter(7)'s words, or NULL */
+	const char *filter;	/* expression of pcap-filter(7), or NULL */
 };
 
 struct trace_packet {
-	uint64_t deadline_ns;	/* since the trace's first packet */
+	uint64_t deadline_ns;	/* after the first packet of the trace */
 	uint64_t stamp_ns;	/* in the capture */
 	struct frame f;
-	const uint8_t *payload;	/* f.payload_bytes, until the next */
-	bool update;		/* an Olaf update: has a `generated` */
+	const uint8_t *payload;	/* f.payload_bytes; valid until the next call */
+	bool update;		/* an Olaf update, with a time of generation */
 };
 
 struct trace {
@@ -47,36 +47,38 @@ struct trace {
 	struct trace_want want;
 	struct pcapio_in in;
 	struct filter filter;
-	struct hashmap switches;	/* hashes of who was sent a Join */
+	struct hashmap switches; /* hashes of addresses that got a Join */
 	uint64_t loops_left;
-	uint64_t first_ns;	/* stamp of the first that was taken */
-	uint64_t base_ns;	/* due time of this time's first */
-	uint64_t deadline_ns, gap_ns;	/* of the last, and to it */
-	bool any;		/* taken this time */
+	uint64_t first_ns;	/* stamp of the first packet */
+	uint64_t base_ns;	/* due time of the first packet of this pass */
+	uint64_t deadline_ns;	/* due time of the last packet */
+	uint64_t gap_ns;	/* from the packet before to that */
+	bool any;		/* this pass has a packet */
 	struct split_count split;
-	struct split pieces;	/* of the frame that was read last: */
+	struct split pieces;	/* of the last frame: */
 	struct frame several;
 	uint64_t stamp_ns;
 	uint64_t taken, skipped[TRACE_REASONS];
 	uint64_t time_backwards;
 };
 
+/* Return the name of a reason in reports. */
 const char *trace_reason(unsigned why);
 
-/* Begin; exits 1, or 2 when the filter or a repeated pipe cannot be. */
+/* Open the capture, or exit: 2 for a bad filter or a pipe with loops > 1. */
 void trace_open(struct trace *t, const char *path,
     const struct trace_want *want, uint64_t loops);
 void trace_close(struct trace *t);
 
 /*
- * The next packet: 1; 0 at the end of the last time; -1, and a line was said,
- * on damage.  Due times never go back: a packet stamped before its
- * predecessor is due with it.  Each further time begins a gap like the last
- * one after the end.
+ * Read the next packet: return 1, or 0 at the end of the last pass, or -1 after
+ * a line about damage.  Due times never go back: a packet stamped before its
+ * predecessor is due with it.  Each further pass begins after a gap as long as
+ * the last one.
  */
 int trace_next(struct trace *t, struct trace_packet *p);
 
-/* How much of the file was read, 0 to 1; below 0 where that is not known. */
+/* Return the share of the file that was read; below 0 if it is unknown. */
 double trace_progress(const struct trace *t);
 
 #endif
