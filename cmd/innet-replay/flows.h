@@ -35,8 +35,10 @@ struct flows {
 void flows_open(struct flows *s, const union addr *to, bool offload);
 void flows_close(struct flows *s);
 
-/* Return the number of the socket of a five-tuple; exit 1 if it cannot be
- * opened. */
+/*
+ * Return the number of the socket of a five-tuple; exit 1 if it cannot be
+ * opened.
+ */
 uint32_t flows_find(struct flows *s, const struct frame_flow *id);
 
 /* Return the number of errors that came back to all sockets. */

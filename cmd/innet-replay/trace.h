@@ -47,7 +47,7 @@ struct trace {
 	struct trace_want want;
 	struct pcapio_in in;
 	struct filter filter;
-	struct hashmap switches; /* hashes of addresses that got a Join */
+	struct hashmap switches;	/* addresses that got a Join, hashed */
 	uint64_t loops_left;
 	uint64_t first_ns;	/* stamp of the first packet */
 	uint64_t base_ns;	/* due time of the first packet of this pass */
