@@ -3,11 +3,11 @@
  * the capture.  Every packet is taken or counted under a reason, due times
  * never go back, and what is written with new stamps reads back whole.
  */
-#include "cmd/innet-replay/replay.h"
+#include "cmd/innet-replay/conf.h"
 #include "common/net/timer.h"
 #include "tests/fuzz/fuzz.h"
 
-volatile sig_atomic_t stopped;
+static const volatile sig_atomic_t stopped;
 
 /* The descriptor's name; the file is read from its start. */
 static void
@@ -74,6 +74,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	char path[32], out[32];
 	struct pcapio_in in;
 	struct conf cf = { .loops = 1, .speed = 1, .stamp = true,
+	    .stop = &stopped,
 	    .duration_ns = TIMER_NEVER };
 	int fd, to;
 
