@@ -1,12 +1,15 @@
 /*
  * program.h - program iswitch: sum the gradients of jobs, segment by segment
- * (iSwitch section 3)
  *
- * iswitch.h and its parts decide; this is how they meet the data plane.  The
- * switch has an address: segments and control messages to it are input, those
- * from it another run's.  Towards its parent a child speaks of job J by way
- * J + 1, an address of that job's own.  In a trace that is the port so far
- * behind the switch's own, or the one to which the parent was seen to answer.
+ * Connects the aggregation switch (switch.h; iSwitch section 3) to the data
+ * plane: the settings by the names of their options, the class of a packet, the
+ * reports for users, and iswitch_program, which the plane calls.
+ *
+ * The switch has an address: segments and control messages to it are its input,
+ * and those from it belong to another run.  For job J a child talks to its
+ * parent through the socket J + 1, which has an address of its own.  In a trace
+ * that is the port J + 1 above the switch's own port, or the port to which the
+ * captured parent answered.
  */
 #ifndef INNET_ISWITCH_PROGRAM_H
 #define INNET_ISWITCH_PROGRAM_H
@@ -74,6 +77,27 @@ static const struct opt iswitch_opts[] = {
 	{ 0 }
 };
 
+struct iswitch_state {
+	struct iswitch s;
+	const struct iswitch_settings *cf;
+	const struct program_env *env;
+	uint16_t *port_of;		/* job -> the port it has in a trace */
+	struct hashmap job_of;		/* that port -> job */
+	uint64_t told_ns;		/* how long a Join upward had waited */
+};
+
+/* Set the defaults of all options in conf, a struct iswitch_settings. */
+static inline void iswitch_set_defaults(void *conf);
+
+/*
+ * Check the settings together, and adapt them to place; returns NULL, or what
+ * is wrong.
+ */
+static inline const char *iswitch_check_settings(void *conf,
+    struct program_place *place);
+
+/* implementation */
+
 static inline void
 iswitch_set_defaults(void *conf)
 {
@@ -86,7 +110,10 @@ iswitch_set_defaults(void *conf)
 	    .member_timeout_ns = 10000000000 };
 }
 
-/* The parent with the smallest address is taken (iSwitch section 3.4). */
+/*
+ * Add a parent; the one with the smallest address is used (iSwitch section
+ * 3.4).
+ */
 static inline const char *
 iswitch_set_parent(struct iswitch_settings *cf, const char *arg)
 {
@@ -106,7 +133,7 @@ iswitch_set_parent(struct iswitch_settings *cf, const char *arg)
 	return NULL;
 }
 
-/* A number from 1 on, of 32 bits. */
+/* Set *to to a number from min to max. */
 static inline const char *
 iswitch_set_number(uint32_t *to, const char *arg, uint64_t min, uint64_t max)
 {
@@ -117,6 +144,7 @@ iswitch_set_number(uint32_t *to, const char *arg, uint64_t min, uint64_t max)
 	return why;
 }
 
+/* Set *to to the elements of a vector. */
 static inline const char *
 iswitch_set_vector(uint32_t *to, const char *arg)
 {
@@ -127,6 +155,7 @@ iswitch_set_vector(uint32_t *to, const char *arg)
 	return why;
 }
 
+/* Set one option. */
 static inline const char *
 iswitch_set_option(void *conf, int option, const char *arg)
 {
@@ -180,7 +209,10 @@ iswitch_set_option(void *conf, int option, const char *arg)
 	}
 }
 
-/* What --fixed-bits and --keep mean together with the others. */
+/*
+ * Check the settings of jobs together, and adapt --fixed-bits and --keep to the
+ * others.
+ */
 static inline const char *
 iswitch_check_job(struct iswitch_settings *cf)
 {
@@ -215,7 +247,7 @@ iswitch_check_job(struct iswitch_settings *cf)
 	    "--keep is a number of results, 1 to 65536";
 }
 
-/* The last 32 bits of an address: all of an IPv4 one. */
+/* Return the last 32 bits of an address: all of an IPv4 address. */
 static inline uint32_t
 iswitch_number_of_address(const union addr *a)
 {
@@ -224,7 +256,7 @@ iswitch_number_of_address(const union addr *a)
 	    (const uint8_t *)&a->in.sin_addr, 4);
 }
 
-/* What the address and the parent's mean together with the others. */
+/* Check the addresses of the switch and its parent. */
 static inline const char *
 iswitch_check_place(struct iswitch_settings *cf, struct program_place *place)
 {
@@ -278,7 +310,7 @@ iswitch_check_settings(void *conf, struct program_place *place)
 	return NULL;
 }
 
-/* The shape of a job of at least so many members, each of whose bits counts. */
+/* Return the shape of a job with H members and a vector of --vector. */
 static inline struct sums_shape
 iswitch_shape_for(const struct iswitch_settings *cf)
 {
@@ -290,7 +322,7 @@ iswitch_shape_for(const struct iswitch_settings *cf)
 	return s;
 }
 
-/* What a job takes whose vector is --vector. */
+/* List the memory of a job with a vector of --vector. */
 static inline size_t
 iswitch_plan_memory(const void *conf, struct memory_part *part)
 {
@@ -327,7 +359,7 @@ iswitch_plan_memory(const void *conf, struct memory_part *part)
 	return n;
 }
 
-/* Filling slots that member id is yet to add to. */
+/* Count the filling slots that member id has not added to yet. */
 static inline uint32_t
 iswitch_count_missing(const struct job *j, uint32_t id)
 {
@@ -342,7 +374,7 @@ iswitch_count_missing(const struct job *j, uint32_t id)
 	return n;
 }
 
-/* Put an address, and its port apart. */
+/* Put an address and its port. */
 static inline void
 iswitch_put_address(struct counters *c, const union addr *a)
 {
@@ -354,7 +386,7 @@ iswitch_put_address(struct counters *c, const union addr *a)
 	counters_put(c, "port", addr_port(a));
 }
 
-/* Who a member is, or was. */
+/* Put the address and type of a member. */
 static inline void
 iswitch_put_identity(const struct member *m, struct counters *c)
 {
@@ -365,6 +397,7 @@ iswitch_put_identity(const struct member *m, struct counters *c)
 	counters_word(c, "type", type[m->type]);
 }
 
+/* Put a present member. */
 static inline void
 iswitch_put_member(const struct job *j, uint32_t id, const union addr *own,
     struct counters *c, uint64_t now_ns)
@@ -384,7 +417,7 @@ iswitch_put_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_out(c);
 }
 
-/* One who was a member. */
+/* Put a member that has left. */
 static inline void
 iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
     uint64_t now_ns)
@@ -400,7 +433,7 @@ iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
 	counters_out(c);
 }
 
-/* How the job stands. */
+/* Put the state of a job. */
 static inline void
 iswitch_put_job(const struct job *j, struct counters *c)
 {
@@ -414,7 +447,7 @@ iswitch_put_job(const struct job *j, struct counters *c)
 	    (j->newest < j->start ? j->start : j->newest) - SUMS_EPOCH : 0);
 }
 
-/* Its members, whose parent is the switch at `own`. */
+/* Put the members of a job; their parent is the switch at `own`. */
 static inline void
 iswitch_put_members(const struct job *j, const union addr *own,
     struct counters *c, uint64_t now_ns)
@@ -433,7 +466,7 @@ iswitch_put_members(const struct job *j, const union addr *own,
 	counters_list_end(c);
 }
 
-/* Its counters, or what it has just now. */
+/* Put the counters of a job, or its gauges. */
 static inline void
 iswitch_put_job_counters(const struct job *j, bool gauges, struct counters *c)
 {
@@ -454,15 +487,7 @@ iswitch_put_job_counters(const struct job *j, bool gauges, struct counters *c)
 	counters_put(c, "span", j->sums.s.span);
 }
 
-struct iswitch_state {
-	struct iswitch s;
-	const struct iswitch_settings *cf;
-	const struct program_env *env;
-	uint16_t *port_of;		/* job -> the port it has in a trace */
-	struct hashmap job_of;		/* that port -> job */
-	uint64_t told_ns;		/* how long a Join upward had waited */
-};
-
+/* Initialize the state. */
 static inline bool
 iswitch_program_init(void *state, const void *conf,
     const struct program_env *env)
@@ -498,6 +523,7 @@ iswitch_program_init(void *state, const void *conf,
 	return !cf.job.child || place->live || t->port_of != NULL;
 }
 
+/* Free the state. */
 static inline void
 iswitch_program_free(void *state)
 {
@@ -508,7 +534,7 @@ iswitch_program_free(void *state)
 	hashmap_free(&t->job_of);
 }
 
-/* The port of job's way in a trace. */
+/* Return the port of a job's socket to the parent in a trace. */
 static inline uint16_t
 iswitch_socket_port(const struct iswitch_state *t, uint16_t job)
 {
@@ -516,7 +542,7 @@ iswitch_socket_port(const struct iswitch_state *t, uint16_t job)
 	    (uint16_t)(addr_port(&t->env->place->address) + 1 + job);
 }
 
-/* The address of a way, where it is not the driver's to choose. */
+/* Set *a to the address of a socket to the parent in a trace. */
 static inline void
 iswitch_socket_address(const void *state, uint32_t socket, union addr *a)
 {
@@ -530,7 +556,10 @@ iswitch_socket_address(const void *state, uint32_t socket, union addr *a)
 		a->in.sin_port = htons(port);
 }
 
-/* The parent speaks of a job at this port: so it did in the captured run. */
+/*
+ * Learn from a message of the captured parent which job has the port that it is
+ * sent to.
+ */
 static inline void
 iswitch_learn_port(struct iswitch_state *t, const struct packet *p)
 {
@@ -550,7 +579,7 @@ iswitch_learn_port(struct iswitch_state *t, const struct packet *p)
 	t->port_of[c.job] = port;
 }
 
-/* The job of a packet from the parent to port in a trace, or -1. */
+/* Return the job of a packet from the parent to a port in a trace, or -1. */
 static inline int32_t
 iswitch_job_of_port(const struct iswitch_state *t, uint16_t port)
 {
@@ -562,7 +591,7 @@ iswitch_job_of_port(const struct iswitch_state *t, uint16_t port)
 	return behind >= 0 && t->port_of[behind] == 0 ? behind : -1;
 }
 
-/* Have two addresses the same host? */
+/* Do two addresses differ in the port at most? */
 static inline bool
 iswitch_same_host(const union addr *a, const union addr *b)
 {
@@ -575,7 +604,10 @@ iswitch_same_host(const union addr *a, const union addr *b)
 	return addr_same(&c, b);
 }
 
-/* In a trace: is it between the parent and a way of ours? */
+/*
+ * Classify a packet of a trace that is neither from nor to the switch's
+ * address: it may be between the parent and a job's socket.
+ */
 static inline enum packet_class
 iswitch_classify_transit(struct iswitch_state *t, struct packet *p)
 {
@@ -597,6 +629,7 @@ iswitch_classify_transit(struct iswitch_state *t, struct packet *p)
 	return PACKET_FOR_PROGRAM;
 }
 
+/* Decide which part of the switch handles p. */
 static inline enum packet_class
 iswitch_classify(void *state, struct packet *p)
 {
@@ -616,6 +649,7 @@ iswitch_classify(void *state, struct packet *p)
 				 : PACKET_BETWEEN_OTHERS;
 }
 
+/* Process a packet of a member or of the parent. */
 static inline void
 iswitch_program_receive(void *state, struct packet *p, uint64_t now_ns)
 {
@@ -631,6 +665,7 @@ iswitch_program_receive(void *state, struct packet *p, uint64_t now_ns)
 		t->s.n[ISWITCH_FOREIGN]++;
 }
 
+/* Return when iswitch_program_on_deadline() must be called. */
 static inline uint64_t
 iswitch_program_deadline_ns(const void *state)
 {
@@ -639,6 +674,7 @@ iswitch_program_deadline_ns(const void *state)
 	return iswitch_deadline_ns(&t->s);
 }
 
+/* Do the work of a deadline. */
 static inline void
 iswitch_program_on_deadline(void *state, uint64_t now_ns)
 {
@@ -647,6 +683,7 @@ iswitch_program_on_deadline(void *state, uint64_t now_ns)
 	iswitch_run_deadlines(&t->s, now_ns);
 }
 
+/* Return the address of the group's next member. */
 static inline const union addr *
 iswitch_each_member(const void *state, uint32_t group, uint32_t *next,
     uint64_t now_ns)
@@ -659,6 +696,7 @@ iswitch_each_member(const void *state, uint32_t group, uint32_t *next,
 	return m == NULL ? NULL : &m->at;
 }
 
+/* Return the multicast group of the member at `at`, or NULL. */
 static inline const union addr *
 iswitch_multicast_group(const void *state, const union addr *at)
 {
@@ -673,6 +711,7 @@ iswitch_multicast_group(const void *state, const union addr *at)
 		   : NULL;
 }
 
+/* Return the parent, and set *way to the socket of the job `group`. */
 static inline const union addr *
 iswitch_parent_address(const void *state, uint32_t group, uint32_t *socket)
 {
@@ -682,6 +721,7 @@ iswitch_parent_address(const void *state, uint32_t group, uint32_t *socket)
 	return &t->cf->parent;
 }
 
+/* Are answers queued? */
 static inline bool
 iswitch_program_has_backlog(const void *state)
 {
@@ -690,6 +730,7 @@ iswitch_program_has_backlog(const void *state)
 	return iswitch_has_backlog(&t->s);
 }
 
+/* Post some queued answers. */
 static inline bool
 iswitch_program_send_backlog(void *state)
 {
@@ -698,6 +739,7 @@ iswitch_program_send_backlog(void *state)
 	return iswitch_send_backlog(&t->s);
 }
 
+/* Does the job of a socket still talk to the parent? */
 static inline bool
 iswitch_needs_socket(const void *state, uint32_t socket)
 {
@@ -709,6 +751,7 @@ iswitch_needs_socket(const void *state, uint32_t socket)
 	       (job->parent.wanted || iswitch_has_receivers(job));
 }
 
+/* Note a valid message from `from`. */
 static inline void
 iswitch_peer_alive(void *state, const union addr *from, uint64_t now_ns)
 {
@@ -720,6 +763,7 @@ iswitch_peer_alive(void *state, const union addr *from, uint64_t now_ns)
 		    &t->s.job[ref->job]->core.members.m[ref->member], now_ns);
 }
 
+/* Do not count a pause of the switch as silence of its members. */
 static inline void
 iswitch_stalled(void *state, uint64_t span_ns, uint64_t now_ns)
 {
@@ -739,6 +783,7 @@ iswitch_stalled(void *state, uint64_t span_ns, uint64_t now_ns)
 	}
 }
 
+/* Execute a request. */
 static inline enum program_reply
 iswitch_program_request(void *state, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -752,6 +797,7 @@ iswitch_program_request(void *state, const union addr *from,
 	    PROGRAM_ANSWERED : PROGRAM_LATER;
 }
 
+/* List all jobs. */
 static inline void
 iswitch_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
@@ -770,6 +816,7 @@ iswitch_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 	}
 }
 
+/* List the members of a job. */
 static inline bool
 iswitch_list_members(const void *state, uint16_t id, struct counters *c,
     uint64_t now_ns)
@@ -788,7 +835,7 @@ iswitch_list_members(const void *state, uint16_t id, struct counters *c,
 	return true;
 }
 
-/* A count, over all jobs. */
+/* Return the sum of a counter over all jobs. */
 static inline uint64_t
 iswitch_sum_counter(const struct iswitch *s, enum job_count what)
 {
@@ -799,7 +846,7 @@ iswitch_sum_counter(const struct iswitch *s, enum job_count what)
 	return n;
 }
 
-/* What belongs to no job. */
+/* Put the counters, or gauges, that belong to no job. */
 static inline void
 iswitch_put_switch_counters(
     const struct iswitch *s, bool gauges, struct counters *c)
@@ -818,6 +865,7 @@ iswitch_put_switch_counters(
 		counters_put(c, iswitch_count_name(k), s->n[k]);
 }
 
+/* Put the counters, or gauges, of a job or (-1) of the switch. */
 static inline bool
 iswitch_put_counters(const void *state, int32_t id, bool gauges,
     struct counters *c, uint64_t now_ns)
@@ -836,6 +884,7 @@ iswitch_put_counters(const void *state, int32_t id, bool gauges,
 	return job != NULL;
 }
 
+/* Put all counters into the report. */
 static inline void
 iswitch_put_report(const void *state, struct counters *c)
 {
@@ -858,6 +907,7 @@ iswitch_put_report(const void *state, struct counters *c)
 	counters_out(c);
 }
 
+/* Put the line at the end. */
 static inline void
 iswitch_put_summary(const void *state, struct counters *c)
 {
@@ -878,6 +928,7 @@ iswitch_put_summary(const void *state, struct counters *c)
 	counters_put(c, "foreign", s->n[ISWITCH_FOREIGN]);
 }
 
+/* Put the line that is printed while it runs. */
 static inline void
 iswitch_put_progress(const void *state, struct counters *c)
 {
@@ -910,7 +961,7 @@ iswitch_counters_add_up(const void *state)
 	return good;
 }
 
-/* A parent does not answer. */
+/* Report a parent that does not answer. */
 static inline const char *
 iswitch_describe_problem(void *state, char *text, size_t room, uint64_t now_ns)
 {
@@ -940,6 +991,7 @@ iswitch_describe_problem(void *state, char *text, size_t room, uint64_t now_ns)
 	return NULL;
 }
 
+/* Is `at` a member of the job (-1: of any job)? */
 static inline bool
 iswitch_is_member(const void *state, const union addr *at, int32_t job)
 {
@@ -949,6 +1001,7 @@ iswitch_is_member(const void *state, const union addr *at, int32_t job)
 	return ref != NULL && (job < 0 || t->s.job[ref->job]->core.id == job);
 }
 
+/* Return the number of members' addresses. */
 static inline uint32_t
 iswitch_member_count(const void *state)
 {
@@ -957,6 +1010,7 @@ iswitch_member_count(const void *state)
 	return t->s.refs;	/* or a few less */
 }
 
+/* Return the port of segments. */
 static inline uint16_t
 iswitch_default_port(const void *conf)
 {
