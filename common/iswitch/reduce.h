@@ -1,27 +1,37 @@
 /*
- * reduce.h - how contributions to one segment become one result
+ * reduce.h - combine the contributions to one segment into one result
  *
  * The five kinds of --reduce, for the slots of an aggregator:
  *
- *	sum	added in binary32 as they arrive
- *	ordered	kept, added in binary32 in an order the caller gives at the end
- *	fixed	round(x 2^fixed_bits), ties to even, added as 64-bit integers;
+ *	sum	add in binary32 as they arrive
+ *	ordered	keep, then add in binary32 in an order that the caller gives
+ *	fixed	add round(x 2^fixed_bits), ties to even, as 64-bit integers;
  *		the sum is rounded once to binary32
- *	median	kept; the median of each element times the contributions
- *	trimmed	kept; the mean without the trim smallest and largest of each
- *		element (robust.h) times the contributions
+ *	median	keep; the median of each element times the contributions
+ *	trimmed	keep; the mean without the trim smallest and largest of each
+ *		element (robust_mean()) times the contributions
  *
  * A slot is a result, n little-endian binary32 at any address, and
- * reduce_work_bytes() of working memory, 32-byte aligned; both are the
- * caller's and need no clearing: reduce_first(), reduce_add() for rows 1, 2 and
- * so on, reduce_finish().  Only of sum does the result hold anything before
- * the finish.  x and out do not overlap.
+ * reduce_work_bytes() of working memory, 32-byte aligned; both belong to the
+ * caller and need no clearing.  Call reduce_first(), reduce_add() for rows 1, 2
+ * and so on, then reduce_finish().  Before that only `sum` has anything in the
+ * result.  x and out do not overlap.
  *
- * NaN and infinities are added as IEEE 754 says.  Fixed refuses them: with one
- * of either an element of the result is NaN, whatever else came.  There a
- * contribution and the sum stay at the limits of int64 when they would pass
- * them, and only then the order matters.  Its scaling back to binary32 is
- * exact: bits are 1 to 62, so no result is subnormal.
+ * NaN and infinities are added as IEEE 754 says, except by `fixed`: with one of
+ * them an element of its result is NaN.  The contributions and the sum of
+ * `fixed` saturate at the limits of int64; only then the order matters.  Its
+ * scaling back to binary32 is exact: bits are 1 to 62, so no result is
+ * subnormal.
+ *
+ * Median and trimmed mean (robust_*) sort the k values of each element, drop as
+ * many at both ends and average the rest.  The order is total: -0 before +0,
+ * NaNs after +infinity, whatever their sign.  The rest are added in that order
+ * in binary64, the sum is multiplied by scale over their number (also a
+ * binary64), and the product is rounded to binary32; a resulting NaN is
+ * 7fc00000.  So the result depends on the values alone, to the last bit: not on
+ * the order of the vectors, and not on whether AVX2 is used, which is chosen at
+ * run time for k <= 32.  Vectors are little-endian binary32 at any address, and
+ * out may be one of them.  k is 1 to 65535; above 32 it takes 256 KiB of stack.
  */
 #ifndef INNET_ISWITCH_REDUCE_H
 #define INNET_ISWITCH_REDUCE_H
@@ -36,21 +46,24 @@
 #include "common/base/num.h"
 #include "common/base/vec.h"
 
-/*
- * robust_mean(): median and trimmed mean per element over k vectors
- *
- * Of each element the k values are put in ascending order, some dropped at
- * both ends, as many at either, and the rest averaged.  The order is total:
- * -0 before +0, NaNs last of all, behind +infinity, whatever their sign.  The
- * rest are added in that order in binary64, the sum multiplied by scale over
- * their number (also a binary64), and the product rounded to binary32; a NaN
- * that comes out is 7fc00000.  So the result is a function of the values
- * alone: equal to the last bit in whatever order the vectors are given, and
- * in plain C, the reference, and for AVX2, chosen at run time for k <= 32.
- *
- * Vectors are little-endian binary32 at any address, as in vec.h; out may be
- * one of them.  k is 1 to 65535; above 32 it takes 256 KiB of stack.
- */
+#define REDUCE_FIXED_MAX INT64_MAX	/* and its negative */
+#define REDUCE_FIXED_NAN INT64_MIN	/* a sum with what is no number */
+
+enum reduce_kind {
+	REDUCE_SUM, REDUCE_ORDERED, REDUCE_FIXED, REDUCE_MEDIAN, REDUCE_TRIMMED
+};
+
+struct reduce {
+	enum reduce_kind kind;
+	uint32_t trim;		/* trimmed: values dropped at either end */
+	uint32_t fixed_bits;	/* fixed: bits behind the point, 1 to 62 */
+};
+
+struct reduce_count {
+	uint64_t nonfinite;	/* contributions with a NaN or infinity */
+	uint64_t saturated;	/* elements cut, of a contribution or a sum */
+};
+
 enum {
 	ROBUST_FEW = 32, ROBUST_MANY = 65535,	/* rows */
 	ROBUST_PAIRS = 191,	/* that sort 32 */
@@ -64,13 +77,86 @@ struct robust_rows {
 	size_t k;			/* vectors */
 };
 
+/*
+ * Parse "sum", "ordered", "fixed", "median" or "trimmed:2" into *r; returns
+ * NULL, or what is wrong and leaves *r as it was.  fixed_bits does not change,
+ * except that 0 becomes 24.
+ */
+static inline const char *reduce_parse(const char *s, struct reduce *r);
+
+/*
+ * Return the contributions, of `all` at most, without which there is no result:
+ * trimmed:b tolerates b wrong ones among 2b + 1, a median one among three, if
+ * there are three.
+ */
+static inline uint32_t reduce_needs(const struct reduce *r, uint32_t all);
+
+/*
+ * Return the working memory of a slot of n elements and at most `rows`
+ * contributions.
+ */
+static inline size_t reduce_work_bytes(const struct reduce *r, uint32_t rows,
+    uint32_t n);
+
+/* Begin a slot with its first contribution, row 0. */
+static inline void reduce_first(const struct reduce *r, uint8_t *out,
+    uint8_t *work, uint32_t n, const uint8_t *x, struct reduce_count *c);
+
+/* Add the contribution with number `row`: 1 is the second. */
+static inline void reduce_add(const struct reduce *r, uint8_t *out,
+    uint8_t *work, uint32_t row, uint32_t n, const uint8_t *x,
+    struct reduce_count *c);
+
+/*
+ * Make the result of at least one row, all of which together stand for
+ * `contributions` workers; order, which only `ordered` uses, has each row's
+ * number once.
+ */
+static inline void reduce_finish(const struct reduce *r, uint8_t *out,
+    const uint8_t *work, uint32_t rows, const uint32_t order[], uint32_t n,
+    uint32_t contributions, struct reduce_count *c);
+
+/*
+ * Set out[i] to scale times the median of row[0..k-1][i]; for an even k that is
+ * the mean of the middle two.
+ */
+static inline void robust_median(uint8_t *out, const uint8_t *const row[],
+    size_t k, size_t n, float scale);
+
+/*
+ * Set out[i] to scale times the mean of row[0..k-1][i] without the trim
+ * smallest and the trim largest, or the median if that leaves none.
+ */
+static inline void robust_trimmed(uint8_t *out, const uint8_t *const row[],
+    size_t k, size_t n, size_t trim, float scale);
+
+/* Do that for the n elements of the vectors r. */
+static inline void robust_mean(uint8_t *out, const struct robust_rows *r,
+    size_t n, size_t trim, float scale);
+
+/*
+ * Compute elements from to n - 1 in plain C, the reference; key has room for
+ * all rows.
+ */
+static inline void robust_mean_plain(uint8_t *out, const struct robust_rows *r,
+    size_t from, size_t n, size_t trim, double weight, int32_t *key);
+
+/*
+ * Add elements from to n - 1 of `fixed` in plain C, the reference; returns
+ * whether all were finite.
+ */
+static inline bool reduce_fixed_plain(int64_t *sum, const uint8_t *x,
+    size_t from, size_t n, bool first, double times, struct reduce_count *c);
+
+/* implementation */
+
 static inline const uint8_t *
 robust_row(const struct robust_rows *r, size_t j)
 {
 	return r->row != NULL ? r->row[j] : r->base + j * r->stride;
 }
 
-/* The place in the order of the element with bits u, as a signed number. */
+/* Return the place in the order of the element with bits u. */
 static inline int32_t
 robust_key(uint32_t u)
 {
@@ -79,6 +165,7 @@ robust_key(uint32_t u)
 	return (int32_t)(u ^ -(u >> 31) >> 1);
 }
 
+/* Return the element at a place of the order. */
 static inline float
 robust_value(int32_t key)
 {
@@ -90,7 +177,7 @@ robust_value(int32_t key)
 	return f;
 }
 
-/* Shell's sort; by insertion when there are few. */
+/* Sort k keys: Shell's sort, which is insertion sort for few. */
 static inline void
 robust_sort(int32_t *key, size_t k)
 {
@@ -110,7 +197,6 @@ robust_sort(int32_t *key, size_t k)
 	}
 }
 
-/* Elements from to n - 1, plain; key has room for all rows. */
 static inline void
 robust_mean_plain(uint8_t *out, const struct robust_rows *r, size_t from,
     size_t n, size_t trim, double weight, int32_t *key)
@@ -130,6 +216,7 @@ robust_mean_plain(uint8_t *out, const struct robust_rows *r, size_t from,
 	}
 }
 
+/* Compute all n elements of at most ROBUST_FEW vectors. */
 static inline void
 robust_mean_few(uint8_t *out, const struct robust_rows *r, size_t n,
     size_t trim, double weight)
@@ -175,7 +262,7 @@ robust_make_net(struct robust_net *net, size_t k)
 	}
 }
 
-/* Leave out what does not reach places trim to k - 1 - trim. */
+/* Remove the pairs that do not affect the places trim to k - 1 - trim. */
 static inline void
 robust_prune_net(struct robust_net *net, size_t k, size_t trim)
 {
@@ -214,7 +301,7 @@ robust_key8(__m256i u)
 	    _mm256_cmpgt_epi32(most, _mm256_set1_epi32(0x7f800000)));
 }
 
-/* Four sums times weight, rounded; NaN is always the same. */
+/* Round four sums times weight; NaN is always the same. */
 __attribute__((target("avx2"))) static inline __m128
 robust_round4(__m256d sum, __m256d weight)
 {
@@ -224,7 +311,7 @@ robust_round4(__m256d sum, __m256d weight)
 	return _mm_blendv_ps(f, _mm_castsi128_ps(nan), _mm_cmpunord_ps(f, f));
 }
 
-/* Of eight elements: the sum of n keys in order, from key[0], times weight. */
+/* Add n keys in order, from key[0], for eight elements, times weight. */
 __attribute__((target("avx2"))) static inline __m256
 robust_mean8(const __m256i (*key)[4], size_t lane, size_t n, double weight)
 {
@@ -280,7 +367,10 @@ robust_mean_block(uint8_t *out, const uint8_t *const row[], size_t at, size_t k,
 		    weight));
 }
 
-/* What is left of 32s is copied to where as much may be read and written. */
+/*
+ * Compute the elements in blocks of 32.  The rest is copied to buffers in which
+ * 32 elements can be read and written.
+ */
 __attribute__((target("avx2"))) static inline void
 robust_mean_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
     size_t trim, double weight)
@@ -308,7 +398,7 @@ robust_mean_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
 }
 #endif
 
-/* Not inline, so that the few do not pay for so deep a stack. */
+/* Not inline, so that few vectors do not need a stack that deep. */
 __attribute__((noinline, unused)) static void
 robust_mean_many(uint8_t *out, const struct robust_rows *r, size_t n,
     size_t trim, double weight)
@@ -318,7 +408,6 @@ robust_mean_many(uint8_t *out, const struct robust_rows *r, size_t n,
 	robust_mean_plain(out, r, 0, n, trim, weight, key);
 }
 
-/* The n elements of out: the trim least and greatest of r's dropped. */
 static inline void
 robust_mean(uint8_t *out, const struct robust_rows *r, size_t n, size_t trim,
     float scale)
@@ -339,10 +428,6 @@ robust_mean(uint8_t *out, const struct robust_rows *r, size_t n, size_t trim,
 		robust_mean_few(out, r, n, trim, weight);
 }
 
-/*
- * out[i] = scale times the median of row[0..k-1][i], of an even k the mean of
- * the middle two.
- */
 static inline void
 robust_median(uint8_t *out, const uint8_t *const row[], size_t k, size_t n,
     float scale)
@@ -352,10 +437,6 @@ robust_median(uint8_t *out, const uint8_t *const row[], size_t k, size_t n,
 	robust_mean(out, &r, n, k, scale);
 }
 
-/*
- * out[i] = scale times the mean of row[0..k-1][i] without the trim smallest
- * and the trim largest; the median if that leaves none.
- */
 static inline void
 robust_trimmed(uint8_t *out, const uint8_t *const row[], size_t k, size_t n,
     size_t trim, float scale)
@@ -365,28 +446,6 @@ robust_trimmed(uint8_t *out, const uint8_t *const row[], size_t k, size_t n,
 	robust_mean(out, &r, n, trim, scale);
 }
 
-#define REDUCE_FIXED_MAX INT64_MAX	/* and its negative */
-#define REDUCE_FIXED_NAN INT64_MIN	/* a sum with what is no number */
-
-enum reduce_kind {
-	REDUCE_SUM, REDUCE_ORDERED, REDUCE_FIXED, REDUCE_MEDIAN, REDUCE_TRIMMED
-};
-
-struct reduce {
-	enum reduce_kind kind;
-	uint32_t trim;		/* trimmed: values dropped at either end */
-	uint32_t fixed_bits;	/* fixed: bits behind the point, 1 to 62 */
-};
-
-struct reduce_count {
-	uint64_t nonfinite;	/* contributions with a NaN or infinity */
-	uint64_t saturated;	/* elements cut, of a contribution or a sum */
-};
-
-/*
- * "sum", "ordered", "fixed", "median" or "trimmed:2": NULL, or what is wrong
- * and *r is as it was.  fixed_bits is kept, but 0 becomes 24.
- */
 static inline const char *
 reduce_parse(const char *s, struct reduce *r)
 {
@@ -415,10 +474,6 @@ reduce_parse(const char *s, struct reduce *r)
 	return NULL;
 }
 
-/*
- * Contributions without which there is no answer, of `all` at most: trimmed:b
- * stands b that lie among 2b + 1, a median one among three, if there are three.
- */
 static inline uint32_t
 reduce_needs(const struct reduce *r, uint32_t all)
 {
@@ -432,7 +487,6 @@ reduce_needs(const struct reduce *r, uint32_t all)
 	}
 }
 
-/* Working memory of one slot of n elements and at most so many rows. */
 static inline size_t
 reduce_work_bytes(const struct reduce *r, uint32_t rows, uint32_t n)
 {
@@ -446,7 +500,7 @@ reduce_work_bytes(const struct reduce *r, uint32_t rows, uint32_t n)
 	}
 }
 
-/* x times 2^bits as an integer; if x is not finite, so is *finite. */
+/* Return x times 2^bits as an integer; clear *finite if x is not finite. */
 static inline int64_t
 reduce_to_fixed(float x, double times, bool *finite, struct reduce_count *c)
 {
@@ -463,7 +517,7 @@ reduce_to_fixed(float x, double times, bool *finite, struct reduce_count *c)
 	return (int64_t)nearbyint(v);
 }
 
-/* Two integers that stand for elements: what stands for their sum. */
+/* Return the sum of two elements in fixed point, saturated. */
 static inline int64_t
 reduce_add_fixed(int64_t a, int64_t b, struct reduce_count *c)
 {
@@ -477,7 +531,6 @@ reduce_add_fixed(int64_t a, int64_t b, struct reduce_count *c)
 	return b < 0 ? -REDUCE_FIXED_MAX : REDUCE_FIXED_MAX;
 }
 
-/* Elements from to n - 1 of fixed, plain: were all finite? */
 static inline bool
 reduce_fixed_plain(int64_t *sum, const uint8_t *x, size_t from, size_t n,
     bool first, double times, struct reduce_count *c)
@@ -556,7 +609,6 @@ reduce_fixed_row(const struct reduce *r, uint8_t *work, const uint8_t *x,
 	return reduce_fixed_plain(sum, x, 0, n, first, times, c);
 }
 
-/* The first contribution of a slot, which begins anew: row 0. */
 static inline void
 reduce_first(const struct reduce *r, uint8_t *out, uint8_t *work, uint32_t n,
     const uint8_t *x, struct reduce_count *c)
@@ -576,7 +628,6 @@ reduce_first(const struct reduce *r, uint8_t *out, uint8_t *work, uint32_t n,
 	c->nonfinite += !finite;
 }
 
-/* One more contribution, the row-th: 1 is the second. */
 static inline void
 reduce_add(const struct reduce *r, uint8_t *out, uint8_t *work, uint32_t row,
     uint32_t n, const uint8_t *x, struct reduce_count *c)
@@ -605,10 +656,6 @@ reduce_ordered(uint8_t *out, const uint8_t *work, uint32_t rows,
 		vec_add(out, work + 4 * n * order[j], n);
 }
 
-/*
- * The result, of rows contributions kept (at least one) which stand for so many
- * of workers.  order, for ordered alone, has the number of each row once.
- */
 static inline void
 reduce_finish(const struct reduce *r, uint8_t *out, const uint8_t *work,
     uint32_t rows, const uint32_t order[], uint32_t n, uint32_t contributions,
