@@ -1,19 +1,19 @@
 /*
- * ages.c - how ages become curves
+ * ages.c - turn ages into curves
  *
- * A sawtooth of few teeth is drawn as it is.  One of many would hide itself:
- * it becomes the mean of each stretch of time, with a band from the 5th to
- * the 95th percentile of the ages in it.  Both take whatever clusters there
- * are together, each for the time that it has.  Times are nanoseconds.
+ * A sawtooth of few teeth is drawn as it is.  Many teeth would hide each other,
+ * so they become the mean of each stretch of time, with a band from the 5th to
+ * the 95th percentile.  Both combine all clusters, each for the time in which
+ * it exists.  Times are in nanoseconds.
  */
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-plot/page.h"
+#include "cmd/innet-plot/plot.h"
 #include "common/olaf/aom.h"
 
 enum {
-	SAW_TEETH = 250,	/* more of them are not told apart */
+	SAW_TEETH = 250,	/* more cannot be distinguished */
 	STRETCHES_MIN = 20, STRETCHES_MAX = 100,
 	STRETCH_TEETH = 16	/* for a mean that does not jump */
 };
@@ -55,7 +55,7 @@ struct reader {
 };
 
 static void
-add_tooth(struct aom *to, uint64_t lo_ns, uint64_t hi_ns)
+append_tooth(struct aom *to, uint64_t lo_ns, uint64_t hi_ns)
 {
 	if (to->teeth == to->room) {
 		to->room = to->room * 2 + 64;
@@ -73,8 +73,8 @@ add_tooth(struct aom *to, uint64_t lo_ns, uint64_t hi_ns)
 
 /* Add to `to` what a has of ages from then on up to another time. */
 static void
-cut_out(struct aom *to, const struct aom *a, struct reader *r, uint64_t from,
-    uint64_t end)
+cut_stretch(struct aom *to, const struct aom *a, struct reader *r,
+    uint64_t from, uint64_t end)
 {
 	while (r->tooth < a->teeth && r->at_ns < end) {
 		const struct aom_tooth *x = &a->tooth[r->tooth];
@@ -83,7 +83,7 @@ cut_out(struct aom *to, const struct aom *a, struct reader *r, uint64_t from,
 		const uint64_t hi = stop < end ? stop : end;
 
 		if (lo < hi)
-			add_tooth(to, x->lo_ns + (lo - r->at_ns),
+			append_tooth(to, x->lo_ns + (lo - r->at_ns),
 			    x->lo_ns + (hi - r->at_ns));
 		if (stop > end)
 			break;
@@ -134,7 +134,8 @@ draw_means(struct curve *c, const struct aom *const set[], size_t n,
 		cut.area2 = 0;
 		cut.end_ns = cut.max_ns = 0;
 		for (size_t i = 0; i < n; i++)
-			cut_out(&cut, set[i], &r[i], begin + from, begin + to);
+			cut_stretch(
+			    &cut, set[i], &r[i], begin + from, begin + to);
 		put_stretch(c, ((double)from + (double)to) / 2, &cut);
 	}
 	aom_free(&cut);
@@ -142,7 +143,7 @@ draw_means(struct curve *c, const struct aom *const set[], size_t n,
 }
 
 static size_t
-teeth_of(const struct aom *const set[], size_t n)
+count_teeth(const struct aom *const set[], size_t n)
 {
 	size_t teeth = 0;
 
@@ -155,7 +156,7 @@ static void
 draw_age(struct curve *c, const struct aom *const set[], size_t n,
     uint64_t begin)
 {
-	const size_t teeth = teeth_of(set, n);
+	const size_t teeth = count_teeth(set, n);
 	uint64_t end = begin;
 
 	for (size_t i = 0; i < n; i++)
@@ -195,14 +196,14 @@ draw_one(struct figure *fig, struct curve *c, const struct aom *const set[],
 }
 
 void
-draw_machines(struct figure *fig, const char *name,
+add_ages(struct figure *fig, const char *name,
     const struct aom *const set[], char *const label[], size_t n)
 {
-	const bool few = teeth_of(set, n) <= SAW_TEETH;
+	const bool few = count_teeth(set, n) <= SAW_TEETH;
 	uint64_t begin = UINT64_MAX;
 
 	if (fig->page != NULL) {
-		page_ages(fig->page, name, set, label, n);
+		fig->take_ages(fig->page, name, set, label, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)

@@ -1,8 +1,9 @@
 /*
- * arms.c - one colour an arm, the same in every picture
+ * arms.c - one colour for each arm, the same in every picture
  *
- * An arm is what runs are compared by, a queue or a program.  The colours are
- * those of Okabe and Ito that show on white, which differ for all eyes.
+ * An arm is what distinguishes the runs compared: a queue or a program.  The
+ * colours are those of Okabe and Ito that are visible on white, which all eyes
+ * can distinguish.
  */
 #include <ctype.h>
 #include <err.h>
@@ -60,9 +61,9 @@ is_known(const struct known *k, const char *label)
 	return false;
 }
 
-/* The known name that the label has, or NULL. */
+/* Return the known name that the label contains, or NULL. */
 static const struct known *
-known_in(const char *label)
+find_known(const char *label)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (is_known(&known[i], label))
@@ -72,9 +73,9 @@ known_in(const char *label)
 
 /* Are the curves of one arm? */
 static bool
-same_arm(const struct curve *a, const struct curve *b)
+is_same_arm(const struct curve *a, const struct curve *b)
 {
-	const struct known *k = known_in(a->label), *m = known_in(b->label);
+	const struct known *k = find_known(a->label), *m = find_known(b->label);
 	const size_t n = arm_length(a->label);
 
 	if (k != NULL || m != NULL)
@@ -84,19 +85,19 @@ same_arm(const struct curve *a, const struct curve *b)
 }
 
 static bool
-one_arm(const struct figure *fig)
+has_one_arm(const struct figure *fig)
 {
 	for (size_t i = 1; i < fig->n; i++)
-		if (!same_arm(&fig->curve[0], &fig->curve[i]))
+		if (!is_same_arm(&fig->curve[0], &fig->curve[i]))
 			return false;
 	return true;
 }
 
 /* The colour that a name asks for: the same wherever it is met. */
 static int
-colour_of(const char *label)
+choose_colour(const char *label)
 {
-	const struct known *k = known_in(label);
+	const struct known *k = find_known(label);
 	const size_t n = arm_length(label);
 	uint32_t sum = 2166136261u;
 
@@ -130,7 +131,7 @@ name_curves(struct figure *fig)
 void
 figure_colours(struct figure *fig)
 {
-	const bool one = one_arm(fig);
+	const bool one = has_one_arm(fig);
 	unsigned taken = 0;
 
 	if (one)
@@ -138,7 +139,7 @@ figure_colours(struct figure *fig)
 	for (size_t i = 0; i < fig->n; i++) {
 		struct curve *c = &fig->curve[i];
 		int k = one && fig->n > 1 ? (int)(i % COLOURS) :
-		    colour_of(c->label);
+		    choose_colour(c->label);
 
 		c->dash = one ? 1 + (unsigned)i / COLOURS % 4 : 1;
 		c->colour = NULL;
@@ -147,7 +148,7 @@ figure_colours(struct figure *fig)
 
 			if (one ? of->panel == c->panel ||
 			    strcmp(of->label, c->label) != 0 :
-			    !same_arm(of, c))
+			    !is_same_arm(of, c))
 				continue;
 			c->colour = of->colour;
 			c->dash += of->panel == c->panel;

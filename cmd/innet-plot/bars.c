@@ -1,8 +1,8 @@
 /*
- * bars.c - a table as groups of bars: a row a group, a column a series
+ * bars.c - a table as groups of bars: a row is a group, a column a series
  *
- * The first column labels the groups.  A column named as another with "_sd"
- * behind holds the lengths of that one's error bars.  An empty field is no bar.
+ * The first column labels the groups.  A column with the name of another and
+ * "_sd" behind holds the lengths of its error bars.  An empty field is no bar.
  */
 #include <err.h>
 #include <math.h>
@@ -20,7 +20,7 @@ struct bars {
 
 /* The series whose errors a column of that name holds, or -1. */
 static int
-errors_of(const struct table *t, int column)
+find_errors(const struct table *t, int column)
 {
 	const char *name = t->field[column];
 	const size_t n = strlen(name);
@@ -35,7 +35,7 @@ errors_of(const struct table *t, int column)
 }
 
 static void
-heading(const struct table *t, struct bars *b)
+read_heading(const struct table *t, struct bars *b)
 {
 	int of;
 
@@ -46,20 +46,20 @@ heading(const struct table *t, struct bars *b)
 	if (b->fig->rows == NULL)
 		err(1, "label");
 	for (int k = 1; k < t->wide; k++) {
-		b->error[k] = errors_of(t, k) != -1;
+		b->error[k] = find_errors(t, k) != -1;
 		if (b->error[k])
 			continue;
 		b->of[k] = b->fig->n;
 		figure_add(b->fig, t->field[k]);
 	}
 	for (int k = 1; k < t->wide; k++)
-		if ((of = errors_of(t, k)) != -1)
+		if ((of = find_errors(t, k)) != -1)
 			b->of[k] = b->of[of];
 }
 
-/* Room for the errors of one more point of each series. */
+/* Make room for the errors of one more point of each series. */
 static void
-grow(struct figure *fig, size_t rows)
+grow_errors(struct figure *fig, size_t rows)
 {
 	for (size_t i = 0; i < fig->n; i++) {
 		struct curve *c = &fig->curve[i];
@@ -82,10 +82,10 @@ bars_row(const struct table *t, void *arg)
 	const size_t row = fig->ticks;
 
 	if (t->line == 1) {
-		heading(t, b);
+		read_heading(t, b);
 		return;
 	}
-	grow(fig, row + 1);
+	grow_errors(fig, row + 1);
 	fig->tick[row] = strdup(t->field[0]);
 	if (fig->tick[fig->ticks++] == NULL)
 		err(1, "label");
@@ -102,7 +102,7 @@ bars_row(const struct table *t, void *arg)
 }
 
 void
-take_bars(struct figure *fig, const char *path)
+add_bars(struct figure *fig, const char *path)
 {
 	struct bars b = { .fig = fig };
 	struct table t = { .path = path, .row = bars_row, .arg = &b };

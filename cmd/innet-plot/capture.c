@@ -1,4 +1,4 @@
-/* capture.c - ages straight from what a receiver captured */
+/* capture.c - ages from a capture of a receiver */
 #include <err.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ read_ages(struct figure *fig, const char *path, struct aom *of,
 }
 
 void
-take_capture(struct figure *fig, const char *path, const char *name)
+add_capture(struct figure *fig, const char *path, const char *name)
 {
 	struct aom *of = calloc(CLUSTERS, sizeof(*of));
 	const struct aom **set = calloc(CLUSTERS, sizeof(*set));
@@ -66,7 +66,7 @@ take_capture(struct figure *fig, const char *path, const char *name)
 	if (n == 0)
 		warnx("%s: no updates%s in it", pcapio_name(path, false),
 		    fig->cluster == -1 ? "" : " of that cluster");
-	draw_machines(fig, name, set, label, n);
+	add_ages(fig, name, set, label, n);
 	for (size_t i = 0; i < n; i++)
 		free(label[i]);
 	for (int c = 0; c < CLUSTERS; c++)

@@ -1,4 +1,4 @@
-/* curve.c - a figure's curves, and fewer points of them */
+/* curve.c - the curves of a figure, and a way to thin their points */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

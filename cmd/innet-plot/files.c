@@ -1,4 +1,4 @@
-/* files.c - curves from what the other tools wrote */
+/* files.c - curves from the output of the other tools */
 #include <cjson/cJSON.h>
 #include <err.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ series_row(const struct table *t, void *arg)
 }
 
 void
-take_series(struct figure *fig, const char *path, const char *name)
+add_series(struct figure *fig, const char *path, const char *name)
 {
 	static const char *const names[] = { "cluster", "time_ns", "age_ns",
 	    NULL };
@@ -93,7 +93,7 @@ take_series(struct figure *fig, const char *path, const char *name)
 	if (s.n == 0)
 		warnx("%s: no ages%s in it", path,
 		    fig->cluster == -1 ? "" : " of that cluster");
-	draw_machines(fig, name, set, s.label, s.n);
+	add_ages(fig, name, set, s.label, s.n);
 	for (size_t i = 0; i < s.n; i++) {
 		aom_free(&s.of[i]);
 		free(s.label[i]);
@@ -120,9 +120,9 @@ rising_row(const struct table *t, void *arg)
 	reward_row(t, arg);
 }
 
-/* Put in the place of each y the mean of the last so many up to it. */
+/* Replace each y by the mean of the last `over` values up to it. */
 static void
-smooth(struct curve *c, size_t over)
+smooth_rewards(struct curve *c, size_t over)
 {
 	double *y = malloc((c->n + 1) * sizeof(*y)), sum = 0;
 
@@ -147,11 +147,11 @@ read_rewards(const struct figure *fig, const char *path, struct curve *c,
 	    .row = up ? rising_row : reward_row, .arg = c };
 
 	table_each(&t);
-	smooth(c, (size_t)fig->smooth);
+	smooth_rewards(c, (size_t)fig->smooth);
 }
 
 void
-take_rewards(struct figure *fig, const char *path, const char *name)
+add_rewards(struct figure *fig, const char *path, const char *name)
 {
 	struct curve *c = figure_add(fig, name);
 
@@ -192,7 +192,7 @@ read_bars(const char *path, const cJSON *h, struct bar *bar)
 }
 
 void
-take_report(struct figure *fig, const char *path, const char *name)
+add_report(struct figure *fig, const char *path, const char *name)
 {
 	struct json_reader j;
 	cJSON *root = json_reader_load(&j, path);

@@ -1,9 +1,9 @@
 /*
- * gnuplot.c - have gnuplot draw a figure
+ * gnuplot.c - run gnuplot to draw a figure
  *
- * Commands and data go to gnuplot through a pipe; what it draws comes back on
- * its standard output, which is the file, so no name but of the fonts is ever
- * seen by gnuplot.
+ * Commands and data go to gnuplot through a pipe.  The picture comes back on
+ * its standard output, which is the file, so gnuplot sees no names but those of
+ * fonts.
  */
 #include <err.h>
 #include <errno.h>
@@ -19,9 +19,12 @@
 #include "cmd/innet-plot/plot.h"
 #include "common/base/atomic-file.h"
 
-/* Start gnuplot, drawing to the descriptor out: its pid, *to its ear. */
+/*
+ * Start gnuplot, which draws to the descriptor out; return its pid, and in *to
+ * its standard input.
+ */
 static pid_t
-start(int out, FILE **to)
+start_gnuplot(int out, FILE **to)
 {
 	char *argv[] = { "gnuplot", "-d", "-", NULL };
 	posix_spawn_file_actions_t act;
@@ -58,12 +61,12 @@ start(int out, FILE **to)
 	return -1;
 }
 
-/* Draw to the descriptor out: 0, or 1 and a line. */
+/* Draw to the descriptor out: 0, or 1 with a message. */
 static int
-draw(const struct figure *fig, enum terminal as, int out)
+run_gnuplot(const struct figure *fig, enum terminal as, int out)
 {
 	FILE *to = NULL;
-	pid_t pid = start(out, &to);
+	pid_t pid = start_gnuplot(out, &to);
 	int status;
 
 	if (pid == -1)
@@ -82,7 +85,7 @@ draw(const struct figure *fig, enum terminal as, int out)
 	return 1;
 }
 
-/* All that is in f, or NULL. */
+/* Return all that f holds, or NULL. */
 static char *
 read_all(FILE *f)
 {
@@ -114,7 +117,7 @@ figure_svg(const struct figure *fig, bool *missing)
 		return NULL;
 	}
 	errno = 0;
-	s = draw(fig, INLINE, fileno(f)) == 0 ? read_all(f) : NULL;
+	s = run_gnuplot(fig, INLINE, fileno(f)) == 0 ? read_all(f) : NULL;
 	*missing = s == NULL && errno == ENOENT;
 	fclose(f);
 	if (s == NULL)
@@ -130,9 +133,9 @@ figure_svg(const struct figure *fig, bool *missing)
 	return s;
 }
 
-/* All that is in `from`, into w: how many bytes, or -1 with errno. */
+/* Copy all of `from` to w; return the number of bytes, or -1 with errno. */
 static off_t
-hand_over(const struct atomic_file *w, int from)
+copy_to_file(const struct atomic_file *w, int from)
 {
 	char buf[65536];
 	off_t all = 0;
@@ -147,8 +150,8 @@ hand_over(const struct atomic_file *w, int from)
 }
 
 /*
- * Draw into path, whole or not at all; by way of memory, for gnuplot does not
- * say that a disk is full.
+ * Draw into path, whole or not at all; through memory, because gnuplot does not
+ * report that a disk is full.
  */
 static int
 draw_file(const struct figure *fig, enum terminal as, const char *path)
@@ -163,8 +166,8 @@ draw_file(const struct figure *fig, enum terminal as, const char *path)
 		file_open_fail(drawn);
 		return 1;
 	}
-	rc = draw(fig, as, drawn);
-	if (rc == 0 && (n = hand_over(&w, drawn)) < 1) {
+	rc = run_gnuplot(fig, as, drawn);
+	if (rc == 0 && (n = copy_to_file(&w, drawn)) < 1) {
 		if (n == -1)
 			warn("%s", strcmp(path, "-") == 0 ? "standard output" :
 			    path);

@@ -1,9 +1,8 @@
 /*
- * group.c - several runs of one kind as one curve, a mean and its spread
+ * group.c - several runs as one curve: their mean and its spread
  *
- * Runs have their points at different places, so each is read off at the same
- * places: on the straight line between its neighbouring points; before its
- * first point and behind its last at the value there.
+ * Runs have their points at different x, so all are interpolated at the same x:
+ * linearly between two points, and with the first or last value outside.
  */
 #include <err.h>
 #include <math.h>
@@ -15,7 +14,7 @@
 enum { GRID = 200 };	/* steps from one end to the other */
 
 void
-group_take(const struct figure *fig, struct group *g, const char *path)
+group_add(const struct figure *fig, struct group *g, const char *path)
 {
 	g->run = realloc(g->run, (g->n + 1) * sizeof(*g->run));
 	if (g->run == NULL)
@@ -32,7 +31,7 @@ group_take(const struct figure *fig, struct group *g, const char *path)
 
 /* The y of run c at x, from the point *k on, which is left where x is. */
 static double
-read_off(const struct curve *c, double x, size_t *k)
+interpolate(const struct curve *c, double x, size_t *k)
 {
 	const double (*at)[2] = (const double (*)[2])c->at;
 
@@ -103,7 +102,7 @@ group_draw(struct figure *fig, struct group *g)
 	for (int p = 0; p <= GRID && g->n > 0; p++) {
 		x = p == GRID ? to : from + (to - from) * p / GRID;
 		for (size_t i = 0; i < g->n; i++)
-			y[i] = read_off(&g->run[i], x, &k[i]);
+			y[i] = interpolate(&g->run[i], x, &k[i]);
 		put_point(c, fig->spread, x, y, g->n);
 		if (from == to)
 			break;

@@ -1,9 +1,9 @@
 /*
- * lines.c - columns of a table over one of them, a curve a combination
+ * lines.c - columns of a table over one of them, a curve for each combination
  *
- * What tells curves apart are the columns left of `runs`, which innet-sim
- * writes there, and those that have words.  A column named as another with
- * "_ci95" or "_sd" behind holds the lengths of that one's error bars.
+ * Curves differ by the columns left of `runs`, which innet-sim writes, and by
+ * columns of words.  A column with the name of another and "_ci95" or "_sd"
+ * behind holds the lengths of its error bars.
  */
 #include <err.h>
 #include <math.h>
@@ -26,7 +26,7 @@ struct sheet {
 };
 
 static const char *
-cell(const struct sheet *s, size_t row, int k)
+cell_text(const struct sheet *s, size_t row, int k)
 {
 	return s->cell[row * (size_t)s->wide + (size_t)k];
 }
@@ -72,23 +72,23 @@ read_number(const char *text, double *v)
 	return false;
 }
 
-/* The column of that name, or the one whose path ends with it. */
+/* Return the column of that name, or the one whose path ends with it. */
 static int
-find(const struct sheet *s, const char *name)
+find_column(const struct sheet *s, const char *name)
 {
 	int found = -1;
 
 	for (int k = 0; k < s->wide; k++) {
-		const char *dot = strrchr(cell(s, 0, k), '.');
+		const char *dot = strrchr(cell_text(s, 0, k), '.');
 
-		if (strcmp(cell(s, 0, k), name) == 0)
+		if (strcmp(cell_text(s, 0, k), name) == 0)
 			return k;
 		if (dot == NULL || strcmp(dot + 1, name) != 0)
 			continue;
 		if (found != -1)
 			errx(2, "%s: '%s' and '%s' both end with %s: write "
-			    "one whole", s->path, cell(s, 0, found),
-			    cell(s, 0, k), name);
+			    "one whole", s->path, cell_text(s, 0, found),
+			    cell_text(s, 0, k), name);
 		found = k;
 	}
 	if (found == -1)
@@ -98,10 +98,10 @@ find(const struct sheet *s, const char *name)
 
 /* The column that column k has the errors of, or -1. */
 static int
-errors_of(const struct sheet *s, int k)
+find_errors(const struct sheet *s, int k)
 {
 	static const char *const behind[] = { "_ci95", "_sd" };
-	const char *name = cell(s, 0, k);
+	const char *name = cell_text(s, 0, k);
 
 	for (int b = 0; b < 2; b++) {
 		const size_t n = strlen(name), end = strlen(behind[b]);
@@ -109,8 +109,8 @@ errors_of(const struct sheet *s, int k)
 		if (n <= end || strcmp(name + n - end, behind[b]) != 0)
 			continue;
 		for (int of = 0; of < s->wide; of++) {
-			if (strlen(cell(s, 0, of)) == n - end && memcmp(
-			    cell(s, 0, of), name, n - end) == 0)
+			if (strlen(cell_text(s, 0, of)) == n - end && memcmp(
+			    cell_text(s, 0, of), name, n - end) == 0)
 				return of;
 		}
 	}
@@ -124,40 +124,40 @@ has_words(const struct sheet *s, int k)
 	double v;
 
 	for (size_t row = 1; row < s->rows; row++) {
-		if (cell(s, row, k)[0] != '\0' && !read_number(cell(s, row, k),
-		    &v))
+		if (cell_text(s, row, k)[0] != '\0' &&
+		    !read_number(cell_text(s, row, k), &v))
 			return true;
 	}
 	return false;
 }
 
 static void
-know_columns(struct sheet *s, const struct figure *fig)
+classify_columns(struct sheet *s, const struct figure *fig)
 {
 	int runs = -1;
 
-	s->x = find(s, fig->over);
+	s->x = find_column(s, fig->over);
 	for (int k = 0; k < s->wide; k++) {
 		s->error[k] = -1;
-		if (strcmp(cell(s, 0, k), "runs") == 0)
+		if (strcmp(cell_text(s, 0, k), "runs") == 0)
 			runs = k;
 	}
 	for (int k = 0; k < s->wide; k++) {
-		const int of = errors_of(s, k);
+		const int of = find_errors(s, k);
 
 		if (of != -1)
 			s->error[of] = k;
 		s->key[k] = k != s->x && of == -1 && k != runs && (k < runs ||
 		    has_words(s, k));
 		for (size_t row = 2; row < s->rows && s->key[k]; row++)
-			s->varies[k] |= strcmp(cell(s, row, k), cell(s, 1,
-			    k)) != 0;
+			s->varies[k] |= strcmp(cell_text(s, row, k),
+					    cell_text(s, 1, k)) != 0;
 	}
 }
 
 /* The columns that are drawn, at most two; how many. */
 static int
-columns_of(const struct sheet *s, const struct figure *fig, int y[PANELS])
+choose_columns(const struct sheet *s, const struct figure *fig, int y[PANELS])
 {
 	int n = 0;
 
@@ -169,7 +169,7 @@ columns_of(const struct sheet *s, const struct figure *fig, int y[PANELS])
 			errx(2, "--columns: at most %d", PANELS);
 		memcpy(name, p, len);
 		name[len] = '\0';
-		y[n] = find(s, name);
+		y[n] = find_column(s, name);
 		if (s->key[y[n]] || y[n] == s->x)
 			errx(2, "%s: column '%s' has no numbers to draw",
 			    s->path, name);
@@ -177,8 +177,8 @@ columns_of(const struct sheet *s, const struct figure *fig, int y[PANELS])
 		p += len + (p[len] == ',');
 	}
 	for (int k = 0; k < s->wide && fig->columns == NULL; k++) {
-		if (k == s->x || s->key[k] || errors_of(s, k) != -1 ||
-		    strcmp(cell(s, 0, k), "runs") == 0)
+		if (k == s->x || s->key[k] || find_errors(s, k) != -1 ||
+		    strcmp(cell_text(s, 0, k), "runs") == 0)
 			continue;
 		if (n == PANELS)
 			errx(2, "%s: more than %d columns of numbers: choose "
@@ -192,7 +192,7 @@ columns_of(const struct sheet *s, const struct figure *fig, int y[PANELS])
 
 /* The values that tell its curve from others, for the legend. */
 static void
-label_of(const struct sheet *s, size_t row, const char *name, char *to,
+make_label(const struct sheet *s, size_t row, const char *name, char *to,
     size_t room)
 {
 	size_t n = 0;
@@ -201,14 +201,14 @@ label_of(const struct sheet *s, size_t row, const char *name, char *to,
 	for (int k = 0; k < s->wide; k++) {
 		if (s->varies[k] && n < room)
 			n += (size_t)snprintf(to + n, room - n, "%s%s",
-			    n == 0 ? "" : " ", cell(s, row, k));
+			    n == 0 ? "" : " ", cell_text(s, row, k));
 	}
 	if (name != NULL && n < room)
 		snprintf(to + n, room - n, "%s%s", n == 0 ? "" : ", ", name);
 }
 
 static struct curve *
-curve_of(struct figure *fig, int panel, const char *label)
+find_curve(struct figure *fig, int panel, const char *label)
 {
 	struct curve *c;
 
@@ -224,7 +224,7 @@ curve_of(struct figure *fig, int panel, const char *label)
 
 /* Where a value stands: at its number, or words one behind the other. */
 static double
-tick_of(struct figure *fig, const char *word, bool words)
+find_tick(struct figure *fig, const char *word, bool words)
 {
 	size_t i = 0;
 	double x;
@@ -244,24 +244,24 @@ tick_of(struct figure *fig, const char *word, bool words)
 	return x;
 }
 
-/* A number of the sheet that is drawn, or exit 1. */
+/* Return a number of the sheet that is drawn, or exit with status 1. */
 static double
-number(const struct sheet *s, size_t row, int k)
+cell_number(const struct sheet *s, size_t row, int k)
 {
 	double v;
 
-	if (!read_number(cell(s, row, k), &v))
+	if (!read_number(cell_text(s, row, k), &v))
 		errx(1, "%s:%zu: %s '%s' is no number", s->path, row + 1,
-		    cell(s, 0, k), cell(s, row, k));
+		    cell_text(s, 0, k), cell_text(s, row, k));
 	return v;
 }
 
 static void
 add_point(const struct sheet *s, struct curve *c, size_t row, double x, int k)
 {
-	const double y = number(s, row, k), by = s->error[k] == -1 ||
-	    cell(s, row, s->error[k])[0] == '\0' ? 0 :
-	    number(s, row, s->error[k]);
+	const double y = cell_number(s, row, k), by = s->error[k] == -1 ||
+	    cell_text(s, row, s->error[k])[0] == '\0' ? 0 :
+	    cell_number(s, row, s->error[k]);
 
 	if (s->error[k] != -1) {
 		c->band = realloc(c->band, (c->n + 1) * sizeof(*c->band));
@@ -274,7 +274,7 @@ add_point(const struct sheet *s, struct curve *c, size_t row, double x, int k)
 }
 
 void
-take_lines(struct figure *fig, const char *path, const char *name)
+add_lines(struct figure *fig, const char *path, const char *name)
 {
 	struct sheet s = { .path = path };
 	struct table t = { .path = path, .row = sheet_row, .arg = &s };
@@ -282,23 +282,23 @@ take_lines(struct figure *fig, const char *path, const char *name)
 	bool words;
 
 	table_each(&t);
-	know_columns(&s, fig);
-	fig->panels = columns_of(&s, fig, y);
+	classify_columns(&s, fig);
+	fig->panels = choose_columns(&s, fig, y);
 	words = has_words(&s, s.x);
 	for (int p = 0; p < fig->panels; p++) {
 		free(fig->panel[p]);
-		fig->panel[p] = strdup(cell(&s, 0, y[p]));
+		fig->panel[p] = strdup(cell_text(&s, 0, y[p]));
 		if (fig->panel[p] == NULL)
 			err(1, "labels");
 	}
 	for (size_t row = 1; row < s.rows; row++) {
-		const double x = tick_of(fig, cell(&s, row, s.x), words);
+		const double x = find_tick(fig, cell_text(&s, row, s.x), words);
 		char label[256];
 
-		label_of(&s, row, name, label, sizeof(label));
+		make_label(&s, row, name, label, sizeof(label));
 		for (int p = 0; p < fig->panels; p++) {
-			if (cell(&s, row, y[p])[0] != '\0')
-				add_point(&s, curve_of(fig, p, label), row, x,
+			if (cell_text(&s, row, y[p])[0] != '\0')
+				add_point(&s, find_curve(fig, p, label), row, x,
 				    y[p]);
 		}
 	}

@@ -1,4 +1,4 @@
-/* innet-plot - draw what the other tools measured */
+/* main.c - draw what the other tools measured */
 #include "config.h"
 
 #include <err.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-plot/page-read.h"
 #include "cmd/innet-plot/page.h"
 #include "common/base/files.h"
 #include "common/base/num.h"
@@ -60,7 +61,7 @@ struct conf {
 	int n, groups;
 };
 
-/* What the end of the file's name asks for. */
+/* Return the terminal that the end of the file name asks for. */
 static enum terminal
 terminal_of(const char *path, enum what what)
 {
@@ -93,9 +94,9 @@ group_named(struct conf *cf, const char *name)
 	return &cf->group[i];
 }
 
-/* Take one option into cf; *run is -1 until --by. */
+/* Read one option into cf; *run is -1 until --by. */
 static void
-take_option(struct conf *cf, int ch, int *run)
+parse_option(struct conf *cf, int ch, int *run)
 {
 	static const char *const spread[] = { "sd", "range", NULL };
 	static const char *const by[] = { "cluster", "run", NULL };
@@ -165,7 +166,7 @@ check_words(const struct conf *cf, int run)
 	}
 }
 
-/* What is read and written, and that none of it is lost. */
+/* Check that no file is written over another one. */
 static void
 check_files(const struct conf *cf)
 {
@@ -180,7 +181,7 @@ check_files(const struct conf *cf)
 
 /* Options may stand before, between and behind the words. */
 static struct conf
-parse(int argc, char *argv[])
+parse_words(int argc, char *argv[])
 {
 	static const char *const x[] = { "step", "episode", "seconds", NULL };
 	static const char *const what[] = { "age", "cdf", "rewards", "bars",
@@ -197,7 +198,7 @@ parse(int argc, char *argv[])
 		err(1, "arguments");
 	while (optind < argc) {
 		while (!rest && (ch = opt_next(&tool, argc, argv)) != -1)
-			take_option(&cf, ch, &run);
+			parse_option(&cf, ch, &run);
 		rest |= strcmp(argv[optind - 1], "--") == 0;
 		if (optind == argc)
 			break;
@@ -221,7 +222,7 @@ parse(int argc, char *argv[])
 	return cf;
 }
 
-/* The name of a file for the legend: no directory, no ending. */
+/* Return the name of a file for the legend: without directory and ending. */
 static char *
 name_of(const char *path)
 {
@@ -239,46 +240,46 @@ name_of(const char *path)
 }
 
 static bool
-ends(const char *s, const char *with)
+ends_with(const char *s, const char *with)
 {
 	const size_t n = strlen(s), k = strlen(with);
 
 	return n >= k && strcmp(s + n - k, with) == 0;
 }
 
-/* Add the curves of one file, which its ending says how to read. */
+/* Add the curves of one file, which is read according to its ending. */
 static void
-take_file(struct figure *fig, const char *path, bool first, bool several)
+add_file(struct figure *fig, const char *path, bool first, bool several)
 {
-	const bool json = fig->what == CDF && ends(path, ".json");
+	const bool json = fig->what == CDF && ends_with(path, ".json");
 	char *name = name_of(path);
 
 	if (!first && json != fig->aggregations)
 		errx(2, "%s: reports and ages cannot be in one plot", path);
 	fig->aggregations = json;
 	if (fig->what == BARS)
-		take_bars(fig, path);
+		add_bars(fig, path);
 	else if (fig->what == TOPOLOGY && first)
-		take_topology(fig, path);
+		add_topology(fig, path);
 	else if (fig->what == TOPOLOGY)
-		take_busy(fig, path);
-	else if (fig->what == AGE && ends(path, ".json"))
-		take_verified(fig, path, name);
+		add_busy(fig, path);
+	else if (fig->what == AGE && ends_with(path, ".json"))
+		add_verified(fig, path, name);
 	else if (fig->what == LINES)
-		take_lines(fig, path, several ? name : NULL);
+		add_lines(fig, path, several ? name : NULL);
 	else if (fig->what == REWARDS)
-		take_rewards(fig, path, name);
+		add_rewards(fig, path, name);
 	else if (json)
-		take_report(fig, path, name);
-	else if (ends(path, ".csv"))
-		take_series(fig, path, name);
+		add_report(fig, path, name);
+	else if (ends_with(path, ".csv"))
+		add_series(fig, path, name);
 	else
-		take_capture(fig, path, name);
+		add_capture(fig, path, name);
 	free(name);
 }
 
 static struct axes
-axes_of(const struct figure *fig)
+choose_axes(const struct figure *fig)
 {
 	static const char *const over[] = { "step", "episode",
 	    "time in seconds" };
@@ -306,9 +307,9 @@ has_points(const struct figure *fig)
 	return fig->nodes > 0;
 }
 
-/* A page of all files, written: its exit status. */
+/* Write a page of all files; return the exit status. */
 static int
-make_page(struct conf *cf)
+write_page_of_files(struct conf *cf)
 {
 	struct page *p = &cf->page;
 	int rc;
@@ -322,10 +323,11 @@ make_page(struct conf *cf)
 	p->path = cf->files;
 	p->paths = (size_t)cf->n;
 	cf->fig.page = p;
+	cf->fig.take_ages = page_ages;
 	for (int i = 0; i < cf->n; i++) {
 		char *name = name_of(cf->files[i]);
 
-		page_take(p, &cf->fig, cf->files[i], cf->of[i] != NULL ?
+		page_read(p, &cf->fig, cf->files[i], cf->of[i] != NULL ?
 		    cf->of[i]->name : name);
 		free(name);
 	}
@@ -336,22 +338,22 @@ make_page(struct conf *cf)
 	return rc;
 }
 
-/* One picture, drawn: its exit status. */
+/* Draw one picture; return the exit status. */
 static int
-make_picture(struct conf *cf)
+draw_picture(struct conf *cf)
 {
 	for (int i = 0; i < cf->n; i++) {
 		if (cf->of[i] != NULL)
-			group_take(&cf->fig, cf->of[i], cf->files[i]);
+			group_add(&cf->fig, cf->of[i], cf->files[i]);
 		else
-			take_file(&cf->fig, cf->files[i], i == 0, cf->n > 1);
+			add_file(&cf->fig, cf->files[i], i == 0, cf->n > 1);
 	}
 	for (int i = 0; i < cf->groups; i++)
 		group_draw(&cf->fig, &cf->group[i]);
 	figure_colours(&cf->fig);
 	figure_title(&cf->fig);
 	figure_scale(&cf->fig);
-	cf->fig.axes = axes_of(&cf->fig);
+	cf->fig.axes = choose_axes(&cf->fig);
 	if (cf->label != NULL)
 		cf->fig.axes.y = cf->label;
 	if (!has_points(&cf->fig))
@@ -362,14 +364,14 @@ make_picture(struct conf *cf)
 int
 main(int argc, char *argv[])
 {
-	struct conf cf = parse(argc, argv);
+	struct conf cf = parse_words(argc, argv);
 	int rc;
 
 	if (cf.bare) {
 		cf.clusters = clusters_load_or_exit(cf.table);
 		cf.fig.bare = &cf.clusters;
 	}
-	rc = cf.fig.what == PAGE ? make_page(&cf) : make_picture(&cf);
+	rc = cf.fig.what == PAGE ? write_page_of_files(&cf) : draw_picture(&cf);
 	figure_free(&cf.fig);
 	clusters_free(&cf.clusters);
 	free(cf.fig.rows);

@@ -1,8 +1,8 @@
 /*
- * page-read.c - what a file for the page is, and what it says
+ * page-read.c - find out what a file for the page is, and read it
  *
- * Captures and series of ages go through the machines of draw_machines().
- * A table is known by its first line, JSON by its keys.
+ * A table is recognised by its first line, JSON by its keys.  Captures and
+ * series of ages go through add_ages().
  */
 #include <cjson/cJSON.h>
 #include <err.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/innet-plot/page.h"
+#include "cmd/innet-plot/page-read.h"
 #include "cmd/innet-plot/table.h"
 #include "common/base/file-open.h"
 #include "common/base/json-reader.h"
@@ -20,7 +20,7 @@
 enum { COUNTERS = 200, COUNTER_DEEP = 4, COUNTER_BYTES = 128 };
 
 static bool
-ends(const char *s, const char *with)
+ends_with(const char *s, const char *with)
 {
 	const size_t n = strlen(s), k = strlen(with);
 
@@ -38,7 +38,7 @@ struct rows {
 };
 
 static void
-rows_heading(const struct table *t, struct rows *r)
+read_heading(const struct table *t, struct rows *r)
 {
 	int runs = 0;
 
@@ -67,7 +67,7 @@ rows_row(const struct table *t, void *arg)
 	struct page_row *row;
 
 	if (t->line == 1) {
-		rows_heading(t, r);
+		read_heading(t, r);
 		return;
 	}
 	for (int k = 0; k < t->wide; k++)
@@ -82,7 +82,7 @@ rows_row(const struct table *t, void *arg)
 }
 
 static void
-take_rows(struct page *p, const char *path, const char *name)
+read_rows(struct page *p, const char *path, const char *name)
 {
 	struct rows r = { .page = p, .name = name };
 	struct table t = { .path = path, .row = rows_row, .arg = &r };
@@ -90,9 +90,9 @@ take_rows(struct page *p, const char *path, const char *name)
 	table_each(&t);
 }
 
-/* The first line of a file, without its end; the caller's to free. */
+/* Return the first line of a file, without its end; the caller frees it. */
 static char *
-first_line(const char *path)
+read_first_line(const char *path)
 {
 	FILE *f = file_open_stream(path, false);
 	char *s = NULL;
@@ -126,26 +126,26 @@ has_column(const char *line, const char *word)
 }
 
 static void
-take_csv(struct page *p, struct figure *fig, const char *path,
+read_csv(struct page *p, struct figure *fig, const char *path,
     const char *name)
 {
-	char *line = first_line(path);
+	char *line = read_first_line(path);
 
 	if (has_column(line, "age_ns") && has_column(line, "time_ns")) {
-		take_series(fig, path, name);
+		add_series(fig, path, name);
 	} else if (has_column(line, "reward")) {
 		const size_t arm = page_arm(p, name);
 
-		group_take(&p->rewards, &p->arm[arm].rewards, path);
+		group_add(&p->rewards, &p->arm[arm].rewards, path);
 	} else {
-		take_rows(p, path, name);
+		read_rows(p, path, name);
 	}
 	free(line);
 }
 
 /* The counter of that name, new if there is none; NULL: there is no room. */
 static struct page_counter *
-counter_of(struct page *p, const char *name)
+find_counter(struct page *p, const char *name)
 {
 	for (size_t i = 0; i < p->counters; i++)
 		if (strcmp(p->counter[i].name, name) == 0)
@@ -166,9 +166,9 @@ counter_of(struct page *p, const char *name)
 }
 
 static void
-count(struct page *p, size_t arm, const char *name, double v)
+add_count(struct page *p, size_t arm, const char *name, double v)
 {
-	struct page_counter *c = v == 0 ? NULL : counter_of(p, name);
+	struct page_counter *c = v == 0 ? NULL : find_counter(p, name);
 
 	if (c == NULL)
 		return;
@@ -184,7 +184,7 @@ count(struct page *p, size_t arm, const char *name, double v)
 
 /* The numbers in o, each by its path behind `path`. */
 static void
-count_object(struct page *p, size_t arm, const cJSON *o, const char *path,
+add_counts(struct page *p, size_t arm, const cJSON *o, const char *path,
     int depth)
 {
 	const cJSON *c;
@@ -197,21 +197,21 @@ count_object(struct page *p, size_t arm, const cJSON *o, const char *path,
 		snprintf(name, sizeof(name), "%s%s%.60s", path, *path == '\0' ?
 		    "" : ".", c->string);
 		if (cJSON_IsNumber(c))
-			count(p, arm, name, c->valuedouble);
+			add_count(p, arm, name, c->valuedouble);
 		else if (cJSON_IsObject(c) && depth < COUNTER_DEEP)
-			count_object(p, arm, c, name, depth + 1);
+			add_counts(p, arm, c, name, depth + 1);
 	}
 }
 
-void
-page_counters(struct page *p, size_t arm, const cJSON *root)
+static void
+read_counters(struct page *p, size_t arm, const cJSON *root)
 {
-	count_object(p, arm, root, "", 1);
+	add_counts(p, arm, root, "", 1);
 }
 
-/* A line of innet-aom --json: a cluster's figures. */
+/* Read a line of innet-aom --json: the figures of a cluster. */
 static bool
-take_figures(struct page *p, const char *name, const cJSON *root)
+read_figures(struct page *p, const char *name, const cJSON *root)
 {
 	const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(root,
 	    "cluster"), *c;
@@ -234,9 +234,9 @@ take_figures(struct page *p, const char *name, const cJSON *root)
 	return true;
 }
 
-/* An object for each line.  False: the first line is none, and no more. */
+/* Read an object from each line; return false if the first line is none. */
 static bool
-take_lines_of_json(struct page *p, const char *path, const char *name)
+read_json_lines(struct page *p, const char *path, const char *name)
 {
 	FILE *f = file_open_stream(path, false);
 	struct json_reader j;
@@ -254,7 +254,7 @@ take_lines_of_json(struct page *p, const char *path, const char *name)
 		root = json_reader_parse(&j, s, (size_t)n);
 		if (root == NULL && line > 1 && figures > 0)
 			errx(1, "%s: line %zu:%s", path, line, j.why);
-		if (root == NULL || !take_figures(p, name, root)) {
+		if (root == NULL || !read_figures(p, name, root)) {
 			cJSON_Delete(root);
 			break;
 		}
@@ -269,13 +269,13 @@ take_lines_of_json(struct page *p, const char *path, const char *name)
 }
 
 static void
-take_json(struct page *p, struct figure *fig, const char *path,
+read_json(struct page *p, struct figure *fig, const char *path,
     const char *name)
 {
 	struct json_reader j;
 	cJSON *root;
 
-	if (take_lines_of_json(p, path, name))
+	if (read_json_lines(p, path, name))
 		return;
 	root = json_reader_load(&j, path);
 	if (root == NULL)
@@ -283,28 +283,28 @@ take_json(struct page *p, struct figure *fig, const char *path,
 	if (!cJSON_IsObject(root))
 		errx(1, "%s: not a report: no object", path);
 	if (cJSON_HasObjectItem(root, "schedule"))
-		take_verified(fig, path, name);
+		add_verified(fig, path, name);
 	else
-		page_counters(p, page_arm(p, name), root);
+		read_counters(p, page_arm(p, name), root);
 	if (cJSON_HasObjectItem(root, "merged_histogram"))
-		take_report(&p->merged, path, name);
+		add_report(&p->merged, path, name);
 	cJSON_Delete(root);
 }
 
 void
-page_take(struct page *p, struct figure *fig, const char *path,
+page_read(struct page *p, struct figure *fig, const char *path,
     const char *name)
 {
 	struct stat st;
 
-	if ((ends(path, ".csv") || ends(path, ".json")) &&
+	if ((ends_with(path, ".csv") || ends_with(path, ".json")) &&
 	    stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		errx(1, "%s: no regular file, and a page reads it twice",
 		    path);
-	if (ends(path, ".csv"))
-		take_csv(p, fig, path, name);
-	else if (ends(path, ".json"))
-		take_json(p, fig, path, name);
+	if (ends_with(path, ".csv"))
+		read_csv(p, fig, path, name);
+	else if (ends_with(path, ".json"))
+		read_json(p, fig, path, name);
 	else
-		take_capture(fig, path, name);
+		add_capture(fig, path, name);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-plot/page.h"
+#include "cmd/innet-plot/page-rows.h"
 #include "common/base/stats.h"
 #include "common/olaf/aom.h"
 
@@ -60,7 +60,7 @@ page_row(struct page *p, size_t arm, const char *cluster)
 	return r;
 }
 
-/* A row of the figures of n machines; the mean, or NAN. */
+/* Add a row with the ages of n clusters; return their mean, or NAN. */
 static double
 age_row(struct page *p, size_t arm, const char *cluster,
     const struct aom *const set[], size_t n)
@@ -93,8 +93,8 @@ page_ages(struct page *p, const char *name, const struct aom *const set[],
 		errx(2, "there are ages of '%s' already: name one of the "
 		    "files by --group", name);
 	p->arm[arm].has_ages = true;
-	draw_machines(&p->age, name, set, label, n);
-	draw_machines(&p->cdf, name, set, label, n);
+	add_ages(&p->age, name, set, label, n);
+	add_ages(&p->cdf, name, set, label, n);
 	age_row(p, arm, "all", set, n);
 	for (size_t i = 0; i < n; i++)
 		mean[i] = age_row(p, arm, label[i], set + i, 1);
@@ -149,7 +149,7 @@ page_sort(struct page *p)
 
 /* A bar of curve c, which is NAN where there is none, in the group `at`. */
 static void
-put_bar(struct figure *fig, size_t c, size_t at, double v)
+add_bar(struct figure *fig, size_t c, size_t at, double v)
 {
 	struct curve *of = &fig->curve[c];
 
@@ -165,7 +165,7 @@ put_bar(struct figure *fig, size_t c, size_t at, double v)
 
 /* The group of bars with that label, new if there is none. */
 static size_t
-group_of(struct figure *fig, const char *label)
+find_group(struct figure *fig, const char *label)
 {
 	size_t i = 0;
 
@@ -182,7 +182,7 @@ group_of(struct figure *fig, const char *label)
 
 /* The column's values of n rows, of which some are NAN: five of them. */
 static void
-put_summary(struct figure *fig, size_t c, const struct page_row *row,
+add_summary(struct figure *fig, size_t c, const struct page_row *row,
     size_t n, enum page_column column)
 {
 	static const char *const label[SUMMARY] = { "lowest", "5 %", "half",
@@ -197,7 +197,7 @@ put_summary(struct figure *fig, size_t c, const struct page_row *row,
 		if (!isnan(row[i].value[column]))
 			v[known++] = row[i].value[column];
 	for (int i = 0; i < SUMMARY && known > 0; i++)
-		put_bar(fig, c, group_of(fig, label[i]),
+		add_bar(fig, c, find_group(fig, label[i]),
 		    stats_percentile(v, known, share[i]));
 	free(v);
 }
@@ -215,7 +215,7 @@ rows_of_arm(const struct page *p, size_t i)
 
 /* Has any arm more clusters than are shown one by one? */
 static bool
-many_clusters(const struct page *p)
+has_many_clusters(const struct page *p)
 {
 	for (size_t i = 0, n; i < p->rows; i += n) {
 		n = rows_of_arm(p, i);
@@ -228,7 +228,7 @@ many_clusters(const struct page *p)
 void
 page_bars(const struct page *p, enum page_column column, struct figure *fig)
 {
-	const bool many = many_clusters(p);
+	const bool many = has_many_clusters(p);
 
 	*fig = (struct figure){ .what = BARS, .cluster = -1,
 	    .nanoseconds = column == PAGE_MEAN };
@@ -238,16 +238,16 @@ page_bars(const struct page *p, enum page_column column, struct figure *fig)
 		n = rows_of_arm(p, i);
 		figure_add(fig, p->arm[r->arm].name);
 		if (many && n > 1)	/* no bar of an arm that has none */
-			put_summary(fig, fig->n - 1, r + 1, n - 1, column);
+			add_summary(fig, fig->n - 1, r + 1, n - 1, column);
 		for (size_t k = 0; k < n && !many; k++) {
 			if (!isnan(r[k].value[column]))
-				put_bar(fig, fig->n - 1, group_of(fig,
+				add_bar(fig, fig->n - 1, find_group(fig,
 				    r[k].cluster), r[k].value[column]);
 		}
 	}
 	for (size_t i = 0; i < fig->n; i++)
 		if (fig->curve[i].n > 0 && fig->curve[i].n < fig->ticks)
-			put_bar(fig, i, fig->ticks - 1, NAN);
+			add_bar(fig, i, fig->ticks - 1, NAN);
 	fig->rows = strdup(many ? "clusters, by their place" : "cluster");
 	if (fig->rows == NULL)
 		err(1, "labels");

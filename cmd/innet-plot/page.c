@@ -1,9 +1,9 @@
 /*
- * page.c - the page: HTML that is XML as well, whole in itself
+ * page.c - write the page: HTML that is XML as well, in one file
  *
- * Nothing is loaded and nothing runs.  Whatever comes from files is text:
- * put_text() is all that writes it.  The pictures are gnuplot's, with colours
- * that a dark screen changes.
+ * The page loads nothing and runs no script. put_text() alone writes text that
+ * comes from files. gnuplot draws the pictures, and the style changes their
+ * colours on a dark screen.
  */
 #include <err.h>
 #include <math.h>
@@ -57,7 +57,7 @@ static const char style[] =
     "tr.all > * { font-weight: bold }\n"
     "</style>\n";
 
-/* s as text: nothing in it means anything to HTML or XML. */
+/* Write s as text, with all characters escaped that mean something to HTML. */
 static void
 put_text(FILE *f, const char *s)
 {
@@ -80,7 +80,10 @@ put_text(FILE *f, const char *s)
 	}
 }
 
-/* What gnuplot drew, without its names, and ids that are the picture's own. */
+/*
+ * Write what gnuplot drew, without its names, and with ids of this picture's
+ * own.
+ */
 static void
 put_svg(FILE *f, const char *s, int number)
 {
@@ -104,7 +107,7 @@ put_svg(FILE *f, const char *s, int number)
 	}
 }
 
-/* What is being written. */
+/* The file being written. */
 struct writer {
 	FILE *f;
 	const struct page *p;
@@ -171,7 +174,7 @@ put_picture(struct writer *w, struct figure *fig, const char *heading,
 
 /* The rows of all clusters that know the column: how many, and the ends. */
 static size_t
-range_of_all(const struct page *p, enum page_column column, double *lo,
+find_range(const struct page *p, enum page_column column, double *lo,
     double *hi)
 {
 	size_t n = 0;
@@ -187,14 +190,14 @@ range_of_all(const struct page *p, enum page_column column, double *lo,
 	return n;
 }
 
-/* "Updates lost: olaf 0 %, fifo 74.9 %", or of many arms from and to. */
+/* Return "Updates lost: olaf 0 %, fifo 74.9 %", or the range of many arms. */
 static char *
-sentence(const struct page *p, const char *what, enum page_column column,
+describe_column(const struct page *p, const char *what, enum page_column column,
     const char *unit)
 {
 	char *s = NULL, v[48], w[48];
 	double lo = 0, hi = 0;
-	size_t bytes, n = range_of_all(p, column, &lo, &hi), at = 0;
+	size_t bytes, n = find_range(p, column, &lo, &hi), at = 0;
 	FILE *f = open_memstream(&s, &bytes);
 
 	if (f == NULL)
@@ -219,13 +222,13 @@ sentence(const struct page *p, const char *what, enum page_column column,
 }
 
 static void
-put_bars_of(struct writer *w, enum page_column column, const char *heading,
+put_column_bars(struct writer *w, enum page_column column, const char *heading,
     const char *what, enum page_column of, const char *unit, const char *y)
 {
 	struct figure fig;
 
 	page_bars(w->p, column, &fig);
-	fig.title = sentence(w->p, what, of, unit);
+	fig.title = describe_column(w->p, what, of, unit);
 	put_picture(w, &fig, heading, (struct axes){ fig.rows, y != NULL ? y :
 	    fig.age_unit, false });
 	free(fig.rows);
@@ -243,9 +246,11 @@ put_pictures(struct writer *w, struct page *p)
 	    p->age.time_unit, p->age.age_unit, false });
 	put_picture(w, &p->cdf, "Distribution of ages", (struct axes){
 	    p->cdf.age_unit, "share of time", false });
-	put_bars_of(w, PAGE_MEAN, "Fairness", "Jain's index of the clusters' "
-	    "mean ages", PAGE_JAIN, "", NULL);
-	put_bars_of(w, PAGE_LOSS, "Loss", "Updates lost", PAGE_LOSS, " %",
+	put_column_bars(w, PAGE_MEAN, "Fairness",
+	    "Jain's index of the clusters' "
+	    "mean ages",
+	    PAGE_JAIN, "", NULL);
+	put_column_bars(w, PAGE_LOSS, "Loss", "Updates lost", PAGE_LOSS, " %",
 	    "updates lost, %");
 	put_picture(w, &p->merged, "Aggregations", (struct axes){
 	    "aggregations in a packet", "share of packets", true });

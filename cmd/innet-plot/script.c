@@ -1,8 +1,8 @@
 /*
- * script.c - what gnuplot is given to draw a figure
+ * script.c - write the commands for gnuplot
  *
- * Labels are quoted.  Where there are few curves each is named where it ends,
- * in its colour; a legend is for many, for bars and for letters.
+ * Labels are quoted.  A few curves are named at their ends, in their colours;
+ * many curves, bars and pictures made of letters have a legend.
  */
 #include <math.h>
 #include <string.h>
@@ -38,8 +38,8 @@ text_character(const char *text)
 }
 
 /*
- * s in gnuplot's single quotes, without what could end the line; some
- * characters, such as % in what is a format, are written twice.
+ * Write s in gnuplot's single quotes, without characters that could end the
+ * line; the characters in `twice`, such as % in a format, are doubled.
  */
 static void
 put_twice(FILE *f, const char *s, const char *twice)
@@ -92,7 +92,10 @@ put_terminal(FILE *f, enum terminal as)
 	}
 }
 
-/* The points of all curves as blocks, $d0 and on; bands have two words more. */
+/*
+ * Write the points of all curves as blocks, $d0 and on; bands have two columns
+ * more.
+ */
 static void
 put_data(FILE *f, const struct figure *fig)
 {
@@ -115,7 +118,7 @@ put_data(FILE *f, const struct figure *fig)
 	}
 }
 
-/* Words on the axis of x. */
+/* Write the words on the x axis. */
 static void
 put_ticks(FILE *f, const struct figure *fig)
 {
@@ -140,7 +143,7 @@ has_errors(const struct figure *fig)
 	return false;
 }
 
-/* From 0, or the lowest bar with its error, to the highest. */
+/* Write the range from 0, or the lowest bar with its error, to the highest. */
 static void
 put_heights(FILE *f, const struct figure *fig)
 {
@@ -157,7 +160,7 @@ put_heights(FILE *f, const struct figure *fig)
 	fprintf(f, "set yrange [%.12g:%.12g]\n", lo, lo < hi ? hi : 1);
 }
 
-/* What only bars need: the labels of their groups, errors in the middle. */
+/* Write the settings of bars: the labels of groups, errors in the middle. */
 static void
 put_bars(FILE *f, const struct figure *fig)
 {
@@ -170,9 +173,9 @@ put_bars(FILE *f, const struct figure *fig)
 	put_heights(f, fig);
 }
 
-/* How the points of a curve are joined. */
+/* Return how the points of a curve are joined. */
 static const char *
-joined(const struct figure *fig, const struct curve *c)
+join_style(const struct figure *fig, const struct curve *c)
 {
 	if (fig->what == BARS)
 		return has_errors(fig) ? "using 2:3 with histograms" :
@@ -190,7 +193,7 @@ in_panel(const struct curve *c, int panel)
 	return c->panel == panel && c->n > 0;
 }
 
-/* Have the curves shades around them? */
+/* Do curves have bands around them? */
 static bool
 has_bands(const struct figure *fig)
 {
@@ -204,7 +207,9 @@ has_bands(const struct figure *fig)
 	    n <= BANDS_MAX));
 }
 
-/* The bands lie below all curves, each in its curve's colour. */
+/*
+ * Write the plot command: bands below all curves, each in its curve's colour.
+ */
 static void
 put_plot(FILE *f, const struct figure *fig, enum terminal as, int panel)
 {
@@ -226,7 +231,7 @@ put_plot(FILE *f, const struct figure *fig, enum terminal as, int panel)
 
 		if (!in_panel(c, panel))
 			continue;
-		fprintf(f, "%s$d%zu %s ", sep, i, joined(fig, c));
+		fprintf(f, "%s$d%zu %s ", sep, i, join_style(fig, c));
 		if (fig->what == LINES)
 			fputs("pointtype 7 pointsize 0.6 ", f);
 		if (as != DUMB)
@@ -243,13 +248,13 @@ put_plot(FILE *f, const struct figure *fig, enum terminal as, int panel)
 	fputc('\n', f);
 }
 
-/* What a panel's points and bands span. */
+/* The range that the points and bands of a panel span. */
 struct extent {
 	double x[2], y[2];
 };
 
 static void
-widen(double span[2], double v)
+widen_span(double span[2], double v)
 {
 	if (isnan(v))
 		return;
@@ -257,9 +262,9 @@ widen(double span[2], double v)
 	span[1] = fmax(span[1], v);
 }
 
-/* Ages and what innet-sim measures begin at 0. */
+/* Find the range of a panel; ages and measurements of innet-sim begin at 0. */
 static struct extent
-extent_of(const struct figure *fig, int panel)
+find_extent(const struct figure *fig, int panel)
 {
 	const bool zero = fig->what == AGE || fig->what == LINES;
 	const bool bands = has_bands(fig) || fig->what == LINES;
@@ -270,12 +275,12 @@ extent_of(const struct figure *fig, int panel)
 		const struct curve *c = &fig->curve[i];
 
 		for (size_t k = 0; k < c->n && c->panel == panel; k++) {
-			widen(e.x, c->at[k][0]);
-			widen(e.y, c->at[k][1]);
+			widen_span(e.x, c->at[k][0]);
+			widen_span(e.y, c->at[k][1]);
 			if (c->band == NULL || !bands)
 				continue;
-			widen(e.y, c->band[k][0]);
-			widen(e.y, c->band[k][1]);
+			widen_span(e.y, c->band[k][0]);
+			widen_span(e.y, c->band[k][1]);
 		}
 	}
 	if (fig->what == CDF)
@@ -286,12 +291,15 @@ extent_of(const struct figure *fig, int panel)
 }
 
 static const char *
-name_of(const struct curve *c)
+curve_name(const struct curve *c)
 {
 	return c->name != NULL ? c->name : c->label;
 }
 
-/* The characters of the longest name, or 0: no room to name all directly. */
+/*
+ * Return the characters of the longest name, or 0 if there is no room to name
+ * all curves directly.
+ */
 static size_t
 direct_width(const struct figure *fig, enum terminal as)
 {
@@ -301,7 +309,7 @@ direct_width(const struct figure *fig, enum terminal as)
 		return 0;
 	for (size_t i = 0; i < fig->n; i++) {
 		const struct curve *c = &fig->curve[i];
-		const size_t wide = strlen(name_of(c));
+		const size_t wide = strlen(curve_name(c));
 
 		if (c->n == 0)
 			continue;
@@ -316,14 +324,14 @@ static void
 put_name(FILE *f, const struct curve *c, double x, double y)
 {
 	fputs("set label ", f);
-	put_quoted(f, name_of(c));
+	put_quoted(f, curve_name(c));
 	fprintf(f, " at first %.12g, first %.12g left offset character 0.6, 0 "
 	    "textcolor rgb '%s' front\n", x, y, c->colour);
 }
 
-/* The x at which a distribution reaches a share. */
+/* Return the x at which a distribution reaches a share. */
 static double
-reaches(const struct curve *c, double share)
+share_reached(const struct curve *c, double share)
 {
 	size_t k = 0;
 
@@ -332,7 +340,7 @@ reaches(const struct curve *c, double share)
 	return c->at[k][0];
 }
 
-/* Of a distribution in steps, beside its highest one. */
+/* Name a distribution in steps beside its highest step. */
 static void
 name_step(FILE *f, const struct curve *c)
 {
@@ -346,20 +354,20 @@ name_step(FILE *f, const struct curve *c)
 	    c->at[k][1]) / 2);
 }
 
-/* Of a distribution, beside it where the next one is farthest. */
+/* Name a distribution where the next one is farthest away. */
 static void
 name_beside(FILE *f, const struct figure *fig, const struct curve *c)
 {
 	double best = -1, at = 0.5;
 
 	for (int i = 3; i <= 9; i++) {
-		const double x = reaches(c, i / 10.0);
+		const double x = share_reached(c, i / 10.0);
 		double gap = INFINITY;
 
 		for (size_t k = 0; k < fig->n; k++) {
 			const struct curve *o = &fig->curve[k];
 			const double by = o->n == 0 || o == c ? INFINITY :
-			    reaches(o, i / 10.0) - x;
+			    share_reached(o, i / 10.0) - x;
 
 			if (by >= 0)
 				gap = fmin(gap, by);
@@ -369,16 +377,16 @@ name_beside(FILE *f, const struct figure *fig, const struct curve *c)
 			at = i / 10.0;
 		}
 	}
-	put_name(f, c, reaches(c, at), at);
+	put_name(f, c, share_reached(c, at), at);
 }
 
-/* An end of a curve, and where its name stands. */
+/* An end of a curve, and the place of its name. */
 struct end {
 	const struct curve *c;
 	double x, y;
 };
 
-/* The names at the ends of a panel's curves, none over another. */
+/* Write the names at the ends of a panel's curves, so that none overlap. */
 static void
 put_ends(FILE *f, const struct figure *fig, int panel, struct extent e)
 {
@@ -408,11 +416,11 @@ put_ends(FILE *f, const struct figure *fig, int panel, struct extent e)
 	}
 }
 
-/* Axes end where the data do. */
+/* Write a panel, whose axes end where the data end. */
 static void
 put_panel(FILE *f, const struct figure *fig, enum terminal as, int panel)
 {
-	const struct extent e = extent_of(fig, panel);
+	const struct extent e = find_extent(fig, panel);
 	const bool direct = direct_width(fig, as) > 0;
 
 	if (fig->what != BARS && as != DUMB) {
@@ -436,7 +444,7 @@ put_panel(FILE *f, const struct figure *fig, enum terminal as, int panel)
 	put_plot(f, fig, as, panel);
 }
 
-/* Side by side; in letters one below the other. */
+/* Write the panels: side by side, or, in letters, one below the other. */
 static void
 put_panels(FILE *f, const struct figure *fig, enum terminal as)
 {
@@ -455,7 +463,7 @@ put_panels(FILE *f, const struct figure *fig, enum terminal as)
 		fputs("unset multiplot\n", f);
 }
 
-/* A link is as thick, and as red, as it is busy. */
+/* Write a link; the busier it is, the thicker and redder. */
 static void
 put_wire(FILE *f, const struct figure *fig, const struct wire *w)
 {
@@ -497,9 +505,9 @@ put_topology(FILE *f, const struct figure *fig, enum terminal as)
 	    0.5 - fig->deep);
 }
 
-/* What a line and the band around it are, below the title. */
+/* Return what a line and its band are, for below the title. */
 static const char *
-told(const struct figure *fig)
+explain_lines(const struct figure *fig)
 {
 	if (fig->what == BARS)
 		return has_errors(fig) ? "lines: standard deviation" : "";
@@ -515,7 +523,7 @@ told(const struct figure *fig)
 	return "bars: how sure each point is";
 }
 
-/* The sentence, the frame, and the room for names. */
+/* Write the title, the frame and the margins for names. */
 static void
 put_frame(FILE *f, const struct figure *fig, enum terminal as)
 {
@@ -529,7 +537,7 @@ put_frame(FILE *f, const struct figure *fig, enum terminal as)
 	put_quoted(f, fig->title != NULL ? fig->title : fig->axes.y);
 	fprintf(f, " at screen 0.015, screen 0.955 left font ',%d'\n"
 	    "set label '%s' at screen %s textcolor rgb '#555555'\n",
-	    as == PNG ? 13 : as == INLINE ? 15 : 17, told(fig),
+	    as == PNG ? 13 : as == INLINE ? 15 : 17, explain_lines(fig),
 	    fig->what == BARS ? "0.985, screen 0.9 right" :
 	    "0.015, screen 0.9 left");
 	if (wide > 0)

@@ -1,4 +1,4 @@
-/* table.c - CSV by the names of its columns */
+/* table.c - read a CSV file by the names of its columns */
 #include "cmd/innet-plot/table.h"
 
 #include <csv.h>
@@ -12,9 +12,9 @@
 #include "common/base/num.h"
 #include "common/capture/pcapio.h"
 
-/* "reward", or "column 3". */
+/* Return "reward", or "column 3". */
 static const char *
-name_of(const struct table *t, int k)
+column_name(const struct table *t, int k)
 {
 	static char name[32];
 
@@ -29,7 +29,7 @@ keep_field(struct table *t, int k, const char *s, size_t len)
 {
 	if (len >= TABLE_FIELD_BYTES)
 		errx(1, "%s:%lu: %s of %zu characters", t->path, t->line,
-		    name_of(t, k), len);
+		    column_name(t, k), len);
 	memcpy(t->field[k], s, len);
 	t->field[k][len] = '\0';
 }
@@ -119,7 +119,8 @@ table_u64(const struct table *t, int k)
 
 	if (why != NULL || strspn(s, "0123456789") != strlen(s))
 		errx(1, "%s:%lu: %s '%s' is %s", t->path, t->line,
-		    name_of(t, k), s, why != NULL ? why : "not a whole number");
+		    column_name(t, k), s,
+		    why != NULL ? why : "not a whole number");
 	return v;
 }
 
@@ -131,6 +132,6 @@ table_real(const struct table *t, int k)
 
 	if (why != NULL)
 		errx(1, "%s:%lu: %s '%s' is %s", t->path, t->line,
-		    name_of(t, k), t->field[k], why);
+		    column_name(t, k), t->field[k], why);
 	return v;
 }

@@ -1,10 +1,10 @@
 /*
- * table.h - the named columns of a CSV file, a row at a time
+ * table.h - read the named columns of a CSV file, a row at a time
  *
- * The first line names the columns.  table_each() reads the file and ends
- * the program with a line "file:line: ..." where it is not as it should be.
- * Where no names are wanted all columns are, the first line is a row as well,
- * and every other is as wide.
+ * The first line names the columns. table_each() reads the file and ends the
+ * program with a line "file:line: ..." if the file is malformed.  If no names
+ * are wanted, all columns are read, the first line is a row as well, and all
+ * rows must have as many columns.
  */
 #ifndef INNET_PLOT_TABLE_H
 #define INNET_PLOT_TABLE_H
@@ -15,7 +15,7 @@ enum { TABLE_COLUMNS = 96, TABLE_FIELD_BYTES = 64 };
 
 struct table {
 	const char *path;
-	/* of those wanted; NULL ends; or NULL */
+	/* of the columns wanted, ended by NULL; or NULL: all */
 	const char *const *names;
 	void (*row)(const struct table *, void *arg);
 	void *arg;
@@ -28,7 +28,7 @@ struct table {
 
 void table_each(struct table *t);
 
-/* Field k of the row as a number; it exits where it is none. */
+/* Return field k of the row as a number; exits if it is none. */
 uint64_t table_u64(const struct table *t, int k);
 double table_real(const struct table *t, int k);
 

@@ -1,7 +1,8 @@
 /*
- * title.c - what a figure shows, in a sentence, from its data
+ * title.c - a sentence about the data of a figure, as its title
  *
- * Ages are still in nanoseconds.  What has no such sentence has no title.
+ * Ages are still in nanoseconds.  A figure for which there is no such sentence
+ * has no title.
  */
 #include <err.h>
 #include <math.h>
@@ -16,14 +17,14 @@
 enum { NUMBER = 48, NAMED = 4 };	/* of more curves the ends are named */
 
 static const char *
-name_of(const struct curve *c)
+curve_name(const struct curve *c)
 {
 	return c->name != NULL ? c->name : c->label;
 }
 
 __attribute__((format(printf, 2, 3)))
 static void
-say(struct figure *fig, const char *format, ...)
+set_title(struct figure *fig, const char *format, ...)
 {
 	va_list ap;
 
@@ -33,7 +34,7 @@ say(struct figure *fig, const char *format, ...)
 	va_end(ap);
 }
 
-/* What a curve is compared by. */
+/* The value by which curves are compared. */
 typedef double value_fn(const struct curve *c);
 
 static double
@@ -61,7 +62,7 @@ mean_of_steps(const struct curve *c)
 
 /* The curves with the lowest and the highest value; how many have one. */
 static size_t
-ends_of(const struct figure *fig, value_fn *value, const struct curve **lo,
+find_ends(const struct figure *fig, value_fn *value, const struct curve **lo,
     const struct curve **hi)
 {
 	size_t n = 0;
@@ -85,7 +86,7 @@ static void
 title_ages(struct figure *fig)
 {
 	const struct curve *lo, *hi;
-	const size_t n = ends_of(fig, mean_age, &lo, &hi);
+	const size_t n = find_ends(fig, mean_age, &lo, &hi);
 	char least[NUMBER], most[NUMBER], times[NUMBER];
 
 	if (n == 0)
@@ -95,18 +96,21 @@ title_ages(struct figure *fig)
 	snprintf(times, sizeof(times), "%.*f", hi->mean < 10 * lo->mean,
 	    hi->mean / lo->mean);
 	if (n == 1)
-		say(fig, "%s: the model is %s old on average", name_of(lo),
-		    least);
+		set_title(fig, "%s: the model is %s old on average",
+		    curve_name(lo), least);
 	else if (lo->name != NULL && hi->mean > lo->mean)
-		say(fig, "%s is the freshest, %s old on average, %s the "
-		    "stalest, %s", lo->name, least, name_of(hi), most);
+		set_title(fig, "%s is the freshest, %s old on average, %s the "
+		    "stalest, %s", lo->name, least, curve_name(hi), most);
 	else if (!(hi->mean >= SAME * lo->mean))
-		say(fig, "The model is about as old with each: %s to %s on "
-		    "average", least, most);
-	else
-		say(fig, "%s keeps the model %s times fresher than %s: %s old "
-		    "on average, not %s", name_of(lo), times, name_of(hi),
+		set_title(fig,
+		    "The model is about as old with each: %s to %s on "
+		    "average",
 		    least, most);
+	else
+		set_title(fig,
+		    "%s keeps the model %s times fresher than %s: %s old "
+		    "on average, not %s",
+		    curve_name(lo), times, curve_name(hi), least, most);
 }
 
 /* "olaf 500, fifo 457", or the two ends of many. */
@@ -114,7 +118,7 @@ static void
 list_values(const struct figure *fig, value_fn *value, char *to, size_t room)
 {
 	const struct curve *lo, *hi;
-	const size_t n = ends_of(fig, value, &lo, &hi);
+	const size_t n = find_ends(fig, value, &lo, &hi);
 	char v[NUMBER], w[NUMBER];
 	size_t at = 0;
 
@@ -123,7 +127,7 @@ list_values(const struct figure *fig, value_fn *value, char *to, size_t room)
 		put_number(v, sizeof(v), value(hi));
 		put_number(w, sizeof(w), value(lo));
 		snprintf(to, room, "%s %s, the most, %s %s, the least",
-		    name_of(hi), v, name_of(lo), w);
+		    curve_name(hi), v, curve_name(lo), w);
 		return;
 	}
 	for (size_t i = 0; i < fig->n; i++) {
@@ -133,13 +137,14 @@ list_values(const struct figure *fig, value_fn *value, char *to, size_t room)
 			continue;
 		put_number(v, sizeof(v), value(c));
 		at += (size_t)snprintf(to + at, room - at, "%s%s %s",
-		    at == 0 ? "" : ", ", name_of(c), v);
+		    at == 0 ? "" : ", ", curve_name(c), v);
 	}
 }
 
-/* The lowest and highest ratio of b to a where both have a point. */
+/* Find the lowest and highest ratio of b to a at the x of both. */
 static bool
-ratios(const struct curve *a, const struct curve *b, double *lo, double *hi)
+find_ratios(
+    const struct curve *a, const struct curve *b, double *lo, double *hi)
 {
 	*lo = INFINITY;
 	*hi = 0;
@@ -173,21 +178,21 @@ title_pair(struct figure *fig)
 			return;
 		*(a == NULL ? &a : &b) = &fig->curve[i];
 	}
-	if (b == NULL || !ratios(a, b, &lo, &hi))
+	if (b == NULL || !find_ratios(a, b, &lo, &hi))
 		return;
 	if (lo * hi < 1) {
 		const struct curve *c = a;
 
 		a = b;
 		b = c;
-		ratios(a, b, &lo, &hi);
+		find_ratios(a, b, &lo, &hi);
 	}
 	put_number(low, sizeof(low), lo);
 	put_number(high, sizeof(high), hi);
-	say(fig, "%s%s%s is %s%s%s times %s", fig->what == LINES ?
-	    fig->panel[0] : "", fig->what == LINES ? ": " : "", name_of(b),
+	set_title(fig, "%s%s%s is %s%s%s times %s", fig->what == LINES ?
+	    fig->panel[0] : "", fig->what == LINES ? ": " : "", curve_name(b),
 	    low, strcmp(low, high) == 0 ? "" : " to ", strcmp(low, high) ==
-	    0 ? "" : high, name_of(a));
+	    0 ? "" : high, curve_name(a));
 }
 
 void
@@ -201,10 +206,11 @@ figure_title(struct figure *fig)
 		title_pair(fig);
 	} else if (fig->what == CDF && fig->aggregations) {
 		list_values(fig, mean_of_steps, list, sizeof(list));
-		say(fig, "Aggregations in a packet, on average: %s", list);
+		set_title(
+		    fig, "Aggregations in a packet, on average: %s", list);
 	} else if (fig->what == REWARDS) {
 		list_values(fig, last_of, list, sizeof(list));
-		say(fig, "Mean reward at the end: %s", list);
+		set_title(fig, "Mean reward at the end: %s", list);
 	} else if (fig->what != TOPOLOGY) {
 		title_ages(fig);
 	}

@@ -1,9 +1,10 @@
 /*
- * topology.c - the nodes and links of a scenario, and how busy links are
+ * topology.c - the nodes and links of a scenario, and how busy the links are
  *
- * Servers stand on top, workers below; a node stands over the middle of those
- * that send to it.  How busy a link is stands in what innet-sim prints with
- * --by switch, a mean over all rows of the switch from which the link leads.
+ * Servers are at the top, workers at the bottom; a node is above the middle of
+ * those that send to it.  The share of time that a link is busy comes from
+ * innet-sim --by switch, as the mean over all rows of the switch before the
+ * link.
  */
 #include <err.h>
 #include <math.h>
@@ -27,7 +28,7 @@ struct scenery {
 };
 
 static const char *
-word_of(const cJSON *o, const char *key)
+read_word(const cJSON *o, const char *key)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
 
@@ -36,7 +37,7 @@ word_of(const cJSON *o, const char *key)
 
 /* A value as it stands there: "40G", 3. */
 static char *
-value_of(const cJSON *o, const char *key, const char *otherwise)
+read_value(const cJSON *o, const char *key, const char *otherwise)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
 	char *text = cJSON_IsString(v) ? strdup(v->valuestring) : v == NULL ?
@@ -75,9 +76,9 @@ add_wire(struct figure *fig, size_t from, size_t to, char *label,
 static char *
 workers_label(const cJSON *g)
 {
-	char *name = value_of(g, "name", ""), *label = NULL;
-	char *clusters = value_of(g, "clusters", "1");
-	char *each = value_of(g, "workers", "1");
+	char *name = read_value(g, "name", ""), *label = NULL;
+	char *clusters = read_value(g, "clusters", "1");
+	char *each = read_value(g, "workers", "1");
 
 	if (asprintf(&label, "%s%sclusters %s, workers %s", name,
 	    *name == '\0' ? "" : ": ", clusters, each) == -1)
@@ -112,8 +113,8 @@ add_tree(struct scenery *s, const char *name, int depth)
 		errx(1, "%s: links lead in a circle, or through more than %d "
 		    "switches", s->path, DEPTH_MAX);
 	cJSON_ArrayForEach(sw, s->switches) {
-		if (strcmp(word_of(sw, "name"), name) == 0)
-			count = value_of(sw, "count", "1");
+		if (strcmp(read_word(sw, "name"), name) == 0)
+			count = read_value(sw, "count", "1");
 	}
 	if (asprintf(&label, count == NULL || strcmp(count, "1") == 0 ? "%s" :
 	    "%s x %s", name, count) == -1)
@@ -121,16 +122,16 @@ add_tree(struct scenery *s, const char *name, int depth)
 	free(count);
 	s->fig->node[at].label = label;
 	cJSON_ArrayForEach(o, s->links) {
-		if (strcmp(word_of(o, "to"), name) == 0) {
-			const size_t from = add_tree(s, word_of(o, "from"),
+		if (strcmp(read_word(o, "to"), name) == 0) {
+			const size_t from = add_tree(s, read_word(o, "from"),
 			    depth + 1);
 
-			add_wire(s->fig, from, at, value_of(o, "rate", ""),
-			    word_of(o, "from"));
+			add_wire(s->fig, from, at, read_value(o, "rate", ""),
+			    read_word(o, "from"));
 		}
 	}
 	cJSON_ArrayForEach(o, s->workers) {
-		if (strcmp(word_of(o, "at"), name) == 0)
+		if (strcmp(read_word(o, "at"), name) == 0)
 			add_workers(s, o, at, y - 1);
 	}
 	if (s->next_x == left)
@@ -166,7 +167,7 @@ busy_row(const struct table *t, void *arg)
 }
 
 void
-take_busy(struct figure *fig, const char *path)
+add_busy(struct figure *fig, const char *path)
 {
 	static const char *const names[] = { "switch", "busy_percent", NULL };
 	struct busy b = { .fig = fig, .rows = calloc(fig->wires + 1,
@@ -181,7 +182,7 @@ take_busy(struct figure *fig, const char *path)
 }
 
 void
-take_topology(struct figure *fig, const char *path)
+add_topology(struct figure *fig, const char *path)
 {
 	struct json_reader j;
 	cJSON *root = json_reader_load(&j, path);
@@ -195,7 +196,7 @@ take_topology(struct figure *fig, const char *path)
 	s.workers = cJSON_GetObjectItemCaseSensitive(root, "workers");
 	cJSON_ArrayForEach(server, cJSON_GetObjectItemCaseSensitive(root,
 	    "servers"))
-		add_tree(&s, word_of(server, "name"), 0);
+		add_tree(&s, read_word(server, "name"), 0);
 	if (fig->nodes == 0)
 		errx(1, "%s: no servers: trainings and planes are not drawn",
 		    path);

@@ -1,4 +1,4 @@
-/* units.c - times in the unit that suits them, which the axis names */
+/* units.c - times in a suitable unit, which the axis names */
 #include <err.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@ static const struct unit {
 	{ "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }
 };
 
-/* The largest unit in which ns is at least one. */
+/* Return the largest unit in which ns is at least one. */
 static const struct unit *
-unit_of(double ns)
+choose_unit(double ns)
 {
 	const struct unit *u = unit;
 
@@ -36,16 +36,16 @@ put_number(char *to, size_t room, double v)
 void
 put_time(char *to, size_t room, double ns)
 {
-	const struct unit *u = unit_of(ns);
+	const struct unit *u = choose_unit(ns);
 	char digits[40];
 
 	put_number(digits, sizeof(digits), ns / u->ns);
 	snprintf(to, room, "%s %s", digits, u->name);
 }
 
-/* The largest x (k = 0) or y (k = 1) of a panel's points. */
+/* Return the largest x (k = 0) or y (k = 1) of a panel's points. */
 static double
-most_of(const struct figure *fig, int panel, int k)
+find_greatest(const struct figure *fig, int panel, int k)
 {
 	double most = 0;
 
@@ -59,7 +59,7 @@ most_of(const struct figure *fig, int panel, int k)
 }
 
 static void
-divide(struct figure *fig, int panel, int k, double by)
+divide_values(struct figure *fig, int panel, int k, double by)
 {
 	for (size_t i = 0; i < fig->n; i++) {
 		struct curve *c = &fig->curve[i];
@@ -80,11 +80,11 @@ scale_panel(struct figure *fig, int panel)
 {
 	char *name = fig->panel[panel], *label;
 	const size_t n = strlen(name);
-	const struct unit *u = unit_of(most_of(fig, panel, 1));
+	const struct unit *u = choose_unit(find_greatest(fig, panel, 1));
 
 	if (n <= 3 || strcmp(name + n - 3, "_ns") != 0)
 		return;
-	divide(fig, panel, 1, u->ns);
+	divide_values(fig, panel, 1, u->ns);
 	if (asprintf(&label, "%.*s, %s", (int)(n - 3), name, u->name) == -1)
 		err(1, "labels");
 	free(name);
@@ -100,21 +100,21 @@ figure_scale(struct figure *fig)
 	for (int p = 0; p < fig->panels; p++)
 		scale_panel(fig, p);
 	if (fig->nanoseconds) {
-		u = unit_of(most_of(fig, 0, 1));
-		divide(fig, 0, 1, u->ns);
+		u = choose_unit(find_greatest(fig, 0, 1));
+		divide_values(fig, 0, 1, u->ns);
 		snprintf(fig->age_unit, sizeof(fig->age_unit),
 		    "mean age in %s", u->name);
 	}
 	if (fig->what != AGE && (fig->what != CDF || fig->aggregations))
 		return;
-	u = unit_of(most_of(fig, 0, age));
-	divide(fig, 0, age, u->ns);
+	u = choose_unit(find_greatest(fig, 0, age));
+	divide_values(fig, 0, age, u->ns);
 	snprintf(fig->age_unit, sizeof(fig->age_unit),
 	    "Age-of-Model in %s", u->name);
 	if (fig->what == CDF)
 		return;
-	u = unit_of(most_of(fig, 0, 0));
-	divide(fig, 0, 0, u->ns);
+	u = choose_unit(find_greatest(fig, 0, 0));
+	divide_values(fig, 0, 0, u->ns);
 	snprintf(fig->time_unit, sizeof(fig->time_unit), "time in %s",
 	    u == unit ? "seconds" : u->name);
 }

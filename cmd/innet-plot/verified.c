@@ -1,8 +1,8 @@
 /*
  * verified.c - the ages of a schedule that innet-verify found
  *
- * An update that opens a slot leaves with what was merged into it meanwhile;
- * the age falls to that of the newest of these.
+ * An update that opens a slot leaves with all updates merged into it meanwhile;
+ * the age falls to that of the newest of them.
  */
 #include <cjson/cJSON.h>
 #include <err.h>
@@ -15,7 +15,7 @@
 
 enum { IDS = 65536 };
 
-/* What a cluster has in the queue. */
+/* The update that a cluster has in the queue. */
 struct waiting {
 	bool has;
 	uint64_t leaves_ns, made_ns;	/* the newest update in it */
@@ -29,9 +29,9 @@ struct verified {
 	uint64_t end_ns;
 };
 
-/* A whole number of an object, or exit 1. */
+/* Return a whole number of an object, or exit with status 1. */
 static uint64_t
-whole(const struct verified *v, const cJSON *o, const char *key)
+read_whole(const struct verified *v, const cJSON *o, const char *key)
 {
 	const cJSON *n = cJSON_GetObjectItemCaseSensitive(o, key);
 
@@ -41,9 +41,9 @@ whole(const struct verified *v, const cJSON *o, const char *key)
 	return (uint64_t)n->valuedouble;
 }
 
-/* What waits at id leaves, if it does so by then. */
+/* Let the update of id depart, if it does so by then. */
 static void
-leave(struct verified *v, uint64_t id, uint64_t by_ns)
+depart_update(struct verified *v, uint64_t id, uint64_t by_ns)
 {
 	struct waiting *w = &v->in[id];
 
@@ -58,9 +58,9 @@ leave(struct verified *v, uint64_t id, uint64_t by_ns)
 }
 
 static void
-take_update(struct verified *v, const cJSON *o)
+read_update(struct verified *v, const cJSON *o)
 {
-	const uint64_t id = whole(v, o, "cluster"), at = whole(v, o,
+	const uint64_t id = read_whole(v, o, "cluster"), at = read_whole(v, o,
 	    "time_ns");
 	const cJSON *fate = cJSON_GetObjectItemCaseSensitive(o, "fate");
 	struct waiting *w;
@@ -71,15 +71,15 @@ take_update(struct verified *v, const cJSON *o)
 		aom_start(&v->age[id], at, at);
 	v->seen[id] = true;
 	w = &v->in[id];
-	leave(v, id, at);
+	depart_update(v, id, at);
 	if (strcmp(fate->valuestring, "opened") == 0)
-		*w = (struct waiting){ true, whole(v, o, "departs_ns"), at };
+		*w = (struct waiting){true, read_whole(v, o, "departs_ns"), at};
 	else if (strcmp(fate->valuestring, "merged") == 0)
 		w->made_ns = at;
 }
 
 static void
-draw(struct figure *fig, struct verified *v, const char *name)
+draw_ages(struct figure *fig, struct verified *v, const char *name)
 {
 	const struct aom **set = calloc(IDS, sizeof(*set));
 	char (*text)[8] = calloc(IDS, sizeof(*text));
@@ -92,21 +92,21 @@ draw(struct figure *fig, struct verified *v, const char *name)
 		if (!v->seen[id] || (fig->cluster != -1 && (uint64_t)
 		    fig->cluster != id))
 			continue;
-		leave(v, id, v->end_ns);
+		depart_update(v, id, v->end_ns);
 		if (aom_end(&v->age[id], v->end_ns) == -1)
 			err(1, "ages");
 		snprintf(text[n], sizeof(text[n]), "%u", (unsigned)id);
 		label[n] = text[n];
 		set[n++] = &v->age[id];
 	}
-	draw_machines(fig, name, set, label, n);
+	add_ages(fig, name, set, label, n);
 	free(set);
 	free(label);
 	free(text);
 }
 
 void
-take_verified(struct figure *fig, const char *path, const char *name)
+add_verified(struct figure *fig, const char *path, const char *name)
 {
 	struct json_reader j;
 	cJSON *root = json_reader_load(&j, path);
@@ -124,10 +124,10 @@ take_verified(struct figure *fig, const char *path, const char *name)
 		    "of an objective that fails", path);
 	if (v.age == NULL || v.in == NULL || v.seen == NULL)
 		err(1, "ages");
-	v.end_ns = whole(&v, root, "fails_up_to_ns");
+	v.end_ns = read_whole(&v, root, "fails_up_to_ns");
 	cJSON_ArrayForEach(o, list)
-		take_update(&v, o);
-	draw(fig, &v, name);
+		read_update(&v, o);
+	draw_ages(fig, &v, name);
 	for (uint64_t id = 0; id < IDS; id++)
 		aom_free(&v.age[id]);
 	free(v.age);

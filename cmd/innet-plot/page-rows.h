@@ -1,0 +1,83 @@
+/*
+ * page-rows.h - the contents of a page: pictures, tables and counters
+ *
+ * An arm is a name, of one file or of all files behind one --group.  Ages are
+ * in nanoseconds.  A page is bounded, however long the captures are: it counts
+ * what does not fit.
+ */
+#ifndef INNET_PLOT_PAGE_ROWS_H
+#define INNET_PLOT_PAGE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/innet-plot/plot.h"
+
+enum {
+	PAGE_ROWS = 200,	/* of a table */
+	PAGE_CLUSTERS = 40,	/* of an arm that are shown separately */
+	PAGE_ARMS = 24		/* in a picture */
+};
+
+/* The columns of the table: those of innet-aom and innet-sim. */
+enum page_column {
+	PAGE_SENT, PAGE_RECEIVED, PAGE_MERGED, PAGE_LOST, PAGE_LOSS,
+	PAGE_MEAN, PAGE_P50, PAGE_P95, PAGE_P99, PAGE_MAX, PAGE_JAIN,
+	PAGE_COLUMNS
+};
+
+struct page_row {
+	size_t arm;
+	char *cluster;		/* "all", or a name; owned */
+	size_t from;		/* order of reading: the later of two counts */
+	double value[PAGE_COLUMNS];	/* NAN: unknown */
+};
+
+/* A counter in reports, for each arm. */
+struct page_counter {
+	char *name;		/* "totals.delivered.packets", owned */
+	double *value;		/* of each arm, NAN: none; owned */
+	size_t arms;
+};
+
+struct page_arm {
+	char *name;		/* owned */
+	bool has_ages;
+	struct group rewards;
+};
+
+struct page {
+	struct figure age, cdf, merged, rewards;
+	struct page_arm *arm;
+	size_t arms;
+	struct page_row *row;
+	size_t rows, room;
+	struct page_counter *counter;
+	size_t counters, more_counters;
+	char *const *path;	/* the files, borrowed */
+	size_t paths;
+};
+
+/* Return the column of that name in innet-aom's tables, or PAGE_COLUMNS. */
+enum page_column page_column_named(const char *name);
+
+/* Return the index of the arm of that name, which is copied. */
+size_t page_arm(struct page *p, const char *name);
+
+/* Add a row without values. */
+struct page_row *page_row(struct page *p, size_t arm, const char *cluster);
+
+/* Add the ages of an arm to both pictures and the table. */
+void page_ages(struct page *p, const char *name,
+    const struct aom *const set[], char *const label[], size_t n);
+
+/* After the last file: sort the rows, and keep one for each arm and cluster. */
+void page_sort(struct page *p);
+
+/*
+ * Make bars of a column by cluster, a series for each arm, or an empty figure.
+ */
+void page_bars(const struct page *p, enum page_column column,
+    struct figure *fig);
+
+#endif
