@@ -1,5 +1,5 @@
 /* sync-place.c - where results belong before they have come */
-#include "common/iswitch/sync-worker-results.h"
+#include "common/iswitch/sync-worker.h"
 
 #include "cmd/innet-worker/sync.h"
 

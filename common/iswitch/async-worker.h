@@ -26,8 +26,188 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/iswitch/async-worker-repair.h"
-#include "common/iswitch/membership-why.h"
+#include "common/arq/retransmit.h"
+#include "common/iswitch/async-weights.h"
+#include "common/iswitch/membership.h"
+
+#define ASYNC_WORKER_NEVER MEMBERSHIP_NEVER
+
+enum {
+	ASYNC_WORKER_ASKS = 256,	/* of the server, waiting */
+	ASYNC_WORKER_BURST_NS = 1000000,	/* of a paced vector */
+	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* then a server has none */
+	ASYNC_WORKER_UNSENT_BYTES = 80000,	/* before another is committed:
+						 * a run, and what the kernel
+						 * adds */
+	ASYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES
+};
+
+struct async_worker_conf {
+	float gamma;			/* negative: gradients point up */
+	int64_t first;			/* round that the weights precede */
+	uint64_t staleness;		/* rounds; staler is discarded */
+	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
+	uint32_t run_segments;		/* what one send can carry */
+};
+
+/* Why it has ended, if not as a member; async_worker_why() has the words. */
+enum async_worker_end {
+	ASYNC_WORKER_GOING,
+	ASYNC_WORKER_NO_MEMORY,
+	ASYNC_WORKER_STUCK,		/* `round` of `index` does not come */
+	/* or `round` of `index` shows that the job is not ours any more: */
+	ASYNC_WORKER_AHEAD,		/* it has not come there */
+	ASYNC_WORKER_OTHER,		/* it has another */
+	ASYNC_WORKER_SILENT,		/* it does not show its own */
+	ASYNC_WORKER_GONE		/* it keeps it no more */
+};
+
+enum async_worker_count {
+	ASYNC_WORKER_SENT,		/* gradients, all of each */
+	ASYNC_WORKER_SEGMENTS,
+	ASYNC_WORKER_RESENT,		/* segments */
+	ASYNC_WORKER_PROBES, ASYNC_WORKER_STATES, ASYNC_WORKER_NACKS,
+	ASYNC_WORKER_COUNTS
+};
+
+/* To be sent: a run of segments of the gradient, or a control message. */
+struct async_worker_out {
+	uint32_t iteration, first, count;	/* count 0: a message */
+	bool again;			/* the server lacks them, or they were
+					 * lost */
+	bool mended;			/* the mender's */
+	size_t len;
+	uint8_t message[CONTROL_MAX_BYTES];
+};
+
+struct async_worker {
+	struct async_worker_conf cf;
+	struct membership in;		/* of the job */
+	struct async_weights weights;
+	enum async_worker_end end;
+	int64_t round;			/* of what ended it */
+	uint32_t index;
+	uint64_t n[ASYNC_WORKER_COUNTS];
+
+	/* repair, if both sides know how: of the last push, and a round */
+	bool repairs;
+	struct retransmit retransmit;
+
+	/* the gradient that was committed last */
+	uint32_t pushes;		/* and those before it */
+	uint32_t sent;			/* segments of it */
+	bool busy;			/* it is being sent, or repaired */
+	bool again;			/* ... once more, for all was lost */
+	bool blocked;			/* there was no room */
+	int64_t need;			/* t_s that a server's answer makes */
+	uint64_t send_ns;		/* from then on: the next run */
+	uint64_t told_ns;		/* it was sent, or asked for, last */
+	uint32_t ask[ASYNC_WORKER_ASKS];	/* indices, a queue */
+	uint32_t asks, asked;
+};
+
+/* Is the push over, and what round is owed to us? */
+static inline void
+async_worker_repair_look(struct async_worker *w)
+{
+	if (!w->repairs)
+		return;
+	w->retransmit.fetches = !w->weights.proving &&
+	    (w->weights.t_s < w->need || !async_weights_uniform(&w->weights) ||
+	    async_weights_behind(&w->weights));
+	w->retransmit.round = async_weights_wire(w->weights.t_s);
+	if (w->busy && retransmit_whole(&w->retransmit))
+		w->busy = false;
+}
+
+/* We are in: does the switch repair?  False without memory. */
+static inline bool
+async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
+{
+	const uint32_t segs = w->weights.segs;
+
+	w->repairs = w->in.repairs;
+	w->weights.repairs = w->repairs;
+	if (!w->repairs)
+		return true;
+	if (!retransmit_init(&w->retransmit, segs, false))
+		return false;
+	w->retransmit.acks = true;
+	retransmit_window(&w->retransmit, segs, segs);
+	if (w->in.rtt_ns > 0)
+		retransmit_sample(&w->retransmit, w->in.rtt_ns);
+	retransmit_turn(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
+	    now_ns);
+	if (w->busy)
+		retransmit_all(&w->retransmit);	/* all of it once more */
+	async_worker_repair_look(w);
+	return true;
+}
+
+/* A gradient has been committed. */
+static inline void
+async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
+{
+	if (!w->repairs)
+		return;
+	retransmit_turn(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
+	    now_ns);
+	retransmit_all(&w->retransmit);
+}
+
+/* Segment i has taken round `round`, or keeps it until its turn. */
+static inline void
+async_worker_repair_result(struct async_worker *w, const struct seg *g,
+    enum async_weights_verdict v, uint64_t now_ns)
+{
+	if (!w->repairs || g->index >= w->weights.segs)
+		return;
+	if (v == ASYNC_WEIGHTS_DUPLICATE)
+		retransmit_duplicate(&w->retransmit, g->index);
+	else if (v == ASYNC_WEIGHTS_APPLIED || v == ASYNC_WEIGHTS_EARLY)
+		retransmit_took_round(&w->retransmit, g->index, g->iteration,
+		    v == ASYNC_WEIGHTS_EARLY, now_ns);
+}
+
+/* Is it a STATE or a NACK? */
+static inline bool
+async_worker_told(struct async_worker *w, const struct control *c,
+    uint64_t now_ns)
+{
+	bool behind;
+
+	if (!w->repairs || c->job != w->in.cf.job ||
+	    !retransmit_told(&w->retransmit, c, c->xid, &behind, now_ns))
+		return false;
+	async_worker_repair_look(w);
+	return true;
+}
+
+/* A Probe, if one is to be sent now. */
+static inline bool
+async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
+    uint64_t now_ns)
+{
+	struct async_weights *a = &w->weights;
+	struct retransmit *m = &w->retransmit;
+	uint8_t room[REPAIR_BITMAP_BYTES];
+	struct repair_help h;
+	uint32_t xid;
+
+	if (!w->repairs || !retransmit_probe(m, now_ns))
+		return false;
+	xid = membership_xid(&w->in);
+	retransmit_fill(m, xid, &h, room, now_ns);
+	for (uint32_t i = 0; i < a->segs; i++) {
+		if (a->seg[i].next == a->t_s &&
+		    !retransmit_ask_round(m, &h, room, i))
+			break;
+	}
+	o->count = 0;
+	o->len = repair_write_help(o->message, w->in.cf.job, xid, &h);
+	membership_said(&w->in, now_ns);
+	return true;
+}
 
 /* Weights of so many elements as in->elements says; false without memory. */
 static inline bool

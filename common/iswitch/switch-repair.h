@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/arq/probe.h"
+#include "common/arq/retransmit.h"
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/switch.h"
 

@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/arq/probe.h"
+#include "common/arq/retransmit.h"
 #include "common/auth/channel-client.h"
 #include "common/auth/quota.h"
 #include "common/auth/rate-limit.h"

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/iswitch/membership-why.h"
-#include "common/iswitch/sync-worker-results.h"
+#include "common/iswitch/membership.h"
+#include "common/iswitch/sync-worker.h"
 
 enum { SYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES };
 

@@ -1,5 +1,5 @@
 /* UDP payloads as control messages, their bodies, and their seals. */
-#include "common/iswitch/state-copy.h"
+#include "common/iswitch/state-transfer.h"
 #include "common/auth/mac.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "common/dlp/aggregator.h"
-#include "common/dlp/ask.h"
+#include "common/dlp/worker.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t

@@ -5,7 +5,7 @@
  * the fourth is left.  Each thing is a byte, what (3 bits) and how (5 bits),
  * two of the length of what follows, and that.
  */
-#include "common/arq/probe.h"
+#include "common/arq/retransmit.h"
 #include "tests/unit/iswitch/rigged.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 /* A member's side of repair: what it sends again, and when it asks. */
-#include "common/arq/probe.h"
+#include "common/arq/retransmit.h"
 #include "tests/unit/tap.h"
 
 #define MS ((uint64_t)1000000)

@@ -1,5 +1,5 @@
 /* A worker's side of a DLP session: what it sends, and what it believes. */
-#include "common/dlp/ask.h"
+#include "common/dlp/worker.h"
 #include "tests/unit/tap.h"
 
 #define MS 1000000u

@@ -1,7 +1,7 @@
 /* Standing with a switch: Join, signs of life, Leave. */
 #include <string.h>
 
-#include "common/iswitch/membership-why.h"
+#include "common/iswitch/membership.h"
 #include "tests/unit/tap.h"
 
 #define MS ((uint64_t)1000000)

@@ -1,6 +1,6 @@
 /* A state on its way from one worker to another, and over the switch. */
 #include "common/base/rng.h"
-#include "common/iswitch/state-copy.h"
+#include "common/iswitch/state-transfer.h"
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
