@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/iswitch/loss-detect.h"
+#include "common/arq/loss-detect.h"
 #include "common/arq/loss-timer.h"
 #include "common/wire/addr.h"
 #include "common/wire/control.h"

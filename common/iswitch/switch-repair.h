@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/arq/loss-detect.h"
 #include "common/arq/retransmit.h"
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/switch.h"
@@ -213,16 +214,49 @@ iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 	}
 }
 
+/* Is member id's part of segment i of t here?  t: an iteration, or a push. */
+static inline bool
+iswitch_has_part(const void *context, uint32_t id, int64_t t, uint32_t i)
+{
+	const struct job *j = context;
+	const struct sums *a = &j->sums;
+	const uint32_t at = sums_at(a, t, i);
+	const struct sums_slot *s = &a->slot[at];
+	const uint32_t *pushed = j->members.m[id].pushed;
+	const uint32_t wire = (uint32_t)t & (SEG_ITERATIONS - 1);
+
+	if (j->cf->server)
+		return job_async_server_has(
+		    job_async_server_member(&j->server, id), wire, i);
+	if (j->cf->async && pushed != NULL)
+		return pushed[i] != 0 && !seg_before(pushed[i] - 1, wire);
+	if (sums_compare(a, at, t, i) != 0)
+		return sums_compare(a, at, t, i) > 0;
+	return s->state != SUMS_FILLING || sums_has(a, at, id);
+}
+
+/*
+ * Does segment i of t have no slot yet, where slots are fewer than segments?
+ * If it is sent then, it is dropped.
+ */
+static inline bool
+iswitch_is_early_part(const void *context, uint32_t id, int64_t t, uint32_t i)
+{
+	const struct job *j = context;
+	const struct sums *a = &j->sums;
+
+	(void)id;
+	return a->s.span != 0 && sums_compare(a, sums_at(a, t, i), t, i) < 0 &&
+	    !sums_may_begin(a, j->done_before, t, i);
+}
+
 /* Return the view of member id's segments for loss detection. */
 static inline struct loss_detect_view
 iswitch_member_view(const struct job *j, uint32_t id)
 {
-	return (struct loss_detect_view){.sums = &j->sums,
-	    .fresh = j->done_before,
-	    .id = id,
-	    .served =
-		j->cf->server ? job_async_server_member(&j->server, id) : NULL,
-	    .pushed = j->cf->async ? j->members.m[id].pushed : NULL};
+	return (struct loss_detect_view){ .segs = j->sums.s.segs, .id = id,
+	    .context = j, .has = iswitch_has_part,
+	    .is_early = iswitch_is_early_part };
 }
 
 /* Return iteration, or push, t of the wire of member id. */
@@ -461,7 +495,7 @@ iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	if (control_newer(g->fence, seen))
 		return false;
 	memset(m->pushed, 0, j->sums.s.segs * sizeof(*m->pushed));
-	loss_detect_turn(g, &j->sums, k);
+	loss_detect_turn(g, j->sums.s.segs, k);
 	return true;
 }
 
@@ -481,7 +515,7 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	    !iswitch_restarts_pushes(j, id, k, h->seen))
 		k = m->loss_detect->t;	/* it is not said what has come of k */
 	else if (h->upto > 0 && k > m->loss_detect->t)
-		loss_detect_turn(m->loss_detect, &j->sums, k);
+		loss_detect_turn(m->loss_detect, j->sums.s.segs, k);
 	if (!st.whole) {
 		m->loss_detect->owed = round;
 		m->loss_detect->owed_xid = xid;
@@ -537,7 +571,7 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	}
 	st.whole = iswitch_has_sent_all(j, id, t);
 	if (t > m->loss_detect->t)
-		loss_detect_turn(m->loss_detect, &j->sums, t);
+		loss_detect_turn(m->loss_detect, j->sums.s.segs, t);
 	if (!st.whole) {
 		m->loss_detect->owed = t;
 		m->loss_detect->owed_xid = xid;

@@ -7,16 +7,14 @@
  * may, and more when what was asked for came twice.  t is an iteration, or the
  * push of an asynchronous member.
  */
-#ifndef INNET_ISWITCH_LOSS_DETECT_H
-#define INNET_ISWITCH_LOSS_DETECT_H
+#ifndef INNET_ARQ_LOSS_DETECT_H
+#define INNET_ARQ_LOSS_DETECT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/iswitch/job-async-server.h"
-#include "common/iswitch/sums.h"
 #include "common/wire/repair.h"
 
 enum {
@@ -76,7 +74,7 @@ loss_detect_asked(const struct loss_detect *g, uint32_t i)
 
 /* Its segments are of iteration t from now on. */
 static inline void
-loss_detect_turn(struct loss_detect *g, const struct sums *a, int64_t t)
+loss_detect_turn(struct loss_detect *g, uint32_t segs, int64_t t)
 {
 	g->t = t;
 	g->fenced = false;
@@ -85,49 +83,29 @@ loss_detect_turn(struct loss_detect *g, const struct sums *a, int64_t t)
 	g->since = LOSS_DETECT_EVERY;
 	g->last = REPAIR_NONE;
 	g->slack -= g->slack > LOSS_DETECT_SLACK;
-	memset(g->asked, 0, (a->s.segs + 7) / 8);
-}
-
-/* Where it shows what has come of a member. */
-struct loss_detect_view {
-	const struct sums *sums;
-	int64_t fresh;			/* the job's: sums_may_begin() */
-	uint32_t id;			/* the member's */
-	const uint32_t *pushed;		/* asynchronous: last push + 1 */
-	/* of an asynchronous server */
-	const struct job_async_server_member *served;
-};
-
-/* Is its part of segment i of t here? */
-static inline bool
-loss_detect_has(const struct loss_detect_view *v, int64_t t, uint32_t i)
-{
-	const struct sums *a = v->sums;
-	const uint32_t at = sums_at(a, t, i);
-	const struct sums_slot *s = &a->slot[at];
-
-	if (v->served != NULL)
-		return job_async_server_has(v->served, (uint32_t)t &
-		    (SEG_ITERATIONS - 1), i);
-	if (v->pushed != NULL)
-		return v->pushed[i] != 0 && !seg_before(v->pushed[i] - 1,
-		    (uint32_t)t & (SEG_ITERATIONS - 1));
-	if (sums_compare(a, at, t, i) != 0)
-		return sums_compare(a, at, t, i) > 0;
-	return s->state != SUMS_FILLING || sums_has(a, at, v->id);
+	memset(g->asked, 0, (segs + 7) / 8);
 }
 
 /*
- * Where slots are fewer than segments: has segment i of t none yet?  What is
- * sent then is dropped.
+ * What a member has sent, as the caller keeps it: the caller's functions are
+ * given its own context and the member's id.
  */
-static inline bool
-loss_detect_early(const struct loss_detect_view *v, int64_t t, uint32_t i)
-{
-	const struct sums *a = v->sums;
+struct loss_detect_view {
+	uint32_t segs;			/* of a vector */
+	uint32_t id;			/* the member's */
+	const void *context;		/* borrowed */
+	/* Is the member's part of segment i of t here? */
+	bool (*has)(const void *context, uint32_t id, int64_t t, uint32_t i);
+	/* Would segment i of t be dropped now, because it has no slot yet? */
+	bool (*is_early)(const void *context, uint32_t id, int64_t t,
+	    uint32_t i);
+};
 
-	return a->s.span != 0 && sums_compare(a, sums_at(a, t, i), t, i) < 0 &&
-	    !sums_may_begin(a, v->fresh, t, i);
+/* Is the member's part of segment i of t here? */
+static inline bool
+loss_detect_has(const struct loss_detect_view *v, int64_t t, uint32_t i)
+{
+	return v->has(v->context, v->id, t, i);
 }
 
 /*
@@ -138,11 +116,12 @@ static inline struct repair_bitmap
 loss_detect_lacking(struct loss_detect *g, const struct loss_detect_view *v,
     int64_t t, uint32_t from, uint32_t upto, uint8_t *room)
 {
-	const uint32_t segs = v->sums->s.segs;
+	const uint32_t segs = v->segs;
 	struct repair_bitmap b = { 0 };
 
 	for (uint32_t i = from; i < upto && i < segs; i++) {
-		if (loss_detect_has(v, t, i) || loss_detect_early(v, t, i))
+		if (loss_detect_has(v, t, i) ||
+		    v->is_early(v->context, v->id, t, i))
 			continue;
 		if (!repair_add(&b, room, i))
 			break;
@@ -163,7 +142,7 @@ loss_detect_took(struct loss_detect *g, const struct loss_detect_view *v,
 	uint32_t end;
 
 	if (g->t == LOSS_DETECT_NOTHING || t > g->t)
-		loss_detect_turn(g, v->sums, t);
+		loss_detect_turn(g, v->segs, t);
 	if (t != g->t)
 		return false;
 	if (!loss_detect_asked(g, i))
