@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/arq/rtt.h"
 #include "common/wire/repair.h"
 
 enum {
@@ -38,6 +39,16 @@ enum {
 	RETRANSMIT_CEILING_NS = 250000000, /* of the time between Probes */
 	RETRANSMIT_QUIET_NS = 1000000000   /* without a sample: look once */
 };
+
+/*
+ * The variation counts once, not 4 times as RFC 6298 has it: a Probe that was
+ * not needed costs one packet, and on hosts that wake up late half of a round
+ * with losses was this wait.
+ */
+static const struct rtt_limits retransmit_rtt = {
+	.first_ns = RETRANSMIT_FIRST_NS, .ceiling_ns = RETRANSMIT_CEILING_NS,
+	.grain_ns = RETRANSMIT_GRAIN_NS, .sample_ns = UINT64_MAX,
+	.variations = 1 };
 
 enum retransmit_flag {
 	RETRANSMIT_HERE = 1,		/* its result */
@@ -112,7 +123,8 @@ struct retransmit {
 	bool wants;			/* ... and one is to go at want_ns */
 	uint32_t moved;			/* segments since the last */
 	uint64_t want_ns, news_ns, progress_ns, probed_ns, cut_ns;
-	uint64_t srtt_ns, var_ns, least_ns, rtt_ns;	/* 0: no sample */
+	struct rtt rtt;
+	uint64_t last_rtt_ns, least_rtt_ns;	/* 0: no sample */
 	uint32_t window, slow, grown, window_most;	/* of `out` */
 	uint32_t allowed;		/* of `flight` */
 	uint32_t asking;		/* of results a Probe */
@@ -171,22 +183,16 @@ retransmit_window(struct retransmit *m, uint32_t first, uint32_t most)
 	m->grown = 0;
 }
 
-/* A round trip took so long (RFC 6298). */
+/* A round trip took rtt_ns. */
 static inline void
 retransmit_sample(struct retransmit *m, uint64_t rtt_ns)
 {
-	const uint64_t off = rtt_ns > m->srtt_ns ? rtt_ns - m->srtt_ns :
-	    m->srtt_ns - rtt_ns;
+	const bool first = m->rtt.base_ns == 0;
 
-	m->rtt_ns = rtt_ns > 0 ? rtt_ns : 1;
-	if (m->srtt_ns == 0) {
-		m->srtt_ns = m->least_ns = m->rtt_ns;
-		m->var_ns = m->rtt_ns / 2;
-		return;
-	}
-	m->var_ns = (3 * m->var_ns + off) / 4;
-	m->srtt_ns = (7 * m->srtt_ns + m->rtt_ns) / 8;
-	m->least_ns = m->rtt_ns < m->least_ns ? m->rtt_ns : m->least_ns;
+	rtt_sample(&m->rtt, &retransmit_rtt, rtt_ns);
+	m->last_rtt_ns = rtt_ns > 0 ? rtt_ns : 1;
+	if (first || m->last_rtt_ns < m->least_rtt_ns)
+		m->least_rtt_ns = m->last_rtt_ns;
 }
 
 static inline bool
@@ -256,7 +262,7 @@ static inline void
 retransmit_want(struct retransmit *m, uint64_t now_ns)
 {
 	if (!m->wants)
-		m->want_ns = now_ns + m->order_slack * m->srtt_ns / 8;
+		m->want_ns = now_ns + m->order_slack * m->rtt.srtt_ns / 8;
 	m->wants = true;
 }
 
@@ -264,14 +270,15 @@ retransmit_want(struct retransmit *m, uint64_t now_ns)
 static inline void
 retransmit_cut(struct retransmit *m, uint64_t now_ns)
 {
-	const uint64_t most_ns = m->least_ns * 3 / 2 + RETRANSMIT_GRAIN_NS;
+	const uint64_t most_ns = m->least_rtt_ns * 3 / 2 + RETRANSMIT_GRAIN_NS;
 	uint64_t w;
 
 	m->lost_any = true;
 	m->lossy = RETRANSMIT_LOSSY;
-	if (m->rtt_ns <= most_ns || now_ns - m->cut_ns <= 2 * m->rtt_ns)
+	if (m->last_rtt_ns <= most_ns ||
+	    now_ns - m->cut_ns <= 2 * m->last_rtt_ns)
 		return;
-	w = m->window * most_ns / m->rtt_ns;
+	w = m->window * most_ns / m->last_rtt_ns;
 	m->slow = m->window = w < 16 ? 16 : (uint32_t)w;
 	m->cut_ns = now_ns;
 }
@@ -661,7 +668,7 @@ retransmit_settle(struct retransmit *m, const struct repair_state *st,
 		}
 	}
 	retransmit_lacks(m, &st->lacks, st->seen, p->at_ns - m->order_slack *
-	    m->srtt_ns / 8, now_ns);
+	    m->rtt.srtt_ns / 8, now_ns);
 	if (st->notice && !st->whole)
 		m->lost = 0;	/* it was not open: they were early */
 	retransmit_allow(m);
@@ -753,19 +760,16 @@ retransmit_vain_since_ns(const struct retransmit *m)
 /*
  * When a Probe is due if nothing comes, UINT64_MAX if never: after a time-out,
  * and after a share of the time that was in vain, for it then comes seldom.
- * The variation counts once, not 4 times as RFC 6298 has it: a Probe in vain is
- * one packet, and where hosts wake late half of a lossy round was this wait.
  */
 static inline uint64_t
 retransmit_expires_ns(const struct retransmit *m)
 {
 	const uint64_t since = m->news_ns > m->probed_ns ? m->news_ns :
-	    m->probed_ns, vary = m->var_ns;
+	    m->probed_ns;
 	const uint64_t begun_ns = retransmit_vain_since_ns(m);
 	const uint64_t vain = since > begun_ns ? since - begun_ns : 0;
 	const bool rests = m->idle && !m->asks;
-	uint64_t ns = m->srtt_ns == 0 ? RETRANSMIT_FIRST_NS : m->srtt_ns +
-	    (vary < RETRANSMIT_GRAIN_NS ? RETRANSMIT_GRAIN_NS : vary);
+	uint64_t ns = rtt_timeout_ns(&m->rtt, &retransmit_rtt);
 
 	if (!retransmit_waits(m))
 		return UINT64_MAX;
@@ -784,7 +788,7 @@ retransmit_wanted_ns(const struct retransmit *m)
 	if (!m->wants || !retransmit_waits(m))
 		return UINT64_MAX;
 	if (m->asks && m->moved < RETRANSMIT_MOVED)
-		at = m->probed_ns + m->srtt_ns / 4;
+		at = m->probed_ns + m->rtt.srtt_ns / 4;
 	return m->want_ns > at ? m->want_ns : at;
 }
 
@@ -900,13 +904,13 @@ retransmit_probe(struct retransmit *m, uint64_t now_ns)
 		for (uint32_t i = 0; i < m->segs && m->asks; i++)
 			m->s[i].asked = 0;
 		m->asks = false;
-		m->n[RETRANSMIT_EXPIRED] += m->srtt_ns != 0;
+		m->n[RETRANSMIT_EXPIRED] += m->rtt.srtt_ns != 0;
 		return true;
 	}
 	if (retransmit_tail(m))
 		m->wants = true;
 	return now_ns >= retransmit_wanted_ns(m) ||
-	       (m->wants && m->srtt_ns == 0);
+	       (m->wants && m->rtt.srtt_ns == 0);
 }
 
 #endif

@@ -1,9 +1,13 @@
 /*
- * rtt.h - how long to wait for an answer: RFC 6298
+ * rtt.h - round trip time and retransmission time-out, as RFC 6298 has them
  *
- * A smoothed round trip and its variation give the time-out: floor 1 ms,
- * ceiling 1 s, doubled at every time-out until something comes.  The caller
- * gives no sample of what was sent more than once (Karn).  Times are ns.
+ * A smoothed round trip and its variation give the time-out, which doubles
+ * whenever it expires.  This is the only estimator of innet.  Its users differ
+ * in their limits alone, which they pass as a struct rtt_limits: workers of
+ * iswitch use rtt_usual, arq/retransmit.h and dlp/worker.h have their own.
+ *
+ * The caller gives no sample of a packet that was sent more than once (Karn's
+ * rule).  Times are ns.  A struct rtt that is all zeros has no sample yet.
  */
 #ifndef INNET_ARQ_RTT_H
 #define INNET_ARQ_RTT_H
@@ -11,38 +15,45 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-	RTT_FLOOR_NS = 1000000,
-	RTT_CEILING_NS = 1000000000,
-	RTT_FIRST_NS = 20000000,	/* before any sample */
-	RTT_GRAIN_NS = 100000		/* how late a sleeper wakes */
+struct rtt_limits {
+	uint64_t first_ns;	/* the time-out before any sample */
+	uint64_t floor_ns;	/* the least time-out */
+	uint64_t ceiling_ns;	/* the largest, doubled or not; at most 2^62 */
+	uint64_t grain_ns;	/* the least that the variation counts */
+	uint64_t sample_ns;	/* a longer sample counts as this */
+	unsigned variations;	/* how often it counts: 4 in the RFC */
 };
+
+/* For a local network; the grain is how late a sleeping process wakes up. */
+static const struct rtt_limits rtt_usual = { .first_ns = 20000000,
+	.floor_ns = 1000000, .ceiling_ns = 1000000000, .grain_ns = 100000,
+	.sample_ns = 1000000000, .variations = 4 };
 
 struct rtt {
 	uint64_t srtt_ns, var_ns;	/* 0 before any sample */
 	uint64_t base_ns;		/* the time-out, not doubled; 0 none */
-	unsigned doubled;		/* so often since something came */
+	unsigned doubled;		/* expiries since an answer came */
 };
 
-/* The time-out now. */
+/* Return the time-out that is in force. */
 static inline uint64_t
-rtt_timeout_ns(const struct rtt *r)
+rtt_timeout_ns(const struct rtt *r, const struct rtt_limits *l)
 {
-	uint64_t ns = r->base_ns == 0 ? RTT_FIRST_NS : r->base_ns;
+	uint64_t ns = r->base_ns == 0 ? l->first_ns : r->base_ns;
 
-	for (unsigned i = 0; i < r->doubled && ns < RTT_CEILING_NS; i++)
+	for (unsigned i = 0; i < r->doubled && ns < l->ceiling_ns; i++)
 		ns *= 2;
-	return ns > RTT_CEILING_NS ? RTT_CEILING_NS : ns;
+	return ns > l->ceiling_ns ? l->ceiling_ns : ns;
 }
 
-/* A round trip took so long. */
+/* Count a round trip of rtt_ns, at least 1 ns. */
 static inline void
-rtt_sample(struct rtt *r, uint64_t rtt_ns)
+rtt_sample(struct rtt *r, const struct rtt_limits *l, uint64_t rtt_ns)
 {
 	uint64_t off;
 
-	if (rtt_ns > RTT_CEILING_NS)
-		rtt_ns = RTT_CEILING_NS;
+	rtt_ns = rtt_ns > l->sample_ns ? l->sample_ns : rtt_ns;
+	rtt_ns = rtt_ns > 0 ? rtt_ns : 1;
 	if (r->base_ns == 0) {
 		r->srtt_ns = rtt_ns;
 		r->var_ns = rtt_ns / 2;
@@ -52,27 +63,27 @@ rtt_sample(struct rtt *r, uint64_t rtt_ns)
 		r->var_ns = (3 * r->var_ns + off) / 4;
 		r->srtt_ns = (7 * r->srtt_ns + rtt_ns) / 8;
 	}
-	off = 4 * r->var_ns;
-	r->base_ns = r->srtt_ns + (off < RTT_GRAIN_NS ? RTT_GRAIN_NS : off);
-	if (r->base_ns < RTT_FLOOR_NS)
-		r->base_ns = RTT_FLOOR_NS;
+	off = l->variations * r->var_ns;
+	r->base_ns = r->srtt_ns + (off < l->grain_ns ? l->grain_ns : off);
+	if (r->base_ns < l->floor_ns)
+		r->base_ns = l->floor_ns;
 }
 
-/* It ran out: wait twice as long. */
+/* The time-out has expired: double it, up to the ceiling. */
 static inline void
-rtt_expired(struct rtt *r)
+rtt_expire(struct rtt *r, const struct rtt_limits *l)
 {
-	if (rtt_timeout_ns(r) < RTT_CEILING_NS)
+	if (rtt_timeout_ns(r, l) < l->ceiling_ns)
 		r->doubled++;
 }
 
 /*
- * Something came: what is lost from now on is news.  But before any sample it
- * has only shown that the first time-out may be too short (Karn): without its
- * doubling all would be sent twice, and never be a sample.
+ * An answer came: end the doubling.  Before any sample the doubling stays,
+ * because the first time-out may be too short: then all would be sent twice
+ * and there would never be a sample (Karn).
  */
 static inline void
-rtt_heard(struct rtt *r)
+rtt_restore(struct rtt *r)
 {
 	if (r->base_ns != 0)
 		r->doubled = 0;

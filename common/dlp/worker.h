@@ -18,16 +18,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/arq/backoff.h"
+#include "common/arq/rtt.h"
 #include "common/base/vec.h"
 #include "common/wire/dlp.h"
 
 #define DLP_ASK_NEVER UINT64_MAX
 
 enum {
-	DLP_ASK_RTO_MIN_NS = 10000000, DLP_ASK_RTO_MAX_NS = 1000000000,
 	DLP_ASK_PAUSE_NS = 1000000,	/* after "not yet", doubling, */
 	DLP_ASK_PAUSE_MAX_NS = 100000000	/* up to this */
 };
+
+static const struct rtt_limits dlp_ask_rtt = { .first_ns = 100000000,
+	.floor_ns = 10000000, .ceiling_ns = 1000000000,
+	.sample_ns = UINT64_MAX, .variations = 4 };
 
 enum dlp_ask_phase {
 	DLP_ASK_OVER,		/* no session: dlp_ask_begin() */
@@ -63,7 +68,8 @@ struct dlp_ask {
 	uint64_t out_ns;		/* last sent */
 	uint64_t deadline_ns;		/* to be sent (again) */
 	unsigned tries;			/* of it, since it is news */
-	uint64_t srtt_ns, var_ns, rtt_timeout_ns, loss_timer_ns;
+	struct rtt rtt;
+	uint64_t pause_ns;		/* the next, after "not yet" */
 	uint64_t since_ns;		/* of the last step forward */
 	bool heard;			/* anything, since then: */
 	uint8_t heard_state, heard_nodes;
@@ -105,9 +111,7 @@ dlp_ask_forward(struct dlp_ask *a, uint64_t now_ns)
 	a->since_ns = now_ns;
 	a->heard = false;
 	a->missing = 0;
-	a->loss_timer_ns = DLP_ASK_PAUSE_NS;
-	if (a->rtt_timeout_ns == 0)
-		a->rtt_timeout_ns = DLP_ASK_RTO_MAX_NS / 10;
+	a->pause_ns = DLP_ASK_PAUSE_NS;
 }
 
 /* Take part in a session, from the phase over. */
@@ -173,15 +177,14 @@ dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
 	dlp_ask_alternate(a);
 	if (a->tries++ > 0) {
 		a->repeated++;
-		a->rtt_timeout_ns = a->rtt_timeout_ns * 2 < DLP_ASK_RTO_MAX_NS ?
-		    a->rtt_timeout_ns * 2 : DLP_ASK_RTO_MAX_NS;
+		rtt_expire(&a->rtt, &dlp_ask_rtt);
 	}
 	a->sent++;
 	a->out_ns = now_ns;
 	a->deadline_ns =
 	    a->phase == DLP_ASK_STEP && a->peer == DLP_ASK_OLD_SWITCH
 		? DLP_ASK_NEVER
-		: now_ns + a->rtt_timeout_ns;
+		: now_ns + rtt_timeout_ns(&a->rtt, &dlp_ask_rtt);
 	return true;
 }
 
@@ -189,32 +192,18 @@ dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
 static inline void
 dlp_ask_measure(struct dlp_ask *a, uint64_t now_ns)
 {
-	const uint64_t r = now_ns - a->out_ns;
-	const uint64_t off = r > a->srtt_ns ? r - a->srtt_ns : a->srtt_ns - r;
-
 	if (a->tries != 1)
 		return;
-	if (a->srtt_ns == 0) {
-		a->srtt_ns = r;
-		a->var_ns = r / 2;
-	} else {
-		a->var_ns = (3 * a->var_ns + off) / 4;
-		a->srtt_ns = (7 * a->srtt_ns + r) / 8;
-	}
-	a->rtt_timeout_ns = a->srtt_ns + 4 * a->var_ns;
-	if (a->rtt_timeout_ns < DLP_ASK_RTO_MIN_NS)
-		a->rtt_timeout_ns = DLP_ASK_RTO_MIN_NS;
-	if (a->rtt_timeout_ns > DLP_ASK_RTO_MAX_NS)
-		a->rtt_timeout_ns = DLP_ASK_RTO_MAX_NS;
+	rtt_sample(&a->rtt, &dlp_ask_rtt, now_ns - a->out_ns);
+	rtt_restore(&a->rtt);
 }
 
 /* Not yet: in a while, the packet of this phase. */
 static inline void
 dlp_ask_pause(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 {
-	dlp_ask_enter(a, phase, now_ns + a->loss_timer_ns);
-	a->loss_timer_ns = a->loss_timer_ns * 2 < DLP_ASK_PAUSE_MAX_NS ?
-	    a->loss_timer_ns * 2 : DLP_ASK_PAUSE_MAX_NS;
+	dlp_ask_enter(a, phase, now_ns +
+	    backoff_take_ns(&a->pause_ns, DLP_ASK_PAUSE_MAX_NS));
 }
 
 /* An answer while a session is to be reset or configured. */

@@ -33,6 +33,7 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/vec.h"
+#include "common/arq/backoff.h"
 #include "common/arq/rtt.h"
 #include "common/wire/seg.h"
 
@@ -380,8 +381,8 @@ async_weights_got(struct async_weights *a, uint32_t i, uint64_t now_ns)
 	if (s->asked == s->next) {
 		a->helping--;
 		if (!s->again)
-			rtt_sample(&a->rtt, now_ns - s->asked_ns);
-		rtt_heard(&a->rtt);
+			rtt_sample(&a->rtt, &rtt_usual, now_ns - s->asked_ns);
+		rtt_restore(&a->rtt);
 	}
 }
 
@@ -480,7 +481,7 @@ async_weights_lost(const struct async_weights *a, const struct seg *g)
 static inline void
 async_weights_expire(struct async_weights *a, uint64_t now_ns)
 {
-	const uint64_t patience = rtt_timeout_ns(&a->rtt);
+	const uint64_t patience = rtt_timeout_ns(&a->rtt, &rtt_usual);
 	const uint32_t had = a->helping;
 
 	for (uint32_t i = 0; i < a->segs; i++) {
@@ -494,9 +495,10 @@ async_weights_expire(struct async_weights *a, uint64_t now_ns)
 		async_weights_want(a, i);
 	}
 	if (a->helping < had)
-		rtt_expired(&a->rtt);
-	a->retry_ns = a->helping > 0 ? now_ns + rtt_timeout_ns(&a->rtt) :
-	    ASYNC_WEIGHTS_NEVER;
+		rtt_expire(&a->rtt, &rtt_usual);
+	a->retry_ns = a->helping > 0
+			  ? now_ns + rtt_timeout_ns(&a->rtt, &rtt_usual)
+			  : ASYNC_WEIGHTS_NEVER;
 }
 
 /* The Help for a round; what is known to exist is waited for. */
@@ -513,7 +515,8 @@ async_weights_ask(struct async_weights *a, uint32_t i, int64_t round,
 		s->asked = s->next;
 		s->asked_ns = now_ns;
 		if (a->helping++ == 0)
-			a->retry_ns = now_ns + rtt_timeout_ns(&a->rtt);
+			a->retry_ns =
+			    now_ns + rtt_timeout_ns(&a->rtt, &rtt_usual);
 	}
 	return seg_word(async_weights_wire(round), 0, i);
 }
@@ -528,9 +531,7 @@ async_weights_poll(struct async_weights *a, uint64_t now_ns, uint64_t *word)
 {
 	uint32_t i = 0;
 
-	a->quiet_wait_ns *= 2;
-	if (a->quiet_wait_ns > ASYNC_WEIGHTS_QUIET_MAX_NS)
-		a->quiet_wait_ns = ASYNC_WEIGHTS_QUIET_MAX_NS;
+	backoff_take_ns(&a->quiet_wait_ns, ASYNC_WEIGHTS_QUIET_MAX_NS);
 	a->quiet_ns = now_ns + a->quiet_wait_ns;
 	if (a->proving) {
 		*word = async_weights_ask(a, 0, a->seg[0].next - 1, now_ns);

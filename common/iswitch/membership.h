@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/arq/backoff.h"
 #include "common/auth/channel-client.h"
 #include "common/auth/segment-tag.h"
 #include "common/wire/addr.h"
@@ -497,9 +498,8 @@ membership_say_join(struct membership *m, uint64_t now_ns,
 	m->join_next = at->next;
 	m->joins++;
 	m->asked_ns = now_ns;
-	m->join_ns = now_ns + m->join_wait_ns;
-	m->join_wait_ns = m->join_wait_ns * 2 > MEMBERSHIP_SECOND_NS ?
-	    MEMBERSHIP_SECOND_NS : m->join_wait_ns * 2;
+	m->join_ns = now_ns + backoff_take_ns(&m->join_wait_ns,
+	    MEMBERSHIP_SECOND_NS);
 	return (size_t)(control_put_join(control_put(msg, CONTROL_JOIN,
 	    m->cf.job, m->join_xid), &join) - msg);
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "common/base/crc32c.h"
+#include "common/arq/backoff.h"
 #include "common/iswitch/membership.h"
 #include "common/wire/state-transfer.h"
 
@@ -216,9 +217,8 @@ state_receiver_next(struct state_receiver *h, uint64_t now_ns, uint8_t *msg)
 	}
 	if (h->ask_ns <= now_ns) {	/* silence: what has not come, again */
 		h->next = h->out = 0;
-		h->ask_ns = now_ns + h->wait_ns;
-		h->wait_ns = h->wait_ns * 2 > TRANSFER_LAST_NS ?
-		    TRANSFER_LAST_NS : h->wait_ns * 2;
+		h->ask_ns = now_ns +
+		    backoff_take_ns(&h->wait_ns, TRANSFER_LAST_NS);
 	}
 	if (h->snapshot != 0 && !state_receiver_run(h, &f))
 		return 0;

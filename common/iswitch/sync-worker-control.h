@@ -81,7 +81,7 @@ sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 	else
 		retransmit_window(&l->retransmit, l->window, l->slow);
 	l->retransmit.span = l->in.span;
-	if (l->retransmit.srtt_ns == 0 && l->in.rtt_ns > 0)
+	if (l->retransmit.rtt.srtt_ns == 0 && l->in.rtt_ns > 0)
 		retransmit_sample(&l->retransmit, l->in.rtt_ns);
 	sync_worker_heard(l, now_ns);
 }
@@ -155,7 +155,7 @@ sync_worker_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 			sync_worker_redone(l, now_ns);
 	} else if (bounded && l->in.h >= l->in.members) {
 		membership_anew(&l->in, now_ns);
-		l->timer_from_timespec = SYNC_WORKER_NEVER;
+		l->timer_ns = SYNC_WORKER_NEVER;
 	} else {
 		l->end = SYNC_WORKER_LOST;
 	}
@@ -187,7 +187,7 @@ sync_worker_news(struct sync_worker *l, enum membership_news news,
 		break;
 	case MEMBERSHIP_OUT:
 	case MEMBERSHIP_HALTED:
-		l->timer_from_timespec = SYNC_WORKER_NEVER;
+		l->timer_ns = SYNC_WORKER_NEVER;
 		break;
 	case MEMBERSHIP_NOTHING:
 	case MEMBERSHIP_IGNORED:
@@ -336,7 +336,7 @@ sync_worker_run(struct sync_worker *l, struct sync_worker_out *o,
 		l->first_ns = now_ns;
 	l->n[SYNC_WORKER_SEGMENTS] += o->count;
 	membership_said(&l->in, now_ns);
-	if (l->timer_from_timespec == SYNC_WORKER_NEVER)
+	if (l->timer_ns == SYNC_WORKER_NEVER)
 		sync_worker_arm(l, now_ns);
 	return true;
 }
@@ -415,7 +415,7 @@ sync_worker_fetch(struct sync_worker *l, struct sync_worker_out *o,
 	l->flight++;
 	l->sent++;
 	sync_worker_say_help(l, o, l->sent - 1, now_ns);
-	if (l->timer_from_timespec == SYNC_WORKER_NEVER)
+	if (l->timer_ns == SYNC_WORKER_NEVER)
 		sync_worker_arm(l, now_ns);
 	return true;
 }

@@ -125,7 +125,7 @@ struct sync_worker {
 	uint32_t flight;		/* sent, and no result yet */
 	uint32_t spare;			/* window for a stall, this iteration */
 	uint32_t window, slow, grown;
-	uint64_t timer_from_timespec, progress_ns, sampled_ns;
+	uint64_t timer_ns, progress_ns, sampled_ns;
 	uint64_t first_ns;		/* when t's first was sent, or 0 */
 
 	uint64_t answer[SYNC_WORKER_ANSWERS];	/* Seg words, a queue */
@@ -147,7 +147,7 @@ sync_worker_init(struct sync_worker *l, const struct membership_conf *in,
 {
 	*l = (struct sync_worker){.cf = *cf,
 	    .t = cf->next & (SEG_ITERATIONS - 1),
-	    .timer_from_timespec = SYNC_WORKER_NEVER,
+	    .timer_ns = SYNC_WORKER_NEVER,
 	    .progress_ns = now_ns};
 	l->seen = seg_step(l->t, -1);
 	membership_init(&l->in, in, now_ns);
@@ -263,7 +263,7 @@ sync_worker_widen(struct sync_worker *l)
 static inline void
 sync_worker_arm(struct sync_worker *l, uint64_t now_ns)
 {
-	uint64_t ns = rtt_timeout_ns(&l->rtt);
+	uint64_t ns = rtt_timeout_ns(&l->rtt, &rtt_usual);
 
 	if (l->repairs)
 		return;
@@ -272,7 +272,7 @@ sync_worker_arm(struct sync_worker *l, uint64_t now_ns)
 	if (l->n[SYNC_WORKER_ITERATIONS] == 0 && ns > SYNC_WORKER_OPEN_NS)
 		/* the job may not be open yet */
 		ns = SYNC_WORKER_OPEN_NS;
-	l->timer_from_timespec =
+	l->timer_ns =
 	    sync_worker_waits(l) ? now_ns + ns : SYNC_WORKER_NEVER;
 }
 
@@ -282,7 +282,7 @@ sync_worker_heard(struct sync_worker *l, uint64_t now_ns)
 {
 	l->progress_ns = now_ns;
 	l->asking = false;
-	rtt_heard(&l->rtt);
+	rtt_restore(&l->rtt);
 	sync_worker_arm(l, now_ns);
 }
 
@@ -432,7 +432,7 @@ sync_worker_expire(struct sync_worker *l, uint64_t now_ns)
 		l->spare = 2 * l->spare + l->window;
 	if (l->rtt.doubled == 0 && l->cf.window == 0)
 		l->slow = l->window = l->window / 2 < 2 ? 2 : l->window / 2;
-	rtt_expired(&l->rtt);
+	rtt_expire(&l->rtt, &rtt_usual);
 	l->asks = l->asked = l->mend = 0;
 	l->mends = l->in.whole && l->got[l->t & 1] > 0;
 	sync_worker_ask_on(l, most);
@@ -468,7 +468,7 @@ sync_worker_fire(struct sync_worker *l, uint64_t now_ns)
 {
 	if (l->in.leaving || !sync_worker_waits(l))
 		return;
-	if (!l->repairs && now_ns >= l->timer_from_timespec)
+	if (!l->repairs && now_ns >= l->timer_ns)
 		sync_worker_expire(l, now_ns);
 	if (now_ns >= sync_worker_ask_due(l))
 		sync_worker_ask(l, now_ns);
@@ -487,7 +487,7 @@ sync_worker_due(const struct sync_worker *l)
 
 	if (l->in.leaving || !sync_worker_waits(l))
 		return due;
-	at = !l->repairs ? l->timer_from_timespec
+	at = !l->repairs ? l->timer_ns
 			 : retransmit_due(&l->retransmit);
 	due = at < due ? at : due;
 	at = l->asking ? l->ask_ns : sync_worker_ask_due(l);
@@ -513,7 +513,7 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 	/* a whole answer is one sample: many would outvote the others */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
 	    (!l->in.whole || l->sampled_ns == 0)) {
-		rtt_sample(&l->rtt, now_ns - l->sent_ns[index]);
+		rtt_sample(&l->rtt, &rtt_usual, now_ns - l->sent_ns[index]);
 		l->sampled_ns = now_ns;
 	}
 }
@@ -550,9 +550,9 @@ sync_worker_astray(struct sync_worker *l, uint32_t iteration)
 		l->seen = iteration;
 	if (l->repairs)
 		retransmit_fetch(&l->retransmit, false);
-	else if (l->timer_from_timespec == SYNC_WORKER_NEVER &&
+	else if (l->timer_ns == SYNC_WORKER_NEVER &&
 		 sync_worker_waits(l))
-		l->timer_from_timespec = 0;	/* the job goes on without us */
+		l->timer_ns = 0;	/* the job goes on without us */
 	return SYNC_WORKER_AHEAD;
 }
 

@@ -125,7 +125,7 @@ hear(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 	if (dlp_ask_due(a, now_ns)) {
 		dlp_put(bytes, &a->out);
 		must(a->deadline_ns > now_ns && (a->deadline_ns - now_ns <=
-		    DLP_ASK_RTO_MAX_NS || a->peer == DLP_ASK_OLD_SWITCH),
+		    dlp_ask_rtt.ceiling_ns || a->peer == DLP_ASK_OLD_SWITCH),
 		    "it will be sent again");
 	}
 	must(dlp_ask_waits(a), "it waits for something");

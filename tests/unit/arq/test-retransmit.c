@@ -220,7 +220,7 @@ test_slow(void)
 	    "no more Probes go out than are remembered: %llu",
 	    (unsigned long long)m.n[RETRANSMIT_PROBES_SENT]);
 	retransmit_state(&m, first, &(struct repair_state){ .seen = 400 }, now);
-	ok(m.acked == 1 && m.srtt_ns > 10 * MS, "so an answer that is late "
+	ok(m.acked == 1 && m.rtt.srtt_ns > 10 * MS, "so an answer that is late "
 	    "counts, and says how late");
 	retransmit_free(&m);
 }
@@ -355,7 +355,7 @@ test_windows(void)
 	}
 	ok(m.allowed > before, "and more when they arrive: %u", m.allowed);
 	ok(m.window >= 150, "a loss alone does not narrow the window");
-	m.rtt_ns = 10 * m.least_ns;
+	m.last_rtt_ns = 10 * m.least_rtt_ns;
 	retransmit_cut(&m, 60 * MS);
 	ok(m.window < 30 && m.window >= 16, "a longer round trip does");
 	before = m.window;

@@ -6,6 +6,8 @@
 
 #include "tests/unit/tap.h"
 
+static const struct rtt_limits *const l = &rtt_usual;
+
 /* The RFC's formulas in real numbers, clamped; within rounding of ours. */
 static bool
 twin(void)
@@ -21,10 +23,11 @@ twin(void)
 		var = i == 0 ? rtt / 2 : 0.75 * var + 0.25 *
 		    fabs(rtt - srtt);
 		srtt = i == 0 ? rtt : 0.875 * srtt + 0.125 * rtt;
-		want = srtt + fmax(RTT_GRAIN_NS, 4 * var);
-		want = fmin(fmax(want, RTT_FLOOR_NS), RTT_CEILING_NS);
-		rtt_sample(&r, (uint64_t)rtt);
-		same = same && fabs((double)rtt_timeout_ns(&r) - want) < 64;
+		want = srtt + fmax((double)l->grain_ns, 4 * var);
+		want = fmin(
+		    fmax(want, (double)l->floor_ns), (double)l->ceiling_ns);
+		rtt_sample(&r, l, (uint64_t)rtt);
+		same = same && fabs((double)rtt_timeout_ns(&r, l) - want) < 64;
 	}
 	return same;
 }
@@ -34,30 +37,30 @@ main(void)
 {
 	struct rtt r = { 0 };
 
-	ok(rtt_timeout_ns(&r) == RTT_FIRST_NS,
+	ok(rtt_timeout_ns(&r, l) == l->first_ns,
 	    "before a sample, the first time-out");
-	rtt_expired(&r);
-	ok(rtt_timeout_ns(&r) == 2 * RTT_FIRST_NS,
+	rtt_expire(&r, l);
+	ok(rtt_timeout_ns(&r, l) == 2 * l->first_ns,
 	    "and twice that after it ran out");
 	for (int i = 0; i < 100; i++)
-		rtt_expired(&r);
-	ok(rtt_timeout_ns(&r) == RTT_CEILING_NS,
+		rtt_expire(&r, l);
+	ok(rtt_timeout_ns(&r, l) == l->ceiling_ns,
 	    "doubling ends at the ceiling");
-	rtt_heard(&r);
-	ok(rtt_timeout_ns(&r) == RTT_CEILING_NS,
+	rtt_restore(&r);
+	ok(rtt_timeout_ns(&r, l) == l->ceiling_ns,
 	    "and stays until there is a sample");
-	rtt_sample(&r, 10000000);
-	rtt_heard(&r);
-	ok(r.srtt_ns == 10000000 && rtt_timeout_ns(&r) == 30000000,
+	rtt_sample(&r, l, 10000000);
+	rtt_restore(&r);
+	ok(r.srtt_ns == 10000000 && rtt_timeout_ns(&r, l) == 30000000,
 	    "the first sample: 10 ms gives 10 + 4 * 5");
 	for (int i = 0; i < 1000; i++)
-		rtt_sample(&r, 50000);
-	ok(rtt_timeout_ns(&r) == RTT_FLOOR_NS,
+		rtt_sample(&r, l, 50000);
+	ok(rtt_timeout_ns(&r, l) == l->floor_ns,
 	    "short round trips end at the floor");
 	for (int i = 0; i < 100; i++)
-		rtt_sample(&r, UINT64_MAX);
-	ok(rtt_timeout_ns(&r) == RTT_CEILING_NS, "long ones at the ceiling");
-	rtt_expired(&r);
+		rtt_sample(&r, l, UINT64_MAX);
+	ok(rtt_timeout_ns(&r, l) == l->ceiling_ns, "long ones at the ceiling");
+	rtt_expire(&r, l);
 	ok(r.doubled == 0, "at the ceiling nothing doubles");
 	ok(twin(), "as the RFC's formulas, in real numbers");
 	return tap_end();

@@ -277,7 +277,7 @@ test_timeout(void)
 	}
 	ok(span == 1000 * MS, "it doubles up to 1 s");
 	hears(DLP_LEARNING, 5, 0, 9);
-	ok(ask.rtt_timeout_ns == 1000 * MS,
+	ok(rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) == 1000 * MS,
 	    "a repeated packet measures nothing");
 	for (int i = 1; i < 100; i++) {
 		dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
@@ -285,8 +285,9 @@ test_timeout(void)
 		now += 40 * MS;
 		hears(DLP_LEARNING, 5, (uint32_t)i, 9);
 	}
-	ok(ask.srtt_ns >= 39 * MS && ask.srtt_ns <= 40 * MS &&
-	    ask.rtt_timeout_ns >= 39 * MS && ask.rtt_timeout_ns < 42 * MS,
+	ok(ask.rtt.srtt_ns >= 39 * MS && ask.rtt.srtt_ns <= 40 * MS &&
+		rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) >= 39 * MS &&
+		rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) < 42 * MS,
 	    "steady round trips of 40 ms: a time-out near them");
 }
 

@@ -1,0 +1,22 @@
+/*
+ * backoff.h - waits between requests that double while no answer comes
+ *
+ * The caller keeps the wait, in ns, sets it to its first value when a new
+ * request begins, and takes one wait for each packet that it sends.
+ */
+#ifndef INNET_ARQ_BACKOFF_H
+#define INNET_ARQ_BACKOFF_H
+
+#include <stdint.h>
+
+/* Return *wait_ns, and double it for the next time, up to most_ns. */
+static inline uint64_t
+backoff_take_ns(uint64_t *wait_ns, uint64_t most_ns)
+{
+	const uint64_t ns = *wait_ns;
+
+	*wait_ns = ns * 2 < most_ns ? ns * 2 : most_ns;
+	return ns;
+}
+
+#endif
