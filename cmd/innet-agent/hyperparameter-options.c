@@ -1,4 +1,4 @@
-/* knobs - the options of innet-agent that are settings of learning */
+/* hyperparameter-options.c - read the options that set hyperparameters */
 #include "config.h"
 
 #include <err.h>
@@ -18,9 +18,9 @@ static const char *const draws[] = { "uniform", "per", NULL };
  */
 static const struct hyperparameter {
 	int ch;
-	const char *algos;	/* NULL: of all */
+	const char *algos;	/* that have it; NULL: all */
 	const char *name;	/* in messages */
-	size_t at;		/* in struct settings */
+	size_t at;		/* in struct hyperparameters */
 	enum { COUNT, REAL, WORD } type;
 	double lo, hi;
 	const char *const *words;

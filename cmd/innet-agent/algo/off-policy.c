@@ -25,7 +25,7 @@ own_keep(void *self, const struct experience *e)
 {
 	struct offp *o = ((struct learner *)self)->self;
 
-	replay_buffer_add(&o->replay, e, -1);
+	local_replay_add(&o->replay, e, -1);
 }
 
 static struct batch *
@@ -34,7 +34,7 @@ own_draw(void *self)
 	struct learner *l = self;
 	struct offp *o = l->self;
 
-	replay_buffer_draw(&o->replay, &l->rng, l->hyper.batch,
+	local_replay_draw(&o->replay, &l->rng, l->hyper.batch,
 	    offp_beta(&l->hyper, o->lessons), &o->drawn);
 	return &o->drawn;
 }
@@ -45,7 +45,7 @@ own_set_priorities(void *self, struct batch *b)
 	const struct learner *l = self;
 	struct offp *o = l->self;
 
-	replay_buffer_set_priorities(&o->replay, b, l->hyper.batch);
+	local_replay_set_priorities(&o->replay, b, l->hyper.batch);
 }
 
 void
@@ -62,7 +62,7 @@ open_own_memory(struct learner *l)
 {
 	struct offp *o = l->self;
 
-	o->replay = replay_buffer_open(l->hyper.buffer, l->kind->obs,
+	o->replay = local_replay_open(l->hyper.buffer, l->kind->obs,
 	    l->hyper.batch, l->hyper.by_priority ? l->hyper.alpha : -1);
 	o->drawn = batch_open(l->hyper.batch, l->kind->obs);
 	o->own = true;
@@ -93,7 +93,7 @@ void
 offp_close(struct offp *o)
 {
 	if (o->own) {
-		replay_buffer_close(&o->replay);
+		local_replay_close(&o->replay);
 		batch_close(&o->drawn);
 	}
 	free(o->target);

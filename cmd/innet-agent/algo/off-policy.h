@@ -9,14 +9,14 @@
  * that move towards them by the share tau at each gradient.  They follow the
  * learner's weights even if the gradient stream changes those.
  *
- * Experiences are kept in a memory: the agent's own (replay-buffer.h), unless
+ * Experiences are kept in a memory: the agent's own (local-replay.h), unless
  * the caller gives another.
  */
 #ifndef INNET_AGENT_ALGO_OFF_POLICY_H
 #define INNET_AGENT_ALGO_OFF_POLICY_H
 
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/algo/replay-buffer.h"
+#include "cmd/innet-agent/algo/local-replay.h"
 
 /* Added to the size of an error, so that no experience has the priority 0. */
 #define OFFP_PRIORITY_LEAST 1e-3f
@@ -46,7 +46,7 @@ struct offp {
 	bool begun;		/* the window and the environment are open */
 	bool own;		/* the memory is `replay` */
 	struct memory memory;
-	struct replay_buffer replay;	/* if own, and the batch drawn: */
+	struct local_replay replay;	/* if own, and the batch drawn: */
 	struct batch drawn;
 	struct nstep window;
 	struct env env;

@@ -99,7 +99,7 @@ struct sampler {
 
 	/* for a list: */
 	struct rows one;	/* the experience just received */
-	struct replay_buffer replay;
+	struct local_replay replay;
 	uint64_t fetched_ns;	/* when the list was last read */
 
 	/* shared by learner and thread, under the lock: */

@@ -51,7 +51,7 @@ read_item(struct sampler *sm, const struct respreply *r)
 		return true;
 	}
 	e = rows_get(&sm->one, 0, sm->cf->env->obs);
-	replay_buffer_add(&sm->replay, &e, priority);
+	local_replay_add(&sm->replay, &e, priority);
 	return true;
 }
 
@@ -96,7 +96,7 @@ draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
 	uint64_t begun = timer_mono_ns();
 
 	if (prioritized)
-		replay_buffer_set_priorities(&sm->replay, b, hyper->batch);
+		local_replay_set_priorities(&sm->replay, b, hyper->batch);
 	if (begun - sm->fetched_ns >= FETCH_NS) {
 		sm->lost = &sm->shard->link;
 		if (!link_do(&sm->shard->link, fetch_list, sm))
@@ -104,12 +104,12 @@ draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
 		latency_add(&sm->fetch, timer_mono_ns() - begun);
 		sm->fetched_ns = begun = timer_mono_ns();
 	}
-	if (replay_buffer_have(&sm->replay) < hyper->warmup) {
+	if (local_replay_have(&sm->replay) < hyper->warmup) {
 		snprintf(sm->waiting, sizeof(sm->waiting), "%zu experiences of "
-		    "%" PRIu64, replay_buffer_have(&sm->replay), hyper->warmup);
+		    "%" PRIu64, local_replay_have(&sm->replay), hyper->warmup);
 		return SAMPLER_NOT_YET;
 	}
-	replay_buffer_draw(&sm->replay, &sm->rng, hyper->batch,
+	local_replay_draw(&sm->replay, &sm->rng, hyper->batch,
 	    offp_beta(hyper, sm->draws), b);
 	latency_add(&sm->exchange, timer_mono_ns() - begun);
 	return SAMPLER_DRAWN;
@@ -336,7 +336,7 @@ sampler_open(struct sampler *sm)
 	sm->rng = rng_seed(sm->cf->seed);
 	if (sm->cf->remote.redis) {
 		sm->one = rows_open(1, wide);
-		sm->replay = replay_buffer_open(hyper->buffer, wide,
+		sm->replay = local_replay_open(hyper->buffer, wide,
 		    hyper->batch, hyper->by_priority ? hyper->alpha : -1);
 	}
 	open_shards(sm);
@@ -381,7 +381,7 @@ sampler_close(struct sampler *sm)
 		batch_close(&sm->batch[i]);
 	if (sm->cf->remote.redis) {
 		rows_close(&sm->one);
-		replay_buffer_close(&sm->replay);
+		local_replay_close(&sm->replay);
 	}
 	free(sm->blob);
 	free(sm->ids);

@@ -1,5 +1,5 @@
 /*
- * env-acrobot - two links, a motor between them: swing the tip up;
+ * acrobot.c - two links, a motor between them: swing the tip up;
  * Gymnasium's Acrobot-v1 to the last bit
  *
  * Sutton, 1996, with the equations of his book with Barto, Gymnasium's
@@ -25,9 +25,9 @@ static const double
 	gravity = 9.8,
 	dt = 0.2;		/* seconds a step */
 
-/* How s changes, per second, under that torque. */
+/* Compute the derivative of s by time, under that torque. */
 static void
-slope(const double s[N], double torque, double ds[N])
+compute_slope(const double s[N], double torque, double ds[N])
 {
 	const double co = cos(s[ANGLE2]), si = sin(s[ANGLE2]);
 	const double w1 = s[SPIN1], w2 = s[SPIN2];
@@ -45,28 +45,28 @@ slope(const double s[N], double torque, double ds[N])
 	ds[SPIN1] = -(d2 * ds[SPIN2] + phi1) / d1;
 }
 
-/* One step of Runge and Kutta's fourth order. */
+/* Take one step of the Runge-Kutta method of fourth order. */
 static void
-advance(double s[N], double torque)
+advance_state(double s[N], double torque)
 {
 	double k1[N], k2[N], k3[N], k4[N], at[N];
 
-	slope(s, torque, k1);
+	compute_slope(s, torque, k1);
 	for (int i = 0; i < N; i++)
 		at[i] = s[i] + dt / 2 * k1[i];
-	slope(at, torque, k2);
+	compute_slope(at, torque, k2);
 	for (int i = 0; i < N; i++)
 		at[i] = s[i] + dt / 2 * k2[i];
-	slope(at, torque, k3);
+	compute_slope(at, torque, k3);
 	for (int i = 0; i < N; i++)
 		at[i] = s[i] + dt * k3[i];
-	slope(at, torque, k4);
+	compute_slope(at, torque, k4);
 	for (int i = 0; i < N; i++)
 		s[i] += dt / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]);
 }
 
 static double
-wrapped(double angle)
+wrap_angle(double angle)
 {
 	while (angle > pi)
 		angle -= 2 * pi;
@@ -137,9 +137,9 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 	double *const s = a->s;
 
 	(void)rng;		/* nothing is left to chance after reset */
-	advance(s, (double)action->index - 1);
-	s[ANGLE1] = wrapped(s[ANGLE1]);
-	s[ANGLE2] = wrapped(s[ANGLE2]);
+	advance_state(s, (double)action->index - 1);
+	s[ANGLE1] = wrap_angle(s[ANGLE1]);
+	s[ANGLE2] = wrap_angle(s[ANGLE2]);
 	s[SPIN1] = env_clip(s[SPIN1], -4 * pi, 4 * pi);
 	s[SPIN2] = env_clip(s[SPIN2], -9 * pi, 9 * pi);
 	*terminated = -cos(s[ANGLE1]) - cos(s[ANGLE2] + s[ANGLE1]) > 1;

@@ -1,5 +1,5 @@
 /*
- * env-breakout - bat a ball at a wall of bricks, by the rules of MinAtar's
+ * breakout.c - bat a ball at a wall of bricks, by the rules of MinAtar's
  * Breakout with its three actions that matter
  *
  * A board of 10 x 10 with the paddle in the last row and, at first, bricks in
@@ -67,7 +67,7 @@ observe(const struct breakout *b, float *obs)
 }
 
 static void
-build(struct breakout *b)
+build_wall(struct breakout *b)
 {
 	for (int r = 0; r < ROWS; r++)
 		b->bricks[r] = (1 << SIDE) - 1;
@@ -90,16 +90,19 @@ reset(void *state, struct rng *rng, float *obs)
 	b->last_x = b->x;
 	b->paddle = 4;
 	b->struck = false;
-	build(b);
+	build_wall(b);
 	observe(b, obs);
 }
 
-/* The ball is in the paddle's row, coming from column b->x: batted, or out. */
+/*
+ * The ball is in the row of the paddle and comes from column b->x: reflect it,
+ * or return that it is out.
+ */
 static bool
-bat(struct breakout *b, int x, int *y)
+hit_paddle(struct breakout *b, int x, int *y)
 {
 	if (b->bricks[0] == 0 && b->bricks[1] == 0 && b->bricks[2] == 0)
-		build(b);
+		build_wall(b);
 	if (b->x == b->paddle)
 		b->way = off_level[b->way];
 	else if (x == b->paddle)
@@ -110,16 +113,16 @@ bat(struct breakout *b, int x, int *y)
 	return true;
 }
 
-/* A brick is there. */
+/* Is there a brick? */
 static bool
-brick(const struct breakout *b, int x, int y)
+has_brick(const struct breakout *b, int x, int y)
 {
 	return y >= TOP && y < TOP + ROWS && (b->bricks[y - TOP] >> x & 1);
 }
 
-/* Move the ball: the reward. */
+/* Move the ball; return the reward. */
 static double
-fly_on(struct breakout *b, bool *out)
+move_ball(struct breakout *b, bool *out)
 {
 	int x = b->x + fly[b->way].x, y = b->y + fly[b->way].y;
 	bool among = false;
@@ -132,7 +135,7 @@ fly_on(struct breakout *b, bool *out)
 	if (y < 0) {
 		y = 0;
 		b->way = off_level[b->way];
-	} else if (brick(b, x, y)) {
+	} else if (has_brick(b, x, y)) {
 		among = true;
 		if (!b->struck) {
 			b->struck = true;
@@ -142,7 +145,7 @@ fly_on(struct breakout *b, bool *out)
 			reward = 1;
 		}
 	} else if (y == LAST)
-		*out = !bat(b, x, &y);
+		*out = !hit_paddle(b, x, &y);
 	if (!among)
 		b->struck = false;
 	b->last_x = b->x;
@@ -167,7 +170,7 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 	else if (b->last_action == RIGHT && b->paddle < LAST)
 		b->paddle++;
 	*terminated = false;
-	reward = fly_on(b, terminated);
+	reward = move_ball(b, terminated);
 	observe(b, obs);
 	return reward;
 }

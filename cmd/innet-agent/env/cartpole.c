@@ -1,5 +1,5 @@
 /*
- * env-cartpole - a pole on a cart, Gymnasium's CartPole-v1 to the last bit
+ * cartpole.c - a pole on a cart, Gymnasium's CartPole-v1 to the last bit
  *
  * Barto, Sutton and Anderson, 1983, with Gymnasium's constants and its order
  * of arithmetic.  This file wants -ffp-contract=off.

@@ -1,4 +1,4 @@
-/* lander-planar - the lander as bodies of planar.h */
+/* lander-planar.c - the lander as bodies of planar.h */
 #include "config.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ open_world(void)
 
 /* A leg, out to the left (-1) or right (+1) in its own frame. */
 static void
-hang(struct planar *w, unsigned n, double side)
+attach_leg(struct planar *w, unsigned n, double side)
 {
 	struct planar_body *b = &w->body[n];
 	const double angle = 0.05 * side;
@@ -59,8 +59,8 @@ start(void *world, const double ground[LANDER_POSTS], double fx, double fy)
 	    (struct xy){ LANDER_W / 2, LANDER_H }, 0);
 	w->body[0].fragile = true;
 	w->body[0].force = (struct xy){ fx, fy };
-	hang(w, 1, -1);
-	hang(w, 2, 1);
+	attach_leg(w, 1, -1);
+	attach_leg(w, 2, 1);
 }
 
 static void

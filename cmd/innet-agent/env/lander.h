@@ -1,8 +1,8 @@
 /*
- * lander.h - what env-lunarlander needs of a physics engine
+ * lander.h - what the lunarlander environments need of a physics engine
  *
- * A world is a lander, three bodies, above ground; the rules of the game are
- * not its business.  Metres, seconds, radians; the lander stands upright at 0.
+ * A world is a lander, three bodies, above ground; it does not know the rules
+ * of the game.  Metres, seconds, radians; the lander is upright at 0.
  */
 #ifndef INNET_AGENT_ENV_LANDER_H
 #define INNET_AGENT_ENV_LANDER_H

@@ -1,5 +1,5 @@
 /*
- * env-lunarlander - land on the pad: the rules of Gymnasium's LunarLander-v3
+ * lunarlander.c - land on the pad: the rules of Gymnasium's LunarLander-v3
  *
  * Ground, engines, observation, reward and the order of random numbers are
  * Gymnasium's, without wind; bodies fall as the engine behind lander.h has it,
@@ -91,7 +91,7 @@ draw_ground(struct rng *rng, double y[LANDER_POSTS])
  * both a little beside their aim.
  */
 static void
-fire(struct lunarlander *l, struct rng *rng, double power, double side)
+fire_engines(struct lunarlander *l, struct rng *rng, double power, double side)
 {
 	const struct lander_pose at = l->physics->pose(l->world);
 	const double sx = sin(at.angle), cy = cos(at.angle);
@@ -117,9 +117,9 @@ fire(struct lunarlander *l, struct rng *rng, double power, double side)
 	}
 }
 
-/* What pose s, as observed, is worth. */
+/* Return the shaping reward of pose s, as observed. */
 static double
-worth(const double s[8])
+shape_reward(const double s[8])
 {
 	return -100 * sqrt(s[0] * s[0] + s[1] * s[1]) -
 	    100 * sqrt(s[2] * s[2] + s[3] * s[3]) - 100 * fabs(s[4]) +
@@ -127,14 +127,14 @@ worth(const double s[8])
 }
 
 static double
-advance(struct lunarlander *l, struct rng *rng, double power, double side,
-    float *obs, bool *terminated)
+advance_lander(struct lunarlander *l, struct rng *rng, double power,
+    double side, float *obs, bool *terminated)
 {
 	const double before = l->shaping;
 	struct lander_pose p;
 	double reward;
 
-	fire(l, rng, power, side);
+	fire_engines(l, rng, power, side);
 	l->physics->step(l->world);
 	p = l->physics->pose(l->world);
 
@@ -148,7 +148,7 @@ advance(struct lunarlander *l, struct rng *rng, double power, double side,
 
 	for (int i = 0; i < 8; i++)
 		obs[i] = (float)s[i];
-	l->shaping = worth(s);
+	l->shaping = shape_reward(s);
 	reward = l->shaping - before - main_cost * power -
 	    side_cost * fabs(side);
 	if (p.crashed || fabs(s[0]) >= 1)
@@ -170,7 +170,7 @@ reset(void *state, struct rng *rng, float *obs)
 	fx = rng_uniform(rng, -throw_n, throw_n);
 	fy = rng_uniform(rng, -throw_n, throw_n);
 	l->physics->start(l->world, ground, fx, fy);
-	advance(l, rng, 0, 0, obs, &terminated);
+	advance_lander(l, rng, 0, 0, obs, &terminated);
 }
 
 /* 0 nothing, 1 the left engine, 2 the main one, 3 the right one */
@@ -182,7 +182,7 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 		double power, side;
 	} does[] = { { 0, 0 }, { 0, -1 }, { 1, 0 }, { 0, 1 } };
 
-	return advance(state, rng, does[action->index].power,
+	return advance_lander(state, rng, does[action->index].power,
 	    does[action->index].side, obs, terminated);
 }
 
@@ -194,11 +194,11 @@ step_continuous(void *state, struct rng *rng, const union env_action *action,
 	const double up = fmax(fmin((double)action->x[0], 1), -1);
 	const double side = fmax(fmin((double)action->x[1], 1), -1);
 
-	return advance(state, rng, up > 0 ? (up + 1) * 0.5 : 0,
+	return advance_lander(state, rng, up > 0 ? (up + 1) * 0.5 : 0,
 	    fabs(side) > 0.5 ? side : 0, obs, terminated);
 }
 
-/* What all kinds share, and what the discrete and the continuous ones do. */
+/* The common rows of all kinds, and those of discrete and continuous ones. */
 #define COMMON .obs = 8, .state_bytes = sizeof(struct lunarlander), \
 	.limit = 1000, .solved = 200, .end = end, .reset = reset
 #define DISCRETE COMMON, .gym = "LunarLander-v3", .actions = 4, .step = step

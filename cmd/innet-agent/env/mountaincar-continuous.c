@@ -1,11 +1,12 @@
 /*
- * env-mountaincar-continuous - a weak car in a valley whose engine can be run
+ * mountaincar-continuous.c - a weak car in a valley whose engine can be run
  * at any power, Gymnasium's MountainCarContinuous-v0 to the last bit
  *
  * Gymnasium keeps the state in floats between steps and in doubles within one;
- * the first of an episode is still in doubles.  It clips the action, but the
- * reward pays for what was asked.  This file wants -fno-tree-slp-vectorize:
- * gcc 12 loses the roundings of a pair of floats, as here in step().
+ * the first state of an episode is still in doubles.  It clips the action, but
+ * the reward counts the action before that.  This file needs
+ * -fno-tree-slp-vectorize: gcc 12 omits the rounding of a pair of floats in
+ * step().
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * env-mountaincar - a weak car in a valley, Gymnasium's MountainCar-v0 to the
+ * mountaincar.c - a weak car in a valley, Gymnasium's MountainCar-v0 to the
  * last bit
  *
  * Moore, 1990, with Gymnasium's constants and its order of arithmetic.

@@ -1,5 +1,5 @@
 /*
- * env-pendulum - swing a rod up and hold it, Gymnasium's Pendulum-v1 to the
+ * pendulum.c - swing a rod up and hold it, Gymnasium's Pendulum-v1 to the
  * last bit
  *
  * Gymnasium's constants and its order of arithmetic.  This file wants
@@ -30,9 +30,11 @@ observe(const struct pendulum *p, float *obs)
 	obs[2] = (float)p->spin;
 }
 
-/* The same angle within [-pi, pi), by the remainder as Python has it. */
+/*
+ * Return the angle within [-pi, pi), with the remainder as Python computes it.
+ */
 static double
-normal(double angle)
+wrap_angle(double angle)
 {
 	double m = fmod(angle + pi, 2 * pi);
 
@@ -57,7 +59,7 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 {
 	struct pendulum *p = state;
 	const double u = env_clip(action->x[0], -2, 2);	/* torque */
-	const double cost = pow(normal(p->angle), 2) +
+	const double cost = pow(wrap_angle(p->angle), 2) +
 	    0.1 * pow(p->spin, 2) + 0.001 * (u * u);
 
 	(void)rng;		/* nothing is left to chance after reset */

@@ -1,4 +1,4 @@
-/* planar - rigid bodies in a plane by sequential impulses */
+/* planar.c - rigid bodies in a plane by sequential impulses */
 #include "config.h"
 
 #include <math.h>
@@ -87,25 +87,25 @@ rotate(struct xy p, double angle)
 	return (struct xy){ c * p.x - s * p.y, s * p.x + c * p.y };
 }
 
-/* The velocity of b at arm from its centre. */
+/* Return the velocity of the point of b at arm from its centre. */
 static struct xy
-velocity(const struct planar_body *b, struct xy arm)
+velocity_at(const struct planar_body *b, struct xy arm)
 {
 	return (struct xy){ b->v.x - b->spin * arm.y,
 	    b->v.y + b->spin * arm.x };
 }
 
 static void
-push(struct planar_body *b, struct xy impulse, struct xy arm)
+apply_impulse(struct planar_body *b, struct xy impulse, struct xy arm)
 {
 	b->v.x += b->inv_mass * impulse.x;
 	b->v.y += b->inv_mass * impulse.y;
 	b->spin += b->inv_inertia * cross(arm, impulse);
 }
 
-/* The same with positions in the place of velocities. */
+/* Do the same with positions instead of velocities. */
 static void
-move(struct planar_body *b, struct xy impulse, struct xy arm)
+shift_body(struct planar_body *b, struct xy impulse, struct xy arm)
 {
 	b->at.x += b->inv_mass * impulse.x;
 	b->at.y += b->inv_mass * impulse.y;
@@ -152,18 +152,18 @@ planar_origin(const struct planar_body *b)
 void
 planar_hit(struct planar_body *b, struct xy impulse, struct xy point)
 {
-	push(b, impulse, sub(point, b->at));
+	apply_impulse(b, impulse, sub(point, b->at));
 }
 
 static struct xy
-post(const struct planar *w, unsigned i)
+post_at(const struct planar *w, unsigned i)
 {
 	return (struct xy){ i * w->ground_dx, w->ground[i] };
 }
 
-/* The normal, upwards, of the stretch from post i to the next. */
+/* Return the upward normal of the ground from post i to the next. */
 static struct xy
-uphill(const struct planar *w, unsigned i)
+ground_normal(const struct planar *w, unsigned i)
 {
 	const double rise = w->ground[i + 1] - w->ground[i];
 	const double length = sqrt(w->ground_dx * w->ground_dx + rise * rise);
@@ -171,16 +171,16 @@ uphill(const struct planar *w, unsigned i)
 	return (struct xy){ -rise / length, w->ground_dx / length };
 }
 
-/* The post on whose right x is, the outer ones reaching on for ever. */
+/* Return the post left of x; the outer stretches have no end. */
 static unsigned
 post_before(const struct planar *w, double x)
 {
 	return (unsigned)clamp(floor(x / w->ground_dx), 0, PLANAR_POSTS - 2);
 }
 
-/* The side of b after corner i as a vector of length 1, outwards. */
+/* Return the outward normal of the side of b after corner i, of length 1. */
 static struct xy
-outwards(const struct planar_body *b, unsigned i)
+side_normal(const struct planar_body *b, unsigned i)
 {
 	const struct xy side =
 	    sub(b->corner[(i + 1) % b->corners], b->corner[i]);
@@ -190,27 +190,27 @@ outwards(const struct planar_body *b, unsigned i)
 	    b->angle);
 }
 
-/* Where and how far apart a contact's two features are now. */
+/* Update the place and distance of the two features of a contact. */
 static void
-measure(const struct planar *w, struct contact *c)
+measure_contact(const struct planar *w, struct contact *c)
 {
 	const struct planar_body *b = c->body;
 	const struct xy part = rotate(b->corner[c->part], b->angle);
-	const struct xy from = sub(add(b->at, part), post(w, c->post));
+	const struct xy from = sub(add(b->at, part), post_at(w, c->post));
 
 	if (c->peak) {
-		const struct xy n = outwards(b, c->part);
+		const struct xy n = side_normal(b, c->part);
 
 		c->normal = (struct xy){ -n.x, -n.y };
-		c->arm = sub(post(w, c->post), b->at);
+		c->arm = sub(post_at(w, c->post), b->at);
 	} else {
-		c->normal = uphill(w, c->post);
+		c->normal = ground_normal(w, c->post);
 		c->arm = part;
 	}
 	c->gap = dot(from, c->normal) - margin;
 }
 
-/* The side of c's body nearest to the peak c->post, and how near. */
+/* Find the side of c's body nearest to the peak c->post, and its distance. */
 static void
 nearest_side(const struct planar *w, struct contact *c)
 {
@@ -218,25 +218,25 @@ nearest_side(const struct planar *w, struct contact *c)
 
 	best.gap = -INFINITY;
 	for (c->part = 0; c->part < c->body->corners; c->part++) {
-		measure(w, c);
+		measure_contact(w, c);
 		if (c->gap > best.gap)
 			best = *c;
 	}
 	*c = best;
 }
 
-/* What a contact weighs, felt along d. */
+/* Return the inverse mass of the body at arm in the direction d. */
 static double
-felt(const struct planar_body *b, struct xy arm, struct xy d)
+inverse_mass_along(const struct planar_body *b, struct xy arm, struct xy d)
 {
 	const double lever = cross(arm, d);
 
 	return 1 / (b->inv_mass + b->inv_inertia * lever * lever);
 }
 
-/* Keep the contact if it is one, forget its impulses if not. */
+/* Keep the contact if the two touch; otherwise forget its impulses. */
 static void
-keep(const struct planar *w, struct contact *all, unsigned *n,
+keep_contact(const struct planar *w, struct contact *all, unsigned *n,
     struct contact *c)
 {
 	struct planar_body *b = c->body;
@@ -248,8 +248,8 @@ keep(const struct planar *w, struct contact *all, unsigned *n,
 	b->touches = true;
 	if (b->fragile)
 		return;
-	c->mass_normal = felt(b, c->arm, c->normal);
-	c->mass_across = felt(b, c->arm,
+	c->mass_normal = inverse_mass_along(b, c->arm, c->normal);
+	c->mass_across = inverse_mass_along(b, c->arm,
 	    (struct xy){ c->normal.y, -c->normal.x });
 	c->friction = sqrt(b->friction * w->ground_friction);
 	all[(*n)++] = *c;
@@ -276,21 +276,25 @@ touch_ground(struct planar *w, unsigned body, struct contact *all, unsigned *n)
 		c.touch = &w->touch[body][c.part];
 		c.post = post_before(w,
 		    b->at.x + rotate(b->corner[c.part], b->angle).x);
-		measure(w, &c);
-		keep(w, all, n, &c);
+		measure_contact(w, &c);
+		keep_contact(w, all, n, &c);
 	}
 	c.peak = true;
 	for (c.post = 1; c.post < PLANAR_POSTS - 1; c.post++) {
 		c.touch = &w->touch[body][PLANAR_CORNERS + c.post];
 		c.gap = INFINITY;
 		if (c.post > left && c.post <= right &&
-		    cross(uphill(w, c.post - 1), uphill(w, c.post)) < -1e-9)
+		    cross(ground_normal(w, c.post - 1),
+			ground_normal(w, c.post)) < -1e-9)
 			nearest_side(w, &c);
-		keep(w, all, n, &c);
+		keep_contact(w, all, n, &c);
 	}
 }
 
-/* Press and rub at contact c; how much that changed. */
+/*
+ * Apply normal and friction impulses at contact c; return how much they
+ * changed.
+ */
 static double
 push_contact(struct contact *c)
 {
@@ -301,20 +305,21 @@ push_contact(struct contact *c)
 	double by;
 
 	t->across = clamp(old.across - c->mass_across *
-	    dot(velocity(c->body, c->arm), across), -most, most);
+	    dot(velocity_at(c->body, c->arm), across), -most, most);
 	by = t->across - old.across;
-	push(c->body, (struct xy){ by * across.x, by * across.y }, c->arm);
+	apply_impulse(
+	    c->body, (struct xy){by * across.x, by * across.y}, c->arm);
 	t->normal = fmax(old.normal - c->mass_normal *
-	    dot(velocity(c->body, c->arm), c->normal), 0);
+	    dot(velocity_at(c->body, c->arm), c->normal), 0);
 	by = t->normal - old.normal;
-	push(c->body, (struct xy){ by * c->normal.x, by * c->normal.y },
-	    c->arm);
+	apply_impulse(
+	    c->body, (struct xy){by * c->normal.x, by * c->normal.y}, c->arm);
 	return fabs(by) + fabs(t->across - old.across);
 }
 
-/* The pin as it stands now: arms, and how its ends give way. */
+/* Update the arms of the hinge and the response of its ends. */
 static void
-stand(struct hinge *h)
+place_hinge(struct hinge *h)
 {
 	const struct planar_body *a = h->a, *b = h->b;
 	const double mass = a->inv_mass + b->inv_mass;
@@ -330,9 +335,12 @@ stand(struct hinge *h)
 	h->det = 1 / (h->kxx * h->kyy - h->kxy * h->kxy);
 }
 
-/* The push on b, and back on a, that makes ends that differ by d meet. */
+/*
+ * Return the impulse on b, and its reverse on a, that joins ends which differ
+ * by d.
+ */
 static struct xy
-join(const struct hinge *h, struct xy d)
+joining_impulse(const struct hinge *h, struct xy d)
 {
 	return (struct xy){ -h->det * (h->kyy * d.x - h->kxy * d.y),
 	    -h->det * (h->kxx * d.y - h->kxy * d.x) };
@@ -347,23 +355,23 @@ angle_at(const struct hinge *h)
 static void
 push_ends(struct hinge *h, struct xy impulse, double twist)
 {
-	push(h->a, (struct xy){ -impulse.x, -impulse.y }, h->arm_a);
-	push(h->b, impulse, h->arm_b);
+	apply_impulse(h->a, (struct xy){ -impulse.x, -impulse.y }, h->arm_a);
+	apply_impulse(h->b, impulse, h->arm_b);
 	h->a->spin -= h->a->inv_inertia * twist;
 	h->b->spin += h->b->inv_inertia * twist;
 }
 
-/* Ready for this step's pushes, with those of the last one given. */
+/* Prepare the hinge for this step, and apply the impulses of the last one. */
 static void
 begin_pin(struct hinge *h, double dt)
 {
 	const double ia = h->a->inv_inertia, ib = h->b->inv_inertia;
 	const struct planar_pin *p = h->pin;
 
-	stand(h);
+	place_hinge(h);
 	h->lever = (struct xy){ -ib * h->arm_b.y - ia * h->arm_a.y,
 	    ib * h->arm_b.x + ia * h->arm_a.x };
-	h->hold = join(h, h->lever);
+	h->hold = joining_impulse(h, h->lever);
 	h->axial = 1 / (ia + ib + dot(h->lever, h->hold));
 	h->motor_most = p->torque * dt;
 	h->low = -fmax(angle_at(h) - p->low, 0) / dt;
@@ -379,8 +387,8 @@ static double
 push_pin(struct hinge *h)
 {
 	struct planar_pin *p = h->pin;
-	const struct xy meet = join(h,
-	    sub(velocity(h->b, h->arm_b), velocity(h->a, h->arm_a)));
+	const struct xy meet = joining_impulse(h,
+	    sub(velocity_at(h->b, h->arm_b), velocity_at(h->a, h->arm_a)));
 	const double spin =
 	    h->b->spin - h->a->spin + dot(h->lever, meet);
 	const double stop = p->twisted - h->axial * spin;
@@ -397,21 +405,24 @@ push_pin(struct hinge *h)
 	return fabs(by.x) + fabs(by.y) + fabs(twist);
 }
 
-/* Undo some of a contact's overlap; false if there was much of it. */
+/* Remove part of the overlap of a contact; return false if it was large. */
 static bool
 move_contact(const struct planar *w, struct contact *c)
 {
 	double by;
 
-	measure(w, c);
+	measure_contact(w, c);
 	by = -clamp(undo * (c->gap + slop), -move_most, 0) *
-	    felt(c->body, c->arm, c->normal);
-	move(c->body, (struct xy){ by * c->normal.x, by * c->normal.y },
+	    inverse_mass_along(c->body, c->arm, c->normal);
+	shift_body(c->body, (struct xy){ by * c->normal.x, by * c->normal.y },
 	    c->arm);
 	return c->gap >= -3 * slop;
 }
 
-/* Bring the pin's ends together between its stops; false if they were not. */
+/*
+ * Bring the ends of the hinge together, within its stops; return false if they
+ * were apart.
+ */
 static bool
 move_pin(struct hinge *h)
 {
@@ -429,11 +440,11 @@ move_pin(struct hinge *h)
 	turn /= h->a->inv_inertia + h->b->inv_inertia;
 	h->a->angle -= h->a->inv_inertia * turn;
 	h->b->angle += h->b->inv_inertia * turn;
-	stand(h);
+	place_hinge(h);
 	apart = sub(add(h->b->at, h->arm_b), add(h->a->at, h->arm_a));
-	by = join(h, apart);
-	move(h->a, (struct xy){ -by.x, -by.y }, h->arm_a);
-	move(h->b, by, h->arm_b);
+	by = joining_impulse(h, apart);
+	shift_body(h->a, (struct xy){ -by.x, -by.y }, h->arm_a);
+	shift_body(h->b, by, h->arm_b);
 	return wrong <= slop_angle && sqrt(dot(apart, apart)) <= slop;
 }
 
@@ -445,7 +456,7 @@ solve_velocities(struct hinge *hinge, struct contact *contact, unsigned n)
 		const struct contact *c = &contact[i];
 		const double x = c->touch->across, y = c->touch->normal;
 
-		push(c->body, (struct xy){
+		apply_impulse(c->body, (struct xy){
 		    x * c->normal.y + y * c->normal.x,
 		    -x * c->normal.x + y * c->normal.y }, c->arm);
 	}
@@ -461,7 +472,7 @@ solve_velocities(struct hinge *hinge, struct contact *contact, unsigned n)
 	}
 }
 
-/* The same over positions; false if it was not enough. */
+/* Iterate over positions; return false if that was not enough. */
 static bool
 solve_positions(const struct planar *w, struct hinge *hinge,
     struct contact *contact, unsigned n)
@@ -478,9 +489,9 @@ solve_positions(const struct planar *w, struct hinge *hinge,
 	return good;
 }
 
-/* Fall asleep together, when all have been still for long enough. */
+/* Put all bodies to sleep once all have been still for long enough. */
 static void
-doze(struct planar *w, double dt, bool solved)
+fall_asleep(struct planar *w, double dt, bool solved)
 {
 	double least = INFINITY;
 
@@ -531,5 +542,5 @@ planar_step(struct planar *w, double dt)
 		b->at.y += dt * b->v.y;
 		b->angle += dt * b->spin;
 	}
-	doze(w, dt, solve_positions(w, hinge, contact, n));
+	fall_asleep(w, dt, solve_positions(w, hinge, contact, n));
 }

@@ -55,10 +55,10 @@ enum {
 	TALL = 16 * HIGH,	/* rows of C from which packing B pays */
 	FAR = 128,		/* or floats between its rows */
 	BAND = 43 * HIGH,	/* rows of A packed at a time, if that pays: */
-	BROAD = 4 * WIDE,	/* from so many columns of C on */
+	BROAD = 4 * WIDE,	/* columns of C from which this pays */
 };
 
-/* What all blocks of a product, or of a part of it, have in common. */
+/* The parameters that all blocks of a product, or of a part of it, share. */
 struct job {
 	size_t k;		/* products in each sum */
 	struct kern_mat a;

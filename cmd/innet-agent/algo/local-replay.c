@@ -1,4 +1,4 @@
-/* replay-buffer.c - the last experiences, and draws from them */
+/* local-replay.c - the last experiences, and draws from them */
 #include "config.h"
 
 #include <assert.h>
@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #include "cmd/innet-agent/allocate.h"
-#include "cmd/innet-agent/algo/replay-buffer.h"
+#include "cmd/innet-agent/algo/local-replay.h"
 
-struct replay_buffer
-replay_buffer_open(size_t size, size_t wide, size_t batch_max, double alpha)
+struct local_replay
+local_replay_open(size_t size, size_t wide, size_t batch_max, double alpha)
 {
-	struct replay_buffer r = {
+	struct local_replay r = {
 		.size = size, .wide = wide,
 		.ring = rows_open(size, wide), .by_priority = alpha >= 0,
 	};
@@ -26,7 +26,7 @@ replay_buffer_open(size_t size, size_t wide, size_t batch_max, double alpha)
 }
 
 void
-replay_buffer_close(struct replay_buffer *r)
+local_replay_close(struct local_replay *r)
 {
 	rows_close(&r->ring);
 	if (r->by_priority)
@@ -36,8 +36,8 @@ replay_buffer_close(struct replay_buffer *r)
 }
 
 void
-replay_buffer_add(
-    struct replay_buffer *r, const struct experience *e, float priority)
+local_replay_add(
+    struct local_replay *r, const struct experience *e, float priority)
 {
 	const size_t at = (size_t)(r->added % r->size);
 
@@ -52,7 +52,7 @@ replay_buffer_add(
 
 /* Choose n slots and set their importance weights. */
 static void
-choose_slots(struct replay_buffer *r, struct rng *rng, size_t n, double beta,
+choose_slots(struct local_replay *r, struct rng *rng, size_t n, double beta,
     float *weight)
 {
 	const bool drawn = priorities_draw(&r->per, rng, beta, true, n, r->slot,
@@ -63,10 +63,10 @@ choose_slots(struct replay_buffer *r, struct rng *rng, size_t n, double beta,
 }
 
 void
-replay_buffer_draw(struct replay_buffer *r, struct rng *rng, size_t n,
+local_replay_draw(struct local_replay *r, struct rng *rng, size_t n,
     double beta, struct batch *b)
 {
-	const size_t have = replay_buffer_have(r);
+	const size_t have = local_replay_have(r);
 
 	assert(have > 0);
 	if (r->by_priority)
@@ -85,8 +85,8 @@ replay_buffer_draw(struct replay_buffer *r, struct rng *rng, size_t n,
 }
 
 void
-replay_buffer_set_priorities(
-    struct replay_buffer *r, const struct batch *b, size_t n)
+local_replay_set_priorities(
+    struct local_replay *r, const struct batch *b, size_t n)
 {
 	for (size_t i = 0; i < n && r->by_priority; i++) {
 		const uint32_t at = (uint32_t)(b->id[i] % r->size);

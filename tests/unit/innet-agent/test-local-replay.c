@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cmd/innet-agent/algo/replay-buffer.h"
+#include "cmd/innet-agent/algo/local-replay.h"
 #include "tests/unit/tap.h"
 
 enum { STEPS = 2000, N_MAX = 7 };
@@ -111,11 +111,11 @@ test_brute_force(void)
 
 /* What is seen there is i, twice; i is done. */
 static void
-add(struct replay_buffer *r, int i, float priority)
+add(struct local_replay *r, int i, float priority)
 {
 	const float f = (float)i;
 
-	replay_buffer_add(r, &(struct experience){
+	local_replay_add(r, &(struct experience){
 	    .obs = (float[]){ f, f + 0.5f }, .next = (float[]){ f + 1, -f },
 	    .reward = 2 * f, .action.index = (unsigned)i, .go = 3 * f },
 	    priority);
@@ -148,7 +148,7 @@ count(const struct batch *b, int drawn[ADDED])
 static void
 test_ring(void)
 {
-	struct replay_buffer r = replay_buffer_open(SIZE, 2, DRAWS, -1);
+	struct local_replay r = local_replay_open(SIZE, 2, DRAWS, -1);
 	struct batch b = batch_open(DRAWS, 2);
 	struct rng rng = rng_seed(1);
 	int drawn[ADDED];
@@ -156,14 +156,14 @@ test_ring(void)
 
 	for (int i = 0; i < ADDED; i++)
 		add(&r, i, -1);
-	replay_buffer_draw(&r, &rng, DRAWS, 0.5, &b);
+	local_replay_draw(&r, &rng, DRAWS, 0.5, &b);
 	ok(count(&b, drawn), "what belongs together is drawn together");
 	for (int i = 0; i < ADDED; i++)
 		fair = fair && (i < ADDED - SIZE ? drawn[i] == 0 :
 		    abs(drawn[i] - DRAWS / SIZE) < 400);
 	ok(fair, "the last %d, and each as often as another", SIZE);
 	ok(b.weight[0] == 1 && b.weight[DRAWS - 1] == 1, "of equal weight");
-	replay_buffer_close(&r);
+	local_replay_close(&r);
 	batch_close(&b);
 }
 
@@ -185,14 +185,14 @@ shares(const int drawn[ADDED], const int share[SIZE])
 static void
 test_priorities(void)
 {
-	struct replay_buffer r = replay_buffer_open(SIZE, 2, DRAWS, 1);
+	struct local_replay r = local_replay_open(SIZE, 2, DRAWS, 1);
 	struct batch b = batch_open(DRAWS, 2);
 	struct rng rng = rng_seed(2);
 	int drawn[ADDED];
 
 	for (int i = 0; i < ADDED; i++)
 		add(&r, i, (float)(i - 7 > 0 ? i - 7 : 9));
-	replay_buffer_draw(&r, &rng, DRAWS, 1, &b);
+	local_replay_draw(&r, &rng, DRAWS, 1, &b);
 	ok(count(&b, drawn) && shares(drawn, (int[]){ 1, 2, 3, 4, 5 }),
 	    "drawn by priority, whole");
 	for (int i = 0; i < DRAWS; i++)
@@ -206,19 +206,19 @@ test_priorities(void)
 	b.priority[0] = 1;
 	b.priority[1] = 99;
 	b.priority[2] = 5;
-	replay_buffer_set_priorities(&r, &b, 3);
-	replay_buffer_draw(&r, &rng, DRAWS, 1, &b);
+	local_replay_set_priorities(&r, &b, 3);
+	local_replay_draw(&r, &rng, DRAWS, 1, &b);
 	count(&b, drawn);
 	ok(shares(drawn, (int[]){ 5, 2, 3, 4, 1 }),
 	    "by what is said of it later; nothing is said of what is gone");
-	replay_buffer_close(&r);
-	r = replay_buffer_open(SIZE, 2, DRAWS, 1);
+	local_replay_close(&r);
+	r = local_replay_open(SIZE, 2, DRAWS, 1);
 	add(&r, 0, -1);
 	add(&r, 1, 4);
 	add(&r, 2, -1);
 	ok(r.per.priority[0] == 1 && r.per.priority[2] == 4,
 	    "of no known priority: the highest yet");
-	replay_buffer_close(&r);
+	local_replay_close(&r);
 	batch_close(&b);
 }
 
