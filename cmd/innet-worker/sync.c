@@ -56,14 +56,20 @@ join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	const struct worker_conf *cf = w->cf;
 	const bool v6 = cf->to.sa.sa_family == AF_INET6;
 	const uint32_t most = worker_floats(cf, UPDATE_MTU_LOOPBACK);
-	struct membership_conf in = { .type = CONTROL_WORKER, .job = cf->job,
-	    .cluster = cf->cluster, .number = cf->worker,
-	    .elements = w->c.elements, .floats = (uint16_t)cf->floats,
-	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
-	    .gives = cf->synthetic > 0 || w->c.order.gives, .xid = xid,
+	struct membership_conf in = {.type = CONTROL_WORKER,
+	    .job = cf->job,
+	    .cluster = cf->cluster,
+	    .number = cf->worker,
+	    .elements = w->c.elements,
+	    .floats = (uint16_t)cf->floats,
+	    .floats_max = (uint16_t)most,
+	    .give_up_ns = cf->give_up_ns,
+	    .sends_state = cf->synthetic > 0 || w->c.order.sends_state,
+	    .xid = xid,
 	    .can_multicast = !w->control.cannot_multicast,
-	    .tagged = worker_tags_data(cf), .key = worker_tag_key(cf),
-	    .channel = &w->control.channel };
+	    .tagged = worker_tags_data(cf),
+	    .key = worker_tag_key(cf),
+	    .channel = &w->control.channel};
 	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
 	    .next = (uint32_t)(next % SEG_ITERATIONS),
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
@@ -423,7 +429,7 @@ explain_end(struct sync *w)
 
 	if (w->l.end == SYNC_WORKER_STUCK)
 		stall_report_members(&w->l, text);
-	else if (!w->l.in.cf.gives && w->l.in.end == MEMBERSHIP_REFUSED)
+	else if (!w->l.in.cf.sends_state && w->l.in.end == MEMBERSHIP_REFUSED)
 		snprintf(text, sizeof(text), "; %s can take over no other's: "
 		    "there is no \"state\" in its hello", w->c.child.name);
 	warnx("%s: %s%s", w->cf->to_name, sync_worker_why(&w->l, why), text);

@@ -181,8 +181,8 @@ notify_if_possible(struct weight_thread *l, uint64_t now_ns)
 
 /* Begin with these weights, as they are before round `first`. */
 static bool
-join_job(struct weight_thread *l, const uint8_t *w, uint64_t first, bool founds,
-    uint32_t xid)
+join_job(struct weight_thread *l, const uint8_t *w, uint64_t first,
+    bool creates_job, uint32_t xid)
 {
 	const struct worker_conf *cf = l->cf;
 	const uint32_t most = worker_floats(cf, UPDATE_MTU_LOOPBACK);
@@ -191,7 +191,7 @@ join_job(struct weight_thread *l, const uint8_t *w, uint64_t first, bool founds,
 	    .elements = l->elements,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
-	    .gives = true, .founds = founds, .xid = xid,
+	    .sends_state = true, .creates_job = creates_job, .xid = xid,
 	    .can_multicast = !l->control.cannot_multicast,
 	    .tagged = worker_tags_data(cf), .key = worker_tag_key(cf),
 	    .channel = &l->control.channel };
@@ -209,7 +209,7 @@ join_job(struct weight_thread *l, const uint8_t *w, uint64_t first, bool founds,
 /* Anew, with weights that precede round `first`. */
 static void
 rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
-    bool founds)
+    bool creates_job)
 {
 	const uint64_t joins = l->w.in.joins;
 	uint8_t *copy = malloc(4 * (size_t)l->elements);
@@ -218,8 +218,8 @@ rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
 	if (good) {
 		memcpy(copy, weights, 4 * (size_t)l->elements);
 		async_worker_free(&l->w);
-		good =
-		    join_job(l, copy, first, founds, l->transfer.receiver.xid);
+		good = join_job(
+		    l, copy, first, creates_job, l->transfer.receiver.xid);
 	}
 	if (!good)
 		err(1, "a vector of %" PRIu32 " elements", l->elements);

@@ -54,8 +54,8 @@ struct membership_conf {
 	uint64_t give_up_ns;		/* without an answer; NEVER */
 	uint32_t xid;			/* of the first request */
 	bool repairs;			/* knows Probe, STATE and NACK */
-	bool gives;			/* its state, to who comes late */
-	bool founds;			/* a job, or is refused */
+	bool sends_state;		/* to a member that joins late */
+	bool creates_job;		/* or is refused */
 	bool any_xid;			/* answers are to another's requests:
 					   a capture's */
 	bool can_multicast;		/* results by a group's address too */
@@ -479,14 +479,20 @@ static inline size_t
 membership_say_join(struct membership *m, uint64_t now_ns,
     const struct membership_place *at, uint8_t *msg)
 {
-	const struct control_join join = { .type = (uint8_t)m->cf.type,
-	    .async = m->cf.async, .cluster = m->cf.cluster,
-	    .worker = m->cf.number, .elements = m->cf.elements,
+	const struct control_join join = {.type = (uint8_t)m->cf.type,
+	    .async = m->cf.async,
+	    .cluster = m->cf.cluster,
+	    .worker = m->cf.number,
+	    .elements = m->cf.elements,
 	    .floats = m->segs > 0 ? (uint16_t)m->floats : m->cf.floats,
-	    .next = at->next, .crc = at->crc, .again = at->again,
-	    .repairs = m->cf.repairs, .gives = m->cf.gives,
-	    .founds = m->cf.founds, .can_multicast = m->cf.can_multicast,
-	    .in_multicast_group = m->in_multicast_group };
+	    .next = at->next,
+	    .crc = at->crc,
+	    .again = at->again,
+	    .repairs = m->cf.repairs,
+	    .sends_state = m->cf.sends_state,
+	    .creates_job = m->cf.creates_job,
+	    .can_multicast = m->cf.can_multicast,
+	    .in_multicast_group = m->in_multicast_group};
 
 	if (!m->join_open) {
 		m->first_xid = m->xid;

@@ -306,7 +306,8 @@ state_sender_put(const struct state_sender *d, const struct transfer_fetch *f,
     uint32_t k, uint16_t job, uint32_t xid, uint8_t *msg)
 {
 	const uint32_t i = f->first + k;
-	struct transfer_chunk c = { .asker = f->asker, .sender = d->worker };
+	struct transfer_chunk c = {
+	    .receiver = f->receiver, .sender = d->worker};
 
 	if (d->has && (f->snapshot == 0 || f->snapshot == d->snapshot)) {
 		c.ready = true;
@@ -380,7 +381,7 @@ static inline bool
 state_transfer_helps(const struct state_transfer *h,
     const struct membership *in, bool lost, bool been)
 {
-	return in->cf.gives && h->tries < STATE_TRANSFER_TRIES &&
+	return in->cf.sends_state && h->tries < STATE_TRANSFER_TRIES &&
 	    ((in->end == MEMBERSHIP_GOING && lost) ||
 	    (in->end == MEMBERSHIP_REFUSED && in->status == CONTROL_REFUSED &&
 	    (been || state_transfer_is_behind(in))));
@@ -450,7 +451,7 @@ state_transfer_take(struct state_transfer *h, const struct membership *in,
 		return false;
 	switch (c->action) {
 	case CONTROL_FETCH:
-		if (!in->cf.gives || !in->joined || h->fetching ||
+		if (!in->cf.sends_state || !in->joined || h->fetching ||
 		    !transfer_get_fetch(c, &f))
 			return false;
 		/* where slots are few one iteration is behind what is kept */

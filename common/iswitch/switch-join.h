@@ -433,7 +433,7 @@ iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
 
 	if (!transfer_get_fetch(c, &f))
 		return CONTROL_BAD_VALUE;
-	a = iswitch_find_receiver(job, at, f.asker, now_ns);
+	a = iswitch_find_receiver(job, at, f.receiver, now_ns);
 	if (a == NULL)
 		return CONTROL_NO_ROOM;
 	a->last_fetch_ns = now_ns;
@@ -443,7 +443,7 @@ iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
 	if ((f.waits || s->cf.strict) && id != MEMBERS_NONE)
 		iswitch_halt_for(s, job, a);
 	a->sender = id;
-	f.asker = (uint16_t)(a - job->receiver + 1);
+	f.receiver = (uint16_t)(a - job->receiver + 1);
 	f.waits |= s->cf.strict;
 	len = (size_t)(transfer_put_fetch(control_put(msg, CONTROL_FETCH,
 	    job->core.id, s->xid++), &f) - msg);
@@ -478,19 +478,20 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	struct iswitch_receiver *a;
 	size_t len;
 
-	if (!transfer_get_chunk(c, &k) || k.asker == 0 ||
-	    k.asker > ISWITCH_RECEIVERS || !job->receiver[k.asker - 1].used ||
-	    job->receiver[k.asker - 1].sender != id) {
+	if (!transfer_get_chunk(c, &k) || k.receiver == 0 ||
+	    k.receiver > ISWITCH_RECEIVERS ||
+	    !job->receiver[k.receiver - 1].used ||
+	    job->receiver[k.receiver - 1].sender != id) {
 		s->n[ISWITCH_BAD_CONTROL]++;
 		return;
 	}
-	a = &job->receiver[k.asker - 1];
+	a = &job->receiver[k.receiver - 1];
 	a->attempts = 0;
 	if (id != MEMBERS_NONE && iswitch_state_is_old(&job->core, &k)) {
 		a->skipped++;	/* it is behind itself: another, next time */
 		return;
 	}
-	k.asker = a->number;
+	k.receiver = a->number;
 	len = (size_t)(transfer_put_chunk(control_put(msg, CONTROL_CHUNK,
 	    job->core.id, s->xid++), &k) - msg);
 	job->core.n[JOB_CHUNKS]++;
@@ -543,7 +544,7 @@ iswitch_may_join_at(struct job *j, const struct control_join *join)
 		    members_find(&j->members, join->type, join->worker), n,
 		    join->crc);
 	if (j->newest >= j->start)
-		return !join->founds && job_keeps_results_from(j, n);
+		return !join->creates_job && job_keeps_results_from(j, n);
 	if (n == j->start - 1 && !j->cf->async &&
 	    job_can_repeat(j, j->start)) {
 		job_step_back(j, join->crc);
@@ -597,7 +598,8 @@ iswitch_should_restart_at(struct job *j, const struct control_join *join)
 	int64_t n, t;
 	uint32_t id;
 
-	if (j->cf->async || j->cf->server || !job_has_memory(j) || !join->gives)
+	if (j->cf->async || j->cf->server || !job_has_memory(j) ||
+	    !join->sends_state)
 		return false;
 	n = sums_unwrap(join->next, j->newest);
 	t = job_next_iteration(j);
@@ -629,7 +631,7 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 	int64_t n, next;
 
 	if (!job_has_memory(j) || j->sums.s.span == 0 || j->newest < j->start ||
-	    join->founds)
+	    join->creates_job)
 		return false;
 	n = sums_unwrap(join->next, j->newest);
 	next = job_next_iteration(j);
@@ -711,8 +713,8 @@ iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
 
 /* Start to join the parent; the job has memory. */
 static inline void
-iswitch_join_parent(struct iswitch *s, struct iswitch_job *job, bool founds,
-    uint64_t now_ns)
+iswitch_join_parent(struct iswitch *s, struct iswitch_job *job,
+    bool creates_job, uint64_t now_ns)
 {
 	const struct membership_conf cf = {.type = CONTROL_SWITCH,
 	    .async = s->cf.job.async,
@@ -720,8 +722,8 @@ iswitch_join_parent(struct iswitch *s, struct iswitch_job *job, bool founds,
 	    .number = s->cf.number,
 	    .elements = job->core.sums.s.elements,
 	    .repairs = true,
-	    .gives = true,
-	    .founds = founds,
+	    .sends_state = true,
+	    .creates_job = creates_job,
 	    .floats = (uint16_t)job->core.sums.s.floats,
 	    .floats_max = (uint16_t)job->core.sums.s.floats,
 	    .give_up_ns = MEMBERSHIP_NEVER,
@@ -799,7 +801,7 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	m->push = MEMBERS_NO_PUSH;
 	m->cluster = join->cluster;
 	m->can_give_from = sums_unwrap(join->next, core->newest) - join->again;
-	m->sends_state = join->gives;
+	m->sends_state = join->sends_state;
 	member_note_packet(m, now_ns);
 	if (was)
 		return CONTROL_DONE;
@@ -1006,8 +1008,9 @@ iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
 
 /* Must the answer wait for the parent?  Sets *status if the parent refused. */
 static inline bool
-iswitch_await_parent(struct iswitch *s, struct iswitch_job *job, bool founds,
-    enum control_status *status, struct control_ack *a, uint64_t now_ns)
+iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
+    bool creates_job, enum control_status *status, struct control_ack *a,
+    uint64_t now_ns)
 {
 	if (!s->cf.job.child ||
 	    (job->parent.wanted && job->parent.membership.joined))
@@ -1021,7 +1024,7 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *job, bool founds,
 	}
 	job->parent.wanted_ns = now_ns;
 	if (!job->parent.wanted) {
-		iswitch_join_parent(s, job, founds, now_ns);
+		iswitch_join_parent(s, job, creates_job, now_ns);
 		iswitch_send_membership(s, job, now_ns);
 	}
 	*status = CONTROL_DONE;
@@ -1086,7 +1089,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	job->core.last_join_ns = job->core.members.present == 0 ? now_ns :
 	    job->core.last_join_ns;
 	if (status == CONTROL_DONE &&
-	    iswitch_await_parent(s, job, join.founds, &status, a,
+	    iswitch_await_parent(s, job, join.creates_job, &status, a,
 	    now_ns)) {
 		if (status == CONTROL_DONE)
 			return iswitch_parent_is_silent(s, job, a, now_ns);

@@ -77,10 +77,9 @@ struct control_join {
 	uint32_t crc;			/* CRC-32C of weights, 0 unknown */
 	bool again;			/* can send iteration next - 1 again */
 	bool repairs;			/* supports Probe, STATE and NACK */
-	bool gives;			/* can send its state to a member that
-					   joins late */
-	bool founds;			/* joins only a new job, because its
-					   weights belong to no round */
+	bool sends_state;		/* can send it to a late member */
+	bool creates_job;		/* joins only a new job: its weights
+					   belong to no round */
 	bool can_multicast;		/* can receive results by multicast */
 	bool in_multicast_group;	/* and does receive them */
 };
@@ -304,8 +303,8 @@ control_get_join(const struct control *c, struct control_join *j)
 	bits = w.left > 0 ? *w.p : 0;
 	j->again = (bits & 1) != 0;
 	j->repairs = (bits & 2) != 0;
-	j->gives = (bits & 4) != 0;
-	j->founds = (bits & 8) != 0;
+	j->sends_state = (bits & 4) != 0;
+	j->creates_job = (bits & 8) != 0;
 	j->can_multicast = (bits & 16) != 0;
 	j->in_multicast_group = (bits & 32) != 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
@@ -325,8 +324,8 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	p = bytes_put(p, j->floats, 2);
 	p = bytes_put(p, j->next, 4);
 	p = bytes_put(p, j->crc, 4);
-	bits = (uint8_t)(j->again | j->repairs << 1 | j->gives << 2 |
-			 j->founds << 3 | j->can_multicast << 4 |
+	bits = (uint8_t)(j->again | j->repairs << 1 | j->sends_state << 2 |
+			 j->creates_job << 3 | j->can_multicast << 4 |
 			 j->in_multicast_group << 5);
 	if (bits != 0)
 		*p++ = bits;

@@ -27,7 +27,7 @@ enum {
 #define TRANSFER_BYTES_MAX ((uint32_t)1 << 30)
 
 struct transfer_fetch {
-	uint16_t asker;			/* the last switch's number for the
+	uint16_t receiver;		/* the last switch's number for the
 					   requesting member, or 0 */
 	bool waits;			/* the job should wait meanwhile */
 	uint32_t worker;		/* number of the requesting worker */
@@ -37,7 +37,7 @@ struct transfer_fetch {
 };
 
 struct transfer_chunk {
-	uint16_t asker;
+	uint16_t receiver;
 	bool ready;			/* false: no state yet, ask again */
 	uint32_t sender;		/* its worker number */
 	uint32_t snapshot;
@@ -74,7 +74,7 @@ transfer_get_fetch(const struct control *c, struct transfer_fetch *f)
 {
 	struct bytes w = bytes_over(c->body, c->body_bytes);
 
-	f->asker = bytes_u16(&w);
+	f->receiver = bytes_u16(&w);
 	f->waits = (bytes_u16(&w) & 1) != 0;
 	f->worker = bytes_u32(&w);
 	f->snapshot = bytes_u32(&w);
@@ -87,7 +87,7 @@ transfer_get_fetch(const struct control *c, struct transfer_fetch *f)
 static inline uint8_t *
 transfer_put_fetch(uint8_t *p, const struct transfer_fetch *f)
 {
-	p = bytes_put(p, f->asker, 2);
+	p = bytes_put(p, f->receiver, 2);
 	p = bytes_put(p, f->waits, 2);
 	p = bytes_put(p, f->worker, 4);
 	p = bytes_put(p, f->snapshot, 4);
@@ -104,7 +104,7 @@ transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
 {
 	struct bytes w = bytes_over(c->body, c->body_bytes);
 
-	k->asker = bytes_u16(&w);
+	k->receiver = bytes_u16(&w);
 	k->ready = (bytes_u16(&w) & 1) != 0;
 	k->sender = bytes_u32(&w);
 	k->snapshot = bytes_u32(&w);
@@ -126,7 +126,7 @@ transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
 static inline uint8_t *
 transfer_put_chunk(uint8_t *p, const struct transfer_chunk *k)
 {
-	p = bytes_put(p, k->asker, 2);
+	p = bytes_put(p, k->receiver, 2);
 	p = bytes_put(p, k->ready, 2);
 	p = bytes_put(p, k->sender, 4);
 	p = bytes_put(p, k->snapshot, 4);

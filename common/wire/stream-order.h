@@ -31,7 +31,7 @@ struct stream_order {
 	const char *carrier;		/* its name: "--program iswitch" */
 	uint32_t elements;		/* of each vector; 0: not known yet */
 	bool hello, weights;		/* received */
-	bool gives;			/* sends its state on request */
+	bool sends_state;		/* sends its state on request */
 	enum stream_direction direction;
 	bool asked;			/* a state was requested */
 	char why[128];
@@ -47,7 +47,7 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 	const cJSON *v = cJSON_GetObjectItem(json, "version");
 	double elements = cJSON_IsNumber(n) ? n->valuedouble : 0;
 	bool spoken = !cJSON_IsNumber(v) || v->valuedouble == 1;
-	bool gives = cJSON_IsTrue(cJSON_GetObjectItem(json, "state"));
+	bool sends_state = cJSON_IsTrue(cJSON_GetObjectItem(json, "state"));
 	const cJSON *to = cJSON_GetObjectItem(json, "gradients");
 	const bool up = cJSON_IsString(to) && strcmp(to->valuestring,
 	    "up") == 0;
@@ -67,7 +67,7 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 		return t->why;
 	}
 	t->hello = true;
-	t->gives = gives;
+	t->sends_state = sends_state;
 	t->direction = up ? STREAM_UP : down ? STREAM_DOWN : STREAM_UNSAID;
 	t->elements = (uint32_t)elements;
 	return NULL;

@@ -144,7 +144,7 @@ open_worker(struct sim *s, struct train_worker *w)
 	} else {
 		train_async_open(w, &in);
 	}
-	if (t->gives)
+	if (t->sends_state)
 		train_life_open(w);
 	if (plan != NULL && (plan->old >> w->id & 1) != 0)
 		w->l.in.cf.repairs = w->a.m.in.cf.repairs = false;
@@ -241,7 +241,7 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 	else if (cf->give_up_ns == SCENARIO_WORD1)
 		t->give_up_ns = s->sc->faults.n == 0 &&
 		    cf->straggler_ns == 0 ? SIM_NEVER : GIVE_UP_NS;
-	t->gives = scenario_kills(s->sc, cf);
+	t->sends_state = scenario_kills(s->sc, cf);
 	t->switches = 1 + t->racks;
 	t->server = cf->approach == TRAINING_PS ? node + t->switches : NULL;
 	t->host = node + t->switches + (t->server != NULL);

@@ -39,7 +39,7 @@ train_life_free(struct train_worker *w)
 void
 train_life_take(struct train_worker *w, const struct seg *g)
 {
-	if (w->t->gives)
+	if (w->t->sends_state)
 		w->life.what[g->iteration & 1][g->index] = vec_get(g->vec,
 		    g->n - 1);
 }
@@ -58,7 +58,7 @@ train_life_use(struct train_worker *w)
 	const float *what = w->life.what[w->l.t & 1];
 	struct train_life *life = &w->life;
 
-	for (uint32_t i = 0; w->t->gives && i < w->t->segs; i++)
+	for (uint32_t i = 0; w->t->sends_state && i < w->t->segs; i++)
 		life->weights = mix(life->weights, (uint64_t)what[i]);
 	life->used++;
 }
@@ -164,7 +164,7 @@ train_life_inherits(struct sim *s, struct train_worker *w, uint64_t *due)
 {
 	struct state_transfer *h = &w->life.transfer;
 
-	if (!w->t->gives)
+	if (!w->t->sends_state)
 		return false;
 	state_sender_rest(&h->sender, s->now_ns);
 	if (w->l.in.joined && !h->fetching)

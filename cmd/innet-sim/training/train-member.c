@@ -84,7 +84,7 @@ train_membership(const struct train_worker *w, uint32_t xid)
 	    .number = w->id, .elements = t->segs * t->carried,
 	    .floats = (uint16_t)t->carried, .floats_max =
 	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns,
-	    .gives = t->gives, .xid = xid,
+	    .sends_state = t->sends_state, .xid = xid,
 	    .tagged = t->cf->auth == TAG_AUTH_ALL,
 	    .key = train_key(t) == NULL ? NULL : &train_key(t)->start,
 	    .channel = &w->channel };

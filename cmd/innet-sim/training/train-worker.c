@@ -264,7 +264,7 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 		w->t->n[TRAIN_WRONG] += w->t->ledger == NULL &&
 		    !train_right(&g);
 	} else if (d->tos == CONTROL_TOS && train_hear(s, w, &w->l.in,
-	    w->t->gives ? &w->life.transfer : NULL, d, &c)) {
+	    w->t->sends_state ? &w->life.transfer : NULL, d, &c)) {
 		sync_worker_control(&w->l, &c, s->now_ns);
 	}
 }
@@ -276,7 +276,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	struct train_worker *w = n->own;
 	struct training *t = w->t;
 
-	if (w->life.dead > 0 || (t->gives && p->dg.dport !=
+	if (w->life.dead > 0 || (t->sends_state && p->dg.dport !=
 	    train_life_port(w))) {
 		train_lose(s, p, SIM_LOST_DOWN);
 		return;

@@ -97,7 +97,7 @@ struct training {
 	struct ledger *ledger;		/* of what they hold, or NULL */
 	uint32_t struck;		/* bit: a fault that was drawn, and has
 					   come about */
-	bool gives;			/* workers hand over their states */
+	bool sends_state;		/* workers hand over their states */
 };
 
 /* A switch or server. */

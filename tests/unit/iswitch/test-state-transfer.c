@@ -153,7 +153,7 @@ join(uint32_t w)
 
 	rig_join_as((uint16_t)(1000 + w), (struct control_join){
 	    .type = CONTROL_WORKER, .worker = w, .elements = 4,
-	    .gives = true }, &a);
+	    .sends_state = true }, &a);
 }
 
 /* Worker w asks from that port: the Ack's status, -1 without one. */
@@ -169,9 +169,9 @@ fetch(uint16_t port, uint32_t w, bool waits)
 	    (size_t)(transfer_put_fetch(body, &f) - body), &a);
 }
 
-/* The port to which that action was sent last, 0 if to none; its asker. */
+/* The port to which that action was sent last, 0 if to none; its receiver. */
 static uint16_t
-sent(enum control_action action, uint16_t *asker)
+sent(enum control_action action, uint16_t *receiver)
 {
 	struct control c;
 
@@ -180,19 +180,19 @@ sent(enum control_action action, uint16_t *asker)
 		    rig_out[k].bytes, rig_out[k].len, &c) ||
 		    c.action != action)
 			continue;
-		if (asker != NULL)
-			*asker = (uint16_t)bytes_get(c.body, 2);
+		if (receiver != NULL)
+			*receiver = (uint16_t)bytes_get(c.body, 2);
 		return rig_out[k].to == POST_GROUP ? UINT16_MAX :
 		    rig_out[k].port;
 	}
 	return 0;
 }
 
-/* A Chunk of nothing from worker w for that asker. */
+/* A Chunk of nothing from worker w for that receiver. */
 static void
-chunk(uint32_t w, uint16_t asker)
+chunk(uint32_t w, uint16_t receiver)
 {
-	const struct transfer_chunk k = { .asker = asker, .ready = true,
+	const struct transfer_chunk k = { .receiver = receiver, .ready = true,
 	    .snapshot = 1, .sender = w };
 	struct control_ack a;
 	uint8_t body[64];
@@ -205,18 +205,18 @@ static void
 test_relay(void)
 {
 	const struct job_conf cf = rig_conf(3);
-	uint16_t asker = 0;
+	uint16_t receiver = 0;
 
 	rig_open(&cf, 0);
 	ok(fetch(2000, 7, false) == CONTROL_NO_JOB, "no job, no state");
 	for (uint32_t w = 0; w < 3; w++)
 		join(w);
-	ok(fetch(2000, 7, false) == -1 && sent(CONTROL_FETCH, &asker) ==
-	    1000 && asker == 1, "the least worker is the sender");
-	ok(fetch(2001, 0, false) == -1 && sent(CONTROL_FETCH, &asker) ==
-	    1001 && asker == 2, "but not to itself, come back");
+	ok(fetch(2000, 7, false) == -1 && sent(CONTROL_FETCH, &receiver) ==
+	    1000 && receiver == 1, "the least worker is the sender");
+	ok(fetch(2001, 0, false) == -1 && sent(CONTROL_FETCH, &receiver) ==
+	    1001 && receiver == 2, "but not to itself, come back");
 	chunk(0, 1);
-	ok(sent(CONTROL_CHUNK, &asker) == 2000 && asker == 0,
+	ok(sent(CONTROL_CHUNK, &receiver) == 2000 && receiver == 0,
 	    "what it gives goes to who asked");
 	chunk(2, 1);
 	ok(sent(CONTROL_CHUNK, NULL) == 0, "not what another says");
@@ -286,7 +286,7 @@ static void
 test_chunk(void)
 {
 	uint8_t msg[CONTROL_MAX_BYTES], data[TRANSFER_CHUNK_BYTES] = { 0 };
-	struct transfer_chunk k = { .asker = 1, .data = data }, got;
+	struct transfer_chunk k = { .receiver = 1, .data = data }, got;
 	struct control c;
 
 	for (int ready = 0; ready < 2; ready++) {

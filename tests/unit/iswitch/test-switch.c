@@ -55,7 +55,7 @@ furthest(void)
 	struct job_conf cf = rig_conf(3);
 	struct control_ack a;
 	struct control_join fresh = { .type = CONTROL_WORKER, .elements = 4,
-	    .next = 1, .gives = true };
+	    .next = 1, .sends_state = true };
 	struct control_join far = { .type = CONTROL_WORKER, .elements = 4,
 	    .next = 7, .worker = 1 };
 
@@ -63,7 +63,7 @@ furthest(void)
 	rig_join_as(1000, fresh, &a);
 	ok(rig_join_as(1001, far, &a) == CONTROL_REFUSED && a.next == 1,
 	    "who is further and has no state to give is refused");
-	far.gives = true;
+	far.sends_state = true;
 	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 7,
 	    "with one, the job begins there");
 	ok(rig_join_as(1000, fresh, &a) == CONTROL_REFUSED && a.next == 7,

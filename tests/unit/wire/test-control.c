@@ -157,8 +157,8 @@ joins(void)
 		const struct control_join flags = {.type = CONTROL_WORKER,
 		    .again = v & 1,
 		    .repairs = v >> 1 & 1,
-		    .gives = v >> 2 & 1,
-		    .founds = v >> 3 & 1,
+		    .sends_state = v >> 2 & 1,
+		    .creates_job = v >> 3 & 1,
 		    .can_multicast = v >> 4 & 1,
 		    .in_multicast_group = v >> 5 & 1};
 		uint8_t *end = control_put_join(control_put(p, CONTROL_JOIN,
@@ -168,8 +168,9 @@ joins(void)
 		       (v == 0 || p[30] == v) &&
 		       parse(p, (size_t)(end - p), &c) &&
 		       control_get_join(&c, &b) && b.again == flags.again &&
-		       b.repairs == flags.repairs && b.gives == flags.gives &&
-		       b.founds == flags.founds &&
+		       b.repairs == flags.repairs &&
+		       b.sends_state == flags.sends_state &&
+		       b.creates_job == flags.creates_job &&
 		       b.in_multicast_group == flags.in_multicast_group &&
 		       b.can_multicast == flags.can_multicast;
 	}
