@@ -13,7 +13,7 @@
 
 enum { LIMIT_BYTES = 4 << 20 };
 
-static struct blobs account;
+static struct account account;
 
 /* What is read, as it comes, goes straight into the next file. */
 static const char *
@@ -45,7 +45,7 @@ take_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 static const char *
 take_element(void *arg, struct blob *b)
 {
-	writer_counted(arg, b->bytes, b->len);
+	writer_put_counted(arg, b->bytes, b->len);
 	blob_drop(&account, b);
 	return NULL;
 }
@@ -81,7 +81,7 @@ copy(struct writer *s, void *arg)
 	struct turn *turn = arg;
 	struct reader l;
 
-	turn->good = load_from(&l, turn->from, &account, &into);
+	turn->good = load_file(&l, turn->from, &account, &into);
 	must(turn->good == (l.why[0] == '\0'), "a refusal says why");
 	must(turn->good || strncmp(l.why, "byte ", 5) == 0, "and where");
 	must(account.used == 0, "the account is even");
@@ -94,7 +94,7 @@ again(int from, int *to)
 {
 	struct turn turn = { .from = from };
 
-	account = (struct blobs){ .limit = LIMIT_BYTES };
+	account = (struct account){ .limit = LIMIT_BYTES };
 	*to = fuzz_file(NULL, 0);
 	must(save_to(*to, copy, &turn) == 0, "it can be written");
 	must(lseek(*to, 0, SEEK_SET) == 0, "and read again");

@@ -29,7 +29,7 @@ reply(const uint8_t *p, const uint8_t *end, int depth)
 	if (*p == '+' || *p == '-' || *p == ',' || (*p == '_' && nl - p ==
 	    2))
 		return nl + 1;
-	if (!resp_integer(p + 1, (size_t)(nl - p) - 2, &n))
+	if (!resp_read_integer(p + 1, (size_t)(nl - p) - 2, &n))
 		return NULL;
 	if (*p == ':' || ((*p == '$' || *p == '*') && n == -1))
 		return nl + 1;
@@ -65,7 +65,7 @@ drain(struct client *c, struct all *to)
 		memcpy(to->p + to->len, from + p->at, p->len);
 		to->len += p->len;
 	}
-	out_free(o, &c->srv->blobs);
+	out_free(o, &c->srv->account);
 }
 
 /* The bytes as they might come: what fits a hole goes there. */
@@ -73,21 +73,21 @@ static void
 feed(struct client *c, const uint8_t *p, size_t len)
 {
 	uint8_t *hole, *copy;
-	size_t left = resp_hole(&c->in, &hole), had;
+	size_t left = resp_get_hole(&c->in, &hole), had;
 
 	left = left < len ? left : len;
 	if (left > 0) {
 		memcpy(hole, p, left);
-		resp_filled(&c->in, left);
+		resp_add_filled(&c->in, left);
 	}
-	had = c->rest_len;
+	had = c->unread_len;
 	copy = fuzz_copy(p + left, len - left);
 	if (had > 0) {
 		copy = realloc(copy, had + len - left + 1);
 		if (copy == NULL)
 			abort();
 		memmove(copy + had, copy, len - left);
-		memcpy(copy, c->rest, had);
+		memcpy(copy, c->unread, had);
 	}
 	client_feed(c, copy, had + len - left);
 	free(copy);
@@ -111,21 +111,22 @@ talk(const uint8_t *p, size_t len, size_t step, size_t memory)
 	c = client_new(&srv, -1, "here");
 	if (c == NULL)
 		abort();
-	for (; len > 0 && !c->dead && c->leaving == LEAVING_NOT; p += n,
+	for (; len > 0 && !c->dead && c->disconnect == DISCONNECT_NONE; p += n,
 	    len -= n) {
 		n = step < len ? step : len;
 		feed(c, p, n);
 		drain(c, &all);
-		while (c->stalled && !c->dead && c->leaving == LEAVING_NOT) {
-			client_feed(c, c->rest, c->rest_len);
+		while (c->stalled && !c->dead &&
+		       c->disconnect == DISCONNECT_NONE) {
+			client_feed(c, c->unread, c->unread_len);
 			drain(c, &all);
 		}
 	}
 	client_free(c);
 	server_flush(&srv);
-	must(srv.blobs.used == 0, "FLUSHALL gives all memory back");
+	must(srv.account.used == 0, "FLUSHALL gives all memory back");
 	server_close(&srv);
-	must(srv.blobs.used == 0, "all memory that was taken is given back");
+	must(srv.account.used == 0, "all memory that was taken is given back");
 	return all;
 }
 

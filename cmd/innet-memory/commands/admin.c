@@ -14,12 +14,12 @@
 enum { VALUE_BYTES = 256 };
 
 static size_t
-subs_of(const struct verbs *vs, const struct verb *v)
+count_subcommands(const struct command_table *vs, const struct command_entry *v)
 {
 	const size_t at = (size_t)(v - vs->v) + 1;
 	size_t n = 0;
 
-	while (at + n < vs->n && vs->v[at + n].of == v)
+	while (at + n < vs->n && vs->v[at + n].parent == v)
 		n++;
 	return n;
 }
@@ -29,7 +29,7 @@ static const struct {
 	const char *name;
 } flags[] = {
 	{ COMMAND_READ, "readonly" }, { COMMAND_WRITE, "write" },
-	{ COMMAND_MORE, "denyoom" }, { COMMAND_STRANGER, "no_auth" },
+	{ COMMAND_DENY_OOM, "denyoom" }, { COMMAND_NO_AUTH, "no_auth" },
 	{ COMMAND_FAST, "fast" }, { COMMAND_ADMIN, "admin" }
 };
 
@@ -37,11 +37,11 @@ enum { FLAGS = sizeof(flags) / sizeof(*flags) };
 
 /* As COMMAND shows it: ten things of each. */
 static void
-show(struct client *c, const struct verb *v)
+reply_command(struct client *c, const struct command_entry *v)
 {
-	const struct verbs *vs = &c->srv->verbs;
+	const struct command_table *vs = &c->srv->command_table;
 	const struct command *cmd = v->cmd;
-	const size_t subs = subs_of(vs, v);
+	const size_t subs = count_subcommands(vs, v);
 	size_t n = 0;
 
 	reply_array(c, 10);
@@ -62,14 +62,14 @@ show(struct client *c, const struct verb *v)
 	reply_set(c, 0);
 	reply_array(c, subs);
 	for (size_t i = 0; i < subs; i++)
-		show(c, v + 1 + i);
+		reply_command(c, v + 1 + i);
 }
 
 static void
-show_docs(struct client *c, const struct verb *v)
+reply_command_docs(struct client *c, const struct command_entry *v)
 {
-	const struct verbs *vs = &c->srv->verbs;
-	const size_t subs = subs_of(vs, v);
+	const struct command_table *vs = &c->srv->command_table;
+	const size_t subs = count_subcommands(vs, v);
 
 	reply_text(c, v->name);
 	reply_map(c, subs > 0 ? 5 : 4);
@@ -80,35 +80,35 @@ show_docs(struct client *c, const struct verb *v)
 	reply_text(c, "group");
 	reply_text(c, v->cmd->group);
 	reply_text(c, "arguments");
-	usage_reply(c, v->cmd->usage);
+	reply_usage(c, v->cmd->usage);
 	if (subs == 0)
 		return;
 	reply_text(c, "subcommands");
 	reply_map(c, subs);
 	for (size_t i = 0; i < subs; i++)
-		show_docs(c, v + 1 + i);
+		reply_command_docs(c, v + 1 + i);
 }
 
 static size_t
-count_commands(const struct verbs *vs)
+count_commands(const struct command_table *vs)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < vs->n; i++)
-		n += vs->v[i].of == NULL;
+		n += vs->v[i].parent == NULL;
 	return n;
 }
 
 static void
 run_command(struct client *c, const struct resp_args *a)
 {
-	const struct verbs *vs = &c->srv->verbs;
+	const struct command_table *vs = &c->srv->command_table;
 
 	(void)a;
 	reply_array(c, count_commands(vs));
 	for (size_t i = 0; i < vs->n; i++) {
-		if (vs->v[i].of == NULL)
-			show(c, &vs->v[i]);
+		if (vs->v[i].parent == NULL)
+			reply_command(c, &vs->v[i]);
 	}
 }
 
@@ -116,7 +116,7 @@ static void
 run_count(struct client *c, const struct resp_args *a)
 {
 	(void)a;
-	reply_int(c, (int64_t)count_commands(&c->srv->verbs));
+	reply_int(c, (int64_t)count_commands(&c->srv->command_table));
 }
 
 static void
@@ -128,13 +128,13 @@ run_command_info(struct client *c, const struct resp_args *a)
 	}
 	reply_array(c, a->n - 2);
 	for (size_t i = 2; i < a->n; i++) {
-		const struct verb *v = verbs_find(&c->srv->verbs, a->v[i].p,
-		    a->v[i].len);
+		const struct command_entry *v = command_table_find(
+		    &c->srv->command_table, a->v[i].p, a->v[i].len);
 
 		if (v == NULL)
 			reply_nil_array(c);
 		else
-			show(c, v);
+			reply_command(c, v);
 	}
 }
 
@@ -142,33 +142,34 @@ run_command_info(struct client *c, const struct resp_args *a)
 static void
 run_docs(struct client *c, const struct resp_args *a)
 {
-	const struct verbs *vs = &c->srv->verbs;
+	const struct command_table *vs = &c->srv->command_table;
 	size_t n = 0;
 
 	for (size_t i = 2; i < a->n; i++)
-		n += verbs_find(vs, a->v[i].p, a->v[i].len) != NULL;
+		n += command_table_find(vs, a->v[i].p, a->v[i].len) != NULL;
 	reply_map(c, a->n == 2 ? count_commands(vs) : n);
 	for (size_t i = 2; i < a->n; i++) {
-		const struct verb *v = verbs_find(vs, a->v[i].p, a->v[i].len);
+		const struct command_entry *v =
+		    command_table_find(vs, a->v[i].p, a->v[i].len);
 
 		if (v != NULL)
-			show_docs(c, v);
+			reply_command_docs(c, v);
 	}
 	for (size_t i = 0; a->n == 2 && i < vs->n; i++) {
-		if (vs->v[i].of == NULL)
-			show_docs(c, &vs->v[i]);
+		if (vs->v[i].parent == NULL)
+			reply_command_docs(c, &vs->v[i]);
 	}
 }
 
 static void
 run_command_list(struct client *c, const struct resp_args *a)
 {
-	const struct verbs *vs = &c->srv->verbs;
+	const struct command_table *vs = &c->srv->command_table;
 
 	(void)a;
 	reply_array(c, count_commands(vs));
 	for (size_t i = 0; i < vs->n; i++) {
-		if (vs->v[i].of == NULL)
+		if (vs->v[i].parent == NULL)
 			reply_text(c, vs->v[i].name);
 	}
 }
@@ -202,13 +203,13 @@ static const struct setting settings[] = {
 enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
 
 static uint64_t *
-number_of(struct server *srv, const struct setting *s)
+setting_number(struct server *srv, const struct setting *s)
 {
 	return (uint64_t *)(void *)((char *)&srv->conf + s->at);
 }
 
 static void
-show_setting(struct client *c, const struct setting *s)
+reply_setting(struct client *c, const struct setting *s)
 {
 	char value[32];
 	uint64_t v;
@@ -220,7 +221,7 @@ show_setting(struct client *c, const struct setting *s)
 		reply_text(c, s->fixed);
 		return;
 	} else {
-		v = *number_of(c->srv, s);
+		v = *setting_number(c->srv, s);
 		snprintf(value, sizeof(value), "%" PRIu64, s->never && v ==
 		    TIMER_NEVER ? 0 : v / s->unit);
 	}
@@ -229,7 +230,7 @@ show_setting(struct client *c, const struct setting *s)
 
 /* Argument i as a string, cut to room; false: it has a NUL or is longer. */
 static bool
-string(const struct resp_args *a, size_t i, char *out, size_t room)
+copy_arg(const struct resp_args *a, size_t i, char *out, size_t room)
 {
 	const size_t len = a->v[i].len < room - 1 ? a->v[i].len : room - 1;
 
@@ -239,12 +240,12 @@ string(const struct resp_args *a, size_t i, char *out, size_t room)
 }
 
 static bool
-asked_for(const struct resp_args *a, const struct setting *s)
+setting_matches(const struct resp_args *a, const struct setting *s)
 {
 	char pattern[64];
 
 	for (size_t i = 2; i < a->n; i++) {
-		if (string(a, i, pattern, sizeof(pattern)) && fnmatch(pattern,
+		if (copy_arg(a, i, pattern, sizeof(pattern)) && fnmatch(pattern,
 		    s->name, FNM_CASEFOLD) == 0)
 			return true;
 	}
@@ -257,11 +258,11 @@ run_config_get(struct client *c, const struct resp_args *a)
 	size_t n = 0;
 
 	for (size_t i = 0; i < SETTINGS; i++)
-		n += asked_for(a, &settings[i]);
+		n += setting_matches(a, &settings[i]);
 	reply_map(c, n);
 	for (size_t i = 0; i < SETTINGS; i++) {
-		if (asked_for(a, &settings[i]))
-			show_setting(c, &settings[i]);
+		if (setting_matches(a, &settings[i]))
+			reply_setting(c, &settings[i]);
 	}
 }
 
@@ -274,16 +275,16 @@ static const struct num_unit memory_units[] = {
 
 /* The setting argument i names, its new value in *v; NULL: it is said. */
 static const struct setting *
-settle(struct client *c, const struct resp_args *a, size_t i, uint64_t *v)
+read_setting(struct client *c, const struct resp_args *a, size_t i, uint64_t *v)
 {
 	char name[64], value[64];
 	const struct setting *s = NULL;
 	const char *why;
 
-	string(a, i, name, sizeof(name));
-	string(a, i + 1, value, sizeof(value));
+	copy_arg(a, i, name, sizeof(name));
+	copy_arg(a, i + 1, value, sizeof(value));
 	for (size_t k = 0; k < SETTINGS; k++) {
-		if (args_is(a, i, settings[k].name))
+		if (args_equal(a, i, settings[k].name))
 			s = &settings[k];
 	}
 	if (s == NULL) {
@@ -320,16 +321,16 @@ run_config_set(struct client *c, const struct resp_args *a)
 		return;
 	}
 	for (size_t i = 2; i < a->n; i += 2) {	/* all or nothing */
-		if (settle(c, a, i, &v) == NULL)
+		if (read_setting(c, a, i, &v) == NULL)
 			return;
 	}
 	for (size_t i = 2; i < a->n; i += 2) {
-		s = settle(c, a, i, &v);
-		*number_of(srv, s) = s->never && v == 0 ? TIMER_NEVER :
+		s = read_setting(c, a, i, &v);
+		*setting_number(srv, s) = s->never && v == 0 ? TIMER_NEVER :
 		    v * s->unit;
 	}
-	server_make_room(srv);
-	srv->blobs.limit = srv->conf.memory_bytes;
+	server_raise_file_limit(srv);
+	srv->account.limit = srv->conf.memory_bytes;
 	srv->next_tick_ns = srv->now_ns;
 	reply_status(c, "OK");
 }
@@ -338,7 +339,7 @@ static void
 run_resetstat(struct client *c, const struct resp_args *a)
 {
 	struct server *srv = c->srv;
-	struct verbs *vs = &srv->verbs;
+	struct command_table *vs = &srv->command_table;
 
 	(void)a;
 	for (size_t i = 0; i < vs->n; i++) {
@@ -347,8 +348,8 @@ run_resetstat(struct client *c, const struct resp_args *a)
 	}
 	srv->accepted = srv->refused = srv->commands = srv->in_bytes = 0;
 	srv->out_bytes = srv->oom = srv->errors = srv->auth_failed = 0;
-	memset(srv->left, 0, sizeof(srv->left));
-	srv->blobs.most = srv->blobs.used;
+	memset(srv->disconnects, 0, sizeof(srv->disconnects));
+	srv->account.most = srv->account.used;
 	srv->lazy_free.freed = srv->lazy_free.most = 0;
 	reply_status(c, "OK");
 }
@@ -357,9 +358,9 @@ run_resetstat(struct client *c, const struct resp_args *a)
 static void
 run_shutdown(struct client *c, const struct resp_args *a)
 {
-	const bool nosave = a->n == 2 && args_is(a, 1, "nosave");
+	const bool nosave = a->n == 2 && args_equal(a, 1, "nosave");
 
-	if (a->n > 2 || (a->n == 2 && !nosave && !args_is(a, 1, "save"))) {
+	if (a->n > 2 || (a->n == 2 && !nosave && !args_equal(a, 1, "save"))) {
 		reply_error(c, "ERR syntax error");
 		return;
 	}
@@ -375,7 +376,7 @@ static const struct command command_subs[] = {
 	{ "docs", -2, 0, run_docs, "server",
 	    "Returns documentary information about commands.",
 	    .usage = "[command...]", .subs = NULL },
-	{ "help", 2, 0, command_help, "server",
+	{ "help", 2, 0, run_command_help, "server",
 	    "Lists the words that may follow.", .subs = NULL },
 	{ "info", -2, 0, run_command_info, "server",
 	    "Returns information about commands.",
@@ -389,7 +390,7 @@ static const struct command config_subs[] = {
 	{ "get", -3, COMMAND_ADMIN, run_config_get, "server",
 	    "Returns the values of settings.",
 	    .usage = "pattern...", .subs = NULL },
-	{ "help", 2, 0, command_help, "server",
+	{ "help", 2, 0, run_command_help, "server",
 	    "Lists the words that may follow.", .subs = NULL },
 	{ "resetstat", 2, COMMAND_ADMIN, run_resetstat, "server",
 	    "Resets the server's statistics.", .subs = NULL },
@@ -406,7 +407,7 @@ static const struct command commands[] = {
 	{ "config", -2, 0, NULL, "server",
 	    "A container for server configuration commands.",
 	    .subs = config_subs },
-	{ "shutdown", -1, COMMAND_ADMIN | COMMAND_NOT_QUEUED, run_shutdown,
+	{ "shutdown", -1, COMMAND_ADMIN | COMMAND_NOT_IN_MULTI, run_shutdown,
 	    "server", "Saves and ends the server.",
 	    .usage = "[NOSAVE|SAVE]", .subs = NULL },
 	{ 0 }

@@ -16,7 +16,7 @@ read_deadline(struct client *c, const struct resp_args *a, size_t i,
 	const double most = (double)INT64_MAX / 1000;
 	double s;
 
-	if (!args_real(a, i, &s))
+	if (!args_read_real(a, i, &s))
 		reply_error(c, "ERR timeout is not a float or out of range");
 	else if (s < 0)
 		reply_error(c, "ERR timeout is negative");
@@ -32,14 +32,15 @@ read_deadline(struct client *c, const struct resp_args *a, size_t i,
 
 /* From the first list of arguments 1 on that is there; false: none is. */
 static bool
-pop(struct client *c, const struct resp_args *a, bool left, bool waits)
+pop_first_list(
+    struct client *c, const struct resp_args *a, bool left, bool waits)
 {
 	for (size_t i = 1; i + 1 < a->n; i++) {
-		struct key *k = keys_at(c, a, i);
+		struct key *k = keys_find_arg(c, a, i);
 
 		if (k == NULL || (waits && k->type != KEY_LIST))
 			continue;
-		if (keys_find(c, a, i, KEY_LIST, &k))
+		if (keys_find_typed(c, a, i, KEY_LIST, &k))
 			lists_pop_named(c, k, left);
 		return true;
 	}
@@ -48,7 +49,7 @@ pop(struct client *c, const struct resp_args *a, bool left, bool waits)
 
 /* The time is over: say that nothing came. */
 static bool
-give_up(struct client *c, bool late)
+reply_timeout(struct client *c, bool late)
 {
 	if (late)
 		reply_nil_array(c);
@@ -58,13 +59,13 @@ give_up(struct client *c, bool late)
 static bool
 retry_blpop(struct client *c, const struct resp_args *a, bool late)
 {
-	return pop(c, a, true, true) || give_up(c, late);
+	return pop_first_list(c, a, true, true) || reply_timeout(c, late);
 }
 
 static bool
 retry_brpop(struct client *c, const struct resp_args *a, bool late)
 {
-	return pop(c, a, false, true) || give_up(c, late);
+	return pop_first_list(c, a, false, true) || reply_timeout(c, late);
 }
 
 static void
@@ -72,8 +73,8 @@ pop_or_wait(struct client *c, const struct resp_args *a, bool left)
 {
 	uint64_t deadline_ns;
 
-	if (!read_deadline(c, a, a->n - 1, &deadline_ns) || pop(c, a, left,
-	    false))
+	if (!read_deadline(c, a, a->n - 1, &deadline_ns) ||
+	    pop_first_list(c, a, left, false))
 		return;
 	if (!client_park(c, deadline_ns, left ? retry_blpop : retry_brpop))
 		reply_nil_array(c);	/* within MULTI */
@@ -93,7 +94,7 @@ run_brpop(struct client *c, const struct resp_args *a)
 
 /* BLMOVE's, and BRPOPLPUSH's, which has no sides. */
 static bool
-move(struct client *c, const struct resp_args *a)
+move_element(struct client *c, const struct resp_args *a)
 {
 	bool from = false, to = true;
 
@@ -105,11 +106,11 @@ move(struct client *c, const struct resp_args *a)
 static bool
 retry_move(struct client *c, const struct resp_args *a, bool late)
 {
-	const struct key *k = keys_at(c, a, 1);
+	const struct key *k = keys_find_arg(c, a, 1);
 
 	if (k != NULL && k->type == KEY_LIST)
-		return move(c, a);
-	return give_up(c, late);
+		return move_element(c, a);
+	return reply_timeout(c, late);
 }
 
 static void
@@ -117,7 +118,7 @@ move_or_wait(struct client *c, const struct resp_args *a)
 {
 	uint64_t deadline_ns;
 
-	if (!read_deadline(c, a, a->n - 1, &deadline_ns) || move(c, a))
+	if (!read_deadline(c, a, a->n - 1, &deadline_ns) || move_element(c, a))
 		return;
 	if (!client_park(c, deadline_ns, retry_move))
 		reply_nil(c);	/* within MULTI */
@@ -134,7 +135,7 @@ run_blmove(struct client *c, const struct resp_args *a)
 		reply_error(c, "ERR syntax error");
 }
 
-enum { WRITE = COMMAND_WRITE, MORE = COMMAND_WRITE | COMMAND_MORE };
+enum { WRITE = COMMAND_WRITE, MORE = COMMAND_WRITE | COMMAND_DENY_OOM };
 
 static const struct command commands[] = {
 	{ "blmove", 6, MORE, run_blmove, "list",

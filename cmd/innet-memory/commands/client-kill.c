@@ -17,7 +17,7 @@ struct kill {
 };
 
 const char *
-kill_laddr(const struct client *c, char name[CLIENT_ADDR_BYTES])
+client_local_address(const struct client *c, char name[CLIENT_ADDR_BYTES])
 {
 	union addr a = { 0 };
 	socklen_t len = sizeof(a);
@@ -32,20 +32,22 @@ kill_laddr(const struct client *c, char name[CLIENT_ADDR_BYTES])
 }
 
 static bool
-is(const struct resp_arg *v, const char *s)
+arg_equals(const struct resp_arg *v, const char *s)
 {
 	return strlen(s) == v->len && memcmp(s, v->p, v->len) == 0;
 }
 
 static bool
-fits(const struct kill *k, const struct client *self, const struct client *o)
+filter_matches(
+    const struct kill *k, const struct client *self, const struct client *o)
 {
 	char laddr[CLIENT_ADDR_BYTES];
 
 	return !o->dead && !k->none && !(k->skipme && o == self) &&
-	    (k->id == 0 || o->id == k->id) &&
-	    (k->addr == NULL || is(k->addr, o->addr)) &&
-	    (k->laddr == NULL || is(k->laddr, kill_laddr(o, laddr)));
+	       (k->id == 0 || o->id == k->id) &&
+	       (k->addr == NULL || arg_equals(k->addr, o->addr)) &&
+	       (k->laddr == NULL ||
+		   arg_equals(k->laddr, client_local_address(o, laddr)));
 }
 
 /* The type of argument i: all clients here are normal. */
@@ -57,7 +59,7 @@ read_type(struct client *c, const struct resp_args *a, size_t i,
 	    "pubsub", "master" };
 
 	for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
-		if (args_is(a, i, types[t])) {
+		if (args_equal(a, i, types[t])) {
 			k->none |= t > 0;
 			return true;
 		}
@@ -69,7 +71,7 @@ read_type(struct client *c, const struct resp_args *a, size_t i,
 
 /* A word at argument i and its value; false: what is wrong has been said. */
 static bool
-read_one(struct client *c, const struct resp_args *a, size_t i,
+read_filter(struct client *c, const struct resp_args *a, size_t i,
     struct kill *k)
 {
 	const struct resp_arg *v = &a->v[i + 1];
@@ -77,28 +79,28 @@ read_one(struct client *c, const struct resp_args *a, size_t i,
 
 	if (i + 1 >= a->n) {
 		reply_error(c, "ERR syntax error");
-	} else if (args_is(a, i, "id")) {
-		if (args_integer(a, i + 1, &id) && id >= 1) {
+	} else if (args_equal(a, i, "id")) {
+		if (args_read_integer(a, i + 1, &id) && id >= 1) {
 			k->id = (uint64_t)id;
 			return true;
 		}
 		reply_error(c, "ERR client-id should be greater than 0");
-	} else if (args_is(a, i, "type")) {
+	} else if (args_equal(a, i, "type")) {
 		return read_type(c, a, i + 1, k);
-	} else if (args_is(a, i, "addr")) {
+	} else if (args_equal(a, i, "addr")) {
 		k->addr = v;
 		return true;
-	} else if (args_is(a, i, "laddr")) {
+	} else if (args_equal(a, i, "laddr")) {
 		k->laddr = v;
 		return true;
-	} else if (args_is(a, i, "user")) {
-		if (is(v, "default"))
+	} else if (args_equal(a, i, "user")) {
+		if (arg_equals(v, "default"))
 			return true;
 		reply_error(c, "ERR No such user '%.*s'", (int)(v->len < 128 ?
 		    v->len : 128), (const char *)v->p);
-	} else if (args_is(a, i, "skipme") && (args_is(a, i + 1, "yes") ||
-	    args_is(a, i + 1, "no"))) {
-		k->skipme = args_is(a, i + 1, "yes");
+	} else if (args_equal(a, i, "skipme") && (args_equal(a, i + 1, "yes") ||
+	    args_equal(a, i + 1, "no"))) {
+		k->skipme = args_equal(a, i + 1, "yes");
 		return true;
 	} else {
 		reply_error(c, "ERR syntax error");
@@ -107,7 +109,7 @@ read_one(struct client *c, const struct resp_args *a, size_t i,
 }
 
 static int64_t
-kill_all(struct client *c, const struct kill *k)
+kill_matching(struct client *c, const struct kill *k)
 {
 	struct server *srv = c->srv;
 	int64_t killed = 0;
@@ -115,30 +117,30 @@ kill_all(struct client *c, const struct kill *k)
 	for (size_t i = 0; i < srv->clients; i++) {
 		struct client *o = srv->client[i];
 
-		if (!fits(k, c, o))
+		if (!filter_matches(k, c, o))
 			continue;
 		killed++;
 		if (o == c)	/* which has an answer to come */
-			client_leave(c, LEAVING_KILLED);
+			client_close_after_reply(c, DISCONNECT_KILLED);
 		else
-			client_kill(o, LEAVING_KILLED);
+			client_close_now(o, DISCONNECT_KILLED);
 	}
 	return killed;
 }
 
 void
-kill_run(struct client *c, const struct resp_args *a)
+run_client_kill(struct client *c, const struct resp_args *a)
 {
 	struct kill k = { .addr = a->n == 3 ? &a->v[2] : NULL,
 		.skipme = a->n > 3 };
 
 	for (size_t i = 2; i < a->n && a->n > 3; i += 2) {
-		if (!read_one(c, a, i, &k))
+		if (!read_filter(c, a, i, &k))
 			return;
 	}
 	if (a->n > 3)
-		reply_int(c, kill_all(c, &k));
-	else if (kill_all(c, &k) > 0)
+		reply_int(c, kill_matching(c, &k));
+	else if (kill_matching(c, &k) > 0)
 		reply_status(c, "OK");
 	else
 		reply_error(c, "ERR No such client");

@@ -7,8 +7,9 @@
 #include "cmd/innet-memory/server/client.h"
 
 /* The address at which a client came in. */
-const char *kill_laddr(const struct client *c, char name[CLIENT_ADDR_BYTES]);
+const char *client_local_address(
+    const struct client *c, char name[CLIENT_ADDR_BYTES]);
 
-void kill_run(struct client *c, const struct resp_args *a);
+void run_client_kill(struct client *c, const struct resp_args *a);
 
 #endif

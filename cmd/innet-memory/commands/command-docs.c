@@ -9,7 +9,7 @@
 #include "cmd/innet-memory/commands/parts.h"
 
 static void
-upper(char *out, size_t room, const char *s)
+copy_upper(char *out, size_t room, const char *s)
 {
 	size_t i;
 
@@ -20,22 +20,23 @@ upper(char *out, size_t room, const char *s)
 
 /* X HELP: the words that follow X, and what each is for. */
 void
-command_help(struct client *c, const struct resp_args *a)
+run_command_help(struct client *c, const struct resp_args *a)
 {
-	const struct verbs *vs = &c->srv->verbs;
-	const struct verb *v = verbs_find(vs, a->v[0].p, a->v[0].len);
+	const struct command_table *vs = &c->srv->command_table;
+	const struct command_entry *v =
+	    command_table_find(vs, a->v[0].p, a->v[0].len);
 	char line[160], word[32];
 	size_t n = 0;
 
 	while (v->cmd->subs[n].name != NULL)
 		n++;
-	upper(word, sizeof(word), v->name);
+	copy_upper(word, sizeof(word), v->name);
 	snprintf(line, sizeof(line), "%s <subcommand> [<arg> [value] [opt] "
 	    "...]. Subcommands are:", word);
 	reply_array(c, 1 + 2 * n);
 	reply_status(c, line);
 	for (size_t i = 0; i < n; i++) {
-		upper(word, sizeof(word), v->cmd->subs[i].name);
+		copy_upper(word, sizeof(word), v->cmd->subs[i].name);
 		reply_status(c, word);
 		snprintf(line, sizeof(line), "    %s",
 		    v->cmd->subs[i].summary);
@@ -60,10 +61,10 @@ struct parse {
 	size_t n;
 };
 
-static struct node *any(struct parse *p);
+static struct node *parse_usage(struct parse *p);
 
 static struct node *
-make(struct parse *p, enum kind kind)
+new_node(struct parse *p, enum kind kind)
 {
 	assert(p->n < NODES);
 	p->node[p->n].kind = kind;
@@ -78,10 +79,10 @@ skip_blanks(struct parse *p)
 }
 
 static struct node *
-word(struct parse *p)
+parse_word(struct parse *p)
 {
 	const size_t len = strcspn(p->at, " .|[]()");
-	struct node *o = make(p, isupper((unsigned char)*p->at) ? TOKEN :
+	struct node *o = new_node(p, isupper((unsigned char)*p->at) ? TOKEN :
 	    VALUE);
 
 	assert(len > 0 && len < NAME_BYTES);
@@ -95,19 +96,19 @@ word(struct parse *p)
 
 /* A word, or what brackets hold, and how often it comes. */
 static struct node *
-item(struct parse *p)
+parse_item(struct parse *p)
 {
 	const char open = *p->at;
 	struct node *o;
 
 	if (open == '[' || open == '(') {
 		p->at++;
-		o = any(p);
+		o = parse_usage(p);
 		assert(*p->at == (open == '[' ? ']' : ')'));
 		p->at++;
 		o->optional |= open == '[';
 	} else {
-		o = word(p);
+		o = parse_word(p);
 	}
 	if (strncmp(p->at, "...", 3) == 0) {
 		p->at += 3;
@@ -119,7 +120,7 @@ item(struct parse *p)
 
 /* A token and the values behind it are one argument. */
 static struct node *
-named(struct parse *p, struct node *token)
+join_token(struct parse *p, struct node *token)
 {
 	struct node *o = token->next, **end = &o, *rest;
 
@@ -135,7 +136,7 @@ named(struct parse *p, struct node *token)
 	if (o->kind == ONE_OF) {
 		memcpy(o->name, token->name, NAME_BYTES);
 	} else if (o->next != NULL) {
-		struct node *block = make(p, BLOCK);
+		struct node *block = new_node(p, BLOCK);
 
 		block->first = o;
 		memcpy(block->name, token->name, NAME_BYTES);
@@ -148,57 +149,57 @@ named(struct parse *p, struct node *token)
 
 /* What follows each other, up to what ends it. */
 static struct node *
-sequence(struct parse *p)
+parse_sequence(struct parse *p)
 {
 	struct node *first = NULL, **end = &first;
 
 	skip_blanks(p);
 	while (*p->at != '\0' && strchr("|])", *p->at) == NULL) {
-		*end = item(p);
+		*end = parse_item(p);
 		end = &(*end)->next;
 	}
 	for (end = &first; *end != NULL; end = &(*end)->next) {
 		if ((*end)->kind == TOKEN)
-			*end = named(p, *end);
+			*end = join_token(p, *end);
 	}
 	return first;
 }
 
 /* One thing for what follows each other. */
 static struct node *
-together(struct parse *p)
+parse_block(struct parse *p)
 {
-	struct node *first = sequence(p), *o;
+	struct node *first = parse_sequence(p), *o;
 
 	assert(first != NULL);
 	if (first->next == NULL)
 		return first;
-	o = make(p, BLOCK);
+	o = new_node(p, BLOCK);
 	snprintf(o->name, NAME_BYTES, "%s", first->name);
 	o->first = first;
 	return o;
 }
 
 static struct node *
-any(struct parse *p)
+parse_usage(struct parse *p)
 {
-	struct node *first = together(p), **end = &first->next, *o;
+	struct node *first = parse_block(p), **end = &first->next, *o;
 
 	if (*p->at != '|')
 		return first;
 	while (*p->at == '|') {
 		p->at++;
-		*end = together(p);
+		*end = parse_block(p);
 		end = &(*end)->next;
 	}
-	o = make(p, ONE_OF);
+	o = new_node(p, ONE_OF);
 	o->first = first;
 	snprintf(o->name, NAME_BYTES, "choice");
 	return o;
 }
 
 static const char *
-type_of(const struct node *o)
+node_type(const struct node *o)
 {
 	static const char *const integers[] = { "n", "ms", "count", "index",
 		"start", "stop", "since", "id", "batch", "bytes", "stack",
@@ -222,10 +223,10 @@ type_of(const struct node *o)
 	return strcmp(o->name, "key") == 0 ? "key" : "string";
 }
 
-static void show(struct client *c, const struct node *first);
+static void reply_nodes(struct client *c, const struct node *first);
 
 static void
-show_one(struct client *c, const struct node *o)
+reply_node(struct client *c, const struct node *o)
 {
 	const size_t marks = (size_t)o->optional + (size_t)o->many;
 
@@ -234,7 +235,7 @@ show_one(struct client *c, const struct node *o)
 	reply_text(c, "name");
 	reply_text(c, o->name);
 	reply_text(c, "type");
-	reply_text(c, type_of(o));
+	reply_text(c, node_type(o));
 	if (o->token[0] != '\0') {
 		reply_text(c, "token");
 		reply_text(c, o->token);
@@ -249,12 +250,12 @@ show_one(struct client *c, const struct node *o)
 		reply_status(c, "multiple");
 	if (o->first != NULL) {
 		reply_text(c, "arguments");
-		show(c, o->first);
+		reply_nodes(c, o->first);
 	}
 }
 
 static void
-show(struct client *c, const struct node *first)
+reply_nodes(struct client *c, const struct node *first)
 {
 	size_t n = 0;
 
@@ -262,11 +263,11 @@ show(struct client *c, const struct node *first)
 		n++;
 	reply_array(c, n);
 	for (const struct node *o = first; o != NULL; o = o->next)
-		show_one(c, o);
+		reply_node(c, o);
 }
 
 void
-usage_reply(struct client *c, const char *usage)
+reply_usage(struct client *c, const char *usage)
 {
 	struct parse p = { .at = usage == NULL ? "" : usage };
 	struct node *o;
@@ -275,9 +276,9 @@ usage_reply(struct client *c, const char *usage)
 		reply_array(c, 0);
 		return;
 	}
-	o = any(&p);
+	o = parse_usage(&p);
 	assert(*p.at == '\0');
 	/* the outermost sequence is the array itself */
-	show(c, o->kind == BLOCK && o->token[0] == '\0' && !o->many &&
+	reply_nodes(c, o->kind == BLOCK && o->token[0] == '\0' && !o->many &&
 	    !o->optional ? o->first : o);
 }

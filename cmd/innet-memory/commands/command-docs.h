@@ -15,12 +15,12 @@
 struct client;
 
 /* Reply with COMMAND DOCS' array of what a usage names; NULL: an empty one. */
-void usage_reply(struct client *c, const char *usage);
+void reply_usage(struct client *c, const char *usage);
 
 /*
  * The function of X HELP, for commands that words may follow: reply with these
  * words and what each is for.
  */
-void command_help(struct client *c, const struct resp_args *a);
+void run_command_help(struct client *c, const struct resp_args *a);
 
 #endif

@@ -35,7 +35,7 @@ run_quit(struct client *c, const struct resp_args *a)
 {
 	(void)a;
 	reply_status(c, "OK");
-	client_leave(c, LEAVING_QUIT);
+	client_close_after_reply(c, DISCONNECT_QUIT);
 }
 
 static void
@@ -43,7 +43,7 @@ run_select(struct client *c, const struct resp_args *a)
 {
 	int64_t db;
 
-	if (!args_want_integer(c, a, 1, &db))
+	if (!args_require_integer(c, a, 1, &db))
 		return;
 	if (db != 0)
 		reply_error(c, "ERR DB index is out of range");
@@ -76,14 +76,14 @@ authenticate(struct client *c, const struct resp_args *a, size_t at,
 		    "your configuration is correct?");
 		return false;
 	}
-	if ((named && !args_is(a, at - 1, "default")) ||
+	if ((named && !args_equal(a, at - 1, "default")) ||
 	    (srv->password != NULL && !is_password(srv, &a->v[at]))) {
 		srv->auth_failed++;
 		reply_error(c, "WRONGPASS invalid username-password pair or "
 		    "user is disabled.");
 		return false;
 	}
-	c->known = true;
+	c->authenticated = true;
 	return true;
 }
 
@@ -118,14 +118,14 @@ set_name(struct client *c, const struct resp_arg *v)
 
 /* The options of HELLO; false: what is wrong has been said. */
 static bool
-hello_options(struct client *c, const struct resp_args *a)
+read_hello_options(struct client *c, const struct resp_args *a)
 {
 	size_t auth = 0, name = 0;
 
 	for (size_t i = 2; i < a->n; i++) {
-		if (args_is(a, i, "auth") && i + 2 < a->n) {
+		if (args_equal(a, i, "auth") && i + 2 < a->n) {
 			auth = i += 2;
-		} else if (args_is(a, i, "setname") && i + 1 < a->n) {
+		} else if (args_equal(a, i, "setname") && i + 1 < a->n) {
 			name = ++i;
 		} else {
 			reply_error(c, "ERR Syntax error in HELLO option "
@@ -136,7 +136,7 @@ hello_options(struct client *c, const struct resp_args *a)
 	}
 	if (auth > 0 && !authenticate(c, a, auth, true))
 		return false;
-	if (!c->known) {
+	if (!c->authenticated) {
 		reply_error(c, "NOAUTH HELLO must be called with the client "
 		    "already authenticated, otherwise the HELLO AUTH "
 		    "<user> <pass> option can be used to authenticate the "
@@ -152,7 +152,7 @@ run_hello(struct client *c, const struct resp_args *a)
 {
 	int64_t version = c->resp3 ? 3 : 2;
 
-	if (a->n > 1 && !args_integer(a, 1, &version)) {
+	if (a->n > 1 && !args_read_integer(a, 1, &version)) {
 		reply_error(c, "ERR Protocol version is not an integer or out "
 		    "of range");
 		return;
@@ -161,7 +161,7 @@ run_hello(struct client *c, const struct resp_args *a)
 		reply_error(c, "NOPROTO unsupported protocol version");
 		return;
 	}
-	if (!hello_options(c, a))
+	if (!read_hello_options(c, a))
 		return;
 	c->resp3 = version == 3;
 	reply_map(c, 7);
@@ -185,8 +185,8 @@ static void
 run_reset(struct client *c, const struct resp_args *a)
 {
 	(void)a;
-	transaction_free(&c->tx, &c->srv->blobs);
-	c->known = c->srv->password == NULL;
+	transaction_free(&c->transaction, &c->srv->account);
+	c->authenticated = c->srv->password == NULL;
 	c->name[0] = '\0';
 	c->no_evict = c->resp3 = false;
 	reply_status(c, "RESET");
@@ -220,7 +220,7 @@ run_id(struct client *c, const struct resp_args *a)
 static void
 run_setinfo(struct client *c, const struct resp_args *a)
 {
-	if (args_is(a, 2, "lib-name") || args_is(a, 2, "lib-ver"))
+	if (args_equal(a, 2, "lib-name") || args_equal(a, 2, "lib-ver"))
 		reply_status(c, "OK");
 	else
 		reply_error(c, "ERR Unrecognized option '%.*s'",
@@ -232,21 +232,21 @@ run_setinfo(struct client *c, const struct resp_args *a)
 static void
 run_no_evict(struct client *c, const struct resp_args *a)
 {
-	if (!args_is(a, 2, "on") && !args_is(a, 2, "off")) {
+	if (!args_equal(a, 2, "on") && !args_equal(a, 2, "off")) {
 		reply_error(c, "ERR syntax error");
 		return;
 	}
-	c->no_evict = args_is(a, 2, "on");
+	c->no_evict = args_equal(a, 2, "on");
 	reply_status(c, "OK");
 }
 
 static void
-describe(FILE *f, const struct client *c)
+print_client(FILE *f, const struct client *c)
 {
 	const uint64_t now = c->srv->now_ns;
 	char flags[8], *p = flags, laddr[CLIENT_ADDR_BYTES];
 
-	if (transaction_queues(c->tx))
+	if (transaction_is_queueing(c->transaction))
 		*p++ = 'x';
 	if (c->retry != NULL)
 		*p++ = 'b';
@@ -261,14 +261,14 @@ describe(FILE *f, const struct client *c)
 	    "argv-mem=%zu multi-mem=%zu rbs=%zu rbp=0 obl=0 oll=%zu omem=%zu "
 	    "tot-mem=%zu events=%s cmd=%s user=default redir=-1 "
 	    "resp=%d\n",
-	    (unsigned long long)c->id, c->addr, kill_laddr(c, laddr), c->fd,
-	    c->name,
-	    (unsigned long long)((now - c->since_ns) / TIMER_SECOND_NS),
-	    (unsigned long long)((now - c->heard_ns) / TIMER_SECOND_NS), flags,
-	    transaction_length(c->tx), c->rest_len,
-	    resp_args_bytes(&c->in.args), transaction_bytes(c->tx),
+	    (unsigned long long)c->id, c->addr, client_local_address(c, laddr),
+	    c->fd, c->name,
+	    (unsigned long long)((now - c->connected_ns) / TIMER_SECOND_NS),
+	    (unsigned long long)((now - c->received_ns) / TIMER_SECOND_NS),
+	    flags, transaction_length(c->transaction), c->unread_len,
+	    resp_args_bytes(&c->in.args), transaction_bytes(c->transaction),
 	    c->out.text_room, c->out.parts - c->out.first, c->out.pending,
-	    c->charged, c->out.pending > 0 ? "w" : "r", c->last,
+	    c->charged, c->out.pending > 0 ? "w" : "r", c->last_command,
 	    c->resp3 ? 3 : 2);
 }
 
@@ -277,21 +277,21 @@ static void
 list_clients(struct client *c, const struct resp_args *a, size_t from)
 {
 	struct server *srv = c->srv;
-	struct writing w;
+	struct reply_stream w;
 	int64_t id;
 
-	if (!reply_print(c, &w))
+	if (!reply_open_stream(c, &w))
 		return;
 	for (size_t i = 0; i < srv->clients; i++) {
 		bool wanted = from == 0;
 
 		for (size_t at = from; at > 0 && at < a->n; at++)
-			wanted |= args_integer(a, at, &id) &&
+			wanted |= args_read_integer(a, at, &id) &&
 			    (uint64_t)id == srv->client[i]->id;
 		if (wanted && !srv->client[i]->dead)
-			describe(w.f, srv->client[i]);
+			print_client(w.f, srv->client[i]);
 	}
-	reply_printed(c, &w);
+	reply_close_stream(c, &w);
 }
 
 static void
@@ -299,17 +299,17 @@ run_list(struct client *c, const struct resp_args *a)
 {
 	int64_t id;
 
-	if (a->n == 2 || (a->n == 4 && args_is(a, 2, "type") &&
-	    args_is(a, 3, "normal"))) {
+	if (a->n == 2 || (a->n == 4 && args_equal(a, 2, "type") &&
+	    args_equal(a, 3, "normal"))) {
 		list_clients(c, a, 0);
 		return;
 	}
-	if (a->n < 4 || !args_is(a, 2, "id")) {
+	if (a->n < 4 || !args_equal(a, 2, "id")) {
 		reply_error(c, "ERR syntax error");
 		return;
 	}
 	for (size_t i = 3; i < a->n; i++) {
-		if (!args_integer(a, i, &id) || id < 1) {
+		if (!args_read_integer(a, i, &id) || id < 1) {
 			reply_error(c, "ERR Invalid client ID");
 			return;
 		}
@@ -320,28 +320,28 @@ run_list(struct client *c, const struct resp_args *a)
 static void
 run_info(struct client *c, const struct resp_args *a)
 {
-	struct writing w;
+	struct reply_stream w;
 
 	(void)a;
-	if (!reply_print(c, &w))
+	if (!reply_open_stream(c, &w))
 		return;
-	describe(w.f, c);
-	reply_printed(c, &w);
+	print_client(w.f, c);
+	reply_close_stream(c, &w);
 }
 
-enum { STRANGER = COMMAND_STRANGER | COMMAND_FAST,
-	NOW = COMMAND_STRANGER | COMMAND_FAST | COMMAND_AT_ONCE };
+enum { STRANGER = COMMAND_NO_AUTH | COMMAND_FAST,
+	NOW = COMMAND_NO_AUTH | COMMAND_FAST | COMMAND_UNQUEUED };
 
 static const struct command subs[] = {
 	{ "getname", 2, 0, run_getname, "connection",
 	    "Returns the name of the connection.", .subs = NULL },
-	{ "help", 2, 0, command_help, "connection",
+	{ "help", 2, 0, run_command_help, "connection",
 	    "Lists the words that may follow.", .subs = NULL },
 	{ "id", 2, 0, run_id, "connection",
 	    "Returns the unique client ID of the connection.", .subs = NULL },
 	{ "info", 2, 0, run_info, "connection",
 	    "Returns information about the connection.", .subs = NULL },
-	{ "kill", -3, COMMAND_ADMIN, kill_run, "connection",
+	{ "kill", -3, COMMAND_ADMIN, run_client_kill, "connection",
 	    "Terminates open connections.",
 	    .usage = "ip:port|((ID client-id|TYPE type|USER username|"
 	    "ADDR ip:port|LADDR ip:port|SKIPME yes-or-no)...)", .subs = NULL },

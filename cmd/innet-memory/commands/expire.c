@@ -14,15 +14,15 @@ struct when {
 };
 
 static bool
-read_when(struct client *c, const struct resp_args *a, struct when *w)
+read_conditions(struct client *c, const struct resp_args *a, struct when *w)
 {
 	for (size_t i = 3; i < a->n; i++) {
-		w->nx |= args_is(a, i, "nx");
-		w->xx |= args_is(a, i, "xx");
-		w->gt |= args_is(a, i, "gt");
-		w->lt |= args_is(a, i, "lt");
-		if (args_is(a, i, "nx") || args_is(a, i, "xx") ||
-		    args_is(a, i, "gt") || args_is(a, i, "lt"))
+		w->nx |= args_equal(a, i, "nx");
+		w->xx |= args_equal(a, i, "xx");
+		w->gt |= args_equal(a, i, "gt");
+		w->lt |= args_equal(a, i, "lt");
+		if (args_equal(a, i, "nx") || args_equal(a, i, "xx") ||
+		    args_equal(a, i, "gt") || args_equal(a, i, "lt"))
 			continue;
 		reply_error(c, "ERR Unsupported option %.*s",
 		    (int)(a->v[i].len < 128 ? a->v[i].len : 128),
@@ -42,7 +42,7 @@ read_when(struct client *c, const struct resp_args *a, struct when *w)
 
 /* May the time of k be this?  One without a time has a later one than any. */
 static bool
-may_be(const struct key *k, const struct when *w, int64_t at_ms)
+conditions_hold(const struct key *k, const struct when *w, int64_t at_ms)
 {
 	const bool timed = k->expires_ms != 0;
 	const int64_t had = (int64_t)k->expires_ms;
@@ -53,26 +53,27 @@ may_be(const struct key *k, const struct when *w, int64_t at_ms)
 }
 
 static void
-expire(struct client *c, const struct resp_args *a, enum keys_time unit,
-    const char *name)
+set_expiry(struct client *c, const struct resp_args *a,
+    enum keys_read_future_time unit, const char *name)
 {
 	struct when w = { 0 };
 	struct key *k;
 	int64_t at;
 
-	if (!read_when(c, a, &w) || !keys_read_time(c, a, 2, unit, name, &at))
+	if (!read_conditions(c, a, &w) ||
+	    !keys_read_time(c, a, 2, unit, name, &at))
 		return;
-	k = keys_at(c, a, 1);
-	if (k == NULL || !may_be(k, &w, at)) {
+	k = keys_find_arg(c, a, 1);
+	if (k == NULL || !conditions_hold(k, &w, at)) {
 		reply_int(c, 0);
 		return;
 	}
 	if (at <= keys_now_ms()) {
 		keyspace_remove(&c->srv->keys, k);
-		server_changed(c->srv);
+		server_mark_changed(c->srv);
 	} else {
 		keyspace_expire(&c->srv->keys, k, (uint64_t)at);
-		keys_changed(c, k);
+		keys_mark_changed(c, k);
 	}
 	reply_int(c, 1);
 }
@@ -80,32 +81,33 @@ expire(struct client *c, const struct resp_args *a, enum keys_time unit,
 static void
 run_expire(struct client *c, const struct resp_args *a)
 {
-	expire(c, a, KEYS_SECONDS, "expire");
+	set_expiry(c, a, KEYS_SECONDS, "expire");
 }
 
 static void
 run_pexpire(struct client *c, const struct resp_args *a)
 {
-	expire(c, a, KEYS_MS, "pexpire");
+	set_expiry(c, a, KEYS_MS, "pexpire");
 }
 
 static void
 run_expireat(struct client *c, const struct resp_args *a)
 {
-	expire(c, a, KEYS_AT_SECONDS, "expireat");
+	set_expiry(c, a, KEYS_AT_SECONDS, "expireat");
 }
 
 static void
 run_pexpireat(struct client *c, const struct resp_args *a)
 {
-	expire(c, a, KEYS_AT_MS, "pexpireat");
+	set_expiry(c, a, KEYS_AT_MS, "pexpireat");
 }
 
 /* When it expires, or in how long; -1: it does not, -2: it is not there. */
 static void
-tell_time(struct client *c, const struct resp_args *a, bool seconds, bool left)
+reply_expiry(
+    struct client *c, const struct resp_args *a, bool seconds, bool left)
 {
-	const struct key *k = keys_at(c, a, 1);
+	const struct key *k = keys_find_arg(c, a, 1);
 	int64_t ms;
 
 	if (k == NULL || k->expires_ms == 0) {
@@ -120,47 +122,47 @@ tell_time(struct client *c, const struct resp_args *a, bool seconds, bool left)
 static void
 run_ttl(struct client *c, const struct resp_args *a)
 {
-	tell_time(c, a, true, true);
+	reply_expiry(c, a, true, true);
 }
 
 static void
 run_pttl(struct client *c, const struct resp_args *a)
 {
-	tell_time(c, a, false, true);
+	reply_expiry(c, a, false, true);
 }
 
 static void
 run_expiretime(struct client *c, const struct resp_args *a)
 {
-	tell_time(c, a, true, false);
+	reply_expiry(c, a, true, false);
 }
 
 static void
 run_pexpiretime(struct client *c, const struct resp_args *a)
 {
-	tell_time(c, a, false, false);
+	reply_expiry(c, a, false, false);
 }
 
 static void
 run_persist(struct client *c, const struct resp_args *a)
 {
-	struct key *k = keys_at(c, a, 1);
+	struct key *k = keys_find_arg(c, a, 1);
 	const bool timed = k != NULL && k->expires_ms != 0;
 
 	if (timed) {
 		keyspace_expire(&c->srv->keys, k, 0);
-		keys_changed(c, k);
+		keys_mark_changed(c, k);
 	}
 	reply_int(c, timed);
 }
 
 /* Those that nobody asks for go, too: some of the keys at a time. */
 static uint64_t
-sweep(struct server *srv, uint64_t now_ns)
+sweep_expired(struct server *srv, uint64_t now_ns)
 {
 	struct keyspace *ks = &srv->keys;
 
-	if (ks->timed == 0)
+	if (ks->expiring == 0)
 		return TIMER_NEVER;
 	if (now_ns < srv->sweep_ns)
 		return srv->sweep_ns;
@@ -214,4 +216,4 @@ static const struct command commands[] = {
 };
 
 const struct part expire_part = { .name = "expire", .commands = commands,
-	.tick = sweep };
+	.tick = sweep_expired };

@@ -11,7 +11,7 @@
 #include "cmd/innet-memory/commands/parts.h"
 
 static double
-us(uint64_t ns)
+to_us(uint64_t ns)
 {
 	return (double)ns / 1e3;
 }
@@ -34,12 +34,12 @@ info_clients(struct server *srv, FILE *f)
 {
 	fprintf(f, "connected_clients:%zu\r\nmaxclients:%" PRIu64 "\r\n"
 	    "blocked_clients:%zu\r\nmost_clients:%zu\r\n", srv->clients,
-	    srv->conf.clients, srv->parked, srv->clients_most);
+	    srv->conf.clients, srv->parked, srv->clients_peak);
 }
 
 /* Bytes of memory the process has, as the kernel counts; 0: unknown. */
 static size_t
-resident(const struct server *srv)
+read_resident_bytes(const struct server *srv)
 {
 	char text[128] = "";
 	size_t all, pages;
@@ -53,8 +53,8 @@ resident(const struct server *srv)
 static void
 info_memory(struct server *srv, FILE *f)
 {
-	const struct blobs *bs = &srv->blobs;
-	const size_t rss = resident(srv);
+	const struct account *bs = &srv->account;
+	const size_t rss = read_resident_bytes(srv);
 	const double mb = 1 << 20;
 
 	fprintf(f, "used_memory:%zu\r\nused_memory_human:%.2fM\r\n"
@@ -84,9 +84,9 @@ info_stats(struct server *srv, FILE *f)
 	    srv->accepted + srv->refused, srv->commands, srv->in_bytes,
 	    srv->out_bytes, srv->refused, srv->errors, srv->oom,
 	    srv->auth_failed);
-	for (int i = LEAVING_NOT + 1; i < LEAVING_KINDS; i++)
+	for (int i = DISCONNECT_NONE + 1; i < DISCONNECT_REASONS; i++)
 		fprintf(f, "clients_left_%s:%" PRIu64 "\r\n",
-		    leaving_names[i], srv->left[i]);
+		    disconnect_names[i], srv->disconnects[i]);
 }
 
 static void
@@ -99,8 +99,8 @@ info_replication(struct server *srv, FILE *f)
 static void
 info_commandstats(struct server *srv, FILE *f)
 {
-	for (size_t i = 0; i < srv->verbs.n; i++) {
-		const struct verb *v = &srv->verbs.v[i];
+	for (size_t i = 0; i < srv->command_table.n; i++) {
+		const struct command_entry *v = &srv->command_table.v[i];
 		const struct latency *l = &v->latency;
 
 		if (l->count == 0 && v->rejected == 0)
@@ -108,7 +108,7 @@ info_commandstats(struct server *srv, FILE *f)
 		fprintf(f, "cmdstat_%s:calls=%" PRIu64 ",usec=%.0f,"
 		    "usec_per_call=%.2f,rejected_calls=%" PRIu64
 		    ",failed_calls=%" PRIu64 "\r\n", v->name, l->count,
-		    us(l->sum_ns), l->count == 0 ? 0 : us(l->sum_ns) /
+		    to_us(l->sum_ns), l->count == 0 ? 0 : to_us(l->sum_ns) /
 		    (double)l->count, v->rejected, v->failed);
 	}
 }
@@ -116,15 +116,17 @@ info_commandstats(struct server *srv, FILE *f)
 static void
 info_latencystats(struct server *srv, FILE *f)
 {
-	for (size_t i = 0; i < srv->verbs.n; i++) {
-		const struct verb *v = &srv->verbs.v[i];
+	for (size_t i = 0; i < srv->command_table.n; i++) {
+		const struct command_entry *v = &srv->command_table.v[i];
 		const struct latency *l = &v->latency;
 
 		if (l->count > 0)
-			fprintf(f, "latency_percentiles_usec_%s:p50=%.3f,"
-			    "p99=%.3f,p99.9=%.3f,max=%.3f\r\n", v->name,
-			    us(latency_ns(l, 0.5)), us(latency_ns(l, 0.99)),
-			    us(latency_ns(l, 0.999)), us(l->most_ns));
+			fprintf(f,
+			    "latency_percentiles_usec_%s:p50=%.3f,"
+			    "p99=%.3f,p99.9=%.3f,max=%.3f\r\n",
+			    v->name, to_us(latency_ns(l, 0.5)),
+			    to_us(latency_ns(l, 0.99)),
+			    to_us(latency_ns(l, 0.999)), to_us(l->most_ns));
 	}
 }
 
@@ -144,13 +146,13 @@ static const struct section {
 
 /* Is a section wanted?  more: it is not in the default. */
 static bool
-wanted(const struct resp_args *a, const char *name, bool more)
+section_wanted(const struct resp_args *a, const char *name, bool more)
 {
 	if (a->n == 1)
 		return !more;
 	for (size_t i = 1; i < a->n; i++) {
-		if (args_is(a, i, name) || args_is(a, i, "all") ||
-		    args_is(a, i, "everything") || (!more && args_is(a, i,
+		if (args_equal(a, i, name) || args_equal(a, i, "all") ||
+		    args_equal(a, i, "everything") || (!more && args_equal(a, i,
 		    "default")))
 			return true;
 	}
@@ -159,7 +161,7 @@ wanted(const struct resp_args *a, const char *name, bool more)
 
 /* A blank line goes between sections; their names begin large. */
 static void
-title(FILE *f, const char *name, bool *begun)
+print_title(FILE *f, const char *name, bool *begun)
 {
 	fprintf(f, "%s# %c%s\r\n", *begun ? "\r\n" : "",
 	    toupper((unsigned char)*name), name + 1);
@@ -172,17 +174,17 @@ write_info(struct server *srv, const struct resp_args *a, FILE *f)
 	bool begun = false;
 
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
-		if (!wanted(a, sections[i].name, sections[i].more))
+		if (!section_wanted(a, sections[i].name, sections[i].more))
 			continue;
-		title(f, sections[i].name, &begun);
+		print_title(f, sections[i].name, &begun);
 		sections[i].show(srv, f);
 	}
 	for (size_t i = 0; srv->parts[i] != NULL; i++) {
 		const struct part *p = srv->parts[i];
 
-		if (p->info == NULL || !wanted(a, p->name, false))
+		if (p->info == NULL || !section_wanted(a, p->name, false))
 			continue;
-		title(f, p->name, &begun);
+		print_title(f, p->name, &begun);
 		p->info(srv, f);
 	}
 }
@@ -190,12 +192,12 @@ write_info(struct server *srv, const struct resp_args *a, FILE *f)
 static void
 run_info(struct client *c, const struct resp_args *a)
 {
-	struct writing w;
+	struct reply_stream w;
 
-	if (!reply_print(c, &w))
+	if (!reply_open_stream(c, &w))
 		return;
 	write_info(c->srv, a, w.f);
-	reply_printed(c, &w);
+	reply_close_stream(c, &w);
 }
 
 static const struct command commands[] = {

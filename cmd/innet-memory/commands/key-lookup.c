@@ -24,7 +24,7 @@ keys_is_over(const struct key *k)
 }
 
 struct key *
-keys_live(struct server *srv, const uint8_t *name, size_t len)
+keys_find_live(struct server *srv, const uint8_t *name, size_t len)
 {
 	struct key *k = keyspace_find(&srv->keys, name, len);
 
@@ -44,14 +44,14 @@ reply_wrong_time(struct client *c, const char *name)
 /* Argument i in ms of the wall clock, which may be past. */
 bool
 keys_read_time(struct client *c, const struct resp_args *a, size_t i,
-    enum keys_time unit, const char *name, int64_t *at_ms)
+    enum keys_read_future_time unit, const char *name, int64_t *at_ms)
 {
 	const int64_t by = unit == KEYS_SECONDS || unit == KEYS_AT_SECONDS ?
 	    1000 : 1;
 	const int64_t base = unit == KEYS_SECONDS || unit == KEYS_MS ?
 	    keys_now_ms() : 0;
 
-	if (!args_want_integer(c, a, i, at_ms))
+	if (!args_require_integer(c, a, i, at_ms))
 		return false;
 	if (!__builtin_mul_overflow(*at_ms, by, at_ms) &&
 	    !__builtin_add_overflow(*at_ms, base, at_ms))
@@ -61,12 +61,12 @@ keys_read_time(struct client *c, const struct resp_args *a, size_t i,
 }
 
 bool
-keys_time(struct client *c, const struct resp_args *a, size_t i,
-    enum keys_time unit, const char *name, uint64_t *at_ms)
+keys_read_future_time(struct client *c, const struct resp_args *a, size_t i,
+    enum keys_read_future_time unit, const char *name, uint64_t *at_ms)
 {
 	int64_t given, at;
 
-	if (!args_want_integer(c, a, i, &given))
+	if (!args_require_integer(c, a, i, &given))
 		return false;
 	if (given <= 0) {
 		reply_wrong_time(c, name);
@@ -79,16 +79,16 @@ keys_time(struct client *c, const struct resp_args *a, size_t i,
 }
 
 struct key *
-keys_at(struct client *c, const struct resp_args *a, size_t i)
+keys_find_arg(struct client *c, const struct resp_args *a, size_t i)
 {
-	return keys_live(c->srv, a->v[i].p, a->v[i].len);
+	return keys_find_live(c->srv, a->v[i].p, a->v[i].len);
 }
 
 bool
-keys_find(struct client *c, const struct resp_args *a, size_t i,
+keys_find_typed(struct client *c, const struct resp_args *a, size_t i,
     enum key_type type, struct key **k)
 {
-	*k = keys_at(c, a, i);
+	*k = keys_find_arg(c, a, i);
 	if (*k == NULL || (*k)->type == type)
 		return true;
 	reply_error(c, "%s", keys_wrong_type);
@@ -96,8 +96,8 @@ keys_find(struct client *c, const struct resp_args *a, size_t i,
 }
 
 void
-keys_changed(struct client *c, struct key *k)
+keys_mark_changed(struct client *c, struct key *k)
 {
 	k->version = ++c->srv->version;
-	server_changed(c->srv);
+	server_mark_changed(c->srv);
 }

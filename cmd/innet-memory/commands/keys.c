@@ -15,7 +15,7 @@ run_del(struct client *c, const struct resp_args *a)
 	int64_t n = 0;
 
 	for (size_t i = 1; i < a->n; i++) {
-		struct key *k = keys_at(c, a, i);
+		struct key *k = keys_find_arg(c, a, i);
 
 		if (k == NULL)
 			continue;
@@ -23,7 +23,7 @@ run_del(struct client *c, const struct resp_args *a)
 		n++;
 	}
 	if (n > 0)
-		server_changed(c->srv);
+		server_mark_changed(c->srv);
 	reply_int(c, n);
 }
 
@@ -33,12 +33,12 @@ run_exists(struct client *c, const struct resp_args *a)
 	int64_t n = 0;
 
 	for (size_t i = 1; i < a->n; i++)
-		n += keys_at(c, a, i) != NULL;
+		n += keys_find_arg(c, a, i) != NULL;
 	reply_int(c, n);
 }
 
 static const char *
-type_name(const struct key *k)
+key_type_name(const struct key *k)
 {
 	static const char *const names[] = {
 		[KEY_STRING] = "string", [KEY_LIST] = "list",
@@ -51,9 +51,9 @@ type_name(const struct key *k)
 static void
 run_type(struct client *c, const struct resp_args *a)
 {
-	const struct key *k = keys_at(c, a, 1);
+	const struct key *k = keys_find_arg(c, a, 1);
 
-	reply_status(c, k == NULL ? "none" : type_name(k));
+	reply_status(c, k == NULL ? "none" : key_type_name(k));
 }
 
 /* What stands at argument 1 goes to argument 2; false: it is said why not. */
@@ -61,13 +61,13 @@ static bool
 rename_key(struct client *c, const struct resp_args *a, bool over)
 {
 	const struct resp_arg *to = &a->v[2];
-	struct key *k = keys_at(c, a, 1), *old;
+	struct key *k = keys_find_arg(c, a, 1), *old;
 
 	if (k == NULL) {
 		reply_error(c, "ERR no such key");
 		return false;
 	}
-	old = keys_at(c, a, 2);
+	old = keys_find_arg(c, a, 2);
 	if (old != NULL && !over) {
 		reply_int(c, 0);
 		return false;
@@ -79,7 +79,7 @@ rename_key(struct client *c, const struct resp_args *a, bool over)
 		    TABLE_NAME_MAX, to->len);
 		return false;
 	}
-	if (!blobs_room(&c->srv->blobs, sizeof(*k) + to->len)) {
+	if (!account_has_room(&c->srv->account, sizeof(*k) + to->len)) {
 		reply_oom(c);
 		return false;
 	}
@@ -89,7 +89,7 @@ rename_key(struct client *c, const struct resp_args *a, bool over)
 	if (k == NULL)
 		reply_oom(c);
 	else
-		keys_changed(c, k);
+		keys_mark_changed(c, k);
 	return k != NULL;
 }
 
@@ -108,7 +108,7 @@ run_renamenx(struct client *c, const struct resp_args *a)
 }
 
 static bool
-matches(const struct resp_arg *pattern, const struct key *k)
+pattern_matches(const struct resp_arg *pattern, const struct key *k)
 {
 	return pattern == NULL || glob_match(pattern->p, pattern->len, k->name,
 	    k->name_len);
@@ -124,15 +124,15 @@ run_keys(struct client *c, const struct resp_args *a)
 	for (size_t i = ks->n; i-- > 0; ) {
 		const struct key *k = ks->key[i];
 
-		if (k->expires_ms == 0 || keys_live(c->srv, k->name,
+		if (k->expires_ms == 0 || keys_find_live(c->srv, k->name,
 		    k->name_len) != NULL)
-			n += matches(&a->v[1], k);
+			n += pattern_matches(&a->v[1], k);
 	}
 	reply_array(c, n);
 	for (size_t i = 0; i < ks->n && n > 0; i++) {
 		const struct key *k = ks->key[i];
 
-		if (!matches(&a->v[1], k))
+		if (!pattern_matches(&a->v[1], k))
 			continue;
 		reply_bulk(c, k->name, k->name_len);
 		n--;
@@ -147,7 +147,8 @@ run_per_list(struct client *c, const struct resp_args *a)
 	(void)a;
 	reply_array(c, ks->tables);
 	for (size_t i = 0; i < ks->tables; i++)
-		reply_bulk(c, ks->tabled[i]->name, ks->tabled[i]->name_len);
+		reply_bulk(
+		    c, ks->table_keys[i]->name, ks->table_keys[i]->name_len);
 }
 
 struct scan {
@@ -162,24 +163,25 @@ read_scan(struct client *c, const struct resp_args *a, struct scan *s)
 	int64_t cursor;
 
 	*s = (struct scan){ .count = 10 };
-	if (!args_integer(a, 1, &cursor) || cursor < 0) {
+	if (!args_read_integer(a, 1, &cursor) || cursor < 0) {
 		reply_error(c, "ERR invalid cursor");
 		return false;
 	}
 	s->cursor = (uint64_t)cursor;
 	for (size_t i = 2; i < a->n; i += 2) {
-		const bool count = args_is(a, i, "count");
+		const bool count = args_equal(a, i, "count");
 
-		if (i + 1 < a->n && args_is(a, i, "match")) {
+		if (i + 1 < a->n && args_equal(a, i, "match")) {
 			s->pattern = &a->v[i + 1];
-		} else if (i + 1 < a->n && args_is(a, i, "type")) {
+		} else if (i + 1 < a->n && args_equal(a, i, "type")) {
 			s->type = &a->v[i + 1];
 		} else if (i + 1 < a->n && count) {
-			if (!args_want_integer(c, a, i + 1, &s->count))
+			if (!args_require_integer(c, a, i + 1, &s->count))
 				return false;
 		}
 		if (i + 1 < a->n && (!count || s->count >= 1) &&
-		    (count || args_is(a, i, "match") || args_is(a, i, "type")))
+		    (count || args_equal(a, i, "match") ||
+			args_equal(a, i, "type")))
 			continue;
 		reply_error(c, "ERR syntax error");
 		return false;
@@ -188,10 +190,10 @@ read_scan(struct client *c, const struct resp_args *a, struct scan *s)
 }
 
 static bool
-takes(const struct scan *s, const struct key *k)
+scan_matches(const struct scan *s, const struct key *k)
 {
-	return matches(s->pattern, k) && (s->type == NULL ||
-	    word_is(type_name(k), s->type->p, s->type->len));
+	return pattern_matches(s->pattern, k) && (s->type == NULL ||
+	    word_equals(key_type_name(k), s->type->p, s->type->len));
 }
 
 /*
@@ -216,17 +218,17 @@ run_scan(struct client *c, const struct resp_args *a)
 		const struct key *k = ks->key[from - 1];
 
 		if (k->expires_ms != 0)
-			keys_live(c->srv, k->name, k->name_len);
+			keys_find_live(c->srv, k->name, k->name_len);
 	}
 	to = to < ks->n ? to : ks->n;
 	for (size_t i = from; i < to; i++)
-		n += takes(&s, ks->key[i]);
+		n += scan_matches(&s, ks->key[i]);
 	snprintf(text, sizeof(text), "%zu", from);
 	reply_array(c, 2);
 	reply_text(c, text);
 	reply_array(c, n);
 	for (size_t i = to; i-- > from; ) {
-		if (takes(&s, ks->key[i]))
+		if (scan_matches(&s, ks->key[i]))
 			reply_bulk(c, ks->key[i]->name, ks->key[i]->name_len);
 	}
 }
@@ -242,8 +244,8 @@ run_dbsize(struct client *c, const struct resp_args *a)
 static void
 run_flush(struct client *c, const struct resp_args *a)
 {
-	if (a->n > 2 || (a->n == 2 && !args_is(a, 1, "async") &&
-	    !args_is(a, 1, "sync"))) {
+	if (a->n > 2 || (a->n == 2 && !args_equal(a, 1, "async") &&
+	    !args_equal(a, 1, "sync"))) {
 		reply_error(c, "ERR syntax error");
 		return;
 	}
@@ -262,7 +264,7 @@ info_keys(struct server *srv, FILE *f)
 {
 	if (srv->keys.n > 0)
 		fprintf(f, "db0:keys=%zu,expires=%zu,avg_ttl=0\r\n",
-		    srv->keys.n, srv->keys.timed);
+		    srv->keys.n, srv->keys.expiring);
 }
 
 enum { READ = COMMAND_READ | COMMAND_FAST };
@@ -285,7 +287,7 @@ static const struct command commands[] = {
 	{ "keys", 2, COMMAND_READ, run_keys, "generic",
 	    "Returns the names of all keys that match a pattern.",
 	    .usage = "pattern", .subs = NULL },
-	{ "per.list", 1, COMMAND_READ | COMMAND_OWN, run_per_list, "per",
+	{ "per.list", 1, COMMAND_READ | COMMAND_NOT_REDIS, run_per_list, "per",
 	    "Returns the names of all tables.", .subs = NULL },
 	{ "rename", 3, COMMAND_WRITE, run_rename, "generic",
 	    "Renames a key, over any other of that name.",

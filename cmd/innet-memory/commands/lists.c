@@ -5,39 +5,39 @@
 
 /* Let go of those added last. */
 static void
-undo(struct client *c, struct list *l, size_t n, bool left)
+drop_elements(struct client *c, struct list *l, size_t n, bool left)
 {
 	while (n-- > 0)
-		blob_drop(&c->srv->blobs, list_take(l, left));
+		blob_drop(&c->srv->account, list_pop(l, left));
 }
 
 /* All of the values or none; false: memory is full. */
 static bool
-add_all(struct client *c, struct list *l, const struct resp_args *a,
+add_values(struct client *c, struct list *l, const struct resp_args *a,
     bool left)
 {
-	if (!list_reserve(l, &c->srv->blobs, a->n - 2))
+	if (!list_reserve(l, &c->srv->account, a->n - 2))
 		return false;
 	for (size_t i = 2; i < a->n; i++) {
-		struct blob *b = args_blob(c, a, i);
+		struct blob *b = args_keep_blob(c, a, i);
 
 		if (b == NULL) {
-			undo(c, l, i - 2, left);
+			drop_elements(c, l, i - 2, left);
 			return false;
 		}
-		list_add(l, b, left);
+		list_push(l, b, left);
 	}
 	return true;
 }
 
 static void
-push(struct client *c, const struct resp_args *a, bool left, bool make)
+push_values(struct client *c, const struct resp_args *a, bool left, bool make)
 {
 	struct keyspace *ks = &c->srv->keys;
 	struct key *k;
 	bool fresh;
 
-	if (!keys_find(c, a, 1, KEY_LIST, &k))
+	if (!keys_find_typed(c, a, 1, KEY_LIST, &k))
 		return;
 	fresh = k == NULL;
 	if (fresh && !make) {
@@ -51,51 +51,51 @@ push(struct client *c, const struct resp_args *a, bool left, bool make)
 		return;
 	}
 	k->type = KEY_LIST;
-	if (!add_all(c, &k->list, a, left)) {
+	if (!add_values(c, &k->list, a, left)) {
 		if (fresh)
 			keyspace_remove(ks, k);
 		reply_oom(c);
 		return;
 	}
-	keys_changed(c, k);
+	keys_mark_changed(c, k);
 	reply_int(c, (int64_t)k->list.n);
 }
 
 static void
 run_lpush(struct client *c, const struct resp_args *a)
 {
-	push(c, a, true, true);
+	push_values(c, a, true, true);
 }
 
 static void
 run_rpush(struct client *c, const struct resp_args *a)
 {
-	push(c, a, false, true);
+	push_values(c, a, false, true);
 }
 
 static void
 run_lpushx(struct client *c, const struct resp_args *a)
 {
-	push(c, a, true, false);
+	push_values(c, a, true, false);
 }
 
 static void
 run_rpushx(struct client *c, const struct resp_args *a)
 {
-	push(c, a, false, false);
+	push_values(c, a, false, false);
 }
 
 /* It has changed; one that is empty is no more. */
 static void
-settle(struct client *c, struct key *k)
+finish_change(struct client *c, struct key *k)
 {
-	keys_changed(c, k);
+	keys_mark_changed(c, k);
 	if (k->list.n == 0)
 		keyspace_remove(&c->srv->keys, k);
 }
 
 static void
-pop(struct client *c, const struct resp_args *a, bool left)
+pop_elements(struct client *c, const struct resp_args *a, bool left)
 {
 	int64_t n = 1;
 	struct key *k;
@@ -105,11 +105,11 @@ pop(struct client *c, const struct resp_args *a, bool left)
 		    left ? "lpop" : "rpop");
 		return;
 	}
-	if (a->n == 3 && (!args_integer(a, 2, &n) || n < 0)) {
+	if (a->n == 3 && (!args_read_integer(a, 2, &n) || n < 0)) {
 		reply_error(c, "ERR value is out of range, must be positive");
 		return;
 	}
-	if (!keys_find(c, a, 1, KEY_LIST, &k))
+	if (!keys_find_typed(c, a, 1, KEY_LIST, &k))
 		return;
 	if (k == NULL) {
 		if (a->n == 3)
@@ -123,25 +123,25 @@ pop(struct client *c, const struct resp_args *a, bool left)
 	if (a->n == 3)
 		reply_array(c, (size_t)n);
 	for (int64_t i = 0; i < n; i++) {
-		struct blob *b = list_take(&k->list, left);
+		struct blob *b = list_pop(&k->list, left);
 
 		reply_blob(c, b);
-		blob_drop(&c->srv->blobs, b);
+		blob_drop(&c->srv->account, b);
 	}
 	if (n > 0)
-		settle(c, k);
+		finish_change(c, k);
 }
 
 static void
 run_lpop(struct client *c, const struct resp_args *a)
 {
-	pop(c, a, true);
+	pop_elements(c, a, true);
 }
 
 static void
 run_rpop(struct client *c, const struct resp_args *a)
 {
-	pop(c, a, false);
+	pop_elements(c, a, false);
 }
 
 static void
@@ -149,7 +149,7 @@ run_llen(struct client *c, const struct resp_args *a)
 {
 	struct key *k;
 
-	if (keys_find(c, a, 1, KEY_LIST, &k))
+	if (keys_find_typed(c, a, 1, KEY_LIST, &k))
 		reply_int(c, k == NULL ? 0 : (int64_t)k->list.n);
 }
 
@@ -159,31 +159,31 @@ run_lindex(struct client *c, const struct resp_args *a)
 	struct key *k;
 	int64_t i;
 
-	if (!keys_find(c, a, 1, KEY_LIST, &k))
+	if (!keys_find_typed(c, a, 1, KEY_LIST, &k))
 		return;
 	if (k == NULL) {
 		reply_nil(c);
 		return;
 	}
-	if (!args_want_integer(c, a, 2, &i))
+	if (!args_require_integer(c, a, 2, &i))
 		return;
 	if (i < 0)
 		i += (int64_t)k->list.n;
 	if (i < 0 || (uint64_t)i >= k->list.n)
 		reply_nil(c);
 	else
-		reply_blob(c, list_at(&k->list, (size_t)i));
+		reply_blob(c, list_get(&k->list, (size_t)i));
 }
 
 /* What arguments 2 and 3 name of n: the first, and how many there are. */
 static bool
-range(struct client *c, const struct resp_args *a, size_t n, size_t *first,
+read_range(struct client *c, const struct resp_args *a, size_t n, size_t *first,
     size_t *count)
 {
 	int64_t from, to, have = (int64_t)n;
 
-	if (!args_want_integer(c, a, 2, &from) || !args_want_integer(c, a, 3,
-	    &to))
+	if (!args_require_integer(c, a, 2, &from) ||
+	    !args_require_integer(c, a, 3, &to))
 		return false;
 	from = from < 0 ? from + have : from;
 	to = to < 0 ? to + have : to;
@@ -201,28 +201,28 @@ run_lset(struct client *c, const struct resp_args *a)
 	struct key *k;
 	int64_t i;
 
-	if (!keys_find(c, a, 1, KEY_LIST, &k))
+	if (!keys_find_typed(c, a, 1, KEY_LIST, &k))
 		return;
 	if (k == NULL) {
 		reply_error(c, "ERR no such key");
 		return;
 	}
-	if (!args_want_integer(c, a, 2, &i))
+	if (!args_require_integer(c, a, 2, &i))
 		return;
 	i += i < 0 ? (int64_t)k->list.n : 0;
 	if (i < 0 || (uint64_t)i >= k->list.n) {
 		reply_error(c, "ERR index out of range");
 		return;
 	}
-	b = args_blob(c, a, 3);
+	b = args_keep_blob(c, a, 3);
 	if (b == NULL) {
 		reply_oom(c);
 		return;
 	}
 	at = &k->list.ring[(k->list.first + (size_t)i) & k->list.mask];
-	blob_drop(&c->srv->blobs, *at);
+	blob_drop(&c->srv->account, *at);
 	*at = b;
-	keys_changed(c, k);
+	keys_mark_changed(c, k);
 	reply_status(c, "OK");
 }
 
@@ -234,7 +234,7 @@ run_lrem(struct client *c, const struct resp_args *a)
 	int64_t count;
 	struct key *k;
 
-	if (!args_want_integer(c, a, 2, &count) || !keys_find(c, a, 1,
+	if (!args_require_integer(c, a, 2, &count) || !keys_find_typed(c, a, 1,
 	    KEY_LIST, &k))
 		return;
 	if (k == NULL) {
@@ -243,23 +243,23 @@ run_lrem(struct client *c, const struct resp_args *a)
 	}
 	most = count == 0 ? SIZE_MAX : (size_t)(count < 0 ?
 	    -(uint64_t)count : (uint64_t)count);
-	gone = list_remove(&k->list, &c->srv->blobs, a->v[3].p, a->v[3].len,
+	gone = list_remove(&k->list, &c->srv->account, a->v[3].p, a->v[3].len,
 	    most, count >= 0);
 	if (gone > 0)
-		settle(c, k);
+		finish_change(c, k);
 	reply_int(c, (int64_t)gone);
 }
 
 bool
 lists_side(const struct resp_args *a, size_t i, bool *left)
 {
-	*left = args_is(a, i, "left");
-	return *left || args_is(a, i, "right");
+	*left = args_equal(a, i, "left");
+	return *left || args_equal(a, i, "right");
 }
 
 /* The one that moves is at an end of k; to may be k, or be none yet. */
 static void
-move_one(struct client *c, struct key *k, bool from_left,
+move_element(struct client *c, struct key *k, bool from_left,
     const struct resp_arg *to_name, struct key *to, bool to_left)
 {
 	struct keyspace *ks = &c->srv->keys;
@@ -268,19 +268,19 @@ move_one(struct client *c, struct key *k, bool from_left,
 
 	if (fresh)
 		to = keyspace_add(ks, to_name->p, to_name->len);
-	if (to == NULL || !list_reserve(&to->list, &c->srv->blobs, 1)) {
+	if (to == NULL || !list_reserve(&to->list, &c->srv->account, 1)) {
 		if (fresh && to != NULL)
 			keyspace_remove(ks, to);
 		reply_oom(c);
 		return;
 	}
 	to->type = KEY_LIST;
-	b = list_take(&k->list, from_left);
-	list_add(&to->list, b, to_left);
-	keys_changed(c, to);
+	b = list_pop(&k->list, from_left);
+	list_push(&to->list, b, to_left);
+	keys_mark_changed(c, to);
 	reply_blob(c, b);
 	if (k != to)
-		settle(c, k);
+		finish_change(c, k);
 }
 
 bool
@@ -289,12 +289,12 @@ lists_move(struct client *c, const struct resp_args *a, bool from_left,
 {
 	struct key *k, *to;
 
-	if (!keys_find(c, a, 1, KEY_LIST, &k))
+	if (!keys_find_typed(c, a, 1, KEY_LIST, &k))
 		return true;
 	if (k == NULL)
 		return false;
-	if (keys_find(c, a, 2, KEY_LIST, &to))
-		move_one(c, k, from_left, &a->v[2], to, to_left);
+	if (keys_find_typed(c, a, 2, KEY_LIST, &to))
+		move_element(c, k, from_left, &a->v[2], to, to_left);
 	return true;
 }
 
@@ -319,13 +319,13 @@ run_rpoplpush(struct client *c, const struct resp_args *a)
 void
 lists_pop_named(struct client *c, struct key *k, bool left)
 {
-	struct blob *b = list_take(&k->list, left);
+	struct blob *b = list_pop(&k->list, left);
 
 	reply_array(c, 2);
 	reply_bulk(c, k->name, k->name_len);
 	reply_blob(c, b);
-	blob_drop(&c->srv->blobs, b);
-	settle(c, k);
+	blob_drop(&c->srv->account, b);
+	finish_change(c, k);
 }
 
 static void
@@ -334,13 +334,13 @@ run_lrange(struct client *c, const struct resp_args *a)
 	size_t from, n;
 	struct key *k;
 
-	k = keys_at(c, a, 1);
-	if (!range(c, a, k == NULL || k->type != KEY_LIST ? 0 : k->list.n,
-	    &from, &n) || !keys_find(c, a, 1, KEY_LIST, &k))
+	k = keys_find_arg(c, a, 1);
+	if (!read_range(c, a, k == NULL || k->type != KEY_LIST ? 0 : k->list.n,
+	    &from, &n) || !keys_find_typed(c, a, 1, KEY_LIST, &k))
 		return;
 	reply_array(c, n);
 	for (size_t i = 0; i < n; i++)
-		reply_blob(c, list_at(&k->list, from + i));
+		reply_blob(c, list_get(&k->list, from + i));
 }
 
 static void
@@ -349,69 +349,67 @@ run_ltrim(struct client *c, const struct resp_args *a)
 	size_t from, n, after;
 	struct key *k;
 
-	k = keys_at(c, a, 1);
-	if (!range(c, a, k == NULL || k->type != KEY_LIST ? 0 : k->list.n,
-	    &from, &n) || !keys_find(c, a, 1, KEY_LIST, &k))
+	k = keys_find_arg(c, a, 1);
+	if (!read_range(c, a, k == NULL || k->type != KEY_LIST ? 0 : k->list.n,
+	    &from, &n) || !keys_find_typed(c, a, 1, KEY_LIST, &k))
 		return;
 	if (k != NULL && n == 0) {
-		keys_changed(c, k);
+		keys_mark_changed(c, k);
 		keyspace_remove(&c->srv->keys, k);
 	} else if (k != NULL) {
 		after = k->list.n - from - n;
-		undo(c, &k->list, from, true);
-		undo(c, &k->list, after, false);
-		settle(c, k);
+		drop_elements(c, &k->list, from, true);
+		drop_elements(c, &k->list, after, false);
+		finish_change(c, k);
 	}
 	reply_status(c, "OK");
 }
 
 enum { READ = COMMAND_READ | COMMAND_FAST,
-	ADD = COMMAND_WRITE | COMMAND_MORE | COMMAND_FAST };
+	ADD = COMMAND_WRITE | COMMAND_DENY_OOM | COMMAND_FAST };
 
 static const struct command commands[] = {
-	{ "lindex", 3, COMMAND_READ, run_lindex, "list",
-	    "Returns an element from a list by its index.",
-	    "key index", 1, 1, 1, NULL },
-	{ "llen", 2, READ, run_llen, "list",
-	    "Returns the length of a list.",
-	    "key", 1, 1, 1, NULL },
-	{ "lmove", 5, COMMAND_WRITE | COMMAND_MORE, run_lmove, "list",
-	    "Moves an element from an end of a list to one of another.",
-	    "source destination LEFT|RIGHT LEFT|RIGHT", 1, 2, 1, NULL },
-	{ "lpop", -2, COMMAND_WRITE | COMMAND_FAST, run_lpop, "list",
-	    "Returns and removes the first elements of a list.",
-	    "key [count]", 1, 1, 1, NULL },
-	{ "lpush", -3, ADD, run_lpush, "list",
-	    "Prepends one or more elements to a list.",
-	    "key element...", 1, 1, 1, NULL },
-	{ "lpushx", -3, ADD, run_lpushx, "list",
-	    "Prepends elements to a list that is there.",
-	    "key element...", 1, 1, 1, NULL },
-	{ "lrange", 4, COMMAND_READ, run_lrange, "list",
-	    "Returns a range of elements from a list.",
-	    "key start stop", 1, 1, 1, NULL },
-	{ "lrem", 4, COMMAND_WRITE, run_lrem, "list",
-	    "Removes elements that are equal from a list.",
-	    "key count element", 1, 1, 1, NULL },
-	{ "lset", 4, COMMAND_WRITE | COMMAND_MORE, run_lset, "list",
-	    "Sets an element of a list by its index.",
-	    "key index element", 1, 1, 1, NULL },
-	{ "ltrim", 4, COMMAND_WRITE, run_ltrim, "list",
-	    "Removes elements from both ends of a list.",
-	    "key start stop", 1, 1, 1, NULL },
-	{ "rpop", -2, COMMAND_WRITE | COMMAND_FAST, run_rpop, "list",
-	    "Returns and removes the last elements of a list.",
-	    "key [count]", 1, 1, 1, NULL },
-	{ "rpoplpush", 3, COMMAND_WRITE | COMMAND_MORE, run_rpoplpush, "list",
-	    "Moves the last element of a list to the front of another.",
-	    "source destination", 1, 2, 1, NULL },
-	{ "rpush", -3, ADD, run_rpush, "list",
-	    "Appends one or more elements to a list.",
-	    "key element...", 1, 1, 1, NULL },
-	{ "rpushx", -3, ADD, run_rpushx, "list",
-	    "Appends elements to a list that is there.",
-	    "key element...", 1, 1, 1, NULL },
-	{ 0 }
-};
+    {"lindex", 3, COMMAND_READ, run_lindex, "list",
+	"Returns an element from a list by its index.", "key index", 1, 1, 1,
+	NULL},
+    {"llen", 2, READ, run_llen, "list", "Returns the length of a list.", "key",
+	1, 1, 1, NULL},
+    {"lmove", 5, COMMAND_WRITE | COMMAND_DENY_OOM, run_lmove, "list",
+	"Moves an element from an end of a list to one of another.",
+	"source destination LEFT|RIGHT LEFT|RIGHT", 1, 2, 1, NULL},
+    {"lpop", -2, COMMAND_WRITE | COMMAND_FAST, run_lpop, "list",
+	"Returns and removes the first elements of a list.", "key [count]", 1,
+	1, 1, NULL},
+    {"lpush", -3, ADD, run_lpush, "list",
+	"Prepends one or more elements to a list.", "key element...", 1, 1, 1,
+	NULL},
+    {"lpushx", -3, ADD, run_lpushx, "list",
+	"Prepends elements to a list that is there.", "key element...", 1, 1, 1,
+	NULL},
+    {"lrange", 4, COMMAND_READ, run_lrange, "list",
+	"Returns a range of elements from a list.", "key start stop", 1, 1, 1,
+	NULL},
+    {"lrem", 4, COMMAND_WRITE, run_lrem, "list",
+	"Removes elements that are equal from a list.", "key count element", 1,
+	1, 1, NULL},
+    {"lset", 4, COMMAND_WRITE | COMMAND_DENY_OOM, run_lset, "list",
+	"Sets an element of a list by its index.", "key index element", 1, 1, 1,
+	NULL},
+    {"ltrim", 4, COMMAND_WRITE, run_ltrim, "list",
+	"Removes elements from both ends of a list.", "key start stop", 1, 1, 1,
+	NULL},
+    {"rpop", -2, COMMAND_WRITE | COMMAND_FAST, run_rpop, "list",
+	"Returns and removes the last elements of a list.", "key [count]", 1, 1,
+	1, NULL},
+    {"rpoplpush", 3, COMMAND_WRITE | COMMAND_DENY_OOM, run_rpoplpush, "list",
+	"Moves the last element of a list to the front of another.",
+	"source destination", 1, 2, 1, NULL},
+    {"rpush", -3, ADD, run_rpush, "list",
+	"Appends one or more elements to a list.", "key element...", 1, 1, 1,
+	NULL},
+    {"rpushx", -3, ADD, run_rpushx, "list",
+	"Appends elements to a list that is there.", "key element...", 1, 1, 1,
+	NULL},
+    {0}};
 
 const struct part lists_part = { .name = "lists", .commands = commands };

@@ -2,7 +2,7 @@
  * parts.h - the parts of innet-memory, and what a file with commands includes
  *
  * A command's function, run(c, a), has its arguments in a (args.h) and replies
- * by the functions of reply.h.  args_blob() keeps an argument as a blob.
+ * by the functions of reply.h.  args_keep_blob() keeps an argument as a blob.
  * c->srv is the server.  A request that cannot be answered yet is parked
  * (client_park()).
  */

@@ -23,7 +23,7 @@ struct add {
 };
 
 static void
-free_add(struct add *d)
+free_request(struct add *d)
 {
 	free(d->priority);
 	free(d->x);
@@ -32,7 +32,7 @@ free_add(struct add *d)
 }
 
 static bool
-open_add(struct client *c, struct add *d)
+open_request(struct client *c, struct add *d)
 {
 	d->priority = calloc(d->n, sizeof(*d->priority));
 	d->x = calloc(d->n, sizeof(*d->x));
@@ -56,7 +56,7 @@ read_frames(struct client *c, struct add *d, size_t *i)
 		    "declares them");
 		return false;
 	}
-	if (!per_whole(c, d->a, *i, "frames", 1, FRAMES_MOST, &d->frames))
+	if (!per_read_whole(c, d->a, *i, "frames", 1, FRAMES_MOST, &d->frames))
 		return false;
 	d->by_reference = true;
 	d->first_frame = *i + 1;
@@ -87,15 +87,15 @@ read_options(struct client *c, struct add *d, uint64_t *timeout_ms)
 	size_t i = 2, seen[2] = { 0 };
 
 	while (i < d->a->n) {
-		const int word = per_word(d->a, i, words);
+		const int word = per_find_word(d->a, i, words);
 
 		if (word == PER_NO_WORD)
 			break;
-		if (!per_once(c, words, word, i, seen))
+		if (!per_check_once(c, words, word, i, seen))
 			return false;
 		i++;
 		if (word == 0) {
-			if (!per_whole(c, d->a, i++, "timeout", 0, most_ms,
+			if (!per_read_whole(c, d->a, i++, "timeout", 0, most_ms,
 			    timeout_ms))
 				return false;
 		} else if (!read_frames(c, d, &i)) {
@@ -105,21 +105,21 @@ read_options(struct client *c, struct add *d, uint64_t *timeout_ms)
 	d->first = i;
 	d->n = (d->a->n - i) / 2;
 	if (d->n > 0 && (d->a->n - i) % 2 == 0)
-		return per_bounded(c, d->n);
+		return per_check_count(c, d->n);
 	reply_error(c, "ERR priorities and blobs come in pairs, one at least: "
 	    "%zu arguments are left", d->a->n - i);
 	return false;
 }
 
 static uint64_t
-index_at(const uint8_t *p, unsigned i)
+read_index(const uint8_t *p, unsigned i)
 {
 	return stream_get_le(p + i * INDEX_BYTES, INDEX_BYTES);
 }
 
 /* Has the blob of argument k what an experience of the table must have? */
 static bool
-blob_fits(struct client *c, const struct add *d, size_t k)
+check_blob(struct client *c, const struct add *d, size_t k)
 {
 	const struct frames *f = &d->t->frames;
 	const struct resp_arg *v = &d->a->v[k];
@@ -133,10 +133,10 @@ blob_fits(struct client *c, const struct add *d, size_t k)
 		return false;
 	}
 	for (unsigned i = 0; d->by_reference && i < frames_per(f); i++) {
-		if (index_at(v->p, i) < d->frames)
+		if (read_index(v->p, i) < d->frames)
 			continue;
 		reply_error(c, "ERR blob (argument %zu): it refers to frame "
-		    "%u of %u", k, (unsigned)index_at(v->p, i),
+		    "%u of %u", k, (unsigned)read_index(v->p, i),
 		    (unsigned)d->frames);
 		return false;
 	}
@@ -145,16 +145,16 @@ blob_fits(struct client *c, const struct add *d, size_t k)
 
 /* The whole request: is it good? */
 static bool
-read_add(struct client *c, struct add *d, uint64_t *timeout_ms)
+read_request(struct client *c, struct add *d, uint64_t *timeout_ms)
 {
-	d->t = per_table(c, d->a);
+	d->t = per_find_table(c, d->a);
 	if (d->t == NULL || !read_options(c, d, timeout_ms) ||
-	    !open_add(c, d))
+	    !open_request(c, d))
 		return false;
 	for (size_t i = 0; i < d->n; i++) {
-		if (!per_priority(c, d->a, d->first + 2 * i, true,
+		if (!per_read_priority(c, d->a, d->first + 2 * i, true,
 		    &d->priority[i]) ||
-		    !blob_fits(c, d, d->first + 2 * i + 1))
+		    !check_blob(c, d, d->first + 2 * i + 1))
 			return false;
 	}
 	return true;
@@ -162,16 +162,16 @@ read_add(struct client *c, struct add *d, uint64_t *timeout_ms)
 
 /* Frame k of the request in the table; NULL: memory is full. */
 static struct frame *
-frame_of(struct add *d, const struct experience *prev, size_t k)
+get_frame(struct add *d, const struct experience *prev, size_t k)
 {
 	const struct resp_arg *v = &d->a->v[d->first_frame + k];
 	struct frames *f = &d->t->frames;
 
 	if (d->frame[k] == NULL)
-		d->frame[k] = frames_same(f, prev, v->p);
+		d->frame[k] = frames_find(f, prev, v->p);
 	if (d->frame[k] == NULL)
-		d->frame[k] = v->bulk != NULL ? frames_new(f, v->bulk) :
-		    frames_copy(f, v->p);
+		d->frame[k] = v->bulk != NULL ? frames_new_from_blob(f, v->bulk)
+					      : frames_new_copy(f, v->p);
 	return d->frame[k];
 }
 
@@ -181,7 +181,7 @@ frame_of(struct add *d, const struct experience *prev, size_t k)
  * what the last request has left.
  */
 static struct experience *
-make_one(struct add *d, const struct experience *prev, size_t i)
+make_experience(struct add *d, const struct experience *prev, size_t i)
 {
 	struct frames *f = &d->t->frames;
 	const struct resp_arg *v = &d->a->v[d->first + 2 * i + 1];
@@ -191,25 +191,25 @@ make_one(struct add *d, const struct experience *prev, size_t i)
 	if (f->stack > 0 && !d->by_reference)
 		return frames_split(f, prev, v->p, v->len);
 	for (unsigned at = 0; at < frames_per(f); at++) {
-		own[at] = frame_of(d, i == 0 ? prev : NULL,
-		    (size_t)index_at(v->p, at));
+		own[at] = get_frame(d, i == 0 ? prev : NULL,
+		    (size_t)read_index(v->p, at));
 		if (own[at] == NULL)
 			return NULL;
 	}
-	return v->bulk != NULL ? frames_refer(f, own, v->bulk, skip) :
-	    frames_refer_copy(f, own, v->p + skip, v->len - skip);
+	return v->bulk != NULL ? frames_reference(f, own, v->bulk, skip) :
+	    frames_reference_copy(f, own, v->p + skip, v->len - skip);
 }
 
 /* All of them, or none; false: memory is full. */
 static bool
-make_all(struct add *d, uint64_t stream)
+make_experiences(struct add *d, uint64_t stream)
 {
 	struct frames *f = &d->t->frames;
-	const struct experience *prev = frames_last(f, stream);
+	const struct experience *prev = frames_get_last(f, stream);
 	size_t n;
 
 	for (n = 0; n < d->n; n++) {
-		d->x[n] = make_one(d, prev, n);
+		d->x[n] = make_experience(d, prev, n);
 		if (d->x[n] == NULL)
 			break;
 		prev = d->x[n];
@@ -226,7 +226,7 @@ make_all(struct add *d, uint64_t stream)
 	for (size_t k = 0; k < d->frames; k++) {
 		if (d->frame[k] != NULL) {
 			d->frame[k]->uses--;
-			frames_unused(f, d->frame[k]);
+			frames_drop_unused(f, d->frame[k]);
 		}
 	}
 	return false;
@@ -240,7 +240,7 @@ may_insert(const struct table *t, size_t n)
 }
 
 static void
-refuse(struct client *c, const struct add *d)
+reply_limit(struct client *c, const struct add *d)
 {
 	const struct replay_buffer *b = &d->t->buf;
 	char why[200];
@@ -252,7 +252,7 @@ refuse(struct client *c, const struct add *d)
 
 /* Fetch what will be evicted, which nobody has looked at for long. */
 static void
-fetch(const struct add *d)
+prefetch_evicted(const struct add *d)
 {
 	const struct replay_buffer *b = &d->t->buf;
 	const size_t n = d->n < FETCHED ? d->n : FETCHED;
@@ -262,60 +262,60 @@ fetch(const struct add *d)
 			const void *x = replay_buffer_next_evicted(b, i);
 
 			if (x != NULL)
-				frames_fetch(&d->t->frames, x,
+				frames_prefetch(&d->t->frames, x,
 				    (enum frames_step)step);
 		}
 	}
 }
 
 static void
-store(struct client *c, struct add *d)
+store_experiences(struct client *c, struct add *d)
 {
-	const uint64_t stream = host_stream(c);
+	const uint64_t stream = host_stream_id(c);
 
-	fetch(d);
-	if (!make_all(d, stream)) {
+	prefetch_evicted(d);
+	if (!make_experiences(d, stream)) {
 		reply_oom(c);
 		return;
 	}
 	replay_buffer_add_batch(&d->t->buf, d->priority, d->x,
 	    d->n, d->id);
-	frames_added(&d->t->frames, stream, d->x[d->n - 1]);
-	host_changed(c, d->a);
+	frames_set_last(&d->t->frames, stream, d->x[d->n - 1]);
+	host_mark_changed(c, d->a);
 	reply_array(c, d->n);
 	for (size_t i = 0; i < d->n; i++)
 		reply_int(c, (int64_t)d->id[i]);
 }
 
 static bool
-attempt(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
+try_add(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
     bool late)
 {
 	struct add d = { .a = a };
 	bool done = true;
 
-	if (read_add(c, &d, timeout_ms)) {
-		if (host_told(c) || may_insert(d.t, d.n))
-			store(c, &d);
+	if (read_request(c, &d, timeout_ms)) {
+		if (host_is_replicated(c) || may_insert(d.t, d.n))
+			store_experiences(c, &d);
 		else if (late)
-			refuse(c, &d);
+			reply_limit(c, &d);
 		else
 			done = false;
 	}
-	free_add(&d);
+	free_request(&d);
 	return done;
 }
 
 static bool
-retry(struct client *c, const struct resp_args *a, bool late)
+retry_add(struct client *c, const struct resp_args *a, bool late)
 {
 	uint64_t timeout_ms;
 
-	return attempt(c, a, &timeout_ms, late);
+	return try_add(c, a, &timeout_ms, late);
 }
 
 void
 per_add(struct client *c, const struct resp_args *a)
 {
-	per_try(c, a, attempt, retry);
+	per_answer_or_wait(c, a, try_add, retry_add);
 }

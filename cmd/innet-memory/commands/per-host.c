@@ -8,25 +8,25 @@
 
 /* The key of the table, or of what else stands there, or NULL. */
 static struct key *
-key_of(struct client *c, const struct resp_args *a)
+find_key(struct client *c, const struct resp_args *a)
 {
-	return keys_at(c, a, 1);
+	return keys_find_arg(c, a, 1);
 }
 
 struct table *
-host_table(struct client *c, const struct resp_args *a, const char **why)
+host_find_table(struct client *c, const struct resp_args *a, const char **why)
 {
-	const struct key *k = key_of(c, a);
+	const struct key *k = find_key(c, a);
 
 	*why = k == NULL || k->type == KEY_TABLE ? NULL : keys_wrong_type;
 	return k == NULL ? NULL : k->table;
 }
 
 bool
-host_create(struct client *c, const struct resp_args *a,
+host_create_table(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *settings, const char **why)
 {
-	struct table *t = table_open(&c->srv->blobs, a->v[1].p, a->v[1].len,
+	struct table *t = table_open(&c->srv->account, a->v[1].p, a->v[1].len,
 	    settings);
 	struct key *k;
 
@@ -37,40 +37,40 @@ host_create(struct client *c, const struct resp_args *a,
 }
 
 void
-host_drop(struct client *c, const struct resp_args *a, struct table *t)
+host_drop_table(struct client *c, const struct resp_args *a, struct table *t)
 {
 	(void)t;
-	keyspace_remove(&c->srv->keys, key_of(c, a));
+	keyspace_remove(&c->srv->keys, find_key(c, a));
 }
 
 void
-host_changed(struct client *c, const struct resp_args *a)
+host_mark_changed(struct client *c, const struct resp_args *a)
 {
-	struct key *k = key_of(c, a);
+	struct key *k = find_key(c, a);
 
 	if (k != NULL)
-		keys_changed(c, k);
+		keys_mark_changed(c, k);
 	else
-		server_changed(c->srv);
+		server_mark_changed(c->srv);
 }
 
 void
-host_sampled(struct client *c, const struct resp_args *a,
+host_mark_sampled(struct client *c, const struct resp_args *a,
     const struct table *t, const struct replay_buffer_draw *d, size_t n)
 {
 	(void)t, (void)d, (void)n;
-	host_changed(c, a);
+	host_mark_changed(c, a);
 }
 
 bool
-host_told(const struct client *c)
+host_is_replicated(const struct client *c)
 {
 	(void)c;
 	return false;
 }
 
 uint64_t
-host_stream(const struct client *c)
+host_stream_id(const struct client *c)
 {
 	return c->id;
 }
@@ -82,8 +82,8 @@ host_rng(struct client *c)
 }
 
 bool
-host_park(struct client *c, const struct resp_args *a, uint64_t timeout_ms,
-    host_retry *retry)
+host_park_client(struct client *c, const struct resp_args *a,
+    uint64_t timeout_ms, host_retry *retry)
 {
 	(void)a;
 	return client_park(c, timer_after(c->srv->now_ns,

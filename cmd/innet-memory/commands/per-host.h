@@ -24,35 +24,36 @@ struct table;
  * The table that argument 1 names.  NULL: there is none, and *why is NULL, or
  * what else is wrong with the name.
  */
-struct table *host_table(struct client *c, const struct resp_args *a,
+struct table *host_find_table(struct client *c, const struct resp_args *a,
     const char **why);
 
 /*
- * A new table where host_table() finds none, of settings that are right.
+ * A new table where host_find_table() finds none, of settings that are right.
  * False: *why says why not; if it is NULL there is no memory.
  */
-bool host_create(struct client *c, const struct resp_args *a,
+bool host_create_table(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *settings, const char **why);
-void host_drop(struct client *c, const struct resp_args *a, struct table *t);
+void host_drop_table(
+    struct client *c, const struct resp_args *a, struct table *t);
 
 /*
  * The request has changed the table as it says: whoever waits for it is tried
  * again, and copies of the table change likewise.
  */
-void host_changed(struct client *c, const struct resp_args *a);
+void host_mark_changed(struct client *c, const struct resp_args *a);
 
 /* The same of a sample, whose outcome was a matter of chance: n draws are d. */
-void host_sampled(struct client *c, const struct resp_args *a,
+void host_mark_sampled(struct client *c, const struct resp_args *a,
     const struct table *t, const struct replay_buffer_draw *d, size_t n);
 
 /*
  * Does the request tell what has been done elsewhere?  Then no limit refuses
  * it, and it never waits.
  */
-bool host_told(const struct client *c);
+bool host_is_replicated(const struct client *c);
 
 /* Whose experiences follow one another: the number of the connection. */
-uint64_t host_stream(const struct client *c);
+uint64_t host_stream_id(const struct client *c);
 
 struct rng *host_rng(struct client *c);
 
@@ -67,7 +68,7 @@ typedef bool host_retry(struct client *c, const struct resp_args *a,
  * Park the client: retry() is called when the table has changed, and at the
  * latest after timeout_ms.  False if it may not wait: then answer now.
  */
-bool host_park(struct client *c, const struct resp_args *a,
+bool host_park_client(struct client *c, const struct resp_args *a,
     uint64_t timeout_ms, host_retry *retry);
 
 #endif

@@ -18,26 +18,27 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
     struct replay_buffer_settings *settings, size_t *seen)
 {
 	const size_t at = *i;
-	const int word = per_word(a, at, create_words);
+	const int word = per_find_word(a, at, create_words);
 	uint64_t v = 0;
 	int selector;
 	bool good;
 
 	*i += 2;
-	if (!per_once(c, create_words, word, at, seen))
+	if (!per_check_once(c, create_words, word, at, seen))
 		return false;
 	switch (word) {
 	case CAPACITY:
-		good = per_whole(c, a, at + 1, "capacity", 1,
+		good = per_read_whole(c, a, at + 1, "capacity", 1,
 		    TABLE_CAPACITY_MAX, &v);
 		settings->capacity = (size_t)v;
 		return good;
 	case ALPHA:
-		return per_real(c, a, at + 1, "alpha", 0, PRIORITIES_POWER_MAX,
-		    &settings->alpha);
+		return per_read_real(c, a, at + 1, "alpha", 0,
+		    PRIORITIES_POWER_MAX, &settings->alpha);
 	case SELECTOR:
-		selector = at + 1 < a->n ? per_word(a, at + 1, table_selectors)
-					 : PER_NO_WORD;
+		selector = at + 1 < a->n
+			       ? per_find_word(a, at + 1, table_selectors)
+			       : PER_NO_WORD;
 		if (selector == PER_NO_WORD)
 			reply_error(c, "ERR selector (argument %zu): none of "
 			    "per, uniform, fifo and lifo", at + 1);
@@ -47,24 +48,24 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 			: (enum replay_buffer_selector)selector;
 		return selector != PER_NO_WORD;
 	case TIMES:
-		good = per_whole(c, a, at + 1, "times", 0, UINT32_MAX, &v);
+		good = per_read_whole(c, a, at + 1, "times", 0, UINT32_MAX, &v);
 		settings->times = (uint32_t)v;
 		return good;
 	case RATIO:
 		(*i)++;
-		return per_ratio(c, a, at + 1, &settings->limit);
+		return per_read_ratio(c, a, at + 1, &settings->limit);
 	case SLACK:
-		return per_whole(c, a, at + 1, "slack", 0, INT64_MAX,
+		return per_read_whole(c, a, at + 1, "slack", 0, INT64_MAX,
 		    &settings->limit.slack);
 	default:
-		per_no_word(c, a, at);
+		per_reply_no_word(c, a, at);
 		return false;
 	}
 }
 
 /* The name of a new table. */
 static bool
-name_fits(struct client *c, const struct resp_args *a)
+check_new_name(struct client *c, const struct resp_args *a)
 {
 	const size_t len = a->v[1].len;
 	char s[PER_SHOWN_BYTES];
@@ -73,9 +74,9 @@ name_fits(struct client *c, const struct resp_args *a)
 	if (len < 1 || len > TABLE_NAME_MAX)
 		reply_error(c, "ERR a table's name is 1 to %d bytes, not %zu",
 		    TABLE_NAME_MAX, len);
-	else if (host_table(c, a, &why) != NULL)
+	else if (host_find_table(c, a, &why) != NULL)
 		reply_error(c, "ERR there is a table '%s' already",
-		    per_shown(a, 1, s));
+		    per_print_arg(a, 1, s));
 	else if (why != NULL)
 		reply_error(c, "%s", why);
 	else
@@ -100,10 +101,10 @@ per_create(struct client *c, const struct resp_args *a)
 	}
 	if (seen[SLACK] == 0)
 		settings.limit.slack = settings.capacity;
-	if (!name_fits(c, a))
+	if (!check_new_name(c, a))
 		return;
-	if (host_create(c, a, &settings, &why)) {
-		host_changed(c, a);
+	if (host_create_table(c, a, &settings, &why)) {
+		host_mark_changed(c, a);
 		reply_status(c, "OK");
 	} else if (why != NULL) {
 		reply_error(c, "ERR %s", why);
@@ -115,26 +116,26 @@ per_create(struct client *c, const struct resp_args *a)
 void
 per_drop(struct client *c, const struct resp_args *a)
 {
-	struct table *t = per_table(c, a);
+	struct table *t = per_find_table(c, a);
 
 	if (t == NULL)
 		return;
-	host_drop(c, a, t);
-	host_changed(c, a);
+	host_drop_table(c, a, t);
+	host_mark_changed(c, a);
 	reply_status(c, "OK");
 }
 
 void
 per_frames(struct client *c, const struct resp_args *a)
 {
-	struct table *t = per_table(c, a);
+	struct table *t = per_find_table(c, a);
 	uint64_t bytes, stack;
 	const char *why;
 
 	if (t == NULL ||
-	    !per_whole(c, a, 2, "bytes of a frame", 1, RESP_BULK_MAX,
+	    !per_read_whole(c, a, 2, "bytes of a frame", 1, RESP_BULK_MAX,
 	    &bytes) ||
-	    !per_whole(c, a, 3, "stack", 1, FRAMES_STACK_MAX, &stack))
+	    !per_read_whole(c, a, 3, "stack", 1, FRAMES_STACK_MAX, &stack))
 		return;
 	why = table_check_frames(bytes, stack);
 	if (why != NULL) {
@@ -146,7 +147,7 @@ per_frames(struct client *c, const struct resp_args *a)
 	} else {
 		t->frames.bytes = (size_t)bytes;
 		t->frames.stack = (unsigned)stack;
-		host_changed(c, a);
+		host_mark_changed(c, a);
 		reply_status(c, "OK");
 	}
 }
@@ -154,43 +155,43 @@ per_frames(struct client *c, const struct resp_args *a)
 void
 per_limit(struct client *c, const struct resp_args *a)
 {
-	struct table *t = per_table(c, a);
+	struct table *t = per_find_table(c, a);
 	struct sample_ratio limit;
 
 	if (t == NULL)
 		return;
 	limit = t->buf.settings.limit;
-	if (!args_is(a, 2, "ratio")) {
-		per_no_word(c, a, 2);
+	if (!args_equal(a, 2, "ratio")) {
+		per_reply_no_word(c, a, 2);
 		return;
 	}
-	if (!per_ratio(c, a, 3, &limit))
+	if (!per_read_ratio(c, a, 3, &limit))
 		return;
-	if (a->n > 5 && !args_is(a, 5, "slack")) {
-		per_no_word(c, a, 5);
+	if (a->n > 5 && !args_equal(a, 5, "slack")) {
+		per_reply_no_word(c, a, 5);
 		return;
 	}
-	if (a->n > 5 && !per_whole(c, a, 6, "slack", 0, INT64_MAX,
+	if (a->n > 5 && !per_read_whole(c, a, 6, "slack", 0, INT64_MAX,
 	    &limit.slack))
 		return;
 	if (a->n > 7) {
-		per_no_word(c, a, 7);
+		per_reply_no_word(c, a, 7);
 		return;
 	}
 	t->buf.settings.limit = limit;
-	host_changed(c, a);
+	host_mark_changed(c, a);
 	reply_status(c, "OK");
 }
 
 static void
-put_int(struct client *c, const char *name, uint64_t v)
+reply_int_field(struct client *c, const char *name, uint64_t v)
 {
 	reply_text(c, name);
 	reply_int(c, (int64_t)v);
 }
 
 static void
-put_real(struct client *c, const char *name, double v)
+reply_real_field(struct client *c, const char *name, double v)
 {
 	reply_text(c, name);
 	reply_double(c, v);
@@ -199,7 +200,7 @@ put_real(struct client *c, const char *name, double v)
 void
 per_info(struct client *c, const struct resp_args *a)
 {
-	const struct table *t = per_table(c, a);
+	const struct table *t = per_find_table(c, a);
 	const struct replay_buffer *b;
 	uint64_t sum;
 	int shift;
@@ -211,35 +212,35 @@ per_info(struct client *c, const struct resp_args *a)
 	reply_map(c, 27);
 	reply_text(c, "selector");
 	reply_text(c, table_selectors[b->settings.selector]);
-	put_int(c, "capacity", b->settings.capacity);
-	put_real(c, "alpha", b->settings.alpha);
-	put_int(c, "times", b->settings.times);
-	put_int(c, "have", b->have);
-	put_int(c, "inserted", b->inserted);
-	put_int(c, "sampled", b->sampled);
-	put_int(c, "updated", b->updated);
-	put_int(c, "stale", b->stale);
-	put_int(c, "evicted", b->evicted);
-	put_int(c, "removed", b->removed);
-	put_int(c, "worn", b->worn);
-	put_real(c, "ratio", b->inserted == 0 ? 0 : (double)b->sampled /
+	reply_int_field(c, "capacity", b->settings.capacity);
+	reply_real_field(c, "alpha", b->settings.alpha);
+	reply_int_field(c, "times", b->settings.times);
+	reply_int_field(c, "have", b->have);
+	reply_int_field(c, "inserted", b->inserted);
+	reply_int_field(c, "sampled", b->sampled);
+	reply_int_field(c, "updated", b->updated);
+	reply_int_field(c, "stale", b->stale);
+	reply_int_field(c, "evicted", b->evicted);
+	reply_int_field(c, "removed", b->removed);
+	reply_int_field(c, "worn", b->worn);
+	reply_real_field(c, "ratio", b->inserted == 0 ? 0 : (double)b->sampled /
 	    (double)b->inserted);
-	put_real(c, "ratio_lo", b->settings.limit.lo);
-	put_real(c, "ratio_hi", b->settings.limit.hi);
-	put_int(c, "slack", b->settings.limit.slack);
-	put_real(c, "highest", (double)b->highest);
-	put_int(c, "sum", sum);
-	put_int(c, "shift", (uint64_t)(int64_t)shift);
-	put_int(c, "raised",
+	reply_real_field(c, "ratio_lo", b->settings.limit.lo);
+	reply_real_field(c, "ratio_hi", b->settings.limit.hi);
+	reply_int_field(c, "slack", b->settings.limit.slack);
+	reply_real_field(c, "highest", (double)b->highest);
+	reply_int_field(c, "sum", sum);
+	reply_int_field(c, "shift", (uint64_t)(int64_t)shift);
+	reply_int_field(c, "raised",
 	    b->settings.selector == REPLAY_BUFFER_PER ? b->per.raised : 0);
-	put_int(c, "rescaling", b->per.next.leaf == NULL ? 0 :
+	reply_int_field(c, "rescaling", b->per.next.leaf == NULL ? 0 :
 	    b->settings.capacity - b->per.made);
-	put_int(c, "rescaled_most", b->per.most);
-	put_int(c, "blobs_bytes", t->frames.tail_bytes);
-	put_int(c, "stack", t->frames.stack);
-	put_int(c, "frames", t->frames.count);
-	put_int(c, "frames_bytes", t->frames.count * t->frames.bytes);
-	put_int(c, "slots_bytes", t->charged);
+	reply_int_field(c, "rescaled_most", b->per.most);
+	reply_int_field(c, "blobs_bytes", t->frames.tail_bytes);
+	reply_int_field(c, "stack", t->frames.stack);
+	reply_int_field(c, "frames", t->frames.count);
+	reply_int_field(c, "frames_bytes", t->frames.count * t->frames.bytes);
+	reply_int_field(c, "slots_bytes", t->charged);
 }
 
 /* [from id] [count n] */
@@ -251,14 +252,14 @@ read_page(struct client *c, const struct resp_args *a, uint64_t *from,
 	size_t seen[2] = { 0 };
 
 	for (size_t i = 2; i < a->n; i += 2) {
-		const int word = per_word(a, i, words);
+		const int word = per_find_word(a, i, words);
 
 		if (word == PER_NO_WORD) {
-			per_no_word(c, a, i);
+			per_reply_no_word(c, a, i);
 			return false;
 		}
-		if (!per_once(c, words, word, i, seen) ||
-		    !per_whole(c, a, i + 1, words[word], word == 0 ? 0 : 1,
+		if (!per_check_once(c, words, word, i, seen) ||
+		    !per_read_whole(c, a, i + 1, words[word], word == 0 ? 0 : 1,
 		    word == 0 ? INT64_MAX : DUMP_MOST, word == 0 ? from :
 		    count))
 			return false;
@@ -270,7 +271,7 @@ read_page(struct client *c, const struct resp_args *a, uint64_t *from,
 void
 per_dump(struct client *c, const struct resp_args *a)
 {
-	const struct table *t = per_table(c, a);
+	const struct table *t = per_find_table(c, a);
 	uint64_t from = UINT64_MAX, count = DUMP_DEFAULT;
 	struct replaydump_entry e;
 	size_t start, at, n;

@@ -23,7 +23,7 @@ open_tables(struct server *srv)
 	    keyspace_find(&srv->keys, name, 6) != NULL)
 		return true;
 	why = table_check_settings(&settings);
-	t = why != NULL ? NULL : table_open(&srv->blobs, name, 6, &settings);
+	t = why != NULL ? NULL : table_open(&srv->account, name, 6, &settings);
 	if (t != NULL)
 		why = keyspace_add_table(&srv->keys, t, &k);
 	else if (why == NULL)
@@ -46,7 +46,7 @@ info_tables(struct server *srv, FILE *f)
 
 	fprintf(f, "tables:%zu\r\n", ks->tables);
 	for (size_t i = 0; i < ks->tables; i++) {
-		const struct table *t = ks->tabled[i]->table;
+		const struct table *t = ks->table_keys[i]->table;
 
 		fprintf(f, "table%zu:have=%zu,capacity=%zu,inserted=%ju,"
 		    "sampled=%ju,frames=%zu\r\n", i, t->buf.have,

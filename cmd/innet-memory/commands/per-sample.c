@@ -25,7 +25,7 @@ struct ask {
 
 /* A request; one that has no timeout, of timeout_ms NULL, is not counted. */
 static bool
-read_ask(struct client *c, const struct resp_args *a, struct ask *k,
+read_request(struct client *c, const struct resp_args *a, struct ask *k,
     uint64_t *timeout_ms)
 {
 	enum { BETA, STRATIFIED, TIMEOUT, REFS, BINARY, SUM, WORDS };
@@ -37,24 +37,24 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 	size_t seen[WORDS] = { 0 };
 	bool good = true;
 
-	*k = (struct ask){ .t = per_table(c, a), .beta = 0.4,
+	*k = (struct ask){ .t = per_find_table(c, a), .beta = 0.4,
 		.counted = timeout_ms != NULL };
-	if (k->t == NULL || !per_whole(c, a, 2, "batch", 1,
-	    TABLE_CAPACITY_MAX, &k->n) || !per_bounded(c, k->n))
+	if (k->t == NULL || !per_read_whole(c, a, 2, "batch", 1,
+	    TABLE_CAPACITY_MAX, &k->n) || !per_check_count(c, k->n))
 		return false;
 	for (size_t i = 3; i < a->n && good; i++) {
-		const int word = per_word(a, i, words);
+		const int word = per_find_word(a, i, words);
 
-		if (!per_once(c, words, word, i, seen))
+		if (!per_check_once(c, words, word, i, seen))
 			return false;
 		switch (k->counted || word != TIMEOUT ? word : PER_NO_WORD) {
 		case BETA:
-			good = per_real(c, a, ++i, "beta", 0,
+			good = per_read_real(c, a, ++i, "beta", 0,
 			    PRIORITIES_POWER_MAX,
 			    &k->beta);
 			break;
 		case TIMEOUT:
-			good = per_whole(c, a, ++i, "timeout", 0, most_ms,
+			good = per_read_whole(c, a, ++i, "timeout", 0, most_ms,
 			    timeout_ms);
 			break;
 		case STRATIFIED: k->strata = true; break;
@@ -62,7 +62,7 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 		case BINARY: k->binary = true; break;
 		case SUM: k->sum = true; break;
 		default:
-			per_no_word(c, a, i);
+			per_reply_no_word(c, a, i);
 			good = false;
 		}
 	}
@@ -81,7 +81,7 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
  * as are drawn must be there to be drawn.
  */
 static const char *
-unready(const struct ask *k, char *why, size_t size)
+check_ready(const struct ask *k, char *why, size_t size)
 {
 	const struct replay_buffer *b = &k->t->buf;
 	const size_t live =
@@ -112,7 +112,7 @@ reply_ids(struct client *c, const struct replay_buffer_draw *d, size_t n)
 }
 
 static void
-put_f32(uint8_t *p, float v)
+store_f32(uint8_t *p, float v)
 {
 	uint32_t u;
 
@@ -126,24 +126,24 @@ reply_packed(struct client *c, const struct replay_buffer_draw *d, size_t n)
 {
 	uint8_t p[8];
 
-	reply_begin(c, 8 * n);
+	reply_bulk_begin(c, 8 * n);
 	for (size_t i = 0; i < n; i++) {
 		stream_put_le(p, d[i].id, 8);
-		reply_bytes(c, p, 8);
+		reply_bulk_bytes(c, p, 8);
 	}
-	reply_end(c);
-	reply_begin(c, 4 * n);
+	reply_bulk_end(c);
+	reply_bulk_begin(c, 4 * n);
 	for (size_t i = 0; i < n; i++) {
-		put_f32(p, (float)d[i].prob);
-		reply_bytes(c, p, 4);
+		store_f32(p, (float)d[i].prob);
+		reply_bulk_bytes(c, p, 4);
 	}
-	reply_end(c);
-	reply_begin(c, 4 * n);
+	reply_bulk_end(c);
+	reply_bulk_begin(c, 4 * n);
 	for (size_t i = 0; i < n; i++) {
-		put_f32(p, d[i].weight);
-		reply_bytes(c, p, 4);
+		store_f32(p, d[i].weight);
+		reply_bulk_bytes(c, p, 4);
 	}
-	reply_end(c);
+	reply_bulk_end(c);
 }
 
 static void
@@ -159,23 +159,23 @@ reply_draws(struct client *c, const struct replay_buffer_draw *d, size_t n)
 }
 
 static void
-reply_rest(struct client *c, const struct experience *x)
+reply_tail(struct client *c, const struct experience *x)
 {
 	if (x->tail != NULL)
-		reply_piece(c, x->tail, x->at);
+		reply_bulk_piece(c, x->tail, x->at);
 	else
-		reply_bytes(c, frames_tail(x), x->len);
-	reply_end(c);
+		reply_bulk_bytes(c, frames_tail(x), x->len);
+	reply_bulk_end(c);
 }
 
 static void
 reply_by_value(struct client *c, const struct frames *f,
     const struct experience *x)
 {
-	reply_begin(c, frames_len(f, x));
+	reply_bulk_begin(c, frames_len(f, x));
 	for (unsigned i = 0; i < frames_per(f); i++)
-		reply_piece(c, frame_blob(x->frame[i]), 0);
-	reply_rest(c, x);
+		reply_bulk_piece(c, frame_blob(x->frame[i]), 0);
+	reply_tail(c, x);
 }
 
 /* A blob by reference; frames not listed yet go to fresh[]. */
@@ -189,14 +189,14 @@ reply_by_reference(struct client *c, const struct frames *f,
 	uint32_t at;
 
 	for (unsigned i = 0; i < frames_per(f); i++) {
-		at = frames_list(f, x->frame[i], n, &first);
+		at = frames_list_index(f, x->frame[i], n, &first);
 		if (first)
 			fresh[at] = x->frame[i];
 		stream_put_le(ref + i * REF_BYTES, at, REF_BYTES);
 	}
-	reply_begin(c, len + frames_tail_len(x));
-	reply_bytes(c, ref, len);
-	reply_rest(c, x);
+	reply_bulk_begin(c, len + frames_tail_len(x));
+	reply_bulk_bytes(c, ref, len);
+	reply_tail(c, x);
 }
 
 /*
@@ -204,8 +204,8 @@ reply_by_reference(struct client *c, const struct frames *f,
  * anywhere in memory, so that a draw takes the server two thirds of the time.
  */
 static void
-fetch(const struct frames *f, const struct replay_buffer_draw *d, size_t i,
-    size_t n)
+prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,
+    size_t i, size_t n)
 {
 	if (i % FETCHED != 0)
 		return;
@@ -213,13 +213,13 @@ fetch(const struct frames *f, const struct replay_buffer_draw *d, size_t i,
 	n = n - i < FETCHED ? n - i : FETCHED;
 	for (int step = 0; step < FRAMES_STEPS; step++) {
 		for (size_t k = 0; k < n; k++)
-			frames_fetch(f, d[k].item, (enum frames_step)step);
+			frames_prefetch(f, d[k].item, (enum frames_step)step);
 	}
 }
 
 /* And what will be copied soon, of frames and of tail no more than that. */
 static void
-fetch_copied(const struct frames *f, const struct experience *x)
+prefetch_copied(const struct frames *f, const struct experience *x)
 {
 	const size_t len = frames_tail_len(x);
 	const size_t most = COPIED_BYTES / (frames_per(f) + 1);
@@ -236,9 +236,9 @@ reply_frames(struct client *c, struct frames *f,
 {
 	uint32_t listed = 0;
 
-	frames_round(f);
+	frames_begin_listing(f);
 	for (size_t i = 0; i < n; i++) {
-		fetch(f, d, i, n);
+		prefetch_group(f, d, i, n);
 		reply_by_reference(c, f, d[i].item, fresh, &listed);
 	}
 	reply_array(c, listed);
@@ -279,9 +279,9 @@ reply_sample(struct client *c, const struct ask *k,
 	if (k->refs)
 		reply_frames(c, f, d, n, fresh);
 	for (size_t i = 0; i < n && !k->refs; i++) {
-		fetch(f, d, i, n);
+		prefetch_group(f, d, i, n);
 		if (i + COPIED < n)
-			fetch_copied(f, d[i + COPIED].item);
+			prefetch_copied(f, d[i + COPIED].item);
 		reply_by_value(c, f, d[i].item);
 	}
 	if (k->sum)
@@ -289,7 +289,7 @@ reply_sample(struct client *c, const struct ask *k,
 }
 
 static void
-sample(struct client *c, const struct resp_args *a, const struct ask *k)
+draw_and_reply(struct client *c, const struct resp_args *a, const struct ask *k)
 {
 	struct replay_buffer *b = &k->t->buf;
 	struct replay_buffer_draw *d = malloc(k->n * sizeof(*d));
@@ -310,7 +310,7 @@ sample(struct client *c, const struct resp_args *a, const struct ask *k)
 	else
 		reply_oom(c);
 	if (k->counted) {
-		host_sampled(c, a, k->t, d, n);
+		host_mark_sampled(c, a, k->t, d, n);
 		replay_buffer_drop_worn(b);
 	}
 	free(d);
@@ -318,37 +318,37 @@ sample(struct client *c, const struct resp_args *a, const struct ask *k)
 }
 
 static bool
-attempt(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
+try_sample(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
     bool late)
 {
 	char say[200];
 	const char *why;
 	struct ask k;
 
-	if (!read_ask(c, a, &k, timeout_ms))
+	if (!read_request(c, a, &k, timeout_ms))
 		return true;
-	why = unready(&k, say, sizeof(say));
+	why = check_ready(&k, say, sizeof(say));
 	if (why != NULL && !late)
 		return false;
 	if (why != NULL)
 		reply_error(c, "%s", why);
 	else
-		sample(c, a, &k);
+		draw_and_reply(c, a, &k);
 	return true;
 }
 
 static bool
-retry(struct client *c, const struct resp_args *a, bool late)
+retry_sample(struct client *c, const struct resp_args *a, bool late)
 {
 	uint64_t timeout_ms;
 
-	return attempt(c, a, &timeout_ms, late);
+	return try_sample(c, a, &timeout_ms, late);
 }
 
 void
 per_sample(struct client *c, const struct resp_args *a)
 {
-	per_try(c, a, attempt, retry);
+	per_answer_or_wait(c, a, try_sample, retry_sample);
 }
 
 /* Drawn without being counted: at a copy of the table, too. */
@@ -359,16 +359,16 @@ per_sample_ro(struct client *c, const struct resp_args *a)
 	const char *why;
 	struct ask k;
 
-	if (!read_ask(c, a, &k, NULL))
+	if (!read_request(c, a, &k, NULL))
 		return;
 	if (k.t->buf.settings.times > 0 || k.t->buf.settings.limit.hi > 0) {
 		reply_error(c, "ERR samples of this table are limited, so "
 		    "they are counted: PER.SAMPLE");
 		return;
 	}
-	why = unready(&k, say, sizeof(say));
+	why = check_ready(&k, say, sizeof(say));
 	if (why != NULL)
 		reply_error(c, "%s", why);
 	else
-		sample(c, a, &k);
+		draw_and_reply(c, a, &k);
 }

@@ -15,7 +15,7 @@ struct updates {
 static bool
 open_updates(struct client *c, struct updates *u, size_t n)
 {
-	if (!per_bounded(c, n))
+	if (!per_check_count(c, n))
 		return false;
 	u->n = n;
 	u->id = malloc(n * sizeof(*u->id) + 1);
@@ -28,7 +28,8 @@ open_updates(struct client *c, struct updates *u, size_t n)
 
 /* id priority ... */
 static bool
-read_text(struct client *c, const struct resp_args *a, struct updates *u)
+read_text_updates(
+    struct client *c, const struct resp_args *a, struct updates *u)
 {
 	if (a->n % 2 != 0) {
 		reply_error(c, "ERR ids and priorities come in pairs: the "
@@ -38,9 +39,9 @@ read_text(struct client *c, const struct resp_args *a, struct updates *u)
 	if (!open_updates(c, u, (a->n - 2) / 2))
 		return false;
 	for (size_t i = 0; i < u->n; i++) {
-		if (!per_whole(c, a, 2 + 2 * i, "id", 0, INT64_MAX,
+		if (!per_read_whole(c, a, 2 + 2 * i, "id", 0, INT64_MAX,
 		    &u->id[i]) ||
-		    !per_priority(c, a, 3 + 2 * i, false, &u->priority[i]))
+		    !per_read_priority(c, a, 3 + 2 * i, false, &u->priority[i]))
 			return false;
 	}
 	return true;
@@ -48,7 +49,8 @@ read_text(struct client *c, const struct resp_args *a, struct updates *u)
 
 /* u64s, then as many f32s, as binary of PER.SAMPLE has them */
 static bool
-read_packed(struct client *c, const struct resp_args *a, struct updates *u)
+read_packed_updates(
+    struct client *c, const struct resp_args *a, struct updates *u)
 {
 	const size_t ids = a->v[3].len, priorities = a->n > 4 ? a->v[4].len :
 	    0;
@@ -78,16 +80,16 @@ read_packed(struct client *c, const struct resp_args *a, struct updates *u)
 void
 per_update(struct client *c, const struct resp_args *a)
 {
-	struct table *t = per_table(c, a);
+	struct table *t = per_find_table(c, a);
 	struct updates u = { 0 };
 
 	if (t == NULL)
 		return;
-	if (args_is(a, 2, "binary") ? read_packed(c, a, &u) :
-	    read_text(c, a, &u)) {
+	if (args_equal(a, 2, "binary") ? read_packed_updates(c, a, &u) :
+	    read_text_updates(c, a, &u)) {
 		reply_int(c, (int64_t)replay_buffer_update_priorities(
 				 &t->buf, u.id, u.priority, u.n));
-		host_changed(c, a);
+		host_mark_changed(c, a);
 	}
 	free(u.id);
 	free(u.priority);
@@ -96,20 +98,20 @@ per_update(struct client *c, const struct resp_args *a)
 void
 per_remove(struct client *c, const struct resp_args *a)
 {
-	struct table *t = per_table(c, a);
+	struct table *t = per_find_table(c, a);
 	uint64_t id;
 	int64_t n = 0;
 
-	if (t == NULL || !per_bounded(c, a->n - 2))
+	if (t == NULL || !per_check_count(c, a->n - 2))
 		return;
 	for (size_t i = 2; i < a->n; i++) {
-		if (!per_whole(c, a, i, "id", 0, INT64_MAX, &id))
+		if (!per_read_whole(c, a, i, "id", 0, INT64_MAX, &id))
 			return;
 	}
 	for (size_t i = 2; i < a->n; i++) {
-		args_integer(a, i, (int64_t *)&id);
+		args_read_integer(a, i, (int64_t *)&id);
 		n += replay_buffer_remove(&t->buf, id);
 	}
-	host_changed(c, a);
+	host_mark_changed(c, a);
 	reply_int(c, n);
 }

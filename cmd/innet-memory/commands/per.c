@@ -7,7 +7,7 @@
 #include "cmd/innet-memory/store/table.h"
 
 const char *
-per_shown(const struct resp_args *a, size_t i, char buf[PER_SHOWN_BYTES])
+per_print_arg(const struct resp_args *a, size_t i, char buf[PER_SHOWN_BYTES])
 {
 	const struct resp_arg *v = &a->v[i];
 	const size_t room = PER_SHOWN_BYTES - 4;
@@ -21,32 +21,32 @@ per_shown(const struct resp_args *a, size_t i, char buf[PER_SHOWN_BYTES])
 }
 
 struct table *
-per_table(struct client *c, const struct resp_args *a)
+per_find_table(struct client *c, const struct resp_args *a)
 {
 	const char *why;
-	struct table *t = host_table(c, a, &why);
+	struct table *t = host_find_table(c, a, &why);
 	char s[PER_SHOWN_BYTES];
 
 	if (t == NULL && why != NULL)
 		reply_error(c, "%s", why);
 	else if (t == NULL)
 		reply_error(c, "ERR no table '%s'; PER.CREATE makes one",
-		    per_shown(a, 1, s));
+		    per_print_arg(a, 1, s));
 	return t;
 }
 
 int
-per_word(const struct resp_args *a, size_t i, const char *const *words)
+per_find_word(const struct resp_args *a, size_t i, const char *const *words)
 {
 	for (int k = 0; words[k] != NULL; k++) {
-		if (args_is(a, i, words[k]))
+		if (args_equal(a, i, words[k]))
 			return k;
 	}
 	return PER_NO_WORD;
 }
 
 bool
-per_once(struct client *c, const char *const *words, int word, size_t i,
+per_check_once(struct client *c, const char *const *words, int word, size_t i,
     size_t *seen)
 {
 	if (word == PER_NO_WORD)
@@ -61,17 +61,18 @@ per_once(struct client *c, const char *const *words, int word, size_t i,
 }
 
 void
-per_no_word(struct client *c, const struct resp_args *a, size_t i)
+per_reply_no_word(struct client *c, const struct resp_args *a, size_t i)
 {
 	char s[PER_SHOWN_BYTES];
 
 	reply_error(c, "ERR argument %zu: no such option '%s'", i,
-	    per_shown(a, i, s));
+	    per_print_arg(a, i, s));
 }
 
 /* Is there an argument i? */
 static bool
-there(struct client *c, const struct resp_args *a, size_t i, const char *what)
+check_value_given(
+    struct client *c, const struct resp_args *a, size_t i, const char *what)
 {
 	if (i >= a->n)
 		reply_error(c, "ERR %s: its value is missing", what);
@@ -79,44 +80,44 @@ there(struct client *c, const struct resp_args *a, size_t i, const char *what)
 }
 
 bool
-per_whole(struct client *c, const struct resp_args *a, size_t i,
+per_read_whole(struct client *c, const struct resp_args *a, size_t i,
     const char *what, uint64_t lo, uint64_t hi, uint64_t *out)
 {
 	char s[PER_SHOWN_BYTES];
 	int64_t v;
 
-	if (!there(c, a, i, what))
+	if (!check_value_given(c, a, i, what))
 		return false;
-	if (args_integer(a, i, &v) && v >= 0 && (uint64_t)v >= lo &&
+	if (args_read_integer(a, i, &v) && v >= 0 && (uint64_t)v >= lo &&
 	    (uint64_t)v <= hi) {
 		*out = (uint64_t)v;
 		return true;
 	}
 	reply_error(c, "ERR %s '%s' (argument %zu): not a whole number from %"
-	    PRIu64 " to %" PRIu64, what, per_shown(a, i, s), i, lo, hi);
+	    PRIu64 " to %" PRIu64, what, per_print_arg(a, i, s), i, lo, hi);
 	return false;
 }
 
 bool
-per_real(struct client *c, const struct resp_args *a, size_t i,
+per_read_real(struct client *c, const struct resp_args *a, size_t i,
     const char *what, double lo, double hi, double *out)
 {
 	char s[PER_SHOWN_BYTES];
 
-	if (!there(c, a, i, what))
+	if (!check_value_given(c, a, i, what))
 		return false;
-	if (args_real(a, i, out) && *out >= lo && *out <= hi)
+	if (args_read_real(a, i, out) && *out >= lo && *out <= hi)
 		return true;
 	reply_error(c, "ERR %s '%s' (argument %zu): not a number from %g to "
-	    "%g", what, per_shown(a, i, s), i, lo, hi);
+	    "%g", what, per_print_arg(a, i, s), i, lo, hi);
 	return false;
 }
 
 bool
-per_bounded(struct client *c, size_t n)
+per_check_count(struct client *c, size_t n)
 {
 	/* what a master or a file tells has been done */
-	if (n <= PER_MOST || host_told(c))
+	if (n <= PER_MOST || host_is_replicated(c))
 		return true;
 	reply_error(c, "ERR %zu experiences in a request, %d are the most", n,
 	    PER_MOST);
@@ -124,13 +125,13 @@ per_bounded(struct client *c, size_t n)
 }
 
 bool
-per_priority(struct client *c, const struct resp_args *a, size_t i, bool max,
-    float *out)
+per_read_priority(
+    struct client *c, const struct resp_args *a, size_t i, bool max, float *out)
 {
 	double p = -1;
 
-	if (!(max && args_is(a, i, "max")) &&
-	    !per_real(c, a, i, "priority", 0, FLT_MAX, &p))
+	if (!(max && args_equal(a, i, "max")) &&
+	    !per_read_real(c, a, i, "priority", 0, FLT_MAX, &p))
 		return false;
 	*out = (float)p;
 	if (p > 0 && *out == 0)
@@ -139,14 +140,14 @@ per_priority(struct client *c, const struct resp_args *a, size_t i, bool max,
 }
 
 bool
-per_ratio(struct client *c, const struct resp_args *a, size_t i,
+per_read_ratio(struct client *c, const struct resp_args *a, size_t i,
     struct sample_ratio *out)
 {
 	const double most = 1e15;	/* past which counts are not exact */
 	const char *why;
 
-	if (!per_real(c, a, i, "lowest ratio", 0, most, &out->lo) ||
-	    !per_real(c, a, i + 1, "highest ratio", 0, most, &out->hi))
+	if (!per_read_real(c, a, i, "lowest ratio", 0, most, &out->lo) ||
+	    !per_read_real(c, a, i + 1, "highest ratio", 0, most, &out->hi))
 		return false;
 	why = sample_ratio_check(out);
 	if (why != NULL)
@@ -156,13 +157,13 @@ per_ratio(struct client *c, const struct resp_args *a, size_t i,
 }
 
 void
-per_try(struct client *c, const struct resp_args *a, per_attempt *attempt,
-    host_retry *retry)
+per_answer_or_wait(struct client *c, const struct resp_args *a,
+    per_attempt *attempt, host_retry *retry)
 {
 	uint64_t timeout_ms = 0;
 
 	if (attempt(c, a, &timeout_ms, false))
 		return;
-	if (timeout_ms == 0 || !host_park(c, a, timeout_ms, retry))
+	if (timeout_ms == 0 || !host_park_client(c, a, timeout_ms, retry))
 		attempt(c, a, &timeout_ms, true);
 }

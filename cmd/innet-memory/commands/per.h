@@ -39,41 +39,42 @@ enum {
 };
 
 /* Argument i as it is shown in an error: its beginning, made printable. */
-const char *per_shown(const struct resp_args *a, size_t i,
+const char *per_print_arg(const struct resp_args *a, size_t i,
     char buf[PER_SHOWN_BYTES]);
 
 /* The table that argument 1 names; NULL: there is none, which was said. */
-struct table *per_table(struct client *c, const struct resp_args *a);
+struct table *per_find_table(struct client *c, const struct resp_args *a);
 
 /* Which of the words, with NULL at the end, argument i is, in any case. */
 enum { PER_NO_WORD = -1 };
-int per_word(const struct resp_args *a, size_t i, const char *const *words);
+int per_find_word(
+    const struct resp_args *a, size_t i, const char *const *words);
 
 /*
  * Does that word, argument i, stand for the first time?  seen has a place for
  * each word, all 0 at first.
  */
-bool per_once(struct client *c, const char *const *words, int word, size_t i,
-    size_t *seen);
+bool per_check_once(struct client *c, const char *const *words, int word,
+    size_t i, size_t *seen);
 
 /* Say that argument i is no word that may stand there. */
-void per_no_word(struct client *c, const struct resp_args *a, size_t i);
+void per_reply_no_word(struct client *c, const struct resp_args *a, size_t i);
 
 /* Argument i, which is called what, as a number within lo and hi. */
-bool per_whole(struct client *c, const struct resp_args *a, size_t i,
+bool per_read_whole(struct client *c, const struct resp_args *a, size_t i,
     const char *what, uint64_t lo, uint64_t hi, uint64_t *out);
-bool per_real(struct client *c, const struct resp_args *a, size_t i,
+bool per_read_real(struct client *c, const struct resp_args *a, size_t i,
     const char *what, double lo, double hi, double *out);
 
 /* n experiences are not more than a request may have. */
-bool per_bounded(struct client *c, size_t n);
+bool per_check_count(struct client *c, size_t n);
 
 /* A priority: 0 or more, in 32 bits; "max", where that may be, is -1. */
-bool per_priority(struct client *c, const struct resp_args *a, size_t i,
+bool per_read_priority(struct client *c, const struct resp_args *a, size_t i,
     bool max, float *out);
 
 /* lo and hi from argument i on; at may be "" or tell what they are of. */
-bool per_ratio(struct client *c, const struct resp_args *a, size_t i,
+bool per_read_ratio(struct client *c, const struct resp_args *a, size_t i,
     struct sample_ratio *out);
 
 /*
@@ -83,7 +84,7 @@ bool per_ratio(struct client *c, const struct resp_args *a, size_t i,
  */
 typedef bool per_attempt(struct client *c, const struct resp_args *a,
     uint64_t *timeout_ms, bool late);
-void per_try(struct client *c, const struct resp_args *a,
+void per_answer_or_wait(struct client *c, const struct resp_args *a,
     per_attempt *attempt, host_retry *retry);
 
 #endif

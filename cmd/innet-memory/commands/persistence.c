@@ -25,12 +25,12 @@
 
 #include "cmd/innet-memory/store/lock.h"
 #include "cmd/innet-memory/commands/parts.h"
-#include "cmd/innet-memory/server/restore.h"
+#include "cmd/innet-memory/server/checkpoint.h"
 
 enum { WHY_BYTES = 160 };
 
 struct save {
-	struct watch end;	/* of the child */
+	struct event_source end;	/* of the child */
 	pid_t pid;		/* 0: none writes */
 	uint64_t n;		/* saves begun */
 	bool next;		/* another is to follow this one */
@@ -44,13 +44,13 @@ struct save {
 	char *path;		/* the file, behind all links */
 };
 
-static void begin(struct server *srv);
+static void begin_save(struct server *srv);
 
 /* Hold the file that is there now, if there is one, and no other. */
 static bool
-hold(struct save *s)
+hold_file(struct save *s)
 {
-	const int fd = lock_hold(s->path);
+	const int fd = lock_hold_file(s->path);
 
 	if (s->held != -1)
 		close(s->held);
@@ -60,7 +60,7 @@ hold(struct save *s)
 
 /* Save n has ended. */
 static void
-ended(struct server *srv, const char *why)
+finish_save(struct server *srv, const char *why)
 {
 	struct save *s = srv->save;
 	char *kept = s->why[s->n % 2];
@@ -73,15 +73,15 @@ ended(struct server *srv, const char *why)
 	if (*why != '\0')
 		warnx("%s: not saved: %s", srv->conf.save, why);
 	else if (s->lock != -1)
-		hold(s);
-	server_changed(srv);
+		hold_file(s);
+	server_mark_changed(srv);
 	if (s->next)
-		begin(srv);
+		begin_save(srv);
 }
 
 /* Why it was not saved: what is there already is beside the file. */
 static void
-say(const struct save *s, int error, char why[WHY_BYTES])
+print_error(const struct save *s, int error, char why[WHY_BYTES])
 {
 	if (error == EEXIST)
 		snprintf(why, WHY_BYTES, "%s.tmp: %s", s->path,
@@ -92,7 +92,7 @@ say(const struct save *s, int error, char why[WHY_BYTES])
 
 /* What a crash or a kill has left beside the file goes. */
 static void
-clean(const struct server *srv)
+remove_leftover(const struct server *srv)
 {
 	char *beside;
 
@@ -104,11 +104,11 @@ clean(const struct server *srv)
 
 /* Can a file be written there?  False with errno. */
 static bool
-writable(const struct server *srv)
+check_writable(const struct server *srv)
 {
 	struct atomic_file w;
 
-	clean(srv);
+	remove_leftover(srv);
 	if (atomic_file_open_here(&w, srv->save->path) == -1)
 		return false;
 	atomic_file_close(&w, false);
@@ -116,24 +116,24 @@ writable(const struct server *srv)
 }
 
 static void
-on_end(struct server *srv, struct watch *w)
+on_child_end(struct server *srv, struct event_source *w)
 {
 	struct save *s = srv->save;
 	char why[WHY_BYTES] = "";
 	int status = 0;
 
-	server_unwatch(srv, w);
+	server_remove_source(srv, w);
 	while (waitpid(s->pid, &status, 0) == -1 && errno == EINTR)
 		;
 	s->pid = 0;
 	if (WIFSIGNALED(status)) {
 		snprintf(why, sizeof(why), "the child that writes was ended "
 		    "by signal %d", WTERMSIG(status));
-		clean(srv);
+		remove_leftover(srv);
 	} else if (WEXITSTATUS(status) != 0) {
-		say(s, WEXITSTATUS(status), why);
+		print_error(s, WEXITSTATUS(status), why);
 	}
-	ended(srv, why);
+	finish_save(srv, why);
 }
 
 /*
@@ -141,7 +141,7 @@ on_end(struct server *srv, struct watch *w)
  * keeps, for until it is dead it may write.
  */
 static void
-part(struct server *srv, pid_t parent)
+detach_child(struct server *srv, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -156,7 +156,7 @@ part(struct server *srv, pid_t parent)
 
 /* Begin a save. */
 static void
-begin(struct server *srv)
+begin_save(struct server *srv)
 {
 	struct save *s = srv->save;
 	const pid_t self = getpid();
@@ -167,23 +167,23 @@ begin(struct server *srv)
 	s->due[s->n % 2] = true;
 	s->from_ns = timer_mono_ns();
 	if (pipe2(fd, O_CLOEXEC) == -1) {
-		ended(srv, strerror(errno));
+		finish_save(srv, strerror(errno));
 		return;
 	}
 	s->pid = fork();
 	if (s->pid == 0) {
-		part(srv, self);
-		_exit(save_file(srv->save->path, restore_fill, srv));
+		detach_child(srv, self);
+		_exit(save_file(srv->save->path, checkpoint_write, srv));
 	}
 	close(fd[1]);
-	s->end = (struct watch){ .fd = fd[0], .ready = on_end };
+	s->end = (struct event_source){ .fd = fd[0], .ready = on_child_end };
 	if (s->pid == -1) {
 		why = errno;
 		s->pid = 0;
 		close(fd[0]);
-		ended(srv, strerror(why));
-	} else if (!server_watch(srv, &s->end)) {
-		on_end(srv, &s->end);	/* then wait for it here */
+		finish_save(srv, strerror(why));
+	} else if (!server_add_source(srv, &s->end)) {
+		on_child_end(srv, &s->end);	/* then wait for it here */
 	}
 }
 
@@ -199,13 +199,13 @@ end_child(struct server *srv)
 	while (waitpid(s->pid, NULL, 0) == -1 && errno == EINTR)
 		;
 	s->pid = 0;
-	server_unwatch(srv, &s->end);
-	clean(srv);
+	server_remove_source(srv, &s->end);
+	remove_leftover(srv);
 }
 
 /* Answer, when save n (its last bit) has ended. */
 static bool
-answer(struct client *c, unsigned n)
+reply_when_saved(struct client *c, unsigned n)
 {
 	const struct save *s = c->srv->save;
 
@@ -224,7 +224,7 @@ retry_even(struct client *c, const struct resp_args *a, bool late)
 {
 	(void)a;
 	(void)late;	/* it has no deadline */
-	return answer(c, 0);
+	return reply_when_saved(c, 0);
 }
 
 static bool
@@ -232,7 +232,7 @@ retry_odd(struct client *c, const struct resp_args *a, bool late)
 {
 	(void)a;
 	(void)late;
-	return answer(c, 1);
+	return reply_when_saved(c, 1);
 }
 
 /* Is there a file?  If not, say so. */
@@ -246,7 +246,7 @@ has_file(struct client *c)
 }
 
 static void
-per_save(struct client *c, const struct resp_args *a)
+run_per_save(struct client *c, const struct resp_args *a)
 {
 	struct save *s = c->srv->save;
 	uint64_t n;
@@ -256,35 +256,35 @@ per_save(struct client *c, const struct resp_args *a)
 		return;
 	n = s->n + 1;
 	if (s->pid == 0) {
-		begin(c->srv);
+		begin_save(c->srv);
 	} else {
 		s->next = true;
 		s->due[n % 2] = true;
 	}
-	if (!answer(c, n % 2))
+	if (!reply_when_saved(c, n % 2))
 		client_park(c, TIMER_NEVER, n % 2 == 0 ? retry_even :
 		    retry_odd);
 }
 
 static void
-per_load(struct client *c, const struct resp_args *a)
+run_per_load(struct client *c, const struct resp_args *a)
 {
 	char why[WHY_BYTES];
 
 	(void)a;
 	if (!has_file(c))
 		return;
-	if (!restore_from(c->srv, c->srv->save->path, why, sizeof(why))) {
+	if (!checkpoint_read(c->srv, c->srv->save->path, why, sizeof(why))) {
 		reply_error(c, "ERR %s: %s", c->srv->conf.save, why);
 		return;
 	}
-	server_changed(c->srv);
+	server_mark_changed(c->srv);
 	reply_status(c, "OK");
 }
 
 /* The file behind all links, for a save is to replace no link; false: said. */
 static bool
-follow(struct server *srv)
+resolve_path(struct server *srv)
 {
 	const char *path = srv->conf.save;
 	char end[PATH_MAX];
@@ -304,12 +304,12 @@ follow(struct server *srv)
 
 /* Have the file for this server alone; false, and it is said, if it is not. */
 static bool
-lock(struct server *srv)
+lock_file(struct server *srv)
 {
 	struct save *s = srv->save;
 	const char *path = srv->conf.save;
 
-	s->lock = lock_take(s->path);
+	s->lock = lock_acquire(s->path);
 	if (s->lock == -1 && errno == EWOULDBLOCK)
 		warnx("%s: another innet-memory saves there, and has locked "
 		    "%s.lock", path, s->path);
@@ -317,7 +317,7 @@ lock(struct server *srv)
 		warn("%s", path);	/* its folder is not there */
 	else if (s->lock == -1)
 		warn("%s.lock", s->path);
-	else if (hold(s))
+	else if (hold_file(s))
 		return true;
 	else if (errno == EWOULDBLOCK)
 		warnx("%s: another innet-memory saves there, by another name "
@@ -329,14 +329,14 @@ lock(struct server *srv)
 
 /* Load the file, if there is one: false, and it is said, if it is not good. */
 static bool
-begin_from(struct server *srv)
+load_at_start(struct server *srv)
 {
 	const char *path = srv->conf.save;
 	char why[WHY_BYTES];
 	struct stat st;
 	const bool there = stat(path, &st) == 0;
 
-	if (!follow(srv))
+	if (!resolve_path(srv))
 		return false;
 	if (there && S_ISCHR(st.st_mode))
 		return true;	/* /dev/null, or /dev/full */
@@ -344,14 +344,14 @@ begin_from(struct server *srv)
 		warnx("%s: not a regular file", path);
 		return false;
 	}
-	if (!lock(srv))
+	if (!lock_file(srv))
 		return false;
-	if (!writable(srv)) {
+	if (!check_writable(srv)) {
 		warn("%s%s", errno == EEXIST ? srv->save->path : path,
 		    errno == EEXIST ? ".tmp" : "");
 		return false;
 	}
-	if (stat(path, &st) == -1 || restore_from(srv, srv->save->path, why,
+	if (stat(path, &st) == -1 || checkpoint_read(srv, srv->save->path, why,
 	    sizeof(why)))
 		return true;
 	warnx("%s: %s", path, why);
@@ -359,10 +359,10 @@ begin_from(struct server *srv)
 }
 
 static void
-unlock(struct server *srv)
+unlock_file(struct server *srv)
 {
 	if (srv->save->lock != -1)
-		lock_give(srv->save->lock, srv->save->path);
+		lock_release(srv->save->lock, srv->save->path);
 	if (srv->save->held != -1)
 		close(srv->save->held);
 	srv->save->lock = srv->save->held = -1;
@@ -378,14 +378,14 @@ open_saves(struct server *srv)
 	signal(SIGXFSZ, SIG_IGN);	/* a file too large is an error */
 	srv->save->every_ns = timer_after(srv->start_ns,
 	    srv->conf.save_every_ns);
-	if (srv->conf.save == NULL || begin_from(srv))
+	if (srv->conf.save == NULL || load_at_start(srv))
 		return true;
-	unlock(srv);
+	unlock_file(srv);
 	return false;
 }
 
 static uint64_t
-tick(struct server *srv, uint64_t now_ns)
+tick_saves(struct server *srv, uint64_t now_ns)
 {
 	struct save *s = srv->save;
 
@@ -394,14 +394,14 @@ tick(struct server *srv, uint64_t now_ns)
 	if (now_ns >= s->every_ns) {
 		s->every_ns = timer_after(now_ns, srv->conf.save_every_ns);
 		if (s->pid == 0)
-			begin(srv);
+			begin_save(srv);
 	}
 	return s->every_ns;
 }
 
 /* Save here and now; what the child was to do is done, or not, by this. */
 static int
-stop(struct server *srv)
+stop_saves(struct server *srv)
 {
 	struct save *s = srv->save;
 	char why[WHY_BYTES] = "";
@@ -411,12 +411,12 @@ stop(struct server *srv)
 		return 0;
 	end_child(srv);
 	s->from_ns = timer_mono_ns();
-	error = save_file(srv->save->path, restore_fill, srv);
+	error = save_file(srv->save->path, checkpoint_write, srv);
 	if (error != 0)
-		say(s, error, why);
+		print_error(s, error, why);
 	s->due[(s->n + 1) % 2] = s->next = false;
 	snprintf(s->why[(s->n + 1) % 2], WHY_BYTES, "%s", why);
-	ended(srv, why);
+	finish_save(srv, why);
 	return error != 0;
 }
 
@@ -424,13 +424,13 @@ static void
 close_saves(struct server *srv)
 {
 	end_child(srv);
-	unlock(srv);
+	unlock_file(srv);
 	free(srv->save->path);
 	free(srv->save);
 }
 
 static void
-info(struct server *srv, FILE *f)
+info_saves(struct server *srv, FILE *f)
 {
 	const struct save *s = srv->save;
 
@@ -441,14 +441,19 @@ info(struct server *srv, FILE *f)
 }
 
 static const struct command commands[] = {
-	{ "per.load", 1, COMMAND_WRITE | COMMAND_NOT_QUEUED | COMMAND_ADMIN,
-	    per_load, "per", "Loads the checkpoint again.", .subs = NULL },
-	{ "per.save", 1, COMMAND_READ | COMMAND_NOT_QUEUED | COMMAND_ADMIN,
-	    per_save, "per", "Writes a checkpoint.", .subs = NULL },
+	{ "per.load", 1, COMMAND_WRITE | COMMAND_NOT_IN_MULTI | COMMAND_ADMIN,
+	    run_per_load, "per", "Loads the checkpoint again.", .subs = NULL },
+	{ "per.save", 1, COMMAND_READ | COMMAND_NOT_IN_MULTI | COMMAND_ADMIN,
+	    run_per_save, "per", "Writes a checkpoint.", .subs = NULL },
 	{ 0 }
 };
 
 const struct part persistence_part = {
-	.name = "persistence", .commands = commands, .open = open_saves,
-	.tick = tick, .info = info, .stop = stop, .close = close_saves,
+    .name = "persistence",
+    .commands = commands,
+    .open = open_saves,
+    .tick = tick_saves,
+    .info = info_saves,
+    .stop = stop_saves,
+    .close = close_saves,
 };

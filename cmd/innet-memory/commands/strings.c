@@ -13,7 +13,7 @@ run_get(struct client *c, const struct resp_args *a)
 {
 	struct key *k;
 
-	if (!keys_find(c, a, 1, KEY_STRING, &k))
+	if (!keys_find_typed(c, a, 1, KEY_STRING, &k))
 		return;
 	if (k == NULL)
 		reply_nil(c);
@@ -28,7 +28,7 @@ run_getv(struct client *c, const struct resp_args *a)
 	struct key *k;
 	int64_t since;
 
-	if (!args_want_integer(c, a, 2, &since) || !keys_find(c, a, 1,
+	if (!args_require_integer(c, a, 2, &since) || !keys_find_typed(c, a, 1,
 	    KEY_STRING, &k))
 		return;
 	if (k == NULL || (since > 0 && k->version <= (uint64_t)since)) {
@@ -45,7 +45,7 @@ run_getdel(struct client *c, const struct resp_args *a)
 {
 	struct key *k;
 
-	if (!keys_find(c, a, 1, KEY_STRING, &k))
+	if (!keys_find_typed(c, a, 1, KEY_STRING, &k))
 		return;
 	if (k == NULL) {
 		reply_nil(c);
@@ -53,7 +53,7 @@ run_getdel(struct client *c, const struct resp_args *a)
 	}
 	reply_blob(c, k->string);
 	keyspace_remove(&c->srv->keys, k);
-	server_changed(c->srv);
+	server_mark_changed(c->srv);
 }
 
 static void
@@ -61,7 +61,7 @@ run_mget(struct client *c, const struct resp_args *a)
 {
 	reply_array(c, a->n - 1);
 	for (size_t i = 1; i < a->n; i++) {
-		const struct key *k = keys_at(c, a, i);
+		const struct key *k = keys_find_arg(c, a, i);
 
 		if (k == NULL || k->type != KEY_STRING)
 			reply_nil(c);
@@ -75,7 +75,7 @@ run_strlen(struct client *c, const struct resp_args *a)
 {
 	struct key *k;
 
-	if (keys_find(c, a, 1, KEY_STRING, &k))
+	if (keys_find_typed(c, a, 1, KEY_STRING, &k))
 		reply_int(c, k == NULL ? 0 : (int64_t)k->string->len);
 }
 
@@ -85,11 +85,11 @@ run_strlen(struct client *c, const struct resp_args *a)
  * said: memory is full.
  */
 static bool
-set(struct client *c, const struct resp_args *a, size_t i, struct blob *b,
-    uint64_t expires_ms)
+set_string(struct client *c, const struct resp_args *a, size_t i,
+    struct blob *b, uint64_t expires_ms)
 {
 	struct keyspace *ks = &c->srv->keys;
-	struct key *k = b == NULL ? NULL : keys_at(c, a, i);
+	struct key *k = b == NULL ? NULL : keys_find_arg(c, a, i);
 
 	if (k != NULL && k->type != KEY_STRING) {
 		keyspace_remove(ks, k);
@@ -98,14 +98,14 @@ set(struct client *c, const struct resp_args *a, size_t i, struct blob *b,
 	if (b != NULL && k == NULL)
 		k = keyspace_add(ks, a->v[i].p, a->v[i].len);
 	if (k == NULL) {
-		blob_drop(&c->srv->blobs, b);
+		blob_drop(&c->srv->account, b);
 		reply_oom(c);
 		return false;
 	}
-	blob_drop(&c->srv->blobs, k->string);
+	blob_drop(&c->srv->account, k->string);
 	k->string = b;
 	keyspace_expire(ks, k, expires_ms);
-	keys_changed(c, k);
+	keys_mark_changed(c, k);
 	return true;
 }
 
@@ -113,12 +113,12 @@ set(struct client *c, const struct resp_args *a, size_t i, struct blob *b,
 struct how {
 	bool nx, xx, get, keep;
 	size_t time;		/* argument that says when; 0: none does */
-	enum keys_time unit;
+	enum keys_read_future_time unit;
 };
 
 /* Is argument i such an option?  Then *i is the last of its words. */
 static bool
-is_timed(const struct resp_args *a, size_t *i, struct how *how)
+read_expiry_option(const struct resp_args *a, size_t *i, struct how *how)
 {
 	static const char *const words[] = {
 		[KEYS_SECONDS] = "ex", [KEYS_MS] = "px",
@@ -126,10 +126,10 @@ is_timed(const struct resp_args *a, size_t *i, struct how *how)
 	};
 
 	for (unsigned t = 0; t < sizeof(words) / sizeof(*words); t++) {
-		if (!args_is(a, *i, words[t]) || *i + 1 >= a->n ||
+		if (!args_equal(a, *i, words[t]) || *i + 1 >= a->n ||
 		    how->time != 0 || how->keep)
 			continue;
-		how->unit = (enum keys_time)t;
+		how->unit = (enum keys_read_future_time)t;
 		how->time = ++*i;
 		return true;
 	}
@@ -138,18 +138,18 @@ is_timed(const struct resp_args *a, size_t *i, struct how *how)
 
 /* The options of SET; false: what is wrong has been said. */
 static bool
-parse_set(struct client *c, const struct resp_args *a, struct how *how)
+read_set_options(struct client *c, const struct resp_args *a, struct how *how)
 {
 	for (size_t i = 3; i < a->n; i++) {
-		if (args_is(a, i, "nx") && !how->xx) {
+		if (args_equal(a, i, "nx") && !how->xx) {
 			how->nx = true;
-		} else if (args_is(a, i, "xx") && !how->nx) {
+		} else if (args_equal(a, i, "xx") && !how->nx) {
 			how->xx = true;
-		} else if (args_is(a, i, "get")) {
+		} else if (args_equal(a, i, "get")) {
 			how->get = true;
-		} else if (args_is(a, i, "keepttl") && how->time == 0) {
+		} else if (args_equal(a, i, "keepttl") && how->time == 0) {
 			how->keep = true;
-		} else if (!is_timed(a, &i, how)) {
+		} else if (!read_expiry_option(a, &i, how)) {
 			reply_error(c, "ERR syntax error");
 			return false;
 		}
@@ -166,17 +166,18 @@ run_set(struct client *c, const struct resp_args *a)
 	struct key *k;
 	bool done;
 
-	if (!parse_set(c, a, &how) || (how.time > 0 && !keys_time(c, a,
-	    how.time, how.unit, "set", &expires_ms)))
+	if (!read_set_options(c, a, &how) ||
+	    (how.time > 0 && !keys_read_future_time(
+				 c, a, how.time, how.unit, "set", &expires_ms)))
 		return;
-	k = keys_at(c, a, 1);
-	if (how.get && !keys_find(c, a, 1, KEY_STRING, &k))
+	k = keys_find_arg(c, a, 1);
+	if (how.get && !keys_find_typed(c, a, 1, KEY_STRING, &k))
 		return;
 	old = how.get && k != NULL ? blob_hold(k->string) : NULL;
 	done = !((how.nx && k != NULL) || (how.xx && k == NULL));
 	if (how.keep && k != NULL)
 		expires_ms = k->expires_ms;
-	if (!done || set(c, a, 1, args_blob(c, a, 2), expires_ms)) {
+	if (!done || set_string(c, a, 1, args_keep_blob(c, a, 2), expires_ms)) {
 		if (old != NULL)
 			reply_blob(c, old);
 		else if (how.get || !done)
@@ -184,27 +185,27 @@ run_set(struct client *c, const struct resp_args *a)
 		else
 			reply_status(c, "OK");
 	}
-	blob_drop(&c->srv->blobs, old);
+	blob_drop(&c->srv->account, old);
 }
 
 static void
 run_setnx(struct client *c, const struct resp_args *a)
 {
-	if (keys_at(c, a, 1) != NULL)
+	if (keys_find_arg(c, a, 1) != NULL)
 		reply_int(c, 0);
-	else if (set(c, a, 1, args_blob(c, a, 2), 0))
+	else if (set_string(c, a, 1, args_keep_blob(c, a, 2), 0))
 		reply_int(c, 1);
 }
 
 /* SETEX and PSETEX: the time stands before the value. */
 static void
-set_timed(struct client *c, const struct resp_args *a, enum keys_time unit,
-    const char *name)
+set_timed(struct client *c, const struct resp_args *a,
+    enum keys_read_future_time unit, const char *name)
 {
 	uint64_t expires_ms;
 
-	if (keys_time(c, a, 2, unit, name, &expires_ms) && set(c, a, 1,
-	    args_blob(c, a, 3), expires_ms))
+	if (keys_read_future_time(c, a, 2, unit, name, &expires_ms) &&
+	    set_string(c, a, 1, args_keep_blob(c, a, 3), expires_ms))
 		reply_status(c, "OK");
 }
 
@@ -226,16 +227,16 @@ run_getset(struct client *c, const struct resp_args *a)
 	struct blob *old;
 	struct key *k;
 
-	if (!keys_find(c, a, 1, KEY_STRING, &k))
+	if (!keys_find_typed(c, a, 1, KEY_STRING, &k))
 		return;
 	old = k == NULL ? NULL : blob_hold(k->string);
-	if (set(c, a, 1, args_blob(c, a, 2), 0)) {
+	if (set_string(c, a, 1, args_keep_blob(c, a, 2), 0)) {
 		if (old == NULL)
 			reply_nil(c);
 		else
 			reply_blob(c, old);
 	}
-	blob_drop(&c->srv->blobs, old);
+	blob_drop(&c->srv->account, old);
 }
 
 /* Pairs from argument 1 on, all or, where memory is full, the first of them. */
@@ -243,14 +244,14 @@ static bool
 set_pairs(struct client *c, const struct resp_args *a)
 {
 	for (size_t i = 1; i < a->n; i += 2) {
-		if (!set(c, a, i, args_blob(c, a, i + 1), 0))
+		if (!set_string(c, a, i, args_keep_blob(c, a, i + 1), 0))
 			return false;
 	}
 	return true;
 }
 
 static bool
-are_pairs(struct client *c, const struct resp_args *a, const char *name)
+check_pairs(struct client *c, const struct resp_args *a, const char *name)
 {
 	if (a->n % 2 == 0)
 		reply_error(c, "ERR wrong number of arguments for '%s' "
@@ -261,17 +262,17 @@ are_pairs(struct client *c, const struct resp_args *a, const char *name)
 static void
 run_mset(struct client *c, const struct resp_args *a)
 {
-	if (are_pairs(c, a, "mset") && set_pairs(c, a))
+	if (check_pairs(c, a, "mset") && set_pairs(c, a))
 		reply_status(c, "OK");
 }
 
 static void
 run_msetnx(struct client *c, const struct resp_args *a)
 {
-	if (!are_pairs(c, a, "msetnx"))
+	if (!check_pairs(c, a, "msetnx"))
 		return;
 	for (size_t i = 1; i < a->n; i += 2) {
-		if (keys_at(c, a, i) != NULL) {
+		if (keys_find_arg(c, a, i) != NULL) {
 			reply_int(c, 0);
 			return;
 		}
@@ -285,21 +286,22 @@ static bool
 set_number(struct client *c, const struct resp_args *a, const struct key *k,
     const char *s, size_t len)
 {
-	return set(c, a, 1, blob_copy(&c->srv->blobs, s, len), k == NULL ? 0 :
-	    k->expires_ms);
+	return set_string(c, a, 1, blob_copy(&c->srv->account, s, len),
+	    k == NULL ? 0 : k->expires_ms);
 }
 
 static void
-increase(struct client *c, const struct resp_args *a, int64_t by)
+increase_number(struct client *c, const struct resp_args *a, int64_t by)
 {
 	int64_t v = 0;
 	struct key *k;
 	char s[24];
 	int len;
 
-	if (!keys_find(c, a, 1, KEY_STRING, &k))
+	if (!keys_find_typed(c, a, 1, KEY_STRING, &k))
 		return;
-	if (k != NULL && !resp_integer(k->string->bytes, k->string->len, &v)) {
+	if (k != NULL &&
+	    !resp_read_integer(k->string->bytes, k->string->len, &v)) {
 		reply_error(c, "ERR value is not an integer or out of range");
 		return;
 	}
@@ -315,13 +317,13 @@ increase(struct client *c, const struct resp_args *a, int64_t by)
 static void
 run_incr(struct client *c, const struct resp_args *a)
 {
-	increase(c, a, 1);
+	increase_number(c, a, 1);
 }
 
 static void
 run_decr(struct client *c, const struct resp_args *a)
 {
-	increase(c, a, -1);
+	increase_number(c, a, -1);
 }
 
 static void
@@ -329,8 +331,8 @@ run_incrby(struct client *c, const struct resp_args *a)
 {
 	int64_t by;
 
-	if (args_want_integer(c, a, 2, &by))
-		increase(c, a, by);
+	if (args_require_integer(c, a, 2, &by))
+		increase_number(c, a, by);
 }
 
 static void
@@ -338,17 +340,17 @@ run_decrby(struct client *c, const struct resp_args *a)
 {
 	int64_t by;
 
-	if (!args_want_integer(c, a, 2, &by))
+	if (!args_require_integer(c, a, 2, &by))
 		return;
 	if (by == INT64_MIN)
 		reply_error(c, "ERR decrement would overflow");
 	else
-		increase(c, a, -by);
+		increase_number(c, a, -by);
 }
 
 /* A number as Redis reads it for INCRBYFLOAT; false: it is none. */
 static bool
-long_double(const uint8_t *p, size_t len, long double *v)
+read_long_double(const uint8_t *p, size_t len, long double *v)
 {
 	char s[5120], *end;	/* which Redis has for it, too */
 
@@ -371,10 +373,10 @@ run_incrbyfloat(struct client *c, const struct resp_args *a)
 	char s[5200];		/* the largest has 4933 digits */
 	int len;
 
-	if (!keys_find(c, a, 1, KEY_STRING, &k))
+	if (!keys_find_typed(c, a, 1, KEY_STRING, &k))
 		return;
-	if ((k != NULL && !long_double(k->string->bytes, k->string->len,
-	    &v)) || !long_double(by->p, by->len, &more)) {
+	if ((k != NULL && !read_long_double(k->string->bytes, k->string->len,
+	    &v)) || !read_long_double(by->p, by->len, &more)) {
 		reply_error(c, "ERR value is not a valid float");
 		return;
 	}
@@ -394,8 +396,8 @@ run_incrbyfloat(struct client *c, const struct resp_args *a)
 }
 
 enum { READ = COMMAND_READ | COMMAND_FAST,
-	ADD = COMMAND_WRITE | COMMAND_MORE,
-	QUICK = COMMAND_WRITE | COMMAND_MORE | COMMAND_FAST };
+	ADD = COMMAND_WRITE | COMMAND_DENY_OOM,
+	QUICK = COMMAND_WRITE | COMMAND_DENY_OOM | COMMAND_FAST };
 
 static const struct command commands[] = {
 	{ "decr", 2, QUICK, run_decr, "string",
@@ -413,7 +415,7 @@ static const struct command commands[] = {
 	{ "getset", 3, QUICK, run_getset, "string",
 	    "Returns the string value of a key, and sets another.",
 	    "key value", 1, 1, 1, NULL },
-	{ "getv", 3, READ | COMMAND_OWN, run_getv, "string",
+	{ "getv", 3, READ | COMMAND_NOT_REDIS, run_getv, "string",
 	    "Returns version and value of a key if newer than a version.",
 	    "key since", 1, 1, 1, NULL },
 	{ "incr", 2, QUICK, run_incr, "string",

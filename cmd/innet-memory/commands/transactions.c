@@ -11,24 +11,24 @@
 static struct transaction *
 begin_transaction(struct client *c)
 {
-	if (c->tx == NULL)
-		c->tx = calloc(1, sizeof(*c->tx));
-	if (c->tx == NULL)
+	if (c->transaction == NULL)
+		c->transaction = calloc(1, sizeof(*c->transaction));
+	if (c->transaction == NULL)
 		reply_oom(c);
-	return c->tx;
+	return c->transaction;
 }
 
 static void
 run_multi(struct client *c, const struct resp_args *a)
 {
 	(void)a;
-	if (transaction_queues(c->tx)) {
+	if (transaction_is_queueing(c->transaction)) {
 		reply_error(c, "ERR MULTI calls can not be nested");
 		return;
 	}
 	if (begin_transaction(c) == NULL)
 		return;
-	c->tx->multi = true;
+	c->transaction->multi = true;
 	reply_status(c, "OK");
 }
 
@@ -36,11 +36,11 @@ static void
 run_discard(struct client *c, const struct resp_args *a)
 {
 	(void)a;
-	if (!transaction_queues(c->tx)) {
+	if (!transaction_is_queueing(c->transaction)) {
 		reply_error(c, "ERR DISCARD without MULTI");
 		return;
 	}
-	transaction_free(&c->tx, &c->srv->blobs);
+	transaction_free(&c->transaction, &c->srv->account);
 	reply_status(c, "OK");
 }
 
@@ -48,11 +48,11 @@ run_discard(struct client *c, const struct resp_args *a)
 static bool
 watched_key_changed(struct client *c)
 {
-	const struct transaction *t = c->tx;
+	const struct transaction *t = c->transaction;
 
 	for (size_t i = 0; i < t->watches; i++) {
 		const struct watched_key *w = &t->watched[i];
-		const struct key *k = keys_live(c->srv, w->name->bytes,
+		const struct key *k = keys_find_live(c->srv, w->name->bytes,
 		    w->name->len);
 
 		if ((k == NULL ? 0 : k->version) != w->version)
@@ -64,10 +64,10 @@ watched_key_changed(struct client *c)
 static void
 run_exec(struct client *c, const struct resp_args *a)
 {
-	struct transaction *t = c->tx;
+	struct transaction *t = c->transaction;
 
 	(void)a;
-	if (!transaction_queues(c->tx)) {
+	if (!transaction_is_queueing(c->transaction)) {
 		reply_error(c, "ERR EXEC without MULTI");
 		return;
 	}
@@ -82,7 +82,7 @@ run_exec(struct client *c, const struct resp_args *a)
 		for (size_t i = 0; i < t->n; i++)
 			command_call(c, t->queue[i].verb, &t->queue[i].args);
 	}
-	transaction_free(&c->tx, &c->srv->blobs);
+	transaction_free(&c->transaction, &c->srv->account);
 }
 
 static void
@@ -97,12 +97,12 @@ run_watch(struct client *c, const struct resp_args *a)
 		return;
 	}
 	for (size_t i = 1; i < a->n; i++) {
-		const struct key *k = keys_at(c, a, i);
-		struct blob *name = args_blob(c, a, i);
+		const struct key *k = keys_find_arg(c, a, i);
+		struct blob *name = args_keep_blob(c, a, i);
 
 		if (name == NULL || !transaction_watch(t, name, k == NULL ? 0 :
 		    k->version)) {
-			blob_drop(&c->srv->blobs, name);
+			blob_drop(&c->srv->account, name);
 			reply_oom(c);
 			return;
 		}
@@ -114,17 +114,17 @@ static void
 run_unwatch(struct client *c, const struct resp_args *a)
 {
 	(void)a;
-	if (!transaction_running(c->tx))
-		transaction_free(&c->tx, &c->srv->blobs);
+	if (!transaction_is_running(c->transaction))
+		transaction_free(&c->transaction, &c->srv->account);
 	reply_status(c, "OK");
 }
 
-enum { AT_ONCE = COMMAND_AT_ONCE | COMMAND_FAST };
+enum { AT_ONCE = COMMAND_UNQUEUED | COMMAND_FAST };
 
 static const struct command commands[] = {
 	{ "discard", 1, AT_ONCE, run_discard, "transactions",
 	    "Discards a transaction.", .subs = NULL },
-	{ "exec", 1, COMMAND_AT_ONCE, run_exec, "transactions",
+	{ "exec", 1, COMMAND_UNQUEUED, run_exec, "transactions",
 	    "Executes all commands in a transaction.", .subs = NULL },
 	{ "multi", 1, AT_ONCE, run_multi, "transactions",
 	    "Starts a transaction.", .subs = NULL },

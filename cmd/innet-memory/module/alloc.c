@@ -5,7 +5,7 @@
 
 /* What was allocated stands before the block. */
 static void **
-origin(void *p)
+block_origin(void *p)
 {
 	return (void **)p - 1;
 }
@@ -21,7 +21,7 @@ module_aligned(size_t unit, size_t bytes)
 		return NULL;
 	p = raw + sizeof(void *);
 	p += -(uintptr_t)p & (unit - 1);
-	*origin(p) = raw;
+	*block_origin(p) = raw;
 	return p;
 }
 
@@ -38,5 +38,5 @@ void
 module_free(void *p)
 {
 	if (p != NULL)
-		RM_Free(*origin(p));
+		RM_Free(*block_origin(p));
 }

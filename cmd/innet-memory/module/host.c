@@ -15,7 +15,7 @@ host_seed(uint64_t seed)
 }
 
 struct table *
-host_table(struct client *c, const struct resp_args *a, const char **why)
+host_find_table(struct client *c, const struct resp_args *a, const char **why)
 {
 	struct table_value *h = NULL;
 	rm_key *key;
@@ -40,7 +40,7 @@ host_table(struct client *c, const struct resp_args *a, const char **why)
 }
 
 bool
-host_create(struct client *c, const struct resp_args *a,
+host_create_table(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *conf, const char **why)
 {
 	struct table_value *h = NULL;
@@ -48,7 +48,8 @@ host_create(struct client *c, const struct resp_args *a,
 
 	(void)a;
 	*why = NULL;
-	if (host_told(c) || memory_has_room(c, table_slots_bytes(conf)))
+	if (host_is_replicated(c) ||
+	    memory_has_room(c, table_slots_bytes(conf)))
 		h = value_open(conf);
 	if (h == NULL)
 		return false;
@@ -64,7 +65,7 @@ host_create(struct client *c, const struct resp_args *a,
 }
 
 void
-host_drop(struct client *c, const struct resp_args *a, struct table *t)
+host_drop_table(struct client *c, const struct resp_args *a, struct table *t)
 {
 	rm_key *key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
 
@@ -81,7 +82,7 @@ signal_change(struct client *c)
 }
 
 void
-host_changed(struct client *c, const struct resp_args *a)
+host_mark_changed(struct client *c, const struct resp_args *a)
 {
 	(void)a;
 	RM_ReplicateVerbatim(c->ctx);
@@ -93,7 +94,7 @@ host_changed(struct client *c, const struct resp_args *a)
  * items they were counts only where items wear out.
  */
 void
-host_sampled(struct client *c, const struct resp_args *a,
+host_mark_sampled(struct client *c, const struct resp_args *a,
     const struct table *t, const struct replay_buffer_draw *d, size_t n)
 {
 	uint64_t *id;
@@ -115,14 +116,14 @@ host_sampled(struct client *c, const struct resp_args *a,
 }
 
 bool
-host_told(const struct client *c)
+host_is_replicated(const struct client *c)
 {
 	return RM_GetContextFlags(c->ctx) &
 	    (RM_CTX_REPLICATED | RM_CTX_LOADING);
 }
 
 uint64_t
-host_stream(const struct client *c)
+host_stream_id(const struct client *c)
 {
 	return RM_GetClientId(c->ctx);
 }
@@ -135,8 +136,8 @@ host_rng(struct client *c)
 }
 
 bool
-host_park(struct client *c, const struct resp_args *a, uint64_t timeout_ms,
-    host_retry *retry)
+host_park_client(struct client *c, const struct resp_args *a,
+    uint64_t timeout_ms, host_retry *retry)
 {
 	const int alone = RM_CTX_LUA | RM_CTX_MULTI | RM_CTX_DENY_BLOCKING |
 	    RM_CTX_REPLICATED | RM_CTX_LOADING;

@@ -11,10 +11,10 @@
 #include "cmd/innet-memory/server/reply.h"
 
 static const struct command *
-row_of(const struct command *rows, const struct resp_args *a)
+find_row(const struct command *rows, const struct resp_args *a)
 {
 	for (; rows->name != NULL; rows++) {
-		if (args_is(a, 0, rows->name))
+		if (args_equal(a, 0, rows->name))
 			return rows;
 	}
 	return NULL;
@@ -22,7 +22,7 @@ row_of(const struct command *rows, const struct resp_args *a)
 
 /* As innet-memory says it. */
 static void
-say_usage(struct client *c, const struct command *row)
+reply_usage_error(struct client *c, const struct command *row)
 {
 	char up[32];
 	size_t i;
@@ -43,14 +43,14 @@ run_per_taken(struct client *c, const struct resp_args *a)
 	struct table *t;
 	uint64_t count;
 
-	if (!host_told(c)) {
+	if (!host_is_replicated(c)) {
 		reply_error(c, "ERR PER.TAKEN is the server's own");
 		return;
 	}
-	t = per_table(c, a);
+	t = per_find_table(c, a);
 	if (t == NULL)
 		return;
-	switch (per_word(a, 2, words)) {
+	switch (per_find_word(a, 2, words)) {
 	case 0:
 		for (size_t i = 0; i + 8 <= a->v[3].len; i += 8) {
 			uint64_t id;
@@ -60,15 +60,15 @@ run_per_taken(struct client *c, const struct resp_args *a)
 		}
 		break;
 	case 1:
-		if (!per_whole(c, a, 3, "count", 0, INT64_MAX, &count))
+		if (!per_read_whole(c, a, 3, "count", 0, INT64_MAX, &count))
 			return;
 		t->buf.sampled += count;
 		break;
 	default:
-		per_no_word(c, a, 2);
+		per_reply_no_word(c, a, 2);
 		return;
 	}
-	host_changed(c, a);
+	host_mark_changed(c, a);
 	reply_status(c, "OK");
 }
 
@@ -85,15 +85,15 @@ static const struct command module_commands[] = {
 static void
 run_command(struct client *c, const struct resp_args *a)
 {
-	const struct command *row = row_of(per_commands, a);
+	const struct command *row = find_row(per_commands, a);
 
 	if (row == NULL)
-		row = row_of(module_commands, a);
+		row = find_row(module_commands, a);
 	if (row == NULL)
 		reply_error(c, "ERR this command has another name here");
 	else if (row->arity < 0 ? a->n < (size_t)-row->arity :
 	    a->n != (size_t)row->arity)
-		say_usage(c, row);
+		reply_usage_error(c, row);
 	else
 		row->run(c, a);
 }
@@ -106,7 +106,7 @@ on_command(struct rm_ctx *ctx, rm_string **v, int n)
 
 /* What COMMAND says of it, where the server can be told. */
 static bool
-describe(struct rm_ctx *ctx, const struct command *row)
+set_command_info(struct rm_ctx *ctx, const struct command *row)
 {
 	static const struct rm_info_version version = { 1, RM_HISTORY_BYTES,
 		sizeof(struct rm_keyspec), RM_ARG_BYTES };
@@ -136,11 +136,11 @@ add_commands(struct rm_ctx *ctx, const struct command *row)
 	for (; row->name != NULL; row++) {
 		snprintf(flags, sizeof(flags), "%s%s%s%s",
 		    row->flags & COMMAND_WRITE ? "write" : "readonly",
-		    row->flags & COMMAND_MORE ? " deny-oom" : "",
+		    row->flags & COMMAND_DENY_OOM ? " deny-oom" : "",
 		    row->flags & COMMAND_FAST ? " fast" : "",
 		    row->flags & COMMAND_ADMIN ? " admin" : "");
 		if (RM_CreateCommand(ctx, row->name, on_command, flags, 1, 1,
-		    1) != RM_OK || !describe(ctx, row))
+		    1) != RM_OK || !set_command_info(ctx, row))
 			return false;
 	}
 	return true;
@@ -158,10 +158,10 @@ read_seed(struct rm_ctx *ctx, rm_string **v, int n)
 	RM_GetRandomBytes((unsigned char *)&seed, sizeof(seed));
 	if (n == 2) {
 		p = RM_StringPtrLen(v[0], &len);
-		if (!word_is("seed", (const uint8_t *)p, len))
+		if (!word_equals("seed", (const uint8_t *)p, len))
 			n = 1;
 		p = RM_StringPtrLen(v[1], &len);
-		if (!resp_integer((const uint8_t *)p, len, &given))
+		if (!resp_read_integer((const uint8_t *)p, len, &given))
 			n = 1;
 		else
 			seed = (uint64_t)given;

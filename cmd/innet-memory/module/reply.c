@@ -100,7 +100,7 @@ reply_oom(struct client *c)
  * for that.
  */
 void
-reply_begin(struct client *c, size_t len)
+reply_bulk_begin(struct client *c, size_t len)
 {
 	c->want = len;
 	c->have = 0;
@@ -109,7 +109,7 @@ reply_begin(struct client *c, size_t len)
 }
 
 void
-reply_bytes(struct client *c, const void *p, size_t len)
+reply_bulk_bytes(struct client *c, const void *p, size_t len)
 {
 	if (len == 0 || c->sent)
 		return;
@@ -130,13 +130,13 @@ reply_bytes(struct client *c, const void *p, size_t len)
 }
 
 void
-reply_piece(struct client *c, struct blob *b, size_t from)
+reply_bulk_piece(struct client *c, struct blob *b, size_t from)
 {
-	reply_bytes(c, b->bytes + from, b->len - from);
+	reply_bulk_bytes(c, b->bytes + from, b->len - from);
 }
 
 void
-reply_end(struct client *c)
+reply_bulk_end(struct client *c)
 {
 	if (!c->sent)
 		reply_bulk(c, c->bulk, c->have);

@@ -49,20 +49,20 @@ save_value(const struct table_value *h, writer_sink *sink, void *arg)
 /* ---- RDB: the number of bytes, and strings that have as many ---- */
 
 static int
-to_rdb(void *arg, const void *p, size_t len)
+write_rdb(void *arg, const void *p, size_t len)
 {
 	RM_SaveStringBuffer(arg, p, len);
 	return 0;
 }
 
 static void
-save(rm_io *io, void *value)
+save_rdb(rm_io *io, void *value)
 {
 	const struct table_value *h = value;
 
 	RM_SaveUnsigned(io, table_checkpoint_bytes(h->table));
 	/* without memory the file is too short, and refused when it is read */
-	if (save_value(h, to_rdb, io) != 0)
+	if (save_value(h, write_rdb, io) != 0)
 		RM_LogIOError(io, "warning", "a table was not saved whole");
 }
 
@@ -74,7 +74,7 @@ struct strings {
 };
 
 static const char *
-from_rdb(void *arg, void *to, size_t len)
+read_rdb(void *arg, void *to, size_t len)
 {
 	struct strings *s = arg;
 	size_t n;
@@ -96,7 +96,7 @@ from_rdb(void *arg, void *to, size_t len)
 }
 
 static void *
-load(rm_io *io, int encoding)
+load_rdb(rm_io *io, int encoding)
 {
 	struct strings s = { .io = io };
 	struct table_value *h = NULL;
@@ -107,7 +107,7 @@ load(rm_io *io, int encoding)
 		bytes = RM_LoadUnsigned(io);
 		if (RM_IsIOError(io))
 			return NULL;
-		h = load_value(&l, from_rdb, &s, bytes);
+		h = load_value(&l, read_rdb, &s, bytes);
 	}
 	if (s.p != NULL)
 		RM_Free(s.p);
@@ -125,7 +125,7 @@ struct rewriting {
 };
 
 static int
-to_aof(void *arg, const void *p, size_t len)
+write_aof(void *arg, const void *p, size_t len)
 {
 	struct rewriting *w = arg;
 
@@ -136,13 +136,13 @@ to_aof(void *arg, const void *p, size_t len)
 }
 
 static void
-rewrite(rm_io *io, rm_string *key, void *value)
+rewrite_aof(rm_io *io, rm_string *key, void *value)
 {
 	const struct table_value *h = value;
 	struct rewriting w = { .io = io, .key = key,
 		.total = table_checkpoint_bytes(h->table) };
 
-	if (save_value(h, to_aof, &w) != 0)
+	if (save_value(h, write_aof, &w) != 0)
 		RM_LogIOError(io, "warning", "a table was not saved whole");
 }
 
@@ -171,7 +171,7 @@ pieces_drop(struct pieces *ps)
 }
 
 static int
-to_pieces(void *arg, const void *bytes, size_t len)
+write_piece(void *arg, const void *bytes, size_t len)
 {
 	struct pieces *ps = arg;
 	struct piece *p = malloc(sizeof(*p) + len);
@@ -191,7 +191,7 @@ to_pieces(void *arg, const void *bytes, size_t len)
 }
 
 static const char *
-from_pieces(void *arg, void *to, size_t len)
+read_pieces(void *arg, void *to, size_t len)
 {
 	struct pieces *ps = arg;
 	struct piece *p;
@@ -216,10 +216,10 @@ from_pieces(void *arg, void *to, size_t len)
 }
 
 static struct table_value *
-from_all(struct pieces *ps, const char *what)
+value_from_pieces(struct pieces *ps, const char *what)
 {
 	struct reader l;
-	struct table_value *h = load_value(&l, from_pieces, ps, ps->have);
+	struct table_value *h = load_value(&l, read_pieces, ps, ps->have);
 
 	if (h == NULL)
 		RM_Log(NULL, "warning", "%s: not a table: %s", what, l.why);
@@ -236,24 +236,25 @@ type_put(struct client *c, const struct resp_args *a)
 	struct table_value *h;
 	rm_key *key;
 
-	if (!host_told(c)) {
+	if (!host_is_replicated(c)) {
 		reply_error(c, "ERR PER.PUT is the server's own");
 		return;
 	}
-	if (!per_whole(c, a, 2, "bytes", 1, INT64_MAX, &total) ||
-	    !per_whole(c, a, 3, "offset", 0, INT64_MAX, &at))
+	if (!per_read_whole(c, a, 2, "bytes", 1, INT64_MAX, &total) ||
+	    !per_read_whole(c, a, 3, "offset", 0, INT64_MAX, &at))
 		return;
 	if (at == 0) {
 		pieces_drop(&ps);
 		ps.total = total;
 	}
 	if (at != ps.have || total != ps.total || a->v[4].len > total - at ||
-	    to_pieces(&ps, a->v[4].p, a->v[4].len) != 0) {
+	    write_piece(&ps, a->v[4].p, a->v[4].len) != 0) {
 		reply_error(c, "ERR pieces of a table that do not follow one "
 		    "another");
 		return;
 	}
-	if (ps.have == ps.total && (h = from_all(&ps, "PER.PUT")) != NULL) {
+	if (ps.have == ps.total &&
+	    (h = value_from_pieces(&ps, "PER.PUT")) != NULL) {
 		key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
 		if (RM_ModuleTypeSetValue(key, value_type, h) != RM_OK)
 			value_free(h);
@@ -266,33 +267,33 @@ type_put(struct client *c, const struct resp_args *a)
 /* ---- the rest of it ---- */
 
 static void *
-copy(rm_string *from, rm_string *to, const void *value)
+copy_value(rm_string *from, rm_string *to, const void *value)
 {
 	struct pieces ps = { 0 };
 
 	(void)from, (void)to;
-	if (save_value(value, to_pieces, &ps) == 0)
-		return from_all(&ps, "COPY");
+	if (save_value(value, write_piece, &ps) == 0)
+		return value_from_pieces(&ps, "COPY");
 	pieces_drop(&ps);
 	return NULL;
 }
 
 static int
-to_digest(void *arg, const void *p, size_t len)
+write_digest(void *arg, const void *p, size_t len)
 {
 	RM_DigestAddStringBuffer(arg, p, len);
 	return 0;
 }
 
 static void
-digest(rm_digest *md, void *value)
+digest_value(rm_digest *md, void *value)
 {
-	save_value(value, to_digest, md);
+	save_value(value, write_digest, md);
 	RM_DigestEndSequence(md);
 }
 
 static size_t
-usage(const void *value)
+memory_usage(const void *value)
 {
 	const struct table_value *h = value;
 
@@ -310,7 +311,7 @@ free_effort(rm_string *key, const void *value)
 }
 
 static void
-unlinked(rm_string *key, const void *value)
+on_unlink(rm_string *key, const void *value)
 {
 	(void)key;
 	waiters_wake(value);
@@ -320,10 +321,16 @@ bool
 type_open(struct rm_ctx *ctx)
 {
 	struct rm_methods m = {
-		.version = RM_TYPE_VERSION, .load = load, .save = save,
-		.rewrite = rewrite, .usage = usage, .digest = digest,
-		.free = value_free, .free_effort = free_effort,
-		.unlink = unlinked, .copy = copy,
+	    .version = RM_TYPE_VERSION,
+	    .load = load_rdb,
+	    .save = save_rdb,
+	    .rewrite = rewrite_aof,
+	    .usage = memory_usage,
+	    .digest = digest_value,
+	    .free = value_free,
+	    .free_effort = free_effort,
+	    .unlink = on_unlink,
+	    .copy = copy_value,
 	};
 
 	value_type = RM_CreateDataType(ctx, "innet-per", ENCODING, &m);

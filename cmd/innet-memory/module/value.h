@@ -11,7 +11,7 @@
 #include "cmd/innet-memory/store/table.h"
 
 struct table_value {
-	struct blobs account;
+	struct account account;
 	struct table *table;
 };
 

@@ -104,7 +104,7 @@ answer_waiters(const struct table_value *h,
 }
 
 static bool
-waits_on(const struct waiter *w, const void *arg)
+waits_on_value(const struct waiter *w, const void *arg)
 {
 	return w->value == arg;
 }
@@ -113,11 +113,11 @@ void
 waiters_wake(const struct table_value *h)
 {
 	if (waiters != NULL)
-		answer_waiters(h, waits_on, h);
+		answer_waiters(h, waits_on_value, h);
 }
 
 static bool
-waits_in(const struct waiter *w, const void *arg)
+waits_in_db(const struct waiter *w, const void *arg)
 {
 	const struct rm_flush *f = arg;
 
@@ -130,11 +130,11 @@ waiters_flushed(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
 {
 	(void)ctx, (void)event;
 	if (part == RM_FLUSHDB_START && data != NULL)
-		answer_waiters(NULL, waits_in, data);
+		answer_waiters(NULL, waits_in_db, data);
 }
 
 static bool
-waits_in_either(const struct waiter *w, const void *arg)
+waits_in_either_db(const struct waiter *w, const void *arg)
 {
 	const struct rm_swap *s = arg;
 
@@ -149,5 +149,5 @@ waiters_swapped(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
 
 	(void)ctx, (void)event, (void)part;
 	if (s != NULL && s->db[0] != s->db[1])
-		answer_waiters(NULL, waits_in_either, s);
+		answer_waiters(NULL, waits_in_either_db, s);
 }

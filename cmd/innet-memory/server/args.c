@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/server/args.h"
 
 bool
-word_is(const char *word, const uint8_t *p, size_t len)
+word_equals(const char *word, const uint8_t *p, size_t len)
 {
 	size_t i;
 
@@ -20,19 +20,19 @@ word_is(const char *word, const uint8_t *p, size_t len)
 }
 
 bool
-args_is(const struct resp_args *a, size_t i, const char *word)
+args_equal(const struct resp_args *a, size_t i, const char *word)
 {
-	return word_is(word, a->v[i].p, a->v[i].len);
+	return word_equals(word, a->v[i].p, a->v[i].len);
 }
 
 bool
-args_integer(const struct resp_args *a, size_t i, int64_t *out)
+args_read_integer(const struct resp_args *a, size_t i, int64_t *out)
 {
-	return resp_integer(a->v[i].p, a->v[i].len, out);
+	return resp_read_integer(a->v[i].p, a->v[i].len, out);
 }
 
 bool
-args_real(const struct resp_args *a, size_t i, double *out)
+args_read_real(const struct resp_args *a, size_t i, double *out)
 {
 	char s[64];
 	const struct resp_arg *v = &a->v[i];
@@ -46,7 +46,7 @@ args_real(const struct resp_args *a, size_t i, double *out)
 }
 
 struct blob *
-args_hold(struct blobs *bs, const struct resp_args *a, size_t i)
+args_hold_blob(struct account *bs, const struct resp_args *a, size_t i)
 {
 	const struct resp_arg *v = &a->v[i];
 
@@ -56,7 +56,7 @@ args_hold(struct blobs *bs, const struct resp_args *a, size_t i)
 }
 
 void
-args_drop(struct blobs *bs, struct resp_args *a)
+args_drop(struct account *bs, struct resp_args *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		blob_drop(bs, a->v[i].bulk);

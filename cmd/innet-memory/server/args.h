@@ -16,24 +16,25 @@
 #include "cmd/innet-memory/server/resp.h"
 
 /* Are these bytes this word (lower case), in any case? */
-bool word_is(const char *word, const uint8_t *p, size_t len);
+bool word_equals(const char *word, const uint8_t *p, size_t len);
 
 /* Is argument i? */
-bool args_is(const struct resp_args *a, size_t i, const char *word);
+bool args_equal(const struct resp_args *a, size_t i, const char *word);
 
 /* Argument i as Redis reads an integer; false: it is none. */
-bool args_integer(const struct resp_args *a, size_t i, int64_t *out);
+bool args_read_integer(const struct resp_args *a, size_t i, int64_t *out);
 
 /* Argument i as a real number, not NaN; false: it is none. */
-bool args_real(const struct resp_args *a, size_t i, double *out);
+bool args_read_real(const struct resp_args *a, size_t i, double *out);
 
 /*
  * Argument i in a blob of this account, which the caller then holds: without a
  * copy if it came in one.  NULL: memory is full.
  */
-struct blob *args_hold(struct blobs *bs, const struct resp_args *a, size_t i);
+struct blob *args_hold_blob(
+    struct account *bs, const struct resp_args *a, size_t i);
 
 /* Drop the bulks of a request; it then has no arguments. */
-void args_drop(struct blobs *bs, struct resp_args *a);
+void args_drop(struct account *bs, struct resp_args *a);
 
 #endif

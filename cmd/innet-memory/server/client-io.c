@@ -24,35 +24,35 @@ enum {
 
 /* A place for a bulk, or the request is refused. */
 static void
-place(struct client *c)
+place_bulk(struct client *c)
 {
 	/* it may become a frame */
-	struct blob *b = blob_new_behind(&c->srv->blobs, sizeof(struct frame),
+	struct blob *b = blob_new_behind(&c->srv->account, sizeof(struct frame),
 	    c->in.bulk_len);
 
 	if (b == NULL) {
-		args_drop(&c->srv->blobs, &c->in.args);
-		resp_refuse(&c->in);
+		args_drop(&c->srv->account, &c->in.args);
+		resp_refuse_request(&c->in);
 		return;
 	}
-	server_heap(c->srv);
-	resp_place(&c->in, b, b->bytes);
+	server_advise_heap(c->srv);
+	resp_place_bulk(&c->in, b, b->bytes);
 }
 
 /* Done with the request that stands. */
 static void
-next(struct client *c)
+finish_request(struct client *c)
 {
-	args_drop(&c->srv->blobs, &c->in.args);
-	resp_next(&c->in);
+	args_drop(&c->srv->account, &c->in.args);
+	resp_finish_request(&c->in);
 }
 
 /* May requests of it be run now? */
 static bool
-runs(const struct client *c)
+may_run(const struct client *c)
 {
-	return !c->dead && c->leaving == LEAVING_NOT && c->retry == NULL &&
-	    !client_owes(c);
+	return !c->dead && c->disconnect == DISCONNECT_NONE &&
+	       c->retry == NULL && !client_has_backlog(c);
 }
 
 /*
@@ -60,7 +60,7 @@ runs(const struct client *c)
  * had theirs.
  */
 static bool
-had_turn(const struct client *c)
+turn_is_over(const struct client *c)
 {
 	return c->fd != -1 && c->srv->spent_ns >= TURN_NS;
 }
@@ -74,31 +74,31 @@ begin_turn(struct client *c, bool turn)
 		c->turn_ns = c->srv->now_ns;
 }
 
-/* Keep what cannot be read yet; it may stand in c->rest. */
+/* Keep what cannot be read yet; it may stand in c->unread. */
 static void
-keep(struct client *c, const uint8_t *p, size_t len)
+keep_unread(struct client *c, const uint8_t *p, size_t len)
 {
-	uint8_t *room = c->rest;
+	uint8_t *room = c->unread;
 
-	if (len > c->rest_room) {
+	if (len > c->unread_room) {
 		room = malloc(len);
 		if (room == NULL) {
-			client_kill(c, LEAVING_MEMORY);
+			client_close_now(c, DISCONNECT_MEMORY);
 			return;
 		}
 	}
 	if (len > 0)
 		memmove(room, p, len);
-	if (room != c->rest)
-		free(c->rest);
-	if (room != c->rest)
-		c->rest_room = len;
-	c->rest = room;
-	c->rest_len = len;
-	if (len == 0 && c->rest_room > 0) {
-		free(c->rest);
-		c->rest = NULL;
-		c->rest_room = 0;
+	if (room != c->unread)
+		free(c->unread);
+	if (room != c->unread)
+		c->unread_room = len;
+	c->unread = room;
+	c->unread_len = len;
+	if (len == 0 && c->unread_room > 0) {
+		free(c->unread);
+		c->unread = NULL;
+		c->unread_room = 0;
 	}
 }
 
@@ -106,14 +106,14 @@ keep(struct client *c, const uint8_t *p, size_t len)
 static void
 set_limits(struct client *c)
 {
-	const struct blobs *bs = &c->srv->blobs;
+	const struct account *bs = &c->srv->account;
 	const size_t want = SPARE_BYTES + 2 * c->charged;
 
 	/* what was removed must not make a request too large */
 	if (lazy_free_is_pending(&c->srv->lazy_free))
-		(void)blobs_room(bs, want < bs->limit ? want : bs->limit);
+		(void)account_has_room(bs, want < bs->limit ? want : bs->limit);
 	c->in.keep_bytes = bs->used < bs->limit ? bs->limit - bs->used : 0;
-	c->in.stranger = !c->known;
+	c->in.no_auth = !c->authenticated;
 }
 
 /* What it makes us keep must not be without end. */
@@ -121,11 +121,11 @@ static void
 check_memory(struct client *c)
 {
 	const struct server *srv = c->srv;
-	const bool full = !blobs_room(&srv->blobs, 0);
+	const bool full = !account_has_room(&srv->account, 0);
 
 	if (c->out.bad || (full && (out_bytes(&c->out) > LARGE_BYTES ||
-	    (!c->stalled && c->rest_room > SMALL_BYTES))))
-		client_kill(c, LEAVING_MEMORY);
+	    (!c->stalled && c->unread_room > SMALL_BYTES))))
+		client_close_now(c, DISCONNECT_MEMORY);
 }
 
 void
@@ -134,66 +134,66 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 	enum resp_end end = RESP_REQUEST;
 	size_t took;
 
-	while (len > 0 && end != RESP_MORE && runs(c) && !had_turn(c)) {
+	while (len > 0 && end != RESP_MORE && may_run(c) && !turn_is_over(c)) {
 		set_limits(c);
 		end = resp_read(&c->in, p, len, &took);
 		p += took;
 		len -= took;
 		if (end == RESP_PLACE)
-			place(c);
+			place_bulk(c);
 		if (end == RESP_REQUEST) {
 			command_run(c, &c->in.args);
 			if (c->retry == NULL)
-				next(c);
+				finish_request(c);
 			client_charge(c);
 			check_memory(c);
 		}
 		if (end == RESP_BAD) {
 			reply_error(c, "%s", c->in.bad);
-			client_leave(c, LEAVING_PROTOCOL);
+			client_close_after_reply(c, DISCONNECT_PROTOCOL);
 		}
 	}
-	if (c->leaving != LEAVING_NOT)
+	if (c->disconnect != DISCONNECT_NONE)
 		len = 0;
 	c->stalled = len > 0 && end != RESP_MORE;
-	keep(c, p, len);
+	keep_unread(c, p, len);
 	client_charge(c);
 	check_memory(c);
 }
 
 /* Ask epoll for what matters now. */
 static void
-watch(struct client *c)
+update_epoll(struct client *c)
 {
 	unsigned want = c->out.pending > 0 ? EPOLLOUT : 0;
 	struct epoll_event ev;
 
 	if (c->dead || c->fd == -1)
 		return;
-	if (runs(c) && !c->eof && !c->stalled)
+	if (may_run(c) && !c->eof && !c->stalled)
 		want |= EPOLLIN;
 	else if (c->retry != NULL)	/* one that has gone need not wait */
 		want |= EPOLLRDHUP;
-	if (want == c->watching)
+	if (want == c->epoll_events)
 		return;
 	ev = (struct epoll_event){ .events = want, .data.ptr = c };
 	if (epoll_ctl(c->srv->epoll, EPOLL_CTL_MOD, c->fd, &ev) == -1)
-		client_kill(c, LEAVING_ERROR);
-	c->watching = want;
+		client_close_now(c, DISCONNECT_ERROR);
+	c->epoll_events = want;
 }
 
 /* It has been answered: close, but let it read the answer first. */
 static void
-part_with(struct client *c)
+close_after_reply(struct client *c)
 {
 	struct server *srv = c->srv;
 
 	/* unread input would make the kernel forget what it has yet to send */
 	for (int i = 0; i < 16; i++) {
-		if (recv(c->fd, srv->in, SERVER_IN_BYTES, MSG_DONTWAIT) <= 0)
+		if (recv(c->fd, srv->input, SERVER_IN_BYTES, MSG_DONTWAIT) <= 0)
 			break;
 	}
-	client_kill(c, c->leaving);
+	client_close_now(c, c->disconnect);
 }
 
 /*
@@ -202,31 +202,31 @@ part_with(struct client *c)
  * that come meanwhile are worked off before it is done.
  */
 static void
-flush(struct client *c)
+send_and_run(struct client *c)
 {
-	const size_t most = c->far ? FAR_BYTES : NEAR_BYTES;
+	const size_t most = c->remote ? FAR_BYTES : NEAR_BYTES;
 	const uint64_t had = c->out.sent;
 
 	do {
-		if (c->stalled && runs(c) && !had_turn(c))
-			client_feed(c, c->rest, c->rest_len);
-		if (!c->dead && c->out.pending > 0 && !out_flush(&c->out,
-		    &c->srv->blobs, c->fd, most))
-			client_kill(c, LEAVING_GONE);
-	} while (c->stalled && runs(c) && !had_turn(c));
-	c->srv->more |= c->stalled && runs(c);
+		if (c->stalled && may_run(c) && !turn_is_over(c))
+			client_feed(c, c->unread, c->unread_len);
+		if (!c->dead && c->out.pending > 0 && !out_send(&c->out,
+		    &c->srv->account, c->fd, most))
+			client_close_now(c, DISCONNECT_GONE);
+	} while (c->stalled && may_run(c) && !turn_is_over(c));
+	c->srv->turns_wanted |= c->stalled && may_run(c);
 	if (c->out.sent != had) {
 		c->srv->out_bytes += c->out.sent - had;
-		c->moved_ns = c->srv->now_ns;
+		c->progress_ns = c->srv->now_ns;
 	}
-	if (!c->dead && c->leaving == LEAVING_NOT && c->eof)
-		client_leave(c, LEAVING_GONE);
-	if (!c->dead && c->leaving != LEAVING_NOT && c->out.pending == 0)
-		part_with(c);
+	if (!c->dead && c->disconnect == DISCONNECT_NONE && c->eof)
+		client_close_after_reply(c, DISCONNECT_GONE);
+	if (!c->dead && c->disconnect != DISCONNECT_NONE && c->out.pending == 0)
+		close_after_reply(c);
 	client_charge(c); /* also of those who have read all and ask no more */
 	if (c->out.bad)
-		client_kill(c, LEAVING_MEMORY);
-	watch(c);
+		client_close_now(c, DISCONNECT_MEMORY);
+	update_epoll(c);
 }
 
 /*
@@ -234,16 +234,16 @@ flush(struct client *c)
  * that sends megabytes others who ask for little see SERVER_IN_BYTES at most.
  */
 static ssize_t
-receive(struct client *c)
+receive_once(struct client *c)
 {
 	struct server *srv = c->srv;
 	uint8_t *hole;
-	const size_t all = resp_hole(&c->in, &hole);
+	const size_t all = resp_get_hole(&c->in, &hole);
 	const size_t left = all < SERVER_IN_BYTES ? all : SERVER_IN_BYTES;
-	const size_t had = all > 0 ? 0 : c->rest_len;
+	const size_t had = all > 0 ? 0 : c->unread_len;
 	const size_t free = SERVER_IN_BYTES - had;
 	const size_t room = all > left ? 0 : all > 0 ? TAIL_BYTES : free;
-	struct iovec v[] = { { hole, left }, { srv->in + had, room } };
+	struct iovec v[] = { { hole, left }, { srv->input + had, room } };
 	struct msghdr m = { .msg_iov = left > 0 ? v : v + 1,
 	    .msg_iovlen = left > 0 && room > 0 ? 2 : 1 };
 	const ssize_t n = recvmsg(c->fd, &m, MSG_DONTWAIT);
@@ -253,10 +253,10 @@ receive(struct client *c)
 		return n;
 	there = (size_t)n < left ? (size_t)n : left;
 	if (there > 0)
-		resp_filled(&c->in, there);
+		resp_add_filled(&c->in, there);
 	if (had > 0)
-		memcpy(srv->in, c->rest, had);
-	client_feed(c, srv->in, had + (size_t)n - there);
+		memcpy(srv->input, c->unread, had);
+	client_feed(c, srv->input, had + (size_t)n - there);
 	return n;
 }
 
@@ -266,39 +266,39 @@ client_readable(struct client *c)
 	ssize_t n;
 
 	begin_turn(c, !c->stalled);
-	if (runs(c) && !c->stalled) {
-		n = receive(c);
+	if (may_run(c) && !c->stalled) {
+		n = receive_once(c);
 		if (n == 0)
 			c->eof = true;
 		if (n == -1 && errno != EAGAIN && errno != EINTR)
-			client_kill(c, LEAVING_GONE);
+			client_close_now(c, DISCONNECT_GONE);
 		if (n > 0) {
 			c->in_bytes += (size_t)n;
 			c->srv->in_bytes += (size_t)n;
-			c->heard_ns = c->srv->now_ns;
+			c->received_ns = c->srv->now_ns;
 		}
 	}
-	flush(c);
+	send_and_run(c);
 }
 
 void
 client_writable(struct client *c)
 {
 	begin_turn(c, false);
-	flush(c);
+	send_and_run(c);
 }
 
 void
-client_go_on(struct client *c)
+client_take_turn(struct client *c)
 {
-	if (!c->stalled || !runs(c))
+	if (!c->stalled || !may_run(c))
 		return;
 	if (c->turn_ns == c->srv->now_ns) {
-		c->srv->more = true;	/* in the next turn of the loop */
+		c->srv->turns_wanted = true; /* in the next turn of the loop */
 		return;
 	}
 	begin_turn(c, true);
-	flush(c);
+	send_and_run(c);
 }
 
 void
@@ -311,6 +311,6 @@ client_retry_parked(struct client *c, bool late)
 	if (!retry(c, &c->in.args, late))
 		return;
 	client_unpark(c);
-	next(c);
-	flush(c);
+	finish_request(c);
+	send_and_run(c);
 }

@@ -16,7 +16,7 @@ void client_readable(struct client *c);
 void client_writable(struct client *c);
 
 /* Give a client that has more to run another turn, after the others' turns. */
-void client_go_on(struct client *c);
+void client_take_turn(struct client *c);
 
 /* Try the request of a parked client again; late: it must be answered. */
 void client_retry_parked(struct client *c, bool late);

@@ -21,9 +21,9 @@ client_new(struct server *srv, int fd, const char *addr)
 	c->srv = srv;
 	c->fd = fd;
 	c->id = ++srv->next_id;
-	c->since_ns = c->heard_ns = c->moved_ns = srv->now_ns;
-	c->known = srv->password == NULL;
-	c->last = "NULL";
+	c->connected_ns = c->received_ns = c->progress_ns = srv->now_ns;
+	c->authenticated = srv->password == NULL;
+	c->last_command = "NULL";
 	snprintf(c->addr, sizeof(c->addr), "%s", addr);
 	return c;
 }
@@ -32,24 +32,25 @@ client_new(struct server *srv, int fd, const char *addr)
 void
 client_charge(struct client *c)
 {
-	struct blobs *bs = &c->srv->blobs;
+	struct account *bs = &c->srv->account;
 	const size_t now = sizeof(*c) + resp_args_bytes(&c->in.args) +
-	    c->rest_room + out_bytes(&c->out) + transaction_bytes(c->tx);
+			   c->unread_room + out_bytes(&c->out) +
+			   transaction_bytes(c->transaction);
 
-	blobs_give(bs, c->charged);
-	blobs_force(bs, now);
+	account_uncharge(bs, c->charged);
+	account_force(bs, now);
 	c->charged = now;
 }
 
 void
 client_free(struct client *c)
 {
-	args_drop(&c->srv->blobs, &c->in.args);
+	args_drop(&c->srv->account, &c->in.args);
 	resp_free(&c->in);
-	out_free(&c->out, &c->srv->blobs);
-	transaction_free(&c->tx, &c->srv->blobs);
-	free(c->rest);
-	blobs_give(&c->srv->blobs, c->charged);
+	out_free(&c->out, &c->srv->account);
+	transaction_free(&c->transaction, &c->srv->account);
+	free(c->unread);
+	account_uncharge(&c->srv->account, c->charged);
 	if (c->fd != -1) {
 		/* epoll would keep it while a child that saves has it open */
 		epoll_ctl(c->srv->epoll, EPOLL_CTL_DEL, c->fd, NULL);
@@ -59,7 +60,7 @@ client_free(struct client *c)
 }
 
 /*
- * It waits no more.  c->behind is left, for whoever goes along the row and
+ * It waits no more.  c->parked_next is left, for whoever goes along the row and
  * has just come to c.
  */
 void
@@ -67,36 +68,36 @@ client_unpark(struct client *c)
 {
 	struct server *srv = c->srv;
 
-	*(c->ahead != NULL ? &c->ahead->behind : &srv->parked_first) =
-	    c->behind;
-	*(c->behind != NULL ? &c->behind->ahead : &srv->parked_last) =
-	    c->ahead;
+	*(c->parked_prev != NULL ? &c->parked_prev->parked_next
+				 : &srv->parked_first) = c->parked_next;
+	*(c->parked_next != NULL ? &c->parked_next->parked_prev
+				 : &srv->parked_last) = c->parked_prev;
 	srv->parked--;
 	c->retry = NULL;
 }
 
 void
-client_kill(struct client *c, enum leaving why)
+client_close_now(struct client *c, enum disconnect_reason why)
 {
 	if (c->dead)
 		return;
 	c->dead = true;
-	c->leaving = why;
+	c->disconnect = why;
 	if (c->retry != NULL)
 		client_unpark(c);
 }
 
 void
-client_leave(struct client *c, enum leaving why)
+client_close_after_reply(struct client *c, enum disconnect_reason why)
 {
-	if (c->leaving == LEAVING_NOT)
-		c->leaving = why;
+	if (c->disconnect == DISCONNECT_NONE)
+		c->disconnect = why;
 }
 
 bool
-client_owes(const struct client *c)
+client_has_backlog(const struct client *c)
 {
-	const struct blobs *bs = &c->srv->blobs;
+	const struct account *bs = &c->srv->account;
 
 	return c->out.pending > c->srv->conf.output_bytes ||
 	    (c->out.pending > LARGE_BYTES && bs->used > bs->limit / 4);
@@ -107,14 +108,15 @@ client_park(struct client *c, uint64_t deadline_ns, client_retry *retry)
 {
 	struct server *srv = c->srv;
 
-	if (transaction_running(c->tx) || c->fd == -1)
+	if (transaction_is_running(c->transaction) || c->fd == -1)
 		return false;
 	c->retry = retry;
 	c->deadline_ns = deadline_ns;
 	c->parked_seen = srv->changes;
-	c->behind = NULL;
-	c->ahead = srv->parked_last;
-	*(c->ahead != NULL ? &c->ahead->behind : &srv->parked_first) = c;
+	c->parked_next = NULL;
+	c->parked_prev = srv->parked_last;
+	*(c->parked_prev != NULL ? &c->parked_prev->parked_next
+				 : &srv->parked_first) = c;
 	srv->parked_last = c;
 	srv->parked++;
 	return true;

@@ -30,31 +30,32 @@ struct client {
 	uint64_t id;
 	size_t at;			/* in srv->client */
 	struct resp in;
-	uint8_t *rest;			/* input that waits */
-	size_t rest_len, rest_room;
+	uint8_t *unread;			/* input that waits */
+	size_t unread_len, unread_room;
 	struct out out;
 	size_t charged;			/* in the account, for its buffers */
-	uint64_t since_ns;		/* connected, monotonic */
-	uint64_t heard_ns;		/* last time something came */
-	uint64_t moved_ns;		/* last time something went out */
+	uint64_t connected_ns;		/* connected, monotonic */
+	uint64_t received_ns;		/* last time something came */
+	uint64_t progress_ns;		/* last time something went out */
 	uint64_t turn_ns;		/* srv->now_ns of its last turn */
 	int queued;			/* bytes with the kernel then */
 	uint64_t commands, in_bytes, errors;
-	unsigned watching;		/* epoll events asked for */
-	enum leaving leaving;		/* goes when all is sent */
+	unsigned epoll_events;		/* epoll events asked for */
+	enum disconnect_reason disconnect; /* goes when all is sent */
 	bool dead;			/* goes at once */
 	bool stalled;			/* rest could be read, but not run */
 	bool eof;			/* it will send no more */
-	bool far;			/* on another machine, or maybe */
-	bool known;			/* has given the password */
+	bool remote;			/* on another machine, or maybe */
+	bool authenticated;			/* has given the password */
 	bool no_evict;
 	bool resp3;			/* what it speaks, or RESP2 */
-	const char *last;		/* name of its last command */
-	struct transaction *tx;		/* MULTI and WATCH; NULL: neither */
+	const char *last_command;		/* name of its last command */
+	struct transaction *transaction; /* MULTI and WATCH; NULL: neither */
 	client_retry *retry;		/* it is parked */
 	uint64_t deadline_ns;		/* ... until then, monotonic */
 	uint64_t parked_seen;		/* srv->changes it was tried with */
-	struct client *ahead, *behind;	/* parked before it, and after */
+	struct client *parked_prev,
+	    *parked_next; /* parked before it, and after */
 	char name[CLIENT_NAME_BYTES];
 	char addr[CLIENT_ADDR_BYTES];
 };
@@ -70,10 +71,10 @@ void client_charge(struct client *c);
 
 /*
  * Park the client until its request can be answered: retry() is called when
- * something was changed (server_changed()), and at the latest at deadline_ns
- * (monotonic, timer.h; TIMER_NEVER: no end).  Others are served meanwhile; its
- * own further requests wait.  False if it may not wait (it is within EXEC):
- * then answer now.
+ * something was changed (server_mark_changed()), and at the latest at
+ * deadline_ns (monotonic, timer.h; TIMER_NEVER: no end).  Others are served
+ * meanwhile; its own further requests wait.  False if it may not wait (it is
+ * within EXEC): then answer now.
  */
 bool client_park(struct client *c, uint64_t deadline_ns, client_retry *retry);
 
@@ -82,13 +83,13 @@ bool client_park(struct client *c, uint64_t deadline_ns, client_retry *retry);
  * While memory is short (text grows by doubling), less will do: the rest is for
  * what others store.
  */
-bool client_owes(const struct client *c);
+bool client_has_backlog(const struct client *c);
 
 /* It goes, when what it is owed is sent. */
-void client_leave(struct client *c, enum leaving why);
+void client_close_after_reply(struct client *c, enum disconnect_reason why);
 
 /* It goes at once. */
-void client_kill(struct client *c, enum leaving why);
+void client_close_now(struct client *c, enum disconnect_reason why);
 
 /* Take a client out of the row of parked ones, after its answer. */
 void client_unpark(struct client *c);

@@ -10,7 +10,7 @@
 enum { HOMES = 1024 };	/* several times the commands there are */
 
 static size_t
-home_of(const uint8_t *p, size_t len)
+hash_name(const uint8_t *p, size_t len)
 {
 	uint32_t h = 2166136261;
 
@@ -20,26 +20,27 @@ home_of(const uint8_t *p, size_t len)
 }
 
 static size_t
-count(const struct command *c)
+count_commands(const struct command *c)
 {
 	size_t n = 0;
 
 	for (; c != NULL && c->name != NULL; c++)
-		n += 1 + count(c->subs);
+		n += 1 + count_commands(c->subs);
 	return n;
 }
 
 /* Add the commands of a table; those with words are followed by them. */
 static void
-add(struct verbs *vs, const struct command *c, const struct verb *of)
+add_commands(struct command_table *vs, const struct command *c,
+    const struct command_entry *of)
 {
 	for (; c != NULL && c->name != NULL; c++) {
-		struct verb *v = &vs->v[vs->n++];
-		size_t at = home_of((const uint8_t *)c->name,
+		struct command_entry *v = &vs->v[vs->n++];
+		size_t at = hash_name((const uint8_t *)c->name,
 		    strlen(c->name));
 
 		v->cmd = c;
-		v->of = of;
+		v->parent = of;
 		if (of == NULL)
 			snprintf(v->name, sizeof(v->name), "%s", c->name);
 		else
@@ -49,57 +50,57 @@ add(struct verbs *vs, const struct command *c, const struct verb *of)
 			at = (at + 1) % HOMES;
 		if (of == NULL)
 			vs->home[at] = (uint16_t)vs->n;
-		add(vs, c->subs, v);
+		add_commands(vs, c->subs, v);
 	}
 }
 
 bool
-verbs_open(struct verbs *vs, const struct part *const *parts)
+command_table_open(struct command_table *vs, const struct part *const *parts)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; parts[i] != NULL; i++)
-		n += count(parts[i]->commands);
-	*vs = (struct verbs){ .v = calloc(n, sizeof(*vs->v)),
+		n += count_commands(parts[i]->commands);
+	*vs = (struct command_table){ .v = calloc(n, sizeof(*vs->v)),
 	    .home = calloc(HOMES, sizeof(*vs->home)) };
 	if (vs->v == NULL || vs->home == NULL) {
-		verbs_close(vs);
+		command_table_close(vs);
 		return false;
 	}
 	for (size_t i = 0; parts[i] != NULL; i++)
-		add(vs, parts[i]->commands, NULL);
+		add_commands(vs, parts[i]->commands, NULL);
 	return true;
 }
 
 void
-verbs_close(struct verbs *vs)
+command_table_close(struct command_table *vs)
 {
 	free(vs->v);
 	free(vs->home);
-	*vs = (struct verbs){ 0 };
+	*vs = (struct command_table){ 0 };
 }
 
-struct verb *
-verbs_find(const struct verbs *vs, const uint8_t *p, size_t len)
+struct command_entry *
+command_table_find(const struct command_table *vs, const uint8_t *p, size_t len)
 {
-	for (size_t at = home_of(p, len); vs->home[at] != 0;
+	for (size_t at = hash_name(p, len); vs->home[at] != 0;
 	    at = (at + 1) % HOMES) {
-		struct verb *v = &vs->v[vs->home[at] - 1];
+		struct command_entry *v = &vs->v[vs->home[at] - 1];
 
-		if (word_is(v->cmd->name, p, len))
+		if (word_equals(v->cmd->name, p, len))
 			return v;
 	}
 	return NULL;
 }
 
-struct verb *
-verbs_sub(const struct verbs *vs, const struct verb *of, const uint8_t *p,
-    size_t len)
+struct command_entry *
+command_table_find_sub(const struct command_table *vs,
+    const struct command_entry *of, const uint8_t *p, size_t len)
 {
 	const size_t from = (size_t)(of - vs->v) + 1;
 
-	for (size_t i = from; i < vs->n && vs->v[i].of == of; i++) {
-		if (word_is(vs->v[i].cmd->name, p, len))
+	for (size_t i = from; i < vs->n && vs->v[i].parent == of; i++) {
+		if (word_equals(vs->v[i].cmd->name, p, len))
 			return &vs->v[i];
 	}
 	return NULL;

@@ -13,30 +13,33 @@
 #include "cmd/innet-memory/server/part.h"
 
 /* A command and its counters. */
-struct verb {
+struct command_entry {
 	const struct command *cmd;
-	const struct verb *of;	/* it is a word after that one; or NULL */
+	const struct command_entry
+	    *parent;		/* it is a word after that one; or NULL */
 	struct latency latency;	/* of those that ran */
 	uint64_t failed;	/* they ran, and answered with an error */
 	uint64_t rejected;	/* they did not run */
 	char name[32];		/* client|setname */
 };
 
-struct verbs {
-	struct verb *v;
+struct command_table {
+	struct command_entry *v;
 	size_t n;
 	uint16_t *home;		/* by hash of a command's name: place + 1 */
 };
 
 /* Collect the tables of all parts.  False without memory. */
-bool verbs_open(struct verbs *vs, const struct part *const *parts);
-void verbs_close(struct verbs *vs);
+bool command_table_open(
+    struct command_table *vs, const struct part *const *parts);
+void command_table_close(struct command_table *vs);
 
 /* The command of this name, in any case; NULL: there is none. */
-struct verb *verbs_find(const struct verbs *vs, const uint8_t *p, size_t len);
+struct command_entry *command_table_find(
+    const struct command_table *vs, const uint8_t *p, size_t len);
 
 /* The word that follows of, in any case; NULL: there is none. */
-struct verb *verbs_sub(const struct verbs *vs, const struct verb *of,
-    const uint8_t *p, size_t len);
+struct command_entry *command_table_find_sub(const struct command_table *vs,
+    const struct command_entry *of, const uint8_t *p, size_t len);
 
 #endif

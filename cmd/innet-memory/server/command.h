@@ -17,13 +17,13 @@ struct client;
 enum {
 	COMMAND_READ = 1,	/* reads keys */
 	COMMAND_WRITE = 2,	/* changes what is stored */
-	COMMAND_MORE = 4,	/* may add to it: -OOM when memory is full */
-	COMMAND_STRANGER = 8,	/* before AUTH, too */
-	COMMAND_AT_ONCE = 16,	/* within MULTI, too, instead of queued */
-	COMMAND_NOT_QUEUED = 32, /* refused within MULTI */
+	COMMAND_DENY_OOM = 4,	/* may add to it: -OOM when memory is full */
+	COMMAND_NO_AUTH = 8,	/* before AUTH, too */
+	COMMAND_UNQUEUED = 16,	/* within MULTI, too, instead of queued */
+	COMMAND_NOT_IN_MULTI = 32, /* refused within MULTI */
 	COMMAND_FAST = 64,	/* shown by COMMAND only: */
 	COMMAND_ADMIN = 128,
-	COMMAND_OWN = 256	/* Redis has none of that name */
+	COMMAND_NOT_REDIS = 256	/* Redis has none of that name */
 };
 
 struct command {

@@ -70,7 +70,7 @@ parse_time(uint64_t lo, uint64_t *out)
 }
 
 static void
-parse_one(int ch, struct conf *cf)
+parse_option(int ch, struct conf *cf)
 {
 	switch (ch) {
 	case LISTEN:
@@ -157,7 +157,7 @@ conf_parse(int argc, char *argv[])
 		json |= ch == JSON;
 		alpha |= ch == ALPHA;
 		touch |= ch == TOUCH;
-		parse_one(ch, &cf);
+		parse_option(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);
 	if (cf.no_tcp && cf.unix_path == NULL)

@@ -14,7 +14,7 @@
 
 /* Redis shows up to 128 bytes of a word, and of all that follow it. */
 static void
-say_unknown(struct client *c, const struct resp_args *a)
+reply_unknown(struct client *c, const struct resp_args *a)
 {
 	char args[160];
 	size_t n = 0;
@@ -34,23 +34,23 @@ say_unknown(struct client *c, const struct resp_args *a)
 
 /* It will not run: say why, which ends a transaction if it is EXEC. */
 static void
-reject(struct client *c, struct verb *v, const char *why)
+reject_request(struct client *c, struct command_entry *v, const char *why)
 {
 	const bool plain = strncmp(why, "ERR ", 4) == 0;
 
 	v->rejected++;
 	if (strcmp(v->name, "exec") != 0) {
 		reply_error(c, "%s", why);
-		transaction_spoil(c->tx);
+		transaction_spoil(c->transaction);
 		return;
 	}
-	transaction_free(&c->tx, &c->srv->blobs);
+	transaction_free(&c->transaction, &c->srv->account);
 	reply_error(c, "EXECABORT Transaction discarded because of: %s",
 	    why + (plain ? 4 : 0));
 }
 
 static bool
-arity_fits(const struct command *cmd, size_t n)
+check_arity(const struct command *cmd, size_t n)
 {
 	return cmd->arity < 0 ? n >= (size_t)-cmd->arity :
 	    n == (size_t)cmd->arity;
@@ -58,7 +58,7 @@ arity_fits(const struct command *cmd, size_t n)
 
 /* The name of a verb, all of which are shorter than 32. */
 static void
-upper(char up[32], const char *name)
+copy_upper(char up[32], const char *name)
 {
 	size_t i;
 
@@ -69,37 +69,39 @@ upper(char up[32], const char *name)
 
 /* Redis' commands are answered with Redis' bytes, our own with the usage. */
 static void
-say_usage(const struct verb *v, char *why, size_t room)
+print_usage(const struct command_entry *v, char *why, size_t room)
 {
 	const int n = snprintf(why, room, "ERR wrong number of arguments for "
 	    "'%s' command", v->name);
 	char up[32];
 
-	if ((v->cmd->flags & COMMAND_OWN) == 0)
+	if ((v->cmd->flags & COMMAND_NOT_REDIS) == 0)
 		return;
-	upper(up, v->name);
+	copy_upper(up, v->name);
 	snprintf(why + n, room - (size_t)n, "; usage: %s %s", up,
 	    v->cmd->usage == NULL ? "" : v->cmd->usage);
 }
 
 /* The verb of a request; NULL: why not has been said. */
-static struct verb *
-look_up(struct client *c, const struct resp_args *a)
+static struct command_entry *
+find_command(struct client *c, const struct resp_args *a)
 {
-	struct verbs *vs = &c->srv->verbs;
-	struct verb *v = verbs_find(vs, a->v[0].p, a->v[0].len), *sub = NULL;
+	struct command_table *vs = &c->srv->command_table;
+	struct command_entry *v =
+				 command_table_find(vs, a->v[0].p, a->v[0].len),
+			     *sub = NULL;
 	char why[256];
 
 	if (v == NULL) {
-		say_unknown(c, a);
+		reply_unknown(c, a);
 		return NULL;
 	}
 	if (v->cmd->subs != NULL && a->n > 1) {
-		sub = verbs_sub(vs, v, a->v[1].p, a->v[1].len);
+		sub = command_table_find_sub(vs, v, a->v[1].p, a->v[1].len);
 		if (sub == NULL) {
 			char up[32];
 
-			upper(up, v->name);
+			copy_upper(up, v->name);
 			v->rejected++;
 			reply_error(c, "ERR unknown subcommand '%.*s'. Try "
 			    "%s HELP.", (int)(a->v[1].len < 128 ?
@@ -108,9 +110,9 @@ look_up(struct client *c, const struct resp_args *a)
 		}
 		v = sub;
 	}
-	if (!arity_fits(v->cmd, a->n)) {
-		say_usage(v, why, sizeof(why));
-		reject(c, v, why);
+	if (!check_arity(v->cmd, a->n)) {
+		print_usage(v, why, sizeof(why));
+		reject_request(c, v, why);
 		return NULL;
 	}
 	return v;
@@ -118,20 +120,21 @@ look_up(struct client *c, const struct resp_args *a)
 
 /* May it run?  If not, that has been said. */
 static bool
-allowed(struct client *c, struct verb *v, const struct resp_args *a)
+may_run(struct client *c, struct command_entry *v, const struct resp_args *a)
 {
 	const unsigned flags = v->cmd->flags;
 
-	if (!c->known && (flags & COMMAND_STRANGER) == 0) {
-		reject(c, v, "NOAUTH Authentication required.");
-	} else if (a->lost || ((flags & COMMAND_MORE) != 0 &&
-	    !blobs_room(&c->srv->blobs, 0))) {
+	if (!c->authenticated && (flags & COMMAND_NO_AUTH) == 0) {
+		reject_request(c, v, "NOAUTH Authentication required.");
+	} else if (a->lost || ((flags & COMMAND_DENY_OOM) != 0 &&
+	    !account_has_room(&c->srv->account, 0))) {
 		v->rejected++;
 		reply_oom(c);
-		transaction_spoil(c->tx);
-	} else if (transaction_queues(c->tx) &&
-		   (flags & COMMAND_NOT_QUEUED) != 0) {
-		reject(c, v, "ERR Command not allowed inside a transaction");
+		transaction_spoil(c->transaction);
+	} else if (transaction_is_queueing(c->transaction) &&
+		   (flags & COMMAND_NOT_IN_MULTI) != 0) {
+		reject_request(
+		    c, v, "ERR Command not allowed inside a transaction");
 	} else {
 		return true;
 	}
@@ -139,12 +142,13 @@ allowed(struct client *c, struct verb *v, const struct resp_args *a)
 }
 
 void
-command_call(struct client *c, struct verb *v, const struct resp_args *a)
+command_call(
+    struct client *c, struct command_entry *v, const struct resp_args *a)
 {
 	const uint64_t from = timer_mono_ns(), errors = c->errors;
 	uint64_t took;
 
-	c->last = v->name;
+	c->last_command = v->name;
 	c->commands++;
 	c->srv->commands++;
 	v->cmd->run(c, a);
@@ -158,47 +162,51 @@ command_call(struct client *c, struct verb *v, const struct resp_args *a)
 static bool
 is_http(const struct resp_args *a)
 {
-	return a->n > 0 && (args_is(a, 0, "post") || args_is(a, 0, "host:"));
+	return a->n > 0 &&
+	       (args_equal(a, 0, "post") || args_equal(a, 0, "host:"));
 }
 
 static void
-queue_request(struct client *c, struct verb *v, struct resp_args *a)
+queue_request(struct client *c, struct command_entry *v, struct resp_args *a)
 {
-	if (blobs_room(&c->srv->blobs, 0) && transaction_queue(c->tx, v, a)) {
+	if (account_has_room(&c->srv->account, 0) &&
+	    transaction_queue(c->transaction, v, a)) {
 		reply_status(c, "QUEUED");
 		return;
 	}
-	transaction_spoil(c->tx);
+	transaction_spoil(c->transaction);
 	reply_oom(c);
 }
 
 void
 command_run(struct client *c, struct resp_args *a)
 {
-	struct verb *v;
+	struct command_entry *v;
 
 	if (is_http(a)) {
 		reply_error(c, "DENIED this is no HTTP");
-		client_leave(c, LEAVING_HTTP);
+		client_close_after_reply(c, DISCONNECT_HTTP);
 		return;
 	}
 	if (a->n == 0) {		/* not even its name was kept */
 		reply_oom(c);
-		transaction_spoil(c->tx);
+		transaction_spoil(c->transaction);
 		return;
 	}
 	/* a lost request lacks arguments: only its name counts */
-	v = a->lost ? verbs_find(&c->srv->verbs, a->v[0].p, a->v[0].len) :
-	    look_up(c, a);
+	v = a->lost ? command_table_find(
+			  &c->srv->command_table, a->v[0].p, a->v[0].len)
+		    : find_command(c, a);
 	if (v == NULL && a->lost)
 		reply_oom(c);
 	if (v == NULL) {
-		transaction_spoil(c->tx);
+		transaction_spoil(c->transaction);
 		return;
 	}
-	if (!allowed(c, v, a))
+	if (!may_run(c, v, a))
 		return;
-	if (transaction_queues(c->tx) && (v->cmd->flags & COMMAND_AT_ONCE) == 0)
+	if (transaction_is_queueing(c->transaction) &&
+	    (v->cmd->flags & COMMAND_UNQUEUED) == 0)
 		queue_request(c, v, a);
 	else
 		command_call(c, v, a);

@@ -13,7 +13,7 @@
 void command_run(struct client *c, struct resp_args *a);
 
 /* Run a request without checks, for EXEC. */
-void command_call(struct client *c, struct verb *verb,
+void command_call(struct client *c, struct command_entry *verb,
     const struct resp_args *a);
 
 #endif

@@ -23,7 +23,7 @@ enum { BACKLOG = 511, ACCEPTS = 64 };
 static const char full[] = "-ERR max number of clients reached\r\n";
 
 static void
-on(int fd, int level, int name, int value)
+set_socket_option(int fd, int level, int name, int value)
 {
 	/* each is a help only */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
@@ -34,20 +34,21 @@ on(int fd, int level, int name, int value)
  * choice is BBR, which paces, 42.7 MB take twice as long.
  */
 static void
-tune(int fd, const union addr *peer)
+tune_socket(int fd, const union addr *peer)
 {
-	on(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	on(fd, SOL_SOCKET, SO_KEEPALIVE, 1);	/* of hosts that vanish */
-	on(fd, IPPROTO_TCP, TCP_KEEPIDLE, 300);
-	on(fd, IPPROTO_TCP, TCP_KEEPINTVL, 100);
-	on(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+	set_socket_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_socket_option(
+	    fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* of hosts that vanish */
+	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 300);
+	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 100);
+	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
 	if (addr_is_loopback(peer))
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
 /* A place for one more in srv->client. */
 static bool
-grow(struct server *srv)
+reserve_client(struct server *srv)
 {
 	const size_t room = srv->clients_room == 0 ? 64 :
 	    2 * srv->clients_room;
@@ -65,12 +66,12 @@ grow(struct server *srv)
 
 /* One has come at fd, maybe from another machine. */
 static void
-welcome(struct server *srv, int fd, const char *addr, bool far)
+add_client(struct server *srv, int fd, const char *addr, bool far)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct client *c;
 
-	if (srv->clients >= srv->conf.clients || !grow(srv) ||
+	if (srv->clients >= srv->conf.clients || !reserve_client(srv) ||
 	    (c = client_new(srv, fd, addr)) == NULL) {
 		srv->refused++;
 		(void)send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL |
@@ -84,12 +85,12 @@ welcome(struct server *srv, int fd, const char *addr, bool far)
 		client_free(c);
 		return;
 	}
-	c->watching = EPOLLIN;
-	c->far = far;
+	c->epoll_events = EPOLLIN;
+	c->remote = far;
 	c->at = srv->clients;
 	srv->client[srv->clients++] = c;
-	if (srv->clients > srv->clients_most)
-		srv->clients_most = srv->clients;
+	if (srv->clients > srv->clients_peak)
+		srv->clients_peak = srv->clients;
 	srv->accepted++;
 	if (srv->conf.verbose)
 		fprintf(stderr, "innet-memory: client %llu from %s\n",
@@ -98,21 +99,21 @@ welcome(struct server *srv, int fd, const char *addr, bool far)
 
 /* Ask epoll for those who come, or for none of them. */
 static void
-listening(struct server *srv, bool yes)
+set_listening(struct server *srv, bool yes)
 {
 	for (int i = 0; i < SERVER_LISTENERS; i++) {
-		struct watch *w = &srv->listener[i];
+		struct event_source *w = &srv->listener[i];
 		struct epoll_event ev = { .events = yes ? EPOLLIN : 0,
 		    .data.u64 = (uintptr_t)w | 1 };
 
 		if (w->fd != -1)
 			epoll_ctl(srv->epoll, EPOLL_CTL_MOD, w->fd, &ev);
 	}
-	srv->deaf = !yes;
+	srv->accept_paused = !yes;
 }
 
 static int
-spare(void)
+open_spare(void)
 {
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -120,11 +121,11 @@ spare(void)
 void
 listen_again(struct server *srv)
 {
-	if (!srv->deaf)
+	if (!srv->accept_paused)
 		return;
-	if (srv->spare == -1)
-		srv->spare = spare();
-	listening(srv, true);
+	if (srv->spare_fd == -1)
+		srv->spare_fd = open_spare();
+	set_listening(srv, true);
 }
 
 /*
@@ -133,7 +134,7 @@ listen_again(struct server *srv)
  * woken again and again.  Without even that nobody is let in for a while.
  */
 static bool
-try_again(struct server *srv, struct watch *w)
+handle_accept_error(struct server *srv, struct event_source *w)
 {
 	bool none;
 	int fd;
@@ -143,8 +144,8 @@ try_again(struct server *srv, struct watch *w)
 	if (errno != EMFILE && errno != ENFILE && errno != ENOMEM &&
 	    errno != ENOBUFS)
 		return false;
-	if (srv->spare != -1)
-		close(srv->spare);
+	if (srv->spare_fd != -1)
+		close(srv->spare_fd);
 	fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	none = fd == -1 && errno != EAGAIN;
 	if (fd != -1) {
@@ -153,9 +154,9 @@ try_again(struct server *srv, struct watch *w)
 		    MSG_DONTWAIT);
 		close(fd);
 	}
-	srv->spare = spare();
-	if (none || srv->spare == -1)
-		listening(srv, false);
+	srv->spare_fd = open_spare();
+	if (none || srv->spare_fd == -1)
+		set_listening(srv, false);
 	return fd != -1;
 }
 
@@ -164,7 +165,7 @@ static const char denied[] = "-DENIED without a password this serves its own "
 
 /* Is it served, who is so far away?  One that is not is told why. */
 static bool
-protects(struct server *srv, int fd, const union addr *a, const char *name)
+deny_remote(struct server *srv, int fd, const union addr *a, const char *name)
 {
 	if (addr_is_loopback(a) || srv->password != NULL ||
 	    srv->conf.insecure || srv->conf.allow.n > 0)
@@ -180,7 +181,7 @@ protects(struct server *srv, int fd, const union addr *a, const char *name)
 
 /* One that is not of --allow learns nothing. */
 static void
-turn_away(struct server *srv, int fd, const char *addr)
+reject_client(struct server *srv, int fd, const char *addr)
 {
 	srv->refused++;
 	close(fd);
@@ -189,7 +190,7 @@ turn_away(struct server *srv, int fd, const char *addr)
 }
 
 static void
-accept_tcp(struct server *srv, struct watch *w)
+accept_tcp(struct server *srv, struct event_source *w)
 {
 	char name[ADDR_NAME_BYTES];
 
@@ -199,23 +200,24 @@ accept_tcp(struct server *srv, struct watch *w)
 		const int fd = accept4(w->fd, &a.sa, &len, SOCK_NONBLOCK |
 		    SOCK_CLOEXEC);
 
-		if (fd == -1 && try_again(srv, w))
+		if (fd == -1 && handle_accept_error(srv, w))
 			continue;
 		if (fd == -1)
 			return;
 		if (!networks_allow(&srv->conf.allow, &a)) {
-			turn_away(srv, fd, addr_print(&a, name));
+			reject_client(srv, fd, addr_print(&a, name));
 			continue;
 		}
-		if (protects(srv, fd, &a, addr_print(&a, name)))
+		if (deny_remote(srv, fd, &a, addr_print(&a, name)))
 			continue;
-		tune(fd, &a);
-		welcome(srv, fd, addr_print(&a, name), !addr_is_loopback(&a));
+		tune_socket(fd, &a);
+		add_client(
+		    srv, fd, addr_print(&a, name), !addr_is_loopback(&a));
 	}
 }
 
 static void
-accept_unix(struct server *srv, struct watch *w)
+accept_unix(struct server *srv, struct event_source *w)
 {
 	char name[CLIENT_ADDR_BYTES];
 
@@ -224,17 +226,17 @@ accept_unix(struct server *srv, struct watch *w)
 		const int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK |
 		    SOCK_CLOEXEC);
 
-		if (fd == -1 && try_again(srv, w))
+		if (fd == -1 && handle_accept_error(srv, w))
 			continue;
 		if (fd == -1)
 			return;
-		welcome(srv, fd, name, false);
+		add_client(srv, fd, name, false);
 	}
 }
 
 /* Does a program answer at this path? */
 static bool
-answered(const struct sockaddr_un *un)
+socket_is_served(const struct sockaddr_un *un)
 {
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	const bool yes = fd != -1 && (connect(fd, (const void *)un,
@@ -246,7 +248,7 @@ answered(const struct sockaddr_un *un)
 }
 
 static void
-open_unix(struct server *srv, struct watch *w)
+open_unix(struct server *srv, struct event_source *w)
 {
 	const char *path = srv->conf.unix_path;
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
@@ -259,7 +261,7 @@ open_unix(struct server *srv, struct watch *w)
 	if (lstat(path, &st) == 0) {
 		if (!S_ISSOCK(st.st_mode))
 			errx(1, "%s: there is a file that is no socket", path);
-		if (answered(&un))
+		if (socket_is_served(&un))
 			errx(1, "%s: another program serves there", path);
 		if (unlink(path) == -1)
 			err(1, "%s", path);
@@ -267,12 +269,12 @@ open_unix(struct server *srv, struct watch *w)
 	w->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	w->ready = accept_unix;
 	if (w->fd == -1 || bind(w->fd, (void *)&un, sizeof(un)) == -1 ||
-	    listen(w->fd, BACKLOG) == -1 || !server_watch(srv, w))
+	    listen(w->fd, BACKLOG) == -1 || !server_add_source(srv, w))
 		err(1, "%s", path);
 }
 
 static void
-open_tcp(struct server *srv, struct watch *w)
+open_tcp(struct server *srv, struct event_source *w)
 {
 	union addr *a = &srv->conf.listen;
 	char name[ADDR_NAME_BYTES];
@@ -284,10 +286,10 @@ open_tcp(struct server *srv, struct watch *w)
 	w->ready = accept_tcp;
 	if (w->fd == -1)
 		err(1, "%s", addr_print(a, name));
-	on(w->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_socket_option(w->fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (bind(w->fd, &a->sa, addr_len(a)) == -1 || listen(w->fd,
 	    BACKLOG) == -1 || getsockname(w->fd, &a->sa, &len) == -1 ||
-	    !server_watch(srv, w))
+	    !server_add_source(srv, w))
 		err(1, "%s", addr_print(a, name));
 	srv->port = addr_port(a);
 	if (srv->conf.port_file != NULL && (atomic_file_open(&file,
@@ -310,9 +312,9 @@ open_tcp(struct server *srv, struct watch *w)
 void
 listen_open(struct server *srv)
 {
-	struct watch *w = srv->listener;
+	struct event_source *w = srv->listener;
 
-	srv->spare = spare();
+	srv->spare_fd = open_spare();
 	if (srv->conf.unix_path != NULL)
 		open_unix(srv, &w[1]);
 	if (!srv->conf.no_tcp)
@@ -325,9 +327,9 @@ void
 listen_close(struct server *srv)
 {
 	for (int i = 0; i < SERVER_LISTENERS; i++)
-		server_unwatch(srv, &srv->listener[i]);
-	if (srv->spare != -1)
-		close(srv->spare);
+		server_remove_source(srv, &srv->listener[i]);
+	if (srv->spare_fd != -1)
+		close(srv->spare_fd);
 	if (srv->conf.unix_path != NULL)
 		unlink(srv->conf.unix_path);
 }

@@ -42,7 +42,7 @@ enum { SPARE_BYTES = 256 << 10 };
  * later would be merged by the million before a large one, which takes 40 ms.
  */
 static void
-touch(struct server *srv)
+touch_memory(struct server *srv)
 {
 	size_t n = srv->conf.touch_bytes;
 	volatile char *p;
@@ -58,7 +58,7 @@ touch(struct server *srv)
 	p = malloc(n);
 	if (p == NULL)
 		errx(1, "no memory for --touch %zu bytes", n);
-	server_heap(srv);
+	server_advise_heap(srv);
 	for (size_t i = 0; i < n; i += 4096)
 		p[i] = 0;
 	free((void *)p);
@@ -66,11 +66,11 @@ touch(struct server *srv)
 
 /* Somebody needs so many bytes: what was removed is freed for that. */
 static bool
-give(void *arg, size_t bytes)
+reclaim_memory(void *arg, size_t bytes)
 {
 	struct server *srv = arg;
 
-	return lazy_free_make_room(&srv->lazy_free, &srv->blobs, bytes);
+	return lazy_free_make_room(&srv->lazy_free, &srv->account, bytes);
 }
 
 bool
@@ -83,16 +83,16 @@ server_open(struct server *srv, const struct conf *cf,
 	    .parts = parts,
 	    .epoll = -1,
 	    .signals = -1,
-	    .blobs.limit = cf->memory_bytes,
-	    .blobs.keep = SPARE_BYTES};
+	    .account.limit = cf->memory_bytes,
+	    .account.keep = SPARE_BYTES};
 	for (int i = 0; i < SERVER_LISTENERS; i++)
 		srv->listener[i].fd = -1;
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		err(1, "random numbers");
-	srv->keys.account = &srv->blobs;
+	srv->keys.account = &srv->account;
 	srv->keys.lazy_free = &srv->lazy_free;
-	srv->blobs.give = give;
-	srv->blobs.arg = srv;
+	srv->account.reclaim = reclaim_memory;
+	srv->account.arg = srv;
 	srv->keys.seed = random[0];
 	srv->rng = rng_seed(cf->seeded ? cf->seed : random[1]);
 	/* so that they also grow from one run to the next */
@@ -100,8 +100,9 @@ server_open(struct server *srv, const struct conf *cf,
 	srv->now_ns = srv->start_ns = timer_mono_ns();
 	if (cf->password_file != NULL)
 		srv->password = password_read(cf->password_file);
-	srv->in = malloc(SERVER_IN_BYTES);
-	if (srv->in == NULL || !verbs_open(&srv->verbs, parts))
+	srv->input = malloc(SERVER_IN_BYTES);
+	if (srv->input == NULL ||
+	    !command_table_open(&srv->command_table, parts))
 		return false;
 	for (size_t i = 0; srv->parts[i] != NULL; i++) {
 		if (srv->parts[i]->open != NULL &&
@@ -120,16 +121,16 @@ server_close(struct server *srv)
 		if (srv->parts[i]->close != NULL)
 			srv->parts[i]->close(srv);
 	}
-	lazy_free_step(&srv->lazy_free, &srv->blobs, SIZE_MAX);
-	blobs_end(&srv->blobs);
-	verbs_close(&srv->verbs);
+	lazy_free_step(&srv->lazy_free, &srv->account, SIZE_MAX);
+	account_free_spare(&srv->account);
+	command_table_close(&srv->command_table);
 	free(srv->client);
-	free(srv->in);
+	free(srv->input);
 	free(srv->password);
 }
 
 static struct counters
-account_of(const struct server *srv)
+make_counters(const struct server *srv)
 {
 	const bool json = srv->conf.json != NULL;
 	struct counters c = counters_begin(json ? COUNTERS_JSON :
@@ -140,14 +141,15 @@ account_of(const struct server *srv)
 	counters_put(&c, json ? "in_bytes" : "bytes in", srv->in_bytes);
 	counters_put(&c, json ? "out_bytes" : "bytes out", srv->out_bytes);
 	counters_put(&c, "keys", srv->keys.n);
-	counters_put(&c, json ? "used_bytes" : "bytes used", srv->blobs.used);
-	counters_put(&c, json ? "most_bytes" : "at most", srv->blobs.most);
+	counters_put(&c, json ? "used_bytes" : "bytes used", srv->account.used);
+	counters_put(&c, json ? "most_bytes" : "at most", srv->account.most);
 	counters_put(&c, "errors", srv->errors);
 	counters_put(&c, json ? "refused" : "clients refused", srv->refused);
 	counters_in(&c, "left");
-	for (int i = LEAVING_NOT + 1; i < LEAVING_KINDS; i++) {
-		if (json || srv->left[i] > 0)
-			counters_put(&c, leaving_names[i], srv->left[i]);
+	for (int i = DISCONNECT_NONE + 1; i < DISCONNECT_REASONS; i++) {
+		if (json || srv->disconnects[i] > 0)
+			counters_put(
+			    &c, disconnect_names[i], srv->disconnects[i]);
 	}
 	counters_out(&c);
 	return c;
@@ -155,10 +157,10 @@ account_of(const struct server *srv)
 
 /* 0, or 1 and why they could not be said. */
 static int
-say_counters(const struct server *srv)
+print_counters(const struct server *srv)
 {
 	FILE *f = srv->conf.json != NULL ? srv->conf.json : stderr;
-	struct counters c = account_of(srv);
+	struct counters c = make_counters(srv);
 	const char *text = counters_text(&c);
 
 	if (text == NULL)
@@ -170,13 +172,13 @@ say_counters(const struct server *srv)
 }
 
 static void
-on_signals(struct server *srv, struct watch *w)
+on_signals(struct server *srv, struct event_source *w)
 {
 	struct signalfd_siginfo si;
 
 	while (read(w->fd, &si, sizeof(si)) == sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1)
-			say_counters(srv);
+			print_counters(srv);
 		else
 			srv->stop = srv->stop_save = true;
 	}
@@ -198,14 +200,14 @@ open_loop(struct server *srv)
 	srv->epoll = epoll_create1(EPOLL_CLOEXEC);
 	srv->signal.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	srv->signal.ready = on_signals;
-	if (srv->epoll == -1 || srv->signal.fd == -1 || !server_watch(srv,
+	if (srv->epoll == -1 || srv->signal.fd == -1 || !server_add_source(srv,
 	    &srv->signal))
 		err(1, "epoll");
 }
 
 /* Those who are gone leave the table. */
 static void
-bury(struct server *srv)
+remove_closed_clients(struct server *srv)
 {
 	for (size_t i = 0; i < srv->clients; ) {
 		struct client *c = srv->client[i];
@@ -214,13 +216,13 @@ bury(struct server *srv)
 			i++;
 			continue;
 		}
-		srv->left[c->leaving]++;
-		if (srv->conf.verbose || c->leaving == LEAVING_OUTPUT ||
-		    c->leaving == LEAVING_STUCK || c->leaving ==
-		    LEAVING_MEMORY)
+		srv->disconnects[c->disconnect]++;
+		if (srv->conf.verbose || c->disconnect == DISCONNECT_OUTPUT ||
+		    c->disconnect == DISCONNECT_STUCK || c->disconnect ==
+		    DISCONNECT_MEMORY)
 			warnx("client %llu at %s left: %s (%zu bytes not "
 			    "read)", (unsigned long long)c->id, c->addr,
-			    leaving_names[c->leaving], c->out.pending);
+			    disconnect_names[c->disconnect], c->out.pending);
 		srv->client[i] = srv->client[--srv->clients];
 		srv->client[i]->at = i;
 		client_free(c);
@@ -229,27 +231,27 @@ bury(struct server *srv)
 
 /* Does it hold more than is left for others? */
 static bool
-is_dear(const struct server *srv, const struct client *c)
+holds_too_much(const struct server *srv, const struct client *c)
 {
-	return !blobs_left(&srv->blobs, c->charged < c->out.pending ?
+	return !account_has_left(&srv->account, c->charged < c->out.pending ?
 	    c->out.pending : c->charged);
 }
 
 /* Has it read nothing for so long, though we wait for it? */
 static bool
-does_not_read(struct server *srv, struct client *c)
+reads_too_slowly(struct server *srv, struct client *c)
 {
 	int queued = 0;
 
-	if (c->out.pending == 0 || (c->leaving == LEAVING_NOT &&
-	    !client_owes(c) && !is_dear(srv, c)))
+	if (c->out.pending == 0 || (c->disconnect == DISCONNECT_NONE &&
+	    !client_has_backlog(c) && !holds_too_much(srv, c)))
 		return false;
 	/* the kernel takes more only when much of what it has is read */
 	(void)ioctl(c->fd, SIOCOUTQ, &queued);
 	if (queued != c->queued)
-		c->moved_ns = srv->now_ns;
+		c->progress_ns = srv->now_ns;
 	c->queued = queued;
-	return srv->now_ns >= timer_after(c->moved_ns, srv->conf.stuck_ns);
+	return srv->now_ns >= timer_after(c->progress_ns, srv->conf.stuck_ns);
 }
 
 /* One who owes us to read, or to go on, and does not. */
@@ -260,19 +262,20 @@ check_client(struct server *srv, struct client *c)
 	const struct conf *cf = &srv->conf;
 	const bool busy = c->out.pending > 0 || c->retry != NULL;
 
-	if (does_not_read(srv, c))
-		client_kill(c, c->leaving != LEAVING_NOT ? c->leaving :
-		    LEAVING_OUTPUT);
-	else if (!busy && resp_hoards(&c->in) &&
-	    now >= timer_after(c->heard_ns, cf->stuck_ns))
-		client_kill(c, LEAVING_STUCK);
-	else if (!busy && now >= timer_after(c->heard_ns, cf->idle_ns))
-		client_kill(c, LEAVING_IDLE);
+	if (reads_too_slowly(srv, c))
+		client_close_now(c, c->disconnect != DISCONNECT_NONE
+					? c->disconnect
+					: DISCONNECT_OUTPUT);
+	else if (!busy && resp_holds_partial(&c->in) &&
+	    now >= timer_after(c->received_ns, cf->stuck_ns))
+		client_close_now(c, DISCONNECT_STUCK);
+	else if (!busy && now >= timer_after(c->received_ns, cf->idle_ns))
+		client_close_now(c, DISCONNECT_IDLE);
 }
 
 /* What is due at this time; when more will be. */
 static uint64_t
-tick(struct server *srv)
+run_timers(struct server *srv)
 {
 	const uint64_t idle = srv->conf.idle_ns, stuck = srv->conf.stuck_ns;
 	uint64_t next, step = timer_earlier(timer_earlier(idle, stuck) / 4,
@@ -304,25 +307,25 @@ retry_parked(struct server *srv)
 	for (c = srv->parked_first; c != NULL; c = behind) {
 		const bool late = srv->now_ns >= c->deadline_ns;
 
-		behind = c->behind;	/* c may park again, at the end */
+		behind = c->parked_next; /* c may park again, at the end */
 		if (c->retry != NULL && (late || c->parked_seen !=
 		    srv->changes))
 			client_retry_parked(c, late);
 	}
-	for (c = srv->parked_first; c != NULL; c = c->behind)
+	for (c = srv->parked_first; c != NULL; c = c->parked_next)
 		first = timer_earlier(first, c->deadline_ns);
 	/* what some did meanwhile others may have waited for */
 	return srv->changes != changes ? srv->now_ns : first;
 }
 
 static void
-serve(struct server *srv, const struct epoll_event *ev)
+handle_event(struct server *srv, const struct epoll_event *ev)
 {
 	struct client *c = ev->data.ptr;
 
 	if ((ev->data.u64 & 1) != 0) {
-		struct watch *w = (struct watch *)(uintptr_t)(ev->data.u64 -
-		    1);
+		struct event_source *w =
+		    (struct event_source *)(uintptr_t)(ev->data.u64 - 1);
 
 		if (w->fd != -1)	/* not unwatched in this turn */
 			w->ready(srv, w);
@@ -332,7 +335,7 @@ serve(struct server *srv, const struct epoll_event *ev)
 		return;
 	if ((ev->events & EPOLLERR) != 0 || ((ev->events & (EPOLLHUP |
 	    EPOLLRDHUP)) != 0 && (ev->events & EPOLLIN) == 0))
-		client_kill(c, LEAVING_GONE);
+		client_close_now(c, DISCONNECT_GONE);
 	else if ((ev->events & EPOLLIN) != 0)
 		client_readable(c);
 	else
@@ -345,24 +348,25 @@ serve(struct server *srv, const struct epoll_event *ev)
  * one of theirs, not for two or three.
  */
 static void
-go_on(struct server *srv)
+give_turns(struct server *srv)
 {
-	srv->more = false;
+	srv->turns_wanted = false;
 	for (size_t i = 0; i < srv->clients; i++)
-		client_go_on(srv->client[i]);
+		client_take_turn(srv->client[i]);
 }
 
 /* Some of what was removed is freed in each turn, more while nobody waits. */
 static void
-free_some(struct server *srv)
+free_removed(struct server *srv)
 {
 	if (lazy_free_is_pending(&srv->lazy_free))
-		lazy_free_step(&srv->lazy_free, &srv->blobs, srv->ready > 0 ||
-		    srv->more ? LAZY_FREE_BUSY : LAZY_FREE_IDLE);
+		lazy_free_step(&srv->lazy_free, &srv->account,
+		    srv->events > 0 || srv->turns_wanted ? LAZY_FREE_BUSY
+							 : LAZY_FREE_IDLE);
 }
 
 static int
-wait_ms(uint64_t now, uint64_t until)
+epoll_timeout(uint64_t now, uint64_t until)
 {
 	const uint64_t ms = until <= now ? 0 : (until - now + 999999) /
 	    1000000;
@@ -371,7 +375,7 @@ wait_ms(uint64_t now, uint64_t until)
 }
 
 static void
-loop(struct server *srv)
+run_loop(struct server *srv)
 {
 	const uint64_t end = timer_after(srv->start_ns,
 	    srv->conf.duration_ns);
@@ -381,33 +385,33 @@ loop(struct server *srv)
 
 	while (!srv->stop && srv->now_ns < end) {
 		n = epoll_wait(srv->epoll, ev, EVENTS,
-		    srv->more || lazy_free_is_pending(&srv->lazy_free)
+		    srv->turns_wanted || lazy_free_is_pending(&srv->lazy_free)
 			? 0
-			: wait_ms(srv->now_ns,
+			: epoll_timeout(srv->now_ns,
 			      timer_earlier(
 				  timer_earlier(end, srv->next_tick_ns),
 				  parked)));
 		srv->now_ns = timer_mono_ns();
-		srv->ready = n;
+		srv->events = n;
 		for (int i = 0; i < n; i++)
-			serve(srv, &ev[i]);
-		if (srv->more)
-			go_on(srv);
+			handle_event(srv, &ev[i]);
+		if (srv->turns_wanted)
+			give_turns(srv);
 		if (srv->parked > 0)
 			parked = retry_parked(srv);
 		else
 			parked = TIMER_NEVER;
 		if (srv->now_ns >= srv->next_tick_ns)
-			srv->next_tick_ns = tick(srv);
-		free_some(srv);
-		bury(srv);
+			srv->next_tick_ns = run_timers(srv);
+		free_removed(srv);
+		remove_closed_clients(srv);
 	}
 	srv->stop_save |= !srv->stop;	/* the end of --duration */
 }
 
 /* Everything is open: what is not needed any more is given up. */
 static void
-give_up(struct server *srv)
+drop_privileges(struct server *srv)
 {
 	struct sandbox s = { .user = srv->conf.user };
 
@@ -426,20 +430,20 @@ server_run(const struct conf *cf, const struct part *const *parts)
 
 	if (!server_open(&srv, cf, parts))
 		errx(1, "not enough memory to start");
-	touch(&srv);
-	server_make_room(&srv);
+	touch_memory(&srv);
+	server_raise_file_limit(&srv);
 	open_loop(&srv);
 	listen_open(&srv);
-	give_up(&srv);
-	loop(&srv);
+	drop_privileges(&srv);
+	run_loop(&srv);
 	listen_close(&srv);
 	if (srv.stop_save)
 		rc = server_save(&srv);
 	for (size_t i = 0; i < srv.clients; i++)
-		srv.left[LEAVING_SHUTDOWN]++;
+		srv.disconnects[DISCONNECT_SHUTDOWN]++;
 	if (!cf->quiet || cf->json != NULL)
-		rc |= say_counters(&srv);
-	server_unwatch(&srv, &srv.signal);
+		rc |= print_counters(&srv);
+	server_remove_source(&srv, &srv.signal);
 	close(srv.epoll);
 	if (srv.statm != -1)
 		close(srv.statm);

@@ -44,7 +44,7 @@ compact_text(struct out *o)
 }
 
 uint8_t *
-out_room(struct out *o, size_t n)
+out_reserve(struct out *o, size_t n)
 {
 	size_t room = o->text_room;
 	uint8_t *p;
@@ -86,7 +86,7 @@ add_part(struct out *o)
 }
 
 void
-out_put(struct out *o, size_t n)
+out_commit(struct out *o, size_t n)
 {
 	struct out_part *p = o->parts > o->first ? &o->part[o->parts - 1] :
 	    NULL;
@@ -103,18 +103,18 @@ out_put(struct out *o, size_t n)
 }
 
 void
-out_text(struct out *o, const void *p, size_t len)
+out_add_text(struct out *o, const void *p, size_t len)
 {
-	uint8_t *at = out_room(o, len);
+	uint8_t *at = out_reserve(o, len);
 
 	if (at == NULL || len == 0)
 		return;
 	memcpy(at, p, len);
-	out_put(o, len);
+	out_commit(o, len);
 }
 
 void
-out_blob(struct out *o, struct blobs *bs, struct blob *b, size_t from)
+out_add_blob(struct out *o, struct account *bs, struct blob *b, size_t from)
 {
 	struct out_part *p = o->bad || b->len <= from ? NULL : add_part(o);
 
@@ -128,7 +128,7 @@ out_blob(struct out *o, struct blobs *bs, struct blob *b, size_t from)
 
 /* n bytes have left. */
 static void
-sent(struct out *o, struct blobs *bs, size_t n)
+remove_sent(struct out *o, struct account *bs, size_t n)
 {
 	o->pending -= n;
 	o->sent += n;
@@ -152,7 +152,7 @@ sent(struct out *o, struct blobs *bs, size_t n)
 }
 
 bool
-out_flush(struct out *o, struct blobs *bs, int fd, size_t most)
+out_send(struct out *o, struct account *bs, int fd, size_t most)
 {
 	struct iovec v[IOVS];
 	ssize_t n;
@@ -176,7 +176,7 @@ out_flush(struct out *o, struct blobs *bs, int fd, size_t most)
 			continue;
 		if (n == -1)
 			return errno == EAGAIN || errno == EWOULDBLOCK;
-		sent(o, bs, (size_t)n);
+		remove_sent(o, bs, (size_t)n);
 		most -= (size_t)n;
 		if ((size_t)n < want)
 			return true;
@@ -191,7 +191,7 @@ out_bytes(const struct out *o)
 }
 
 void
-out_free(struct out *o, struct blobs *bs)
+out_free(struct out *o, struct account *bs)
 {
 	const uint64_t had = o->sent;
 

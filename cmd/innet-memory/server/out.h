@@ -30,22 +30,23 @@ struct out {
 };
 
 /* Room for n more bytes of text; NULL if there is none. */
-uint8_t *out_room(struct out *o, size_t n);
+uint8_t *out_reserve(struct out *o, size_t n);
 
-/* n of the bytes at out_room() are to go. */
-void out_put(struct out *o, size_t n);
+/* n of the bytes at out_reserve() are to go. */
+void out_commit(struct out *o, size_t n);
 
-void out_text(struct out *o, const void *p, size_t len);
+void out_add_text(struct out *o, const void *p, size_t len);
 
 /* A blob from a byte on, that the caller holds: now out does. */
-void out_blob(struct out *o, struct blobs *bs, struct blob *b, size_t from);
+void out_add_blob(
+    struct out *o, struct account *bs, struct blob *b, size_t from);
 
 /* Send what goes, at most `most` bytes.  False with errno if it will never. */
-bool out_flush(struct out *o, struct blobs *bs, int fd, size_t most);
+bool out_send(struct out *o, struct account *bs, int fd, size_t most);
 
 /* Bytes in its buffers. */
 size_t out_bytes(const struct out *o);
 
-void out_free(struct out *o, struct blobs *bs);
+void out_free(struct out *o, struct account *bs);
 
 #endif

@@ -11,24 +11,24 @@
 enum { SHORT_BYTES = 1024 };	/* blobs copied rather than held for writev */
 
 bool
-args_want_integer(struct client *c, const struct resp_args *a, size_t i,
+args_require_integer(struct client *c, const struct resp_args *a, size_t i,
     int64_t *out)
 {
-	if (args_integer(a, i, out))
+	if (args_read_integer(a, i, out))
 		return true;
 	reply_error(c, "ERR value is not an integer or out of range");
 	return false;
 }
 
 struct blob *
-args_blob(struct client *c, const struct resp_args *a, size_t i)
+args_keep_blob(struct client *c, const struct resp_args *a, size_t i)
 {
-	return args_hold(&c->srv->blobs, a, i);
+	return args_hold_blob(&c->srv->account, a, i);
 }
 
 /* A line: its first character and a number. */
 static void
-number(struct client *c, char kind, int64_t v)
+add_number_line(struct client *c, char kind, int64_t v)
 {
 	char s[24], *p = s + sizeof(s);
 	uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
@@ -42,15 +42,15 @@ number(struct client *c, char kind, int64_t v)
 	if (v < 0)
 		*--p = '-';
 	*--p = kind;
-	out_text(&c->out, p, (size_t)(s + sizeof(s) - p));
+	out_add_text(&c->out, p, (size_t)(s + sizeof(s) - p));
 }
 
 void
 reply_status(struct client *c, const char *word)
 {
-	out_text(&c->out, "+", 1);
-	out_text(&c->out, word, strlen(word));
-	out_text(&c->out, "\r\n", 2);
+	out_add_text(&c->out, "+", 1);
+	out_add_text(&c->out, word, strlen(word));
+	out_add_text(&c->out, "\r\n", 2);
 }
 
 void
@@ -68,23 +68,23 @@ reply_error(struct client *c, const char *fmt, ...)
 	}
 	c->errors++;
 	c->srv->errors++;
-	out_text(&c->out, "-", 1);
-	out_text(&c->out, s, strlen(s));
-	out_text(&c->out, "\r\n", 2);
+	out_add_text(&c->out, "-", 1);
+	out_add_text(&c->out, s, strlen(s));
+	out_add_text(&c->out, "\r\n", 2);
 }
 
 void
 reply_int(struct client *c, int64_t v)
 {
-	number(c, ':', v);
+	add_number_line(c, ':', v);
 }
 
 void
 reply_bulk(struct client *c, const void *p, size_t len)
 {
-	number(c, '$', (int64_t)len);
-	out_text(&c->out, p, len);
-	out_text(&c->out, "\r\n", 2);
+	add_number_line(c, '$', (int64_t)len);
+	out_add_text(&c->out, p, len);
+	out_add_text(&c->out, "\r\n", 2);
 }
 
 void
@@ -94,77 +94,78 @@ reply_text(struct client *c, const char *s)
 }
 
 void
-reply_begin(struct client *c, size_t len)
+reply_bulk_begin(struct client *c, size_t len)
 {
-	number(c, '$', (int64_t)len);
+	add_number_line(c, '$', (int64_t)len);
 }
 
 void
-reply_piece(struct client *c, struct blob *b, size_t from)
+reply_bulk_piece(struct client *c, struct blob *b, size_t from)
 {
 	if (b->len - from < SHORT_BYTES)
-		out_text(&c->out, b->bytes + from, b->len - from);
+		out_add_text(&c->out, b->bytes + from, b->len - from);
 	else
-		out_blob(&c->out, &c->srv->blobs, blob_hold(b), from);
+		out_add_blob(&c->out, &c->srv->account, blob_hold(b), from);
 }
 
 void
-reply_bytes(struct client *c, const void *p, size_t len)
+reply_bulk_bytes(struct client *c, const void *p, size_t len)
 {
-	out_text(&c->out, p, len);
+	out_add_text(&c->out, p, len);
 }
 
 void
-reply_end(struct client *c)
+reply_bulk_end(struct client *c)
 {
-	out_text(&c->out, "\r\n", 2);
+	out_add_text(&c->out, "\r\n", 2);
 }
 
 void
 reply_blob(struct client *c, struct blob *b)
 {
-	reply_begin(c, b->len);
-	reply_piece(c, b, 0);
-	reply_end(c);
+	reply_bulk_begin(c, b->len);
+	reply_bulk_piece(c, b, 0);
+	reply_bulk_end(c);
 }
 
 void
 reply_array(struct client *c, size_t n)
 {
-	number(c, '*', (int64_t)n);
+	add_number_line(c, '*', (int64_t)n);
 }
 
 void
 reply_map(struct client *c, size_t n)
 {
-	number(c, c->resp3 ? '%' : '*', (int64_t)(c->resp3 ? n : 2 * n));
+	add_number_line(
+	    c, c->resp3 ? '%' : '*', (int64_t)(c->resp3 ? n : 2 * n));
 }
 
 void
 reply_set(struct client *c, size_t n)
 {
-	number(c, c->resp3 ? '~' : '*', (int64_t)n);
+	add_number_line(c, c->resp3 ? '~' : '*', (int64_t)n);
 }
 
 /* RESP3 has one that is neither string nor array. */
 static void
-none(struct client *c, const char *resp2)
+add_null(struct client *c, const char *resp2)
 {
 	const char *s = c->resp3 ? "_\r\n" : resp2;
 
-	out_text(&c->out, s, strlen(s));
+	out_add_text(&c->out, s, strlen(s));
 }
 
 void
 reply_nil(struct client *c)
 {
-	none(c, "$-1\r\n");
+	add_null(c, "$-1\r\n");
 }
 
 void
 reply_nil_array(struct client *c)
 {
-	none(c, "*-1\r\n");
+	add_null(c, "*-1\r\n");
 }
 
 void
@@ -177,9 +178,9 @@ reply_double(struct client *c, double v)
 		reply_bulk(c, s, (size_t)len);
 		return;
 	}
-	out_text(&c->out, ",", 1);
-	out_text(&c->out, s, (size_t)len);
-	out_text(&c->out, "\r\n", 2);
+	out_add_text(&c->out, ",", 1);
+	out_add_text(&c->out, s, (size_t)len);
+	out_add_text(&c->out, "\r\n", 2);
 }
 
 void
@@ -188,13 +189,13 @@ reply_oom(struct client *c)
 	c->srv->oom++;
 	reply_error(c, "OOM command not allowed when used memory > "
 	    "'maxmemory'. (%zu bytes used, %zu allowed)",
-	    c->srv->blobs.used, c->srv->blobs.limit);
+	    c->srv->account.used, c->srv->account.limit);
 }
 
 bool
-reply_print(struct client *c, struct writing *w)
+reply_open_stream(struct client *c, struct reply_stream *w)
 {
-	*w = (struct writing){ 0 };
+	*w = (struct reply_stream){ 0 };
 	w->f = open_memstream(&w->text, &w->len);
 	if (w->f == NULL)
 		reply_oom(c);
@@ -202,17 +203,17 @@ reply_print(struct client *c, struct writing *w)
 }
 
 void
-reply_printed(struct client *c, struct writing *w)
+reply_close_stream(struct client *c, struct reply_stream *w)
 {
 	if (fclose(w->f) != 0) {
 		reply_oom(c);
 	} else if (!c->resp3) {
 		reply_bulk(c, w->text, w->len);
 	} else {
-		number(c, '=', (int64_t)w->len + 4);
-		out_text(&c->out, "txt:", 4);
-		out_text(&c->out, w->text, w->len);
-		out_text(&c->out, "\r\n", 2);
+		add_number_line(c, '=', (int64_t)w->len + 4);
+		out_add_text(&c->out, "txt:", 4);
+		out_add_text(&c->out, w->text, w->len);
+		out_add_text(&c->out, "\r\n", 2);
 	}
 	free(w->text);
 }

@@ -31,35 +31,36 @@ void reply_array(struct client *c, size_t n);
 void reply_map(struct client *c, size_t n);
 void reply_double(struct client *c, double v);	/* to 9 digits */
 /* A bulk of len bytes in pieces: blobs from a byte on, or bytes. */
-void reply_begin(struct client *c, size_t len);
-void reply_piece(struct client *c, struct blob *b, size_t from);
-void reply_bytes(struct client *c, const void *p, size_t len);
-void reply_end(struct client *c);
+void reply_bulk_begin(struct client *c, size_t len);
+void reply_bulk_piece(struct client *c, struct blob *b, size_t from);
+void reply_bulk_bytes(struct client *c, const void *p, size_t len);
+void reply_bulk_end(struct client *c);
 void reply_nil(struct client *c);
 void reply_oom(struct client *c);	/* memory is full */
 
 /* ---- of innet-memory alone; not in the module for Redis ---- */
 
-/* args_integer(), and if it is none that is the answer. */
-bool args_want_integer(struct client *c, const struct resp_args *a, size_t i,
+/* args_read_integer(), and if it is none that is the answer. */
+bool args_require_integer(struct client *c, const struct resp_args *a, size_t i,
     int64_t *out);
 
-/* args_hold() in the server's account. */
-struct blob *args_blob(struct client *c, const struct resp_args *a, size_t i);
+/* args_hold_blob() in the server's account. */
+struct blob *args_keep_blob(
+    struct client *c, const struct resp_args *a, size_t i);
 
 /* Replies besides those of reply.h. */
 void reply_nil_array(struct client *c);
 void reply_set(struct client *c, size_t n);	/* an array in RESP2 */
 
-/* Text that is printed: what goes to w.f until reply_printed(). */
-struct writing {
+/* Text that is printed: what goes to w.f until reply_close_stream(). */
+struct reply_stream {
 	FILE *f;
 	char *text;
 	size_t len;
 };
 
 /* False if there is no memory, which is the answer then. */
-bool reply_print(struct client *c, struct writing *w);
-void reply_printed(struct client *c, struct writing *w);
+bool reply_open_stream(struct client *c, struct reply_stream *w);
+void reply_close_stream(struct client *c, struct reply_stream *w);
 
 #endif

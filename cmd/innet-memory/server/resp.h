@@ -6,16 +6,17 @@
  *
  *	RESP_MORE	all done but the beginning of something
  *	RESP_PLACE	a bulk of RESP_BULK bytes or more begins: give it a
- *			place by resp_place(), or refuse the request
+ *			place by resp_place_bulk(), or refuse the request
  *	RESP_REQUEST	a request stands in r->args, to be taken or left
- *			before the next resp_read(); resp_next() empties it
- *	RESP_BAD	r->bad is what Redis says; nothing more can be read
+ *			before the next resp_read(); resp_finish_request()
+ *empties it RESP_BAD	r->bad is what Redis says; nothing more can be read
  *
- * A bulk that was placed may be filled from elsewhere: resp_hole() says where
- * its rest goes, resp_filled() how much of that has come.  Lesser arguments
- * are copied into the request, which owns them, up to r->keep_bytes and some
- * for one request: past that, or without memory, or when resp_refuse() says so,
- * it is read to its end but not kept, and `lost`.  Pure: no sockets, no clock.
+ * A bulk that was placed may be filled from elsewhere: resp_get_hole() says
+ *where its rest goes, resp_add_filled() how much of that has come.  Lesser
+ *arguments are copied into the request, which owns them, up to r->keep_bytes
+ *and some for one request: past that, or without memory, or when
+ *resp_refuse_request() says so, it is read to its end but not kept, and `lost`.
+ *Pure: no sockets, no clock.
  */
 #ifndef INNET_MEMORY_SERVER_RESP_H
 #define INNET_MEMORY_SERVER_RESP_H
@@ -34,8 +35,8 @@ enum {
 	RESP_BULK = 4096,		/* bytes of one that is placed */
 	RESP_LINE_MAX = 64 << 10,	/* bytes of an inline request */
 	RESP_ARGS_MAX = 1024 * 1024,
-	RESP_STRANGER_ARGS = 10,	/* of one who has not given the */
-	RESP_STRANGER_BULK = 16384,	/* ... password: Redis's limits */
+	RESP_NO_AUTH_ARGS = 10,	/* of one who has not given the */
+	RESP_NO_AUTH_BULK = 16384,	/* ... password: Redis's limits */
 	RESP_BAD_BYTES = 64,
 	RESP_SMALL_BYTES = 16 << 10	/* of buffers that are kept */
 };
@@ -43,7 +44,7 @@ enum {
 struct resp_arg {
 	const uint8_t *p;	/* good while the request stands */
 	size_t len;
-	void *bulk;		/* as given to resp_place(), or NULL */
+	void *bulk;		/* as given to resp_place_bulk(), or NULL */
 };
 
 /* A request; its owner frees it by resp_free_args(), bulks before that. */
@@ -61,7 +62,7 @@ enum resp_end { RESP_MORE, RESP_PLACE, RESP_REQUEST, RESP_BAD };
 struct resp {
 	struct resp_args args;
 	size_t keep_bytes;	/* of one request, past RESP_SMALL_BYTES */
-	bool stranger;		/* Redis's narrow limits for those */
+	bool no_auth;		/* Redis's narrow limits for those */
 	char bad[RESP_BAD_BYTES];
 	size_t bulk_len;	/* of the one to be placed */
 	size_t to_come;		/* arguments of this request yet to come */
@@ -95,7 +96,7 @@ resp_args_bytes(const struct resp_args *a)
 
 /* Has a request begun, and not ended, that keeps more than a buffer does? */
 static inline bool
-resp_hoards(const struct resp *r)
+resp_holds_partial(const struct resp *r)
 {
 	bool bulk = false;
 
@@ -108,7 +109,7 @@ resp_hoards(const struct resp *r)
 
 /* Done with the request: its bulks are the caller's to have dropped. */
 static inline void
-resp_next(struct resp *r)
+resp_finish_request(struct resp *r)
 {
 	struct resp_args *a = &r->args;
 
@@ -122,7 +123,7 @@ resp_next(struct resp *r)
 
 /* The rest of this request is read, but not kept. */
 static inline void
-resp_refuse(struct resp *r)
+resp_refuse_request(struct resp *r)
 {
 	r->args.lost = true;
 	r->place = false;
@@ -138,7 +139,7 @@ resp_fail(struct resp *r, const char *why)
 
 /* A place for one more argument and its text; false: not kept. */
 static inline bool
-resp_room(struct resp *r, size_t text)
+resp_reserve(struct resp *r, size_t text)
 {
 	struct resp_args *a = &r->args;
 	size_t room = a->room, text_room = a->text_room;
@@ -168,11 +169,11 @@ resp_room(struct resp *r, size_t text)
 
 /* Keep an argument of these bytes, if that may be. */
 static inline void
-resp_keep(struct resp *r, const uint8_t *p, size_t len)
+resp_keep_arg(struct resp *r, const uint8_t *p, size_t len)
 {
 	struct resp_args *a = &r->args;
 
-	if (a->lost || !resp_room(r, len)) {
+	if (a->lost || !resp_reserve(r, len)) {
 		a->lost = true;
 		return;
 	}
@@ -184,7 +185,7 @@ resp_keep(struct resp *r, const uint8_t *p, size_t len)
 
 /* Say where each argument stands, now that the text moves no more. */
 static inline enum resp_end
-resp_whole(struct resp *r)
+resp_finish_args(struct resp *r)
 {
 	struct resp_args *a = &r->args;
 	size_t at = 0;
@@ -201,9 +202,9 @@ resp_whole(struct resp *r)
 
 /* Where the bulk's bytes go: bulk (not NULL) is the caller's name for it. */
 static inline void
-resp_place(struct resp *r, void *bulk, uint8_t *bytes)
+resp_place_bulk(struct resp *r, void *bulk, uint8_t *bytes)
 {
-	/* resp_bulk() has made room for it */
+	/* resp_read_bulk() has made room for it */
 	assert(r->place && bulk != NULL && r->args.n < r->args.room);
 	r->place = false;
 	r->args.v[r->args.n++] = (struct resp_arg){ bytes, r->bulk_len, bulk };
@@ -212,7 +213,7 @@ resp_place(struct resp *r, void *bulk, uint8_t *bytes)
 
 /* How many bytes may be put at *p, the rest of a bulk; 0: none. */
 static inline size_t
-resp_hole(const struct resp *r, uint8_t **p)
+resp_get_hole(const struct resp *r, uint8_t **p)
 {
 	*p = r->hole;
 	return r->hole == NULL ? 0 : r->left;
@@ -220,7 +221,7 @@ resp_hole(const struct resp *r, uint8_t **p)
 
 /* n bytes have been put there. */
 static inline void
-resp_filled(struct resp *r, size_t n)
+resp_add_filled(struct resp *r, size_t n)
 {
 	assert(n <= r->left);
 	r->left -= n;
@@ -229,7 +230,7 @@ resp_filled(struct resp *r, size_t n)
 
 /* An integer as Redis reads one: no space, no plus, no zeros before. */
 static inline bool
-resp_integer(const uint8_t *p, size_t len, int64_t *out)
+resp_read_integer(const uint8_t *p, size_t len, int64_t *out)
 {
 	const bool minus = len > 0 && *p == '-';
 	uint64_t v = 0;
@@ -256,21 +257,22 @@ resp_integer(const uint8_t *p, size_t len, int64_t *out)
 }
 
 static inline int
-resp_nibble(uint8_t c)
+resp_hex_digit(uint8_t c)
 {
 	return isdigit(c) ? c - '0' : isxdigit(c) ? tolower(c) - 'a' + 10 : -1;
 }
 
 /* One character of a quoted word at p, after a backslash; bytes it took. */
 static inline size_t
-resp_escape(const uint8_t *p, size_t len, uint8_t *out)
+resp_read_escape(const uint8_t *p, size_t len, uint8_t *out)
 {
 	static const char from[] = "nrtba", to[] = "\n\r\t\b\a";
 	const char *at;
 
-	if (len >= 3 && p[0] == 'x' && resp_nibble(p[1]) >= 0 &&
-	    resp_nibble(p[2]) >= 0) {
-		*out = (uint8_t)(resp_nibble(p[1]) << 4 | resp_nibble(p[2]));
+	if (len >= 3 && p[0] == 'x' && resp_hex_digit(p[1]) >= 0 &&
+	    resp_hex_digit(p[2]) >= 0) {
+		*out =
+		    (uint8_t)(resp_hex_digit(p[1]) << 4 | resp_hex_digit(p[2]));
 		return 3;
 	}
 	at = p[0] == '\0' ? NULL : strchr(from, p[0]);
@@ -280,14 +282,15 @@ resp_escape(const uint8_t *p, size_t len, uint8_t *out)
 
 /* The word at p, perhaps in quotes, to out; bytes it took, 0: unbalanced. */
 static inline size_t
-resp_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
+resp_read_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
 {
 	uint8_t quote = 0;
 	size_t i = 0, n = 0;
 
 	for (; i < len; i++) {
 		if (quote == '"' && p[i] == '\\' && i + 1 < len) {
-			i += resp_escape(p + i + 1, len - i - 1, &out[n++]);
+			i +=
+			    resp_read_escape(p + i + 1, len - i - 1, &out[n++]);
 		} else if (quote == '\'' && p[i] == '\\' && i + 1 < len &&
 		    p[i + 1] == '\'') {
 			out[n++] = p[++i];
@@ -312,7 +315,7 @@ resp_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
 
 /* A line of words.  An empty one is no request. */
 static inline enum resp_end
-resp_inline(struct resp *r, const uint8_t *p, size_t len)
+resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 {
 	uint8_t *word = malloc(len + 1);
 	size_t took, n;
@@ -326,17 +329,18 @@ resp_inline(struct resp *r, const uint8_t *p, size_t len)
 		}
 		if (len == 0 || *p == '\0')	/* as Redis: C strings */
 			break;
-		took = resp_word(p, len, word, &n);
+		took = resp_read_word(p, len, word, &n);
 		if (took == 0) {
 			free(word);
 			return resp_fail(r, "unbalanced quotes in request");
 		}
-		resp_keep(r, word, n);
+		resp_keep_arg(r, word, n);
 		p += took;
 		len -= took;
 	}
 	free(word);
-	return r->args.n == 0 && !r->args.lost ? RESP_MORE : resp_whole(r);
+	return r->args.n == 0 && !r->args.lost ? RESP_MORE
+					       : resp_finish_args(r);
 }
 
 /*
@@ -344,7 +348,7 @@ resp_inline(struct resp *r, const uint8_t *p, size_t len)
  * line in *took, or 0 if it has not come.  NULL, or what is wrong.
  */
 static inline const char *
-resp_count(const uint8_t *p, size_t len, const char *too_big,
+resp_read_count(const uint8_t *p, size_t len, const char *too_big,
     const char *invalid, int64_t hi, int64_t *out, size_t *took)
 {
 	const uint8_t *cr = memchr(p, '\r', len);
@@ -354,7 +358,7 @@ resp_count(const uint8_t *p, size_t len, const char *too_big,
 		return len > RESP_LINE_MAX ? too_big : NULL;
 	if ((size_t)(cr - p) + 2 > len)
 		return NULL;
-	if (!resp_integer(p + 1, (size_t)(cr - p) - 1, out) || *out > hi)
+	if (!resp_read_integer(p + 1, (size_t)(cr - p) - 1, out) || *out > hi)
 		return invalid;
 	*took = (size_t)(cr - p) + 2;
 	return NULL;
@@ -362,7 +366,7 @@ resp_count(const uint8_t *p, size_t len, const char *too_big,
 
 /* A request begins at p: how many of the bytes are done with, in *took. */
 static inline enum resp_end
-resp_begin(struct resp *r, const uint8_t *p, size_t len, size_t *took)
+resp_read_header(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 {
 	const uint8_t *nl;
 	const char *why;
@@ -375,12 +379,12 @@ resp_begin(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 			return len > RESP_LINE_MAX ? resp_fail(r,
 			    "too big inline request") : RESP_MORE;
 		*took = (size_t)(nl - p) + 1;
-		return resp_inline(r, p, (size_t)(nl - p) -
+		return resp_read_inline(r, p, (size_t)(nl - p) -
 		    (nl > p && nl[-1] == '\r'));
 	}
-	why = resp_count(p, len, "too big mbulk count string",
+	why = resp_read_count(p, len, "too big mbulk count string",
 	    "invalid multibulk length", RESP_ARGS_MAX, &n, took);
-	if (why == NULL && r->stranger && n > RESP_STRANGER_ARGS)
+	if (why == NULL && r->no_auth && n > RESP_NO_AUTH_ARGS)
 		why = "unauthenticated multibulk length";
 	if (why != NULL)
 		return resp_fail(r, why);
@@ -390,7 +394,7 @@ resp_begin(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 
 /* An argument begins at p. */
 static inline enum resp_end
-resp_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
+resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 {
 	char say[32];
 	const char *why;
@@ -404,11 +408,11 @@ resp_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 		snprintf(say, sizeof(say), "expected '$', got '%c'", *p);
 		return resp_fail(r, say);
 	}
-	why = resp_count(p, len, "too big bulk count string",
+	why = resp_read_count(p, len, "too big bulk count string",
 	    "invalid bulk length", RESP_BULK_MAX, &n, took);
 	if (why == NULL && n < 0)
 		why = "invalid bulk length";
-	if (why == NULL && r->stranger && n > RESP_STRANGER_BULK)
+	if (why == NULL && r->no_auth && n > RESP_NO_AUTH_BULK)
 		why = "unauthenticated bulk length";
 	if (why != NULL)
 		return resp_fail(r, why);
@@ -419,7 +423,7 @@ resp_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 		r->to_come--;
 		r->left = r->bulk_len;
 		r->skip = 2;
-		r->args.lost |= !resp_room(r, 0);
+		r->args.lost |= !resp_reserve(r, 0);
 		r->place = !r->args.lost;
 		return r->place ? RESP_PLACE : RESP_MORE;
 	}
@@ -428,14 +432,14 @@ resp_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 		return RESP_MORE;
 	}
 	r->to_come--;
-	resp_keep(r, p + *took, r->bulk_len);
+	resp_keep_arg(r, p + *took, r->bulk_len);
 	*took += r->bulk_len + 2;
 	return RESP_MORE;
 }
 
 /* Bytes of a bulk and of its end. */
 static inline size_t
-resp_fill(struct resp *r, const uint8_t *p, size_t len)
+resp_fill_bulk(struct resp *r, const uint8_t *p, size_t len)
 {
 	const size_t n = r->left < len ? r->left : len;
 	const size_t end = r->skip < len - n ? r->skip : len - n;
@@ -462,16 +466,16 @@ resp_read(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 	*took = 0;
 	assert(!r->whole && !r->place);
 	for (;;) {
-		n = resp_fill(r, p + *took, len - *took);
+		n = resp_fill_bulk(r, p + *took, len - *took);
 		*took += n;
 		if (r->left > 0 || r->skip > 0)
 			return RESP_MORE;
 		if (r->to_come == 0 && (r->args.n > 0 || r->args.lost))
-			return resp_whole(r);
+			return resp_finish_args(r);
 		if (*took == len)
 			return RESP_MORE;
-		end = (r->to_come > 0 ? resp_bulk : resp_begin)(r, p + *took,
-		    len - *took, &n);
+		end = (r->to_come > 0 ? resp_read_bulk : resp_read_header)(
+		    r, p + *took, len - *took, &n);
 		*took += n;
 		if (end != RESP_MORE || n == 0)
 			return end;

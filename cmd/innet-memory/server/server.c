@@ -12,14 +12,14 @@ enum {
 	PAGE_HUGE = 2 << 20
 };
 
-const char *const leaving_names[LEAVING_KINDS] = {
+const char *const disconnect_names[DISCONNECT_REASONS] = {
 	"", "quit", "killed", "protocol", "output", "stuck", "idle", "memory",
 	"http", "shutdown", "error", "gone"
 };
 
 /* Have large pages for what the heap has grown by. */
 void
-server_heap(struct server *srv)
+server_advise_heap(struct server *srv)
 {
 	uintptr_t from = (uintptr_t)srv->heap_end, to = (uintptr_t)sbrk(0);
 
@@ -34,7 +34,7 @@ server_heap(struct server *srv)
 
 /* Descriptors for all clients there may be, or for fewer clients. */
 void
-server_make_room(struct server *srv)
+server_raise_file_limit(struct server *srv)
 {
 	const rlim_t own = OWN_FILES;
 	const rlim_t want = srv->conf.clients + own;
@@ -58,7 +58,7 @@ server_flush(struct server *srv)
 		if (srv->parts[i]->flush != NULL)
 			srv->parts[i]->flush(srv);
 	}
-	server_changed(srv);
+	server_mark_changed(srv);
 }
 
 int
@@ -75,7 +75,7 @@ server_save(struct server *srv)
 
 /* In epoll's data, watches are told from clients by the lowest bit. */
 bool
-server_watch(struct server *srv, struct watch *w)
+server_add_source(struct server *srv, struct event_source *w)
 {
 	struct epoll_event ev = { .events = EPOLLIN,
 	    .data.u64 = (uintptr_t)w | 1 };
@@ -84,7 +84,7 @@ server_watch(struct server *srv, struct watch *w)
 }
 
 void
-server_unwatch(struct server *srv, struct watch *w)
+server_remove_source(struct server *srv, struct event_source *w)
 {
 	if (w->fd == -1)
 		return;

@@ -17,19 +17,28 @@
 #include "cmd/innet-memory/store/lazy-free.h"
 
 /* Why clients are disconnected by us; the last is their own doing. */
-enum leaving {
-	LEAVING_NOT, LEAVING_QUIT, LEAVING_KILLED, LEAVING_PROTOCOL,
-	LEAVING_OUTPUT, LEAVING_STUCK, LEAVING_IDLE, LEAVING_MEMORY,
-	LEAVING_HTTP, LEAVING_SHUTDOWN, LEAVING_ERROR, LEAVING_GONE,
-	LEAVING_KINDS
+enum disconnect_reason {
+	DISCONNECT_NONE,
+	DISCONNECT_QUIT,
+	DISCONNECT_KILLED,
+	DISCONNECT_PROTOCOL,
+	DISCONNECT_OUTPUT,
+	DISCONNECT_STUCK,
+	DISCONNECT_IDLE,
+	DISCONNECT_MEMORY,
+	DISCONNECT_HTTP,
+	DISCONNECT_SHUTDOWN,
+	DISCONNECT_ERROR,
+	DISCONNECT_GONE,
+	DISCONNECT_REASONS
 };
 
-extern const char *const leaving_names[LEAVING_KINDS];
+extern const char *const disconnect_names[DISCONNECT_REASONS];
 
-/* A descriptor that the loop waits for besides; see server_watch(). */
-struct watch {
+/* A descriptor that the loop waits for besides; see server_add_source(). */
+struct event_source {
 	int fd;
-	void (*ready)(struct server *srv, struct watch *w);
+	void (*ready)(struct server *srv, struct event_source *w);
 	void *arg;
 };
 
@@ -39,10 +48,10 @@ enum { SERVER_IN_BYTES = 256 << 10, SERVER_LISTENERS = 2 };
 struct server {
 	struct conf conf;
 	const struct part *const *parts;	/* ends with NULL */
-	struct blobs blobs;		/* the account of all memory */
+	struct account account;		/* the account of all memory */
 	struct keyspace keys;
 	struct lazy_free lazy_free;		/* of what was removed */
-	struct verbs verbs;
+	struct command_table command_table;
 	struct rng rng;
 	char *password;			/* NULL: none is asked for */
 	struct save *save;		/* the part's own */
@@ -54,18 +63,18 @@ struct server {
 	uint64_t start_ns;
 	int epoll, signals;		/* descriptors */
 	uint64_t spent_ns;		/* by commands, in a client's turn */
-	bool more;			/* clients wait for another turn */
-	int ready;			/* events of this turn */
-	int spare;			/* given up to turn a client away */
-	bool deaf;			/* no descriptor: none is let in */
+	bool turns_wanted;		/* clients wait for another turn */
+	int events;			/* events of this turn */
+	int spare_fd;			/* given up to turn a client away */
+	bool accept_paused;		/* no descriptor: none is let in */
 	int statm;			/* of what the process has */
 	int port;
-	struct watch listener[SERVER_LISTENERS], signal;
+	struct event_source listener[SERVER_LISTENERS], signal;
 	struct client **client;
-	size_t clients, clients_room, parked, clients_most;
+	size_t clients, clients_room, parked, clients_peak;
 	struct client *parked_first, *parked_last;	/* by when they came */
 	struct client *current;		/* whose command runs */
-	uint8_t *in;			/* where input comes, between turns */
+	uint8_t *input;			/* where input comes, between turns */
 	void *heap_end;			/* what has been advised on */
 	uint64_t next_id, next_tick_ns;
 	uint64_t accepted, refused, commands, in_bytes, out_bytes;
@@ -73,17 +82,17 @@ struct server {
 	uint64_t expired;		/* keys */
 	uint64_t sweep_ns;		/* next look for those, monotonic */
 	size_t sweep_at;		/* ... from this place down */
-	uint64_t left[LEAVING_KINDS];	/* clients gone, by reason */
+	uint64_t disconnects[DISCONNECT_REASONS]; /* clients gone, by reason */
 	bool stop, stop_save;		/* SHUTDOWN or a signal */
 };
 
 /* Have w->ready called whenever there is something to read at w->fd. */
-bool server_watch(struct server *srv, struct watch *w);
-void server_unwatch(struct server *srv, struct watch *w);
+bool server_add_source(struct server *srv, struct event_source *w);
+void server_remove_source(struct server *srv, struct event_source *w);
 
 /* Something that a parked client may wait for has happened. */
 static inline void
-server_changed(struct server *srv)
+server_mark_changed(struct server *srv)
 {
 	srv->changes++;
 }
@@ -95,9 +104,9 @@ int server_save(struct server *srv);
 void server_flush(struct server *srv);
 
 /* Let so many files be open as clients may come, or let fewer come. */
-void server_make_room(struct server *srv);
+void server_raise_file_limit(struct server *srv);
 
 /* Before a blob of so many bytes is filled: what the kernel should know. */
-void server_heap(struct server *srv);
+void server_advise_heap(struct server *srv);
 
 #endif

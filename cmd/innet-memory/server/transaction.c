@@ -5,13 +5,13 @@
 #include "cmd/innet-memory/server/transaction.h"
 
 bool
-transaction_queues(const struct transaction *t)
+transaction_is_queueing(const struct transaction *t)
 {
 	return t != NULL && t->multi && !t->running;
 }
 
 bool
-transaction_running(const struct transaction *t)
+transaction_is_running(const struct transaction *t)
 {
 	return t != NULL && t->running;
 }
@@ -19,7 +19,7 @@ transaction_running(const struct transaction *t)
 void
 transaction_spoil(struct transaction *t)
 {
-	if (transaction_queues(t))
+	if (transaction_is_queueing(t))
 		t->spoilt = true;
 }
 
@@ -38,7 +38,7 @@ transaction_bytes(const struct transaction *t)
 }
 
 void
-transaction_free(struct transaction **at, struct blobs *bs)
+transaction_free(struct transaction **at, struct account *bs)
 {
 	struct transaction *t = *at;
 
@@ -72,7 +72,7 @@ grow_array(void *p, size_t n, size_t *room, size_t size)
 }
 
 bool
-transaction_queue(struct transaction *t, struct verb *verb,
+transaction_queue(struct transaction *t, struct command_entry *verb,
     struct resp_args *a)
 {
 	struct queued_request *q = grow_array(t->queue, t->n, &t->room,

@@ -15,10 +15,10 @@
 #include "cmd/innet-memory/server/resp.h"
 #include "cmd/innet-memory/store/blob.h"
 
-struct verb;
+struct command_entry;
 
 struct queued_request {
-	struct verb *verb;
+	struct command_entry *verb;
 	struct resp_args args;
 };
 
@@ -39,10 +39,10 @@ struct transaction {
 };
 
 /* Are requests queued? */
-bool transaction_queues(const struct transaction *t);
+bool transaction_is_queueing(const struct transaction *t);
 
 /* Does EXEC run the requests now? */
-bool transaction_running(const struct transaction *t);
+bool transaction_is_running(const struct transaction *t);
 
 /* Note that a request was refused that would have been queued. */
 void transaction_spoil(struct transaction *t);
@@ -54,7 +54,7 @@ int transaction_length(const struct transaction *t);
 size_t transaction_bytes(const struct transaction *t);
 
 /* Queue a request, which is moved out of a; false: no memory. */
-bool transaction_queue(struct transaction *t, struct verb *verb,
+bool transaction_queue(struct transaction *t, struct command_entry *verb,
     struct resp_args *a);
 
 /* Watch the key of this name, which t then holds; false: no memory. */
@@ -62,6 +62,6 @@ bool transaction_watch(struct transaction *t, struct blob *name,
     uint64_t version);
 
 /* Free *t, which may be NULL, and set it to NULL. */
-void transaction_free(struct transaction **t, struct blobs *bs);
+void transaction_free(struct transaction **t, struct account *bs);
 
 #endif

@@ -7,7 +7,7 @@
  * drops it: the last one frees it.  Nobody writes to a blob that others hold.
  * An account says how much there may be; what a blob costs is what malloc(3)
  * takes for it.  Other things of size (lists, buffers) stand in the same
- * account by blobs_charge() and blobs_force().  What is still to be freed
+ * account by account_charge() and account_force().  What is still to be freed
  * stands there, too: whoever needs room makes give() free of it.  One thread.
  */
 #ifndef INNET_MEMORY_STORE_BLOB_H
@@ -32,34 +32,34 @@ struct blob {
  * who takes as much next: a push evicts as many experiences as it brings, and
  * malloc(3) and free(3) were a fifth of its time.
  */
-enum { BLOBS_SPARE_MOST = 2048 };
+enum { ACCOUNT_SPARE_MOST = 2048 };
 
-struct blobs_spare {
-	struct blobs_spare *next;
+struct account_spare {
+	struct account_spare *next;
 };
 
-struct blobs {
+struct account {
 	size_t used;		/* bytes; past limit only by force */
 	size_t limit;		/* bytes */
 	size_t most;		/* that used has been, bytes */
 	/* free until n bytes are left; false: they are not.  NULL: nothing */
-	bool (*give)(void *arg, size_t n);
+	bool (*reclaim)(void *arg, size_t n);
 	void *arg;
 	size_t keep;		/* bytes of spare pieces there may be; */
 	size_t spare_bytes;	/* there are, which are not used */
-	struct blobs_spare *spare[BLOBS_SPARE_MOST / 16 + 1];	/* by cost */
+	struct account_spare *spare[ACCOUNT_SPARE_MOST / 16 + 1]; /* by cost */
 };
 
 /* Bytes that malloc(3) takes for n: a word before, and in sixteens. */
 static inline size_t
-blobs_cost(size_t n)
+account_cost(size_t n)
 {
 	return (n + sizeof(size_t) + 15) & ~(size_t)15;
 }
 
 /* Take n bytes of the account whether they are left or not. */
 static inline void
-blobs_force(struct blobs *bs, size_t n)
+account_force(struct account *bs, size_t n)
 {
 	bs->used += n;
 	if (bs->used > bs->most)
@@ -68,31 +68,31 @@ blobs_force(struct blobs *bs, size_t n)
 
 /* Are n bytes left? */
 static inline bool
-blobs_left(const struct blobs *bs, size_t n)
+account_has_left(const struct account *bs, size_t n)
 {
 	return bs->used <= bs->limit && n <= bs->limit - bs->used;
 }
 
 /* Are they, or can they be? */
 static inline bool
-blobs_room(const struct blobs *bs, size_t n)
+account_has_room(const struct account *bs, size_t n)
 {
-	return blobs_left(bs, n) || (bs->give != NULL &&
-	    bs->give(bs->arg, n));
+	return account_has_left(bs, n) || (bs->reclaim != NULL &&
+	    bs->reclaim(bs->arg, n));
 }
 
 /* Take n bytes; false, and nothing is taken, if they are not left. */
 static inline bool
-blobs_charge(struct blobs *bs, size_t n)
+account_charge(struct account *bs, size_t n)
 {
-	if (!blobs_room(bs, n))
+	if (!account_has_room(bs, n))
 		return false;
-	blobs_force(bs, n);
+	account_force(bs, n);
 	return true;
 }
 
 static inline void
-blobs_give(struct blobs *bs, size_t n)
+account_uncharge(struct account *bs, size_t n)
 {
 	assert(bs->used >= n);
 	bs->used -= n;
@@ -100,14 +100,14 @@ blobs_give(struct blobs *bs, size_t n)
 
 /* n bytes, at least 1, from malloc(3), charged; NULL as above. */
 static inline void *
-blobs_take(struct blobs *bs, size_t n)
+account_alloc(struct account *bs, size_t n)
 {
-	const size_t cost = blobs_cost(n);
-	struct blobs_spare *p;
+	const size_t cost = account_cost(n);
+	struct account_spare *p;
 
-	if (!blobs_room(bs, cost))
+	if (!account_has_room(bs, cost))
 		return NULL;
-	p = cost > BLOBS_SPARE_MOST ? NULL : bs->spare[cost / 16];
+	p = cost > ACCOUNT_SPARE_MOST ? NULL : bs->spare[cost / 16];
 	if (p != NULL) {
 		bs->spare[cost / 16] = p->next;
 		bs->spare_bytes -= cost;
@@ -116,19 +116,19 @@ blobs_take(struct blobs *bs, size_t n)
 		p = malloc(cost - sizeof(size_t));
 	}
 	if (p != NULL)
-		blobs_force(bs, cost);
+		account_force(bs, cost);
 	return p;
 }
 
 /* Free what is kept. */
 static inline void
-blobs_end(struct blobs *bs)
+account_free_spare(struct account *bs)
 {
-	for (size_t i = 0; i <= BLOBS_SPARE_MOST / 16; i++) {
-		struct blobs_spare *s = bs->spare[i];
+	for (size_t i = 0; i <= ACCOUNT_SPARE_MOST / 16; i++) {
+		struct account_spare *s = bs->spare[i];
 
 		while (s != NULL) {
-			struct blobs_spare *next = s->next;
+			struct account_spare *next = s->next;
 
 			free(s);
 			s = next;
@@ -140,18 +140,18 @@ blobs_end(struct blobs *bs)
 
 /* Give n bytes back.  Where no more are kept others go, or they might stay. */
 static inline void
-blobs_free(struct blobs *bs, void *p, size_t n)
+account_free(struct account *bs, void *p, size_t n)
 {
-	const size_t cost = blobs_cost(n);
-	struct blobs_spare *s = p;
+	const size_t cost = account_cost(n);
+	struct account_spare *s = p;
 
-	blobs_give(bs, cost);
-	if (cost > BLOBS_SPARE_MOST || cost > bs->keep) {
+	account_uncharge(bs, cost);
+	if (cost > ACCOUNT_SPARE_MOST || cost > bs->keep) {
 		free(p);
 		return;
 	}
 	if (bs->spare_bytes + cost > bs->keep)
-		blobs_end(bs);
+		account_free_spare(bs);
 	s->next = bs->spare[cost / 16];
 	bs->spare[cost / 16] = s;
 	bs->spare_bytes += cost;
@@ -162,14 +162,14 @@ blobs_free(struct blobs *bs, void *p, size_t n)
  * these are as malloc(3) aligns them.  NULL past the limit or without memory.
  */
 static inline struct blob *
-blob_new_behind(struct blobs *bs, uint32_t front, size_t len)
+blob_new_behind(struct account *bs, uint32_t front, size_t len)
 {
 	const size_t need = front + sizeof(struct blob) + len;
 	struct blob *b;
 	char *p;
 
 	assert(front % 16 == 0);
-	p = len > SIZE_MAX / 2 ? NULL : blobs_take(bs, need);
+	p = len > SIZE_MAX / 2 ? NULL : account_alloc(bs, need);
 	if (p == NULL)
 		return NULL;
 	b = (struct blob *)(void *)(p + front);
@@ -188,14 +188,14 @@ blob_front(struct blob *b)
 
 /* The same with nothing before it. */
 static inline struct blob *
-blob_new(struct blobs *bs, size_t len)
+blob_new(struct account *bs, size_t len)
 {
 	return blob_new_behind(bs, 0, len);
 }
 
 /* And with these bytes in it. */
 static inline struct blob *
-blob_copy(struct blobs *bs, const void *p, size_t len)
+blob_copy(struct account *bs, const void *p, size_t len)
 {
 	struct blob *b = blob_new(bs, len);
 
@@ -214,14 +214,14 @@ blob_hold(struct blob *b)
 
 /* Let go of b, which may be NULL. */
 static inline void
-blob_drop(struct blobs *bs, struct blob *b)
+blob_drop(struct account *bs, struct blob *b)
 {
 	if (b == NULL)
 		return;
 	assert(b->refs > 0);
 	if (--b->refs > 0)
 		return;
-	blobs_free(bs, blob_front(b), b->front + sizeof(*b) + b->len);
+	account_free(bs, blob_front(b), b->front + sizeof(*b) + b->len);
 }
 
 #endif

@@ -15,7 +15,7 @@ experience_bytes(const struct frames *f, size_t own)
 
 /* The frame before b, which nobody has used. */
 static struct frame *
-begin(struct frames *f, struct blob *b)
+init_frame(struct frames *f, struct blob *b)
 {
 	struct frame *one = blob_front(b);
 
@@ -26,18 +26,18 @@ begin(struct frames *f, struct blob *b)
 }
 
 struct frame *
-frames_blank(struct frames *f)
+frames_new_blank(struct frames *f)
 {
-	struct blob *b = blob_new_behind(f->blobs, sizeof(struct frame),
+	struct blob *b = blob_new_behind(f->account, sizeof(struct frame),
 	    f->bytes);
 
-	return b == NULL ? NULL : begin(f, b);
+	return b == NULL ? NULL : init_frame(f, b);
 }
 
 struct frame *
-frames_copy(struct frames *f, const uint8_t *p)
+frames_new_copy(struct frames *f, const uint8_t *p)
 {
-	struct frame *one = frames_blank(f);
+	struct frame *one = frames_new_blank(f);
 
 	if (one != NULL)
 		memcpy(frame_blob(one)->bytes, p, f->bytes);
@@ -45,25 +45,26 @@ frames_copy(struct frames *f, const uint8_t *p)
 }
 
 struct frame *
-frames_new(struct frames *f, struct blob *b)
+frames_new_from_blob(struct frames *f, struct blob *b)
 {
-	return begin(f, blob_hold(b));
+	return init_frame(f, blob_hold(b));
 }
 
 void
-frames_unused(struct frames *f, struct frame *one)
+frames_drop_unused(struct frames *f, struct frame *one)
 {
 	if (one->uses > 0)
 		return;
-	blob_drop(f->blobs, frame_blob(one));
+	blob_drop(f->account, frame_blob(one));
 	f->count--;
 }
 
 /* One whose tail of len bytes is to come; `own` of them stand in it. */
 static struct experience *
-refer(struct frames *f, struct frame *const *frame, size_t len, size_t own)
+new_experience(
+    struct frames *f, struct frame *const *frame, size_t len, size_t own)
 {
-	struct experience *x = blobs_take(f->blobs,
+	struct experience *x = account_alloc(f->account,
 	    experience_bytes(f, own));
 
 	if (x == NULL)
@@ -80,34 +81,34 @@ refer(struct frames *f, struct frame *const *frame, size_t len, size_t own)
 }
 
 struct experience *
-frames_refer_copy(struct frames *f, struct frame *const *frame,
+frames_reference_copy(struct frames *f, struct frame *const *frame,
     const uint8_t *tail, size_t len)
 {
 	struct experience *x;
 	struct blob *b;
 
 	if (len >= FRAMES_TAIL_HELD) {
-		b = blob_copy(f->blobs, tail, len);
-		x = b == NULL ? NULL : frames_refer(f, frame, b, 0);
-		blob_drop(f->blobs, b);
+		b = blob_copy(f->account, tail, len);
+		x = b == NULL ? NULL : frames_reference(f, frame, b, 0);
+		blob_drop(f->account, b);
 		return x;
 	}
-	x = refer(f, frame, len, len);
+	x = new_experience(f, frame, len, len);
 	if (x != NULL && len > 0)
 		memcpy((uint8_t *)x + x->at, tail, len);
 	return x;
 }
 
 struct experience *
-frames_refer(struct frames *f, struct frame *const *frame, struct blob *tail,
-    size_t skip)
+frames_reference(struct frames *f, struct frame *const *frame,
+    struct blob *tail, size_t skip)
 {
 	const size_t len = tail->len - skip;
 	struct experience *x;
 
 	if (len < FRAMES_TAIL_HELD)
-		return frames_refer_copy(f, frame, tail->bytes + skip, len);
-	x = refer(f, frame, len, 0);
+		return frames_reference_copy(f, frame, tail->bytes + skip, len);
+	x = new_experience(f, frame, len, 0);
 	if (x == NULL)
 		return NULL;
 	x->tail = blob_hold(tail);
@@ -127,15 +128,15 @@ frames_drop(struct frames *f, struct experience *x)
 	f->tail_bytes -= frames_tail_len(x);
 	for (unsigned i = 0; i < frames_per(f); i++) {
 		x->frame[i]->uses--;
-		frames_unused(f, x->frame[i]);
+		frames_drop_unused(f, x->frame[i]);
 	}
-	blob_drop(f->blobs, x->tail);
-	blobs_free(f->blobs, x, bytes);
+	blob_drop(f->account, x->tail);
+	account_free(f->account, x, bytes);
 }
 
 /* The first of n frames with these bytes, or NULL; `try` is asked first. */
 static struct frame *
-same(const struct frames *f, struct frame *const *frame, unsigned n,
+find_same(const struct frames *f, struct frame *const *frame, unsigned n,
     unsigned try, const uint8_t *p)
 {
 	if (try < n && memcmp(frame_blob(frame[try])->bytes, p, f->bytes) == 0)
@@ -148,11 +149,11 @@ same(const struct frames *f, struct frame *const *frame, unsigned n,
 }
 
 struct frame *
-frames_same(const struct frames *f, const struct experience *prev,
+frames_find(const struct frames *f, const struct experience *prev,
     const uint8_t *p)
 {
 	return prev == NULL ? NULL :
-	    same(f, prev->frame, frames_per(f), 0, p);
+	    find_same(f, prev->frame, frames_per(f), 0, p);
 }
 
 /*
@@ -160,16 +161,16 @@ frames_same(const struct frames *f, const struct experience *prev,
  * is this state one frame on, and this state is the last one's next.
  */
 static struct frame *
-find(const struct frames *f, const struct experience *prev,
+find_stored(const struct frames *f, const struct experience *prev,
     struct frame *const *own, unsigned i, const uint8_t *p)
 {
 	const unsigned per = frames_per(f), half = f->stack;
 	struct frame *have;
 
-	have = same(f, own, i, i < half ? i - 1 : i - half + 1, p);
+	have = find_same(f, own, i, i < half ? i - 1 : i - half + 1, p);
 	if (have != NULL || prev == NULL)
 		return have;
-	return same(f, prev->frame, per, i < half ? i + half : i + 1, p);
+	return find_same(f, prev->frame, per, i < half ? i + half : i + 1, p);
 }
 
 struct experience *
@@ -184,31 +185,32 @@ frames_split(struct frames *f, const struct experience *prev,
 
 	assert(per > 0 && len >= stacked);
 	for (n = 0; n < per; n++) {
-		own[n] = find(f, prev, own, n, p + n * f->bytes);
+		own[n] = find_stored(f, prev, own, n, p + n * f->bytes);
 		if (own[n] == NULL)
-			own[n] = frames_copy(f, p + n * f->bytes);
+			own[n] = frames_new_copy(f, p + n * f->bytes);
 		if (own[n] == NULL)
 			goto out;
 		own[n]->uses++;		/* ours, until x has its own */
 	}
-	x = frames_refer_copy(f, own, p + stacked, len - stacked);
+	x = frames_reference_copy(f, own, p + stacked, len - stacked);
 out:
 	for (unsigned i = 0; i < n; i++) {
 		own[i]->uses--;
 		if (x == NULL)
-			frames_unused(f, own[i]);
+			frames_drop_unused(f, own[i]);
 	}
 	return x;
 }
 
 void
-frames_round(struct frames *f)
+frames_begin_listing(struct frames *f)
 {
 	f->round++;
 }
 
 uint32_t
-frames_list(const struct frames *f, struct frame *one, uint32_t *n, bool *fresh)
+frames_list_index(
+    const struct frames *f, struct frame *one, uint32_t *n, bool *fresh)
 {
 	*fresh = one->round != f->round;
 	if (*fresh) {
@@ -219,28 +221,28 @@ frames_list(const struct frames *f, struct frame *one, uint32_t *n, bool *fresh)
 }
 
 struct experience *
-frames_last(const struct frames *f, uint64_t stream)
+frames_get_last(const struct frames *f, uint64_t stream)
 {
 	for (size_t i = 0; i < f->streams; i++) {
-		if (f->stream[i].of == stream)
+		if (f->stream[i].id == stream)
 			return f->stream[i].last;
 	}
 	return NULL;
 }
 
 void
-frames_added(struct frames *f, uint64_t stream, struct experience *x)
+frames_set_last(struct frames *f, uint64_t stream, struct experience *x)
 {
 	size_t i = 0;
 
 	if (f->stack == 0)
 		return;
 	if (f->stream == NULL)
-		f->stream = blobs_take(f->blobs,
+		f->stream = account_alloc(f->account,
 		    FRAMES_STREAMS * sizeof(*f->stream));
 	if (f->stream == NULL)
 		return;		/* then frames are stored again */
-	while (i < f->streams && f->stream[i].of != stream)
+	while (i < f->streams && f->stream[i].id != stream)
 		i++;
 	if (i == f->streams && i < FRAMES_STREAMS)
 		f->streams++;
@@ -253,7 +255,7 @@ void
 frames_forget(struct frames *f)
 {
 	if (f->stream != NULL)
-		blobs_free(f->blobs, f->stream,
+		account_free(f->account, f->stream,
 		    FRAMES_STREAMS * sizeof(*f->stream));
 	f->stream = NULL;
 	f->streams = 0;

@@ -44,15 +44,15 @@ struct experience {
 };
 
 struct frames {
-	struct blobs *blobs;	/* the account */
+	struct account *account;	/* the account */
 	size_t bytes;		/* in a frame */
 	unsigned stack;		/* 0: experiences are tails alone */
 	size_t count;		/* different frames held */
 	size_t tail_bytes;	/* in tails, as they came */
-	uint64_t round;		/* of listing: see frames_list() */
+	uint64_t round;		/* of listing: see frames_list_index() */
 	/* the last one of each stream, NULL: none, or gone, from the newest */
 	struct frames_stream {
-		uint64_t of;
+		uint64_t id;
 		struct experience *last;
 	} *stream;
 	size_t streams;
@@ -63,10 +63,10 @@ struct frames {
  * after another: what comes next has most frames in common with it.  Of the
  * FRAMES_STREAMS streams that were added to last; NULL: there is none.
  */
-struct experience *frames_last(const struct frames *f, uint64_t stream);
+struct experience *frames_get_last(const struct frames *f, uint64_t stream);
 
 /* x has been added to that stream. */
-void frames_added(struct frames *f, uint64_t stream, struct experience *x);
+void frames_set_last(struct frames *f, uint64_t stream, struct experience *x);
 
 /* Forget the streams, and give back their memory. */
 void frames_forget(struct frames *f);
@@ -104,31 +104,31 @@ frames_len(const struct frames *f, const struct experience *x)
 struct experience *frames_split(struct frames *f, const struct experience *prev,
     const uint8_t *p, size_t len);
 
-/* A frame for frames_refer(), not used yet, whose bytes are yet to come. */
-struct frame *frames_blank(struct frames *f);
+/* A frame for frames_reference(), not used yet, whose bytes are yet to come. */
+struct frame *frames_new_blank(struct frames *f);
 
 /* The same with a copy of these bytes. */
-struct frame *frames_copy(struct frames *f, const uint8_t *p);
+struct frame *frames_new_copy(struct frames *f, const uint8_t *p);
 
 /* The same of a blob behind room for a frame, not yet taken; holds it. */
-struct frame *frames_new(struct frames *f, struct blob *b);
+struct frame *frames_new_from_blob(struct frames *f, struct blob *b);
 
 /* Give back a frame if no experience uses it. */
-void frames_unused(struct frames *f, struct frame *one);
+void frames_drop_unused(struct frames *f, struct frame *one);
 
 /*
  * One by reference: frames (2 * stack) are used once more.  Its tail is what
  * the blob has behind the first skip bytes, held if it is not short.
  */
-struct experience *frames_refer(struct frames *f, struct frame *const *frame,
-    struct blob *tail, size_t skip);
+struct experience *frames_reference(struct frames *f,
+    struct frame *const *frame, struct blob *tail, size_t skip);
 
 /* The same with a copy of a tail of len bytes. */
-struct experience *frames_refer_copy(struct frames *f,
+struct experience *frames_reference_copy(struct frames *f,
     struct frame *const *frame, const uint8_t *tail, size_t len);
 
 /* One of prev's frames that has these bytes, or NULL. */
-struct frame *frames_same(const struct frames *f,
+struct frame *frames_find(const struct frames *f,
     const struct experience *prev, const uint8_t *p);
 
 /*
@@ -138,7 +138,7 @@ struct frame *frames_same(const struct frames *f,
 enum frames_step { FRAMES_ITSELF, FRAMES_PARTS, FRAMES_STEPS };
 
 static inline void
-frames_fetch(const struct frames *f, const struct experience *x,
+frames_prefetch(const struct frames *f, const struct experience *x,
     enum frames_step step)
 {
 	if (step == FRAMES_ITSELF)
@@ -153,12 +153,12 @@ frames_fetch(const struct frames *f, const struct experience *x,
 void frames_drop(struct frames *f, struct experience *x);
 
 /*
- * Number frames as they come: after frames_round(), frames_list() is the
- * index of a frame in this listing, *fresh when it is there for the first
- * time.  *n counts them.
+ * Number frames as they come: after frames_begin_listing(), frames_list_index()
+ * is the index of a frame in this listing, *fresh when it is there for the
+ * first time.  *n counts them.
  */
-void frames_round(struct frames *f);
-uint32_t frames_list(const struct frames *f, struct frame *one, uint32_t *n,
-    bool *fresh);
+void frames_begin_listing(struct frames *f);
+uint32_t frames_list_index(
+    const struct frames *f, struct frame *one, uint32_t *n, bool *fresh);
 
 #endif

@@ -34,7 +34,7 @@ enum { KEY_MAP_BYTES = 48 };
 static inline size_t
 key_cost(const struct key *k)
 {
-	return blobs_cost(sizeof(*k) + k->name_len) + KEY_MAP_BYTES;
+	return account_cost(sizeof(*k) + k->name_len) + KEY_MAP_BYTES;
 }
 
 #endif

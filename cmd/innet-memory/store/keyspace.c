@@ -11,7 +11,7 @@
  * let pairs of bits in neighbouring words cancel whatever the seed.
  */
 static uint64_t
-hash(const struct keyspace *ks, const uint8_t *p, size_t len)
+hash_name(const struct keyspace *ks, const uint8_t *p, size_t len)
 {
 	const uint64_t by = ks->seed | 1;
 	uint64_t h = len, w;
@@ -30,7 +30,7 @@ hash(const struct keyspace *ks, const uint8_t *p, size_t len)
 struct key *
 keyspace_find(const struct keyspace *ks, const uint8_t *name, size_t len)
 {
-	const uint32_t *at = hashmap_get(&ks->map, hash(ks, name, len));
+	const uint32_t *at = hashmap_get(&ks->map, hash_name(ks, name, len));
 	struct key *k = at == NULL ? NULL : ks->key[*at];
 
 	while (k != NULL && (k->name_len != len || memcmp(k->name, name,
@@ -40,7 +40,7 @@ keyspace_find(const struct keyspace *ks, const uint8_t *name, size_t len)
 }
 
 static bool
-grow(struct keyspace *ks)
+reserve_key(struct keyspace *ks)
 {
 	const size_t room = ks->room == 0 ? 64 : 2 * ks->room;
 	struct key **p;
@@ -58,7 +58,7 @@ grow(struct keyspace *ks)
 struct key *
 keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len)
 {
-	const uint64_t h = hash(ks, name, len);
+	const uint64_t h = hash_name(ks, name, len);
 	struct key *k = malloc(sizeof(*k) + len);
 	uint32_t *at;
 
@@ -67,13 +67,13 @@ keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len)
 	*k = (struct key){ .hash = h, .place = (uint32_t)ks->n,
 	    .name_len = (uint32_t)len };
 	memcpy(k->name, name, len);
-	if (!blobs_charge(ks->account, key_cost(k))) {
+	if (!account_charge(ks->account, key_cost(k))) {
 		free(k);
 		return NULL;
 	}
-	at = grow(ks) ? hashmap_put(&ks->map, h, UINT32_MAX) : NULL;
+	at = reserve_key(ks) ? hashmap_put(&ks->map, h, UINT32_MAX) : NULL;
 	if (at == NULL) {
-		blobs_give(ks->account, key_cost(k));
+		account_uncharge(ks->account, key_cost(k));
 		free(k);
 		return NULL;
 	}
@@ -98,24 +98,24 @@ keyspace_add_table(struct keyspace *ks, struct table *t, struct key **k)
 		return "no memory for another key";
 	(*k)->type = KEY_TABLE;
 	(*k)->table = t;
-	ks->tabled[ks->tables++] = *k;
+	ks->table_keys[ks->tables++] = *k;
 	return NULL;
 }
 
 /* Where it stands among the keys of tables. */
 static size_t
-tabled_at(const struct keyspace *ks, const struct key *k)
+table_key_index(const struct keyspace *ks, const struct key *k)
 {
 	size_t i = 0;
 
-	while (ks->tabled[i] != k)
+	while (ks->table_keys[i] != k)
 		i++;
 	return i;
 }
 
 /* The keys of k's hash are now those from first on. */
 static void
-rehash(struct keyspace *ks, const struct key *k, const struct key *first)
+set_first_key(struct keyspace *ks, const struct key *k, const struct key *first)
 {
 	if (first == NULL)
 		hashmap_remove(&ks->map, k->hash);
@@ -130,7 +130,7 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 	struct key *last = ks->key[ks->n - 1];
 
 	if (first == k) {
-		rehash(ks, k, k->next);
+		set_first_key(ks, k, k->next);
 	} else {
 		for (p = first; p->next != k; p = p->next)
 			;
@@ -144,16 +144,17 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 		ks->key[k->place] = last;
 	}
 	if (k->table != NULL)
-		ks->tabled[tabled_at(ks, k)] = ks->tabled[--ks->tables];
-	ks->timed -= k->expires_ms != 0;
+		ks->table_keys[table_key_index(ks, k)] =
+		    ks->table_keys[--ks->tables];
+	ks->expiring -= k->expires_ms != 0;
 	lazy_free_add_key(ks->lazy_free, ks->account, k);
 }
 
 void
 keyspace_expire(struct keyspace *ks, struct key *k, uint64_t at_ms)
 {
-	ks->timed += at_ms != 0;
-	ks->timed -= k->expires_ms != 0;
+	ks->expiring += at_ms != 0;
+	ks->expiring -= k->expires_ms != 0;
 	k->expires_ms = at_ms;
 }
 
@@ -172,7 +173,7 @@ keyspace_rename(struct keyspace *ks, struct key *k, const uint8_t *name,
 	if (k->table != NULL) {
 		to->table = k->table;
 		table_rename(to->table, name, len);
-		ks->tabled[tabled_at(ks, k)] = to;
+		ks->table_keys[table_key_index(ks, k)] = to;
 	}
 	k->string = NULL;
 	k->list = (struct list){ 0 };
@@ -187,5 +188,5 @@ keyspace_clear(struct keyspace *ks)
 	hashmap_free(&ks->map);
 	lazy_free_add_keys(ks->lazy_free, ks->account, ks->key, ks->n);
 	ks->key = NULL;
-	ks->n = ks->room = ks->tables = ks->timed = 0;
+	ks->n = ks->room = ks->tables = ks->expiring = 0;
 }

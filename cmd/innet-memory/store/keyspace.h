@@ -20,13 +20,13 @@ struct lazy_free;
 enum { KEYSPACE_TABLES_MAX = 256 };
 
 struct keyspace {
-	struct blobs *account;
+	struct account *account;
 	struct lazy_free *lazy_free;	/* of what was removed */
 	struct hashmap map;	/* hash to place of the first */
 	struct key **key;
 	size_t n, room;
-	size_t timed;		/* keys that expire */
-	struct key *tabled[KEYSPACE_TABLES_MAX];	/* keys of tables */
+	size_t expiring;		/* keys that expire */
+	struct key *table_keys[KEYSPACE_TABLES_MAX];	/* keys of tables */
 	size_t tables;
 	uint64_t seed;		/* so that nobody can choose collisions */
 };

@@ -13,29 +13,29 @@ struct lazy_free_row {
 
 /* Free what stands at k, up to *n things, which are less by those then. */
 static bool
-shed(struct blobs *bs, struct key *k, size_t *n)
+free_elements(struct account *bs, struct key *k, size_t *n)
 {
 	for (; k->list.n > 0 && *n > 0; --*n)
-		blob_drop(bs, list_take(&k->list, true));
+		blob_drop(bs, list_pop(&k->list, true));
 	return k->list.n == 0 && (k->table == NULL || table_free_some(k->table,
 	    n));
 }
 
 /* The rest of it, which is no longer much. */
 static void
-end(struct blobs *bs, struct key *k)
+free_key(struct account *bs, struct key *k)
 {
 	if (k->table != NULL)
 		table_close(k->table);
 	blob_drop(bs, k->string);
 	list_free(&k->list, bs);
-	blobs_give(bs, key_cost(k));
+	account_uncharge(bs, key_cost(k));
 	free(k);
 }
 
 /* The key to go on with; NULL: there is none. */
 static struct key *
-first(struct lazy_free *r)
+next_key(struct lazy_free *r)
 {
 	struct lazy_free_row *row = r->row;
 
@@ -52,15 +52,15 @@ first(struct lazy_free *r)
 }
 
 size_t
-lazy_free_step(struct lazy_free *r, struct blobs *account, size_t n)
+lazy_free_step(struct lazy_free *r, struct account *account, size_t n)
 {
 	size_t left = n;
 	struct key *k;
 
-	while (left > 0 && (k = first(r)) != NULL && shed(account, k,
-	    &left) && left > 0) {
+	while (left > 0 && (k = next_key(r)) != NULL &&
+	       free_elements(account, k, &left) && left > 0) {
 		r->key = k->next;
-		end(account, k);
+		free_key(account, k);
 		r->keys--;
 		r->freed++;
 		left--;
@@ -71,7 +71,7 @@ lazy_free_step(struct lazy_free *r, struct blobs *account, size_t n)
 }
 
 void
-lazy_free_add_key(struct lazy_free *r, struct blobs *account, struct key *k)
+lazy_free_add_key(struct lazy_free *r, struct account *account, struct key *k)
 {
 	k->next = r->key;
 	r->key = k;
@@ -80,8 +80,8 @@ lazy_free_add_key(struct lazy_free *r, struct blobs *account, struct key *k)
 }
 
 void
-lazy_free_add_keys(struct lazy_free *r, struct blobs *account, struct key **row,
-    size_t n)
+lazy_free_add_keys(
+    struct lazy_free *r, struct account *account, struct key **row, size_t n)
 {
 	struct lazy_free_row *one = malloc(sizeof(*one));
 
@@ -99,9 +99,9 @@ lazy_free_add_keys(struct lazy_free *r, struct blobs *account, struct key **row,
 }
 
 bool
-lazy_free_make_room(struct lazy_free *r, struct blobs *account, size_t bytes)
+lazy_free_make_room(struct lazy_free *r, struct account *account, size_t bytes)
 {
-	while (!blobs_left(account, bytes)) {
+	while (!account_has_left(account, bytes)) {
 		if (bytes > account->limit || lazy_free_step(r, account,
 		    LAZY_FREE_AT_ONCE) == 0)
 			return false;

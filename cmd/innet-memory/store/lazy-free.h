@@ -36,19 +36,19 @@ struct lazy_free {
  * It must be in no keyspace any more.
  */
 void lazy_free_add_key(
-    struct lazy_free *r, struct blobs *account, struct key *k);
-void lazy_free_add_keys(struct lazy_free *r, struct blobs *account,
+    struct lazy_free *r, struct account *account, struct key *k);
+void lazy_free_add_keys(struct lazy_free *r, struct account *account,
     struct key **row, size_t n);
 
 /*
  * Free up to n things, which are keys, blobs, and slots of tables gone
  * through: how many were.  They are fewer only if nothing is left.
  */
-size_t lazy_free_step(struct lazy_free *r, struct blobs *account, size_t n);
+size_t lazy_free_step(struct lazy_free *r, struct account *account, size_t n);
 
 /* Free until the account has room for so many bytes; false: it has not. */
 bool lazy_free_make_room(
-    struct lazy_free *r, struct blobs *account, size_t bytes);
+    struct lazy_free *r, struct account *account, size_t bytes);
 
 static inline bool
 lazy_free_is_pending(const struct lazy_free *r)

@@ -5,7 +5,7 @@
 #include "cmd/innet-memory/store/list.h"
 
 bool
-list_reserve(struct list *l, struct blobs *bs, size_t n)
+list_reserve(struct list *l, struct account *bs, size_t n)
 {
 	const size_t had = l->ring == NULL ? 0 : l->mask + 1;
 	size_t room = had == 0 ? 8 : had;
@@ -15,17 +15,17 @@ list_reserve(struct list *l, struct blobs *bs, size_t n)
 		room *= 2;
 	if (room == had)
 		return true;
-	if (!blobs_charge(bs, blobs_cost(room * sizeof(*ring))))
+	if (!account_charge(bs, account_cost(room * sizeof(*ring))))
 		return false;
 	ring = malloc(room * sizeof(*ring));
 	if (ring == NULL) {
-		blobs_give(bs, blobs_cost(room * sizeof(*ring)));
+		account_uncharge(bs, account_cost(room * sizeof(*ring)));
 		return false;
 	}
 	for (size_t i = 0; i < l->n; i++)
-		ring[i] = list_at(l, i);
+		ring[i] = list_get(l, i);
 	if (had > 0)
-		blobs_give(bs, blobs_cost(had * sizeof(*ring)));
+		account_uncharge(bs, account_cost(had * sizeof(*ring)));
 	free(l->ring);
 	l->ring = ring;
 	l->mask = room - 1;
@@ -34,7 +34,7 @@ list_reserve(struct list *l, struct blobs *bs, size_t n)
 }
 
 void
-list_add(struct list *l, struct blob *b, bool left)
+list_push(struct list *l, struct blob *b, bool left)
 {
 	if (left)
 		l->first = (l->first - 1) & l->mask;
@@ -43,9 +43,9 @@ list_add(struct list *l, struct blob *b, bool left)
 }
 
 struct blob *
-list_take(struct list *l, bool left)
+list_pop(struct list *l, bool left)
 {
-	struct blob *b = list_at(l, left ? 0 : l->n - 1);
+	struct blob *b = list_get(l, left ? 0 : l->n - 1);
 
 	if (left)
 		l->first = (l->first + 1) & l->mask;
@@ -54,16 +54,17 @@ list_take(struct list *l, bool left)
 }
 
 void
-list_free(struct list *l, struct blobs *bs)
+list_free(struct list *l, struct account *bs)
 {
 	if (l->ring != NULL)
-		blobs_give(bs, blobs_cost((l->mask + 1) * sizeof(*l->ring)));
+		account_uncharge(
+		    bs, account_cost((l->mask + 1) * sizeof(*l->ring)));
 	free(l->ring);
 	*l = (struct list){ 0 };
 }
 
 size_t
-list_remove(struct list *l, struct blobs *bs, const uint8_t *p, size_t len,
+list_remove(struct list *l, struct account *bs, const uint8_t *p, size_t len,
     size_t n, bool left)
 {
 	size_t gone = 0, to;
@@ -71,7 +72,7 @@ list_remove(struct list *l, struct blobs *bs, const uint8_t *p, size_t len,
 	/* those that stay move to the end from which it is gone through */
 	for (size_t k = 0; k < l->n; k++) {
 		const size_t i = left ? k : l->n - 1 - k;
-		struct blob *b = list_at(l, i);
+		struct blob *b = list_get(l, i);
 
 		if (gone < n && b->len == len && memcmp(b->bytes, p, len) ==
 		    0) {

@@ -23,23 +23,23 @@ struct list {
 };
 
 /* Room for n more; false, with nothing changed: memory is full. */
-bool list_reserve(struct list *l, struct blobs *bs, size_t n);
+bool list_reserve(struct list *l, struct account *bs, size_t n);
 
 /* Add a blob, for which there is room, at one end or the other. */
-void list_add(struct list *l, struct blob *b, bool left);
+void list_push(struct list *l, struct blob *b, bool left);
 
 /* Take one away from an end of a list that has some: its holder is you. */
-struct blob *list_take(struct list *l, bool left);
+struct blob *list_pop(struct list *l, bool left);
 
 /* Take those of n away that are the same bytes, the first or the last ones. */
-size_t list_remove(struct list *l, struct blobs *bs, const uint8_t *p,
+size_t list_remove(struct list *l, struct account *bs, const uint8_t *p,
     size_t len, size_t n, bool left);
 
 /* Give back the memory of a list without elements. */
-void list_free(struct list *l, struct blobs *bs);
+void list_free(struct list *l, struct account *bs);
 
 static inline struct blob *
-list_at(const struct list *l, size_t i)
+list_get(const struct list *l, size_t i)
 {
 	return l->ring[(l->first + i) & l->mask];
 }

@@ -13,7 +13,7 @@
 
 /* The source of a file: arg is its descriptor. */
 static const char *
-from_file(void *arg, void *p, size_t len)
+read_file(void *arg, void *p, size_t len)
 {
 	const int fd = *(const int *)arg;
 	ssize_t n;
@@ -30,31 +30,33 @@ from_file(void *arg, void *p, size_t len)
 
 /* The sink has been offered b: its complaint, if any, is ours, and b too. */
 static void
-offered(struct reader *r, const char *why, struct blob *b)
+accept_or_drop(struct reader *r, const char *why, struct blob *b)
 {
 	if (why == NULL)
 		return;
-	blob_drop(r->blobs, b);
+	blob_drop(r->account, b);
 	reader_refuse(r, "%s", why);
 }
 
 static void
 load_string(struct reader *r, const struct load_target *into)
 {
-	struct blob *key = reader_counted(r);
-	const uint64_t version = reader_uint(r, 8);
-	struct blob *value = reader_counted(r);
+	struct blob *key = reader_get_counted(r);
+	const uint64_t version = reader_get_uint(r, 8);
+	struct blob *value = reader_get_counted(r);
 
 	if (value != NULL)
-		offered(r, into->string(into->arg, key, version, value), value);
-	blob_drop(r->blobs, key);
+		accept_or_drop(
+		    r, into->string(into->arg, key, version, value), value);
+	blob_drop(r->account, key);
 }
 
 static void
 load_list(struct reader *r, const struct load_target *into)
 {
-	struct blob *key = reader_counted(r), *b;
-	const uint64_t version = reader_uint(r, 8), n = reader_uint(r, 8);
+	struct blob *key = reader_get_counted(r), *b;
+	const uint64_t version = reader_get_uint(r, 8),
+		       n = reader_get_uint(r, 8);
 	const char *why = NULL;
 
 	if (reader_good(r) && n > r->left / 8)	/* each has its length */
@@ -63,11 +65,11 @@ load_list(struct reader *r, const struct load_target *into)
 		why = into->list(into->arg, key, version, n);
 	if (why != NULL)
 		reader_refuse(r, "%s", why);
-	blob_drop(r->blobs, key);
+	blob_drop(r->account, key);
 	for (uint64_t i = 0; i < n && reader_good(r); i++) {
-		b = reader_counted(r);
+		b = reader_get_counted(r);
 		if (b != NULL)
-			offered(r, into->element(into->arg, b), b);
+			accept_or_drop(r, into->element(into->arg, b), b);
 	}
 }
 
@@ -94,18 +96,18 @@ load_records(struct reader *r, const struct load_target *into)
 	uint64_t v;
 
 	for (;;) {
-		const char kind = (char)reader_uint(r, 1);
+		const char kind = (char)reader_get_uint(r, 1);
 
 		if (!reader_good(r) || kind == 'E')
 			return;
 		switch (kind) {
 		case 'V':
-			why = into->clock(into->arg, reader_uint(r, 8));
+			why = into->clock(into->arg, reader_get_uint(r, 8));
 			if (why != NULL)
 				reader_refuse(r, "%s", why);
 			break;
 		case 'X':
-			v = reader_uint(r, 8);
+			v = reader_get_uint(r, 8);
 			why =
 			    reader_good(r) ? into->expiry(into->arg, v) : NULL;
 			if (why != NULL)
@@ -121,37 +123,37 @@ load_records(struct reader *r, const struct load_target *into)
 }
 
 static void
-load_whole(struct reader *r, const struct load_target *into)
+load_all(struct reader *r, const struct load_target *into)
 {
 	char magic[SAVE_MAGIC_BYTES];
 	uint8_t end[4];
 	uint32_t crc;
 
-	reader_bytes(r, magic, sizeof(magic));
+	reader_get_bytes(r, magic, sizeof(magic));
 	if (reader_good(r) && memcmp(magic, SAVE_MAGIC, sizeof(magic)) != 0) {
 		r->offset = 0;
 		reader_refuse(r, "not a checkpoint of innet-memory");
 	}
-	r->version = (unsigned)reader_uint(r, 4);
+	r->version = (unsigned)reader_get_uint(r, 4);
 	if (r->version < 1 || r->version > SAVE_VERSION)
 		reader_refuse(r, "a checkpoint of another version");
 	load_records(r, into);
 	if (reader_good(r) && r->left > 0)
 		reader_refuse(r, "%" PRIu64 " bytes behind the end", r->left);
 	crc = r->crc;
-	if (reader_good(r) && reader_rest(r, end, sizeof(end)) &&
+	if (reader_good(r) && reader_get_rest(r, end, sizeof(end)) &&
 	    stream_get_le(end, sizeof(end)) != crc)
 		reader_refuse(r,
 		    "damaged: the CRC-32C of all before is not this");
 }
 
 bool
-load_from(struct reader *r, int fd, struct blobs *blobs,
+load_file(struct reader *r, int fd, struct account *account,
     const struct load_target *into)
 {
 	struct stat st;
 
-	reader_open(r, from_file, &fd, 0, blobs);
+	reader_open(r, read_file, &fd, 0, account);
 	if (reader_good(r) && fstat(fd, &st) == -1)
 		reader_refuse(r, "%s", strerror(errno));
 	else if (reader_good(r) && st.st_size < SAVE_HEAD_BYTES + 5)
@@ -160,7 +162,7 @@ load_from(struct reader *r, int fd, struct blobs *blobs,
 		    (uint64_t)st.st_size);
 	if (reader_good(r)) {
 		r->left = (uint64_t)st.st_size - sizeof(r->crc);
-		load_whole(r, into);
+		load_all(r, into);
 	}
 	return reader_close(r);
 }

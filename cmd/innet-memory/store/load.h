@@ -38,7 +38,7 @@ struct load_target {
  * Read the file that fd is open on; false if it is refused, and r->why says
  * "byte N: reason".  What into has been given by then is its own.
  */
-bool load_from(struct reader *r, int fd, struct blobs *blobs,
+bool load_file(struct reader *r, int fd, struct account *account,
     const struct load_target *into);
 
 #endif

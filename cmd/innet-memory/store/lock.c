@@ -13,7 +13,7 @@ enum { LOOK_MS = 10 };
 
 /* Once; errno is EAGAIN, too, where it was removed as we came. */
 static int
-try(const char *name)
+try_lock(const char *name)
 {
 	const int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 	    0600);
@@ -32,14 +32,14 @@ try(const char *name)
 }
 
 int
-lock_take(const char *path)
+lock_acquire(const char *path)
 {
 	char *name;
 	int fd, why;
 
 	if (asprintf(&name, "%s.lock", path) == -1)
 		return -1;
-	for (int ms = 0; (fd = try(name)) == -1 && errno == EAGAIN &&
+	for (int ms = 0; (fd = try_lock(name)) == -1 && errno == EAGAIN &&
 	    ms < LOCK_WAIT_MS; ms += LOOK_MS)
 		usleep(LOOK_MS * 1000);
 	why = errno;
@@ -49,7 +49,7 @@ lock_take(const char *path)
 }
 
 void
-lock_give(int fd, const char *path)
+lock_release(int fd, const char *path)
 {
 	char *name;
 
@@ -61,7 +61,7 @@ lock_give(int fd, const char *path)
 }
 
 int
-lock_hold(const char *path)
+lock_hold_file(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
 	    O_NOFOLLOW);

@@ -15,14 +15,14 @@
  * at most: it may be within the kernel, writing.
  */
 enum { LOCK_WAIT_MS = 2000 };
-int lock_take(const char *path);
-void lock_give(int fd, const char *path);
+int lock_acquire(const char *path);
+void lock_release(int fd, const char *path);
 
 /*
  * Hold the file at path itself, so that no server begins from it by another
  * name, a hard link: its descriptor, to be closed; -1 with errno, ENOENT if it
  * is not there, ELOOP if that is a symbolic link, EWOULDBLOCK as above.
  */
-int lock_hold(const char *path);
+int lock_hold_file(const char *path);
 
 #endif

@@ -15,10 +15,10 @@ enum { BUFFER_BYTES = 1 << 20, LARGE_BYTES = 1 << 16 };
 
 void
 reader_open(struct reader *r, reader_source *source, void *arg, uint64_t left,
-    struct blobs *blobs)
+    struct account *account)
 {
 	*r = (struct reader){ .source = source, .arg = arg, .left = left,
-		.blobs = blobs, .version = SAVE_VERSION,
+		.account = account, .version = SAVE_VERSION,
 		.buf = malloc(BUFFER_BYTES) };
 	if (r->buf == NULL)
 		reader_refuse(r, "no memory to read with");
@@ -46,7 +46,7 @@ reader_refuse(struct reader *r, const char *fmt, ...)
 }
 
 bool
-reader_rest(struct reader *r, void *p, size_t len)
+reader_get_rest(struct reader *r, void *p, size_t len)
 {
 	const char *why = r->source(r->arg, p, len);
 
@@ -59,17 +59,17 @@ reader_rest(struct reader *r, void *p, size_t len)
 
 /* More bytes into the empty buffer. */
 static void
-fill(struct reader *r)
+fill_buffer(struct reader *r)
 {
 	const size_t len = r->left < BUFFER_BYTES ? (size_t)r->left :
 	    BUFFER_BYTES;
 
 	r->at = 0;
-	r->have = reader_rest(r, r->buf, len) ? len : 0;
+	r->have = reader_get_rest(r, r->buf, len) ? len : 0;
 }
 
 void
-reader_bytes(struct reader *r, void *p, size_t len)
+reader_get_bytes(struct reader *r, void *p, size_t len)
 {
 	uint8_t *to = p;
 
@@ -80,9 +80,9 @@ reader_bytes(struct reader *r, void *p, size_t len)
 		size_t n = r->have - r->at;
 
 		if (n == 0 && len >= LARGE_BYTES) {
-			n = reader_rest(r, to, len) ? len : 0;
+			n = reader_get_rest(r, to, len) ? len : 0;
 		} else if (n == 0) {
-			fill(r);
+			fill_buffer(r);
 			continue;
 		} else {
 			n = n < len ? n : len;
@@ -99,18 +99,18 @@ reader_bytes(struct reader *r, void *p, size_t len)
 }
 
 uint64_t
-reader_uint(struct reader *r, size_t bytes)
+reader_get_uint(struct reader *r, size_t bytes)
 {
 	uint8_t p[8];
 
-	reader_bytes(r, p, bytes);
+	reader_get_bytes(r, p, bytes);
 	return stream_get_le(p, bytes);
 }
 
 float
-reader_f32(struct reader *r)
+reader_get_f32(struct reader *r)
 {
-	const uint32_t u = (uint32_t)reader_uint(r, sizeof(u));
+	const uint32_t u = (uint32_t)reader_get_uint(r, sizeof(u));
 	float f;
 
 	memcpy(&f, &u, sizeof(f));
@@ -118,9 +118,9 @@ reader_f32(struct reader *r)
 }
 
 double
-reader_f64(struct reader *r)
+reader_get_f64(struct reader *r)
 {
-	const uint64_t u = reader_uint(r, sizeof(u));
+	const uint64_t u = reader_get_uint(r, sizeof(u));
 	double d;
 
 	memcpy(&d, &u, sizeof(d));
@@ -128,7 +128,7 @@ reader_f64(struct reader *r)
 }
 
 struct blob *
-reader_blob(struct reader *r, uint64_t len)
+reader_get_blob(struct reader *r, uint64_t len)
 {
 	struct blob *b;
 
@@ -139,21 +139,21 @@ reader_blob(struct reader *r, uint64_t len)
 		    " are left", len, r->left);
 		return NULL;
 	}
-	b = blob_new(r->blobs, (size_t)len);
+	b = blob_new(r->account, (size_t)len);
 	if (b == NULL) {
 		reader_refuse(r, "no memory for %" PRIu64 " bytes more: %zu of "
-		    "%zu are used", len, r->blobs->used, r->blobs->limit);
+		    "%zu are used", len, r->account->used, r->account->limit);
 		return NULL;
 	}
-	reader_bytes(r, b->bytes, (size_t)len);
+	reader_get_bytes(r, b->bytes, (size_t)len);
 	if (reader_good(r))
 		return b;
-	blob_drop(r->blobs, b);
+	blob_drop(r->account, b);
 	return NULL;
 }
 
 struct blob *
-reader_counted(struct reader *r)
+reader_get_counted(struct reader *r)
 {
-	return reader_blob(r, reader_uint(r, 8));
+	return reader_get_blob(r, reader_get_uint(r, 8));
 }

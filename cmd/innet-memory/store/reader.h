@@ -26,7 +26,7 @@ struct reader {
 	uint64_t left;		/* bytes of the file from there on */
 	uint32_t crc;		/* of all before buf */
 	unsigned version;	/* of what is read */
-	struct blobs *blobs;
+	struct account *account;
 	char why[128];		/* empty: nothing is wrong */
 	reader_source *source;
 	void *arg;
@@ -37,19 +37,19 @@ struct reader {
  * false then if something was wrong.
  */
 void reader_open(struct reader *r, reader_source *source, void *arg,
-    uint64_t left, struct blobs *blobs);
+    uint64_t left, struct account *account);
 bool reader_close(struct reader *r);
 
 /* What is behind the bytes that are left, past the buffer, which is empty. */
-bool reader_rest(struct reader *r, void *p, size_t len);
+bool reader_get_rest(struct reader *r, void *p, size_t len);
 
-void reader_bytes(struct reader *r, void *p, size_t len);
-uint64_t reader_uint(struct reader *r, size_t bytes);
-float reader_f32(struct reader *r);
-double reader_f64(struct reader *r);
+void reader_get_bytes(struct reader *r, void *p, size_t len);
+uint64_t reader_get_uint(struct reader *r, size_t bytes);
+float reader_get_f32(struct reader *r);
+double reader_get_f64(struct reader *r);
 /* A blob of the next len bytes, or of as many as a u64 says: yours. */
-struct blob *reader_blob(struct reader *r, uint64_t len);
-struct blob *reader_counted(struct reader *r);
+struct blob *reader_get_blob(struct reader *r, uint64_t len);
+struct blob *reader_get_counted(struct reader *r);
 
 /* What is wrong with what has just been read; the first complaint stays. */
 __attribute__((format(printf, 2, 3))) void

@@ -77,16 +77,16 @@ replaydump_seek(const struct replay_buffer *b, uint64_t id)
 }
 
 /* All there is to keep of a table but settings and the items. */
-struct replaydump_state {
+struct replaydump_get_state {
 	uint64_t inserted, sampled, updated, stale, evicted, removed, worn;
 	uint32_t head, newest;
 	float highest;
 };
 
-static inline struct replaydump_state
-replaydump_state(const struct replay_buffer *b)
+static inline struct replaydump_get_state
+replaydump_get_state(const struct replay_buffer *b)
 {
-	return (struct replaydump_state){
+	return (struct replaydump_get_state){
 		.inserted = b->inserted, .sampled = b->sampled,
 		.updated = b->updated, .stale = b->stale,
 		.evicted = b->evicted, .removed = b->removed, .worn = b->worn,
@@ -100,7 +100,7 @@ replaydump_state(const struct replay_buffer *b)
  * have been one.  Restore the items next.
  */
 static inline bool
-replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
+replaydump_resume(struct replay_buffer *b, const struct replaydump_get_state *s)
 {
 	assert(b->inserted == 0);
 	if (s->head >= b->settings.capacity ||
@@ -130,7 +130,7 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 
 /* Can this entry have been there? */
 static inline bool
-replaydump_sound(
+replaydump_check_entry(
     const struct replay_buffer *b, const struct replaydump_entry *e)
 {
 	const uint32_t row = replay_buffer_id_slot(e->id);
@@ -155,7 +155,7 @@ replaydump_restore(struct replay_buffer *b, const struct replaydump_entry *e,
 
 	for (size_t i = 0;; i += k) {
 		for (k = 0; k < REPLAY_BUFFER_GROUP && i + k < n &&
-		    replaydump_sound(b, &e[i + k]); k++) {
+		    replaydump_check_entry(b, &e[i + k]); k++) {
 			at[k] = replay_buffer_id_slot(e[i + k].id);
 			p[k] = e[i + k].priority;
 			b->slot[at[k]] = (struct replay_buffer_slot){

@@ -10,7 +10,7 @@
 
 /* The sink of a file: file is it. */
 static int
-to_file(void *arg, const void *p, size_t len)
+write_file(void *arg, const void *p, size_t len)
 {
 	return atomic_file_write(arg, p, len) ? 0 : errno;
 }
@@ -18,35 +18,35 @@ to_file(void *arg, const void *p, size_t len)
 void
 save_clock(struct writer *w, uint64_t version)
 {
-	writer_bytes(w, "V", 1);
-	writer_uint(w, version, 8);
+	writer_put_bytes(w, "V", 1);
+	writer_put_uint(w, version, 8);
 }
 
 void
 save_expiry(struct writer *w, uint64_t at_ms)
 {
-	writer_bytes(w, "X", 1);
-	writer_uint(w, at_ms, 8);
+	writer_put_bytes(w, "X", 1);
+	writer_put_uint(w, at_ms, 8);
 }
 
 void
 save_string(struct writer *w, const void *key, size_t key_len, uint64_t version,
     const void *value, size_t len)
 {
-	writer_bytes(w, "S", 1);
-	writer_counted(w, key, key_len);
-	writer_uint(w, version, 8);
-	writer_counted(w, value, len);
+	writer_put_bytes(w, "S", 1);
+	writer_put_counted(w, key, key_len);
+	writer_put_uint(w, version, 8);
+	writer_put_counted(w, value, len);
 }
 
 void
 save_list(struct writer *w, const void *key, size_t key_len, uint64_t version,
     uint64_t n)
 {
-	writer_bytes(w, "L", 1);
-	writer_counted(w, key, key_len);
-	writer_uint(w, version, 8);
-	writer_uint(w, n, 8);
+	writer_put_bytes(w, "L", 1);
+	writer_put_counted(w, key, key_len);
+	writer_put_uint(w, version, 8);
+	writer_put_uint(w, n, 8);
 }
 
 int
@@ -55,13 +55,13 @@ save_to(int fd, void (*fill)(struct writer *w, void *arg), void *arg)
 	struct atomic_file file = { .fd = fd };
 	struct writer w;
 
-	writer_open(&w, to_file, &file);
-	writer_bytes(&w, SAVE_MAGIC, SAVE_MAGIC_BYTES);
-	writer_uint(&w, SAVE_VERSION, 4);
+	writer_open(&w, write_file, &file);
+	writer_put_bytes(&w, SAVE_MAGIC, SAVE_MAGIC_BYTES);
+	writer_put_uint(&w, SAVE_VERSION, 4);
 	fill(&w, arg);
-	writer_bytes(&w, "E", 1);
+	writer_put_bytes(&w, "E", 1);
 	writer_flush(&w);
-	writer_uint(&w, w.crc, 4);
+	writer_put_uint(&w, w.crc, 4);
 	return writer_close(&w);
 }
 

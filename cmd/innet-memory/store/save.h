@@ -51,7 +51,7 @@ void save_string(struct writer *w, const void *key, size_t key_len,
     uint64_t version, const void *value, size_t len);
 /* Of the key that was saved last, elements and all. */
 void save_expiry(struct writer *w, uint64_t at_ms);
-/* Then as many elements by writer_counted(). */
+/* Then as many elements by writer_put_counted(). */
 void save_list(struct writer *w, const void *key, size_t key_len,
     uint64_t version, uint64_t n);
 

@@ -9,36 +9,36 @@
 #include "cmd/innet-memory/store/table-checkpoint.h"
 
 static void
-save_settings(struct writer *w, const struct table *t)
+write_settings(struct writer *w, const struct table *t)
 {
 	const struct replay_buffer_settings *settings = &t->buf.settings;
 
-	writer_uint(w, settings->capacity, 8);
-	writer_f64(w, settings->alpha);
-	writer_uint(w, settings->selector, 4);
-	writer_uint(w, settings->times, 4);
-	writer_f64(w, settings->limit.lo);
-	writer_f64(w, settings->limit.hi);
-	writer_uint(w, settings->limit.slack, 8);
-	writer_uint(w, t->frames.bytes, 8);
-	writer_uint(w, t->frames.stack, 4);
+	writer_put_uint(w, settings->capacity, 8);
+	writer_put_f64(w, settings->alpha);
+	writer_put_uint(w, settings->selector, 4);
+	writer_put_uint(w, settings->times, 4);
+	writer_put_f64(w, settings->limit.lo);
+	writer_put_f64(w, settings->limit.hi);
+	writer_put_uint(w, settings->limit.slack, 8);
+	writer_put_uint(w, t->frames.bytes, 8);
+	writer_put_uint(w, t->frames.stack, 4);
 }
 
 static void
-save_counters(struct writer *w, const struct table *t)
+write_counters(struct writer *w, const struct table *t)
 {
-	const struct replaydump_state at = replaydump_state(&t->buf);
+	const struct replaydump_get_state at = replaydump_get_state(&t->buf);
 
-	writer_uint(w, at.inserted, 8);
-	writer_uint(w, at.sampled, 8);
-	writer_uint(w, at.updated, 8);
-	writer_uint(w, at.stale, 8);
-	writer_uint(w, at.evicted, 8);
-	writer_uint(w, at.removed, 8);
-	writer_uint(w, at.worn, 8);
-	writer_uint(w, at.head, 4);
-	writer_uint(w, at.newest, 4);
-	writer_f32(w, at.highest);
+	writer_put_uint(w, at.inserted, 8);
+	writer_put_uint(w, at.sampled, 8);
+	writer_put_uint(w, at.updated, 8);
+	writer_put_uint(w, at.stale, 8);
+	writer_put_uint(w, at.evicted, 8);
+	writer_put_uint(w, at.removed, 8);
+	writer_put_uint(w, at.worn, 8);
+	writer_put_uint(w, at.head, 4);
+	writer_put_uint(w, at.newest, 4);
+	writer_put_f32(w, at.highest);
 }
 
 /*
@@ -47,13 +47,13 @@ save_counters(struct writer *w, const struct table *t)
  * that saves would have to have for itself then.
  */
 static void
-save_frames(struct writer *w, const struct table *t, struct hashmap *number)
+write_frames(struct writer *w, const struct table *t, struct hashmap *number)
 {
 	struct replaydump_entry e;
 	uint32_t n = 0, *have;
 	size_t at = 0;
 
-	writer_uint(w, t->frames.count, 4);
+	writer_put_uint(w, t->frames.count, 4);
 	while (replaydump_next(&t->buf, &at, &e)) {
 		const struct experience *x = e.item;
 
@@ -65,7 +65,7 @@ save_frames(struct writer *w, const struct table *t, struct hashmap *number)
 			}
 			if (*have != n)
 				continue;
-			writer_bytes(w, frame_blob(x->frame[i])->bytes,
+			writer_put_bytes(w, frame_blob(x->frame[i])->bytes,
 			    t->frames.bytes);
 			n++;
 		}
@@ -74,34 +74,34 @@ save_frames(struct writer *w, const struct table *t, struct hashmap *number)
 }
 
 static void
-save_items(struct writer *w, const struct table *t,
+write_items(struct writer *w, const struct table *t,
     const struct hashmap *number)
 {
 	struct replaydump_entry e;
 	size_t at = 0;
 
-	writer_uint(w, t->buf.have, 8);
+	writer_put_uint(w, t->buf.have, 8);
 	while (replaydump_next(&t->buf, &at, &e)) {
 		const struct experience *x = e.item;
 
-		writer_uint(w, e.id, 8);
-		writer_f32(w, e.priority);
-		writer_uint(w, t->buf.settings.times > 0 ? e.times : 0, 4);
+		writer_put_uint(w, e.id, 8);
+		writer_put_f32(w, e.priority);
+		writer_put_uint(w, t->buf.settings.times > 0 ? e.times : 0, 4);
 		for (unsigned i = 0; i < frames_per(&t->frames); i++)
-			writer_uint(w, *hashmap_get(number,
+			writer_put_uint(w, *hashmap_get(number,
 			    (uintptr_t)x->frame[i]), 4);
-		writer_counted(w, frames_tail(x), frames_tail_len(x));
+		writer_put_counted(w, frames_tail(x), frames_tail_len(x));
 	}
 }
 
 static void
-save_holes(struct writer *w, const struct replay_buffer *b)
+write_holes(struct writer *w, const struct replay_buffer *b)
 {
 	if (b->settings.selector != REPLAY_BUFFER_LIFO)
 		return;
-	writer_uint(w, b->used, 4);
+	writer_put_uint(w, b->used, 4);
 	for (size_t i = 0; i < b->used; i++)
-		writer_uint(w, replay_buffer_slot_id(b, i) >> 32, 4);
+		writer_put_uint(w, replay_buffer_slot_id(b, i) >> 32, 4);
 }
 
 size_t
@@ -122,41 +122,41 @@ table_write_parts(struct writer *w, const struct table *t)
 {
 	struct hashmap number = { 0 };
 
-	save_settings(w, t);
-	save_counters(w, t);
-	save_frames(w, t, &number);
+	write_settings(w, t);
+	write_counters(w, t);
+	write_frames(w, t, &number);
 	if (writer_good(w))
-		save_items(w, t, &number);
-	save_holes(w, &t->buf);
+		write_items(w, t, &number);
+	write_holes(w, &t->buf);
 	hashmap_free(&number);
 }
 
 void
 table_write(struct writer *w, const struct table *t)
 {
-	writer_bytes(w, "T", 1);
-	writer_counted(w, t->name, t->name_len);
+	writer_put_bytes(w, "T", 1);
+	writer_put_counted(w, t->name, t->name_len);
 	table_write_parts(w, t);
 }
 
 /* Settings, and of frames; false if they cannot be. */
 static bool
-load_settings(
+read_settings(
     struct reader *r, struct replay_buffer_settings *settings, struct frames *f)
 {
 	uint64_t bytes, stack;
 	const char *why;
 
 	*settings = (struct replay_buffer_settings){ 0 };
-	settings->capacity = reader_uint(r, 8);
-	settings->alpha = reader_f64(r);
-	settings->selector = (enum replay_buffer_selector)reader_uint(r, 4);
-	settings->times = (uint32_t)reader_uint(r, 4);
-	settings->limit.lo = reader_f64(r);
-	settings->limit.hi = reader_f64(r);
-	settings->limit.slack = reader_uint(r, 8);
-	bytes = reader_uint(r, 8);
-	stack = reader_uint(r, 4);
+	settings->capacity = reader_get_uint(r, 8);
+	settings->alpha = reader_get_f64(r);
+	settings->selector = (enum replay_buffer_selector)reader_get_uint(r, 4);
+	settings->times = (uint32_t)reader_get_uint(r, 4);
+	settings->limit.lo = reader_get_f64(r);
+	settings->limit.hi = reader_get_f64(r);
+	settings->limit.slack = reader_get_uint(r, 8);
+	bytes = reader_get_uint(r, 8);
+	stack = reader_get_uint(r, 4);
 	why = table_check_settings(settings);
 	if (why == NULL && (bytes > 0 || stack > 0))
 		why = table_check_frames(bytes, stack);
@@ -169,14 +169,14 @@ load_settings(
 
 /* An empty table of this name and the settings that follow, or NULL. */
 static struct table *
-load_empty(struct reader *r, const void *name, size_t len)
+read_empty_table(struct reader *r, const void *name, size_t len)
 {
 	struct replay_buffer_settings settings;
 	struct frames frames;
 	struct table *t = NULL;
 
-	if (load_settings(r, &settings, &frames))
-		t = table_open(r->blobs, name, len, &settings);
+	if (read_settings(r, &settings, &frames))
+		t = table_open(r->account, name, len, &settings);
 	if (t != NULL) {
 		t->frames.bytes = frames.bytes;
 		t->frames.stack = frames.stack;
@@ -187,29 +187,29 @@ load_empty(struct reader *r, const void *name, size_t len)
 }
 
 static void
-load_counters(struct reader *r, struct table *t)
+read_counters(struct reader *r, struct table *t)
 {
-	struct replaydump_state at;
+	struct replaydump_get_state at;
 
-	at.inserted = reader_uint(r, 8);
-	at.sampled = reader_uint(r, 8);
-	at.updated = reader_uint(r, 8);
-	at.stale = reader_uint(r, 8);
-	at.evicted = reader_uint(r, 8);
-	at.removed = reader_uint(r, 8);
-	at.worn = reader_uint(r, 8);
-	at.head = (uint32_t)reader_uint(r, 4);
-	at.newest = (uint32_t)reader_uint(r, 4);
-	at.highest = reader_f32(r);
+	at.inserted = reader_get_uint(r, 8);
+	at.sampled = reader_get_uint(r, 8);
+	at.updated = reader_get_uint(r, 8);
+	at.stale = reader_get_uint(r, 8);
+	at.evicted = reader_get_uint(r, 8);
+	at.removed = reader_get_uint(r, 8);
+	at.worn = reader_get_uint(r, 8);
+	at.head = (uint32_t)reader_get_uint(r, 4);
+	at.newest = (uint32_t)reader_get_uint(r, 4);
+	at.highest = reader_get_f32(r);
 	if (reader_good(r) && !replaydump_resume(&t->buf, &at))
 		reader_refuse(r, "counters that a table cannot have");
 }
 
 /* The n frames, used by this list alone yet.  NULL if there are none. */
 static struct frame **
-load_frames(struct reader *r, struct table *t, uint32_t *n)
+read_frames(struct reader *r, struct table *t, uint32_t *n)
 {
-	const uint32_t want = (uint32_t)reader_uint(r, 4);
+	const uint32_t want = (uint32_t)reader_get_uint(r, 4);
 	struct frame **all;
 
 	*n = 0;
@@ -223,7 +223,7 @@ load_frames(struct reader *r, struct table *t, uint32_t *n)
 	if (all == NULL)
 		reader_refuse(r, "no memory for %" PRIu32 " frames", want);
 	while (*n < want && reader_good(r)) {
-		struct frame *one = frames_blank(&t->frames);
+		struct frame *one = frames_new_blank(&t->frames);
 
 		if (one == NULL) {
 			reader_refuse(r, "no memory for %" PRIu32 " frames",
@@ -232,14 +232,14 @@ load_frames(struct reader *r, struct table *t, uint32_t *n)
 		}
 		one->uses = 1;	/* by all[] */
 		all[(*n)++] = one;
-		reader_bytes(r, frame_blob(one)->bytes, t->frames.bytes);
+		reader_get_bytes(r, frame_blob(one)->bytes, t->frames.bytes);
 	}
 	return all;
 }
 
 /* One item, or NULL. */
 static struct experience *
-load_item(struct reader *r, struct table *t, struct frame *const *all,
+read_item(struct reader *r, struct table *t, struct frame *const *all,
     uint32_t n, struct replaydump_entry *e)
 {
 	struct frame *own[2 * FRAMES_STACK_MAX];
@@ -249,27 +249,28 @@ load_item(struct reader *r, struct table *t, struct frame *const *all,
 	uint64_t len;
 	uint32_t k;
 
-	e->id = reader_uint(r, 8);
-	e->priority = reader_f32(r);
-	e->times = (uint32_t)reader_uint(r, 4);
+	e->id = reader_get_uint(r, 8);
+	e->priority = reader_get_f32(r);
+	e->times = (uint32_t)reader_get_uint(r, 4);
 	for (unsigned i = 0; i < frames_per(&t->frames); i++) {
-		k = (uint32_t)reader_uint(r, 4);
+		k = (uint32_t)reader_get_uint(r, 4);
 		if (k >= n) {
 			reader_refuse(r, "frame %" PRIu32 " of %" PRIu32, k, n);
 			return NULL;
 		}
 		own[i] = all[k];
 	}
-	len = reader_uint(r, 8);
+	len = reader_get_uint(r, 8);
 	if (len < sizeof(shot)) {
-		reader_bytes(r, shot, (size_t)len);
-		x = reader_good(r) ? frames_refer_copy(&t->frames, own, shot,
-		    (size_t)len) : NULL;
+		reader_get_bytes(r, shot, (size_t)len);
+		x = reader_good(r) ? frames_reference_copy(
+					 &t->frames, own, shot, (size_t)len)
+				   : NULL;
 	} else {
-		tail = reader_blob(r, len);
-		x = tail == NULL ? NULL : frames_refer(&t->frames, own, tail,
-		    0);
-		blob_drop(r->blobs, tail);
+		tail = reader_get_blob(r, len);
+		x = tail == NULL ? NULL
+				 : frames_reference(&t->frames, own, tail, 0);
+		blob_drop(r->account, tail);
 	}
 	if (x == NULL && reader_good(r))
 		reader_refuse(r, "no memory for an experience more");
@@ -278,7 +279,8 @@ load_item(struct reader *r, struct table *t, struct frame *const *all,
 
 /* Put n items back; those that cannot be are dropped, and it is said. */
 static void
-restore(struct reader *r, struct table *t, struct replaydump_entry *e, size_t n)
+restore_items(
+    struct reader *r, struct table *t, struct replaydump_entry *e, size_t n)
 {
 	const size_t good = reader_good(r) ? replaydump_restore(&t->buf, e, n) :
 	    0;
@@ -291,21 +293,21 @@ restore(struct reader *r, struct table *t, struct replaydump_entry *e, size_t n)
 }
 
 static void
-load_items(struct reader *r, struct table *t, struct frame *const *all,
+read_items(struct reader *r, struct table *t, struct frame *const *all,
     uint32_t frames)
 {
 	struct replaydump_entry e[REPLAY_BUFFER_GROUP];
-	uint64_t left = reader_uint(r, 8);
+	uint64_t left = reader_get_uint(r, 8);
 	size_t n;
 
 	t->buf.per.slice = 0;	/* nobody is served meanwhile */
 	while (left > 0 && reader_good(r)) {
 		for (n = 0; n < REPLAY_BUFFER_GROUP && n < left; n++) {
-			e[n].item = load_item(r, t, all, frames, &e[n]);
+			e[n].item = read_item(r, t, all, frames, &e[n]);
 			if (e[n].item == NULL)
 				break;
 		}
-		restore(r, t, e, n);
+		restore_items(r, t, e, n);
 		left -= n;
 	}
 	t->buf.per.slice = TABLE_SLICE;
@@ -314,18 +316,18 @@ load_items(struct reader *r, struct table *t, struct frame *const *all,
 }
 
 static void
-load_holes(struct reader *r, struct replay_buffer *b)
+read_holes(struct reader *r, struct replay_buffer *b)
 {
 	uint32_t n, generation;
 
 	if (b->settings.selector != REPLAY_BUFFER_LIFO || r->version < 2)
 		return;
-	n = (uint32_t)reader_uint(r, 4);
+	n = (uint32_t)reader_get_uint(r, 4);
 	if (n > b->settings.capacity || n < b->used)
 		reader_refuse(r, "%" PRIu32 " slots that were used, of %zu", n,
 		    b->settings.capacity);
 	for (uint32_t i = 0; i < n && reader_good(r); i++) {
-		generation = (uint32_t)reader_uint(r, 4) &
+		generation = (uint32_t)reader_get_uint(r, 4) &
 		    (REPLAY_BUFFER_LIVE - 1);
 		if ((b->slot[i].generation & REPLAY_BUFFER_LIVE) == 0)
 			b->slot[i].generation = generation;
@@ -336,20 +338,20 @@ load_holes(struct reader *r, struct replay_buffer *b)
 struct table *
 table_read_parts(struct reader *r, const void *name, size_t len)
 {
-	struct table *t = load_empty(r, name, len);
+	struct table *t = read_empty_table(r, name, len);
 	struct frame **all;
 	uint32_t n, unused = 0;
 
 	if (t == NULL)
 		return NULL;
-	load_counters(r, t);
-	all = load_frames(r, t, &n);
-	load_items(r, t, all, n);
+	read_counters(r, t);
+	all = read_frames(r, t, &n);
+	read_items(r, t, all, n);
 	for (uint32_t i = 0; i < n; i++) {
 		unused += --all[i]->uses == 0;
-		frames_unused(&t->frames, all[i]);
+		frames_drop_unused(&t->frames, all[i]);
 	}
-	load_holes(r, &t->buf);
+	read_holes(r, &t->buf);
 	if (unused > 0)
 		reader_refuse(r, "%" PRIu32 " frames of no item", unused);
 	free(all);
@@ -362,13 +364,13 @@ table_read_parts(struct reader *r, const void *name, size_t len)
 struct table *
 table_read(struct reader *r)
 {
-	struct blob *name = reader_counted(r);
+	struct blob *name = reader_get_counted(r);
 	struct table *t = NULL;
 
 	if (name != NULL && (name->len < 1 || name->len > TABLE_NAME_MAX))
 		reader_refuse(r, "a table's name is 1 to 255 bytes");
 	if (reader_good(r))
 		t = table_read_parts(r, name->bytes, name->len);
-	blob_drop(r->blobs, name);
+	blob_drop(r->account, name);
 	return t;
 }

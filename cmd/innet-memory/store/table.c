@@ -49,7 +49,7 @@ table_slots_bytes(const struct replay_buffer_settings *settings)
 }
 
 static void
-drop(void *arg, void *item)
+drop_experience(void *arg, void *item)
 {
 	struct table *t = arg;
 
@@ -57,7 +57,7 @@ drop(void *arg, void *item)
 }
 
 struct table *
-table_open(struct blobs *blobs, const void *name, size_t len,
+table_open(struct account *account, const void *name, size_t len,
     const struct replay_buffer_settings *settings)
 {
 	const size_t bytes = table_slots_bytes(settings);
@@ -65,16 +65,17 @@ table_open(struct blobs *blobs, const void *name, size_t len,
 
 	assert(len >= 1 && len <= TABLE_NAME_MAX &&
 	       table_check_settings(settings) == NULL);
-	if (!blobs_charge(blobs, bytes))
+	if (!account_charge(account, bytes))
 		return NULL;
 	t = calloc(1, sizeof(*t));
-	if (t == NULL || !replay_buffer_open(&t->buf, settings, drop, t)) {
-		blobs_give(blobs, bytes);
+	if (t == NULL ||
+	    !replay_buffer_open(&t->buf, settings, drop_experience, t)) {
+		account_uncharge(account, bytes);
 		free(t);
 		return NULL;
 	}
 	t->buf.per.slice = TABLE_SLICE;
-	t->frames.blobs = blobs;
+	t->frames.account = account;
 	t->charged = bytes;
 	t->name_len = len;
 	memcpy(t->name, name, len);
@@ -97,11 +98,11 @@ table_free_some(struct table *t, size_t *n)
 void
 table_close(struct table *t)
 {
-	struct blobs *blobs = t->frames.blobs;
+	struct account *account = t->frames.account;
 
 	replay_buffer_close(&t->buf);
 	frames_forget(&t->frames);
-	blobs_give(blobs, t->charged);
+	account_uncharge(account, t->charged);
 	free(t);
 }
 

@@ -42,7 +42,7 @@ const char *table_check_frames(uint64_t bytes, uint64_t stack);
  * room.  The settings must be right, and the name of 1 to TABLE_NAME_MAX
  * bytes.
  */
-struct table *table_open(struct blobs *blobs, const void *name, size_t len,
+struct table *table_open(struct account *account, const void *name, size_t len,
     const struct replay_buffer_settings *settings);
 void table_close(struct table *t);
 

@@ -12,7 +12,7 @@ enum { BUFFER_BYTES = 1 << 20, LARGE_BYTES = 1 << 16 };
 
 /* Give all of it to the sink, or note why not. */
 static void
-out(struct writer *w, const void *p, size_t len)
+pass_to_sink(struct writer *w, const void *p, size_t len)
 {
 	int error;
 
@@ -27,7 +27,7 @@ out(struct writer *w, const void *p, size_t len)
 void
 writer_flush(struct writer *w)
 {
-	out(w, w->buf, w->have);
+	pass_to_sink(w, w->buf, w->have);
 	w->have = 0;
 }
 
@@ -49,7 +49,7 @@ writer_close(struct writer *w)
 }
 
 void
-writer_bytes(struct writer *w, const void *p, size_t len)
+writer_put_bytes(struct writer *w, const void *p, size_t len)
 {
 	if (!writer_good(w))
 		return;
@@ -57,7 +57,7 @@ writer_bytes(struct writer *w, const void *p, size_t len)
 		writer_flush(w);
 	if (len >= LARGE_BYTES) {
 		writer_flush(w);
-		out(w, p, len);
+		pass_to_sink(w, p, len);
 	} else if (len > 0) {
 		memcpy(w->buf + w->have, p, len);
 		w->have += len;
@@ -65,35 +65,35 @@ writer_bytes(struct writer *w, const void *p, size_t len)
 }
 
 void
-writer_uint(struct writer *w, uint64_t v, size_t bytes)
+writer_put_uint(struct writer *w, uint64_t v, size_t bytes)
 {
 	uint8_t p[8];
 
 	stream_put_le(p, v, bytes);
-	writer_bytes(w, p, bytes);
+	writer_put_bytes(w, p, bytes);
 }
 
 void
-writer_f32(struct writer *w, float f)
+writer_put_f32(struct writer *w, float f)
 {
 	uint32_t u;
 
 	memcpy(&u, &f, sizeof(u));
-	writer_uint(w, u, sizeof(u));
+	writer_put_uint(w, u, sizeof(u));
 }
 
 void
-writer_f64(struct writer *w, double d)
+writer_put_f64(struct writer *w, double d)
 {
 	uint64_t u;
 
 	memcpy(&u, &d, sizeof(u));
-	writer_uint(w, u, sizeof(u));
+	writer_put_uint(w, u, sizeof(u));
 }
 
 void
-writer_counted(struct writer *w, const void *p, size_t len)
+writer_put_counted(struct writer *w, const void *p, size_t len)
 {
-	writer_uint(w, len, 8);
-	writer_bytes(w, p, len);
+	writer_put_uint(w, len, 8);
+	writer_put_bytes(w, p, len);
 }

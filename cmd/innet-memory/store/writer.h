@@ -42,10 +42,10 @@ void writer_open(struct writer *w, writer_sink *sink, void *arg);
 void writer_flush(struct writer *w);
 int writer_close(struct writer *w);
 
-void writer_bytes(struct writer *w, const void *p, size_t len);
-void writer_uint(struct writer *w, uint64_t v, size_t bytes);
-void writer_f32(struct writer *w, float f);
-void writer_f64(struct writer *w, double d);
-void writer_counted(struct writer *w, const void *p, size_t len);
+void writer_put_bytes(struct writer *w, const void *p, size_t len);
+void writer_put_uint(struct writer *w, uint64_t v, size_t bytes);
+void writer_put_f32(struct writer *w, float f);
+void writer_put_f64(struct writer *w, double d);
+void writer_put_counted(struct writer *w, const void *p, size_t len);
 
 #endif

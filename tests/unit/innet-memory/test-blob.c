@@ -7,7 +7,7 @@ static void
 test_spare(void)
 {
 	enum { LEN = 1000, KEEP = 10000, MANY = 2 * KEEP / LEN };
-	struct blobs bs = { .limit = SIZE_MAX, .keep = KEEP };
+	struct account bs = { .limit = SIZE_MAX, .keep = KEEP };
 	struct blob *b[MANY], *large = blob_new(&bs, 4096);
 	size_t most = 0, cost;
 
@@ -26,7 +26,7 @@ test_spare(void)
 	ok(bs.spare_bytes == most, "not for who takes less");
 	b[0] = blob_new(&bs, LEN - 1);
 	memset(b[0]->bytes, 1, LEN - 1);
-	cost = blobs_cost(sizeof(*b[0]) + LEN - 1);
+	cost = account_cost(sizeof(*b[0]) + LEN - 1);
 	ok(bs.spare_bytes == most - cost, "one is taken again");
 	blob_drop(&bs, large);
 	blob_drop(&bs, b[0]);
@@ -35,20 +35,21 @@ test_spare(void)
 	blob_drop(&bs, large);
 	ok(blob_new(&bs, 200) == large, "the last is kept, others go for it");
 	blob_drop(&bs, large);
-	blobs_end(&bs);
+	account_free_spare(&bs);
 	ok(bs.used == 0 && bs.spare_bytes == 0, "in the end none is kept");
 }
 
 int
 main(void)
 {
-	struct blobs bs = { .limit = 1000 };
+	struct account bs = { .limit = 1000 };
 	struct blob *a = blob_copy(&bs, "abc", 3), *b, *c;
 	const size_t one = bs.used;
 
 	ok(a != NULL && a->len == 3 && memcmp(a->bytes, "abc", 3) == 0 &&
 	    a->refs == 1, "a copy is held once");
-	ok(one == blobs_cost(sizeof(*a) + 3) && one % 16 == 0 && one >= 19 + 8,
+	ok(one == account_cost(sizeof(*a) + 3) && one % 16 == 0 &&
+		one >= 19 + 8,
 	    "it costs what malloc takes");
 	blob_hold(a);
 	blob_drop(&bs, a);
@@ -65,12 +66,12 @@ main(void)
 	ok(blob_new(&bs, 0) == NULL, "a full account has no empty blob");
 	ok(blob_new(&bs, SIZE_MAX) == NULL && blob_new(&bs, SIZE_MAX - 20) ==
 	    NULL, "lengths that overflow have none");
-	ok(blobs_charge(&bs, 8) && !blobs_charge(&bs, 1) && bs.used == 1000,
+	ok(account_charge(&bs, 8) && !account_charge(&bs, 1) && bs.used == 1000,
 	    "the last byte can be charged, one more not");
-	blobs_force(&bs, 500);
+	account_force(&bs, 500);
 	ok(bs.used == 1500 && bs.most == 1500, "force goes past the limit");
-	ok(!blobs_room(&bs, 0), "and then there is no room for nothing");
-	blobs_give(&bs, 508);
+	ok(!account_has_room(&bs, 0), "and then there is no room for nothing");
+	account_uncharge(&bs, 508);
 	blob_drop(&bs, a);
 	ok(bs.used == 0 && bs.most == 1500, "all is given back");
 
@@ -78,7 +79,7 @@ main(void)
 	memset(blob_front(a), 1, 32);
 	memset(a->bytes, 2, 5);
 	ok(a->refs == 1 && a->len == 5 && bs.used ==
-	    blobs_cost(32 + sizeof(*a) + 5), "one behind room costs both");
+	    account_cost(32 + sizeof(*a) + 5), "one behind room costs both");
 	blob_drop(&bs, a);
 	ok(bs.used == 0, "and both go back");
 

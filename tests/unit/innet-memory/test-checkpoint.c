@@ -13,7 +13,7 @@
 
 enum { FRAME = 24, STACK = 2, STEPS = 50, CAPACITY = 32, BIG = 70000 };
 
-static struct blobs account = { .limit = SIZE_MAX };
+static struct account account = { .limit = SIZE_MAX };
 
 /* A table of an episode longer than itself, drawn from and updated. */
 static struct table *
@@ -41,10 +41,10 @@ filled(bool frames, enum replay_buffer_selector selector)
 			p[k * FRAME] = (uint8_t)(i + k % STACK + k / STACK);
 		p[len - (len > 0)] = (uint8_t)i;
 		x = frames ? frames_split(&t->frames,
-		    frames_last(&t->frames, 1), p, len) :
-		    frames_refer_copy(&t->frames, NULL, p, len);
+		    frames_get_last(&t->frames, 1), p, len) :
+		    frames_reference_copy(&t->frames, NULL, p, len);
 		if (frames)
-			frames_added(&t->frames, 1, x);
+			frames_set_last(&t->frames, 1, x);
 		item = x;
 		priority = i % 5 == 0 ? -1 : (float)i / 7;
 		replay_buffer_add_batch(&t->buf, &priority, &item, 1, &id[i]);
@@ -70,8 +70,8 @@ fill(struct writer *s, void *arg)
 	save_string(s, "", 0, 1, "v", 1);
 	save_string(s, "params", 6, UINT64_MAX, big, sizeof(big));
 	save_list(s, "l", 1, 5, 2);
-	writer_counted(s, "", 0);
-	writer_counted(s, "two", 3);
+	writer_put_counted(s, "", 0);
+	writer_put_counted(s, "two", 3);
 	for (; *t != NULL; t++)
 		table_write(s, *t);
 }
@@ -156,7 +156,7 @@ load(int fd, struct got *g, struct reader *l)
 
 	*g = (struct got){ 0 };
 	lseek(fd, 0, SEEK_SET);
-	return load_from(l, fd, &account, &into);
+	return load_file(l, fd, &account, &into);
 }
 
 static void
@@ -198,8 +198,8 @@ same_items(const struct table *a, const struct table *b)
 static bool
 same_table(const struct table *a, const struct table *b)
 {
-	const struct replaydump_state x = replaydump_state(&a->buf);
-	const struct replaydump_state y = replaydump_state(&b->buf);
+	const struct replaydump_get_state x = replaydump_get_state(&a->buf);
+	const struct replaydump_get_state y = replaydump_get_state(&b->buf);
 
 	return a->name_len == b->name_len &&
 	    memcmp(a->name, b->name, a->name_len) == 0 &&

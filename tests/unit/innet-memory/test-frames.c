@@ -7,13 +7,13 @@
 
 enum { BYTES = 5, STACK = 3, PER = 2 * STACK, TAIL = 4 };
 
-static struct blobs account = { .limit = SIZE_MAX };
+static struct account account = { .limit = SIZE_MAX };
 
 static struct frames
 opened(void)
 {
-	account = (struct blobs){ .limit = SIZE_MAX };
-	return (struct frames){ .blobs = &account, .bytes = BYTES,
+	account = (struct account){ .limit = SIZE_MAX };
+	return (struct frames){ .account = &account, .bytes = BYTES,
 		.stack = STACK };
 }
 
@@ -150,32 +150,33 @@ test_refer(void)
 	uint32_t n = 0;
 
 	memset(b->bytes, 9, BYTES);
-	one = frames_new(&f, b);
+	one = frames_new_from_blob(&f, b);
 	for (unsigned i = 0; i < PER; i++)
 		all[i] = one;
 	tail = blob_new(&account, 12);
 	memcpy(tail->bytes, "headbodybody", 12);
-	x = frames_refer(&f, all, tail, 4);
+	x = frames_reference(&f, all, tail, 4);
 	blob_drop(&account, tail);
 	ok(frame_blob(one) == b && one->uses == PER && b->refs == 2,
 	    "a blob is held, not copied");
 	ok(frames_tail_len(x) == 8 && memcmp(frames_tail(x), "bodybody", 8) ==
 	    0, "the tail begins behind what is skipped");
-	ok(frames_same(&f, x, b->bytes) == one &&
-	    frames_same(&f, NULL, b->bytes) == NULL,
+	ok(frames_find(&f, x, b->bytes) == one &&
+	    frames_find(&f, NULL, b->bytes) == NULL,
 	    "an equal frame is found in the last experience");
-	frames_round(&f);
-	ok(frames_list(&f, one, &n, &fresh) == 0 && fresh && n == 1 &&
-	    frames_list(&f, one, &n, &fresh) == 0 && !fresh && n == 1,
+	frames_begin_listing(&f);
+	ok(frames_list_index(&f, one, &n, &fresh) == 0 && fresh && n == 1 &&
+	    frames_list_index(&f, one, &n, &fresh) == 0 && !fresh && n == 1,
 	    "a listing has it once");
-	frames_added(&f, 7, x);
-	ok(frames_last(&f, 7) == x && frames_last(&f, 8) == NULL,
+	frames_set_last(&f, 7, x);
+	ok(frames_get_last(&f, 7) == x && frames_get_last(&f, 8) == NULL,
 	    "the last of a stream is found by it");
 	frames_drop(&f, x);
-	ok(frames_last(&f, 7) == NULL, "the last is forgotten when it goes");
+	ok(frames_get_last(&f, 7) == NULL,
+	    "the last is forgotten when it goes");
 	ok(b->refs == 1 && f.count == 0, "and its frames with it");
-	one = frames_new(&f, b);
-	frames_unused(&f, one);
+	one = frames_new_from_blob(&f, b);
+	frames_drop_unused(&f, one);
 	blob_drop(&account, b);
 	frames_forget(&f);
 	ok(account.used == 0, "a frame nobody used leaves nothing");
@@ -185,20 +186,20 @@ test_refer(void)
 static void
 test_tail(void)
 {
-	struct frames f = { .blobs = &account };
+	struct frames f = { .account = &account };
 	struct blob *b = blob_new(&account, FRAMES_TAIL_HELD + 7);
 	struct experience *held, *own, *copy;
 
 	memset(b->bytes, 1, 7);
 	memset(b->bytes + 7, 2, FRAMES_TAIL_HELD);
-	held = frames_refer(&f, NULL, b, 7);
+	held = frames_reference(&f, NULL, b, 7);
 	ok(held->tail == b && b->refs == 2 && held->len == FRAMES_TAIL_HELD &&
 	    frames_tail(held) == b->bytes + 7, "a tail is held, not copied");
-	own = frames_refer(&f, NULL, b, 8);
+	own = frames_reference(&f, NULL, b, 8);
 	ok(own->tail == NULL && b->refs == 2 && own->len ==
 	    FRAMES_TAIL_HELD - 1 && memcmp(frames_tail(own), b->bytes + 8,
 	    FRAMES_TAIL_HELD - 1) == 0, "a shorter one is copied");
-	copy = frames_refer_copy(&f, NULL, b->bytes, FRAMES_TAIL_HELD + 7);
+	copy = frames_reference_copy(&f, NULL, b->bytes, FRAMES_TAIL_HELD + 7);
 	ok(copy->tail != NULL && copy->tail->refs == 1 &&
 	    memcmp(frames_tail(copy), b->bytes, FRAMES_TAIL_HELD + 7) == 0,
 	    "one that came without a blob gets one");

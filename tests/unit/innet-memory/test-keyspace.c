@@ -24,7 +24,7 @@ name(unsigned i, uint64_t w[2 * PAIRS])
 int
 main(void)
 {
-	struct blobs bs = { .limit = 1 << 24 };
+	struct account bs = { .limit = 1 << 24 };
 	struct lazy_free rs = { 0 };
 	struct keyspace ks = { .account = &bs, .lazy_free = &rs,
 	    .seed = 0x243f6a8885a308d3 };

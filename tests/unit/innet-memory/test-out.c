@@ -10,7 +10,7 @@
 
 enum { TURN = 64 << 10, ALL = 8 << 20, BLOB_MOST = 20000, TEXT_MOST = 60 };
 
-static struct blobs account = { .limit = SIZE_MAX };
+static struct account account = { .limit = SIZE_MAX };
 
 /* A pair of sockets, the first of which takes more than a turn. */
 static void
@@ -31,11 +31,11 @@ test_turn(void)
 
 	memset(b->bytes, 1, b->len);
 	pair(fd);
-	out_text(&o, "text", 4);
-	out_blob(&o, &account, b, 0);
-	ok(out_flush(&o, &account, fd[0], TURN) && o.sent == TURN &&
+	out_add_text(&o, "text", 4);
+	out_add_blob(&o, &account, b, 0);
+	ok(out_send(&o, &account, fd[0], TURN) && o.sent == TURN &&
 	    o.pending == TURN + 4, "a turn is of so many bytes");
-	ok(out_flush(&o, &account, fd[0], 2 * TURN) && o.pending == 0 &&
+	ok(out_send(&o, &account, fd[0], 2 * TURN) && o.pending == 0 &&
 	    account.used == 0, "and the next as long as is said");
 	out_free(&o, &account);
 	close(fd[0]);
@@ -53,10 +53,10 @@ more(struct out *o, struct rng *rng, uint8_t *want, size_t *n)
 	for (size_t i = 0; i < len; i++)
 		want[*n + i] = (uint8_t)rng_u64(rng);
 	if (text) {
-		out_text(o, want + *n, len);
+		out_add_text(o, want + *n, len);
 	} else {
 		b = blob_copy(&account, want + *n, len);
-		out_blob(o, &account, b, 0);
+		out_add_blob(o, &account, b, 0);
 	}
 	*n += len;
 }
@@ -79,7 +79,7 @@ test_order(uint64_t seed)
 
 		for (uint64_t k = rng_below(&rng, 9); k > 0 && n < ALL; k--)
 			more(&o, &rng, want, &n);
-		good = out_flush(&o, &account, fd[0], TURN) && !o.bad;
+		good = out_send(&o, &account, fd[0], TURN) && !o.bad;
 		have = recv(fd[1], got, ask, MSG_DONTWAIT);
 		if (have <= 0)
 			continue;

@@ -36,7 +36,7 @@ take(struct got *g, struct resp *r)
 		free(a->bulk);
 	}
 	say(g, r->args.lost ? "lost;" : ";");
-	resp_next(r);
+	resp_finish_request(r);
 }
 
 /* Read text, shown `step` bytes more at a time, up to its end or an error. */
@@ -59,7 +59,7 @@ read_all(struct got *g, struct resp *r, const char *text, size_t len,
 				uint8_t *b = malloc(r->bulk_len);
 
 				g->places++;
-				resp_place(r, b, b);
+				resp_place_bulk(r, b, b);
 			} else if (end == RESP_REQUEST) {
 				take(g, r);
 			} else if (end == RESP_BAD) {
@@ -155,15 +155,17 @@ test_hole(void)
 
 	ok(resp_read(&r, (const uint8_t *)head, 11, &took) == RESP_PLACE &&
 	    took == 11 && r.bulk_len == 5000, "a long bulk wants a place");
-	ok(resp_hole(&r, &hole) == 0, "before it has one it has no hole");
-	resp_place(&r, b, b);
-	ok(resp_hole(&r, &hole) == 5000 && hole == b, "then all of it is one");
+	ok(resp_get_hole(&r, &hole) == 0, "before it has one it has no hole");
+	resp_place_bulk(&r, b, b);
+	ok(resp_get_hole(&r, &hole) == 5000 && hole == b,
+	    "then all of it is one");
 	memset(hole, 'a', 3000);
-	resp_filled(&r, 3000);
-	ok(resp_hole(&r, &hole) == 2000 && hole == b + 3000, "less what came");
+	resp_add_filled(&r, 3000);
+	ok(resp_get_hole(&r, &hole) == 2000 && hole == b + 3000,
+	    "less what came");
 	memset(hole, 'b', 2000);
-	resp_filled(&r, 2000);
-	ok(resp_hole(&r, &hole) == 0, "until there is none");
+	resp_add_filled(&r, 2000);
+	ok(resp_get_hole(&r, &hole) == 0, "until there is none");
 	ok(resp_read(&r, (const uint8_t *)"\r\n$1\r\nx\r\n", 9, &took) ==
 	    RESP_REQUEST && took == 9, "what follows is read as ever");
 	ok(r.args.n == 2 && r.args.v[0].p == b && r.args.v[0].bulk == b &&
@@ -197,7 +199,7 @@ test_lost(void)
 	r.keep_bytes = 100000;
 	ok(resp_read(&r, (const uint8_t *)p, 30, &took) == RESP_PLACE,
 	    "a bulk that has no place");
-	resp_refuse(&r);
+	resp_refuse_request(&r);
 	g = (struct got){ 0 };
 	read_all(&g, &r, p + took, total - took, 777);
 	ok(strcmp(g.text, "<SET><k>lost;<PING>;") == 0, "is read to its end");
@@ -208,14 +210,14 @@ test_lost(void)
 static void
 test_stranger(void)
 {
-	struct resp r = { .keep_bytes = 1000, .stranger = true };
+	struct resp r = { .keep_bytes = 1000, .no_auth = true };
 	size_t took;
 
 	ok(resp_read(&r, (const uint8_t *)"*11\r\n", 5, &took) == RESP_BAD &&
 	    strcmp(r.bad, "ERR Protocol error: unauthenticated multibulk "
 	    "length") == 0, "a stranger has 10 arguments at most");
 	resp_free(&r);
-	r = (struct resp){ .keep_bytes = 1000, .stranger = true };
+	r = (struct resp){ .keep_bytes = 1000, .no_auth = true };
 	ok(resp_read(&r, (const uint8_t *)"*1\r\n$16385\r\n", 12, &took) ==
 	    RESP_BAD && strcmp(r.bad, "ERR Protocol error: unauthenticated "
 	    "bulk length") == 0, "of 16 KiB");
@@ -238,7 +240,7 @@ test_integers(void)
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
 		int64_t v = 0;
-		const bool good = resp_integer((const uint8_t *)t[i].s,
+		const bool good = resp_read_integer((const uint8_t *)t[i].s,
 		    strlen(t[i].s), &v);
 
 		ok(good == t[i].good && (!good || v == t[i].v), "'%s'",

@@ -7,23 +7,23 @@
 #include <unistd.h>
 
 #include "cmd/innet-memory/store/load.h"
-#include "cmd/innet-memory/server/restore.h"
+#include "cmd/innet-memory/server/checkpoint.h"
 #include "cmd/innet-memory/store/table-checkpoint.h"
 
 static void
-fill_list(struct writer *w, const struct key *k)
+write_list(struct writer *w, const struct key *k)
 {
 	const struct blob *b;
 
 	save_list(w, k->name, k->name_len, k->version, k->list.n);
 	for (size_t i = 0; i < k->list.n; i++) {
-		b = list_at(&k->list, i);
-		writer_counted(w, b->bytes, b->len);
+		b = list_get(&k->list, i);
+		writer_put_counted(w, b->bytes, b->len);
 	}
 }
 
 static void
-fill_key(struct writer *w, const struct key *k)
+write_key(struct writer *w, const struct key *k)
 {
 	if (k->type == KEY_TABLE)
 		table_write(w, k->table);
@@ -31,19 +31,19 @@ fill_key(struct writer *w, const struct key *k)
 		save_string(w, k->name, k->name_len, k->version,
 		    k->string->bytes, k->string->len);
 	else
-		fill_list(w, k);
+		write_list(w, k);
 	if (k->expires_ms != 0)
 		save_expiry(w, k->expires_ms);
 }
 
 void
-restore_fill(struct writer *w, void *arg)
+checkpoint_write(struct writer *w, void *arg)
 {
 	const struct server *srv = arg;
 
 	save_clock(w, srv->version);
 	for (size_t i = 0; i < srv->keys.n; i++)
-		fill_key(w, srv->keys.key[i]);
+		write_key(w, srv->keys.key[i]);
 }
 
 /* What is read, until it is known to be good. */
@@ -54,7 +54,7 @@ struct beside {
 };
 
 static const char *
-take_clock(void *arg, uint64_t version)
+read_clock(void *arg, uint64_t version)
 {
 	struct beside *b = arg;
 
@@ -64,7 +64,7 @@ take_clock(void *arg, uint64_t version)
 
 /* A new key of this name: NULL, or why not. */
 static const char *
-take_key(struct beside *b, const struct blob *name, uint64_t version,
+read_key(struct beside *b, const struct blob *name, uint64_t version,
     enum key_type type, struct key **k)
 {
 	if (keyspace_find(&b->keys, name->bytes, name->len) != NULL)
@@ -79,11 +79,11 @@ take_key(struct beside *b, const struct blob *name, uint64_t version,
 }
 
 static const char *
-take_string(void *arg, const struct blob *key, uint64_t version,
+read_string(void *arg, const struct blob *key, uint64_t version,
     struct blob *value)
 {
 	struct key *k;
-	const char *why = take_key(arg, key, version, KEY_STRING, &k);
+	const char *why = read_key(arg, key, version, KEY_STRING, &k);
 
 	if (why == NULL)
 		k->string = value;
@@ -91,7 +91,7 @@ take_string(void *arg, const struct blob *key, uint64_t version,
 }
 
 static const char *
-take_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
+read_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 {
 	struct beside *b = arg;
 	struct key *k;
@@ -99,7 +99,7 @@ take_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 
 	if (n == 0)
 		return "a list without elements";
-	why = take_key(b, key, version, KEY_LIST, &k);
+	why = read_key(b, key, version, KEY_LIST, &k);
 	if (why != NULL)
 		return why;
 	return list_reserve(&k->list, b->keys.account, (size_t)n) ? NULL :
@@ -107,16 +107,16 @@ take_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 }
 
 static const char *
-take_element(void *arg, struct blob *e)
+read_element(void *arg, struct blob *e)
 {
 	struct beside *b = arg;
 
-	list_add(&b->key->list, e, false);
+	list_push(&b->key->list, e, false);
 	return NULL;
 }
 
 static const char *
-take_expiry(void *arg, uint64_t at_ms)
+read_expiry(void *arg, uint64_t at_ms)
 {
 	struct beside *b = arg;
 
@@ -127,7 +127,7 @@ take_expiry(void *arg, uint64_t at_ms)
 }
 
 static const char *
-take_table(void *arg, struct table *t)
+read_table(void *arg, struct table *t)
 {
 	struct beside *b = arg;
 
@@ -139,18 +139,18 @@ take_table(void *arg, struct table *t)
 }
 
 static void
-clear(struct beside *b)
+clear_state(struct beside *b)
 {
 	keyspace_clear(&b->keys);
 }
 
 bool
-restore_from(struct server *srv, const char *path, char *why, size_t size)
+checkpoint_read(struct server *srv, const char *path, char *why, size_t size)
 {
-	struct beside b = { .keys = { .account = &srv->blobs,
+	struct beside b = { .keys = { .account = &srv->account,
 	    .lazy_free = &srv->lazy_free, .seed = srv->keys.seed } }, old;
-	const struct load_target into = { &b, take_clock, take_string,
-		take_list, take_element, take_table, take_expiry };
+	const struct load_target into = { &b, read_clock, read_string,
+		read_list, read_element, read_table, read_expiry };
 	/* of a pipe, which has no writer, it would wait for one */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct stat st;
@@ -164,17 +164,17 @@ restore_from(struct server *srv, const char *path, char *why, size_t size)
 			close(fd);
 		return false;
 	}
-	good = load_from(&r, fd, &srv->blobs, &into);
+	good = load_file(&r, fd, &srv->account, &into);
 	close(fd);
 	if (good) {
 		old = (struct beside){ .keys = srv->keys };
 		srv->keys = b.keys;
 		if (b.version > srv->version)
 			srv->version = b.version;
-		clear(&old);
+		clear_state(&old);
 	} else {
 		snprintf(why, size, "%s", r.why);
-		clear(&b);
+		clear_state(&b);
 	}
 	return good;
 }
