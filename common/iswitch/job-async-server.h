@@ -17,8 +17,8 @@
  * The server collects one vector of each member at a time: a segment of a newer
  * push discards an incomplete older one, which is counted.
  *
- * A file of its own because it is the data structure of one server, which knows
- * neither jobs nor addresses.  The caller frees it: job_async_server_free().
+ * It knows neither jobs nor addresses.  The caller frees its memory:
+ * job_async_server_free().
  */
 #ifndef INNET_ISWITCH_JOB_ASYNC_SERVER_H
 #define INNET_ISWITCH_JOB_ASYNC_SERVER_H

@@ -20,7 +20,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/iswitch/job-async-server.h"
 #include "common/iswitch/job.h"
+#include "common/iswitch/members.h"
+#include "common/iswitch/sums.h"
 
 enum {
 	JOBFLOW_RUN_BYTES = 60000,	/* to one member in a turn */

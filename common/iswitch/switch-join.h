@@ -20,6 +20,8 @@
 #include <stdio.h>
 
 #include "common/iswitch/job-segments.h"
+#include "common/iswitch/members.h"
+#include "common/iswitch/sums.h"
 #include "common/iswitch/switch.h"
 #include "common/wire/state-transfer.h"
 

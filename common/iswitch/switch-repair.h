@@ -20,7 +20,9 @@
 
 #include "common/arq/loss-detect.h"
 #include "common/arq/retransmit.h"
+#include "common/iswitch/job-async-server.h"
 #include "common/iswitch/job-segments.h"
+#include "common/iswitch/sums.h"
 #include "common/iswitch/switch.h"
 
 /*

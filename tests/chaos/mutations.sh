@@ -8,27 +8,27 @@ build=$PWD
 src=$(cd "$(dirname "$0")/../.." && pwd)
 runs=${RUNS:-40000} seed=${CHAOS:-1} rc=0
 
-# NAME|FILE of common/iswitch|what stands there|what then does, in sed's words
+# NAME|FILE of common|the code there|the code that replaces it, as sed needs them
 # (Not found: a notice that is forgotten, for it costs a time-out and no more; a
 # resend that heeds no floor, which is one packet twice since what was sent again
 # is marked; and a STATE that takes a worker back twice, which ends as it should.)
-mutations='accept-duplicate|job-segments.h|} else if (sums_has(&j->a, at, id)) {|} else if (id % 2 \&\& sums_has(\&j->a, at, id)) {
-accept-old-push|job-segments.h|\*last != 0 && !seg_before(\*last - 1, g->iteration)|*last == g->iteration + 1 \&\& g->index % 2
-restart-too-early|job-segments.h|return t == j->start \|\||return t > j->start \|\|
-results-not-resent|switch-repair.h|job_resend(j, m, kept);|(void)m;
-lacks-forgotten|loss-detect.h|if (loss_detect_has(v, t, i))|if (i % 8 == 7 \|\| loss_detect_has(v, t, i))
-later-ones-are-there|probe.h|control_newer(s->serial, st->seen))|false)
-no-time-out|probe.h|if (now_ns >= retransmit_expires_ns(m)) {|if (false) {
-notice-ends-push|probe.h|if (m->acks && st->notice)|if (false)
-asked-while-closed|switch-repair.h|if (m->gaps->held_upto > 0 \|\| !j->open) {|if (false) {
-push-behind-push|job.h|j->a.slot\[at\].iteration > j->mends;|j->a.slot[at].iteration > j->mends + 1;
-rounds-in-any-order|switch-push.h|return t < j->round \|\| (job_whole(j, t) && iswitch_done(j, t));|return job_whole(j, t);
-queue-overflows|retransmit.h|if ((s->flags & RETRANSMIT_QUEUED) == 0)|
-first-comes-founds|switch-join.h|iswitch_yields(&j->j, &join)|false
-donor-behind|switch-fetch.h|if (id != MEMBERS_NONE \&\& iswitch_outdates(&j->j, &k)) {|if (false) {
-gives-what-it-lacks|switch-again.h|j->members.m\[i\].since >= next|false
-redo-goes-on|sync-worker-control.h|l->redo = false;|;
-windows-of-results|retransmit.h|return m->order != NULL \|\| m->acks|return m->acks'
+mutations='accept-duplicate|iswitch/job-segments.h|} else if (sums_has(&j->sums, at, id)) {|} else if (id % 2 \&\& sums_has(\&j->sums, at, id)) {
+accept-old-push|iswitch/job-segments.h|\*last != 0 && !seg_before(\*last - 1, g->iteration)|*last == g->iteration + 1 \&\& g->index % 2
+restart-too-early|iswitch/job-segments.h|return t >= j->start && sums_may_begin(&j->sums, j->done_before, t, i);|return t >= j->start;
+results-not-resent|iswitch/switch-repair.h|job_resend_result(j, m, kept);|(void)m;
+lacks-forgotten|arq/loss-detect.h|if (loss_detect_has(v, t, i)|if (i % 8 == 7 \|\| loss_detect_has(v, t, i)
+later-ones-are-there|arq/retransmit.h|control_newer(s->serial, st->seen))|false)
+no-time-out|arq/retransmit.h|if (now_ns >= retransmit_expires_ns(m)) {|if (false) {
+notice-ends-push|arq/retransmit.h|if (m->acks && st->notice)|if (false)
+asked-while-closed|iswitch/switch-repair.h|if (m->loss_detect->held_upto > 0 \|\| !j->open) {|if (false) {
+push-behind-push|iswitch/job.h|j->sums.slot\[at\].iteration > j->sending;|j->sums.slot[at].iteration > j->sending + 1;
+rounds-in-any-order|iswitch/switch-repair.h|return t < j->missing_round \|\||return job_is_whole(j, t) \|\|
+queue-overflows|arq/retransmit.h|if ((s->flags & RETRANSMIT_QUEUED) == 0)|
+first-comes-founds|iswitch/switch-join.h|iswitch_should_restart_at(&job->core, &join)|false
+sender-behind|iswitch/switch-join.h|if (id != MEMBERS_NONE \&\& iswitch_state_is_old(&job->core, &k)) {|if (false) {
+gives-what-it-lacks|iswitch/job.h|j->members.m\[i\].can_give_from >= next|false
+redo-goes-on|iswitch/sync-worker-control.h|l->redo = false;|;
+windows-of-results|arq/retransmit.h|return m->order != NULL \|\| m->acks|return m->acks'
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
@@ -36,7 +36,7 @@ libs=$(sed -nE 's/^(PCAP|NETTLE|CSV|CJSON)_LIBS = //p' Makefile | tr '\n' ' ')
 
 # mutate NAME FILE FROM TO: the copy with that change, compiled
 mutate() {
-	local file=$copy/common/iswitch/$2 was=$src/common/iswitch/$2
+	local file=$copy/common/$2 was=$src/common/$2
 	local from=${3//\\|/\\x7c}
 	rm -rf "$copy"/*
 	cp -r "$src"/cmd "$src"/common "$copy"
