@@ -97,7 +97,7 @@ train_learner(const struct conf *cf, struct learner *l, struct report *rep)
 }
 
 static int
-train(const struct conf *cf)
+train_agent(const struct conf *cf)
 {
 	struct tally tally = {
 		.steps_end = cf->steps, .episodes_end = cf->episodes,
@@ -158,5 +158,5 @@ main(int argc, char *argv[])
 	if (!cf.alone && isatty(STDOUT_FILENO))
 		errx(2, "standard output is a terminal; give --alone, or run "
 		    "under innet-worker");
-	return train(&cf);
+	return train_agent(&cf);
 }

@@ -56,7 +56,7 @@ parse_objective(struct conf *cf, const char *arg)
 }
 
 static struct conf
-parse(int argc, char *argv[])
+parse_words(int argc, char *argv[])
 {
 	struct conf cf = { .give_up_ns = 60000000000u };
 	struct files files = { 0 };
@@ -114,7 +114,7 @@ read_file(const struct conf *cf, struct spec *s)
 int
 main(int argc, char *argv[])
 {
-	const struct conf cf = parse(argc, argv);
+	const struct conf cf = parse_words(argc, argv);
 	static const int status[] = {
 		[HOLDS] = 0, [FAILS] = 3, [UNKNOWN] = 4
 	};

@@ -82,6 +82,11 @@ as_captured() {
 	[[ ${stderr_lines[0]} == "innet-switch: --slots goes with --rate: without one nothing waits" ]]
 	run -2 --separate-stderr innet-switch --answer-early
 	[[ ${stderr_lines[0]} == "innet-switch: --answer-early does not go with --program olaf" ]]
+	# the names of before are accepted, and --help leaves them out
+	run -2 --separate-stderr innet-switch --late
+	[[ ${stderr_lines[0]} == "innet-switch: --late does not go with --program olaf" ]]
+	run -2 innet-switch -p dlp --as router
+	[ "$(innet-switch --help | grep -cE -- '--(as|late)\b')" = 0 ]
 	run -2 innet-switch -p dlp --upstream :1
 	run -2 innet-switch -p dlp --reduce sum
 	run -2 innet-switch -p dlp --behave-like router

@@ -76,7 +76,7 @@ wrap_angle(double angle)
 }
 
 static void
-observe(const struct acrobot *a, float *obs)
+write_observation(const struct acrobot *a, float *obs)
 {
 	obs[0] = (float)cos(a->s[ANGLE1]);
 	obs[1] = (float)sin(a->s[ANGLE1]);
@@ -113,7 +113,7 @@ sin_float(float x)
 }
 
 static void
-reset(void *state, struct rng *rng, float *obs)
+reset_episode(void *state, struct rng *rng, float *obs)
 {
 	struct acrobot *a = state;
 
@@ -130,8 +130,8 @@ reset(void *state, struct rng *rng, float *obs)
 }
 
 static double
-step(void *state, struct rng *rng, const union env_action *action, float *obs,
-    bool *terminated)
+take_step(void *state, struct rng *rng, const union env_action *action,
+    float *obs, bool *terminated)
 {
 	struct acrobot *a = state;
 	double *const s = a->s;
@@ -143,7 +143,7 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 	s[SPIN1] = env_clip(s[SPIN1], -4 * pi, 4 * pi);
 	s[SPIN2] = env_clip(s[SPIN2], -9 * pi, 9 * pi);
 	*terminated = -cos(s[ANGLE1]) - cos(s[ANGLE2] + s[ANGLE1]) > 1;
-	observe(a, obs);
+	write_observation(a, obs);
 	return *terminated ? 0 : -1;
 }
 
@@ -155,6 +155,6 @@ const struct env_kind env_acrobot = {
 	.state_bytes = sizeof(struct acrobot),
 	.limit = 500,
 	.solved = -100,
-	.reset = reset,
-	.step = step,
+	.reset = reset_episode,
+	.step = take_step,
 };

@@ -44,7 +44,7 @@ struct breakout {
 };
 
 static void
-begin(void *state, uint64_t seed)
+open_state(void *state, uint64_t seed)
 {
 	struct breakout *b = state;
 
@@ -52,7 +52,7 @@ begin(void *state, uint64_t seed)
 }
 
 static void
-observe(const struct breakout *b, float *obs)
+write_observation(const struct breakout *b, float *obs)
 {
 	float (*const board)[SIDE][CHANNELS] = (void *)obs;
 
@@ -74,7 +74,7 @@ build_wall(struct breakout *b)
 }
 
 static void
-reset(void *state, struct rng *rng, float *obs)
+reset_episode(void *state, struct rng *rng, float *obs)
 {
 	struct breakout *b = state;
 
@@ -91,7 +91,7 @@ reset(void *state, struct rng *rng, float *obs)
 	b->paddle = 4;
 	b->struck = false;
 	build_wall(b);
-	observe(b, obs);
+	write_observation(b, obs);
 }
 
 /*
@@ -156,8 +156,8 @@ move_ball(struct breakout *b, bool *out)
 }
 
 static double
-step(void *state, struct rng *rng, const union env_action *action, float *obs,
-    bool *terminated)
+take_step(void *state, struct rng *rng, const union env_action *action,
+    float *obs, bool *terminated)
 {
 	struct breakout *b = state;
 	double reward;
@@ -171,7 +171,7 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 		b->paddle++;
 	*terminated = false;
 	reward = move_ball(b, terminated);
-	observe(b, obs);
+	write_observation(b, obs);
 	return reward;
 }
 
@@ -183,7 +183,7 @@ const struct env_kind env_breakout = {
 	.actions = ACTIONS,
 	.state_bytes = sizeof(struct breakout),
 	.solved = INFINITY,	/* none is agreed on */
-	.begin = begin,
-	.reset = reset,
-	.step = step,
+	.begin = open_state,
+	.reset = reset_episode,
+	.step = take_step,
 };

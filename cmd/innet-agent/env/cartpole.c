@@ -27,7 +27,7 @@ static const double
 	angle_max = 12 * 2 * 3.141592653589793 / 360;
 
 static void
-observe(const struct cartpole *c, float *obs)
+write_observation(const struct cartpole *c, float *obs)
 {
 	obs[0] = (float)c->x;
 	obs[1] = (float)c->v;
@@ -36,7 +36,7 @@ observe(const struct cartpole *c, float *obs)
 }
 
 static void
-reset(void *state, struct rng *rng, float *obs)
+reset_episode(void *state, struct rng *rng, float *obs)
 {
 	struct cartpole *c = state;
 
@@ -44,12 +44,12 @@ reset(void *state, struct rng *rng, float *obs)
 	c->v = rng_uniform(rng, -0.05, 0.05);
 	c->angle = rng_uniform(rng, -0.05, 0.05);
 	c->spin = rng_uniform(rng, -0.05, 0.05);
-	observe(c, obs);
+	write_observation(c, obs);
 }
 
 static double
-step(void *state, struct rng *rng, const union env_action *action, float *obs,
-    bool *terminated)
+take_step(void *state, struct rng *rng, const union env_action *action,
+    float *obs, bool *terminated)
 {
 	struct cartpole *c = state;
 	const double force = action->index == 1 ? force_mag : -force_mag;
@@ -67,7 +67,7 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 	c->spin = c->spin + tau * turn;
 	*terminated = c->x < -x_max || c->x > x_max ||
 	    c->angle < -angle_max || c->angle > angle_max;
-	observe(c, obs);
+	write_observation(c, obs);
 	return 1;
 }
 
@@ -79,6 +79,6 @@ const struct env_kind env_cartpole = {
 	.state_bytes = sizeof(struct cartpole),
 	.limit = 500,
 	.solved = 475,
-	.reset = reset,
-	.step = step,
+	.reset = reset_episode,
+	.step = take_step,
 };

@@ -44,7 +44,8 @@ attach_leg(struct planar *w, unsigned n, double side)
 }
 
 static void
-start(void *world, const double ground[LANDER_POSTS], double fx, double fy)
+start_world(
+    void *world, const double ground[LANDER_POSTS], double fx, double fy)
 {
 	struct planar *w = world;
 
@@ -64,7 +65,7 @@ start(void *world, const double ground[LANDER_POSTS], double fx, double fy)
 }
 
 static void
-hit(void *world, double ix, double iy, double x, double y)
+apply_impulse(void *world, double ix, double iy, double x, double y)
 {
 	struct planar *w = world;
 
@@ -72,13 +73,13 @@ hit(void *world, double ix, double iy, double x, double y)
 }
 
 static void
-step(void *world)
+step_world(void *world)
 {
 	planar_step(world, 1.0 / LANDER_FPS);
 }
 
 static struct lander_pose
-pose(const void *world)
+read_pose(const void *world)
 {
 	const struct planar *w = world;
 	const struct planar_body *b = &w->body[0];
@@ -95,9 +96,9 @@ pose(const void *world)
 const struct lander_physics lander_planar = {
 	.open = open_world,
 	.close = free,
-	.start = start,
-	.hit = hit,
-	.step = step,
-	.pose = pose,
+	.start = start_world,
+	.hit = apply_impulse,
+	.step = step_world,
+	.pose = read_pose,
 	.bytes = sizeof(struct planar),
 };

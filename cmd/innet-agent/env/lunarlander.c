@@ -39,7 +39,7 @@ begin_with(struct lunarlander *l, const struct lander_physics *physics)
 }
 
 static void
-begin(void *state, uint64_t seed)
+open_state(void *state, uint64_t seed)
 {
 	(void)seed;		/* the stream of struct env is all it draws */
 	begin_with(state, &lander_planar);
@@ -55,7 +55,7 @@ begin_box2d(void *state, uint64_t seed)
 #endif
 
 static void
-end(void *state)
+close_state(void *state)
 {
 	struct lunarlander *l = state;
 
@@ -63,7 +63,7 @@ end(void *state)
 }
 
 static void
-parts(void *state, struct snapshot *s)
+name_parts(void *state, struct snapshot *s)
 {
 	struct lunarlander *l = state;
 
@@ -160,7 +160,7 @@ advance_lander(struct lunarlander *l, struct rng *rng, double power,
 }
 
 static void
-reset(void *state, struct rng *rng, float *obs)
+reset_episode(void *state, struct rng *rng, float *obs)
 {
 	struct lunarlander *l = state;
 	double ground[LANDER_POSTS], fx, fy;
@@ -175,8 +175,8 @@ reset(void *state, struct rng *rng, float *obs)
 
 /* 0 nothing, 1 the left engine, 2 the main one, 3 the right one */
 static double
-step(void *state, struct rng *rng, const union env_action *action, float *obs,
-    bool *terminated)
+take_step(void *state, struct rng *rng, const union env_action *action,
+    float *obs, bool *terminated)
 {
 	static const struct {
 		double power, side;
@@ -200,19 +200,20 @@ step_continuous(void *state, struct rng *rng, const union env_action *action,
 
 /* The common rows of all kinds, and those of discrete and continuous ones. */
 #define COMMON .obs = 8, .state_bytes = sizeof(struct lunarlander), \
-	.limit = 1000, .solved = 200, .end = end, .reset = reset
-#define DISCRETE COMMON, .gym = "LunarLander-v3", .actions = 4, .step = step
+	.limit = 1000, .solved = 200, .end = close_state, .reset = reset_episode
+#define DISCRETE                                                               \
+	COMMON, .gym = "LunarLander-v3", .actions = 4, .step = take_step
 #define CONTINUOUS COMMON, .gym = "LunarLanderContinuous-v3", .dims = 2, \
 	.low = -1, .high = 1, .step = step_continuous
 
 const struct env_kind env_lunarlander = {
-	.name = "lunarlander", .begin = begin, .parts = parts,
+	.name = "lunarlander", .begin = open_state, .parts = name_parts,
 	DISCRETE
 };
 
 const struct env_kind env_lunarlander_continuous = {
-	.name = "lunarlander-continuous", .begin = begin,
-	.parts = parts, CONTINUOUS
+	.name = "lunarlander-continuous", .begin = open_state,
+	.parts = name_parts, CONTINUOUS
 };
 
 #ifdef HAVE_BOX2D

@@ -27,7 +27,7 @@ static const double
 	x_goal = 0.45;
 
 static void
-reset(void *state, struct rng *rng, float *obs)
+reset_episode(void *state, struct rng *rng, float *obs)
 {
 	struct car *c = state;
 
@@ -38,8 +38,8 @@ reset(void *state, struct rng *rng, float *obs)
 }
 
 static double
-step(void *state, struct rng *rng, const union env_action *action, float *obs,
-    bool *terminated)
+take_step(void *state, struct rng *rng, const union env_action *action,
+    float *obs, bool *terminated)
 {
 	struct car *c = state;
 	const double asked = action->x[0];
@@ -71,6 +71,6 @@ const struct env_kind env_mountaincar_continuous = {
 	.state_bytes = sizeof(struct car),
 	.limit = 999,
 	.solved = 90,
-	.reset = reset,
-	.step = step,
+	.reset = reset_episode,
+	.step = take_step,
 };

@@ -23,25 +23,25 @@ static const double
 	x_goal = 0.5;
 
 static void
-observe(const struct mountaincar *c, float *obs)
+write_observation(const struct mountaincar *c, float *obs)
 {
 	obs[0] = (float)c->x;
 	obs[1] = (float)c->v;
 }
 
 static void
-reset(void *state, struct rng *rng, float *obs)
+reset_episode(void *state, struct rng *rng, float *obs)
 {
 	struct mountaincar *c = state;
 
 	c->x = rng_uniform(rng, -0.6, -0.4);
 	c->v = 0;
-	observe(c, obs);
+	write_observation(c, obs);
 }
 
 static double
-step(void *state, struct rng *rng, const union env_action *action, float *obs,
-    bool *terminated)
+take_step(void *state, struct rng *rng, const union env_action *action,
+    float *obs, bool *terminated)
 {
 	struct mountaincar *c = state;
 	const double push = (double)action->index - 1;	/* left, none, right */
@@ -54,7 +54,7 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 	if (c->x == x_min && c->v < 0)
 		c->v = 0;
 	*terminated = c->x >= x_goal && c->v >= 0;
-	observe(c, obs);
+	write_observation(c, obs);
 	return -1;
 }
 
@@ -66,6 +66,6 @@ const struct env_kind env_mountaincar = {
 	.state_bytes = sizeof(struct mountaincar),
 	.limit = 200,
 	.solved = -110,
-	.reset = reset,
-	.step = step,
+	.reset = reset_episode,
+	.step = take_step,
 };

@@ -23,7 +23,7 @@ static const double
 	spin_max = 8;
 
 static void
-observe(const struct pendulum *p, float *obs)
+write_observation(const struct pendulum *p, float *obs)
 {
 	obs[0] = (float)cos(p->angle);
 	obs[1] = (float)sin(p->angle);
@@ -44,18 +44,18 @@ wrap_angle(double angle)
 }
 
 static void
-reset(void *state, struct rng *rng, float *obs)
+reset_episode(void *state, struct rng *rng, float *obs)
 {
 	struct pendulum *p = state;
 
 	p->angle = rng_uniform(rng, -pi, pi);
 	p->spin = rng_uniform(rng, -1, 1);
-	observe(p, obs);
+	write_observation(p, obs);
 }
 
 static double
-step(void *state, struct rng *rng, const union env_action *action, float *obs,
-    bool *terminated)
+take_step(void *state, struct rng *rng, const union env_action *action,
+    float *obs, bool *terminated)
 {
 	struct pendulum *p = state;
 	const double u = env_clip(action->x[0], -2, 2);	/* torque */
@@ -67,7 +67,7 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 	p->spin = env_clip(p->spin, -spin_max, spin_max);
 	p->angle += p->spin * dt;
 	*terminated = false;
-	observe(p, obs);
+	write_observation(p, obs);
 	return -cost;
 }
 
@@ -81,6 +81,6 @@ const struct env_kind env_pendulum = {
 	.state_bytes = sizeof(struct pendulum),
 	.limit = 200,
 	.solved = -200,		/* Gymnasium names none */
-	.reset = reset,
-	.step = step,
+	.reset = reset_episode,
+	.step = take_step,
 };
