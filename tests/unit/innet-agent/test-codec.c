@@ -1,4 +1,4 @@
-/* Experiences to bytes and back; and bytes that are none. */
+/* Encode experiences and decode them again; refuse bytes that are none. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 enum { ROWS = 50 };
 
 static bool
-same(const struct env_kind *kind, const struct experience *a,
+is_same(const struct env_kind *kind, const struct experience *a,
     const struct experience *b)
 {
 	const size_t bytes = kind->obs * sizeof(float);
@@ -26,7 +26,10 @@ same(const struct env_kind *kind, const struct experience *a,
 	    0);
 }
 
-/* Random experiences of that kind, filled up to at least so many bytes. */
+/*
+ * Encode and decode random experiences of that kind, of at least that many
+ * bytes.
+ */
 static void
 test_round(const struct env_kind *kind, size_t least)
 {
@@ -55,7 +58,7 @@ test_round(const struct env_kind *kind, size_t least)
 		good = good && codec_get(kind, p, bytes, bytes, &rows, i) ==
 		    NULL;
 		got = rows_get(&rows, i, kind->obs);
-		good = good && same(kind, &e, &got);
+		good = good && is_same(kind, &e, &got);
 	}
 	ok(good, "%s in %zu bytes: what comes out is what went in",
 	    kind->name, bytes);
@@ -64,7 +67,10 @@ test_round(const struct env_kind *kind, size_t least)
 	free(seen);
 }
 
-/* A layout that others can read: MinAtar's 2 * 400 numbers are bytes. */
+/*
+ * Check the layout that other programs read: the 2 * 400 numbers of MinAtar are
+ * bytes.
+ */
 static void
 test_layout(void)
 {
@@ -84,7 +90,9 @@ test_layout(void)
 	ok(good, "seen, seen after, done, reward, to go; then zeros");
 }
 
-/* The same of what is seen in bytes, where any is good; the rest is not. */
+/*
+ * Check observations of bytes: any byte is good, other parts are still checked.
+ */
 static void
 test_whole(void)
 {
@@ -112,7 +120,7 @@ test_whole(void)
 }
 
 static void
-refused(const char *why, size_t at, float x, size_t len)
+is_refused(const char *why, size_t at, float x, size_t len)
 {
 	const size_t bytes = codec_bytes(&choices, 0);
 	const float seen[CHANCE_OBS] = { 0 };
@@ -140,20 +148,20 @@ test_hostile(void)
 	    "than 1 or less than 0";
 
 	for (size_t len = 0; len < 36; len += 35)
-		refused(other, 0, 0, len);
-	refused(other, 0, 0, 37);
+		is_refused(other, 0, 0, len);
+	is_refused(other, 0, 0, 37);
 	for (size_t at = 0; at < 9; at++)
-		refused("an experience that is not finite", at,
+		is_refused("an experience that is not finite", at,
 		    at % 2 == 0 ? NAN : -INFINITY, 36);
 	for (size_t at = 0; at < 9; at++)
-		refused("an experience of numbers beyond 1e9", at,
+		is_refused("an experience of numbers beyond 1e9", at,
 		    at % 2 == 0 ? 3e38f : -1.1e9f, 36);
-	refused(none, 6, 3, 36);
-	refused(none, 6, -1, 36);
-	refused(none, 6, 0.5f, 36);
-	refused(none, 6, 16777216.0f, 36);
-	refused(future, 8, 1.5f, 36);
-	refused(future, 8, -0.5f, 36);
+	is_refused(none, 6, 3, 36);
+	is_refused(none, 6, -1, 36);
+	is_refused(none, 6, 0.5f, 36);
+	is_refused(none, 6, 16777216.0f, 36);
+	is_refused(future, 8, 1.5f, 36);
+	is_refused(future, 8, -0.5f, 36);
 }
 
 /*

@@ -1,4 +1,7 @@
-/* What an agent that sends deltas makes of results: innet-agent's child.c. */
+/*
+ * The weights of an agent that sends deltas after the results of its worker
+ * (stream-child.c).
+ */
 #include <unistd.h>
 
 #include "cmd/innet-agent/env/kinds.h"
@@ -21,7 +24,8 @@ static const volatile sig_atomic_t never;
  * gets those answers, and must go on with that.
  */
 static void
-gets(const struct answer *a, size_t n, float w0, float w1, const char *name)
+test_answers(
+    const struct answer *a, size_t n, float w0, float w1, const char *name)
 {
 	float base[N] = { 9, 18 }, w[N] = { 10, 20 }, delta[N] = { 1, 2 };
 	struct learner l = { .kind = env_kinds[0], .algo = algo_all[0],
@@ -57,12 +61,14 @@ main(void)
 	const struct answer none = { 0 }, sum = { 0, N, 2, { 6, 8 } };
 	const struct answer model = { STREAM_MODEL, N, 0, { 100, 200 } };
 
-	gets((struct answer[]){ none }, 1, 10, 20, "nothing new");
-	gets((struct answer[]){ sum }, 1, 12, 22, "a sum");
-	gets((struct answer[]){ model }, 1, 100, 200, "a model");
-	gets((struct answer[]){ sum, none }, 2, 12, 22, "a sum, nothing");
-	gets((struct answer[]){ sum, sum }, 2, 15, 26, "two sums");
-	gets((struct answer[]){ model, sum }, 2, 103, 204, "a model, a sum");
-	gets((struct answer[]){ sum, model }, 2, 100, 200, "a sum, a model");
+	test_answers((struct answer[]){ none }, 1, 10, 20, "nothing new");
+	test_answers((struct answer[]){ sum }, 1, 12, 22, "a sum");
+	test_answers((struct answer[]){ model }, 1, 100, 200, "a model");
+	test_answers((struct answer[]){sum, none}, 2, 12, 22, "a sum, nothing");
+	test_answers((struct answer[]){ sum, sum }, 2, 15, 26, "two sums");
+	test_answers(
+	    (struct answer[]){model, sum}, 2, 103, 204, "a model, a sum");
+	test_answers(
+	    (struct answer[]){sum, model}, 2, 100, 200, "a sum, a model");
 	return tap_end();
 }

@@ -1,4 +1,4 @@
-/* What every environment promises, and what the rules of each one say. */
+/* The contract of all environments, and the rules of each one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const struct {
 };
 
 static union env_action
-any(const struct env_kind *k, struct rng *rng)
+random_action(const struct env_kind *k, struct rng *rng)
 {
 	union env_action a = { 0 };
 
@@ -35,9 +35,9 @@ any(const struct env_kind *k, struct rng *rng)
 	return a;
 }
 
-/* Random play stays within the bounds of row b, and within the time. */
+/* Random play stays within the bounds of row b and within the time limit. */
 static void
-stays(size_t b)
+test_bounds(size_t b)
 {
 	const struct env_kind *k = bound[b].kind;
 	struct env e = env_open(k, b);
@@ -47,7 +47,7 @@ stays(size_t b)
 	struct env_result r = { .terminated = true };
 
 	for (int n = 0; n < STEPS; n++) {
-		const union env_action a = any(k, &rng);
+		const union env_action a = random_action(k, &rng);
 
 		if (r.terminated || r.truncated)
 			env_reset(&e, obs);
@@ -66,9 +66,12 @@ stays(size_t b)
 	env_close(&e);
 }
 
-/* Two of one seed do the same, one of another does not. */
+/*
+ * Two environments with one seed do the same, and one with another seed does
+ * not.
+ */
 static void
-repeats(const struct env_kind *k)
+test_seeds(const struct env_kind *k)
 {
 	struct env e[3] = { env_open(k, 5), env_open(k, 5),
 	    env_open(k, (uint64_t)5 << 32) };
@@ -80,7 +83,7 @@ repeats(const struct env_kind *k)
 	for (int i = 0; i < 3; i++)
 		env_reset(&e[i], obs[i]);
 	for (int n = 0; n < 500; n++) {
-		const union env_action a = any(k, &rng);
+		const union env_action a = random_action(k, &rng);
 
 		for (int i = 0; i < 3; i++) {
 			r[i] = env_step(&e[i], &a, obs[i]);
@@ -98,9 +101,9 @@ repeats(const struct env_kind *k)
 		env_close(&e[i]);
 }
 
-/* An action beyond the bounds does as the bound; the car pays for it. */
+/* An action beyond the bounds acts like the bound; the car pays for it. */
 static void
-clips(const struct env_kind *k, double cost)
+test_clipping(const struct env_kind *k, double cost)
 {
 	struct env e[2] = { env_open(k, 3), env_open(k, 3) };
 	const union env_action a[2] = { { .x = { k->high } },
@@ -132,7 +135,7 @@ clips(const struct env_kind *k, double cost)
  * time was up first.
  */
 static uint32_t
-solve(const struct env_kind *k, union env_action (*act)(const float *),
+play_to_goal(const struct env_kind *k, union env_action (*act)(const float *),
     double *sum, float *obs)
 {
 	struct env e = env_open(k, 11);
@@ -163,7 +166,7 @@ full_power(const float *obs)
 }
 
 static union env_action
-pump(const float *obs)
+pump_up(const float *obs)
 {
 	return (union env_action){ .index = obs[5] > 0 ? 2 : 0 };
 }
@@ -175,32 +178,32 @@ push_right(const float *obs)
 	return (union env_action){ .index = 1 };
 }
 
-/* Play that gets to the goal is paid and ended as the rules say. */
+/* Play that reaches the goal is rewarded and ended as the rules say. */
 static void
-goals(void)
+test_goals(void)
 {
 	float obs[OBS_MAX];
 	double sum;
 	uint32_t n;
 
-	n = solve(&env_mountaincar, with_motion, &sum, obs);
+	n = play_to_goal(&env_mountaincar, with_motion, &sum, obs);
 	ok(n > 0 && sum == -(double)n && obs[0] >= 0.5F && obs[1] >= 0,
 	    "a car that goes on with the motion is on the hill in %u steps", n);
-	n = solve(&env_mountaincar_continuous, full_power, &sum, obs);
+	n = play_to_goal(&env_mountaincar_continuous, full_power, &sum, obs);
 	ok(n > 0 && fabs(sum - (100 - 0.1 * n)) < 1e-9 && obs[0] >= 0.45F,
 	    "at full power too, for 100 less 0.1 a step");
-	n = solve(&env_acrobot, pump, &sum, obs);
+	n = play_to_goal(&env_acrobot, pump_up, &sum, obs);
 	ok(n > 0 && sum == 1 - (double)n && (double)
 	    (-obs[0] - (obs[0] * obs[2] - obs[1] * obs[3])) > 1 - 1e-5,
 	    "links that are pumped are above the bar in %u steps", n);
-	n = solve(&env_cartpole, push_right, &sum, obs);
+	n = play_to_goal(&env_cartpole, push_right, &sum, obs);
 	ok(n > 5 && n < 15 && sum == n && obs[2] < -0.2094395F,
 	    "a cart that is pushed to one side loses its pole");
 }
 
-/* Links without a torque keep their energy: its change over 200 steps. */
+/* Links without torque keep their energy: its change over 200 steps. */
 static void
-swings(void)
+test_energy(void)
 {
 	struct env e = env_open(&env_acrobot, 2);
 	const union env_action none = { .index = 1 };
@@ -226,9 +229,9 @@ swings(void)
 	env_close(&e);
 }
 
-/* The first reward of many seeds against the formula, with a real pow(). */
+/* The first reward of many seeds equals the formula with a real pow(). */
 static void
-costs(void)
+test_costs(void)
 {
 	double (*volatile power)(double, double) = pow;
 	const double pi = 3.141592653589793;
@@ -265,7 +268,7 @@ struct board {
 };
 
 static struct board
-look(const float *obs)
+read_board(const float *obs)
 {
 	struct board b = { 0 };
 
@@ -289,9 +292,9 @@ look(const float *obs)
 	return b;
 }
 
-/* A step from was to is for that reward breaks no rule. */
+/* Does a step from `was` to `is` with that reward obey the rules? */
 static bool
-fair(const struct board *was, const struct board *is,
+is_by_rules(const struct board *was, const struct board *is,
     const struct env_result *r)
 {
 	const int gone = was->bricks - is->bricks;
@@ -304,9 +307,9 @@ fair(const struct board *was, const struct board *is,
 	    (gone == (int)r->reward || (was->bricks == 0 && gone == -30));
 }
 
-/* Go where the ball is: many bricks, and walls that are built again. */
+/* Follow the ball: many bricks are hit, and walls are built again. */
 static void
-bats(void)
+test_breakout(void)
 {
 	struct env e = env_open(&env_breakout, 4);
 	struct env_result r = { .terminated = true };
@@ -319,15 +322,15 @@ bats(void)
 
 		if (r.terminated) {
 			env_reset(&e, obs);
-			was = look(obs);
+			was = read_board(obs);
 			wrong += was.bricks != 30 || was.px != 4 ||
 			    was.y != 3 || (was.x != 0 && was.x != 9);
 			here = 0;
 		}
 		a.index = was.px == was.x ? 0 : was.px > was.x ? 1 : 2;
 		r = env_step(&e, &a, obs);
-		is = look(obs);
-		wrong += !fair(&was, &is, &r);
+		is = read_board(obs);
+		wrong += !is_by_rules(&was, &is, &r);
 		built += is.bricks > was.bricks;
 		here += (unsigned)r.reward;
 		most = here > most ? here : most;
@@ -345,14 +348,14 @@ int
 main(void)
 {
 	for (size_t b = 0; b < sizeof(bound) / sizeof(*bound); b++) {
-		stays(b);
-		repeats(bound[b].kind);
+		test_bounds(b);
+		test_seeds(bound[b].kind);
 	}
-	clips(&env_mountaincar_continuous, 0.1);
-	clips(&env_pendulum, 0);
-	goals();
-	swings();
-	costs();
-	bats();
+	test_clipping(&env_mountaincar_continuous, 0.1);
+	test_clipping(&env_pendulum, 0);
+	test_goals();
+	test_energy();
+	test_costs();
+	test_breakout();
 	return tap_end();
 }

@@ -1,4 +1,7 @@
-/* Replay Gymnasium's own steps, in argv[1] or tests/data/gym-traces.csv. */
+/*
+ * Replay recorded steps of Gymnasium, from argv[1] or
+ * tests/data/gym-traces.csv.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +10,9 @@
 
 enum { NAME, SEED, STEP, ACTION, REWARD, TERMINATED, TRUNCATED, OBS, COLUMNS };
 
-/* Cut line at its commas into exactly COLUMNS fields. */
+/* Split line at its commas into exactly COLUMNS fields. */
 static bool
-split(char *line, char *field[COLUMNS])
+split_line(char *line, char *field[COLUMNS])
 {
 	int n = 0;
 
@@ -23,9 +26,9 @@ split(char *line, char *field[COLUMNS])
 	return n == COLUMNS;
 }
 
-/* obs is, bit for bit, the n numbers of text. */
+/* Is obs, bit for bit, the n numbers of text? */
 static bool
-same(const char *text, const float *obs, size_t n)
+is_same(const char *text, const float *obs, size_t n)
 {
 	char *end;
 
@@ -39,9 +42,9 @@ same(const char *text, const float *obs, size_t n)
 	return true;
 }
 
-/* One row of the trace; false if the environment does otherwise. */
+/* Replay a row of the trace; return false if the environment differs. */
 static bool
-replay(struct env *e, char *field[COLUMNS])
+replay_row(struct env *e, char *field[COLUMNS])
 {
 	const struct env_kind *k = e->kind;
 	float obs[16];
@@ -50,22 +53,22 @@ replay(struct env *e, char *field[COLUMNS])
 
 	if (strcmp(field[STEP], "reset") == 0) {
 		env_reset(e, obs);
-		return same(field[OBS], obs, k->obs);
+		return is_same(field[OBS], obs, k->obs);
 	}
 	if (k->dims > 0)
 		a.x[0] = strtof(field[ACTION], NULL);
 	else
 		a.index = (unsigned)strtoul(field[ACTION], NULL, 10);
 	r = env_step(e, &a, obs);
-	return same(field[OBS], obs, k->obs) &&
+	return is_same(field[OBS], obs, k->obs) &&
 	    r.reward == strtod(field[REWARD], NULL) &&
 	    r.terminated == (*field[TERMINATED] == '1') &&
 	    r.truncated == (*field[TRUNCATED] == '1');
 }
 
-/* Replay all rows of kind k; each seed begins anew. */
+/* Replay all rows of kind k; each seed opens a new environment. */
 static void
-check(FILE *f, const struct env_kind *k, unsigned want)
+check_kind(FILE *f, const struct env_kind *k, unsigned want)
 {
 	char line[1024], *field[COLUMNS], seed[32] = "";
 	struct env e = { 0 };
@@ -74,7 +77,8 @@ check(FILE *f, const struct env_kind *k, unsigned want)
 	rewind(f);
 	while (fgets(line, sizeof(line), f) != NULL) {
 		at++;
-		if (!split(line, field) || strcmp(field[NAME], k->gym) != 0)
+		if (!split_line(line, field) ||
+		    strcmp(field[NAME], k->gym) != 0)
 			continue;
 		if (strcmp(seed, field[SEED]) != 0) {
 			if (rows > 0)
@@ -83,7 +87,7 @@ check(FILE *f, const struct env_kind *k, unsigned want)
 			snprintf(seed, sizeof(seed), "%s", field[SEED]);
 		}
 		rows++;
-		if (!replay(&e, field) && wrong++ == 0)
+		if (!replay_row(&e, field) && wrong++ == 0)
 			first = at;
 	}
 	if (rows > 0)
@@ -119,7 +123,7 @@ main(int argc, char *argv[])
 		const struct env_kind *k = envkind(recorded[i].gym);
 
 		if (ok(k != NULL, "%s is here", recorded[i].gym))
-			check(f, k, recorded[i].rows);
+			check_kind(f, k, recorded[i].rows);
 	}
 	fclose(f);
 	return tap_end();

@@ -1,7 +1,8 @@
 /*
- * What compilers do to the figures of environments when they are let: this
- * file is built with the flags of cmd/innet-agent/env, that keep them from
- * it.  tests/unit/env-compilers.sh builds it at every -O, and leaves flags out.
+ * Compiler optimizations that change the results of environments.  This file is
+ * built with the flags of cmd/innet-agent/env, which prevent them.
+ * tests/unit/env-compilers.sh builds it at every -O, with and without these
+ * flags.
  */
 #include <math.h>
 
@@ -9,7 +10,7 @@
 
 static volatile double tenth = 0.1, third = 1.0 / 3;
 
-/* gcc 12 stores the doubles themselves, where it stores two at once. */
+/* gcc 12 stores the doubles without rounding if it stores two at once. */
 __attribute__((noinline)) static void
 round_pair(double s[2], double x, double v)
 {
@@ -29,7 +30,7 @@ multiply_add(double x, double y, double z)
 	return x * y + z;
 }
 
-/* The least x = 1 + n / 2^20 whose pow(x, 2) is not x * x. */
+/* Find the least x = 1 + n / 2^20 whose pow(x, 2) is not x * x. */
 static double
 odd_square(void)
 {

@@ -1,4 +1,4 @@
-/* The vector kernels against the plain ones, to the last bit. */
+/* The vector kernels agree with the plain ones to the last bit. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@ enum { ROOM = 260 * 260, GUARD = 64 };
 
 static struct rng rng;
 
-/* n numbers in [-5, 5), and the same ones in copy. */
+/* Fill v with n numbers in [-5, 5), and copy with the same ones. */
 static void
-fill(float *v, float *copy, size_t n)
+fill_random(float *v, float *copy, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		v[i] = (float)rng_uniform(&rng, -5, 5);
@@ -41,10 +41,10 @@ gemm_agrees(const struct kern *fast, size_t m, size_t n, size_t k,
 	    (struct kern_mat){ b, n + 1, 1 };
 	const float *own[] = { c, d };
 
-	fill(a, NULL, m * k);
-	fill(b, NULL, k * (n + 1));
-	fill(c, d, all);
-	fill(bias, NULL, n);
+	fill_random(a, NULL, m * k);
+	fill_random(b, NULL, k * (n + 1));
+	fill_random(c, d, all);
+	fill_random(bias, NULL, n);
 	for (int i = 0; i < 2; i++) {
 		const float *start = from == OWN ? own[i] : bias;
 
@@ -55,9 +55,13 @@ gemm_agrees(const struct kern *fast, size_t m, size_t n, size_t k,
 	return memcmp(c, d, all * sizeof(*c)) == 0;
 }
 
-/* That shape in all ways: how many are wrong; counts them. */
+/*
+ * Test the shape in all combinations; return how many are wrong, and count
+ * them.
+ */
 static unsigned
-ways(const struct kern *fast, size_t m, size_t n, size_t k, unsigned *shapes)
+count_wrong(
+    const struct kern *fast, size_t m, size_t n, size_t k, unsigned *shapes)
 {
 	unsigned wrong = 0;
 
@@ -86,11 +90,12 @@ test_gemm(const struct kern *fast)
 	unsigned shapes = 0, wrong = 0;
 
 	for (size_t i = 0; i < sizeof(tall) / sizeof(*tall); i++)
-		wrong += ways(fast, tall[i].m, tall[i].n, tall[i].k, &shapes);
+		wrong +=
+		    count_wrong(fast, tall[i].m, tall[i].n, tall[i].k, &shapes);
 	for (size_t i = 0; i < sizeof(ms) / sizeof(*ms); i++) {
 		for (size_t j = 0; j < sizeof(ns) / sizeof(*ns); j++) {
 			for (size_t l = 0; l < sizeof(ks) / sizeof(*ks); l++)
-				wrong += ways(fast, ms[i], ns[j], ks[l],
+				wrong += count_wrong(fast, ms[i], ns[j], ks[l],
 				    &shapes);
 		}
 	}
@@ -98,9 +103,9 @@ test_gemm(const struct kern *fast)
 	    shapes);
 }
 
-/* The numbers that comparisons get wrong. */
+/* Fill with numbers that comparisons often get wrong. */
 static void
-odd(float *v, float *copy)
+fill_odd(float *v, float *copy)
 {
 	v[0] = copy[0] = INFINITY;
 	v[1] = copy[1] = -INFINITY;
@@ -117,23 +122,23 @@ test_elements(const struct kern *fast)
 
 	for (size_t n = 0; n <= 100; n++) {
 		for (int i = 0; i < 4; i++)
-			fill(x[i], y[i], 128);
+			fill_random(x[i], y[i], 128);
 		for (size_t i = 0; i < 128; i++)
 			x[2][i] = y[2][i] = fabsf(x[2][i]);
 		kern_plain.adam(x[0], x[1], x[2], x[3], n, &k);
 		fast->adam(y[0], y[1], y[2], y[3], n, &k);
 		adams = adams && memcmp(x, y, sizeof(x)) == 0;
-		odd(x[0], y[0]);
+		fill_odd(x[0], y[0]);
 		kern_plain.tanh(x[0], n);
 		fast->tanh(y[0], n);
 		kern_plain.tanh_back(x[0], x[1], n);
 		fast->tanh_back(y[0], y[1], n);
 		tanhs = tanhs && memcmp(x[0], y[0], sizeof(x[0])) == 0;
-		odd(x[3], y[3]);
+		fill_odd(x[3], y[3]);
 		kern_plain.relu(x[3], n);
 		fast->relu(y[3], n);
 		relus = relus && memcmp(x[3], y[3], sizeof(x[3])) == 0;
-		odd(x[3], y[3]);
+		fill_odd(x[3], y[3]);
 		kern_plain.relu_back(x[3], x[1], n);
 		fast->relu_back(y[3], y[1], n);
 		relus = relus && memcmp(x[3], y[3], sizeof(x[3])) == 0;
@@ -143,7 +148,7 @@ test_elements(const struct kern *fast)
 	ok(adams, "%s: Adam on 0 to 100 weights", fast->name);
 }
 
-/* Against the closed forms. */
+/* Check the plain kernels against closed forms. */
 static void
 test_plain(void)
 {

@@ -1,6 +1,7 @@
 /*
- * The landers' bodies: closed forms, and how a known pilot fares with them.
- * With a seed as its argument, only a digest of that run of our own lander.
+ * The bodies of the landers against closed forms, and the results of a known
+ * pilot.  With a seed as its argument the program prints only a digest of that
+ * run of our own lander.
  */
 #include "config.h"
 
@@ -28,13 +29,13 @@ struct flights {
 };
 
 static bool
-near(double a, double b, double within)
+is_near(double a, double b, double within)
 {
 	return fabs(a - b) <= within;
 }
 
 static uint64_t
-digest(uint64_t sum, const void *data, size_t n)
+add_digest(uint64_t sum, const void *data, size_t n)
 {
 	const unsigned char *p = data;
 
@@ -48,7 +49,7 @@ digest(uint64_t sum, const void *data, size_t n)
  * the nearer, with the legs down only brake.  x: thrust up and turn, -1 ... 1.
  */
 static union env_action
-pilot(const struct env_kind *kind, const float *o)
+steer(const struct env_kind *kind, const float *o)
 {
 	const double lean = fmax(-0.4, fmin(0.4, 0.5 * o[0] + o[2]));
 	const bool down = o[6] != 0 || o[7] != 0;
@@ -69,7 +70,7 @@ pilot(const struct env_kind *kind, const float *o)
 }
 
 static union env_action
-chance(const struct env_kind *kind, struct rng *rng)
+random_action(const struct env_kind *kind, struct rng *rng)
 {
 	union env_action a = { 0 };
 
@@ -80,9 +81,9 @@ chance(const struct env_kind *kind, struct rng *rng)
 	return a;
 }
 
-/* True if r may be the last of an episode that ended with o. */
+/* Can r be the last result of an episode that ended with o? */
 static bool
-fits(const struct env_result *r, const float *o)
+can_be_last(const struct env_result *r, const float *o)
 {
 	const bool away = fabsf(o[0]) >= 1;
 
@@ -93,9 +94,10 @@ fits(const struct env_result *r, const float *o)
 	return r->reward == -100 && (away || fabsf(o[1]) < 1);
 }
 
-/* That many episodes by the pilot, or by chance. */
+/* Fly that many episodes, by the pilot or by chance. */
 static struct flights
-fly(const struct env_kind *kind, uint64_t seed, unsigned episodes, bool able)
+fly_episodes(
+    const struct env_kind *kind, uint64_t seed, unsigned episodes, bool able)
 {
 	struct flights f = { .digest = 0xcbf29ce484222325 };
 	struct env e = env_open(kind, seed);
@@ -110,12 +112,12 @@ fly(const struct env_kind *kind, uint64_t seed, unsigned episodes, bool able)
 		env_reset(&e, o);
 		while (!r.terminated && !r.truncated) {
 			const union env_action a =
-			    able ? pilot(kind, o) : chance(kind, &rng);
+			    able ? steer(kind, o) : random_action(kind, &rng);
 
 			r = env_step(&e, &a, o);
 			sum += r.reward;
-			f.digest = digest(f.digest, o, sizeof(o));
-			f.digest = digest(f.digest, &r.reward,
+			f.digest = add_digest(f.digest, o, sizeof(o));
+			f.digest = add_digest(f.digest, &r.reward,
 			    sizeof(r.reward));
 		}
 		f.steps += (double)e.steps / episodes;
@@ -123,7 +125,7 @@ fly(const struct env_kind *kind, uint64_t seed, unsigned episodes, bool able)
 		squares += sum * sum / episodes;
 		f.good += (sum >= 200) / (double)episodes;
 		f.ends[r.terminated ? r.reward > 0 : 2]++;
-		f.odd += !fits(&r, o);
+		f.odd += !can_be_last(&r, o);
 	}
 	f.sd = sqrt(squares - f.mean * f.mean);
 	env_close(&e);
@@ -131,7 +133,7 @@ fly(const struct env_kind *kind, uint64_t seed, unsigned episodes, bool able)
 }
 
 static void
-show(const char *who, const struct flights *f)
+print_flights(const char *who, const struct flights *f)
 {
 	note("%s: mean %.1f (sd %.1f), %.1f %% worth 200, %.0f steps",
 	    who, f->mean, f->sd, 100 * f->good, f->steps);
@@ -143,20 +145,20 @@ show(const char *who, const struct flights *f)
  * continuous one, which has more to choose from, hardly ever fails.
  */
 static struct flights
-judge(const struct env_kind *kind)
+test_pilot(const struct env_kind *kind)
 {
 	const bool fine = kind->dims > 0;
-	const struct flights good = fly(kind, 7, EPISODES, true);
-	const struct flights again = fly(kind, 7, EPISODES / 10, true);
-	const struct flights same = fly(kind, 7, EPISODES / 10, true);
-	const struct flights other = fly(kind, 8, EPISODES / 10, true);
-	const struct flights bad = fly(kind, 7, EPISODES, false);
+	const struct flights good = fly_episodes(kind, 7, EPISODES, true);
+	const struct flights again = fly_episodes(kind, 7, EPISODES / 10, true);
+	const struct flights same = fly_episodes(kind, 7, EPISODES / 10, true);
+	const struct flights other = fly_episodes(kind, 8, EPISODES / 10, true);
+	const struct flights bad = fly_episodes(kind, 7, EPISODES, false);
 
-	show(kind->name, &good);
-	show("by chance", &bad);
-	ok(near(good.mean, fine ? 284 : 240, fine ? 8 : 25),
+	print_flights(kind->name, &good);
+	print_flights("by chance", &bad);
+	ok(is_near(good.mean, fine ? 284 : 240, fine ? 8 : 25),
 	    "%s: the pilot's mean is about %d", kind->name, fine ? 284 : 240);
-	ok(near(good.good, fine ? 1 : 0.9, fine ? 0.02 : 0.06),
+	ok(is_near(good.good, fine ? 1 : 0.9, fine ? 0.02 : 0.06),
 	    "%s: %s of its flights are worth 200", kind->name,
 	    fine ? "nearly all" : "nine in ten");
 	ok(bad.mean > -240 && bad.mean < -150 && bad.good < 0.01,
@@ -171,22 +173,25 @@ judge(const struct env_kind *kind)
 	return good;
 }
 
-/* The lander's shapes weigh what theirs do in Box2D. */
+/* The shapes of the lander have the masses that they have in Box2D. */
 static void
 test_masses(const struct planar *w)
 {
-	ok(near(1 / w->body[0].inv_mass, 4.8167, 1e-4) &&
-	    near(1 / w->body[0].inv_inertia, 0.78388, 1e-5) &&
-	    near(w->body[0].origin.x, 0, 1e-12) &&
-	    near(w->body[0].origin.y, -0.10131, 1e-5), "the hull's mass");
-	ok(near(1 / w->body[1].inv_mass, 0.07111, 1e-5) &&
-	    near(1 / w->body[2].inv_inertia, 0.0017909, 1e-7),
+	ok(is_near(1 / w->body[0].inv_mass, 4.8167, 1e-4) &&
+	    is_near(1 / w->body[0].inv_inertia, 0.78388, 1e-5) &&
+	    is_near(w->body[0].origin.x, 0, 1e-12) &&
+	    is_near(w->body[0].origin.y, -0.10131, 1e-5), "the hull's mass");
+	ok(is_near(1 / w->body[1].inv_mass, 0.07111, 1e-5) &&
+	    is_near(1 / w->body[2].inv_inertia, 0.0017909, 1e-7),
 	    "the legs' masses");
 }
 
-/* The mass of all; *at and *v: its centre's. */
+/*
+ * Return the mass of all bodies, and the place *at and velocity *v of their
+ * centre.
+ */
 static double
-whole(const struct planar *w, struct xy *at, struct xy *v)
+total_mass(const struct planar *w, struct xy *at, struct xy *v)
 {
 	double mass = 0;
 
@@ -205,7 +210,9 @@ whole(const struct planar *w, struct xy *at, struct xy *v)
 	return mass;
 }
 
-/* Pins and motors move no centre: the whole falls as a stone does. */
+/*
+ * Hinges and motors do not move the centre of mass, which falls like a stone.
+ */
 static void
 test_fall(struct planar *w)
 {
@@ -217,25 +224,27 @@ test_fall(struct planar *w)
 	const int steps = 40;
 
 	lander_planar.start(w, ground, fx, fy);
-	mass = whole(w, &from, &v);
+	mass = total_mass(w, &from, &v);
 	vx = fx * dt / mass;
 	vy = fy * dt / mass;
 	for (int i = 1; i <= steps; i++) {
 		lander_planar.step(w);
-		whole(w, &at, &v);
-		held &= near(v.x, vx, 1e-9) &&
-		    near(v.y, vy - gravity * dt * i, 1e-9);
+		total_mass(w, &at, &v);
+		held &= is_near(v.x, vx, 1e-9) &&
+		    is_near(v.y, vy - gravity * dt * i, 1e-9);
 	}
 	ok(held, "the force acts for one step, gravity for all");
-	ok(near(at.x, from.x + vx * dt * steps, 1e-6) &&
-	    near(at.y, from.y + vy * dt * steps -
+	ok(is_near(at.x, from.x + vx * dt * steps, 1e-6) &&
+	    is_near(at.y, from.y + vy * dt * steps -
 	    gravity * dt * dt * steps * (steps + 1) / 2, 1e-6),
 	    "the centre of all falls in a parabola");
 }
 
-/* The height of the lander's origin when it stands with its legs spread. */
+/*
+ * Return the height of the lander's origin when it stands with its legs spread.
+ */
 static double
-standing(const struct planar *w)
+standing_height(const struct planar *w)
 {
 	const double spread = w->pin[0].rest + w->pin[0].low;
 	double lowest = 0;
@@ -250,7 +259,9 @@ standing(const struct planar *w)
 	return -lowest;
 }
 
-/* Dropped from a hand's width it comes to rest on its legs, and sleeps. */
+/*
+ * The lander, dropped from a low height, comes to rest on its legs and sleeps.
+ */
 static void
 test_rest(struct planar *w)
 {
@@ -260,7 +271,7 @@ test_rest(struct planar *w)
 	const unsigned most = 500;
 
 	for (int i = 0; i < LANDER_POSTS; i++)
-		ground[i] = LANDER_H - standing(w) - 0.1;
+		ground[i] = LANDER_H - standing_height(w) - 0.1;
 	lander_planar.start(w, ground, 0, 0);
 	do {
 		lander_planar.step(w);
@@ -273,12 +284,12 @@ test_rest(struct planar *w)
 	    p.vx == 0 && p.vy == 0 && p.spin == 0, "it comes to rest");
 	ok(still >= LANDER_FPS / 2, "and sleeps when still for half a second");
 	/* two degrees of play at the stops, 5 to 20 mm of air below */
-	ok(near(p.y, ground[0] + standing(w) + 0.015, 0.035) &&
-	    near(p.x, LANDER_W / 2, 0.01) && near(p.angle, 0, 0.01),
+	ok(is_near(p.y, ground[0] + standing_height(w) + 0.015, 0.035) &&
+	    is_near(p.x, LANDER_W / 2, 0.01) && is_near(p.angle, 0, 0.01),
 	    "upright, as high as its legs are long");
 }
 
-/* A peak that the hull sinks on, far from its corners, is felt. */
+/* The hull stops at a peak that is far from its corners. */
 static void
 test_peak(struct planar *w)
 {
@@ -295,7 +306,7 @@ test_peak(struct planar *w)
 	ok(lander_planar.pose(w).crashed, "touches when 10 mm below");
 }
 
-/* On a slope it slides, if that is steeper than friction can hold. */
+/* The lander slides on a slope that is steeper than friction can hold. */
 static void
 test_slope(struct planar *w)
 {
@@ -311,31 +322,31 @@ test_slope(struct planar *w)
 	for (int i = 0; i < 2; i++) {
 		for (int n = 0; n < 50; n++)
 			lander_planar.step(w);
-		whole(w, &at, &v);
+		total_mass(w, &at, &v);
 		speed[i] = along * (v.x - slope * v.y);
 	}
 	note("it gains %.3f m/s in a second, by the formula %.3f",
 	    speed[1] - speed[0], a);
-	ok(near(speed[1] - speed[0], a, 0.03 * a),
+	ok(is_near(speed[1] - speed[0], a, 0.03 * a),
 	    "friction is sqrt(0.2 x 0.1) of the weight");
 }
 
-/* Two kinds are as good to fly, as far as so many flights can tell. */
+/* Two kinds fly equally well, as far as that many flights can show. */
 static void
-compare(const struct env_kind *kind, const struct flights *a,
+compare_flights(const struct env_kind *kind, const struct flights *a,
     const struct flights *b)
 {
 	const double n = EPISODES;
 	const double share = (a->good + b->good) / 2;
 
-	ok(near(a->mean, b->mean,
+	ok(is_near(a->mean, b->mean,
 	    4 * sqrt((a->sd * a->sd + b->sd * b->sd) / n)) &&
-	    near(a->good, b->good,
+	    is_near(a->good, b->good,
 	    4 * sqrt(2 * share * (1 - share) / n) + 1 / n),
 	    "%s is as good to fly", kind->name);
 }
 
-/* All landers there are; those of other engines beside our own. */
+/* Test all landers, and compare those of other engines with our own. */
 static void
 test_flights(void)
 {
@@ -346,11 +357,11 @@ test_flights(void)
 
 		if (strncmp(k->name, "lunarlander", 11) != 0)
 			continue;
-		f = judge(k);
+		f = test_pilot(k);
 		if (k == &env_lunarlander || k == &env_lunarlander_continuous)
 			own[k->dims > 0] = f;
 		else
-			compare(k, &own[k->dims > 0], &f);
+			compare_flights(k, &own[k->dims > 0], &f);
 	}
 }
 
@@ -362,8 +373,8 @@ main(int argc, char *argv[])
 	struct flights run;
 
 	if (argc > 1) {
-		run = fly(&env_lunarlander, strtoull(argv[1], NULL, 10), 20,
-		    true);
+		run = fly_episodes(
+		    &env_lunarlander, strtoull(argv[1], NULL, 10), 20, true);
 		printf("%016llx\n", (unsigned long long)run.digest);
 		return 0;
 	}

@@ -1,4 +1,7 @@
-/* n-step sums by hand and by brute force; the ring and its draws. */
+/*
+ * n-step sums by hand and by brute force; the ring of experiences and its
+ * draws.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,16 +13,19 @@ enum { STEPS = 2000, N_MAX = 7 };
 static const struct env_result
 	on = { 0 }, dead = { .terminated = true }, cut = { .truncated = true };
 
-/* One step: what is seen and done there is t, and t + 1 is seen after it. */
+/*
+ * Push a step whose observation and action are t; the next observation is t +
+ * 1.
+ */
 static void
-push(struct nstep *s, int t, double reward)
+push_step(struct nstep *s, int t, double reward)
 {
 	nstep_push(s, &(float){ (float)t },
 	    &(union env_action){ .index = (unsigned)t }, reward);
 }
 
 static bool
-pulls(struct nstep *s, struct env_result end, int after, int from,
+is_pulled(struct nstep *s, struct env_result end, int after, int from,
     float reward, float go)
 {
 	const float next = (float)after;
@@ -30,7 +36,7 @@ pulls(struct nstep *s, struct env_result end, int after, int from,
 	    e.reward == reward && e.go == go;
 }
 
-/* Three rewards, gamma 1/2: every sum is exact. */
+/* Three rewards with gamma 1/2, so that every sum is exact. */
 static void
 test_by_hand(void)
 {
@@ -38,26 +44,29 @@ test_by_hand(void)
 	struct experience e;
 	const float seen = 0;
 
-	push(&s, 0, 1);
+	push_step(&s, 0, 1);
 	ok(!nstep_pull(&s, on, &seen, &e), "one reward is not yet a sum");
-	push(&s, 1, 2);
+	push_step(&s, 1, 2);
 	ok(!nstep_pull(&s, on, &seen, &e), "nor are two");
-	push(&s, 2, 4);
-	ok(pulls(&s, on, 3, 0, 3, 0.125f), "1 + 2/2 + 4/4, and 1/8 to go");
+	push_step(&s, 2, 4);
+	ok(is_pulled(&s, on, 3, 0, 3, 0.125f), "1 + 2/2 + 4/4, and 1/8 to go");
 	ok(!nstep_pull(&s, on, &seen, &e), "which were all");
-	push(&s, 3, 8);
-	ok(pulls(&s, cut, 4, 1, 6, 0.125f) && pulls(&s, cut, 4, 2, 8, 0.25f) &&
-	    pulls(&s, cut, 4, 3, 8, 0.5f) && !nstep_pull(&s, cut, &seen, &e),
+	push_step(&s, 3, 8);
+	ok(is_pulled(&s, cut, 4, 1, 6, 0.125f) &&
+		is_pulled(&s, cut, 4, 2, 8, 0.25f) &&
+		is_pulled(&s, cut, 4, 3, 8, 0.5f) &&
+		!nstep_pull(&s, cut, &seen, &e),
 	    "a time limit cuts sums short; what comes after still counts");
-	push(&s, 5, 1);
-	push(&s, 6, 1);
-	ok(pulls(&s, dead, 7, 5, 1.5f, 0) && pulls(&s, dead, 7, 6, 1, 0) &&
-	    !nstep_pull(&s, dead, &seen, &e),
+	push_step(&s, 5, 1);
+	push_step(&s, 6, 1);
+	ok(is_pulled(&s, dead, 7, 5, 1.5f, 0) &&
+		is_pulled(&s, dead, 7, 6, 1, 0) &&
+		!nstep_pull(&s, dead, &seen, &e),
 	    "nothing comes after an end, and nothing before a beginning");
 	nstep_close(&s);
 }
 
-/* A history of many episodes, summed again from what was written down. */
+/* Sum a history of many episodes again from a record of all rewards. */
 static bool
 as_brute_force(size_t n, double gamma, uint64_t seed)
 {
@@ -75,7 +84,7 @@ as_brute_force(size_t n, double gamma, uint64_t seed)
 
 		reward[t] = rng_uniform(&rng, -1, 1);
 		end[t] = fate == 0 ? dead : fate == 1 ? cut : on;
-		push(&s, t, reward[t]);
+		push_step(&s, t, reward[t]);
 		for (; nstep_pull(&s, end[t], &next, &e); due++) {
 			double sum = 0, go = 1;
 			int k = due;
@@ -109,9 +118,9 @@ test_brute_force(void)
 	    N_MAX);
 }
 
-/* What is seen there is i, twice; i is done. */
+/* Add an experience whose observations and action are i. */
 static void
-add(struct local_replay *r, int i, float priority)
+add_experience(struct local_replay *r, int i, float priority)
 {
 	const float f = (float)i;
 
@@ -123,9 +132,9 @@ add(struct local_replay *r, int i, float priority)
 
 enum { SIZE = 5, ADDED = 13, DRAWS = 50000 };
 
-/* How often each was drawn; false if one was not drawn whole. */
+/* Count how often each was drawn; return false if one is not intact. */
 static bool
-count(const struct batch *b, int drawn[ADDED])
+count_drawn(const struct batch *b, int drawn[ADDED])
 {
 	bool whole = true;
 
@@ -155,9 +164,9 @@ test_ring(void)
 	bool fair = true;
 
 	for (int i = 0; i < ADDED; i++)
-		add(&r, i, -1);
+		add_experience(&r, i, -1);
 	local_replay_draw(&r, &rng, DRAWS, 0.5, &b);
-	ok(count(&b, drawn), "what belongs together is drawn together");
+	ok(count_drawn(&b, drawn), "what belongs together is drawn together");
 	for (int i = 0; i < ADDED; i++)
 		fair = fair && (i < ADDED - SIZE ? drawn[i] == 0 :
 		    abs(drawn[i] - DRAWS / SIZE) < 400);
@@ -167,9 +176,9 @@ test_ring(void)
 	batch_close(&b);
 }
 
-/* Is each of the last SIZE drawn by its share of 15? */
+/* Is each of the last SIZE drawn in proportion to its share of 15? */
 static bool
-shares(const int drawn[ADDED], const int share[SIZE])
+has_shares(const int drawn[ADDED], const int share[SIZE])
 {
 	bool good = true;
 
@@ -191,9 +200,9 @@ test_priorities(void)
 	int drawn[ADDED];
 
 	for (int i = 0; i < ADDED; i++)
-		add(&r, i, (float)(i - 7 > 0 ? i - 7 : 9));
+		add_experience(&r, i, (float)(i - 7 > 0 ? i - 7 : 9));
 	local_replay_draw(&r, &rng, DRAWS, 1, &b);
-	ok(count(&b, drawn) && shares(drawn, (int[]){ 1, 2, 3, 4, 5 }),
+	ok(count_drawn(&b, drawn) && has_shares(drawn, (int[]){1, 2, 3, 4, 5}),
 	    "drawn by priority, whole");
 	for (int i = 0; i < DRAWS; i++)
 		if (b.rows.obs[2 * i] == 11 && fabsf(b.weight[i] - 0.25f) >
@@ -208,14 +217,14 @@ test_priorities(void)
 	b.priority[2] = 5;
 	local_replay_set_priorities(&r, &b, 3);
 	local_replay_draw(&r, &rng, DRAWS, 1, &b);
-	count(&b, drawn);
-	ok(shares(drawn, (int[]){ 5, 2, 3, 4, 1 }),
+	count_drawn(&b, drawn);
+	ok(has_shares(drawn, (int[]){ 5, 2, 3, 4, 1 }),
 	    "by what is said of it later; nothing is said of what is gone");
 	local_replay_close(&r);
 	r = local_replay_open(SIZE, 2, DRAWS, 1);
-	add(&r, 0, -1);
-	add(&r, 1, 4);
-	add(&r, 2, -1);
+	add_experience(&r, 0, -1);
+	add_experience(&r, 1, 4);
+	add_experience(&r, 2, -1);
 	ok(r.per.priority[0] == 1 && r.per.priority[2] == 4,
 	    "of no known priority: the highest yet");
 	local_replay_close(&r);

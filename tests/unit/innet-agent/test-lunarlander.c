@@ -1,6 +1,6 @@
 /*
- * The rules of the lander above an engine that only takes notes: it is linked
- * in the place of lander-planar, so that poses are ours to choose.
+ * The rules of the lander, above an engine that only records: it is linked
+ * instead of lander-planar, so that the test chooses poses.
  */
 #include "config.h"
 
@@ -25,19 +25,20 @@ static struct notes {
 } notes;
 
 static void *
-take(void)
+open_world(void)
 {
 	return &notes;
 }
 
 static void
-give(void *world)
+close_world(void *world)
 {
 	ok(world == &notes, "the world is given back");
 }
 
 static void
-start(void *world, const double ground[LANDER_POSTS], double fx, double fy)
+start_world(
+    void *world, const double ground[LANDER_POSTS], double fx, double fy)
 {
 	struct notes *n = world;
 
@@ -48,7 +49,7 @@ start(void *world, const double ground[LANDER_POSTS], double fx, double fy)
 }
 
 static void
-hit(void *world, double ix, double iy, double x, double y)
+record_impulse(void *world, double ix, double iy, double x, double y)
 {
 	struct notes *n = world;
 
@@ -62,7 +63,7 @@ hit(void *world, double ix, double iy, double x, double y)
 }
 
 static void
-step(void *world)
+step_world(void *world)
 {
 	struct notes *n = world;
 
@@ -71,25 +72,29 @@ step(void *world)
 }
 
 static struct lander_pose
-pose(const void *world)
+read_pose(const void *world)
 {
 	return ((const struct notes *)world)->now;
 }
 
 const struct lander_physics lander_planar = {
-	.open = take, .close = give, .start = start, .hit = hit,
-	.step = step, .pose = pose,
+    .open = open_world,
+    .close = close_world,
+    .start = start_world,
+    .hit = record_impulse,
+    .step = step_world,
+    .pose = read_pose,
 };
 
 static bool
-near(double a, double b)
+is_near(double a, double b)
 {
 	return fabs(a - b) <= 1e-9 * fmax(1, fabs(b));
 }
 
-/* The reward of going from pose to pose, with action i or x and y. */
+/* Return the reward for going from pose to pose with action i, or x and y. */
 static double
-reward(struct env *e, struct lander_pose from, struct lander_pose to,
+reward_between(struct env *e, struct lander_pose from, struct lander_pose to,
     unsigned i, float x, float y, bool *ended)
 {
 	union env_action a = { 0 };
@@ -175,26 +180,31 @@ test_reward(struct env *e)
 
 	p.x = 16;
 	p.y += 0.8 * 400 / 60;
-	ok(near(reward(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
+	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
 	    "100 a unit of distance");
 	p = zero;
 	p.vx = 3;
 	p.vy = 6;
-	ok(near(reward(e, p, zero, 0, 0, 0, &ended), 100), "100 one of speed");
+	ok(is_near(reward_between(e, p, zero, 0, 0, 0, &ended), 100),
+	    "100 one of speed");
 	p = zero;
 	p.angle = -0.5;
-	ok(near(reward(e, zero, p, 0, 0, 0, &ended), -50), "100 a radian");
+	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), -50),
+	    "100 a radian");
 	p = zero;
 	p.spin = 9;
-	ok(near(reward(e, zero, p, 0, 0, 0, &ended), 0), "nothing for spin");
+	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), 0),
+	    "nothing for spin");
 	p = zero;
 	p.leg[0] = true;
-	ok(near(reward(e, zero, p, 0, 0, 0, &ended), 10) && !ended, "10 a leg");
+	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), 10) && !ended,
+	    "10 a leg");
 	p.leg[1] = true;
-	ok(near(reward(e, p, zero, 0, 0, 0, &ended), -20), "lost with it");
-	ok(near(reward(e, zero, zero, 1, 0, 0, &ended), -0.03) &&
-	    near(reward(e, zero, zero, 2, 0, 0, &ended), -0.3) &&
-	    near(reward(e, zero, zero, 3, 0, 0, &ended), -0.03),
+	ok(is_near(reward_between(e, p, zero, 0, 0, 0, &ended), -20),
+	    "lost with it");
+	ok(is_near(reward_between(e, zero, zero, 1, 0, 0, &ended), -0.03) &&
+	    is_near(reward_between(e, zero, zero, 2, 0, 0, &ended), -0.3) &&
+	    is_near(reward_between(e, zero, zero, 3, 0, 0, &ended), -0.03),
 	    "engines cost");
 }
 
@@ -205,28 +215,30 @@ test_ends(struct env *e)
 	bool ended;
 
 	p.crashed = true;
-	ok(reward(e, zero, p, 2, 0, 0, &ended) == -100 && ended, "a crash");
+	ok(reward_between(e, zero, p, 2, 0, 0, &ended) == -100 && ended,
+	    "a crash");
 	p.asleep = true;
-	ok(reward(e, zero, p, 2, 0, 0, &ended) == 100 && ended,
+	ok(reward_between(e, zero, p, 2, 0, 0, &ended) == 100 && ended,
 	    "asleep counts for more than a crash");
 	p.crashed = false;
-	ok(reward(e, zero, p, 0, 0, 0, &ended) == 100 && ended, "asleep");
+	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == 100 && ended,
+	    "asleep");
 	p = zero;
 	p.x = 20;
-	ok(reward(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
+	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
 	    "off to the right");
 	p.x = nextafter(20, 0);
-	ok(near(reward(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
+	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
 	    "just not");
 	p.x = 0;
-	ok(reward(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
+	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
 	    "off to the left");
 	ok(e->kind->limit == 1000 && e->kind->solved == 200, "limit, solved");
 }
 
-/* The next step's two random numbers, drawn from a copy. */
+/* Return the two random numbers of the next step, drawn from a copy. */
 static void
-peek(const struct env *e, double d[2])
+peek_random(const struct env *e, double d[2])
 {
 	struct rng rng = e->rng;
 
@@ -234,15 +246,15 @@ peek(const struct env *e, double d[2])
 		d[i] = rng_uniform(&rng, -1, 1) / 30;
 }
 
-/* Hit i is (-ox f, -oy f) at (x + ox, y + oy) and more. */
+/* Is impulse i (-ox f, -oy f) at (x + ox, y + oy) and more? */
 static bool
 is_hit(unsigned i, struct lander_pose p, double ox, double oy, double f,
     double mx, double my)
 {
-	return near(notes.hit[i].ix, -ox * f) &&
-	    near(notes.hit[i].iy, -oy * f) &&
-	    near(notes.hit[i].x, p.x + ox + mx) &&
-	    near(notes.hit[i].y, p.y + oy + my);
+	return is_near(notes.hit[i].ix, -ox * f) &&
+	    is_near(notes.hit[i].iy, -oy * f) &&
+	    is_near(notes.hit[i].x, p.x + ox + mx) &&
+	    is_near(notes.hit[i].y, p.y + oy + my);
 }
 
 /*
@@ -250,7 +262,7 @@ is_hit(unsigned i, struct lander_pose p, double ox, double oy, double f,
  * that Gymnasium makes of the action, are the right impulses given?
  */
 static bool
-fires(struct env *e, union env_action a, double main_m, double side_s)
+test_firing(struct env *e, union env_action a, double main_m, double side_s)
 {
 	struct lander_pose p = { .x = 7, .y = 9, .angle = 0.4 };
 	const double tip[2] = { sin(p.angle), cos(p.angle) };
@@ -263,7 +275,7 @@ fires(struct env *e, union env_action a, double main_m, double side_s)
 	notes.next = p;
 	env_reset(e, obs);
 	notes.hits = 0;
-	peek(e, d);
+	peek_random(e, d);
 	env_step(e, &a, obs);
 	if (main_m > 0) {
 		q = 4 / 30.0 + 2 * d[0];
@@ -284,10 +296,10 @@ fires(struct env *e, union env_action a, double main_m, double side_s)
 static void
 test_engines(struct env *e)
 {
-	ok(fires(e, (union env_action){ .index = 0 }, 0, 0), "0: none");
-	ok(fires(e, (union env_action){ .index = 1 }, 0, -1), "1: left");
-	ok(fires(e, (union env_action){ .index = 2 }, 1, 0), "2: main");
-	ok(fires(e, (union env_action){ .index = 3 }, 0, 1), "3: right");
+	ok(test_firing(e, (union env_action){ .index = 0 }, 0, 0), "0: none");
+	ok(test_firing(e, (union env_action){ .index = 1 }, 0, -1), "1: left");
+	ok(test_firing(e, (union env_action){ .index = 2 }, 1, 0), "2: main");
+	ok(test_firing(e, (union env_action){ .index = 3 }, 0, 1), "3: right");
 }
 
 static void
@@ -308,9 +320,11 @@ test_continuous(struct env *e)
 		const union env_action a = { .x = { t[i].x[0], t[i].x[1] } };
 		const double cost = 0.3 * t[i].main + 0.03 * fabs(t[i].side);
 
-		ok(fires(e, a, t[i].main, t[i].side) &&
-		    near(reward(e, zero, zero, 0, a.x[0], a.x[1], &ended),
-		    -cost), "(%g, %g)", a.x[0], a.x[1]);
+		ok(test_firing(e, a, t[i].main, t[i].side) &&
+			is_near(reward_between(
+				    e, zero, zero, 0, a.x[0], a.x[1], &ended),
+			    -cost),
+		    "(%g, %g)", a.x[0], a.x[1]);
 	}
 }
 

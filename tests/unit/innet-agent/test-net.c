@@ -1,4 +1,4 @@
-/* The net's gradient against finite differences; optimisers by hand. */
+/* The gradient of a net against finite differences; optimizers by hand. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,9 +12,11 @@ enum { IN = 3, HIDDEN = 24, OUT = 5, BATCH = 7 };
 
 static float x[BATCH * IN], by_out[BATCH * OUT];
 
-/* A loss that is linear in the outputs: its gradients are the factors. */
+/*
+ * Return a loss that is linear in the outputs: its gradients are the factors.
+ */
 static double
-loss(struct net *net, const float *w)
+linear_loss(struct net *net, const float *w)
 {
 	const float *y = net_forward(net, w, x, BATCH);
 	double sum = 0;
@@ -25,13 +27,13 @@ loss(struct net *net, const float *w)
 }
 
 static void
-fill(float *v, size_t n, struct rng *rng)
+fill_random(float *v, size_t n, struct rng *rng)
 {
 	for (size_t i = 0; i < n; i++)
 		v[i] = (float)rng_uniform(rng, -1, 1);
 }
 
-/* The largest difference of slopes by v[0..n) from those in got. */
+/* Return the largest difference between slopes by v[0..n) and those in got. */
 static double
 worst_of(struct net *net, const float *w, float *v, size_t n,
     const float *got)
@@ -43,9 +45,9 @@ worst_of(struct net *net, const float *w, float *v, size_t n,
 		double up, down;
 
 		v[i] = keep + h;
-		up = loss(net, w);
+		up = linear_loss(net, w);
 		v[i] = keep - h;
-		down = loss(net, w);
+		down = linear_loss(net, w);
 		v[i] = keep;
 		worst = fmax(worst, fabs((up - down) / (2 * h) - got[i]));
 	}
@@ -63,9 +65,9 @@ test_gradient(enum net_activation bend, const char *name)
 	double by_w;
 
 	net_init(&net, w, &rng);
-	fill(x, BATCH * IN, &rng);
-	fill(by_out, BATCH * OUT, &rng);
-	loss(&net, w);
+	fill_random(x, BATCH * IN, &rng);
+	fill_random(by_out, BATCH * OUT, &rng);
+	linear_loss(&net, w);
 	net_back(&net, w, x, BATCH, by_out, grad, by_x);
 	for (size_t i = 0; i < net.params; i++)
 		longest = fmaxf(longest, fabsf(grad[i]));
@@ -81,7 +83,7 @@ test_gradient(enum net_activation bend, const char *name)
 }
 
 static void
-test_optim(void)
+test_optimizer(void)
 {
 	const float g[2] = { 3, -0.001f };
 	float w[2] = { 1, 1 };
@@ -111,6 +113,6 @@ main(void)
 	ac_close(&ac);
 	test_gradient(NET_TANH, "tanh");
 	test_gradient(NET_RELU, "relu");
-	test_optim();
+	test_optimizer();
 	return tap_end();
 }

@@ -1,6 +1,6 @@
 /*
- * Gradients of dqn and ddpg against slopes of their objectives, which are
- * computed here once more, in double.
+ * Gradients of dqn and ddpg against slopes of their objectives, which the test
+ * computes a second time, in double.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ enum { OBS = CHANCE_OBS, HIDDEN = 16, BATCH = 32, WIDE_MAX = 32 };
 
 static const volatile sig_atomic_t never;
 
-/* A net of two hidden ReLU layers, from its flat vector; returns its end. */
+/* Run a net of two hidden ReLU layers from its flat vector; return its end. */
 static const double *
-net(const double *w, size_t in, size_t out, const double *x, double *y)
+run_net(const double *w, size_t in, size_t out, const double *x, double *y)
 {
 	const size_t size[4] = { in, HIDDEN, HIDDEN, out };
 	double a[WIDE_MAX], b[WIDE_MAX];
@@ -41,7 +41,7 @@ net(const double *w, size_t in, size_t out, const double *x, double *y)
 }
 
 static void
-widen(double *to, const float *from, size_t n)
+copy_weights(double *to, const float *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] = from[i];
@@ -54,15 +54,15 @@ struct job {
 	double *w, *still, *target;
 };
 
-/* All actions' values in the state obs. */
+/* Compute the values of all actions in the state obs. */
 static void
-values(const struct job *j, const double *w, const float *obs, double *q)
+action_values(const struct job *j, const double *w, const float *obs, double *q)
 {
 	const size_t n = choices.actions;
 	double x[OBS], y[WIDE_MAX], mean = 0;
 
-	widen(x, obs, OBS);
-	net(w, OBS, n + j->l.hyper.dueling, x, y);
+	copy_weights(x, obs, OBS);
+	run_net(w, OBS, n + j->l.hyper.dueling, x, y);
 	for (size_t i = 0; i < n; i++)
 		mean += y[i] / (double)n;
 	for (size_t i = 0; i < n; i++)
@@ -80,9 +80,9 @@ dqn_objective(const struct job *j)
 		double q[WIDE_MAX], next[WIDE_MAX], by[WIDE_MAX];
 		size_t best = 0;
 
-		values(j, j->w, r->obs + i * OBS, q);
-		values(j, j->target, r->next + i * OBS, next);
-		values(j, j->l.hyper.twin ? j->still : j->target,
+		action_values(j, j->w, r->obs + i * OBS, q);
+		action_values(j, j->target, r->next + i * OBS, next);
+		action_values(j, j->l.hyper.twin ? j->still : j->target,
 		    r->next + i * OBS, by);
 		for (size_t a = 1; a < choices.actions; a++)
 			best = by[a] > by[best] ? a : best;
@@ -92,26 +92,28 @@ dqn_objective(const struct job *j)
 	return sum / BATCH;
 }
 
-/* What the critic thinks of x[], -1 to 1, in the state obs. */
+/* Return the critic's value of x[], -1 to 1, in the state obs. */
 static double
-judged(const double *w, const float *obs, const double *x)
+critic_value(const double *w, const float *obs, const double *x)
 {
 	double in[OBS + 2], q;
 
-	widen(in, obs, OBS);
+	copy_weights(in, obs, OBS);
 	memcpy(in + OBS, x, 2 * sizeof(*x));
-	net(w, OBS + 2, 1, in, &q);
+	run_net(w, OBS + 2, 1, in, &q);
 	return q;
 }
 
-/* What the actor at w does there, -1 to 1; returns the critic's weights. */
+/*
+ * Compute the action of the actor at w, -1 to 1; return the critic's weights.
+ */
 static const double *
-acted(const double *w, const float *obs, double *x)
+actor_action(const double *w, const float *obs, double *x)
 {
 	double in[OBS];
 
-	widen(in, obs, OBS);
-	w = net(w, OBS, 2, in, x);
+	copy_weights(in, obs, OBS);
+	w = run_net(w, OBS, 2, in, x);
 	x[0] = tanh(x[0]);
 	x[1] = tanh(x[1]);
 	return w;
@@ -128,19 +130,19 @@ ddpg_objective(const struct job *j)
 		const float *obs = r->obs + i * OBS, *next = r->next + i * OBS;
 		const float *did = r->action[i].x;
 		double x[2], goal;
-		const double *critic = acted(j->target, next, x);
+		const double *critic = actor_action(j->target, next, x);
 
-		goal = r->reward[i] + r->go[i] * judged(critic, next, x);
-		critic = acted(j->w, obs, x);
-		sum += judged(j->still + (critic - j->w), obs, x);
-		sum -= b->weight[i] * 0.5 * pow(goal - judged(critic, obs,
+		goal = r->reward[i] + r->go[i] * critic_value(critic, next, x);
+		critic = actor_action(j->w, obs, x);
+		sum += critic_value(j->still + (critic - j->w), obs, x);
+		sum -= b->weight[i] * 0.5 * pow(goal - critic_value(critic, obs,
 		    (double[]){ (did[0] - 1) / 2, (did[1] - 1) / 2 }), 2);
 	}
 	return sum / BATCH;
 }
 
 static enum optimizer_status
-nowhere(void *self, float *w, const float *grad, float reward)
+discard_gradient(void *self, float *w, const float *grad, float reward)
 {
 	(void)self;
 	(void)w;
@@ -161,7 +163,7 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 	double worst = 0, longest = 0;
 
 	learner_open(&j.l, kind, algo, &hyper, 1, NULL, &t);
-	j.l.sink.apply = nowhere;
+	j.l.sink.apply = discard_gradient;
 	o = optimizer_open(OPTIMIZER_ADAM, j.l.kern, 0.01, j.l.params);
 	j.l.own_optimizer = ahead ? &o : NULL;
 	algo->play(&j.l);
@@ -173,17 +175,17 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 	j.w = calloc(j.l.params, sizeof(*j.w));
 	j.still = calloc(j.l.params, sizeof(*j.w));
 	j.target = calloc(j.l.params, sizeof(*j.w));
-	widen(j.w, j.l.w, j.l.params);
-	widen(j.still, j.l.w, j.l.params);
+	copy_weights(j.w, j.l.w, j.l.params);
+	copy_weights(j.still, j.l.w, j.l.params);
 	if (ahead) {	/* what stands still has taken its step */
 		float *w = calloc(j.l.params, sizeof(*w));
 
 		memcpy(w, j.l.w, j.l.params * sizeof(*w));
 		optimizer_step(&o, w, j.l.grad);
-		widen(j.still, w, j.l.params);
+		copy_weights(j.still, w, j.l.params);
 		free(w);
 	}
-	widen(j.target, j.o->target, j.l.params);
+	copy_weights(j.target, j.o->target, j.l.params);
 	for (size_t i = 0; i < j.l.params; i++) {
 		const double keep = j.w[i], h = 1e-6;
 		double up;
@@ -205,7 +207,9 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 	free(j.target);
 }
 
-/* Priorities of a batch: by what its values are short of their goals. */
+/*
+ * The priorities of a batch are the distances of its values from their goals.
+ */
 static void
 test_priorities(const struct algo *algo, const struct env_kind *kind,
     struct hyperparameters hyper, const char *name)
@@ -217,7 +221,7 @@ test_priorities(const struct algo *algo, const struct env_kind *kind,
 	bool same = true, weighed = false;
 
 	learner_open(&l, kind, algo, &hyper, 1, NULL, &t);
-	l.sink.apply = nowhere;
+	l.sink.apply = discard_gradient;
 	algo->play(&l);
 	algo->learn(&l);	/* the target is what the weights are */
 	o = l.self;
@@ -243,18 +247,18 @@ test_priorities(const struct algo *algo, const struct env_kind *kind,
 }
 
 static struct learner *
-opened(struct hyperparameters hyper, struct tally *t)
+open_learner(struct hyperparameters hyper, struct tally *t)
 {
 	static struct learner l;
 
 	learner_open(&l, &choices, &algo_dqn, &hyper, 1, NULL, t);
-	l.sink.apply = nowhere;
+	l.sink.apply = discard_gradient;
 	algo_dqn.play(&l);
 	algo_dqn.learn(&l);
 	return &l;
 }
 
-/* Somebody else moves the weights: the target follows these. */
+/* The target follows the weights also if something else moves them. */
 static void
 test_target(struct hyperparameters hyper)
 {
@@ -264,7 +268,7 @@ test_target(struct hyperparameters hyper)
 	float was;
 
 	hyper.target = 3;
-	l = opened(hyper, &t);
+	l = open_learner(hyper, &t);
 	o = l->self;
 	was = l->w[0];
 	l->w[0] = was + 1;
@@ -274,7 +278,7 @@ test_target(struct hyperparameters hyper)
 	ok(o->target[0] == was + 1, "and then is what the weights are");
 	learner_close(l);
 	hyper.tau = 0.25;
-	l = opened(hyper, &t);
+	l = open_learner(hyper, &t);
 	o = l->self;
 	was = l->w[0];
 	l->w[0] = was + 1;

@@ -1,6 +1,6 @@
 /*
  * Policy gradients: advantages by their definition, over environments that end
- * in either way, and gradients against slopes of their objectives.
+ * in both ways, and gradients against slopes of their objectives.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const volatile sig_atomic_t never;
 static float *sent;			/* the gradient that went up */
 
 static enum optimizer_status
-keep(void *self, float *w, const float *grad, float reward)
+keep_gradient(void *self, float *w, const float *grad, float reward)
 {
 	(void)w;
 	(void)reward;
@@ -28,7 +28,8 @@ keep(void *self, float *w, const float *grad, float reward)
 }
 
 static struct learner
-begin(const struct algo *algo, const struct env_kind *kind, struct tally *t)
+begin_lesson(
+    const struct algo *algo, const struct env_kind *kind, struct tally *t)
 {
 	const struct hyperparameters hyper = { .envs = ENVS, .horizon = HORIZON,
 	    .epochs = 1, .hidden = 8, .gamma = 0.9, .lambda = 0.8,
@@ -40,9 +41,9 @@ begin(const struct algo *algo, const struct env_kind *kind, struct tally *t)
 	return l;
 }
 
-/* Spread the weights, so that nothing is near 0. */
+/* Spread the weights, so that none is near 0. */
 static void
-shake(struct learner *l, double by)
+spread_weights(struct learner *l, double by)
 {
 	struct rng rng = rng_seed(7);
 
@@ -57,7 +58,7 @@ struct past {
 };
 
 static struct past
-replay(struct learner *l, struct rng *seeds)
+replay_lesson(struct learner *l, struct rng *seeds)
 {
 	struct pg *pg = l->self;
 	struct env env = env_open(l->kind, rng_u64(seeds));
@@ -77,9 +78,9 @@ replay(struct learner *l, struct rng *seeds)
 	return p;
 }
 
-/* The sum of the errors to come, by its definition. */
+/* Return the sum of later errors, by the definition of the advantage. */
 static double
-advantage(const struct past *p, int t, const struct hyperparameters *s)
+define_advantage(const struct past *p, int t, const struct hyperparameters *s)
 {
 	double sum = 0, by = 1;
 
@@ -94,23 +95,23 @@ advantage(const struct past *p, int t, const struct hyperparameters *s)
 }
 
 static void
-advantages(void)
+test_advantages(void)
 {
 	struct tally tally = { .stop = &never };
-	struct learner l = begin(&algo_a2c, &choices, &tally);
+	struct learner l = begin_lesson(&algo_a2c, &choices, &tally);
 	const struct roll *r = &((struct pg *)l.self)->roll;
 	struct rng seeds;
 	int ends[2] = { 0 };
 	double worst = 0;
 
-	shake(&l, 0.5);
+	spread_weights(&l, 0.5);
 	seeds = l.rng;
 	l.algo->play(&l);
 	for (size_t e = 0; e < ENVS; e++) {
-		const struct past p = replay(&l, &seeds);
+		const struct past p = replay_lesson(&l, &seeds);
 
 		for (int t = 0; t < HORIZON; t++) {
-			const double a = advantage(&p, t, &l.hyper);
+			const double a = define_advantage(&p, t, &l.hyper);
 			const size_t row = (size_t)t * ENVS + e;
 
 			worst = fmax(worst, fabs(r->advantage[row] - a));
@@ -128,7 +129,8 @@ advantages(void)
 }
 
 static double
-entropy(const struct env_kind *kind, const float *out, const float *log_std)
+policy_entropy(
+    const struct env_kind *kind, const float *out, const float *log_std)
 {
 	double logp[POLICY_ACTIONS_MAX], h = 0;
 
@@ -141,9 +143,9 @@ entropy(const struct env_kind *kind, const float *out, const float *log_std)
 	return h;
 }
 
-/* What that row adds to the objective by its action. */
+/* Return what that row adds to the objective by its action. */
 static double
-gain(const struct learner *l, double a, double ratio, double logp)
+row_gain(const struct learner *l, double a, double ratio, double logp)
 {
 	const double lo = 1 - l->hyper.clip, hi = 1 + l->hyper.clip;
 
@@ -152,9 +154,9 @@ gain(const struct learner *l, double a, double ratio, double logp)
 	return fmin(ratio * a, fmin(fmax(ratio, lo), hi) * a);
 }
 
-/* The objective over the whole roll, by the weights w. */
+/* Return the objective over the whole rollout with the weights w. */
 static double
-objective(struct learner *l, const float *w, size_t *clipped)
+compute_objective(struct learner *l, const float *w, size_t *clipped)
 {
 	struct pg *pg = l->self;
 	const struct roll *r = &pg->roll;
@@ -176,37 +178,38 @@ objective(struct learner *l, const float *w, size_t *clipped)
 		logp = policy_logp(l->kind, out, log_std, &r->action[i]);
 		ratio = exp(logp - r->logp[i]);
 		*clipped += fabs(ratio - 1) > l->hyper.clip;
-		sum += gain(l, a, ratio, logp) + l->hyper.entropy *
-		    entropy(l->kind, out, log_std) - 0.5 * miss * miss;
+		sum += row_gain(l, a, ratio, logp) + l->hyper.entropy *
+		    policy_entropy(l->kind, out, log_std) - 0.5 * miss * miss;
 	}
 	return sum / ROWS;
 }
 
-/* Along the gradient the objective rises by the gradient's square. */
+/* Along the gradient the objective rises by the square of the gradient. */
 static void
-slope(const struct algo *algo, const struct env_kind *kind)
+test_slope(const struct algo *algo, const struct env_kind *kind)
 {
 	struct tally t = { .stop = &never };
-	struct learner l = begin(algo, kind, &t);
+	struct learner l = begin_lesson(algo, kind, &t);
 	float *w = allocate(l.params, sizeof(*w));
 	double square = 0, up, down, rises, h;
 	size_t clipped = 0;
 
-	shake(&l, 0.3);
+	spread_weights(&l, 0.3);
 	l.algo->play(&l);
 	if (algo == &algo_ppo)
-		shake(&l, 0.15);	/* the policy has moved since */
-	l.sink = (struct gradient_sink){ .apply = keep, .self = &l.params };
+		spread_weights(&l, 0.15);	/* the policy has moved since */
+	l.sink =
+	    (struct gradient_sink){.apply = keep_gradient, .self = &l.params};
 	l.algo->learn(&l);
 	for (size_t i = 0; i < l.params; i++)
 		square += (double)sent[i] * sent[i];
 	h = 2e-3 / sqrt(square);
 	for (size_t i = 0; i < l.params; i++)
 		w[i] = l.w[i] + (float)h * sent[i];
-	up = objective(&l, w, &clipped);
+	up = compute_objective(&l, w, &clipped);
 	for (size_t i = 0; i < l.params; i++)
 		w[i] = l.w[i] - (float)h * sent[i];
-	down = objective(&l, w, &clipped);
+	down = compute_objective(&l, w, &clipped);
 	rises = (up - down) / (2 * h);
 	ok(fabs(rises / square - 1) < 0.01, "%s, %s: rises by %g along a "
 	    "gradient of square %g", algo->name, kind->name, rises, square);
@@ -221,10 +224,10 @@ slope(const struct algo *algo, const struct env_kind *kind)
 int
 main(void)
 {
-	advantages();
-	slope(&algo_a2c, &choices);
-	slope(&algo_a2c, &numbers);
-	slope(&algo_ppo, &choices);
-	slope(&algo_ppo, &numbers);
+	test_advantages();
+	test_slope(&algo_a2c, &choices);
+	test_slope(&algo_a2c, &numbers);
+	test_slope(&algo_ppo, &choices);
+	test_slope(&algo_ppo, &numbers);
 	return tap_end();
 }

@@ -1,4 +1,7 @@
-/* Unit tests of replay/shards.h and apex/key-slot.h: draws over a union. */
+/*
+ * Draws from several shards (replay/shards.h), and keys in slots
+ * (apex/key-slot.h).
+ */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +21,7 @@ struct site {
 };
 
 static void
-see(struct site *s, size_t k)
+read_weight(struct site *s, size_t k)
 {
 	int shift;
 	const uint64_t sum = replay_buffer_draw_sum(&s->b[k], &shift);
@@ -26,9 +29,12 @@ see(struct site *s, size_t k)
 	s->weigh[k] = shards_weight(sum, shift);
 }
 
-/* Each shard with items of its own range of priorities, so of its own scale. */
+/*
+ * Open shards whose priorities have different ranges, so each has its own
+ * scale.
+ */
 static void
-open_(struct site *s, uint64_t seed)
+open_site(struct site *s, uint64_t seed)
 {
 	const struct replay_buffer_settings conf = {
 	    .capacity = EACH, .alpha = 1};
@@ -44,20 +50,20 @@ open_(struct site *s, uint64_t seed)
 			replay_buffer_add_batch(&s->b[k], &p, &item, 1,
 			    &s->id[k * EACH + i]);
 		}
-		see(s, k);
+		read_weight(s, k);
 	}
 }
 
 static void
-close_(struct site *s)
+close_site(struct site *s)
 {
 	for (size_t k = 0; k < SHARDS; k++)
 		replay_buffer_close(&s->b[k]);
 }
 
-/* One priority of some shard is another one. */
+/* Change one priority of some shard. */
 static void
-change(struct site *s)
+change_priority(struct site *s)
 {
 	const size_t at = rng_below(&s->rng, ITEMS);
 	const float p = (float)(1 + rng_below(&s->rng, 300));
@@ -65,9 +71,9 @@ change(struct site *s)
 	replay_buffer_update_priorities(&s->b[at / EACH], &s->id[at], &p, 1);
 }
 
-/* Add the chances over the union that all have now. */
+/* Add the present probabilities over all shards. */
 static void
-expect(const struct site *s, double *due)
+add_chances(const struct site *s, double *due)
 {
 	double q[ITEMS], sum = 0;
 
@@ -84,7 +90,7 @@ expect(const struct site *s, double *due)
  * its own word, 1 / P, goes into *told, by item into said.
  */
 static void
-draw(struct site *s, double *hits, double *told)
+draw_union(struct site *s, double *hits, double *told)
 {
 	struct replay_buffer_draw d[BATCH];
 	size_t share[SHARDS];
@@ -93,7 +99,7 @@ draw(struct site *s, double *hits, double *told)
 
 	shards_divide(s->weigh, SHARDS, BATCH, &s->rng, share);
 	for (size_t k = 0; k < SHARDS; k++) {
-		see(s, k);	/* of before the draw */
+		read_weight(s, k);	/* of before the draw */
 		if (share[k] == 0)
 			continue;
 		replay_buffer_sample(&s->b[k], &s->rng, share[k], 1, false, d);
@@ -108,9 +114,12 @@ draw(struct site *s, double *hits, double *told)
 		*told += 1 / (BATCH * p[i]);
 }
 
-/* Chi-squared of hits, of ITEMS - 1 degrees, in deviations from its mean. */
+/*
+ * Return chi-squared of hits, of ITEMS - 1 degrees, in deviations from its
+ * mean.
+ */
 static double
-excess(const double *hits, const double *due)
+chi_squared_excess(const double *hits, const double *due)
 {
 	double chi = 0;
 
@@ -124,31 +133,31 @@ excess(const double *hits, const double *due)
  * old.  Returns excess(), and what 1 / P says that there are of items.
  */
 static double
-rounds(uint64_t seed, bool old, double *items)
+run_rounds(uint64_t seed, bool old, double *items)
 {
 	double hits[ITEMS] = { 0 }, due[ITEMS] = { 0 }, told = 0, got;
 	const int n = 3000;
 	struct site s;
 
-	open_(&s, seed);
+	open_site(&s, seed);
 	for (int i = 0; i < n; i++) {
-		change(&s);
+		change_priority(&s);
 		for (size_t k = 0; k < SHARDS && !old; k++)
-			see(&s, k);
-		expect(&s, due);
-		draw(&s, hits, &told);
+			read_weight(&s, k);
+		add_chances(&s, due);
+		draw_union(&s, hits, &told);
 	}
-	got = excess(hits, due);
+	got = chi_squared_excess(hits, due);
 	*items = told / n;
-	close_(&s);
+	close_site(&s);
 	note("seed %ju: %.2f deviations, %.2f items", (uintmax_t)seed, got,
 	    *items);
 	return got;
 }
 
-/* Weights are those of one table that has all. */
+/* The weights are those of one table with all items. */
 static bool
-as_one(double beta)
+test_weights(double beta)
 {
 	double p[4] = { 0.5, 0.25, 0.2, 0.1 };
 	float w[4];
@@ -167,7 +176,7 @@ as_one(double beta)
 }
 
 static bool
-shared(double a, double b, double c, size_t n, const char *kind)
+test_shares(double a, double b, double c, size_t n, const char *kind)
 {
 	const double weigh[SHARDS] = { a, b, c };
 	size_t share[SHARDS];
@@ -184,9 +193,11 @@ shared(double a, double b, double c, size_t n, const char *kind)
 	return good;
 }
 
-/* Names with the tags of all parts are in slots of these, in order. */
+/*
+ * Names with the tags of all parts are in the slots of these parts, in order.
+ */
 static bool
-tagged(unsigned parts)
+test_tags(unsigned parts)
 {
 	char tag[KEYSLOT_TAG], name[64];
 	unsigned last = 0;
@@ -207,26 +218,29 @@ main(void)
 {
 	double items;
 
-	ok(fabs(rounds(1, false, &items)) < 4,
+	ok(fabs(run_rounds(1, false, &items)) < 4,
 	    "draws over three shards are proportional over the union, while "
 	    "priorities change");
 	ok(fabs(items - ITEMS) < 2, "and 1 / P says how many there are");
 	/* the share of a shard is old by a change of one item */
-	ok(fabs(rounds(2, true, &items)) < 4, "so are draws by old sums");
+	ok(fabs(run_rounds(2, true, &items)) < 4, "so are draws by old sums");
 	ok(fabs(items - ITEMS) < 2, "and their chances are as right");
-	ok(as_one(0) && as_one(0.4) && as_one(1), "weights over the union");
-	ok(shared(1, 2, 3, 64, "nnn") && shared(0, 2, 0, 64, "0n0") &&
-	    shared(1, 0, 1, 64, "n0n"), "all is shared out, and nothing is "
+	ok(test_weights(0) && test_weights(0.4) && test_weights(1),
+	    "weights over the union");
+	ok(test_shares(1, 2, 3, 64, "nnn") && test_shares(0, 2, 0, 64, "0n0") &&
+		test_shares(1, 0, 1, 64, "n0n"),
+	    "all is shared out, and nothing is "
 	    "asked of what weighs nothing");
-	ok(shared(0, 0, 0, 9, "n00"),
+	ok(test_shares(0, 0, 0, 9, "n00"),
 	    "where nothing weighs the first is asked");
-	ok(shared(1e-300, 1e300, 0, 9, "0n0"), "however far apart they are");
+	ok(test_shares(1e-300, 1e300, 0, 9, "0n0"),
+	    "however far apart they are");
 	ok(shards_weight(3 << 20, 20) == 3 && shards_weight(3, -2) == 12,
 	    "a weight is sum / 2^shift");
 	ok(keyslot_of("123456789") == 0x31c3 && keyslot_of("foo") == 12182 &&
 	    keyslot_of("x{foo}y") == 12182 && keyslot_of("{}foo") ==
 	    keyslot_crc16("{}foo", 5) % KEYSLOT_SLOTS, "slots are Redis's");
-	ok(tagged(1) && tagged(2) && tagged(3) && tagged(64),
+	ok(test_tags(1) && test_tags(2) && test_tags(3) && test_tags(64),
 	    "each part of the slots has its tag");
 	return tap_end();
 }

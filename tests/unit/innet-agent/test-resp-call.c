@@ -1,4 +1,4 @@
-/* A client against servers that answer, are silent, vanish or are not there. */
+/* A client against servers that answer, are silent, vanish or do not exist. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -9,9 +9,9 @@
 static char path[64];		/* where a server listens */
 static int door;
 
-/* A client connected to the other end, *far. */
+/* Return a client that is connected to *far. */
 static struct respcall
-meet(int *far, uint64_t timeout_ns)
+connect_client(int *far, uint64_t timeout_ns)
 {
 	struct respcall c = { .name = path, .timeout_ns = timeout_ns };
 
@@ -21,7 +21,7 @@ meet(int *far, uint64_t timeout_ns)
 }
 
 static void
-answer(int far, const char *bytes)
+send_answer(int far, const char *bytes)
 {
 	if (write(far, bytes, strlen(bytes)) != (ssize_t)strlen(bytes))
 		abort();
@@ -38,7 +38,7 @@ test_request(void)
 	int far;
 
 	memset(big, 'x', sizeof(big));
-	c = meet(&far, 1000000000);
+	c = connect_client(&far, 1000000000);
 	respcall_begin(&c, 4);
 	respcall_word(&c, "ADD");
 	respcall_real(&c, 0.25);
@@ -54,13 +54,14 @@ test_request(void)
 	    "*2\r\n$4\r\nPING\r\n$0\r\n\r\n");
 	ok(recv(far, got, n, MSG_WAITALL) == (ssize_t)n &&
 	    memcmp(got, want, n) == 0, "as RESP has it");
-	answer(far, "-LIMIT so it is\r\n*2\r\n$3\r\nabc\r\n:7\r\n+PONG\r\n");
+	send_answer(
+	    far, "-LIMIT so it is\r\n*2\r\n$3\r\nabc\r\n:7\r\n+PONG\r\n");
 	ok(respcall_next(&c, &r, "ADD") && r.kind == RESPREPLY_ERROR &&
 	    strcmp(r.text, "LIMIT so it is") == 0, "an error is a reply");
 	ok(respcall_next(&c, &r, "x") && r.n == 2 && respcall_rest(&c, "x") &&
 	    respcall_want(&c, RESPREPLY_STATUS, &r, "PING") &&
 	    strcmp(r.text, "PONG") == 0, "what is left of one is passed over");
-	answer(far, ":7\r\n-ERR gone\r\n");
+	send_answer(far, ":7\r\n-ERR gone\r\n");
 	ok(!respcall_want(&c, RESPREPLY_STATUS, &r, "SET") &&
 	    strstr(c.why, "SET: an answer of another kind") != NULL,
 	    "another kind than the one wanted fails");
@@ -68,7 +69,7 @@ test_request(void)
 	close(far);
 }
 
-/* What a cluster wants of who was sent to a node: ASKING each time. */
+/* A client that was redirected sends ASKING before each request. */
 static void
 test_asking(void)
 {
@@ -80,26 +81,26 @@ test_asking(void)
 	struct respreply r;
 	int far;
 
-	c = meet(&far, 1000000000);
+	c = connect_client(&far, 1000000000);
 	c.asking = true;
 	respcall_words(&c, (const char *[]){ "a", NULL });
 	respcall_words(&c, (const char *[]){ "b", NULL });
 	ok(respcall_send(&c, "a") && recv(far, got, sizeof(want) - 1,
 	    MSG_WAITALL) > 0 && strcmp(got, want) == 0, "each request follows "
 	    "an ASKING");
-	answer(far, "+OK\r\n*2\r\n:1\r\n$2\r\nxy\r\n+OK\r\n:3\r\n");
+	send_answer(far, "+OK\r\n*2\r\n:1\r\n$2\r\nxy\r\n+OK\r\n:3\r\n");
 	ok(respcall_want(&c, RESPREPLY_ARRAY, &r, "a") && respcall_want(&c,
 	    RESPREPLY_INT, &r, "a") && respcall_want(&c, RESPREPLY_BULK, &r,
 	    "a") && respcall_want(&c, RESPREPLY_INT, &r, "b") && r.n == 3,
 	    "whose answers are passed over");
-	answer(far, "-ERR no\r\n");
+	send_answer(far, "-ERR no\r\n");
 	ok(!respcall_next(&c, &r, "c") && strstr(c.why, ": c: ERR no") != NULL,
 	    "unless they are errors");
 	respcall_close(&c);
 	close(far);
 }
 
-/* A mebibyte, written by another process, straight into memory. */
+/* Another process writes a mebibyte, which is read straight into memory. */
 static void
 test_long(void)
 {
@@ -112,7 +113,7 @@ test_long(void)
 
 	for (size_t i = 0; i < LONG; i++)
 		sent[i] = (uint8_t)(i * i >> 8);
-	c = meet(&far, 10000000000);
+	c = connect_client(&far, 10000000000);
 	pid = fork();
 	if (pid == 0) {
 		dprintf(far, "*2\r\n$%d\r\n", LONG);
@@ -134,9 +135,9 @@ test_long(void)
 	close(far);
 }
 
-/* The start of the line that c->why must be, behind the server's name. */
+/* Does c->why begin with that, behind the name of the server? */
 static bool
-because(const struct respcall *c, const char *why)
+check_reason(const struct respcall *c, const char *why)
 {
 	const size_t n = strlen(path);
 	const bool good = c->fd == -1 && strncmp(c->why, path, n) == 0 &&
@@ -156,55 +157,60 @@ test_failures(void)
 	struct respreply r;
 	int far;
 
-	c = meet(&far, 20000000);
+	c = connect_client(&far, 20000000);
 	respcall_words(&c, (const char *[]){ "PING", NULL });
 	ok(respcall_send(&c, "PING") && !respcall_next(&c, &r, "PING") &&
-	    because(&c, ": waiting for PING: nothing for 0.02 s"),
+	    check_reason(&c, ": waiting for PING: nothing for 0.02 s"),
 	    "silence ends, and the line says what was waited for");
 	ok(!respcall_next(&c, &r, "PING"), "and nothing more comes of it");
 	respcall_close(&c);
 	close(far);
 
-	c = meet(&far, 20000000);
+	c = connect_client(&far, 20000000);
 	respcall_begin(&c, 1);
 	respcall_arg(&c, flood, sizeof(flood));
 	ok(!respcall_send(&c, "SET") &&
-	    because(&c, ": sending SET: not all of it in 0.02 s"),
+	    check_reason(&c, ": sending SET: not all of it in 0.02 s"),
 	    "so does a server that does not read");
 	respcall_close(&c);
 	close(far);
 
-	c = meet(&far, 10000000000);
-	answer(far, "$10\r\nhalf");
+	c = connect_client(&far, 10000000000);
+	send_answer(far, "$10\r\nhalf");
 	close(far);
 	ok(respcall_next(&c, &r, "GET") && !respcall_body(&c, flood, 10,
-	    "GET") && because(&c, ": waiting for GET: the connection was "
+	    "GET") && check_reason(&c, ": waiting for GET: the connection was "
 	    "closed"), "one that vanishes");
 	ok(respcall_open(&c), "who may be found again");
 	far = accept(door, NULL, NULL);
-	answer(far, "HTTP/1.1 400\r\n");
-	ok(!respcall_next(&c, &r, "GET") && because(&c, ": waiting for GET: "
-	    "a reply of no known kind"), "one that speaks otherwise");
+	send_answer(far, "HTTP/1.1 400\r\n");
+	ok(!respcall_next(&c, &r, "GET") &&
+		check_reason(&c, ": waiting for GET: "
+				 "a reply of no known kind"),
+	    "one that speaks otherwise");
 	respcall_close(&c);
 	close(far);
 
-	c = meet(&far, 10000000000);
+	c = connect_client(&far, 10000000000);
 	c.stop = &stop;
-	ok(!respcall_next(&c, &r, "GET") && because(&c, ": stopped while "
+	ok(!respcall_next(&c, &r, "GET") && check_reason(&c, ": stopped while "
 	    "waiting for GET"), "a signal ends the wait");
 	respcall_close(&c);
 	close(far);
 
-	c = meet(&far, 10000000000);
+	c = connect_client(&far, 10000000000);
 	respcall_abort(&c);
 	ok(!respcall_next(&c, &r, "GET"), "and so does another thread");
 	respcall_close(&c);
 	close(far);
 }
 
-/* A process that writes the same bytes to c, with pauses, while it is there. */
+/*
+ * Start a process that writes the same bytes to c, with pauses, until it is
+ * killed.
+ */
 static pid_t
-pour(const struct respcall *c, int far, const char *bytes, size_t len,
+start_writer(const struct respcall *c, int far, const char *bytes, size_t len,
     useconds_t pause)
 {
 	const pid_t pid = fork();
@@ -218,9 +224,9 @@ pour(const struct respcall *c, int far, const char *bytes, size_t len,
 	_exit(0);
 }
 
-/* Read replies until that fails, and no faster than they come. */
+/* Read replies until that fails, as slowly as they arrive. */
 static void
-drain(struct respcall *c)
+read_all(struct respcall *c)
 {
 	static char some[1 << 16];
 	struct respreply r;
@@ -234,9 +240,10 @@ drain(struct respcall *c)
 	}
 }
 
-/* A reply that begins so and goes on without end. */
+/* A reply that never ends fails. */
 static bool
-floods(const char *begin, const char *bytes, useconds_t pause, const char *why)
+test_flood(
+    const char *begin, const char *bytes, useconds_t pause, const char *why)
 {
 	static char much[1 << 16];
 	struct respcall c;
@@ -245,7 +252,7 @@ floods(const char *begin, const char *bytes, useconds_t pause, const char *why)
 	pid_t pid;
 	int far;
 
-	c = meet(&far, 20000000);
+	c = connect_client(&far, 20000000);
 	if (pause > 0) {
 		n = strlen(bytes);
 		memcpy(much, bytes, n);
@@ -255,11 +262,11 @@ floods(const char *begin, const char *bytes, useconds_t pause, const char *why)
 		n += strlen(bytes);
 	}
 	/* it has begun, however late the other process is */
-	answer(far, *begin != '\0' ? begin : bytes);
-	pid = pour(&c, far, much, n, pause);
+	send_answer(far, *begin != '\0' ? begin : bytes);
+	pid = start_writer(&c, far, much, n, pause);
 	close(far);
-	drain(&c);
-	good = because(&c, why);
+	read_all(&c);
+	good = check_reason(&c, why);
 	respcall_close(&c);
 	waitpid(pid, NULL, 0);
 	return good;
@@ -268,22 +275,22 @@ floods(const char *begin, const char *bytes, useconds_t pause, const char *why)
 static void
 test_floods(void)
 {
-	ok(floods("*300000000\r\n", ":1\r\n", 0,
+	ok(test_flood("*300000000\r\n", ":1\r\n", 0,
 	    ": waiting for GET: not all of it in 0.02 s"),
 	    "an array that comes and comes is not waited for");
-	ok(floods("$500000000\r\n", "x", 0,
+	ok(test_flood("$500000000\r\n", "x", 0,
 	    ": waiting for GET: not all of it in 0.02 s"), "nor a bulk");
-	ok(floods("$500000000\r\n", "x", 1000,
+	ok(test_flood("$500000000\r\n", "x", 1000,
 	    ": waiting for GET: not all of it in 0.02 s"), "nor a trickle");
-	ok(floods("*2147483647\r\n", ":1\r\n", 0, ": waiting for GET: a "
+	ok(test_flood("*2147483647\r\n", ":1\r\n", 0, ": waiting for GET: a "
 	    "reply of 6442450954 bytes at least; it may have 1073741824"),
 	    "one that says it will be too long is not even begun");
-	ok(floods("", "*2\r\n:1\r\n", 0,
+	ok(test_flood("", "*2\r\n:1\r\n", 0,
 	    ": waiting for GET: not all of it in 0.02 s"),
 	    "arrays in arrays without end");
 }
 
-/* Time counts from when an answer is waited for. */
+/* The time limit starts when the client begins to wait for a reply. */
 static void
 test_late(void)
 {
@@ -291,10 +298,10 @@ test_late(void)
 	struct respreply r;
 	int far;
 
-	c = meet(&far, 20000000);
+	c = connect_client(&far, 20000000);
 	respcall_words(&c, (const char *[]){ "PING", NULL });
 	ok(respcall_send(&c, "PING"), "sent");
-	answer(far, "+PONG\r\n");
+	send_answer(far, "+PONG\r\n");
 	usleep(40000);
 	ok(respcall_want(&c, RESPREPLY_STATUS, &r, "PING"),
 	    "who comes late to an answer that is there gets it");

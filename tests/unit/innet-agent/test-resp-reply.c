@@ -8,9 +8,11 @@
 
 static uint8_t room[RESPREPLY_LINE_MAX + 1];
 
-/* One line for each element in the bytes, which come in pieces of step. */
+/*
+ * Print a line for each element of the bytes, which arrive in pieces of step.
+ */
 static const char *
-told(const char *p, size_t len, size_t step)
+print_elements(const char *p, size_t len, size_t step)
 {
 	static char out[4096];
 	struct respreply_in in;
@@ -69,7 +71,7 @@ told(const char *p, size_t len, size_t step)
 static void
 test_cuts(void)
 {
-	char *whole = strdup(told(ALL, sizeof(ALL) - 1, 1 << 20));
+	char *whole = strdup(print_elements(ALL, sizeof(ALL) - 1, 1 << 20));
 	bool same = true;
 
 	ok(strcmp(whole, "0 OK 0 (0)\n1 ERR no 0 (0)\n2  -42 (0)\n"
@@ -77,8 +79,8 @@ test_cuts(void)
 	    "5  2 (3)\nbulk 1 (2) x\n5  0 (1)\n4  0 (0)\n2  -1 (0)\n") == 0,
 	    "every kind, with what is left of its reply");
 	for (size_t step = 1; step < 40; step++)
-		same = same && strcmp(whole, told(ALL, sizeof(ALL) - 1,
-		    step)) == 0;
+		same = same && strcmp(whole, print_elements(ALL,
+						 sizeof(ALL) - 1, step)) == 0;
 	ok(same, "the same however they are cut");
 	if (!same)
 		note("%s", whole);
@@ -86,9 +88,9 @@ test_cuts(void)
 }
 
 static void
-refused(const char *bytes, const char *why)
+is_refused(const char *bytes, const char *why)
 {
-	const char *got = told(bytes, strlen(bytes), 7);
+	const char *got = print_elements(bytes, strlen(bytes), 7);
 
 	const char *last = strrchr(why, '\n');
 
@@ -115,10 +117,10 @@ test_long(void)
 	    strlen(r.text) == RESPREPLY_LINE_MAX - 3, "the longest line");
 	memset(line, 'x', sizeof(line) - 1);
 	line[0] = '-';
-	refused(line, "a line too long");
+	is_refused(line, "a line too long");
 }
 
-/* What is left of a body is skipped, and so is a body read elsewhere. */
+/* The rest of a body is skipped, and so is a body that was read elsewhere. */
 static void
 test_skip(void)
 {
@@ -147,9 +149,9 @@ test_skip(void)
 	    strcmp(r.text, "A") == 0, "nor of one that was read elsewhere");
 }
 
-/* The elements in the bytes before one is refused for being too long. */
+/* Return the elements before one that makes the reply too long. */
 static int
-within(const char *bytes, uint64_t most)
+count_within(const char *bytes, uint64_t most)
 {
 	struct respreply_in in;
 	struct respreply r;
@@ -170,13 +172,15 @@ test_most(void)
 {
 	static const char two[] = "*3\r\n+\r\n$2\r\nab\r\n:1\r\n+PONG\r\n";
 
-	ok(within(two, 19) == 5 && within(two, 18) == 3,
+	ok(count_within(two, 19) == 5 && count_within(two, 18) == 3,
 	    "a reply as long as it may be, and a byte too long");
-	ok(within("+PONG\r\n+PONG\r\n", 7) == 2, "each by itself");
-	ok(within("$1000\r\n", 1009) == 1 && within("$1000\r\n", 1008) == 0 &&
-	    within("*1000\r\n", 3007) == 1 && within("*1000\r\n", 3006) == 0,
+	ok(count_within("+PONG\r\n+PONG\r\n", 7) == 2, "each by itself");
+	ok(count_within("$1000\r\n", 1009) == 1 &&
+		count_within("$1000\r\n", 1008) == 0 &&
+		count_within("*1000\r\n", 3007) == 1 &&
+		count_within("*1000\r\n", 3006) == 0,
 	    "what it says will come counts at once");
-	ok(within("*2147483647\r\n*2147483647\r\n", UINT64_MAX) == 2,
+	ok(count_within("*2147483647\r\n*2147483647\r\n", UINT64_MAX) == 2,
 	    "any length, where nothing is said");
 }
 
@@ -187,18 +191,18 @@ main(void)
 	test_most();
 	test_long();
 	test_skip();
-	refused("?\r\n", "a reply of no known kind");
-	refused("\r\n", "a reply of no known kind");
-	refused("\n", "a line that is none");
-	refused("+a\n", "a line that is none");
-	refused(":\r\n", "a reply without its number");
-	refused(":1x\r\n", "a reply without its number");
-	refused(":9223372036854775808\r\n", "a reply without its number");
-	refused(":-9223372036854775809\r\n", "a reply without its number");
-	refused(":00000000000000000001\r\n", "a reply without its number");
-	refused("$536870913\r\n", "a reply of impossible length");
-	refused("$-2\r\n", "a reply of impossible length");
-	refused("*2147483648\r\n", "a reply of impossible length");
-	refused("$1\r\nab\r\n", "bulk 1 (0) a\na bulk longer than it says");
+	is_refused("?\r\n", "a reply of no known kind");
+	is_refused("\r\n", "a reply of no known kind");
+	is_refused("\n", "a line that is none");
+	is_refused("+a\n", "a line that is none");
+	is_refused(":\r\n", "a reply without its number");
+	is_refused(":1x\r\n", "a reply without its number");
+	is_refused(":9223372036854775808\r\n", "a reply without its number");
+	is_refused(":-9223372036854775809\r\n", "a reply without its number");
+	is_refused(":00000000000000000001\r\n", "a reply without its number");
+	is_refused("$536870913\r\n", "a reply of impossible length");
+	is_refused("$-2\r\n", "a reply of impossible length");
+	is_refused("*2147483648\r\n", "a reply of impossible length");
+	is_refused("$1\r\nab\r\n", "bulk 1 (0) a\na bulk longer than it says");
 	return tap_end();
 }

@@ -23,16 +23,18 @@ __wrap_kern_best(void)
 }
 
 static bool
-nothing(void *arg)
+go_on(void *arg)
 {
 	(void)arg;
 	return true;
 }
 
-/* The weights that so many steps of training lead to: *n, to be freed. */
+/*
+ * Return the weights after `steps` steps of training, *n of them, to be freed.
+ */
 static float *
-train(const char *algo, const char *env, uint64_t hidden, uint64_t steps,
-    size_t *n)
+train_weights(const char *algo, const char *env, uint64_t hidden,
+    uint64_t steps, size_t *n)
 {
 	const volatile sig_atomic_t never = 0;
 	struct tally t = { .steps_end = steps, .stop = &never };
@@ -50,7 +52,7 @@ train(const char *algo, const char *env, uint64_t hidden, uint64_t steps,
 	learner_open(&l, env_kinds[e], algo_all[a], &hyper, 1, NULL, &t);
 	o = optimizer_open(OPTIMIZER_ADAM, l.kern, hyper.rate, l.params);
 	l.sink = optimizer_sink(&o);
-	learner_run(&l, nothing, NULL);
+	learner_run(&l, go_on, NULL);
 	ok(t.gradients >= 5, "%s: %zu gradients by %s kernels", algo,
 	    (size_t)t.gradients, l.kern->name);
 	w = l.w;
@@ -62,15 +64,15 @@ train(const char *algo, const char *env, uint64_t hidden, uint64_t steps,
 }
 
 static void
-same(const char *algo, const char *env, uint64_t hidden, uint64_t steps)
+test_same(const char *algo, const char *env, uint64_t hidden, uint64_t steps)
 {
 	float *plain, *fast;
 	size_t n, m;
 
 	use = &kern_plain;
-	plain = train(algo, env, hidden, steps, &n);
+	plain = train_weights(algo, env, hidden, steps, &n);
 	use = __real_kern_best();
-	fast = train(algo, env, hidden, steps, &m);
+	fast = train_weights(algo, env, hidden, steps, &m);
 	ok(n == m && memcmp(plain, fast, n * sizeof(*plain)) == 0,
 	    "%s learns the same on %s, %zu weights", algo, env, n);
 	free(plain);
@@ -81,9 +83,9 @@ int
 main(void)
 {
 	/* widths that fill no vector, and those of the presets */
-	same("a2c", "cartpole", 13, 3000);
-	same("ppo", "lunarlander-continuous", 27, 17000);
-	same("dqn", "cartpole", 64, 2000);
-	same("ddpg", "pendulum", 35, 2000);
+	test_same("a2c", "cartpole", 13, 3000);
+	test_same("ppo", "lunarlander-continuous", 27, 17000);
+	test_same("dqn", "cartpole", 64, 2000);
+	test_same("ddpg", "pendulum", 35, 2000);
 	return tap_end();
 }

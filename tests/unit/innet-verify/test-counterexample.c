@@ -12,9 +12,9 @@ static const struct spec two = {
 	}
 };
 
-/* Is it admitted?  If not, because of this. */
+/* Is the schedule admitted?  If not, for this reason. */
 static void
-admitted(
+test_admission(
     struct planned_update *row, size_t n, const char *why, const char *name)
 {
 	struct schedule s = { row, n };
@@ -27,7 +27,7 @@ admitted(
 }
 
 static void
-admission(void)
+test_admissions(void)
 {
 	struct planned_update row[] = {
 		{ .c = 0, .k = 0, .at_ns = 0, .sent = true },
@@ -36,25 +36,30 @@ admission(void)
 		{ .c = 0, .k = 2, .at_ns = 202, .sent = true },
 	};
 
-	admitted(row, 4, NULL, "what the offsets, jitters and control allow");
+	test_admission(
+	    row, 4, NULL, "what the offsets, jitters and control allow");
 	row[3].sent = false;	/* 202 - 15 is past 1.5 thresholds */
-	admitted(row, 4, "an update held back that must be sent",
+	test_admission(row, 4, "an update held back that must be sent",
 	    "held back too long");
 	row[3].sent = true;
 	row[0].sent = false;
-	admitted(row, 4, "an update held back that must be sent",
+	test_admission(row, 4, "an update held back that must be sent",
 	    "held back without a status");
 	row[0].sent = true;
 	row[2].at_ns = 104;
-	admitted(row, 4, "updates of no one offset", "later than the jitter");
+	test_admission(
+	    row, 4, "updates of no one offset", "later than the jitter");
 	row[2].at_ns = 103;
 	row[1].at_ns = 51;
-	admitted(row, 4, "updates of no one offset", "beyond the offset");
+	test_admission(row, 4, "updates of no one offset", "beyond the offset");
 }
 
-/* Both at once, four times: the second is never served, nor compared. */
+/*
+ * Both arrive at once, four times: the second is never served and never
+ * compared.
+ */
 static void
-objectives(void)
+test_objectives(void)
 {
 	static const struct { const char *text; bool missed; } is[] = {
 		{ "no-loss", true }, { "peak<=400ns", false },
@@ -81,7 +86,7 @@ objectives(void)
 
 /* The averages of two clusters are 110 and 100, a difference of 1/11. */
 static void
-fairness(void)
+test_fairness(void)
 {
 	static const struct { const char *text; bool missed; } is[] = {
 		{ "fair<=10ns", false }, { "fair<=9ns", true },
@@ -103,9 +108,9 @@ main(void)
 {
 	uint64_t payload, rate;
 
-	admission();
-	objectives();
-	fairness();
+	test_admissions();
+	test_objectives();
+	test_fairness();
 	ok(counterexample_link(2000000, &payload, &rate) && payload == 256 &&
 	    rate == 1192000, "298 bytes at 1192 kbit/s take 2 ms");
 	ok(!counterexample_link(3999999999u, &payload, &rate),
