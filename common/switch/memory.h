@@ -1,10 +1,11 @@
 /*
- * memory.h - what a switch may come to hold, before it begins
+ * memory.h - the memory that a switch will need, computed before it starts
  *
- * Full slots of the largest frame, the tables of updates, and what the program
- * plans with.  Memory that is made later is bounded by what is then left of the
- * limit: a quarter is for ports of hosts, where there are any, with what waits
- * there, and the rest for the program, whose jobs join.
+ * The plan contains full slots of the largest frame, the tables of updates,
+ * and the memory that the program plans to use.  Memory that is allocated
+ * later is limited to what remains of --memory: a quarter for ports of hosts
+ * and their queues, if the switch has them, and the rest for the program,
+ * whose jobs grow as workers join.
  */
 #ifndef INNET_SWITCH_MEMORY_H
 #define INNET_SWITCH_MEMORY_H
@@ -21,7 +22,7 @@
 
 enum {
 	PLANE_FRAME_BYTES = 65536,	/* of the largest datagram */
-	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* at least, of ports */
+	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* least of ports */
 };
 
 /* Add the slots of ports with these settings to *slots. */
@@ -32,7 +33,7 @@ plane_add_slot_memory(const struct port_conf *cf, struct memory_part *slots)
 	slots->bytes += cf->slots * (sizeof(struct slot) + PLANE_FRAME_BYTES);
 }
 
-/* The slots that were asked for. */
+/* Return the slots that the settings ask for. */
 static inline struct memory_part
 plane_sum_slot_memory(const struct ports_conf *ports)
 {
@@ -45,7 +46,10 @@ plane_sum_slot_memory(const struct ports_conf *ports)
 	return slots;
 }
 
-/* All parts, into parts with room for MEMORY_PARTS; returns how many. */
+/*
+ * Write all parts of the plan to part, which has room for MEMORY_PARTS;
+ * returns how many.
+ */
 static inline size_t
 plane_plan_memory(const struct plane_options *o, struct memory_part *part)
 {
@@ -65,7 +69,10 @@ plane_plan_memory(const struct plane_options *o, struct memory_part *part)
 	    part + n));
 }
 
-/* How many bytes from the beginning, and how many later. */
+/*
+ * Return the bytes needed at the start, and with `later` also those allocated
+ * later.
+ */
 static inline uint64_t
 plane_sum_memory(const struct memory_part *part, size_t n, bool later)
 {
@@ -78,6 +85,7 @@ plane_sum_memory(const struct memory_part *part, size_t n, bool later)
 	return bytes;
 }
 
+/* Print the plan as a table: plan and now in bytes. */
 static inline void
 plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
     uint64_t now)
@@ -101,8 +109,8 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 }
 
 /*
- * --dry-run: what memory is needed, and for what.  What grows does so up to
- * the limit, if there is one: 0 is none.
+ * Print the plan for --dry-run.  Parts that grow do so up to the limit, if it
+ * is not 0.
  */
 static inline void
 plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
@@ -135,7 +143,7 @@ plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
 		err(1, "standard output");
 }
 
-/* Half of the machine's memory: what jobs may ask for, unless it is said. */
+/* Return half of the machine's memory: the default limit of jobs. */
 static inline uint64_t
 plane_half_of_memory(void)
 {
@@ -146,7 +154,10 @@ plane_half_of_memory(void)
 	    (uint64_t)page;
 }
 
-/* So much is left for what is made later; 0: no limit. */
+/*
+ * Divide the bytes that are left for later between ports and program; 0: no
+ * limit.
+ */
 static inline void
 plane_divide_memory(struct plane_options *o, uint64_t left)
 {
@@ -158,7 +169,10 @@ plane_divide_memory(struct plane_options *o, uint64_t left)
 	o->plane.place.memory_bytes = hosts ? left - left / 4 : left;
 }
 
-/* For tools: say what is needed and exit, or refuse, or go on. */
+/*
+ * For tools: print the plan and exit (--dry-run), exit if --memory is too
+ * small, or set the limits.
+ */
 static inline void
 plane_check_memory(struct plane_options *o)
 {

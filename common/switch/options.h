@@ -1,10 +1,10 @@
 /*
  * options.h - the options of a switch or server, whatever its program
  *
- * A tool has a list of programs, and their options and these make one table:
- * an option that several programs have is one row.  An option that does not go
- * with the program, or with the way the switch is run, is misuse.  For tools:
- * exits 2.
+ * A tool has a list of programs.  The options of the programs and those below
+ * make one table; an option that several programs have is one row.  An option
+ * that does not go with the chosen program, or with the way the switch is run,
+ * is a usage error.  For tools: exits with status 2 after a message.
  */
 #ifndef INNET_SWITCH_OPTIONS_H
 #define INNET_SWITCH_OPTIONS_H
@@ -40,7 +40,7 @@ enum plane_option {
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
-/* Rows for a tool's table. */
+/* Rows for a tool's table of options: of ports, */
 #define PLANE_OPTIONS_PORTS \
 	{ PLANE_RATE, "rate", "RATE", "of every port's link, bit/s" }, \
 	{ PLANE_SLOTS, "slots", "N", "frames a port's queue holds" }, \
@@ -55,7 +55,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_IMPAIR, "impair", "LIST", "loss=,dup=,reorder=,delay=" }, \
 	{ PLANE_SEED, "seed", "N", "of --impair's chance (default 1)" }
 
-/* Of what sends updates on. */
+/* of Olaf queues, */
 #define PLANE_OPTIONS_MERGE \
 	{ PLANE_COMBINE, "combine", "HOW", "olaf: merge by mean or sum" }, \
 	{ PLANE_THRESHOLD, "reward-threshold", "X", \
@@ -65,6 +65,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_WINDOW, "active-window", "TIME", \
 	    "olaf: clusters seen so lately count (1s)" }
 
+/* of live switches, */
 #define PLANE_OPTIONS_LIVE \
 	{ PLANE_LISTEN, "listen", "ADDR", "serve HOST:PORT" }, \
 	{ PLANE_WRITE_IN, "write-in", "FILE", "live: capture what comes" }, \
@@ -79,6 +80,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	    "live: serve beyond loopback without --key" }, \
 	{ PLANE_USER, "user", "NAME", "live: be this user once it serves" }
 
+/* and of all. */
 #define PLANE_OPTIONS_ALL \
 	{ PLANE_KEY, "key", "FILE", "control messages need this key" }, \
 	{ PLANE_COMMAND_KEY, "command-key", "FILE", \
@@ -97,7 +99,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
 struct plane_options {
 	const struct program *const *programs;
-	struct opt *table;		/* the tool's: rows are added */
+	struct opt *table;		/* the tool's, which gets more rows */
 	size_t rows;
 	struct { const char *name, *arg; } given[PLANE_GIVEN_MAX];
 	size_t givens;
@@ -110,20 +112,47 @@ struct plane_options {
 	uint64_t memory_bytes;		/* 0: not given */
 	uint64_t propagation_ns, duration_ns;
 	const char *listen;		/* as given, or NULL */
-	union addr listen_at;		/* as it means */
+	union addr listen_at;		/* its address */
 	const char *out, *write_in, *report, *port_file;
 	struct rotate rotate;		/* of captures */
 	bool json, quiet, verbose, dry_run, no_offload, insecure;
 	const char *key_path, *commands_path, *secret_path, *user;
 	enum tag_auth auth;
-	struct files files;		/* all of the tool's */
-	FILE *json_to;			/* where --json goes; NULL without */
+	struct files files;		/* all files of the tool */
+	FILE *json_to;			/* output of --json; NULL without */
 };
 
 /*
- * Begin: the rows of all programs are added to those in table, which has room
- * for OPT_MAX and ends behind its first empty row's place.
+ * Initialize o, and add the options of all programs to the table, which has
+ * room for OPT_MAX rows and ends with an empty row.
  */
+static inline void plane_options_init(struct plane_options *o,
+    const struct program *const *all, struct opt *table);
+
+/* Choose the program by its name, or exit. */
+static inline void plane_options_set_program(struct plane_options *o,
+    const char *name);
+
+/* Parse the option ch; returns false if it is one of the tool's own. */
+static inline bool plane_options_parse(struct plane_options *o, int ch,
+    const char *arg);
+
+/* Was the option given? */
+static inline bool plane_options_given(const struct plane_options *o,
+    enum plane_option ch);
+
+/*
+ * Check all options together and complete the settings, after the last option
+ * and after the tool has added its own files to o->files. live: the switch
+ * serves on sockets; otherwise it reads traces.
+ */
+static inline void plane_options_check(struct plane_options *o, bool live);
+
+/* Free the settings of the program, after the run. */
+static inline void plane_options_free(struct plane_options *o);
+
+/* implementation */
+
 static inline void
 plane_options_init(struct plane_options *o, const struct program *const *all,
     struct opt *table)
@@ -158,7 +187,6 @@ plane_options_init(struct plane_options *o, const struct program *const *all,
 	memcpy(&table[n], last, sizeof(last));
 }
 
-/* Choose the program. */
 static inline void
 plane_options_set_program(struct plane_options *o, const char *name)
 {
@@ -170,6 +198,7 @@ plane_options_set_program(struct plane_options *o, const char *name)
 	o->plane.program = o->programs[opt_word("program", name, names)];
 }
 
+/* Set an option of ports. */
 static inline void
 plane_options_set_port(struct plane_options *o, int ch, const char *arg)
 {
@@ -220,6 +249,7 @@ plane_options_set_port(struct plane_options *o, int ch, const char *arg)
 	}
 }
 
+/* Set any option below. */
 static inline void
 plane_options_set(struct plane_options *o, int ch, const char *arg)
 {
@@ -282,7 +312,6 @@ plane_options_set(struct plane_options *o, int ch, const char *arg)
 	}
 }
 
-/* Take the option ch in; false if it is the tool's own. */
 static inline bool
 plane_options_parse(struct plane_options *o, int ch, const char *arg)
 {
@@ -312,7 +341,7 @@ plane_options_given(const struct plane_options *o, enum plane_option ch)
 	return o->seen[ch - PLANE_SLOTS];
 }
 
-/* Hand the program what was given of its own. */
+/* Give the program the options of its own. */
 static inline void
 plane_options_set_settings(struct plane_options *o)
 {
@@ -346,7 +375,10 @@ plane_options_set_settings(struct plane_options *o)
 	o->plane.settings = o->settings;
 }
 
-/* One of these (to 0) that was given is misuse, for it goes with that. */
+/*
+ * Exit if one of the options in ch, which ends with 0, was given: each needs
+ * the option `with`.
+ */
 static inline void
 plane_options_refuse_given(const struct plane_options *o, const int *ch,
     const char *with)
@@ -362,7 +394,7 @@ plane_options_refuse_given(const struct plane_options *o, const int *ch,
 	}
 }
 
-/* What ports have where nothing is said, by the program. */
+/* Set the defaults of ports for the program, and check the options of ports. */
 static inline void
 plane_options_check_ports(struct plane_options *o)
 {
@@ -397,7 +429,7 @@ plane_options_check_ports(struct plane_options *o)
 		    "--rate: without one nothing waits");
 }
 
-/* An option of live switches, or NULL. */
+/* Return an option that was given and that only live switches have, or NULL. */
 static inline const char *
 plane_options_find_live(const struct plane_options *o)
 {
@@ -410,7 +442,10 @@ plane_options_find_live(const struct plane_options *o)
 	    o->verbose ? "-v" : NULL;
 }
 
-/* No file destroys another; in a trace what leaves has standard output. */
+/*
+ * Check that no output file overwrites another file.  In a trace the packets
+ * that leave go to standard output by default.
+ */
 static inline void
 plane_options_check_files(struct plane_options *o, bool live)
 {
@@ -431,7 +466,7 @@ plane_options_check_files(struct plane_options *o, bool live)
 	files_done(f);
 }
 
-/* The secret of a switch, from a file, or exit. */
+/* Read the switch's secret from a file, or exit. */
 static inline void
 plane_options_read_secret(struct plane_options *o, const char *path)
 {
@@ -447,7 +482,10 @@ plane_options_read_secret(struct plane_options *o, const char *path)
 	o->plane.place.secret_known = true;
 }
 
-/* The first xid of one who is known by its secret: in a trace the same. */
+/*
+ * Return the first xid of a switch that is known by its secret, so that it is
+ * the same in a trace.
+ */
 static inline uint32_t
 plane_options_derive_xid(const struct program_place *place)
 {
@@ -459,7 +497,7 @@ plane_options_derive_xid(const struct program_place *place)
 	return (uint32_t)bytes_get(xid, sizeof(xid)) | 1;
 }
 
-/* What is proved, and the secret that salts are made of. */
+/* Choose what is authenticated, and set the secret. */
 static inline void
 plane_options_check_auth(struct plane_options *o, bool live)
 {
@@ -489,8 +527,9 @@ plane_options_check_auth(struct plane_options *o, bool live)
 }
 
 /*
- * Beyond loopback anybody may send: without a key, and with a program whose
- * bytes have no place for one, that must have been asked for.
+ * Exit if the switch would serve beyond loopback, where anyone can send,
+ * without a key or with a program whose packets cannot carry a tag, unless
+ * --insecure was given.
  */
 static inline void
 plane_options_check_exposure(const struct plane_options *o)
@@ -511,11 +550,6 @@ plane_options_check_exposure(const struct plane_options *o)
 	    "--key FILE, or --insecure, or listen on 127.0.0.1", name);
 }
 
-/*
- * After the last option, and after the tool's own files were added to
- * o->files.  live: it serves on sockets, else it reads traces.
- * What does not go together is misuse.
- */
 static inline void
 plane_options_check(struct plane_options *o, bool live)
 {
@@ -560,11 +594,10 @@ plane_options_check(struct plane_options *o, bool live)
 	if (live)
 		plane_options_check_exposure(o);
 	o->plane.impair = o->impair;
-	o->plane.impair.delay_ns = 0;	/* what comes is not held back */
+	o->plane.impair.delay_ns = 0;	/* arriving packets are not delayed */
 	o->plane.impair.rng = rng_seed(rng_u64(&o->plane.impair.rng));
 }
 
-/* After the run. */
 static inline void
 plane_options_free(struct plane_options *o)
 {

@@ -1,13 +1,14 @@
 /*
- * outbox.h - what a switch has decided to send, in order
+ * outbox.h - the datagrams that a program has decided to send, in order
  *
- * A machine posts datagrams; the driver's deliver() gets them when the outbox
- * is flushed, at the latest when it is full.  Datagrams that lie behind one
- * another in memory, to the same receivers, become one post: a run that a
- * driver may hand to the kernel in one call (UDP_SEGMENT).
+ * A program posts datagrams.  The plane gets them through deliver() when the
+ * outbox is flushed, at the latest when it is full.  Datagrams that are
+ * adjacent in memory and have the same receivers become one post: a run that a
+ * driver may send with one system call (UDP_SEGMENT).
  *
- * Posted bytes are borrowed until the flush; outbox_copy() keeps its own.
- * Who overwrites what may have been posted flushes first: outbox_settle().
+ * Posted bytes are borrowed until the flush; outbox_copy() makes a copy.
+ * Before a program overwrites bytes that it may have posted, it calls
+ * outbox_settle().
  */
 #ifndef INNET_SWITCH_OUTBOX_H
 #define INNET_SWITCH_OUTBOX_H
@@ -25,17 +26,17 @@ enum { OUTBOX_POSTS = 128, OUTBOX_ARENA_BYTES = 65536 };
 enum post_to {
 	POST_ONE,   /* to the address in the post */
 	POST_GROUP, /* to each address of the program's group */
-	POST_PARENT /* up, from the group's own address: its way */
+	POST_PARENT /* to the parent, from the socket of the group */
 };
 
 struct post {
 	enum post_to to;
-	uint32_t group;		/* as the machine counts its jobs */
+	uint32_t group;		/* number of the job in the program */
 	uint8_t tos;
-	bool bare;		/* a control message without proof of ours */
+	bool bare;		/* a control message without a MAC */
 	union addr at;		/* POST_ONE */
 	union addr from;	/* family 0: the switch's own address */
-	const uint8_t *p;	/* count datagrams, one behind the other */
+	const uint8_t *p;	/* count adjacent datagrams */
 	uint32_t count;
 	uint32_t bytes;		/* of each but the last */
 	uint32_t last_bytes;
@@ -45,10 +46,10 @@ typedef void outbox_deliver(void *ctx, const struct post *p);
 
 struct outbox {
 	outbox_deliver *deliver;
-	void *ctx;		/* the driver's, handed to deliver() */
+	void *ctx;		/* first argument of deliver() */
 	uint32_t n;
 	uint32_t used;		/* bytes of the arena */
-	uint64_t round;		/* flushes so far, and 1 */
+	uint64_t round;		/* flushes so far, plus 1 */
 	struct post post[OUTBOX_POSTS];
 	uint8_t arena[OUTBOX_ARENA_BYTES];
 };
@@ -62,7 +63,7 @@ outbox_init(struct outbox *o, outbox_deliver *deliver, void *ctx)
 	o->round = 1;
 }
 
-/* Deliver all that was posted. */
+/* Deliver all posts. */
 static inline void
 outbox_flush(struct outbox *o)
 {
@@ -75,7 +76,10 @@ outbox_flush(struct outbox *o)
 	o->round++;
 }
 
-/* Bytes posted in round `posted` (0: never) are about to change. */
+/*
+ * Flush if the bytes posted in round `posted` (0: never) have not been
+ * delivered, because they are about to change.
+ */
 static inline void
 outbox_settle(struct outbox *o, uint64_t posted)
 {
@@ -83,7 +87,7 @@ outbox_settle(struct outbox *o, uint64_t posted)
 		outbox_flush(o);
 }
 
-/* May the datagram at p join the run of q? */
+/* Can the datagram p be added to the run q? */
 static inline bool
 outbox_extends_run(const struct post *q, const struct post *p)
 {
@@ -94,8 +98,8 @@ outbox_extends_run(const struct post *q, const struct post *p)
 }
 
 /*
- * Post the datagram of so many bytes at p, to `at` if to POST_ONE (else it
- * may be NULL).  The round it was posted in, for outbox_settle().
+ * Post the datagram of `bytes` bytes at p, to `at` for POST_ONE (otherwise
+ * NULL).  Returns the round, for outbox_settle().
  */
 static inline uint64_t
 outbox_add(struct outbox *o, enum post_to to, uint32_t group,
@@ -118,8 +122,8 @@ outbox_add(struct outbox *o, enum post_to to, uint32_t group,
 }
 
 /*
- * Room for so many bytes, at most OUTBOX_ARENA_BYTES, that are posted next and
- * may be changed until then.  What is there is no run with what is beside it.
+ * Return room for `bytes` bytes, at most OUTBOX_ARENA_BYTES, that the caller
+ * may change until it posts them next.  They never join a run.
  */
 static inline uint8_t *
 outbox_room(struct outbox *o, uint32_t bytes)
@@ -130,11 +134,14 @@ outbox_room(struct outbox *o, uint32_t bytes)
 	if (o->used + bytes > sizeof(o->arena) || o->n == OUTBOX_POSTS)
 		outbox_flush(o);
 	q = o->arena + o->used;
-	o->used += (bytes + 8) & ~7u;	/* a gap: copies are no run */
+	o->used += (bytes + 8) & ~7u;	/* a gap, so that copies make no run */
 	return q;
 }
 
-/* The same of a copy, which need not outlive the call; no run. */
+/*
+ * Post a copy, so that the bytes at p need not outlive the call.  It never
+ * joins a run.
+ */
 static inline void
 outbox_copy(struct outbox *o, enum post_to to, uint32_t group,
     const union addr *at, uint8_t tos, const uint8_t *p, uint32_t bytes)
@@ -145,7 +152,7 @@ outbox_copy(struct outbox *o, enum post_to to, uint32_t group,
 	outbox_add(o, to, group, at, tos, q, bytes);
 }
 
-/* The same to `at` from another address than the switch's own. */
+/* Post a copy to `at` from another address than the switch's own. */
 static inline void
 outbox_copy_from(struct outbox *o, const union addr *from,
     const union addr *at, uint8_t tos, const uint8_t *p, uint32_t bytes)

@@ -1,21 +1,22 @@
 /*
- * plane.h - the data plane of a switch: one program, ports, and time
+ * plane.h - the data plane of a switch: one program, its ports, and time
  *
  *	port in -> classifier -> program -> forwarding -> queue -> link -> out
  *
- * What is true of any switch stands here and in the other headers of this
- * folder, once: forwarding of what a program sends, egress queues and their
- * departures, time-outs in order of time, impairment, control messages,
- * accounts.  No clock is read and nothing is sent: a driver (traces, sockets,
- * the simulator) brings packets and times and carries what leaves.
+ * Everything that is the same in every switch is here, once: forwarding of the
+ * program's posts, egress queues and their departures, deadlines in order of
+ * time, impairment and counters. receive.h adds arriving packets and control
+ * requests, report.h the output of counters.  The plane reads no clock and
+ * sends nothing itself: a driver (traces, sockets, interfaces, the simulator)
+ * brings packets with their times and carries the packets that leave.
  *
- *	plane_advance(pl, now)		what is due by now happens, in order
- *	plane_receive(pl, &packet)		classifier.h
- *	plane_flush(pl)			what was decided is forwarded
+ *	plane_advance(pl, now)		run the deadlines that have passed
+ *	plane_receive(pl, &packet)	receive.h
+ *	plane_flush(pl)			forward what the program has posted
  *
- * Times must not go back.  Departures come before time-outs, and both before
- * arrivals of the same instant.  A plane owns its program's state and its
- * ports: plane_free().  It stays where it is in memory.
+ * Times must not decrease.  At one instant departures come before deadlines of
+ * the program, and both before arrivals.  A plane owns its program's state and
+ * its ports (plane_free()).  It must not be moved in memory.
  */
 #ifndef INNET_SWITCH_PLANE_H
 #define INNET_SWITCH_PLANE_H
@@ -38,12 +39,12 @@
 
 #define PLANE_NEVER UINT64_MAX
 
-#define PLANE_ALL UINT32_MAX		/* clusters */
+#define PLANE_ALL UINT32_MAX		/* all clusters together */
 
 enum {
-	PLANE_CACHED = 1000,	/* clusters, at most, that a cache holds */
-	PLANE_V4_MAX = 65507,	/* payload of a datagram over IPv4 */
-	PLANE_BEHIND = 64	/* ports that members share; and none of them */
+	PLANE_CACHED = 1000,	/* clusters whose state fits into a cache */
+	PLANE_V4_MAX = 65507,	/* bytes of payload of an IPv4 datagram */
+	PLANE_BEHIND = 64	/* ports for multicast; also: no such port */
 };
 
 struct plane_conf {
@@ -51,103 +52,189 @@ struct plane_conf {
 	const void *settings;		/* of the program */
 	struct program_place place;
 	struct ports_conf ports;
-	bool regular_queued;		/* regular traffic waits for ports */
+	bool regular_queued;		/* regular traffic waits at ports */
 	bool recorded;			/* departures are another run's */
-	struct impair impair;		/* of what comes */
-	struct networks allow;		/* whose packets the program takes */
+	struct impair impair;		/* of arriving packets */
+	struct networks allow;		/* sources that the program accepts */
 };
 
-struct plane;
-
-/* What carries packets to the plane and from it. */
+/* The driver: it carries packets to the plane and away from it. */
 struct plane_driver {
-	/*
-	 * A run of datagrams leaves now: from address `from` (or NULL, then
-	 * by `way`) to `to`.
-	 */
+	/* Send the run of datagrams p to `to` now, from the address `from`,
+	 * or if that is NULL by `socket`. */
 	void (*send_run)(void *ctx, uint32_t socket, const union addr *from,
 	    const union addr *to, const struct post *p, uint64_t now_ns);
-	/* Behind which port somebody is, as a number below PLANE_BEHIND, or
-	 * PLANE_BEHIND; and a run leaves there to a group.  NULL: no ports. */
+	/* Return the port towards `at` as a number below PLANE_BEHIND, or
+	 * PLANE_BEHIND.  NULL: the driver has no multicast. */
 	uint32_t (*multicast_port)(void *ctx, const union addr *at);
-	void (*send_multicast)(void *ctx, uint32_t behind,
+	/* Send the run p to a multicast group by that port. */
+	void (*send_multicast)(void *ctx, uint32_t port,
 	    const union addr *group, const struct post *p, uint64_t now_ns);
-	/* What is at the head of a port's queue leaves, at when_ns. */
+	/* Send the slot at the head of a port's queue; it left at when_ns. */
 	void (*send_slot)(void *ctx, struct port *port, struct slot *s,
 	    uint64_t when_ns);
-	/* It is lost there: the port goes down.  NULL: none does. */
+	/* The slot is lost because its port goes down.  NULL: none does. */
 	void (*lose_slot)(void *ctx, struct port *port, const struct slot *s);
-	/* What has left is sent: its slots are about to be used again; NULL:
-	 * leave() does so. */
+	/* Send the slots that have departed, before they are used again.
+	 * NULL: send_slot() sends at once. */
 	void (*flush_departed)(void *ctx);
-	/* A packet passes beside the queues.  NULL: nothing does. */
+	/* Send a received packet on, past all queues.  NULL: drop it. */
 	void (*forward_packet)(void *ctx, struct packet *p, uint64_t now_ns);
-	/* The headers of its frame are about to be read; NULL: they are there
-	 * in any case. */
+	/* Write the headers of the frame of p, which the plane will read.
+	 * NULL: they are always there. */
 	void (*complete_frame)(void *ctx, const struct packet *p);
-	/* Have its payload where it can be changed; NULL: it can. */
+	/* Move the payload of p to writable memory.  NULL: it is. */
 	void (*make_writable)(void *ctx, struct packet *p);
-	/* What really is the time of a departure; NULL: when it is due. */
+	/* Return the time of a departure.  NULL: the time it was due. */
 	uint64_t (*clock_ns)(void *ctx);
-	/* A port begins to have something; NULL: the plane sees to it. */
+	/* Schedule a port that was idle.  NULL: the plane does so. */
 	void (*schedule_port)(void *ctx, struct port *port);
-	/* The port towards an address; NULL: by host. */
+	/* Return the port towards an address.  NULL: a port for each host. */
 	struct port *(*find_port)(void *ctx, const union addr *to);
 };
 
+/* Counters of packets. */
 enum plane_count {
-	PLANE_PACKETS,		/* came; each is one of: */
-	PLANE_TAKEN,		/* by the program or an Olaf queue */
-	PLANE_OWN, PLANE_REGULAR, PLANE_PASSED, PLANE_IGNORED,
-	PLANE_NOT_ALLOWED,	/* the program's, of others than --allow */
-	PLANE_OUT,		/* the program's, which did not have to wait */
-	PLANE_TOO_LONG,		/* of those, for a datagram: not sent */
-	PLANE_NO_PORT,		/* no memory for a port: not sent */
-	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* by impairment */
+	PLANE_PACKETS,		/* arrived; each is also counted as one of: */
+	PLANE_TAKEN,		/* received by the program or an Olaf queue */
+	PLANE_OWN,		/* sent by another run of the program */
+	PLANE_REGULAR,		/* other traffic */
+	PLANE_PASSED,		/* between other hosts: forwarded */
+	PLANE_IGNORED,		/* for the program, but not sound */
+	PLANE_NOT_ALLOWED,	/* for the program; refused by --allow */
+	PLANE_OUT,		/* the program's, sent without queueing */
+	PLANE_TOO_LONG,		/* the program's, too long for a datagram */
+	PLANE_NO_PORT,		/* not sent: no memory for a port */
+	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* by --impair on arrival */
 	PLANE_COUNTS
 };
 
-/* Control messages, whatever the program. */
+/* Counters of control messages. */
 enum plane_control_count {
 	CONTROLS_TAKEN, CONTROLS_BAD, CONTROLS_BAD_MAC, CONTROLS_OLD_XID,
 	CONTROLS_REPEATED, CONTROLS_ACKS, CONTROLS_REFUSED,
-	CONTROLS_CHALLENGED,	/* asked to prove themselves */
-	CONTROLS_UNPROVED,	/* without a good pass, and not even that */
-	CONTROLS_REPLAYED,	/* a counter that is not new */
-	CONTROLS_REFLECTED,	/* from its own address */
+	CONTROLS_CHALLENGED,	/* answered with a challenge */
+	CONTROLS_UNPROVED,	/* without a valid cookie, and not answered */
+	CONTROLS_REPLAYED,	/* with a counter that is not new */
+	CONTROLS_REFLECTED,	/* from the switch's own address */
 	CONTROLS_COUNTS
 };
 
 struct plane {
-	const struct plane_conf *cf;
+	const struct plane_conf *cf;	/* borrowed */
 	const struct program *program;
-	void *state;			/* the program's; owned */
+	void *state;			/* of the program; owned */
 	struct program_env env;
-	const struct plane_driver *driver;
-	void *ctx;			/* the driver's */
+	const struct plane_driver *driver;	/* borrowed */
+	void *ctx;			/* of the driver */
 	struct ports ports;
 	struct ports_conf ports_cf;
-	bool shaped;			/* something may wait at a port */
-	bool merges;			/* at one of Olaf's queues even */
-	bool has_departed;		/* something has left since settle() */
-	struct heap *heap;		/* ports that have something */
+	bool shaped;			/* packets may wait at some port */
+	bool merges;			/* some port has an Olaf queue */
+	bool has_departed;		/* since the last flush_departed() */
+	struct heap *heap;		/* busy ports by deadline; owned */
 	size_t heap_ports, heap_room;
-	uint64_t port_due_ns;		/* of the first of them */
-	bool has_deadlines;			/* the program may be due */
-	bool impaired;			/* in does anything at all */
+	uint64_t port_due_ns;		/* deadline of the first port */
+	bool has_deadlines;		/* the program has deadlines */
+	bool impaired;			/* in_impair does anything at all */
 	struct impair in_impair;
 	struct channel_server channels;
 	struct channel_server_rules rules;
-	struct rate_limit rate_limit;		/* of what strangers are told */
-	uint64_t now_ns;		/* of the last thing that happened */
-	uint64_t late_max_ns;		/* a departure behind its time */
+	struct rate_limit rate_limit;	/* of unauthenticated answers */
+	uint64_t now_ns;		/* of the last event */
+	uint64_t late_max_ns;		/* longest delay of a departure */
 	uint64_t n[PLANE_COUNTS];
 	uint64_t controls[CONTROLS_COUNTS];
 	uint64_t ignored[SOUNDNESS_VERDICTS];
 	struct outbox out;
 };
 
-/* Slots are about to be used: what has left them is to be sent. */
+/*
+ * Initialize a plane.  It borrows cf, driver and ctx, which must outlive it.
+ * Returns false without memory; call plane_free() in either case.
+ */
+static inline bool plane_init(struct plane *pl, const struct plane_conf *cf,
+    const struct plane_driver *driver, void *ctx);
+
+/* Free the plane, its ports and its program. */
+static inline void plane_free(struct plane *pl);
+
+/*
+ * Set the time to now_ns, after running every departure and deadline up to
+ * then in order.
+ */
+static inline void plane_advance(struct plane *pl, uint64_t now_ns);
+
+/* Send or queue everything that the program has posted. */
+static inline void plane_flush(struct plane *pl);
+
+/* Return when a queue or the program has its next deadline, or PLANE_NEVER. */
+static inline uint64_t plane_deadline_ns(const struct plane *pl);
+
+/* Return when the next packet leaves a queue, or PLANE_NEVER. */
+static inline uint64_t plane_port_deadline_ns(const struct plane *pl);
+
+/* Return the next deadline of the program, or PLANE_NEVER. */
+static inline uint64_t plane_program_deadline_ns(const struct plane *pl);
+
+/* Return the port towards an address; NULL without memory. */
+static inline struct port *plane_find_port(struct plane *pl,
+    const union addr *to);
+
+/*
+ * Put an update into the queue of a port.  Returns false, and counts it as
+ * ignored, if its shape does not fit there.
+ */
+static inline bool plane_enqueue_update_at(struct plane *pl, struct port *port,
+    const struct arrival *a, uint64_t now_ns);
+
+/* Return the port with the next departure, or NULL. */
+static inline struct port *plane_next_port(const struct plane *pl);
+
+/* Send the head of the port with the next departure, unless that is delayed. */
+static inline void plane_send_next(struct plane *pl);
+
+/* Send the head of the queue of a port at when_ns. */
+static inline void plane_send_head(struct plane *pl, struct port *port,
+    uint64_t when_ns);
+
+/* program_env.count_ignored: count a packet as ignored instead of taken. */
+static inline void plane_count_ignored(void *plane, unsigned verdict);
+
+/*
+ * Merge the status of the queue of a port into *s, the status of a model;
+ * returns whether *s changed.
+ */
+static inline bool plane_stamp_port_status(struct port *port,
+    struct update_status *s, uint64_t now_ns);
+
+/* Return the only port with updates; NULL if there is none or more than one. */
+static inline struct port *plane_only_update_port(const struct plane *pl);
+
+/*
+ * Return what happened to the updates of a cluster (PLANE_ALL: of all) at all
+ * ports.
+ */
+static inline struct tally_cluster plane_sum_cluster(const struct plane *pl,
+    uint32_t cluster);
+
+/* Does the only port have more clusters than a cache holds? */
+static inline bool plane_should_prefetch(const struct plane *pl);
+
+/*
+ * Prefetch the state of a cluster whose update may arrive soon.  A function of
+ * its own, so that it costs nothing elsewhere.
+ */
+__attribute__((noinline,
+    unused)) static void plane_prefetch_cluster(const struct plane *pl,
+    uint16_t cluster);
+
+/* Count the packets that are still in queues at the end of a run. */
+static inline void plane_count_queued(struct plane *pl);
+
+/* implementation */
+
+/* Send the slots that have departed, before their memory is reused. */
 static inline void
 plane_flush_departed(struct plane *pl)
 {
@@ -157,7 +244,7 @@ plane_flush_departed(struct plane *pl)
 	pl->driver->flush_departed(pl->ctx);
 }
 
-/* All of a packet's frame is to be kept. */
+/* Make sure that the headers of the frame of p are in memory. */
 static inline void
 plane_complete_frame(const struct plane *pl, const struct packet *p)
 {
@@ -165,7 +252,7 @@ plane_complete_frame(const struct plane *pl, const struct packet *p)
 		pl->driver->complete_frame(pl->ctx, p);
 }
 
-/* Ports give back memory that they do not need. */
+/* Free memory that idle ports hold. */
 __attribute__((noinline, unused)) static void
 plane_trim_ports(struct plane *pl)
 {
@@ -173,7 +260,6 @@ plane_trim_ports(struct plane *pl)
 	ports_trim_idle(&pl->ports);
 }
 
-/* The port towards an address; NULL without memory. */
 static inline struct port *
 plane_find_port(struct plane *pl, const union addr *to)
 {
@@ -184,7 +270,7 @@ plane_find_port(struct plane *pl, const union addr *to)
 	return ports_find_port(&pl->ports, to);
 }
 
-/* A port that was idle has something in transmission. */
+/* Add the port p, which was idle, to the ports with a departure. */
 static inline void
 plane_schedule_port(struct plane *pl, struct port *p)
 {
@@ -212,7 +298,7 @@ plane_schedule_port(struct plane *pl, struct port *p)
 	pl->port_due_ns = heap_ns(&pl->heap[0]);
 }
 
-/* Something that is no update is put before a port's queue. */
+/* Put a packet that is no update into a port's queue. */
 static inline void
 plane_enqueue(struct plane *pl, struct port *p, const struct arrival *a)
 {
@@ -223,7 +309,7 @@ plane_enqueue(struct plane *pl, struct port *p, const struct arrival *a)
 		plane_schedule_port(pl, p);
 }
 
-/* A post waits for the link, a datagram at a time. */
+/* Put each datagram of a post into the queue of a port. */
 static inline void
 plane_enqueue_post(struct plane *pl, struct port *port,
     const struct slot_to *to, const struct post *p)
@@ -243,8 +329,9 @@ plane_enqueue_post(struct plane *pl, struct port *port,
 }
 
 /*
- * What does not go straight on: a post towards `at` that is too long, has no
- * port or waits for its link.  False: it is the driver's to send, and counted.
+ * Queue the post p towards `at`, or drop and count it if it is too long or has
+ * no port.  Returns false if the post does not wait: it is counted as sent,
+ * and the caller must send it.
  */
 static inline bool
 plane_queue_or_drop(struct plane *pl, const union addr *at,
@@ -270,7 +357,7 @@ plane_queue_or_drop(struct plane *pl, const union addr *at,
 	return true;
 }
 
-/* A post goes to one address: straight on, or before the port's queue. */
+/* Send a post to one address, at once or through the queue of its port. */
 static inline void
 plane_send_post(struct plane *pl, uint32_t socket, const union addr *at,
     const struct post *p)
@@ -284,7 +371,10 @@ plane_send_post(struct plane *pl, uint32_t socket, const union addr *at,
 		    pl->now_ns);
 }
 
-/* The same: a control message gets what proves that it is the switch's. */
+/*
+ * Send a post as plane_send_post() does; a control message gets the MAC that
+ * the channel of its receiver needs.
+ */
 static inline void
 plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
     const struct post *p)
@@ -304,7 +394,7 @@ plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
 	plane_send_post(pl, socket, at, p);
 }
 
-/* Is a post one that may leave once for several behind a port? */
+/* Can a post to a group leave once for several members? */
 static inline bool
 plane_may_multicast(const struct plane *pl, const struct post *p)
 {
@@ -313,7 +403,10 @@ plane_may_multicast(const struct plane *pl, const struct post *p)
 	    pl->program->multicast_group != NULL;
 }
 
-/* Behind which port is who hears *group; PLANE_BEHIND: he hears none. */
+/*
+ * Return the port towards a member, and set *group to its multicast group;
+ * PLANE_BEHIND if it receives none.
+ */
 static inline uint32_t
 plane_multicast_port(
     struct plane *pl, const union addr *at, const union addr **group)
@@ -323,7 +416,7 @@ plane_multicast_port(
 			      : pl->driver->multicast_port(pl->ctx, at);
 }
 
-/* A post to a group's address leaves by the port behind which `at` is. */
+/* Send a post to a multicast group by the port towards the member `at`. */
 static inline void
 plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
     const union addr *at, const struct post *p)
@@ -336,30 +429,36 @@ plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
 		    pl->ctx, behind, group, p, pl->now_ns);
 }
 
-/* A post to each of a group: once by a port behind which several hear it. */
+/*
+ * Send a post to each member of a group, once by each port that leads to
+ * several members.
+ */
 static inline void
 plane_send_to_group(struct plane *pl, const struct post *p)
 {
-	uint32_t hear[PLANE_BEHIND + 1] = { 0 }, next = 0, k;
+	uint32_t members[PLANE_BEHIND + 1] = { 0 }, next = 0, k;
 	const union addr *at, *group;
 
 	while ((at = pl->program->each_member(pl->state, p->group, &next,
 	    pl->now_ns)) != NULL)
-		hear[plane_multicast_port(pl, at, &group)]++;
+		members[plane_multicast_port(pl, at, &group)]++;
 	next = 0;
 	while ((at = pl->program->each_member(pl->state, p->group, &next,
 	    pl->now_ns)) != NULL) {
 		k = plane_multicast_port(pl, at, &group);
-		if (k == PLANE_BEHIND || hear[k] == 1) {
+		if (k == PLANE_BEHIND || members[k] == 1) {
 			plane_send_with_mac(pl, PACKET_SOCKET_OWN, at, p);
-		} else if (hear[k] > 1) {
+		} else if (members[k] > 1) {
 			plane_send_multicast(pl, k, group, at, p);
-			hear[k] = 0;	/* the others have it */
+			members[k] = 0;	/* sent to all members there */
 		}
 	}
 }
 
-/* outbox_deliver: to one, to each of a group, or up. */
+/*
+ * outbox_deliver: send a post to one address, to each member of a group, or to
+ * the parent.
+ */
 static inline void
 plane_deliver_post(void *plane, const struct post *p)
 {
@@ -382,13 +481,12 @@ plane_deliver_post(void *plane, const struct post *p)
 		break;
 	case POST_PARENT:
 		at = pl->program->parent_address(pl->state, p->group, &socket);
-		if (at != NULL)		/* the program has proved it */
+		if (at != NULL)		/* the program has added the MAC */
 			plane_send_post(pl, socket, at, p);
 		break;
 	}
 }
 
-/* What was decided leaves, or is put before its queue. */
 static inline void
 plane_flush(struct plane *pl)
 {
@@ -396,7 +494,6 @@ plane_flush(struct plane *pl)
 		outbox_flush(&pl->out);
 }
 
-/* An update is put before a port's queue; false if it is not sound there. */
 static inline bool
 plane_enqueue_update_at(struct plane *pl, struct port *port,
     const struct arrival *a, uint64_t now_ns)
@@ -433,7 +530,7 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
 		pl->n[PLANE_NO_PORT]++;
 		return false;
 	}
-	/* a frame stays what it is, but where it is addressed anew */
+	/* keep the frame unless the update gets another destination */
 	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
 		plane_complete_frame(pl, p);
 		a.bytes = p->data;
@@ -450,8 +547,8 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
 }
 
 /*
- * program_env.learn_shape: at the port that updates go to, which is known
- * before the first where the switch has an address of its own.
+ * program_env.learn_shape: note the shape at the port that updates go to.  A
+ * switch with an address of its own knows that port before the first update.
  */
 static inline void
 plane_learn_shape(void *plane, const union addr *from,
@@ -488,7 +585,6 @@ plane_make_writable(void *plane, struct packet *p)
 	p->changed = true;
 }
 
-/* The one port that has updates; NULL if there is none, or more. */
 static inline struct port *
 plane_only_update_port(const struct plane *pl)
 {
@@ -504,7 +600,6 @@ plane_only_update_port(const struct plane *pl)
 	return only;
 }
 
-/* Has the one port more clusters than a cache holds? */
 static inline bool
 plane_should_prefetch(const struct plane *pl)
 {
@@ -512,10 +607,6 @@ plane_should_prefetch(const struct plane *pl)
 	    pl->ports.port[0]->updates->active.count > PLANE_CACHED;
 }
 
-/*
- * If so: an update of that cluster comes soon, perhaps, and what it needs is
- * fetched.  Apart, so that it costs nothing where it is not so.
- */
 __attribute__((noinline, unused)) static void
 plane_prefetch_cluster(const struct plane *pl, uint16_t cluster)
 {
@@ -525,7 +616,6 @@ plane_prefetch_cluster(const struct plane *pl, uint16_t cluster)
 		port_prefetch(p, cluster);
 }
 
-/* A model passes the queue of a port, and is told its status: is it new? */
 static inline bool
 plane_stamp_port_status(
     struct port *port, struct update_status *s, uint64_t now_ns)
@@ -536,8 +626,8 @@ plane_stamp_port_status(
 }
 
 /*
- * program_env.stamp_status: by the queue towards `to`, or, where no update ever
- * went there, by the one that updates do go to.
+ * program_env.stamp_status: use the queue towards `to`, or the only queue of
+ * updates if no update has ever gone there.
  */
 static inline bool
 plane_stamp_status(void *plane, const union addr *to, struct update_status *s,
@@ -553,7 +643,6 @@ plane_stamp_status(void *plane, const union addr *to, struct update_status *s,
 	return p != NULL && plane_stamp_port_status(p, s, now_ns);
 }
 
-/* program_env.count_ignored: what was counted as taken is not. */
 static inline void
 plane_count_ignored(void *plane, unsigned verdict)
 {
@@ -564,7 +653,6 @@ plane_count_ignored(void *plane, unsigned verdict)
 	pl->ignored[verdict]++;
 }
 
-/* What became of the updates of a cluster, at all ports together. */
 static inline struct tally_cluster
 plane_sum_cluster(const struct plane *pl, uint32_t cluster)
 {
@@ -581,7 +669,7 @@ plane_sum_cluster(const struct plane *pl, uint32_t cluster)
 	return t;
 }
 
-/* program_env.put_cluster: constituents, by what became of them. */
+/* program_env.put_cluster: count constituents by their fate. */
 static inline void
 plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
 {
@@ -592,7 +680,6 @@ plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
 		    t.of[w].constituents);
 }
 
-/* The port that is due first; NULL: none is. */
 static inline struct port *
 plane_next_port(const struct plane *pl)
 {
@@ -600,7 +687,6 @@ plane_next_port(const struct plane *pl)
 				   : pl->ports.port[heap_id(&pl->heap[0])];
 }
 
-/* When a queue or the program is due; PLANE_NEVER. */
 static inline uint64_t
 plane_port_deadline_ns(const struct plane *pl)
 {
@@ -623,7 +709,6 @@ plane_deadline_ns(const struct plane *pl)
 	return port < own ? port : own;
 }
 
-/* The head of a port leaves, not before its time. */
 static inline void
 plane_send_head(struct plane *pl, struct port *port, uint64_t when_ns)
 {
@@ -641,7 +726,6 @@ plane_send_head(struct plane *pl, struct port *port, uint64_t when_ns)
 	port_pop(port);
 }
 
-/* The port that is due first sends what it has to, unless that is put off. */
 static inline void
 plane_send_next(struct plane *pl)
 {
@@ -668,8 +752,8 @@ plane_send_next(struct plane *pl)
 }
 
 /*
- * Time-outs and departures that are due by now happen, in order.  Apart, so
- * that a look whether any is costs little.
+ * Run the departures and deadlines up to now_ns, in order.  A function of its
+ * own, so that plane_advance() is cheap when there are none.
  */
 __attribute__((noinline, unused)) static void
 plane_run_deadlines(struct plane *pl, uint64_t now_ns)
@@ -691,7 +775,6 @@ plane_run_deadlines(struct plane *pl, uint64_t now_ns)
 	}
 }
 
-/* It is now_ns: all that is due by then happens. */
 static inline void
 plane_advance(struct plane *pl, uint64_t now_ns)
 {
@@ -702,7 +785,7 @@ plane_advance(struct plane *pl, uint64_t now_ns)
 		pl->now_ns = now_ns;
 }
 
-/* channels.stays and .staying: members' do. */
+/* channel_server.stays: keep the channels of members. */
 static inline bool
 plane_is_member(const void *plane, const union addr *at)
 {
@@ -711,6 +794,7 @@ plane_is_member(const void *plane, const union addr *at)
 	return pl->program->is_member(pl->state, at, -1);
 }
 
+/* channel_server.staying: count them. */
 static inline uint32_t
 plane_member_count(const void *plane)
 {
@@ -719,7 +803,7 @@ plane_member_count(const void *plane)
 	return pl->program->member_count(pl->state);
 }
 
-/* Who may ask what: by its place. */
+/* Set up the authentication of requests by the settings in place. */
 static inline void
 plane_init_channels(struct plane *pl, const struct program_place *place)
 {
@@ -738,10 +822,6 @@ plane_init_channels(struct plane *pl, const struct program_place *place)
 		    sizeof(place->secret));
 }
 
-/*
- * Begin; cf, driver and ctx are borrowed and stay.  False without memory;
- * plane_free() in either case.
- */
 static inline bool
 plane_init(struct plane *pl, const struct plane_conf *cf,
     const struct plane_driver *driver, void *ctx)
@@ -759,7 +839,7 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	    .has_deadlines = pr->deadline_ns != NULL &&
 			     (!pr->deadline_needs_tags || cf->place.tagged),
 	    .state = calloc(1, pr->state_bytes)};
-	pl->ports_cf.by = cf->place.hash_seed;
+	pl->ports_cf.hash_seed = cf->place.hash_seed;
 	ports_complete_rules(&pl->ports_cf);
 	pl->ports = ports_of(&pl->ports_cf);
 	pl->shaped = ports_can_queue(&pl->ports_cf);
@@ -779,7 +859,6 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	    &pl->env);
 }
 
-/* At the end: what is still in queues is counted. */
 static inline void
 plane_count_queued(struct plane *pl)
 {

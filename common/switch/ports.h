@@ -1,17 +1,18 @@
 /*
- * ports.h - the ports of a switch, and what is behind each
+ * ports.h - the ports of a switch, and the hosts behind each port
  *
- * Each remote host is behind a port of its own; on loopback, where all hosts
- * are one, each address and UDP port is a host.  A rule gives a host other
- * settings than the rest have, or puts all hosts of a prefix behind one port:
+ * Each remote host has a port of its own.  On loopback, where all processes
+ * have the same address, each address and UDP port counts as a host.  A rule
+ * gives a host other settings, or puts all hosts of a prefix behind one port:
  *
  *	10.0.0.7:rate=20Mbit,queue=olaf		one host
  *	10.0.1.0/24:rate=1G			a port for all of them
  *
- * Of rules that fit the longest prefix wins.  Ports are made when they are
- * first asked for.  Strangers may ask for any number: where memory has a limit,
- * a new host gets the port of one for which nothing waits, which is forgotten;
- * if there is none either, it is refused.  Owns them: ports_free().
+ * If several rules match a host, the longest prefix wins.  A port is created
+ * when it is first used.  Untrusted hosts can cause any number of ports, so
+ * memory has a limit: past it, a new host gets the port of an idle host, which
+ * is forgotten; if no host is idle, the new host is refused.  A struct ports
+ * owns its ports: ports_free().
  */
 #ifndef INNET_SWITCH_PORTS_H
 #define INNET_SWITCH_PORTS_H
@@ -29,10 +30,10 @@
 
 enum {
 	PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX,
-	PORTS_TRIES = 64,		/* hosts looked at for an idle one */
-	PORTS_TIGHT_BYTES = 65536,	/* left: idle ports give back theirs */
-	/* what merges has, if nothing is said: the paper's, for updates of a
-	   frame each; in the path one takes as many as it has frames */
+	PORTS_TRIES = 64,		/* hosts to check for an idle one */
+	PORTS_TIGHT_BYTES = 65536,	/* left: idle ports free memory */
+	/* Default slots of Olaf queues: as in the paper, with updates of one
+	 * frame each.  In the path an update takes a slot for each frame. */
 	PORTS_SLOTS = 8, PORTS_SLOTS_IN_PATH = 1024
 };
 
@@ -40,50 +41,111 @@ enum {
 
 struct ports_rule {
 	union addr at;			/* prefix, or host with its port */
-	uint8_t bits;			/* that count */
-	bool shares;			/* one port for all that fit */
+	uint8_t bits;			/* length of the prefix */
+	bool shares;			/* one port for all matching hosts */
 	bool has_rate, has_slots, has_queue;
 	struct port_conf conf;
-	uint32_t port;			/* of a rule that shares; PORTS_NONE */
+	uint32_t port;			/* if shares, once it exists; else
+					 * PORTS_NONE */
 };
 
 struct ports_conf {
 	struct port_conf all;
 	struct ports_rule rule[PORTS_RULES_MAX];
 	uint32_t rules;
-	bool shaped;			/* a port has a rate that is said
-					 * nowhere here */
-	/* ports of hosts, and what waits there; 0: no limit */
-	uint64_t memory_bytes;
-	struct hashmap_multiplier by;	/* of maps that strangers fill */
+	bool shaped;			/* a port has a rate that the rules do
+					 * not show */
+	uint64_t memory_bytes;		/* limit of ports of hosts with their
+					 * queues; 0: none */
+	struct hashmap_multiplier hash_seed;	/* of maps that untrusted hosts
+						 * fill */
 };
 
 struct ports_place {
-	union addr host;		/* family 0: it was forgotten */
-	uint32_t port, next;		/* next: of the same key */
-	bool shares;			/* the port is of other hosts too */
+	union addr host;		/* family 0: forgotten */
+	uint32_t port, next;		/* next: place with the same key */
+	bool shares;			/* other hosts use the port too */
 };
 
 struct ports {
-	/* borrowed; its rules know their port */
-	struct ports_conf *cf;
+	struct ports_conf *cf;		/* borrowed; gets the rules' ports */
 	struct port **port;
 	uint32_t n, room;
 	struct ports_place *place;
 	uint32_t places, places_room;
 	struct hashmap by_host;		/* addr_key() -> place */
-	uint32_t last;			/* place asked for last, or NONE */
+	uint32_t last;			/* place used last; PORTS_NONE */
 	struct slots_budget budget;
-	uint32_t hand;			/* place to be looked at next */
+	uint32_t hand;			/* place to check next for idleness */
 };
+
+/* Parse the rule s and add it to cf.  Returns NULL, or what is wrong. */
+static inline const char *ports_add_rule(struct ports_conf *cf, const char *s);
+
+/* Give each rule the settings that it does not change, after the last rule. */
+static inline void ports_complete_rules(struct ports_conf *cf);
+
+/* Can packets wait at any port? */
+static inline bool ports_can_queue(const struct ports_conf *cf);
+
+/* Does any port have an Olaf queue? */
+static inline bool ports_use_olaf(const struct ports_conf *cf);
+
+/* Return an empty set of ports with the settings cf, which it borrows. */
+static inline struct ports ports_of(struct ports_conf *cf);
+
+/* Free all ports. */
+static inline void ports_free(struct ports *s);
+
+/*
+ * Return the host of an address: the address with port 0, except on loopback.
+ */
+static inline union addr ports_host(const union addr *a);
+
+/*
+ * Return the port towards an address, a new one if necessary; NULL without
+ * memory.
+ */
+static inline struct port *ports_find_port(struct ports *s,
+    const union addr *to);
+
+/*
+ * Create a port with the settings cf.  Returns its index, or PORTS_NONE
+ * without memory.
+ */
+static inline uint32_t ports_make_port(struct ports *s,
+    const struct port_conf *cf);
+
+/* Return the rule for a host, or NULL. */
+static inline struct ports_rule *ports_find_rule(const struct ports *s,
+    const union addr *host);
+
+/*
+ * Return the memory of a host with a port of its own (settings cf) or, if cf
+ * is NULL, with a shared port.
+ */
+static inline uint64_t ports_host_bytes(const struct port_conf *cf);
+
+/*
+ * Is the memory nearly used up?  Then ports_trim_idle() must run before the
+ * next frame.
+ */
+static inline bool ports_memory_is_low(const struct ports *s);
+
+/* Free the memory of some idle ports. */
+static inline void ports_trim_idle(struct ports *s);
+
+/* implementation */
 
 static inline struct ports
 ports_of(struct ports_conf *cf)
 {
 	for (uint32_t i = 0; i < cf->rules; i++)
 		cf->rule[i].port = PORTS_NONE;
-	return (struct ports){ .cf = cf, .last = PORTS_NONE,
-	    .by_host.by = cf->by, .budget.limit_bytes = cf->memory_bytes };
+	return (struct ports){.cf = cf,
+	    .last = PORTS_NONE,
+	    .by_host.by = cf->hash_seed,
+	    .budget.limit_bytes = cf->memory_bytes};
 }
 
 static inline void
@@ -98,7 +160,6 @@ ports_free(struct ports *s)
 	hashmap_free(&s->by_host);
 }
 
-/* The host of an address: without its port, but on loopback. */
 static inline union addr
 ports_host(const union addr *a)
 {
@@ -113,7 +174,7 @@ ports_host(const union addr *a)
 	return h;
 }
 
-/* One "key=value" of a rule.  NULL, or what is wrong. */
+/* Set one "key=value" of a rule.  Returns NULL, or what is wrong. */
 static inline const char *
 ports_set_rule(struct ports_rule *r, const char *key, const char *value)
 {
@@ -138,7 +199,10 @@ ports_set_rule(struct ports_rule *r, const char *key, const char *value)
 	    NULL : "queue is olaf or fifo";
 }
 
-/* Where the settings of a rule begin: behind its last colon before a '='. */
+/*
+ * Return where the settings of a rule begin: at its last colon before a '=';
+ * NULL if there are none.
+ */
 static inline const char *
 ports_find_settings(const char *s)
 {
@@ -151,7 +215,10 @@ ports_find_settings(const char *s)
 	return *s == '=' ? colon : NULL;
 }
 
-/* "10.0.1.0/24", "fd00::1", or HOST:PORT: the addresses a rule is for. */
+/*
+ * Parse "10.0.1.0/24", "fd00::1" or HOST:PORT, the hosts of a rule.  Returns
+ * NULL, or what is wrong.
+ */
 static inline const char *
 ports_parse_prefix(struct ports_rule *r, char *name)
 {
@@ -184,7 +251,6 @@ ports_parse_prefix(struct ports_rule *r, char *name)
 	return NULL;
 }
 
-/* Add the rule s.  NULL, or what is wrong. */
 static inline const char *
 ports_add_rule(struct ports_conf *cf, const char *s)
 {
@@ -219,7 +285,6 @@ ports_add_rule(struct ports_conf *cf, const char *s)
 	return why;
 }
 
-/* What a rule does not say is as everywhere. */
 static inline void
 ports_complete_rules(struct ports_conf *cf)
 {
@@ -239,7 +304,7 @@ ports_complete_rules(struct ports_conf *cf)
 	}
 }
 
-/* Does the host fit the rule? */
+/* Does the rule apply to the host? */
 static inline bool
 ports_rule_matches(const struct ports_rule *r, const union addr *host)
 {
@@ -257,7 +322,6 @@ ports_rule_matches(const struct ports_rule *r, const union addr *host)
 	    ((a[whole] ^ b[whole]) >> (8 - rest)) == 0);
 }
 
-/* The rule for a host, or NULL. */
 static inline struct ports_rule *
 ports_find_rule(const struct ports *s, const union addr *host)
 {
@@ -273,7 +337,6 @@ ports_find_rule(const struct ports *s, const union addr *host)
 	return best;
 }
 
-/* A port with these settings: its index, or PORTS_NONE without memory. */
 static inline uint32_t
 ports_make_port(struct ports *s, const struct port_conf *cf)
 {
@@ -299,7 +362,6 @@ ports_make_port(struct ports *s, const struct port_conf *cf)
 	return s->n++;
 }
 
-/* What a host takes, with a port of its own or (NULL) a share of one. */
 static inline uint64_t
 ports_host_bytes(const struct port_conf *cf)
 {
@@ -311,12 +373,12 @@ ports_host_bytes(const struct port_conf *cf)
 	    (cf->slots + slots) * sizeof(struct slot);
 }
 
-/* Forget the host at place k, which may be forgotten already. */
+/* Forget the host at place k, if it has not been forgotten yet. */
 static inline void
 ports_forget_host(struct ports *s, uint32_t k)
 {
 	struct ports_place *p = &s->place[k];
-	const uint64_t key = addr_key(&p->host, &s->cf->by);
+	const uint64_t key = addr_key(&p->host, &s->cf->hash_seed);
 	uint32_t *at = p->host.sa.sa_family == 0 ? NULL :
 	    hashmap_get(&s->by_host, key);
 
@@ -331,7 +393,7 @@ ports_forget_host(struct ports *s, uint32_t k)
 	s->last = PORTS_NONE;
 }
 
-/* A port for which nothing waits begins anew; false without memory. */
+/* Reset an idle port, with the settings cf; returns false without memory. */
 static inline bool
 ports_reset_port(struct ports *s, struct port *p, const struct port_conf *cf)
 {
@@ -351,7 +413,7 @@ ports_reset_port(struct ports *s, struct port *p, const struct port_conf *cf)
 	return false;
 }
 
-/* Does nothing wait for the host at place k, which has its own port? */
+/* Does the host at place k have a port of its own with an empty queue? */
 static inline bool
 ports_is_idle(const struct ports *s, uint32_t k)
 {
@@ -361,7 +423,10 @@ ports_is_idle(const struct ports *s, uint32_t k)
 	    p->updates == NULL;
 }
 
-/* The place of a host that can be forgotten, for cf as above; PORTS_NONE. */
+/*
+ * Forget a host and return its place; with cf, an idle host whose port gets
+ * these settings.  PORTS_NONE if there is none.
+ */
 static inline uint32_t
 ports_reuse_place(struct ports *s, const struct port_conf *cf)
 {
@@ -378,7 +443,6 @@ ports_reuse_place(struct ports *s, const struct port_conf *cf)
 	return PORTS_NONE;
 }
 
-/* Is the memory all but used?  Then ports_trim_idle() comes before a frame. */
 static inline bool
 ports_memory_is_low(const struct ports *s)
 {
@@ -386,7 +450,6 @@ ports_memory_is_low(const struct ports *s)
 	    PORTS_TIGHT_BYTES > s->budget.limit_bytes;
 }
 
-/* Some ports for which nothing waits give back what they have kept. */
 static inline void
 ports_trim_idle(struct ports *s)
 {
@@ -399,7 +462,10 @@ ports_trim_idle(struct ports *s)
 	}
 }
 
-/* One place more, with a port; PORTS_NONE without memory. */
+/*
+ * Add a place, with the port of the rule r or a new one; PORTS_NONE without
+ * memory.
+ */
 static inline uint32_t
 ports_add_place(struct ports *s, struct ports_rule *r,
     const struct port_conf *cf)
@@ -424,7 +490,7 @@ ports_add_place(struct ports *s, struct ports_rule *r,
 	return s->places++;
 }
 
-/* A host that is new; its place, or PORTS_NONE without memory. */
+/* Add a host and return its place; PORTS_NONE without memory. */
 static inline uint32_t
 ports_add_host(struct ports *s, const union addr *host)
 {
@@ -437,8 +503,10 @@ ports_add_host(struct ports *s, const union addr *host)
 
 	k = slots_charge_budget(&s->budget, ports_host_bytes(own)) ?
 	    ports_add_place(s, r, cf) : ports_reuse_place(s, own);
-	head = k == PORTS_NONE ? NULL :
-	    hashmap_put(&s->by_host, addr_key(host, &s->cf->by), PORTS_NONE);
+	head = k == PORTS_NONE
+		   ? NULL
+		   : hashmap_put(&s->by_host, addr_key(host, &s->cf->hash_seed),
+			 PORTS_NONE);
 	if (head == NULL)
 		return PORTS_NONE;
 	if (shares)
@@ -449,7 +517,7 @@ ports_add_host(struct ports *s, const union addr *host)
 	return k;
 }
 
-/* Is `to` on that host, as ports_host() makes them? */
+/* Is the address `to` on the host, which ports_host() made? */
 static inline bool
 ports_is_on(const union addr *to, const union addr *host)
 {
@@ -463,15 +531,15 @@ ports_is_on(const union addr *to, const union addr *host)
 }
 
 /*
- * The same for a host that was not asked for just before: apart, so that all
- * else of ports_find_port() is inline.
+ * Find the port of a host that was not the last one used.  A function of its
+ * own, so that the rest of ports_find_port() is inlined.
  */
 __attribute__((noinline, unused)) static struct port *
 ports_search_host(struct ports *s, const union addr *to)
 {
 	const union addr host = ports_host(to);
 	const uint32_t *head = hashmap_get(&s->by_host,
-	    addr_key(&host, &s->cf->by));
+	    addr_key(&host, &s->cf->hash_seed));
 	uint32_t k;
 
 	for (k = head == NULL ? PORTS_NONE : *head; k != PORTS_NONE &&
@@ -483,7 +551,6 @@ ports_search_host(struct ports *s, const union addr *to)
 	return k == PORTS_NONE ? NULL : s->port[s->place[k].port];
 }
 
-/* The port behind which an address is; NULL without memory. */
 static inline struct port *
 ports_find_port(struct ports *s, const union addr *to)
 {
@@ -492,7 +559,6 @@ ports_find_port(struct ports *s, const union addr *to)
 	return ports_search_host(s, to);
 }
 
-/* Can anything wait at any port? */
 static inline bool
 ports_can_queue(const struct ports_conf *cf)
 {
@@ -503,7 +569,6 @@ ports_can_queue(const struct ports_conf *cf)
 	return shaped;
 }
 
-/* Has any port Olaf's queue? */
 static inline bool
 ports_use_olaf(const struct ports_conf *cf)
 {

@@ -31,31 +31,38 @@
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
 
-enum { PACKET_SOCKET_OWN = 0 };	/* the switch's own address */
+enum { PACKET_SOCKET_OWN = 0 };	/* the socket of the switch's own address */
 
 /*
- * What is set for each packet, and then, in whole words, what is 0 but for
- * frames: what was written in parts that overlap is not read back at once.
+ * A packet, from a driver to the plane and from the plane to the program.
+ * Everything is borrowed for the call; the bytes are borrowed until the plane
+ * is flushed.  Over sockets there is only the payload of a datagram.  In traces
+ * and on interfaces the payload is in a frame, which a queue keeps.  In the
+ * simulator an update has no bytes at all.
+ *
+ * The fields are in this order for speed: first those that are set for every
+ * packet, then in whole words those that are 0 unless there is a frame.  A
+ * value written in overlapping parts could not be read back at once.
  */
 struct packet {
-	const union addr *from, *to;	/* port 0 where there is none */
+	const union addr *from, *to;	/* port 0 if there is none */
 	uint8_t *payload;		/* of the datagram */
-	uint32_t bytes;
+	uint32_t bytes;			/* of the payload */
 	uint32_t wire_bytes;		/* of its frame, on a link */
 	uint8_t tos;
-	uint32_t socket;		/* at which of the switch's addresses
-					 * it came: plane.h */
+	uint32_t socket;		/* number of the socket that received
+					 * it, or of its port in a trace */
 	const struct update *update;	/* already parsed; or NULL */
 
 	/* the frame: */
-	const struct frame *frame;	/* where all is in it; NULL: no frame */
-	uint8_t *data;			/* Ethernet, as it came */
+	const struct frame *frame;	/* offsets of its parts; NULL: none */
+	uint8_t *data;			/* Ethernet, as received */
 	enum frame_is is;
-	enum frame_sums sums;		/* as it came, if they were asked */
-	uint32_t have, len;		/* bytes there; before it was cut */
-	bool changed;			/* the payload is: it is to be sealed */
-	bool bare;			/* an update as the paper has it, */
-	uint16_t cluster;		/* of this one */
+	enum frame_sums sums;		/* on arrival, if they were checked */
+	uint32_t have, len;		/* bytes present; before truncation */
+	bool changed;			/* the payload was: checksums are due */
+	bool bare;			/* an update in the paper's format, */
+	uint16_t cluster;		/* of this cluster */
 };
 
 #define PROGRAM_NEVER UINT64_MAX
@@ -108,7 +115,7 @@ struct program_env {
 	struct outbox *out;
 	/*
 	 * Put the update u, which is in the packet p, into the queue of the
-	 * port towards `to`, to leave by the socket `way`.  Returns false if
+	 * port towards `to`, to leave by `socket`.  Returns false if
 	 * it is not segmented like the other updates of its cluster, or if
 	 * there is no such port.
 	 */
@@ -218,17 +225,17 @@ struct program {
 	 * receives results, or NULL. */
 	const union addr *(*multicast_group)(
 	    const void *state, const union addr *at);
-	/* Return where a group's post to the parent goes, and set *way to
-	 * the socket to use; NULL: drop the post. */
+	/* Return where a group's post to the parent goes, and set *socket
+	 * to the socket to use; NULL: drop the post. */
 	const union addr *(*parent_address)(const void *state,
 	    uint32_t group, uint32_t *socket);
 	/* Does it have packets to send once the driver has room? */
 	bool (*has_backlog)(const void *state);
 	/* Post some of them; returns whether any were posted. */
 	bool (*send_backlog)(void *state);
-	/* Is the socket `way`, which is not PACKET_SOCKET_OWN, still needed? */
+	/* Is a socket, not PACKET_SOCKET_OWN, still needed? */
 	bool (*needs_socket)(const void *state, uint32_t socket);
-	/* Set *a to the address of the socket `way` in a trace. */
+	/* Set *a to the address of a socket in a trace. */
 	void (*socket_address)(const void *state, uint32_t socket,
 	    union addr *a);
 	/* Replace the tag of an update that leaves its queue. */

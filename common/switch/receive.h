@@ -1,9 +1,17 @@
 /*
- * receive.h - what comes to a switch, and which program it is for
+ * receive.h - packets that arrive at a switch: classification and requests
  *
- * A packet is the program's own business, or another run's, or between others,
- * or regular traffic; it is counted as one of them.  What is for the program
- * must be sound.
+ * Each arriving packet is counted in exactly one class (enum packet_class in
+ * program.h): it is for the program, from another run of the program, between
+ * other hosts, or regular traffic.  A packet for the program must be sound.
+ *
+ * Control messages to the switch's own address are handled here, for every
+ * program.  A client must prove that it receives what is sent to its address,
+ * and with a key that it knows the key (auth/channel-server.h); otherwise the
+ * switch challenges it, or does not answer.  A request is executed once: a
+ * repeated request gets the same Ack again, an older one is dropped (iSwitch
+ * section 3.4, Table 2; innet-wire(5)).  Jobs, Members and Stats are answered
+ * here, page by page; every other request goes to the program.
  */
 #ifndef INNET_SWITCH_RECEIVE_H
 #define INNET_SWITCH_RECEIVE_H
@@ -19,7 +27,31 @@
 #include "common/switch/report.h"
 #include "common/wire/control.h"
 
-/* The text that a request asks for; the caller's, NULL without memory. */
+/*
+ * Receive a packet now; the driver has called plane_advance().  Where packets
+ * may wait at ports, the posts of the program are sent at once; otherwise the
+ * driver must call plane_flush() before the bytes of the packet change.
+ */
+static inline void plane_receive(struct plane *pl, struct packet *p);
+
+/* Receive a packet as plane_receive() does, after --impair on arrival. */
+static inline void plane_receive_impaired(struct plane *pl, struct packet *p);
+
+/*
+ * Return how often --impair lets an arriving packet in: 0, 1 or 2 times.
+ * Delayed packets arrive at once.
+ */
+static inline int plane_draw_copies(struct plane *pl);
+
+/* Forward a regular frame, through the queue of its port or past it. */
+static inline void plane_forward_regular(struct plane *pl, struct packet *p);
+
+/* implementation */
+
+/*
+ * Return the text that a request asks for, which the caller must free; NULL
+ * without memory, or if the job is unknown (*known).
+ */
 static inline char *
 plane_make_text(struct plane *pl, const struct control *c, bool *known,
     uint64_t now_ns)
@@ -56,7 +88,10 @@ plane_make_text(struct plane *pl, const struct control *c, bool *known,
 	return t.text;
 }
 
-/* A page of a text that is frozen when page 0 is asked for. */
+/*
+ * Fill in the Ack with a page of a text; the text is made when page 0 is
+ * requested and kept for the others.
+ */
 static inline void
 plane_answer_page(struct plane *pl, struct channel_server_row *r,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -88,7 +123,10 @@ plane_answer_page(struct plane *pl, struct channel_server_row *r,
 	    r->text_bytes - at : CONTROL_PAGE_BYTES;
 }
 
-/* Send the Ack of c, from where that was sent to, and remember it. */
+/*
+ * Send the Ack of c from the address that c was sent to, and keep it in r for
+ * repeated requests.
+ */
 static inline void
 plane_send_ack(struct plane *pl, const struct packet *p,
     const struct control *c, struct channel_server_row *r,
@@ -98,14 +136,15 @@ plane_send_ack(struct plane *pl, const struct packet *p,
 	const uint32_t len = (uint32_t)(control_put_ack(control_put(msg,
 	    CONTROL_ACK, c->job, c->xid), a) - msg);
 
-	if (a->status != CONTROL_NO_PARENT)	/* it will be asked again */
+	if (a->status != CONTROL_NO_PARENT)	/* the client will retry */
 		channel_server_keep_ack(r, c->xid, msg, len);
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg, len);
 }
 
 /*
- * The same, unproved: the status alone and, if there is one, a pass.  Who may
- * not hear us is sent nothing longer than what he sent; false if it would be.
+ * Send an Ack without a MAC: the status and, if not NULL, a cookie.  Returns
+ * false instead of sending a challenge that is longer than the request, so
+ * that the switch cannot amplify an attack.
  */
 static inline bool
 plane_send_bare_ack(struct plane *pl, const struct packet *p,
@@ -129,7 +168,7 @@ plane_send_bare_ack(struct plane *pl, const struct packet *p,
 	return true;
 }
 
-/* Have who asks prove that he hears us: a pass, under his own nonce. */
+/* Challenge the client: send it a cookie with the client's own nonce. */
 static inline void
 plane_send_challenge(struct plane *pl, const struct packet *p,
     const struct control *c, uint64_t now_ns)
@@ -149,7 +188,10 @@ plane_send_challenge(struct plane *pl, const struct packet *p,
 		pl->controls[CONTROLS_UNPROVED]++;
 }
 
-/* May c be done at all?  If not that was counted, and answered if need be. */
+/*
+ * Return the channel of the client if c may be executed; NULL if not, when c
+ * has been counted and, if necessary, answered.
+ */
 static inline struct channel_server_row *
 plane_admit_request(struct plane *pl, const struct packet *p,
     const struct control *c, uint64_t now_ns)
@@ -173,7 +215,7 @@ plane_admit_request(struct plane *pl, const struct packet *p,
 	return NULL;
 }
 
-/* Does c change how others go on? */
+/* Does c change how a job runs? */
 static inline bool
 plane_is_command(const struct control *c)
 {
@@ -184,14 +226,14 @@ plane_is_command(const struct control *c)
 	case CONTROL_HALT:
 	case CONTROL_RESUME:
 	case CONTROL_REGROUP: return true;
-	case CONTROL_LEAVE: return c->body_bytes >= 4;	/* another's */
+	case CONTROL_LEAVE: return c->body_bytes >= 4;	/* another member */
 	default: return false;
 	}
 }
 
 /*
- * May it come from there, if it does?  With a key of commands that is needed;
- * without a key only members command, and who is of this machine.
+ * May this client send c?  Commands need the command key if there is one.
+ * Without any key only members and local processes may send commands.
  */
 static inline bool
 plane_may_command(const struct plane *pl, const union addr *from,
@@ -208,7 +250,7 @@ plane_may_command(const struct plane *pl, const union addr *from,
 	    pr->is_member(pl->state, from, c->job));
 }
 
-/* Do what c asks for. */
+/* Execute c and fill in its Ack. */
 static inline enum program_reply
 plane_execute_request(struct plane *pl, const union addr *from,
     const struct control *c, struct channel_server_row *r,
@@ -228,7 +270,7 @@ plane_execute_request(struct plane *pl, const union addr *from,
 	}
 }
 
-/* A request that is no repeated one: it is done, and answered. */
+/* Execute and answer a request that is not a repeated one. */
 static inline void
 plane_handle_request(struct plane *pl, const struct packet *p,
     const struct control *c, struct channel_server_row *r, uint64_t now_ns)
@@ -252,8 +294,8 @@ plane_handle_request(struct plane *pl, const struct packet *p,
 }
 
 /*
- * A control message to the switch's own address at now_ns.  Apart: what looks
- * at every packet needs none of its room.
+ * Process a control message to the switch's own address.  A function of its
+ * own, so that plane_receive() needs less stack.
  */
 __attribute__((noinline, unused)) static void
 plane_receive_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
@@ -276,7 +318,7 @@ plane_receive_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 		    pl->state, p->payload, p->bytes, now_ns);
 		return;
 	}
-	if (c.action == CONTROL_ACK) {	/* it is never answered */
+	if (c.action == CONTROL_ACK) {	/* never answered */
 		pl->controls[CONTROLS_TAKEN]++;
 		pl->controls[CONTROLS_ACKS]++;
 		return;
@@ -298,7 +340,7 @@ plane_receive_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 	}
 }
 
-/* Is a packet to the switch's own address? */
+/* Is a packet addressed to the switch itself? */
 static inline bool
 plane_is_own_address(const struct plane *pl, const struct packet *p)
 {
@@ -309,9 +351,10 @@ plane_is_own_address(const struct plane *pl, const struct packet *p)
 }
 
 /*
- * Behind any program Olaf's queue takes the updates that pass.  False: it is
- * no update, or there is no such queue on its way, or those there are proved:
- * with what has no proof they do not mix.
+ * Put an update that passes through the switch into the Olaf queue on its
+ * route, whatever the program is.  Returns false if it is no update, if there
+ * is no such queue, or if the updates there carry tags, which cannot be merged
+ * with untagged ones.
  */
 static inline bool
 plane_enqueue_passing(struct plane *pl, struct packet *p)
@@ -333,7 +376,6 @@ plane_enqueue_passing(struct plane *pl, struct packet *p)
 	return true;
 }
 
-/* A regular frame waits for its port, or passes beside the queue. */
 static inline void
 plane_forward_regular(struct plane *pl, struct packet *p)
 {
@@ -359,14 +401,17 @@ plane_forward_regular(struct plane *pl, struct packet *p)
 	plane_enqueue(pl, port, &a);
 }
 
-/* Does --allow shut out who sent it?  Apart, as it is seldom given. */
+/*
+ * Does --allow exclude the sender?  A function of its own because --allow is
+ * rare.
+ */
 __attribute__((noinline, unused)) static bool
 plane_is_denied(const struct plane *pl, const struct packet *p)
 {
 	return p->from == NULL || !networks_allow(&pl->cf->allow, p->from);
 }
 
-/* A packet that the program claims. */
+/* Receive a packet that is for the program. */
 static inline void
 plane_receive_claimed(struct plane *pl, struct packet *p)
 {
@@ -388,7 +433,10 @@ plane_receive_claimed(struct plane *pl, struct packet *p)
 		pl->program->receive(pl->state, p, pl->now_ns);
 }
 
-/* The same in the path, where what is not sound goes on as it came. */
+/*
+ * Receive a packet as plane_receive_claimed() does; in the path of other
+ * hosts, unsound packets are forwarded.
+ */
 static inline void
 plane_receive_in_path(struct plane *pl, struct packet *p)
 {
@@ -399,7 +447,6 @@ plane_receive_in_path(struct plane *pl, struct packet *p)
 		plane_forward_packet(pl, p, pl->now_ns);
 }
 
-/* How often impairment lets a packet in; what it holds back comes at once. */
 static inline int
 plane_draw_copies(struct plane *pl)
 {
@@ -413,12 +460,6 @@ plane_draw_copies(struct plane *pl)
 	return n;
 }
 
-/*
- * A packet comes now: the driver has called plane_advance().  What the program
- * decided is forwarded at once where it may have to wait; otherwise when the
- * driver calls plane_flush(), at the latest before the bytes of the packet
- * change.
- */
 static inline void
 plane_receive(struct plane *pl, struct packet *p)
 {
@@ -440,7 +481,6 @@ plane_receive(struct plane *pl, struct packet *p)
 		plane_flush(pl);
 }
 
-/* The same behind a bad network on the way in. */
 static inline void
 plane_receive_impaired(struct plane *pl, struct packet *p)
 {

@@ -1,9 +1,8 @@
 /*
- * report.h - the account of a switch: what came, and what became of it
+ * report.h - the counters of a switch, for reports, summaries and innet-ctl
  *
- * One order and one set of names for every program: what the plane counts,
- * then control messages, then what is the program's own.  Reports, summaries
- * and the answers to innet-ctl are made of it.
+ * The order and the names are the same for every program: counters of the
+ * plane, then counters of control messages, then those of the program.
  */
 #ifndef INNET_SWITCH_REPORT_H
 #define INNET_SWITCH_REPORT_H
@@ -15,6 +14,25 @@
 #include "common/capture/soundness.h"
 #include "common/queue/tally.h"
 #include "common/switch/plane.h"
+
+/* Add all counters, for a report in JSON. */
+static inline void plane_put_report(const struct plane *pl, struct counters *c);
+
+/* Add the line for people that is printed at the end. */
+static inline void plane_put_summary(const struct plane *pl,
+    struct counters *c);
+
+/*
+ * Add the counters and gauges of a job, or (-1) of the switch itself, as
+ * innet-ctl asks for them.  Returns false if there is no such job.
+ */
+static inline bool plane_put_counters(const struct plane *pl, int32_t job,
+    struct counters *c, uint64_t now_ns);
+
+/* Has any port received updates, or does the program merge updates? */
+static inline bool plane_has_updates(const struct plane *pl);
+
+/* implementation */
 
 static inline const char *
 plane_count_name(enum plane_count what)
@@ -36,7 +54,7 @@ plane_controls_name(unsigned what)
 	return name[what];
 }
 
-/* What all ports together did with what is no update. */
+/* Return what all ports did with packets of a kind that is no update. */
 static inline struct port_count_verdict
 plane_sum_ports(const struct plane *pl, enum port_kind kind)
 {
@@ -53,7 +71,6 @@ plane_sum_ports(const struct plane *pl, enum port_kind kind)
 	return all;
 }
 
-/* Does any port know of updates, or is it to? */
 static inline bool
 plane_has_updates(const struct plane *pl)
 {
@@ -75,7 +92,7 @@ plane_put_tally(struct counters *c, const struct tally_cluster *t)
 	}
 }
 
-/* Packets that were delivered with so many constituents. */
+/* Count the delivered packets that have this number of constituents. */
 static inline uint64_t
 plane_count_merged(const struct plane *pl, uint32_t constituents)
 {
@@ -90,7 +107,7 @@ plane_count_merged(const struct plane *pl, uint32_t constituents)
 	return n;
 }
 
-/* Updates by cluster, and delivered packets by their constituents. */
+/* Add updates by cluster, and delivered packets by their constituents. */
 static inline void
 plane_put_updates(const struct plane *pl, struct counters *c)
 {
@@ -121,7 +138,9 @@ plane_put_updates(const struct plane *pl, struct counters *c)
 	counters_out(c);
 }
 
-/* The program's datagrams that have left, wherever they waited. */
+/*
+ * Count the datagrams of the program that have left, with or without queueing.
+ */
 static inline uint64_t
 plane_count_sent(const struct plane *pl)
 {
@@ -129,7 +148,7 @@ plane_count_sent(const struct plane *pl)
 	    plane_sum_cluster(pl, PLANE_ALL).of[TALLY_DELIVERED].packets;
 }
 
-/* The plane's own counters, by name. */
+/* Add the plane's own counters. */
 static inline void
 plane_put_counts(const struct plane *pl, struct counters *c)
 {
@@ -148,7 +167,7 @@ plane_put_counts(const struct plane *pl, struct counters *c)
 	counters_put(c, "regular_queued", others.queued);
 }
 
-/* What was ignored, by reason. */
+/* Add the ignored packets by reason. */
 static inline void
 plane_put_ignored(const struct plane *pl, struct counters *c)
 {
@@ -160,7 +179,7 @@ plane_put_ignored(const struct plane *pl, struct counters *c)
 	counters_out(c);
 }
 
-/* "3 ignored (2 length, 1 snaplen)" */
+/* Add ignored packets in the form "3 ignored (2 length, 1 snaplen)". */
 static inline void
 plane_summarize_ignored(const struct plane *pl, struct counters *c)
 {
@@ -178,7 +197,7 @@ plane_summarize_ignored(const struct plane *pl, struct counters *c)
 		counters_add(c, ")");
 }
 
-/* The plane's counters for people: those that say something. */
+/* Add the plane's counters that are not 0, for people. */
 static inline void
 plane_summarize_counts(const struct plane *pl, struct counters *c)
 {
@@ -207,7 +226,6 @@ plane_summarize_counts(const struct plane *pl, struct counters *c)
 	}
 }
 
-/* Everything, for a report. */
 static inline void
 plane_put_report(const struct plane *pl, struct counters *c)
 {
@@ -225,7 +243,6 @@ plane_put_report(const struct plane *pl, struct counters *c)
 		pl->program->put_report(pl->state, c);
 }
 
-/* The line for people, but for what a driver adds. */
 static inline void
 plane_put_summary(const struct plane *pl, struct counters *c)
 {
@@ -258,10 +275,6 @@ plane_put_summary(const struct plane *pl, struct counters *c)
 	plane_summarize_counts(pl, c);
 }
 
-/*
- * Counters and gauges of a job, or (-1) of the switch itself, as innet-ctl
- * asks for them.  False: there is no such job.
- */
 static inline bool
 plane_put_counters(const struct plane *pl, int32_t job, struct counters *c,
     uint64_t now_ns)

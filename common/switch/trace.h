@@ -1,16 +1,23 @@
 /*
  * trace.h - the driver of traces: captures in, a capture out
  *
- * trace_run() does it all; several planes that feed each other in one time
- * (innet-sim) are run step by step: trace_open(), trace_next_ns(),
- * trace_advance(), trace_receive_next() or trace_receive_frame(),
- * trace_close().
+ * trace_run() does everything.  Several planes that feed each other in a
+ * common time (innet-sim) run step by step instead: trace_open(),
+ * trace_deadline_ns(), trace_advance(), trace_receive_next() or
+ * trace_receive_frame(), trace_close().
  *
- * The stamps of the captures are the clock, whatever the program; what leaves
- * is trace-out.h's.  Datagrams of innet's that lie in one frame are packets of
- * their own from here on, with its stamp.
- * With the departures of another run each frame leaves when it did there.
- * For tools: warns, and exits 1 without memory.
+ * The timestamps of the captures are the clock, whatever the program is.
+ * Several captures are merged in order of time; of equal times the first
+ * capture wins.  A timestamp that goes back counts as equal to the one before.
+ * Several datagrams of innet in one frame become packets of their own, with
+ * the time of the frame.
+ *
+ * A packet that leaves a port is stamped with the time at which its last bit
+ * has left the link, plus the propagation delay.  A packet that is forwarded
+ * without queueing keeps its timestamp.  With the departures of another run,
+ * each packet leaves when it left there.
+ *
+ * For tools: prints warnings, and exits 1 without memory.
  */
 #ifndef INNET_SWITCH_TRACE_H
 #define INNET_SWITCH_TRACE_H
@@ -40,31 +47,138 @@ struct merged_conf {
 	bool until_relative;		/* counted from the first packet */
 	uint64_t count;			/* packets to read; 0: all */
 	const volatile sig_atomic_t *stop;	/* non-zero: end now */
-	bool quiet;			/* leave warnings out (fuzzing) */
+	bool quiet;			/* print no warnings (fuzzing) */
 };
 
 struct merged_input {
 	struct pcapio_in *in;
 	struct pcapio_packet p;		/* the next one, if have */
 	bool have;
-	bool backwards;			/* has been warned of */
-	uint64_t now_ns;		/* p's stamp, never going back */
+	bool backwards;			/* the warning was printed */
+	uint64_t now_ns;		/* timestamp of p; never decreases */
 };
 
 struct merged {
 	struct merged_conf cf;
 	struct merged_input *input;
 	size_t n;
-	struct merged_input *given;	/* its packet was handed out last */
+	struct merged_input *given;	/* of the packet returned last */
 	uint64_t until_ns;		/* absolute, once a packet was read */
-	uint64_t packets;		/* handed out */
+	uint64_t packets;		/* returned so far */
 	uint64_t time_backwards;
 	bool stopped;			/* cf.stop ended it */
 	int status;			/* 1: a capture was damaged */
 	uint8_t *frame;			/* of merged_to_ethernet() */
 };
 
-/* Read the input's next packet; its time does not go back. */
+enum { TRACE_FRAME_BYTES = FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES };
+
+struct trace_conf {
+	struct merged_conf feed;
+	uint64_t propagation_ns;	/* of every port's link */
+	struct impair impair;		/* of every port's link */
+	struct pcapio_in *departures;	/* NULL: links decide */
+	bool unsized;			/* the program's packets do not tell
+					 * their length */
+	/* Receives the frames that arrive behind the links; or NULL. */
+	void (*on_arrival)(void *ctx, uint64_t at_ns, const uint8_t *p,
+	    uint32_t have, uint32_t len);
+	void *arrival_ctx;
+	struct pcapio_out *ingress;	/* capture of arriving packets; NULL */
+};
+
+/* A frame that has left and has not arrived yet. */
+struct trace_flight {
+	uint32_t have, len;
+	uint8_t bytes[];
+};
+
+/* The next frame that left a queue in another run. */
+struct trace_departure {
+	uint64_t at_ns;			/* PLANE_NEVER: there is none */
+	struct port *port;
+	bool is_update;
+	struct update up;
+	uint32_t bytes;			/* of the payload */
+};
+
+struct trace {
+	const struct trace_conf *cf;
+	struct plane *pl;
+	struct merged feed;
+	struct pcapio_out *out;		/* NULL: nowhere */
+	struct impair impair;
+	bool delays;			/* links delay or impair frames */
+	struct timed_queue flights;
+	struct trace_departure next;
+	uint8_t *edit;			/* three frames: the one that is being
+					 * changed, one made here, and one of
+					 * several datagrams; owned */
+	uint64_t departures_differ;
+	uint64_t no_ethernet;		/* regular frames without an ethertype,
+					 * which are not written */
+	uint16_t own_port;		/* of a program whose datagrams tell
+					 * their length; else 0 */
+	struct split_count split;
+	const char *unsplit_in;		/* the capture of its cannot_at */
+	uint64_t stamp_ns;		/* of the packet being received */
+	int status;
+};
+
+enum { TRACE_AHEAD = 4 };	/* packets that a prefetch is ahead */
+
+/* A packet of a capture, as the plane needs it. */
+struct trace_in {
+	struct packet p;
+	struct frame frame;
+	union addr from, to;
+};
+
+/*
+ * Run n open captures through the plane, which was initialized with
+ * trace_driver and t, and write the packets that leave to out, unless it is
+ * NULL.  Returns the exit status, 0 or 1; errors have been printed.
+ */
+static inline int trace_run(struct trace *t, const struct trace_conf *cf,
+    struct plane *pl, struct pcapio_in *in, size_t n, struct pcapio_out *out);
+
+/* Start to run n open captures through the plane as trace_run() does. */
+static inline void trace_open(struct trace *t, const struct trace_conf *cf,
+    struct plane *pl, struct pcapio_in *in, size_t n, struct pcapio_out *out);
+
+/*
+ * Return the input with the next packet (its p and now_ns), borrowed until the
+ * next call.  NULL at the end of the captures, after cf's count or time, or
+ * when stopped.
+ */
+static inline const struct merged_input *merged_next(struct merged *f);
+
+/* Set the time to now_ns: send the packets and run the deadlines up to then. */
+static inline void trace_advance(struct trace *t, uint64_t now_ns);
+
+/* Receive the packet of i, at i->now_ns, which is now. */
+static inline void trace_receive_next(struct trace *t,
+    const struct merged_input *i);
+
+/* Receive an Ethernet frame of len bytes, of which `have` are present. */
+static inline void trace_receive_frame(struct trace *t, uint64_t now_ns,
+    uint8_t *p, uint32_t have, uint32_t len);
+
+/* Return when a packet next leaves, or arrives behind a link. */
+static inline uint64_t trace_deadline_ns(const struct trace *t);
+
+/* Finish.  Returns 0, or 1 if a capture was damaged, which has been printed. */
+static inline int trace_close(struct trace *t);
+
+/* Add the counters of the driver to a report. */
+static inline void trace_put_report(const struct trace *t, struct counters *c);
+
+/* Add the counters of the driver that are not 0, for people. */
+static inline void trace_put_summary(const struct trace *t, struct counters *c);
+
+/* implementation */
+
+/* Read the input's next packet; its time does not decrease. */
 static inline void
 merged_read_next(struct merged *f, struct merged_input *i)
 {
@@ -88,7 +202,7 @@ merged_read_next(struct merged *f, struct merged_input *i)
 	i->backwards = true;
 }
 
-/* Begin to read n open captures. */
+/* Start to read n open captures, which are borrowed. */
 static inline void
 merged_open(struct merged *f, const struct merged_conf *cf,
     struct pcapio_in *in, size_t n)
@@ -104,6 +218,7 @@ merged_open(struct merged *f, const struct merged_conf *cf,
 	}
 }
 
+/* Free the memory, and warn of odd captures. */
 static inline void
 merged_close(struct merged *f)
 {
@@ -115,7 +230,10 @@ merged_close(struct merged *f)
 	f->frame = NULL;
 }
 
-/* The input whose packet is next in time; the first given wins ties. */
+/*
+ * Return the input with the earliest packet; of equal times the first capture
+ * wins.
+ */
 static inline struct merged_input *
 merged_find_earliest(const struct merged *f)
 {
@@ -130,10 +248,6 @@ merged_find_earliest(const struct merged *f)
 	return best;
 }
 
-/*
- * The next packet, borrowed until the next call: p and now_ns of an input.
- * NULL at the end of the captures, after cf's count or time, or when stopped.
- */
 static inline const struct merged_input *
 merged_next(struct merged *f)
 {
@@ -159,10 +273,10 @@ merged_next(struct merged *f)
 }
 
 /*
- * The packet of i as an Ethernet frame of *have bytes, *len before it was cut:
- * its own bytes, or behind a link header of our making in f->frame.  fr, what
- * frame_parse() said of it, is moved along.  NULL if it has no ethertype, as
- * what PPP and 802.11 say to each other.
+ * Return the packet of i as an Ethernet frame of *have bytes, *len before it
+ * was truncated: its own bytes, or those behind a link header that is made in
+ * f->frame. *fr, the result of frame_parse(), is adjusted.  NULL if the packet
+ * has no ethertype (PPP and 802.11 management).
  */
 static inline const uint8_t *
 merged_to_ethernet(struct merged *f, const struct merged_input *i,
@@ -198,59 +312,7 @@ merged_to_ethernet(struct merged *f, const struct merged_input *i,
 	return f->frame;
 }
 
-enum { TRACE_FRAME_BYTES = FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES };
-
-struct trace_conf {
-	struct merged_conf feed;
-	uint64_t propagation_ns;	/* of every port's link */
-	struct impair impair;		/* likewise */
-	struct pcapio_in *departures;	/* NULL: links decide */
-	bool unsized;			/* the program's packets do not say
-					 * how long they are */
-	/* Told of what arrives behind the links; or NULL. */
-	void (*on_arrival)(void *ctx, uint64_t at_ns, const uint8_t *p,
-	    uint32_t have, uint32_t len);
-	void *arrival_ctx;
-	struct pcapio_out *ingress;	/* what comes goes there, too; NULL */
-};
-
-/* A frame that has left and is still under way. */
-struct trace_flight {
-	uint32_t have, len;
-	uint8_t bytes[];
-};
-
-/* The next frame that left a queue in another run. */
-struct trace_departure {
-	uint64_t at_ns;			/* PLANE_NEVER: there is none */
-	struct port *port;
-	bool is_update;
-	struct update up;
-	uint32_t bytes;			/* of the payload */
-};
-
-struct trace {
-	const struct trace_conf *cf;
-	struct plane *pl;
-	struct merged feed;
-	struct pcapio_out *out;		/* NULL: nowhere */
-	struct impair impair;
-	bool delays;			/* links delay frames, or impair them */
-	struct timed_queue flights;
-	struct trace_departure next;
-	uint8_t *edit;			/* a frame that is changed; one of our
-					 * own; one of several datagrams */
-	uint64_t departures_differ;
-	uint64_t no_ethernet;		/* regular frames without a type: not
-					 * written */
-	uint16_t own_port;		/* of a program whose datagrams say
-					 * their length; 0: they do not */
-	struct split_count split;
-	const char *unsplit_in;		/* the capture of its cannot_at */
-	uint64_t stamp_ns;		/* of the packet that is being taken */
-	int status;
-};
-
+/* Write a frame that arrives behind a link. */
 static inline void
 trace_write_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
@@ -277,7 +339,7 @@ trace_hold_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 		err(1, "frames in propagation");
 }
 
-/* A frame has left for a link that delays or impairs it. */
+/* Send a frame by a link that delays or impairs it. */
 static inline void
 trace_put_delayed(struct trace *t, uint64_t left_ns, const void *p,
     uint32_t have, uint32_t len)
@@ -295,7 +357,7 @@ trace_put_delayed(struct trace *t, uint64_t left_ns, const void *p,
 	}
 }
 
-/* A frame has left its port at left_ns. */
+/* Send a frame that has left its port at left_ns. */
 static inline void
 trace_put_frame(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
     uint32_t len)
@@ -306,7 +368,7 @@ trace_put_frame(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
 		trace_write_frame(t, left_ns, p, have, len);
 }
 
-/* Write what is under way and has arrived by now_ns. */
+/* Write the frames that have arrived by now_ns. */
 static inline void
 trace_write_arrived(struct trace *t, uint64_t now_ns)
 {
@@ -319,7 +381,7 @@ trace_write_arrived(struct trace *t, uint64_t now_ns)
 	}
 }
 
-/* A datagram leaves under headers of our making. */
+/* Send a datagram with headers made here. */
 static inline void
 trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
     const union addr *to, uint8_t tos, const uint8_t *p, uint32_t bytes)
@@ -342,7 +404,7 @@ trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
 }
 
-/* The address that a way of the switch has in the trace. */
+/* Return the address of a socket of the switch in the trace. */
 static inline union addr
 trace_socket_address(const struct trace *t, uint32_t socket)
 {
@@ -420,21 +482,17 @@ trace_make_writable(void *ctx, struct packet *p)
 	p->payload = p->data + at;
 }
 
-static const struct plane_driver trace_driver = {.send_run = trace_send_run,
-    .send_slot = trace_send_slot,
-    .forward_packet = trace_forward_packet,
-    .make_writable = trace_make_writable};
-
-enum { TRACE_AHEAD = 4 };	/* packets, that memory has time to come */
-
-/* A packet of a capture, and all that the plane is told of it. */
-struct trace_in {
-	struct packet p;
-	struct frame frame;
-	union addr from, to;
+/* The driver to initialize a plane with, for trace_run(). */
+static const struct plane_driver trace_driver = {
+	.send_run = trace_send_run, .send_slot = trace_send_slot,
+	.forward_packet = trace_forward_packet,
+	.make_writable = trace_make_writable
 };
 
-/* Read the packet of i into *in; false if it has no form as Ethernet. */
+/*
+ * Read the packet of i into *in; returns false if it cannot be an Ethernet
+ * frame.
+ */
 static inline bool
 trace_read_packet(const struct trace *t, struct merged *feed,
     const struct merged_input *i, struct trace_in *in)
@@ -443,7 +501,7 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	const enum frame_is is = frame_parse(i->in->link, i->p.data,
 	    i->p.caplen, i->p.len, fr);
 	const bool whole = is == FRAME_UDP || is == FRAME_OTHER;
-	/* a datagram whose ports are not there is for whom its host is */
+	/* a datagram without ports belongs to the port of the switch */
 	const uint16_t none = whole ? 0 : addr_port(&t->pl->cf->place.address);
 	uint32_t have, len;
 	uint8_t *data;
@@ -456,7 +514,7 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	    fr->flow.sport : none, fr->flow.v6);
 	flow_addr(&in->to, fr->flow.dst, fr->flow.dport != 0 ?
 	    fr->flow.dport : none, fr->flow.v6);
-	/* every field: else compilers clear the whole of it first */
+	/* set every field: otherwise compilers clear all of it first */
 	in->p = (struct packet){ .from = &in->from, .to = &in->to,
 	    .socket = PACKET_SOCKET_OWN, .tos = is == FRAME_OTHER ? 0 : fr->tos,
 	    .payload = data + fr->payload_at,
@@ -468,7 +526,7 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	return true;
 }
 
-/* What the datagrams of p's frame are, if they are several. */
+/* Return how to split the frame of p into datagrams. */
 static inline struct split_as
 trace_split_rule(const struct trace *t, const struct packet *p)
 {
@@ -479,7 +537,10 @@ trace_split_rule(const struct trace *t, const struct packet *p)
 	    t->pl->program->datagram_bytes : NULL);
 }
 
-/* Of several datagrams in one frame it is not known when each left. */
+/*
+ * Exit if a frame of the other run holds several datagrams: it is unknown when
+ * each of them left.
+ */
 static inline void
 trace_check_departure(const struct trace *t, const struct packet *p)
 {
@@ -497,7 +558,7 @@ trace_check_departure(const struct trace *t, const struct packet *p)
 		    t->cf->departures->packets);
 }
 
-/* Did the packet p of another run leave a queue?  Then it is the next. */
+/* Did the packet p leave a queue in the other run?  Then set t->next to it. */
 static inline bool
 trace_is_departure(struct trace *t, struct packet *p)
 {
@@ -513,13 +574,13 @@ trace_is_departure(struct trace *t, struct packet *p)
 		return false;
 	if (!d->is_update && (pl->program->bypasses_queues ||
 	    pl->program->classify(pl->state, p) != PACKET_FROM_PROGRAM))
-		return false;		/* what passes beside never waits */
+		return false;		/* it never waited in a queue */
 	d->port = plane_find_port(pl, p->to);
 	return d->is_update || (d->port != NULL && d->port->link.rate_bps >
 	    0);
 }
 
-/* Read on in the capture of departures: false at its end. */
+/* Read the next packet of the other run; returns false at its end. */
 static inline bool
 trace_read_departure(struct trace *t, struct trace_in *to)
 {
@@ -545,7 +606,7 @@ trace_read_departure(struct trace *t, struct trace_in *to)
 	return true;
 }
 
-/* The next departure of the other run that has to happen here. */
+/* Find the next departure of the other run. */
 static inline void
 trace_next_departure(struct trace *t)
 {
@@ -562,7 +623,7 @@ trace_next_departure(struct trace *t)
 	t->next.at_ns = PLANE_NEVER;
 }
 
-/* Is the frame at the head what left in the other run? */
+/* Is the slot s the packet that left in the other run? */
 static inline bool
 trace_matches_head(const struct trace_departure *d, const struct slot *s)
 {
@@ -576,7 +637,7 @@ trace_matches_head(const struct trace_departure *d, const struct slot *s)
 	    s->up.sequence == u->sequence && s->up.merged == u->merged;
 }
 
-/* The departures of another run, up to now_ns, happen here as well. */
+/* Repeat the departures of the other run up to now_ns. */
 static inline void
 trace_repeat_departures(struct trace *t, uint64_t now_ns)
 {
@@ -586,7 +647,7 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 
 		plane_advance(t->pl, d->at_ns);
 		if (d->is_update && d->port != NULL &&
-		    d->port->updates == NULL)	/* it was addressed anew */
+		    d->port->updates == NULL)	/* it got another address */
 			d->port = plane_only_update_port(t->pl);
 		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&
@@ -600,7 +661,6 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 	}
 }
 
-/* It is now_ns. */
 static inline void
 trace_advance(struct trace *t, uint64_t now_ns)
 {
@@ -611,7 +671,10 @@ trace_advance(struct trace *t, uint64_t now_ns)
 		trace_write_arrived(t, t->pl->now_ns);
 }
 
-/* What is still in queues leaves, but no time-out fires any more. */
+/*
+ * Send all packets that are still in queues, without running deadlines of the
+ * program.
+ */
 static inline void
 trace_drain_queues(struct trace *t)
 {
@@ -621,7 +684,7 @@ trace_drain_queues(struct trace *t)
 		plane_send_next(t->pl);
 }
 
-/* A packet of i comes to the switch. */
+/* Receive the packet p of the input i. */
 __attribute__((always_inline)) static inline void
 trace_receive(struct trace *t, const struct merged_input *i, struct packet *p)
 {
@@ -632,7 +695,7 @@ trace_receive(struct trace *t, const struct merged_input *i, struct packet *p)
 	plane_flush(t->pl);
 }
 
-/* The datagrams *s of a frame of i come, each in a frame of its own. */
+/* Receive the datagrams s of one frame, each in a frame of its own. */
 static inline void
 trace_receive_each(struct trace *t, const struct merged_input *i,
     const struct packet *whole, struct split s)
@@ -662,7 +725,10 @@ trace_receive_each(struct trace *t, const struct merged_input *i,
 	}
 }
 
-/* The datagrams of the frame of p are taken, or it is marked.  False: not. */
+/*
+ * Receive the datagrams of the frame of p, and return true; otherwise mark a
+ * frame that cannot be split, and return false.
+ */
 __attribute__((noinline, unused)) static bool
 trace_receive_split(struct trace *t, const struct merged_input *i,
     struct packet *p, const struct split_as *as)
@@ -687,8 +753,8 @@ trace_receive_split(struct trace *t, const struct merged_input *i,
 }
 
 /*
- * The program may take p though it does not say how long it is: is it surely
- * several datagrams, or may it be?
+ * The program may receive p, whose length it does not tell: count frames that
+ * may hold, and mark frames that do hold, several datagrams.
  */
 __attribute__((noinline, unused)) static void
 trace_check_unsized(
@@ -713,7 +779,7 @@ trace_check_unsized(
 	}
 }
 
-/* Were there several datagrams in the frame of p?  Then they are taken. */
+/* Receive the datagrams of p and return true if its frame holds several. */
 static inline bool
 trace_receive_several(
     struct trace *t, const struct merged_input *i, struct packet *p)
@@ -734,7 +800,7 @@ trace_receive_several(
 	return trace_receive_split(t, i, p, &as);
 }
 
-/* Of which cluster is an update a few packets behind this one, perhaps? */
+/* Prefetch the cluster of an update that comes a few packets later. */
 static inline void
 trace_prefetch(const struct trace *t, const struct merged_input *i,
     const struct packet *p)
@@ -746,7 +812,6 @@ trace_prefetch(const struct trace *t, const struct merged_input *i,
 		plane_prefetch_cluster(t->pl, (uint16_t)bytes_get(c, 2));
 }
 
-/* One packet, at i->now_ns, which is now. */
 static inline void
 trace_receive_next(struct trace *t, const struct merged_input *i)
 {
@@ -766,7 +831,6 @@ trace_receive_next(struct trace *t, const struct merged_input *i)
 		trace_receive(t, i, &in.p);
 }
 
-/* The same of len bytes of an Ethernet frame, of which have are there. */
 static inline void
 trace_receive_frame(struct trace *t, uint64_t now_ns, uint8_t *p, uint32_t have,
     uint32_t len)
@@ -779,7 +843,6 @@ trace_receive_frame(struct trace *t, uint64_t now_ns, uint8_t *p, uint32_t have,
 	trace_receive_next(t, &i);
 }
 
-/* When something leaves, arrives behind a link, or the program is due. */
 static inline uint64_t
 trace_deadline_ns(const struct trace *t)
 {
@@ -789,10 +852,6 @@ trace_deadline_ns(const struct trace *t)
 	return port < flight ? port : flight;
 }
 
-/*
- * Begin with a plane, which was made with trace_driver and this struct, and n
- * open captures; what leaves goes into out, or nowhere if it is NULL.
- */
 static inline void
 trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
     struct pcapio_in *in, size_t n, struct pcapio_out *out)
@@ -810,7 +869,6 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 		trace_next_departure(t);
 }
 
-/* The end.  0, or 1 if a capture was damaged, which has been said. */
 static inline int
 trace_close(struct trace *t)
 {
@@ -824,11 +882,10 @@ trace_close(struct trace *t)
 	return t->status | t->feed.status;
 }
 
-/* What the driver itself counted, for a report. */
 static inline void
 trace_put_report(const struct trace *t, struct counters *c)
 {
-	if (t->split.frames > 0) {	/* a live switch has none of these */
+	if (t->split.frames > 0) {	/* never in a live switch */
 		counters_put(c, "split_frames", t->split.frames);
 		counters_put(c, "split_datagrams", t->split.datagrams);
 	}
@@ -839,7 +896,6 @@ trace_put_report(const struct trace *t, struct counters *c)
 	counters_put(c, "impaired_reordered", t->impair.reordered);
 }
 
-/* ... and, for people, what says something. */
 static inline void
 trace_put_summary(const struct trace *t, struct counters *c)
 {
@@ -856,11 +912,6 @@ trace_put_summary(const struct trace *t, struct counters *c)
 		counters_put(c, "lost by --impair", lost);
 }
 
-/*
- * Run n open captures through the plane, which was made with trace_driver and
- * this struct, into out, or nowhere if it is NULL.  The exit status, 0 or 1;
- * what was wrong has been said.
- */
 static inline int
 trace_run(struct trace *t, const struct trace_conf *cf, struct plane *pl,
     struct pcapio_in *in, size_t n, struct pcapio_out *out)
