@@ -64,7 +64,7 @@ static const struct opt_tool tool = {
 	.opts = opts
 };
 
-struct conf {
+struct options {
 	const char *path, *dir;
 	const char *seed, *runs, *duration;	/* NULL: as the scenario says */
 	const char *shard, *parts;	/* NULL: all is simulated here */
@@ -90,130 +90,135 @@ on_signal(int sig)
 }
 
 static void
-parse_set(struct conf *cf, char *arg)
+parse_set(struct options *options, char *arg)
 {
 	if (strchr(arg, '=') == NULL)
 		errx(2, "invalid setting '%s': lacks a '='", arg);
-	if (cf->sets == SETS_MAX)
+	if (options->sets == SETS_MAX)
 		errx(2, "more than %d settings", SETS_MAX);
-	cf->set[cf->sets++] = arg;
+	options->set[options->sets++] = arg;
 }
 
 /* Options that are of different ways to use the tool exclude each other. */
 static void
-check_way(const struct conf *cf)
+check_options(const struct options *options)
 {
-	const bool shows = cf->json || cf->csv || cf->view.total ||
-	    cf->columns != NULL;
-	const bool sets = cf->path != NULL || cf->dir != NULL ||
-	    cf->seed != NULL || cf->duration != NULL || cf->sets > 0 ||
-	    cf->by != RESULT_GROUP || cf->shard != NULL || cf->parts != NULL;
+	const bool shows = options->json || options->csv ||
+			   options->view.total || options->columns != NULL;
+	const bool sets = options->path != NULL || options->dir != NULL ||
+			  options->seed != NULL || options->duration != NULL ||
+			  options->sets > 0 || options->by != RESULT_GROUP ||
+			  options->shard != NULL || options->parts != NULL;
 
-	if (cf->chaos != NULL && (sets || cf->csv || cf->view.total ||
-	    cf->columns != NULL || cf->join != NULL))
+	if (options->chaos != NULL &&
+	    (sets || options->csv || options->view.total ||
+		options->columns != NULL || options->join != NULL))
 		errx(2, "--chaos draws all of it: it goes with --runs, "
 		    "--auth, --jobs, --json, -q and -v alone");
-	if (cf->chaos == NULL && cf->auth != TAG_AUTH_NONE)
+	if (options->chaos == NULL && options->auth != TAG_AUTH_NONE)
 		errx(2, "--auth goes with --chaos; a scenario's trainings "
 		    "have auth");
-	if (cf->join != NULL && (sets || cf->runs != NULL))
+	if (options->join != NULL && (sets || options->runs != NULL))
 		errx(2, "--join shows what its parts have: it goes with "
 		    "--json, --csv, --total, --columns and -q alone");
-	if ((cf->shard == NULL) != (cf->parts == NULL))
+	if ((options->shard == NULL) != (options->parts == NULL))
 		errx(2, "--shard and --parts go together");
-	if (cf->shard != NULL && (shows || cf->dir != NULL))
+	if (options->shard != NULL && (shows || options->dir != NULL))
 		errx(2, "--shard prints nothing: --json, --csv, --total and "
 		    "--columns go with --join, -w with neither");
-	if (cf->json && cf->csv)
+	if (options->json && options->csv)
 		errx(2, "--json and --csv exclude each other");
 }
 
-static struct conf
-parse(int argc, char *argv[])
+static struct options
+parse_options(int argc, char *argv[])
 {
 	static const char *const by[] = { "group", "cluster", "switch",
 		"traffic", NULL };
-	struct conf cf = { .jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
-	    .mine = { 0, 1 } };
+	struct options options = {
+	    .jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), .mine = {0, 1}};
 	uint64_t n;
 	int ch;
 
-	while ((ch = opt_next_word(&tool, argc, argv, &cf.path)) != -1) {
+	while ((ch = opt_next_word(&tool, argc, argv, &options.path)) != -1) {
 		switch (ch) {
-		case 'w': cf.dir = optarg; break;
+		case 'w': options.dir = optarg; break;
 		case O_SEED:
 			opt_check("seed", optarg, num_u64(optarg, 0,
 			    (uint64_t)1 << 53, &n));
-			cf.seed = optarg;
+			options.seed = optarg;
 			break;
 		case O_RUNS:
 			opt_check("number of runs", optarg, num_u64(optarg, 1,
 			    1 << 20, &n));
-			cf.runs = optarg;
+			options.runs = optarg;
 			break;
 		case O_DURATION:
 			opt_check("duration", optarg, num_time(optarg, 1,
 			    INT64_MAX, &n));
-			cf.duration = optarg;
+			options.duration = optarg;
 			break;
-		case O_SET: parse_set(&cf, optarg); break;
+		case O_SET: parse_set(&options, optarg); break;
 		case O_BY:
-			cf.by = (enum result_by)opt_word("rows", optarg, by);
+			options.by =
+			    (enum result_by)opt_word("rows", optarg, by);
 			break;
 		case O_JOBS:
 			opt_check("number of jobs", optarg, num_u64(optarg, 1,
-			    1024, &cf.jobs));
+			    1024, &options.jobs));
 			break;
 		case O_SHARD:
 			opt_check("part", optarg, shard_parse(optarg,
-			    &cf.mine));
-			cf.shard = optarg;
+			    &options.mine));
+			options.shard = optarg;
 			break;
-		case O_PARTS: cf.parts = optarg; break;
-		case O_JOIN: cf.join = optarg; break;
+		case O_PARTS: options.parts = optarg; break;
+		case O_JOIN: options.join = optarg; break;
 		case O_CHAOS:
 			opt_check("seed", optarg, num_u64(optarg, 0,
 			    (uint64_t)1 << 53, &n));
-			cf.chaos = optarg;
+			options.chaos = optarg;
 			break;
 		case O_AUTH:
 			opt_check("word", optarg, tag_auth_parse(optarg,
-			    &cf.auth));
+			    &options.auth));
 			break;
-		case O_JSON: cf.json = true; break;
-		case O_CSV: cf.csv = true; break;
-		case O_TOTAL: cf.view.total = true; break;
-		case O_COLUMNS: cf.columns = optarg; break;
+		case O_JSON: options.json = true; break;
+		case O_CSV: options.csv = true; break;
+		case O_TOTAL: options.view.total = true; break;
+		case O_COLUMNS: options.columns = optarg; break;
 		case O_LIST_KEYS:
 			json_reader_list_keys(stdout, &scenario_keys, "");
 			if (fflush(stdout) == EOF)
 				err(1, "standard output");
 			exit(0);
-		case 'q': cf.quiet = true; break;
-		case 'v': cf.verbose = true; break;
+		case 'q': options.quiet = true; break;
+		case 'v': options.verbose = true; break;
 		default: break;
 		}
 	}
 	opt_done(&tool, argc, argv);
-	check_way(&cf);
-	if (cf.path == NULL && cf.chaos == NULL && cf.join == NULL) {
+	check_options(&options);
+	if (options.path == NULL && options.chaos == NULL &&
+	    options.join == NULL) {
 		warnx("no scenario");
 		opt_misuse(&tool);
 	}
-	return cf;
+	return options;
 }
 
 static const char *
-name_of(const struct conf *cf)
+get_name(const struct options *options)
 {
-	return strcmp(cf->path, "-") == 0 ? "standard input" : cf->path;
+	return strcmp(options->path, "-") == 0 ? "standard input"
+					       : options->path;
 }
 
 static cJSON *
-read_json(const struct conf *cf)
+read_json(const struct options *options)
 {
 	struct json_reader r;
-	cJSON *root = json_reader_load(&r, cf->path);
+	cJSON *root = json_reader_load(&r, options->path);
 
 	if (root == NULL)
 		errx(1, "%s", r.why);
@@ -244,46 +249,47 @@ apply_set(cJSON *root, char *set)
 
 /* What a scenario reads stands beside it, unless its path says otherwise. */
 static void
-find_file(const struct conf *cf, char file[JSON_READER_FILE_BYTES],
+find_file(const struct options *options, char file[JSON_READER_FILE_BYTES],
     const char *list, size_t i, const char *key)
 {
-	const char *slash = strrchr(cf->path, '/');
+	const char *slash = strrchr(options->path, '/');
 	char path[JSON_READER_FILE_BYTES];
 	int n;
 
 	if (slash == NULL || file[0] == '\0' || file[0] == '/')
 		return;
-	n = snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - cf->path),
-	    cf->path, file);
+	n = snprintf(path, sizeof(path), "%.*s/%s",
+	    (int)(slash - options->path), options->path, file);
 	if (n >= (int)sizeof(path))
-		errx(1, "%s: %s[%zu].%s: too long", cf->path, list, i, key);
+		errx(1, "%s: %s[%zu].%s: too long", options->path, list, i,
+		    key);
 	memcpy(file, path, (size_t)n + 1);
 }
 
 static void
-find_files(const struct conf *cf, struct scenario *sc)
+find_files(const struct options *options, struct scenario *sc)
 {
 	struct scenario_workers *g = sc->workers.item;
 	struct scenario_plane *p = sc->planes.item;
 
 	for (size_t i = 0; i < sc->workers.n; i++)
-		find_file(cf, g[i].schedule, "workers", i, "schedule");
+		find_file(options, g[i].schedule, "workers", i, "schedule");
 	for (size_t i = 0; i < sc->planes.n; i++)
-		find_file(cf, p[i].read, "planes", i, "read");
+		find_file(options, p[i].read, "planes", i, "read");
 }
 
 /* The points of the scenario, each read and checked, or exit 1. */
 static void
-read_points(const struct conf *cf, const cJSON *root, struct runner *r)
+read_points(const struct options *options, const cJSON *root, struct runner *r)
 {
 	const char *why = NULL;
 	struct json_reader rd;
 
 	if (!cJSON_IsObject(root))
-		errx(1, "%s: is not an object: { ... }", name_of(cf));
+		errx(1, "%s: is not an object: { ... }", get_name(options));
 	r->points = sweep_points(root, &why);
 	if (r->points == 0)
-		errx(1, "%s: %s", name_of(cf), why);
+		errx(1, "%s: %s", get_name(options), why);
 	r->point = calloc(r->points, sizeof(*r->point));
 	if (r->point == NULL)
 		err(1, "%zu points", r->points);
@@ -292,18 +298,18 @@ read_points(const struct conf *cf, const cJSON *root, struct runner *r)
 		    &why);
 
 		if (why != NULL)
-			errx(1, "%s: sweep: a path %s", name_of(cf), why);
+			errx(1, "%s: sweep: a path %s", get_name(options), why);
 		if (!scenario_read(&r->point[i].sc, point, &rd))
-			errx(1, "%s: %s", name_of(cf), rd.why);
-		if (cf->join == NULL)
-			find_files(cf, &r->point[i].sc);
+			errx(1, "%s: %s", get_name(options), rd.why);
+		if (options->join == NULL)
+			find_files(options, &r->point[i].sc);
 		cJSON_Delete(point);
 	}
 }
 
 /* What will be simulated, of the first point. */
 static void
-describe(const struct runner *r)
+print_description(const struct runner *r)
 {
 	const struct scenario *sc = &r->point[0].sc;
 	uint64_t switches = 0, workers = 0;
@@ -324,7 +330,7 @@ describe(const struct runner *r)
 }
 
 static void
-summary(const struct runner *r, double s)
+print_summary(const struct runner *r, double s)
 {
 	const double more = 100 * r->apart;
 	const bool run = scenario_ages_to_run(&r->point[0].sc);
@@ -333,7 +339,7 @@ summary(const struct runner *r, double s)
 		fprintf(stderr, "part %" PRIu64 " of %" PRIu64 ": ",
 		    r->shard.at + 1, r->shard.of);
 	fprintf(stderr, "%" PRIu64 " runs, %" PRIu64 " events in %.2f s "
-	    "(%.2f M/s)\n", runner_mine(r), r->events, s, s > 0 ?
+	    "(%.2f M/s)\n", runner_count_runs(r), r->events, s, s > 0 ?
 	    (double)r->events / s * 1e-6 : 0);
 	if (r->shard.of > 1)	/* what is true of a part alone */
 		return;
@@ -347,57 +353,59 @@ summary(const struct runner *r, double s)
 
 /* What came out of all runs. */
 static int
-show(const struct conf *cf, const struct runner *r, double seconds)
+show_results(const struct options *options, const struct runner *r,
+    double seconds)
 {
-	if (cf->json)
-		output_json(stdout, r, &cf->view);
-	else if (cf->csv)
-		output_csv(stdout, r, &cf->view);
+	if (options->json)
+		output_json(stdout, r, &options->view);
+	else if (options->csv)
+		output_csv(stdout, r, &options->view);
 	else
-		output_table(stdout, r, &cf->view);
+		output_table(stdout, r, &options->view);
 	if (fflush(stdout) == EOF || ferror(stdout)) {
 		warn("standard output");
 		return 1;
 	}
-	if (!cf->quiet)
-		summary(r, seconds);
+	if (!options->quiet)
+		print_summary(r, seconds);
 	return 0;
 }
 
 /* All runs, or those of a shard, of the scenario that text has. */
 static int
-simulate(const struct conf *cf, struct runner *r, const char *text)
+simulate(const struct options *options, struct runner *r, const char *text)
 {
 	const uint64_t began_ns = timer_mono_ns();
 	double seconds;
 	int rc;
 
-	if (cf->verbose)
-		describe(r);
+	if (options->verbose)
+		print_description(r);
 	rc = runner_run(r);
 	if (rc != 0 || got != 0)
 		return rc;
 	seconds = 1e-9 * (double)(timer_mono_ns() - began_ns);
-	if (cf->shard == NULL)
-		return show(cf, r, seconds);
-	rc = shard_write(r, cf->parts, text, seconds);
-	if (rc == 0 && !cf->quiet)
-		summary(r, seconds);
+	if (options->shard == NULL)
+		return show_results(options, r, seconds);
+	rc = shard_write(r, options->parts, text, seconds);
+	if (rc == 0 && !options->quiet)
+		print_summary(r, seconds);
 	return rc;
 }
 
 /* Switches of any program: their accounts. */
 static int
-run_planes(const struct conf *cf, struct runner *r)
+run_planes(const struct options *options, struct runner *r)
 {
-	const struct planes_conf pc = { .sc = &r->point[0].sc,
-	    .path = cf->path, .dir = cf->dir,
-	    .json = cf->json, .stopped = &got };
+	const struct planes_options pc = { .sc = &r->point[0].sc,
+	    .path = options->path, .dir = options->dir,
+	    .json = options->json, .stopped = &got };
 	int rc;
 
-	if (cf->csv || cf->by != RESULT_GROUP || cf->seed != NULL ||
-	    cf->runs != NULL || r->points > 1 || cf->view.total ||
-	    cf->columns != NULL || cf->shard != NULL)
+	if (options->csv || options->by != RESULT_GROUP ||
+	    options->seed != NULL || options->runs != NULL || r->points > 1 ||
+	    options->view.total || options->columns != NULL ||
+	    options->shard != NULL)
 		errx(2, "planes have no seed, runs, sweep, parts, rows or CSV");
 	rc = planes_run(&pc, stdout);
 	if (fflush(stdout) == EOF || ferror(stdout)) {
@@ -410,16 +418,19 @@ run_planes(const struct conf *cf, struct runner *r)
 
 /* Random trainings, from their seeds alone. */
 static int
-run_chaos(const struct conf *cf)
+run_chaos(const struct options *options)
 {
-	struct chaos_options c = { .runs = 1, .jobs = cf->jobs,
-	    .auth = cf->auth,
-	    .json = cf->json, .quiet = cf->quiet, .verbose = cf->verbose,
+	struct chaos_options c = { .runs = 1,
+	    .jobs = options->jobs,
+	    .auth = options->auth,
+	    .json = options->json,
+	    .quiet = options->quiet,
+	    .verbose = options->verbose,
 	    .stopped = &got };
 
-	(void)num_u64(cf->chaos, 0, UINT64_MAX, &c.seed);
-	if (cf->runs != NULL)
-		(void)num_u64(cf->runs, 1, UINT64_MAX, &c.runs);
+	(void)num_u64(options->chaos, 0, UINT64_MAX, &c.seed);
+	if (options->runs != NULL)
+		(void)num_u64(options->runs, 1, UINT64_MAX, &c.runs);
 	if (c.jobs > c.runs)
 		c.jobs = c.runs;
 	return chaos_run(&c);
@@ -427,82 +438,88 @@ run_chaos(const struct conf *cf)
 
 /* What rows and figures are shown, now that the points are known. */
 static void
-choose(struct conf *cf, const struct runner *r)
+choose_output(struct options *options, const struct runner *r)
 {
 	if (r->by == RESULT_TRAFFIC && r->point[0].sc.traffic.n == 0)
 		errx(2, "--by: there is no traffic");
-	if (cf->view.total && (r->by == RESULT_SWITCH || r->by ==
+	if (options->view.total && (r->by == RESULT_SWITCH || r->by ==
 	    RESULT_TRAINING))
 		errx(2, "--total: %s have no row of all", r->by ==
 		    RESULT_SWITCH ? "switches" : "trainings");
-	opt_check("columns", cf->columns, output_choose(&cf->view, r,
-	    cf->columns));
+	opt_check("columns", options->columns, output_choose(&options->view, r,
+	    options->columns));
 }
 
 /* The results of all parts. */
 static int
-join(struct conf *cf)
+join_parts(struct options *options)
 {
 	struct runner r = { .shard = { 0, 1 }, .stopped = &got };
 	struct shard_parts parts;
-	cJSON *root = shard_open(&parts, cf->join, &r);
+	cJSON *root = shard_open(&parts, options->join, &r);
 	int rc;
 
-	cf->path = parts.path[0];
-	read_points(cf, root, &r);
+	options->path = parts.path[0];
+	read_points(options, root, &r);
 	cJSON_Delete(root);
 	if ((r.by == RESULT_TRAINING) != (r.point[0].sc.trainings.n > 0))
 		errx(1, "%s:1: no by of its scenario", parts.path[0]);
-	choose(cf, &r);
+	choose_output(options, &r);
 	shard_read(&parts, &r);
-	rc = show(cf, &r, parts.seconds);
+	rc = show_results(options, &r, parts.seconds);
 	runner_free(&r);
 	return rc;
 }
 
 static int
-run(struct conf *cf)
+run_scenario(struct options *options)
 {
-	cJSON *root = read_json(cf);
-	struct runner r = { .by = cf->by, .jobs = cf->jobs, .dir = cf->dir,
-	    .shard = cf->mine, .scenario = cf->path,
-	    .progress = !cf->quiet && isatty(STDERR_FILENO),
+	cJSON *root = read_json(options);
+	struct runner r = { .by = options->by,
+	    .jobs = options->jobs,
+	    .dir = options->dir,
+	    .shard = options->mine,
+	    .scenario = options->path,
+	    .progress = !options->quiet && isatty(STDERR_FILENO),
 	    .stopped = &got };
 	uint64_t n = 0;
 	char *text = NULL;
 	int rc;
 
-	for (size_t i = 0; i < cf->sets; i++)
-		apply_set(root, cf->set[i]);
-	if (cf->duration != NULL && num_time(cf->duration, 1, INT64_MAX, &n) ==
-	    NULL) {
+	for (size_t i = 0; i < options->sets; i++)
+		apply_set(root, options->set[i]);
+	if (options->duration != NULL &&
+	    num_time(options->duration, 1, INT64_MAX, &n) == NULL) {
 		char set[40];
 
 		snprintf(set, sizeof(set), "duration=%" PRIu64 "ns", n);
 		apply_set(root, set);
 	}
-	read_points(cf, root, &r);
-	if (cf->shard != NULL && (text = cJSON_PrintUnformatted(root)) == NULL)
-		err(1, "%s", name_of(cf));
+	read_points(options, root, &r);
+	if (options->shard != NULL &&
+	    (text = cJSON_PrintUnformatted(root)) == NULL)
+		err(1, "%s", get_name(options));
 	cJSON_Delete(root);
 	if (r.point[0].sc.planes.n > 0)
-		return run_planes(cf, &r);
+		return run_planes(options, &r);
 	if (r.point[0].sc.trainings.n > 0) {
-		if (cf->by != RESULT_GROUP)
+		if (options->by != RESULT_GROUP)
 			errx(2, "--by: a training has one row");
 		r.by = RESULT_TRAINING;
 	}
-	choose(cf, &r);
+	choose_output(options, &r);
 	r.seed = r.point[0].sc.seed;
 	r.runs = r.point[0].sc.runs;
-	if (cf->seed != NULL && num_u64(cf->seed, 0, UINT64_MAX, &n) == NULL)
+	if (options->seed != NULL &&
+	    num_u64(options->seed, 0, UINT64_MAX, &n) == NULL)
 		r.seed = n;
-	if (cf->runs != NULL && num_u64(cf->runs, 1, UINT64_MAX, &n) == NULL)
+	if (options->runs != NULL &&
+	    num_u64(options->runs, 1, UINT64_MAX, &n) == NULL)
 		r.runs = n;
-	if (cf->dir != NULL && r.points * r.runs > 1)
+	if (options->dir != NULL && r.points * r.runs > 1)
 		errx(2, "-w needs one run, but these are %zu",
 		    r.points * r.runs);
-	rc = simulate(cf, &r, text);
+	rc = simulate(options, &r, text);
 	free(text);
 	runner_free(&r);
 	return rc;
@@ -511,7 +528,7 @@ run(struct conf *cf)
 int
 main(int argc, char *argv[])
 {
-	struct conf cf = parse(argc, argv);
+	struct options options = parse_options(argc, argv);
 	struct sigaction sa = { .sa_handler = on_signal };
 	int rc;
 
@@ -519,8 +536,9 @@ main(int argc, char *argv[])
 	mallopt(M_MMAP_THRESHOLD, 1 << 16);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	rc = cf.chaos != NULL ? run_chaos(&cf) : cf.join != NULL ? join(&cf) :
-	    run(&cf);
+	rc = options.chaos != NULL  ? run_chaos(&options)
+	     : options.join != NULL ? join_parts(&options)
+				    : run_scenario(&options);
 	if (got != 0) {
 		signal(got, SIG_DFL);
 		raise(got);

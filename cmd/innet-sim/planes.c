@@ -59,7 +59,7 @@ static const struct opt options[] = {
 
 /* Read the options of a switch as innet-switch does; exits 2. */
 static void
-parse(struct one *w)
+parse_options(struct one *w)
 {
 	static const char *const regulars[] = { "bypass", "queued", NULL };
 	const struct opt_tool tool = { .name = "innet-sim", .usage = "",
@@ -94,7 +94,7 @@ parse(struct one *w)
 
 /* The switch that has the address, on any of its ports; or NULL. */
 static struct one *
-switch_at(const struct network *net, const union addr *at)
+find_switch(const struct network *net, const union addr *at)
 {
 	for (size_t i = 0; i < net->n; i++) {
 		const union addr *own = &net->one[i].o.listen_at;
@@ -110,7 +110,7 @@ switch_at(const struct network *net, const union addr *at)
 
 /* trace_conf.on_arrival: what is for another switch arrives there. */
 static void
-carry(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
+carry_frame(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
     uint32_t len)
 {
 	struct one *from = ctx, *to;
@@ -121,7 +121,7 @@ carry(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
 	if (frame_parse(FRAME_ETHERNET, p, have, len, &fr) != FRAME_UDP)
 		return;
 	flow_addr(&at, fr.flow.dst, fr.flow.dport, fr.flow.v6);
-	to = switch_at(from->net, &at);
+	to = find_switch(from->net, &at);
 	if (to == NULL || to == from)
 		return;
 	a = malloc(sizeof(*a) + have);
@@ -135,7 +135,7 @@ carry(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
 
 /* A capture of a switch in the folder; its path lies behind it. */
 static struct pcapio_out *
-create(struct network *net, const char *dir, const char *name,
+create_switch(struct network *net, const char *dir, const char *name,
     const char *way)
 {
 	const size_t room = strlen(dir) + strlen(name) + strlen(way) +
@@ -152,22 +152,22 @@ create(struct network *net, const char *dir, const char *name,
 }
 
 static void
-open_one(struct network *net, struct one *w, const struct planes_conf *cf)
+open_switch(struct network *net, struct one *w, const struct planes_options *cf)
 {
 	static const volatile sig_atomic_t never;
 	const bool reads = w->sc->read[0] != '\0';
 
 	w->net = net;
 	w->cf = (struct trace_conf){ .impair = w->o.impair,
-	    .propagation_ns = w->o.propagation_ns, .on_arrival = carry,
+	    .propagation_ns = w->o.propagation_ns, .on_arrival = carry_frame,
 	    .arrival_ctx = w, .feed = { .until_ns = UINT64_MAX,
 	    .stop = &never } };
 	w->o.plane.place.replayed = net->n == 1;
 	if (reads)
 		pcapio_open_or_exit(&w->read, w->sc->read);
 	if (cf->dir != NULL) {
-		w->in = create(net, cf->dir, w->sc->name, "in");
-		w->out = create(net, cf->dir, w->sc->name, "out");
+		w->in = create_switch(net, cf->dir, w->sc->name, "in");
+		w->out = create_switch(net, cf->dir, w->sc->name, "out");
 		w->cf.ingress = w->in;
 	}
 	if (!plane_init(&w->pl, &w->o.plane, &trace_driver, &w->trace))
@@ -178,7 +178,7 @@ open_one(struct network *net, struct one *w, const struct planes_conf *cf)
 
 /* When something happens next that is no time-out; PLANE_NEVER. */
 static uint64_t
-next_ns(const struct network *net)
+find_next_ns(const struct network *net)
 {
 	uint64_t at = net->arrivals.count == 0 ? PLANE_NEVER :
 	    timed_queue_due(&net->arrivals);
@@ -197,7 +197,7 @@ next_ns(const struct network *net)
 
 /* When a program is due; PLANE_NEVER. */
 static uint64_t
-time_out_ns(const struct network *net)
+find_timeout_ns(const struct network *net)
 {
 	uint64_t at = PLANE_NEVER;
 
@@ -212,9 +212,9 @@ time_out_ns(const struct network *net)
 
 /* Time begins with the first packet. */
 static void
-begin(struct network *net)
+begin_time(struct network *net)
 {
-	const uint64_t first = next_ns(net);
+	const uint64_t first = find_next_ns(net);
 
 	for (size_t i = 0; i < net->n && first != PLANE_NEVER; i++)
 		net->one[i].pl.now_ns = first;
@@ -222,7 +222,7 @@ begin(struct network *net)
 
 /* All that happens at one instant: departures, time-outs, then arrivals. */
 static void
-happen(struct network *net, uint64_t now_ns)
+handle_event(struct network *net, uint64_t now_ns)
 {
 	for (size_t i = 0; i < net->n; i++)
 		trace_advance(&net->one[i].trace, now_ns);
@@ -245,7 +245,7 @@ happen(struct network *net, uint64_t now_ns)
 
 /* The account of a switch, as an object or a line. */
 static void
-print(const struct one *w, bool json, FILE *f)
+print_switch(const struct one *w, bool json, FILE *f)
 {
 	struct counters c = counters_begin(json ? COUNTERS_JSON :
 	    COUNTERS_LINE, w->sc->name);
@@ -264,7 +264,7 @@ print(const struct one *w, bool json, FILE *f)
 }
 
 static int
-close_one(struct one *w)
+close_switch(struct one *w)
 {
 	int rc = trace_close(&w->trace);
 
@@ -281,17 +281,17 @@ close_one(struct one *w)
 
 /* Two switches must not have one address. */
 static void
-check(const struct network *net, size_t i)
+check_end(const struct network *net, size_t i)
 {
 	const struct one *w = &net->one[i];
 
 	if (w->o.listen_at.sa.sa_family != 0 &&
-	    switch_at(net, &w->o.listen_at) != w)
+	    find_switch(net, &w->o.listen_at) != w)
 		errx(2, "another switch has its address: give it --listen");
 }
 
 int
-planes_run(const struct planes_conf *cf, FILE *f)
+planes_run(const struct planes_options *cf, FILE *f)
 {
 	char *const tool = program_invocation_short_name;
 	struct network net = { .n = cf->sc->planes.n };
@@ -308,8 +308,8 @@ planes_run(const struct planes_conf *cf, FILE *f)
 		snprintf(where, sizeof(where), "%s: planes[%zu].options", tool,
 		    i);
 		program_invocation_short_name = where;
-		parse(&net.one[i]);
-		check(&net, i);
+		parse_options(&net.one[i]);
+		check_end(&net, i);
 		program_invocation_short_name = tool;
 	}
 	files_out(&net.files, "the results", "-");
@@ -322,17 +322,17 @@ planes_run(const struct planes_conf *cf, FILE *f)
 	if (cf->dir != NULL && mkdir(cf->dir, 0777) == -1 && errno != EEXIST)
 		err(1, "%s", cf->dir);
 	for (size_t i = 0; i < net.n; i++)
-		open_one(&net, &net.one[i], cf);
+		open_switch(&net, &net.one[i], cf);
 	files_done(&net.files);
-	begin(&net);
-	while ((now = next_ns(&net)) != PLANE_NEVER && *cf->stopped == 0) {
-		due = time_out_ns(&net);
-		happen(&net, due < now ? due : now);
+	begin_time(&net);
+	while ((now = find_next_ns(&net)) != PLANE_NEVER && *cf->stopped == 0) {
+		due = find_timeout_ns(&net);
+		handle_event(&net, due < now ? due : now);
 	}
 	for (size_t i = 0; i < net.n; i++)
-		rc |= close_one(&net.one[i]);
+		rc |= close_switch(&net.one[i]);
 	for (size_t i = 0; i < net.n; i++) {
-		print(&net.one[i], cf->json, f);
+		print_switch(&net.one[i], cf->json, f);
 		plane_free(&net.one[i].pl);
 		plane_options_free(&net.one[i].o);
 	}

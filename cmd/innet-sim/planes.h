@@ -14,7 +14,7 @@
 
 #include "cmd/innet-sim/scenario/scenario.h"
 
-struct planes_conf {
+struct planes_options {
 	const struct scenario *sc;
 	const char *path;	/* of the scenario */
 	const char *dir;	/* captures into it; NULL: none */
@@ -23,6 +23,6 @@ struct planes_conf {
 };
 
 /* Run them and print the account of each on f.  The exit status. */
-int planes_run(const struct planes_conf *, FILE *f);
+int planes_run(const struct planes_options *, FILE *f);
 
 #endif

@@ -75,7 +75,7 @@ run(const struct scenario *sc)
 
 		must(row != NULL, "there is memory");
 		sim_run(s);
-		must(result_of(s, (enum result_by)by, row),
+		must(result_make_rows(s, (enum result_by)by, row),
 		    "every update is accounted for");
 		for (size_t i = 0; i < rows; i++) {
 			name[0] = '\0';

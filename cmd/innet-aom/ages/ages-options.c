@@ -186,9 +186,8 @@ check_options(struct ages_options *options)
 	if (options->run.received.n == 0)
 		add_file(&options->run.received, "-r", "-");
 	if (rules->start == FROM_UNSET)
-		rules->start = options->run.sent.n > 0 || rules->table
-				   ? FROM_SENT
-				   : FROM_FIRST;
+		rules->start = options->run.sent.n > 0 || rules->table ?
+		    FROM_SENT : FROM_FIRST;
 	if (rules->end == END_UNSET)
 		rules->end = rules->until.set ? END_CAPTURE : END_CLUSTER;
 	if (rules->start == FROM_SENT && options->run.sent.n == 0 &&

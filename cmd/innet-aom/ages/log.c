@@ -249,9 +249,8 @@ log_hints(const struct ages_options *options, const struct updates *in)
 	    options->has_format ? " of the format "
 	    : options->bare	? " from a cluster of the table"
 				: "",
-	    options->has_format
-		? (options->format.name[0] == '\0' ? "given"
-						   : options->format.name)
+	    options->has_format ? (options->format.name[0] == '\0' ? "given" :
+	    options->format.name)
 		: "",
 	    options->has_format || options->bare ? ""
 	    : options->filter != NULL		 ? " of the filter"

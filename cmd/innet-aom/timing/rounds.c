@@ -185,8 +185,8 @@ add_round(struct job *j, struct job_context *context,
 	if (p->vectors > c->vectors)
 		c->vectors = p->vectors;
 	c->n[JOB_RESULTS] += p->side.segments.n;
-	stats_sum_add(
-	    &c->phase[JOB_RECEIVE], p->side.last_ns - p->side.first_ns);
+	stats_sum_add(&c->phase[JOB_RECEIVE],
+	    p->side.last_ns - p->side.first_ns);
 	if (timed)
 		stats_sum_add(&c->time, ns);
 	if (c->members >= j->members)

@@ -335,9 +335,8 @@ job_cell(const struct job *j, int f)
 	case F_STALENESS:
 		return knows_staleness(j) ? real_cell(&j->staleness) : unknown;
 	case F_STALEST:
-		return j->staleness.count == 0 || !knows_staleness(j)
-			   ? unknown
-			   : figures_count(j->stale_most);
+		return j->staleness.count == 0 || !knows_staleness(j) ? unknown
+		    : figures_count(j->stale_most);
 	case F_RESTARTS: return figures_count(j->restarts);
 	case F_MISSING: return figures_count(j->missing);
 	default: return figures_count(j->n[f - F_COUNT]);

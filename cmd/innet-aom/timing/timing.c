@@ -37,9 +37,8 @@ make_context(struct timing *t)
 	    .iterations_mask =
 		t->options->program == TIMING_DLP ? UINT32_MAX : 0xffffff,
 	    .arg = t,
-	    .report = t->options->grouping == TIMING_BY_ITERATION
-			  ? print_iteration
-			  : NULL};
+	    .report = t->options->grouping == TIMING_BY_ITERATION ?
+	    print_iteration : NULL};
 }
 
 static void

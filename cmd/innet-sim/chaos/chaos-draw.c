@@ -20,26 +20,26 @@ enum {
 #define BOUND_NS (3600 * SECOND_NS)
 
 static bool
-chance(struct rng *r, double share)
+draw_chance(struct rng *r, double share)
 {
 	return rng_double(r) < share;
 }
 
 /* From lo to hi, each order of magnitude as likely as another. */
 static double
-scale(struct rng *r, double lo, double hi)
+draw_scaled(struct rng *r, double lo, double hi)
 {
 	return lo * pow(hi / lo, rng_double(r));
 }
 
 static uint64_t
-scale_ns(struct rng *r, double lo_ns, double hi_ns)
+draw_scaled_ns(struct rng *r, double lo_ns, double hi_ns)
 {
-	return (uint64_t)scale(r, lo_ns, hi_ns);
+	return (uint64_t)draw_scaled(r, lo_ns, hi_ns);
 }
 
 static uint64_t
-between(struct rng *r, uint64_t lo, uint64_t hi)
+draw_between(struct rng *r, uint64_t lo, uint64_t hi)
 {
 	return lo + rng_below(r, hi - lo + 1);
 }
@@ -55,11 +55,12 @@ draw_topology(struct rng *r, struct scenario_training *t)
 	t->mode = kind < 0.75 ? TRAINING_SYNC : TRAINING_ASYNC;
 	t->approach = kind >= 0.6 && kind < 0.75 ? TRAINING_PS :
 	    TRAINING_SWITCH;
-	t->workers = chance(r, 0.9) ? between(r, 1, 5) : between(r, 1, most);
-	if (t->mode == TRAINING_ASYNC && chance(r, 0.25))
+	t->workers = draw_chance(r, 0.9) ? draw_between(r, 1, 5)
+					 : draw_between(r, 1, most);
+	if (t->mode == TRAINING_ASYNC && draw_chance(r, 0.25))
 		t->approach = TRAINING_PS;
-	else if (t->workers > 1 && chance(r, 0.4))
-		t->rack = between(r, 1, t->workers - 1);
+	else if (t->workers > 1 && draw_chance(r, 0.4))
+		t->rack = draw_between(r, 1, t->workers - 1);
 	if (t->mode == TRAINING_ASYNC && t->workers > LEDGER_WORKERS_MANY &&
 	    (t->rack > 0 || t->approach == TRAINING_PS)) {
 		t->workers = LEDGER_WORKERS_MANY;
@@ -71,17 +72,18 @@ draw_topology(struct rng *r, struct scenario_training *t)
 static void
 draw_sizes(struct rng *r, struct scenario_training *t)
 {
-	const uint64_t work = chance(r, 0.95) ? WORK : WORK_MUCH;
-	const uint64_t segs = chance(r, 0.95) ? (uint64_t)scale(r, 1, 50) :
-	    between(r, 50, 600);
-	const uint64_t floats = chance(r, 0.7) ? FLOATS : between(r, 1, 40);
+	const uint64_t work = draw_chance(r, 0.95) ? WORK : WORK_MUCH;
+	const uint64_t segs = draw_chance(r, 0.95) ? (uint64_t)draw_scaled(r, 1,
+	    50) : draw_between(r, 50, 600);
+	const uint64_t floats =
+	    draw_chance(r, 0.7) ? FLOATS : draw_between(r, 1, 40);
 	uint64_t most = work / (segs * t->workers);
 
 	most = most < 3 ? 3 : most > 40 ? 40 : most;
 	t->payload_bytes = SEG_HEADER_BYTES + 4 * floats;
 	t->elements = segs * floats;
-	t->iterations = between(r, 2, most);
-	t->staleness = between(r, 0, 5);
+	t->iterations = draw_between(r, 2, most);
+	t->staleness = draw_between(r, 0, 5);
 }
 
 /* Links, switches and hosts. */
@@ -93,39 +95,39 @@ draw_speeds(struct rng *r, struct scenario_training *t)
 
 	t->rate_bps = rates[rng_below(r, 4)];
 	t->core_bps = t->server_bps = UINT64_MAX;
-	t->propagation_ns = scale_ns(r, 500, 5e6);
-	t->switch_ns = between(r, 0, 2000);
-	t->compute_ns = t->mode == TRAINING_SYNC && chance(r, 0.2) ? 0 :
-	    scale_ns(r, 1000, 2e7);
+	t->propagation_ns = draw_scaled_ns(r, 500, 5e6);
+	t->switch_ns = draw_between(r, 0, 2000);
+	t->compute_ns = t->mode == TRAINING_SYNC && draw_chance(r, 0.2) ? 0 :
+	    draw_scaled_ns(r, 1000, 2e7);
 	t->shape = rng_below(r, TRAINING_EXPONENTIAL + 1);
 	t->spread = rng_double(r);
-	t->speeds = chance(r, 0.5) ? 0 : rng_double(r) * 0.9;
-	t->update_ns = chance(r, 0.5) ? 0 : scale_ns(r, 100, 1e6);
+	t->speeds = draw_chance(r, 0.5) ? 0 : rng_double(r) * 0.9;
+	t->update_ns = draw_chance(r, 0.5) ? 0 : draw_scaled_ns(r, 100, 1e6);
 	t->messages = 1;
-	t->message_ns = chance(r, 0.7) ? 0 : scale_ns(r, 100, 1e5);
-	t->packet_ns = chance(r, 0.7) ? 0 : between(r, 1, 2000);
-	t->barrier = t->mode == TRAINING_SYNC && chance(r, 0.1);
+	t->message_ns = draw_chance(r, 0.7) ? 0 : draw_scaled_ns(r, 100, 1e5);
+	t->packet_ns = draw_chance(r, 0.7) ? 0 : draw_between(r, 1, 2000);
+	t->barrier = t->mode == TRAINING_SYNC && draw_chance(r, 0.1);
 	t->give_up_ns = SCENARIO_WORD2;	/* never: that is a finding */
 }
 
 static void
-draw_way(struct rng *r, struct chaos_plan *p)
+draw_link_faults(struct rng *r, struct chaos_plan *p)
 {
 	struct link_fault_rates *w = &p->rates;
 
-	p->share = chance(r, 0.5) ? 1 : rng_double(r);
-	if (chance(r, 0.7))
-		w->loss = scale(r, 0.001, 0.4);
-	if (chance(r, 0.3)) {
-		w->burst = scale(r, 0.0005, 0.05);
-		w->calm = scale(r, 0.1, 0.9);
+	p->share = draw_chance(r, 0.5) ? 1 : rng_double(r);
+	if (draw_chance(r, 0.7))
+		w->loss = draw_scaled(r, 0.001, 0.4);
+	if (draw_chance(r, 0.3)) {
+		w->burst = draw_scaled(r, 0.0005, 0.05);
+		w->calm = draw_scaled(r, 0.1, 0.9);
 		w->burst_loss = rng_uniform(r, 0.5, 1);
 	}
-	if (chance(r, 0.4))
-		w->twice = scale(r, 0.001, 0.3);
-	if (chance(r, 0.4))
-		w->late = scale(r, 0.001, 0.5);
-	w->late_ns = scale_ns(r, 1000, 2e7);
+	if (draw_chance(r, 0.4))
+		w->twice = draw_scaled(r, 0.001, 0.3);
+	if (draw_chance(r, 0.4))
+		w->late = draw_scaled(r, 0.001, 0.5);
+	w->late_ns = draw_scaled_ns(r, 1000, 2e7);
 	if (p->t.approach == TRAINING_PS) {	/* six links, not two */
 		w->loss /= 4;
 		w->burst_loss /= 4;
@@ -137,7 +139,7 @@ draw_way(struct rng *r, struct chaos_plan *p)
  * results that it lacks and those that others lack may not be the same.
  */
 static void
-spare(struct chaos_plan *p)
+keep_one_alive(struct chaos_plan *p)
 {
 	uint32_t switches = 0, deaths = 0;
 
@@ -152,7 +154,7 @@ spare(struct chaos_plan *p)
 
 /* A machine that is started again finds no packet of its life before. */
 static void
-outlive(struct chaos_plan *p)
+set_give_up(struct chaos_plan *p)
 {
 	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
 		struct scenario_fault *f = &p->fault[i];
@@ -168,7 +170,7 @@ outlive(struct chaos_plan *p)
 
 /* What one run takes without any fault, or a little more. */
 static double
-ideal_ns(const struct scenario_training *t)
+get_ideal_ns(const struct scenario_training *t)
 {
 	const double bits = t->rate_bps == 0 ? 0 : 8.0 *
 	    (double)(4 * t->elements + FRAME_V4_BYTES) /
@@ -186,14 +188,14 @@ draw_slots(struct rng *r, struct chaos_plan *p)
 	    (double)(p->t.payload_bytes - SEG_HEADER_BYTES) + 6;
 
 	if (p->t.mode == TRAINING_ASYNC || p->t.approach != TRAINING_SWITCH ||
-	    p->memory_bytes > 0 || chance(r, 0.6))
+	    p->memory_bytes > 0 || draw_chance(r, 0.6))
 		return;
-	if (chance(r, 0.9))
-		p->t.slots = (uint64_t)scale(r, 4, vectors);
+	if (draw_chance(r, 0.9))
+		p->t.slots = (uint64_t)draw_scaled(r, 4, vectors);
 	p->t.core_slots = p->t.slots;
-	if (p->t.rack > 0 && chance(r, 0.8))
-		p->t.core_slots = chance(r, 0.1) ? 0 :
-		    (uint64_t)scale(r, 4, vectors);
+	if (p->t.rack > 0 && draw_chance(r, 0.8))
+		p->t.core_slots = draw_chance(r, 0.1) ? 0 :
+		    (uint64_t)draw_scaled(r, 4, vectors);
 }
 
 /*
@@ -207,7 +209,7 @@ draw_fault(struct rng *r, const struct scenario_training *t,
     struct scenario_fault *f, uint64_t survivor, uint32_t left)
 {
 	const bool racks = t->rack > 0;
-	const double kind = rng_double(r), end_ns = 1.5 * ideal_ns(t);
+	const double kind = rng_double(r), end_ns = 1.5 * get_ideal_ns(t);
 	uint64_t at = (uint64_t)rng_uniform(r, 0, end_ns);
 	uint32_t n = 1;
 
@@ -215,8 +217,8 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 	if (kind < 0.3 || (kind < 0.6 && (t->mode == TRAINING_ASYNC ||
 	    t->approach == TRAINING_PS || t->barrier))) {
 		strcpy(f->link, "worker");
-		n = chance(r, 0.3) ? (uint32_t)between(r, 2, 4) : 1;
-	} else if (kind < 0.6 && racks && chance(r, 0.6)) {
+		n = draw_chance(r, 0.3) ? (uint32_t)draw_between(r, 2, 4) : 1;
+	} else if (kind < 0.6 && racks && draw_chance(r, 0.6)) {
 		strcpy(f->node, "rack");
 		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
 	} else if (kind < 0.6) {
@@ -226,7 +228,7 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 		strcpy(f->link, "rack");
 		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
 	} else if (t->workers > 1 && t->mode == TRAINING_SYNC &&
-	    !t->barrier && chance(r, 0.5)) {
+	    !t->barrier && draw_chance(r, 0.5)) {
 		f->worker = SCENARIO_KILLED;	/* not the one who has it all */
 		f->index = (survivor + 1 + rng_below(r, t->workers - 1)) %
 		    t->workers;
@@ -237,8 +239,8 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 	for (uint32_t i = 0; i < n; i++) {
 		f[i] = f[0];
 		f[i].from_ns = at;
-		f[i].to_ns = at + scale_ns(r, 1000, n > 1 ? 1e8 : 3e9);
-		at = f[i].to_ns + scale_ns(r, 1000, 1e8);
+		f[i].to_ns = at + draw_scaled_ns(r, 1000, n > 1 ? 1e8 : 3e9);
+		at = f[i].to_ns + draw_scaled_ns(r, 1000, 1e8);
 	}
 	return n;
 }
@@ -246,7 +248,7 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 static void
 draw_faults(struct rng *r, struct chaos_plan *p)
 {
-	const uint64_t most = chance(r, 0.4) ? 0 : between(r, 1, 4);
+	const uint64_t most = draw_chance(r, 0.4) ? 0 : draw_between(r, 1, 4);
 	const uint64_t survivor = rng_below(r, p->t.workers);
 	uint32_t n = 0;
 
@@ -270,21 +272,21 @@ chaos_draw(struct chaos_plan *p, uint64_t seed)
 	draw_topology(&r, &p->t);
 	draw_sizes(&r, &p->t);
 	draw_speeds(&r, &p->t);
-	draw_way(&r, p);
+	draw_link_faults(&r, p);
 	draw_faults(&r, p);
-	spare(p);
-	outlive(p);
-	if (chance(&r, 0.2))		/* it comes round soon */
-		p->first = SEG_ITERATIONS - (uint32_t)between(&r, 1, 10);
+	keep_one_alive(p);
+	set_give_up(p);
+	if (draw_chance(&r, 0.2))		/* it comes round soon */
+		p->first = SEG_ITERATIONS - (uint32_t)draw_between(&r, 1, 10);
 	/* by Help alone an iteration is not given again when it must be */
-	if (p->t.mode == TRAINING_SYNC && !p->killed && chance(&r, 0.1))
-		p->old = chance(&r, 0.3) ? UINT32_MAX :
+	if (p->t.mode == TRAINING_SYNC && !p->killed && draw_chance(&r, 0.1))
+		p->old = draw_chance(&r, 0.3) ? UINT32_MAX :
 		    (uint32_t)rng_below(&r, 1 << 16);
 	if (p->t.mode == TRAINING_SYNC && !p->killed && p->t.rack == 0 &&
-	    chance(&r, 0.05))
+	    draw_chance(&r, 0.05))
 		p->memory_bytes = (uint64_t)((double)(4 * p->t.elements /
 		    (p->t.payload_bytes - SEG_HEADER_BYTES) + 4) *
-		    scale(&r, 50, 2000));
+		    draw_scaled(&r, 50, 2000));
 	draw_slots(&r, p);
 	p->sc.duration_ns = BOUND_NS;
 	p->sc.trainings.item = &p->t;

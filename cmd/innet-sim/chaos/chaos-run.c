@@ -17,7 +17,7 @@ enum {
 
 /* Bytes that the process has asked for and not given back. */
 static uint64_t
-held_bytes(void)
+get_held_bytes(void)
 {
 	const struct mallinfo2 m = mallinfo2();
 
@@ -26,7 +26,7 @@ held_bytes(void)
 
 /* What a run may hold in the end: tables, queues, and what was kept. */
 static uint64_t
-most_bytes(const struct training *t)
+get_most_bytes(const struct training *t)
 {
 	const uint64_t machines = t->cf->workers + t->switches;
 
@@ -36,37 +36,38 @@ most_bytes(const struct training *t)
 
 /* Out of step: every push is in the rounds, once. */
 static void
-settle(struct sim *s, const struct training *t)
+check_ledger(struct sim *s, const struct training *t)
 {
 	uint32_t pushes[LEDGER_WORKERS_ASYNC] = { 0 }, segment = 0;
 	const char *why;
 
 	for (uint32_t i = 0; i < t->cf->workers; i++)
 		pushes[i] = t->w[i].a.m.pushes;
-	why = ledger_settle(t->ledger, pushes, &segment);
+	why = ledger_check_rounds(t->ledger, pushes, &segment);
 	if (why != NULL)
-		sim_wrong(s, "sum: %s: segment %" PRIu32, why, segment);
+		sim_report_wrong(s, "sum: %s: segment %" PRIu32, why, segment);
 }
 
 /* Somebody waits, and nothing has come for longer than anything takes. */
 static void
-stuck(struct sim *s, const struct training *t)
+report_stuck(struct sim *s, const struct training *t)
 {
 	for (uint32_t i = 0; i < t->cf->workers; i++) {
 		if (t->w[i].phase == TRAIN_DONE)
 			continue;
 		if (t->joined < t->cf->workers)
-			sim_wrong(s, "stuck: %" PRIu32 " of %" PRIu64
+			sim_report_wrong(s, "stuck: %" PRIu32 " of %" PRIu64
 			    " workers have joined", t->joined, t->cf->workers);
 		else
-			sim_wrong(s, "stuck: worker %" PRIu32 " waits for the "
-			    "result of iteration %" PRIu64, i,
-			    t->w[i].iterations + 1);
+			sim_report_wrong(s,
+			    "stuck: worker %" PRIu32 " waits for the "
+			    "result of iteration %" PRIu64,
+			    i, t->w[i].iterations + 1);
 	}
 }
 
 static void
-count(struct chaos_tally *n, const struct sim *s, const struct training *t)
+count_run(struct chaos_tally *n, const struct sim *s, const struct training *t)
 {
 	n->runs++;
 	n->events += s->handled;
@@ -81,10 +82,10 @@ count(struct chaos_tally *n, const struct sim *s, const struct training *t)
 }
 
 bool
-chaos_one(const struct chaos_plan *p, struct chaos_tally *n,
+chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
     char wrong[SIM_WRONG_BYTES])
 {
-	const uint64_t before = held_bytes();
+	const uint64_t before = get_held_bytes();
 	struct sim *s = network_new(&p->sc, p->seed);
 	struct training *t = s->training;
 
@@ -98,15 +99,16 @@ chaos_one(const struct chaos_plan *p, struct chaos_tally *n,
 	    control_status_text(CONTROL_NO_ROOM)) != NULL) {
 		n->refused++;		/* as it must be, if that is little */
 		wrong[0] = '\0';
-	} else if (wrong[0] == '\0' && !train_over(t)) {
-		stuck(s, t);
+	} else if (wrong[0] == '\0' && !train_is_over(t)) {
+		report_stuck(s, t);
 	}
-	if (wrong[0] == '\0' && train_whole(s, t) && t->ledger->async)
-		settle(s, t);
-	count(n, s, t);
-	if (held_bytes() > before + most_bytes(t))
-		sim_wrong(s, "memory: %" PRIu64 " bytes are held in the end",
-		    held_bytes() - before);
+	if (wrong[0] == '\0' && train_is_sound(s, t) && t->ledger->async)
+		check_ledger(s, t);
+	count_run(n, s, t);
+	if (get_held_bytes() > before + get_most_bytes(t))
+		sim_report_wrong(s,
+		    "memory: %" PRIu64 " bytes are held in the end",
+		    get_held_bytes() - before);
 	link_faults_free(s);
 	network_free(s);
 	n->findings += wrong[0] != '\0';

@@ -19,7 +19,7 @@ struct chaos_tally {
 };
 
 /* Run p and add to *n; false, with the reason, if something is wrong. */
-bool chaos_one(const struct chaos_plan *p, struct chaos_tally *n,
+bool chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
     char wrong[SIM_WRONG_BYTES]);
 
 #endif

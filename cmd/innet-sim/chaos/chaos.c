@@ -39,7 +39,7 @@ struct child {
 
 /* A finding, on a line. */
 static void
-found(struct shared *sh, uint64_t seed, const char *what)
+report_finding(struct shared *sh, uint64_t seed, const char *what)
 {
 	const uint32_t k = sh->findings++;
 
@@ -49,20 +49,20 @@ found(struct shared *sh, uint64_t seed, const char *what)
 }
 
 static bool
-goes_on(const struct chaos_options *cf, const struct shared *sh)
+may_continue(const struct chaos_options *cf, const struct shared *sh)
 {
 	return *cf->stopped == 0 && sh->findings < FINDINGS_MAX;
 }
 
 /* Take seeds as long as there are any. */
 static void
-work(const struct chaos_options *cf, struct shared *sh, struct child *c)
+run_seeds(const struct chaos_options *cf, struct shared *sh, struct child *c)
 {
 	char wrong[SIM_WRONG_BYTES];
 	struct chaos_plan p;
 	uint64_t at;
 
-	while (goes_on(cf, sh) && (at = sh->next++) < cf->runs) {
+	while (may_continue(cf, sh) && (at = sh->next++) < cf->runs) {
 		c->seed = cf->seed + at;
 		c->busy = true;
 		alarm(PATIENCE_S);
@@ -73,8 +73,8 @@ work(const struct chaos_options *cf, struct shared *sh, struct child *c)
 			chaos_print(stdout, &p);
 			fflush(stdout);
 		}
-		if (!chaos_one(&p, &c->n, wrong))
-			found(sh, c->seed, wrong);
+		if (!chaos_run_one(&p, &c->n, wrong))
+			report_finding(sh, c->seed, wrong);
 		c->busy = false;
 		sh->done++;
 	}
@@ -82,7 +82,7 @@ work(const struct chaos_options *cf, struct shared *sh, struct child *c)
 
 /* A process with a run of its own has died. */
 static void
-died(const struct chaos_options *cf, struct shared *sh, struct child *c,
+report_death(const struct chaos_options *cf, struct shared *sh, struct child *c,
     int status)
 {
 	char what[100];
@@ -102,11 +102,11 @@ died(const struct chaos_options *cf, struct shared *sh, struct child *c,
 		    WEXITSTATUS(status));
 	c->n.runs++;
 	c->n.findings++;
-	found(sh, c->seed, what);
+	report_finding(sh, c->seed, what);
 }
 
 static void
-start(const struct chaos_options *cf, struct shared *sh, struct child *c)
+start_child(const struct chaos_options *cf, struct shared *sh, struct child *c)
 {
 	pid_t pid;
 
@@ -116,7 +116,7 @@ start(const struct chaos_options *cf, struct shared *sh, struct child *c)
 		err(1, "fork");
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		work(cf, sh, c);
+		run_seeds(cf, sh, c);
 		_exit(0);
 	}
 	c->pid = pid;
@@ -124,7 +124,8 @@ start(const struct chaos_options *cf, struct shared *sh, struct child *c)
 
 /* Let the processes run; one that dies is followed by another. */
 static void
-await(const struct chaos_options *cf, struct shared *sh, struct child *c)
+wait_children(const struct chaos_options *cf, struct shared *sh,
+    struct child *c)
 {
 	size_t running = cf->jobs;
 	int status;
@@ -142,16 +143,16 @@ await(const struct chaos_options *cf, struct shared *sh, struct child *c)
 			who++;
 		if (who == c + cf->jobs)
 			continue;
-		died(cf, sh, who, status);
-		if (goes_on(cf, sh) && sh->next < cf->runs)
-			start(cf, sh, who);
+		report_death(cf, sh, who, status);
+		if (may_continue(cf, sh) && sh->next < cf->runs)
+			start_child(cf, sh, who);
 		else
 			running--;
 	}
 }
 
 static void
-add(struct chaos_tally *n, const struct chaos_tally *o)
+add_tally(struct chaos_tally *n, const struct chaos_tally *o)
 {
 	n->runs += o->runs;
 	n->findings += o->findings;
@@ -167,7 +168,7 @@ add(struct chaos_tally *n, const struct chaos_tally *o)
 
 /* A number, behind what stands before it in JSON. */
 static void
-say(const struct chaos_options *cf, const char *key, uint64_t n,
+put_count(const struct chaos_options *cf, const char *key, uint64_t n,
     const char *before)
 {
 	if (cf->json)
@@ -178,7 +179,7 @@ say(const struct chaos_options *cf, const char *key, uint64_t n,
 
 /* What there was, as JSON or words. */
 static void
-sum_up(const struct chaos_options *cf, const struct shared *sh,
+print_summary(const struct chaos_options *cf, const struct shared *sh,
     const struct chaos_tally *n, double s)
 {
 	static const char *const trouble[] = { "lost", "bursts", "twice",
@@ -186,18 +187,18 @@ sum_up(const struct chaos_options *cf, const struct shared *sh,
 	static const char *const fault[] = { "partitions", "flaps", "kills",
 		"pauses", "deaths" };
 
-	say(cf, "seed", cf->seed, "{");
-	say(cf, "runs", n->runs, ",");
-	say(cf, "findings", n->findings, ",");
+	put_count(cf, "seed", cf->seed, "{");
+	put_count(cf, "runs", n->runs, ",");
+	put_count(cf, "findings", n->findings, ",");
 	printf(cf->json ? ",\"seconds\":%.2f" : ", %.2f s", s);
-	say(cf, "events", n->events, ",");
-	say(cf, "packets", n->packets, ",");
-	say(cf, "results", n->results, ",");
+	put_count(cf, "events", n->events, ",");
+	put_count(cf, "packets", n->packets, ",");
+	put_count(cf, "results", n->results, ",");
 	for (int k = 0; k < LINK_FAULTS_COUNTS; k++)
-		say(cf, trouble[k], n->link_faults[k], ",");
+		put_count(cf, trouble[k], n->link_faults[k], ",");
 	for (int k = 0; k < CHAOS_KINDS; k++)
-		say(cf, fault[k], n->fault[k], ",");
-	say(cf, "refused", n->refused, ",");
+		put_count(cf, fault[k], n->fault[k], ",");
+	put_count(cf, "refused", n->refused, ",");
 	if (cf->json) {
 		printf(",\"seeds\":[");
 		for (uint32_t k = 0; k < sh->findings && k < FINDINGS_MAX; k++)
@@ -211,18 +212,18 @@ int
 chaos_run(const struct chaos_options *cf)
 {
 	const uint64_t began_ns = timer_mono_ns();
-	struct shared *sh = runner_share(sizeof(*sh));
-	struct child *c = runner_share(cf->jobs * sizeof(*c));
+	struct shared *sh = runner_alloc_shared(sizeof(*sh));
+	struct child *c = runner_alloc_shared(cf->jobs * sizeof(*c));
 	struct chaos_tally n = { 0 };
 	bool any;
 
 	for (size_t i = 0; i < cf->jobs; i++)
-		start(cf, sh, &c[i]);
-	await(cf, sh, c);
+		start_child(cf, sh, &c[i]);
+	wait_children(cf, sh, c);
 	for (size_t i = 0; i < cf->jobs; i++)
-		add(&n, &c[i].n);
+		add_tally(&n, &c[i].n);
 	if (!cf->quiet || cf->json)
-		sum_up(cf, sh, &n, 1e-9 * (double)(timer_mono_ns() -
+		print_summary(cf, sh, &n, 1e-9 * (double)(timer_mono_ns() -
 		    began_ns));
 	any = sh->findings > 0;
 	munmap(c, cf->jobs * sizeof(*c));

@@ -53,7 +53,7 @@ sim_add_link(struct sim *s, struct sim_node *from, struct sim_node *to,
 }
 
 void
-sim_wrong(struct sim *s, const char *fmt, ...)
+sim_report_wrong(struct sim *s, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -66,7 +66,7 @@ sim_wrong(struct sim *s, const char *fmt, ...)
 }
 
 void
-sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
+sim_schedule(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
 {
 	if (!calendar_push(&s->events, heap_make(at_ns, (uint32_t)class <<
 	    SIM_ID_BITS | id)))
@@ -102,33 +102,33 @@ ring_head(const struct sim_ring *r)
 
 /* The head of the pipe will arrive. */
 static void
-expect(struct sim *s, struct sim_pipe *p)
+schedule_arrival(struct sim *s, struct sim_pipe *p)
 {
 	p->deadline_ns = ring_head(&p->ring)->at_ns;
-	sim_at(s, p->class, p->index, p->deadline_ns);
+	sim_schedule(s, p->class, p->index, p->deadline_ns);
 }
 
 struct sim_packet *
-sim_fly(struct sim *s, struct sim_pipe *pipe, uint64_t left_ns)
+sim_put_in_flight(struct sim *s, struct sim_pipe *pipe, uint64_t left_ns)
 {
 	struct sim_flying *f = ring_push(pipe);
 
 	f->left_ns = left_ns;
 	f->at_ns = left_ns + pipe->propagation_ns;
 	if (pipe->ring.count == 1)
-		expect(s, pipe);
+		schedule_arrival(s, pipe);
 	return &f->p;
 }
 
 void
-sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
+sim_count_loss(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 {
 	s->network->lose(s, p, why);
 }
 
 /* Does a frame that is ready now find no room before the pipe? */
 static bool
-crowded(struct sim_pipe *pipe, uint64_t now_ns)
+is_queue_full(struct sim_pipe *pipe, uint64_t now_ns)
 {
 	const struct sim_ring *r = &pipe->ring;
 
@@ -145,20 +145,21 @@ sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
     uint64_t ready_ns)
 {
 	if (pipe->down)
-		sim_lose(s, p, SIM_LOST_DOWN);
-	else if (crowded(pipe, ready_ns))
-		sim_lose(s, p, SIM_LOST_QUEUE);
+		sim_count_loss(s, p, SIM_LOST_DOWN);
+	else if (is_queue_full(pipe, ready_ns))
+		sim_count_loss(s, p, SIM_LOST_QUEUE);
 	else
-		*sim_fly(s, pipe, link_start_frame(&pipe->link, ready_ns,
-		    p->wire_bytes)) = *p;
+		*sim_put_in_flight(s, pipe,
+		    link_start_frame(&pipe->link, ready_ns, p->wire_bytes)) =
+		    *p;
 }
 
 void
-sim_arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	if (n->down) {
-		sim_lose(s, p, SIM_LOST_DOWN);
+		sim_count_loss(s, p, SIM_LOST_DOWN);
 		return;
 	}
 	if (n->in != NULL)
@@ -170,7 +171,7 @@ sim_arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 
 /* Write f to the capture of its pipe, if there is one, as it left. */
 static void
-capture_one(const struct sim *s, const struct sim_pipe *pipe,
+capture_departure(const struct sim *s, const struct sim_pipe *pipe,
     const struct sim_flying *f)
 {
 	struct pcapio_out *out = s->tap[pipe->index].left;
@@ -190,7 +191,7 @@ sim_capture_left(const struct sim *s, const struct sim_pipe *pipe,
 		    (r->room - 1)];
 
 		if (f->left_ns <= by_ns)
-			capture_one(s, pipe, f);
+			capture_departure(s, pipe, f);
 	}
 }
 
@@ -207,7 +208,7 @@ sim_commit_frame(const struct sim *s, struct pcapio_out *out, uint8_t *to,
 
 /* The first packet in the pipe is there. */
 static void
-deliver(struct sim *s, struct sim_pipe *pipe)
+deliver_head(struct sim *s, struct sim_pipe *pipe)
 {
 	struct sim_ring *r = &pipe->ring;
 	struct sim_packet p;
@@ -215,24 +216,24 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 	if (r->count == 0 || pipe->deadline_ns != s->now_ns)
 		return;		/* it was lost before */
 	if (s->tap != NULL)
-		capture_one(s, pipe, ring_head(r));
+		capture_departure(s, pipe, ring_head(r));
 	p = ring_head(r)->p;
 	r->head = (r->head + 1) & (r->room - 1);
 	r->count--;
 	pipe->left -= pipe->left > 0;
 	pipe->deadline_ns = SIM_NEVER;
 	if (r->count > 0)
-		expect(s, pipe);
+		schedule_arrival(s, pipe);
 	if (pipe->loss > 0 && rng_double(&s->chance) < pipe->loss) {
-		sim_lose(s, &p, SIM_LOST_LINK);
+		sim_count_loss(s, &p, SIM_LOST_LINK);
 		return;
 	}
 	if (s->pipe_hook == NULL || s->pipe_hook->arrives(s, pipe, &p))
-		sim_arrive(s, pipe->to, pipe, &p);
+		sim_receive(s, pipe->to, pipe, &p);
 }
 
 void
-sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
+sim_clear_pipe(struct sim *s, struct sim_pipe *pipe, bool all)
 {
 	struct sim_ring *r = &pipe->ring;
 
@@ -246,7 +247,7 @@ sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
 
 		if (!all && tail->left_ns <= s->now_ns)
 			break;
-		sim_lose(s, &tail->p, SIM_LOST_DOWN);
+		sim_count_loss(s, &tail->p, SIM_LOST_DOWN);
 	}
 	if (pipe->left > r->count)
 		pipe->left = r->count;
@@ -257,7 +258,7 @@ sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
 
 /* One worker, or a whole cluster, at one end of a route. */
 static void
-pass_to_crowd(struct sim *s, const struct sim_route *r, bool all,
+send_to_group(struct sim *s, const struct sim_route *r, bool all,
     const struct sim_packet *p, uint64_t ready_ns)
 {
 	const uint32_t base = r->base + (all ? 0 : p->up.worker - r->first);
@@ -272,7 +273,7 @@ pass_to_crowd(struct sim *s, const struct sim_route *r, bool all,
 }
 
 void
-sim_pass_down(struct sim *s, struct sim_node *n, const struct sim_packet *p,
+sim_send_model(struct sim *s, struct sim_node *n, const struct sim_packet *p,
     uint64_t ready_ns)
 {
 	const bool all = p->up.worker == UPDATE_ALL_WORKERS;
@@ -289,7 +290,7 @@ sim_pass_down(struct sim *s, struct sim_node *n, const struct sim_packet *p,
 		if (r->down != NULL)
 			sim_send(s, r->down, p, ready_ns);
 		else
-			pass_to_crowd(s, r, all, p, ready_ns);
+			send_to_group(s, r, all, p, ready_ns);
 	}
 }
 
@@ -306,14 +307,14 @@ sim_fail_link(struct sim *s, struct sim_pipe *up, bool down)
 {
 	up->down = up[1].down += down ? 1u : -1u;
 	if (down) {
-		sim_clear(s, up, true);
-		sim_clear(s, up + 1, true);
+		sim_clear_pipe(s, up, true);
+		sim_clear_pipe(s, up + 1, true);
 	}
 }
 
 /* An event happens. */
 static void
-handle(struct sim *s, struct heap x)
+handle_event(struct sim *s, struct heap x)
 {
 	const uint32_t id = sim_id_of(x);
 
@@ -327,7 +328,7 @@ handle(struct sim *s, struct heap x)
 	case SIM_DELIVERY:
 	case SIM_ACK:
 	case SIM_ARRIVAL:
-		deliver(s, &s->pipe[id]);
+		deliver_head(s, &s->pipe[id]);
 		break;
 	case SIM_WAKE:
 		s->node[id].kind->wake(s, &s->node[id]);
@@ -343,12 +344,13 @@ handle(struct sim *s, struct heap x)
 
 /* Is it over before its time? */
 static bool
-ended(struct sim *s)
+is_ended(struct sim *s)
 {
 	if (s->wrong == NULL)
 		return false;
 	if (s->most > 0 && s->handled >= s->most)
-		sim_wrong(s, "storm: more than %" PRIu64 " events", s->most);
+		sim_report_wrong(s, "storm: more than %" PRIu64 " events",
+		    s->most);
 	return s->wrong[0] != '\0';
 }
 
@@ -361,7 +363,7 @@ sim_run(struct sim *s)
 	struct heap x;
 	int have = 1;
 
-	while ((s->stopped == NULL || *s->stopped == 0) && !ended(s) &&
+	while ((s->stopped == NULL || *s->stopped == 0) && !is_ended(s) &&
 	    (have = calendar_pop(&s->events, &x)) == 1 &&
 	    heap_ns(&x) <= until) {
 		s->was_ns = s->now_ns;
@@ -369,7 +371,7 @@ sim_run(struct sim *s)
 		if (day != s->events.now && s->network->new_day != NULL)
 			s->network->new_day(s);
 		day = s->events.now;
-		handle(s, x);
+		handle_event(s, x);
 		s->handled++;
 	}
 	if (have == -1)

@@ -34,8 +34,9 @@
  * neither update nor model is a frame of another program: traffic.h.
  *
  * Every constituent that was sent is counted once as delivered or under the
- * reason why it was not: sim_lose() for what a node or pipe loses, the tally
- * of an egress for what a queue does.  result_of() holds every run to it.
+ * reason why it was not: sim_count_loss() for what a node or pipe loses, the
+ * tally of an egress for what a queue does.  result_make_rows() holds every run
+ * to it.
  */
 #ifndef INNET_SIM_SIM_H
 #define INNET_SIM_SIM_H
@@ -296,13 +297,14 @@ sim_id_of(struct heap x)
 }
 
 /* Let an event of this class and index happen at at_ns, now or later. */
-void sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns);
+void sim_schedule(struct sim *s, enum sim_class class, uint32_t id,
+    uint64_t at_ns);
 
 /* Call the node's wake() then. */
 static inline void
 sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
 {
-	sim_at(s, SIM_WAKE, n->index, at_ns);
+	sim_schedule(s, SIM_WAKE, n->index, at_ns);
 }
 
 /*
@@ -313,32 +315,33 @@ void sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
     uint64_t ready_ns);
 
 /* A packet that will be written there leaves then, over a pipe. */
-struct sim_packet *sim_fly(struct sim *s, struct sim_pipe *pipe,
+struct sim_packet *sim_put_in_flight(struct sim *s, struct sim_pipe *pipe,
     uint64_t left_ns);
 
 /*
  * Lose what is in the pipe and in its queue; without all, what has left is on
  * its way and comes.
  */
-void sim_clear(struct sim *s, struct sim_pipe *pipe, bool all);
+void sim_clear_pipe(struct sim *s, struct sim_pipe *pipe, bool all);
 
 /* A node, or a link by its way up, goes down, or comes back. */
 void sim_fail_node(struct sim *s, struct sim_node *n, bool down);
 void sim_fail_link(struct sim *s, struct sim_pipe *up, bool down);
 
 /* The run cannot go on, or is not as it should be. */
-void sim_wrong(struct sim *s, const char *fmt, ...)
+void sim_report_wrong(struct sim *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* A packet is lost, and why. */
-void sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why);
+void sim_count_loss(struct sim *s, const struct sim_packet *p,
+    enum sim_loss why);
 
 /* Hand p to a node. */
-void sim_arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+void sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p);
 
 /* A model goes to the workers that it is for, by the routes of node n. */
-void sim_pass_down(struct sim *s, struct sim_node *n,
+void sim_send_model(struct sim *s, struct sim_node *n,
     const struct sim_packet *p, uint64_t ready_ns);
 
 /* Handle events until there are none, or the scenario's end. */

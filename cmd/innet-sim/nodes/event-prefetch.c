@@ -35,7 +35,7 @@ fetch_first(const struct sim *s, struct heap x)
 static void
 fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 {
-	if (n->kind == &sim_switch)
+	if (n->kind == &node_switch_kind)
 		port_prefetch(n->up->egress, cluster - n->first);
 	else
 		prefetch_bytes(sim_cluster(s, cluster),

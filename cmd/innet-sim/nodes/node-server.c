@@ -12,7 +12,7 @@
 
 /* An update, and its answer. */
 static void
-take(struct sim *s, struct sim_node *n, const struct sim_packet *p)
+receive_update(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 {
 	const struct scenario_server *cf = n->own;
 	const struct server_rule_conf rule = {
@@ -42,19 +42,19 @@ take(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 	model.up = server_rule_model_header(at, &p->up,
 	    cf->reply == SCENARIO_CLUSTER ? UPDATE_ALL_WORKERS : p->up.worker);
 	if (cf->reply != SCENARIO_NOBODY)
-		sim_pass_down(s, n, &model, s->now_ns + cf->delay_ns);
+		sim_send_model(s, n, &model, s->now_ns + cf->delay_ns);
 }
 
 static void
-arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	(void)by;
 	if (p->up.kind == UPDATE_UPDATE)
-		take(s, n, p);
+		receive_update(s, n, p);
 	else
-		traffic_receive(s, p);
+		node_traffic_receive(s, p);
 }
 
-const struct sim_kind sim_server = { .name = "server", .arrive = arrive,
-	.serves = true };
+const struct sim_kind node_server_kind = {
+    .name = "server", .arrive = receive_packet, .serves = true };

@@ -6,6 +6,6 @@
 
 #include "cmd/innet-sim/engine/sim.h"
 
-extern const struct sim_kind sim_server;
+extern const struct sim_kind node_server_kind;
 
 #endif

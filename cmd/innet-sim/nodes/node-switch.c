@@ -10,7 +10,7 @@
 
 /* How many clusters n may have routes to, from n->first on. */
 static uint32_t
-clusters_of(struct sim_node *n)
+count_clusters(struct sim_node *n)
 {
 	uint32_t last = 0;
 
@@ -28,7 +28,7 @@ clusters_of(struct sim_node *n)
 }
 
 bool
-sim_switch_open(struct sim *s, struct sim_node *n,
+node_switch_open(struct sim *s, struct sim_node *n,
     const struct scenario_switch *cf)
 {
 	const struct port_conf ec = {
@@ -43,7 +43,7 @@ sim_switch_open(struct sim *s, struct sim_node *n,
 		.threshold = cf->reward_threshold < 0 ? NAN :
 		    cf->reward_threshold,
 		.active_window_ns = cf->active_window_ns,
-		.clusters = clusters_of(n),
+		.clusters = count_clusters(n),
 		.silent = cf->queue == SCENARIO_PLAIN,
 	};
 	struct ports *ports = &s->plane->pl.ports;
@@ -58,7 +58,8 @@ sim_switch_open(struct sim *s, struct sim_node *n,
 
 /* What goes up waits for the port. */
 static void
-take_up(struct sim *s, struct sim_node *n, const struct sim_packet *p)
+receive_from_below(struct sim *s, struct sim_node *n,
+    const struct sim_packet *p)
 {
 	/* a byte, for a vector of no elements to stand behind */
 	static const uint8_t nothing[64];
@@ -83,7 +84,7 @@ take_up(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 }
 
 static void
-arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	struct sim_packet model;
@@ -94,17 +95,17 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 		model = *p;
 		payload_free_model(&s->plane->pl, n->up->egress,
 		    &model.up.status);
-		sim_pass_down(s, n, &model, s->now_ns);
+		sim_send_model(s, n, &model, s->now_ns);
 	} else if (n->up->down) {
-		sim_lose(s, p, SIM_LOST_DOWN);
+		sim_count_loss(s, p, SIM_LOST_DOWN);
 	} else {
-		take_up(s, n, p);
+		receive_from_below(s, n, p);
 	}
 }
 
 /* What it holds is lost, and which clusters it has seen. */
 static void
-fail(struct sim *s, struct sim_node *n, bool down)
+set_failed(struct sim *s, struct sim_node *n, bool down)
 {
 	struct sim_port *port = n->own;
 
@@ -112,11 +113,11 @@ fail(struct sim *s, struct sim_node *n, bool down)
 		return;
 	for (uint32_t i = 0; i < s->pipes; i++) {
 		if (s->pipe[i].from == n)
-			sim_clear(s, &s->pipe[i], false);
+			sim_clear_pipe(s, &s->pipe[i], false);
 	}
 	if (!port_forget_clusters(port->egress))
 		err(1, "switch %s", n->name);
 }
 
-const struct sim_kind sim_switch = { .name = "switch", .arrive = arrive,
-	.fail = fail };
+const struct sim_kind node_switch_kind = {
+    .name = "switch", .arrive = receive_packet, .fail = set_failed };

@@ -6,13 +6,13 @@
 
 #include "cmd/innet-sim/engine/sim.h"
 
-extern const struct sim_kind sim_switch;
+extern const struct sim_kind node_switch_kind;
 
 /*
  * Give n, a switch whose routes are known, its port to n->up, whose link it
  * takes over, and which is the next of sim->plane.  False without memory.
  */
-bool sim_switch_open(struct sim *s, struct sim_node *n,
+bool node_switch_open(struct sim *s, struct sim_node *n,
     const struct scenario_switch *cf);
 
 #endif

@@ -10,7 +10,7 @@
 enum { SENT, RECEIVED, DROPPED_FULL, LOST_LINK, LOST_DOWN, QUEUED, LOSS,
     DELAY };
 
-const struct result_figure traffic_figures[] = {
+const struct result_figure node_traffic_figures[] = {
 	[SENT] = { "sent", "sent", RESULT_COUNT },
 	[RECEIVED] = { "received", "received", RESULT_COUNT },
 	[DROPPED_FULL] = { "dropped_full", "full", RESULT_COUNT },
@@ -23,7 +23,7 @@ const struct result_figure traffic_figures[] = {
 };
 
 void
-traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
+node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
     const struct scenario_traffic *cf)
 {
 	struct sim_source *o = &s->source[s->sources];
@@ -49,7 +49,7 @@ traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
 
 /* A frame leaves the program for its switch. */
 static void
-wake(struct sim *s, struct sim_node *n)
+send_next_frame(struct sim *s, struct sim_node *n)
 {
 	struct sim_source *o = n->own;
 	const struct sim_packet p = {
@@ -60,16 +60,16 @@ wake(struct sim *s, struct sim_node *n)
 	uint64_t next;
 
 	o->sent++;
-	sim_arrive(s, o->to, NULL, &p);
+	sim_receive(s, o->to, NULL, &p);
 	next = arrivals_next(&o->arrivals, &o->pace, &o->chance, s->now_ns);
 	if (next < o->stop_ns)
 		sim_wake(s, n, next);
 }
 
 void
-traffic_receive(struct sim *s, const struct sim_packet *p)
+node_traffic_receive(struct sim *s, const struct sim_packet *p)
 {
-	struct sim_source *o = traffic_of(s, p);
+	struct sim_source *o = node_traffic_of(s, p);
 
 	o->received++;
 	o->delay_ns += s->now_ns - p->up.generated_ns;
@@ -126,7 +126,7 @@ set_shares(struct result_row *row)
 }
 
 bool
-traffic_result(const struct sim *s, struct result_row *row)
+node_traffic_result(const struct sim *s, struct result_row *row)
 {
 	uint64_t *waiting = sim_alloc(s->sources, sizeof(*waiting), "sources");
 	const size_t n = s->sc->traffic.n;
@@ -158,4 +158,5 @@ traffic_result(const struct sim *s, struct result_row *row)
 	return whole;
 }
 
-const struct sim_kind sim_traffic = { .name = "traffic", .wake = wake };
+const struct sim_kind node_traffic_kind = {
+    .name = "traffic", .wake = send_next_frame };

@@ -23,27 +23,27 @@ struct sim_source {
 	unsigned __int128 delay_ns;	/* sum over frames received */
 };
 
-extern const struct sim_kind sim_traffic;
+extern const struct sim_kind node_traffic_kind;
 
 /* The next source, a node, at a switch; its first event. */
-void traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
+void node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
     const struct scenario_traffic *cf);
 
 /* Whose frame p is. */
 static inline struct sim_source *
-traffic_of(const struct sim *s, const struct sim_packet *p)
+node_traffic_of(const struct sim *s, const struct sim_packet *p)
 {
 	return &s->source[p->up.worker];
 }
 
 /* A frame has come to the server. */
-void traffic_receive(struct sim *s, const struct sim_packet *p);
+void node_traffic_receive(struct sim *s, const struct sim_packet *p);
 
 /*
  * Rows, one an entry of the scenario and one of all, or NULL.  False: frames
  * are not all accounted for, and said so.
  */
-extern const struct result_figure traffic_figures[];
-bool traffic_result(const struct sim *s, struct result_row *row);
+extern const struct result_figure node_traffic_figures[];
+bool node_traffic_result(const struct sim *s, struct result_row *row);
 
 #endif

@@ -26,7 +26,7 @@ send_update(struct sim *s, const struct sim_worker *w, float reward)
 		p.up.following = (uint16_t)i;
 		p.wire_bytes = i == 0 ? c->last_frame : c->frame;
 		if (w->up == SIM_NONE)
-			sim_arrive(s, &s->node[w->at], NULL, &p);
+			sim_receive(s, &s->node[w->at], NULL, &p);
 		else
 			sim_send(s, &s->pipe[w->up], &p, s->now_ns);
 	}
@@ -34,7 +34,7 @@ send_update(struct sim *s, const struct sim_worker *w, float reward)
 
 /* One update of w is ready: its own next.  True: it was sent. */
 static bool
-have_update(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
+make_update(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
     float reward)
 {
 	struct sim_cluster *c = &s->cluster[w->cluster];
@@ -52,7 +52,7 @@ have_update(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
 
 /* The reward of w's next update. */
 static float
-reward_of(struct sim *s, const struct sim_crowd *crowd,
+draw_reward(struct sim *s, const struct sim_crowd *crowd,
     const struct sim_worker *w)
 {
 	return arrivals_reward((enum arrivals_rewards)crowd->cf->rewards,
@@ -66,19 +66,19 @@ struct burst {
 };
 
 static bool
-put_one(void *to, uint32_t k, uint32_t sequence)
+put_burst_update(void *to, uint32_t k, uint32_t sequence)
 {
 	struct burst *b = to;
 
 	(void)sequence;
-	have_update(b->s, b->crowd, b->w + k,
-	    reward_of(b->s, b->crowd, b->w + k));
+	make_update(b->s, b->crowd, b->w + k,
+	    draw_reward(b->s, b->crowd, b->w + k));
 	return true;
 }
 
 /* The cluster whose first worker is w bursts. */
 static void
-burst(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w)
+send_burst(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w)
 {
 	struct burst b = { s, crowd, w };
 	uint64_t n = crowd->cf->burst;
@@ -86,18 +86,18 @@ burst(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w)
 	if (n > crowd->cf->count - w->put)
 		n = crowd->cf->count - w->put;
 	arrivals_put_burst(&s->bursts, (uint32_t)crowd->cf->workers, w->put + 1,
-	    (uint32_t)n, put_one, &b);
+	    (uint32_t)n, put_burst_update, &b);
 }
 
 /* The next row of the crowd's schedule, as an event of its first worker. */
 static void
-expect_row(struct sim *s, const struct sim_crowd *crowd)
+schedule_row(struct sim *s, const struct sim_crowd *crowd)
 {
 	const struct schedule_row *r = &crowd->schedule.row[crowd->played];
 
 	if (crowd->played < crowd->schedule.n && r->at_ns +
 	    crowd->cf->start_ns < crowd->stop_ns)
-		sim_at(s, SIM_GENERATE, crowd->base, r->at_ns +
+		sim_schedule(s, SIM_GENERATE, crowd->base, r->at_ns +
 		    crowd->cf->start_ns);
 }
 
@@ -106,24 +106,24 @@ play_row(struct sim *s, struct sim_crowd *crowd)
 {
 	const struct schedule_row *r = &crowd->schedule.row[crowd->played++];
 
-	have_update(s, crowd, &s->worker[crowd->base + (r->cluster -
+	make_update(s, crowd, &s->worker[crowd->base + (r->cluster -
 	    (uint32_t)crowd->cf->clusters.from) * crowd->cf->workers +
 	    r->worker - crowd->cf->first], r->reward);
-	expect_row(s, crowd);
+	schedule_row(s, crowd);
 }
 
 /* What is next for a worker that waits for models: a time-out, or an update. */
 static void
-expect_wait(struct sim *s, const struct sim_crowd *crowd, uint32_t at,
+schedule_wait(struct sim *s, const struct sim_crowd *crowd, uint32_t at,
     bool waits, uint64_t deadline_ns)
 {
 	crowd->wait[at - crowd->base] = (struct sim_wait){ deadline_ns, waits };
-	sim_at(s, SIM_GENERATE, at, deadline_ns);
+	sim_schedule(s, SIM_GENERATE, at, deadline_ns);
 }
 
 /* It computes from now on. */
 static void
-compute(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
+start_computing(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
 {
 	struct arrivals *a = &s->worker[at].arrivals;
 	uint64_t next;
@@ -132,12 +132,12 @@ compute(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
 	a->nominal = (unsigned __int128)s->now_ns << 32;
 	next = arrivals_next(&crowd->arrivals, a, &s->arrivals, s->now_ns);
 	if (next < crowd->stop_ns)
-		expect_wait(s, crowd, at, false, next);
+		schedule_wait(s, crowd, at, false, next);
 }
 
 /* A time-out, or an update, of a worker that waits for models. */
 static void
-wait_is_over(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
+end_wait(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
 {
 	struct sim_wait *l = &crowd->wait[at - crowd->base];
 	struct sim_worker *w = &s->worker[at];
@@ -146,24 +146,24 @@ wait_is_over(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
 		s->now_ns = s->was_ns;	/* a model came: nothing happened */
 	} else if (l->waits) {
 		s->cluster[w->cluster].count[SIM_TIMED_OUT]++;
-		compute(s, crowd, at);
+		start_computing(s, crowd, at);
 	} else {
-		bool sent = have_update(s, crowd, w, reward_of(s, crowd,
+		bool sent = make_update(s, crowd, w, draw_reward(s, crowd,
 		    w));
 
 		l->deadline_ns = SIM_NEVER;
 		if (w->put >= crowd->cf->count)
 			return;
 		if (sent)
-			expect_wait(s, crowd, at, true, s->now_ns +
+			schedule_wait(s, crowd, at, true, s->now_ns +
 			    crowd->cf->wait_ns);
 		else
-			compute(s, crowd, at);
+			start_computing(s, crowd, at);
 	}
 }
 
 void
-sim_generate(struct sim *s, uint32_t at)
+node_worker_generate(struct sim *s, uint32_t at)
 {
 	struct sim_worker *w = &s->worker[at];
 	struct sim_crowd *crowd = s->node[w->crowd].own;
@@ -175,25 +175,25 @@ sim_generate(struct sim *s, uint32_t at)
 		return;
 	}
 	if (crowd->wait != NULL) {
-		wait_is_over(s, crowd, at);
+		end_wait(s, crowd, at);
 		return;
 	}
 	if (bursts)
-		burst(s, crowd, w);
+		send_burst(s, crowd, w);
 	else
-		have_update(s, crowd, w, reward_of(s, crowd, w));
+		make_update(s, crowd, w, draw_reward(s, crowd, w));
 	if (w->put >= crowd->cf->count)
 		return;
 	next = arrivals_next(&crowd->arrivals, &w->arrivals, bursts ?
 	    &s->bursts : &s->arrivals, s->now_ns);
 	if (next < crowd->stop_ns)
-		sim_at(s, SIM_GENERATE, at, next);
+		sim_schedule(s, SIM_GENERATE, at, next);
 }
 
 /* When the i-th of the crowd, a worker or a cluster that bursts, begins. */
 static uint64_t
-first(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
-    uint32_t i, double *phase)
+draw_first_ns(struct sim *s, const struct sim_crowd *crowd,
+    struct sim_worker *w, uint32_t i, double *phase)
 {
 	const struct scenario_workers *cf = crowd->cf;
 	struct rng *r = crowd->arrivals.kind == ARRIVALS_BURSTS ? &s->bursts :
@@ -228,7 +228,7 @@ first(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
 
 /* Each worker's step, by its interval or the group's rate, and its speed. */
 static void
-pace(struct sim *s, const struct sim_crowd *crowd)
+set_intervals(struct sim *s, const struct sim_crowd *crowd)
 {
 	const struct scenario_workers *cf = crowd->cf;
 	const struct sim_cluster *c = &s->cluster[s->worker[crowd->base]
@@ -273,11 +273,11 @@ read_schedule(struct sim *s, struct sim_crowd *crowd)
 			    "group", cf->schedule, r->line, r->worker,
 			    r->cluster);
 	}
-	expect_row(s, crowd);
+	schedule_row(s, crowd);
 }
 
 void
-sim_workers_start(struct sim *s, struct sim_node *node)
+node_worker_start(struct sim *s, struct sim_node *node)
 {
 	struct sim_crowd *crowd = node->own;
 	const bool bursts = crowd->arrivals.kind == ARRIVALS_BURSTS;
@@ -288,20 +288,20 @@ sim_workers_start(struct sim *s, struct sim_node *node)
 		read_schedule(s, crowd);
 		return;
 	}
-	pace(s, crowd);
+	set_intervals(s, crowd);
 	if (crowd->cf->wait_ns > 0)
 		crowd->wait = sim_alloc(crowd->n, sizeof(*crowd->wait),
 		    "workers");
 	for (uint32_t i = 0; i < crowd->n; i += each) {
 		struct sim_worker *w = &s->worker[crowd->base + i];
-		uint64_t t = first(s, crowd, w, i, &phase);
+		uint64_t t = draw_first_ns(s, crowd, w, i, &phase);
 
 		if (t >= crowd->stop_ns)
 			continue;
 		if (crowd->wait != NULL)
-			expect_wait(s, crowd, crowd->base + i, false, t);
+			schedule_wait(s, crowd, crowd->base + i, false, t);
 		else
-			sim_at(s, SIM_GENERATE, crowd->base + i, t);
+			sim_schedule(s, SIM_GENERATE, crowd->base + i, t);
 	}
 }
 
@@ -315,7 +315,7 @@ receive_model(struct sim *s, const struct sim_node *node, uint32_t base,
 	for (uint32_t i = base; crowd->wait != NULL && i < base + n; i++) {
 		if (crowd->wait[i - crowd->base].waits &&
 		    p->up.following == 0)
-			compute(s, crowd, i);
+			start_computing(s, crowd, i);
 	}
 	if (crowd->control == NULL)
 		return;
@@ -326,17 +326,17 @@ receive_model(struct sim *s, const struct sim_node *node, uint32_t base,
 
 /* A model came over an access link. */
 static void
-arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	if (by->port != SIM_NONE)
 		receive_model(s, n, by->port, 1, p);
 	else
-		sim_pass_down(s, n, p, s->now_ns);
+		sim_send_model(s, n, p, s->now_ns);
 }
 
 static void
-end(struct sim_node *n)
+free_group(struct sim_node *n)
 {
 	struct sim_crowd *crowd = n->own;
 
@@ -346,5 +346,7 @@ end(struct sim_node *n)
 	free(crowd);
 }
 
-const struct sim_kind sim_workers = { .name = "workers", .arrive = arrive,
-	.free = end, .model = receive_model };
+const struct sim_kind node_worker_kind = { .name = "workers",
+    .arrive = receive_packet,
+    .free = free_group,
+    .model = receive_model };

@@ -7,7 +7,7 @@
 #include "cmd/innet-sim/engine/sim.h"
 
 /* The kind of a group of workers, which is one node, a crowd. */
-extern const struct sim_kind sim_workers;
+extern const struct sim_kind node_worker_kind;
 
 /* A worker that waits for models before it computes. */
 struct sim_wait {
@@ -27,9 +27,9 @@ struct sim_crowd {
 };
 
 /* The first event of each of its workers. */
-void sim_workers_start(struct sim *s, struct sim_node *crowd);
+void node_worker_start(struct sim *s, struct sim_node *crowd);
 
 /* A worker (of bursts: a cluster) has an update, or waits no longer. */
-void sim_generate(struct sim *s, uint32_t worker);
+void node_worker_generate(struct sim *s, uint32_t worker);
 
 #endif

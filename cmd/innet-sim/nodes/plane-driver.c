@@ -9,7 +9,7 @@
 
 /* plane_driver.send_run, of datagrams */
 static void
-send_run(void *ctx, uint32_t socket, const union addr *from,
+send_datagrams(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	const struct sim_plane *sp = ctx;
@@ -23,7 +23,7 @@ send_run(void *ctx, uint32_t socket, const union addr *from,
 
 /* The end of what a port sends is an event, if it is not one yet. */
 static void
-await_leave(struct sim *s, struct sim_pipe *pipe)
+schedule_departure(struct sim *s, struct sim_pipe *pipe)
 {
 	const uint64_t due = port_deadline_ns(pipe->egress);
 
@@ -31,21 +31,22 @@ await_leave(struct sim *s, struct sim_pipe *pipe)
 		return;
 	pipe->leave_ns = due;
 	if (due != PORT_NEVER)
-		sim_at(s, SIM_LEAVE, pipe->index, due);
+		sim_schedule(s, SIM_LEAVE, pipe->index, due);
 }
 
 /* plane_driver.schedule_port */
 static void
-busy(void *ctx, struct port *port)
+handle_busy_port(void *ctx, struct port *port)
 {
 	const struct sim_plane *sp = ctx;
 
-	await_leave(sp->sim, sp->sim->node[port->index].up);
+	schedule_departure(sp->sim, sp->sim->node[port->index].up);
 }
 
 /* The frame in s, of n's port, under its cluster's own name. */
 static void
-frame_of(const struct sim_node *n, const struct slot *s, struct sim_packet *p)
+make_packet(const struct sim_node *n, const struct slot *s,
+    struct sim_packet *p)
 {
 	p->wire_bytes = s->wire_bytes;
 	p->up = s->up;
@@ -56,7 +57,8 @@ frame_of(const struct sim_node *n, const struct slot *s, struct sim_packet *p)
 
 /* plane_driver.send_slot */
 static void
-leave(void *ctx, struct port *port, struct slot *slot, uint64_t now_ns)
+handle_departure(void *ctx, struct port *port, struct slot *slot,
+    uint64_t now_ns)
 {
 	struct sim *s = ((struct sim_plane *)ctx)->sim;
 	struct sim_port *own = &s->port[port->index];
@@ -68,28 +70,28 @@ leave(void *ctx, struct port *port, struct slot *slot, uint64_t now_ns)
 	own->wait_ns += now_ns - time - slot->opened_ns;
 	own->busy_ns += time;
 	own->served++;
-	p = sim_fly(s, n->up, now_ns);
-	frame_of(n, slot, p);
+	p = sim_put_in_flight(s, n->up, now_ns);
+	make_packet(n, slot, p);
 	if (n->out != NULL)
 		sim_put_frame(s, n->out, p, now_ns);
 }
 
 /* plane_driver.lose_slot */
 static void
-lose(void *ctx, struct port *port, const struct slot *slot)
+handle_loss(void *ctx, struct port *port, const struct slot *slot)
 {
 	struct sim *s = ((struct sim_plane *)ctx)->sim;
 	struct sim_packet p;
 
-	frame_of(&s->node[port->index], slot, &p);
-	sim_lose(s, &p, SIM_LOST_DOWN);
+	make_packet(&s->node[port->index], slot, &p);
+	sim_count_loss(s, &p, SIM_LOST_DOWN);
 	if (slot->is_update)
 		sim_cluster(s, p.up.cluster)->cleared += p.up.merged;
 }
 
-static const struct plane_driver of_datagrams = { .send_run = send_run };
-static const struct plane_driver of_updates = {
-    .send_slot = leave, .lose_slot = lose, .schedule_port = busy};
+static const struct plane_driver of_datagrams = { .send_run = send_datagrams };
+static const struct plane_driver of_updates = { .send_slot = handle_departure,
+	.lose_slot = handle_loss, .schedule_port = handle_busy_port };
 
 void
 sim_plane_open(struct sim_plane *sp, struct sim *s, struct sim_node *n,
@@ -122,18 +124,18 @@ sim_plane_free(struct sim_plane *sp)
 }
 
 void
-sim_plane_leave(struct sim *s, struct sim_pipe *pipe)
+sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe)
 {
 	if (pipe->leave_ns != s->now_ns)
 		return;		/* it was lost before */
 	if (port_deadline_ns(pipe->egress) == s->now_ns) /* not put off */
 		plane_send_head(&s->plane->pl, pipe->egress, s->now_ns);
 	pipe->leave_ns = PORT_NEVER;
-	await_leave(s, pipe);
+	schedule_departure(s, pipe);
 }
 
 void
-sim_plane_lose(struct sim *s, struct sim_pipe *pipe)
+sim_plane_clear_port(struct sim *s, struct sim_pipe *pipe)
 {
 	plane_advance(&s->plane->pl, s->now_ns);
 	payload_free_lose(&s->plane->pl, pipe->egress);

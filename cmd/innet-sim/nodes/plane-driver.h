@@ -43,7 +43,7 @@ void sim_plane_free(struct sim_plane *sp);
 
 /* All that its program has to say now is said. */
 static inline void
-sim_plane_settle(struct sim_plane *sp)
+sim_plane_flush(struct sim_plane *sp)
 {
 	struct plane *pl = &sp->pl;
 
@@ -56,11 +56,11 @@ sim_plane_settle(struct sim_plane *sp)
 
 /* A packet comes now. */
 static inline void
-sim_plane_take(struct sim_plane *sp, struct packet *p)
+sim_plane_receive(struct sim_plane *sp, struct packet *p)
 {
 	plane_advance(&sp->pl, sp->sim->now_ns);
 	plane_receive(&sp->pl, p);
-	sim_plane_settle(sp);
+	sim_plane_flush(sp);
 }
 
 /* What is due by now happens. */
@@ -68,12 +68,12 @@ static inline void
 sim_plane_wake(struct sim_plane *sp)
 {
 	plane_advance(&sp->pl, sp->sim->now_ns);
-	sim_plane_settle(sp);
+	sim_plane_flush(sp);
 }
 
 /* Is all that its program took accounted for? */
 static inline bool
-sim_plane_adds_up(const struct sim_plane *sp)
+sim_plane_is_accounted_for(const struct sim_plane *sp)
 {
 	const struct program *pr = sp->pl.program;
 
@@ -81,9 +81,9 @@ sim_plane_adds_up(const struct sim_plane *sp)
 }
 
 /* A SIM_LEAVE: the frame that the pipe's port sends has left. */
-void sim_plane_leave(struct sim *s, struct sim_pipe *pipe);
+void sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe);
 
 /* What waits for the pipe is lost. */
-void sim_plane_lose(struct sim *s, struct sim_pipe *pipe);
+void sim_plane_clear_port(struct sim *s, struct sim_pipe *pipe);
 
 #endif

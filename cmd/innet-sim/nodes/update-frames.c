@@ -9,7 +9,7 @@
 
 /* Floats in a packet of which so many follow, of updates of c. */
 static uint32_t
-floats(const struct sim_cluster *c, uint32_t following)
+count_floats(const struct sim_cluster *c, uint32_t following)
 {
 	const uint32_t frame = following == 0 ? c->last_frame : c->frame;
 
@@ -23,7 +23,7 @@ put_update(const struct sim *s, struct pcapio_out *out,
 	const struct sim_cluster *c = sim_cluster(s, p->up.cluster);
 	const bool back = p->up.kind == UPDATE_MODEL;
 	const uint32_t head = (uint32_t)update_head_bytes(p->up.kind);
-	uint32_t n = floats(c, p->up.following);
+	uint32_t n = count_floats(c, p->up.following);
 	struct frame_flow flow = { .sport = UPDATE_PORT,
 	    .dport = UPDATE_PORT };
 	struct update u = p->up;
@@ -33,7 +33,7 @@ put_update(const struct sim *s, struct pcapio_out *out,
 	if (FRAME_V4_BYTES + head + 4 * n > p->wire_bytes)
 		n = p->wire_bytes < FRAME_V4_BYTES + head ? 0 :
 		    (p->wire_bytes - FRAME_V4_BYTES - head) / 4;
-	u.elements = (c->packets - 1) * floats(c, 1) + floats(c, 0);
+	u.elements = (c->packets - 1) * count_floats(c, 1) + count_floats(c, 0);
 	u.generated_ns += s->sc->start_ns;
 	frame_worker_addr(back ? flow.dst : flow.src, u.cluster,
 	    u.worker % FRAME_WORKERS_MAX);

@@ -18,7 +18,7 @@
 
 /* The first node of the switches, or the server, of that name. */
 static struct sim_node *
-find(const struct sim *s, const char *name, uint64_t *count)
+find_node(const struct sim *s, const char *name, uint64_t *count)
 {
 	struct sim_node *at = s->node;
 	int64_t server = scenario_server(s->sc, name);
@@ -37,7 +37,7 @@ find(const struct sim *s, const char *name, uint64_t *count)
 }
 
 static void
-name_it(struct sim_node *n, const char *name, uint64_t i, uint64_t count)
+set_name(struct sim_node *n, const char *name, uint64_t i, uint64_t count)
 {
 	if (count == 1)
 		snprintf(n->name, sizeof(n->name), "%s", name);
@@ -48,7 +48,7 @@ name_it(struct sim_node *n, const char *name, uint64_t i, uint64_t count)
 
 /* How many nodes send regular traffic. */
 static uint32_t
-sources(const struct scenario *sc)
+count_sources(const struct scenario *sc)
 {
 	uint32_t n = 0;
 
@@ -60,9 +60,10 @@ sources(const struct scenario *sc)
 
 /* The node of a group of workers. */
 static struct sim_node *
-crowd_of(const struct sim *s, uint32_t group)
+get_group_node(const struct sim *s, uint32_t group)
 {
-	return &s->node[s->nodes - sources(s->sc) - s->sc->workers.n + group];
+	return &s->node[s->nodes - count_sources(s->sc) - s->sc->workers.n +
+			group];
 }
 
 static void
@@ -73,34 +74,35 @@ add_nodes(struct sim *s)
 
 	for (size_t i = 0; i < sc->switches.n; i++)
 		s->nodes += (uint32_t)scenario_switches(sc)[i].count;
-	s->nodes += (uint32_t)(sc->servers.n + sc->workers.n) + sources(sc);
+	s->nodes +=
+	    (uint32_t)(sc->servers.n + sc->workers.n) + count_sources(sc);
 	s->node = sim_alloc_large(s->nodes, sizeof(*s->node), "nodes");
 	for (size_t i = 0; i < sc->switches.n; i++) {
 		const struct scenario_switch *w = &scenario_switches(sc)[i];
 
 		for (uint64_t k = 0; k < w->count; k++) {
-			name_it(&s->node[at], w->name, k, w->count);
-			s->node[at++].kind = &sim_switch;
+			set_name(&s->node[at], w->name, k, w->count);
+			s->node[at++].kind = &node_switch_kind;
 		}
 	}
 	for (size_t i = 0; i < sc->servers.n; i++) {
-		name_it(&s->node[at], scenario_servers(sc)[i].name, 0, 1);
+		set_name(&s->node[at], scenario_servers(sc)[i].name, 0, 1);
 		s->node[at].own = (void *)(uintptr_t)&scenario_servers(sc)[i];
-		s->node[at++].kind = &sim_server;
+		s->node[at++].kind = &node_server_kind;
 	}
 	for (size_t i = 0; i < sc->workers.n; i++) {
-		name_it(&s->node[at], scenario_workers(sc)[i].name, 0, 1);
-		s->node[at++].kind = &sim_workers;
+		set_name(&s->node[at], scenario_workers(sc)[i].name, 0, 1);
+		s->node[at++].kind = &node_worker_kind;
 	}
 	for (; at < s->nodes; at++)
-		s->node[at].kind = &sim_traffic;
+		s->node[at].kind = &node_traffic_kind;
 	for (uint32_t i = 0; i < s->nodes; i++)
 		s->node[i].index = i;
 }
 
 /* How many pipes each worker of g, or all at a switch together, need. */
 static uint32_t
-access_pipes(const struct scenario *sc, const struct scenario_workers *g)
+count_access_pipes(const struct scenario *sc, const struct scenario_workers *g)
 {
 	const uint64_t workers = (g->clusters.to - g->clusters.from + 1) *
 	    g->workers;
@@ -121,13 +123,13 @@ add_links(struct sim *s)
 	for (size_t i = 0; i < sc->switches.n; i++)
 		pipes += 2 * (uint32_t)scenario_switches(sc)[i].count;
 	for (size_t i = 0; i < sc->workers.n; i++)
-		pipes += access_pipes(sc, &scenario_workers(sc)[i]);
+		pipes += count_access_pipes(sc, &scenario_workers(sc)[i]);
 	s->pipe = sim_alloc_large(pipes, sizeof(*s->pipe), "pipes");
 	for (size_t i = 0; i < sc->links.n; i++) {
 		const struct scenario_link *l = &scenario_links(sc)[i];
 		uint64_t n, m;
-		struct sim_node *from = find(s, l->from, &n);
-		struct sim_node *to = find(s, l->to, &m);
+		struct sim_node *from = find_node(s, l->from, &n);
+		struct sim_node *to = find_node(s, l->to, &m);
 
 		for (uint64_t k = 0; k < n; k++) {
 			struct sim_pipe *p = sim_add_link(s, &from[k],
@@ -232,7 +234,7 @@ add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
 
 /* What the workers of a crowd are told of the queue; NULL: they do not ask. */
 static struct txctl *
-controls(const struct sim_crowd *crowd)
+make_controls(const struct sim_crowd *crowd)
 {
 	const struct txctl each = { .kind = (enum txctl_kind)crowd->cf->control,
 	    .threshold_ns = crowd->cf->threshold_ns };
@@ -255,7 +257,7 @@ add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t group,
 	const uint16_t id = (uint16_t)(g->clusters.from + k);
 	struct sim_cluster *c = add_cluster(s, id, group);
 	const uint32_t base = s->workers;
-	const bool own = shared == NULL && access_pipes(s->sc, g) > 0;
+	const bool own = shared == NULL && count_access_pipes(s->sc, g) > 0;
 
 	c->goal += g->goal * g->workers;
 	for (uint32_t i = 0; i < g->workers; i++) {
@@ -284,10 +286,10 @@ add_workers(struct sim *s, uint32_t group)
 {
 	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
 	const uint64_t clusters = g->clusters.to - g->clusters.from + 1;
-	struct sim_node *node = crowd_of(s, group);
+	struct sim_node *node = get_group_node(s, group);
 	struct sim_crowd *crowd = sim_alloc(1, sizeof(*crowd), "groups");
 	uint64_t n;
-	struct sim_node *at = find(s, g->at, &n), *was = NULL;
+	struct sim_node *at = find_node(s, g->at, &n), *was = NULL;
 	struct sim_pipe *shared = NULL;
 
 	*crowd = (struct sim_crowd){ .cf = g, .base = s->workers,
@@ -297,12 +299,12 @@ add_workers(struct sim *s, uint32_t group)
 	    .aligned = g->phase == SCENARIO_ALIGNED },
 	    .stop_ns = g->stop_ns < s->sc->duration_ns ? g->stop_ns :
 	    s->sc->duration_ns };
-	crowd->control = controls(crowd);
+	crowd->control = make_controls(crowd);
 	node->own = crowd;
 	for (uint64_t k = 0; k < clusters; k++) {
 		struct sim_node *to = &at[k * n / clusters];
 
-		if (g->shared && access_pipes(s->sc, g) > 0 && to != was)
+		if (g->shared && count_access_pipes(s->sc, g) > 0 && to != was)
 			shared = add_access(s, node, to, g, SIM_NONE);
 		add_cluster_workers(s, node, group, k, to, shared);
 		was = to;
@@ -325,7 +327,7 @@ open_switches(struct sim *s)
 
 		for (uint64_t k = 0; k < w->count; k++, n++) {
 			n->own = &s->port[n->index];
-			if (!sim_switch_open(s, n, w))
+			if (!node_switch_open(s, n, w))
 				err(1, "switch %s", n->name);
 		}
 	}
@@ -338,8 +340,8 @@ add_faults(struct sim *s)
 	for (uint32_t i = 0; i < s->sc->faults.n; i++) {
 		const struct scenario_fault *f = &scenario_faults(s->sc)[i];
 
-		sim_at(s, SIM_FAULT, 2 * i, f->from_ns);
-		sim_at(s, SIM_FAULT, 2 * i + 1, f->to_ns);
+		sim_schedule(s, SIM_FAULT, 2 * i, f->from_ns);
+		sim_schedule(s, SIM_FAULT, 2 * i + 1, f->to_ns);
 	}
 }
 
@@ -348,34 +350,35 @@ static void
 add_traffic(struct sim *s)
 {
 	const struct scenario *sc = s->sc;
-	struct sim_node *n = crowd_of(s, (uint32_t)sc->workers.n);
+	struct sim_node *n = get_group_node(s, (uint32_t)sc->workers.n);
 
-	s->source = sim_alloc(sources(sc), sizeof(*s->source), "sources");
+	s->source = sim_alloc(count_sources(sc), sizeof(*s->source), "sources");
 	for (size_t i = 0; i < sc->traffic.n; i++) {
 		uint64_t count;
-		struct sim_node *at = find(s, scenario_traffic(sc)[i].at,
+		struct sim_node *at = find_node(s, scenario_traffic(sc)[i].at,
 		    &count);
 
 		for (uint64_t k = 0; k < count; k++)
-			traffic_add(s, n++, &at[k], &scenario_traffic(sc)[i]);
+			node_traffic_add(s, n++, &at[k],
+			    &scenario_traffic(sc)[i]);
 	}
 }
 
 /* Count a packet that is lost. */
 static void
-lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
+count_loss(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 {
 	if (p->up.kind == UPDATE_UPDATE)
 		sim_cluster(s, p->up.cluster)->lost[why] += p->up.merged;
 	else if (p->up.kind == UPDATE_MODEL)
 		s->models_lost[why]++;
 	else
-		traffic_of(s, p)->lost[why]++;
+		node_traffic_of(s, p)->lost[why]++;
 }
 
 /* The links or switches of faults[i / 2] fail (i even), or recover. */
 static void
-fail(struct sim *s, uint32_t i)
+set_failed(struct sim *s, uint32_t i)
 {
 	const struct scenario_fault *f = &scenario_faults(s->sc)[i / 2];
 	const bool down = i % 2 == 0, link = f->link[0] != '\0';
@@ -398,17 +401,19 @@ fail(struct sim *s, uint32_t i)
 }
 
 static void
-end(struct sim *s)
+count_queued(struct sim *s)
 {
 	plane_count_queued(&s->plane->pl);
 }
 
-const struct sim_network update_network = {
-	.lose = lose, .fault = fail, .generate = sim_generate,
-	.leave = sim_plane_leave, .clear_port = sim_plane_lose,
-	.put_frame = update_frames_put, .new_day = event_prefetch_day,
-	.end = end
-};
+const struct sim_network update_network = { .lose = count_loss,
+    .fault = set_failed,
+    .generate = node_worker_generate,
+    .leave = sim_plane_handle_departure,
+    .clear_port = sim_plane_clear_port,
+    .put_frame = update_frames_put,
+    .new_day = event_prefetch_day,
+    .end = count_queued };
 
 void
 update_network_build(struct sim *s)
@@ -439,6 +444,6 @@ update_network_build(struct sim *s)
 	open_switches(s);
 	add_faults(s);
 	for (uint32_t i = 0; i < sc->workers.n; i++)
-		sim_workers_start(s, crowd_of(s, i));
+		node_worker_start(s, get_group_node(s, i));
 	add_traffic(s);
 }

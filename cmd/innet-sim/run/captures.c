@@ -28,7 +28,7 @@ struct folder {
 };
 
 static struct pcapio_out *
-open_one(struct folder *dir, const char *name, const char *way)
+open_capture(struct folder *dir, const char *name, const char *way)
 {
 	struct pcapio_out *out = malloc(sizeof(*out));
 	char *path;
@@ -53,10 +53,10 @@ open_link(struct sim *s, struct folder *dir, uint32_t pipe, const char *name)
 		links += s->tap[i].left != NULL;
 	if (links == LINKS_MAX)
 		errx(1, "-w: more than %d links", LINKS_MAX);
-	s->tap[pipe] = (struct sim_tap){ open_one(dir, name, "up.out"),
-	    open_one(dir, name, "up.in") };
-	s->tap[pipe + 1] = (struct sim_tap){ open_one(dir, name, "down.out"),
-	    open_one(dir, name, "down.in") };
+	s->tap[pipe] = (struct sim_tap){ open_capture(dir, name, "up.out"),
+	    open_capture(dir, name, "up.in") };
+	s->tap[pipe + 1] = (struct sim_tap){open_capture(dir, name, "down.out"),
+	    open_capture(dir, name, "down.in")};
 }
 
 /* The links between workers of a group and their switches. */
@@ -84,16 +84,16 @@ open_links(struct sim *s, struct folder *dir)
 		const struct sim_port *port = n->own;
 		const struct sim_crowd *crowd = n->own;
 
-		if (n->kind == &sim_switch && scenario_uplink(s->sc,
+		if (n->kind == &node_switch_kind && scenario_uplink(s->sc,
 		    port->cf->name)->capture)
 			open_link(s, dir, n->up->index, n->name);
-		if (n->kind == &sim_workers && crowd->cf->access_capture)
+		if (n->kind == &node_worker_kind && crowd->cf->access_capture)
 			open_access(s, dir, crowd);
 	}
 	for (uint32_t i = 0; i < s->pipes && s->trainings > 0; i += 2) {
 		const struct sim_node *n = s->pipe[i].from;
 
-		if (n != s->pipe[i].to && train_of(s, n)->cf->capture)
+		if (n != s->pipe[i].to && train_get(s, n)->cf->capture)
 			open_link(s, dir, i, n->name);
 	}
 }
@@ -128,22 +128,22 @@ captures_open(struct sim *s, const char *path, const char *scenario)
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		struct sim_node *n = &s->node[i];
 
-		if (n->kind == &sim_workers || n->kind == &sim_traffic ||
-		    (s->trainings > 0 &&
-		    !train_captured(n)))
+		if (n->kind == &node_worker_kind ||
+		    n->kind == &node_traffic_kind ||
+		    (s->trainings > 0 && !train_is_captured(n)))
 			continue;
 		if (i >= NODES_MAX)
 			errx(1, "-w: more than %d switches and servers",
 			    NODES_MAX);
-		n->in = open_one(&dir, n->name, "in");
+		n->in = open_capture(&dir, n->name, "in");
 		if (n->up != NULL || s->trainings > 0)
-			n->out = open_one(&dir, n->name, "out");
+			n->out = open_capture(&dir, n->name, "out");
 	}
 	files_done(&dir.files);
 }
 
 static bool
-close_one(struct pcapio_out *out)
+close_capture(struct pcapio_out *out)
 {
 	char *path;
 	bool whole;
@@ -164,14 +164,14 @@ captures_close(struct sim *s)
 
 	for (uint32_t i = 0; i < s->pipes && s->tap != NULL; i++) {
 		sim_capture_left(s, &s->pipe[i], s->end_ns);
-		whole = close_one(s->tap[i].left) && whole;
-		whole = close_one(s->tap[i].came) && whole;
+		whole = close_capture(s->tap[i].left) && whole;
+		whole = close_capture(s->tap[i].came) && whole;
 	}
 	free(s->tap);
 	s->tap = NULL;
 	for (uint32_t i = 0; i < s->nodes; i++) {
-		whole = close_one(s->node[i].in) && whole;
-		whole = close_one(s->node[i].out) && whole;
+		whole = close_capture(s->node[i].in) && whole;
+		whole = close_capture(s->node[i].out) && whole;
 		s->node[i].in = s->node[i].out = NULL;
 	}
 	return whole;

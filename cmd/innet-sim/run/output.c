@@ -15,10 +15,10 @@ static const char *const by_name[] = { "group", "cluster", "switch",
 
 /* Is that figure of any of the points? */
 static bool
-shows(const struct runner *r, int fig)
+is_shown(const struct runner *r, int fig)
 {
 	for (size_t i = 0; i < r->points; i++) {
-		if (result_has(&r->point[i].sc, r->by, fig))
+		if (result_has_figure(&r->point[i].sc, r->by, fig))
 			return true;
 	}
 	return false;
@@ -30,7 +30,7 @@ struct mean {
 };
 
 static struct mean
-mean_of(const struct runner *r, const struct point *p, size_t row, int fig)
+find_mean(const struct runner *r, const struct point *p, size_t row, int fig)
 {
 	double *v = malloc(r->runs * sizeof(*v));
 	struct mean m;
@@ -45,7 +45,7 @@ mean_of(const struct runner *r, const struct point *p, size_t row, int fig)
 }
 
 static const char *
-key_of(int k, const void *figures)
+get_key(int k, const void *figures)
 {
 	return ((const struct result_figure *)figures)[k].key;
 }
@@ -60,10 +60,10 @@ output_choose(struct output_view *v, const struct runner *r, const char *list)
 		n++;
 	v->chosen = list != NULL;
 	if (v->chosen)
-		return columns_choose(&v->shows, list, n, key_of, fig);
+		return columns_choose(&v->shows, list, n, get_key, fig);
 	v->shows.n = 0;
 	for (int i = 0; i < n; i++) {
-		if (shows(r, i))
+		if (is_shown(r, i))
 			v->shows.column[v->shows.n++] = i;
 	}
 	return NULL;
@@ -71,14 +71,14 @@ output_choose(struct output_view *v, const struct runner *r, const char *list)
 
 /* The first row of a point that is shown. */
 static size_t
-first_of(const struct point *p, const struct output_view *v)
+get_first_row(const struct point *p, const struct output_view *v)
 {
 	return v->total ? p->rows - 1 : 0;
 }
 
 /* A whole number, or one with six digits that count. */
 static void
-digits(char *to, size_t bytes, double v)
+count_digits(char *to, size_t bytes, double v)
 {
 	if (v == floor(v) && fabs(v) < 9e15)
 		snprintf(to, bytes, "%.0f", v);
@@ -93,7 +93,7 @@ struct scale {
 };
 
 static struct scale
-scale_of(const struct runner *r, const struct output_view *view, int fig)
+find_scale(const struct runner *r, const struct output_view *view, int fig)
 {
 	static const struct scale scales[] = { { "s", 1e9 }, { "ms", 1e6 },
 		{ "us", 1e3 }, { "ns", 1 } };
@@ -105,8 +105,8 @@ scale_of(const struct runner *r, const struct output_view *view, int fig)
 	for (size_t k = 0; k < r->points; k++) {
 		const struct point *p = &r->point[k];
 
-		for (size_t row = first_of(p, view); row < p->rows; row++)
-			most = fmax(most, mean_of(r, p, row, fig).mean);
+		for (size_t row = get_first_row(p, view); row < p->rows; row++)
+			most = fmax(most, find_mean(r, p, row, fig).mean);
 	}
 	while (i < 3 && most < scales[i].ns)
 		i++;
@@ -115,7 +115,7 @@ scale_of(const struct runner *r, const struct output_view *view, int fig)
 
 /* What is in the table: all that was chosen, or what has a title. */
 static bool
-in_table(const struct runner *r, const struct output_view *view, int fig)
+is_in_table(const struct runner *r, const struct output_view *view, int fig)
 {
 	return view->chosen || result_figures(r->by)[fig].title != NULL;
 }
@@ -125,7 +125,7 @@ add_figure(struct columns *t, struct mean m, struct scale scale, bool several)
 {
 	char mean[32], ci[32];
 
-	digits(mean, sizeof(mean), m.mean / scale.ns);
+	count_digits(mean, sizeof(mean), m.mean / scale.ns);
 	snprintf(ci, sizeof(ci), m.ci / scale.ns < 1000 ? "%.3g" : "%.0f",
 	    m.ci / scale.ns);
 	if (isnan(m.mean))
@@ -155,7 +155,7 @@ short_path(const cJSON *values, const char *path)
 
 /* Does the sweep give that path more than one value? */
 static bool
-varies(const struct runner *r, const char *path)
+has_several_values(const struct runner *r, const char *path)
 {
 	const cJSON *first = cJSON_GetObjectItemCaseSensitive(
 	    r->point[0].values, path);
@@ -177,7 +177,8 @@ add_heads(struct columns *t, const struct runner *r,
 	const cJSON *e;
 
 	cJSON_ArrayForEach(e, r->point[0].values) {
-		if (varies(r, e->string) && t->words < COLUMNS_MAX / 4)
+		if (has_several_values(r, e->string) &&
+		    t->words < COLUMNS_MAX / 4)
 			columns_add(t, "%s", short_path(r->point[0].values,
 			    e->string));
 	}
@@ -186,9 +187,9 @@ add_heads(struct columns *t, const struct runner *r,
 	for (int c = 0; c < view->shows.n; c++) {
 		const int i = view->shows.column[c];
 
-		if (!in_table(r, view, i))
+		if (!is_in_table(r, view, i))
 			continue;
-		scale[i] = scale_of(r, view, i);
+		scale[i] = find_scale(r, view, i);
 		columns_add(t, "%s%s%s", fig[i].title != NULL ? fig[i].title :
 		    fig[i].key, scale[i].name[0] == '\0' ? "" : " ",
 		    scale[i].name);
@@ -206,7 +207,7 @@ add_values(struct columns *t, const struct runner *r, const struct point *p)
 	cJSON_ArrayForEach(e, p->values) {
 		char *text;
 
-		if (!varies(r, e->string) || t->words - from >=
+		if (!has_several_values(r, e->string) || t->words - from >=
 		    COLUMNS_MAX / 4)
 			continue;
 		text = cJSON_IsString(e) ? NULL : cJSON_PrintUnformatted(e);
@@ -226,15 +227,16 @@ output_table(FILE *f, const struct runner *r, const struct output_view *view)
 	for (size_t k = 0; k < r->points; k++) {
 		const struct point *p = &r->point[k];
 
-		for (size_t row = first_of(p, view); row < p->rows; row++) {
+		for (size_t row = get_first_row(p, view); row < p->rows;
+		     row++) {
 			add_values(&t, r, p);
 			result_name(&p->sc, r->by, row, name, sizeof(name));
 			columns_add(&t, "%s", name);
 			for (int c = 0; c < view->shows.n; c++) {
 				const int i = view->shows.column[c];
 
-				if (in_table(r, view, i))
-					add_figure(&t, mean_of(r, p, row, i),
+				if (is_in_table(r, view, i))
+					add_figure(&t, find_mean(r, p, row, i),
 					    scale[i], r->runs > 1);
 			}
 		}
@@ -244,7 +246,7 @@ output_table(FILE *f, const struct runner *r, const struct output_view *view)
 }
 
 static void
-json_row(FILE *f, const struct runner *r, const struct output_view *view,
+put_json_row(FILE *f, const struct runner *r, const struct output_view *view,
     const struct point *p, size_t row)
 {
 	const struct result_figure *fig = result_figures(r->by);
@@ -263,13 +265,13 @@ json_row(FILE *f, const struct runner *r, const struct output_view *view,
 		const int i = view->shows.column[k];
 		struct mean m;
 
-		m = mean_of(r, p, row, i);
-		digits(v, sizeof(v), m.mean);
+		m = find_mean(r, p, row, i);
+		count_digits(v, sizeof(v), m.mean);
 		fprintf(f, ",\"%s\":%s", fig[i].key, isnan(m.mean) ? "null" :
 		    v);
 		if (r->runs < 2 || isnan(m.mean))
 			continue;
-		digits(v, sizeof(v), m.ci);
+		count_digits(v, sizeof(v), m.ci);
 		fprintf(f, ",\"%s_ci95\":%s", fig[i].key, v);
 	}
 	fputs("}\n", f);
@@ -279,15 +281,15 @@ void
 output_json(FILE *f, const struct runner *r, const struct output_view *view)
 {
 	for (size_t k = 0; k < r->points; k++) {
-		for (size_t row = first_of(&r->point[k], view);
+		for (size_t row = get_first_row(&r->point[k], view);
 		    row < r->point[k].rows; row++)
-			json_row(f, r, view, &r->point[k], row);
+			put_json_row(f, r, view, &r->point[k], row);
 	}
 }
 
 /* A field, quoted where it must be, with a comma before all but the first. */
 static void
-field(FILE *f, bool first, const char *s)
+put_csv_field(FILE *f, bool first, const char *s)
 {
 	if (!first)
 		putc(',', f);
@@ -298,22 +300,22 @@ field(FILE *f, bool first, const char *s)
 }
 
 static void
-csv_heading(FILE *f, const struct runner *r, const struct output_view *view)
+put_csv_heading(FILE *f, const struct runner *r, const struct output_view *view)
 {
 	const struct result_figure *fig = result_figures(r->by);
 	const cJSON *e;
 	bool first = true;
 
 	cJSON_ArrayForEach(e, r->point[0].values) {
-		field(f, first, e->string);
+		put_csv_field(f, first, e->string);
 		first = false;
 	}
-	field(f, first, by_name[r->by]);
-	field(f, false, "runs");
+	put_csv_field(f, first, by_name[r->by]);
+	put_csv_field(f, false, "runs");
 	for (int k = 0; k < view->shows.n; k++) {
 		const int i = view->shows.column[k];
 
-		field(f, false, fig[i].key);
+		put_csv_field(f, false, fig[i].key);
 		if (r->runs > 1)
 			fprintf(f, ",%s_ci95", fig[i].key);
 	}
@@ -321,7 +323,7 @@ csv_heading(FILE *f, const struct runner *r, const struct output_view *view)
 }
 
 static void
-csv_row(FILE *f, const struct runner *r, const struct output_view *view,
+put_csv_row(FILE *f, const struct runner *r, const struct output_view *view,
     const struct point *p, size_t row)
 {
 	const cJSON *e;
@@ -332,25 +334,25 @@ csv_row(FILE *f, const struct runner *r, const struct output_view *view,
 		char *text = cJSON_IsString(e) ? NULL :
 		    cJSON_PrintUnformatted(e);
 
-		field(f, first, text != NULL ? text : e->valuestring);
+		put_csv_field(f, first, text != NULL ? text : e->valuestring);
 		free(text);
 		first = false;
 	}
 	result_name(&p->sc, r->by, row, v, sizeof(v));
-	field(f, first, v);
+	put_csv_field(f, first, v);
 	snprintf(v, sizeof(v), "%zu", r->runs);
-	field(f, false, v);
+	put_csv_field(f, false, v);
 	for (int k = 0; k < view->shows.n; k++) {
 		const int i = view->shows.column[k];
 		struct mean m;
 
-		m = mean_of(r, p, row, i);
-		digits(v, sizeof(v), m.mean);
-		field(f, false, isnan(m.mean) ? "" : v);
+		m = find_mean(r, p, row, i);
+		count_digits(v, sizeof(v), m.mean);
+		put_csv_field(f, false, isnan(m.mean) ? "" : v);
 		if (r->runs < 2)
 			continue;
-		digits(v, sizeof(v), m.ci);
-		field(f, false, isnan(m.mean) ? "" : v);
+		count_digits(v, sizeof(v), m.ci);
+		put_csv_field(f, false, isnan(m.mean) ? "" : v);
 	}
 	putc('\n', f);
 }
@@ -358,10 +360,10 @@ csv_row(FILE *f, const struct runner *r, const struct output_view *view,
 void
 output_csv(FILE *f, const struct runner *r, const struct output_view *view)
 {
-	csv_heading(f, r, view);
+	put_csv_heading(f, r, view);
 	for (size_t k = 0; k < r->points; k++) {
-		for (size_t row = first_of(&r->point[k], view);
+		for (size_t row = get_first_row(&r->point[k], view);
 		    row < r->point[k].rows; row++)
-			csv_row(f, r, view, &r->point[k], row);
+			put_csv_row(f, r, view, &r->point[k], row);
 	}
 }

@@ -91,12 +91,12 @@ const struct result_figure *
 result_figures(enum result_by by)
 {
 	return by == RESULT_TRAINING ? train_figures :
-	    by == RESULT_TRAFFIC ? traffic_figures :
+	    by == RESULT_TRAFFIC ? node_traffic_figures :
 	    by == RESULT_SWITCH ? switch_figures : figures;
 }
 
 bool
-result_has(const struct scenario *sc, enum result_by by, int figure)
+result_has_figure(const struct scenario *sc, enum result_by by, int figure)
 {
 	const bool workers = by == RESULT_GROUP || by == RESULT_CLUSTER;
 	bool has = false;
@@ -113,7 +113,7 @@ result_has(const struct scenario *sc, enum result_by by, int figure)
 
 /* Clusters in the order of their first group, as the engine has them. */
 static size_t
-clusters_of(const struct scenario *sc, uint16_t *id)
+count_clusters(const struct scenario *sc, uint16_t *id)
 {
 	bool *seen = calloc(65536, sizeof(*seen));
 	size_t n = 0;
@@ -138,7 +138,7 @@ clusters_of(const struct scenario *sc, uint16_t *id)
 }
 
 static size_t
-switches_of(const struct scenario *sc)
+count_switches(const struct scenario *sc)
 {
 	size_t n = 0;
 
@@ -151,9 +151,9 @@ size_t
 result_rows(const struct scenario *sc, enum result_by by)
 {
 	return by == RESULT_TRAINING ? sc->trainings.n :
-	    by == RESULT_SWITCH ? switches_of(sc) :
+	    by == RESULT_SWITCH ? count_switches(sc) :
 	    by == RESULT_TRAFFIC ? 1 + sc->traffic.n :
-	    1 + (by == RESULT_GROUP ? sc->workers.n : clusters_of(sc, NULL));
+	    1 + (by == RESULT_GROUP ? sc->workers.n : count_clusters(sc, NULL));
 }
 
 static void
@@ -196,7 +196,7 @@ result_name(const struct scenario *sc, enum result_by by, size_t row,
 		id = calloc(65536, sizeof(*id));
 		if (id == NULL)
 			err(1, "clusters");
-		clusters_of(sc, id);
+		count_clusters(sc, id);
 		snprintf(to, bytes, "%u", id[row]);
 		free(id);
 	} else if (g->name[0] != '\0') {
@@ -222,7 +222,7 @@ add_tallies(const struct sim *s, struct fate *fate)
 		const struct sim_node *n = &s->node[i];
 		const struct sim_port *port = n->own;
 
-		for (size_t k = 0; n->kind == &sim_switch &&
+		for (size_t k = 0; n->kind == &node_switch_kind &&
 		    n->cluster.cell != NULL && k <= n->cluster.mask; k++) {
 			const struct hashmap_cell *c = &n->cluster.cell[k];
 
@@ -254,7 +254,7 @@ add_flying(const struct sim *s, struct fate *fate)
 
 /* Every constituent that was sent has come, was lost, or is on its way. */
 static bool
-conserved(const struct sim *s, const struct fate *f)
+is_conserved(const struct sim *s, const struct fate *f)
 {
 	bool all = true;
 
@@ -280,7 +280,7 @@ conserved(const struct sim *s, const struct fate *f)
 }
 
 static void
-add_fate(struct fate *to, const struct fate *f)
+add_cluster_sums(struct fate *to, const struct fate *f)
 {
 	for (int i = 0; i < TALLY_EVENTS; i++)
 		to->tally[i] += f->tally[i];
@@ -398,7 +398,7 @@ set_switch(const struct sim *s, const struct sim_node *n,
 
 /* When the last of the clusters had reached its goal, if all have. */
 static double
-goal_of(const struct sim *s, const uint32_t *list, size_t n)
+find_goal_ns(const struct sim *s, const uint32_t *list, size_t n)
 {
 	uint64_t last = 0;
 
@@ -421,10 +421,10 @@ set_row(const struct sim *s, const struct fate *fate, const uint32_t *list,
 	struct fate sum = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		add_fate(&sum, &fate[list[i]]);
+		add_cluster_sums(&sum, &fate[list[i]]);
 	set_counts(row, &sum);
 	set_ages(s, row, list, n);
-	row->v[GOAL] = goal_of(s, list, n);
+	row->v[GOAL] = find_goal_ns(s, list, n);
 }
 
 static void
@@ -453,20 +453,20 @@ set_rows(const struct sim *s, enum result_by by, const struct fate *fate,
 }
 
 static uint64_t
-end_of(const struct sim *s, const struct sim_cluster *c, bool run)
+get_end_ns(const struct sim *s, const struct sim_cluster *c, bool run)
 {
 	return run ? s->end_ns : c->last_ns;
 }
 
 /* The mean of all ages, were they to end so; 0 if there is none. */
 static double
-mean_with(const struct sim *s, bool run)
+mean_age_until(const struct sim *s, bool run)
 {
 	double area = 0, time = 0;
 
 	for (uint32_t i = 0; i < s->clusters; i++) {
 		const struct sim_cluster *c = &s->cluster[i];
-		const uint64_t t = end_of(s, c, run);
+		const uint64_t t = get_end_ns(s, c, run);
 
 		for (uint32_t k = 0; k < c->packets; k++) {
 			if (!c->age[k].started)
@@ -484,20 +484,20 @@ static void
 end_ages(struct sim *s)
 {
 	const bool run = scenario_ages_to_run(s->sc);
-	const double mean = mean_with(s, run);
+	const double mean = mean_age_until(s, run);
 
-	s->other_end = mean > 0 ? mean_with(s, !run) / mean : 1;
+	s->other_end = mean > 0 ? mean_age_until(s, !run) / mean : 1;
 	for (uint32_t i = 0; i < s->clusters; i++) {
 		struct sim_cluster *c = &s->cluster[i];
 
 		for (uint32_t k = 0; k < c->packets; k++)
-			if (aom_end(&c->age[k], end_of(s, c, run)) == -1)
+			if (aom_end(&c->age[k], get_end_ns(s, c, run)) == -1)
 				err(1, "ages");
 	}
 }
 
 bool
-result_of(struct sim *s, enum result_by by, struct result_row *row)
+result_make_rows(struct sim *s, enum result_by by, struct result_row *row)
 {
 	struct fate *fate;
 	bool whole;
@@ -518,10 +518,11 @@ result_of(struct sim *s, enum result_by by, struct result_row *row)
 	}
 	add_tallies(s, fate);
 	add_flying(s, fate);
-	whole = conserved(s, fate);
-	whole = traffic_result(s, by == RESULT_TRAFFIC ? row : NULL) && whole;
+	whole = is_conserved(s, fate);
+	whole =
+	    node_traffic_result(s, by == RESULT_TRAFFIC ? row : NULL) && whole;
 	for (uint32_t i = 0, k = 0; by == RESULT_SWITCH && i < s->nodes; i++) {
-		if (s->node[i].kind == &sim_switch)
+		if (s->node[i].kind == &node_switch_kind)
 			set_switch(s, &s->node[i], &row[k++]);
 	}
 	if (by == RESULT_GROUP || by == RESULT_CLUSTER)

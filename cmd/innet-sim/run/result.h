@@ -23,7 +23,8 @@ enum result_by {
 const struct result_figure *result_figures(enum result_by by);
 
 /* Is that figure one of this scenario's?  Some are of a key that is seldom. */
-bool result_has(const struct scenario *sc, enum result_by by, int figure);
+bool result_has_figure(const struct scenario *sc, enum result_by by,
+    int figure);
 
 /* How many rows a run of this scenario has, and how they are called. */
 size_t result_rows(const struct scenario *sc, enum result_by by);
@@ -34,6 +35,6 @@ void result_name(const struct scenario *sc, enum result_by by, size_t row,
  * The rows of a run that is over; its ages end.  False: constituents are not
  * all accounted for, and said so.
  */
-bool result_of(struct sim *s, enum result_by by, struct result_row *row);
+bool result_make_rows(struct sim *s, enum result_by by, struct result_row *row);
 
 #endif

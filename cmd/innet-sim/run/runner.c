@@ -30,7 +30,7 @@ struct shared {
 };
 
 void *
-runner_share(size_t bytes)
+runner_alloc_shared(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED |
 	    MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -42,7 +42,7 @@ runner_share(size_t bytes)
 
 /* The run of that number; false if it failed. */
 static bool
-one(const struct runner *r, struct shared *sh, uint64_t at)
+run_one(const struct runner *r, struct shared *sh, uint64_t at)
 {
 	struct point *p = &r->point[at / r->runs];
 	const uint64_t run = at % r->runs;
@@ -54,7 +54,7 @@ one(const struct runner *r, struct shared *sh, uint64_t at)
 		captures_open(s, r->dir, r->scenario);
 	sim_run(s);
 	if (r->stopped == NULL || *r->stopped == 0)
-		whole = result_of(s, r->by, p->row + run * p->rows);
+		whole = result_make_rows(s, r->by, p->row + run * p->rows);
 	if (s->other_end > 0 && fabs(s->other_end - 1) > fabs(sh->apart))
 		sh->apart = s->other_end - 1;
 	if (r->dir != NULL)
@@ -65,7 +65,7 @@ one(const struct runner *r, struct shared *sh, uint64_t at)
 }
 
 uint64_t
-runner_mine(const struct runner *r)
+runner_count_runs(const struct runner *r)
 {
 	const uint64_t all = r->points * r->runs;
 
@@ -75,30 +75,30 @@ runner_mine(const struct runner *r)
 
 /* Take runs as long as there are any. */
 static void
-work(const struct runner *r, struct shared *sh)
+do_runs(const struct runner *r, struct shared *sh)
 {
-	const uint64_t mine = runner_mine(r);
+	const uint64_t mine = runner_count_runs(r);
 	uint64_t at;
 
 	while (*r->stopped == 0 && sh->failed == 0 &&
 	    (at = sh->next++) < mine) {
-		if (!one(r, sh, r->shard.at + at * r->shard.of))
+		if (!run_one(r, sh, r->shard.at + at * r->shard.of))
 			sh->failed = 1;
 		sh->done++;
 	}
 }
 
 static double
-seconds(void)
+get_seconds(void)
 {
 	return 1e-9 * (double)timer_mono_ns();
 }
 
 static void
-tell(const struct runner *r, const struct shared *sh, double began)
+show_progress(const struct runner *r, const struct shared *sh, double began)
 {
-	const uint64_t all = runner_mine(r), done = sh->done;
-	const double s = seconds() - began;
+	const uint64_t all = runner_count_runs(r), done = sh->done;
+	const double s = get_seconds() - began;
 
 	fprintf(stderr, "\r%" PRIu64 "/%" PRIu64 " runs", done, all);
 	if (done > 0)
@@ -109,10 +109,10 @@ tell(const struct runner *r, const struct shared *sh, double began)
 
 /* Wait for the children, n of them, and show how far they are. */
 static void
-await(const struct runner *r, struct shared *sh, size_t n)
+wait_children(const struct runner *r, struct shared *sh, size_t n)
 {
 	const struct timespec nap = { 0, 200000000 };
-	const double began = seconds();
+	const double began = get_seconds();
 	int status;
 	pid_t pid;
 
@@ -123,7 +123,7 @@ await(const struct runner *r, struct shared *sh, size_t n)
 			if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 				sh->failed = 1;
 		} else if (pid == 0) {
-			tell(r, sh, began);
+			show_progress(r, sh, began);
 			nanosleep(&nap, NULL);
 		} else if (errno != EINTR) {
 			err(1, "waiting");
@@ -134,7 +134,7 @@ await(const struct runner *r, struct shared *sh, size_t n)
 }
 
 static void
-fan_out(const struct runner *r, struct shared *sh)
+start_children(const struct runner *r, struct shared *sh)
 {
 	size_t n = 0;
 
@@ -146,11 +146,11 @@ fan_out(const struct runner *r, struct shared *sh)
 			err(1, "fork");
 		if (pid == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
-			work(r, sh);
+			do_runs(r, sh);
 			_exit(0);
 		}
 	}
-	await(r, sh, n);
+	wait_children(r, sh, n);
 }
 
 void
@@ -163,7 +163,7 @@ runner_rows(struct runner *r)
 		rows += r->runs * r->point[i].rows;
 	}
 	r->row_bytes = rows * sizeof(*r->row);
-	r->row = runner_share(r->row_bytes);
+	r->row = runner_alloc_shared(r->row_bytes);
 	rows = 0;
 	for (size_t i = 0; i < r->points; i++) {
 		r->point[i].row = r->row + rows;
@@ -174,17 +174,17 @@ runner_rows(struct runner *r)
 int
 runner_run(struct runner *r)
 {
-	const uint64_t mine = runner_mine(r);
-	struct shared *sh = runner_share(sizeof(*sh));
+	const uint64_t mine = runner_count_runs(r);
+	struct shared *sh = runner_alloc_shared(sizeof(*sh));
 	int failed;
 
 	runner_rows(r);
 	if (r->jobs > mine)
 		r->jobs = mine;
 	if (r->jobs <= 1)
-		work(r, sh);
+		do_runs(r, sh);
 	else
-		fan_out(r, sh);
+		start_children(r, sh);
 	failed = sh->failed;
 	r->events = sh->events;
 	r->apart = sh->apart;

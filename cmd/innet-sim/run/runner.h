@@ -42,7 +42,7 @@ struct runner {
 };
 
 /* How many of the runs are in the shard. */
-uint64_t runner_mine(const struct runner *r);
+uint64_t runner_count_runs(const struct runner *r);
 
 /* Room for the rows of all points, or exit. */
 void runner_rows(struct runner *r);
@@ -55,6 +55,6 @@ void runner_free(struct runner *r);
 
 /* bytes of zeroes that processes forked later share, never freed; exits 1
  * where there are none. */
-void *runner_share(size_t bytes);
+void *runner_alloc_shared(size_t bytes);
 
 #endif

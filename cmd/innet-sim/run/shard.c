@@ -131,7 +131,7 @@ static bool
 write_lines(struct part *w, const struct runner *r, const char *scenario,
     double seconds)
 {
-	const uint64_t mine = runner_mine(r);
+	const uint64_t mine = runner_count_runs(r);
 	bool good;
 
 	fprintf(w->line, "{\"innet-sim\":\"%s\",\"of\":%" PRIu64
@@ -209,7 +209,7 @@ struct lines {
 };
 
 static struct lines
-lines_open(const char *path)
+open_lines(const char *path)
 {
 	struct lines l = { .path = path, .f =
 	    file_open_stream(path, false) };
@@ -220,7 +220,7 @@ lines_open(const char *path)
 }
 
 static void
-lines_close(struct lines *l)
+close_lines(struct lines *l)
 {
 	fclose(l->f);
 	free(l->line);
@@ -228,7 +228,7 @@ lines_close(struct lines *l)
 
 /* The next line, as JSON, or exit. */
 static cJSON *
-next(struct lines *l)
+read_line(struct lines *l)
 {
 	const ssize_t n = getline(&l->line, &l->room, l->f);
 	cJSON *o = NULL;
@@ -249,7 +249,7 @@ next(struct lines *l)
 
 /* A number of the line, lo to hi, or exit. */
 static double
-number(const struct lines *l, const cJSON *o, const char *key, double lo,
+get_number(const struct lines *l, const cJSON *o, const char *key, double lo,
     double hi)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
@@ -271,7 +271,7 @@ is_part(const struct dirent *d)
 
 /* What the two, which are not alike, differ in, in a line; and the end. */
 static void
-refuse(const struct shard_parts *s, const char *path, const cJSON *o)
+refuse_part(const struct shard_parts *s, const char *path, const cJSON *o)
 {
 	static const char *const what[][2] = { { "innet-sim", "version" },
 		{ "of", "number of parts" }, { "seed", "seed" },
@@ -296,22 +296,22 @@ open_all(struct shard_parts *s)
 	cJSON *whole = NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
-		struct lines l = lines_open(s->path[i]);
-		cJSON *o = next(&l);
+		struct lines l = open_lines(s->path[i]);
+		cJSON *o = read_line(&l);
 
 		if (i == 0) {
 			whole = o;
-			s->of = (uint64_t)number(&l, o, "of", 1,
+			s->of = (uint64_t)get_number(&l, o, "of", 1,
 			    SHARD_PARTS_MAX);
 			s->what = strdup(l.line);
 			if (s->what == NULL)
 				err(1, "%s", l.path);
 		} else {
 			if (strcmp(s->what, l.line) != 0)
-				refuse(s, l.path, o);
+				refuse_part(s, l.path, o);
 			cJSON_Delete(o);
 		}
-		lines_close(&l);
+		close_lines(&l);
 	}
 	return whole;
 }
@@ -340,8 +340,8 @@ shard_open(struct shard_parts *s, const char *dir, struct runner *r)
 	free(entry);
 	whole = open_all(s);
 	l.path = s->path[0];
-	r->seed = (uint64_t)number(&l, whole, "seed", 0, 9007199254740992);
-	r->runs = (size_t)number(&l, whole, "runs", 1, 1 << 20);
+	r->seed = (uint64_t)get_number(&l, whole, "seed", 0, 9007199254740992);
+	r->runs = (size_t)get_number(&l, whole, "runs", 1, 1 << 20);
 	by = cJSON_GetObjectItemCaseSensitive(whole, "by");
 	r->by = RESULT_GROUP;
 	while (r->by <= RESULT_TRAINING && (!cJSON_IsString(by) ||
@@ -362,10 +362,10 @@ read_run(struct lines *l, struct runner *r, uint64_t run)
 {
 	const struct result_figure *fig = result_figures(r->by);
 	struct point *p = &r->point[run / r->runs];
-	cJSON *o = next(l);
+	cJSON *o = read_line(l);
 	const cJSON *row = cJSON_GetObjectItemCaseSensitive(o, "rows"), *v;
 
-	(void)number(l, o, "run", (double)run, (double)run);
+	(void)get_number(l, o, "run", (double)run, (double)run);
 	row = row == NULL ? NULL : row->child;
 	for (size_t i = 0; i < p->rows; i++) {
 		double *to = p->row[run % r->runs * p->rows + i].v;
@@ -420,25 +420,25 @@ name_missing(const struct shard_parts *s, const bool *have)
 static uint64_t
 read_part(struct shard_parts *s, struct runner *r, struct lines *l)
 {
-	cJSON *o = next(l);	/* what it is a part of */
+	cJSON *o = read_line(l);	/* what it is a part of */
 	uint64_t mine;
 	double apart;
 
 	cJSON_Delete(o);
-	o = next(l);
-	r->shard = (struct runner_shard){ (uint64_t)number(l, o, "part", 1,
+	o = read_line(l);
+	r->shard = (struct runner_shard){ (uint64_t)get_number(l, o, "part", 1,
 	    (double)s->of) - 1, s->of };
-	r->events += (uint64_t)number(l, o, "events", 0, 9007199254740992);
-	s->seconds += number(l, o, "seconds", 0, INFINITY);
-	apart = number(l, o, "apart", -INFINITY, INFINITY);
+	r->events += (uint64_t)get_number(l, o, "events", 0, 9007199254740992);
+	s->seconds += get_number(l, o, "seconds", 0, INFINITY);
+	apart = get_number(l, o, "apart", -INFINITY, INFINITY);
 	if (fabs(apart) > fabs(r->apart))
 		r->apart = apart;
 	cJSON_Delete(o);
-	mine = runner_mine(r);
+	mine = runner_count_runs(r);
 	for (uint64_t i = 0; i < mine; i++)
 		read_run(l, r, r->shard.at + i * s->of);
-	o = next(l);
-	if (number(l, o, "crc", 0, UINT32_MAX) != (double)l->crc)
+	o = read_line(l);
+	if (get_number(l, o, "crc", 0, UINT32_MAX) != (double)l->crc)
 		errx(1, "%s: is damaged: its crc is not that of its lines",
 		    l->path);
 	cJSON_Delete(o);
@@ -457,7 +457,7 @@ shard_read(struct shard_parts *s, struct runner *r)
 		err(1, "%" PRIu64 " parts", s->of);
 	runner_rows(r);
 	for (size_t i = 0; i < s->n; i++) {
-		struct lines l = lines_open(s->path[i]);
+		struct lines l = open_lines(s->path[i]);
 		const uint64_t at = read_part(s, r, &l);
 
 		if (have[at])
@@ -465,7 +465,7 @@ shard_read(struct shard_parts *s, struct runner *r)
 			    at + 1);
 		have[at] = true;
 		n++;
-		lines_close(&l);
+		close_lines(&l);
 	}
 	if (n < s->of)
 		name_missing(s, have);

@@ -42,7 +42,7 @@ check_nodes(const struct scenario *s, struct json_reader *r)
 
 /* Does the way from the i-th link end at a server? */
 static bool
-leads(const struct scenario *s, size_t i)
+leads_to_server(const struct scenario *s, size_t i)
 {
 	const struct scenario_link *l = &scenario_links(s)[i];
 
@@ -79,7 +79,7 @@ check_link(const struct scenario *s, size_t i, struct json_reader *r)
 		return json_reader_fail_at(r, "links", i, NULL, "%" PRIu64
 		    " of '%s' cannot share %" PRIu64 " of '%s' evenly", n,
 		    l->from, m, l->to);
-	if (!leads(s, i))
+	if (!leads_to_server(s, i))
 		return json_reader_fail_at(r, "links", i, "to",
 		    "leads in a circle, not to a server");
 	return true;
@@ -95,7 +95,7 @@ share_cluster(const struct scenario_workers *a,
 
 /* Do two groups have a worker of the same cluster and id? */
 static bool
-overlap(const struct scenario_workers *a, const struct scenario_workers *b)
+overlaps(const struct scenario_workers *a, const struct scenario_workers *b)
 {
 	return share_cluster(a, b) && a->first < b->first + b->workers &&
 	    b->first < a->first + a->workers;
@@ -103,7 +103,7 @@ overlap(const struct scenario_workers *a, const struct scenario_workers *b)
 
 /* Do two groups that share a cluster send vectors of one length? */
 static bool
-alike(const struct scenario_workers *a, const struct scenario_workers *b)
+are_alike(const struct scenario_workers *a, const struct scenario_workers *b)
 {
 	return !share_cluster(a, b) ||
 	    (a->payload_bytes == b->payload_bytes &&
@@ -112,7 +112,7 @@ alike(const struct scenario_workers *a, const struct scenario_workers *b)
 
 /* The server at the end of the way from a switch. */
 static int64_t
-server_of(const struct scenario *s, const char *name)
+find_server(const struct scenario *s, const char *name)
 {
 	while (scenario_server(s, name) == -1)
 		name = scenario_uplink(s, name)->to;
@@ -173,18 +173,18 @@ check_workers(const struct scenario *s, size_t i, uint64_t *workers,
 	for (size_t k = 0; k < i; k++) {
 		const struct scenario_workers *o = &scenario_workers(s)[k];
 
-		if (overlap(g, o))
+		if (overlaps(g, o))
 			return json_reader_fail_at(r, "workers", i, NULL, "has "
 			    "workers that workers[%zu] has, of the same "
 			    "cluster",
 			    k);
-		if (!alike(g, o))
+		if (!are_alike(g, o))
 			return json_reader_fail_at(r, "workers", i, NULL,
 			    "has a "
 			    "cluster of workers[%zu], but vectors of another "
 			    "length", k);
-		if (share_cluster(g, o) && server_of(s, g->at) !=
-		    server_of(s, o->at))
+		if (share_cluster(g, o) && find_server(s, g->at) !=
+		    find_server(s, o->at))
 			return json_reader_fail_at(r, "workers", i, NULL,
 			    "has a "
 			    "cluster of workers[%zu], but another server", k);
@@ -222,7 +222,7 @@ check_traffic(const struct scenario *s, size_t i, struct json_reader *r)
 
 /* How many of that name there are, in the training that has the most. */
 static uint64_t
-parts(const struct scenario *s, const struct scenario_fault *f, bool link,
+count_parts(const struct scenario *s, const struct scenario_fault *f, bool link,
     const char *name)
 {
 	const int64_t at = scenario_switch(s, name);
@@ -292,7 +292,7 @@ check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 	const bool link = f->link[0] != '\0', worker = f->worker !=
 	    SCENARIO_LIVES;
 	const char *name = worker ? "worker" : link ? f->link : f->node;
-	const uint64_t n = parts(s, f, link || worker, name);
+	const uint64_t n = count_parts(s, f, link || worker, name);
 
 	if (link + (f->node[0] != '\0') + worker != 1)
 		return json_reader_fail_at(r, "faults", i, NULL,

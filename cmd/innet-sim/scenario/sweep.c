@@ -11,7 +11,7 @@ enum { WORD_BYTES = 64 };
 
 /* Is the item called so? */
 static bool
-called(const cJSON *item, const char *name)
+has_name(const cJSON *item, const char *name)
 {
 	static const char *const key[] = { "name", "from" };
 
@@ -27,7 +27,7 @@ called(const cJSON *item, const char *name)
 
 /* The word at *p up to one of the characters in ends, which is next. */
 static const char *
-word(const char **p, const char *ends, char to[WORD_BYTES])
+read_word(const char **p, const char *ends, char to[WORD_BYTES])
 {
 	size_t len = strcspn(*p, ends);
 
@@ -57,7 +57,7 @@ static const char *
 set_list(cJSON *at, const char *p, const cJSON *value)
 {
 	char name[WORD_BYTES];
-	const char *why = word(&p, "]", name);
+	const char *why = read_word(&p, "]", name);
 	uint64_t i = 0, n = 0;
 	bool number;
 	cJSON *e;
@@ -69,7 +69,7 @@ set_list(cJSON *at, const char *p, const cJSON *value)
 	number = num_u64(name, 0, UINT32_MAX, &i) == NULL;
 	for (e = at->child; e != NULL && why == NULL; e = e->next) {
 		if (number ? i-- == 0 : strcmp(name, "*") == 0 ||
-		    called(e, name)) {
+		    has_name(e, name)) {
 			why = set_item(e, p, value);
 			n++;
 		}
@@ -81,7 +81,7 @@ static const char *
 set_key(cJSON *at, const char *p, const cJSON *value)
 {
 	char name[WORD_BYTES];
-	const char *why = word(&p, ".[", name);
+	const char *why = read_word(&p, ".[", name);
 	cJSON *copy;
 
 	if (why != NULL)
@@ -111,13 +111,13 @@ sweep_set(cJSON *root, const char *path, const cJSON *value)
 
 /* How many marks there are below at. */
 static size_t
-marks(const cJSON *at)
+mark_path(const cJSON *at)
 {
 	const cJSON *e;
 	size_t n = cJSON_IsRaw(at);
 
 	cJSON_ArrayForEach(e, at)
-		n += marks(e);
+		n += mark_path(e);
 	return n;
 }
 
@@ -125,15 +125,15 @@ enum part { NONE, SOME, ALL };
 
 /* What part of the places of first is set anew when then is, or is below. */
 static enum part
-undone(const cJSON *root, const char *first, const char *then)
+find_undone(const cJSON *root, const char *first, const char *then)
 {
 	cJSON *copy = cJSON_Duplicate(root, true);
 	cJSON *mark = cJSON_CreateRaw(""), *other = cJSON_CreateNull();
 	size_t had = 0, left = 0;
 
 	if (sweep_set(copy, first, mark) == NULL) {
-		had = marks(copy);
-		left = sweep_set(copy, then, other) == NULL ? marks(copy) :
+		had = mark_path(copy);
+		left = sweep_set(copy, then, other) == NULL ? mark_path(copy) :
 		    had;
 	}
 	cJSON_Delete(copy);
@@ -150,9 +150,9 @@ sweep_leave(cJSON *root, const char *path)
 
 	for (; e != NULL; e = next) {
 		next = e->next;
-		if (undone(root, path, e->string) == NONE)
+		if (find_undone(root, path, e->string) == NONE)
 			continue;
-		if (undone(root, e->string, path) != ALL)
+		if (find_undone(root, e->string, path) != ALL)
 			return e->string;
 		cJSON_Delete(cJSON_DetachItemViaPointer(sweep, e));
 	}
@@ -197,7 +197,7 @@ sweep_points(const cJSON *root, const char **why)
 
 /* The values of the i-th point, an object of paths; NULL without memory. */
 static cJSON *
-values_of(const cJSON *sweep, size_t i)
+get_values(const cJSON *sweep, size_t i)
 {
 	cJSON *to = cJSON_CreateObject();
 	size_t turns = 1;	/* of all paths behind this one */
@@ -225,7 +225,7 @@ sweep_point(const cJSON *root, size_t i, cJSON **values, const char **why)
 	sweep = cJSON_DetachItemFromObjectCaseSensitive(copy, "sweep");
 	if (sweep == NULL)
 		return copy;
-	*values = values_of(sweep, i);
+	*values = get_values(sweep, i);
 	cJSON_Delete(sweep);
 	cJSON_ArrayForEach(e, *values) {
 		if (*why == NULL)

@@ -8,7 +8,7 @@
 #include "cmd/innet-sim/engine/sim.h"
 
 struct ledger *
-ledger_new(uint64_t seed, const struct ledger_conf *cf)
+ledger_new(uint64_t seed, const struct ledger_options *cf)
 {
 	struct ledger *l = sim_alloc(1, sizeof(*l), "sums");
 
@@ -33,7 +33,7 @@ ledger_free(struct ledger *l)
 
 /* The number that a worker's segment has: 16 bits. */
 static uint32_t
-number(const struct ledger *l, uint32_t worker, uint32_t iteration,
+make_number(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index)
 {
 	uint64_t x = l->seed ^ ((uint64_t)worker << 56 |
@@ -46,7 +46,7 @@ number(const struct ledger *l, uint32_t worker, uint32_t iteration,
 
 /* What one contribution of a worker counts. */
 static uint32_t
-digit(const struct ledger *l, uint32_t worker)
+get_digit(const struct ledger *l, uint32_t worker)
 {
 	uint32_t d = 1;
 
@@ -59,35 +59,36 @@ void
 ledger_put(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index, uint8_t *vec)
 {
-	vec_set(vec, 0, (float)digit(l, worker));
-	vec_set(vec, 1, (float)number(l, worker, iteration, index));
+	vec_set(vec, 0, (float)get_digit(l, worker));
+	vec_set(vec, 1, (float)make_number(l, worker, iteration, index));
 }
 
 static bool
-is(float a, uint64_t b)
+is_equal(float a, uint64_t b)
 {
 	return !(a < (float)b) && !(a > (float)b);
 }
 
 /* In step: the sum of all workers. */
 static const char *
-take_sync(const struct ledger *l, const struct seg *g)
+check_sync(const struct ledger *l, const struct seg *g)
 {
 	uint64_t what = 0;
 
 	if (g->contributions != l->workers)
 		return "a sum has not as many contributions as workers";
-	if (!is(vec_get(g->vec, 0), digit(l, l->workers) - 1))
+	if (!is_equal(vec_get(g->vec, 0), get_digit(l, l->workers) - 1))
 		return "a sum is not of each worker once";
 	for (uint32_t w = 0; w < l->workers; w++)
-		what += number(l, w, g->iteration, g->index);
-	return is(vec_get(g->vec, 1), what) ? NULL :
+		what += make_number(l, w, g->iteration, g->index);
+	return is_equal(vec_get(g->vec, 1), what) ? NULL :
 	    "a sum is not of the gradients of its iteration";
 }
 
 /* What stands of a round and a segment; of a server, to that worker. */
 static struct ledger_entry *
-entry(const struct ledger *l, uint32_t worker, uint32_t round, uint32_t index)
+get_entry(const struct ledger *l, uint32_t worker, uint32_t round,
+    uint32_t index)
 {
 	const size_t at = (l->server ? (size_t)worker * l->rounds : 0) + round;
 
@@ -96,7 +97,7 @@ entry(const struct ledger *l, uint32_t worker, uint32_t round, uint32_t index)
 
 /* Out of step: what others have, too. */
 static const char *
-take_async(struct ledger *l, uint32_t worker, const struct seg *g)
+check_async(struct ledger *l, uint32_t worker, const struct seg *g)
 {
 	const uint32_t round = (g->iteration - l->first) &
 	    (SEG_ITERATIONS - 1);
@@ -104,7 +105,7 @@ take_async(struct ledger *l, uint32_t worker, const struct seg *g)
 
 	if (round >= l->rounds)
 		return NULL;	/* past those that are looked at */
-	e = entry(l, worker, round, g->index);
+	e = get_entry(l, worker, round, g->index);
 	if (e->contributions == 0)
 		*e = (struct ledger_entry){ g->contributions,
 		    vec_get(g->vec, 0), vec_get(g->vec, 1) };
@@ -116,19 +117,19 @@ take_async(struct ledger *l, uint32_t worker, const struct seg *g)
 }
 
 const char *
-ledger_take(struct ledger *l, uint32_t worker, const struct seg *g)
+ledger_check(struct ledger *l, uint32_t worker, const struct seg *g)
 {
 	l->results++;
 	if (g->index >= l->segs || g->n != LEDGER_FLOATS ||
 	    g->contributions == 0)
 		return "a result has no such segment";
-	return l->async ? take_async(l, worker, g) : take_sync(l, g);
+	return l->async ? check_async(l, worker, g) : check_sync(l, g);
 }
 
 /* One round of a segment: the pushes in it are the next of each worker. */
 static const char *
-settle(const struct ledger *l, const struct ledger_entry *e, uint32_t index,
-    const uint32_t *pushes, uint32_t *next)
+check_entry(const struct ledger *l, const struct ledger_entry *e,
+    uint32_t index, const uint32_t *pushes, uint32_t *next)
 {
 	uint32_t who = (uint32_t)e->who, given = 0;
 	uint64_t what = 0;
@@ -138,39 +139,39 @@ settle(const struct ledger *l, const struct ledger_entry *e, uint32_t index,
 			if (next[w] == pushes[w])
 				return "a round has more of a worker than it "
 				    "has sent";
-			what += number(l, w, next[w]++, index);
+			what += make_number(l, w, next[w]++, index);
 			given++;
 		}
 		who /= l->digit;
 	}
 	if (given != e->contributions || who != 0)
 		return "a round has not as many contributions as it says";
-	return is(e->what, what) ? NULL :
+	return is_equal(e->what, what) ? NULL :
 	    "a round is not of the pushes that were next";
 }
 
 /* All rounds of a segment of a switch. */
 static const char *
-settle_switch(const struct ledger *l, uint32_t index, const uint32_t *pushes)
+check_switch(const struct ledger *l, uint32_t index, const uint32_t *pushes)
 {
 	uint32_t next[LEDGER_WORKERS_ASYNC] = { 0 };
 	const char *why = NULL;
 
 	for (uint32_t r = 0; r < l->rounds && why == NULL; r++) {
-		const struct ledger_entry *e = entry(l, 0, r, index);
+		const struct ledger_entry *e = get_entry(l, 0, r, index);
 
 		/* nobody has had it yet; or it is not to be read */
 		if (e->contributions == 0 || (l->digit == LEDGER_DIGIT_MANY &&
 		    e->contributions >= LEDGER_DIGIT_MANY))
 			break;
-		why = settle(l, e, index, pushes, next);
+		why = check_entry(l, e, index, pushes, next);
 	}
 	return why;
 }
 
 /* The sum of all answers to a worker, after so many. */
 static const char *
-settle_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
+check_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
     uint32_t index, const uint32_t *pushes, double who_sum, double what_sum)
 {
 	uint32_t who = (uint32_t)who_sum;
@@ -185,7 +186,7 @@ settle_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
 		if (v == worker && n != answers)
 			return "an answer is not of a push of its own";
 		for (uint32_t k = 0; k < n; k++)
-			what += number(l, v, k, index);
+			what += make_number(l, v, k, index);
 		who /= l->digit;
 	}
 	return what_sum < (double)what || what_sum > (double)what ?
@@ -194,27 +195,27 @@ settle_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
 
 /* All answers to a worker about a segment. */
 static const char *
-settle_server(const struct ledger *l, uint32_t worker, uint32_t index,
+check_server(const struct ledger *l, uint32_t worker, uint32_t index,
     const uint32_t *pushes)
 {
 	const char *why = NULL;
 	double who = 0, what = 0;
 
 	for (uint32_t r = 0; r < l->rounds && why == NULL; r++) {
-		const struct ledger_entry *e = entry(l, worker, r, index);
+		const struct ledger_entry *e = get_entry(l, worker, r, index);
 
 		if (e->contributions == 0)
 			break;
 		who += (double)e->who;
 		what += (double)e->what;
-		why = settle_answer(l, worker, r + 1, index, pushes, who,
+		why = check_answer(l, worker, r + 1, index, pushes, who,
 		    what);
 	}
 	return why;
 }
 
 const char *
-ledger_settle(const struct ledger *l, const uint32_t *pushes,
+ledger_check_rounds(const struct ledger *l, const uint32_t *pushes,
     uint32_t *segment)
 {
 	const char *why = NULL;
@@ -226,10 +227,10 @@ ledger_settle(const struct ledger *l, const uint32_t *pushes,
 	for (uint32_t i = 0; i < l->segs && why == NULL; i++) {
 		*segment = i;
 		if (!l->server)
-			why = settle_switch(l, i, pushes);
+			why = check_switch(l, i, pushes);
 		for (uint32_t w = 0; l->server && w < l->workers &&
 		    why == NULL; w++)
-			why = settle_server(l, w, i, pushes);
+			why = check_server(l, w, i, pushes);
 	}
 	return why;
 }

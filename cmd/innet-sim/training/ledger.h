@@ -9,11 +9,11 @@
  *
  * In step a result is of each worker once.  Out of step it may be of any
  * pushes, but of each worker's in order and each once; so the first result of
- * each round and segment is written down, and ledger_settle() goes through
- * them, up to one that has more contributions than a digit counts, as a rack's
- * may.  Whoever gets the same result later must get the same bits.  A server
- * answers each worker on his own: all answers to one are, together, the first
- * pushes of each worker, and as many of his own as there are answers.
+ * each round and segment is written down, and ledger_check_rounds() goes
+ * through them, up to one that has more contributions than a digit counts, as a
+ * rack's may.  Whoever gets the same result later must get the same bits.  A
+ * server answers each worker on his own: all answers to one are, together, the
+ * first pushes of each worker, and as many of his own as there are answers.
  */
 #ifndef INNET_SIM_LEDGER_H
 #define INNET_SIM_LEDGER_H
@@ -49,14 +49,14 @@ struct ledger {
 };
 
 /* What a ledger is of. */
-struct ledger_conf {
+struct ledger_options {
 	uint32_t workers, segs;
 	bool async, racks, server;
 	uint32_t rounds;		/* out of step */
 };
 
 /* Exits without memory. */
-struct ledger *ledger_new(uint64_t seed, const struct ledger_conf *cf);
+struct ledger *ledger_new(uint64_t seed, const struct ledger_options *cf);
 void ledger_free(struct ledger *l);
 
 /* A worker's segment: its LEDGER_FLOATS floats to vec. */
@@ -64,14 +64,14 @@ void ledger_put(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index, uint8_t *vec);
 
 /* A result has come to a worker: NULL, or what is wrong with it. */
-const char *ledger_take(struct ledger *l, uint32_t worker,
+const char *ledger_check(struct ledger *l, uint32_t worker,
     const struct seg *g);
 
 /*
  * Out of step, when all is over: are all rounds of the pushes that there were,
  * pushes[worker]?  NULL, or what is wrong; *segment has it.
  */
-const char *ledger_settle(const struct ledger *l, const uint32_t *pushes,
+const char *ledger_check_rounds(const struct ledger *l, const uint32_t *pushes,
     uint32_t *segment);
 
 #endif

@@ -31,14 +31,14 @@ link_faults_free(struct sim *s)
 }
 
 static bool
-happens(struct link_faults *t, double share)
+draw_event(struct link_faults *t, double share)
 {
 	return share > 0 && rng_double(&t->chance) < share;
 }
 
 /* It comes after some more time. */
 static void
-delay(struct sim *s, struct sim_pipe *by, const struct sim_packet *p)
+delay_packet(struct sim *s, struct sim_pipe *by, const struct sim_packet *p)
 {
 	struct link_faults *t = s->link_faults;
 	struct late *l = malloc(sizeof(*l));
@@ -48,7 +48,7 @@ delay(struct sim *s, struct sim_pipe *by, const struct sim_packet *p)
 	if (l == NULL || !timed_queue_push(&t->late, at, l))
 		err(1, "late packets");
 	*l = (struct late){ by, *p };
-	sim_at(s, SIM_LATE, 0, at);
+	sim_schedule(s, SIM_LATE, 0, at);
 }
 
 static bool
@@ -61,25 +61,25 @@ arrives_now(struct sim *s, struct sim_pipe *pipe,
 
 	if ((*of & LINK_FAULTS_HAS) == 0)
 		return true;
-	if (happens(t, (*of & LINK_FAULTS_BAD) != 0 ? w->calm : w->burst)) {
+	if (draw_event(t, (*of & LINK_FAULTS_BAD) != 0 ? w->calm : w->burst)) {
 		*of ^= LINK_FAULTS_BAD;
 		t->n[LINK_FAULTS_BURST] += (*of & LINK_FAULTS_BAD) != 0;
 	}
-	if (happens(t,
+	if (draw_event(t,
 	    (*of & LINK_FAULTS_BAD) != 0 ? w->burst_loss : w->loss)) {
 		t->n[LINK_FAULTS_LOST]++;
-		sim_lose(s, p, SIM_LOST_LINK);
+		sim_count_loss(s, p, SIM_LOST_LINK);
 		return false;
 	}
-	if (happens(t, w->twice)) {
+	if (draw_event(t, w->twice)) {
 		t->n[LINK_FAULTS_TWICE]++;
-		train_of(s, p->dg.from)->n[TRAIN_PUT]++;
-		delay(s, pipe, p);
+		train_get(s, p->dg.from)->n[TRAIN_PUT]++;
+		delay_packet(s, pipe, p);
 	}
-	if (!happens(t, w->late))
+	if (!draw_event(t, w->late))
 		return true;
 	t->n[LINK_FAULTS_LATE]++;
-	delay(s, pipe, p);
+	delay_packet(s, pipe, p);
 	return false;
 }
 
@@ -91,9 +91,9 @@ deliver_late(struct sim *s)
 	if (l == NULL)
 		return;
 	if (l->by->down > 0)
-		sim_lose(s, &l->p, SIM_LOST_DOWN);
+		sim_count_loss(s, &l->p, SIM_LOST_DOWN);
 	else
-		sim_arrive(s, l->by->to, l->by, &l->p);
+		sim_receive(s, l->by->to, l->by, &l->p);
 	free(l);
 }
 

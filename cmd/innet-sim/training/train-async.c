@@ -36,7 +36,7 @@ train_async_open(struct train_worker *w, const struct membership_conf *in)
 
 /* LGC takes the weights as they are, and computes. */
 static void
-compute(struct sim *s, struct train_worker *w)
+start_computing(struct sim *s, struct train_worker *w)
 {
 	const uint64_t ns = train_compute_ns(w);
 
@@ -50,12 +50,12 @@ void
 train_async_begin(struct sim *s, struct train_worker *w)
 {
 	w->a.learnt_ns = s->now_ns;
-	compute(s, w);
+	start_computing(s, w);
 }
 
 /* When no more waits for the link than may. */
 static uint64_t
-has_room_ns(const struct train_worker *w)
+get_room_ns(const struct train_worker *w)
 {
 	struct link l = { .rate_bps = w->up->link.rate_bps };
 	const uint64_t ns = link_time_ns(&l, ASYNC_WORKER_UNSENT_BYTES);
@@ -66,7 +66,7 @@ has_room_ns(const struct train_worker *w)
 static bool
 is_ready(const struct sim *s, const struct train_worker *w)
 {
-	return async_worker_ready(&w->a.m, has_room_ns(w) <= s->now_ns,
+	return async_worker_ready(&w->a.m, get_room_ns(w) <= s->now_ns,
 	    s->now_ns);
 }
 
@@ -74,7 +74,7 @@ is_ready(const struct sim *s, const struct train_worker *w)
 static uint64_t
 ready_ns(const struct train_worker *w)
 {
-	const uint64_t room = has_room_ns(w),
+	const uint64_t room = get_room_ns(w),
 	    at = async_worker_ready_ns(&w->a.m);
 
 	return at > room ? at : room;
@@ -82,20 +82,20 @@ ready_ns(const struct train_worker *w)
 
 /* A process that may have something else to end first takes so long. */
 static uint64_t
-occupy(struct sim *s, struct train_worker *w, uint64_t ns)
+occupy_process(struct sim *s, struct train_worker *w, uint64_t ns)
 {
 	w->busy_ns = (w->busy_ns > s->now_ns ? w->busy_ns : s->now_ns) + ns;
 	return w->busy_ns;
 }
 
 static uint64_t
-message_ns(const struct train_worker *w)
+get_message_ns(const struct train_worker *w)
 {
 	return train_cost_ns(w->t, 4 * (uint64_t)w->t->elements);
 }
 
 static void
-count_stale(struct training *t, uint64_t stale)
+count_staleness(struct training *t, uint64_t stale)
 {
 	t->stale[stale < TRAIN_STALE ? stale : TRAIN_STALE]++;
 	t->stale_sum += stale;
@@ -104,7 +104,7 @@ count_stale(struct training *t, uint64_t stale)
 
 /* LGC's gradient is there, and LWU ready for it. */
 static void
-commit(struct sim *s, struct train_worker *w)
+commit_gradient(struct sim *s, struct train_worker *w)
 {
 	struct train_async *a = &w->a;
 	struct training *t = w->t;
@@ -114,21 +114,21 @@ commit(struct sim *s, struct train_worker *w)
 	w->phase = TRAIN_WAITS;
 	if (!async_worker_fits(&a->m, stale)) {
 		t->n[TRAIN_DISCARDED]++;
-		compute(s, w);
+		start_computing(s, w);
 		return;
 	}
 	if (a->committed_ns == 0)
 		a->committed_ns = w->ready_ns;
-	async_worker_commit(&a->m, occupy(s, w, message_ns(w)));
+	async_worker_commit(&a->m, occupy_process(s, w, get_message_ns(w)));
 	if (t->server != NULL)
 		return;
-	count_stale(t, stale);
-	compute(s, w);
+	count_staleness(t, stale);
+	start_computing(s, w);
 }
 
 /* A round is in the weights. */
 static void
-learn(struct sim *s, struct train_worker *w)
+apply_round(struct sim *s, struct train_worker *w)
 {
 	struct train_async *a = &w->a;
 	struct training *t = w->t;
@@ -138,7 +138,7 @@ learn(struct sim *s, struct train_worker *w)
 	a->learn_ns = SIM_NEVER;
 	w->iterations++;
 	if (a->committed_ns != 0)
-		train_aggregated(t, s->now_ns - a->committed_ns);
+		train_count_aggregation(t, s->now_ns - a->committed_ns);
 	a->committed_ns = 0;
 	durations_add(&t->iteration, s->now_ns - a->learnt_ns);
 	a->learnt_ns = s->now_ns;
@@ -150,12 +150,12 @@ learn(struct sim *s, struct train_worker *w)
 	    t->cf->iterations)
 		train_finish(s, w);
 	else if (t->server != NULL)
-		compute(s, w);
+		start_computing(s, w);
 }
 
 /* What the machine wants sent; is there any? */
 static bool
-say(struct sim *s, struct train_worker *w)
+send_messages(struct sim *s, struct train_worker *w)
 {
 	struct async_worker *m = &w->a.m;
 	struct async_worker_out o;
@@ -163,12 +163,12 @@ say(struct sim *s, struct train_worker *w)
 
 	for (; async_worker_next(m, s->now_ns, &o); any = true) {
 		if (o.count == 0) {
-			train_say(s, w, o.message, o.len);
+			train_send_control(s, w, o.message, o.len);
 			continue;
 		}
 		if (!o.again && !m->again)
 			w->sent_ns = s->now_ns;
-		train_send_run(s, w, &m->in.tags, o.iteration, o.first,
+		train_send_segments(s, w, &m->in.tags, o.iteration, o.first,
 		    o.count);
 		async_worker_sent(m, &o, o.count, s->now_ns);
 	}
@@ -176,17 +176,17 @@ say(struct sim *s, struct train_worker *w)
 }
 
 static bool
-happens(struct sim *s, struct train_worker *w)
+advance(struct sim *s, struct train_worker *w)
 {
 	struct train_async *a = &w->a;
 
 	if (w->phase == TRAIN_JOINS)
 		return false;
 	if (a->learn_ns <= s->now_ns) {
-		learn(s, w);
+		apply_round(s, w);
 	} else if (!a->learning && a->m.weights.t_s > a->shown) {
 		a->learning = true;
-		a->learn_ns = occupy(s, w, message_ns(w) +
+		a->learn_ns = occupy_process(s, w, get_message_ns(w) +
 		    (w->t->server == NULL ? w->t->cf->update_ns : 0));
 	} else if (w->phase == TRAIN_COMPUTES && w->phase_ns <= s->now_ns) {
 		w->t->n[TRAIN_GRADIENTS]++;
@@ -194,7 +194,7 @@ happens(struct sim *s, struct train_worker *w)
 		w->phase = TRAIN_SENDS;
 		w->phase_ns = SIM_NEVER;
 	} else if (w->phase == TRAIN_SENDS && is_ready(s, w)) {
-		commit(s, w);
+		commit_gradient(s, w);
 	} else {
 		return false;
 	}
@@ -209,13 +209,13 @@ train_async_step(struct sim *s, struct train_worker *w)
 	uint64_t due, at;
 
 	do {
-		while (happens(s, w))
+		while (advance(s, w))
 			;
 		if (w->phase == TRAIN_DONE)
 			return SIM_NEVER;
-	} while (say(s, w));
+	} while (send_messages(s, w));
 	if (!async_worker_going(&a->m)) {
-		sim_wrong(s, "%s: %s", w->node->name,
+		sim_report_wrong(s, "%s: %s", w->node->name,
 		    async_worker_why(&a->m, why));
 		return SIM_NEVER;
 	}
@@ -244,9 +244,9 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		return;
 	if (d->tos == training_tos(t->cf) &&
 	    seg_parse_as(d->tos, d->p, d->len, &g)) {
-		if (!train_believes(w, &a->m.in.tags, d))
+		if (!train_check_tag(w, &a->m.in.tags, d))
 			return;
-		train_check(s, w, &g);
+		train_check_result(s, w, &g);
 		if (async_worker_result(&a->m, &g, s->now_ns) !=
 		    ASYNC_WEIGHTS_APPLIED)
 			return;
@@ -256,12 +256,12 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 			w->sent_ns = 0;
 		}
 		if (t->server == NULL && t->ledger == NULL)
-			t->n[TRAIN_WRONG] += !train_right(&g);
+			t->n[TRAIN_WRONG] += !train_is_right_sum(&g);
 		else if (t->server != NULL && g.index == 0)
 			/* what others did meanwhile */
-			count_stale(t, (uint64_t)vec_get(g.vec, 0) - 1);
-	} else if (d->tos == CONTROL_TOS && train_hear(s, w, &a->m.in, NULL,
-	    d, &c)) {
+			count_staleness(t, (uint64_t)vec_get(g.vec, 0) - 1);
+	} else if (d->tos == CONTROL_TOS &&
+		   train_receive_control(s, w, &a->m.in, NULL, d, &c)) {
 		async_worker_control(&a->m, &c, s->now_ns);
 	}
 }

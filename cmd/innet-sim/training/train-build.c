@@ -24,13 +24,13 @@ enum {
 };
 
 static const struct scenario_training *
-settings(const struct scenario *sc, uint32_t k)
+get_training(const struct scenario *sc, uint32_t k)
 {
 	return (const struct scenario_training *)sc->trainings.item + k;
 }
 
 static uint32_t
-racks_of(const struct scenario_training *cf)
+count_racks(const struct scenario_training *cf)
 {
 	const uint64_t racks = cf->rack == 0 ? 1 :
 	    (cf->workers + cf->rack - 1) / cf->rack;
@@ -49,7 +49,7 @@ add_inside(struct sim *s, struct sim_node *n)
 }
 
 static struct sim_pipe *
-link_up(struct sim *s, const struct training *t, struct sim_node *from,
+add_uplink(struct sim *s, const struct training *t, struct sim_node *from,
     struct sim_node *to, uint64_t rate_bps)
 {
 	return sim_add_link(s, from, to, rate_bps, rate_bps,
@@ -57,7 +57,7 @@ link_up(struct sim *s, const struct training *t, struct sim_node *from,
 }
 
 static uint64_t
-or_same(const struct training *t, uint64_t rate_bps)
+get_rate(const struct training *t, uint64_t rate_bps)
 {
 	return rate_bps == SCENARIO_WORD1 ? t->cf->rate_bps : rate_bps;
 }
@@ -82,7 +82,7 @@ add_switch(struct sim *s, struct training *t, uint32_t i)
 		    (uint32_t)t->cf->rack : workers - w->first;
 	}
 	w->down = sim_alloc(w->n, sizeof(*w->down), "links");
-	w->self = train_addr(t, n);
+	w->self = train_node_addr(t, n);
 }
 
 static void
@@ -98,8 +98,8 @@ add_server(struct sim *s, struct training *t)
 	n->own = w;
 	snprintf(n->name, sizeof(n->name), "%s.server",
 	    training_name(t->cf));
-	w->self = train_addr(t, n);
-	w->up = link_up(s, t, n, t->sw, or_same(t, t->cf->server_bps));
+	w->self = train_node_addr(t, n);
+	w->up = add_uplink(s, t, n, t->sw, get_rate(t, t->cf->server_bps));
 	w->rx = add_inside(s, n);
 	core->server = w->up + 1;
 }
@@ -119,7 +119,7 @@ add_worker(struct sim *s, struct training *t, uint32_t i)
 	*w = (struct train_worker){ .t = t, .node = n, .id = i,
 	    .wake_ns = SIM_NEVER, .phase_ns = SIM_NEVER, .speed = 1,
 	    .chance = rng_seed(s->seed * 0x9e3779b97f4a7c15 + i),
-	    .up = link_up(s, t, n, at, t->cf->rate_bps) };
+	    .up = add_uplink(s, t, n, at, t->cf->rate_bps) };
 	w->rx = add_inside(s, n);
 	sw->down[i - sw->first] = w->up + 1;
 }
@@ -140,7 +140,7 @@ open_worker(struct sim *s, struct train_worker *w)
 	} else if (train_is_dlp(t)) {
 		train_dlp_open(w, s->now_ns);
 	} else if (t->cf->mode == TRAINING_SYNC) {
-		train_open_worker(s, w, 0, 1);
+		train_open_sync_worker(s, w, 0, 1);
 	} else {
 		train_async_open(w, &in);
 	}
@@ -208,7 +208,7 @@ link_racks(struct sim *s, struct training *t)
 	for (uint32_t i = 1; i < t->switches; i++) {
 		struct train_switch *w = t->sw[i].own;
 
-		w->up = link_up(s, t, &t->sw[i], t->sw, or_same(t,
+		w->up = add_uplink(s, t, &t->sw[i], t->sw, get_rate(t,
 		    t->cf->core_bps));
 		w->parent = core->self;
 		core->down[i - 1] = w->up + 1;
@@ -219,16 +219,16 @@ static void
 add_training(struct sim *s, uint32_t k, struct sim_node *node)
 {
 	struct training *t = &s->training[k];
-	const struct scenario_training *cf = settings(s->sc, k);
+	const struct scenario_training *cf = get_training(s->sc, k);
 
 	*t = (struct training){ .cf = cf, .number = k, .sw = node,
-	    .racks = racks_of(cf), .elements = training_elements(cf),
+	    .racks = count_racks(cf), .elements = training_elements(cf),
 	    .floats = training_floats(cf), .busy = (uint32_t)cf->workers,
 	    .carried = 1 };
 	t->segs = seg_count(t->elements, t->floats);
 	if (s->sc->chaos != NULL) {
 		t->carried = LEDGER_FLOATS;
-		t->ledger = ledger_new(s->seed, &(struct ledger_conf){
+		t->ledger = ledger_new(s->seed, &(struct ledger_options){
 		    .workers = (uint32_t)cf->workers, .segs = t->segs,
 		    .async = cf->mode == TRAINING_ASYNC,
 		    .racks = cf->rack > 0,
@@ -262,8 +262,8 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 		train_begin(s, t);
 }
 
-const struct sim_network train_network = { .lose = train_lose,
-	.fault = train_fail, .put_frame = train_put_frame };
+const struct sim_network train_network = { .lose = train_count_loss,
+	.fault = train_handle_fault, .put_frame = train_put_frame };
 
 void
 train_build(struct sim *s)
@@ -271,8 +271,8 @@ train_build(struct sim *s)
 	uint32_t pipes = 0, at = 0;
 
 	for (uint32_t k = 0; k < s->sc->trainings.n; k++) {
-		const struct scenario_training *cf = settings(s->sc, k);
-		const uint32_t racks = racks_of(cf), server = cf->approach ==
+		const struct scenario_training *cf = get_training(s->sc, k);
+		const uint32_t racks = count_racks(cf), server = cf->approach ==
 		    TRAINING_PS;
 
 		s->nodes += 1 + racks + server + (uint32_t)cf->workers;

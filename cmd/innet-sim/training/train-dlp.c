@@ -26,7 +26,7 @@ train_dlp_open(struct train_worker *w, uint64_t now_ns)
 }
 
 void
-train_dlp_machine(struct train_switch *w)
+train_dlp_set_program(struct train_switch *w)
 {
 	dlp_defaults(&w->dlp);
 	w->dlp.job.median = w->t->cf->reduce == TRAINING_MEDIAN;
@@ -45,7 +45,7 @@ train_dlp_gradient(struct train_worker *w, uint64_t now_ns)
 
 /* Can its result be what the workers gave? */
 static bool
-right(const struct train_worker *w)
+is_right_result(const struct train_worker *w)
 {
 	const float n = (float)w->t->cf->workers, all = n * (n + 1) / 2;
 	const bool some = w->t->cf->straggler_ns > 0;
@@ -60,7 +60,7 @@ right(const struct train_worker *w)
 }
 
 void
-train_dlp_take(struct sim *s, struct train_worker *w,
+train_dlp_receive(struct sim *s, struct train_worker *w,
     const struct sim_datagram *d)
 {
 	const uint64_t now_ns = s->now_ns;
@@ -75,14 +75,14 @@ train_dlp_take(struct sim *s, struct train_worker *w,
 		break;
 	case DLP_ASK_RESULT:
 		w->dlp->has = true;
-		w->t->n[TRAIN_WRONG] += !right(w);
+		w->t->n[TRAIN_WRONG] += !is_right_result(w);
 		break;
 	default: break;
 	}
 }
 
 uint64_t
-train_dlp_pump(struct sim *s, struct train_worker *w)
+train_dlp_send_pending(struct sim *s, struct train_worker *w)
 {
 	struct dlp_worker *m = &w->dlp->m;
 	char why[DLP_WORKER_WHY_BYTES];
@@ -95,12 +95,13 @@ train_dlp_pump(struct sim *s, struct train_worker *w)
 		train_send(s, w, train_peer(w), 0, bytes, len);
 	}
 	if (m->end != DLP_WORKER_GOING)
-		sim_wrong(s, "%s: %s", w->node->name, dlp_worker_why(m, why));
+		sim_report_wrong(s, "%s: %s", w->node->name, dlp_worker_why(m,
+		    why));
 	return dlp_worker_due(m);
 }
 
 static const struct dlp_aggregator *
-aggregator(const struct training *t)
+get_aggregator(const struct training *t)
 {
 	const struct train_switch *w = t->sw->own;
 	const struct dlp_switch *d = w->plane->pl.state;
@@ -111,7 +112,8 @@ aggregator(const struct training *t)
 uint64_t
 train_dlp_partial(const struct training *t)
 {
-	return train_is_dlp(t) ? aggregator(t)->n[DLP_AGGREGATOR_PARTIAL] : 0;
+	return train_is_dlp(t) ? get_aggregator(t)->n[DLP_AGGREGATOR_PARTIAL]
+			       : 0;
 }
 
 uint64_t
@@ -119,8 +121,9 @@ train_dlp_left_out(const struct training *t)
 {
 	uint64_t n = 0;
 
-	for (unsigned i = 0; train_is_dlp(t) && i < aggregator(t)->now.n; i++)
-		n += aggregator(t)->now.member[i].missed;
+	for (unsigned i = 0; train_is_dlp(t) && i < get_aggregator(t)->now.n;
+	     i++)
+		n += get_aggregator(t)->now.member[i].missed;
 	return n;
 }
 

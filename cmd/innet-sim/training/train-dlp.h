@@ -10,17 +10,17 @@
 void train_dlp_open(struct train_worker *w, uint64_t now_ns);
 
 /* Set up the program of a switch. */
-void train_dlp_machine(struct train_switch *w);
+void train_dlp_set_program(struct train_switch *w);
 
 /* The gradient of worker w is ready. */
 void train_dlp_gradient(struct train_worker *w, uint64_t now_ns);
 
 /* Worker w receives a datagram. */
-void train_dlp_take(struct sim *s, struct train_worker *w,
+void train_dlp_receive(struct sim *s, struct train_worker *w,
     const struct sim_datagram *d);
 
 /* Send what is due; return when more is. */
-uint64_t train_dlp_pump(struct sim *s, struct train_worker *w);
+uint64_t train_dlp_send_pending(struct sim *s, struct train_worker *w);
 
 /* Return what the switch and the workers counted. */
 uint64_t train_dlp_partial(const struct training *t);

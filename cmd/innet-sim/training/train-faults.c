@@ -30,7 +30,7 @@ fail_worker(struct sim *s, struct train_worker *w,
 
 /* The links, workers or switches of training t that the fault names. */
 static void
-fail_of(struct sim *s, struct training *t, const struct scenario_fault *f,
+fail_parts(struct sim *s, struct training *t, const struct scenario_fault *f,
     bool down)
 {
 	const bool link = f->link[0] != '\0';
@@ -67,8 +67,8 @@ train_add_faults(struct sim *s, const struct training *t)
 
 		if (!scenario_strikes(f, t->cf))
 			continue;
-		sim_at(s, SIM_FAULT, id, s->now_ns + f->from_ns);
-		sim_at(s, SIM_FAULT, id + 1, s->now_ns + f->to_ns);
+		sim_schedule(s, SIM_FAULT, id, s->now_ns + f->from_ns);
+		sim_schedule(s, SIM_FAULT, id + 1, s->now_ns + f->to_ns);
 	}
 }
 
@@ -77,18 +77,18 @@ train_add_faults(struct sim *s, const struct training *t)
  * workers will still be there to give its sums once more.
  */
 static bool
-may_strike(const struct training *t, const struct scenario_fault *f)
+may_happen(const struct training *t, const struct scenario_fault *f)
 {
 	for (uint32_t i = 0; i < t->cf->workers && f->link[0] == '\0' &&
 	    f->worker != SCENARIO_PAUSED; i++) {
 		if (t->w[i].iterations + 1 >= t->cf->iterations)
 			return false;
 	}
-	return !train_over(t);
+	return !train_is_over(t);
 }
 
 void
-train_fail(struct sim *s, uint32_t id)
+train_handle_fault(struct sim *s, uint32_t id)
 {
 	struct training *t = &s->training[id / 2 % s->trainings];
 	const uint32_t i = id / 2 / s->trainings;
@@ -96,10 +96,10 @@ train_fail(struct sim *s, uint32_t id)
 	const bool down = id % 2 == 0;
 
 	if (s->sc->chaos != NULL) {
-		if (down && may_strike(t, f))
+		if (down && may_happen(t, f))
 			t->struck |= 1u << i;
 		if ((t->struck >> i & 1) == 0)
 			return;
 	}
-	fail_of(s, t, f, down);
+	fail_parts(s, t, f, down);
 }

@@ -10,6 +10,6 @@
 void train_add_faults(struct sim *s, const struct training *t);
 
 /* A fault begins or ends: the event of that number. */
-void train_fail(struct sim *s, uint32_t id);
+void train_handle_fault(struct sim *s, uint32_t id);
 
 #endif

@@ -40,7 +40,7 @@ train_send(struct sim *s, struct train_worker *w, const struct sim_node *n,
 	t->n[TRAIN_HELPS] += tos == CONTROL_TOS && p[0] == CONTROL_HELP;
 	w->tx_ns = (w->tx_ns > s->now_ns ? w->tx_ns : s->now_ns) +
 	    t->cf->packet_ns;
-	train_put(s, t, w->up, &q, w->tx_ns);
+	train_send_packet(s, t, w->up, &q, w->tx_ns);
 }
 
 const struct sim_node *
@@ -61,7 +61,7 @@ train_finish(struct sim *s, struct train_worker *w)
 }
 
 void
-train_aggregated(struct training *t, uint64_t ns)
+train_count_aggregation(struct training *t, uint64_t ns)
 {
 	durations_add(&t->aggregation, ns);
 	t->most_ns = ns > t->most_ns ? ns : t->most_ns;

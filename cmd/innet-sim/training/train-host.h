@@ -20,7 +20,7 @@ void train_send(struct sim *s, struct train_worker *w,
 void train_finish(struct sim *s, struct train_worker *w);
 
 /* Count the duration of an aggregation. */
-void train_aggregated(struct training *t, uint64_t ns);
+void train_count_aggregation(struct training *t, uint64_t ns);
 
 /*
  * Count one more result of worker w, or the state that contains it; true if

@@ -37,7 +37,7 @@ train_life_free(struct train_worker *w)
 }
 
 void
-train_life_take(struct train_worker *w, const struct seg *g)
+train_life_add_segment(struct train_worker *w, const struct seg *g)
 {
 	if (w->t->sends_state)
 		w->life.what[g->iteration & 1][g->index] = vec_get(g->vec,
@@ -46,75 +46,76 @@ train_life_take(struct train_worker *w, const struct seg *g)
 
 /* Two numbers in one, that tells their order. */
 static uint64_t
-mix(uint64_t a, uint64_t b)
+mix_in_order(uint64_t a, uint64_t b)
 {
 	a = (a ^ b) * 0xbf58476d1ce4e5b9;
 	return a ^ a >> 31;
 }
 
 void
-train_life_use(struct train_worker *w)
+train_life_use_result(struct train_worker *w)
 {
 	const float *what = w->life.what[w->l.t & 1];
 	struct train_life *life = &w->life;
 
 	for (uint32_t i = 0; w->t->sends_state && i < w->t->segs; i++)
-		life->weights = mix(life->weights, (uint64_t)what[i]);
+		life->weights = mix_in_order(life->weights, (uint64_t)what[i]);
 	life->used++;
 }
 
 /* The bytes of a state: they depend on the training alone. */
 static uint32_t
-state_bytes(const struct training *t)
+get_state_bytes(const struct training *t)
 {
 	return (uint32_t)(sizeof(uint64_t) + 4 * t->cf->elements % STATE_MOST);
 }
 
 /* Its state, for who asks. */
 static void
-give(struct sim *s, struct train_worker *w)
+give_state(struct sim *s, struct train_worker *w)
 {
-	const uint32_t bytes = state_bytes(w->t);
+	const uint32_t bytes = get_state_bytes(w->t);
 	uint8_t *body = sim_alloc(bytes, 1, "states");
 
 	for (uint32_t i = 0; i < bytes; i++)
 		body[i] = (uint8_t)(i * 7 + w->life.used);
 	memcpy(body, &w->life.weights, sizeof(w->life.weights));
-	state_transfer_has(&w->life.transfer, body, bytes, train_first(s) +
-	    w->life.used, s->now_ns);
+	state_transfer_has(&w->life.transfer, body, bytes,
+	    train_first_iteration(s) + w->life.used, s->now_ns);
 }
 
 /* All that is to be said of states. */
 static void
-say(struct sim *s, struct train_worker *w)
+send_messages(struct sim *s, struct train_worker *w)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
 	size_t len;
 
 	while ((len = state_transfer_next(&w->life.transfer, &w->l.in,
 	    s->now_ns, msg)) > 0)
-		train_say(s, w, msg, len);
+		train_send_control(s, w, msg, len);
 }
 
 /* A message of a state transfer has come: answer it. */
 static void
-answer(struct sim *s, struct train_worker *w)
+answer_message(struct sim *s, struct train_worker *w)
 {
 	if (w->life.transfer.sender.wanted)
-		give(s, w);
-	say(s, w);
+		give_state(s, w);
+	send_messages(s, w);
 }
 
 bool
-train_hear(struct sim *s, struct train_worker *w, struct membership *in,
-    struct state_transfer *h, const struct sim_datagram *d, struct control *c)
+train_receive_control(struct sim *s, struct train_worker *w,
+    struct membership *in, struct state_transfer *h,
+    const struct sim_datagram *d, struct control *c)
 {
-	const uint64_t given = train_first(s) + w->life.used;
+	const uint64_t given = train_first_iteration(s) + w->life.used;
 
 	switch (state_transfer_hear(h, in, &w->channel, given,
 	    train_bytes(s, d), d->len, c, s->now_ns)) {
 	case STATE_TRANSFER_MESSAGE: return true;
-	case STATE_TRANSFER_TAKEN: answer(s, w); break;
+	case STATE_TRANSFER_TAKEN: answer_message(s, w); break;
 	case STATE_TRANSFER_DOUBTFUL:
 	case STATE_TRANSFER_MALFORMED:
 	case STATE_TRANSFER_NOTHING: break;
@@ -124,20 +125,20 @@ train_hear(struct sim *s, struct train_worker *w, struct membership *in,
 
 /* Go on from a state: join with it. */
 static void
-go_on(struct sim *s, struct train_worker *w)
+continue_from_state(struct sim *s, struct train_worker *w)
 {
 	struct state_receiver *e = &w->life.transfer.receiver;
-	const uint64_t at = e->iteration - train_first(s);
+	const uint64_t at = e->iteration - train_first_iteration(s);
 
-	if (e->bytes != state_bytes(w->t) || at > w->t->cf->iterations)
-		sim_wrong(s, "state: %s: has %u bytes, after %" PRIu64
+	if (e->bytes != get_state_bytes(w->t) || at > w->t->cf->iterations)
+		sim_report_wrong(s, "state: %s: has %u bytes, after %" PRIu64
 		    " iterations", w->node->name, e->bytes, at);
 	memcpy(&w->life.weights, e->body, sizeof(w->life.weights));
 	w->life.used = w->iterations = at;
 	while (w->counted < at)
 		train_count_result(s, w);
 	sync_worker_free(&w->l);
-	train_open_worker(s, w, at, e->xid);
+	train_open_sync_worker(s, w, at, e->xid);
 	state_receiver_free(e);
 	w->began_ns = SIM_NEVER;
 	w->phase = TRAIN_UPDATES;
@@ -146,21 +147,21 @@ go_on(struct sim *s, struct train_worker *w)
 
 /* A fetch has ended. */
 static void
-settle(struct sim *s, struct train_worker *w)
+end_transfer(struct sim *s, struct train_worker *w)
 {
 	struct state_transfer *h = &w->life.transfer;
 
 	h->fetching = false;
 	if (h->receiver.end == STATE_RECEIVER_HAS)
-		go_on(s, w);
+		continue_from_state(s, w);
 	else
-		sim_wrong(s, "state: %s: %s", w->node->name, h->receiver.end ==
-		    STATE_RECEIVER_UNANSWERED ? "none has come" :
-		    control_status_text(h->receiver.status));
+		sim_report_wrong(s, "state: %s: %s", w->node->name,
+		    h->receiver.end == STATE_RECEIVER_UNANSWERED ?
+		    "none has come" : control_status_text(h->receiver.status));
 }
 
 bool
-train_life_inherits(struct sim *s, struct train_worker *w, uint64_t *due)
+train_life_receive_state(struct sim *s, struct train_worker *w, uint64_t *due)
 {
 	struct state_transfer *h = &w->life.transfer;
 
@@ -177,9 +178,9 @@ train_life_inherits(struct sim *s, struct train_worker *w, uint64_t *due)
 		state_transfer_begin(h, &w->l.in, s->now_ns);
 	w->phase = TRAIN_UPDATES;
 	w->phase_ns = SIM_NEVER;
-	say(s, w);
+	send_messages(s, w);
 	if (h->receiver.end != STATE_RECEIVER_GOING) {
-		settle(s, w);
+		end_transfer(s, w);
 		*due = s->now_ns;
 	} else {
 		*due = state_transfer_due(h);
@@ -208,7 +209,7 @@ train_life_begin(struct sim *s, struct train_worker *w)
 	w->tx_ns = w->rx_ns = w->busy_ns = s->now_ns;
 	w->wake_ns = SIM_NEVER;
 	train_open_channel(s, w);
-	train_open_worker(s, w, 0, 1 + (w->life.lives << TRAIN_LIFE));
+	train_open_sync_worker(s, w, 0, 1 + (w->life.lives << TRAIN_LIFE));
 	w->began_ns = SIM_NEVER;
 	w->phase = TRAIN_UPDATES;
 	w->phase_ns = s->now_ns;

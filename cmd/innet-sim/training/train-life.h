@@ -22,23 +22,24 @@ void train_life_end(struct train_worker *w);
 void train_life_begin(struct sim *s, struct train_worker *w);
 
 /* A segment of a result is new to worker w. */
-void train_life_take(struct train_worker *w, const struct seg *g);
+void train_life_add_segment(struct train_worker *w, const struct seg *g);
 
 /* Worker w uses a whole result. */
-void train_life_use(struct train_worker *w);
+void train_life_use_result(struct train_worker *w);
 
 /*
  * Receive a datagram; true if it is a message for the machine of worker w, then
  * in *c.  Messages of a state transfer h (NULL: there is none) are answered.
  */
-bool train_hear(struct sim *s, struct train_worker *w, struct membership *in,
-    struct state_transfer *h, const struct sim_datagram *d, struct control *c);
+bool train_receive_control(struct sim *s, struct train_worker *w,
+    struct membership *in, struct state_transfer *h,
+    const struct sim_datagram *d, struct control *c);
 
 /*
  * Does worker w receive a state, or begin to, because its machine has ended?
  * Then *due is when to look again.
  */
-bool train_life_inherits(struct sim *s, struct train_worker *w,
+bool train_life_receive_state(struct sim *s, struct train_worker *w,
     uint64_t *due);
 
 #endif

@@ -21,14 +21,15 @@ train_open_channel(const struct sim *s, struct train_worker *w)
 }
 
 void
-train_say(struct sim *s, struct train_worker *w, uint8_t *msg, size_t len)
+train_send_control(struct sim *s, struct train_worker *w, uint8_t *msg,
+    size_t len)
 {
 	train_send(s, w, train_peer(w), CONTROL_TOS, msg,
 	    (uint32_t)channel_client_protect(&w->channel, msg, len));
 }
 
 void
-train_prove(const struct train_worker *w, struct segment_tag *p, uint8_t *seg)
+train_add_tag(const struct train_worker *w, struct segment_tag *p, uint8_t *seg)
 {
 	if (w->t->cf->auth == TAG_AUTH_ALL)
 		segment_tag_put(p, seg, seg + training_head(w->t->cf),
@@ -36,7 +37,7 @@ train_prove(const struct train_worker *w, struct segment_tag *p, uint8_t *seg)
 }
 
 bool
-train_believes(const struct train_worker *w, struct segment_tag *p,
+train_check_tag(const struct train_worker *w, struct segment_tag *p,
     const struct sim_datagram *d)
 {
 	return w->t->cf->auth != TAG_AUTH_ALL ||
@@ -44,8 +45,9 @@ train_believes(const struct train_worker *w, struct segment_tag *p,
 }
 
 void
-train_send_run(struct sim *s, struct train_worker *w, struct segment_tag *tags,
-    uint32_t iteration, uint32_t first, uint32_t count)
+train_send_segments(struct sim *s, struct train_worker *w,
+    struct segment_tag *tags, uint32_t iteration, uint32_t first,
+    uint32_t count)
 {
 	uint8_t p[SEG_HEADER_BYTES + SEG_TAG_BYTES + 4 * LEDGER_FLOATS];
 	uint8_t *vec = p + training_head(w->t->cf);
@@ -57,21 +59,22 @@ train_send_run(struct sim *s, struct train_worker *w, struct segment_tag *tags,
 		else
 			ledger_put(w->t->ledger, w->id, iteration, first + k,
 			    vec);
-		train_prove(w, tags, p);
+		train_add_tag(w, tags, p);
 		train_send(s, w, train_peer(w), training_tos(w->t->cf), p,
 		    train_segment_bytes(w->t));
 	}
 }
 
 void
-train_check(struct sim *s, struct train_worker *w, const struct seg *g)
+train_check_result(struct sim *s, struct train_worker *w, const struct seg *g)
 {
 	const char *why = w->t->ledger == NULL ? NULL :
-	    ledger_take(w->t->ledger, w->id, g);
+	    ledger_check(w->t->ledger, w->id, g);
 
 	if (why != NULL)
-		sim_wrong(s, "sum: %s: %s: iteration %" PRIu32 ", segment %"
-		    PRIu32, w->node->name, why, g->iteration, g->index);
+		sim_report_wrong(s,
+		    "sum: %s: %s: iteration %" PRIu32 ", segment %" PRIu32,
+		    w->node->name, why, g->iteration, g->index);
 }
 
 struct membership_conf
@@ -91,7 +94,7 @@ train_membership(const struct train_worker *w, uint32_t xid)
 }
 
 void
-train_open_worker(const struct sim *s, struct train_worker *w,
+train_open_sync_worker(const struct sim *s, struct train_worker *w,
     uint64_t iterations, uint32_t xid)
 {
 	const struct training *t = w->t;
@@ -99,7 +102,7 @@ train_open_worker(const struct sim *s, struct train_worker *w,
 	    (uint64_t)t->floats;
 	const struct membership_conf in = train_membership(w, xid);
 	const struct sync_worker_conf cf = {
-	    .next = (train_first(s) + iterations) % SEG_ITERATIONS,
+	    .next = (train_first_iteration(s) + iterations) % SEG_ITERATIONS,
 	    .run_bytes = RUN_SEGMENTS * train_segment_bytes(t),
 	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t) };
 

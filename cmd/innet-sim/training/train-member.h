@@ -17,27 +17,28 @@ struct membership_conf train_membership(const struct train_worker *w,
     uint32_t xid);
 
 /* Open the machine of a synchronous worker that has had these iterations. */
-void train_open_worker(const struct sim *s, struct train_worker *w,
+void train_open_sync_worker(const struct sim *s, struct train_worker *w,
     uint64_t iterations, uint32_t xid);
 
 /* Send the len bytes at msg, which has room for CONTROL_MAX_BYTES. */
-void train_say(struct sim *s, struct train_worker *w, uint8_t *msg,
+void train_send_control(struct sim *s, struct train_worker *w, uint8_t *msg,
     size_t len);
 
 /* Add the authentication tag to a segment of worker w, if it needs one. */
-void train_prove(const struct train_worker *w, struct segment_tag *p,
+void train_add_tag(const struct train_worker *w, struct segment_tag *p,
     uint8_t *seg);
 
 /* Is the authentication tag of a result right, or not needed? */
-bool train_believes(const struct train_worker *w, struct segment_tag *p,
+bool train_check_tag(const struct train_worker *w, struct segment_tag *p,
     const struct sim_datagram *d);
 
 /* Send segments of a gradient, with tags if they need any. */
-void train_send_run(struct sim *s, struct train_worker *w,
+void train_send_segments(struct sim *s, struct train_worker *w,
     struct segment_tag *tags, uint32_t iteration, uint32_t first,
     uint32_t count);
 
 /* Check a result that has come to worker w. */
-void train_check(struct sim *s, struct train_worker *w, const struct seg *g);
+void train_check_result(struct sim *s, struct train_worker *w,
+    const struct seg *g);
 
 #endif

@@ -40,7 +40,7 @@ keep_long(struct training *t, uint8_t *to, const uint8_t *p, uint32_t len)
 const uint8_t *
 train_bytes(const struct sim *s, const struct sim_datagram *d)
 {
-	const struct training *t = train_of(s, d->from);
+	const struct training *t = train_get(s, d->from);
 	const struct train_long *m;
 	uint32_t number;
 
@@ -73,7 +73,7 @@ train_packet(struct training *t, uint8_t tos, const uint8_t *p, uint32_t len)
 }
 
 void
-train_put(struct sim *s, struct training *t, struct sim_pipe *pipe,
+train_send_packet(struct sim *s, struct training *t, struct sim_pipe *pipe,
     const struct sim_packet *p, uint64_t ready_ns)
 {
 	t->n[TRAIN_PUT]++;
@@ -81,7 +81,7 @@ train_put(struct sim *s, struct training *t, struct sim_pipe *pipe,
 }
 
 struct training *
-train_of(const struct sim *s, const struct sim_node *n)
+train_get(const struct sim *s, const struct sim_node *n)
 {
 	uint32_t k = 0;
 
@@ -91,9 +91,9 @@ train_of(const struct sim *s, const struct sim_node *n)
 }
 
 void
-train_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
+train_count_loss(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 {
-	train_of(s, p->dg.from)->lost[why]++;
+	train_get(s, p->dg.from)->lost[why]++;
 }
 
 uint64_t
@@ -106,7 +106,7 @@ train_cost_ns(const struct training *t, uint64_t bytes)
 }
 
 union addr
-train_addr(const struct training *t, const struct sim_node *n)
+train_node_addr(const struct training *t, const struct sim_node *n)
 {
 	const uint32_t i = n >= t->host && n < t->host + t->cf->workers ?
 	    (uint32_t)(n - t->host) : n == t->server ? 0 :
@@ -126,7 +126,7 @@ train_addr(const struct training *t, const struct sim_node *n)
 }
 
 struct sim_node *
-train_at(const struct training *t, const union addr *a)
+train_node_at(const struct training *t, const union addr *a)
 {
 	uint8_t ip[4];
 
@@ -142,9 +142,9 @@ train_put_frame(const struct sim *s, struct pcapio_out *out,
     const struct sim_packet *p, uint64_t stamp_ns)
 {
 	const struct sim_datagram *d = &p->dg;
-	const struct training *t = train_of(s, d->from);
-	const union addr from = train_addr(t, d->from);
-	const union addr dst = train_addr(t, d->to);
+	const struct training *t = train_get(s, d->from);
+	const union addr from = train_node_addr(t, d->from);
+	const union addr dst = train_node_addr(t, d->to);
 	struct frame_flow flow = { .sport = d->sport, .dport = d->dport };
 	uint8_t *to = pcapio_room(out);
 	struct frame fr;

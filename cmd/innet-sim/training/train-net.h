@@ -24,21 +24,22 @@ struct sim_packet train_packet(struct training *t, uint8_t tos,
 const uint8_t *train_bytes(const struct sim *s, const struct sim_datagram *d);
 
 /* Return the training that a node belongs to. */
-struct training *train_of(const struct sim *s, const struct sim_node *n);
+struct training *train_get(const struct sim *s, const struct sim_node *n);
 
 /* Send p over a pipe of the training's; it is ready at ready_ns. */
-void train_put(struct sim *s, struct training *t, struct sim_pipe *pipe,
+void train_send_packet(struct sim *s, struct training *t, struct sim_pipe *pipe,
     const struct sim_packet *p, uint64_t ready_ns);
 
 /* Count a packet that is lost. */
-void train_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why);
+void train_count_loss(struct sim *s, const struct sim_packet *p,
+    enum sim_loss why);
 
 /* Return what a message of that many bytes costs a host, ns. */
 uint64_t train_cost_ns(const struct training *t, uint64_t bytes);
 
 /* Return the address that stands for a node, and the node of an address. */
-union addr train_addr(const struct training *t, const struct sim_node *n);
-struct sim_node *train_at(const struct training *t, const union addr *a);
+union addr train_node_addr(const struct training *t, const struct sim_node *n);
+struct sim_node *train_node_at(const struct training *t, const union addr *a);
 
 /* Write p, stamped stamp_ns, to a capture. */
 void train_put_frame(const struct sim *s, struct pcapio_out *out,

@@ -55,17 +55,17 @@ _Static_assert(sizeof(train_figures) / sizeof(*train_figures) <=
     RESULT_FIGURES + 1, "room for the figures of a row");
 
 static bool
-bug(struct sim *s, const struct training *t, const char *what)
+report_bug(struct sim *s, const struct training *t, const char *what)
 {
 	if (s->wrong != NULL)
-		sim_wrong(s, "account: %s", what);
+		sim_report_wrong(s, "account: %s", what);
 	else
 		warnx("%s: %s; this is a bug", training_name(t->cf), what);
 	return false;
 }
 
 static uint64_t
-losses(const struct training *t)
+count_losses(const struct training *t)
 {
 	uint64_t n = 0;
 
@@ -76,11 +76,11 @@ losses(const struct training *t)
 
 /* Nothing more happens, but a worker is not done: what it waits for. */
 static bool
-ended(const struct sim *s, const struct training *t)
+has_ended(const struct sim *s, const struct training *t)
 {
 	const struct train_worker *w = t->w;
 
-	if (s->sc->duration_ns != SCENARIO_WORD1 || train_over(t))
+	if (s->sc->duration_ns != SCENARIO_WORD1 || train_is_over(t))
 		return true;
 	while (w->phase == TRAIN_DONE)
 		w++;
@@ -97,7 +97,7 @@ ended(const struct sim *s, const struct training *t)
 
 /* Packets of the training that are on their way. */
 static uint64_t
-flying(const struct sim *s, const struct training *t)
+count_flying(const struct sim *s, const struct training *t)
 {
 	const struct sim_node *first = t->sw, *last = t->host +
 	    t->cf->workers;
@@ -112,58 +112,62 @@ flying(const struct sim *s, const struct training *t)
 
 /* Every segment that came to a machine has ended under one reason. */
 static bool
-sorted_out(struct sim *s, const struct training *t, const struct sim_node *n)
+is_accounted_for(struct sim *s, const struct training *t,
+    const struct sim_node *n)
 {
 	const struct train_switch *w = n->own;
 
-	return w->plane == NULL || sim_plane_adds_up(w->plane) ||
-	    bug(s, t, "segments are not accounted for");
+	return w->plane == NULL || sim_plane_is_accounted_for(w->plane) ||
+	    report_bug(s, t, "segments are not accounted for");
 }
 
 static const struct async_weights *
-weights(const struct training *t, uint32_t i)
+get_weights(const struct training *t, uint32_t i)
 {
 	return &t->w[i].a.m.weights;
 }
 
 /* Do all have the same weights after the last round that all have? */
 static bool
-agree(struct sim *s, const struct training *t)
+have_equal_weights(struct sim *s, const struct training *t)
 {
 	int64_t round = INT64_MAX;
 	uint32_t crc = 0, other;
 
-	for (uint32_t i = 1; i < t->cf->workers && train_over(t); i++) {
+	for (uint32_t i = 1; i < t->cf->workers && train_is_over(t); i++) {
 		if (t->w[i].life.weights != t->w[0].life.weights)
-			return bug(s, t, "workers have different weights");
+			return report_bug(s, t,
+			    "workers have different weights");
 	}
 	if (t->cf->mode != TRAINING_ASYNC || t->server != NULL)
 		return true;
 	for (uint32_t i = 0; i < t->cf->workers; i++)
-		round = weights(t, i)->t_s < round ? weights(t, i)->t_s :
-		    round;
-	if (round-- == 0 || !async_weights_crc(weights(t, 0), round, &crc))
+		round = get_weights(t, i)->t_s < round ? get_weights(t, i)->t_s
+						       : round;
+	if (round-- == 0 || !async_weights_crc(get_weights(t, 0), round, &crc))
 		return true;
 	for (uint32_t i = 1; i < t->cf->workers; i++) {
-		if (async_weights_crc(weights(t, i), round, &other) &&
+		if (async_weights_crc(get_weights(t, i), round, &other) &&
 		    other != crc)
-			return bug(s, t, "workers have different weights");
+			return report_bug(s, t,
+			    "workers have different weights");
 	}
 	return true;
 }
 
 bool
-train_whole(struct sim *s, struct training *t)
+train_is_sound(struct sim *s, struct training *t)
 {
 	bool whole = true;
 
-	if (t->n[TRAIN_PUT] != t->n[TRAIN_CAME] + losses(t) + flying(s, t))
-		whole = bug(s, t, "packets are not accounted for");
+	if (t->n[TRAIN_PUT] !=
+	    t->n[TRAIN_CAME] + count_losses(t) + count_flying(s, t))
+		whole = report_bug(s, t, "packets are not accounted for");
 	if (t->n[TRAIN_WRONG] > 0)
-		whole = bug(s, t, "sums are not of what they say");
+		whole = report_bug(s, t, "sums are not of what they say");
 	for (const struct sim_node *n = t->sw; n < t->host; n++)
-		whole = sorted_out(s, t, n) && whole;
-	return agree(s, t) && ended(s, t) && whole;
+		whole = is_accounted_for(s, t, n) && whole;
+	return have_equal_weights(s, t) && has_ended(s, t) && whole;
 }
 
 static double
@@ -176,7 +180,7 @@ static void
 set_row(const struct sim *s, const struct training *t,
     struct result_row *row)
 {
-	const uint64_t end = train_over(t) ? t->end_ns : s->end_ns;
+	const uint64_t end = train_is_over(t) ? t->end_ns : s->end_ns;
 	const double span = end > t->began_ns ? (double)(end - t->began_ns) :
 	    0;
 	const bool any = t->aggregation.all.count > 0;
@@ -207,7 +211,7 @@ set_row(const struct sim *s, const struct training *t,
 	for (int i = 0; i <= TRAIN_STALE; i++)
 		v[STALE0 + i] = (double)t->stale[i];
 	v[PACKETS] = (double)t->n[TRAIN_PACKETS];
-	v[LOST] = (double)losses(t);
+	v[LOST] = (double)count_losses(t);
 	v[HELPS] = (double)t->n[TRAIN_HELPS];
 	v[PARTIAL] = (double)train_dlp_partial(t);
 	v[LEFT_OUT] = (double)train_dlp_left_out(t);
@@ -221,7 +225,7 @@ train_result(struct sim *s, struct result_row *row)
 
 	for (uint32_t k = 0; k < s->trainings; k++) {
 		set_row(s, &s->training[k], &row[k]);
-		whole = train_whole(s, &s->training[k]) && whole;
+		whole = train_is_sound(s, &s->training[k]) && whole;
 	}
 	return whole;
 }

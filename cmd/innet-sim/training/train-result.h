@@ -14,6 +14,6 @@ extern const struct result_figure train_figures[];
 bool train_result(struct sim *s, struct result_row *row);
 
 /* Is everything in t accounted for, all sums right and all weights equal? */
-bool train_whole(struct sim *s, struct training *t);
+bool train_is_sound(struct sim *s, struct training *t);
 
 #endif

@@ -21,14 +21,14 @@ struct part {
 };
 
 static uint32_t
-steps(const struct train_worker *w)
+count_steps(const struct train_worker *w)
 {
 	return 2 * ((uint32_t)w->t->cf->workers - 1);
 }
 
 /* The floats of the part that worker i sends in a step. */
 static uint32_t
-floats_of(const struct train_worker *w, uint32_t i, uint32_t step)
+count_part_floats(const struct train_worker *w, uint32_t i, uint32_t step)
 {
 	const uint32_t n = (uint32_t)w->t->cf->workers;
 	const uint32_t part = (i + 2 * n - step % n) % n;
@@ -40,14 +40,14 @@ void
 train_ring_open(struct train_worker *w)
 {
 	for (int k = 0; k < 2; k++)
-		w->ring.got[k] = sim_alloc(steps(w), sizeof(uint32_t),
+		w->ring.got[k] = sim_alloc(count_steps(w), sizeof(uint32_t),
 		    "steps of a ring");
 }
 
 uint64_t
 train_ring_bytes(const struct train_worker *w)
 {
-	return 4 * (uint64_t)floats_of(w, w->id, w->ring.step);
+	return 4 * (uint64_t)count_part_floats(w, w->id, w->ring.step);
 }
 
 void
@@ -56,7 +56,7 @@ train_ring_send(struct sim *s, struct train_worker *w)
 	struct training *t = w->t;
 	const struct sim_node *to = t->host + (w->id + 1) % t->cf->workers;
 	const struct part part = { (uint32_t)w->iterations, w->ring.step };
-	uint32_t left = floats_of(w, w->id, w->ring.step);
+	uint32_t left = count_part_floats(w, w->id, w->ring.step);
 
 	for (uint32_t n; left > 0; left -= n) {
 		struct sim_packet q = { .dg = { .from = w->node,
@@ -69,12 +69,12 @@ train_ring_send(struct sim *s, struct train_worker *w)
 		t->n[TRAIN_PACKETS]++;
 		w->tx_ns = (w->tx_ns > s->now_ns ? w->tx_ns : s->now_ns) +
 		    t->cf->packet_ns;
-		train_put(s, t, w->up, &q, w->tx_ns);
+		train_send_packet(s, t, w->up, &q, w->tx_ns);
 	}
 }
 
 void
-train_ring_arrive(struct train_worker *w, const struct sim_packet *p)
+train_ring_receive(struct train_worker *w, const struct sim_packet *p)
 {
 	struct part part;
 
@@ -89,17 +89,17 @@ train_ring_has(const struct train_worker *w)
 	const uint32_t n = (uint32_t)t->cf->workers;
 
 	return w->ring.got[w->iterations & 1][w->ring.step] ==
-	    seg_count(floats_of(w, (w->id + n - 1) % n, w->ring.step),
+	    seg_count(count_part_floats(w, (w->id + n - 1) % n, w->ring.step),
 	    t->floats);
 }
 
 bool
-train_ring_on(struct train_worker *w)
+train_ring_next_step(struct train_worker *w)
 {
-	if (++w->ring.step < steps(w))
+	if (++w->ring.step < count_steps(w))
 		return true;
 	w->ring.step = 0;
-	memset(w->ring.got[w->iterations & 1], 0, steps(w) *
+	memset(w->ring.got[w->iterations & 1], 0, count_steps(w) *
 	    sizeof(uint32_t));
 	return false;
 }

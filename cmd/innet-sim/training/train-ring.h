@@ -16,12 +16,12 @@ uint64_t train_ring_bytes(const struct train_worker *w);
 void train_ring_send(struct sim *s, struct train_worker *w);
 
 /* A packet of a part has arrived. */
-void train_ring_arrive(struct train_worker *w, const struct sim_packet *p);
+void train_ring_receive(struct train_worker *w, const struct sim_packet *p);
 
 /* Does worker w have the whole part of this step? */
 bool train_ring_has(const struct train_worker *w);
 
 /* Go on to the next step; false if that was the last. */
-bool train_ring_on(struct train_worker *w);
+bool train_ring_next_step(struct train_worker *w);
 
 #endif

@@ -16,7 +16,7 @@ enum { KEEP_BYTES = 64000000 };	/* of results that a switch keeps */
 
 /* The pipe from a switch toward node n. */
 static struct sim_pipe *
-way_to(const struct train_switch *w, const struct sim_node *n)
+find_pipe(const struct train_switch *w, const struct sim_node *n)
 {
 	const struct training *t = w->t;
 	uint32_t i;
@@ -33,7 +33,7 @@ way_to(const struct train_switch *w, const struct sim_node *n)
 
 /* A server's process begins to send an answer: what that takes. */
 static void
-answer(struct train_switch *w, const struct seg *g)
+count_answer_time(struct train_switch *w, const struct seg *g)
 {
 	const struct scenario_training *cf = w->t->cf;
 	const bool every = cf->mode == TRAINING_ASYNC;
@@ -49,8 +49,8 @@ answer(struct train_switch *w, const struct seg *g)
 
 /* Send a datagram of the switch, from its socket number `socket`. */
 static void
-emit(const struct sim_plane *from, uint32_t socket, const union addr *to,
-    uint8_t tos, const uint8_t *p, uint32_t len)
+send_datagram(const struct sim_plane *from, uint32_t socket,
+    const union addr *to, uint8_t tos, const uint8_t *p, uint32_t len)
 {
 	struct train_switch *w = from->node->own;
 	struct training *t = w->t;
@@ -60,26 +60,26 @@ emit(const struct sim_plane *from, uint32_t socket, const union addr *to,
 
 	q = train_packet(t, tos, p, len);
 	q.dg.from = w->node;
-	q.dg.to = train_at(t, to);
+	q.dg.to = train_node_at(t, to);
 	q.dg.sport = (uint16_t)(train_port(t) + socket);
 	q.dg.dport = addr_port(to);
 	if (w->node->out != NULL)
 		sim_put_frame(w->sim, w->node->out, &q, ready_ns);
 	if (w->node != t->server) {
-		train_put(w->sim, t, way_to(w, q.dg.to), &q, ready_ns +
-		    t->cf->switch_ns);
+		train_send_packet(w->sim, t, find_pipe(w, q.dg.to), &q,
+		    ready_ns + t->cf->switch_ns);
 		return;
 	}
 	if (seg_is(tos)) {
 		g = seg_split(bytes_get(p, 8));
 		t->n[TRAIN_PACKETS]++;
 		if (g.index == 0)
-			answer(w, &g);
+			count_answer_time(w, &g);
 	}
 	ready_ns = w->busy_ns > ready_ns ? w->busy_ns : ready_ns;
 	w->tx_ns = (w->tx_ns > ready_ns ? w->tx_ns : ready_ns) +
 	    t->cf->packet_ns;
-	train_put(w->sim, t, w->up, &q, w->tx_ns);
+	train_send_packet(w->sim, t, w->up, &q, w->tx_ns);
 }
 
 void
@@ -121,37 +121,38 @@ train_open_machine(struct train_switch *w)
 		train_secret(w->sim, t, TRAINING_WORKERS_MAX + 1 +
 		    w->node->index, w->lives, w->conf.place.secret);
 	if (train_is_dlp(t))
-		train_dlp_machine(w);
+		train_dlp_set_program(w);
 	w->plane = sim_alloc(1, sizeof(*w->plane), "switches");
-	sim_plane_open(w->plane, w->sim, w->node, &w->conf, emit);
+	sim_plane_open(w->plane, w->sim, w->node, &w->conf, send_datagram);
 }
 
 /* It has said all that it has to now: when it has more. */
 static void
-sleep_on(struct sim *s, struct train_switch *w)
+schedule_wake(struct sim *s, struct train_switch *w)
 {
-	if (!train_over(w->t))
+	if (!train_is_over(w->t))
 		train_wake(s, w->node, &w->wake_ns,
 		    plane_deadline_ns(&w->plane->pl));
 }
 
 static void
-take(struct sim *s, struct train_switch *w, const struct sim_datagram *d)
+receive_datagram(struct sim *s, struct train_switch *w,
+    const struct sim_datagram *d)
 {
 	uint8_t copy[TRAIN_MESSAGE_BYTES];
-	union addr from = train_addr(w->t, d->from);
+	union addr from = train_node_addr(w->t, d->from);
 	struct packet p = { .from = &from, .to = &w->self, .tos = d->tos,
 	    .socket = (uint32_t)(d->dport - train_port(w->t)), .payload = copy,
 	    .bytes = d->len };
 
 	memcpy(copy, train_bytes(s, d), d->len);
 	from.in.sin_port = htons(d->sport);
-	sim_plane_take(w->plane, &p);
-	sleep_on(s, w);
+	sim_plane_receive(w->plane, &p);
+	schedule_wake(s, w);
 }
 
 static void
-arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	struct train_switch *w = n->own;
@@ -159,10 +160,10 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	(void)by;
 	w->t->n[TRAIN_CAME]++;
 	if (w->plane != NULL && p->dg.to == n)
-		take(s, w, &p->dg);
+		receive_datagram(s, w, &p->dg);
 	else
-		train_put(s, w->t, way_to(w, p->dg.to), p, s->now_ns +
-		    w->t->cf->switch_ns);
+		train_send_packet(s, w->t, find_pipe(w, p->dg.to), p,
+		    s->now_ns + w->t->cf->switch_ns);
 }
 
 /*
@@ -170,7 +171,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
  * last of a vector it has to be read.
  */
 static void
-arrive_server(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+receive_server_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	struct train_switch *w = n->own;
@@ -179,7 +180,7 @@ arrive_server(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 
 	t->n[TRAIN_CAME]++;
 	if (by->port == TRAIN_INSIDE) {
-		take(s, w, d);
+		receive_datagram(s, w, d);
 		return;
 	}
 	if (w->busy_ns < s->now_ns)
@@ -188,11 +189,11 @@ arrive_server(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	if (seg_is(d->tos) && seg_split(bytes_get(d->p, 8)).index ==
 	    t->segs - 1)
 		w->busy_ns += train_cost_ns(t, 4 * (uint64_t)t->elements);
-	train_put(s, t, w->rx, p, w->busy_ns);
+	train_send_packet(s, t, w->rx, p, w->busy_ns);
 }
 
 bool
-train_captured(const struct sim_node *n)
+train_is_captured(const struct sim_node *n)
 {
 	const struct train_switch *w = n->own;
 
@@ -200,40 +201,40 @@ train_captured(const struct sim_node *n)
 }
 
 static void
-wake(struct sim *s, struct sim_node *n)
+handle_wake(struct sim *s, struct sim_node *n)
 {
 	struct train_switch *w = n->own;
 
 	if (w->wake_ns != s->now_ns)
 		return;		/* it slept on, or has been awake */
 	w->wake_ns = SIM_NEVER;
-	if (train_over(w->t) || n->down > 0)
+	if (train_is_over(w->t) || n->down > 0)
 		return;
 	sim_plane_wake(w->plane);
-	sleep_on(s, w);
+	schedule_wake(s, w);
 }
 
 /* What it holds is lost, and the machine begins anew, as a tool restarted. */
 static void
-fail(struct sim *s, struct sim_node *n, bool down)
+set_failed(struct sim *s, struct sim_node *n, bool down)
 {
 	struct train_switch *w = n->own;
 
 	for (uint32_t i = 0; down && i < s->pipes; i++) {
 		if (s->pipe[i].from == n)
-			sim_clear(s, &s->pipe[i], false);
+			sim_clear_pipe(s, &s->pipe[i], false);
 	}
 	if (!down || w->plane == NULL)
 		return;
-	if (!sim_plane_adds_up(w->plane))
-		sim_wrong(s, "account: %s: segments are not accounted for",
-		    n->name);
+	if (!sim_plane_is_accounted_for(w->plane))
+		sim_report_wrong(s,
+		    "account: %s: segments are not accounted for", n->name);
 	sim_plane_free(w->plane);
 	train_open_machine(w);
 }
 
 static void
-end(struct sim_node *n)
+free_switch(struct sim_node *n)
 {
 	struct train_switch *w = n->own;
 
@@ -243,6 +244,11 @@ end(struct sim_node *n)
 }
 
 const struct sim_kind train_switch_kind = { .name = "switch",
-	.arrive = arrive, .wake = wake, .fail = fail, .free = end };
+    .arrive = receive_packet,
+    .wake = handle_wake,
+    .fail = set_failed,
+    .free = free_switch };
 const struct sim_kind train_server_kind = { .name = "server",
-	.arrive = arrive_server, .wake = wake, .free = end };
+    .arrive = receive_server_packet,
+    .wake = handle_wake,
+    .free = free_switch };

@@ -14,6 +14,6 @@ extern const struct sim_kind train_switch_kind, train_server_kind;
 void train_open_machine(struct train_switch *w);
 
 /* Does node n sum, so that it can be captured? */
-bool train_captured(const struct sim_node *n);
+bool train_is_captured(const struct sim_node *n);
 
 #endif

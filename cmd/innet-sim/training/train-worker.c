@@ -42,7 +42,7 @@ is_ring(const struct train_worker *w)
 
 /* What a message of this iteration, or of this step of it, costs. */
 static uint64_t
-cost(const struct train_worker *w)
+get_cost_ns(const struct train_worker *w)
 {
 	return train_cost_ns(w->t, is_ring(w) ? train_ring_bytes(w) :
 	    4 * (uint64_t)w->t->elements);
@@ -50,7 +50,7 @@ cost(const struct train_worker *w)
 
 /* The next phase lasts so long; its process may have to end another first. */
 static void
-enter(struct sim *s, struct train_worker *w, enum train_phase phase,
+enter_phase(struct sim *s, struct train_worker *w, enum train_phase phase,
     uint64_t span_ns)
 {
 	w->phase = phase;
@@ -61,14 +61,14 @@ enter(struct sim *s, struct train_worker *w, enum train_phase phase,
 static void
 use_result(struct sim *s, struct train_worker *w)
 {
-	train_aggregated(w->t, s->now_ns - w->ready_ns);
-	enter(s, w, TRAIN_UPDATES, w->t->server != NULL ? 0 :
+	train_count_aggregation(w->t, s->now_ns - w->ready_ns);
+	enter_phase(s, w, TRAIN_UPDATES, w->t->server != NULL ? 0 :
 	    w->t->cf->update_ns);
 }
 
 /* The result of an iteration is there, read and all. */
 static void
-have_result(struct sim *s, struct train_worker *w)
+complete_result(struct sim *s, struct train_worker *w)
 {
 	struct training *t = w->t;
 	const bool last = w->counted <= w->iterations &&
@@ -89,7 +89,7 @@ have_result(struct sim *s, struct train_worker *w)
 
 /* An iteration is over (or none has been): on to the next. */
 static void
-next_iteration(struct sim *s, struct train_worker *w)
+begin_iteration(struct sim *s, struct train_worker *w)
 {
 	struct training *t = w->t;
 	uint64_t ns;
@@ -105,23 +105,23 @@ next_iteration(struct sim *s, struct train_worker *w)
 	w->began_ns = s->now_ns;
 	ns = train_compute_ns(w);
 	durations_add(&t->compute, ns);
-	enter(s, w, TRAIN_COMPUTES, ns);
+	enter_phase(s, w, TRAIN_COMPUTES, ns);
 }
 
 /* The gradient is there. */
 static void
-have_gradient(struct sim *s, struct train_worker *w)
+complete_gradient(struct sim *s, struct train_worker *w)
 {
 	struct train_round *r = &w->t->round[w->iterations & 1];
 
 	w->ready_ns = r->ready_ns = s->now_ns;
 	w->t->n[TRAIN_GRADIENTS]++;
-	enter(s, w, TRAIN_SENDS, cost(w));
+	enter_phase(s, w, TRAIN_SENDS, get_cost_ns(w));
 }
 
 /* The gradient, or a part of it, is ready to leave. */
 static void
-commit(struct sim *s, struct train_worker *w)
+send_gradient(struct sim *s, struct train_worker *w)
 {
 	w->sent_ns = s->now_ns;
 	if (is_ring(w))
@@ -136,32 +136,32 @@ commit(struct sim *s, struct train_worker *w)
 
 /* What was waited for has come. */
 static void
-take_away(struct sim *s, struct train_worker *w)
+take_result(struct sim *s, struct train_worker *w)
 {
 	durations_add(&w->t->network, s->now_ns - w->sent_ns);
 	if (w->dlp != NULL) {
 		w->dlp->has = false;
 	} else if (!is_ring(w)) {
-		train_life_use(w);
+		train_life_use_result(w);
 		sync_worker_advance(&w->l, s->now_ns);
 	}
-	enter(s, w, TRAIN_RECEIVES, cost(w));
+	enter_phase(s, w, TRAIN_RECEIVES, get_cost_ns(w));
 }
 
 /* A phase has ended. */
 static void
-go_on(struct sim *s, struct train_worker *w)
+end_phase(struct sim *s, struct train_worker *w)
 {
 	switch (w->phase) {
-	case TRAIN_COMPUTES: have_gradient(s, w); break;
-	case TRAIN_SENDS: commit(s, w); break;
+	case TRAIN_COMPUTES: complete_gradient(s, w); break;
+	case TRAIN_SENDS: send_gradient(s, w); break;
 	case TRAIN_RECEIVES:
-		if (is_ring(w) && train_ring_on(w))
-			enter(s, w, TRAIN_SENDS, cost(w));
+		if (is_ring(w) && train_ring_next_step(w))
+			enter_phase(s, w, TRAIN_SENDS, get_cost_ns(w));
 		else
-			have_result(s, w);
+			complete_result(s, w);
 		break;
-	case TRAIN_UPDATES: next_iteration(s, w); break;
+	case TRAIN_UPDATES: begin_iteration(s, w); break;
 	case TRAIN_JOINS:
 	case TRAIN_WAITS:
 	case TRAIN_MEETS:
@@ -171,7 +171,7 @@ go_on(struct sim *s, struct train_worker *w)
 
 /* What the machine in step wants sent. */
 static uint64_t
-pump(struct sim *s, struct train_worker *w)
+send_pending(struct sim *s, struct train_worker *w)
 {
 	char why[SYNC_WORKER_WHY_BYTES];
 	struct sync_worker_out o;
@@ -180,20 +180,20 @@ pump(struct sim *s, struct train_worker *w)
 	if (is_ring(w))
 		return SIM_NEVER;
 	if (w->dlp != NULL)
-		return train_dlp_pump(s, w);
-	if (train_life_inherits(s, w, &due))
+		return train_dlp_send_pending(s, w);
+	if (train_life_receive_state(s, w, &due))
 		return due;
 	while (sync_worker_next(&w->l, s->now_ns, &o)) {
 		if (o.count == 0)
-			train_say(s, w, o.message, o.len);
+			train_send_control(s, w, o.message, o.len);
 		else
-			train_send_run(s, w, &w->l.in.tags, o.iteration,
+			train_send_segments(s, w, &w->l.in.tags, o.iteration,
 			    o.first, o.count);
 	}
-	if (train_life_inherits(s, w, &due))
+	if (train_life_receive_state(s, w, &due))
 		return due;
 	if (!sync_worker_going(&w->l)) {
-		sim_wrong(s, "%s: %s", w->node->name,
+		sim_report_wrong(s, "%s: %s", w->node->name,
 		    sync_worker_why(&w->l, why));
 		return SIM_NEVER;
 	}
@@ -213,22 +213,22 @@ has_result(const struct train_worker *w)
 
 /* All that can happen now to a worker in step; when more can. */
 static uint64_t
-step(struct sim *s, struct train_worker *w)
+advance(struct sim *s, struct train_worker *w)
 {
 	uint64_t due;
 
 	do {
 		while (w->phase_ns <= s->now_ns)
-			go_on(s, w);
-		due = pump(s, w);
+			end_phase(s, w);
+		due = send_pending(s, w);
 		if (w->phase == TRAIN_WAITS && has_result(w))
-			take_away(s, w);
+			take_result(s, w);
 	} while (w->phase_ns <= s->now_ns);
 	return w->phase_ns < due ? w->phase_ns : due;
 }
 
 static void
-look(struct sim *s, struct train_worker *w)
+run_worker(struct sim *s, struct train_worker *w)
 {
 	struct training *t = w->t;
 	uint64_t due;
@@ -237,7 +237,7 @@ look(struct sim *s, struct train_worker *w)
 	    w->life.dead > 0)
 		return;
 	due = t->cf->mode == TRAINING_ASYNC ? train_async_step(s, w) :
-	    step(s, w);
+	    advance(s, w);
 	if (w->phase == TRAIN_JOINS && t->joined == t->cf->workers) {
 		train_begin(s, t);
 		return;
@@ -247,30 +247,32 @@ look(struct sim *s, struct train_worker *w)
 }
 
 static void
-take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
+receive_datagram(struct sim *s, struct train_worker *w,
+    const struct sim_datagram *d)
 {
 	struct control c;
 	struct seg g;
 
 	if (d->tos == training_tos(w->t->cf) &&
 	    seg_parse_as(d->tos, d->p, d->len, &g)) {
-		if (!train_believes(w, &w->l.in.tags, d))
+		if (!train_check_tag(w, &w->l.in.tags, d))
 			return;
-		train_check(s, w, &g);
+		train_check_result(s, w, &g);
 		if (sync_worker_result(&w->l, &g, s->now_ns) !=
 		    SYNC_WORKER_TAKE)
 			return;
-		train_life_take(w, &g);
+		train_life_add_segment(w, &g);
 		w->t->n[TRAIN_WRONG] += w->t->ledger == NULL &&
-		    !train_right(&g);
-	} else if (d->tos == CONTROL_TOS && train_hear(s, w, &w->l.in,
-	    w->t->sends_state ? &w->life.transfer : NULL, d, &c)) {
+		    !train_is_right_sum(&g);
+	} else if (d->tos == CONTROL_TOS &&
+		   train_receive_control(s, w, &w->l.in,
+		       w->t->sends_state ? &w->life.transfer : NULL, d, &c)) {
 		sync_worker_control(&w->l, &c, s->now_ns);
 	}
 }
 
 static void
-arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	struct train_worker *w = n->own;
@@ -278,7 +280,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 
 	if (w->life.dead > 0 || (t->sends_state && p->dg.dport !=
 	    train_life_port(w))) {
-		train_lose(s, p, SIM_LOST_DOWN);
+		train_count_loss(s, p, SIM_LOST_DOWN);
 		return;
 	}
 	t->n[TRAIN_CAME]++;
@@ -289,22 +291,22 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 
 		w->rx_ns = (w->rx_ns > at ? w->rx_ns : at) +
 		    t->cf->packet_ns;
-		train_put(s, t, w->rx, p, w->rx_ns);
+		train_send_packet(s, t, w->rx, p, w->rx_ns);
 		return;
 	}
 	if (is_ring(w))
-		train_ring_arrive(w, p);
+		train_ring_receive(w, p);
 	else if (t->cf->mode == TRAINING_ASYNC)
 		train_async_arrive(s, w, p);
 	else if (w->dlp != NULL)
-		train_dlp_take(s, w, &p->dg);
+		train_dlp_receive(s, w, &p->dg);
 	else
-		take(s, w, &p->dg);
-	look(s, w);
+		receive_datagram(s, w, &p->dg);
+	run_worker(s, w);
 }
 
 static void
-wake(struct sim *s, struct sim_node *n)
+handle_wake(struct sim *s, struct sim_node *n)
 {
 	struct train_worker *w = n->own;
 
@@ -313,8 +315,8 @@ wake(struct sim *s, struct sim_node *n)
 	if (w->wake_ns > s->now_ns)
 		return;
 	w->wake_ns = SIM_NEVER;
-	look(s, w);
+	run_worker(s, w);
 }
 
 const struct sim_kind train_worker_kind = { .name = "worker",
-	.arrive = arrive, .wake = wake };
+	.arrive = receive_packet, .wake = handle_wake };

@@ -190,7 +190,7 @@ train_segment_bytes(const struct training *t)
 }
 
 static inline bool
-train_over(const struct training *t)
+train_is_over(const struct training *t)
 {
 	return t->busy == 0;
 }
@@ -210,7 +210,7 @@ train_port(const struct training *t)
 
 /* Does a sum have as many gradients in it as its Seg says? */
 static inline bool
-train_right(const struct seg *g)
+train_is_right_sum(const struct seg *g)
 {
 	return g->n == 1 && !(vec_get(g->vec, 0) < g->contributions) &&
 	    !(vec_get(g->vec, 0) > g->contributions);
@@ -225,7 +225,7 @@ train_life_port(const struct train_worker *w)
 
 /* Return the first iteration of a synchronous training. */
 static inline uint32_t
-train_first(const struct sim *s)
+train_first_iteration(const struct sim *s)
 {
 	return s->sc->chaos == NULL ? 1 : s->sc->chaos->first;
 }
