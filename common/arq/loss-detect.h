@@ -1,11 +1,15 @@
 /*
- * loss-detect.h - a switch's side of repair: what a member's segments lack
+ * loss-detect.h - a receiver's detection of lost segments
  *
- * A switch that is missing what a member has sent says so at once (a NACK),
- * when segments behind it have come, and in answer to a Probe (a STATE); it
- * has no timers.  Segments that overtake others are no loss: `slack` of them
- * may, and more when what was asked for came twice.  t is an iteration, or the
- * push of an asynchronous member.
+ * A switch that lacks segments of a member reports them at once in a NACK, when
+ * later segments have arrived, and in a STATE, which answers a Probe; it has no
+ * timers.  A segment that was overtaken is not lost: as in RFC 9002, `slack`
+ * segments may overtake it (the packet threshold), and more if a segment that
+ * was requested arrived twice.
+ *
+ * t is an iteration, or the push of an asynchronous member.  The segments that
+ * have arrived are the caller's: it passes a struct loss_detect_view.  Pure;
+ * the caller frees a struct loss_detect with free().
  */
 #ifndef INNET_ARQ_LOSS_DETECT_H
 #define INNET_ARQ_LOSS_DETECT_H
@@ -22,69 +26,30 @@ enum {
 	LOSS_DETECT_EVERY = 8			/* segments between NACKs */
 };
 
-#define LOSS_DETECT_NOTHING INT64_MIN		/* owed */
+#define LOSS_DETECT_NOTHING INT64_MIN		/* no iteration */
 
 struct loss_detect {
-	int64_t t;			/* its newest segment's iteration */
-	int64_t high;			/* highest index of t; -1 none */
-	uint32_t from;			/* none before is NACKed any more */
+	int64_t t;			/* iteration of the newest segment */
+	int64_t high;			/* highest index of t; -1: none */
+	uint32_t from;			/* segments before were NACKed */
 	uint32_t since;			/* segments since the last NACK */
 	uint32_t slack;			/* segments that may overtake one */
-	uint32_t last;			/* newest of t, not asked for */
+	uint32_t last;			/* newest of t, not requested */
 	uint32_t mark;			/* of the last Probe */
 	uint32_t xid;			/* of the last Probe */
-	bool marked;			/* there was one */
-	uint32_t held_upto;		/* its upto, when the job was closed */
-	uint16_t dups;			/* came though asked for */
-	int64_t owed;			/* a notice when it is whole */
-	uint32_t owed_xid;		/* the Probe that it answers */
-	bool fenced;			/* out of step: the member is told */
-	uint32_t fence;			/* ... this mark, since t has come */
-	uint8_t asked[];		/* bit i: of t, and asked for */
+	bool marked;			/* a Probe has arrived */
+	uint32_t held_upto;		/* `upto` of a Probe that waits until
+					   the job opens; 0: none waits */
+	uint16_t dups;			/* repeated segments that had been
+					   requested */
+	int64_t owed;			/* iteration that the member expects a
+					   notice of, or NOTHING */
+	uint32_t owed_xid;		/* of the Probe that it answers */
+	bool fenced;			/* asynchronous: the member was sent
+					   `fence` since t began */
+	uint32_t fence;			/* mark that shows a restart */
+	uint8_t asked[]; /* bit i: segment i of t was requested */
 };
-
-/* Bytes of one, for vectors of so many segments. */
-static inline uint64_t
-loss_detect_bytes(uint32_t segs)
-{
-	return sizeof(struct loss_detect) + (segs + 7) / 8;
-}
-
-/* Of a member that has just been let in; NULL without memory. */
-static inline struct loss_detect *
-loss_detect_make(uint32_t segs)
-{
-	struct loss_detect *g = calloc(1, loss_detect_bytes(segs));
-
-	if (g == NULL)
-		return NULL;
-	g->t = g->owed = LOSS_DETECT_NOTHING;
-	g->high = -1;
-	g->slack = LOSS_DETECT_SLACK;
-	g->since = LOSS_DETECT_EVERY;
-	g->last = REPAIR_NONE;
-	return g;
-}
-
-static inline bool
-loss_detect_asked(const struct loss_detect *g, uint32_t i)
-{
-	return (g->asked[i / 8] >> i % 8 & 1) != 0;
-}
-
-/* Its segments are of iteration t from now on. */
-static inline void
-loss_detect_turn(struct loss_detect *g, uint32_t segs, int64_t t)
-{
-	g->t = t;
-	g->fenced = false;
-	g->high = -1;
-	g->from = 0;
-	g->since = LOSS_DETECT_EVERY;
-	g->last = REPAIR_NONE;
-	g->slack -= g->slack > LOSS_DETECT_SLACK;
-	memset(g->asked, 0, (segs + 7) / 8);
-}
 
 /*
  * What a member has sent, as the caller keeps it: the caller's functions are
@@ -101,7 +66,51 @@ struct loss_detect_view {
 	    uint32_t i);
 };
 
-/* Is the member's part of segment i of t here? */
+/* Return the bytes of a struct loss_detect for vectors of `segs` segments. */
+static inline uint64_t
+loss_detect_bytes(uint32_t segs)
+{
+	return sizeof(struct loss_detect) + (segs + 7) / 8;
+}
+
+/* Make the state of a member that has just joined; NULL without memory. */
+static inline struct loss_detect *
+loss_detect_make(uint32_t segs)
+{
+	struct loss_detect *g = calloc(1, loss_detect_bytes(segs));
+
+	if (g == NULL)
+		return NULL;
+	g->t = g->owed = LOSS_DETECT_NOTHING;
+	g->high = -1;
+	g->slack = LOSS_DETECT_SLACK;
+	g->since = LOSS_DETECT_EVERY;
+	g->last = REPAIR_NONE;
+	return g;
+}
+
+/* Tell whether segment i of g->t was requested. */
+static inline bool
+loss_detect_was_requested(const struct loss_detect *g, uint32_t i)
+{
+	return (g->asked[i / 8] >> i % 8 & 1) != 0;
+}
+
+/* Start iteration t: the next segments of the member belong to it. */
+static inline void
+loss_detect_start(struct loss_detect *g, uint32_t segs, int64_t t)
+{
+	g->t = t;
+	g->fenced = false;
+	g->high = -1;
+	g->from = 0;
+	g->since = LOSS_DETECT_EVERY;
+	g->last = REPAIR_NONE;
+	g->slack -= g->slack > LOSS_DETECT_SLACK;
+	memset(g->asked, 0, (segs + 7) / 8);
+}
+
+/* Tell whether the member's part of segment i of t has arrived. */
 static inline bool
 loss_detect_has(const struct loss_detect_view *v, int64_t t, uint32_t i)
 {
@@ -109,12 +118,13 @@ loss_detect_has(const struct loss_detect_view *v, int64_t t, uint32_t i)
 }
 
 /*
- * What of [from, upto) of t is lacking, and has a slot, at room; it is asked
- * for now.
+ * List the segments of [from, upto) of t that are lacking and have a slot, in a
+ * bitmap at room. They count as requested.
  */
 static inline struct repair_bitmap
-loss_detect_lacking(struct loss_detect *g, const struct loss_detect_view *v,
-    int64_t t, uint32_t from, uint32_t upto, uint8_t *room)
+loss_detect_list_lacking(struct loss_detect *g,
+    const struct loss_detect_view *v, int64_t t, uint32_t from, uint32_t upto,
+    uint8_t *room)
 {
 	const uint32_t segs = v->segs;
 	struct repair_bitmap b = { 0 };
@@ -132,20 +142,20 @@ loss_detect_lacking(struct loss_detect *g, const struct loss_detect_view *v,
 }
 
 /*
- * Segment i of t has come, and is added.  True if a NACK is due, for what is
- * lacking of [*from, *upto).
+ * Count segment i of t, which has arrived and was added. Returns true if a NACK
+ * is due for what is lacking of [*from, *upto).
  */
 static inline bool
-loss_detect_took(struct loss_detect *g, const struct loss_detect_view *v,
+loss_detect_receive(struct loss_detect *g, const struct loss_detect_view *v,
     int64_t t, uint32_t i, uint32_t *from, uint32_t *upto)
 {
 	uint32_t end;
 
 	if (g->t == LOSS_DETECT_NOTHING || t > g->t)
-		loss_detect_turn(g, v->segs, t);
+		loss_detect_start(g, v->segs, t);
 	if (t != g->t)
 		return false;
-	if (!loss_detect_asked(g, i))
+	if (!loss_detect_was_requested(g, i))
 		g->last = i;
 	g->since++;
 	if (i > g->high)
@@ -164,24 +174,27 @@ loss_detect_took(struct loss_detect *g, const struct loss_detect_view *v,
 	return true;
 }
 
-/* Segment i of t has come twice: if it was asked for, it had only been late. */
+/*
+ * Count a repeated segment i of t. If it was requested it had been late and not
+ * lost, so the slack doubles.
+ */
 static inline void
 loss_detect_duplicate(struct loss_detect *g, int64_t t, uint32_t i)
 {
-	if (t != g->t || !loss_detect_asked(g, i))
+	if (t != g->t || !loss_detect_was_requested(g, i))
 		return;
 	g->dups++;
 	if (g->slack < LOSS_DETECT_SLACK_MAX)
 		g->slack *= 2;
 }
 
-/* A Probe with that xid and mark; false if it is an old one. */
+/* Count a Probe with that xid and mark; false if it is an old one. */
 static inline bool
-loss_detect_probed(struct loss_detect *g, uint32_t xid, uint32_t mark)
+loss_detect_receive_probe(struct loss_detect *g, uint32_t xid, uint32_t mark)
 {
 	if (g->marked && !control_newer(xid, g->xid))
 		return false;
-	g->mark = mark;		/* lower, if the member was started again */
+	g->mark = mark;		/* lower if the member was restarted */
 	g->xid = xid;
 	g->marked = true;
 	return true;

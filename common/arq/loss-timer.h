@@ -1,18 +1,18 @@
 /*
- * loss-timer.h - how long a vector may pause before what misses of it is asked
- * for
+ * loss-timer.h - how long a vector may pause before its missing segments are
+ * requested
  *
- * Segments follow one another, but not evenly: hosts have other things to do
- * and links are shared.  A silence shows a loss only when it is longer than
- * pauses are of late: than 20 ms and twice the longest, which fades by 1/256
- * a segment.  Asked in vain, it may last twice as long.
+ * Segments do not follow each other evenly, because hosts have other work and
+ * links are shared.  A silence shows a loss only if it is longer than the
+ * pauses before it: longer than 20 ms plus twice the longest pause, which fades
+ * by 1/256 with each segment.  Each request without an answer doubles the wait.
  *
- * What an asking ends was a loss, or a segment that was late after all.  Taken
- * for a pause, each loss would make the next wait twice as long; taken for
- * none, who is always late would always be asked.  So the longest pause grows
- * by what has passed since the asking: by a round trip if it was a loss; and
- * if it was late, the next wait is longer than this pause has been.
- * Pure: time is an argument, ns.
+ * A request ends either a loss or a segment that was late.  If each loss
+ * counted as a pause, the next wait would double; if no late segment did, a
+ * slow sender would be asked for ever.  So after a request, the longest pause
+ * grows by the time since that request: by a round trip after a loss, and after
+ * a late segment by enough to make the next wait longer than this pause. Pure:
+ * time is an argument, ns.
  */
 #ifndef INNET_ARQ_LOSS_TIMER_H
 #define INNET_ARQ_LOSS_TIMER_H
@@ -21,18 +21,18 @@
 #include <stdint.h>
 
 enum {
-	LOSS_TIMER_QUIET_NS = 20000000,	/* beside the pauses */
-	LOSS_TIMER_LONGEST_NS = 250000000,	/* longer ones count as this */
-	LOSS_TIMER_CEILING_NS = 1000000000	/* of the wait */
+	LOSS_TIMER_QUIET_NS = 20000000,	   /* the wait without any pause */
+	LOSS_TIMER_LONGEST_NS = 250000000, /* longer pauses count as this */
+	LOSS_TIMER_CEILING_NS = 1000000000 /* of the wait */
 };
 
 struct loss_timer {
-	uint64_t since_ns;		/* last segment, or asking after it */
-	uint64_t longest_ns;		/* of late */
-	bool asked;			/* since then */
+	uint64_t since_ns;		/* last segment or request */
+	uint64_t longest_ns;		/* pause, fading */
+	bool asked;			/* since the last segment */
 };
 
-/* How long to wait when it has been asked in vain so many times. */
+/* Return how long to wait after `times` requests without an answer. */
 static inline uint64_t
 loss_timer_ns(const struct loss_timer *p, unsigned times)
 {
@@ -43,25 +43,25 @@ loss_timer_ns(const struct loss_timer *p, unsigned times)
 	return ns < LOSS_TIMER_CEILING_NS ? ns : LOSS_TIMER_CEILING_NS;
 }
 
-/* A vector begins. */
+/* Start: a vector begins. */
 static inline void
-loss_timer_since(struct loss_timer *p, uint64_t now_ns)
+loss_timer_start(struct loss_timer *p, uint64_t now_ns)
 {
 	p->since_ns = now_ns;
 	p->asked = false;
 }
 
-/* What misses of it is asked for. */
+/* Note that missing segments are requested. */
 static inline void
-loss_timer_ask(struct loss_timer *p, uint64_t now_ns)
+loss_timer_request(struct loss_timer *p, uint64_t now_ns)
 {
 	p->since_ns = now_ns;
 	p->asked = true;
 }
 
-/* Another segment of it has come. */
+/* Note that another segment has arrived. */
 static inline void
-loss_timer_took(struct loss_timer *p, uint64_t now_ns)
+loss_timer_receive(struct loss_timer *p, uint64_t now_ns)
 {
 	uint64_t ns = now_ns - p->since_ns;
 

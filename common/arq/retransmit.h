@@ -1,18 +1,25 @@
 /*
- * retransmit.h - a member's side of repair: what it sends again, and asks for
+ * retransmit.h - retransmission queue of a sender, and its requests for results
  *
- * A worker, or a rack towards its parent, that has lost segments or results
- * (iSwitch section 3.3 leaves it to a time-out a segment; this is innet's own).
- * Nothing is sent again but on proof that what was sent later has arrived: a
- * STATE or a NACK lacks it.  A time-out costs a Probe, never data.  Probes go
- * out for gaps in what came, at the tail of a vector while there are losses,
- * and when all is silent.
+ * A worker, or a rack below a parent switch, uses this to recover segments that
+ * it has sent and results that it has not received.  iSwitch (section 3.3)
+ * leaves both to a time-out for each segment; this protocol is innet's own.
  *
- * Pure: time is an argument (ns, monotonic).  The caller sends the runs of
- * retransmit_run(), and the Probes of retransmit_fill(), and says what came:
- * retransmit_take(), retransmit_duplicate(), retransmit_told().  It speaks of
- * one iteration at a time: retransmit_turn(). Owns its memory:
- * retransmit_free().
+ * A segment is sent again only after a STATE or a NACK of the other side lacks
+ * it although segments that were sent later have arrived.  A time-out costs a
+ * Probe, never data.  A Probe asks for the state of the other side.  It goes
+ * out when results are missing between others, at the end of a vector while the
+ * network loses packets, and after a silence.
+ *
+ * The caller sends the runs of retransmit_next_run().  When there are none left
+ * it asks retransmit_probe_is_due(), and fills and sends a Probe.  It reports
+ * what it receives: retransmit_take(), retransmit_duplicate(),
+ * retransmit_receive().  The queue holds one iteration at a time:
+ * retransmit_start().
+ *
+ * Pure: time is an argument (ns, monotonic).  Owns its memory:
+ * retransmit_free(). A file of more than one purpose would be two: queue and
+ * Probes share every field of the state, so they are one.
  */
 #ifndef INNET_ARQ_RETRANSMIT_H
 #define INNET_ARQ_RETRANSMIT_H
@@ -27,17 +34,20 @@
 
 enum {
 	RETRANSMIT_SLACK = 3,		/* results that may overtake one */
-	RETRANSMIT_PROBES = 64,		/* remembered */
-	RETRANSMIT_OPEN = 8,		/* not answered, and yet not lost */
-	RETRANSMIT_LOSSY = 32,		/* iterations with a tail Probe */
-	RETRANSMIT_MOVED = 16,		/* segments a Probe, when they abound */
-	RETRANSMIT_WINDOW = 1024,	/* segments, unless one is asked for */
-	RETRANSMIT_ORDER = 8,		/* most patience, in eighths of srtt */
-	RETRANSMIT_LOST = 16,		/* and it may be a short queue */
+	RETRANSMIT_PROBES = 64,		/* last Probes that are remembered */
+	RETRANSMIT_OPEN = 8,		/* unanswered Probes: more show a
+					   queue */
+	RETRANSMIT_LOSSY = 32,		/* iterations with a tail Probe after
+					   a loss */
+	RETRANSMIT_MOVED = 16,		/* segments that let a wanted Probe go
+					   before the last is answered */
+	RETRANSMIT_WINDOW = 1024,	/* segments, by default */
+	RETRANSMIT_ORDER = 8,		/* largest order_slack */
+	RETRANSMIT_LOST = 16,		/* losses that may show a short queue */
 	RETRANSMIT_FIRST_NS = 20000000, /* time-out before any sample */
-	RETRANSMIT_GRAIN_NS = 100000,	/* how late a sleeper wakes */
+	RETRANSMIT_GRAIN_NS = 100000,	/* how late a sleeping process wakes */
 	RETRANSMIT_CEILING_NS = 250000000, /* of the time between Probes */
-	RETRANSMIT_QUIET_NS = 1000000000   /* without a sample: look once */
+	RETRANSMIT_QUIET_NS = 1000000000   /* without a Probe: send one */
 };
 
 /*
@@ -51,25 +61,27 @@ static const struct rtt_limits retransmit_rtt = {
 	.variations = 1 };
 
 enum retransmit_flag {
-	RETRANSMIT_HERE = 1,		/* its result */
-	RETRANSMIT_FLIES = 2,		/* in the network, for all we know */
-	RETRANSMIT_AGAIN = 4,		/* to be sent again */
-	RETRANSMIT_QUEUED = 8		/* in that queue; maybe for nothing */
+	RETRANSMIT_HERE = 1,		/* its result has arrived */
+	RETRANSMIT_IN_FLIGHT = 2,	/* sent, neither arrived nor lost */
+	RETRANSMIT_AGAIN = 4,		/* must be sent again */
+	RETRANSMIT_QUEUED = 8		/* is in `again`, AGAIN or not */
 };
 
 struct retransmit_segment {
-	uint64_t at_ns;			/* of its last sending */
-	uint32_t serial;		/* mark at its last sending */
-	uint32_t asked;			/* Probe that asked for it; 0 none */
-	uint8_t times;			/* sent, or not needed; 2: more */
+	uint64_t at_ns;			/* when it was sent last */
+	uint32_t serial;		/* its mark when it was sent last */
+	uint32_t asked;			/* Probe that requested its result;
+					   0: none */
+	uint8_t times;			/* it was sent; 2: more than once, or
+					   it was not needed */
 	uint8_t flags;
 };
 
 struct retransmit_probed {
 	uint32_t xid;
-	uint32_t round;			/* out of step: it asks for that */
-	uint32_t came;			/* results it asked for */
-	uint64_t at_ns;
+	uint32_t round;			/* asynchronous: round it requests */
+	uint32_t came;			/* requested results that arrived */
+	uint64_t at_ns;			/* when it was sent */
 };
 
 enum retransmit_count {
@@ -85,54 +97,184 @@ enum retransmit_count {
 struct retransmit {
 	uint32_t segs;
 	struct retransmit_segment *s;
-	uint32_t *again;		/* ring of segs: stale if not AGAIN */
+	uint32_t *again;		/* ring of `segs` indices, owned; stale
+					   without AGAIN */
 	uint32_t again_first, again_end;
-	uint32_t agains;		/* AGAIN */
-	uint32_t *order;		/* what to send first; NULL: by index */
-	uint32_t readied;		/* entries of it that may go */
-	bool fetches;			/* owed results, sent or not */
-	bool acks;			/* a STATE is all that comes back */
-	bool unbound;			/* results wait for the last segment */
-	uint32_t span;			/* segments from the first that has no
-					   result on; 0: any number */
+	uint32_t agains;		/* segments that are AGAIN */
+	uint32_t *order;		/* indices in sending order, owned;
+					   NULL: by index */
+	uint32_t readied;		/* entries of it that may be sent */
+	bool fetches;			/* results are expected, whether or
+					   not segments were sent */
+	bool acks;			/* the other side answers with STATEs,
+					   not with results */
+	bool unbound;			/* results come only after the last
+					   segment */
+	uint32_t span;			/* slots of the other side, from the
+					   first segment without a result on;
+					   0: no limit */
 	uint64_t n[RETRANSMIT_COUNTS];
 
 	/* this iteration */
 	uint32_t iteration;
-	uint32_t next;			/* of order: not sent yet */
+	uint32_t next;			/* first entry of `order` not sent */
 	uint32_t upto;			/* segments sent at least once */
 	uint32_t skipped;		/* of those: were not needed */
-	uint32_t here;			/* results */
-	uint32_t first;			/* segment without one */
-	uint32_t out;			/* sent, without a result */
-	uint32_t flight;		/* RETRANSMIT_FLIES */
-	uint32_t last, last_round;	/* result that was not asked for */
-	uint32_t highest, gap_from;	/* results, for gaps */
-	uint32_t round;			/* out of step: that is owed to us */
-	bool lost_any;
-	bool idle;			/* all of ours is there */
+	uint32_t here;			/* results that have arrived */
+	uint32_t first;			/* first segment without a result */
+	uint32_t out;			/* segments sent, without a result */
+	uint32_t flight;		/* segments IN_FLIGHT */
+	uint32_t last, last_round;	/* newest result that was not requested,
+					   and its round */
+	uint32_t highest, gap_from;	/* index of results, to find gaps */
+	uint32_t round;			/* asynchronous: round we wait for */
+	bool lost_any;			/* a packet, in this iteration */
+	bool idle;			/* all of ours has arrived */
 
 	/* the path */
-	uint32_t serial;		/* segments sent, ever */
-	uint32_t tail;			/* of those, before the last Probe */
-	uint32_t seen;			/* highest mark of the other side's */
-	uint32_t probe, acked;		/* numbers, from 1: sent, answered */
-	uint32_t turned;		/* the last before this iteration */
+	uint32_t serial;		/* segments sent since the start */
+	uint32_t tail;			/* `serial` at the last Probe */
+	uint32_t seen;			/* highest mark of the other side */
+	uint32_t probe, acked;		/* last Probe sent, answered; from 1 */
+	uint32_t turned;		/* last Probe before this iteration */
 	struct retransmit_probed probed[RETRANSMIT_PROBES];
-	bool asks;			/* a Probe is not answered yet */
-	bool wants;			/* ... and one is to go at want_ns */
-	uint32_t moved;			/* segments since the last */
+	bool asks;			/* a Probe is unanswered */
+	bool wants;			/* a Probe is due at want_ns */
+	uint32_t moved;			/* segments sent and received since the
+					   last Probe */
 	uint64_t want_ns, news_ns, progress_ns, probed_ns, cut_ns;
 	struct rtt rtt;
 	uint64_t last_rtt_ns, least_rtt_ns;	/* 0: no sample */
-	uint32_t window, slow, grown, window_most;	/* of `out` */
-	uint32_t allowed;		/* of `flight` */
-	uint32_t asking;		/* of results a Probe */
-	uint32_t lost, there;		/* of ours, since `allowed` changed */
-	uint32_t lossy;			/* tail Probes for so many more */
-	uint32_t order_slack, clean;	/* patience; STATEs without dups */
-	uint16_t dups;
+	uint32_t window, slow, grown, window_most;	/* limit of `out` */
+	uint32_t allowed;		/* limit of `flight` */
+	uint32_t asking;		/* results that a Probe may request */
+	uint32_t lost, there;		/* segments lost and arrived since
+					   `allowed` changed */
+	uint32_t lossy;			/* iterations that still have a tail
+					   Probe */
+	uint32_t order_slack;		/* eighths of a round trip that a late
+					   packet is waited for */
+	uint32_t clean;			/* STATEs in a row without new dups */
+	uint16_t dups;			/* of the last STATE */
 };
+
+/* Free the memory of m and clear it. */
+static inline void retransmit_free(struct retransmit *m);
+
+/*
+ * Prepare m for vectors of `segs` segments; its counters go on. ordered:
+ * segments become ready one by one (retransmit_ready_segment), otherwise all at
+ * once (retransmit_ready_all). Returns false without memory.
+ */
+static inline bool retransmit_init(struct retransmit *m, uint32_t segs,
+    bool ordered);
+
+/* Return the bytes of memory for vectors of `segs` segments. */
+static inline uint64_t retransmit_bytes(uint32_t segs);
+
+/* Set the first and the largest number of segments without a result. */
+static inline void retransmit_window(struct retransmit *m, uint32_t first,
+    uint32_t most);
+
+/* Count a round trip of rtt_ns. */
+static inline void retransmit_sample(struct retransmit *m, uint64_t rtt_ns);
+
+/*
+ * Start iteration t: the caller then reports again what is ready and which
+ * results it has.
+ */
+static inline void retransmit_start(struct retransmit *m, uint32_t t,
+    uint64_t now_ns);
+
+/* Make all segments ready to be sent. */
+static inline void retransmit_ready_all(struct retransmit *m);
+
+/* Make segment i ready to be sent (ordered queues only). */
+static inline void retransmit_ready_segment(struct retransmit *m, uint32_t i);
+
+/*
+ * Expect all results, whether or not our segments have been sent. soon: request
+ * them at once.
+ */
+static inline void retransmit_expect(struct retransmit *m, bool soon);
+
+/*
+ * Take the segments that may be sent now: a run of at most `most` from *first
+ * on. Returns their number, 0 for none. *again: they were sent before.
+ */
+static inline uint32_t retransmit_next_run(struct retransmit *m, uint32_t most,
+    uint32_t *first, bool *again, uint64_t now_ns);
+
+/* Tell whether retransmit_next_run() would return a run. */
+static inline bool retransmit_has_run(const struct retransmit *m);
+
+/*
+ * Put the last n segments of a run of `count` from `first` back, because there
+ * was no room to send them.
+ */
+static inline void retransmit_unsent(struct retransmit *m, uint32_t first,
+    uint32_t count, uint32_t n, bool again);
+
+/* Count the first result of segment i. */
+static inline void retransmit_take(struct retransmit *m, uint32_t i,
+    uint64_t now_ns);
+
+/*
+ * Count the result of segment i of an asynchronous round. early: an earlier
+ * result of this segment is missing.
+ */
+static inline void retransmit_take_round(struct retransmit *m, uint32_t i,
+    uint32_t round, bool early, uint64_t now_ns);
+
+/* Count a repeated result of segment i. */
+static inline void retransmit_duplicate(struct retransmit *m, uint32_t i);
+
+/* Tell whether every segment has its result, or is acknowledged. */
+static inline bool retransmit_is_whole(const struct retransmit *m);
+
+/*
+ * Ask for a Probe because results are missing, but leave reordered results the
+ * time to arrive first.
+ */
+static inline void retransmit_want_probe(struct retransmit *m, uint64_t now_ns);
+
+/*
+ * Tell whether a Probe must be sent now; if so, call retransmit_fill_probe().
+ * To be asked when retransmit_next_run() has returned 0.
+ */
+static inline bool retransmit_probe_is_due(struct retransmit *m,
+    uint64_t now_ns);
+
+/*
+ * Write the Probe to *h, with its bitmap at room. If only STATEs come back
+ * (m->acks), the caller adds the results that it requests.
+ */
+static inline void retransmit_fill_probe(struct retransmit *m, uint32_t xid,
+    struct repair_help *h, uint8_t *room, uint64_t now_ns);
+
+/*
+ * Add the result of segment i of this asynchronous round to the Probe that was
+ * just filled, unless an unanswered Probe requests it. Returns false if the
+ * bitmap has no room for it.
+ */
+static inline bool retransmit_ask_round(struct retransmit *m,
+    struct repair_help *h, uint8_t *room, uint32_t i);
+
+/*
+ * Process c if it is a STATE or a NACK; xid is its xid in our own count.
+ * Returns false for other messages. *behind: the other side was restarted and
+ * is at the iteration before ours, which it lacks.
+ */
+static inline bool retransmit_receive(struct retransmit *m,
+    const struct control *c, uint32_t xid, bool *behind, uint64_t now_ns);
+
+/*
+ * Return when retransmit_probe_is_due() may become true if nothing arrives;
+ * UINT64_MAX for never.
+ */
+static inline uint64_t retransmit_deadline_ns(const struct retransmit *m);
+
+/* implementation */
 
 static inline void
 retransmit_free(struct retransmit *m)
@@ -143,16 +285,12 @@ retransmit_free(struct retransmit *m)
 	*m = (struct retransmit){ 0 };
 }
 
-/*
- * For vectors of so many segments; ordered: they become ready in any order
- * (retransmit_ready), else all at once (retransmit_all).  False without memory.
- */
 static inline bool
 retransmit_init(struct retransmit *m, uint32_t segs, bool ordered)
 {
 	uint64_t n[RETRANSMIT_COUNTS];
 
-	memcpy(n, m->n, sizeof(n));	/* they go on */
+	memcpy(n, m->n, sizeof(n));
 	retransmit_free(m);
 	*m = (struct retransmit){ .segs = segs, .last = REPAIR_NONE,
 	    .lossy = RETRANSMIT_LOSSY };
@@ -166,7 +304,6 @@ retransmit_init(struct retransmit *m, uint32_t segs, bool ordered)
 	return false;
 }
 
-/* Bytes that it takes. */
 static inline uint64_t
 retransmit_bytes(uint32_t segs)
 {
@@ -174,7 +311,6 @@ retransmit_bytes(uint32_t segs)
 	    2 * sizeof(uint32_t));
 }
 
-/* Segments in flight to begin with, and at most. */
 static inline void
 retransmit_window(struct retransmit *m, uint32_t first, uint32_t most)
 {
@@ -183,7 +319,6 @@ retransmit_window(struct retransmit *m, uint32_t first, uint32_t most)
 	m->grown = 0;
 }
 
-/* A round trip took rtt_ns. */
 static inline void
 retransmit_sample(struct retransmit *m, uint64_t rtt_ns)
 {
@@ -196,24 +331,23 @@ retransmit_sample(struct retransmit *m, uint64_t rtt_ns)
 }
 
 static inline bool
-retransmit_whole(const struct retransmit *m)
+retransmit_is_whole(const struct retransmit *m)
 {
 	return m->here == m->segs;
 }
 
-/* Does the network owe us something of this iteration? */
+/* Tell whether results of this iteration are outstanding. */
 static inline bool
-retransmit_waits(const struct retransmit *m)
+retransmit_is_waiting(const struct retransmit *m)
 {
 	return m->segs > 0 && ((m->acks && m->fetches) ||
-	    (!retransmit_whole(m) && (m->upto > 0 || m->fetches)));
+	    (!retransmit_is_whole(m) && (m->upto > 0 || m->fetches)));
 }
 
-/* Iteration t begins: what is ready and what came of it, say anew. */
 static inline void
-retransmit_turn(struct retransmit *m, uint32_t t, uint64_t now_ns)
+retransmit_start(struct retransmit *m, uint32_t t, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < m->segs; i++)	/* rounds go on */
+	for (uint32_t i = 0; i < m->segs; i++)	/* keep rounds */
 		m->s[i] = (struct retransmit_segment){
 		    .asked = m->acks ? m->s[i].asked : 0 };
 	m->iteration = t;
@@ -221,7 +355,7 @@ retransmit_turn(struct retransmit *m, uint32_t t, uint64_t now_ns)
 	m->readied = m->next = m->upto = m->skipped = 0;
 	m->here = m->first = m->out = m->flight = 0;
 	m->lost = m->there = m->highest = m->gap_from = 0;
-	if (!m->acks)		/* out of step a round goes on */
+	if (!m->acks)		/* asynchronous rounds go on */
 		m->last = REPAIR_NONE;
 	m->wants = m->idle = m->fetches = false;
 	m->want_ns = 0;
@@ -234,41 +368,40 @@ retransmit_turn(struct retransmit *m, uint32_t t, uint64_t now_ns)
 	m->lost_any = false;
 }
 
-/* All of it is ready to be sent. */
 static inline void
-retransmit_all(struct retransmit *m)
+retransmit_ready_all(struct retransmit *m)
 {
 	m->readied = m->segs;
 }
 
-/* Segment i is. */
 static inline void
-retransmit_ready(struct retransmit *m, uint32_t i)
+retransmit_ready_segment(struct retransmit *m, uint32_t i)
 {
 	if (m->readied < m->segs)
 		m->order[m->readied++] = i;
 }
 
-/* All of it is owed to us, sent or not; soon: ask at once. */
 static inline void
-retransmit_fetch(struct retransmit *m, bool soon)
+retransmit_expect(struct retransmit *m, bool soon)
 {
 	m->fetches = true;
 	m->wants |= soon;
 }
 
-/* Results miss: ask, but not before they may have come after others. */
 static inline void
-retransmit_want(struct retransmit *m, uint64_t now_ns)
+retransmit_want_probe(struct retransmit *m, uint64_t now_ns)
 {
 	if (!m->wants)
 		m->want_ns = now_ns + m->order_slack * m->rtt.srtt_ns / 8;
 	m->wants = true;
 }
 
-/* Something was lost: what the path can hold, if its queue has grown. */
+/*
+ * Packets were lost. If the round trip shows that a queue has grown, reduce the
+ * window to what the path holds without it.
+ */
 static inline void
-retransmit_cut(struct retransmit *m, uint64_t now_ns)
+retransmit_reduce_window(struct retransmit *m, uint64_t now_ns)
 {
 	const uint64_t most_ns = m->least_rtt_ns * 3 / 2 + RETRANSMIT_GRAIN_NS;
 	uint64_t w;
@@ -283,8 +416,9 @@ retransmit_cut(struct retransmit *m, uint64_t now_ns)
 	m->cut_ns = now_ns;
 }
 
+/* Record that segment i is sent now. */
 static inline void
-retransmit_send(struct retransmit *m, uint32_t i, uint64_t now_ns)
+retransmit_count_sent(struct retransmit *m, uint32_t i, uint64_t now_ns)
 {
 	struct retransmit_segment *s = &m->s[i];
 
@@ -296,18 +430,18 @@ retransmit_send(struct retransmit *m, uint32_t i, uint64_t now_ns)
 	s->times += s->times < 2;
 	s->serial = ++m->serial;
 	s->at_ns = now_ns;
-	if ((s->flags & RETRANSMIT_FLIES) == 0)
+	if ((s->flags & RETRANSMIT_IN_FLIGHT) == 0)
 		m->flight++;
-	s->flags |= RETRANSMIT_FLIES;
+	s->flags |= RETRANSMIT_IN_FLIGHT;
 	m->moved++;
 	m->idle = false;
 	if (m->upto == 1)
 		m->news_ns = now_ns;
 }
 
-/* Of those to be sent again, a run from *first on; how many. */
+/* Take a run of the segments that must be sent again. */
 static inline uint32_t
-retransmit_run_again(struct retransmit *m, uint32_t most, uint32_t *first,
+retransmit_next_repeat(struct retransmit *m, uint32_t most, uint32_t *first,
     uint64_t now_ns)
 {
 	uint32_t n = 0;
@@ -328,36 +462,39 @@ retransmit_run_again(struct retransmit *m, uint32_t most, uint32_t *first,
 		m->again_first++;
 		m->agains--;
 		m->s[i].flags &= (uint8_t)~RETRANSMIT_AGAIN;
-		retransmit_send(m, i, now_ns);
+		retransmit_count_sent(m, i, now_ns);
 	}
 	return n;
 }
 
-/* Has the other side a slot for segment i? */
+/* Tell whether the other side has a slot for segment i. */
 static inline bool
-retransmit_fits(const struct retransmit *m, uint32_t i)
+retransmit_has_slot(const struct retransmit *m, uint32_t i)
 {
 	return m->span == 0 || i < m->first + m->span;
 }
 
-/* Of those that are ready, the next that it has a slot for; or readied. */
+/*
+ * Return the position of the next ready segment that has a slot at the other
+ * side, or m->readied.
+ */
 static inline uint32_t
-retransmit_fitting(const struct retransmit *m)
+retransmit_find_fitting(const struct retransmit *m)
 {
 	uint32_t k = m->next;
 
 	if (m->order == NULL)
-		return retransmit_fits(m, k) ? k : m->readied;
-	while (k < m->readied && !retransmit_fits(m, m->order[k]))
+		return retransmit_has_slot(m, k) ? k : m->readied;
+	while (k < m->readied && !retransmit_has_slot(m, m->order[k]))
 		k++;
 	return k;
 }
 
-/* That is next, then. */
+/* Return the segment to send next, and move it to the front. */
 static inline uint32_t
-retransmit_pick(struct retransmit *m)
+retransmit_pick_next(struct retransmit *m)
 {
-	const uint32_t k = m->span == 0 ? m->next : retransmit_fitting(m);
+	const uint32_t k = m->span == 0 ? m->next : retransmit_find_fitting(m);
 	uint32_t i = m->next;
 
 	if (m->order == NULL)
@@ -369,38 +506,35 @@ retransmit_pick(struct retransmit *m)
 }
 
 /*
- * May one more be ahead of its result?  Of a vector that is answered whole, and
- * of a push, all may.  A rack's members see to that: racks have orders of their
- * own, and if each waited for what it has sent before, no two might ever have
- * sent the same.
+ * Tell whether one more segment may be sent before its result. All may for a
+ * vector that is answered whole and for a push. All may in a rack too, because
+ * its members limit it: racks send in different orders, and if each waited for
+ * the results of what it has sent, two racks might never have sent the same
+ * segment.
  */
 static inline bool
-retransmit_ahead(const struct retransmit *m)
+retransmit_may_send_ahead(const struct retransmit *m)
 {
-	if (m->span != 0 && retransmit_fitting(m) == m->readied)
+	if (m->span != 0 && retransmit_find_fitting(m) == m->readied)
 		return false;
 	return m->order != NULL || m->acks || m->unbound ||
 	    m->out < m->window;
 }
 
-/*
- * What is to be sent now: a run of at most so many segments from *first on;
- * how many, 0 if none.  *again: they were sent before.
- */
 static inline uint32_t
-retransmit_run(struct retransmit *m, uint32_t most, uint32_t *first,
+retransmit_next_run(struct retransmit *m, uint32_t most, uint32_t *first,
     bool *again, uint64_t now_ns)
 {
-	uint32_t n = retransmit_run_again(m, most, first, now_ns);
+	uint32_t n = retransmit_next_repeat(m, most, first, now_ns);
 
 	*again = n > 0;
 	while (!*again && m->next < m->readied && n < most &&
-	    m->flight < m->allowed && retransmit_ahead(m)) {
-		const uint32_t i = retransmit_pick(m);
+	    m->flight < m->allowed && retransmit_may_send_ahead(m)) {
+		const uint32_t i = retransmit_pick_next(m);
 
 		if (n > 0 && (i != *first + n ||
 		    (m->s[i].flags & RETRANSMIT_HERE) != 0))
-			break; /* retransmit_unsent() goes back by one */
+			break; /* retransmit_unsent() takes a run back */
 		m->next++;
 		if ((m->s[i].flags & RETRANSMIT_HERE) != 0) {
 			m->upto++;
@@ -410,26 +544,28 @@ retransmit_run(struct retransmit *m, uint32_t most, uint32_t *first,
 		}
 		if (n++ == 0)
 			*first = i;
-		retransmit_send(m, i, now_ns);
+		retransmit_count_sent(m, i, now_ns);
 	}
 	return n;
 }
 
-/* Is there anything that could be sent, if more might be in the network? */
+/*
+ * Tell whether a segment could be sent if the limit on segments in flight
+ * allowed it.
+ */
 static inline bool
-retransmit_has(const struct retransmit *m)
+retransmit_has_segment(const struct retransmit *m)
 {
-	return m->agains > 0 || (m->next < m->readied && retransmit_ahead(m));
+	return m->agains > 0 ||
+	       (m->next < m->readied && retransmit_may_send_ahead(m));
 }
 
-/* Has retransmit_run() anything? */
 static inline bool
-retransmit_runs(const struct retransmit *m)
+retransmit_has_run(const struct retransmit *m)
 {
-	return m->flight < m->allowed && retransmit_has(m);
+	return m->flight < m->allowed && retransmit_has_segment(m);
 }
 
-/* There was no room for the last n of a run of retransmit_run(). */
 static inline void
 retransmit_unsent(struct retransmit *m, uint32_t first, uint32_t count,
     uint32_t n, bool again)
@@ -438,7 +574,7 @@ retransmit_unsent(struct retransmit *m, uint32_t first, uint32_t count,
 		struct retransmit_segment *s = &m->s[first + count - k];
 
 		m->n[again ? RETRANSMIT_REPEATED : RETRANSMIT_SENT]--;
-		s->flags &= (uint8_t)~RETRANSMIT_FLIES;
+		s->flags &= (uint8_t)~RETRANSMIT_IN_FLIGHT;
 		m->flight--;
 		m->serial--;
 		if (again) {
@@ -455,7 +591,6 @@ retransmit_unsent(struct retransmit *m, uint32_t first, uint32_t count,
 	}
 }
 
-/* The first result of segment i is here. */
 static inline void
 retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 {
@@ -465,7 +600,7 @@ retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 	m->here++;
 	m->moved++;
 	m->out -= s->times > 0;
-	if ((s->flags & RETRANSMIT_FLIES) != 0) {
+	if ((s->flags & RETRANSMIT_IN_FLIGHT) != 0) {
 		m->flight--;
 		m->there++;
 	}
@@ -490,36 +625,36 @@ retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 	for (; m->gap_from < end; m->gap_from++) {
 		s = &m->s[m->gap_from];
 		if ((s->flags & RETRANSMIT_HERE) == 0 && s->asked == 0)
-			retransmit_want(m, now_ns);
+			retransmit_want_probe(m, now_ns);
 	}
 }
 
-/* Something that was asked for had been late, not lost. */
+/* A packet that we requested was late and not lost: wait longer next time. */
 static inline void
-retransmit_late(struct retransmit *m)
+retransmit_note_late(struct retransmit *m)
 {
 	m->order_slack += m->order_slack < RETRANSMIT_ORDER;
 	m->clean = 0;
 }
 
-/* A result of segment i has come once more. */
 static inline void
 retransmit_duplicate(struct retransmit *m, uint32_t i)
 {
 	if (m->s[i].asked != 0)
-		retransmit_late(m);
+		retransmit_note_late(m);
 }
 
 /*
- * The other side lacks those of b, of what was sent by `floor` and by_ns: they
- * are lost.  Later ones may be on their way: look again.
+ * The other side lacks the segments of b: those that were sent up to the mark
+ * `floor` and the time by_ns are lost. Later ones may be on their way, so a
+ * Probe asks again.
  */
 static inline void
-retransmit_lacks(struct retransmit *m, const struct repair_bitmap *b,
+retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
     uint32_t floor, uint64_t by_ns, uint64_t now_ns)
 {
 	const uint32_t end = b->base + 8 * b->bytes;
-	/* a result may be of a switch that is no more, and others wait */
+	/* the switch that sent a result may have been restarted since */
 	const uint8_t settled =
 	    RETRANSMIT_AGAIN | (m->acks ? RETRANSMIT_HERE : 0);
 	bool any = false;
@@ -535,7 +670,7 @@ retransmit_lacks(struct retransmit *m, const struct repair_bitmap *b,
 			m->wants = true;
 			continue;
 		}
-		if ((s->flags & RETRANSMIT_FLIES) != 0)
+		if ((s->flags & RETRANSMIT_IN_FLIGHT) != 0)
 			m->flight--;
 		if ((s->flags & RETRANSMIT_QUEUED) == 0)
 			m->again[m->again_end++ % m->segs] = i;
@@ -547,13 +682,16 @@ retransmit_lacks(struct retransmit *m, const struct repair_bitmap *b,
 	}
 	if (any) {
 		m->progress_ns = now_ns;
-		retransmit_cut(m, now_ns);
+		retransmit_reduce_window(m, now_ns);
 	}
 }
 
-/* Most of a flight lost is no accident, but a short queue. */
+/*
+ * Adjust the limit on segments in flight: if most of a flight was lost, the
+ * queue in the path is short.
+ */
 static inline void
-retransmit_allow(struct retransmit *m)
+retransmit_adjust_allowed(struct retransmit *m)
 {
 	const uint32_t some = m->there + m->there / 4;
 
@@ -570,9 +708,12 @@ retransmit_allow(struct retransmit *m)
 	m->lost = m->there = 0;
 }
 
-/* Likewise of results: so many were resent, of which so many are here. */
+/*
+ * Adjust the number of results that one Probe requests: `resent` were sent
+ * again and `came` of them arrived.
+ */
 static inline void
-retransmit_allow_asking(struct retransmit *m, uint32_t resent, uint32_t came)
+retransmit_adjust_asking(struct retransmit *m, uint32_t resent, uint32_t came)
 {
 	if (resent >= RETRANSMIT_LOST && 2 * came < resent)
 		m->asking = came + came / 4 < 8 ? 8 : came + came / 4;
@@ -580,9 +721,12 @@ retransmit_allow_asking(struct retransmit *m, uint32_t resent, uint32_t came)
 		m->asking += m->asking / 8 + 1;
 }
 
-/* The Probe of that xid, or NULL: too old, or none of ours. */
+/*
+ * Return the Probe with that xid and its number, or NULL if it is too old or
+ * not ours.
+ */
 static inline struct retransmit_probed *
-retransmit_find(struct retransmit *m, uint32_t xid, uint32_t *number)
+retransmit_find_probe(struct retransmit *m, uint32_t xid, uint32_t *number)
 {
 	for (uint32_t k = 0; k < RETRANSMIT_PROBES && k < m->probe; k++) {
 		struct retransmit_probed *p = &m->probed[(m->probe - k) %
@@ -596,9 +740,9 @@ retransmit_find(struct retransmit *m, uint32_t xid, uint32_t *number)
 	return NULL;
 }
 
-/* What a STATE tells of the path, whatever its iteration. */
+/* Update the state of the path from a STATE of any iteration. */
 static inline void
-retransmit_heard(struct retransmit *m, const struct repair_state *st,
+retransmit_update_path(struct retransmit *m, const struct repair_state *st,
     const struct retransmit_probed *p, uint32_t number, uint64_t now_ns)
 {
 	m->n[RETRANSMIT_STATES]++;
@@ -612,7 +756,7 @@ retransmit_heard(struct retransmit *m, const struct repair_state *st,
 	if (control_newer(st->mark, m->seen))
 		m->seen = st->mark;
 	if (st->dups != m->dups) {
-		retransmit_late(m);
+		retransmit_note_late(m);
 	} else if (++m->clean > 32 && m->order_slack > 0) {
 		m->order_slack--;
 		m->clean = 0;
@@ -620,32 +764,35 @@ retransmit_heard(struct retransmit *m, const struct repair_state *st,
 	m->dups = st->dups;
 }
 
-/* Are results missing that must be here by now?  owed: some are not. */
+/*
+ * Tell whether results are missing that should have arrived. owed: some are
+ * outstanding.
+ */
 static inline bool
-retransmit_misses(
+retransmit_lacks_results(
     const struct repair_state *st, const struct retransmit_probed *p, bool owed)
 {
 	return (!st->notice && st->resent > p->came) || (st->whole && owed);
 }
 
-/* What a STATE of this iteration tells of the results. */
+/* Request the results that a STATE of this iteration shows to be missing. */
 static inline void
-retransmit_results(struct retransmit *m, const struct repair_state *st,
+retransmit_check_results(struct retransmit *m, const struct repair_state *st,
     const struct retransmit_probed *p, uint64_t now_ns)
 {
 	if (!st->notice)
-		retransmit_allow_asking(m, st->resent, p->came);
-	if (retransmit_misses(st, p, m->out > 0 || m->fetches)) {
-		retransmit_want(m, now_ns);
-		retransmit_cut(m, now_ns);
+		retransmit_adjust_asking(m, st->resent, p->came);
+	if (retransmit_lacks_results(st, p, m->out > 0 || m->fetches)) {
+		retransmit_want_probe(m, now_ns);
+		retransmit_reduce_window(m, now_ns);
 	}
 	if (m->wants && st->whole)
-		m->moved = RETRANSMIT_MOVED;	/* nothing else is to come */
+		m->moved = RETRANSMIT_MOVED;	/* no more will arrive */
 }
 
-/* What a STATE of this iteration tells, in answer to Probe p. */
+/* Apply a STATE of this iteration, which answers Probe p. */
 static inline void
-retransmit_settle(struct retransmit *m, const struct repair_state *st,
+retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
     const struct retransmit_probed *p, uint64_t now_ns)
 {
 	const uint32_t end = repair_covers(&st->lacks, m->segs);
@@ -654,11 +801,11 @@ retransmit_settle(struct retransmit *m, const struct repair_state *st,
 	for (uint32_t i = 0; i < end && i < m->segs; i++) {
 		struct retransmit_segment *s = &m->s[i];
 
-		if ((s->flags & RETRANSMIT_FLIES) == 0 ||
+		if ((s->flags & RETRANSMIT_IN_FLIGHT) == 0 ||
 		    repair_lacks(&st->lacks, i) ||
 		    control_newer(s->serial, st->seen))
 			continue;
-		s->flags &= (uint8_t)~RETRANSMIT_FLIES;	/* it has it */
+		s->flags &= (uint8_t)~RETRANSMIT_IN_FLIGHT;
 		m->flight--;
 		m->there++;
 		if (m->acks) {
@@ -667,64 +814,61 @@ retransmit_settle(struct retransmit *m, const struct repair_state *st,
 			m->out--;
 		}
 	}
-	retransmit_lacks(m, &st->lacks, st->seen, p->at_ns - m->order_slack *
-	    m->rtt.srtt_ns / 8, now_ns);
+	retransmit_receive_lacks(m, &st->lacks, st->seen,
+	    p->at_ns - m->order_slack * m->rtt.srtt_ns / 8, now_ns);
 	if (st->notice && !st->whole)
-		m->lost = 0;	/* it was not open: they were early */
-	retransmit_allow(m);
+		m->lost = 0;	/* the job was not open yet */
+	retransmit_adjust_allowed(m);
 	if (!m->acks)
-		retransmit_results(m, st, p, now_ns);
+		retransmit_check_results(m, st, p, now_ns);
 	m->idle = m->agains == 0 && !m->wants && m->upto == m->segs;
 }
 
 /*
- * The other side answers the Probe with that xid.  True if it is still at the
- * iteration before ours, and lacks that: it has been started again.
+ * Process a STATE, which answers the Probe with that xid. Returns true if the
+ * other side is at the iteration before ours and lacks it: it was restarted.
  */
 static inline bool
-retransmit_state(struct retransmit *m, uint32_t xid,
+retransmit_receive_state(struct retransmit *m, uint32_t xid,
     const struct repair_state *st, uint64_t now_ns)
 {
 	uint32_t number = 0;
-	const struct retransmit_probed *p = retransmit_find(m, xid, &number);
+	const struct retransmit_probed *p =
+	    retransmit_find_probe(m, xid, &number);
 
 	if (p == NULL)
 		return false;
-	if (m->acks && retransmit_misses(st, p, p->round == m->round))
-		retransmit_want(m, now_ns);
-	retransmit_heard(m, st, p, number, now_ns);
+	if (m->acks && retransmit_lacks_results(st, p, p->round == m->round))
+		retransmit_want_probe(m, now_ns);
+	retransmit_update_path(m, st, p, number, now_ns);
 	if (m->acks && st->notice)
-		return false;	/* of a round, not of our push */
+		return false;	/* it is about a round */
 	if (control_newer(number, m->turned) &&
 	    st->iteration == seg_step(m->iteration, -1))
 		return true;
-	if (st->iteration == m->iteration && !retransmit_whole(m))
-		retransmit_settle(m, st, p, now_ns);
+	if (st->iteration == m->iteration && !retransmit_is_whole(m))
+		retransmit_apply_state(m, st, p, now_ns);
 	return false;
 }
 
-/* It names gaps at once. */
+/* Process a NACK, which lists gaps at once. */
 static inline void
-retransmit_nack(
+retransmit_receive_nack(
     struct retransmit *m, const struct repair_help *h, uint64_t now_ns)
 {
 	uint32_t floor = h->seen;
 
 	m->n[RETRANSMIT_NACKS]++;
-	if (h->iteration != m->iteration || retransmit_whole(m))
+	if (h->iteration != m->iteration || retransmit_is_whole(m))
 		return;
 	if (h->last < m->segs && m->s[h->last].times == 1 &&
 	    control_newer(m->s[h->last].serial, floor))
 		floor = m->s[h->last].serial;
-	retransmit_lacks(m, &h->lacks, floor, now_ns, now_ns);
+	retransmit_receive_lacks(m, &h->lacks, floor, now_ns, now_ns);
 }
 
-/*
- * Is c, whose xid is xid by our own count, a STATE or a NACK?  Then it is
- * heard; *behind: retransmit_state() is true.
- */
 static inline bool
-retransmit_told(struct retransmit *m, const struct control *c, uint32_t xid,
+retransmit_receive(struct retransmit *m, const struct control *c, uint32_t xid,
     bool *behind, uint64_t now_ns)
 {
 	struct repair_state st;
@@ -732,25 +876,26 @@ retransmit_told(struct retransmit *m, const struct control *c, uint32_t xid,
 
 	*behind = false;
 	if (repair_is_state(c) && repair_get_state(c, &st))
-		*behind = retransmit_state(m, xid, &st, now_ns);
+		*behind = retransmit_receive_state(m, xid, &st, now_ns);
 	else if (repair_is_help(c) && repair_get_help(c, &h))
-		retransmit_nack(m, &h, now_ns);
+		retransmit_receive_nack(m, &h, now_ns);
 	else
 		return false;
 	return true;
 }
 
 /*
- * Since when nothing has come about; or since some Probes of this iteration,
- * too many to be lost, have not been answered: the answers stand in a queue.
+ * Return since when there has been no progress. If more Probes of this
+ * iteration are unanswered than losses explain, their answers wait in a queue,
+ * and that counts from the oldest Probe.
  */
 static inline uint64_t
-retransmit_vain_since_ns(const struct retransmit *m)
+retransmit_idle_since_ns(const struct retransmit *m)
 {
 	const uint32_t done = control_newer(m->acked, m->turned) ? m->acked :
 	    m->turned, open = m->probe - done;
 	const uint32_t first = open < RETRANSMIT_PROBES ? done + 1 :
-	    m->probe + 1;	/* the oldest that is remembered */
+	    m->probe + 1;	/* the oldest remembered */
 	const uint64_t at_ns = m->probed[first % RETRANSMIT_PROBES].at_ns;
 
 	return open > RETRANSMIT_OPEN && at_ns < m->progress_ns ? at_ns :
@@ -758,20 +903,21 @@ retransmit_vain_since_ns(const struct retransmit *m)
 }
 
 /*
- * When a Probe is due if nothing comes, UINT64_MAX if never: after a time-out,
- * and after a share of the time that was in vain, for it then comes seldom.
+ * Return when a Probe is due if nothing arrives, or UINT64_MAX: after a
+ * time-out, and after a share of the time without progress, so that Probes
+ * become rare.
  */
 static inline uint64_t
 retransmit_expires_ns(const struct retransmit *m)
 {
 	const uint64_t since = m->news_ns > m->probed_ns ? m->news_ns :
 	    m->probed_ns;
-	const uint64_t begun_ns = retransmit_vain_since_ns(m);
+	const uint64_t begun_ns = retransmit_idle_since_ns(m);
 	const uint64_t vain = since > begun_ns ? since - begun_ns : 0;
 	const bool rests = m->idle && !m->asks;
 	uint64_t ns = rtt_timeout_ns(&m->rtt, &retransmit_rtt);
 
-	if (!retransmit_waits(m))
+	if (!retransmit_is_waiting(m))
 		return UINT64_MAX;
 	ns = rests ? 4 * ns : ns;
 	ns = (rests ? vain : vain / 3) > ns ? (rests ? vain : vain / 3) : ns;
@@ -779,45 +925,44 @@ retransmit_expires_ns(const struct retransmit *m)
 	       (ns < RETRANSMIT_CEILING_NS ? ns : RETRANSMIT_CEILING_NS);
 }
 
-/* When one is that is wanted; UINT64_MAX. */
+/* Return when the Probe that is wanted is due, or UINT64_MAX. */
 static inline uint64_t
-retransmit_wanted_ns(const struct retransmit *m)
+retransmit_wanted_probe_ns(const struct retransmit *m)
 {
 	uint64_t at = 0;
 
-	if (!m->wants || !retransmit_waits(m))
+	if (!m->wants || !retransmit_is_waiting(m))
 		return UINT64_MAX;
 	if (m->asks && m->moved < RETRANSMIT_MOVED)
 		at = m->probed_ns + m->rtt.srtt_ns / 4;
 	return m->want_ns > at ? m->want_ns : at;
 }
 
-/* When retransmit_probe() may have something to say, if nothing comes. */
 static inline uint64_t
-retransmit_due(const struct retransmit *m)
+retransmit_deadline_ns(const struct retransmit *m)
 {
 	const uint64_t a = retransmit_expires_ns(m),
-		       b = retransmit_wanted_ns(m);
+		       b = retransmit_wanted_probe_ns(m);
 
 	return a < b ? a : b;
 }
 
-/* Is what was sent last to be asked after: its tail, or a full path? */
+/*
+ * Tell whether a Probe must follow the last segment of a vector, or of a full
+ * flight.
+ */
 static inline bool
-retransmit_tail(const struct retransmit *m)
+retransmit_needs_tail_probe(const struct retransmit *m)
 {
-	const bool blocked = m->flight >= m->allowed && retransmit_has(m);
+	const bool blocked =
+	    m->flight >= m->allowed && retransmit_has_segment(m);
 
 	return (m->acks || m->lossy > 0) && m->serial != m->tail &&
 	    (m->upto == m->segs || blocked);
 }
 
-/*
- * The Probe itself; its bitmap stands at room.  Where a STATE is all that comes
- * back the results to ask for are the caller's.
- */
 static inline void
-retransmit_fill(struct retransmit *m, uint32_t xid, struct repair_help *h,
+retransmit_fill_probe(struct retransmit *m, uint32_t xid, struct repair_help *h,
     uint8_t *room, uint64_t now_ns)
 {
 	struct retransmit_probed *p =
@@ -851,11 +996,6 @@ retransmit_fill(struct retransmit *m, uint32_t xid, struct repair_help *h,
 	m->probed_ns = now_ns;
 }
 
-/*
- * Out of step: is segment i's result of this round in the Probe that was just
- * filled, or asked for by one whose answer is to come?  False if there is no
- * room for it.
- */
 static inline bool
 retransmit_ask_round(struct retransmit *m, struct repair_help *h, uint8_t *room,
     uint32_t i)
@@ -868,9 +1008,8 @@ retransmit_ask_round(struct retransmit *m, struct repair_help *h, uint8_t *room,
 	return true;
 }
 
-/* Segment i's result of a round is here; early: one before it is not. */
 static inline void
-retransmit_took_round(struct retransmit *m, uint32_t i, uint32_t round,
+retransmit_take_round(struct retransmit *m, uint32_t i, uint32_t round,
     bool early, uint64_t now_ns)
 {
 	struct retransmit_segment *s = &m->s[i];
@@ -879,7 +1018,7 @@ retransmit_took_round(struct retransmit *m, uint32_t i, uint32_t round,
 	m->idle = false;
 	m->moved++;
 	if (early) {
-		retransmit_want(m, now_ns);
+		retransmit_want_probe(m, now_ns);
 		return;
 	}
 	if (s->asked != 0) {
@@ -891,14 +1030,10 @@ retransmit_took_round(struct retransmit *m, uint32_t i, uint32_t round,
 	s->asked = 0;
 }
 
-/*
- * Is a Probe to be sent now?  To be asked when retransmit_run() has nothing
- * more. If so, retransmit_fill() it.
- */
 static inline bool
-retransmit_probe(struct retransmit *m, uint64_t now_ns)
+retransmit_probe_is_due(struct retransmit *m, uint64_t now_ns)
 {
-	if (!retransmit_waits(m))
+	if (!retransmit_is_waiting(m))
 		return false;
 	if (now_ns >= retransmit_expires_ns(m)) {
 		for (uint32_t i = 0; i < m->segs && m->asks; i++)
@@ -907,9 +1042,9 @@ retransmit_probe(struct retransmit *m, uint64_t now_ns)
 		m->n[RETRANSMIT_EXPIRED] += m->rtt.srtt_ns != 0;
 		return true;
 	}
-	if (retransmit_tail(m))
+	if (retransmit_needs_tail_probe(m))
 		m->wants = true;
-	return now_ns >= retransmit_wanted_ns(m) ||
+	return now_ns >= retransmit_wanted_probe_ns(m) ||
 	       (m->wants && m->rtt.srtt_ns == 0);
 }
 

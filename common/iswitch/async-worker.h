@@ -116,7 +116,7 @@ async_worker_repair_look(struct async_worker *w)
 	    (w->weights.t_s < w->need || !async_weights_uniform(&w->weights) ||
 	    async_weights_behind(&w->weights));
 	w->retransmit.round = async_weights_wire(w->weights.t_s);
-	if (w->busy && retransmit_whole(&w->retransmit))
+	if (w->busy && retransmit_is_whole(&w->retransmit))
 		w->busy = false;
 }
 
@@ -136,10 +136,10 @@ async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
 	retransmit_window(&w->retransmit, segs, segs);
 	if (w->in.rtt_ns > 0)
 		retransmit_sample(&w->retransmit, w->in.rtt_ns);
-	retransmit_turn(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
+	retransmit_start(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
 	if (w->busy)
-		retransmit_all(&w->retransmit);	/* all of it once more */
+		retransmit_ready_all(&w->retransmit); /* all of it once more */
 	async_worker_repair_look(w);
 	return true;
 }
@@ -150,9 +150,9 @@ async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
 {
 	if (!w->repairs)
 		return;
-	retransmit_turn(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
+	retransmit_start(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
-	retransmit_all(&w->retransmit);
+	retransmit_ready_all(&w->retransmit);
 }
 
 /* Segment i has taken round `round`, or keeps it until its turn. */
@@ -165,7 +165,7 @@ async_worker_repair_result(struct async_worker *w, const struct seg *g,
 	if (v == ASYNC_WEIGHTS_DUPLICATE)
 		retransmit_duplicate(&w->retransmit, g->index);
 	else if (v == ASYNC_WEIGHTS_APPLIED || v == ASYNC_WEIGHTS_EARLY)
-		retransmit_took_round(&w->retransmit, g->index, g->iteration,
+		retransmit_take_round(&w->retransmit, g->index, g->iteration,
 		    v == ASYNC_WEIGHTS_EARLY, now_ns);
 }
 
@@ -177,7 +177,7 @@ async_worker_told(struct async_worker *w, const struct control *c,
 	bool behind;
 
 	if (!w->repairs || c->job != w->in.cf.job ||
-	    !retransmit_told(&w->retransmit, c, c->xid, &behind, now_ns))
+	    !retransmit_receive(&w->retransmit, c, c->xid, &behind, now_ns))
 		return false;
 	async_worker_repair_look(w);
 	return true;
@@ -194,10 +194,10 @@ async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
 	struct repair_help h;
 	uint32_t xid;
 
-	if (!w->repairs || !retransmit_probe(m, now_ns))
+	if (!w->repairs || !retransmit_probe_is_due(m, now_ns))
 		return false;
 	xid = membership_xid(&w->in);
-	retransmit_fill(m, xid, &h, room, now_ns);
+	retransmit_fill_probe(m, xid, &h, room, now_ns);
 	for (uint32_t i = 0; i < a->segs; i++) {
 		if (a->seg[i].next == a->t_s &&
 		    !retransmit_ask_round(m, &h, room, i))
@@ -512,7 +512,7 @@ async_worker_run(struct async_worker *w, struct async_worker_out *o,
 	if (o->again) {
 		o->count = async_worker_answer(w, most, &o->first);
 	} else if (w->repairs) {
-		o->count = retransmit_run(
+		o->count = retransmit_next_run(
 		    &w->retransmit, most, &o->first, &o->again, now_ns);
 		return o->count > 0;
 	} else if (w->busy) {
@@ -626,9 +626,10 @@ async_worker_due(const struct async_worker *w)
 	at = async_worker_again_ns(w);
 	due = at < due ? at : due;
 	if (!w->blocked && (w->asked != w->asks || (w->repairs ?
-	    retransmit_runs(&w->retransmit) : w->busy)))
+	    retransmit_has_run(&w->retransmit) : w->busy)))
 		due = w->send_ns < due ? w->send_ns : due;
-	at = w->repairs ? retransmit_due(&w->retransmit) : ASYNC_WORKER_NEVER;
+	at = w->repairs ? retransmit_deadline_ns(&w->retransmit)
+			: ASYNC_WORKER_NEVER;
 	return at < due ? at : due;
 }
 

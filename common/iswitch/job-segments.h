@@ -334,9 +334,9 @@ job_note_progress(
 		f->asked_upto = UINT32_MAX;	/* nothing, for now */
 		f->outstanding = f->attempts = 0;
 		f->deadline_ns = UINT64_MAX;
-		loss_timer_since(&f->timer, now_ns);
+		loss_timer_start(&f->timer, now_ns);
 	} else if (new) {
-		loss_timer_took(&f->timer, now_ns);
+		loss_timer_receive(&f->timer, now_ns);
 	}
 	if (new) {
 		f->attempts = 0;
@@ -375,7 +375,7 @@ job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 		if (!job_ask_more(j, id, ask, ctx) && j->open)
 			continue;
 		f->attempts += j->open;
-		loss_timer_ask(&f->timer, now_ns);
+		loss_timer_request(&f->timer, now_ns);
 		job_set_ask_deadline(j, f, now_ns);
 	}
 }

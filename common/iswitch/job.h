@@ -678,7 +678,8 @@ job_complete_slot(struct job *j, uint32_t at)
 		if (j->retransmit == NULL)
 			job_send_up(j, at);
 		else if (t == j->sending)
-			retransmit_ready(j->retransmit, sums_slot_index(a, at));
+			retransmit_ready_segment(
+			    j->retransmit, sums_slot_index(a, at));
 		sums_set_state(a, at, SUMS_SENT_UP);
 	} else {
 		sums_set_state(a, at, SUMS_COMPLETE);

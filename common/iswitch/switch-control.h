@@ -345,7 +345,7 @@ iswitch_receive_parent_state(struct iswitch_job *job, const struct control *c,
 	bool behind;
 
 	if (job->core.retransmit == NULL || c->job != job->core.id ||
-	    !retransmit_told(job->core.retransmit, c,
+	    !retransmit_receive(job->core.retransmit, c,
 		c->xid - job->parent.membership.xid_ahead, &behind, now_ns))
 		return false;
 	if (behind && !job->core.cf->async)

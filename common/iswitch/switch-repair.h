@@ -96,7 +96,7 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 
 	j->sending = t;
 	j->notify = true;		/* there is room again */
-	retransmit_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
+	retransmit_start(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);
 		const struct sums_slot *s = &j->sums.slot[at];
@@ -106,9 +106,9 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 		if (s->iteration > t) {	/* its parent did not repair then */
 			m->s[i].flags = RETRANSMIT_HERE;
 			m->here++;
-			retransmit_ready(m, i);
+			retransmit_ready_segment(m, i);
 		} else if (s->state == SUMS_SENT_UP) {
-			retransmit_ready(m, i);
+			retransmit_ready_segment(m, i);
 		} else {
 			job_test_slot(j, at);
 		}
@@ -148,7 +148,7 @@ iswitch_push_advance(struct job *j, uint64_t now_ns)
 {
 	struct retransmit *m = j->retransmit;
 
-	while (retransmit_whole(m)) {
+	while (retransmit_is_whole(m)) {
 		for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 			const uint32_t at = sums_at(&j->sums, j->sending, i);
 
@@ -189,7 +189,7 @@ iswitch_push_result(struct job *j, const struct seg *g, bool taken,
 	if (!taken)
 		retransmit_duplicate(j->retransmit, g->index);
 	else
-		retransmit_took_round(j->retransmit, g->index, g->iteration,
+		retransmit_take_round(j->retransmit, g->index, g->iteration,
 		    t > j->missing_round &&
 			sums_find_result(&j->sums, t - 1, g->index) == NULL,
 		    now_ns);
@@ -288,7 +288,7 @@ iswitch_send_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
 	const struct repair_help h = {
 	    .iteration = (uint32_t)(g->t & (SEG_ITERATIONS - 1)),
 	    .seen = g->mark, .last = g->last,
-	    .lacks = loss_detect_lacking(g, &v, g->t, from, upto, room) };
+	    .lacks = loss_detect_list_lacking(g, &v, g->t, from, upto, room) };
 
 	if (h.lacks.bytes == 0)
 		return;
@@ -311,8 +311,8 @@ iswitch_detect_loss(struct iswitch *s, struct job *j, uint32_t id,
 	t = iswitch_unwrap_iteration(j, id, g->iteration);
 	if (what == JOB_DUPLICATE)
 		loss_detect_duplicate(loss_detect, t, g->index);
-	else if (what == JOB_ADDED &&
-		 loss_detect_took(loss_detect, &v, t, g->index, &from, &upto))
+	else if (what == JOB_ADDED && loss_detect_receive(loss_detect, &v, t,
+					  g->index, &from, &upto))
 		iswitch_send_nack(s, j, id, from, upto);
 }
 
@@ -371,8 +371,8 @@ iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	st->seen = m->loss_detect->mark;
 	st->dups = m->loss_detect->dups;
 	if (j->cf->async ? !st->notice : !st->whole && t >= m->from)
-		st->lacks =
-		    loss_detect_lacking(m->loss_detect, &v, t, 0, upto, room);
+		st->lacks = loss_detect_list_lacking(
+		    m->loss_detect, &v, t, 0, upto, room);
 	p = repair_put_state(control_put(msg, CONTROL_ACK, j->id, xid), st);
 	iswitch_post_message(
 	    s, POST_ONE, j->index, &m->at, msg, (size_t)(p - msg));
@@ -497,7 +497,7 @@ iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	if (control_newer(g->fence, seen))
 		return false;
 	memset(m->pushed, 0, j->sums.s.segs * sizeof(*m->pushed));
-	loss_detect_turn(g, j->sums.s.segs, k);
+	loss_detect_start(g, j->sums.s.segs, k);
 	return true;
 }
 
@@ -517,7 +517,7 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	    !iswitch_restarts_pushes(j, id, k, h->seen))
 		k = m->loss_detect->t;	/* it is not said what has come of k */
 	else if (h->upto > 0 && k > m->loss_detect->t)
-		loss_detect_turn(m->loss_detect, j->sums.s.segs, k);
+		loss_detect_start(m->loss_detect, j->sums.s.segs, k);
 	if (!st.whole) {
 		m->loss_detect->owed = round;
 		m->loss_detect->owed_xid = xid;
@@ -552,7 +552,7 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	const int64_t probed = t;
 	uint32_t upto = h->upto;
 
-	if (!loss_detect_probed(m->loss_detect, xid, h->mark))
+	if (!loss_detect_receive_probe(m->loss_detect, xid, h->mark))
 		return;
 	j->n[JOB_PROBES]++;
 	m->loss_detect->held_upto =
@@ -573,7 +573,7 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	}
 	st.whole = iswitch_has_sent_all(j, id, t);
 	if (t > m->loss_detect->t)
-		loss_detect_turn(m->loss_detect, j->sums.s.segs, t);
+		loss_detect_start(m->loss_detect, j->sums.s.segs, t);
 	if (!st.whole) {
 		m->loss_detect->owed = t;
 		m->loss_detect->owed_xid = xid;
@@ -618,13 +618,13 @@ iswitch_retransmit_start(struct job *j, int64_t t, uint64_t now_ns)
 	struct retransmit *m = j->retransmit;
 
 	j->sending = t;
-	retransmit_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
+	retransmit_start(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);
 		const int is = sums_compare(&j->sums, at, t, i);
 
 		if (is == 0 && j->sums.slot[at].state == SUMS_SENT_UP)
-			retransmit_ready(m, i);
+			retransmit_ready_segment(m, i);
 		else if (is > 0 ||
 		    (is == 0 && j->sums.slot[at].state == SUMS_COMPLETE))
 			retransmit_take(m, i, now_ns);
@@ -688,7 +688,7 @@ iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
 		retransmit_duplicate(j->retransmit, g->index);
 	else
 		retransmit_take(j->retransmit, g->index, now_ns);
-	while (retransmit_whole(
+	while (retransmit_is_whole(
 	    j->retransmit)) /* all of the next may be here, too */
 		iswitch_retransmit_start(j, j->sending + 1, now_ns);
 }
@@ -715,8 +715,8 @@ iswitch_retransmit_send(
 		return;
 	if (core->cf->async)
 		iswitch_push_advance(core, now_ns);
-	while ((n = retransmit_run(core->retransmit, core->sums.s.segs, &first,
-		    &again, now_ns)) > 0) {
+	while ((n = retransmit_next_run(core->retransmit, core->sums.s.segs,
+		    &first, &again, now_ns)) > 0) {
 		for (uint32_t k = first; k < first + n; k++) {
 			const uint32_t at =
 			    sums_at(&core->sums, core->sending, k);
@@ -726,9 +726,9 @@ iswitch_retransmit_send(
 				job_send_up(core, at);
 		}
 	}
-	if (!retransmit_probe(core->retransmit, now_ns))
+	if (!retransmit_probe_is_due(core->retransmit, now_ns))
 		return;
-	retransmit_fill(core->retransmit, s->xid, &h, room, now_ns);
+	retransmit_fill_probe(core->retransmit, s->xid, &h, room, now_ns);
 	if (core->cf->async)
 		iswitch_push_ask_round(core, &h, room);
 	iswitch_post_message(s, POST_PARENT, core->index, NULL, msg,

@@ -505,7 +505,7 @@ iswitch_parent_deadline_ns(const struct iswitch_job *job)
 		return UINT64_MAX;
 	due = membership_due(&job->parent.membership);
 	mend = iswitch_may_retransmit(job)
-		   ? retransmit_due(job->core.retransmit)
+		   ? retransmit_deadline_ns(job->core.retransmit)
 		   : UINT64_MAX;
 	return mend < due ? mend : due;
 }

@@ -66,7 +66,7 @@ sync_worker_values(struct sync_worker *l)
 	if (seg_before(l->in.job_next, l->from))	/* may do so now */
 		l->from = l->in.job_next & (SEG_ITERATIONS - 1);
 	if (l->repairs && l->have[l->t & 1] && !sync_worker_fetches(l))
-		retransmit_all(&l->retransmit);
+		retransmit_ready_all(&l->retransmit);
 }
 
 /* Let in, or on after a Halt. */
@@ -203,7 +203,7 @@ sync_worker_told(struct sync_worker *l, const struct control *c,
 	bool behind = false;
 
 	if (!l->repairs || c->job != l->in.cf.job ||
-	    !retransmit_told(&l->retransmit, c, c->xid, &behind, now_ns))
+	    !retransmit_receive(&l->retransmit, c, c->xid, &behind, now_ns))
 		return false;
 	if (behind)
 		sync_worker_go_back(l, now_ns);
@@ -352,7 +352,7 @@ sync_worker_mend_run(struct sync_worker *l, struct sync_worker_out *o,
 
 	o->iteration = l->t;
 	o->mended = true;
-	o->count = retransmit_run(m, most, &o->first, &o->again, now_ns);
+	o->count = retransmit_next_run(m, most, &o->first, &o->again, now_ns);
 	l->sent = m->upto;
 	if (o->count == 0)
 		return false;
@@ -371,10 +371,10 @@ sync_worker_probe(struct sync_worker *l, struct sync_worker_out *o,
 	struct repair_help h;
 	uint32_t xid;
 
-	if (!retransmit_probe(&l->retransmit, now_ns))
+	if (!retransmit_probe_is_due(&l->retransmit, now_ns))
 		return false;
 	xid = membership_xid(&l->in);
-	retransmit_fill(&l->retransmit, xid, &h, room, now_ns);
+	retransmit_fill_probe(&l->retransmit, xid, &h, room, now_ns);
 	o->count = 0;
 	o->len = repair_write_help(o->message, l->in.cf.job, xid, &h);
 	membership_said(&l->in, now_ns);

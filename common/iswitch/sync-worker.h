@@ -301,7 +301,7 @@ sync_worker_gradient(struct sync_worker *l, uint64_t now_ns)
 		l->progress_ns = now_ns;
 	l->have[sync_worker_iteration(l) & 1] = true;
 	if (l->repairs && !l->redo && !sync_worker_fetches(l))
-		retransmit_all(&l->retransmit);
+		retransmit_ready_all(&l->retransmit);
 }
 
 /* The index of the first segment from i on without a result, or segs. */
@@ -382,16 +382,16 @@ sync_worker_mend(struct sync_worker *l, uint64_t now_ns)
 
 	if (!l->repairs)
 		return;
-	retransmit_turn(m, l->t, now_ns);
+	retransmit_start(m, l->t, now_ns);
 	for (uint32_t i = 0; i < l->segs && l->got[l->t & 1] > 0; i++) {
 		if (l->given[l->t & 1][i] != 0)
 			retransmit_take(m, i, now_ns);
 	}
 	if (sync_worker_fetches(l) || l->got[l->t & 1] > 0 ||
 	    seg_before(l->t, l->seen))
-		retransmit_fetch(m, sync_worker_fetches(l));
+		retransmit_expect(m, sync_worker_fetches(l));
 	if (l->have[l->t & 1] && !sync_worker_fetches(l))
-		retransmit_all(m);
+		retransmit_ready_all(m);
 }
 
 /* The result of t has been taken away: on to the next. */
@@ -436,7 +436,7 @@ sync_worker_expire(struct sync_worker *l, uint64_t now_ns)
 	l->asks = l->asked = l->mend = 0;
 	l->mends = l->in.whole && l->got[l->t & 1] > 0;
 	sync_worker_ask_on(l, most);
-	loss_timer_ask(&l->pause, now_ns);
+	loss_timer_request(&l->pause, now_ns);
 	sync_worker_arm(l, now_ns);
 }
 
@@ -488,7 +488,7 @@ sync_worker_due(const struct sync_worker *l)
 	if (l->in.leaving || !sync_worker_waits(l))
 		return due;
 	at = !l->repairs ? l->timer_ns
-			 : retransmit_due(&l->retransmit);
+			 : retransmit_deadline_ns(&l->retransmit);
 	due = at < due ? at : due;
 	at = l->asking ? l->ask_ns : sync_worker_ask_due(l);
 	due = at < due ? at : due;
@@ -501,9 +501,9 @@ static inline void
 sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 {
 	if (l->got[l->t & 1] > 1)
-		loss_timer_took(&l->pause, now_ns);
+		loss_timer_receive(&l->pause, now_ns);
 	else
-		loss_timer_since(&l->pause, now_ns);
+		loss_timer_start(&l->pause, now_ns);
 	if (index >= l->sent)
 		return;
 	l->flight--;
@@ -524,7 +524,7 @@ sync_worker_mended(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 {
 	retransmit_take(&l->retransmit, index, now_ns);
 	if (!l->have[l->t & 1])
-		retransmit_fetch(&l->retransmit, false);
+		retransmit_expect(&l->retransmit, false);
 }
 
 /*
@@ -537,7 +537,7 @@ sync_worker_mended_again(struct sync_worker *l, uint32_t index,
 {
 	retransmit_duplicate(&l->retransmit, index);
 	if (l->in.span != 0)
-		retransmit_want(&l->retransmit, now_ns);
+		retransmit_want_probe(&l->retransmit, now_ns);
 }
 
 /* What a result at odds with the two iterations is. */
@@ -549,7 +549,7 @@ sync_worker_astray(struct sync_worker *l, uint32_t iteration)
 	if (seg_before(l->seen, iteration))
 		l->seen = iteration;
 	if (l->repairs)
-		retransmit_fetch(&l->retransmit, false);
+		retransmit_expect(&l->retransmit, false);
 	else if (l->timer_ns == SYNC_WORKER_NEVER &&
 		 sync_worker_waits(l))
 		l->timer_ns = 0;	/* the job goes on without us */

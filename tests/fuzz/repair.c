@@ -80,7 +80,7 @@ check(void)
 		const struct retransmit_segment *s = &m.s[i];
 
 		here += (s->flags & RETRANSMIT_HERE) != 0;
-		flies += (s->flags & RETRANSMIT_FLIES) != 0;
+		flies += (s->flags & RETRANSMIT_IN_FLIGHT) != 0;
 		again += (s->flags & RETRANSMIT_AGAIN) != 0;
 		out += s->times > 0 && (s->flags & RETRANSMIT_HERE) == 0;
 	}
@@ -101,7 +101,7 @@ send_all(bool part)
 	uint32_t first, n;
 	bool again;
 
-	while ((n = retransmit_run(&m, 44, &first, &again, now_ns)) > 0) {
+	while ((n = retransmit_next_run(&m, 44, &first, &again, now_ns)) > 0) {
 		for (uint32_t k = 0; k < n; k++)
 			must(first + k < m.segs && ((again && !m.acks) ||
 			    (m.s[first + k].flags & RETRANSMIT_HERE) == 0),
@@ -111,12 +111,13 @@ send_all(bool part)
 		retransmit_unsent(&m, first, n, (n + 1) / 2, again);
 		break;
 	}
-	if (!retransmit_probe(&m, now_ns))
+	if (!retransmit_probe_is_due(&m, now_ns))
 		return;
-	retransmit_fill(&m, ++xid, &h, room, now_ns);
+	retransmit_fill_probe(&m, ++xid, &h, room, now_ns);
 	must(repair_put_help(msg + CONTROL_HEADER_BYTES, &h) <=
 	    msg + sizeof(msg), "a Probe has room");
-	must(retransmit_due(&m) > now_ns, "there is time after a Probe");
+	must(
+	    retransmit_deadline_ns(&m) > now_ns, "there is time after a Probe");
 }
 
 /* Another iteration; what of it is ready. */
@@ -125,9 +126,9 @@ turn(unsigned how, const uint8_t *p, size_t len)
 {
 	static uint8_t is[12000 / 8 + 1];
 
-	retransmit_turn(&m, seg_step(m.iteration, (int)(how & 3)), now_ns);
+	retransmit_start(&m, seg_step(m.iteration, (int)(how & 3)), now_ns);
 	if (m.order == NULL) {
-		retransmit_all(&m);
+		retransmit_ready_all(&m);
 		return;
 	}
 	memset(is, 0, sizeof(is));
@@ -135,7 +136,7 @@ turn(unsigned how, const uint8_t *p, size_t len)
 		const uint32_t i = (uint32_t)bytes_get(p + k, 2) % m.segs;
 
 		if ((is[i / 8] >> i % 8 & 1) == 0)
-			retransmit_ready(&m, i);
+			retransmit_ready_segment(&m, i);
 		is[i / 8] |= (uint8_t)(1u << i % 8);
 	}
 }
@@ -162,11 +163,11 @@ happen(unsigned what, unsigned how, const uint8_t *p, size_t len)
 		break;
 	case 1:
 		if (repair_is_state(&c) && repair_get_state(&c, &st))
-			retransmit_state(&m, c.xid, &st, now_ns);
+			retransmit_receive_state(&m, c.xid, &st, now_ns);
 		break;
 	case 2:
 		if (repair_is_help(&c) && repair_get_help(&c, &h))
-			retransmit_nack(&m, &h, now_ns);
+			retransmit_receive_nack(&m, &h, now_ns);
 		break;
 	case 3:
 		if ((m.s[i].flags & RETRANSMIT_HERE) == 0)

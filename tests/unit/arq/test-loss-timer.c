@@ -17,19 +17,19 @@ waits(void)
 	    loss_timer_ns(&p, 2) == 4 * LOSS_TIMER_QUIET_NS &&
 	    loss_timer_ns(&p, 1000) == LOSS_TIMER_CEILING_NS,
 	    "without pauses 20 ms, twice as long each time, 1 s at most");
-	loss_timer_since(&p, now);
-	loss_timer_took(&p, now += 7 * MS);
+	loss_timer_start(&p, now);
+	loss_timer_receive(&p, now += 7 * MS);
 	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 14 * MS,
 	    "and twice the longest pause");
 	for (int i = 0; i < 10000; i++)
-		loss_timer_took(&p, now += 1000);
+		loss_timer_receive(&p, now += 1000);
 	ok(loss_timer_ns(&p, 0) < LOSS_TIMER_QUIET_NS + MS / 100,
 	    "which is forgotten in time");
-	loss_timer_took(&p, now += LOSS_TIMER_LONGEST_NS);
+	loss_timer_receive(&p, now += LOSS_TIMER_LONGEST_NS);
 	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 2 *
 	    LOSS_TIMER_LONGEST_NS,
 	    "as much as 250 ms");
-	loss_timer_took(&p, now + LOSS_TIMER_LONGEST_NS + 1);
+	loss_timer_receive(&p, now + LOSS_TIMER_LONGEST_NS + 1);
 	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 2 *
 	    LOSS_TIMER_LONGEST_NS,
 	    "and no more");
@@ -43,11 +43,11 @@ losses(void)
 	uint64_t now = 0, most = 0;
 
 	for (int k = 0; k < 1000; k++) {
-		loss_timer_since(&p, now);
+		loss_timer_start(&p, now);
 		for (int i = 0; i < 99; i++)
-			loss_timer_took(&p, now);
-		loss_timer_ask(&p, now += loss_timer_ns(&p, 0));
-		loss_timer_took(&p, now += MS);
+			loss_timer_receive(&p, now);
+		loss_timer_request(&p, now += loss_timer_ns(&p, 0));
+		loss_timer_receive(&p, now += MS);
 		most = loss_timer_ns(&p, 0) > most ? loss_timer_ns(&p, 0) :
 		    most;
 	}
@@ -66,11 +66,11 @@ spurious(uint64_t ns)
 	for (uint64_t now = 0, at; now < 1000 * ns; now += ns) {
 		unsigned times = 0;
 
-		loss_timer_since(&p, at = now);
+		loss_timer_start(&p, at = now);
 		for (; (at += loss_timer_ns(&p, times)) < now + ns; times++,
 		    n++)
-			loss_timer_ask(&p, at);
-		loss_timer_took(&p, now + ns);
+			loss_timer_request(&p, at);
+		loss_timer_receive(&p, now + ns);
 	}
 	return n;
 }

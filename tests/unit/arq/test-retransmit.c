@@ -18,8 +18,8 @@ make(uint32_t segs, uint32_t t)
 	retransmit_init(&m, segs, false);
 	retransmit_window(&m, segs, segs);
 	retransmit_sample(&m, MS);
-	retransmit_turn(&m, t, 0);
-	retransmit_all(&m);
+	retransmit_start(&m, t, 0);
+	retransmit_ready_all(&m);
 	return m;
 }
 
@@ -31,7 +31,7 @@ sent(struct retransmit *m, uint32_t most, uint64_t now_ns)
 	uint64_t bits = 0;
 	bool again;
 
-	while ((n = retransmit_run(m, most, &first, &again, now_ns)) > 0) {
+	while ((n = retransmit_next_run(m, most, &first, &again, now_ns)) > 0) {
 		for (uint32_t i = first; i < first + n; i++)
 			bits |= (uint64_t)1 << i % MANY;
 	}
@@ -42,9 +42,9 @@ sent(struct retransmit *m, uint32_t most, uint64_t now_ns)
 static bool
 probed(struct retransmit *m, struct repair_help *h, uint64_t now_ns)
 {
-	if (!retransmit_probe(m, now_ns))
+	if (!retransmit_probe_is_due(m, now_ns))
 		return false;
-	retransmit_fill(m, ++xid, h, room, now_ns);
+	retransmit_fill_probe(m, ++xid, h, room, now_ns);
 	return true;
 }
 
@@ -65,7 +65,7 @@ state(struct retransmit *m, struct repair_state s, uint64_t lacks,
 {
 	s.iteration = m->iteration;
 	s.lacks = bitmap(lacks);
-	retransmit_state(m, xid, &s, now_ns);
+	retransmit_receive_state(m, xid, &s, now_ns);
 }
 
 static void
@@ -79,7 +79,7 @@ test_no_loss(void)
 
 	for (uint32_t t = 0; t < 100; t++) {
 		for (uint32_t came = 0; came < 40;) {
-			while ((n = retransmit_run(
+			while ((n = retransmit_next_run(
 				    &m, 7, &first, &again, now)) > 0)
 				clean = clean && !again;
 			if (probed(&m, &h, now))
@@ -88,8 +88,8 @@ test_no_loss(void)
 			now += MS / 40;
 			retransmit_take(&m, came++, now);
 		}
-		retransmit_turn(&m, t + 1, now);
-		retransmit_all(&m);
+		retransmit_start(&m, t + 1, now);
+		retransmit_ready_all(&m);
 	}
 	ok(clean && m.n[RETRANSMIT_SENT] == 4000 &&
 		m.n[RETRANSMIT_REPEATED] == 0,
@@ -126,11 +126,13 @@ test_state(void)
 	state(&m, (struct repair_state){ .seen = 20, .mark = 2 }, 0x1f0f0c,
 	    400);
 	ok(sent(&m, 8, 400) == 0, "the same STATE once more: nothing");
-	ok(retransmit_state(&m, xid, &(struct repair_state){ .iteration = 4 },
-	    500), "a switch at the one before ours has been started again");
-	retransmit_turn(&m, 6, 500);
-	ok(retransmit_state(&m, xid, &(struct repair_state){ .iteration = 5 },
-	    600) == false, "but a Probe of the iteration before may be "
+	ok(retransmit_receive_state(
+	       &m, xid, &(struct repair_state){.iteration = 4}, 500),
+	    "a switch at the one before ours has been started again");
+	retransmit_start(&m, 6, 500);
+	ok(retransmit_receive_state(
+	       &m, xid, &(struct repair_state){.iteration = 5}, 600) == false,
+	    "but a Probe of the iteration before may be "
 	    "answered late");
 	retransmit_free(&m);
 }
@@ -144,17 +146,17 @@ test_nack(void)
 
 	sent(&m, 8, 0);
 	h.iteration = 4;
-	retransmit_nack(&m, &h, 100);
+	retransmit_receive_nack(&m, &h, 100);
 	ok(sent(&m, 8, 100) == 0, "a NACK of another iteration: nothing");
 	h.iteration = 5;
-	retransmit_nack(&m, &h, 100);
+	retransmit_receive_nack(&m, &h, 100);
 	ok(sent(&m, 8, 100) == 0x108, "again: what was sent before the last "
 	    "that came");
-	retransmit_nack(&m, &h, 200);
+	retransmit_receive_nack(&m, &h, 200);
 	ok(sent(&m, 8, 200) == 0, "and is on its way now");
 	h.last = 3;		/* itself sent twice: which of them came? */
 	h.lacks = bitmap(2);
-	retransmit_nack(&m, &h, 300);
+	retransmit_receive_nack(&m, &h, 300);
 	ok(sent(&m, 8, 300) == 0, "one that was sent twice proves nothing");
 	ok(m.n[RETRANSMIT_NACKS] == 4, "all are counted");
 	retransmit_free(&m);
@@ -169,11 +171,11 @@ test_time(void)
 
 	sent(&m, 44, 0);
 	ok(probed(&m, &h, 0) && h.upto == 10, "the tail is asked after");
-	ok(!probed(&m, &h, 0) && retransmit_due(&m) > MS,
+	ok(!probed(&m, &h, 0) && retransmit_deadline_ns(&m) > MS,
 	    "once, and then there "
 	    "is time");
 	for (int k = 0; k < 200; k++) {
-		due = retransmit_due(&m);
+		due = retransmit_deadline_ns(&m);
 		gap = due - now;
 		now = due;
 		if (!probed(&m, &h, now) || sent(&m, 44, now) != 0)
@@ -183,7 +185,8 @@ test_time(void)
 	    "a time-out sends a Probe, never data");
 	ok(gap == RETRANSMIT_CEILING_NS, "at last one each 250 ms");
 	state(&m, (struct repair_state){ .seen = 10 }, 0, now + MS);
-	ok(m.idle && retransmit_due(&m) > now + 100 * MS, "when all of ours is "
+	ok(m.idle && retransmit_deadline_ns(&m) > now + 100 * MS,
+	    "when all of ours is "
 	    "there we have time");
 	state(&m, (struct repair_state){ .seen = 10, .whole = true,
 	    .notice = true, .mark = 10 }, 0, now + 2 * MS);
@@ -192,7 +195,8 @@ test_time(void)
 	    "came: it is asked for at once");
 	for (uint32_t i = 0; i < 10; i++)
 		retransmit_take(&m, i, now + 3 * MS);
-	ok(retransmit_due(&m) == UINT64_MAX && !probed(&m, &h, UINT64_MAX),
+	ok(retransmit_deadline_ns(&m) == UINT64_MAX &&
+		!probed(&m, &h, UINT64_MAX),
 	    "all here: nothing is due");
 	retransmit_free(&m);
 }
@@ -210,8 +214,8 @@ test_slow(void)
 	probed(&m, &h, now);
 	first = xid;
 	for (uint32_t i = 0; i < 200; i++) {
-		while (retransmit_due(&m) < now + 4 * MS)
-			probed(&m, &h, retransmit_due(&m));
+		while (retransmit_deadline_ns(&m) < now + 4 * MS)
+			probed(&m, &h, retransmit_deadline_ns(&m));
 		now += 4 * MS;
 		retransmit_take(&m, i, now);
 	}
@@ -219,7 +223,8 @@ test_slow(void)
 		m.n[RETRANSMIT_PROBES_SENT] < RETRANSMIT_PROBES,
 	    "no more Probes go out than are remembered: %llu",
 	    (unsigned long long)m.n[RETRANSMIT_PROBES_SENT]);
-	retransmit_state(&m, first, &(struct repair_state){ .seen = 400 }, now);
+	retransmit_receive_state(
+	    &m, first, &(struct repair_state){.seen = 400}, now);
 	ok(m.acked == 1 && m.rtt.srtt_ns > 10 * MS, "so an answer that is late "
 	    "counts, and says how late");
 	retransmit_free(&m);
@@ -272,8 +277,8 @@ test_slack(void)
 	ok(full && m.order_slack == RETRANSMIT_ORDER - 1,
 	    "as much as a round trip; less after 32 clean STATEs");
 	m.iteration = 1;
-	retransmit_turn(&m, 1, 2 * MS);
-	retransmit_all(&m);
+	retransmit_start(&m, 1, 2 * MS);
+	retransmit_ready_all(&m);
 	sent(&m, 44, 2 * MS);
 	probed(&m, &h, 2 * MS + MS / 8);
 	state(&m, (struct repair_state){ .seen = 80, .dups = 39 }, 1, 3 * MS);
@@ -292,36 +297,40 @@ test_unsent(void)
 	uint32_t first, n;
 	bool again, right = true;
 
-	n = retransmit_run(&m, 5, &first, &again, 0);
+	n = retransmit_next_run(&m, 5, &first, &again, 0);
 	retransmit_unsent(&m, first, n, 2, again);
 	ok(n == 5 && m.flight == 3 && m.upto == 3 && m.serial == 3 &&
 	    m.n[RETRANSMIT_SENT] == 3, "what had no room is as if never sent");
-	n = retransmit_run(&m, 44, &first, &again, 0);
+	n = retransmit_next_run(&m, 44, &first, &again, 0);
 	ok(n == 4 && first == 3 && !again, "it goes next");
 	for (uint32_t k = 0; k < 20; k++) {
 		probed(&m, &h, k * MS);
 		state(&m, (struct repair_state){ .seen = h.mark }, 0x6d,
 		    k * MS + MS / 2);
-		n = retransmit_run(&m, 44, &first, &again, k * MS + MS / 2);
+		n = retransmit_next_run(
+		    &m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 1 && first == 0 && again;
-		n = retransmit_run(&m, 44, &first, &again, k * MS + MS / 2);
+		n = retransmit_next_run(
+		    &m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 2 && first == 2 && again;
 		retransmit_unsent(&m, first, n, n, again);
 		right = right && m.agains == 4;
-		n = retransmit_run(&m, 44, &first, &again, k * MS + MS / 2);
+		n = retransmit_next_run(
+		    &m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 2 && first == 2 && again;
 		right = right && sent(&m, 44, k * MS + MS / 2) == 0x60;
 		m.lost = 0;	/* its share is not to the point */
 	}
 	ok(right && m.n[RETRANSMIT_REPEATED] == 100, "likewise again, round a "
 	    "ring of 7 many times");
-	retransmit_turn(&m, 1, 30 * MS);
-	retransmit_all(&m);
+	retransmit_start(&m, 1, 30 * MS);
+	retransmit_ready_all(&m);
 	retransmit_take(&m, 2, 30 * MS);	/* others went on without us */
-	n = retransmit_run(&m, 44, &first, &again, 30 * MS);
+	n = retransmit_next_run(&m, 44, &first, &again, 30 * MS);
 	retransmit_unsent(&m, first, n, 1, again);
-	ok(n == 2 && retransmit_run(&m, 44, &first, &again, 30 * MS) == 1 &&
-	    first == 1 && sent(&m, 44, 30 * MS) == 0x78 && m.upto == segs,
+	ok(n == 2 &&
+		retransmit_next_run(&m, 44, &first, &again, 30 * MS) == 1 &&
+		first == 1 && sent(&m, 44, 30 * MS) == 0x78 && m.upto == segs,
 	    "and before one that need not go any more");
 	retransmit_free(&m);
 }
@@ -356,10 +365,10 @@ test_windows(void)
 	ok(m.allowed > before, "and more when they arrive: %u", m.allowed);
 	ok(m.window >= 150, "a loss alone does not narrow the window");
 	m.last_rtt_ns = 10 * m.least_rtt_ns;
-	retransmit_cut(&m, 60 * MS);
+	retransmit_reduce_window(&m, 60 * MS);
 	ok(m.window < 30 && m.window >= 16, "a longer round trip does");
 	before = m.window;
-	retransmit_cut(&m, 60 * MS + 1);
+	retransmit_reduce_window(&m, 60 * MS + 1);
 	ok(m.window == before, "once in two of them");
 	retransmit_free(&m);
 }
@@ -375,19 +384,20 @@ test_order(void)
 	retransmit_init(&m, 40, true);
 	retransmit_window(&m, 16, 1024);
 	retransmit_sample(&m, MS);
-	retransmit_turn(&m, 0, 0);
-	ok(retransmit_run(&m, 44, &first, &again, 0) == 0 &&
-		retransmit_due(&m) == UINT64_MAX,
+	retransmit_start(&m, 0, 0);
+	ok(retransmit_next_run(&m, 44, &first, &again, 0) == 0 &&
+		retransmit_deadline_ns(&m) == UINT64_MAX,
 	    "a rack waits until something is ready");
-	retransmit_ready(&m, 7);
-	retransmit_ready(&m, 8);
-	retransmit_ready(&m, 3);
-	n = retransmit_run(&m, 44, &first, &again, 0);
+	retransmit_ready_segment(&m, 7);
+	retransmit_ready_segment(&m, 8);
+	retransmit_ready_segment(&m, 3);
+	n = retransmit_next_run(&m, 44, &first, &again, 0);
 	ok(n == 2 && first == 7 &&
-		retransmit_run(&m, 44, &first, &again, 0) == 1 && first == 3,
+		retransmit_next_run(&m, 44, &first, &again, 0) == 1 &&
+		first == 3,
 	    "then it goes at once, in runs");
 	for (uint32_t i = 9; i < 39; i++)
-		retransmit_ready(&m, i);
+		retransmit_ready_segment(&m, i);
 	m.window = 16;
 	sent(&m, 44, 0);
 	ok(m.out == 33, "however few results have come: racks that wait for "
@@ -415,8 +425,9 @@ test_wraps(void)
 	ok(sent(&m, 44, 300) == 0x300000 && m.seen == 3,
 	    "and 2 is behind it");
 	m.iteration = 0;
-	ok(retransmit_state(&m, xid, &(struct repair_state){ .iteration =
-	    0xffffff }, 400), "the iteration before 0 is 2^24 - 1");
+	ok(retransmit_receive_state(
+	       &m, xid, &(struct repair_state){.iteration = 0xffffff}, 400),
+	    "the iteration before 0 is 2^24 - 1");
 	retransmit_free(&m);
 }
 
@@ -429,10 +440,10 @@ test_queue(void)
 	struct repair_bitmap b = bitmap(2);
 
 	sent(&m, 2, 0);
-	retransmit_lacks(&m, &b, m.serial, MS, MS);
+	retransmit_receive_lacks(&m, &b, m.serial, MS, MS);
 	b = bitmap(1);
 	for (int k = 0; k < 5; k++) {
-		retransmit_lacks(&m, &b, m.serial, MS, MS);
+		retransmit_receive_lacks(&m, &b, m.serial, MS, MS);
 		retransmit_take(&m, 0, MS);
 	}
 	ok(sent(&m, 2, 2 * MS) == 2, "what is lost and comes, again and again, "
@@ -450,8 +461,10 @@ test_acks(void)
 	sent(&m, 44, 0);
 	ok(probed(&m, &h, 100) && h.lacks.bytes == 0 && h.mark == 40,
 	    "out of step a push is asked after, too");
-	retransmit_state(&m, xid, &(struct repair_state){ .iteration = 9,
-	    .seen = 40, .whole = true, .notice = true }, 200);
+	retransmit_receive_state(&m, xid,
+	    &(struct repair_state){
+		.iteration = 9, .seen = 40, .whole = true, .notice = true},
+	    200);
 	ok(m.here == 0, "a notice is of a round, though it may have the number "
 	    "of the push");
 	state(&m, (struct repair_state){ .seen = 40 }, 0x81, 300);
@@ -459,7 +472,7 @@ test_acks(void)
 	    "a STATE says what there is of the push, and what lacks");
 	probed(&m, &h, 400);
 	state(&m, (struct repair_state){ .seen = 42 }, 0, 500);
-	ok(retransmit_whole(&m), "until it is whole");
+	ok(retransmit_is_whole(&m), "until it is whole");
 	retransmit_free(&m);
 }
 
