@@ -1,12 +1,11 @@
 /*
- * child.h - the training process that a tool carries
+ * child.h - the training process that a tool runs as its child
  *
- * Its standard input and output are pipes with the gradient stream, as
- * tcpclient gives a program its connection.  Nothing here blocks: what is to
- * be written waits in a buffer, what was read is handed out message by
- * message.  It leads a process group of its own, which ends with it: whatever
- * it has started, and left in its group.  For tools: says what is wrong, and
- * may exit.
+ * Its standard input and output are pipes that carry the gradient stream.
+ * Nothing here blocks: output waits in a buffer, and input is returned message
+ * by message.  The child leads a process group of its own.  When the child
+ * ends, the rest of its group is ended too.  For tools: prints errors, and may
+ * exit.
  */
 #ifndef INNET_NET_CHILD_H
 #define INNET_NET_CHILD_H
@@ -33,23 +32,82 @@
 #include "common/wire/stream.h"
 
 enum {
-	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* results it has not read */
-	CHILD_QUOTE_BYTES = 61		/* of text that it wrote */
+	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* of results */
+	CHILD_QUOTE_BYTES = 61		/* of its text, in a message */
 };
 
 struct child {
 	const char *name;		/* argv[0], for messages */
 	pid_t pid;			/* 0: none is running */
-	pid_t group;			/* what it was: its group's number */
-	int to, from;			/* our ends of the pipes, or -1 */
+	pid_t group;			/* number of its process group */
+	int to, from;			/* the tool's ends of the pipes; -1 */
 	struct stream_in in;
-	uint8_t *out;			/* what is still to be written */
+	uint8_t *out;			/* bytes still to be written; owned */
 	size_t out_at, out_have, out_room;
 	int status;			/* of wait(2), once pid is 0 */
-	bool cut;			/* it ended within a message */
+	bool cut;			/* its output ended in a message */
 };
 
-/* A pipe whose our end does not block, as large as the system lets it be. */
+/* Start argv, or exit 1; wait_mask becomes the signal mask of the child. */
+static inline void child_start(struct child *c, char *argv[],
+    const sigset_t *wait_mask);
+
+/*
+ * Queue a message for the child, and write as much as possible without
+ * waiting.
+ */
+static inline void child_send(struct child *c, const struct stream_head *h,
+    const void *body);
+
+/*
+ * Write queued bytes while the pipe has room.  An end of file of the child
+ * closes the pipe.
+ */
+static inline void child_write(struct child *c);
+
+/*
+ * Read the next message.  Returns 1, 0 if none has arrived, -1 at the end of
+ * the output, or -2, after an error message, if it is no gradient stream.
+ */
+static inline int child_next_message(struct child *c, struct stream_head *h,
+    const uint8_t **body);
+
+/*
+ * Return the kind of the next message; 0 if it has not arrived, -1 if none
+ * will.
+ */
+static inline int child_peek_kind(struct child *c);
+
+/* Print that the last message is wrong, with its offset in the stream. */
+static inline void child_report_message(const struct child *c,
+    const struct stream_head *h, const char *why);
+
+/*
+ * The output has ended: if it ended in a message, print that once and return
+ * true.
+ */
+static inline bool child_report_truncation(struct child *c);
+
+/* Has the child exited, even if others hold its pipe? */
+static inline bool child_has_exited(struct child *c);
+
+/* Return the bytes of results that it has not read. */
+static inline size_t child_unread_bytes(const struct child *c);
+
+/* Does it read so slowly that its messages must not be read? */
+static inline bool child_is_too_slow(const struct child *c);
+
+/*
+ * Stop the child: close its input and read on; after patience_ns send SIGTERM
+ * to its group, after the same again SIGKILL; then stop the rest of the group.
+ * Returns 0, or 1 after a message if it failed.  If the end was requested
+ * (asked), its exit status is not a failure.
+ */
+static inline int child_stop(struct child *c, uint64_t patience_ns, bool asked);
+
+/* implementation */
+
+/* Make a pipe, as large as the system allows; the end `ours` does not block. */
 static inline void
 child_make_pipe(int fd[2], int ours)
 {
@@ -61,8 +119,8 @@ child_make_pipe(int fd[2], int ours)
 }
 
 /*
- * Let a Python child find innet_stream: its folder comes last in PYTHONPATH,
- * found beside this program, as installed or as built.
+ * Let a Python child find innet_stream: append its folder to PYTHONPATH, found
+ * beside this program, as installed or as built.
  */
 static inline void
 child_set_python_path(void)
@@ -90,7 +148,6 @@ child_set_python_path(void)
 	}
 }
 
-/* Start argv or exit 1; wait_mask is the signal mask the child gets. */
 static inline void
 child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 {
@@ -102,7 +159,7 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	child_make_pipe(from, 0);
 	if (pipe2(report, O_CLOEXEC) == -1)
 		err(1, "pipe");
-	/* its orphans are ours to wait for, whatever process 1 does */
+	/* be the parent of its orphans, to wait for them */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	c->pid = fork();
 	if (c->pid == -1)
@@ -132,7 +189,6 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	close(report[0]);
 }
 
-/* The pipe has room: write on.  The child's end of file closes it. */
 static inline void
 child_write(struct child *c)
 {
@@ -143,7 +199,7 @@ child_write(struct child *c)
 		if (n >= 0) {
 			c->out_at += (size_t)n;
 		} else if (errno == EPIPE) {
-			close(c->to);	/* it listens no more */
+			close(c->to);	/* it closed its input */
 			c->to = -1;
 		} else if (errno != EINTR) {
 			return;		/* full */
@@ -152,7 +208,6 @@ child_write(struct child *c)
 	c->out_at = c->out_have = 0;
 }
 
-/* Queue a message for the child and write what goes without waiting. */
 static inline void
 child_send(struct child *c, const struct stream_head *h, const void *body)
 {
@@ -177,7 +232,7 @@ child_send(struct child *c, const struct stream_head *h, const void *body)
 	child_write(c);
 }
 
-/* Has it written text where a message belongs?  Then that is said. */
+/* If the child wrote text instead of a message, print it and return true. */
 static inline bool
 child_report_text(const struct child *c)
 {
@@ -197,7 +252,6 @@ child_report_text(const struct child *c)
 	return true;
 }
 
-/* It has ended.  Within a message, which is said once?  Then true. */
 static inline bool
 child_report_truncation(struct child *c)
 {
@@ -210,10 +264,6 @@ child_report_truncation(struct child *c)
 	return c->cut;
 }
 
-/*
- * The next message: 1; 0 none yet; -1 the child has ended its output; -2 it
- * is no gradient stream, which has been said.
- */
 static inline int
 child_next_message(struct child *c, struct stream_head *h, const uint8_t **body)
 {
@@ -246,10 +296,6 @@ child_next_message(struct child *c, struct stream_head *h, const uint8_t **body)
 	}
 }
 
-/*
- * The kind of its next message, as far as it has come: 0 if it has not, -1 if
- * none will.
- */
 static inline int
 child_peek_kind(struct child *c)
 {
@@ -264,7 +310,6 @@ child_peek_kind(struct child *c)
 	return stream_get(in->buf + in->used, &h) != NULL ? -1 : h.kind;
 }
 
-/* Name the place in its stream of the message that came last: it is wrong. */
 static inline void
 child_report_message(const struct child *c, const struct stream_head *h,
     const char *why)
@@ -273,7 +318,6 @@ child_report_message(const struct child *c, const struct stream_head *h,
 	    STREAM_HEADER_BYTES - stream_body_bytes(h), why);
 }
 
-/* Has it ended, whoever may still hold its pipe? */
 static inline bool
 child_has_exited(struct child *c)
 {
@@ -282,21 +326,19 @@ child_has_exited(struct child *c)
 	return c->pid == 0;
 }
 
-/* Bytes of results that it has not read yet. */
 static inline size_t
 child_unread_bytes(const struct child *c)
 {
 	return c->out_have - c->out_at;
 }
 
-/* Does it read so little that it is not to be listened to? */
 static inline bool
 child_is_too_slow(const struct child *c)
 {
 	return child_unread_bytes(c) >= CHILD_UNREAD_MAX_BYTES;
 }
 
-/* Wait for the child until the deadline.  True once it has gone. */
+/* Wait for the child until the deadline.  Returns true once it has exited. */
 static inline bool
 child_wait_until(struct child *c, uint64_t deadline_ns)
 {
@@ -304,7 +346,7 @@ child_wait_until(struct child *c, uint64_t deadline_ns)
 	char rest[4096];
 
 	for (;;) {
-		/* what it still says is not wanted, but must not break it */
+		/* discard its output, so that it can finish */
 		for (int k = 0; k < 64 && c->from != -1 &&
 		    read(c->from, rest, sizeof(rest)) > 0; k++)
 			;
@@ -316,7 +358,7 @@ child_wait_until(struct child *c, uint64_t deadline_ns)
 	}
 }
 
-/* Is nobody left of its group?  Zombies that are ours are waited for. */
+/* Has every process of its group exited?  Zombies are reaped. */
 static inline bool
 child_group_has_exited(const struct child *c)
 {
@@ -326,8 +368,8 @@ child_group_has_exited(const struct child *c)
 }
 
 /*
- * It has gone: end what it leaves in its group, which is said, by SIGTERM, and
- * by SIGKILL if that takes longer than patience_ns.
+ * Stop the processes that the child left in its group, after a warning: by
+ * SIGTERM, and by SIGKILL after patience_ns.
  */
 static inline void
 child_stop_group(const struct child *c, uint64_t patience_ns)
@@ -350,12 +392,6 @@ child_stop_group(const struct child *c, uint64_t patience_ns)
 	}
 }
 
-/*
- * End it: close its input and read on, wait up to patience_ns, then SIGTERM to
- * its group, then as long again, then SIGKILL; then the rest of its group.
- * 0, or 1 after a line if it failed; how it exits does not count as a failure
- * if the end was asked for.
- */
 static inline int
 child_stop(struct child *c, uint64_t patience_ns, bool asked)
 {

@@ -1,8 +1,8 @@
 /*
- * password.h - the password in a file: its first line, without its end
+ * password.h - read a password from the first line of a file
  *
- * On a command line others could see it.  What is no password, and a file that
- * cannot be read, end the tool with a message and status 1.
+ * On a command line other users could see it.  An empty password, or a file
+ * that cannot be read, ends the tool with a message and status 1.
  */
 #ifndef INNET_NET_PASSWORD_H
 #define INNET_NET_PASSWORD_H
@@ -14,7 +14,10 @@
 
 #include "common/base/file-open.h"
 
-/* The first line of the file, to be freed. */
+/*
+ * Return the first line of the file, without its line end; the caller must
+ * free it.
+ */
 static inline char *
 password_read(const char *path)
 {

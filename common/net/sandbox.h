@@ -1,15 +1,15 @@
 /*
- * sandbox.h - what a live tool gives up once it serves
+ * sandbox.h - the privileges that a live tool gives up once it serves
  *
- * After its sockets and files are open it needs little: it becomes another user
- * (--user), says that nothing it might start gains rights, and has the kernel
- * (Landlock, from Linux 5.13 on) hold it to the folders of the files that it
- * was given to write: nothing else is opened, and nothing is executed.  Where
- * the kernel has no Landlock that part is left out.  Seccomp is for the unit
- * that starts a service (innet-security(7)).  Not for tools that start
- * commands.
+ * After its sockets and files are open a tool needs little.  It becomes
+ * another user (--user), gives up the right to gain privileges, and lets the
+ * kernel (Landlock, Linux 5.13 or later) restrict it to the folders of the
+ * files that it must write: it can open no other file and execute nothing.
+ * Where the kernel has no Landlock, that part is omitted.  Seccomp belongs to
+ * the unit that starts a service (innet-security(7)).  Not for tools that
+ * start commands.
  *
- * For tools: says what cannot be, and exits 1.
+ * For tools: prints errors, and exits 1.
  */
 #ifndef INNET_NET_SANDBOX_H
 #define INNET_NET_SANDBOX_H
@@ -34,7 +34,7 @@
 
 #include "common/base/file-link.h"
 
-/* What Debian 12's headers lack: of ABI 2 and 3. */
+/* Debian 12's headers lack these of ABI 2 and 3. */
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
 #endif
@@ -42,7 +42,7 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
 
-/* Of ABI 1, everything; the later two where the kernel knows them. */
+/* All rights of ABI 1; those of ABI 2 and 3 if the kernel has them. */
 #define SANDBOX_ALL ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 #define SANDBOX_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | \
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
@@ -53,12 +53,12 @@
 enum { SANDBOX_PATHS = 16 };
 
 struct sandbox {
-	const char *user;		/* NULL: stay who it is */
-	const char *path[SANDBOX_PATHS];	/* written later; NULL: none */
+	const char *user;		/* to become; NULL: none */
+	const char *path[SANDBOX_PATHS];	/* of files written later */
 	size_t paths;
 };
 
-/* The file at path, if there is one, will be written, or made anew. */
+/* Allow to write the file at path later; NULL and "-" are ignored. */
 static inline void
 sandbox_add_file(struct sandbox *s, const char *path)
 {
@@ -67,7 +67,7 @@ sandbox_add_file(struct sandbox *s, const char *path)
 		s->path[s->paths++] = path;
 }
 
-/* Another user, with its groups and no others. */
+/* Become another user, with its groups and no others. */
 static inline void
 sandbox_change_user(const char *name)
 {
@@ -87,7 +87,10 @@ sandbox_change_user(const char *name)
 		    name);
 }
 
-/* Add a rule for the folder of path, which is found as it is opened later. */
+/*
+ * Add a rule for the folder of path, found as it will be opened later.
+ * Returns false with errno.
+ */
 static inline bool
 sandbox_allow_folder(int rules, const char *path, uint64_t known)
 {
@@ -98,7 +101,7 @@ sandbox_allow_folder(int rules, const char *path, uint64_t known)
 	struct stat st;
 	bool ok;
 
-	if (file_link_end(path, end))	/* a link stays: atomic-file.h */
+	if (file_link_end(path, end))	/* as atomic-file.h follows links */
 		path = end;
 	slash = strrchr(path, '/');
 
@@ -121,7 +124,7 @@ sandbox_allow_folder(int rules, const char *path, uint64_t known)
 	return ok;
 }
 
-/* What looks for leaks as a process ends reads of its threads in /proc. */
+/* Allow the leak check of a sanitizer to read /proc. */
 static inline bool
 sandbox_allow_leak_check(int rules)
 {
@@ -141,7 +144,7 @@ sandbox_allow_leak_check(int rules)
 #endif
 }
 
-/* Hold this process to its files; without Landlock nothing is done. */
+/* Restrict this process to its files; without Landlock do nothing. */
 static inline void
 sandbox_restrict(const struct sandbox *s)
 {
@@ -170,7 +173,7 @@ sandbox_restrict(const struct sandbox *s)
 	close(rules);
 }
 
-/* Everything is open: give up all else. */
+/* Enter the sandbox, once everything is open. */
 static inline void
 sandbox_enter(const struct sandbox *s)
 {

@@ -1,9 +1,19 @@
 /*
- * serve-sockets.h - the sockets that a plane serves on
+ * serve-sockets.h - the sockets of a plane that serves on UDP, and sending
  *
- * One is the switch's own address, and each way of a program has one more: it
- * is opened when something is to be sent by it, and shut when the program needs
- * it no longer.  What they counted stays.
+ * One socket has the switch's own address.  Each further socket of the program
+ * (struct packet's socket) is opened when something must be sent by it, and
+ * closed when the program needs it no longer; its counters are kept.
+ *
+ * A datagram that leaves at once waits for room in the kernel, for up to a
+ * second.  A datagram that left a port by the schedule of its link does not
+ * wait: without room it is lost, as on a full link.
+ *
+ * Departed datagrams are sent in runs, because a system call costs more than a
+ * packet in it.  A run waits for more datagrams until it is SERVE_GATHER_NS
+ * old, until all packets received together are processed, or until something
+ * else must be sent.  If departures are captured or impaired, a run contains
+ * only datagrams that left at the same time.
  */
 #ifndef INNET_NET_SERVE_SOCKETS_H
 #define INNET_NET_SERVE_SOCKETS_H
@@ -24,18 +34,20 @@
 #include "common/switch/plane.h"
 
 enum {
-	SERVE_SOCKETS_MAX = 1024,		/* sockets beside the own one */
-	SERVE_SOURCE_FDS = 256		/* descriptors of what is beside them */
+	SERVE_SOCKETS_MAX = 1024,	/* besides the own one */
+	SERVE_SOURCE_FDS = 256		/* descriptors of a serve_source */
 };
 
-/* What serves the plane beside sockets: interfaces (inpath.h). */
+/* A source of packets besides the sockets: interfaces (inpath.h). */
 struct serve_source {
 	void *ctx;
-	uint64_t max_sleep_ns;		/* it is looked at so often */
-	/* What to wait for, SERVE_SOURCE_FDS at most: how many. */
+	uint64_t max_sleep_ns; /* receive() is called at least as often */
+	/* Write the descriptors to wait for to p, at most SERVE_SOURCE_FDS;
+	 * returns how many. */
 	uint32_t (*add_pollfds)(void *ctx, struct pollfd *p);
-	void (*receive)(void *ctx);	/* what has come */
-	void (*stop_receiving)(void *ctx); /* take no more, but what has come */
+	/* Process the packets that have arrived. */
+	void (*receive)(void *ctx);
+	void (*stop_receiving)(void *ctx); /* after those present */
 };
 
 struct serve_conf {
@@ -45,16 +57,16 @@ struct serve_conf {
 	uint64_t propagation_ns;	/* of every port's link */
 	struct impair impair;		/* of what goes out */
 	const char *port_file;		/* NULL: none */
-	const char *save;		/* what the tool itself writes */
+	const char *save;		/* a file that the tool writes */
 	struct pcapio_out *ingress, *egress;	/* captures, or NULL */
 	struct rotate rotate;		/* of these */
 	volatile sig_atomic_t *stop, *show_flag,
 	    *reopen_flag;		/* set by signals */
 	const sigset_t *wait_mask;	/* signals let in while waiting */
-	bool one_link;			/* hosts share one: wait for room */
+	bool one_link;			/* all hosts share it: wait for room */
 	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
 	bool verbose, progress;
-	/* Once a second and at the end, and when a signal asks; or NULL. */
+	/* Called once a second and at the end, or NULL. */
 	int (*tick)(void *ctx, uint64_t now_ns, bool last);
 	void *tick_ctx;
 	void (*show)(void *ctx);
@@ -69,7 +81,7 @@ struct serve_socket {
 	uint32_t number;
 };
 
-/* What the kernel and --impair did, of all sockets. */
+/* Counters of all sockets, of the kernel and of --impair. */
 struct serve_account {
 	uint64_t kernel, unreachable, send_failed;
 	uint64_t lost, duplicated, reordered;
@@ -80,30 +92,70 @@ struct serve {
 	struct plane *pl;
 	struct clock clock;
 	struct serve_socket own;
-	struct serve_socket **socket;		/* the others; owned */
+	struct serve_socket **socket;	/* the others; owned */
 	uint32_t sockets;
 	struct pollfd *poll;
 	uint64_t second_ns, warned_ns, unreachable;
 	uint64_t stall_checked_ns, stall_ns;	/* serve_note_stall() */
-	struct serve_account gone;	/* of sockets closed */
+	struct serve_account gone;	/* of closed sockets */
 	bool warned_drops, warned_sockets;
 	const struct serve_source *source;	/* or NULL */
-	bool broken;			/* it cannot go on; that was said */
-	bool gave_up;			/* waited enough in this batch */
-	int taken;			/* packets since a look at the clock */
+	bool broken;			/* it must end; that was printed */
+	bool gave_up;			/* waiting, for this batch */
+	int taken;			/* packets since the clock was read */
 	int rc;
-	/* what has left a port and is not sent yet: a run to one address */
+	/* datagrams that have left a port and are not sent: a run */
 	struct iovec departed[UDPIO_RUN_MAX];
 	int departed_count;
 	size_t departed_bytes;
 	struct slot_to departed_to;
 	uint64_t departed_ns;		/* the first of them */
-	uint64_t advance_ns;		/* when they leave; 0: ask the clock */
-	/* of runs that wait for more: what their slots got for their bytes */
+	uint64_t advance_ns;		/* of departures; 0: read the clock */
+	/* buffers that slots get for those of the waiting run */
 	bool may_gather;
 	uint8_t *spare[UDPIO_RUN_MAX];	/* owned */
 	uint32_t spare_room[UDPIO_RUN_MAX];
 };
+
+enum {
+	SERVE_WAIT_MS = 1000,		/* for room to send, a batch, at most */
+	SERVE_GATHER_NS = 30000
+};
+
+/*
+ * Return a socket by its number, opened towards `to` if necessary; NULL on
+ * failure, when the caller must count its datagrams as failed.
+ */
+static inline struct serve_socket *serve_find_socket(struct serve *s,
+    uint32_t socket, const union addr *to);
+
+/* Close the socket at index k. */
+static inline void serve_close_socket(struct serve *s, uint32_t k);
+
+/*
+ * plane_driver.send_run: datagrams without room in time are counted as failed.
+ */
+static inline void serve_send_run(void *ctx, uint32_t socket,
+    const union addr *from, const union addr *to, const struct post *p,
+    uint64_t now_ns);
+
+/*
+ * Send the departed datagrams, in runs of one length of which the last may be
+ * shorter.
+ */
+static inline void serve_send_departed(struct serve *s);
+
+/* plane_driver.flush_departed */
+static inline void serve_flush_departed(void *ctx);
+
+/* plane_driver.clock_ns: packets that leave together leave at the same time. */
+static inline uint64_t serve_clock_ns(void *ctx);
+
+/* Add the counters of a socket. */
+static inline void serve_add_socket(struct serve_account *c,
+    const struct serve_socket *w);
+
+/* implementation */
 
 static inline void
 serve_add_socket(struct serve_account *c, const struct serve_socket *w)
@@ -116,7 +168,6 @@ serve_add_socket(struct serve_account *c, const struct serve_socket *w)
 	c->reordered += w->out.impair.reordered;
 }
 
-/* The socket of way number k is not needed any more. */
 static inline void
 serve_close_socket(struct serve *s, uint32_t k)
 {
@@ -129,10 +180,6 @@ serve_close_socket(struct serve *s, uint32_t k)
 	s->socket[k] = s->socket[--s->sockets];
 }
 
-/*
- * The socket of a way, opened towards `to` when it is needed; or NULL: what was
- * to be sent by it is counted as failed.
- */
 static inline struct serve_socket *
 serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 {
@@ -163,18 +210,11 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 	return w;
 }
 
-enum {
-	SERVE_WAIT_MS = 1000,		/* for room to send, a batch, at most */
-	SERVE_GATHER_NS = 30000
-};
-
-static inline void serve_send_departed(struct serve *s);
-
 /*
- * Wait for room in u to send; false if there is none.  The link's queue may be
- * full while the socket's is not: then sleep a little.  A batch that has waited
- * for long in vain does not wait again: one way that is blocked must not stop
- * all others.
+ * Wait for room in u to send; returns false if there is none.  The queue of
+ * the link may be full while that of the socket is not: then sleep for a
+ * millisecond.  A batch that has waited SERVE_WAIT_MS does not wait again,
+ * because one blocked socket must not stop all others.
  */
 static inline bool
 serve_wait_for_room(struct serve *s, const struct udpio *u, int tries)
@@ -190,7 +230,6 @@ serve_wait_for_room(struct serve *s, const struct udpio *u, int tries)
 	return !s->gave_up;
 }
 
-/* plane_driver.send_run: what finds no room in time is counted as failed. */
 static inline void
 serve_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -200,8 +239,8 @@ serve_send_run(void *ctx, uint32_t socket, const union addr *from,
 	uint32_t done = 0;
 	int tries = 0, n;
 
-	(void)from;		/* a socket has the one it is bound to */
-	if (s->departed_count > 0)	/* what left before comes before */
+	(void)from;		/* a socket has its own address */
+	if (s->departed_count > 0)	/* keep the order */
 		serve_send_departed(s);
 	if (w == NULL)
 		s->gone.send_failed += p->count;
@@ -222,7 +261,6 @@ serve_send_run(void *ctx, uint32_t socket, const union addr *from,
 	}
 }
 
-/* Send what has left: runs of one length, the last of which may be shorter. */
 static inline void
 serve_send_departed(struct serve *s)
 {
@@ -254,8 +292,9 @@ serve_send_departed(struct serve *s)
 }
 
 /*
- * Keep the bytes of a slot that may be filled again before the i-th of a run is
- * sent: it gets as many others.  False without memory.
+ * Keep the bytes of a slot, which may be filled again before the i-th datagram
+ * of a run is sent: the slot gets another buffer.  Returns false without
+ * memory.
  */
 static inline bool
 serve_keep_bytes(struct serve *s, int i, struct slot *slot)
@@ -275,7 +314,9 @@ serve_keep_bytes(struct serve *s, int i, struct slot *slot)
 	return true;
 }
 
-/* plane_driver.send_slot: slots that are popped keep their bytes for a while.
+/*
+ * plane_driver.send_slot: the slots of a run keep their bytes until it is
+ * sent.
  */
 static inline void
 serve_send_slot(
@@ -305,7 +346,6 @@ serve_send_slot(
 		serve_send_departed(s);
 }
 
-/* plane_driver.clock_ns: what leaves at once leaves at one time. */
 static inline uint64_t
 serve_clock_ns(void *ctx)
 {
@@ -316,7 +356,6 @@ serve_clock_ns(void *ctx)
 	return s->advance_ns;
 }
 
-/* plane_driver.flush_departed */
 static inline void
 serve_flush_departed(void *ctx)
 {
@@ -326,9 +365,10 @@ serve_flush_departed(void *ctx)
 		serve_send_departed(s);
 }
 
-static const struct plane_driver serve_driver = {.send_run = serve_send_run,
-    .send_slot = serve_send_slot,
-    .flush_departed = serve_flush_departed,
-    .clock_ns = serve_clock_ns};
+/* The driver to initialize a plane with, for serve_run(). */
+static const struct plane_driver serve_driver = {
+	.send_run = serve_send_run, .send_slot = serve_send_slot,
+	.flush_departed = serve_flush_departed, .clock_ns = serve_clock_ns
+};
 
 #endif

@@ -1,13 +1,13 @@
 /*
  * serve.h - the driver of sockets: a plane that serves on UDP
  *
- * The loop: packets come (here) and leave (serve-send.h) by sockets
- * (serve-sockets.h), and once a second people are told (serve-log.h).  Time is
- * monotonic (clock.h): a packet that is looked at only after a departure
- * counts, and is captured, as no earlier than that departure, so that captures
- * hold exactly the order of events that the plane decided by.
+ * The loop: packets arrive here and leave by serve-sockets.h, and once a
+ * second captures are flushed and warnings and progress printed.  Time is
+ * monotonic (struct clock).  A packet that is processed only after a departure
+ * counts, and is captured, as not earlier than that departure, so that
+ * captures show exactly the order of events in which the plane decided.
  *
- * For tools: says what is wrong, and exits 1 while it opens.
+ * For tools: prints errors, and exits 1 if it cannot open.
  */
 #ifndef INNET_NET_SERVE_H
 #define INNET_NET_SERVE_H
@@ -28,7 +28,54 @@
 #include "common/switch/receive.h"
 #include "common/switch/report.h"
 
-/* What all sockets counted, those that were shut too. */
+enum {
+	SERVE_BATCHES = 16,		/* received before other work */
+	SERVE_CLOCK_EVERY = 32,		/* packets for a reading of the clock */
+	SERVE_STALL_NS = 100000000	/* without receiving: a stall */
+};
+
+/*
+ * Open the socket of cf->listen, or exit 1; *own becomes the address that the
+ * kernel chose.  Call it before plane_init(), which needs the address, and
+ * serve_run().
+ */
+static inline void serve_open(struct serve *s, const struct serve_conf *cf,
+    const struct program *pr, union addr *own);
+
+/*
+ * Serve until the end with a plane that was initialized with serve_driver and
+ * s.  Returns the exit status.
+ */
+static inline int serve_run(struct serve *s, struct plane *pl);
+
+/* Close all sockets. */
+static inline void serve_close(struct serve *s);
+
+/* Add the counters of the sockets to a report. */
+static inline void serve_put_report(const struct serve *s, struct counters *c);
+
+/* Add what went wrong, if anything did, for people. */
+static inline void serve_put_summary(const struct serve *s, struct counters *c);
+
+/* Set the time to now_ns, after running everything that is due by then. */
+static inline void serve_advance(struct serve *s, uint64_t now_ns);
+
+/*
+ * Set the time to that of a packet that arrived at at_ns, or of the last event
+ * if it is later.  Within a batch the clock is read now and then, so that
+ * links carry packets that are due while the rest is processed.
+ */
+static inline void serve_advance_to_packet(struct serve *s, uint64_t at_ns);
+
+/* Return the time, and note a stall since packets were last received. */
+static inline uint64_t serve_read_clock(struct serve *s);
+
+/* Convert a kernel timestamp of a packet to plane time. */
+static inline uint64_t serve_arrival_ns(struct serve *s, uint64_t stamp_ns);
+
+/* implementation */
+
+/* Return the counters of all sockets, closed ones included. */
 static inline struct serve_account
 serve_sum_sockets(const struct serve *s)
 {
@@ -40,7 +87,6 @@ serve_sum_sockets(const struct serve *s)
 	return c;
 }
 
-/* For people: what went wrong, if anything did. */
 static inline void
 serve_put_summary(const struct serve *s, struct counters *c)
 {
@@ -61,7 +107,6 @@ serve_put_summary(const struct serve *s, struct counters *c)
 	}
 }
 
-/* The same, by name. */
 static inline void
 serve_put_report(const struct serve *s, struct counters *c)
 {
@@ -77,7 +122,10 @@ serve_put_report(const struct serve *s, struct counters *c)
 	counters_put(c, "deaf_ns", s->stall_ns);
 }
 
-/* Somebody is unreachable, or the program is in trouble: now and then. */
+/*
+ * Warn, at most once a second, of dropped packets, of an unreachable host that
+ * the program depends on, or of a problem of the program.
+ */
 static inline void
 serve_warn_problems(struct serve *s, uint64_t now_ns)
 {
@@ -102,7 +150,7 @@ serve_warn_problems(struct serve *s, uint64_t now_ns)
 	s->unreachable = u->unreachable;
 }
 
-/* How it goes, on a terminal. */
+/* Show some counters on the terminal. */
 static inline void
 serve_show_progress(const struct serve *s)
 {
@@ -121,16 +169,10 @@ serve_show_progress(const struct serve *s)
 	counters_free(&c);
 }
 
-enum {
-	SERVE_BATCHES = 16,		/* received between looks at all else */
-	SERVE_CLOCK_EVERY = 32,		/* packets without a look at it */
-	SERVE_STALL_NS = 100000000	/* that packets wait to be looked at */
-};
-
 /*
- * It is now_ns; what has left is sent.  What leaves does so at read_ns, if the
- * clock has just been read, or (0) at what it says then: later than it is due,
- * so that others are due by then as well.
+ * Set the time to now_ns and send the packets that leave.  They leave at
+ * read_ns, if the clock has just been read, or (0) at its next reading; that
+ * is later than their deadline, so others may have become due by then.
  */
 static inline void
 serve_advance_at(struct serve *s, uint64_t now_ns, uint64_t read_ns)
@@ -148,7 +190,10 @@ serve_advance(struct serve *s, uint64_t now_ns)
 	serve_advance_at(s, now_ns, 0);
 }
 
-/* Nobody was looked at from from_ns to now_ns: for long, as if held up? */
+/*
+ * No packet was processed from from_ns to now_ns: tell the program if that was
+ * long, because its peers were not silent then.
+ */
 static inline void
 serve_note_stall(struct serve *s, uint64_t from_ns, uint64_t now_ns)
 {
@@ -162,7 +207,6 @@ serve_note_stall(struct serve *s, uint64_t from_ns, uint64_t now_ns)
 		s->pl->program->stalled(s->pl->state, now_ns - from_ns, now_ns);
 }
 
-/* What time is it, since packets were last received? */
 static inline uint64_t
 serve_read_clock(struct serve *s)
 {
@@ -172,7 +216,6 @@ serve_read_clock(struct serve *s)
 	return now;
 }
 
-/* When came what the kernel stamped so, which is looked at now? */
 static inline uint64_t
 serve_arrival_ns(struct serve *s, uint64_t stamp_ns)
 {
@@ -183,11 +226,6 @@ serve_arrival_ns(struct serve *s, uint64_t stamp_ns)
 	return at_ns;
 }
 
-/*
- * A packet that came at at_ns is looked at: as of then, or of what happened
- * since.  Time goes on within a batch: links carry what is due while the rest
- * is looked at.
- */
 static inline void
 serve_advance_to_packet(struct serve *s, uint64_t at_ns)
 {
@@ -201,7 +239,7 @@ serve_advance_to_packet(struct serve *s, uint64_t at_ns)
 	serve_advance(s, at_ns > s->pl->now_ns ? at_ns : s->pl->now_ns);
 }
 
-/* One datagram of socket w, which came at at_ns. */
+/* Receive a datagram of the socket w, which arrived at at_ns. */
 static inline void
 serve_receive_datagram(struct serve *s, struct serve_socket *w,
     const struct udpio_packet *d, uint64_t at_ns)
@@ -220,7 +258,7 @@ serve_receive_datagram(struct serve *s, struct serve_socket *w,
 	}
 }
 
-/* The datagrams of one message, which came together. */
+/* Receive the datagrams of one message, which arrived together. */
 static inline void
 serve_receive_message(struct serve *s, struct serve_socket *w,
     const struct udpio_message *m)
@@ -232,7 +270,10 @@ serve_receive_message(struct serve *s, struct serve_socket *w,
 		serve_receive_datagram(s, w, &p, at_ns);
 }
 
-/* What has come to one socket, a part at a time; a flood leaves time. */
+/*
+ * Receive from one socket, a batch at a time; a flood leaves time for other
+ * work.
+ */
 static inline void
 serve_receive(struct serve *s, struct serve_socket *w)
 {
@@ -251,8 +292,8 @@ serve_receive(struct serve *s, struct serve_socket *w)
 }
 
 /*
- * Give what the program owes, a run at a time, as long as the socket has room:
- * who else waits, and what comes in, is not to wait for it.
+ * Send the backlog of the program, a run at a time, while the socket has room,
+ * so that other packets do not wait.
  */
 static inline void
 serve_send_backlog(struct serve *s)
@@ -266,7 +307,7 @@ serve_send_backlog(struct serve *s)
 		plane_flush(s->pl);
 }
 
-/* How long to sleep at most: until something is due, or the end. */
+/* Return how long to sleep at most: until the next deadline or the end. */
 static inline uint64_t
 serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
@@ -284,7 +325,7 @@ serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 	    s->source->max_sleep_ns);
 }
 
-/* Sleep until a packet, something due, a signal, or the end. */
+/* Sleep until a packet, a deadline, a signal, or the end. */
 static inline void
 serve_sleep(struct serve *s, uint64_t end_ns)
 {
@@ -316,7 +357,10 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	}
 }
 
-/* Once a second: captures to the disk, ways that are not needed, progress. */
+/*
+ * Do what signals request, print warnings, and once a second flush captures,
+ * show progress and close sockets that are no longer needed.
+ */
 static inline void
 serve_tick(struct serve *s, uint64_t now_ns)
 {
@@ -356,10 +400,6 @@ serve_tick(struct serve *s, uint64_t now_ns)
 	}
 }
 
-/*
- * Listen, or exit 1; *own becomes the address that the kernel gave.  Before
- * plane_init(), which needs the address, and serve_run().
- */
 static inline void
 serve_open(struct serve *s, const struct serve_conf *cf,
     const struct program *pr, union addr *own)
@@ -382,17 +422,13 @@ serve_open(struct serve *s, const struct serve_conf *cf,
 	*own = s->own.u.local;
 }
 
-/* Is it to go on? */
+/* Must the loop go on? */
 static inline bool
 serve_should_continue(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
 	return !*s->cf->stop && now_ns < end_ns && !s->broken;
 }
 
-/*
- * Serve until the end with a plane that was made over serve_driver and s.  The
- * exit status.
- */
 static inline int
 serve_run(struct serve *s, struct plane *pl)
 {
@@ -418,7 +454,7 @@ serve_run(struct serve *s, struct plane *pl)
 			udp_transmit_flush(&s->socket[k]->out, now);
 		serve_tick(s, now);
 	}
-	serve_receive(s, &s->own);	/* what has come counts */
+	serve_receive(s, &s->own);	/* packets that have arrived */
 	for (uint32_t k = 0; k < s->sockets; k++)
 		serve_receive(s, s->socket[k]);
 	if (s->source != NULL)

@@ -1,8 +1,8 @@
 /*
  * service.h - what a tool that serves does around the serve loop
  *
- * Captures are opened and closed, the plane is made, run and freed; the summary
- * and the report are written, the summary also when a signal asks.
+ * It opens and closes captures, makes, runs and frees the plane, and writes
+ * the summary (also at a signal) and the report.
  */
 #ifndef INNET_NET_SERVICE_H
 #define INNET_NET_SERVICE_H
@@ -23,19 +23,43 @@ struct service {
 	const char *tool;
 	struct plane_options *o;
 	struct serve_conf conf;
-	struct serve *serve;		/* of sockets, or within a driver */
+	struct serve *serve;		/* sockets below, or of a driver */
 	struct serve sockets;
 	struct plane plane;
 	struct pcapio_out in, out;
-	/* What a driver counts beside sockets; or NULL. */
+	/* Adds counters of the driver to a report; or NULL. */
 	void (*put_extra)(const void *ctx, struct counters *c);
 	const void *extra_ctx;
 };
 
 /*
- * Write text to path, whole or not at all ("-": standard output); last: it may
- * wait for who reads a pipe.
+ * Serve on sockets until the end, as o and conf say.  Returns the exit status.
  */
+static inline int service_run(struct service *v, struct plane_options *o,
+    const struct serve_conf *conf);
+
+/*
+ * Initialize the service; files and durations of conf are filled in from o.
+ * Then the caller opens the driver and makes the plane.
+ */
+static inline void service_init(struct service *v, struct plane_options *o,
+    const struct serve_conf *conf);
+
+/*
+ * After serving: close files, print and write the counters, and free the
+ * plane.  Returns the exit status.
+ */
+static inline int service_finish(struct service *v, int rc);
+
+/*
+ * Write text to path, all of it or nothing ("-": standard output). last: it
+ * may wait for the reader of a pipe.  Returns the exit status.
+ */
+static inline int service_write_file(const char *path, const char *text,
+    bool last);
+
+/* implementation */
+
 static inline int
 service_write_file(const char *path, const char *text, bool last)
 {
@@ -54,7 +78,7 @@ service_write_file(const char *path, const char *text, bool last)
 	return 1;
 }
 
-/* Everything that was counted, in a form. */
+/* Return all counters, in a form. */
 static inline struct counters
 service_make_report(const struct service *v, enum counters_form form)
 {
@@ -73,7 +97,7 @@ service_make_report(const struct service *v, enum counters_form form)
 	return c;
 }
 
-/* The summary: a line for people, or JSON on standard output. */
+/* Print the summary: a line for people, or JSON on standard output. */
 static inline void
 service_show_summary(void *ctx)
 {
@@ -88,7 +112,7 @@ service_show_summary(void *ctx)
 	counters_free(&c);
 }
 
-/* Write the report, if there is to be one; the exit status. */
+/* Write the report if the user asked for one.  Returns the exit status. */
 static inline int
 service_write_report(const struct service *v, bool last)
 {
@@ -103,7 +127,7 @@ service_write_report(const struct service *v, bool last)
 	return rc;
 }
 
-/* SIGHUP: captures that were moved begin anew, and the report is written. */
+/* SIGHUP: start captures that were moved again, and write the report. */
 static inline void
 service_reopen_files(void *ctx)
 {
@@ -116,7 +140,10 @@ service_reopen_files(void *ctx)
 	service_write_report(v, false);
 }
 
-/* A number that nobody knows: strangers cannot choose keys that meet. */
+/*
+ * Return a random hash seed, so that untrusted hosts cannot choose keys that
+ * collide.
+ */
 static inline struct hashmap_multiplier
 service_random_seed(void)
 {
@@ -128,6 +155,7 @@ service_random_seed(void)
 	return by;
 }
 
+/* Create the captures that the user asked for, or exit. */
 static inline void
 service_open_captures(struct service *v)
 {
@@ -143,6 +171,7 @@ service_open_captures(struct service *v)
 	}
 }
 
+/* Close them.  Returns the exit status. */
 static inline int
 service_close_captures(struct service *v)
 {
@@ -155,10 +184,6 @@ service_close_captures(struct service *v)
 	return rc;
 }
 
-/*
- * Begin as conf and o say; what conf has of files and lengths of time is filled
- * in from o.  Then the driver is opened, and the plane made.
- */
 static inline void
 service_init(struct service *v, struct plane_options *o,
     const struct serve_conf *conf)
@@ -183,7 +208,6 @@ service_init(struct service *v, struct plane_options *o,
 		o->plane.place.xid = control_first_xid(timer_wall_ns());
 }
 
-/* The plane has served: close, tell, and free it.  The exit status. */
 static inline int
 service_finish(struct service *v, int rc)
 {
@@ -197,7 +221,7 @@ service_finish(struct service *v, int rc)
 	return rc;
 }
 
-/* Everything is open: what is not needed any more is given up. */
+/* Give up the privileges that are no longer needed, once everything is open. */
 static inline void
 service_enter_sandbox(const struct service *v)
 {
@@ -228,7 +252,7 @@ service_is_local(const union addr *a)
 	return is;
 }
 
-/* What is above the switch is not the switch, which is bound: or exit 1. */
+/* Exit 1 if the parent of the switch, which is bound, is the switch itself. */
 static inline void
 service_check_parent(const struct program_place *place)
 {
@@ -245,7 +269,6 @@ service_check_parent(const struct program_place *place)
 		    "itself", addr_print(above, name));
 }
 
-/* Serve on sockets until the end.  The exit status. */
 static inline int
 service_run(struct service *v, struct plane_options *o,
     const struct serve_conf *conf)

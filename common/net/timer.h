@@ -1,9 +1,19 @@
 /*
- * timer.h - clocks and deadlines for live tools
+ * timer.h - clocks, deadlines and signals for live tools
  *
- * The only header that reads a clock.  Wall time (CLOCK_REALTIME, ns since the
- * epoch) stamps packets and drives the machines, as the kernel's own stamps
- * do; monotonic time measures waits.
+ * The only header that reads a clock.  Wall-clock time (CLOCK_REALTIME, in ns
+ * since the epoch) stamps packets, as the kernel's own timestamps do.
+ * Monotonic time measures waits.
+ *
+ * A live plane uses struct clock: it starts at the wall-clock time and then
+ * follows the monotonic clock, so that setting the wall clock neither stops it
+ * nor makes it jump.  The kernel stamps received packets by the wall clock.
+ * clock_arrival_ns() converts such a timestamp by its age, which is the same
+ * on both clocks unless the wall clock is set in between; in any case the
+ * result is neither before the last event nor after now.
+ *
+ * A sleeping process wakes 30 to 130 us late.  A loop that must act exactly at
+ * a deadline sleeps for pace_sleep_ns() and polls for the rest.
  */
 #ifndef INNET_NET_TIMER_H
 #define INNET_NET_TIMER_H
@@ -14,8 +24,6 @@
 #include <stdint.h>
 #include <time.h>
 
-
-
 #define TIMER_NEVER UINT64_MAX
 #define TIMER_SECOND_NS 1000000000u
 
@@ -25,6 +33,7 @@ timer_from_timespec(const struct timespec *ts)
 	return (uint64_t)ts->tv_sec * TIMER_SECOND_NS + (uint64_t)ts->tv_nsec;
 }
 
+/* Return the wall-clock time. */
 static inline uint64_t
 timer_wall_ns(void)
 {
@@ -34,6 +43,7 @@ timer_wall_ns(void)
 	return timer_from_timespec(&ts);
 }
 
+/* Return the monotonic time. */
 static inline uint64_t
 timer_mono_ns(void)
 {
@@ -50,14 +60,17 @@ timer_to_timespec(uint64_t ns)
 	    (long)(ns % TIMER_SECOND_NS) };
 }
 
-/* The earlier of two deadlines. */
+/* Return the earlier of two deadlines. */
 static inline uint64_t
 timer_earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* now + span, TIMER_NEVER if span is or the sum would pass it. */
+/*
+ * Return now_ns + span_ns; TIMER_NEVER if span_ns is that, or if the sum would
+ * exceed it.
+ */
 static inline uint64_t
 timer_after(uint64_t now_ns, uint64_t span_ns)
 {
@@ -65,9 +78,9 @@ timer_after(uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Block SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM and SIGCHLD but inside
- * ppoll(2), so that none is lost between a test and a wait.  The mask to give
- * ppoll is in *wait.
+ * Block SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM and SIGCHLD except inside
+ * ppoll(2), so that no signal is lost between a test and a wait. *wait becomes
+ * the mask for ppoll().
  */
 static inline void
 timer_block_signals(void (*handler)(int), sigset_t *wait)
@@ -89,8 +102,8 @@ timer_block_signals(void (*handler)(int), sigset_t *wait)
 }
 
 /*
- * Let in the signals that wait.  ppoll() does so only when it has to sleep: a
- * loop that always finds a packet would not hear that it is to stop.
+ * Deliver the pending signals. ppoll() does so only if it has to sleep, so a
+ * loop that always finds a packet would never notice that it must stop.
  */
 static inline void
 timer_deliver_signals(const sigset_t *wait)
@@ -102,17 +115,18 @@ timer_deliver_signals(const sigset_t *wait)
 }
 
 struct clock {
-	uint64_t base_ns;	/* wall - monotonic, at the start */
-	uint64_t now_ns, wall_ns;	/* both, read together last */
+	uint64_t base_ns; /* wall-clock minus monotonic time at the start */
+	uint64_t now_ns, wall_ns;	/* of the last clock_read() */
 };
 
+/* Return the current time of the clock. */
 static inline uint64_t
 clock_now(const struct clock *c)
 {
 	return timer_mono_ns() + c->base_ns;
 }
 
-/* Read both clocks: now, for what was received of late. */
+/* Read both clocks for the packets received last, and return the time. */
 static inline uint64_t
 clock_read(struct clock *c)
 {
@@ -121,6 +135,7 @@ clock_read(struct clock *c)
 	return c->now_ns;
 }
 
+/* Return a clock that starts at the wall-clock time. */
 static inline struct clock
 clock_start(void)
 {
@@ -131,8 +146,8 @@ clock_start(void)
 }
 
 /*
- * When a packet came that the kernel stamped by the wall clock: not before
- * `last_ns`, and not after the last reading.
+ * Convert a kernel timestamp to the time of the clock: not before last_ns, and
+ * not after the last clock_read().
  */
 static inline uint64_t
 clock_arrival_ns(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
@@ -147,8 +162,10 @@ clock_arrival_ns(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
 
 enum { PACE_SPIN_NS = 60000 };
 
-/* How long to sleep at now_ns so as to wake before deadline_ns, but not by
- * much. */
+/*
+ * Return how long to sleep at now_ns to wake shortly before deadline_ns; 0
+ * close to it.
+ */
 static inline uint64_t
 pace_sleep_ns(uint64_t now_ns, uint64_t deadline_ns)
 {

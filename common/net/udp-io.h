@@ -1,18 +1,25 @@
 /*
- * udp-io.h - a UDP socket, and what comes on it in batches, with stamps
+ * udp-io.h - a UDP socket that sends and receives in batches
  *
- * One socket, of either family.  What comes is received a batch of messages a
- * call, each with the kernel's receive stamp, ToS byte and source; it tells how
- * many packets the kernel dropped for want of room (SO_RXQ_OVFL) and what was
- * unreachable (IP_RECVERR).  Where the kernel can (UDP_GRO) a message holds a
- * run of datagrams of one source, all of one length but the last, which may be
- * shorter, with one stamp; otherwise a message is a datagram:
+ * One socket of either address family.  Packets are received a batch of
+ * messages at a time, each with the kernel's receive timestamp, ToS byte and
+ * source address.  The socket counts the packets that the kernel dropped for
+ * lack of room (SO_RXQ_OVFL) and the destinations that were unreachable
+ * (IP_RECVERR).  With UDP_GRO a message holds a run of datagrams of one source
+ * with one timestamp; all have the same length, except that the last may be
+ * shorter.  Otherwise a message is one datagram:
  *
  *	for (int i = 0; i < n; i++)
- *		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &p); )
+ *		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &p);)
  *			... p.data, p.len ...
  *
- * A struct udpio owns its socket and buffers; udpio_close().
+ * Runs of datagrams are sent by UDP_SEGMENT, up to UDPIO_RUN_MAX datagrams a
+ * call, and where the kernel lacks it by sendmmsg.  If the kernel refuses
+ * UDP_SEGMENT, the run is sent without it, and it is not tried again.  A
+ * datagram of a run must not exceed the path MTU, but a single one may: IP
+ * fragments it.
+ *
+ * A struct udpio owns its socket and buffers: udpio_close().
  */
 #ifndef INNET_NET_UDP_IO_H
 #define INNET_NET_UDP_IO_H
@@ -42,40 +49,40 @@
 #include "common/wire/frame.h"
 
 enum {
-	UDPIO_BATCH = 64,		/* messages a call, at most */
-	UDPIO_BATCH_LONG = 8,		/* ... and when they are long */
-	UDPIO_HOT_BYTES = 512 << 10,	/* of a batch that stays in a cache */
+	UDPIO_BATCH = 64,	     /* messages a call, at most */
+	UDPIO_BATCH_LONG = 8,	     /* ... and when they are long */
+	UDPIO_HOT_BYTES = 512 << 10, /* of a batch that fits into a cache */
 	UDPIO_PACKET_BYTES = 65536,
 	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64, /* not one set */
 	UDPIO_CONTROL_BYTES = 256,
-	UDPIO_BUFFER_BYTES = 8 << 20,	/* asked of the kernel each way */
-	UDPIO_WAIT_BYTES = 1 << 19,	/* of udpio_limit_send_buffer() */
-	UDPIO_RUN_MAX = 64,		/* datagrams of a call: the kernel's */
-	UDPIO_RUN_BYTES = 65535 - 28,	/* payload of a call over IPv4 */
+	UDPIO_BUFFER_BYTES = 8 << 20, /* of the kernel, each way */
+	UDPIO_WAIT_BYTES = 1 << 19,   /* of udpio_limit_send_buffer() */
+	UDPIO_RUN_MAX = 64,	      /* datagrams of a call: kernel's limit */
+	UDPIO_RUN_BYTES = 65535 - 28, /* payload of a call over IPv4 */
 	UDPIO_RUN_BYTES_V6 = 65535 - 48,
-	UDPIO_TEXT_BYTES = 320,		/* of udpio_describe() */
-	UDPIO_TRIES = 4			/* past errors of earlier packets */
+	UDPIO_TEXT_BYTES = 320, /* of udpio_describe() */
+	UDPIO_TRIES = 4		/* after errors of earlier packets */
 };
 
-/* What one receive brought: a run of datagrams, one after another. */
+/* A received message: a run of adjacent datagrams. */
 struct udpio_message {
 	uint8_t *data;		/* borrowed until the next udpio_recv() */
-	size_t len;		/* of them all */
-	size_t seg_bytes;	/* of each but the last; len: it is one */
+	size_t len;		/* of all of them */
+	size_t seg_bytes;	/* of each but the last; len: only one */
 	uint64_t stamp_ns;	/* the kernel's, since the epoch */
 	uint8_t tos;
 	union addr from;
-	const union addr *to;	/* the socket's own, or a group's */
+	const union addr *to;	/* of the socket, or of its group */
 };
 
-/* One of them. */
+/* One datagram. */
 struct udpio_packet {
 	uint8_t *data;		/* borrowed, as the message's */
 	size_t len;
 	uint64_t stamp_ns;
 	uint8_t tos;
 	const union addr *from, *to;
-	uint8_t *body;		/* what its head is followed by, if that is
+	uint8_t *body;		/* what follows the header, if it is stored
 				 * elsewhere (udp-scatter.h), or NULL */
 };
 
@@ -85,32 +92,183 @@ struct udpio {
 	bool in_multicast_group; /* a group too: udp-multicast.h */
 	int group_fd;
 	union addr group;
-	uint8_t tos;			/* of packets that ask for no other */
-	bool gso, gro;			/* in use: UDP_SEGMENT, UDP_GRO */
-	int gso_errno, gro_errno;	/* if not, why; 0: not asked for */
+	uint8_t tos;			/* default of packets sent */
+	bool gso, gro;			/* UDP_SEGMENT, UDP_GRO are in use */
+	int gso_errno, gro_errno;	/* why not; 0: not requested */
 	size_t gso_bytes;		/* longest datagram of a run, so far */
-	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* as the kernel counts: with
-						 * its own overhead */
-	uint64_t kernel_drops;		/* SO_RXQ_OVFL, as far as told; a run
-					 * may count as one */
-	uint32_t drops, group_drops;	/* of which, by its two sockets */
-	uint64_t unreachable;		/* errors that came back */
-	union addr refused;	/* who was, last */
-	uint64_t send_failed;		/* datagrams the kernel did not take */
-	bool link_full;			/* the last EAGAIN was the link's */
+	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* with the overhead of the
+						 * kernel */
+	uint64_t kernel_drops;		/* SO_RXQ_OVFL so far; a run may
+					 * count as one */
+	uint32_t drops, group_drops;	/* of each of its two sockets */
+	uint64_t unreachable;		/* errors that were returned */
+	union addr refused;		/* last unreachable destination */
+	uint64_t send_failed;		/* datagrams the kernel refused */
+	bool link_full;			/* the last EAGAIN came from the link */
 	uint8_t *bytes, *control;
-	int ask;			/* messages of the next call */
-	bool more;			/* the last call got all it asked for */
+	int ask;			/* messages to request next */
+	bool more;			/* the last call filled the batch */
 	struct udpio_message got[UDPIO_BATCH];
 };
+
+/* Aligned room for the control messages of a send. */
+union udpio_control {
+	struct cmsghdr align;
+	uint8_t room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint16_t))];
+};
+
+/*
+ * Open a socket bound to a, whose packets leave with the ToS byte tos; without
+ * offload it does not use UDP_SEGMENT and UDP_GRO.  Returns 0, or -1 with
+ * errno and nothing open.  The buffers are touched here, not later.
+ */
+static inline int udpio_open(struct udpio *u, const union addr *a, uint8_t tos,
+    bool offload);
+
+/*
+ * Open a socket as udpio_open() does, bound to the address from which the
+ * kernel reaches `to`; *mtu is set unless mtu is NULL.
+ */
+static inline int udpio_open_towards(struct udpio *u, const union addr *to,
+    uint8_t tos, bool offload, uint64_t *mtu);
+
+/*
+ * Open a socket that only sends, from a.  Packets that arrive are never read;
+ * receive_bytes is the room for them.
+ */
+static inline int udpio_open_sender(struct udpio *u, const union addr *a,
+    int receive_bytes, bool offload);
+
+/*
+ * For tools: open a socket bound to a, or exit 1; print its address, and write
+ * its port to port_file (atomically) unless that is NULL.
+ */
+static inline void udpio_listen_or_exit(struct udpio *u, const union addr *a,
+    uint8_t tos, bool offload, const char *port_file);
+
+/* Close the socket and free its buffers. */
+static inline void udpio_close(struct udpio *u);
+
+/*
+ * Set *mine to the address from which the kernel reaches `to`, with port 0,
+ * and *mtu, unless mtu is NULL, to the path MTU.  Returns 0, or -1 with errno.
+ */
+static inline int udpio_find_source(const union addr *to, union addr *mine,
+    uint64_t *mtu);
+
+/*
+ * Receive a batch of messages into u->got and return how many; 0 if none has
+ * arrived.  It never waits. u->more: there may be more messages.  While
+ * messages are long the batch is small, so that it is still in a cache when it
+ * is read.
+ */
+static inline int udpio_recv(struct udpio *u);
+
+/*
+ * Set *p to the next datagram of a message; *at starts at 0.  Returns false at
+ * the end.
+ */
+static inline bool udpio_next_datagram(const struct udpio_message *m,
+    size_t *at, struct udpio_packet *p);
+
+/*
+ * Return the number of datagrams in a message, at least one: an empty datagram
+ * counts.
+ */
+static inline size_t udpio_count_datagrams(const struct udpio_message *m);
+
+/*
+ * Receive up to `ask` messages into the buffers of m and into u->got, from one
+ * of the two sockets, whose count of drops is *dropped.  Returns how many.
+ */
+static inline int udpio_recv_into(struct udpio *u, int fd, const union addr *to,
+    uint32_t *dropped, struct mmsghdr *m, int ask);
+
+/*
+ * Send one datagram.  Returns false, and counts it, if the kernel refuses it.
+ */
+static inline bool udpio_send(struct udpio *u, const union addr *to,
+    uint8_t tos, const void *p, size_t len);
+
+/*
+ * Send as udpio_send_gather() does count adjacent datagrams at base: seg_bytes
+ * each, the last one last_bytes.
+ */
+static inline int udpio_send_run(struct udpio *u, const union addr *to,
+    uint8_t tos, const void *base, size_t seg_bytes, int count,
+    size_t last_bytes);
+
+/*
+ * Send count datagrams to one address.  Datagram k consists of `per` pieces
+ * from iov[k * per] on; each has seg_bytes bytes, except that the last may be
+ * shorter, but not empty unless it is the only one.  Returns how many were
+ * sent, from the first on.  If not all, errno is EAGAIN when the socket or the
+ * queue of the link is full: the rest may be sent later.  With any other errno
+ * the rest is counted as failed.  POLLOUT waits for the socket but not for the
+ * link, so the caller must also wait a little.
+ */
+static inline int udpio_send_gather(struct udpio *u, const union addr *to,
+    uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes);
+
+/*
+ * Return how many datagrams of seg bytes one call sends with UDP_SEGMENT; 1:
+ * it is not used.
+ */
+static inline int udpio_run_max(const struct udpio *u, size_t seg);
+
+/*
+ * Does the send buffer hold as much as it should hold of vectors, with room
+ * left only for short messages that must not wait?  POLLOUT tells when it
+ * holds less.
+ */
+static inline bool udpio_is_crowded(const struct udpio *u);
+
+/*
+ * Return the bytes that wait in the socket to be sent, with the overhead of
+ * the kernel.
+ */
+static inline uint64_t udpio_unsent_bytes(const struct udpio *u);
+
+/*
+ * Limit the send buffer of a sender that waits for room: less than the queue
+ * of a link (usually 1,000 frames), because a full queue drops packets.  The
+ * kernel doubles the value for its overhead.
+ */
+static inline void udpio_limit_send_buffer(struct udpio *u);
+
+/*
+ * Read the errors that were returned to the socket: count the unreachable
+ * destinations.
+ */
+static inline void udpio_read_errors(struct udpio *u);
+
+/* Set an option of a socket, and ignore failure. */
+static inline void udpio_set_option(int fd, int level, int name, int value);
+
+/*
+ * Write a packet that was sent or received to a capture, with the headers it
+ * had on the wire.
+ */
+static inline void udpio_capture(struct pcapio_out *out, const union addr *from,
+    const union addr *to, uint8_t tos, const void *p, size_t len,
+    uint64_t stamp_ns);
+
+/* For tools: with verbose, print how the socket sends and receives. */
+static inline void udpio_print_description(const struct udpio *u, bool verbose);
+
+/* For tools: warn once if the kernel dropped packets. */
+static inline void udpio_warn_drops(const struct udpio *u, bool *warned);
+
+/* implementation */
 
 static inline void
 udpio_set_option(int fd, int level, int name, int value)
 {
-	/* each is a help; what is missing shows in what it would tell */
+	/* options are optional: without one its information is missing */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+/* Set the options that every socket here has. */
 static inline void
 udpio_set_options(int fd, bool v6, uint8_t tos)
 {
@@ -131,11 +289,6 @@ udpio_set_options(int fd, bool v6, uint8_t tos)
 	}
 }
 
-/*
- * Who sends through u waits for room: let it hold less than a link's queue
- * does (1,000 frames are usual), which loses what comes in vain.  The kernel
- * doubles this, for its overhead.
- */
 static inline void
 udpio_limit_send_buffer(struct udpio *u)
 {
@@ -147,7 +300,6 @@ udpio_limit_send_buffer(struct udpio *u)
 		u->sndbuf_bytes = (uint64_t)bytes;
 }
 
-/* Bytes that wait in the socket to be sent, with the kernel's overhead. */
 static inline uint64_t
 udpio_unsent_bytes(const struct udpio *u)
 {
@@ -156,10 +308,6 @@ udpio_unsent_bytes(const struct udpio *u)
 	return ioctl(u->fd, SIOCOUTQ, &bytes) == 0 ? (uint64_t)bytes : 0;
 }
 
-/*
- * Has u as much to send as it should hold of vectors, and room only for what
- * is short and must not wait behind them?  POLLOUT says when it has less.
- */
 static inline bool
 udpio_is_crowded(const struct udpio *u)
 {
@@ -180,7 +328,7 @@ udpio_close(struct udpio *u)
 	u->fd = -1;
 }
 
-/* What an option that holds a size says; 0 if it says nothing. */
+/* Return the value of an option that holds a size; 0 if it has none. */
 static inline uint64_t
 udpio_get_size(int fd, int name)
 {
@@ -192,7 +340,7 @@ udpio_get_size(int fd, int name)
 	return (uint64_t)value;
 }
 
-/* Ask for runs in one call, both ways.  Before any packet can come. */
+/* Enable runs of datagrams both ways, before any packet arrives. */
 static inline void
 udpio_enable_offload(struct udpio *u)
 {
@@ -206,11 +354,6 @@ udpio_enable_offload(struct udpio *u)
 	u->gso_bytes = UDPIO_PACKET_BYTES;
 }
 
-/*
- * A socket bound to a, whose packets leave with the given ToS byte; unless
- * offload, without UDP_SEGMENT and UDP_GRO.  0, or -1 with errno, and then
- * nothing is held.  Buffers are touched here, not later.
- */
 static inline int
 udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
 {
@@ -242,10 +385,6 @@ udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
 	return 0;
 }
 
-/*
- * A socket that only sends, from a: what comes is never received, and room for
- * it is receive_bytes.  0, or -1 with errno, and then nothing is held.
- */
 static inline int
 udpio_open_sender(struct udpio *u, const union addr *a, int receive_bytes,
     bool offload)
@@ -276,10 +415,6 @@ udpio_open_sender(struct udpio *u, const union addr *a, int receive_bytes,
 	return 0;
 }
 
-/*
- * The address from which the kernel would reach `to`, port 0; *mtu, unless
- * NULL, is the path's.  0, or -1 with errno.
- */
 static inline int
 udpio_find_source(const union addr *to, union addr *mine, uint64_t *mtu)
 {
@@ -307,7 +442,6 @@ udpio_find_source(const union addr *to, union addr *mine, uint64_t *mtu)
 	return 0;
 }
 
-/* A socket of our own to talk to `to`, at that address; likewise. */
 static inline int
 udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
     bool offload, uint64_t *mtu)
@@ -320,8 +454,8 @@ udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
 }
 
 /*
- * What the kernel says beside a message, whose len is known.  A length of
- * segments that cannot be is as none: then the message is one datagram.
+ * Read the control messages of a message, whose len is known.  An impossible
+ * segment length counts as none: the message is then one datagram.
  */
 static inline void
 udpio_read_control(uint32_t *dropped, struct msghdr *m,
@@ -354,7 +488,6 @@ udpio_read_control(uint32_t *dropped, struct msghdr *m,
 	}
 }
 
-/* Take the errors that came back: who was unreachable, and how often. */
 static inline void
 udpio_read_errors(struct udpio *u)
 {
@@ -374,10 +507,6 @@ udpio_read_errors(struct udpio *u)
 	}
 }
 
-/*
- * Receive `ask` messages into what m says, and u->got: how many, of one of the
- * sockets, which dropped so many.
- */
 static inline int
 udpio_recv_into(struct udpio *u, int fd, const union addr *to,
     uint32_t *dropped, struct mmsghdr *m, int ask)
@@ -386,7 +515,7 @@ udpio_recv_into(struct udpio *u, int fd, const union addr *to,
 	int n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
-		udpio_read_errors(u);	/* a pending error was reported once */
+		udpio_read_errors(u);	/* the pending error was reported */
 		n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	}
 	u->more = n == ask;
@@ -413,7 +542,10 @@ udpio_recv_into(struct udpio *u, int fd, const union addr *to,
 	return n;
 }
 
-/* udpio_recv() of one of its sockets, which dropped so many. */
+/*
+ * Receive as udpio_recv() does from one of the sockets, whose count of drops
+ * is *dropped.
+ */
 static inline int
 udpio_recv_from(struct udpio *u, int fd, const union addr *to,
     uint32_t *dropped)
@@ -436,11 +568,6 @@ udpio_recv_from(struct udpio *u, int fd, const union addr *to,
 	return udpio_recv_into(u, fd, to, dropped, m, ask);
 }
 
-/*
- * Receive what has come, a batch of messages, into u->got: how many, 0 when
- * none has.  u->more if there may be more.  Never waits.  While messages are
- * long a batch is small, so that it is in a cache still when it is read.
- */
 static inline int
 udpio_recv(struct udpio *u)
 {
@@ -452,7 +579,6 @@ udpio_recv(struct udpio *u)
 			 u, u->group_fd, &u->group, &u->group_drops);
 }
 
-/* Datagrams in a message, at least one: an empty datagram is one too. */
 static inline size_t
 udpio_count_datagrams(const struct udpio_message *m)
 {
@@ -461,10 +587,6 @@ udpio_count_datagrams(const struct udpio_message *m)
 	return (m->len - 1) / m->seg_bytes + 1;
 }
 
-/*
- * The next datagram of a message into *p; *at starts at 0 and runs along.
- * False when there are no more.
- */
 static inline bool
 udpio_next_datagram(
     const struct udpio_message *m, size_t *at, struct udpio_packet *p)
@@ -481,8 +603,9 @@ udpio_next_datagram(
 }
 
 /*
- * Write what is sent with other than the socket's own ToS byte, or as a run of
- * datagrams of seg bytes (0: as none), into control.  The msghdr for it.
+ * Write the control messages for a ToS byte other than the socket's own, and
+ * for a run of datagrams of seg bytes (0: no run), to control.  Returns the
+ * msghdr for them.
  */
 static inline struct msghdr
 udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
@@ -513,13 +636,10 @@ udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
 	return m;
 }
 
-/* Room for both, aligned. */
-union udpio_control {
-	struct cmsghdr align;
-	uint8_t room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint16_t))];
-};
-
-/* One call: a run of n datagrams of seg bytes, or one.  n, or -1. */
+/*
+ * Send a run of n datagrams of seg bytes, or one datagram, with one call.
+ * Returns n, or -1.
+ */
 static inline int
 udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
     const struct iovec *iov, int per, int n, size_t seg)
@@ -533,7 +653,9 @@ udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
 	return sendmsg(u->fd, &m, MSG_DONTWAIT) == -1 ? -1 : n;
 }
 
-/* One call: n datagrams, each its own.  How many were taken, or -1. */
+/*
+ * Send n separate datagrams with one call.  Returns how many were sent, or -1.
+ */
 static inline int
 udpio_send_each(struct udpio *u, const union addr *to, uint8_t tos,
     const struct iovec *iov, int per, int n)
@@ -551,7 +673,6 @@ udpio_send_each(struct udpio *u, const union addr *to, uint8_t tos,
 	return sendmmsg(u->fd, m, (unsigned)n, MSG_DONTWAIT);
 }
 
-/* How many datagrams of seg bytes go in one call with UDP_SEGMENT; 1: none. */
 static inline int
 udpio_run_max(const struct udpio *u, size_t seg)
 {
@@ -564,8 +685,8 @@ udpio_run_max(const struct udpio *u, size_t seg)
 }
 
 /*
- * A run was refused: remember it, if that is for its being a run.  False if
- * it is not.
+ * The kernel refused a run: note why and return true if the reason is that it
+ * is a run.
  */
 static inline bool
 udpio_run_refused(struct udpio *u, size_t seg)
@@ -582,8 +703,8 @@ udpio_run_refused(struct udpio *u, size_t seg)
 }
 
 /*
- * An error of a send that is an earlier packet's: take it, the send is worth
- * another try.  errno stays.
+ * If errno is the error of an earlier packet, take it off the socket and
+ * return true: the send should be tried again. errno stays.
  */
 static inline bool
 udpio_skip_old_error(struct udpio *u)
@@ -598,15 +719,6 @@ udpio_skip_old_error(struct udpio *u)
 	return true;
 }
 
-/*
- * Send count datagrams to one address: datagram k is the `per` pieces from
- * iov[k * per] on, seg_bytes in all but in the last, which may be shorter but
- * not empty unless it is the only one.  How many were taken, from the first
- * on.  If not all, errno is EAGAIN when there is no room in the socket or on
- * the link's queue (the rest may be sent later, or be given up), or something
- * else, and then the rest is counted as failed.  POLLOUT waits for the socket
- * but not for the link: who goes on must wait a little too.
- */
 static inline int
 udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
     const struct iovec *iov, int per, int count, size_t seg_bytes)
@@ -647,10 +759,6 @@ udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
 	return sent;
 }
 
-/*
- * The same for datagrams that lie one after another at base: count of them,
- * seg_bytes each, last_bytes the last.
- */
 static inline int
 udpio_send_run(struct udpio *u, const union addr *to, uint8_t tos,
     const void *base, size_t seg_bytes, int count, size_t last_bytes)
@@ -675,7 +783,6 @@ udpio_send_run(struct udpio *u, const union addr *to, uint8_t tos,
 	return sent;
 }
 
-/* Send one packet; false, and counted, if the kernel did not take it. */
 static inline bool
 udpio_send(struct udpio *u, const union addr *to, uint8_t tos, const void *p,
     size_t len)
@@ -689,8 +796,8 @@ udpio_send(struct udpio *u, const union addr *to, uint8_t tos, const void *p,
 }
 
 /*
- * How this socket sends and receives, for -v: into text, which is returned.
- * Runs are told for the datagrams of a 1,500-byte path.
+ * Write how this socket sends and receives to text, for -v, and return it.
+ * Runs are described for datagrams of a path with an MTU of 1,500 bytes.
  */
 static inline const char *
 udpio_describe(const struct udpio *u, char text[UDPIO_TEXT_BYTES])
@@ -716,7 +823,6 @@ udpio_describe(const struct udpio *u, char text[UDPIO_TEXT_BYTES])
 	return text;
 }
 
-/* Write a packet that passed, with headers as they were on the wire. */
 static inline void
 udpio_capture(struct pcapio_out *out, const union addr *from,
     const union addr *to, uint8_t tos, const void *p, size_t len,
@@ -733,10 +839,6 @@ udpio_capture(struct pcapio_out *out, const union addr *from,
 	    (uint32_t)(head + len));
 }
 
-/*
- * For tools: listen on a or exit 1; say so on stderr; write the port to
- * port_file (atomically) unless it is NULL.
- */
 static inline void
 udpio_listen_or_exit(struct udpio *u, const union addr *a, uint8_t tos,
     bool offload, const char *port_file)
@@ -756,7 +858,6 @@ udpio_listen_or_exit(struct udpio *u, const union addr *a, uint8_t tos,
 	fprintf(stderr, "listening on %s\n", addr_print(&u->local, name));
 }
 
-/* For tools: under -v, how the socket sends and receives. */
 static inline void
 udpio_print_description(const struct udpio *u, bool verbose)
 {
@@ -766,7 +867,6 @@ udpio_print_description(const struct udpio *u, bool verbose)
 		warnx("%s", udpio_describe(u, text));
 }
 
-/* For tools: warn once when the kernel dropped packets. */
 static inline void
 udpio_warn_drops(const struct udpio *u, bool *warned)
 {

@@ -1,13 +1,13 @@
 /*
- * udp-transmit.h - what a live tool sends: through a socket, past a capture,
- * and through a bad network if one is asked for
+ * udp-transmit.h - send through a socket, with a capture and with impairment
  *
- * Without impairment everything leaves at once, runs as runs.  With it each
- * datagram's copies leave when impair.h says: those that are late are held
- * here, UDP_TRANSMIT_HELD_MAX of them, until udp_transmit_flush() at their
- * time, in order of time and, at one time, in the order they were sent.  The
- * capture shows what would have been sent by a good network.  Borrows socket
- * and capture; owns what it holds, udp_transmit_free().  Time is an argument.
+ * Without impairment every datagram leaves at once, and runs leave as runs.
+ * With impairment the copies of each datagram leave when impair.h says: late
+ * copies are held, UDP_TRANSMIT_HELD_MAX of them, until udp_transmit_flush()
+ * at their time, in order of time and, for equal times, in the order in which
+ * they were sent.  The capture shows what a perfect network would have
+ * carried.  A struct udp_transmit borrows socket and capture and owns the held
+ * copies: udp_transmit_free().  The time is an argument.
  */
 #ifndef INNET_NET_UDP_TRANSMIT_H
 #define INNET_NET_UDP_TRANSMIT_H
@@ -31,7 +31,7 @@ enum { UDP_TRANSMIT_HELD_MAX = 65536 };
 
 #define UDP_TRANSMIT_NEVER TIMED_QUEUE_NEVER
 
-/* A datagram that is late. */
+/* A datagram that is held. */
 struct udp_transmit_packet {
 	union addr to;
 	uint8_t tos;
@@ -43,10 +43,63 @@ struct udp_transmit {
 	struct udpio *u;		/* borrowed */
 	struct pcapio_out *capture;	/* borrowed; NULL: none */
 	struct impair impair;
-	uint64_t propagation_ns;	/* everything leaves so much later */
-	/* struct udp_transmit_packet, owned */
-	struct timed_queue held;
+	uint64_t propagation_ns;	/* delay of every datagram */
+	struct timed_queue held;	/* of struct udp_transmit_packet */
 };
+
+/* Return a transmitter for the socket u; capture may be NULL. */
+static inline struct udp_transmit udp_transmit_over(struct udpio *u,
+    const struct impair *impair, struct pcapio_out *capture);
+
+/* Free the datagrams that are held, without sending them. */
+static inline void udp_transmit_free(struct udp_transmit *o);
+
+/*
+ * Send one datagram, and capture it.  Returns false, and counts it in the
+ * socket, if the kernel refuses it.
+ */
+static inline bool udp_transmit_send(struct udp_transmit *o,
+    const union addr *to, uint8_t tos, const void *p, size_t len,
+    uint64_t now_ns);
+
+/*
+ * Send a run as udpio_send_run() does.  Datagrams that were sent are captured.
+ * With impairment all count as sent, and those that the kernel refuses are
+ * counted in the socket.
+ */
+static inline int udp_transmit_send_run(struct udp_transmit *o,
+    const union addr *to, uint8_t tos, const void *base, size_t seg_bytes,
+    int count, size_t last_bytes, uint64_t now_ns);
+
+/*
+ * Send datagrams of several pieces as udpio_send_gather() does, otherwise as
+ * udp_transmit_send_run().
+ */
+static inline int udp_transmit_send_gather(struct udp_transmit *o,
+    const union addr *to, uint8_t tos, const struct iovec *iov, int per,
+    int count, size_t seg_bytes, uint64_t now_ns);
+
+/*
+ * Send as udp_transmit_send_gather() does, but nothing while the socket is
+ * crowded (udpio_is_crowded()). *blocked: the rest waits for room.
+ */
+static inline int udp_transmit_send_room(struct udp_transmit *o,
+    const union addr *to, uint8_t tos, const struct iovec *iov, int per,
+    int count, size_t seg_bytes, uint64_t now_ns, bool *blocked);
+
+/*
+ * Send the held datagrams that are due by now_ns; with UDP_TRANSMIT_NEVER,
+ * all.
+ */
+static inline void udp_transmit_flush(struct udp_transmit *o, uint64_t now_ns);
+
+/* Return when the first held datagram must leave, or UDP_TRANSMIT_NEVER. */
+static inline uint64_t udp_transmit_deadline_ns(const struct udp_transmit *o);
+
+/* Does every datagram leave at once and unchanged? */
+static inline bool udp_transmit_is_plain(const struct udp_transmit *o);
+
+/* implementation */
 
 static inline struct udp_transmit
 udp_transmit_over(struct udpio *u, const struct impair *impair,
@@ -56,7 +109,6 @@ udp_transmit_over(struct udpio *u, const struct impair *impair,
 	    .capture = capture };
 }
 
-/* What is held is not sent any more. */
 static inline void
 udp_transmit_free(struct udp_transmit *o)
 {
@@ -67,7 +119,7 @@ udp_transmit_free(struct udp_transmit *o)
 	timed_queue_free(&o->held);
 }
 
-/* Hold a copy until at_ns; without room it is lost, and counted so. */
+/* Hold a copy until at_ns; without room it is counted as lost. */
 static inline void
 udp_transmit_hold_copy(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const void *p, size_t len, uint64_t at_ns)
@@ -87,15 +139,12 @@ udp_transmit_hold_copy(struct udp_transmit *o, const union addr *to,
 	o->impair.lost++;
 }
 
-/* When the first of those held is to leave; UDP_TRANSMIT_NEVER: none is held.
- */
 static inline uint64_t
 udp_transmit_deadline_ns(const struct udp_transmit *o)
 {
 	return timed_queue_due(&o->held);
 }
 
-/* Send what is due by now_ns; with UDP_TRANSMIT_NEVER, all. */
 static inline void
 udp_transmit_flush(struct udp_transmit *o, uint64_t now_ns)
 {
@@ -107,6 +156,7 @@ udp_transmit_flush(struct udp_transmit *o, uint64_t now_ns)
 	}
 }
 
+/* Write a datagram to the capture, if there is one. */
 static inline void
 udp_transmit_write_capture(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const void *p, size_t len, uint64_t now_ns)
@@ -116,14 +166,16 @@ udp_transmit_write_capture(struct udp_transmit *o, const union addr *to,
 		    now_ns);
 }
 
-/* Does everything leave at once, as it is? */
 static inline bool
 udp_transmit_is_plain(const struct udp_transmit *o)
 {
 	return !impair_any(&o->impair) && o->propagation_ns == 0;
 }
 
-/* Through the bad network; false, and counted, if the kernel refused it. */
+/*
+ * Send a datagram with impairment.  Returns false, and counts it, if the
+ * kernel refuses it.
+ */
 static inline bool
 udp_transmit_send_impaired(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const void *p, size_t len, uint64_t now_ns)
@@ -142,10 +194,6 @@ udp_transmit_send_impaired(struct udp_transmit *o, const union addr *to,
 	return sent;
 }
 
-/*
- * Send one datagram; false, and counted in the socket, if the kernel did not
- * take it.  Captured in either case.
- */
 static inline bool
 udp_transmit_send(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
@@ -156,7 +204,10 @@ udp_transmit_send(struct udp_transmit *o, const union addr *to, uint8_t tos,
 	return udpio_send(o->u, to, tos, p, len);
 }
 
-/* A datagram of a run: into the capture, and through the bad network. */
+/*
+ * Write a datagram of a run to the capture, and send it if there is
+ * impairment.
+ */
 static inline void
 udp_transmit_record(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
@@ -166,12 +217,6 @@ udp_transmit_record(struct udp_transmit *o, const union addr *to, uint8_t tos,
 		udp_transmit_send_impaired(o, to, tos, p, len, now_ns);
 }
 
-/*
- * Send count datagrams of `per` pieces each to one address, as
- * udpio_send_gather() has it: how many were taken, and errno if not all.
- * Those that were taken are captured.  A bad network takes all; what the
- * kernel then refuses is counted in the socket.
- */
 static inline int
 udp_transmit_send_gather(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes,
@@ -201,10 +246,6 @@ udp_transmit_send_gather(struct udp_transmit *o, const union addr *to,
 	return sent;
 }
 
-/*
- * The same, but nothing of it while the socket has enough to send of vectors
- * (udpio_is_crowded).  *blocked: what is left waits for room.
- */
 static inline int
 udp_transmit_send_room(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes,
@@ -219,7 +260,6 @@ udp_transmit_send_room(struct udp_transmit *o, const union addr *to,
 	return sent;
 }
 
-/* The same for datagrams that lie one after another: udpio_send_run(). */
 static inline int
 udp_transmit_send_run(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *base, size_t seg_bytes, int count, size_t last_bytes,
