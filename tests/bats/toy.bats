@@ -1,16 +1,17 @@
-# A program that is new: one folder and one row, and every driver has it.
-# CONTRIBUTING.md says how; this does so, beside the tree.
+# A new program needs one folder and one row, and then every driver has it.
+# CONTRIBUTING.md describes the steps; this file takes them outside the tree.
 load common
 
-# anew TOOL FILE...: with those that know the programs compiled again, in haste
-anew() {
+# build_with_toy TOOL FILE...: link TOOL, with the FILEs that include
+# programs.h compiled again
+build_with_toy() {
 	local tool=$1 build="${COMPILE%% *} -I. ${COMPILE#* } -I$srcdir -I$builddir -O0"
 	local parts f
 	shift
-	parts=$(ls "$builddir/cmd/$tool"/*.o)
+	parts=$(find "$builddir/cmd/$tool" -name '*.o')
 	for f; do
 		$build -w -c -o "$tool-$f.o" "$srcdir/cmd/$tool/$f.c"
-		parts=$(grep -v "/$f.o$" <<<"$parts")
+		parts=$(grep -v "/$tool/$f.o$" <<<"$parts")
 	done
 	$build -o "$tool" $parts "$tool"-*.o $LINK
 }
@@ -25,8 +26,8 @@ setup_file() {
 		s|^\t&olaf_program,$|&\n\t\&toy_program,|' \
 		"$srcdir/common/switch/programs.h" >common/switch/programs.h
 	[ "$(diff common/switch/programs.h "$srcdir/common/switch/programs.h" | grep -c '^<')" -eq 2 ]
-	anew innet-switch conf main
-	anew innet-sim planes
+	build_with_toy innet-switch conf main
+	build_with_toy innet-sim planes
 }
 
 setup() {
