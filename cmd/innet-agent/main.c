@@ -14,7 +14,7 @@
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/play.h"
-#include "cmd/innet-agent/apex/names.h"
+#include "cmd/innet-agent/apex/key-names.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/policy-file.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "cmd/innet-plot/table.h"
+#include "cmd/innet-plot/csv-table.h"
 
 struct bars {
 	struct figure *fig;

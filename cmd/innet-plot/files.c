@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "cmd/innet-plot/table.h"
+#include "cmd/innet-plot/csv-table.h"
 #include "common/base/json-reader.h"
 #include "common/base/num.h"
 #include "common/olaf/aom.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "cmd/innet-plot/table.h"
+#include "cmd/innet-plot/csv-table.h"
 #include "common/base/num.h"
 
 struct sheet {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "cmd/innet-plot/page-read.h"
-#include "cmd/innet-plot/table.h"
+#include "cmd/innet-plot/csv-table.h"
 #include "common/base/file-open.h"
 #include "common/base/json-reader.h"
 #include "common/base/num.h"

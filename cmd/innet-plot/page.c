@@ -1,7 +1,7 @@
 /*
  * page.c - write the page: HTML that is XML as well, in one file
  *
- * The page loads nothing and runs no script. put_text() alone writes text that
+ * The page loads nothing and runs no script.  put_text() alone writes text that
  * comes from files. gnuplot draws the pictures, and the style changes their
  * colours on a dark screen.
  */

@@ -14,7 +14,7 @@
 #include <cjson/cJSON.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "cmd/innet-plot/table.h"
+#include "cmd/innet-plot/csv-table.h"
 #include "common/base/json-reader.h"
 
 enum { DEPTH_MAX = 64 };

@@ -2,7 +2,7 @@
  * resp-reply.h - read the replies of a Redis server (RESP2) from a stream of
  * bytes
  *
- * Bytes go in through respreply_room(), cut anywhere. respreply_next() returns
+ * Bytes go in through respreply_room(), cut anywhere.  respreply_next() returns
  * the elements of replies one by one; an array is its number of elements,
  * followed by these.  The body of a bulk is not collected here: after its
  * element the caller takes the bytes that have arrived with respreply_body(),

@@ -16,7 +16,7 @@
 
 #include "cmd/innet-agent/algo/off-policy.h"
 #include "cmd/innet-agent/apex/codec.h"
-#include "cmd/innet-agent/apex/names.h"
+#include "cmd/innet-agent/apex/key-names.h"
 #include "cmd/innet-agent/apex/redis-link.h"
 #include "common/base/latency.h"
 

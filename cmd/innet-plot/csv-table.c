@@ -1,5 +1,5 @@
-/* table.c - read a CSV file by the names of its columns */
-#include "cmd/innet-plot/table.h"
+/* csv-table.c - read a CSV file by the names of its columns */
+#include "cmd/innet-plot/csv-table.h"
 
 #include <csv.h>
 #include <err.h>

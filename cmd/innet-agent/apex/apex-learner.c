@@ -1,6 +1,6 @@
 /*
- * learner.c - a learner of experiences that actors push (Ape-X: Horgan et al.,
- * 2018; Furukawa and Matsutani's Algorithm 2)
+ * apex-learner.c - a learner of experiences that actors push (Ape-X: Horgan et
+ * al., 2018; Furukawa and Matsutani's Algorithm 2)
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "cmd/innet-agent/apex/sampler-table.h"
 #include "cmd/innet-agent/apex/sampler.h"
 #include "cmd/innet-agent/net/optimizer.h"
-#include "cmd/innet-agent/apex/names.h"
+#include "cmd/innet-agent/apex/key-names.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/policy-file.h"
 #include "cmd/innet-agent/apex/params.h"

@@ -1,19 +1,19 @@
 /*
- * names.h - the keys that actors and a learner share on a server (Ape-X)
+ * key-names.h - the keys that actors and a learner share on a server (Ape-X)
  *
- * 	innet:replay	the experiences: a table of innet-memory
- * 	innet:list	or, on a plain Redis, a list of them: each the
- * 			priority, binary32, and the experience
- * 	innet:params	the learner's policy, as --save writes it
- * 	innet:rewards	a list: actor, actors, steps so far, an episode's reward
- * 	innet:end	exists when training is over
+ *	innet:replay	the experiences: a table of innet-memory
+ *	innet:list	or, on a plain Redis, a list of them: each the
+ *			priority, binary32, and the experience
+ *	innet:params	the learner's policy, as --save writes it
+ *	innet:rewards	a list: actor, actors, steps so far, an episode's reward
+ *	innet:end	exists when training is over
  *
  * With several servers each has such a table, and the first has all else.
  * Names on server k then end in a tag (key-slot.h), so that the masters of a
  * Redis Cluster have them in the same order.
  */
-#ifndef INNET_AGENT_APEX_NAMES_H
-#define INNET_AGENT_APEX_NAMES_H
+#ifndef INNET_AGENT_APEX_KEY_NAMES_H
+#define INNET_AGENT_APEX_KEY_NAMES_H
 
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/apex/key-slot.h"

@@ -1,13 +1,13 @@
 /*
- * table.h - read the named columns of a CSV file, a row at a time
+ * csv-table.h - read the named columns of a CSV file, a row at a time
  *
- * The first line names the columns. table_each() reads the file and ends the
+ * The first line names the columns.  table_each() reads the file and ends the
  * program with a line "file:line: ..." if the file is malformed.  If no names
  * are wanted, all columns are read, the first line is a row as well, and all
  * rows must have as many columns.
  */
-#ifndef INNET_PLOT_TABLE_H
-#define INNET_PLOT_TABLE_H
+#ifndef INNET_PLOT_CSV_TABLE_H
+#define INNET_PLOT_CSV_TABLE_H
 
 #include <stdint.h>
 

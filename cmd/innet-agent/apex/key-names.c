@@ -1,7 +1,7 @@
-/* names.c - the keys that actors and a learner share on a server */
+/* key-names.c - the keys that actors and a learner share on a server */
 #include "config.h"
 
-#include "cmd/innet-agent/apex/names.h"
+#include "cmd/innet-agent/apex/key-names.h"
 
 static void
 print_name(char to[NAMES_BYTES], const char *what, const char *tag)

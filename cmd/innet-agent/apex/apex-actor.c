@@ -1,6 +1,6 @@
 /*
- * actor.c - play with the learner's parameters and push experiences (Ape-X:
- * Horgan et al., 2018; Furukawa and Matsutani's Algorithm 1)
+ * apex-actor.c - play with the learner's parameters and push experiences
+ * (Ape-X: Horgan et al., 2018; Furukawa and Matsutani's Algorithm 1)
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "cmd/innet-agent/apex/codec.h"
 #include "cmd/innet-agent/apex/redis-link.h"
 #include "cmd/innet-agent/algo/off-policy.h"
-#include "cmd/innet-agent/apex/names.h"
+#include "cmd/innet-agent/apex/key-names.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/apex/params.h"
 #include "cmd/innet-agent/apex/realtime.h"
