@@ -51,19 +51,19 @@ struct saving {
 	uint64_t changed;		/* updates applied by then */
 };
 
-static volatile sig_atomic_t got;	/* the signal that asked us to stop */
-static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
-static volatile sig_atomic_t again;	/* SIGHUP asked for files anew */
+static volatile sig_atomic_t stop_signal;	/* the signal that stops us */
+static volatile sig_atomic_t report_requested;	/* SIGUSR1: print counters */
+static volatile sig_atomic_t reopen_requested;	/* SIGHUP: reopen files */
 
 static void
 on_signal(int sig)
 {
 	if (sig == SIGUSR1)
-		tell = 1;
+		report_requested = 1;
 	else if (sig == SIGHUP)
-		again = 1;
+		reopen_requested = 1;
 	else if (sig != SIGCHLD)
-		got = sig;
+		stop_signal = sig;
 }
 
 static void
@@ -106,7 +106,10 @@ parse(struct conf *cf, int argc, char *argv[])
 	plane_options_check(o, true);
 }
 
-/* It is written while others are served, and read again: no pipe. */
+/*
+ * Check that the file of --save can be written.  It is written while the server
+ * runs and read again, so it cannot be a pipe.
+ */
 static void
 check_save(const char *path)
 {
@@ -118,7 +121,7 @@ check_save(const char *path)
 
 /* Is there a model at all?  An empty file must not replace a good one. */
 static bool
-any(const struct server *s)
+has_model(const struct server *s)
 {
 	for (unsigned c = 0; c < SERVER_CLUSTERS; c++) {
 		if (server_rule_is_ready(&s->cluster[c]))
@@ -127,16 +130,16 @@ any(const struct server *s)
 	return false;
 }
 
-/* Save what has changed, when it is time or the end. */
+/* Save the weights if they changed and it is time, or at the end. */
 static int
-save(void *ctx, uint64_t now_ns, bool last)
+save_weights(void *ctx, uint64_t now_ns, bool last)
 {
 	struct saving *v = ctx;
 	const struct server *s = v->pl->state;
 	const uint64_t applied = s->n[SERVER_APPLIED];
 
 	if (last)
-		return any(s) ? store_save(v->cf->save, s->cluster) : 0;
+		return has_model(s) ? store_save(v->cf->save, s->cluster) : 0;
 	if (v->saved_ns == 0)
 		v->saved_ns = now_ns;
 	if (applied == v->changed || now_ns - v->saved_ns <
@@ -147,9 +150,9 @@ save(void *ctx, uint64_t now_ns, bool last)
 	return store_save(v->cf->save, s->cluster);
 }
 
-/* The weights to start from. */
+/* Load the weights to start from. */
 static void
-load(struct conf *cf)
+load_weights(struct conf *cf)
 {
 	struct server_conf *settings = cf->o.settings;
 
@@ -166,19 +169,22 @@ main(int argc, char *argv[])
 	static struct service v;
 	static struct conf cf;
 	struct saving saving = { .cf = &cf, .pl = &v.plane };
-	struct serve_conf sc = { .tool = "innet-ps", .stop = &got,
-	    .show_flag = &tell, .reopen_flag = &again, .one_link = true };
+	struct serve_conf sc = {.tool = "innet-ps",
+	    .stop = &stop_signal,
+	    .show_flag = &report_requested,
+	    .reopen_flag = &reopen_requested,
+	    .one_link = true};
 	sigset_t wait_mask;
 	int rc;
 
 	parse(&cf, argc, argv);
 	plane_check_memory(&cf.o);
 	if (cf.load != NULL)
-		load(&cf);
+		load_weights(&cf);
 	if (cf.save != NULL) {
 		check_save(cf.save);
 		sc.save = cf.save;
-		sc.tick = save;
+		sc.tick = save_weights;
 		sc.tick_ctx = &saving;
 	}
 	timer_block_signals(on_signal, &wait_mask);

@@ -1,15 +1,14 @@
 /*
- * newest.h - which update of a worker came last, of each range
+ * newest.h - the sequence number of the last update of each worker and range
  *
- * A network may bring an update twice, or late: a server that applied it again
- * would learn it again.  So of each worker, cluster and range the sequence of
- * the last update is known, and one that is not newer (as serial numbers of 32
- * bits) is not taken.  Weights say where their worker's count stands: a worker
- * that is started again counts from 0 and sends weights first, with which the
- * last falls back to there.  Weights that are not newer than the last by their
- * stamp say nothing.
+ * A network can deliver an update twice or late, and a server that applied it
+ * again would learn from it again.  So the server keeps the sequence of the
+ * last update of each worker, cluster and range, and ignores one that is not
+ * newer (serial numbers of 32 bits).  A worker that restarts counts from 0; it
+ * sends weights first, which set the sequence back.  Weights whose time stamp
+ * is not newer than that of the last weights are ignored.
  *
- * The workers heard last are known; owns its memory: newest_free().
+ * The most recently seen workers are known.  Owns its memory: newest_free().
  */
 #ifndef INNET_PS_NEWEST_H
 #define INNET_PS_NEWEST_H
@@ -23,18 +22,21 @@
 enum { NEWEST_BYTES = 128, NEWEST_LEAST = 1024, NEWEST_MAX = 1 << 24 };
 
 struct newest_row {
-	uint64_t begun_ns;		/* stamp of its last weights */
+	uint64_t begun_ns;		/* time stamp of its last weights */
 	uint32_t sequence;
-	bool any;			/* that sequence was heard */
+	bool any;			/* sequence is valid */
 };
 
 struct newest {
 	struct lru rows;
 };
 
-/* To take so many bytes at most; 0: no limit.  by: of its map, hashmap.h. */
+/*
+ * Return an empty table of at most `bytes` bytes (0: no limit); by: the hash's
+ * seed.
+ */
 static inline struct newest
-newest_within(uint64_t bytes, const struct hashmap_multiplier *by)
+newest_with_limit(uint64_t bytes, const struct hashmap_multiplier *by)
 {
 	const uint64_t rows = bytes == 0 ? NEWEST_MAX : bytes / NEWEST_BYTES;
 
@@ -43,13 +45,14 @@ newest_within(uint64_t bytes, const struct hashmap_multiplier *by)
 	    sizeof(struct newest_row), by) };
 }
 
+/* Free the table. */
 static inline void
 newest_free(struct newest *n)
 {
 	lru_free(&n->rows);
 }
 
-/* Cluster, range from the end, worker. */
+/* Return the key of cluster, range (counted from the end) and worker. */
 static inline uint64_t
 newest_key(const struct update *u)
 {
@@ -59,7 +62,7 @@ newest_key(const struct update *u)
 
 /* Is update u newer than its worker's last? */
 static inline bool
-newest_is(const struct newest *n, const struct update *u)
+newest_is_newer(const struct newest *n, const struct update *u)
 {
 	const uint32_t at = lru_find(&n->rows, newest_key(u));
 	const struct newest_row *row;
@@ -70,7 +73,7 @@ newest_is(const struct newest *n, const struct update *u)
 	return !row->any || (int32_t)(u->sequence - row->sequence) > 0;
 }
 
-/* Update u has been taken.  Without memory that is not noted. */
+/* Note update u, which was taken.  Without memory nothing is noted. */
 static inline void
 newest_note(struct newest *n, const struct update *u)
 {
@@ -84,9 +87,9 @@ newest_note(struct newest *n, const struct update *u)
 	row->any = true;
 }
 
-/* Weights u have come: their worker may count from lower down. */
+/* Take weights u: their worker may count from a lower sequence now. */
 static inline void
-newest_begin(struct newest *n, const struct update *u)
+newest_restart(struct newest *n, const struct update *u)
 {
 	const uint32_t at = lru_find_or_add(&n->rows, newest_key(u));
 	struct newest_row *row;

@@ -1,8 +1,9 @@
 /*
  * servers.c - the programs of innet-ps
  *
- * The servers of sums are iSwitch's baselines: an aggregation switch whose jobs
- * wait for whole vectors (in step), or answer each vector alone (out of step).
+ * The servers of sums are the baselines of iSwitch: an aggregation switch whose
+ * jobs wait for whole vectors (synchronous) or answer each vector alone
+ * (asynchronous).
  */
 #include "common/dlp/program.h"
 #include "common/iswitch/program.h"

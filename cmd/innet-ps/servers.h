@@ -5,9 +5,9 @@
 #include "common/switch/program.h"
 
 /*
- * Programs as innet-switch has them, but for what makes them servers: olaf
- * keeps weights, iswitch waits for whole vectors or answers each, dlp does as
- * the thesis's server.  The list ends with NULL.
+ * Return the programs, ending with NULL.  They are those of innet-switch, as
+ * servers: olaf keeps weights, iswitch waits for whole vectors or answers each,
+ * and dlp behaves like the server of the thesis.
  */
 const struct program *const *servers(void);
 

@@ -1,21 +1,21 @@
 /*
- * aom.h - the Age-of-Model at a receiver, to the nanosecond
+ * aom.h - the Age of Model at a receiver, to the nanosecond
  *
- * Olaf, sections 2.2 and 6: the age at t is t minus the time at which the
- * newest update received by then was generated, a sawtooth that climbs with
- * slope one and falls when something fresher comes.  A machine follows one
- * sequence of deliveries; the figures of several (a cluster's ranges, all
- * clusters) are those of their time taken together.
+ * Olaf, sections 2.2 and 6: the age at time t is t minus the time at which the
+ * newest update received by then was generated.  It is a sawtooth that climbs
+ * with slope one and falls when something fresher arrives.  A struct aom
+ * follows one sequence of deliveries; the figures of several (the ranges of a
+ * cluster, all clusters) are computed over their times taken together.
  *
- * Times are nanoseconds on one clock, at most AOM_MAX_NS, and arguments in
+ * Times are nanoseconds on one clock, at most AOM_MAX_NS, and calls are in
  * order of time.  Sums are exact integers of ns^2; means round half up to a
  * nanosecond; a percentile is the least whole nanosecond a for which
  * time(age <= a) >= percent / 100 * time.
  *
- * Memory: two words a delivery that makes the age fall (doubled as they
- * grow), owned by the machine until aom_free(); stale deliveries cost none.
- * The figures need 128 KiB more while they are made.  What allocates says so
- * and returns -1 when it cannot.
+ * Memory: two words for each delivery that makes the age fall, owned by struct
+ * aom until aom_free(); stale deliveries take none.  Computing figures needs
+ * 128 KiB more for its duration.  Functions that allocate return -1 without
+ * memory.
  */
 #ifndef INNET_OLAF_AOM_H
 #define INNET_OLAF_AOM_H
@@ -33,22 +33,22 @@ enum { AOM_GRID_BITS = 12 };	/* buckets of a grid, at most */
 typedef unsigned __int128 aom_u128;
 typedef __int128 aom_i128;
 
-/* One climb of the sawtooth: every age from lo to hi, for hi - lo. */
+/* One climb of the sawtooth: every age from lo to hi, which takes hi - lo. */
 struct aom_tooth {
 	uint64_t lo_ns, hi_ns;
 };
 
 struct aom {
-	uint64_t from_ns;	/* the age counts from here */
+	uint64_t from_ns;	/* when the age begins to count */
 	uint64_t fell_ns;	/* the last fall, or from_ns */
-	uint64_t made_ns;	/* generation of the newest received */
+	uint64_t made_ns;	/* generation of the newest delivery */
 	uint64_t end_ns;	/* set by aom_end() */
 	uint64_t max_ns, max_peak_ns;
 	uint64_t peaks;
-	uint64_t ahead;		/* generated after they came */
+	uint64_t ahead;		/* deliveries before their generation */
 	aom_u128 area2;		/* twice the integral of the teeth, ns^2 */
 	aom_u128 peak_sum_ns;
-	struct aom_tooth *tooth;
+	struct aom_tooth *tooth;	/* owned */
 	size_t teeth, room;
 	bool started;
 };
@@ -56,13 +56,107 @@ struct aom {
 enum aom_fate { AOM_NOMEM = -1, AOM_STALE, AOM_FRESH };
 
 struct aom_figures {
-	bool known;		/* some machine has started */
-	aom_u128 time_ns;	/* of all machines together */
+	bool known;		/* at least one sequence has started */
+	aom_u128 time_ns;	/* of all sequences together */
 	uint64_t mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
 	uint64_t peaks, mean_peak_ns, max_peak_ns;	/* 0 without peaks */
 };
 
-/* Let the age count from t on, with what was generated at made (<= t). */
+struct aom_point {
+	uint64_t age_ns;
+	double share;		/* of the time with an age <= age_ns */
+};
+
+enum { AOM_CDF_BITS = 10, AOM_CDF_POINTS = (1 << AOM_CDF_BITS) + 1 };
+
+/*
+ * Let the age count from t on, for a model that was generated at made (<= t).
+ */
+static inline void aom_start(struct aom *a, uint64_t t, uint64_t made);
+
+/*
+ * Deliver at t an update that was generated at made.  Returns AOM_FRESH if the
+ * age falls or starts, AOM_STALE if not, or AOM_NOMEM.  made > t is counted and
+ * taken as t.  A delivery before the age counts is stale.
+ */
+static inline enum aom_fate aom_deliver(struct aom *a, uint64_t t,
+    uint64_t made);
+
+/* Let the age count no further than t.  Returns 0, or -1 without memory. */
+static inline int aom_end(struct aom *a, uint64_t t);
+
+/* Free the teeth. */
+static inline void aom_free(struct aom *a);
+
+/*
+ * Compute the figures of n sequences that have ended, together.  Returns 0, or
+ * -1 without memory.
+ */
+static inline int aom_figures(const struct aom *const set[], size_t n,
+    struct aom_figures *f);
+
+/*
+ * Compute those figures without the percentiles.  If no time passed, every age
+ * is the largest.
+ */
+static inline void aom_sums(const struct aom *const set[], size_t n,
+    struct aom_figures *f);
+
+/*
+ * Store in found[] the ages at the n (up to 8) rising percents of the time of a
+ * set.  Returns 0, or -1 without memory.
+ */
+static inline int aom_percentiles(const struct aom *const set[], size_t sets,
+    const unsigned percent[], size_t n, uint64_t found[]);
+
+/*
+ * Store the distribution of a set's ages at evenly spaced points in to[], which
+ * has room for AOM_CDF_POINTS.  Returns the number of points, 0 if no time
+ * passed, or -1 without memory.
+ */
+static inline int aom_cdf(const struct aom *const set[], size_t sets,
+    struct aom_point *to);
+
+/*
+ * Return twice the integral of the age, in ns^2, if it counted no further than
+ * t.
+ */
+static inline aom_u128 aom_area2_until(const struct aom *a, uint64_t t);
+
+/* implementation */
+
+/* A sum beyond 128 bits: of many sequences, each up to 2^127. */
+struct aom_sum {
+	aom_u128 low;
+	uint64_t high;
+};
+
+/*
+ * A grid over ages: bucket i begins at base + (i << shift).  rise counts climbs
+ * that begin in the bucket, less those that end; sum adds their distances from
+ * its beginning with the same signs.  A walk along the grid gives
+ * time(age <= x).
+ */
+struct aom_grid {
+	uint64_t base_ns;
+	unsigned bits, shift;	/* 1 << bits buckets of 1 << shift ns */
+	struct aom_cell { int64_t rise; aom_i128 sum; } *cell;
+};
+
+/* The position of a walk, at the beginning of a bucket. */
+struct aom_walk {
+	uint64_t at_ns;
+	aom_i128 rise;		/* climbs that cross at_ns */
+	aom_i128 time_ns;	/* time(age <= at_ns) */
+};
+
+/* The range and the duration of the teeth of a set. */
+struct aom_extent {
+	uint64_t min_ns, max_ns;	/* max: also of those without teeth */
+	size_t teeth;
+	aom_u128 time_ns;
+};
+
 static inline void
 aom_start(struct aom *a, uint64_t t, uint64_t made)
 {
@@ -80,7 +174,7 @@ aom_free(struct aom *a)
 	*a = (struct aom){ 0 };
 }
 
-/* Close the climb that ends at t.  May allocate. */
+/* End the climb at t.  May allocate. */
 static inline int
 aom_end_tooth(struct aom *a, uint64_t t)
 {
@@ -103,11 +197,6 @@ aom_end_tooth(struct aom *a, uint64_t t)
 	return 0;
 }
 
-/*
- * What was generated at made comes at t: AOM_FRESH if the age falls, or
- * starts; AOM_STALE if not; AOM_NOMEM.  made > t is counted and taken for t.
- * What comes before the age counts from is stale.
- */
 static inline enum aom_fate
 aom_deliver(struct aom *a, uint64_t t, uint64_t made)
 {
@@ -132,7 +221,6 @@ aom_deliver(struct aom *a, uint64_t t, uint64_t made)
 	return AOM_FRESH;
 }
 
-/* Twice the integral of the age, ns^2, were it to count no further than t. */
 static inline aom_u128
 aom_area2_until(const struct aom *a, uint64_t t)
 {
@@ -144,7 +232,6 @@ aom_area2_until(const struct aom *a, uint64_t t)
 	    ((aom_u128)lo + (t - a->made_ns));
 }
 
-/* The age counts no further than t.  0, or -1 without memory. */
 static inline int
 aom_end(struct aom *a, uint64_t t)
 {
@@ -154,12 +241,7 @@ aom_end(struct aom *a, uint64_t t)
 	return aom_end_tooth(a, a->end_ns);
 }
 
-/* A sum beyond 128 bits: many machines, each up to 2^127. */
-struct aom_sum {
-	aom_u128 low;
-	uint64_t high;
-};
-
+/* Add v to the sum. */
 static inline void
 aom_sum_add(struct aom_sum *s, aom_u128 v)
 {
@@ -167,7 +249,7 @@ aom_sum_add(struct aom_sum *s, aom_u128 v)
 	s->high += s->low < v;
 }
 
-/* s / by, rounded down; by < 2^127 and the result fits. */
+/* Return s / by, rounded down; by < 2^127, and the result fits. */
 static inline uint64_t
 aom_sum_div(struct aom_sum s, aom_u128 by)
 {
@@ -184,17 +266,7 @@ aom_sum_div(struct aom_sum s, aom_u128 by)
 	return (uint64_t)q;
 }
 
-/*
- * A grid over ages: bucket i begins at base + i << shift.  rise counts climbs
- * that begin in it less those that end; sum adds their distances from its
- * begin with the same signs.  So time(age <= x) is a walk along the grid.
- */
-struct aom_grid {
-	uint64_t base_ns;
-	unsigned bits, shift;	/* 1 << bits buckets of 1 << shift ns */
-	struct aom_cell { int64_t rise; aom_i128 sum; } *cell;
-};
-
+/* Add a climb's beginning (sign 1) or end (-1) at age x. */
 static inline void
 aom_grid_add(struct aom_grid *g, uint64_t x, int sign)
 {
@@ -208,7 +280,7 @@ aom_grid_add(struct aom_grid *g, uint64_t x, int sign)
 	c->sum += (int64_t)(at - (i << g->shift)) * sign;
 }
 
-/* Lay the teeth of n machines over the empty grid g. */
+/* Add the teeth of n sequences to the empty grid g. */
 static inline void
 aom_grid_fill(struct aom_grid *g, const struct aom *const set[], size_t n)
 {
@@ -224,14 +296,7 @@ aom_grid_fill(struct aom_grid *g, const struct aom *const set[], size_t n)
 	}
 }
 
-/* Where a walk stands: at the begin of a bucket. */
-struct aom_walk {
-	uint64_t at_ns;
-	aom_i128 rise;		/* climbs that cross at_ns */
-	aom_i128 time_ns;	/* time(age <= at_ns) */
-};
-
-/* Go over bucket i of the grid. */
+/* Walk over bucket i of the grid. */
 static inline struct aom_walk
 aom_grid_step(const struct aom_grid *g, size_t i, struct aom_walk w)
 {
@@ -244,7 +309,7 @@ aom_grid_step(const struct aom_grid *g, size_t i, struct aom_walk w)
 	return w;
 }
 
-/* The bits that hold v. */
+/* Return how many bits v has. */
 static inline unsigned
 aom_bits(uint64_t v)
 {
@@ -252,9 +317,9 @@ aom_bits(uint64_t v)
 }
 
 /*
- * The n sought times, rising and above 0, lie within 1 << bits ns behind w:
- * the least ages that reach them.  A grid, then a finer one in each bucket
- * that holds an answer.
+ * Find the least ages at which the n sought times are reached.  The times rise,
+ * are above 0, and lie within 1 << bits ns behind w.  Uses a grid, then a finer
+ * grid in each bucket that holds an answer.
  */
 static inline void
 aom_seek(struct aom_grid *g, const struct aom *const set[], size_t sets,
@@ -286,13 +351,7 @@ aom_seek(struct aom_grid *g, const struct aom *const set[], size_t sets,
 	}
 }
 
-/* What a set's teeth span, and the time they take. */
-struct aom_extent {
-	uint64_t min_ns, max_ns;	/* max also of machines without teeth */
-	size_t teeth;
-	aom_u128 time_ns;
-};
-
+/* Compute the extent of a set. */
 static inline struct aom_extent
 aom_extent(const struct aom *const set[], size_t sets)
 {
@@ -313,10 +372,6 @@ aom_extent(const struct aom *const set[], size_t sets)
 	return e;
 }
 
-/*
- * The ages in found[] at the n (up to 8) rising percents of the time of a
- * set.  0, or -1 without memory for the grid.
- */
 static inline int
 aom_percentiles(const struct aom *const set[], size_t sets,
     const unsigned percent[], size_t n, uint64_t found[])
@@ -349,18 +404,6 @@ aom_percentiles(const struct aom *const set[], size_t sets,
 	return 0;
 }
 
-struct aom_point {
-	uint64_t age_ns;
-	double share;		/* of the time for which age <= age_ns */
-};
-
-enum { AOM_CDF_BITS = 10, AOM_CDF_POINTS = (1 << AOM_CDF_BITS) + 1 };
-
-/*
- * The distribution of a set's ages, at evenly spaced points of to[], which
- * has room for AOM_CDF_POINTS: how many, 0 if no time passed, or -1 without
- * memory for the grid.
- */
 static inline int
 aom_cdf(const struct aom *const set[], size_t sets, struct aom_point *to)
 {
@@ -389,10 +432,6 @@ aom_cdf(const struct aom *const set[], size_t sets, struct aom_point *to)
 	return n;
 }
 
-/*
- * The figures of n machines that have ended, together, but for percentiles.
- * Where no time passed, every age is the largest.
- */
 static inline void
 aom_sums(const struct aom *const set[], size_t n, struct aom_figures *f)
 {
@@ -425,7 +464,6 @@ aom_sums(const struct aom *const set[], size_t n, struct aom_figures *f)
 		    (2 * (aom_u128)f->peaks));
 }
 
-/* The same with percentiles.  0, or -1 without memory. */
 static inline int
 aom_figures(const struct aom *const set[], size_t n, struct aom_figures *f)
 {

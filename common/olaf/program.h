@@ -1,17 +1,22 @@
 /*
  * program.h - program olaf: updates go up, models come down
  *
- * Updates wait before the queue of the port towards the server, where Olaf's
- * queue merges them; models that come back are told the status of that queue;
- * models and initial weights pass beside it (Olaf sections 3 to 5, 7).
+ * Updates wait in the queue of the port towards the server, where Olaf's queue
+ * merges them.  Models that come back get the status of that queue; models and
+ * initial weights bypass it (Olaf sections 3 to 5, 7).
  *
- * In the path each packet goes where it is addressed.  With an address of its
- * own the switch sends updates on to its upstream, and models from there to
- * the addresses that their workers were last heard from.
+ * In the path (on a bridge or between interfaces) each packet goes where it is
+ * addressed.  With an address of its own the switch sends updates to its
+ * upstream, and models from there to the addresses from which their workers
+ * last sent (routes.h).
  *
- * Bare packets (Olaf section 4: a reward and the gradient) have a cluster by
- * their source's prefix, a worker by their five-tuple, and were generated when
- * they came.
+ * Bare packets (Olaf section 4: a reward and the gradient) get their cluster
+ * from the prefix of their source, their worker from their five-tuple, and
+ * their time of generation from their arrival.
+ *
+ * The control plane can move a worker to another cluster (Olaf section 7).  The
+ * worker keeps the cluster and number that it knows; the switch rewrites them
+ * in packets that go up and back in packets that come down (struct groups).
  */
 #ifndef INNET_OLAF_PROGRAM_H
 #define INNET_OLAF_PROGRAM_H
@@ -36,7 +41,7 @@
 
 enum { GROUPS_NONE = UINT32_MAX };
 
-/* A worker, by its cluster and its number in it. */
+/* A worker: its cluster, and its number in it. */
 struct groups_name {
 	uint16_t cluster;
 	uint32_t worker;
@@ -47,12 +52,77 @@ struct groups_row {
 	bool used;
 };
 
+/* The workers that were moved; zeroed: none. */
 struct groups {
-	struct groups_row *row;
-	uint32_t count, room;		/* rows, those not used too */
-	uint32_t most;			/* of them; 0: no limit */
-	struct hashmap own, given;	/* name -> row */
+	struct groups_row *row;		/* owned */
+	uint32_t count, room;		/* rows, with the unused ones */
+	uint32_t most;			/* limit on rows; 0: none */
+	struct hashmap own, given;	/* name -> index of its row */
 };
+
+struct olaf_conf {
+	union addr upstream;		/* family 0: none was given */
+	bool bare;
+	uint64_t elements;		/* required of every vector; 0: any */
+	const char *table_path;		/* of bare packets */
+	struct clusters table;
+};
+
+enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE,
+	OLAF_NO_ROOM,		/* for a route: a quota, or memory */
+	OLAF_COUNTS
+};
+
+struct olaf {
+	const struct olaf_conf *cf;
+	const struct program_env *env;
+	bool addressed;			/* not in the path */
+	struct routes routes;		/* addresses of workers */
+	struct quota quota;		/* of routes, by address */
+	struct groups groups;		/* workers that were moved */
+	struct relay_tag relay_tag;	/* tagged data, if addressed */
+	struct transit_tag transit_tag;	/* tagged data of others, in the path */
+	uint32_t bare_seen;		/* sequence numbers of bare packets */
+	uint64_t n[OLAF_COUNTS];
+};
+
+enum olaf_option {
+	OLAF_UPSTREAM = 1, OLAF_FORMAT, OLAF_TABLE, OLAF_ELEMENTS
+};
+
+static const struct opt olaf_opts[] = {
+	{ OLAF_UPSTREAM, "upstream", "ADDR",
+	    "olaf: send updates on to HOST:PORT" },
+	{ OLAF_FORMAT, "format", "NAME", "olaf: innet (default) or bare" },
+	{ OLAF_TABLE, "cluster-table", "FILE",
+	    "olaf: prefix,cluster for bare" },
+	{ OLAF_ELEMENTS, "elements", "N",
+	    "olaf: of every vector; others are dropped" },
+	{ 0 }
+};
+
+/* The program, with struct olaf_conf as settings and struct olaf as state. */
+static const struct program olaf_program;
+
+/* Free the table of moved workers. */
+static inline void groups_free(struct groups *g);
+
+/* Return the name that the worker `own` has above the switch. */
+static inline struct groups_name groups_name_above(const struct groups *g,
+    struct groups_name own);
+
+/* Return the name that the worker `given` has below the switch. */
+static inline struct groups_name groups_name_below(const struct groups *g,
+    struct groups_name given);
+
+/*
+ * Give worker `own` the name `given` above the switch.  False without room, or
+ * if another moved worker has that name.
+ */
+static inline bool groups_move(struct groups *g, struct groups_name own,
+    struct groups_name given);
+
+/* implementation */
 
 static inline void
 groups_free(struct groups *g)
@@ -62,13 +132,13 @@ groups_free(struct groups *g)
 	hashmap_free(&g->given);
 }
 
+/* Return a name as a key of a map. */
 static inline uint64_t
 groups_key(struct groups_name n)
 {
 	return (uint64_t)n.cluster << 32 | n.worker;
 }
 
-/* What the worker is called above the switch. */
 static inline struct groups_name
 groups_name_above(const struct groups *g, struct groups_name own)
 {
@@ -77,7 +147,6 @@ groups_name_above(const struct groups *g, struct groups_name own)
 	return at == NULL ? own : g->row[*at].given;
 }
 
-/* What the worker calls itself. */
 static inline struct groups_name
 groups_name_below(const struct groups *g, struct groups_name given)
 {
@@ -86,7 +155,7 @@ groups_name_below(const struct groups *g, struct groups_name given)
 	return at == NULL ? given : g->row[*at].own;
 }
 
-/* It has its own names again. */
+/* Let a worker have its own name again. */
 static inline void
 groups_remove(struct groups *g, struct groups_name own)
 {
@@ -101,7 +170,7 @@ groups_remove(struct groups *g, struct groups_name own)
 	hashmap_remove(&g->own, groups_key(own));
 }
 
-/* A row that is free, or GROUPS_NONE without room. */
+/* Return the index of an unused row, or GROUPS_NONE without room. */
 static inline uint32_t
 groups_find_room(struct groups *g)
 {
@@ -121,14 +190,10 @@ groups_find_room(struct groups *g)
 		g->row = p;
 		g->room = room;
 	}
-	g->row[g->count].used = false;	/* should it not come to be */
+	g->row[g->count].used = false;	/* in case the move fails */
 	return g->count++;
 }
 
-/*
- * Worker `own` is `given` above the switch from now on.  False without room,
- * or if another worker that was moved has that name.
- */
 static inline bool
 groups_move(struct groups *g, struct groups_name own,
     struct groups_name given)
@@ -153,47 +218,6 @@ groups_move(struct groups *g, struct groups_name own,
 	g->row[at] = (struct groups_row){ own, given, true };
 	return true;
 }
-
-struct olaf_conf {
-	union addr upstream;		/* family 0: none was given */
-	bool bare;
-	uint64_t elements;		/* of every vector; 0: as they come */
-	const char *table_path;		/* of bare packets */
-	struct clusters table;
-};
-
-enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE,
-	OLAF_NO_ROOM,		/* for a route: a quota, or memory */
-	OLAF_COUNTS
-};
-
-struct olaf {
-	const struct olaf_conf *cf;
-	const struct program_env *env;
-	bool addressed;			/* not in the path */
-	struct routes routes;		/* where workers were heard from */
-	struct quota quota;		/* ... of each address, if any */
-	struct groups groups;		/* workers that were moved */
-	struct relay_tag relay_tag;			/* data with proofs */
-	struct transit_tag transit_tag;		/* ... of others, in the path */
-	uint32_t bare_seen;		/* stands in for a sequence */
-	uint64_t n[OLAF_COUNTS];
-};
-
-enum olaf_option {
-	OLAF_UPSTREAM = 1, OLAF_FORMAT, OLAF_TABLE, OLAF_ELEMENTS
-};
-
-static const struct opt olaf_opts[] = {
-	{ OLAF_UPSTREAM, "upstream", "ADDR",
-	    "olaf: send updates on to HOST:PORT" },
-	{ OLAF_FORMAT, "format", "NAME", "olaf: innet (default) or bare" },
-	{ OLAF_TABLE, "cluster-table", "FILE",
-	    "olaf: prefix,cluster for bare" },
-	{ OLAF_ELEMENTS, "elements", "N",
-	    "olaf: of every vector; others are dropped" },
-	{ 0 }
-};
 
 static inline void
 olaf_set_defaults(void *conf)
@@ -264,7 +288,7 @@ olaf_check_settings(void *conf, struct program_place *place)
 	return NULL;
 }
 
-/* Clusters that have workers. */
+/* List the clusters that have workers. */
 static inline void
 olaf_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
@@ -387,7 +411,7 @@ olaf_free_state(void *state)
 	groups_free(&o->groups);
 }
 
-/* The cluster of a bare packet's source. */
+/* Find the cluster of a bare packet's source; false: it has none. */
 static inline bool
 olaf_find_cluster(
     const struct olaf *o, const union addr *from, uint16_t *cluster)
@@ -400,8 +424,8 @@ olaf_find_cluster(
 }
 
 /*
- * Is a bare packet, to the switch or in its path, Olaf's?  Apart, as its search
- * would make olaf_classify() save registers for every packet.
+ * Is a bare packet, to the switch or in its path, Olaf's?  Not inline, because
+ * the search would make olaf_classify() save registers for every packet.
  */
 __attribute__((noinline, unused)) static bool
 olaf_classify_bare(const struct olaf *o, struct packet *p)
@@ -412,7 +436,7 @@ olaf_classify_bare(const struct olaf *o, struct packet *p)
 	return p->bare;
 }
 
-/* Is it Olaf's?  By its codepoint; bare packets by their source. */
+/* Classify a packet by its codepoint, or a bare one by its source. */
 static inline enum packet_class
 olaf_classify(void *state, struct packet *p)
 {
@@ -433,7 +457,10 @@ olaf_classify(void *state, struct packet *p)
 	    PACKET_FOR_PROGRAM : PACKET_REGULAR;
 }
 
-/* Read p into *u, under the names that its worker has above the switch. */
+/*
+ * Parse p into *u, under the name that its worker has above the switch.
+ * Returns UPDATE_OK, or why the packet is ignored.
+ */
 static inline unsigned
 olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
     uint64_t now_ns)
@@ -477,7 +504,7 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	return bad;
 }
 
-/* This is where a worker is, and its models go to. */
+/* Note the address of a worker, to which its models go. */
 static inline void
 olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
@@ -487,7 +514,7 @@ olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
 		o->n[OLAF_NO_ROOM]++;
 }
 
-/* Post a packet up beside the queue. */
+/* Post a packet to the upstream, bypassing the queue. */
 static inline void
 olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 {
@@ -503,7 +530,7 @@ olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 	    relay_tag_tos(&o->relay_tag), q, p->bytes);
 }
 
-/* The model p as it goes down. */
+/* Return the bytes of the model p as they go down, tagged again if need be. */
 static inline const uint8_t *
 olaf_retag_model(struct olaf *o, const struct packet *p)
 {
@@ -517,7 +544,7 @@ olaf_retag_model(struct olaf *o, const struct packet *p)
 	return q;
 }
 
-/* An update or weights from a worker, or from a switch below. */
+/* Handle an update or weights from a worker, or from a switch below. */
 static inline void
 olaf_handle_update(struct olaf *o, struct packet *p, const struct update *u,
     uint64_t now_ns)
@@ -544,7 +571,7 @@ olaf_handle_update(struct olaf *o, struct packet *p, const struct update *u,
 	env->forward_packet(env->plane, p, now_ns);
 }
 
-/* A copy of a model under the names of the worker that it is for. */
+/* Send a copy of a model under the names that its worker knows. */
 static inline void
 olaf_send_renamed(struct olaf *o, const struct packet *p,
     const struct update *u, const struct route *r, struct groups_name own)
@@ -562,7 +589,7 @@ olaf_send_renamed(struct olaf *o, const struct packet *p,
 	    relay_tag_tos(&o->relay_tag), q, p->bytes);
 }
 
-/* A model for one worker, or for a cluster no worker of which was moved. */
+/* Send a model to one worker, or to a cluster, if no worker was moved. */
 static inline void
 olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
@@ -586,7 +613,7 @@ olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
 		routes_use_credit(&o->routes, u->cluster);
 }
 
-/* The same where some were: each of these gets its own copy. */
+/* Send a model if workers were moved: each gets its own copy. */
 static inline void
 olaf_distribute_renamed(struct olaf *o, const struct packet *p,
     const struct update *u, uint64_t now_ns)
@@ -611,7 +638,10 @@ olaf_distribute_renamed(struct olaf *o, const struct packet *p,
 		routes_use_credit(&o->routes, u->cluster);
 }
 
-/* A model in the path: the worker that it is addressed to may have moved. */
+/*
+ * Forward a model in the path; the worker to which it is addressed may have
+ * been moved.
+ */
 static inline void
 olaf_forward_model(struct olaf *o, struct packet *p, struct update *u,
     uint64_t now_ns)
@@ -640,7 +670,10 @@ olaf_forward_model(struct olaf *o, struct packet *p, struct update *u,
 	o->env->forward_packet(o->env->plane, p, now_ns);
 }
 
-/* A model comes back: it is told how the queue is, and goes to its workers. */
+/*
+ * Handle a model that comes back: write the queue's status into it and send it
+ * to its workers.
+ */
 static inline void
 olaf_handle_model(
     struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
@@ -666,7 +699,10 @@ olaf_handle_model(
 		olaf_distribute(o, p, u, now_ns);
 }
 
-/* A bare answer from the upstream, to the way of a cluster. */
+/*
+ * Handle a bare answer from the upstream, which came to the socket of a
+ * cluster.
+ */
 static inline void
 olaf_handle_bare_model(struct olaf *o, const struct packet *p, uint64_t now_ns)
 {
@@ -729,7 +765,7 @@ olaf_next_member(
 	return routes_next_address(&o->routes, (uint16_t)group, now_ns, next);
 }
 
-/* A worker is to belong to another cluster from now on. */
+/* Move a worker to another cluster (Regroup). */
 static inline void
 olaf_move_worker(struct olaf *o, const struct control *c, struct control_ack *a,
     uint64_t now_ns)
@@ -798,7 +834,7 @@ olaf_on_deadline(void *state, uint64_t now_ns)
 	    &o->relay_tag, o->env->out, &o->cf->upstream, now_ns);
 }
 
-/* program.prove */
+/* Tag an update again that leaves the queue. */
 static inline void
 olaf_retag_update(void *state, struct slot *s, uint64_t now_ns)
 {

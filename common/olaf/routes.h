@@ -1,14 +1,14 @@
 /*
- * routes.h - where the workers of each cluster were heard from
+ * routes.h - the addresses from which the workers of each cluster send
  *
- * For (cluster, worker) the address of its last packet, and for a cluster
- * each address once, as a model for all of it goes to each address once.
- * A worker that was not heard for ROUTES_KEEP_NS is forgotten; where there is
- * no more room, the one that was not heard for longest.  Where nobody has to
- * show that he hears what is sent to his address (routes_set_quota), a packet
- * from there brings so many models for all there, and no more.  Each sight and
- * each forgetting costs the same however many there are.  Used by the live
- * switch and by the parameter server.  Owns its memory; routes_free().
+ * For each (cluster, worker) the table has the address of its last packet, and
+ * for each cluster every address once, because a model for the whole cluster
+ * goes to each address once.  A worker that sent nothing for ROUTES_KEEP_NS is
+ * forgotten; without room, the least recently seen one is.  If addresses are
+ * not validated (routes_set_quota), each packet from an address gives it credit
+ * for a limited number of models for its cluster.  Noting and forgetting a
+ * worker take constant time.  Used by the live switch and the parameter server.
+ * Owns its memory: routes_free().
  */
 #ifndef INNET_OLAF_ROUTES_H
 #define INNET_OLAF_ROUTES_H
@@ -26,16 +26,16 @@
 #define ROUTES_KEEP_NS 60000000000u	/* a minute */
 #define ROUTES_MAX 1000000u		/* workers in all */
 #define ROUTES_LEAST 64u		/* however little memory there is */
-#define ROUTES_BYTES 320u	/* of one, with what tables leave free */
+#define ROUTES_BYTES 320u	/* of one, with the tables' free cells */
 
 enum {
-	ROUTES_SWEEP = 64,	/* old ones that a sight may have forgotten */
-	ROUTES_TICK = 20,	/* bits of the ns in which order is not kept */
-	ROUTES_CREDIT = 64,	/* for all, to an address, for a packet, */
-	ROUTES_CREDIT_MOST = 4096	/* and saved up */
+	ROUTES_SWEEP = 64,	/* routes that one packet may expire */
+	ROUTES_TICK = 20,	/* 2^20 ns: order within a tick is not kept */
+	ROUTES_CREDIT = 64,	/* models for all that a packet is good for */
+	ROUTES_CREDIT_MOST = 4096	/* ... and that an address can save */
 };
 
-/* A place in a list through rows; 0: none. */
+/* Links of a row in a list; 0: none. */
 struct routes_link {
 	uint32_t before, after;
 };
@@ -46,12 +46,12 @@ struct routes_list {
 
 struct route {
 	union addr to;
-	uint64_t heard_ns;
+	uint64_t heard_ns;		/* time of its last packet */
 	uint16_t cluster;
 	uint32_t worker;
-	uint32_t place;			/* of its address */
-	struct routes_link cluster_link; /* of its cluster, as they came */
-	/* at its address, last heard first, by ticks */
+	uint32_t place;			/* row of its address */
+	struct routes_link cluster_link;	/* routes of its cluster */
+	/* routes at its address, last seen first, to the tick */
 	struct routes_link place_link;
 };
 
@@ -59,26 +59,102 @@ struct route {
 struct routes_place {
 	union addr at;
 	uint16_t cluster;
-	struct routes_link cluster_link;
-	struct routes_list routes;
-	uint32_t credit;		/* that it may yet hear, if bounded */
+	struct routes_link cluster_link;	/* places of its cluster */
+	struct routes_list routes;	/* at this address */
+	uint32_t credit;		/* models for all that may go there, if
+					 * bounded */
 };
 
 struct routes_cluster {
 	struct routes_list routes, places;
-	uint32_t count;			/* of routes, some perhaps too old */
+	uint32_t count;			/* of routes, some perhaps expired */
 };
 
 struct routes {
 	struct lru route;		/* cluster << 32 | worker -> route */
-	struct lru place;		/* of an address -> routes_place */
-	struct hashmap_multiplier by;	/* of keys of addresses */
-	struct routes_cluster *cluster;	/* 65,536 */
-	struct quota *quota;		/* of addresses; NULL: none */
-	bool bounded;			/* nobody shows that he hears */
+	struct lru place;		/* address -> routes_place */
+	struct hashmap_multiplier by;	/* seed of the hash of addresses */
+	struct routes_cluster *cluster;	/* owned; 65,536 of them */
+	struct quota *quota;		/* of addresses, borrowed; NULL: none */
+	bool bounded;			/* addresses are not validated */
 };
 
-/* How many rows of ROUTES_BYTES there may be in so many bytes; 0: no limit. */
+/* Return how many routes fit in `bytes` bytes; 0: no limit. */
+static inline uint32_t routes_limit(uint64_t bytes);
+
+/*
+ * Initialise r for at most `bytes` bytes (0: no limit); by: seed of its hashes.
+ * False without memory.
+ */
+static inline bool routes_init(struct routes *r, uint64_t bytes,
+    const struct hashmap_multiplier *by);
+
+/* Free the table. */
+static inline void routes_free(struct routes *r);
+
+/*
+ * Limit the routes of each address by quota (NULL: no limit).  validated:
+ * addresses have opened, so models need no credit.
+ */
+static inline void routes_set_quota(struct routes *r, struct quota *quota,
+    bool validated);
+
+/*
+ * Note a packet of this worker from this address.  False without memory, or if
+ * the address has used up its quota: the worker has no route then.
+ */
+static inline bool routes_note(struct routes *r, uint16_t cluster,
+    uint32_t worker, const union addr *from, uint64_t now_ns);
+
+/* Find the route of a worker, or NULL if it has none that is fresh. */
+static inline const struct route *routes_find(const struct routes *r,
+    uint16_t cluster, uint32_t worker, uint64_t now_ns);
+
+/* Return the next fresh route of a cluster, or NULL.  *next starts at 0. */
+static inline const struct route *routes_next(const struct routes *r,
+    uint16_t cluster, uint64_t now_ns, uint32_t *next);
+
+/*
+ * Return the next address of a cluster to which models for all go, each once,
+ * or NULL.  *next starts at 0.
+ */
+static inline const union addr *routes_next_address(const struct routes *r,
+    uint16_t cluster, uint64_t now_ns, uint32_t *next);
+
+/* Does the address have credit for a model for all? */
+static inline bool routes_may_send(const struct routes *r,
+    const struct routes_place *p);
+
+/* Take the credit for one model for all from each address of a cluster. */
+static inline void routes_use_credit(const struct routes *r, uint16_t cluster);
+
+/* Count the fresh routes of a cluster. */
+static inline uint32_t routes_workers(const struct routes *r, uint16_t cluster,
+    uint64_t now_ns);
+
+/* Count all routes. */
+static inline uint32_t routes_count(const struct routes *r);
+
+/* Forget a worker, which has another name now. */
+static inline void routes_remove(struct routes *r, uint16_t cluster,
+    uint32_t worker);
+
+/* Forget up to ROUTES_SWEEP routes that are too old. */
+static inline void routes_expire(struct routes *r, uint64_t now_ns);
+
+/* Return the place in row `at`. */
+static inline struct routes_place *routes_place(const struct routes *r,
+    uint32_t at);
+
+/*
+ * Write a route's address and age as a member of a list; own: the address of
+ * the switch to which it belongs, or NULL.
+ */
+static inline void routes_put_member(const struct route *r, struct counters *c,
+    const union addr *own, uint64_t now_ns);
+
+/* implementation */
+
 static inline uint32_t
 routes_limit(uint64_t bytes)
 {
@@ -88,10 +164,6 @@ routes_limit(uint64_t bytes)
 	    (uint32_t)(bytes / ROUTES_BYTES);
 }
 
-/*
- * To take so many bytes at most, or 0: no limit; `by` makes keys that strangers
- * cannot foresee.  False without memory.
- */
 static inline bool
 routes_init(
     struct routes *r, uint64_t bytes, const struct hashmap_multiplier *by)
@@ -105,7 +177,6 @@ routes_init(
 	return r->cluster != NULL;
 }
 
-/* Addresses have that quota; validated: they have shown that they hear. */
 static inline void
 routes_set_quota(struct routes *r, struct quota *quota, bool validated)
 {
@@ -127,6 +198,7 @@ routes_count(const struct routes *r)
 	return r->route.count;
 }
 
+/* Return the route in row `at`. */
 static inline struct route *
 routes_route(const struct routes *r, uint32_t at)
 {
@@ -139,13 +211,14 @@ routes_place(const struct routes *r, uint32_t at)
 	return lru_row(&r->place, at);
 }
 
-/* The link of row `at` of a table, which is so many bytes from its start. */
+/* Return the links of row `at`, which are `offset` bytes from its start. */
 static inline struct routes_link *
 routes_link(const struct lru *t, uint32_t at, size_t offset)
 {
 	return (void *)((uint8_t *)lru_row(t, at) + offset);
 }
 
+/* Remove row `at` from a list. */
 static inline void
 routes_unlink(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
@@ -162,7 +235,7 @@ routes_unlink(const struct lru *t, struct routes_list *l, uint32_t at,
 		routes_link(t, k.after, offset)->before = k.before;
 }
 
-/* Row `at` is the last of a list, or the first. */
+/* Add row `at` at the end of a list. */
 static inline void
 routes_append(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
@@ -175,6 +248,7 @@ routes_append(const struct lru *t, struct routes_list *l, uint32_t at,
 	l->last = at;
 }
 
+/* Add row `at` at the start of a list. */
 static inline void
 routes_prepend(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
@@ -187,6 +261,7 @@ routes_prepend(const struct lru *t, struct routes_list *l, uint32_t at,
 	l->first = at;
 }
 
+/* Return the key of an address of a cluster. */
 static inline uint64_t
 routes_place_key(const struct routes *r, uint16_t cluster,
     const union addr *at)
@@ -196,8 +271,8 @@ routes_place_key(const struct routes *r, uint16_t cluster,
 }
 
 /*
- * The place of an address of a cluster, made if it is new; 0 without memory, or
- * if another has its key, which chance does not do.
+ * Return the row of an address of a cluster, making it if need be; 0 without
+ * memory, or in the very unlikely case that another has its key.
  */
 static inline uint32_t
 routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
@@ -221,7 +296,7 @@ routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
 	return p;
 }
 
-/* Route `at` is at its address no more, which goes with its last route. */
+/* Remove route `at` from its address, which goes with its last route. */
 static inline void
 routes_leave_place(struct routes *r, uint32_t at)
 {
@@ -255,7 +330,6 @@ routes_forget(struct routes *r, uint32_t at)
 	lru_remove(&r->route, at);
 }
 
-/* A worker is no longer called that. */
 static inline void
 routes_remove(struct routes *r, uint16_t cluster, uint32_t worker)
 {
@@ -266,7 +340,6 @@ routes_remove(struct routes *r, uint16_t cluster, uint32_t worker)
 		routes_forget(r, at);
 }
 
-/* Forget some who were not heard for long. */
 static inline void
 routes_expire(struct routes *r, uint64_t now_ns)
 {
@@ -277,7 +350,7 @@ routes_expire(struct routes *r, uint64_t now_ns)
 		routes_forget(r, at);
 }
 
-/* A new worker; 0 without memory. */
+/* Add a route without an address; 0 without memory. */
 static inline uint32_t
 routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 {
@@ -299,7 +372,7 @@ routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 	return at;
 }
 
-/* Route `at` is at that address now; false if it cannot be. */
+/* Set the address of route `at`; false without memory or quota. */
 static inline bool
 routes_set_place(struct routes *r, uint32_t at, const union addr *from)
 {
@@ -327,7 +400,7 @@ routes_set_place(struct routes *r, uint32_t at, const union addr *from)
 	return true;
 }
 
-/* Was it heard in this tick, from there?  Then its place is as it was. */
+/* Was the worker seen in this tick, at this address? */
 static inline bool
 routes_is_unchanged(
     const struct route *it, const union addr *from, uint64_t now_ns)
@@ -336,7 +409,10 @@ routes_is_unchanged(
 	    ROUTES_TICK && addr_same(&it->to, from);
 }
 
-/* The worker is there now, and heard last; 0 if it cannot be. */
+/*
+ * Set a worker's address, as the most recently seen one.  Returns its route, or
+ * 0 without memory or quota.
+ */
 static inline uint32_t
 routes_move_worker(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
@@ -356,10 +432,6 @@ routes_move_worker(struct routes *r, uint16_t cluster, uint32_t worker,
 	return 0;
 }
 
-/*
- * A packet of this worker came from this address.  False without memory, or
- * past the quota of its address: it has no route, and models for it have none.
- */
 static inline bool
 routes_note(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
@@ -382,13 +454,13 @@ routes_note(struct routes *r, uint16_t cluster, uint32_t worker,
 	return true;
 }
 
+/* Was the route seen within ROUTES_KEEP_NS? */
 static inline bool
 routes_is_fresh(const struct route *it, uint64_t now_ns)
 {
 	return it->heard_ns + ROUTES_KEEP_NS >= now_ns;
 }
 
-/* This worker, or NULL if it was not heard of late. */
 static inline const struct route *
 routes_find(const struct routes *r, uint16_t cluster, uint32_t worker,
     uint64_t now_ns)
@@ -400,7 +472,6 @@ routes_find(const struct routes *r, uint16_t cluster, uint32_t worker,
 	    NULL : routes_route(r, at);
 }
 
-/* The next worker of a cluster likewise; *next starts at 0 and runs along. */
 static inline const struct route *
 routes_next(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint32_t *next)
@@ -416,14 +487,12 @@ routes_next(const struct routes *r, uint16_t cluster, uint64_t now_ns,
 	return routes_route(r, at);
 }
 
-/* May more models for all go to an address of a cluster? */
 static inline bool
 routes_may_send(const struct routes *r, const struct routes_place *p)
 {
 	return !r->bounded || p->credit > 0 || addr_is_loopback(&p->at);
 }
 
-/* A model for all of a cluster goes out. */
 static inline void
 routes_use_credit(const struct routes *r, uint16_t cluster)
 {
@@ -436,10 +505,6 @@ routes_use_credit(const struct routes *r, uint16_t cluster)
 	}
 }
 
-/*
- * The next address of a cluster that models for all go to, each once; *next
- * starts at 0 and runs along.  NULL when there are no more.
- */
 static inline const union addr *
 routes_next_address(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint32_t *next)
@@ -457,7 +522,6 @@ routes_next_address(const struct routes *r, uint16_t cluster, uint64_t now_ns,
 	return &routes_place(r, at)->at;
 }
 
-/* How many workers of a cluster were heard of late. */
 static inline uint32_t
 routes_workers(const struct routes *r, uint16_t cluster, uint64_t now_ns)
 {
@@ -468,7 +532,6 @@ routes_workers(const struct routes *r, uint16_t cluster, uint64_t now_ns)
 	return n;
 }
 
-/* A member of a list: where it is, below the switch at `own` (NULL: any). */
 static inline void
 routes_put_member(const struct route *r, struct counters *c,
     const union addr *own, uint64_t now_ns)

@@ -1,17 +1,16 @@
 /*
- * server-rule.h - what a parameter server does with an update (Olaf section
- * 2.1)
+ * server-rule.h - how a parameter server applies an update (Olaf section 2.1)
  *
- * For an update with reward r and gradient g, an ascent direction:
+ * For an update with reward r and gradient g, a direction of ascent:
  *
  *	gate		none; or only if r > r_g (ema, last, best)
  *	average		g_a <- (1 - a) g_a + a g, from 0; or g itself
  *	optimizer	w <- w + rate g_a (sgd), or Adam's step of g_a
  *
- * each operation rounded to binary32.  Vectors that span packets are kept and
- * answered range by range, each range with its own version, step count and r_g.
- * An update that would make a weight non-finite changes nothing.  Pure; owns
- * its vectors; server_rule_free().
+ * Each operation is rounded to binary32.  Vectors that span packets are kept
+ *and answered range by range; each range has its own version, step count and
+ *r_g. An update that would make a weight non-finite changes nothing.  Pure;
+ *owns its vectors: server_rule_free().
  */
 #ifndef INNET_OLAF_SERVER_RULE_H
 #define INNET_OLAF_SERVER_RULE_H
@@ -28,10 +27,11 @@ enum server_rule_gate { SERVER_RULE_NONE, SERVER_RULE_EMA, SERVER_RULE_LAST,
     SERVER_RULE_BEST };
 enum server_rule_optimizer { SERVER_RULE_SGD, SERVER_RULE_ADAM };
 
+/* The result of server_rule_update(). */
 enum server_rule_verdict {
 	SERVER_RULE_APPLIED, SERVER_RULE_GATED, SERVER_RULE_NONFINITE,
-	    SERVER_RULE_MISMATCHED,
-	SERVER_RULE_NO_MODEL
+	SERVER_RULE_MISMATCHED,		/* not cut as the cluster's vectors */
+	SERVER_RULE_NO_MODEL		/* not all ranges are set */
 };
 
 struct server_rule_conf {
@@ -44,21 +44,81 @@ struct server_rule_conf {
 
 struct server_rule_range {
 	uint32_t version;	/* 0: not set yet */
-	uint32_t step;		/* Adam's */
+	uint32_t step;		/* of Adam */
 	double reward;		/* r_g */
 	bool rewarded;		/* a reward has come */
 };
 
-struct server_rule {			/* one cluster's */
+/* The weights of one cluster. */
+struct server_rule {
 	uint32_t elements, n;	/* n: elements of each packet but the last */
-	uint32_t ranges, whole;	/* packets a vector; how many are set */
-	uint32_t initial_worker;	/* whose weights it started from */
+	uint32_t ranges, whole;	/* packets of a vector; ranges that are set */
+	uint32_t initial_worker;	/* that sent the initial weights */
 	bool has_initial;
-	bool updated;		/* an update has come for its model */
+	bool updated;		/* an update has come for this model */
 	float *w, *g, *m, *v;	/* weights, g_a, Adam's moments: one block */
-	float *fresh;		/* the weights to be, of one range */
-	struct server_rule_range *range;
+	float *fresh;		/* new weights of one range */
+	struct server_rule_range *range;	/* owned */
 };
+
+/*
+ * Allocate vectors of `elements` elements, n a packet.  False without memory.
+ */
+static inline bool server_rule_init(struct server_rule *p, uint32_t elements,
+    uint32_t n);
+
+/* Free the vectors. */
+static inline void server_rule_free(struct server_rule *p);
+
+/* Are all ranges set, so that updates can be applied? */
+static inline bool server_rule_is_ready(const struct server_rule *p);
+
+/*
+ * Return the range of packet u, or UINT32_MAX if it does not fit this vector.
+ */
+static inline uint32_t server_rule_range(const struct server_rule *p,
+    const struct update *u);
+
+/*
+ * Take a packet of initial weights.  True if it is the cluster's first, or from
+ * the same worker and of a range that is not set yet.  The first packet decides
+ * how the vector is cut.
+ */
+static inline bool server_rule_take_weights(struct server_rule *p,
+    const struct update *u);
+
+/* Apply an update and return what became of it. */
+static inline enum server_rule_verdict server_rule_update(
+    const struct server_rule_conf *cf, struct server_rule *p,
+    const struct update *u);
+
+/*
+ * Make the header of the model packet that answers u, for worker `to`. Its
+ * vector is at p->w + model->first.  The range must be set.
+ */
+static inline void server_rule_make_model(const struct server_rule *p,
+    const struct update *u, uint32_t to, struct update *model);
+
+/* Does the gate admit reward r? */
+static inline bool server_rule_admits(const struct server_rule_conf *cf,
+    const struct server_rule_range *at, double r);
+
+/*
+ * Advance r_g and the version after an update that the gate admitted (pass) or
+ * not.  With server_rule_admits() this is all that a clock without vectors,
+ * innet-sim, needs.
+ */
+static inline enum server_rule_verdict server_rule_finish(
+    const struct server_rule_conf *cf, struct server_rule_range *at, double r,
+    bool pass);
+
+/*
+ * Return the header of a model packet that answers u, of a range in state `at`.
+ */
+static inline struct update server_rule_model_header(
+    const struct server_rule_range *at, const struct update *u, uint32_t to);
+
+/* implementation */
 
 static inline void
 server_rule_free(struct server_rule *p)
@@ -69,7 +129,6 @@ server_rule_free(struct server_rule *p)
 	*p = (struct server_rule){ 0 };
 }
 
-/* Vectors for so many elements, n a packet.  False without memory. */
 static inline bool
 server_rule_init(struct server_rule *p, uint32_t elements, uint32_t n)
 {
@@ -88,14 +147,12 @@ server_rule_init(struct server_rule *p, uint32_t elements, uint32_t n)
 	return true;
 }
 
-/* Are all ranges set, so that updates may come? */
 static inline bool
 server_rule_is_ready(const struct server_rule *p)
 {
 	return p->ranges > 0 && p->whole == p->ranges;
 }
 
-/* The range of packet u, or UINT32_MAX if it is not one of this vector's. */
 static inline uint32_t
 server_rule_range(const struct server_rule *p, const struct update *u)
 {
@@ -109,11 +166,6 @@ server_rule_range(const struct server_rule *p, const struct update *u)
 	return r;
 }
 
-/*
- * A packet of initial weights from a worker.  True if it was taken: it is the
- * first of its cluster, or of the same founder and of a range not set yet.
- * The vector's cut is the first packet's.
- */
 static inline bool
 server_rule_take_weights(struct server_rule *p, const struct update *u)
 {
@@ -140,7 +192,6 @@ server_rule_take_weights(struct server_rule *p, const struct update *u)
 	return true;
 }
 
-/* Does the gate let reward r in? */
 static inline bool
 server_rule_admits(const struct server_rule_conf *cf,
     const struct server_rule_range *at,
@@ -149,7 +200,7 @@ server_rule_admits(const struct server_rule_conf *cf,
 	return cf->gate == SERVER_RULE_NONE || !at->rewarded || r > at->reward;
 }
 
-/* r_g moves on by the reward of an update that was applied or gated. */
+/* Advance r_g by the reward of an update that was applied or gated. */
 static inline void
 server_rule_update_reward(const struct server_rule_conf *cf,
     struct server_rule_range *at, double r)
@@ -163,7 +214,9 @@ server_rule_update_reward(const struct server_rule_conf *cf,
 	at->rewarded = true;
 }
 
-/* The new weight at i, for gradient average a; moments move with it. */
+/*
+ * Return the new weight at i for the gradient average a, and its new moments.
+ */
 static inline float
 server_rule_step(const struct server_rule_conf *cf, const struct server_rule *p,
     size_t i,
@@ -182,11 +235,6 @@ server_rule_step(const struct server_rule_conf *cf, const struct server_rule *p,
 	    (sqrt((double)*v / correct[1]) + 1e-8));
 }
 
-/*
- * What the gate said of reward r is done but for the vectors: r_g and the
- * version move on.  With server_rule_admits() it is all that a clock without
- * vectors, innet-sim, needs of the rule.
- */
 static inline enum server_rule_verdict
 server_rule_finish(const struct server_rule_conf *cf,
     struct server_rule_range *at, double r,
@@ -197,7 +245,10 @@ server_rule_finish(const struct server_rule_conf *cf,
 	return pass ? SERVER_RULE_APPLIED : SERVER_RULE_GATED;
 }
 
-/* Gradient to average to weights, of one range; false if not finite. */
+/*
+ * Apply the gradient of u to range r; false, and nothing changes, if a weight
+ * would not be finite.
+ */
 static inline bool
 server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u, uint32_t r)
@@ -209,7 +260,7 @@ server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
 	bool finite = true;
 	float a, m, v;
 
-	/* first the weights to be, so that a bad one leaves no trace */
+	/* first the new weights, so that a bad one changes nothing */
 	for (uint32_t i = 0; i < u->n; i++) {
 		size_t at = u->first + i;
 		float g = vec_get(u->vec, i);
@@ -235,7 +286,6 @@ server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
 	return true;
 }
 
-/* An update arrives; what became of it. */
 static inline enum server_rule_verdict
 server_rule_update(const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u)
@@ -254,7 +304,6 @@ server_rule_update(const struct server_rule_conf *cf, struct server_rule *p,
 	return server_rule_finish(cf, &p->range[r], (double)u->reward, pass);
 }
 
-/* The header of the model packet that answers u, of a range that is so. */
 static inline struct update
 server_rule_model_header(
     const struct server_rule_range *at, const struct update *u, uint32_t to)
@@ -266,10 +315,6 @@ server_rule_model_header(
 	    .first = u->first };
 }
 
-/*
- * The model packet that answers u: its header in *model, the vector's bytes
- * are p->w + model->first.  The range must be set.
- */
 static inline void
 server_rule_make_model(const struct server_rule *p, const struct update *u,
     uint32_t to,

@@ -1,13 +1,13 @@
 /*
- * link.h - a link that sends one frame at a time at so many bits a second
+ * link.h - a link that sends one frame at a time, at a rate in bits per second
  *
- * Pure arithmetic: service starts at the later of the frame's arrival and the
- * previous departure, and takes (8e9 length + rate / 2) / rate ns, rounded
- * down, and a time that is the same for every frame: of hardware that begins a
- * frame some cycles after the one before.  The departure of the frame in
- * transmission can be put off.  Times are ns on one clock, which ends at
- * LINK_END_NS: a capture may give its frames any length up to 4 GB, and none
- * leaves later than that.
+ * Pure arithmetic.  Service of a frame starts at its arrival or at the previous
+ * departure, whichever is later, and takes (8e9 length + rate / 2) / rate ns,
+ * rounded down, plus a time that is the same for every frame (hardware starts a
+ * frame some cycles after the one before).  The departure of the frame in
+ * transmission can be delayed.  Times are ns on one clock, which ends at
+ * LINK_END_NS: a capture may give its frames any length up to 4 GB, and no
+ * frame leaves later than that.
  */
 #ifndef INNET_QUEUE_LINK_H
 #define INNET_QUEUE_LINK_H
@@ -18,14 +18,14 @@
 
 struct link {
 	uint64_t rate_bps;	/* 0: no limit, frames take no time */
-	uint32_t extra_bytes;	/* a frame's own overhead on the wire */
-	uint64_t frame_ns;	/* of each frame beyond its bits */
+	uint32_t extra_bytes;	/* overhead of each frame on the wire */
+	uint64_t frame_ns;	/* time of each frame beyond its bits */
 	uint64_t free_ns;	/* departure of the last frame started */
-	uint32_t last_bytes;	/* cache of one division: */
-	uint64_t last_ns;	/* ... such a frame's time */
+	uint32_t last_bytes;	/* cache of one division: a frame's length */
+	uint64_t last_ns;	/* ... and its time */
 };
 
-/* How long a frame of so many bytes occupies the link, ns. */
+/* Return how long a frame of `bytes` bytes occupies the link, in ns. */
 static inline uint64_t
 link_time_ns(struct link *l, uint32_t bytes)
 {
@@ -44,8 +44,8 @@ link_time_ns(struct link *l, uint32_t bytes)
 }
 
 /*
- * Start to send a frame that has been there since arrival_ns; when its last
- * bit will have left.
+ * Start to send a frame that has waited since arrival_ns, and return when its
+ * last bit will have left.
  */
 static inline uint64_t
 link_start_frame(struct link *l, uint64_t arrival_ns, uint32_t bytes)
@@ -58,7 +58,7 @@ link_start_frame(struct link *l, uint64_t arrival_ns, uint32_t bytes)
 	return l->free_ns;
 }
 
-/* The last frame started leaves so much later; when that is. */
+/* Delay the departure of the last frame started by ns, and return it. */
 static inline uint64_t
 link_delay(struct link *l, uint64_t ns)
 {

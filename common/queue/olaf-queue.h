@@ -1,12 +1,12 @@
 /*
- * olaf-queue.h - the Olaf queue: waiting updates of a cluster merge
+ * olaf-queue.h - the Olaf queue: updates of a cluster that wait are merged
  * (Olaf section 3, section 4 Algorithm 1, section 12.1)
  *
- * Slots as in slots.h, and where the update is that waits, unlocked, for each
- * key (cluster, following): for keys below `plain` in an array, for others in a
- * map.  An arrival that finds one is merged with
- * it, replaces it, or is dropped; innet-olaf(7) has the rules and what was
- * chosen where the paper leaves a choice.  Pure: time is an argument.
+ * The frames are in slots (slots.h).  For each key (cluster, following), the
+ * queue knows where the update is that waits and is not locked: keys below
+ * `plain` in an array, others in a map.  An arrival that finds such an update
+ * is merged with it, replaces it, or is dropped; innet-olaf(7) has the rules,
+ * and the choices that the paper leaves open.  Pure: time is an argument.
  */
 #ifndef INNET_QUEUE_OLAF_QUEUE_H
 #define INNET_QUEUE_OLAF_QUEUE_H
@@ -26,13 +26,12 @@ enum olaf_queue_combine { OLAF_QUEUE_MEAN, OLAF_QUEUE_SUM };
 
 enum olaf_queue_verdict {
 	OLAF_QUEUE_APPENDED,		/* took a free slot */
-	OLAF_QUEUE_AGGREGATED,	/* merged into the one that waits */
-	/* took the place of an older, same worker */
-	OLAF_QUEUE_REPLACED,
-	OLAF_QUEUE_REPLACED_REWARD,	/* ... of one with a lower reward */
+	OLAF_QUEUE_AGGREGATED,	/* merged into the update that waits */
+	OLAF_QUEUE_REPLACED,	/* replaced an older one of the same worker */
+	OLAF_QUEUE_REPLACED_REWARD,	/* replaced one with a lower reward */
 	OLAF_QUEUE_SUPERSEDED,	/* dropped: not newer, same worker */
 	OLAF_QUEUE_DROPPED_REWARD,	/* dropped: reward too low */
-	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: merged would pass 65,535 */
+	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: more than 65,535 merged */
 	OLAF_QUEUE_DROPPED_FULL	/* dropped: no slot is free */
 };
 
@@ -40,24 +39,55 @@ enum olaf_queue_verdict {
 
 struct olaf_queue {
 	struct slots *slots;	/* borrowed */
-	uint32_t *at;		/* owned: index in the ring and 1; 0: none */
-	uint32_t plain;
+	uint32_t *at;		/* owned: index in the ring plus 1; 0: none */
+	uint32_t plain;		/* length of at */
 	struct hashmap waiting;	/* keys from plain on -> index in the ring */
 	enum olaf_queue_combine combine;
 	double threshold;	/* of rewards; NAN: the test is off */
 };
 
 /*
- * What a queue holds at most one waiting update of.  The keys of vectors that
- * travel in one packet are the clusters themselves, 0 to 65,535.
+ * Initialise q over `slots`; keys below plain are the usual ones.  False
+ * without memory; then nothing is held.
  */
+static inline bool olaf_queue_init(struct olaf_queue *q, struct slots *slots,
+    enum olaf_queue_combine combine, double threshold, uint32_t plain);
+
+/* Free the maps; the slots belong to the caller. */
+static inline void olaf_queue_free(struct olaf_queue *q);
+
+/*
+ * Return the key of an update: at most one update of a key waits.  Vectors that
+ * travel in one packet have their cluster, 0 to 65,535, as key.
+ */
+static inline uint32_t olaf_queue_key(const struct update *u);
+
+/*
+ * Return the ring index of the update that waits under this key, or
+ * OLAF_QUEUE_NONE.
+ */
+static inline uint32_t olaf_queue_find(const struct olaf_queue *q,
+    uint32_t key);
+
+/*
+ * Offer an update that arrives at now_ns.  Stores in *lost how many
+ * constituents a replacement removed from the queue, otherwise 0.
+ */
+static inline enum olaf_queue_verdict olaf_queue_offer(struct olaf_queue *q,
+    const struct arrival *a, uint64_t now_ns, uint16_t *lost);
+
+/* Lock a new head, which goes into transmission. */
+static inline void olaf_queue_lock(struct olaf_queue *q,
+    const struct slot *head);
+
+/* implementation */
+
 static inline uint32_t
 olaf_queue_key(const struct update *u)
 {
 	return (uint32_t)u->following << 16 | u->cluster;
 }
 
-/* Keys below plain are usual.  False without memory; then nothing is held. */
 static inline bool
 olaf_queue_init(struct olaf_queue *q, struct slots *slots,
     enum olaf_queue_combine combine, double threshold, uint32_t plain)
@@ -75,7 +105,6 @@ olaf_queue_free(struct olaf_queue *q)
 	free(q->at);
 }
 
-/* Where the update waits that has this key, in the ring; OLAF_QUEUE_NONE. */
 static inline uint32_t
 olaf_queue_find(const struct olaf_queue *q, uint32_t key)
 {
@@ -87,7 +116,10 @@ olaf_queue_find(const struct olaf_queue *q, uint32_t key)
 	return at == NULL ? OLAF_QUEUE_NONE : *at;
 }
 
-/* Mean, or sum, of what waits and what arrives, into the arrival's frame. */
+/*
+ * Merge the update that waits and the arrival, by mean or sum, under the
+ * arrival's headers.
+ */
 static inline bool
 olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 {
@@ -119,7 +151,7 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
 	}
 	memcpy(e->bytes, a->bytes, vec_at);
-	if (a->tail > 0)		/* its proof is made anew */
+	if (a->tail > 0)		/* tagged again when it leaves */
 		memcpy(e->bytes + have - a->tail, a->bytes + have - a->tail,
 		    a->tail);
 	e->have = have;
@@ -137,7 +169,7 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 	return true;
 }
 
-/* Decide about the arrival a of an update whose waiting elder is e. */
+/* Decide about the arrival a of an update while e waits under the same key. */
 static inline enum olaf_queue_verdict
 olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 {
@@ -166,10 +198,6 @@ olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 	    OLAF_QUEUE_DROPPED_FULL;
 }
 
-/*
- * An update arrives at now_ns.  *lost gets the constituents that a
- * replacement put out of the queue, otherwise 0.
- */
 static inline enum olaf_queue_verdict
 olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
     uint16_t *lost)
@@ -200,7 +228,6 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 	return OLAF_QUEUE_APPENDED;
 }
 
-/* A new head goes into transmission: it is locked from now on. */
 static inline void
 olaf_queue_lock(struct olaf_queue *q, const struct slot *head)
 {

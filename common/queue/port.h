@@ -1,20 +1,19 @@
 /*
- * port.h - one egress port: a queue, the link it feeds, and its account
+ * port.h - one egress port: a queue, the link that it feeds, and its counters
  *
- * Olaf's queue or drop-tail, by one switch; all else is the same code.  What
- * is no update (results, regular traffic) is queued as drop-tail does, in
- * either.  Arrivals come in order of time, and departures are taken:
+ * The queue is Olaf's or drop-tail; all else is the same code.  Frames that are
+ * no updates (results, regular traffic) are queued as drop-tail does, in both.
+ * The caller offers arrivals in order of time and takes departures:
  *
  *	while (port_deadline_ns(p) <= now)
  *		... port_head(p) leaves ... port_pop(p);
  *	port_offer(p, &arrival, now);
  *
- * Departures come before arrivals of the same instant.  A pop may be later
- * than due (a live sender is never early): the link's schedule does not slip.
- * No clock is read and nothing is sent here.  What is kept of updates (merging,
- * the cuts of clusters, active clusters, the tally) is there from the first one
- * on.  A port that was initialised must not be moved: its queue points into
- * it.
+ * At the same instant departures come before arrivals.  A pop may be late (a
+ * live sender never sends early); the link's schedule does not slip.  The port
+ * reads no clock and sends nothing.  Its state for updates (merging, the shapes
+ * of clusters, active clusters, the tally) is allocated at the first update. An
+ * initialised port must not be moved, because its queue points into it.
  */
 #ifndef INNET_QUEUE_PORT_H
 #define INNET_QUEUE_PORT_H
@@ -37,37 +36,39 @@ enum port_queue { PORT_FIFO, PORT_OLAF };
 
 struct port_conf {
 	enum port_queue queue;
-	uint32_t slots;		/* Qmax, the one in transmission too; 0: any */
+	uint32_t slots;		/* Qmax, with the one in transmission; 0: no
+				 * limit */
 	uint64_t rate_bps;	/* 0: frames take no time */
 	uint32_t extra_bytes;	/* of each frame on the wire */
 	uint64_t frame_ns;	/* ... and time beyond its bits */
-	uint64_t merge_ns;	/* of Olaf's queue, for each merge */
+	uint64_t merge_ns;	/* time of each merge in Olaf's queue */
 	enum olaf_queue_combine combine;
 	double threshold;	/* of rewards; NAN: off */
 	uint64_t active_window_ns;
-	uint32_t clusters;	/* ids are below; 0: any, 65,536 */
-	bool silent;		/* models are told nothing of it */
+	uint32_t clusters;	/* ids are below it; 0: 65,536 */
+	bool silent;		/* do not write the status into models */
 };
 
-/* What passed a port and is no update. */
+/* Frames that passed a port and are no updates. */
 enum port_kind { PORT_REGULAR, PORT_PROGRAM, PORT_KINDS };
 
-struct port_count_verdict {
+struct port_count {
 	uint64_t sent, dropped, queued;
-	uint64_t bytes;		/* of frames that left; PORT_PROGRAM: updates,
-				 * too */
+	uint64_t bytes;		/* of frames that left; in PORT_PROGRAM also
+				 * of updates */
 };
 
 /*
- * How a cluster's vectors are cut; 0: not known yet.  Forgotten when nothing
- * came for PORT_FORGET_NS: another job may have taken the cluster.
+ * How the vectors of a cluster are divided into packets; 0: not known yet.  It
+ * is forgotten when no update came for PORT_FORGET_NS, because another job may
+ * use the cluster then.
  */
 struct port_shape {
-	uint32_t elements, n, n_last;
+	uint32_t elements, n, n_last;	/* of a vector, a packet, the last */
 	uint64_t seen_ns;
 };
 
-/* What a port has of updates. */
+/* The state of a port for updates. */
 struct port_updates {
 	struct port_shape *shape;	/* of each cluster */
 	struct olaf_queue olaf;
@@ -77,15 +78,85 @@ struct port_updates {
 
 struct port {
 	struct slots slots;
-	uint64_t deadline_ns;	/* of the head; PORT_NEVER: empty */
-	uint64_t put_off_ns;	/* ... of that, by merges */
+	uint64_t deadline_ns;	/* when the head has left; PORT_NEVER: empty */
+	uint64_t put_off_ns;	/* part of that which merges have added */
 	struct port_updates *updates;	/* NULL: none has come */
 	struct link link;
 	struct port_conf cf;
-	struct port_count_verdict n[PORT_KINDS];
-	uint32_t index;		/* the owner's number of it */
+	struct port_count n[PORT_KINDS];
+	uint32_t index;		/* the owner's number of this port */
 };
 
+/* The result of port_offer(). */
+enum port_verdict {
+	PORT_TAKEN,		/* the tally says how */
+	PORT_MISMATCHED,	/* not shaped like its cluster: ignored */
+	PORT_NO_MEMORY		/* for the port's state: ignored */
+};
+
+/* Initialise p.  False without memory; call port_free() in either case. */
+static inline bool port_init(struct port *p, const struct port_conf *cf);
+
+/* Free the queue and the state for updates. */
+static inline void port_free(struct port *p);
+
+/*
+ * Offer an update (well-formed, finite) that arrives at now_ns, not before the
+ * last arrival or departure.
+ */
+static inline enum port_verdict port_offer(struct port *p,
+    const struct arrival *a, uint64_t now_ns);
+
+/* Offer a frame that is no update; false if it is dropped. */
+static inline bool port_offer_plain(struct port *p, const struct arrival *a,
+    uint64_t now_ns);
+
+/* Return when the frame in transmission will have left, or PORT_NEVER. */
+static inline uint64_t port_deadline_ns(const struct port *p);
+
+/* Return the frame in transmission, or NULL. */
+static inline struct slot *port_head(const struct port *p);
+
+/* Count the head, which has left the link, and start the next frame. */
+static inline void port_pop(struct port *p);
+
+/*
+ * Remove the head, which has not left, because the port went down.  The caller
+ * counts it.
+ */
+static inline void port_drop_head(struct port *p, uint64_t now_ns);
+
+/* Write the header of the update in s into its bytes, after a merge. */
+static inline void port_update_header(struct slot *s);
+
+/* Return the queue's status at now_ns, for a model that passes. */
+static inline struct update_status port_status(struct port *p, uint64_t now_ns);
+
+/*
+ * Take the shape of its cluster from a model that came down through this port.
+ */
+static inline void port_learn_shape(struct port *p, const struct update *model,
+    uint64_t now_ns);
+
+/* Load into the cache what an update of this cluster will need soon. */
+static inline void port_prefetch(const struct port *p, uint16_t cluster);
+
+/* Allocate the state for updates, unless it is there; false without memory. */
+__attribute__((unused)) static bool port_allocate_updates(struct port *p);
+
+/* Count what the queue did with an update. */
+static inline void port_count_verdict(struct port *p, enum olaf_queue_verdict v,
+    const struct update *u, uint16_t lost);
+
+/* Count the frames that are still queued, at the end. */
+static inline void port_count_queued(struct port *p);
+
+/* Forget the clusters that were active here; false without memory. */
+static inline bool port_forget_clusters(struct port *p);
+
+/* implementation */
+
+/* Free the state for updates. */
 static inline void
 port_updates_free(struct port_updates *u)
 {
@@ -106,7 +177,6 @@ port_free(struct port *p)
 	p->updates = NULL;
 }
 
-/* False without memory; port_free() in either case. */
 static inline bool
 port_init(struct port *p, const struct port_conf *cf)
 {
@@ -116,7 +186,6 @@ port_init(struct port *p, const struct port_conf *cf)
 	return slots_init(&p->slots, cf->slots);
 }
 
-/* Make ready for updates; false without memory.  Once is enough. */
 __attribute__((noinline, unused)) static bool
 port_allocate_updates(struct port *p)
 {
@@ -144,14 +213,12 @@ port_allocate_updates(struct port *p)
 	return true;
 }
 
-/* When the frame in transmission will have left; PORT_NEVER without one. */
 static inline uint64_t
 port_deadline_ns(const struct port *p)
 {
 	return p->deadline_ns;
 }
 
-/* Fetch into the cache what an update of this cluster will need soon. */
 static inline void
 port_prefetch(const struct port *p, uint16_t cluster)
 {
@@ -170,14 +237,13 @@ port_prefetch(const struct port *p, uint16_t cluster)
 		slots_prefetch(&p->slots, p->slots.head + p->slots.count);
 }
 
-/* The frame in transmission, or NULL. */
 static inline struct slot *
 port_head(const struct port *p)
 {
 	return slots_head(&p->slots);
 }
 
-/* The frame at the head goes into transmission: it is locked. */
+/* Start to send the head, and lock it. */
 static inline void
 port_start_head(struct port *p)
 {
@@ -193,7 +259,6 @@ port_start_head(struct port *p)
 	    link_start_frame(&p->link, head->opened_ns, head->wire_bytes);
 }
 
-/* The head has left the link: count it and start the next. */
 static inline void
 port_pop(struct port *p)
 {
@@ -211,8 +276,8 @@ port_pop(struct port *p)
 }
 
 /*
- * Is the update cut as its cluster's first ones were?  The cut becomes known
- * with the first packet that shows it.
+ * Is the update shaped like the first ones of its cluster?  Each part of the
+ * shape is taken from the first packet that shows it.
  */
 static inline bool
 port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
@@ -241,10 +306,6 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
 	return s->n == u->n;
 }
 
-/*
- * A model has come down from where the port leads: its cluster is cut as it is,
- * whatever was seen before.
- */
 static inline void
 port_learn_shape(struct port *p, const struct update *model, uint64_t now_ns)
 {
@@ -256,7 +317,6 @@ port_learn_shape(struct port *p, const struct update *model, uint64_t now_ns)
 	(void)port_shape_fits(s, model, now_ns);
 }
 
-/* Enter a verdict into the account. */
 static inline void
 port_count_verdict(struct port *p, enum olaf_queue_verdict v,
     const struct update *u, uint16_t lost)
@@ -279,8 +339,8 @@ port_count_verdict(struct port *p, enum olaf_queue_verdict v,
 }
 
 /*
- * A queue in hardware is read and written by turns: a merge, or replacement,
- * that takes time puts off the departure of the frame in transmission.
+ * Delay the departure of the head by the time of a merge or replacement:
+ * hardware reads and writes its queue in turns.
  */
 static inline void
 port_add_merge_time(struct port *p, enum olaf_queue_verdict v)
@@ -292,18 +352,6 @@ port_add_merge_time(struct port *p, enum olaf_queue_verdict v)
 	p->put_off_ns += p->cf.merge_ns;
 }
 
-/* What became of an arrival. */
-enum port_verdict {
-	PORT_TAKEN,		/* the account says how */
-	/* an update cut unlike its cluster's: ignored */
-	PORT_MISMATCHED,
-	PORT_NO_MEMORY		/* for what a port has of updates: ignored */
-};
-
-/*
- * An update (well-formed, finite) arrives at now_ns, no earlier than the last
- * arrival or departure.
- */
 static inline enum port_verdict
 port_offer(struct port *p, const struct arrival *a, uint64_t now_ns)
 {
@@ -331,10 +379,6 @@ port_offer(struct port *p, const struct arrival *a, uint64_t now_ns)
 	return PORT_TAKEN;
 }
 
-/*
- * What is no update takes a slot, or is dropped, as in a drop-tail queue;
- * false if it is dropped.
- */
 static inline bool
 port_offer_plain(struct port *p, const struct arrival *a, uint64_t now_ns)
 {
@@ -349,7 +393,6 @@ port_offer_plain(struct port *p, const struct arrival *a, uint64_t now_ns)
 	return true;
 }
 
-/* Write into the bytes of s, an update, what merging changed. */
 static inline void
 port_update_header(struct slot *s)
 {
@@ -361,7 +404,6 @@ port_update_header(struct slot *s)
 		update_put(at, &s->up);
 }
 
-/* The queue's status at now_ns, as a passing model is told. */
 static inline struct update_status
 port_status(struct port *p, uint64_t now_ns)
 {
@@ -378,7 +420,6 @@ port_status(struct port *p, uint64_t now_ns)
 	};
 }
 
-/* At the end: count what is still in the queue. */
 static inline void
 port_count_queued(struct port *p)
 {
@@ -394,7 +435,6 @@ port_count_queued(struct port *p)
 	}
 }
 
-/* The clusters that were seen here are forgotten; false without memory. */
 static inline bool
 port_forget_clusters(struct port *p)
 {
@@ -411,10 +451,6 @@ port_forget_clusters(struct port *p)
 	return active_clusters_init(a, window_ns, plain);
 }
 
-/*
- * Forget the frame at the head, which there is, though it has not left: the
- * port itself has gone down.  It is the caller's to count.
- */
 static inline void
 port_drop_head(struct port *p, uint64_t now_ns)
 {

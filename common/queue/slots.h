@@ -1,11 +1,14 @@
 /*
- * slots.h - the frames that wait for a link, in order
+ * slots.h - a ring of frames that wait for a link, and the drop-tail queue
  *
- * A ring of slots, of a size or (0) without a limit.  The frame at the head is
- * in transmission: it occupies its slot until it has left and is locked, nobody
- * may change it.  A slot's bytes are a frame or the payload of a datagram, as
- * the driver likes: the update begins at payload_at.  Slots own their bytes;
- * room grows on demand and is kept, within a budget if there is one.
+ * The ring has a fixed size, or grows without a limit (size 0).  The frame at
+ * the head is in transmission: it keeps its slot until it has left, and nobody
+ * may change it.  A slot's bytes are a whole frame or the payload of a
+ * datagram, as the driver chooses; the update begins at payload_at.  Slots own
+ * their bytes; memory grows on demand and is kept, within a budget if there is
+ * one.
+ *
+ * fifo_offer() is the drop-tail queue (the baseline of Olaf, section 8).
  */
 #ifndef INNET_QUEUE_SLOTS_H
 #define INNET_QUEUE_SLOTS_H
@@ -20,60 +23,102 @@
 #include "common/wire/addr.h"
 #include "common/wire/update.h"
 
-enum { SLOTS_FIRST = 64 };	/* room of a ring without a limit, at first */
+enum { SLOTS_FIRST = 64 };	/* first size of a ring without a limit */
 
-/* Where a datagram goes; a whole frame needs none of it. */
+/* The destination of a datagram; a whole frame needs none. */
 struct slot_to {
 	union addr to;
-	union addr from;	/* family 0: the way's own address */
-	uint32_t socket;		/* of the switch: packet.h */
+	union addr from;	/* family 0: the address of that socket */
+	uint32_t socket;	/* which one of the switch: packet.h */
 	uint8_t tos;
 };
 
 struct slot {
 	uint8_t *bytes;		/* owned */
-	uint32_t have, room;	/* bytes: filled, allocated */
+	uint32_t have, room;	/* bytes that are filled, and allocated */
 	uint32_t wire_bytes;	/* length of the frame on the link */
 	uint32_t payload_at;	/* where the update begins in bytes */
 	uint32_t len;		/* of a frame before it was cut */
-	uint32_t tail;		/* bytes of a proof, behind the vector */
-	bool framed;		/* bytes are a frame; else a payload */
-	bool bare;		/* the update is the paper's own packet */
-	bool changed;		/* not as it came: checksum is to be made */
-	bool is_update;		/* false: regular traffic that queues */
+	uint32_t tail;		/* bytes of counter and tag after the vector */
+	bool framed;		/* bytes are a frame; otherwise a payload */
+	bool bare;		/* the update is a bare packet of the paper */
+	bool changed;		/* the checksum must be made again */
+	bool is_update;		/* false: other traffic that waits */
 	struct update up;	/* its vec points into bytes */
 	uint64_t opened_ns;	/* when the slot was taken */
-	struct slot_to to;	/* of what is not framed */
+	struct slot_to to;	/* if it is not framed */
 };
 
-/* Memory that rings share. */
+/* Memory that several rings share. */
 struct slots_budget {
 	uint64_t used_bytes;
-	uint64_t limit_bytes;	/* 0: none */
+	uint64_t limit_bytes;	/* 0: no limit */
 };
 
 struct slots {
 	struct slot *ring;
-	uint32_t size, head, count;	/* size: Qmax, or room so far */
+	uint32_t size, head, count;	/* size: Qmax, or slots so far */
 	bool endless;		/* the ring grows */
 	struct slots_budget *budget;	/* borrowed; NULL: no limit */
 };
 
-/* What arrives: bytes borrowed from the driver, and what they say. */
+/* A frame that arrives: bytes borrowed from the driver, and their meaning. */
 struct arrival {
 	const uint8_t *bytes;
 	uint32_t have;
-	uint32_t wire_bytes;
-	uint32_t payload_at;
+	uint32_t wire_bytes;	/* length of the frame on the link */
+	uint32_t payload_at;	/* where the update begins in bytes */
 	uint32_t len;		/* of a frame before it was cut */
-	uint32_t tail;		/* bytes of a proof, behind the vector */
-	bool framed, bare;
+	uint32_t tail;		/* bytes of counter and tag after the vector */
+	bool framed, bare;	/* as in struct slot */
 	bool is_update;
 	const struct update *up;	/* its vec points into bytes; or NULL */
-	const struct slot_to *to;	/* of what is not framed; or NULL */
+	const struct slot_to *to;	/* if it is not framed; or NULL */
 };
 
-/* size slots; 0: as many as it takes.  False without memory. */
+/*
+ * Make a ring of `size` slots, or with size 0 one that grows.  False without
+ * memory.
+ */
+static inline bool slots_init(struct slots *s, uint32_t size);
+
+/* Free the ring and the bytes of its slots. */
+static inline void slots_free(struct slots *s);
+
+/*
+ * Take a slot at the tail for a.  Returns its index in the ring, which is valid
+ * until the frame leaves, or -1: no slot is free, or no memory.
+ */
+static inline int64_t slots_append(struct slots *s, const struct arrival *a,
+    uint64_t now_ns);
+
+/* Return the frame in transmission, or NULL. */
+static inline struct slot *slots_head(const struct slots *s);
+
+/*
+ * Remove the head, which has left.  An empty ring starts again at index 0,
+ * which is still in the cache.
+ */
+static inline void slots_pop(struct slots *s);
+
+/* Copy a's bytes and their meaning into s.  False without memory. */
+static inline bool slots_fill(struct slot *s, const struct arrival *a);
+
+/* Load slot `at` (modulo the ring's size) into the cache. */
+static inline void slots_prefetch(const struct slots *s, uint32_t at);
+
+/* Return the memory of the ring and its slots. */
+static inline uint64_t slots_bytes(const struct slots *s);
+
+/* Charge `bytes` to the budget b (NULL: no limit); false if that exceeds it. */
+static inline bool slots_charge_budget(struct slots_budget *b, uint64_t bytes);
+
+/* Append a; false: it is dropped, because no slot is free. */
+static inline bool fifo_offer(struct slots *s, const struct arrival *a,
+    uint64_t now_ns);
+
+/* implementation */
+
 static inline bool
 slots_init(struct slots *s, uint32_t size)
 {
@@ -83,7 +128,6 @@ slots_init(struct slots *s, uint32_t size)
 	return s->ring != NULL;
 }
 
-/* Take so many bytes more from the budget; false if there are fewer. */
 static inline bool
 slots_charge_budget(struct slots_budget *b, uint64_t bytes)
 {
@@ -95,7 +139,6 @@ slots_charge_budget(struct slots_budget *b, uint64_t bytes)
 	return true;
 }
 
-/* What the ring has taken of it, and its bytes. */
 static inline uint64_t
 slots_bytes(const struct slots *s)
 {
@@ -106,7 +149,7 @@ slots_bytes(const struct slots *s)
 	return bytes;
 }
 
-/* Twice the slots, of an endless ring; false without memory. */
+/* Double the size of an endless ring; false without memory. */
 static inline bool
 slots_grow(struct slots *s)
 {
@@ -135,7 +178,6 @@ slots_free(struct slots *s)
 	*s = (struct slots){ 0 };
 }
 
-/* Fetch a slot, or the one where it goes around, into the cache. */
 static inline void
 slots_prefetch(const struct slots *s, uint32_t at)
 {
@@ -147,8 +189,8 @@ slots_prefetch(const struct slots *s, uint32_t at)
 }
 
 /*
- * Room for so many bytes in a slot that has less; false without memory.  Apart,
- * as it is rare and what calls it is not.
+ * Make room for `bytes` bytes in a slot that has less.  False without memory.
+ * Not inline, because it is rare.
  */
 __attribute__((noinline, unused)) static bool
 slots_enlarge(struct slot *s, uint32_t bytes, struct slots_budget *b)
@@ -165,7 +207,6 @@ slots_enlarge(struct slot *s, uint32_t bytes, struct slots_budget *b)
 	return true;
 }
 
-/* Make the slot hold a's bytes and what they say.  False without memory. */
 static inline bool
 slots_fill(struct slot *s, const struct arrival *a)
 {
@@ -191,18 +232,13 @@ slots_fill(struct slot *s, const struct arrival *a)
 	return true;
 }
 
-/* The frame in transmission, or NULL. */
 static inline struct slot *
 slots_head(const struct slots *s)
 {
 	return s->count == 0 ? NULL : &s->ring[s->head];
 }
 
-/*
- * Take a slot at the tail for a at time now: its index in the ring, which
- * stays its own until it leaves, or -1: no slot is free (or no memory).
- * Inline, as the simulator's speed hangs on it.
- */
+/* Inline, because the simulator's speed depends on it. */
 __attribute__((always_inline)) static inline int64_t
 slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 {
@@ -221,7 +257,6 @@ slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 	return at;
 }
 
-/* The head has left.  An empty ring begins anew, where it is still cached. */
 static inline void
 slots_pop(struct slots *s)
 {
@@ -230,7 +265,6 @@ slots_pop(struct slots *s)
 	s->count--;
 }
 
-/* Append a at now_ns; false if it is dropped because no slot is free. */
 static inline bool
 fifo_offer(struct slots *s, const struct arrival *a, uint64_t now_ns)
 {

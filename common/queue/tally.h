@@ -1,13 +1,13 @@
 /*
- * tally.h - what became of every update, per cluster and in all
+ * tally.h - count what became of every update, per cluster and in all
  *
- * Each counter has packets and constituents (worker updates inside them).
- * In every run, and for every cluster, constituents obey
+ * Each counter counts packets and constituents (updates of workers inside
+ *them). In every run, and for every cluster, constituents obey
  *
  *	arrived = delivered + superseded + dropped_full + dropped_reward +
  *	          dropped_limit + queued
  *
- * Owns its tables, whose untouched pages cost nothing; tally_free().
+ * Owns its tables, whose unused pages take no memory; tally_free().
  */
 #ifndef INNET_QUEUE_TALLY_H
 #define INNET_QUEUE_TALLY_H
@@ -27,19 +27,20 @@ struct tally_count {
 	uint64_t packets, constituents;
 };
 
-/* The first four, which move most, share a line of the cache. */
+/* The first four, which change most, share a cache line. */
 struct tally_cluster {
 	_Alignas(64) struct tally_count of[TALLY_EVENTS];
 };
 
 struct tally {
 	struct tally_cluster all;
-	void *block;			/* of what follows, not aligned */
-	struct tally_cluster *cluster;	/* all that there can be */
+	void *block;			/* owned; cluster is aligned in it */
+	struct tally_cluster *cluster;	/* one for each possible id */
 	uint64_t *merged;		/* delivered packets by constituents */
-	uint32_t merged_room;
+	uint32_t merged_room;		/* entries of merged */
 };
 
+/* Return the counter's name. */
 static inline const char *
 tally_name(enum tally_event what)
 {
@@ -53,8 +54,8 @@ tally_name(enum tally_event what)
 }
 
 /*
- * For clusters 0 to clusters - 1, and packets of up to merged constituents,
- * where the table grows.  False without memory.
+ * Initialise t for clusters 0 to clusters - 1, and packets of up to `merged`
+ * constituents; that table grows.  False without memory.
  */
 static inline bool
 tally_init(struct tally *t, uint32_t clusters, uint32_t merged)
@@ -70,6 +71,7 @@ tally_init(struct tally *t, uint32_t clusters, uint32_t merged)
 	return t->cluster != NULL && t->merged != NULL;
 }
 
+/* Free the tables. */
 static inline void
 tally_free(struct tally *t)
 {
@@ -77,7 +79,7 @@ tally_free(struct tally *t)
 	free(t->merged);
 }
 
-/* One packet with so many constituents. */
+/* Count one packet with that many constituents. */
 static inline void
 tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
     uint16_t constituents)
@@ -90,7 +92,7 @@ tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
 	t->all.of[what].constituents += constituents;
 }
 
-/* A packet with so many constituents was delivered. */
+/* Count a delivered packet with that many constituents. */
 static inline void
 tally_count_delivery(struct tally *t, uint16_t cluster, uint16_t constituents)
 {
@@ -108,7 +110,7 @@ tally_count_delivery(struct tally *t, uint16_t cluster, uint16_t constituents)
 	t->merged[constituents]++;
 }
 
-/* Add the counters of one to those of another. */
+/* Add the counters of c to those of `to`. */
 static inline void
 tally_add_cluster(struct tally_cluster *to, const struct tally_cluster *c)
 {
@@ -118,7 +120,7 @@ tally_add_cluster(struct tally_cluster *to, const struct tally_cluster *c)
 	}
 }
 
-/* Does the law hold for these counters? */
+/* Do these counters obey the law above? */
 static inline bool
 tally_is_conserved(const struct tally_cluster *c)
 {

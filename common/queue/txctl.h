@@ -1,15 +1,21 @@
 /*
- * txctl.h - the worker's transmission control and the status it lives by
- * (Olaf section 5)
+ * txctl.h - transmission control (Olaf section 5): a switch counts the clusters
+ * that are active, and workers send less often if there are many
  *
- * A switch writes its queue's status on each model that passes; a worker
- * keeps the last one and sends with probability min(Qmax / N + f, 1), where f
- * grows with the time d since that status came: nothing up to the threshold
- * T, then v (d - T), d and T in seconds.  v is 1/T a second ("urgent") or T
- * ("fair").  The paper's control is off while N = Qmax, where one slot is
- * locked by what is in transmission and updates are dropped; the kinds "locked"
- * count Qmax - 1 slots, so they act from N = Qmax on.
- * Pure: time and the random draw are arguments.
+ * struct active_clusters, at a switch: N, how many keys were seen within a time
+ * window.  Keys are in a list in the order in which they were last seen, so
+ * that noting one and forgetting one take constant time.  Keys below `plain`
+ * are indices of the list's array; others get an index from a map.
+ *
+ * A switch writes its status (Qmax and N) into each model that passes.  A
+ * worker keeps the last status and sends an update with probability min(Qmax /
+ * N + f, 1), where f grows with the time d since that status came: 0 up to the
+ * threshold T, then v (d - T), with d and T in seconds.  v is 1/T a second
+ * ("urgent") or T ("fair").  The paper's control is off while N = Qmax,
+ * although the slot in transmission is locked then and updates are dropped; the
+ * kinds "locked" count Qmax - 1 slots, so they act from N = Qmax on.
+ *
+ * Pure: times (ns, never decreasing) and random draws are arguments.
  */
 #ifndef INNET_QUEUE_TXCTL_H
 #define INNET_QUEUE_TXCTL_H
@@ -22,27 +28,86 @@
 #include "common/base/hashmap.h"
 #include "common/wire/update.h"
 
-enum { ACTIVE_CLUSTERS_PLAIN = 65536 };	/* unless told */
+enum { ACTIVE_CLUSTERS_PLAIN = 65536 };	/* default of plain */
 
 struct active_clusters_node {
-	uint64_t seen;		/* when, and 1 ns; 0: not in the list */
-	uint32_t older, newer;	/* places; 0 at the ends */
+	uint64_t seen;		/* when, plus 1 ns; 0: not in the list */
+	uint32_t older, newer;	/* indices; 0 at the ends */
 };
 
 struct active_clusters {
-	struct hashmap index;	/* keys from plain on -> place */
-	/* owned; [0] is both ends of the list */
-	struct active_clusters_node *node;
+	struct hashmap index;	/* keys from plain on -> index */
+	struct active_clusters_node *node;	/* owned; [0]: both ends */
 	uint32_t plain;
-	uint32_t room, used;	/* places: allocated, given out */
-	uint32_t count;
+	uint32_t room, used;	/* nodes that are allocated, and given out */
+	uint32_t count;		/* N, at the last active_clusters_count() */
 	uint64_t window_ns;
 };
 
+enum txctl_kind {
+	TXCTL_NONE, TXCTL_URGENT, TXCTL_FAIR, TXCTL_URGENT_LOCKED,
+	TXCTL_FAIR_LOCKED
+};
+
+/* The words of --control, in the order of enum txctl_kind. */
+static const char *const txctl_words[] = {
+	"none", "urgent", "fair", "urgent-locked", "fair-locked", NULL
+};
+
+struct txctl {
+	enum txctl_kind kind;
+	uint64_t threshold_ns;	/* T */
+	bool known;		/* a status has come */
+	struct update_status last;
+	uint64_t came_ns;	/* when it came */
+};
+
 /*
- * Keys below plain, at least 1, are the usual ones.  False without memory;
- * active_clusters_free() in either case.
+ * Initialise a; keys below plain, which is at least 1, are the usual ones.
+ * False without memory; call active_clusters_free() in either case.
  */
+static inline bool active_clusters_init(struct active_clusters *a,
+    uint64_t window_ns, uint32_t plain);
+
+/* Free the list and the map. */
+static inline void active_clusters_free(struct active_clusters *a);
+
+/* Note that key is seen at now_ns.  False without memory: it is not counted. */
+static inline bool active_clusters_note(struct active_clusters *a, uint32_t key,
+    uint64_t now_ns);
+
+/*
+ * Forget keys that were not seen within the window that ends at now_ns, and
+ * return N.
+ */
+static inline uint32_t active_clusters_count(struct active_clusters *a,
+    uint64_t now_ns);
+
+/*
+ * Keep the status of a model that came at now_ns, if a switch has filled it in.
+ */
+static inline void txctl_set_status(struct txctl *t,
+    const struct update_status *s, uint64_t now_ns);
+
+/*
+ * Return the probability with which an update that is ready at now_ns is sent.
+ */
+static inline double txctl_probability(const struct txctl *t, uint64_t now_ns);
+
+/* Should that update be sent?  draw is uniform in [0, 1). */
+static inline bool txctl_should_send(const struct txctl *t, uint64_t now_ns,
+    double draw);
+
+/*
+ * Write the status `own` of a switch into the field of a model that passes, if
+ * no switch has, or if ours is narrower: own Qmax / own N is less than the
+ * field's.  True if *field was changed.
+ */
+static inline bool txctl_write_status(struct update_status *field,
+    const struct update_status *own);
+
+/* implementation */
+
 static inline bool
 active_clusters_init(struct active_clusters *a, uint64_t window_ns,
     uint32_t plain)
@@ -60,6 +125,7 @@ active_clusters_free(struct active_clusters *a)
 	free(a->node);
 }
 
+/* Remove a node from the list. */
 static inline void
 active_clusters_unlink(struct active_clusters *a,
     struct active_clusters_node *n)
@@ -70,7 +136,7 @@ active_clusters_unlink(struct active_clusters *a,
 	a->count--;
 }
 
-/* Twice the places.  False without memory. */
+/* Double the nodes.  False without memory. */
 static inline bool
 active_clusters_grow(struct active_clusters *a)
 {
@@ -85,7 +151,7 @@ active_clusters_grow(struct active_clusters *a)
 	return true;
 }
 
-/* The place of a key; 0 without memory. */
+/* Return the index of a key; 0 without memory. */
 static inline uint32_t
 active_clusters_place(struct active_clusters *a, uint32_t key)
 {
@@ -102,7 +168,6 @@ active_clusters_place(struct active_clusters *a, uint32_t key)
 	return *at;
 }
 
-/* Forget keys not seen within the window that ends at now_ns; N. */
 static inline uint32_t
 active_clusters_count(struct active_clusters *a, uint64_t now_ns)
 {
@@ -114,7 +179,6 @@ active_clusters_count(struct active_clusters *a, uint64_t now_ns)
 	return a->count;
 }
 
-/* key is seen at now_ns; false without memory (it is not counted then). */
 static inline bool
 active_clusters_note(struct active_clusters *a, uint32_t key, uint64_t now_ns)
 {
@@ -136,25 +200,6 @@ active_clusters_note(struct active_clusters *a, uint32_t key, uint64_t now_ns)
 	return true;
 }
 
-enum txctl_kind {
-	TXCTL_NONE, TXCTL_URGENT, TXCTL_FAIR, TXCTL_URGENT_LOCKED,
-	TXCTL_FAIR_LOCKED
-};
-
-/* The words for them, in their order. */
-static const char *const txctl_words[] = {
-	"none", "urgent", "fair", "urgent-locked", "fair-locked", NULL
-};
-
-struct txctl {
-	enum txctl_kind kind;
-	uint64_t threshold_ns;	/* T */
-	bool known;		/* a status has come */
-	struct update_status last;
-	uint64_t came_ns;	/* when */
-};
-
-/* A status came with a model at now_ns; one no switch filled in is none. */
 static inline void
 txctl_set_status(
     struct txctl *t, const struct update_status *s, uint64_t now_ns)
@@ -166,7 +211,6 @@ txctl_set_status(
 	t->known = true;
 }
 
-/* The probability with which an update ready at now_ns is to be sent. */
 static inline double
 txctl_probability(const struct txctl *t, uint64_t now_ns)
 {
@@ -193,18 +237,12 @@ txctl_probability(const struct txctl *t, uint64_t now_ns)
 	return p < 1 ? p : 1;
 }
 
-/* Send?  draw is uniform in [0, 1). */
 static inline bool
 txctl_should_send(const struct txctl *t, uint64_t now_ns, double draw)
 {
 	return draw < txctl_probability(t, now_ns);
 }
 
-/*
- * A switch with status own passes a model that carries *field: it writes its
- * own if nobody has, or if it is the narrower: own Qmax / own N is less than
- * the field's.  True if *field was changed.
- */
 static inline bool
 txctl_write_status(struct update_status *field, const struct update_status *own)
 {

@@ -55,13 +55,13 @@ plane_controls_name(unsigned what)
 }
 
 /* Return what all ports did with packets of a kind that is no update. */
-static inline struct port_count_verdict
+static inline struct port_count
 plane_sum_ports(const struct plane *pl, enum port_kind kind)
 {
-	struct port_count_verdict all = { 0 };
+	struct port_count all = { 0 };
 
 	for (uint32_t i = 0; i < pl->ports.n; i++) {
-		const struct port_count_verdict *c =
+		const struct port_count *c =
 		    &pl->ports.port[i]->n[kind];
 
 		all.sent += c->sent;
@@ -152,8 +152,8 @@ plane_count_sent(const struct plane *pl)
 static inline void
 plane_put_counts(const struct plane *pl, struct counters *c)
 {
-	const struct port_count_verdict own = plane_sum_ports(pl, PORT_PROGRAM);
-	const struct port_count_verdict others =
+	const struct port_count own = plane_sum_ports(pl, PORT_PROGRAM);
+	const struct port_count others =
 	    plane_sum_ports(pl, PORT_REGULAR);
 
 	for (int i = 0; i < PLANE_COUNTS; i++) {
@@ -201,8 +201,8 @@ plane_summarize_ignored(const struct plane *pl, struct counters *c)
 static inline void
 plane_summarize_counts(const struct plane *pl, struct counters *c)
 {
-	const struct port_count_verdict own = plane_sum_ports(pl, PORT_PROGRAM);
-	const struct port_count_verdict others =
+	const struct port_count own = plane_sum_ports(pl, PORT_PROGRAM);
+	const struct port_count others =
 	    plane_sum_ports(pl, PORT_REGULAR);
 	const struct { const char *name; uint64_t n; } also[] = {
 		{ "out", plane_count_sent(pl) },

@@ -11,7 +11,7 @@ takes(uint16_t following, uint32_t sequence)
 	const struct update u = { .kind = UPDATE_UPDATE, .cluster = 1,
 	    .worker = 3, .following = following, .sequence = sequence };
 
-	if (!newest_is(&n, &u))
+	if (!newest_is_newer(&n, &u))
 		return false;
 	newest_note(&n, &u);
 	return true;
@@ -23,7 +23,7 @@ weights(uint32_t sequence, uint64_t stamp_ns)
 	const struct update u = { .kind = UPDATE_WEIGHTS, .cluster = 1,
 	    .worker = 3, .sequence = sequence, .generated_ns = stamp_ns };
 
-	newest_begin(&n, &u);
+	newest_restart(&n, &u);
 }
 
 int
@@ -31,11 +31,11 @@ main(void)
 {
 	struct update other = { .cluster = 2, .worker = 3, .sequence = 1 };
 
-	n = newest_within(1, &hashmap_constant);
+	n = newest_with_limit(1, &hashmap_constant);
 	ok(takes(0, 5) && !takes(0, 5), "an update is taken once");
 	ok(!takes(0, 4) && takes(0, 6), "and only if it is newer");
 	ok(takes(1, 5) && takes(2, 5) && !takes(1, 5), "each range alone");
-	ok(newest_is(&n, &other), "each cluster alone");
+	ok(newest_is_newer(&n, &other), "each cluster alone");
 	ok(takes(0, 0x80000005) && !takes(0, 6) && takes(0, 0xffffffff) &&
 	    takes(0, 0), "sequences are serial numbers");
 	ok(takes(0, 900), "of which some are left out");
