@@ -32,9 +32,9 @@ struct async {
 	struct carrier c;
 	struct weight_thread l;
 	uint64_t mtu;
-	uint8_t *w;			/* weights, as the child has them */
-	uint64_t seen;			/* how new they are */
-	int64_t t_w;			/* and at which round */
+	uint8_t *w;			/* weights that the child has; owned */
+	uint64_t seen;	/* their version, in the thread's count */
+	int64_t t_w;			/* and their round */
 	bool begun, greeted;
 	bool pending;			/* a gradient waits to be committed: */
 	struct stream_head head;
@@ -44,7 +44,7 @@ struct async {
 	uint64_t stale[WORKER_STALENESS_MAX + 1];	/* sent, by staleness */
 };
 
-/* Length and weights are known: join the job. */
+/* Join the job when length and weights are known. */
 static void
 begin_job(struct async *w, const uint8_t *weights, uint64_t first)
 {
@@ -65,7 +65,7 @@ begin_job(struct async *w, const uint8_t *weights, uint64_t first)
 	w->c.watch = w->l.notify_fd;
 }
 
-/* Start the child from the newest weights. */
+/* Start the child again from the newest weights. */
 static void
 give_weights(struct async *w, bool news, int64_t t_s)
 {
@@ -80,7 +80,7 @@ give_weights(struct async *w, bool news, int64_t t_s)
 		child_send(&w->c.child, &h, w->w);
 }
 
-/* The gradient that waits: commit it, or discard it, if it is time. */
+/* Commit the gradient that waits, or discard it, if the thread is ready. */
 static void
 settle_gradient(struct async *w)
 {
@@ -111,7 +111,7 @@ settle_gradient(struct async *w)
 	give_weights(w, news, t_s);
 }
 
-/* What the child says, or what is made up in its place. */
+/* Read the child's messages, or synthetic gradients. */
 static void
 read_carrier(struct async *w, uint64_t now_ns)
 {
@@ -133,7 +133,7 @@ read_carrier(struct async *w, uint64_t now_ns)
 	w->c.child_paused = w->pending;
 }
 
-/* Where the other thread is: over, in the job, done with what was sent? */
+/* Look at the state of the other thread. */
 static void
 check_thread(struct async *w)
 {
@@ -155,7 +155,7 @@ check_thread(struct async *w)
 	w->c.done |= over || (w->c.last && !w->pending && !busy);
 }
 
-/* Within the lock, if there is another thread. */
+/* Print the summary, with the lock if there is another thread. */
 static void
 print_summary(struct async *w)
 {
@@ -211,6 +211,7 @@ print_summary(struct async *w)
 	carrier_summary(&w->c, name, n, k);
 }
 
+/* Print a summary if asked, and progress once a second. */
 static void
 check_second(struct async *w, uint64_t now_ns)
 {
@@ -227,6 +228,7 @@ check_second(struct async *w, uint64_t now_ns)
 		    w->discarded, w->round);
 }
 
+/* Run until it is over. */
 static void
 run_loop(struct async *w)
 {

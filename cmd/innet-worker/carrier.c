@@ -1,4 +1,4 @@
-/* carrier.c - where gradients come from, and what all modes share */
+/* carrier.c - the parts of innet-worker that all modes share */
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -12,10 +12,10 @@
 
 #include "cmd/innet-worker/carrier.h"
 
-#define PATIENCE_NS 5000000000u	/* for a child to end */
-#define LINK_NS 1000000u	/* for room on a full link */
-#define NAP_NS 50000000u	/* at most */
-#define PLACED_BYTES 8192u	/* of a message, for the next to be placed */
+#define PATIENCE_NS 5000000000u	/* that a child has to end */
+#define LINK_NS 1000000u	/* wait for room on a full link */
+#define NAP_NS 50000000u	/* longest wait */
+#define PLACED_BYTES 8192u	/* of a message, so that the next is placed */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -50,8 +50,8 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 }
 
 /*
- * A child that has said bye may save and tidy up in its own time: wait for it
- * as long as for anything it says.
+ * Wait for a child that has said bye, which may still save its state, as long
+ * as for any message.
  */
 static void
 wait_for_last(struct carrier *c)
@@ -158,8 +158,9 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Is it known where the next message belongs?  Of short ones many come a call,
- * and where a group's socket brings results the other has none.
+ * Is it known where the next message belongs?  Not used for short messages,
+ * many of which come in a call, nor with a multicast group, whose socket brings
+ * the results.
  */
 static bool
 find_place(struct carrier *c)
@@ -173,7 +174,7 @@ find_place(struct carrier *c)
 	return m->find_place(c->ctx, &c->place);
 }
 
-/* Receive: messages, or one that has landed where it belongs. */
+/* Receive messages, or one directly into its place. */
 static int
 receive_messages(struct carrier *c)
 {
@@ -196,7 +197,7 @@ receive_messages(struct carrier *c)
 	return n;
 }
 
-/* The next datagram of the message. */
+/* Return the next datagram of the message. */
 static bool
 next_packet(struct carrier *c, struct udpio_packet *p)
 {
@@ -206,7 +207,7 @@ next_packet(struct carrier *c, struct udpio_packet *p)
 	    udpio_next_datagram(m, &c->at, p);
 }
 
-/* The next message that has come, or none for now. */
+/* Go to the next message; false if there is none for now. */
 static bool
 next_message(struct carrier *c)
 {
@@ -308,7 +309,7 @@ carrier_send_hello(struct carrier *c, unsigned members)
 	carrier_send_hello_with(c, members, "");
 }
 
-/* Is this message one that may come now? */
+/* Check that this message may come now. */
 static bool
 take_message(struct carrier *c, const struct stream_head *h,
     const uint8_t *body)
@@ -323,7 +324,7 @@ take_message(struct carrier *c, const struct stream_head *h,
 	return why == NULL;
 }
 
-/* The next message of the child. */
+/* Read the next message of the child. */
 static enum carrier_event
 read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 {
@@ -378,7 +379,7 @@ carrier_give_state(struct carrier *c, const uint8_t *state, uint32_t bytes,
 	    .iteration = iteration }, state);
 }
 
-/* A made-up gradient, on time; at first, its length. */
+/* Make a synthetic gradient when it is due; at first, report its length. */
 static enum carrier_event
 make_gradient(struct carrier *c, uint64_t now_ns, struct stream_head *h,
     const uint8_t **body)
@@ -432,7 +433,7 @@ carrier_awaits_child(struct carrier *c, uint64_t now_ns)
 	return true;
 }
 
-/* The child has ended, or says nothing for too long: so does this. */
+/* End if the child has ended or says nothing for too long. */
 static void
 check_child(struct carrier *c, uint64_t now_ns)
 {
@@ -447,7 +448,7 @@ check_child(struct carrier *c, uint64_t now_ns)
 	}
 }
 
-/* Who is unreachable, at most once a second. */
+/* Warn of unreachable addresses, at most once a second. */
 static void
 warn_unreachable(struct carrier *c, uint64_t now_ns)
 {
@@ -484,7 +485,7 @@ carrier_summary_requested(struct carrier *c)
 	return asked;
 }
 
-/* What --impair did, if it was given. */
+/* Print what --impair did, if it was given. */
 static void
 print_impairments(const struct carrier *c)
 {

@@ -1,4 +1,4 @@
-/* control-io.c - a worker's control messages: control-io.h */
+/* control-io.c - send and receive control messages: control-io.h */
 #include <err.h>
 #include <inttypes.h>
 
@@ -16,7 +16,7 @@ control_open(struct control_io *v, const struct worker_conf *cf,
 	    .bad_mac = bad_mac };
 	nonce_open_channel(&v->channel, cf->key->set ? cf->key : NULL, &cf->to);
 	v->channel.needs_cookie |=
-	    worker_tags_data(cf); /* tokens are of a pass */
+	    worker_tags_data(cf); /* tokens come from a cookie */
 }
 
 bool

@@ -1,6 +1,9 @@
 /*
- * control-io.h - a worker's control messages: what it says and hears by its
- * channel
+ * control-io.h - send and receive a worker's control messages
+ *
+ * All messages of a worker go through one channel (auth/channel-client.h).
+ * Messages of a state transfer are sent and received here, too;
+ * iswitch/state-transfer.h decides about them.
  */
 #ifndef INNET_WORKER_CONTROL_IO_H
 #define INNET_WORKER_CONTROL_IO_H
@@ -11,39 +14,49 @@
 
 #include "cmd/innet-worker/worker.h"
 
+/* The channel of a worker to its switch. */
 struct control_io {
 	const struct worker_conf *cf;
 	struct udp_transmit *out;
 	struct channel_client channel;
-	uint64_t *malformed, *bad_mac;	/* counters of the mode's */
-	bool cannot_multicast;		/* to groups: there is no hearing one */
+	uint64_t *malformed, *bad_mac;	/* counters of the mode */
+	bool cannot_multicast;		/* joining a group has failed */
 };
 
-/* Exits 1 without random numbers. */
+/*
+ * Open the channel; malformed and bad_mac: counters of the mode.  Exits 1
+ * without random numbers.
+ */
 void control_open(struct control_io *, const struct worker_conf *,
     struct udp_transmit *, uint64_t *malformed, uint64_t *bad_mac);
 
-/* Say the len bytes at msg, which has room for CONTROL_MAX_BYTES. */
+/*
+ * Send the request of len bytes at msg, which has room for CONTROL_MAX_BYTES.
+ * False if the socket refused it.
+ */
 bool control_send(struct control_io *, uint8_t *msg, size_t len);
 
-/* Send what is due. */
+/* Send the messages of a state transfer that are due. */
 void control_send_transfer(struct state_transfer *h, struct control_io *v,
     struct membership *in, uint64_t now_ns);
 
-/* Why the fetch has failed, in a line of its own; or what has come. */
+/* Print the result of fetching a state. */
 void control_report_transfer(
     const struct state_transfer *h, const struct worker_conf *cf);
 
 /*
- * A packet with the ToS of control has come from the switch, after so many
- * results.  True: c is the mode's.  Else it was h's, or counted, or a
- * challenge, which has `in` or h say again what they have said.
+ * Take a packet with the ToS of control from the switch; given: results so far.
+ * True if c is for the mode.  Otherwise it was the transfer's, or counted as an
+ * error, or a challenge, after which `in` or h repeat their request.
  */
 bool control_receive(struct control_io *, struct membership *in,
     struct state_transfer *h, uint64_t given, const struct udpio_packet *p,
     struct control *c, uint64_t now_ns);
 
-/* Hear the group to which results come too, if the last Ack has named one. */
+/*
+ * Join the multicast group of the last Ack, or leave the group that it no
+ * longer names.
+ */
 void control_join_group(
     struct control_io *, struct membership *in, uint64_t now_ns);
 

@@ -1,7 +1,7 @@
 /*
  * dlp.c - one worker of a DLP session
  *
- * dlp/worker.h decides; this is its clock, its socket and its child.
+ * dlp/worker.h decides; this file has its clock, socket and child.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -34,7 +34,7 @@ struct dlp_mode {
 	uint64_t send_failed;
 };
 
-/* It has ended: why? */
+/* Print why the worker has ended. */
 static void
 explain_end(struct dlp_mode *w)
 {
@@ -59,7 +59,7 @@ send_due(struct dlp_mode *w, uint64_t now_ns)
 		w->send_failed++;
 }
 
-/* The child's gradient, or one that is made up. */
+/* Take the child's gradient, or make one up. */
 static void
 take_gradient(struct dlp_mode *w, const uint8_t *body, uint64_t now_ns)
 {
@@ -69,7 +69,7 @@ take_gradient(struct dlp_mode *w, const uint8_t *body, uint64_t now_ns)
 	dlp_worker_gradient(&w->m, now_ns);
 }
 
-/* The session has all its workers: our hello, with its settings. */
+/* Send the hello with the settings of the session, which is complete. */
 static void
 send_hello(struct dlp_mode *w)
 {
@@ -88,7 +88,7 @@ send_hello(struct dlp_mode *w)
 	carrier_send_hello_with(&w->c, w->m.ask.session.nodes, more);
 }
 
-/* What does not fit is said, once. */
+/* Warn once of gradients and aggregates that do not fit. */
 static void
 warn_size(struct dlp_mode *w)
 {
@@ -127,7 +127,7 @@ give_result(struct dlp_mode *w)
 	w->c.done |= w->c.last;
 }
 
-/* A packet from the network. */
+/* Handle a packet from the network. */
 static void
 take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
@@ -147,7 +147,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 		give_result(w);
 }
 
-/* What the child says, or what is made up in its place. */
+/* Read the child's messages, or synthetic gradients. */
 static void
 read_carrier(void *ctx, uint64_t now_ns)
 {
@@ -166,7 +166,7 @@ read_carrier(void *ctx, uint64_t now_ns)
 	w->c.child_paused = dlp_worker_busy(&w->m);
 }
 
-/* Is it the child, or we, who wait for too long? */
+/* Check whether the child, or the worker, waits for too long. */
 static void
 check_waits(struct dlp_mode *w, uint64_t now_ns)
 {
@@ -202,7 +202,7 @@ check_second(struct dlp_mode *w, uint64_t now_ns)
 		    w->m.ask.step, w->m.ask.session.param[DLP_ITERATIONS]);
 }
 
-/* What is due; what is waited for. */
+/* Send what is due, and check waits. */
 static void
 do_due_work(void *ctx, uint64_t now_ns)
 {

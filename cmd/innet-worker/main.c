@@ -118,8 +118,8 @@ struct conf {
 	bool seeded;
 };
 
-static volatile sig_atomic_t stop_signal; /* the signal that asked us to stop */
-static volatile sig_atomic_t summarize;	/* SIGUSR1 asked for counters */
+static volatile sig_atomic_t stop_signal; /* that stops us */
+static volatile sig_atomic_t summarize;	/* SIGUSR1: print counters */
 static volatile sig_atomic_t hup;	/* SIGHUP, with a capture */
 static volatile sig_atomic_t has_capture;
 
@@ -134,7 +134,7 @@ on_signal(int sig)
 		stop_signal = sig;
 }
 
-/* The mode of a program; --async is settled later. */
+/* Return the mode of a program; --async is applied later. */
 static const struct worker_mode *
 parse_program(const char *name)
 {
@@ -144,7 +144,7 @@ parse_program(const char *name)
 	return &modes[mode[opt_word("program", name, names)]];
 }
 
-/* Who this worker is, and how it sends. */
+/* Parse options for the worker and how it sends. */
 static bool
 parse_worker(int ch, struct worker_conf *w)
 {
@@ -186,7 +186,7 @@ parse_worker(int ch, struct worker_conf *w)
 	}
 }
 
-/* What a synchronous job needs. */
+/* Parse options of a synchronous job. */
 static bool
 parse_sync(int ch, struct conf *cf)
 {
@@ -227,7 +227,7 @@ parse_sync(int ch, struct conf *cf)
 	}
 }
 
-/* What an asynchronous job needs. */
+/* Parse options of an asynchronous job. */
 static bool
 parse_async(int ch, struct worker_conf *w)
 {
@@ -255,7 +255,7 @@ parse_async(int ch, struct worker_conf *w)
 	}
 }
 
-/* What a session of DLP needs. */
+/* Parse options of a DLP session. */
 static bool
 parse_dlp(int ch, struct worker_dlp *d)
 {
@@ -328,7 +328,7 @@ parse_other(int ch, struct conf *cf)
 	}
 }
 
-/* An option of other modes is misuse; so is more than the mode carries. */
+/* Refuse options of other modes, and combinations that do not work. */
 static void
 check_options(struct conf *cf)
 {

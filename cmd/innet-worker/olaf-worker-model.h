@@ -1,9 +1,9 @@
 /*
  * olaf-worker-model.h - a worker's copy of the model, which comes in ranges
  *
- * A vector that spans packets is answered range by range, each with a version
- * of its own; the worker keeps the newest of each (Olaf section 2.1).  Pure:
- * time is an argument.  Owns its vector; worker_model_free().
+ * A vector that spans packets is answered range by range, each with its own
+ * version; the worker keeps the newest of each (Olaf section 2.1).  Pure: time
+ * is an argument.  Owns its vector: worker_model_free().
  */
 #ifndef INNET_WORKER_OLAF_WORKER_MODEL_H
 #define INNET_WORKER_OLAF_WORKER_MODEL_H
@@ -15,7 +15,7 @@
 
 #include "common/wire/update.h"
 
-/* After such a silence any version is taken: the server may have restarted. */
+/* After this silence any version is taken: the server may have restarted. */
 #define WORKER_MODEL_RESTART_NS 1000000000u
 
 struct worker_model_range {
@@ -33,7 +33,9 @@ struct worker_model {
 	uint64_t stale;		/* models not newer */
 };
 
-/* A vector of elements in packets of n, all zero.  False without memory. */
+/*
+ * Allocate a vector in packets of n elements, all zero.  False without memory.
+ */
 static inline bool
 worker_model_init(struct worker_model *m, uint32_t elements, uint32_t n)
 {
@@ -45,6 +47,7 @@ worker_model_init(struct worker_model *m, uint32_t elements, uint32_t n)
 	return m->w != NULL && m->range != NULL;
 }
 
+/* Free the vector. */
 static inline void
 worker_model_free(struct worker_model *m)
 {
@@ -53,7 +56,7 @@ worker_model_free(struct worker_model *m)
 	*m = (struct worker_model){ 0 };
 }
 
-/* Elements of range r, and where they begin. */
+/* Return the number of elements of range r, and store where it begins. */
 static inline uint32_t
 worker_model_range(const struct worker_model *m, uint32_t r, uint32_t *first)
 {
@@ -68,7 +71,7 @@ worker_model_whole(const struct worker_model *m)
 	return m->ranges > 0 && m->whole == m->ranges;
 }
 
-/* The least version of all ranges; 0 before the first model. */
+/* Return the lowest version of all ranges; 0 before the first model. */
 static inline uint32_t
 worker_model_version(const struct worker_model *m)
 {
@@ -81,10 +84,7 @@ worker_model_version(const struct worker_model *m)
 	return least;
 }
 
-/*
- * A model packet u came at now_ns.  True if it was taken: it fits and is newer
- * than what was there.
- */
+/* Take a model packet that came at now_ns.  True if it fits and is newer. */
 static inline bool
 worker_model_take(struct worker_model *m, const struct update *u,
     uint64_t now_ns)

@@ -1,17 +1,18 @@
 /*
- * olaf-worker.h - a worker of an Olaf cluster: what it sends, and when
+ * olaf-worker.h - when a worker of an Olaf cluster sends what
  *
- * It asks for the model by sending its weights, until it has one of all ranges
- * (model.h), and again after a silence, for an update may be lost and a server
- * restarted.  A gradient leaves as an update if there is a model and
- * transmission control (txctl.h) lets it.  Pure: time (ns, monotonic) and the
- * random draws are arguments, no socket is touched.
+ * The worker asks for the model by sending its weights, until it has a model of
+ * all ranges (olaf-worker-model.h), and again after a silence, because an
+ * update can be lost and a server restarted.  A gradient is sent as an update
+ * if there is a model and transmission control (queue/txctl.h) allows it.
+ * Pure: time (ns, monotonic) and random draws are arguments, and no socket is
+ * touched.
  *
- * The caller says how long vectors are (olaf_worker_size), puts the weights to
- * begin with at model.w and says so (olaf_worker_begin), gives what comes
- * (olaf_worker_take), and offers gradients (olaf_worker_offer).  What is to be
- * sent goes packet by packet (olaf_worker_packet).  Stamps on packets are its
- * own.  Owns its memory: olaf_worker_free().
+ * The caller sets the length of vectors (olaf_worker_size), writes the initial
+ * weights to model.w and begins (olaf_worker_begin), passes on packets
+ * (olaf_worker_take) and offers gradients (olaf_worker_offer).  A vector is
+ * sent packet by packet (olaf_worker_packet).  The caller sets the time stamps
+ * of packets.  Owns its memory: olaf_worker_free().
  */
 #ifndef INNET_WORKER_OLAF_WORKER_H
 #define INNET_WORKER_OLAF_WORKER_H
@@ -29,7 +30,7 @@
 #define OLAF_WORKER_NEVER UINT64_MAX
 
 enum {
-	OLAF_WORKER_REPEAT_NS = 200000000,	/* weights unanswered */
+	OLAF_WORKER_REPEAT_NS = 200000000,	/* weights without an answer */
 	OLAF_WORKER_SILENCE_NS = 1000000000,	/* no model, having one */
 	OLAF_WORKER_WHY_BYTES = 120
 };
@@ -49,29 +50,84 @@ enum olaf_worker_count {
 	OLAF_WORKER_IGNORED, OLAF_WORKER_COUNTS
 };
 
-/* A vector to be sent: of weights, perhaps not all of its ranges. */
+/* A vector to send; for weights perhaps not all of its ranges. */
 struct olaf_worker_out {
-	struct update head;		/* of all packets */
-	bool all;			/* ranges, or those without a model */
+	struct update head;		/* header of all packets */
+	bool all;			/* all ranges; false: those without a
+					   model */
 };
 
 struct olaf_worker {
 	struct olaf_worker_conf cf;
 	struct txctl control;
 	struct worker_model model;
-	bool begun;
+	bool begun;			/* model.w has the initial weights */
 	bool paused;			/* nothing may be sent yet */
-	bool stuck;			/* no model came in time: the end */
-	uint32_t other_elements;	/* or one of another length, */
-	uint32_t other_n;		/* or cut otherwise; 0: none */
-	uint16_t short_of;		/* a queue on the way has so many
-					   slots, fewer than ranges; or 0 */
+	bool stuck;			/* no usable model came: the end */
+	uint32_t other_elements;	/* a model of another length came, */
+	uint32_t other_n;		/* or one cut otherwise; 0: none */
+	uint16_t short_of;		/* slots of a queue on the way with
+					   fewer slots than ranges; or 0 */
 	uint64_t given;			/* model.taken at the last result */
-	uint64_t heard_ns;		/* last model */
+	uint64_t heard_ns;		/* when the last model came */
 	uint64_t ask_ns;		/* when to send weights */
-	uint64_t asked;			/* how often, since heard_ns */
+	uint64_t asked;			/* times, since heard_ns */
 	uint64_t n[OLAF_WORKER_COUNTS];
 };
+
+/* Initialise w. */
+static inline void olaf_worker_init(struct olaf_worker *w,
+    const struct olaf_worker_conf *cf);
+
+/* Free the model. */
+static inline void olaf_worker_free(struct olaf_worker *w);
+
+/*
+ * Set the elements of vectors and the floats of packets.  False without memory.
+ */
+static inline bool olaf_worker_size(struct olaf_worker *w, uint32_t elements,
+    uint32_t floats);
+
+/* Begin with the weights that the caller wrote to model.w. */
+static inline void olaf_worker_begin(struct olaf_worker *w, uint64_t now_ns);
+
+/*
+ * Is it time to send weights, to ask for the model?  Sets w->stuck if no usable
+ * model has come for too long.
+ */
+static inline bool olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
+    struct olaf_worker_out *o);
+
+/* Return when olaf_worker_next() has something to do. */
+static inline uint64_t olaf_worker_due(const struct olaf_worker *w);
+
+/* Should this gradient be sent as an update?  draw is uniform in [0, 1). */
+static inline bool olaf_worker_offer(struct olaf_worker *w, float reward,
+    uint64_t now_ns, double draw, struct olaf_worker_out *o);
+
+/*
+ * Make the header of the packet of range r, with first and n; false if it is
+ * not to be sent.
+ */
+static inline bool olaf_worker_packet(const struct olaf_worker *w,
+    const struct olaf_worker_out *o, uint32_t r, struct update *u);
+
+/* Take a packet that came.  True if it is a model for this worker. */
+static inline bool olaf_worker_take(struct olaf_worker *w,
+    const struct update *u, uint64_t now_ns);
+
+/*
+ * Return the header of the answer to a gradient of that iteration; it has the
+ * model at model.w if that is new.
+ */
+static inline struct stream_head olaf_worker_result(struct olaf_worker *w,
+    uint64_t iteration);
+
+/* Write why the worker is stuck, to follow the switch's name, and return it. */
+static inline const char *olaf_worker_why(const struct olaf_worker *w,
+    char text[OLAF_WORKER_WHY_BYTES]);
+
+/* implementation */
 
 static inline void
 olaf_worker_init(struct olaf_worker *w, const struct olaf_worker_conf *cf)
@@ -86,14 +142,12 @@ olaf_worker_free(struct olaf_worker *w)
 	worker_model_free(&w->model);
 }
 
-/* Vectors have so many elements, packets so many floats.  False: no memory. */
 static inline bool
 olaf_worker_size(struct olaf_worker *w, uint32_t elements, uint32_t floats)
 {
 	return worker_model_init(&w->model, elements, floats);
 }
 
-/* The weights to begin with are at model.w. */
 static inline void
 olaf_worker_begin(struct olaf_worker *w, uint64_t now_ns)
 {
@@ -101,7 +155,7 @@ olaf_worker_begin(struct olaf_worker *w, uint64_t now_ns)
 	w->heard_ns = w->ask_ns = now_ns;
 }
 
-/* A vector of that kind. */
+/* Return the header of a vector of that kind. */
 static inline struct update
 olaf_worker_head(const struct olaf_worker *w, enum update_kind kind)
 {
@@ -110,10 +164,6 @@ olaf_worker_head(const struct olaf_worker *w, enum update_kind kind)
 	    .elements = w->model.elements };
 }
 
-/*
- * Are weights to be sent now, to ask for the model?  If no model has come for
- * too long, it is stuck.
- */
 static inline bool
 olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
     struct olaf_worker_out *o)
@@ -136,7 +186,6 @@ olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
 	return true;
 }
 
-/* When that is due. */
 static inline uint64_t
 olaf_worker_due(const struct olaf_worker *w)
 {
@@ -149,7 +198,6 @@ olaf_worker_due(const struct olaf_worker *w)
 	return !w->paused && w->ask_ns < end ? w->ask_ns : end;
 }
 
-/* A gradient is ready: is it to be sent?  draw is uniform in [0, 1). */
 static inline bool
 olaf_worker_offer(struct olaf_worker *w, float reward, uint64_t now_ns,
     double draw, struct olaf_worker_out *o)
@@ -172,7 +220,6 @@ olaf_worker_offer(struct olaf_worker *w, float reward, uint64_t now_ns,
 	return true;
 }
 
-/* The packet of range r: its header, with first and n; false: it needs none. */
 static inline bool
 olaf_worker_packet(const struct olaf_worker *w,
     const struct olaf_worker_out *o, uint32_t r, struct update *u)
@@ -185,7 +232,7 @@ olaf_worker_packet(const struct olaf_worker *w,
 	return true;
 }
 
-/* Is the model of range 0 of a vector as long as ours, and cut like it? */
+/* Has a model the length of our vectors, and the same cut? */
 static inline bool
 olaf_worker_fits(const struct olaf_worker *w, const struct update *u)
 {
@@ -195,7 +242,6 @@ olaf_worker_fits(const struct olaf_worker *w, const struct update *u)
 	    u->n == worker_model_range(&w->model, 0, &first));
 }
 
-/* A packet that came: is it a model for us?  A new range of it is kept. */
 static inline bool
 olaf_worker_take(struct olaf_worker *w, const struct update *u,
     uint64_t now_ns)
@@ -225,10 +271,6 @@ olaf_worker_take(struct olaf_worker *w, const struct update *u,
 	return true;
 }
 
-/*
- * What answers a gradient, which was of that iteration: the model at model.w,
- * if it is news.
- */
 static inline struct stream_head
 olaf_worker_result(struct olaf_worker *w, uint64_t iteration)
 {
@@ -244,7 +286,6 @@ olaf_worker_result(struct olaf_worker *w, uint64_t iteration)
 	    (uint32_t)(version - iteration) : 0 };
 }
 
-/* What it is stuck on, in words to follow the switch's name. */
 static inline const char *
 olaf_worker_why(const struct olaf_worker *w, char text[OLAF_WORKER_WHY_BYTES])
 {

@@ -1,8 +1,8 @@
 /*
  * olaf.c - one worker of an Olaf cluster
  *
- * cmd/innet-worker/olaf-worker.h decides; this is its clock, its socket and its
- * child, whose gradients are each answered at once with the newest model.
+ * olaf-worker.h decides; this file has its clock, socket and child.  Each
+ * gradient of the child is answered at once with the newest model.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -36,20 +36,20 @@ struct olaf {
 	const struct worker_conf *cf;
 	struct carrier c;
 	struct olaf_worker m;
-	struct peer_channel peer;		/* of what is asked */
+	struct peer_channel peer;		/* for requests */
 	struct handshake_client handshake;
 	struct peer_check peer_check;
 	bool warned_short;
 	uint32_t floats;		/* of a packet, as the path allows */
 	uint8_t *negated;		/* a gradient that points up, if the
 					   child's point down */
-	uint8_t *tagged;		/* packets that are, one by one */
+	uint8_t *tagged;		/* tagged packets, one by one */
 	uint64_t n[COUNTS];
 	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];	/* made ready */
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };
 
-/* Send the first n of the packets that were made ready. */
+/* Send the first n of the packets that were prepared. */
 static void
 send_ready(struct olaf *w, int n)
 {
@@ -62,7 +62,7 @@ send_ready(struct olaf *w, int n)
 	w->n[SEND_FAILED] += (uint64_t)(n - sent);
 }
 
-/* The k-th packet of those to be sent, header and floats, gets its proof. */
+/* Copy the k-th prepared packet, header and floats, and tag it. */
 static void
 add_tag(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 {
@@ -78,7 +78,7 @@ add_tag(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 					    head};
 }
 
-/* Send a vector as o says, in ranges of one length, but for the last. */
+/* Send a vector as o says, in ranges of one length except the last. */
 static void
 send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 {
@@ -108,7 +108,7 @@ send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 		send_ready(w, n);
 }
 
-/* The size of the vector is known: cut it as the path wants it. */
+/* Make the model when the length of vectors is known, cut for the path. */
 static void
 make_model(struct olaf *w, uint32_t elements)
 {
@@ -128,8 +128,9 @@ make_model(struct olaf *w, uint32_t elements)
 }
 
 /*
- * An update points up: a server adds it.  The child's gradients may point down;
- * false if it says so and the user the contrary.
+ * Find out where the gradients of the child point.  An update points up,
+ * because a server adds it.  False if the child and the user contradict each
+ * other.
  */
 static bool
 find_direction(struct olaf *w)
@@ -146,7 +147,7 @@ find_direction(struct olaf *w)
 	return true;
 }
 
-/* That gradient, pointing up. */
+/* Return the gradient, pointing up. */
 static const uint8_t *
 negate_gradient(struct olaf *w, const uint8_t *body)
 {
@@ -157,7 +158,7 @@ negate_gradient(struct olaf *w, const uint8_t *body)
 	return w->negated;
 }
 
-/* A gradient: send it, or not, and answer it at once. */
+/* Send a gradient or not, and answer it at once. */
 static void
 take_gradient(struct olaf *w, const struct stream_head *h,
     const uint8_t *body, uint64_t now_ns)
@@ -174,7 +175,7 @@ take_gradient(struct olaf *w, const struct stream_head *h,
 	child_send(&w->c.child, &result, w->m.model.w);
 }
 
-/* What the child says, or what is made up in its place. */
+/* Read the child's messages, or synthetic gradients. */
 static void
 read_carrier(void *ctx, uint64_t now_ns)
 {
@@ -204,7 +205,7 @@ read_carrier(void *ctx, uint64_t now_ns)
 	w->c.done |= w->c.last;
 }
 
-/* Something that was asked is answered, perhaps. */
+/* Handle a control message; false if it is none of ours. */
 static bool
 take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 {
@@ -222,7 +223,7 @@ take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 	    news == CHANNEL_CLIENT_CHALLENGED;
 }
 
-/* Data: may it be believed?  Else it is counted. */
+/* Check the tag of data, and count it if it is wrong. */
 static bool
 accepts_data(struct olaf *w, const struct udpio_packet *p)
 {
@@ -235,7 +236,7 @@ accepts_data(struct olaf *w, const struct udpio_packet *p)
 	return false;
 }
 
-/* Once: the end of each vector is lost in a queue on the way. */
+/* Warn once of a queue that is too short for a vector. */
 static void
 warn_short_queue(struct olaf *w)
 {
@@ -247,7 +248,7 @@ warn_short_queue(struct olaf *w)
 	    "more --slots", w->cf->to_name, w->m.short_of, w->m.model.ranges);
 }
 
-/* A packet from the network. */
+/* Handle a packet from the network. */
 static void
 take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
@@ -264,7 +265,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	warn_short_queue(w);
 }
 
-/* Open, or open again, if it is time. */
+/* Send an Open if one is due. */
 static void
 send_open(struct olaf *w, uint64_t now_ns)
 {
@@ -278,7 +279,7 @@ send_open(struct olaf *w, uint64_t now_ns)
 	    timer_wall_ns());
 }
 
-/* Ask for a model if it is time; what is waited for too long is named. */
+/* Ask for a model if it is time, and report waits that take too long. */
 static void
 check_waits(struct olaf *w, uint64_t now_ns)
 {
@@ -322,7 +323,7 @@ check_second(struct olaf *w, uint64_t now_ns)
 		    w->m.n[OLAF_WORKER_SENT], w->m.n[OLAF_WORKER_MODELS]);
 }
 
-/* What is due; what is waited for. */
+/* Do all work that is due. */
 static void
 do_due_work(void *ctx, uint64_t now_ns)
 {
@@ -348,7 +349,7 @@ static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
     .read_child = read_carrier,
     .act = do_due_work};
 
-/* How it speaks to what is above, and whether data is proved. */
+/* Open the channel to the switch or server, and start the handshake. */
 static void
 open_channel(struct olaf *w)
 {
@@ -358,7 +359,7 @@ open_channel(struct olaf *w)
 	w->peer.xid = control_first_xid(timer_wall_ns());
 	nonce_open_channel(&w->peer.channel, key, &cf->to);
 	w->peer.channel.needs_cookie |=
-	    worker_tags_data(cf); /* tokens are of one */
+	    worker_tags_data(cf); /* tokens come from one */
 	handshake_client_init(
 	    &w->handshake, worker_tags_data(cf), &w->peer.channel, key);
 	handshake_client_start(&w->handshake, timer_mono_ns());

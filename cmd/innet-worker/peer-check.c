@@ -1,4 +1,4 @@
-/* peer-check.c - what is at the other end, if no model comes from there */
+/* peer-check.c - find out why no model comes: peer-check.h */
 #include <err.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 
 #include "cmd/innet-worker/peer-check.h"
 
-#define FIRST_NS 250000000u	/* without a model, until it asks */
-#define AGAIN_NS 1000000000u	/* between that and the next */
-#define REPORT_NS 1000000000u	/* until a line */
-#define REPORT_AGAIN_NS 10000000000u	/* between that and the next */
+#define FIRST_NS 250000000u	/* without a model, until the first request */
+#define AGAIN_NS 1000000000u	/* between requests */
+#define REPORT_NS 1000000000u	/* without a model, until a line is printed */
+#define REPORT_AGAIN_NS 10000000000u	/* between lines */
 
-/* What it has counted. */
+/* Read the peer's counters. */
 static void
 read_counters(struct peer_check *q, const struct control_ack *a)
 {
@@ -55,7 +55,7 @@ peer_check_receive(struct peer_check *q, enum channel_client_news news,
 	return true;
 }
 
-/* Of keys and proofs: what may be wrong, or NULL. */
+/* Describe what may be wrong with keys and tags, or return NULL. */
 static const char *
 describe_key_problem(const struct peer_check *q)
 {
@@ -109,7 +109,7 @@ send_request(struct peer_check *q, struct carrier *c)
 	    timer_wall_ns());
 }
 
-/* It will never send a model: that is said. */
+/* Will the peer never send a model?  Then print why. */
 static bool
 is_wrong_peer(const struct peer_check *q, const struct carrier *c)
 {

@@ -1,8 +1,9 @@
 /*
  * pending-results.h - results that came while the child was busy
  *
- * A queue of whole vectors.  What is held is bounded; who would hold more
- * waits, and the switch keeps its own.  Owns its memory: held_free().
+ * A queue of whole vectors of limited size.  When it is full, the worker takes
+ * no more results, and the switch keeps them.  Owns its memory:
+ * pending_results_free().
  */
 #ifndef INNET_WORKER_PENDING_RESULTS_H
 #define INNET_WORKER_PENDING_RESULTS_H
@@ -27,11 +28,12 @@ struct pending_result {
 
 struct pending_results {
 	struct pending_result r[PENDING_RESULTS_MAX];
-	uint32_t first, count, max;
+	uint32_t first, count, max;	/* max: by memory */
 	uint32_t elements;
-	float *spare;			/* the vector that was taken last */
+	float *spare;			/* vector of the last result taken */
 };
 
+/* Initialise the queue for vectors of `elements` elements. */
 static inline void
 pending_results_init(struct pending_results *h, uint32_t elements)
 {
@@ -43,6 +45,7 @@ pending_results_init(struct pending_results *h, uint32_t elements)
 					     : (uint32_t)fit;
 }
 
+/* Free the vectors. */
 static inline void
 pending_results_free(struct pending_results *h)
 {
@@ -51,20 +54,24 @@ pending_results_free(struct pending_results *h)
 	free(h->spare);
 }
 
+/* Return how many results wait. */
 static inline uint32_t
 pending_results_count(const struct pending_results *h)
 {
 	return h->count;
 }
 
-/* Is there no room for another? */
+/* Is there no room for another result? */
 static inline bool
 pending_results_are_full(const struct pending_results *h)
 {
 	return h->count == h->max;
 }
 
-/* Hold *r, its vector too; another vector in its place.  There is room. */
+/*
+ * Queue *r with its vector, and return another vector in exchange.  There must
+ * be room.  Exits 1 without memory.
+ */
 static inline float *
 pending_results_put(struct pending_results *h, const struct pending_result *r)
 {
@@ -79,7 +86,10 @@ pending_results_put(struct pending_results *h, const struct pending_result *r)
 	return v;
 }
 
-/* The oldest into *r, its vector good until the next; false if none is held. */
+/*
+ * Take the oldest result; its vector is valid until the next call.  False if
+ * there is none.
+ */
 static inline bool
 pending_results_take(struct pending_results *h, struct pending_result *r)
 {

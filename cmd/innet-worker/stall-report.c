@@ -1,4 +1,4 @@
-/* stall-report.c - whom a job waits for, in words */
+/* stall-report.c - report why a job does not go on: stall-report.h */
 #include <err.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,13 +8,13 @@
 
 #include "cmd/innet-worker/stall-report.h"
 
-#define FIRST_NS 1000000000u	/* of a wait, until a line */
-#define AGAIN_NS 10000000000u	/* between that and the next */
-#define ANSWER_NS 200000000u	/* for the list of members */
+#define FIRST_NS 1000000000u	/* of a wait, until it is reported */
+#define AGAIN_NS 10000000000u	/* between reports */
+#define ANSWER_NS 200000000u	/* time for the answer to Members */
 
 enum { NAME_BYTES = 128 };
 
-/* Seconds, as the switch tells milliseconds. */
+/* Read a number of milliseconds as seconds. */
 static double
 read_seconds(const cJSON *o, const char *key)
 {
@@ -23,7 +23,7 @@ read_seconds(const cJSON *o, const char *key)
 	return cJSON_IsNumber(n) ? n->valuedouble / 1e3 : 0;
 }
 
-/* More words, behind what is there; only if all fit. */
+/* Append formatted text if all of it fits.  Returns the new length. */
 __attribute__((format(printf, 3, 4))) static size_t
 append_text(char *text, size_t at, const char *fmt, ...)
 {
@@ -39,7 +39,7 @@ append_text(char *text, size_t at, const char *fmt, ...)
 	return at;
 }
 
-/* A member's type, number and address. */
+/* Write a member's type, number and address. */
 static const char *
 format_member(const cJSON *m, char name[NAME_BYTES])
 {
@@ -56,7 +56,7 @@ format_member(const cJSON *m, char name[NAME_BYTES])
 	return name;
 }
 
-/* One member who misses something; what text then has. */
+/* Append a member that misses segments.  Returns the new length. */
 static size_t
 append_missing(const cJSON *m, char *text, size_t at)
 {
@@ -70,7 +70,7 @@ append_missing(const cJSON *m, char *text, size_t at)
 	    read_seconds(m, "last_heard_ms"));
 }
 
-/* One who was a member; what text then has. */
+/* Append a member that left or was removed.  Returns the new length. */
 static size_t
 append_gone(const cJSON *m, char *text, size_t at)
 {
@@ -86,7 +86,7 @@ append_gone(const cJSON *m, char *text, size_t at)
 	    name, read_seconds(m, "gone_ms"), read_seconds(m, "last_heard_ms"));
 }
 
-/* Fewer members are left than a sum needs: who went? */
+/* Write which members went, if fewer are left than a sum needs. */
 static void
 append_too_few(const cJSON *json, double h, char *text)
 {
@@ -125,7 +125,9 @@ stall_report_members(const struct sync_worker *l, char text[STALL_REPORT_BYTES])
 	cJSON_Delete(json);
 }
 
-/* Is a wait since since_ns (0: none) to be told of after so long? */
+/*
+ * Is a report of the wait since since_ns (0: none) due, first after first_ns?
+ */
 static bool
 is_due(struct stall_report *m, uint64_t since_ns, uint64_t first_ns,
     uint64_t now_ns)

@@ -1,10 +1,11 @@
 /*
- * stall-report.h - whom a job waits for, in words
+ * stall-report.h - report why a job does not go on, and which members are
+ * missing
  *
- * From the text of a switch's answer to Members (innet-wire(5)).  After a
- * second in which nothing has come, or four times as long as it usually takes,
- * and again every ten seconds, a line on standard error says what is waited
- * for.
+ * The report comes from the text of the switch's answer to Members
+ * (innet-wire(5)).  It is printed on standard error after a second without a
+ * result, or four times the usual time if that is longer, and every ten seconds
+ * after that.
  */
 #ifndef INNET_WORKER_STALL_REPORT_H
 #define INNET_WORKER_STALL_REPORT_H
@@ -13,22 +14,22 @@
 
 enum { STALL_REPORT_BYTES = 256 };
 
-/* A wait; all zero at first. */
+/* A wait that may be reported; zeroed at first. */
 struct stall_report {
-	uint64_t since_ns;		/* 0: none */
-	uint64_t report_ns;		/* when to say so */
-	bool asked;			/* who is missing, for that */
+	uint64_t since_ns;		/* start of the wait; 0: none */
+	uint64_t report_ns;		/* when to report it next */
+	bool asked;	/* for the members, before that report */
 };
 
-/* Say it, to follow a sentence; "" if there is nothing to say. */
+/* Write which members are missing, to follow a sentence; "" if none are. */
 void stall_report_members(
     const struct sync_worker *l, char text[STALL_REPORT_BYTES]);
 
-/* A Join is not answered, or the job is halted or not open: say so in time. */
+/* Report a Join without an answer, or a job that is halted or not open. */
 void stall_report_join(struct stall_report *m, const char *switch_name,
     const struct membership *in, uint64_t now_ns);
 
-/* The same, or no result has come, which usually takes usual_ns. */
+/* Report that too, or that no result has come, which usually takes usual_ns. */
 void stall_report_result(struct stall_report *m, const char *switch_name,
     struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns);
 

@@ -1,12 +1,12 @@
-/* sync-place.c - where results belong before they have come */
+/* sync-place.c - find the place of results before they come */
 #include "common/iswitch/sync-worker.h"
 
 #include "cmd/innet-worker/sync.h"
 
 /*
- * Results come in order: where those that are still to come belong.  Not where
- * each is judged by its proof, or an iteration is given once more, whose result
- * is here.
+ * Results come in order, so the next ones belong where the first gap is.  That
+ * is not used where each result has a tag to check, or an iteration is repeated
+ * whose result is here.
  */
 bool
 sync_find_place(void *ctx, struct udp_scatter *l)

@@ -1,8 +1,8 @@
 /*
  * sync.c - one worker of a synchronous job: iSwitch, sections 3.3 and 3.4
  *
- * iswitch/sync-worker.h decides; this is its clock, its socket and its vectors.
- * Results go from the packets straight into the vector that the child gets, and
+ * iswitch/sync-worker.h decides; this file has its clock, socket and vectors.
+ * Results go from the packets directly into the vector that the child gets, and
  * gradients leave from the vector that came from it, a run of segments a call.
  */
 #include <err.h>
@@ -36,7 +36,7 @@ static const char *const step_name[SYNC_WORKER_COUNTS] = {
 	"probes_sent", "states", "nacks"
 };
 
-/* A vector of ours, all of it touched. */
+/* Allocate a vector and touch all its pages.  Exits 1 without memory. */
 static float *
 allocate_vector(uint32_t elements)
 {
@@ -76,7 +76,7 @@ join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	    .buffer_bytes = w->c.u.rcvbuf_bytes };
 
 	if (cf->floats == 0 && w->mtu < 1500)
-		in.floats = (uint16_t)worker_floats(cf, w->mtu); /* less */
+		in.floats = (uint16_t)worker_floats(cf, w->mtu);
 	if (cf->floats == WORKER_FLOATS_MAX)
 		in.floats = (uint16_t)most;
 	w->given = next;
@@ -84,7 +84,7 @@ join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	sync_worker_init(&w->l, &in, &l, now_ns);
 }
 
-/* The length is known, and where to begin. */
+/* Begin when the length of vectors and the first iteration are known. */
 static void
 begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 {
@@ -101,8 +101,8 @@ begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 }
 
 /*
- * Send so many of the segments that were made ready.  How many need no more
- * sending: not those for which there is no room yet.
+ * Send n of the segments that were prepared.  Returns how many need no more
+ * sending; those that found no room do.
  */
 static int
 send_ready(struct sync *w, int n)
@@ -121,7 +121,7 @@ send_ready(struct sync *w, int n)
 	return n;
 }
 
-/* Send a run of segments out of the gradient; what is left, later. */
+/* Send a run of segments of the gradient; the rest is sent later. */
 static void
 send_run(struct sync *w, const struct sync_worker_out *o)
 {
@@ -150,7 +150,7 @@ send_run(struct sync *w, const struct sync_worker_out *o)
 		sync_worker_unsent(&w->l, o, end - done);
 }
 
-/* All that is to be sent by now. */
+/* Send everything that is due. */
 static void
 send_all(struct sync *w, uint64_t now_ns)
 {
@@ -166,7 +166,7 @@ send_all(struct sync *w, uint64_t now_ns)
 	}
 }
 
-/* A datagram from the switch. */
+/* Handle a datagram from the switch. */
 static void
 take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
@@ -194,7 +194,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	}
 }
 
-/* Is the made-up sum what it must be? */
+/* Check that a synthetic sum has the right values. */
 static void
 check_sum(struct sync *w, const float *vec)
 {
@@ -224,7 +224,7 @@ give_result(struct sync *w, const struct pending_result *r, bool more)
 		child_send(&w->c.child, &h, r->vec);
 }
 
-/* The result of t is whole. */
+/* Handle the result of iteration t, which is complete. */
 static void
 take_result(struct sync *w, uint64_t now_ns)
 {
@@ -248,7 +248,10 @@ take_result(struct sync *w, uint64_t now_ns)
 	}
 }
 
-/* The child's gradient: for the iteration to come, or too late. */
+/*
+ * Take the child's gradient for the next iteration; if results wait, it is too
+ * late.
+ */
 static void
 take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 {
@@ -270,7 +273,7 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 	sync_worker_gradient(&w->l, now_ns);
 }
 
-/* Our state after `given` results, for who has asked. */
+/* Offer our state after `given` results to the worker that asked for it. */
 static void
 offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
     uint64_t now_ns)
@@ -279,7 +282,7 @@ offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
 	control_send_transfer(&w->transfer, &w->control, &w->l.in, now_ns);
 }
 
-/* Somebody wants our state: the child has it. */
+/* If another worker wants our state, get it from the child. */
 static void
 request_state(struct sync *w, uint64_t now_ns)
 {
@@ -291,7 +294,7 @@ request_state(struct sync *w, uint64_t now_ns)
 		offer_state(w, NULL, 0, w->given, now_ns);
 }
 
-/* The child has said it. */
+/* Take the state that the child sent. */
 static void
 take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
     uint64_t now_ns)
@@ -304,7 +307,10 @@ take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
 	offer_state(w, copy, h->elements, h->iteration, now_ns);
 }
 
-/* Is it of weights that the child has no more, since it took a state? */
+/*
+ * Is the gradient computed from weights that the child gave up when it took a
+ * state?
+ */
 static bool
 is_outdated(struct sync *w, const struct stream_head *h)
 {
@@ -312,7 +318,7 @@ is_outdated(struct sync *w, const struct stream_head *h)
 	return w->skips_outdated;
 }
 
-/* What the child says, or what is made up in its place. */
+/* Read the child's messages, or synthetic gradients. */
 static void
 read_carrier(struct sync *w, uint64_t now_ns)
 {
@@ -338,7 +344,7 @@ read_carrier(struct sync *w, uint64_t now_ns)
 	w->c.done |= w->c.last && !w->pending;
 }
 
-/* The child goes on from another's state. */
+/* Let the child go on from the state of another worker. */
 static void
 give_state(struct sync *w)
 {
@@ -351,7 +357,7 @@ give_state(struct sync *w)
 	w->transfer.tries = 0;
 }
 
-/* Results that are whole, and the gradients that follow them. */
+/* Handle complete results, and the gradients that follow them. */
 static void
 process_results(void *ctx, uint64_t now_ns)
 {
@@ -371,7 +377,7 @@ process_results(void *ctx, uint64_t now_ns)
 	read_carrier(w, now_ns);
 }
 
-/* The machine has ended: would another's state help?  Then fetch it. */
+/* Fetch a state if the worker has ended and another's state would help. */
 static bool
 start_fetch(struct sync *w, uint64_t now_ns)
 {
@@ -382,7 +388,7 @@ start_fetch(struct sync *w, uint64_t now_ns)
 	return true;
 }
 
-/* A state has come: join with it. */
+/* Join again with a state that has come. */
 static void
 join_with_state(struct sync *w, uint64_t now_ns)
 {
@@ -404,7 +410,7 @@ join_with_state(struct sync *w, uint64_t now_ns)
 	w->skips_outdated = w->cf->synthetic == 0;
 }
 
-/* Fetching a state: what is due, and what has come of it. */
+/* Continue to fetch a state, and act on its result. */
 static void
 advance_transfer(struct sync *w, uint64_t now_ns)
 {
@@ -421,7 +427,7 @@ advance_transfer(struct sync *w, uint64_t now_ns)
 		carrier_fail(&w->c);
 }
 
-/* The machine has ended: why? */
+/* Print why the worker has ended. */
 static void
 explain_end(struct sync *w)
 {
@@ -436,6 +442,7 @@ explain_end(struct sync *w)
 	carrier_fail(&w->c);
 }
 
+/* Print the summary. */
 static void
 print_summary(struct sync *w)
 {
@@ -467,6 +474,7 @@ print_summary(struct sync *w)
 	carrier_summary(&w->c, name, n, k);
 }
 
+/* Print a summary if asked, and progress once a second. */
 static void
 check_second(struct sync *w, uint64_t now_ns)
 {
@@ -480,7 +488,7 @@ check_second(struct sync *w, uint64_t now_ns)
 		    w->l.n[SYNC_WORKER_HELPS_SENT]);
 }
 
-/* What is to be sent; whether it can go on. */
+/* Send what is due, and check whether the worker can go on. */
 static void
 send_due(void *ctx, uint64_t now_ns)
 {
@@ -521,7 +529,7 @@ static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
     .read_child = process_results,
     .act = send_due};
 
-/* Say that we go, and wait a moment to be let go. */
+/* Leave the job, and wait briefly for the answer. */
 static void
 leave_job(struct sync *w)
 {

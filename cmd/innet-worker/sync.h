@@ -1,5 +1,5 @@
 /*
- * sync.h - what a worker of a synchronous job has: sync.c is its loop
+ * sync.h - the state of a worker of a synchronous job, whose loop is in sync.c
  */
 #ifndef INNET_WORKER_SYNC_H
 #define INNET_WORKER_SYNC_H
@@ -29,16 +29,16 @@ struct sync {
 	float *grad[2], *result[2];	/* by iteration & 1 */
 	struct control_io control;
 	struct pending_results
-	    pending_results;		/* results the child has yet to get */
-	uint64_t given;			/* iterations the child has, whole */
-	uint64_t left;			/* made up: to --count; 0: no end */
-	uint64_t based;			/* those its gradient was based on */
+	    pending_results;		/* that the child has not got yet */
+	uint64_t given;			/* results that the child has */
+	uint64_t left;	/* synthetic gradients to --count; 0: no limit */
+	uint64_t based;			/* `given`, for its current gradient */
 	struct stall_report stall;
 	struct state_transfer transfer;
-	bool has_state;			/* a state waits for the child */
+	bool has_state;	/* a fetched state waits for the child */
 	bool skips_outdated;		/* its gradients are of weights before
 					 * that, still */
-	bool begun;			/* l is there */
+	bool begun;			/* l is initialised */
 	bool greeted;
 	bool pending;			/* a gradient waits for its result */
 	struct durations rounds;	/* first segment to last result */
@@ -49,10 +49,13 @@ struct sync {
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };
 
-/* Where results that come next belong; false: not known.  ctx: struct sync. */
+/*
+ * Find the place of the results that come next; false if it is not known.  ctx:
+ * struct sync.
+ */
 bool sync_find_place(void *ctx, struct udp_scatter *l);
 
-/* Are these the results that were to come there? */
+/* Are these the results for which the place was found? */
 bool sync_matches_place(void *ctx, const struct udpio_message *m);
 
 #endif

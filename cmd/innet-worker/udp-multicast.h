@@ -1,10 +1,9 @@
 /*
- * udp-multicast.h - to hear what comes to the address of a group of hosts as
- * well
+ * udp-multicast.h - receive packets to a multicast group as well
  *
- * A second socket of a struct udpio, bound to the group's address and port,
- * which those of other processes of this host hear alike.  udpio_recv() takes
- * what comes to either.
+ * A struct udpio gets a second socket, bound to the group's address and port,
+ * which other processes of this host can bind, too.  udpio_recv() receives from
+ * both sockets.
  */
 #ifndef INNET_WORKER_UDP_MULTICAST_H
 #define INNET_WORKER_UDP_MULTICAST_H
@@ -22,7 +21,7 @@
 #include "common/net/udp-io.h"
 #include "common/wire/addr.h"
 
-/* The interface that has an IPv6 address; 0: none has. */
+/* Return the interface that has an IPv6 address, or 0. */
 static inline unsigned
 udp_multicast_interface(const union addr *local)
 {
@@ -42,7 +41,7 @@ udp_multicast_interface(const union addr *local)
 	return index;
 }
 
-/* Have the kernel take in what is for a group, where `local` is. */
+/* Let the kernel receive packets to a group, on the interface of `local`. */
 static inline int
 udp_multicast_join(int fd, const union addr *group, const union addr *local)
 {
@@ -58,8 +57,8 @@ udp_multicast_join(int fd, const union addr *group, const union addr *local)
 }
 
 /*
- * From now on u hears that group too, of what `from` sends; or, if group has
- * no family, none any more.  0, or -1 with errno, and then it hears none.
+ * Let u receive packets that `from` sends to a group; without a family, leave
+ * the group.  Returns 0, or -1 with errno and no group.
  */
 static inline int
 udp_multicast_set_group(struct udpio *u, const union addr *group,

@@ -1,18 +1,18 @@
 /*
- * udp-scatter.h - receive a run of datagrams so that what they carry lies
- *together
+ * udp-scatter.h - receive a run of datagrams so that their bodies lie together
  *
- * A vector comes in datagrams, each with a head of its own.  Who knows which
- * parts come next says where they belong: the kernel puts heads aside and
- * bodies into their place, and nothing is copied afterwards.
+ * A vector comes in datagrams, each with a header.  If the caller knows which
+ * parts come next, the kernel can put headers aside and bodies where they
+ * belong, and no copy is needed.
  *
- *	n = udp_scatter_recv(u, &place);		into u->got[0], as
- *udpio_recv() if (udp_scatter_fits(&u->got[0], &place) && ... heads are as
- *expected ...) while (udp_scatter_next(u, &place, &at, &p)) ... else
- *		udp_scatter_gather(u, &place);	and udpio_next_datagram()
+ *	n = udp_scatter_recv(u, &place);	(into u->got[0])
+ *	if (udp_scatter_fits(&u->got[0], &place) && headers are as expected)
+ *		while (udp_scatter_next(&u->got[0], &place, &at, &p)) ...
+ *	else
+ *		udp_scatter_gather(u, &place);	(then udpio_next())
  *
- * It is a guess.  What came instead is put together elsewhere, and the place
- * has bytes of no meaning: it must be one that is still to be written.
+ * It is a guess.  If other datagrams come, they are gathered elsewhere, and the
+ * place has meaningless bytes; so it must be one that is still to be written.
  */
 #ifndef INNET_WORKER_UDP_SCATTER_H
 #define INNET_WORKER_UDP_SCATTER_H
@@ -26,26 +26,26 @@
 #include "common/net/udp-io.h"
 
 enum {
-	UDP_SCATTER_HEAD_BYTES = 32,	/* room of a head */
+	UDP_SCATTER_HEAD_BYTES = 32,	/* room for a header */
 	UDP_SCATTER_PIECES = 2 * UDPIO_RUN_MAX + 1
 };
 
-/* Where parts that come next belong; borrowed. */
+/* The place of the parts that come next; borrowed. */
 struct udp_scatter {
 	uint8_t *body;
-	size_t bytes;			/* of all parts that may follow there */
-	uint32_t head_bytes;		/* of a datagram */
-	uint32_t body_bytes;		/* ... but for the last of all */
+	size_t bytes;			/* of all parts that belong there */
+	uint32_t head_bytes;		/* header of a datagram */
+	uint32_t body_bytes;		/* body, except of the last */
 };
 
-/* What is longer than the place goes there, and what is put together. */
+/* Return the buffer for bytes beyond the place, and for gathering. */
 static inline uint8_t *
 udp_scatter_rest(const struct udpio *u)
 {
 	return u->bytes + UDPIO_STRIDE_BYTES;
 }
 
-/* Heads and bodies by turns, and the rest: how many pieces. */
+/* Fill v with headers and bodies in turns, and the rest.  Returns how many. */
 static inline int
 udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
     struct iovec v[UDP_SCATTER_PIECES])
@@ -68,7 +68,7 @@ udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
 	return n;
 }
 
-/* udpio_recv() of one message, there: 1, or 0. */
+/* Receive one message into the place, like udpio_recv().  Returns 1 or 0. */
 static inline int
 udp_scatter_recv(struct udpio *u, const struct udp_scatter *l)
 {
@@ -83,7 +83,7 @@ udp_scatter_recv(struct udpio *u, const struct udp_scatter *l)
 	return udpio_recv_into(u, u->fd, &u->local, &u->drops, &m, 1);
 }
 
-/* Is what came cut as the place is? */
+/* Do the datagrams of the message have the sizes of the place? */
 static inline bool
 udp_scatter_fits(const struct udpio_message *m, const struct udp_scatter *l)
 {
@@ -97,14 +97,14 @@ udp_scatter_fits(const struct udpio_message *m, const struct udp_scatter *l)
 	    l->body_bytes - 1) / l->body_bytes);
 }
 
-/* The head of its k-th datagram. */
+/* Return the header of the k-th datagram. */
 static inline uint8_t *
 udp_scatter_head(const struct udpio_message *m, size_t k)
 {
 	return m->data + k * UDP_SCATTER_HEAD_BYTES;
 }
 
-/* The next datagram: p->data is its head alone, p->body what it carries. */
+/* Return the next datagram: p->data is its header alone, p->body its body. */
 static inline bool
 udp_scatter_next(const struct udpio_message *m, const struct udp_scatter *l,
     size_t *at, struct udpio_packet *p)
@@ -118,7 +118,7 @@ udp_scatter_next(const struct udpio_message *m, const struct udp_scatter *l,
 	return true;
 }
 
-/* Put together what came: it is as udpio_recv() would have it. */
+/* Put the message together, as udpio_recv() would have received it. */
 static inline void
 udp_scatter_gather(struct udpio *u, const struct udp_scatter *l)
 {

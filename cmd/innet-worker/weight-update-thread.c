@@ -1,5 +1,4 @@
-/* weight-update-thread.c - the thread that keeps the weights: LWU of Algorithm
- * 1 */
+/* weight-update-thread.c - the thread that keeps the weights */
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -17,13 +16,14 @@
 #include "cmd/innet-worker/weight-update-thread.h"
 
 enum {
-	BATCHES = 16,			/* received between looks at all else */
+	BATCHES = 16,			/* received before other work is done */
 	ROOM_NS = 1000000		/* for a full link to drain */
 };
 
-/* What LGC might do. */
+/* What LGC can do. */
 enum { CAN_GREET = 1, CAN_END = 2, CAN_COMMIT = 4 };
 
+/* Wake the thread that waits for an eventfd. */
 static void
 signal_eventfd(int fd)
 {
@@ -33,6 +33,7 @@ signal_eventfd(int fd)
 		warn("eventfd");
 }
 
+/* Clear an eventfd. */
 static void
 clear_eventfd(int fd)
 {
@@ -42,7 +43,7 @@ clear_eventfd(int fd)
 		warn("eventfd");
 }
 
-/* Somebody wants our weights, and all of them are of one round. */
+/* If another worker wants our weights, offer them when all are of one round. */
 static void
 offer_weights(struct weight_thread *l, uint64_t now_ns)
 {
@@ -63,6 +64,7 @@ offer_weights(struct weight_thread *l, uint64_t now_ns)
 	control_send_transfer(&l->transfer, &l->control, &l->w.in, now_ns);
 }
 
+/* Handle a result segment. */
 static void
 take_result(struct weight_thread *l, const struct seg *s, uint64_t now_ns)
 {
@@ -76,7 +78,7 @@ take_result(struct weight_thread *l, const struct seg *s, uint64_t now_ns)
 	offer_weights(l, now_ns);
 }
 
-/* A datagram from the switch. */
+/* Handle a datagram from the switch. */
 static void
 take_packet(
     struct weight_thread *l, const struct udpio_packet *p, uint64_t now_ns)
@@ -101,7 +103,9 @@ take_packet(
 	}
 }
 
-/* What has come; a flood leaves time for the rest. */
+/*
+ * Receive what has come, at most BATCHES batches, so that other work is done.
+ */
 static void
 receive_packets(struct weight_thread *l)
 {
@@ -163,7 +167,10 @@ send_run(
 	async_worker_sent(&l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
 }
 
-/* Ring if LGC may do what it could not; when to look at that again. */
+/*
+ * Wake LGC if it can do something that it could not do at the last check.
+ * Returns when to check again.
+ */
 static uint64_t
 notify_if_possible(struct weight_thread *l, uint64_t now_ns)
 {
@@ -179,7 +186,10 @@ notify_if_possible(struct weight_thread *l, uint64_t now_ns)
 	    at > now_ns ? at : now_ns + ROOM_NS;
 }
 
-/* Begin with these weights, as they are before round `first`. */
+/*
+ * Join with these weights, as they are before round `first`. False without
+ * memory.
+ */
 static bool
 join_job(struct weight_thread *l, const uint8_t *w, uint64_t first,
     bool creates_job, uint32_t xid)
@@ -206,7 +216,7 @@ join_job(struct weight_thread *l, const uint8_t *w, uint64_t first,
 	return async_worker_init(&l->w, &in, &aw, w, timer_mono_ns());
 }
 
-/* Anew, with weights that precede round `first`. */
+/* Join again, with weights that precede round `first`. */
 static void
 rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
     bool creates_job)
@@ -229,7 +239,7 @@ rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
 	l->was_member = true;
 }
 
-/* A state has come: join with it. */
+/* Join again with a state that has come. */
 static void
 join_with_state(struct weight_thread *l)
 {
@@ -246,9 +256,9 @@ join_with_state(struct weight_thread *l)
 }
 
 /*
- * Nobody has a state: the switch has been started again, and the others are
- * where we are.  What is missing of the last rounds is lost to all, for they
- * take over what we have.
+ * Start the job again with our weights: the switch was restarted, no worker has
+ * a state to give, and the others are where we are.  Pushes of the last rounds
+ * that are missing are lost to all, because all take our weights.
  */
 static void
 restart_job(struct weight_thread *l)
@@ -258,7 +268,10 @@ restart_job(struct weight_thread *l)
 	rejoin_job(l, a->w, (uint64_t)a->most, true);
 }
 
-/* Fetching a state: what is due, and what has come of it. */
+/*
+ * Continue to fetch a state, and act on its result.  Returns when to look
+ * again.
+ */
 static uint64_t
 advance_transfer(struct weight_thread *l, uint64_t now_ns)
 {
@@ -280,7 +293,7 @@ advance_transfer(struct weight_thread *l, uint64_t now_ns)
 	return now_ns;
 }
 
-/* Send what is to be sent now; when to look again. */
+/* Send what is due.  Returns when to look again. */
 static uint64_t
 send_due(struct weight_thread *l)
 {
@@ -307,7 +320,7 @@ send_due(struct weight_thread *l)
 	    timer_earlier(due, now + ROOM_NS) : due;
 }
 
-/* Of each so many rounds, and of the last, a line with its CRC. */
+/* Print the CRC of each N-th round, and of the last. */
 static void
 report_rounds(struct weight_thread *l, bool last)
 {
@@ -331,7 +344,7 @@ report_rounds(struct weight_thread *l, bool last)
 	}
 }
 
-/* It cannot go on: would another's state help?  Then fetch it. */
+/* Fetch a state if the worker cannot go on and another's state would help. */
 static bool
 start_fetch(struct weight_thread *l)
 {
@@ -342,7 +355,7 @@ start_fetch(struct weight_thread *l)
 	return true;
 }
 
-/* Is it over?  If not because that was asked for, say why. */
+/* Is it over?  Prints why, unless that was asked for. */
 static bool
 is_over(struct weight_thread *l)
 {
@@ -357,7 +370,7 @@ is_over(struct weight_thread *l)
 	else if (start_fetch(l))
 		return false;
 	if (l->cf->capture != NULL && l->cf->capture->failed == EPIPE) {
-		l->failed = true;	/* who closes it says why */
+		l->failed = true;	/* pcapio_close_or_warn() says why */
 	} else if (!async_worker_going(&l->w) &&
 	    l->w.in.end != MEMBERSHIP_LEFT) {
 		warnx("%s: %s", l->cf->to_name,
@@ -368,7 +381,9 @@ is_over(struct weight_thread *l)
 	return l->over;
 }
 
-/* Sleep until a packet comes, LGC rings, or deadline_ns; without the lock. */
+/*
+ * Wait, without the lock, until a packet comes, LGC wakes us, or deadline_ns.
+ */
 static void
 wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 {
@@ -404,9 +419,9 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 		clear_eventfd(l->wake_fd);
 }
 
-/* Once a second, if need be: what is wrong with the network. */
+/* Flush the capture and warn of unreachable addresses, once a second. */
 static void
-warn_unreachable(struct weight_thread *l, uint64_t *warned_ns, uint64_t *told)
+warn_unreachable(struct weight_thread *l, uint64_t *warned_ns, uint64_t *warned)
 {
 	const uint64_t now = timer_mono_ns();
 
@@ -414,17 +429,18 @@ warn_unreachable(struct weight_thread *l, uint64_t *warned_ns, uint64_t *told)
 		return;
 	*warned_ns = now;
 	worker_flush_capture(l->cf);
-	if (l->u->unreachable != *told)
+	if (l->u->unreachable != *warned)
 		warnx("%s: unreachable, %" PRIu64 " packets so far",
 		    l->cf->to_name, l->u->unreachable);
-	*told = l->u->unreachable;
+	*warned = l->u->unreachable;
 }
 
+/* Run the thread. */
 static void *
 run_thread(void *arg)
 {
 	struct weight_thread *l = arg;
-	uint64_t warned_ns = 0, told = 0;
+	uint64_t warned_ns = 0, warned = 0;
 	struct stall_report stall = { 0 };
 
 	pthread_mutex_lock(&l->lock);
@@ -434,7 +450,7 @@ run_thread(void *arg)
 		udp_transmit_flush(l->out, timer_wall_ns());
 		control_join_group(&l->control, &l->w.in, timer_mono_ns());
 		report_rounds(l, false);
-		warn_unreachable(l, &warned_ns, &told);
+		warn_unreachable(l, &warned_ns, &warned);
 		stall_report_join(&stall, l->cf->to_name, &l->w.in,
 		    timer_mono_ns());
 	}

@@ -1,12 +1,12 @@
 /*
- * weight-update-thread.h - the thread that keeps the weights: LWU of iSwitch's
- * Algorithm 1
+ * weight-update-thread.h - the thread that keeps the weights: LWU (local weight
+ * update) in iSwitch's Algorithm 1
  *
- * async-worker.h decides; this is its clock, its socket and its lock.  The
- * thread holds the lock of all that both see, the socket too, except while it
- * sleeps; the other thread (LGC) reads and commits between lwu_enter() and
- * lwu_exit(), for a copy of the weights at the longest.  Each wakes the other
- * through an eventfd.
+ * iswitch/async-worker.h decides; this thread has its clock, socket and lock.
+ * The thread holds the lock of all shared data, including the socket, except
+ * while it sleeps.  The other thread (LGC, local gradient computing) reads and
+ * commits between weight_thread_lock() and weight_thread_unlock(), for the time
+ * of one copy of the weights at most.  Each wakes the other with an eventfd.
  */
 #ifndef INNET_WORKER_WEIGHT_UPDATE_THREAD_H
 #define INNET_WORKER_WEIGHT_UPDATE_THREAD_H
@@ -37,50 +37,57 @@ struct weight_thread {
 	const struct worker_conf *cf;
 	uint64_t mtu;
 	uint32_t elements;
-	bool ascend;			/* add gradients, not subtract them */
+	bool ascend;	/* add gradients instead of subtracting */
 	pthread_t thread;
-	int wake_fd, notify_fd; /* eventfds: of the thread, of LGC */
-	atomic_uint lock_waiters;		/* LGC waits for the lock */
+	int wake_fd, notify_fd; /* eventfds that wake the thread, and LGC */
+	atomic_uint lock_waiters;	/* threads that wait for the lock */
 
-	pthread_mutex_t lock;		/* of all from here on: */
+	pthread_mutex_t lock;		/* protects all that follows: */
 	struct udpio *u;
 	struct udp_transmit *out;
 	struct async_worker w;
 	struct state_transfer transfer;
 	struct control_io control;
-	bool was_member;   /* in the job, with these weights */
-	uint8_t *gradient; /* the gradient that was committed */
+	bool was_member;   /* of the job, with these weights */
+	uint8_t *gradient; /* that was committed; owned */
 	bool leave, over, failed;
-	unsigned possible; /* what LGC might do at the last look */
-	int64_t reported_round;			/* rounds whose CRC was told */
+	unsigned possible; /* what LGC could do at the last check */
+	int64_t reported_round;	/* next round whose CRC may be printed */
 	uint64_t n[WEIGHT_THREAD_COUNTS];
-	struct durations rounds;	/* a commit to the round after it */
+	struct durations rounds;	/* from a commit to the next round */
 	uint64_t committed_ns;		/* since the last round; 0: none */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };
 
-/* Start it with weights as they are before round `first`, or exit 1. */
+/* Start the thread with the weights before round `first`, or exit 1. */
 void weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
     struct udpio *u, struct udp_transmit *out, uint64_t mtu, uint32_t elements,
     const uint8_t *w, uint64_t first, bool ascend);
 
-/* Leave the job, end the thread.  False if it has failed and said why. */
+/* Leave the job and end the thread.  False if it has failed and printed why. */
 bool weight_thread_stop(struct weight_thread *l);
 
+/* Take the lock, before the thread if both want it. */
 void weight_thread_lock(struct weight_thread *l);
+/* Release the lock. */
 void weight_thread_unlock(struct weight_thread *l);
 
-/* What it rang for will be looked at now. */
+/* Clear the notice of the thread, before looking at its state. */
 void weight_thread_clear_notice(struct weight_thread *l);
 
-/* Within the lock: may a gradient be committed? */
+/* May a gradient be committed?  Needs the lock. */
 bool weight_thread_is_ready(const struct weight_thread *l);
 
-/* Within: commit one, which is copied, and sent in the background. */
+/*
+ * Commit a gradient, which is copied and sent in the background.  Needs the
+ * lock.
+ */
 void weight_thread_commit(struct weight_thread *l, const uint8_t *vec);
 
-/* Within: copy weights that are newer than *seen says; are there any? */
+/*
+ * Copy the weights if they are newer than *seen; false if not.  Needs the lock.
+ */
 bool weight_thread_copy_weights(
     const struct weight_thread *l, uint8_t *w, uint64_t *seen);
 

@@ -1,8 +1,8 @@
 /*
- * worker.h - what innet-worker is told, and its modes
+ * worker.h - settings of innet-worker, and its modes
  *
- * A mode is one way to carry gradients over the network: a file of its own
- * beside this one, with one function, and a line in main.c's table.
+ * A mode is one way to carry gradients over the network: one file beside this
+ * one with one function, and a line in the table of main.c.
  */
 #ifndef INNET_WORKER_WORKER_H
 #define INNET_WORKER_WORKER_H
@@ -30,54 +30,54 @@ enum {
 	WORKER_STALENESS_MAX = 255
 };
 
-/* A worker's part in a session of DLP. */
+/* Settings of a DLP session. */
 struct worker_dlp {
-	bool median;			/* what the aggregator sends twice */
-	bool leads, resets;		/* CONFIGURE, and RESET before it */
-	struct dlp_session session;	/* to lead with */
+	bool median;	/* the aggregator sends median, not mean */
+	bool leads, resets;	/* send CONFIGURE, and RESET before it */
+	struct dlp_session session;	/* to configure, if it leads */
 };
 
 struct worker_conf {
 	const struct worker_mode *mode;
 	union addr to;			/* the switch, or the server */
-	const char *to_name;		/* as given */
+	const char *to_name;		/* as the user wrote it */
 	uint16_t job, cluster;
 	uint32_t worker;
-	uint32_t floats;		/* of a segment; 0: as the job has */
-	uint32_t window;		/* segments in flight; 0: as it fits */
-	uint32_t check;			/* sums of so many workers; 0: none */
+	uint32_t floats;		/* of a segment; 0: as the job says */
+	uint32_t window;		/* segments in flight; 0: automatic */
+	uint32_t check;			/* check sums of N workers; 0: do not */
 	const struct key *key;		/* of control messages */
 	enum tag_auth auth;
 	double gamma;			/* the learning rate, asynchronous */
-	enum stream_direction direction;	/* of gradients, if told us */
-	uint64_t staleness;		/* rounds; staler is discarded */
+	enum stream_direction direction; /* of gradients, if the user said */
+	uint64_t staleness;	/* in rounds; staler ones are discarded */
 	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
-	uint64_t every;			/* rounds whose CRC is told */
+	uint64_t every;			/* print the CRC of every N-th round */
 	struct worker_dlp dlp;
 	enum txctl_kind control;
 	uint64_t threshold_ns;
 	uint64_t mtu;			/* 0: the path's */
-	uint64_t give_up_ns;		/* without what is waited for */
-	uint64_t silence_ns;		/* of the child, at most */
+	uint64_t give_up_ns;		/* fail after this time without it */
+	uint64_t silence_ns;		/* longest silence of the child */
 	uint64_t duration_ns;		/* TIMER_NEVER: until the child ends */
 	uint64_t count;			/* gradients; 0: no limit */
 	uint32_t synthetic;		/* elements; 0: a child is run */
 	uint64_t interval_ns;		/* of synthetic gradients */
 	uint64_t jitter_ns;
 	struct rng rng;
-	struct impair impair;		/* of what is sent */
+	struct impair impair;		/* of sent packets */
 	char **argv;			/* the child, NULL-terminated */
-	struct pcapio_out *capture;	/* of what passes, or NULL */
+	struct pcapio_out *capture;	/* of all packets, or NULL */
 	volatile sig_atomic_t *stop, *summarize, *hup;
 	const sigset_t *wait_mask;
 	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
-	FILE *json;			/* where it goes; NULL: nowhere */
+	FILE *json;			/* file of --json, or NULL */
 	bool quiet, verbose, progress;
 };
 
 /*
- * Once a second: what has passed goes to the disk.  At SIGHUP it goes on in a
- * new file, if that one was moved away; else SIGHUP ends the worker.
+ * Flush the capture, once a second.  After SIGHUP start a new file if the old
+ * one was moved away; otherwise SIGHUP ends the worker.
  */
 static inline void
 worker_flush_capture(const struct worker_conf *cf)
@@ -94,28 +94,28 @@ worker_flush_capture(const struct worker_conf *cf)
 		*cf->stop = SIGHUP;
 }
 
-/* What data is proved with; NULL: tokens. */
+/* Return the key of data tags; NULL: tags are tokens. */
 static inline const struct hmac_sha256_ctx *
 worker_tag_key(const struct worker_conf *cf)
 {
 	return cf->key->set ? &cf->key->start : NULL;
 }
 
-/* Is data proved? */
+/* Does data have tags? */
 static inline bool
 worker_tags_data(const struct worker_conf *cf)
 {
 	return cf->auth == TAG_AUTH_ALL;
 }
 
-/* The ToS of segments. */
+/* Return the ToS of segments. */
 static inline uint8_t
 worker_tos(const struct worker_conf *cf)
 {
 	return worker_tags_data(cf) ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
-/* Has the result p the form that it must have, and a good proof? */
+/* Does the result p have the agreed form, and a correct tag? */
 static inline bool
 worker_accepts_result(const struct worker_conf *cf, struct segment_tag *tags,
     uint8_t tos, const struct udpio_packet *p)
@@ -124,7 +124,7 @@ worker_accepts_result(const struct worker_conf *cf, struct segment_tag *tags,
 	    segment_tag_check(tags, tos, p->data, p->len);
 }
 
-/* The most floats that a segment carries, and that fit an MTU. */
+/* Return how many floats a segment can carry within an MTU. */
 static inline uint32_t
 worker_floats(const struct worker_conf *cf, size_t mtu)
 {
@@ -143,13 +143,14 @@ struct worker_mode {
 	bool no_cluster;		/* its workers belong to none */
 };
 
+/* Return the limit on the elements of a vector. */
 static inline uint32_t
 worker_elements_max(const struct worker_mode *m)
 {
 	return m->elements_max > 0 ? m->elements_max : STREAM_ELEMENTS_MAX;
 }
 
-/* Work until the end.  The exit status. */
+/* Run a mode until the end.  Returns the exit status. */
 int olaf_run(const struct worker_conf *cf);
 int sync_run(const struct worker_conf *cf);
 int async_run(const struct worker_conf *cf);
