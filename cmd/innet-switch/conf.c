@@ -49,7 +49,7 @@ static const struct opt_tool tool = {
 	table
 };
 
-/* Options of traces alone. */
+/* Parse an option that only traces have; false if ch is another one. */
 static bool
 parse_trace(int ch, struct conf *cf)
 {
@@ -80,7 +80,7 @@ parse_trace(int ch, struct conf *cf)
 	return true;
 }
 
-/* The name of an interface, of so many bytes, into name. */
+/* Copy the name of an interface, of `bytes` bytes, to name. */
 static void
 parse_interface(const char *option, const char *s, size_t bytes,
     char name[IF_NAMESIZE])
@@ -92,7 +92,7 @@ parse_interface(const char *option, const char *s, size_t bytes,
 	name[bytes] = '\0';
 }
 
-/* Names with commas between, from the first comma of arg on. */
+/* Parse names after commas, from the first comma of arg on. */
 static void
 parse_ports(struct inpath_conf *cf, const char *option, const char *arg)
 {
@@ -107,7 +107,7 @@ parse_ports(struct inpath_conf *cf, const char *option, const char *arg)
 	}
 }
 
-/* NAME[,PORT...] */
+/* Parse NAME[,PORT...]. */
 static void
 parse_bridge(struct inpath_conf *cf, const char *arg)
 {
@@ -118,7 +118,7 @@ parse_bridge(struct inpath_conf *cf, const char *arg)
 	parse_ports(cf, "bridge", arg);
 }
 
-/* NAME,NAME[,...] */
+/* Parse NAME,NAME[,...]. */
 static void
 parse_interfaces(struct inpath_conf *cf, const char *arg)
 {
@@ -133,7 +133,7 @@ parse_interfaces(struct inpath_conf *cf, const char *arg)
 	cf->wire = true;
 }
 
-/* PORT=RATE */
+/* Parse PORT=RATE. */
 static void
 parse_port_rate(struct inpath_conf *cf, const char *arg)
 {
@@ -162,7 +162,7 @@ parse_backend(struct inpath_conf *cf, const char *arg)
 	cf->backend = true;
 }
 
-/* Options of a switch in the path, or of traces too; false: it is none. */
+/* Parse an option of a switch in the path; false if ch is another one. */
 static bool
 parse_path(int ch, struct conf *cf)
 {
@@ -185,9 +185,9 @@ parse_path(int ch, struct conf *cf)
 	return true;
 }
 
-/* In the path: the address is the bridge's own, unless it is said. */
+/* Check the options of the path; the default address is the bridge's. */
 static void
-settle_path(struct conf *cf)
+check_path(struct conf *cf)
 {
 	static char address[ADDR_NAME_BYTES];
 	struct plane_options *o = &cf->o;
@@ -237,7 +237,7 @@ settle_path(struct conf *cf)
 		    o->plane.program->name);
 }
 
-/* Is there the option name=value of a program? */
+/* Was the option name of a program given with this value? */
 static bool
 is_given(const struct plane_options *o, const char *name, const char *value)
 {
@@ -248,9 +248,9 @@ is_given(const struct plane_options *o, const char *name, const char *value)
 	return false;
 }
 
-/* --multicast GROUP[:PORT], of the program's port */
+/* Check --multicast GROUP[:PORT]; the default port is the program's. */
 static void
-settle_group(struct conf *cf)
+check_group(struct conf *cf)
 {
 	struct plane_options *o = &cf->o;
 	union addr *group = &o->plane.place.group;
@@ -273,9 +273,9 @@ settle_group(struct conf *cf)
 		    "another family", cf->multicast);
 }
 
-/* What does not go together, beside what options.h knows of. */
+/* Check what options.h does not check. */
 static void
-check(const struct conf *cf)
+check_combinations(const struct conf *cf)
 {
 	const struct plane_options *o = &cf->o;
 
@@ -309,14 +309,14 @@ conf_parse(struct conf *cf, int argc, char *argv[])
 	for (size_t i = 0; i < cf->ins; i++)
 		files_in(&cf->o.files, "-r", cf->in[i]);
 	files_in(&cf->o.files, "--departures", cf->departures);
-	settle_path(cf);
+	check_path(cf);
 	cf->live = cf->o.listen != NULL && cf->trace_option == NULL;
 	if (!cf->live && cf->ins == 0)
 		files_in(&cf->o.files, "-r", "-");
 	plane_options_check(&cf->o, cf->live);
-	settle_group(cf);
+	check_group(cf);
 	cf->trace.propagation_ns = cf->o.propagation_ns;
 	cf->trace.impair = cf->o.impair;
 	cf->trace.unsized = is_given(&cf->o, "format", "bare");
-	check(cf);
+	check_combinations(cf);
 }

@@ -15,14 +15,14 @@ struct conf {
 	size_t ins;
 	const char *departures;
 	const char *multicast;		/* as given, or NULL */
-	struct inpath_conf inpath;	/* where NULL: not in the path */
-	bool regular;			/* how it goes was said */
+	struct inpath_conf inpath;	/* where is NULL: not in the path */
+	bool regular;			/* --regular was given */
 	bool live;			/* on sockets, or in the path */
-	const char *trace_option;	/* one of traces, or NULL */
+	const char *trace_option;	/* a given option of traces, or NULL */
 	char trace_name[32];
 };
 
-/* Read the command line, or exit: 0 after help, 2 on misuse. */
+/* Parse the command line, or exit: 0 after --help, 2 after a usage error. */
 void conf_parse(struct conf *cf, int argc, char *argv[]);
 
 #endif

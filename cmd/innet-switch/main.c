@@ -13,36 +13,39 @@
 #include "cmd/innet-switch/conf.h"
 #include "cmd/innet-switch/offline.h"
 
-static volatile sig_atomic_t got;	/* the signal that asked us to stop */
-static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
-static volatile sig_atomic_t again;	/* SIGHUP asked for files anew */
+static volatile sig_atomic_t stop_signal;	/* that ended the run; or 0 */
+static volatile sig_atomic_t show_flag;	/* SIGUSR1: print the counters */
+static volatile sig_atomic_t reopen_flag;	/* SIGHUP: reopen the files */
 
-static volatile sig_atomic_t serves;	/* live: a filter ends by SIGHUP */
+static volatile sig_atomic_t is_live;	/* otherwise SIGHUP ends the run */
 
-/* A read that begins just after the signal is woken a second later. */
+/* The alarm interrupts a read that starts just after the signal. */
 static void
 on_signal(int sig)
 {
 	if (sig == SIGUSR1)
-		tell = 1;
-	else if (sig == SIGHUP && serves)
-		again = 1;
+		show_flag = 1;
+	else if (sig == SIGHUP && is_live)
+		reopen_flag = 1;
 	else if (sig != SIGCHLD && sig != SIGALRM)
-		got = sig;
-	if (got)
+		stop_signal = sig;
+	if (stop_signal)
 		alarm(1);
 }
 
-/* The switch on sockets, or in the path. */
+/* Run the switch on sockets, or in the path. */
 static int
 run_live(struct conf *cf, const sigset_t *wait_mask)
 {
 	static struct service v;
 	static struct inpath path;
-	const struct serve_conf sc = { .tool = "innet-switch", .stop = &got,
-	    .show_flag = &tell, .reopen_flag = &again, .wait_mask = wait_mask };
+	const struct serve_conf sc = {.tool = "innet-switch",
+	    .stop = &stop_signal,
+	    .show_flag = &show_flag,
+	    .reopen_flag = &reopen_flag,
+	    .wait_mask = wait_mask};
 
-	serves = 1;
+	is_live = 1;
 	if (cf->inpath.where != NULL)
 		return inpath_run(&path, &cf->inpath, &v, &cf->o, &sc);
 	return service_run(&v, &cf->o, &sc);
@@ -60,15 +63,15 @@ main(int argc, char *argv[])
 	timer_block_signals(on_signal, &wait_mask);
 	if (cf.live) {
 		rc = run_live(&cf, &wait_mask);
-	} else {		/* a blocked read must be woken */
+	} else {		/* signals must interrupt a read */
 		sigprocmask(SIG_SETMASK, &wait_mask, NULL);
-		cf.trace.feed.stop = &got;
+		cf.trace.feed.stop = &stop_signal;
 		rc = offline_run(&cf);
 	}
 	plane_options_free(&cf.o);
-	if (got && !cf.live) {	/* output is whole; die as told */
-		signal(got, SIG_DFL);
-		raise(got);
+	if (stop_signal && !cf.live) {	/* the output is complete */
+		signal(stop_signal, SIG_DFL);
+		raise(stop_signal);
 	}
 	return rc;
 }

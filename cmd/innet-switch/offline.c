@@ -1,4 +1,4 @@
-/* offline.c - the switch in a trace: captures in, a capture out */
+/* offline.c - run the switch over captures: captures in, a capture out */
 #include <err.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "cmd/innet-switch/offline.h"
 
-/* The captures to read and the one to write; how many are read. */
+/* Open the captures to read and the one to write; return how many are read. */
 static size_t
 open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
     struct pcapio_out *out)
@@ -23,9 +23,9 @@ open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
 	return n;
 }
 
-/* Everything that was counted, in a form. */
+/* Return all counters, in a form. */
 static struct counters
-account(const struct plane *pl, const struct trace *t,
+make_report(const struct plane *pl, const struct trace *t,
     enum counters_form form)
 {
 	struct counters c = counters_begin(form, "innet-switch");
@@ -42,11 +42,12 @@ account(const struct plane *pl, const struct trace *t,
 	return c;
 }
 
-/* The summary. */
+/* Print the summary. */
 static void
-show(const struct conf *cf, const struct plane *pl, const struct trace *t)
+print_summary(
+    const struct conf *cf, const struct plane *pl, const struct trace *t)
 {
-	struct counters c = account(pl, t, cf->o.json ? COUNTERS_JSON :
+	struct counters c = make_report(pl, t, cf->o.json ? COUNTERS_JSON :
 	    COUNTERS_LINE);
 
 	if (counters_text(&c) != NULL)
@@ -80,11 +81,11 @@ offline_run(struct conf *cf)
 	if (cf->departures != NULL)
 		pcapio_close_in(&departures);
 	if (!cf->o.quiet || cf->o.json)
-		show(cf, &pl, &t);
+		print_summary(cf, &pl, &t);
 	if (cf->o.json)
 		rc |= files_flush(cf->o.json_to);
 	if (cf->o.report != NULL) {
-		c = account(&pl, &t, COUNTERS_PAGE);
+		c = make_report(&pl, &t, COUNTERS_PAGE);
 		rc |= service_write_file(cf->o.report, counters_text(&c),
 		    true);
 		counters_free(&c);

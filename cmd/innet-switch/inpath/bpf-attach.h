@@ -1,10 +1,10 @@
 /*
- * bpf-attach.h - a program at a hook of an interface, as long as it is held
+ * bpf-attach.h - attach a program to a hook of an interface
  *
- * By tcx (Linux 6.6), which goes with the process, however it ends; before
- * that by a filter of the clsact queueing discipline.  That one stays when the
- * process is killed, and passes everything then, as bpf-classifier.h has it;
- * the next process takes its place.
+ * The program is attached by tcx (Linux 6.6), which ends with the process in
+ * any case.  Older kernels attach it as a filter of the clsact queueing
+ * discipline.  If the process is killed, that filter stays, but lets every
+ * frame pass, as bpf-classifier.h explains; the next process replaces it.
  */
 #ifndef INNET_SWITCH_INPATH_BPF_ATTACH_H
 #define INNET_SWITCH_INPATH_BPF_ATTACH_H
@@ -25,27 +25,28 @@
 enum { BPF_ATTACH_PRIORITY = 0xc001, BPF_ATTACH_BYTES = 256 };
 
 struct bpf_attach {
-	int link;			/* -1: none, or a filter: */
-	uint32_t interface;		/* 0: none */
-	bool leaving;			/* where frames leave, else come */
+	int link;			/* of tcx; -1: none, or a filter: */
+	uint32_t interface;		/* of the filter; 0: none */
+	bool leaving;			/* at egress; otherwise at ingress */
 };
 
 static const struct bpf_attach bpf_attach_none = { .link = -1 };
 
+/* Is a program attached? */
 static inline bool
 bpf_attach_is_attached(const struct bpf_attach *h)
 {
 	return h->link != -1 || h->interface != 0;
 }
 
-/* A request about queueing or filters, being written. */
+/* A request about queueing disciplines or filters. */
 struct bpf_attach_request {
 	struct nlmsghdr head;
 	struct tcmsg tc;
 	uint8_t more[BPF_ATTACH_BYTES];
 };
 
-/* Add an attribute; its place. */
+/* Append an attribute to a request, and return it. */
 static inline struct rtattr *
 bpf_attach_put_attribute(
     struct bpf_attach_request *q, uint16_t type, const void *p, size_t bytes)
@@ -62,7 +63,7 @@ bpf_attach_put_attribute(
 	return a;
 }
 
-/* Ask the kernel for it: 0, or -1 with errno. */
+/* Send a request to the kernel.  Returns 0, or -1 with errno. */
 static inline int
 bpf_attach_send_request(struct bpf_attach_request *q)
 {
@@ -80,6 +81,7 @@ bpf_attach_send_request(struct bpf_attach_request *q)
 	return got;
 }
 
+/* Return a request about an interface. */
 static inline struct bpf_attach_request
 bpf_attach_make_request(uint16_t type, uint16_t flags, uint32_t interface)
 {
@@ -89,7 +91,7 @@ bpf_attach_make_request(uint16_t type, uint16_t flags, uint32_t interface)
 	    .tc = { .tcm_ifindex = (int)interface } };
 }
 
-/* The filter at a hook: made, replaced or deleted. */
+/* Return a request about the filter at a hook: create, replace or delete it. */
 static inline struct bpf_attach_request
 bpf_attach_filter_request(
     uint16_t type, uint16_t flags, const struct bpf_attach *h)
@@ -106,7 +108,7 @@ bpf_attach_filter_request(
 	return q;
 }
 
-/* Attach by clsact: 0, or -1 with errno. */
+/* Attach a program by clsact.  Returns 0, or -1 with errno. */
 static inline int
 bpf_attach_as_filter(struct bpf_attach *h, int program, uint32_t interface,
     bool leaving)
@@ -139,7 +141,10 @@ bpf_attach_as_filter(struct bpf_attach *h, int program, uint32_t interface,
 	return -1;
 }
 
-/* Attach a program where frames come, or leave: 0, or -1 with errno. */
+/*
+ * Attach a program where frames arrive, or leave (leaving).  Returns 0, or -1
+ * with errno.
+ */
 static inline int
 bpf_attach_program(
     struct bpf_attach *h, int program, uint32_t interface, bool leaving)
@@ -154,7 +159,7 @@ bpf_attach_program(
 	return bpf_attach_as_filter(h, program, interface, leaving);
 }
 
-/* The program goes; the queueing discipline, which takes no time, stays. */
+/* Detach the program.  The queueing discipline stays; it costs no time. */
 static inline void
 bpf_attach_detach(struct bpf_attach *h)
 {
@@ -169,7 +174,7 @@ bpf_attach_detach(struct bpf_attach *h)
 	*h = bpf_attach_none;
 }
 
-/* How it is attached, in words. */
+/* Return how the program is attached, for people. */
 static inline const char *
 bpf_attach_describe(const struct bpf_attach *h)
 {

@@ -1,18 +1,17 @@
 /*
- * bpf-classifier.h - marked frames are taken out before the kernel's bridge
- * sees them
+ * bpf-classifier.h - the programs that take marked frames out of a bridge
  *
- * Programs in the kernel have one match: that of a packet socket says which
- * frames it gets, that of a port's ingress hook drops the same ones behind it,
- * or sends them elsewhere, and so does that of XDP.  All else goes its own way.
- * Taken are UDP datagrams over IPv4 (without options) or IPv6 (without
- * extension headers), never fragments, to one host: those to the switch itself
- * at its UDP port, and, if it is asked to, updates that pass (innet-wire(5)).
+ * Programs in the kernel share one match: the one of a packet socket selects
+ * the frames that the socket receives, the one at the ingress hook of the port
+ * drops the same frames behind it or redirects them, and so does the one of
+ * XDP.  All other frames are not affected.  The match selects UDP datagrams
+ * over IPv4 (without options) or IPv6 (without extension headers), never
+ * fragments, to a single host: those to the switch itself at its UDP port, and
+ * on request updates between other hosts (innet-wire(5)).
  *
- * It fails open.  The hook is a link that goes with the process, however it
- * ends.  A process that hangs does not call bpf_classifier_beat():
- * BPF_CLASSIFIER_OPEN_NS after the last beat both programs let everything go
- * its own way.
+ * It fails open.  The hook is a link that ends with the process.  A process
+ * that hangs does not call bpf_classifier_beat(), and BPF_CLASSIFIER_OPEN_NS
+ * after the last call the programs let every frame pass.
  */
 #ifndef INNET_SWITCH_INPATH_BPF_CLASSIFIER_H
 #define INNET_SWITCH_INPATH_BPF_CLASSIFIER_H
@@ -41,21 +40,23 @@ enum {
 	BPF_CLASSIFIER_WHOLE = 1 << 20 /* of a socket: bytes to keep */
 };
 
-/* Which frames are taken. */
+/* The frames to select. */
 struct bpf_classifier_rules {
 	bool all;		/* every frame; or: */
-	bool passing, marked, proved;	/* as bpf_classifier_match() has them */
+	bool passing;		/* updates between other hosts too, */
+	bool proved;		/* or those with tags, and handshakes */
+	bool marked;		/* packets to the switch are marked */
 };
 
-/* And what becomes of them: register 0 at the end of a program. */
+/* What happens to them: register 0 at the end of a program. */
 struct bpf_classifier_action {
 	int32_t take, pass;
-	uint32_t redirect;	/* an interface, to which it leaves, or 0 */
-	bool xdp;		/* it goes to the socket of its queue in: */
-	int sockets;		/* a map */
+	uint32_t redirect;	/* to this interface, or 0 */
+	bool xdp;		/* to the socket of its queue in */
+	int sockets;		/* this map */
 };
 
-/* What the programs look at, shared with them. */
+/* Memory shared with the programs. */
 struct bpf_classifier_shared {
 	uint64_t beat_ns;	/* CLOCK_MONOTONIC */
 	uint8_t mac[6];		/* of the switch itself */
@@ -68,7 +69,7 @@ struct bpf_classifier {
 	struct bpf_classifier_rules rules;
 };
 
-/* How far the match has read: where things are on its stack. */
+/* Places on the stack of the match, and its registers. */
 enum {
 	BPF_CLASSIFIER_FRAME = -64,
 	BPF_CLASSIFIER_UDP = -16,
@@ -79,7 +80,52 @@ enum {
 	BPF_CLASSIFIER_HEAD_BYTES = 38
 };
 
-/* Copy bytes of the frame to the stack, or leave. */
+/*
+ * Load the programs, which select nothing before the first beat.  Returns 0,
+ * or -1 with errno and nothing loaded.
+ */
+static inline int bpf_classifier_open(struct bpf_classifier *s,
+    const struct bpf_classifier_rules *what);
+
+/* Unload the programs. */
+static inline void bpf_classifier_close(struct bpf_classifier *s);
+
+/*
+ * Tell the programs that the process is alive, at least every
+ * BPF_CLASSIFIER_BEAT_NS.
+ */
+static inline void bpf_classifier_beat(struct bpf_classifier *s);
+
+/* Let every frame pass from now on. */
+static inline void bpf_classifier_release_all(struct bpf_classifier *s);
+
+/* Set the Ethernet address and UDP port of the switch itself. */
+static inline void bpf_classifier_set_own(struct bpf_classifier *s,
+    const uint8_t mac[6], uint16_t port);
+
+/*
+ * Load a program for a hook that redirects selected frames to another
+ * interface.
+ */
+static inline int bpf_classifier_make_redirect(const struct bpf_classifier *s,
+    uint32_t interface);
+
+/* Load a program of XDP that passes selected frames to the sockets of a map. */
+static inline int bpf_classifier_make_xdp(const struct bpf_classifier *s,
+    int sockets);
+
+/*
+ * Write the ToS bytes of selected frames between other hosts to tos, with tags
+ * or without.  Returns how many there are.
+ */
+static inline int bpf_classifier_passing_tos(bool proved, uint8_t tos[2]);
+
+/* Exit if there was no beat for a long time. */
+static inline void bpf_classifier_require_beat(struct ebpf_code *c);
+
+/* implementation */
+
+/* Copy bytes of the frame to the stack, or exit. */
 static inline void
 bpf_classifier_load_bytes(struct ebpf_code *c,
     const struct bpf_classifier_action *way, int at, int to, int bytes)
@@ -93,7 +139,7 @@ bpf_classifier_load_bytes(struct ebpf_code *c,
 	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 0, 0));
 }
 
-/* Leave unless the byte at an offset of the frame is this one. */
+/* Exit unless the byte at an offset of the frame has this value. */
 static inline void
 bpf_classifier_require_byte(struct ebpf_code *c, int at, int value)
 {
@@ -101,7 +147,7 @@ bpf_classifier_require_byte(struct ebpf_code *c, int at, int value)
 	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, value));
 }
 
-/* IPv4: ToS and port of a datagram, or leave. */
+/* Load ToS and port of an IPv4 datagram, or exit. */
 static inline void
 bpf_classifier_match_v4(struct ebpf_code *c)
 {
@@ -116,7 +162,7 @@ bpf_classifier_match_v4(struct ebpf_code *c)
 	    c, EBPF_H, BPF_CLASSIFIER_PORT, 10, BPF_CLASSIFIER_FRAME + 36);
 }
 
-/* The same of IPv6. */
+/* Load ToS and port of an IPv6 datagram, or exit. */
 static inline void
 bpf_classifier_match_v6(
     struct ebpf_code *c, const struct bpf_classifier_action *way)
@@ -132,7 +178,10 @@ bpf_classifier_match_v6(
 	    c, EBPF_ALU64 | EBPF_OR | EBPF_X, BPF_CLASSIFIER_TOS, 1, 0, 0);
 }
 
-/* To the switch's own Ethernet address?  Jumps (two) if it is not. */
+/*
+ * Is the frame to the switch's own Ethernet address?  If not, jump (two jumps
+ * in other).
+ */
 static inline void
 bpf_classifier_match_own_mac(struct ebpf_code *c, int other[2])
 {
@@ -144,7 +193,6 @@ bpf_classifier_match_own_mac(struct ebpf_code *c, int other[2])
 	other[1] = ebpf_jump_if_register(c, EBPF_JNE, 1, 2);
 }
 
-/* Leave when nobody has beaten for long. */
 static inline void
 bpf_classifier_require_beat(struct ebpf_code *c)
 {
@@ -155,7 +203,7 @@ bpf_classifier_require_beat(struct ebpf_code *c)
 	    c, ebpf_jump_if(c, EBPF_JSGT, 0, BPF_CLASSIFIER_OPEN_NS));
 }
 
-/* The end: what is taken goes its way, and all else is passed. */
+/* End: selected frames get the action, others pass. */
 static inline void
 bpf_classifier_finish(
     struct ebpf_code *c, const struct bpf_classifier_action *way)
@@ -176,16 +224,18 @@ bpf_classifier_finish(
 	ebpf_finish(c, way->pass);
 }
 
-/* Between others: the ToS of what is taken, proved or not; how many. */
 static inline int
 bpf_classifier_passing_tos(bool proved, uint8_t tos[2])
 {
 	tos[0] = proved ? UPDATE_TAGGED_TOS : UPDATE_TOS;
-	tos[1] = CONTROL_TOS;		/* who opens */
+	tos[1] = CONTROL_TOS;		/* handshakes */
 	return proved ? 2 : 1;
 }
 
-/* What passes between others: a jump for each kind that is taken; how many. */
+/*
+ * Jump (good) for each kind of frame between other hosts that is selected.
+ * Returns how many kinds there are.
+ */
 static inline int
 bpf_classifier_match_passing(
     struct ebpf_code *c, const struct bpf_classifier_rules *what, int good[2])
@@ -200,11 +250,7 @@ bpf_classifier_match_passing(
 	return n;
 }
 
-/*
- * The match: it ends by a way.  passing: updates between others
- * too, or, proved, those with proofs and control messages; marked: what is for
- * the switch has one of innet's codepoints.
- */
+/* Write the match of the rules, ending with the action. */
 static inline void
 bpf_classifier_match(struct ebpf_code *c, int map,
     const struct bpf_classifier_rules *what,
@@ -259,7 +305,7 @@ bpf_classifier_match(struct ebpf_code *c, int map,
 	bpf_classifier_finish(c, way);
 }
 
-/* The same where every frame is taken. */
+/* Write the match that selects every frame. */
 static inline void
 bpf_classifier_match_all(
     struct ebpf_code *c, int map, const struct bpf_classifier_action *way)
@@ -271,6 +317,7 @@ bpf_classifier_match_all(
 	bpf_classifier_finish(c, way);
 }
 
+/* Write the program for the rules. */
 static inline void
 bpf_classifier_write_program(struct ebpf_code *c, int map,
     const struct bpf_classifier_rules *what,
@@ -282,7 +329,6 @@ bpf_classifier_write_program(struct ebpf_code *c, int map,
 		bpf_classifier_match(c, map, what, way);
 }
 
-/* A program for a hook that sends what is taken to another interface. */
 static inline int
 bpf_classifier_make_redirect(const struct bpf_classifier *s, uint32_t interface)
 {
@@ -294,7 +340,6 @@ bpf_classifier_make_redirect(const struct bpf_classifier *s, uint32_t interface)
 	return ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 }
 
-/* A program of XDP that sends what is taken to the sockets of a map. */
 static inline int
 bpf_classifier_make_xdp(const struct bpf_classifier *s, int sockets)
 {
@@ -306,7 +351,6 @@ bpf_classifier_make_xdp(const struct bpf_classifier *s, int sockets)
 	return ebpf_load_program(&c, EBPF_OF_XDP, NULL, 0);
 }
 
-/* The process is alive. */
 static inline void
 bpf_classifier_beat(struct bpf_classifier *s)
 {
@@ -314,14 +358,12 @@ bpf_classifier_beat(struct bpf_classifier *s)
 	    __ATOMIC_RELAXED);
 }
 
-/* Let everything go its own way from now on. */
 static inline void
 bpf_classifier_release_all(struct bpf_classifier *s)
 {
 	__atomic_store_n(&s->shared->beat_ns, 0, __ATOMIC_RELAXED);
 }
 
-/* What is the switch itself. */
 static inline void
 bpf_classifier_set_own(
     struct bpf_classifier *s, const uint8_t mac[6], uint16_t port)
@@ -344,10 +386,6 @@ bpf_classifier_close(struct bpf_classifier *s)
 	*s = (struct bpf_classifier){.map = -1, .of_socket = -1, .of_hook = -1};
 }
 
-/*
- * Load the two programs, which take nothing before the first beat.  0, or -1
- * with errno, and then nothing is held.
- */
 static inline int
 bpf_classifier_open(
     struct bpf_classifier *s, const struct bpf_classifier_rules *what)

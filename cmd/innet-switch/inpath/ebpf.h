@@ -1,11 +1,11 @@
 /*
- * ebpf.h - programs for the kernel, written as instructions, by bpf(2) alone
+ * ebpf.h - assemble programs for the kernel, and load them by bpf(2)
  *
- * A program is put together instruction by instruction; ebpf_jump_to_exit() has
- * a jump go to its one way out, which ebpf_finish() writes.  The kernel's own
- * header is not used: that of an old system lacks half of this, and libpcap has
- * another bpf_insn.  Descriptors are the caller's; each call that makes one
- * returns -1 with errno.
+ * A program is assembled instruction by instruction. ebpf_jump_to_exit() lets
+ * a jump go to the common exit, which ebpf_finish() writes.  The kernel's
+ * header is not used, because that of an old system lacks half of what is
+ * needed, and libpcap defines another bpf_insn.  Descriptors belong to the
+ * caller; every call that creates one returns -1 with errno on failure.
  */
 #ifndef INNET_SWITCH_INPATH_EBPF_H
 #define INNET_SWITCH_INPATH_EBPF_H
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Numbers of the kernel's (its uapi/linux/bpf.h), as far as they are used. */
+/* The kernel's numbers (its uapi/linux/bpf.h) that are used here. */
 enum {
 	/* instructions: class, size or operation, source */
 	EBPF_LD = 0, EBPF_LDX = 1, EBPF_STX = 3, EBPF_JMP = 5, EBPF_ALU64 = 7,
@@ -35,7 +35,7 @@ enum {
 	/* commands of bpf(2) */
 	EBPF_MAP_CREATE = 0, EBPF_MAP_UPDATE = 2, EBPF_PROG_LOAD = 5,
 	EBPF_LINK_CREATE = 28,
-	/* kinds of maps and programs, and where these are attached */
+	/* kinds of maps and programs, and where programs are attached */
 	EBPF_ARRAY = 2, EBPF_XSK_MAP = 17,	/* of AF_XDP sockets */
 	EBPF_OF_SOCKET = 1, EBPF_OF_HOOK = 3, EBPF_OF_XDP = 6,
 	EBPF_AT_INGRESS = 46, EBPF_AT_EGRESS = 47,	/* tcx, Linux 6.6 */
@@ -63,11 +63,83 @@ struct ebpf_instruction {
 struct ebpf_code {
 	struct ebpf_instruction in[EBPF_CODE_MAX];
 	int n;
-	int leave[EBPF_LEAVES_MAX];	/* jumps to the way out */
+	int leave[EBPF_LEAVES_MAX];	/* jumps to the exit */
 	int leaves;
 };
 
-/* One instruction; its place. */
+/* Append an instruction, and return its index. */
+static inline int ebpf_emit(struct ebpf_code *c, int code, int to, int from,
+    int off, int32_t imm);
+
+/* Let the jump at index k go to the next instruction. */
+static inline void ebpf_set_target(struct ebpf_code *c, int k);
+
+/* Copy the register `from` to the register `to`. */
+static inline void ebpf_move(struct ebpf_code *c, int to, int from);
+
+/* Set a register to a number. */
+static inline void ebpf_set(struct ebpf_code *c, int to, int32_t value);
+
+/* Combine a register with a number by the operation op. */
+static inline void ebpf_compute(struct ebpf_code *c, int op, int to,
+    int32_t value);
+
+/* Load a value of a size from base + off into a register. */
+static inline void ebpf_load(struct ebpf_code *c, int size, int to, int base,
+    int off);
+
+/* Call a function of the kernel; registers 1 to 5 are its arguments. */
+static inline void ebpf_call(struct ebpf_code *c, int function);
+
+/*
+ * Jump, to a target set later, if a register compares so with a number.
+ * Returns the index of the jump.
+ */
+static inline int ebpf_jump_if(struct ebpf_code *c, int how, int reg,
+    int32_t value);
+
+/* Jump if two registers compare so. */
+static inline int ebpf_jump_if_register(struct ebpf_code *c, int how, int reg,
+    int other);
+
+/* Let a jump go to the exit. */
+static inline void ebpf_jump_to_exit(struct ebpf_code *c, int jump);
+
+/* Load a map, or the address of its only value, into a register. */
+static inline void ebpf_load_map(struct ebpf_code *c, int to, int map,
+    int what);
+
+/* Load the address of the only value of a map into a register. */
+static inline void ebpf_load_map_value(struct ebpf_code *c, int to, int map);
+
+/*
+ * End with the value of register 0; jumps to the exit end with the value
+ * `left`.
+ */
+static inline void ebpf_finish(struct ebpf_code *c, int32_t left);
+
+/* Load a program; the output of the verifier goes to log, unless it is NULL. */
+static inline int ebpf_load_program(const struct ebpf_code *c, int kind,
+    char *log, uint32_t log_bytes);
+
+/*
+ * Attach a program to a hook of an interface, while the returned link is open.
+ */
+static inline int ebpf_attach_program(int program, uint32_t interface, int at,
+    uint32_t flags);
+
+/* Create a map. */
+static inline int ebpf_create_map(int kind, uint32_t bytes, uint32_t entries,
+    uint32_t flags);
+
+/* Create a map of one value that mmap(2) shares with the programs. */
+static inline int ebpf_create_shared_map(uint32_t bytes);
+
+/* Set entry k of a map of descriptors. */
+static inline int ebpf_map_set_fd(int map, uint32_t k, int fd);
+
+/* implementation */
+
 static inline int
 ebpf_emit(struct ebpf_code *c, int code, int to, int from, int off,
     int32_t imm)
@@ -79,7 +151,6 @@ ebpf_emit(struct ebpf_code *c, int code, int to, int from, int off,
 	return c->n++;
 }
 
-/* The jump at place k comes here. */
 static inline void
 ebpf_set_target(struct ebpf_code *c, int k)
 {
@@ -98,7 +169,6 @@ ebpf_set(struct ebpf_code *c, int to, int32_t value)
 	ebpf_emit(c, EBPF_ALU64 | EBPF_MOV | EBPF_K, to, 0, 0, value);
 }
 
-/* An operation of a register with a number. */
 static inline void
 ebpf_compute(struct ebpf_code *c, int op, int to, int32_t value)
 {
@@ -117,7 +187,6 @@ ebpf_call(struct ebpf_code *c, int function)
 	ebpf_emit(c, EBPF_JMP | EBPF_CALL, 0, 0, 0, function);
 }
 
-/* A jump to a place that is named later, if a register compares so. */
 static inline int
 ebpf_jump_if(struct ebpf_code *c, int how, int reg, int32_t value)
 {
@@ -130,7 +199,6 @@ ebpf_jump_if_register(struct ebpf_code *c, int how, int reg, int other)
 	return ebpf_emit(c, EBPF_JMP | how | EBPF_X, reg, other, 0, 0);
 }
 
-/* The same, to the way out. */
 static inline void
 ebpf_jump_to_exit(struct ebpf_code *c, int jump)
 {
@@ -138,7 +206,6 @@ ebpf_jump_to_exit(struct ebpf_code *c, int jump)
 	c->leave[c->leaves++] = jump;
 }
 
-/* A map, or the address of its one value, into a register. */
 static inline void
 ebpf_load_map(struct ebpf_code *c, int to, int map, int what)
 {
@@ -152,7 +219,6 @@ ebpf_load_map_value(struct ebpf_code *c, int to, int map)
 	ebpf_load_map(c, to, map, EBPF_VALUE_OF_MAP);
 }
 
-/* End with what register 0 has; whoever left ends with a number. */
 static inline void
 ebpf_finish(struct ebpf_code *c, int32_t left)
 {
@@ -163,14 +229,13 @@ ebpf_finish(struct ebpf_code *c, int32_t left)
 	ebpf_emit(c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
 }
 
-/* A command of bpf(2), whose arguments are a struct of so many bytes. */
+/* Call bpf(2) with a command whose arguments are a struct of these bytes. */
 static inline int
 ebpf_syscall(int command, const void *args, size_t bytes)
 {
 	return (int)syscall(SYS_bpf, command, args, bytes);
 }
 
-/* Load a program; what the verifier says of it goes into log, unless NULL. */
 static inline int
 ebpf_load_program(const struct ebpf_code *c, int kind, char *log,
     uint32_t log_bytes)
@@ -192,7 +257,6 @@ ebpf_load_program(const struct ebpf_code *c, int kind, char *log,
 	return ebpf_syscall(EBPF_PROG_LOAD, &a, sizeof(a));
 }
 
-/* Attach a program to a hook of an interface, as long as the link is open. */
 static inline int
 ebpf_attach_program(int program, uint32_t interface, int at, uint32_t flags)
 {
@@ -213,14 +277,12 @@ ebpf_create_map(int kind, uint32_t bytes, uint32_t entries, uint32_t flags)
 	return ebpf_syscall(EBPF_MAP_CREATE, &a, sizeof(a));
 }
 
-/* A map of one value, which mmap(2) shares with the programs. */
 static inline int
 ebpf_create_shared_map(uint32_t bytes)
 {
 	return ebpf_create_map(EBPF_ARRAY, bytes, 1, EBPF_SHARED_MAP);
 }
 
-/* Entry k of a map of descriptors. */
 static inline int
 ebpf_map_set_fd(int map, uint32_t k, int fd)
 {

@@ -1,11 +1,12 @@
 /*
- * egress-tap.h - what leaves by a port comes here first, to wait for its link
+ * egress-tap.h - divert the frames that leave by a port to the switch
  *
- * A program at the port's egress hook sends every frame to a tap device of
- * ours, but those that the switch itself sends, which are marked.  So regular
- * traffic can wait in the queue of the port, with the rest.  Frames come one by
- * one, cut to the link's length, with their checksums made.  It fails open as
- * bpf-classifier.h does, and goes with the process.
+ * A program at the egress hook of the port redirects every frame to a tap
+ * device of the switch, except those that the switch itself sends, which are
+ * marked.  Thus regular traffic can wait in the queue of the port together
+ * with updates.  Frames arrive one by one, segmented to the length of the
+ * link, with their checksums computed.  It fails open as bpf-classifier.h
+ * does, and ends with the process.
  */
 #ifndef INNET_SWITCH_INPATH_EGRESS_TAP_H
 #define INNET_SWITCH_INPATH_EGRESS_TAP_H
@@ -28,8 +29,8 @@
 #include "cmd/innet-switch/inpath/bpf-classifier.h"
 
 enum {
-	EGRESS_TAP_MARK = 0x696e6e65,	/* SO_MARK of what does not come */
-	EGRESS_TAP_QUEUE = 4096		/* frames that the tap holds for us */
+	EGRESS_TAP_MARK = 0x696e6e65,	/* SO_MARK of frames to let pass */
+	EGRESS_TAP_QUEUE = 4096		/* frames that the tap can hold */
 };
 
 struct egress_tap {
@@ -40,7 +41,10 @@ struct egress_tap {
 static const struct egress_tap egress_tap_none = {
     .tap = -1, .hook = {.link = -1}};
 
-/* The program: to the tap, but what is marked, or when nobody beats. */
+/*
+ * Write the program: redirect to the tap, except marked frames, or if there
+ * was no beat.
+ */
 static inline void
 egress_tap_write_program(struct ebpf_code *c, int map, uint32_t tap)
 {
@@ -58,7 +62,7 @@ egress_tap_write_program(struct ebpf_code *c, int map, uint32_t tap)
 	ebpf_finish(c, BPF_CLASSIFIER_NEXT);
 }
 
-/* Have the tap say nothing of its own. */
+/* Keep the kernel from sending packets of its own to the tap. */
 static inline void
 egress_tap_disable_ipv6(const char *name)
 {
@@ -75,8 +79,8 @@ egress_tap_disable_ipv6(const char *name)
 }
 
 /*
- * A tap device that is up, with what it takes of work left over (TUN_F_...);
- * its descriptor, or -1 with errno.
+ * Create a tap device that is up, with the offloads TUN_F_...  Returns its
+ * descriptor, or -1 with errno.
  */
 static inline int
 egress_tap_create_device(uint32_t *index, unsigned long offload)
@@ -118,9 +122,9 @@ egress_tap_close(struct egress_tap *d)
 }
 
 /*
- * Have what leaves by an interface come here, but for what leaves by the packet
- * socket `sender` (-1: it is marked otherwise).  0, or -1 with errno, and then
- * nothing is held.
+ * Divert the frames that leave by an interface, except those of the packet
+ * socket `sender` (-1: they are marked otherwise).  Returns 0, or -1 with
+ * errno and nothing open.
  */
 static inline int
 egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,
@@ -151,7 +155,10 @@ egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,
 	return -1;
 }
 
-/* The next frame, of `room` bytes at most, or 0: none has come. */
+/*
+ * Read the next frame, of `room` bytes at most, and return its length; 0 if
+ * there is none.
+ */
 static inline uint32_t
 egress_tap_read_frame(struct egress_tap *d, uint8_t *to, size_t room)
 {

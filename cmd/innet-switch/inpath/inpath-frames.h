@@ -1,11 +1,17 @@
 /*
- * inpath-frames.h - what leaves a plane, as frames by the ports of a switch
+ * inpath-frames.h - frames between the ports of a switch in the path and its
+ * plane
  *
- * What came as a frame leaves as one, by the port behind which its destination
- * is.  What the switch itself says gets headers: from its own address, to the
- * host as it was heard.  A host that is behind no port is reached by the
- * socket, through the kernel.  Runs of datagrams leave whole, and checksums are
- * the kernel's to make.
+ * In: the datagrams of a run are given to the plane one by one, and those that
+ * pass leave as a run again.  A packet for the switch itself arrives without
+ * its frame, as from a socket.  Without a bridge, and if regular traffic waits
+ * at a port, frames that are not for innet arrive too.
+ *
+ * Out: a packet that arrived as a frame leaves as one, by the port of its
+ * destination.  A packet of the switch itself gets headers: from its own
+ * address, to the host as it was last seen.  A host behind no port is reached
+ * by the socket, through the kernel.  Runs of datagrams leave whole, and the
+ * kernel computes checksums.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_FRAMES_H
 #define INNET_SWITCH_INPATH_INPATH_FRAMES_H
@@ -19,7 +25,18 @@
 #include "common/net/serve-sockets.h"
 #include "common/net/serve.h"
 
-enum { INPATH_TRIES = 1000 };	/* milliseconds for room, as SERVE_WAIT_MS */
+enum { INPATH_TRIES = 1000 };	/* to send, a millisecond each */
+
+/* Receive the frames of one port, a batch at a time. */
+static inline void inpath_receive_port(struct inpath *ip, struct netport *p);
+
+/*
+ * Receive the frames that are about to leave by a port whose regular traffic
+ * waits.
+ */
+static inline void inpath_receive_egress(struct inpath *ip, struct netport *p);
+
+/* implementation */
 
 /* Capture the datagrams of a run, each with its headers. */
 static inline void
@@ -46,7 +63,7 @@ inpath_capture_run(struct pcapio_out *out, const uint8_t *head,
 	}
 }
 
-/* The same of what leaves by a port. */
+/* Capture the datagrams of a run that leave by a port. */
 static inline void
 inpath_capture_sent(const struct inpath *ip, const struct netport *port,
     const uint8_t *head, const struct frame *fr, const uint8_t *payload,
@@ -77,7 +94,10 @@ inpath_may_forward(const struct netport *from, const struct netport *to)
 	    (from->forwards && !(from->isolated && to->isolated)));
 }
 
-/* Headers of what the switch itself sends to a station. */
+/*
+ * Write the headers of a datagram that the switch itself sends to a station.
+ * Returns their length.
+ */
 static inline uint32_t
 inpath_write_own_headers(const struct inpath *ip, uint8_t *q,
     const struct station *to, const struct frame_flow *flow, uint8_t tos,
@@ -100,7 +120,7 @@ inpath_write_own_headers(const struct inpath *ip, uint8_t *q,
 	return fr->payload_at;
 }
 
-/* The port by which a station is reached, or NULL. */
+/* Return the port towards a station, or NULL. */
 static inline struct netport *
 inpath_find_egress(struct inpath *ip, const struct station *s)
 {
@@ -111,7 +131,7 @@ inpath_find_egress(struct inpath *ip, const struct station *s)
 	    &ip->port[k] : NULL;
 }
 
-/* The datagrams of a post to a station leave by a port, in runs. */
+/* Send the datagrams of a post to a station by a port, in runs. */
 static inline void
 inpath_send_runs(struct inpath *ip, struct netport *port,
     const struct station *to, const struct frame_flow *flow,
@@ -169,7 +189,10 @@ inpath_send_run(void *ctx, uint32_t socket, const union addr *from,
 	netport_flush(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
 }
 
-/* plane_driver.multicast_port: who has a tag of a VLAN is told apart. */
+/*
+ * plane_driver.multicast_port: hosts with a VLAN tag are not served by
+ * multicast.
+ */
 static inline uint32_t
 inpath_multicast_port(void *ctx, const union addr *at)
 {
@@ -182,7 +205,10 @@ inpath_multicast_port(void *ctx, const union addr *at)
 	    (uint32_t)(port - ip->port);
 }
 
-/* The Ethernet address of a group of hosts: RFC 1112, 6.4; RFC 2464, 7. */
+/*
+ * Set mac to the Ethernet address of a multicast group: RFC 1112, 6.4; RFC
+ * 2464, 7.
+ */
 static inline void
 inpath_group_mac(const union addr *group, uint8_t mac[6])
 {
@@ -199,7 +225,7 @@ inpath_group_mac(const union addr *group, uint8_t mac[6])
 	mac[3] &= 0x7f;
 }
 
-/* A run leaves by a port to who hears the group's address. */
+/* Send a run by a port to a multicast group. */
 static inline void
 inpath_multicast_by(struct inpath *ip, struct netport *port,
     const union addr *group, const struct post *p, uint64_t now_ns)
@@ -224,7 +250,7 @@ inpath_send_multicast(void *ctx, uint32_t behind, const union addr *group,
 	netport_flush(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
 }
 
-/* The port that stands at one of the plane's; NULL: none (any more). */
+/* Return the interface of one of the plane's ports; NULL if there is none. */
 static inline struct netport *
 inpath_find_netport(struct inpath *ip, const struct port *port)
 {
@@ -235,7 +261,7 @@ inpath_find_netport(struct inpath *ip, const struct port *port)
 	return NULL;
 }
 
-/* A frame that has waited leaves. */
+/* Send a frame that has waited in a queue. */
 static inline void
 inpath_send_frame(struct inpath *ip, struct netport *to, struct slot *s,
     uint64_t when_ns)
@@ -260,8 +286,7 @@ inpath_send_frame(struct inpath *ip, struct netport *to, struct slot *s,
 	netport_queue_frame(&ip->out, to, &v, &piece, 1);
 }
 
-/* plane_driver.send_slot: slots that are popped keep their bytes for a while.
- */
+/* plane_driver.send_slot: slots keep their bytes until they are sent. */
 static inline void
 inpath_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 {
@@ -284,7 +309,9 @@ inpath_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 		inpath_multicast_by(ip, to, &s->to.to, &one, when_ns);
 }
 
-/* plane_driver.flush_departed: what finds no room is lost, as on a full link.
+/*
+ * plane_driver.flush_departed: without room a packet is lost, as on a full
+ * link.
  */
 static inline void
 inpath_flush_departed(void *ctx)
@@ -295,8 +322,10 @@ inpath_flush_departed(void *ctx)
 	serve_flush_departed(&ip->serve);
 }
 
-/* plane_driver.forward_packet: what passes of a run leaves when all of it was
- * seen. */
+/*
+ * plane_driver.forward_packet: the datagrams of a run that pass leave once all
+ * were processed.
+ */
 static inline void
 inpath_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 {
@@ -304,14 +333,14 @@ inpath_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 
 	(void)now_ns;
 	if (p->frame == NULL || p->data == NULL)
-		return;			/* to a socket, or to the switch */
+		return;			/* to a socket, or the switch itself */
 	ip->now.passes[ip->now.seg]++;
 	ip->now.changed |= p->changed;
 }
 
 /*
- * Write at `to` the headers of datagram k, not the last, of a run: all have the
- * same but for the number of their IPv4 packet.
+ * Write at `to` the headers of datagram k, not the last, of a run: they differ
+ * only in the identification of their IPv4 packet.
  */
 static inline void
 inpath_write_headers(uint8_t *to, const struct inpath_frame *n, uint32_t k)
@@ -333,9 +362,8 @@ inpath_write_headers(uint8_t *to, const struct inpath_frame *n, uint32_t k)
 }
 
 /*
- * plane_driver.complete_frame: a datagram of a run has no headers of its own,
- * until they are asked for.  They stand for a while where the end of the one
- * before is.
+ * plane_driver.complete_frame: a datagram of a run has no headers until they
+ * are needed.  They are then written over the end of the datagram before it.
  */
 static inline void
 inpath_complete_frame(void *ctx, const struct packet *p)
@@ -347,7 +375,7 @@ inpath_complete_frame(void *ctx, const struct packet *p)
 
 	if (n->segs <= 1 || n->to == NULL || n->whole)
 		return;
-	plane_flush(ip->pl);	/* it may have borrowed what changes */
+	plane_flush(ip->pl);	/* it may have borrowed these bytes */
 	memcpy(n->hidden, p->data, n->fr.payload_at);
 	if (n->seg + 1 < n->segs)
 		inpath_write_headers(p->data, n, n->seg);
@@ -381,17 +409,21 @@ inpath_clock_ns(void *ctx)
 	return clock_now(&ip->serve.clock);
 }
 
-static const struct plane_driver inpath_driver = {.send_run = inpath_send_run,
-    .send_slot = inpath_send_slot,
-    .flush_departed = inpath_flush_departed,
-    .multicast_port = inpath_multicast_port,
-    .send_multicast = inpath_send_multicast,
-    .forward_packet = inpath_forward_packet,
-    .complete_frame = inpath_complete_frame,
-    .clock_ns = inpath_clock_ns,
-    .find_port = inpath_port_towards};
+/* The driver to initialize a plane with. */
+static const struct plane_driver inpath_driver = {
+	.send_run = inpath_send_run, .send_slot = inpath_send_slot,
+	.flush_departed = inpath_flush_departed,
+	.multicast_port = inpath_multicast_port,
+	.send_multicast = inpath_send_multicast,
+	.forward_packet = inpath_forward_packet,
+	.complete_frame = inpath_complete_frame,
+	.clock_ns = inpath_clock_ns, .find_port = inpath_port_towards
+};
 
-/* Learn from a frame who is where, and see where it goes.  False: nowhere. */
+/*
+ * Learn the ports of the hosts from a frame, and find its egress port; returns
+ * false if it must be dropped.
+ */
 static inline bool
 inpath_locate_hosts(struct inpath *ip, const uint8_t *data)
 {
@@ -421,7 +453,7 @@ inpath_locate_hosts(struct inpath *ip, const uint8_t *data)
 	return n->to != NULL || k == STATIONS_NOWHERE;
 }
 
-/* The frame goes by every port but its own, as it came. */
+/* Send a frame by every port but its own, unchanged. */
 static inline void
 inpath_flood_frame(struct inpath *ip, const struct netport_frame *f)
 {
@@ -435,7 +467,7 @@ inpath_flood_frame(struct inpath *ip, const struct netport_frame *f)
 	}
 }
 
-/* A frame that is nobody's here goes on, as a bridge would have it. */
+/* Forward a frame that is not for innet, as a bridge would. */
 static inline void
 inpath_forward_frame(struct inpath *ip, const struct netport_frame *f)
 {
@@ -458,7 +490,7 @@ inpath_forward_frame(struct inpath *ip, const struct netport_frame *f)
 		ip->n[INPATH_NO_PORT]++;
 }
 
-/* Datagrams a to b of a run pass: they leave as a run of their own. */
+/* Send datagrams a to b of a run, as a run of their own. */
 static inline void
 inpath_send_part(struct inpath *ip, const uint8_t *head, uint32_t a,
     uint32_t b)
@@ -480,7 +512,7 @@ inpath_send_part(struct inpath *ip, const uint8_t *head, uint32_t a,
 	netport_queue_frame(&ip->out, n->to, &v, piece, bytes > 0 ? 2 : 1);
 }
 
-/* What of the frame passes leaves: whole, if all of it does. */
+/* Send what passes of the frame: all of it unchanged, if all passes. */
 static inline void
 inpath_send_passing(struct inpath *ip, const uint8_t *head)
 {
@@ -510,7 +542,7 @@ inpath_send_passing(struct inpath *ip, const uint8_t *head)
 	}
 }
 
-/* Datagram k of the run at its time.  Where it passes it is a frame. */
+/* Give datagram k of the run to the plane. */
 static inline void
 inpath_receive_datagram(struct inpath *ip, uint32_t k)
 {
@@ -538,7 +570,7 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 	n->whole = false;
 	n->one.payload_bytes = bytes;
 	if (p.frame != NULL && !trusted)
-		inpath_complete_frame(ip, &p);	/* its sums are checked */
+		inpath_complete_frame(ip, &p);	/* to check its checksums */
 	serve_advance_to_packet(&ip->serve, n->came_ns);
 	for (int c = plane_draw_copies(ip->pl); c > 0; c--) {
 		if (ip->serve.cf->ingress != NULL)
@@ -554,7 +586,7 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 		memcpy(p.data, n->hidden, h);
 }
 
-/* Where there is no bridge: is the datagram one that the program takes? */
+/* Without a bridge: does the program receive this datagram? */
 static inline bool
 inpath_is_claimed(const struct inpath *ip, const uint8_t *data)
 {
@@ -566,7 +598,7 @@ inpath_is_claimed(const struct inpath *ip, const uint8_t *data)
 	    (n > 1 && has == tos[1]));
 }
 
-/* A frame that came at a port. */
+/* Receive a frame that arrived at a port. */
 static inline void
 inpath_receive_frame(struct inpath *ip, struct netport *from,
     const struct netport_frame *f)
@@ -615,7 +647,6 @@ inpath_receive_frame(struct inpath *ip, struct netport *from,
 	n->head = NULL;
 }
 
-/* What has come at one port, a part at a time. */
 static inline void
 inpath_receive_port(struct inpath *ip, struct netport *p)
 {
@@ -633,7 +664,10 @@ inpath_receive_port(struct inpath *ip, struct netport *p)
 	}
 }
 
-/* A regular frame is about to leave by a port: it is to wait there. */
+/*
+ * Receive a regular frame that is about to leave by a port, so that it waits
+ * there.
+ */
 static inline void
 inpath_receive_egress_frame(
     struct inpath *ip, struct netport *port, uint8_t *data, uint32_t len)
@@ -670,7 +704,6 @@ inpath_receive_egress_frame(
 	n->f = NULL;
 }
 
-/* What is about to leave by a port whose regular traffic waits. */
 static inline void
 inpath_receive_egress(struct inpath *ip, struct netport *p)
 {

@@ -1,12 +1,13 @@
 /*
- * inpath-ports.h - the interfaces that a switch in the path stands at
+ * inpath-ports.h - the interfaces at which a switch in the path takes frames
  *
- * The ports of a bridge, as the kernel tells them: one that is added joins, one
- * that goes is left.  Who is behind which is the kernel's table and what was
- * heard.  Two switches at one port are refused: a name that the kernel keeps
- * as long as the process lives is taken for each.
+ * They are the ports of a bridge, as the kernel reports them: the switch joins
+ * a port that is added and leaves one that is removed.  The kernel's table and
+ * received frames tell which host is behind which port.  Two switches must not
+ * share a port, so each switch takes a name for it that the kernel keeps while
+ * the process lives.
  *
- * For tools: says what is wrong, and exits 1 while it opens.
+ * For tools: prints errors, and exits 1 while it opens.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_PORTS_H
 #define INNET_SWITCH_INPATH_INPATH_PORTS_H
@@ -46,35 +47,35 @@ struct inpath_conf {
 	uint32_t onlys;
 	struct inpath_rate rate[INPATH_PORTS];
 	uint32_t rates;
-	bool every;			/* port has a rate that was given */
-	const struct netport_kind *kind;	/* NULL: what there may be */
-	bool backend;			/* it was asked for */
+	bool every;			/* --rate was given, for every port */
+	const struct netport_kind *kind;	/* NULL: choose one */
+	bool backend;			/* --backend was given */
 	const char *taps;		/* folder of captures, or NULL */
 };
 
 enum inpath_count {
-	INPATH_FRAMES,		/* came; runs count as one */
-	INPATH_FLOODED,		/* to a host behind no known port */
-	INPATH_NO_PORT,		/* back to where it came from, or to a port
-				 * that does not forward, as in a bridge */
-	INPATH_SHARED,		/* results, to who is behind a port together */
+	INPATH_FRAMES,		/* received; a run counts as one */
+	INPATH_FLOODED,		/* to a host whose port is unknown */
+	INPATH_NO_PORT,		/* dropped as in a bridge: to the port it came
+				 * from, or to one that does not forward */
+	INPATH_SHARED,		/* results, multicast by a port */
 	INPATH_COUNTS
 };
 
-/* The frame that is being taken, or the run of them. */
+/* The frame that is being processed, or the run of datagrams. */
 struct inpath_frame {
 	struct netport *from, *to;
 	const struct netport_frame *f;
-	struct frame fr, one;		/* all of it, a datagram of it */
-	uint64_t came_ns;
+	struct frame fr, one;		/* of all of it; of one datagram */
+	uint64_t came_ns;		/* arrival */
 	union addr src, dst;
 	uint32_t seg_bytes, segs, seg;
-	const uint8_t *head;		/* headers of the run, as they came */
+	const uint8_t *head;		/* headers of the run, as received */
 	uint8_t each[INPATH_HEAD_MAX];	/* ... of each datagram but the last */
-	bool whole;			/* headers stand before this datagram */
-	uint8_t hidden[INPATH_HEAD_MAX];	/* what was there */
+	bool whole; /* this datagram has headers before it */
+	uint8_t hidden[INPATH_HEAD_MAX];	/* bytes that were there */
 	bool changed;
-	uint8_t passes[INPATH_RUN_MAX];	/* of each, how often */
+	uint8_t passes[INPATH_RUN_MAX];	/* copies of each to forward */
 };
 
 struct inpath {
@@ -84,25 +85,65 @@ struct inpath {
 	struct bpf_classifier classifier;
 	const struct netport_kind *kind;
 	struct stations stations;
-	struct netport port[INPATH_PORTS];	/* fd -1: free */
-	struct serve_source source;	/* as the loop knows it */
-	struct port *other_port;	/* of what leaves by no port of ours */
+	struct netport port[INPATH_PORTS];	/* fd -1: unused */
+	struct serve_source source;	/* for the loop of serve.h */
+	struct port *other_port;	/* for hosts behind none of them */
 	struct netport_in in;
 	struct netport_out out;
 	int events;
-	const struct pollfd *waited;	/* for them */
+	const struct pollfd *waited;	/* of events */
 	uint32_t bridge;		/* its index */
-	int lock;			/* it is ours alone */
+	int lock;			/* of the bridge */
 	uint8_t mac[6];
 	bool bridge_seen, filters_vlans, look, looked;
-	bool proved;			/* what passes has proofs */
-	bool asked;			/* neighbours were, in this second */
+	bool proved;			/* passing updates carry tags */
+	bool asked;			/* for neighbours, in this second */
 	uint64_t second_ns;
 	struct inpath_frame now;
 	uint64_t n[INPATH_COUNTS];
 };
 
-/* Which of the privileges that it takes are missing, as text. */
+/* Exit because the path cannot be opened, with the reason in one line. */
+static inline void inpath_fail(const struct inpath *ip, const char *what);
+
+/*
+ * Take the name of an interface for this process alone.  Returns a descriptor,
+ * or -1 with errno.
+ */
+static inline int inpath_lock_interface(uint32_t index);
+
+/* Query the bridge; returns false if it does not exist. */
+static inline bool inpath_query_bridge(struct inpath *ip);
+
+/*
+ * Query all interfaces, join and leave ports; returns false if the bridge does
+ * not exist.
+ */
+static inline bool inpath_query_ports(struct inpath *ip);
+
+/* Query the kernel for the hosts behind each port. */
+static inline void inpath_query_neighbours(struct inpath *ip);
+
+/* netlink_handler: note that something has changed. */
+static inline void inpath_handle_event(void *ctx,
+    const struct netlink_message *m);
+
+/* Return the port with that index of the kernel, or NULL. */
+static inline struct netport *inpath_find_port(struct inpath *ip,
+    uint32_t index);
+
+/* Is there a port of that name? */
+static inline bool inpath_has_port(const struct inpath *ip, const char *name);
+
+/* Leave an interface. */
+static inline void inpath_leave_port(struct netport *p);
+
+/* Close the captures of a port.  Returns the exit status. */
+static inline int inpath_close_taps(struct netport *p);
+
+/* implementation */
+
+/* Write the privileges that are missing to text. */
 static inline const char *
 inpath_list_missing(const struct inpath *ip, char text[64])
 {
@@ -131,7 +172,7 @@ inpath_list_missing(const struct inpath *ip, char text[64])
 	return text;
 }
 
-/* An error of the back-end's, in words. */
+/* Return an error of the back-end in words. */
 static inline const char *
 inpath_error_text(const struct inpath *ip, int error)
 {
@@ -142,7 +183,6 @@ inpath_error_text(const struct inpath *ip, int error)
 	return why != NULL ? why : strerror(error);
 }
 
-/* It cannot be opened: why, in a line. */
 __attribute__((noreturn)) static inline void
 inpath_fail(const struct inpath *ip, const char *what)
 {
@@ -161,7 +201,6 @@ inpath_fail(const struct inpath *ip, const char *what)
 	    1, "%s: %s: %s", ip->cf->where, what, inpath_error_text(ip, saved));
 }
 
-/* Take the name of an interface's port for ourselves; or -1 with errno. */
 static inline int
 inpath_lock_interface(uint32_t index)
 {
@@ -181,7 +220,6 @@ inpath_lock_interface(uint32_t index)
 	return -1;
 }
 
-/* The port with that index of the kernel's, or NULL. */
 static inline struct netport *
 inpath_find_port(struct inpath *ip, uint32_t index)
 {
@@ -192,7 +230,6 @@ inpath_find_port(struct inpath *ip, uint32_t index)
 	return NULL;
 }
 
-/* Is there a port of that name? */
 static inline bool
 inpath_has_port(const struct inpath *ip, const char *name)
 {
@@ -203,7 +240,6 @@ inpath_has_port(const struct inpath *ip, const char *name)
 	return false;
 }
 
-/* Leave an interface. */
 static inline void
 inpath_leave_port(struct netport *p)
 {
@@ -215,7 +251,7 @@ inpath_leave_port(struct netport *p)
 	p->up = p->forwards = false;
 }
 
-/* The rate that was given for one port, or NULL. */
+/* Return the rate that was given for one port, or NULL. */
 static inline const struct inpath_rate *
 inpath_find_rate(const struct inpath *ip, const char *name)
 {
@@ -226,7 +262,7 @@ inpath_find_rate(const struct inpath *ip, const char *name)
 	return NULL;
 }
 
-/* The plane's port of an interface: what it had, if it was here before. */
+/* Return the plane's port of an interface, the same as before if it had one. */
 static inline struct port *
 inpath_get_plane_port(struct inpath *ip, const struct netport *p)
 {
@@ -244,7 +280,7 @@ inpath_get_plane_port(struct inpath *ip, const struct netport *p)
 	return ip->pl->ports.port[k];
 }
 
-/* A capture of what comes at, or leaves by, a port. */
+/* Create a capture of the frames that arrive at, or leave by, a port. */
 static inline struct pcapio_out *
 inpath_open_tap(
     const struct inpath *ip, const struct netport *p, const char *way)
@@ -260,7 +296,6 @@ inpath_open_tap(
 	return out;
 }
 
-/* The captures of a port end: the exit status. */
 static inline int
 inpath_close_taps(struct netport *p)
 {
@@ -279,7 +314,10 @@ inpath_close_taps(struct netport *p)
 	return rc;
 }
 
-/* A place for the port of that name: its own, if it was here before. */
+/*
+ * Return a place for the port of that name, the same as before if it had one;
+ * NULL if all are used.
+ */
 static inline struct netport *
 inpath_find_place(struct inpath *ip, const char *name)
 {
@@ -301,7 +339,7 @@ inpath_find_place(struct inpath *ip, const char *name)
 	return spare;
 }
 
-/* Stand at an interface; NULL and errno if that cannot be. */
+/* Take frames at an interface; NULL with errno on failure. */
 static inline struct netport *
 inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 {
@@ -342,7 +380,7 @@ inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 	return p;
 }
 
-/* Is the interface one of those that were asked for? */
+/* Did the user ask for this interface? */
 static inline bool
 inpath_wants_port(const struct inpath *ip, const char *name)
 {
@@ -353,7 +391,7 @@ inpath_wants_port(const struct inpath *ip, const char *name)
 	return ip->cf->onlys == 0;
 }
 
-/* Stand at a port that was told of, or say why not: NULL. */
+/* Join a port, or print why that failed and return NULL. */
 static inline struct netport *
 inpath_try_port(struct inpath *ip, const struct netlink_link *l)
 {
@@ -374,7 +412,7 @@ inpath_try_port(struct inpath *ip, const struct netlink_link *l)
 	return NULL;
 }
 
-/* A port of the bridge was told of: join it, or see how it is. */
+/* Join a port of the bridge, or update its state. */
 static inline void
 inpath_update_port(struct inpath *ip, const struct netlink_link *l)
 {
@@ -403,7 +441,7 @@ inpath_update_port(struct inpath *ip, const struct netlink_link *l)
 		warnx("%s: %s", p->name, p->up ? "up" : "down");
 }
 
-/* netlink_handler: interfaces. */
+/* netlink_handler: update the bridge or a port. */
 static inline void
 inpath_update_link(void *ctx, const struct netlink_message *m)
 {
@@ -426,7 +464,6 @@ inpath_update_link(void *ctx, const struct netlink_message *m)
 	}
 }
 
-/* Look at the bridge alone; false if there is none (any more). */
 static inline bool
 inpath_query_bridge(struct inpath *ip)
 {
@@ -438,7 +475,7 @@ inpath_query_bridge(struct inpath *ip)
 	       ip->bridge_seen;
 }
 
-/* netlink_handler: who is behind which port, and whose address is which. */
+/* netlink_handler: update the port or the address of a host. */
 static inline void
 inpath_update_neighbour(void *ctx, const struct netlink_message *m)
 {
@@ -468,7 +505,6 @@ inpath_update_neighbour(void *ctx, const struct netlink_message *m)
 	}
 }
 
-/* Ask the kernel who is where. */
 static inline void
 inpath_query_neighbours(struct inpath *ip)
 {
@@ -483,7 +519,6 @@ inpath_query_neighbours(struct inpath *ip)
 		warn("%s: neighbours", ip->cf->where);
 }
 
-/* Look at all interfaces; false if there is no such bridge (any more). */
 static inline bool
 inpath_query_ports(struct inpath *ip)
 {
@@ -508,7 +543,6 @@ inpath_query_ports(struct inpath *ip)
 	return true;
 }
 
-/* netlink_handler: something changes. */
 static inline void
 inpath_handle_event(void *ctx, const struct netlink_message *m)
 {

@@ -6,14 +6,15 @@
  *	              marked frames are taken at p0, p1, p2 before it
  *
  * Regular traffic stays in the kernel's bridge.  Marked frames
- *(bpf-classifier.h) come here by a back-end (netport.h), are given to the plane
- *one datagram at a time, and what it lets pass, or sends, leaves by the port
- *behind which its destination is (inpath-send.h).  What is for the switch
- *itself comes without its frame, as from a socket; a socket serves those who
- *are behind no port.
+ * (bpf-classifier.h) arrive here through a back-end (netport.h).  The plane
+ * gets them one datagram at a time, and packets that it forwards or sends
+ * leave by the port of their destination (inpath-frames.h).  A packet for the
+ * switch itself arrives without its frame, as from a socket; a real socket
+ * serves the hosts that are behind no port.
  *
- * The loop is that of serve.h.  A host behind no port that is known gets its
- * frames by all ports, as in a bridge.  For tools, as serve.h is.
+ * The loop is that of serve.h.  Frames to a host whose port is unknown leave
+ * by all ports, as in a bridge.  For tools: prints errors, and exits 1 while
+ * it opens.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_H
 #define INNET_SWITCH_INPATH_INPATH_H
@@ -30,9 +31,25 @@
 #include "common/net/serve.h"
 #include "common/net/service.h"
 
-enum { INPATH_ROUNDS = 64 };	/* of what the kernel tells, at once */
+enum { INPATH_ROUNDS = 64 };	/* datagrams of events to read at once */
 
-/* What the kernel tells of interfaces and neighbours. */
+/*
+ * Serve in the path until the end, as service_run() does on sockets.  Returns
+ * the exit status.
+ */
+static inline int inpath_run(struct inpath *ip, const struct inpath_conf *cf,
+    struct service *v, struct plane_options *o, const struct serve_conf *conf);
+
+/*
+ * Write the address of a bridge to text, in the form of --listen, and return
+ * it; NULL if it has none.  Exits if there is no such interface.
+ */
+static inline const char *inpath_bridge_address(const char *bridge,
+    char text[ADDR_NAME_BYTES]);
+
+/* implementation */
+
+/* Process the events of interfaces and neighbours. */
 static inline void
 inpath_read_events(struct inpath *ip)
 {
@@ -40,7 +57,7 @@ inpath_read_events(struct inpath *ip)
 
 	for (int k = 0; k < INPATH_ROUNDS && got == 1; k++)
 		got = netlink_receive(ip->events, inpath_handle_event, ip);
-	ip->look |= got == -1;		/* some were lost */
+	ip->look |= got == -1;		/* events were lost */
 	ip->stations.forgot |= got == -1;
 	if (ip->look && !inpath_query_ports(ip)) {
 		warnx("%s: the bridge is gone", ip->cf->where);
@@ -54,7 +71,7 @@ inpath_read_events(struct inpath *ip)
 	    &ip->classifier, ip->mac, addr_port(&ip->serve.own.u.local));
 }
 
-/* What ports lost is of the whole switch too. */
+/* Add the losses of ports to those of the switch. */
 static inline void
 inpath_count_losses(struct inpath *ip)
 {
@@ -109,7 +126,10 @@ inpath_receive(void *ctx)
 	}
 }
 
-/* serve_source.end: what comes from now on goes its own way. */
+/*
+ * serve_source.stop_receiving: frames that arrive from now on go to the
+ * kernel.
+ */
 static inline void
 inpath_stop_receiving(void *ctx)
 {
@@ -123,7 +143,7 @@ inpath_stop_receiving(void *ctx)
 	inpath_count_losses(ip);
 }
 
-/* serve_source.polls */
+/* serve_source.add_pollfds */
 static inline uint32_t
 inpath_add_pollfds(void *ctx, struct pollfd *p)
 {
@@ -146,10 +166,6 @@ inpath_add_pollfds(void *ctx, struct pollfd *p)
 	return n;
 }
 
-/*
- * The address of a bridge, into text as --listen has it, or else NULL; and
- * whether there is such an interface.
- */
 static inline const char *
 inpath_bridge_address(const char *bridge, char text[ADDR_NAME_BYTES])
 {
@@ -175,13 +191,13 @@ inpath_bridge_address(const char *bridge, char text[ADDR_NAME_BYTES])
 			continue;
 		best = rank;
 		addr_print(&a, text);
-		*strrchr(text, ':') = '\0';	/* the port */
+		*strrchr(text, ':') = '\0';	/* without the port */
 	}
 	freeifaddrs(all);
 	return best == 0 ? NULL : text;
 }
 
-/* The bridge, ours alone. */
+/* Open the bridge, for this process alone. */
 static inline void
 inpath_open_bridge(struct inpath *ip)
 {
@@ -202,7 +218,7 @@ inpath_open_bridge(struct inpath *ip)
 		err(1, "%s", name);
 }
 
-/* The back-end where none was asked for: what is allowed. */
+/* Return the default back-end: packet sockets if they are permitted. */
 static inline const struct netport_kind *
 inpath_choose_backend(void)
 {
@@ -214,7 +230,10 @@ inpath_choose_backend(void)
 	return &netport_packet;
 }
 
-/* Begin: before the plane, whose driver is inpath_driver, with this struct. */
+/*
+ * Open everything but the ports, before the plane is made with inpath_driver
+ * and ip.
+ */
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
     const struct serve_conf *sc, const struct program *pr,
@@ -252,7 +271,7 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 	ip->serve.source = &ip->source;
 }
 
-/* Say where it stands. */
+/* Print the ports, and with verbose also the back-end. */
 static inline void
 inpath_print_ports(const struct inpath *ip, bool verbose)
 {
@@ -282,8 +301,8 @@ inpath_print_ports(const struct inpath *ip, bool verbose)
 }
 
 /*
- * Stay on this processor: of who moves to another, a later frame may overtake
- * an earlier one in the kernel, which has a queue for each.
+ * Stay on this processor: after a move to another one a later frame may
+ * overtake an earlier one, because the kernel has a queue for each.
  */
 static inline void
 inpath_pin_processor(void)
@@ -299,7 +318,7 @@ inpath_pin_processor(void)
 		warn("frames may overtake one another: processor %d", cpu);
 }
 
-/* The plane was made: stand at the ports, and take frames from now on. */
+/* Join the ports, and take frames from now on. */
 static inline void
 inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 {
@@ -332,7 +351,10 @@ inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 	bpf_classifier_beat(&ip->classifier);
 }
 
-/* Frames go their own way again.  The exit status of captures. */
+/*
+ * Close everything; frames go to the kernel again.  Returns the exit status of
+ * captures.
+ */
 static inline int
 inpath_close(struct inpath *ip)
 {
@@ -354,7 +376,7 @@ inpath_close(struct inpath *ip)
 	return rc;
 }
 
-/* What left by the queue of a port: how much of it was regular traffic. */
+/* Add how much of what left by the queue of a port was regular traffic. */
 static inline void
 inpath_put_bytes(const struct port *p, struct counters *c)
 {
@@ -369,7 +391,7 @@ inpath_put_bytes(const struct port *p, struct counters *c)
 	    regular * 1000 / (own + regular));
 }
 
-/* What the ports counted. */
+/* service.put_extra: add the counters of the ports. */
 static inline void
 inpath_put_report(const void *ctx, struct counters *c)
 {
@@ -394,7 +416,6 @@ inpath_put_report(const void *ctx, struct counters *c)
 	counters_out(c);
 }
 
-/* Serve in the path until the end, as service_run() does.  The exit status. */
 static inline int
 inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
     struct plane_options *o, const struct serve_conf *conf)

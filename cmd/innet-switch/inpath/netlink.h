@@ -1,13 +1,14 @@
 /*
- * netlink.h - what the kernel says of interfaces and neighbours
+ * netlink.h - ask the kernel about interfaces and neighbours (rtnetlink(7))
  *
- * netlink_next_message() walks a buffer of rtnetlink(7) messages, and
- * netlink_read_link() and netlink_read_neighbour() read the two kinds a switch
- * on a bridge is told of: interfaces (the ports of a bridge among them, with
- * their state), and who is behind which port or has which Ethernet address.
- * Fields that were not there are 0.  The bytes are borrowed and nothing in them
- * is trusted.  Numbers are in the host's order, addresses as they are on the
- * wire.
+ * netlink_query() reads a whole table, message by message, and a socket of
+ * netlink_open_events() receives the changes from then on. netlink_read_link()
+ * and netlink_read_neighbour() parse the two kinds of messages that a switch
+ * on a bridge needs: interfaces (also as ports of a bridge, with their state),
+ * and the port behind which a host is, or the Ethernet address that it has.
+ * Fields that a message does not contain are 0.  The bytes are borrowed and
+ * are not trusted.  Numbers are in host order, addresses as on the wire.  -1
+ * is failure, with errno.
  */
 #ifndef INNET_SWITCH_INPATH_NETLINK_H
 #define INNET_SWITCH_INPATH_NETLINK_H
@@ -41,7 +42,7 @@ enum {
 	NETLINK_UP = 1, NETLINK_LOWER_UP = 1 << 16
 };
 
-/* A walk over messages, or over attributes. */
+/* The rest of a buffer of messages or attributes. */
 struct netlink {
 	const uint8_t *p;
 	size_t left;
@@ -49,7 +50,7 @@ struct netlink {
 
 struct netlink_message {
 	uint16_t type;
-	const uint8_t *p;	/* behind its header */
+	const uint8_t *p;	/* after its header */
 	size_t bytes;
 };
 
@@ -58,22 +59,22 @@ struct netlink_link {
 	bool gone;
 	uint8_t family;		/* NETLINK_FAMILY_BRIDGE: as a port */
 	uint32_t index, flags;
-	uint32_t master;	/* the bridge it is a port of; 0: none */
+	uint32_t master;	/* the bridge whose port it is; 0: none */
 	uint32_t mtu;
 	char name[NETLINK_NAME_BYTES];
 	uint8_t mac[6];
 	bool is_bridge, filters_vlans;
 	bool has_state;
 	uint8_t state;		/* of a port */
-	bool isolated;		/* it does not talk to others that are */
+	bool isolated;		/* sends nothing to other isolated ports */
 };
 
-/* A neighbour: an Ethernet address behind a port, or that of an IP address. */
+/* A neighbour: an Ethernet address behind a port, or of an IP address. */
 struct netlink_neighbour {
 	bool gone;
 	uint8_t family;
 	uint32_t index;		/* the port, or the interface */
-	uint32_t master;	/* the bridge; 0: of no bridge */
+	uint32_t master;	/* the bridge; 0: none */
 	uint16_t state, vlan;
 	uint8_t flags;
 	bool has_mac;
@@ -81,6 +82,47 @@ struct netlink_neighbour {
 	uint8_t ip[16];
 	size_t ip_bytes;	/* 4 or 16; 0: none */
 };
+
+enum { NETLINK_BUFFER_BYTES = 65536, NETLINK_EVENTS_BYTES = 4 << 20 };
+
+typedef void netlink_handler(void *ctx, const struct netlink_message *m);
+
+/*
+ * Read a table of an address family, NETLINK_GET_LINK or _NEIGHBOUR, and call
+ * the handler with each message.
+ */
+static inline int netlink_query(uint16_t type, uint8_t family,
+    netlink_handler *told, void *ctx);
+
+/* Return a socket that receives changes of interfaces and neighbours. */
+static inline int netlink_open_events(void);
+
+/*
+ * Receive one datagram and call the handler with each message.  Returns 1 if
+ * there may be more, 0 at the end of a table or if none has arrived, -1 with
+ * errno (ENOBUFS: messages were lost).
+ */
+static inline int netlink_receive(int fd, netlink_handler *told, void *ctx);
+
+/* Read an interface; returns false if the message is about something else. */
+static inline bool netlink_read_link(const struct netlink_message *m,
+    struct netlink_link *l);
+
+/* Read a neighbour; returns false if the message is about something else. */
+static inline bool netlink_read_neighbour(const struct netlink_message *m,
+    struct netlink_neighbour *b);
+
+/* Return a walk over a buffer of messages. */
+static inline struct netlink netlink_walk(const void *p, size_t bytes);
+
+/*
+ * Set *m to the next message; returns false at the end, or if the bytes are no
+ * message.
+ */
+static inline bool netlink_next_message(struct netlink *n,
+    struct netlink_message *m);
+
+/* implementation */
 
 static inline struct netlink
 netlink_walk(const void *p, size_t bytes)
@@ -106,7 +148,6 @@ netlink_u16(const uint8_t *p)
 	return v;
 }
 
-/* The next message; false at the end, or where the bytes are none. */
 static inline bool
 netlink_next_message(struct netlink *n, struct netlink_message *m)
 {
@@ -128,7 +169,7 @@ netlink_next_message(struct netlink *n, struct netlink_message *m)
 	return true;
 }
 
-/* The next attribute: its type, and what is in it. */
+/* Set *type and *in to the next attribute; returns false at the end. */
 static inline bool
 netlink_next_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
 {
@@ -149,7 +190,7 @@ netlink_next_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
 	return true;
 }
 
-/* A number of 4 bytes, or else what there was. */
+/* Set *v to a number of 4 bytes, if there is one. */
 static inline void
 netlink_get_number(const struct netlink *in, uint32_t *v)
 {
@@ -157,7 +198,7 @@ netlink_get_number(const struct netlink *in, uint32_t *v)
 		*v = netlink_u32(in->p);
 }
 
-/* What a port of a bridge is told of itself. */
+/* Read the attributes of a port of a bridge. */
 static inline void
 netlink_read_port(struct netlink n, struct netlink_link *l)
 {
@@ -177,7 +218,7 @@ netlink_read_port(struct netlink n, struct netlink_link *l)
 	}
 }
 
-/* What a bridge is told of itself. */
+/* Read the attributes of a bridge. */
 static inline void
 netlink_read_bridge(struct netlink n, struct netlink_link *l)
 {
@@ -198,7 +239,6 @@ netlink_read_bridge(struct netlink n, struct netlink_link *l)
 	}
 }
 
-/* Read an interface; false if the message is of none. */
 static inline bool
 netlink_read_link(const struct netlink_message *m, struct netlink_link *l)
 {
@@ -235,7 +275,6 @@ netlink_read_link(const struct netlink_message *m, struct netlink_link *l)
 	return true;
 }
 
-/* Read a neighbour; false if the message is of none. */
 static inline bool
 netlink_read_neighbour(const struct netlink_message *m,
     struct netlink_neighbour *b)
@@ -277,11 +316,6 @@ netlink_read_neighbour(const struct netlink_message *m,
 	return true;
 }
 
-enum { NETLINK_BUFFER_BYTES = 65536, NETLINK_EVENTS_BYTES = 4 << 20 };
-
-typedef void netlink_handler(void *ctx, const struct netlink_message *m);
-
-/* A socket that hears of interfaces and neighbours. */
 static inline int
 netlink_open_events(void)
 {
@@ -303,10 +337,6 @@ netlink_open_events(void)
 	return -1;
 }
 
-/*
- * Tell the messages of one datagram.  1: there may be more, 0: the end of what
- * was asked for, or nothing has come, -1 with errno (ENOBUFS: some were lost).
- */
 static inline int
 netlink_receive(int fd, netlink_handler *told, void *ctx)
 {
@@ -331,7 +361,6 @@ netlink_receive(int fd, netlink_handler *told, void *ctx)
 	return 1;
 }
 
-/* Have a table told: NETLINK_GET_LINK or _NEIGHBOUR, of a family. */
 static inline int
 netlink_query(uint16_t type, uint8_t family, netlink_handler *told, void *ctx)
 {

@@ -1,10 +1,11 @@
 /*
  * netport-packet.h - the back-end of packet sockets
  *
- * The socket gets what its program lets through (bpf-classifier.h), and nothing
- * that leaves by the interface; a program at the port's ingress hook drops the
- * same behind it.  A VLAN tag that the kernel took off is put back.  Opened
- * without a protocol, so that nothing comes before the program is in.
+ * The socket receives the frames that its program selects (bpf-classifier.h),
+ * and no frame that leaves by the interface.  A program at the ingress hook of
+ * the port drops the same frames behind it.  A VLAN tag that the kernel took
+ * off is put back.  The socket is opened without a protocol, so that no frame
+ * arrives before the program is attached.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_PACKET_H
 #define INNET_SWITCH_INPATH_NETPORT_PACKET_H
@@ -30,8 +31,8 @@ enum {
 };
 
 /*
- * A packet socket on an interface that gets what the program lets through.  It,
- * or -1 with errno.
+ * Return a packet socket on an interface that receives the frames the program
+ * selects, or -1 with errno.
  */
 static inline int
 netport_packet_open_socket(uint32_t index, int program)
@@ -48,7 +49,7 @@ netport_packet_open_socket(uint32_t index, int program)
 	if (fd == -1)
 		return -1;
 	(void)setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
-	    sizeof(all));		/* a bridge has it so already */
+	    sizeof(all));		/* as a bridge has already done */
 	udpio_set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUF, NETPORT_BUFFER_BYTES);
 	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, NETPORT_BUFFER_BYTES);
@@ -84,7 +85,7 @@ netport_packet_open(struct netport *p, const struct bpf_classifier *s)
 	return -1;
 }
 
-/* Put back the tag that the kernel took off. */
+/* Put back the VLAN tag that the kernel took off. */
 static inline void
 netport_packet_restore_tag(struct netport_frame *f, uint16_t tpid, uint16_t tci)
 {
@@ -97,7 +98,7 @@ netport_packet_restore_tag(struct netport_frame *f, uint16_t tpid, uint16_t tci)
 	f->head.hdr_len = (uint16_t)(f->head.hdr_len + 4);
 }
 
-/* What the kernel says beside a frame. */
+/* Read the control messages of a frame. */
 static inline void
 netport_packet_read_control(struct msghdr *m, struct netport_frame *f)
 {
@@ -148,7 +149,7 @@ netport_packet_receive(struct netport *p, struct netport_in *in)
 
 		if (m[i].msg_len < sizeof(f->head) + FRAME_ETH_BYTES ||
 		    (m[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
-			p->kernel_drops++;	/* no frame we can send */
+			p->kernel_drops++;	/* it could not be sent */
 			continue;
 		}
 		*f = in->got[i];

@@ -1,10 +1,11 @@
 /*
- * netport-tap.h - the back-end of tap devices, where packet sockets are not
- * allowed
+ * netport-tap.h - the back-end of tap devices, where packet sockets are
+ * forbidden
  *
- * A program at the port's ingress hook sends what is taken to a tap device of
- * ours, whole (USO, Linux 6.2), and one at the tap's sends what we write there
- * out of the port, marked.  Frames have no stamps of the kernel's.
+ * A program at the ingress hook of the port redirects the selected frames to a
+ * tap device of the switch, in whole runs (USO, Linux 6.2).  A program at the
+ * tap sends the frames that the switch writes there out of the port, marked.
+ * Frames have no timestamps of the kernel.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_TAP_H
 #define INNET_SWITCH_INPATH_NETPORT_TAP_H
@@ -28,7 +29,7 @@ enum {
 	NETPORT_TAP_OFFLOAD = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6
 };
 
-/* The program at a tap: out of an interface, marked. */
+/* Load the program at a tap: send out of an interface, marked. */
 static inline int
 netport_tap_load_program(uint32_t interface)
 {
@@ -44,7 +45,7 @@ netport_tap_load_program(uint32_t interface)
 	return ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 }
 
-/* Attach a program and be done with its descriptor. */
+/* Attach a program and close its descriptor. */
 static inline bool
 netport_tap_attach_program(
     struct bpf_attach *h, int program, uint32_t interface)

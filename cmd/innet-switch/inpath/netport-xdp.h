@@ -1,14 +1,19 @@
 /*
- * netport-xdp.h - the back-end of AF_XDP sockets, for interfaces that hand over
- * frames without copying them
+ * netport-xdp.h - the back-end of AF_XDP sockets, which need not copy frames
  *
- * A program at the interface sends what is taken to the socket of its receive
- * queue, before the kernel has made anything of it: native where the driver can
- * do that, else generic.  Each queue has its memory, where frames are read in
- * place; what leaves does so by the first queue, past all queueing disciplines.
- * Frames are single and finished: runs are cut and checksums made here.  A
- * checksum that a sender on this machine left to make is that of the pseudo
- * header.  Frames have no stamps of the kernel's.
+ * A program at the interface passes the selected frames to the socket of their
+ * receive queue, before the kernel has processed them: in native mode if the
+ * driver supports it, otherwise in generic mode.  Each queue has memory of its
+ * own, where frames are read in place.  Frames leave by the first queue, past
+ * all queueing disciplines.  Frames are single and complete: runs are
+ * segmented and checksums computed here.  A sender on this machine may leave a
+ * checksum to be computed; it is then that of the pseudo header.  Frames have
+ * no timestamps of the kernel.
+ *
+ * An interface may take VLAN tags off received frames (rx-vlan-offload).  The
+ * kernel keeps such a tag beside the frame, and a program of XDP does not see
+ * it: the tag would be lost.  So the offload is turned off while the port is
+ * open.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_XDP_H
 #define INNET_SWITCH_INPATH_NETPORT_XDP_H
@@ -34,7 +39,52 @@
 #include "cmd/innet-switch/inpath/netport.h"
 #include "common/net/timer.h"
 
-/* Ask an interface for its flags, or set them; -1 with errno. */
+enum {
+	NETPORT_XDP_QUEUES = 64,
+	NETPORT_XDP_CHUNK = 4096,	/* bytes for a frame; before it: */
+	NETPORT_XDP_GAP = 256,		/* XDP_PACKET_HEADROOM */
+	/* limit of native drivers with pages of 4 kB */
+	NETPORT_XDP_MTU = 3506,
+	NETPORT_XDP_COME = 2048,	/* chunks of a queue, to receive */
+	NETPORT_XDP_LEAVE = 1024,	/* and, of the first one, to send */
+	NETPORT_XDP_KICKS = 64,
+	NETPORT_XDP_TRIES = 200		/* a millisecond each */
+};
+
+/* A ring shared with the kernel. */
+struct netport_xdp_ring {
+	uint32_t *produced, *consumed;
+	void *entries;
+	uint32_t mask;
+	uint32_t at;			/* position of this process */
+	void *map;			/* NULL: none */
+	size_t map_bytes;
+};
+
+struct netport_xdp_queue {
+	int fd;
+	uint8_t *memory;		/* mapped, or NULL */
+	size_t memory_bytes;
+	struct netport_xdp_ring fill, done, come, leave;
+};
+
+struct netport_xdp {
+	struct netport_xdp_queue queue[NETPORT_XDP_QUEUES];
+	uint32_t queues, next;		/* next: to be read next */
+	uint64_t spare[NETPORT_XDP_LEAVE];	/* chunks to send from */
+	uint32_t spares;
+	struct {
+		uint32_t queue;
+		uint64_t at;
+	} held[NETPORT_BATCH];		/* chunks read last, to be returned */
+	int helds;
+	uint64_t reported_drops;
+	bool native, zero_copy;
+	bool tags;			/* it stripped VLAN tags before */
+	char how[64];
+};
+
+/* Get or set the flags of an interface.  Returns 0, or -1 with errno. */
 static inline int
 vlan_tags_call_ethtool(uint32_t index, struct ethtool_value *v)
 {
@@ -52,7 +102,7 @@ vlan_tags_call_ethtool(uint32_t index, struct ethtool_value *v)
 	return rc;
 }
 
-/* Does the interface take tags off?  One that does not say does not. */
+/* Does the interface strip VLAN tags?  False if it does not tell. */
 static inline bool
 vlan_tags_are_stripped(uint32_t index, uint32_t *flags)
 {
@@ -64,7 +114,7 @@ vlan_tags_are_stripped(uint32_t index, uint32_t *flags)
 	return (v.data & ETH_FLAG_RXVLAN) != 0;
 }
 
-/* From now on it takes them off, or leaves them; false if it does not obey. */
+/* Let the interface strip tags, or not.  Returns false if it does not obey. */
 static inline bool
 vlan_tags_set_stripping(uint32_t index, bool take)
 {
@@ -78,66 +128,21 @@ vlan_tags_set_stripping(uint32_t index, bool take)
 	    vlan_tags_are_stripped(index, &flags) == take;
 }
 
-enum {
-	NETPORT_XDP_QUEUES = 64,
-	NETPORT_XDP_CHUNK = 4096,	/* bytes for a frame, and before it: */
-	NETPORT_XDP_GAP = 256,		/* XDP_PACKET_HEADROOM */
-	/* what native drivers carry on pages of 4 kB */
-	NETPORT_XDP_MTU = 3506,
-	NETPORT_XDP_COME = 2048,	/* chunks of a queue, powers of two */
-	NETPORT_XDP_LEAVE = 1024,	/* and, of the first, to send from */
-	NETPORT_XDP_KICKS = 64,
-	NETPORT_XDP_TRIES = 200		/* a millisecond each */
-};
-
-/* A ring that is shared with the kernel. */
-struct netport_xdp_ring {
-	uint32_t *produced, *consumed;
-	void *entries;
-	uint32_t mask;
-	uint32_t at;			/* our end of it */
-	void *map;			/* NULL: none */
-	size_t map_bytes;
-};
-
-struct netport_xdp_queue {
-	int fd;
-	uint8_t *memory;		/* mapped, or NULL */
-	size_t memory_bytes;
-	struct netport_xdp_ring fill, done, come, leave;
-};
-
-struct netport_xdp {
-	struct netport_xdp_queue queue[NETPORT_XDP_QUEUES];
-	uint32_t queues, next;		/* the one that is read next */
-	uint64_t spare[NETPORT_XDP_LEAVE];	/* chunks to send from */
-	uint32_t spares;
-	struct {
-		uint32_t queue;
-		uint64_t at;
-	} held[NETPORT_BATCH];		/* what was read last, to be filled */
-	int helds;
-	uint64_t reported_drops;
-	bool native, zero_copy;
-	bool tags;			/* the interface took them off before */
-	char how[64];
-};
-
-/* How many entries the kernel has put there for us. */
+/* Return how many entries the kernel has added. */
 static inline uint32_t
 netport_xdp_ready(const struct netport_xdp_ring *r)
 {
 	return __atomic_load_n(r->produced, __ATOMIC_ACQUIRE) - r->at;
 }
 
-/* How many of ours it has not taken yet. */
+/* Return how many entries the kernel has not taken yet. */
 static inline uint32_t
 netport_xdp_pending(const struct netport_xdp_ring *r)
 {
 	return r->at - __atomic_load_n(r->consumed, __ATOMIC_ACQUIRE);
 }
 
-/* Give a chunk to the kernel, to be filled. */
+/* Give a chunk to the kernel, to receive into. */
 static inline void
 netport_xdp_give_chunk(struct netport_xdp_queue *q, uint64_t at)
 {
@@ -147,7 +152,7 @@ netport_xdp_give_chunk(struct netport_xdp_queue *q, uint64_t at)
 	__atomic_store_n(q->fill.produced, q->fill.at, __ATOMIC_RELEASE);
 }
 
-/* Map one ring of so many entries of some bytes each. */
+/* Map a ring of entries of some bytes each. */
 static inline bool
 netport_xdp_map_ring(int fd, struct netport_xdp_ring *r,
     const struct xdp_ring_offset *o, uint32_t entries, size_t bytes,
@@ -190,7 +195,7 @@ netport_xdp_queue_close(struct netport_xdp_queue *q)
 	*q = (struct netport_xdp_queue){ .fd = -1 };
 }
 
-/* The rings of a queue; of the first also what it sends by. */
+/* Create the rings of a queue; if it sends, also those to send by. */
 static inline bool
 netport_xdp_create_rings(struct netport_xdp_queue *q, bool sends)
 {
@@ -220,7 +225,10 @@ netport_xdp_create_rings(struct netport_xdp_queue *q, bool sends)
 	    NETPORT_XDP_LEAVE, sizeof(struct xdp_desc), XDP_PGOFF_TX_RING));
 }
 
-/* Bind: the kernel lets go of a queue a while after its socket was closed. */
+/*
+ * Bind a socket to its queue, which the kernel releases only some time after
+ * its last socket was closed.
+ */
 static inline bool
 netport_xdp_bind_socket(int fd, const struct sockaddr_xdp *at)
 {
@@ -236,8 +244,8 @@ netport_xdp_bind_socket(int fd, const struct sockaddr_xdp *at)
 }
 
 /*
- * The socket of queue k of an interface: without copies if the driver can, as
- * the kernel finds out.  False with errno, and then nothing is held.
+ * Open the socket of queue k of an interface, without copies if the driver
+ * can.  Returns false with errno and nothing open.
  */
 static inline bool
 netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
@@ -268,7 +276,7 @@ netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
 	return false;
 }
 
-/* The sockets of all queues of an interface, in one descriptor to wait for. */
+/* Open the sockets of all queues, and p->fd to wait for all of them. */
 static inline bool
 netport_xdp_open_queues(struct netport *p, struct netport_xdp *x)
 {
@@ -283,12 +291,15 @@ netport_xdp_open_queues(struct netport *p, struct netport_xdp *x)
 		    x->queue[x->queues++].fd, &e) == -1)
 			return false;
 	}
-	/* beyond the last one it is no number of a queue */
+	/* EINVAL: there is no queue of that number */
 	return x->queues == NETPORT_XDP_QUEUES || (x->queues > 0 &&
 	    errno == EINVAL);
 }
 
-/* Attach the program: native, or generic if the driver has nothing else. */
+/*
+ * Attach the program in native mode, or in generic mode if the driver supports
+ * nothing else.
+ */
 static inline bool
 netport_xdp_attach_program(struct netport *p, struct netport_xdp *x,
     const struct bpf_classifier *s)
@@ -340,7 +351,10 @@ netport_xdp_describe(const struct netport *p)
 	return p->xdp->how;
 }
 
-/* Tags stay in frames while we are here; false: they would be lost. */
+/*
+ * Keep VLAN tags in frames while the port is open; returns false if they would
+ * be lost.
+ */
 static inline bool
 netport_xdp_keep_vlan_tags(const struct netport *p, struct netport_xdp *x)
 {
@@ -403,7 +417,7 @@ netport_xdp_explain_error(int error)
 	}
 }
 
-/* A frame that came, in place, with what is known of it. */
+/* Describe a frame that was received in place. */
 static inline void
 netport_xdp_set_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
     uint64_t stamp_ns)
@@ -419,7 +433,7 @@ netport_xdp_set_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
 		    .csum_start = (uint16_t)fr.udp_at };
 }
 
-/* What was read before goes back. */
+/* Return the chunks that were read last. */
 static inline void
 netport_xdp_return_chunks(struct netport_xdp *x)
 {
@@ -461,7 +475,7 @@ netport_xdp_receive(struct netport *p, struct netport_in *in)
 	return n;
 }
 
-/* Bytes of a message, from one of them on. */
+/* Copy bytes of a message, starting at the byte `from`. */
 static inline void
 netport_xdp_copy_bytes(uint8_t *to, const struct iovec *v, size_t pieces,
     size_t from, size_t bytes)
@@ -478,7 +492,7 @@ netport_xdp_copy_bytes(uint8_t *to, const struct iovec *v, size_t pieces,
 	}
 }
 
-/* A chunk to send from, which is the next to leave with so many bytes. */
+/* Return a chunk that will be sent next, with this many bytes. */
 static inline uint8_t *
 netport_xdp_reserve_chunk(struct netport_xdp *x, uint32_t bytes)
 {
@@ -491,7 +505,7 @@ netport_xdp_reserve_chunk(struct netport_xdp *x, uint32_t bytes)
 	return q->memory + at;
 }
 
-/* A frame leaves, or a run of datagrams, cut: each finished. */
+/* Send a frame, or the datagrams of a run one by one, with their checksums. */
 static inline void
 netport_xdp_send_message(struct netport_xdp *x,
     const struct virtio_net_hdr *head, const struct iovec *v, size_t pieces,
@@ -520,7 +534,7 @@ netport_xdp_send_message(struct netport_xdp *x,
 	}
 }
 
-/* Take back the chunks that have left. */
+/* Take back the chunks that have been sent. */
 static inline void
 netport_xdp_collect_sent(struct netport_xdp *x)
 {
@@ -532,7 +546,7 @@ netport_xdp_collect_sent(struct netport_xdp *x)
 	__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
 }
 
-/* Have the kernel send what is there, a few dozen frames a call. */
+/* Let the kernel send; it sends a few dozen frames a call. */
 static inline void
 netport_xdp_wake_kernel(struct netport_xdp *x)
 {

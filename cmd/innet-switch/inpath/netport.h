@@ -1,11 +1,11 @@
 /*
  * netport.h - a network interface, where frames are taken and sent
  *
- * Frames come whole, up to 64 kB of a run of datagrams (GSO), with what the
- * kernel knows of them (virtio_net_hdr: segment size, a checksum still to be
- * made), and leave so.  How is a back-end's, one struct netport_kind each:
- * packet sockets (netport-packet.h), tap devices (netport-tap.h) or AF_XDP
- * sockets (netport-xdp.h).  Who takes and sends knows none of them.
+ * Frames are received and sent whole, up to 64 kB of a run of datagrams (GSO),
+ * with the kernel's information about them (virtio_net_hdr: segment size, a
+ * checksum to be computed).  A back-end does the work, one struct netport_kind
+ * each: packet sockets (netport-packet.h), tap devices (netport-tap.h) or
+ * AF_XDP sockets (netport-xdp.h).  Callers do not depend on the back-end.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_H
 #define INNET_SWITCH_INPATH_NETPORT_H
@@ -31,13 +31,13 @@
 
 enum {
 	NETPORT_BATCH = 16,		/* frames a call, at most */
-	NETPORT_LONG_BYTES = 16384,	/* of these so many a call: */
+	NETPORT_LONG_BYTES = 16384,	/* of longer frames: */
 	NETPORT_BATCH_LONG = 3,
-	/* before a frame: for a tag, and so that a payload behind 42 bytes of
-	 * headers begins a line of the cache; it is copied in less time */
+	/* Before a frame: room for a VLAN tag; and a payload behind 42 bytes of
+	 * headers starts at a cache line, which makes copies faster. */
 	NETPORT_GAP = 128 - 42,
 	NETPORT_FRAME_BYTES = 65536 + 64,
-	/* not one set of a cache */
+	/* spreads the frames over the sets of a cache */
 	NETPORT_STRIDE = 128 + NETPORT_FRAME_BYTES + 15 * 64,
 	NETPORT_GSO_UDP = 5		/* VIRTIO_NET_HDR_GSO_UDP_L4 */
 };
@@ -49,23 +49,24 @@ struct netport_xdp;
 /* A back-end. */
 struct netport_kind {
 	const char *name, *about;
-	/* what is taken there comes to p->fd from now on; -1 with errno */
+	/* Take frames from now on; p->fd becomes readable.  Returns 0, or -1
+	 * with errno. */
 	int (*open)(struct netport *p, const struct bpf_classifier *s);
-	/* some of what has come, into in->got: how many; never waits */
+	/* Receive frames into in->got, without waiting; returns how many. */
 	int (*receive)(struct netport *p, struct netport_in *in);
-	/* as sendmmsg(2), of a head and pieces each */
+	/* Send as sendmmsg(2) does, a header and pieces each. */
 	int (*send)(struct netport *p, struct mmsghdr *m, unsigned n);
-	/* what the kernel dropped, since it was last asked */
+	/* Return what the kernel has dropped since the last call. */
 	uint64_t (*count_drops)(struct netport *p);
-	/* or NULL: nothing but p->fd and the hooks is held */
+	/* Free more than p->fd and the hooks; or NULL. */
 	void (*close)(struct netport *p);
-	/* by what it is attached; NULL: as bpf_attach_describe() has it */
+	/* Return how it is attached; NULL: by bpf_attach_describe(). */
 	const char *(*describe)(const struct netport *p);
-	/* an error of open in words, or NULL; it may be NULL */
+	/* Return an error of open() in words, or NULL; or NULL. */
 	const char *(*explain_error)(int error);
-	/* what it sends does not meet a detour, or has EGRESS_TAP_MARK */
+	/* its frames do not meet an egress tap, or have EGRESS_TAP_MARK */
 	bool sets_mark;
-	uint32_t mtu_max;			/* at most; 0: any */
+	uint32_t mtu_max;		/* 0: any */
 };
 
 struct netport {
@@ -74,24 +75,24 @@ struct netport {
 	uint32_t index;			/* the kernel's */
 	uint32_t mtu;
 	int fd;				/* -1: not open */
-	struct bpf_attach hook; /* what bpf-classifier.h takes, and how */
-	struct bpf_attach back;		/* of a tap, for what leaves */
+	struct bpf_attach hook;		/* takes frames off the interface */
+	struct bpf_attach back;		/* at a tap: sends frames out */
 	uint32_t tap;			/* its index */
-	uint64_t tap_drops;		/* that it had counted */
+	uint64_t tap_drops;		/* counted so far */
 	struct netport_xdp *xdp;	/* owned by netport-xdp.h */
-	int lock;			/* ours alone */
-	struct egress_tap egress_tap;	/* of what leaves, where it waits */
+	int lock;			/* of the interface; -1: none */
+	struct egress_tap egress_tap;	/* if regular traffic waits */
 	bool up, forwards, isolated;
-	bool seen;			/* in the last look at all interfaces */
+	bool seen;			/* in the last query of all ports */
 	struct port *port;		/* of the plane; borrowed */
 	struct pcapio_out *ingress_capture,
 	    *egress_capture; /* captures of --taps, or NULL */
 	uint64_t kernel_drops, failed;
 	uint64_t reported_drops, reported_failed; /* in the switch's account */
-	const struct pollfd *waited;	/* for it, and its detour behind it */
+	const struct pollfd *waited;	/* of it and then of its egress tap */
 };
 
-/* A frame that came. */
+/* A received frame. */
 struct netport_frame {
 	struct virtio_net_hdr head;
 	uint8_t *data;			/* Ethernet; borrowed */
@@ -99,14 +100,83 @@ struct netport_frame {
 	uint64_t stamp_ns;		/* the kernel's, since the epoch */
 };
 
-/* Room for what comes, of all ports in turn. */
+/* Room for received frames, used by all ports in turn. */
 struct netport_in {
 	uint8_t *bytes;			/* owned */
 	uint8_t control[NETPORT_BATCH][256];
 	struct netport_frame got[NETPORT_BATCH];
-	int ask;			/* frames of the next call */
-	bool more;			/* it got all that it asked for */
+	int ask;			/* frames to request next */
+	bool more;			/* the last call filled the batch */
 };
+
+/* Frames to be sent by one port. */
+enum { NETPORT_OUT = 64, NETPORT_PIECES = 3 };
+
+struct netport_out {
+	struct netport *port;		/* borrowed */
+	int n;
+	struct mmsghdr m[NETPORT_OUT];
+	struct iovec v[NETPORT_OUT][NETPORT_PIECES];
+	struct virtio_net_hdr head[NETPORT_OUT];
+	uint8_t own[NETPORT_OUT][FRAME_V6_BYTES + 8];	/* headers made here */
+};
+
+/* Close the interface; its frames go to the kernel again. */
+static inline void netport_close(struct netport *p);
+
+/* Return how the interface is attached, for people. */
+static inline const char *netport_describe(const struct netport *p);
+
+/* Add what the kernel has dropped since the last call to the counter. */
+static inline void netport_count_drops(struct netport *p);
+
+/* Initialize the room for received frames; returns false without memory. */
+static inline bool netport_in_init(struct netport_in *in);
+
+/*
+ * Return how many frames to request next, after a batch of n: few long ones,
+ * so that they fit into a cache.
+ */
+static inline int netport_next_batch(const struct netport_in *in, int n);
+
+/* Return room for the headers of the frame that is queued next. */
+static inline uint8_t *netport_reserve_headers(struct netport_out *o,
+    struct netport *to);
+
+/*
+ * Queue a frame of a header and pieces, which are borrowed until
+ * netport_flush().  Frames of another port are sent first.
+ */
+static inline void netport_queue_frame(struct netport_out *o,
+    struct netport *to, const struct virtio_net_hdr *head,
+    const struct iovec *piece, int pieces);
+
+/*
+ * Send the queued frames.  Frames that the kernel refuses are counted in the
+ * port; without room it tries `tries` times, a millisecond each.
+ */
+static inline void netport_flush(struct netport_out *o, int tries);
+
+/*
+ * Write at `to` the headers of a part of a run: of a datagram of `bytes`
+ * bytes, or of a run whose datagrams have seg bytes each (0: one datagram),
+ * from datagram k on. head has the headers of the whole run, which *fr
+ * describes; *one becomes the description of the part.  The checksum is that
+ * of the pseudo header, which the kernel completes; *v says so.
+ */
+static inline void netport_write_headers(uint8_t *to, const uint8_t *head,
+    const struct frame *fr, uint32_t k, uint32_t bytes, uint32_t seg,
+    struct frame *one, struct virtio_net_hdr *v);
+
+/* Is the checksum of a datagram that of its pseudo header only? */
+static inline bool netport_lacks_checksum(const uint8_t *p,
+    const struct frame *fr);
+
+/* Compute the checksum that a frame of len bytes at p still needs. */
+static inline void netport_finish_checksum(uint8_t *p, uint32_t len,
+    const struct virtio_net_hdr *v);
+
+/* implementation */
 
 static inline bool
 netport_in_init(struct netport_in *in)
@@ -120,7 +190,6 @@ netport_in_init(struct netport_in *in)
 	return in->bytes != NULL;
 }
 
-/* How many frames the next call is to ask for: long ones stay in a cache. */
 static inline int
 netport_next_batch(const struct netport_in *in, int n)
 {
@@ -128,7 +197,6 @@ netport_next_batch(const struct netport_in *in, int n)
 	    NETPORT_BATCH_LONG : NETPORT_BATCH;
 }
 
-/* What the kernel dropped since the last look. */
 static inline void
 netport_count_drops(struct netport *p)
 {
@@ -136,7 +204,6 @@ netport_count_drops(struct netport *p)
 		p->kernel_drops += p->kind->count_drops(p);
 }
 
-/* What was taken goes its own way again. */
 static inline void
 netport_close(struct netport *p)
 {
@@ -149,7 +216,6 @@ netport_close(struct netport *p)
 	p->fd = -1;
 }
 
-/* How a port is attached, in words. */
 static inline const char *
 netport_describe(const struct netport *p)
 {
@@ -157,21 +223,9 @@ netport_describe(const struct netport *p)
 				    : bpf_attach_describe(&p->hook);
 }
 
-/* Frames that are about to leave by one port. */
-enum { NETPORT_OUT = 64, NETPORT_PIECES = 3 };
-
-struct netport_out {
-	struct netport *port;		/* borrowed */
-	int n;
-	struct mmsghdr m[NETPORT_OUT];
-	struct iovec v[NETPORT_OUT][NETPORT_PIECES];
-	struct virtio_net_hdr head[NETPORT_OUT];
-	uint8_t own[NETPORT_OUT][FRAME_V6_BYTES + 8];	/* headers made here */
-};
-
 /*
- * Wait for room in a port, `ms` at most.  A link's own queue may be full while
- * the socket's is not: then a millisecond is slept.
+ * Wait for room in a port, for ms milliseconds at most.  The queue of the link
+ * may be full while that of the socket is not.
  */
 static inline bool
 netport_wait_for_room(const struct netport *p, int ms)
@@ -181,10 +235,6 @@ netport_wait_for_room(const struct netport *p, int ms)
 	return poll(&f, 1, ms) == 1 && (f.revents & POLLOUT) != 0;
 }
 
-/*
- * Send what is about to leave.  What the kernel refuses is counted in the port;
- * what finds no room is tried `tries` times, a millisecond each.
- */
 static inline void
 netport_flush(struct netport_out *o, int tries)
 {
@@ -211,7 +261,6 @@ netport_flush(struct netport_out *o, int tries)
 	o->n = 0;
 }
 
-/* Room for the headers of the frame that is put next. */
 static inline uint8_t *
 netport_reserve_headers(struct netport_out *o, struct netport *to)
 {
@@ -221,7 +270,6 @@ netport_reserve_headers(struct netport_out *o, struct netport *to)
 	return o->own[o->n];
 }
 
-/* A frame of pieces more, which are borrowed until it is sent. */
 static inline void
 netport_queue_frame(struct netport_out *o, struct netport *to,
     const struct virtio_net_hdr *head, const struct iovec *piece, int pieces)
@@ -238,13 +286,6 @@ netport_queue_frame(struct netport_out *o, struct netport *to,
 	    .msg_iovlen = (size_t)pieces + 1 };
 }
 
-/*
- * Write at `to` the headers of datagrams k and on of the run whose own are in
- * head: of one of `bytes`, or a run of them whose datagrams have `seg` each
- * (0: it is one).  *fr describes the whole run and *one becomes what was
- * written.  The checksum is that of the pseudo header, for the kernel to go on
- * with: *v says so.
- */
 static inline void
 netport_write_headers(uint8_t *to, const uint8_t *head, const struct frame *fr,
     uint32_t k, uint32_t bytes, uint32_t seg, struct frame *one,
@@ -280,7 +321,6 @@ netport_write_headers(uint8_t *to, const uint8_t *head, const struct frame *fr,
 	v->hdr_len = (uint16_t)fr->payload_at;
 }
 
-/* Is a datagram's checksum that of its pseudo header: still to be made? */
 static inline bool
 netport_lacks_checksum(const uint8_t *p, const struct frame *fr)
 {
@@ -289,7 +329,6 @@ netport_lacks_checksum(const uint8_t *p, const struct frame *fr)
 	return memcmp(p + fr->udp_at + 6, &sum, 2) == 0;
 }
 
-/* Make the checksum that a frame of len bytes at p still needs. */
 static inline void
 netport_finish_checksum(
     uint8_t *p, uint32_t len, const struct virtio_net_hdr *v)

@@ -1,11 +1,11 @@
 /*
- * stations.h - who is behind which port of an Ethernet switch
+ * stations.h - the hosts behind each port of an Ethernet switch
  *
- * Two tables: the port behind which an Ethernet address is (the filtering
- * database of IEEE 802.1D), and the Ethernet address of an IP address.  Both
- * are told what a driver hears: of the kernel's own tables, and of frames that
- * came.  What was heard last counts.  Strangers may make up any number of
- * addresses: at STATIONS_MAX a table is forgotten and learnt anew.  Owns its
+ * Two tables: the port of an Ethernet address (the filtering database of IEEE
+ * 802.1D), and the Ethernet address of an IP address.  The driver fills both
+ * from the kernel's tables and from received frames; the last information
+ * wins.  Untrusted hosts can invent any number of addresses: at STATIONS_MAX
+ * entries a table is emptied and learned again.  A struct stations owns its
  * memory: stations_free().
  */
 #ifndef INNET_SWITCH_INPATH_STATIONS_H
@@ -21,11 +21,11 @@
 
 enum {
 	STATIONS_MAX = 65536,
-	STATIONS_NOWHERE = UINT32_MAX,	/* not known */
-	STATIONS_HERE = UINT32_MAX - 1	/* the machine's own */
+	STATIONS_NOWHERE = UINT32_MAX,	/* unknown */
+	STATIONS_HERE = UINT32_MAX - 1	/* this machine's own */
 };
 
-/* How a frame is addressed on an Ethernet. */
+/* The address of a host on an Ethernet. */
 struct station_at {
 	uint8_t mac[6];
 	uint16_t vlan;			/* its tag; 0: none */
@@ -34,7 +34,7 @@ struct station_at {
 struct station {
 	union addr host;		/* as ports_host() makes them */
 	struct station_at at;
-	uint32_t next;			/* of the same key */
+	uint32_t next;			/* station with the same key */
 };
 
 struct stations {
@@ -42,11 +42,11 @@ struct stations {
 	struct hashmap by_host;		/* addr_key() -> station */
 	struct station *station;
 	uint32_t n, room;
-	bool forgot;			/* ports: to be asked for again */
+	bool forgot;			/* ports: query them again */
 	struct hashmap_multiplier by;	/* of both maps */
 };
 
-/* Of which by is so: hashmap.h. */
+/* Set the hash seed of both tables, while they are empty. */
 static inline void
 stations_seed(struct stations *s, const struct hashmap_multiplier *by)
 {
@@ -64,7 +64,7 @@ stations_free(struct stations *s)
 	*s = (struct stations){ 0 };
 }
 
-/* Is it an address of many? */
+/* Is it a multicast or broadcast address? */
 static inline bool
 stations_is_group(const uint8_t mac[6])
 {
@@ -80,7 +80,7 @@ stations_key(const uint8_t mac[6])
 	return key;
 }
 
-/* The port behind which an Ethernet address is, or NOWHERE, or HERE. */
+/* Return the port of an Ethernet address, STATIONS_NOWHERE or STATIONS_HERE. */
 static inline uint32_t
 stations_find_port(const struct stations *s, const uint8_t mac[6])
 {
@@ -89,7 +89,7 @@ stations_find_port(const struct stations *s, const uint8_t mac[6])
 	return at == NULL ? STATIONS_NOWHERE : *at;
 }
 
-/* An Ethernet address is behind a port.  Without memory it is not noted. */
+/* Set the port of an Ethernet address.  Without memory nothing is stored. */
 static inline void
 stations_set_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
@@ -106,7 +106,7 @@ stations_set_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 		*at = port;
 }
 
-/* It is not behind that port any more. */
+/* Forget the port of an Ethernet address, if it is this one. */
 static inline void
 stations_forget_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
@@ -114,7 +114,7 @@ stations_forget_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 		hashmap_remove(&s->port_of, stations_key(mac));
 }
 
-/* How a host is reached, or NULL: not known. */
+/* Return the station of a host, or NULL if it is unknown. */
 static inline struct station *
 stations_find_host(const struct stations *s, const union addr *to)
 {
@@ -128,7 +128,7 @@ stations_find_host(const struct stations *s, const union addr *to)
 	return k == STATIONS_NOWHERE ? NULL : &s->station[k];
 }
 
-/* A host is reached so.  Without memory it is not noted. */
+/* Set the Ethernet address of a host.  Without memory nothing is stored. */
 static inline void
 stations_set_host(struct stations *s, const union addr *host,
     const struct station_at *at)
