@@ -77,8 +77,8 @@ find_row(int ch)
 }
 
 bool
-hyperparameter_options_take(
-    struct hyperparameter_options *g, int ch, const char *name)
+hyperparameter_options_take(struct hyperparameter_options *g, int ch,
+    const char *name)
 {
 	const size_t i = find_row(ch);
 
@@ -118,7 +118,7 @@ hyperparameter_options_apply(const struct hyperparameter_options *g,
 			continue;
 		if (k->algos != NULL && strstr(k->algos, algo->name) == NULL)
 			errx(2, "--%s is not for %s", g->option[i], algo->name);
-		memcpy(
-		    (char *)hyper + k->at, (const char *)&g->hyper + k->at, 8);
+		memcpy((char *)hyper + k->at, (const char *)&g->hyper + k->at,
+		    8);
 	}
 }

@@ -39,12 +39,12 @@ struct hyperparameter_options {
  * Read option ch, called name, with its argument in optarg; return false if it
  * sets no hyperparameter.  Exits with status 2 if the argument is wrong.
  */
-bool hyperparameter_options_take(
-    struct hyperparameter_options *g, int ch, const char *name);
+bool hyperparameter_options_take(struct hyperparameter_options *g, int ch,
+    const char *name);
 
 /* Was option ch given? */
-bool hyperparameter_options_given(
-    const struct hyperparameter_options *g, int ch);
+bool hyperparameter_options_given(const struct hyperparameter_options *g,
+    int ch);
 
 /*
  * Set *hyper to the preset of algorithm and environment, with the values that

@@ -81,8 +81,9 @@ policy_file_write(const char *path, const struct learner *l)
 static int
 find_name(const cJSON *hello, const char *member, const char *const *names)
 {
-	const char *name = cJSON_GetStringValue(
-	    cJSON_GetObjectItemCaseSensitive(hello, member));
+	const char *name =
+	    cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(hello,
+	    member));
 
 	for (int i = 0; name != NULL && names[i] != NULL; i++) {
 		if (strcmp(names[i], name) == 0)
@@ -96,8 +97,8 @@ find_name(const cJSON *hello, const char *member, const char *const *names)
  * none.
  */
 static uint64_t
-find_number(
-    const cJSON *hello, const char *member, uint64_t hi, uint64_t without)
+find_number(const cJSON *hello, const char *member, uint64_t hi,
+    uint64_t without)
 {
 	const cJSON *n = cJSON_GetObjectItemCaseSensitive(hello, member);
 

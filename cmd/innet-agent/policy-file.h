@@ -19,8 +19,8 @@ enum {
 };
 
 /* Write the hello of l for vectors of that many elements; return its bytes. */
-size_t policy_file_hello(
-    char buf[POLICY_FILE_HELLO_MAX], const struct learner *l, size_t elements);
+size_t policy_file_hello(char buf[POLICY_FILE_HELLO_MAX],
+    const struct learner *l, size_t elements);
 
 /*
  * Write all that precedes the weights of l in a vector of that many elements,

@@ -146,8 +146,8 @@ check_result(const struct child *c, const struct stream_head *h, const float *v)
 
 /* Change w by a result. */
 static void
-apply_result(
-    struct child *c, const struct stream_head *h, const float *v, float *w)
+apply_result(struct child *c, const struct stream_head *h, const float *v,
+    float *w)
 {
 	c->results++;
 	if (h->elements == 0)

@@ -134,8 +134,8 @@ draw_means(struct curve *c, const struct aom *const set[], size_t n,
 		cut.area2 = 0;
 		cut.end_ns = cut.max_ns = 0;
 		for (size_t i = 0; i < n; i++)
-			cut_stretch(
-			    &cut, set[i], &r[i], begin + from, begin + to);
+			cut_stretch(&cut, set[i], &r[i], begin + from, begin +
+			    to);
 		put_stretch(c, ((double)from + (double)to) / 2, &cut);
 	}
 	aom_free(&cut);

@@ -143,8 +143,8 @@ list_values(const struct figure *fig, value_fn *value, char *to, size_t room)
 
 /* Find the lowest and highest ratio of b to a at the x of both. */
 static bool
-find_ratios(
-    const struct curve *a, const struct curve *b, double *lo, double *hi)
+find_ratios(const struct curve *a, const struct curve *b, double *lo,
+    double *hi)
 {
 	*lo = INFINITY;
 	*hi = 0;
@@ -206,8 +206,8 @@ figure_title(struct figure *fig)
 		title_pair(fig);
 	} else if (fig->what == CDF && fig->aggregations) {
 		list_values(fig, mean_of_steps, list, sizeof(list));
-		set_title(
-		    fig, "Aggregations in a packet, on average: %s", list);
+		set_title(fig, "Aggregations in a packet, on average: %s",
+		    list);
 	} else if (fig->what == REWARDS) {
 		list_values(fig, last_of, list, sizeof(list));
 		set_title(fig, "Mean reward at the end: %s", list);

@@ -36,8 +36,8 @@ local_replay_close(struct local_replay *r)
 }
 
 void
-local_replay_add(
-    struct local_replay *r, const struct experience *e, float priority)
+local_replay_add(struct local_replay *r, const struct experience *e,
+    float priority)
 {
 	const size_t at = (size_t)(r->added % r->size);
 
@@ -85,8 +85,8 @@ local_replay_draw(struct local_replay *r, struct rng *rng, size_t n,
 }
 
 void
-local_replay_set_priorities(
-    struct local_replay *r, const struct batch *b, size_t n)
+local_replay_set_priorities(struct local_replay *r, const struct batch *b,
+    size_t n)
 {
 	for (size_t i = 0; i < n && r->by_priority; i++) {
 		const uint32_t at = (uint32_t)(b->id[i] % r->size);

@@ -30,8 +30,8 @@ struct local_replay {
  * Open a buffer for draws of up to batch_max; alpha below 0: uniform draws.
  * Exits 1 without memory.
  */
-struct local_replay local_replay_open(
-    size_t size, size_t wide, size_t batch_max, double alpha);
+struct local_replay local_replay_open(size_t size, size_t wide,
+    size_t batch_max, double alpha);
 void local_replay_close(struct local_replay *r);
 
 /* Return the number of experiences in the buffer. */
@@ -45,8 +45,8 @@ local_replay_have(const struct local_replay *r)
  * Add e with that priority, which is not 0; below 0 it gets the highest
  * priority so far, or 1 if there is none.
  */
-void local_replay_add(
-    struct local_replay *r, const struct experience *e, float priority);
+void local_replay_add(struct local_replay *r, const struct experience *e,
+    float priority);
 
 /*
  * Draw n experiences, with replacement; the buffer must not be empty.  The
@@ -60,7 +60,7 @@ void local_replay_draw(struct local_replay *r, struct rng *rng, size_t n,
  * Set the priorities of the first n of the draw, except for experiences that
  * were replaced since.
  */
-void local_replay_set_priorities(
-    struct local_replay *r, const struct batch *b, size_t n);
+void local_replay_set_priorities(struct local_replay *r, const struct batch *b,
+    size_t n);
 
 #endif

@@ -46,8 +46,8 @@ params_take(struct params *p, struct respcall *c, const char *name,
 
 	*other = false;
 	if (n != p->len)
-		return refuse_params(
-		    c, name, "of another length than this agent's");
+		return refuse_params(c, name,
+		    "of another length than this agent's");
 	if (!respcall_body(c, p->bytes, n, name))
 		return false;
 	if (memcmp(p->bytes, p->head, p->head_bytes) != 0)

@@ -115,8 +115,8 @@ fail_reconnecting(struct respcall *c)
 	const char *text_at = strstr(c->why, ": ");
 	char why[sizeof(c->why)];
 
-	snprintf(
-	    why, sizeof(why), "%s", text_at == NULL ? c->why : text_at + 2);
+	snprintf(why, sizeof(why), "%s", text_at == NULL ? c->why : text_at +
+	    2);
 	return respcall_fail(c, "no connection for %g s: %s",
 	    (double)c->timeout_ns * 1e-9, why);
 }

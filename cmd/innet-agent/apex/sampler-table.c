@@ -119,8 +119,8 @@ choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
 
 /* How a table was created, as text: members of a PER.INFO reply. */
 enum { SELECTOR, CAPACITY, ALPHA, INFO_NAMES, TEXT_BYTES = 32 };
-static const char *const info_names[INFO_NAMES] = {
-    "selector", "capacity", "alpha"};
+static const char *const info_names[INFO_NAMES] = { "selector",
+	"capacity", "alpha" };
 
 /* Read the next name or value of the reply; a long text becomes "". */
 static bool
@@ -168,8 +168,8 @@ refuse_table(struct shard *s, const char *what, const char *is,
 
 /* Does the table draw as this learner wants, as the options ask? */
 static bool
-compare_table(
-    struct sampler *sm, struct shard *s, char is[INFO_NAMES][TEXT_BYTES])
+compare_table(struct sampler *sm, struct shard *s,
+    char is[INFO_NAMES][TEXT_BYTES])
 {
 	const struct conf *cf = sm->cf;
 	const char *pick = cf->hyper.by_priority ? "per" : "uniform";
@@ -187,8 +187,8 @@ compare_table(
 	if (cf->alpha_given && strcmp(is[ALPHA], want) != 0)
 		return refuse_table(s, info_names[ALPHA], is[ALPHA], want,
 		    ", without --alpha it is used");
-	snprintf(
-	    want, sizeof(want), "%" PRIu64, sampler_part(sm, cf->hyper.buffer));
+	snprintf(want, sizeof(want), "%" PRIu64, sampler_part(sm,
+	    cf->hyper.buffer));
 	if (!cf->buffer_given || strcmp(is[CAPACITY], want) == 0)
 		return true;
 	if (!choose_size(sm, s, &size))
@@ -443,8 +443,8 @@ append_priorities(struct sampler *sm, struct shard *s)
 	respcall_word(c, s->names.table);
 	respcall_word(c, "binary");
 	respcall_arg(c, sm->priority_ids + from, n * sizeof(*sm->priority_ids));
-	respcall_arg(
-	    c, sm->priority_values + from, n * sizeof(*sm->priority_values));
+	respcall_arg(c, sm->priority_values + from, n *
+	    sizeof(*sm->priority_values));
 	return true;
 }
 
@@ -617,9 +617,10 @@ read_weight(struct shard *s)
 
 /* Read the reply to a draw of n; the first is the `at`-th of the batch. */
 static bool
-read_draw(
-    struct sampler *sm, struct shard *s, struct batch *b, size_t at, size_t n)
+read_draw(struct sampler *sm, struct shard *s, struct batch *b, size_t at,
+    size_t n)
 {
+	const size_t value_bytes = n * sizeof(*sm->values);
 	struct respcall *c = &s->link.call;
 
 	if (!read_bulk(c, sm->ids, n * sizeof(*sm->ids), "PER.SAMPLE"))
@@ -628,12 +629,10 @@ read_draw(
 		b->id[sampler_row(sm, at + i)] =
 		    stream_get_le((const uint8_t *)&sm->ids[i], 8);
 	/* the weights are those of all shards together, computed later */
-	return read_bulk(
-		   c, sm->values, n * sizeof(*sm->values), "PER.SAMPLE") &&
-	       read_chances(sm, c, at, n) &&
-	       read_bulk(
-		   c, sm->values, n * sizeof(*sm->values), "PER.SAMPLE") &&
-	       read_experiences(sm, c, b, at, n) && read_weight(s);
+	return read_bulk(c, sm->values, value_bytes, "PER.SAMPLE") &&
+	    read_chances(sm, c, at, n) &&
+	    read_bulk(c, sm->values, value_bytes, "PER.SAMPLE") &&
+	    read_experiences(sm, c, b, at, n) && read_weight(s);
 }
 
 /* The argument of link_do(): a shard's share of a batch. */

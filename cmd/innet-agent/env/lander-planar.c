@@ -44,8 +44,8 @@ attach_leg(struct planar *w, unsigned n, double side)
 }
 
 static void
-start_world(
-    void *world, const double ground[LANDER_POSTS], double fx, double fy)
+start_world(void *world, const double ground[LANDER_POSTS], double fx,
+    double fy)
 {
 	struct planar *w = world;
 

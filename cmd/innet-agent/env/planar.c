@@ -307,13 +307,13 @@ push_contact(struct contact *c)
 	t->across = clamp(old.across - c->mass_across *
 	    dot(velocity_at(c->body, c->arm), across), -most, most);
 	by = t->across - old.across;
-	apply_impulse(
-	    c->body, (struct xy){by * across.x, by * across.y}, c->arm);
+	apply_impulse(c->body, (struct xy){by * across.x, by * across.y},
+	    c->arm);
 	t->normal = fmax(old.normal - c->mass_normal *
 	    dot(velocity_at(c->body, c->arm), c->normal), 0);
 	by = t->normal - old.normal;
-	apply_impulse(
-	    c->body, (struct xy){by * c->normal.x, by * c->normal.y}, c->arm);
+	apply_impulse(c->body, (struct xy){by * c->normal.x, by * c->normal.y},
+	    c->arm);
 	return fabs(by) + fabs(t->across - old.across);
 }
 

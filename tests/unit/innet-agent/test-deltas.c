@@ -24,8 +24,8 @@ static const volatile sig_atomic_t never;
  * gets those answers, and must go on with that.
  */
 static void
-test_answers(
-    const struct answer *a, size_t n, float w0, float w1, const char *name)
+test_answers(const struct answer *a, size_t n, float w0, float w1,
+    const char *name)
 {
 	float base[N] = { 9, 18 }, w[N] = { 10, 20 }, delta[N] = { 1, 2 };
 	struct learner l = { .kind = env_kinds[0], .algo = algo_all[0],
@@ -66,9 +66,9 @@ main(void)
 	test_answers((struct answer[]){ model }, 1, 100, 200, "a model");
 	test_answers((struct answer[]){sum, none}, 2, 12, 22, "a sum, nothing");
 	test_answers((struct answer[]){ sum, sum }, 2, 15, 26, "two sums");
-	test_answers(
-	    (struct answer[]){model, sum}, 2, 103, 204, "a model, a sum");
-	test_answers(
-	    (struct answer[]){sum, model}, 2, 100, 200, "a sum, a model");
+	test_answers((struct answer[]){model, sum}, 2, 103, 204,
+	    "a model, a sum");
+	test_answers((struct answer[]){sum, model}, 2, 100, 200,
+	    "a sum, a model");
 	return tap_end();
 }

@@ -60,8 +60,8 @@ gemm_agrees(const struct kern *fast, size_t m, size_t n, size_t k,
  * them.
  */
 static unsigned
-count_wrong(
-    const struct kern *fast, size_t m, size_t n, size_t k, unsigned *shapes)
+count_wrong(const struct kern *fast, size_t m, size_t n, size_t k,
+    unsigned *shapes)
 {
 	unsigned wrong = 0;
 

@@ -96,8 +96,8 @@ can_be_last(const struct env_result *r, const float *o)
 
 /* Fly that many episodes, by the pilot or by chance. */
 static struct flights
-fly_episodes(
-    const struct env_kind *kind, uint64_t seed, unsigned episodes, bool able)
+fly_episodes(const struct env_kind *kind, uint64_t seed, unsigned episodes,
+    bool able)
 {
 	struct flights f = { .digest = 0xcbf29ce484222325 };
 	struct env e = env_open(kind, seed);
@@ -373,8 +373,8 @@ main(int argc, char *argv[])
 	struct flights run;
 
 	if (argc > 1) {
-		run = fly_episodes(
-		    &env_lunarlander, strtoull(argv[1], NULL, 10), 20, true);
+		run = fly_episodes(&env_lunarlander, strtoull(argv[1], NULL,
+		    10), 20, true);
 		printf("%016llx\n", (unsigned long long)run.digest);
 		return 0;
 	}

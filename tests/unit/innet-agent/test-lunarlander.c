@@ -37,8 +37,8 @@ close_world(void *world)
 }
 
 static void
-start_world(
-    void *world, const double ground[LANDER_POSTS], double fx, double fy)
+start_world(void *world, const double ground[LANDER_POSTS], double fx,
+    double fy)
 {
 	struct notes *n = world;
 

@@ -28,8 +28,8 @@ keep_gradient(void *self, float *w, const float *grad, float reward)
 }
 
 static struct learner
-begin_lesson(
-    const struct algo *algo, const struct env_kind *kind, struct tally *t)
+begin_lesson(const struct algo *algo, const struct env_kind *kind,
+    struct tally *t)
 {
 	const struct hyperparameters hyper = { .envs = ENVS, .horizon = HORIZON,
 	    .epochs = 1, .hidden = 8, .gamma = 0.9, .lambda = 0.8,
@@ -129,8 +129,8 @@ test_advantages(void)
 }
 
 static double
-policy_entropy(
-    const struct env_kind *kind, const float *out, const float *log_std)
+policy_entropy(const struct env_kind *kind, const float *out,
+    const float *log_std)
 {
 	double logp[POLICY_ACTIONS_MAX], h = 0;
 

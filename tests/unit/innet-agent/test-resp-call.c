@@ -54,8 +54,8 @@ test_request(void)
 	    "*2\r\n$4\r\nPING\r\n$0\r\n\r\n");
 	ok(recv(far, got, n, MSG_WAITALL) == (ssize_t)n &&
 	    memcmp(got, want, n) == 0, "as RESP has it");
-	send_answer(
-	    far, "-LIMIT so it is\r\n*2\r\n$3\r\nabc\r\n:7\r\n+PONG\r\n");
+	send_answer(far,
+	    "-LIMIT so it is\r\n*2\r\n$3\r\nabc\r\n:7\r\n+PONG\r\n");
 	ok(respcall_next(&c, &r, "ADD") && r.kind == RESPREPLY_ERROR &&
 	    strcmp(r.text, "LIMIT so it is") == 0, "an error is a reply");
 	ok(respcall_next(&c, &r, "x") && r.n == 2 && respcall_rest(&c, "x") &&
@@ -242,8 +242,8 @@ read_all(struct respcall *c)
 
 /* A reply that never ends fails. */
 static bool
-test_flood(
-    const char *begin, const char *bytes, useconds_t pause, const char *why)
+test_flood(const char *begin, const char *bytes, useconds_t pause,
+    const char *why)
 {
 	static char much[1 << 16];
 	struct respcall c;

@@ -14,8 +14,8 @@ static const struct spec two = {
 
 /* Is the schedule admitted?  If not, for this reason. */
 static void
-test_admission(
-    struct planned_update *row, size_t n, const char *why, const char *name)
+test_admission(struct planned_update *row, size_t n, const char *why,
+    const char *name)
 {
 	struct schedule s = { row, n };
 	struct played r;
@@ -36,8 +36,8 @@ test_admissions(void)
 		{ .c = 0, .k = 2, .at_ns = 202, .sent = true },
 	};
 
-	test_admission(
-	    row, 4, NULL, "what the offsets, jitters and control allow");
+	test_admission(row, 4, NULL,
+	    "what the offsets, jitters and control allow");
 	row[3].sent = false;	/* 202 - 15 is past 1.5 thresholds */
 	test_admission(row, 4, "an update held back that must be sent",
 	    "held back too long");
@@ -47,8 +47,8 @@ test_admissions(void)
 	    "held back without a status");
 	row[0].sent = true;
 	row[2].at_ns = 104;
-	test_admission(
-	    row, 4, "updates of no one offset", "later than the jitter");
+	test_admission(row, 4, "updates of no one offset",
+	    "later than the jitter");
 	row[2].at_ns = 103;
 	row[1].at_ns = 51;
 	test_admission(row, 4, "updates of no one offset", "beyond the offset");
