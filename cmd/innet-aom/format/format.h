@@ -1,14 +1,14 @@
 /*
- * format.h - updates of any protocol: where in a packet their fields are
+ * format.h - updates of any protocol: where the fields are in a packet
  *
- * A format, innet-format(5), says for each field of an update whether it is a
- * constant, part of a header, bytes at an offset of the message, or the stamp
- * of the packet in the capture of what was sent.  format_update() reads a
- * message by it, borrows nothing, and trusts nothing in the bytes: it says
- * what is wrong with them by the names of soundness.h.
- * Names of clusters and workers are what a field holds (numbers, addresses, a
- * flow); format_compare() orders them, numbers by value.
- * Times are nanoseconds since the epoch.
+ * A format, innet-format(5), defines each field of an update: a constant, a
+ * part of a header, bytes at an offset of the message, or the time stamp of the
+ * packet in the capture of sent packets.  format_update() reads a message.  It
+ * trusts nothing in the bytes and reports errors with the verdicts of
+ * soundness.h; its result borrows nothing.
+ *
+ * The name of a cluster or worker is the value of a field: a number, an address
+ * or a flow.  Times are ns since the epoch.
  */
 #ifndef INNET_AOM_FORMAT_FORMAT_H
 #define INNET_AOM_FORMAT_FORMAT_H
@@ -125,20 +125,72 @@ struct format_found {
 	uint64_t hash;		/* by which it is found in what was sent */
 };
 
+/* Does the format have a field of that role? */
+static inline bool format_has(const struct format *f, enum format_role role);
+
+/* Are generation times read from the capture of sent packets? */
+static inline bool format_needs_sent(const struct format *f);
+
+/*
+ * Read the update of message m, in a packet with the headers k, into *u.
+ * Return UPDATE_OK or a verdict of soundness.h: SOUNDNESS_REGULAR if a table
+ * of the format does not contain it.
+ */
+static inline unsigned format_update(const struct format *f,
+    const struct format_packet *k, const struct format_message *m,
+    struct format_found *u);
+
+/*
+ * Read the number or real of field f from message m into *v; return UPDATE_OK
+ * or the verdict that explains why there is none.
+ */
+static inline unsigned format_read(const struct format_field *f,
+    const struct format_message *m, struct format_value *v);
+
+/*
+ * Return how many bytes of a message the fields need; a match range may need
+ * more.
+ */
+static inline uint32_t format_head_bytes(const struct format *f);
+
+/* Compare two names: numbers by value, others by their bytes. */
+static inline int format_compare(const struct format_name *a,
+    const struct format_name *b);
+
+/* Return the hash h, continued with a name. */
+static inline uint64_t format_hash_name(uint64_t h,
+    const struct format_name *n);
+
+/*
+ * Write a name as text ("7", "10.0.0.1" or "10.0.0.1:5000>10.0.0.9:6000");
+ * return text.
+ */
+static inline const char *format_text(const struct format_name *n,
+    char text[FORMAT_TEXT_BYTES]);
+
+/*
+ * Parse a name: a number, an address, or a word of letters, digits and
+ * ._:@/+-; false if it is none of these.
+ */
+static inline bool format_name_text(const char *text, struct format_name *n);
+
+/* Free the tables of f. */
+static inline void format_free(struct format *f);
+
+/* implementation */
+
 static inline bool
 format_has(const struct format *f, enum format_role role)
 {
 	return f->field[role].from != FORMAT_NONE;
 }
 
-/* Are generation times to be found in what was sent? */
 static inline bool
 format_needs_sent(const struct format *f)
 {
 	return f->field[FORMAT_GENERATED].from == FORMAT_SENT;
 }
 
-/* How many bytes of a message are looked at, but for a match. */
 static inline uint32_t
 format_head_bytes(const struct format *f)
 {
@@ -175,7 +227,6 @@ format_hash_name(uint64_t h, const struct format_name *n)
 	    sizeof(n->b));
 }
 
-/* A name as people write it: 7, 10.0.0.1, 10.0.0.1:5000>10.0.0.9:6000. */
 static inline const char *
 format_text(const struct format_name *n, char text[FORMAT_TEXT_BYTES])
 {
@@ -207,10 +258,6 @@ format_text(const struct format_name *n, char text[FORMAT_TEXT_BYTES])
 	return text;
 }
 
-/*
- * The name that a text is: a number, an address, or a word of letters, digits
- * and ._:@/+-; false if it is none.
- */
 static inline bool
 format_name_text(const char *text, struct format_name *n)
 {
@@ -265,7 +312,6 @@ format_of_header(const struct format_packet *k, enum format_header which,
 	return true;
 }
 
-/* The number or real that f has in m.  UPDATE_OK, or why there is none. */
 static inline unsigned
 format_read(const struct format_field *f, const struct format_message *m,
     struct format_value *v)
@@ -408,10 +454,6 @@ format_hash(const struct format *f, const struct format_message *m,
 	return UPDATE_OK;
 }
 
-/*
- * The update of the message m in a packet with the headers k.  UPDATE_OK; or a
- * verdict of soundness.h: SOUNDNESS_REGULAR if a table does not have it.
- */
 static inline unsigned
 format_update(const struct format *f, const struct format_packet *k,
     const struct format_message *m, struct format_found *u)
@@ -443,7 +485,6 @@ format_update(const struct format *f, const struct format_packet *k,
 	return format_time(&field[FORMAT_GENERATED], &v, &u->generated_ns);
 }
 
-/* Give back the tables of f. */
 static inline void
 format_free(struct format *f)
 {

@@ -1,13 +1,14 @@
 /*
- * messages.h - the messages in a capture's packets, by a format
+ * messages.h - extract the messages from a capture's packets, by a format
  *
- * messages_packet() takes a packet and messages_next() gives the messages that
- * are whole now: of UDP those of the datagram, which is one message, or, where
- * the format has a length, several (a capture with offloads has many in a
- * frame, whose own lengths may be 0 or the first one's); of TCP those of the
- * stream, tcp.h.  At the end of the capture,
- * messages_end() as long as it says true, each time with messages_next().
- * The bytes of a packet are borrowed until the next.  messages_close().
+ * messages_packet() receives a packet and messages_next() returns the messages
+ * that are complete now.  A UDP datagram is one message or, if the format has a
+ * length, several; a capture with offloads has several datagrams in a frame,
+ * whose IP length may be 0 or that of the first one.  TCP streams are tcp.h's.
+ *
+ * At the end of the capture, call messages_end() while it returns true, each
+ * time with messages_next().  The bytes of a packet are borrowed until the next
+ * packet.
  */
 #ifndef INNET_AOM_FORMAT_MESSAGES_H
 #define INNET_AOM_FORMAT_MESSAGES_H
@@ -15,11 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/capture/filter.h"
 #include "cmd/innet-aom/format/format.h"
+#include "cmd/innet-aom/format/tcp.h"
+#include "common/capture/filter.h"
 #include "common/capture/pcapio.h"
 #include "common/capture/soundness.h"
-#include "cmd/innet-aom/format/tcp.h"
 #include "common/wire/frame.h"
 
 struct messages {
@@ -38,7 +39,35 @@ struct messages {
 	bool begun;			/* a message of it was given */
 };
 
-/* Begin with captures of that link type.  0, or -1 and m->filter.why. */
+/*
+ * Begin a capture of that link type; return 0, or -1 with the reason in
+ * m->filter.why.
+ */
+static inline int messages_open(struct messages *m, const struct format *f,
+    int link);
+
+/*
+ * Receive a packet, stamped stamp_ns. Return UPDATE_OK if it may complete
+ * messages, or why not; SOUNDNESS_REGULAR if the format does not select it.
+ */
+static inline unsigned messages_packet(struct messages *m, int link,
+    const struct pcapio_packet *p, uint64_t stamp_ns);
+
+/*
+ * Get the next message, borrowed until the next call. Return 1, 0 if there is
+ * none, or -1 if the rest of the datagram is malformed; m->bad is the reason.
+ */
+static inline int messages_next(struct messages *m, struct format_packet *k,
+    struct format_message *g, uint64_t *stamp_ns);
+
+/* The capture has ended: are there messages behind lost bytes? */
+static inline bool messages_end(struct messages *m);
+
+/* Free what m owns. */
+static inline void messages_close(struct messages *m);
+
+/* implementation */
+
 static inline int
 messages_open(struct messages *m, const struct format *f, int link)
 {
@@ -147,10 +176,6 @@ messages_datagram(struct messages *m, int link, const struct pcapio_packet *p,
 	return UPDATE_OK;
 }
 
-/*
- * A packet, stamped stamp_ns: UPDATE_OK if there may be messages; or why there
- * are none, SOUNDNESS_REGULAR if it is not what the format asks for.
- */
 static inline unsigned
 messages_packet(struct messages *m, int link, const struct pcapio_packet *p,
     uint64_t stamp_ns)
@@ -202,10 +227,6 @@ messages_length(struct messages *m)
 	return m->bad == UPDATE_OK ? (uint32_t)v.whole : 0;
 }
 
-/*
- * The next message, borrowed until the next call: 1, 0 if there is none, or -1
- * if the rest of the datagram is none, and m->bad is why.
- */
 static inline int
 messages_next(struct messages *m, struct format_packet *k,
     struct format_message *g, uint64_t *stamp_ns)
@@ -236,7 +257,6 @@ messages_next(struct messages *m, struct format_packet *k,
 	return 1;
 }
 
-/* The capture has ended: true if there may be messages yet. */
 static inline bool
 messages_end(struct messages *m)
 {

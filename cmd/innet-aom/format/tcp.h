@@ -1,21 +1,22 @@
 /*
- * tcp.h - the messages of TCP streams in a capture, one by one
+ * tcp.h - reassemble TCP streams of a capture and split them into messages
  *
- * Each direction of a connection is put in order by its sequence numbers: what
- * comes again is left out, what comes early waits, and what a capture has lost
- * is given up when TCP_WAIT_SEGMENTS or TCP_WAIT_BYTES wait behind it (or the
- * capture ends).  The format says where a message ends: by its length or by a
- * delimiter.  Behind a hole, messages of one fixed length and those with a
- * delimiter are found again; else the stream is given up.  A stream that is
- * joined in its middle is taken to begin with a message, or, with a delimiter,
- * behind the first.  Of a message the bytes that the format looks at are kept,
- * and a hash of those by which it is matched.
+ * Each direction of a connection is put in order by its sequence numbers.
+ * Retransmitted bytes are ignored and early segments wait.  Bytes that the
+ * capture lacks are given up when TCP_WAIT_SEGMENTS segments or TCP_WAIT_BYTES
+ * bytes wait behind them, or when the capture ends.
  *
- * tcp_packet() gives a segment, tcp_message() the messages that are whole now;
- * tcp_end() gives up all holes.  The stamp of a message is that of the packet
- * that completes it; behind a hole, its own, though later ones were given out.
- * The bytes of a segment are borrowed until the next tcp_packet(); what waits
- * is copied.  Owns its memory: tcp_free().
+ * The format defines where a message ends: by its length or by a delimiter.
+ * Behind lost bytes, messages of one fixed length and messages with a delimiter
+ * are found again; otherwise the stream is given up.  If the capture starts in
+ * the middle of a stream, the stream is assumed to start with a message or,
+ * with a delimiter, behind the first delimiter.  The bytes of a message that the
+ * format reads are kept, and a hash of its match range.
+ *
+ * The time stamp of a message is that of the packet that completes it; behind
+ * lost bytes it is its own, even if later messages were returned before.  The
+ * bytes of a segment are borrowed until the next tcp_packet(); segments that
+ * wait are copied.
  */
 #ifndef INNET_AOM_FORMAT_TCP_H
 #define INNET_AOM_FORMAT_TCP_H
@@ -26,8 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hashmap.h"
 #include "cmd/innet-aom/format/format.h"
+#include "common/base/hashmap.h"
 
 enum {
 	TCP_STREAMS_MAX = 65536, TCP_WAIT_SEGMENTS = 64,
@@ -84,6 +85,25 @@ struct tcp_segment {
 	const uint8_t *p;
 	uint32_t have, len;
 };
+
+/* Receive a segment that was captured at stamp_ns; false without memory. */
+static inline bool tcp_packet(struct tcp *t, const struct tcp_segment *g,
+    uint64_t stamp_ns);
+
+/*
+ * Get the next complete message, borrowed until the next call, and its time
+ * stamp; false if there is none.
+ */
+static inline bool tcp_message(struct tcp *t, struct format_packet *k,
+    struct format_message *m, uint64_t *stamp_ns);
+
+/* No packet is left: skip one hole of one stream; false if there is none. */
+static inline bool tcp_end(struct tcp *t);
+
+/* Free all streams. */
+static inline void tcp_free(struct tcp *t);
+
+/* implementation */
 
 static inline void
 tcp_stream_free(struct tcp_stream *s)
@@ -231,7 +251,6 @@ tcp_waiting(struct tcp *t, struct tcp_stream *s, bool give_up)
 	return false;
 }
 
-/* A segment came at stamp_ns.  False: there is no memory for it. */
 static inline bool
 tcp_packet(struct tcp *t, const struct tcp_segment *g, uint64_t stamp_ns)
 {
@@ -411,7 +430,6 @@ tcp_by_delimiter(struct tcp *t, struct tcp_stream *s)
 	return false;
 }
 
-/* The next whole message, borrowed until the next call, and its stamp. */
 static inline bool
 tcp_message(struct tcp *t, struct format_packet *k, struct format_message *m,
     uint64_t *stamp_ns)
@@ -442,7 +460,6 @@ tcp_message(struct tcp *t, struct format_packet *k, struct format_message *m,
 	return true;
 }
 
-/* No packet is left: give up a hole; false when there is none. */
 static inline bool
 tcp_end(struct tcp *t)
 {

@@ -1,10 +1,9 @@
 /*
- * text.h - a format, innet-format(5), from JSON or from options
+ * text.h - read a format, innet-format(5), from JSON or from options
  *
- * format_from_json() reads an object; format_field_text() one field as an
- * option has it, "cluster=u16@0", by turning it into the same object, so there
- * is one reader.  Both return false, with where and why in r->why.  A file of
- * prefixes is named only: whoever asked for the format opens it.
+ * The functions return false with the place and the reason in r->why.  A field
+ * of an option, "cluster=u16@0", becomes the same JSON object as in a file, so
+ * there is one reader.  A file of prefixes is named only; the caller opens it.
  */
 #ifndef INNET_AOM_FORMAT_TEXT_H
 #define INNET_AOM_FORMAT_TEXT_H
@@ -17,8 +16,27 @@
 
 #include <cjson/cJSON.h>
 
-#include "common/base/json-reader.h"
 #include "cmd/innet-aom/format/format.h"
+#include "common/base/json-reader.h"
+
+/*
+ * Return the format that every other one extends: opaque payloads that are
+ * matched with sent packets.
+ */
+static inline struct format format_opaque(void);
+
+/* Read the format of the object root into *f; call format_free(). */
+static inline bool format_from_json(struct json_reader *r, const cJSON *root,
+    struct format *f);
+
+/* Read one field of an option: "cluster=u16@0" or "generated=sent". */
+static inline bool format_field_text(struct json_reader *r, const char *text,
+    struct format *f);
+
+/* Do the fields of f go together? */
+static inline bool format_check(struct json_reader *r, const struct format *f);
+
+/* implementation */
 
 /* A field as JSON has it; UINT64_MAX where a key is not given. */
 struct format_field_keys {
@@ -311,7 +329,6 @@ format_read_delimiter(struct json_reader *r, const cJSON *o, struct format *f)
 	return true;
 }
 
-/* The words that every format begins with: opaque payloads, known again. */
 static inline struct format
 format_opaque(void)
 {
@@ -324,7 +341,6 @@ format_opaque(void)
 	return f;
 }
 
-/* Can all that f says be together? */
 static inline bool
 format_check(struct json_reader *r, const struct format *f)
 {
@@ -340,7 +356,6 @@ format_check(struct json_reader *r, const struct format *f)
 	return true;
 }
 
-/* The format of the object root, into *f, which format_free() gives back. */
 static inline bool
 format_from_json(struct json_reader *r, const cJSON *root, struct format *f)
 {
@@ -418,7 +433,6 @@ format_field_object(const char *text)
 	return o;
 }
 
-/* One field as an option has it: "cluster=u16@0", "generated=sent". */
 static inline bool
 format_field_text(struct json_reader *r, const char *text, struct format *f)
 {

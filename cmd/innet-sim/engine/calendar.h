@@ -1,17 +1,17 @@
 /*
- * calendar.h - who is due next, among many: a calendar of days and months
+ * calendar.h - a priority queue of many events: a calendar of days and months
  *
- * The same order as base/heap.h's heap, time and then id, at a cost that does
- * not grow with how many wait.  Times are cut into days of 1 << shift ns, and
- * those into months.  What is due in this month and the next waits, unsorted,
- * in one short list a day; what is due in a later one, in a list a month, which
- * is dealt out to its days the month before.  So few places are written to at a
- * time, and they stay in the cache.  Today is sorted when it begins; what comes
- * into today later, and what is many months away, waits in a heap each.  The
- * length of a day follows the events: a few in each.
+ * The order is that of base/heap.h, time and then id, but the cost does not
+ * grow with the number of events.  Time is cut into days of 1 << shift ns, and
+ * days into months.  An event of this month or the next waits in an unsorted
+ * list of its day, and a later event in a list of its month; that list is dealt
+ * out to days one month before.  Few lists are written to at a time, so they
+ * stay in the cache.  A day is sorted when it begins.  Events that are added to
+ * the current day, and events more than CALENDAR_MONTHS ahead, wait in a heap
+ * each.  The length of a day follows the number of events in it.
  *
- * Times may not go back: not before what was popped last.  A zeroed struct is
- * an empty calendar; it owns its memory: calendar_free().
+ * Time must not go back: no event may be before the one popped last.  A zeroed
+ * struct is an empty calendar, which owns its memory.
  */
 #ifndef INNET_SIM_CALENDAR_H
 #define INNET_SIM_CALENDAR_H
@@ -50,6 +50,26 @@ struct calendar {
 	size_t near, later;		/* waiting in days, in months */
 	uint64_t days, seen;		/* gone by since the last change */
 };
+
+/*
+ * Add x, whose time is not before that of the event popped last; false without
+ * memory.
+ */
+static inline bool calendar_push(struct calendar *c, struct heap x);
+
+/*
+ * Remove the next event and write it to *x; return 1, 0 if there is none, or
+ * -1 without memory.
+ */
+static inline int calendar_pop(struct calendar *c, struct heap *x);
+
+/* Return the events of the day after today, in no order. */
+static inline const struct calendar_list *calendar_tomorrow(const struct calendar *c);
+
+/* Free all memory; c is empty then. */
+static inline void calendar_free(struct calendar *c);
+
+/* implementation */
 
 static inline void
 calendar_free(struct calendar *c)
@@ -103,7 +123,6 @@ calendar_lay_out(struct calendar *c, unsigned shift)
 	return c->day != NULL;
 }
 
-/* x is due; not before what was popped last.  False without memory. */
 static inline bool
 calendar_push(struct calendar *c, struct heap x)
 {
@@ -271,7 +290,6 @@ calendar_turn(struct calendar *c)
 	return true;
 }
 
-/* Take the next out into *x: 1, 0 if there is none, or -1 without memory. */
 static inline int
 calendar_pop(struct calendar *c, struct heap *x)
 {
@@ -291,7 +309,6 @@ calendar_pop(struct calendar *c, struct heap *x)
 	return 1;
 }
 
-/* What is due the day after today, in no order. */
 static inline const struct calendar_list *
 calendar_tomorrow(const struct calendar *c)
 {
