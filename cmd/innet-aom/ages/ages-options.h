@@ -1,5 +1,5 @@
 /*
- * ages-options.h - what innet-aom was asked for
+ * ages-options.h - the options of innet-aom for ages of updates
  */
 #ifndef INNET_AOM_CONF_H
 #define INNET_AOM_CONF_H
@@ -11,17 +11,18 @@
 enum print_form { PRINT_TABLE, PRINT_JSON, PRINT_CSV };
 
 struct ages_options {
-	struct run_files run, other;	/* other.received.n 0: no other */
-	struct age_rules rules;			/* but for source */
+	struct run_files run,
+	    other; /* other: of --compare, if it has received files */
+	struct age_rules rules;			/* without its source */
 	enum print_form form;
 	const char *series, *table;
 	struct view view;
 	struct format format;		/* if has_format */
-	const char *filter;		/* which are innet's, or NULL */
+	const char *filter; /* of pcap; selects innet's packets, or NULL */
 	bool bare, has_format, estimates, strict, quiet, verbose;
 };
 
-/* The settings of the command line, of olaf; misuse ends the program. */
+/* Read the command line; misuse ends the process with status 2. */
 struct ages_options ages_options_parse(int argc, char *argv[]);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * captured-run.h - what the captures of one run hold, by cluster
+ * captured-run.h - read the captures of one run into flows of updates
  *
- * A flow is one sequence of updates with an age of its own: those of a
- * cluster (or of one worker in it) for one range of the vector.  Flows are
- * found by hash while captures are read and sorted by key afterwards.
+ * Flows (flow.h) are found by hash while captures are read and are sorted by
+ * key afterwards.
  */
 #ifndef INNET_AOM_RUN_H
 #define INNET_AOM_RUN_H
@@ -24,10 +23,10 @@ enum age_end { END_CLUSTER, END_CAPTURE, END_UNSET };
 
 struct instant {
 	uint64_t ns;
-	bool set, relative;	/* to the first packet of the run */
+	bool set, relative;	/* relative to the first packet of the run */
 };
 
-/* How captures are looked at, the same for every run. */
+/* How ages are counted; the same for every run. */
 struct age_rules {
 	enum age_grouping grouping;
 	enum age_start start;
@@ -38,7 +37,7 @@ struct age_rules {
 	struct source_options source;
 };
 
-/* The files of one run; NULL, or none, where there is none. */
+/* The files of one run; report may be NULL. */
 struct run_files {
 	struct source_files received, sent;
 	const char *report;
@@ -50,33 +49,35 @@ struct run {
 	size_t flows, room;
 	uint32_t *slot;		/* index into flow, + 1 */
 	size_t slots;		/* a power of two */
-	struct history *history;	/* of what was sent, when needed */
-	struct match match;	/* the same, known again by what is in it */
+	struct history *history;	/* sent updates; NULL: not needed */
+	struct match match;	/* the same, found by their content */
 	bool matches;
 	struct switch_report report;	/* if has_report */
 	uint64_t first_ns, from_ns, until_ns, end_ns;
-	bool begun;		/* first_ns and what hangs on it are set */
+	bool begun;		/* first_ns, from_ns and until_ns are set */
 	bool has_sent, has_report;
-	struct source in, in_sent;	/* closed: what they counted */
-	uint64_t unmatched;	/* deliveries not found in what was sent */
-	uint64_t ambiguous;	/* that could be one of several sent */
-	double other_end;	/* mean age with the other end, by this one */
-	uint64_t rows;		/* of a table */
-	uint64_t older;		/* made a second and more before all captures */
-	uint64_t oldest_ns;	/* when the first of those was made */
+	struct source in, in_sent;	/* closed; their counters stay */
+	uint64_t unmatched;	/* deliveries that were not sent, it seems */
+	uint64_t ambiguous;	/* deliveries that may be one of several sent */
+	double other_end; /* mean age if ages ended by the other rule, divided
+			     by the mean */
+	uint64_t rows;		/* read from a table of times */
+	uint64_t older; /* updates made a second or more before the captures */
+	uint64_t oldest_ns;	/* time of the oldest of those */
 	int rc;			/* 1 if a capture was damaged */
 };
 
-/* Read the files of a run; it may exit. */
+/* Read the files of a run; exit after an error. */
 void run_read(struct run *r, const struct age_rules *rules,
     const struct run_files *f);
 
 /*
- * Sort the flows: by their keys, which from now on have the places of their
- * names where clusters and workers have names (of all runs, ranked).
+ * Sort the flows by name if clusters and workers have names, which names_rank()
+ * has ranked; their keys contain the places of the names then.
  */
 void run_sort_by_name(struct run *r);
 
+/* Free all memory of r. */
 void run_free(struct run *r);
 
 #endif

@@ -1,11 +1,10 @@
 /*
- * clock-offset.h - how far the clocks of two captures are apart
+ * clock-offset.h - estimate the offset between the clocks of two captures
  *
- * Of packets that are in both captures, those of one direction were seen later
- * by their delay, and those of the other earlier: the smallest of both are
- * taken to be equal, so the clocks are apart by the middle.  It exits where
- * that cannot be known: no packets in both directions, or delays that
- * contradict each other.
+ * A packet that is in both captures appears later in one of them by its delay.
+ * The smallest delays of both directions are assumed to be equal, as NTP does,
+ * which gives the offset.  The process exits if there are no packets in both
+ * directions or if the delays contradict each other.
  */
 #ifndef INNET_AOM_ESTIMATE_H
 #define INNET_AOM_ESTIMATE_H
@@ -14,9 +13,9 @@
 #include <stdint.h>
 
 /*
- * What has to be added to the stamps of the capture `other` to be on the clock
- * of the capture `by`; a line says what was taken unless quiet.  Both are files
- * that can be read again.
+ * Return the ns to add to the time stamps of the capture at `other` so that
+ * they are on the clock of the capture at `by`.  Print a line about it unless
+ * quiet. Both files are read a second time later, so they cannot be pipes.
  */
 int64_t clock_offset_estimate(const char *by, const char *other, bool quiet);
 

@@ -11,7 +11,7 @@
 
 #include "common/olaf/aom.h"
 
-/* Constituents and packets, as a switch's report has them. */
+/* Packets, and the constituents in them. */
 struct update_count {
 	uint64_t packets, constituents;
 };
@@ -20,10 +20,11 @@ struct flow {
 	uint64_t key;		/* cluster:16 worker:32 following:16 */
 	struct update_count got, sent;
 	struct aom age;
-	struct aom *freshest;	/* if what is ambiguous was sent last; owned */
-	uint64_t last_ns;	/* of its packets, sent or received */
-	double reward;		/* of all received */
-	uint32_t latest;	/* history's newest item of this flow, + 1 */
+	struct aom *freshest;	/* the age if each ambiguous delivery is
+				 * the newest candidate; owned */
+	uint64_t last_ns;	/* time of its last packet, sent or received */
+	double reward;		/* sum over received packets */
+	uint32_t latest; /* newest item of sent-history.h, + 1; 0: none */
 };
 
 static inline unsigned

@@ -1,5 +1,5 @@
 /*
- * log.h - lines on the standard error about a run that was read
+ * log.h - print lines about a run on standard error
  */
 #ifndef INNET_AOM_LOG_H
 #define INNET_AOM_LOG_H
@@ -8,20 +8,21 @@
 
 #include "cmd/innet-aom/ages/ages-options.h"
 
-/* The summary line of a run, and where its ages end if that matters. */
+/* Print the summary of a run, and the rule for the end of ages if it matters.
+ */
 void log_summary(const struct ages_options *options, const struct run *r,
     const struct run_files *files, const struct rows *rows);
 
-/* What a reader must know though the summary is left out. */
+/* Print what a user must know even without the summary. */
 void log_warnings(const struct run *r, const struct run_files *files,
     const struct rows *rows);
 
-/* What each capture held. */
+/* Print the number of packets of each capture. */
 void log_captures(const struct source *s);
 
 /*
- * Where a capture has packets and none was recognised, what was there; true if
- * that is so of any.
+ * Warn about each capture in which no packet was recognised, with hints about
+ * its packets; true if there is one.
  */
 bool log_unrecognised(const struct ages_options *options,
     const struct source *s);

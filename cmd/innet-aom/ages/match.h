@@ -1,11 +1,11 @@
 /*
- * match.h - which packet that was sent is the one that came?
+ * match.h - find the sent packet that a delivery is
  *
- * Packets are known again by a hash: of their payload, or of what their format
- * says.  Equal ones are taken in the order in which they were sent, each once.
- * Where a delivery could be more than one of them, that is ambiguous: the
- * earliest that is left and the latest sent before it bound its age.
- * Functions exit when there is no memory.
+ * Packets are compared by a hash of their payload or of the fields of their
+ * format.  Equal packets are matched in the order in which they were sent, each
+ * once.  A delivery that may be one of several is ambiguous: the earliest
+ * unmatched packet and the latest one sent before the delivery bound its age.
+ * The functions exit when there is no memory.
  */
 #ifndef INNET_AOM_MATCH_H
 #define INNET_AOM_MATCH_H
@@ -16,9 +16,9 @@
 
 struct match_item {
 	uint64_t hash, sent_ns;
-	uint64_t group;		/* of a fallback: who sent it */
+	uint64_t group;		/* its sender, for match_newest() */
 	uint32_t flow;		/* the sender's flow */
-	uint32_t taken;		/* of the first of equals: how many are */
+	uint32_t taken; /* in the first of equal items: matched so far */
 };
 
 struct match {
@@ -27,29 +27,30 @@ struct match {
 	size_t n, room;
 };
 
-/* What a delivery was. */
+/* The sent packet that a delivery is. */
 struct matched {
 	uint32_t flow;
-	uint64_t sent_ns;	/* taken in order */
-	uint64_t earliest_ns, latest_ns;	/* it can be */
+	uint64_t sent_ns;	/* if packets are matched in order */
+	uint64_t earliest_ns, latest_ns;	/* bounds of sent_ns */
 	bool ambiguous;
-	bool newest;		/* changed on its way: the group's newest */
+	bool newest;		/* found by match_newest() */
 };
 
-/* It was sent at sent_ns; in order of time. */
+/* Add a sent packet; call this in order of time. */
 void match_sent(struct match *m, const struct match_item *item);
 
-/* All was sent; groups: match_newest() will be asked. */
+/* Sort the items once they are complete; groups: for match_newest(). */
 void match_sort(struct match *m, bool groups);
 
-/* What came at t_ns with that hash; false if none is left. */
+/* Find the packet with that hash, received at t_ns; false if none is left. */
 bool match_find(struct match *m, uint64_t hash, uint64_t t_ns,
     struct matched *found);
 
-/* The newest of a group sent by t_ns; false if there is none. */
+/* Find the newest packet of a group sent by t_ns; false if there is none. */
 bool match_newest(const struct match *m, uint64_t group, uint64_t t_ns,
     struct matched *found);
 
+/* Free all items. */
 void match_free(struct match *m);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * names.h - numbers for the clusters and workers of other protocols
+ * names.h - number the names of clusters and workers of other protocols
  *
- * A name of any kind gets the next number when it is first seen.  When all has
- * been read, names_rank() says the place of each number in the order of the
- * names; from then on names_at() is asked by place.  Functions exit when there
- * is no memory.
+ * A name gets the next number when it is first seen.  When all captures have
+ * been read, names_rank() sorts the names; s->place[] maps a number to its
+ * place in that order, and names_at() takes a place.  The functions exit when
+ * there is no memory.
  */
 #ifndef INNET_AOM_NAMES_H
 #define INNET_AOM_NAMES_H
@@ -22,15 +22,16 @@ struct names {
 	size_t n, room;
 };
 
-/* The number of a name. */
+/* Return the number of a name, a new one if it is new. */
 uint32_t names_get_number(struct names *s, const struct format_name *n);
 
-/* All names are there: order them. */
+/* Sort the names. */
 void names_rank(struct names *s);
 
+/* Free all names. */
 void names_free(struct names *s);
 
-/* The name at a place, once they are ranked. */
+/* Return the name at a place; call names_rank() before. */
 static inline const struct format_name *
 names_at(const struct names *s, uint32_t place)
 {

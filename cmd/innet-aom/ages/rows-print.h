@@ -10,17 +10,17 @@
 
 #include "cmd/innet-aom/ages/rows.h"
 
-/* Print them; JSON: an object a line.  Errors are left in f. */
+/* Print rows as a table, as one JSON object a line, or as CSV. */
 void rows_print_table(FILE *f, const struct rows *rows);
 void rows_print_json(FILE *f, const struct rows *rows);
 void rows_print_csv(FILE *f, const struct rows *rows);
 
-/* Two runs side by side, with the ratio a / b of each figure. */
+/* Print two runs side by side, with the ratio a / b of each figure. */
 void rows_compare_table(FILE *f, const struct rows *a, const struct rows *b);
 void rows_compare_json(FILE *f, const struct rows *a, const struct rows *b);
 void rows_compare_csv(FILE *f, const struct rows *a, const struct rows *b);
 
-/* The sawtooth of every flow: cluster,time_ns,age_ns. */
+/* Print the age of every flow over time as CSV: cluster,time_ns,age_ns. */
 void rows_print_series(FILE *f, const struct run *r);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * rows.h - the figures of a run: a row a cluster, and one of all
+ * rows.h - the figures of a run: one row for each cluster or worker, and a
+ * total
  */
 #ifndef INNET_AOM_ROWS_H
 #define INNET_AOM_ROWS_H
@@ -29,22 +30,24 @@ struct row {
 
 /* Which rows and figures are shown. */
 struct view {
-	bool total;		/* the row of all alone */
-	bool chosen;		/* columns are as --columns has them */
+	bool total;		/* print the total only */
+	bool chosen;		/* --columns chose the columns */
 	struct columns_choice shows;	/* of enum figure */
 };
 
 struct rows {
 	const struct view *view;	/* borrowed */
-	struct row *row;	/* rising (cluster, worker); all, the last */
-	size_t n;		/* the last counted */
+	struct row *row;	/* sorted by cluster and worker; the total is
+				 * last; owned */
+	size_t n;		/* with the total */
 	enum age_grouping grouping;
-	const struct names *clusters, *workers;	/* borrowed; NULL: numbers */
-	int64_t packets_lost;	/* sent less received; if known */
+	const struct names *clusters,
+	    *workers;		/* borrowed; NULL: they are numbers */
+	int64_t packets_lost;	/* sent minus received, if packets_known */
 	bool packets_known;
 };
 
-/* How a figure is called and what it counts, by enum figure. */
+/* The names and the unit of a figure, by enum figure. */
 struct figure_name {
 	const char *key;	/* in JSON and CSV */
 	const char *title;	/* in the table */
@@ -53,16 +56,17 @@ struct figure_name {
 
 extern const struct figure_name figure_name[FIGURES];
 
-/* All figures, in their order, but for the reward. */
+/* Return a view of all figures except the reward. */
 struct view view_all(void);
 
-/* The reward too. */
+/* Add the reward to a view. */
 void view_add_reward(struct view *v);
 
-/* Those of "mean_age_ns,lost"; NULL, or what is wrong with it. */
+/* Choose the figures of a list, "mean_age_ns,lost"; return NULL or the error.
+ */
 const char *view_parse(struct view *v, const char *list);
 
-/* The rows of r, whose flows are sorted; it may exit. */
+/* Return the rows of r, whose flows are sorted; the caller frees rows.row. */
 struct rows rows_make(const struct run *r, const struct view *v);
 
 #endif

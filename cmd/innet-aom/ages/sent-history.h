@@ -1,5 +1,5 @@
 /*
- * sent-history.h - what was sent, so that a delivery's constituents are found
+ * sent-history.h - find the constituents of a delivery among sent updates
  *
  * A merged packet carries worker and sequence of the last update that was
  * merged into it, and how many are inside.  Merging takes a cluster's updates
@@ -17,16 +17,16 @@
 
 struct history *history_new(void);
 
-/* u of flow f (at flow_at in its array) was sent at t. */
+/* Add update u of flow f (number flow_at), which was sent at t. */
 void history_add(struct history *h, struct flow *f, uint32_t flow_at,
     const struct update *u, uint64_t t);
 
-/* All was sent: be ready for questions. */
+/* Sort the history once it is complete. */
 void history_sort(struct history *h);
 
 /*
- * When the oldest constituent of u, delivered in the flow at flow_at, was
- * generated; false, and *made untouched, if u was never sent.
+ * Write the time at which the oldest constituent of u, delivered in flow number
+ * flow_at, was generated to *made; false if u was not sent.
  */
 bool history_oldest(const struct history *h, uint32_t flow_at,
     const struct update *u, uint64_t *made);

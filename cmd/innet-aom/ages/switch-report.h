@@ -1,5 +1,5 @@
 /*
- * switch-report.h - a switch's report: what it superseded and what it dropped
+ * switch-report.h - read how many updates a switch superseded and dropped
  */
 #ifndef INNET_AOM_SWITCH_REPORT_H
 #define INNET_AOM_SWITCH_REPORT_H
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What became of a cluster's updates in the switch. */
+/* The constituents of a cluster's updates in the switch. */
 struct cluster_losses {
 	uint16_t cluster;
 	uint64_t arrived, superseded, dropped;	/* constituents */

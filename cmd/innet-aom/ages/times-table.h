@@ -1,8 +1,9 @@
 /*
- * times-table.h - updates from a table of times, as CSV: innet-format(5)
+ * times-table.h - read updates from a CSV table of times: innet-format(5)
  *
- * A line of names, then a line an update: when it was made and when it came.
- * An update that never came has no time of receipt.
+ * The first line has the names of the columns.  Each other line is an update:
+ * when it was generated and when it was received.  A lost update has no time of
+ * receipt.
  */
 #ifndef INNET_AOM_TABLE_H
 #define INNET_AOM_TABLE_H
@@ -16,7 +17,7 @@
 
 struct times_row {
 	uint64_t generated_ns, received_ns;
-	uint32_t cluster, worker;	/* their numbers in names */
+	uint32_t cluster, worker;	/* numbers of names.h */
 	uint32_t sequence;
 	uint16_t merged;
 	bool came;
@@ -26,24 +27,24 @@ struct times_row {
 struct times_table {
 	struct times_row *row;	/* owned */
 	size_t n, room;
-	bool lost;		/* there is one that never came */
+	bool lost;		/* at least one update was lost */
 };
 
 enum { TIMES_TABLE_ERROR_BYTES = 512 };
 
 /*
- * Add the rows of f, named path, to t: 0, or -1 and why, with its line.
- * Columns that are not used are named unless quiet.
+ * Add the rows of f, whose name is path, to t.  Return 0, or -1 with the reason
+ * and the line in why.  Warn about unused columns unless quiet.
  */
 int times_table_parse(struct times_table *t, FILE *f, const char *path,
     struct names *clusters, struct names *workers, bool quiet,
     char why[TIMES_TABLE_ERROR_BYTES]);
 
-/* Read path ("-": standard input), or say what is wrong and exit 1. */
+/* Read path ("-": standard input); exit with status 1 after an error. */
 void times_table_read(struct times_table *t, const char *path,
     struct names *clusters, struct names *workers);
 
-/* Sort the rows by when they came (those that never did last), or were made. */
+/* Sort the rows by receipt, lost ones last, or by generation. */
 void times_table_sort(struct times_table *t, bool compare_receipt);
 
 #endif

@@ -10,8 +10,8 @@
  * Behind lost bytes, messages of one fixed length and messages with a delimiter
  * are found again; otherwise the stream is given up.  If the capture starts in
  * the middle of a stream, the stream is assumed to start with a message or,
- * with a delimiter, behind the first delimiter.  The bytes of a message that the
- * format reads are kept, and a hash of its match range.
+ * with a delimiter, behind the first delimiter.  The bytes of a message that
+ * the format reads are kept, and a hash of its match range.
  *
  * The time stamp of a message is that of the packet that completes it; behind
  * lost bytes it is its own, even if later messages were returned before.  The

@@ -1,9 +1,9 @@
 /*
- * bitmap.h - which segments of a vector have been seen
+ * bitmap.h - the set of segments of a vector that have been seen
  *
- * A set of indices below 2^24, in pages that are made as they are needed.  All
- * sets of a program share one budget of bytes: what does not fit is refused,
- * so that no capture can make them grow without end.  A zeroed struct is the
+ * A set of indices below 2^24, in pages that are allocated when needed.  All
+ * sets share one budget of bytes, so that no capture can make them grow without
+ * limit; an index that does not fit is refused.  A zeroed struct is the
  * empty set; bitmap_clear() gives its memory back.
  */
 #ifndef INNET_AOM_BITMAP_H
@@ -23,18 +23,19 @@ enum {
 
 struct bitmap {
 	uint64_t low;
-	uint8_t **page;		/* owned, and what they point to */
+	uint8_t **page;		/* owned, as the pages are */
 	uint32_t pages;
 	uint32_t n;		/* indices in the set */
 };
 
-/* What all sets may take, and do. */
+/* The bytes that all sets may use together, and use. */
 struct bitmap_budget {
 	size_t most_bytes, bytes;
 };
 
 enum bitmap_result { BITMAP_NEW, BITMAP_REPEATED, BITMAP_NO_ROOM };
 
+/* Take bytes from the budget; false if they do not fit. */
 static inline bool
 bitmap_reserve(struct bitmap_budget *b, size_t bytes)
 {
@@ -44,7 +45,7 @@ bitmap_reserve(struct bitmap_budget *b, size_t bytes)
 	return true;
 }
 
-/* The page of index i, made if it is not there; NULL without room. */
+/* Return the page of index i, a new one if needed; NULL without room. */
 static inline uint8_t *
 bitmap_page(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 {
@@ -73,7 +74,7 @@ bitmap_page(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 	return s->page[k];
 }
 
-/* Index i was seen: for the first time? */
+/* Add index i and return whether it is new. */
 static inline enum bitmap_result
 bitmap_add(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 {
@@ -98,13 +99,14 @@ bitmap_add(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 	return BITMAP_NEW;
 }
 
-/* Was the first index seen, where a vector begins? */
+/* Is index 0, the begin of the vector, in the set? */
 static inline bool
 bitmap_has_first(const struct bitmap *s)
 {
 	return (s->low & 1) != 0;
 }
 
+/* Free the pages; s is empty then. */
 static inline void
 bitmap_clear(struct bitmap *s, struct bitmap_budget *b)
 {

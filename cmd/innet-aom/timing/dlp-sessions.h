@@ -1,10 +1,9 @@
 /*
- * dlp-sessions.h - the sessions of program dlp that captures show:
- * innet-wire(5)
+ * dlp-sessions.h - find the sessions of program dlp in captures: innet-wire(5)
  *
- * An aggregator is known by its port.  A session of it is a job whose vectors
- * have one segment: a gradient goes up, an aggregate comes down, and the step
- * is the iteration.
+ * An aggregator is recognised by its port.  A session of it is a job whose
+ * vectors have one segment: a gradient goes up, an aggregate comes down, and
+ * the step is the iteration.
  */
 #ifndef INNET_AOM_SESSIONS_H
 #define INNET_AOM_SESSIONS_H
@@ -18,44 +17,48 @@
 
 enum { SESSIONS_MAX = 4096, SESSIONS_WORKERS_MAX = 65536 };
 
-/* What is known of the steps of an aggregator, besides its job. */
+/* The state of an aggregator beside its job. */
 struct session {
 	struct job job;
-	bool late;		/* answers at once, from the step before */
-	bool answered;		/* a step was: */
-	uint32_t step;		/* the newest such */
+	bool late; /* it answers with the aggregate of the step before */
+	bool answered;		/* at least one step was answered */
+	uint32_t step;		/* the newest of those */
 };
 
 struct session_worker {
 	uint32_t session, member;
-	bool sent;		/* a gradient: */
-	uint32_t step;		/* of that step, its newest */
-	bool out;		/* which came when that was answered */
-	bool zero;		/* and was all zeros */
-	bool refused;		/* another step was current */
-	unsigned file;		/* in which it was seen first */
+	bool sent;		/* it has sent a gradient */
+	uint32_t step;		/* of this step, the newest */
+	bool out;		/* after the step was answered */
+	bool zero;		/* the gradient is all zeros */
+	bool refused;		/* the aggregator was at another step */
+	unsigned file;		/* the capture that showed it first */
 };
 
 struct sessions {
 	struct job_context context;
-	uint16_t port;		/* of aggregators; 0: the usual ones */
-	bool late;		/* all do */
+	uint16_t port;		/* of aggregators; 0: 1234 and 12344 */
+	bool late;		/* all aggregators answer late */
 	struct session **session;	/* owned, and what they point to */
 	uint32_t n;
 	struct hashmap at;	/* sessions by address */
 	struct session_worker *worker;
 	uint32_t workers, room;
 	struct hashmap worker_at;	/* by session and address */
-	uint64_t bad;		/* of another length */
-	uint64_t too_many;	/* packets of aggregators, workers */
+	uint64_t bad;		/* malformed packets */
+	uint64_t too_many;	/* packets beyond the limits */
 };
 
+/* Is a packet between these ports one of program dlp? */
 bool sessions_claim(const void *sessions, uint8_t tos, uint16_t sport,
     uint16_t dport);
 
+/* Receive a packet; call this in order of time. */
 void sessions_receive(struct sessions *s, const struct packet *p);
 
+/* Close all steps at the end of the captures. */
 void sessions_end(struct sessions *s);
+/* Free all memory of s. */
 void sessions_free(struct sessions *s);
 
 #endif

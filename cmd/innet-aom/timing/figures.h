@@ -1,10 +1,10 @@
 /*
- * figures.h - rows of named figures, as a table, as JSON or as CSV
+ * figures.h - print rows of named figures as a table, as JSON or as CSV
  *
  * A row has a cell for each column.  JSON and CSV are printed at once; a table
- * is kept until figures_close(), which knows how wide it is and in which unit
- * its times are best read, unless it may be long: then it is printed at once,
- * with times in microseconds.  What is not known is "-", null or empty.
+ * is kept until figures_close(), which knows its width and the best unit of
+ * its times.  With at_once, a table that may be long is printed row by row,
+ * with times in microseconds.  An unknown figure is "-", null or empty.
  */
 #ifndef INNET_AOM_FIGURES_H
 #define INNET_AOM_FIGURES_H
@@ -23,14 +23,14 @@ enum { FIGURES_TEXT_BYTES = 64 };
 
 struct figures_column {
 	const char *key;	/* in JSON and CSV */
-	const char *title;	/* in a table; NULL: only if asked for */
+	const char *title;	/* in a table; NULL: with --columns only */
 	enum figures_unit unit;
-	int figure;		/* for who makes the rows */
+	int figure;		/* for the caller */
 };
 
 struct figures_cell {
 	bool known;
-	bool quoted;		/* a text that JSON has in quotes */
+	bool quoted;		/* JSON has the text in quotes */
 	uint64_t whole;		/* COUNT and NS */
 	double real;
 	char text[FIGURES_TEXT_BYTES];
@@ -40,25 +40,25 @@ struct figures {
 	const struct figures_column *column;	/* the last has no key */
 	int n;
 	enum figures_form form;
-	bool at_once;		/* a table, too */
-	bool chosen;		/* shows is of --columns */
+	bool at_once;		/* print a table row by row, too */
+	bool chosen;		/* --columns chose the columns */
 	struct columns_choice shows;
-	struct figures_cell *row;	/* kept ones, n each; owned */
+	struct figures_cell *row; /* rows that are kept, n cells each; owned */
 	size_t rows, room;
 	size_t printed;
 };
 
-/* Begin one; list: of columns, or NULL.  NULL, or what is wrong with it. */
+/* Begin; list chooses columns unless it is NULL.  Return NULL or its error. */
 const char *figures_open(struct figures *s, const struct figures_column *column,
     enum figures_form form, bool at_once, const char *list);
 
-/* Print, or keep, a row of s->n cells. */
+/* Print or keep a row of s->n cells. */
 void figures_add_row(struct figures *s, const struct figures_cell *cell);
 
-/* Print what was kept, and give it back. */
+/* Print the rows that were kept and free them. */
 void figures_close(struct figures *s);
 
-/* Cells. */
+/* Return a cell with a count or a time, a real number, or a text. */
 static inline struct figures_cell
 figures_count(uint64_t v)
 {

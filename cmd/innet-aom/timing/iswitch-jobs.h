@@ -1,13 +1,12 @@
 /*
- * iswitch-jobs.h - the jobs of program iswitch that captures show:
- * innet-wire(5)
+ * iswitch-jobs.h - find the jobs of program iswitch in captures: innet-wire(5)
  *
- * Who is a switch and who a member is learnt from what they say: Join and its
- * Ack, STATE, Probe and NACK; else from innet's port, and from who has several
- * others opposite.  A result to a group's address is one to each member to whom
- * the switch has named it.  What cannot be told is counted unplaced.  Jobs,
- * members and addresses are limited in number, and what is beyond is counted
- * as well.
+ * Control messages (Join and its Ack, STATE, Probe, NACK) show which address is
+ * a switch and which a member.  Without them, innet's port does, or that an
+ * address has several peers.  A result to a multicast group counts for every
+ * member to which the switch has announced the group.  Segments whose direction
+ * is unknown are counted as unplaced.  The numbers of jobs, members and
+ * addresses are limited, and packets beyond the limits are counted.
  */
 #ifndef INNET_AOM_JOBS_H
 #define INNET_AOM_JOBS_H
@@ -27,34 +26,38 @@ enum jobs_role { JOBS_UNKNOWN, JOBS_SWITCH, JOBS_MEMBER };
 struct jobs_end {
 	union addr at;
 	enum jobs_role role;
-	uint32_t peer;		/* the one opposite, + 1; 0: none yet */
-	/* of a member, or a group (job alone); job + 1, 0: none yet */
+	uint32_t peer;		/* its only peer so far, + 1; 0: none */
+	/* of a member or a group (job only); job + 1, 0: none yet */
 	uint32_t job, member;
 };
 
 struct jobs {
 	struct job_context context;
-	bool async;		/* jobs whose Joins were not seen are */
+	bool async; /* assume that of jobs whose Join was not seen */
 	struct jobs_end *end;
 	uint32_t ends, ends_room;
 	struct hashmap end_at;	/* by address */
 	struct job **job;	/* owned, and what they point to */
 	uint32_t n, room;
 	struct hashmap job_at;	/* by switch and number */
-	uint64_t unplaced;	/* segments between unknown ends */
+	uint64_t unplaced;	/* segments of unknown direction */
 	uint64_t bad_segment, bad_control;
-	uint64_t too_many;	/* packets of ends, jobs, members */
+	uint64_t too_many;	/* packets beyond the limits */
 };
 
-/* These are a switch's address and port, whatever else is seen. */
+/* Take `at` for a switch, whatever the captures show. */
 void jobs_add_switch(struct jobs *s, const union addr *at);
 
+/* Is a packet with this codepoint one of program iswitch? */
 bool jobs_claim(const void *none, uint8_t tos, uint16_t sport,
     uint16_t dport);
 
+/* Receive a packet; call this in order of time. */
 void jobs_receive(struct jobs *s, const struct packet *p);
 
+/* Close all iterations at the end of the captures. */
 void jobs_end(struct jobs *s);
+/* Free all memory of s. */
 void jobs_free(struct jobs *s);
 
 #endif

@@ -1,20 +1,21 @@
 /*
- * rounds.h - the pushes and rounds of one member of a job out of step
+ * rounds.h - the pushes and rounds of a member of an asynchronous job
  *
- * What a member sends counts its own pushes, and what it gets the rounds of the
- * job, each segment by itself (innet-iswitch(7)).  A round is over for a member
- * when it has all of its segments, and those of the rounds before; from one
- * such to the next is an iteration.  A gradient's staleness is t_s - t_w: the
- * rounds that were over when its first segment was seen, less those when the
- * first of the push before was.  That is so where weights are handed out when a
- * gradient is sent, and what was discarded meanwhile is not seen.  Behind a
- * server, which answers each push by itself, it is the pushes of others that
- * were whole between the one before and this.
+ * The segments that a member sends have the number of its push, and the
+ * segments that it receives have the number of a round of the job
+ * (innet-iswitch(7)).  A round is complete for a member when it has all
+ * segments of that round and of the rounds before; the time from one complete
+ * round to the next is an iteration.
  *
- * A round of the job is reported when it is over for all members, or
- * ROUNDS_KEPT rounds later.
+ * The staleness of a gradient is t_s - t_w: the rounds that were complete when
+ * its first segment was seen, minus those when the first segment of the push
+ * before was seen.  That assumes that a worker reads its weights when it sends
+ * a gradient; gradients that it discards are not in the capture.  A parameter
+ * server answers each push by itself; there the staleness is the number of
+ * pushes of other members that were complete since the push before.
  *
- * ROUNDS_KEPT rounds are open.  Owns its memory: rounds_free().
+ * A round of the job is reported when it is complete for all members, or
+ * ROUNDS_KEPT rounds later.  ROUNDS_KEPT rounds are open.
  */
 #ifndef INNET_AOM_ROUNDS_H
 #define INNET_AOM_ROUNDS_H
@@ -26,42 +27,43 @@
 
 enum { ROUNDS_KEPT = 16 };
 
-/* One push, or round, of a member. */
+/* One push or round of a member. */
 struct rounds_part {
 	bool open;
 	int64_t number;
-	uint32_t vectors;	/* inside */
+	uint32_t vectors;	/* summed in it */
 	struct job_side side;
 };
 
 struct rounds {
-	bool begun;		/* a push was seen: */
-	struct rounds_part push;	/* its newest */
+	bool begun;		/* push is set */
+	struct rounds_part push;	/* the newest push */
 	bool has_shown;
-	int64_t shown;		/* rounds over when that began */
-	bool has_base;		/* behind a server: it was told of: */
-	uint64_t base;		/* vectors that are applied */
+	int64_t shown;		/* complete rounds when that push began */
+	bool has_base;		/* behind a server: base is set */
+	uint64_t base;		/* vectors applied when it last got an answer */
 	struct rounds_part round[ROUNDS_KEPT];	/* by number */
-	bool has_round;		/* of a round: */
+	bool has_round;		/* newest is set */
 	int64_t newest;
-	bool has_next;		/* a round was whole, all before this are */
+	bool has_next;		/* next is set */
 	int64_t next;
-	bool has_over;		/* the one before next ended, and is known */
+	bool has_over;		/* over_ns is set: when round next - 1 ended */
 	uint64_t over_ns;
 };
 
-/* Member m sent a segment, or got one; iteration is as on the wire. */
+/* Member m sent or received segment s, whose iteration is that of the packet.
+ */
 void rounds_add_segment(struct job *j, struct job_context *context, uint32_t m,
     const struct job_segment *s);
 
-/* Member m of j joins, and has the rounds before next. */
+/* Member m of j joins; it has all rounds before next. */
 void rounds_join(struct job *j, struct job_context *context, uint32_t m,
     uint32_t next);
 
-/* No more comes to member m. */
+/* Free the rounds of member m at the end. */
 void rounds_end(struct job *j, struct job_context *context, uint32_t m);
 
-/* Report what there is of the job's rounds up to last, in order. */
+/* Report the job's rounds up to number last, in order. */
 void rounds_close(struct job *j, struct job_context *context, int64_t last);
 
 #endif
