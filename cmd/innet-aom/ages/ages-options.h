@@ -11,8 +11,8 @@
 enum print_form { PRINT_TABLE, PRINT_JSON, PRINT_CSV };
 
 struct ages_options {
-	struct run_files run,
-	    other; /* other: of --compare, if it has received files */
+	struct run_files run;
+	struct run_files other;		/* of --compare, if received.n > 0 */
 	struct age_rules rules;			/* without its source */
 	enum print_form form;
 	const char *series, *table;

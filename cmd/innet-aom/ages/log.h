@@ -8,8 +8,7 @@
 
 #include "cmd/innet-aom/ages/ages-options.h"
 
-/* Print the summary of a run, and the rule for the end of ages if it matters.
- */
+/* Print the summary of a run, and where ages end if that matters. */
 void log_summary(const struct ages_options *options, const struct run *r,
     const struct run_files *files, const struct rows *rows);
 

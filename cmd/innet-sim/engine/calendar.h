@@ -64,7 +64,8 @@ static inline bool calendar_push(struct calendar *c, struct heap x);
 static inline int calendar_pop(struct calendar *c, struct heap *x);
 
 /* Return the events of the day after today, in no order. */
-static inline const struct calendar_list *calendar_tomorrow(const struct calendar *c);
+static inline const struct calendar_list *
+calendar_tomorrow(const struct calendar *c);
 
 /* Free all memory; c is empty then. */
 static inline void calendar_free(struct calendar *c);
