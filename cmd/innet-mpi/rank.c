@@ -41,7 +41,7 @@ struct rank {
 	float *mine, *sum;		/* elements, and MARKS */
 	struct durations rounds;	/* from a gradient to its sum */
 	uint64_t start_ns, spoke_ns, told_ns;
-	bool over;			/* this rank has no more gradients */
+	bool over;			/* this rank sends no other gradient */
 	bool failed;			/* and the reason was printed */
 	bool ended;			/* the child ended by itself */
 };

@@ -59,7 +59,7 @@ struct pcapio_out {
 	const char *path;	/* borrowed, for messages */
 	int fd;
 	int failed;		/* errno of the write that failed, or 0 */
-	bool told;		/* the failure was printed */
+	bool warned;		/* the failure was printed */
 	uint8_t *buf;
 	size_t have;		/* bytes in buf */
 	uint64_t packets;	/* put so far */
@@ -316,9 +316,9 @@ pcapio_flush_or_warn(struct pcapio_out *out)
 	if (pcapio_flush(out) == 0)
 		return false;
 	errno = out->failed;
-	if (!out->told && errno != EPIPE)
+	if (!out->warned && errno != EPIPE)
 		warn("%s: captures no more", pcapio_name(out->path, true));
-	out->told = true;
+	out->warned = true;
 	return out->failed == EPIPE;
 }
 

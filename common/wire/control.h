@@ -41,7 +41,7 @@ enum control_flag {
 	CONTROL_COMMANDS = 0x08, CONTROL_FLAGS = 0x0e	/* all of them */
 };
 
-/* Whose counters Stats asks for. */
+/* The counters that Stats asks for: of a job, or of the switch. */
 enum control_scope { CONTROL_SCOPE_JOB, CONTROL_SCOPE_SWITCH };
 
 enum control_status {

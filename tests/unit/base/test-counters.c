@@ -5,7 +5,7 @@
 #include "tests/unit/tap.h"
 
 static struct counters
-filled(enum counters_form form)
+make_counters(enum counters_form form)
 {
 	struct counters c = counters_begin(form, "innet-x");
 
@@ -26,7 +26,7 @@ filled(enum counters_form form)
 
 /* Is that its text?  It is freed. */
 static bool
-is(struct counters c, const char *text)
+has_text(struct counters c, const char *text)
 {
 	const char *got = counters_text(&c);
 	const bool same = got != NULL && strcmp(got, text) == 0;
@@ -38,7 +38,7 @@ is(struct counters c, const char *text)
 }
 
 static void
-lists(void)
+test_lists(void)
 {
 	struct counters c = counters_begin(COUNTERS_JSON, NULL);
 
@@ -51,13 +51,13 @@ lists(void)
 	counters_list_end(&c);
 	counters_list(&c, "none");
 	counters_list_end(&c);
-	ok(is(c, "{\"jobs\":[{\"job\":0},{\"job\":1}],\"none\":[]}\n"),
+	ok(has_text(c, "{\"jobs\":[{\"job\":0},{\"job\":1}],\"none\":[]}\n"),
 	    "lists have groups without names");
 }
 
 /* Of one, nouns lose their s; keys and all else stay. */
 static void
-ones(void)
+test_ones(void)
 {
 	struct counters c = counters_begin(COUNTERS_LINE, NULL);
 
@@ -68,16 +68,18 @@ ones(void)
 	counters_put(&c, "across", 1);
 	counters_put(&c, "segments_sent", 1);
 	counters_put(&c, "s", 1);
-	ok(is(c, "1 update in, 0 updates in, 1 packet, 1 regular, 1 across, "
-	    "1 segments_sent, 1 s\n"), "one of many");
+	ok(has_text(c,
+	       "1 update in, 0 updates in, 1 packet, 1 regular, 1 across, "
+	       "1 segments_sent, 1 s\n"),
+	    "one of many");
 	c = counters_begin(COUNTERS_JSON, NULL);
 	counters_put(&c, "packets", 1);
-	ok(is(c, "{\"packets\":1}\n"), "JSON has keys");
+	ok(has_text(c, "{\"packets\":1}\n"), "JSON has keys");
 }
 
 /* A text that grows over many rooms. */
 static void
-grown(void)
+test_grown(void)
 {
 	struct counters c = counters_begin(COUNTERS_JSON, NULL);
 	char name[16];
@@ -96,25 +98,31 @@ grown(void)
 int
 main(void)
 {
-	ok(is(filled(COUNTERS_JSON), "{\"packets\":18446744073709551615,"
-	    "\"ahead\":-9223372036854775808,"
-	    "\"state\":\"a \\\"b\\\"\\\\\\u000a\",\"open\":true,"
-	    "\"ignored\":{\"short\":1,\"long\":2},\"lost\":{},"
-	    "\"late\":false}\n"), "an object on a line, words escaped");
-	ok(is(filled(COUNTERS_PAGE), "{\n \"packets\":18446744073709551615,"
-	    "\n \"ahead\":-9223372036854775808,"
-	    "\n \"state\":\"a \\\"b\\\"\\\\\\u000a\",\n \"open\":true,"
-	    "\n \"ignored\":{\n  \"short\":1,\n  \"long\":2\n },"
-	    "\n \"lost\":{},\n \"late\":false\n}\n"),
+	ok(has_text(make_counters(COUNTERS_JSON),
+	       "{\"packets\":18446744073709551615,"
+	       "\"ahead\":-9223372036854775808,"
+	       "\"state\":\"a \\\"b\\\"\\\\\\u000a\",\"open\":true,"
+	       "\"ignored\":{\"short\":1,\"long\":2},\"lost\":{},"
+	       "\"late\":false}\n"),
+	    "an object on a line, words escaped");
+	ok(has_text(make_counters(COUNTERS_PAGE),
+	       "{\n \"packets\":18446744073709551615,"
+	       "\n \"ahead\":-9223372036854775808,"
+	       "\n \"state\":\"a \\\"b\\\"\\\\\\u000a\",\n \"open\":true,"
+	       "\n \"ignored\":{\n  \"short\":1,\n  \"long\":2\n },"
+	       "\n \"lost\":{},\n \"late\":false\n}\n"),
 	    "the same on a page");
-	ok(is(filled(COUNTERS_LINE), "innet-x: 18446744073709551615 packets, "
-	    "-9223372036854775808 ahead, state a \"b\"\\\n, open; ignored: "
-	    "1 short, 2 long; lost: none; not late\n"), "a line for people");
-	ok(is(counters_begin(COUNTERS_JSON, NULL), "{}\n") &&
-	    is(counters_begin(COUNTERS_LINE, "x"), "x: \n") &&
-	    is(counters_begin(COUNTERS_LINE, NULL), "\n"), "nothing counted");
-	lists();
-	ones();
-	grown();
+	ok(has_text(make_counters(COUNTERS_LINE),
+	       "innet-x: 18446744073709551615 packets, "
+	       "-9223372036854775808 ahead, state a \"b\"\\\n, open; ignored: "
+	       "1 short, 2 long; lost: none; not late\n"),
+	    "a line for people");
+	ok(has_text(counters_begin(COUNTERS_JSON, NULL), "{}\n") &&
+		has_text(counters_begin(COUNTERS_LINE, "x"), "x: \n") &&
+		has_text(counters_begin(COUNTERS_LINE, NULL), "\n"),
+	    "nothing counted");
+	test_lists();
+	test_ones();
+	test_grown();
 	return tap_end();
 }

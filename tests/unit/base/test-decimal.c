@@ -14,7 +14,7 @@ enum { ROUNDS = 400000 };
 
 /* Read as strtod(3) does; how many of them are left to it. */
 static bool
-same(const char *s, unsigned *left)
+reads_as_strtod(const char *s, unsigned *left)
 {
 	double got = -1;
 	const double want = strtod(s, NULL);
@@ -44,7 +44,7 @@ test_read(void)
 		    (int)rng_below(&rng, 160) - 80);
 
 		snprintf(s, sizeof(s), formats[i % 6], x);
-		good &= same(s, &left);
+		good &= reads_as_strtod(s, &left);
 	}
 	ok(good, "%u texts are read as strtod reads them", ROUNDS);
 	ok(left < ROUNDS / 2, "most of them here (%u are not)", left);
@@ -65,7 +65,7 @@ test_edges(void)
 	double v = 7;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		good &= same(numbers[i], &left);
+		good &= reads_as_strtod(numbers[i], &left);
 	ok(good && left == 0, "edges are read");
 	good = true;
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
@@ -75,7 +75,7 @@ test_edges(void)
 
 /* As printf(3) has it, and had again. */
 static bool
-is_put(float x)
+writes_as_printf(float x)
 {
 	char got[DECIMAL_TEXT], want[40];
 	const size_t n = decimal_put(got, x);
@@ -99,17 +99,21 @@ test_put(void)
 		const uint32_t bits = (uint32_t)rng_below(&rng, UINT32_MAX);
 
 		memcpy(&x, &bits, sizeof(x));
-		good &= is_put(x) && is_put((float)rng_double(&rng)) &&
-		    is_put((float)rng_below(&rng, 1 << 20) / 64);
+		good &= writes_as_printf(x) &&
+			writes_as_printf((float)rng_double(&rng)) &&
+			writes_as_printf((float)rng_below(&rng, 1 << 20) / 64);
 	}
 	ok(good, "%u floats are put as printf puts them", 3 * ROUNDS);
-	good = is_put(0) && is_put(-0.0f) && is_put(INFINITY) &&
-	    is_put(NAN) && is_put(FLT_MAX) && is_put(FLT_MIN) &&
-	    is_put(FLT_TRUE_MIN) && is_put(16777216) && is_put(0.5f);
+	good = writes_as_printf(0) && writes_as_printf(-0.0f) &&
+	       writes_as_printf(INFINITY) && writes_as_printf(NAN) &&
+	       writes_as_printf(FLT_MAX) && writes_as_printf(FLT_MIN) &&
+	       writes_as_printf(FLT_TRUE_MIN) && writes_as_printf(16777216) &&
+	       writes_as_printf(0.5f);
 	for (int e = -45; e <= 38; e++) {
 		x = (float)pow(10, e);
-		good &= is_put(x) && is_put(nextafterf(x, 0)) &&
-		    is_put(nextafterf(x, INFINITY));
+		good &= writes_as_printf(x) &&
+			writes_as_printf(nextafterf(x, 0)) &&
+			writes_as_printf(nextafterf(x, INFINITY));
 	}
 	ok(good, "edges and powers of ten, too");
 }

@@ -12,7 +12,7 @@
  * folder, dl leads there; p is a pipe.
  */
 static void
-folder(void)
+test_folder(void)
 {
 	char name[] = "/tmp/test-files.XXXXXX";
 
@@ -27,7 +27,7 @@ folder(void)
 }
 
 static void
-clear(void)
+test_clear(void)
 {
 	static const char *const name[] = { "x", "hard", "link", "way", "far",
 		"away", "round", "d/up", "dl", "p" };
@@ -72,7 +72,7 @@ said_of(const char *option, const char *a, bool a_out, const char *b,
 }
 
 static const char *
-together(const char *a, bool a_out, const char *b, bool b_out)
+name_both(const char *a, bool a_out, const char *b, bool b_out)
 {
 	return said_of("-a", a, a_out, b, b_out);
 }
@@ -83,27 +83,28 @@ two_out(const char *a, const char *b, const char *where)
 	char want[128];
 
 	snprintf(want, sizeof(want), "-a and -b both write %s\n", where);
-	ok(strcmp(together(a, true, b, true), want) == 0 &&
-	    together(b, true, a, true)[0] != '\0',
+	ok(strcmp(name_both(a, true, b, true), want) == 0 &&
+	    name_both(b, true, a, true)[0] != '\0',
 	    "%s and %s, both written, are one", a, b);
 }
 
 static void
-good(const char *a, bool a_out, const char *b, bool b_out, const char *why)
+check_allowed(
+    const char *a, bool a_out, const char *b, bool b_out, const char *why)
 {
-	ok(together(a, a_out, b, b_out)[0] == '\0' &&
-	    together(b, b_out, a, a_out)[0] == '\0', "%s", why);
+	ok(name_both(a, a_out, b, b_out)[0] == '\0' &&
+	    name_both(b, b_out, a, a_out)[0] == '\0', "%s", why);
 }
 
 static void
-destroys(const char *in, const char *out)
+check_refused(const char *in, const char *out)
 {
 	char want[128];
 
 	snprintf(want, sizeof(want), "-b %s would destroy what -a reads\n",
 	    out);
-	ok(strcmp(together(in, false, out, true), want) == 0 &&
-	    together(out, true, in, false)[0] != '\0',
+	ok(strcmp(name_both(in, false, out, true), want) == 0 &&
+	    name_both(out, true, in, false)[0] != '\0',
 	    "what %s has is not written over by %s", in, out);
 }
 
@@ -121,14 +122,16 @@ of_names(void)
 	two_out("d/z", "dl/z", "d/z");
 	two_out("round", "round", "round");
 	two_out("p", "./p", "p");
-	good("x", true, "y", true, "two files are two");
-	good("y", true, "z", true, "so are two to be");
-	good("d/y", true, "y", true, "in two folders too");
-	good("d", true, "d/x", true, "a folder is not what is in it");
-	good("/dev/null", true, "/dev/null", true, "a device takes both");
-	good("no/y", true, "no/y", true,
+	check_allowed("x", true, "y", true, "two files are two");
+	check_allowed("y", true, "z", true, "so are two to be");
+	check_allowed("d/y", true, "y", true, "in two folders too");
+	check_allowed("d", true, "d/x", true, "a folder is not what is in it");
+	check_allowed(
+	    "/dev/null", true, "/dev/null", true, "a device takes both");
+	check_allowed("no/y", true, "no/y", true,
 	    "in a folder that is not there neither can be made");
-	good(NULL, true, NULL, true, "an option that is not given is no file");
+	check_allowed(
+	    NULL, true, NULL, true, "an option that is not given is no file");
 }
 
 /* Names longer than a folder takes, which differ at their ends. */
@@ -141,23 +144,25 @@ of_long_names(void)
 	a[NAME_MAX + 2] = '\0';
 	memcpy(b, a, sizeof(a));
 	b[NAME_MAX + 1] = 'm';
-	good(a, true, b, true, "what no folder takes is not cut to be one");
+	check_allowed(
+	    a, true, b, true, "what no folder takes is not cut to be one");
 	b[NAME_MAX] = a[NAME_MAX] = '\0';
 	b[NAME_MAX - 1] = 'm';
-	good(a, true, b, true, "the longest names are two");
-	ok(together(a, true, a, true)[0] != '\0', "and one is one");
+	check_allowed(a, true, b, true, "the longest names are two");
+	ok(name_both(a, true, a, true)[0] != '\0', "and one is one");
 }
 
 static void
 of_inputs(void)
 {
-	destroys("x", "far");
-	destroys("hard", "x");
-	good("x", false, "link", false, "a file may be read twice");
-	good("y", false, "y", true, "what is not there cannot be destroyed");
-	good("p", false, "p", true, "nor what is in a pipe");
-	good("/dev/null", false, "/dev/null", true, "nor a device");
-	ok(strcmp(together("p", false, "./p", false),
+	check_refused("x", "far");
+	check_refused("hard", "x");
+	check_allowed("x", false, "link", false, "a file may be read twice");
+	check_allowed(
+	    "y", false, "y", true, "what is not there cannot be destroyed");
+	check_allowed("p", false, "p", true, "nor what is in a pipe");
+	check_allowed("/dev/null", false, "/dev/null", true, "nor a device");
+	ok(strcmp(name_both("p", false, "./p", false),
 	    "-a and -b both read p\n") == 0, "a pipe can be read once");
 	ok(strcmp(said_of(NULL, "x", false, "link", true),
 	    "-b link would destroy its own input\n") == 0 &&
@@ -175,7 +180,7 @@ redirected(int fd, const char *path, const char *a, bool a_out,
 	const char *said;
 
 	dup2(to, fd);
-	said = together(a, a_out, b, b_out);
+	said = name_both(a, a_out, b, b_out);
 	dup2(was, fd);
 	close(was);
 	close(to);
@@ -230,12 +235,12 @@ of_json(void)
 int
 main(void)
 {
-	folder();
+	test_folder();
 	of_names();
 	of_long_names();
 	of_inputs();
 	of_streams();
 	of_json();
-	clear();
+	test_clear();
 	return tap_end();
 }

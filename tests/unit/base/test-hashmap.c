@@ -18,7 +18,7 @@ struct twin {
 
 /* Does every key have what it should, in map and twin? */
 static bool
-same(const struct hashmap *m, const struct twin *t, uint32_t keys)
+equals_twin(const struct hashmap *m, const struct twin *t, uint32_t keys)
 {
 	bool all = m->count == t->count;
 
@@ -33,8 +33,8 @@ same(const struct hashmap *m, const struct twin *t, uint32_t keys)
 
 /* Random work on `keys` of the twin's keys, at most `most` at a time. */
 static bool
-agrees(struct hashmap *m, struct twin *t, uint32_t keys, uint32_t most,
-    struct rng *r)
+agrees_with_twin(struct hashmap *m, struct twin *t, uint32_t keys,
+    uint32_t most, struct rng *r)
 {
 	bool all = true;
 
@@ -56,14 +56,14 @@ agrees(struct hashmap *m, struct twin *t, uint32_t keys, uint32_t most,
 			t->count -= t->have[k];
 			t->have[k] = false;
 		}
-		all = all && same(m, t, keys);
+		all = all && equals_twin(m, t, keys);
 	}
 	return all;
 }
 
 /* Keys whose home in a table of 16 cells is near its end: chains that wrap. */
 static void
-wrapping(void)
+test_wrapping(void)
 {
 	for (size_t from = 11; from < 16; from++) {
 		const struct hashmap sixteen = {.mask = 15,
@@ -79,14 +79,14 @@ wrapping(void)
 			if (hashmap_home(&sixteen, k) >= from)
 				t.key[n++] = k;
 		}
-		ok(agrees(&m, &t, 24, 8, &r) && m.mask == 15,
+		ok(agrees_with_twin(&m, &t, 24, 8, &r) && m.mask == 15,
 		    "chains from cells %zu to 15 wrap around and agree", from);
 		hashmap_free(&m);
 	}
 }
 
 static void
-edges(void)
+test_edges(void)
 {
 	struct hashmap m = { 0 };
 	uint32_t *at;
@@ -113,7 +113,7 @@ edges(void)
 }
 
 static void
-grows(void)
+test_grows(void)
 {
 	struct hashmap m = { 0 };
 	bool all = true, half = true;
@@ -141,7 +141,7 @@ grows(void)
 
 /* The longest way from where a key of m belongs to where it is. */
 static size_t
-farthest(const struct hashmap *m)
+find_farthest(const struct hashmap *m)
 {
 	size_t most = 0;
 
@@ -175,7 +175,7 @@ put_meeting(struct hashmap *m, const struct hashmap_multiplier *by,
 
 /* Keys that collide under one number do not under the next. */
 static void
-attacked(void)
+test_attacked(void)
 {
 	const struct hashmap_multiplier own = hashmap_next_multiplier(
 					    &(struct hashmap_multiplier){0}),
@@ -184,22 +184,22 @@ attacked(void)
 	struct hashmap m = { 0 };
 	const size_t put = put_meeting(&m, &own, 14, 4000);
 
-	ok(put == 4000 && farthest(&m) <=
+	ok(put == 4000 && find_farthest(&m) <=
 	    HASHMAP_PROBES && m.mask <= 16383,
 	    "4,000 keys for 16 cells: none is over 64 cells from its own, it "
-	    "is %zu", farthest(&m));
+	    "is %zu", find_farthest(&m));
 	hashmap_free(&m);
 	hashmap_seed(&m, &secret);
 	put_meeting(&m, &own, 14, 4000);
 	ok(m.by.high == secret.high && m.by.low == secret.low &&
-	    farthest(&m) < 32, "with a number they do not know they never "
-	    "meet: %zu", farthest(&m));
+	    find_farthest(&m) < 32, "with a number they do not know they never "
+	    "meet: %zu", find_farthest(&m));
 	hashmap_free(&m);
 }
 
 /* What does it cost to find a key: cells that are looked at, the mean. */
 static double
-reach(const struct hashmap *m)
+mean_probes(const struct hashmap *m)
 {
 	size_t sum = 0;
 
@@ -213,7 +213,7 @@ reach(const struct hashmap *m)
 
 /* The keys of an attack on the multiplier of before: cells from 0 on. */
 static void
-former(void)
+test_former(void)
 {
 	const uint64_t golden = 0x9e3779b97f4a7c15;
 	uint64_t inverse = golden;		/* modulo 2^64 */
@@ -226,16 +226,17 @@ former(void)
 		    ((uint64_t)i >> 12) * inverse * ((uint64_t)1 << 60), i);
 		hashmap_put(&usual, i, i);
 	}
-	ok(reach(&m) < 3 * reach(&usual), "100,000 keys that met under the "
-	    "number of before: %.2f cells, usually %.2f", reach(&m),
-	    reach(&usual));
+	ok(mean_probes(&m) < 3 * mean_probes(&usual),
+	    "100,000 keys that met under the "
+	    "number of before: %.2f cells, usually %.2f",
+	    mean_probes(&m), mean_probes(&usual));
 	hashmap_free(&m);
 	hashmap_free(&usual);
 }
 
 /* 65,536 addresses of an IPv6 /64 which is one key under a number of before. */
 static void
-neighbours(void)
+test_neighbours(void)
 {
 	const struct hashmap_multiplier secret = { 0x123456789abcdef0,
 	    0xfedcba9876543211 };
@@ -255,9 +256,10 @@ neighbours(void)
 		hashmap_put(&m, addr_key(&a, &secret), x);
 		hashmap_put(&usual, x, x);
 	}
-	ok(m.count > 65500 && reach(&m) < 3 * reach(&usual), "who does not "
-	    "has 65,536 of so many: %.2f cells, usually %.2f", reach(&m),
-	    reach(&usual));
+	ok(m.count > 65500 && mean_probes(&m) < 3 * mean_probes(&usual),
+	    "who does not "
+	    "has 65,536 of so many: %.2f cells, usually %.2f",
+	    mean_probes(&m), mean_probes(&usual));
 	hashmap_free(&m);
 	hashmap_free(&usual);
 }
@@ -269,16 +271,16 @@ main(void)
 	struct rng r = rng_seed(7);
 	struct hashmap m = { 0 };
 
-	edges();
-	wrapping();
+	test_edges();
+	test_wrapping();
 	for (uint32_t i = 0; i < KEYS_MAX; i++)
 		t.key[i] = i % 2 ? i : rng_u64(&r);
-	ok(agrees(&m, &t, KEYS_MAX, KEYS_MAX, &r),
+	ok(agrees_with_twin(&m, &t, KEYS_MAX, KEYS_MAX, &r),
 	    "4,000 random puts and removals agree with a search");
 	hashmap_free(&m);
-	grows();
-	attacked();
-	former();
-	neighbours();
+	test_grows();
+	test_attacked();
+	test_former();
+	test_neighbours();
 	return tap_end();
 }

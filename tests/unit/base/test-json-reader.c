@@ -48,7 +48,7 @@ static const struct json_reader_section all_section = {
 
 /* The text is refused with these words, or taken if they are empty. */
 static void
-says(const char *text, size_t len, const char *why)
+check_error(const char *text, size_t len, const char *why)
 {
 	struct all a = { 0 };
 	struct json_reader r;
@@ -64,7 +64,7 @@ says(const char *text, size_t len, const char *why)
 }
 
 static void
-values(void)
+test_values(void)
 {
 	static const char text[] =
 	    "{\"links\": [{\"delay\": \"1.5us\", \"count\": 9}, "
@@ -86,7 +86,7 @@ values(void)
 }
 
 static void
-files(void)
+test_files(void)
 {
 	char path[] = "/tmp/test-reader.XXXXXX", want[sizeof(path) + 40];
 	const int fd = mkstemp(path);
@@ -160,17 +160,18 @@ main(void)
 	char deep[3000];
 
 	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
-		says(is[i].text, strlen(is[i].text), is[i].why);
-	says("{}\0{}", 5, "1:3: not JSON from here on");
+		check_error(is[i].text, strlen(is[i].text), is[i].why);
+	check_error("{}\0{}", 5, "1:3: not JSON from here on");
 	memset(deep, '[', sizeof(deep));
-	says(deep, sizeof(deep), "1:1001: not JSON from here on");
+	check_error(deep, sizeof(deep), "1:1001: not JSON from here on");
 	memset(deep, 'k', sizeof(deep));
 	memcpy(deep, "{\"", 2);
 	memcpy(deep + sizeof(deep) - 5, "\": 1}", 5);
-	says(deep, sizeof(deep), "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
+	check_error(deep, sizeof(deep),
+	    "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
 	    "kkkkkkkkkkkkkkkkkkkk: unknown key; the nearest is 'links'");
-	values();
-	files();
+	test_values();
+	test_files();
 	ok(json_reader_distance("", "") == 0 &&
 	    json_reader_distance("", "abc") == 3 &&
 	    json_reader_distance("kitten", "sitting") == 3,

@@ -15,7 +15,7 @@ static double x[DRAWS];
 
 /* How far a is from b, in units of b's last place. */
 static double
-ulps(double a, double b)
+ulps_between(double a, double b)
 {
 	if (a == b)
 		return 0;
@@ -34,13 +34,13 @@ test_log(void)
 			v = 1 + (v - 0.5) * 0x1p-20;
 		if (i % 3 == 2)
 			v = ldexp(v + 0.5, (int)rng_below(&r, 2040) - 1020);
-		e = ulps(logexp_log(v), log(v));
+		e = ulps_between(logexp_log(v), log(v));
 		if (e > worst)
 			worst = e;
 	}
 	ok(worst <= 3, "log is within 3 ulp of libm (%.2f)", worst);
 	ok(logexp_log(1) == 0, "log 1 is 0");
-	ok(ulps(logexp_log(0x1p-53), log(0x1p-53)) <= 3,
+	ok(ulps_between(logexp_log(0x1p-53), log(0x1p-53)) <= 3,
 	    "log of the least draw");
 }
 
@@ -52,7 +52,7 @@ test_exp(void)
 
 	for (int i = 0; i < 1000000; i++) {
 		v = rng_uniform(&r, i % 2 ? -700 : -1, i % 2 ? 700 : 1);
-		e = ulps(logexp_exp(v), exp(v));
+		e = ulps_between(logexp_exp(v), exp(v));
 		if (e > worst)
 			worst = e;
 	}
@@ -107,7 +107,7 @@ test_powers(void)
 
 /* The share of the draws at or below at. */
 static double
-below(double at)
+share_below(double at)
 {
 	size_t n = 0;
 
@@ -117,7 +117,7 @@ below(double at)
 }
 
 static bool
-near(double a, double b, double by)
+is_near(double a, double b, double by)
 {
 	return fabs(a - b) <= by;
 }
@@ -129,18 +129,21 @@ test_draws(void)
 
 	for (size_t i = 0; i < DRAWS; i++)
 		x[i] = draw_exponential(&r);
-	ok(near(stats_mean(x, DRAWS), 1, 0.01), "exponential: mean 1");
-	ok(near(stats_sd(x, DRAWS), 1, 0.015), "exponential: deviation 1");
-	ok(near(below(1), 1 - exp(-1), 0.005), "exponential: P(x <= 1)");
+	ok(is_near(stats_mean(x, DRAWS), 1, 0.01), "exponential: mean 1");
+	ok(is_near(stats_sd(x, DRAWS), 1, 0.015), "exponential: deviation 1");
+	ok(is_near(share_below(1), 1 - exp(-1), 0.005),
+	    "exponential: P(x <= 1)");
 	for (size_t i = 0; i < DRAWS; i++)
 		x[i] = draw_normal(&r);
-	ok(near(stats_mean(x, DRAWS), 0, 0.01), "normal: mean 0");
-	ok(near(stats_sd(x, DRAWS), 1, 0.01), "normal: deviation 1");
-	ok(near(below(-1.959964), 0.025, 0.002), "normal: P(x <= -1.96)");
+	ok(is_near(stats_mean(x, DRAWS), 0, 0.01), "normal: mean 0");
+	ok(is_near(stats_sd(x, DRAWS), 1, 0.01), "normal: deviation 1");
+	ok(is_near(share_below(-1.959964), 0.025, 0.002),
+	    "normal: P(x <= -1.96)");
 	for (size_t i = 0; i < DRAWS; i++)
 		x[i] = draw_lognormal(&r, 1);
-	ok(near(stats_mean(x, DRAWS), 1, 0.03), "lognormal: mean 1");
-	ok(near(below(exp(-0.5)), 0.5, 0.005), "lognormal: median e^-1/2");
+	ok(is_near(stats_mean(x, DRAWS), 1, 0.03), "lognormal: mean 1");
+	ok(is_near(share_below(exp(-0.5)), 0.5, 0.005),
+	    "lognormal: median e^-1/2");
 }
 
 /* Draws are the same bits wherever they are made: known ones. */

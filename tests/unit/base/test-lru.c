@@ -32,7 +32,7 @@ twin_at(const struct twin *t, uint64_t key)
 }
 
 static bool
-same(const struct lru *r, const struct twin *t)
+equals_twin(const struct lru *r, const struct twin *t)
 {
 	bool all = r->count == t->count && (t->count == 0 ? lru_oldest(r)
 	    == 0 : r->node[lru_oldest(r)].key == t->key[0]);
@@ -75,7 +75,7 @@ main(void)
 			t.value[t.count++] = step;
 			*(uint32_t *)lru_row(&r, at) = step;
 		}
-		all = same(&r, &t);
+		all = equals_twin(&r, &t);
 	}
 	ok(all, "20,000 uses and removals agree with a list");
 	ok(r.room <= 2 * MOST && r.made <= MOST, "rows are used again");

@@ -7,7 +7,7 @@
 typedef const char *reader(const char *, uint64_t, uint64_t, uint64_t *);
 
 static void
-takes(reader *f, const char *s, uint64_t want)
+check_value(reader *f, const char *s, uint64_t want)
 {
 	uint64_t v = 77;
 	const char *why = f(s, 0, UINT64_MAX, &v);
@@ -17,7 +17,8 @@ takes(reader *f, const char *s, uint64_t want)
 }
 
 static void
-refuses(reader *f, const char *s, uint64_t lo, uint64_t hi, const char *want)
+check_error(
+    reader *f, const char *s, uint64_t lo, uint64_t hi, const char *want)
 {
 	uint64_t v = 77;
 	const char *why = f(s, lo, hi, &v);
@@ -34,52 +35,53 @@ main(void)
 	uint64_t t;
 	bool rel = false;
 
-	takes(num_u64, "0", 0);
-	takes(num_u64, "18446744073709551615", UINT64_MAX);
-	takes(num_u64, "10k", 10000);
-	takes(num_u64, "1Mi", 1048576);
-	takes(num_rate, "40G", 40000000000);
-	takes(num_rate, "20Mbit", 20000000);
-	takes(num_rate, "0.5Mbit", 500000);
-	takes(num_bytes, "1kB", 1000);
-	takes(num_vector, "10005", 10005);
-	takes(num_vector, "10k", 10000);
-	takes(num_vector, "40.02kB", 10005);
-	takes(num_vector, "4KiB", 1024);
-	takes(num_vector, "ddpg", 39380);
-	takes(num_vector, "dqn", 1602500);
-	refuses(num_vector, "6B", 0, 9, "an element has 4 bytes");
-	refuses(num_vector, "44B", 0, 10, "too large");
-	refuses(num_vector, "ppo", 0, 10004, "too large");
-	refuses(num_vector, "0", 1, 9, "too small");
-	refuses(num_vector, "gpt", 0, 9,
+	check_value(num_u64, "0", 0);
+	check_value(num_u64, "18446744073709551615", UINT64_MAX);
+	check_value(num_u64, "10k", 10000);
+	check_value(num_u64, "1Mi", 1048576);
+	check_value(num_rate, "40G", 40000000000);
+	check_value(num_rate, "20Mbit", 20000000);
+	check_value(num_rate, "0.5Mbit", 500000);
+	check_value(num_bytes, "1kB", 1000);
+	check_value(num_vector, "10005", 10005);
+	check_value(num_vector, "10k", 10000);
+	check_value(num_vector, "40.02kB", 10005);
+	check_value(num_vector, "4KiB", 1024);
+	check_value(num_vector, "ddpg", 39380);
+	check_value(num_vector, "dqn", 1602500);
+	check_error(num_vector, "6B", 0, 9, "an element has 4 bytes");
+	check_error(num_vector, "44B", 0, 10, "too large");
+	check_error(num_vector, "ppo", 0, 10004, "too large");
+	check_error(num_vector, "0", 1, 9, "too small");
+	check_error(num_vector, "gpt", 0, 9,
 	    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg");
-	refuses(num_vector, "", 0, 9,
+	check_error(num_vector, "", 0, 9,
 	    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg");
-	takes(num_bytes, "9036B", 9036);
-	takes(num_bytes, "40.02kB", 40020);
-	takes(num_bytes, "4KiB", 4096);
-	takes(num_time, "100ms", 100000000);
-	takes(num_time, "4us", 4000);
-	takes(num_time, "1.5us", 1500);
-	takes(num_time, "0.4ns", 0);
-	takes(num_time, "0.5ns", 1);
-	takes(num_time, "12", 12);
-	takes(num_time, "2min", 120000000000);
-	refuses(num_u64, "18446744073709551616", 0, UINT64_MAX, "too large");
-	refuses(num_u64, "99999999999999999999999999999999999999999", 0,
+	check_value(num_bytes, "9036B", 9036);
+	check_value(num_bytes, "40.02kB", 40020);
+	check_value(num_bytes, "4KiB", 4096);
+	check_value(num_time, "100ms", 100000000);
+	check_value(num_time, "4us", 4000);
+	check_value(num_time, "1.5us", 1500);
+	check_value(num_time, "0.4ns", 0);
+	check_value(num_time, "0.5ns", 1);
+	check_value(num_time, "12", 12);
+	check_value(num_time, "2min", 120000000000);
+	check_error(
+	    num_u64, "18446744073709551616", 0, UINT64_MAX, "too large");
+	check_error(num_u64, "99999999999999999999999999999999999999999", 0,
 	    UINT64_MAX, "too large");
-	refuses(num_u64, "-1", 0, 9, "not a number");
-	refuses(num_u64, " 1", 0, 9, "not a number");
-	refuses(num_u64, "", 0, 9, "not a number");
-	refuses(num_u64, "1.", 0, 9, "not a number");
-	refuses(num_u64, "0x10", 0, 99, "unknown unit");
-	refuses(num_u64, "10", 0, 9, "too large");
-	refuses(num_u64, "0", 1, 9, "too small");
-	refuses(num_rate, "10x", 0, 99, "unknown unit");
-	refuses(num_rate, "10GB", 0, UINT64_MAX, "unknown unit");
-	refuses(num_time, "10 ms", 0, UINT64_MAX, "unknown unit");
-	refuses(num_time, "20000000h", 0, UINT64_MAX, "too large");
+	check_error(num_u64, "-1", 0, 9, "not a number");
+	check_error(num_u64, " 1", 0, 9, "not a number");
+	check_error(num_u64, "", 0, 9, "not a number");
+	check_error(num_u64, "1.", 0, 9, "not a number");
+	check_error(num_u64, "0x10", 0, 99, "unknown unit");
+	check_error(num_u64, "10", 0, 9, "too large");
+	check_error(num_u64, "0", 1, 9, "too small");
+	check_error(num_rate, "10x", 0, 99, "unknown unit");
+	check_error(num_rate, "10GB", 0, UINT64_MAX, "unknown unit");
+	check_error(num_time, "10 ms", 0, UINT64_MAX, "unknown unit");
+	check_error(num_time, "20000000h", 0, UINT64_MAX, "too large");
 	ok(num_share("10%", &x) == NULL && x == 0.1, "10%% is a tenth");
 	ok(num_share("0.25", &x) == NULL && x == 0.25, "0.25 is a quarter");
 	ok(num_share("101%", &x) != NULL && x == 0.25, "101%% is refused");

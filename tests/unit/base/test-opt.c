@@ -24,7 +24,7 @@ static const struct opt_tool tool = { .name = "innet-test",
 static char out[1024], said[1024];
 
 static void
-slurp(int fd, char to[1024])
+read_output(int fd, char to[1024])
 {
 	ssize_t n = pread(fd, to, 1023, 0);
 
@@ -51,13 +51,13 @@ parse_all(struct words *w)
 }
 
 static void
-count(struct words *w)
+count_words(struct words *w)
 {
 	opt_check("count", w->v[0], w->v[1]);
 }
 
 static void
-word(struct words *w)
+take_word(struct words *w)
 {
 	static const char *const list[] = { "olaf", "fifo", NULL };
 
@@ -66,7 +66,7 @@ word(struct words *w)
 
 /* Its status; its output is in out[] and said[]. */
 static int
-child(void (*what)(struct words *), struct words w)
+run_child(void (*what)(struct words *), struct words w)
 {
 	int o = memfd_create("out", 0), e = memfd_create("said", 0), status;
 	pid_t pid = fork();
@@ -78,13 +78,13 @@ child(void (*what)(struct words *), struct words w)
 		_exit(77);
 	}
 	waitpid(pid, &status, 0);
-	slurp(o, out);
-	slurp(e, said);
+	read_output(o, out);
+	read_output(e, said);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void
-parses(void)
+test_parses(void)
 {
 	char a[][16] = { "./bin/tool", "-qc5", "--count=6", "--seed", "7", "go",
 	    "-q" };
@@ -134,12 +134,12 @@ takes_a_word(void)
 }
 
 static void
-exits(void)
+test_exits(void)
 {
 	char t[] = "dir/tool", help[] = "--help", version[] = "-V";
 	char bad[] = "--nope", missing[] = "-c", extra[] = "more";
 
-	ok(child(parse_all, (struct words){ { t, help } }) == 0 &&
+	ok(run_child(parse_all, (struct words){ { t, help } }) == 0 &&
 	    said[0] == '\0' && strcmp(out,
 	    "usage: innet-test [-q] [-c N]\n\nDo nothing.\n\n"
 	    "  -c, --count=N                how many\n"
@@ -148,19 +148,19 @@ exits(void)
 	    "  -h, --help                   show this help and exit\n"
 	    "  -V, --version                show the version and exit\n") == 0,
 	    "help lists the table, without old names, on standard output");
-	ok(child(parse_all, (struct words){ { t, version } }) == 0 &&
+	ok(run_child(parse_all, (struct words){ { t, version } }) == 0 &&
 	    strcmp(out, "innet-test 1.2\n") == 0, "so is the version");
-	ok(child(parse_all, (struct words){ { t, bad } }) == 2 &&
+	ok(run_child(parse_all, (struct words){ { t, bad } }) == 2 &&
 	    strcmp(said, "tool: unrecognized option '--nope'\n"
 	    "Try 'innet-test --help'.\n") == 0 && out[0] == '\0',
 	    "an unknown option: status 2, two lines");
-	ok(child(parse_all, (struct words){ { t, missing } }) == 2 &&
+	ok(run_child(parse_all, (struct words){ { t, missing } }) == 2 &&
 	    strstr(said, "requires an argument") != NULL,
 	    "an argument that is missing: status 2");
-	ok(child(parse_all, (struct words){ { t, extra } }) == 2 &&
+	ok(run_child(parse_all, (struct words){ { t, extra } }) == 2 &&
 	    strstr(said, ": unexpected argument 'more'\nTry ") != NULL,
 	    "a word too many: status 2, and it is named");
-	ok(child(parse_all, (struct words){ { t } }) == 77,
+	ok(run_child(parse_all, (struct words){ { t } }) == 77,
 	    "no word at all is fine");
 }
 
@@ -170,15 +170,15 @@ words_of(void)
 	char a[] = "10x", why[] = "not a number", olaf[] = "olaf";
 	char fifo[] = "fifo", ola[] = "ola";
 
-	ok(child(count, (struct words){ { a, why } }) == 2 &&
+	ok(run_child(count_words, (struct words){ { a, why } }) == 2 &&
 	    strstr(said, ": invalid count '10x': not a number\n") != NULL,
 	    "a bad argument is shown with what is wrong, status 2");
-	ok(child(count, (struct words){ { a, NULL } }) == 77 &&
+	ok(run_child(count_words, (struct words){ { a, NULL } }) == 77 &&
 	    said[0] == '\0', "a good one passes");
-	ok(child(word, (struct words){ { olaf } }) == 50 &&
-	    child(word, (struct words){ { fifo } }) == 51,
+	ok(run_child(take_word, (struct words){ { olaf } }) == 50 &&
+	    run_child(take_word, (struct words){ { fifo } }) == 51,
 	    "a word of a list is its place");
-	ok(child(word, (struct words){ { ola } }) == 2 && strstr(said,
+	ok(run_child(take_word, (struct words){ { ola } }) == 2 && strstr(said,
 	    ": invalid program 'ola': not one of olaf, fifo\n") != NULL,
 	    "part of one is not; all that are stand there");
 }
@@ -186,10 +186,10 @@ words_of(void)
 int
 main(void)
 {
-	parses();
+	test_parses();
 	accepts_an_old_name();
 	takes_a_word();
-	exits();
+	test_exits();
 	words_of();
 	return tap_end();
 }

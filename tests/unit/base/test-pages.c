@@ -5,7 +5,7 @@
 #include "tests/unit/tap.h"
 
 static bool
-is_all(const uint8_t *p, uint8_t what, size_t n)
+is_filled_with(const uint8_t *p, uint8_t what, size_t n)
 {
 	return p[0] == what && memcmp(p, p + 1, n - 1) == 0;
 }
@@ -24,8 +24,9 @@ main(void)
 			err(1, "%zu bytes", size[i]);
 		memset(p, 0xff, size[i] + PAGES_HUGE);
 		pages_zero(p, size[i]);
-		ok(is_all(p, 0, size[i]), "%zu bytes are 0", size[i]);
-		ok(is_all(p + size[i], 0xff, PAGES_HUGE), "and no more are");
+		ok(is_filled_with(p, 0, size[i]), "%zu bytes are 0", size[i]);
+		ok(is_filled_with(p + size[i], 0xff, PAGES_HUGE),
+		    "and no more are");
 		free(p);
 	}
 	return tap_end();

@@ -7,7 +7,7 @@
 
 /* Is the p-th percentile (in hundredths) of 1 ... n the one counted? */
 static bool
-counted(double *x, size_t n, unsigned p)
+percentile_is_counted(double *x, size_t n, unsigned p)
 {
 	size_t k = 1;
 
@@ -38,8 +38,10 @@ main(void)
 	    "half of four is two, a little more is three");
 	ok(stats_percentile(x, 4, 1) == 4, "percentile 1 is the most");
 	for (size_t n = 1; n <= 1000; n++)
-		good = good && counted(x, n, 50) && counted(x, n, 95) &&
-		    counted(x, n, 99) && counted(x, n, 100);
+		good = good && percentile_is_counted(x, n, 50) &&
+		       percentile_is_counted(x, n, 95) &&
+		       percentile_is_counted(x, n, 99) &&
+		       percentile_is_counted(x, n, 100);
 	ok(good, "p50, p95, p99 are as counted, for 1 to 1000 values");
 
 	ok(stats_jain(x, 0) == 1, "Jain's index of none is 1");

@@ -18,7 +18,7 @@ slow_pop(uint64_t at[], size_t n)
 }
 
 static void
-twins(uint64_t span)
+check_against_twin(uint64_t span)
 {
 	static char item[MANY];
 	uint64_t at[MANY];
@@ -48,7 +48,7 @@ twins(uint64_t span)
 
 /* Pushed and popped by turns, as a queue of departures is. */
 static void
-turns(void)
+test_turns(void)
 {
 	struct rng r = rng_seed(7);
 	struct timed_queue q = { 0 };
@@ -91,9 +91,9 @@ main(void)
 	timed_queue_free(&q);
 	ok(q.count == 0 && timed_queue_due(&q) == TIMED_QUEUE_NEVER,
 	    "freed, it is empty");
-	twins(1);
-	twins(10);
-	twins(UINT32_MAX);
-	turns();
+	check_against_twin(1);
+	check_against_twin(10);
+	check_against_twin(UINT32_MAX);
+	test_turns();
 	return tap_end();
 }

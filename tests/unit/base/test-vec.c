@@ -49,7 +49,7 @@ put_bits(uint8_t *p, size_t i, uint32_t u)
 
 /* One in three is odd, or none; the others are any finite number. */
 static void
-fill(struct rng *r, uint8_t *p, size_t n, bool finite)
+fill_vector(struct rng *r, uint8_t *p, size_t n, bool finite)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint32_t u = (uint32_t)rng_u64(r);
@@ -165,7 +165,7 @@ same_mean(const struct trio *t, size_t n, double wa)
 }
 
 static void
-twins(struct rng *r)
+test_twins(struct rng *r)
 {
 	bool finite = true, add = true, check = true, mean = true;
 	bool descend = true;
@@ -174,8 +174,8 @@ twins(struct rng *r)
 		for (size_t off = 0; off < 9; off++) {
 			struct trio t = trio_new(n, off);
 
-			fill(r, t.a, n, off % 3 == 0);
-			fill(r, t.b, n, off % 3 == 0);
+			fill_vector(r, t.a, n, off % 3 == 0);
+			fill_vector(r, t.b, n, off % 3 == 0);
 			finite = finite && same_finite(&t, n);
 			add = add && same_add(&t, n);
 			check = check && same_check(&t, n);
@@ -195,7 +195,7 @@ twins(struct rng *r)
 
 /* Sums of two at every distance of exponents, whose halves must be rounded. */
 static void
-halves(struct rng *r)
+test_halves(struct rng *r)
 {
 	const size_t n = 4096;
 	struct trio t = trio_new(n, 0);
@@ -223,7 +223,7 @@ halves(struct rng *r)
 
 /* Every odd number with every other, in both lanes and tails. */
 static void
-pairs(void)
+test_pairs(void)
 {
 	const size_t n = ODD * ODD;
 	bool add = true, mean = true;
@@ -254,7 +254,7 @@ pairs(void)
 #endif
 
 static void
-places(void)
+test_places(void)
 {
 	uint8_t *p = calloc(MANY, 4);
 	uint8_t *q = calloc(MANY, 4);
@@ -281,7 +281,7 @@ places(void)
 
 /* 1 - 0x1.000002p-1 * 0x1.000002p0: an FMA would keep 2^-48, here is none. */
 static void
-steps(void)
+test_steps(void)
 {
 	uint8_t w[4 * 9], g[4 * 9];
 	bool twice = true;
@@ -298,7 +298,7 @@ steps(void)
 
 /* Weights as the queue makes them, k constituents of m. */
 static void
-means(struct rng *r)
+test_means(struct rng *r)
 {
 	struct trio t = trio_new(64, 1);
 	bool finite = true, between = true;
@@ -308,8 +308,8 @@ means(struct rng *r)
 		uint32_t k = 1 + (uint32_t)rng_below(r, m - 1);
 		double wa = (double)k / m, wb = (double)(m - k) / m;
 
-		fill(r, t.a, 64, true);
-		fill(r, t.b, 64, true);
+		fill_vector(r, t.a, 64, true);
+		fill_vector(r, t.b, 64, true);
 		for (size_t i = 0; i < 8; i++)	/* the extremes, like signs */
 			vec_set(t.b, i, run % 2 ? FLT_MAX : -FLT_MAX);
 		memcpy(t.a, t.b, 32);
@@ -341,14 +341,14 @@ main(void)
 {
 	struct rng r = rng_seed(2);
 
-	places();
-	steps();
-	means(&r);
+	test_places();
+	test_steps();
+	test_means(&r);
 #ifdef VEC_AVX2
 	if (vec_avx2()) {
-		twins(&r);
-	halves(&r);
-		pairs();
+		test_twins(&r);
+	test_halves(&r);
+		test_pairs();
 		return tap_end();
 	}
 #endif

@@ -10,7 +10,7 @@
 enum { ROWS = 200 };
 
 static struct frame_flow
-from(const char *addr)
+flow_from(const char *addr)
 {
 	struct frame_flow f = { .v6 = strchr(addr, ':') != NULL };
 
@@ -21,44 +21,48 @@ from(const char *addr)
 
 /* The cluster of this source, or -1. */
 static int
-cluster(const struct clusters *c, const char *addr)
+find_cluster(const struct clusters *c, const char *addr)
 {
-	const struct frame_flow f = from(addr);
+	const struct frame_flow f = flow_from(addr);
 	uint16_t id;
 
 	return clusters_find(c, f.src, f.v6, &id) ? id : -1;
 }
 
 static void
-longest(void)
+test_longest(void)
 {
 	struct clusters c = { 0 };
 
-	ok(cluster(&c, "10.0.0.1") == -1 && cluster(&c, "::1") == -1,
+	ok(find_cluster(&c, "10.0.0.1") == -1 && find_cluster(&c, "::1") == -1,
 	    "in an empty table is nobody");
 	clusters_add(&c, "10.0.1.5/24", "1");
-	ok(cluster(&c, "10.0.1.0") == 1 && cluster(&c, "10.0.1.255") == 1,
+	ok(find_cluster(&c, "10.0.1.0") == 1 &&
+		find_cluster(&c, "10.0.1.255") == 1,
 	    "a prefix holds its first and last address, whatever host it was "
 	    "given with");
-	ok(cluster(&c, "10.0.0.255") == -1 && cluster(&c, "10.0.2.0") == -1,
+	ok(find_cluster(&c, "10.0.0.255") == -1 &&
+		find_cluster(&c, "10.0.2.0") == -1,
 	    "and not those beside them");
 	clusters_add(&c, "10.0.1.5", "2");
 	clusters_add(&c, "10.0.1.4/31", "3");
-	ok(cluster(&c, "10.0.1.5") == 2 && cluster(&c, "10.0.1.4") == 3 &&
-	    cluster(&c, "10.0.1.6") == 1, "the longest prefix wins");
+	ok(find_cluster(&c, "10.0.1.5") == 2 &&
+		find_cluster(&c, "10.0.1.4") == 3 &&
+		find_cluster(&c, "10.0.1.6") == 1,
+	    "the longest prefix wins");
 	clusters_add(&c, "0.0.0.0/0", "65535");
-	ok(cluster(&c, "192.0.2.1") == 65535, "/0 holds all that is left");
-	ok(cluster(&c, "c000:201::") == -1, "of its family");
+	ok(find_cluster(&c, "192.0.2.1") == 65535, "/0 holds all that is left");
+	ok(find_cluster(&c, "c000:201::") == -1, "of its family");
 	clusters_add(&c, "2001:db8::/33", "0");
 	clusters_add(&c, "2001:db8::1/128", "7");
-	ok(cluster(&c, "2001:db8:7fff::") == 0 &&
-	    cluster(&c, "2001:db8:8000::") == -1 &&
-	    cluster(&c, "2001:db8::1") == 7, "IPv6, between bytes too");
+	ok(find_cluster(&c, "2001:db8:7fff::") == 0 &&
+	    find_cluster(&c, "2001:db8:8000::") == -1 &&
+	    find_cluster(&c, "2001:db8::1") == 7, "IPv6, between bytes too");
 	clusters_free(&c);
 }
 
 static void
-refuses(struct clusters *c, const char *prefix, const char *id,
+check_error(struct clusters *c, const char *prefix, const char *id,
     const char *want)
 {
 	const size_t rows = c->rows;
@@ -70,29 +74,30 @@ refuses(struct clusters *c, const char *prefix, const char *id,
 }
 
 static void
-refusals(void)
+test_refusals(void)
 {
 	struct clusters c = { 0 };
 
-	refuses(&c, "", "1", "not an address");
-	refuses(&c, "10.0.0", "1", "not an address");
-	refuses(&c, "10.0.0.256", "1", "not an address");
-	refuses(&c, "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000", "1",
-	    "not an address");
-	refuses(&c, "10.0.0.0/33", "1", "not a prefix length");
-	refuses(&c, "10.0.0.0/", "1", "not a prefix length");
-	refuses(&c, "::/129", "1", "not a prefix length");
-	refuses(&c, "10.0.0.0/8", "65536", "not a cluster (0 to 65535)");
-	refuses(&c, "10.0.0.0/8", "", "not a cluster (0 to 65535)");
+	check_error(&c, "", "1", "not an address");
+	check_error(&c, "10.0.0", "1", "not an address");
+	check_error(&c, "10.0.0.256", "1", "not an address");
+	check_error(&c, "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000",
+	    "1", "not an address");
+	check_error(&c, "10.0.0.0/33", "1", "not a prefix length");
+	check_error(&c, "10.0.0.0/", "1", "not a prefix length");
+	check_error(&c, "::/129", "1", "not a prefix length");
+	check_error(&c, "10.0.0.0/8", "65536", "not a cluster (0 to 65535)");
+	check_error(&c, "10.0.0.0/8", "", "not a cluster (0 to 65535)");
 	ok(clusters_add(&c, "10.0.0.0/8", "1") == NULL, "a good one is taken");
-	refuses(&c, "10.1.0.0/8", "2", "prefix given twice");
-	ok(cluster(&c, "10.1.0.0") == 1, "and the first of the two stands");
+	check_error(&c, "10.1.0.0/8", "2", "prefix given twice");
+	ok(find_cluster(&c, "10.1.0.0") == 1,
+	    "and the first of the two stands");
 	clusters_free(&c);
 }
 
 /* Random prefixes in a small corner, each address looked up both ways. */
 static void
-agrees(void)
+test_agrees(void)
 {
 	struct { uint8_t p[2]; unsigned bits; uint16_t id; } row[ROWS];
 	struct rng r = rng_seed(4);
@@ -126,7 +131,7 @@ agrees(void)
 			}
 		}
 		snprintf(addr, sizeof(addr), "10.0.%u.%u", a / 256, a % 256);
-		same = same && cluster(&c, addr) == want;
+		same = same && find_cluster(&c, addr) == want;
 	}
 	ok(same && c.rows == (size_t)n && n > 100,
 	    "1,024 addresses and %d prefixes agree with a search", n);
@@ -134,9 +139,9 @@ agrees(void)
 }
 
 static void
-workers(void)
+test_workers(void)
 {
-	struct frame_flow f = from("10.0.0.1"), g;
+	struct frame_flow f = flow_from("10.0.0.1"), g;
 	const uint32_t id = clusters_worker(&f);
 	bool differ = true;
 
@@ -158,7 +163,7 @@ workers(void)
 
 /* A child loads this text: its status; what it said is in said[]. */
 static int
-load(const char *text, char said[256])
+load_in_child(const char *text, char said[256])
 {
 	int in = memfd_create("table", 0), out = memfd_create("said", 0);
 	int status;
@@ -188,42 +193,47 @@ load(const char *text, char said[256])
 }
 
 static void
-files(void)
+test_files(void)
 {
 	char said[256];
 
-	ok(load("prefix,cluster\r\n10.0.0.0/8,1\r\n\"::/0\",2", said) == 102,
+	ok(load_in_child(
+	       "prefix,cluster\r\n10.0.0.0/8,1\r\n\"::/0\",2", said) == 102,
 	    "a file with a heading, CRLF, quotes and no newline at its end");
-	ok(load("10.0.0.0/8, 1\n", said) == 101, "without a heading, with a "
+	ok(load_in_child("10.0.0.0/8, 1\n", said) == 101,
+	    "without a heading, with a "
 	    "space");
-	ok(load("", said) == 1 && strstr(said, ": no prefix in it") != NULL,
+	ok(load_in_child("", said) == 1 &&
+		strstr(said, ": no prefix in it") != NULL,
 	    "an empty file ends the program");
-	ok(load("prefix,cluster\n", said) == 1 &&
+	ok(load_in_child("prefix,cluster\n", said) == 1 &&
 	    strstr(said, ": no prefix in it") != NULL, "so does a heading "
 	    "alone");
-	ok(load("10.0.0.0/8,1\n10.0.0.0/8,2\n", said) == 1 &&
+	ok(load_in_child("10.0.0.0/8,1\n10.0.0.0/8,2\n", said) == 1 &&
 	    strstr(said, ":2: '10.0.0.0/8,2': prefix given twice") != NULL,
 	    "and a bad row, by its line");
-	ok(load("10.0.0.0/8\n", said) == 1 &&
+	ok(load_in_child("10.0.0.0/8\n", said) == 1 &&
 	    strstr(said, ":1: 1 fields, not prefix,cluster") != NULL &&
-	    load("10.0.0.0/8,1,2\n", said) == 1 &&
+	    load_in_child("10.0.0.0/8,1,2\n", said) == 1 &&
 	    strstr(said, ":1: 3 fields, not prefix,cluster") != NULL,
 	    "and one with a field too few or too many");
-	ok(load("prefix,cluster\n\n10.0.0.0/8,1\n\n\nx,2\n", said) == 1 &&
-	    strstr(said, ":6: 'x,2': not an address") != NULL,
+	ok(load_in_child("prefix,cluster\n\n10.0.0.0/8,1\n\n\nx,2\n", said) ==
+		    1 &&
+		strstr(said, ":6: 'x,2': not an address") != NULL,
 	    "empty lines are passed over, but are lines");
-	ok(load("prefix,cluster\r\n\r\n10.0.0.0/8,1\r\nx,2", said) == 1 &&
-	    strstr(said, ":4: 'x,2': not an address") != NULL,
+	ok(load_in_child("prefix,cluster\r\n\r\n10.0.0.0/8,1\r\nx,2", said) ==
+		    1 &&
+		strstr(said, ":4: 'x,2': not an address") != NULL,
 	    "and one that ends in CRLF is one line");
 }
 
 int
 main(void)
 {
-	longest();
-	refusals();
-	agrees();
-	workers();
-	files();
+	test_longest();
+	test_refusals();
+	test_agrees();
+	test_workers();
+	test_files();
 	return tap_end();
 }

@@ -11,7 +11,7 @@ enum { LINK_DBUS = 231 };
 
 /* A file in memory with these bytes, open at its start. */
 static int
-mem(const void *p, size_t n)
+make_file(const void *p, size_t n)
 {
 	int fd = memfd_create("capture", 0);
 
@@ -23,7 +23,7 @@ mem(const void *p, size_t n)
 
 /* Read fd to its end: packets, or less than 0 and why. */
 static int
-drain(int fd, char why[400], struct pcapio_packet *last)
+read_all(int fd, char why[400], struct pcapio_packet *last)
 {
 	struct pcapio_packet p;
 	struct pcapio_in in;
@@ -40,7 +40,7 @@ drain(int fd, char why[400], struct pcapio_packet *last)
 }
 
 static uint8_t *
-put32(uint8_t *p, uint32_t v, bool swap)
+put_u32(uint8_t *p, uint32_t v, bool swap)
 {
 	if (swap)
 		v = __builtin_bswap32(v);
@@ -50,7 +50,7 @@ put32(uint8_t *p, uint32_t v, bool swap)
 
 /* A classic file of packets of 5, 0 and 60 bytes, at s, s + 1, s + 2. */
 static size_t
-classic(uint8_t *p, uint32_t magic, bool swap, uint32_t frac)
+make_classic(uint8_t *p, uint32_t magic, bool swap, uint32_t frac)
 {
 	static const uint32_t caplen[] = { 5, 0, 60 };
 	uint8_t *start = p;
@@ -59,12 +59,12 @@ classic(uint8_t *p, uint32_t magic, bool swap, uint32_t frac)
 	if (swap)
 		head[1] = 2 << 16 | 4;
 	for (int i = 0; i < 6; i++)
-		p = put32(p, head[i], swap);
+		p = put_u32(p, head[i], swap);
 	for (uint32_t i = 0; i < 3; i++) {
-		p = put32(p, 1700000000 + i, swap);
-		p = put32(p, frac, swap);
-		p = put32(p, caplen[i], swap);
-		p = put32(p, caplen[i] + 10, swap);
+		p = put_u32(p, 1700000000 + i, swap);
+		p = put_u32(p, frac, swap);
+		p = put_u32(p, caplen[i], swap);
+		p = put_u32(p, caplen[i] + 10, swap);
 		memset(p, (int)i + 1, caplen[i]);
 		p += caplen[i];
 	}
@@ -72,7 +72,7 @@ classic(uint8_t *p, uint32_t magic, bool swap, uint32_t frac)
 }
 
 static void
-dialects(void)
+test_dialects(void)
 {
 	static const struct {
 		uint32_t magic, frac;
@@ -90,8 +90,8 @@ dialects(void)
 	char why[400];
 
 	for (size_t i = 0; i < sizeof(d) / sizeof(*d); i++) {
-		size_t n = classic(f, d[i].magic, d[i].swap, d[i].frac);
-		int got = drain(mem(f, n), why, &p);
+		size_t n = make_classic(f, d[i].magic, d[i].swap, d[i].frac);
+		int got = read_all(make_file(f, n), why, &p);
 
 		ok(got == 3 && p.stamp_ns == 1700000002000000000 + d[i].ns &&
 		    p.caplen == 60 && p.len == 70, "%s", d[i].name);
@@ -99,16 +99,16 @@ dialects(void)
 }
 
 static void
-cuts(void)
+test_cuts(void)
 {
 	static const size_t ends[] = { 24, 24 + 21, 24 + 21 + 16, 137 };
 	uint8_t f[256];
 	char why[400];
-	size_t n = classic(f, 0xa1b23c4d, false, 7);
+	size_t n = make_classic(f, 0xa1b23c4d, false, 7);
 	bool good = true;
 
 	for (size_t cut = 24; cut <= n; cut++) {
-		int whole = 0, got = drain(mem(f, cut), why, NULL);
+		int whole = 0, got = read_all(make_file(f, cut), why, NULL);
 		bool clean = cut == 24;
 
 		for (int i = 1; i < 4; i++) {
@@ -121,18 +121,21 @@ cuts(void)
 	ok(n == 137 && good, "cut at every byte: what is whole is read");
 	good = true;
 	for (size_t cut = 1; cut < 24; cut++)
-		good = good && drain(mem(f, cut), why, NULL) == -1 &&
+		good = good && read_all(make_file(f, cut), why, NULL) == -1 &&
 		    strstr(why, "file header") != NULL;
 	ok(good, "cut in the file's header: no packet, and said");
-	ok(drain(mem(f, 0), why, NULL) == -1 && strstr(why, "empty") != NULL,
+	ok(read_all(make_file(f, 0), why, NULL) == -1 &&
+		strstr(why, "empty") != NULL,
 	    "an empty file is no capture");
-	ok(drain(mem(f, 24), why, NULL) == 0, "a header alone is one");
-	ok(drain(mem("not a capture, but long enough for one", 38), why,
-	    NULL) == -1 && why[0] != '\0', "text is none");
+	ok(read_all(make_file(f, 24), why, NULL) == 0, "a header alone is one");
+	ok(read_all(make_file("not a capture, but long enough for one", 38),
+	       why, NULL) == -1 &&
+		why[0] != '\0',
+	    "text is none");
 }
 
 static void
-bogus(void)
+test_bogus(void)
 {
 	static const uint32_t caplen[] = { 262145, 0x7fffffff, 0xffffffff,
 	    0xfffffff0 };
@@ -142,36 +145,38 @@ bogus(void)
 	bool good = true;
 
 	for (size_t i = 0; i < 4; i++) {
-		classic(f, 0xa1b23c4d, false, 7);
-		put32(f + 24 + 21 + 8, caplen[i], false);
-		good = good && drain(mem(f, 300000), why, NULL) == -2 &&
-		    strstr(why, "bigger than maximum of 262144") != NULL;
+		make_classic(f, 0xa1b23c4d, false, 7);
+		put_u32(f + 24 + 21 + 8, caplen[i], false);
+		good = good &&
+		       read_all(make_file(f, 300000), why, NULL) == -2 &&
+		       strstr(why, "bigger than maximum of 262144") != NULL;
 	}
 	ok(good, "captured lengths past the limit are refused");
-	classic(f, 0xa1b23c4d, false, 7);
-	put32(f + 24 + 21 + 8, 262144, false);
-	ok(drain(mem(f, 61 + 262144), why, &p) == 2 && p.caplen == 262144,
+	make_classic(f, 0xa1b23c4d, false, 7);
+	put_u32(f + 24 + 21 + 8, 262144, false);
+	ok(read_all(make_file(f, 61 + 262144), why, &p) == 2 &&
+		p.caplen == 262144,
 	    "262,144 bytes are taken");
 	ok(p.len == 262144, "a length below the captured one is raised to it");
 	free(f);
 }
 
 static uint8_t *
-block(uint8_t *p, uint32_t type, const void *body, size_t n)
+put_block(uint8_t *p, uint32_t type, const void *body, size_t n)
 {
 	const uint32_t len = (uint32_t)(12 + ((n + 3) & ~(size_t)3));
 
-	put32(p, type, false);
-	put32(p + 4, len, false);
+	put_u32(p, type, false);
+	put_u32(p + 4, len, false);
 	memset(p + 8, 0, len - 8);
 	memcpy(p + 8, body, n);
-	put32(p + len - 4, len, false);
+	put_u32(p + len - 4, len, false);
 	return p + len;
 }
 
 /* pcapng: nanoseconds, one packet of caplen bytes, len long. */
 static size_t
-pcapng(uint8_t *p, uint16_t link, uint32_t caplen, uint32_t len)
+make_pcapng(uint8_t *p, uint16_t link, uint32_t caplen, uint32_t len)
 {
 	const uint32_t section[] = { 0x1a2b3c4d, 1, 0xffffffff, 0xffffffff };
 	const uint8_t face[] = { (uint8_t)link, (uint8_t)(link >> 8), 0, 0,
@@ -182,46 +187,46 @@ pcapng(uint8_t *p, uint16_t link, uint32_t caplen, uint32_t len)
 	uint8_t *start = p, *body = calloc(1, 20 + (size_t)caplen);
 
 	memcpy(body, head, 20);
-	p = block(p, 0x0a0d0d0a, section, sizeof(section));
-	p = block(p, 1, face, sizeof(face));
-	p = block(p, 6, body, 20 + (size_t)caplen);
+	p = put_block(p, 0x0a0d0d0a, section, sizeof(section));
+	p = put_block(p, 1, face, sizeof(face));
+	p = put_block(p, 6, body, 20 + (size_t)caplen);
 	free(body);
 	return (size_t)(p - start);
 }
 
 static void
-others(void)
+test_others(void)
 {
 	uint8_t *f = malloc(400000);
 	struct pcapio_packet p = { 0 };
-	size_t n = pcapng(f, 1, 60, 1500);
+	size_t n = make_pcapng(f, 1, 60, 1500);
 	char why[400];
 	int fd[2];
 
-	ok(drain(mem(f, n), why, &p) == 1 && p.len == 1500 &&
+	ok(read_all(make_file(f, n), why, &p) == 1 && p.len == 1500 &&
 	    p.stamp_ns == 1700000000123456789, "pcapng, to the nanosecond");
 	if (pipe(fd) == -1 || write(fd[1], f, n) != (ssize_t)n)
 		err(1, "pipe");
 	close(fd[1]);
-	ok(drain(fd[0], why, &p) == 1 && p.caplen == 60, "from a pipe");
+	ok(read_all(fd[0], why, &p) == 1 && p.caplen == 60, "from a pipe");
 	for (size_t cut = 24; cut < n; cut++)
-		drain(mem(f, cut), why, NULL);	/* ASan looks on */
-	ok(drain(mem(f, n - 1), why, NULL) == -1 && why[0] != '\0',
+		read_all(make_file(f, cut), why, NULL);	/* ASan looks on */
+	ok(read_all(make_file(f, n - 1), why, NULL) == -1 && why[0] != '\0',
 	    "cut: the last packet is missed, and said");
-	n = pcapng(f, 1, 60, 20);
-	ok(drain(mem(f, n), why, &p) == 1 && p.len == 60,
+	n = make_pcapng(f, 1, 60, 20);
+	ok(read_all(make_file(f, n), why, &p) == 1 && p.len == 60,
 	    "a length below the captured one is raised to it");
-	n = pcapng(f, 1, 262144, 262144);
-	ok(drain(mem(f, n), why, NULL) == 1, "262,144 bytes");
-	n = pcapng(f, 1, 262145, 262145);
-	ok(drain(mem(f, n), why, NULL) == -1 && why[0] != '\0',
+	n = make_pcapng(f, 1, 262144, 262144);
+	ok(read_all(make_file(f, n), why, NULL) == 1, "262,144 bytes");
+	n = make_pcapng(f, 1, 262145, 262145);
+	ok(read_all(make_file(f, n), why, NULL) == -1 && why[0] != '\0',
 	    "one more is refused");
 	free(f);
 }
 
 /* Link types that are not understood are refused, by the name they have. */
 static void
-links(void)
+test_links(void)
 {
 	static const struct {
 		uint16_t link;
@@ -238,26 +243,27 @@ links(void)
 	for (size_t i = 0; i < sizeof(s) / sizeof(*s); i++) {
 		snprintf(want, sizeof(want), "link type %s is not understood "
 		    "(known: Ethernet,", s[i].name);
-		n = classic(f, 0xa1b23c4d, false, 7);
-		put32(f + 20, s[i].link, false);
-		ok(drain(mem(f, n), why, NULL) == -1 &&
+		n = make_classic(f, 0xa1b23c4d, false, 7);
+		put_u32(f + 20, s[i].link, false);
+		ok(read_all(make_file(f, n), why, NULL) == -1 &&
 		    strncmp(why, want, strlen(want)) == 0, "%u: %s", s[i].link,
 		    why);
 	}
-	n = pcapng(f, LINK_DBUS, 60, 60);
-	ok(drain(mem(f, n), why, NULL) == -1 && strstr(why, "link type DBUS ")
-	    != NULL, "pcapng: %s", why);
+	n = make_pcapng(f, LINK_DBUS, 60, 60);
+	ok(read_all(make_file(f, n), why, NULL) == -1 &&
+		strstr(why, "link type DBUS ") != NULL,
+	    "pcapng: %s", why);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		n = classic(f, 0xa1b23c4d, false, 7);
-		put32(f + 20, 0x14000000 | (uint32_t)known[i], false);
-		good = good && drain(mem(f, n), why, NULL) == 3;
+		n = make_classic(f, 0xa1b23c4d, false, 7);
+		put_u32(f + 20, 0x14000000 | (uint32_t)known[i], false);
+		good = good && read_all(make_file(f, n), why, NULL) == 3;
 	}
 	ok(good, "those that are understood are read, with bits of FCS");
 }
 
 /* Stamps that cannot be are damage; those that leap are counted. */
 static void
-stamps(void)
+test_stamps(void)
 {
 	uint8_t f[512];
 	uint64_t far = 1ull << 63;
@@ -265,23 +271,27 @@ stamps(void)
 	struct pcapio_packet p;
 	struct pcapio_out out;
 	char why[400];
-	size_t n = classic(f, 0xa1b23c4d, false, 7);
+	size_t n = make_classic(f, 0xa1b23c4d, false, 7);
 
-	put32(f + 24 + 21 + 4, 1000000000, false);
-	ok(drain(mem(f, n), why, NULL) == -2 && strcmp(why, "its stamp has "
-	    "1000000000 nanoseconds, a second and more") == 0, "%s", why);
-	n = classic(f, 0xa1b2c3d4, true, 7);
-	put32(f + 24 + 21 + 4, 1000000, true);
-	ok(drain(mem(f, n), why, NULL) == -2 && strcmp(why, "its stamp has "
-	    "1000000 microseconds, a second and more") == 0, "%s", why);
-	n = pcapng(f, 1, 60, 60);
+	put_u32(f + 24 + 21 + 4, 1000000000, false);
+	ok(read_all(make_file(f, n), why, NULL) == -2 &&
+		strcmp(why, "its stamp has "
+			    "1000000000 nanoseconds, a second and more") == 0,
+	    "%s", why);
+	n = make_classic(f, 0xa1b2c3d4, true, 7);
+	put_u32(f + 24 + 21 + 4, 1000000, true);
+	ok(read_all(make_file(f, n), why, NULL) == -2 &&
+		strcmp(why, "its stamp has "
+			    "1000000 microseconds, a second and more") == 0,
+	    "%s", why);
+	n = make_pcapng(f, 1, 60, 60);
 	memcpy(f + 28 + 32 + 12, (uint8_t *)&far + 4, 4);
 	memcpy(f + 28 + 32 + 16, &far, 4);
-	ok(drain(mem(f, n), why, NULL) == -1 && strstr(why,
+	ok(read_all(make_file(f, n), why, NULL) == -1 && strstr(why,
 	    "is not from 1970 to 2262") != NULL, "pcapng: %s", why);
-	n = classic(f, 0xa1b23c4d, false, 7);
-	put32(f + 24 + 21, 0xffffffff, false);
-	pcapio_open_fd(&in, mem(f, n), "mem");
+	n = make_classic(f, 0xa1b23c4d, false, 7);
+	put_u32(f + 24 + 21, 0xffffffff, false);
+	pcapio_open_fd(&in, make_file(f, n), "mem");
 	while (pcapio_next(&in, &p) == 1)
 		;
 	ok(in.packets == 3 && in.leaps == 1 && in.leap_at == 2,
@@ -297,7 +307,7 @@ stamps(void)
 
 /* Of what left over the loopback and came, one is taken: as libpcap does. */
 static void
-copies(void)
+test_copies(void)
 {
 	static const uint8_t sll[16] = { 0, 4, 3, 4 };
 	static const uint8_t sll2[20] = { [8] = 3, 4, 4 };
@@ -335,7 +345,7 @@ copies(void)
 }
 
 static void
-samples(void)
+test_samples(void)
 {
 	static const struct {
 		const char *name;
@@ -411,7 +421,7 @@ round_trip(void)
 }
 
 static void
-full(void)
+test_full(void)
 {
 	struct pcapio_out out;
 	struct pcapio_in in;
@@ -445,7 +455,7 @@ on_alarm(int sig)
 
 /* A signal in the middle of a record, of either reader, is not damage. */
 static void
-signals(void)
+test_signals(void)
 {
 	const struct itimerval often = { { 0, 20000 }, { 0, 20000 } };
 	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
@@ -455,14 +465,14 @@ signals(void)
 
 	sigaction(SIGALRM, &sa, NULL);
 	for (int i = 0; i < 2; i++) {
-		size_t n = i == 0 ? classic(f, 0xa1b23c4d, false, 7) :
-		    pcapng(f, 1, 60, 60);
+		size_t n = i == 0 ? make_classic(f, 0xa1b23c4d, false, 7) :
+		    make_pcapng(f, 1, 60, 60);
 		int fd[2], got;
 
 		if (pipe(fd) == -1 || write(fd[1], f, n - 9) != (ssize_t)n - 9)
 			err(1, "pipe");
 		setitimer(ITIMER_REAL, &often, NULL);
-		got = drain(fd[0], why, NULL);
+		got = read_all(fd[0], why, NULL);
 		setitimer(ITIMER_REAL, &never, NULL);
 		ok(got == (i == 0 ? 2 : 0), "%s: a signal is an end",
 		    i == 0 ? "classic" : "pcapng");
@@ -473,16 +483,16 @@ signals(void)
 int
 main(void)
 {
-	dialects();
-	cuts();
-	bogus();
-	others();
-	links();
-	stamps();
-	copies();
-	samples();
+	test_dialects();
+	test_cuts();
+	test_bogus();
+	test_others();
+	test_links();
+	test_stamps();
+	test_copies();
+	test_samples();
 	round_trip();
-	full();
-	signals();
+	test_full();
+	test_signals();
 	return tap_end();
 }

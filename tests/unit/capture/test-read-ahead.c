@@ -11,7 +11,7 @@ static char path[] = "/tmp/test-ahead.XXXXXX";
 
 /* Write n frames of up to max bytes; the file's size. */
 static off_t
-make(unsigned n, uint32_t max)
+make_file(unsigned n, uint32_t max)
 {
 	struct rng g = rng_seed(n);
 	struct pcapio_out out;
@@ -33,7 +33,7 @@ make(unsigned n, uint32_t max)
 
 /* What n packets (at most) of the file come to, and how it ended. */
 static uint64_t
-digest(bool ahead, unsigned n, int *end)
+digest_packets(bool ahead, unsigned n, int *end)
 {
 	struct pcapio_in in;
 	struct pcapio_packet p = { 0 };
@@ -51,11 +51,12 @@ digest(bool ahead, unsigned n, int *end)
 }
 
 static bool
-same(unsigned n)
+same_digests(unsigned n)
 {
 	int a = 9, b = 9;
 
-	return digest(false, n, &a) == digest(true, n, &b) && a == b;
+	return digest_packets(false, n, &a) == digest_packets(true, n, &b) &&
+	       a == b;
 }
 
 int
@@ -67,17 +68,17 @@ main(void)
 	if (fd == -1)
 		return 99;
 	close(fd);
-	make(3, 100);
-	ok(same(99), "a small file, read without a thread");
-	make(5000, 1500);
-	ok(same(99999), "5000 small frames");
+	make_file(3, 100);
+	ok(same_digests(99), "a small file, read without a thread");
+	make_file(5000, 1500);
+	ok(same_digests(99999), "5000 small frames");
 	for (unsigned n = 0; n < 5000; n += 499)
-		bad += !same(n);
+		bad += !same_digests(n);
 	ok(bad == 0, "given up anywhere");
-	size = make(60, PCAPIO_FRAME_MAX_BYTES);
-	ok(same(999), "frames as large as a block");
+	size = make_file(60, PCAPIO_FRAME_MAX_BYTES);
+	ok(same_digests(999), "frames as large as a block");
 	for (off_t cut = 1; cut < 1000000; cut = cut * 3 + 1)
-		bad += truncate(path, size - cut) == -1 || !same(999);
+		bad += truncate(path, size - cut) == -1 || !same_digests(999);
 	ok(bad == 0, "cut short anywhere");
 	unlink(path);
 	return tap_end();

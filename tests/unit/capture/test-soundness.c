@@ -12,7 +12,7 @@ static struct frame f;
 
 /* A sound frame with this payload, or an update when it is NULL. */
 static void
-frame(uint8_t tos, bool v6, const void *payload, size_t bytes)
+make_frame(uint8_t tos, bool v6, const void *payload, size_t bytes)
 {
 	const struct update u = { .kind = UPDATE_UPDATE, .cluster = 3,
 	    .worker = 8, .sequence = 1, .merged = 1, .generated_ns = 99,
@@ -36,14 +36,14 @@ frame(uint8_t tos, bool v6, const void *payload, size_t bytes)
 
 /* Change one byte of the payload and seal again. */
 static void
-poke(size_t at, uint8_t value)
+change_byte(size_t at, uint8_t value)
 {
 	p[f.payload_at + at] = value;
 	frame_put_checksum(p, &f);
 }
 
 static bool
-is(const struct clusters *bare, uint32_t caplen, unsigned want,
+verdict_is(const struct clusters *bare, uint32_t caplen, unsigned want,
     struct update *u)
 {
 	struct split pieces;
@@ -57,82 +57,85 @@ is(const struct clusters *bare, uint32_t caplen, unsigned want,
 }
 
 static void
-verdict(unsigned want, const char *what)
+check_verdict(unsigned want, const char *what)
 {
 	struct update u;
 
-	ok(is(NULL, len, want, &u), "%s: %s", what, soundness_name(want));
+	ok(verdict_is(NULL, len, want, &u), "%s: %s", what,
+	    soundness_name(want));
 }
 
 static void
-ours(void)
+test_ours(void)
 {
 	struct update u;
 
-	frame(UPDATE_TOS, false, NULL, 0);
-	ok(is(NULL, len, UPDATE_OK, &u) && u.cluster == 3 && u.worker == 8 &&
-	    u.n == N && vec_get(u.vec, 0) == 2.5f && u.reward == 1.5f,
+	make_frame(UPDATE_TOS, false, NULL, 0);
+	ok(verdict_is(NULL, len, UPDATE_OK, &u) && u.cluster == 3 &&
+		u.worker == 8 && u.n == N && vec_get(u.vec, 0) == 2.5f &&
+		u.reward == 1.5f,
 	    "a sound update is read");
-	frame(UPDATE_TOS | 3, false, NULL, 0);
-	verdict(UPDATE_OK, "whatever its ECN bits");
-	frame(UPDATE_TOS, true, NULL, 0);
-	verdict(UPDATE_OK, "over IPv6 too");
-	frame(0x28, false, NULL, 0);
-	verdict(SOUNDNESS_REGULAR, "another codepoint");
-	frame(UPDATE_TOS, false, NULL, 0);
+	make_frame(UPDATE_TOS | 3, false, NULL, 0);
+	check_verdict(UPDATE_OK, "whatever its ECN bits");
+	make_frame(UPDATE_TOS, true, NULL, 0);
+	check_verdict(UPDATE_OK, "over IPv6 too");
+	make_frame(0x28, false, NULL, 0);
+	check_verdict(SOUNDNESS_REGULAR, "another codepoint");
+	make_frame(UPDATE_TOS, false, NULL, 0);
 	p[12] = 8;
 	p[13] = 6;
-	verdict(SOUNDNESS_REGULAR, "another ethertype");
-	frame(UPDATE_TOS, false, NULL, 0);
+	check_verdict(SOUNDNESS_REGULAR, "another ethertype");
+	make_frame(UPDATE_TOS, false, NULL, 0);
 	p[f.ip_at + 9] = 6;
-	verdict(SOUNDNESS_REGULAR, "another protocol");
+	check_verdict(SOUNDNESS_REGULAR, "another protocol");
 }
 
 static void
-damaged(void)
+test_damaged(void)
 {
 	struct update u;
 
-	frame(UPDATE_TOS, false, NULL, 0);
+	make_frame(UPDATE_TOS, false, NULL, 0);
 	p[f.ip_at + 6] = 0x20;
-	verdict(SOUNDNESS_FRAGMENT, "a fragment");
-	frame(UPDATE_TOS, false, NULL, 0);
-	ok(is(NULL, len - 1, SOUNDNESS_SNAPLEN, &u),
+	check_verdict(SOUNDNESS_FRAGMENT, "a fragment");
+	make_frame(UPDATE_TOS, false, NULL, 0);
+	ok(verdict_is(NULL, len - 1, SOUNDNESS_SNAPLEN, &u),
 	    "cut by one byte: snaplen");
 	p[f.udp_at + 5]++;
-	verdict(UPDATE_BAD_LENGTH, "a UDP length past the packet");
-	frame(UPDATE_TOS, false, NULL, 0);
+	check_verdict(UPDATE_BAD_LENGTH, "a UDP length past the packet");
+	make_frame(UPDATE_TOS, false, NULL, 0);
 	p[len - 1] ^= 1;
-	verdict(SOUNDNESS_CHECKSUM, "a bit that flipped in the vector");
-	frame(UPDATE_TOS, false, NULL, 0);
+	check_verdict(SOUNDNESS_CHECKSUM, "a bit that flipped in the vector");
+	make_frame(UPDATE_TOS, false, NULL, 0);
 	p[f.ip_at + 8] ^= 1;
-	verdict(SOUNDNESS_CHECKSUM, "a bit that flipped in the IP header");
-	frame(UPDATE_TOS, false, NULL, 0);
+	check_verdict(
+	    SOUNDNESS_CHECKSUM, "a bit that flipped in the IP header");
+	make_frame(UPDATE_TOS, false, NULL, 0);
 	memset(p + f.udp_at + 6, 0, 2);
 	p[len - 1] ^= 1;
-	verdict(UPDATE_OK, "the same without a checksum");
-	frame(UPDATE_TOS, false, NULL, 0);
-	poke(0, 2);
-	verdict(UPDATE_BAD_VERSION, "version 2");
-	frame(UPDATE_TOS, false, NULL, 0);
-	poke(1, 4);
-	verdict(UPDATE_BAD_KIND, "kind 4");
-	frame(UPDATE_TOS, false, NULL, 0);
-	poke(13, 0);
-	verdict(UPDATE_BAD_MERGED, "merged 0");
-	frame(UPDATE_TOS, false, NULL, 0);
-	poke(31, 1);
-	verdict(UPDATE_BAD_LENGTH, "fewer elements than the packet has");
-	frame(UPDATE_TOS, false, NULL, 0);
-	poke(24, 0x7f);
-	poke(25, 0x80);
-	verdict(UPDATE_NONFINITE, "an infinite reward");
-	frame(UPDATE_TOS, false, NULL, 0);
-	poke(38, 0x80);
-	poke(39, 0x7f);
-	verdict(UPDATE_NONFINITE, "an infinite element");
-	frame(UPDATE_TOS, false, "", 0);
-	verdict(UPDATE_SHORT, "an empty payload");
+	check_verdict(UPDATE_OK, "the same without a checksum");
+	make_frame(UPDATE_TOS, false, NULL, 0);
+	change_byte(0, 2);
+	check_verdict(UPDATE_BAD_VERSION, "version 2");
+	make_frame(UPDATE_TOS, false, NULL, 0);
+	change_byte(1, 4);
+	check_verdict(UPDATE_BAD_KIND, "kind 4");
+	make_frame(UPDATE_TOS, false, NULL, 0);
+	change_byte(13, 0);
+	check_verdict(UPDATE_BAD_MERGED, "merged 0");
+	make_frame(UPDATE_TOS, false, NULL, 0);
+	change_byte(31, 1);
+	check_verdict(UPDATE_BAD_LENGTH, "fewer elements than the packet has");
+	make_frame(UPDATE_TOS, false, NULL, 0);
+	change_byte(24, 0x7f);
+	change_byte(25, 0x80);
+	check_verdict(UPDATE_NONFINITE, "an infinite reward");
+	make_frame(UPDATE_TOS, false, NULL, 0);
+	change_byte(38, 0x80);
+	change_byte(39, 0x7f);
+	check_verdict(UPDATE_NONFINITE, "an infinite element");
+	make_frame(UPDATE_TOS, false, "", 0);
+	check_verdict(UPDATE_SHORT, "an empty payload");
 }
 
 static void
@@ -155,22 +158,22 @@ bare_packets(void)
 	    "below 8 bytes it is short");
 	ok(soundness_bare(payload, 9, 77, 5, STAMP, &u) == UPDATE_BAD_LENGTH,
 	    "with 9, of bad length");
-	frame(0, false, payload, 11);
-	ok(is(&c, len, UPDATE_OK, &u) && u.cluster == 77 && u.n == 11 &&
+	make_frame(0, false, payload, 11);
+	ok(verdict_is(&c, len, UPDATE_OK, &u) && u.cluster == 77 && u.n == 11 &&
 	    u.worker == clusters_worker(&f.flow) &&
 	    memcmp(u.vec, payload, 11) == 0,
 	    "for ages it may hold anything");
-	frame(0, false, payload, 0);
-	ok(is(&c, len, UPDATE_SHORT, &u), "but not nothing");
-	frame(UPDATE_TOS, true, NULL, 0);
-	ok(is(&c, len, SOUNDNESS_REGULAR, &u),
+	make_frame(0, false, payload, 0);
+	ok(verdict_is(&c, len, UPDATE_SHORT, &u), "but not nothing");
+	make_frame(UPDATE_TOS, true, NULL, 0);
+	ok(verdict_is(&c, len, SOUNDNESS_REGULAR, &u),
 	    "who is not in the table sends regular traffic, with our "
 	    "codepoint too");
 	clusters_free(&c);
 }
 
 static void
-names(void)
+test_names(void)
 {
 	bool differ = true;
 
@@ -186,9 +189,9 @@ names(void)
 int
 main(void)
 {
-	ours();
-	damaged();
+	test_ours();
+	test_damaged();
 	bare_packets();
-	names();
+	test_names();
 	return tap_end();
 }

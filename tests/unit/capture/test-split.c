@@ -18,7 +18,7 @@ static uint32_t bytes;		/* of payload */
 
 /* One more update: elements in all, n of them here. */
 static void
-update(uint32_t elements, uint32_t n, uint16_t following, float value)
+add_update(uint32_t elements, uint32_t n, uint16_t following, float value)
 {
 	const struct update u = { .kind = UPDATE_UPDATE, .cluster = 3,
 	    .worker = 8, .sequence = bytes, .merged = 1, .generated_ns = 99,
@@ -31,7 +31,7 @@ update(uint32_t elements, uint32_t n, uint16_t following, float value)
 }
 
 static void
-segment(uint32_t iteration, uint32_t index, uint16_t summed, uint32_t n,
+add_segment(uint32_t iteration, uint32_t index, uint16_t summed, uint32_t n,
     float value)
 {
 	uint8_t *vec = seg_put(payload + bytes, iteration, summed, index);
@@ -42,7 +42,7 @@ segment(uint32_t iteration, uint32_t index, uint16_t summed, uint32_t n,
 }
 
 static void
-help(uint32_t xid)
+add_help(uint32_t xid)
 {
 	bytes_put(control_put(payload + bytes, CONTROL_HELP, 1, xid), 7, 8);
 	bytes += CONTROL_HEADER_BYTES + 8;
@@ -52,7 +52,7 @@ help(uint32_t xid)
 static void
 sealed_help(uint32_t xid, uint8_t flags)
 {
-	help(xid);
+	add_help(xid);
 	payload[bytes - 15] = flags;
 	for (uint32_t i = 0; i < 48; i++)
 		payload[bytes++] = (uint8_t)(31 * i + xid);
@@ -60,7 +60,7 @@ sealed_help(uint32_t xid, uint8_t flags)
 
 /* Put the payload into a frame whose UDP checksum is the pseudo header's. */
 static uint32_t
-wrap(const struct frame_flow *flow, uint8_t tos, struct frame *f)
+make_frame(const struct frame_flow *flow, uint8_t tos, struct frame *f)
 {
 	const size_t head = frame_put(frame, flow, tos, bytes, f);
 	const uint16_t sum = inetsum_fold(frame_pseudo_sum(frame, f));
@@ -72,7 +72,7 @@ wrap(const struct frame_flow *flow, uint8_t tos, struct frame *f)
 
 /* split_frame() of an exact copy of the first caplen bytes. */
 static enum split_is
-split(uint8_t tos, split_bytes_fn *own, uint32_t caplen, uint32_t len,
+split_copy(uint8_t tos, split_bytes_fn *own, uint32_t caplen, uint32_t len,
     struct split *s)
 {
 	const struct split_as as = split_as(tos, own);
@@ -92,7 +92,7 @@ split(uint8_t tos, split_bytes_fn *own, uint32_t caplen, uint32_t len,
 
 /* What the payload is found to be under both versions of IP. */
 static bool
-is(uint8_t tos, split_bytes_fn *own, enum split_is want, uint32_t each,
+check_split(uint8_t tos, split_bytes_fn *own, enum split_is want, uint32_t each,
     uint32_t count)
 {
 	struct frame f;
@@ -100,8 +100,8 @@ is(uint8_t tos, split_bytes_fn *own, enum split_is want, uint32_t each,
 	bool good = true;
 
 	for (int i = 0; i < 2; i++) {
-		const uint32_t len = wrap(i == 0 ? &v4 : &v6, tos, &f);
-		const enum split_is found = split(tos, own, len, len, &s);
+		const uint32_t len = make_frame(i == 0 ? &v4 : &v6, tos, &f);
+		const enum split_is found = split_copy(tos, own, len, len, &s);
 
 		good = good && found == want && (want != SPLIT_SEVERAL ||
 		    (s.each == each && s.count == count));
@@ -113,116 +113,131 @@ is(uint8_t tos, split_bytes_fn *own, enum split_is want, uint32_t each,
 }
 
 static void
-updates(void)
+test_updates(void)
 {
 	for (int i = 0; i < 44; i++)
-		update(360, 360, 0, 1);
-	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 1472, 44), "44 whole vectors");
+		add_update(360, 360, 0, 1);
+	ok(check_split(UPDATE_TOS, 0, SPLIT_SEVERAL, 1472, 44),
+	    "44 whole vectors");
 	for (int i = 0; i < 3; i++)
-		update(9, 9, 0, 1);
-	update(5, 5, 0, 1);
-	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 68, 4), "the last is shorter");
+		add_update(9, 9, 0, 1);
+	add_update(5, 5, 0, 1);
+	ok(check_split(UPDATE_TOS, 0, SPLIT_SEVERAL, 68, 4),
+	    "the last is shorter");
 	for (uint16_t i = 0; i < 9; i++)
-		update(1000, 100, (uint16_t)(9 - i), 0);
-	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 9), "parts of a vector of "
+		add_update(1000, 100, (uint16_t)(9 - i), 0);
+	ok(check_split(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 9),
+	    "parts of a vector of "
 	    "zeros, which together look like one of them");
-	update(1000, 100, 0, 1);	/* the end of one, and another */
-	update(1000, 100, 9, 1);
-	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 2),
+	add_update(1000, 100, 0, 1);	/* the end of one, and another */
+	add_update(1000, 100, 9, 1);
+	ok(check_split(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 2),
 	    "the end of a vector, and the next one's beginning");
 	for (int i = 0; i < 44; i++) {
-		update(356, 356, 0, 1);
+		add_update(356, 356, 0, 1);
 		bytes += UPDATE_TAIL_BYTES;
 	}
-	ok(is(UPDATE_TAGGED_TOS, 0, SPLIT_SEVERAL, 1472, 44),
+	ok(check_split(UPDATE_TAGGED_TOS, 0, SPLIT_SEVERAL, 1472, 44),
 	    "44 with proofs");
 	for (uint16_t i = 0; i < 9; i++) {
-		update(1000, 100, (uint16_t)(9 - i), 1);
+		add_update(1000, 100, (uint16_t)(9 - i), 1);
 		bytes += UPDATE_TAIL_BYTES;
 	}
-	ok(is(UPDATE_TAGGED_TOS, 0, SPLIT_SEVERAL, 448, 9),
+	ok(check_split(UPDATE_TAGGED_TOS, 0, SPLIT_SEVERAL, 448, 9),
 	    "parts of a vector with proofs");
-	update(360, 360, 0, 1);
-	ok(is(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
-	update(10000, 100, 7, 0);
-	ok(is(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "and so is a part of one");
-	update(9, 9, 0, 1);
+	add_update(360, 360, 0, 1);
+	ok(check_split(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
+	add_update(10000, 100, 7, 0);
+	ok(check_split(UPDATE_TOS, 0, SPLIT_ONE, 0, 0),
+	    "and so is a part of one");
+	add_update(9, 9, 0, 1);
 	bytes += 70;
-	ok(is(UPDATE_TOS, 0, SPLIT_CANNOT, 0, 0),
+	ok(check_split(UPDATE_TOS, 0, SPLIT_CANNOT, 0, 0),
 	    "more than the vector, but no header: it cannot be split");
-	update(9, 9, 0, 1);
+	add_update(9, 9, 0, 1);
 	payload[0] = 2;
-	ok(is(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "another version is one");
+	ok(check_split(UPDATE_TOS, 0, SPLIT_ONE, 0, 0),
+	    "another version is one");
 }
 
 static void
-segments(void)
+test_segments(void)
 {
 	for (uint32_t i = 0; i < 44; i++)
-		segment(5, 7 + i, 1, 366, 0);
-	ok(is(SEG_TOS, 0, SPLIT_SEVERAL, 1472, 44), "44 segments");
+		add_segment(5, 7 + i, 1, 366, 0);
+	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 1472, 44), "44 segments");
 	for (uint32_t i = 0; i < 4; i++)
-		segment(5, 40 - 9 * i, (uint16_t)(1 + i), 361, 0);
-	ok(is(SEG_TOS, 0, SPLIT_SEVERAL, 1452, 4),
+		add_segment(5, 40 - 9 * i, (uint16_t)(1 + i), 361, 0);
+	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 1452, 4),
 	    "at a usual MTU in any order");
-	segment(0xffffff, 41, 3, 100, 0);
-	segment(0, 0, 3, 100, 0);
-	segment(0, 1, 3, 7, 0);
-	ok(is(SEG_TOS, 0, SPLIT_SEVERAL, 408, 3), "the next vector begins; "
+	add_segment(0xffffff, 41, 3, 100, 0);
+	add_segment(0, 0, 3, 100, 0);
+	add_segment(0, 1, 3, 7, 0);
+	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 408, 3),
+	    "the next vector begins; "
 	    "iterations begin again");
 	for (uint32_t i = 0; i < 3; i++)
-		segment(0, i, 1, 16, 0);
-	ok(is(SEG_TOS, 0, SPLIT_SEVERAL, 72, 3), "small ones");
-	segment(0, 0, 1, 16374, 0);
-	ok(is(SEG_TOS, 0, SPLIT_ONE, 0, 0), "as large as can be, zeros: one");
+		add_segment(0, i, 1, 16, 0);
+	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 72, 3), "small ones");
+	add_segment(0, 0, 1, 16374, 0);
+	ok(check_split(SEG_TOS, 0, SPLIT_ONE, 0, 0),
+	    "as large as can be, zeros: one");
 }
 
 static void
-others(void)
+test_others(void)
 {
 	for (uint32_t i = 0; i < 9; i++)
-		help(0xfffffffe + i);
-	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 16, 9), "control messages");
+		add_help(0xfffffffe + i);
+	ok(check_split(CONTROL_TOS, 0, SPLIT_SEVERAL, 16, 9),
+	    "control messages");
 	for (uint32_t i = 0; i < 9; i++)
 		sealed_help(i, CONTROL_HAS_COOKIE | CONTROL_HAS_MAC);
-	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9), "with passes and seals");
+	ok(check_split(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9),
+	    "with passes and seals");
 	for (uint32_t i = 0; i < 9; i++)
 		sealed_help(i, CONTROL_HAS_MAC | CONTROL_HAS_COOKIE |
 		    CONTROL_COMMANDS);
-	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9), "under another key");
+	ok(check_split(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9),
+	    "under another key");
 	sealed_help(1, CONTROL_HAS_COOKIE | CONTROL_HAS_MAC);
 	sealed_help(2, 0x10);
-	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "a flag that is none: one");
-	help(7);
-	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
-	help(7);
-	help(7 + SPLIT_XID_FAR);
-	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "a body is a body");
+	ok(check_split(CONTROL_TOS, 0, SPLIT_ONE, 0, 0),
+	    "a flag that is none: one");
+	add_help(7);
+	ok(check_split(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
+	add_help(7);
+	add_help(7 + SPLIT_XID_FAR);
+	ok(check_split(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "a body is a body");
 	bytes = 270;
-	ok(is(0, dlp_bytes, SPLIT_SEVERAL, 30, 9), "packets of 30 bytes");
+	ok(check_split(0, dlp_bytes, SPLIT_SEVERAL, 30, 9),
+	    "packets of 30 bytes");
 	bytes = 271;
-	ok(is(0, dlp_bytes, SPLIT_ONE, 0, 0), "no multiple of 30: one");
+	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0),
+	    "no multiple of 30: one");
 	bytes = 30;
-	ok(is(0, dlp_bytes, SPLIT_ONE, 0, 0), "one of 30");
+	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0), "one of 30");
 	bytes = 60;
 	payload[0] = DLP_VECTOR;
 	payload[7] = 13;
-	ok(is(0, dlp_bytes, SPLIT_ONE, 0, 0), "a vector of 13 elements, which "
+	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0),
+	    "a vector of 13 elements, which "
 	    "is as long as two packets");
 	for (uint32_t i = 0; i < 5; i++)
 		memcpy(payload + 60 * i, payload, 60);
 	bytes = 300;
-	ok(is(0, dlp_bytes, SPLIT_SEVERAL, 60, 5), "five such");
+	ok(check_split(0, dlp_bytes, SPLIT_SEVERAL, 60, 5), "five such");
 	payload[127] = 12;
-	ok(is(0, dlp_bytes, SPLIT_ONE, 0, 0), "not where one is shorter");
+	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0),
+	    "not where one is shorter");
 	bytes = 60;
 	payload[0] = 0;
-	ok(is(0, 0, SPLIT_ONE, 0, 0), "regular traffic is left alone");
+	ok(check_split(0, 0, SPLIT_ONE, 0, 0), "regular traffic is left alone");
 }
 
 /* Lengths of IP and UDP that are 0, or the first datagram's. */
 static void
-lengths(const struct frame_flow *flow, const char *name)
+test_lengths(const struct frame_flow *flow, const char *name)
 {
 	const uint32_t ip = flow->v6 ? 0 : 20, at = flow->v6 ? 4 : 2;
 	struct split s;
@@ -230,20 +245,22 @@ lengths(const struct frame_flow *flow, const char *name)
 	uint32_t len;
 
 	for (int i = 0; i < 9; i++)
-		update(9, 9, 0, 1);
-	len = wrap(flow, UPDATE_TOS, &f);
+		add_update(9, 9, 0, 1);
+	len = make_frame(flow, UPDATE_TOS, &f);
 	bytes_put(frame + f.ip_at + at, 0, 2);
 	bytes_put(frame + f.udp_at + 4, 0, 2);
-	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL && s.count == 9,
+	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL &&
+		s.count == 9,
 	    "%s: both lengths are 0", name);
 	frame[f.payload_at + 68] = 9;
 	frame[f.payload_at + 136] = 9;
 	frame[f.payload_at + 8 * 68] = 9;
-	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_CANNOT,
+	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_CANNOT,
 	    "%s: and nothing says where they end", name);
-	len = wrap(flow, UPDATE_TOS, &f);
+	len = make_frame(flow, UPDATE_TOS, &f);
 	bytes_put(frame + f.udp_at + 4, 76, 2);
-	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL && s.count == 9,
+	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL &&
+		s.count == 9,
 	    "%s: UDP's is the first one's", name);
 	bytes_put(frame + f.ip_at + at, ip + 76, 2);
 	if (!flow->v6) {
@@ -252,42 +269,44 @@ lengths(const struct frame_flow *flow, const char *name)
 		    f.ip_at, 20));
 		memcpy(frame + f.ip_at + 10, &sum, 2);
 	}
-	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL && s.count == 9,
+	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL &&
+		s.count == 9,
 	    "%s: IP's is, too", name);
 	bytes = 0;
-	update(9, 9, 0, 1);
-	len = wrap(flow, UPDATE_TOS, &f);
-	ok(split(UPDATE_TOS, 0, len, len + 11, &s) == SPLIT_ONE,
+	add_update(9, 9, 0, 1);
+	len = make_frame(flow, UPDATE_TOS, &f);
+	ok(split_copy(UPDATE_TOS, 0, len, len + 11, &s) == SPLIT_ONE,
 	    "%s: padding is none", name);
 	bytes = 0;
 }
 
 /* A checksum that covers all of it: it was one datagram. */
 static void
-sealed(void)
+test_sealed(void)
 {
 	struct split s;
 	struct frame f;
 	uint32_t len;
 
 	for (uint16_t i = 0; i < 9; i++)
-		update(1000, 100, (uint16_t)(9 - i), 0);
-	len = wrap(&v4, UPDATE_TOS, &f);
+		add_update(1000, 100, (uint16_t)(9 - i), 0);
+	len = make_frame(&v4, UPDATE_TOS, &f);
 	frame_put_checksum(frame, &f);
-	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
+	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
 	    "what has its checksum is one datagram");
 	memset(frame + f.udp_at + 6, 0, 2);
-	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL && s.count == 9,
+	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL &&
+		s.count == 9,
 	    "what has none may be more");
 	frame[f.ip_at + 8]++;
-	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
+	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
 	    "but not under a damaged IP header");
 	bytes = 0;
 }
 
 /* Cut at every byte: what is there is handed out, and no more. */
 static void
-cuts(void)
+test_cuts(void)
 {
 	const uint32_t head = FRAME_V4_BYTES;
 	uint32_t len, there, n, at, whole;
@@ -297,10 +316,10 @@ cuts(void)
 	struct frame f;
 
 	for (int i = 0; i < 5; i++)
-		update(9, 9, 0, 1);
-	len = wrap(&v4, UPDATE_TOS, &f);
+		add_update(9, 9, 0, 1);
+	len = make_frame(&v4, UPDATE_TOS, &f);
 	for (uint32_t cut = head + UPDATE_HEADER_BYTES; cut <= len; cut++) {
-		good = good && split(UPDATE_TOS, 0, cut, len, &s) ==
+		good = good && split_copy(UPDATE_TOS, 0, cut, len, &s) ==
 		    SPLIT_SEVERAL && s.count == 5;
 		at = whole = 0;
 		while (good && split_next(&s, &p, &there, &n)) {
@@ -315,10 +334,10 @@ cuts(void)
 	ok(good, "whole vectors, cut at every byte behind the first header");
 	bytes = 0;
 	for (uint16_t i = 0; i < 5; i++)
-		update(1000, 100, (uint16_t)(9 - i), 0);
-	len = wrap(&v4, UPDATE_TOS, &f);
+		add_update(1000, 100, (uint16_t)(9 - i), 0);
+	len = make_frame(&v4, UPDATE_TOS, &f);
 	for (uint32_t cut = head; cut <= len; cut++)
-		unseen = unseen && split(UPDATE_TOS, 0, cut, len, &s) ==
+		unseen = unseen && split_copy(UPDATE_TOS, 0, cut, len, &s) ==
 		    (cut < head + 432 + 32 ? SPLIT_UNSEEN : SPLIT_SEVERAL);
 	ok(unseen, "parts of a vector need the second header");
 	bytes = 0;
@@ -326,7 +345,7 @@ cuts(void)
 
 /* Each in a frame of its own: sound, in order, as it was. */
 static void
-pieces(const struct frame_flow *flow, const char *name)
+test_pieces(const struct frame_flow *flow, const char *name)
 {
 	static uint8_t to[ROOM];
 	uint32_t len, there, n, k = 0, at = 0;
@@ -337,9 +356,9 @@ pieces(const struct frame_flow *flow, const char *name)
 	bool good;
 
 	for (int i = 0; i < 5; i++)
-		update(9, 9, 0, 1);
-	update(5, 5, 0, 1);
-	len = wrap(flow, UPDATE_TOS | 1, &f);
+		add_update(9, 9, 0, 1);
+	add_update(5, 5, 0, 1);
+	len = make_frame(flow, UPDATE_TOS | 1, &f);
 	if (!flow->v6) {	/* may be fragmented: its number counts */
 		bytes_put(frame + f.ip_at + 4, 7 << 16, 4);
 		memset(frame + f.ip_at + 10, 0, 2);
@@ -347,7 +366,7 @@ pieces(const struct frame_flow *flow, const char *name)
 		    20));
 		memcpy(frame + f.ip_at + 10, &sum, 2);
 	}
-	good = split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL;
+	good = split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL;
 	for (; good && split_next(&s, &p, &there, &n); k++, at += n) {
 		len = split_put(to, frame, &f, k, p, there, n, &made);
 		good = frame_parse(FRAME_ETHERNET, to, len, len, &g) ==
@@ -364,7 +383,7 @@ pieces(const struct frame_flow *flow, const char *name)
 
 /* Of vectors of any numbers none is split that is one, or split elsewhere. */
 static void
-noise(void)
+test_noise(void)
 {
 	struct rng r = rng_seed(9);
 	unsigned wrong = 0;
@@ -379,16 +398,16 @@ noise(void)
 		bytes = 0;
 		for (uint32_t k = 0; k < count; k++)
 			if (run % 2 == 0)
-				update(40 * n, n, (uint16_t)(39 - k), 1);
+				add_update(40 * n, n, (uint16_t)(39 - k), 1);
 			else
-				segment(0, k, 1, n, 1);
+				add_segment(0, k, 1, n, 1);
 		for (uint32_t i = 0; i < bytes; i += 4)
 			if (i % (bytes / count) >= (run % 2 == 0 ?
 			    UPDATE_HEADER_BYTES : SEG_HEADER_BYTES))
 				vec_set(payload + i, 0, rng_below(&r, 2) == 0 ?
 				    0 : (float)rng_double(&r) - 0.5f);
-		len = wrap(&v4, run % 2 == 0 ? UPDATE_TOS : SEG_TOS, &f);
-		wrong += split(f.tos, 0, len, len, &s) != (count == 1 ?
+		len = make_frame(&v4, run % 2 == 0 ? UPDATE_TOS : SEG_TOS, &f);
+		wrong += split_copy(f.tos, 0, len, len, &s) != (count == 1 ?
 		    SPLIT_ONE : SPLIT_SEVERAL) || (count > 1 &&
 		    s.count != count);
 	}
@@ -400,15 +419,15 @@ noise(void)
 int
 main(void)
 {
-	updates();
-	segments();
-	others();
-	lengths(&v4, "IPv4");
-	lengths(&v6, "IPv6");
-	sealed();
-	cuts();
-	pieces(&v4, "IPv4");
-	pieces(&v6, "IPv6");
-	noise();
+	test_updates();
+	test_segments();
+	test_others();
+	test_lengths(&v4, "IPv4");
+	test_lengths(&v6, "IPv6");
+	test_sealed();
+	test_cuts();
+	test_pieces(&v4, "IPv4");
+	test_pieces(&v6, "IPv6");
+	test_noise();
 	return tap_end();
 }

@@ -9,7 +9,7 @@ static char path[64];		/* of a file in memory */
 
 /* A frame of an update of this cluster, or regular traffic of cluster 0. */
 static void
-put(struct pcapio_out *out, uint16_t cluster, uint64_t stamp_ns)
+put_frame(struct pcapio_out *out, uint16_t cluster, uint64_t stamp_ns)
 {
 	const struct frame_flow flow = { .src = { 10, 0, 0, 1 },
 	    .dst = { 10, 0, 0, 2 }, .sport = 1, .dport = 2 };
@@ -30,14 +30,14 @@ put(struct pcapio_out *out, uint16_t cluster, uint64_t stamp_ns)
 
 /* Write these, cluster and stamp by turns to a stamp of 0, and begin. */
 static struct updates
-over(const uint64_t *what)
+open_updates(const uint64_t *what)
 {
 	struct pcapio_out out;
 	struct updates it;
 
 	pcapio_create_or_exit(&out, path);
 	for (; what[1] != 0; what += 2)
-		put(&out, (uint16_t)what[0], what[1]);
+		put_frame(&out, (uint16_t)what[0], what[1]);
 	if (pcapio_close(&out) == -1 || updates_open(&it, path) == -1)
 		err(1, "%s", path);
 	return it;
@@ -54,7 +54,7 @@ next_is(struct updates *it, uint16_t cluster, uint64_t stamp_ns)
 }
 
 static bool
-ends(struct updates *it)
+ends_now(struct updates *it)
 {
 	uint64_t t;
 	struct update u;
@@ -67,9 +67,9 @@ sorts_out(void)
 {
 	static const uint64_t w[] = { 0, 10, 1, 20, 98, 30, 99, 40, 2, 50,
 	    0, 60, 0, 0 };
-	struct updates it = over(w);
+	struct updates it = open_updates(w);
 
-	ok(next_is(&it, 1, 20) && next_is(&it, 2, 50) && ends(&it),
+	ok(next_is(&it, 1, 20) && next_is(&it, 2, 50) && ends_now(&it),
 	    "sound updates come in order, nothing else does");
 	ok(it.regular == 2, "regular traffic is counted");
 	ok(it.ignored[SOUNDNESS_CHECKSUM] == 1 &&
@@ -82,15 +82,15 @@ sorts_out(void)
 }
 
 static void
-backwards(void)
+test_backwards(void)
 {
 	static const uint64_t w[] = { 1, 100, 2, 99, 3, 50, 4, 100, 5, 101,
 	    0, 0 };
-	struct updates it = over(w);
+	struct updates it = open_updates(w);
 
 	ok(next_is(&it, 1, 100) && next_is(&it, 2, 100) &&
 	    next_is(&it, 3, 100) && next_is(&it, 4, 100) &&
-	    next_is(&it, 5, 101) && ends(&it),
+	    next_is(&it, 5, 101) && ends_now(&it),
 	    "a stamp that goes back counts as the one before it");
 	ok(it.backwards == 2 && it.backwards_at == 2,
 	    "such are counted, and the first is named");
@@ -98,18 +98,18 @@ backwards(void)
 }
 
 static void
-until(void)
+test_until(void)
 {
 	static const uint64_t w[] = { 1, 100, 2, 200, 3, 201, 0, 0 };
 	static const uint64_t none[] = { 0, 0 };
-	struct updates it = over(w);
+	struct updates it = open_updates(w);
 
 	it.until_ns = 200;
-	ok(next_is(&it, 1, 100) && next_is(&it, 2, 200) && ends(&it) &&
+	ok(next_is(&it, 1, 100) && next_is(&it, 2, 200) && ends_now(&it) &&
 	    it.last_ns == 200, "what is stamped after the end is not read");
 	updates_close(&it);
-	it = over(none);
-	ok(ends(&it) && it.in.packets == 0 && updates_ignored(&it) == 0,
+	it = open_updates(none);
+	ok(ends_now(&it) && it.in.packets == 0 && updates_ignored(&it) == 0,
 	    "a capture without a packet is at its end");
 	updates_close(&it);
 	ok(updates_open(&it, "/nonexistent/x.pcap") == -1 &&
@@ -120,7 +120,7 @@ static void
 cut_file(void)
 {
 	static const uint64_t w[] = { 1, 100, 2, 200, 0, 0 };
-	struct updates it = over(w);
+	struct updates it = open_updates(w);
 	struct update u;
 	uint64_t t;
 
@@ -153,8 +153,8 @@ main(void)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	sorts_out();
-	backwards();
-	until();
+	test_backwards();
+	test_until();
 	cut_file();
 	far_stamps();
 	return tap_end();

@@ -13,7 +13,7 @@ static char path[] = "/tmp/test-behind.XXXXXX";
 
 /* Also where there is one processor. */
 static void
-behind(struct pcapio_out *out)
+force_thread(struct pcapio_out *out)
 {
 	if (out->behind == NULL)
 		out->behind = write_behind_start(out->fd, out->bytes,
@@ -24,7 +24,7 @@ behind(struct pcapio_out *out)
 
 /* n frames of up to max bytes, flushed in between where flush says so. */
 static void
-fill(struct pcapio_out *out, unsigned n, uint32_t max, unsigned flush)
+put_frames(struct pcapio_out *out, unsigned n, uint32_t max, unsigned flush)
 {
 	struct rng g = rng_seed(n);
 
@@ -40,7 +40,7 @@ fill(struct pcapio_out *out, unsigned n, uint32_t max, unsigned flush)
 
 /* All of the file, the caller's; *size: its bytes. */
 static uint8_t *
-slurp(size_t *size)
+read_file(size_t *size)
 {
 	const int fd = open(path, O_RDONLY);
 	struct stat st;
@@ -57,20 +57,20 @@ slurp(size_t *size)
 }
 
 static uint8_t *
-written(bool thread, unsigned n, uint32_t max, unsigned flush, size_t *size,
+write_file(bool thread, unsigned n, uint32_t max, unsigned flush, size_t *size,
     uint64_t *bytes)
 {
 	struct pcapio_out out;
 
 	pcapio_create_or_exit(&out, path);
 	if (thread)
-		behind(&out);
-	fill(&out, n, max, flush);
+		force_thread(&out);
+	put_frames(&out, n, max, flush);
 	pcapio_flush(&out);
 	*bytes = out.bytes;
 	if (pcapio_close(&out) == -1)
 		abort();
-	return slurp(size);
+	return read_file(size);
 }
 
 static void
@@ -78,8 +78,8 @@ test_same(unsigned n, uint32_t max, unsigned flush)
 {
 	size_t a, b;
 	uint64_t in_a, in_b;
-	uint8_t *one = written(false, n, max, flush, &a, &in_a);
-	uint8_t *two = written(true, n, max, flush, &b, &in_b);
+	uint8_t *one = write_file(false, n, max, flush, &a, &in_a);
+	uint8_t *two = write_file(true, n, max, flush, &b, &in_b);
 
 	ok(a == b && memcmp(one, two, a) == 0 && in_a == a && in_b == a,
 	    "%u frames of up to %u bytes%s: the same %zu bytes", n, max,
@@ -100,18 +100,18 @@ test_full(void)
 		return;
 	}
 	pcapio_create_or_exit(&out, "/dev/full");
-	behind(&out);
+	force_thread(&out);
 	while (out.failed == 0 && n++ < 100)
-		fill(&out, 100, 1 << 14, 0);
+		put_frames(&out, 100, 1 << 14, 0);
 	ok(out.failed == ENOSPC && n < 10 && out.bytes == 0,
 	    "a full disk is known after some blocks");
-	fill(&out, 1000, 1 << 14, 0);
+	put_frames(&out, 1000, 1 << 14, 0);
 	errno = 0;
 	ok(pcapio_close(&out) == -1 && errno == ENOSPC,
 	    "and what comes behind is not written");
 	pcapio_create_or_exit(&out, "/dev/full");
-	behind(&out);
-	fill(&out, 1, 10, 0);
+	force_thread(&out);
+	put_frames(&out, 1, 10, 0);
 	ok(pcapio_close(&out) == -1 && errno == ENOSPC,
 	    "nor is a block that never was full");
 }

@@ -30,7 +30,7 @@ leaf_of(const struct priorities *r, float p)
 
 /* Are all leaves p^alpha 2^shift, rounded, and the total their sum? */
 static bool
-right(const struct priorities *r)
+leaves_are_right(const struct priorities *r)
 {
 	uint64_t sum = 0, live = 0;
 	double d, most = 0;
@@ -49,7 +49,7 @@ right(const struct priorities *r)
 }
 
 static double
-mean(const struct priorities *r)
+mean_leaf(const struct priorities *r)
 {
 	return (double)r->tree.total / (double)r->live;
 }
@@ -63,7 +63,8 @@ open_per(struct priorities *r, size_t n, double alpha)
 
 /* n priorities of e^-spread to e^spread times scale, some of them 0. */
 static void
-fill(struct rng *rng, float *p, size_t n, double spread, double scale)
+fill_priorities(
+    struct rng *rng, float *p, size_t n, double spread, double scale)
 {
 	for (size_t i = 0; i < n; i++)
 		p[i] = rng_below(rng, 7) == 0 ? 0 :
@@ -78,9 +79,9 @@ test_leaves(double alpha, double spread)
 	struct priorities r;
 
 	open_per(&r, SLOTS, alpha);
-	fill(&rng, p, SLOTS, spread, 1);
+	fill_priorities(&rng, p, SLOTS, spread, 1);
 	priorities_insert(&r, 123, p, SLOTS);
-	ok(right(&r) && memcmp(r.priority + 123, p, (SLOTS - 123) *
+	ok(leaves_are_right(&r) && memcmp(r.priority + 123, p, (SLOTS - 123) *
 	    sizeof(*p)) == 0 && memcmp(r.priority, p + SLOTS - 123,
 	    123 * sizeof(*p)) == 0, "alpha %g, e^-%g to e^%g: leaves are "
 	    "round(p^alpha 2^%d)", alpha, spread, spread, r.shift);
@@ -96,10 +97,11 @@ test_duplicates(void)
 
 	open_per(&r, 7, 1);
 	priorities_set(&r, slot, p, 5);
-	ok(right(&r) && r.priority[3] == 5 && r.priority[5] == 0 &&
+	ok(leaves_are_right(&r) && r.priority[3] == 5 && r.priority[5] == 0 &&
 	    r.live == 1 && r.highest == 5, "of duplicates the last one stays");
 	priorities_set(&r, slot, (float[]){ 1, 0, 3e38f, 0, 0 }, 5);
-	ok(right(&r) && r.tree.total == 0, "also where it is 0 and another "
+	ok(leaves_are_right(&r) && r.tree.total == 0,
+	    "also where it is 0 and another "
 	    "was too large");
 	priorities_close(&r);
 }
@@ -117,16 +119,16 @@ test_follows(double alpha)
 
 	open_per(&r, SLOTS, alpha);
 	for (int i = 0; i < 6; i++) {
-		fill(&rng, p, SLOTS, 1, to[i]);
+		fill_priorities(&rng, p, SLOTS, 1, to[i]);
 		for (size_t n = 0, m; n < SLOTS; n += m) {
 			m = rng_below(&rng, SLOTS - n) + 1;
 			for (size_t j = 0; j < m; j++)
 				slot[j] = (uint32_t)(n + j);
 			priorities_set(&r, slot, p + n, m);
-			bad += !right(&r);
+			bad += !leaves_are_right(&r);
 		}
-		bad += mean(&r) < PRIORITIES_MEAN / 2 / PRIORITIES_RANGE ||
-		    mean(&r) > PRIORITIES_MEAN * 4 * PRIORITIES_RANGE;
+		bad += mean_leaf(&r) < PRIORITIES_MEAN / 2 / PRIORITIES_RANGE ||
+		    mean_leaf(&r) > PRIORITIES_MEAN * 4 * PRIORITIES_RANGE;
 	}
 	ok(bad == 0, "alpha %g: the shift follows the mean, down and up",
 	    alpha);
@@ -145,12 +147,13 @@ test_outlier(float p17)
 	bool good;
 
 	open_per(&r, SLOTS, 1);
-	fill(&rng, p, SLOTS, 1, 1);
+	fill_priorities(&rng, p, SLOTS, 1, 1);
 	priorities_insert(&r, 0, p, SLOTS);
 	shift = r.shift;
 	priorities_set(&r, (uint32_t[]){ 17 }, &p17, 1);
-	good = right(&r) && r.shift < shift && r.priority[17] == p17 &&
-	    sumtree_weight(&r.tree, 17) > SUMTREE_WEIGHT_MAX / 2;
+	good = leaves_are_right(&r) && r.shift < shift &&
+	       r.priority[17] == p17 &&
+	       sumtree_weight(&r.tree, 17) > SUMTREE_WEIGHT_MAX / 2;
 	ok(good, "an outlier of %g has a leaf near the greatest (2^%d)",
 	    (double)p17, r.shift);
 	priorities_set(&r, (uint32_t[]){ 17 }, (float[]){ 1 }, 1);
@@ -158,14 +161,16 @@ test_outlier(float p17)
 		at = (uint32_t)rng_below(&rng, SLOTS);
 		priorities_set(&r, &at, (float[]){ r.priority[at] }, 1);
 	}
-	ok(right(&r) && r.shift == shift, "and when it has gone, others have "
-	    "their bits again (2^%d)", r.shift);
+	ok(leaves_are_right(&r) && r.shift == shift,
+	    "and when it has gone, others have "
+	    "their bits again (2^%d)",
+	    r.shift);
 	priorities_close(&r);
 }
 
 /* The shift that a rescale is to choose, by the rule as per.h's top has it. */
 static int
-rule(const struct priorities *r)
+expected_shift(const struct priorities *r)
 {
 	double q, sum = 0, most = 0;
 	int shift, fits;
@@ -207,7 +212,7 @@ test_rescales(double alpha)
 		if (r.live == 0 || r.since != 0)
 			continue;
 		rescales++;
-		bad += r.shift != rule(&r) || !right(&r);
+		bad += r.shift != expected_shift(&r) || !leaves_are_right(&r);
 	}
 	ok(bad == 0 && rescales > 50, "alpha %g: each of %d rescales is by the "
 	    "rule", alpha, rescales);
@@ -223,16 +228,18 @@ test_extremes(void)
 	for (int i = 0; i < 4; i++) {
 		open_per(&r, 4, i);
 		priorities_insert(&r, 2, p, 4);
-		ok(right(&r) && r.live == 3, "the least and the greatest "
-		    "float, alpha %d", i);
+		ok(leaves_are_right(&r) && r.live == 3,
+		    "the least and the greatest "
+		    "float, alpha %d",
+		    i);
 		priorities_close(&r);
 	}
 	open_per(&r, 1, 0.6);
 	priorities_insert(&r, 0, p, 1);
-	ok(right(&r) && mean(&r) >= PRIORITIES_MEAN / 2,
+	ok(leaves_are_right(&r) && mean_leaf(&r) >= PRIORITIES_MEAN / 2,
 	    "one slot, the least float");
 	priorities_set(&r, (uint32_t[]){ 0 }, p + 1, 1);
-	ok(right(&r) && mean(&r) >= PRIORITIES_MEAN / 2,
+	ok(leaves_are_right(&r) && mean_leaf(&r) >= PRIORITIES_MEAN / 2,
 	    "one slot, the greatest");
 	priorities_close(&r);
 }
@@ -254,7 +261,7 @@ test_slices(double alpha, bool outlier)
 	int shift;
 
 	open_per(&r, SLOTS, alpha);
-	fill(&rng, p, SLOTS - 3, 1, 1);
+	fill_priorities(&rng, p, SLOTS - 3, 1, 1);
 	for (uint32_t i = 0; i < SLOTS; i++)
 		at[i] = i;
 	priorities_set(&r, at, p, SLOTS - 3);
@@ -274,7 +281,8 @@ test_slices(double alpha, bool outlier)
 		const uint32_t one = (uint32_t)rng_below(&rng, SLOTS - 3);
 
 		bad += r.shift != shift && r.next_shift == shift;
-		fill(&rng, &p[one], one != 17, 1, outlier ? 1 : 1e-9);
+		fill_priorities(
+		    &rng, &p[one], one != 17, 1, outlier ? 1 : 1e-9);
 		if (goes % 2 == 0)
 			priorities_set(&r, &one, &p[one], 1);
 		else
@@ -288,8 +296,11 @@ test_slices(double alpha, bool outlier)
 	ok(bad == 0 && drawn > 0 && goes >= SLOTS / SLICE && r.most == SLICE,
 	    "alpha %g, %s: made anew in %zu goes of %zu leaves, and drawn "
 	    "from", alpha, outlier ? "an outlier" : "all fall", goes, r.most);
-	ok(r.shift != shift && r.shift == rule(&r) && right(&r), "and then "
-	    "all leaves are as if made at once (2^%d, 2^%d)", shift, r.shift);
+	ok(r.shift != shift && r.shift == expected_shift(&r) &&
+		leaves_are_right(&r),
+	    "and then "
+	    "all leaves are as if made at once (2^%d, 2^%d)",
+	    shift, r.shift);
 	priorities_close(&r);
 }
 
@@ -310,12 +321,12 @@ test_slices_any(void)
 		float p[20];
 
 		level += rng_uniform(&rng, -1, 1);
-		fill(&rng, p, n, 3, exp(30 * sin(level / 10)));
+		fill_priorities(&rng, p, n, 3, exp(30 * sin(level / 10)));
 		priorities_insert(&r, rng_below(&rng, SLOTS), p, n);
 		priorities_continue_rebuild(&r);
 		if (was && r.next.leaf == NULL) {
 			ends++;
-			bad += !right(&r);
+			bad += !leaves_are_right(&r);
 		}
 	}
 	ok(bad == 0 && ends > 20 && r.most == 16, "anything, meanwhile: %zu "
@@ -336,7 +347,7 @@ test_draws(double alpha, double beta, bool strata)
 	size_t bad = 0;
 
 	open_per(&r, SLOTS, alpha);
-	fill(&rng, p, SLOTS, 5, 1);
+	fill_priorities(&rng, p, SLOTS, 5, 1);
 	priorities_insert(&r, 0, p, SLOTS);
 	priorities_draw(&r, &rng, beta, strata, DRAWS, slot, prob, weight);
 	for (int i = 0; i < DRAWS; i++) {
@@ -369,7 +380,7 @@ test_chances(double alpha)
 
 	memset(count, 0, sizeof(count));
 	open_per(&r, SLOTS, alpha);
-	fill(&rng, p, SLOTS, 1, 1);
+	fill_priorities(&rng, p, SLOTS, 1, 1);
 	priorities_insert(&r, 0, p, SLOTS);
 	for (int i = 0; i < ROUNDS; i++) {
 		priorities_draw(&r, &rng, 1, false, DRAWS, slot, prob, weight);
@@ -412,7 +423,7 @@ test_clear(void)
 	for (uint32_t i = 0; i < SLOTS / 2; i++)
 		slot[i] = 2 * i;
 	priorities_clear(&r, slot, SLOTS / 2);
-	ok(right(&r) && r.live == SLOTS / 2 && r.highest == 1 &&
+	ok(leaves_are_right(&r) && r.live == SLOTS / 2 && r.highest == 1 &&
 	    priorities_draw(&r, &rng, 1, true, DRAWS, slot, prob, weight),
 	    "every other slot is cleared");
 	for (int i = 0; i < DRAWS; i++)

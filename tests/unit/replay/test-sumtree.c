@@ -36,7 +36,7 @@ close_both(struct sumtree t[FORMS])
 
 /* A weight for leaf i of n. */
 static uint32_t
-draw(struct rng *r, enum kind kind, size_t i, size_t n)
+draw_weight(struct rng *r, enum kind kind, size_t i, size_t n)
 {
 	const double u = rng_double(r);
 
@@ -56,8 +56,8 @@ draw(struct rng *r, enum kind kind, size_t i, size_t n)
 
 /* Sums to look for: at random, and on both sides of where leaves begin. */
 static void
-targets(struct rng *r, const struct plainsum *s, uint64_t total, uint64_t *x,
-    size_t n)
+choose_targets(struct rng *r, const struct plainsum *s, uint64_t total,
+    uint64_t *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		x[i] = rng_below(r, total);
@@ -79,7 +79,7 @@ same_found(struct rng *r, struct sumtree t[FORMS], struct plainsum *s, size_t n)
 
 	for (; n > 0 && total > 0; n -= m, sampled += m) {
 		m = rng_below(r, n < BATCH ? n : BATCH) + 1;
-		targets(r, s, total, x, m);
+		choose_targets(r, s, total, x, m);
 		for (int f = 0; f < FORMS; f++)
 			sumtree_find(&t[f], x, m, at[f], w[f]);
 		for (i = 0; i < m; i++)
@@ -105,7 +105,7 @@ same_weights(const struct sumtree t[FORMS], const struct plainsum *s)
 
 /* Updates, with duplicates, and an insert that may wrap, to all. */
 static void
-change(struct rng *r, struct sumtree t[FORMS], struct plainsum *s,
+change_trees(struct rng *r, struct sumtree t[FORMS], struct plainsum *s,
     enum kind kind)
 {
 	static uint32_t at[BATCH], w[BATCH], run[MOST];
@@ -114,11 +114,11 @@ change(struct rng *r, struct sumtree t[FORMS], struct plainsum *s,
 
 	for (size_t i = 0; i < n; i++) {
 		at[i] = (uint32_t)rng_below(r, i % 3 ? s->n : s->n / 8 + 1);
-		s->w[at[i]] = w[i] = draw(r, kind, at[i], s->n);
+		s->w[at[i]] = w[i] = draw_weight(r, kind, at[i], s->n);
 	}
 	for (size_t i = 0; i < len; i++)
 		s->w[(from + i) % s->n] = run[i] =
-		    draw(r, kind, (from + i) % s->n, s->n);
+		    draw_weight(r, kind, (from + i) % s->n, s->n);
 	for (int f = 0; f < FORMS; f++) {
 		sumtree_update(&t[f], at, w, n);
 		sumtree_insert(&t[f], from, run, len);
@@ -126,7 +126,7 @@ change(struct rng *r, struct sumtree t[FORMS], struct plainsum *s,
 }
 
 static void
-scale(struct sumtree t[FORMS], struct plainsum *s, int shift)
+scale_trees(struct sumtree t[FORMS], struct plainsum *s, int shift)
 {
 	for (size_t i = 0; i < s->n; i++)
 		s->w[i] = (uint32_t)fmin(SUMTREE_WEIGHT_MAX,
@@ -137,7 +137,7 @@ scale(struct sumtree t[FORMS], struct plainsum *s, int shift)
 
 /* Rounds of changes and of draws, with every kind of weights. */
 static void
-run(size_t n, size_t draws)
+run_rounds(size_t n, size_t draws)
 {
 	enum { ROUNDS = 4 };
 	struct plainsum s = plainsum_new(n);
@@ -149,9 +149,9 @@ run(size_t n, size_t draws)
 	for (int kind = 0; kind < KINDS; kind++) {
 		good = true;
 		for (int round = 0; round < ROUNDS; round++) {
-			change(&r, t, &s, (enum kind)kind);
+			change_trees(&r, t, &s, (enum kind)kind);
 			if (round == ROUNDS - 1)
-				scale(t, &s, (int)rng_below(&r, 60) - 30);
+				scale_trees(t, &s, (int)rng_below(&r, 60) - 30);
 			good = good && same_found(&r, t, &s,
 			    draws / (KINDS * ROUNDS)) && same_weights(t, &s);
 		}
@@ -176,7 +176,7 @@ test_sizes(void)
 	};
 
 	for (size_t i = 0; i < sizeof(size) / sizeof(*size); i++)
-		run(size[i].n, size[i].draws);
+		run_rounds(size[i].n, size[i].draws);
 	ok(sampled >= 10000000, "%zu draws in all", sampled);
 }
 

@@ -25,7 +25,7 @@ mean_gap(enum arrivals_kind kind, uint64_t jitter_ns, int n)
 }
 
 static void
-means(void)
+test_means(void)
 {
 	static const struct { enum arrivals_kind kind; const char *name;
 		double within; } row[] = {
@@ -48,7 +48,7 @@ means(void)
 }
 
 static void
-firsts(void)
+test_firsts(void)
 {
 	struct arrivals_conf cf = { .aligned = true };
 	struct arrivals a = arrivals_every((unsigned __int128)MS << 32);
@@ -70,7 +70,7 @@ firsts(void)
 struct seen { uint32_t n, per[4], last[4]; bool rising; uint32_t stop; };
 
 static bool
-see(void *to, uint32_t k, uint32_t sequence)
+record_update(void *to, uint32_t k, uint32_t sequence)
 {
 	struct seen *s = to;
 
@@ -81,7 +81,7 @@ see(void *to, uint32_t k, uint32_t sequence)
 }
 
 static void
-bursts(void)
+test_bursts(void)
 {
 	struct rng r = rng_seed(3);
 	bool whole = true;
@@ -89,16 +89,18 @@ bursts(void)
 	for (int i = 0; i < 1000; i++) {
 		struct seen s = { .rising = true };
 
-		whole = arrivals_put_burst(&r, 4, 1, 5, see, &s) && whole &&
-		    s.n == 20 && s.rising && s.per[0] == 5 && s.per[3] == 5;
+		whole = arrivals_put_burst(&r, 4, 1, 5, record_update, &s) &&
+			whole && s.n == 20 && s.rising && s.per[0] == 5 &&
+			s.per[3] == 5;
 	}
 	ok(whole, "a burst has every worker's updates once, in their order");
-	ok(!arrivals_put_burst(&r, 4, 1, 5, see, &(struct seen){ .stop = 3 }),
+	ok(!arrivals_put_burst(
+	       &r, 4, 1, 5, record_update, &(struct seen){.stop = 3}),
 	    "who takes them may stop it");
 }
 
 static void
-speeds(void)
+test_speeds(void)
 {
 	double v[100], sum = 0, least = 9, most = 0;
 	struct rng r = rng_seed(5);
@@ -116,9 +118,9 @@ speeds(void)
 int
 main(void)
 {
-	means();
-	firsts();
-	bursts();
-	speeds();
+	test_means();
+	test_firsts();
+	test_bursts();
+	test_speeds();
 	return tap_end();
 }

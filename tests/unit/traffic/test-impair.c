@@ -7,7 +7,7 @@
 enum { PACKETS = 200000 };
 
 static void
-refuses(const char *s, const char *want)
+check_error(const char *s, const char *want)
 {
 	struct impair im = { .loss = 7 };
 	const char *why = impair_parse(s, &im);
@@ -18,7 +18,7 @@ refuses(const char *s, const char *want)
 }
 
 static void
-reads(void)
+test_reads(void)
 {
 	struct impair im = { 0 };
 
@@ -36,27 +36,27 @@ reads(void)
 	ok(impair_parse("delay=60s", &im) == NULL &&
 	    im.delay_ns == 60000000000 && impair_any(&im),
 	    "a minute is the longest delay");
-	refuses("delay=60001ms", "too large");
-	refuses("loss=101%", "too large");
-	refuses("loss=-1", "too small");
-	refuses("loss=", "not a number");
-	refuses("jitter=1ms", "not loss=, dup=, reorder= or delay=");
-	refuses("loss", "not loss=, dup=, reorder= or delay=");
-	refuses(",loss=1%", "not loss=, dup=, reorder= or delay=");
-	refuses("delay=0000000000000000000000000000000000000000000000000000"
+	check_error("delay=60001ms", "too large");
+	check_error("loss=101%", "too large");
+	check_error("loss=-1", "too small");
+	check_error("loss=", "not a number");
+	check_error("jitter=1ms", "not loss=, dup=, reorder= or delay=");
+	check_error("loss", "not loss=, dup=, reorder= or delay=");
+	check_error(",loss=1%", "not loss=, dup=, reorder= or delay=");
+	check_error("delay=0000000000000000000000000000000000000000000000000000"
 	    "000000", "item too long");
 }
 
 /* The share of packets that `what` should do, and five sigma around it. */
 static bool
-near(uint64_t count, double p)
+is_near(uint64_t count, double p)
 {
 	return fabs((double)count - PACKETS * p) <=
 	    5 * sqrt(PACKETS * p * (1 - p)) + 1e-9;
 }
 
 static void
-shares(double loss, double dup, double reorder)
+check_shares(double loss, double dup, double reorder)
 {
 	struct impair im = { .loss = loss, .dup = dup, .reorder = reorder,
 	    .delay_ns = 1000, .rng = rng_seed(3) };
@@ -72,8 +72,8 @@ shares(double loss, double dup, double reorder)
 		    at[0] == t + 1000 + IMPAIR_REORDER_NS) &&
 		    (n < 2 || at[1] == t + 1000);
 	}
-	ok(near(copies[0], loss) && near(copies[2], (1 - loss) * dup) &&
-	    near(held, (1 - loss) * reorder),
+	ok(is_near(copies[0], loss) && is_near(copies[2], (1 - loss) * dup) &&
+	    is_near(held, (1 - loss) * reorder),
 	    "loss %g, dup %g, reorder %g: as often as asked", loss, dup,
 	    reorder);
 	ok(times, "each copy is late by the delay, a reordered one by more");
@@ -90,12 +90,12 @@ main(void)
 	uint64_t x[2] = { 0 }, y[2] = { 0 };
 	bool same = true;
 
-	reads();
-	shares(0, 0, 0);
-	shares(1, 1, 1);
-	shares(0, 1, 1);
-	shares(0.1, 0.01, 0.3);
-	shares(1e-4, 1, 0);
+	test_reads();
+	check_shares(0, 0, 0);
+	check_shares(1, 1, 1);
+	check_shares(0, 1, 1);
+	check_shares(0.1, 0.01, 0.3);
+	check_shares(1e-4, 1, 0);
 	for (uint64_t t = 0; t < 1000; t++)
 		same = same && impair_plan(&a, t, x) == impair_plan(&b, t, y) &&
 		    x[0] == y[0] && x[1] == y[1];

@@ -8,7 +8,7 @@
 static char path[] = "/tmp/innet-schedule-XXXXXX";
 
 static void
-put(const char *text)
+write_input(const char *text)
 {
 	FILE *f = fopen(path, "we");
 
@@ -18,12 +18,12 @@ put(const char *text)
 
 /* Does this end the program with status 1? */
 static bool
-refused(const char *text)
+is_refused(const char *text)
 {
 	int status = 0;
 	pid_t pid;
 
-	put(text);
+	write_input(text);
 	pid = fork();
 	if (pid == 0) {
 		if (freopen("/dev/null", "w", stderr) == NULL)
@@ -48,7 +48,7 @@ main(void)
 	if (fd == -1)
 		err(1, "%s", path);
 	close(fd);
-	put("cluster,worker,time_ns,reward\n3,1,1ms,0.5\r\n1,0,1us,1\n"
+	write_input("cluster,worker,time_ns,reward\n3,1,1ms,0.5\r\n1,0,1us,1\n"
 	    "1,4,1us,-2\n2,0,7,1\n3,1,1000000,1\n");
 	s = schedule_read_or_exit(path, 10, 5);
 	for (size_t i = 0; i < s.n && i < 5; i++)
@@ -59,10 +59,11 @@ main(void)
 	    s.row[2].reward == -2, "times have units, rewards signs");
 	schedule_free(&s);
 	ok(s.n == 0 && s.row == NULL, "and it is gone");
-	ok(refused("10,0,1,1\n") && refused("1,5,1,1\n"),
+	ok(is_refused("10,0,1,1\n") && is_refused("1,5,1,1\n"),
 	    "ids past the last are refused");
-	ok(refused("1,1,1\n") && refused("1,1,1,1,1\n") &&
-	    refused("1,1,x,1\n") && refused("1,1,1,nan\n") && refused(""),
+	ok(is_refused("1,1,1\n") && is_refused("1,1,1,1,1\n") &&
+		is_refused("1,1,x,1\n") && is_refused("1,1,1,nan\n") &&
+		is_refused(""),
 	    "so is what is no row, and no row at all");
 	unlink(path);
 	return tap_end();

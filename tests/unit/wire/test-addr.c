@@ -3,7 +3,7 @@
 #include "tests/unit/tap.h"
 
 static void
-reads(const char *s, const char *want)
+check_parse(const char *s, const char *want)
 {
 	char name[ADDR_NAME_BYTES];
 	union addr a;
@@ -15,7 +15,7 @@ reads(const char *s, const char *want)
 }
 
 static void
-refuses(const char *s, const char *want)
+check_error(const char *s, const char *want)
 {
 	union addr a;
 	const char *why = addr_parse(s, "46638", &a);
@@ -26,7 +26,7 @@ refuses(const char *s, const char *want)
 }
 
 static bool
-same(const char *s, const char *t)
+same_address(const char *s, const char *t)
 {
 	union addr a, b;
 
@@ -40,7 +40,7 @@ same(const char *s, const char *t)
 
 /* Does the list have the address? */
 static bool
-allows(const char *list, const char *address)
+list_allows(const char *list, const char *address)
 {
 	struct networks ns = { 0 };
 	union addr a;
@@ -57,18 +57,20 @@ check_networks(void)
 
 	ok(addr_parse("192.0.2.7", "1", &a) == NULL && networks_allow(&none,
 	    &a), "without networks everyone is allowed");
-	ok(allows("192.0.2.0/24", "192.0.2.255") && !allows("192.0.2.0/24",
-	    "192.0.3.0"), "a network ends where its prefix does");
-	ok(allows("192.0.2.128/25", "192.0.2.128") && !allows("192.0.2.128/25",
-	    "192.0.2.127"), "within a byte, too");
-	ok(allows("192.0.2.7", "192.0.2.7:9") && !allows("192.0.2.7",
+	ok(list_allows("192.0.2.0/24", "192.0.2.255") &&
+		!list_allows("192.0.2.0/24", "192.0.3.0"),
+	    "a network ends where its prefix does");
+	ok(list_allows("192.0.2.128/25", "192.0.2.128") &&
+		!list_allows("192.0.2.128/25", "192.0.2.127"),
+	    "within a byte, too");
+	ok(list_allows("192.0.2.7", "192.0.2.7:9") && !list_allows("192.0.2.7",
 	    "192.0.2.6"), "an address is a network of one, whatever the port");
-	ok(allows("0.0.0.0/0", "203.0.113.1") && !allows("0.0.0.0/0",
+	ok(list_allows("0.0.0.0/0", "203.0.113.1") && !list_allows("0.0.0.0/0",
 	    "[::1]"), "all of IPv4 is nothing of IPv6");
-	ok(allows("::/0", "[2001:db8::1]") && allows("2001:db8::/33",
-	    "[2001:db8:7fff::]") && !allows("2001:db8::/33",
+	ok(list_allows("::/0", "[2001:db8::1]") && list_allows("2001:db8::/33",
+	    "[2001:db8:7fff::]") && !list_allows("2001:db8::/33",
 	    "[2001:db8:8000::]"), "IPv6 has its own prefixes");
-	ok(allows("10.0.0.0/8,::1", "[::1]"), "one of several is enough");
+	ok(list_allows("10.0.0.0/8,::1", "[::1]"), "one of several is enough");
 	ok(networks_parse(&none, "10.0.0.0/8/8") != NULL &&
 	    networks_parse(&none, "10.0.0.0/08x") != NULL &&
 	    networks_parse(&none, "10.0.0/8") != NULL && none.n == 0,
@@ -81,35 +83,39 @@ main(void)
 	char longest[300], name[ADDR_NAME_BYTES];
 	union addr a = { 0 };
 
-	reads("127.0.0.1:9000", "127.0.0.1:9000");
-	reads("127.0.0.1", "127.0.0.1:46638");
-	reads(":9000", "127.0.0.1:9000");
-	reads("", "127.0.0.1:46638");
-	reads("255.255.255.255:0", "255.255.255.255:0");
-	reads("0.0.0.0:65535", "0.0.0.0:65535");
-	reads("[::1]:9000", "[::1]:9000");
-	reads("[::1]", "[::1]:46638");
-	reads("[2001:db8::ffff]:1", "[2001:db8::ffff]:1");
-	refuses("127.0.0.1:65536", "not HOST:PORT");
-	refuses("127.0.0.1:000080", "not HOST:PORT");
-	refuses("127.0.0.1:", "not HOST:PORT");
-	refuses("127.0.0.1:-1", "not HOST:PORT");
-	refuses("127.0.0.1:http", "not HOST:PORT");
-	refuses("[::1", "not [ADDRESS]:PORT");
-	refuses("[::1]9000", "not [ADDRESS]:PORT");
-	refuses("[::1]:", "not HOST:PORT");
+	check_parse("127.0.0.1:9000", "127.0.0.1:9000");
+	check_parse("127.0.0.1", "127.0.0.1:46638");
+	check_parse(":9000", "127.0.0.1:9000");
+	check_parse("", "127.0.0.1:46638");
+	check_parse("255.255.255.255:0", "255.255.255.255:0");
+	check_parse("0.0.0.0:65535", "0.0.0.0:65535");
+	check_parse("[::1]:9000", "[::1]:9000");
+	check_parse("[::1]", "[::1]:46638");
+	check_parse("[2001:db8::ffff]:1", "[2001:db8::ffff]:1");
+	check_error("127.0.0.1:65536", "not HOST:PORT");
+	check_error("127.0.0.1:000080", "not HOST:PORT");
+	check_error("127.0.0.1:", "not HOST:PORT");
+	check_error("127.0.0.1:-1", "not HOST:PORT");
+	check_error("127.0.0.1:http", "not HOST:PORT");
+	check_error("[::1", "not [ADDRESS]:PORT");
+	check_error("[::1]9000", "not [ADDRESS]:PORT");
+	check_error("[::1]:", "not HOST:PORT");
 	memset(longest, '1', sizeof(longest));
 	longest[256] = '\0';
-	refuses(longest, "host name too long");
+	check_error(longest, "host name too long");
 	ok(addr_parse("127.0.0.1:80x", "1", &a) != NULL,
 	    "a port with a letter behind it is refused");
 
-	ok(same("127.0.0.1:5", ":5"), "two readings of one are the same");
-	ok(!same("127.0.0.1:5", "127.0.0.1:6"), "another port is another");
-	ok(!same("127.0.0.1:5", "127.0.0.2:5"), "another host is another");
-	ok(same("[::1]:5", "[0:0::1]:5"), "IPv6 too, however it is written");
-	ok(!same("[::1]:5", "[::2]:5"), "and differs in its last byte");
-	ok(!same("[::]:5", "0.0.0.0:5"), "families are never the same");
+	ok(same_address("127.0.0.1:5", ":5"),
+	    "two readings of one are the same");
+	ok(!same_address("127.0.0.1:5", "127.0.0.1:6"),
+	    "another port is another");
+	ok(!same_address("127.0.0.1:5", "127.0.0.2:5"),
+	    "another host is another");
+	ok(same_address("[::1]:5", "[0:0::1]:5"),
+	    "IPv6 too, however it is written");
+	ok(!same_address("[::1]:5", "[::2]:5"), "and differs in its last byte");
+	ok(!same_address("[::]:5", "0.0.0.0:5"), "families are never the same");
 
 	a.in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6,
 	    .sin6_port = htons(65535) };

@@ -10,7 +10,7 @@ static uint8_t *copy;
 
 /* Parse a copy just as long as it says, so that ASan watches. */
 static bool
-parse(const void *p, size_t len, struct control *c)
+parse_copy(const void *p, size_t len, struct control *c)
 {
 	free(copy);
 	copy = malloc(len + (len == 0));
@@ -20,30 +20,30 @@ parse(const void *p, size_t len, struct control *c)
 
 /* Are the bytes from buf to end these? */
 static bool
-bytes(const uint8_t *end, const void *want, size_t len)
+written_bytes_are(const uint8_t *end, const void *want, size_t len)
 {
 	return (size_t)(end - buf) == len && memcmp(buf, want, len) == 0;
 }
 
 /* Flags with so many bytes behind the body: cut off anywhere, none, whole. */
 static void
-trust(uint8_t flags, size_t tail, bool has_pass, bool sealed)
+check_trailer(uint8_t flags, size_t tail, bool has_cookie, bool has_mac)
 {
 	uint8_t p[80] = { 2, flags };
 	struct control c;
 	bool good = true;
 
 	for (size_t n = 8; n < 8 + tail; n++)
-		good = good && !parse(p, n, &c);
+		good = good && !parse_copy(p, n, &c);
 	p[8 + 5 + tail - 17] = 9;	/* of a seal the counter's last byte */
-	ok(good && parse(p, 8 + 5 + tail, &c) && c.body_bytes == 5 &&
-	    c.cookie == (has_pass ? copy + 8 + 5 : NULL) &&
-	    c.has_mac == sealed && c.counter == (sealed ? 9 : 0) &&
+	ok(good && parse_copy(p, 8 + 5 + tail, &c) && c.body_bytes == 5 &&
+	    c.cookie == (has_cookie ? copy + 8 + 5 : NULL) &&
+	    c.has_mac == has_mac && c.counter == (has_mac ? 9 : 0) &&
 	    !c.commands, "flags %u: %zu bytes behind the body", flags, tail);
 }
 
 static void
-headers(void)
+test_headers(void)
 {
 	static const uint8_t want[] = { 2, 0, 0x12, 0x34, 0x56, 0x78, 0x9a,
 	    0xbc };
@@ -51,25 +51,28 @@ headers(void)
 	struct control c;
 	bool good = true;
 
-	ok(bytes(control_put(buf, CONTROL_LEAVE, 0x1234, 0x56789abc), want,
-	    sizeof(want)), "a header's bytes");
-	ok(parse(want, 8, &c) && c.action == CONTROL_LEAVE && c.job == 0x1234 &&
-	    c.xid == 0x56789abc && c.body_bytes == 0 &&
-	    c.body == copy + 8, "read back");
+	ok(written_bytes_are(
+	       control_put(buf, CONTROL_LEAVE, 0x1234, 0x56789abc), want,
+	       sizeof(want)),
+	    "a header's bytes");
+	ok(parse_copy(want, 8, &c) && c.action == CONTROL_LEAVE &&
+		c.job == 0x1234 && c.xid == 0x56789abc && c.body_bytes == 0 &&
+		c.body == copy + 8,
+	    "read back");
 	for (size_t n = 0; n < 8; n++)
-		good = good && !parse(p, n, &c);
+		good = good && !parse_copy(p, n, &c);
 	ok(good, "0 to 7 bytes are no message");
-	ok(parse(p, 40, &c) && c.body_bytes == 32, "any body is taken");
+	ok(parse_copy(p, 40, &c) && c.body_bytes == 32, "any body is taken");
 	p[1] = 0xf1;
-	ok(parse(p, 40, &c) && c.body_bytes == 32,
+	ok(parse_copy(p, 40, &c) && c.body_bytes == 32,
 	    "flags that nobody has defined mean nothing");
-	trust(2, 24, true, false);
-	trust(4, 24, false, true);
-	trust(6, 48, true, true);
+	check_trailer(2, 24, true, false);
+	check_trailer(4, 24, false, true);
+	check_trailer(6, 48, true, true);
 }
 
 static void
-actions(void)
+test_actions(void)
 {
 	static const char *const names[] = { NULL, "join", "leave", "reset",
 	    "set-h", "fbcast", "help", "halt", "ack", NULL, NULL, NULL, NULL,
@@ -84,7 +87,7 @@ actions(void)
 		const char *got = control_action_name(a);
 
 		p[0] = (uint8_t)a;
-		good = good && parse(p, 8, &c) == (want != NULL) &&
+		good = good && parse_copy(p, 8, &c) == (want != NULL) &&
 		    (want == NULL ? got == NULL :
 		    got != NULL && strcmp(got, want) == 0);
 	}
@@ -108,7 +111,7 @@ actions(void)
 }
 
 static void
-joins(void)
+test_joins(void)
 {
 	static const uint8_t want[] = { 1, 0, 0, 9, 0, 0, 0, 3,
 	    2, 1, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a,
@@ -121,36 +124,40 @@ joins(void)
 	uint8_t p[64] = { 0 };
 	bool good = true;
 
-	ok(bytes(control_put_join(control_put(buf, CONTROL_JOIN, 9, 3), &j),
-	    want, sizeof(want)) && sizeof(want) == 8 + CONTROL_JOIN_BYTES,
+	ok(written_bytes_are(
+	       control_put_join(control_put(buf, CONTROL_JOIN, 9, 3), &j), want,
+	       sizeof(want)) &&
+		sizeof(want) == 8 + CONTROL_JOIN_BYTES,
 	    "a Join's bytes");
 	memcpy(p, want, sizeof(want));
-	ok(parse(want, sizeof(want), &c) && control_get_join(&c, &b) &&
+	ok(parse_copy(want, sizeof(want), &c) && control_get_join(&c, &b) &&
 	    b.type == 2 && b.async && b.cluster == 0x0102 &&
 	    b.worker == 0x03040506 && b.elements == 0x0708090a &&
 	    b.floats == 0x0b0c && b.next == 0x000e0f10 &&
 	    b.crc == 0xdeadbeef, "read back");
 	for (size_t n = 8; n < sizeof(p); n++)
-		good = good && parse(p, n, &c) && control_get_join(&c, &b) ==
-		    (n >= sizeof(want));
+		good = good && parse_copy(p, n, &c) &&
+		       control_get_join(&c, &b) == (n >= sizeof(want));
 	ok(good, "one that is cut off is refused, a longer one is not");
 	p[1] = CONTROL_HAS_MAC;
 	for (size_t n = 32; n < sizeof(p); n++)
-		good = good && parse(p, n, &c) && control_get_join(&c, &b) ==
-		    (n >= sizeof(want) + CONTROL_MAC_BYTES);
+		good = good && parse_copy(p, n, &c) &&
+		       control_get_join(&c, &b) ==
+			   (n >= sizeof(want) + CONTROL_MAC_BYTES);
 	ok(good, "a seal does not stand in for what is missing");
 	p[1] = 0;
 	for (int v = 0; v < 256; v++) {
 		p[8] = (uint8_t)v;
-		good = good && parse(p, 30, &c) && control_get_join(&c, &b) ==
-		    (v >= 1 && v <= 3);
+		good = good && parse_copy(p, 30, &c) &&
+		       control_get_join(&c, &b) == (v >= 1 && v <= 3);
 	}
 	ok(good, "types other than 1, 2, 3 are refused");
 	p[8] = 1;
 	for (int v = 0; v < 256; v++) {
 		p[9] = (uint8_t)v;
-		good = good && parse(p, 30, &c) && control_get_join(&c, &b) ==
-		    (v <= 1) && (v > 1 || b.async == v);
+		good = good && parse_copy(p, 30, &c) &&
+		       control_get_join(&c, &b) == (v <= 1) &&
+		       (v > 1 || b.async == v);
 	}
 	ok(good, "modes other than 0 and 1 are refused");
 	for (unsigned v = 0; v < 64; v++) {
@@ -166,7 +173,7 @@ joins(void)
 
 		good = good && end - p == 30 + (v != 0) &&
 		       (v == 0 || p[30] == v) &&
-		       parse(p, (size_t)(end - p), &c) &&
+		       parse_copy(p, (size_t)(end - p), &c) &&
 		       control_get_join(&c, &b) && b.again == flags.again &&
 		       b.repairs == flags.repairs &&
 		       b.sends_state == flags.sends_state &&
@@ -179,7 +186,7 @@ joins(void)
 
 /* What stands behind the bits of a Join's Ack, alone and together. */
 static void
-joined(void)
+test_joined(void)
 {
 	bool good = true;
 
@@ -195,7 +202,7 @@ joined(void)
 		uint8_t *end = control_put_ack(control_put(p, CONTROL_ACK, 1,
 		    2), &a);
 
-		good = good && parse(p, (size_t)(end - p), &c) &&
+		good = good && parse_copy(p, (size_t)(end - p), &c) &&
 		    control_get_ack(&c, &b) && b.span == a.span &&
 		    b.tagged == a.tagged && (!a.tagged || (b.epoch == 9 &&
 		    memcmp(b.salt, a.salt, 16) == 0)) &&
@@ -207,7 +214,7 @@ joined(void)
 }
 
 static void
-numbers(void)
+test_numbers(void)
 {
 	static const uint8_t p[] = { 5, 0, 0, 1, 0, 0, 0, 0,
 	    1, 2, 3, 4, 5, 6, 7, 8, 9 };
@@ -216,7 +223,7 @@ numbers(void)
 	bool good = true;
 
 	for (size_t n = 0; n <= 9; n++) {
-		good = good && parse(p, 8 + n, &c) &&
+		good = good && parse_copy(p, 8 + n, &c) &&
 		    control_get_number(&c, 2, &v) == (n >= 2) &&
 		    v == (n >= 2 ? 0x0102 : 0) &&
 		    control_get_number(&c, 8, &v) == (n >= 8) &&
@@ -227,7 +234,7 @@ numbers(void)
 
 /* An Ack's bytes from its struct, and that none of its beginnings is read. */
 static void
-ack(const struct control_ack *a, const void *want, size_t len,
+check_ack(const struct control_ack *a, const void *want, size_t len,
     size_t least, const char *what)
 {
 	uint8_t *end = control_put_ack(control_put(buf, CONTROL_ACK, 1, 2), a);
@@ -238,10 +245,10 @@ ack(const struct control_ack *a, const void *want, size_t len,
 	ok((size_t)(end - buf) == 8 + len && buf[0] == 8 &&
 	    memcmp(buf + 8, want, len) == 0, "Ack(%s): its bytes", what);
 	for (size_t n = 0; n < least; n++)
-		good = good && parse(buf, 8 + n, &c) &&
+		good = good && parse_copy(buf, 8 + n, &c) &&
 		    !control_get_ack(&c, &b);
 	ok(good, "Ack(%s): none of less than %zu", what, least);
-	ok(parse(buf, 8 + len, &c) && control_get_ack(&c, &b) &&
+	ok(parse_copy(buf, 8 + len, &c) && control_get_ack(&c, &b) &&
 	    b.action == a->action && b.status == a->status &&
 	    b.whole == a->whole && b.closed == a->closed &&
 	    b.async == a->async &&
@@ -256,70 +263,70 @@ ack(const struct control_ack *a, const void *want, size_t len,
 }
 
 static void
-acks(void)
+test_acks(void)
 {
 	static const uint8_t text[CONTROL_PAGE_BYTES] = "{\"job\":1}";
 	uint8_t page[6 + sizeof(text)] = { 18, 0, 0, 2, 0, 3 };
 
 	memcpy(page + 6, text, sizeof(text));
-	ack(&(struct control_ack){ .action = CONTROL_JOIN,
+	check_ack(&(struct control_ack){ .action = CONTROL_JOIN,
 	    .status = CONTROL_BAD_VALUE, .member = 0x0102, .h = 0x0304,
 	    .members = 0x0506, .next = 0x0708090a, .floats = 0x0b0c,
 	    .elements = 0x0d0e0f10, .timeout_s = 0x1112 },
 	    "\1\5\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22", 20, 20,
 	    "Join");
-	ack(&(struct control_ack){ .action = CONTROL_JOIN, .whole = true },
+	check_ack(&(struct control_ack){.action = CONTROL_JOIN, .whole = true},
 	    "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 21, 20,
 	    "Join, a server");
-	ack(&(struct control_ack){ .action = CONTROL_JOIN, .closed = true,
+	check_ack(&(struct control_ack){ .action = CONTROL_JOIN, .closed = true,
 	    .async = true }, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 	    "\12", 21, 20, "Join, asynchronous");
-	ack(&(struct control_ack){ .action = CONTROL_LEAVE }, "\2\0", 2, 2,
+	check_ack(&(struct control_ack){.action = CONTROL_LEAVE}, "\2\0", 2, 2,
 	    "Leave");
-	ack(&(struct control_ack){ .action = CONTROL_RESET, .status = 7 },
+	check_ack(&(struct control_ack){ .action = CONTROL_RESET, .status = 7 },
 	    "\3\7", 2, 2, "Reset");
-	ack(&(struct control_ack){ .action = CONTROL_SETH, .h = 0x0104 },
+	check_ack(&(struct control_ack){ .action = CONTROL_SETH, .h = 0x0104 },
 	    "\4\0\1\4", 4, 4, "SetH");
-	ack(&(struct control_ack){ .action = CONTROL_FBCAST,
+	check_ack(&(struct control_ack){ .action = CONTROL_FBCAST,
 	    .contributions = 0xfffe }, "\5\0\377\376", 4, 4, "FBcast");
-	ack(&(struct control_ack){ .action = CONTROL_HELP }, "\6\0", 2, 2,
+	check_ack(&(struct control_ack){ .action = CONTROL_HELP }, "\6\0", 2, 2,
 	    "Help, done");
-	ack(&(struct control_ack){ .action = CONTROL_HELP,
+	check_ack(&(struct control_ack){ .action = CONTROL_HELP,
 	    .status = CONTROL_GONE, .seg = 0x0102030405060708 },
 	    "\6\10\1\2\3\4\5\6\7\10", 10, 10, "Help, gone");
-	ack(&(struct control_ack){ .action = CONTROL_HALT }, "\7\0", 2, 2,
+	check_ack(&(struct control_ack){ .action = CONTROL_HALT }, "\7\0", 2, 2,
 	    "Halt");
-	ack(&(struct control_ack){ .action = CONTROL_RESUME }, "\20\0", 2, 2,
-	    "Resume");
-	ack(&(struct control_ack){ .action = CONTROL_OPEN,
+	check_ack(&(struct control_ack){.action = CONTROL_RESUME}, "\20\0", 2,
+	    2, "Resume");
+	check_ack(&(struct control_ack){ .action = CONTROL_OPEN,
 	    .salt = "0123456789abcde", .epoch = 0x01020304 },
 	    "\23\0" "0123456789abcde\0" "\1\2\3\4", 22, 22, "Open");
-	ack(&(struct control_ack){ .action = CONTROL_OPEN, .status = 2 },
+	check_ack(&(struct control_ack){ .action = CONTROL_OPEN, .status = 2 },
 	    "\23\2", 2, 2, "Open, no room");
-	ack(&(struct control_ack){ .action = CONTROL_MEMBERS, .status = 1,
+	check_ack(&(struct control_ack){ .action = CONTROL_MEMBERS, .status = 1,
 	    .page = 1 }, "\21\1\0\1\0\0", 6, 6, "Members, no job");
-	ack(&(struct control_ack){ .action = CONTROL_STATS, .page = 2,
+	check_ack(&(struct control_ack){ .action = CONTROL_STATS, .page = 2,
 	    .pages = 3, .text = text, .text_bytes = sizeof(text) }, page,
 	    sizeof(page), 6, "Stats, a full page");
 	ok(8 + sizeof(page) + CONTROL_MAC_BYTES <= CONTROL_MAX_BYTES,
-	    "the largest Ack, sealed, fits");
-	ack(&(struct control_ack){ .action = CONTROL_JOIN,
+	    "the largest Ack, with a MAC, fits");
+	check_ack(&(struct control_ack){ .action = CONTROL_JOIN,
 	    .status = CONTROL_CHALLENGE }, "\1\11", 2, 2, "prove yourself");
-	ack(&(struct control_ack){ .action = CONTROL_HELP,
+	check_ack(&(struct control_ack){ .action = CONTROL_HELP,
 	    .status = CONTROL_BAD_MAC }, "\6\7", 2, 2, "bad MAC");
-	ack(&(struct control_ack){ .action = 99, .status = 4 }, "\143\4", 2,
+	check_ack(&(struct control_ack){.action = 99, .status = 4}, "\143\4", 2,
 	    2, "of what is not known");
 }
 
 int
 main(void)
 {
-	headers();
-	actions();
-	joins();
-	joined();
-	numbers();
-	acks();
+	test_headers();
+	test_actions();
+	test_joins();
+	test_joined();
+	test_numbers();
+	test_acks();
 	free(copy);
 	return tap_end();
 }

@@ -11,9 +11,9 @@ static const struct frame_flow v4 = { { 10, 0, 1, 1 }, { 10, 255, 255, 1 },
 static const struct frame_flow v6 = { { 0xfd, 0, 1 }, { 0xfd, 0, 2, [15] = 9 },
     4001, 46638, true };
 
-/* A sealed frame with n bytes of payload at p; its length. */
+/* Make a frame with right checksums and n bytes of payload at p; its length. */
 static size_t
-make(uint8_t *p, const struct frame_flow *flow, size_t n)
+make_frame(uint8_t *p, const struct frame_flow *flow, size_t n)
 {
 	struct frame f;
 	size_t head = frame_put(p, flow, 0x2d, n, &f);
@@ -26,7 +26,8 @@ make(uint8_t *p, const struct frame_flow *flow, size_t n)
 
 /* frame_parse() of an exact copy, so that ASan sees a read past the end. */
 static enum frame_is
-parse(int link, const uint8_t *p, size_t caplen, size_t len, struct frame *f)
+parse_copy(
+    int link, const uint8_t *p, size_t caplen, size_t len, struct frame *f)
 {
 	uint8_t *copy = malloc(caplen + (caplen == 0));
 	enum frame_is is;
@@ -58,10 +59,10 @@ round_trip(uint8_t *p, const struct frame_flow *flow, const char *name)
 	bool good = true, sums = true, cut = true;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		size_t len = make(p, flow, sizes[i]);
+		size_t len = make_frame(p, flow, sizes[i]);
 
 		good = good && len == head + sizes[i] &&
-		    parse(FRAME_ETHERNET, p, len, len, &f) == FRAME_UDP &&
+		    parse_copy(FRAME_ETHERNET, p, len, len, &f) == FRAME_UDP &&
 		    same_flow(&f.flow, flow) && f.tos == 0x2d &&
 		    f.payload_at == head && f.payload_bytes == sizes[i];
 		sums = sums && frame_checksums_ok(p, &f);
@@ -70,12 +71,13 @@ round_trip(uint8_t *p, const struct frame_flow *flow, const char *name)
 	ok(frame_dscp_tos(&f) == 0x2c, "%s: the ECN bits do not count", name);
 	ok(sums, "%s: checksums are right", name);
 
-	make(p, flow, 20);
+	make_frame(p, flow, 20);
 	for (size_t n = 0; n < head + 20; n++) {
-		enum frame_is is = parse(FRAME_ETHERNET, p, n, head + 20, &f);
+		enum frame_is is =
+		    parse_copy(FRAME_ETHERNET, p, n, head + 20, &f);
 
 		cut = cut && is == (n < head - 8 ? FRAME_OTHER : FRAME_CUT);
-		is = parse(FRAME_ETHERNET, p, n, n, &f);
+		is = parse_copy(FRAME_ETHERNET, p, n, n, &f);
 		cut = cut && is == (n < head - 8 ? FRAME_OTHER : FRAME_LENGTH);
 	}
 	ok(cut, "%s: cut at every byte, by the snapshot length or for good",
@@ -84,18 +86,19 @@ round_trip(uint8_t *p, const struct frame_flow *flow, const char *name)
 
 /* IP and what follows, behind n bytes of another link header. */
 static bool
-under(int link, const void *head, size_t n, const struct frame_flow *flow)
+parses_under(
+    int link, const void *head, size_t n, const struct frame_flow *flow)
 {
 	uint8_t p[512], q[512];
-	size_t len = make(p, flow, 40) - FRAME_ETH_BYTES;
+	size_t len = make_frame(p, flow, 40) - FRAME_ETH_BYTES;
 	struct frame f;
 
 	memcpy(q, head, n);
 	memcpy(q + n, p + FRAME_ETH_BYTES, len);
 	for (size_t cut = 0; cut < n + len; cut++)
-		if (parse(link, q, cut, n + len, &f) == FRAME_UDP)
+		if (parse_copy(link, q, cut, n + len, &f) == FRAME_UDP)
 			return false;
-	return parse(link, q, n + len, n + len, &f) == FRAME_UDP &&
+	return parse_copy(link, q, n + len, n + len, &f) == FRAME_UDP &&
 	    f.ip_at == n && same_flow(&f.flow, flow) &&
 	    f.payload_bytes == 40 && frame_checksums_ok(q, &f);
 }
@@ -107,82 +110,99 @@ under(int link, const void *head, size_t n, const struct frame_flow *flow)
 
 /* Is what is behind these n bytes of a link header other traffic? */
 static bool
-none(int link, const void *head, size_t n)
+is_other(int link, const void *head, size_t n)
 {
 	uint8_t p[512], q[512];
-	size_t len = make(p, &v4, 40) - FRAME_ETH_BYTES;
+	size_t len = make_frame(p, &v4, 40) - FRAME_ETH_BYTES;
 	struct frame f;
 
 	memcpy(q, head, n);
 	memcpy(q + n, p + FRAME_ETH_BYTES, len);
-	return parse(link, q, n + len, n + len, &f) == FRAME_OTHER &&
+	return parse_copy(link, q, n + len, n + len, &f) == FRAME_OTHER &&
 	    f.ethertype == 0;
 }
 
 static void
-ppp(void)
+test_ppp(void)
 {
-	ok(under(FRAME_PPP, "\0\x21", 2, &v4) &&
-	    under(FRAME_PPP, "\x57", 1, &v6) &&
-	    under(FRAME_PPP, "\xff\3\0\x57", 4, &v6) &&
-	    under(FRAME_PPP_HDLC, "\xff\3\x21", 3, &v4) &&
-	    under(FRAME_PPP_HDLC, "\x0f\0\x08\0", 4, &v4) &&
-	    under(FRAME_PPP_HDLC, "\x8f\0\x86\xdd", 4, &v6),
+	ok(parses_under(FRAME_PPP, "\0\x21", 2, &v4) &&
+	    parses_under(FRAME_PPP, "\x57", 1, &v6) &&
+	    parses_under(FRAME_PPP, "\xff\3\0\x57", 4, &v6) &&
+	    parses_under(FRAME_PPP_HDLC, "\xff\3\x21", 3, &v4) &&
+	    parses_under(FRAME_PPP_HDLC, "\x0f\0\x08\0", 4, &v4) &&
+	    parses_under(FRAME_PPP_HDLC, "\x8f\0\x86\xdd", 4, &v6),
 	    "PPP, framed or not, its protocol in one byte or two; Cisco's");
-	ok(under(FRAME_PPP_ETHER, "\x11\0\0\7\0\0\0\x21", 8, &v4) &&
-	    under(FRAME_PPP_ETHER, "\x11\0\0\7\0\0\x57", 7, &v6),
+	ok(parses_under(FRAME_PPP_ETHER, "\x11\0\0\7\0\0\0\x21", 8, &v4) &&
+	    parses_under(FRAME_PPP_ETHER, "\x11\0\0\7\0\0\x57", 7, &v6),
 	    "PPP over Ethernet");
-	ok(none(FRAME_PPP, "\xc0\x21", 2) && none(FRAME_PPP, "\x80\x21", 2) &&
-	    none(FRAME_PPP, "\x0f\0\x08\0", 4) &&
-	    none(FRAME_PPP_ETHER, "\x11\7\0\7\0\0\0\x21", 8),
+	ok(is_other(FRAME_PPP, "\xc0\x21", 2) &&
+		is_other(FRAME_PPP, "\x80\x21", 2) &&
+		is_other(FRAME_PPP, "\x0f\0\x08\0", 4) &&
+		is_other(FRAME_PPP_ETHER, "\x11\7\0\7\0\0\0\x21", 8),
 	    "LCP, IPCP and discovery are other traffic");
 }
 
 static void
-wifi(void)
+test_wifi(void)
 {
-	ok(under(FRAME_WIFI, "\x08\1" ADDRESSES "\x10\0" SNAP, 32, &v4) &&
-	    under(FRAME_WIFI, "\x88\2" ADDRESSES "\0\0" "\7\0" SNAP, 34,
-	    &v4) && under(FRAME_WIFI, "\x08\3" ADDRESSES "\0\0" "\1\2\3\4\5"
-	    "\6" SNAP, 38, &v4) && under(FRAME_WIFI, "\x88\x83" ADDRESSES
-	    "\0\0" "\1\2\3\4\5\6" "\0\0" "\0\0\0\0" SNAP, 44, &v4) &&
-	    under(FRAME_WIFI, "\x08\1" ADDRESSES "\0\0" "\xaa\xaa\3\0\0"
-	    "\xf8\x86\xdd", 32, &v6),
+	ok(parses_under(
+	       FRAME_WIFI, "\x08\1" ADDRESSES "\x10\0" SNAP, 32, &v4) &&
+		parses_under(FRAME_WIFI,
+		    "\x88\2" ADDRESSES "\0\0"
+		    "\7\0" SNAP,
+		    34, &v4) &&
+		parses_under(FRAME_WIFI,
+		    "\x08\3" ADDRESSES "\0\0"
+		    "\1\2\3\4\5"
+		    "\6" SNAP,
+		    38, &v4) &&
+		parses_under(FRAME_WIFI,
+		    "\x88\x83" ADDRESSES "\0\0"
+		    "\1\2\3\4\5\6"
+		    "\0\0"
+		    "\0\0\0\0" SNAP,
+		    44, &v4) &&
+		parses_under(FRAME_WIFI,
+		    "\x08\1" ADDRESSES "\0\0"
+		    "\xaa\xaa\3\0\0"
+		    "\xf8\x86\xdd",
+		    32, &v6),
 	    "802.11: plain, QoS, four addresses, all of them with HTC");
-	ok(none(FRAME_WIFI, "\x08\x41" ADDRESSES "\0\0" SNAP, 32) &&
-	    none(FRAME_WIFI, "\x08\5" ADDRESSES "\0\0" SNAP, 32) &&
-	    none(FRAME_WIFI, "\x08\1" ADDRESSES "\1\0" SNAP, 32) &&
-	    none(FRAME_WIFI, "\x48\1" ADDRESSES "\0\0" SNAP, 32) &&
-	    none(FRAME_WIFI, "\x80\0" ADDRESSES "\0\0" SNAP, 32) &&
-	    none(FRAME_WIFI, "\x09\1" ADDRESSES "\0\0" SNAP, 32) &&
-	    none(FRAME_WIFI, "\x88\1" ADDRESSES "\0\0" "\x80\0" SNAP, 34) &&
-	    none(FRAME_WIFI, "\x08\1" ADDRESSES "\0\0" "\x42\x42\3\0\0\0"
+	ok(is_other(FRAME_WIFI, "\x08\x41" ADDRESSES "\0\0" SNAP, 32) &&
+	    is_other(FRAME_WIFI, "\x08\5" ADDRESSES "\0\0" SNAP, 32) &&
+	    is_other(FRAME_WIFI, "\x08\1" ADDRESSES "\1\0" SNAP, 32) &&
+	    is_other(FRAME_WIFI, "\x48\1" ADDRESSES "\0\0" SNAP, 32) &&
+	    is_other(FRAME_WIFI, "\x80\0" ADDRESSES "\0\0" SNAP, 32) &&
+	    is_other(FRAME_WIFI, "\x09\1" ADDRESSES "\0\0" SNAP, 32) &&
+	    is_other(FRAME_WIFI, "\x88\1" ADDRESSES "\0\0" "\x80\0" SNAP, 34) &&
+	    is_other(FRAME_WIFI, "\x08\1" ADDRESSES "\0\0" "\x42\x42\3\0\0\0"
 	    "\x08\0", 32), "encrypted, fragments, null, beacons, other "
 	    "versions, A-MSDU and no SNAP: none");
-	ok(under(FRAME_RADIOTAP, "\0\0\x08\0\0\0\0\0" "\x08\1" ADDRESSES
+	ok(parses_under(FRAME_RADIOTAP, "\0\0\x08\0\0\0\0\0" "\x08\1" ADDRESSES
 	    "\0\0" SNAP, 40, &v4) &&
-	    under(FRAME_RADIOTAP, "\0\0\x09\0\2\0\0\0" "\x10" "\x88\1"
+	    parses_under(FRAME_RADIOTAP, "\0\0\x09\0\2\0\0\0" "\x10" "\x88\1"
 	    ADDRESSES "\0\0" "\0\0" SNAP, 43, &v4) &&
-	    under(FRAME_RADIOTAP, "\0\0\x19\0\3\0\0\x80\0\0\0\0\0\0\0\0"
+	    parses_under(FRAME_RADIOTAP, "\0\0\x19\0\3\0\0\x80\0\0\0\0\0\0\0\0"
 	    "\1\2\3\4\5\6\7\x08" "\x20" "\x88\1" ADDRESSES "\0\0" "\0\0"
 	    "\0\0" SNAP, 61, &v4),
 	    "radiotap: bare, with FCS, with words, time and padding");
-	ok(parse(FRAME_RADIOTAP, (const uint8_t *)"\1\0\x08\0\0\0\0\0", 8, 8,
-	    &(struct frame){ 0 }) == FRAME_OTHER, "another version: none");
+	ok(parse_copy(FRAME_RADIOTAP, (const uint8_t *)"\1\0\x08\0\0\0\0\0", 8,
+	       8, &(struct frame){0}) == FRAME_OTHER,
+	    "another version: none");
 }
 
 static void
 rare_links(void)
 {
-	ppp();
-	wifi();
-	ok(none(FRAME_SLL, "\0\0\3\x38\0\6\2\0\0\0\0\1\0\0\x08\0", 16) &&
-	    none(FRAME_SLL2, "\x08\0\0\0\0\0\0\1\3\x38\0\6\2\0\0\0\0\1"
+	test_ppp();
+	test_wifi();
+	ok(is_other(FRAME_SLL, "\0\0\3\x38\0\6\2\0\0\0\0\1\0\0\x08\0", 16) &&
+	    is_other(FRAME_SLL2, "\x08\0\0\0\0\0\0\1\3\x38\0\6\2\0\0\0\0\1"
 	    "\0\0", 20), "netlink has no ethertype");
 }
 
 static void
-links(void)
+test_links(void)
 {
 	static const int raw[] = { FRAME_DLT_RAW, FRAME_DLT_RAW_BSD,
 	    FRAME_RAW, FRAME_IPV4, FRAME_IPV6 };
@@ -190,108 +210,122 @@ links(void)
 	uint8_t p[512];
 	bool good = true;
 
-	ok(under(FRAME_ETHERNET, MACS "\x81\0\0\7\x08\0", 18, &v4) &&
-	    under(FRAME_ETHERNET, MACS "\x81\0\0\7\x86\xdd", 18, &v6), "VLAN");
-	ok(under(FRAME_ETHERNET, MACS "\x88\xa8\0\7\x81\0\0\7\x08\0", 22,
-	    &v4) &&
-	    under(FRAME_ETHERNET, MACS "\x91\0\0\7\x81\0\0\7\x86\xdd", 22, &v6),
+	ok(parses_under(FRAME_ETHERNET, MACS "\x81\0\0\7\x08\0", 18, &v4) &&
+		parses_under(
+		    FRAME_ETHERNET, MACS "\x81\0\0\7\x86\xdd", 18, &v6),
+	    "VLAN");
+	ok(parses_under(
+	       FRAME_ETHERNET, MACS "\x88\xa8\0\7\x81\0\0\7\x08\0", 22, &v4) &&
+		parses_under(FRAME_ETHERNET,
+		    MACS "\x91\0\0\7\x81\0\0\7\x86\xdd", 22, &v6),
 	    "QinQ");
-	ok(under(FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x08\0", 16, &v4) &&
-	    under(FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x86\xdd", 16, &v6),
+	ok(parses_under(
+	       FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x08\0", 16, &v4) &&
+		parses_under(
+		    FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x86\xdd", 16, &v6),
 	    "SLL");
-	ok(under(FRAME_SLL2, "\x08\0\0\0\0\0\0\1\0\1\0\6\2\0\0\0\0\1\0\0", 20,
-	    &v4) && under(FRAME_SLL2, "\x86\xdd\0\0\0\0\0\1\0\1\0\6\2\0\0\0\0"
-	    "\1\0\0", 20, &v6), "SLL2");
-	ok(under(FRAME_NULL, "\2\0\0\0", 4, &v4) &&
-	    under(FRAME_NULL, "\36\0\0\0", 4, &v6) &&
-	    under(FRAME_LOOP, "\0\0\0\2", 4, &v4), "null and loop");
+	ok(parses_under(FRAME_SLL2,
+	       "\x08\0\0\0\0\0\0\1\0\1\0\6\2\0\0\0\0\1\0\0", 20, &v4) &&
+		parses_under(FRAME_SLL2,
+		    "\x86\xdd\0\0\0\0\0\1\0\1\0\6\2\0\0\0\0"
+		    "\1\0\0",
+		    20, &v6),
+	    "SLL2");
+	ok(parses_under(FRAME_NULL, "\2\0\0\0", 4, &v4) &&
+	    parses_under(FRAME_NULL, "\36\0\0\0", 4, &v6) &&
+	    parses_under(FRAME_LOOP, "\0\0\0\2", 4, &v4), "null and loop");
 	for (size_t i = 0; i < sizeof(raw) / sizeof(*raw); i++)
-		good = good && under(raw[i], "", 0, i == 4 ? &v6 : &v4);
+		good = good && parses_under(raw[i], "", 0, i == 4 ? &v6 : &v4);
 	ok(good, "raw IP");
 	rare_links();
 	for (size_t i = 0; i + 1 < sizeof(p); i += 2)
 		bytes_put(p + i, 0x8100, 2);
-	ok(parse(FRAME_ETHERNET, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
+	ok(parse_copy(FRAME_ETHERNET, p, sizeof(p), sizeof(p), &f) ==
+		FRAME_OTHER,
 	    "tags without end");
-	ok(parse(147, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
+	ok(parse_copy(147, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
 	    "a link type that is not known");
 	bytes_put(p + 12, 0x0806, 2);
-	ok(parse(FRAME_ETHERNET, p, 60, 60, &f) == FRAME_OTHER &&
+	ok(parse_copy(FRAME_ETHERNET, p, 60, 60, &f) == FRAME_OTHER &&
 	    f.ethertype == 0x0806, "ARP is other traffic");
 }
 
 /* Set n bytes at p + at to v; what is the frame then? */
 static enum frame_is
-with(const struct frame_flow *flow, size_t at, uint64_t v, size_t n)
+parse_changed(const struct frame_flow *flow, size_t at, uint64_t v, size_t n)
 {
 	uint8_t p[512];
 	struct frame f;
-	size_t len = make(p, flow, 40);
+	size_t len = make_frame(p, flow, 40);
 	enum frame_is is;
 
 	memset(&f, 0xee, sizeof(f));
 	bytes_put(p + at, v, n);
-	is = parse(FRAME_ETHERNET, p, len, len, &f);
+	is = parse_copy(FRAME_ETHERNET, p, len, len, &f);
 	if (is == FRAME_FRAGMENT && (f.flow.sport != 0 || f.flow.dport != 0))
 		return FRAME_UDP;	/* ports out of nowhere */
 	return is;
 }
 
 static void
-lies(void)
+test_lies(void)
 {
 	enum { IP = FRAME_ETH_BYTES, UDP4 = IP + 20, UDP6 = IP + 40 };
 	struct frame f;
 	uint8_t p[512];
 	size_t len;
 
-	ok(with(&v4, IP + 6, 0x2000, 2) == FRAME_FRAGMENT &&
-	    with(&v4, IP + 6, 1, 2) == FRAME_FRAGMENT &&
-	    with(&v4, IP + 6, 0x1fff, 2) == FRAME_FRAGMENT,
+	ok(parse_changed(&v4, IP + 6, 0x2000, 2) == FRAME_FRAGMENT &&
+	    parse_changed(&v4, IP + 6, 1, 2) == FRAME_FRAGMENT &&
+	    parse_changed(&v4, IP + 6, 0x1fff, 2) == FRAME_FRAGMENT,
 	    "more fragments, an offset: fragments");
-	ok(with(&v4, IP + 6, 0, 2) == FRAME_UDP &&
-	    with(&v4, IP + 6, 0x8000, 2) == FRAME_UDP,
+	ok(parse_changed(&v4, IP + 6, 0, 2) == FRAME_UDP &&
+	    parse_changed(&v4, IP + 6, 0x8000, 2) == FRAME_UDP,
 	    "neither: whole, whatever the other flags");
-	ok(with(&v4, UDP4 + 4, 7, 2) == FRAME_LENGTH &&
-	    with(&v4, UDP4 + 4, 0, 2) == FRAME_LENGTH &&
-	    with(&v4, UDP4 + 4, 49, 2) == FRAME_LENGTH &&
-	    with(&v4, UDP4 + 4, 0xffff, 2) == FRAME_LENGTH,
+	ok(parse_changed(&v4, UDP4 + 4, 7, 2) == FRAME_LENGTH &&
+	    parse_changed(&v4, UDP4 + 4, 0, 2) == FRAME_LENGTH &&
+	    parse_changed(&v4, UDP4 + 4, 49, 2) == FRAME_LENGTH &&
+	    parse_changed(&v4, UDP4 + 4, 0xffff, 2) == FRAME_LENGTH,
 	    "UDP lengths 0, 7, one too many, 65,535");
-	ok(with(&v4, UDP4 + 4, 8, 2) == FRAME_UDP &&
-	    with(&v4, UDP4 + 4, 47, 2) == FRAME_UDP,
+	ok(parse_changed(&v4, UDP4 + 4, 8, 2) == FRAME_UDP &&
+	    parse_changed(&v4, UDP4 + 4, 47, 2) == FRAME_UDP,
 	    "UDP may be shorter than IP, down to 8");
-	ok(with(&v4, IP + 2, 19, 2) == FRAME_LENGTH &&
-	    with(&v4, IP + 2, 67, 2) == FRAME_LENGTH &&
-	    with(&v4, IP + 2, 69, 2) == FRAME_LENGTH &&
-	    with(&v4, IP + 2, 0, 2) == FRAME_LENGTH, "IPv4 lengths that lie");
-	ok(with(&v4, IP, 0x44, 1) == FRAME_OTHER &&
-	    with(&v4, IP, 0x65, 1) == FRAME_OTHER &&
-	    with(&v4, IP, 0x4f, 1) != FRAME_UDP, "IPv4 headers that lie");
-	ok(with(&v4, IP + 9, 6, 1) == FRAME_OTHER, "TCP is other traffic");
-	ok(with(&v6, IP + 4, 47, 2) == FRAME_LENGTH &&
-	    with(&v6, IP + 4, 49, 2) == FRAME_LENGTH &&
-	    with(&v6, IP + 4, 0, 2) == FRAME_LENGTH &&
-	    with(&v6, UDP6 + 4, 49, 2) == FRAME_LENGTH &&
-	    with(&v6, UDP6 + 4, 48, 2) == FRAME_UDP, "IPv6 lengths that lie");
-	len = make(p, &v4, 2);
+	ok(parse_changed(&v4, IP + 2, 19, 2) == FRAME_LENGTH &&
+		parse_changed(&v4, IP + 2, 67, 2) == FRAME_LENGTH &&
+		parse_changed(&v4, IP + 2, 69, 2) == FRAME_LENGTH &&
+		parse_changed(&v4, IP + 2, 0, 2) == FRAME_LENGTH,
+	    "IPv4 lengths that lie");
+	ok(parse_changed(&v4, IP, 0x44, 1) == FRAME_OTHER &&
+		parse_changed(&v4, IP, 0x65, 1) == FRAME_OTHER &&
+		parse_changed(&v4, IP, 0x4f, 1) != FRAME_UDP,
+	    "IPv4 headers that lie");
+	ok(parse_changed(&v4, IP + 9, 6, 1) == FRAME_OTHER,
+	    "TCP is other traffic");
+	ok(parse_changed(&v6, IP + 4, 47, 2) == FRAME_LENGTH &&
+		parse_changed(&v6, IP + 4, 49, 2) == FRAME_LENGTH &&
+		parse_changed(&v6, IP + 4, 0, 2) == FRAME_LENGTH &&
+		parse_changed(&v6, UDP6 + 4, 49, 2) == FRAME_LENGTH &&
+		parse_changed(&v6, UDP6 + 4, 48, 2) == FRAME_UDP,
+	    "IPv6 lengths that lie");
+	len = make_frame(p, &v4, 2);
 	memset(p + len, 0xee, 16);
-	ok(parse(FRAME_ETHERNET, p, len + 16, len + 16, &f) == FRAME_UDP &&
+	ok(parse_copy(FRAME_ETHERNET, p, len + 16, len + 16, &f) == FRAME_UDP &&
 	    f.payload_bytes == 2 && frame_checksums_ok(p, &f),
 	    "padding behind a short frame is no payload");
 }
 
 static void
-cuts(void)
+test_cuts(void)
 {
 	enum { UDP4 = FRAME_ETH_BYTES + 20 };
 	uint8_t p[512];
 	struct frame f;
-	size_t len = make(p, &v4, 40);
+	size_t len = make_frame(p, &v4, 40);
 	bool good = true;
 
 	for (size_t n = 0; n < len; n++) {
 		memset(&f, 0xee, sizeof(f));
-		parse(FRAME_ETHERNET, p, n, len, &f);
+		parse_copy(FRAME_ETHERNET, p, n, len, &f);
 		good = good && f.flow.sport == (n < UDP4 + 2 ? 0 : v4.sport) &&
 		    f.flow.dport == (n < UDP4 + 4 ? 0 : v4.dport) &&
 		    f.payload_bytes == (n < UDP4 + 8 ? 0 : 40);
@@ -301,10 +335,10 @@ cuts(void)
 
 /* v6 with headers in front of UDP: next is the first one's number. */
 static enum frame_is
-extended(uint8_t next, const void *ext, size_t n, struct frame *f)
+parse_extended(uint8_t next, const void *ext, size_t n, struct frame *f)
 {
 	uint8_t p[512], q[512];
-	size_t len = make(p, &v6, 40), at = FRAME_ETH_BYTES + 40;
+	size_t len = make_frame(p, &v6, 40), at = FRAME_ETH_BYTES + 40;
 
 	memcpy(q, p, at);
 	memcpy(q + at, ext, n);
@@ -312,12 +346,12 @@ extended(uint8_t next, const void *ext, size_t n, struct frame *f)
 	q[FRAME_ETH_BYTES + 6] = next;
 	bytes_put(q + FRAME_ETH_BYTES + 4, len - at + n, 2);
 	for (size_t cut = 0; cut < len + n; cut++)
-		parse(FRAME_ETHERNET, q, cut, len + n, f);
-	return parse(FRAME_ETHERNET, q, len + n, len + n, f);
+		parse_copy(FRAME_ETHERNET, q, cut, len + n, f);
+	return parse_copy(FRAME_ETHERNET, q, len + n, len + n, f);
 }
 
 static void
-extensions(void)
+test_extensions(void)
 {
 	static const uint8_t two[] = { 43, 1, [16] = 17, [17] = 0, [23] = 0 };
 	static const uint8_t lone[] = { 17, 0, 0, 0, 1, 2, 3, 4 };
@@ -327,15 +361,16 @@ extensions(void)
 	static const uint8_t none[] = { 59, 0, 0, 0, 0, 0, 0, 0 };
 	struct frame f;
 
-	ok(extended(0, two, sizeof(two), &f) == FRAME_UDP &&
+	ok(parse_extended(0, two, sizeof(two), &f) == FRAME_UDP &&
 	    f.udp_at == FRAME_ETH_BYTES + 40 + 24 && f.payload_bytes == 40,
 	    "IPv6: hop-by-hop and routing headers are passed over");
-	ok(extended(44, lone, 8, &f) == FRAME_UDP, "a fragment that is whole");
-	ok(extended(44, more, 8, &f) == FRAME_FRAGMENT &&
-	    extended(44, late, 8, &f) == FRAME_FRAGMENT, "fragments");
-	ok(extended(60, liar, 8, &f) != FRAME_UDP, "a length that lies");
-	ok(extended(60, none, 8, &f) == FRAME_OTHER, "nothing follows");
-	ok(extended(51, none, 8, &f) == FRAME_OTHER, "what is not known");
+	ok(parse_extended(44, lone, 8, &f) == FRAME_UDP,
+	    "a fragment that is whole");
+	ok(parse_extended(44, more, 8, &f) == FRAME_FRAGMENT &&
+	    parse_extended(44, late, 8, &f) == FRAME_FRAGMENT, "fragments");
+	ok(parse_extended(60, liar, 8, &f) != FRAME_UDP, "a length that lies");
+	ok(parse_extended(60, none, 8, &f) == FRAME_OTHER, "nothing follows");
+	ok(parse_extended(51, none, 8, &f) == FRAME_OTHER, "what is not known");
 }
 
 static void
@@ -343,11 +378,11 @@ checksums(const struct frame_flow *flow, const char *name)
 {
 	uint8_t p[512];
 	struct frame f;
-	size_t len = make(p, flow, 41);
+	size_t len = make_frame(p, flow, 41);
 	bool good = true;
 	uint16_t sum;
 
-	parse(FRAME_ETHERNET, p, len, len, &f);
+	parse_copy(FRAME_ETHERNET, p, len, len, &f);
 	for (size_t i = flow->v6 ? 8 : 0; i < len - FRAME_ETH_BYTES; i++) {
 		p[FRAME_ETH_BYTES + i] ^= 0x10;
 		/* the traffic class of IPv6 is in no sum; skipped above */
@@ -374,7 +409,7 @@ checksums(const struct frame_flow *flow, const char *name)
 }
 
 static void
-invented(void)
+test_invented(void)
 {
 	uint8_t a[4], mac[6];
 
@@ -388,7 +423,7 @@ invented(void)
 }
 
 static void
-noise(uint8_t *p)
+test_noise(uint8_t *p)
 {
 	static const int link[] = { 0, 1, 9, 12, 50, 51, 101, 105, 108, 113,
 	    127, 228, 229, 276 };
@@ -405,10 +440,11 @@ noise(uint8_t *p)
 		for (size_t i = 0; i < 120; i += 8)
 			bytes_put(p + i, rng_u64(&r), 8);
 		if (run % 2 != 0)
-			make(p, run % 4 == 1 ? &v4 : &v6, 40);
+			make_frame(p, run % 4 == 1 ? &v4 : &v6, 40);
 		if (run % 2 != 0)
 			p[rng_below(&r, 70)] = (uint8_t)rng_u64(&r);
-		if (parse(l, p, len, len + rng_below(&r, 9), &f) != FRAME_UDP)
+		if (parse_copy(l, p, len, len + rng_below(&r, 9), &f) !=
+		    FRAME_UDP)
 			continue;
 		udp++;
 		frame_link_skip(l, p, len, &at, &type);
@@ -426,14 +462,14 @@ main(void)
 
 	round_trip(p, &v4, "IPv4");
 	round_trip(p, &v6, "IPv6");
-	links();
-	lies();
-	cuts();
-	extensions();
+	test_links();
+	test_lies();
+	test_cuts();
+	test_extensions();
 	checksums(&v4, "IPv4");
 	checksums(&v6, "IPv6");
-	invented();
-	noise(p);
+	test_invented();
+	test_noise(p);
 	free(p);
 	return tap_end();
 }

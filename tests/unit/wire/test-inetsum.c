@@ -8,7 +8,7 @@
 
 /* RFC 1071 as it reads: big-endian words, carries put back at once. */
 static uint16_t
-slow(const uint8_t *p, size_t len)
+sum_slowly(const uint8_t *p, size_t len)
 {
 	uint32_t sum = 0;
 
@@ -21,7 +21,7 @@ slow(const uint8_t *p, size_t len)
 
 /* The same from inetsum_fold(), which leaves it as it stands in memory. */
 static uint16_t
-host(uint64_t sum)
+host_sum(uint64_t sum)
 {
 	uint8_t b[2];
 	uint16_t v = inetsum_fold(sum);
@@ -32,11 +32,11 @@ host(uint64_t sum)
 
 /* Do all forms agree on the len bytes at p? */
 static bool
-agree(const uint8_t *p, size_t len)
+forms_agree(const uint8_t *p, size_t len)
 {
-	const uint16_t want = slow(p, len);
-	bool good = host(inetsum_plain(0, p, 0, len)) == want &&
-	    host(inetsum_add(0, p, len)) == want;
+	const uint16_t want = sum_slowly(p, len);
+	bool good = host_sum(inetsum_plain(0, p, 0, len)) == want &&
+	    host_sum(inetsum_add(0, p, len)) == want;
 
 #if defined(__x86_64__)
 	if (__builtin_cpu_supports("avx2"))
@@ -54,7 +54,7 @@ main(void)
 	bool good = true;
 	uint8_t *p;
 
-	ok(host(inetsum_add(0, rfc, sizeof(rfc))) == 0xddf2,
+	ok(host_sum(inetsum_add(0, rfc, sizeof(rfc))) == 0xddf2,
 	    "the example of RFC 1071 sums to ddf2");
 	ok(inetsum_fold(0) == 0 && inetsum_fold(0xffff) == 0xffff &&
 	    inetsum_fold(0x10000) == 1, "carries are put back");
@@ -66,7 +66,7 @@ main(void)
 			p = malloc(off + len + (off + len == 0));
 			for (size_t i = 0; i < len; i++)
 				p[off + i] = (uint8_t)rng_u64(&r);
-			good = good && agree(p + off, len);
+			good = good && forms_agree(p + off, len);
 			free(p);
 		}
 	}
@@ -80,7 +80,7 @@ main(void)
 		memset(p, 0xff, len + 1);
 		for (size_t i = 0; run % 3 != 0 && i < len; i++)
 			p[i] = (uint8_t)rng_u64(&r);
-		good = good && agree(p, len);
+		good = good && forms_agree(p, len);
 		free(p);
 	}
 	ok(good, "and on random lengths to 64 KiB, all ones among them");
@@ -90,8 +90,8 @@ main(void)
 		p[i] = (uint8_t)rng_u64(&r);
 	good = true;
 	for (size_t cut = 0; cut <= 400; cut += 2)
-		good = good && host(inetsum_add(inetsum_add(0, p, cut),
-		    p + cut, 400 - cut)) == slow(p, 400);
+		good = good && host_sum(inetsum_add(inetsum_add(0, p, cut),
+		    p + cut, 400 - cut)) == sum_slowly(p, 400);
 	ok(good, "a sum in two parts is the sum of the whole");
 	free(p);
 	return tap_end();

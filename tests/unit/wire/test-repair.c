@@ -4,7 +4,7 @@
 
 /* Parse the len bytes at p, which a header precedes, as a message of action. */
 static struct control
-message(uint8_t *m, enum control_action action, const uint8_t *end)
+parse_message(uint8_t *m, enum control_action action, const uint8_t *end)
 {
 	struct control c = { 0 };
 
@@ -29,7 +29,7 @@ test_help(void)
 	repair_add(&h.lacks, room, 12);
 	repair_add(&h.lacks, room, 13);
 	end = repair_put_help(m + CONTROL_HEADER_BYTES, &h);
-	c = message(m, CONTROL_HELP, end);
+	c = parse_message(m, CONTROL_HELP, end);
 	ok(repair_is_help(&c) && repair_get_help(&c, &g) && g.iteration ==
 	    h.iteration && g.mark == h.mark && g.seen == h.seen && g.last ==
 	    h.last && g.upto == h.upto && g.round == h.round &&
@@ -40,11 +40,11 @@ test_help(void)
 	ok(same && g.lacks.base == 5 && g.lacks.bytes == 2,
 	    "with what it lacks, from the first on");
 	for (; --end > m + CONTROL_HEADER_BYTES;) {
-		c = message(m, CONTROL_HELP, end);
+		c = parse_message(m, CONTROL_HELP, end);
 		cut = cut && (!repair_is_help(&c) || !repair_get_help(&c, &g));
 	}
 	ok(cut, "one that is cut short, wherever, is none");
-	c = message(m, CONTROL_HELP, m + CONTROL_HEADER_BYTES + 8);
+	c = parse_message(m, CONTROL_HELP, m + CONTROL_HEADER_BYTES + 8);
 	ok(!repair_is_help(&c), "nor is a Help of 8 bytes");
 }
 
@@ -62,7 +62,7 @@ test_state(void)
 	repair_add(&s.lacks, room[0], 0xfffff0);
 	repair_add(&s.lacks, room[0], 0xffffff);
 	whole = repair_put_state(m + CONTROL_HEADER_BYTES, &s);
-	c = message(m, CONTROL_ACK, whole);
+	c = parse_message(m, CONTROL_ACK, whole);
 	ok(repair_is_state(&c) && repair_get_state(&c, &g) && g.iteration ==
 	    s.iteration && g.mark == s.mark && g.seen == s.seen &&
 	    g.resent == s.resent && !g.whole && g.notice && g.dups == s.dups &&
@@ -70,13 +70,13 @@ test_state(void)
 	    !repair_lacks(&g.lacks, 0xfffff1) && repair_lacks(&g.lacks,
 	    0xfffff0), "a STATE comes as it was sent, at the highest index");
 	for (end = whole; --end > m + CONTROL_HEADER_BYTES + 1;) {
-		c = message(m, CONTROL_ACK, end);
+		c = parse_message(m, CONTROL_ACK, end);
 		cut = cut && (!repair_is_state(&c) ||
 		    !repair_get_state(&c, &g));
 	}
 	ok(cut, "one that is cut short, wherever, is none");
 	m[CONTROL_HEADER_BYTES + 1] = CONTROL_GONE;
-	c = message(m, CONTROL_ACK, end);
+	c = parse_message(m, CONTROL_ACK, end);
 	ok(!repair_is_state(&c), "an Ack of Help that says GONE is none");
 }
 
@@ -109,8 +109,8 @@ test_limits(void)
 	    CONTROL_MAX_BYTES + 40 + 8 == 1500,
 	    "with a pass and a seal it fits a frame, over IPv6 too");
 	h.lacks = b;
-	c = message(m, CONTROL_HELP, repair_put_help(m + CONTROL_HEADER_BYTES,
-	    &h));
+	c = parse_message(
+	    m, CONTROL_HELP, repair_put_help(m + CONTROL_HEADER_BYTES, &h));
 	ok(repair_get_help(&c, &g) && g.lacks.bytes == REPAIR_BITMAP_BYTES &&
 	    memcmp(g.lacks.bits, room, sizeof(room)) == 0,
 	    "the longest passes the wire");

@@ -7,7 +7,7 @@
 
 /* Parse a copy just as long as it says, so that ASan watches. */
 static bool
-parse(const uint8_t *p, size_t len, struct seg *s)
+parse_copy(const uint8_t *p, size_t len, struct seg *s)
 {
 	uint8_t *copy = malloc(len + (len == 0));
 	bool is;
@@ -24,7 +24,7 @@ parse(const uint8_t *p, size_t len, struct seg *s)
 }
 
 static void
-layout(void)
+test_layout(void)
 {
 	static const uint8_t want[] = { 0x01, 0x02, 0x03, 0x04, 0x05, 0x06,
 	    0x07, 0x08, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40 };
@@ -34,11 +34,11 @@ layout(void)
 
 	ok(seg_put(p, 0x010203, 0x0405, 0x060708) == p + 8 &&
 	    memcmp(p, want, 8) == 0, "a Seg's bytes");
-	ok(parse(want, sizeof(want), &s) && s.iteration == 0x010203 &&
+	ok(parse_copy(want, sizeof(want), &s) && s.iteration == 0x010203 &&
 	    s.contributions == 0x0405 && s.index == 0x060708 && s.n == 2,
 	    "read back");
 	for (size_t n = 0; n <= sizeof(want); n++)
-		good = good && parse(want, n, &s) == (n == 12 || n == 16);
+		good = good && parse_copy(want, n, &s) == (n == 12 || n == 16);
 	ok(good, "no float, a part of one: no segment");
 	s = seg_split(UINT64_MAX);
 	ok(s.iteration == 0xffffff && s.contributions == 0xffff &&
@@ -49,7 +49,7 @@ layout(void)
 }
 
 static void
-iterations(void)
+test_iterations(void)
 {
 	const uint32_t top = SEG_ITERATIONS - 1, half = SEG_ITERATIONS / 2;
 	struct rng r = rng_seed(1);
@@ -78,7 +78,7 @@ iterations(void)
 }
 
 static void
-cuts(void)
+test_cuts(void)
 {
 	bool good = true;
 
@@ -104,7 +104,7 @@ cuts(void)
 }
 
 static void
-room(void)
+test_room(void)
 {
 	bool good = true;
 
@@ -134,9 +134,9 @@ room(void)
 int
 main(void)
 {
-	layout();
-	iterations();
-	cuts();
-	room();
+	test_layout();
+	test_iterations();
+	test_cuts();
+	test_room();
 	return tap_end();
 }

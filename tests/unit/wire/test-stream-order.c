@@ -9,7 +9,7 @@ static const float vec[4] = { 1, 2, 3, INFINITY };
 
 /* A hello, in JSON. */
 static const char *
-hello(struct stream_order *t, const char *json)
+check_hello(struct stream_order *t, const char *json)
 {
 	const struct stream_head h = { .kind = STREAM_HELLO,
 	    .elements = (uint32_t)strlen(json) };
@@ -19,7 +19,7 @@ hello(struct stream_order *t, const char *json)
 
 /* A vector of n elements. */
 static const char *
-says(struct stream_order *t, enum stream_kind kind, uint32_t n)
+check_vector(struct stream_order *t, enum stream_kind kind, uint32_t n)
 {
 	const struct stream_head h = { .kind = (uint16_t)kind,
 	    .elements = n };
@@ -28,7 +28,7 @@ says(struct stream_order *t, enum stream_kind kind, uint32_t n)
 }
 
 static bool
-is(const char *got, const char *want)
+is_same_text(const char *got, const char *want)
 {
 	if (got == NULL || strcmp(got, want) != 0)
 		note("%s", got == NULL ? "nothing" : got);
@@ -40,42 +40,54 @@ main(void)
 {
 	struct stream_order t = { .most = 4, .carrier = "--mode test" };
 
-	ok(is(stream_order_missing(&t), "hello"), "a hello is owed first");
-	ok(is(says(&t, STREAM_WEIGHTS, 3), "no hello came first"),
+	ok(is_same_text(stream_order_missing(&t), "hello"),
+	    "a hello is owed first");
+	ok(is_same_text(
+	       check_vector(&t, STREAM_WEIGHTS, 3), "no hello came first"),
 	    "nothing else may come before it");
-	ok(is(hello(&t, "{}"),
+	ok(is_same_text(check_hello(&t, "{}"),
 	    "hello without a number of elements it can have"), "no length");
-	ok(is(hello(&t, "{\"elements\":0}"),
+	ok(is_same_text(check_hello(&t, "{\"elements\":0}"),
 	    "hello without a number of elements it can have"), "length 0");
-	ok(is(hello(&t, "{\"elements\":1.5}"),
+	ok(is_same_text(check_hello(&t, "{\"elements\":1.5}"),
 	    "hello without a number of elements it can have"), "length 1.5");
-	ok(is(hello(&t, "{\"elements\":3"),
+	ok(is_same_text(check_hello(&t, "{\"elements\":3"),
 	    "hello without a number of elements it can have"), "no JSON");
-	ok(is(hello(&t, "{\"elements\":3,\"version\":2}"),
+	ok(is_same_text(check_hello(&t, "{\"elements\":3,\"version\":2}"),
 	    "hello of a version that is not 1"), "another version");
-	ok(is(hello(&t, "{\"elements\":5}"), "hello of more than the 4 "
-	    "elements that --mode test carries"), "one more than is carried");
+	ok(is_same_text(check_hello(&t, "{\"elements\":5}"),
+	       "hello of more than the 4 "
+	       "elements that --mode test carries"),
+	    "one more than is carried");
 	ok(t.elements == 0 && !t.hello, "none of these is taken");
-	ok(hello(&t, "{\"version\":1,\"elements\":3}") == NULL &&
+	ok(check_hello(&t, "{\"version\":1,\"elements\":3}") == NULL &&
 	    t.elements == 3, "a good one is");
-	ok(is(hello(&t, "{\"elements\":3}"), "says hello twice"), "but once");
-	ok(is(stream_order_missing(&t), "weights"), "weights are owed next");
-	ok(is(says(&t, STREAM_GRADIENT, 3), "a gradient before its weights"),
+	ok(is_same_text(
+	       check_hello(&t, "{\"elements\":3}"), "says hello twice"),
+	    "but once");
+	ok(is_same_text(stream_order_missing(&t), "weights"),
+	    "weights are owed next");
+	ok(is_same_text(check_vector(&t, STREAM_GRADIENT, 3),
+	       "a gradient before its weights"),
 	    "before any gradient");
-	ok(is(says(&t, STREAM_WEIGHTS, 2),
+	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 2),
 	    "a vector of another length than its hello said"), "too short");
-	ok(says(&t, STREAM_WEIGHTS, 3) == NULL &&
+	ok(check_vector(&t, STREAM_WEIGHTS, 3) == NULL &&
 		stream_order_missing(&t) == NULL,
 	    "weights are taken");
-	ok(is(says(&t, STREAM_WEIGHTS, 3), "weights twice"), "once");
-	ok(says(&t, STREAM_GRADIENT, 3) == NULL &&
-	    says(&t, STREAM_GRADIENT, 3) == NULL, "gradients, ever again");
-	ok(is(says(&t, STREAM_RESULT, 3),
+	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 3), "weights twice"),
+	    "once");
+	ok(check_vector(&t, STREAM_GRADIENT, 3) == NULL &&
+		check_vector(&t, STREAM_GRADIENT, 3) == NULL,
+	    "gradients, ever again");
+	ok(is_same_text(check_vector(&t, STREAM_RESULT, 3),
 	    "a result, from the side that trains"), "but no results");
-	ok(says(&t, STREAM_BYE, 0) == NULL, "bye is always right");
+	ok(check_vector(&t, STREAM_BYE, 0) == NULL, "bye is always right");
 	t = (struct stream_order){ .most = 4, .hello = true, .elements = 4 };
-	ok(is(says(&t, STREAM_WEIGHTS, 4), "a value that is not finite: "
-	    "training diverges, by its learning rate or --maximize?") &&
-	    !t.weights, "an infinite value is named");
+	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 4),
+	       "a value that is not finite: "
+	       "training diverges, by its learning rate or --maximize?") &&
+		!t.weights,
+	    "an infinite value is named");
 	return tap_end();
 }

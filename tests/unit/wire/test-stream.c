@@ -6,7 +6,7 @@
 
 /* Push all of p into in, in pieces of step bytes; how many messages came. */
 static int
-feed(struct stream_in *in, const uint8_t *p, size_t len, size_t step)
+feed_pieces(struct stream_in *in, const uint8_t *p, size_t len, size_t step)
 {
 	struct stream_head h;
 	const uint8_t *body;
@@ -53,7 +53,7 @@ main(void)
 	len = (size_t)read(fd[0], all, sizeof(all));
 	ok(len == 32 + 5 + 32 + 12 + 32, "a hello, a gradient, a bye");
 	for (size_t step = 1; step < 40; step += 6) {
-		got = feed(&s, all, len, step);
+		got = feed_pieces(&s, all, len, step);
 		ok(got == 3, "three messages, aligned, in steps of %zu", step);
 		stream_in_free(&s);
 	}

@@ -8,7 +8,7 @@
 
 /* An update of n floats, 1 to n, at p; its length. */
 static size_t
-make(uint8_t *p, struct update *u, uint32_t n)
+make_update(uint8_t *p, struct update *u, uint32_t n)
 {
 	uint8_t *v = update_put(p, u);
 
@@ -19,7 +19,7 @@ make(uint8_t *p, struct update *u, uint32_t n)
 
 /* The reason, from a copy just as long as it says, so that ASan watches. */
 static enum update_bad
-parse(const uint8_t *p, size_t len, struct update *u)
+parse_copy(const uint8_t *p, size_t len, struct update *u)
 {
 	uint8_t *copy = malloc(len + (len == 0));
 	enum update_bad why;
@@ -32,7 +32,7 @@ parse(const uint8_t *p, size_t len, struct update *u)
 }
 
 static void
-layout(void)
+test_layout(void)
 {
 	static const uint8_t want[] = { 1, 1, 0x12, 0x34, 1, 2, 3, 4, 5, 6, 7,
 	    8, 0, 3, 0, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
@@ -44,73 +44,75 @@ layout(void)
 	struct update back;
 	uint8_t p[64];
 
-	ok(make(p, &u, 2) == sizeof(want) &&
+	ok(make_update(p, &u, 2) == sizeof(want) &&
 	    memcmp(p, want, sizeof(want)) == 0, "an update's bytes");
-	ok(parse(p, sizeof(want), &back) == UPDATE_OK && back.n == 2 &&
+	ok(parse_copy(p, sizeof(want), &back) == UPDATE_OK && back.n == 2 &&
 	    back.first == 0 && back.vec == p + 32 &&
 	    back.generated_ns == u.generated_ns && back.reward == 1.5f &&
 	    back.merged == 3 && back.cluster == 0x1234, "read back");
 	u.kind = UPDATE_MODEL;
 	u.status = (struct update_status){ 0x010203, true, true, 9, 8 };
-	ok(make(p, &u, 2) == 48 && memcmp(p + 32, "\1\2\3\3\0\11\0\10", 8) == 0,
+	ok(make_update(p, &u, 2) == 48 &&
+		memcmp(p + 32, "\1\2\3\3\0\11\0\10", 8) == 0,
 	    "a model's status");
-	ok(parse(p, 48, &back) == UPDATE_OK && back.status.filled &&
+	ok(parse_copy(p, 48, &back) == UPDATE_OK && back.status.filled &&
 	    back.status.full && back.status.occupancy == 0x010203 &&
 	    back.status.active == 9 && back.status.capacity == 8 &&
 	    back.n == 2 && back.vec == p + 40, "read back");
 	u.status.occupancy = 1 << 24;
-	make(p, &u, 2);
-	ok(parse(p, 48, &back) == UPDATE_OK &&
+	make_update(p, &u, 2);
+	ok(parse_copy(p, 48, &back) == UPDATE_OK &&
 	    back.status.occupancy == 0xffffff, "an occupancy saturates");
 }
 
 static void
-reasons(void)
+test_reasons(void)
 {
 	struct update u = { .kind = UPDATE_UPDATE, .merged = 1, .elements = 4 };
 	uint8_t p[64];
-	size_t len = make(p, &u, 4);
+	size_t len = make_update(p, &u, 4);
 	bool good = true;
 
 	for (size_t n = 0; n < 32; n++)
-		good = good && parse(p, n, &u) == UPDATE_SHORT;
+		good = good && parse_copy(p, n, &u) == UPDATE_SHORT;
 	ok(good, "0 to 31 bytes: short");
 	p[1] = UPDATE_MODEL;
 	for (size_t n = 32; n < 40; n++)
-		good = good && parse(p, n, &u) == UPDATE_SHORT;
+		good = good && parse_copy(p, n, &u) == UPDATE_SHORT;
 	ok(good, "a model of 32 to 39: short");
 	p[1] = UPDATE_UPDATE;
 	for (size_t n = 32; n < 60; n++)	/* 4, 8, 12: the last of more */
-		good = good && parse(p, n, &u) == (n != 32 && n % 4 == 0 &&
+		good = good && parse_copy(p, n, &u) == (n != 32 && n % 4 == 0 &&
 		    n <= 48 ? UPDATE_OK : UPDATE_BAD_LENGTH);
 	ok(good, "no element, part of one, one too many: length");
 	for (int v = 0; v < 256; v++) {
 		p[0] = (uint8_t)v;
-		good = good && parse(p, len, &u) ==
+		good = good && parse_copy(p, len, &u) ==
 		    (v == 1 ? UPDATE_OK : UPDATE_BAD_VERSION);
 	}
 	ok(good, "versions other than 1");
 	p[0] = 1;
 	for (int k = 0; k < 256; k++) {
 		p[1] = (uint8_t)k;
-		good = good && (parse(p, len, &u) == UPDATE_BAD_KIND) ==
+		good = good && (parse_copy(p, len, &u) == UPDATE_BAD_KIND) ==
 		    (k < 1 || k > 3);
 	}
 	ok(good, "kinds other than 1, 2, 3");
 	p[1] = 1;
 	bytes_put(p + UPDATE_MERGED_AT, 0, 2);
-	ok(parse(p, len, &u) == UPDATE_BAD_MERGED, "an update of none");
+	ok(parse_copy(p, len, &u) == UPDATE_BAD_MERGED, "an update of none");
 	p[1] = UPDATE_WEIGHTS;
-	ok(parse(p, len, &u) == UPDATE_OK, "weights do not count updates");
+	ok(parse_copy(p, len, &u) == UPDATE_OK, "weights do not count updates");
 	p[1] = 1;
 	bytes_put(p + UPDATE_MERGED_AT, 65535, 2);
-	ok(parse(p, len, &u) == UPDATE_OK && u.merged == 65535,
+	ok(parse_copy(p, len, &u) == UPDATE_OK && u.merged == 65535,
 	    "65,535 merged");
 	bytes_put_f32(p + UPDATE_REWARD_AT, NAN);
-	ok(parse(p, len, &u) == UPDATE_NONFINITE, "a reward that is no number");
+	ok(parse_copy(p, len, &u) == UPDATE_NONFINITE,
+	    "a reward that is no number");
 	bytes_put_f32(p + UPDATE_REWARD_AT, -3);
 	vec_set(p + 32, 3, -INFINITY);
-	ok(parse(p, len, &u) == UPDATE_NONFINITE, "an infinite element");
+	ok(parse_copy(p, len, &u) == UPDATE_NONFINITE, "an infinite element");
 	for (int i = 0; i < UPDATE_REASONS; i++)
 		for (int j = 0; j < i; j++)
 			good = good && strcmp(update_reason(i),
@@ -120,7 +122,7 @@ reasons(void)
 
 /* All packets of a vector of e elements, n a packet, tile it. */
 static bool
-tiles(uint32_t e, uint32_t n, uint8_t *p)
+packets_tile(uint32_t e, uint32_t n, uint8_t *p)
 {
 	const uint32_t packets = update_packets(e, n);
 	uint32_t next = 0;
@@ -130,7 +132,7 @@ tiles(uint32_t e, uint32_t n, uint8_t *p)
 		struct update u = { .kind = UPDATE_UPDATE, .merged = 1,
 		    .following = (uint16_t)(packets - 1 - i), .elements = e };
 
-		if (parse(p, make(p, &u, here), &u) != UPDATE_OK ||
+		if (parse_copy(p, make_update(p, &u, here), &u) != UPDATE_OK ||
 		    u.first != next || u.n != here)
 			return false;
 		next += here;
@@ -139,7 +141,7 @@ tiles(uint32_t e, uint32_t n, uint8_t *p)
 }
 
 static void
-ranges(void)
+test_ranges(void)
 {
 	struct update u = { .kind = UPDATE_UPDATE, .merged = 1 };
 	uint8_t *p = malloc(65536);
@@ -147,34 +149,34 @@ ranges(void)
 
 	for (uint32_t e = 1; e <= 40; e++)
 		for (uint32_t n = 1; n <= 41; n++)
-			good = good && tiles(e, n, p);
+			good = good && packets_tile(e, n, p);
 	ok(good, "ranges tile the vector: 1 to 40 elements, 1 to 41 a packet");
-	ok(tiles(65536, 1, p), "65,536 packets of one element");
-	ok(tiles(1600000, 358, p), "6.4 MB at 358 a packet");
+	ok(packets_tile(65536, 1, p), "65,536 packets of one element");
+	ok(packets_tile(1600000, 358, p), "6.4 MB at 358 a packet");
 
 	u.following = 65535;
 	u.elements = 65535;
-	ok(parse(p, make(p, &u, 1), &u) == UPDATE_BAD_LENGTH,
+	ok(parse_copy(p, make_update(p, &u, 1), &u) == UPDATE_BAD_LENGTH,
 	    "more packets follow than there are: length");
 	u.elements = UINT32_MAX;
-	ok(parse(p, make(p, &u, 1), &u) == UPDATE_OK &&
+	ok(parse_copy(p, make_update(p, &u, 1), &u) == UPDATE_OK &&
 	    u.first == UINT32_MAX - 65536, "2^32 - 1 elements, 65,535 follow");
 	u.following = 1;
-	ok(parse(p, make(p, &u, 16366), &u) == UPDATE_OK &&
+	ok(parse_copy(p, make_update(p, &u, 16366), &u) == UPDATE_OK &&
 	    (uint64_t)u.first + u.n < UINT32_MAX &&
 	    UINT32_MAX - u.first - u.n <= u.n, "2^32 - 1, one follows");
 	u.following = 0;
-	ok(parse(p, make(p, &u, 1), &u) == UPDATE_OK &&
+	ok(parse_copy(p, make_update(p, &u, 1), &u) == UPDATE_OK &&
 	    u.first == UINT32_MAX - 1, "2^32 - 1, the last alone");
 	u.following = 1;
 	u.elements = 4;
-	ok(parse(p, make(p, &u, 4), &u) == UPDATE_BAD_LENGTH,
+	ok(parse_copy(p, make_update(p, &u, 4), &u) == UPDATE_BAD_LENGTH,
 	    "whole, but one follows: length");
 	free(p);
 }
 
 static void
-sizes(void)
+test_sizes(void)
 {
 	ok(update_floats(1500, false) == 358 &&
 	    update_floats(1500, true) == 353,
@@ -189,7 +191,7 @@ sizes(void)
 
 /* Any bytes: no read past the end (ASan), and what is taken holds. */
 static void
-noise(struct rng *r)
+test_noise(struct rng *r)
 {
 	uint8_t p[96], again[96];
 	size_t taken = 0, wrong = 0;
@@ -206,7 +208,7 @@ noise(struct rng *r)
 			bytes_put(p + 28, rng_below(r, 40), 4);
 		if (run % 4 != 0)
 			bytes_put(p + 14, rng_below(r, 4), 2);
-		if (parse(p, len, &u) != UPDATE_OK)
+		if (parse_copy(p, len, &u) != UPDATE_OK)
 			continue;
 		taken++;
 		wrong += (size_t)(u.vec - p) + 4 * (size_t)u.n != len ||
@@ -225,10 +227,10 @@ main(void)
 {
 	struct rng r = rng_seed(5);
 
-	layout();
-	reasons();
-	ranges();
-	sizes();
-	noise(&r);
+	test_layout();
+	test_reasons();
+	test_ranges();
+	test_sizes();
+	test_noise(&r);
 	return tap_end();
 }
