@@ -33,13 +33,12 @@
 #include "common/base/vec.h"
 #include "common/wire/seg.h"
 
-enum { JOB_ASYNC_SERVER_KEPT = 16 };
+enum { JOB_ASYNC_SERVER_KEPT = 16 };	/* answers to each member */
 
-/* What became of a segment. */
+/* The result of job_async_server_add_segment(). */
 enum job_async_server_verdict {
 	JOB_ASYNC_SERVER_ADDED,
-	/* its vector is: job_async_server_make_answer() */
-	JOB_ASYNC_SERVER_WHOLE,
+	JOB_ASYNC_SERVER_WHOLE,		/* added, and its vector is complete */
 	JOB_ASYNC_SERVER_DUPLICATE
 };
 

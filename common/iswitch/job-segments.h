@@ -26,18 +26,24 @@
 #include "common/iswitch/sums.h"
 
 enum {
-	JOBFLOW_RUN_BYTES = 60000,	/* to one member in a turn */
-	JOBFLOW_ASKS = 16,		/* of one member at a time, at first */
-	JOBFLOW_ASKS_LEAST = 4,
-	JOBFLOW_ASKS_MOST = 128,
-	JOBFLOW_ASKS_ALL = 512		/* of all members, at most */
+	JOB_RUN_BYTES = 60000,	/* posted to one member at a time */
+	/* lost segments that one member is asked for at a time: at first, the
+	 * least, the most; and the most of all members together */
+	JOB_ASKS_FIRST = 16,
+	JOB_ASKS_LEAST = 4,
+	JOB_ASKS_MOST = 128,
+	JOB_ASKS_ALL = 512
 };
 
-/* Ask member m for the segment `word`. */
+/* A function of the caller that sends member m a Help for the segment word. */
 typedef void job_ask(void *ctx, const struct member *m, uint64_t word);
 
-/* What a Help comes to, besides what was sent for it. */
-enum job_help_result { JOB_HELPED, JOB_HELP_LOST, JOB_HELP_PARENT };
+/* The result of a Help. */
+enum job_help_result {
+	JOB_HELPED,		/* the caller has nothing to do */
+	JOB_HELP_LOST,		/* the result is no longer kept */
+	JOB_HELP_PARENT		/* ask the parent */
+};
 
 /* Does the job get whole vectors over one link? */
 static inline bool job_acts_as_server(const struct job *j);
@@ -181,7 +187,7 @@ job_queue_answer(struct job *j, uint32_t id, int64_t t)
 	struct member_flow *f = &j->members.m[id].flow;
 
 	if (f->has_answer)
-		return;			/* after those before it */
+		return;			/* it follows the ones before it */
 	f->has_answer = true;
 	f->answer = t;
 	f->answered = 0;
@@ -198,8 +204,8 @@ job_queued_packet(const struct job *j, uint32_t id)
 
 	if (!m->present || !m->flow.has_answer)
 		return NULL;
-	return !j->cf->server ? sums_find_result(
-				    &j->sums, m->flow.answer, m->flow.answered)
+	return !j->cf->server ? sums_find_result(&j->sums, m->flow.answer,
+	    m->flow.answered)
 	       : s == NULL ? NULL
 			   : job_async_server_find_packet(&j->server, s,
 				 j->start, m->flow.answer, m->flow.answered);
@@ -210,7 +216,7 @@ static inline uint32_t
 job_send_run(struct job *j, uint32_t id)
 {
 	struct member_flow *f = &j->members.m[id].flow;
-	const uint32_t most = JOBFLOW_RUN_BYTES / j->sums.stride + 1;
+	const uint32_t most = JOB_RUN_BYTES / j->sums.stride + 1;
 	const uint8_t *p;
 	uint32_t n;
 
@@ -228,7 +234,7 @@ job_send_run(struct job *j, uint32_t id)
 		f->answered = 0;
 		f->answer++;
 		f->has_answer = j->cf->server;
-		j->notify = true; /* it has its answer, all of it */
+		j->notify = true; /* it has got its whole answer */
 	}
 	f->has_answer = f->has_answer && p != NULL;
 	return n;
@@ -318,20 +324,20 @@ job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 }
 
 /*
- * Note a segment (is_new) or a sign that member id sends its vector of
- * iteration t.
+ * Note a segment that was added (new) or another sign that member id sends its
+ * vector of iteration t.
  */
 static inline void
-job_note_progress(
-    struct job *j, uint32_t id, int64_t t, bool new, uint64_t now_ns)
+job_note_progress(struct job *j, uint32_t id, int64_t t, bool new,
+    uint64_t now_ns)
 {
 	struct member_flow *f = &j->members.m[id].flow;
-	const uint32_t most = JOBFLOW_ASKS_ALL / j->members.present;
+	const uint32_t most = JOB_ASKS_ALL / j->members.present;
 
 	if (!f->is_sending || f->iteration != t) {
 		f->is_sending = true;
 		f->iteration = t;
-		f->asked_upto = UINT32_MAX;	/* nothing, for now */
+		f->asked_upto = UINT32_MAX;	/* ask for nothing, for now */
 		f->outstanding = f->attempts = 0;
 		f->deadline_ns = UINT64_MAX;
 		loss_timer_start(&f->timer, now_ns);
@@ -342,7 +348,7 @@ job_note_progress(
 		f->attempts = 0;
 		f->outstanding -= f->outstanding > 0;
 		if (f->asked_upto != UINT32_MAX &&
-		    f->credit < JOBFLOW_ASKS_MOST && f->credit < most)
+		    f->credit < JOB_ASKS_MOST && f->credit < most)
 			f->credit++;
 	}
 	if (new || f->deadline_ns == UINT64_MAX)
@@ -367,9 +373,9 @@ job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 			continue;
 		}
 		if (f->credit == 0)
-			f->credit = JOBFLOW_ASKS;
-		else if (f->outstanding > 0) /* what was asked for was lost */
-			f->credit = (f->credit + JOBFLOW_ASKS_LEAST) / 2;
+			f->credit = JOB_ASKS_FIRST;
+		else if (f->outstanding > 0) /* Helps or segments were lost */
+			f->credit = (f->credit + JOB_ASKS_LEAST) / 2;
 		f->asked_upto = f->outstanding = 0;
 		f->deadline_ns = UINT64_MAX;
 		if (!job_ask_more(j, id, ask, ctx) && j->open)
@@ -401,14 +407,14 @@ static inline bool
 job_may_resend(struct job *j, struct member *m)
 {
 	const uint64_t results = job_results_sent(j, m);
-	const uint64_t most = JOB_AGAIN_EACH * (uint64_t)j->sums.s.segs *
+	const uint64_t most = JOB_RESENDS_EACH * (uint64_t)j->sums.s.segs *
 	    (j->sums.s.depth > 2 ? j->sums.s.depth : 2);
 
-	m->resends_left += JOB_AGAIN_EACH * (results - m->resends_counted);
+	m->resends_left += JOB_RESENDS_EACH * (results - m->resends_counted);
 	m->resends_left = m->resends_left > most ? most : m->resends_left;
 	m->resends_counted = results;
 	if (m->resends_left == 0 && m->last_packet_ns - m->last_resend_ns >=
-					JOB_AGAIN_MS * UINT64_C(1000000)) {
+					JOB_RESEND_MS * UINT64_C(1000000)) {
 		m->last_resend_ns = m->last_packet_ns;
 		m->resends_left = 1;
 	}
@@ -487,7 +493,7 @@ static inline bool
 job_segment_fits(struct job *j, const struct seg *g)
 {
 	if (g->contributions == 0)
-		return false;		/* nobody could divide by it */
+		return false;		/* the sum is divided by it */
 	if (j->grows)
 		return job_make_room(j, SUMS_NONE, g);
 	return g->index < j->sums.s.segs && g->n == seg_floats_at(
@@ -534,7 +540,7 @@ job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 		kept = sums_find_result(&j->sums, t, g->index);
 		if (kept != NULL && m->loss_detect == NULL)
 			(void)job_resend_result(j, m, kept);
-		return JOB_STALE;	/* else the caller says it is gone */
+		return JOB_STALE;	/* if not kept: gone, says the caller */
 	}
 	if (is < 0) {
 		if (!job_may_begin_slot(j, t, g->index))
@@ -546,8 +552,8 @@ job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 		if (m->loss_detect != NULL ||
 		    job_answer_is_queued(j, id, t, g->index))
 			return JOB_DUPLICATE;
-		return job_resend_result(
-			   j, m, sums_ring_packet(&j->sums, t, g->index))
+		return job_resend_result(j, m,
+		    sums_ring_packet(&j->sums, t, g->index))
 			   ? JOB_RESENT
 			   : JOB_DUPLICATE;
 	} else if (sums_has(&j->sums, at, id)) {
@@ -674,7 +680,7 @@ job_enter_server(struct job *j, uint32_t id)
 	}
 	job_async_server_reset_push(&j->server, m);
 	if (m->round == j->start && j->server.vectors > 0)
-		job_make_answer(j, m);	/* all that it has missed */
+		job_make_answer(j, m);	/* with all that it has missed */
 	return true;
 }
 
@@ -697,8 +703,8 @@ job_receive_segment(struct job *j, uint32_t id, const struct seg *g,
 	else
 		what = job_add_sync(j, id, g, now_ns);
 	*gone = what == JOB_STALE && j->members.m[id].loss_detect == NULL &&
-	    sums_find_result(&j->sums, sums_unwrap(
-	    g->iteration, j->newest), g->index) == NULL;
+	    sums_find_result(&j->sums, sums_unwrap(g->iteration, j->newest),
+	    g->index) == NULL;
 	j->n[JOB_SEGMENTS]++;
 	j->n[what]++;
 	if (job_acts_as_server(j) && j->members.m[id].loss_detect == NULL &&
@@ -831,14 +837,14 @@ job_answer_help(struct job *j, uint32_t id, const struct seg *g,
 	}
 	at = sums_at(&j->sums, t, g->index);
 	is = sums_compare(&j->sums, at, t, g->index);
-	if (j->cf->async)	/* a round to come, or one long gone */
+	if (j->cf->async)	/* it is to come, or lost */
 		return j->cf->child ? JOB_HELP_PARENT :
 		    t < j->start || is > 0 ? JOB_HELP_LOST : JOB_HELPED;
 	if (is > 0)
 		return JOB_HELP_LOST;
 	if (is == 0 && j->sums.slot[at].state == SUMS_SENT_UP)
 		return JOB_HELP_PARENT;
-	if (j->cf->whole) {	/* it has sent its own, if none has come */
+	if (j->cf->whole) {	/* its own vector may be lost */
 		job_note_progress(j, id, t, false, now_ns);
 		return JOB_HELPED;
 	}
@@ -913,8 +919,8 @@ job_reset(struct job *j)
 	j->server.incomplete = j->server.nonfinite = 0;
 	for (uint32_t at = clears ? j->sums.oldest : SUMS_NONE; at != SUMS_NONE;
 	    at = j->sums.slot[at].after)
-		sums_clear_slot(
-		    &j->sums, at); /* they fill since when they did */
+		/* began_ns stays */
+		sums_clear_slot(&j->sums, at);
 }
 
 static inline void

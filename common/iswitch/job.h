@@ -31,30 +31,31 @@
 
 enum {
 	JOB_ASK_MS = 10,	/* between rounds of Helps for a segment */
-	JOB_AGAIN_EACH = 4,	/* results sent again, for each new one, */
-	JOB_AGAIN_MS = 100	/* and for so long a time, to a member */
+	JOB_RESENDS_EACH = 4,	/* results that a member may get again for
+				 * each new one */
+	JOB_RESEND_MS = 100	/* between those beyond that */
 };
 
-/* What became of a packet, and other things worth counting. */
+/* The counters of a job: reasons of packets, and other events. */
 enum job_count {
-	JOB_SEGMENTS,		/* came from members; each is one of: */
+	JOB_SEGMENTS,		/* from members; each is also one of: */
 	JOB_ADDED, JOB_DUPLICATE, JOB_LATE, JOB_EARLY, JOB_RESENT, JOB_STALE,
 	JOB_MISMATCHED, JOB_HALTED,
-	JOB_NO_SLOT,		/* its slot is another segment's still */
+	JOB_NO_SLOT,		/* another segment has its slot */
 	JOB_NO_MEMORY,
 	JOB_NONFINITE,		/* of those added: with NaN or infinity */
 	JOB_RESULTS,		/* slots completed */
 	JOB_PARTIAL,		/* of those, before H was reached */
-	JOB_TOO_FEW,		/* not completed, for want of contributions */
+	JOB_TOO_FEW,		/* not completed: too few contributions */
 	JOB_SENT_UP, JOB_FROM_PARENT, JOB_PARENT_OLD,
 	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
 	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
 	JOB_INCOMPLETE,		/* server: vectors with a segment lost */
-	JOB_PROBES,		/* came from members; and sent to them: */
+	JOB_PROBES,		/* from members; and to them: */
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
-	JOB_FETCHES, JOB_CHUNKS,	/* passed on to senders, and back */
-	JOB_WITHHELD,		/* results that are not sent again so often */
-	JOB_BAD_TAG,		/* from a member's address, or the parent's */
+	JOB_FETCHES, JOB_CHUNKS,	/* relayed to senders, and back */
+	JOB_WITHHELD,		/* results not sent again: too many */
+	JOB_BAD_TAG,		/* from the address of a member or parent */
 	JOB_COUNTS
 };
 
@@ -95,7 +96,7 @@ struct job_budget {
 	uint32_t founded;		/* jobs so far: each has its own salt */
 };
 
-enum { JOB_DONE = 16 };			/* iterations, or rounds */
+enum { JOB_DONE = 16 };	/* iterations, or rounds, that are counted */
 
 /* One job of a switch. */
 struct job {
@@ -146,8 +147,8 @@ struct job {
 };
 
 enum {
-	JOB_OPEN_NS = 1000000000,	/* without a Join, H unknown */
-	JOB_GROWS = 4
+	JOB_OPEN_NS = 1000000000,	/* without a Join, if H is 0 */
+	JOB_GROWS = 4	/* times H contributions in a push that waits */
 };
 
 /* Return the name of a counter in reports. */
@@ -253,8 +254,8 @@ static inline void job_complete_slot(struct job *j, uint32_t at);
 static inline bool job_has_too_few(const struct job *j, uint32_t at);
 
 /*
- * Asynchronous: can slot `at` accept no more before the parent has the push
- * before it?
+ * Asynchronous: can slot `at` accept no contribution until the parent has the
+ * push before it?
  */
 static inline bool job_slot_is_full(const struct job *j, uint32_t at);
 
@@ -268,7 +269,10 @@ static inline void job_send_up(struct job *j, uint32_t at);
 static inline void job_send_result(struct job *j, int64_t t, uint32_t i,
     uint32_t n);
 
-/* Is every segment of t complete? */
+/*
+ * Is every segment of t complete, by the counts of the last JOB_DONE
+ * iterations?
+ */
 static inline bool job_is_whole(const struct job *j, int64_t t);
 
 /*
@@ -277,7 +281,7 @@ static inline bool job_is_whole(const struct job *j, int64_t t);
  */
 static inline uint64_t job_deadline_ns(const struct job *j);
 
-/* Has every segment of t a result? */
+/* Does every segment of t have a result, by a look at its slots? */
 static inline bool job_is_complete(const struct job *j, int64_t t);
 
 /*
@@ -298,10 +302,7 @@ static inline bool job_has_dropped_results(const struct job *j, int64_t n);
 /* Can all members give the iteration before `next` again? */
 static inline bool job_can_repeat(const struct job *j, int64_t next);
 
-/*
- * Begin one iteration earlier than the members were told; crc is of the weights
- * there.
- */
+/* Begin one iteration earlier; crc is the checksum of the weights there. */
 static inline void job_step_back(struct job *j, uint32_t crc);
 
 /*
@@ -347,7 +348,7 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 	const uint64_t vector = (uint64_t)s.segs * (SEG_HEADER_BYTES +
 	    (cf->tagged ? SEG_TAG_BYTES : 0) + 4 * (uint64_t)floats);
 
-	if (cf->server) {	/* results are kept by member */
+	if (cf->server) {	/* which keeps results by member */
 		s.words = 0;
 		s.depth = 1;
 	} else if (cf->async) {
@@ -589,7 +590,7 @@ job_count_completion(struct job *j, int64_t t, uint32_t i)
 
 	sums_kept(&j->sums, t, i)->done = ++j->serial;
 	if (j->done[k].t > t)
-		return;			/* a straggler, long after others */
+		return;			/* a straggler, long after the others */
 	if (j->done[k].t != t) {
 		j->done[k].t = t;
 		j->done[k].n = 0;
@@ -781,8 +782,8 @@ job_admit_later_members(struct job *j)
 		    j->members.m[i].from <= j->newest)
 			continue;
 		j->members.m[i].from = j->newest;
-		sums_recount_member(
-		    &j->sums, i, j->newest, 1); /* it was here before */
+		/* it was here before */
+		sums_recount_member(&j->sums, i, j->newest, 1);
 	}
 	members_update_from_max(&j->members);
 }
@@ -860,7 +861,7 @@ job_next_round(const struct job *j, uint32_t i)
 {
 	const struct sums_slot *s = &j->sums.slot[i];
 
-	if (j->sums.s.apart) {	/* what came down; the next may be amid */
+	if (j->sums.s.apart) {	/* the newest may be incomplete */
 		int64_t t = j->newest;
 
 		while (t >= j->start &&
@@ -938,7 +939,7 @@ job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 {
 	struct sums_slot *s = &j->sums.slot[at];
 
-	if (s->iteration > t) {		/* and the one before it was done */
+	if (s->iteration > t) {		/* the one before was done */
 		*sums_kept(&j->sums, s->iteration,
 		    sums_slot_index(&j->sums, at)) = (struct sums_kept){0};
 		s->iteration -= j->sums.s.ways;

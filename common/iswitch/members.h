@@ -23,10 +23,12 @@
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
-#define MEMBERS_NO_PUSH INT64_MIN
+#define MEMBERS_NO_PUSH INT64_MIN	/* it has sent none */
 
-/* The vectors of one member of a server: what it sends, and the answers that
- * it is still to get (job-segments.h). */
+/*
+ * The vectors of one member of a server: the one that it sends, and the answers
+ * that it must still get (job-segments.h).
+ */
 struct member_flow {
 	bool has_answer, is_sending;
 	int64_t answer, iteration;	/* of the answer; of what it sends */

@@ -27,7 +27,7 @@
 
 enum {
 	ISWITCH_KEEP_MAX = 65536,
-	ISWITCH_SLOTS_MIN = 4,		/* two for a job, and two are left */
+	ISWITCH_SLOTS_MIN = 4,		/* two for a job, two for the next */
 	ISWITCH_SLOTS_MAX = 1 << 30
 };
 
@@ -37,7 +37,7 @@ struct iswitch_settings {
 	bool has_number, trace_only;
 	const char *keep, *reduce;	/* as given, or NULL */
 	uint32_t fixed_bits;		/* 0: not given */
-	uint32_t elements, floats;	/* of a vector, to plan with */
+	uint32_t elements, floats;	/* of --vector and --floats */
 };
 
 enum iswitch_option {
@@ -81,9 +81,9 @@ struct iswitch_state {
 	struct iswitch s;
 	const struct iswitch_settings *cf;
 	const struct program_env *env;
-	uint16_t *port_of;		/* job -> the port it has in a trace */
+	uint16_t *port_of;		/* job -> its port in a trace */
 	struct hashmap job_of;		/* that port -> job */
-	uint64_t told_ns;		/* how long a Join upward had waited */
+	uint64_t told_ns; /* wait of a Join that was reported last */
 };
 
 /* Set the defaults of all options in conf, a struct iswitch_settings. */
@@ -641,7 +641,7 @@ iswitch_classify(void *state, struct packet *p)
 	    (!seg_is(tos) && tos != CONTROL_TOS))
 		return PACKET_REGULAR;
 	if (addr_same(p->to, &place->address) ||
-	    (place->live && p->frame == NULL))	/* a socket's, or to it */
+	    (place->live && p->frame == NULL))	/* it came by a socket */
 		return PACKET_FOR_PROGRAM;
 	if (addr_same(p->from, &place->address))
 		return PACKET_FROM_PROGRAM;
@@ -777,8 +777,8 @@ iswitch_stalled(void *state, uint64_t span_ns, uint64_t now_ns)
 			const uint64_t to = m->last_packet_ns + span_ns;
 
 			if (m->present)
-				member_note_packet(
-				    m, to < now_ns ? to : now_ns);
+				member_note_packet(m,
+				    to < now_ns ? to : now_ns);
 		}
 	}
 }
@@ -848,8 +848,8 @@ iswitch_sum_counter(const struct iswitch *s, enum job_count what)
 
 /* Put the counters, or gauges, that belong to no job. */
 static inline void
-iswitch_put_switch_counters(
-    const struct iswitch *s, bool gauges, struct counters *c)
+iswitch_put_switch_counters(const struct iswitch *s, bool gauges,
+    struct counters *c)
 {
 	uint64_t members = 0;
 
@@ -1007,7 +1007,7 @@ iswitch_member_count(const void *state)
 {
 	const struct iswitch_state *t = state;
 
-	return t->s.refs;	/* or a few less */
+	return t->s.refs;	/* an upper bound */
 }
 
 /* Return the port of segments. */

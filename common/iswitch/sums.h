@@ -34,21 +34,21 @@
 enum sums_state {
 	SUMS_EMPTY,
 	SUMS_FILLING,
-	SUMS_READY,		/* has all of H, waits for its vector */
-	SUMS_SENT_UP,		/* a child's: waits for the parent */
+	SUMS_READY,		/* has H contributions; its vector has not */
+	SUMS_SENT_UP,		/* of a child: waits for the parent's result */
 	SUMS_COMPLETE
 };
 
 enum { SUMS_NONE = UINT32_MAX };
 
-/* An iteration before any; the first of a job is SUMS_EPOCH + its `next`. */
+/* Before every iteration; a job begins with SUMS_EPOCH + next of its Join. */
 #define SUMS_NEVER ((int64_t)0)
 #define SUMS_EPOCH ((int64_t)1 << 40)
 
 struct sums_slot {
 	int64_t iteration;
 	uint64_t began_ns;	/* when it was restarted */
-	uint64_t posted;	/* sent up: outbox round, 0 none */
+	uint64_t posted; /* outbox round in which it was sent up; 0: none */
 	uint32_t accepted;	/* packets that count for H */
 	uint32_t rows;		/* packets added */
 	uint32_t n;		/* floats */
@@ -56,29 +56,30 @@ struct sums_slot {
 	uint32_t before, after;	/* in the list of filling slots */
 	uint16_t contributions;	/* worker vectors inside, at most 65,535 */
 	uint8_t state;		/* enum sums_state */
-	uint32_t asked_ms;	/* members were asked for it, and 1; 0 never */
+	/* when members were asked for it, plus 1; 0: never */
+	uint32_t asked_ms;
 };
 
-/* What stands at a place of the ring. */
+/* The result at a place of the ring. */
 struct sums_kept {
-	int64_t iteration;	/* whose result; SUMS_NEVER: none yet */
-	uint64_t posted;	/* outbox round, 0 none */
+	int64_t iteration;	/* SUMS_NEVER: no result yet */
+	uint64_t posted;	/* outbox round; 0: none */
 	uint32_t index;		/* of its segment */
 	uint32_t n;		/* floats */
 	uint32_t done;		/* serial number of its completion */
 };
 
-/* What memory is laid out for. */
+/* The layout of the memory. */
 struct sums_shape {
 	uint32_t elements, floats, segs;
-	/* slots a segment: 2, or 1 asynchronous; of a child always 2 */
-	uint32_t ways;
+	uint32_t ways;		/* slots of a segment: 2, or 1 if asynchronous
+				 * and not a child's */
 	uint32_t depth;		/* vectors in the ring */
-	uint32_t apart;		/* ways, if slots fill beside the ring; or 0 */
-	uint32_t words;		/* of 64 members in a bitmap; 0: none */
-	uint32_t rows;		/* contributions kept, if they are kept */
-	/* slots a way, if less than segs: both ways, not apart; or 0 */
-	uint32_t span;
+	uint32_t apart; /* 2: slots have packets outside the ring; or 0 */
+	uint32_t words;		/* of a bitmap, for 64 members each; 0: none */
+	uint32_t rows;		/* contributions in a slot, if rows are kept */
+	uint32_t span;		/* slots of a way if there are fewer than segs
+				 * (ways is 2 and apart 0); otherwise 0 */
 	uint32_t tag_bytes;	/* of the tag behind a packet's Seg; 0: none */
 };
 
@@ -87,14 +88,14 @@ struct sums {
 	struct reduce reduce;
 	uint32_t stride;	/* bytes of a packet */
 	size_t work_stride;	/* bytes of working memory of a slot */
-	struct sums_slot *slot;	/* sums_slots() */
-	uint64_t *bits;		/* of each slot, words: who has added */
-	uint8_t *packet;	/* of each place and, apart, of each slot */
-	struct sums_kept *kept;	/* of each place */
-	uint8_t *work;		/* of each slot, work_stride */
+	struct sums_slot *slot;	/* sums_slots() of them */
+	uint64_t *bits;		/* words for each slot: its members */
+	uint8_t *packet;	/* of each place; if apart, of each slot too */
+	struct sums_kept *kept;	/* by place */
+	uint8_t *work;		/* work_stride bytes for each slot */
 	uint32_t oldest, newest;	/* ends of the list of filling slots */
-	uint32_t filling;	/* its length */
-	uint32_t *ready;	/* of way w: slots SUMS_READY */
+	uint32_t filling;	/* length of that list */
+	uint32_t *ready;	/* by way: number of slots SUMS_READY */
 	struct reduce_count count;
 };
 
@@ -422,8 +423,8 @@ sums_slot_packet(const struct sums *a, uint32_t at)
 	if (a->s.apart)
 		return a->packet + ((size_t)a->s.depth * a->s.segs + at) *
 		    a->stride;
-	return sums_ring_packet(
-	    a, a->slot[at].iteration, sums_slot_index(a, at));
+	return sums_ring_packet(a, a->slot[at].iteration,
+	    sums_slot_index(a, at));
 }
 
 static inline struct sums_kept *
@@ -663,8 +664,8 @@ sums_finish_slot(struct sums *a, uint32_t at, const uint32_t *order)
 }
 
 static inline void
-sums_record_result(
-    struct sums *a, int64_t t, uint32_t i, uint32_t n, uint64_t posted)
+sums_record_result(struct sums *a, int64_t t, uint32_t i, uint32_t n,
+    uint64_t posted)
 {
 	*sums_kept(a, t, i) = (struct sums_kept){ .iteration = t,
 	    .posted = posted, .index = i, .n = n };

@@ -60,8 +60,8 @@ iswitch_set_threshold(struct job *j, const struct control *c,
 
 /* Execute an FBcast. */
 static inline void
-iswitch_force_broadcast(
-    struct job *j, const struct control *c, struct control_ack *a)
+iswitch_force_broadcast(struct job *j, const struct control *c,
+    struct control_ack *a)
 {
 	uint64_t word;
 	struct seg g;
@@ -86,16 +86,16 @@ iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	struct seg g;
 
 	g = seg_split(a->seg);
-	switch (job_answer_help(
-	    &job->core, id, &g, now_ns, iswitch_send_help, &asking)) {
+	switch (job_answer_help(&job->core, id, &g, now_ns, iswitch_send_help,
+	    &asking)) {
 	case JOB_HELP_LOST:
 		job->core.n[JOB_GONE]++;
 		a->status = CONTROL_GONE;
 		break;
 	case JOB_HELP_PARENT:
 		job->core.n[JOB_HELP_UP]++;
-		iswitch_send_action(
-		    s, POST_PARENT, &job->core, NULL, CONTROL_HELP, &a->seg);
+		iswitch_send_action(s, POST_PARENT, &job->core, NULL,
+		    CONTROL_HELP, &a->seg);
 		break;
 	case JOB_HELPED:
 		break;
@@ -176,7 +176,7 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 		return true;
 	}
 	if (job == NULL && c->action == CONTROL_FETCH && s->cf.job.child)
-		job = iswitch_make_job(s, c->job);	/* the parent's */
+		job = iswitch_make_job(s, c->job); /* the parent may have it */
 	if (job == NULL) {
 		a->status = CONTROL_NO_JOB;
 		return true;
@@ -192,8 +192,8 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 		return true;
 	}
 	if (job->core.halted && c->action == CONTROL_HELP) {
-		iswitch_send_action(
-		    s, POST_ONE, &job->core, from, CONTROL_HALT, NULL);
+		iswitch_send_action(s, POST_ONE, &job->core, from, CONTROL_HALT,
+		    NULL);
 		return false;
 	}
 	switch (c->action) {
@@ -237,15 +237,15 @@ iswitch_store_cookie(struct iswitch *s, const union addr *from,
     const struct control *c)
 {
 	const struct iswitch_ref *ref = iswitch_find_address(s, from);
-	uint8_t *pass;
+	uint8_t *cookie;
 
 	if (ref == NULL)
 		return;
-	pass = s->job[ref->job]->core.members.m[ref->member].cookie;
+	cookie = s->job[ref->job]->core.members.m[ref->member].cookie;
 	if (c->cookie != NULL)
-		memcpy(pass, c->cookie, TAG_COOKIE_BYTES);
+		memcpy(cookie, c->cookie, TAG_COOKIE_BYTES);
 	else
-		memset(pass, 0, TAG_COOKIE_BYTES);
+		memset(cookie, 0, TAG_COOKIE_BYTES);
 }
 
 static inline bool
@@ -290,15 +290,15 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 
 	switch (news) {
 	case MEMBERSHIP_ASKED:
-		job_answer_parent_help(
-		    &job->core, &up->seg, now_ns, iswitch_send_help, &asking);
+		job_answer_parent_help(&job->core, &up->seg, now_ns,
+		    iswitch_send_help, &asking);
 		break;
 	case MEMBERSHIP_LOST:
 		if (iswitch_has_had_result(&job->core, &up->seg))
 			break;
 		if (job->core.retransmit != NULL && job->core.cf->async)
-			iswitch_push_skip_round(
-			    &job->core, up->seg.iteration, now_ns);
+			iswitch_push_skip_round(&job->core, up->seg.iteration,
+			    now_ns);
 		if (!job->core.cf->async && up->span != 0) {
 			iswitch_remove_members(s, job);
 			iswitch_release_if_empty(s, job);
@@ -309,8 +309,8 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		    up->seg.index));
 		if (!job->core.cf->async && job_has_memory(&job->core) &&
 		    iswitch_is_fresh(&job->core)) {
-			iswitch_remove_members(
-			    s, job); /* begun too early: anew */
+			/* it began too early */
+			iswitch_remove_members(s, job);
 			iswitch_release_if_empty(s, job);
 		}
 		break;
@@ -321,7 +321,7 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		    CONTROL_RESUME);
 		break;
 	case MEMBERSHIP_IN: iswitch_retransmit_resume(job, now_ns); break;
-	case MEMBERSHIP_OUT:		/* it has forgotten us */
+	case MEMBERSHIP_OUT:		/* it has forgotten this switch */
 		s->n[ISWITCH_PARENT_LOST]++;
 		iswitch_send_membership(s, job, now_ns);
 		break;
@@ -330,7 +330,8 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 			iswitch_disband_job(s, job);
 			iswitch_release_if_empty(s, job);
 		} else if (up->end == MEMBERSHIP_REFUSED) {
-			iswitch_remove_members(s, job);	/* they will ask anew */
+			/* they will join again */
+			iswitch_remove_members(s, job);
 		}
 		break;
 	default: break;
@@ -361,7 +362,7 @@ iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
 	struct control_ack a;
 
 	switch (c->action) {
-	case CONTROL_FETCH:	/* none here gives: let the other look again */
+	case CONTROL_FETCH: /* if none may send, the parent tries another */
 		iswitch_receive_fetch(s, job, NULL, c, now_ns);
 		return true;
 	case CONTROL_CHUNK:

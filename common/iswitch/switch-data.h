@@ -129,8 +129,8 @@ iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 	}
 	if (gone) {
 		j->n[JOB_GONE]++;
-		iswitch_send_status(
-		    s, from, j->id, CONTROL_GONE, bytes_get(p, 8));
+		iswitch_send_status(s, from, j->id, CONTROL_GONE,
+		    bytes_get(p, 8));
 	}
 	return s->job[ref->job];
 }

@@ -37,8 +37,8 @@ static inline bool iswitch_receive_join(struct iswitch *s,
  * Make the unknown source `from` of segment g a member of job 1 (--members),
  * and return its reference; NULL without room.
  */
-static inline struct iswitch_ref *iswitch_add_implicit_member(
-     struct iswitch *s, const union addr *from, const struct seg *g);
+static inline struct iswitch_ref *iswitch_add_implicit_member(struct iswitch *s,
+    const union addr *from, const struct seg *g);
 
 /* Remove member id and free its address. */
 static inline void iswitch_remove_member(struct iswitch *s,
@@ -113,12 +113,12 @@ iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 	}
 	if (job->parent.wanted &&
 	    job->parent.membership.end == MEMBERSHIP_GOING) {
-		iswitch_send_action(
-		    s, POST_PARENT, &job->core, NULL, CONTROL_LEAVE, NULL);
+		iswitch_send_action(s, POST_PARENT, &job->core, NULL,
+		    CONTROL_LEAVE, NULL);
 		outbox_flush(s->out);
 	}
 	if (job->parent.membership.halted)
-		job->core.halted = false;	/* it will say so again */
+		job->core.halted = false;	/* the parent will repeat it */
 	job->parent = (struct iswitch_parent){ 0 };
 }
 
@@ -128,8 +128,8 @@ iswitch_remove_member(struct iswitch *s, struct iswitch_job *job, uint32_t id)
 	outbox_flush(s->out);
 	iswitch_unbind_address(s, &job->core.members.m[id].at);
 	members_leave(&job->core.members, id);
-	sums_recount_member(
-	    &job->core.sums, id, job->core.members.m[id].from, -1);
+	sums_recount_member(&job->core.sums, id, job->core.members.m[id].from,
+	    -1);
 	if (job->core.members.present > 0)
 		job_admit_later_members(&job->core);
 	else
@@ -147,8 +147,8 @@ iswitch_remove_members(struct iswitch *s, struct iswitch_job *job)
 }
 
 static inline void
-iswitch_evict_silent(
-    struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
+iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
+    uint64_t now_ns)
 {
 	struct job *core = &job->core;
 	const uint64_t limit = s->cf.job.member_timeout_ns;
@@ -198,7 +198,8 @@ iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
 
 	free(m->loss_detect);
 	m->loss_detect = NULL;
-	/* a rack: what is lost above it is asked for as those below ask */
+	/* a rack that does not repair upwards asks the parent when its members
+	 * ask, so they must not repair either */
 	if (repairs && (!core->cf->child || core->retransmit != NULL) &&
 	    job_reserve(core, &shape))
 		m->loss_detect = loss_detect_make(shape.segs);
@@ -231,8 +232,8 @@ iswitch_start_job(struct iswitch *s, struct iswitch_job *job, uint32_t elements,
 }
 
 static inline struct iswitch_ref *
-iswitch_add_implicit_member(
-    struct iswitch *s, const union addr *from, const struct seg *g)
+iswitch_add_implicit_member(struct iswitch *s, const union addr *from,
+    const struct seg *g)
 {
 	struct iswitch_job *job = iswitch_make_job(s, 1);
 	uint32_t id, number = 0;
@@ -246,11 +247,12 @@ iswitch_add_implicit_member(
 		job->core.h = s->cf.job.h != 0 ? s->cf.job.h :
 		    (uint16_t)s->cf.implicit;
 		job->core.grows = job->core.open = true;
-		job->core.timeout_check_ns = UINT64_MAX; /* nobody times out */
+		/* no member times out */
+		job->core.timeout_check_ns = UINT64_MAX;
 	}
 	while (members_find(&job->core.members, CONTROL_WORKER, number) !=
 	    MEMBERS_NONE)
-		number++;	/* not one that has joined */
+		number++;	/* it belongs to one that joined */
 	id = members_assign_id(&job->core.members, CONTROL_WORKER, number);
 	if (id == MEMBERS_NONE || !iswitch_reserve_member(job, id, false) ||
 	    !iswitch_bind_address(s, from, job->core.index, id))
@@ -265,8 +267,8 @@ iswitch_send_to_members(struct iswitch *s, struct iswitch_job *job,
     enum control_action action)
 {
 	if (job->core.members.present > 0)
-		iswitch_send_action(
-		    s, POST_GROUP, &job->core, NULL, action, NULL);
+		iswitch_send_action(s, POST_GROUP, &job->core, NULL, action,
+		    NULL);
 	outbox_flush(s->out);
 }
 
@@ -354,7 +356,7 @@ iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
 	id = iswitch_find_sender(&job->core, at, worker, a->skipped);
 	if (id == MEMBERS_NONE && (a->is_parent || !child ||
 	    a->attempts == ISWITCH_FETCH_TRIES)) {
-		a->skipped = 0;		/* the first once more */
+		a->skipped = 0;		/* the first one again */
 		id = iswitch_find_sender(&job->core, at, worker, 0);
 	}
 	return id;
@@ -412,8 +414,8 @@ iswitch_has_receivers(const struct iswitch_job *job)
 }
 
 static inline void
-iswitch_forget_silent(
-    struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
+iswitch_forget_silent(struct iswitch *s, struct iswitch_job *job,
+    uint64_t now_ns)
 {
 	for (uint32_t k = 0; k < ISWITCH_RECEIVERS; k++) {
 		struct iswitch_receiver *a = &job->receiver[k];
@@ -490,7 +492,7 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	a = &job->receiver[k.receiver - 1];
 	a->attempts = 0;
 	if (id != MEMBERS_NONE && iswitch_state_is_old(&job->core, &k)) {
-		a->skipped++;	/* it is behind itself: another, next time */
+		a->skipped++;	/* it lags itself: use another */
 		return;
 	}
 	k.receiver = a->number;
@@ -591,8 +593,7 @@ iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 /*
  * Should the job begin again at the later iteration of this Join, because the
  * switch and some workers have restarted?  It does if it has no result yet and
- * all members can take over a state, so that they get it from the worker that
- * is furthest.
+ * all members take part in state transfer: they get the state of this worker.
  */
 static inline bool
 iswitch_should_restart_at(struct job *j, const struct control_join *join)
@@ -605,7 +606,7 @@ iswitch_should_restart_at(struct job *j, const struct control_join *join)
 		return false;
 	n = sums_unwrap(join->next, j->newest);
 	t = job_next_iteration(j);
-	/* who is at 0 has begun, unless that is where the count comes round */
+	/* a worker at 0 has just begun, unless the count wraps to 0 here */
 	if (t % SEG_ITERATIONS == 0 && n < t - SEG_NEAR)
 		n += SEG_ITERATIONS;
 	if (n <= t || (n == t + 1 && join->again) ||
@@ -707,7 +708,7 @@ iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
 		iswitch_put_salt(j, &j->members.m[id], j->cf->server ?
 		    job_async_server_member(&j->server, id)->round + 1 :
 		    j->cf->async ? j->newest + 1 : j->members.m[id].from, a);
-	} else if (job_has_memory(j)) {	/* refused: where the job is */
+	} else if (job_has_memory(j)) {	/* refused: the job is there */
 		a->next =
 		    (uint32_t)(job_next_iteration(j) & (SEG_ITERATIONS - 1));
 	}
@@ -740,8 +741,8 @@ iswitch_join_parent(struct iswitch *s, struct iswitch_job *job,
 }
 
 static inline void
-iswitch_send_membership(
-    struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
+iswitch_send_membership(struct iswitch *s, struct iswitch_job *job,
+    uint64_t now_ns)
 {
 	uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
 	const int64_t next = job_next_iteration(&job->core);
@@ -751,13 +752,13 @@ iswitch_send_membership(
 	    .again = !job->core.cf->async && job_can_repeat(&job->core, next) };
 	size_t len;
 
-	job->parent.membership.xid =
-	    s->xid; /* one sequence for all that goes up */
+	/* one sequence for all messages to the parent */
+	job->parent.membership.xid = s->xid;
 	len = membership_next(&job->parent.membership, now_ns, &at, msg);
 	s->xid = job->parent.membership.xid;
 	if (len > 0)
-		iswitch_post_message(
-		    s, POST_PARENT, job->core.index, NULL, msg, len);
+		iswitch_post_message(s, POST_PARENT, job->core.index, NULL, msg,
+		    len);
 }
 
 /* Does the Join fit the job?  Sets *floats to F. */
@@ -858,15 +859,15 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 
 	if (!iswitch_may_join_at(core, join))
 		return CONTROL_REFUSED;
-	if (core->start < start &&
-	    job->parent.wanted) { /* the parent has to know */
+	/* tell the parent */
+	if (core->start < start && job->parent.wanted) {
 		s->xid++;
 		membership_join(&job->parent.membership, now_ns);
 	}
 	*id = members_assign_id(&core->members, join->type, join->worker);
 	if (*id == MEMBERS_NONE)
 		return CONTROL_NO_ROOM;
-	outbox_flush(s->out);	/* what was posted was for those before */
+	outbox_flush(s->out);	/* earlier posts are for earlier members */
 	status = iswitch_enter_member(s, job, *id, from, join, now_ns);
 	if (status != CONTROL_DONE)
 		return status;
@@ -933,8 +934,8 @@ iswitch_release_if_empty(struct iswitch *s, struct iswitch_job *job)
 
 /* Put the reason of a refusal into an Ack. */
 __attribute__((format(printf, 3, 4))) static inline void
-iswitch_put_reason(
-    struct iswitch *s, struct control_ack *a, const char *fmt, ...)
+iswitch_put_reason(struct iswitch *s, struct control_ack *a, const char *fmt,
+    ...)
 {
 	va_list ap;
 	int n;
@@ -1003,8 +1004,8 @@ iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
 	if (up->status != CONTROL_REFUSED && up->status != CONTROL_GONE &&
 	    s->cf.parent.sa.sa_family != 0)
 		iswitch_put_reason(s, a, "%s%sat its parent %s", up->said,
-		    up->said[0] == '\0' ? "" : " ", addr_print(
-		    &s->cf.parent, name));
+		    up->said[0] == '\0' ? "" : " ", addr_print(&s->cf.parent,
+		    name));
 	return (enum control_status)up->status;
 }
 
@@ -1060,7 +1061,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	    job->core.members.m[ref->member].type != join.type)) {
 		struct iswitch_job *old = s->job[ref->job];
 
-		iswitch_remove_member(s, old, ref->member); /* another, here */
+		/* another process at this address */
+		iswitch_remove_member(s, old, ref->member);
 		job_test_slots(&old->core);
 		ref = NULL;
 	}
@@ -1076,7 +1078,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_put_values(s, &job->core, MEMBERS_NONE, a);
 		return true;
 	}
-	/* or was it a late Join of one that is no more? */
+	/* or was that a late Join of a process that has ended? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_OLD_JOIN_NS)
 		return false;
 	if (iswitch_should_restart_at(&job->core, &join) || (ref == NULL &&
@@ -1108,8 +1110,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		job->core.members.m[id].confirmed = true;
 		job->core.members.m[id].can_give_from = sums_unwrap(join.next,
 		    job->core.newest) - join.again;
-		if (job->core.members.m[id].loss_detect !=
-		    NULL) /* another process? */
+		/* perhaps another process */
+		if (job->core.members.m[id].loss_detect != NULL)
 			job->core.members.m[id].loss_detect->marked = false;
 		job_follow_rack(&job->core, &join, now_ns);
 	} else {
@@ -1123,8 +1125,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	a->status = (uint8_t)status;
 	if (status == CONTROL_NO_ROOM && a->text == NULL)
 		iswitch_put_memory_reason(s, a);
-	iswitch_put_values(
-	    s, &job->core, status == CONTROL_DONE ? id : MEMBERS_NONE, a);
+	iswitch_put_values(s, &job->core,
+	    status == CONTROL_DONE ? id : MEMBERS_NONE, a);
 	if (status != CONTROL_DONE)
 		iswitch_release_if_empty(s, job);
 	return true;

@@ -95,7 +95,7 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 	struct retransmit *m = j->retransmit;
 
 	j->sending = t;
-	j->notify = true;		/* there is room again */
+	j->notify = true;		/* members have room again */
 	retransmit_start(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);
@@ -103,7 +103,7 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 
 		if (s->state == SUMS_EMPTY || s->iteration < t)
 			continue;
-		if (s->iteration > t) {	/* its parent did not repair then */
+		if (s->iteration > t) {	/* the parent did not repair then */
 			m->s[i].flags = RETRANSMIT_HERE;
 			m->here++;
 			retransmit_ready_segment(m, i);
@@ -269,8 +269,8 @@ iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
 
 	if (!j->cf->async)
 		return sums_unwrap(t, j->newest);
-	return sums_unwrap(
-	    t, g->t == LOSS_DETECT_NOTHING ? SUMS_EPOCH + t : g->t);
+	return sums_unwrap(t,
+	    g->t == LOSS_DETECT_NOTHING ? SUMS_EPOCH + t : g->t);
 }
 
 /*
@@ -374,8 +374,8 @@ iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 		st->lacks = loss_detect_list_lacking(
 		    m->loss_detect, &v, t, 0, upto, room);
 	p = repair_put_state(control_put(msg, CONTROL_ACK, j->id, xid), st);
-	iswitch_post_message(
-	    s, POST_ONE, j->index, &m->at, msg, (size_t)(p - msg));
+	iswitch_post_message(s, POST_ONE, j->index, &m->at, msg,
+	    (size_t)(p - msg));
 	j->n[st->notice ? JOB_NOTICES : JOB_STATES]++;
 }
 
@@ -425,7 +425,7 @@ iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 		if (kept != NULL) {
 			if (control_newer(sums_entry_of(&j->sums, kept)->done,
 			    floor))
-				continue;	/* on its way */
+				continue;	/* it is on its way */
 			resent += job_resend_result(j, m, kept);
 		} else if (iswitch_is_gone(j, t, i)) {
 			j->n[JOB_GONE]++;
@@ -515,7 +515,7 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 
 	if (m->pushed != NULL && k < m->loss_detect->t &&
 	    !iswitch_restarts_pushes(j, id, k, h->seen))
-		k = m->loss_detect->t;	/* it is not said what has come of k */
+		k = m->loss_detect->t; /* report the newest push instead of k */
 	else if (h->upto > 0 && k > m->loss_detect->t)
 		loss_detect_start(m->loss_detect, j->sums.s.segs, k);
 	if (!st.whole) {
@@ -526,14 +526,14 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	}
 	st.resent = j->cf->server ? iswitch_resend_answers(s, j, id, round, h) :
 	    iswitch_resend_results(s, j, id, round, h);
-	iswitch_send_state(
-	    s, j, id, k, xid, asked == m->loss_detect->t ? h->upto : 0, &st);
+	iswitch_send_state(s, j, id, k, xid,
+	    asked == m->loss_detect->t ? h->upto : 0, &st);
 }
 
 /* Has a rack no room for the push that member id asks about? */
 static inline bool
-iswitch_lacks_room(
-    const struct job *j, uint32_t id, const struct repair_help *h)
+iswitch_lacks_room(const struct job *j, uint32_t id,
+    const struct repair_help *h)
 {
 	const struct loss_detect_view v = iswitch_member_view(j, id);
 
@@ -558,8 +558,8 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	m->loss_detect->held_upto =
 	    j->open && !iswitch_lacks_room(j, id, h) ? 0 : h->upto;
 	if (m->loss_detect->held_upto > 0 || !j->open) {
-		m->loss_detect->owed =
-		    t; /* it is early: iswitch_send_notices() */
+		/* iswitch_send_notices() answers it */
+		m->loss_detect->owed = t;
 		m->loss_detect->owed_xid = xid;
 		return;
 	}
@@ -568,7 +568,7 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 		return;
 	}
 	if (t > j->start && t > m->from && !job_is_whole(j, t - 1)) {
-		t--;		/* which it had from one that is no more */
+		t--;		/* it got t - 1 from an earlier switch */
 		upto = j->sums.s.segs;
 	}
 	st.whole = iswitch_has_sent_all(j, id, t);
@@ -595,17 +595,17 @@ iswitch_send_notices(struct iswitch *s, struct job *j)
 
 		if (g == NULL || g->owed == LOSS_DETECT_NOTHING)
 			continue;
-		if (j->open && g->held_upto > 0) {	/* now it counts */
+		if (j->open && g->held_upto > 0) { /* it may be answered now */
 			st.whole = false;
 			st.notice = !j->cf->async;
 			iswitch_send_state(s, j, i, g->owed, g->owed_xid,
 			    g->held_upto, &st);
 			g->held_upto = 0;
-			if (j->cf->async)	/* it was of a push */
+			if (j->cf->async)	/* t is a push, not a round */
 				g->owed = LOSS_DETECT_NOTHING;
 		} else if (iswitch_has_sent_all(j, i, g->owed)) {
-			iswitch_send_state(
-			    s, j, i, g->owed, g->owed_xid, 0, &st);
+			iswitch_send_state(s, j, i, g->owed, g->owed_xid, 0,
+			    &st);
 			g->owed = LOSS_DETECT_NOTHING;
 		}
 	}
@@ -644,17 +644,17 @@ iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 		core->retransmit = calloc(1, sizeof(*core->retransmit));
 	if (core->retransmit == NULL || !job_reserve(core, &core->sums.s) ||
 	    !retransmit_init(core->retransmit, core->sums.s.segs, true)) {
-		job_stop_retransmit(core);	/* by Help, then */
+		job_stop_retransmit(core);	/* Helps repair then */
 		return;
 	}
-	retransmit_window(
-	    core->retransmit, RETRANSMIT_WINDOW, RETRANSMIT_WINDOW);
+	retransmit_window(core->retransmit, RETRANSMIT_WINDOW,
+	    RETRANSMIT_WINDOW);
 	core->retransmit->span = job->parent.membership.span;
 	if (core->cf->async)
 		iswitch_push_resume(core, now_ns);
 	else
-		iswitch_retransmit_start(
-		    core, job_next_iteration(core), now_ns);
+		iswitch_retransmit_start(core, job_next_iteration(core),
+		    now_ns);
 }
 
 static inline void
@@ -680,7 +680,7 @@ iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
 		iswitch_push_result(j, g, taken, now_ns);
 		return;
 	}
-	if (taken && t > j->sending + 1)	/* the others are ahead */
+	if (taken && t > j->sending + 1) /* the other members are ahead */
 		iswitch_retransmit_start(j, t - 1, now_ns);
 	if (t != j->sending)
 		return;
@@ -688,8 +688,8 @@ iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
 		retransmit_duplicate(j->retransmit, g->index);
 	else
 		retransmit_take(j->retransmit, g->index, now_ns);
-	while (retransmit_is_whole(
-	    j->retransmit)) /* all of the next may be here, too */
+	/* the next may be complete too */
+	while (retransmit_is_whole(j->retransmit))
 		iswitch_retransmit_start(j, j->sending + 1, now_ns);
 }
 
@@ -702,8 +702,8 @@ iswitch_holds_own_sum(const struct job *j, uint32_t at)
 
 /* Send the sums that may be sent, and a Probe if results are missing. */
 static inline void
-iswitch_retransmit_send(
-    struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
+iswitch_retransmit_send(struct iswitch *s, struct iswitch_job *job,
+    uint64_t now_ns)
 {
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
 	struct job *core = &job->core;
@@ -736,8 +736,8 @@ iswitch_retransmit_send(
 }
 
 static inline void
-iswitch_finish_event(
-    struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
+iswitch_finish_event(struct iswitch *s, struct iswitch_job *job,
+    uint64_t now_ns)
 {
 	uint64_t at;
 

@@ -37,18 +37,20 @@
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
-	ISWITCH_NO_ANSWER_NS = 2000000000, /* ... to the user, of a parent */
-	ISWITCH_ORPHAN_NS = 300000000,	/* ... to who joins, of it */
-	ISWITCH_TEXT_BYTES = 96
+	/* silence of the parent that is reported to the user, and to workers
+	 * that join */
+	ISWITCH_NO_ANSWER_NS = 2000000000,
+	ISWITCH_ORPHAN_NS = 300000000,
+	ISWITCH_TEXT_BYTES = 96		/* of a refusal */
 };
 
-/* Datagrams that no job counts. */
+/* The counters of datagrams that belong to no job. */
 enum iswitch_count {
 	ISWITCH_FOREIGN,	/* segments from non-members */
 	ISWITCH_BAD_SEGMENT,
-	ISWITCH_CONTROL,	/* messages from the parent, and those: */
+	ISWITCH_CONTROL,	/* messages from the parent; and bad ones: */
 	ISWITCH_BAD_CONTROL, ISWITCH_BAD_MAC,
-	ISWITCH_PARENT_LOST,	/* it had forgotten this switch */
+	ISWITCH_PARENT_LOST,	/* times that it had forgotten this switch */
 	ISWITCH_COUNTS
 };
 
@@ -82,14 +84,14 @@ enum {
 };
 #define ISWITCH_RECEIVER_NS 2000000000u	/* silence after which one is gone */
 #define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may be this late */
-#define ISWITCH_IDLE_NS 10000000000u /* limit of a founded job without data */
+#define ISWITCH_IDLE_NS 10000000000u	/* limit of a job without data */
 
 /* A worker, or the parent for a worker elsewhere, that asks for a state. */
 struct iswitch_receiver {
 	bool used, is_parent;
 	bool halts_job;			/* until it has joined */
 	uint16_t number;		/* the parent's, for a worker; or 0 */
-	uint32_t sender; /* member id; MEMBERS_NONE: the parent */
+	uint32_t sender;		/* member id, or MEMBERS_NONE: parent */
 	uint32_t skipped;		/* senders that sent nothing */
 	uint32_t attempts;		/* Fetches since the last Chunk */
 	union addr at;
@@ -141,7 +143,7 @@ struct iswitch {
 	struct rate_limit *rate_limit;	/* borrowed */
 };
 
-/* job_ask: Help to one member. */
+/* The context of iswitch_send_help(), which is a job_ask. */
 struct iswitch_help_sender {
 	struct iswitch *s;
 	struct job *j;
@@ -293,8 +295,8 @@ iswitch_open_channel(const struct iswitch *s, struct iswitch_job *job)
 	if (s->cf.secret.set)
 		key_hash_of(&s->cf.secret, "innet 1 nonce", what, sizeof(what),
 		    nonce, sizeof(nonce));
-	channel_client_open(
-	    &job->channel, s->cf.key, s->cf.needs_cookie, nonce);
+	channel_client_open(&job->channel, s->cf.key, s->cf.needs_cookie,
+	    nonce);
 	job->channel.any = s->cf.any_xid;
 }
 

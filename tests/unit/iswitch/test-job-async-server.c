@@ -195,9 +195,9 @@ holes(void)
 	for (uint32_t k = 0; k < SEGS; k += 2)
 		rig_segment(0, 0, k, 4, 1);
 	wait(LOSS_TIMER_QUIET_NS);
-	ok(rig_n == JOBFLOW_ASKS && asked(0, 1000, 0, 1) &&
-	    asked(JOBFLOW_ASKS - 1, 1000, 0, 2 * JOBFLOW_ASKS - 1),
-	    "of 50 holes the first %d are asked for", JOBFLOW_ASKS);
+	ok(rig_n == JOB_ASKS_FIRST && asked(0, 1000, 0, 1) &&
+	    asked(JOB_ASKS_FIRST - 1, 1000, 0, 2 * JOB_ASKS_FIRST - 1),
+	    "of 50 holes the first %d are asked for", JOB_ASKS_FIRST);
 	for (asks = rig_n; i + 1 < SEGS / 2; i++) {
 		rig_segment(0, 0, 2 * i + 1, 4, 1);
 		asks += rig_n;
