@@ -39,11 +39,9 @@ run_live(struct conf *cf, const sigset_t *wait_mask)
 {
 	static struct service v;
 	static struct inpath path;
-	const struct serve_conf sc = {.tool = "innet-switch",
-	    .stop = &stop_signal,
-	    .show_flag = &show_flag,
-	    .reopen_flag = &reopen_flag,
-	    .wait_mask = wait_mask};
+	const struct serve_conf sc = { .tool = "innet-switch",
+	    .stop = &stop_signal, .show_flag = &show_flag,
+	    .reopen_flag = &reopen_flag, .wait_mask = wait_mask };
 
 	is_live = 1;
 	if (cf->inpath.where != NULL)

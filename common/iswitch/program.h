@@ -339,20 +339,20 @@ iswitch_plan_memory(const void *conf, struct memory_part *part)
 	vectors = sums_packets(&s) *
 	    (sums_head_bytes(&s) + 4 * (uint64_t)s.floats);
 	all = sums_bytes(&j->reduce, &s);
-	part[n++] = (struct memory_part){ .what = "vectors",
+	part[n++] = (struct memory_part){ .name = "vectors",
 	    .number = s.depth + s.apart, .bytes = vectors };
 	if (s.span != 0)
-		part[0] = (struct memory_part){ .what = "packets of slots",
+		part[0] = (struct memory_part){ .name = "packets of slots",
 		    .number = sums_packets(&s), .bytes = vectors };
-	part[n++] = (struct memory_part){ .what = "segment slots",
+	part[n++] = (struct memory_part){ .name = "segment slots",
 	    .number = sums_slots(&s), .bytes = all - vectors };
 	if (j->async) {
-		part[n++] = (struct memory_part){ .what = "members' pushes",
+		part[n++] = (struct memory_part){ .name = "members' pushes",
 		    .number = j->h, .bytes = (uint64_t)j->h * s.segs *
 		    sizeof(uint32_t) };
 	} else if (j->slots == 0 && s.depth < 2 + j->keep) {
 		s.depth = 2 + j->keep;
-		part[n++] = (struct memory_part){ .what = "kept results",
+		part[n++] = (struct memory_part){ .name = "kept results",
 		    .number = j->keep, .bytes = sums_bytes(&j->reduce, &s) -
 		    all, .grows = true };
 	}

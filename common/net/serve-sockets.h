@@ -41,13 +41,14 @@ enum {
 /* A source of packets besides the sockets: interfaces (inpath.h). */
 struct serve_source {
 	void *ctx;
-	uint64_t max_sleep_ns; /* receive() is called at least as often */
+	uint64_t max_sleep_ns;		/* between calls of receive() */
 	/* Write the descriptors to wait for to p, at most SERVE_SOURCE_FDS;
 	 * returns how many. */
 	uint32_t (*add_pollfds)(void *ctx, struct pollfd *p);
 	/* Process the packets that have arrived. */
 	void (*receive)(void *ctx);
-	void (*stop_receiving)(void *ctx); /* after those present */
+	/* Receive the packets present, and take no more. */
+	void (*stop_receiving)(void *ctx);
 };
 
 struct serve_conf {
@@ -55,14 +56,14 @@ struct serve_conf {
 	union addr listen;
 	uint64_t duration_ns;		/* TIMER_NEVER: until a signal */
 	uint64_t propagation_ns;	/* of every port's link */
-	struct impair impair;		/* of what goes out */
+	struct impair impair;		/* of packets that leave */
 	const char *port_file;		/* NULL: none */
 	const char *save;		/* a file that the tool writes */
 	struct pcapio_out *ingress, *egress;	/* captures, or NULL */
-	struct rotate rotate;		/* of these */
-	volatile sig_atomic_t *stop, *show_flag,
-	    *reopen_flag;		/* set by signals */
-	const sigset_t *wait_mask;	/* signals let in while waiting */
+	struct rotate rotate;		/* of the captures */
+	/* set by signals: end, print the summary, reopen the files */
+	volatile sig_atomic_t *stop, *show_flag, *reopen_flag;
+	const sigset_t *wait_mask;	/* signal mask while waiting */
 	bool one_link;			/* all hosts share it: wait for room */
 	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
 	bool verbose, progress;
@@ -154,6 +155,9 @@ static inline uint64_t serve_clock_ns(void *ctx);
 /* Add the counters of a socket. */
 static inline void serve_add_socket(struct serve_account *c,
     const struct serve_socket *w);
+
+/* The driver to initialize a plane with, for serve_run(). */
+static const struct plane_driver serve_driver;
 
 /* implementation */
 
@@ -365,7 +369,6 @@ serve_flush_departed(void *ctx)
 		serve_send_departed(s);
 }
 
-/* The driver to initialize a plane with, for serve_run(). */
 static const struct plane_driver serve_driver = {
 	.send_run = serve_send_run, .send_slot = serve_send_slot,
 	.flush_departed = serve_flush_departed, .clock_ns = serve_clock_ns

@@ -37,7 +37,7 @@ plane_add_slot_memory(const struct port_conf *cf, struct memory_part *slots)
 static inline struct memory_part
 plane_sum_slot_memory(const struct ports_conf *ports)
 {
-	struct memory_part slots = { .what = "port slots" };
+	struct memory_part slots = { .name = "port slots" };
 
 	if (ports_can_queue(ports))
 		plane_add_slot_memory(&ports->all, &slots);
@@ -60,7 +60,7 @@ plane_plan_memory(const struct plane_options *o, struct memory_part *part)
 	if (slots.number > 0)
 		part[n++] = slots;
 	if (pr->merges_updates)
-		part[n++] = (struct memory_part){ .what = "clusters",
+		part[n++] = (struct memory_part){ .name = "clusters",
 		    .number = 65536, .bytes = 65536 *
 		    (sizeof(struct tally_cluster) + sizeof(struct port_shape) +
 		    sizeof(struct active_clusters_node) + sizeof(uint64_t) +
@@ -100,7 +100,7 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 	for (size_t i = 0; i < n; i++) {
 		columns_add(&t, "%.6g", (double)part[i].bytes / 1e6);
 		columns_add(&t, "%" PRIu64, part[i].number);
-		columns_add(&t, "%s%s", part[i].what, part[i].grows ?
+		columns_add(&t, "%s%s", part[i].name, part[i].grows ?
 		    ", as they come" : "");
 	}
 	if (n > 0)
@@ -126,7 +126,7 @@ plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
 	counters_put(&c, "later", later);
 	counters_in(&c, "parts");
 	for (size_t i = 0; i < n; i++) {
-		counters_in(&c, part[i].what);
+		counters_in(&c, part[i].name);
 		counters_put(&c, "number", part[i].number);
 		counters_put(&c, "bytes", part[i].bytes);
 		counters_out(&c);

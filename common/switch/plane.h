@@ -814,9 +814,9 @@ plane_init_channels(struct plane *pl, const struct program_place *place)
 		pl->channels.staying = plane_member_count;
 		pl->channels.ctx = pl;
 	}
-	pl->rules = (struct channel_server_rules){.key = place->key,
+	pl->rules = (struct channel_server_rules){ .key = place->key,
 	    .commands = place->command_key,
-	    .needs_cookie = place->needs_cookie};
+	    .needs_cookie = place->needs_cookie };
 	if (place->live || place->secret_known)
 		key_set(&pl->rules.secret, place->secret,
 		    sizeof(place->secret));

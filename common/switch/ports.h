@@ -142,10 +142,9 @@ ports_of(struct ports_conf *cf)
 {
 	for (uint32_t i = 0; i < cf->rules; i++)
 		cf->rule[i].port = PORTS_NONE;
-	return (struct ports){.cf = cf,
-	    .last = PORTS_NONE,
+	return (struct ports){ .cf = cf, .last = PORTS_NONE,
 	    .by_host.by = cf->hash_seed,
-	    .budget.limit_bytes = cf->memory_bytes};
+	    .budget.limit_bytes = cf->memory_bytes };
 }
 
 static inline void
@@ -290,15 +289,15 @@ ports_complete_rules(struct ports_conf *cf)
 {
 	for (uint32_t i = 0; i < cf->rules; i++) {
 		struct ports_rule *r = &cf->rule[i];
-		const struct port_conf said = r->conf;
+		const struct port_conf given = r->conf;
 
 		r->conf = cf->all;
 		if (r->has_rate)
-			r->conf.rate_bps = said.rate_bps;
+			r->conf.rate_bps = given.rate_bps;
 		if (r->has_slots)
-			r->conf.slots = said.slots;
+			r->conf.slots = given.slots;
 		if (r->has_queue)
-			r->conf.queue = said.queue;
+			r->conf.queue = given.queue;
 		if (r->conf.queue == PORT_OLAF && r->conf.slots == 0)
 			r->conf.slots = PORTS_SLOTS;
 	}

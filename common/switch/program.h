@@ -146,7 +146,7 @@ struct program_env {
 
 /* One part of the memory that a switch plans to use. */
 struct memory_part {
-	const char *what;	/* plural noun */
+	const char *name;	/* plural noun */
 	uint64_t number, bytes;	/* bytes: of all of them together */
 	bool grows;		/* allocated later, as members join */
 };

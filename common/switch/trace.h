@@ -176,6 +176,9 @@ static inline void trace_put_report(const struct trace *t, struct counters *c);
 /* Add the counters of the driver that are not 0, for people. */
 static inline void trace_put_summary(const struct trace *t, struct counters *c);
 
+/* The driver to initialize a plane with, for trace_run(). */
+static const struct plane_driver trace_driver;
+
 /* implementation */
 
 /* Read the input's next packet; its time does not decrease. */
@@ -482,7 +485,6 @@ trace_make_writable(void *ctx, struct packet *p)
 	p->payload = p->data + at;
 }
 
-/* The driver to initialize a plane with, for trace_run(). */
 static const struct plane_driver trace_driver = {
 	.send_run = trace_send_run, .send_slot = trace_send_slot,
 	.forward_packet = trace_forward_packet,

@@ -44,7 +44,7 @@ enum {
 struct bpf_classifier_rules {
 	bool all;		/* every frame; or: */
 	bool passing;		/* updates between other hosts too, */
-	bool proved;		/* or those with tags, and handshakes */
+	bool tagged;		/* or those with tags, and handshakes */
 	bool marked;		/* packets to the switch are marked */
 };
 
@@ -85,7 +85,7 @@ enum {
  * or -1 with errno and nothing loaded.
  */
 static inline int bpf_classifier_open(struct bpf_classifier *s,
-    const struct bpf_classifier_rules *what);
+    const struct bpf_classifier_rules *rules);
 
 /* Unload the programs. */
 static inline void bpf_classifier_close(struct bpf_classifier *s);
@@ -118,7 +118,7 @@ static inline int bpf_classifier_make_xdp(const struct bpf_classifier *s,
  * Write the ToS bytes of selected frames between other hosts to tos, with tags
  * or without.  Returns how many there are.
  */
-static inline int bpf_classifier_passing_tos(bool proved, uint8_t tos[2]);
+static inline int bpf_classifier_passing_tos(bool tagged, uint8_t tos[2]);
 
 /* Exit if there was no beat for a long time. */
 static inline void bpf_classifier_require_beat(struct ebpf_code *c);
@@ -225,11 +225,11 @@ bpf_classifier_finish(
 }
 
 static inline int
-bpf_classifier_passing_tos(bool proved, uint8_t tos[2])
+bpf_classifier_passing_tos(bool tagged, uint8_t tos[2])
 {
-	tos[0] = proved ? UPDATE_TAGGED_TOS : UPDATE_TOS;
+	tos[0] = tagged ? UPDATE_TAGGED_TOS : UPDATE_TOS;
 	tos[1] = CONTROL_TOS;		/* handshakes */
-	return proved ? 2 : 1;
+	return tagged ? 2 : 1;
 }
 
 /*
@@ -238,11 +238,11 @@ bpf_classifier_passing_tos(bool proved, uint8_t tos[2])
  */
 static inline int
 bpf_classifier_match_passing(
-    struct ebpf_code *c, const struct bpf_classifier_rules *what, int good[2])
+    struct ebpf_code *c, const struct bpf_classifier_rules *rules, int good[2])
 {
 	uint8_t tos[2];
 	const int n =
-	    what->passing ? bpf_classifier_passing_tos(what->proved, tos) : 0;
+	    rules->passing ? bpf_classifier_passing_tos(rules->tagged, tos) : 0;
 
 	for (int i = 0; i < n; i++)
 		good[i] = ebpf_jump_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, tos[i]);
@@ -253,10 +253,10 @@ bpf_classifier_match_passing(
 /* Write the match of the rules, ending with the action. */
 static inline void
 bpf_classifier_match(struct ebpf_code *c, int map,
-    const struct bpf_classifier_rules *what,
+    const struct bpf_classifier_rules *rules,
     const struct bpf_classifier_action *way)
 {
-	const bool marked = what->marked;
+	const bool marked = rules->marked;
 	int v4, common, other[2], good[4] = { 0 }, between[2] = { 0 }, n;
 
 	*c = (struct ebpf_code){ .n = 0 };
@@ -296,7 +296,7 @@ bpf_classifier_match(struct ebpf_code *c, int map,
 	}
 	ebpf_set_target(c, other[0]);
 	ebpf_set_target(c, other[1]);
-	n = bpf_classifier_match_passing(c, what, between);
+	n = bpf_classifier_match_passing(c, rules, between);
 	for (int i = 0; i < (marked ? 4 : 1); i++)
 		ebpf_set_target(c, good[i]);
 	for (int i = 0; i < n; i++)
@@ -320,13 +320,13 @@ bpf_classifier_match_all(
 /* Write the program for the rules. */
 static inline void
 bpf_classifier_write_program(struct ebpf_code *c, int map,
-    const struct bpf_classifier_rules *what,
+    const struct bpf_classifier_rules *rules,
     const struct bpf_classifier_action *way)
 {
-	if (what->all)
+	if (rules->all)
 		bpf_classifier_match_all(c, map, way);
 	else
-		bpf_classifier_match(c, map, what, way);
+		bpf_classifier_match(c, map, rules, way);
 }
 
 static inline int
@@ -383,15 +383,16 @@ bpf_classifier_close(struct bpf_classifier *s)
 		close(s->of_socket);
 	if (s->of_hook >= 0)
 		close(s->of_hook);
-	*s = (struct bpf_classifier){.map = -1, .of_socket = -1, .of_hook = -1};
+	*s = (struct bpf_classifier){ .map = -1, .of_socket = -1,
+	    .of_hook = -1 };
 }
 
 static inline int
 bpf_classifier_open(
-    struct bpf_classifier *s, const struct bpf_classifier_rules *what)
+    struct bpf_classifier *s, const struct bpf_classifier_rules *rules)
 {
 	static const struct bpf_classifier_action
-	    of_socket = {.take = BPF_CLASSIFIER_WHOLE},
+	    of_socket = { .take = BPF_CLASSIFIER_WHOLE },
 	    of_hook = {
 		.take = BPF_CLASSIFIER_DROP, .pass = BPF_CLASSIFIER_NEXT};
 	struct ebpf_code c;
@@ -399,16 +400,16 @@ bpf_classifier_open(
 	int saved;
 
 	*s = (struct bpf_classifier){
-	    .of_socket = -1, .of_hook = -1, .rules = *what};
+	    .of_socket = -1, .of_hook = -1, .rules = *rules};
 	s->map = ebpf_create_shared_map(sizeof(*s->shared));
 	if (s->map != -1)
 		p = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
 		    MAP_SHARED, s->map, 0);
 	if (p != MAP_FAILED) {
 		s->shared = p;
-		bpf_classifier_write_program(&c, s->map, what, &of_socket);
+		bpf_classifier_write_program(&c, s->map, rules, &of_socket);
 		s->of_socket = ebpf_load_program(&c, EBPF_OF_SOCKET, NULL, 0);
-		bpf_classifier_write_program(&c, s->map, what, &of_hook);
+		bpf_classifier_write_program(&c, s->map, rules, &of_hook);
 		s->of_hook = ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 	}
 	if (s->of_socket != -1 && s->of_hook != -1)

@@ -39,7 +39,7 @@ struct egress_tap {
 };
 
 static const struct egress_tap egress_tap_none = {
-    .tap = -1, .hook = {.link = -1}};
+    .tap = -1, .hook = { .link = -1 }};
 
 /*
  * Write the program: redirect to the tap, except marked frames, or if there

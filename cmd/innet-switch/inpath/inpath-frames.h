@@ -36,6 +36,9 @@ static inline void inpath_receive_port(struct inpath *ip, struct netport *p);
  */
 static inline void inpath_receive_egress(struct inpath *ip, struct netport *p);
 
+/* The driver to initialize a plane with. */
+static const struct plane_driver inpath_driver;
+
 /* implementation */
 
 /* Capture the datagrams of a run, each with its headers. */
@@ -409,7 +412,6 @@ inpath_clock_ns(void *ctx)
 	return clock_now(&ip->serve.clock);
 }
 
-/* The driver to initialize a plane with. */
 static const struct plane_driver inpath_driver = {
 	.send_run = inpath_send_run, .send_slot = inpath_send_slot,
 	.flush_departed = inpath_flush_departed,
@@ -592,7 +594,7 @@ inpath_is_claimed(const struct inpath *ip, const uint8_t *data)
 {
 	const uint8_t has = frame_dscp_tos(&ip->now.fr);
 	uint8_t tos[2];
-	const int n = bpf_classifier_passing_tos(ip->proved, tos);
+	const int n = bpf_classifier_passing_tos(ip->tagged, tos);
 
 	return !stations_is_group(data) && (has == tos[0] ||
 	    (n > 1 && has == tos[1]));
@@ -676,18 +678,12 @@ inpath_receive_egress_frame(
 	const enum frame_is is = frame_parse(FRAME_ETHERNET, data, len, len,
 	    &n->fr);
 	const struct netport_frame none = { .data = data, .len = len };
-	struct packet p = {.from = &n->src,
-	    .to = &n->dst,
+	struct packet p = { .from = &n->src, .to = &n->dst,
 	    .socket = PACKET_SOCKET_OWN,
 	    .tos = is == FRAME_OTHER ? 0 : n->fr.tos,
-	    .payload = data + n->fr.payload_at,
-	    .bytes = n->fr.payload_bytes,
-	    .wire_bytes = len,
-	    .frame = &n->fr,
-	    .is = is,
-	    .data = data,
-	    .have = len,
-	    .len = len};
+	    .payload = data + n->fr.payload_at, .bytes = n->fr.payload_bytes,
+	    .wire_bytes = len, .frame = &n->fr, .is = is, .data = data,
+	    .have = len, .len = len };
 
 	n->f = &none;
 	n->from = n->to = port;

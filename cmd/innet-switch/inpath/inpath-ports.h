@@ -96,7 +96,7 @@ struct inpath {
 	int lock;			/* of the bridge */
 	uint8_t mac[6];
 	bool bridge_seen, filters_vlans, look, looked;
-	bool proved;			/* passing updates carry tags */
+	bool tagged;			/* passing updates carry tags */
 	bool asked;			/* for neighbours, in this second */
 	uint64_t second_ns;
 	struct inpath_frame now;

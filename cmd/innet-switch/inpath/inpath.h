@@ -237,7 +237,7 @@ inpath_choose_backend(void)
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
     const struct serve_conf *sc, const struct program *pr,
-    const struct bpf_classifier_rules *what, union addr *own)
+    const struct bpf_classifier_rules *rules, union addr *own)
 {
 
 	memset(ip, 0, sizeof(*ip));
@@ -256,18 +256,17 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 			errx(1, "--interfaces: no interface '%s'",
 			    cf->only[i]);
 	}
-	ip->proved = what->proved;
-	if (bpf_classifier_open(&ip->classifier, what) == -1)
+	ip->tagged = rules->tagged;
+	if (bpf_classifier_open(&ip->classifier, rules) == -1)
 		inpath_fail(ip, "steering of marked frames");
 	ip->events = netlink_open_events();
 	if (ip->events == -1 || !netport_in_init(&ip->in))
 		inpath_fail(ip, "interfaces");
 	serve_open(&ip->serve, sc, pr, own);
-	ip->source = (struct serve_source){.ctx = ip,
+	ip->source = (struct serve_source){ .ctx = ip,
 	    .max_sleep_ns = BPF_CLASSIFIER_BEAT_NS,
-	    .add_pollfds = inpath_add_pollfds,
-	    .receive = inpath_receive,
-	    .stop_receiving = inpath_stop_receiving};
+	    .add_pollfds = inpath_add_pollfds, .receive = inpath_receive,
+	    .stop_receiving = inpath_stop_receiving };
 	ip->serve.source = &ip->source;
 }
 
@@ -276,7 +275,7 @@ static inline void
 inpath_print_ports(const struct inpath *ip, bool verbose)
 {
 	char text[INPATH_PORTS * (IF_NAMESIZE + 2)] = "";
-	const char *said = NULL;
+	const char *printed = NULL;
 	size_t n = 0;
 
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
@@ -292,11 +291,11 @@ inpath_print_ports(const struct inpath *ip, bool verbose)
 		if (ip->port[k].fd == -1)
 			continue;
 		how = netport_describe(&ip->port[k]);
-		if (said == NULL || strcmp(said, how) != 0)
+		if (printed == NULL || strcmp(printed, how) != 0)
 			warnx("back-end %s: %s by %s from %s on",
 			    ip->kind->name, ip->kind->about, how,
 			    ip->port[k].name);
-		said = how;
+		printed = how;
 	}
 }
 
@@ -422,10 +421,10 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 {
 	const struct program *pr = o->plane.program;
 	const struct program_place *place = &o->plane.place;
-	const struct bpf_classifier_rules what = {.all = cf->wire,
+	const struct bpf_classifier_rules rules = { .all = cf->wire,
 	    .passing = pr->merges_updates || ports_use_olaf(&o->plane.ports),
 	    .marked = pr->tos != 0,
-	    .proved = pr->retag_update != NULL && place->tagged &&
+	    .tagged = pr->retag_update != NULL && place->tagged &&
 		      place->key != NULL};
 	int rc;
 
@@ -434,7 +433,7 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 	v->serve = &ip->serve;
 	v->put_extra = inpath_put_report;
 	v->extra_ctx = ip;
-	inpath_open(ip, cf, &v->conf, pr, &what, &o->plane.place.address);
+	inpath_open(ip, cf, &v->conf, pr, &rules, &o->plane.place.address);
 	if (!plane_init(&v->plane, &o->plane, &inpath_driver, ip))
 		err(1, "%s", pr->name);
 	inpath_start(ip, &v->plane, o->verbose);

@@ -92,7 +92,7 @@ typedef void netlink_handler(void *ctx, const struct netlink_message *m);
  * the handler with each message.
  */
 static inline int netlink_query(uint16_t type, uint8_t family,
-    netlink_handler *told, void *ctx);
+    netlink_handler *handler, void *ctx);
 
 /* Return a socket that receives changes of interfaces and neighbours. */
 static inline int netlink_open_events(void);
@@ -102,7 +102,7 @@ static inline int netlink_open_events(void);
  * there may be more, 0 at the end of a table or if none has arrived, -1 with
  * errno (ENOBUFS: messages were lost).
  */
-static inline int netlink_receive(int fd, netlink_handler *told, void *ctx);
+static inline int netlink_receive(int fd, netlink_handler *handler, void *ctx);
 
 /* Read an interface; returns false if the message is about something else. */
 static inline bool netlink_read_link(const struct netlink_message *m,
@@ -338,7 +338,7 @@ netlink_open_events(void)
 }
 
 static inline int
-netlink_receive(int fd, netlink_handler *told, void *ctx)
+netlink_receive(int fd, netlink_handler *handler, void *ctx)
 {
 	static _Alignas(8) uint8_t bytes[NETLINK_BUFFER_BYTES];
 	const ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
@@ -356,13 +356,14 @@ netlink_receive(int fd, netlink_handler *told, void *ctx)
 			    -(int)netlink_u32(m.p);
 			return errno == 0 ? 0 : -1;
 		}
-		told(ctx, &m);
+		handler(ctx, &m);
 	}
 	return 1;
 }
 
 static inline int
-netlink_query(uint16_t type, uint8_t family, netlink_handler *told, void *ctx)
+netlink_query(
+    uint16_t type, uint8_t family, netlink_handler *handler, void *ctx)
 {
 	const struct timeval second = { .tv_sec = 1 };
 	struct {
@@ -388,7 +389,7 @@ netlink_query(uint16_t type, uint8_t family, netlink_handler *told, void *ctx)
 	if (send(fd, &q, q.head.nlmsg_len, 0) == -1)
 		got = -1;
 	while (got == 1)
-		got = netlink_receive(fd, told, ctx);
+		got = netlink_receive(fd, handler, ctx);
 	saved = errno;
 	close(fd);
 	errno = saved;

@@ -150,13 +150,13 @@ netport_tap_count_drops(struct netport *p)
 	return since;
 }
 
-static const struct netport_kind netport_tap = {.name = "tap",
-    .about = "a tap device a port; marked frames are sent "
-	     "to it whole",
-    .open = netport_tap_open,
-    .receive = netport_tap_receive,
-    .send = netport_tap_send,
-    .count_drops = netport_tap_count_drops,
-    .sets_mark = true};
+static const struct netport_kind netport_tap = {
+	.name = "tap",
+	.about = "a tap device a port; marked frames are sent to it "
+	    "whole",
+	.open = netport_tap_open, .receive = netport_tap_receive,
+	.send = netport_tap_send, .count_drops = netport_tap_count_drops,
+	.sets_mark = true
+};
 
 #endif

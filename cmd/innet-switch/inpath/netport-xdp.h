@@ -84,6 +84,11 @@ struct netport_xdp {
 	char how[64];
 };
 
+/* The back-end. */
+static const struct netport_kind netport_xdp;
+
+/* implementation */
+
 /* Get or set the flags of an interface.  Returns 0, or -1 with errno. */
 static inline int
 vlan_tags_call_ethtool(uint32_t index, struct ethtool_value *v)
@@ -624,17 +629,15 @@ netport_xdp_count_drops(struct netport *p)
 	return since;
 }
 
-static const struct netport_kind netport_xdp = {.name = "xdp",
-    .about = "AF_XDP sockets; marked frames come before "
-	     "the kernel has made anything of them,",
-    .open = netport_xdp_open,
-    .receive = netport_xdp_receive,
-    .send = netport_xdp_send,
-    .count_drops = netport_xdp_count_drops,
-    .close = netport_xdp_close,
-    .describe = netport_xdp_describe,
-    .explain_error = netport_xdp_explain_error,
-    .sets_mark = true,
-    .mtu_max = NETPORT_XDP_MTU};
+static const struct netport_kind netport_xdp = {
+	.name = "xdp",
+	.about = "AF_XDP sockets; marked frames come before "
+	    "the kernel has made anything of them,",
+	.open = netport_xdp_open, .receive = netport_xdp_receive,
+	.send = netport_xdp_send, .count_drops = netport_xdp_count_drops,
+	.close = netport_xdp_close, .describe = netport_xdp_describe,
+	.explain_error = netport_xdp_explain_error, .sets_mark = true,
+	.mtu_max = NETPORT_XDP_MTU
+};
 
 #endif

@@ -85,8 +85,8 @@ struct netport {
 	bool up, forwards, isolated;
 	bool seen;			/* in the last query of all ports */
 	struct port *port;		/* of the plane; borrowed */
-	struct pcapio_out *ingress_capture,
-	    *egress_capture; /* captures of --taps, or NULL */
+	/* captures of --taps, or NULL */
+	struct pcapio_out *ingress_capture, *egress_capture;
 	uint64_t kernel_drops, failed;
 	uint64_t reported_drops, reported_failed; /* in the switch's account */
 	const struct pollfd *waited;	/* of it and then of its egress tap */

@@ -205,7 +205,7 @@ int
 main(void)
 {
 	static const struct bpf_classifier_rules what[] = { { .all = true },
-	    { .passing = true, .marked = true, .proved = true },
+	    { .passing = true, .marked = true, .tagged = true },
 	    { .passing = true, .marked = true }, { .marked = true } };
 	struct egress_tap d;
 	struct netport p = { .index = LOOPBACK, .fd = -1,

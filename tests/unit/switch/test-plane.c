@@ -27,7 +27,7 @@ struct fake {
 static char happened[4096];
 
 static void __attribute__((format(printf, 1, 2)))
-say(const char *fmt, ...)
+log_event(const char *fmt, ...)
 {
 	const size_t at = strlen(happened);
 	va_list ap;
@@ -39,7 +39,7 @@ say(const char *fmt, ...)
 
 /* Was it that, since it was last asked? */
 static bool
-was(const char *what)
+events_were(const char *what)
 {
 	const bool same = strcmp(happened, what) == 0;
 
@@ -50,7 +50,7 @@ was(const char *what)
 }
 
 static bool
-fake_init(void *state, const void *conf, const struct program_env *env)
+fake_init_state(void *state, const void *conf, const struct program_env *env)
 {
 	struct fake *f = state;
 
@@ -60,7 +60,7 @@ fake_init(void *state, const void *conf, const struct program_env *env)
 }
 
 static enum packet_class
-fake_claim(void *state, struct packet *p)
+fake_classify(void *state, struct packet *p)
 {
 	(void)p;
 	return ((struct fake *)state)->claim;
@@ -69,11 +69,11 @@ fake_claim(void *state, struct packet *p)
 static uint8_t bytes[65536];
 
 static void
-fake_take(void *state, struct packet *p, uint64_t now_ns)
+fake_receive(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct fake *f = state;
 
-	say("%d take\n", (int)now_ns);
+	log_event("%d take\n", (int)now_ns);
 	if (f->bad)
 		f->env->count_ignored(f->env->plane, UPDATE_SHORT);
 	for (int i = 0; i < f->repeat; i++)
@@ -82,7 +82,7 @@ fake_take(void *state, struct packet *p, uint64_t now_ns)
 }
 
 static uint64_t
-fake_due(const void *state)
+fake_deadline_ns(const void *state)
 {
 	const struct fake *f = state;
 
@@ -90,17 +90,18 @@ fake_due(const void *state)
 }
 
 static void
-fake_fire(void *state, uint64_t now_ns)
+fake_on_deadline(void *state, uint64_t now_ns)
 {
 	struct fake *f = state;
 
 	f->fired++;
-	say("%d fire\n", (int)now_ns);
+	log_event("%d fire\n", (int)now_ns);
 }
 
 /* Groups have two members, at ports 1 and 2; up is port 9. */
 static const union addr *
-fake_each(const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
+fake_each_member(
+    const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
 {
 	static union addr a;
 
@@ -112,7 +113,7 @@ fake_each(const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
 }
 
 static const union addr *
-fake_up(const void *state, uint32_t group, uint32_t *socket)
+fake_parent_address(const void *state, uint32_t group, uint32_t *socket)
 {
 	static const union addr a = { .in = { .sin_family = AF_INET,
 	    .sin_port = 9 } };
@@ -123,8 +124,8 @@ fake_up(const void *state, uint32_t group, uint32_t *socket)
 }
 
 static enum program_reply
-fake_control(void *state, const union addr *from, const struct control *c,
-    struct control_ack *a, uint64_t now_ns)
+fake_handle_request(void *state, const union addr *from,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	struct fake *f = state;
 
@@ -137,8 +138,8 @@ fake_control(void *state, const union addr *from, const struct control *c,
 }
 
 static bool
-fake_stats(const void *state, int32_t job, bool gauges, struct counters *c,
-    uint64_t now_ns)
+fake_put_counters(const void *state, int32_t job, bool gauges,
+    struct counters *c, uint64_t now_ns)
 {
 	(void)now_ns;
 	if (!gauges)
@@ -146,42 +147,39 @@ fake_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 	return job < 0;
 }
 
-static struct program fake = {.name = "fake",
-    .state_bytes = sizeof(struct fake),
-    .init_state = fake_init,
-    .classify = fake_claim,
-    .receive = fake_take,
-    .deadline_ns = fake_due,
-    .on_deadline = fake_fire,
-    .each_member = fake_each,
-    .parent_address = fake_up,
-    .handle_request = fake_control,
-    .put_counters = fake_stats};
+static struct program fake = {
+	.name = "fake", .state_bytes = sizeof(struct fake),
+	.init_state = fake_init_state, .classify = fake_classify,
+	.receive = fake_receive, .deadline_ns = fake_deadline_ns,
+	.on_deadline = fake_on_deadline, .each_member = fake_each_member,
+	.parent_address = fake_parent_address,
+	.handle_request = fake_handle_request, .put_counters = fake_put_counters
+};
 
 /* The driver. */
 static void
-on_send(void *ctx, uint32_t socket, const union addr *from,
+on_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	(void)ctx;
 	(void)from;
-	say("%d send %u.%u:%u %u*%u\n", (int)now_ns, socket,
+	log_event("%d send %u.%u:%u %u*%u\n", (int)now_ns, socket,
 	    ntohl(to->in.sin_addr.s_addr) & 255, to->in.sin_port, p->count,
 	    p->bytes);
 }
 
 static void
-on_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+on_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 {
 	(void)ctx;
-	say("%d leave %u %u\n", (int)when_ns, port->index, s->have);
+	log_event("%d leave %u %u\n", (int)when_ns, port->index, s->have);
 }
 
 static void
-on_pass(void *ctx, struct packet *p, uint64_t now_ns)
+on_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 {
 	(void)ctx;
-	say("%d pass %u\n", (int)now_ns, p->bytes);
+	log_event("%d pass %u\n", (int)now_ns, p->bytes);
 }
 
 static uint64_t late_ns;	/* what a clock adds */
@@ -192,15 +190,15 @@ on_clock(void *ctx)
 	return ((struct plane *)ctx)->port_due_ns + late_ns;
 }
 
-static const struct plane_driver driver = { .send_run = on_send,
-	.send_slot = on_leave, .forward_packet = on_pass };
-static const struct plane_driver late = {.send_run = on_send,
-    .send_slot = on_leave,
-    .forward_packet = on_pass,
-    .clock_ns = on_clock};
+static const struct plane_driver driver = { .send_run = on_send_run,
+	.send_slot = on_send_slot, .forward_packet = on_forward_packet };
+static const struct plane_driver late = {
+	.send_run = on_send_run, .send_slot = on_send_slot,
+	.forward_packet = on_forward_packet, .clock_ns = on_clock
+};
 
 static struct plane_conf
-conf(uint64_t rate_bps)
+make_conf(uint64_t rate_bps)
 {
 	return (struct plane_conf){ .program = &fake, .place.live = true,
 	    .ports.all = { .rate_bps = rate_bps, .threshold = NAN,
@@ -210,7 +208,7 @@ conf(uint64_t rate_bps)
 static struct plane pl;
 
 static struct fake *
-begin(const struct plane_conf *cf, const struct plane_driver *d)
+open_plane(const struct plane_conf *cf, const struct plane_driver *d)
 {
 	happened[0] = '\0';
 	if (!plane_init(&pl, cf, d, &pl))
@@ -220,7 +218,7 @@ begin(const struct plane_conf *cf, const struct plane_driver *d)
 
 /* A packet of so many bytes at now_ns, from the host of that number. */
 static void
-come(uint64_t now_ns, uint32_t n, unsigned host)
+receive_packet(uint64_t now_ns, uint32_t n, unsigned host)
 {
 	const union addr from = { .in = { .sin_family = AF_INET,
 	    .sin_addr = { htonl(0x0a000000 + host) } } };
@@ -236,7 +234,7 @@ come(uint64_t now_ns, uint32_t n, unsigned host)
 
 /* Is each packet counted once? */
 static bool
-adds_up(void)
+counts_add_up(void)
 {
 	const uint64_t *n = pl.n;
 
@@ -245,50 +243,52 @@ adds_up(void)
 }
 
 static void
-classes(void)
+test_classes(void)
 {
-	const struct plane_conf cf = conf(0);
-	struct fake *f = begin(&cf, &driver);
+	const struct plane_conf cf = make_conf(0);
+	struct fake *f = open_plane(&cf, &driver);
 
-	come(5, BYTES, 1);
+	receive_packet(5, BYTES, 1);
 	f->claim = PACKET_FROM_PROGRAM;
-	come(6, BYTES, 1);
+	receive_packet(6, BYTES, 1);
 	f->claim = PACKET_REGULAR;
-	come(7, BYTES, 1);
+	receive_packet(7, BYTES, 1);
 	f->claim = PACKET_BETWEEN_OTHERS;
-	come(8, BYTES, 1);
+	receive_packet(8, BYTES, 1);
 	f->claim = PACKET_FOR_PROGRAM;
 	f->bad = true;
-	come(9, BYTES, 1);
-	ok(was("5 take\n7 pass 100\n8 pass 100\n9 take\n"),
+	receive_packet(9, BYTES, 1);
+	ok(events_were("5 take\n7 pass 100\n8 pass 100\n9 take\n"),
 	    "the program gets its own, others pass, another run's ends");
-	ok(adds_up() && pl.n[PLANE_PACKETS] == 5 && pl.n[PLANE_TAKEN] == 1 &&
-	    pl.n[PLANE_OWN] == 1 && pl.n[PLANE_REGULAR] == 1 &&
-	    pl.n[PLANE_PASSED] == 1 && pl.n[PLANE_IGNORED] == 1 &&
-	    pl.ignored[UPDATE_SHORT] == 1, "each is counted once");
+	ok(counts_add_up() && pl.n[PLANE_PACKETS] == 5 &&
+		pl.n[PLANE_TAKEN] == 1 && pl.n[PLANE_OWN] == 1 &&
+		pl.n[PLANE_REGULAR] == 1 && pl.n[PLANE_PASSED] == 1 &&
+		pl.n[PLANE_IGNORED] == 1 && pl.ignored[UPDATE_SHORT] == 1,
+	    "each is counted once");
 	plane_free(&pl);
 }
 
 static void
-forwarding(void)
+test_forwarding(void)
 {
-	const struct plane_conf cf = conf(0);
-	struct fake *f = begin(&cf, &driver);
+	const struct plane_conf cf = make_conf(0);
+	struct fake *f = open_plane(&cf, &driver);
 
 	f->repeat = 3;
-	come(1, BYTES, 1);
+	receive_packet(1, BYTES, 1);
 	f->to = POST_GROUP;
-	come(2, BYTES, 1);
+	receive_packet(2, BYTES, 1);
 	f->to = POST_PARENT;
-	come(3, BYTES, 1);
-	ok(was("1 take\n1 send 0.1:0 3*100\n2 take\n2 send 0.1:0 3*100\n"
-	    "2 send 0.2:0 3*100\n3 take\n3 send 4.0:9 3*100\n"),
+	receive_packet(3, BYTES, 1);
+	ok(events_were(
+	       "1 take\n1 send 0.1:0 3*100\n2 take\n2 send 0.1:0 3*100\n"
+	       "2 send 0.2:0 3*100\n3 take\n3 send 4.0:9 3*100\n"),
 	    "a run goes to one, to each of a group, or up by its way");
 	f->to = POST_ONE;
 	f->repeat = 1;
-	come(4, PLANE_V4_MAX, 1);
-	come(5, PLANE_V4_MAX + 1, 1);
-	ok(was("4 take\n4 send 0.1:0 1*65507\n5 take\n") &&
+	receive_packet(4, PLANE_V4_MAX, 1);
+	receive_packet(5, PLANE_V4_MAX + 1, 1);
+	ok(events_were("4 take\n4 send 0.1:0 1*65507\n5 take\n") &&
 	    pl.n[PLANE_TOO_LONG] == 1 && pl.n[PLANE_OUT] == 13,
 	    "what is too long for a datagram is counted, not sent");
 	plane_free(&pl);
@@ -298,23 +298,24 @@ forwarding(void)
 enum { TIME = (BYTES + FRAME_V4_BYTES) * 8 };
 
 static void
-order(void)
+test_order(void)
 {
-	const struct plane_conf cf = conf(1000000000);
-	struct fake *f = begin(&cf, &driver);
+	const struct plane_conf cf = make_conf(1000000000);
+	struct fake *f = open_plane(&cf, &driver);
 
 	f->repeat = 2;
 	f->due[0] = TIME;
 	f->due[1] = f->due[2] = TIME + 1;
-	come(0, BYTES, 1);
+	receive_packet(0, BYTES, 1);
 	f->repeat = 0;
 	ok(plane_deadline_ns(&pl) == TIME &&
 		plane_port_deadline_ns(&pl) == TIME &&
 		plane_program_deadline_ns(&pl) == TIME,
 	    "when it is due");
-	come(2 * TIME, BYTES, 1);
-	ok(was("0 take\n1136 leave 0 100\n1136 fire\n1137 fire\n1137 fire\n"
-	    "2272 leave 0 100\n2272 take\n"),
+	receive_packet(2 * TIME, BYTES, 1);
+	ok(events_were(
+	       "0 take\n1136 leave 0 100\n1136 fire\n1137 fire\n1137 fire\n"
+	       "2272 leave 0 100\n2272 take\n"),
 	    "departures, then time-outs, then arrivals of an instant");
 	ok(plane_deadline_ns(&pl) == PLANE_NEVER && pl.n[PLANE_OUT] == 0 &&
 	    pl.ports.port[0]->n[PORT_PROGRAM].sent == 2, "nothing is left");
@@ -322,43 +323,43 @@ order(void)
 	f->due[0] = 5;
 	f->due[1] = 0;
 	plane_advance(&pl, 3 * TIME);
-	ok(was("2272 fire\n"), "a time-out in the past is now");
+	ok(events_were("2272 fire\n"), "a time-out in the past is now");
 	plane_free(&pl);
 }
 
 /* A live driver is late, the link's schedule is not. */
 static void
-lateness(void)
+test_lateness(void)
 {
-	const struct plane_conf cf = conf(1000000000);
-	struct fake *f = begin(&cf, &late);
+	const struct plane_conf cf = make_conf(1000000000);
+	struct fake *f = open_plane(&cf, &late);
 
 	f->repeat = 3;
-	come(0, BYTES, 1);
+	receive_packet(0, BYTES, 1);
 	late_ns = 500;
 	plane_advance(&pl, TIME);
 	late_ns = 7;
 	plane_advance(&pl, 3 * TIME);
 	late_ns = 0;
-	ok(was("0 take\n1636 leave 0 100\n2279 leave 0 100\n"
+	ok(events_were("0 take\n1636 leave 0 100\n2279 leave 0 100\n"
 	    "3415 leave 0 100\n") && pl.late_max_ns == 500,
 	    "what leaves late does not make the next one late");
 	plane_free(&pl);
 }
 
 static void
-regular(void)
+test_regular(void)
 {
-	struct plane_conf cf = conf(1000000000);
+	struct plane_conf cf = make_conf(1000000000);
 	struct fake *f;
 
 	for (int queued = 0; queued < 2; queued++) {
 		cf.regular_queued = queued != 0;
-		f = begin(&cf, &driver);
+		f = open_plane(&cf, &driver);
 		f->claim = PACKET_REGULAR;
-		come(0, BYTES, 1);
+		receive_packet(0, BYTES, 1);
 		plane_advance(&pl, TIME);
-		ok(was(queued ? "1136 leave 0 0\n" : "0 pass 100\n") &&
+		ok(events_were(queued ? "1136 leave 0 0\n" : "0 pass 100\n") &&
 		    pl.n[PLANE_REGULAR] == 1, "regular traffic %s",
 		    queued ? "waits" : "passes");
 		plane_free(&pl);
@@ -366,15 +367,15 @@ regular(void)
 }
 
 static void
-slots(void)
+test_slots(void)
 {
-	struct plane_conf cf = conf(1000000000);
+	struct plane_conf cf = make_conf(1000000000);
 	struct fake *f;
 
 	cf.ports.all.slots = 3;
-	f = begin(&cf, &driver);
+	f = open_plane(&cf, &driver);
 	f->repeat = 5;
-	come(0, BYTES, 1);
+	receive_packet(0, BYTES, 1);
 	plane_advance(&pl, TIME);
 	plane_count_queued(&pl);
 	ok(pl.ports.port[0]->n[PORT_PROGRAM].dropped == 2 &&
@@ -385,30 +386,31 @@ slots(void)
 }
 
 static void
-impaired(void)
+test_impaired(void)
 {
-	struct plane_conf cf = conf(0);
+	struct plane_conf cf = make_conf(0);
 
 	impair_parse("loss=1", &cf.impair);
 	cf.impair.rng = rng_seed(1);
-	begin(&cf, &driver);
-	come(0, BYTES, 1);
-	ok(was("") && pl.n[PLANE_PACKETS] == 0 && pl.n[PLANE_IN_LOST] == 1,
+	open_plane(&cf, &driver);
+	receive_packet(0, BYTES, 1);
+	ok(events_were("") && pl.n[PLANE_PACKETS] == 0 &&
+		pl.n[PLANE_IN_LOST] == 1,
 	    "what is lost on the way in has not come");
 	plane_free(&pl);
 	cf.impair = (struct impair){ .rng = rng_seed(1) };
 	impair_parse("dup=1", &cf.impair);
-	begin(&cf, &driver);
-	come(0, BYTES, 1);
-	ok(was("0 take\n0 take\n") && pl.n[PLANE_PACKETS] == 2 &&
+	open_plane(&cf, &driver);
+	receive_packet(0, BYTES, 1);
+	ok(events_were("0 take\n0 take\n") && pl.n[PLANE_PACKETS] == 2 &&
 	    pl.n[PLANE_IN_DUPLICATED] == 1, "what is repeated comes twice");
 	plane_free(&pl);
 }
 
 /* A request to the switch's own address. */
 static void
-ask(const struct plane_conf *cf, enum control_action action, uint32_t xid,
-    size_t body, unsigned host)
+send_request(const struct plane_conf *cf, enum control_action action,
+    uint32_t xid, size_t body, unsigned host)
 {
 	const union addr from = { .in = { .sin_family = AF_INET,
 	    .sin_addr = { htonl(0x0a000000 + host) } } };
@@ -422,52 +424,52 @@ ask(const struct plane_conf *cf, enum control_action action, uint32_t xid,
 }
 
 static void
-control(void)
+test_control(void)
 {
-	struct plane_conf cf = conf(0);
+	struct plane_conf cf = make_conf(0);
 	struct fake *f;
 
 	cf.place.address = (union addr){ .in = { .sin_family = AF_INET,
 	    .sin_port = htons(9) } };
-	f = begin(&cf, &driver);
+	f = open_plane(&cf, &driver);
 	f->claim = PACKET_REGULAR;
-	ask(&cf, CONTROL_HALT, 7, 0, 1);
+	send_request(&cf, CONTROL_HALT, 7, 0, 1);
 	happened[0] = '\0';
-	ask(&cf, CONTROL_HALT, 7, 0, 1);
-	ask(&cf, CONTROL_HALT, 6, 0, 1);
+	send_request(&cf, CONTROL_HALT, 7, 0, 1);
+	send_request(&cf, CONTROL_HALT, 6, 0, 1);
 	ok(f->asked == 1 && strchr(happened, '\n') != NULL &&
 	    strchr(happened, '\n')[1] == '\0' &&
 	    pl.controls[CONTROLS_REPEATED] == 1 &&
 	    pl.controls[CONTROLS_OLD_XID] == 1,
 	    "a request is done once: again is answered, older is dropped");
-	ask(&cf, CONTROL_HALT, 7, 0, 2);
+	send_request(&cf, CONTROL_HALT, 7, 0, 2);
 	ok(f->asked == 2 && pl.controls[CONTROLS_REFUSED] == 1,
 	    "an xid is its sender's; what is refused is counted");
 	happened[0] = '\0';
 	f->replies = PROGRAM_LATER;
-	ask(&cf, CONTROL_JOIN, 8, 0, 1);
-	ok(f->asked == 3 && was(""), "later: no answer");
+	send_request(&cf, CONTROL_JOIN, 8, 0, 1);
+	ok(f->asked == 3 && events_were(""), "later: no answer");
 	f->replies = PROGRAM_ANSWERED;
-	ask(&cf, CONTROL_JOIN, 8, 0, 1);
+	send_request(&cf, CONTROL_JOIN, 8, 0, 1);
 	ok(f->asked == 4 && happened[0] != '\0', "asked again: it is done");
 	f->replies = PROGRAM_UNKNOWN;
-	ask(&cf, CONTROL_REGROUP, 9, 0, 1);
+	send_request(&cf, CONTROL_REGROUP, 9, 0, 1);
 	ok(pl.controls[CONTROLS_REFUSED] == 2, "what it does not know");
-	ask(&cf, CONTROL_ACK, 10, 0, 1);
+	send_request(&cf, CONTROL_ACK, 10, 0, 1);
 	ok(pl.controls[CONTROLS_ACKS] == 1, "an Ack asks for nothing");
 	happened[0] = '\0';
-	ask(&cf, CONTROL_STATS, 11, 0, 1);
+	send_request(&cf, CONTROL_STATS, 11, 0, 1);
 	ok(pl.controls[CONTROLS_REFUSED] == 3 && happened[0] != '\0',
 	    "Stats without a page has a bad value");
 	happened[0] = '\0';
-	ask(&cf, CONTROL_JOBS, 12, 2, 1);
+	send_request(&cf, CONTROL_JOBS, 12, 2, 1);
 	ok(pl.controls[CONTROLS_REFUSED] == 3 && happened[0] != '\0',
 	    "Jobs is answered though the program tells none");
-	ask(&cf, CONTROL_MEMBERS, 13, 2, 1);
-	ask(&cf, CONTROL_JOBS, 14, 1, 1);
+	send_request(&cf, CONTROL_MEMBERS, 13, 2, 1);
+	send_request(&cf, CONTROL_JOBS, 14, 1, 1);
 	ok(pl.controls[CONTROLS_REFUSED] == 5,
 	    "Members of none, and half a number, are refused");
-	ok(adds_up() && pl.n[PLANE_TAKEN] == pl.n[PLANE_PACKETS] &&
+	ok(counts_add_up() && pl.n[PLANE_TAKEN] == pl.n[PLANE_PACKETS] &&
 	    pl.controls[CONTROLS_TAKEN] == 12, "all of it is counted");
 	plane_free(&pl);
 }
@@ -475,13 +477,13 @@ control(void)
 int
 main(void)
 {
-	classes();
-	forwarding();
-	order();
-	lateness();
-	regular();
-	slots();
-	impaired();
-	control();
+	test_classes();
+	test_forwarding();
+	test_order();
+	test_lateness();
+	test_regular();
+	test_slots();
+	test_impaired();
+	test_control();
 	return tap_end();
 }
