@@ -93,8 +93,8 @@ settle_gradient(struct async *w)
 	t_s = w->l.w.weights.t_s;
 	if (w->cf->synthetic == 0)
 		w->t_w = (int64_t)w->head.iteration;
-	stale = async_weights_stale(t_s, w->t_w);
-	fits = async_worker_fits(&w->l.w, stale);
+	stale = async_weights_staleness(t_s, w->t_w);
+	fits = async_worker_is_fresh(&w->l.w, stale);
 	if (ready && fits)
 		weight_thread_commit(&w->l, w->body);
 	if (ready)

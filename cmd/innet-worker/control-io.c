@@ -74,7 +74,7 @@ control_receive(struct control_io *v, struct membership *in,
     struct state_transfer *h, uint64_t given, const struct udpio_packet *p,
     struct control *c, uint64_t now_ns)
 {
-	switch (state_transfer_hear(
+	switch (state_transfer_receive(
 	    h, in, &v->channel, given, p->data, p->len, c, now_ns)) {
 	case STATE_TRANSFER_MESSAGE: return true;
 	case STATE_TRANSFER_TAKEN:

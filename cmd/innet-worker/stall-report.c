@@ -166,7 +166,7 @@ stall_report_join(struct stall_report *m, const char *switch_name,
 		    "joined", switch_name, in->cf.job, s, in->members, in->h);
 	else if (in->orphan)
 		warnx("%s: job %u: its parent %s has not answered it for %.1f "
-		    "s", switch_name, in->cf.job, in->said, s);
+		    "s", switch_name, in->cf.job, in->status_text, s);
 	else
 		warnx("%s: job %u: no answer to a Join for %.1f s; is a "
 		    "switch there?", switch_name, in->cf.job, s);
@@ -180,18 +180,18 @@ stall_report_result(struct stall_report *m, const char *switch_name,
 	    usual_ns * 4;
 	char text[STALL_REPORT_BYTES];
 
-	if (!sync_worker_going(l))
+	if (!sync_worker_is_going(l))
 		return;			/* why will be said */
 	if (!l->in.joined || l->in.halted) {
 		stall_report_join(m, switch_name, &l->in, now_ns);
 		return;
 	}
-	if (!is_due(m, sync_worker_waits(l) && !l->in.leaving ?
+	if (!is_due(m, sync_worker_is_waiting(l) && !l->in.leaving ?
 	    l->progress_ns : 0, first_ns, now_ns)) {
 		if (m->since_ns != 0 && !m->asked && now_ns + ANSWER_NS >=
 		    m->report_ns) {
 			l->asking = false;
-			sync_worker_ask(l, now_ns);
+			sync_worker_ask_members(l, now_ns);
 			m->asked = true;
 		}
 		return;

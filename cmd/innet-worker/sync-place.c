@@ -16,15 +16,16 @@ sync_find_place(void *ctx, struct udp_scatter *l)
 	uint32_t end;
 
 	if (!w->begun || worker_tags_data(w->cf) || w->l.redo || segs == 0 ||
-	    sync_worker_whole(&w->l))
+	    sync_worker_is_whole(&w->l))
 		return false;
 	if (w->place_t != t)
 		w->place = 0;
 	w->place_t = t;
-	while (w->place < segs && sync_worker_given(&w->l, w->place) != 0)
+	while (
+	    w->place < segs && sync_worker_contributions(&w->l, w->place) != 0)
 		w->place++;
 	for (end = w->place; end < segs && end < w->place + UDPIO_RUN_MAX &&
-	    sync_worker_given(&w->l, end) == 0; end++)
+	    sync_worker_contributions(&w->l, end) == 0; end++)
 		;
 	*l = (struct udp_scatter){
 		.body = (uint8_t *)(w->result[t & 1] + (size_t)w->place *

@@ -181,7 +181,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
 		if (!worker_accepts_result(w->cf, &w->l.in.tags, tos, p))
 			w->n[BAD_PROOF]++;
-		else if (w->n[RESULTS]++, sync_worker_result(&w->l, &s,
+		else if (w->n[RESULTS]++, sync_worker_receive_result(&w->l, &s,
 		    now_ns) == SYNC_WORKER_TAKE && p->body == NULL)
 			memcpy(w->result[s.iteration & 1] +
 			    (size_t)s.index * w->l.floats, s.vec,
@@ -190,7 +190,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 		w->n[MALFORMED]++;
 	} else if (control_receive(&w->control, &w->l.in, &w->transfer,
 		       w->given, p, &c, now_ns)) {
-		sync_worker_control(&w->l, &c, now_ns);
+		sync_worker_receive_control(&w->l, &c, now_ns);
 	}
 }
 
@@ -230,10 +230,11 @@ take_result(struct sync *w, uint64_t now_ns)
 {
 	struct sync_worker *l = &w->l;
 	const uint32_t way = l->t & 1;
-	const struct pending_result r = { .vec = w->result[way],
-	    .contributions = l->most[way], .partial = sync_worker_partial(l) };
+	const struct pending_result r = {.vec = w->result[way],
+	    .contributions = l->most[way],
+	    .partial = sync_worker_is_partial(l)};
 
-	sync_worker_level(l, w->result[way]);
+	sync_worker_level_segments(l, w->result[way]);
 	if (w->cf->check > 0)
 		check_sum(w, w->result[way]);
 	if (l->first_ns != 0)
@@ -241,7 +242,7 @@ take_result(struct sync *w, uint64_t now_ns)
 	sync_worker_advance(l, now_ns);
 	w->c.last |= w->left > 0 && --w->left == 0;
 	if (w->pending || w->cf->synthetic > 0) {
-		w->pending = sync_worker_whole(l) && !w->c.last;
+		w->pending = sync_worker_is_whole(l) && !w->c.last;
 		give_result(w, &r, w->pending);
 	} else {
 		w->result[way] = pending_results_put(&w->pending_results, &r);
@@ -270,7 +271,7 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 	else if (w->cf->check > 0 || w->given < 2)
 		synthetic_fill(w->grad[way], w->c.elements, w->cf->worker, t);
 	w->pending = true;
-	sync_worker_gradient(&w->l, now_ns);
+	sync_worker_set_gradient(&w->l, now_ns);
 }
 
 /* Offer our state after `given` results to the worker that asked for it. */
@@ -278,7 +279,7 @@ static void
 offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
     uint64_t now_ns)
 {
-	state_transfer_has(&w->transfer, body, bytes, given, now_ns);
+	state_transfer_set_snapshot(&w->transfer, body, bytes, given, now_ns);
 	control_send_transfer(&w->transfer, &w->control, &w->l.in, now_ns);
 }
 
@@ -371,7 +372,7 @@ process_results(void *ctx, uint64_t now_ns)
 	if (w->has_state && w->greeted)
 		give_state(w);
 	request_state(w, now_ns);
-	while (w->begun && sync_worker_whole(&w->l) && !w->c.done &&
+	while (w->begun && sync_worker_is_whole(&w->l) && !w->c.done &&
 	    !pending_results_are_full(&w->pending_results))
 		take_result(w, now_ns);
 	read_carrier(w, now_ns);
@@ -381,10 +382,10 @@ process_results(void *ctx, uint64_t now_ns)
 static bool
 start_fetch(struct sync *w, uint64_t now_ns)
 {
-	if (!state_transfer_helps(&w->transfer, &w->l.in, w->l.end ==
+	if (!state_transfer_is_useful(&w->transfer, &w->l.in, w->l.end ==
 	    SYNC_WORKER_LOST, false))
 		return false;
-	state_transfer_begin(&w->transfer, &w->l.in, now_ns);
+	state_transfer_start_fetch(&w->transfer, &w->l.in, now_ns);
 	return true;
 }
 
@@ -506,8 +507,8 @@ send_due(void *ctx, uint64_t now_ns)
 	if (w->begun && !w->transfer.fetching)
 		stall_report_result(&w->stall, w->cf->to_name, &w->l,
 		    durations_mean(&w->rounds), now_ns);
-	state_sender_rest(&w->transfer.sender, now_ns);
-	if (!w->transfer.fetching && !sync_worker_going(&w->l) &&
+	state_sender_drop_unused(&w->transfer.sender, now_ns);
+	if (!w->transfer.fetching && !sync_worker_is_going(&w->l) &&
 	    !start_fetch(w, now_ns))
 		explain_end(w);
 }
@@ -518,8 +519,8 @@ next_deadline(const void *ctx)
 	const struct sync *w = ctx;
 
 	if (w->transfer.fetching)
-		return state_transfer_due(&w->transfer);
-	return w->begun ? sync_worker_due(&w->l) : TIMER_NEVER;
+		return state_transfer_deadline_ns(&w->transfer);
+	return w->begun ? sync_worker_deadline_ns(&w->l) : TIMER_NEVER;
 }
 
 static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
@@ -540,7 +541,7 @@ leave_job(struct sync *w)
 	sync_worker_leave(&w->l, now);
 	for (;;) {
 		send_all(w, now);
-		if (!sync_worker_going(&w->l))
+		if (!sync_worker_is_going(&w->l))
 			return;
 		w->c.child_paused = true;
 		w->c.end_ns = TIMER_NEVER;

@@ -51,15 +51,15 @@ offer_weights(struct weight_thread *l, uint64_t now_ns)
 	const size_t bytes = 4 * (size_t)a->elements;
 	uint8_t *copy;
 
-	state_sender_rest(&l->transfer.sender, now_ns);
-	if (!l->transfer.sender.wanted || !async_weights_uniform(a) ||
+	state_sender_drop_unused(&l->transfer.sender, now_ns);
+	if (!l->transfer.sender.wanted || !async_weights_is_uniform(a) ||
 	    a->proving)
 		return;
 	copy = malloc(bytes);
 	if (copy == NULL)
 		return;			/* it asks again */
 	memcpy(copy, a->w, bytes);
-	state_transfer_has(
+	state_transfer_set_snapshot(
 	    &l->transfer, copy, (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
 	control_send_transfer(&l->transfer, &l->control, &l->w.in, now_ns);
 }
@@ -70,7 +70,7 @@ take_result(struct weight_thread *l, const struct seg *s, uint64_t now_ns)
 {
 	const int64_t had = l->w.weights.t_s;
 
-	async_worker_result(&l->w, s, now_ns);
+	async_worker_receive_result(&l->w, s, now_ns);
 	if (l->w.weights.t_s > had && l->committed_ns != 0) {
 		durations_add(&l->rounds, now_ns - l->committed_ns);
 		l->committed_ns = 0;
@@ -99,7 +99,7 @@ take_packet(
 		l->n[WEIGHT_THREAD_MALFORMED]++;
 	} else if (control_receive(&l->control, &l->w.in, &l->transfer,
 	    (uint64_t)l->w.weights.t_s, p, &c, now_ns)) {
-		async_worker_control(&l->w, &c, now_ns);
+		async_worker_receive_control(&l->w, &c, now_ns);
 	}
 }
 
@@ -164,7 +164,8 @@ send_run(
 	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
 	    timer_wall_ns(), &blocked);
 	/* what failed though there was room the socket has counted */
-	async_worker_sent(&l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
+	async_worker_count_sent(
+	    &l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
 }
 
 /*
@@ -279,7 +280,7 @@ advance_transfer(struct weight_thread *l, uint64_t now_ns)
 
 	control_send_transfer(h, &l->control, &l->w.in, now_ns);
 	if (h->receiver.end == STATE_RECEIVER_GOING)
-		return state_transfer_due(h);
+		return state_transfer_deadline_ns(h);
 	h->fetching = false;
 	if (h->receiver.end == STATE_RECEIVER_REFUSED && l->was_member) {
 		restart_job(l);
@@ -307,15 +308,15 @@ send_due(struct weight_thread *l)
 	if (l->w.weights.t_s > l->w.weights.first)
 		l->transfer.tries = 0;
 	offer_weights(l, now);
-	async_worker_room(&l->w);
+	async_worker_note_room(&l->w);
 	while (async_worker_next(&l->w, now, &o)) {
 		if (o.count > 0)
 			send_run(l, &o, now);
 		else
 			send_message(l, &o);
 	}
-	due =
-	    timer_earlier(async_worker_due(&l->w), notify_if_possible(l, now));
+	due = timer_earlier(
+	    async_worker_deadline_ns(&l->w), notify_if_possible(l, now));
 	return l->w.blocked && l->u->link_full ?
 	    timer_earlier(due, now + ROOM_NS) : due;
 }
@@ -348,10 +349,11 @@ report_rounds(struct weight_thread *l, bool last)
 static bool
 start_fetch(struct weight_thread *l)
 {
-	if (async_worker_going(&l->w) || !state_transfer_helps(&l->transfer,
-	    &l->w.in, l->w.end >= ASYNC_WORKER_AHEAD, l->was_member))
+	if (async_worker_is_going(&l->w) ||
+	    !state_transfer_is_useful(&l->transfer, &l->w.in,
+		l->w.end >= ASYNC_WORKER_AHEAD, l->was_member))
 		return false;
-	state_transfer_begin(&l->transfer, &l->w.in, timer_mono_ns());
+	state_transfer_start_fetch(&l->transfer, &l->w.in, timer_mono_ns());
 	return true;
 }
 
@@ -371,13 +373,13 @@ is_over(struct weight_thread *l)
 		return false;
 	if (l->cf->capture != NULL && l->cf->capture->failed == EPIPE) {
 		l->failed = true;	/* pcapio_close_or_warn() says why */
-	} else if (!async_worker_going(&l->w) &&
+	} else if (!async_worker_is_going(&l->w) &&
 	    l->w.in.end != MEMBERSHIP_LEFT) {
 		warnx("%s: %s", l->cf->to_name,
 		    async_worker_why(&l->w, why));
 		l->failed = true;
 	}
-	l->over = l->failed || !async_worker_going(&l->w);
+	l->over = l->failed || !async_worker_is_going(&l->w);
 	return l->over;
 }
 
@@ -523,7 +525,7 @@ weight_thread_clear_notice(struct weight_thread *l)
 bool
 weight_thread_is_ready(const struct weight_thread *l)
 {
-	return async_worker_ready(&l->w, true, timer_mono_ns()) &&
+	return async_worker_is_ready(&l->w, true, timer_mono_ns()) &&
 	    udpio_unsent_bytes(l->u) <= ASYNC_WORKER_UNSENT_BYTES;
 }
 

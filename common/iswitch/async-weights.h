@@ -57,7 +57,7 @@ enum async_weights_verdict {
 	ASYNC_WEIGHTS_AHEAD,			/* too early to be kept */
 	ASYNC_WEIGHTS_DUPLICATE,
 	ASYNC_WEIGHTS_BAD_INDEX, ASYNC_WEIGHTS_BAD_LENGTH,
-	ASYNC_WEIGHTS_UNPROVEN,		/* see async_weights_joined() */
+	ASYNC_WEIGHTS_UNPROVEN,		/* see async_weights_enter_job() */
 	ASYNC_WEIGHTS_PROVEN,
 	/* the job is another: it is over */
 	ASYNC_WEIGHTS_OTHER,
@@ -158,7 +158,7 @@ async_weights_init(struct async_weights *a, uint32_t elements, const uint8_t *w,
 
 /* F is known.  False without memory. */
 static inline bool
-async_weights_size(struct async_weights *a, uint32_t floats)
+async_weights_set_segments(struct async_weights *a, uint32_t floats)
 {
 	const uint32_t segs = seg_count(a->elements, floats);
 
@@ -192,21 +192,21 @@ async_weights_wire(int64_t round)
 
 /* Have all segments come as far as t_s, and none any further? */
 static inline bool
-async_weights_uniform(const struct async_weights *a)
+async_weights_is_uniform(const struct async_weights *a)
 {
 	return a->most == a->t_s;
 }
 
 /* Has more than the round that we are at gone by?  We are to catch up. */
 static inline bool
-async_weights_behind(const struct async_weights *a)
+async_weights_is_behind(const struct async_weights *a)
 {
 	return a->latest > a->t_s + 1 || a->most > a->t_s + 1;
 }
 
 /* Segment s has been complete up to `round`, which is not of it. */
 static inline void
-async_weights_know(struct async_weights *a, struct async_weights_seg *s,
+async_weights_note_known(struct async_weights *a, struct async_weights_seg *s,
     int64_t round)
 {
 	s->known = round > s->known ? round : s->known;
@@ -217,7 +217,7 @@ async_weights_know(struct async_weights *a, struct async_weights_seg *s,
 static inline uint32_t
 async_weights_weights_crc(const struct async_weights *a)
 {
-	return async_weights_uniform(a) ?
+	return async_weights_is_uniform(a) ?
 	    crc32c(0, a->w, 4 * (size_t)a->elements) :
 	    0;
 }
@@ -235,14 +235,14 @@ async_weights_crc(const struct async_weights *a, int64_t round, uint32_t *crc)
 
 /* How stale a gradient of weights as of round t_w is at round t_s. */
 static inline uint64_t
-async_weights_stale(int64_t t_s, int64_t t_w)
+async_weights_staleness(int64_t t_s, int64_t t_w)
 {
 	return t_s > t_w ? (uint64_t)(t_s - t_w) : 0;
 }
 
 /* Something is expected of the network from now on. */
 static inline void
-async_weights_wait(struct async_weights *a, uint64_t now_ns)
+async_weights_expect_result(struct async_weights *a, uint64_t now_ns)
 {
 	if (!a->waits)
 		a->waits_ns = now_ns;
@@ -251,7 +251,7 @@ async_weights_wait(struct async_weights *a, uint64_t now_ns)
 
 /* Ask for segment i, if it has not been asked for. */
 static inline void
-async_weights_want(struct async_weights *a, uint32_t i)
+async_weights_queue_help(struct async_weights *a, uint32_t i)
 {
 	struct async_weights_seg *s = &a->seg[i];
 
@@ -263,11 +263,11 @@ async_weights_want(struct async_weights *a, uint32_t i)
 
 /* The silence begins anew. */
 static inline void
-async_weights_heard(struct async_weights *a, uint64_t now_ns)
+async_weights_restart_silence(struct async_weights *a, uint64_t now_ns)
 {
 	a->quiet_wait_ns = ASYNC_WEIGHTS_QUIET_NS;
 	a->heard_ns = now_ns;
-	a->quiet_ns = now_ns + (a->proving || !async_weights_uniform(a) ?
+	a->quiet_ns = now_ns + (a->proving || !async_weights_is_uniform(a) ?
 	    ASYNC_WEIGHTS_QUIET_NS : ASYNC_WEIGHTS_QUIET_MAX_NS);
 }
 
@@ -308,13 +308,14 @@ async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
 	a->got[k]++;
 	if (++s->next > a->most)
 		a->most = s->next;
-	async_weights_know(a, s, s->next);
+	async_weights_note_known(a, s, s->next);
 	async_weights_advance(a);
 }
 
 /* Keep a result until its turn comes. */
 static inline enum async_weights_verdict
-async_weights_keep(struct async_weights *a, const struct seg *g, int64_t round)
+async_weights_store_early(
+    struct async_weights *a, const struct seg *g, int64_t round)
 {
 	const size_t bytes = sizeof(struct async_weights_early) + 4 *
 	    (size_t)g->n;
@@ -340,7 +341,7 @@ async_weights_keep(struct async_weights *a, const struct seg *g, int64_t round)
 
 /* Apply what was kept of segment i, as far as its turn has come. */
 static inline void
-async_weights_drain(struct async_weights *a, uint32_t i)
+async_weights_apply_early(struct async_weights *a, uint32_t i)
 {
 	const uint32_t n = seg_floats_at(a->elements, a->floats, i);
 	struct async_weights_seg *s = &a->seg[i];
@@ -358,7 +359,7 @@ async_weights_drain(struct async_weights *a, uint32_t i)
 
 /* Does the result g of a job that may be another show that it is ours? */
 static inline enum async_weights_verdict
-async_weights_prove(struct async_weights *a, const struct seg *g,
+async_weights_check_proof(struct async_weights *a, const struct seg *g,
     uint64_t now_ns)
 {
 	const int64_t last = a->seg[0].next - 1;
@@ -368,13 +369,13 @@ async_weights_prove(struct async_weights *a, const struct seg *g,
 	if (crc32c(g->contributions, g->vec, 4 * (size_t)g->n) != a->proof)
 		return ASYNC_WEIGHTS_OTHER;
 	a->proving = false;
-	async_weights_heard(a, now_ns);
+	async_weights_restart_silence(a, now_ns);
 	return ASYNC_WEIGHTS_PROVEN;
 }
 
 /* The round that segment i lacked has come. */
 static inline void
-async_weights_got(struct async_weights *a, uint32_t i, uint64_t now_ns)
+async_weights_end_help(struct async_weights *a, uint32_t i, uint64_t now_ns)
 {
 	struct async_weights_seg *s = &a->seg[i];
 
@@ -387,7 +388,7 @@ async_weights_got(struct async_weights *a, uint32_t i, uint64_t now_ns)
 }
 
 static inline enum async_weights_verdict
-async_weights_judge(struct async_weights *a, const struct seg *g,
+async_weights_check_result(struct async_weights *a, const struct seg *g,
     uint64_t now_ns)
 {
 	struct async_weights_seg *s;
@@ -399,36 +400,37 @@ async_weights_judge(struct async_weights *a, const struct seg *g,
 	if (g->n != seg_floats_at(a->elements, a->floats, g->index))
 		return ASYNC_WEIGHTS_BAD_LENGTH;
 	if (a->proving)
-		return async_weights_prove(a, g, now_ns);
+		return async_weights_check_proof(a, g, now_ns);
 	s = &a->seg[g->index];
 	round = async_weights_unwrap(g->iteration, s->next);
 	if (round < s->next)
 		return ASYNC_WEIGHTS_DUPLICATE;
-	async_weights_know(a, s, round + 1);
+	async_weights_note_known(a, s, round + 1);
 	if (round > s->next || round >= a->t_s + ASYNC_WEIGHTS_SPREAD) {
-		v = async_weights_keep(a, g, round);
-		async_weights_wait(a, now_ns);
-		async_weights_want(a, g->index);
+		v = async_weights_store_early(a, g, round);
+		async_weights_expect_result(a, now_ns);
+		async_weights_queue_help(a, g->index);
 		return v;
 	}
-	async_weights_got(a, g->index, now_ns);
+	async_weights_end_help(a, g->index, now_ns);
 	async_weights_apply(a, g->index, g->vec, g->contributions);
-	async_weights_drain(a, g->index);
+	async_weights_apply_early(a, g->index);
 	a->waits = false;
-	async_weights_heard(a, now_ns);
+	async_weights_restart_silence(a, now_ns);
 	if (s->next < s->known) {
-		async_weights_wait(a, now_ns);
-		async_weights_want(a, g->index);
+		async_weights_expect_result(a, now_ns);
+		async_weights_queue_help(a, g->index);
 	}
 	return ASYNC_WEIGHTS_APPLIED;
 }
 
 /* A segment from the switch. */
 static inline enum async_weights_verdict
-async_weights_result(struct async_weights *a, const struct seg *g,
+async_weights_receive_result(struct async_weights *a, const struct seg *g,
     uint64_t now_ns)
 {
-	const enum async_weights_verdict v = async_weights_judge(a, g, now_ns);
+	const enum async_weights_verdict v =
+	    async_weights_check_result(a, g, now_ns);
 
 	a->n[v]++;
 	return v;
@@ -441,7 +443,7 @@ async_weights_result(struct async_weights *a, const struct seg *g,
  * result we applied.  False if it cannot have it.
  */
 static inline bool
-async_weights_joined(struct async_weights *a, uint32_t next, uint64_t now_ns)
+async_weights_enter_job(struct async_weights *a, uint32_t next, uint64_t now_ns)
 {
 	const int64_t job = async_weights_unwrap(next, a->most);
 	const bool has_proof = a->seg[0].next > a->first;
@@ -452,14 +454,14 @@ async_weights_joined(struct async_weights *a, uint32_t next, uint64_t now_ns)
 	for (uint32_t i = 0; i < a->segs; i++) {
 		struct async_weights_seg *s = &a->seg[i];
 
-		async_weights_know(a, s, job - 1);
+		async_weights_note_known(a, s, job - 1);
 		if (s->next < s->known)
-			async_weights_want(a, i);
+			async_weights_queue_help(a, i);
 	}
 	a->waits = false;
 	if (a->queued > 0 || a->proving)
-		async_weights_wait(a, now_ns);
-	async_weights_heard(a, now_ns);
+		async_weights_expect_result(a, now_ns);
+	async_weights_restart_silence(a, now_ns);
 	if (a->proving)
 		a->quiet_ns = now_ns;
 	return true;
@@ -467,7 +469,7 @@ async_weights_joined(struct async_weights *a, uint32_t next, uint64_t now_ns)
 
 /* Nobody has the result g any more: is it one that we need? */
 static inline bool
-async_weights_lost(const struct async_weights *a, const struct seg *g)
+async_weights_needs(const struct async_weights *a, const struct seg *g)
 {
 	int64_t need;
 
@@ -479,7 +481,7 @@ async_weights_lost(const struct async_weights *a, const struct seg *g)
 
 /* Some Helps were not answered: those are sent again. */
 static inline void
-async_weights_expire(struct async_weights *a, uint64_t now_ns)
+async_weights_expire_helps(struct async_weights *a, uint64_t now_ns)
 {
 	const uint64_t patience = rtt_timeout_ns(&a->rtt, &rtt_usual);
 	const uint32_t had = a->helping;
@@ -492,7 +494,7 @@ async_weights_expire(struct async_weights *a, uint64_t now_ns)
 		s->asked = -1;
 		s->again = true;
 		a->helping--;
-		async_weights_want(a, i);
+		async_weights_queue_help(a, i);
 	}
 	if (a->helping < had)
 		rtt_expire(&a->rtt, &rtt_usual);
@@ -503,7 +505,7 @@ async_weights_expire(struct async_weights *a, uint64_t now_ns)
 
 /* The Help for a round; what is known to exist is waited for. */
 static inline uint64_t
-async_weights_ask(struct async_weights *a, uint32_t i, int64_t round,
+async_weights_make_help(struct async_weights *a, uint32_t i, int64_t round,
     uint64_t now_ns)
 {
 	struct async_weights_seg *s = &a->seg[i];
@@ -527,17 +529,19 @@ async_weights_ask(struct async_weights *a, uint32_t i, int64_t round,
  * to be asked for.
  */
 static inline bool
-async_weights_poll(struct async_weights *a, uint64_t now_ns, uint64_t *word)
+async_weights_end_silence(
+    struct async_weights *a, uint64_t now_ns, uint64_t *word)
 {
 	uint32_t i = 0;
 
 	backoff_take_ns(&a->quiet_wait_ns, ASYNC_WEIGHTS_QUIET_MAX_NS);
 	a->quiet_ns = now_ns + a->quiet_wait_ns;
 	if (a->proving) {
-		*word = async_weights_ask(a, 0, a->seg[0].next - 1, now_ns);
+		*word =
+		    async_weights_make_help(a, 0, a->seg[0].next - 1, now_ns);
 		return true;
 	}
-	if (a->repairs && !async_weights_uniform(a))
+	if (a->repairs && !async_weights_is_uniform(a))
 		return false;	/* Probes do */
 	for (uint32_t k = 0; k < a->segs && a->queued < ASYNC_WEIGHTS_HELPS;
 	    k++) {
@@ -546,22 +550,23 @@ async_weights_poll(struct async_weights *a, uint64_t now_ns, uint64_t *word)
 		if (s->next >= a->most)
 			continue;
 		s->known = s->known > s->next ? s->known : s->next + 1;
-		async_weights_want(a, k);
+		async_weights_queue_help(a, k);
 		i = k;
 	}
-	*word = async_weights_ask(a, i, a->seg[i].next, now_ns);
+	*word = async_weights_make_help(a, i, a->seg[i].next, now_ns);
 	return true;
 }
 
 /* Is a Help to be sent now?  If so, its word. */
 static inline bool
-async_weights_help(struct async_weights *a, uint64_t now_ns, uint64_t *word)
+async_weights_next_help(
+    struct async_weights *a, uint64_t now_ns, uint64_t *word)
 {
 	if (a->segs == 0)
 		return false;
 	if (now_ns >= a->retry_ns)
-		async_weights_expire(a, now_ns);
-	if (now_ns >= a->quiet_ns && async_weights_poll(a, now_ns, word))
+		async_weights_expire_helps(a, now_ns);
+	if (now_ns >= a->quiet_ns && async_weights_end_silence(a, now_ns, word))
 		return true;
 	while (a->queued > 0 && a->helping < ASYNC_WEIGHTS_HELPS &&
 	    !a->proving) {
@@ -574,15 +579,15 @@ async_weights_help(struct async_weights *a, uint64_t now_ns, uint64_t *word)
 		if (s->next >= s->known || s->asked == s->next)
 			continue;
 		s->again = s->again && s->asked == -1;
-		*word = async_weights_ask(a, i, s->next, now_ns);
+		*word = async_weights_make_help(a, i, s->next, now_ns);
 		return true;
 	}
 	return false;
 }
 
-/* When async_weights_help() is due, even if nothing comes. */
+/* When async_weights_next_help() is due, even if nothing comes. */
 static inline uint64_t
-async_weights_due(const struct async_weights *a)
+async_weights_deadline_ns(const struct async_weights *a)
 {
 	return a->retry_ns < a->quiet_ns ? a->retry_ns : a->quiet_ns;
 }

@@ -8,12 +8,13 @@
  * again when it asks, and all of it after a second in which it neither asks nor
  * answers. Pure: time is an argument (ns, monotonic), no socket is touched.
  *
- * The caller commits a gradient when async_worker_ready(), and keeps it until
- * the next; it gives what came from the switch (async_worker_result, _control)
- * and sends what async_worker_next() wants sent, until it wants nothing more
- * before async_worker_due().  Of each run it says how much has left
- * (async_worker_sent); without room for the rest it calls async_worker_room()
- * when there may be some.  Messages go through its channel (channel-client.h).
+ * The caller commits a gradient when async_worker_is_ready(), and keeps it
+ * until the next; it gives what came from the switch
+ * (async_worker_receive_result, _control) and sends what async_worker_next()
+ * wants sent, until it wants nothing more before async_worker_deadline_ns(). Of
+ * each run it says how much has left (async_worker_count_sent); without room
+ * for the rest it calls async_worker_note_room() when there may be some.
+ * Messages go through its channel (channel-client.h).
  *
  * Owns its memory: async_worker_free().  No locking: that is for who has two
  * threads.
@@ -75,7 +76,7 @@ struct async_worker_out {
 	uint32_t iteration, first, count;	/* count 0: a message */
 	bool again;			/* the server lacks them, or they were
 					 * lost */
-	bool mended;			/* the mender's */
+	bool repaired;			/* the mender's */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
 };
@@ -101,20 +102,21 @@ struct async_worker {
 	bool blocked;			/* there was no room */
 	int64_t need;			/* t_s that a server's answer makes */
 	uint64_t send_ns;		/* from then on: the next run */
-	uint64_t told_ns;		/* it was sent, or asked for, last */
+	uint64_t asked_ns;		/* it was sent, or asked for, last */
 	uint32_t ask[ASYNC_WORKER_ASKS];	/* indices, a queue */
 	uint32_t asks, asked;
 };
 
 /* Is the push over, and what round is owed to us? */
 static inline void
-async_worker_repair_look(struct async_worker *w)
+async_worker_update_repair(struct async_worker *w)
 {
 	if (!w->repairs)
 		return;
-	w->retransmit.fetches = !w->weights.proving &&
-	    (w->weights.t_s < w->need || !async_weights_uniform(&w->weights) ||
-	    async_weights_behind(&w->weights));
+	w->retransmit.fetches =
+	    !w->weights.proving && (w->weights.t_s < w->need ||
+				       !async_weights_is_uniform(&w->weights) ||
+				       async_weights_is_behind(&w->weights));
 	w->retransmit.round = async_weights_wire(w->weights.t_s);
 	if (w->busy && retransmit_is_whole(&w->retransmit))
 		w->busy = false;
@@ -122,7 +124,7 @@ async_worker_repair_look(struct async_worker *w)
 
 /* We are in: does the switch repair?  False without memory. */
 static inline bool
-async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
+async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 {
 	const uint32_t segs = w->weights.segs;
 
@@ -140,7 +142,7 @@ async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
 	    now_ns);
 	if (w->busy)
 		retransmit_ready_all(&w->retransmit); /* all of it once more */
-	async_worker_repair_look(w);
+	async_worker_update_repair(w);
 	return true;
 }
 
@@ -171,7 +173,7 @@ async_worker_repair_result(struct async_worker *w, const struct seg *g,
 
 /* Is it a STATE or a NACK? */
 static inline bool
-async_worker_told(struct async_worker *w, const struct control *c,
+async_worker_receive_repair(struct async_worker *w, const struct control *c,
     uint64_t now_ns)
 {
 	bool behind;
@@ -179,13 +181,13 @@ async_worker_told(struct async_worker *w, const struct control *c,
 	if (!w->repairs || c->job != w->in.cf.job ||
 	    !retransmit_receive(&w->retransmit, c, c->xid, &behind, now_ns))
 		return false;
-	async_worker_repair_look(w);
+	async_worker_update_repair(w);
 	return true;
 }
 
 /* A Probe, if one is to be sent now. */
 static inline bool
-async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
+async_worker_put_probe(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
 {
 	struct async_weights *a = &w->weights;
@@ -205,7 +207,7 @@ async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
 	}
 	o->count = 0;
 	o->len = repair_write_help(o->message, w->in.cf.job, xid, &h);
-	membership_said(&w->in, now_ns);
+	membership_note_sent(&w->in, now_ns);
 	return true;
 }
 
@@ -244,14 +246,14 @@ async_worker_count(const struct async_worker *w, enum async_worker_count what)
 
 /* Has it not ended yet? */
 static inline bool
-async_worker_going(const struct async_worker *w)
+async_worker_is_going(const struct async_worker *w)
 {
 	return w->end == ASYNC_WORKER_GOING && w->in.end == MEMBERSHIP_GOING;
 }
 
 /* It cannot go on, by what that round of that segment shows. */
 static inline void
-async_worker_fail(struct async_worker *w, enum async_worker_end end,
+async_worker_end_with(struct async_worker *w, enum async_worker_end end,
     int64_t round, uint32_t index)
 {
 	w->end = end;
@@ -261,7 +263,7 @@ async_worker_fail(struct async_worker *w, enum async_worker_end end,
 
 /* The round of segment i that we need, or show that it is ours. */
 static inline int64_t
-async_worker_needs(const struct async_worker *w, uint32_t i)
+async_worker_needed_round(const struct async_worker *w, uint32_t i)
 {
 	return w->weights.seg[i].next - w->weights.proving;
 }
@@ -271,7 +273,7 @@ async_worker_needs(const struct async_worker *w, uint32_t i)
  * to be discarded.
  */
 static inline bool
-async_worker_fits(const struct async_worker *w, uint64_t stale)
+async_worker_is_fresh(const struct async_worker *w, uint64_t stale)
 {
 	return stale <= w->cf.staleness;
 }
@@ -290,9 +292,9 @@ async_worker_ready_ns(const struct async_worker *w)
 
 	if (w->busy || w->end != ASYNC_WORKER_GOING || a->proving ||
 	    !membership_works(&w->in) || a->t_s < w->need ||
-	    async_weights_behind(a))
+	    async_weights_is_behind(a))
 		return ASYNC_WORKER_NEVER;
-	return async_weights_uniform(a) ? 0 : a->heard_ns +
+	return async_weights_is_uniform(a) ? 0 : a->heard_ns +
 	    ASYNC_WEIGHTS_QUIET_NS;
 }
 
@@ -301,7 +303,7 @@ async_worker_ready_ns(const struct async_worker *w)
  * for the link.
  */
 static inline bool
-async_worker_ready(const struct async_worker *w, bool room, uint64_t now_ns)
+async_worker_is_ready(const struct async_worker *w, bool room, uint64_t now_ns)
 {
 	return room && now_ns >= async_worker_ready_ns(w);
 }
@@ -316,27 +318,27 @@ async_worker_commit(struct async_worker *w, uint64_t at_ns)
 	w->need = w->in.whole ? w->weights.t_s + 1 : 0;
 	if (w->send_ns < at_ns)
 		w->send_ns = at_ns;
-	async_weights_wait(&w->weights, at_ns);
+	async_weights_expect_result(&w->weights, at_ns);
 	async_worker_repair_push(w, at_ns);
 }
 
 /* We are in; the first time, F is known. */
 static inline void
-async_worker_enter(struct async_worker *w, uint64_t now_ns)
+async_worker_enter_job(struct async_worker *w, uint64_t now_ns)
 {
 	struct async_weights *a = &w->weights;
 
-	if (a->segs == 0 && !async_weights_size(a, w->in.floats))
+	if (a->segs == 0 && !async_weights_set_segments(a, w->in.floats))
 		w->end = ASYNC_WORKER_NO_MEMORY;
-	else if (!async_weights_joined(a, w->in.job_next, now_ns))
-		async_worker_fail(w, ASYNC_WORKER_AHEAD, a->most, 0);
-	else if (!async_worker_repair_begin(w, now_ns))
+	else if (!async_weights_enter_job(a, w->in.job_next, now_ns))
+		async_worker_end_with(w, ASYNC_WORKER_AHEAD, a->most, 0);
+	else if (!async_worker_start_repair(w, now_ns))
 		w->end = ASYNC_WORKER_NO_MEMORY;
 }
 
 /* A server lacks a segment of the last gradient, which the caller still has. */
 static inline void
-async_worker_asked(struct async_worker *w, const struct seg *s,
+async_worker_receive_help(struct async_worker *w, const struct seg *s,
     uint64_t now_ns)
 {
 	const uint32_t last = (w->pushes - 1) & (SEG_ITERATIONS - 1);
@@ -346,26 +348,27 @@ async_worker_asked(struct async_worker *w, const struct seg *s,
 	    w->asks - w->asked == ASYNC_WORKER_ASKS)
 		return;
 	w->ask[w->asks++ % ASYNC_WORKER_ASKS] = s->index;
-	w->told_ns = now_ns;
+	w->asked_ns = now_ns;
 }
 
 /* A control message from the switch, its MAC judged good. */
 static inline void
-async_worker_control(struct async_worker *w, const struct control *c,
+async_worker_receive_control(struct async_worker *w, const struct control *c,
     uint64_t now_ns)
 {
 	const struct seg *s = &w->in.seg;
 
-	if (w->end != ASYNC_WORKER_GOING || async_worker_told(w, c, now_ns))
+	if (w->end != ASYNC_WORKER_GOING ||
+	    async_worker_receive_repair(w, c, now_ns))
 		return;
-	switch (membership_control(&w->in, c, now_ns)) {
-	case MEMBERSHIP_IN: async_worker_enter(w, now_ns); break;
+	switch (membership_receive(&w->in, c, now_ns)) {
+	case MEMBERSHIP_IN: async_worker_enter_job(w, now_ns); break;
 	case MEMBERSHIP_RESUMED: w->weights.waits = false; break;
-	case MEMBERSHIP_ASKED: async_worker_asked(w, s, now_ns); break;
+	case MEMBERSHIP_ASKED: async_worker_receive_help(w, s, now_ns); break;
 	case MEMBERSHIP_LOST:
-		if (async_weights_lost(&w->weights, s))
-			async_worker_fail(w, ASYNC_WORKER_GONE,
-			    async_worker_needs(w, s->index), s->index);
+		if (async_weights_needs(&w->weights, s))
+			async_worker_end_with(w, ASYNC_WORKER_GONE,
+			    async_worker_needed_round(w, s->index), s->index);
 		break;
 	case MEMBERSHIP_NOTHING:
 	case MEMBERSHIP_IGNORED:
@@ -378,25 +381,25 @@ async_worker_control(struct async_worker *w, const struct control *c,
 
 /* A segment from the switch. */
 static inline enum async_weights_verdict
-async_worker_result(struct async_worker *w, const struct seg *s,
+async_worker_receive_result(struct async_worker *w, const struct seg *s,
     uint64_t now_ns)
 {
 	enum async_weights_verdict v = ASYNC_WEIGHTS_OTHER;
 
 	if (w->end != ASYNC_WORKER_GOING)
 		return v;
-	v = async_weights_result(&w->weights, s, now_ns);
+	v = async_weights_receive_result(&w->weights, s, now_ns);
 	async_worker_repair_result(w, s, v, now_ns);
-	async_worker_repair_look(w);
+	async_worker_update_repair(w);
 	if (v == ASYNC_WEIGHTS_OTHER)
-		async_worker_fail(w, ASYNC_WORKER_OTHER,
-		    async_worker_needs(w, 0), 0);
+		async_worker_end_with(w, ASYNC_WORKER_OTHER,
+		    async_worker_needed_round(w, 0), 0);
 	return v;
 }
 
 /* When a round that does not come is given up; NEVER. */
 static inline uint64_t
-async_worker_patience_ns(const struct async_worker *w)
+async_worker_give_up_ns(const struct async_worker *w)
 {
 	return w->weights.waits ? membership_after(w->weights.waits_ns,
 	    w->in.cf.give_up_ns) : ASYNC_WORKER_NEVER;
@@ -404,37 +407,37 @@ async_worker_patience_ns(const struct async_worker *w)
 
 /* No round for too long: which is it, and of which segment? */
 static inline void
-async_worker_stick(struct async_worker *w)
+async_worker_end_stuck(struct async_worker *w)
 {
 	const struct async_weights *a = &w->weights;
 	uint32_t i = 0;
 
 	while (!a->proving && i + 1 < a->segs && a->seg[i].next > a->t_s)
 		i++;
-	async_worker_fail(w, a->proving ? ASYNC_WORKER_SILENT :
-	    ASYNC_WORKER_STUCK, async_worker_needs(w, i), i);
+	async_worker_end_with(w, a->proving ? ASYNC_WORKER_SILENT :
+	    ASYNC_WORKER_STUCK, async_worker_needed_round(w, i), i);
 }
 
 /* When all of the gradient is sent again, for a server may have none; NEVER. */
 static inline uint64_t
-async_worker_again_ns(const struct async_worker *w)
+async_worker_repeat_ns(const struct async_worker *w)
 {
 	const uint64_t heard = w->weights.heard_ns;
 
 	return w->busy || w->repairs || w->weights.t_s >= w->need ?
 	    ASYNC_WORKER_NEVER :
-	    (w->told_ns > heard ? w->told_ns : heard) + ASYNC_WORKER_AGAIN_NS;
+	    (w->asked_ns > heard ? w->asked_ns : heard) + ASYNC_WORKER_AGAIN_NS;
 }
 
 /* What is due by now_ns. */
 static inline void
-async_worker_fire(struct async_worker *w, uint64_t now_ns)
+async_worker_run_timers(struct async_worker *w, uint64_t now_ns)
 {
 	if (!membership_works(&w->in))
 		return;
-	if (now_ns >= async_worker_patience_ns(w)) {
-		async_worker_stick(w);
-	} else if (!w->in.closed && now_ns >= async_worker_again_ns(w)) {
+	if (now_ns >= async_worker_give_up_ns(w)) {
+		async_worker_end_stuck(w);
+	} else if (!w->in.closed && now_ns >= async_worker_repeat_ns(w)) {
 		w->busy = w->again = true;
 		w->sent = 0;
 	}
@@ -442,12 +445,12 @@ async_worker_fire(struct async_worker *w, uint64_t now_ns)
 
 /* A Join or a Leave, if one is due. */
 static inline bool
-async_worker_say_member(struct async_worker *w, struct async_worker_out *o,
+async_worker_put_membership(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
 {
 	const struct membership_place at = {
 	    .next = async_weights_wire(w->weights.t_s),
-	    .crc = membership_joins(&w->in, now_ns) ?
+	    .crc = membership_join_is_due(&w->in, now_ns) ?
 	    async_weights_weights_crc(&w->weights) : 0 };
 
 	o->count = 0;
@@ -457,23 +460,23 @@ async_worker_say_member(struct async_worker *w, struct async_worker_out *o,
 
 /* A Help, if one is due. */
 static inline bool
-async_worker_say_help(struct async_worker *w, struct async_worker_out *o,
+async_worker_put_help(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
 {
 	uint64_t word;
 
-	if (!async_weights_help(&w->weights, now_ns, &word))
+	if (!async_weights_next_help(&w->weights, now_ns, &word))
 		return false;
 	o->count = 0;
 	o->len = (size_t)(bytes_put(control_put(o->message, CONTROL_HELP,
 	    w->in.cf.job, membership_xid(&w->in)), word, 8) - o->message);
-	membership_said(&w->in, now_ns);
+	membership_note_sent(&w->in, now_ns);
 	return true;
 }
 
 /* The most segments that leave at once. */
 static inline uint32_t
-async_worker_burst(const struct async_worker *w)
+async_worker_burst_segments(const struct async_worker *w)
 {
 	const uint64_t bits = 8 * (SEG_HEADER_BYTES +
 	    4 * (uint64_t)w->weights.floats);
@@ -487,7 +490,7 @@ async_worker_burst(const struct async_worker *w)
 
 /* The next of what the server asked for, as many as follow each other. */
 static inline uint32_t
-async_worker_answer(const struct async_worker *w, uint32_t most,
+async_worker_next_answer(const struct async_worker *w, uint32_t most,
     uint32_t *first)
 {
 	uint32_t n = 0;
@@ -501,16 +504,16 @@ async_worker_answer(const struct async_worker *w, uint32_t most,
 
 /* The next run of the gradient: what is asked for of it comes first. */
 static inline bool
-async_worker_run(struct async_worker *w, struct async_worker_out *o,
+async_worker_next_run(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
 {
-	const uint32_t most = async_worker_burst(w);
+	const uint32_t most = async_worker_burst_segments(w);
 
-	o->mended = w->repairs && w->asked == w->asks;
+	o->repaired = w->repairs && w->asked == w->asks;
 	o->again = w->asked != w->asks;
 	o->iteration = (w->pushes - 1) & (SEG_ITERATIONS - 1);
 	if (o->again) {
-		o->count = async_worker_answer(w, most, &o->first);
+		o->count = async_worker_next_answer(w, most, &o->first);
 	} else if (w->repairs) {
 		o->count = retransmit_next_run(
 		    &w->retransmit, most, &o->first, &o->again, now_ns);
@@ -531,19 +534,19 @@ static inline bool
 async_worker_next(struct async_worker *w, uint64_t now_ns,
     struct async_worker_out *o)
 {
-	async_worker_fire(w, now_ns);
+	async_worker_run_timers(w, now_ns);
 	if (w->end != ASYNC_WORKER_GOING)
 		return false;
-	if (async_worker_say_member(w, o, now_ns))
+	if (async_worker_put_membership(w, o, now_ns))
 		return true;
 	if (!membership_works(&w->in))
 		return false;
 	if (!w->in.closed && !w->blocked && now_ns >= w->send_ns &&
-	    async_worker_run(w, o, now_ns))
+	    async_worker_next_run(w, o, now_ns))
 		return true;
 	/* behind what may complete the round that it asks for */
-	return async_worker_say_probe(w, o, now_ns) ||
-	    async_worker_say_help(w, o, now_ns);
+	return async_worker_put_probe(w, o, now_ns) ||
+	    async_worker_put_help(w, o, now_ns);
 }
 
 /*
@@ -551,7 +554,7 @@ async_worker_next(struct async_worker *w, uint64_t now_ns,
  * for it, of a burst's time at most: else each burst would come later.
  */
 static inline void
-async_worker_pace(struct async_worker *w, uint32_t n, uint64_t now_ns)
+async_worker_pace_next(struct async_worker *w, uint32_t n, uint64_t now_ns)
 {
 	const double bits = 8.0 * n * (SEG_HEADER_BYTES +
 	    4.0 * w->weights.floats);
@@ -565,16 +568,16 @@ async_worker_pace(struct async_worker *w, uint32_t n, uint64_t now_ns)
 
 /* The first n segments of a run have left; for the others there is no room. */
 static inline void
-async_worker_sent(struct async_worker *w, const struct async_worker_out *o,
-    uint32_t n, uint64_t now_ns)
+async_worker_count_sent(struct async_worker *w,
+    const struct async_worker_out *o, uint32_t n, uint64_t now_ns)
 {
 	w->blocked = n < o->count;
 	w->n[o->again || w->again ? ASYNC_WORKER_RESENT :
 	    ASYNC_WORKER_SEGMENTS] += n;
-	async_worker_pace(w, n, now_ns);
+	async_worker_pace_next(w, n, now_ns);
 	if (n > 0)
-		membership_said(&w->in, now_ns);
-	if (o->mended) {
+		membership_note_sent(&w->in, now_ns);
+	if (o->repaired) {
 		retransmit_unsent(
 		    &w->retransmit, o->first, o->count, o->count - n, o->again);
 		w->sent += o->again ? 0 : n;
@@ -588,13 +591,13 @@ async_worker_sent(struct async_worker *w, const struct async_worker_out *o,
 	w->n[ASYNC_WORKER_SENT] += !w->again;
 	w->busy = w->repairs;
 	w->again = false;
-	w->told_ns = now_ns;
-	async_weights_wait(&w->weights, now_ns);
+	w->asked_ns = now_ns;
+	async_weights_expect_result(&w->weights, now_ns);
 }
 
 /* There may be room again. */
 static inline void
-async_worker_room(struct async_worker *w)
+async_worker_note_room(struct async_worker *w)
 {
 	w->blocked = false;
 }
@@ -609,21 +612,21 @@ async_worker_leave(struct async_worker *w, uint64_t now_ns)
 
 /* When there is something to do, even if nothing comes and no room. */
 static inline uint64_t
-async_worker_due(const struct async_worker *w)
+async_worker_deadline_ns(const struct async_worker *w)
 {
-	uint64_t due = membership_due(&w->in), at;
+	uint64_t due = membership_deadline_ns(&w->in), at;
 
 	if (w->end != ASYNC_WORKER_GOING)
 		return ASYNC_WORKER_NEVER;
 	if (!membership_works(&w->in))
 		return due;
-	at = async_weights_due(&w->weights);
+	at = async_weights_deadline_ns(&w->weights);
 	due = at < due ? at : due;
-	at = async_worker_patience_ns(w);
+	at = async_worker_give_up_ns(w);
 	due = at < due ? at : due;
 	if (w->in.closed)
 		return due;
-	at = async_worker_again_ns(w);
+	at = async_worker_repeat_ns(w);
 	due = at < due ? at : due;
 	if (!w->blocked && (w->asked != w->asks || (w->repairs ?
 	    retransmit_has_run(&w->retransmit) : w->busy)))

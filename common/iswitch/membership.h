@@ -1,18 +1,19 @@
 /*
- * membership.h - standing with a switch: Join, signs of life, Leave
+ * membership.h - the membership of a worker or a switch in a job: Join, signs
+ * of life, Leave
  *
- * What belonging to a job takes whatever the job does (iSwitch section 3.4):
- * asking to be let in until there is an answer, saying so again before the
- * switch forgets, being halted and resumed, put out and let in again, and
- * leaving in good order.  A worker in step, one out of step and a switch below
- * another are members alike, by `type` and `async`.
+ * A member does this whatever the job computes (iSwitch, section 3.4): it sends
+ * Joins until the switch answers, sends another before the switch forgets it,
+ * halts and resumes with the job, joins again when the switch has removed it,
+ * and leaves in good order.  Synchronous workers, asynchronous workers and
+ * switches below another switch differ by `type` and `async` only.
  *
- * Pure: time is an argument (ns, monotonic), messages go out by
- * membership_next().  The caller has a channel (channel-client.h), by which all
- * passes that leaves, and that comes: what is good goes to
- * membership_control(), other news of it to membership_doubts().  It takes the
- * xid of requests of its own from membership_xid(), and calls membership_said()
- * when it sends anything else.
+ * Pure: time is an argument (ns, monotonic), and messages are written by
+ * membership_next().  The caller has a secure channel (channel-client.h) for
+ * all messages.  It passes good messages to membership_receive(), and others to
+ * membership_receive_doubtful().  It takes the xid of its own requests from
+ * membership_xid(), and calls membership_note_sent() when it sends anything
+ * else.
  */
 #ifndef INNET_ISWITCH_MEMBERSHIP_H
 #define INNET_ISWITCH_MEMBERSHIP_H
@@ -33,11 +34,12 @@
 enum {
 	MEMBERSHIP_FIRST_NS = 20000000,	/* first wait for an Ack, doubled */
 	MEMBERSHIP_SECOND_NS = 1000000000,	/* up to this */
-	MEMBERSHIP_OPEN_NS = 50000000,	/* until asked again: is it open? */
-	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for its Ack, doubled */
-	MEMBERSHIP_LEAVES = 5,		/* then the switch will notice */
-	MEMBERSHIP_HINT_NS = 50000000,	/* between Joins that are hinted at */
-	MEMBERSHIP_SAID_BYTES = 96,	/* of a refusal's own words */
+	MEMBERSHIP_OPEN_NS = 50000000,	/* between Joins to a closed job */
+	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for a Leave's Ack,
+					   doubled */
+	MEMBERSHIP_LEAVES = 5,		/* Leaves that are sent at most */
+	MEMBERSHIP_HINT_NS = 50000000,	/* least between Joins after hints */
+	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* of an Ack's text */
 	MEMBERSHIP_WHY_BYTES = 256,
 	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
 	    1 + CHANNEL_CLIENT_MORE_BYTES
@@ -51,19 +53,19 @@ struct membership_conf {
 	uint32_t elements;
 	uint16_t floats;		/* of a segment; 0: as the job has */
 	uint16_t floats_max;		/* what we can take */
-	uint64_t give_up_ns;		/* without an answer; NEVER */
+	uint64_t give_up_ns;		/* time without an answer; or NEVER */
 	uint32_t xid;			/* of the first request */
 	bool repairs;			/* knows Probe, STATE and NACK */
 	bool sends_state;		/* to a member that joins late */
 	bool creates_job;		/* or is refused */
-	bool any_xid;			/* answers are to another's requests:
-					   a capture's */
-	bool can_multicast;		/* results by a group's address too */
-	bool tagged;			/* data goes with proofs, both ways */
-	/* keyed with the key file, or NULL: proofs are tokens */
+	bool any_xid;			/* accepts answers to the requests of
+					   another program: a capture's */
+	bool can_multicast;		/* takes results by a group's address */
+	bool tagged;			/* data has authentication tags */
+	/* keyed with the key file, or NULL: the tags are tokens; borrowed */
 	const struct hmac_sha256_ctx *key;
-	const struct channel_client
-	    *channel; /* whose pass they are of; or NULL */
+	const struct channel_client *channel;	/* gives the cookie of the
+						   tags; borrowed, or NULL */
 };
 
 /* Where a member stands, for its Join. */
@@ -73,10 +75,10 @@ struct membership_place {
 	bool again;			/* can give next - 1 once more */
 };
 
-/* Why it has ended; membership_why() has the words. */
+/* Why the membership has ended; membership_why() explains it. */
 enum membership_end {
 	MEMBERSHIP_GOING,
-	MEMBERSHIP_LEFT,		/* as was asked */
+	MEMBERSHIP_LEFT,		/* by membership_leave() */
 	MEMBERSHIP_RESET,
 	MEMBERSHIP_REFUSED,		/* with `status` */
 	MEMBERSHIP_KEYED,		/* answers have another key, or none */
@@ -84,48 +86,48 @@ enum membership_end {
 	MEMBERSHIP_UNANSWERED
 };
 
-/* What a control message came to. */
+/* The effect of a control message. */
 enum membership_news {
 	MEMBERSHIP_NOTHING,		/* nothing for the caller */
-	MEMBERSHIP_IGNORED,		/* not for us, or too late */
-	MEMBERSHIP_IN,			/* we are a member, or are again */
-	MEMBERSHIP_STAYS,		/* we still are: its values are fresh */
-	MEMBERSHIP_OUT,			/* we are none; a Join is on its way */
+	MEMBERSHIP_IGNORED,		/* the message: not for us, or old */
+	MEMBERSHIP_IN,			/* we are a member (again) */
+	MEMBERSHIP_STAYS,		/* we still are; values are fresh */
+	MEMBERSHIP_OUT,			/* we are none; a Join is due */
 	MEMBERSHIP_HALTED,
 	MEMBERSHIP_RESUMED,
-	MEMBERSHIP_ASKED,		/* for a segment of ours: `seg` */
-	MEMBERSHIP_LOST,		/* nobody has `seg` any more */
+	MEMBERSHIP_ASKED,		/* our segment `seg` is requested */
+	MEMBERSHIP_LOST,		/* the result `seg` is not kept */
 	MEMBERSHIP_ENDED		/* see `end` */
 };
 
 struct membership {
 	struct membership_conf cf;
 	enum membership_end end;
-	uint8_t status;			/* of what refused us */
-	char said[MEMBERSHIP_SAID_BYTES];	/* and its words for it */
+	uint8_t status;			/* of the refusal */
+	char status_text[MEMBERSHIP_STATUS_TEXT_BYTES];	/* and its text */
 	bool joined, halted;
-	bool forgotten;			/* the switch knows us no more: it has
-					 * been started again, perhaps */
-	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_UNSEALED,
+	bool forgotten;			/* the switch does not know us any
+					 * more: it may have restarted */
+	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_NO_MAC,
 	    MEMBERSHIP_WRONG_KEY } doubt;	/* of answers to this Join */
-	bool anew;			/* a Leave goes before the Join */
-	bool orphan;			/* the switch's parent, `said`, does
-					   not answer it */
+	bool leaves_first;		/* a Leave goes before the Join */
+	bool orphan;			/* the parent of the switch, named by
+					   status_text, does not answer */
 	uint32_t xid;			/* of the next request */
 	uint64_t joins, ignored;	/* Joins sent, messages ignored */
 	struct seg seg;			/* of the last ASKED or LOST, no vec */
 
 	/* the job, as the last Ack of a Join has it */
-	bool closed;			/* others are still to join */
+	bool closed;			/* it waits for more members */
 	bool whole;			/* a server: answers whole vectors */
 	bool job_async;
-	bool repairs;			/* both sides know how */
+	bool repairs;			/* both sides know Probes */
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
-	union addr holder;		/* of our number, if that is TAKEN */
-	union addr group;		/* may come to it too; family 0: none */
-	bool in_multicast_group;	/* the caller sees to that */
-	struct segment_tag tags;		/* if it proves */
+	union addr holder;		/* of our number, if status is TAKEN */
+	union addr group;		/* of multicast results; family 0: no */
+	bool in_multicast_group;	/* set by the caller */
+	struct segment_tag tags;		/* if data has tags */
 	uint32_t floats, segs;		/* as agreed; 0 before */
 	uint32_t span;			/* segments that have slots; 0: all */
 	uint64_t life_ns;		/* between signs of life */
@@ -133,17 +135,85 @@ struct membership {
 	/* requests under way */
 	bool join_open, leaving;	/* not answered yet */
 	uint32_t first_xid, join_xid;	/* of this Join: first, last sent */
-	uint32_t xid_ahead;		/* any_xid: a capture's before ours */
-	uint32_t join_next;		/* and where it said that we stand */
+	uint32_t xid_ahead;		/* any_xid: the other program's xid
+					   less ours */
+	uint32_t join_next;		/* `next` of the last Join */
 	uint32_t leave_xid;
 	unsigned leaves;
 	uint64_t join_ns;		/* when to send one; NEVER */
-	uint64_t join_wait_ns;		/* until the next after that */
-	uint64_t join_since_ns;		/* first that was not answered */
-	uint64_t asked_ns;		/* the last was sent */
-	uint64_t rtt_ns;		/* and answered after that; 0 unknown */
-	uint64_t leave_ns, said_ns;
+	uint64_t join_wait_ns;		/* from it to the one after it */
+	uint64_t join_since_ns;		/* when the first of these was sent */
+	uint64_t asked_ns;		/* when the last was sent */
+	uint64_t rtt_ns;		/* of the last Join; 0: unknown */
+	uint64_t leave_ns, sent_ns;
 };
+
+/* Initialise m; the first Join is due at once. */
+static inline void membership_init(struct membership *m,
+    const struct membership_conf *cf, uint64_t now_ns);
+
+/*
+ * Write the message that is due now at msg, which has room for
+ * MEMBERSHIP_MESSAGE_BYTES. Returns its length, or 0. at: where the member
+ * stands; used only if membership_join_is_due().
+ */
+static inline size_t membership_next(struct membership *m, uint64_t now_ns,
+    const struct membership_place *at, uint8_t *msg);
+
+/* Return when membership_next() is due, even if nothing arrives; NEVER. */
+static inline uint64_t membership_deadline_ns(const struct membership *m);
+
+/*
+ * Tell whether membership_next() would write a Join, which needs the place of
+ * the member.
+ */
+static inline bool membership_join_is_due(const struct membership *m,
+    uint64_t now_ns);
+
+/* Process a control message from the switch that the channel finds good. */
+static inline enum membership_news membership_receive(struct membership *m,
+    const struct control *c, uint64_t now_ns);
+
+/*
+ * Process a message c that the channel does not find good.  Anybody may have
+ * sent it, so it ends nothing: at most the member joins once more.
+ */
+static inline void membership_receive_doubtful(struct membership *m,
+    enum channel_client_news news, const struct control *c, uint64_t now_ns);
+
+/* Tell whether segments may be sent. */
+static inline bool membership_works(const struct membership *m);
+
+/* Return the xid for a request of the caller's own. */
+static inline uint32_t membership_xid(struct membership *m);
+
+/* Note that a message was sent, which is a sign of life. */
+static inline void membership_note_sent(struct membership *m, uint64_t now_ns);
+
+/* Send a Join now, also as a member, to get fresh values. */
+static inline void membership_join(struct membership *m, uint64_t now_ns);
+
+/*
+ * Leave the job and join it again, because what the switch had of us is lost.
+ */
+static inline void membership_rejoin(struct membership *m, uint64_t now_ns);
+
+/*
+ * Leave the job: membership_next() writes the Leaves until the switch answers.
+ */
+static inline void membership_leave(struct membership *m, uint64_t now_ns);
+
+/*
+ * Write to `why` what ended the membership and what to do about it, in words
+ * that follow the switch's name.  Returns why, which is empty for other ends.
+ */
+static inline const char *membership_why(const struct membership *m,
+    char why[MEMBERSHIP_WHY_BYTES]);
+
+/* Return at_ns + span_ns, or NEVER if that is too large. */
+static inline uint64_t membership_after(uint64_t at_ns, uint64_t span_ns);
+
+/* implementation */
 
 static inline void
 membership_init(struct membership *m, const struct membership_conf *cf,
@@ -151,10 +221,9 @@ membership_init(struct membership *m, const struct membership_conf *cf,
 {
 	*m = (struct membership){ .cf = *cf, .xid = cf->xid,
 	    .join_ns = now_ns, .join_wait_ns = MEMBERSHIP_FIRST_NS,
-	    .said_ns = now_ns, .life_ns = MEMBERSHIP_SECOND_NS };
+	    .sent_ns = now_ns, .life_ns = MEMBERSHIP_SECOND_NS };
 }
 
-/* at_ns and span_ns; NEVER if that is, or would be past it. */
 static inline uint64_t
 membership_after(uint64_t at_ns, uint64_t span_ns)
 {
@@ -162,7 +231,6 @@ membership_after(uint64_t at_ns, uint64_t span_ns)
 	    at_ns + span_ns;
 }
 
-/* May segments leave? */
 static inline bool
 membership_works(const struct membership *m)
 {
@@ -170,21 +238,18 @@ membership_works(const struct membership *m)
 	    !m->leaving;
 }
 
-/* Something of ours has just been sent: a sign of life. */
 static inline void
-membership_said(struct membership *m, uint64_t now_ns)
+membership_note_sent(struct membership *m, uint64_t now_ns)
 {
-	m->said_ns = now_ns;
+	m->sent_ns = now_ns;
 }
 
-/* The xid of a request of the caller's own. */
 static inline uint32_t
 membership_xid(struct membership *m)
 {
 	return m->xid++;
 }
 
-/* Ask to be let in (again), now. */
 static inline void
 membership_join(struct membership *m, uint64_t now_ns)
 {
@@ -194,24 +259,23 @@ membership_join(struct membership *m, uint64_t now_ns)
 	m->join_wait_ns = MEMBERSHIP_FIRST_NS;
 }
 
-/* What we had of the job is lost: out, and in again as somebody new. */
 static inline void
-membership_anew(struct membership *m, uint64_t now_ns)
+membership_rejoin(struct membership *m, uint64_t now_ns)
 {
 	m->joined = m->halted = m->join_open = false;
-	m->anew = true;
+	m->leaves_first = true;
 	m->join_ns = now_ns;
 	m->join_wait_ns = MEMBERSHIP_FIRST_NS;
 }
 
 static inline enum membership_news
-membership_over(struct membership *m, enum membership_end end)
+membership_end_with(struct membership *m, enum membership_end end)
 {
 	m->end = end;
 	return MEMBERSHIP_ENDED;
 }
 
-/* The switch has halted the job: Join once a second until it goes on. */
+/* The switch has halted the job: send a Join each second until it resumes. */
 static inline enum membership_news
 membership_halt(struct membership *m, uint64_t now_ns)
 {
@@ -225,7 +289,7 @@ membership_halt(struct membership *m, uint64_t now_ns)
 	return was ? MEMBERSHIP_NOTHING : MEMBERSHIP_HALTED;
 }
 
-/* The switch has us. */
+/* The switch has accepted our Join: take over the values of the job. */
 static inline enum membership_news
 membership_enter(struct membership *m, const struct control_ack *a)
 {
@@ -236,7 +300,7 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	    (m->segs > 0 && a->floats != m->floats) ||
 	    seg_count(a->elements, a->floats) > SEG_INDEX_MAX) {
 		m->status = CONTROL_BAD_VALUE;
-		return membership_over(m, MEMBERSHIP_REFUSED);
+		return membership_end_with(m, MEMBERSHIP_REFUSED);
 	}
 	m->floats = a->floats;
 	m->segs = seg_count(a->elements, a->floats);
@@ -249,21 +313,17 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	    MEMBERSHIP_STAYS;
 }
 
-/* May c be the answer to our Join that is under way? */
+/* Tell whether c may be the answer to the Join that is under way. */
 static inline bool
-membership_awaits(const struct membership *m, const struct control *c)
+membership_awaits_ack(const struct membership *m, const struct control *c)
 {
 	return c->action == CONTROL_ACK && c->job == m->cf.job &&
 	    m->join_open && c->xid - m->first_xid <= m->join_xid -
 	    m->first_xid;
 }
 
-/*
- * A message c of which the channel says that it is not to be acted upon.  What
- * may have been said by anybody ends nothing: at most we join once more.
- */
 static inline void
-membership_doubts(struct membership *m, enum channel_client_news news,
+membership_receive_doubtful(struct membership *m, enum channel_client_news news,
     const struct control *c, uint64_t now_ns)
 {
 	switch (news) {
@@ -275,39 +335,41 @@ membership_doubts(struct membership *m, enum channel_client_news news,
 			m->leave_ns = now_ns;
 		break;
 	case CHANNEL_CLIENT_HINT:
-		if (membership_awaits(m, c))
+		if (membership_awaits_ack(m, c))
 			m->doubt = MEMBERSHIP_WRONG_KEY;
 		else if (m->joined && !m->leaving && !m->halted &&
 		    now_ns - m->asked_ns >= MEMBERSHIP_HINT_NS)
 			membership_join(m, now_ns);
 		break;
 	case CHANNEL_CLIENT_BAD:
-		if (!c->has_mac && membership_awaits(m, c))
-			m->doubt = MEMBERSHIP_UNSEALED;
+		if (!c->has_mac && membership_awaits_ack(m, c))
+			m->doubt = MEMBERSHIP_NO_MAC;
 		break;
 	case CHANNEL_CLIENT_OLD:
 	case CHANNEL_CLIENT_GOOD: break;
 	}
 }
 
-/* The words of a refusal, which may be a stranger's: what can be printed. */
+/*
+ * Keep the text of an Ack, which may be forged, with only printable characters.
+ */
 static inline void
-membership_hear(struct membership *m, const struct control_ack *a)
+membership_keep_text(struct membership *m, const struct control_ack *a)
 {
 	size_t n = 0;
 
-	for (; n < a->text_bytes && n < sizeof(m->said) - 1; n++)
-		m->said[n] = a->text[n] >= ' ' && a->text[n] <= '~' ?
+	for (; n < a->text_bytes && n < sizeof(m->status_text) - 1; n++)
+		m->status_text[n] = a->text[n] >= ' ' && a->text[n] <= '~' ?
 		    (char)a->text[n] : '?';
-	m->said[n] = '\0';
+	m->status_text[n] = '\0';
 }
 
-/* The answer to our Join. */
+/* Process the answer to our Join. */
 static inline enum membership_news
-membership_answered(struct membership *m, const struct control_ack *a,
+membership_receive_join_ack(struct membership *m, const struct control_ack *a,
     uint32_t xid, uint64_t now_ns)
 {
-	membership_hear(m, a);
+	membership_keep_text(m, a);
 	m->doubt = MEMBERSHIP_UNDOUBTED;
 	m->orphan = a->status == CONTROL_NO_PARENT;
 	if (m->orphan)			/* our Join still stands */
@@ -338,7 +400,7 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	    a->status == CONTROL_NOT_READY))	/* we joined with this one */
 		memcpy(m->tags.cookie, m->cf.channel->cookie, TAG_COOKIE_BYTES);
 	if (a->status == CONTROL_DONE && a->tagged != m->cf.tagged)
-		return membership_over(m, MEMBERSHIP_FORM);
+		return membership_end_with(m, MEMBERSHIP_FORM);
 	if (a->status == CONTROL_DONE && a->tagged)
 		segment_tag_set_key(&m->tags, m->cf.key, m->cf.job, a->salt,
 		    a->epoch, a->next, !m->joined || m->forgotten,
@@ -348,12 +410,12 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	if (a->status == CONTROL_NOT_READY)
 		return membership_halt(m, now_ns);
 	m->status = a->status;
-	return membership_over(m, MEMBERSHIP_REFUSED);
+	return membership_end_with(m, MEMBERSHIP_REFUSED);
 }
 
-/* A Help or a segment of ours came to nothing. */
+/* Process the status of a Help or of a segment of ours that failed. */
 static inline enum membership_news
-membership_helpless(struct membership *m, const struct control_ack *a,
+membership_receive_help_ack(struct membership *m, const struct control_ack *a,
     uint64_t now_ns)
 {
 	m->seg = seg_split(a->seg);
@@ -375,12 +437,12 @@ membership_helpless(struct membership *m, const struct control_ack *a,
 }
 
 static inline enum membership_news
-membership_ack(struct membership *m, const struct control *c,
+membership_receive_ack(struct membership *m, const struct control *c,
     uint64_t now_ns)
 {
 	struct control_ack a;
 
-	/* who is no member is told so under job 0 */
+	/* NOT_MEMBER has job 0 */
 	if (!control_get_ack(c, &a) || (c->job != m->cf.job &&
 	    (c->job != 0 || a.status != CONTROL_NOT_MEMBER)))
 		return MEMBERSHIP_IGNORED;
@@ -389,19 +451,19 @@ membership_ack(struct membership *m, const struct control *c,
 		if (!m->cf.any_xid && (!m->join_open || c->xid -
 		    m->first_xid > m->join_xid - m->first_xid))
 			return MEMBERSHIP_IGNORED;
-		return membership_answered(m, &a, c->xid, now_ns);
+		return membership_receive_join_ack(m, &a, c->xid, now_ns);
 	case CONTROL_HELP:
-		return membership_helpless(m, &a, now_ns);
+		return membership_receive_help_ack(m, &a, now_ns);
 	case CONTROL_LEAVE:
-		return m->leaving && m->leaves > 0 &&
-		    c->xid == m->leave_xid ?
-		    membership_over(m, MEMBERSHIP_LEFT) : MEMBERSHIP_IGNORED;
+		return m->leaving && m->leaves > 0 && c->xid == m->leave_xid
+			   ? membership_end_with(m, MEMBERSHIP_LEFT)
+			   : MEMBERSHIP_IGNORED;
 	default:
 		return MEMBERSHIP_IGNORED;
 	}
 }
 
-/* Go on after a Halt. */
+/* Resume after a Halt. */
 static inline enum membership_news
 membership_resume(struct membership *m)
 {
@@ -413,9 +475,8 @@ membership_resume(struct membership *m)
 	return MEMBERSHIP_RESUMED;
 }
 
-/* A control message from the switch, which the channel finds good. */
 static inline enum membership_news
-membership_control(struct membership *m, const struct control *c,
+membership_receive(struct membership *m, const struct control *c,
     uint64_t now_ns)
 {
 	enum membership_news news = MEMBERSHIP_IGNORED;
@@ -424,13 +485,13 @@ membership_control(struct membership *m, const struct control *c,
 	if (m->end != MEMBERSHIP_GOING)
 		return MEMBERSHIP_NOTHING;
 	if (c->action == CONTROL_ACK) {
-		news = membership_ack(m, c, now_ns);
+		news = membership_receive_ack(m, c, now_ns);
 	} else if (c->job == m->cf.job) {
 		switch (c->action) {
 		case CONTROL_HALT: news = membership_halt(m, now_ns); break;
 		case CONTROL_RESUME: news = membership_resume(m); break;
 		case CONTROL_RESET:
-			news = membership_over(m, MEMBERSHIP_RESET);
+			news = membership_end_with(m, MEMBERSHIP_RESET);
 			break;
 		case CONTROL_HELP:
 			if (!control_get_number(c, 8, &word))
@@ -445,7 +506,6 @@ membership_control(struct membership *m, const struct control *c,
 	return news;
 }
 
-/* It is over: say so to the switch, and be let go. */
 static inline void
 membership_leave(struct membership *m, uint64_t now_ns)
 {
@@ -460,12 +520,12 @@ membership_leave(struct membership *m, uint64_t now_ns)
 }
 
 static inline size_t
-membership_say_leave(struct membership *m, uint64_t now_ns, uint8_t *msg)
+membership_put_leave(struct membership *m, uint64_t now_ns, uint8_t *msg)
 {
 	if (now_ns < m->leave_ns)
 		return 0;
 	if (m->leaves == MEMBERSHIP_LEAVES) {
-		m->end = MEMBERSHIP_LEFT;	/* it will notice in time */
+		m->end = MEMBERSHIP_LEFT;	/* the switch will notice */
 		return 0;
 	}
 	if (m->leaves == 0)
@@ -476,7 +536,7 @@ membership_say_leave(struct membership *m, uint64_t now_ns, uint8_t *msg)
 }
 
 static inline size_t
-membership_say_join(struct membership *m, uint64_t now_ns,
+membership_put_join(struct membership *m, uint64_t now_ns,
     const struct membership_place *at, uint8_t *msg)
 {
 	const struct control_join join = {.type = (uint8_t)m->cf.type,
@@ -499,7 +559,7 @@ membership_say_join(struct membership *m, uint64_t now_ns,
 		m->join_since_ns = now_ns;
 	}
 	if (!m->join_open || m->xid != m->join_xid + 1)
-		m->join_xid = m->xid++;	/* older than a Help: not heard */
+		m->join_xid = m->xid++;	/* the last is older than a Help */
 	m->join_open = true;
 	m->join_next = at->next;
 	m->joins++;
@@ -510,38 +570,32 @@ membership_say_join(struct membership *m, uint64_t now_ns,
 	    m->cf.job, m->join_xid), &join) - msg);
 }
 
-/* When a Join is due, as a sign of life too; NEVER. */
+/* Return when a Join is due, also as a sign of life; NEVER. */
 static inline uint64_t
-membership_join_due(const struct membership *m)
+membership_join_deadline_ns(const struct membership *m)
 {
 	const uint64_t life = m->joined && !m->join_open ?
-	    m->said_ns + m->life_ns : MEMBERSHIP_NEVER;
+	    m->sent_ns + m->life_ns : MEMBERSHIP_NEVER;
 
 	return life < m->join_ns ? life : m->join_ns;
 }
 
-/* When an unanswered Join is given up; NEVER. */
+/* Return when an unanswered Join is given up; NEVER. */
 static inline uint64_t
-membership_patience_ns(const struct membership *m)
+membership_give_up_ns(const struct membership *m)
 {
 	return m->join_open ? membership_after(m->join_since_ns,
 	    m->cf.give_up_ns) : MEMBERSHIP_NEVER;
 }
 
-/* Is a Join what membership_next() has next?  For who computes a place. */
 static inline bool
-membership_joins(const struct membership *m, uint64_t now_ns)
+membership_join_is_due(const struct membership *m, uint64_t now_ns)
 {
 	return m->end == MEMBERSHIP_GOING && !m->leaving &&
-	    now_ns < membership_patience_ns(m) &&
-	    now_ns >= membership_join_due(m);
+	    now_ns < membership_give_up_ns(m) &&
+	    now_ns >= membership_join_deadline_ns(m);
 }
 
-/*
- * What is to be sent now, written at msg, which has room for
- * MEMBERSHIP_MESSAGE_BYTES: its length, 0 if nothing is.  at: where we stand,
- * looked at only if membership_joins().
- */
 static inline size_t
 membership_next(struct membership *m, uint64_t now_ns,
     const struct membership_place *at, uint8_t *msg)
@@ -551,29 +605,28 @@ membership_next(struct membership *m, uint64_t now_ns,
 	if (m->end != MEMBERSHIP_GOING)
 		return 0;
 	if (m->leaving) {
-		len = membership_say_leave(m, now_ns, msg);
-	} else if (now_ns >= membership_patience_ns(m)) {
+		len = membership_put_leave(m, now_ns, msg);
+	} else if (now_ns >= membership_give_up_ns(m)) {
 		m->end = m->doubt == MEMBERSHIP_UNDOUBTED ?
 		    MEMBERSHIP_UNANSWERED : MEMBERSHIP_KEYED;
-	} else if (m->anew) {
-		m->anew = false;
+	} else if (m->leaves_first) {
+		m->leaves_first = false;
 		len = (size_t)(control_put(msg, CONTROL_LEAVE, m->cf.job,
 		    m->xid++) - msg);
-	} else if (now_ns >= membership_join_due(m)) {
+	} else if (now_ns >= membership_join_deadline_ns(m)) {
 		membership_join(m, now_ns);
-		len = membership_say_join(m, now_ns, at, msg);
+		len = membership_put_join(m, now_ns, at, msg);
 	}
 	if (len > 0)
-		m->said_ns = now_ns;
+		m->sent_ns = now_ns;
 	return len;
 }
 
-/* When membership_next() is due, even if nothing comes. */
 static inline uint64_t
-membership_due(const struct membership *m)
+membership_deadline_ns(const struct membership *m)
 {
-	const uint64_t join = membership_join_due(m),
-	    patience = membership_patience_ns(m);
+	const uint64_t join = membership_join_deadline_ns(m),
+	    patience = membership_give_up_ns(m);
 
 	if (m->end != MEMBERSHIP_GOING)
 		return MEMBERSHIP_NEVER;
@@ -582,9 +635,9 @@ membership_due(const struct membership *m)
 	return join < patience ? join : patience;
 }
 
-/* The switch sums in the other mode. */
+/* Write that the switch sums in the other mode. */
 static inline void
-membership_why_mode(const struct membership *m, char *p, size_t room)
+membership_explain_mode(const struct membership *m, char *p, size_t room)
 {
 	static const char *const start[][2] = {
 		[CONTROL_WORKER] = { "worker without --async",
@@ -599,15 +652,15 @@ membership_why_mode(const struct membership *m, char *p, size_t room)
 	    start[m->cf.type][m->job_async]);
 }
 
-/* What the job has that we have not: the end of "refused: ". */
+/* Write which value of the job differs from ours, after "refused: ". */
 static inline void
-membership_why_value(const struct membership *m, char *p, size_t room)
+membership_explain_value(const struct membership *m, char *p, size_t room)
 {
 	const uint32_t floats = m->segs > 0 ? m->floats :
 	    m->cf.floats > 0 ? m->cf.floats : m->cf.floats_max;
 
 	if (m->job_async != m->cf.async)
-		membership_why_mode(m, p, room);
+		membership_explain_mode(m, p, room);
 	else if (m->job_elements == 0)
 		snprintf(p, room, "it takes no vector of %" PRIu32
 		    " elements, %" PRIu32 " a segment", m->cf.elements,
@@ -623,7 +676,6 @@ membership_why_value(const struct membership *m, char *p, size_t room)
 		snprintf(p, room, "%s", control_status_text(m->status));
 }
 
-/* What ended it, in words to follow the switch's name; why. */
 static inline const char *
 membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 {
@@ -636,30 +688,32 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 		snprintf(p, room, "was reset: begin again");
 	else if (m->end == MEMBERSHIP_KEYED)
 		snprintf(p, room, "%s; give both the same --key", m->doubt ==
-		    MEMBERSHIP_UNSEALED ? "its answers are not sealed" :
+		    MEMBERSHIP_NO_MAC ? "its answers are not sealed" :
 		    "it has another key");
 	else if (m->end == MEMBERSHIP_FORM)
 		snprintf(p, room, "it sends data %s proofs; give both the "
 		    "same --auth, and --key or none", m->cf.tagged ?
 		    "without" : "with");
 	else if (m->end == MEMBERSHIP_UNANSWERED && m->orphan)
-		snprintf(p, room, "its parent %s has not answered it for %.1f "
-		    "s; start that", m->said, (double)m->cf.give_up_ns / 1e9);
+		snprintf(p, room,
+		    "its parent %s has not answered it for %.1f "
+		    "s; start that",
+		    m->status_text, (double)m->cf.give_up_ns / 1e9);
 	else if (m->end == MEMBERSHIP_UNANSWERED)
 		snprintf(p, room, "no answer to a Join after %.1f s; is a "
 		    "switch there?", (double)m->cf.give_up_ns / 1e9);
 	else if (m->end != MEMBERSHIP_REFUSED)
 		why[0] = '\0';
 	else if (m->status == CONTROL_BAD_VALUE)
-		membership_why_value(m, p, room);
+		membership_explain_value(m, p, room);
 	else if (m->status == CONTROL_BAD_MAC)
 		snprintf(p, room, "it takes sealed messages only; give the "
 		    "--key that it has");
-	else if (m->status == CONTROL_UNKNOWN && m->said[0] != '\0')
+	else if (m->status == CONTROL_UNKNOWN && m->status_text[0] != '\0')
 		snprintf(p, room, "it runs program %s, and this is iswitch: "
-		    "give both the same --program", m->said);
-	else if (m->status == CONTROL_REFUSED && m->said[0] != '\0')
-		snprintf(p, room, "%s", m->said);
+		    "give both the same --program", m->status_text);
+	else if (m->status == CONTROL_REFUSED && m->status_text[0] != '\0')
+		snprintf(p, room, "%s", m->status_text);
 	else if (m->status == CONTROL_REFUSED && m->join_next == 0 &&
 	    m->job_next == 0)
 		snprintf(p, room, "others began with other weights; give all "
@@ -675,7 +729,7 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 		    addr_print(&m->holder, name));
 	else
 		snprintf(p, room, "%s%s%s", control_status_text(m->status),
-		    m->said[0] == '\0' ? "" : ": ", m->said);
+		    m->status_text[0] == '\0' ? "" : ": ", m->status_text);
 	return why;
 }
 

@@ -1,16 +1,23 @@
 /*
- * state-transfer.h - a worker's part in handing a state over, either way
+ * state-transfer.h - transfer of a running worker's state to a worker that
+ * joins late
  *
- * handover.h has the receiver and the sender; here is when a worker is which,
- * and what it says.  Its caller gives it the control messages that come, takes
- * a snapshot when sender.wanted is set (state_transfer_has()), and when it may
- * not join for it is too late, begins to fetch: then state_transfer_next() says
- * what to send, by state_transfer_due(), until receiver.end.  What was joined
- * before is left.
+ * A worker that joins late, or returns, fetches the state of another worker
+ * instead of starting the job again.  The receiver (struct state_receiver)
+ * requests chunks until it has all of them; the sender (struct state_sender)
+ * answers from a snapshot.  Chunks are requested in runs, within a window. When
+ * none has arrived for a while, the receiver requests the missing ones again,
+ * so the sender and the switches in between need no timers.
  *
- * Pure: time is an argument (ns, monotonic).  What is said goes through the
- * caller's channel (channel-client.h), and what comes by it is
- * state_transfer_hear()'s. Owns its memory: state_transfer_free().
+ * struct state_transfer combines both for a worker.  Its caller passes the
+ * control messages that it receives, takes a snapshot when sender.wanted is set
+ * (state_transfer_set_snapshot()), and starts to fetch when it is too late to
+ * join.  Then state_transfer_next() writes the messages to send until
+ * receiver.end is set.  A job that was joined before is left.
+ *
+ * Pure: time is an argument (ns, monotonic).  All messages go through the
+ * secure channel of the caller (channel-client.h).  Owns its memory:
+ * state_transfer_free().
  */
 #ifndef INNET_ISWITCH_STATE_TRANSFER_H
 #define INNET_ISWITCH_STATE_TRANSFER_H
@@ -26,18 +33,18 @@
 #include "common/wire/state-transfer.h"
 
 #define TRANSFER_NEVER UINT64_MAX
-#define TRANSFER_KEEP_NS 5000000000u	/* a sender's, after the last Fetch */
+#define TRANSFER_KEEP_NS 5000000000u	/* a snapshot, after a Fetch */
 
 enum {
-	TRANSFER_WINDOW = 128,		/* chunks asked for and not come */
-	TRANSFER_FIRST_NS = 20000000,	/* without news: ask again */
+	TRANSFER_WINDOW = 128,		/* chunks requested, not arrived */
+	TRANSFER_FIRST_NS = 20000000,	/* silence before the next request */
 	TRANSFER_LAST_NS = 250000000,	/* doubled up to this */
-	TRANSFER_TRIES = 3
+	TRANSFER_TRIES = 3		/* states with a wrong CRC */
 };
 
 /*
- * Nobody gives a state: so long it may be that others are yet to join again;
- * and five times as long where the switch says that the job is not open.
+ * How long a receiver waits for a sender, because other workers may join again;
+ * five times as long if the switch answers that the job is not open.
  */
 #define TRANSFER_REFUSED_NS 2000000000u
 
@@ -53,25 +60,169 @@ struct state_receiver {
 	uint16_t job;
 	uint32_t worker;		/* our number */
 	uint32_t xid;			/* of the next Fetch */
-	bool waits;			/* the job is to wait for us */
-	uint64_t give_up_ns;		/* without news */
-	uint64_t refused_ns; /* patience with a job without senders */
+	bool waits;			/* ask the job to wait for us */
+	uint64_t give_up_ns;		/* time without a chunk */
+	uint64_t refused_ns;		/* wait for a sender */
 	uint64_t begun_ns;
 	enum state_receiver_end end;
 	uint8_t status;			/* of a refusal */
 	uint32_t sender;
-	uint64_t iteration;		/* results that are in the state */
+	uint64_t iteration;		/* results in the state */
 	uint32_t bytes;
 	uint8_t *body;			/* owned; NULL: none, or taken */
 
 	uint32_t snapshot, crc, chunks;	/* snapshot 0: not known yet */
-	uint8_t *came;			/* of each chunk; owned */
-	uint32_t next, here, out;	/* to ask for, come, asked for */
+	uint8_t *came;			/* by chunk: it has arrived; owned */
+	uint32_t next;			/* chunk to request next */
+	uint32_t here, out;		/* chunks arrived; requested */
 	uint64_t news_ns, ask_ns, wait_ns;
-	unsigned spoilt;		/* came whole, and were not as sent */
+	unsigned spoilt;		/* states with a wrong CRC */
 };
 
-/* Begin; xid: newer than those of before from the same address. */
+/* The snapshot that a member sends. */
+struct state_sender {
+	uint32_t worker;		/* our number */
+	uint32_t snapshot;		/* number of the last; 0: none yet */
+	bool has;			/* there is one */
+	bool wanted;			/* the caller must take one */
+	struct transfer_fetch asked;	/* the Fetch that wants it */
+	uint8_t *body;			/* owned */
+	uint32_t bytes, crc;
+	uint64_t iteration;
+	uint64_t used_ns;
+};
+
+enum {
+	STATE_TRANSFER_TRIES = 10, /* states that were too old to join */
+	STATE_TRANSFER_PATIENT = 2 /* tries before the job waits for us */
+};
+
+/* What a message was. */
+enum state_transfer_news {
+	STATE_TRANSFER_MESSAGE,	 /* one for the worker */
+	STATE_TRANSFER_TAKEN,	 /* part of a transfer: look for an answer */
+	STATE_TRANSFER_NOTHING,	 /* a challenge, or a repeated message */
+	STATE_TRANSFER_DOUBTFUL, /* not authenticated */
+	STATE_TRANSFER_MALFORMED
+};
+
+struct state_transfer {
+	struct state_receiver receiver;
+	struct state_sender sender;
+	bool fetching;			/* the receiver is active */
+	unsigned tries;			/* fetches started */
+	bool leaves;			/* a Leave with leave_xid is due */
+	uint32_t leave_xid;
+	struct transfer_fetch asked;	/* the Fetch to answer */
+	uint32_t answer, answers;	/* next Chunk of it, their number */
+};
+
+/* Initialise h for the worker with that number. */
+static inline void state_transfer_init(struct state_transfer *h,
+    uint32_t worker);
+
+/* Free the memory of h. */
+static inline void state_transfer_free(struct state_transfer *h);
+
+/*
+ * Process the len bytes of a control message that arrived by the channel of
+ * `in`. The caller acts upon *c only after STATE_TRANSFER_MESSAGE. given:
+ * results in our own state.  h NULL: no state is transferred.
+ */
+static inline enum state_transfer_news state_transfer_receive(
+    struct state_transfer *h,
+    struct membership *in, struct channel_client *ch, uint64_t given,
+    const uint8_t *p, size_t len, struct control *c, uint64_t now_ns);
+
+/*
+ * Set our state after `given` results as the snapshot, and answer the worker
+ * that requested it.  body becomes h's.
+ */
+static inline void state_transfer_set_snapshot(struct state_transfer *h,
+    uint8_t *body, uint32_t bytes, uint64_t given, uint64_t now_ns);
+
+/*
+ * Tell whether the state of another worker helps after `in` has ended.  lost:
+ * the network does not keep the results any more that this worker needs.  been:
+ * it has been in the job before.
+ */
+static inline bool state_transfer_is_useful(const struct state_transfer *h,
+    const struct membership *in, bool lost, bool been);
+
+/* Start to fetch a state; the job joined as `in` is left. */
+static inline void state_transfer_start_fetch(struct state_transfer *h,
+    const struct membership *in, uint64_t now_ns);
+
+/* Return when state_transfer_next() has a message, even if nothing arrives. */
+static inline uint64_t state_transfer_deadline_ns(
+    const struct state_transfer *h);
+
+/*
+ * Write the next message at msg, which has room for CONTROL_MAX_BYTES. Returns
+ * its length, or 0. in: the membership, present or past.
+ */
+static inline size_t state_transfer_next(struct state_transfer *h,
+    struct membership *in, uint64_t now_ns, uint8_t *msg);
+
+/* Initialise h. xid: newer than those that this address has used. */
+static inline void state_receiver_init(struct state_receiver *h, uint16_t job,
+    uint32_t worker, uint32_t xid, bool waits, uint64_t give_up_ns,
+    uint64_t now_ns);
+
+/* Free the memory of h. */
+static inline void state_receiver_free(struct state_receiver *h);
+
+/* Process a Chunk. */
+static inline void state_receiver_receive( struct state_receiver *h,
+    const struct transfer_chunk *k, uint64_t now_ns);
+
+/* The Ack of a Fetch: nobody will give any, or not now. */
+static inline void state_receiver_receive_status( struct state_receiver *h,
+    uint8_t status, uint64_t now_ns);
+
+/* Return when state_receiver_next() has a message, even if nothing arrives. */
+static inline uint64_t state_receiver_deadline_ns(
+    const struct state_receiver *h);
+
+/*
+ * Write the Fetch that is due at msg, which has room for CONTROL_MAX_BYTES.
+ * Returns its length, or 0.
+ */
+static inline size_t state_receiver_next(struct state_receiver *h,
+    uint64_t now_ns, uint8_t *msg);
+
+/* Free the snapshot. */
+static inline void state_sender_free(struct state_sender *d);
+
+/*
+ * Process a Fetch when our state has `iteration` results.  If `wanted` is set
+ * then, the caller takes a snapshot, now or later, and answers `asked`.
+ */
+static inline void state_sender_receive_fetch(struct state_sender *d,
+    const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns);
+
+/* Set the state after `iteration` results as the snapshot; body becomes d's. */
+static inline void state_sender_set_snapshot(struct state_sender *d,
+    uint8_t *body, uint32_t bytes, uint64_t iteration, uint64_t now_ns);
+
+/* Return the number of Chunks that answer f. */
+static inline uint32_t state_sender_count(const struct state_sender *d,
+    const struct transfer_fetch *f);
+
+/*
+ * Write Chunk k of the answer to f at msg, which has room for
+ * CONTROL_MAX_BYTES. Returns its length.
+ */
+static inline size_t state_sender_put_chunk(const struct state_sender *d,
+    const struct transfer_fetch *f, uint32_t k, uint16_t job, uint32_t xid,
+    uint8_t *msg);
+
+/* Free the snapshot if no Fetch has come for TRANSFER_KEEP_NS. */
+static inline void state_sender_drop_unused(struct state_sender *d,
+    uint64_t now_ns);
+
+/* implementation */
+
 static inline void
 state_receiver_init(struct state_receiver *h, uint16_t job, uint32_t worker,
     uint32_t xid, bool waits, uint64_t give_up_ns, uint64_t now_ns)
@@ -90,9 +241,10 @@ state_receiver_free(struct state_receiver *h)
 	h->body = h->came = NULL;
 }
 
-/* The state is h's to fill: room for it. */
+/* Allocate memory for the state that k is a part of. */
 static inline void
-state_receiver_size(struct state_receiver *h, const struct transfer_chunk *k)
+state_receiver_allocate(
+    struct state_receiver *h, const struct transfer_chunk *k)
 {
 	state_receiver_free(h);
 	h->snapshot = k->snapshot;
@@ -108,7 +260,7 @@ state_receiver_size(struct state_receiver *h, const struct transfer_chunk *k)
 		h->end = STATE_RECEIVER_NO_MEMORY;
 }
 
-/* All are here: are they what was sent?  If not, all again. */
+/* All chunks are here: check the CRC, and fetch all again if it differs. */
 static inline void
 state_receiver_check(struct state_receiver *h, uint64_t now_ns)
 {
@@ -123,22 +275,21 @@ state_receiver_check(struct state_receiver *h, uint64_t now_ns)
 		h->end = STATE_RECEIVER_REFUSED;
 }
 
-/* A Chunk has come. */
 static inline void
-state_receiver_take(
+state_receiver_receive(
     struct state_receiver *h, const struct transfer_chunk *k, uint64_t now_ns)
 {
 	if (h->end != STATE_RECEIVER_GOING)
 		return;
 	h->sender = k->sender;
-	if (!k->ready) {		/* it is on its way from its child */
+	if (!k->ready) {		/* the snapshot is being taken */
 		h->snapshot = 0;
 		h->ask_ns = now_ns + TRANSFER_FIRST_NS;
 		return;
 	}
 	h->news_ns = now_ns;
 	if (h->snapshot == 0 || k->snapshot != h->snapshot)
-		state_receiver_size(h, k);
+		state_receiver_allocate(h, k);
 	if (h->end != STATE_RECEIVER_GOING || k->bytes != h->bytes ||
 	    k->index >= h->chunks || h->came[k->index] != 0)
 		return;
@@ -153,9 +304,8 @@ state_receiver_take(
 		state_receiver_check(h, now_ns);
 }
 
-/* The Ack of a Fetch: nobody will give any, or not now. */
 static inline void
-state_receiver_refused(
+state_receiver_receive_status(
     struct state_receiver *h, uint8_t status, uint64_t now_ns)
 {
 	if (h->end != STATE_RECEIVER_GOING)
@@ -170,9 +320,8 @@ state_receiver_refused(
 		h->end = STATE_RECEIVER_REFUSED;
 }
 
-/* When state_receiver_next() has something, even if nothing comes. */
 static inline uint64_t
-state_receiver_due(const struct state_receiver *h)
+state_receiver_deadline_ns(const struct state_receiver *h)
 {
 	const bool room = h->snapshot != 0 && h->next < h->chunks &&
 	    h->out + TRANSFER_RUN <= TRANSFER_WINDOW;
@@ -182,9 +331,9 @@ state_receiver_due(const struct state_receiver *h)
 	return room ? 0 : h->ask_ns;
 }
 
-/* The first chunks from h->next on that have not come, a run of them. */
+/* Put the first missing chunks from h->next on, a run of them, into f. */
 static inline bool
-state_receiver_run(struct state_receiver *h, struct transfer_fetch *f)
+state_receiver_next_run(struct state_receiver *h, struct transfer_fetch *f)
 {
 	while (h->next < h->chunks && h->came[h->next] != 0)
 		h->next++;
@@ -199,44 +348,28 @@ state_receiver_run(struct state_receiver *h, struct transfer_fetch *f)
 	return f->count > 0;
 }
 
-/*
- * The Fetch that is due, written at msg, which has room for CONTROL_MAX_BYTES:
- * its length, 0 if none is.
- */
 static inline size_t
 state_receiver_next(struct state_receiver *h, uint64_t now_ns, uint8_t *msg)
 {
 	struct transfer_fetch f = { .waits = h->waits, .count = 1,
 	    .worker = h->worker, .snapshot = h->snapshot };
 
-	if (state_receiver_due(h) > now_ns)
+	if (state_receiver_deadline_ns(h) > now_ns)
 		return 0;
 	if (now_ns - h->news_ns >= h->give_up_ns) {
 		h->end = STATE_RECEIVER_UNANSWERED;
 		return 0;
 	}
-	if (h->ask_ns <= now_ns) {	/* silence: what has not come, again */
+	if (h->ask_ns <= now_ns) {	/* silence: request all missing again */
 		h->next = h->out = 0;
 		h->ask_ns = now_ns +
 		    backoff_take_ns(&h->wait_ns, TRANSFER_LAST_NS);
 	}
-	if (h->snapshot != 0 && !state_receiver_run(h, &f))
+	if (h->snapshot != 0 && !state_receiver_next_run(h, &f))
 		return 0;
 	return (size_t)(transfer_put_fetch(control_put(msg, CONTROL_FETCH,
 	    h->job, h->xid++), &f) - msg);
 }
-
-/* What a member has to give. */
-struct state_sender {
-	uint32_t worker;		/* its number */
-	uint32_t snapshot;		/* the last; 0: there was none */
-	bool has, wanted;		/* one is to be taken */
-	struct transfer_fetch asked;	/* while it is wanted */
-	uint8_t *body;			/* owned */
-	uint32_t bytes, crc;
-	uint64_t iteration;
-	uint64_t used_ns;
-};
 
 static inline void
 state_sender_free(struct state_sender *d)
@@ -246,9 +379,8 @@ state_sender_free(struct state_sender *d)
 	d->has = false;
 }
 
-/* The state as it is after so many results; body becomes d's own. */
 static inline void
-state_sender_has(struct state_sender *d, uint8_t *body, uint32_t bytes,
+state_sender_set_snapshot(struct state_sender *d, uint8_t *body, uint32_t bytes,
     uint64_t iteration, uint64_t now_ns)
 {
 	state_sender_free(d);
@@ -263,14 +395,9 @@ state_sender_has(struct state_sender *d, uint8_t *body, uint32_t bytes,
 	d->wanted = false;
 }
 
-/*
- * A Fetch has come when we have had so many results.  `wanted` is set if a
- * snapshot is to be taken; then state_sender_has(), now or later, and
- * state_sender_put() to who `asked`.
- */
 static inline void
-state_sender_asked(struct state_sender *d, const struct transfer_fetch *f,
-    uint64_t iteration, uint64_t now_ns)
+state_sender_receive_fetch(struct state_sender *d,
+    const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns)
 {
 	if (f->snapshot == 0 && !(d->has && d->iteration + 1 >= iteration)) {
 		state_sender_free(d);
@@ -280,15 +407,13 @@ state_sender_asked(struct state_sender *d, const struct transfer_fetch *f,
 	d->used_ns = now_ns;
 }
 
-/* Nobody has asked for a while: what there is need not be kept. */
 static inline void
-state_sender_rest(struct state_sender *d, uint64_t now_ns)
+state_sender_drop_unused(struct state_sender *d, uint64_t now_ns)
 {
 	if (d->has && now_ns - d->used_ns > TRANSFER_KEEP_NS)
 		state_sender_free(d);
 }
 
-/* How many Chunks answer f. */
 static inline uint32_t
 state_sender_count(const struct state_sender *d, const struct transfer_fetch *f)
 {
@@ -300,10 +425,10 @@ state_sender_count(const struct state_sender *d, const struct transfer_fetch *f)
 	    chunks - f->first : f->count;
 }
 
-/* Answer k of f at msg, which has room for CONTROL_MAX_BYTES: its length. */
 static inline size_t
-state_sender_put(const struct state_sender *d, const struct transfer_fetch *f,
-    uint32_t k, uint16_t job, uint32_t xid, uint8_t *msg)
+state_sender_put_chunk(const struct state_sender *d,
+    const struct transfer_fetch *f, uint32_t k, uint16_t job, uint32_t xid,
+    uint8_t *msg)
 {
 	const uint32_t i = f->first + k;
 	struct transfer_chunk c = {
@@ -323,31 +448,6 @@ state_sender_put(const struct state_sender *d, const struct transfer_fetch *f,
 	    job, xid), &c) - msg);
 }
 
-enum {
-	STATE_TRANSFER_TRIES = 10, /* each too late for its Join */
-	STATE_TRANSFER_PATIENT = 2 /* tries; then the job waits for us */
-};
-
-/* What has come by a channel: */
-enum state_transfer_news {
-	STATE_TRANSFER_MESSAGE,	 /* a message for the machine */
-	STATE_TRANSFER_TAKEN,	 /* of a state: is there an answer? */
-	STATE_TRANSFER_NOTHING,	 /* a challenge, or what came before */
-	STATE_TRANSFER_DOUBTFUL, /* anybody's, perhaps */
-	STATE_TRANSFER_MALFORMED
-};
-
-struct state_transfer {
-	struct state_receiver receiver;
-	struct state_sender sender;
-	bool fetching;			/* the receiver's */
-	unsigned tries;
-	bool leaves;			/* what was joined, with leave_xid */
-	uint32_t leave_xid;
-	struct transfer_fetch asked;	/* to be answered */
-	uint32_t answer, answers;	/* with these Chunks of it */
-};
-
 static inline void
 state_transfer_init(struct state_transfer *h, uint32_t worker)
 {
@@ -362,9 +462,9 @@ state_transfer_free(struct state_transfer *h)
 }
 
 /*
- * Is who has joined behind the job that has refused it?  Of two iterations of
- * the wire; 0 is behind all others, for who begins has nothing that they lack,
- * but for those that it comes right after where the count comes round.
+ * Tell whether the member is behind the job that refused it.  These are
+ * iterations of the wire.  Iteration 0, a new worker, is behind all others,
+ * except those just before the counter wraps to 0.
  */
 static inline bool
 state_transfer_is_behind(const struct membership *in)
@@ -373,12 +473,8 @@ state_transfer_is_behind(const struct membership *in)
 	    in->job_next != 0 : seg_before(in->join_next, in->job_next);
 }
 
-/*
- * A machine has ended: would another's state help?  lost: the network has no
- * more what it waits for; been: it has been in the job before.
- */
 static inline bool
-state_transfer_helps(const struct state_transfer *h,
+state_transfer_is_useful(const struct state_transfer *h,
     const struct membership *in, bool lost, bool been)
 {
 	return in->cf.sends_state && h->tries < STATE_TRANSFER_TRIES &&
@@ -387,10 +483,9 @@ state_transfer_helps(const struct state_transfer *h,
 	    (been || state_transfer_is_behind(in))));
 }
 
-/* Begin to fetch; what was joined as `in` is over, and is left. */
 static inline void
-state_transfer_begin(struct state_transfer *h, const struct membership *in,
-    uint64_t now_ns)
+state_transfer_start_fetch(
+    struct state_transfer *h, const struct membership *in, uint64_t now_ns)
 {
 	state_receiver_free(&h->receiver);
 	h->leaves = in->joined;
@@ -398,7 +493,7 @@ state_transfer_begin(struct state_transfer *h, const struct membership *in,
 	state_receiver_init(&h->receiver, in->cf.job, in->cf.number,
 	    in->xid + 1, h->tries >= STATE_TRANSFER_PATIENT, in->cf.give_up_ns,
 	    now_ns);
-	if (!in->cf.async)	/* then the job may be founded anew */
+	if (!in->cf.async)	/* the worker may start the job again */
 		h->receiver.refused_ns = TRANSFER_REFUSED_NS;
 	h->fetching = true;
 	h->tries++;
@@ -406,42 +501,40 @@ state_transfer_begin(struct state_transfer *h, const struct membership *in,
 	state_sender_free(&h->sender);
 }
 
-/* The channel is another: what was asked for is asked for again. */
+/* Repeat the request, because the channel has changed. */
 static inline void
-state_transfer_again(struct state_transfer *h, uint64_t now_ns)
+state_transfer_repeat_fetch(struct state_transfer *h, uint64_t now_ns)
 {
 	if (h->fetching && h->receiver.end == STATE_RECEIVER_GOING)
 		h->receiver.ask_ns = now_ns;
 }
 
-/* There is an answer to f. */
+/* Queue the Chunks that answer f. */
 static inline void
-state_transfer_give(struct state_transfer *h, const struct transfer_fetch *f)
+state_transfer_queue_answer(
+    struct state_transfer *h, const struct transfer_fetch *f)
 {
 	h->asked = *f;
 	h->answer = 0;
 	h->answers = state_sender_count(&h->sender, f);
 }
 
-/* Our state after `given` results, for who has asked; body becomes h's. */
 static inline void
-state_transfer_has(struct state_transfer *h, uint8_t *body, uint32_t bytes,
-    uint64_t given, uint64_t now_ns)
+state_transfer_set_snapshot(struct state_transfer *h, uint8_t *body,
+    uint32_t bytes, uint64_t given, uint64_t now_ns)
 {
 	const bool wanted = h->sender.wanted;
 
-	state_sender_has(&h->sender, body, bytes, given, now_ns);
+	state_sender_set_snapshot(&h->sender, body, bytes, given, now_ns);
 	if (wanted)
-		state_transfer_give(h, &h->sender.asked);
+		state_transfer_queue_answer(h, &h->sender.asked);
 }
 
-/*
- * Is c of a state that is handed over?  Then it is done with; `given` results
- * are in the state that we have ourselves.
- */
+/* Process c if it belongs to a state transfer, and tell whether it does. */
 static inline bool
-state_transfer_take(struct state_transfer *h, const struct membership *in,
-    const struct control *c, uint64_t given, uint64_t now_ns)
+state_transfer_receive_transfer(struct state_transfer *h,
+    const struct membership *in, const struct control *c, uint64_t given,
+    uint64_t now_ns)
 {
 	struct transfer_fetch f;
 	struct transfer_chunk k;
@@ -454,33 +547,28 @@ state_transfer_take(struct state_transfer *h, const struct membership *in,
 		if (!in->cf.sends_state || !in->joined || h->fetching ||
 		    !transfer_get_fetch(c, &f))
 			return false;
-		/* where slots are few one iteration is behind what is kept */
-		state_sender_asked(
+		/* with fewer slots than segments one iteration more is kept */
+		state_sender_receive_fetch(
 		    &h->sender, &f, given + (in->span != 0), now_ns);
-		state_transfer_give(h, &f);
+		state_transfer_queue_answer(h, &f);
 		return true;
 	case CONTROL_CHUNK:
 		if (!h->fetching || !transfer_get_chunk(c, &k))
 			return false;
-		state_receiver_take(&h->receiver, &k, now_ns);
+		state_receiver_receive(&h->receiver, &k, now_ns);
 		return true;
 	case CONTROL_ACK:
 		if (!h->fetching || !control_get_ack(c, &a) ||
 		    a.action != CONTROL_FETCH)
 			return false;
-		state_receiver_refused(&h->receiver, a.status, now_ns);
+		state_receiver_receive_status(&h->receiver, a.status, now_ns);
 		return true;
 	default: return false;
 	}
 }
 
-/*
- * The len bytes of a control message have come by the channel of membership
- * `in`.  Only c of STATE_TRANSFER_MESSAGE is still to be acted upon.  given: as
- * above; h NULL: no state is handed over.
- */
 static inline enum state_transfer_news
-state_transfer_hear(struct state_transfer *h, struct membership *in,
+state_transfer_receive(struct state_transfer *h, struct membership *in,
     struct channel_client *ch, uint64_t given, const uint8_t *p, size_t len,
     struct control *c, uint64_t now_ns)
 {
@@ -490,28 +578,24 @@ state_transfer_hear(struct state_transfer *h, struct membership *in,
 		return STATE_TRANSFER_MALFORMED;
 	news = channel_client_receive(ch, p, len, c);
 	if (news == CHANNEL_CLIENT_GOOD)
-		return h != NULL && state_transfer_take(h, in, c, given, now_ns)
+		return h != NULL && state_transfer_receive_transfer(
+					h, in, c, given, now_ns)
 			   ? STATE_TRANSFER_TAKEN
 			   : STATE_TRANSFER_MESSAGE;
-	membership_doubts(in, news, c, now_ns);
+	membership_receive_doubtful(in, news, c, now_ns);
 	if (news == CHANNEL_CLIENT_CHALLENGED && h != NULL)
-		state_transfer_again(h, now_ns);
+		state_transfer_repeat_fetch(h, now_ns);
 	return news == CHANNEL_CLIENT_BAD || news == CHANNEL_CLIENT_HINT ?
 	    STATE_TRANSFER_DOUBTFUL : STATE_TRANSFER_NOTHING;
 }
 
-/* When state_transfer_next() has something, even if nothing comes. */
 static inline uint64_t
-state_transfer_due(const struct state_transfer *h)
+state_transfer_deadline_ns(const struct state_transfer *h)
 {
 	return h->leaves || h->answer < h->answers ? 0 : h->fetching ?
-	    state_receiver_due(&h->receiver) : TRANSFER_NEVER;
+	    state_receiver_deadline_ns(&h->receiver) : TRANSFER_NEVER;
 }
 
-/*
- * What is to be sent, written at msg, which has room for CONTROL_MAX_BYTES:
- * its length, 0 if nothing is.  `in` is what we have joined, or had.
- */
 static inline size_t
 state_transfer_next(struct state_transfer *h, struct membership *in,
     uint64_t now_ns, uint8_t *msg)
@@ -522,8 +606,8 @@ state_transfer_next(struct state_transfer *h, struct membership *in,
 		    h->leave_xid) - msg);
 	}
 	if (h->answer < h->answers)
-		return state_sender_put(&h->sender, &h->asked, h->answer++,
-		    in->cf.job, membership_xid(in), msg);
+		return state_sender_put_chunk(&h->sender, &h->asked,
+		    h->answer++, in->cf.job, membership_xid(in), msg);
 	return h->fetching ? state_receiver_next(&h->receiver, now_ns, msg) : 0;
 }
 

@@ -405,8 +405,8 @@ iswitch_handle_doubtful(struct iswitch *s, struct iswitch_job *job,
 		s->n[ISWITCH_BAD_MAC]++;
 	if (!job->parent.wanted)
 		return;
-	membership_doubts(&job->parent.membership, news, c, now_ns);
-	if (now_ns >= membership_due(&job->parent.membership))
+	membership_receive_doubtful(&job->parent.membership, news, c, now_ns);
+	if (now_ns >= membership_deadline_ns(&job->parent.membership))
 		iswitch_send_membership(s, job, now_ns);
 }
 
@@ -433,7 +433,7 @@ iswitch_receive_parent_control(struct iswitch *s, struct iswitch_job *job,
 	    iswitch_receive_parent_state(job, &c, now_ns))
 		return;
 	s->n[ISWITCH_BAD_CONTROL] += !iswitch_is_parent_message(&c);
-	was = membership_control(&job->parent.membership, &c, now_ns);
+	was = membership_receive(&job->parent.membership, &c, now_ns);
 	if (job->parent.membership.joined) {
 		job->core.parent_closed = job->parent.membership.closed;
 		job_try_open(&job->core, now_ns);
@@ -481,7 +481,7 @@ iswitch_run_job(struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 	if (now_ns >= iswitch_idle_deadline_ns(s, job))
 		iswitch_release_if_empty(s, job);
 	if (job->parent.wanted &&
-	    now_ns >= membership_due(&job->parent.membership))
+	    now_ns >= membership_deadline_ns(&job->parent.membership))
 		iswitch_send_membership(s, job, now_ns);
 	iswitch_finish_event(s, job, now_ns);
 }

@@ -987,7 +987,7 @@ iswitch_parent_is_silent(struct iswitch *s, const struct iswitch_job *job,
 	if (!up->join_open || now_ns - up->join_since_ns < ISWITCH_ORPHAN_NS)
 		return false;
 	a->status = CONTROL_NO_PARENT;
-	iswitch_put_reason(s, a, "%s", up->orphan ? up->said :
+	iswitch_put_reason(s, a, "%s", up->orphan ? up->status_text :
 	    s->cf.parent.sa.sa_family == 0 ? "" :
 	    addr_print(&s->cf.parent, name));
 	return true;
@@ -1003,9 +1003,9 @@ iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
 	a->next = up->job_next;
 	if (up->status != CONTROL_REFUSED && up->status != CONTROL_GONE &&
 	    s->cf.parent.sa.sa_family != 0)
-		iswitch_put_reason(s, a, "%s%sat its parent %s", up->said,
-		    up->said[0] == '\0' ? "" : " ", addr_print(&s->cf.parent,
-		    name));
+		iswitch_put_reason(s, a, "%s%sat its parent %s",
+		    up->status_text, up->status_text[0] == '\0' ? "" : " ",
+		    addr_print(&s->cf.parent, name));
 	return (enum control_status)up->status;
 }
 

@@ -505,7 +505,7 @@ iswitch_parent_deadline_ns(const struct iswitch_job *job)
 
 	if (!job->parent.wanted)
 		return UINT64_MAX;
-	due = membership_due(&job->parent.membership);
+	due = membership_deadline_ns(&job->parent.membership);
 	mend = iswitch_may_retransmit(job)
 		   ? retransmit_deadline_ns(job->core.retransmit)
 		   : UINT64_MAX;

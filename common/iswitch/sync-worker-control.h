@@ -1,10 +1,8 @@
 /*
- * sync-worker-control.h - a synchronous worker's control messages, and its
- * sending
+ * sync-worker-control.h - control messages and sending of a synchronous worker
  *
- * With sync_worker_control(), sync_worker_next(), sync_worker_leave() and
- * sync_worker_why() the whole of iswitch/sync-worker.h for a caller, through
- * whose channel (channel-client.h) messages leave and come in.
+ * With sync-worker.h the whole interface of a synchronous worker.  All messages
+ * go through the secure channel of the caller (channel-client.h).
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_CONTROL_H
 #define INNET_ISWITCH_SYNC_WORKER_CONTROL_H
@@ -21,9 +19,39 @@
 
 enum { SYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES };
 
-/* Memory for the segments that were agreed upon; without it, the end. */
+/* Process a control message from the switch that the channel finds good. */
+static inline void sync_worker_receive_control(struct sync_worker *l,
+    const struct control *c, uint64_t now_ns);
+
+/*
+ * Write what must be sent next to *o.  Returns false if there is nothing now,
+ * or if the worker has ended.
+ */
+static inline bool sync_worker_next(struct sync_worker *l, uint64_t now_ns,
+    struct sync_worker_out *o);
+
+/*
+ * Put the last n segments of run o back, because there was no room to send
+ * them.
+ */
+static inline void sync_worker_unsent(struct sync_worker *l,
+    const struct sync_worker_out *o, uint32_t n);
+
+/* Leave the job: sync_worker_next() writes the Leaves. */
+static inline void sync_worker_leave(struct sync_worker *l, uint64_t now_ns);
+
+/*
+ * Write what ended the worker to `text`, in words that follow the switch's
+ * name.  Returns text, which may be empty.
+ */
+static inline const char *sync_worker_why(const struct sync_worker *l,
+    char text[SYNC_WORKER_WHY_BYTES]);
+
+/* implementation */
+
+/* Allocate memory for the segments of the job; without it the worker ends. */
 static inline bool
-sync_worker_size(struct sync_worker *l)
+sync_worker_allocate(struct sync_worker *l)
 {
 	const uint32_t n = l->in.segs;
 
@@ -39,56 +67,59 @@ sync_worker_size(struct sync_worker *l)
 	return true;
 }
 
-/* The switch has let us in; it may have lost what it had of t: all again. */
+/*
+ * The switch has let us in.  It may have lost what it had of t, so all is sent
+ * again.
+ */
 static inline void
-sync_worker_enter(struct sync_worker *l)
+sync_worker_enter_job(struct sync_worker *l)
 {
-	if (l->segs == 0 && !sync_worker_size(l))
+	if (l->segs == 0 && !sync_worker_allocate(l))
 		return;
 	l->repairs = l->in.repairs;
 	if (l->repairs && !retransmit_init(&l->retransmit, l->segs, false)) {
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;
 	}
-	l->t = sync_worker_iteration(l);	/* as the Join has said */
+	l->t = sync_worker_iteration(l);	/* as in the Join */
 	l->redo = false;
-	sync_worker_begin(l);
+	sync_worker_clear_iteration(l);
 	memset(l->given[~l->t & 1], 0, l->segs * sizeof(**l->given));
 	l->got[~l->t & 1] = 0;
 	l->from = l->in.job_next & (SEG_ITERATIONS - 1);
 }
 
-/* The job's values are news. */
+/* Take over the values of the job. */
 static inline void
-sync_worker_values(struct sync_worker *l)
+sync_worker_update_values(struct sync_worker *l)
 {
 	l->h = l->in.h;
-	if (seg_before(l->in.job_next, l->from))	/* may do so now */
+	if (seg_before(l->in.job_next, l->from))	/* it may now */
 		l->from = l->in.job_next & (SEG_ITERATIONS - 1);
 	if (l->repairs && l->have[l->t & 1] && !sync_worker_fetches(l))
 		retransmit_ready_all(&l->retransmit);
 }
 
-/* Let in, or on after a Halt. */
+/* Start sending, after a Join or a Halt. */
 static inline void
 sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 {
 	l->window = sync_worker_window_first(l);
 	l->slow = sync_worker_window_max(l);
 	l->retransmit.unbound = l->in.whole;
-	if (l->in.whole)	/* a server answers whole vectors alone */
+	if (l->in.whole)	/* a server answers only whole vectors */
 		retransmit_window(&l->retransmit, l->segs, l->segs);
 	else
 		retransmit_window(&l->retransmit, l->window, l->slow);
 	l->retransmit.span = l->in.span;
 	if (l->retransmit.rtt.srtt_ns == 0 && l->in.rtt_ns > 0)
 		retransmit_sample(&l->retransmit, l->in.rtt_ns);
-	sync_worker_heard(l, now_ns);
+	sync_worker_note_progress(l, now_ns);
 }
 
-/* A page of the list of members. */
+/* Append a page of the list of members. */
 static inline void
-sync_worker_page(struct sync_worker *l, const struct control_ack *a)
+sync_worker_receive_page(struct sync_worker *l, const struct control_ack *a)
 {
 	char *p;
 
@@ -106,16 +137,16 @@ sync_worker_page(struct sync_worker *l, const struct control_ack *a)
 	l->ask_ns = l->page < a->pages ? 0 : SYNC_WORKER_NEVER;
 }
 
-/* Do we have a gradient of iteration t to answer from? */
+/* Tell whether the caller has the gradient of iteration t. */
 static inline bool
 sync_worker_holds(const struct sync_worker *l, uint32_t t)
 {
 	return (t == l->t || t == seg_step(l->t, -1)) && l->have[t & 1];
 }
 
-/* The switch, or another through it, lacks a segment of ours. */
+/* Queue a segment of ours that the switch, or a worker behind it, lacks. */
 static inline void
-sync_worker_asked(struct sync_worker *l, const struct seg *s)
+sync_worker_receive_help(struct sync_worker *l, const struct seg *s)
 {
 	const uint64_t word = seg_word(s->iteration, 1, s->index);
 	const bool now = s->iteration == l->t;
@@ -134,56 +165,56 @@ sync_worker_asked(struct sync_worker *l, const struct seg *s)
 }
 
 /*
- * The result of segment i of t is kept no more.  Where slots are fewer than
- * segments, and all must give, nobody can be done with t if we are not: it is
- * to begin once more.
+ * The result of segment i of t is not kept any more.  If slots are fewer than
+ * segments and all must contribute, no worker can be done with t while we are
+ * not: then t starts again.
  */
 static inline void
-sync_worker_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
+sync_worker_receive_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 {
 	const bool bounded = l->in.span != 0;
 
 	if (l->redo && (!bounded || i >= l->segs)) {
-		sync_worker_redone(l, now_ns);	/* none lacks it */
+		sync_worker_finish_redo(l, now_ns);	/* nothing lacks it */
 	} else if (!sync_worker_lacks(l, i)) {
-		;		/* an answer to what was asked long ago */
+		;		/* the answer to an old request */
 	} else if (l->redo) {
-		l->given[l->t & 1][i] = 1;	/* likewise, of this one */
+		l->given[l->t & 1][i] = 1;	/* nothing lacks this one */
 		l->got[l->t & 1]++;
-		sync_worker_mended(l, i, now_ns);
-		if (sync_worker_whole(l))
-			sync_worker_redone(l, now_ns);
+		sync_worker_repair_result(l, i, now_ns);
+		if (sync_worker_is_whole(l))
+			sync_worker_finish_redo(l, now_ns);
 	} else if (bounded && l->in.h >= l->in.members) {
-		membership_anew(&l->in, now_ns);
+		membership_rejoin(&l->in, now_ns);
 		l->timer_ns = SYNC_WORKER_NEVER;
 	} else {
 		l->end = SYNC_WORKER_LOST;
 	}
 }
 
-/* What our standing with the switch has come to. */
+/* Act upon what happened to the membership. */
 static inline void
-sync_worker_news(struct sync_worker *l, enum membership_news news,
+sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
     uint64_t now_ns)
 {
 	switch (news) {
 	case MEMBERSHIP_IN:
-		sync_worker_enter(l);
+		sync_worker_enter_job(l);
 		if (l->end != SYNC_WORKER_GOING)
 			break;
-		sync_worker_values(l);
-		sync_worker_mend(l, now_ns);
+		sync_worker_update_values(l);
+		sync_worker_start_repair(l, now_ns);
 		sync_worker_resume(l, now_ns);
 		break;
-	case MEMBERSHIP_STAYS: sync_worker_values(l); break;
+	case MEMBERSHIP_STAYS: sync_worker_update_values(l); break;
 	case MEMBERSHIP_RESUMED:
-		sync_worker_values(l);
+		sync_worker_update_values(l);
 		sync_worker_resume(l, now_ns);
 		break;
-	case MEMBERSHIP_ASKED: sync_worker_asked(l, &l->in.seg); break;
+	case MEMBERSHIP_ASKED: sync_worker_receive_help(l, &l->in.seg); break;
 	case MEMBERSHIP_LOST:
 		if (l->in.seg.iteration == l->t)
-			sync_worker_lost(l, l->in.seg.index, now_ns);
+			sync_worker_receive_lost(l, l->in.seg.index, now_ns);
 		break;
 	case MEMBERSHIP_OUT:
 	case MEMBERSHIP_HALTED:
@@ -195,9 +226,9 @@ sync_worker_news(struct sync_worker *l, enum membership_news news,
 	}
 }
 
-/* Is it a STATE or a NACK? */
+/* Process c if it is a STATE or a NACK. */
 static inline bool
-sync_worker_told(struct sync_worker *l, const struct control *c,
+sync_worker_receive_repair(struct sync_worker *l, const struct control *c,
     uint64_t now_ns)
 {
 	bool behind = false;
@@ -210,9 +241,8 @@ sync_worker_told(struct sync_worker *l, const struct control *c,
 	return true;
 }
 
-/* A control message from the switch, which the channel finds good. */
 static inline void
-sync_worker_control(struct sync_worker *l, const struct control *c,
+sync_worker_receive_control(struct sync_worker *l, const struct control *c,
     uint64_t now_ns)
 {
 	struct control_ack a;
@@ -220,13 +250,12 @@ sync_worker_control(struct sync_worker *l, const struct control *c,
 	if (l->asking && c->action == CONTROL_ACK && c->job == l->in.cf.job &&
 	    c->xid == l->ask_xid && control_get_ack(c, &a) &&
 	    a.action == CONTROL_MEMBERS)
-		sync_worker_page(l, &a);
-	else if (!sync_worker_told(l, c, now_ns))
-		sync_worker_news(l, membership_control(&l->in, c, now_ns),
+		sync_worker_receive_page(l, &a);
+	else if (!sync_worker_receive_repair(l, c, now_ns))
+		sync_worker_apply_news(l, membership_receive(&l->in, c, now_ns),
 		    now_ns);
 }
 
-/* It is over: say so to the switch, and be let go. */
 static inline void
 sync_worker_leave(struct sync_worker *l, uint64_t now_ns)
 {
@@ -234,9 +263,9 @@ sync_worker_leave(struct sync_worker *l, uint64_t now_ns)
 		membership_leave(&l->in, now_ns);
 }
 
-/* A message of one number: it is the next thing to be sent. */
+/* Write a control message with one number. */
 static inline bool
-sync_worker_say(struct sync_worker *l, struct sync_worker_out *o,
+sync_worker_put_number(struct sync_worker *l, struct sync_worker_out *o,
     enum control_action action, uint32_t xid, uint64_t number, size_t bytes,
     uint64_t now_ns)
 {
@@ -245,13 +274,13 @@ sync_worker_say(struct sync_worker *l, struct sync_worker_out *o,
 
 	o->count = 0;
 	o->len = (size_t)(bytes_put(p, number, bytes) - o->message);
-	membership_said(&l->in, now_ns);
+	membership_note_sent(&l->in, now_ns);
 	return true;
 }
 
-/* A Join or a Leave, if one is due. */
+/* Write a Join or a Leave, if one is due. */
 static inline bool
-sync_worker_say_member(struct sync_worker *l, struct sync_worker_out *o,
+sync_worker_put_membership(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
 	const uint32_t next = sync_worker_iteration(l);
@@ -268,26 +297,26 @@ sync_worker_say_member(struct sync_worker *l, struct sync_worker_out *o,
 }
 
 static inline bool
-sync_worker_say_help(struct sync_worker *l, struct sync_worker_out *o,
+sync_worker_put_help(struct sync_worker *l, struct sync_worker_out *o,
     uint32_t index,
     uint64_t now_ns)
 {
 	l->sent_ns[index] = 0;
 	l->n[SYNC_WORKER_HELPS_SENT]++;
-	return sync_worker_say(l, o, CONTROL_HELP, membership_xid(&l->in),
-	    seg_word(l->t, 0, index), 8, now_ns);
+	return sync_worker_put_number(l, o, CONTROL_HELP,
+	    membership_xid(&l->in), seg_word(l->t, 0, index), 8, now_ns);
 }
 
-/* Segments that were asked for, as many in a run as follow each other. */
+/* Take a run of the segments that Help messages requested. */
 static inline bool
-sync_worker_answer(struct sync_worker *l, struct sync_worker_out *o,
+sync_worker_answer_help(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
 	uint64_t word = 0;
 
 	o->count = 0;
 	o->again = true;
-	o->mended = false;
+	o->repaired = false;
 	while (l->answered < l->answers && (o->count == 0 ||
 	    l->answer[l->answered % SYNC_WORKER_ANSWERS] == word)) {
 		word = l->answer[l->answered++ % SYNC_WORKER_ANSWERS];
@@ -302,13 +331,13 @@ sync_worker_answer(struct sync_worker *l, struct sync_worker_out *o,
 	l->n[SYNC_WORKER_HELPS_ANSWERED] += o->count;
 	l->n[SYNC_WORKER_RETRANSMITTED] += o->count;
 	if (o->count > 0)
-		membership_said(&l->in, now_ns);
+		membership_note_sent(&l->in, now_ns);
 	return o->count > 0;
 }
 
-/* The next of the vector, as far as the window lets them. */
+/* Take a run of segments of the gradient, as far as the window allows. */
 static inline bool
-sync_worker_run(struct sync_worker *l, struct sync_worker_out *o,
+sync_worker_next_run(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
 	const uint16_t *given = l->given[l->t & 1];
@@ -320,10 +349,10 @@ sync_worker_run(struct sync_worker *l, struct sync_worker_out *o,
 	o->iteration = l->t;
 	o->first = l->sent;
 	o->count = 0;
-	o->again = o->mended = false;
+	o->again = o->repaired = false;
 	while (l->sent < l->segs && given[l->sent] == 0 &&
 	    (l->in.span == 0 ||
-	    l->sent - sync_worker_missing(l, 0) < l->in.span) &&
+	    l->sent - sync_worker_find_missing(l, 0) < l->in.span) &&
 	    (l->in.whole || l->flight < l->window + l->spare) &&
 	    (o->count == 0 || o->count < most)) {
 		l->sent_ns[l->sent++] = now_ns;
@@ -335,15 +364,15 @@ sync_worker_run(struct sync_worker *l, struct sync_worker_out *o,
 	if (o->first == l->skipped)
 		l->first_ns = now_ns;
 	l->n[SYNC_WORKER_SEGMENTS] += o->count;
-	membership_said(&l->in, now_ns);
+	membership_note_sent(&l->in, now_ns);
 	if (l->timer_ns == SYNC_WORKER_NEVER)
-		sync_worker_arm(l, now_ns);
+		sync_worker_arm_timer(l, now_ns);
 	return true;
 }
 
-/* The same where both sides repair. */
+/* Take a run from the retransmission queue. */
 static inline bool
-sync_worker_mend_run(struct sync_worker *l, struct sync_worker_out *o,
+sync_worker_next_repair_run(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
 	const uint32_t most = l->cf.run_bytes /
@@ -351,20 +380,20 @@ sync_worker_mend_run(struct sync_worker *l, struct sync_worker_out *o,
 	struct retransmit *m = &l->retransmit;
 
 	o->iteration = l->t;
-	o->mended = true;
+	o->repaired = true;
 	o->count = retransmit_next_run(m, most, &o->first, &o->again, now_ns);
 	l->sent = m->upto;
 	if (o->count == 0)
 		return false;
 	if (l->first_ns == 0)
 		l->first_ns = now_ns;
-	membership_said(&l->in, now_ns);
+	membership_note_sent(&l->in, now_ns);
 	return true;
 }
 
-/* What we lack and have sent, if that is to be said now. */
+/* Write a Probe, if one is due. */
 static inline bool
-sync_worker_probe(struct sync_worker *l, struct sync_worker_out *o,
+sync_worker_put_probe(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
 	uint8_t room[REPAIR_BITMAP_BYTES];
@@ -377,16 +406,15 @@ sync_worker_probe(struct sync_worker *l, struct sync_worker_out *o,
 	retransmit_fill_probe(&l->retransmit, xid, &h, room, now_ns);
 	o->count = 0;
 	o->len = repair_write_help(o->message, l->in.cf.job, xid, &h);
-	membership_said(&l->in, now_ns);
+	membership_note_sent(&l->in, now_ns);
 	return true;
 }
 
-/* There was no room for the last n of a run: they are to be sent still. */
 static inline void
 sync_worker_unsent(struct sync_worker *l, const struct sync_worker_out *o,
     uint32_t n)
 {
-	if (o->mended) {
+	if (o->repaired) {
 		retransmit_unsent(
 		    &l->retransmit, o->first, o->count, n, o->again);
 		return;
@@ -404,57 +432,55 @@ sync_worker_unsent(struct sync_worker *l, const struct sync_worker_out *o,
 		    o->iteration, 1, o->first + o->count - k);
 }
 
-/* The next Help for a vector that we may not add to. */
+/* Write the next Help for an iteration that we may not contribute to. */
 static inline bool
-sync_worker_fetch(struct sync_worker *l, struct sync_worker_out *o,
+sync_worker_fetch_next(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
-	l->sent = sync_worker_missing(l, l->sent);
+	l->sent = sync_worker_find_missing(l, l->sent);
 	if (l->sent >= l->segs || l->flight >= l->window + l->spare)
 		return false;
 	l->flight++;
 	l->sent++;
-	sync_worker_say_help(l, o, l->sent - 1, now_ns);
+	sync_worker_put_help(l, o, l->sent - 1, now_ns);
 	if (l->timer_ns == SYNC_WORKER_NEVER)
-		sync_worker_arm(l, now_ns);
+		sync_worker_arm_timer(l, now_ns);
 	return true;
 }
 
-/* What is to be sent next; false if nothing is for now, or it is the end. */
 static inline bool
 sync_worker_next(struct sync_worker *l, uint64_t now_ns,
     struct sync_worker_out *o)
 {
-	sync_worker_fire(l, now_ns);
+	sync_worker_run_timers(l, now_ns);
 	if (l->end != SYNC_WORKER_GOING)
 		return false;
-	if (sync_worker_say_member(l, o, now_ns))
+	if (sync_worker_put_membership(l, o, now_ns))
 		return true;
 	if (!membership_works(&l->in))
 		return false;
-	if (sync_worker_answer(l, o, now_ns))
+	if (sync_worker_answer_help(l, o, now_ns))
 		return true;
 	while (l->asked < l->asks) {
 		const uint32_t i = l->ask[l->asked++ % SYNC_WORKER_ASKS];
 
 		if (l->given[l->t & 1][i] == 0)
-			return sync_worker_say_help(l, o, i, now_ns);
+			return sync_worker_put_help(l, o, i, now_ns);
 	}
 	if (l->asking && now_ns >= l->ask_ns) {
 		l->ask_ns = now_ns + SYNC_WORKER_ASK_NS / 8;
 		l->ask_xid = membership_xid(&l->in);
-		return sync_worker_say(l, o, CONTROL_MEMBERS, l->ask_xid,
+		return sync_worker_put_number(l, o, CONTROL_MEMBERS, l->ask_xid,
 		    l->page, 2, now_ns);
 	}
 	if (l->repairs)
-		return sync_worker_mend_run(l, o, now_ns) ||
-		    sync_worker_probe(l, o, now_ns);
+		return sync_worker_next_repair_run(l, o, now_ns) ||
+		    sync_worker_put_probe(l, o, now_ns);
 	if (sync_worker_fetches(l))
-		return sync_worker_fetch(l, o, now_ns);
-	return l->have[l->t & 1] && sync_worker_run(l, o, now_ns);
+		return sync_worker_fetch_next(l, o, now_ns);
+	return l->have[l->t & 1] && sync_worker_next_run(l, o, now_ns);
 }
 
-/* What ended it, in words to follow the switch's name; text, or "". */
 static inline const char *
 sync_worker_why(const struct sync_worker *l, char text[SYNC_WORKER_WHY_BYTES])
 {

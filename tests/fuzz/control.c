@@ -12,7 +12,7 @@ inherit(const struct transfer_chunk *k)
 	if (k->bytes > 1 << 20)
 		return;			/* memory, and nothing else */
 	state_receiver_init(&h, 1, 2, 3, false, 1000, 0);
-	state_receiver_take(&h, k, 0);
+	state_receiver_receive(&h, k, 0);
 	must(h.end != STATE_RECEIVER_HAS || h.here == h.chunks, "it has all");
 	state_receiver_free(&h);
 }

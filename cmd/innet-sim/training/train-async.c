@@ -66,7 +66,7 @@ get_room_ns(const struct train_worker *w)
 static bool
 is_ready(const struct sim *s, const struct train_worker *w)
 {
-	return async_worker_ready(&w->a.m, get_room_ns(w) <= s->now_ns,
+	return async_worker_is_ready(&w->a.m, get_room_ns(w) <= s->now_ns,
 	    s->now_ns);
 }
 
@@ -108,11 +108,11 @@ commit_gradient(struct sim *s, struct train_worker *w)
 {
 	struct train_async *a = &w->a;
 	struct training *t = w->t;
-	const uint64_t stale = async_weights_stale(a->shown, a->t_w);
+	const uint64_t stale = async_weights_staleness(a->shown, a->t_w);
 
 	w->phase_ns = SIM_NEVER;
 	w->phase = TRAIN_WAITS;
-	if (!async_worker_fits(&a->m, stale)) {
+	if (!async_worker_is_fresh(&a->m, stale)) {
 		t->n[TRAIN_DISCARDED]++;
 		start_computing(s, w);
 		return;
@@ -170,7 +170,7 @@ send_messages(struct sim *s, struct train_worker *w)
 			w->sent_ns = s->now_ns;
 		train_send_segments(s, w, &m->in.tags, o.iteration, o.first,
 		    o.count);
-		async_worker_sent(m, &o, o.count, s->now_ns);
+		async_worker_count_sent(m, &o, o.count, s->now_ns);
 	}
 	return any;
 }
@@ -214,7 +214,7 @@ train_async_step(struct sim *s, struct train_worker *w)
 		if (w->phase == TRAIN_DONE)
 			return SIM_NEVER;
 	} while (send_messages(s, w));
-	if (!async_worker_going(&a->m)) {
+	if (!async_worker_is_going(&a->m)) {
 		sim_report_wrong(s, "%s: %s", w->node->name,
 		    async_worker_why(&a->m, why));
 		return SIM_NEVER;
@@ -223,7 +223,7 @@ train_async_step(struct sim *s, struct train_worker *w)
 		w->in = true;
 		w->t->joined++;
 	}
-	due = async_worker_due(&a->m);
+	due = async_worker_deadline_ns(&a->m);
 	due = w->phase_ns < due ? w->phase_ns : due;
 	due = a->learn_ns < due ? a->learn_ns : due;
 	at = w->phase == TRAIN_SENDS ? ready_ns(w) : SIM_NEVER;
@@ -247,7 +247,7 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		if (!train_check_tag(w, &a->m.in.tags, d))
 			return;
 		train_check_result(s, w, &g);
-		if (async_worker_result(&a->m, &g, s->now_ns) !=
+		if (async_worker_receive_result(&a->m, &g, s->now_ns) !=
 		    ASYNC_WEIGHTS_APPLIED)
 			return;
 		if (a->m.weights.t_s > a->shown + (a->learning ? 1 : 0) &&
@@ -262,6 +262,6 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 			count_staleness(t, (uint64_t)vec_get(g.vec, 0) - 1);
 	} else if (d->tos == CONTROL_TOS &&
 		   train_receive_control(s, w, &a->m.in, NULL, d, &c)) {
-		async_worker_control(&a->m, &c, s->now_ns);
+		async_worker_receive_control(&a->m, &c, s->now_ns);
 	}
 }

@@ -80,7 +80,7 @@ give_state(struct sim *s, struct train_worker *w)
 	for (uint32_t i = 0; i < bytes; i++)
 		body[i] = (uint8_t)(i * 7 + w->life.used);
 	memcpy(body, &w->life.weights, sizeof(w->life.weights));
-	state_transfer_has(&w->life.transfer, body, bytes,
+	state_transfer_set_snapshot(&w->life.transfer, body, bytes,
 	    train_first_iteration(s) + w->life.used, s->now_ns);
 }
 
@@ -112,7 +112,7 @@ train_receive_control(struct sim *s, struct train_worker *w,
 {
 	const uint64_t given = train_first_iteration(s) + w->life.used;
 
-	switch (state_transfer_hear(h, in, &w->channel, given,
+	switch (state_transfer_receive(h, in, &w->channel, given,
 	    train_bytes(s, d), d->len, c, s->now_ns)) {
 	case STATE_TRANSFER_MESSAGE: return true;
 	case STATE_TRANSFER_TAKEN: answer_message(s, w); break;
@@ -167,15 +167,15 @@ train_life_receive_state(struct sim *s, struct train_worker *w, uint64_t *due)
 
 	if (!w->t->sends_state)
 		return false;
-	state_sender_rest(&h->sender, s->now_ns);
+	state_sender_drop_unused(&h->sender, s->now_ns);
 	if (w->l.in.joined && !h->fetching)
 		h->tries = 0;
-	if (!h->fetching && (sync_worker_going(&w->l) ||
-				!state_transfer_helps(h, &w->l.in,
+	if (!h->fetching && (sync_worker_is_going(&w->l) ||
+				!state_transfer_is_useful(h, &w->l.in,
 				    w->l.end == SYNC_WORKER_LOST, false)))
 		return false;
 	if (!h->fetching)
-		state_transfer_begin(h, &w->l.in, s->now_ns);
+		state_transfer_start_fetch(h, &w->l.in, s->now_ns);
 	w->phase = TRAIN_UPDATES;
 	w->phase_ns = SIM_NEVER;
 	send_messages(s, w);
@@ -183,7 +183,7 @@ train_life_receive_state(struct sim *s, struct train_worker *w, uint64_t *due)
 		end_transfer(s, w);
 		*due = s->now_ns;
 	} else {
-		*due = state_transfer_due(h);
+		*due = state_transfer_deadline_ns(h);
 	}
 	return true;
 }

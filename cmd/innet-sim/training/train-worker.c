@@ -129,7 +129,7 @@ send_gradient(struct sim *s, struct train_worker *w)
 	else if (w->dlp != NULL)
 		train_dlp_gradient(w, s->now_ns);
 	else
-		sync_worker_gradient(&w->l, s->now_ns);
+		sync_worker_set_gradient(&w->l, s->now_ns);
 	w->phase = TRAIN_WAITS;
 	w->phase_ns = SIM_NEVER;
 }
@@ -192,7 +192,7 @@ send_pending(struct sim *s, struct train_worker *w)
 	}
 	if (train_life_receive_state(s, w, &due))
 		return due;
-	if (!sync_worker_going(&w->l)) {
+	if (!sync_worker_is_going(&w->l)) {
 		sim_report_wrong(s, "%s: %s", w->node->name,
 		    sync_worker_why(&w->l, why));
 		return SIM_NEVER;
@@ -201,14 +201,14 @@ send_pending(struct sim *s, struct train_worker *w)
 		w->in = true;
 		w->t->joined++;
 	}
-	return sync_worker_due(&w->l);
+	return sync_worker_deadline_ns(&w->l);
 }
 
 static bool
 has_result(const struct train_worker *w)
 {
 	return is_ring(w) ? train_ring_has(w) : w->dlp != NULL ?
-	    w->dlp->has : sync_worker_whole(&w->l);
+	    w->dlp->has : sync_worker_is_whole(&w->l);
 }
 
 /* All that can happen now to a worker in step; when more can. */
@@ -258,7 +258,7 @@ receive_datagram(struct sim *s, struct train_worker *w,
 		if (!train_check_tag(w, &w->l.in.tags, d))
 			return;
 		train_check_result(s, w, &g);
-		if (sync_worker_result(&w->l, &g, s->now_ns) !=
+		if (sync_worker_receive_result(&w->l, &g, s->now_ns) !=
 		    SYNC_WORKER_TAKE)
 			return;
 		train_life_add_segment(w, &g);
@@ -267,7 +267,7 @@ receive_datagram(struct sim *s, struct train_worker *w,
 	} else if (d->tos == CONTROL_TOS &&
 		   train_receive_control(s, w, &w->l.in,
 		       w->t->sends_state ? &w->life.transfer : NULL, d, &c)) {
-		sync_worker_control(&w->l, &c, s->now_ns);
+		sync_worker_receive_control(&w->l, &c, s->now_ns);
 	}
 }
 

@@ -58,11 +58,12 @@ worker_take(struct world *w, int k, const struct datagram *p)
 
 	if (p->tos == CONTROL_TOS) {
 		assert(control_parse(p->bytes, p->len, &c));
-		sync_worker_control(&d->l, &c, w->now_ns);
+		sync_worker_receive_control(&d->l, &c, w->now_ns);
 		return;
 	}
 	assert(seg_parse(p->bytes, p->len, &seg));
-	if (sync_worker_result(&d->l, &seg, w->now_ns) == SYNC_WORKER_TAKE)
+	if (sync_worker_receive_result(&d->l, &seg, w->now_ns) ==
+	    SYNC_WORKER_TAKE)
 		memcpy(&d->result[seg.iteration & 1][seg.index * F], seg.vec,
 		    4 * (size_t)seg.n);
 }
@@ -73,7 +74,7 @@ worker_check(struct world *w, struct doer *d)
 {
 	const uint32_t t = d->l.t;
 
-	d->partial |= sync_worker_partial(&d->l);
+	d->partial |= sync_worker_is_partial(&d->l);
 	for (uint32_t i = 0; i < w->elements && !w->early; i++) {
 		float want = 0;
 
@@ -90,7 +91,7 @@ worker_live(struct world *w, int k)
 	struct doer *d = &w->doer[k];
 	struct sync_worker *l = &d->l;
 
-	while (sync_worker_whole(l) && d->done < w->goal) {
+	while (sync_worker_is_whole(l) && d->done < w->goal) {
 		worker_check(w, d);
 		sync_worker_advance(l, w->now_ns);
 		d->done++;
@@ -104,7 +105,7 @@ worker_live(struct world *w, int k)
 	} else if (d->busy && w->now_ns >= d->ready_ns) {
 		for (uint32_t i = 0; i < w->elements; i++)
 			d->grad[l->t & 1][i] = value(k, l->t, i);
-		sync_worker_gradient(l, w->now_ns);
+		sync_worker_set_gradient(l, w->now_ns);
 		d->busy = false;
 	}
 	worker_send(w, k);
@@ -113,7 +114,7 @@ worker_live(struct world *w, int k)
 static inline uint64_t
 worker_due(const struct doer *d)
 {
-	uint64_t due = sync_worker_due(&d->l);
+	uint64_t due = sync_worker_deadline_ns(&d->l);
 
 	return d->busy && d->ready_ns < due ? d->ready_ns : due;
 }
@@ -128,7 +129,7 @@ step(struct world *w)
 	for (int k = 0; k < w->workers; k++) {
 		struct doer *d = &w->doer[k];
 
-		if (d->dead || !sync_worker_going(&d->l))
+		if (d->dead || !sync_worker_is_going(&d->l))
 			continue;
 		going = true;
 		if (worker_due(d) < next)
@@ -149,7 +150,7 @@ step(struct world *w)
 			hub_control(w, d.from, d.bytes, d.len);
 	}
 	for (int k = 0; k < w->workers; k++) {
-		if (!w->doer[k].dead && sync_worker_going(&w->doer[k].l))
+		if (!w->doer[k].dead && sync_worker_is_going(&w->doer[k].l))
 			worker_live(w, k);
 	}
 	return true;

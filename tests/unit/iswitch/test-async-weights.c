@@ -103,7 +103,7 @@ arrive(struct net *n)
 		}
 		n->f[k] = n->f[--n->flights];
 		g = result(n, f.round, f.index);
-		async_weights_result(&n->w[f.to], &g, n->now_ns);
+		async_weights_receive_result(&n->w[f.to], &g, n->now_ns);
 	}
 }
 
@@ -114,12 +114,12 @@ help(struct net *n)
 	uint64_t word;
 
 	for (uint32_t w = 0; w < WORKERS; w++) {
-		while (async_weights_help(&n->w[w], n->now_ns, &word)) {
+		while (async_weights_next_help(&n->w[w], n->now_ns, &word)) {
 			struct seg g = seg_split(word);
 
 			if (g.iteration + n->toy.keep <
 			    n->toy.round[g.index])
-				n->gone += async_weights_lost(&n->w[w], &g);
+				n->gone += async_weights_needs(&n->w[w], &g);
 			else if (g.iteration < n->toy.round[g.index])
 				leave(n, w, g.iteration, g.index);
 		}
@@ -140,8 +140,8 @@ net_open(struct net *n, uint64_t seed, uint32_t h)
 		vec_set(w, i, (float)rng_uniform(&n->rng, -1, 1));
 	for (uint32_t k = 0; k < WORKERS; k++) {
 		async_weights_init(&n->w[k], ELEMENTS, w, 0.01f, 0);
-		async_weights_size(&n->w[k], FLOATS);
-		async_weights_joined(&n->w[k], 0, n->now_ns);
+		async_weights_set_segments(&n->w[k], FLOATS);
+		async_weights_enter_job(&n->w[k], 0, n->now_ns);
 	}
 }
 
@@ -255,8 +255,8 @@ hand_open(struct hand *h, int64_t first)
 	vec_set(h->v, 0, 2);
 	h->now_ns = 1000;
 	async_weights_init(&h->a, 2, w, 0.5f, first);
-	async_weights_size(&h->a, 1);
-	async_weights_joined(&h->a, async_weights_wire(first), h->now_ns);
+	async_weights_set_segments(&h->a, 1);
+	async_weights_enter_job(&h->a, async_weights_wire(first), h->now_ns);
 }
 
 static enum async_weights_verdict
@@ -266,7 +266,7 @@ give(struct hand *h, int64_t round, uint32_t i)
 	    .index = i,
 	    .contributions = 2, .vec = h->v, .n = 1 };
 
-	return async_weights_result(&h->a, &g, h->now_ns);
+	return async_weights_receive_result(&h->a, &g, h->now_ns);
 }
 
 static bool
@@ -275,7 +275,7 @@ asks(struct hand *h, int64_t round, uint32_t i)
 	uint64_t word;
 	struct seg g;
 
-	if (!async_weights_help(&h->a, h->now_ns, &word))
+	if (!async_weights_next_help(&h->a, h->now_ns, &word))
 		return false;
 	g = seg_split(word);
 	return g.iteration == async_weights_wire(round) && g.index == i;
@@ -297,10 +297,10 @@ by_hand(void)
 	ok(give(&h, 0, 0) == ASYNC_WEIGHTS_DUPLICATE &&
 	    vec_get(h.a.w, 0) == 7.5f,
 	    "a copy changes nothing");
-	ok(!async_weights_help(&h.a, h.now_ns, &word),
+	ok(!async_weights_next_help(&h.a, h.now_ns, &word),
 	    "nothing is asked for yet");
 	ok(give(&h, 2, 1) == ASYNC_WEIGHTS_EARLY && asks(&h, 0, 1) &&
-	    !async_weights_help(&h.a, h.now_ns, &word),
+	    !async_weights_next_help(&h.a, h.now_ns, &word),
 	    "round 2 came before 0: Help for 0 at once, once");
 	ok(give(&h, 2, 1) == ASYNC_WEIGHTS_DUPLICATE,
 	    "the copy of an early one");
@@ -309,7 +309,7 @@ by_hand(void)
 	ok(async_weights_crc(&h.a, 0, &crc) &&
 	    !async_weights_crc(&h.a, 1, &crc),
 	    "round 0 has a CRC, 1 none yet");
-	h.now_ns = async_weights_due(&h.a);
+	h.now_ns = async_weights_deadline_ns(&h.a);
 	ok(asks(&h, 1, 1), "no answer: Help again");
 	ok(give(&h, 1, 1) == ASYNC_WEIGHTS_APPLIED && h.a.seg[1].next == 3 &&
 	    h.a.early_bytes == 0, "1 comes, and 2, which was kept, after it");
@@ -322,9 +322,9 @@ by_hand(void)
 	h.now_ns += ASYNC_WEIGHTS_QUIET_NS;
 	ok(asks(&h, 0, 1), "silence: Help for the segment that lags");
 	give(&h, 0, 1);
-	h.now_ns = async_weights_due(&h.a);
-	while (!async_weights_help(&h.a, h.now_ns, &word))
-		h.now_ns = async_weights_due(&h.a);
+	h.now_ns = async_weights_deadline_ns(&h.a);
+	while (!async_weights_next_help(&h.a, h.now_ns, &word))
+		h.now_ns = async_weights_deadline_ns(&h.a);
 	ok(word == seg_word(1, 0, 0) && h.now_ns >= ASYNC_WEIGHTS_QUIET_MAX_NS,
 	    "a second of silence: Help for the next round of the first");
 	vec_set(h.v, 0, 1.0f / 0.0f);
@@ -365,16 +365,16 @@ rejoins(void)
 		give(&h, r, 0);
 		give(&h, r, 1);
 	}
-	ok(!async_weights_joined(&h.a, 1, h.now_ns),
+	ok(!async_weights_enter_job(&h.a, 1, h.now_ns),
 	    "a switch that is behind us is another");
-	ok(async_weights_joined(&h.a, 4, h.now_ns) && h.a.proving &&
+	ok(async_weights_enter_job(&h.a, 4, h.now_ns) && h.a.proving &&
 	    give(&h, 2, 0) == ASYNC_WEIGHTS_UNPROVEN && asks(&h, 1, 0),
 	    "let in again: show me my last result");
-	ok(async_weights_lost(&h.a, &gone), "it is not there: lost");
+	ok(async_weights_needs(&h.a, &gone), "it is not there: lost");
 	ok(give(&h, 1, 0) == ASYNC_WEIGHTS_PROVEN && asks(&h, 2, 0) &&
 	    asks(&h, 2, 1), "shown: now for what I missed");
 	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_APPLIED, "and on");
-	async_weights_joined(&h.a, 3, h.now_ns);
+	async_weights_enter_job(&h.a, 3, h.now_ns);
 	vec_set(h.v, 0, 3);
 	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_OTHER, "another sum: another job");
 	async_weights_free(&h.a);
@@ -395,8 +395,8 @@ late(void)
 	n->loss = 0.02;
 	net_run(n, 120000000);
 	note("the others are at round %d", (int)n->w[0].t_s);
-	async_weights_size(&n->w[3], FLOATS);
-	async_weights_joined(&n->w[3], n->toy.round[0] + 1, n->now_ns);
+	async_weights_set_segments(&n->w[3], FLOATS);
+	async_weights_enter_job(&n->w[3], n->toy.round[0] + 1, n->now_ns);
 	done = net_run(n, (uint64_t)60 * 1000000000);
 	ok(done && memcmp(n->w[3].w, n->w[0].w, sizeof(w)) == 0,
 	    "one who comes late has the same weights in the end");
@@ -404,7 +404,7 @@ late(void)
 	net_open(n, 5, 2);
 	n->toy.keep = 16;
 	n->toy.round[0] = 100;
-	async_weights_joined(&n->w[2], 100, n->now_ns);
+	async_weights_enter_job(&n->w[2], 100, n->now_ns);
 	help(n);
 	ok(n->gone == 1, "one who comes too late learns that it is lost");
 	net_close(n);
@@ -423,7 +423,9 @@ main(void)
 	wraps();
 	rejoins();
 	late();
-	ok(async_weights_stale(7, 4) == 3 && async_weights_stale(4, 4) == 0 &&
-	    async_weights_stale(4, 5) == 0, "staleness is what has been since");
+	ok(async_weights_staleness(7, 4) == 3 &&
+		async_weights_staleness(4, 4) == 0 &&
+		async_weights_staleness(4, 5) == 0,
+	    "staleness is what has been since");
 	return tap_end();
 }

@@ -68,7 +68,7 @@ silent(void)
 static void
 left(uint32_t n)
 {
-	async_worker_sent(&w, &o, n, now);
+	async_worker_count_sent(&w, &o, n, now);
 }
 
 /* All of push k leaves. */
@@ -92,7 +92,7 @@ hears(struct control_ack a, uint32_t xid)
 
 	assert(control_parse(p, (size_t)(control_put_ack(control_put(p,
 	    CONTROL_ACK, 3, xid), &a) - p), &c));
-	async_worker_control(&w, &c, now);
+	async_worker_receive_control(&w, &c, now);
 }
 
 /* The server asks for a segment of that push. */
@@ -105,7 +105,7 @@ asked(uint32_t push, uint32_t index)
 	bytes_put(control_put(p, CONTROL_HELP, 3, 1), seg_word(push, 0, index),
 	    8);
 	assert(control_parse(p, sizeof(p), &c));
-	async_worker_control(&w, &c, now);
+	async_worker_receive_control(&w, &c, now);
 }
 
 /* Segments first to last of a round come. */
@@ -117,7 +117,7 @@ comes(uint32_t round, uint32_t first, uint32_t last)
 		    .contributions = 2, .vec = vec,
 		    .n = seg_floats_at(ELEMENTS, F, i) };
 
-		async_worker_result(&w, &s, now);
+		async_worker_receive_result(&w, &s, now);
 	}
 }
 
@@ -139,24 +139,27 @@ test_joins(void)
 	struct control c;
 
 	fresh(&cf);
-	ok(async_worker_due(&w) == now && !async_worker_ready(&w, true, now) &&
-	    says(CONTROL_JOIN, 0) && control_parse(o.message, o.len, &c) &&
-	    control_get_join(&c, &join) && join.async && join.next == 7 &&
-	    join.crc == async_weights_weights_crc(&w.weights) && !join.again &&
-	    silent(), "it joins with its round and the weights' checksum");
+	ok(async_worker_deadline_ns(&w) == now &&
+		!async_worker_is_ready(&w, true, now) &&
+		says(CONTROL_JOIN, 0) && control_parse(o.message, o.len, &c) &&
+		control_get_join(&c, &join) && join.async && join.next == 7 &&
+		join.crc == async_weights_weights_crc(&w.weights) &&
+		!join.again && silent(),
+	    "it joins with its round and the weights' checksum");
 	closed.next = 7;
 	closed.closed = true;
 	hears(closed, 77);
-	ok(async_worker_ready(&w, true, now) && !async_worker_ready(&w, false,
-	    now), "let in it takes a gradient, if there is room");
+	ok(async_worker_is_ready(&w, true, now) &&
+		!async_worker_is_ready(&w, false, now),
+	    "let in it takes a gradient, if there is room");
 	async_worker_commit(&w, now);
-	ok(silent() && async_worker_due(&w) == now + 50 * MS,
+	ok(silent() && async_worker_deadline_ns(&w) == now + 50 * MS,
 	    "and keeps it while others are still to join");
 	now += 50 * MS;
 	says(CONTROL_JOIN, 0);
 	closed.closed = false;
 	hears(closed, 78);
-	ok(async_worker_due(&w) <= now && pushes(0) && silent() &&
+	ok(async_worker_deadline_ns(&w) <= now && pushes(0) && silent() &&
 	    w.n[ASYNC_WORKER_SENT] == 1 && w.n[ASYNC_WORKER_SEGMENTS] == SEGS,
 	    "then it leaves, in runs");
 }
@@ -169,41 +172,41 @@ test_room(void)
 
 	member(&ack, &(struct async_worker_conf){ 0 });
 	async_worker_commit(&w, now + MS);
-	ok(silent() && async_worker_due(&w) == now + MS,
+	ok(silent() && async_worker_deadline_ns(&w) == now + MS,
 	    "what may leave in a while waits that long");
 	now += MS;
 	sends(0, 0, RUN);
 	left(1);
-	ok(silent() && async_worker_due(&w) > now,
+	ok(silent() && async_worker_deadline_ns(&w) > now,
 	    "without room it sends nothing, and does not ask to");
-	async_worker_room(&w);
-	ok(sends(0, 1, RUN) && !async_worker_ready(&w, true, now),
+	async_worker_note_room(&w);
+	ok(sends(0, 1, RUN) && !async_worker_is_ready(&w, true, now),
 	    "with room it goes on from there");
 	left(RUN);
 	sends(0, 1 + RUN, RUN);
 	left(RUN);
 	sends(0, 1 + 2 * RUN, 1);
 	left(1);
-	ok(silent() && async_worker_ready(&w, true, now),
+	ok(silent() && async_worker_is_ready(&w, true, now),
 	    "all of it has left: the next may come");
 
 	member(&ack, &paced);
 	async_worker_commit(&w, now);
 	ok(sends(0, 0, 2), "2,000 segments a second are 2 a millisecond");
 	left(2);
-	ok(silent() && async_worker_due(&w) == now + MS,
+	ok(silent() && async_worker_deadline_ns(&w) == now + MS,
 	    "and then it is not due before that has passed");
 	now += MS + MS / 2;
 	sends(0, 2, 2);
 	left(2);
-	ok(silent() && async_worker_due(&w) == now + MS / 2,
+	ok(silent() && async_worker_deadline_ns(&w) == now + MS / 2,
 	    "woken late it keeps to its times");
 	now += 5 * MS;
 	sends(0, 4, 2);
 	left(2);
 	ok(sends(0, 6, 2), "it makes up for a millisecond");
 	left(2);
-	ok(silent() && async_worker_due(&w) == now + MS, "and no more");
+	ok(silent() && async_worker_deadline_ns(&w) == now + MS, "and no more");
 }
 
 static void
@@ -213,11 +216,11 @@ test_rounds(void)
 	async_worker_commit(&w, now);
 	pushes(0);
 	comes(0, 0, 4);
-	ok(!async_worker_ready(&w, true, now) &&
+	ok(!async_worker_is_ready(&w, true, now) &&
 	    async_worker_ready_ns(&w) == now + 20 * MS,
 	    "amid a round nothing is committed, for 20 ms");
 	comes(0, 5, SEGS - 1);
-	ok(async_worker_ready(&w, true, now) && w.weights.t_s == 1,
+	ok(async_worker_is_ready(&w, true, now) && w.weights.t_s == 1,
 	    "behind it, at once");
 	now += MS;
 	comes(2, 3, 3);
@@ -228,7 +231,7 @@ test_rounds(void)
 	pushes(1);
 	ok(says(CONTROL_HELP, seg_word(1, 0, 3)),
 	    "a Help goes behind the segments that can leave");
-	ok(async_worker_fits(&w, 3) && !async_worker_fits(&w, 4),
+	ok(async_worker_is_fresh(&w, 3) && !async_worker_is_fresh(&w, 4),
 	    "a gradient more than S rounds old is not sent");
 }
 
@@ -256,7 +259,7 @@ test_server(void)
 	left(RUN);
 	sends(0, 2 * RUN, 2);
 	left(2);
-	ok(!async_worker_ready(&w, true, now) &&
+	ok(!async_worker_is_ready(&w, true, now) &&
 	    async_worker_ready_ns(&w) == ASYNC_WORKER_NEVER,
 	    "the next has to wait for the answer");
 	for (uint32_t i = 2; i < SEGS; i++)
@@ -269,14 +272,14 @@ test_server(void)
 	now += SECOND - 1;
 	while (async_worker_next(&w, now, &o) && o.count == 0)
 		;
-	ok(o.count == 0 && async_worker_due(&w) <= now + 1, "silence");
+	ok(o.count == 0 && async_worker_deadline_ns(&w) <= now + 1, "silence");
 	now++;
 	ok(pushes(0) && w.n[ASYNC_WORKER_SENT] == 1 &&
 	    w.n[ASYNC_WORKER_SEGMENTS] == SEGS &&
 	    w.n[ASYNC_WORKER_RESENT] == 1 + 8 + SEGS,
 	    "of a second, and all of it is sent again");
 	comes(0, 0, SEGS - 1);
-	ok(async_worker_ready(&w, true, now), "until there is an answer");
+	ok(async_worker_is_ready(&w, true, now), "until there is an answer");
 }
 
 /* It is over, and says so. */
@@ -285,8 +288,8 @@ over(enum async_worker_end end, const char *words)
 {
 	char why[ASYNC_WORKER_WHY_BYTES];
 
-	ok(!async_worker_going(&w) && w.end == end && silent() &&
-	    async_worker_due(&w) == ASYNC_WORKER_NEVER &&
+	ok(!async_worker_is_going(&w) && w.end == end && silent() &&
+	    async_worker_deadline_ns(&w) == ASYNC_WORKER_NEVER &&
 	    strcmp(async_worker_why(&w, why), words) == 0, "%s", why);
 }
 
@@ -310,15 +313,15 @@ again(uint32_t rounds, uint32_t next)
 static void
 wait(void)
 {
-	for (int i = 0; async_worker_going(&w) && i < 10000; i++) {
+	for (int i = 0; async_worker_is_going(&w) && i < 10000; i++) {
 		while (async_worker_next(&w, now, &o)) {
 			if (o.count > 0)
 				left(o.count);
 			else if (o.message[0] == CONTROL_JOIN)
 				hears(ack, w.in.join_xid);
 		}
-		if (async_worker_going(&w))
-			now = async_worker_due(&w);
+		if (async_worker_is_going(&w))
+			now = async_worker_deadline_ns(&w);
 	}
 }
 
@@ -351,7 +354,7 @@ test_ends(void)
 	    "switch, which has been restarted; restore weights that all "
 	    "workers share");
 	again(3, 5);
-	ok(async_worker_going(&w) && !async_worker_ready(&w, true, now) &&
+	ok(async_worker_is_going(&w) && !async_worker_is_ready(&w, true, now) &&
 	    says(CONTROL_HELP, seg_word(2, 0, 0)),
 	    "let in again it asks to be shown its last result");
 	vec[0]++;
@@ -366,9 +369,9 @@ test_ends(void)
 	    "that all workers share");
 	again(3, 5);
 	comes(2, 0, 0);
-	ok(async_worker_ready(&w, true, now), "with its own it goes on");
+	ok(async_worker_is_ready(&w, true, now), "with its own it goes on");
 	async_worker_leave(&w, now);
-	ok(!async_worker_ready(&w, true, now) && says(CONTROL_LEAVE, 0),
+	ok(!async_worker_is_ready(&w, true, now) && says(CONTROL_LEAVE, 0),
 	    "and leaves when it is asked to");
 }
 
@@ -420,8 +423,8 @@ exchange(struct server *s)
 			comes(g.iteration, g.index, g.index);
 		if (o.count == 0)
 			continue;
-		async_worker_sent(&w, &o, n, now);
-		async_worker_room(&w);
+		async_worker_count_sent(&w, &o, n, now);
+		async_worker_note_room(&w);
 		for (uint32_t i = 0; i < n; i++) {
 			if (!lost(s))
 				server_takes(s, o.iteration, o.first + i);
@@ -447,12 +450,12 @@ test_loss(void)
 	for (int i = 0; i < 1000000 && done < 500; i++) {
 		now += MS;
 		exchange(&s);
-		if (async_worker_ready(&w, true, now)) {
+		if (async_worker_is_ready(&w, true, now)) {
 			async_worker_commit(&w, now);
 			done++;
 		}
 	}
-	ok(done == 500 && async_worker_going(&w) && s.push >= 499 &&
+	ok(done == 500 && async_worker_is_going(&w) && s.push >= 499 &&
 	    w.n[ASYNC_WORKER_RESENT] > 0, "a server answers all of 500 "
 	    "gradients though 20 %% is lost both ways");
 }

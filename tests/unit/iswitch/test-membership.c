@@ -11,7 +11,7 @@ static uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
 static struct control sent;
 static struct control_join join;
 static char why[MEMBERSHIP_WHY_BYTES];
-static bool foretold = true;	/* every Join was, by membership_joins() */
+static bool foretold = true; /* every Join was, by membership_join_is_due() */
 
 static const struct membership_conf worker = { .type = CONTROL_WORKER,
 	.job = 3, .number = 5, .elements = 100, .async = true,
@@ -31,7 +31,7 @@ static unsigned
 says(struct membership *m, uint64_t now_ns)
 {
 	const struct membership_place at = { 9, 0xabc, true };
-	const bool joins = membership_joins(m, now_ns);
+	const bool joins = membership_join_is_due(m, now_ns);
 	const size_t len = membership_next(m, now_ns, &at, msg);
 
 	sent.action = 0;
@@ -52,7 +52,7 @@ hears(struct membership *m, uint16_t job, uint32_t xid, struct control_ack a,
 	const size_t len = (size_t)(control_put_ack(control_put(p,
 	    CONTROL_ACK, job, xid), &a) - p);
 
-	return control_parse(p, len, &c) ? membership_control(m, &c, now_ns) :
+	return control_parse(p, len, &c) ? membership_receive(m, &c, now_ns) :
 	    MEMBERSHIP_IGNORED;
 }
 
@@ -65,7 +65,7 @@ told(struct membership *m, enum control_action action, uint64_t now_ns)
 	control_put(p, (uint8_t)action, 3, 1);
 	bytes_put(p + CONTROL_HEADER_BYTES, seg_word(4, 0, 2), 8);
 	control_parse(p, CONTROL_HEADER_BYTES + 8, &c);
-	return membership_control(m, &c, now_ns);
+	return membership_receive(m, &c, now_ns);
 }
 
 static const struct control_ack in = { .action = CONTROL_JOIN, .floats = 30,
@@ -93,10 +93,10 @@ joins(void)
 	    join.next == 9 && join.crc == 0xabc && join.again &&
 	    join.floats == 0 && sent.job == 3 && sent.xid == 77,
 	    "a Join says who it is and where it stands");
-	ok(says(&m, 2) == 0 && membership_due(&m) == 20 * MS + 1,
+	ok(says(&m, 2) == 0 && membership_deadline_ns(&m) == 20 * MS + 1,
 	    "and is not repeated at once");
 	ok(says(&m, 20 * MS + 1) == CONTROL_JOIN && sent.xid == 77 &&
-	    membership_due(&m) == 60 * MS + 1,
+	    membership_deadline_ns(&m) == 60 * MS + 1,
 	    "without an answer it is, the same, after twice as long");
 	ok(hears(&m, 3, 76, in, 21 * MS) == MEMBERSHIP_IGNORED &&
 	    hears(&m, 4, 77, in, 21 * MS) == MEMBERSHIP_IGNORED &&
@@ -105,19 +105,20 @@ joins(void)
 	    membership_works(&m) && m.floats == 30 && m.segs == 4 &&
 	    m.job_next == 12 && m.h == 4 && m.members == 2,
 	    "its own lets it in");
-	ok(membership_due(&m) == 20 * MS + 1 + 3 * SECOND &&
-	    says(&m, membership_due(&m)) == CONTROL_JOIN && sent.xid == 78 &&
-	    join.floats == 30, "silent for a third of 9 s: a sign of life");
+	ok(membership_deadline_ns(&m) == 20 * MS + 1 + 3 * SECOND &&
+		says(&m, membership_deadline_ns(&m)) == CONTROL_JOIN &&
+		sent.xid == 78 && join.floats == 30,
+	    "silent for a third of 9 s: a sign of life");
 	ok(hears(&m, 3, 78, in, 3100 * MS) == MEMBERSHIP_STAYS,
 	    "whose answer changes nothing");
 	says(&m, 6100 * MS + 1);
 	membership_xid(&m);
 	ok(says(&m, 6200 * MS) == CONTROL_JOIN && sent.xid == 81 &&
 	    hears(&m, 3, 79, in, 6200 * MS) == MEMBERSHIP_STAYS &&
-	    membership_due(&m) == 9200 * MS,
+	    membership_deadline_ns(&m) == 9200 * MS,
 	    "a Join after another request is a new one, either Ack will do");
-	membership_said(&m, 7000 * MS);
-	ok(membership_due(&m) == 10000 * MS, "whatever is said is one");
+	membership_note_sent(&m, 7000 * MS);
+	ok(membership_deadline_ns(&m) == 10000 * MS, "whatever is said is one");
 }
 
 /* Refused with `no`: are these the words? */
@@ -130,7 +131,7 @@ refused(struct control_ack no, const char *words)
 	says(&m, 1);
 	ok(hears(&m, 3, 77, no, 2) == MEMBERSHIP_ENDED &&
 	    m.end == MEMBERSHIP_REFUSED && says(&m, 100 * SECOND) == 0 &&
-	    membership_due(&m) == MEMBERSHIP_NEVER && strcmp(
+	    membership_deadline_ns(&m) == MEMBERSHIP_NEVER && strcmp(
 	    membership_why(&m, why), words) == 0, "%s", why);
 }
 
@@ -168,7 +169,7 @@ ends(void)
 
 	while (m.end == MEMBERSHIP_GOING && now < 60 * SECOND) {
 		says(&m, now);
-		now = membership_due(&m);
+		now = membership_deadline_ns(&m);
 	}
 	ok(m.end == MEMBERSHIP_UNANSWERED && m.joins == 10 && strcmp(
 	    membership_why(&m, why), "job 3: no answer to a Join after 5.0 s;"
@@ -189,16 +190,16 @@ halts(void)
 	ok(told(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_HALTED &&
 	    !membership_works(&m) &&
 	    told(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_NOTHING, "halted");
-	ok(membership_due(&m) == 2 * SECOND &&
+	ok(membership_deadline_ns(&m) == 2 * SECOND &&
 	    says(&m, 2 * SECOND) == CONTROL_JOIN &&
 	    hears(&m, 3, 78, not_yet, 2 * SECOND) == MEMBERSHIP_NOTHING &&
-	    membership_due(&m) == 3 * SECOND, "a Join once a second");
+	    membership_deadline_ns(&m) == 3 * SECOND, "a Join once a second");
 	says(&m, 3 * SECOND);
 	ok(hears(&m, 3, 79, in, 3 * SECOND) == MEMBERSHIP_RESUMED &&
 	    membership_works(&m), "until it is let in again");
 	told(&m, CONTROL_HALT, 4 * SECOND);
 	ok(told(&m, CONTROL_RESUME, 5 * SECOND) == MEMBERSHIP_RESUMED &&
-	    membership_works(&m) && membership_due(&m) == 6 * SECOND,
+	    membership_works(&m) && membership_deadline_ns(&m) == 6 * SECOND,
 	    "or told to go on");
 	ok(told(&m, CONTROL_HELP, 5 * SECOND) == MEMBERSHIP_ASKED &&
 	    m.seg.iteration == 4 && m.seg.index == 2, "asked for a segment");
@@ -206,11 +207,11 @@ halts(void)
 	m = fresh(&worker);
 	says(&m, 1);
 	ok(hears(&m, 3, 77, closed, 1) == MEMBERSHIP_IN && m.closed &&
-	    membership_due(&m) == 50 * MS + 1,
+	    membership_deadline_ns(&m) == 50 * MS + 1,
 	    "others are still to join: it asks again in 50 ms");
 	told(&m, CONTROL_HALT, 2);
 	told(&m, CONTROL_RESUME, 3);
-	ok(membership_due(&m) <= 2 + SECOND && says(&m, 2 + SECOND) ==
+	ok(membership_deadline_ns(&m) <= 2 + SECOND && says(&m, 2 + SECOND) ==
 	    CONTROL_JOIN, "also after a Halt");
 }
 
@@ -243,7 +244,7 @@ loses(void)
 	m = member();
 	membership_leave(&m, 4);
 	for (uint64_t now = 4; m.end == MEMBERSHIP_GOING;
-	    now = membership_due(&m))
+	    now = membership_deadline_ns(&m))
 		says(&m, now);
 	ok(m.leaves == MEMBERSHIP_LEAVES && m.end == MEMBERSHIP_LEFT,
 	    "or until it has been said often enough");
@@ -263,7 +264,7 @@ child(void)
 
 	while (now < 1000 * SECOND) {
 		says(&m, now);
-		now = membership_due(&m);
+		now = membership_deadline_ns(&m);
 	}
 	ok(m.end == MEMBERSHIP_GOING && sent.xid == 77 &&
 	    join.type == CONTROL_SWITCH && join.worker == 2 && !join.async &&
@@ -307,32 +308,35 @@ doubts(void)
 	struct membership m = fresh(&worker);
 
 	says(&m, 1);
-	membership_doubts(&m, CHANNEL_CLIENT_CHALLENGED, &c, 2);
+	membership_receive_doubtful(&m, CHANNEL_CLIENT_CHALLENGED, &c, 2);
 	ok(says(&m, 2) == CONTROL_JOIN && sent.xid == 77,
 	    "challenged: at once the same again, under the same xid");
-	membership_doubts(&m, CHANNEL_CLIENT_HINT, &c, 3);
+	membership_receive_doubtful(&m, CHANNEL_CLIENT_HINT, &c, 3);
 	ok(m.end == MEMBERSHIP_GOING && says(&m, 5 * SECOND + 1) == 0 &&
 	    m.end == MEMBERSHIP_KEYED &&
 	    strstr(membership_why(&m, why), "it has another key") != NULL,
 	    "a hint of another key is what is said when patience ends");
 	m = fresh(&worker);
 	says(&m, 1);
-	membership_doubts(&m, CHANNEL_CLIENT_BAD, &c, 3);
+	membership_receive_doubtful(&m, CHANNEL_CLIENT_BAD, &c, 3);
 	says(&m, 5 * SECOND + 1);
 	ok(strstr(membership_why(&m, why), "are not sealed") != NULL,
 	    "and so is what has no seal");
 	m = member();
 	c.xid = 9;
-	membership_doubts(&m, CHANNEL_CLIENT_HINT, &c, 3 + MEMBERSHIP_HINT_NS);
+	membership_receive_doubtful(
+	    &m, CHANNEL_CLIENT_HINT, &c, 3 + MEMBERSHIP_HINT_NS);
 	ok(says(&m, 3 + MEMBERSHIP_HINT_NS) == CONTROL_JOIN && m.joined,
 	    "who may be forgotten joins once more, and stays what he is");
-	membership_doubts(&m, CHANNEL_CLIENT_HINT, &c, 4 + MEMBERSHIP_HINT_NS);
+	membership_receive_doubtful(
+	    &m, CHANNEL_CLIENT_HINT, &c, 4 + MEMBERSHIP_HINT_NS);
 	ok(says(&m, 4 + MEMBERSHIP_HINT_NS) == 0, "not for each hint");
 	ok(hears(&m, 3, m.join_xid, in, 5 + MEMBERSHIP_HINT_NS) ==
 	    MEMBERSHIP_STAYS, "if he is known still");
 	membership_join(&m, 6 * SECOND);
 	says(&m, 6 * SECOND);
-	membership_doubts(&m, CHANNEL_CLIENT_CHALLENGED, &c, 6 * SECOND + 1);
+	membership_receive_doubtful(
+	    &m, CHANNEL_CLIENT_CHALLENGED, &c, 6 * SECOND + 1);
 	says(&m, 6 * SECOND + 1);
 	ok(hears(&m, 3, m.join_xid, in, 6 * SECOND + 2) == MEMBERSHIP_IN,
 	    "who was challenged for it is let in anew");

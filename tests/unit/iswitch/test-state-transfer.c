@@ -30,15 +30,15 @@ answer(struct state_sender *d, struct state_receiver *h, const uint8_t *msg,
 
 	if (!control_parse(msg, len, &c) || !transfer_get_fetch(&c, &f))
 		return 0;
-	state_sender_asked(d, &f, 9, now_ns);
+	state_sender_receive_fetch(d, &f, 9, now_ns);
 	n = state_sender_count(d, &f);
 	for (uint32_t i = 0; i < n; i++) {
-		const size_t m = state_sender_put(d, &f, i, 1, i, out);
+		const size_t m = state_sender_put_chunk(d, &f, i, 1, i, out);
 
 		if (rng_double(r) < loss || !control_parse(out, m, &c) ||
 		    !transfer_get_chunk(&c, &k))
 			continue;
-		state_receiver_take(h, &k, now_ns);
+		state_receiver_receive(h, &k, now_ns);
 	}
 	return n;
 }
@@ -62,12 +62,12 @@ hand(uint32_t bytes, double loss, uint32_t *chunks)
 				*chunks += answer(&d, &h, msg, len, &r, loss,
 				    now);
 			if (d.wanted)
-				state_sender_has(
+				state_sender_set_snapshot(
 				    &d, made(bytes), bytes, 9, now);
 		}
 		if (h.end == STATE_RECEIVER_GOING &&
-		    state_receiver_due(&h) > now)
-			now = state_receiver_due(&h);
+		    state_receiver_deadline_ns(&h) > now)
+			now = state_receiver_deadline_ns(&h);
 	}
 	if (h.end != STATE_RECEIVER_HAS || h.bytes != bytes ||
 	    h.iteration != 9 || h.sender != 4 ||
@@ -100,7 +100,7 @@ take(struct state_receiver *h, struct transfer_chunk k, uint64_t now_ns)
 
 	k.data = zero;
 	k.data_bytes = transfer_chunk_bytes(k.bytes, k.index);
-	state_receiver_take(h, &k, now_ns);
+	state_receiver_receive(h, &k, now_ns);
 }
 
 static void
@@ -124,10 +124,10 @@ test_heir(void)
 		h.end == STATE_RECEIVER_UNANSWERED,
 	    "a sender with nothing is no news");
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
-	state_receiver_refused(&h, CONTROL_NO_ROOM, 0);
-	ok(h.end == STATE_RECEIVER_GOING && state_receiver_due(&h) > 0,
+	state_receiver_receive_status(&h, CONTROL_NO_ROOM, 0);
+	ok(h.end == STATE_RECEIVER_GOING && state_receiver_deadline_ns(&h) > 0,
 	    "no room now: again");
-	state_receiver_refused(&h, CONTROL_REFUSED, 0);
+	state_receiver_receive_status(&h, CONTROL_REFUSED, 0);
 	ok(h.end == STATE_RECEIVER_REFUSED, "refused: the end");
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
 	k.bytes = 2 * TRANSFER_CHUNK_BYTES;

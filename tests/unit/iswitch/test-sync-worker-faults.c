@@ -93,7 +93,7 @@ ends(struct world *w, int k, const char *words, const char *what)
 	while (step(w))
 		;
 	sync_worker_why(&w->doer[k].l, why);
-	ok(!sync_worker_going(&w->doer[k].l) && strstr(why, words) != NULL &&
+	ok(!sync_worker_is_going(&w->doer[k].l) && strstr(why, words) != NULL &&
 	    w->now_ns < 40000 * MS, "%s: %s", what, why);
 	end(w);
 }
@@ -148,7 +148,7 @@ tell(struct world *w, int k, enum control_action action)
 
 	control_put(msg, (uint8_t)action, 7, 1);
 	assert(control_parse(msg, 8, &c));
-	sync_worker_control(&w->doer[k].l, &c, w->now_ns);
+	sync_worker_receive_control(&w->doer[k].l, &c, w->now_ns);
 }
 
 static void

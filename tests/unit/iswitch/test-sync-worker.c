@@ -49,32 +49,32 @@ test_nonsense(struct world *w)
 	enum sync_worker_verdict v[7];
 
 	begin(w, 1, ELEMENTS, 1000, 0, 1);
-	v[0] = sync_worker_result(l, &s, 0);
+	v[0] = sync_worker_receive_result(l, &s, 0);
 	while (step(w) && w->doer[0].done < 5)
 		;
 	s.iteration = l->t;
 	s.index = SEGS;
-	v[1] = sync_worker_result(l, &s, w->now_ns);
+	v[1] = sync_worker_receive_result(l, &s, w->now_ns);
 	s.index = 0;
 	s.n = F - 1;
-	v[2] = sync_worker_result(l, &s, w->now_ns);
+	v[2] = sync_worker_receive_result(l, &s, w->now_ns);
 	s.n = F;
 	s.contributions = 0;
-	v[3] = sync_worker_result(l, &s, w->now_ns);
+	v[3] = sync_worker_receive_result(l, &s, w->now_ns);
 	s.contributions = 1;
 	s.iteration = seg_step(l->t, -1);
-	v[4] = sync_worker_result(l, &s, w->now_ns);
+	v[4] = sync_worker_receive_result(l, &s, w->now_ns);
 	s.iteration = seg_step(l->t, 1);
 	s.index = 3;
-	v[5] = sync_worker_result(l, &s, w->now_ns);
-	v[6] = sync_worker_result(l, &s, w->now_ns);
+	v[5] = sync_worker_receive_result(l, &s, w->now_ns);
+	v[6] = sync_worker_receive_result(l, &s, w->now_ns);
 	ok(v[0] == SYNC_WORKER_BAD_INDEX && v[1] == SYNC_WORKER_BAD_INDEX &&
 	    v[2] == SYNC_WORKER_BAD_LENGTH && v[3] == SYNC_WORKER_BAD_INDEX &&
 	    v[4] == SYNC_WORKER_STALE, "results that cannot be are not taken");
 	ok(v[5] == SYNC_WORKER_TAKE && v[6] == SYNC_WORKER_DUPLICATE,
 	    "one of the next iteration is, once");
 	s.iteration = seg_step(l->t, 2);
-	ok(sync_worker_result(l, &s, w->now_ns) == SYNC_WORKER_AHEAD &&
+	ok(sync_worker_receive_result(l, &s, w->now_ns) == SYNC_WORKER_AHEAD &&
 	    l->verdicts[SYNC_WORKER_BAD_INDEX] == 3, "one after that is not");
 	end(w);
 }
@@ -102,11 +102,11 @@ test_window(struct world *w)
 	ok(sync_worker_window_first(l) == 10, "and what was asked for at most");
 	l->window = l->slow = 4;
 	for (int i = 0; i < 9; i++)
-		sync_worker_widen(l);
+		sync_worker_widen_window(l);
 	ok(l->window == 6, "past where packets were lost it grows slowly");
 	l->slow = 10;
 	for (int i = 0; i < 9; i++)
-		sync_worker_widen(l);
+		sync_worker_widen_window(l);
 	ok(l->window == 10, "before that by each result, and to its limit");
 	end(w);
 }
@@ -124,8 +124,8 @@ test_long(struct world *w)
 		;
 	for (uint32_t k = 0; k < SEG_ITERATIONS / 2 + 2; k++) {
 		s.iteration = l->t;
-		sync_worker_gradient(l, w->now_ns);
-		sync_worker_result(l, &s, w->now_ns);
+		sync_worker_set_gradient(l, w->now_ns);
+		sync_worker_receive_result(l, &s, w->now_ns);
 		sync_worker_advance(l, w->now_ns);
 	}
 	ok(l->t == SEG_ITERATIONS / 2 + 2 && !sync_worker_fetches(l),
@@ -159,7 +159,7 @@ answers(struct sync_worker *l, uint32_t t, uint32_t first, uint32_t last,
 
 		*now_ns += step_ns;
 		g.index = i;
-		sync_worker_result(l, &g, *now_ns);
+		sync_worker_receive_result(l, &g, *now_ns);
 	}
 }
 
@@ -170,7 +170,7 @@ silence(struct sync_worker *l, uint64_t more_ns, uint64_t *now_ns)
 	const uint32_t t = l->t;
 	uint64_t since;
 
-	sync_worker_gradient(l, *now_ns);
+	sync_worker_set_gradient(l, *now_ns);
 	asks(l, 0, *now_ns);
 	answers(l, t, 0, SEGS - 2, 0, now_ns);
 	since = *now_ns;
@@ -199,7 +199,7 @@ test_whole(struct world *w)
 	asks(l, 0, now_ns);
 	assert(control_parse(msg, (size_t)(control_put_ack(control_put(msg,
 	    CONTROL_ACK, 7, l->in.join_xid), &a) - msg), &c));
-	sync_worker_control(l, &c, now_ns);
+	sync_worker_receive_control(l, &c, now_ns);
 	l->n[SYNC_WORKER_ITERATIONS] = 1;		/* it is open */
 	for (int k = 0; k < 8; k++) {
 		ns = silence(l, 0, &now_ns);
@@ -212,7 +212,7 @@ test_whole(struct world *w)
 	ok(ns > 47 * MS && ns <= 50 * MS,
 	    "what is late all the same may be so again");
 	l->rtt = (struct rtt){ 0 };
-	sync_worker_gradient(l, now_ns);
+	sync_worker_set_gradient(l, now_ns);
 	asks(l, 0, now_ns);
 	answers(l, l->t, 0, 0, 5 * MS, &now_ns);
 	answers(l, l->t, 1, SEGS - 1, MS, &now_ns);
@@ -243,9 +243,9 @@ test_inherits(struct world *w)
 		control_parse(o.message, o.len, &c);
 		control_parse(m, (size_t)(control_put_ack(control_put(m,
 		    CONTROL_ACK, 7, c.xid), &a) - m), &c);
-		sync_worker_control(l, &c, w->now_ns);
+		sync_worker_receive_control(l, &c, w->now_ns);
 		if (k == 0)
-			sync_worker_gradient(l, w->now_ns);
+			sync_worker_set_gradient(l, w->now_ns);
 		while (k == 0 && sync_worker_next(l, w->now_ns, &o))
 			early = early || o.count > 0;
 	}

@@ -233,7 +233,7 @@ static inline bool
 tiers_right(const struct tiers *w, const struct tiers_node *n)
 {
 	const uint32_t t = n->l.t;
-	bool right = !sync_worker_partial(&n->l);
+	bool right = !sync_worker_is_partial(&n->l);
 
 	for (uint32_t i = 0; i < w->cf.elements; i++) {
 		float want = 0;
@@ -251,7 +251,7 @@ tiers_worker_live(struct tiers *w, int k)
 	struct tiers_node *n = &w->node[k];
 	struct sync_worker *l = &n->l;
 
-	while (sync_worker_whole(l) && n->done < w->cf.goal) {
+	while (sync_worker_is_whole(l) && n->done < w->cf.goal) {
 		n->wrong = n->wrong || !tiers_right(w, n);
 		sync_worker_advance(l, w->now_ns);
 		n->done++;
@@ -266,7 +266,7 @@ tiers_worker_live(struct tiers *w, int k)
 
 		for (uint32_t i = 0; i < w->cf.elements; i++)
 			n->grad[t & 1][i] = tiers_value(k, t, i);
-		sync_worker_gradient(l, w->now_ns);
+		sync_worker_set_gradient(l, w->now_ns);
 		n->thinks = false;
 	}
 	tiers_worker_send(w, k);
@@ -288,9 +288,10 @@ tiers_take(struct tiers *w, const struct tiers_packet *p)
 		    w->now_ns);
 	} else if (p->tos == CONTROL_TOS) {
 		if (control_parse(p->bytes, p->len, &c))
-			sync_worker_control(&n->l, &c, w->now_ns);
+			sync_worker_receive_control(&n->l, &c, w->now_ns);
 	} else if (seg_parse(p->bytes, p->len, &g) &&
-	    sync_worker_result(&n->l, &g, w->now_ns) == SYNC_WORKER_TAKE) {
+		   sync_worker_receive_result(&n->l, &g, w->now_ns) ==
+		       SYNC_WORKER_TAKE) {
 		memcpy(&n->result[g.iteration & 1][g.index * TIERS_FLOATS],
 		    g.vec, 4 * (size_t)g.n);
 	}
@@ -306,9 +307,9 @@ tiers_due(const struct tiers *w, int k)
 	if (k >= w->cf.workers) {
 		due = iswitch_deadline_ns(rigged_switch(&n->plane));
 	} else {
-		if (!sync_worker_going(&n->l))
+		if (!sync_worker_is_going(&n->l))
 			return UINT64_MAX;
-		due = sync_worker_due(&n->l);
+		due = sync_worker_deadline_ns(&n->l);
 		due = n->thinks && n->ready_ns < due ? n->ready_ns : due;
 		due = n->full_ns > w->now_ns ? n->full_ns : due;
 	}
@@ -323,7 +324,7 @@ tiers_live(struct tiers *w, int k)
 {
 	struct tiers_node *n = &w->node[k];
 
-	if (k < w->cf.workers && sync_worker_going(&n->l)) {
+	if (k < w->cf.workers && sync_worker_is_going(&n->l)) {
 		tiers_worker_live(w, k);
 	} else if (k >= w->cf.workers) {
 		iswitch_run_deadlines(rigged_switch(&n->plane), w->now_ns);
@@ -379,7 +380,7 @@ tiers_step(struct tiers *w)
 	int who = -1;
 
 	for (int k = 0; k < w->cf.workers; k++)
-		going = going || sync_worker_going(&w->node[k].l);
+		going = going || sync_worker_is_going(&w->node[k].l);
 	for (int k = 0; k < w->nodes; k++) {
 		const uint64_t due = tiers_due(w, k);
 
