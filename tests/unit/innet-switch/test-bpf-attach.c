@@ -21,7 +21,7 @@
 enum { PORT = 46638, LOOPBACK = 1 };
 
 static bool
-up(void)
+bring_loopback_up(void)
 {
 	struct ifreq r = { .ifr_flags = IFF_UP | IFF_RUNNING,
 	    .ifr_name = "lo" };
@@ -32,9 +32,9 @@ up(void)
 	return good;
 }
 
-/* Does a datagram to ourselves with that ToS arrive? */
+/* Does a datagram to this process with that ToS arrive? */
 static bool
-arrives(int tos)
+datagram_arrives(int tos)
 {
 	const struct sockaddr_in at = { .sin_family = AF_INET,
 	    .sin_port = htons(PORT),
@@ -55,16 +55,16 @@ arrives(int tos)
 	return got;
 }
 
-/* Were we held up since that beat, so that the programs opened? */
+/* Was this process delayed after that beat, so that the programs opened? */
 static bool
-late(uint64_t beat_ns)
+was_delayed(uint64_t beat_ns)
 {
 	return timer_mono_ns() - beat_ns >= BPF_CLASSIFIER_OPEN_NS;
 }
 
-/* While somebody beats, is what is marked taken, and nothing else? */
+/* With beats, are marked frames selected, and no others? */
 static bool
-chooses(struct bpf_classifier *s)
+selects_marked(struct bpf_classifier *s)
 {
 	uint64_t beat_ns;
 	bool good;
@@ -72,14 +72,14 @@ chooses(struct bpf_classifier *s)
 	do {
 		beat_ns = timer_mono_ns();
 		bpf_classifier_beat(s);
-		good = !arrives(SEG_TOS) && arrives(0);
-	} while (!good && late(beat_ns));
+		good = !datagram_arrives(SEG_TOS) && datagram_arrives(0);
+	} while (!good && was_delayed(beat_ns));
 	return good;
 }
 
-/* A program at the loopback's hook, by the one way or the other. */
+/* Test a program at the hook of the loopback, by tcx or as a filter. */
 static void
-takes(struct bpf_classifier *s, bool filter)
+test_hook(struct bpf_classifier *s, bool filter)
 {
 	static const uint8_t own[6] = { 0 };
 	const char *how = filter ? "clsact" : "tcx";
@@ -89,10 +89,10 @@ takes(struct bpf_classifier *s, bool filter)
 	    bpf_attach_program(&h, s->of_hook, LOOPBACK, false)) == 0,
 	    "a program is attached by %s", how);
 	bpf_classifier_set_own(s, own, PORT);
-	ok(arrives(SEG_TOS), "nobody beats: it lets everything pass");
-	ok(chooses(s), "it takes what is marked, and nothing else");
+	ok(datagram_arrives(SEG_TOS), "nobody beats: it lets everything pass");
+	ok(selects_marked(s), "it takes what is marked, and nothing else");
 	bpf_classifier_release_all(s);
-	ok(arrives(SEG_TOS), "it is let go: all passes");
+	ok(datagram_arrives(SEG_TOS), "it is let go: all passes");
 	if (filter) {		/* one that was killed has left its own */
 		ok(bpf_attach_as_filter(&h, s->of_hook, LOOPBACK, false) ==
 			0,
@@ -100,14 +100,14 @@ takes(struct bpf_classifier *s, bool filter)
 	}
 	bpf_attach_detach(&h);
 	bpf_classifier_beat(s);
-	ok(arrives(SEG_TOS) && !bpf_attach_is_attached(&h),
+	ok(datagram_arrives(SEG_TOS) && !bpf_attach_is_attached(&h),
 	    "it is gone when closed");
 	bpf_classifier_release_all(s);
 }
 
-/* A run of two datagrams by the loopback, which come back to its port. */
+/* Is a run of two datagrams segmented by the loopback? */
 static bool
-cut(struct netport *p, struct netport_in *in)
+segments_run(struct netport *p, struct netport_in *in)
 {
 	static const struct frame_flow flow = { .src = { 127, 0, 0, 1 },
 	    .dst = { 127, 0, 0, 1 }, .sport = 9, .dport = PORT };
@@ -139,19 +139,19 @@ cut(struct netport *p, struct netport_in *in)
 	return good;
 }
 
-/* A marked datagram comes to a port by XDP, with its checksum to make. */
+/* Does a marked datagram arrive by XDP, with its checksum to be computed? */
 static bool
-comes(struct netport *p, struct netport_in *in)
+completes_checksum(struct netport *p, struct netport_in *in)
 {
-	return !arrives(SEG_TOS) && netport_xdp_receive(p, in) == 1 &&
+	return !datagram_arrives(SEG_TOS) && netport_xdp_receive(p, in) == 1 &&
 	    !in->more && in->got[0].len == FRAME_V4_BYTES + 8 &&
 	    memcmp(in->got[0].data + FRAME_V4_BYTES, "12345678", 8) == 0 &&
 	    in->got[0].head.csum_start == 34;
 }
 
-/* So many times, each with a beat; more often where we were held up. */
+/* Run a test n times, each with a beat, and again after a delay. */
 static bool
-times(int n, struct bpf_classifier *s, bool (*what)(struct netport *,
+repeat(int n, struct bpf_classifier *s, bool (*what)(struct netport *,
     struct netport_in *), struct netport *p, struct netport_in *in)
 {
 	while (n > 0) {
@@ -160,15 +160,15 @@ times(int n, struct bpf_classifier *s, bool (*what)(struct netport *,
 		bpf_classifier_beat(s);
 		if (what(p, in))
 			n--;
-		else if (!late(beat_ns))
+		else if (!was_delayed(beat_ns))
 			return false;
 	}
 	return true;
 }
 
-/* A port by XDP: the loopback has but the generic one. */
+/* Test a port by XDP; the loopback supports only generic mode. */
 static void
-sockets(struct bpf_classifier *s)
+test_xdp(struct bpf_classifier *s)
 {
 	struct netport p = { .kind = &netport_xdp, .index = LOOPBACK, .fd = -1,
 	    .hook = { .link = -1 }, .back = { .link = -1 } };
@@ -182,18 +182,18 @@ sockets(struct bpf_classifier *s)
 	    "a port opens by XDP: "
 	    "%s",
 	    netport_describe(&p));
-	ok(arrives(SEG_TOS), "nobody beats: it lets everything pass");
+	ok(datagram_arrives(SEG_TOS), "nobody beats: it lets everything pass");
 	/* more often than it has room for frames */
-	ok(times(NETPORT_XDP_COME + 100, s, comes, &p, &in),
+	ok(repeat(NETPORT_XDP_COME + 100, s, completes_checksum, &p, &in),
 	    "what is marked comes, each frame, with its checksum to make");
-	ok(arrives(0), "nothing else does");
-	ok(times(NETPORT_XDP_LEAVE, s, cut, &p, &in),
+	ok(datagram_arrives(0), "nothing else does");
+	ok(repeat(NETPORT_XDP_LEAVE, s, segments_run, &p, &in),
 	    "a run leaves in datagrams, each finished");
 	bpf_classifier_release_all(s);
 	ok(netport_xdp_count_drops(&p) == 0, "none was lost");
 	netport_close(&p);
 	bpf_classifier_beat(s);
-	ok(arrives(SEG_TOS) && p.fd == -1 && p.xdp == NULL,
+	ok(datagram_arrives(SEG_TOS) && p.fd == -1 && p.xdp == NULL,
 	    "it is gone when closed");
 	bpf_classifier_release_all(s);
 	ok(netport_xdp_open(&p, s) == 0, "it opens again");
@@ -212,7 +212,7 @@ main(void)
 	    .hook = { .link = -1 }, .back = { .link = -1 } };
 	struct bpf_classifier s;
 
-	if (unshare(CLONE_NEWNET) != 0 || !up()) {
+	if (unshare(CLONE_NEWNET) != 0 || !bring_loopback_up()) {
 		printf("1..0 # SKIP no network namespace\n");
 		return 0;
 	}
@@ -224,14 +224,14 @@ main(void)
 		if (i < 3)
 			bpf_classifier_close(&s);
 	}
-	takes(&s, false);
-	takes(&s, true);
+	test_hook(&s, false);
+	test_hook(&s, true);
 	ok(egress_tap_open(&d, &s, LOOPBACK, -1) == 0, "a detour opens");
 	egress_tap_close(&d);
 	ok(netport_tap_open(&p, &s) == 0 && bpf_attach_is_attached(&p.hook) &&
 	    bpf_attach_is_attached(&p.back), "a port opens by a tap device");
 	netport_close(&p);
-	sockets(&s);
+	test_xdp(&s);
 	bpf_classifier_close(&s);
 	return tap_end();
 }

@@ -4,7 +4,7 @@
 #include "tests/unit/tap.h"
 
 static union addr
-host(uint32_t ip, uint16_t port)
+make_host(uint32_t ip, uint16_t port)
 {
 	return (union addr){ .in = { .sin_family = AF_INET,
 	    .sin_port = htons(port), .sin_addr = { htonl(ip) } } };
@@ -36,7 +36,8 @@ static void
 test_hosts(void)
 {
 	struct stations s = { .n = 0 };
-	union addr h = host(0x0a000001, 9), other = host(0x0a000001, 10);
+	union addr h = make_host(0x0a000001, 9),
+		   other = make_host(0x0a000001, 10);
 	struct station_at at = { .mac = { 2, 0, 0, 0, 0, 1 } };
 	bool good = true;
 
@@ -50,12 +51,12 @@ test_hosts(void)
 		stations_find_host(&s, &h)->at.vlan == 7,
 	    "what was heard last counts");
 	for (uint32_t i = 0; i < 1000; i++) {
-		h = host(0x0b000000 + i, 1);
+		h = make_host(0x0b000000 + i, 1);
 		at.vlan = (uint16_t)i;
 		stations_set_host(&s, &h, &at);
 	}
 	for (uint32_t i = 0; i < 1000; i++) {
-		h = host(0x0b000000 + i, 2);
+		h = make_host(0x0b000000 + i, 2);
 		good = good && stations_find_host(&s, &h) != NULL &&
 		    stations_find_host(&s, &h)->at.vlan == i;
 	}
@@ -63,7 +64,7 @@ test_hosts(void)
 	stations_free(&s);
 }
 
-/* Made-up addresses cost no more than the table. */
+/* Invented addresses need no more memory than the table. */
 static void
 test_strangers(void)
 {
@@ -73,7 +74,7 @@ test_strangers(void)
 	bool good = true;
 
 	for (uint32_t i = 0; i < 3 * STATIONS_MAX; i++) {
-		const union addr h = host(i + 1, 1);
+		const union addr h = make_host(i + 1, 1);
 
 		memcpy(mac + 1, &i, 4);
 		stations_set_port(&s, mac, 1);

@@ -6,9 +6,9 @@
 
 enum { N = 3000000 };			/* more than pipes hold */
 
-/* The next message, whatever has to be written for it. */
+/* Return the next message, writing meanwhile. */
 static int
-hear(struct child *c, struct stream_head *h, const uint8_t **body)
+wait_for_message(struct child *c, struct stream_head *h, const uint8_t **body)
 {
 	int got;
 
@@ -47,24 +47,24 @@ main(void)
 	ok(!child_has_exited(&c) && !child_is_too_slow(&c), "it runs");
 	child_send(&c, &head, vec);
 	ok(child_unread_bytes(&c) > 0, "a long message waits in part");
-	ok(hear(&c, &h, &body) == 1 && h.iteration == 5 &&
+	ok(wait_for_message(&c, &h, &body) == 1 && h.iteration == 5 &&
 	    memcmp(body, vec, N * sizeof(*vec)) == 0, "and comes back whole");
 	for (int i = 0; i < 8; i++)
 		child_send(&c, &head, vec);
 	ok(child_is_too_slow(&c), "one that reads nothing is deaf");
 	for (int i = 0; i < 8; i++)
-		hear(&c, &h, &body);
+		wait_for_message(&c, &h, &body);
 	ok(!child_is_too_slow(&c) && child_unread_bytes(&c) == 0,
 	    "until it has read");
 	ok(child_stop(&c, 10 * (uint64_t)TIMER_SECOND_NS, true) == 0 &&
 	    c.pid == 0, "it ends with its input");
 	child_start(&c, odd, &mask);
-	ok(hear(&c, &h, &body) == -2, "what is no stream is found");
+	ok(wait_for_message(&c, &h, &body) == -2, "what is no stream is found");
 	ok(child_stop(&c, 10 * (uint64_t)TIMER_SECOND_NS, false) == 1,
 	    "and how it exits");
 	child_start(&c, leaves, &mask);
 	while (!child_has_exited(&c))
-		hear(&c, &h, &body);
+		wait_for_message(&c, &h, &body);
 	ok(kill(-c.group, 0) == 0, "what it has started may outlive it");
 	child_stop(&c, TIMER_SECOND_NS / 10, true);
 	ok(kill(-c.group, 0) == -1, "but ends with it, if need be by SIGKILL");

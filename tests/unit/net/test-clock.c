@@ -2,19 +2,19 @@
 #include "common/net/timer.h"
 #include "tests/unit/tap.h"
 
-/* The last reading: now 1000 s on the plane's clock, the wall at `wall`. */
+/* Return a clock last read at 1000 s of plane time and at wall_ns. */
 static struct clock
-read_at(uint64_t wall_ns)
+clock_read_at(uint64_t wall_ns)
 {
 	return (struct clock){ .now_ns = 1000000000000u, .wall_ns = wall_ns };
 }
 
 static void
-stamps(void)
+test_stamps(void)
 {
 	const uint64_t now = 1000000000000u, wall = 50 * now, hour =
 	    3600 * (uint64_t)TIMER_SECOND_NS;
-	const struct clock c = read_at(wall);
+	const struct clock c = clock_read_at(wall);
 
 	ok(clock_arrival_ns(&c, wall, 0) == now, "stamped just now");
 	ok(clock_arrival_ns(&c, wall - 700, 0) == now - 700,
@@ -34,9 +34,9 @@ stamps(void)
 	    "what happened after the reading stays the last");
 }
 
-/* Each reading is the base and a clock that does not go back. */
+/* Readings of the clock do not decrease. */
 static void
-readings(void)
+test_readings(void)
 {
 	struct clock c = clock_start();
 	const uint64_t base = c.base_ns, wall = timer_wall_ns();
@@ -59,7 +59,7 @@ readings(void)
 int
 main(void)
 {
-	stamps();
-	readings();
+	test_stamps();
+	test_readings();
 	return tap_end();
 }

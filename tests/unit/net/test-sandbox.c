@@ -4,9 +4,9 @@
 #include "common/net/sandbox.h"
 #include "tests/unit/tap.h"
 
-/* The errno of opening a file, or 0. */
+/* Return the errno of opening a file, or 0. */
 static int
-opens(const char *path, int flags)
+errno_of_open(const char *path, int flags)
 {
 	const int fd = open(path, flags | O_CLOEXEC, 0666);
 
@@ -33,24 +33,27 @@ main(void)
 	sandbox_add_file(&s, "-");
 	sandbox_add_file(&s, in);
 	sandbox_add_file(&s, "/dev/null");
-	ok(s.paths == 2 && opens("/etc/passwd", O_RDONLY) == 0,
+	ok(s.paths == 2 && errno_of_open("/etc/passwd", O_RDONLY) == 0,
 	    "standard streams are no files");
 	sandbox_enter(&s);
 	ok(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, "no new rights");
 	if (abi < 1) {
 		ok(true, "no Landlock in this kernel # SKIP");
 	} else {
-		ok(opens("/etc/passwd", O_RDONLY) == EACCES,
+		ok(errno_of_open("/etc/passwd", O_RDONLY) == EACCES,
 		    "a file that was not named: permission denied");
 		execv(true_[0], true_);
 		ok(errno == EACCES, "nothing is executed");
-		ok(opens("/tmp/innet-sandbox", O_WRONLY | O_CREAT) == EACCES,
+		ok(errno_of_open("/tmp/innet-sandbox", O_WRONLY | O_CREAT) ==
+			EACCES,
 		    "nothing is made elsewhere");
 	}
-	ok(opens(in, O_WRONLY | O_CREAT) == 0 && rename(in, other) == 0 &&
-	    opens(in, O_WRONLY | O_CREAT) == 0 && unlink(other) == 0,
+	ok(errno_of_open(in, O_WRONLY | O_CREAT) == 0 &&
+		rename(in, other) == 0 &&
+		errno_of_open(in, O_WRONLY | O_CREAT) == 0 &&
+		unlink(other) == 0,
 	    "what was named can be written, moved and begun anew");
-	ok(opens("/dev/null", O_WRONLY) == 0, "and devices that were");
+	ok(errno_of_open("/dev/null", O_WRONLY) == 0, "and devices that were");
 	unlink(in);
 	return tap_end();
 }

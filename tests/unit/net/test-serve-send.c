@@ -9,9 +9,9 @@ enum { UPDATES = 100, BYTES = 1024, CALL = UDPIO_RUN_BYTES / BYTES };
 static struct serve s;
 static struct udpio b;
 
-/* An update leaves, all of whose bytes are k. */
+/* Send an update whose bytes are all k. */
 static void
-leave(uint8_t k)
+send_update(uint8_t k)
 {
 	struct slot slot = { .bytes = malloc(BYTES), .have = BYTES,
 	    .room = BYTES, .to = { .to = b.local, .tos = UPDATE_TOS } };
@@ -21,9 +21,9 @@ leave(uint8_t k)
 	free(slot.bytes);
 }
 
-/* How many updates the next message brings, which are from k on; or 0. */
+/* Return the number of updates, from k on, in the next message. */
 static size_t
-next(uint8_t k)
+count_received(uint8_t k)
 {
 	struct pollfd p = { .fd = b.fd, .events = POLLIN };
 	struct udpio_packet d;
@@ -58,10 +58,12 @@ main(void)
 	s.own.out = udp_transmit_over(&s.own.u, &none, NULL);
 	s.may_gather = true;
 	for (int k = 0; k < UPDATES; k++)
-		leave((uint8_t)k);
+		send_update((uint8_t)k);
 	serve_send_departed(&s);
-	ok(next(0) == CALL, "as many updates as a call takes are a run");
-	ok(next(CALL) == UPDATES - CALL, "the others are the next one");
+	ok(count_received(0) == CALL,
+	    "as many updates as a call takes are a run");
+	ok(count_received(CALL) == UPDATES - CALL,
+	    "the others are the next one");
 	ok(s.departed_count == 0 && s.departed_bytes == 0 &&
 	    s.own.u.send_failed == 0, "nothing is left or lost");
 	for (int k = 0; k < UDPIO_RUN_MAX; k++)

@@ -13,7 +13,7 @@ on_signal(int sig)
 }
 
 static void
-deadlines(void)
+test_deadlines(void)
 {
 	const uint64_t never = TIMER_NEVER;
 
@@ -32,7 +32,7 @@ deadlines(void)
 }
 
 static bool
-there_and_back(uint64_t ns)
+converts_back(uint64_t ns)
 {
 	const struct timespec ts = timer_to_timespec(ns);
 
@@ -41,15 +41,15 @@ there_and_back(uint64_t ns)
 }
 
 static void
-clocks(void)
+test_clocks(void)
 {
 	uint64_t a = timer_mono_ns(), b = timer_mono_ns();
 	struct timespec ts;
 	uint64_t wall;
 
-	ok(there_and_back(0) && there_and_back(1) &&
-	    there_and_back(999999999) && there_and_back(1000000000) &&
-	    there_and_back(1000000001) && there_and_back(INT64_MAX),
+	ok(converts_back(0) && converts_back(1) &&
+	    converts_back(999999999) && converts_back(1000000000) &&
+	    converts_back(1000000001) && converts_back(INT64_MAX),
 	    "ns to timespec and back, around a second and at the end");
 	ok(b >= a, "monotonic time does not go back");
 	clock_gettime(CLOCK_REALTIME, &ts);
@@ -59,7 +59,7 @@ clocks(void)
 }
 
 static void
-signals(void)
+test_signals(void)
 {
 	static const int sigs[] = { SIGINT, SIGTERM, SIGUSR1, SIGALRM,
 	    SIGCHLD };
@@ -94,8 +94,8 @@ signals(void)
 int
 main(void)
 {
-	deadlines();
-	clocks();
-	signals();
+	test_deadlines();
+	test_clocks();
+	test_signals();
 	return tap_end();
 }

@@ -9,7 +9,7 @@
 enum { TOS = 0x2c, MOST = 65507 };
 
 static bool
-listen_as(struct udpio *u, const char *host, bool offload)
+open_as(struct udpio *u, const char *host, bool offload)
 {
 	union addr a;
 
@@ -18,14 +18,14 @@ listen_as(struct udpio *u, const char *host, bool offload)
 }
 
 static bool
-listen_on(struct udpio *u, const char *host)
+open_on(struct udpio *u, const char *host)
 {
-	return listen_as(u, host, true);
+	return open_as(u, host, true);
 }
 
-/* Wait for one of these events, and say whether it came. */
+/* Wait for one of the events; returns whether it happened. */
 static bool
-comes(const struct udpio *u, short events)
+wait_for_event(const struct udpio *u, short events)
 {
 	struct pollfd p = { .fd = u->fd, .events = events };
 
@@ -33,13 +33,13 @@ comes(const struct udpio *u, short events)
 }
 
 static void
-pair(const char *host)
+test_pair(const char *host)
 {
 	struct udpio a, b;
 	uint64_t before, after;
 	const struct udpio_message *p = &b.got[0];
 
-	if (!listen_on(&a, host) || !listen_on(&b, host)) {
+	if (!open_on(&a, host) || !open_on(&b, host)) {
 		ok(true, "a pair on %s # SKIP cannot listen there", host);
 		return;
 	}
@@ -47,15 +47,16 @@ pair(const char *host)
 	    "%s: the kernel gives each a port, which is told", host);
 	ok(udpio_recv(&b) == 0, "where nothing has come nothing is received");
 	before = timer_wall_ns();
-	ok(udpio_send(&a, &b.local, TOS, "innet", 5) && comes(&b, POLLIN) &&
-	    udpio_recv(&b) == 1 && p->len == 5 &&
-	    memcmp(p->data, "innet", 5) == 0, "a packet comes as it was sent");
+	ok(udpio_send(&a, &b.local, TOS, "innet", 5) &&
+		wait_for_event(&b, POLLIN) && udpio_recv(&b) == 1 &&
+		p->len == 5 && memcmp(p->data, "innet", 5) == 0,
+	    "a packet comes as it was sent");
 	after = timer_wall_ns();
 	ok(addr_same(&p->from, &a.local), "with its source");
 	ok(p->tos == TOS, "its ToS byte");
 	ok(p->stamp_ns >= before && p->stamp_ns <= after,
 	    "and a stamp between its sending and its receipt");
-	ok(udpio_send(&b, &p->from, TOS, "", 0) && comes(&a, POLLIN) &&
+	ok(udpio_send(&b, &p->from, TOS, "", 0) && wait_for_event(&a, POLLIN) &&
 	    udpio_recv(&a) == 1 && a.got[0].len == 0,
 	    "an empty one is a packet too, and its answer finds the way");
 	ok(a.kernel_drops == 0 && a.unreachable == 0 && a.send_failed == 0,
@@ -66,14 +67,14 @@ pair(const char *host)
 }
 
 static void
-batch(void)
+test_batch(void)
 {
 	struct udpio a, b;
 	int first, second, n = UDPIO_BATCH + 1;
 	bool order = true;
 
-	listen_on(&a, "127.0.0.1");
-	listen_on(&b, "127.0.0.1");
+	open_on(&a, "127.0.0.1");
+	open_on(&b, "127.0.0.1");
 	for (int i = 0; i < n; i++)
 		order = order && udpio_send(&a, &b.local, TOS, &i, sizeof(i));
 	first = udpio_recv(&b);
@@ -90,17 +91,17 @@ batch(void)
 }
 
 static void
-sizes(void)
+test_sizes(void)
 {
 	static uint8_t big[MOST + 1];
 	struct udpio a, b;
 
-	listen_on(&a, "127.0.0.1");
-	listen_on(&b, "127.0.0.1");
+	open_on(&a, "127.0.0.1");
+	open_on(&b, "127.0.0.1");
 	memset(big, 0x5a, sizeof(big));
-	ok(udpio_send(&a, &b.local, TOS, big, MOST) && comes(&b, POLLIN) &&
-	    udpio_recv(&b) == 1 && b.got[0].len == MOST &&
-	    memcmp(b.got[0].data, big, MOST) == 0,
+	ok(udpio_send(&a, &b.local, TOS, big, MOST) &&
+		wait_for_event(&b, POLLIN) && udpio_recv(&b) == 1 &&
+		b.got[0].len == MOST && memcmp(b.got[0].data, big, MOST) == 0,
 	    "the largest payload, %d bytes, comes whole", MOST);
 	ok(!udpio_send(&a, &b.local, TOS, big, MOST + 1) && a.send_failed == 1,
 	    "one more is refused and counted");
@@ -109,48 +110,48 @@ sizes(void)
 }
 
 static void
-errors(void)
+test_errors(void)
 {
 	struct udpio a, gone, c;
 	union addr there;
 
-	listen_on(&a, "127.0.0.1");
-	listen_on(&c, "127.0.0.1");
+	open_on(&a, "127.0.0.1");
+	open_on(&c, "127.0.0.1");
 	ok(udpio_open(&gone, &a.local, TOS, true) == -1 &&
 	    errno == EADDRINUSE && gone.fd == -1,
 	    "a port that is taken is refused, and nothing "
 	    "held");
-	listen_on(&gone, "127.0.0.1");
+	open_on(&gone, "127.0.0.1");
 	there = gone.local;
 	udpio_close(&gone);
-	ok(udpio_send(&a, &there, TOS, "x", 1) && comes(&a, POLLERR) &&
+	ok(udpio_send(&a, &there, TOS, "x", 1) && wait_for_event(&a, POLLERR) &&
 	    udpio_recv(&a) == 0 && a.unreachable == 1 &&
 	    addr_same(&a.refused, &there),
 	    "nobody there: counted, and who it was is known");
 	udpio_send(&a, &there, TOS, "x", 1);
-	comes(&a, POLLERR);
+	wait_for_event(&a, POLLERR);
 	ok(udpio_send(&a, &c.local, TOS, "y", 1) && a.unreachable == 2 &&
 	    a.send_failed == 0, "a sender that learns of it sends on");
 	udpio_send(&a, &there, TOS, "x", 1);
-	comes(&a, POLLERR);
+	wait_for_event(&a, POLLERR);
 	udpio_send(&c, &a.local, TOS, "z", 1);
-	ok(comes(&a, POLLIN) && udpio_recv(&a) == 1 && a.unreachable == 3 &&
-	    a.got[0].data[0] == 'z',
+	ok(wait_for_event(&a, POLLIN) && udpio_recv(&a) == 1 &&
+		a.unreachable == 3 && a.got[0].data[0] == 'z',
 	    "a receiver that learns of it gets what has come as well");
 	udpio_close(&a);
 	udpio_close(&c);
 }
 
-/* What comes next to b is count datagrams of seg bytes at want, or shorter. */
+/* Does b receive count datagrams of seg bytes, the last shorter, as at want? */
 static bool
-run_comes(struct udpio *b, const uint8_t *want, size_t seg, int count,
+receives_run(struct udpio *b, const uint8_t *want, size_t seg, int count,
     size_t last, uint8_t tos)
 {
 	struct udpio_packet p;
 	bool same = true;
 	int k = 0;
 
-	while (k < count && comes(b, POLLIN)) {
+	while (k < count && wait_for_event(b, POLLIN)) {
 		int n = udpio_recv(b);
 
 		for (int i = 0; i < n; i++) {
@@ -170,9 +171,9 @@ run_comes(struct udpio *b, const uint8_t *want, size_t seg, int count,
 	return k == count && same;
 }
 
-/* One run, as it lies and gathered from two pieces a datagram. */
+/* Send a run as it is, and gathered from two pieces a datagram. */
 static bool
-run_passes(struct udpio *a, struct udpio *b, size_t seg, int count,
+carries_run(struct udpio *a, struct udpio *b, size_t seg, int count,
     size_t last, uint8_t tos)
 {
 	static uint8_t bytes[200 * 9000];
@@ -190,21 +191,21 @@ run_passes(struct udpio *a, struct udpio *b, size_t seg, int count,
 		v[2 * k + 1] = (struct iovec){ p + cut, len - cut };
 	}
 	return udpio_send_run(a, &b->local, tos, bytes, seg, count, last) ==
-	    count && run_comes(b, bytes, seg, count, last, tos) &&
+	    count && receives_run(b, bytes, seg, count, last, tos) &&
 	    udpio_send_gather(a, &b->local, tos, v, 2, count, seg) == count &&
-	    run_comes(b, bytes, seg, count, last, tos);
+	    receives_run(b, bytes, seg, count, last, tos);
 }
 
-/* Runs of every length that matters, from one socket to another. */
+/* Runs of every important length, from one socket to another. */
 static void
-runs(const char *host, bool out, bool in)
+test_runs(const char *host, bool out, bool in)
 {
 	static const int count[] = { 1, 2, 44, 45, 64, 65, 200 };
 	static const size_t seg[] = { 1, 8, 512, 1000, 1472, 9000 };
 	struct udpio a, b;
 	bool whole = true;
 
-	if (!listen_as(&a, host, out) || !listen_as(&b, host, in)) {
+	if (!open_as(&a, host, out) || !open_as(&b, host, in)) {
 		ok(true, "runs on %s # SKIP cannot listen there", host);
 		return;
 	}
@@ -216,7 +217,7 @@ runs(const char *host, bool out, bool in)
 			for (size_t l = 0; l < 3; l++) {
 				/* 1 kB more for each, as a kernel may */
 				if ((seg[s] + 1024) * (size_t)count[c] >
-				    b.rcvbuf_bytes / 2 || run_passes(&a, &b,
+				    b.rcvbuf_bytes / 2 || carries_run(&a, &b,
 				    seg[s], count[c], last[l], TOS))
 					continue;
 				note("%d of %zu, the last %zu", count[c],
@@ -230,34 +231,34 @@ runs(const char *host, bool out, bool in)
 	    "%s: runs of 1 to 200 datagrams of 1 to 9000 bytes, the last "
 	    "shorter, come as they were: %s to %s", host,
 	    out ? "UDP_SEGMENT" : "sendmmsg", in ? "UDP_GRO" : "recvmmsg");
-	ok(run_passes(&a, &b, 100, 50, 7, 0x0c) &&
-	    run_passes(&a, &b, 100, 50, 7, 0x1c) &&
-	    run_passes(&a, &b, 100, 1, 7, 0x1c) &&
-	    run_passes(&a, &b, 100, 50, 7, TOS),
+	ok(carries_run(&a, &b, 100, 50, 7, 0x0c) &&
+	    carries_run(&a, &b, 100, 50, 7, 0x1c) &&
+	    carries_run(&a, &b, 100, 1, 7, 0x1c) &&
+	    carries_run(&a, &b, 100, 50, 7, TOS),
 	    "each with the ToS byte of its send");
 	udpio_close(&a);
 	udpio_close(&b);
 }
 
-/* What the kernel will not take as a run it gets one by one. */
+/* Runs that the kernel refuses are sent one by one. */
 static void
-refused_runs(void)
+test_refused_runs(void)
 {
 	struct udpio a, b;
 	struct iovec v[3];
 	union addr all;
 	const int on = 1;
 
-	listen_on(&a, "127.0.0.1");
-	listen_on(&b, "127.0.0.1");
+	open_on(&a, "127.0.0.1");
+	open_on(&b, "127.0.0.1");
 	setsockopt(a.fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof(on));
-	ok(run_passes(&a, &b, 1000, 45, 7, TOS) && a.gso_bytes == 999 &&
-	    run_passes(&a, &b, 1000, 45, 7, TOS) && a.gso_bytes == 999 &&
+	ok(carries_run(&a, &b, 1000, 45, 7, TOS) && a.gso_bytes == 999 &&
+	    carries_run(&a, &b, 1000, 45, 7, TOS) && a.gso_bytes == 999 &&
 	    a.send_failed == 0, "a length refused in a run goes without, and "
 	    "is not tried again");
 	errno = EIO;
 	ok(udpio_run_refused(&a, 10) && !a.gso && a.gso_errno == EIO &&
-	    run_passes(&a, &b, 10, 45, 7, TOS), "nor is anything where the "
+	    carries_run(&a, &b, 10, 45, 7, TOS), "nor is anything where the "
 	    "link cannot");
 	errno = EAGAIN;
 	ok(!udpio_run_refused(&a, 10) && a.gso_bytes == 999,
@@ -272,9 +273,9 @@ refused_runs(void)
 	udpio_close(&b);
 }
 
-/* A message of so many bytes beside which the kernel says seg. */
+/* Return a message of len bytes with the segment size seg. */
 static struct udpio_message
-coalesced(size_t len, int seg)
+make_message(size_t len, int seg)
 {
 	union {
 		struct cmsghdr c;
@@ -293,9 +294,9 @@ coalesced(size_t len, int seg)
 	return got;
 }
 
-/* Datagrams of a message: how many, all of its bytes, each of seg at most. */
+/* Does a message split into count datagrams, with all of its bytes? */
 static bool
-splits(struct udpio_message m, size_t count, size_t first, size_t last)
+splits_into(struct udpio_message m, size_t count, size_t first, size_t last)
 {
 	struct udpio_packet p = { 0 };
 	size_t n = 0, bytes = 0, one = 0;
@@ -312,29 +313,31 @@ splits(struct udpio_message m, size_t count, size_t first, size_t last)
 }
 
 static void
-split(void)
+test_split(void)
 {
-	ok(splits(coalesced(0, 0), 1, 0, 0) && splits(coalesced(0, 5), 1, 0, 0),
+	ok(splits_into(make_message(0, 0), 1, 0, 0) &&
+		splits_into(make_message(0, 5), 1, 0, 0),
 	    "a message of nothing is one empty datagram");
-	ok(splits(coalesced(1000, 100), 10, 100, 100),
+	ok(splits_into(make_message(1000, 100), 10, 100, 100),
 	    "an exact multiple has no rest");
-	ok(splits(coalesced(901, 100), 10, 100, 1) &&
-	    splits(coalesced(999, 100), 10, 100, 99) &&
-	    splits(coalesced(101, 100), 2, 100, 1), "the last is the rest");
-	ok(splits(coalesced(100, 100), 1, 100, 100) &&
-	    splits(coalesced(99, 100), 1, 99, 99) &&
-	    splits(coalesced(99, INT32_MAX), 1, 99, 99) &&
-	    splits(coalesced(99, 0), 1, 99, 99) &&
-	    splits(coalesced(99, -1), 1, 99, 99) &&
-	    splits(coalesced(99, INT32_MIN), 1, 99, 99),
+	ok(splits_into(make_message(901, 100), 10, 100, 1) &&
+		splits_into(make_message(999, 100), 10, 100, 99) &&
+		splits_into(make_message(101, 100), 2, 100, 1),
+	    "the last is the rest");
+	ok(splits_into(make_message(100, 100), 1, 100, 100) &&
+	    splits_into(make_message(99, 100), 1, 99, 99) &&
+	    splits_into(make_message(99, INT32_MAX), 1, 99, 99) &&
+	    splits_into(make_message(99, 0), 1, 99, 99) &&
+	    splits_into(make_message(99, -1), 1, 99, 99) &&
+	    splits_into(make_message(99, INT32_MIN), 1, 99, 99),
 	    "a length that cannot be leaves one datagram");
-	ok(splits(coalesced(1000, 1), 1000, 1, 1), "as many as bytes");
-	ok(splits((struct udpio_message){ .len = 9 }, 1, 9, 9),
+	ok(splits_into(make_message(1000, 1), 1000, 1, 1), "as many as bytes");
+	ok(splits_into((struct udpio_message){ .len = 9 }, 1, 9, 9),
 	    "a length of nothing is no step");
 }
 
 static void
-describes(void)
+test_descriptions(void)
 {
 	char text[UDPIO_TEXT_BYTES];
 	struct udpio u = { .gso = true, .gro = true,
@@ -349,7 +352,7 @@ describes(void)
 	ok(strcmp(udpio_describe(&u, text), "sends by sendmmsg; receives by "
 	    "recvmmsg, no UDP_GRO here (Protocol not available); buffers "
 	    "0.4 MB out, 16.8 MB in") == 0, "and what it lacks");
-	listen_as(&plain, "127.0.0.1", false);
+	open_as(&plain, "127.0.0.1", false);
 	ok(!plain.gso && !plain.gro && plain.gso_errno == 0 &&
 	    plain.rcvbuf_bytes > 0 && plain.sndbuf_bytes > 0,
 	    "what was not asked for is not lacking; buffers are as granted");
@@ -357,27 +360,28 @@ describes(void)
 }
 
 static void
-towards(void)
+test_source(void)
 {
 	struct udpio a, b;
 	uint64_t mtu = 0;
 
-	listen_on(&b, "127.0.0.1");
+	open_on(&b, "127.0.0.1");
 	ok(udpio_open_towards(&a, &b.local, 0x0c, true, &mtu) == 0 &&
 	    addr_port(&a.local) != addr_port(&b.local) &&
 	    a.local.in.sin_addr.s_addr == htonl(INADDR_LOOPBACK) && mtu > 0,
 	    "a socket towards another has the address from which it is "
 	    "reached, and the path's MTU");
-	ok(udpio_send(&a, &b.local, 0x0c, "x", 1) && comes(&b, POLLIN) &&
-	    udpio_recv(&b) == 1 && b.got[0].tos == 0x0c &&
-	    addr_same(&b.got[0].from, &a.local), "its packets come from there");
+	ok(udpio_send(&a, &b.local, 0x0c, "x", 1) &&
+		wait_for_event(&b, POLLIN) && udpio_recv(&b) == 1 &&
+		b.got[0].tos == 0x0c && addr_same(&b.got[0].from, &a.local),
+	    "its packets come from there");
 	udpio_close(&a);
 	udpio_close(&b);
 }
 
-/* The capture of a packet of len bytes, read back. */
+/* Is a packet of len bytes captured and read back unchanged? */
 static bool
-captured(const char *from, const char *to, uint8_t tos, size_t len)
+is_captured(const char *from, const char *to, uint8_t tos, size_t len)
 {
 	const uint64_t stamp = 1700000000123456789;
 	int fd = memfd_create("capture", 0);
@@ -420,19 +424,22 @@ captured(const char *from, const char *to, uint8_t tos, size_t len)
 }
 
 static void
-captures(void)
+test_captures(void)
 {
 	static const size_t len[] = { 0, 1, 5, 1472, MOST };
 
 	for (size_t i = 0; i < sizeof(len) / sizeof(*len); i++)
-		ok(captured("10.1.2.3:4", "192.0.2.255:65535", TOS, len[i]) &&
-		    captured("[2001:db8::1]:4", "[::ffff]:1", 0xff, len[i]),
+		ok(is_captured(
+		       "10.1.2.3:4", "192.0.2.255:65535", TOS, len[i]) &&
+			is_captured(
+			    "[2001:db8::1]:4", "[::ffff]:1", 0xff, len[i]),
 		    "a packet of %zu bytes is captured with its addresses, "
-		    "ToS, stamp and right checksums", len[i]);
+		    "ToS, stamp and right checksums",
+		    len[i]);
 }
 
 static void
-port_file(void)
+test_port_file(void)
 {
 	char dir[] = "/tmp/innet-udpio-XXXXXX", path[64], line[16] = "";
 	struct udpio u;
@@ -460,21 +467,21 @@ main(void)
 	struct udpio u = { .kernel_drops = 0 };
 	bool warned = false;
 
-	pair("127.0.0.1");
-	pair("[::1]");
-	batch();
-	sizes();
-	errors();
+	test_pair("127.0.0.1");
+	test_pair("[::1]");
+	test_batch();
+	test_sizes();
+	test_errors();
 	for (int k = 0; k < 4; k++) {
-		runs("127.0.0.1", (k & 1) == 0, (k & 2) == 0);
-		runs("[::1]", (k & 1) == 0, (k & 2) == 0);
+		test_runs("127.0.0.1", (k & 1) == 0, (k & 2) == 0);
+		test_runs("[::1]", (k & 1) == 0, (k & 2) == 0);
 	}
-	refused_runs();
-	split();
-	describes();
-	towards();
-	captures();
-	port_file();
+	test_refused_runs();
+	test_split();
+	test_descriptions();
+	test_source();
+	test_captures();
+	test_port_file();
 	udpio_warn_drops(&u, &warned);
 	ok(!warned, "without drops there is no warning");
 	u.kernel_drops = 1;

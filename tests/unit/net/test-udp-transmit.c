@@ -10,9 +10,9 @@ enum { TOS = 0x2c };
 
 static struct udpio a, b;
 
-/* The next datagram at b, if one comes within the time. */
+/* Receive the next datagram at b, if it arrives within the time. */
 static bool
-next(uint32_t *value, int wait_ms)
+receive_next(uint32_t *value, int wait_ms)
 {
 	struct pollfd p = { .fd = b.fd, .events = POLLIN };
 	static struct udpio_packet got;
@@ -37,7 +37,7 @@ next(uint32_t *value, int wait_ms)
 }
 
 static struct udp_transmit
-through(const char *how, struct pcapio_out *capture)
+make_transmit(const char *how, struct pcapio_out *capture)
 {
 	struct impair im = { .rng = rng_seed(7) };
 
@@ -54,16 +54,16 @@ send_one(struct udp_transmit *o, uint32_t value, uint64_t now_ns)
 }
 
 static void
-good(void)
+test_plain(void)
 {
-	struct udp_transmit o = through("", NULL);
+	struct udp_transmit o = make_transmit("", NULL);
 	uint32_t run[100], got = 0;
 	struct iovec v[200];
 	bool order = true;
 
 	ok(send_one(&o, 5, 1) &&
 		udp_transmit_deadline_ns(&o) == UDP_TRANSMIT_NEVER &&
-		next(&got, 10000) && got == 5,
+		receive_next(&got, 10000) && got == 5,
 	    "a good network sends at once");
 	for (uint32_t i = 0; i < 100; i++) {
 		run[i] = i;
@@ -74,17 +74,17 @@ good(void)
 	    udp_transmit_send_gather(&o, &b.local, TOS, v, 2, 100, 4, 1) == 100,
 	    "runs as runs");
 	for (uint32_t i = 0; i < 200; i++)
-		order = order && next(&got, 10000) && got == i % 100;
+		order = order && receive_next(&got, 10000) && got == i % 100;
 	ok(order, "in order");
 	udp_transmit_free(&o);
 }
 
-/* Held back for random times, many alike: out by time, then as sent. */
+/* Datagrams held for random times leave by time, then in order. */
 static void
-held(void)
+test_held(void)
 {
 	enum { N = 20000, SPAN = 500 };
-	struct udp_transmit o = through("delay=1ns", NULL);
+	struct udp_transmit o = make_transmit("delay=1ns", NULL);
 	struct rng r = rng_seed(3);
 	static uint32_t sent_at[N];
 	uint32_t got = 0, before = 0, n = 0;
@@ -98,7 +98,7 @@ held(void)
 	for (uint64_t t = 0; t <= SPAN; t++) {
 		udp_transmit_flush(&o, t);
 		due = due && udp_transmit_deadline_ns(&o) > t;
-		while (next(&got, 0)) {
+		while (receive_next(&got, 0)) {
 			order = order && sent_at[got] + 1 == t && (n == 0 ||
 			    sent_at[before] != sent_at[got] || before < got);
 			before = got;
@@ -112,9 +112,9 @@ held(void)
 }
 
 static void
-limits(void)
+test_limits(void)
 {
-	struct udp_transmit o = through("delay=1s", NULL);
+	struct udp_transmit o = make_transmit("delay=1s", NULL);
 	uint32_t n = 0, got;
 
 	for (uint32_t i = 0; i < UDP_TRANSMIT_HELD_MAX; i++)
@@ -125,17 +125,17 @@ limits(void)
 	ok(o.held.count == UDP_TRANSMIT_HELD_MAX && o.impair.lost == 1,
 	    "one more is lost, and counted");
 	udp_transmit_flush(&o, 999999999);
-	ok(!next(&got, 0) && o.held.count == UDP_TRANSMIT_HELD_MAX,
+	ok(!receive_next(&got, 0) && o.held.count == UDP_TRANSMIT_HELD_MAX,
 	    "none leaves before its time");
 	udp_transmit_free(&o);
 	ok(udp_transmit_deadline_ns(&o) == UDP_TRANSMIT_NEVER,
 	    "what is freed is not sent");
 
-	o = through("delay=60s", NULL);
+	o = make_transmit("delay=60s", NULL);
 	for (uint32_t i = 0; i < 10; i++)
 		send_one(&o, i, 0);
 	udp_transmit_flush(&o, UDP_TRANSMIT_NEVER);
-	while (next(&got, 100))
+	while (receive_next(&got, 100))
 		n += got == n;
 	ok(n == 10 && o.held.count == 0,
 	    "at the end all that is held can leave");
@@ -143,9 +143,9 @@ limits(void)
 }
 
 static void
-bad(void)
+test_impaired(void)
 {
-	struct udp_transmit o = through("dup=100%", NULL);
+	struct udp_transmit o = make_transmit("dup=100%", NULL);
 	uint32_t run[50], got = 0, n = 0;
 	struct iovec v[50];
 
@@ -154,29 +154,29 @@ bad(void)
 		v[i] = (struct iovec){ &run[i], 4 };
 	}
 	udp_transmit_send_run(&o, &b.local, TOS, run, 4, 50, 4, 1);
-	while (next(&got, 100))
+	while (receive_next(&got, 100))
 		n += got == n / 2;
 	ok(n == 100 && o.impair.duplicated == 50,
 	    "each datagram of a run is repeated, if so asked");
-	o = through("loss=100%", NULL);
+	o = make_transmit("loss=100%", NULL);
 	ok(udp_transmit_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1) == 50 &&
-	    o.impair.lost == 50 && !next(&got, 0), "or lost");
-	o = through("reorder=50%", NULL);
+	    o.impair.lost == 50 && !receive_next(&got, 0), "or lost");
+	o = make_transmit("reorder=50%", NULL);
 	udp_transmit_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1);
 	ok(o.held.count == o.impair.reordered && o.held.count > 10 &&
 	    o.held.count < 40 &&
 	    udp_transmit_deadline_ns(&o) == 1 + IMPAIR_REORDER_NS,
 	    "or held back for others to pass");
 	udp_transmit_flush(&o, UDP_TRANSMIT_NEVER);
-	for (n = 0; next(&got, 100); n++)
+	for (n = 0; receive_next(&got, 100); n++)
 		;
 	ok(n == 50, "and comes later");
 	udp_transmit_free(&o);
 }
 
-/* Frames in a capture: with the payloads 0, 1, 2... that were sent. */
+/* Return the number of frames in a capture with the payloads 0, 1, 2... */
 static int
-captured(const char *path)
+count_captured(const char *path)
 {
 	struct pcapio_packet p = { 0 };
 	struct pcapio_in in;
@@ -196,7 +196,7 @@ captured(const char *path)
 }
 
 static void
-captures(const char *how)
+test_captures(const char *how)
 {
 	int fd = memfd_create("capture", 0);
 	struct pcapio_out out;
@@ -207,7 +207,7 @@ captures(const char *how)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	pcapio_create_or_exit(&out, path);
-	o = through(how, &out);
+	o = make_transmit(how, &out);
 	for (uint32_t i = 0; i < 50; i++) {
 		run[i] = i;
 		v[2 * i] = (struct iovec){ &run[i], 1 };
@@ -216,9 +216,9 @@ captures(const char *how)
 	}
 	udp_transmit_send_run(&o, &b.local, TOS, run, 4, 50, 4, 77);
 	udp_transmit_send_gather(&o, &b.local, TOS, v, 2, 50, 4, 77);
-	ok(pcapio_close(&out) == 0 && captured(path) == 150,
+	ok(pcapio_close(&out) == 0 && count_captured(path) == 150,
 	    "\"%s\": the capture has each once, as sent", how);
-	while (next(&got, 100))
+	while (receive_next(&got, 100))
 		;
 	udp_transmit_free(&o);
 	close(fd);
@@ -233,12 +233,12 @@ main(void)
 	    udpio_open(&a, &any, TOS, true) == -1 ||
 	    udpio_open(&b, &any, TOS, true) == -1)
 		err(1, "127.0.0.1");
-	good();
-	held();
-	limits();
-	bad();
-	captures("");
-	captures("loss=50%,dup=50%,reorder=10%,delay=1ms");
+	test_plain();
+	test_held();
+	test_limits();
+	test_impaired();
+	test_captures("");
+	test_captures("loss=50%,dup=50%,reorder=10%,delay=1ms");
 	udpio_close(&a);
 	udpio_close(&b);
 	return tap_end();

@@ -9,7 +9,7 @@ static struct post got[1000];
 static unsigned n;
 
 static void
-deliver(void *ctx, const struct post *p)
+record_post(void *ctx, const struct post *p)
 {
 	(void)ctx;
 	got[n++] = *p;
@@ -24,7 +24,7 @@ main(void)
 	uint8_t word[8] = { 1 };
 	uint64_t round;
 
-	outbox_init(&o, deliver, NULL);
+	outbox_init(&o, record_post, NULL);
 	for (unsigned i = 0; i < 3; i++)
 		outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes + 100 * i,
 		    i < 2 ? 100 : 40);

@@ -1,4 +1,4 @@
-/* Ports: rules as they are written, which one a host has, and what is made. */
+/* Unit tests of ports.h: parsing of rules, choice of rules, and memory. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "tests/unit/tap.h"
 
 static union addr
-host(const char *s)
+make_host(const char *s)
 {
 	union addr a = { 0 };
 
@@ -16,9 +16,9 @@ host(const char *s)
 	return a;
 }
 
-/* Is `s` refused, with these words?  Nothing is added then. */
+/* Is the rule s refused with this error, and not added? */
 static bool
-refused(const char *s, const char *why)
+is_refused(const char *s, const char *why)
 {
 	static struct ports_conf cf;
 	const char *got = ports_add_rule(&cf, s);
@@ -29,7 +29,7 @@ refused(const char *s, const char *why)
 }
 
 static bool
-taken(struct ports_conf *cf, const char *s)
+add_rule(struct ports_conf *cf, const char *s)
 {
 	const char *got = ports_add_rule(cf, s);
 
@@ -39,60 +39,60 @@ taken(struct ports_conf *cf, const char *s)
 }
 
 static void
-parser(void)
+test_parser(void)
 {
 	static struct ports_conf cf;
 	const struct ports_rule *r = cf.rule;
 
-	ok(taken(&cf, "10.0.0.7:rate=20Mbit,slots=5,queue=olaf") &&
+	ok(add_rule(&cf, "10.0.0.7:rate=20Mbit,slots=5,queue=olaf") &&
 	    r->bits == 32 && !r->shares && addr_port(&r->at) == 0 &&
 	    r->conf.rate_bps == 20000000 && r->conf.slots == 5 &&
 	    r->conf.queue == PORT_OLAF, "a host, and all that can be said");
-	ok(taken(&cf, "127.0.0.7:9:rate=1") && addr_port(&r[1].at) == 9 &&
+	ok(add_rule(&cf, "127.0.0.7:9:rate=1") && addr_port(&r[1].at) == 9 &&
 	    r[1].conf.rate_bps == 1 && !r[1].has_slots && !r[1].has_queue,
 	    "a host with a port");
-	ok(taken(&cf, "10.0.1.0/24:rate=1G") && r[2].bits == 24 &&
+	ok(add_rule(&cf, "10.0.1.0/24:rate=1G") && r[2].bits == 24 &&
 	    r[2].shares, "a prefix");
-	ok(taken(&cf, "0.0.0.0/0:slots=1") && r[3].bits == 0,
+	ok(add_rule(&cf, "0.0.0.0/0:slots=1") && r[3].bits == 0,
 	    "a prefix of no bits");
-	ok(taken(&cf, "fd00::1:rate=3") && r[4].bits == 128 &&
+	ok(add_rule(&cf, "fd00::1:rate=3") && r[4].bits == 128 &&
 	    r[4].at.sa.sa_family == AF_INET6 &&
-	    taken(&cf, "[fd00::1]:rate=3") && r[5].bits == 128 &&
-	    taken(&cf, "[::1]:7:rate=3") && addr_port(&r[6].at) == 7 &&
-	    taken(&cf, "fd00::/16:rate=3") && r[7].bits == 16 && r[7].shares,
+	    add_rule(&cf, "[fd00::1]:rate=3") && r[5].bits == 128 &&
+	    add_rule(&cf, "[::1]:7:rate=3") && addr_port(&r[6].at) == 7 &&
+	    add_rule(&cf, "fd00::/16:rate=3") && r[7].bits == 16 && r[7].shares,
 	    "IPv6, with brackets and without");
 	for (int i = 8; i < PORTS_RULES_MAX; i++)
-		taken(&cf, "10.0.0.7:rate=1");
+		add_rule(&cf, "10.0.0.7:rate=1");
 	ok(cf.rules == PORTS_RULES_MAX && ports_add_rule(&cf,
 	    "10.0.0.7:rate=1") != NULL && cf.rules == PORTS_RULES_MAX,
 	    "64 rules, and not one more");
 }
 
 static void
-nonsense(void)
+test_nonsense(void)
 {
 	const char *form = "not HOST:rate=RATE,slots=N,queue=NAME";
 	const char *word = "not rate=, slots= or queue=";
 	char s[400];
 
-	ok(refused("", form) && refused("10.0.0.7", form) &&
-	    refused(":rate=1", form) && refused("rate=1", form) &&
-	    refused("10.0.0.7:rate", form), "what has no form");
+	ok(is_refused("", form) && is_refused("10.0.0.7", form) &&
+	    is_refused(":rate=1", form) && is_refused("rate=1", form) &&
+	    is_refused("10.0.0.7:rate", form), "what has no form");
 	memset(s, '1', sizeof(s));
 	snprintf(s + 128, sizeof(s) - 128, ":rate=1");
-	ok(refused(s, form), "a host too long");
+	ok(is_refused(s, form), "a host too long");
 	snprintf(s, sizeof(s), "10.0.0.7:rate=%0200d", 1);
-	ok(refused(s, "item too long"), "a value too long");
-	ok(refused("10.0.0.7:rats=1", word) &&
-	    refused("10.0.0.7:rate=1,", word) &&
-	    refused("10.0.0.7:rate=1,,slots=1", word) &&
-	    refused("10.0.0.7:rate=1,olaf", word), "words that are none");
-	ok(refused("10.0.0.7:9:rate=1",
+	ok(is_refused(s, "item too long"), "a value too long");
+	ok(is_refused("10.0.0.7:rats=1", word) &&
+	    is_refused("10.0.0.7:rate=1,", word) &&
+	    is_refused("10.0.0.7:rate=1,,slots=1", word) &&
+	    is_refused("10.0.0.7:rate=1,olaf", word), "words that are none");
+	ok(is_refused("10.0.0.7:9:rate=1",
 	    "a UDP port is of hosts on loopback alone") &&
-	    refused("10.0.0.7:queue=lifo", "queue is olaf or fifo") &&
-	    refused("10.0.0.0/33:rate=1", "not a prefix length") &&
-	    refused("10.0.0.0/:rate=1", "not a prefix length") &&
-	    refused("fd00::/129:rate=1", "not a prefix length"),
+	    is_refused("10.0.0.7:queue=lifo", "queue is olaf or fifo") &&
+	    is_refused("10.0.0.0/33:rate=1", "not a prefix length") &&
+	    is_refused("10.0.0.0/:rate=1", "not a prefix length") &&
+	    is_refused("fd00::/129:rate=1", "not a prefix length"),
 	    "values that are none");
 	ok(ports_add_rule(&(struct ports_conf){ 0 }, "10.0.0.7:rate=0") !=
 	    NULL && ports_add_rule(&(struct ports_conf){ 0 },
@@ -103,25 +103,25 @@ nonsense(void)
 }
 
 static uint64_t
-rate(struct ports *s, const char *to)
+port_rate(struct ports *s, const char *to)
 {
-	const union addr a = host(to);
+	const union addr a = make_host(to);
 	struct port *p = ports_find_port(s, &a);
 
 	return p == NULL ? 0 : p->link.rate_bps;
 }
 
 static struct port *
-towards(struct ports *s, const char *to)
+find_port(struct ports *s, const char *to)
 {
-	const union addr a = host(to);
+	const union addr a = make_host(to);
 
 	return ports_find_port(s, &a);
 }
 
-/* Of the rules that fit the longest prefix, in whatever order they came. */
+/* The longest matching prefix wins, in any order of the rules. */
 static void
-rules(void)
+test_rules(void)
 {
 	static struct ports_conf cf = { .all = { .rate_bps = 1,
 	    .slots = 3, .threshold = NAN } };
@@ -131,33 +131,38 @@ rules(void)
 	    "fd00::/15:rate=6", "127.0.0.1:9:rate=9", "10.2.0.1:slots=7" };
 
 	for (size_t i = 0; i < sizeof(rule) / sizeof(*rule); i++)
-		taken(&cf, rule[i]);
+		add_rule(&cf, rule[i]);
 	ports_complete_rules(&cf);
 	s = ports_of(&cf);
-	ok(rate(&s, "11.0.0.1:1") == 1 && rate(&s, "10.9.0.1:1") == 8 &&
-	    rate(&s, "10.1.9.9:1") == 16 && rate(&s, "10.1.1.127:1") == 25 &&
-	    rate(&s, "10.1.1.128:1") == 16 && rate(&s, "10.1.1.1:1") == 32,
+	ok(port_rate(&s, "11.0.0.1:1") == 1 &&
+		port_rate(&s, "10.9.0.1:1") == 8 &&
+		port_rate(&s, "10.1.9.9:1") == 16 &&
+		port_rate(&s, "10.1.1.127:1") == 25 &&
+		port_rate(&s, "10.1.1.128:1") == 16 &&
+		port_rate(&s, "10.1.1.1:1") == 32,
 	    "the longest prefix that fits");
-	ok(rate(&s, "[fd01::5]:1") == 6 && rate(&s, "[fe00::5]:1") == 1,
+	ok(port_rate(&s, "[fd01::5]:1") == 6 &&
+		port_rate(&s, "[fe00::5]:1") == 1,
 	    "also of IPv6, at a bit within a byte");
-	ok(rate(&s, "127.0.0.1:9") == 9 && rate(&s, "127.0.0.1:8") == 1,
+	ok(port_rate(&s, "127.0.0.1:9") == 9 &&
+		port_rate(&s, "127.0.0.1:8") == 1,
 	    "on loopback an address and port is a host");
-	ok(towards(&s, "10.1.9.9:1") == towards(&s, "10.1.8.8:2") &&
-	    towards(&s, "10.1.9.9:1") != towards(&s, "10.1.1.1:1") &&
-	    towards(&s, "10.1.1.1:1") == towards(&s, "10.1.1.1:2") &&
-	    towards(&s, "11.0.0.1:1") != towards(&s, "11.0.0.2:1"),
+	ok(find_port(&s, "10.1.9.9:1") == find_port(&s, "10.1.8.8:2") &&
+	    find_port(&s, "10.1.9.9:1") != find_port(&s, "10.1.1.1:1") &&
+	    find_port(&s, "10.1.1.1:1") == find_port(&s, "10.1.1.1:2") &&
+	    find_port(&s, "11.0.0.1:1") != find_port(&s, "11.0.0.2:1"),
 	    "a prefix has one port, and else each host one");
-	ok(towards(&s, "10.1.9.9:1")->cf.queue == PORT_OLAF &&
-	    towards(&s, "10.1.9.9:1")->cf.slots == 3 &&
-	    towards(&s, "10.2.0.1:1")->cf.slots == 7 &&
-	    towards(&s, "10.2.0.1:1")->link.rate_bps == 1,
+	ok(find_port(&s, "10.1.9.9:1")->cf.queue == PORT_OLAF &&
+	    find_port(&s, "10.1.9.9:1")->cf.slots == 3 &&
+	    find_port(&s, "10.2.0.1:1")->cf.slots == 7 &&
+	    find_port(&s, "10.2.0.1:1")->link.rate_bps == 1,
 	    "what a rule does not say is as everywhere");
 	ports_free(&s);
 }
 
-/* As many hosts as there are, each found again. */
+/* Many hosts are all found again. */
 static void
-many(void)
+test_many_hosts(void)
 {
 	static struct ports_conf cf = { .all = { .rate_bps = 1,
 	    .threshold = NAN } };
@@ -182,9 +187,9 @@ many(void)
 	ports_free(&s);
 }
 
-/* Something waits for a host, or what does leaves. */
+/* Queue a frame at a port (waits), or let it leave. */
 static bool
-wait_for(struct port *p, bool waits)
+queue_frame(struct port *p, bool waits)
 {
 	static const uint8_t bytes[1400];
 	const struct arrival a = { .bytes = bytes, .have = sizeof(bytes),
@@ -198,22 +203,22 @@ wait_for(struct port *p, bool waits)
 
 enum { ROOM = 40, STRANGERS = 5000 };
 
-/* Ports in memory for forty hosts, with a rule, or NULL. */
+/* Return ports with memory for forty hosts, with a rule, or NULL. */
 static struct ports
-forty(const char *rule)
+make_forty_ports(const char *rule)
 {
 	static struct ports_conf cf;
 
 	cf = (struct ports_conf){ .all = { .rate_bps = 1, .threshold = NAN } };
 	cf.memory_bytes = ROOM * (ports_host_bytes(&cf.all) + 1400);
 	if (rule != NULL)
-		taken(&cf, rule);
+		add_rule(&cf, rule);
 	ports_complete_rules(&cf);
 	return ports_of(&cf);
 }
 
 static struct port *
-stranger(struct ports *s, uint32_t k)
+find_new_host(struct ports *s, uint32_t k)
 {
 	const union addr a = { .in = { .sin_family = AF_INET,
 	    .sin_addr = { htonl(0x0a000000 + k) } } };
@@ -221,20 +226,20 @@ stranger(struct ports *s, uint32_t k)
 	return ports_find_port(s, &a);
 }
 
-/* Many more strangers than that come, one after the other. */
+/* Many more hosts than that send, one after the other. */
 static void
-in_turn(const char *rule, const char *name)
+test_hosts_in_turn(const char *rule, const char *name)
 {
-	struct ports s = forty(rule);
+	struct ports s = make_forty_ports(rule);
 	bool good = true;
 
 	for (uint32_t k = 0; k < STRANGERS && good; k++) {
-		struct port *q = stranger(&s, k);
+		struct port *q = find_new_host(&s, k);
 
-		good = wait_for(q, true) && stranger(&s, k) == q &&
+		good = queue_frame(q, true) && find_new_host(&s, k) == q &&
 		    s.budget.used_bytes <= s.budget.limit_bytes;
 		if (good)
-			wait_for(q, false);
+			queue_frame(q, false);
 	}
 	ok(good && s.n <= ROOM && s.by_host.count <= s.places &&
 		ports_host_bytes(NULL) * s.places <= s.budget.limit_bytes,
@@ -242,49 +247,49 @@ in_turn(const char *rule, const char *name)
 	ports_free(&s);
 }
 
-/* All come at once. */
+/* All hosts send at once. */
 static void
-at_once(void)
+test_hosts_at_once(void)
 {
-	struct ports s = forty(NULL);
+	struct ports s = make_forty_ports(NULL);
 	struct port *p[ROOM + 1] = { NULL };
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < STRANGERS && n <= ROOM; k++) {
-		struct port *q = stranger(&s, k);
+		struct port *q = find_new_host(&s, k);
 
-		if (wait_for(q, true))
+		if (queue_frame(q, true))
 			p[n++] = q;
 	}
 	ok(n == ROOM && ports_memory_is_low(&s) &&
-		towards(&s, "12.0.0.1:1") == NULL,
+		find_port(&s, "12.0.0.1:1") == NULL,
 	    "where something waits for each, one more is refused");
-	wait_for(p[7], false);
-	ok(towards(&s, "12.0.0.1:1") == p[7], "until it has left");
+	queue_frame(p[7], false);
+	ok(find_port(&s, "12.0.0.1:1") == p[7], "until it has left");
 	ports_free(&s);
 }
 
-/* Idle ports give back what they have kept of long queues. */
+/* Idle ports free the memory of long queues. */
 static void
-hoard(void)
+test_idle_memory(void)
 {
 	static struct ports_conf cf = { .all = { .rate_bps = 1,
 	    .threshold = NAN }, .memory_bytes = 1000000 };
 	struct ports s = ports_of(&cf);
-	struct port *one = towards(&s, "10.0.0.1:1");
-	struct port *two = towards(&s, "10.0.0.2:1");
+	struct port *one = find_port(&s, "10.0.0.1:1");
+	struct port *two = find_port(&s, "10.0.0.2:1");
 	uint32_t n = 0, m = 0;
 
-	while (wait_for(one, true))
+	while (queue_frame(one, true))
 		n++;
 	ok(n > 300 && s.budget.used_bytes <= cf.memory_bytes &&
 	    one->n[PORT_REGULAR].dropped == 1, "%u wait for a host", n);
 	for (uint32_t i = 0; i < n; i++)
-		wait_for(one, false);
-	ok(!wait_for(two, true) && ports_memory_is_low(&s),
+		queue_frame(one, false);
+	ok(!queue_frame(two, true) && ports_memory_is_low(&s),
 	    "they leave, and their memory is kept");
 	ports_trim_idle(&s);
-	while (wait_for(two, true))
+	while (queue_frame(two, true))
 		m++;
 	ok(n == m && one->n[PORT_REGULAR].sent == n &&
 	    one->n[PORT_REGULAR].dropped == 1,
@@ -293,16 +298,16 @@ hoard(void)
 }
 
 static void
-shapes(void)
+test_shapes(void)
 {
 	struct ports_conf cf = { .all = { .threshold = NAN } };
 
 	ok(!ports_can_queue(&cf) && !ports_use_olaf(&cf), "nothing waits");
-	taken(&cf, "10.0.0.1:queue=olaf");
+	add_rule(&cf, "10.0.0.1:queue=olaf");
 	ports_complete_rules(&cf);
 	ok(!ports_can_queue(&cf) && ports_use_olaf(&cf) &&
 	    cf.rule[0].conf.slots == 8, "an Olaf queue has slots");
-	taken(&cf, "10.0.0.2:rate=1");
+	add_rule(&cf, "10.0.0.2:rate=1");
 	ports_complete_rules(&cf);
 	ok(ports_can_queue(&cf), "one link is enough");
 }
@@ -310,14 +315,16 @@ shapes(void)
 int
 main(void)
 {
-	parser();
-	nonsense();
-	rules();
-	many();
-	in_turn(NULL, "strangers get the ports of those who wait no more");
-	in_turn("10.0.0.0/8:rate=8", "and places where they share a port");
-	at_once();
-	hoard();
-	shapes();
+	test_parser();
+	test_nonsense();
+	test_rules();
+	test_many_hosts();
+	test_hosts_in_turn(
+	    NULL, "strangers get the ports of those who wait no more");
+	test_hosts_in_turn(
+	    "10.0.0.0/8:rate=8", "and places where they share a port");
+	test_hosts_at_once();
+	test_idle_memory();
+	test_shapes();
 	return tap_end();
 }
