@@ -43,7 +43,7 @@ applied(const struct mail *m)
 	const struct worker *w = who(&m->from);
 	struct update u;
 
-	if (judged(m) != UPDATE_OK)
+	if (server_verdict(m) != UPDATE_OK)
 		return false;
 	must(update_parse_as(m->tos, m->b, m->n, &u) == UPDATE_OK &&
 	    w != NULL && w != &worker[WORKERS - 1], "an honest update");
@@ -66,11 +66,11 @@ comes(struct mail m, bool beside)
 	struct mail a;
 
 	if (!beside) {
-		passes(&m);
+		through_queue(&m);
 		record(&m);
 	}
 	if ((m.tos & 0xfc) == CONTROL_TOS && up) {
-		if (!answers(&m, &a))
+		if (!server_answer(&m, &a))
 			return false;
 		record(&a);
 		return comes(a, false);
@@ -83,7 +83,7 @@ comes(struct mail m, bool beside)
 		receive_above(w, &m);
 		return true;
 	}
-	return believed(w, &m) == UPDATE_OK;
+	return is_accepted(w, &m) == UPDATE_OK;
 }
 
 static bool
@@ -95,7 +95,7 @@ sends(struct worker *w)
 		return false;
 	sent[made].by = (uint8_t)(w - worker);
 	sent[made].applied = false;
-	m = update(w, made++);
+	m = make_update(w, made++);
 	record(&m);
 	return comes(m, false);
 }
@@ -107,7 +107,7 @@ tells(const struct worker *w)
 
 	if (!ps.handshakes.salted)
 		return false;
-	m = model(w);
+	m = make_model(w);
 	record(&m);
 	return comes(m, false);
 }
@@ -116,7 +116,7 @@ tells(const struct worker *w)
 static void
 begin(struct worker *w)
 {
-	const bool in = enters(w);
+	const bool in = open_worker(w);
 
 	record(&w->open);
 	record(&w->ack);
@@ -150,9 +150,9 @@ begin_anew(unsigned n)
 	if (n == 0)
 		transit_tag_free(&q.path);
 	else if (n < 4)
-		stand((uint8_t)n);
+		start_queue((uint8_t)n);
 	else if (n < 6)
-		serve(n == 4 ? runs : ++runs);
+		start_server(n == 4 ? runs : ++runs);
 	else
 		now += n == 6 ? 30 * SECOND : 600 * SECOND;
 }
@@ -202,11 +202,11 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	runs = 1;
 	key_set(&key, file, sizeof(file));
 	key_set(&other, "another key of 16 bytes", 23);
-	serve(1);
-	stand(1);
+	start_server(1);
+	start_queue(1);
 	for (unsigned k = 0; k < WORKERS; k++)
-		start(&worker[k], (uint8_t)(1 + k), k < WORKERS - 1 ? &key :
-		    &other);
+		start_worker(&worker[k], (uint8_t)(1 + k),
+		    k < WORKERS - 1 ? &key : &other);
 	for (size_t i = 0, k = 0; i < len && k < STEPS; i++, k++) {
 		now++;		/* no two salts are of one instant */
 		i += step(p[i], p + i + 1, len - i - 1);

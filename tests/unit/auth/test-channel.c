@@ -1,4 +1,4 @@
-/* A server's channels and a client's: who is let in, and who is not. */
+/* Channels at server and client: which requests are accepted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +14,13 @@ static struct channel_server_rules rules;
 static struct key key, commands, other;
 static struct channel_client client;
 static struct channel_server_row *row;
-static uint8_t msg[256];	/* what was asked last, */
-static size_t len;		/* so long */
+static uint8_t msg[256];	/* the last request, */
+static size_t len;		/* and its length */
 static uint32_t members;	/* ports below it are members' */
 static uint64_t now = 5 * SECOND;
 
 static union addr
-at(unsigned host, uint16_t port)
+address_at(unsigned host, uint16_t port)
 {
 	return (union addr){ .in = { .sin_family = AF_INET,
 	    .sin_port = htons(port),
@@ -28,51 +28,51 @@ at(unsigned host, uint16_t port)
 }
 
 static bool
-stays(const void *ctx, const union addr *a)
+is_member(const void *ctx, const union addr *a)
 {
 	(void)ctx;
 	return addr_port(a) < members;
 }
 
 static uint32_t
-staying(const void *ctx)
+member_total(const void *ctx)
 {
 	(void)ctx;
 	return members;
 }
 
-/* A server with a key or without, live, of that secret. */
+/* Start a live server with or without a key, and with that secret. */
 static void
-serve(bool keyed, const char *secret)
+start_server(bool keyed, const char *secret)
 {
 	static const struct hashmap_multiplier by = { 3, 5 };
 
 	channel_server_free(&table);
 	table = channel_server_of(&by);
-	table.stays = stays;
-	table.staying = staying;
+	table.stays = is_member;
+	table.staying = member_total;
 	rules = (struct channel_server_rules){ .key = keyed ? &key : NULL,
 	    .needs_cookie = true };
 	key_set(&rules.secret, secret, strlen(secret));
 }
 
 static void
-begin(const struct key *k)
+start_client(const struct key *k)
 {
 	channel_client_open(&client, k, true, (const uint8_t *)"nonce--A");
 }
 
-/* Ask for an action under that xid. */
+/* Write a request for an action with that xid. */
 static void
-ask(enum control_action action, uint32_t xid)
+write_request(enum control_action action, uint32_t xid)
 {
 	len = channel_client_protect(&client, msg, (size_t)(control_put(msg,
 	    (uint8_t)action, 1, xid) - msg));
 }
 
-/* What comes of it from that address. */
+/* Check it as if it came from that address. */
 static enum channel_server_verdict
-judge(const union addr *from)
+check_request(const union addr *from)
 {
 	struct control c;
 
@@ -100,9 +100,9 @@ challenge(const union addr *from, uint32_t xid)
 		   : CHANNEL_CLIENT_OLD;
 }
 
-/* What the server says to an address, as the client hears it. */
+/* The result of an answer to an address, at the client. */
 static enum channel_client_news
-answer(const union addr *to)
+client_receive(const union addr *to)
 {
 	uint8_t a[64];
 	uint32_t n = (uint32_t)(control_put(a, CONTROL_HALT, 1, 9) - a);
@@ -114,64 +114,67 @@ answer(const union addr *to)
 		   : CHANNEL_CLIENT_BAD;
 }
 
-/* Open the client's channel from there, as if all went well. */
+/* Open the client's channel from there. */
 static bool
-enter(const union addr *from)
+open_channel(const union addr *from)
 {
-	ask(CONTROL_HALT, 7);
-	if (judge(from) != CHANNEL_SERVER_CHALLENGE ||
+	write_request(CONTROL_HALT, 7);
+	if (check_request(from) != CHANNEL_SERVER_CHALLENGE ||
 	    challenge(from, 7) != CHANNEL_CLIENT_CHALLENGED)
 		return false;
-	ask(CONTROL_HALT, 7);
-	return judge(from) == CHANNEL_SERVER_GOOD;
+	write_request(CONTROL_HALT, 7);
+	return check_request(from) == CHANNEL_SERVER_GOOD;
 }
 
 static void
-opening(bool keyed)
+test_opening(bool keyed)
 {
-	const union addr a = at(1, 4000), b = at(2, 4000), c = at(1, 4001);
+	const union addr a = address_at(1, 4000), b = address_at(2, 4000),
+			 c = address_at(1, 4001);
 	const char *with = keyed ? "keyed" : "no key";
 
-	serve(keyed, "S");
-	begin(keyed ? &key : NULL);
-	ask(CONTROL_HALT, 7);
-	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE && table.rows.count == 0 &&
-	    len >= CHANNEL_CLIENT_CHALLENGE_BYTES,
+	start_server(keyed, "S");
+	start_client(keyed ? &key : NULL);
+	write_request(CONTROL_HALT, 7);
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE &&
+		table.rows.count == 0 && len >= CHANNEL_CLIENT_CHALLENGE_BYTES,
 	    "%s: who is new is challenged, and nothing is kept", with);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_BAD &&
 		!channel_client_has_cookie(&client),
 	    "%s: a challenge to another xid is not taken", with);
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED, "%s: its own is",
 	    with);
-	ask(CONTROL_HALT, 7);
-	ok(judge(&b) == CHANNEL_SERVER_CHALLENGE &&
-		judge(&c) == CHANNEL_SERVER_CHALLENGE,
+	write_request(CONTROL_HALT, 7);
+	ok(check_request(&b) == CHANNEL_SERVER_CHALLENGE &&
+		check_request(&c) == CHANNEL_SERVER_CHALLENGE,
 	    "%s: a pass is of one address and port", with);
 	now += COOKIE_LIFE_NS + 1;
-	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE, "%s: and of 10 seconds",
-	    with);
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE,
+	    "%s: and of 10 seconds", with);
 	now -= COOKIE_LIFE_NS + 1;
-	ok(judge(&a) == CHANNEL_SERVER_GOOD && row->open && !row->asked,
+	ok(check_request(&a) == CHANNEL_SERVER_GOOD && row->open && !row->asked,
 	    "%s: then it opens", with);
 	now += 3600 * SECOND;
-	ask(CONTROL_HALT, 8);
-	ok(judge(&a) == CHANNEL_SERVER_GOOD, "%s: what is open stays so", with);
-	ok(answer(&a) == CHANNEL_CLIENT_GOOD, "%s: what is said is believed",
+	write_request(CONTROL_HALT, 8);
+	ok(check_request(&a) == CHANNEL_SERVER_GOOD,
+	    "%s: what is open stays so", with);
+	ok(client_receive(&a) == CHANNEL_CLIENT_GOOD,
+	    "%s: what is said is believed", with);
+	start_server(keyed, "T");
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE, "%s: by one process",
 	    with);
-	serve(keyed, "T");
-	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE, "%s: by one process", with);
 }
 
 static void
-nonces(void)
+test_nonces(void)
 {
 	uint8_t m[CHANNEL_CLIENT_CHALLENGE_BYTES] = {CONTROL_ACK,
 	    CONTROL_HAS_COOKIE, 0, 1, 0, 0, 0, 7, CONTROL_HALT,
 	    CONTROL_CHALLENGE, 'n', 'o', 'n', 'c', 'e', '-', '-', 'B', 1};
 	struct control c;
 
-	begin(&key);
-	ask(CONTROL_HALT, 7);
+	start_client(&key);
+	write_request(CONTROL_HALT, 7);
 	ok(control_parse(m, sizeof(m), &c) &&
 		channel_client_receive(&client, m, sizeof(m), &c) ==
 		    CHANNEL_CLIENT_BAD &&
@@ -186,67 +189,69 @@ nonces(void)
 }
 
 /*
- * Challenges that the network has sent twice, or in another order; any: in a
- * trace, where they are of another run.
+ * Challenges that the network duplicates or reorders; any: in a trace, where
+ * they are from another run.
  */
 static void
-late(bool any)
+test_late_challenges(bool any)
 {
 	const char *where = any ? "a trace" : "live";
-	const union addr a = at(1, 4000);
+	const union addr a = address_at(1, 4000);
 	uint8_t pass[COOKIE_BYTES];
 
-	serve(true, "S");
-	begin(&key);
+	start_server(true, "S");
+	start_client(&key);
 	client.any = any;
-	ask(CONTROL_HALT, 7);
+	write_request(CONTROL_HALT, 7);
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED, "%s: challenged",
 	    where);
 	memcpy(pass, client.cookie, COOKIE_BYTES);
-	ask(CONTROL_HALT, 7);
+	write_request(CONTROL_HALT, 7);
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_OLD && client.out == 1,
 	    "%s: the same once more begins no counter anew", where);
 	now -= SECOND;
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_OLD &&
 	    memcmp(client.cookie, pass, COOKIE_BYTES) == 0,
 	    "%s: nor does one that was overtaken", where);
-	ask(CONTROL_HALT, 8);
+	write_request(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
 	    memcmp(client.cookie, pass, COOKIE_BYTES) != 0,
 	    "%s: a clock that has begun anew challenges what is new", where);
 	now += SECOND;
-	ask(CONTROL_HALT, 8);
+	write_request(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
 	    memcmp(client.cookie, pass, COOKIE_BYTES) == 0,
 	    "%s: and a newer one anything", where);
 }
 
 static void
-seals(void)
+test_macs(void)
 {
-	const union addr a = at(1, 4000);
+	const union addr a = address_at(1, 4000);
 	uint8_t was[sizeof(msg)];
 	struct control c;
 	size_t n;
 
-	serve(true, "S");
-	begin(&key);
-	ok(enter(&a) && row->in == 1, "sealed, from 1 on");
-	ok(judge(&a) == CHANNEL_SERVER_REPLAYED,
+	start_server(true, "S");
+	start_client(&key);
+	ok(open_channel(&a) && row->in == 1, "sealed, from 1 on");
+	ok(check_request(&a) == CHANNEL_SERVER_REPLAYED,
 	    "a counter that is equal is old");
 	memcpy(was, msg, n = len);
-	ask(CONTROL_RESUME, 8);
-	ok(judge(&a) == CHANNEL_SERVER_GOOD && row->in == 2, "the next is new");
+	write_request(CONTROL_RESUME, 8);
+	ok(check_request(&a) == CHANNEL_SERVER_GOOD && row->in == 2,
+	    "the next is new");
 	memcpy(msg, was, len = n);
-	ok(judge(&a) == CHANNEL_SERVER_REPLAYED, "one that is lower is old");
-	ask(CONTROL_RESUME, 9);
+	ok(check_request(&a) == CHANNEL_SERVER_REPLAYED,
+	    "one that is lower is old");
+	write_request(CONTROL_RESUME, 9);
 	msg[5] ^= 1;
-	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC,
+	ok(check_request(&a) == CHANNEL_SERVER_BAD_MAC,
 	    "a bit that flips breaks the seal");
-	ask(CONTROL_RESUME, 9);
+	write_request(CONTROL_RESUME, 9);
 	client.key = NULL;
-	ask(CONTROL_RESUME, 9);
-	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC, "no seal is none");
+	write_request(CONTROL_RESUME, 9);
+	ok(check_request(&a) == CHANNEL_SERVER_BAD_MAC, "no seal is none");
 	client.key = &key;
 	len = channel_server_protect(&table, &rules, &a, msg,
 	    (uint32_t)(control_put(msg, CONTROL_HALT, 1, 9) - msg));
@@ -260,67 +265,68 @@ seals(void)
 	memmove(msg + 32, msg + 8, 24);
 	memcpy(msg + 8, client.cookie, COOKIE_BYTES);
 	len += COOKIE_BYTES;
-	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC,
+	ok(check_request(&a) == CHANNEL_SERVER_BAD_MAC,
 	    "and sent back to the server bad");
-	ask(CONTROL_RESUME, 10);
+	write_request(CONTROL_RESUME, 10);
 	ok(control_parse(msg, len, &c) && channel_client_receive(&client, msg,
 					      len, &c) == CHANNEL_CLIENT_BAD,
 	    "so is its own at the client");
-	begin(&other);
-	ok(!enter(&a) && judge(&a) == CHANNEL_SERVER_BAD_MAC,
+	start_client(&other);
+	ok(!open_channel(&a) && check_request(&a) == CHANNEL_SERVER_BAD_MAC,
 	    "another key opens nothing");
 }
 
 static void
-without(void)
+test_without_key(void)
 {
-	const union addr a = at(1, 4000), b = at(2, 4000);
+	const union addr a = address_at(1, 4000), b = address_at(2, 4000);
 	const union addr near = { .in = { .sin_family = AF_INET, .sin_port =
 	    htons(9), .sin_addr = { htonl(INADDR_LOOPBACK) } } };
 
-	serve(false, "S");
+	start_server(false, "S");
 	client.needs_cookie = false;
-	ask(CONTROL_HALT, 1);
-	ok(judge(&a) == CHANNEL_SERVER_NO_COOKIE &&
-		judge(&near) == CHANNEL_SERVER_GOOD,
+	write_request(CONTROL_HALT, 1);
+	ok(check_request(&a) == CHANNEL_SERVER_NO_COOKIE &&
+		check_request(&near) == CHANNEL_SERVER_GOOD,
 	    "no pass: from loopback alone");
-	serve(true, "S");
-	ok(judge(&a) == CHANNEL_SERVER_NO_COOKIE &&
-		judge(&near) == CHANNEL_SERVER_BAD_MAC,
+	start_server(true, "S");
+	ok(check_request(&a) == CHANNEL_SERVER_NO_COOKIE &&
+		check_request(&near) == CHANNEL_SERVER_BAD_MAC,
 	    "and with a key not from there either");
-	serve(false, "S");
+	start_server(false, "S");
 	rules.needs_cookie = false;
 	rules.secret.set = false;
-	ok(judge(&a) == CHANNEL_SERVER_GOOD, "a trace takes it");
-	begin(NULL);
-	ask(CONTROL_HALT, 1);
-	ok(judge(&b) == CHANNEL_SERVER_CHALLENGE, "one without a time is not");
+	ok(check_request(&a) == CHANNEL_SERVER_GOOD, "a trace takes it");
+	start_client(NULL);
+	write_request(CONTROL_HALT, 1);
+	ok(check_request(&b) == CHANNEL_SERVER_CHALLENGE,
+	    "one without a time is not");
 	client.cookie[COOKIE_TIME_AT] = 1;
-	ask(CONTROL_HALT, 1);
-	ok(judge(&b) == CHANNEL_SERVER_GOOD, "any other is");
+	write_request(CONTROL_HALT, 1);
+	ok(check_request(&b) == CHANNEL_SERVER_GOOD, "any other is");
 }
 
 static void
-pushed_out(void)
+test_eviction(void)
 {
-	const union addr a = at(1, 4000), m = at(1, 9);
+	const union addr a = address_at(1, 4000), m = address_at(1, 9);
 	uint8_t was[sizeof(msg)];
 	bool all = true;
 	size_t n;
 
-	serve(true, "S");
+	start_server(true, "S");
 	members = 10;
-	begin(&key);
-	all = enter(&m);
-	begin(&key);
-	ok(enter(&a) && all, "a member, and one who is none");
+	start_client(&key);
+	all = open_channel(&m);
+	start_client(&key);
+	ok(open_channel(&a) && all, "a member, and one who is none");
 	memcpy(was, msg, n = len);
 	for (unsigned i = 0; i < 3 * CHANNEL_SERVER_OTHERS; i++) {
-		const union addr o = at(2 + i, 4000);
+		const union addr o = address_at(2 + i, 4000);
 
 		now++;
-		begin(&key);
-		all = all && enter(&o);
+		start_client(&key);
+		all = all && open_channel(&o);
 	}
 	ok(all && table.rows.count <= CHANNEL_SERVER_OTHERS + members,
 	    "others come, and there are no more than so many");
@@ -328,48 +334,49 @@ pushed_out(void)
 		channel_server_find(&table, &m) != NULL,
 	    "a member stays, the others go");
 	memcpy(msg, was, len = n);
-	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE &&
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE &&
 		channel_server_find(&table, &a) == NULL,
 	    "what opened a channel that was pushed out opens none");
 	now++;
-	begin(&key);
-	ok(enter(&a), "whose it was is let in again");
-	begin(&key);
-	ok(enter(&a) == false, "not with a pass that is no newer");
+	start_client(&key);
+	ok(open_channel(&a), "whose it was is let in again");
+	start_client(&key);
+	ok(open_channel(&a) == false, "not with a pass that is no newer");
 	members = 0;
 }
 
 static void
-command(void)
+test_commands(void)
 {
-	const union addr a = at(1, 4000), b = at(2, 4000);
+	const union addr a = address_at(1, 4000), b = address_at(2, 4000);
 
-	serve(true, "S");
-	begin(&commands);
+	start_server(true, "S");
+	start_client(&commands);
 	client.commands = true;
-	ok(!enter(&a) && judge(&a) == CHANNEL_SERVER_BAD_MAC,
+	ok(!open_channel(&a) && check_request(&a) == CHANNEL_SERVER_BAD_MAC,
 	    "no key of commands is none");
 	rules.commands = &commands;
 	now++;
-	begin(&commands);
+	start_client(&commands);
 	client.commands = true;
-	ok(enter(&a) && row->commands, "under that key");
-	begin(&key);
-	ok(enter(&b) && !row->commands, "and under the other");
+	ok(open_channel(&a) && row->commands, "under that key");
+	start_client(&key);
+	ok(open_channel(&b) && !row->commands, "and under the other");
 	client.commands = true;
-	ask(CONTROL_HALT, 9);
-	ok(judge(&b) == CHANNEL_SERVER_BAD_MAC, "a flag makes it no commander");
+	write_request(CONTROL_HALT, 9);
+	ok(check_request(&b) == CHANNEL_SERVER_BAD_MAC,
+	    "a flag makes it no commander");
 }
 
 static void
-strangers(void)
+test_strangers(void)
 {
 	static struct rate_limit b = { .by = { 7, 9 } };
 	uint32_t n = 0, net = 0;
-	const union addr one = at(77, 1);
+	const union addr one = address_at(77, 1);
 
 	for (uint32_t i = 0; i < 100000; i++) {	/* within one second */
-		const union addr from = at(i << 8 | 1, 9);
+		const union addr from = address_at(i << 8 | 1, 9);
 
 		n += rate_limit_allow(&b, &from, now + i * 10000);
 	}
@@ -389,13 +396,13 @@ strangers(void)
 }
 
 static void
-texts(void)
+test_texts(void)
 {
 	const size_t big = CHANNEL_SERVER_TEXT_BYTES / 2 + 1;
 
-	serve(false, "S");
+	start_server(false, "S");
 	for (uint16_t k = 0; k < 3; k++) {
-		const union addr a = at(1, k);
+		const union addr a = address_at(1, k);
 		char *text = malloc(big + 1);
 
 		memset(text, 'x', big);
@@ -407,32 +414,33 @@ texts(void)
 	channel_server_free(&table);
 }
 
-/* A request that was recorded, after the server was started again. */
+/* A recorded request, after the server has restarted. */
 static void
-started_again(void)
+test_restart(void)
 {
-	const union addr a = at(1, 4000);
+	const union addr a = address_at(1, 4000);
 	uint8_t was[sizeof(msg)];
 	size_t n;
 
-	serve(true, "S");
-	begin(&key);
-	ok(enter(&a), "a client asks, and is heard");
+	start_server(true, "S");
+	start_client(&key);
+	ok(open_channel(&a), "a client asks, and is heard");
 	memcpy(was, msg, n = len);
 	now += 2;
-	serve(true, "S");
-	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE && table.rows.count == 0,
+	start_server(true, "S");
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE &&
+		table.rows.count == 0,
 	    "started again under the same secret, a server does not do it "
 	    "once more");
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED,
 	    "who asks anew has a new "
 	    "pass");
-	ask(CONTROL_HALT, 7);
-	ok(judge(&a) == CHANNEL_SERVER_GOOD &&
-		answer(&a) == CHANNEL_CLIENT_GOOD,
+	write_request(CONTROL_HALT, 7);
+	ok(check_request(&a) == CHANNEL_SERVER_GOOD &&
+		client_receive(&a) == CHANNEL_CLIENT_GOOD,
 	    "and hears the server");
 	memcpy(msg, was, len = n);
-	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE, "nor does it later");
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE, "nor does it later");
 }
 
 int
@@ -441,18 +449,18 @@ main(void)
 	key_set(&key, "a key of 16 bytes", 17);
 	key_set(&commands, "the key of commands", 19);
 	key_set(&other, "another of 16 bytes", 19);
-	opening(true);
-	opening(false);
-	nonces();
-	late(false);
-	late(true);
-	seals();
-	without();
-	pushed_out();
-	started_again();
-	command();
-	strangers();
-	texts();
+	test_opening(true);
+	test_opening(false);
+	test_nonces();
+	test_late_challenges(false);
+	test_late_challenges(true);
+	test_macs();
+	test_without_key();
+	test_eviction();
+	test_restart();
+	test_commands();
+	test_strangers();
+	test_texts();
 	channel_server_free(&table);
 	return tap_end();
 }

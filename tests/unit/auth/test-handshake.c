@@ -1,7 +1,7 @@
 /*
- * Data with proofs, at both ends: who opens and who is opened to, the vectors
- * of tests/data/trust-vectors.txt, and a network that loses, repeats, changes
- * and disorders.
+ * Tagged data at both ends: the handshake, the vectors of
+ * tests/data/trust-vectors.txt, and a network that loses, duplicates, changes
+ * and reorders packets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +25,15 @@ static struct handshake_client client;
 static uint64_t now = 5 * SECOND;
 
 static union addr
-at(uint16_t port)
+address_at(uint16_t port)
 {
 	return (union addr){ .in = { .sin_family = AF_INET,
 	    .sin_port = htons(port), .sin_addr = { htonl(0x0a000001) } } };
 }
 
-/* A client that has this pass, and asks. */
+/* Start a client that has this cookie and sends Open. */
 static void
-begin(const uint8_t *pass)
+start_client(const uint8_t *pass)
 {
 	static const uint8_t nonce[COOKIE_NONCE_BYTES] = "nonce-1";
 
@@ -44,20 +44,20 @@ begin(const uint8_t *pass)
 }
 
 static void
-serve(void)
+start_server(void)
 {
 	handshake_server_free(&server);
 	handshake_server_init(&server, &place, NULL);
 }
 
-/* What the client asks is answered. */
+/* Answer the client's Open. */
 static bool
-open_from(uint16_t port)
+open_handshake(uint16_t port)
 {
 	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 	struct control_ack a = { .action = CONTROL_OPEN };
 	const uint32_t n = handshake_client_next(&client, 7, now, msg);
-	const union addr from = at(port);
+	const union addr from = address_at(port);
 	struct control c;
 
 	if (n == 0 || n > sizeof(msg) || !control_parse(msg, n, &c) ||
@@ -69,16 +69,16 @@ open_from(uint16_t port)
 }
 
 static unsigned
-up(uint16_t port, const uint8_t *p, uint32_t bytes)
+send_up(uint16_t port, const uint8_t *p, uint32_t bytes)
 {
-	const union addr from = at(port);
+	const union addr from = address_at(port);
 
 	return handshake_server_check(
 	    &server, &from, UPDATE_TAGGED_TOS, p, bytes);
 }
 
 static void
-vectors_are(void)
+test_vectors(void)
 {
 	const struct vector *u = vector_of("update-4"),
 	    *m = vector_of("model-4"), *p = vector_of("pass-192.0.2.1-4660"),
@@ -87,9 +87,9 @@ vectors_are(void)
 	uint8_t made[256];
 	uint32_t n;
 
-	serve();
-	begin(p->b);
-	ok(open_from(1), "a client opens");
+	start_server();
+	start_client(p->b);
+	ok(open_handshake(1), "a client opens");
 	memcpy(a.salt, salt->b, sizeof(a.salt));
 	handshake_client_take_ack(&client, &a); /* of this salt instead */
 	tag_key_set(&server.key, &key.start, salt->b);
@@ -99,7 +99,7 @@ vectors_are(void)
 	memcpy(made, u->b, n);
 	ok(handshake_client_tag(&client, made, n, now) == u->n &&
 	    memcmp(made, u->b, u->n) == 0, "update-4 is proved");
-	ok(up(1, u->b, (uint32_t)u->n) == UPDATE_OK, "... and believed");
+	ok(send_up(1, u->b, (uint32_t)u->n) == UPDATE_OK, "... and believed");
 	n = (uint32_t)m->n - UPDATE_TAIL_BYTES;
 	memcpy(made, m->b, n);
 	ok(handshake_server_tag(&server, made, n) == m->n &&
@@ -111,71 +111,73 @@ vectors_are(void)
 	    SOUNDNESS_REPLAYED, "... once");
 	ok(handshake_client_check(&client, UPDATE_TAGGED_TOS, u->b, u->n) ==
 	    SOUNDNESS_BAD_TAG, "what went up is not what comes down");
-	ok(up(1, m->b, (uint32_t)m->n) == SOUNDNESS_BAD_TAG,
+	ok(send_up(1, m->b, (uint32_t)m->n) == SOUNDNESS_BAD_TAG,
 	    "nor the other way");
 }
 
 static void
-who(void)
+test_senders(void)
 {
 	static const uint8_t pass[COOKIE_BYTES] = "nonce-1-time--1--tag";
 	static const uint8_t next[COOKIE_BYTES] = "nonce-1-time--2--tag";
 	uint8_t p[WHOLE] = { 1 }, q[WHOLE] = { 2 };
-	const union addr from = at(1);
+	const union addr from = address_at(1);
 	uint32_t n;
 
-	serve();
-	begin(pass);
+	start_server();
+	start_client(pass);
 	ok(!handshake_client_is_ready(&client),
 	    "before the Ack nothing goes up");
-	open_from(1);
+	open_handshake(1);
 	ok(handshake_client_is_ready(&client), "then it does");
 	handshake_client_tag(&client, q, PACKET, now);
 	n = handshake_client_tag(&client, p, PACKET, now);
-	ok(up(1, p, n) == UPDATE_OK && up(1, p, n) == SOUNDNESS_REPLAYED,
+	ok(send_up(1, p, n) == UPDATE_OK &&
+		send_up(1, p, n) == SOUNDNESS_REPLAYED,
 	    "a packet is believed once");
-	ok(up(2, p, n) == SOUNDNESS_BAD_TAG, "from its own address");
+	ok(send_up(2, p, n) == SOUNDNESS_BAD_TAG, "from its own address");
 	ok(handshake_server_check(&server, &from, UPDATE_TOS, p, n) ==
 	    SOUNDNESS_BAD_TAG, "in its own form");
-	ok(up(1, p, UPDATE_TAIL_BYTES - 1) == SOUNDNESS_BAD_TAG,
+	ok(send_up(1, p, UPDATE_TAIL_BYTES - 1) == SOUNDNESS_BAD_TAG,
 	    "not without a tail");
 	handshake_client_start(&client, now);
 	ok(handshake_client_deadline_ns(&client) ==
 		now + HANDSHAKE_CLIENT_SILENCE_NS,
 	    "it asks again when nothing comes down");
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
-	open_from(1);
-	ok(up(1, p, n) == SOUNDNESS_REPLAYED && up(1, q, WHOLE) == UPDATE_OK,
+	open_handshake(1);
+	ok(send_up(1, p, n) == SOUNDNESS_REPLAYED &&
+		send_up(1, q, WHOLE) == UPDATE_OK,
 	    "under the same pass nothing begins anew");
 	channel_client_adopt_cookie(&channel, next);
 	client.awaits = true;
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
-	open_from(1);
-	ok(up(1, q, WHOLE) == SOUNDNESS_BAD_TAG,
+	open_handshake(1);
+	ok(send_up(1, q, WHOLE) == SOUNDNESS_BAD_TAG,
 	    "under a new one what was sent before is no more");
 	handshake_client_tag(&client, p, PACKET, now);
-	ok(up(1, p, WHOLE) == UPDATE_OK, "but what is sent now");
-	serve();
+	ok(send_up(1, p, WHOLE) == UPDATE_OK, "but what is sent now");
+	start_server();
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	client.awaits = true;
-	open_from(1);
+	open_handshake(1);
 	handshake_client_tag(&client, q, PACKET, now);
-	ok(up(1, p, WHOLE) == SOUNDNESS_BAD_TAG &&
-	    up(1, q, WHOLE) == UPDATE_OK, "a server that begins anew, "
+	ok(send_up(1, p, WHOLE) == SOUNDNESS_BAD_TAG &&
+	    send_up(1, q, WHOLE) == UPDATE_OK, "a server that begins anew, "
 	    "with the same secret, has another salt");
 }
 
 static void
-refusals(void)
+test_refusals(void)
 {
 	static const uint8_t pass[COOKIE_BYTES] = "nonce-1-time--1--tag";
 	struct control c = { .action = CONTROL_OPEN };
 	struct control_ack a = { .action = CONTROL_OPEN };
-	const union addr from = at(9);
+	const union addr from = address_at(9);
 	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 	uint64_t spans = 0;
 
-	serve();
+	start_server();
 	handshake_server_open(&server, &from, &c, &a, now);
 	ok(a.status == CONTROL_REFUSED &&
 		!handshake_server_knows(&server, &from),
@@ -193,7 +195,7 @@ refusals(void)
 					       .sin_port = htons(1),
 					       .sin_addr = {htonl(1)}}}),
 	    "of very many those go who were heard longest ago");
-	begin(pass);
+	start_client(pass);
 	for (int i = 0; i < 8; i++) {
 		const uint64_t was = handshake_client_deadline_ns(&client);
 
@@ -213,7 +215,7 @@ refusals(void)
 
 /* Packets that are lost, repeated, changed and out of order. */
 static void
-network(void)
+test_network(void)
 {
 	static const uint8_t pass[COOKIE_BYTES] = "nonce-1-time--1--tag";
 	static uint8_t sent[4096][WHOLE];
@@ -221,9 +223,9 @@ network(void)
 	struct rng rng = rng_seed(16);
 	unsigned twice = 0, changed = 0, none = 0;
 
-	serve();
-	begin(pass);
-	open_from(1);
+	start_server();
+	start_client(pass);
+	open_handshake(1);
 	for (uint32_t i = 0; i < 4096; i++) {
 		uint8_t copy[WHOLE];
 
@@ -237,8 +239,8 @@ network(void)
 			memcpy(copy, sent[j], WHOLE);
 			if (rng_below(&rng, 4) == 0) {
 				copy[rng_below(&rng, WHOLE)] ^= 0x20;
-				changed += up(1, copy, WHOLE) == UPDATE_OK;
-			} else if (up(1, copy, WHOLE) == UPDATE_OK) {
+				changed += send_up(1, copy, WHOLE) == UPDATE_OK;
+			} else if (send_up(1, copy, WHOLE) == UPDATE_OK) {
 				twice += taken[j]++ > 0;
 			}
 		}
@@ -258,10 +260,10 @@ main(void)
 	vectors_read("trust-vectors.txt");
 	k = vector_of("key");
 	key_set(&key, k->b, k->n);
-	vectors_are();
-	who();
-	refusals();
-	network();
+	test_vectors();
+	test_senders();
+	test_refusals();
+	test_network();
 	handshake_server_free(&server);
 	return tap_end();
 }

@@ -1,4 +1,4 @@
-/* Keys, passes and seals: the vectors of the design, and every bit of them. */
+/* Keys, cookies and MACs: the test vectors, and every bit of them. */
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -12,7 +12,7 @@ static const uint8_t *nonce;
 
 /* Are the bytes at p those of the vector? */
 static bool
-is(const char *name, const uint8_t *p, size_t n)
+is_vector(const char *name, const uint8_t *p, size_t n)
 {
 	const struct vector *v = vector_of(name);
 
@@ -20,7 +20,7 @@ is(const char *name, const uint8_t *p, size_t n)
 }
 
 static void
-passes(void)
+test_cookies(void)
 {
 	union addr v4, v6, other;
 	uint8_t p[COOKIE_BYTES], q[COOKIE_BYTES];
@@ -31,9 +31,9 @@ passes(void)
 	addr_parse("192.0.2.1:4661", "0", &other);
 	addr_parse("[2001:db8::1]:46638", "0", &v6);
 	cookie_make(&secret, &v4, nonce, t, p);
-	is("pass-192.0.2.1-4660", p, sizeof(p));
+	is_vector("pass-192.0.2.1-4660", p, sizeof(p));
 	cookie_make(&secret, &v6, nonce, t, q);
-	is("pass-2001:db8::1-46638", q, sizeof(q));
+	is_vector("pass-2001:db8::1-46638", q, sizeof(q));
 	ok(cookie_good(&secret, &v4, p, 0, t) &&
 	    cookie_good(&secret, &v4, p, t - 1, t + life),
 	    "a pass is good where it belongs, for 10 s");
@@ -54,9 +54,9 @@ passes(void)
 	    !cookie_good(&secret, &v4, q, 0, t), "a client's first is none");
 }
 
-/* The vector's message, sealed again from its own bytes. */
+/* The vector's message, with its MAC made again. */
 static void
-sealed(const struct key *channel, const char *name, enum mac_direction way)
+test_mac(const struct key *channel, const char *name, enum mac_direction way)
 {
 	const struct vector *v = vector_of(name);
 	uint8_t p[VECTOR_MAX_BYTES];
@@ -67,7 +67,7 @@ sealed(const struct key *channel, const char *name, enum mac_direction way)
 	memset(p + v->n - MAC_BYTES, 0, MAC_BYTES);
 	ok(control_parse(v->b, v->n, &c) && c.has_mac && mac_put(channel, way,
 	    c.counter, p, v->n - MAC_BYTES) == v->n, "%s is sealed", name);
-	is(name, p, v->n);
+	is_vector(name, p, v->n);
 	ok(mac_good(channel, way, p, v->n) && !mac_good(channel,
 	    way == MAC_REQUEST ? MAC_RESPONSE : MAC_REQUEST, p, v->n) &&
 	    !mac_good(&key, way, p, v->n),
@@ -82,9 +82,9 @@ sealed(const struct key *channel, const char *name, enum mac_direction way)
 	ok(good, "and with every bit and byte of it");
 }
 
-/* Where pass and body of a message lie. */
+/* The places of cookie and body in a message. */
 static void
-parts(void)
+test_parts(void)
 {
 	static const char *const name[] = { "join-first", "join-challenge",
 	    "join-open", "join-sealed" };
@@ -113,7 +113,7 @@ parts(void)
 
 /* Does a file of these bytes end the program with status 1? */
 static bool
-refused(const char *path, const void *bytes, size_t n)
+is_refused(const char *path, const void *bytes, size_t n)
 {
 	FILE *f = fopen(path, "w");
 	int status = -1;
@@ -134,7 +134,7 @@ refused(const char *path, const void *bytes, size_t n)
 }
 
 static void
-files(void)
+test_files(void)
 {
 	static uint8_t large[KEY_MOST_BYTES + 1];
 	const struct vector *v = vector_of("key");
@@ -144,12 +144,13 @@ files(void)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", memfd_create("key",
 	    0));
-	ok(refused(path, "", 0) && refused(path, large, 15) &&
-	    refused(path, large, sizeof(large)),
+	ok(is_refused(path, "", 0) && is_refused(path, large, 15) &&
+	    is_refused(path, large, sizeof(large)),
 	    "no key: an empty file, 15 bytes, more than 4096");
-	ok(!refused(path, large, 16) && !refused(path, large, KEY_MOST_BYTES),
+	ok(!is_refused(path, large, 16) &&
+		!is_refused(path, large, KEY_MOST_BYTES),
 	    "16 and 4096 bytes are keys");
-	refused(path, v->b, v->n);
+	is_refused(path, v->b, v->n);
 	key_load_or_exit(&k, path, KEY_LEAST_BYTES);
 	key_hash_of(&k, "x", "y", 1, a, sizeof(a));
 	key_hash_of(&key, "x", "y", 1, b, sizeof(b));
@@ -170,16 +171,16 @@ main(void)
 	v = vector_of("key");
 	key_set(&key, v->b, v->n);
 	nonce = vector_of("nonce")->b;
-	passes();
+	test_cookies();
 	v = vector_of("pass-192.0.2.1-4660");
 	key_hash_of(&key, "innet 1 channel", v->b, v->n, hash, sizeof(hash));
-	is("channel-key", hash, sizeof(hash));
+	is_vector("channel-key", hash, sizeof(hash));
 	mac_channel_key(&key, v->b, &channel);
-	sealed(&channel, "join-sealed", MAC_REQUEST);
-	sealed(&channel, "halt-sealed", MAC_REQUEST);
-	sealed(&channel, "ack-sealed", MAC_RESPONSE);
-	sealed(&channel, "halt-notice", MAC_RESPONSE);
-	parts();
-	files();
+	test_mac(&channel, "join-sealed", MAC_REQUEST);
+	test_mac(&channel, "halt-sealed", MAC_REQUEST);
+	test_mac(&channel, "ack-sealed", MAC_RESPONSE);
+	test_mac(&channel, "halt-notice", MAC_RESPONSE);
+	test_parts();
+	test_files();
 	return tap_end();
 }

@@ -1,4 +1,4 @@
-/* What one address may take, and its neighbours with it. */
+/* The limits of one address and of its neighbourhood. */
 #include "common/auth/quota.h"
 #include "tests/unit/tap.h"
 
@@ -26,9 +26,9 @@ v6(uint16_t net, uint8_t host)
 	return a;
 }
 
-/* How many of `what` may the addresses from a on, n of them, each take? */
+/* Charge n addresses from a on; return how often each can be charged. */
 static unsigned
-takes(struct quota *q, const union addr *a, enum quota_kind what)
+count_charges(struct quota *q, const union addr *a, enum quota_kind what)
 {
 	unsigned n = 0;
 
@@ -45,8 +45,9 @@ main(void)
 	    d = v6(1, 9), far = v4(0x0a000101), own = v4(INADDR_LOOPBACK);
 	unsigned net = 64;
 
-	ok(takes(&q, &a, QUOTA_MEMBERS) == 64 && takes(&q, &a, QUOTA_JOBS) ==
-	    4 && takes(&q, &a, QUOTA_ROUTES) == 64,
+	ok(count_charges(&q, &a, QUOTA_MEMBERS) == 64 &&
+		count_charges(&q, &a, QUOTA_JOBS) == 4 &&
+		count_charges(&q, &a, QUOTA_ROUTES) == 64,
 	    "an address has 64 members, 4 jobs, 64 routes");
 	ok(quota_charge(&q, &a, QUOTA_BYTES, 250) && !quota_charge(&q, &a,
 	    QUOTA_BYTES, 1), "and a quarter of the memory");
@@ -59,12 +60,13 @@ main(void)
 	for (uint32_t h = 2; h < 40; h++) {
 		const union addr next = v4(0x0a000000 + h);
 
-		net += takes(&q, &next, QUOTA_MEMBERS);
+		net += count_charges(&q, &next, QUOTA_MEMBERS);
 	}
 	ok(net == 1024, "and 1,024 members: %u", net);
-	ok(takes(&q, &c, QUOTA_MEMBERS) == 64 && !quota_charge(&q, &d,
+	ok(count_charges(&q, &c, QUOTA_MEMBERS) == 64 && !quota_charge(&q, &d,
 	    QUOTA_MEMBERS, 1), "of IPv6 a /64 is one address");
-	ok(takes(&q, &own, QUOTA_MEMBERS) == 5000, "loopback has no quota");
+	ok(count_charges(&q, &own, QUOTA_MEMBERS) == 5000,
+	    "loopback has no quota");
 	quota_release(&q, &c, QUOTA_MEMBERS, 1);
 	ok(quota_charge(&q, &d, QUOTA_MEMBERS, 1) && !quota_charge(&q, &c,
 	    QUOTA_MEMBERS, 1), "what is given back may be taken");

@@ -1,7 +1,8 @@
 /*
- * An aggregation switch that wants proofs of data: what is forged, changed,
- * swapped, of another run, form, direction, job or time is dropped and counted
- * bad_proof, is not answered and refreshes nobody; the sums are exact.
+ * An aggregation switch that demands tagged data: segments that are forged,
+ * changed or swapped, or from another run, form, direction, job or time, are
+ * dropped, counted as bad_proof and not answered, and do not count as a sign of
+ * life; the sums are exact.
  */
 #include <math.h>
 
@@ -15,9 +16,9 @@ static struct key file_key;
 static struct segment_tag member[2];
 static uint8_t salt[TAG_SALT_BYTES];
 
-/* Let member w in, with a pass of its own; what its Ack told. */
+/* Let member w join with its own cookie, and take the salt of its Ack. */
 static void
-join(uint32_t w, uint32_t next)
+join_member(uint32_t w, uint32_t next)
 {
 	struct control_ack a;
 
@@ -34,7 +35,7 @@ join(uint32_t w, uint32_t next)
 
 /* A switch for two, which have joined, keyed or not. */
 static void
-begin(bool keyed, bool async, uint32_t next)
+start_switch(bool keyed, bool async, uint32_t next)
 {
 	struct iswitch_conf cf = { .job = rig_conf(2), .floats = FLOATS,
 	    .floats_max = 364 };
@@ -45,13 +46,13 @@ begin(bool keyed, bool async, uint32_t next)
 	memset(member, 0, sizeof(member));
 	rigged_open(&rig_plane, &cf, 1, rig_deliver, NULL);
 	rig.cf.job.key = keyed ? &file_key.start : NULL;
-	join(0, next);
-	join(1, next);
+	join_member(0, next);
+	join_member(1, next);
 }
 
-/* Segment i of iteration t from member w, all v, proved. */
+/* Make segment i of iteration t from member w, all v, with its tag. */
 static void
-make(uint32_t w, uint32_t t, uint32_t i, float v, uint8_t m[BYTES])
+make_segment(uint32_t w, uint32_t t, uint32_t i, float v, uint8_t m[BYTES])
 {
 	uint8_t *vec = m + 16;
 
@@ -62,7 +63,7 @@ make(uint32_t w, uint32_t t, uint32_t i, float v, uint8_t m[BYTES])
 }
 
 static void
-give(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
+give_segment(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 {
 	const union addr from = rig_addr((uint16_t)(1000 + w));
 
@@ -73,19 +74,20 @@ give(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 
 /* Was it dropped, counted, and not answered? */
 static bool
-dropped(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
+was_dropped(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 {
 	const uint64_t bad = rig_count(JOB_BAD_TAG),
 	    segments = rig_count(JOB_SEGMENTS);
 
-	give(w, tos, m, len);
+	give_segment(w, tos, m, len);
 	return rig_n == 0 && rig_count(JOB_BAD_TAG) == bad + 1 &&
 	    rig_count(JOB_SEGMENTS) == segments;
 }
 
-/* The result that was sent to all: its first float if member w believes it. */
+/* The first float of the result that was sent to all, if member w accepts it.
+ */
 static float
-result(uint32_t w)
+check_result(uint32_t w)
 {
 	const struct rig_sent *s = &rig_out[0];
 	struct seg g;
@@ -97,35 +99,36 @@ result(uint32_t w)
 }
 
 static void
-honest(void)
+test_honest(void)
 {
 	uint8_t m[BYTES], first[BYTES];
 
-	begin(true, false, 5);
-	make(0, 5, 3, 1, m);
-	give(0, SEG_TAGGED_TOS, m, BYTES);
+	start_switch(true, false, 5);
+	make_segment(0, 5, 3, 1, m);
+	give_segment(0, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_n == 0 && rig_count(JOB_ADDED) == 1,
 	    "a segment with a good proof is added");
-	make(1, 5, 3, 2, m);
-	give(1, SEG_TAGGED_TOS, m, BYTES);
-	ok(result(0) == 3 && result(1) == 3 && rig_out[0].to == POST_GROUP,
+	make_segment(1, 5, 3, 2, m);
+	give_segment(1, SEG_TAGGED_TOS, m, BYTES);
+	ok(check_result(0) == 3 && check_result(1) == 3 &&
+		rig_out[0].to == POST_GROUP,
 	    "the sum has a proof that is good for all members");
 	memcpy(first, rig_out[0].bytes, BYTES);
-	give(1, SEG_TAGGED_TOS, m, BYTES);
+	give_segment(1, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_n == 1 && memcmp(first, rig_out[0].bytes, BYTES) == 0,
 	    "and is sent again as it is");
 	rigged_close(&rig_plane);
 }
 
-/* A member proves by the pass with which he joined. */
+/* The tags of a member depend on the cookie with which it joined. */
 static void
-passes(void)
+test_cookies(void)
 {
 	const union addr from = rig_addr(1000);
 	const uint8_t *pass;
 	uint8_t m[128], *p;
 
-	begin(true, false, 5);
+	start_switch(true, false, 5);
 	pass = rig.job[0]->core.members.m[0].cookie;
 	p = control_put_join(control_put(m, CONTROL_JOIN, 1, rig_xid++),
 	    &(struct control_join){ .type = CONTROL_WORKER, .next = 5,
@@ -139,64 +142,64 @@ passes(void)
 	ok(memcmp(pass, p, TAG_COOKIE_BYTES) == 0,
 	    "what a member proves is of the pass with which he joined");
 	member[0] = (struct segment_tag){ 0 };
-	join(0, 5);
+	join_member(0, 5);
 	rigged_close(&rig_plane);
 }
 
 /* Each byte of a segment; another's; yesterday's; and so on. */
 static void
-forged(void)
+test_forged(void)
 {
 	uint8_t m[BYTES], other[BYTES], result_up[BYTES];
 	struct segment_tag old;
 	uint64_t heard_ns;
 	size_t through = 0;
 
-	begin(true, false, 5);
-	make(0, 5, 0, 1, m);
+	start_switch(true, false, 5);
+	make_segment(0, 5, 0, 1, m);
 	heard_ns = rig.job[0]->core.members.m[0].last_packet_ns;
 	rig_now += 1000000;
 	for (size_t i = 0; i < BYTES; i++) {
 		m[i] ^= 0x10;
-		through += !dropped(0, SEG_TAGGED_TOS, m, BYTES);
+		through += !was_dropped(0, SEG_TAGGED_TOS, m, BYTES);
 		m[i] ^= 0x10;
 	}
 	ok(through == 0, "a segment with any of its %d bytes changed is "
 	    "dropped, counted and not answered", BYTES);
 	ok(rig.job[0]->core.members.m[0].last_packet_ns == heard_ns,
 	    "and is no sign of life of its member");
-	make(1, 5, 0, 1e30f, other);
-	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES) &&
-	    dropped(1, SEG_TAGGED_TOS, m, BYTES),
+	make_segment(1, 5, 0, 1e30f, other);
+	ok(was_dropped(0, SEG_TAGGED_TOS, other, BYTES) &&
+	    was_dropped(1, SEG_TAGGED_TOS, m, BYTES),
 	    "so are segments of two members that were swapped");
-	make(0, 5, 0, 1e30f, other);
-	ok(dropped(0, SEG_TOS, other, BYTES),
+	make_segment(0, 5, 0, 1e30f, other);
+	ok(was_dropped(0, SEG_TOS, other, BYTES),
 	    "and one whose codepoint says that it has no proof");
 	memmove(other + 8, other + 16, 4 * FLOATS);
-	ok(dropped(0, SEG_TOS, other, BYTES - 8),
+	ok(was_dropped(0, SEG_TOS, other, BYTES - 8),
 	    "and one that has none");
 	old = member[0];
 	memset(old.key.salt, 7, sizeof(old.key.salt));
 	tag_key_set(&old.key, &file_key.start, old.key.salt);
 	seg_put(other, 5, 1, 0);
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
-	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES),
+	ok(was_dropped(0, SEG_TAGGED_TOS, other, BYTES),
 	    "and one of another run, under another salt");
 	old = member[0];
 	old.job = 2;
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
-	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES), "of another job");
+	ok(was_dropped(0, SEG_TAGGED_TOS, other, BYTES), "of another job");
 	old = member[0];
 	old.newest[TAG_UP] += SEG_ITERATIONS;
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
-	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES),
+	ok(was_dropped(0, SEG_TAGGED_TOS, other, BYTES),
 	    "of the same number 2^24 iterations on");
-	give(0, SEG_TAGGED_TOS, m, BYTES);
-	make(1, 5, 0, 2, other);
-	give(1, SEG_TAGGED_TOS, other, BYTES);
-	ok(result(0) == 3, "what honest members give is summed, exactly");
+	give_segment(0, SEG_TAGGED_TOS, m, BYTES);
+	make_segment(1, 5, 0, 2, other);
+	give_segment(1, SEG_TAGGED_TOS, other, BYTES);
+	ok(check_result(0) == 3, "what honest members give is summed, exactly");
 	memcpy(result_up, rig_out[0].bytes, BYTES);
-	ok(dropped(1, SEG_TAGGED_TOS, result_up, BYTES),
+	ok(was_dropped(1, SEG_TAGGED_TOS, result_up, BYTES),
 	    "a result is no contribution");
 	ok(!segment_tag_check(&member[1], SEG_TAGGED_TOS, other, BYTES),
 	    "and a contribution no result");
@@ -205,15 +208,15 @@ forged(void)
 
 /* A run of 64, one of them bad. */
 static void
-run(void)
+test_run(void)
 {
 	uint8_t m[BYTES];
 
-	begin(true, false, 0);
+	start_switch(true, false, 0);
 	for (uint32_t i = 0; i < SEGMENTS; i++) {
-		make(0, 0, i, 1, m);
+		make_segment(0, 0, i, 1, m);
 		m[20] ^= i == 32;
-		give(0, SEG_TAGGED_TOS, m, BYTES);
+		give_segment(0, SEG_TAGGED_TOS, m, BYTES);
 	}
 	ok(rig_count(JOB_ADDED) == SEGMENTS - 1 &&
 	    rig_count(JOB_BAD_TAG) == 1,
@@ -223,19 +226,19 @@ run(void)
 
 /* Iterations that begin again from 0: both sides count on. */
 static void
-wrapped(void)
+test_wrapped(void)
 {
 	const uint32_t last = SEG_ITERATIONS - 1;
 	uint8_t m[BYTES];
 	bool good = true;
 
-	begin(true, false, last);
+	start_switch(true, false, last);
 	for (uint32_t t = last; t != 2; t = seg_step(t, 1)) {
-		make(0, t, 0, 1, m);
-		give(0, SEG_TAGGED_TOS, m, BYTES);
-		make(1, t, 0, 2, m);
-		give(1, SEG_TAGGED_TOS, m, BYTES);
-		good = good && result(0) == 3 && result(1) == 3;
+		make_segment(0, t, 0, 1, m);
+		give_segment(0, SEG_TAGGED_TOS, m, BYTES);
+		make_segment(1, t, 0, 2, m);
+		give_segment(1, SEG_TAGGED_TOS, m, BYTES);
+		good = good && check_result(0) == 3 && check_result(1) == 3;
 	}
 	ok(good && rig_count(JOB_BAD_TAG) == 0,
 	    "past 2^24 iterations proofs are of the next epoch, on both sides");
@@ -244,42 +247,42 @@ wrapped(void)
 
 /* Pushes of an asynchronous job have numbers of their own. */
 static void
-pushes(void)
+test_pushes(void)
 {
 	uint8_t m[BYTES];
 	bool good = true;
 
-	begin(true, true, 7);
+	start_switch(true, true, 7);
 	for (uint32_t k = 0; k < 6; k++) {
-		make(k % 2, SEG_ITERATIONS - 2 + k / 2, 0, (float)k, m);
-		give(k % 2, SEG_TAGGED_TOS, m, BYTES);
+		make_segment(k % 2, SEG_ITERATIONS - 2 + k / 2, 0, (float)k, m);
+		give_segment(k % 2, SEG_TAGGED_TOS, m, BYTES);
 		if (k % 2 != 0)
-			good = good && result(0) == (float)(2 * k - 1);
+			good = good && check_result(0) == (float)(2 * k - 1);
 	}
 	ok(good && rig_count(JOB_ADDED) == 6,
 	    "pushes of an asynchronous job are counted apart");
-	make(0, SEG_ITERATIONS - 2, 0, 1, m);
-	give(0, SEG_TAGGED_TOS, m, BYTES);
+	make_segment(0, SEG_ITERATIONS - 2, 0, 1, m);
+	give_segment(0, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_count(JOB_ADDED) == 6, "and each once");
 	rigged_close(&rig_plane);
 }
 
-/* Without a key: who does not see what is sent forges nothing. */
+/* Without a key a stranger who reads no packets cannot forge a segment. */
 static void
-tokens(void)
+test_tokens(void)
 {
 	uint8_t m[BYTES];
 
-	begin(false, false, 0);
-	make(0, 0, 0, 1, m);
+	start_switch(false, false, 0);
+	make_segment(0, 0, 0, 1, m);
 	memset(m + 8, 0, TAG_BYTES);
-	ok(dropped(0, SEG_TAGGED_TOS, m, BYTES),
+	ok(was_dropped(0, SEG_TAGGED_TOS, m, BYTES),
 	    "without a key, a segment without the member's nonce is dropped");
-	make(0, 0, 0, 1, m);
-	give(0, SEG_TAGGED_TOS, m, BYTES);
-	make(1, 0, 0, 2, m);
-	give(1, SEG_TAGGED_TOS, m, BYTES);
-	ok(result(1) == 3 && memcmp(rig_out[0].bytes + 8, salt, 8) == 0,
+	make_segment(0, 0, 0, 1, m);
+	give_segment(0, SEG_TAGGED_TOS, m, BYTES);
+	make_segment(1, 0, 0, 2, m);
+	give_segment(1, SEG_TAGGED_TOS, m, BYTES);
+	ok(check_result(1) == 3 && memcmp(rig_out[0].bytes + 8, salt, 8) == 0,
 	    "with it, it is added; the sum has the salt's beginning");
 	rigged_close(&rig_plane);
 }
@@ -287,12 +290,12 @@ tokens(void)
 int
 main(void)
 {
-	honest();
-	passes();
-	forged();
-	run();
-	wrapped();
-	pushes();
-	tokens();
+	test_honest();
+	test_cookies();
+	test_forged();
+	test_run();
+	test_wrapped();
+	test_pushes();
+	test_tokens();
 	return tap_end();
 }

@@ -1,7 +1,7 @@
 /*
- * Proofs of data: the vectors of tests/data/trust-vectors.txt, every byte
- * that changes, contexts that differ, tokens, windows of counters; and what a
- * proof costs, which is only said.
+ * Authentication tags of data: the vectors of tests/data/trust-vectors.txt,
+ * every byte that changes, contexts that differ, tokens, windows of counters;
+ * and the cost of a tag, which is only printed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct value {
 
 /* The value of that name; an empty one if it is not in the file. */
 static struct value
-vector(const char *name)
+read_vector(const char *name)
 {
 	const char *dir = getenv("srcdir");
 	struct value v = { .n = 0 };
@@ -48,12 +48,12 @@ static struct key file_key;
 static struct tag_key key;
 static uint8_t pass[TAG_COOKIE_BYTES];
 
-/* The key and the pass of the vectors. */
+/* The key and the cookie of the vectors. */
 static void
-load(void)
+load_keys(void)
 {
-	const struct value k = vector("key"), salt = vector("salt"),
-	    p = vector("pass-192.0.2.1-4660");
+	const struct value k = read_vector("key"), salt = read_vector("salt"),
+	    p = read_vector("pass-192.0.2.1-4660");
 
 	key_set(&file_key, k.b, k.n);
 	tag_key_set(&key, &file_key.start, salt.b);
@@ -62,10 +62,10 @@ load(void)
 }
 
 static void
-contexts(void)
+test_contexts(void)
 {
-	const struct value up = vector("context-up"),
-	    down = vector("context-down");
+	const struct value up = read_vector("context-up"),
+	    down = read_vector("context-down");
 	const struct tag_head a = tag_head(TAG_UP, 1, 0, pass),
 	    b = tag_head(TAG_DOWN, 1, 0, NULL);
 
@@ -76,11 +76,11 @@ contexts(void)
 }
 
 static void
-segment(const char *name, enum tag_direction way)
+test_segment(const char *name, enum tag_direction way)
 {
 	const struct tag_head h = tag_head(way, 1, 0,
 	    way == TAG_UP ? pass : NULL);
-	struct value v = vector(name), made = v;
+	struct value v = read_vector(name), made = v;
 	size_t passed = 0;
 
 	memset(made.b + 8, 0, TAG_BYTES);
@@ -99,11 +99,11 @@ segment(const char *name, enum tag_direction way)
 }
 
 static void
-update(const char *name, enum tag_direction way, uint64_t counter)
+test_update(const char *name, enum tag_direction way, uint64_t counter)
 {
 	const struct tag_head h = tag_head(way, 0, 0,
 	    way == TAG_UP ? pass : NULL);
-	struct value v = vector(name), made = v;
+	struct value v = read_vector(name), made = v;
 	uint64_t c = 0;
 	size_t passed = 0;
 
@@ -123,11 +123,11 @@ update(const char *name, enum tag_direction way, uint64_t counter)
 	    "%s: nor what is shorter than a proof", name);
 }
 
-/* Another member's, direction, job, epoch, salt: none is good. */
+/* Tags of another member, direction, job, epoch or salt are wrong. */
 static void
-elsewhere(void)
+test_other_contexts(void)
 {
-	const struct value v = vector("segment-3");
+	const struct value v = read_vector("segment-3");
 	uint8_t later[TAG_COOKIE_BYTES];
 	struct tag_head other[] = {
 		tag_head(TAG_UP, 1, 0, NULL),
@@ -153,10 +153,10 @@ elsewhere(void)
 }
 
 static void
-tokens(void)
+test_tokens(void)
 {
-	const struct value salt = vector("salt");
-	struct value v = vector("segment-3");
+	const struct value salt = read_vector("salt");
+	struct value v = read_vector("segment-3");
 	struct tag_head up = tag_head(TAG_UP, 1, 0, pass),
 	    down = tag_head(TAG_DOWN, 1, 0, NULL);
 	struct tag_key k;
@@ -177,7 +177,7 @@ tokens(void)
 }
 
 static void
-window(void)
+test_window(void)
 {
 	static const struct { uint64_t c; bool good; } step[] = {
 		{ 1, true }, { 1, false }, { 3, true }, { 2, true },
@@ -198,7 +198,7 @@ window(void)
 
 /* Random counters against a table of all that have come. */
 static void
-window_twin(void)
+test_window_twin(void)
 {
 	static bool came[4096];
 	struct tag_window w = { 0 };
@@ -223,7 +223,7 @@ window_twin(void)
 
 /* The processor's multiplication against Nettle, at each length, unaligned. */
 static void
-both_ways(void)
+test_both_implementations(void)
 {
 	static uint8_t p[PAYLOAD + 1];
 	struct tag_key plain = key, ones = key;
@@ -258,9 +258,9 @@ now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* What it costs, of floats that are in the cache: the least of ten rounds. */
+/* The cost of a tag for floats in the cache: the least of ten rounds. */
 static void
-cost(size_t bytes)
+measure_cost(size_t bytes)
 {
 	static uint8_t p[16 + PAYLOAD];
 	const struct tag_head h = tag_head(TAG_UP, 1, 0, pass);
@@ -281,26 +281,26 @@ cost(size_t bytes)
 int
 main(void)
 {
-	load();
-	contexts();
-	segment("segment-3", TAG_UP);
-	segment("segment-364", TAG_UP);
-	segment("result-364", TAG_DOWN);
-	update("update-4", TAG_UP, 17);
-	update("model-4", TAG_DOWN, 18);
-	elsewhere();
-	tokens();
-	window();
-	window_twin();
-	both_ways();
-	cost(4);
-	cost(PAYLOAD);
+	load_keys();
+	test_contexts();
+	test_segment("segment-3", TAG_UP);
+	test_segment("segment-364", TAG_UP);
+	test_segment("result-364", TAG_DOWN);
+	test_update("update-4", TAG_UP, 17);
+	test_update("model-4", TAG_DOWN, 18);
+	test_other_contexts();
+	test_tokens();
+	test_window();
+	test_window_twin();
+	test_both_implementations();
+	measure_cost(4);
+	measure_cost(PAYLOAD);
 	key.powers.fours = false;
 	note("and with one block by an instruction:");
-	cost(PAYLOAD);
+	measure_cost(PAYLOAD);
 	key.fast = false;
 	note("and with Nettle's GHASH:");
-	cost(4);
-	cost(PAYLOAD);
+	measure_cost(4);
+	measure_cost(PAYLOAD);
 	return tap_end();
 }

@@ -1,8 +1,8 @@
 /*
- * path-rig.h - a server, a queue in the path and workers, all with keys
+ * transit-tag-rig.h - a server, a queue in the path and workers, all with keys
  *
- * Datagrams go through the queue by hand; a worker has its channel and its
- * opening, the server its channels and openers.
+ * Datagrams go through the queue by hand; a worker has its channel and
+ * handshake, the server its channels and handshakes.
  */
 #ifndef INNET_TESTS_PATH_RIG_H
 #define INNET_TESTS_PATH_RIG_H
@@ -53,7 +53,7 @@ struct worker {
 };
 
 static union addr
-at(uint8_t host, uint16_t port)
+address_at(uint8_t host, uint16_t port)
 {
 	return (union addr){ .in = { .sin_family = AF_INET,
 	    .sin_port = htons(port), .sin_addr = { htonl(0x0a000000 + host) }
@@ -61,11 +61,11 @@ at(uint8_t host, uint16_t port)
 }
 
 static void
-serve(uint8_t secret)
+start_server(uint8_t secret)
 {
 	handshake_server_free(&ps.handshakes);
 	channel_server_free(&ps.channels);
-	ps.at = at(9, 46638);
+	ps.at = address_at(9, 46638);
 	ps.place = (struct program_place){ .live = true, .tagged = true,
 	    .key = &key, .hash_seed = by, .secret = { secret } };
 	ps.channels = channel_server_of(&by);
@@ -76,14 +76,14 @@ serve(uint8_t secret)
 }
 
 static void
-edit(void *plane, struct packet *p)
+make_writable(void *plane, struct packet *p)
 {
 	(void)plane;
 	p->changed = true;
 }
 
 static void
-pass(void *plane, struct packet *p, uint64_t now_ns)
+forward_packet(void *plane, struct packet *p, uint64_t now_ns)
 {
 	(void)plane;
 	(void)p;
@@ -91,7 +91,7 @@ pass(void *plane, struct packet *p, uint64_t now_ns)
 }
 
 static void
-stand(uint8_t secret)
+start_queue(uint8_t secret)
 {
 	transit_tag_free(&q.path);
 	q.place = (struct program_place){.live = true,
@@ -100,23 +100,23 @@ stand(uint8_t secret)
 	    .key = &key,
 	    .hash_seed = by,
 	    .secret = {secret}};
-	q.env = (struct program_env){ .make_writable = edit,
-	    .forward_packet = pass };
+	q.env = (struct program_env){ .make_writable = make_writable,
+	    .forward_packet = forward_packet };
 	transit_tag_init(&q.path, &q.place, true);
 }
 
 static struct packet
-packet(struct mail *m)
+as_packet(struct mail *m)
 {
 	return (struct packet){ .from = &m->from, .to = &m->to, .tos = m->tos,
 	    .payload = m->b, .bytes = m->n, .is = FRAME_UDP };
 }
 
-/* A datagram passes the queue; what that said of it if it took it. */
+/* Send a datagram through the queue; return its verdict if it took it. */
 static unsigned
-passes(struct mail *m)
+through_queue(struct mail *m)
 {
-	struct packet p = packet(m);
+	struct packet p = as_packet(m);
 	unsigned bad;
 	bool down;
 
@@ -133,9 +133,9 @@ passes(struct mail *m)
 	return bad;
 }
 
-/* The server answers what came, unless it drops it. */
+/* Let the server answer a datagram, unless it drops it. */
 static bool
-answers(const struct mail *m, struct mail *to)
+server_answer(const struct mail *m, struct mail *to)
 {
 	struct control_ack a = { .action = CONTROL_OPEN };
 	struct channel_server_row *row;
@@ -177,9 +177,9 @@ receive_above(struct worker *w, const struct mail *m)
 		    now);
 }
 
-/* It asks, is challenged if need be, and is let in. */
+/* Open: the worker asks, is challenged if need be, and gets its Ack. */
 static bool
-enters(struct worker *w)
+open_worker(struct worker *w)
 {
 	struct mail m, a;
 
@@ -190,29 +190,29 @@ enters(struct worker *w)
 		    .tos = CONTROL_TOS };
 		m.n = handshake_client_next(&w->handshake, w->xid++, now, m.b);
 		w->open = m;
-		passes(&m);
-		if (!answers(&m, &a))
+		through_queue(&m);
+		if (!server_answer(&m, &a))
 			return false;
 		w->ack = a;
-		passes(&a);
+		through_queue(&a);
 		receive_above(w, &a);
 	}
 	return w->handshake.open;
 }
 
 static void
-start(struct worker *w, uint8_t host, const struct key *k)
+start_worker(struct worker *w, uint8_t host, const struct key *k)
 {
 	const uint8_t nonce[COOKIE_NONCE_BYTES] = { 'n', host };
 
-	*w = (struct worker){ .at = at(host, 5000), .xid = 7 };
+	*w = (struct worker){ .at = address_at(host, 5000), .xid = 7 };
 	channel_client_open(&w->channel, k, true, nonce);
 	handshake_client_init(&w->handshake, true, &w->channel, k);
 }
 
-/* An update of w as it leaves it. */
+/* Make an update as it leaves worker w. */
 static struct mail
-update(struct worker *w, uint32_t sequence)
+make_update(struct worker *w, uint32_t sequence)
 {
 	struct mail m = { .from = w->at, .to = ps.at,
 	    .tos = UPDATE_TAGGED_TOS };
@@ -227,7 +227,7 @@ update(struct worker *w, uint32_t sequence)
 }
 
 static struct mail
-model(const struct worker *w)
+make_model(const struct worker *w)
 {
 	struct mail m = { .from = ps.at, .to = w->at,
 	    .tos = UPDATE_TAGGED_TOS };
@@ -242,14 +242,14 @@ model(const struct worker *w)
 }
 
 static unsigned
-judged(const struct mail *m)
+server_verdict(const struct mail *m)
 {
 	return handshake_server_check(
 	    &ps.handshakes, &m->from, m->tos, m->b, m->n);
 }
 
 static unsigned
-believed(struct worker *w, const struct mail *m)
+is_accepted(struct worker *w, const struct mail *m)
 {
 	return handshake_client_check(&w->handshake, m->tos, m->b, m->n);
 }

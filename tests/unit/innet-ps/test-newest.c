@@ -6,7 +6,7 @@ static struct newest n;
 
 /* An update of worker 3; is it newer?  Then it is noted. */
 static bool
-takes(uint16_t following, uint32_t sequence)
+take_update(uint16_t following, uint32_t sequence)
 {
 	const struct update u = { .kind = UPDATE_UPDATE, .cluster = 1,
 	    .worker = 3, .following = following, .sequence = sequence };
@@ -18,7 +18,7 @@ takes(uint16_t following, uint32_t sequence)
 }
 
 static void
-weights(uint32_t sequence, uint64_t stamp_ns)
+take_weights(uint32_t sequence, uint64_t stamp_ns)
 {
 	const struct update u = { .kind = UPDATE_WEIGHTS, .cluster = 1,
 	    .worker = 3, .sequence = sequence, .generated_ns = stamp_ns };
@@ -32,25 +32,29 @@ main(void)
 	struct update other = { .cluster = 2, .worker = 3, .sequence = 1 };
 
 	n = newest_with_limit(1, &hashmap_constant);
-	ok(takes(0, 5) && !takes(0, 5), "an update is taken once");
-	ok(!takes(0, 4) && takes(0, 6), "and only if it is newer");
-	ok(takes(1, 5) && takes(2, 5) && !takes(1, 5), "each range alone");
+	ok(take_update(0, 5) && !take_update(0, 5), "an update is taken once");
+	ok(!take_update(0, 4) && take_update(0, 6), "and only if it is newer");
+	ok(take_update(1, 5) && take_update(2, 5) && !take_update(1, 5),
+	    "each range alone");
 	ok(newest_is_newer(&n, &other), "each cluster alone");
-	ok(takes(0, 0x80000005) && !takes(0, 6) && takes(0, 0xffffffff) &&
-	    takes(0, 0), "sequences are serial numbers");
-	ok(takes(0, 900), "of which some are left out");
-	weights(950, 10);
-	ok(takes(0, 901), "weights that are ahead pass by nothing");
-	weights(0, 20);
-	ok(takes(0, 1) && takes(0, 2), "a worker begins anew with weights");
-	weights(0, 20);
-	ok(!takes(0, 1) && !takes(0, 2), "that are newer than the last");
-	ok(!takes(1, 5), "for their own range");
+	ok(take_update(0, 0x80000005) && !take_update(0, 6) &&
+		take_update(0, 0xffffffff) && take_update(0, 0),
+	    "sequences are serial numbers");
+	ok(take_update(0, 900), "of which some are left out");
+	take_weights(950, 10);
+	ok(take_update(0, 901), "weights that are ahead pass by nothing");
+	take_weights(0, 20);
+	ok(take_update(0, 1) && take_update(0, 2),
+	    "a worker begins anew with weights");
+	take_weights(0, 20);
+	ok(!take_update(0, 1) && !take_update(0, 2),
+	    "that are newer than the last");
+	ok(!take_update(1, 5), "for their own range");
 	for (uint32_t w = 10; w < 10 + NEWEST_LEAST; w++) {
 		other.worker = w;
 		newest_note(&n, &other);
 	}
-	ok(n.rows.count == NEWEST_LEAST && takes(0, 1),
+	ok(n.rows.count == NEWEST_LEAST && take_update(0, 1),
 	    "who was not heard for longest is forgotten");
 	newest_free(&n);
 	return tap_end();

@@ -15,7 +15,7 @@ static struct olaf_worker_out o;
 static uint64_t now;
 
 static void
-fresh(enum txctl_kind control)
+start_worker(enum txctl_kind control)
 {
 	const struct olaf_worker_conf cf = { .cluster = 2, .number = 5,
 	    .control = control, .threshold_ns = 400 * MS,
@@ -29,7 +29,7 @@ fresh(enum txctl_kind control)
 
 /* A model's packet of range r comes, to that worker of cluster 2. */
 static bool
-comes(uint32_t r, uint32_t version, uint32_t worker)
+model_comes(uint32_t r, uint32_t version, uint32_t worker)
 {
 	static const uint8_t vec[4 * FLOATS];
 	struct update u = { .kind = UPDATE_MODEL, .cluster = 2, .merged = 1,
@@ -43,7 +43,7 @@ comes(uint32_t r, uint32_t version, uint32_t worker)
 
 /* The ranges that what is sent now has, as bits; 0: nothing is. */
 static unsigned
-asks(void)
+ranges_sent(void)
 {
 	unsigned ranges = 0;
 	struct update u;
@@ -59,26 +59,27 @@ asks(void)
 static void
 test_asks(void)
 {
-	fresh(TXCTL_NONE);
-	ok(asks() == 0 && olaf_worker_due(&w) == OLAF_WORKER_NEVER,
+	start_worker(TXCTL_NONE);
+	ok(ranges_sent() == 0 && olaf_worker_due(&w) == OLAF_WORKER_NEVER,
 	    "without weights there is nothing to ask with");
 	olaf_worker_begin(&w, now);
-	ok(asks() == 7 && asks() == 0 && olaf_worker_due(&w) == now + 200 * MS,
+	ok(ranges_sent() == 7 && ranges_sent() == 0 &&
+		olaf_worker_due(&w) == now + 200 * MS,
 	    "with them it asks for a model of all ranges");
 	now += 200 * MS;
-	comes(1, 1, 5);
-	ok(asks() == 5, "after 200 ms for those that have none");
-	comes(0, 1, UPDATE_ALL_WORKERS);
-	comes(2, 1, 5);
+	model_comes(1, 1, 5);
+	ok(ranges_sent() == 5, "after 200 ms for those that have none");
+	model_comes(0, 1, UPDATE_ALL_WORKERS);
+	model_comes(2, 1, 5);
 	now += 200 * MS;
-	ok(asks() == 0 && olaf_worker_due(&w) == now + 800 * MS,
+	ok(ranges_sent() == 0 && olaf_worker_due(&w) == now + 800 * MS,
 	    "with all it is content");
 	now += 800 * MS - 1;
-	comes(2, 1, 5);
+	model_comes(2, 1, 5);
 	ok(olaf_worker_due(&w) == now + SECOND &&
 	    w.n[OLAF_WORKER_STALE] == 1, "while models come, old ones too");
 	now += SECOND;
-	ok(asks() == 7 && olaf_worker_due(&w) == now + SECOND,
+	ok(ranges_sent() == 7 && olaf_worker_due(&w) == now + SECOND,
 	    "after a second of silence it asks with all");
 }
 
@@ -87,13 +88,13 @@ test_gives_up(void)
 {
 	char why[OLAF_WORKER_WHY_BYTES];
 
-	fresh(TXCTL_NONE);
+	start_worker(TXCTL_NONE);
 	olaf_worker_begin(&w, now);
 	while (!w.stuck && now < 10 * SECOND) {
-		asks();
+		ranges_sent();
 		now = w.stuck ? now : olaf_worker_due(&w);
 	}
-	ok(w.stuck && now == 4 * SECOND && asks() == 0 &&
+	ok(w.stuck && now == 4 * SECOND && ranges_sent() == 0 &&
 	    olaf_worker_due(&w) == OLAF_WORKER_NEVER && strcmp(
 	    olaf_worker_why(&w, why), "no model of cluster 2 after 15 tries in"
 	    " 3.0 s") == 0, "%s", why);
@@ -101,7 +102,7 @@ test_gives_up(void)
 
 /* Is a gradient sent, with so many before it? */
 static bool
-offers(uint32_t sequence, double draw)
+offer_gradient(uint32_t sequence, double draw)
 {
 	struct update u;
 
@@ -115,17 +116,17 @@ offers(uint32_t sequence, double draw)
 static void
 test_offers(void)
 {
-	fresh(TXCTL_URGENT);
+	start_worker(TXCTL_URGENT);
 	olaf_worker_begin(&w, now);
-	ok(!offers(1, 0) && w.n[OLAF_WORKER_WAITING] == 1,
+	ok(!offer_gradient(1, 0) && w.n[OLAF_WORKER_WAITING] == 1,
 	    "before the first model no gradient leaves");
 	for (uint32_t r = 0; r < RANGES; r++)
-		comes(r, 1, 5);
-	ok(offers(2, 0.2) && !offers(3, 0.3) &&
+		model_comes(r, 1, 5);
+	ok(offer_gradient(2, 0.2) && !offer_gradient(3, 0.3) &&
 	    w.n[OLAF_WORKER_SENT] == 1 && w.n[OLAF_WORKER_SUPPRESSED] == 1,
 	    "then by chance: 4 slots for 16 clusters are 1 of 4");
 	now += 600 * MS;
-	ok(offers(4, 0.74) && !offers(5, 0.76),
+	ok(offer_gradient(4, 0.74) && !offer_gradient(5, 0.76),
 	    "and, 200 ms past the threshold of 400 ms, 1 of 2 more");
 }
 
@@ -136,9 +137,9 @@ test_takes(void)
 	    .elements = ELEMENTS };
 	uint64_t ignored = 0;
 
-	fresh(TXCTL_NONE);
+	start_worker(TXCTL_NONE);
 	olaf_worker_begin(&w, now);
-	ignored += !comes(0, 1, 6);
+	ignored += !model_comes(0, 1, 6);
 	u.cluster = 3;
 	ignored += !olaf_worker_take(&w, &u, now);
 	u.cluster = 2;
@@ -157,13 +158,13 @@ test_results(void)
 {
 	struct stream_head h;
 
-	fresh(TXCTL_NONE);
+	start_worker(TXCTL_NONE);
 	h = olaf_worker_result(&w, 0);
 	ok(h.kind == STREAM_RESULT && h.flags == STREAM_MODEL &&
 	    h.elements == 0 && h.contributions == 1, "a gradient is answered "
 	    "with nothing before the model is there");
 	for (uint32_t r = 0; r < RANGES; r++)
-		comes(r, 4 + r, 5);
+		model_comes(r, 4 + r, 5);
 	h = olaf_worker_result(&w, 1);
 	ok(h.elements == ELEMENTS && h.iteration == 4 && h.staleness == 3,
 	    "then with it, as old as its oldest range");

@@ -24,7 +24,7 @@ is_place(uint32_t i, size_t bytes)
 
 /* Four results, the first of which is i, of an iteration: are they foreseen? */
 static bool
-foreseen(uint32_t iteration, uint32_t i, uint32_t then, uint8_t tos)
+are_expected(uint32_t iteration, uint32_t i, uint32_t then, uint8_t tos)
 {
 	const size_t each = SEG_HEADER_BYTES + 4 * FLOATS;
 	const struct udpio_message m = { .data = heads, .len = 4 * each,
@@ -50,14 +50,15 @@ main(void)
 	w.result[0] = vec;
 	ok(is_place(0, 4 * FLOATS * UDPIO_RUN_MAX),
 	    "at first a run belongs to the beginning");
-	ok(foreseen(T, 0, 0, SEG_TOS), "which is foreseen");
-	ok(!foreseen(T, 1, 1, SEG_TOS), "later ones are not");
-	ok(!foreseen(T, 0, 1, SEG_TOS), "nor those with one left out");
-	ok(!foreseen(T + 2, 0, 0, SEG_TOS), "nor those of another iteration");
-	ok(!foreseen(T, 0, 0, CONTROL_TOS), "nor what is no segment");
+	ok(are_expected(T, 0, 0, SEG_TOS), "which is foreseen");
+	ok(!are_expected(T, 1, 1, SEG_TOS), "later ones are not");
+	ok(!are_expected(T, 0, 1, SEG_TOS), "nor those with one left out");
+	ok(!are_expected(T + 2, 0, 0, SEG_TOS),
+	    "nor those of another iteration");
+	ok(!are_expected(T, 0, 0, CONTROL_TOS), "nor what is no segment");
 	given[0] = given[1] = given[20] = 3;
 	w.l.got[0] = 3;
-	ok(is_place(2, 18 * 4 * FLOATS) && foreseen(T, 2, 2, SEG_TOS),
+	ok(is_place(2, 18 * 4 * FLOATS) && are_expected(T, 2, 2, SEG_TOS),
 	    "then up to the next that is here");
 	for (uint32_t i = 0; i < 95; i++)
 		given[i] = 3;

@@ -34,7 +34,7 @@ is_part(const struct udpio_packet *p, size_t k)
 
 /* What came, of len bytes, landed: as n datagrams. */
 static bool
-landed(const struct udp_scatter *l, size_t n, size_t len)
+test_landed(const struct udp_scatter *l, size_t n, size_t len)
 {
 	struct udpio_packet p;
 	size_t at = 0, k = 0;
@@ -50,7 +50,7 @@ landed(const struct udp_scatter *l, size_t n, size_t len)
 
 /* It did not, and is put together again. */
 static bool
-gathered(const struct udp_scatter *l, size_t len)
+test_gathered(const struct udp_scatter *l, size_t len)
 {
 	const bool fits = udp_scatter_fits(&b.got[0], l);
 
@@ -61,7 +61,7 @@ gathered(const struct udp_scatter *l, size_t len)
 
 /* A place of so many bytes, filled with nothing. */
 static struct udp_scatter
-place(size_t bytes)
+make_place(size_t bytes)
 {
 	memset(vec, 0xee, sizeof(vec));
 	return (struct udp_scatter){ .body = vec, .bytes = bytes,
@@ -69,7 +69,7 @@ place(size_t bytes)
 }
 
 static bool
-empty_from(size_t at)
+drain_from(size_t at)
 {
 	for (; at < sizeof(vec); at++) {
 		if (vec[at] != 0xee)
@@ -79,64 +79,65 @@ empty_from(size_t at)
 }
 
 static void
-lands(void)
+test_lands(void)
 {
 	const size_t each = HEAD + BODY;
-	struct udp_scatter l = place(10 * BODY);
+	struct udp_scatter l = make_place(10 * BODY);
 
 	ok(udp_scatter_recv(&b, &l) == 0,
 	    "where nothing has come nothing lands");
 	ok(send_run(10, each, each, 0) && udp_scatter_recv(&b, &l) == 1 &&
-	    landed(&l, 10, 10 * each) && empty_from(10 * BODY),
+	    test_landed(&l, 10, 10 * each) && drain_from(10 * BODY),
 	    "a run of ten lands");
-	l = place(9 * BODY + REST);
+	l = make_place(9 * BODY + REST);
 	ok(send_run(10, each, HEAD + REST, 1) &&
 		udp_scatter_recv(&b, &l) == 1 &&
-		landed(&l, 10, 9 * each + HEAD + REST) &&
-		empty_from(9 * BODY + REST),
+		test_landed(&l, 10, 9 * each + HEAD + REST) &&
+		drain_from(9 * BODY + REST),
 	    "the last of a vector is shorter");
-	l = place(60 * BODY);
+	l = make_place(60 * BODY);
 	ok(send_run(4, each, each, 2) && udp_scatter_recv(&b, &l) == 1 &&
-	    landed(&l, 4, 4 * each) && empty_from(4 * BODY),
+	    test_landed(&l, 4, 4 * each) && drain_from(4 * BODY),
 	    "fewer than there is room for land, and touch no more");
-	l = place(PARTS * BODY);
+	l = make_place(PARTS * BODY);
 	ok(send_run(1, each, each, 3) && udp_scatter_recv(&b, &l) == 1 &&
-	    landed(&l, 1, each) && empty_from(BODY), "one datagram lands");
+	    test_landed(&l, 1, each) && drain_from(BODY), "one datagram lands");
 	ok(b.got[0].tos == TOS && addr_same(&b.got[0].from, &a.local),
 	    "with its ToS byte and its source");
 }
 
 static void
-strays(void)
+test_strays(void)
 {
 	const size_t each = HEAD + BODY;
-	struct udp_scatter l = place(5 * BODY);
+	struct udp_scatter l = make_place(5 * BODY);
 
 	ok(send_run(10, each, each, 4) && udp_scatter_recv(&b, &l) == 1 &&
-	    gathered(&l, 10 * each) && empty_from(5 * BODY),
+	    test_gathered(&l, 10 * each) && drain_from(5 * BODY),
 	    "more than there is room for is put together, and nothing is "
 	    "written behind the place");
-	l = place(20 * BODY);
+	l = make_place(20 * BODY);
 	ok(send_run(10, each + 4, each + 4, 5) &&
-		udp_scatter_recv(&b, &l) == 1 && gathered(&l, 10 * (each + 4)),
+		udp_scatter_recv(&b, &l) == 1 &&
+		test_gathered(&l, 10 * (each + 4)),
 	    "so are datagrams of another cut");
-	l = place(20 * BODY);
+	l = make_place(20 * BODY);
 	ok(send_run(3, each, HEAD + 4, 6) && udp_scatter_recv(&b, &l) == 1 &&
-	    gathered(&l, 2 * each + HEAD + 4),
+	    test_gathered(&l, 2 * each + HEAD + 4),
 	    "and a shorter one that is not the last of all");
-	l = place(20 * BODY);
+	l = make_place(20 * BODY);
 	ok(send_run(1, HEAD, HEAD, 7) && udp_scatter_recv(&b, &l) == 1 &&
-	    gathered(&l, HEAD), "and a head without a body");
-	l = place(20 * BODY);
+	    test_gathered(&l, HEAD), "and a head without a body");
+	l = make_place(20 * BODY);
 	ok(send_run(1, 3, 3, 8) && udp_scatter_recv(&b, &l) == 1 &&
-	    gathered(&l, 3), "and less than a head");
-	l = place(20 * BODY);
+	    test_gathered(&l, 3), "and less than a head");
+	l = make_place(20 * BODY);
 	ok(send_run(1, 0, 0, 9) && udp_scatter_recv(&b, &l) == 1 &&
-	    gathered(&l, 0), "and an empty datagram");
-	l = place(BODY);
+	    test_gathered(&l, 0), "and an empty datagram");
+	l = make_place(BODY);
 	ok(send_run(1, sizeof(sent), sizeof(sent), 10) &&
-	    udp_scatter_recv(&b, &l) == 1 && gathered(&l, sizeof(sent)) &&
-	    empty_from(BODY), "and one that is longer than all");
+	    udp_scatter_recv(&b, &l) == 1 && test_gathered(&l, sizeof(sent)) &&
+	    drain_from(BODY), "and one that is longer than all");
 }
 
 int
@@ -149,8 +150,8 @@ main(void)
 	    udpio_open(&b, &at, TOS, true) != 0)
 		ok(false, "two sockets");
 	if (a.gso && b.gro) {
-		lands();
-		strays();
+		test_lands();
+		test_strays();
 	} else {
 		ok(true, "runs land # SKIP no UDP_SEGMENT or UDP_GRO");
 	}

@@ -6,8 +6,8 @@ enum { MOST = 12 };
 
 /* Range r of a model cut as *m is, all elements `value`. */
 static struct update
-packet(const struct worker_model *m, uint32_t r, uint32_t version, float value,
-    uint8_t bytes[4 * MOST])
+make_packet(const struct worker_model *m, uint32_t r, uint32_t version,
+    float value, uint8_t bytes[4 * MOST])
 {
 	struct update u = { .kind = UPDATE_MODEL, .sequence = version,
 	    .merged = 1, .elements = m->elements, .vec = bytes,
@@ -21,7 +21,7 @@ packet(const struct worker_model *m, uint32_t r, uint32_t version, float value,
 
 /* All cuts of vectors to MOST elements: ranges lie side by side. */
 static bool
-covers(void)
+test_cover(void)
 {
 	bool all = true;
 
@@ -48,7 +48,7 @@ covers(void)
 }
 
 static void
-versions(void)
+test_versions(void)
 {
 	uint8_t b[4 * MOST];
 	struct update u;
@@ -58,29 +58,29 @@ versions(void)
 	ok(!worker_model_whole(&m) && worker_model_version(&m) == 0 &&
 	    m.w[6] == 0,
 	    "before the first model: zeros, version 0, not whole");
-	u = packet(&m, 2, 5, 50, b);
+	u = make_packet(&m, 2, 5, 50, b);
 	ok(worker_model_take(&m, &u, 1000) && m.w[6] == 50 && m.w[5] == 0 &&
 	    !worker_model_whole(&m), "the short last range is taken first");
-	u = packet(&m, 0, 4, 10, b);
+	u = make_packet(&m, 0, 4, 10, b);
 	ok(worker_model_take(&m, &u, 1000) && m.w[0] == 10 && m.w[2] == 12 &&
 	    !worker_model_whole(&m), "then the first");
-	u = packet(&m, 1, 6, 20, b);
+	u = make_packet(&m, 1, 6, 20, b);
 	ok(worker_model_take(&m, &u, 1000) && m.w[3] == 20 && m.w[5] == 22 &&
 	    worker_model_whole(&m),
 	    "with the last that was missing it is whole");
 	ok(worker_model_version(&m) == 4,
 	    "its version is the least of its ranges'");
-	u = packet(&m, 0, 4, 99, b);
+	u = make_packet(&m, 0, 4, 99, b);
 	ok(!worker_model_take(&m, &u, 1001) && m.w[0] == 10 && m.stale == 1,
 	    "the same version again is stale");
-	u = packet(&m, 0, 3, 99, b);
+	u = make_packet(&m, 0, 3, 99, b);
 	ok(!worker_model_take(&m, &u, 1001) && m.stale == 2,
 	    "an older one too");
-	u = packet(&m, 0, 9, 30, b);
+	u = make_packet(&m, 0, 9, 30, b);
 	ok(worker_model_take(&m, &u, 1001) && m.w[0] == 30 &&
 	    worker_model_version(&m) == 5,
 	    "a newer one is taken, whatever was left out between");
-	u = packet(&m, 0, 1, 40, b);
+	u = make_packet(&m, 0, 1, 40, b);
 	ok(!worker_model_take(&m, &u, 1000 + WORKER_MODEL_RESTART_NS) &&
 	    m.w[0] == 30,
 	    "short of a second of silence a lower version is stale");
@@ -94,20 +94,20 @@ versions(void)
 }
 
 static void
-wraps(void)
+test_wrap(void)
 {
 	uint8_t b[4 * MOST];
 	struct update u;
 	struct worker_model m;
 
 	worker_model_init(&m, 4, 2);
-	u = packet(&m, 0, UINT32_MAX, 1, b);
+	u = make_packet(&m, 0, UINT32_MAX, 1, b);
 	worker_model_take(&m, &u, 0);
-	u = packet(&m, 1, 0, 1, b);
+	u = make_packet(&m, 1, 0, 1, b);
 	worker_model_take(&m, &u, 0);
 	ok(worker_model_version(&m) == UINT32_MAX,
 	    "versions are compared as serial numbers");
-	u = packet(&m, 0, 1, 5, b);
+	u = make_packet(&m, 0, 1, 5, b);
 	ok(worker_model_take(&m, &u, 1) && m.w[0] == 5 &&
 	    worker_model_version(&m) == 0,
 	    "1 is newer than 4,294,967,295");
@@ -115,14 +115,14 @@ wraps(void)
 }
 
 static void
-unfit(void)
+test_unfit(void)
 {
 	uint8_t b[4 * MOST];
 	struct update u, good;
 	struct worker_model m;
 
 	worker_model_init(&m, 7, 3);
-	good = packet(&m, 1, 1, 1, b);
+	good = make_packet(&m, 1, 1, 1, b);
 	u = good;
 	u.elements = 8;
 	ok(!worker_model_take(&m, &u, 0),
@@ -136,7 +136,7 @@ unfit(void)
 	u = good;
 	u.first = 9;
 	ok(!worker_model_take(&m, &u, 0), "nor one past the end");
-	u = packet(&m, 2, 1, 1, b);
+	u = make_packet(&m, 2, 1, 1, b);
 	u.n = 3;
 	ok(!worker_model_take(&m, &u, 0), "nor a last one that is too long");
 	ok(m.taken == 0 && m.stale == 0 && m.whole == 0 && m.w[3] == 0 &&
@@ -147,9 +147,9 @@ unfit(void)
 int
 main(void)
 {
-	ok(covers(), "in any cut, ranges lie side by side to the end");
-	versions();
-	wraps();
-	unfit();
+	ok(test_cover(), "in any cut, ranges lie side by side to the end");
+	test_versions();
+	test_wrap();
+	test_unfit();
 	return tap_end();
 }

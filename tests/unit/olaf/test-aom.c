@@ -13,7 +13,7 @@ struct delivery {
 
 /* A machine that counts from 0 and ends at end, fed n deliveries. */
 static struct aom
-fed(const struct delivery *d, size_t n, uint64_t end)
+deliver_all(const struct delivery *d, size_t n, uint64_t end)
 {
 	struct aom a = { 0 };
 
@@ -25,7 +25,7 @@ fed(const struct delivery *d, size_t n, uint64_t end)
 }
 
 static struct aom_figures
-figures(const struct aom *a)
+test_figures(const struct aom *a)
 {
 	struct aom_figures f;
 
@@ -36,7 +36,7 @@ figures(const struct aom *a)
 
 /* Olaf vectors, ages in ms counted from 0, means to 0.1 us. */
 static void
-vectors(void)
+test_vectors(void)
 {
 	static const struct {
 		const char *name;
@@ -70,44 +70,44 @@ vectors(void)
 		for (size_t k = 0; k < v[i].n; k++)
 			d[k] = (struct delivery){ v[i].d[k].at * 1000000,
 			    v[i].d[k].made * 1000000 };
-		a = fed(d, v[i].n, v[i].end * 1000000);
-		ok((figures(&a).mean_ns + 50) / 100 == v[i].mean_e4 &&
+		a = deliver_all(d, v[i].n, v[i].end * 1000000);
+		ok((test_figures(&a).mean_ns + 50) / 100 == v[i].mean_e4 &&
 		    a.peak_sum_ns == v[i].peak_sum * 1000000,
 		    "%s: mean %" PRIu64 " ns", v[i].name,
-		    figures(&a).mean_ns);
+		    test_figures(&a).mean_ns);
 		aom_free(&a);
 	}
 }
 
 static void
-closed_forms(void)
+test_closed_forms(void)
 {
 	struct aom a = { 0 }, b = { 0 };
 	const struct aom *both[] = { &a, &b };
 	struct aom_figures f;
 
-	f = figures(&a);
+	f = test_figures(&a);
 	ok(!f.known && f.mean_ns == 0, "no delivery: nothing is known");
 	aom_end(&a, 99);
 	ok(!a.started, "and the end does not start it");
 
 	ok(aom_deliver(&a, 50, 20) == AOM_FRESH, "the first starts the age");
 	aom_end(&a, 50);
-	f = figures(&a);
+	f = test_figures(&a);
 	ok(f.known && f.mean_ns == 30 && f.p50_ns == 30 && f.max_ns == 30 &&
 	    f.time_ns == 0 && f.peaks == 0, "no time: the age itself");
 	aom_free(&a);
 
 	aom_start(&a, 0, 0);
 	aom_end(&a, 100);
-	f = figures(&a);
+	f = test_figures(&a);
 	ok(f.mean_ns == 50 && f.p50_ns == 50 && f.p95_ns == 95 &&
 	    f.p99_ns == 99 && f.max_ns == 100, "one climb 0..100");
 	aom_free(&a);
 
 	aom_start(&a, 0, 0);
 	aom_end(&a, 1);
-	ok(figures(&a).mean_ns == 1 && figures(&a).p50_ns == 1,
+	ok(test_figures(&a).mean_ns == 1 && test_figures(&a).p50_ns == 1,
 	    "half a nanosecond rounds up");
 	aom_free(&a);
 
@@ -120,7 +120,8 @@ closed_forms(void)
 	    a.made_ns == 20, "made after it came: counted, age 0");
 	ok(aom_deliver(&a, 20, 20) == AOM_STALE, "again: stale");
 	aom_end(&a, 20);
-	ok(figures(&a).max_peak_ns == 10 && a.teeth == 1, "one peak of 10");
+	ok(test_figures(&a).max_peak_ns == 10 && a.teeth == 1,
+	    "one peak of 10");
 	aom_free(&a);
 
 	aom_start(&a, 0, 0);
@@ -135,7 +136,7 @@ closed_forms(void)
 }
 
 static void
-limits(void)
+test_limits(void)
 {
 	enum { MANY = 1000 };
 	static struct aom many[MANY];
@@ -145,14 +146,14 @@ limits(void)
 
 	aom_start(&a, 0, 0);
 	aom_end(&a, AOM_MAX_NS);
-	f = figures(&a);
+	f = test_figures(&a);
 	ok(f.mean_ns == (uint64_t)1 << 62 && f.max_ns == AOM_MAX_NS &&
 	    f.p50_ns == (uint64_t)1 << 62, "292 years of one climb");
 	aom_free(&a);
 
 	aom_start(&a, AOM_MAX_NS - 1, 0);
 	aom_end(&a, AOM_MAX_NS);
-	f = figures(&a);
+	f = test_figures(&a);
 	ok(f.mean_ns == AOM_MAX_NS && f.p99_ns == AOM_MAX_NS,
 	    "the last nanosecond, age 2^63 - 1.5");
 	aom_free(&a);
@@ -231,7 +232,7 @@ twin_agrees(const struct twin *w, const struct aom_figures *f)
 }
 
 static void
-brute_force(void)
+test_brute_force(void)
 {
 	struct rng g = rng_seed(7);
 	struct aom a[MACHINES];
@@ -271,9 +272,9 @@ brute_force(void)
 int
 main(void)
 {
-	vectors();
-	closed_forms();
-	limits();
-	brute_force();
+	test_vectors();
+	test_closed_forms();
+	test_limits();
+	test_brute_force();
 	return tap_end();
 }

@@ -4,39 +4,42 @@
 #include "tests/unit/tap.h"
 
 static struct groups_name
-name(uint16_t cluster, uint32_t worker)
+make_name(uint16_t cluster, uint32_t worker)
 {
 	return (struct groups_name){ cluster, worker };
 }
 
 static bool
-same(struct groups_name a, struct groups_name b)
+is_same(struct groups_name a, struct groups_name b)
 {
 	return a.cluster == b.cluster && a.worker == b.worker;
 }
 
 static void
-one(void)
+test_one(void)
 {
 	struct groups g = { 0 };
 
-	ok(same(groups_name_above(&g, name(1, 2)), name(1, 2)) &&
-	    same(groups_name_below(&g, name(1, 2)), name(1, 2)),
+	ok(is_same(groups_name_above(&g, make_name(1, 2)), make_name(1, 2)) &&
+	    is_same(groups_name_below(&g, make_name(1, 2)), make_name(1, 2)),
 	    "who was not moved has its own name");
-	ok(groups_move(&g, name(1, 2), name(65535, UINT32_MAX)) &&
-	    same(groups_name_above(&g, name(1, 2)), name(65535, UINT32_MAX)) &&
-	    same(groups_name_below(&g, name(65535, UINT32_MAX)), name(1, 2)),
+	ok(groups_move(&g, make_name(1, 2), make_name(65535, UINT32_MAX)) &&
+		is_same(groups_name_above(&g, make_name(1, 2)),
+		    make_name(65535, UINT32_MAX)) &&
+		is_same(groups_name_below(&g, make_name(65535, UINT32_MAX)),
+		    make_name(1, 2)),
 	    "who was moved has another above, and its own below");
-	ok(!groups_move(&g, name(1, 3), name(65535, UINT32_MAX)) &&
-	    same(groups_name_above(&g, name(1, 3)), name(1, 3)),
+	ok(!groups_move(&g, make_name(1, 3), make_name(65535, UINT32_MAX)) &&
+	    is_same(groups_name_above(&g, make_name(1, 3)), make_name(1, 3)),
 	    "a name is one worker's");
-	ok(groups_move(&g, name(1, 2), name(4, 4)) &&
-	    same(groups_name_below(&g, name(65535, UINT32_MAX)),
-	    name(65535, UINT32_MAX)) && groups_move(&g, name(1, 3),
-	    name(65535, UINT32_MAX)), "who is moved again leaves its name");
-	ok(groups_move(&g, name(1, 2), name(1, 2)) &&
-	    same(groups_name_above(&g, name(1, 2)), name(1, 2)) &&
-	    same(groups_name_below(&g, name(4, 4)), name(4, 4)),
+	ok(groups_move(&g, make_name(1, 2), make_name(4, 4)) &&
+		is_same(groups_name_below(&g, make_name(65535, UINT32_MAX)),
+		    make_name(65535, UINT32_MAX)) &&
+		groups_move(&g, make_name(1, 3), make_name(65535, UINT32_MAX)),
+	    "who is moved again leaves its name");
+	ok(groups_move(&g, make_name(1, 2), make_name(1, 2)) &&
+	    is_same(groups_name_above(&g, make_name(1, 2)), make_name(1, 2)) &&
+	    is_same(groups_name_below(&g, make_name(4, 4)), make_name(4, 4)),
 	    "back where it was");
 	groups_free(&g);
 }
@@ -45,7 +48,7 @@ enum { NAMES = 12, MOVES = 200000 };
 
 /* Every name both ways, after each of many moves. */
 static void
-twin(void)
+test_twin(void)
 {
 	struct rng r = rng_seed(7);
 	struct groups g = { 0 };
@@ -63,17 +66,18 @@ twin(void)
 		for (uint32_t i = 0; i < NAMES; i++)
 			taken = taken || (i != own && up[i] != i &&
 			    up[i] == to);
-		moved = groups_move(&g, name(0, own), name(0, to));
+		moved = groups_move(&g, make_name(0, own), make_name(0, to));
 		good = moved == !taken;
 		if (moved)
 			up[own] = to;
 		for (uint32_t i = 0; i < NAMES; i++) {
-			good =
-			    good &&
-			    groups_name_above(&g, name(0, i)).worker == up[i];
+			good = good &&
+			       groups_name_above(&g, make_name(0, i)).worker ==
+				   up[i];
 			if (up[i] != i)
-				good = good && groups_name_below(&g, name(0,
-				    up[i])).worker == i;
+				good = good && groups_name_below(
+						   &g, make_name(0, up[i]))
+						       .worker == i;
 		}
 		rows = g.count;
 	}
@@ -85,7 +89,7 @@ twin(void)
 int
 main(void)
 {
-	one();
-	twin();
+	test_one();
+	test_twin();
 	return tap_end();
 }

@@ -4,7 +4,7 @@
 #include "tests/unit/tap.h"
 
 static union addr
-at(uint16_t port)
+address_at(uint16_t port)
 {
 	union addr a = { .in = { .sin_family = AF_INET,
 	    .sin_port = htons(port) } };
@@ -17,7 +17,7 @@ static bool
 is_at(const struct routes *r, uint16_t cluster, uint32_t worker,
     uint64_t now_ns, uint16_t port)
 {
-	const union addr want = at(port);
+	const union addr want = address_at(port);
 	const struct route *a = routes_find(r, cluster, worker, now_ns);
 
 	return a == NULL ? port == 0 : addr_same(&a->to, &want);
@@ -25,7 +25,7 @@ is_at(const struct routes *r, uint16_t cluster, uint32_t worker,
 
 /* Addresses of a cluster, their ports in ports[]. */
 static uint32_t
-each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
+list_addresses(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint16_t ports[64])
 {
 	const union addr *a;
@@ -37,16 +37,16 @@ each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
 }
 
 static void
-see(struct routes *r, uint16_t cluster, uint32_t worker, uint16_t port,
+note_packet(struct routes *r, uint16_t cluster, uint32_t worker, uint16_t port,
     uint64_t now_ns)
 {
-	const union addr a = at(port);
+	const union addr a = address_at(port);
 
 	routes_note(r, cluster, worker, &a, now_ns);
 }
 
 static void
-rules(void)
+test_rules(void)
 {
 	const uint64_t minute = ROUTES_KEEP_NS;
 	uint16_t p[64];
@@ -55,35 +55,39 @@ rules(void)
 	if (!ok(routes_init(&r, 0, &hashmap_constant),
 	    "there is room for routes"))
 		return;
-	ok(is_at(&r, 0, 0, 0, 0) && each(&r, 65535, 0, p) == 0,
+	ok(is_at(&r, 0, 0, 0, 0) && list_addresses(&r, 65535, 0, p) == 0,
 	    "before anything was heard there is no route");
-	see(&r, 1, 5, 1000, 10);
+	note_packet(&r, 1, 5, 1000, 10);
 	ok(is_at(&r, 1, 5, 10, 1000), "a worker is where it was heard from");
 	ok(is_at(&r, 2, 5, 10, 0) && is_at(&r, 1, 6, 10, 0),
 	    "another cluster's or another worker is not");
 	ok(is_at(&r, 1, 5, 10 + minute, 1000), "it is known for a minute");
-	ok(is_at(&r, 1, 5, 11 + minute, 0) && each(&r, 1, 11 + minute, p) == 0,
+	ok(is_at(&r, 1, 5, 11 + minute, 0) &&
+		list_addresses(&r, 1, 11 + minute, p) == 0,
 	    "and forgotten after it");
-	see(&r, 1, 5, 1001, 20 + minute);
+	note_packet(&r, 1, 5, 1001, 20 + minute);
 	ok(is_at(&r, 1, 5, 20 + minute, 1001) && routes_count(&r) == 1,
 	    "a worker that moved is where it was heard from last");
-	ok(each(&r, 1, 20 + minute, p) == 1 && p[0] == 1001,
+	ok(list_addresses(&r, 1, 20 + minute, p) == 1 && p[0] == 1001,
 	    "and nothing goes to where it was");
-	see(&r, 1, 6, 1001, 20 + minute);
-	see(&r, 1, 7, 1002, 20 + minute);
-	ok(each(&r, 1, 20 + minute, p) == 2 && p[0] == 1001 && p[1] == 1002,
+	note_packet(&r, 1, 6, 1001, 20 + minute);
+	note_packet(&r, 1, 7, 1002, 20 + minute);
+	ok(list_addresses(&r, 1, 20 + minute, p) == 2 && p[0] == 1001 &&
+		p[1] == 1002,
 	    "two workers behind one address: a model for all goes there once");
-	see(&r, 1, 6, 1001, 30 + minute);
-	ok(each(&r, 1, 25 + 2 * minute, p) == 1 && p[0] == 1001,
+	note_packet(&r, 1, 6, 1001, 30 + minute);
+	ok(list_addresses(&r, 1, 25 + 2 * minute, p) == 1 && p[0] == 1001,
 	    "the one that is still heard keeps the address of both");
-	see(&r, 65535, UINT32_MAX, 9, 0);
-	ok(is_at(&r, 65535, UINT32_MAX, 0, 9) && each(&r, 65535, 0, p) == 1,
+	note_packet(&r, 65535, UINT32_MAX, 9, 0);
+	ok(is_at(&r, 65535, UINT32_MAX, 0, 9) &&
+		list_addresses(&r, 65535, 0, p) == 1,
 	    "the last cluster and worker have a route too");
-	see(&r, 9, 1, 1000, 5 * minute);
-	see(&r, 9, 1, 1001, 5 * minute + 1);
-	ok(is_at(&r, 9, 1, 5 * minute + 1, 1001) && each(&r, 9, 5 * minute + 1,
-	    p) == 1 && p[0] == 1001, "a worker may move within a tick");
-	see(&r, 9, 1, 1001, 5 * minute + 2);
+	note_packet(&r, 9, 1, 1000, 5 * minute);
+	note_packet(&r, 9, 1, 1001, 5 * minute + 1);
+	ok(is_at(&r, 9, 1, 5 * minute + 1, 1001) &&
+		list_addresses(&r, 9, 5 * minute + 1, p) == 1 && p[0] == 1001,
+	    "a worker may move within a tick");
+	note_packet(&r, 9, 1, 1001, 5 * minute + 2);
 	ok(is_at(&r, 9, 1, 6 * minute + 2, 1001),
 	    "and a minute is counted from when it was heard last in it");
 	routes_free(&r);
@@ -91,7 +95,7 @@ rules(void)
 
 /* With room for 64: who was not heard for long gives way to who is new. */
 static void
-room(void)
+test_room(void)
 {
 	const uint64_t minute = ROUTES_KEEP_NS, tick = 1 << ROUTES_TICK;
 	struct routes r;
@@ -104,18 +108,18 @@ room(void)
 	    routes_limit(100 * ROUTES_BYTES) == 100,
 	    "memory says how many workers may be known");
 	for (uint32_t w = 0; w < r.route.most; w++)
-		see(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w),
+		note_packet(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w),
 		    (10 + w) * tick);
-	see(&r, 0, 0, 1000, 100 * tick);
-	see(&r, 1, 100, 9, 120 * tick);
+	note_packet(&r, 0, 0, 1000, 100 * tick);
+	note_packet(&r, 1, 100, 9, 120 * tick);
 	ok(is_at(&r, 1, 100, 120 * tick, 9) && is_at(&r, 0, 0, 120 * tick,
 	    1000) && is_at(&r, 1, 1, 120 * tick, 0) &&
 	    routes_count(&r) == ROUTES_LEAST,
 	    "where there is no more room the one silent for longest goes");
 	for (uint32_t w = 2; w < r.route.most; w += 2)
-		see(&r, (uint16_t)(w % 3), w, (uint16_t)(2000 + w), minute +
-		    9 * tick);
-	see(&r, 1, 200, 9, minute + 130 * tick);
+		note_packet(&r, (uint16_t)(w % 3), w, (uint16_t)(2000 + w),
+		    minute + 9 * tick);
+	note_packet(&r, 1, 200, 9, minute + 130 * tick);
 	for (uint32_t w = 2; w < r.route.most; w++)
 		same = same && is_at(&r, (uint16_t)(w % 3), w, minute +
 		    130 * tick, w % 2 == 0 ? (uint16_t)(2000 + w) : 0);
@@ -126,10 +130,10 @@ room(void)
 
 /* Models for all that go to an address for one packet from there. */
 static void
-bounded(void)
+test_credit(void)
 {
 	struct quota q = quota_of(0, &hashmap_constant);
-	union addr a = at(9);
+	union addr a = address_at(9);
 	uint32_t n, sent[2] = { 0 };
 	uint16_t p[64];
 	struct routes r;
@@ -141,28 +145,29 @@ bounded(void)
 		routes_set_quota(&r, &q, validated == 1);
 		routes_note(&r, 1, 1, &a, 10);
 		for (int k = 0; k < 1000; k++, routes_use_credit(&r, 1))
-			sent[validated] += each(&r, 1, 10, p);
+			sent[validated] += list_addresses(&r, 1, 10, p);
 	}
 	ok(sent[0] == ROUTES_CREDIT && sent[1] == 1000,
 	    "one packet brings %u models, and all to who hears", sent[0]);
 	routes_set_quota(&r, &q, false);
-	see(&r, 1, 2, 8, 10);
+	note_packet(&r, 1, 2, 8, 10);
 	for (int k = 0; k < 1000; k++)
 		routes_note(&r, 1, 1, &a, 10);
-	for (n = 0; each(&r, 1, 10, p) == 2 && n < 10000; n++)
+	for (n = 0; list_addresses(&r, 1, 10, p) == 2 && n < 10000; n++)
 		routes_use_credit(&r, 1);
 	ok(n == ROUTES_CREDIT_MOST, "so many are saved up, and no more");
-	ok(each(&r, 1, 10, p) == 1 && p[0] == 8, "loopback has no bound");
+	ok(list_addresses(&r, 1, 10, p) == 1 && p[0] == 8,
+	    "loopback has no bound");
 	routes_free(&r);
 	quota_free(&q);
 }
 
 /* Of an address away from loopback, 64 routes and not one more. */
 static void
-quotas(void)
+test_quotas(void)
 {
 	struct quota q = quota_of(0, &hashmap_constant);
-	union addr a = at(9);
+	union addr a = address_at(9);
 	bool all = true;
 	struct routes r;
 
@@ -190,7 +195,7 @@ quotas(void)
 
 /* A million forged workers: a table of a fixed size, whatever they cost. */
 static void
-flooded(void)
+test_flood(void)
 {
 	struct routes r;
 	uint32_t next = 0, n = 0;
@@ -199,14 +204,14 @@ flooded(void)
 	    "there is room for 20,000"))
 		return;
 	for (uint32_t w = 0; w < 1000000; w++)
-		see(&r, (uint16_t)w, w, (uint16_t)(w % 7 + 1), w);
+		note_packet(&r, (uint16_t)w, w, (uint16_t)(w % 7 + 1), w);
 	ok(routes_count(&r) == 20000 && r.route.room <= 65536 &&
 	    r.place.room <= 65536, "1,000,000 workers take 20,000 rows");
 	routes_free(&r);
 	if (!routes_init(&r, 0, &hashmap_constant))
 		return;
 	for (uint32_t w = 0; w < 100000; w++)
-		see(&r, 1, w, (uint16_t)(w % 60000 + 1), 1);
+		note_packet(&r, 1, w, (uint16_t)(w % 60000 + 1), 1);
 	while (routes_next_address(&r, 1, 1, &next) != NULL)
 		n++;
 	ok(n == 60000, "100,000 workers at 60,000 addresses: %u of them, one "
@@ -216,7 +221,7 @@ flooded(void)
 
 /* Random sights, against an array of the last of each worker. */
 static bool
-agrees(uint64_t seed)
+test_twin(uint64_t seed)
 {
 	enum { CLUSTERS = 3, WORKERS = 12, PORTS = 6 };
 	struct { uint64_t heard; uint16_t port; } last[CLUSTERS][WORKERS] = {
@@ -234,11 +239,12 @@ agrees(uint64_t seed)
 		now += rng_below(&rng, ROUTES_KEEP_NS / 5);
 		last[c][w].heard = now;
 		last[c][w].port = (uint16_t)(1 + rng_below(&rng, PORTS));
-		see(&r, c, w, last[c][w].port, now);
+		note_packet(&r, c, w, last[c][w].port, now);
 		if (rng_below(&rng, 7) == 0)
 			routes_expire(&r, now);
 		if (rng_below(&rng, 9) == 0)	/* and one who moves about */
-			see(&r, 7, 1, (uint16_t)rng_below(&rng, 9), now);
+			note_packet(
+			    &r, 7, 1, (uint16_t)rng_below(&rng, 9), now);
 		c = (uint16_t)rng_below(&rng, CLUSTERS);
 		for (w = 0; w < WORKERS; w++) {
 			bool fresh = last[c][w].port != 0 &&
@@ -249,7 +255,7 @@ agrees(uint64_t seed)
 			want += fresh && !in[last[c][w].port];
 			in[last[c][w].port] |= fresh;
 		}
-		n = each(&r, c, now, got);
+		n = list_addresses(&r, c, now, got);
 		same = same && n == want;
 		for (uint32_t k = 0; k < n && same; k++) {
 			same = in[got[k]];
@@ -265,13 +271,13 @@ main(void)
 {
 	bool same = true;
 
-	rules();
-	room();
-	bounded();
-	quotas();
-	flooded();
+	test_rules();
+	test_room();
+	test_credit();
+	test_quotas();
+	test_flood();
 	for (uint64_t seed = 0; seed < 100; seed++)
-		same = same && agrees(seed);
+		same = same && test_twin(seed);
 	ok(same, "100 random crowds agree with an array of last sights");
 	return tap_end();
 }

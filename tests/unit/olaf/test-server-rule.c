@@ -11,7 +11,7 @@ static uint8_t bytes[4 * E];
 
 /* Range r of a vector of `elements`, n a packet, each element x. */
 static struct update
-packet(uint32_t elements, uint32_t n, uint32_t r, float x, float reward)
+make_packet(uint32_t elements, uint32_t n, uint32_t r, float x, float reward)
 {
 	const uint32_t packets = update_packets(elements, n);
 	struct update u = { .kind = UPDATE_UPDATE, .cluster = 4, .worker = 9,
@@ -26,16 +26,16 @@ packet(uint32_t elements, uint32_t n, uint32_t r, float x, float reward)
 }
 
 static struct update
-whole(float x, float reward)
+whole_vector(float x, float reward)
 {
-	return packet(2, 2, 0, x, reward);
+	return make_packet(2, 2, 0, x, reward);
 }
 
 /* A server of two weights that begin at w. */
 static struct server_rule
-begun(float w)
+start_rule(float w)
 {
-	const struct update u = whole(w, 0);
+	const struct update u = whole_vector(w, 0);
 	struct server_rule p = { 0 };
 
 	if (!server_rule_take_weights(&p, &u))
@@ -44,11 +44,11 @@ begun(float w)
 }
 
 static void
-learns(void)
+test_sgd(void)
 {
 	struct server_rule_conf cf = { .average_ema = 1, .rate = 0.25 };
-	struct server_rule p = begun(3);
-	struct update u = whole(2, 0);
+	struct server_rule p = start_rule(3);
+	struct update u = whole_vector(2, 0);
 
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_APPLIED &&
 	    p.w[0] == 3.5f &&
@@ -56,8 +56,8 @@ learns(void)
 	server_rule_free(&p);
 
 	cf = (struct server_rule_conf){ .average_ema = 0.5, .rate = 1 };
-	p = begun(0);
-	u = whole(1, 0);
+	p = start_rule(0);
+	u = whole_vector(1, 0);
 	for (int k = 1; k <= 20; k++)
 		server_rule_update(&cf, &p, &u);
 	ok(p.g[0] == 1 - 0x1p-20f, "ema of a steady gradient: (1 - 2^-k) g");
@@ -66,10 +66,10 @@ learns(void)
 	server_rule_free(&p);
 
 	cf.average_ema = 0.25;
-	p = begun(0);
-	u = whole(16, 0);
+	p = start_rule(0);
+	u = whole_vector(16, 0);
 	server_rule_update(&cf, &p, &u);
-	u = whole(0, 0);
+	u = whole_vector(0, 0);
 	server_rule_update(&cf, &p, &u);
 	ok(p.g[0] == 3 && p.w[0] == 7,
 	    "a is the share of the newest: a g, then (1 - a) a g");
@@ -78,18 +78,18 @@ learns(void)
 
 /* Adam as Kingma and Ba wrote it, all in doubles. */
 static void
-adam(double average)
+test_adam(double average)
 {
 	const struct server_rule_conf cf =
 	    { .average_ema = average, .rate = 0.01,
 	    .optimizer = SERVER_RULE_ADAM };
 	double w = 0.5, g = 0, m = 0, v = 0, worst = 0;
-	struct server_rule p = begun(0.5f);
+	struct server_rule p = start_rule(0.5f);
 	struct rng r = rng_seed(8);
 
 	for (int t = 1; t <= 2000; t++) {
 		float x = (float)rng_uniform(&r, -1, 2);
-		struct update u = whole(x, 0);
+		struct update u = whole_vector(x, 0);
 
 		server_rule_update(&cf, &p, &u);
 		g += average * ((double)x - g);
@@ -108,17 +108,18 @@ adam(double average)
 
 /* Rewards in a row, and for each whether it passes, as a string of y and n. */
 static void
-gate(const char *name, enum server_rule_gate kind, const char *want, float end)
+test_gate(
+    const char *name, enum server_rule_gate kind, const char *want, float end)
 {
 	static const float reward[] = { 1, 1, 2, 0.5f, 1.5f, 2.5f, -4, -3 };
 	const struct server_rule_conf cf = { .gate = kind, .gate_ema = 0.5,
 	    .average_ema = 1, .rate = 1 };
-	struct server_rule p = begun(0);
+	struct server_rule p = start_rule(0);
 	bool same = true;
 	int passed = 0;
 
 	for (int i = 0; want[i] != '\0'; i++) {
-		struct update u = whole(1, reward[i]);
+		struct update u = whole_vector(1, reward[i]);
 		enum server_rule_verdict v = server_rule_update(&cf, &p, &u);
 
 		passed += want[i] == 'y';
@@ -135,37 +136,37 @@ gate(const char *name, enum server_rule_gate kind, const char *want, float end)
 }
 
 static void
-founder(void)
+test_initial_worker(void)
 {
 	const struct server_rule_conf cf = { .average_ema = 1, .rate = 1 };
 	struct server_rule p = { 0 };
-	struct update u = packet(E, N, 2, 30, 0);
+	struct update u = make_packet(E, N, 2, 30, 0);
 
 	ok(!server_rule_is_ready(&p) && server_rule_update(&cf, &p,
 	    &u) == SERVER_RULE_NO_MODEL,
 	    "before any weights no update is taken");
 	ok(!server_rule_take_weights(&p, &u) && !p.has_initial,
 	    "the last packet of a vector does not tell its cut: not taken");
-	u = packet(E, N, 1, 20, 0);
+	u = make_packet(E, N, 1, 20, 0);
 	ok(server_rule_take_weights(&p, &u) && p.initial_worker == 9 &&
 		p.w[3] == 20 && p.w[5] == 20 && p.w[2] == 0 &&
 		!server_rule_is_ready(&p),
 	    "any other founds the cluster and sets its range");
-	u = packet(E, N, 0, 11, 0);
+	u = make_packet(E, N, 0, 11, 0);
 	u.worker = 8;
 	ok(!server_rule_take_weights(&p, &u) && p.w[0] == 0,
 	    "another worker's weights are not taken, though the range is free");
 	u.worker = 9;
 	ok(server_rule_take_weights(&p, &u) && p.w[0] == 11 && p.w[2] == 11,
 	    "the founder's are");
-	u = packet(E, N, 0, 99, 0);
+	u = make_packet(E, N, 0, 99, 0);
 	ok(!server_rule_take_weights(&p, &u) && p.w[0] == 11,
 	    "each range once");
-	u = packet(E, N, 0, 1, 0);
+	u = make_packet(E, N, 0, 1, 0);
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_NO_MODEL &&
 	    p.w[0] == 11,
 	    "no update is taken while a range is missing");
-	u = packet(E, N, 2, 30, 0);
+	u = make_packet(E, N, 2, 30, 0);
 	ok(server_rule_take_weights(&p, &u) && server_rule_is_ready(&p) &&
 		p.w[6] == 30,
 	    "with the last range the model is whole");
@@ -174,7 +175,7 @@ founder(void)
 	server_rule_free(&p);
 	ok(p.w == NULL && !server_rule_is_ready(&p),
 	    "freed, it is as it began");
-	u = packet(1, 1, 0, 5, 0);
+	u = make_packet(1, 1, 0, 5, 0);
 	ok(server_rule_take_weights(&p, &u) && server_rule_is_ready(&p) &&
 		p.w[0] == 5,
 	    "a vector of one element in one packet is a whole model");
@@ -182,12 +183,12 @@ founder(void)
 }
 
 static struct server_rule
-three_ranges(void)
+start_three_ranges(void)
 {
 	struct server_rule p = { 0 };
 
 	for (uint32_t r = 0; r < 3; r++) {
-		const struct update u = packet(E, N, r, 0, 0);
+		const struct update u = make_packet(E, N, r, 0, 0);
 
 		if (!server_rule_take_weights(&p, &u))
 			abort();
@@ -196,11 +197,11 @@ three_ranges(void)
 }
 
 static void
-ranges(void)
+test_ranges(void)
 {
 	const struct server_rule_conf cf = { .average_ema = 1, .rate = 1 };
-	struct server_rule p = three_ranges();
-	struct update u = packet(E, N, 1, 2, 6), model;
+	struct server_rule p = start_three_ranges();
+	struct update u = make_packet(E, N, 1, 2, 6), model;
 
 	server_rule_update(&cf, &p, &u);
 	server_rule_update(&cf, &p, &u);
@@ -220,11 +221,11 @@ ranges(void)
 	u.elements = E + 1;
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
 	    "another length is mismatched");
-	u = packet(E, N, 1, 2, 0);
+	u = make_packet(E, N, 1, 2, 0);
 	u.n = 2;
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
 	    "and so is another cut");
-	u = packet(E, 4, 1, 2, 0);
+	u = make_packet(E, 4, 1, 2, 0);
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
 	    "even if its packet ends where the vector does");
 	ok(p.w[3] == 4 && p.w[4] == 4 && p.range[1].version == 3,
@@ -234,7 +235,7 @@ ranges(void)
 
 /* After the refusal of u, is all as it was? */
 static bool
-no_trace(const struct server_rule_conf *cf, struct server_rule *p,
+test_nonfinite(const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u)
 {
 	const size_t block = 4 * (size_t)p->elements * sizeof(float);
@@ -253,40 +254,44 @@ no_trace(const struct server_rule_conf *cf, struct server_rule *p,
 }
 
 static void
-refusal(const char *name, enum server_rule_optimizer optimizer, float much)
+test_refusal(const char *name, enum server_rule_optimizer optimizer, float much)
 {
 	const struct server_rule_conf cf = { .average_ema = 0.5, .rate = 2,
 	    .optimizer = optimizer, .gate_ema = 0.5 };
-	struct server_rule p = begun(FLT_MAX / 2);
-	struct update u = whole(1, 5);
+	struct server_rule p = start_rule(FLT_MAX / 2);
+	struct update u = whole_vector(1, 5);
 
 	vec_set(bytes, 1, much);	/* the last element alone is bad */
-	ok(no_trace(&cf, &p, &u), "%s: a first update that is refused leaves "
-	    "no trace, in r_g neither", name);
-	u = whole(1, 3);
+	ok(test_nonfinite(&cf, &p, &u),
+	    "%s: a first update that is refused leaves "
+	    "no trace, in r_g neither",
+	    name);
+	u = whole_vector(1, 3);
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_APPLIED &&
 	    p.range[0].reward == 3,
 	    "%s: the next one is the first", name);
-	u = whole(1, 1000);
+	u = whole_vector(1, 1000);
 	vec_set(bytes, 1, much);
-	ok(no_trace(&cf, &p, &u), "%s: one that is refused later does not "
-	    "either", name);
+	ok(test_nonfinite(&cf, &p, &u),
+	    "%s: one that is refused later does not "
+	    "either",
+	    name);
 	server_rule_free(&p);
 }
 
 int
 main(void)
 {
-	learns();
-	adam(1);
-	adam(0.5);
-	gate("none", SERVER_RULE_NONE, "yyyyyyyy", -2.03125f);
-	gate("ema", SERVER_RULE_EMA, "ynynyynn", -2.03125f);
-	gate("last", SERVER_RULE_LAST, "ynynyyny", -3);
-	gate("best", SERVER_RULE_BEST, "ynynnynn", 2.5f);
-	founder();
-	ranges();
-	refusal("sgd", SERVER_RULE_SGD, FLT_MAX);
-	refusal("adam", SERVER_RULE_ADAM, 1e30f);
+	test_sgd();
+	test_adam(1);
+	test_adam(0.5);
+	test_gate("none", SERVER_RULE_NONE, "yyyyyyyy", -2.03125f);
+	test_gate("ema", SERVER_RULE_EMA, "ynynyynn", -2.03125f);
+	test_gate("last", SERVER_RULE_LAST, "ynynyyny", -3);
+	test_gate("best", SERVER_RULE_BEST, "ynynnynn", 2.5f);
+	test_initial_worker();
+	test_ranges();
+	test_refusal("sgd", SERVER_RULE_SGD, FLT_MAX);
+	test_refusal("adam", SERVER_RULE_ADAM, 1e30f);
 	return tap_end();
 }

@@ -14,7 +14,7 @@ key_of(uint32_t i)
 }
 
 static bool
-agrees(uint64_t seed, uint64_t window)
+test_twin(uint64_t seed, uint64_t window)
 {
 	uint64_t seen[KEYS] = { 0 }, now = 1;
 	struct rng r = rng_seed(seed);
@@ -38,7 +38,7 @@ agrees(uint64_t seed, uint64_t window)
 }
 
 static void
-window(void)
+test_window(void)
 {
 	struct active_clusters a;
 
@@ -73,7 +73,7 @@ window(void)
 }
 
 static void
-many(void)
+test_many(void)
 {
 	const uint32_t n = 2 * ACTIVE_CLUSTERS_PLAIN + 1;
 	struct active_clusters a;
@@ -97,10 +97,12 @@ many(void)
 int
 main(void)
 {
-	window();
+	test_window();
 	for (uint64_t w = 0; w < 200; w = 3 * w + 1)
-		ok(agrees(w, w), "window %llu: 2,000 random sights agree with "
-		    "a count through all", (unsigned long long)w);
-	many();
+		ok(test_twin(w, w),
+		    "window %llu: 2,000 random sights agree with "
+		    "a count through all",
+		    (unsigned long long)w);
+	test_many();
 	return tap_end();
 }

@@ -6,14 +6,14 @@
 #include "tests/unit/tap.h"
 
 static struct arrival
-numbered(const uint32_t *number)
+make_arrival(const uint32_t *number)
 {
 	return (struct arrival){ .bytes = (const uint8_t *)number,
 	    .have = sizeof(*number), .wire_bytes = *number };
 }
 
 static bool
-is(const struct slots *s, uint32_t number)
+has_number(const struct slots *s, uint32_t number)
 {
 	const struct slot *h = slots_head(s);
 
@@ -22,7 +22,7 @@ is(const struct slots *s, uint32_t number)
 }
 
 static bool
-agrees(uint32_t size)
+test_twin(uint32_t size)
 {
 	uint32_t list[8], count = 0;
 	struct rng r = rng_seed(size);
@@ -30,7 +30,7 @@ agrees(uint32_t size)
 	bool same = slots_init(&s, size);
 
 	for (uint32_t i = 0; i < 5000 && same; i++) {
-		const struct arrival a = numbered(&i);
+		const struct arrival a = make_arrival(&i);
 
 		if (rng_below(&r, 5) < 3) {
 			same = fifo_offer(&s, &a, i) == (count < size);
@@ -41,7 +41,7 @@ agrees(uint32_t size)
 			memmove(list, list + 1, --count * sizeof(*list));
 		}
 		same = same && s.count == count && (count == 0 ?
-		    slots_head(&s) == NULL : is(&s, list[0]));
+		    slots_head(&s) == NULL : has_number(&s, list[0]));
 	}
 	slots_free(&s);
 	return same;
@@ -55,26 +55,26 @@ main(void)
 	struct slots s;
 
 	for (int i = 0; i < 4; i++)
-		a[i] = numbered(&n[i]);
+		a[i] = make_arrival(&n[i]);
 	ok(slots_init(&s, 3) && slots_head(&s) == NULL,
 	    "an empty queue has no head");
-	ok(fifo_offer(&s, &a[0], 10) && is(&s, 10),
+	ok(fifo_offer(&s, &a[0], 10) && has_number(&s, 10),
 	    "the first arrival is the head");
 	ok(fifo_offer(&s, &a[1], 11) && fifo_offer(&s, &a[2], 12) &&
 	    s.count == 3, "the last slot can be taken");
-	ok(!fifo_offer(&s, &a[3], 13) && s.count == 3 && is(&s, 10),
+	ok(!fifo_offer(&s, &a[3], 13) && s.count == 3 && has_number(&s, 10),
 	    "one more is dropped, and nothing else changes");
 	slots_pop(&s);
-	ok(is(&s, 11) && fifo_offer(&s, &a[3], 13),
+	ok(has_number(&s, 11) && fifo_offer(&s, &a[3], 13),
 	    "when the head has left there is room for one");
 	slots_pop(&s);
 	slots_pop(&s);
-	ok(is(&s, 13), "they leave in the order in which they came");
+	ok(has_number(&s, 13), "they leave in the order in which they came");
 	slots_pop(&s);
 	ok(slots_head(&s) == NULL, "and then it is empty again");
 	slots_free(&s);
 	for (uint32_t size = 1; size <= 8; size++)
-		ok(agrees(size), "%u slots: 5,000 random steps agree with a "
+		ok(test_twin(size), "%u slots: 5,000 random steps agree with a "
 		    "list", size);
 	return tap_end();
 }

@@ -6,7 +6,7 @@
 enum { FRAME_MOST = 262144 };
 
 static uint64_t
-formula(uint64_t rate, uint64_t bytes)
+test_formula(uint64_t rate, uint64_t bytes)
 {
 	return (uint64_t)(((unsigned __int128)8000000000u * bytes + rate / 2) /
 	    rate);
@@ -25,7 +25,7 @@ time_of(uint64_t rate, uint32_t extra, uint32_t bytes, uint64_t want)
 }
 
 static bool
-agrees(uint64_t seed)
+test_twin(uint64_t seed)
 {
 	struct rng r = rng_seed(seed);
 	struct link l = { .rate_bps = 1 + rng_u64(&r) % (1ull <<
@@ -41,7 +41,7 @@ agrees(uint64_t seed)
 		now += rng_below(&r, 2 + 8000000000000 / l.rate_bps);
 		is = link_start_frame(&l, now, bytes);
 		free_ns = (now > free_ns ? now : free_ns) +
-		    formula(l.rate_bps, (uint64_t)bytes + l.extra_bytes);
+		    test_formula(l.rate_bps, (uint64_t)bytes + l.extra_bytes);
 		same = is == free_ns;
 	}
 	return same;
@@ -98,12 +98,14 @@ main(void)
 
 	l = (struct link){ .rate_bps = 1000000000 };
 	for (uint32_t b = 0; b <= 3000; b++)
-		same = same && link_time_ns(&l, b) == formula(l.rate_bps, b) &&
-		    link_time_ns(&l, b / 2) == formula(l.rate_bps, b / 2);
+		same =
+		    same &&
+		    link_time_ns(&l, b) == test_formula(l.rate_bps, b) &&
+		    link_time_ns(&l, b / 2) == test_formula(l.rate_bps, b / 2);
 	ok(same, "lengths that alternate are each given their own time");
 	same = true;
 	for (uint64_t seed = 0; seed < 500; seed++)
-		same = same && agrees(seed);
+		same = same && test_twin(seed);
 	ok(same, "500 random links agree with the formula");
 
 	l = (struct link){ .rate_bps = 1 };

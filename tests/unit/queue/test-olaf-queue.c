@@ -47,7 +47,7 @@ new_switch(const char *name, uint32_t slots, uint64_t ms, double threshold,
 }
 
 static struct sw *
-find(const char *name)
+find_slot(const char *name)
 {
 	for (int i = 0; i < sws; i++) {
 		if (strcmp(sw[i].name, name) == 0)
@@ -95,7 +95,7 @@ verdict(const struct tally_cluster *was, const struct tally_cluster *is)
 
 /* What arrives: fresh from a worker, or what an earlier switch sent on. */
 static struct update
-arriving(const char *name, uint64_t t, unsigned cluster, unsigned worker)
+make_arrival(const char *name, uint64_t t, unsigned cluster, unsigned worker)
 {
 	struct update u = { .kind = UPDATE_UPDATE, .merged = 1, .n = 1,
 	    .cluster = (uint16_t)cluster, .worker = worker, .elements = 1,
@@ -113,11 +113,11 @@ arriving(const char *name, uint64_t t, unsigned cluster, unsigned worker)
 }
 
 static void
-arrive(struct sw *s, uint64_t t, unsigned cluster, unsigned worker,
+offer_arrival(struct sw *s, uint64_t t, unsigned cluster, unsigned worker,
     const char *want, const char *queue)
 {
 	uint8_t bytes[64];
-	struct update u = arriving(s->name, t, cluster, worker);
+	struct update u = make_arrival(s->name, t, cluster, worker);
 	const struct arrival a = { .bytes = bytes, .have = 36,
 	    .wire_bytes = FRAME, .is_update = true, .up = &u };
 	struct tally_cluster was = s->e.updates->tally.all;
@@ -137,7 +137,7 @@ arrive(struct sw *s, uint64_t t, unsigned cluster, unsigned worker,
 }
 
 static void
-leave(struct sw *s, uint64_t t, unsigned cluster, unsigned merged,
+pop_frame(struct sw *s, uint64_t t, unsigned cluster, unsigned merged,
     const char *queue)
 {
 	uint64_t due = port_deadline_ns(&s->e);
@@ -160,7 +160,7 @@ leave(struct sw *s, uint64_t t, unsigned cluster, unsigned merged,
 
 /* A new vector: its name says what its queues are. */
 static bool
-begin(const char *name)
+start_queue(const char *name)
 {
 	static const double v3[8] = { 1.0, 1.25, 0.5, 1.5, 0.1 };
 	bool reward = strncmp(name, "V3 ", 3) == 0;
@@ -191,7 +191,7 @@ begin(const char *name)
 
 /* "total {'generated': 6, 'arrived': 6, ...": the last switch's account. */
 static void
-total(const char *line)
+test_totals(const char *line)
 {
 	static const struct { const char *key; enum tally_event what; } t[] = {
 		{ "aggregated", TALLY_AGGREGATED },
@@ -242,18 +242,18 @@ main(void)
 			queue = strstr(line, "[]");
 		line[strcspn(line, "\n")] = '\0';
 		if (strncmp(line, "## ", 3) == 0)
-			on = begin(line + 3);
+			on = start_queue(line + 3);
 		else if (strncmp(line, "   total ", 9) == 0 && on)
-			total(line);
+			test_totals(line);
 		else if (on && sscanf(line, " %lu %7s %15s %u %u %31s", &t,
 		    name, event, &cluster, &worker, what) == 6 &&
-		    find(name) != NULL && queue != NULL) {
+		    find_slot(name) != NULL && queue != NULL) {
 			if (strcmp(event, "arrive") == 0)
-				arrive(find(name), t * MS, cluster, worker,
-				    what, queue);
+				offer_arrival(find_slot(name), t * MS, cluster,
+				    worker, what, queue);
 			else if (sscanf(what, "%u", &merged) == 1)
-				leave(find(name), t * MS, cluster, merged,
-				    queue);
+				pop_frame(find_slot(name), t * MS, cluster,
+				    merged, queue);
 		}
 	}
 	fclose(f);

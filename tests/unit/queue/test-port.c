@@ -13,7 +13,7 @@
 enum { FRAME = 100, TIME = 100, MOST = 12 };	/* bytes, ns a frame */
 
 static void
-port(struct port *e, enum port_queue queue, uint32_t slots)
+make_port(struct port *e, enum port_queue queue, uint32_t slots)
 {
 	const struct port_conf cf = { .queue = queue, .slots = slots,
 	    .rate_bps = 8000000000u, .threshold = NAN,
@@ -27,7 +27,7 @@ static uint64_t mismatched;	/* so far */
 
 /* A packet of n of the elements of cluster c's vector. */
 static bool
-cut(struct port *e, uint16_t c, uint32_t elements, uint32_t n,
+cut_update(struct port *e, uint16_t c, uint32_t elements, uint32_t n,
     uint16_t following, uint64_t now_ns)
 {
 	static uint32_t sequence;
@@ -50,13 +50,13 @@ cut(struct port *e, uint16_t c, uint32_t elements, uint32_t n,
 }
 
 static void
-update(struct port *e, uint16_t c, uint64_t now_ns)
+make_update(struct port *e, uint16_t c, uint64_t now_ns)
 {
-	cut(e, c, 1, 1, 0, now_ns);
+	cut_update(e, c, 1, 1, 0, now_ns);
 }
 
 static void
-regular(struct port *e, uint64_t now_ns)
+make_regular(struct port *e, uint64_t now_ns)
 {
 	const uint8_t byte = 0x55;
 	const struct arrival a = { .bytes = &byte, .have = 1,
@@ -75,52 +75,52 @@ head_is(const struct port *e, uint16_t cluster, uint64_t due)
 }
 
 static void
-late(enum port_queue queue, const char *name)
+test_late_pop(enum port_queue queue, const char *name)
 {
 	struct port e;
 
-	port(&e, queue, 4);
+	make_port(&e, queue, 4);
 	ok(port_deadline_ns(&e) == PORT_NEVER && port_head(&e) == NULL,
 	    "%s: an empty port never has anything due", name);
 	for (uint16_t c = 1; c <= 3; c++)
-		update(&e, c, 1000);
+		make_update(&e, c, 1000);
 	ok(head_is(&e, 1, 1000 + TIME), "the first is due after its time");
 	port_pop(&e);		/* at whatever time: the port is not told */
 	ok(head_is(&e, 2, 1000 + 2 * TIME), "however late it was taken, the "
 	    "next is due on the link's schedule");
 	port_pop(&e);
-	update(&e, 4, 1000 + 2 * TIME + 50);
+	make_update(&e, 4, 1000 + 2 * TIME + 50);
 	ok(head_is(&e, 3, 1000 + 3 * TIME),
 	    "an arrival meanwhile does not move it");
 	port_pop(&e);
 	ok(head_is(&e, 4, 1000 + 4 * TIME), "nor does it wait itself");
 	port_pop(&e);
-	update(&e, 5, 1000 + 4 * TIME - 1);
+	make_update(&e, 5, 1000 + 4 * TIME - 1);
 	ok(head_is(&e, 5, 1000 + 5 * TIME),
 	    "one that comes before the link is free waits for it");
 	port_pop(&e);
-	update(&e, 6, 5000);
+	make_update(&e, 6, 5000);
 	ok(head_is(&e, 6, 5000 + TIME), "after a pause it starts on arrival");
 	port_free(&e);
 }
 
 static void
-regular_frames(void)
+test_regular(void)
 {
 	struct port e;
 
-	port(&e, PORT_OLAF, 3);
-	regular(&e, 0);
-	update(&e, 1, 0);
-	update(&e, 1, 0);
+	make_port(&e, PORT_OLAF, 3);
+	make_regular(&e, 0);
+	make_update(&e, 1, 0);
+	make_update(&e, 1, 0);
 	ok(port_deadline_ns(&e) == TIME && !port_head(&e)->is_update &&
 	    e.slots.count == 2, "a regular frame takes a slot and the link's "
 	    "time; updates behind it merge");
-	regular(&e, 1);
-	regular(&e, 2);
+	make_regular(&e, 1);
+	make_regular(&e, 2);
 	ok(e.n[PORT_REGULAR].dropped == 1 && e.slots.count == 3,
 	    "when no slot is free it is dropped");
-	update(&e, 2, 3);
+	make_update(&e, 2, 3);
 	ok(e.updates->tally.all.of[TALLY_DROPPED_FULL].packets == 1,
 	    "and so is an update, for it takes slots from them");
 	port_pop(&e);
@@ -140,16 +140,16 @@ regular_frames(void)
 }
 
 static void
-queued(enum port_queue queue, uint64_t packets)
+test_queued(enum port_queue queue, uint64_t packets)
 {
 	struct port e;
 	const struct tally_count *q;
 
-	port(&e, queue, 8);
+	make_port(&e, queue, 8);
 	for (uint64_t i = 0; i < 7; i++)
-		update(&e, (uint16_t)(i % 2), i);
+		make_update(&e, (uint16_t)(i % 2), i);
 	port_pop(&e);
-	regular(&e, 50);
+	make_regular(&e, 50);
 	port_count_queued(&e);
 	q = &e.updates->tally.all.of[TALLY_QUEUED];
 	ok(q->packets == packets && q->constituents == 6 &&
@@ -172,18 +172,18 @@ status_is(struct port *e, uint64_t now_ns, uint32_t qn, uint32_t n,
 }
 
 static void
-status(void)
+test_status(void)
 {
 	struct port e;
 
-	port(&e, PORT_OLAF, 2);
+	make_port(&e, PORT_OLAF, 2);
 	ok(status_is(&e, 0, 0, 0, 2), "empty: no cluster, no frame, not full");
-	update(&e, 1, 1000);
+	make_update(&e, 1, 1000);
 	ok(status_is(&e, 1000, 1, 1, 2), "the locked frame counts");
-	update(&e, 1, 1010);
-	update(&e, 1, 1020);
+	make_update(&e, 1, 1010);
+	make_update(&e, 1, 1020);
 	ok(status_is(&e, 1020, 2, 1, 2), "one cluster can fill both slots");
-	update(&e, 2, 1030);
+	make_update(&e, 2, 1030);
 	ok(status_is(&e, 1030, 2, 2, 2),
 	    "a cluster whose update was dropped is active");
 	port_pop(&e);
@@ -193,17 +193,17 @@ status(void)
 	ok(status_is(&e, 2031, 1, 0, 2), "a frame may outlive its cluster's "
 	    "activity");
 	port_free(&e);
-	port(&e, PORT_FIFO, 65535);
+	make_port(&e, PORT_FIFO, 65535);
 	ok(status_is(&e, 0, 0, 0, 65535), "65,535 slots can be told");
 	port_free(&e);
-	port(&e, PORT_FIFO, 65536);
+	make_port(&e, PORT_FIFO, 65536);
 	ok(status_is(&e, 0, 0, 0, 65535), "of more, so many");
 	port_free(&e);
 }
 
 /* Is there a cut, n a packet, that has such a packet of so many elements? */
 static bool
-has(uint32_t elements, uint32_t n, uint32_t len, uint32_t following)
+tally_has(uint32_t elements, uint32_t n, uint32_t len, uint32_t following)
 {
 	uint32_t packets = update_packets(elements, n);
 
@@ -216,14 +216,14 @@ has(uint32_t elements, uint32_t n, uint32_t len, uint32_t following)
  * leave a cut which all taken ones have in common.
  */
 static bool
-cuts_agree(uint32_t elements, uint64_t seed)
+test_shapes_twin(uint32_t elements, uint64_t seed)
 {
 	struct port e;
 	struct rng r = rng_seed(seed);
 	bool can[MOST + 1], same = true;
 	uint64_t ignored = 0;
 
-	port(&e, PORT_FIFO, 1);
+	make_port(&e, PORT_FIFO, 1);
 	mismatched = 0;
 	memset(can, true, sizeof(can));
 	for (int i = 0; i < 20 && same; i++) {
@@ -234,13 +234,14 @@ cuts_agree(uint32_t elements, uint64_t seed)
 		bool fits = false;
 
 		for (uint32_t k = 1; k <= elements; k++)
-			fits = fits || (can[k] && has(elements, k, len, f));
+			fits =
+			    fits || (can[k] && tally_has(elements, k, len, f));
 		for (uint32_t k = 1; k <= elements && fits; k++)
-			can[k] = can[k] && has(elements, k, len, f);
-		same = cut(&e, 3, elements, len, (uint16_t)f, 0) == fits;
+			can[k] = can[k] && tally_has(elements, k, len, f);
+		same = cut_update(&e, 3, elements, len, (uint16_t)f, 0) == fits;
 		ignored += !fits;
 		same = same && mismatched == ignored &&
-		    !cut(&e, 3, elements + 1, 1, 1, 0);
+		    !cut_update(&e, 3, elements + 1, 1, 1, 0);
 		ignored++;
 	}
 	port_free(&e);
@@ -248,43 +249,46 @@ cuts_agree(uint32_t elements, uint64_t seed)
 }
 
 static void
-shapes(void)
+test_shapes(void)
 {
 	struct port e;
 	bool same = true;
 
-	port(&e, PORT_OLAF, 8);
+	make_port(&e, PORT_OLAF, 8);
 	mismatched = 0;
-	ok(cut(&e, 1, 10, 1, 0, 0), "the last packet may come first");
-	ok(!cut(&e, 1, 10, 2, 0, 0), "another last packet is mismatched");
-	ok(!cut(&e, 1, 10, 4, 1, 0), "and one of a cut without such a last");
-	ok(!cut(&e, 1, 10, 10, 0, 0), "and the vector in one packet");
-	ok(!cut(&e, 1, 11, 1, 0, 0), "and that of a longer one");
-	ok(cut(&e, 1, 10, 3, 2, 0) && !cut(&e, 1, 10, 9, 1, 0),
+	ok(cut_update(&e, 1, 10, 1, 0, 0), "the last packet may come first");
+	ok(!cut_update(&e, 1, 10, 2, 0, 0),
+	    "another last packet is mismatched");
+	ok(!cut_update(&e, 1, 10, 4, 1, 0),
+	    "and one of a cut without such a last");
+	ok(!cut_update(&e, 1, 10, 10, 0, 0), "and the vector in one packet");
+	ok(!cut_update(&e, 1, 11, 1, 0, 0), "and that of a longer one");
+	ok(cut_update(&e, 1, 10, 3, 2, 0) && !cut_update(&e, 1, 10, 9, 1, 0),
 	    "once the cut is known no other is taken");
-	ok(cut(&e, 2, 11, 11, 0, 0), "another cluster has a cut of its own");
+	ok(cut_update(&e, 2, 11, 11, 0, 0),
+	    "another cluster has a cut of its own");
 	ok(mismatched == 5 &&
 	    e.updates->tally.all.of[TALLY_ARRIVED].packets == 3,
 	    "what is mismatched is ignored: it has not arrived");
 	port_free(&e);
 	for (uint32_t n = 1; n < MOST; n++) {
 		for (uint64_t seed = 0; seed < 10; seed++)
-			same = same && cuts_agree(n, seed);
+			same = same && test_shapes_twin(n, seed);
 	}
 	ok(same, "random cuts of 1 to %d elements, in any order, agree with a "
 	    "search of all cuts", MOST - 1);
 }
 
 static void
-impossible(void)
+test_impossible(void)
 {
 	struct port e;
 
-	port(&e, PORT_OLAF, 8);
+	make_port(&e, PORT_OLAF, 8);
 	mismatched = 0;
-	ok(!cut(&e, 1, 10, 6, 0, 0),
+	ok(!cut_update(&e, 1, 10, 6, 0, 0),
 	    "a last packet longer than all before it is of no cut");
-	ok(cut(&e, 1, 10, 5, 0, 0) && cut(&e, 1, 10, 5, 1, 0),
+	ok(cut_update(&e, 1, 10, 5, 0, 0) && cut_update(&e, 1, 10, 5, 1, 0),
 	    "and does not stand in the way of those that are");
 	ok(mismatched == 1, "it is mismatched");
 	port_free(&e);
@@ -293,13 +297,13 @@ impossible(void)
 int
 main(void)
 {
-	late(PORT_OLAF, "olaf");
-	late(PORT_FIFO, "fifo");
-	regular_frames();
-	queued(PORT_OLAF, 2);
-	queued(PORT_FIFO, 6);
-	status();
-	shapes();
-	impossible();
+	test_late_pop(PORT_OLAF, "olaf");
+	test_late_pop(PORT_FIFO, "fifo");
+	test_regular();
+	test_queued(PORT_OLAF, 2);
+	test_queued(PORT_FIFO, 6);
+	test_status();
+	test_shapes();
+	test_impossible();
 	return tap_end();
 }

@@ -8,7 +8,7 @@ enum { HEAD = 42, N = 3, BYTES = HEAD + UPDATE_HEADER_BYTES + 4 * N };
 
 /* A frame of an update whose bytes are all alike but for its header. */
 static struct arrival
-frame(uint8_t bytes[BYTES], uint8_t fill)
+make_frame(uint8_t bytes[BYTES], uint8_t fill)
 {
 	static struct update up[256];
 	struct update *u = &up[fill];
@@ -23,11 +23,11 @@ frame(uint8_t bytes[BYTES], uint8_t fill)
 }
 
 static void
-filled(void)
+test_fill(void)
 {
 	uint8_t bytes[BYTES], small[1] = { 9 };
-	struct arrival a = frame(bytes, 7), b = { .bytes = small, .have = 1,
-	    .wire_bytes = 60 };
+	struct arrival a = make_frame(bytes, 7),
+		       b = {.bytes = small, .have = 1, .wire_bytes = 60};
 	struct slot s = { .changed = true };
 	const uint8_t *kept;
 
@@ -45,7 +45,7 @@ filled(void)
 	    s.have == 1 && s.bytes[0] == 9 && s.bytes[1] == 7,
 	    "a shorter frame uses the same room");
 	ok(!s.is_update && s.wire_bytes == 60, "and can be regular traffic");
-	a = frame(bytes, 8);
+	a = make_frame(bytes, 8);
 	ok(slots_fill(&s, &a) && s.bytes == kept && s.have == BYTES &&
 	    s.bytes[BYTES - 1] == 8, "which is there again for a longer one");
 	free(s.bytes);
@@ -58,10 +58,10 @@ filled(void)
 }
 
 static void
-ring(void)
+test_ring(void)
 {
 	uint8_t bytes[BYTES];
-	struct arrival a = frame(bytes, 1);
+	struct arrival a = make_frame(bytes, 1);
 	bool placed = true;
 	struct slots s;
 
@@ -88,7 +88,7 @@ ring(void)
 int
 main(void)
 {
-	filled();
-	ring();
+	test_fill();
+	test_ring();
 	return tap_end();
 }

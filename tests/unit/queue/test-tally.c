@@ -10,7 +10,7 @@ static const enum tally_event out[] = { TALLY_DELIVERED, TALLY_SUPERSEDED,
 enum { OUTS = sizeof(out) / sizeof(*out) };
 
 static bool
-moves_law(enum tally_event what)
+test_law(enum tally_event what)
 {
 	struct tally_cluster c = { 0 };
 
@@ -19,7 +19,7 @@ moves_law(enum tally_event what)
 }
 
 static void
-names(void)
+test_names(void)
 {
 	static const char *const want[TALLY_EVENTS] = { "arrived", "delivered",
 	    "aggregated", "replaced", "replaced_reward", "superseded",
@@ -39,7 +39,7 @@ main(void)
 	bool law = true, side = true;
 	struct tally t;
 
-	names();
+	test_names();
 	if (!ok(tally_init(&t, 65536, 3), "there is room for an account"))
 		return tap_end();
 	ok(tally_is_conserved(&t.all) && tally_is_conserved(&t.cluster[65535]),
@@ -61,11 +61,11 @@ main(void)
 	tally_free(&t);
 
 	for (size_t i = 0; i < OUTS; i++)
-		law = law && moves_law(out[i]);
+		law = law && test_law(out[i]);
 	for (enum tally_event w = TALLY_AGGREGATED;
 	    w <= TALLY_REPLACED_REWARD; w++)
-		side = side && !moves_law(w);
-	ok(law && moves_law(TALLY_ARRIVED), "every way in or out counts");
+		side = side && !test_law(w);
+	ok(law && test_law(TALLY_ARRIVED), "every way in or out counts");
 	ok(side, "merging and replacing move nothing in or out");
 
 	law = tally_init(&t, 65536, 3);

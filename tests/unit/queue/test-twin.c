@@ -49,7 +49,7 @@ twin_pop(struct twin *t)
 }
 
 static void
-twin_meet(struct twin *t, struct item *e, const struct item *a)
+twin_decide(struct twin *t, struct item *e, const struct item *a)
 {
 	double r = (double)a->up.reward, re = (double)e->up.reward;
 	uint64_t opened = e->opened;
@@ -100,7 +100,7 @@ twin_offer(struct twin *t, const struct item *a)
 	    i++) {
 		if (t->q[i].up.cluster == a->up.cluster &&
 		    t->q[i].up.following == a->up.following) {
-			twin_meet(t, &t->q[i], a);
+			twin_decide(t, &t->q[i], a);
 			return;
 		}
 	}
@@ -137,7 +137,7 @@ random_item(struct rng *r, uint64_t now, uint32_t clusters, bool ranges)
 }
 
 static void
-offer(struct port *e, const struct item *i, uint64_t now)
+offer_both(struct port *e, const struct item *i, uint64_t now)
 {
 	uint8_t bytes[BYTES];
 	struct update u = i->up;
@@ -182,7 +182,7 @@ same_account(const struct port *e, const struct twin *t)
 }
 
 static bool
-scenario(uint64_t seed)
+run_scenario(uint64_t seed)
 {
 	struct rng r = rng_seed(seed);
 	struct twin t = { .cf = { .slots = 1 + (uint32_t)rng_below(&r, 12),
@@ -205,7 +205,7 @@ scenario(uint64_t seed)
 			port_pop(&e);
 			twin_pop(&t);
 		}
-		offer(&e, &a, now);
+		offer_both(&e, &a, now);
 		twin_offer(&t, &a);
 		same = same && same_head(&e, &t);
 		now += rng_below(&r, 3) * rng_below(&r, 60);
@@ -232,7 +232,7 @@ main(void)
 		uint64_t bad = UINT64_MAX;
 
 		for (uint64_t k = seed; k < seed + BLOCK; k++) {
-			if (!scenario(k) && bad == UINT64_MAX)
+			if (!run_scenario(k) && bad == UINT64_MAX)
 				bad = k;
 		}
 		if (!ok(bad == UINT64_MAX, "scenarios %llu to %llu agree",

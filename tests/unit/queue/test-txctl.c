@@ -15,7 +15,7 @@
 
 /* A worker with T = 400 ms that had a status of N active clusters at 1 s. */
 static struct txctl
-told(enum txctl_kind kind, uint16_t active)
+set_status(enum txctl_kind kind, uint16_t active)
 {
 	const struct update_status s = { .filled = true, .active = active,
 	    .capacity = 8 };
@@ -32,9 +32,9 @@ kind_of(const char *name)
 }
 
 static void
-expect(const char *name, uint16_t active, unsigned ms, double want)
+expect_probability(const char *name, uint16_t active, unsigned ms, double want)
 {
-	const struct txctl t = told(kind_of(name), active);
+	const struct txctl t = set_status(kind_of(name), active);
 	double is = txctl_probability(&t, (1000 + (uint64_t)ms) * MS);
 
 	if (!ok(fabs(is - want) < 1e-9, "v = %s, N = %u: %g after %u ms", name,
@@ -44,7 +44,7 @@ expect(const char *name, uint16_t active, unsigned ms, double want)
 
 /* "1/T [(0, 0.8), (400, 0.8)]" or "N=20 [('1/T', 400, 0.4)]": how many. */
 static int
-vectors(const char *line)
+test_vectors(const char *line)
 {
 	char name[8];
 	unsigned ms, active;
@@ -55,14 +55,15 @@ vectors(const char *line)
 		for (const char *p = line; (p = strchr(p, '(')) != NULL; p++)
 			if (sscanf(p, "('%7[^']', %u, %lf)", name, &ms,
 			    &want) == 3) {
-				expect(name, (uint16_t)active, ms, want);
+				expect_probability(
+				    name, (uint16_t)active, ms, want);
 				n++;
 			}
 	} else if (sscanf(line, "%7s [", name) == 1 &&
 	    (strcmp(name, "T") == 0 || strcmp(name, "1/T") == 0)) {
 		for (const char *p = line; (p = strchr(p, '(')) != NULL; p++)
 			if (sscanf(p, "(%u, %lf)", &ms, &want) == 2) {
-				expect(name, 10, ms, want);
+				expect_probability(name, 10, ms, want);
 				n++;
 			}
 	}
@@ -70,7 +71,7 @@ vectors(const char *line)
 }
 
 static void
-from_file(void)
+test_file(void)
 {
 	const char *dir = getenv("srcdir");
 	char path[4096], line[512];
@@ -84,7 +85,7 @@ from_file(void)
 	if (!ok(f != NULL, "the vectors are there"))
 		return;
 	while (fgets(line, sizeof(line), f) != NULL) {
-		n += vectors(line);
+		n += test_vectors(line);
 		eight = eight || strcmp(line, "N=8 1.0\n") == 0;
 		none = none || strcmp(line, "none 1.0\n") == 0;
 	}
@@ -94,7 +95,7 @@ from_file(void)
 
 /* Is it 1 whatever the time? */
 static bool
-sure(const struct txctl *t)
+test_certainty(const struct txctl *t)
 {
 	return txctl_probability(t, 0) == 1 &&
 	    txctl_probability(t, 1000 * MS) == 1 &&
@@ -103,21 +104,22 @@ sure(const struct txctl *t)
 }
 
 static void
-limits(void)
+test_limits(void)
 {
-	struct txctl t = told(TXCTL_URGENT, 8);
+	struct txctl t = set_status(TXCTL_URGENT, 8);
 	const struct update_status empty = { .active = 100, .capacity = 1 };
 
-	ok(sure(&t), "N = 8, a slot for each cluster: always send");
-	t = told(TXCTL_FAIR, 0);
-	ok(sure(&t), "N = 0: always send");
-	t = told(TXCTL_NONE, 10);
-	ok(sure(&t), "no control: always send");
+	ok(test_certainty(&t), "N = 8, a slot for each cluster: always send");
+	t = set_status(TXCTL_FAIR, 0);
+	ok(test_certainty(&t), "N = 0: always send");
+	t = set_status(TXCTL_NONE, 10);
+	ok(test_certainty(&t), "no control: always send");
 	t = (struct txctl){ .kind = TXCTL_FAIR };
-	ok(sure(&t), "no status yet: always send");
+	ok(test_certainty(&t), "no status yet: always send");
 	txctl_set_status(&t, &empty, 5);
-	ok(!t.known && sure(&t), "a status no switch filled in is none");
-	t = told(TXCTL_URGENT, 9);
+	ok(!t.known && test_certainty(&t),
+	    "a status no switch filled in is none");
+	t = set_status(TXCTL_URGENT, 9);
 	ok(txctl_probability(&t, 1000 * MS) == 8 / 9.0,
 	    "N = 9, one cluster too many: 8 of 9");
 	ok(txctl_probability(&t, 0) == 8 / 9.0,
@@ -126,7 +128,7 @@ limits(void)
 	    txctl_probability(&t, 1400 * MS + 1) > 8 / 9.0,
 	    "it grows from the first nanosecond past T");
 	ok(txctl_probability(&t, UINT64_MAX) == 1, "and never passes 1");
-	t = told(TXCTL_URGENT, 16);
+	t = set_status(TXCTL_URGENT, 16);
 	ok(txctl_should_send(&t, 1000 * MS, 0x1.fffffffffffffp-2) &&
 	    !txctl_should_send(&t, 1000 * MS, 0.5),
 	    "at one half, draws below it send and others do not");
@@ -137,24 +139,24 @@ limits(void)
 	t.kind = TXCTL_FAIR;
 	ok(txctl_probability(&t, 9000 * MS) == 0.5,
 	    "fair with T = 0 never grows");
-	t = told(TXCTL_URGENT_LOCKED, 7);
-	ok(sure(&t), "locked, N = 7 of 8 slots: always send");
-	t = told(TXCTL_URGENT_LOCKED, 8);
+	t = set_status(TXCTL_URGENT_LOCKED, 7);
+	ok(test_certainty(&t), "locked, N = 7 of 8 slots: always send");
+	t = set_status(TXCTL_URGENT_LOCKED, 8);
 	ok(txctl_probability(&t, 1000 * MS) == 7 / 8.0 &&
 	    txctl_probability(&t, 1800 * MS) == 1,
 	    "locked, N = 8: seven slots are there, and urgent grows to 1");
-	t = told(TXCTL_FAIR_LOCKED, 14);
+	t = set_status(TXCTL_FAIR_LOCKED, 14);
 	ok(txctl_probability(&t, 1000 * MS) == 0.5 &&
 	    txctl_probability(&t, 2400 * MS) == 0.5 + 0.4,
 	    "locked, N = 14: half, and fair grows by T (d - T)");
-	t = told(TXCTL_FAIR, 65535);
+	t = set_status(TXCTL_FAIR, 65535);
 	t.last.capacity = 0;
 	ok(txctl_probability(&t, 1000 * MS) == 0, "no slot at all: never");
 }
 
 /* Switches pass a model in turn: the first of the narrowest is reported. */
 static bool
-narrowest(uint64_t seed)
+test_narrowest(uint64_t seed)
 {
 	struct update_status field = { .active = 1, .capacity = 60000 }, own;
 	const uint64_t most = seed % 2 ? UINT16_MAX : 4;
@@ -184,7 +186,7 @@ narrowest(uint64_t seed)
 }
 
 static void
-stamps(void)
+test_write_status(void)
 {
 	struct update_status f = { .capacity = 1, .active = 100 };
 	struct update_status own = { .capacity = 50, .active = 1,
@@ -210,15 +212,15 @@ stamps(void)
 	ok(txctl_write_status(&f, &own) && f.active == 1,
 	    "and any with one is narrower than it");
 	for (uint64_t seed = 0; seed < 2000; seed++)
-		same = same && narrowest(seed);
+		same = same && test_narrowest(seed);
 	ok(same, "of six switches on a path the bottleneck wins, 2,000 times");
 }
 
 int
 main(void)
 {
-	from_file();
-	limits();
-	stamps();
+	test_file();
+	test_limits();
+	test_write_status();
 	return tap_end();
 }
