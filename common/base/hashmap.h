@@ -43,14 +43,14 @@ struct hashmap {
 	struct hashmap_cell *cell;
 	size_t mask;		/* cells - 1; cells is a power of two */
 	size_t count;
-	struct hashmap_multiplier by;	/* of keys */
+	struct hashmap_multiplier multiplier;
 	unsigned shift;		/* 64 - log2(cells) */
 	size_t puts;		/* since the multiplier changed */
 };
 
 /* Set the multiplier of a map that is still empty; {0} is the constant. */
 static inline void hashmap_seed(struct hashmap *m,
-    const struct hashmap_multiplier *by);
+    const struct hashmap_multiplier *multiplier);
 
 /*
  * Return the value of key, or NULL; it is valid until the next put or remove.
@@ -74,18 +74,18 @@ static inline void hashmap_free(struct hashmap *m);
 /* implementation */
 
 static inline void
-hashmap_seed(struct hashmap *m, const struct hashmap_multiplier *by)
+hashmap_seed(struct hashmap *m, const struct hashmap_multiplier *multiplier)
 {
-	m->by = *by;
-	if (by->low != 0)
-		m->by.low |= 1;
+	m->multiplier = *multiplier;
+	if (multiplier->low != 0)
+		m->multiplier.low |= 1;
 }
 
 /* Return the multiplier that follows this one; {0} gives the first. */
 static inline struct hashmap_multiplier
-hashmap_next_multiplier(const struct hashmap_multiplier *by)
+hashmap_next_multiplier(const struct hashmap_multiplier *multiplier)
 {
-	uint64_t part[2] = { by->high, by->low };
+	uint64_t part[2] = { multiplier->high, multiplier->low };
 
 	for (int i = 0; i < 2; i++) {		/* splitmix64 */
 		uint64_t z = part[i] += 0x9e3779b97f4a7c15;
@@ -102,7 +102,7 @@ static inline size_t
 hashmap_home(const struct hashmap *m, uint64_t key)
 {
 	const uint64_t upper = (uint64_t)((unsigned __int128)key *
-	    m->by.low >> 64) + key * m->by.high;
+	    m->multiplier.low >> 64) + key * m->multiplier.high;
 
 	return (size_t)(upper >> m->shift);
 }
@@ -171,12 +171,12 @@ hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
 
 	m->mask = cells - 1;
 	m->shift = (unsigned)(64 - __builtin_ctzll(cells));
-	if (m->by.low == 0 || afresh)
-		m->by = hashmap_next_multiplier(&m->by);
+	if (m->multiplier.low == 0 || afresh)
+		m->multiplier = hashmap_next_multiplier(&m->multiplier);
 	m->cell = calloc(cells, sizeof(*m->cell));
 	for (int k = 0; m->cell != NULL && !hashmap_refill(m, &old); k++) {
 		free(m->cell);
-		m->by = hashmap_next_multiplier(&m->by);
+		m->multiplier = hashmap_next_multiplier(&m->multiplier);
 		m->cell = k == 3 ? NULL : calloc(cells, sizeof(*m->cell));
 	}
 	if (m->cell == NULL) {
@@ -257,7 +257,7 @@ static inline void
 hashmap_free(struct hashmap *m)
 {
 	free(m->cell);
-	*m = (struct hashmap){ .by = m->by };
+	*m = (struct hashmap){ .multiplier = m->multiplier };
 }
 
 #endif

@@ -42,11 +42,12 @@ struct lru {
  * multiplier of its hash map.
  */
 static inline struct lru
-lru_new(uint32_t most, size_t row_bytes, const struct hashmap_multiplier *by)
+lru_new(uint32_t most, size_t row_bytes,
+    const struct hashmap_multiplier *multiplier)
 {
 	struct lru r = { .most = most, .row_bytes = row_bytes };
 
-	hashmap_seed(&r.index, by);
+	hashmap_seed(&r.index, multiplier);
 	return r;
 }
 

@@ -143,7 +143,7 @@ ports_of(struct ports_conf *cf)
 	for (uint32_t i = 0; i < cf->rules; i++)
 		cf->rule[i].port = PORTS_NONE;
 	return (struct ports){ .cf = cf, .last = PORTS_NONE,
-	    .by_host.by = cf->hash_seed,
+	    .by_host.multiplier = cf->hash_seed,
 	    .budget.limit_bytes = cf->memory_bytes };
 }
 

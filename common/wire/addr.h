@@ -74,11 +74,11 @@ static inline union addr addr_of_bytes(const uint8_t from[16], uint16_t port);
 
 /*
  * Return a number for hash tables that equal addresses share.  Different IPv4
- * addresses never share it; a sender that does not know `by` cannot choose IPv6
- * addresses that do.
+ * addresses never share it; a sender that does not know the multiplier cannot
+ * choose IPv6 addresses that do.
  */
 static inline uint64_t addr_key(const union addr *a,
-    const struct hashmap_multiplier *by);
+    const struct hashmap_multiplier *multiplier);
 
 /* implementation */
 
@@ -176,7 +176,7 @@ addr_of_bytes(const uint8_t from[16], uint16_t port)
 }
 
 static inline uint64_t
-addr_key(const union addr *a, const struct hashmap_multiplier *by)
+addr_key(const union addr *a, const struct hashmap_multiplier *multiplier)
 {
 	unsigned __int128 product;
 	uint64_t half[2];
@@ -185,8 +185,9 @@ addr_key(const union addr *a, const struct hashmap_multiplier *by)
 		return (uint64_t)ntohl(a->in.sin_addr.s_addr) << 16 |
 		    addr_port(a);
 	memcpy(half, &a->in6.sin6_addr, sizeof(half));
-	product = (unsigned __int128)(half[0] ^ by->high ^
-	    0x9e3779b97f4a7c15) * (half[1] ^ by->low ^ 0xd6e8feb86659fd93);
+	product = (unsigned __int128)(half[0] ^ multiplier->high ^
+	    0x9e3779b97f4a7c15) *
+	    (half[1] ^ multiplier->low ^ 0xd6e8feb86659fd93);
 	half[0] = (uint64_t)(product >> 64) ^ (uint64_t)product;
 	return half[0] * 0x9e3779b97f4a7c15 + addr_port(a);
 }

@@ -68,7 +68,7 @@ test_wrapping(void)
 	for (size_t from = 11; from < 16; from++) {
 		const struct hashmap sixteen = {.mask = 15,
 		    .shift = 60,
-		    .by = hashmap_next_multiplier(
+		    .multiplier = hashmap_next_multiplier(
 			&(struct hashmap_multiplier){0})};
 		struct rng r = rng_seed(from);
 		struct twin t = { .count = 0 };
@@ -161,7 +161,7 @@ put_meeting(struct hashmap *m, const struct hashmap_multiplier *by,
     unsigned bits, uint32_t n)
 {
 	const struct hashmap like = { .mask = ((size_t)1 << bits) - 1,
-	    .shift = 64 - bits, .by = *by };
+	    .shift = 64 - bits, .multiplier = *by };
 	uint32_t put = 0;
 
 	for (uint64_t k = 0; put < n; k++) {
@@ -191,7 +191,7 @@ test_attacked(void)
 	hashmap_free(&m);
 	hashmap_seed(&m, &secret);
 	put_meeting(&m, &own, 14, 4000);
-	ok(m.by.high == secret.high && m.by.low == secret.low &&
+	ok(m.multiplier.high == secret.high && m.multiplier.low == secret.low &&
 	    find_farthest(&m) < 32, "with a number they do not know they never "
 	    "meet: %zu", find_farthest(&m));
 	hashmap_free(&m);
