@@ -75,11 +75,10 @@ struct serve_conf {
 	void *show_ctx;
 };
 
-/* A socket. */
 struct serve_socket {
 	struct udpio u;
-	struct udp_transmit out;
-	uint32_t number;
+	struct udp_transmit out;	/* sends through u */
+	uint32_t number;		/* the socket of struct packet */
 };
 
 /* Counters of all sockets, of the kernel and of --impair. */
@@ -92,11 +91,12 @@ struct serve {
 	const struct serve_conf *cf;
 	struct plane *pl;
 	struct clock clock;
-	struct serve_socket own;
+	struct serve_socket own;	/* of the switch's own address */
 	struct serve_socket **socket;	/* the others; owned */
 	uint32_t sockets;
-	struct pollfd *poll;
-	uint64_t second_ns, warned_ns, unreachable;
+	struct pollfd *poll;		/* owned */
+	uint64_t second_ns, warned_ns;	/* of the last tick and warning */
+	uint64_t unreachable;		/* count at the last warning */
 	uint64_t stall_checked_ns, stall_ns;	/* serve_note_stall() */
 	struct serve_account gone;	/* of closed sockets */
 	bool warned_drops, warned_sockets;
@@ -104,23 +104,23 @@ struct serve {
 	bool broken;			/* it must end; that was printed */
 	bool gave_up;			/* waiting, for this batch */
 	int taken;			/* packets since the clock was read */
-	int rc;
+	int rc;				/* exit status so far */
 	/* datagrams that have left a port and are not sent: a run */
 	struct iovec departed[UDPIO_RUN_MAX];
-	int departed_count;
+	int departed_count;		/* used entries of departed */
 	size_t departed_bytes;
 	struct slot_to departed_to;
 	uint64_t departed_ns;		/* the first of them */
 	uint64_t advance_ns;		/* of departures; 0: read the clock */
-	/* buffers that slots get for those of the waiting run */
-	bool may_gather;
-	uint8_t *spare[UDPIO_RUN_MAX];	/* owned */
+	bool may_gather;		/* a run may wait for more datagrams */
+	/* buffers that slots get for those of the waiting run; owned */
+	uint8_t *spare[UDPIO_RUN_MAX];
 	uint32_t spare_room[UDPIO_RUN_MAX];
 };
 
 enum {
-	SERVE_WAIT_MS = 1000,		/* for room to send, a batch, at most */
-	SERVE_GATHER_NS = 30000
+	SERVE_WAIT_MS = 1000,		/* longest wait for room, per batch */
+	SERVE_GATHER_NS = 30000		/* longest wait of a run for more */
 };
 
 /*

@@ -18,7 +18,7 @@ static const struct program *const programs[] = {
 	NULL
 };
 
-/* The program of that name, or NULL. */
+/* Return the program of that name, or NULL. */
 static inline const struct program *
 programs_find(const char *name)
 {
