@@ -1,6 +1,6 @@
 /*
- * The plane with a program that is told what to do, and a driver that writes
- * down what happens: "time what".
+ * Unit tests of plane.h and receive.h, with a program whose behaviour is set by
+ * the tests, and a driver that logs each event as "time event".
  */
 #include <math.h>
 #include <stdarg.h>
@@ -11,17 +11,17 @@
 
 enum { FAKE_TOS = 0x40, BYTES = 100 };
 
-/* The program: what it claims, when it is due, where its posts go. */
+/* The program: its class of packets, its deadlines, and where it posts. */
 struct fake {
 	const struct program_env *env;
 	enum packet_class claim;
-	uint64_t due[4];		/* in order; 0 ends */
+	uint64_t due[4];		/* deadlines in order, until 0 */
 	unsigned fired;
-	bool bad;			/* a packet is not sound after all */
-	int repeat;			/* datagrams that it sends for one */
+	bool bad;			/* it counts a packet as ignored */
+	int repeat;			/* datagrams to send for a packet */
 	enum post_to to;
 	unsigned asked;			/* control requests */
-	uint16_t replies;		/* which enum program_reply */
+	uint16_t replies;		/* an enum program_reply */
 };
 
 static char happened[4096];
@@ -37,7 +37,7 @@ log_event(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Was it that, since it was last asked? */
+/* Were these the events since the last call? */
 static bool
 events_were(const char *what)
 {
@@ -156,7 +156,6 @@ static struct program fake = {
 	.handle_request = fake_handle_request, .put_counters = fake_put_counters
 };
 
-/* The driver. */
 static void
 on_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -182,7 +181,7 @@ on_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 	log_event("%d pass %u\n", (int)now_ns, p->bytes);
 }
 
-static uint64_t late_ns;	/* what a clock adds */
+static uint64_t late_ns;	/* delay of the clock */
 
 static uint64_t
 on_clock(void *ctx)
@@ -216,7 +215,7 @@ open_plane(const struct plane_conf *cf, const struct plane_driver *d)
 	return pl.state;
 }
 
-/* A packet of so many bytes at now_ns, from the host of that number. */
+/* Receive a packet of n bytes at now_ns, from a host. */
 static void
 receive_packet(uint64_t now_ns, uint32_t n, unsigned host)
 {
@@ -232,7 +231,7 @@ receive_packet(uint64_t now_ns, uint32_t n, unsigned host)
 	plane_flush(&pl);
 }
 
-/* Is each packet counted once? */
+/* Is each packet counted exactly once? */
 static bool
 counts_add_up(void)
 {
@@ -327,7 +326,7 @@ test_order(void)
 	plane_free(&pl);
 }
 
-/* A live driver is late, the link's schedule is not. */
+/* A live driver may be late, but the schedule of the link is not. */
 static void
 test_lateness(void)
 {
