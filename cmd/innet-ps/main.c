@@ -43,12 +43,12 @@ struct conf {
 	uint64_t save_every_ns;
 };
 
-/* The file of --save, and when it was written. */
+/* The state of --save. */
 struct saving {
 	const struct conf *cf;
 	const struct plane *pl;
 	uint64_t saved_ns;
-	uint64_t changed;		/* updates applied by then */
+	uint64_t changed;		/* updates applied at that time */
 };
 
 static volatile sig_atomic_t stop_signal;	/* the signal that stops us */

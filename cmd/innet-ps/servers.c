@@ -55,7 +55,7 @@ sums_settle(void *conf, struct program_place *place)
 	job->whole = !job->async;
 	job->server = job->async;
 	if (job->whole && job->reduce.kind == REDUCE_SUM) {
-		job->reduce.kind = REDUCE_ORDERED;	/* when all are there */
+		job->reduce.kind = REDUCE_ORDERED;	/* once all have come */
 		job->as_came = true;
 	}
 	place->dry_run = cf->elements > 0;	/* there is nothing to plan */

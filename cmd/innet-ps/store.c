@@ -16,7 +16,7 @@ static const char magic[8] = { 'I', 'N', 'N', 'E', 'T', 'P', 'S', '2' };
 
 enum { HEAD_BYTES = 12, RANGE_BYTES = 16 };
 
-/* One cluster at p; how many bytes it took, or 0 and *why. */
+/* Parse one cluster at p.  Returns its length, or 0 and *why. */
 static size_t
 parse_cluster(const uint8_t *p, size_t left, struct server_rule *clusters,
     const char **why)
@@ -108,7 +108,7 @@ store_load_or_exit(const char *path, struct server_rule *clusters)
 
 struct writer {
 	struct atomic_file file;
-	FILE *f;		/* onto file, buffered */
+	FILE *f;		/* writes to file, buffered */
 	uint32_t crc;
 	bool bad;
 };

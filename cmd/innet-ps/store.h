@@ -15,16 +15,16 @@
 #include "common/olaf/server-rule.h"
 
 /*
- * Read len bytes into clusters, an array of 65,536 that holds none.  NULL, or
- * what is wrong; clusters read before are kept, for the caller to free.
+ * Parse len bytes into clusters, an empty array of 65,536.  Returns NULL, or
+ * what is wrong; the caller frees the clusters that were parsed before.
  */
 const char *store_parse(const uint8_t *p, size_t len,
     struct server_rule *clusters);
 
-/* The same from a file, or say what is wrong and exit 1. */
+/* Load a file, or print what is wrong and exit 1. */
 void store_load_or_exit(const char *path, struct server_rule *clusters);
 
-/* Write path, whole or not at all.  0, or 1 after a line that says why. */
+/* Write path completely or not at all.  Returns 0, or 1 after an error. */
 int store_save(const char *path, const struct server_rule *clusters);
 
 #endif

@@ -332,7 +332,7 @@ read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 	    child_next_message(&c->child, h, body);
 
 	if (got == 0) {
-		/* its last words have been read, whoever holds its pipe */
+		/* its last messages were read, even if its pipe is open */
 		c->child_ended = c->done = c->child_has_exited;
 		c->rc |=
 		    c->child_has_exited && child_report_truncation(&c->child);

@@ -408,10 +408,10 @@ parse(int argc, char *argv[])
 	else if (optind == argc)
 		errx(2, "a command is needed, or --synthetic");
 	cf.worker.argv = argv + optind;
-	if (!cf.seeded)		/* workers must not act in step */
+	if (!cf.seeded)		/* workers must not be synchronised */
 		cf.worker.rng = rng_seed((uint64_t)cf.worker.cluster << 32 |
 		    cf.worker.worker);
-	/* a stream of its own: the same gradients whatever the network */
+	/* its own stream, so that gradients do not depend on the network */
 	cf.worker.impair.rng = rng_seed(~(uint64_t)cf.worker.rng.state);
 	return cf;
 }
@@ -427,7 +427,7 @@ main(int argc, char *argv[])
 	cf.worker.key = &cf.key;
 	timer_block_signals(on_signal, &wait_mask);
 	cf.worker.wait_mask = &wait_mask;
-	/* a child has a line of its own */
+	/* a child prints its own progress */
 	cf.worker.progress = !cf.worker.quiet && cf.worker.synthetic > 0 &&
 	    isatty(STDERR_FILENO) == 1;
 	cf.worker.quiet &= cf.worker.json == NULL;	/* that is data */

@@ -1,8 +1,8 @@
 /*
  * pending-results.h - results that came while the child was busy
  *
- * A queue of whole vectors of limited size.  When it is full, the worker takes
- * no more results, and the switch keeps them.  Owns its memory:
+ * A queue of whole vectors of limited size.  While it is full, the worker takes
+ * no results, and the switch keeps them.  Owns its memory:
  * pending_results_free().
  */
 #ifndef INNET_WORKER_PENDING_RESULTS_H

@@ -153,7 +153,7 @@ stall_report_join(struct stall_report *m, const char *switch_name,
 	    (open || in->halted || (in->joined && in->closed));
 	double s;
 
-	/* a Join goes to a job that is not open again and again */
+	/* Joins to a job that is not open are repeated */
 	if (!is_due(m, !waits ? 0 : m->since_ns != 0 ? m->since_ns : now_ns,
 	    FIRST_NS, now_ns))
 		return;
@@ -181,7 +181,7 @@ stall_report_result(struct stall_report *m, const char *switch_name,
 	char text[STALL_REPORT_BYTES];
 
 	if (!sync_worker_is_going(l))
-		return;			/* why will be said */
+		return;			/* the reason is printed later */
 	if (!l->in.joined || l->in.halted) {
 		stall_report_join(m, switch_name, &l->in, now_ns);
 		return;
@@ -197,7 +197,7 @@ stall_report_result(struct stall_report *m, const char *switch_name,
 		return;
 	}
 	stall_report_members(l, text);
-	l->asking = false;		/* before the end once more */
+	l->asking = false;		/* ask again before the end */
 	warnx("%s: job %u: no result of iteration %" PRIu32 " for %.1f s%s",
 	    switch_name, l->in.cf.job, l->t, (double)(now_ns - m->since_ns) /
 	    1e9, text);

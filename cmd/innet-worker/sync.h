@@ -28,23 +28,23 @@ struct sync {
 	uint64_t mtu;
 	float *grad[2], *result[2];	/* by iteration & 1 */
 	struct control_io control;
-	struct pending_results
-	    pending_results;		/* that the child has not got yet */
+	/* results that the child has not got yet */
+	struct pending_results pending_results;
 	uint64_t given;			/* results that the child has */
-	uint64_t left;	/* synthetic gradients to --count; 0: no limit */
+	uint64_t left;			/* synthetic, to --count; 0: no limit */
 	uint64_t based;			/* `given`, for its current gradient */
 	struct stall_report stall;
 	struct state_transfer transfer;
-	bool has_state;	/* a fetched state waits for the child */
-	bool skips_outdated;		/* its gradients are of weights before
-					 * that, still */
+	bool has_state;			/* fetched; the child gets it next */
+	bool skips_outdated;		/* gradients of weights before that
+					 * state are still coming */
 	bool begun;			/* l is initialised */
 	bool greeted;
 	bool pending;			/* a gradient waits for its result */
 	struct durations rounds;	/* first segment to last result */
 	uint64_t n[COUNTS];
-	uint32_t place_t, place;	/* of that iteration all before is
-					 * here */
+	uint32_t place_t, place;	/* all segments of iteration place_t
+					 * before place are here */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };

@@ -20,7 +20,7 @@ enum {
 	ROOM_NS = 1000000		/* for a full link to drain */
 };
 
-/* What LGC can do. */
+/* Things that LGC can do, as bits. */
 enum { CAN_GREET = 1, CAN_END = 2, CAN_COMMIT = 4 };
 
 /* Wake the thread that waits for an eventfd. */
@@ -163,7 +163,7 @@ send_run(
 	sent = udp_transmit_send_room(l->out, &l->cf->to, worker_tos(l->cf),
 	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
 	    timer_wall_ns(), &blocked);
-	/* what failed though there was room the socket has counted */
+	/* the socket has counted failures other than a lack of room */
 	async_worker_count_sent(
 	    &l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
 }
@@ -236,7 +236,7 @@ rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
 		err(1, "a vector of %" PRIu32 " elements", l->elements);
 	free(copy);
 	l->w.in.joins = joins;
-	l->w.weights.applied = 1;	/* they are news */
+	l->w.weights.applied = 1;	/* LGC must see them */
 	l->was_member = true;
 }
 
@@ -364,7 +364,7 @@ is_over(struct weight_thread *l)
 	char why[ASYNC_WORKER_WHY_BYTES];
 
 	if (l->transfer.fetching && !l->failed) {
-		l->over = l->leave;	/* we are no member */
+		l->over = l->leave;	/* we are not a member */
 		return l->over;
 	}
 	if (l->leave)

@@ -100,7 +100,7 @@ channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 		return len;
 	msg[1] |= CONTROL_HAS_COOKIE;
 	while (!seals && len + COOKIE_BYTES < CHANNEL_CLIENT_CHALLENGE_BYTES)
-		msg[len++] = 0;		/* no shorter than its answer */
+		msg[len++] = 0;		/* at least as long as its answer */
 	memcpy(msg + len, ch->cookie, COOKIE_BYTES);
 	len += COOKIE_BYTES;
 	if (!seals)

@@ -230,7 +230,7 @@ channel_server_use_row(struct channel_server *s, const union addr *at)
 	}
 	lru_mark_used(&s->rows, k);
 	r = lru_row(&s->rows, k);
-	if (!addr_same(&r->at, at)) {	/* of the same key */
+	if (!addr_same(&r->at, at)) {	/* another address with the same key */
 		channel_server_close_row(s, r);
 		r->at = *at;
 	}
@@ -334,7 +334,7 @@ channel_server_check(struct channel_server *s,
 	if (opens) {
 		r = channel_server_open_row(s, from, c, &fresh);
 		if (r != NULL && cookie_time_ns(r->cookie) <= s->floor_ns) {
-			/* as old as one that was pushed out for it */
+			/* not newer than the channel closed for it */
 			channel_server_forget_row(s, lru_find(&s->rows,
 			    addr_key(from, &s->by)));
 			return CHANNEL_SERVER_CHALLENGE;

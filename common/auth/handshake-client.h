@@ -166,7 +166,7 @@ handshake_client_next(
 		o->asks = true;
 		o->wait_ns = HANDSHAKE_CLIENT_FIRST_NS;
 	}
-	o->ask_ns = due + o->wait_ns;	/* however late it is: a trace knows */
+	o->ask_ns = due + o->wait_ns;	/* not from now_ns: same in a trace */
 	if (o->wait_ns < HANDSHAKE_CLIENT_MOST_NS)
 		o->wait_ns *= 2;
 	return (uint32_t)channel_client_protect(o->channel, msg,
@@ -184,7 +184,7 @@ handshake_client_take_ack(
 	o->status = a->status;
 	o->other_key = false;
 	if (a->status != CONTROL_DONE)
-		return;			/* it is asked again */
+		return;			/* the Open is repeated */
 	if (salt) {
 		tag_key_set(&o->key, o->file == NULL ? NULL :
 		    &o->file->start, a->salt);
@@ -206,7 +206,7 @@ handshake_client_receive(struct handshake_client *o,
 	if (news == CHANNEL_CLIENT_CHALLENGED) {
 		if (o->asks)
 			o->ask_ns = now_ns;
-		return false;		/* another's question, perhaps */
+		return false;		/* perhaps another request */
 	}
 	if (c->action != CONTROL_ACK || !control_get_ack(c, &a) ||
 	    a.action != CONTROL_OPEN)

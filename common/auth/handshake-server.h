@@ -149,7 +149,7 @@ handshake_server_use_row(struct handshake_server *o, const union addr *at)
 
 	if (handshake_server_find(o, at, &r) != 0)
 		return r;
-	if (k != 0)			/* of the same key */
+	if (k != 0)			/* another address with the same key */
 		handshake_server_forget_row(o, k);
 	if (o->quota != NULL && !quota_charge(o->quota, at, QUOTA_MEMBERS, 1))
 		return NULL;

@@ -75,7 +75,7 @@ segment_tag_put(
 	struct tag_head h;
 	int64_t t;
 
-	if (p->pushes)			/* as the switch takes the first */
+	if (p->pushes)			/* the switch does the same */
 		p->newest[TAG_UP] = (int64_t)p->epoch << 24 |
 		    (int64_t)bytes_get(seg, 3);
 	p->pushes = false;

@@ -190,7 +190,7 @@ transit_tag_classify(const struct transit_tag *h, struct packet *p)
 			   : PACKET_REGULAR;
 	if (tos != CONTROL_TOS || !transit_tag_is_handshake(p))
 		return PACKET_REGULAR;
-	p->socket = TRANSIT_TAG_SOCKET;		/* it is not for the switch */
+	p->socket = TRANSIT_TAG_SOCKET;		/* not for the switch */
 	return PACKET_FOR_PROGRAM;
 }
 

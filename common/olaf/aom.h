@@ -391,7 +391,7 @@ aom_percentiles(const struct aom *const set[], size_t sets,
 	}
 	for (size_t i = 0; e.teeth == 1 && i < n; i++)
 		found[i] = e.min_ns + (uint64_t)sought[i];
-	if (e.teeth <= 1)	/* the age of many a worker in a short trace */
+	if (e.teeth <= 1)	/* usual in a short trace */
 		return 0;
 	if (grid_bits > AOM_GRID_BITS)
 		grid_bits = AOM_GRID_BITS;

@@ -272,7 +272,7 @@ olaf_check_settings(void *conf, struct program_place *place)
 	if (cf->bare != (cf->table_path != NULL))
 		return "--format bare and --cluster-table go together";
 	if (cf->bare)
-		place->tagged = false;	/* they have no room for any */
+		place->tagged = false;	/* they have no room for tags */
 	if (cf->bare)
 		cf->table = clusters_load_or_exit(cf->table_path);
 	if (addressed && cf->upstream.sa.sa_family == 0)
@@ -445,7 +445,8 @@ olaf_classify(void *state, struct packet *p)
 	    (o->addressed && (p->tos & 0xfc) == UPDATE_TAGGED_TOS);
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
-		return PACKET_REGULAR;	/* the former is to the switch */
+		return PACKET_REGULAR; /* without a frame: to the switch itself
+					*/
 	if (o->transit_tag.on)
 		return transit_tag_classify(&o->transit_tag, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
@@ -475,7 +476,7 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	}
 	if (o->cf->bare) {
 		flow = flow_from_addrs(p->from, p->to);
-		if (!p->bare)		/* it was not asked for before */
+		if (!p->bare)		/* olaf_classify() did not look */
 			olaf_find_cluster(o, p->from, &p->cluster);
 		bad = soundness_bare(p->payload, p->bytes, p->cluster,
 		    clusters_worker(&flow), now_ns, u);

@@ -175,7 +175,7 @@ olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 {
 	const double r = (double)a->up->reward, re = (double)e->up.reward;
 
-	/* another job has taken the cluster (egress.h): nothing to merge */
+	/* another job uses the cluster now (port.h): nothing to merge */
 	if (a->up->n != e->up.n || a->up->elements != e->up.elements ||
 	    a->tail != e->tail)
 		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED :
@@ -220,7 +220,7 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 	slot = slots_append(q->slots, a, now_ns);
 	if (slot < 0)
 		return OLAF_QUEUE_DROPPED_FULL;
-	/* the first of all is in transmission at once: it never waits */
+	/* the first frame is in transmission at once and never waits */
 	if (q->slots->count > 1 && key < q->plain)
 		q->at[key] = (uint32_t)slot + 1;
 	else if (q->slots->count > 1)

@@ -285,7 +285,7 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
 	bool last = u->following == 0 && u->n < u->elements;
 
 	if (last && u->n > u->elements - u->n)
-		return false;	/* longer than all before it: of no cut */
+		return false;	/* longer than those before it */
 	if (s->elements == 0 || now_ns - s->seen_ns >= PORT_FORGET_NS)
 		*s = (struct port_shape){ .elements = u->elements };
 	if (s->elements != u->elements)

@@ -2,8 +2,8 @@
  * slots.h - a ring of frames that wait for a link, and the drop-tail queue
  *
  * The ring has a fixed size, or grows without a limit (size 0).  The frame at
- * the head is in transmission: it keeps its slot until it has left, and nobody
- * may change it.  A slot's bytes are a whole frame or the payload of a
+ * the head is in transmission: it keeps its slot until it has left, and must
+ * not be changed.  A slot's bytes are a whole frame or the payload of a
  * datagram, as the driver chooses; the update begins at payload_at.  Slots own
  * their bytes; memory grows on demand and is kept, within a budget if there is
  * one.
@@ -212,7 +212,7 @@ slots_fill(struct slot *s, const struct arrival *a)
 {
 	if (s->room < a->have && !slots_enlarge(s, a->have, NULL))
 		return false;
-	if (a->have > 0)	/* a frame may be empty: no bytes, no place */
+	if (a->have > 0)	/* a frame can be empty, without bytes */
 		memcpy(s->bytes, a->bytes, a->have);
 	s->have = a->have;
 	s->wire_bytes = a->wire_bytes;

@@ -97,7 +97,7 @@ static inline void
 tally_count_delivery(struct tally *t, uint16_t cluster, uint16_t constituents)
 {
 	tally_add(t, TALLY_DELIVERED, cluster, constituents);
-	if (constituents >= t->merged_room) {	/* now for any */
+	if (constituents >= t->merged_room) {	/* enough for all */
 		uint64_t *p = realloc(t->merged, 65536 * sizeof(*p));
 
 		if (p == NULL)
