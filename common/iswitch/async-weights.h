@@ -1,26 +1,28 @@
 /*
  * async-weights.h - the weights of an asynchronous worker (iSwitch, Algorithm
- * 1, LWU)
+ * 1, weight update)
  *
- * Every worker begins with the same weights w and applies the same sums in the
- * same order, so that all hold the same weights without a server:
+ * Every worker starts with the same weights w and applies the same sums in the
+ * same order, so that all have the same weights without a server:
  *
- *	w <- w - q sum,  q = gamma / contributions
+ * 	w <- w - q sum,  q = gamma / contributions
  *
- * each operation rounded to binary32.  Segment i takes round r right after
- * round r - 1, whatever the others have reached.  t_s is the least round that
- * any segment still lacks: after t_s rounds all agree, bit for bit, on the CRC
- * of each round, which is the XOR over i of the CRC-32C of i (4 bytes, network
- * order) and of segment i as it stood after that round.  A sum that is not
- * finite changes nothing, here as everywhere.
+ * Each operation is rounded to binary32.  Segment i applies round r right after
+ * round r - 1, whatever round the other segments have reached.  t_s is the
+ * first round that any segment still lacks.  After t_s rounds all workers
+ * agree, bit for bit, on the CRC of each round: the XOR over i of the CRC-32C
+ * of i (4 bytes, network order) and of segment i as it was after that round.  A
+ * sum that is not finite changes nothing.
  *
- * Results come in any order, twice, or not at all.  One that comes early is
- * kept, and what it waits for is asked for at once (Help); what is asked for
- * and does not come is asked for again after a time-out, and so is, after a
- * silence, what may be lost without anything having shown it.
+ * Results arrive in any order, twice, or not at all.  An early result is kept,
+ * and the results before it are requested at once with Help messages.  A
+ * request without an answer is repeated after a time-out.  After a silence a
+ * worker also requests results whose loss nothing has shown.
  *
- * Rounds are counted in 64 bits.  Pure: time is an argument.  Owns its memory:
- * async_weights_free().  No locking: that is for who has two threads.
+ * A file of its own because it is the arithmetic of the algorithm, which knows
+ * neither jobs nor messages.  Rounds are counted in 64 bits.  Pure: time is an
+ * argument.  Owns its memory: async_weights_free().  No locking: a caller with
+ * two threads locks.
  */
 #ifndef INNET_ISWITCH_ASYNC_WEIGHTS_H
 #define INNET_ISWITCH_ASYNC_WEIGHTS_H
@@ -40,12 +42,12 @@
 #define ASYNC_WEIGHTS_NEVER UINT64_MAX
 
 enum {
-	/* rounds between two segments */
+	/* most rounds between two segments */
 	ASYNC_WEIGHTS_SPREAD = 256,
 	ASYNC_WEIGHTS_CRCS = 4096,		/* rounds whose CRC is kept */
-	ASYNC_WEIGHTS_HELPS = 64,		/* unanswered at a time */
-	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* of results kept */
-	/* first silence, then doubled */
+	ASYNC_WEIGHTS_HELPS = 64,		/* most unanswered requests */
+	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* of early results kept */
+	/* first silence, doubled up to the second */
 	ASYNC_WEIGHTS_QUIET_NS = 20000000,
 	ASYNC_WEIGHTS_QUIET_MAX_NS = 1000000000
 };
@@ -59,10 +61,131 @@ enum async_weights_verdict {
 	ASYNC_WEIGHTS_BAD_INDEX, ASYNC_WEIGHTS_BAD_LENGTH,
 	ASYNC_WEIGHTS_UNPROVEN,		/* see async_weights_enter_job() */
 	ASYNC_WEIGHTS_PROVEN,
-	/* the job is another: it is over */
+	/* the switch has a different result: the worker ends */
 	ASYNC_WEIGHTS_OTHER,
 	ASYNC_WEIGHTS_VERDICTS
 };
+
+/* An early result; `next` is a later one of the same segment. */
+struct async_weights_early {
+	struct async_weights_early *next;
+	int64_t round;
+	uint16_t contributions;
+	uint8_t vec[];
+};
+
+struct async_weights_seg {
+	int64_t next;			/* first round not applied */
+	int64_t known;			/* the job has completed all before */
+	int64_t asked;			/* round of the last Help, or -1 */
+	uint64_t asked_ns;		/* when it was sent */
+	struct async_weights_early *early;	/* by round; owned */
+	bool again;			/* requested more than once */
+	bool queued;			/* is in `queue` */
+};
+
+struct async_weights {
+	uint32_t elements, floats, segs;	/* segs 0: not known yet */
+	float gamma;			/* negative: gradients point up */
+	uint8_t *w;			/* weights, as in packets; owned */
+	int64_t first;			/* round */
+	int64_t t_s;			/* all rounds before are complete */
+	int64_t most;			/* greatest next of any segment */
+	int64_t latest;			/* greatest known of any */
+	struct async_weights_seg *seg;
+	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* segments by round */
+	uint32_t crc[ASYNC_WEIGHTS_SPREAD];
+	uint32_t crcs[ASYNC_WEIGHTS_CRCS];	/* of complete rounds */
+	size_t early_bytes;		/* of early results kept */
+
+	uint32_t *queue;		/* ring of segments to request; owned */
+	uint32_t queue_at, queued;
+	uint32_t helping;		/* unanswered requests */
+	struct rtt rtt;			/* of Help */
+	uint64_t retry_ns;		/* when to repeat them; or NEVER */
+	uint64_t quiet_ns, quiet_wait_ns;
+	uint64_t heard_ns;		/* when a result was applied last */
+	bool repairs;			/* Probes request, not Help */
+	bool proving;			/* the switch must prove that it has
+					   the job that we were in */
+	uint32_t proof;			/* CRC of segment 0's last result */
+
+	bool waits;			/* results are outstanding */
+	uint64_t waits_ns;		/* since then */
+	uint64_t n[ASYNC_WEIGHTS_VERDICTS];
+	uint64_t applied;		/* results, early ones included */
+	uint64_t helps, nonfinite;
+};
+
+/*
+ * Initialise a with the weights w as they are before round `first`. Returns
+ * false without memory.
+ */
+static inline bool async_weights_init(struct async_weights *a,
+    uint32_t elements, const uint8_t *w, float gamma, int64_t first);
+
+/* Free the memory of a. */
+static inline void async_weights_free(struct async_weights *a);
+
+/* Set the floats of a segment, and allocate memory. Returns false without. */
+static inline bool async_weights_set_segments(struct async_weights *a,
+    uint32_t floats);
+
+/*
+ * The switch has let us in; `next` of the wire is its newest round plus one.
+ * After an earlier Join the switch may have restarted and count other rounds.
+ * Then no result is applied before the switch has proved that it has the last
+ * result that we applied.  Returns false if it cannot have that result.
+ */
+static inline bool async_weights_enter_job(struct async_weights *a,
+    uint32_t next, uint64_t now_ns);
+
+/* Process a segment from the switch. */
+static inline enum async_weights_verdict async_weights_receive_result(
+    struct async_weights *a,
+    const struct seg *g, uint64_t now_ns);
+
+/* Tell whether a Help must be sent now; *word is its segment word. */
+static inline bool async_weights_next_help( struct async_weights *a,
+    uint64_t now_ns, uint64_t *word);
+
+/* Return when async_weights_next_help() is due, even if nothing arrives. */
+static inline uint64_t async_weights_deadline_ns(const struct async_weights *a);
+
+/* Note that results are outstanding from now on. */
+static inline void async_weights_expect_result(struct async_weights *a,
+    uint64_t now_ns);
+
+/* Tell whether we need the result g, which is not kept any more. */
+static inline bool async_weights_needs(const struct async_weights *a,
+    const struct seg *g);
+
+/* Tell whether all segments have applied the same rounds, those before t_s. */
+static inline bool async_weights_is_uniform(const struct async_weights *a);
+
+/* Tell whether the job is more than one round ahead of us. */
+static inline bool async_weights_is_behind(const struct async_weights *a);
+
+/*
+ * Return by how many rounds a gradient of the weights of round t_w is stale at
+ * round t_s.
+ */
+static inline uint64_t async_weights_staleness(int64_t t_s, int64_t t_w);
+
+/* Return the CRC-32C of the weights for a Join; 0, unknown, between rounds. */
+static inline uint32_t async_weights_weights_crc(const struct async_weights *a);
+
+/* Get the CRC of a complete round; false if it is not complete, or not kept. */
+static inline bool async_weights_crc(const struct async_weights *a,
+    int64_t round, uint32_t *crc);
+
+/* Return the number of `round` on the wire. */
+static inline uint32_t async_weights_wire(int64_t round);
+
+/* Return the name of verdict v. */
+static inline const char *async_weights_verdict_name(unsigned v);
+
+/* implementation */
 
 static inline const char *
 async_weights_verdict_name(unsigned v)
@@ -73,56 +196,6 @@ async_weights_verdict_name(unsigned v)
 
 	return name[v];
 }
-
-/* A result that came too early: the next of its segment stands behind it. */
-struct async_weights_early {
-	struct async_weights_early *next;
-	int64_t round;
-	uint16_t contributions;
-	uint8_t vec[];
-};
-
-struct async_weights_seg {
-	int64_t next;			/* first round not applied */
-	int64_t known;			/* rounds before it are complete */
-	int64_t asked;			/* round of the last Help, or -1 */
-	uint64_t asked_ns;
-	struct async_weights_early *early;	/* by round; owned */
-	bool again;			/* asked more than once */
-	bool queued;
-};
-
-struct async_weights {
-	uint32_t elements, floats, segs;	/* segs 0: not known yet */
-	float gamma;			/* negative: gradients point up */
-	uint8_t *w;			/* the weights, as in packets */
-	int64_t first;			/* round */
-	int64_t t_s;			/* all rounds before it are whole */
-	int64_t most;			/* greatest next of any segment */
-	int64_t latest;			/* greatest known of any */
-	struct async_weights_seg *seg;
-	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* segments, by round */
-	uint32_t crc[ASYNC_WEIGHTS_SPREAD];
-	uint32_t crcs[ASYNC_WEIGHTS_CRCS];	/* of whole rounds */
-	size_t early_bytes;
-
-	uint32_t *queue;		/* segments to ask for: a ring */
-	uint32_t queue_at, queued;
-	uint32_t helping;		/* asked for and not come */
-	struct rtt rtt;			/* of Help */
-	uint64_t retry_ns;		/* look for those not answered */
-	uint64_t quiet_ns, quiet_wait_ns;
-	uint64_t heard_ns;		/* the last that was applied */
-	bool repairs;			/* Probes ask, not Help */
-	bool proving;			/* is the job still ours? */
-	uint32_t proof;			/* CRC of segment 0's last result */
-
-	bool waits;			/* for the network, since: */
-	uint64_t waits_ns;
-	uint64_t n[ASYNC_WEIGHTS_VERDICTS];
-	uint64_t applied;		/* results, those kept before too */
-	uint64_t helps, nonfinite;
-};
 
 static inline void
 async_weights_free(struct async_weights *a)
@@ -141,7 +214,6 @@ async_weights_free(struct async_weights *a)
 	*a = (struct async_weights){ 0 };
 }
 
-/* Weights as they stand before round `first`.  False without memory. */
 static inline bool
 async_weights_init(struct async_weights *a, uint32_t elements, const uint8_t *w,
     float gamma, int64_t first)
@@ -156,7 +228,6 @@ async_weights_init(struct async_weights *a, uint32_t elements, const uint8_t *w,
 	return true;
 }
 
-/* F is known.  False without memory. */
 static inline bool
 async_weights_set_segments(struct async_weights *a, uint32_t floats)
 {
@@ -174,7 +245,7 @@ async_weights_set_segments(struct async_weights *a, uint32_t floats)
 	return true;
 }
 
-/* Round t of the wire, as the one nearest to `near`. */
+/* Return the round nearest to `near` that is t on the wire. */
 static inline int64_t
 async_weights_unwrap(uint32_t t, int64_t near)
 {
@@ -190,21 +261,19 @@ async_weights_wire(int64_t round)
 	return (uint32_t)round & (SEG_ITERATIONS - 1);
 }
 
-/* Have all segments come as far as t_s, and none any further? */
 static inline bool
 async_weights_is_uniform(const struct async_weights *a)
 {
 	return a->most == a->t_s;
 }
 
-/* Has more than the round that we are at gone by?  We are to catch up. */
 static inline bool
 async_weights_is_behind(const struct async_weights *a)
 {
 	return a->latest > a->t_s + 1 || a->most > a->t_s + 1;
 }
 
-/* Segment s has been complete up to `round`, which is not of it. */
+/* Note that the job has completed the rounds of s before `round`. */
 static inline void
 async_weights_note_known(struct async_weights *a, struct async_weights_seg *s,
     int64_t round)
@@ -213,7 +282,6 @@ async_weights_note_known(struct async_weights *a, struct async_weights_seg *s,
 	a->latest = round > a->latest ? round : a->latest;
 }
 
-/* The weights' CRC-32C for a Join; 0, unknown, between two rounds. */
 static inline uint32_t
 async_weights_weights_crc(const struct async_weights *a)
 {
@@ -222,7 +290,6 @@ async_weights_weights_crc(const struct async_weights *a)
 	    0;
 }
 
-/* The CRC of a round that is whole; false if it is not, or long ago. */
 static inline bool
 async_weights_crc(const struct async_weights *a, int64_t round, uint32_t *crc)
 {
@@ -233,14 +300,12 @@ async_weights_crc(const struct async_weights *a, int64_t round, uint32_t *crc)
 	return true;
 }
 
-/* How stale a gradient of weights as of round t_w is at round t_s. */
 static inline uint64_t
 async_weights_staleness(int64_t t_s, int64_t t_w)
 {
 	return t_s > t_w ? (uint64_t)(t_s - t_w) : 0;
 }
 
-/* Something is expected of the network from now on. */
 static inline void
 async_weights_expect_result(struct async_weights *a, uint64_t now_ns)
 {
@@ -249,7 +314,7 @@ async_weights_expect_result(struct async_weights *a, uint64_t now_ns)
 	a->waits = true;
 }
 
-/* Ask for segment i, if it has not been asked for. */
+/* Queue a request for segment i, unless there is one. */
 static inline void
 async_weights_queue_help(struct async_weights *a, uint32_t i)
 {
@@ -261,7 +326,7 @@ async_weights_queue_help(struct async_weights *a, uint32_t i)
 	a->queue[(a->queue_at + a->queued++) % a->segs] = i;
 }
 
-/* The silence begins anew. */
+/* Start to wait for a silence. */
 static inline void
 async_weights_restart_silence(struct async_weights *a, uint64_t now_ns)
 {
@@ -271,7 +336,7 @@ async_weights_restart_silence(struct async_weights *a, uint64_t now_ns)
 	    ASYNC_WEIGHTS_QUIET_NS : ASYNC_WEIGHTS_QUIET_MAX_NS);
 }
 
-/* Round t_s is whole, perhaps more. */
+/* Close the rounds that are complete. */
 static inline void
 async_weights_advance(struct async_weights *a)
 {
@@ -285,7 +350,7 @@ async_weights_advance(struct async_weights *a)
 	}
 }
 
-/* Segment i takes its next round. */
+/* Apply the next round to segment i. */
 static inline void
 async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
     uint16_t given)
@@ -312,7 +377,7 @@ async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
 	async_weights_advance(a);
 }
 
-/* Keep a result until its turn comes. */
+/* Keep a result until the rounds before it have arrived. */
 static inline enum async_weights_verdict
 async_weights_store_early(
     struct async_weights *a, const struct seg *g, int64_t round)
@@ -339,7 +404,7 @@ async_weights_store_early(
 	return ASYNC_WEIGHTS_EARLY;
 }
 
-/* Apply what was kept of segment i, as far as its turn has come. */
+/* Apply the kept results of segment i that are next. */
 static inline void
 async_weights_apply_early(struct async_weights *a, uint32_t i)
 {
@@ -357,7 +422,7 @@ async_weights_apply_early(struct async_weights *a, uint32_t i)
 	}
 }
 
-/* Does the result g of a job that may be another show that it is ours? */
+/* Check whether result g proves that the job is the one that we were in. */
 static inline enum async_weights_verdict
 async_weights_check_proof(struct async_weights *a, const struct seg *g,
     uint64_t now_ns)
@@ -373,7 +438,7 @@ async_weights_check_proof(struct async_weights *a, const struct seg *g,
 	return ASYNC_WEIGHTS_PROVEN;
 }
 
-/* The round that segment i lacked has come. */
+/* The round that segment i lacked has arrived: its request is over. */
 static inline void
 async_weights_end_help(struct async_weights *a, uint32_t i, uint64_t now_ns)
 {
@@ -424,7 +489,6 @@ async_weights_check_result(struct async_weights *a, const struct seg *g,
 	return ASYNC_WEIGHTS_APPLIED;
 }
 
-/* A segment from the switch. */
 static inline enum async_weights_verdict
 async_weights_receive_result(struct async_weights *a, const struct seg *g,
     uint64_t now_ns)
@@ -436,12 +500,6 @@ async_weights_receive_result(struct async_weights *a, const struct seg *g,
 	return v;
 }
 
-/*
- * The switch has let us in; `next` of the wire is its newest round and 1.  If
- * it let us in before, it may have been restarted since, and its rounds be
- * others: then nothing is taken before it has shown that it has the last
- * result we applied.  False if it cannot have it.
- */
 static inline bool
 async_weights_enter_job(struct async_weights *a, uint32_t next, uint64_t now_ns)
 {
@@ -467,7 +525,6 @@ async_weights_enter_job(struct async_weights *a, uint32_t next, uint64_t now_ns)
 	return true;
 }
 
-/* Nobody has the result g any more: is it one that we need? */
 static inline bool
 async_weights_needs(const struct async_weights *a, const struct seg *g)
 {
@@ -479,7 +536,7 @@ async_weights_needs(const struct async_weights *a, const struct seg *g)
 	return async_weights_unwrap(g->iteration, need) == need;
 }
 
-/* Some Helps were not answered: those are sent again. */
+/* Queue the requests again that have not been answered in time. */
 static inline void
 async_weights_expire_helps(struct async_weights *a, uint64_t now_ns)
 {
@@ -503,7 +560,10 @@ async_weights_expire_helps(struct async_weights *a, uint64_t now_ns)
 			  : ASYNC_WEIGHTS_NEVER;
 }
 
-/* The Help for a round; what is known to exist is waited for. */
+/*
+ * Return the word of a Help for a round.  An answer is expected only if the
+ * round is known to be complete.
+ */
 static inline uint64_t
 async_weights_make_help(struct async_weights *a, uint32_t i, int64_t round,
     uint64_t now_ns)
@@ -524,9 +584,9 @@ async_weights_make_help(struct async_weights *a, uint32_t i, int64_t round,
 }
 
 /*
- * A silence: was something lost that nothing has shown?  The segments that
- * have not come as far as others, or the first if all have.  True if *word is
- * to be asked for.
+ * After a silence, request the segments that are behind others, or the first
+ * segment if none is, because their loss may not have shown.  Returns true if
+ * *word must be requested.
  */
 static inline bool
 async_weights_end_silence(
@@ -542,7 +602,7 @@ async_weights_end_silence(
 		return true;
 	}
 	if (a->repairs && !async_weights_is_uniform(a))
-		return false;	/* Probes do */
+		return false;	/* Probes request them */
 	for (uint32_t k = 0; k < a->segs && a->queued < ASYNC_WEIGHTS_HELPS;
 	    k++) {
 		struct async_weights_seg *s = &a->seg[k];
@@ -557,7 +617,6 @@ async_weights_end_silence(
 	return true;
 }
 
-/* Is a Help to be sent now?  If so, its word. */
 static inline bool
 async_weights_next_help(
     struct async_weights *a, uint64_t now_ns, uint64_t *word)
@@ -585,7 +644,6 @@ async_weights_next_help(
 	return false;
 }
 
-/* When async_weights_next_help() is due, even if nothing comes. */
 static inline uint64_t
 async_weights_deadline_ns(const struct async_weights *a)
 {

@@ -1,23 +1,30 @@
 /*
- * async-worker.h - an asynchronous worker: what it sends and takes, and when
+ * async-worker.h - an asynchronous worker: what it sends, requests and receives
  *
- * LWU of iSwitch's Algorithm 1: it is a member of a job (membership.h), keeps
- * the weights by the results that come (iswitch/async-weights.h), and sends the
- * gradients that LGC commits, one at a time, whole and in order of index.  A
- * server answers each before the next: what it lacks of a gradient is sent
- * again when it asks, and all of it after a second in which it neither asks nor
- * answers. Pure: time is an argument (ns, monotonic), no socket is touched.
+ * The worker of iSwitch's Algorithm 1.  It is a member of a job (membership.h),
+ * applies results to its weights (async-weights.h), and sends the gradients
+ * that the caller commits, one at a time, whole and in order of index.  A
+ * server answers each gradient before it takes the next.  If a server requests
+ * segments of a gradient they are sent again; if it neither requests nor
+ * answers for a second, all of the gradient is.
+ *
+ * Where the switch repairs losses (arq/retransmit.h), a push is over when a
+ * STATE acknowledges all of it; until then its gradient is kept.  The Probe
+ * behind a push, and those during a round, also request results of the round.
+ * A lost push would leave its segments one contribution behind the others for
+ * good.
  *
  * The caller commits a gradient when async_worker_is_ready(), and keeps it
- * until the next; it gives what came from the switch
- * (async_worker_receive_result, _control) and sends what async_worker_next()
- * wants sent, until it wants nothing more before async_worker_deadline_ns(). Of
- * each run it says how much has left (async_worker_count_sent); without room
- * for the rest it calls async_worker_note_room() when there may be some.
- * Messages go through its channel (channel-client.h).
+ * until the next.  It passes the packets of the switch
+ * (async_worker_receive_result, async_worker_receive_control), and sends what
+ * async_worker_next() writes until it writes nothing more before
+ * async_worker_deadline_ns().  After each run it reports how much was sent
+ * (async_worker_count_sent), and after a run without room for the rest it calls
+ * async_worker_note_room() when there may be room.  Messages go through its
+ * secure channel (channel-client.h).
  *
- * Owns its memory: async_worker_free().  No locking: that is for who has two
- * threads.
+ * Pure: time is an argument (ns, monotonic), no socket is touched.  Owns its
+ * memory: async_worker_free().  No locking: a caller with two threads locks.
  */
 #ifndef INNET_ISWITCH_ASYNC_WORKER_H
 #define INNET_ISWITCH_ASYNC_WORKER_H
@@ -34,37 +41,39 @@
 #define ASYNC_WORKER_NEVER MEMBERSHIP_NEVER
 
 enum {
-	ASYNC_WORKER_ASKS = 256,	/* of the server, waiting */
+	ASYNC_WORKER_ASKS = 256,	/* queued requests of the server */
 	ASYNC_WORKER_BURST_NS = 1000000,	/* of a paced vector */
-	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* then a server has none */
-	ASYNC_WORKER_UNSENT_BYTES = 80000,	/* before another is committed:
-						 * a run, and what the kernel
-						 * adds */
+	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* silence of a server before
+						   all is sent again */
+	ASYNC_WORKER_UNSENT_BYTES = 80000,	/* that may wait for the link
+						   when a gradient is committed:
+						   a run, as the kernel counts
+						   it */
 	ASYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES
 };
 
 struct async_worker_conf {
 	float gamma;			/* negative: gradients point up */
 	int64_t first;			/* round that the weights precede */
-	uint64_t staleness;		/* rounds; staler is discarded */
+	uint64_t staleness; /* most rounds that a gradient is late */
 	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
-	uint32_t run_segments;		/* what one send can carry */
+	uint32_t run_segments;		/* segments that one send can carry */
 };
 
-/* Why it has ended, if not as a member; async_worker_why() has the words. */
+/* Why the worker has ended; if GOING, `in` may have. */
 enum async_worker_end {
 	ASYNC_WORKER_GOING,
 	ASYNC_WORKER_NO_MEMORY,
-	ASYNC_WORKER_STUCK,		/* `round` of `index` does not come */
-	/* or `round` of `index` shows that the job is not ours any more: */
-	ASYNC_WORKER_AHEAD,		/* it has not come there */
-	ASYNC_WORKER_OTHER,		/* it has another */
-	ASYNC_WORKER_SILENT,		/* it does not show its own */
-	ASYNC_WORKER_GONE		/* it keeps it no more */
+	ASYNC_WORKER_STUCK,		/* `round` of `index` is missing */
+	/* or `round` of `index` shows that the job is another: */
+	ASYNC_WORKER_AHEAD,		/* the job has not reached it */
+	ASYNC_WORKER_OTHER,		/* the job has a different result */
+	ASYNC_WORKER_SILENT,		/* the job does not send its result */
+	ASYNC_WORKER_GONE		/* the job does not keep it any more */
 };
 
 enum async_worker_count {
-	ASYNC_WORKER_SENT,		/* gradients, all of each */
+	ASYNC_WORKER_SENT,		/* complete gradients */
 	ASYNC_WORKER_SEGMENTS,
 	ASYNC_WORKER_RESENT,		/* segments */
 	ASYNC_WORKER_PROBES, ASYNC_WORKER_STATES, ASYNC_WORKER_NACKS,
@@ -74,9 +83,8 @@ enum async_worker_count {
 /* To be sent: a run of segments of the gradient, or a control message. */
 struct async_worker_out {
 	uint32_t iteration, first, count;	/* count 0: a message */
-	bool again;			/* the server lacks them, or they were
-					 * lost */
-	bool repaired;			/* the mender's */
+	bool again;			/* sent before */
+	bool repaired;			/* from the retransmission queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
 };
@@ -86,28 +94,112 @@ struct async_worker {
 	struct membership in;		/* of the job */
 	struct async_weights weights;
 	enum async_worker_end end;
-	int64_t round;			/* of what ended it */
-	uint32_t index;
+	int64_t round;			/* that ended the worker */
+	uint32_t index;			/* its segment */
 	uint64_t n[ASYNC_WORKER_COUNTS];
 
-	/* repair, if both sides know how: of the last push, and a round */
+	/* of the last push and of a round, if both sides know Probes */
 	bool repairs;
 	struct retransmit retransmit;
 
 	/* the gradient that was committed last */
-	uint32_t pushes;		/* and those before it */
-	uint32_t sent;			/* segments of it */
+	uint32_t pushes;		/* gradients committed */
+	uint32_t sent;			/* segments of the last */
 	bool busy;			/* it is being sent, or repaired */
-	bool again;			/* ... once more, for all was lost */
-	bool blocked;			/* there was no room */
-	int64_t need;			/* t_s that a server's answer makes */
-	uint64_t send_ns;		/* from then on: the next run */
-	uint64_t asked_ns;		/* it was sent, or asked for, last */
+	bool again;			/* all of it is sent again */
+	bool blocked;			/* there was no room to send */
+	int64_t need;			/* t_s after the server's answer */
+	uint64_t send_ns;		/* earliest time of the next run */
+	uint64_t asked_ns;		/* last time that it was sent or
+					   requested */
 	uint32_t ask[ASYNC_WORKER_ASKS];	/* indices, a queue */
 	uint32_t asks, asked;
 };
 
-/* Is the push over, and what round is owed to us? */
+/* Initialise w with in->elements weights; false without memory. */
+static inline bool async_worker_init(struct async_worker *w,
+    const struct membership_conf *in, const struct async_worker_conf *cf,
+    const uint8_t *weights, uint64_t now_ns);
+
+/* Free the memory of w. */
+static inline void async_worker_free(struct async_worker *w);
+
+/*
+ * Tell whether a gradient may be committed.  room: at most
+ * ASYNC_WORKER_UNSENT_BYTES wait for the link.
+ */
+static inline bool async_worker_is_ready(const struct async_worker *w,
+    bool room, uint64_t now_ns);
+
+/*
+ * Return from when on a gradient may be committed if nothing else arrives, or
+ * NEVER if something must arrive or leave first.  None is committed while the
+ * last one is being sent, or during a round that is arriving: a worker that
+ * pushes faster than rounds come only fills queues.  A worker that is behind
+ * would push a stale gradient.  A server must answer first.
+ */
+static inline uint64_t async_worker_ready_ns(const struct async_worker *w);
+
+/*
+ * Tell whether a gradient that `stale` rounds have overtaken may be sent;
+ * otherwise the caller discards it.
+ */
+static inline bool async_worker_is_fresh(const struct async_worker *w,
+    uint64_t stale);
+
+/* Commit a gradient, whose segments may be sent from at_ns on. */
+static inline void async_worker_commit(struct async_worker *w, uint64_t at_ns);
+
+/* Process a control message from the switch that the channel finds good. */
+static inline void async_worker_receive_control(struct async_worker *w,
+    const struct control *c, uint64_t now_ns);
+
+/* Process a segment from the switch. */
+static inline enum async_weights_verdict async_worker_receive_result(
+    struct async_worker *w,
+    const struct seg *s, uint64_t now_ns);
+
+/*
+ * Write what must be sent next to *o.  Returns false if there is nothing now,
+ * or if the worker has ended.  Before the next call the caller reports how much
+ * of a run was sent.
+ */
+static inline bool async_worker_next(struct async_worker *w, uint64_t now_ns,
+    struct async_worker_out *o);
+
+/* The first n segments of run o were sent; there was no room for the others. */
+static inline void async_worker_count_sent(struct async_worker *w,
+    const struct async_worker_out *o, uint32_t n, uint64_t now_ns);
+
+/* There may be room to send again. */
+static inline void async_worker_note_room(struct async_worker *w);
+
+/*
+ * Return when there is something to do, even if nothing arrives and no room
+ * appears.
+ */
+static inline uint64_t async_worker_deadline_ns(const struct async_worker *w);
+
+/* Leave the job: async_worker_next() writes the Leaves. */
+static inline void async_worker_leave(struct async_worker *w, uint64_t now_ns);
+
+/* Tell whether the worker has not ended yet. */
+static inline bool async_worker_is_going(const struct async_worker *w);
+
+/* Return counter `what`. */
+static inline uint64_t async_worker_count(const struct async_worker *w,
+    enum async_worker_count what);
+
+/*
+ * Write what ended the worker to `text`, in words that follow the switch's
+ * name.  Returns text, which may be empty.
+ */
+static inline const char *async_worker_why(const struct async_worker *w,
+    char text[ASYNC_WORKER_WHY_BYTES]);
+
+/* implementation */
+
+/* Update whether the push is over, and which round we wait for. */
 static inline void
 async_worker_update_repair(struct async_worker *w)
 {
@@ -122,7 +214,10 @@ async_worker_update_repair(struct async_worker *w)
 		w->busy = false;
 }
 
-/* We are in: does the switch repair?  False without memory. */
+/*
+ * We have joined: start the retransmission queue if the switch repairs.
+ * Returns false without memory.
+ */
 static inline bool
 async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 {
@@ -146,7 +241,7 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 	return true;
 }
 
-/* A gradient has been committed. */
+/* Queue the gradient that was committed. */
 static inline void
 async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
 {
@@ -157,7 +252,7 @@ async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
 	retransmit_ready_all(&w->retransmit);
 }
 
-/* Segment i has taken round `round`, or keeps it until its turn. */
+/* Report a result to the retransmission queue. */
 static inline void
 async_worker_repair_result(struct async_worker *w, const struct seg *g,
     enum async_weights_verdict v, uint64_t now_ns)
@@ -171,7 +266,7 @@ async_worker_repair_result(struct async_worker *w, const struct seg *g,
 		    v == ASYNC_WEIGHTS_EARLY, now_ns);
 }
 
-/* Is it a STATE or a NACK? */
+/* Process c if it is a STATE or a NACK. */
 static inline bool
 async_worker_receive_repair(struct async_worker *w, const struct control *c,
     uint64_t now_ns)
@@ -185,7 +280,7 @@ async_worker_receive_repair(struct async_worker *w, const struct control *c,
 	return true;
 }
 
-/* A Probe, if one is to be sent now. */
+/* Write a Probe, if one is due. */
 static inline bool
 async_worker_put_probe(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
@@ -211,7 +306,6 @@ async_worker_put_probe(struct async_worker *w, struct async_worker_out *o,
 	return true;
 }
 
-/* Weights of so many elements as in->elements says; false without memory. */
 static inline bool
 async_worker_init(struct async_worker *w, const struct membership_conf *in,
     const struct async_worker_conf *cf, const uint8_t *weights,
@@ -231,7 +325,6 @@ async_worker_free(struct async_worker *w)
 	retransmit_free(&w->retransmit);
 }
 
-/* So many of them so far. */
 static inline uint64_t
 async_worker_count(const struct async_worker *w, enum async_worker_count what)
 {
@@ -244,14 +337,13 @@ async_worker_count(const struct async_worker *w, enum async_worker_count what)
 	}
 }
 
-/* Has it not ended yet? */
 static inline bool
 async_worker_is_going(const struct async_worker *w)
 {
 	return w->end == ASYNC_WORKER_GOING && w->in.end == MEMBERSHIP_GOING;
 }
 
-/* It cannot go on, by what that round of that segment shows. */
+/* End the worker, because of that round of that segment. */
 static inline void
 async_worker_end_with(struct async_worker *w, enum async_worker_end end,
     int64_t round, uint32_t index)
@@ -261,30 +353,22 @@ async_worker_end_with(struct async_worker *w, enum async_worker_end end,
 	w->index = index;
 }
 
-/* The round of segment i that we need, or show that it is ours. */
+/*
+ * Return the round of segment i that we need next, or that proves that the job
+ * is ours.
+ */
 static inline int64_t
 async_worker_needed_round(const struct async_worker *w, uint32_t i)
 {
 	return w->weights.seg[i].next - w->weights.proving;
 }
 
-/*
- * May a gradient be sent that so many rounds have overtaken?  If not, it is
- * to be discarded.
- */
 static inline bool
 async_worker_is_fresh(const struct async_worker *w, uint64_t stale)
 {
 	return stale <= w->cf.staleness;
 }
 
-/*
- * From when on one may be committed, if nothing else comes until then; NEVER:
- * that takes something to come, or to leave.  Not while the last is on its way
- * out, nor amid a round that is on its way in: who pushes faster than rounds
- * come only fills queues; and who is behind would push what is stale.  To a
- * server not before its answer, either.
- */
 static inline uint64_t
 async_worker_ready_ns(const struct async_worker *w)
 {
@@ -298,17 +382,12 @@ async_worker_ready_ns(const struct async_worker *w)
 	    ASYNC_WEIGHTS_QUIET_NS;
 }
 
-/*
- * May a gradient be committed?  room: at most ASYNC_WORKER_UNSENT_BYTES wait
- * for the link.
- */
 static inline bool
 async_worker_is_ready(const struct async_worker *w, bool room, uint64_t now_ns)
 {
 	return room && now_ns >= async_worker_ready_ns(w);
 }
 
-/* Commit one, whose segments may leave from at_ns on. */
 static inline void
 async_worker_commit(struct async_worker *w, uint64_t at_ns)
 {
@@ -322,7 +401,7 @@ async_worker_commit(struct async_worker *w, uint64_t at_ns)
 	async_worker_repair_push(w, at_ns);
 }
 
-/* We are in; the first time, F is known. */
+/* We have joined; the first time, the size of segments is known now. */
 static inline void
 async_worker_enter_job(struct async_worker *w, uint64_t now_ns)
 {
@@ -336,7 +415,10 @@ async_worker_enter_job(struct async_worker *w, uint64_t now_ns)
 		w->end = ASYNC_WORKER_NO_MEMORY;
 }
 
-/* A server lacks a segment of the last gradient, which the caller still has. */
+/*
+ * Queue a segment of the last gradient that a server requests; the caller still
+ * has it.
+ */
 static inline void
 async_worker_receive_help(struct async_worker *w, const struct seg *s,
     uint64_t now_ns)
@@ -351,7 +433,6 @@ async_worker_receive_help(struct async_worker *w, const struct seg *s,
 	w->asked_ns = now_ns;
 }
 
-/* A control message from the switch, its MAC judged good. */
 static inline void
 async_worker_receive_control(struct async_worker *w, const struct control *c,
     uint64_t now_ns)
@@ -379,7 +460,6 @@ async_worker_receive_control(struct async_worker *w, const struct control *c,
 	}
 }
 
-/* A segment from the switch. */
 static inline enum async_weights_verdict
 async_worker_receive_result(struct async_worker *w, const struct seg *s,
     uint64_t now_ns)
@@ -397,7 +477,7 @@ async_worker_receive_result(struct async_worker *w, const struct seg *s,
 	return v;
 }
 
-/* When a round that does not come is given up; NEVER. */
+/* Return when a missing round is given up; NEVER. */
 static inline uint64_t
 async_worker_give_up_ns(const struct async_worker *w)
 {
@@ -405,7 +485,10 @@ async_worker_give_up_ns(const struct async_worker *w)
 	    w->in.cf.give_up_ns) : ASYNC_WORKER_NEVER;
 }
 
-/* No round for too long: which is it, and of which segment? */
+/*
+ * End because no round has arrived for too long; find which round of which
+ * segment is missing.
+ */
 static inline void
 async_worker_end_stuck(struct async_worker *w)
 {
@@ -418,7 +501,10 @@ async_worker_end_stuck(struct async_worker *w)
 	    ASYNC_WORKER_STUCK, async_worker_needed_round(w, i), i);
 }
 
-/* When all of the gradient is sent again, for a server may have none; NEVER. */
+/*
+ * Return when all of the gradient is sent again, because a server may have none
+ * of it; NEVER.
+ */
 static inline uint64_t
 async_worker_repeat_ns(const struct async_worker *w)
 {
@@ -429,7 +515,7 @@ async_worker_repeat_ns(const struct async_worker *w)
 	    (w->asked_ns > heard ? w->asked_ns : heard) + ASYNC_WORKER_AGAIN_NS;
 }
 
-/* What is due by now_ns. */
+/* Do what is due by now_ns. */
 static inline void
 async_worker_run_timers(struct async_worker *w, uint64_t now_ns)
 {
@@ -443,7 +529,7 @@ async_worker_run_timers(struct async_worker *w, uint64_t now_ns)
 	}
 }
 
-/* A Join or a Leave, if one is due. */
+/* Write a Join or a Leave, if one is due. */
 static inline bool
 async_worker_put_membership(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
@@ -458,7 +544,7 @@ async_worker_put_membership(struct async_worker *w, struct async_worker_out *o,
 	return o->len > 0;
 }
 
-/* A Help, if one is due. */
+/* Write a Help, if one is due. */
 static inline bool
 async_worker_put_help(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
@@ -474,7 +560,7 @@ async_worker_put_help(struct async_worker *w, struct async_worker_out *o,
 	return true;
 }
 
-/* The most segments that leave at once. */
+/* Return the most segments that are sent at once. */
 static inline uint32_t
 async_worker_burst_segments(const struct async_worker *w)
 {
@@ -488,7 +574,7 @@ async_worker_burst_segments(const struct async_worker *w)
 	return n < w->cf.run_segments ? (uint32_t)n : w->cf.run_segments;
 }
 
-/* The next of what the server asked for, as many as follow each other. */
+/* Take a run of the segments that the server requested. */
 static inline uint32_t
 async_worker_next_answer(const struct async_worker *w, uint32_t most,
     uint32_t *first)
@@ -502,7 +588,7 @@ async_worker_next_answer(const struct async_worker *w, uint32_t most,
 	return n;
 }
 
-/* The next run of the gradient: what is asked for of it comes first. */
+/* Take the next run of the gradient, requested segments first. */
 static inline bool
 async_worker_next_run(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
@@ -526,10 +612,6 @@ async_worker_next_run(struct async_worker *w, struct async_worker_out *o,
 	return o->again || w->busy;
 }
 
-/*
- * What is to be sent next; false if nothing is for now, or it is the end.  How
- * much of a run has left is said before the next call.
- */
 static inline bool
 async_worker_next(struct async_worker *w, uint64_t now_ns,
     struct async_worker_out *o)
@@ -544,14 +626,14 @@ async_worker_next(struct async_worker *w, uint64_t now_ns,
 	if (!w->in.closed && !w->blocked && now_ns >= w->send_ns &&
 	    async_worker_next_run(w, o, now_ns))
 		return true;
-	/* behind what may complete the round that it asks for */
+	/* after segments, which may complete the round that it requests */
 	return async_worker_put_probe(w, o, now_ns) ||
 	    async_worker_put_help(w, o, now_ns);
 }
 
 /*
- * So many segments have left: when the next may.  Who is woken late makes up
- * for it, of a burst's time at most: else each burst would come later.
+ * Set when the next run may be sent, after n segments.  A process that wakes up
+ * late catches up by the time of one burst at most.
  */
 static inline void
 async_worker_pace_next(struct async_worker *w, uint32_t n, uint64_t now_ns)
@@ -566,7 +648,6 @@ async_worker_pace_next(struct async_worker *w, uint32_t n, uint64_t now_ns)
 	w->send_ns += (uint64_t)(bits / (double)w->cf.pace_bps * 1e9);
 }
 
-/* The first n segments of a run have left; for the others there is no room. */
 static inline void
 async_worker_count_sent(struct async_worker *w,
     const struct async_worker_out *o, uint32_t n, uint64_t now_ns)
@@ -595,14 +676,12 @@ async_worker_count_sent(struct async_worker *w,
 	async_weights_expect_result(&w->weights, now_ns);
 }
 
-/* There may be room again. */
 static inline void
 async_worker_note_room(struct async_worker *w)
 {
 	w->blocked = false;
 }
 
-/* It is over: say so to the switch, and be let go. */
 static inline void
 async_worker_leave(struct async_worker *w, uint64_t now_ns)
 {
@@ -610,7 +689,6 @@ async_worker_leave(struct async_worker *w, uint64_t now_ns)
 		membership_leave(&w->in, now_ns);
 }
 
-/* When there is something to do, even if nothing comes and no room. */
 static inline uint64_t
 async_worker_deadline_ns(const struct async_worker *w)
 {
@@ -636,7 +714,6 @@ async_worker_deadline_ns(const struct async_worker *w)
 	return at < due ? at : due;
 }
 
-/* What ended it, in words to follow the switch's name; text, or "". */
 static inline const char *
 async_worker_why(const struct async_worker *w,
     char text[ASYNC_WORKER_WHY_BYTES])
