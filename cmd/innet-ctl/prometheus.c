@@ -70,8 +70,7 @@ compare_samples(const void *a, const void *b)
 	return by != 0 ? by : x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Print a label's value in quotes, without characters that control terminals.
- */
+/* Print the value of a label in quotes, without control characters. */
 static void
 print_label(FILE *f, const char *s)
 {

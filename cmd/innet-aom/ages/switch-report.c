@@ -1,5 +1,4 @@
-/* switch-report.c - a switch's report: what it superseded and what it dropped
- */
+/* switch-report.c - read a report of a switch: switch-report.h */
 #include "cmd/innet-aom/ages/switch-report.h"
 
 #include <cjson/cJSON.h>

@@ -167,8 +167,7 @@ int32_t job_add_member(struct job *j, const union addr *at);
 /* Add the time of a whole iteration; exits 1 without memory. */
 void job_add_time(struct job *j, uint64_t ns);
 
-/* Count `by` packets or bytes of member m (-1: unknown), or one of iteration t.
- */
+/* Count packets or bytes of member m (-1: unknown); or one, of iteration t. */
 void job_count(struct job *j, int32_t m, enum job_count what, uint64_t by);
 void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
 

@@ -51,8 +51,7 @@ struct rounds {
 	uint64_t over_ns;
 };
 
-/* Member m sent or received segment s, whose iteration is that of the packet.
- */
+/* Member m sent or received segment s, with the iteration of its packet. */
 void rounds_add_segment(struct job *j, struct job_context *context, uint32_t m,
     const struct job_segment *s);
 

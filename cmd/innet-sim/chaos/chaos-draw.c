@@ -1,4 +1,4 @@
-/* From a seed to a training and its faults: chaos.h. */
+/* chaos-draw.c - draw a training and its faults: chaos-draw.h */
 #include "config.h"
 
 #include <inttypes.h>

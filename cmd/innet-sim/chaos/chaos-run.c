@@ -1,4 +1,4 @@
-/* One run of a training that was drawn, and what must hold: chaos.h. */
+/* chaos-run.c - run one random training and check it: chaos-run.h */
 #include "config.h"
 
 #include <inttypes.h>

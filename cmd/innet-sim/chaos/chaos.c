@@ -1,4 +1,4 @@
-/* Many random trainings, on all cores: chaos.h. */
+/* chaos.c - run many random trainings on all cores: chaos.h */
 #include "config.h"
 
 #include <err.h>

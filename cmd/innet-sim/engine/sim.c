@@ -265,7 +265,7 @@ send_to_group(struct sim *s, const struct sim_route *r, bool all,
 	const uint32_t n = all ? r->n : 1;
 
 	if (s->worker[base].down == SIM_NONE) {
-		r->crowd->kind->model(s, r->crowd, base, n, p);
+		r->group->kind->model(s, r->group, base, n, p);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)

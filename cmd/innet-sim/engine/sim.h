@@ -1,42 +1,41 @@
 /*
  * sim.h - the simulator's engine: nodes, pipes and one queue of events
  *
- * CONTRACT, for who adds a kind of node
+ * The contract of a kind of node:
  *
- * Time is sim->now_ns, integer ns from 0, and moves only between events.  A
+ * Time is sim->now_ns, whole ns from 0.  It changes only between events.  A
  * network is nodes (workers, switches, servers) joined by pipes; a link is two
- * pipes, one each way.  A pipe takes packets at its sender and hands them to
- * its receiver, in order, when their last bit has left and the propagation is
- * over.  Nothing else carries anything from node to node, but for workers
- * whose access is ideal: they hand over at once.
+ * pipes, one for each direction.  A pipe accepts packets from its sender and
+ * delivers them to its receiver in order, each when its last bit has left and
+ * the propagation time is over.  Only workers with ideal access send without a
+ * pipe: their packets arrive at once.
  *
- * A kind of node is a struct sim_kind, a file node-NAME.c: arrive() is given
- * what comes, over which pipe; wake() is called when the node asked for it
- * with sim_wake(); fail() when the node goes down or comes back; free() at the
- * end.  A node sends with sim_send() (a pipe with a plain queue, which may
- * have a limit) or, where it has an Olaf or drop-tail port, offers to the
- * pipe's egress by way of the data plane (driver.h).  It may keep what it likes
- * in node->own.
- * It reads no clock, draws only from sim->chance (or streams of its own,
- * seeded from sim->seed), and decides nothing that a header of common/
- * decides: it calls that header.  build.c makes nodes from the scenario, one
- * function a section; a new section is a table in scenario.c.
+ * A kind of node is a struct sim_kind in a file node-NAME.c.  arrive() receives
+ * a packet and the pipe that it came over.  wake() is called at the time that
+ * the node passed to sim_wake(), fail() when the node goes down or recovers,
+ * and free() at the end.  A node sends with sim_send(), over a pipe with a
+ * plain queue that may have a limit; a node with an Olaf or drop-tail port
+ * offers packets to the pipe's egress through the data plane
+ * (nodes/plane-driver.h).  It may keep its state in node->own.  It reads no
+ * clock, and draws only from sim->chance or from generators of its own, seeded
+ * from sim->seed.  It makes no decision that a header of common/ makes; it
+ * calls that header.
  *
- * At one instant events come by class: what fails or recovers; ends of
- * transmission; deliveries to servers; models on their way back
- * (acknowledgements); arrivals at switches; wakes; new updates.  Within a
- * class, by index: of pipes and nodes in the order of the scenario, of
- * workers likewise, by group, cluster, id.  Over one pipe, in order.
+ * Events of the same time are ordered by class: faults and recoveries; ends of
+ * transmission; deliveries to servers; models on the way to workers; arrivals
+ * at switches; wakes; new updates.  Within a class they are ordered by index:
+ * pipes, nodes and workers in the order of the scenario, workers by group,
+ * cluster and id.  Packets of one pipe stay in order.
  *
  * Packets carry no vectors: up.n and up.elements are 0, and wire_bytes is the
- * length of the frame as it would be (captures are given zeros).  A packet is
- * copied by value: nothing is allocated for one.  Where kinds differ, what is
- * neither update nor model is a frame of another program: traffic.h.
+ * length that the frame would have (captures contain zeros).  A packet is
+ * copied by value, without allocation.  A packet that is neither update nor
+ * model is a frame of another program (nodes/node-traffic.h).
  *
- * Every constituent that was sent is counted once as delivered or under the
- * reason why it was not: sim_count_loss() for what a node or pipe loses, the
- * tally of an egress for what a queue does.  result_make_rows() holds every run
- * to it.
+ * Every constituent that was sent is counted exactly once: as delivered, or
+ * under the reason of its loss.  sim_count_loss() counts losses of nodes and
+ * pipes, and the tally of an egress those of its queue.  result_make_rows()
+ * checks that for every run.
  */
 #ifndef INNET_SIM_SIM_H
 #define INNET_SIM_SIM_H
@@ -65,13 +64,13 @@ enum sim_class {
 
 enum { SIM_ID_BITS = 29 };
 
-/* A packet's up.kind: a frame of another program (traffic.h). */
+/* A packet's up.kind: a frame of another program (node-traffic.h). */
 enum { SIM_REGULAR = 0 };
 
 #define SIM_NEVER UINT64_MAX
 #define SIM_NONE UINT32_MAX
 
-/* Why something is lost outside of queues of updates. */
+/* Why a packet is lost outside of queues of updates. */
 enum sim_loss {
 	SIM_LOST_LINK,		/* by a link's own loss */
 	SIM_LOST_DOWN,		/* a link or switch was down */
@@ -105,7 +104,7 @@ struct sim_flying {
 	struct sim_packet p;
 };
 
-/* What is in a pipe, in order.  Owns its memory; room is a power of two. */
+/* The packets in a pipe, in order.  Owns its memory; room is a power of two. */
 struct sim_ring {
 	struct sim_flying *item;
 	uint32_t head, count, room;
@@ -114,29 +113,29 @@ struct sim_ring {
 struct sim_node;
 
 struct sim_pipe {
-	struct sim_ring ring;	/* what is needed first stands first */
-	uint64_t deadline_ns;	/* the arrival that is meant */
+	struct sim_ring ring;	/* in the first line of the cache */
+	uint64_t deadline_ns;	/* the next arrival; other events are void */
 	struct sim_node *to;
 	uint32_t port;		/* the sender's or receiver's own number */
-	uint32_t left;		/* of those in the ring, have left */
+	uint32_t left;		/* packets of the ring that have left */
 	double loss;
 	struct link link;	/* of a plain queue */
 	uint64_t propagation_ns;
 	uint32_t index;		/* in sim->pipe */
 	enum sim_class class;	/* of an arrival's event */
 	uint32_t queue;		/* frames that may wait or be sent; 0: any */
-	uint32_t down;		/* how often it has failed, and not come back */
-	struct sim_flying one;	/* the ring, as long as it needs no more */
+	uint32_t down;		/* faults that hold it down */
+	struct sim_flying one;	/* the ring while it has room for one */
 	struct port *egress;	/* the sender's port; NULL: a plain queue */
-	uint64_t leave_ns;	/* the SIM_LEAVE that is meant */
+	uint64_t leave_ns;	/* the next SIM_LEAVE; other ones are void */
 	struct sim_node *from;
 };
 
-/* A switch's port upward, and what it did beside the tally. */
+/* A switch's port toward the server, and counters beside its tally. */
 struct sim_port {
 	struct port *egress;	/* of sim->plane, which numbers them alike */
 	const struct scenario_switch *cf;
-	unsigned __int128 wait_ns;	/* in the queue, before service */
+	unsigned __int128 wait_ns;	/* sum of waiting times in the queue */
 	uint64_t served, busy_ns;
 };
 
@@ -187,7 +186,7 @@ struct sim_pipe_hook {
 	void (*late)(struct sim *);	/* a SIM_LATE: one arrives late */
 };
 
-struct sim_node {	/* what moves most is in the first line of the cache */
+struct sim_node { /* the most used fields are in the first line of the cache */
 	_Alignas(64) const struct sim_kind *kind;
 	void *own;		/* the kind's */
 	struct sim_pipe *up;	/* toward the server, or NULL; the pipe
@@ -207,7 +206,7 @@ struct sim_node {	/* what moves most is in the first line of the cache */
 struct sim_route {
 	uint32_t first, n;	/* ids of the workers */
 	struct sim_pipe *down;	/* NULL: a pipe each, or ideal access */
-	struct sim_node *crowd;	/* NULL: another switch is between */
+	struct sim_node *group;	/* NULL: another switch is between */
 	uint32_t base;		/* of them in sim->worker */
 	uint32_t next;		/* route of the same cluster, or SIM_NONE */
 	bool again;		/* an earlier route has the same pipe */
@@ -215,7 +214,7 @@ struct sim_route {
 
 struct sim_worker {
 	struct arrivals arrivals;
-	uint32_t crowd, at;	/* its group, and its switch: nodes */
+	uint32_t group, at;	/* its group, and its switch: nodes */
 	uint32_t cluster;	/* in sim->cluster */
 	uint32_t id;		/* in its cluster */
 	uint32_t put;		/* updates generated */
@@ -254,7 +253,7 @@ struct sim {
 	struct rng arrivals, bursts, control, chance;
 	struct calendar events;
 	struct sim_port *port;	/* of the switches, the first nodes */
-	struct sim_plane *plane;	/* of them: driver.h; NULL: none */
+	struct sim_plane *plane; /* of them: plane-driver.h; NULL: none */
 	struct sim_pipe *pipe;
 	uint32_t pipes;
 	struct sim_node *node;
@@ -273,7 +272,7 @@ struct sim {
 	uint32_t trainings;
 	struct sim_tap *tap;	/* of each pipe; NULL: no link is captured */
 	uint64_t was_ns;	/* now_ns before this event */
-	struct sim_source *source;	/* of regular traffic: traffic.h */
+	struct sim_source *source;	/* of regular traffic: node-traffic.h */
 	uint32_t sources;
 	struct link_faults *link_faults;	/* link-faults.h; or NULL */
 	const struct sim_pipe_hook *pipe_hook;	/* theirs, or NULL */
@@ -296,11 +295,11 @@ sim_id_of(struct heap x)
 	return heap_id(&x) & ((1u << SIM_ID_BITS) - 1);
 }
 
-/* Let an event of this class and index happen at at_ns, now or later. */
+/* Schedule an event of this class and index at at_ns, now or later. */
 void sim_schedule(struct sim *s, enum sim_class class, uint32_t id,
     uint64_t at_ns);
 
-/* Call the node's wake() then. */
+/* Call the node's wake() at at_ns. */
 static inline void
 sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
 {
@@ -308,43 +307,43 @@ sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
 }
 
 /*
- * Send p over a pipe with a plain queue, where it is ready at ready_ns, which
- * is now or later, and not before that of the packet before it.
+ * Send p over a pipe with a plain queue.  It is ready at ready_ns: now or
+ * later, and not before the packet before it.
  */
 void sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
     uint64_t ready_ns);
 
-/* A packet that will be written there leaves then, over a pipe. */
+/* Return the place of a packet that leaves over a pipe at left_ns. */
 struct sim_packet *sim_put_in_flight(struct sim *s, struct sim_pipe *pipe,
     uint64_t left_ns);
 
 /*
- * Lose what is in the pipe and in its queue; without all, what has left is on
- * its way and comes.
+ * Lose the packets in the pipe and in its queue; without `all`, packets that
+ * have left the sender still arrive.
  */
 void sim_clear_pipe(struct sim *s, struct sim_pipe *pipe, bool all);
 
-/* A node, or a link by its way up, goes down, or comes back. */
+/* A node, or a link (by its pipe up), goes down or recovers. */
 void sim_fail_node(struct sim *s, struct sim_node *n, bool down);
 void sim_fail_link(struct sim *s, struct sim_pipe *up, bool down);
 
-/* The run cannot go on, or is not as it should be. */
+/* Report that the run cannot continue or that a check has failed. */
 void sim_report_wrong(struct sim *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A packet is lost, and why. */
+/* Count a packet that is lost. */
 void sim_count_loss(struct sim *s, const struct sim_packet *p,
     enum sim_loss why);
 
-/* Hand p to a node. */
+/* Deliver p to a node; by: the pipe, or NULL. */
 void sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p);
 
-/* A model goes to the workers that it is for, by the routes of node n. */
+/* Send a model to its workers by the routes of node n. */
 void sim_send_model(struct sim *s, struct sim_node *n,
     const struct sim_packet *p, uint64_t ready_ns);
 
-/* Handle events until there are none, or the scenario's end. */
+/* Handle events until there are none, or until the end of the scenario. */
 void sim_run(struct sim *s);
 
 static inline struct sim_cluster *
@@ -353,13 +352,13 @@ sim_cluster(const struct sim *s, uint16_t id)
 	return &s->cluster[s->cluster_of[id]];
 }
 
-/* n of so many bytes, zeroed, or exit. */
+/* Allocate n zeroed elements of that many bytes, or exit. */
 void *sim_alloc(size_t n, size_t bytes, const char *what);
 
-/* The same, in whole lines of the cache and large pages. */
+/* The same, in whole cache lines and large pages. */
 void *sim_alloc_large(size_t n, size_t bytes, const char *what);
 
-/* The next two pipes are a link; the one up. */
+/* Make a link of the next two pipes; return the pipe up. */
 struct sim_pipe *sim_add_link(struct sim *s, struct sim_node *from,
     struct sim_node *to, uint64_t up_bps, uint64_t down_bps,
     uint64_t propagation_ns, double loss);

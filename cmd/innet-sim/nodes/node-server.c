@@ -1,7 +1,9 @@
 /*
- * A parameter server: it notes how old updates are, and answers each with a
- * model: sim.h.  Gate and versions are olaf/server-rule.h's; the rest of that
- * rule is arithmetic of vectors, which decides nothing.
+ * node-server.c - a parameter server: node-server.h
+ *
+ * The server notes the age of each update and answers it with a model.  Gate
+ * and versions are olaf/server-rule.h's; the rest of that rule only computes
+ * with vectors, which packets do not carry here.
  */
 #include "config.h"
 

@@ -1,4 +1,5 @@
-/* A switch: a port of the plane of all switches: sim.h, driver.h. */
+/* node-switch.c - a switch, a port of the plane of all switches: node-switch.h
+ */
 #include "config.h"
 
 #include <err.h>

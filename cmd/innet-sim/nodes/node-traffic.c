@@ -1,4 +1,4 @@
-/* Frames of other programs: traffic.h. */
+/* node-traffic.c - frames of other programs: node-traffic.h */
 #include "config.h"
 
 #include <err.h>

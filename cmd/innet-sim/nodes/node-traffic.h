@@ -29,19 +29,19 @@ extern const struct sim_kind node_traffic_kind;
 void node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
     const struct scenario_traffic *cf);
 
-/* Whose frame p is. */
+/* Return the source of a frame. */
 static inline struct sim_source *
 node_traffic_of(const struct sim *s, const struct sim_packet *p)
 {
 	return &s->source[p->up.worker];
 }
 
-/* A frame has come to the server. */
+/* A frame has arrived at the server. */
 void node_traffic_receive(struct sim *s, const struct sim_packet *p);
 
 /*
- * Rows, one an entry of the scenario and one of all, or NULL.  False: frames
- * are not all accounted for, and said so.
+ * Make a row for each entry of the scenario and a total, unless row is NULL.
+ * False after a warning if a frame is not accounted for.
  */
 extern const struct result_figure node_traffic_figures[];
 bool node_traffic_result(const struct sim *s, struct result_row *row);

@@ -6,7 +6,7 @@
 
 #include "cmd/innet-sim/engine/sim.h"
 
-/* The kind of a group of workers, which is one node, a crowd. */
+/* The kind of a group of workers, which is one node, a group. */
 extern const struct sim_kind node_worker_kind;
 
 /* A worker that waits for models before it computes. */
@@ -15,7 +15,7 @@ struct sim_wait {
 	bool waits;		/* it is a time-out */
 };
 
-struct sim_crowd {
+struct sim_group {
 	const struct scenario_workers *cf;
 	struct arrivals_conf arrivals;
 	uint32_t base, n;	/* its workers in sim->worker */
@@ -27,7 +27,7 @@ struct sim_crowd {
 };
 
 /* The first event of each of its workers. */
-void node_worker_start(struct sim *s, struct sim_node *crowd);
+void node_worker_start(struct sim *s, struct sim_node *group);
 
 /* A worker (of bursts: a cluster) has an update, or waits no longer. */
 void node_worker_generate(struct sim *s, uint32_t worker);

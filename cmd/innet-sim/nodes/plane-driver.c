@@ -1,4 +1,4 @@
-/* The simulator as a driver of the data plane: driver.h. */
+/* plane-driver.c - drive the data plane by events: plane-driver.h */
 #include "config.h"
 
 #include <err.h>

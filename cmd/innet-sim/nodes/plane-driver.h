@@ -1,9 +1,8 @@
 /*
  * plane-driver.h - the simulator as a driver of the data plane
  *
- * Packets come from other nodes, and the queue of events is the clock.  What
- * is decided about them is the plane's (common/switch/plane.h) and its
- * program's alone.
+ * Packets come from other nodes, and the queue of events is the clock.  The
+ * plane (common/switch/plane.h) and its program make all decisions.
  *
  * The switches of a network of updates are the ports of one plane, one each,
  * in the order of the nodes: program olaf keeps nothing of a switch that has no

@@ -60,10 +60,10 @@ count_sources(const struct scenario *sc)
 
 /* The node of a group of workers. */
 static struct sim_node *
-get_group_node(const struct sim *s, uint32_t group)
+get_group_node(const struct sim *s, uint32_t number)
 {
 	return &s->node[s->nodes - count_sources(s->sc) - s->sc->workers.n +
-			group];
+			number];
 }
 
 static void
@@ -147,9 +147,9 @@ add_links(struct sim *s)
 
 /* The cluster of that id, made when it is new. */
 static struct sim_cluster *
-add_cluster(struct sim *s, uint16_t id, uint32_t group)
+add_cluster(struct sim *s, uint16_t id, uint32_t number)
 {
-	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
+	const struct scenario_workers *g = &scenario_workers(s->sc)[number];
 	const uint32_t floats = (uint32_t)(g->payload_bytes -
 	    UPDATE_HEADER_BYTES) / 4;
 	const uint32_t elements = g->elements == SCENARIO_WORD1 ? floats :
@@ -160,7 +160,7 @@ add_cluster(struct sim *s, uint16_t id, uint32_t group)
 		return sim_cluster(s, id);
 	c = &s->cluster[s->cluster_of[id] = s->clusters++];
 	c->id = id;
-	c->group = group;
+	c->group = number;
 	c->packets = update_packets(elements, floats);
 	c->frame = FRAME_V4_BYTES + (uint32_t)g->payload_bytes;
 	c->last_frame = c->frame - 4 * (c->packets * floats - elements);
@@ -205,12 +205,12 @@ static void
 add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
     uint16_t cluster, uint32_t base, struct sim_pipe *shared)
 {
-	const struct sim_crowd *crowd = node->own;
-	struct sim_route r = { .first = (uint32_t)crowd->cf->first,
-	    .n = (uint32_t)crowd->cf->workers, .crowd = node, .base = base };
+	const struct sim_group *group = node->own;
+	struct sim_route r = { .first = (uint32_t)group->cf->first,
+	    .n = (uint32_t)group->cf->workers, .group = node, .base = base };
 
 	if (shared != NULL)
-		add_route(s, node, cluster, r);	/* at the crowd's own end */
+		add_route(s, node, cluster, r);	/* at the group's own end */
 	r.down = shared;
 	for (; n != NULL; n = n->up == NULL ? NULL : n->up->to) {
 		add_route(s, n, cluster, r);
@@ -218,7 +218,7 @@ add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
 	}
 }
 
-/* The access link of worker w, or of all of the crowd. */
+/* The access link of worker w, or of all of the group. */
 static struct sim_pipe *
 add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
     const struct scenario_workers *g, uint32_t port)
@@ -232,30 +232,30 @@ add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
 	return p;
 }
 
-/* What the workers of a crowd are told of the queue; NULL: they do not ask. */
+/* What the workers of a group are told of the queue; NULL: they do not ask. */
 static struct txctl *
-make_controls(const struct sim_crowd *crowd)
+make_controls(const struct sim_group *group)
 {
-	const struct txctl each = { .kind = (enum txctl_kind)crowd->cf->control,
-	    .threshold_ns = crowd->cf->threshold_ns };
+	const struct txctl each = { .kind = (enum txctl_kind)group->cf->control,
+	    .threshold_ns = group->cf->threshold_ns };
 	struct txctl *all;
 
 	if (each.kind == TXCTL_NONE)
 		return NULL;
-	all = sim_alloc(crowd->n, sizeof(*all), "workers");
-	for (uint32_t i = 0; i < crowd->n; i++)
+	all = sim_alloc(group->n, sizeof(*all), "workers");
+	for (uint32_t i = 0; i < group->n; i++)
 		all[i] = each;
 	return all;
 }
 
 /* The k-th cluster of a group, at a switch; its workers are the next. */
 static void
-add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t group,
+add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t number,
     uint64_t k, struct sim_node *at, struct sim_pipe *shared)
 {
-	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
+	const struct scenario_workers *g = &scenario_workers(s->sc)[number];
 	const uint16_t id = (uint16_t)(g->clusters.from + k);
-	struct sim_cluster *c = add_cluster(s, id, group);
+	struct sim_cluster *c = add_cluster(s, id, number);
 	const uint32_t base = s->workers;
 	const bool own = shared == NULL && count_access_pipes(s->sc, g) > 0;
 
@@ -263,7 +263,7 @@ add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t group,
 	for (uint32_t i = 0; i < g->workers; i++) {
 		struct sim_worker *w = &s->worker[s->workers];
 
-		*w = (struct sim_worker){ .crowd = node->index,
+		*w = (struct sim_worker){ .group = node->index,
 		    .at = at->index,
 		    .cluster = (uint32_t)(c - s->cluster),
 		    .id = (uint32_t)g->first + i,
@@ -282,31 +282,31 @@ add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t group,
 }
 
 static void
-add_workers(struct sim *s, uint32_t group)
+add_workers(struct sim *s, uint32_t number)
 {
-	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
+	const struct scenario_workers *g = &scenario_workers(s->sc)[number];
 	const uint64_t clusters = g->clusters.to - g->clusters.from + 1;
-	struct sim_node *node = get_group_node(s, group);
-	struct sim_crowd *crowd = sim_alloc(1, sizeof(*crowd), "groups");
+	struct sim_node *node = get_group_node(s, number);
+	struct sim_group *group = sim_alloc(1, sizeof(*group), "groups");
 	uint64_t n;
 	struct sim_node *at = find_node(s, g->at, &n), *was = NULL;
 	struct sim_pipe *shared = NULL;
 
-	*crowd = (struct sim_crowd){ .cf = g, .base = s->workers,
+	*group = (struct sim_group){ .cf = g, .base = s->workers,
 	    .n = (uint32_t)(clusters * g->workers),
 	    .arrivals = { .kind = (enum arrivals_kind)g->arrivals,
 	    .burst = g->burst, .jitter_ns = g->jitter_ns, .walk = g->walk,
 	    .aligned = g->phase == SCENARIO_ALIGNED },
 	    .stop_ns = g->stop_ns < s->sc->duration_ns ? g->stop_ns :
 	    s->sc->duration_ns };
-	crowd->control = make_controls(crowd);
-	node->own = crowd;
+	group->control = make_controls(group);
+	node->own = group;
 	for (uint64_t k = 0; k < clusters; k++) {
 		struct sim_node *to = &at[k * n / clusters];
 
 		if (g->shared && count_access_pipes(s->sc, g) > 0 && to != was)
 			shared = add_access(s, node, to, g, SIM_NONE);
-		add_cluster_workers(s, node, group, k, to, shared);
+		add_cluster_workers(s, node, number, k, to, shared);
 		was = to;
 	}
 }

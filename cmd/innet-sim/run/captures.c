@@ -1,4 +1,4 @@
-/* What arrives and leaves, as captures: capture.h. */
+/* captures.c - write captures of nodes and links: captures.h */
 #include "config.h"
 
 #include <err.h>
@@ -61,14 +61,14 @@ open_link(struct sim *s, struct folder *dir, uint32_t pipe, const char *name)
 
 /* The links between workers of a group and their switches. */
 static void
-open_access(struct sim *s, struct folder *dir, const struct sim_crowd *crowd)
+open_access(struct sim *s, struct folder *dir, const struct sim_group *group)
 {
 	char name[64];
 
-	for (uint32_t i = crowd->base; i < crowd->base + crowd->n; i++) {
+	for (uint32_t i = group->base; i < group->base + group->n; i++) {
 		const struct sim_worker *w = &s->worker[i];
 
-		if (i > crowd->base && w->up == w[-1].up)
+		if (i > group->base && w->up == w[-1].up)
 			continue;	/* a shared one */
 		snprintf(name, sizeof(name), "worker.%u.%u",
 		    s->cluster[w->cluster].id, w->id);
@@ -82,13 +82,13 @@ open_links(struct sim *s, struct folder *dir)
 	for (uint32_t i = 0; i < s->nodes && s->trainings == 0; i++) {
 		const struct sim_node *n = &s->node[i];
 		const struct sim_port *port = n->own;
-		const struct sim_crowd *crowd = n->own;
+		const struct sim_group *group = n->own;
 
 		if (n->kind == &node_switch_kind && scenario_uplink(s->sc,
 		    port->cf->name)->capture)
 			open_link(s, dir, n->up->index, n->name);
-		if (n->kind == &node_worker_kind && crowd->cf->access_capture)
-			open_access(s, dir, crowd);
+		if (n->kind == &node_worker_kind && group->cf->access_capture)
+			open_access(s, dir, group);
 	}
 	for (uint32_t i = 0; i < s->pipes && s->trainings > 0; i += 2) {
 		const struct sim_node *n = s->pipe[i].from;

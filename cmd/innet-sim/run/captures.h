@@ -1,5 +1,5 @@
 /*
- * captures.h - what arrives at a node, and what leaves it upward, as captures
+ * captures.h - write packets that arrive at nodes and leave them to captures
  *
  * In the folder of -w: NAME.in.pcap has what came to the node NAME (updates,
  * and models on their way back), stamped when it came; NAME.out.pcap has the
@@ -16,12 +16,13 @@
 #include "cmd/innet-sim/engine/sim.h"
 
 /*
- * Open captures in dir: of all switches and servers, of links; or exit 1, and
- * 2 where one would destroy another, the scenario or what it reads.
+ * Open captures of all switches, servers and captured links in dir.  Exit with
+ * status 1 after an error, and 2 if a capture would overwrite another one, the
+ * scenario, or a file that it reads.
  */
 void captures_open(struct sim *s, const char *dir, const char *scenario);
 
-/* Close them: false, and said why, if one is not whole. */
+/* Close them; false after a warning if one is not complete. */
 bool captures_close(struct sim *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* What came out, for people, as JSON or as CSV: output.h. */
+/* output.c - print results as a table, as JSON or as CSV: output.h */
 #include "config.h"
 
 #include <csv.h>

@@ -1,4 +1,4 @@
-/* output.h - what came out, for people, as JSON or as CSV */
+/* output.h - print results as a table, as JSON or as CSV */
 #ifndef INNET_SIM_OUTPUT_H
 #define INNET_SIM_OUTPUT_H
 

@@ -1,4 +1,4 @@
-/* What came out of a run: result.h. */
+/* result.c - make the rows of a run: result.h */
 #include "config.h"
 
 #include <err.h>

@@ -1,5 +1,5 @@
 /*
- * result.h - what came out of a run: rows of figures
+ * result.h - the results of a run: rows of figures
  *
  * A row for each group of workers, each cluster, or each entry of traffic, and
  * a last one for all; or for each switch, or training.  Figures are doubles,
@@ -19,21 +19,21 @@ enum result_by {
 	RESULT_TRAINING
 };
 
-/* The figures of a row, by what it is of. */
+/* Return the figures of a row of that kind; the last has no key. */
 const struct result_figure *result_figures(enum result_by by);
 
-/* Is that figure one of this scenario's?  Some are of a key that is seldom. */
+/* Does the scenario have that figure?  Some depend on a key. */
 bool result_has_figure(const struct scenario *sc, enum result_by by,
     int figure);
 
-/* How many rows a run of this scenario has, and how they are called. */
+/* Return the number of rows of a run, or write the name of one to `to`. */
 size_t result_rows(const struct scenario *sc, enum result_by by);
 void result_name(const struct scenario *sc, enum result_by by, size_t row,
     char *to, size_t bytes);
 
 /*
- * The rows of a run that is over; its ages end.  False: constituents are not
- * all accounted for, and said so.
+ * Make the rows of a run that has ended; this ends its ages.  False after a
+ * warning if a constituent is not accounted for.
  */
 bool result_make_rows(struct sim *s, enum result_by by, struct result_row *row);
 

@@ -1,4 +1,4 @@
-/* Many runs on all cores: runner.h. */
+/* runner.c - do many runs on all cores: runner.h */
 #include "config.h"
 
 #include <err.h>

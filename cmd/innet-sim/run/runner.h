@@ -1,9 +1,9 @@
 /*
  * runner.h - many runs: points by seeds, on all cores
  *
- * Each run is one simulation in one of several processes; they take the next
- * run that is left and put its rows where all can see them.  Of a shard only
- * its own runs are done, and the other rows are never touched.
+ * Each run is one simulation in one of several processes.  A process takes the
+ * next run that is left and writes its rows to shared memory.  Only the runs of
+ * the shard are done; the other rows stay untouched.
  */
 #ifndef INNET_SIM_RUNNER_H
 #define INNET_SIM_RUNNER_H
@@ -18,7 +18,7 @@ struct point {
 	struct result_row *row;	/* runs times rows, of the runner's */
 };
 
-/* Of all runs, those whose number leaves at when divided by of. */
+/* The runs whose number modulo `of` is `at`. */
 struct runner_shard {
 	uint64_t at, of;
 };
@@ -41,20 +41,22 @@ struct runner {
 				 * would differ by the other rule of its end */
 };
 
-/* How many of the runs are in the shard. */
+/* Return how many runs are in the shard. */
 uint64_t runner_count_runs(const struct runner *r);
 
-/* Room for the rows of all points, or exit. */
+/* Allocate the rows of all points, or exit. */
 void runner_rows(struct runner *r);
 
-/* Do those of the shard.  0, or 1: something failed and was said. */
+/* Do the runs of the shard; return 0, or 1 after a warning. */
 int runner_run(struct runner *r);
 
 /* Free the points and their rows. */
 void runner_free(struct runner *r);
 
-/* bytes of zeroes that processes forked later share, never freed; exits 1
- * where there are none. */
+/*
+ * Allocate zeroed bytes that processes forked later share; the caller unmaps
+ * them.  Exit without memory.
+ */
 void *runner_alloc_shared(size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Parts of all runs, in files: shard.h. */
+/* shard.c - write and join parts of the runs: shard.h */
 #include "config.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* Whether what a scenario says goes together: scenario.h. */
+/* scenario-check.c - check a scenario: scenario-check.h */
 #include "config.h"
 
 #include <inttypes.h>

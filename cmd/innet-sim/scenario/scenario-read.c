@@ -1,4 +1,4 @@
-/* What is to be simulated: scenario.h. */
+/* scenario-read.c - the keys of a scenario: scenario-read.h */
 #include "config.h"
 
 #include <string.h>

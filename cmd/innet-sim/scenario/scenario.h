@@ -1,10 +1,8 @@
 /*
- * scenario.h - what is to be simulated, as read from JSON: innet-scenario(5)
+ * scenario.h - a scenario that was read from JSON: innet-scenario(5)
  *
- * One struct a section, in the units of base/json-reader.h.  scenario_read()
- * fills all of it, with defaults, and checks that it describes a network: names
- * are there, every switch leads to a server, no worker is there twice.  It
- * trusts nothing in the JSON and exits nowhere.
+ * There is one struct for each section, with the units of base/json-reader.h.
+ * scenario-read.h fills it in and scenario-check.h checks it.
  */
 #ifndef INNET_SIM_SCENARIO_H
 #define INNET_SIM_SCENARIO_H

@@ -1,4 +1,4 @@
-/* The keys of a training, and what they may be: training.h. */
+/* training-keys.c - the keys of a training: training-keys.h */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Sums that show what is in them: ledger.h. */
+/* ledger.c - gradients whose sums can be checked: ledger.h */
 #include "config.h"
 
 #include <err.h>

@@ -1,19 +1,20 @@
 /*
- * ledger.h - gradients whose sums show what is in them, and are checked
+ * ledger.h - gradients whose sums show which gradients are in them
  *
- * A segment of a gradient has two floats: which worker it is of, as a digit of
- * its own, so that a sum tells how often each is in it; and a number that
- * depends on worker, iteration (out of step: push) and segment, so that a sum
- * of others than it should be of is another.  All sums are whole numbers below
- * 2^24, exact in any order.
+ * A segment of a gradient has two floats.  The first has a digit for each
+ * worker, so that a sum shows how often each worker is in it.  The second is a
+ * number that depends on the worker, the iteration (asynchronous: the push) and
+ * the segment, so that a sum of other segments differs.  All sums are whole
+ * numbers below 2^24 and therefore exact in any order.
  *
- * In step a result is of each worker once.  Out of step it may be of any
- * pushes, but of each worker's in order and each once; so the first result of
- * each round and segment is written down, and ledger_check_rounds() goes
- * through them, up to one that has more contributions than a digit counts, as a
- * rack's may.  Whoever gets the same result later must get the same bits.  A
- * server answers each worker on his own: all answers to one are, together, the
- * first pushes of each worker, and as many of his own as there are answers.
+ * A synchronous result has each worker once.  An asynchronous result may have
+ * any pushes, but those of a worker are in order and each is there once.  So
+ * the first result of each round and segment is kept, and ledger_check_rounds()
+ * checks all of them, up to the first with more contributions than a digit can
+ * count, which a rack may send.  A worker that gets the same result later must
+ * get the same bits.  A server answers each worker separately: all answers to a
+ * worker together have the first pushes of every worker, and as many of its own
+ * as there are answers.
  */
 #ifndef INNET_SIM_LEDGER_H
 #define INNET_SIM_LEDGER_H
@@ -31,7 +32,7 @@ enum {
 	LEDGER_DIGIT_MANY = 64		/* and there 64^4 is 2^24 */
 };
 
-/* The first result of a round and a segment; contributions 0: none yet. */
+/* The first result of a round and segment; contributions 0: none yet. */
 struct ledger_entry {
 	uint16_t contributions;
 	float who, what;
@@ -48,22 +49,22 @@ struct ledger {
 	uint64_t results;		/* checked */
 };
 
-/* What a ledger is of. */
+/* The training that a ledger checks. */
 struct ledger_options {
 	uint32_t workers, segs;
 	bool async, racks, server;
 	uint32_t rounds;		/* out of step */
 };
 
-/* Exits without memory. */
+/* Make a ledger; exit without memory. */
 struct ledger *ledger_new(uint64_t seed, const struct ledger_options *cf);
 void ledger_free(struct ledger *l);
 
-/* A worker's segment: its LEDGER_FLOATS floats to vec. */
+/* Write the LEDGER_FLOATS floats of a worker's segment to vec. */
 void ledger_put(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index, uint8_t *vec);
 
-/* A result has come to a worker: NULL, or what is wrong with it. */
+/* Check a result that a worker received; return NULL, or what is wrong. */
 const char *ledger_check(struct ledger *l, uint32_t worker,
     const struct seg *g);
 

@@ -1,4 +1,4 @@
-/* Links that have trouble: link-faults.h. */
+/* link-faults.c - links that lose, double and reorder: link-faults.h */
 #include "config.h"
 
 #include <err.h>

@@ -1,10 +1,10 @@
 /*
- * link-faults.h - links that lose packets in bursts, duplicate and reorder them
+ * link-faults.h - links that lose, double and reorder packets
  *
- * Of each pipe, what it does to a packet that has come to its end: it may be
- * lost, alone or in a burst (Gilbert and Elliott: the way is good or bad, and
- * each packet may change that), come a second time later, or come late itself,
- * so that others overtake it.  All chance is its own, of the seed.
+ * At the end of a pipe, a packet may be lost, alone or in a burst (the model of
+ * Gilbert and Elliott: a pipe is good or bad, and each packet may change that).
+ * It may arrive a second time later, or it may be late, so that other packets
+ * overtake it.  The random numbers depend on the seed only.
  */
 #ifndef INNET_SIM_LINK_FAULTS_H
 #define INNET_SIM_LINK_FAULTS_H
@@ -31,7 +31,7 @@ struct link_faults {
 
 enum { LINK_FAULTS_HAS = 1, LINK_FAULTS_BAD = 2 };
 
-/* Each way of each link has w's trouble with chance share. */
+/* Give each pipe of a link these faults, with probability share. */
 void link_faults_open(struct sim *s, const struct link_fault_rates *w,
     double share);
 void link_faults_free(struct sim *s);

@@ -1,11 +1,12 @@
 /*
- * Workers out of step: iSwitch's Algorithm 1, and those of a parameter server
- * (its Figure 3): train.h.
+ * train-async.c - asynchronous workers: train-async.h
  *
- * LGC computes, and commits what is not too stale; LWU (async-worker.h) sends
- * it, takes rounds and updates weights beside that, one thing at a time: here
- * is what that costs.  With a server, LGC waits for the answer to its last
- * gradient before it computes the next.
+ * These are iSwitch's Algorithm 1 and the asynchronous workers of a parameter
+ * server (its Figure 3).  LGC (local gradient computing) computes a gradient
+ * and commits it unless it is too stale.  LWU (local weight update, the machine
+ * of async-worker.h) sends it, receives rounds and updates the weights, one
+ * thing at a time; this file has the time that these take.  With a server, LGC
+ * waits for the answer to its gradient before it computes the next one.
  */
 #include "config.h"
 

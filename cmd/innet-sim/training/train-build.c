@@ -1,4 +1,4 @@
-/* From trainings to their nodes and pipes: train.h. */
+/* train-build.c - build the networks of trainings: train-build.h */
 #include "config.h"
 
 #include <err.h>

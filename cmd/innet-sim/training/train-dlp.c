@@ -1,8 +1,8 @@
 /*
- * Workers of a session of DLP, and their switch: train.h.
+ * train-dlp.c - workers of a session of DLP, and their switch: train-dlp.h
  *
- * Worker i gives i + 1 in all parameters: of all N, the mean and the median
- * are (N + 1) / 2, and of some of them between 1 and N.
+ * Worker i gives i + 1 in all parameters, so the mean and the median of all N
+ * workers are (N + 1) / 2, and those of some workers are between 1 and N.
  */
 #include "config.h"
 

@@ -1,10 +1,10 @@
 /*
- * A worker in step that is killed and started again: without its state it takes
- * over another's, as innet-worker does (iswitch/state-transfer.h): train.h.
+ * train-life.c - a synchronous worker that is killed and restarted:
+ * train-life.h
  *
- * What stands for its weights is made of all results that it has used, in
- * order, so those of workers that are where they should be are the same.  A
- * life may have a port of its own, or that of the one before.
+ * A number stands for the weights of a worker.  It depends on all results that
+ * the worker has used, in order, so it is equal in workers whose weights would
+ * be.  After a restart, a worker may use another port or the same one.
  */
 #include "config.h"
 

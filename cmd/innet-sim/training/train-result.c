@@ -1,4 +1,4 @@
-/* What came out of trainings: result.h, train.h. */
+/* train-result.c - the figures of trainings: train-result.h */
 #include "config.h"
 
 #include <err.h>

@@ -1,10 +1,12 @@
 /*
- * Ring AllReduce: 2 (N - 1) steps, in each of which every worker sends an N-th
- * of the vector to the next and gets another from the one before: train.h.
+ * train-ring.c - ring AllReduce: train-ring.h
  *
- * In step k worker i sends part i - k (modulo N) and goes on when it has part
- * i - 1 - k: N - 1 steps in which parts are added up, N - 1 in which the sums
- * go round.  One before may be ahead, by steps, or in the next iteration.
+ * An iteration has 2 (N - 1) steps.  In each, every worker sends an N-th of the
+ * vector to the next worker and receives another N-th from the one before.  In
+ * step k, worker i sends part i - k (modulo N) and continues when it has part
+ * i - 1 - k.  Parts are added up in the first N - 1 steps; the sums go around
+ * in the others.  The worker before may be some steps ahead, or in the next
+ * iteration.
  */
 #include "config.h"
 

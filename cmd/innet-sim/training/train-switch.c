@@ -1,6 +1,7 @@
 /*
- * A training's switches and server: those that sum are planes, the others pass
- * on what is for others: train.h.
+ * train-switch.c - switches and servers of a training: train-switch.h
+ *
+ * A switch or server that sums is a plane; the others forward packets.
  */
 #include "config.h"
 

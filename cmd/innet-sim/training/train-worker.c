@@ -1,4 +1,4 @@
-/* A training's workers, and those in step: train.h. */
+/* train-worker.c - workers and the phases of an iteration: train-worker.h */
 #include "config.h"
 
 #include <inttypes.h>

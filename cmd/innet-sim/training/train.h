@@ -1,19 +1,18 @@
 /*
  * train.h - trainings while they run
  *
- * The switch is iswitch.h, the workers are iswitch/sync-worker.h or
- * async-worker.h, the servers iswitch.h with jobs of whole vectors (job.h) or
- * of answers (iswitch/job-async-server.h): the very machines that run live, fed
- * with the datagrams that they exchange.  A segment has one float here, 1 from
- * every worker, and the length of its frame is what it would be with all of
- * them: so every sum shows how many gradients are in it, and must agree with
- * what its Seg says.  Under chaos it has the two of ledger.h.  The ring
- * has no machine elsewhere: train-ring.c has its rules.
+ * Switches, servers and workers are the machines of common/iswitch and
+ * common/dlp that run live, and they exchange the same datagrams.  A segment
+ * has one float here, 1 from every worker, and its frame has the length that it
+ * would have with all floats.  So every sum shows how many gradients are in it,
+ * which must agree with its header.  Under chaos a segment has the two floats
+ * of ledger.h.  Only the ring has its rules here, in train-ring.c.
  *
- * Two kinds of time pass at a host.  A message (a vector, or in a ring a part
- * of one) costs messages x message + bytes / copy_rate before its first packet
- * leaves and after its last has come; hosts do that one at a time.  A packet
- * costs `packet` each way, one at a time, beside that.
+ * A host spends time on messages and on packets.  A message (a vector or, in a
+ * ring, a part of one) costs messages x message + bytes / copy_rate before its
+ * first packet leaves and after its last packet has arrived, one message at a
+ * time.  Beside that, each packet costs `packet` in each direction, one packet
+ * at a time.
  */
 #ifndef INNET_SIM_TRAIN_H
 #define INNET_SIM_TRAIN_H
@@ -36,28 +35,30 @@
 #include "common/switch/receive.h"
 
 enum {
-	TRAIN_PORT = 5000,		/* of workers */
-	TRAIN_INSIDE = 0,		/* pipe->port: within a host */
-	TRAIN_STALE = 8,		/* staleness counted apart below it */
-	TRAIN_LIFE = 22			/* a machine that is started again
-					   begins with newer numbers, by an
-					   hour of control_first_xid() */
+	TRAIN_PORT = 5000, /* of workers */
+	TRAIN_INSIDE = 0,  /* pipe->port: within a host */
+	TRAIN_STALE = 8,   /* lower values of staleness have a count each */
+	TRAIN_LIFE = 22	   /* a restarted machine begins with
+			      transaction numbers that are an
+			      hour of control_first_xid() newer */
 };
 
 enum train_count {
-	TRAIN_PUT, TRAIN_CAME,		/* packets, over any pipe */
-	TRAIN_PACKETS,			/* of gradients, from hosts */
-	TRAIN_HELPS,			/* Help from workers */
-	TRAIN_WRONG,			/* sums that their Seg belies */
-	TRAIN_GRADIENTS, TRAIN_DISCARDED,
+	TRAIN_PUT,
+	TRAIN_CAME,    /* packets sent and received, over any pipe */
+	TRAIN_PACKETS, /* of gradients, from hosts */
+	TRAIN_HELPS,   /* Help from workers */
+	TRAIN_WRONG,   /* sums that contradict their header */
+	TRAIN_GRADIENTS,
+	TRAIN_DISCARDED,
 	TRAIN_COUNTS
 };
 
 struct train_worker;
 
-/* The two iterations of which some worker may be in, of a training in step. */
+/* One of the two iterations that synchronous workers may be in. */
 struct train_round {
-	uint64_t ready_ns;		/* the last gradient of it */
+	uint64_t ready_ns;		/* when its last gradient was ready */
 	uint32_t done;			/* workers that have its result */
 };
 
@@ -66,7 +67,7 @@ enum {
 	TRAIN_LONGS = 16384	/* under way at once, at most */
 };
 
-/* A message that is longer than a packet has room for. */
+/* A message that is too long for struct sim_datagram. */
 struct train_long {
 	uint32_t number;
 	uint8_t p[TRAIN_MESSAGE_BYTES];
@@ -81,7 +82,7 @@ struct training {
 	struct train_worker *w;
 	uint32_t floats, elements, segs;
 	uint32_t number;		/* in the scenario */
-	uint32_t joined;		/* workers; all: it begins */
+	uint32_t joined; /* workers; it begins when all have joined */
 	uint32_t busy;			/* workers that are not done */
 	uint64_t began_ns, end_ns;
 	uint64_t updates;		/* of weights */
@@ -93,14 +94,13 @@ struct training {
 	struct train_long *longs;	/* by number; owned */
 	uint32_t long_number;		/* of the last */
 	uint64_t give_up_ns;		/* SIM_NEVER, or as in the tools */
-	uint32_t carried;		/* floats of a segment that are here */
-	struct ledger *ledger;		/* of what they hold, or NULL */
-	uint32_t struck;		/* bit: a fault that was drawn, and has
-					   come about */
+	uint32_t carried; /* floats of a segment in the simulation */
+	struct ledger *ledger;		/* checks sums under chaos, or NULL */
+	uint32_t struck; /* bits: random faults that have begun */
 	bool sends_state;		/* workers hand over their states */
 };
 
-/* A switch or server. */
+/* A switch or a server. */
 struct train_switch {
 	struct training *t;
 	struct sim *sim;
@@ -116,7 +116,7 @@ struct train_switch {
 	struct dlp_settings dlp;
 	union addr self, parent;
 	uint64_t wake_ns;
-	uint32_t lives;			/* how often it has been started */
+	uint32_t lives;			/* number of starts */
 	/* of a server: */
 	struct sim_pipe *rx;		/* from its link to its process */
 	uint64_t busy_ns, tx_ns;	/* free from then on */
