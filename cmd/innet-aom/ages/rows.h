@@ -62,7 +62,7 @@ struct view view_all(void);
 /* Add the reward to a view. */
 void view_add_reward(struct view *v);
 
-/* Choose the figures of a list ("mean_age_ns,lost"); return NULL or an error. */
+/* Choose the figures of a list, "mean_age_ns,lost"; return NULL or an error. */
 const char *view_parse(struct view *v, const char *list);
 
 /* Return the rows of r, whose flows are sorted; the caller frees rows.row. */
