@@ -445,8 +445,7 @@ olaf_classify(void *state, struct packet *p)
 	    (o->addressed && (p->tos & 0xfc) == UPDATE_TAGGED_TOS);
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
-		return PACKET_REGULAR; /* without a frame: to the switch itself
-					*/
+		return PACKET_REGULAR;	/* no frame: for the switch */
 	if (o->transit_tag.on)
 		return transit_tag_classify(&o->transit_tag, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))

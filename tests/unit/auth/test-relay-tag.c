@@ -84,8 +84,7 @@ was_dropped(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 	    rig_count(JOB_SEGMENTS) == segments;
 }
 
-/* The first float of the result that was sent to all, if member w accepts it.
- */
+/* The first float of the result for all, if member w accepts it. */
 static float
 check_result(uint32_t w)
 {
