@@ -66,7 +66,7 @@ take_gradient(struct dlp_mode *w, const uint8_t *body, uint64_t now_ns)
 	for (uint32_t i = 0; i < w->c.elements; i++)
 		w->m.vec[i] = w->cf->synthetic == 0 ? vec_get(body, i) :
 		    (float)rng_uniform(&w->c.rng, -1, 1);
-	dlp_worker_gradient(&w->m, now_ns);
+	dlp_worker_take_gradient(&w->m, now_ns);
 }
 
 /* Send the hello with the settings of the session, which is complete. */
@@ -99,7 +99,7 @@ warn_size(struct dlp_mode *w)
 		w->told_cut = true;
 		warnx("%s: step %" PRIu32 ": a gradient is cut to %g, all that "
 		    "scale=%" PRId32 " leaves%s", w->cf->to_name, w->m.step,
-		    (double)dlp_worker_most(&w->m) / scale, scale,
+		    (double)dlp_worker_largest_value(&w->m) / scale, scale,
 		    w->cf->dlp.median ? " to a median" : "");
 	}
 	if (n[DLP_WORKER_OVERFLOWN] > 0 && !w->told_over) {
@@ -140,7 +140,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 		w->m.n[DLP_WORKER_IGNORED]++;
 		return;
 	}
-	news = dlp_worker_take(&w->m, &d, now_ns);
+	news = dlp_worker_receive(&w->m, &d, now_ns);
 	if (news == DLP_ASK_OPEN)
 		send_hello(w);
 	else if (news == DLP_ASK_RESULT)
@@ -156,14 +156,14 @@ read_carrier(void *ctx, uint64_t now_ns)
 	struct stream_head h;
 	const uint8_t *body;
 
-	while (!dlp_worker_busy(&w->m) && (e = carrier_next(&w->c, now_ns,
+	while (!dlp_worker_is_busy(&w->m) && (e = carrier_next(&w->c, now_ns,
 	    &h, &body)) != CARRIER_NOTHING) {
 		if (e == CARRIER_HELLO)
-			dlp_worker_begin(&w->m, w->c.elements, now_ns);
+			dlp_worker_start(&w->m, w->c.elements, now_ns);
 		else if (e == CARRIER_GRADIENT)
 			take_gradient(w, body, now_ns);
 	}
-	w->c.child_paused = dlp_worker_busy(&w->m);
+	w->c.child_paused = dlp_worker_is_busy(&w->m);
 }
 
 /* Check whether the child, or the worker, waits for too long. */
@@ -172,7 +172,7 @@ check_waits(struct dlp_mode *w, uint64_t now_ns)
 {
 	if (w->m.end != DLP_WORKER_GOING)
 		explain_end(w);
-	else if (dlp_worker_waits(&w->m))
+	else if (dlp_worker_is_waiting(&w->m))
 		w->c.child_heard_ns = now_ns; /* the child may wait, as we do */
 	else
 		carrier_awaits_child(&w->c, now_ns);
@@ -219,7 +219,7 @@ next_deadline(const void *ctx)
 {
 	const struct dlp_mode *w = ctx;
 
-	return dlp_worker_due(&w->m);
+	return dlp_worker_deadline_ns(&w->m);
 }
 
 static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,

@@ -3,13 +3,19 @@
  *
  * The state machine of the thesis's switch and of its parameter server, exactly
  * as their published workers expect them (innet-dlp(7)).  It holds one session
- * at a time, of up to 32 workers, which it knows by the address they send from.
- * The first gradient says how many elements the session's vectors have.
- * Nothing is allocated and no clock is read; a whole session is decided by the
- * order of its packets, and with straggler_ns by their times: a step that has
- * lasted so long is completed with the gradients that have come.
+ * at a time, of up to 32 workers, which it identifies by their source
+ * addresses.  The first gradient sets how many elements the vectors of the
+ * session have.
  *
- * Sums are taken in 64 bits and saturated to 32, which is counted.
+ * The mean of the thesis is sent as a sum, which the workers divide.  Its
+ * median, which Byzantine workers do not move, is sent doubled, so that both
+ * are whole numbers.  Sums are exact in 64 bits and saturated to 32, which is
+ * counted.
+ *
+ * A file of its own because it is pure: it allocates nothing and reads no
+ * clock. The order of the packets decides everything, and with straggler_ns
+ * also their times: a step that has lasted that long is completed with the
+ * gradients that have arrived.
  */
 #ifndef INNET_DLP_AGGREGATOR_H
 #define INNET_DLP_AGGREGATOR_H
@@ -22,54 +28,25 @@
 #include "common/wire/addr.h"
 #include "common/wire/dlp.h"
 
-/* Twice the median of the n values at v, which are sorted. */
-static inline int64_t
-dlp_reduce_median2(int32_t *v, unsigned n)
-{
-	for (unsigned i = 1; i < n; i++) {
-		const int32_t x = v[i];
-		unsigned k = i;
-
-		for (; k > 0 && v[k - 1] > x; k--)
-			v[k] = v[k - 1];
-		v[k] = x;
-	}
-	return (int64_t)v[(n - 1) / 2] + v[n / 2];
-}
-
-/*
- * The sum of `all` values, of which the n at v have come, as if the others were
- * like these: rounded, n > 0.
- */
-static inline int64_t
-dlp_reduce_sum(const int32_t *v, unsigned n, unsigned all)
-{
-	int64_t sum = 0, parts = n;
-
-	for (unsigned i = 0; i < n; i++)
-		sum += v[i];
-	sum *= all;
-	return (sum + (sum < 0 ? -parts : parts) / 2) / parts;
-}
-
 #define DLP_AGGREGATOR_NEVER UINT64_MAX
 
 enum {
-	DLP_AGGREGATOR_KEPT = 256,	/* aggregates, for those left behind */
-	DLP_AGGREGATOR_LEAST = 3	/* of which a median is one */
+	DLP_AGGREGATOR_KEPT = 256,	/* aggregates kept for late workers */
+	DLP_AGGREGATOR_LEAST = 3	/* least gradients for a median */
 };
 
 enum dlp_aggregator_as { DLP_AGGREGATOR_SWITCH, DLP_AGGREGATOR_SERVER };
 
 struct dlp_aggregator_conf {
-	enum dlp_aggregator_as as;	/* whose behaviour */
-	bool median;		/* or the mean */
+	enum dlp_aggregator_as as;	/* aggregator to behave like */
+	bool median;		/* otherwise the mean */
 	bool late;		/* answer at once, with the step before */
-	uint64_t straggler_ns;	/* from a step's first gradient; 0: none */
-	struct dlp_session session;	/* what is 0 has its default */
+	uint64_t straggler_ns;	/* longest step, from its first gradient;
+				   0: no limit */
+	struct dlp_session session;	/* settings; 0: the default */
 };
 
-/* What is counted: of packets what they did, then what came of them. */
+/* Counters: kinds of packets, then what they caused. */
 enum dlp_aggregator_count {
 	DLP_AGGREGATOR_RESET, DLP_AGGREGATOR_CONFIGURED, DLP_AGGREGATOR_REFUSED,
 	    DLP_AGGREGATOR_SETUP,
@@ -81,8 +58,8 @@ enum dlp_aggregator_count {
 	DLP_AGGREGATOR_SHORT, DLP_AGGREGATOR_LONG,
 	DLP_AGGREGATOR_ANSWERS, DLP_AGGREGATOR_STEPS, DLP_AGGREGATOR_SESSIONS,
 	    DLP_AGGREGATOR_SATURATED,
-	DLP_AGGREGATOR_PARTIAL,		/* steps completed without all */
-	DLP_AGGREGATOR_TOO_FEW,		/* or not, for want of gradients */
+	DLP_AGGREGATOR_PARTIAL,		/* steps completed without some */
+	DLP_AGGREGATOR_TOO_FEW,		/* steps that lacked gradients */
 	DLP_AGGREGATOR_COUNTS
 };
 
@@ -93,7 +70,7 @@ static const char *const dlp_aggregator_count_name[DLP_AGGREGATOR_COUNTS] = {
 	"saturated", "partial", "too_few"
 };
 
-/* Where a packet came from, and where it went: an answer goes the other way. */
+/* Source and destination of a packet; its answer goes the other way. */
 struct dlp_aggregator_peer {
 	union addr at, to;
 };
@@ -105,7 +82,7 @@ struct dlp_aggregator_member {
 	uint64_t missed;	/* steps completed without it */
 };
 
-/* What a step came to. */
+/* The aggregate of a step. */
 struct dlp_aggregator_kept {
 	int32_t value[DLP_ELEMENTS_MAX];
 	uint8_t n;		/* gradients in it */
@@ -143,7 +120,75 @@ struct dlp_aggregator_out {
 	const struct dlp_aggregator_peer *to[DLP_NODES_MAX];
 };
 
-/* Every setting that is 0 gets its default. */
+/* Initialise j for the first session. */
+static inline void dlp_aggregator_init(struct dlp_aggregator *j,
+    const struct dlp_aggregator_conf *cf);
+
+/*
+ * Process a payload of len bytes at p from a worker.  Writes the answer and its
+ * destinations to *out.  Returns their number, often 0.
+ */
+static inline unsigned dlp_aggregator_receive(struct dlp_aggregator *j,
+    const uint8_t *p, size_t len, const struct dlp_aggregator_peer *from,
+    struct dlp_aggregator_out *out, uint64_t now_ns);
+
+/* Return when the current step has lasted too long, or NEVER. */
+static inline uint64_t dlp_aggregator_deadline_ns(
+    const struct dlp_aggregator *j);
+
+/*
+ * Complete a step that is due with the gradients that have arrived.  If they
+ * are too few for a median, the step gets the same time again.  Returns the
+ * number of answers, as dlp_aggregator_receive().
+ */
+static inline unsigned dlp_aggregator_run_timer(struct dlp_aggregator *j,
+    uint64_t now_ns, struct dlp_aggregator_out *out);
+
+/*
+ * Return the workers that are waited for, a bit each: for their SETUP, or for
+ * their gradients.
+ */
+static inline uint32_t dlp_aggregator_missing_workers(
+    const struct dlp_aggregator *j);
+
+/* Return the member of t at that address, or NULL. */
+static inline struct dlp_aggregator_member *dlp_aggregator_find(
+    struct dlp_aggregator_table *t,
+    const union addr *at);
+
+/* implementation */
+
+/* Return twice the median of the n values at v, which this sorts. */
+static inline int64_t
+dlp_reduce_median2(int32_t *v, unsigned n)
+{
+	for (unsigned i = 1; i < n; i++) {
+		const int32_t x = v[i];
+		unsigned k = i;
+
+		for (; k > 0 && v[k - 1] > x; k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+	}
+	return (int64_t)v[(n - 1) / 2] + v[n / 2];
+}
+
+/*
+ * Return the sum of `all` values, estimated from the n > 0 at v that have
+ * arrived as if the others were like them; rounded.
+ */
+static inline int64_t
+dlp_reduce_sum(const int32_t *v, unsigned n, unsigned all)
+{
+	int64_t sum = 0, parts = n;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += v[i];
+	sum *= all;
+	return (sum + (sum < 0 ? -parts : parts) / 2) / parts;
+}
+
+/* Replace every setting that is 0 by its default. */
 static inline void
 dlp_aggregator_defaults(struct dlp_session *s,
     const struct dlp_aggregator_conf *cf)
@@ -162,9 +207,9 @@ dlp_aggregator_defaults(struct dlp_session *s,
 	}
 }
 
-/* Forget every worker; what was finished can still be asked for. */
+/* Forget all workers; a finished step can still be requested. */
 static inline void
-dlp_aggregator_open(struct dlp_aggregator *j, uint8_t state)
+dlp_aggregator_forget_workers(struct dlp_aggregator *j, uint8_t state)
 {
 	if (j->done && j->state != DLP_SETUP)
 		j->before = j->now;
@@ -180,8 +225,8 @@ dlp_aggregator_init(struct dlp_aggregator *j,
 	memset(j, 0, sizeof(*j));
 	j->cf = *cf;
 	dlp_aggregator_defaults(&j->session, cf);
-	dlp_aggregator_open(j, cf->as == DLP_AGGREGATOR_SERVER ? DLP_SETUP :
-	    DLP_WAITING);
+	dlp_aggregator_forget_workers(
+	    j, cf->as == DLP_AGGREGATOR_SERVER ? DLP_SETUP : DLP_WAITING);
 }
 
 static inline struct dlp_aggregator_member *
@@ -204,7 +249,7 @@ dlp_aggregator_answer(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	j->n[DLP_AGGREGATOR_ANSWERS]++;
 }
 
-/* The packet back, six parameters of it, with the current state and step. */
+/* Send the packet back with six parameters, the current state and the step. */
 static inline void
 dlp_aggregator_echo(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
     const struct dlp *d,
@@ -221,9 +266,8 @@ dlp_aggregator_echo(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	dlp_aggregator_answer(j, out, &a, to);
 }
 
-/* The workers that are waited for, a bit each: places, or gradients. */
 static inline uint32_t
-dlp_aggregator_missing(const struct dlp_aggregator *j)
+dlp_aggregator_missing_workers(const struct dlp_aggregator *j)
 {
 	uint32_t bits = 0;
 
@@ -235,11 +279,14 @@ dlp_aggregator_missing(const struct dlp_aggregator *j)
 	return j->state == DLP_WAITING ? 0 : bits;
 }
 
-/* The state, to who asks for it; innet's workers are also told who is missing,
- * or that they have no place. */
+/*
+ * Answer a poll with the state.  A worker of innet also receives the missing
+ * workers, or WAITING if it has no place.
+ */
 static inline void
-dlp_aggregator_poll(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
-    const struct dlp *d, const struct dlp_aggregator_peer *from)
+dlp_aggregator_answer_poll(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out, const struct dlp *d,
+    const struct dlp_aggregator_peer *from)
 {
 	struct dlp a = *d;
 	uint8_t state = j->state;
@@ -250,22 +297,23 @@ dlp_aggregator_poll(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 			state = DLP_WAITING;
 		else
 			a.param[DLP_PARAMS - 1] =
-			    (int32_t)dlp_aggregator_missing(j);
+			    (int32_t)dlp_aggregator_missing_workers(j);
 	}
 	dlp_aggregator_echo(j, out, &a, state, from);
 }
 
-/* What a step came to: one of those that are kept. */
+/* Return the kept aggregate of a step. */
 static inline const struct dlp_aggregator_kept *
-dlp_aggregator_kept(const struct dlp_aggregator *j, uint32_t step)
+dlp_aggregator_find_step(const struct dlp_aggregator *j, uint32_t step)
 {
 	return &j->kept[step % DLP_AGGREGATOR_KEPT];
 }
 
-/* What a worker that was order-th in a step gets. */
+/* Send the result of a step to the worker that was order-th in it. */
 static inline void
-dlp_aggregator_result(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
-    uint32_t step, unsigned order, const struct dlp_aggregator_peer *to)
+dlp_aggregator_send_result(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out, uint32_t step, unsigned order,
+    const struct dlp_aggregator_peer *to)
 {
 	struct dlp a = { .state = DLP_LEARNING, .step = step,
 	    .node_count = j->session.nodes,
@@ -273,11 +321,11 @@ dlp_aggregator_result(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	const struct dlp_aggregator_kept *k = NULL;
 
 	if (!j->cf.late) {
-		k = dlp_aggregator_kept(j, step);
+		k = dlp_aggregator_find_step(j, step);
 		a.node_count = k->n;
 	} else {
 		if (step > 0)
-			k = dlp_aggregator_kept(j, step - 1);
+			k = dlp_aggregator_find_step(j, step - 1);
 		if (j->cf.as == DLP_AGGREGATOR_SERVER && order > 0)
 			a.node_count = (uint8_t)order;
 	}
@@ -287,22 +335,25 @@ dlp_aggregator_result(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 }
 
 static inline void
-dlp_aggregator_reset(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
-    const struct dlp *d,
+dlp_aggregator_receive_reset(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out, const struct dlp *d,
     const struct dlp_aggregator_peer *from)
 {
 	j->n[DLP_AGGREGATOR_RESET]++;
 	j->session = (struct dlp_session){ 0 };
 	dlp_aggregator_defaults(&j->session, &j->cf);
 	j->done = false;
-	dlp_aggregator_open(j, j->cf.as == DLP_AGGREGATOR_SERVER ? DLP_SETUP :
-	    DLP_WAITING);
+	dlp_aggregator_forget_workers(
+	    j, j->cf.as == DLP_AGGREGATOR_SERVER ? DLP_SETUP : DLP_WAITING);
 	dlp_aggregator_echo(j, out, d, j->state, from);
 }
 
-/* The settings in force, in this state; step says how many, or which one. */
+/*
+ * Send the settings in force; step: the number of workers, or the index of this
+ * one.
+ */
 static inline void
-dlp_aggregator_settings(struct dlp_aggregator *j,
+dlp_aggregator_send_settings(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out, uint8_t state, uint32_t step,
     const struct dlp_aggregator_peer *to)
 {
@@ -314,11 +365,11 @@ dlp_aggregator_settings(struct dlp_aggregator *j,
 }
 
 /*
- * A session is to begin with these settings; said again before it has begun,
- * they change nothing.
+ * Open a session with these settings.  The same settings again change nothing
+ * before it starts.
  */
 static inline void
-dlp_aggregator_configure(struct dlp_aggregator *j,
+dlp_aggregator_receive_configure(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out,
     const struct dlp *d, const struct dlp_aggregator_peer *from)
 {
@@ -339,15 +390,15 @@ dlp_aggregator_configure(struct dlp_aggregator *j,
 	if (j->state != DLP_SETUP || s.nodes != j->session.nodes ||
 	    memcmp(s.param, j->session.param, sizeof(s.param)) != 0) {
 		j->session = s;
-		dlp_aggregator_open(j, DLP_SETUP);
+		dlp_aggregator_forget_workers(j, DLP_SETUP);
 	}
-	dlp_aggregator_settings(j, out, DLP_CONFIGURE, j->now.n, from);
+	dlp_aggregator_send_settings(j, out, DLP_CONFIGURE, j->now.n, from);
 }
 
-/* A worker asks for its index and the settings; the last one opens step 0. */
+/* Give a worker its index and the settings; the last worker starts step 0. */
 static inline void
-dlp_aggregator_setup(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
-    const struct dlp_aggregator_peer *from)
+dlp_aggregator_receive_setup(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out, const struct dlp_aggregator_peer *from)
 {
 	struct dlp_aggregator_member *m =
 	    dlp_aggregator_find(&j->now, &from->at);
@@ -357,7 +408,7 @@ dlp_aggregator_setup(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 		m = &j->now.member[j->now.n++];
 		*m = (struct dlp_aggregator_member){ .peer = *from };
 	}
-	dlp_aggregator_settings(j, out, DLP_SETUP,
+	dlp_aggregator_send_settings(j, out, DLP_SETUP,
 	    (uint32_t)(m - j->now.member), from);
 	if (j->state == DLP_SETUP && j->now.n == j->session.nodes) {
 		j->state = DLP_LEARNING;
@@ -366,9 +417,9 @@ dlp_aggregator_setup(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	}
 }
 
-/* The aggregate of the gradients that have come. */
+/* Compute the aggregate of the gradients that have arrived. */
 static inline void
-dlp_aggregator_reduce(struct dlp_aggregator *j)
+dlp_aggregator_reduce_step(struct dlp_aggregator *j)
 {
 	struct dlp_aggregator_kept *k =
 	    &j->kept[j->step % DLP_AGGREGATOR_KEPT];
@@ -381,11 +432,11 @@ dlp_aggregator_reduce(struct dlp_aggregator *j)
 		    &j->n[DLP_AGGREGATOR_SATURATED]);
 }
 
-/* Who has not come is left out, and named in left_out. */
+/* Note the workers whose gradients are not in the step, in left_out. */
 static inline void
 dlp_aggregator_leave_out(struct dlp_aggregator *j)
 {
-	j->left_out = dlp_aggregator_missing(j);
+	j->left_out = dlp_aggregator_missing_workers(j);
 	if (j->left_out == 0)
 		return;
 	j->n[DLP_AGGREGATOR_PARTIAL]++;
@@ -397,18 +448,18 @@ dlp_aggregator_leave_out(struct dlp_aggregator *j)
 	}
 }
 
-/* The step is done: the aggregate, to those who came and have no answer. */
+/* Complete the step and send its aggregate to the workers that wait for it. */
 static inline void
 dlp_aggregator_complete(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out)
 {
-	dlp_aggregator_reduce(j);
+	dlp_aggregator_reduce_step(j);
 	dlp_aggregator_leave_out(j);
 	for (unsigned i = 0; i < j->counted; i++) {
 		struct dlp_aggregator_member *m = &j->now.member[j->arrived[i]];
 
 		if (!j->cf.late)
-			dlp_aggregator_result(j, out, j->step, m->order,
+			dlp_aggregator_send_result(j, out, j->step, m->order,
 			    &m->peer);
 		m->done_order = m->order;
 		m->order = 0;
@@ -425,7 +476,7 @@ dlp_aggregator_complete(struct dlp_aggregator *j,
 }
 
 static inline void
-dlp_aggregator_wrong_step(struct dlp_aggregator *j,
+dlp_aggregator_send_wrong_step(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out,
     const struct dlp *d, const struct dlp_aggregator_peer *from)
 {
@@ -438,9 +489,12 @@ dlp_aggregator_wrong_step(struct dlp_aggregator *j,
 		dlp_aggregator_echo(j, out, d, DLP_WRONG_STEP, from);
 }
 
-/* A vector as long as no other of its session: ERROR, and how long they are. */
+/*
+ * Answer a vector that is not as long as the session's: ERROR, with their
+ * length.
+ */
 static inline void
-dlp_aggregator_mismatched(struct dlp_aggregator *j,
+dlp_aggregator_send_mismatch(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out, const struct dlp_aggregator_peer *from)
 {
 	const struct dlp a = { .state = DLP_ERROR, .step = j->step,
@@ -451,9 +505,9 @@ dlp_aggregator_mismatched(struct dlp_aggregator *j,
 	dlp_aggregator_answer(j, out, &a, from);
 }
 
-/* A gradient is one of its step's. */
+/* Add a gradient to the step. */
 static inline void
-dlp_aggregator_count(struct dlp_aggregator *j, const struct dlp *d,
+dlp_aggregator_add_gradient(struct dlp_aggregator *j, const struct dlp *d,
     struct dlp_aggregator_member *m, uint64_t now_ns)
 {
 	j->n[DLP_AGGREGATOR_GRADIENTS]++;
@@ -464,11 +518,10 @@ dlp_aggregator_count(struct dlp_aggregator *j, const struct dlp *d,
 	m->order = (uint8_t)j->counted;
 }
 
-/* A gradient, in LEARNING. */
 static inline void
-dlp_aggregator_learn(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
-    const struct dlp *d, const struct dlp_aggregator_peer *from,
-    uint64_t now_ns)
+dlp_aggregator_receive_gradient(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out, const struct dlp *d,
+    const struct dlp_aggregator_peer *from, uint64_t now_ns)
 {
 	struct dlp_aggregator_member *m =
 	    dlp_aggregator_find(&j->now, &from->at);
@@ -478,57 +531,63 @@ dlp_aggregator_learn(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 		return;
 	}
 	if (d->step != j->step) {
-		dlp_aggregator_wrong_step(j, out, d, from);
+		dlp_aggregator_send_wrong_step(j, out, d, from);
 		return;
 	}
 	if (j->elements == 0)
 		j->elements = dlp_elements(d);
 	if (dlp_elements(d) != j->elements) {
-		dlp_aggregator_mismatched(j, out, from);
+		dlp_aggregator_send_mismatch(j, out, from);
 		return;
 	}
 	m->peer = *from;
 	if (m->order == 0)
-		dlp_aggregator_count(j, d, m, now_ns);
+		dlp_aggregator_add_gradient(j, d, m, now_ns);
 	else
 		j->n[DLP_AGGREGATOR_REPEATED]++;
 	if (j->cf.late)
-		dlp_aggregator_result(j, out, j->step, m->order, &m->peer);
+		dlp_aggregator_send_result(j, out, j->step, m->order, &m->peer);
 	if (j->counted == j->session.nodes)
 		dlp_aggregator_complete(j, out);
 }
 
-/* Is that step finished, and is what it came to still there? */
+/* Tell whether that step is finished and its aggregate is kept. */
 static inline bool
-dlp_aggregator_has(const struct dlp_aggregator *j, uint32_t step)
+dlp_aggregator_keeps_step(const struct dlp_aggregator *j, uint32_t step)
 {
 	return j->done && step <= j->done_step && j->done_step - step <
 	    (j->cf.straggler_ns > 0 ? DLP_AGGREGATOR_KEPT - 1 : 1);
 }
 
-/* Its answer was lost, it seems, or it was left out: the same again. */
+/*
+ * Send the answer of a finished step again, because it was lost or the worker
+ * was left out.
+ */
 static inline bool
-dlp_aggregator_finished(struct dlp_aggregator *j,
+dlp_aggregator_repeat_answer(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out, const struct dlp *d,
     const struct dlp_aggregator_peer *from)
 {
 	const struct dlp_aggregator_member *m;
 
-	if (d->state != DLP_LEARNING || !dlp_aggregator_has(j, d->step))
+	if (d->state != DLP_LEARNING || !dlp_aggregator_keeps_step(j, d->step))
 		return false;
 	m = dlp_aggregator_find(j->state == DLP_SETUP ? &j->before : &j->now,
 	    &from->at);
 	if (m == NULL)
 		return false;
 	j->n[DLP_AGGREGATOR_FINISHED]++;
-	dlp_aggregator_result(j, out, d->step, d->step == j->done_step ?
+	dlp_aggregator_send_result(j, out, d->step, d->step == j->done_step ?
 	    m->done_order : 0, from);
 	return true;
 }
 
-/* Asked again because the answer was lost, after the last one's setup. */
+/*
+ * Tell whether this repeats a SETUP whose answer was lost, after the last
+ * worker's SETUP.
+ */
 static inline bool
-dlp_aggregator_setup_lost(struct dlp_aggregator *j,
+dlp_aggregator_is_setup_repeat(struct dlp_aggregator *j,
     const struct dlp_aggregator_peer *from)
 {
 	const struct dlp_aggregator_member *m;
@@ -539,12 +598,8 @@ dlp_aggregator_setup_lost(struct dlp_aggregator *j,
 	return m != NULL && m->order == 0;
 }
 
-/*
- * A payload of len bytes at p came from a worker: what is answered, and to
- * whom, is in *out.  The number of answers, often 0.
- */
 static inline unsigned
-dlp_aggregator_take(struct dlp_aggregator *j, const uint8_t *p, size_t len,
+dlp_aggregator_receive(struct dlp_aggregator *j, const uint8_t *p, size_t len,
     const struct dlp_aggregator_peer *from, struct dlp_aggregator_out *out,
     uint64_t now_ns)
 {
@@ -558,46 +613,41 @@ dlp_aggregator_take(struct dlp_aggregator *j, const uint8_t *p, size_t len,
 		    DLP_AGGREGATOR_LONG]++;
 		return 0;
 	}
-	if (dlp_aggregator_finished(j, out, &d, from))
+	if (dlp_aggregator_repeat_answer(j, out, &d, from))
 		return out->n;
 	if (d.state == DLP_RESET) {
-		dlp_aggregator_reset(j, out, &d, from);
+		dlp_aggregator_receive_reset(j, out, &d, from);
 	} else if (d.state == DLP_CONFIGURE && j->state != DLP_LEARNING) {
-		dlp_aggregator_configure(j, out, &d, from);
+		dlp_aggregator_receive_configure(j, out, &d, from);
 	} else if (d.state == DLP_SETUP && (j->state == DLP_SETUP ||
-	    dlp_aggregator_setup_lost(j, from))) {
-		dlp_aggregator_setup(j, out, from);
+	    dlp_aggregator_is_setup_repeat(j, from))) {
+		dlp_aggregator_receive_setup(j, out, from);
 	} else if (d.state == DLP_SETUP && j->state == DLP_WAITING &&
 	    j->cf.as == DLP_AGGREGATOR_SERVER) {
-		/* so the published one */
+		/* the published server does not answer */
 		j->n[DLP_AGGREGATOR_NOT_OPEN]++;
 	} else if (d.state == DLP_LEARNING && j->state == DLP_LEARNING) {
-		dlp_aggregator_learn(j, out, &d, from, now_ns);
+		dlp_aggregator_receive_gradient(j, out, &d, from, now_ns);
 	} else {
-		dlp_aggregator_poll(j, out, &d, from);
+		dlp_aggregator_answer_poll(j, out, &d, from);
 	}
 	return out->n;
 }
 
-/* When the step that goes on has lasted too long, or never. */
 static inline uint64_t
-dlp_aggregator_due(const struct dlp_aggregator *j)
+dlp_aggregator_deadline_ns(const struct dlp_aggregator *j)
 {
 	return j->cf.straggler_ns == 0 || j->counted == 0 ?
 	    DLP_AGGREGATOR_NEVER : j->began_ns + j->cf.straggler_ns;
 }
 
-/*
- * Complete a step that is due with what there is; if that is too little for a
- * median, it gets as much time again.  The number of answers, as of _take().
- */
 static inline unsigned
-dlp_aggregator_fire(struct dlp_aggregator *j, uint64_t now_ns,
+dlp_aggregator_run_timer(struct dlp_aggregator *j, uint64_t now_ns,
     struct dlp_aggregator_out *out)
 {
 	out->n = 0;
 	out->d = (struct dlp){ 0 };
-	if (dlp_aggregator_due(j) > now_ns)
+	if (dlp_aggregator_deadline_ns(j) > now_ns)
 		return 0;
 	if (j->cf.median && j->counted < DLP_AGGREGATOR_LEAST) {
 		j->n[DLP_AGGREGATOR_TOO_FEW]++;

@@ -2,10 +2,10 @@
  * program.h - program dlp: the aggregator of a session of the Distributed
  * Learning Protocol
  *
- * dlp/aggregator.h decides; this is how it meets the data plane.  In a trace
- * DLP is known by its UDP port alone, whatever the address: packets to it are
- * input, those from it are another aggregator's.  An answer leaves from the
- * address that its question was sent to.
+ * aggregator.h decides; this connects it to the data plane.  In a trace, DLP is
+ * recognised by its UDP port alone, whatever the address: packets to the port
+ * are input, and packets from it belong to another aggregator.  An answer is
+ * sent from the address that the packet went to.
  */
 #ifndef INNET_DLP_PROGRAM_H
 #define INNET_DLP_PROGRAM_H
@@ -21,30 +21,31 @@
 
 struct dlp_settings {
 	struct dlp_aggregator_conf job;
-	uint16_t port;			/* 0: the usual one */
+	uint16_t port;			/* 0: the default */
 };
 
 struct dlp_switch {
 	struct dlp_aggregator job;
 	const struct dlp_settings *cf;
 	const struct program_env *env;
-	uint64_t heard_ns;		/* the last packet came */
-	uint64_t tell_ns;		/* nothing is told before */
-	uint64_t partial;		/* as told */
-	uint64_t stalled_ns;		/* a step that waits was told of */
-	union addr configurer;		/* who configured it last */
+	uint64_t heard_ns;		/* when the last packet arrived */
+	uint64_t report_ns;		/* earliest time of the next report */
+	uint64_t partial;		/* steps that were reported */
+	uint64_t stalled_ns;		/* when a waiting step was reported */
+	union addr configurer;		/* host that configured it last */
 	struct dlp_repeats {
 		uint32_t step, n;
-		uint64_t at_ns;		/* of the last one past DLP_REPEATS */
-	} repeats[DLP_NODES_MAX], configures;	/* which change nothing */
-	uint64_t dropped;	/* what is no request, or of strangers */
+		uint64_t at_ns;		/* of the last past DLP_REPEATS */
+	} repeats[DLP_NODES_MAX], configures;	/* that change nothing */
+	uint64_t dropped;	/* packets that are no request, or not
+				   from a participant */
 };
 
 enum {
-	DLP_STALLED_NS = 2000000000,	/* a step of so long is trouble */
-	DLP_TELL_NS = 1000000000,	/* from one line to the next */
+	DLP_STALLED_NS = 2000000000,	/* a step this long is reported */
+	DLP_REPORT_NS = 1000000000,	/* least time between reports */
 	DLP_REPEATS = 16,		/* of an answer, each participant */
-	DLP_REPEAT_NS = 50000000	/* from one to the next, past these */
+	DLP_REPEAT_NS = 50000000	/* least time between more of them */
 };
 
 enum dlp_option {
@@ -68,6 +69,14 @@ static const struct opt dlp_opts[] = {
 	    "dlp: nodes=,iterations=,scale=,..." },
 	{ 0 }
 };
+
+/* The program, as the data plane calls it. */
+static const struct program dlp_program;
+
+/* Set the default settings. */
+static inline void dlp_defaults(void *conf);
+
+/* implementation */
 
 static inline void
 dlp_defaults(void *conf)
@@ -140,7 +149,7 @@ dlp_free(void *state)
 }
 
 static inline enum packet_class
-dlp_claim(void *state, struct packet *p)
+dlp_classify(void *state, struct packet *p)
 {
 	const struct dlp_switch *d = state;
 	const uint16_t port = dlp_port(d->cf);
@@ -155,7 +164,7 @@ dlp_claim(void *state, struct packet *p)
 					  : PACKET_REGULAR;
 }
 
-/* What the aggregator answers leaves. */
+/* Send the answers of the aggregator. */
 static inline void
 dlp_post(struct dlp_switch *d, const struct dlp_aggregator_out *o)
 {
@@ -167,9 +176,13 @@ dlp_post(struct dlp_switch *d, const struct dlp_aggregator_out *o)
 		    bytes, len);
 }
 
-/* Which participant is at that address, its port perhaps another; or NONE. */
+/*
+ * Return the index of the participant at that address, or DLP_NODES_MAX. port:
+ * its port must be the same.
+ */
 static inline unsigned
-dlp_participant(const struct dlp_aggregator *j, const union addr *at, bool port)
+dlp_find_participant(
+    const struct dlp_aggregator *j, const union addr *at, bool port)
 {
 	for (unsigned i = 0; i < j->now.n; i++) {
 		if (port ? addr_same(&j->now.member[i].peer.at, at) :
@@ -180,9 +193,10 @@ dlp_participant(const struct dlp_aggregator *j, const union addr *at, bool port)
 }
 
 /*
- * Is it something that a worker asks with?  What an aggregator answers with is
- * dropped: two of them would answer each other for ever.  While a session
- * learns only who takes part, or configured it, may end it or change it.
+ * Tell whether q is a packet that workers send.  Answers of aggregators are
+ * dropped, because two aggregators would answer each other for ever.  While a
+ * session learns, only a participant, or the host that configured it, may end
+ * or change it.
  */
 static inline bool
 dlp_is_request(struct dlp_switch *d, const struct dlp *q,
@@ -198,26 +212,28 @@ dlp_is_request(struct dlp_switch *d, const struct dlp *q,
 		return q->more == 0 && memcmp(q->param, none, sizeof(none)) ==
 		    0;
 	case DLP_LEARNING:
-		return j->state == DLP_LEARNING || dlp_participant(j, p->from,
-		    true) < DLP_NODES_MAX || dlp_aggregator_find(
-		    &d->job.before, p->from) != NULL;
+		return j->state == DLP_LEARNING ||
+		       dlp_find_participant(j, p->from, true) < DLP_NODES_MAX ||
+		       dlp_aggregator_find(&d->job.before, p->from) != NULL;
 	case DLP_RESET:
 	case DLP_CONFIGURE:
-		return j->state != DLP_LEARNING || dlp_participant(j, p->from,
-		    false) < DLP_NODES_MAX || addr_same_host(&d->configurer,
-		    p->from);
+		return j->state != DLP_LEARNING ||
+		       dlp_find_participant(j, p->from, false) <
+			   DLP_NODES_MAX ||
+		       addr_same_host(&d->configurer, p->from);
 	default:
 		return q->state == DLP_POLL;
 	}
 }
 
-/* What counts how often q was answered; NULL: that is not counted. */
+/* Return the count of the answers to q, or NULL if they are not counted. */
 static inline struct dlp_repeats *
-dlp_repeats_of(struct dlp_switch *d, const struct dlp *q,
+dlp_find_repeats(struct dlp_switch *d, const struct dlp *q,
     const union addr *from)
 {
-	const unsigned i = q->state == DLP_LEARNING ? dlp_participant(&d->job,
-	    from, true) : DLP_NODES_MAX;
+	const unsigned i = q->state == DLP_LEARNING
+			       ? dlp_find_participant(&d->job, from, true)
+			       : DLP_NODES_MAX;
 
 	if (q->state == DLP_CONFIGURE)
 		return &d->configures;
@@ -225,15 +241,15 @@ dlp_repeats_of(struct dlp_switch *d, const struct dlp *q,
 }
 
 /*
- * Has this participant had the answer of that step often enough, or who
- * configures what is so?  Past a number it has one in a while: what is lost
- * must be told again while it asks.
+ * Tell whether this participant, or the host that configures, has had the same
+ * answer too often.  After DLP_REPEATS of them it gets one each DLP_REPEAT_NS,
+ * because an answer may be lost.
  */
 static inline bool
-dlp_is_tired(struct dlp_switch *d, const struct dlp *q, const union addr *from,
-    uint64_t now_ns)
+dlp_limit_repeats(struct dlp_switch *d, const struct dlp *q,
+    const union addr *from, uint64_t now_ns)
 {
-	struct dlp_repeats *r = dlp_repeats_of(d, q, from);
+	struct dlp_repeats *r = dlp_find_repeats(d, q, from);
 
 	if (r == NULL)
 		return false;
@@ -250,7 +266,7 @@ dlp_is_tired(struct dlp_switch *d, const struct dlp *q, const union addr *from,
 }
 
 static inline void
-dlp_take(void *state, struct packet *p, uint64_t now_ns)
+dlp_receive(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct dlp_switch *d = state;
 	const struct dlp_aggregator_peer peer = { *p->from, *p->to };
@@ -269,36 +285,38 @@ dlp_take(void *state, struct packet *p, uint64_t now_ns)
 		d->configurer = *p->from;
 	if (sound && q.state != DLP_LEARNING && q.state != DLP_POLL)
 		memset(d->repeats, 0, sizeof(d->repeats));
-	dlp_aggregator_take(&d->job, p->payload, p->bytes, &peer, &o, now_ns);
+	dlp_aggregator_receive(
+	    &d->job, p->payload, p->bytes, &peer, &o, now_ns);
 	if (before != DLP_SETUP || memcmp(&was, &d->job.session, sizeof(was)) !=
 	    0)
 		d->configures.n = 0;	/* it has changed something */
-	if (sound && o.n == 1 && dlp_is_tired(d, &q, p->from, now_ns))
+	if (sound && o.n == 1 && dlp_limit_repeats(d, &q, p->from, now_ns))
 		d->dropped++;
 	else
 		dlp_post(d, &o);
 }
 
 static inline uint64_t
-dlp_due(const void *state)
+dlp_deadline_ns(const void *state)
 {
-	return dlp_aggregator_due(&((const struct dlp_switch *)state)->job);
+	return dlp_aggregator_deadline_ns(
+	    &((const struct dlp_switch *)state)->job);
 }
 
 static inline void
-dlp_fire(void *state, uint64_t now_ns)
+dlp_run_timer(void *state, uint64_t now_ns)
 {
 	struct dlp_switch *d = state;
 	struct dlp_aggregator_out o;
 
-	dlp_aggregator_fire(&d->job, now_ns, &o);
+	dlp_aggregator_run_timer(&d->job, now_ns, &o);
 	dlp_post(d, &o);
 }
 
-/* Step so and so, what of it, and the workers of these bits by their names. */
+/* Write "step N what" and the workers of `bits` with their addresses. */
 static inline const char *
-dlp_tell(const struct dlp_aggregator *j, uint32_t step, const char *what,
-    uint32_t bits, char *text, size_t room)
+dlp_describe_step(const struct dlp_aggregator *j, uint32_t step,
+    const char *what, uint32_t bits, char *text, size_t room)
 {
 	char name[ADDR_NAME_BYTES];
 	size_t at = (size_t)snprintf(text, room, "step %" PRIu32 " %s", step,
@@ -314,36 +332,37 @@ dlp_tell(const struct dlp_aggregator *j, uint32_t step, const char *what,
 }
 
 /*
- * Somebody is missing: from a step that was completed, or from this one.  Of
- * one that nobody asks for any more this is said once.
+ * Report the workers that are missing, from a step that was completed or from
+ * the current one.  A current step that no worker asks for any more is reported
+ * once.
  */
 static inline const char *
-dlp_trouble(void *state, char *text, size_t room, uint64_t now_ns)
+dlp_report_problem(void *state, char *text, size_t room, uint64_t now_ns)
 {
 	struct dlp_switch *d = state;
 	const struct dlp_aggregator *j = &d->job;
 	const uint64_t partial = j->n[DLP_AGGREGATOR_PARTIAL];
 
-	if (now_ns < d->tell_ns)
+	if (now_ns < d->report_ns)
 		return NULL;
 	if (partial > d->partial && j->left_out != 0) {
 		d->partial = partial;
-		d->tell_ns = now_ns + DLP_TELL_NS;
-		return dlp_tell(j, j->done_step, "completed without",
+		d->report_ns = now_ns + DLP_REPORT_NS;
+		return dlp_describe_step(j, j->done_step, "completed without",
 		    j->left_out, text, room);
 	}
 	if (j->counted == 0 || now_ns - j->began_ns < DLP_STALLED_NS ||
 	    d->heard_ns < d->stalled_ns)
 		return NULL;
 	d->stalled_ns = now_ns;
-	d->tell_ns = now_ns + DLP_STALLED_NS;
-	return dlp_tell(j, j->step, "waits for", dlp_aggregator_missing(j),
-	    text, room);
+	d->report_ns = now_ns + DLP_STALLED_NS;
+	return dlp_describe_step(j, j->step, "waits for",
+	    dlp_aggregator_missing_workers(j), text, room);
 }
 
-/* The session: there is one at most, number 1. */
+/* List the session: there is at most one, number 1. */
 static inline void
-dlp_jobs(const void *state, struct counters *c, uint64_t now_ns)
+dlp_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
 	const struct dlp_aggregator *j =
 	    &((const struct dlp_switch *)state)->job;
@@ -360,7 +379,7 @@ dlp_jobs(const void *state, struct counters *c, uint64_t now_ns)
 }
 
 static inline bool
-dlp_members(const void *state, uint16_t job, struct counters *c,
+dlp_list_members(const void *state, uint16_t job, struct counters *c,
     uint64_t now_ns)
 {
 	const struct dlp_aggregator *j =
@@ -396,7 +415,7 @@ dlp_members(const void *state, uint16_t job, struct counters *c,
 }
 
 static inline bool
-dlp_stats(const void *state, int32_t job, bool gauges, struct counters *c,
+dlp_put_stats(const void *state, int32_t job, bool gauges, struct counters *c,
     uint64_t now_ns)
 {
 	const struct dlp_aggregator *j =
@@ -417,21 +436,21 @@ dlp_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 }
 
 static inline void
-dlp_account(const void *state, struct counters *c)
+dlp_put_counters(const void *state, struct counters *c)
 {
 	const struct dlp_aggregator *j =
 	    &((const struct dlp_switch *)state)->job;
 
-	dlp_stats(state, 1, false, c, 0);
+	dlp_put_stats(state, 1, false, c, 0);
 	counters_put(c, "no_request", ((const struct dlp_switch *)
 	    state)->dropped);
 	counters_word(c, "state", dlp_state_name(j->state));
 	counters_put(c, "step", j->step);
 }
 
-/* What is not zero. */
+/* Write the counters that are not 0. */
 static inline void
-dlp_summary(const void *state, struct counters *c)
+dlp_put_summary(const void *state, struct counters *c)
 {
 	const struct dlp_aggregator *j =
 	    &((const struct dlp_switch *)state)->job;
@@ -445,7 +464,7 @@ dlp_summary(const void *state, struct counters *c)
 }
 
 static inline void
-dlp_progress(const void *state, struct counters *c)
+dlp_put_progress(const void *state, struct counters *c)
 {
 	const struct dlp_aggregator *j =
 	    &((const struct dlp_switch *)state)->job;
@@ -469,17 +488,17 @@ static const struct program dlp_program = {
     .state_bytes = sizeof(struct dlp_switch),
     .init_state = dlp_init,
     .free_state = dlp_free,
-    .classify = dlp_claim,
-    .receive = dlp_take,
-    .deadline_ns = dlp_due,
-    .on_deadline = dlp_fire,
-    .list_jobs = dlp_jobs,
-    .list_members = dlp_members,
-    .put_counters = dlp_stats,
-    .put_report = dlp_account,
-    .put_summary = dlp_summary,
-    .put_progress = dlp_progress,
-    .describe_problem = dlp_trouble,
+    .classify = dlp_classify,
+    .receive = dlp_receive,
+    .deadline_ns = dlp_deadline_ns,
+    .on_deadline = dlp_run_timer,
+    .list_jobs = dlp_list_jobs,
+    .list_members = dlp_list_members,
+    .put_counters = dlp_put_stats,
+    .put_report = dlp_put_counters,
+    .put_summary = dlp_put_summary,
+    .put_progress = dlp_put_progress,
+    .describe_problem = dlp_report_problem,
 };
 
 #endif

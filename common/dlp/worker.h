@@ -1,12 +1,27 @@
 /*
- * worker.h - a worker of DLP sessions: what it takes, gives and waits for
+ * worker.h - a worker of DLP sessions: what it sends, receives and waits for
  *
- * One gradient at a time is taken.  It leaves as integers, once a session is
- * open, and the next is taken when the aggregate of its step has come, which
- * is given as a sum of contributions; what did not fit 32 bits is not a number.
- * What is asked for and when, struct dlp_ask
- * decides; what is waited for too long ends it.  Pure: time is an argument
- * (ns, monotonic), no socket is touched, nothing is owned.
+ * struct dlp_ask is the protocol: stop and wait.  One packet is outstanding at
+ * a time, and it is sent again until its answer arrives, which the published
+ * workers do not do.  Its phases are
+ *
+ * 	[RESET] [CONFIGURE] SETUP POLL ready (STEP ready)... over
+ *
+ * When a worker has its index it polls.  It sends SETUP again only if an answer
+ * has state WAITING, because the published switch gives each SETUP another
+ * place. That switch also adds each gradient that it receives, so nothing is
+ * repeated to it.  The answer to a poll shows which aggregator it is: the
+ * published switch echoes the poll, the published server empties it, and an
+ * aggregator of innet writes the missing workers into it.
+ *
+ * struct dlp_worker is the worker.  It takes one gradient at a time and sends
+ * it as integers when a session is open.  It takes the next when the aggregate
+ * of that step has arrived, which it returns as a sum of contributions; an
+ * element that does not fit into 32 bits is NaN there.  A wait that is too long
+ * ends it.
+ *
+ * Pure: time is an argument (ns, monotonic), no socket is touched, nothing is
+ * owned.  Time-outs are those of arq/rtt.h, 10 ms to 1 s.
  */
 #ifndef INNET_DLP_WORKER_H
 #define INNET_DLP_WORKER_H
@@ -26,8 +41,8 @@
 #define DLP_ASK_NEVER UINT64_MAX
 
 enum {
-	DLP_ASK_PAUSE_NS = 1000000,	/* after "not yet", doubling, */
-	DLP_ASK_PAUSE_MAX_NS = 100000000	/* up to this */
+	DLP_ASK_PAUSE_NS = 1000000,	/* pause before a phase is tried */
+	DLP_ASK_PAUSE_MAX_NS = 100000000	/* again; doubled up to this */
 };
 
 static const struct rtt_limits dlp_ask_rtt = { .first_ns = 100000000,
@@ -35,19 +50,19 @@ static const struct rtt_limits dlp_ask_rtt = { .first_ns = 100000000,
 	.sample_ns = UINT64_MAX, .variations = 4 };
 
 enum dlp_ask_phase {
-	DLP_ASK_OVER,		/* no session: dlp_ask_begin() */
+	DLP_ASK_OVER,		/* no session; dlp_ask_start() joins one */
 	DLP_ASK_RESET, DLP_ASK_CONFIGURE, DLP_ASK_SETUP, DLP_ASK_POLL,
-	DLP_ASK_READY,		/* for a gradient: dlp_ask_gradient() */
+	DLP_ASK_READY,		/* for dlp_ask_send_gradient() */
 	DLP_ASK_STEP
 };
 
 enum dlp_ask_news {
 	DLP_ASK_NOTHING, DLP_ASK_OPEN, DLP_ASK_RESULT, DLP_ASK_REFUSED,
-	DLP_ASK_LOST,	/* there is a place, but its number was lost */
+	DLP_ASK_LOST,	/* we have a place, but its index was lost */
 	DLP_ASK_IGNORED
 };
 
-/* Who answers, as polls have shown. */
+/* Which aggregator answers, as polls have shown. */
 enum dlp_ask_peer {
 	DLP_ASK_ANY, DLP_ASK_INNET, DLP_ASK_OLD_SWITCH, DLP_ASK_OLD_SERVER
 };
@@ -55,8 +70,8 @@ enum dlp_ask_peer {
 struct dlp_ask {
 	enum dlp_ask_phase phase;
 	bool configures, resets;	/* this worker leads the session */
-	struct dlp_session wish;	/* what it asks for then; 0: default */
-	struct dlp_session session;	/* what was answered */
+	struct dlp_session wish;	/* settings to lead with; 0: default */
+	struct dlp_session session;	/* settings in force */
 	uint32_t index, step;
 	enum dlp_ask_peer peer;
 	struct dlp out;			/* sent last, or to be sent */
@@ -64,22 +79,135 @@ struct dlp_ask {
 	uint32_t elements;		/* at gradient */
 	uint32_t others;		/* elements of the session's vectors,
 					 * when ours were refused */
-	uint32_t missing;		/* workers, a bit each, as heard */
-	uint64_t out_ns;		/* last sent */
-	uint64_t deadline_ns;		/* to be sent (again) */
-	unsigned tries;			/* of it, since it is news */
+	uint32_t missing;		/* workers, a bit each, by a poll */
+	uint64_t out_ns;		/* when it was sent last */
+	uint64_t deadline_ns;		/* when it is sent (again) */
+	unsigned tries;			/* times that it was sent */
 	struct rtt rtt;
-	uint64_t pause_ns;		/* the next, after "not yet" */
-	uint64_t since_ns;		/* of the last step forward */
-	bool heard;			/* anything, since then: */
+	uint64_t pause_ns;		/* the next pause */
+	uint64_t since_ns;		/* when progress was made last */
+	bool heard;			/* an answer came since then: */
 	uint8_t heard_state, heard_nodes;
 	uint32_t heard_step;
 	uint64_t sent, repeated, wrong_step;	/* counted */
 };
 
-/* The packet of the phase, to be sent at now_ns. */
+enum { DLP_WORKER_WHY_BYTES = 320, DLP_WORKER_HEARD_BYTES = 160 };
+
+struct dlp_worker_conf {
+	bool leads, resets;		/* CONFIGURE, and RESET before it */
+	struct dlp_session wish;	/* settings to lead with */
+	bool median;			/* aggregates are doubled medians */
+	uint64_t give_up_ns;		/* longest time without progress */
+};
+
+/* Why the worker has ended; dlp_worker_why() explains it. */
+enum dlp_worker_end {
+	DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_LOST,
+	DLP_WORKER_STUCK,
+	DLP_WORKER_LONG		/* vectors too long for a published
+				   aggregator */
+};
+
+enum dlp_worker_count {
+	DLP_WORKER_GRADIENTS, DLP_WORKER_RESULTS, DLP_WORKER_SESSIONS,
+	DLP_WORKER_SATURATED,	/* elements of gradients that were cut */
+	DLP_WORKER_OVERFLOWN,	/* elements of results that are NaN */
+	DLP_WORKER_IGNORED, DLP_WORKER_COUNTS
+};
+
+struct dlp_worker {
+	struct dlp_worker_conf cf;
+	struct dlp_ask ask;
+	enum dlp_worker_end end;
+	uint32_t elements;		/* DLP_ELEMENTS_MAX at most */
+	float vec[DLP_ELEMENTS_MAX];	/* the gradient, by the caller */
+	bool have;			/* vec waits for the session to open */
+	int32_t param[DLP_ELEMENTS_MAX];	/* the integers sent */
+	uint32_t step;			/* of the last result */
+	uint8_t sum[4 * DLP_ELEMENTS_MAX];	/* that result: float32, as in
+						   packets */
+	uint64_t n[DLP_WORKER_COUNTS];
+};
+
+/* Initialise w. */
+static inline void dlp_worker_init(struct dlp_worker *w,
+    const struct dlp_worker_conf *cf);
+
+/* Join a session with vectors of `elements` elements. */
+static inline void dlp_worker_start(struct dlp_worker *w, uint32_t elements,
+    uint64_t now_ns);
+
+/* Tell whether a gradient is waiting or on its way; then no other is taken. */
+static inline bool dlp_worker_is_busy(const struct dlp_worker *w);
+
+/*
+ * Take the gradient that the caller has written to vec: for the next step, or
+ * for the next session.
+ */
+static inline void dlp_worker_take_gradient(struct dlp_worker *w,
+    uint64_t now_ns);
+
+/* Tell whether the packet ask.out must be sent at now_ns. */
+static inline bool dlp_worker_next(struct dlp_worker *w, uint64_t now_ns);
+
+/*
+ * Process packet d of the aggregator.  After DLP_ASK_RESULT, step and sum are
+ * set.
+ */
+static inline enum dlp_ask_news dlp_worker_receive(struct dlp_worker *w,
+    const struct dlp *d, uint64_t now_ns);
+
+/* Return when dlp_worker_next() is due, even if nothing arrives. */
+static inline uint64_t dlp_worker_deadline_ns(const struct dlp_worker *w);
+
+/* Tell whether an answer is outstanding. */
+static inline bool dlp_worker_is_waiting(const struct dlp_worker *w);
+
+/* Return the largest parameter that may be sent; a median returns doubled. */
+static inline int32_t dlp_worker_largest_value(const struct dlp_worker *w);
+
+/*
+ * Write what ended the worker to `text`, in words that follow the aggregator's
+ * name.  Returns text, which may be empty.
+ */
+static inline const char *dlp_worker_why(const struct dlp_worker *w,
+    char text[DLP_WORKER_WHY_BYTES]);
+
+/* Join a session, from the phase over. */
+static inline void dlp_ask_start(struct dlp_ask *a, uint64_t now_ns);
+
+/*
+ * Send a gradient, from the phase ready: `elements` values at param, 1 to
+ * DLP_ELEMENTS_MAX, which the caller keeps until they are answered.
+ */
+static inline void dlp_ask_send_gradient(struct dlp_ask *a,
+    const int32_t *param, uint32_t elements, uint64_t now_ns);
+
+/*
+ * Tell whether the packet a->out must be sent at now_ns, and count it as sent.
+ */
+static inline bool dlp_ask_next(struct dlp_ask *a, uint64_t now_ns);
+
+/*
+ * Process packet d of the aggregator.  After DLP_ASK_RESULT it holds the
+ * aggregate.
+ */
+static inline enum dlp_ask_news dlp_ask_receive(struct dlp_ask *a,
+    const struct dlp *d, uint64_t now_ns);
+
+/* Return when dlp_ask_next() has a packet to send; NEVER. */
+static inline uint64_t dlp_ask_deadline_ns(const struct dlp_ask *a);
+
+/* Tell whether an answer is outstanding. */
+static inline bool dlp_ask_is_waiting(const struct dlp_ask *a);
+
+/* implementation */
+
+/* Enter a phase, whose packet is sent at now_ns. */
 static inline void
-dlp_ask_enter(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
+dlp_ask_enter_phase(
+    struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 {
 	static const uint8_t state[] = { [DLP_ASK_RESET] = DLP_RESET,
 	    [DLP_ASK_CONFIGURE] = DLP_CONFIGURE, [DLP_ASK_SETUP] = DLP_SETUP,
@@ -104,9 +232,9 @@ dlp_ask_enter(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 	}
 }
 
-/* A step forward: what waits has news to wait for. */
+/* Progress was made: start the waits again. */
 static inline void
-dlp_ask_forward(struct dlp_ask *a, uint64_t now_ns)
+dlp_ask_note_progress(struct dlp_ask *a, uint64_t now_ns)
 {
 	a->since_ns = now_ns;
 	a->heard = false;
@@ -114,67 +242,63 @@ dlp_ask_forward(struct dlp_ask *a, uint64_t now_ns)
 	a->pause_ns = DLP_ASK_PAUSE_NS;
 }
 
-/* Take part in a session, from the phase over. */
 static inline void
-dlp_ask_begin(struct dlp_ask *a, uint64_t now_ns)
+dlp_ask_start(struct dlp_ask *a, uint64_t now_ns)
 {
-	dlp_ask_forward(a, now_ns);
+	dlp_ask_note_progress(a, now_ns);
 	a->step = a->others = 0;
 	a->peer = DLP_ASK_ANY;
-	dlp_ask_enter(a, a->resets ? DLP_ASK_RESET : a->configures ?
+	dlp_ask_enter_phase(a, a->resets ? DLP_ASK_RESET : a->configures ?
 	    DLP_ASK_CONFIGURE : DLP_ASK_SETUP, now_ns);
 }
 
-/*
- * Send a gradient, from the phase ready: the first `elements` at param, 1 to
- * DLP_ELEMENTS_MAX, which stay until it is answered.
- */
 static inline void
-dlp_ask_gradient(struct dlp_ask *a, const int32_t *param, uint32_t elements,
-    uint64_t now_ns)
+dlp_ask_send_gradient(
+    struct dlp_ask *a, const int32_t *param, uint32_t elements, uint64_t now_ns)
 {
-	dlp_ask_forward(a, now_ns);
+	dlp_ask_note_progress(a, now_ns);
 	a->gradient = param;
 	a->elements = elements;
-	dlp_ask_enter(a, DLP_ASK_STEP, now_ns);
+	dlp_ask_enter_phase(a, DLP_ASK_STEP, now_ns);
 }
 
-/* Is an answer waited for? */
 static inline bool
-dlp_ask_waits(const struct dlp_ask *a)
+dlp_ask_is_waiting(const struct dlp_ask *a)
 {
 	return a->phase != DLP_ASK_OVER && a->phase != DLP_ASK_READY;
 }
 
-/* When dlp_ask_due() has something to send next. */
 static inline uint64_t
-dlp_ask_next_ns(const struct dlp_ask *a)
+dlp_ask_deadline_ns(const struct dlp_ask *a)
 {
-	return dlp_ask_waits(a) ? a->deadline_ns : DLP_ASK_NEVER;
+	return dlp_ask_is_waiting(a) ? a->deadline_ns : DLP_ASK_NEVER;
 }
 
-/* A gradient without an answer: every other packet asks who is missing. */
+/*
+ * While a gradient has no answer, poll with every other packet, to learn which
+ * workers are missing.
+ */
 static inline void
-dlp_ask_alternate(struct dlp_ask *a)
+dlp_ask_alternate_packets(struct dlp_ask *a)
 {
 	const uint64_t at = a->deadline_ns;
 	const unsigned tries = a->tries;
 
 	if (a->phase != DLP_ASK_STEP || a->peer != DLP_ASK_INNET || tries < 2)
 		return;
-	dlp_ask_enter(a, tries % 2 == 0 ? DLP_ASK_POLL : DLP_ASK_STEP, at);
+	dlp_ask_enter_phase(
+	    a, tries % 2 == 0 ? DLP_ASK_POLL : DLP_ASK_STEP, at);
 	a->phase = DLP_ASK_STEP;
 	a->tries = tries;
 }
 
-/* Is there a packet to send at now_ns?  It is in a->out. */
 static inline bool
-dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
+dlp_ask_next(struct dlp_ask *a, uint64_t now_ns)
 {
-	if (now_ns < dlp_ask_next_ns(a) ||
-	    dlp_ask_next_ns(a) == DLP_ASK_NEVER)
+	if (now_ns < dlp_ask_deadline_ns(a) ||
+	    dlp_ask_deadline_ns(a) == DLP_ASK_NEVER)
 		return false;
-	dlp_ask_alternate(a);
+	dlp_ask_alternate_packets(a);
 	if (a->tries++ > 0) {
 		a->repeated++;
 		rtt_expire(&a->rtt, &dlp_ask_rtt);
@@ -188,9 +312,9 @@ dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
 	return true;
 }
 
-/* The answer came; a round trip counts if it cannot be another try's. */
+/* Count a round trip, unless the answer may be to another transmission. */
 static inline void
-dlp_ask_measure(struct dlp_ask *a, uint64_t now_ns)
+dlp_ask_count_round_trip(struct dlp_ask *a, uint64_t now_ns)
 {
 	if (a->tries != 1)
 		return;
@@ -198,29 +322,29 @@ dlp_ask_measure(struct dlp_ask *a, uint64_t now_ns)
 	rtt_restore(&a->rtt);
 }
 
-/* Not yet: in a while, the packet of this phase. */
+/* The aggregator is not ready: send the packet of that phase after a pause. */
 static inline void
 dlp_ask_pause(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 {
-	dlp_ask_enter(a, phase, now_ns +
+	dlp_ask_enter_phase(a, phase, now_ns +
 	    backoff_take_ns(&a->pause_ns, DLP_ASK_PAUSE_MAX_NS));
 }
 
-/* An answer while a session is to be reset or configured. */
+/* Process an answer to RESET or CONFIGURE. */
 static inline enum dlp_ask_news
-dlp_ask_take_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
+dlp_ask_receive_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (a->phase == DLP_ASK_RESET) {
 		if (d->state != DLP_WAITING && d->state != DLP_SETUP)
 			return DLP_ASK_IGNORED;
-		dlp_ask_forward(a, now_ns);
-		dlp_ask_enter(a, a->configures ? DLP_ASK_CONFIGURE :
+		dlp_ask_note_progress(a, now_ns);
+		dlp_ask_enter_phase(a, a->configures ? DLP_ASK_CONFIGURE :
 		    DLP_ASK_SETUP, now_ns);
 		return DLP_ASK_NOTHING;
 	}
 	if (d->state == DLP_CONFIGURE && d->node_count > 0) {
-		dlp_ask_forward(a, now_ns);
-		dlp_ask_enter(a, DLP_ASK_SETUP, now_ns);
+		dlp_ask_note_progress(a, now_ns);
+		dlp_ask_enter_phase(a, DLP_ASK_SETUP, now_ns);
 		return DLP_ASK_NOTHING;
 	}
 	if (memcmp(d->param, a->out.param, sizeof(a->wish.param)) != 0)
@@ -231,7 +355,7 @@ dlp_ask_take_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 	return DLP_ASK_NOTHING;
 }
 
-/* Is it the answer to SETUP, and not the echo of a poll? */
+/* Tell whether d answers SETUP and is not the echo of a poll. */
 static inline bool
 dlp_ask_is_setup(const struct dlp *d)
 {
@@ -240,9 +364,9 @@ dlp_ask_is_setup(const struct dlp *d)
 	    !dlp_is_poll(d);
 }
 
-/* A poll in SETUP or LEARNING was answered: by whom? */
+/* Return which aggregator answers a poll like this, in SETUP or LEARNING. */
 static inline enum dlp_ask_peer
-dlp_ask_who(const struct dlp *d)
+dlp_ask_identify_peer(const struct dlp *d)
 {
 	if (!dlp_is_poll(d))
 		return DLP_ASK_OLD_SERVER;
@@ -250,17 +374,20 @@ dlp_ask_who(const struct dlp *d)
 	    DLP_ASK_OLD_SWITCH;
 }
 
-/* Have all come?  Or is the place lost, in a session that was reset? */
+/*
+ * Process the answer to a poll: all workers are there, or this one has lost its
+ * place because the session was reset.
+ */
 static inline enum dlp_ask_news
-dlp_ask_take_poll(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
+dlp_ask_receive_poll(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (d->state == DLP_SETUP || d->state == DLP_LEARNING)
-		a->peer = dlp_ask_who(d);
+		a->peer = dlp_ask_identify_peer(d);
 	if (a->peer == DLP_ASK_INNET)
 		a->missing = (uint32_t)d->param[DLP_PARAMS - 1];
 	if (d->state == DLP_LEARNING && (d->step == 0 ||
 	    a->peer == DLP_ASK_INNET)) {
-		dlp_ask_forward(a, now_ns);
+		dlp_ask_note_progress(a, now_ns);
 		a->phase = DLP_ASK_READY;
 		return DLP_ASK_OPEN;
 	}
@@ -272,28 +399,30 @@ dlp_ask_take_poll(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 }
 
 static inline enum dlp_ask_news
-dlp_ask_take_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
+dlp_ask_receive_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (dlp_ask_is_setup(d)) {
 		a->session.nodes = d->node_count;
 		memcpy(a->session.param, d->param, sizeof(a->session.param));
 		a->index = d->step;
-		dlp_ask_measure(a, now_ns);
-		dlp_ask_enter(a, DLP_ASK_POLL, now_ns);
+		dlp_ask_count_round_trip(a, now_ns);
+		dlp_ask_enter_phase(a, DLP_ASK_POLL, now_ns);
 		return DLP_ASK_NOTHING;
 	}
 	if (d->state == DLP_ERROR)
-		return DLP_ASK_LOST;	/* so the published server */
+		return DLP_ASK_LOST;	/* of the published server */
 	if (a->deadline_ns > now_ns && a->tries == 0)
 		return DLP_ASK_IGNORED;	/* pausing already */
 	dlp_ask_pause(a, DLP_ASK_SETUP, now_ns);
 	return DLP_ASK_NOTHING;
 }
 
-/* Who is missing is heard.  If it is our gradient, or this is about a later
- * step, ours, or its answer, was lost: at once again. */
+/*
+ * Process the list of missing workers.  If it has our gradient, or is about a
+ * later step, our gradient or its answer was lost: send it again at once.
+ */
 static inline enum dlp_ask_news
-dlp_ask_take_missing(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
+dlp_ask_receive_missing(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	const bool ours = d->state == DLP_LEARNING && d->step == a->step;
 
@@ -306,7 +435,7 @@ dlp_ask_take_missing(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 }
 
 static inline enum dlp_ask_news
-dlp_ask_take_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
+dlp_ask_receive_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (d->state == DLP_WRONG_STEP) {
 		a->wrong_step++;
@@ -320,21 +449,20 @@ dlp_ask_take_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_REFUSED;
 	}
 	if (a->peer == DLP_ASK_INNET && dlp_is_poll(d))
-		return dlp_ask_take_missing(a, d, now_ns);
+		return dlp_ask_receive_missing(a, d, now_ns);
 	if (d->state != DLP_LEARNING || d->step != a->step ||
 	    d->node_count == 0 || dlp_is_poll(d) || d->more != a->out.more)
 		return DLP_ASK_IGNORED;
-	dlp_ask_measure(a, now_ns);
-	dlp_ask_forward(a, now_ns);
+	dlp_ask_count_round_trip(a, now_ns);
+	dlp_ask_note_progress(a, now_ns);
 	a->step++;
 	a->phase = a->step == (uint32_t)a->session.param[DLP_ITERATIONS] ?
 	    DLP_ASK_OVER : DLP_ASK_READY;
 	return DLP_ASK_RESULT;
 }
 
-/* The aggregator says d.  After a result, the aggregate is d's. */
 static inline enum dlp_ask_news
-dlp_ask_take(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
+dlp_ask_receive(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (a->phase == DLP_ASK_OVER || a->phase == DLP_ASK_READY)
 		return DLP_ASK_IGNORED;
@@ -343,50 +471,14 @@ dlp_ask_take(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 	a->heard_nodes = d->node_count;
 	a->heard_step = d->step;
 	if (a->phase == DLP_ASK_RESET || a->phase == DLP_ASK_CONFIGURE)
-		return dlp_ask_take_lead(a, d, now_ns);
+		return dlp_ask_receive_lead(a, d, now_ns);
 	if (a->phase == DLP_ASK_SETUP)
-		return dlp_ask_take_setup(a, d, now_ns);
+		return dlp_ask_receive_setup(a, d, now_ns);
 	if (a->phase == DLP_ASK_POLL)
 		return dlp_ask_is_setup(d) ? DLP_ASK_IGNORED :
-		    dlp_ask_take_poll(a, d, now_ns);
-	return dlp_ask_take_step(a, d, now_ns);
+		    dlp_ask_receive_poll(a, d, now_ns);
+	return dlp_ask_receive_step(a, d, now_ns);
 }
-
-enum { DLP_WORKER_WHY_BYTES = 320, DLP_WORKER_HEARD_BYTES = 160 };
-
-struct dlp_worker_conf {
-	bool leads, resets;		/* CONFIGURE, and RESET before it */
-	struct dlp_session wish;	/* to lead with */
-	bool median;			/* what the aggregator sends twice */
-	uint64_t give_up_ns;		/* without a step forward */
-};
-
-/* Why it has ended; dlp_worker_why() has the words. */
-enum dlp_worker_end {
-	DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_LOST,
-	DLP_WORKER_STUCK,
-	DLP_WORKER_LONG		/* vectors, for a published aggregator */
-};
-
-enum dlp_worker_count {
-	DLP_WORKER_GRADIENTS, DLP_WORKER_RESULTS, DLP_WORKER_SESSIONS,
-	DLP_WORKER_SATURATED,	/* elements of gradients, cut to size */
-	DLP_WORKER_OVERFLOWN,	/* of results: not a number */
-	DLP_WORKER_IGNORED, DLP_WORKER_COUNTS
-};
-
-struct dlp_worker {
-	struct dlp_worker_conf cf;
-	struct dlp_ask ask;
-	enum dlp_worker_end end;
-	uint32_t elements;		/* DLP_ELEMENTS_MAX at most */
-	float vec[DLP_ELEMENTS_MAX];	/* waits for the session to open */
-	bool have;			/* vec does */
-	int32_t param[DLP_ELEMENTS_MAX];	/* what was sent of it */
-	uint32_t step;			/* of the last result: */
-	uint8_t sum[4 * DLP_ELEMENTS_MAX];	/* float32, as in packets */
-	uint64_t n[DLP_WORKER_COUNTS];
-};
 
 static inline void
 dlp_worker_init(struct dlp_worker *w, const struct dlp_worker_conf *cf)
@@ -395,38 +487,34 @@ dlp_worker_init(struct dlp_worker *w, const struct dlp_worker_conf *cf)
 	    .configures = cf->leads, .resets = cf->resets } };
 }
 
-/* Vectors have so many elements: take part in a session. */
 static inline void
-dlp_worker_begin(struct dlp_worker *w, uint32_t elements, uint64_t now_ns)
+dlp_worker_start(struct dlp_worker *w, uint32_t elements, uint64_t now_ns)
 {
 	w->elements = elements;
-	dlp_ask_begin(&w->ask, now_ns);
+	dlp_ask_start(&w->ask, now_ns);
 }
 
-/* Is a gradient on its way, or waiting?  Then none is taken. */
 static inline bool
-dlp_worker_busy(const struct dlp_worker *w)
+dlp_worker_is_busy(const struct dlp_worker *w)
 {
 	return w->have || w->ask.phase == DLP_ASK_STEP;
 }
 
-/* Is it the network that is waited for? */
 static inline bool
-dlp_worker_waits(const struct dlp_worker *w)
+dlp_worker_is_waiting(const struct dlp_worker *w)
 {
-	return dlp_ask_waits(&w->ask);
+	return dlp_ask_is_waiting(&w->ask);
 }
 
-/* The largest parameter there is: a median comes back twice. */
 static inline int32_t
-dlp_worker_most(const struct dlp_worker *w)
+dlp_worker_largest_value(const struct dlp_worker *w)
 {
 	return w->cf.median ? DLP_VALUE_MAX / 2 : DLP_VALUE_MAX;
 }
 
-/* The gradient that waits leaves as integers, once the session is open. */
+/* Send the waiting gradient as integers, if the session is open. */
 static inline void
-dlp_worker_offer(struct dlp_worker *w, uint64_t now_ns)
+dlp_worker_send_gradient(struct dlp_worker *w, uint64_t now_ns)
 {
 	const int32_t scale = w->ask.session.param[DLP_SCALE];
 
@@ -438,28 +526,27 @@ dlp_worker_offer(struct dlp_worker *w, uint64_t now_ns)
 	}
 	for (uint32_t i = 0; i < w->elements; i++)
 		w->param[i] = dlp_quantise(w->vec[i], scale,
-		    dlp_worker_most(w), &w->n[DLP_WORKER_SATURATED]);
-	dlp_ask_gradient(&w->ask, w->param, w->elements, now_ns);
+		    dlp_worker_largest_value(w), &w->n[DLP_WORKER_SATURATED]);
+	dlp_ask_send_gradient(&w->ask, w->param, w->elements, now_ns);
 	w->have = false;
 }
 
-/* A gradient is at vec: for the next step, or for the next session. */
 static inline void
-dlp_worker_gradient(struct dlp_worker *w, uint64_t now_ns)
+dlp_worker_take_gradient(struct dlp_worker *w, uint64_t now_ns)
 {
 	w->have = true;
 	w->n[DLP_WORKER_GRADIENTS]++;
 	if (w->ask.phase == DLP_ASK_OVER)
-		dlp_ask_begin(&w->ask, now_ns);
-	dlp_worker_offer(w, now_ns);
+		dlp_ask_start(&w->ask, now_ns);
+	dlp_worker_send_gradient(w, now_ns);
 }
 
 /*
- * The aggregate, as a sum of contributions: that of the step, or N times the
- * median.
+ * Store the aggregate as a sum of contributions: the sum of the step, or N
+ * times the median.
  */
 static inline void
-dlp_worker_result(struct dlp_worker *w, const struct dlp *d)
+dlp_worker_store_result(struct dlp_worker *w, const struct dlp *d)
 {
 	const double unit = (w->cf.median ? w->ask.session.nodes / 2.0 : 1) /
 	    w->ask.session.param[DLP_SCALE];
@@ -475,15 +562,14 @@ dlp_worker_result(struct dlp_worker *w, const struct dlp *d)
 	}
 }
 
-/* The aggregator says d.  After a result, its step and sum are there. */
 static inline enum dlp_ask_news
-dlp_worker_take(struct dlp_worker *w, const struct dlp *d, uint64_t now_ns)
+dlp_worker_receive(struct dlp_worker *w, const struct dlp *d, uint64_t now_ns)
 {
-	const enum dlp_ask_news news = dlp_ask_take(&w->ask, d, now_ns);
+	const enum dlp_ask_news news = dlp_ask_receive(&w->ask, d, now_ns);
 
 	switch (news) {
-	case DLP_ASK_OPEN: dlp_worker_offer(w, now_ns); break;
-	case DLP_ASK_RESULT: dlp_worker_result(w, d); break;
+	case DLP_ASK_OPEN: dlp_worker_send_gradient(w, now_ns); break;
+	case DLP_ASK_RESULT: dlp_worker_store_result(w, d); break;
 	case DLP_ASK_REFUSED: w->end = DLP_WORKER_REFUSED; break;
 	case DLP_ASK_LOST: w->end = DLP_WORKER_LOST; break;
 	case DLP_ASK_IGNORED: w->n[DLP_WORKER_IGNORED]++; break;
@@ -492,35 +578,33 @@ dlp_worker_take(struct dlp_worker *w, const struct dlp *d, uint64_t now_ns)
 	return news;
 }
 
-/* Is there a packet to send at now_ns?  It is in ask.out. */
 static inline bool
 dlp_worker_next(struct dlp_worker *w, uint64_t now_ns)
 {
 	if (w->end != DLP_WORKER_GOING)
 		return false;
-	if (dlp_worker_waits(w) &&
+	if (dlp_worker_is_waiting(w) &&
 	    now_ns - w->ask.since_ns >= w->cf.give_up_ns)
 		w->end = DLP_WORKER_STUCK;
-	return w->end == DLP_WORKER_GOING && dlp_ask_due(&w->ask, now_ns);
+	return w->end == DLP_WORKER_GOING && dlp_ask_next(&w->ask, now_ns);
 }
 
-/* When dlp_worker_next() is due, even if nothing comes. */
 static inline uint64_t
-dlp_worker_due(const struct dlp_worker *w)
+dlp_worker_deadline_ns(const struct dlp_worker *w)
 {
-	const uint64_t due = dlp_ask_next_ns(&w->ask),
+	const uint64_t due = dlp_ask_deadline_ns(&w->ask),
 	    left = DLP_ASK_NEVER - w->ask.since_ns;
 	const uint64_t end = w->cf.give_up_ns > left ? DLP_ASK_NEVER :
 	    w->ask.since_ns + w->cf.give_up_ns;
 
-	if (w->end != DLP_WORKER_GOING || !dlp_worker_waits(w))
+	if (w->end != DLP_WORKER_GOING || !dlp_worker_is_waiting(w))
 		return DLP_ASK_NEVER;
 	return due < end ? due : end;
 }
 
-/* What it waits for, as the end of "no ...". */
+/* Write what the worker waits for, to follow "no". */
 static inline void
-dlp_worker_wait(const struct dlp_worker *w, char *to, size_t room)
+dlp_worker_describe_wait(const struct dlp_worker *w, char *to, size_t room)
 {
 	static const char *const name[] = { [DLP_ASK_RESET] = "answer to RESET",
 	    [DLP_ASK_CONFIGURE] = "session that can be configured",
@@ -533,9 +617,9 @@ dlp_worker_wait(const struct dlp_worker *w, char *to, size_t room)
 		snprintf(to, room, "%s", name[w->ask.phase]);
 }
 
-/* Who is missing, as far as it was heard, or else what was heard last. */
+/* Write which workers are missing, or else the last answer. */
 static inline void
-dlp_worker_heard(const struct dlp_worker *w, char *to, size_t room)
+dlp_worker_describe_last(const struct dlp_worker *w, char *to, size_t room)
 {
 	const struct dlp_ask *a = &w->ask;
 	const char *more = (a->missing & (a->missing - 1)) != 0 ? "s" : "";
@@ -560,7 +644,6 @@ dlp_worker_heard(const struct dlp_worker *w, char *to, size_t room)
 	}
 }
 
-/* What ended it, in words to follow the aggregator's name; text, or "". */
 static inline const char *
 dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
 {
@@ -583,8 +666,8 @@ dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
 		    "in the session, but the answer with its index is lost");
 	if (w->end != DLP_WORKER_STUCK)
 		return text;
-	dlp_worker_wait(w, what, sizeof(what));
-	dlp_worker_heard(w, heard, sizeof(heard));
+	dlp_worker_describe_wait(w, what, sizeof(what));
+	dlp_worker_describe_last(w, heard, sizeof(heard));
 	snprintf(text, DLP_WORKER_WHY_BYTES, "no %s after %.1f s; %s", what,
 	    (double)w->cf.give_up_ns / 1e9, heard);
 	return text;

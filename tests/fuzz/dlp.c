@@ -40,7 +40,7 @@ check_job(const struct dlp_aggregator *j, const struct dlp_aggregator_out *out,
 	    (uint32_t)j->session.param[DLP_ITERATIONS]),
 	    "steps are below iterations");
 	must(out->n <= j->session.nodes, "an answer each at most");
-	must((dlp_aggregator_due(j) != DLP_AGGREGATOR_NEVER) ==
+	must((dlp_aggregator_deadline_ns(j) != DLP_AGGREGATOR_NEVER) ==
 	    (j->counted > 0 && j->cf.straggler_ns > 0),
 	    "a step that has begun ends");
 	must(sum_of(j, DLP_AGGREGATOR_RESET, DLP_AGGREGATOR_LONG) == packets,
@@ -52,7 +52,7 @@ static void
 check_aggregate(const struct dlp_aggregator *j)
 {
 	const struct dlp_aggregator_kept *kept =
-	    dlp_aggregator_kept(j, j->done_step);
+	    dlp_aggregator_find_step(j, j->done_step);
 	const unsigned n = kept->n, all = j->session.nodes;
 	uint64_t cut = 0;
 
@@ -116,19 +116,19 @@ hear(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 	static const int32_t g[DLP_ELEMENTS_MAX] = { 1, -1 };
 	uint8_t bytes[DLP_BYTES_MAX];
 
-	dlp_ask_take(a, d, now_ns);
+	dlp_ask_receive(a, d, now_ns);
 	if (a->phase == DLP_ASK_OVER)
-		dlp_ask_begin(a, now_ns);
+		dlp_ask_start(a, now_ns);
 	else if (a->phase == DLP_ASK_READY)
-		dlp_ask_gradient(a, g, 1 + (uint32_t)now_ns %
+		dlp_ask_send_gradient(a, g, 1 + (uint32_t)now_ns %
 		    DLP_ELEMENTS_MAX, now_ns);
-	if (dlp_ask_due(a, now_ns)) {
+	if (dlp_ask_next(a, now_ns)) {
 		dlp_put(bytes, &a->out);
 		must(a->deadline_ns > now_ns && (a->deadline_ns - now_ns <=
 		    dlp_ask_rtt.ceiling_ns || a->peer == DLP_ASK_OLD_SWITCH),
 		    "it will be sent again");
 	}
-	must(dlp_ask_waits(a), "it waits for something");
+	must(dlp_ask_is_waiting(a), "it waits for something");
 }
 
 int
@@ -155,18 +155,18 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	cf.session.nodes = p[1] & 31;
 	cf.session.param[DLP_ITERATIONS] = p[1] >> 5;
 	dlp_aggregator_init(&j, &cf);
-	dlp_ask_begin(&ask, now);
+	dlp_ask_start(&ask, now);
 	for (p += 2, len -= 2; (used = next(p, len, q, &n, &worker)) > 0;
 	    p += used, len -= used) {
 		peer[worker].at.in.sin_family = AF_INET;
 		peer[worker].at.in.sin_port = worker;
 		copy = fuzz_copy(q, n);
 		steps = j.n[DLP_AGGREGATOR_STEPS];
-		dlp_aggregator_fire(&j, now, &out);
+		dlp_aggregator_run_timer(&j, now, &out);
 		if (j.n[DLP_AGGREGATOR_STEPS] > steps)
 			check_aggregate(&j);
 		steps = j.n[DLP_AGGREGATOR_STEPS];
-		dlp_aggregator_take(&j, copy, n, &peer[worker], &out, now);
+		dlp_aggregator_receive(&j, copy, n, &peer[worker], &out, now);
 		if (dlp_parse(copy, n, &d) == DLP_OK) {
 			must(dlp_put(again, &d) == n &&
 			    memcmp(copy, again, n) == 0,

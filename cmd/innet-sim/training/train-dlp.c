@@ -22,7 +22,7 @@ train_dlp_open(struct train_worker *w, uint64_t now_ns)
 
 	w->dlp = sim_alloc(1, sizeof(*w->dlp), "workers");
 	dlp_worker_init(&w->dlp->m, &cf);
-	dlp_worker_begin(&w->dlp->m, w->t->elements, now_ns);
+	dlp_worker_start(&w->dlp->m, w->t->elements, now_ns);
 }
 
 void
@@ -40,7 +40,7 @@ train_dlp_gradient(struct train_worker *w, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < w->t->elements; i++)
 		w->dlp->m.vec[i] = (float)(w->id + 1);
-	dlp_worker_gradient(&w->dlp->m, now_ns);
+	dlp_worker_take_gradient(&w->dlp->m, now_ns);
 }
 
 /* Can its result be what the workers gave? */
@@ -68,7 +68,7 @@ train_dlp_receive(struct sim *s, struct train_worker *w,
 
 	if (dlp_parse(train_bytes(s, d), d->len, &in) != DLP_OK)
 		return;
-	switch (dlp_worker_take(&w->dlp->m, &in, now_ns)) {
+	switch (dlp_worker_receive(&w->dlp->m, &in, now_ns)) {
 	case DLP_ASK_OPEN:
 		w->in = true;
 		w->t->joined++;
@@ -97,7 +97,7 @@ train_dlp_send_pending(struct sim *s, struct train_worker *w)
 	if (m->end != DLP_WORKER_GOING)
 		sim_report_wrong(s, "%s: %s", w->node->name, dlp_worker_why(m,
 		    why));
-	return dlp_worker_due(m);
+	return dlp_worker_deadline_ns(m);
 }
 
 static const struct dlp_aggregator *

@@ -34,7 +34,7 @@ say(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 
 	from[w] = worker(w);
 	dlp_put(bytes, &d);
-	dlp_aggregator_take(&job, bytes, DLP_BYTES, &from[w], &out, now);
+	dlp_aggregator_receive(&job, bytes, DLP_BYTES, &from[w], &out, now);
 }
 
 /* Is it one answer, to worker w, with this head and first parameter? */
@@ -190,7 +190,7 @@ asks(unsigned w)
 	from = worker(w);
 	dlp_poll_put(d.param);
 	dlp_put(bytes, &d);
-	dlp_aggregator_take(&job, bytes, DLP_BYTES, &from, &out, now);
+	dlp_aggregator_receive(&job, bytes, DLP_BYTES, &from, &out, now);
 	return out.n == 1 && dlp_is_poll(&out.d) ?
 	    (uint32_t)out.d.param[DLP_PARAMS - 1] : UINT32_MAX;
 }
@@ -286,15 +286,15 @@ static void
 test_stragglers(void)
 {
 	straggle(false, false, 3);
-	ok(dlp_aggregator_due(&job) == DLP_AGGREGATOR_NEVER,
+	ok(dlp_aggregator_deadline_ns(&job) == DLP_AGGREGATOR_NEVER,
 	    "a step that has not begun may last");
 	say(2, DLP_LEARNING, 1, 0, 10);
 	now += 20;
 	say(0, DLP_LEARNING, 1, 0, 15);
-	ok(dlp_aggregator_due(&job) == 1050 &&
-	    dlp_aggregator_fire(&job, 1049, &out) == 0,
+	ok(dlp_aggregator_deadline_ns(&job) == 1050 &&
+	    dlp_aggregator_run_timer(&job, 1049, &out) == 0,
 	    "its time counts from the first gradient");
-	ok(dlp_aggregator_fire(&job, 1050, &out) == 2 && out.d.step == 0 &&
+	ok(dlp_aggregator_run_timer(&job, 1050, &out) == 2 && out.d.step == 0 &&
 	    out.d.node_count == 2 && out.d.param[0] == 38 &&
 	    out.d.param[1] == -38 && job.n[DLP_AGGREGATOR_PARTIAL] == 1 &&
 	    job.left_out == 2 && job.now.member[1].missed == 1,
@@ -304,7 +304,7 @@ test_stragglers(void)
 	    "who is late has it too, and adds nothing");
 	for (uint32_t t = 1; t < 40; t++) {
 		say(0, DLP_LEARNING, 1, t, (int32_t)t);
-		dlp_aggregator_fire(&job, now += 50, &out);
+		dlp_aggregator_run_timer(&job, now += 50, &out);
 	}
 	say(1, DLP_LEARNING, 1, 1, 99);
 	ok(heard(1, DLP_LEARNING, 1, 1, 3), "and so who is many steps behind");
@@ -312,7 +312,7 @@ test_stragglers(void)
 	    "they are counted by name");
 	straggle(false, true, 3);
 	say(1, DLP_LEARNING, 1, 0, 10);
-	dlp_aggregator_fire(&job, now += 50, &out);
+	dlp_aggregator_run_timer(&job, now += 50, &out);
 	ok(out.n == 0, "late: nothing is sent");
 	say(1, DLP_LEARNING, 1, 1, 10);
 	ok(heard(1, DLP_LEARNING, 3, 1, 30), "but with the next step");
@@ -326,11 +326,12 @@ test_straggling_medians(void)
 	straggle(true, false, 5);
 	say(0, DLP_LEARNING, 1, 0, 1);
 	say(1, DLP_LEARNING, 1, 0, 1000000000);
-	ok(dlp_aggregator_fire(&job, 1050, &out) == 0 &&
-	    job.n[DLP_AGGREGATOR_TOO_FEW] == 1 &&
-	    dlp_aggregator_due(&job) == 1100, "no median of two of five");
+	ok(dlp_aggregator_run_timer(&job, 1050, &out) == 0 &&
+		job.n[DLP_AGGREGATOR_TOO_FEW] == 1 &&
+		dlp_aggregator_deadline_ns(&job) == 1100,
+	    "no median of two of five");
 	say(2, DLP_LEARNING, 1, 0, 3);
-	ok(dlp_aggregator_fire(&job, 1100, &out) == 3 &&
+	ok(dlp_aggregator_run_timer(&job, 1100, &out) == 3 &&
 	    out.d.param[0] == 6 && out.d.node_count == 3, "but of three");
 	straggle(true, false, 2);
 	say(0, DLP_LEARNING, 1, 0, 1);
@@ -472,9 +473,9 @@ test_lengths(void)
 	const uint8_t bytes[DLP_BYTES + 1] = { DLP_POLL };
 
 	begin(DLP_AGGREGATOR_SWITCH, false, false, 1, 1);
-	ok(dlp_aggregator_take(&job, bytes, 29, &p, &out, 0) == 0 &&
-	    dlp_aggregator_take(&job, bytes, 31, &p, &out, 0) == 0 &&
-	    dlp_aggregator_take(&job, bytes, 0, &p, &out, 0) == 0 &&
+	ok(dlp_aggregator_receive(&job, bytes, 29, &p, &out, 0) == 0 &&
+	    dlp_aggregator_receive(&job, bytes, 31, &p, &out, 0) == 0 &&
+	    dlp_aggregator_receive(&job, bytes, 0, &p, &out, 0) == 0 &&
 	    out.n == 0 &&
 	    job.n[DLP_AGGREGATOR_SHORT] == 2 && job.n[DLP_AGGREGATOR_LONG] == 1,
 	    "what is not 30 bytes is counted and not answered");
@@ -492,7 +493,7 @@ gives(unsigned w, uint32_t step, uint32_t n, int32_t v)
 	for (uint32_t i = 0; i < n; i++)
 		d.param[i] = v * (int32_t)(i + 1);
 	from[w] = worker(w);
-	dlp_aggregator_take(&job, bytes, dlp_put(bytes, &d), &from[w], &out,
+	dlp_aggregator_receive(&job, bytes, dlp_put(bytes, &d), &from[w], &out,
 	    now);
 }
 

@@ -11,7 +11,7 @@ static uint64_t now;
 static bool
 sends(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
-	return dlp_ask_due(&ask, now) && ask.out.state == state &&
+	return dlp_ask_next(&ask, now) && ask.out.state == state &&
 	    ask.out.node_count == nodes && ask.out.step == step &&
 	    ask.out.param[0] == v;
 }
@@ -22,7 +22,7 @@ hears(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 	const struct dlp d = { .state = state, .node_count = nodes,
 	    .step = step, .param = { v, 1000, 200, 1, 1, 1000 } };
 
-	return dlp_ask_take(&ask, &d, now);
+	return dlp_ask_receive(&ask, &d, now);
 }
 
 /* The aggregator echoes what was sent last, in this state and step. */
@@ -33,7 +33,7 @@ hears_echo(uint8_t state, uint32_t step)
 
 	d.state = state;
 	d.step = step;
-	return dlp_ask_take(&ask, &d, now);
+	return dlp_ask_receive(&ask, &d, now);
 }
 
 static void
@@ -42,7 +42,7 @@ begin(bool resets, bool configures)
 	ask = (struct dlp_ask){ .resets = resets, .configures = configures,
 	    .wish = { .nodes = 3, .param = { 7 } } };
 	now = 1000 * (uint64_t)MS;
-	dlp_ask_begin(&ask, now);
+	dlp_ask_start(&ask, now);
 }
 
 /* In the phase ready, in a session of two steps. */
@@ -50,9 +50,9 @@ static void
 open_session(void)
 {
 	begin(false, false);
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	hears(DLP_SETUP, 5, 2, 2);
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	hears_echo(DLP_LEARNING, 0);
 }
 
@@ -61,9 +61,9 @@ static void
 open_innets(void)
 {
 	begin(false, false);
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	hears(DLP_SETUP, 5, 2, 2);
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	ask.out.param[DLP_PARAMS - 1] = 1;
 	hears_echo(DLP_LEARNING, 0);
 }
@@ -77,7 +77,7 @@ hears_missing(uint32_t step, int32_t missing)
 
 	dlp_poll_put(d.param);
 	d.param[DLP_PARAMS - 1] = missing;
-	return dlp_ask_take(&ask, &d, now);
+	return dlp_ask_receive(&ask, &d, now);
 }
 
 static void
@@ -86,24 +86,24 @@ test_missing(void)
 	static const int32_t g[DLP_PARAMS] = { 42 };
 
 	open_innets();
-	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
-	dlp_ask_due(&ask, now);
+	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
+	dlp_ask_next(&ask, now);
 	ok(hears_missing(0, 4) == DLP_ASK_IGNORED, "what was not asked for");
 	now += 10 * MS;
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	now += 20 * MS;
-	ok(dlp_ask_due(&ask, now) && ask.out.state == DLP_POLL &&
+	ok(dlp_ask_next(&ask, now) && ask.out.state == DLP_POLL &&
 	    dlp_is_poll(&ask.out), "after a gradient said twice: who is it?");
 	ok(hears_missing(0, 3) == DLP_ASK_NOTHING && ask.missing == 3 &&
-	    !dlp_ask_due(&ask, now), "others: it waits");
+	    !dlp_ask_next(&ask, now), "others: it waits");
 	now += 40 * MS;
 	ok(sends(DLP_LEARNING, 1, 0, 42), "and says it again");
 	now += 80 * MS;
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	hears_missing(0, 6);
 	ok(sends(DLP_LEARNING, 1, 0, 42), "we are: at once");
 	now += 320 * MS;
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	hears_missing(1, 1);
 	ok(sends(DLP_LEARNING, 1, 0, 42) && ask.missing == 0,
 	    "another step: our answer is lost");
@@ -120,13 +120,13 @@ test_lead(void)
 	    ask.phase == DLP_ASK_CONFIGURE,
 	    "an answer to RESET, once more, is none to CONFIGURE");
 	ok(hears_echo(DLP_LEARNING, 9) == DLP_ASK_NOTHING &&
-	    !dlp_ask_due(&ask, now), "a session that learns is let be");
+	    !dlp_ask_next(&ask, now), "a session that learns is let be");
 	now += 2 * MS;
 	ok(sends(DLP_CONFIGURE, 3, 0, 7), "and asked again in a while");
 	ok(hears(DLP_CONFIGURE, 3, 0, 7) == DLP_ASK_NOTHING &&
 	    sends(DLP_SETUP, 1, 0, 0), "then SETUP");
 	begin(false, true);
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	ok(hears_echo(DLP_ERROR, 0) == DLP_ASK_REFUSED, "ERROR is refusal");
 }
 
@@ -136,19 +136,19 @@ test_setup(void)
 	begin(false, false);
 	ok(sends(DLP_SETUP, 1, 0, 0), "SETUP, node count 1 and zeros");
 	ok(hears(DLP_WAITING, 1, 0, 0) == DLP_ASK_NOTHING &&
-	    ask.phase == DLP_ASK_SETUP && !dlp_ask_due(&ask, now),
+	    ask.phase == DLP_ASK_SETUP && !dlp_ask_next(&ask, now),
 	    "no session yet: a pause");
 	now += MS;
 	ok(sends(DLP_SETUP, 1, 0, 0), "of 1 ms at first");
 	hears(DLP_WAITING, 1, 0, 0);
 	now += MS;
-	ok(!dlp_ask_due(&ask, now), "then longer");
+	ok(!dlp_ask_next(&ask, now), "then longer");
 	now += MS;
 	ok(sends(DLP_SETUP, 1, 0, 0), "2 ms");
 	ok(hears(DLP_SETUP, 5, 2, 100) == DLP_ASK_NOTHING && ask.index == 2 &&
 	    ask.session.nodes == 5 && ask.session.param[0] == 100,
 	    "index and settings");
-	ok(dlp_ask_due(&ask, now) && ask.out.state == DLP_POLL,
+	ok(dlp_ask_next(&ask, now) && ask.out.state == DLP_POLL,
 	    "then a poll");
 	ok(hears(DLP_SETUP, 5, 2, 100) == DLP_ASK_IGNORED,
 	    "SETUP's answer once more changes nothing");
@@ -156,21 +156,21 @@ test_setup(void)
 	    ask.phase == DLP_ASK_POLL, "others are missing: no SETUP again");
 	ok(hears_echo(DLP_SETUP, 0) == DLP_ASK_IGNORED, "one pause at a time");
 	now += 100 * MS;
-	ok(dlp_ask_due(&ask, now) && ask.out.state == DLP_POLL,
+	ok(dlp_ask_next(&ask, now) && ask.out.state == DLP_POLL,
 	    "but a poll, after a pause");
 	ok(hears_echo(DLP_LEARNING, 3) == DLP_ASK_NOTHING &&
 	    ask.phase == DLP_ASK_POLL, "a session under way is another's");
 	now += 100 * MS;
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	ok(hears_echo(DLP_WAITING, 0) == DLP_ASK_NOTHING &&
 	    ask.phase == DLP_ASK_SETUP, "WAITING: the place is lost");
 	now += 100 * MS;
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	hears(DLP_SETUP, 5, 2, 100);
-	dlp_ask_due(&ask, now);
+	dlp_ask_next(&ask, now);
 	ok(hears_echo(DLP_LEARNING, 0) == DLP_ASK_OPEN &&
 	    ask.phase == DLP_ASK_READY &&
-	    dlp_ask_next_ns(&ask) == DLP_ASK_NEVER, "LEARNING at 0: ready");
+	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER, "LEARNING at 0: ready");
 	ok(hears_echo(DLP_LEARNING, 0) == DLP_ASK_IGNORED, "and silent");
 }
 
@@ -180,27 +180,27 @@ test_published_server(void)
 	static const int32_t g[DLP_PARAMS] = { 42 };
 
 	begin(false, false);
-	dlp_ask_due(&ask, now);
-	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_ERROR,
+	dlp_ask_next(&ask, now);
+	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_ERROR,
 	    .node_count = 1 }, now) == DLP_ASK_LOST,
 	    "ERROR to SETUP: a place whose index was lost");
 	hears(DLP_SETUP, 2, 0, 100);
-	dlp_ask_due(&ask, now);
-	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_SETUP,
+	dlp_ask_next(&ask, now);
+	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_SETUP,
 	    .node_count = 1 }, now) == DLP_ASK_NOTHING &&
 	    ask.phase == DLP_ASK_POLL && ask.peer == DLP_ASK_OLD_SERVER,
 	    "a poll may be answered with zeros");
 	now += MS;
-	dlp_ask_due(&ask, now);
-	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
+	dlp_ask_next(&ask, now);
+	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
 	    DLP_ASK_OPEN, "until the session is open");
-	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
-	dlp_ask_due(&ask, now);
-	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
+	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
+	dlp_ask_next(&ask, now);
+	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
 	    DLP_ASK_IGNORED, "such an answer, come late, is no aggregate");
-	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_ERROR,
+	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_ERROR,
 	    .node_count = 1 }, now) == DLP_ASK_IGNORED &&
-	    dlp_ask_next_ns(&ask) != DLP_ASK_NEVER,
+	    dlp_ask_deadline_ns(&ask) != DLP_ASK_NEVER,
 	    "ERROR to a gradient said again: it is counted");
 }
 
@@ -211,9 +211,9 @@ test_published_switch(void)
 
 	open_session();
 	ok(ask.peer == DLP_ASK_OLD_SWITCH, "a poll comes back as it was");
-	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
-	ok(sends(DLP_LEARNING, 1, 0, 42) && dlp_ask_waits(&ask) &&
-	    dlp_ask_next_ns(&ask) == DLP_ASK_NEVER,
+	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
+	ok(sends(DLP_LEARNING, 1, 0, 42) && dlp_ask_is_waiting(&ask) &&
+	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER,
 	    "a gradient is sent once, and its answer waited for");
 	hears(DLP_WRONG_STEP, 1, 0, 42);
 	now += MS;
@@ -227,16 +227,18 @@ test_steps(void)
 
 	open_innets();
 	ok(ask.peer == DLP_ASK_INNET, "innet's say who is missing");
-	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
+	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 	ok(sends(DLP_LEARNING, 1, 0, 42), "a gradient at step 0");
-	ok(dlp_ask_next_ns(&ask) == now + 10 * MS, "time-out: 10 ms at least");
+	ok(dlp_ask_deadline_ns(&ask) == now + 10 * MS,
+	    "time-out: 10 ms at least");
 	now += 10 * MS;
 	ok(sends(DLP_LEARNING, 1, 0, 42) && ask.repeated == 1 &&
-	    dlp_ask_next_ns(&ask) == now + 20 * MS, "again, and it doubles");
+		dlp_ask_deadline_ns(&ask) == now + 20 * MS,
+	    "again, and it doubles");
 	struct dlp poll = { .state = DLP_LEARNING, .node_count = 1 };
 
 	dlp_poll_put(poll.param);
-	ok(dlp_ask_take(&ask, &poll, now) == DLP_ASK_IGNORED,
+	ok(dlp_ask_receive(&ask, &poll, now) == DLP_ASK_IGNORED,
 	    "the echo of a poll is no aggregate");
 	ok(hears(DLP_LEARNING, 5, 1, 9) == DLP_ASK_IGNORED &&
 	    hears(DLP_SETUP, 5, 1, 9) == DLP_ASK_IGNORED &&
@@ -246,18 +248,18 @@ test_steps(void)
 	ok(hears(DLP_LEARNING, 5, 0, 9) == DLP_ASK_RESULT && ask.step == 1 &&
 	    ask.phase == DLP_ASK_READY, "the aggregate: the next step");
 	ok(hears(DLP_LEARNING, 5, 0, 9) == DLP_ASK_IGNORED, "given once");
-	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
-	dlp_ask_due(&ask, now);
+	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
+	dlp_ask_next(&ask, now);
 	ok(hears(DLP_WRONG_STEP, 0, 0, 0) == DLP_ASK_NOTHING &&
-	    ask.wrong_step == 1 && !dlp_ask_due(&ask, now),
+	    ask.wrong_step == 1 && !dlp_ask_next(&ask, now),
 	    "WRONG_STEP: others are behind");
 	hears(DLP_WRONG_STEP, 0, 0, 0);
 	now += MS;
 	ok(sends(DLP_LEARNING, 1, 1, 42), "the same after 1 ms");
 	ok(hears(DLP_LEARNING, 5, 1, 9) == DLP_ASK_RESULT &&
 	    ask.phase == DLP_ASK_OVER &&
-	    dlp_ask_next_ns(&ask) == DLP_ASK_NEVER, "the last step: over");
-	dlp_ask_begin(&ask, now);
+	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER, "the last step: over");
+	dlp_ask_start(&ask, now);
 	ok(sends(DLP_SETUP, 1, 0, 0) && ask.step == 0, "a session more");
 }
 
@@ -269,10 +271,10 @@ test_timeout(void)
 
 	open_innets();
 	ask.session.param[0] = 1000;
-	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
+	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 	for (int i = 0; i < 20; i++) {
-		dlp_ask_due(&ask, now);
-		span = dlp_ask_next_ns(&ask) - now;
+		dlp_ask_next(&ask, now);
+		span = dlp_ask_deadline_ns(&ask) - now;
 		now += span;
 	}
 	ok(span == 1000 * MS, "it doubles up to 1 s");
@@ -280,8 +282,8 @@ test_timeout(void)
 	ok(rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) == 1000 * MS,
 	    "a repeated packet measures nothing");
 	for (int i = 1; i < 100; i++) {
-		dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
-		dlp_ask_due(&ask, now);
+		dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
+		dlp_ask_next(&ask, now);
 		now += 40 * MS;
 		hears(DLP_LEARNING, 5, (uint32_t)i, 9);
 	}

@@ -33,7 +33,7 @@ hears(uint8_t state, uint32_t step, int32_t a, int32_t b)
 	const struct dlp d = { .state = state, .node_count = 4, .step = step,
 	    .param = { a, b, 200, 1, 1, 100 } };
 
-	return dlp_worker_take(&w, &d, now);
+	return dlp_worker_receive(&w, &d, now);
 }
 
 /* The poll is answered by an aggregator of innet's, which lacks these. */
@@ -44,7 +44,7 @@ answer_poll(uint8_t state, uint32_t step, int32_t missing)
 
 	dlp_poll_put(d.param);
 	d.param[DLP_PARAMS - 1] = missing;
-	return dlp_worker_take(&w, &d, now);
+	return dlp_worker_receive(&w, &d, now);
 }
 
 /* A session of two steps and four workers opens. */
@@ -63,7 +63,7 @@ gradient(float a, float b)
 {
 	w.vec[0] = a;
 	w.vec[1] = b;
-	dlp_worker_gradient(&w, now);
+	dlp_worker_take_gradient(&w, now);
 }
 
 static bool
@@ -76,32 +76,32 @@ static void
 test_session(void)
 {
 	fresh(false, false);
-	ok(!dlp_worker_waits(&w) && !dlp_worker_next(&w, now) &&
-	    dlp_worker_due(&w) == DLP_ASK_NEVER,
+	ok(!dlp_worker_is_waiting(&w) && !dlp_worker_next(&w, now) &&
+	    dlp_worker_deadline_ns(&w) == DLP_ASK_NEVER,
 	    "before the length is known nothing is asked");
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	gradient(0.129f, -1);
-	ok(dlp_worker_busy(&w) && opens() && sends(DLP_LEARNING) &&
+	ok(dlp_worker_is_busy(&w) && opens() && sends(DLP_LEARNING) &&
 	    w.ask.out.param[0] == 12 && w.ask.out.param[1] == -100 &&
 	    w.ask.out.param[2] == 0, "a gradient waits for the session, and "
 	    "leaves as integers");
-	ok(dlp_worker_busy(&w) && dlp_worker_waits(&w),
+	ok(dlp_worker_is_busy(&w) && dlp_worker_is_waiting(&w),
 	    "the next has to wait for the aggregate");
 	ok(hears(DLP_LEARNING, 0, 50, -125) == DLP_ASK_RESULT && w.step == 0 &&
-	    near(0, 0.5f) && near(1, -1.25f) && !dlp_worker_busy(&w) &&
-	    !dlp_worker_waits(&w), "which is given as a sum");
+	    near(0, 0.5f) && near(1, -1.25f) && !dlp_worker_is_busy(&w) &&
+	    !dlp_worker_is_waiting(&w), "which is given as a sum");
 	gradient(3e9f, -3e9f);
 	ok(sends(DLP_LEARNING) && w.ask.out.step == 1 &&
 	    w.ask.out.param[0] == DLP_VALUE_MAX &&
 	    w.n[DLP_WORKER_SATURATED] == 2, "what is too large is cut to size");
 	ok(hears(DLP_LEARNING, 1, 0, 0) == DLP_ASK_RESULT &&
 	    w.n[DLP_WORKER_SESSIONS] == 1 && w.n[DLP_WORKER_RESULTS] == 2 &&
-	    !dlp_worker_waits(&w), "the last step ends the session");
+	    !dlp_worker_is_waiting(&w), "the last step ends the session");
 	gradient(1, 1);
 	ok(opens() && sends(DLP_LEARNING) && w.ask.out.step == 0,
 	    "another gradient begins another");
 	fresh(false, true);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	gradient(1.1e7f, 1);
 	opens();
 	sends(DLP_LEARNING);
@@ -124,7 +124,7 @@ over(const char *words)
 	char why[DLP_WORKER_WHY_BYTES];
 
 	ok(w.end != DLP_WORKER_GOING && !dlp_worker_next(&w, now) &&
-	    dlp_worker_due(&w) == DLP_ASK_NEVER &&
+	    dlp_worker_deadline_ns(&w) == DLP_ASK_NEVER &&
 	    strcmp(dlp_worker_why(&w, why), words) == 0, "%s", why);
 }
 
@@ -133,7 +133,8 @@ wait(void)
 {
 	while (w.end == DLP_WORKER_GOING && now < 60 * SECOND) {
 		dlp_worker_next(&w, now);
-		now = w.end == DLP_WORKER_GOING ? dlp_worker_due(&w) : now;
+		now = w.end == DLP_WORKER_GOING ? dlp_worker_deadline_ns(&w)
+						: now;
 	}
 }
 
@@ -144,43 +145,44 @@ test_ends(void)
 	uint64_t since;
 
 	fresh(false, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	ok(dlp_worker_why(&w, why)[0] == '\0', "while it goes on, no words");
 	wait();
 	over("no session to take part in after 3.0 s; nothing was heard");
 	ok(now == 4 * SECOND, "in time");
 	fresh(true, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	sends(DLP_CONFIGURE);
 	w.ask.out.state = DLP_LEARNING;
 	w.ask.out.step = 7;
-	dlp_worker_take(&w, &w.ask.out, now);
+	dlp_worker_receive(&w, &w.ask.out, now);
 	wait();
 	over("no session that can be configured after 3.0 s; last heard: state "
 	    "2 (LEARNING), step 7");
 	fresh(true, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	sends(DLP_CONFIGURE);
 	w.ask.out.state = DLP_ERROR;
-	dlp_worker_take(&w, &w.ask.out, now);
+	dlp_worker_receive(&w, &w.ask.out, now);
 	over("the session's settings are refused");
 	fresh(false, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	sends(DLP_SETUP);
-	dlp_worker_take(&w, &(struct dlp){ .state = DLP_ERROR }, now);
+	dlp_worker_receive(&w, &(struct dlp){ .state = DLP_ERROR }, now);
 	over("this address has a place in the session, but the answer with its "
 	    "index is lost");
 	fresh(false, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	sends(DLP_SETUP);
 	hears(DLP_SETUP, 1, 2, 1000);
 	sends(DLP_POLL);
 	answer_poll(DLP_LEARNING, 0, 0);
 	gradient(1, 1);
-	ok(sends(DLP_LEARNING) && dlp_worker_due(&w) == now + 3 * SECOND,
+	ok(sends(DLP_LEARNING) &&
+		dlp_worker_deadline_ns(&w) == now + 3 * SECOND,
 	    "what is sent once is given up in time");
 	fresh(false, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	sends(DLP_SETUP);
 	hears(DLP_SETUP, 1, 2, 1000);
 	sends(DLP_POLL);
@@ -189,7 +191,7 @@ test_ends(void)
 	over("no session with all its workers after 3.0 s; "
 	    "without workers 2 3");
 	fresh(false, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	opens();
 	gradient(1, 1);
 	while (w.ask.out.state != DLP_POLL)
@@ -198,17 +200,17 @@ test_ends(void)
 	wait();
 	over("no result of step 0 after 3.0 s; without worker 3");
 	fresh(false, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	sends(DLP_SETUP);
 	hears(DLP_SETUP, 1, 2, 1000);
 	sends(DLP_POLL);
-	dlp_worker_take(&w, &(struct dlp){ .state = DLP_SETUP,
+	dlp_worker_receive(&w, &(struct dlp){ .state = DLP_SETUP,
 	    .node_count = 3 }, now);
 	wait();
 	over("no session with all its workers after 3.0 s; last heard: state 1 "
 	    "(SETUP), step 0, 3 of 4 workers");
 	fresh(false, false);
-	dlp_worker_begin(&w, 2, now);
+	dlp_worker_start(&w, 2, now);
 	opens();
 	now += 100 * SECOND;
 	ok(!dlp_worker_next(&w, now) && w.end == DLP_WORKER_GOING,
@@ -230,20 +232,20 @@ test_long(void)
 	    .param = { [7] = 150 } };
 
 	fresh(false, false);
-	dlp_worker_begin(&w, 8, now);
+	dlp_worker_start(&w, 8, now);
 	w.vec[7] = 0.5f;
 	gradient(1, 1);
 	ok(opens() && sends(DLP_LEARNING) && w.ask.out.more == 2 &&
 	    w.ask.out.param[7] == 50, "all of them leave");
 	ok(hears(DLP_LEARNING, 0, 1, 1) == DLP_ASK_IGNORED &&
-	    dlp_worker_take(&w, &d, now) == DLP_ASK_RESULT && near(7, 1.5f),
+	    dlp_worker_receive(&w, &d, now) == DLP_ASK_RESULT && near(7, 1.5f),
 	    "and come back, not less");
 	gradient(1, 1);
 	sends(DLP_LEARNING);
 	ok(hears(DLP_ERROR, 1, 7, 0) == DLP_ASK_REFUSED, "another length");
 	over("the session's vectors have 7 elements, not 8");
 	fresh(false, false);
-	dlp_worker_begin(&w, 8, now);
+	dlp_worker_start(&w, 8, now);
 	gradient(1, 1);
 	sends(DLP_SETUP);
 	hears(DLP_SETUP, 1, 2, 1000);
