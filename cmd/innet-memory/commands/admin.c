@@ -128,8 +128,9 @@ run_command_info(struct client *c, const struct resp_args *a)
 	}
 	reply_array(c, a->n - 2);
 	for (size_t i = 2; i < a->n; i++) {
-		const struct command_entry *v = command_table_find(
-		    &c->srv->command_table, a->v[i].p, a->v[i].len);
+		const struct command_entry *v =
+		    command_table_find(&c->srv->command_table, a->v[i].p,
+		    a->v[i].len);
 
 		if (v == NULL)
 			reply_nil_array(c);
@@ -175,15 +176,15 @@ run_command_list(struct client *c, const struct resp_args *a)
 }
 
 /* A setting: fixed, or a number of struct conf in units of so much. */
-struct setting {
+struct parameter {
 	const char *name;
 	const char *fixed;	/* NULL: */
 	size_t at;		/* ... a uint64_t, in struct conf */
-	uint64_t unit, lo, hi;	/* may be set from lo to hi units; hi 0: not */
+	uint64_t unit, lo, hi;	/* range in units; hi 0: cannot be set */
 	bool never;		/* 0 stands for TIMER_NEVER */
 };
 
-static const struct setting settings[] = {
+static const struct parameter parameters[] = {
 	{ .name = "appendonly", .fixed = "no" },
 	{ .name = "databases", .fixed = "1" },
 	{ .name = "maxclients", .at = offsetof(struct conf, clients),
@@ -200,16 +201,16 @@ static const struct setting settings[] = {
 	    .unit = TIMER_SECOND_NS, .hi = INT32_MAX, .never = true }
 };
 
-enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
+enum { PARAMETERS = sizeof(parameters) / sizeof(*parameters) };
 
 static uint64_t *
-setting_number(struct server *srv, const struct setting *s)
+parameter_number(struct server *srv, const struct parameter *s)
 {
 	return (uint64_t *)(void *)((char *)&srv->conf + s->at);
 }
 
 static void
-reply_setting(struct client *c, const struct setting *s)
+reply_parameter(struct client *c, const struct parameter *s)
 {
 	char value[32];
 	uint64_t v;
@@ -221,7 +222,7 @@ reply_setting(struct client *c, const struct setting *s)
 		reply_text(c, s->fixed);
 		return;
 	} else {
-		v = *setting_number(c->srv, s);
+		v = *parameter_number(c->srv, s);
 		snprintf(value, sizeof(value), "%" PRIu64, s->never && v ==
 		    TIMER_NEVER ? 0 : v / s->unit);
 	}
@@ -240,7 +241,7 @@ copy_arg(const struct resp_args *a, size_t i, char *out, size_t room)
 }
 
 static bool
-setting_matches(const struct resp_args *a, const struct setting *s)
+parameter_matches(const struct resp_args *a, const struct parameter *s)
 {
 	char pattern[64];
 
@@ -257,12 +258,12 @@ run_config_get(struct client *c, const struct resp_args *a)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < SETTINGS; i++)
-		n += setting_matches(a, &settings[i]);
+	for (size_t i = 0; i < PARAMETERS; i++)
+		n += parameter_matches(a, &parameters[i]);
 	reply_map(c, n);
-	for (size_t i = 0; i < SETTINGS; i++) {
-		if (setting_matches(a, &settings[i]))
-			reply_setting(c, &settings[i]);
+	for (size_t i = 0; i < PARAMETERS; i++) {
+		if (parameter_matches(a, &parameters[i]))
+			reply_parameter(c, &parameters[i]);
 	}
 }
 
@@ -274,18 +275,19 @@ static const struct num_unit memory_units[] = {
 };
 
 /* The setting argument i names, its new value in *v; NULL: it is said. */
-static const struct setting *
-read_setting(struct client *c, const struct resp_args *a, size_t i, uint64_t *v)
+static const struct parameter *
+read_parameter(struct client *c, const struct resp_args *a, size_t i,
+    uint64_t *v)
 {
 	char name[64], value[64];
-	const struct setting *s = NULL;
+	const struct parameter *s = NULL;
 	const char *why;
 
 	copy_arg(a, i, name, sizeof(name));
 	copy_arg(a, i + 1, value, sizeof(value));
-	for (size_t k = 0; k < SETTINGS; k++) {
-		if (args_equal(a, i, settings[k].name))
-			s = &settings[k];
+	for (size_t k = 0; k < PARAMETERS; k++) {
+		if (args_equal(a, i, parameters[k].name))
+			s = &parameters[k];
 	}
 	if (s == NULL) {
 		reply_error(c, "ERR Unknown option or number of arguments for "
@@ -312,7 +314,7 @@ static void
 run_config_set(struct client *c, const struct resp_args *a)
 {
 	struct server *srv = c->srv;
-	const struct setting *s;
+	const struct parameter *s;
 	uint64_t v;
 
 	if (a->n % 2 != 0) {
@@ -321,12 +323,12 @@ run_config_set(struct client *c, const struct resp_args *a)
 		return;
 	}
 	for (size_t i = 2; i < a->n; i += 2) {	/* all or nothing */
-		if (read_setting(c, a, i, &v) == NULL)
+		if (read_parameter(c, a, i, &v) == NULL)
 			return;
 	}
 	for (size_t i = 2; i < a->n; i += 2) {
-		s = read_setting(c, a, i, &v);
-		*setting_number(srv, s) = s->never && v == 0 ? TIMER_NEVER :
+		s = read_parameter(c, a, i, &v);
+		*parameter_number(srv, s) = s->never && v == 0 ? TIMER_NEVER :
 		    v * s->unit;
 	}
 	server_raise_file_limit(srv);

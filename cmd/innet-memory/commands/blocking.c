@@ -32,8 +32,8 @@ read_deadline(struct client *c, const struct resp_args *a, size_t i,
 
 /* From the first list of arguments 1 on that is there; false: none is. */
 static bool
-pop_first_list(
-    struct client *c, const struct resp_args *a, bool left, bool waits)
+pop_first_list(struct client *c, const struct resp_args *a, bool left,
+    bool waits)
 {
 	for (size_t i = 1; i + 1 < a->n; i++) {
 		struct key *k = keys_find_arg(c, a, i);

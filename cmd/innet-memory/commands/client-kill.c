@@ -9,7 +9,7 @@
 #include "cmd/innet-memory/commands/parts.h"
 
 /* Which ones; NULL and 0: any. */
-struct kill {
+struct kill_filter {
 	const struct resp_arg *addr, *laddr;
 	uint64_t id;
 	bool none;		/* of a type that nobody here is of */
@@ -38,8 +38,8 @@ arg_equals(const struct resp_arg *v, const char *s)
 }
 
 static bool
-filter_matches(
-    const struct kill *k, const struct client *self, const struct client *o)
+filter_matches(const struct kill_filter *k, const struct client *self,
+    const struct client *o)
 {
 	char laddr[CLIENT_ADDR_BYTES];
 
@@ -53,7 +53,7 @@ filter_matches(
 /* The type of argument i: all clients here are normal. */
 static bool
 read_type(struct client *c, const struct resp_args *a, size_t i,
-    struct kill *k)
+    struct kill_filter *k)
 {
 	static const char *const types[] = { "normal", "slave", "replica",
 	    "pubsub", "master" };
@@ -72,7 +72,7 @@ read_type(struct client *c, const struct resp_args *a, size_t i,
 /* A word at argument i and its value; false: what is wrong has been said. */
 static bool
 read_filter(struct client *c, const struct resp_args *a, size_t i,
-    struct kill *k)
+    struct kill_filter *k)
 {
 	const struct resp_arg *v = &a->v[i + 1];
 	int64_t id;
@@ -109,7 +109,7 @@ read_filter(struct client *c, const struct resp_args *a, size_t i,
 }
 
 static int64_t
-kill_matching(struct client *c, const struct kill *k)
+kill_matching(struct client *c, const struct kill_filter *k)
 {
 	struct server *srv = c->srv;
 	int64_t killed = 0;
@@ -131,7 +131,7 @@ kill_matching(struct client *c, const struct kill *k)
 void
 run_client_kill(struct client *c, const struct resp_args *a)
 {
-	struct kill k = { .addr = a->n == 3 ? &a->v[2] : NULL,
+	struct kill_filter k = { .addr = a->n == 3 ? &a->v[2] : NULL,
 		.skipme = a->n > 3 };
 
 	for (size_t i = 2; i < a->n && a->n > 3; i += 2) {

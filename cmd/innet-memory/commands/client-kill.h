@@ -7,8 +7,8 @@
 #include "cmd/innet-memory/server/client.h"
 
 /* The address at which a client came in. */
-const char *client_local_address(
-    const struct client *c, char name[CLIENT_ADDR_BYTES]);
+const char *client_local_address(const struct client *c,
+    char name[CLIENT_ADDR_BYTES]);
 
 void run_client_kill(struct client *c, const struct resp_args *a);
 

@@ -9,12 +9,13 @@
 
 enum { MS = 1000000, SWEEP_NS = 100 * MS, SWEEP_KEYS = 1000 };
 
-struct when {
+struct conditions {
 	bool nx, xx, gt, lt;
 };
 
 static bool
-read_conditions(struct client *c, const struct resp_args *a, struct when *w)
+read_conditions(struct client *c, const struct resp_args *a,
+    struct conditions *w)
 {
 	for (size_t i = 3; i < a->n; i++) {
 		w->nx |= args_equal(a, i, "nx");
@@ -42,7 +43,7 @@ read_conditions(struct client *c, const struct resp_args *a, struct when *w)
 
 /* May the time of k be this?  One without a time has a later one than any. */
 static bool
-conditions_hold(const struct key *k, const struct when *w, int64_t at_ms)
+conditions_hold(const struct key *k, const struct conditions *w, int64_t at_ms)
 {
 	const bool timed = k->expires_ms != 0;
 	const int64_t had = (int64_t)k->expires_ms;
@@ -56,7 +57,7 @@ static void
 set_expiry(struct client *c, const struct resp_args *a,
     enum keys_read_future_time unit, const char *name)
 {
-	struct when w = { 0 };
+	struct conditions w = { 0 };
 	struct key *k;
 	int64_t at;
 
@@ -104,8 +105,8 @@ run_pexpireat(struct client *c, const struct resp_args *a)
 
 /* When it expires, or in how long; -1: it does not, -2: it is not there. */
 static void
-reply_expiry(
-    struct client *c, const struct resp_args *a, bool seconds, bool left)
+reply_expiry(struct client *c, const struct resp_args *a, bool seconds,
+    bool left)
 {
 	const struct key *k = keys_find_arg(c, a, 1);
 	int64_t ms;

@@ -39,8 +39,8 @@ bool keys_is_over(const struct key *k);
 int64_t keys_now_ms(void);
 
 /* The key that argument i names, or NULL. */
-struct key *keys_find_arg(
-    struct client *c, const struct resp_args *a, size_t i);
+struct key *keys_find_arg(struct client *c, const struct resp_args *a,
+    size_t i);
 
 /*
  * The key that argument i names, NULL if there is none; false: it is of

@@ -147,8 +147,8 @@ run_per_list(struct client *c, const struct resp_args *a)
 	(void)a;
 	reply_array(c, ks->tables);
 	for (size_t i = 0; i < ks->tables; i++)
-		reply_bulk(
-		    c, ks->table_keys[i]->name, ks->table_keys[i]->name_len);
+		reply_bulk(c, ks->table_keys[i]->name,
+		    ks->table_keys[i]->name_len);
 }
 
 struct scan {

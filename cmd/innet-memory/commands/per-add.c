@@ -9,7 +9,7 @@ enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };	/* of one request */
 enum { FETCHED = 1024 };	/* at once: more would not stay in the cache */
 
 /* A request, as it was found good. */
-struct add {
+struct add_request {
 	struct table *t;
 	const struct resp_args *a;
 	uint64_t frames;	/* arguments from first_frame on */
@@ -23,7 +23,7 @@ struct add {
 };
 
 static void
-free_request(struct add *d)
+free_request(struct add_request *d)
 {
 	free(d->priority);
 	free(d->x);
@@ -32,7 +32,7 @@ free_request(struct add *d)
 }
 
 static bool
-open_request(struct client *c, struct add *d)
+open_request(struct client *c, struct add_request *d)
 {
 	d->priority = calloc(d->n, sizeof(*d->priority));
 	d->x = calloc(d->n, sizeof(*d->x));
@@ -47,7 +47,7 @@ open_request(struct client *c, struct add *d)
 
 /* The frames that are given, from argument i on; the one behind them in *i. */
 static bool
-read_frames(struct client *c, struct add *d, size_t *i)
+read_frames(struct client *c, struct add_request *d, size_t *i)
 {
 	const struct frames *f = &d->t->frames;
 
@@ -80,7 +80,7 @@ read_frames(struct client *c, struct add *d, size_t *i)
 
 /* Options, and then pairs to the end. */
 static bool
-read_options(struct client *c, struct add *d, uint64_t *timeout_ms)
+read_options(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 {
 	static const char *const words[] = { "timeout", "frames", NULL };
 	const uint64_t most_ms = INT64_MAX / 1000000;
@@ -119,7 +119,7 @@ read_index(const uint8_t *p, unsigned i)
 
 /* Has the blob of argument k what an experience of the table must have? */
 static bool
-check_blob(struct client *c, const struct add *d, size_t k)
+check_blob(struct client *c, const struct add_request *d, size_t k)
 {
 	const struct frames *f = &d->t->frames;
 	const struct resp_arg *v = &d->a->v[k];
@@ -145,7 +145,7 @@ check_blob(struct client *c, const struct add *d, size_t k)
 
 /* The whole request: is it good? */
 static bool
-read_request(struct client *c, struct add *d, uint64_t *timeout_ms)
+read_request(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 {
 	d->t = per_find_table(c, d->a);
 	if (d->t == NULL || !read_options(c, d, timeout_ms) ||
@@ -162,7 +162,7 @@ read_request(struct client *c, struct add *d, uint64_t *timeout_ms)
 
 /* Frame k of the request in the table; NULL: memory is full. */
 static struct frame *
-get_frame(struct add *d, const struct experience *prev, size_t k)
+get_frame(struct add_request *d, const struct experience *prev, size_t k)
 {
 	const struct resp_arg *v = &d->a->v[d->first_frame + k];
 	struct frames *f = &d->t->frames;
@@ -170,8 +170,9 @@ get_frame(struct add *d, const struct experience *prev, size_t k)
 	if (d->frame[k] == NULL)
 		d->frame[k] = frames_find(f, prev, v->p);
 	if (d->frame[k] == NULL)
-		d->frame[k] = v->bulk != NULL ? frames_new_from_blob(f, v->bulk)
-					      : frames_new_copy(f, v->p);
+		d->frame[k] = v->bulk != NULL ?
+		    frames_new_from_blob(f, v->bulk) :
+		    frames_new_copy(f, v->p);
 	return d->frame[k];
 }
 
@@ -181,7 +182,7 @@ get_frame(struct add *d, const struct experience *prev, size_t k)
  * what the last request has left.
  */
 static struct experience *
-make_experience(struct add *d, const struct experience *prev, size_t i)
+make_experience(struct add_request *d, const struct experience *prev, size_t i)
 {
 	struct frames *f = &d->t->frames;
 	const struct resp_arg *v = &d->a->v[d->first + 2 * i + 1];
@@ -202,7 +203,7 @@ make_experience(struct add *d, const struct experience *prev, size_t i)
 
 /* All of them, or none; false: memory is full. */
 static bool
-make_experiences(struct add *d, uint64_t stream)
+make_experiences(struct add_request *d, uint64_t stream)
 {
 	struct frames *f = &d->t->frames;
 	const struct experience *prev = frames_get_last(f, stream);
@@ -235,12 +236,12 @@ make_experiences(struct add *d, uint64_t stream)
 static bool
 may_insert(const struct table *t, size_t n)
 {
-	return sample_ratio_allows_insert(
-	    &t->buf.settings.limit, t->buf.inserted, t->buf.sampled, n);
+	return sample_ratio_allows_insert(&t->buf.settings.limit,
+	    t->buf.inserted, t->buf.sampled, n);
 }
 
 static void
-reply_limit(struct client *c, const struct add *d)
+reply_limit(struct client *c, const struct add_request *d)
 {
 	const struct replay_buffer *b = &d->t->buf;
 	char why[200];
@@ -252,7 +253,7 @@ reply_limit(struct client *c, const struct add *d)
 
 /* Fetch what will be evicted, which nobody has looked at for long. */
 static void
-prefetch_evicted(const struct add *d)
+prefetch_evicted(const struct add_request *d)
 {
 	const struct replay_buffer *b = &d->t->buf;
 	const size_t n = d->n < FETCHED ? d->n : FETCHED;
@@ -269,7 +270,7 @@ prefetch_evicted(const struct add *d)
 }
 
 static void
-store_experiences(struct client *c, struct add *d)
+store_experiences(struct client *c, struct add_request *d)
 {
 	const uint64_t stream = host_stream_id(c);
 
@@ -291,7 +292,7 @@ static bool
 try_add(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
     bool late)
 {
-	struct add d = { .a = a };
+	struct add_request d = { .a = a };
 	bool done = true;
 
 	if (read_request(c, &d, timeout_ms)) {

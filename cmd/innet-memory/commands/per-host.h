@@ -33,8 +33,8 @@ struct table *host_find_table(struct client *c, const struct resp_args *a,
  */
 bool host_create_table(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *settings, const char **why);
-void host_drop_table(
-    struct client *c, const struct resp_args *a, struct table *t);
+void host_drop_table(struct client *c, const struct resp_args *a,
+    struct table *t);
 
 /*
  * The request has changed the table as it says: whoever waits for it is tried

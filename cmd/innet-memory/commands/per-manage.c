@@ -36,9 +36,8 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 		return per_read_real(c, a, at + 1, "alpha", 0,
 		    PRIORITIES_POWER_MAX, &settings->alpha);
 	case SELECTOR:
-		selector = at + 1 < a->n
-			       ? per_find_word(a, at + 1, table_selectors)
-			       : PER_NO_WORD;
+		selector = at + 1 < a->n ? per_find_word(a, at + 1,
+		    table_selectors) : PER_NO_WORD;
 		if (selector == PER_NO_WORD)
 			reply_error(c, "ERR selector (argument %zu): none of "
 			    "per, uniform, fifo and lifo", at + 1);

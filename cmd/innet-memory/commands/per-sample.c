@@ -15,7 +15,7 @@ enum {
 	COPIED_BYTES = 4096	/* this much */
 };
 
-struct ask {
+struct sample_request {
 	struct table *t;
 	uint64_t n;
 	double beta;
@@ -25,8 +25,8 @@ struct ask {
 
 /* A request; one that has no timeout, of timeout_ms NULL, is not counted. */
 static bool
-read_request(struct client *c, const struct resp_args *a, struct ask *k,
-    uint64_t *timeout_ms)
+read_request(struct client *c, const struct resp_args *a,
+    struct sample_request *k, uint64_t *timeout_ms)
 {
 	enum { BETA, STRATIFIED, TIMEOUT, REFS, BINARY, SUM, WORDS };
 	static const char *const words[] = {
@@ -37,7 +37,7 @@ read_request(struct client *c, const struct resp_args *a, struct ask *k,
 	size_t seen[WORDS] = { 0 };
 	bool good = true;
 
-	*k = (struct ask){ .t = per_find_table(c, a), .beta = 0.4,
+	*k = (struct sample_request){ .t = per_find_table(c, a), .beta = 0.4,
 		.counted = timeout_ms != NULL };
 	if (k->t == NULL || !per_read_whole(c, a, 2, "batch", 1,
 	    TABLE_CAPACITY_MAX, &k->n) || !per_check_count(c, k->n))
@@ -81,7 +81,7 @@ read_request(struct client *c, const struct resp_args *a, struct ask *k,
  * as are drawn must be there to be drawn.
  */
 static const char *
-check_ready(const struct ask *k, char *why, size_t size)
+check_ready(const struct sample_request *k, char *why, size_t size)
 {
 	const struct replay_buffer *b = &k->t->buf;
 	const size_t live =
@@ -94,8 +94,8 @@ check_ready(const struct ask *k, char *why, size_t size)
 		snprintf(why, size, "LIMIT %zu experiences of %zu have a "
 		    "priority above 0, %" PRIu64 " are asked for", live,
 		    b->have, k->n);
-	else if (!sample_ratio_allows_sample(
-		     &b->settings.limit, b->inserted, b->sampled, k->n))
+	else if (!sample_ratio_allows_sample(&b->settings.limit, b->inserted,
+	    b->sampled, k->n))
 		sample_ratio_explain(&b->settings.limit, false, b->inserted,
 		    b->sampled, k->n, why, size);
 	else
@@ -247,14 +247,14 @@ reply_frames(struct client *c, struct frames *f,
 }
 
 /* What a table was drawn from, told before the draw. */
-struct sum {
+struct draw_sum {
 	uint64_t sum;
 	int shift;
 	size_t have;
 };
 
 static void
-reply_sum(struct client *c, const struct sum *s)
+reply_sum(struct client *c, const struct draw_sum *s)
 {
 	reply_array(c, 3);
 	reply_int(c, (int64_t)s->sum);
@@ -264,9 +264,9 @@ reply_sum(struct client *c, const struct sum *s)
 
 /* n draws are d. */
 static void
-reply_sample(struct client *c, const struct ask *k,
+reply_sample(struct client *c, const struct sample_request *k,
     const struct replay_buffer_draw *d, size_t n, struct frame **fresh,
-    const struct sum *before)
+    const struct draw_sum *before)
 {
 	struct frames *f = &k->t->frames;
 
@@ -289,19 +289,20 @@ reply_sample(struct client *c, const struct ask *k,
 }
 
 static void
-draw_and_reply(struct client *c, const struct resp_args *a, const struct ask *k)
+draw_and_reply(struct client *c, const struct resp_args *a,
+    const struct sample_request *k)
 {
 	struct replay_buffer *b = &k->t->buf;
 	struct replay_buffer_draw *d = malloc(k->n * sizeof(*d));
 	const size_t frames = k->refs ? k->n * frames_per(&k->t->frames) : 0;
 	struct frame **fresh = malloc((frames + 1) * sizeof(struct frame *));
-	struct sum before = { .have = b->have };
+	struct draw_sum before = { .have = b->have };
 	size_t n = 0;
 
 	before.sum = replay_buffer_draw_sum(b, &before.shift);
 	if (d != NULL && fresh != NULL && !k->counted)
-		n = replay_buffer_sample_uncounted(
-		    b, host_rng(c), k->n, k->beta, k->strata, d);
+		n = replay_buffer_sample_uncounted(b, host_rng(c), k->n,
+		    k->beta, k->strata, d);
 	else if (d != NULL && fresh != NULL)
 		n = replay_buffer_sample(b, host_rng(c), k->n, k->beta,
 		    k->strata, d);
@@ -323,7 +324,7 @@ try_sample(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
 {
 	char say[200];
 	const char *why;
-	struct ask k;
+	struct sample_request k;
 
 	if (!read_request(c, a, &k, timeout_ms))
 		return true;
@@ -357,7 +358,7 @@ per_sample_ro(struct client *c, const struct resp_args *a)
 {
 	char say[200];
 	const char *why;
-	struct ask k;
+	struct sample_request k;
 
 	if (!read_request(c, a, &k, NULL))
 		return;

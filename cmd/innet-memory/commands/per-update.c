@@ -28,8 +28,8 @@ open_updates(struct client *c, struct updates *u, size_t n)
 
 /* id priority ... */
 static bool
-read_text_updates(
-    struct client *c, const struct resp_args *a, struct updates *u)
+read_text_updates(struct client *c, const struct resp_args *a,
+    struct updates *u)
 {
 	if (a->n % 2 != 0) {
 		reply_error(c, "ERR ids and priorities come in pairs: the "
@@ -49,8 +49,8 @@ read_text_updates(
 
 /* u64s, then as many f32s, as binary of PER.SAMPLE has them */
 static bool
-read_packed_updates(
-    struct client *c, const struct resp_args *a, struct updates *u)
+read_packed_updates(struct client *c, const struct resp_args *a,
+    struct updates *u)
 {
 	const size_t ids = a->v[3].len, priorities = a->n > 4 ? a->v[4].len :
 	    0;
@@ -87,8 +87,8 @@ per_update(struct client *c, const struct resp_args *a)
 		return;
 	if (args_equal(a, 2, "binary") ? read_packed_updates(c, a, &u) :
 	    read_text_updates(c, a, &u)) {
-		reply_int(c, (int64_t)replay_buffer_update_priorities(
-				 &t->buf, u.id, u.priority, u.n));
+		reply_int(c, (int64_t)replay_buffer_update_priorities(&t->buf,
+		    u.id, u.priority, u.n));
 		host_mark_changed(c, a);
 	}
 	free(u.id);

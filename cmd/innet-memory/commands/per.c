@@ -71,8 +71,8 @@ per_reply_no_word(struct client *c, const struct resp_args *a, size_t i)
 
 /* Is there an argument i? */
 static bool
-check_value_given(
-    struct client *c, const struct resp_args *a, size_t i, const char *what)
+check_value_given(struct client *c, const struct resp_args *a, size_t i,
+    const char *what)
 {
 	if (i >= a->n)
 		reply_error(c, "ERR %s: its value is missing", what);
@@ -125,8 +125,8 @@ per_check_count(struct client *c, size_t n)
 }
 
 bool
-per_read_priority(
-    struct client *c, const struct resp_args *a, size_t i, bool max, float *out)
+per_read_priority(struct client *c, const struct resp_args *a, size_t i,
+    bool max, float *out)
 {
 	double p = -1;
 

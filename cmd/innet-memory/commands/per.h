@@ -47,8 +47,8 @@ struct table *per_find_table(struct client *c, const struct resp_args *a);
 
 /* Which of the words, with NULL at the end, argument i is, in any case. */
 enum { PER_NO_WORD = -1 };
-int per_find_word(
-    const struct resp_args *a, size_t i, const char *const *words);
+int per_find_word(const struct resp_args *a, size_t i,
+    const char *const *words);
 
 /*
  * Does that word, argument i, stand for the first time?  seen has a place for

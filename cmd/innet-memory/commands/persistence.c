@@ -29,7 +29,7 @@
 
 enum { WHY_BYTES = 160 };
 
-struct save {
+struct save_state {
 	struct event_source end;	/* of the child */
 	pid_t pid;		/* 0: none writes */
 	uint64_t n;		/* saves begun */
@@ -48,7 +48,7 @@ static void begin_save(struct server *srv);
 
 /* Hold the file that is there now, if there is one, and no other. */
 static bool
-hold_file(struct save *s)
+hold_file(struct save_state *s)
 {
 	const int fd = lock_hold_file(s->path);
 
@@ -62,7 +62,7 @@ hold_file(struct save *s)
 static void
 finish_save(struct server *srv, const char *why)
 {
-	struct save *s = srv->save;
+	struct save_state *s = srv->save;
 	char *kept = s->why[s->n % 2];
 
 	snprintf(kept, WHY_BYTES, "%s", why);
@@ -81,7 +81,7 @@ finish_save(struct server *srv, const char *why)
 
 /* Why it was not saved: what is there already is beside the file. */
 static void
-print_error(const struct save *s, int error, char why[WHY_BYTES])
+print_error(const struct save_state *s, int error, char why[WHY_BYTES])
 {
 	if (error == EEXIST)
 		snprintf(why, WHY_BYTES, "%s.tmp: %s", s->path,
@@ -118,7 +118,7 @@ check_writable(const struct server *srv)
 static void
 on_child_end(struct server *srv, struct event_source *w)
 {
-	struct save *s = srv->save;
+	struct save_state *s = srv->save;
 	char why[WHY_BYTES] = "";
 	int status = 0;
 
@@ -158,7 +158,7 @@ detach_child(struct server *srv, pid_t parent)
 static void
 begin_save(struct server *srv)
 {
-	struct save *s = srv->save;
+	struct save_state *s = srv->save;
 	const pid_t self = getpid();
 	int fd[2], why;
 
@@ -191,7 +191,7 @@ begin_save(struct server *srv)
 static void
 end_child(struct server *srv)
 {
-	struct save *s = srv->save;
+	struct save_state *s = srv->save;
 
 	if (s->pid == 0)
 		return;
@@ -207,7 +207,7 @@ end_child(struct server *srv)
 static bool
 reply_when_saved(struct client *c, unsigned n)
 {
-	const struct save *s = c->srv->save;
+	const struct save_state *s = c->srv->save;
 
 	if (s->due[n])
 		return false;
@@ -248,7 +248,7 @@ has_file(struct client *c)
 static void
 run_per_save(struct client *c, const struct resp_args *a)
 {
-	struct save *s = c->srv->save;
+	struct save_state *s = c->srv->save;
 	uint64_t n;
 
 	(void)a;
@@ -306,7 +306,7 @@ resolve_path(struct server *srv)
 static bool
 lock_file(struct server *srv)
 {
-	struct save *s = srv->save;
+	struct save_state *s = srv->save;
 	const char *path = srv->conf.save;
 
 	s->lock = lock_acquire(s->path);
@@ -387,7 +387,7 @@ open_saves(struct server *srv)
 static uint64_t
 tick_saves(struct server *srv, uint64_t now_ns)
 {
-	struct save *s = srv->save;
+	struct save_state *s = srv->save;
 
 	if (srv->conf.save == NULL)
 		return TIMER_NEVER;
@@ -403,7 +403,7 @@ tick_saves(struct server *srv, uint64_t now_ns)
 static int
 stop_saves(struct server *srv)
 {
-	struct save *s = srv->save;
+	struct save_state *s = srv->save;
 	char why[WHY_BYTES] = "";
 	int error;
 
@@ -432,7 +432,7 @@ close_saves(struct server *srv)
 static void
 info_saves(struct server *srv, FILE *f)
 {
-	const struct save *s = srv->save;
+	const struct save_state *s = srv->save;
 
 	fprintf(f, "save_in_progress:%d\r\nsaves:%" PRIu64 "\r\n"
 	    "saves_failed:%" PRIu64 "\r\nlast_save_ms:%" PRIu64 "\r\n"

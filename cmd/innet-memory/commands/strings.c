@@ -110,15 +110,17 @@ set_string(struct client *c, const struct resp_args *a, size_t i,
 }
 
 /* Options of SET. */
-struct how {
-	bool nx, xx, get, keep;
-	size_t time;		/* argument that says when; 0: none does */
+struct set_options {
+	bool nx, xx, get;
+	bool keep;		/* KEEPTTL */
+	size_t time;		/* argument with the expiry; 0: none */
 	enum keys_read_future_time unit;
 };
 
 /* Is argument i such an option?  Then *i is the last of its words. */
 static bool
-read_expiry_option(const struct resp_args *a, size_t *i, struct how *how)
+read_expiry_option(const struct resp_args *a, size_t *i,
+    struct set_options *options)
 {
 	static const char *const words[] = {
 		[KEYS_SECONDS] = "ex", [KEYS_MS] = "px",
@@ -127,10 +129,10 @@ read_expiry_option(const struct resp_args *a, size_t *i, struct how *how)
 
 	for (unsigned t = 0; t < sizeof(words) / sizeof(*words); t++) {
 		if (!args_equal(a, *i, words[t]) || *i + 1 >= a->n ||
-		    how->time != 0 || how->keep)
+		    options->time != 0 || options->keep)
 			continue;
-		how->unit = (enum keys_read_future_time)t;
-		how->time = ++*i;
+		options->unit = (enum keys_read_future_time)t;
+		options->time = ++*i;
 		return true;
 	}
 	return false;
@@ -138,18 +140,19 @@ read_expiry_option(const struct resp_args *a, size_t *i, struct how *how)
 
 /* The options of SET; false: what is wrong has been said. */
 static bool
-read_set_options(struct client *c, const struct resp_args *a, struct how *how)
+read_set_options(struct client *c, const struct resp_args *a,
+    struct set_options *options)
 {
 	for (size_t i = 3; i < a->n; i++) {
-		if (args_equal(a, i, "nx") && !how->xx) {
-			how->nx = true;
-		} else if (args_equal(a, i, "xx") && !how->nx) {
-			how->xx = true;
+		if (args_equal(a, i, "nx") && !options->xx) {
+			options->nx = true;
+		} else if (args_equal(a, i, "xx") && !options->nx) {
+			options->xx = true;
 		} else if (args_equal(a, i, "get")) {
-			how->get = true;
-		} else if (args_equal(a, i, "keepttl") && how->time == 0) {
-			how->keep = true;
-		} else if (!read_expiry_option(a, &i, how)) {
+			options->get = true;
+		} else if (args_equal(a, i, "keepttl") && options->time == 0) {
+			options->keep = true;
+		} else if (!read_expiry_option(a, &i, options)) {
 			reply_error(c, "ERR syntax error");
 			return false;
 		}
@@ -160,27 +163,27 @@ read_set_options(struct client *c, const struct resp_args *a, struct how *how)
 static void
 run_set(struct client *c, const struct resp_args *a)
 {
-	struct how how = { 0 };
+	struct set_options options = { 0 };
 	uint64_t expires_ms = 0;
 	struct blob *old;
 	struct key *k;
 	bool done;
 
-	if (!read_set_options(c, a, &how) ||
-	    (how.time > 0 && !keys_read_future_time(
-				 c, a, how.time, how.unit, "set", &expires_ms)))
+	if (!read_set_options(c, a, &options) || (options.time > 0 &&
+	    !keys_read_future_time(c, a, options.time, options.unit, "set",
+	    &expires_ms)))
 		return;
 	k = keys_find_arg(c, a, 1);
-	if (how.get && !keys_find_typed(c, a, 1, KEY_STRING, &k))
+	if (options.get && !keys_find_typed(c, a, 1, KEY_STRING, &k))
 		return;
-	old = how.get && k != NULL ? blob_hold(k->string) : NULL;
-	done = !((how.nx && k != NULL) || (how.xx && k == NULL));
-	if (how.keep && k != NULL)
+	old = options.get && k != NULL ? blob_hold(k->string) : NULL;
+	done = !((options.nx && k != NULL) || (options.xx && k == NULL));
+	if (options.keep && k != NULL)
 		expires_ms = k->expires_ms;
 	if (!done || set_string(c, a, 1, args_keep_blob(c, a, 2), expires_ms)) {
 		if (old != NULL)
 			reply_blob(c, old);
-		else if (how.get || !done)
+		else if (options.get || !done)
 			reply_nil(c);
 		else
 			reply_status(c, "OK");

@@ -41,7 +41,7 @@ host_find_table(struct client *c, const struct resp_args *a, const char **why)
 
 bool
 host_create_table(struct client *c, const struct resp_args *a,
-    const struct replay_buffer_settings *conf, const char **why)
+    const struct replay_buffer_settings *settings, const char **why)
 {
 	struct table_value *h = NULL;
 	rm_key *key;
@@ -49,8 +49,8 @@ host_create_table(struct client *c, const struct resp_args *a,
 	(void)a;
 	*why = NULL;
 	if (host_is_replicated(c) ||
-	    memory_has_room(c, table_slots_bytes(conf)))
-		h = value_open(conf);
+	    memory_has_room(c, table_slots_bytes(settings)))
+		h = value_open(settings);
 	if (h == NULL)
 		return false;
 	key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);

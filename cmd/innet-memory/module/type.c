@@ -11,7 +11,6 @@
 #include "cmd/innet-memory/store/table-checkpoint.h"
 
 enum { ENCODING = 1 };
-#define NO_NAME "-"		/* a table's name is its key */
 
 /* A table from a source; NULL: l says why. */
 static struct table_value *
@@ -24,7 +23,7 @@ load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 		return NULL;
 	}
 	reader_open(l, source, arg, bytes, &h->account);
-	h->table = table_read_parts(l, NO_NAME, 1);
+	h->table = table_read_parts(l, VALUE_NAME, 1);
 	if (h->table != NULL && l->left > 0)
 		reader_refuse(l, "bytes behind the end");
 	if (reader_close(l))
@@ -67,7 +66,7 @@ save_rdb(rm_io *io, void *value)
 }
 
 /* The string that is being read. */
-struct strings {
+struct rdb_strings {
 	rm_io *io;
 	char *p;
 	size_t at, len;
@@ -76,7 +75,7 @@ struct strings {
 static const char *
 read_rdb(void *arg, void *to, size_t len)
 {
-	struct strings *s = arg;
+	struct rdb_strings *s = arg;
 	size_t n;
 
 	for (size_t done = 0; done < len; done += n, s->at += n) {
@@ -98,7 +97,7 @@ read_rdb(void *arg, void *to, size_t len)
 static void *
 load_rdb(rm_io *io, int encoding)
 {
-	struct strings s = { .io = io };
+	struct rdb_strings s = { .io = io };
 	struct table_value *h = NULL;
 	struct reader l = { .why = "of another version" };
 	uint64_t bytes;
@@ -118,7 +117,7 @@ load_rdb(rm_io *io, int encoding)
 
 /* ---- AOF: the same bytes in commands ---- */
 
-struct rewriting {
+struct aof_rewrite {
 	rm_io *io;
 	rm_string *key;
 	uint64_t total, at;
@@ -127,7 +126,7 @@ struct rewriting {
 static int
 write_aof(void *arg, const void *p, size_t len)
 {
-	struct rewriting *w = arg;
+	struct aof_rewrite *w = arg;
 
 	RM_EmitAOF(w->io, "PER.PUT", "sllb", w->key, (long long)w->total,
 	    (long long)w->at, p, len);
@@ -139,7 +138,7 @@ static void
 rewrite_aof(rm_io *io, rm_string *key, void *value)
 {
 	const struct table_value *h = value;
-	struct rewriting w = { .io = io, .key = key,
+	struct aof_rewrite w = { .io = io, .key = key,
 		.total = table_checkpoint_bytes(h->table) };
 
 	if (save_value(h, write_aof, &w) != 0)

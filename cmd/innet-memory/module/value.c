@@ -4,8 +4,6 @@
 
 #include "cmd/innet-memory/module/value.h"
 
-#define NO_NAME "-"	/* a table's name is its key */
-
 rm_type *value_type;
 
 struct table_value *
@@ -21,12 +19,12 @@ value_new(void)
 }
 
 struct table_value *
-value_open(const struct replay_buffer_settings *conf)
+value_open(const struct replay_buffer_settings *settings)
 {
 	struct table_value *h = value_new();
 
 	if (h != NULL)
-		h->table = table_open(&h->account, NO_NAME, 1, conf);
+		h->table = table_open(&h->account, VALUE_NAME, 1, settings);
 	if (h != NULL && h->table == NULL) {
 		free(h);
 		h = NULL;

@@ -15,6 +15,9 @@ struct table_value {
 	struct table *table;
 };
 
+/* The name of every table: its real name is its key. */
+#define VALUE_NAME "-"
+
 /* The data type of these values, once type_open() has made it. */
 extern rm_type *value_type;
 

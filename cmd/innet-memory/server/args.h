@@ -31,8 +31,8 @@ bool args_read_real(const struct resp_args *a, size_t i, double *out);
  * Argument i in a blob of this account, which the caller then holds: without a
  * copy if it came in one.  NULL: memory is full.
  */
-struct blob *args_hold_blob(
-    struct account *bs, const struct resp_args *a, size_t i);
+struct blob *args_hold_blob(struct account *bs, const struct resp_args *a,
+    size_t i);
 
 /* Drop the bulks of a request; it then has no arguments. */
 void args_drop(struct account *bs, struct resp_args *a);

@@ -47,7 +47,7 @@ checkpoint_write(struct writer *w, void *arg)
 }
 
 /* What is read, until it is known to be good. */
-struct beside {
+struct checkpoint_state {
 	struct keyspace keys;
 	uint64_t version;
 	struct key *key;	/* the last one, whose elements follow */
@@ -56,7 +56,7 @@ struct beside {
 static const char *
 read_clock(void *arg, uint64_t version)
 {
-	struct beside *b = arg;
+	struct checkpoint_state *b = arg;
 
 	b->version = version;
 	return NULL;
@@ -64,7 +64,7 @@ read_clock(void *arg, uint64_t version)
 
 /* A new key of this name: NULL, or why not. */
 static const char *
-read_key(struct beside *b, const struct blob *name, uint64_t version,
+read_key(struct checkpoint_state *b, const struct blob *name, uint64_t version,
     enum key_type type, struct key **k)
 {
 	if (keyspace_find(&b->keys, name->bytes, name->len) != NULL)
@@ -93,7 +93,7 @@ read_string(void *arg, const struct blob *key, uint64_t version,
 static const char *
 read_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 {
-	struct beside *b = arg;
+	struct checkpoint_state *b = arg;
 	struct key *k;
 	const char *why;
 
@@ -109,7 +109,7 @@ read_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 static const char *
 read_element(void *arg, struct blob *e)
 {
-	struct beside *b = arg;
+	struct checkpoint_state *b = arg;
 
 	list_push(&b->key->list, e, false);
 	return NULL;
@@ -118,7 +118,7 @@ read_element(void *arg, struct blob *e)
 static const char *
 read_expiry(void *arg, uint64_t at_ms)
 {
-	struct beside *b = arg;
+	struct checkpoint_state *b = arg;
 
 	if (b->key == NULL || b->key->expires_ms != 0 || at_ms == 0)
 		return "a time of no key";
@@ -129,7 +129,7 @@ read_expiry(void *arg, uint64_t at_ms)
 static const char *
 read_table(void *arg, struct table *t)
 {
-	struct beside *b = arg;
+	struct checkpoint_state *b = arg;
 
 	const char *why = keyspace_add_table(&b->keys, t, &b->key);
 
@@ -139,7 +139,7 @@ read_table(void *arg, struct table *t)
 }
 
 static void
-clear_state(struct beside *b)
+clear_state(struct checkpoint_state *b)
 {
 	keyspace_clear(&b->keys);
 }
@@ -147,7 +147,7 @@ clear_state(struct beside *b)
 bool
 checkpoint_read(struct server *srv, const char *path, char *why, size_t size)
 {
-	struct beside b = { .keys = { .account = &srv->account,
+	struct checkpoint_state b = { .keys = { .account = &srv->account,
 	    .lazy_free = &srv->lazy_free, .seed = srv->keys.seed } }, old;
 	const struct load_target into = { &b, read_clock, read_string,
 		read_list, read_element, read_table, read_expiry };
@@ -167,7 +167,7 @@ checkpoint_read(struct server *srv, const char *path, char *why, size_t size)
 	good = load_file(&r, fd, &srv->account, &into);
 	close(fd);
 	if (good) {
-		old = (struct beside){ .keys = srv->keys };
+		old = (struct checkpoint_state){ .keys = srv->keys };
 		srv->keys = b.keys;
 		if (b.version > srv->version)
 			srv->version = b.version;

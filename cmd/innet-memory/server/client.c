@@ -68,10 +68,10 @@ client_unpark(struct client *c)
 {
 	struct server *srv = c->srv;
 
-	*(c->parked_prev != NULL ? &c->parked_prev->parked_next
-				 : &srv->parked_first) = c->parked_next;
-	*(c->parked_next != NULL ? &c->parked_next->parked_prev
-				 : &srv->parked_last) = c->parked_prev;
+	*(c->parked_prev != NULL ? &c->parked_prev->parked_next :
+	    &srv->parked_first) = c->parked_next;
+	*(c->parked_next != NULL ? &c->parked_next->parked_prev :
+	    &srv->parked_last) = c->parked_prev;
 	srv->parked--;
 	c->retry = NULL;
 }
@@ -115,8 +115,8 @@ client_park(struct client *c, uint64_t deadline_ns, client_retry *retry)
 	c->parked_seen = srv->changes;
 	c->parked_next = NULL;
 	c->parked_prev = srv->parked_last;
-	*(c->parked_prev != NULL ? &c->parked_prev->parked_next
-				 : &srv->parked_first) = c;
+	*(c->parked_prev != NULL ? &c->parked_prev->parked_next :
+	    &srv->parked_first) = c;
 	srv->parked_last = c;
 	srv->parked++;
 	return true;

@@ -30,13 +30,13 @@ struct command_table {
 };
 
 /* Collect the tables of all parts.  False without memory. */
-bool command_table_open(
-    struct command_table *vs, const struct part *const *parts);
+bool command_table_open(struct command_table *vs,
+    const struct part *const *parts);
 void command_table_close(struct command_table *vs);
 
 /* The command of this name, in any case; NULL: there is none. */
-struct command_entry *command_table_find(
-    const struct command_table *vs, const uint8_t *p, size_t len);
+struct command_entry *command_table_find(const struct command_table *vs,
+    const uint8_t *p, size_t len);
 
 /* The word that follows of, in any case; NULL: there is none. */
 struct command_entry *command_table_find_sub(const struct command_table *vs,

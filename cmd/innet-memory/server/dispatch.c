@@ -133,8 +133,8 @@ may_run(struct client *c, struct command_entry *v, const struct resp_args *a)
 		transaction_spoil(c->transaction);
 	} else if (transaction_is_queueing(c->transaction) &&
 		   (flags & COMMAND_NOT_IN_MULTI) != 0) {
-		reject_request(
-		    c, v, "ERR Command not allowed inside a transaction");
+		reject_request(c, v,
+		    "ERR Command not allowed inside a transaction");
 	} else {
 		return true;
 	}
@@ -142,8 +142,8 @@ may_run(struct client *c, struct command_entry *v, const struct resp_args *a)
 }
 
 void
-command_call(
-    struct client *c, struct command_entry *v, const struct resp_args *a)
+command_call(struct client *c, struct command_entry *v,
+    const struct resp_args *a)
 {
 	const uint64_t from = timer_mono_ns(), errors = c->errors;
 	uint64_t took;
@@ -194,9 +194,8 @@ command_run(struct client *c, struct resp_args *a)
 		return;
 	}
 	/* a lost request lacks arguments: only its name counts */
-	v = a->lost ? command_table_find(
-			  &c->srv->command_table, a->v[0].p, a->v[0].len)
-		    : find_command(c, a);
+	v = a->lost ? command_table_find(&c->srv->command_table, a->v[0].p,
+	    a->v[0].len) : find_command(c, a);
 	if (v == NULL && a->lost)
 		reply_oom(c);
 	if (v == NULL) {

@@ -211,8 +211,8 @@ accept_tcp(struct server *srv, struct event_source *w)
 		if (deny_remote(srv, fd, &a, addr_print(&a, name)))
 			continue;
 		tune_socket(fd, &a);
-		add_client(
-		    srv, fd, addr_print(&a, name), !addr_is_loopback(&a));
+		add_client(srv, fd, addr_print(&a, name),
+		    !addr_is_loopback(&a));
 	}
 }
 

@@ -148,8 +148,8 @@ make_counters(const struct server *srv)
 	counters_in(&c, "left");
 	for (int i = DISCONNECT_NONE + 1; i < DISCONNECT_REASONS; i++) {
 		if (json || srv->disconnects[i] > 0)
-			counters_put(
-			    &c, disconnect_names[i], srv->disconnects[i]);
+			counters_put(&c, disconnect_names[i],
+			    srv->disconnects[i]);
 	}
 	counters_out(&c);
 	return c;
@@ -263,9 +263,8 @@ check_client(struct server *srv, struct client *c)
 	const bool busy = c->out.pending > 0 || c->retry != NULL;
 
 	if (reads_too_slowly(srv, c))
-		client_close_now(c, c->disconnect != DISCONNECT_NONE
-					? c->disconnect
-					: DISCONNECT_OUTPUT);
+		client_close_now(c, c->disconnect != DISCONNECT_NONE ?
+		    c->disconnect : DISCONNECT_OUTPUT);
 	else if (!busy && resp_holds_partial(&c->in) &&
 	    now >= timer_after(c->received_ns, cf->stuck_ns))
 		client_close_now(c, DISCONNECT_STUCK);
@@ -360,9 +359,8 @@ static void
 free_removed(struct server *srv)
 {
 	if (lazy_free_is_pending(&srv->lazy_free))
-		lazy_free_step(&srv->lazy_free, &srv->account,
-		    srv->events > 0 || srv->turns_wanted ? LAZY_FREE_BUSY
-							 : LAZY_FREE_IDLE);
+		lazy_free_step(&srv->lazy_free, &srv->account, srv->events > 0 ||
+		    srv->turns_wanted ? LAZY_FREE_BUSY : LAZY_FREE_IDLE);
 }
 
 static int
@@ -384,13 +382,10 @@ run_loop(struct server *srv)
 	int n;
 
 	while (!srv->stop && srv->now_ns < end) {
-		n = epoll_wait(srv->epoll, ev, EVENTS,
-		    srv->turns_wanted || lazy_free_is_pending(&srv->lazy_free)
-			? 0
-			: epoll_timeout(srv->now_ns,
-			      timer_earlier(
-				  timer_earlier(end, srv->next_tick_ns),
-				  parked)));
+		n = epoll_wait(srv->epoll, ev, EVENTS, srv->turns_wanted ||
+		    lazy_free_is_pending(&srv->lazy_free) ? 0 :
+		    epoll_timeout(srv->now_ns, timer_earlier(timer_earlier(end,
+		    srv->next_tick_ns), parked)));
 		srv->now_ns = timer_mono_ns();
 		srv->events = n;
 		for (int i = 0; i < n; i++)

@@ -38,8 +38,8 @@ void out_commit(struct out *o, size_t n);
 void out_add_text(struct out *o, const void *p, size_t len);
 
 /* A blob from a byte on, that the caller holds: now out does. */
-void out_add_blob(
-    struct out *o, struct account *bs, struct blob *b, size_t from);
+void out_add_blob(struct out *o, struct account *bs, struct blob *b,
+    size_t from);
 
 /* Send what goes, at most `most` bytes.  False with errno if it will never. */
 bool out_send(struct out *o, struct account *bs, int fd, size_t most);

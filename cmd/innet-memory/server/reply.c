@@ -137,8 +137,8 @@ reply_array(struct client *c, size_t n)
 void
 reply_map(struct client *c, size_t n)
 {
-	add_number_line(
-	    c, c->resp3 ? '%' : '*', (int64_t)(c->resp3 ? n : 2 * n));
+	add_number_line(c, c->resp3 ? '%' : '*', (int64_t)(c->resp3 ? n : 2 *
+	    n));
 }
 
 void

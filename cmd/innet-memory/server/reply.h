@@ -45,8 +45,8 @@ bool args_require_integer(struct client *c, const struct resp_args *a, size_t i,
     int64_t *out);
 
 /* args_hold_blob() in the server's account. */
-struct blob *args_keep_blob(
-    struct client *c, const struct resp_args *a, size_t i);
+struct blob *args_keep_blob(struct client *c, const struct resp_args *a,
+    size_t i);
 
 /* Replies besides those of reply.h. */
 void reply_nil_array(struct client *c);

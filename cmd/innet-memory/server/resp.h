@@ -339,8 +339,8 @@ resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 		len -= took;
 	}
 	free(word);
-	return r->args.n == 0 && !r->args.lost ? RESP_MORE
-					       : resp_finish_args(r);
+	return r->args.n == 0 && !r->args.lost ? RESP_MORE :
+	    resp_finish_args(r);
 }
 
 /*
@@ -474,8 +474,8 @@ resp_read(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 			return resp_finish_args(r);
 		if (*took == len)
 			return RESP_MORE;
-		end = (r->to_come > 0 ? resp_read_bulk : resp_read_header)(
-		    r, p + *took, len - *took, &n);
+		end = (r->to_come > 0 ? resp_read_bulk : resp_read_header)(r, p
+		    + *took, len - *took, &n);
 		*took += n;
 		if (end != RESP_MORE || n == 0)
 			return end;

@@ -54,7 +54,7 @@ struct server {
 	struct command_table command_table;
 	struct rng rng;
 	char *password;			/* NULL: none is asked for */
-	struct save *save;		/* the part's own */
+	struct save_state *save;	/* of commands/persistence.c */
 	uint64_t version;		/* the last given to what changed */
 	/* times parked clients should be tried */
 	uint64_t changes;

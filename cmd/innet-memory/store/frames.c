@@ -61,8 +61,8 @@ frames_drop_unused(struct frames *f, struct frame *one)
 
 /* One whose tail of len bytes is to come; `own` of them stand in it. */
 static struct experience *
-new_experience(
-    struct frames *f, struct frame *const *frame, size_t len, size_t own)
+new_experience(struct frames *f, struct frame *const *frame, size_t len,
+    size_t own)
 {
 	struct experience *x = account_alloc(f->account,
 	    experience_bytes(f, own));
@@ -209,8 +209,8 @@ frames_begin_listing(struct frames *f)
 }
 
 uint32_t
-frames_list_index(
-    const struct frames *f, struct frame *one, uint32_t *n, bool *fresh)
+frames_list_index(const struct frames *f, struct frame *one, uint32_t *n,
+    bool *fresh)
 {
 	*fresh = one->round != f->round;
 	if (*fresh) {

@@ -158,7 +158,7 @@ void frames_drop(struct frames *f, struct experience *x);
  * first time.  *n counts them.
  */
 void frames_begin_listing(struct frames *f);
-uint32_t frames_list_index(
-    const struct frames *f, struct frame *one, uint32_t *n, bool *fresh);
+uint32_t frames_list_index(const struct frames *f, struct frame *one,
+    uint32_t *n, bool *fresh);
 
 #endif

@@ -80,8 +80,8 @@ lazy_free_add_key(struct lazy_free *r, struct account *account, struct key *k)
 }
 
 void
-lazy_free_add_keys(
-    struct lazy_free *r, struct account *account, struct key **row, size_t n)
+lazy_free_add_keys(struct lazy_free *r, struct account *account,
+    struct key **row, size_t n)
 {
 	struct lazy_free_row *one = malloc(sizeof(*one));
 

@@ -35,8 +35,8 @@ struct lazy_free {
  * Take a key, or a row of n keys and the row itself, and free the first of it.
  * It must be in no keyspace any more.
  */
-void lazy_free_add_key(
-    struct lazy_free *r, struct account *account, struct key *k);
+void lazy_free_add_key(struct lazy_free *r, struct account *account,
+    struct key *k);
 void lazy_free_add_keys(struct lazy_free *r, struct account *account,
     struct key **row, size_t n);
 
@@ -47,8 +47,8 @@ void lazy_free_add_keys(struct lazy_free *r, struct account *account,
 size_t lazy_free_step(struct lazy_free *r, struct account *account, size_t n);
 
 /* Free until the account has room for so many bytes; false: it has not. */
-bool lazy_free_make_room(
-    struct lazy_free *r, struct account *account, size_t bytes);
+bool lazy_free_make_room(struct lazy_free *r, struct account *account,
+    size_t bytes);
 
 static inline bool
 lazy_free_is_pending(const struct lazy_free *r)

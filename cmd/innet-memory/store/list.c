@@ -57,8 +57,8 @@ void
 list_free(struct list *l, struct account *bs)
 {
 	if (l->ring != NULL)
-		account_uncharge(
-		    bs, account_cost((l->mask + 1) * sizeof(*l->ring)));
+		account_uncharge(bs, account_cost((l->mask + 1) *
+		    sizeof(*l->ring)));
 	free(l->ring);
 	*l = (struct list){ 0 };
 }

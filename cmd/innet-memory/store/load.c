@@ -46,8 +46,8 @@ load_string(struct reader *r, const struct load_target *into)
 	struct blob *value = reader_get_counted(r);
 
 	if (value != NULL)
-		accept_or_drop(
-		    r, into->string(into->arg, key, version, value), value);
+		accept_or_drop(r, into->string(into->arg, key, version, value),
+		    value);
 	blob_drop(r->account, key);
 }
 

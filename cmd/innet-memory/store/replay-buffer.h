@@ -314,8 +314,8 @@ replay_buffer_get_item(const struct replay_buffer *b, uint64_t id)
 }
 
 static inline void
-replay_buffer_set_drawable(
-    struct replay_buffer *b, const uint32_t *slot, bool yes, size_t n)
+replay_buffer_set_drawable(struct replay_buffer *b, const uint32_t *slot,
+    bool yes, size_t n)
 {
 	uint32_t w[REPLAY_BUFFER_GROUP];
 	size_t m;
@@ -329,8 +329,8 @@ replay_buffer_set_drawable(
 }
 
 static inline void
-replay_buffer_set_priorities(
-    struct replay_buffer *b, const uint32_t *slot, const float *p, size_t n)
+replay_buffer_set_priorities(struct replay_buffer *b, const uint32_t *slot,
+    const float *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		b->highest = p[i] > b->highest ? p[i] : b->highest;
@@ -344,8 +344,8 @@ replay_buffer_set_priorities(
 
 /* Set the priorities of n <= REPLAY_BUFFER_GROUP new items from a slot on. */
 static inline void
-replay_buffer_insert_priorities(
-    struct replay_buffer *b, size_t from, const float *p, size_t n)
+replay_buffer_insert_priorities(struct replay_buffer *b, size_t from,
+    const float *p, size_t n)
 {
 	uint32_t one[REPLAY_BUFFER_GROUP];
 
@@ -434,8 +434,8 @@ replay_buffer_add(struct replay_buffer *b, float p, void *item)
 
 /* Mark n slots as holes. */
 static inline void
-replay_buffer_vacate_slots(
-    struct replay_buffer *b, const uint32_t *slot, size_t n)
+replay_buffer_vacate_slots(struct replay_buffer *b, const uint32_t *slot,
+    size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		assert(b->slot[slot[i]].generation & REPLAY_BUFFER_LIVE);
@@ -485,8 +485,8 @@ replay_buffer_remove(struct replay_buffer *b, uint64_t id)
 }
 
 static inline size_t
-replay_buffer_update_priorities(
-    struct replay_buffer *b, const uint64_t *id, const float *p, size_t n)
+replay_buffer_update_priorities(struct replay_buffer *b, const uint64_t *id,
+    const float *p, size_t n)
 {
 	uint32_t at[REPLAY_BUFFER_GROUP];
 	float q[REPLAY_BUFFER_GROUP];
@@ -592,8 +592,8 @@ replay_buffer_draw_slots(struct replay_buffer *b, struct rng *rng, size_t n,
 		sumtree_draw(&b->ones, rng, strata, n, b->drawn, NULL);
 	} else {
 		n = n < b->have ? n : b->have;
-		replay_buffer_draw_in_order(
-		    b, n, b->settings.selector == REPLAY_BUFFER_FIFO);
+		replay_buffer_draw_in_order(b, n, b->settings.selector ==
+		    REPLAY_BUFFER_FIFO);
 	}
 	for (size_t i = 0; i < n; i++) {
 		b->prob[i] = uniform ? 1 / (double)b->have : 1;
@@ -628,21 +628,16 @@ replay_buffer_take_drawn(struct replay_buffer *b, size_t n,
 		struct replay_buffer_slot *s = &b->slot[at];
 
 		if (i + REPLAY_BUFFER_AHEAD < n)
-			__builtin_prefetch(
-			    &b->slot[b->drawn[i + REPLAY_BUFFER_AHEAD]], 1);
+			__builtin_prefetch(&b->slot[b->drawn[i +
+			    REPLAY_BUFFER_AHEAD]], 1);
 		if (b->settings.times > 0 && s->times == b->settings.times)
 			continue;
 		s->times += s->times < UINT32_MAX;
 		out[got++] = (struct replay_buffer_draw){
-		    .id = replay_buffer_slot_id(b, at),
-		    .item = s->item,
-		    .prob =
-			gone == 0 || b->settings.selector >= REPLAY_BUFFER_FIFO
-			    ? b->prob[i]
-			    : (double)replay_buffer_slot_weight(b, at) /
-				  (double)left,
-		    .weight = b->weight[i],
-		};
+		.id = replay_buffer_slot_id(b, at), .item = s->item, .prob =
+		    gone == 0 || b->settings.selector >= REPLAY_BUFFER_FIFO ?
+		    b->prob[i] : (double)replay_buffer_slot_weight(b, at) /
+		    (double)left, .weight = b->weight[i], };
 		if (b->settings.times > 0 && s->times == b->settings.times) {
 			left -= replay_buffer_slot_weight(b, at);
 			b->done[b->dones++] = s->item;

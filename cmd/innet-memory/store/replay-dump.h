@@ -130,8 +130,8 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_get_state *s)
 
 /* Can this entry have been there? */
 static inline bool
-replaydump_check_entry(
-    const struct replay_buffer *b, const struct replaydump_entry *e)
+replaydump_check_entry(const struct replay_buffer *b,
+    const struct replaydump_entry *e)
 {
 	const uint32_t row = replay_buffer_id_slot(e->id);
 

@@ -66,8 +66,8 @@ save_to(int fd, void (*fill)(struct writer *w, void *arg), void *arg)
 }
 
 int
-save_file(
-    const char *path, void (*fill)(struct writer *w, void *arg), void *arg)
+save_file(const char *path, void (*fill)(struct writer *w, void *arg),
+    void *arg)
 {
 	struct atomic_file file;
 	struct stat st;

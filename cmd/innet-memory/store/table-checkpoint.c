@@ -141,8 +141,8 @@ table_write(struct writer *w, const struct table *t)
 
 /* Settings, and of frames; false if they cannot be. */
 static bool
-read_settings(
-    struct reader *r, struct replay_buffer_settings *settings, struct frames *f)
+read_settings(struct reader *r, struct replay_buffer_settings *settings,
+    struct frames *f)
 {
 	uint64_t bytes, stack;
 	const char *why;
@@ -215,8 +215,8 @@ read_frames(struct reader *r, struct table *t, uint32_t *n)
 	*n = 0;
 	if (want > 0 && (t->frames.stack == 0 ||
 	    want > r->left / t->frames.bytes))
-		reader_refuse(
-		    r, "%" PRIu32 " frames, which are not here", want);
+		reader_refuse(r, "%" PRIu32 " frames, which are not here",
+		    want);
 	if (want == 0 || !reader_good(r))
 		return NULL;
 	all = calloc(want, sizeof(struct frame *));
@@ -263,13 +263,12 @@ read_item(struct reader *r, struct table *t, struct frame *const *all,
 	len = reader_get_uint(r, 8);
 	if (len < sizeof(shot)) {
 		reader_get_bytes(r, shot, (size_t)len);
-		x = reader_good(r) ? frames_reference_copy(
-					 &t->frames, own, shot, (size_t)len)
-				   : NULL;
+		x = reader_good(r) ? frames_reference_copy(&t->frames, own,
+		    shot, (size_t)len) : NULL;
 	} else {
 		tail = reader_get_blob(r, len);
-		x = tail == NULL ? NULL
-				 : frames_reference(&t->frames, own, tail, 0);
+		x = tail == NULL ? NULL : frames_reference(&t->frames, own,
+		    tail, 0);
 		blob_drop(r->account, tail);
 	}
 	if (x == NULL && reader_good(r))
@@ -279,8 +278,8 @@ read_item(struct reader *r, struct table *t, struct frame *const *all,
 
 /* Put n items back; those that cannot be are dropped, and it is said. */
 static void
-restore_items(
-    struct reader *r, struct table *t, struct replaydump_entry *e, size_t n)
+restore_items(struct reader *r, struct table *t, struct replaydump_entry *e,
+    size_t n)
 {
 	const size_t good = reader_good(r) ? replaydump_restore(&t->buf, e, n) :
 	    0;

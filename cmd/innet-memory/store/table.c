@@ -37,11 +37,8 @@ size_t
 table_slots_bytes(const struct replay_buffer_settings *settings)
 {
 	/* a tree: a leaf, and an eighth of one for what is above it */
-	const size_t tree = 5,
-		     trees = settings->selector == REPLAY_BUFFER_PER &&
-				     settings->capacity > TABLE_SLICE
-				 ? 2
-				 : 1;
+	const size_t tree = 5, trees = settings->selector == REPLAY_BUFFER_PER
+	    && settings->capacity > TABLE_SLICE ? 2 : 1;
 	const size_t slot = sizeof(struct replay_buffer_slot) + sizeof(float) +
 	    trees * tree + (settings->times > 0 ? sizeof(void *) : 0);
 

@@ -177,19 +177,17 @@ twin_sample(struct twin *t, struct rng rng, uint32_t *leaf, size_t n,
 		    pass > twin_have(t))
 			pass = twin_have(t);
 		for (size_t i = 0; i < pass; i++) {
-			c = t->settings.selector >= REPLAY_BUFFER_FIFO
-				? twin_kth(t, i,
-				      t->settings.selector ==
-					  REPLAY_BUFFER_FIFO)
-				: twin_at(t, leaf, rng_below(&rng, total));
+			c = t->settings.selector >= REPLAY_BUFFER_FIFO ?
+			    twin_kth(t, i, t->settings.selector ==
+			    REPLAY_BUFFER_FIFO) : twin_at(t, leaf,
+			    rng_below(&rng, total));
 			if (t->settings.times > 0 &&
 			    c->times == t->settings.times)
 				continue;
-			chance[got] =
-			    t->settings.selector >= REPLAY_BUFFER_FIFO
-				? 1
-				: (double)leaf[replay_buffer_id_slot(c->id)] /
-				      (double)left;
+			chance[got] = t->settings.selector >=
+			    REPLAY_BUFFER_FIFO ? 1 :
+			    (double)leaf[replay_buffer_id_slot(c->id)] /
+			    (double)left;
 			id[got++] = c->id;
 			if (++c->times != t->settings.times)
 				continue;

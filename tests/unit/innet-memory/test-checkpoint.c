@@ -50,8 +50,8 @@ filled(bool frames, enum replay_buffer_selector selector)
 		replay_buffer_add_batch(&t->buf, &priority, &item, 1, &id[i]);
 	}
 	for (unsigned i = 0; i < STEPS; i += 3)
-		replay_buffer_update_priorities(
-		    &t->buf, &id[i], &(float){0.25}, 1);
+		replay_buffer_update_priorities(&t->buf, &id[i], &(float){0.25},
+		    1);
 	replay_buffer_remove(&t->buf, id[STEPS - 4]);
 	for (unsigned i = 0; i < 9; i++)
 		replay_buffer_sample(&t->buf, &rng, 20, 0.4, true, d);

@@ -32,8 +32,8 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 		    sample_ratio_allows_insert(&l, inserted, sampled, n)) {
 			inserted += n;
 			inserts++;
-		} else if (sample_ratio_allows_sample(
-			       &l, inserted, sampled, b)) {
+		} else if (sample_ratio_allows_sample(&l, inserted, sampled,
+		    b)) {
 			sampled += b;
 			samples++;
 		}
