@@ -55,7 +55,7 @@ conditions_hold(const struct key *k, const struct conditions *w, int64_t at_ms)
 
 static void
 set_expiry(struct client *c, const struct resp_args *a,
-    enum keys_read_future_time unit, const char *name)
+    enum keys_time_unit unit, const char *name)
 {
 	struct conditions w = { 0 };
 	struct key *k;

@@ -44,7 +44,7 @@ reply_wrong_time(struct client *c, const char *name)
 /* Argument i in ms of the wall clock, which may be past. */
 bool
 keys_read_time(struct client *c, const struct resp_args *a, size_t i,
-    enum keys_read_future_time unit, const char *name, int64_t *at_ms)
+    enum keys_time_unit unit, const char *name, int64_t *at_ms)
 {
 	const int64_t by = unit == KEYS_SECONDS || unit == KEYS_AT_SECONDS ?
 	    1000 : 1;
@@ -62,7 +62,7 @@ keys_read_time(struct client *c, const struct resp_args *a, size_t i,
 
 bool
 keys_read_future_time(struct client *c, const struct resp_args *a, size_t i,
-    enum keys_read_future_time unit, const char *name, uint64_t *at_ms)
+    enum keys_time_unit unit, const char *name, uint64_t *at_ms)
 {
 	int64_t given, at;
 

@@ -16,7 +16,7 @@ extern const char keys_wrong_type[];
 struct key *keys_find_live(struct server *srv, const uint8_t *name, size_t len);
 
 /* How an argument says when a key expires. */
-enum keys_read_future_time {
+enum keys_time_unit {
 	KEYS_SECONDS,
 	KEYS_MS,
 	KEYS_AT_SECONDS,
@@ -25,12 +25,12 @@ enum keys_read_future_time {
 
 /* Argument i of a command, above 0, in ms of the wall clock; or it is said. */
 bool keys_read_future_time(struct client *c, const struct resp_args *a,
-    size_t i, enum keys_read_future_time unit, const char *name,
+    size_t i, enum keys_time_unit unit, const char *name,
     uint64_t *at_ms);
 
 /* As keys_read_future_time(), but the time may be past. */
 bool keys_read_time(struct client *c, const struct resp_args *a, size_t i,
-    enum keys_read_future_time unit, const char *name, int64_t *at_ms);
+    enum keys_time_unit unit, const char *name, int64_t *at_ms);
 
 /* Is the time of the key over? */
 bool keys_is_over(const struct key *k);

@@ -114,7 +114,7 @@ struct set_options {
 	bool nx, xx, get;
 	bool keep;		/* KEEPTTL */
 	size_t time;		/* argument with the expiry; 0: none */
-	enum keys_read_future_time unit;
+	enum keys_time_unit unit;
 };
 
 /* Is argument i such an option?  Then *i is the last of its words. */
@@ -131,7 +131,7 @@ read_expiry_option(const struct resp_args *a, size_t *i,
 		if (!args_equal(a, *i, words[t]) || *i + 1 >= a->n ||
 		    options->time != 0 || options->keep)
 			continue;
-		options->unit = (enum keys_read_future_time)t;
+		options->unit = (enum keys_time_unit)t;
 		options->time = ++*i;
 		return true;
 	}
@@ -203,7 +203,7 @@ run_setnx(struct client *c, const struct resp_args *a)
 /* SETEX and PSETEX: the time stands before the value. */
 static void
 set_timed(struct client *c, const struct resp_args *a,
-    enum keys_read_future_time unit, const char *name)
+    enum keys_time_unit unit, const char *name)
 {
 	uint64_t expires_ms;
 

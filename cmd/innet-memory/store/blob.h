@@ -1,14 +1,17 @@
 /*
- * blob.h - bytes with a count of holders, and the account they stand in
+ * blob.h - bytes with a count of holders, and the account that limits memory
  *
- * blob_new() gives a blob with one holder and bytes nobody has written yet,
- * blob_new_behind() one behind room for something of its holder's, which is
- * there as long as the blob; blob_hold() adds a holder, and whoever holds it
- * drops it: the last one frees it.  Nobody writes to a blob that others hold.
- * An account says how much there may be; what a blob costs is what malloc(3)
- * takes for it.  Other things of size (lists, buffers) stand in the same
- * account by account_charge() and account_force().  What is still to be freed
- * stands there, too: whoever needs room makes give() free of it.  One thread.
+ * blob_new() returns a blob with one holder, whose bytes are not yet
+ * initialised. blob_new_behind() puts the blob behind room for something else
+ * of the holder, which lives as long as the blob. blob_hold() adds a holder and
+ * blob_drop() removes one; the last one frees the blob.  Do not write to a blob
+ * that others hold.
+ *
+ * A struct account counts the memory that is used and has a limit.  A blob
+ * costs the bytes that malloc(3) takes for it.  Other large things (lists,
+ * buffers) are counted by account_charge() and account_force().  Memory that
+ * waits for lazy-free.h is counted too: if room is missing, the account calls
+ * reclaim() to free some of it.  All functions belong to one thread.
  */
 #ifndef INNET_MEMORY_STORE_BLOB_H
 #define INNET_MEMORY_STORE_BLOB_H
@@ -22,42 +25,96 @@
 
 struct blob {
 	uint32_t refs;
-	uint32_t front;		/* bytes before it, its holder's */
+	uint32_t front;		/* bytes of its holder before it */
 	size_t len;
 	uint8_t bytes[];
 };
 
 /*
- * Pieces that cost up to so many bytes are kept when they are given back, for
- * who takes as much next: a push evicts as many experiences as it brings, and
- * malloc(3) and free(3) were a fifth of its time.
+ * Freed pieces that cost up to this many bytes are kept for reuse: a PER.ADD
+ * evicts as many experiences as it adds, and malloc(3) and free(3) took a fifth
+ * of its time.
  */
 enum { ACCOUNT_SPARE_MOST = 2048 };
 
+/* A piece of memory that was freed and is kept for reuse. */
 struct account_spare {
 	struct account_spare *next;
 };
 
 struct account {
-	size_t used;		/* bytes; past limit only by force */
+	size_t used;		/* bytes; account_force() can pass the limit */
 	size_t limit;		/* bytes */
-	size_t most;		/* that used has been, bytes */
-	/* free until n bytes are left; false: they are not.  NULL: nothing */
+	size_t most;		/* highest value of used, bytes */
+	/* frees until n bytes are left; false: it cannot; may be NULL */
 	bool (*reclaim)(void *arg, size_t n);
 	void *arg;
-	size_t keep;		/* bytes of spare pieces there may be; */
-	size_t spare_bytes;	/* there are, which are not used */
-	struct account_spare *spare[ACCOUNT_SPARE_MOST / 16 + 1]; /* by cost */
+	size_t keep;		/* limit of spare_bytes */
+	size_t spare_bytes;	/* in spare[]; not part of used */
+	/* by cost / 16 */
+	struct account_spare *spare[ACCOUNT_SPARE_MOST / 16 + 1];
 };
 
-/* Bytes that malloc(3) takes for n: a word before, and in sixteens. */
+/*
+ * Return the bytes that malloc(3) takes for n: a word more, rounded up to 16.
+ */
+static inline size_t account_cost(size_t n);
+
+/* Are n bytes left below the limit? */
+static inline bool account_has_left(const struct account *bs, size_t n);
+
+/* Are n bytes left, or can reclaim() free them? */
+static inline bool account_has_room(const struct account *bs, size_t n);
+
+/* Take n bytes of the account; false, and nothing is taken, without room. */
+static inline bool account_charge(struct account *bs, size_t n);
+
+/* Take n bytes of the account even if this passes the limit. */
+static inline void account_force(struct account *bs, size_t n);
+
+/* Return n bytes to the account. */
+static inline void account_uncharge(struct account *bs, size_t n);
+
+/* Allocate and charge n bytes, at least 1; NULL: no room or no memory. */
+static inline void *account_alloc(struct account *bs, size_t n);
+
+/* Free n bytes that account_alloc() returned, or keep them as a spare piece. */
+static inline void account_free(struct account *bs, void *p, size_t n);
+
+/* Free all spare pieces. */
+static inline void account_free_spare(struct account *bs);
+
+/* Return a blob of len bytes with one holder; NULL: no room or no memory. */
+static inline struct blob *blob_new(struct account *bs, size_t len);
+
+/*
+ * Do the same with front bytes before the blob, a multiple of 16, aligned as
+ * malloc(3) aligns.
+ */
+static inline struct blob *blob_new_behind(struct account *bs, uint32_t front,
+    size_t len);
+
+/* Return a blob with a copy of these bytes. */
+static inline struct blob *blob_copy(struct account *bs, const void *p,
+    size_t len);
+
+/* Return the bytes before b. */
+static inline void *blob_front(struct blob *b);
+
+/* Add a holder to b, and return b. */
+static inline struct blob *blob_hold(struct blob *b);
+
+/* Remove a holder of b, which may be NULL; the last one frees it. */
+static inline void blob_drop(struct account *bs, struct blob *b);
+
+/* implementation */
+
 static inline size_t
 account_cost(size_t n)
 {
 	return (n + sizeof(size_t) + 15) & ~(size_t)15;
 }
 
-/* Take n bytes of the account whether they are left or not. */
 static inline void
 account_force(struct account *bs, size_t n)
 {
@@ -66,14 +123,12 @@ account_force(struct account *bs, size_t n)
 		bs->most = bs->used;
 }
 
-/* Are n bytes left? */
 static inline bool
 account_has_left(const struct account *bs, size_t n)
 {
 	return bs->used <= bs->limit && n <= bs->limit - bs->used;
 }
 
-/* Are they, or can they be? */
 static inline bool
 account_has_room(const struct account *bs, size_t n)
 {
@@ -81,7 +136,6 @@ account_has_room(const struct account *bs, size_t n)
 	    bs->reclaim(bs->arg, n));
 }
 
-/* Take n bytes; false, and nothing is taken, if they are not left. */
 static inline bool
 account_charge(struct account *bs, size_t n)
 {
@@ -98,7 +152,6 @@ account_uncharge(struct account *bs, size_t n)
 	bs->used -= n;
 }
 
-/* n bytes, at least 1, from malloc(3), charged; NULL as above. */
 static inline void *
 account_alloc(struct account *bs, size_t n)
 {
@@ -112,7 +165,7 @@ account_alloc(struct account *bs, size_t n)
 		bs->spare[cost / 16] = p->next;
 		bs->spare_bytes -= cost;
 	} else {
-		/* for whoever costs as much, as it may be spare once */
+		/* the whole cost, because others may reuse the piece */
 		p = malloc(cost - sizeof(size_t));
 	}
 	if (p != NULL)
@@ -120,7 +173,6 @@ account_alloc(struct account *bs, size_t n)
 	return p;
 }
 
-/* Free what is kept. */
 static inline void
 account_free_spare(struct account *bs)
 {
@@ -138,7 +190,6 @@ account_free_spare(struct account *bs)
 	bs->spare_bytes = 0;
 }
 
-/* Give n bytes back.  Where no more are kept others go, or they might stay. */
 static inline void
 account_free(struct account *bs, void *p, size_t n)
 {
@@ -157,10 +208,6 @@ account_free(struct account *bs, void *p, size_t n)
 	bs->spare_bytes += cost;
 }
 
-/*
- * A blob of len bytes, held once, behind so many that nobody has written yet;
- * these are as malloc(3) aligns them.  NULL past the limit or without memory.
- */
 static inline struct blob *
 blob_new_behind(struct account *bs, uint32_t front, size_t len)
 {
@@ -179,21 +226,18 @@ blob_new_behind(struct account *bs, uint32_t front, size_t len)
 	return b;
 }
 
-/* What stands before b. */
 static inline void *
 blob_front(struct blob *b)
 {
 	return (char *)b - b->front;
 }
 
-/* The same with nothing before it. */
 static inline struct blob *
 blob_new(struct account *bs, size_t len)
 {
 	return blob_new_behind(bs, 0, len);
 }
 
-/* And with these bytes in it. */
 static inline struct blob *
 blob_copy(struct account *bs, const void *p, size_t len)
 {
@@ -212,7 +256,6 @@ blob_hold(struct blob *b)
 	return b;
 }
 
-/* Let go of b, which may be NULL. */
 static inline void
 blob_drop(struct account *bs, struct blob *b)
 {

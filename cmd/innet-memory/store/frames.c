@@ -1,11 +1,11 @@
-/* frames.c - experiences, and the frames they are stacks of, stored once */
+/* frames.c - experiences, and the frames that they consist of */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-memory/store/frames.h"
 
-/* Of one with a tail of so many bytes of its own. */
+/* Return the size of an experience with `own` bytes of its tail in it. */
 static size_t
 experience_bytes(const struct frames *f, size_t own)
 {
@@ -13,7 +13,7 @@ experience_bytes(const struct frames *f, size_t own)
 	    frames_per(f) * sizeof(struct frame *) + own;
 }
 
-/* The frame before b, which nobody has used. */
+/* Initialise the frame before b, which nobody uses yet. */
 static struct frame *
 init_frame(struct frames *f, struct blob *b)
 {
@@ -59,7 +59,10 @@ frames_drop_unused(struct frames *f, struct frame *one)
 	f->count--;
 }
 
-/* One whose tail of len bytes is to come; `own` of them stand in it. */
+/*
+ * Make an experience with a tail of len bytes, of which `own` are in it; the
+ * caller fills in the tail.
+ */
 static struct experience *
 new_experience(struct frames *f, struct frame *const *frame, size_t len,
     size_t own)
@@ -134,7 +137,10 @@ frames_drop(struct frames *f, struct experience *x)
 	account_free(f->account, x, bytes);
 }
 
-/* The first of n frames with these bytes, or NULL; `try` is asked first. */
+/*
+ * Return the first of n frames with these bytes, or NULL; look at frame `try`
+ * first.
+ */
 static struct frame *
 find_same(const struct frames *f, struct frame *const *frame, unsigned n,
     unsigned try, const uint8_t *p)
@@ -157,8 +163,9 @@ frames_find(const struct frames *f, const struct experience *prev,
 }
 
 /*
- * Where frame i most likely stands already: with steps of one, the next state
- * is this state one frame on, and this state is the last one's next.
+ * Return a stored frame with the bytes of frame i, or NULL.  First look where
+ * it most likely is: the next state is the state moved by one frame, and the
+ * state is the next state of the experience before.
  */
 static struct frame *
 find_stored(const struct frames *f, const struct experience *prev,
@@ -190,7 +197,7 @@ frames_split(struct frames *f, const struct experience *prev,
 			own[n] = frames_new_copy(f, p + n * f->bytes);
 		if (own[n] == NULL)
 			goto out;
-		own[n]->uses++;		/* ours, until x has its own */
+		own[n]->uses++;		/* until x counts as a user */
 	}
 	x = frames_reference_copy(f, own, p + stacked, len - stacked);
 out:
@@ -241,12 +248,12 @@ frames_set_last(struct frames *f, uint64_t stream, struct experience *x)
 		f->stream = account_alloc(f->account,
 		    FRAMES_STREAMS * sizeof(*f->stream));
 	if (f->stream == NULL)
-		return;		/* then frames are stored again */
+		return;		/* frames may then be stored twice */
 	while (i < f->streams && f->stream[i].id != stream)
 		i++;
 	if (i == f->streams && i < FRAMES_STREAMS)
 		f->streams++;
-	i -= i == FRAMES_STREAMS;	/* the oldest goes */
+	i -= i == FRAMES_STREAMS;	/* replace the oldest */
 	memmove(f->stream + 1, f->stream, i * sizeof(*f->stream));
 	f->stream[0] = (struct frames_stream){ stream, x };
 }

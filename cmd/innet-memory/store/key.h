@@ -15,11 +15,12 @@ enum key_type { KEY_STRING, KEY_LIST, KEY_TABLE };
 
 struct key {
 	uint64_t hash;
-	uint64_t version;
-	uint64_t expires_ms;	/* wall clock; 0: it stays */
-	struct key *next;	/* of the same hash */
-	uint32_t place;		/* in keyspace.key */
+	uint64_t version;	/* of the last change */
+	uint64_t expires_ms;	/* ms of the wall clock; 0: never */
+	struct key *next;	/* with the same hash */
+	uint32_t place;		/* index in keyspace.key */
 	enum key_type type;
+	/* the value, by type */
 	struct blob *string;
 	struct list list;
 	struct table *table;

@@ -1,4 +1,4 @@
-/* keyspace.c - keys and what stands at them */
+/* keyspace.c - all keys, found by name */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "cmd/innet-memory/store/table.h"
 
 /*
- * Times a number that nobody knows, both halves: a factor that is known would
- * let pairs of bits in neighbouring words cancel whatever the seed.
+ * Multiply by a secret number and use both halves of the product.  With a known
+ * factor, pairs of bits in neighbouring words could cancel for every seed.
  */
 static uint64_t
 hash_name(const struct keyspace *ks, const uint8_t *p, size_t len)
@@ -102,7 +102,7 @@ keyspace_add_table(struct keyspace *ks, struct table *t, struct key **k)
 	return NULL;
 }
 
-/* Where it stands among the keys of tables. */
+/* Return the place of k among the keys of tables. */
 static size_t
 table_key_index(const struct keyspace *ks, const struct key *k)
 {
@@ -113,7 +113,7 @@ table_key_index(const struct keyspace *ks, const struct key *k)
 	return i;
 }
 
-/* The keys of k's hash are now those from first on. */
+/* Set the first key of k's hash; NULL: there is none. */
 static void
 set_first_key(struct keyspace *ks, const struct key *k, const struct key *first)
 {
@@ -137,7 +137,7 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 		p->next = k->next;
 	}
 	ks->n--;
-	if (last != k) {	/* the last takes its place */
+	if (last != k) {	/* move the last key to its place */
 		if (ks->key[*hashmap_get(&ks->map, last->hash)] == last)
 			*hashmap_get(&ks->map, last->hash) = k->place;
 		last->place = k->place;

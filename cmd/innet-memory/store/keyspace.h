@@ -1,8 +1,9 @@
 /*
- * keyspace.h - keys and what stands at them: strings, lists of blobs, tables
+ * keyspace.h - all keys, found by name
  *
- * All of it stands in the server's account.  Each change of a key gives it a
- * version greater than any before, also of keys that were deleted.
+ * All memory is charged to the server's account.  Each change of a key gives it
+ * a version that is greater than every version before, also those of keys that
+ * were deleted.
  */
 #ifndef INNET_MEMORY_STORE_KEYSPACE_H
 #define INNET_MEMORY_STORE_KEYSPACE_H
@@ -21,45 +22,48 @@ enum { KEYSPACE_TABLES_MAX = 256 };
 
 struct keyspace {
 	struct account *account;
-	struct lazy_free *lazy_free;	/* of what was removed */
-	struct hashmap map;	/* hash to place of the first */
+	struct lazy_free *lazy_free;	/* takes removed keys */
+	struct hashmap map;	/* hash to the place of its first key */
 	struct key **key;
 	size_t n, room;
-	size_t expiring;		/* keys that expire */
+	size_t expiring;		/* keys that have an expiry */
 	struct key *table_keys[KEYSPACE_TABLES_MAX];	/* keys of tables */
 	size_t tables;
-	uint64_t seed;		/* so that nobody can choose collisions */
+	uint64_t seed;		/* random: names cannot be made to collide */
 };
 
-/* The key of this name, or NULL. */
+/* Return the key of this name, or NULL. */
 struct key *keyspace_find(const struct keyspace *ks, const uint8_t *name,
     size_t len);
 
-/* A new key, a string without a blob, where none is; NULL: memory is full. */
+/*
+ * Add a key of a name that does not exist, as a string without a blob; NULL: no
+ * memory.
+ */
 struct key *keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len);
 
 /*
- * A key for a table, of the table's name, where nothing is: the table is its
- * own from then on.  NULL, or why not.
+ * Add a key for table t under the table's name, and store it in *k.  Return
+ * NULL, and the key owns t, or the reason against it.
  */
 const char *keyspace_add_table(struct keyspace *ks, struct table *t,
     struct key **k);
 
-/* What stood there is freed by and by. */
+/* Remove k; its value is freed later (lazy-free.h). */
 void keyspace_remove(struct keyspace *ks, struct key *k);
 
-/* It expires at that time; 0: never. */
+/* Set the time at which k expires; 0: never. */
 void keyspace_expire(struct keyspace *ks, struct key *k, uint64_t at_ms);
 
 /*
- * What stands at k, with its time, at another name, where nothing is: the new
- * key, and k is gone.  A table's name must be one for tables.  NULL, with
- * nothing changed: memory is full.
+ * Move the value and the expiry of k to a new key, whose name must not exist,
+ * and return that key; k is removed.  For a table the name must be valid.
+ * NULL, with nothing changed: no memory.
  */
 struct key *keyspace_rename(struct keyspace *ks, struct key *k,
     const uint8_t *name, size_t len);
 
-/* Remove them all, as keyspace_remove() does. */
+/* Remove all keys as keyspace_remove() does. */
 void keyspace_clear(struct keyspace *ks);
 
 #endif

@@ -1,4 +1,4 @@
-/* lazy-free.c - what stood at keys that are gone, to be freed some at a time */
+/* lazy-free.c - free removed keys in small steps */
 #include <stdlib.h>
 
 #include "cmd/innet-memory/store/key.h"
@@ -11,7 +11,7 @@ struct lazy_free_row {
 	size_t n;
 };
 
-/* Free what stands at k, up to *n things, which are less by those then. */
+/* Free up to *n elements of k and subtract them from *n; true: none is left. */
 static bool
 free_elements(struct account *bs, struct key *k, size_t *n)
 {
@@ -21,7 +21,7 @@ free_elements(struct account *bs, struct key *k, size_t *n)
 	    n));
 }
 
-/* The rest of it, which is no longer much. */
+/* Free k itself and the small rest of its value. */
 static void
 free_key(struct account *bs, struct key *k)
 {
@@ -33,7 +33,7 @@ free_key(struct account *bs, struct key *k)
 	free(k);
 }
 
-/* The key to go on with; NULL: there is none. */
+/* Return the key to continue with, or NULL. */
 static struct key *
 next_key(struct lazy_free *r)
 {

@@ -1,9 +1,9 @@
 /*
- * lazy-free.h - what stood at keys that are gone, to be freed some at a time
+ * lazy-free.h - free removed keys in small steps
  *
- * A list or a table of a million blobs takes tens of milliseconds to free, and
- * everybody would wait for that.  So what is removed is only put here, and
- * freed in slices.  Until then it stands in the account.
+ * Freeing a list or a table with a million blobs takes tens of milliseconds,
+ * and all clients would wait.  Removed keys are therefore queued here and freed
+ * in steps.  Their memory stays charged to the account until then.
  */
 #ifndef INNET_MEMORY_STORE_LAZY_FREE_H
 #define INNET_MEMORY_STORE_LAZY_FREE_H
@@ -18,22 +18,22 @@ struct key;
 struct lazy_free_row;
 
 enum {
-	LAZY_FREE_AT_ONCE = 256,	/* things that are freed as they come */
-	LAZY_FREE_BUSY = 512,	/* ... in a turn while somebody waits */
-	LAZY_FREE_IDLE = 4096	/* ... while nobody does */
+	LAZY_FREE_AT_ONCE = 256,	/* things freed when keys are queued */
+	LAZY_FREE_BUSY = 512,	/* in a turn while clients wait */
+	LAZY_FREE_IDLE = 4096	/* in a turn while no client waits */
 };
 
 struct lazy_free {
-	struct key *key;	/* the first is being freed */
-	struct lazy_free_row *row;	/* of keys */
-	size_t keys;		/* that are here, at least in part */
-	uint64_t freed;		/* keys */
-	size_t most;		/* things freed in one go */
+	struct key *key;	/* list by next; the first is being freed */
+	struct lazy_free_row *row;	/* arrays of keys */
+	size_t keys;		/* not yet freed, or only in part */
+	uint64_t freed;		/* keys so far */
+	size_t most;		/* most things freed in one step */
 };
 
 /*
- * Take a key, or a row of n keys and the row itself, and free the first of it.
- * It must be in no keyspace any more.
+ * Queue a key, or an array of n keys and the array itself, and free the first
+ * part.  The keys must be in no keyspace any more.
  */
 void lazy_free_add_key(struct lazy_free *r, struct account *account,
     struct key *k);
@@ -41,15 +41,16 @@ void lazy_free_add_keys(struct lazy_free *r, struct account *account,
     struct key **row, size_t n);
 
 /*
- * Free up to n things, which are keys, blobs, and slots of tables gone
- * through: how many were.  They are fewer only if nothing is left.
+ * Free up to n things (keys, blobs, slots of tables) and return how many; fewer
+ * than n only if nothing is left.
  */
 size_t lazy_free_step(struct lazy_free *r, struct account *account, size_t n);
 
-/* Free until the account has room for so many bytes; false: it has not. */
+/* Free until the account has so many bytes left; false: it has not. */
 bool lazy_free_make_room(struct lazy_free *r, struct account *account,
     size_t bytes);
 
+/* Are there keys to free? */
 static inline bool
 lazy_free_is_pending(const struct lazy_free *r)
 {

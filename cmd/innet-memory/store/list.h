@@ -14,30 +14,35 @@
 
 #include "cmd/innet-memory/store/blob.h"
 
-/* Blobs in a row, in a ring: both ends and any place cost the same. */
 struct list {
 	struct blob **ring;
-	/* places - 1, a power of two; ring NULL: none */
+	/* size of ring - 1; the size is a power of two */
 	size_t mask;
 	size_t first, n;
 };
 
-/* Room for n more; false, with nothing changed: memory is full. */
+/* Make room for n more; false, with nothing changed: no memory. */
 bool list_reserve(struct list *l, struct account *bs, size_t n);
 
-/* Add a blob, for which there is room, at one end or the other. */
+/* Add a blob at the left or right end; there must be room. */
 void list_push(struct list *l, struct blob *b, bool left);
 
-/* Take one away from an end of a list that has some: its holder is you. */
+/*
+ * Remove a blob from an end of a list that is not empty; the caller holds it.
+ */
 struct blob *list_pop(struct list *l, bool left);
 
-/* Take those of n away that are the same bytes, the first or the last ones. */
+/*
+ * Remove up to n elements that equal these bytes, from the left or the right,
+ * and return how many.
+ */
 size_t list_remove(struct list *l, struct account *bs, const uint8_t *p,
     size_t len, size_t n, bool left);
 
-/* Give back the memory of a list without elements. */
+/* Free the memory of a list without elements. */
 void list_free(struct list *l, struct account *bs);
 
+/* Return element i, counted from the left. */
 static inline struct blob *
 list_get(const struct list *l, size_t i)
 {

@@ -1,4 +1,4 @@
-/* load.c - read a checkpoint: whole and undamaged, or not at all */
+/* load.c - read a checkpoint file: complete and undamaged, or not at all */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cmd/innet-memory/store/save.h"
 #include "cmd/innet-memory/store/table-checkpoint.h"
 
-/* The source of a file: arg is its descriptor. */
+/* Read from a file: a reader_source whose arg is the descriptor. */
 static const char *
 read_file(void *arg, void *p, size_t len)
 {
@@ -28,7 +28,7 @@ read_file(void *arg, void *p, size_t len)
 	return NULL;
 }
 
-/* The sink has been offered b: its complaint, if any, is ours, and b too. */
+/* If the target refused b for a reason, drop b and fail with that reason. */
 static void
 accept_or_drop(struct reader *r, const char *why, struct blob *b)
 {
@@ -59,7 +59,7 @@ load_list(struct reader *r, const struct load_target *into)
 		       n = reader_get_uint(r, 8);
 	const char *why = NULL;
 
-	if (reader_good(r) && n > r->left / 8)	/* each has its length */
+	if (reader_good(r) && n > r->left / 8)	/* each has its u64 */
 		reader_refuse(r, "%" PRIu64 " elements, which are not here", n);
 	if (reader_good(r))
 		why = into->list(into->arg, key, version, n);
@@ -88,7 +88,7 @@ load_table(struct reader *r, const struct load_target *into)
 	reader_refuse(r, "%s", why);
 }
 
-/* The records up to the end. */
+/* Read all records up to the end. */
 static void
 load_records(struct reader *r, const struct load_target *into)
 {

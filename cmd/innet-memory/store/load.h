@@ -1,10 +1,6 @@
 /*
- * load.h - read a checkpoint (save.h): whole and undamaged, or not at all
- *
- * A length is believed only while the file has as many bytes left, and what
- * is read is charged to the account, so a damaged file costs no memory.  A
- * reader that fails returns 0 or NULL, says in *why what is wrong and where,
- * and fails from then on, so a caller may read much and ask once.
+ * load.h - read a checkpoint file (save.h): complete and undamaged, or not at
+ * all
  */
 #ifndef INNET_MEMORY_STORE_LOAD_H
 #define INNET_MEMORY_STORE_LOAD_H
@@ -18,8 +14,9 @@
 struct table;
 
 /*
- * Where what is read goes.  Each takes what it is given, or leaves it and
- * says why not: NULL is good.  A list is followed by its elements.
+ * Functions that receive the records of a checkpoint.  Each takes what it is
+ * given and returns NULL, or leaves it to the caller and returns the reason.
+ * list() is followed by one element() for each element.
  */
 struct load_target {
 	void *arg;
@@ -30,13 +27,13 @@ struct load_target {
 	    uint64_t version, uint64_t n);
 	const char *(*element)(void *arg, struct blob *b);
 	const char *(*table)(void *arg, struct table *t);
-	/* of the key before it, elements and all */
+	/* of the key before it and its elements */
 	const char *(*expiry)(void *arg, uint64_t at_ms);
 };
 
 /*
- * Read the file that fd is open on; false if it is refused, and r->why says
- * "byte N: reason".  What into has been given by then is its own.
+ * Read the file that is open on fd; false if it is refused, and r->why is "byte
+ * N: reason".  What the target has received by then belongs to it.
  */
 bool load_file(struct reader *r, int fd, struct account *account,
     const struct load_target *into);

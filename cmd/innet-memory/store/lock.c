@@ -1,4 +1,4 @@
-/* lock.c - one server to a file: who holds FILE.lock may write FILE */
+/* lock.c - lock a file, so that one server at a time uses it */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { LOOK_MS = 10 };
 
-/* Once; errno is EAGAIN, too, where it was removed as we came. */
+/* Try once; errno is EAGAIN also if the file was removed meanwhile. */
 static int
 try_lock(const char *name)
 {
@@ -54,7 +54,7 @@ lock_release(int fd, const char *path)
 	char *name;
 
 	if (asprintf(&name, "%s.lock", path) != -1) {
-		unlink(name);	/* while nobody else can have it */
+		unlink(name);	/* while no other process can hold it */
 		free(name);
 	}
 	close(fd);

@@ -1,4 +1,4 @@
-/* reader.c - numbers and bytes of a checkpoint from a source; see load.h */
+/* reader.c - read numbers and bytes of a checkpoint from a source */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ reader_get_rest(struct reader *r, void *p, size_t len)
 	return why == NULL;
 }
 
-/* More bytes into the empty buffer. */
+/* Read more bytes into the empty buffer. */
 static void
 fill_buffer(struct reader *r)
 {

@@ -16,42 +16,45 @@
 
 #include "cmd/innet-memory/store/blob.h"
 
-/* Gives the next len bytes, all of them: NULL, or why not. */
+/* Reads the next len bytes, all of them: NULL, or the reason against it. */
 typedef const char *reader_source(void *arg, void *p, size_t len);
 
 struct reader {
 	uint8_t *buf;
-	size_t at, have;	/* in buf */
-	uint64_t offset;	/* in the file, of buf[at] */
-	uint64_t left;		/* bytes of the file from there on */
-	uint32_t crc;		/* of all before buf */
-	unsigned version;	/* of what is read */
+	size_t at, have;	/* next byte in buf, and its end */
+	uint64_t offset;	/* of buf[at] in the source */
+	uint64_t left;		/* bytes of the source from there on */
+	uint32_t crc;		/* of all bytes before buf */
+	unsigned version;	/* of the checkpoint */
 	struct account *account;
-	char why[128];		/* empty: nothing is wrong */
+	char why[128];		/* empty: no error */
 	reader_source *source;
 	void *arg;
 };
 
 /*
- * A reader of a source that has so many bytes, into an account; to be closed:
- * false then if something was wrong.
+ * Start to read a source of `left` bytes; blobs are charged to the account.
+ * reader_close() returns false if an error occurred.
  */
 void reader_open(struct reader *r, reader_source *source, void *arg,
     uint64_t left, struct account *account);
 bool reader_close(struct reader *r);
 
-/* What is behind the bytes that are left, past the buffer, which is empty. */
+/* Read len bytes behind the `left` ones; the buffer must be empty. */
 bool reader_get_rest(struct reader *r, void *p, size_t len);
 
 void reader_get_bytes(struct reader *r, void *p, size_t len);
 uint64_t reader_get_uint(struct reader *r, size_t bytes);
 float reader_get_f32(struct reader *r);
 double reader_get_f64(struct reader *r);
-/* A blob of the next len bytes, or of as many as a u64 says: yours. */
+/*
+ * Read a blob of len bytes, or of a u64 length that precedes it; the caller
+ * holds it.
+ */
 struct blob *reader_get_blob(struct reader *r, uint64_t len);
 struct blob *reader_get_counted(struct reader *r);
 
-/* What is wrong with what has just been read; the first complaint stays. */
+/* Fail with this reason; the first reason stays. */
 __attribute__((format(printf, 2, 3))) void
 reader_refuse(struct reader *r, const char *fmt, ...);
 static inline bool

@@ -1,12 +1,13 @@
 /*
- * dump.h - a replay table's items in order, and the table made again
+ * replay-dump.h - the items of a replay buffer in order, and how to restore the
+ * buffer
  *
- * To save a table write its settings, its state and its entries; to restore it
- * open one with the same settings, give it the state, then the entries in any
- * order, and ask replay_buffer_counters_add_up().  Ids, counters, times and
- * priorities are as they were, and what was gone stays gone: no id is given
- * twice.  Only per.h's quantised chances may differ in their last bits, where
- * its scale had stayed behind.
+ * To save a buffer, write its settings, its state and its entries.  To restore
+ * it, open a buffer with the same settings, give it the state, then the entries
+ * in any order, and check replay_buffer_counters_add_up().  Ids, counters,
+ * times and priorities are as they were, and no id is given twice.  Only the
+ * quantised probabilities of priorities.h may differ in their last bits, if
+ * their scale had not been adapted yet.
  */
 #ifndef INNET_MEMORY_STORE_DUMP_H
 #define INNET_MEMORY_STORE_DUMP_H
@@ -19,7 +20,7 @@
 #include "common/replay/priorities.h"
 #include "cmd/innet-memory/store/replay-buffer.h"
 
-/* Do the counters add up?  They must, when all items are restored. */
+/* Do the counters add up?  They must once all items are restored. */
 static inline bool
 replay_buffer_counters_add_up(const struct replay_buffer *b)
 {
@@ -29,19 +30,19 @@ replay_buffer_counters_add_up(const struct replay_buffer *b)
 struct replaydump_entry {
 	uint64_t id;
 	float priority;
-	uint32_t times;		/* sampled */
+	uint32_t times;		/* that it was sampled */
 	void *item;
 };
 
 /*
- * The items from the oldest to the newest: false at the end.  *at is 0 at
- * first, or from replaydump_seek().
+ * Store the next item, from the oldest to the newest, in *e; false at the end.
+ * *at is 0 at first, or comes from replaydump_seek().
  */
 static inline bool
 replaydump_next(const struct replay_buffer *b, size_t *at,
     struct replaydump_entry *e)
 {
-	/* from head on up to the last slot used, and those below head */
+	/* slots from head to the last one used, then those below head */
 	const size_t above = b->used > b->head ? b->used - b->head : 0;
 	size_t i;
 
@@ -62,8 +63,9 @@ replaydump_next(const struct replay_buffer *b, size_t *at,
 }
 
 /*
- * Where replaydump_next() gives the item of an id, or, if that has been removed
- * or worn out, the next younger one; the oldest if it was evicted.
+ * Return the position at which replaydump_next() returns the item of an id; if
+ * that was removed or worn out the next newer one; if it was evicted the
+ * oldest.
  */
 static inline size_t
 replaydump_seek(const struct replay_buffer *b, uint64_t id)
@@ -76,17 +78,17 @@ replaydump_seek(const struct replay_buffer *b, uint64_t id)
 	return row < b->head ? above + row : row - b->head;
 }
 
-/* All there is to keep of a table but settings and the items. */
-struct replaydump_get_state {
+/* All state of a buffer except its settings and items. */
+struct replaydump_state {
 	uint64_t inserted, sampled, updated, stale, evicted, removed, worn;
 	uint32_t head, newest;
 	float highest;
 };
 
-static inline struct replaydump_get_state
+static inline struct replaydump_state
 replaydump_get_state(const struct replay_buffer *b)
 {
-	return (struct replaydump_get_state){
+	return (struct replaydump_state){
 		.inserted = b->inserted, .sampled = b->sampled,
 		.updated = b->updated, .stale = b->stale,
 		.evicted = b->evicted, .removed = b->removed, .worn = b->worn,
@@ -96,11 +98,11 @@ replaydump_get_state(const struct replay_buffer *b)
 }
 
 /*
- * Go on from a state, in a new table of the same capacity; false if it cannot
- * have been one.  Restore the items next.
+ * Set the state of a new buffer of the same capacity; false if no buffer can
+ * have this state.  Restore the items next.
  */
 static inline bool
-replaydump_resume(struct replay_buffer *b, const struct replaydump_get_state *s)
+replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 {
 	assert(b->inserted == 0);
 	if (s->head >= b->settings.capacity ||
@@ -117,9 +119,9 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_get_state *s)
 	b->newest = s->newest;
 	b->highest = s->highest;
 	/*
-	 * So that holes never give an id again, nor one out of order: slots
-	 * from head on were filled one round less, but for a stack's, whose
-	 * head moves back.
+	 * Holes must not give an id twice or out of order: slots from head on
+	 * were filled one time less, except in a stack, whose head moves
+	 * back.
 	 */
 	for (size_t i = 0; i < b->settings.capacity; i++)
 		b->slot[i].generation = s->head == 0 || i < s->head ||
@@ -128,7 +130,7 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_get_state *s)
 	return true;
 }
 
-/* Can this entry have been there? */
+/* Can this entry have been in the buffer? */
 static inline bool
 replaydump_check_entry(const struct replay_buffer *b,
     const struct replaydump_entry *e)
@@ -142,8 +144,8 @@ replaydump_check_entry(const struct replay_buffer *b,
 }
 
 /*
- * Put items back where they were: how many of n.  The first that cannot have
- * been there stops it, and is still the caller's, as are those behind it.
+ * Put n items back and return how many.  The first that cannot have been in the
+ * buffer stops it; that one and those behind it still belong to the caller.
  */
 static inline size_t
 replaydump_restore(struct replay_buffer *b, const struct replaydump_entry *e,

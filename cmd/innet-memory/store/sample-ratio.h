@@ -1,20 +1,22 @@
 /*
- * ratio.h - how often experiences may be drawn for each that is inserted
+ * sample-ratio.h - limit how often experiences are sampled for each one that is
+ * inserted
  *
- * With I inserted and S sampled so far, of n more:
- * an insert is refused while S < lo (I + n - slack), never where lo is 0;
- * a sample is refused while S + n > hi I, never where hi is 0.
- * Slack is how many inserts come free before lo counts.
+ * Let I be the number inserted and S the number sampled so far.  For n more,
+ *	an insert is refused while S < lo (I + n - slack), never if lo is 0;
+ *	a sample is refused while S + n > hi I, never if hi is 0.
+ * Slack is the number of inserts that are free before lo counts.
  *
- * Not both for ever: where inserts of n <= slack are refused, I > slack - n
- * and S < lo (I + n - slack), so with lo <= hi
+ * Inserts and samples cannot block each other for ever.  If inserts of
+ * n <= slack are refused, then I > slack - n and S < lo (I + n - slack), so
+ * with lo <= hi
  *	hi I - S > (hi - lo) I + lo (slack - n) >= hi (slack - n),
- * and samples of up to hi (slack - n) at once are allowed.  Whoever inserts
- * more than the slack or samples more than that at once may wait for ever,
- * and should give up in time.
+ * and samples of up to hi (slack - n) at once are allowed.  A client that
+ * inserts more than the slack, or samples more than that at once, may wait for
+ * ever and should use a timeout.
  *
- * Counts are the caller's, below 2^53, where what is said here is exact.  The
- * limits may change at any time.
+ * The caller keeps the counts, which must be below 2^53, where this arithmetic
+ * is exact.  The limits may change at any time.
  */
 #ifndef INNET_MEMORY_STORE_RATIO_H
 #define INNET_MEMORY_STORE_RATIO_H
@@ -29,7 +31,7 @@ struct sample_ratio {
 	uint64_t slack;		/* inserts */
 };
 
-/* NULL, or what is wrong with these limits. */
+/* Return NULL, or the error in these limits. */
 static inline const char *
 sample_ratio_check(const struct sample_ratio *l)
 {
@@ -40,6 +42,7 @@ sample_ratio_check(const struct sample_ratio *l)
 	return NULL;
 }
 
+/* May n more be inserted? */
 static inline bool
 sample_ratio_allows_insert(const struct sample_ratio *l, uint64_t inserted,
     uint64_t sampled, uint64_t n)
@@ -50,6 +53,7 @@ sample_ratio_allows_insert(const struct sample_ratio *l, uint64_t inserted,
 	    (double)sampled >= l->lo * (double)(all - l->slack);
 }
 
+/* May n more be sampled? */
 static inline bool
 sample_ratio_allows_sample(const struct sample_ratio *l, uint64_t inserted,
     uint64_t sampled, uint64_t n)
@@ -58,7 +62,7 @@ sample_ratio_allows_sample(const struct sample_ratio *l, uint64_t inserted,
 	    (double)(sampled + n) <= l->hi * (double)inserted;
 }
 
-/* Why n more were refused: inserts, or samples.  As snprintf. */
+/* Print, like snprintf(), why n more inserts or samples were refused. */
 static inline int
 sample_ratio_explain(const struct sample_ratio *l, bool insert,
     uint64_t inserted, uint64_t sampled, uint64_t n, char *buf, size_t size)

@@ -1,4 +1,4 @@
-/* save.c - write a checkpoint: a file that is there whole or not at all */
+/* save.c - write a checkpoint file: complete, or not at all */
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 
 #include "cmd/innet-memory/store/save.h"
 
-/* The sink of a file: file is it. */
+/* Write to a file: a writer_sink whose arg is the struct atomic_file. */
 static int
 write_file(void *arg, const void *p, size_t len)
 {
@@ -74,10 +74,10 @@ save_file(const char *path, void (*fill)(struct writer *w, void *arg),
 	const bool there = lstat(path, &st) == 0 && !S_ISLNK(st.st_mode);
 
 	if (there && !S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
-		return ENOTSUP;		/* a pipe would make it wait */
+		return ENOTSUP;		/* opening a pipe would block */
 	if (atomic_file_open_here(&file, path) == -1)
 		return errno;
-	/* of others' experiences only who may already read them may know */
+	/* nobody may read experiences who could not read them before */
 	file.mode = there ? st.st_mode & 0777 : 0600;
 	errno = save_to(file.fd, fill, arg);
 	if (atomic_file_close(&file, errno == 0) == -1 ||

@@ -1,13 +1,13 @@
 /*
- * save.h - write a checkpoint: a file that is there whole or not at all
+ * save.h - write a checkpoint file: complete, or not at all
  *
- * Numbers are little-endian, floats as IEEE 754 has them, [n] is a count of
- * bytes, and "bytes" is a u64 count and as many bytes.
+ * Numbers are little-endian, floats are those of IEEE 754, [n] is a number of
+ * bytes, and "bytes" is a u64 length and that many bytes.
  *
  *	file	= "INNETMEM" version:u32 (2) record... end
- *	end	= 'E' crc:u32	CRC-32C of all that stands before it, 'E' too
+ *	end	= 'E' crc:u32	CRC-32C of all bytes before it, including 'E'
  *	record	= clock | string | list | expiry | table
- *	clock	= 'V' u64	the last version given to a change
+ *	clock	= 'V' u64	the version of the latest change
  *	string	= 'S' key:bytes version:u64 value:bytes
  *	list	= 'L' key:bytes version:u64 n:u64 element:bytes[n]
  *	expiry	= 'X' u64	when the key before it expires, ms of the
@@ -25,13 +25,13 @@
  *	frames	n:u32, then each frame, once; in the order in which the items
  *		first refer to them
  *	items	n:u64, oldest first: id:u64 priority:f32 times sampled:u32,
- *		2 * stack numbers of frames:u32, tail:bytes; times are 0 in a
- *		table where nothing wears out
- *	holes	of a lifo table only, so that ids to come are those that would
- *		have come: n:u32, then the generation:u32 of each of the first
- *		n slots; a file of version 1 has none
+ *		2 * stack numbers of frames:u32, tail:bytes; times sampled is
+ *		0 in a table whose items do not wear out
+ *	holes	of a lifo table only, so that the next ids are the same:
+ *		n:u32, then the generation:u32 of each of the first n slots;
+ *		a file of version 1 has none
  *
- * The file is written under its name with .tmp at the end, synced, and renamed;
+ * The file is written under its name with .tmp appended, synced and renamed;
  * then its folder is synced.
  */
 #ifndef INNET_MEMORY_STORE_SAVE_H
@@ -49,16 +49,16 @@ enum { SAVE_VERSION = 2, SAVE_MAGIC_BYTES = 8, SAVE_HEAD_BYTES = 12 };
 void save_clock(struct writer *w, uint64_t version);
 void save_string(struct writer *w, const void *key, size_t key_len,
     uint64_t version, const void *value, size_t len);
-/* Of the key that was saved last, elements and all. */
+/* Save the expiry of the key that was saved last, after its elements. */
 void save_expiry(struct writer *w, uint64_t at_ms);
-/* Then as many elements by writer_put_counted(). */
+/* Save the head of a list; n elements by writer_put_counted() must follow. */
 void save_list(struct writer *w, const void *key, size_t key_len,
     uint64_t version, uint64_t n);
 
 /*
- * Everything between the head and the end is fill's; onto fd, or into the
- * file at path, where a symbolic link is replaced.  0, or an errno, and then
- * what stood at path still does.
+ * Write a checkpoint, whose records fill() writes, to fd or into the file at
+ * path, where a symbolic link is replaced.  Return 0, or an errno; the old file
+ * at path is then still there.
  */
 int save_to(int fd, void (*fill)(struct writer *w, void *arg), void *arg);
 int save_file(const char *path, void (*fill)(struct writer *w, void *arg),

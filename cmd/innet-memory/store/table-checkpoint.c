@@ -1,4 +1,4 @@
-/* table-file.c - a table into a checkpoint and out of one; see save.h */
+/* table-checkpoint.c - write a table into a checkpoint and read it back */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ write_settings(struct writer *w, const struct table *t)
 static void
 write_counters(struct writer *w, const struct table *t)
 {
-	const struct replaydump_get_state at = replaydump_get_state(&t->buf);
+	const struct replaydump_state at = replaydump_get_state(&t->buf);
 
 	writer_put_uint(w, at.inserted, 8);
 	writer_put_uint(w, at.sampled, 8);
@@ -42,9 +42,9 @@ write_counters(struct writer *w, const struct table *t)
 }
 
 /*
- * Every frame once; its number goes into the map.  Nothing is noted in the
- * frames themselves: they lie all over the memory, which the server's child
- * that saves would have to have for itself then.
+ * Write every frame once and put its number into the map.  The frames
+ * themselves are not changed: they are all over the memory, and the child that
+ * saves would need its own copy of all those pages.
  */
 static void
 write_frames(struct writer *w, const struct table *t, struct hashmap *number)
@@ -139,7 +139,7 @@ table_write(struct writer *w, const struct table *t)
 	table_write_parts(w, t);
 }
 
-/* Settings, and of frames; false if they cannot be. */
+/* Read the settings of a table and of its frames; false if they are invalid. */
 static bool
 read_settings(struct reader *r, struct replay_buffer_settings *settings,
     struct frames *f)
@@ -167,7 +167,7 @@ read_settings(struct reader *r, struct replay_buffer_settings *settings,
 	return reader_good(r);
 }
 
-/* An empty table of this name and the settings that follow, or NULL. */
+/* Read settings and return an empty table of this name, or NULL. */
 static struct table *
 read_empty_table(struct reader *r, const void *name, size_t len)
 {
@@ -189,7 +189,7 @@ read_empty_table(struct reader *r, const void *name, size_t len)
 static void
 read_counters(struct reader *r, struct table *t)
 {
-	struct replaydump_get_state at;
+	struct replaydump_state at;
 
 	at.inserted = reader_get_uint(r, 8);
 	at.sampled = reader_get_uint(r, 8);
@@ -205,7 +205,10 @@ read_counters(struct reader *r, struct table *t)
 		reader_refuse(r, "counters that a table cannot have");
 }
 
-/* The n frames, used by this list alone yet.  NULL if there are none. */
+/*
+ * Read n frames, which only the returned array uses yet; NULL if there are
+ * none.
+ */
 static struct frame **
 read_frames(struct reader *r, struct table *t, uint32_t *n)
 {
@@ -230,14 +233,14 @@ read_frames(struct reader *r, struct table *t, uint32_t *n)
 			    want);
 			break;
 		}
-		one->uses = 1;	/* by all[] */
+		one->uses = 1;	/* all[] */
 		all[(*n)++] = one;
 		reader_get_bytes(r, frame_blob(one)->bytes, t->frames.bytes);
 	}
 	return all;
 }
 
-/* One item, or NULL. */
+/* Read one item into *e and return its experience, or NULL. */
 static struct experience *
 read_item(struct reader *r, struct table *t, struct frame *const *all,
     uint32_t n, struct replaydump_entry *e)
@@ -276,7 +279,7 @@ read_item(struct reader *r, struct table *t, struct frame *const *all,
 	return x;
 }
 
-/* Put n items back; those that cannot be are dropped, and it is said. */
+/* Put n items back; drop those that cannot have been there, and fail. */
 static void
 restore_items(struct reader *r, struct table *t, struct replaydump_entry *e,
     size_t n)
@@ -299,7 +302,7 @@ read_items(struct reader *r, struct table *t, struct frame *const *all,
 	uint64_t left = reader_get_uint(r, 8);
 	size_t n;
 
-	t->buf.per.slice = 0;	/* nobody is served meanwhile */
+	t->buf.per.slice = 0;	/* no client waits meanwhile */
 	while (left > 0 && reader_good(r)) {
 		for (n = 0; n < REPLAY_BUFFER_GROUP && n < left; n++) {
 			e[n].item = read_item(r, t, all, frames, &e[n]);

@@ -12,14 +12,15 @@
 #include "cmd/innet-memory/store/table.h"
 #include "cmd/innet-memory/store/writer.h"
 
-/* Into a checkpoint and from one: NULL, and r says why, if it is refused. */
+/* Write a table; read one back, or return NULL with the reason in r. */
 void table_write(struct writer *w, const struct table *t);
 struct table *table_read(struct reader *r);
 
-/* The same without the name, for those who keep that elsewhere. */
+/* Write a table without its name, if the caller keeps the name elsewhere. */
 void table_write_parts(struct writer *w, const struct table *t);
-/* The bytes that table_write_parts() writes. */
+/* Return the number of bytes that table_write_parts() writes. */
 size_t table_checkpoint_bytes(const struct table *t);
+/* Read what table_write_parts() wrote, or return NULL. */
 struct table *table_read_parts(struct reader *r, const void *name, size_t len);
 
 #endif

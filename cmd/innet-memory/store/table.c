@@ -1,4 +1,4 @@
-/* table.c - a table of experiences: a name, a replay buffer, frames */
+/* table.c - a table of experiences: a name, a replay buffer and frames */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ const char *const table_selectors[] = {
 	[REPLAY_BUFFER_FIFO] = "fifo", [REPLAY_BUFFER_LIFO] = "lifo", NULL
 };
 
-/* What a file or a client may have put wrong; words are checked before. */
+/* These can come from a file or a client; words were checked before. */
 const char *
 table_check_settings(const struct replay_buffer_settings *settings)
 {
@@ -36,7 +36,7 @@ table_check_frames(uint64_t bytes, uint64_t stack)
 size_t
 table_slots_bytes(const struct replay_buffer_settings *settings)
 {
-	/* a tree: a leaf, and an eighth of one for what is above it */
+	/* a tree: a leaf of 4 bytes and an eighth more for its inner nodes */
 	const size_t tree = 5, trees = settings->selector == REPLAY_BUFFER_PER
 	    && settings->capacity > TABLE_SLICE ? 2 : 1;
 	const size_t slot = sizeof(struct replay_buffer_slot) + sizeof(float) +

@@ -1,8 +1,9 @@
 /*
- * table.h - a table of experiences: a name, a replay buffer, frames
+ * table.h - a table of experiences: a name, a replay buffer and frames
  *
- * Its items are struct experience.  All of it stands in the server's account:
- * the slots and the tree from the start, experiences as they come.
+ * The items of the replay buffer are struct experience.  All memory is charged
+ * to the account: slots and trees when the table is opened, experiences when
+ * they are added.
  */
 #ifndef INNET_MEMORY_STORE_TABLE_H
 #define INNET_MEMORY_STORE_TABLE_H
@@ -16,7 +17,7 @@
 
 enum {
 	TABLE_NAME_MAX = 255,		/* bytes */
-	TABLE_SLICE = 65536	/* leaves made anew with a request: 0.5 ms */
+	TABLE_SLICE = 65536	/* leaves rebuilt in a request: 0.5 ms */
 };
 /* Bytes of an experience made of frames: RESP's largest bulk string. */
 #define TABLE_EXPERIENCE_MAX ((size_t)512 << 20)
@@ -25,37 +26,37 @@ enum {
 struct table {
 	struct replay_buffer buf;
 	struct frames frames;
-	size_t charged;		/* bytes in the account for buf */
+	size_t charged;		/* bytes charged to the account for buf */
 	size_t name_len;
 	char name[TABLE_NAME_MAX + 1];
 };
 
-/* Words for enum replay_buffer_selector, with NULL at the end. */
+/* The words of enum replay_buffer_selector; ends with NULL. */
 extern const char *const table_selectors[];
 
-/* NULL, or what is wrong with settings or with the size of frames. */
+/* Return NULL, or the error in the settings or in the size of frames. */
 const char *table_check_settings(const struct replay_buffer_settings *settings);
 const char *table_check_frames(uint64_t bytes, uint64_t stack);
 
 /*
- * A table with nothing in it; NULL where the account or the machine has no
- * room.  The settings must be right, and the name of 1 to TABLE_NAME_MAX
- * bytes.
+ * Return an empty table; NULL: no room or no memory.  The settings must be
+ * valid, and the name must have 1 to TABLE_NAME_MAX bytes.
  */
 struct table *table_open(struct account *account, const void *name, size_t len,
     const struct replay_buffer_settings *settings);
+/* Free the table and all experiences. */
 void table_close(struct table *t);
 
 /*
- * The first of what close() does, up to *n things, which are fewer by those
- * then: true if nothing is left but close() itself.
+ * Free up to *n things of the table and subtract them from *n; true if only
+ * table_close() is left to do.
  */
 bool table_free_some(struct table *t, size_t *n);
 
-/* Another name, of 1 to TABLE_NAME_MAX bytes. */
+/* Set another name, of 1 to TABLE_NAME_MAX bytes. */
 void table_rename(struct table *t, const void *name, size_t len);
 
-/* What a table is charged for its slots, bytes. */
+/* Return the bytes that a table is charged for its slots. */
 size_t table_slots_bytes(const struct replay_buffer_settings *settings);
 
 #endif

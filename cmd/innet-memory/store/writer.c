@@ -1,4 +1,4 @@
-/* writer.c - numbers and bytes of a checkpoint into a sink; see save.h */
+/* writer.c - write numbers and bytes of a checkpoint into a sink */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { BUFFER_BYTES = 1 << 20, LARGE_BYTES = 1 << 16 };
 
-/* Give all of it to the sink, or note why not. */
+/* Pass all bytes to the sink, or note the error. */
 static void
 pass_to_sink(struct writer *w, const void *p, size_t len)
 {

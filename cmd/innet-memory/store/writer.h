@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes len bytes, all of them: 0, or an errno. */
+/* Writes len bytes, all of them: 0, or an errno. */
 typedef int writer_sink(void *arg, const void *p, size_t len);
 
 struct writer {
 	uint8_t *buf;
 	size_t have;		/* bytes in buf, not yet written */
-	uint32_t crc;		/* of all before buf */
+	uint32_t crc;		/* of all bytes before buf */
 	writer_sink *sink;
 	void *arg;
-	int error;		/* an errno: nothing more is written */
+	int error;		/* errno of the first error, or 0 */
 };
 
 static inline bool
@@ -29,7 +29,7 @@ writer_good(const struct writer *w)
 	return w->error == 0;
 }
 
-/* Nothing more is written, for this reason (an errno). */
+/* Fail with this errno; nothing more is written. */
 static inline void
 writer_fail(struct writer *w, int error)
 {
@@ -37,7 +37,7 @@ writer_fail(struct writer *w, int error)
 		w->error = error;
 }
 
-/* A saver into a sink, to be closed: 0 then, or an errno. */
+/* Start to write into a sink.  writer_close() returns 0 or an errno. */
 void writer_open(struct writer *w, writer_sink *sink, void *arg);
 void writer_flush(struct writer *w);
 int writer_close(struct writer *w);

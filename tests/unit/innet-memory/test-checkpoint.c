@@ -198,8 +198,8 @@ same_items(const struct table *a, const struct table *b)
 static bool
 same_table(const struct table *a, const struct table *b)
 {
-	const struct replaydump_get_state x = replaydump_get_state(&a->buf);
-	const struct replaydump_get_state y = replaydump_get_state(&b->buf);
+	const struct replaydump_state x = replaydump_get_state(&a->buf);
+	const struct replaydump_state y = replaydump_get_state(&b->buf);
 
 	return a->name_len == b->name_len &&
 	    memcmp(a->name, b->name, a->name_len) == 0 &&

@@ -219,7 +219,7 @@ op_sample(struct pair *a)
 static void
 op_restore(struct pair *a)
 {
-	const struct replaydump_get_state s = replaydump_get_state(&a->b);
+	const struct replaydump_state s = replaydump_get_state(&a->b);
 	struct replaydump_entry e[TWIN_CELLS];
 	struct replay_buffer b;
 	size_t n = 0, at = 0;
@@ -469,7 +469,7 @@ static void
 generations(void)
 {
 	const struct replay_buffer_settings settings = { .capacity = 2 };
-	const struct replaydump_get_state s = { .newest = (1u << 31) - 2,
+	const struct replaydump_state s = { .newest = (1u << 31) - 2,
 	    .inserted = 7, .evicted = 7 };
 	struct replay_buffer b;
 	uint64_t id[6];
@@ -495,7 +495,7 @@ static void
 order(void)
 {
 	const struct replay_buffer_settings settings = { .capacity = 8 };
-	struct replaydump_get_state s;
+	struct replaydump_state s;
 	struct replaydump_entry e;
 	struct replay_buffer b, c;
 	uint64_t last = 0, id = 0;
@@ -530,7 +530,7 @@ unsound(void)
 {
 	const struct replay_buffer_settings settings = {
 	    .capacity = 4, .times = 3};
-	struct replaydump_get_state s = { .newest = 5, .inserted = 9,
+	struct replaydump_state s = { .newest = 5, .inserted = 9,
 	    .evicted = 7, .highest = 2 };
 	const struct replaydump_entry good = { .id = 5ull << 32 | 1,
 	    .priority = 2, .times = 2 };
