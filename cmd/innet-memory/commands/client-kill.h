@@ -1,8 +1,8 @@
 /*
  * kill.h - CLIENT KILL
  */
-#ifndef INNET_MEMORY_COMMANDS_KILL_H
-#define INNET_MEMORY_COMMANDS_KILL_H
+#ifndef INNET_MEMORY_COMMANDS_CLIENT_KILL_H
+#define INNET_MEMORY_COMMANDS_CLIENT_KILL_H
 
 #include "cmd/innet-memory/server/client.h"
 

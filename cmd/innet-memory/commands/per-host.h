@@ -5,8 +5,8 @@
  * Redis (module/).  Arguments are args.h's, replies reply.h's; all else that
  * differs is here.  A client is whoever asks, and the host's own.
  */
-#ifndef INNET_MEMORY_COMMANDS_HOST_H
-#define INNET_MEMORY_COMMANDS_HOST_H
+#ifndef INNET_MEMORY_COMMANDS_PER_HOST_H
+#define INNET_MEMORY_COMMANDS_PER_HOST_H
 
 #include <stdbool.h>
 #include <stddef.h>

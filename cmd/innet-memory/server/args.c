@@ -1,4 +1,4 @@
-/* args.c - the arguments of a request, whoever brought it */
+/* args.c - read the arguments of a request */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

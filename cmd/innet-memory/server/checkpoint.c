@@ -1,4 +1,4 @@
-/* restore.c - a checkpoint into the server and out of it */
+/* checkpoint.c - write all keys into a checkpoint, and replace them from one */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,11 +46,11 @@ checkpoint_write(struct writer *w, void *arg)
 		write_key(w, srv->keys.key[i]);
 }
 
-/* What is read, until it is known to be good. */
+/* The keys that were read, until the whole file is known to be good. */
 struct checkpoint_state {
 	struct keyspace keys;
 	uint64_t version;
-	struct key *key;	/* the last one, whose elements follow */
+	struct key *key;	/* the last key; its elements follow */
 };
 
 static const char *
@@ -62,7 +62,7 @@ read_clock(void *arg, uint64_t version)
 	return NULL;
 }
 
-/* A new key of this name: NULL, or why not. */
+/* Add a key of this name; return NULL, or the reason against it. */
 static const char *
 read_key(struct checkpoint_state *b, const struct blob *name, uint64_t version,
     enum key_type type, struct key **k)
@@ -151,7 +151,7 @@ checkpoint_read(struct server *srv, const char *path, char *why, size_t size)
 	    .lazy_free = &srv->lazy_free, .seed = srv->keys.seed } }, old;
 	const struct load_target into = { &b, read_clock, read_string,
 		read_list, read_element, read_table, read_expiry };
-	/* of a pipe, which has no writer, it would wait for one */
+	/* O_NONBLOCK: opening a pipe would wait for a writer */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct stat st;
 	struct reader r;

@@ -13,20 +13,20 @@
 #include "cmd/innet-memory/store/frames.h"
 
 enum {
-	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
-	TURN_NS = 2000000,	/* of commands of one client, and one more */
-	NEAR_BYTES = 512 << 10,	/* sent in a turn to one on this machine */
-	FAR_BYTES = 64 << 10,	/* ... and to another machine */
+	TAIL_BYTES = 512,	/* read behind a bulk: its end and more */
+	TURN_NS = 2000000,	/* of commands in a turn, and one more */
+	NEAR_BYTES = 512 << 10,	/* sent in a turn on this machine */
+	FAR_BYTES = 64 << 10,	/* sent in a turn to another machine */
 	SPARE_BYTES = 4 << 20,	/* for a request of many arguments */
-	SMALL_BYTES = 16 << 10,	/* kept of a line, whatever memory is left */
-	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
+	SMALL_BYTES = 16 << 10,	/* kept of a line even without memory */
+	LARGE_BYTES = 1 << 20	/* of replies, not kept without memory */
 };
 
-/* A place for a bulk, or the request is refused. */
+/* Give the bulk that begins a place, or refuse the request. */
 static void
 place_bulk(struct client *c)
 {
-	/* it may become a frame */
+	/* the blob may become a frame */
 	struct blob *b = blob_new_behind(&c->srv->account, sizeof(struct frame),
 	    c->in.bulk_len);
 
@@ -39,7 +39,7 @@ place_bulk(struct client *c)
 	resp_place_bulk(&c->in, b, b->bytes);
 }
 
-/* Done with the request that stands. */
+/* Drop the request that was run. */
 static void
 finish_request(struct client *c)
 {
@@ -47,7 +47,7 @@ finish_request(struct client *c)
 	resp_finish_request(&c->in);
 }
 
-/* May requests of it be run now? */
+/* May requests of the client be run now? */
 static bool
 may_run(const struct client *c)
 {
@@ -56,8 +56,8 @@ may_run(const struct client *c)
 }
 
 /*
- * Has it had its turn?  What it has sent besides waits until all others have
- * had theirs.
+ * Has the client used its share of time?  Its other requests wait until all
+ * other clients have had a turn.
  */
 static bool
 turn_is_over(const struct client *c)
@@ -65,7 +65,9 @@ turn_is_over(const struct client *c)
 	return c->fd != -1 && c->srv->spent_ns >= TURN_NS;
 }
 
-/* It has a turn, or it has had one and only sends what there is. */
+/*
+ * Begin a turn, or, after a turn, only send and run what is finished at once.
+ */
 static void
 begin_turn(struct client *c, bool turn)
 {
@@ -74,7 +76,7 @@ begin_turn(struct client *c, bool turn)
 		c->turn_ns = c->srv->now_ns;
 }
 
-/* Keep what cannot be read yet; it may stand in c->unread. */
+/* Keep input that cannot be read yet; p may be in c->unread. */
 static void
 keep_unread(struct client *c, const uint8_t *p, size_t len)
 {
@@ -102,21 +104,21 @@ keep_unread(struct client *c, const uint8_t *p, size_t len)
 	}
 }
 
-/* Requests that may be kept grow with the memory that is left. */
+/* Limit the size of a request by the memory that is left. */
 static void
 set_limits(struct client *c)
 {
 	const struct account *bs = &c->srv->account;
 	const size_t want = SPARE_BYTES + 2 * c->charged;
 
-	/* what was removed must not make a request too large */
+	/* removed keys must not make a request too large */
 	if (lazy_free_is_pending(&c->srv->lazy_free))
 		(void)account_has_room(bs, want < bs->limit ? want : bs->limit);
 	c->in.keep_bytes = bs->used < bs->limit ? bs->limit - bs->used : 0;
 	c->in.no_auth = !c->authenticated;
 }
 
-/* What it makes us keep must not be without end. */
+/* Close a client whose buffers grow without memory. */
 static void
 check_memory(struct client *c)
 {
@@ -161,7 +163,7 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 	check_memory(c);
 }
 
-/* Ask epoll for what matters now. */
+/* Wait for the events that matter now. */
 static void
 update_epoll(struct client *c)
 {
@@ -172,7 +174,7 @@ update_epoll(struct client *c)
 		return;
 	if (may_run(c) && !c->eof && !c->stalled)
 		want |= EPOLLIN;
-	else if (c->retry != NULL)	/* one that has gone need not wait */
+	else if (c->retry != NULL)	/* notice if it leaves */
 		want |= EPOLLRDHUP;
 	if (want == c->epoll_events)
 		return;
@@ -182,13 +184,13 @@ update_epoll(struct client *c)
 	c->epoll_events = want;
 }
 
-/* It has been answered: close, but let it read the answer first. */
+/* Close the connection, but let the client read its replies first. */
 static void
 close_after_reply(struct client *c)
 {
 	struct server *srv = c->srv;
 
-	/* unread input would make the kernel forget what it has yet to send */
+	/* with unread input the kernel would discard what it must still send */
 	for (int i = 0; i < 16; i++) {
 		if (recv(c->fd, srv->input, SERVER_IN_BYTES, MSG_DONTWAIT) <= 0)
 			break;
@@ -197,9 +199,10 @@ close_after_reply(struct client *c)
 }
 
 /*
- * Send what goes, and run what waited for that.  Over a link a call with more
- * than FAR_BYTES can last until that has taken it all, for acknowledgements
- * that come meanwhile are worked off before it is done.
+ * Send replies, and run requests that waited for this.  Over a network a call
+ * with more than FAR_BYTES can last until the network has taken them all,
+ * because the kernel handles acknowledgements that arrive meanwhile before it
+ * returns.
  */
 static void
 send_and_run(struct client *c)
@@ -223,15 +226,15 @@ send_and_run(struct client *c)
 		client_close_after_reply(c, DISCONNECT_GONE);
 	if (!c->dead && c->disconnect != DISCONNECT_NONE && c->out.pending == 0)
 		close_after_reply(c);
-	client_charge(c); /* also of those who have read all and ask no more */
+	client_charge(c); /* also if the client sends no more requests */
 	if (c->out.bad)
 		client_close_now(c, DISCONNECT_MEMORY);
 	update_epoll(c);
 }
 
 /*
- * Read once, a bulk straight to its place; the bytes that came.  Of a client
- * that sends megabytes others who ask for little see SERVER_IN_BYTES at most.
+ * Receive once, a bulk directly to its place, and return the number of bytes.
+ * A client that sends megabytes delays others by SERVER_IN_BYTES at most.
  */
 static ssize_t
 receive_once(struct client *c)
@@ -306,7 +309,7 @@ client_retry_parked(struct client *c, bool late)
 {
 	client_retry *retry = c->retry;
 
-	begin_turn(c, false);	/* this is one, however long it takes */
+	begin_turn(c, false);	/* this is the turn, whatever time it takes */
 	c->parked_seen = c->srv->changes;
 	if (!retry(c, &c->in.args, late))
 		return;

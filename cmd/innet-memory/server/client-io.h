@@ -1,8 +1,8 @@
 /*
  * client-io.h - receive requests, run them, send replies
  *
- * A client has a turn: its requests run until it has used its share of time;
- * what it sent besides waits until all others have had theirs.
+ * A client has turns: in a turn its requests run until it has used its share of
+ * time; its other requests wait until all other clients have had a turn.
  */
 #ifndef INNET_MEMORY_SERVER_CLIENT_IO_H
 #define INNET_MEMORY_SERVER_CLIENT_IO_H

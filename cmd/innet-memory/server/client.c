@@ -28,7 +28,6 @@ client_new(struct server *srv, int fd, const char *addr)
 	return c;
 }
 
-/* What its buffers take now stands in the account. */
 void
 client_charge(struct client *c)
 {
@@ -59,10 +58,7 @@ client_free(struct client *c)
 	free(c);
 }
 
-/*
- * It waits no more.  c->parked_next is left, for whoever goes along the row and
- * has just come to c.
- */
+/* c->parked_next is kept, because retry_parked() may be at c in the list. */
 void
 client_unpark(struct client *c)
 {

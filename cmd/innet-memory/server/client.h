@@ -16,8 +16,9 @@ struct client;
 struct transaction;
 
 /*
- * A parked request's function: answer it and return true, or return false to
- * go on waiting.  late: the time is over, so it must answer.
+ * Tries a parked request again: it answers and returns true, or returns false
+ * to continue to wait.  If late is set the deadline has passed and it must
+ * answer.
  */
 typedef bool client_retry(struct client *c, const struct resp_args *a,
     bool late);
@@ -26,36 +27,38 @@ enum { CLIENT_NAME_BYTES = 128, CLIENT_ADDR_BYTES = 120 };
 
 struct client {
 	struct server *srv;
-	int fd;				/* -1: none, as in tests */
+	int fd;				/* -1: none, in tests */
 	uint64_t id;
-	size_t at;			/* in srv->client */
+	size_t at;			/* index in srv->client */
 	struct resp in;
-	uint8_t *unread;			/* input that waits */
+	uint8_t *unread;			/* input that is not read yet */
 	size_t unread_len, unread_room;
 	struct out out;
-	size_t charged;			/* in the account, for its buffers */
-	uint64_t connected_ns;		/* connected, monotonic */
-	uint64_t received_ns;		/* last time something came */
-	uint64_t progress_ns;		/* last time something went out */
+	size_t charged;			/* to the account, for its buffers */
+	uint64_t connected_ns;		/* monotonic, as all times here */
+	uint64_t received_ns;		/* last input */
+	uint64_t progress_ns;		/* last time that output was sent */
 	uint64_t turn_ns;		/* srv->now_ns of its last turn */
-	int queued;			/* bytes with the kernel then */
+	int queued;			/* bytes in the kernel at progress_ns */
 	uint64_t commands, in_bytes, errors;
-	unsigned epoll_events;		/* epoll events asked for */
-	enum disconnect_reason disconnect; /* goes when all is sent */
-	bool dead;			/* goes at once */
-	bool stalled;			/* rest could be read, but not run */
-	bool eof;			/* it will send no more */
-	bool remote;			/* on another machine, or maybe */
-	bool authenticated;			/* has given the password */
+	unsigned epoll_events;		/* that epoll waits for */
+	/* closed after its replies, or not */
+	enum disconnect_reason disconnect;
+	/* closed at the end of the loop's turn */
+	bool dead;
+	bool stalled;			/* requests in unread may not run yet */
+	bool eof;			/* the client sends no more */
+	bool remote;			/* may be on another machine */
+	bool authenticated;		/* or no password is needed */
 	bool no_evict;
-	bool resp3;			/* what it speaks, or RESP2 */
-	const char *last_command;		/* name of its last command */
-	struct transaction *transaction; /* MULTI and WATCH; NULL: neither */
-	client_retry *retry;		/* it is parked */
-	uint64_t deadline_ns;		/* ... until then, monotonic */
-	uint64_t parked_seen;		/* srv->changes it was tried with */
+	bool resp3;			/* it speaks RESP3, not RESP2 */
+	const char *last_command;		/* its name */
+	struct transaction *transaction; /* NULL: neither MULTI nor WATCH */
+	client_retry *retry;		/* not NULL: the client is parked */
+	uint64_t deadline_ns;		/* parked until then */
+	uint64_t parked_seen;		/* srv->changes at the last try */
 	struct client *parked_prev,
-	    *parked_next; /* parked before it, and after */
+	    *parked_next; /* list of parked clients */
 	char name[CLIENT_NAME_BYTES];
 	char addr[CLIENT_ADDR_BYTES];
 };
@@ -70,28 +73,28 @@ void client_free(struct client *c);
 void client_charge(struct client *c);
 
 /*
- * Park the client until its request can be answered: retry() is called when
- * something was changed (server_mark_changed()), and at the latest at
- * deadline_ns (monotonic, timer.h; TIMER_NEVER: no end).  Others are served
- * meanwhile; its own further requests wait.  False if it may not wait (it is
- * within EXEC): then answer now.
+ * Park the client until its request can be answered: retry() is called after
+ * each change (server_mark_changed()), and at the latest at deadline_ns
+ * (monotonic; TIMER_NEVER: no deadline).  Other clients are served meanwhile;
+ * further requests of this client wait.  False within EXEC, where the request
+ * must be answered now.
  */
 bool client_park(struct client *c, uint64_t deadline_ns, client_retry *retry);
 
 /*
- * Has it left so much unread that it must read before its next requests run?
- * While memory is short (text grows by doubling), less will do: the rest is for
- * what others store.
+ * Are so many replies unsent that the client must read before its next requests
+ * run?  The limit is lower while memory is short, because the rest is needed
+ * for data.
  */
 bool client_has_backlog(const struct client *c);
 
-/* It goes, when what it is owed is sent. */
+/* Close the client after its replies are sent. */
 void client_close_after_reply(struct client *c, enum disconnect_reason why);
 
-/* It goes at once. */
+/* Close the client without sending more. */
 void client_close_now(struct client *c, enum disconnect_reason why);
 
-/* Take a client out of the row of parked ones, after its answer. */
+/* Remove a client from the list of parked clients. */
 void client_unpark(struct client *c);
 
 #endif

@@ -7,8 +7,9 @@
 #include "cmd/innet-memory/server/args.h"
 #include "cmd/innet-memory/server/command-table.h"
 
-enum { HOMES = 1024 };	/* several times the commands there are */
+enum { HOMES = 1024 };	/* size of the hash table: several times the commands */
 
+/* Return the place of a name in the hash table. */
 static size_t
 hash_name(const uint8_t *p, size_t len)
 {
@@ -29,7 +30,7 @@ count_commands(const struct command *c)
 	return n;
 }
 
-/* Add the commands of a table; those with words are followed by them. */
+/* Add the commands of a table, each followed by its subcommands. */
 static void
 add_commands(struct command_table *vs, const struct command *c,
     const struct command_entry *of)

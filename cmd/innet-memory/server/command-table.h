@@ -16,29 +16,29 @@
 struct command_entry {
 	const struct command *cmd;
 	const struct command_entry
-	    *parent;		/* it is a word after that one; or NULL */
-	struct latency latency;	/* of those that ran */
-	uint64_t failed;	/* they ran, and answered with an error */
-	uint64_t rejected;	/* they did not run */
-	char name[32];		/* client|setname */
+	    *parent;		/* of a subcommand, or NULL */
+	struct latency latency;	/* of calls that ran */
+	uint64_t failed;	/* calls that ran and replied with an error */
+	uint64_t rejected;	/* calls that did not run */
+	char name[32];		/* such as client|setname */
 };
 
 struct command_table {
 	struct command_entry *v;
 	size_t n;
-	uint16_t *home;		/* by hash of a command's name: place + 1 */
+	uint16_t *home;		/* hash table of names: index in v + 1 */
 };
 
-/* Collect the tables of all parts.  False without memory. */
+/* Collect the commands of all parts; false without memory. */
 bool command_table_open(struct command_table *vs,
     const struct part *const *parts);
 void command_table_close(struct command_table *vs);
 
-/* The command of this name, in any case; NULL: there is none. */
+/* Return the command of this name, in any case, or NULL. */
 struct command_entry *command_table_find(const struct command_table *vs,
     const uint8_t *p, size_t len);
 
-/* The word that follows of, in any case; NULL: there is none. */
+/* Return the subcommand of this name, in any case, or NULL. */
 struct command_entry *command_table_find_sub(const struct command_table *vs,
     const struct command_entry *of, const uint8_t *p, size_t len);
 

@@ -15,27 +15,27 @@
 struct client;
 
 enum {
-	COMMAND_READ = 1,	/* reads keys */
-	COMMAND_WRITE = 2,	/* changes what is stored */
-	COMMAND_DENY_OOM = 4,	/* may add to it: -OOM when memory is full */
-	COMMAND_NO_AUTH = 8,	/* before AUTH, too */
-	COMMAND_UNQUEUED = 16,	/* within MULTI, too, instead of queued */
-	COMMAND_NOT_IN_MULTI = 32, /* refused within MULTI */
+	COMMAND_READ = 1,	/* it reads keys */
+	COMMAND_WRITE = 2,	/* it changes keys */
+	COMMAND_DENY_OOM = 4,	/* it may need memory: -OOM if memory is full */
+	COMMAND_NO_AUTH = 8,	/* it is allowed before AUTH */
+	COMMAND_UNQUEUED = 16,	/* it is never queued by MULTI */
+	COMMAND_NOT_IN_MULTI = 32, /* it is refused within MULTI */
 	COMMAND_FAST = 64,	/* shown by COMMAND only: */
 	COMMAND_ADMIN = 128,
-	COMMAND_NOT_REDIS = 256	/* Redis has none of that name */
+	COMMAND_NOT_REDIS = 256	/* Redis has no command of this name */
 };
 
 struct command {
 	/* lower case; the last row of a table has NULL */
 	const char *name;
-	int arity;		/* words with the name; -n: n or more */
+	int arity;		/* words, with the name; -n: n or more */
 	unsigned flags;
 	void (*run)(struct client *c, const struct resp_args *a);
-	const char *group, *summary;	/* of COMMAND DOCS */
-	const char *usage;	/* its arguments (usage.h); NULL: none */
+	const char *group, *summary;	/* for COMMAND DOCS */
+	const char *usage;	/* arguments (command-docs.h); NULL: none */
 	int first_key, last_key, step;	/* 0: none; last may be -1 */
-	const struct command *subs;	/* words that may follow the name */
+	const struct command *subs;	/* subcommands */
 };
 
 #endif

@@ -123,14 +123,15 @@ parse_option(int ch, struct conf *cf)
 	}
 }
 
-/* What is read and written, and that none of it is lost. */
+/* Check that no output file overwrites an input, and open --json. */
 static void
 check_files(struct conf *cf, bool json)
 {
 	struct files f = { 0 };
 
 	files_in(&f, "--password-file", cf->password_file);
-	files_out(&f, "--save", cf->save);	/* read first, on purpose */
+	/* that it is read first is intended */
+	files_out(&f, "--save", cf->save);
 	files_out(&f, "--port-file", cf->port_file);
 	files_out(&f, "--unix", cf->unix_path);
 	if (json)

@@ -1,4 +1,7 @@
-/* conf.h - what the command line says */
+/*
+ * conf.h - the configuration of the server: the command line, and then CONFIG
+ * SET
+ */
 #ifndef INNET_MEMORY_SERVER_CONF_H
 #define INNET_MEMORY_SERVER_CONF_H
 
@@ -14,28 +17,32 @@ struct conf {
 	const char *unix_path;		/* NULL: none */
 	const char *port_file;		/* NULL: none */
 	const char *password_file;	/* NULL: none */
-	const char *save;		/* NULL: nothing is kept */
+	const char *save;		/* file; NULL: nothing is saved */
 	uint64_t save_every_ns;		/* TIMER_NEVER: at the end only */
-	uint64_t memory_bytes;		/* for all that is stored, at most */
-	uint64_t touch_bytes;		/* of it, taken at the start */
-	uint64_t output_bytes;		/* a client may owe us to read */
-	uint64_t stuck_ns;		/* ... so long, if it is more */
-	/* TIMER_NEVER: a client may be silent */
+	uint64_t memory_bytes;		/* limit for all keys and buffers */
+	uint64_t touch_bytes;		/* of it, allocated at the start */
+	/* of replies that a client may leave unread */
+	uint64_t output_bytes;
+	/* time after which such a client is closed */
+	uint64_t stuck_ns;
+	/* time without requests; TIMER_NEVER: no limit */
 	uint64_t idle_ns;
 	uint64_t duration_ns;
 	uint64_t clients;		/* at most */
-	struct networks allow;		/* whose clients are served */
+	struct networks allow;		/* networks whose clients are served */
 	uint64_t capacity;		/* of the table "replay"; 0: none */
-	double alpha;			/* ... its exponent */
+	double alpha;			/* exponent of its priorities */
 	uint64_t seed;
-	bool seeded;			/* else seed is from the kernel */
-	FILE *json;			/* where it goes; NULL: nowhere */
+	/* false: the seed comes from the kernel */
+	bool seeded;
+	FILE *json;			/* summary as JSON; NULL: none */
 	bool verbose, quiet;
-	bool insecure;			/* serve others without a password */
-	const char *user;		/* to be, or NULL */
+	/* serve other machines without a password */
+	bool insecure;
+	const char *user;		/* to change to, or NULL */
 };
 
-/* Read the command line, or exit. */
+/* Read the command line; print an error and exit if it is wrong. */
 struct conf conf_parse(int argc, char *argv[]);
 
 #endif

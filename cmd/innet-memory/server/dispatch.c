@@ -12,7 +12,10 @@
 #include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/server/transaction.h"
 
-/* Redis shows up to 128 bytes of a word, and of all that follow it. */
+/*
+ * Show up to 128 bytes of the word, and of all arguments together, as Redis
+ * does.
+ */
 static void
 reply_unknown(struct client *c, const struct resp_args *a)
 {
@@ -32,7 +35,7 @@ reply_unknown(struct client *c, const struct resp_args *a)
 	    (const char *)a->v[0].p, args);
 }
 
-/* It will not run: say why, which ends a transaction if it is EXEC. */
+/* Reply with the reason; a rejected EXEC ends the transaction. */
 static void
 reject_request(struct client *c, struct command_entry *v, const char *why)
 {
@@ -56,7 +59,7 @@ check_arity(const struct command *cmd, size_t n)
 	    n == (size_t)cmd->arity;
 }
 
-/* The name of a verb, all of which are shorter than 32. */
+/* Copy the name of a command, always shorter than 32, in upper case. */
 static void
 copy_upper(char up[32], const char *name)
 {
@@ -67,7 +70,10 @@ copy_upper(char up[32], const char *name)
 	up[i] = '\0';
 }
 
-/* Redis' commands are answered with Redis' bytes, our own with the usage. */
+/*
+ * Print the bytes of Redis for a command of Redis, and add the usage for our
+ * own.
+ */
 static void
 print_usage(const struct command_entry *v, char *why, size_t room)
 {
@@ -82,7 +88,7 @@ print_usage(const struct command_entry *v, char *why, size_t room)
 	    v->cmd->usage == NULL ? "" : v->cmd->usage);
 }
 
-/* The verb of a request; NULL: why not has been said. */
+/* Return the command of a request; NULL, after a reply: there is none. */
 static struct command_entry *
 find_command(struct client *c, const struct resp_args *a)
 {
@@ -118,7 +124,7 @@ find_command(struct client *c, const struct resp_args *a)
 	return v;
 }
 
-/* May it run?  If not, that has been said. */
+/* May the command run?  If not, this was replied. */
 static bool
 may_run(struct client *c, struct command_entry *v, const struct resp_args *a)
 {
@@ -158,7 +164,7 @@ command_call(struct client *c, struct command_entry *v,
 	latency_add(&v->latency, took);
 }
 
-/* Other programs' protocols are not spoken here. */
+/* Is this HTTP, sent by a web browser? */
 static bool
 is_http(const struct resp_args *a)
 {
@@ -188,12 +194,12 @@ command_run(struct client *c, struct resp_args *a)
 		client_close_after_reply(c, DISCONNECT_HTTP);
 		return;
 	}
-	if (a->n == 0) {		/* not even its name was kept */
+	if (a->n == 0) {		/* not even the name was kept */
 		reply_oom(c);
 		transaction_spoil(c->transaction);
 		return;
 	}
-	/* a lost request lacks arguments: only its name counts */
+	/* a lost request lacks arguments: use only its name */
 	v = a->lost ? command_table_find(&c->srv->command_table, a->v[0].p,
 	    a->v[0].len) : find_command(c, a);
 	if (v == NULL && a->lost)

@@ -1,4 +1,4 @@
-/* listen.c - where clients come in */
+/* listen.c - the sockets on which clients connect */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,20 +25,20 @@ static const char full[] = "-ERR max number of clients reached\r\n";
 static void
 set_socket_option(int fd, int level, int name, int value)
 {
-	/* each is a help only */
+	/* an error does no harm */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 /*
- * Send at once, and within this machine as fast as it goes: where the system's
- * choice is BBR, which paces, 42.7 MB take twice as long.
+ * Send without delay, and within this machine as fast as possible: with BBR,
+ * which paces, 42.7 MB take twice as long.
  */
 static void
 tune_socket(int fd, const union addr *peer)
 {
 	set_socket_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_socket_option(
-	    fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* of hosts that vanish */
+	    fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* detect hosts that vanish */
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 300);
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 100);
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
@@ -46,7 +46,7 @@ tune_socket(int fd, const union addr *peer)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
-/* A place for one more in srv->client. */
+/* Make room for one more in srv->client. */
 static bool
 reserve_client(struct server *srv)
 {
@@ -64,7 +64,7 @@ reserve_client(struct server *srv)
 	return true;
 }
 
-/* One has come at fd, maybe from another machine. */
+/* Add a client that connected, perhaps from another machine. */
 static void
 add_client(struct server *srv, int fd, const char *addr, bool far)
 {
@@ -97,7 +97,7 @@ add_client(struct server *srv, int fd, const char *addr, bool far)
 		    (unsigned long long)c->id, addr);
 }
 
-/* Ask epoll for those who come, or for none of them. */
+/* Accept clients, or no longer. */
 static void
 set_listening(struct server *srv, bool yes)
 {
@@ -129,9 +129,9 @@ listen_again(struct server *srv)
 }
 
 /*
- * accept() failed.  Where no descriptor is left, one that is kept for this is
- * given up to tell the next client so, who would else wait, and so would we,
- * woken again and again.  Without even that nobody is let in for a while.
+ * accept() failed.  If no descriptor is left, close the spare one and use it to
+ * tell the next client; otherwise the client would wait and epoll would wake us
+ * again and again.  Without a spare one, accept no client for a while.
  */
 static bool
 handle_accept_error(struct server *srv, struct event_source *w)
@@ -163,7 +163,10 @@ handle_accept_error(struct server *srv, struct event_source *w)
 static const char denied[] = "-DENIED without a password this serves its own "
     "machine alone; start it with --password-file, --allow or --insecure\r\n";
 
-/* Is it served, who is so far away?  One that is not is told why. */
+/*
+ * Deny a client on another machine if nothing protects the server, and tell it
+ * why.
+ */
 static bool
 deny_remote(struct server *srv, int fd, const union addr *a, const char *name)
 {
@@ -179,7 +182,7 @@ deny_remote(struct server *srv, int fd, const union addr *a, const char *name)
 	return true;
 }
 
-/* One that is not of --allow learns nothing. */
+/* Close a client that is not of --allow, without a reply. */
 static void
 reject_client(struct server *srv, int fd, const char *addr)
 {

@@ -25,10 +25,10 @@
 
 enum {
 	EVENTS = 128,
-	TOP_BYTES = 64 << 20	/* by which the heap grows */
+	TOP_BYTES = 64 << 20	/* by which the heap grows at least */
 };
 
-/* Where addresses are checked, what was given back is not to be used again. */
+/* With AddressSanitizer freed memory must not be reused. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SPARE_BYTES = 0 };
 #else
@@ -36,10 +36,10 @@ enum { SPARE_BYTES = 256 << 10 };
 #endif
 
 /*
- * Memory is taken from one heap that grows in large steps and does not
- * shrink, the first of it touched now: no page faults later.  What is freed is
- * merged at once, but for the account's spare pieces: small blocks kept for
- * later would be merged by the million before a large one, which takes 40 ms.
+ * Take memory from one heap that grows in large steps and does not shrink, and
+ * touch its first part now, so that there are no page faults later.  Freed
+ * memory is merged at once, except for the account's spare pieces: merging a
+ * million small blocks before a large one takes 40 ms.
  */
 static void
 touch_memory(struct server *srv)
@@ -64,7 +64,7 @@ touch_memory(struct server *srv)
 	free((void *)p);
 }
 
-/* Somebody needs so many bytes: what was removed is freed for that. */
+/* Free removed keys until the account has so many bytes left. */
 static bool
 reclaim_memory(void *arg, size_t bytes)
 {
@@ -95,7 +95,7 @@ server_open(struct server *srv, const struct conf *cf,
 	srv->account.arg = srv;
 	srv->keys.seed = random[0];
 	srv->rng = rng_seed(cf->seeded ? cf->seed : random[1]);
-	/* so that they also grow from one run to the next */
+	/* so that versions also grow from one run to the next */
 	srv->version = timer_wall_ns() / 1000;
 	srv->now_ns = srv->start_ns = timer_mono_ns();
 	if (cf->password_file != NULL)
@@ -155,7 +155,7 @@ make_counters(const struct server *srv)
 	return c;
 }
 
-/* 0, or 1 and why they could not be said. */
+/* Print the summary and return 0, or 1 if that failed. */
 static int
 print_counters(const struct server *srv)
 {
@@ -184,7 +184,7 @@ on_signals(struct server *srv, struct event_source *w)
 	}
 }
 
-/* Signals come as events; none is lost. */
+/* Let signals arrive as events, so that none is lost. */
 static void
 open_loop(struct server *srv)
 {
@@ -205,7 +205,7 @@ open_loop(struct server *srv)
 		err(1, "epoll");
 }
 
-/* Those who are gone leave the table. */
+/* Free clients that were closed. */
 static void
 remove_closed_clients(struct server *srv)
 {
@@ -229,7 +229,7 @@ remove_closed_clients(struct server *srv)
 	}
 }
 
-/* Does it hold more than is left for others? */
+/* Do the buffers of this client take more memory than is left? */
 static bool
 holds_too_much(const struct server *srv, const struct client *c)
 {
@@ -237,7 +237,7 @@ holds_too_much(const struct server *srv, const struct client *c)
 	    c->out.pending : c->charged);
 }
 
-/* Has it read nothing for so long, though we wait for it? */
+/* Has the client read nothing for --stuck-timeout although it should? */
 static bool
 reads_too_slowly(struct server *srv, struct client *c)
 {
@@ -246,7 +246,7 @@ reads_too_slowly(struct server *srv, struct client *c)
 	if (c->out.pending == 0 || (c->disconnect == DISCONNECT_NONE &&
 	    !client_has_backlog(c) && !holds_too_much(srv, c)))
 		return false;
-	/* the kernel takes more only when much of what it has is read */
+	/* the kernel takes more only after much of its data was read */
 	(void)ioctl(c->fd, SIOCOUTQ, &queued);
 	if (queued != c->queued)
 		c->progress_ns = srv->now_ns;
@@ -254,7 +254,7 @@ reads_too_slowly(struct server *srv, struct client *c)
 	return srv->now_ns >= timer_after(c->progress_ns, srv->conf.stuck_ns);
 }
 
-/* One who owes us to read, or to go on, and does not. */
+/* Close a client that does not read, does not finish its request or is idle. */
 static void
 check_client(struct server *srv, struct client *c)
 {
@@ -272,7 +272,7 @@ check_client(struct server *srv, struct client *c)
 		client_close_now(c, DISCONNECT_IDLE);
 }
 
-/* What is due at this time; when more will be. */
+/* Do what is due now, and return when more is due. */
 static uint64_t
 run_timers(struct server *srv)
 {
@@ -293,8 +293,8 @@ run_timers(struct server *srv)
 }
 
 /*
- * Those who wait for something, longest first, so that none waits for ever
- * while others who ask again and again are served; when to look at them again.
+ * Retry parked clients, those that wait longest first, so that none waits for
+ * ever while others ask again and again.  Return when to retry again.
  */
 static uint64_t
 retry_parked(struct server *srv)
@@ -306,14 +306,15 @@ retry_parked(struct server *srv)
 	for (c = srv->parked_first; c != NULL; c = behind) {
 		const bool late = srv->now_ns >= c->deadline_ns;
 
-		behind = c->parked_next; /* c may park again, at the end */
+		/* c may park again, at the end of the list */
+		behind = c->parked_next;
 		if (c->retry != NULL && (late || c->parked_seen !=
 		    srv->changes))
 			client_retry_parked(c, late);
 	}
 	for (c = srv->parked_first; c != NULL; c = c->parked_next)
 		first = timer_earlier(first, c->deadline_ns);
-	/* what some did meanwhile others may have waited for */
+	/* some clients may have changed what others wait for */
 	return srv->changes != changes ? srv->now_ns : first;
 }
 
@@ -326,7 +327,7 @@ handle_event(struct server *srv, const struct epoll_event *ev)
 		struct event_source *w =
 		    (struct event_source *)(uintptr_t)(ev->data.u64 - 1);
 
-		if (w->fd != -1)	/* not unwatched in this turn */
+		if (w->fd != -1)	/* not removed in this turn */
 			w->ready(srv, w);
 		return;
 	}
@@ -342,9 +343,9 @@ handle_event(struct server *srv, const struct epoll_event *ev)
 }
 
 /*
- * Those who have sent more than they had time for get another turn each, if
- * they had none since the others were looked at: who asks for little waits for
- * one of theirs, not for two or three.
+ * Give another turn to each client that sent more than it had time for, if it
+ * had no turn since the others.  A small request then waits for one turn of
+ * each such client, not for two or three.
  */
 static void
 give_turns(struct server *srv)
@@ -354,13 +355,14 @@ give_turns(struct server *srv)
 		client_take_turn(srv->client[i]);
 }
 
-/* Some of what was removed is freed in each turn, more while nobody waits. */
+/* Free some removed keys in each turn, more if no client waits. */
 static void
 free_removed(struct server *srv)
 {
 	if (lazy_free_is_pending(&srv->lazy_free))
-		lazy_free_step(&srv->lazy_free, &srv->account, srv->events > 0 ||
-		    srv->turns_wanted ? LAZY_FREE_BUSY : LAZY_FREE_IDLE);
+		lazy_free_step(&srv->lazy_free, &srv->account,
+		    srv->events > 0 || srv->turns_wanted ?
+		    LAZY_FREE_BUSY : LAZY_FREE_IDLE);
 }
 
 static int
@@ -404,7 +406,7 @@ run_loop(struct server *srv)
 	srv->stop_save |= !srv->stop;	/* the end of --duration */
 }
 
-/* Everything is open: what is not needed any more is given up. */
+/* Drop all privileges that are not needed once everything is open. */
 static void
 drop_privileges(struct server *srv)
 {
@@ -413,7 +415,7 @@ drop_privileges(struct server *srv)
 	srv->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	sandbox_add_file(&s, srv->conf.save);
 	sandbox_add_file(&s, srv->conf.unix_path);
-	sandbox_add_file(&s, "/dev/null");	/* for listen.c's spare */
+	sandbox_add_file(&s, "/dev/null");	/* for listen.c */
 	sandbox_enter(&s);
 }
 

@@ -1,4 +1,4 @@
-/* out.c - what a client is still to be sent */
+/* out.c - data that is to be sent to a client */
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -8,8 +8,9 @@
 enum { IOVS = 512, KEEP_BYTES = 64 << 10 };
 
 /*
- * Let go of parts that have left, or of text, rather than grow, if it is half
- * of it or more.  They are two, for a part is added when its text is there.
+ * Remove parts that were sent, instead of growing, if they are half of all or
+ * more.  compact_text() does the same for text; they are separate because a part
+ * is added when its text is there already.
  */
 static void
 compact_parts(struct out *o)
@@ -126,7 +127,7 @@ out_add_blob(struct out *o, struct account *bs, struct blob *b, size_t from)
 	o->pending += b->len - from;
 }
 
-/* n bytes have left. */
+/* Remove n bytes that were sent. */
 static void
 remove_sent(struct out *o, struct account *bs, size_t n)
 {

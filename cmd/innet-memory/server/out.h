@@ -1,8 +1,9 @@
 /*
- * out.h - what a client is still to be sent: text, and blobs as they are
+ * out.h - data that is to be sent to a client: text and blobs
  *
- * Text is copied and joined; a blob is held, not copied, and dropped when it
- * has left.  An out whose memory failed is `bad` and takes nothing more.
+ * Text is copied and joined.  A blob is held, not copied, and dropped after it
+ * was sent.  If memory is missing, `bad` is set and the struct takes nothing
+ * more.
  */
 #ifndef INNET_MEMORY_SERVER_OUT_H
 #define INNET_MEMORY_SERVER_OUT_H
@@ -14,39 +15,41 @@
 #include "cmd/innet-memory/store/blob.h"
 
 struct out_part {
-	struct blob *blob;	/* NULL: it is of the text */
-	size_t at, len;		/* bytes of it still to go */
+	struct blob *blob;	/* NULL: this part is text */
+	size_t at, len;		/* bytes of it that are to be sent */
 };
 
 struct out {
 	struct out_part *part;
-	size_t first, parts;	/* those from first on are still to go */
+	size_t first, parts;	/* parts from first on are to be sent */
 	size_t parts_room;
 	uint8_t *text;
 	size_t text_len, text_room;
-	size_t pending;		/* bytes, of text and of blobs */
-	uint64_t sent;		/* bytes, ever */
+	size_t pending;		/* bytes to be sent */
+	uint64_t sent;		/* bytes sent so far */
 	bool bad;
 };
 
-/* Room for n more bytes of text; NULL if there is none. */
+/* Return room for n more bytes of text, or NULL. */
 uint8_t *out_reserve(struct out *o, size_t n);
 
-/* n of the bytes at out_reserve() are to go. */
+/* Send n of the bytes at out_reserve(). */
 void out_commit(struct out *o, size_t n);
 
+/* Send a copy of these bytes. */
 void out_add_text(struct out *o, const void *p, size_t len);
 
-/* A blob from a byte on, that the caller holds: now out does. */
+/* Send a blob from byte `from` on; the caller's hold passes to o. */
 void out_add_blob(struct out *o, struct account *bs, struct blob *b,
     size_t from);
 
-/* Send what goes, at most `most` bytes.  False with errno if it will never. */
+/* Send up to `most` bytes; false with errno if the connection is broken. */
 bool out_send(struct out *o, struct account *bs, int fd, size_t most);
 
-/* Bytes in its buffers. */
+/* Return the memory of the buffers in bytes. */
 size_t out_bytes(const struct out *o);
 
+/* Free the buffers and drop all blobs. */
 void out_free(struct out *o, struct account *bs);
 
 #endif

@@ -1,4 +1,4 @@
-/* reply.c - the replies that functions of commands give */
+/* reply.c - replies of commands in innet-memory */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/reply.h"
 
-enum { SHORT_BYTES = 1024 };	/* blobs copied rather than held for writev */
+enum { SHORT_BYTES = 1024 };	/* shorter blobs are copied, not held */
 
 bool
 args_require_integer(struct client *c, const struct resp_args *a, size_t i,
@@ -26,7 +26,7 @@ args_keep_blob(struct client *c, const struct resp_args *a, size_t i)
 	return args_hold_blob(&c->srv->account, a, i);
 }
 
-/* A line: its first character and a number. */
+/* Add a line of a first character and a number. */
 static void
 add_number_line(struct client *c, char kind, int64_t v)
 {
@@ -147,7 +147,7 @@ reply_set(struct client *c, size_t n)
 	add_number_line(c, c->resp3 ? '~' : '*', (int64_t)n);
 }
 
-/* RESP3 has one that is neither string nor array. */
+/* Add a null: RESP3 has one that is neither string nor array. */
 static void
 add_null(struct client *c, const char *resp2)
 {

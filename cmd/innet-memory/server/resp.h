@@ -1,22 +1,24 @@
 /*
- * resp.h - requests of the Redis protocol (RESP2 and inline), read in any cuts
+ * resp.h - parse requests of the Redis protocol (RESP2 and inline)
  *
- * The caller shows what has come; resp_read() says how much of it is done
- * with, and the caller shows the rest again with what comes next.  It ends at
+ * The caller passes the bytes that have arrived, in pieces of any size;
+ * resp_read() returns how many are done with, and the caller passes the others
+ * again together with the next ones.  resp_read() returns
  *
- *	RESP_MORE	all done but the beginning of something
+ *	RESP_MORE	all is done but the beginning of something
  *	RESP_PLACE	a bulk of RESP_BULK bytes or more begins: give it a
  *			place by resp_place_bulk(), or refuse the request
- *	RESP_REQUEST	a request stands in r->args, to be taken or left
- *			before the next resp_read(); resp_finish_request()
- *empties it RESP_BAD	r->bad is what Redis says; nothing more can be read
+ *	RESP_REQUEST	r->args is a request, to be used or moved before the
+ *			next resp_read(); resp_finish_request() empties it
+ *	RESP_BAD	r->bad is the error as Redis words it; nothing more
+ *			can be read
  *
- * A bulk that was placed may be filled from elsewhere: resp_get_hole() says
- *where its rest goes, resp_add_filled() how much of that has come.  Lesser
- *arguments are copied into the request, which owns them, up to r->keep_bytes
- *and some for one request: past that, or without memory, or when
- *resp_refuse_request() says so, it is read to its end but not kept, and `lost`.
- *Pure: no sockets, no clock.
+ * A placed bulk can be filled directly: resp_get_hole() returns where its rest
+ * goes, and resp_add_filled() says how much of it has arrived.  Shorter
+ * arguments are copied into the request, which owns them.  A request that needs
+ * more than r->keep_bytes and RESP_SMALL_BYTES, or more memory than there is,
+ * or that resp_refuse_request() refuses, is read to its end without being kept
+ * and marked `lost`.  The code is pure: no sockets, no clock.
  */
 #ifndef INNET_MEMORY_SERVER_RESP_H
 #define INNET_MEMORY_SERVER_RESP_H
@@ -32,28 +34,29 @@
 
 #define RESP_BULK_MAX ((size_t)512 << 20)
 enum {
-	RESP_BULK = 4096,		/* bytes of one that is placed */
+	RESP_BULK = 4096,		/* bytes of a placed bulk, at least */
 	RESP_LINE_MAX = 64 << 10,	/* bytes of an inline request */
 	RESP_ARGS_MAX = 1024 * 1024,
-	RESP_NO_AUTH_ARGS = 10,	/* of one who has not given the */
-	RESP_NO_AUTH_BULK = 16384,	/* ... password: Redis's limits */
+	/* limits of Redis before AUTH */
+	RESP_NO_AUTH_ARGS = 10,
+	RESP_NO_AUTH_BULK = 16384,
 	RESP_BAD_BYTES = 64,
-	RESP_SMALL_BYTES = 16 << 10	/* of buffers that are kept */
+	RESP_SMALL_BYTES = 16 << 10	/* of buffers that are not freed */
 };
 
 struct resp_arg {
-	const uint8_t *p;	/* good while the request stands */
+	const uint8_t *p;	/* valid as long as the request */
 	size_t len;
 	void *bulk;		/* as given to resp_place_bulk(), or NULL */
 };
 
-/* A request; its owner frees it by resp_free_args(), bulks before that. */
+/* A request; the owner drops its bulks and then calls resp_free_args(). */
 struct resp_args {
 	struct resp_arg *v;
 	size_t n;
-	bool lost;		/* arguments are missing: not kept */
+	bool lost;		/* arguments were not kept */
 	size_t room;		/* of v */
-	uint8_t *text;		/* the arguments that were not placed */
+	uint8_t *text;		/* arguments that were not placed */
 	size_t text_len, text_room;
 };
 
@@ -61,17 +64,57 @@ enum resp_end { RESP_MORE, RESP_PLACE, RESP_REQUEST, RESP_BAD };
 
 struct resp {
 	struct resp_args args;
-	size_t keep_bytes;	/* of one request, past RESP_SMALL_BYTES */
-	bool no_auth;		/* Redis's narrow limits for those */
+	size_t keep_bytes;	/* limit of a request beyond RESP_SMALL_BYTES */
+	bool no_auth;		/* apply the limits before AUTH */
 	char bad[RESP_BAD_BYTES];
-	size_t bulk_len;	/* of the one to be placed */
-	size_t to_come;		/* arguments of this request yet to come */
-	uint8_t *hole;		/* where left bytes go; NULL: nowhere */
-	size_t left;		/* bytes of this bulk yet to come */
-	size_t skip;		/* bytes of its end, "\r\n", yet to come */
-	bool place;		/* RESP_PLACE was said and not answered */
-	bool whole;		/* args are a request */
+	size_t bulk_len;	/* of the bulk to be placed */
+	size_t to_come;		/* arguments of this request still missing */
+	uint8_t *hole;		/* where `left` bytes go; NULL: nowhere */
+	size_t left;		/* bytes of this bulk still missing */
+	size_t skip;		/* bytes of its end, "\r\n", still missing */
+	bool place;		/* RESP_PLACE was returned; no place yet */
+	bool whole;		/* args is a complete request */
 };
+
+/* Read len bytes at p, of which *took are then done with. */
+static inline enum resp_end resp_read(struct resp *r, const uint8_t *p,
+    size_t len, size_t *took);
+
+/*
+ * Let the bulk's bytes go to `bytes`; `bulk` (not NULL) is the caller's pointer
+ * to it.
+ */
+static inline void resp_place_bulk(struct resp *r, void *bulk, uint8_t *bytes);
+
+/* Read the rest of this request without keeping it. */
+static inline void resp_refuse_request(struct resp *r);
+
+/* Return how many bytes of a bulk can be stored at *p; 0: none. */
+static inline size_t resp_get_hole(const struct resp *r, uint8_t **p);
+
+/* Note that n bytes were stored there. */
+static inline void resp_add_filled(struct resp *r, size_t n);
+
+/* Empty the request, whose bulks the caller has dropped. */
+static inline void resp_finish_request(struct resp *r);
+
+/* Has an incomplete request arrived that keeps more than RESP_SMALL_BYTES? */
+static inline bool resp_holds_partial(const struct resp *r);
+
+/* Return the bytes that a request keeps, without its bulks. */
+static inline size_t resp_args_bytes(const struct resp_args *a);
+
+/* Free the memory of a request, without its bulks. */
+static inline void resp_free_args(struct resp_args *a);
+
+/* Free the memory of the parser. */
+static inline void resp_free(struct resp *r);
+
+/* Read an integer as Redis does: no space, no plus sign, no leading zeros. */
+static inline bool resp_read_integer(const uint8_t *p, size_t len,
+    int64_t *out);
+
+/* implementation */
 
 static inline void
 resp_free_args(struct resp_args *a)
@@ -87,14 +130,12 @@ resp_free(struct resp *r)
 	resp_free_args(&r->args);
 }
 
-/* Bytes that a request keeps, apart from its bulks. */
 static inline size_t
 resp_args_bytes(const struct resp_args *a)
 {
 	return a->room * sizeof(*a->v) + a->text_room;
 }
 
-/* Has a request begun, and not ended, that keeps more than a buffer does? */
 static inline bool
 resp_holds_partial(const struct resp *r)
 {
@@ -107,7 +148,6 @@ resp_holds_partial(const struct resp *r)
 	return bulk || resp_args_bytes(&r->args) > RESP_SMALL_BYTES;
 }
 
-/* Done with the request: its bulks are the caller's to have dropped. */
 static inline void
 resp_finish_request(struct resp *r)
 {
@@ -121,7 +161,6 @@ resp_finish_request(struct resp *r)
 	r->whole = false;
 }
 
-/* The rest of this request is read, but not kept. */
 static inline void
 resp_refuse_request(struct resp *r)
 {
@@ -137,7 +176,7 @@ resp_fail(struct resp *r, const char *why)
 	return RESP_BAD;
 }
 
-/* A place for one more argument and its text; false: not kept. */
+/* Make room for one more argument and its text; false: do not keep it. */
 static inline bool
 resp_reserve(struct resp *r, size_t text)
 {
@@ -167,7 +206,7 @@ resp_reserve(struct resp *r, size_t text)
 	return true;
 }
 
-/* Keep an argument of these bytes, if that may be. */
+/* Keep an argument of these bytes if the limits allow it. */
 static inline void
 resp_keep_arg(struct resp *r, const uint8_t *p, size_t len)
 {
@@ -183,7 +222,7 @@ resp_keep_arg(struct resp *r, const uint8_t *p, size_t len)
 	a->text_len += len;
 }
 
-/* Say where each argument stands, now that the text moves no more. */
+/* Set the address of each argument, now that the text no longer moves. */
 static inline enum resp_end
 resp_finish_args(struct resp *r)
 {
@@ -200,7 +239,6 @@ resp_finish_args(struct resp *r)
 	return RESP_REQUEST;
 }
 
-/* Where the bulk's bytes go: bulk (not NULL) is the caller's name for it. */
 static inline void
 resp_place_bulk(struct resp *r, void *bulk, uint8_t *bytes)
 {
@@ -211,7 +249,6 @@ resp_place_bulk(struct resp *r, void *bulk, uint8_t *bytes)
 	r->hole = bytes;
 }
 
-/* How many bytes may be put at *p, the rest of a bulk; 0: none. */
 static inline size_t
 resp_get_hole(const struct resp *r, uint8_t **p)
 {
@@ -219,7 +256,6 @@ resp_get_hole(const struct resp *r, uint8_t **p)
 	return r->hole == NULL ? 0 : r->left;
 }
 
-/* n bytes have been put there. */
 static inline void
 resp_add_filled(struct resp *r, size_t n)
 {
@@ -228,7 +264,6 @@ resp_add_filled(struct resp *r, size_t n)
 	r->hole = r->left == 0 ? NULL : r->hole + n;
 }
 
-/* An integer as Redis reads one: no space, no plus, no zeros before. */
 static inline bool
 resp_read_integer(const uint8_t *p, size_t len, int64_t *out)
 {
@@ -262,7 +297,7 @@ resp_hex_digit(uint8_t c)
 	return isdigit(c) ? c - '0' : isxdigit(c) ? tolower(c) - 'a' + 10 : -1;
 }
 
-/* One character of a quoted word at p, after a backslash; bytes it took. */
+/* Read one character of a quoted word after a backslash; return its bytes. */
 static inline size_t
 resp_read_escape(const uint8_t *p, size_t len, uint8_t *out)
 {
@@ -280,7 +315,10 @@ resp_read_escape(const uint8_t *p, size_t len, uint8_t *out)
 	return 1;
 }
 
-/* The word at p, perhaps in quotes, to out; bytes it took, 0: unbalanced. */
+/*
+ * Copy the word at p, perhaps in quotes, to out and return its bytes; 0:
+ * unbalanced quotes.
+ */
 static inline size_t
 resp_read_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
 {
@@ -295,7 +333,7 @@ resp_read_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
 		    p[i + 1] == '\'') {
 			out[n++] = p[++i];
 		} else if (quote != 0 && p[i] == quote) {
-			/* a word ends with its quotes */
+			/* a word must end after its closing quote */
 			if (i + 1 < len && !isspace(p[i + 1]))
 				return 0;
 			quote = 0;
@@ -313,7 +351,7 @@ resp_read_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
 	return quote != 0 ? 0 : i;
 }
 
-/* A line of words.  An empty one is no request. */
+/* Read a line of words; an empty line is no request. */
 static inline enum resp_end
 resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 {
@@ -327,7 +365,7 @@ resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 			p++;
 			len--;
 		}
-		if (len == 0 || *p == '\0')	/* as Redis: C strings */
+		if (len == 0 || *p == '\0')	/* as in Redis */
 			break;
 		took = resp_read_word(p, len, word, &n);
 		if (took == 0) {
@@ -344,8 +382,8 @@ resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 }
 
 /*
- * The number on the line at p, after its first character; the bytes of the
- * line in *took, or 0 if it has not come.  NULL, or what is wrong.
+ * Read the number of the line at p after its first character.  *took is the
+ * length of the line, or 0 if it is incomplete.  Return NULL, or the error.
  */
 static inline const char *
 resp_read_count(const uint8_t *p, size_t len, const char *too_big,
@@ -364,7 +402,7 @@ resp_read_count(const uint8_t *p, size_t len, const char *too_big,
 	return NULL;
 }
 
-/* A request begins at p: how many of the bytes are done with, in *took. */
+/* Read the beginning of a request at p; *took of the bytes are done with. */
 static inline enum resp_end
 resp_read_header(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 {
@@ -392,7 +430,7 @@ resp_read_header(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 	return RESP_MORE;
 }
 
-/* An argument begins at p. */
+/* Read the beginning of an argument at p; *took of the bytes are done with. */
 static inline enum resp_end
 resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 {
@@ -402,7 +440,7 @@ resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 
 	*took = 0;
 	if (*p != '$') {
-		/* Redis looks at it when the line is there, and one byte */
+		/* Redis checks it when the line and one byte are there */
 		if (memchr(p, '\r', len - 1) == NULL && len <= RESP_LINE_MAX)
 			return RESP_MORE;
 		snprintf(say, sizeof(say), "expected '$', got '%c'", *p);
@@ -437,7 +475,7 @@ resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 	return RESP_MORE;
 }
 
-/* Bytes of a bulk and of its end. */
+/* Read bytes of a bulk and its end; return how many. */
 static inline size_t
 resp_fill_bulk(struct resp *r, const uint8_t *p, size_t len)
 {
@@ -456,7 +494,6 @@ resp_fill_bulk(struct resp *r, const uint8_t *p, size_t len)
 	return r->left == 0 ? n + end : n;
 }
 
-/* Read on; *took of the len bytes at p are done with. */
 static inline enum resp_end
 resp_read(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 {

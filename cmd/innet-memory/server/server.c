@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/server/server.h"
 
 enum {
-	OWN_FILES = 32,		/* descriptors besides those of clients */
+	OWN_FILES = 32,		/* descriptors that are not clients */
 	PAGE_HUGE = 2 << 20
 };
 
@@ -17,7 +17,6 @@ const char *const disconnect_names[DISCONNECT_REASONS] = {
 	"http", "shutdown", "error", "gone"
 };
 
-/* Have large pages for what the heap has grown by. */
 void
 server_advise_heap(struct server *srv)
 {
@@ -28,11 +27,10 @@ server_advise_heap(struct server *srv)
 	srv->heap_end = (void *)to;
 	from = (from + PAGE_HUGE - 1) & ~(uintptr_t)(PAGE_HUGE - 1);
 	to &= ~(uintptr_t)(PAGE_HUGE - 1);
-	if (from < to)	/* a help only */
+	if (from < to)	/* an error does no harm */
 		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
-/* Descriptors for all clients there may be, or for fewer clients. */
 void
 server_raise_file_limit(struct server *srv)
 {
@@ -73,7 +71,7 @@ server_save(struct server *srv)
 	return rc;
 }
 
-/* In epoll's data, watches are told from clients by the lowest bit. */
+/* The lowest bit of epoll's data distinguishes sources from clients. */
 bool
 server_add_source(struct server *srv, struct event_source *w)
 {

@@ -16,7 +16,7 @@
 #include "cmd/innet-memory/store/keyspace.h"
 #include "cmd/innet-memory/store/lazy-free.h"
 
-/* Why clients are disconnected by us; the last is their own doing. */
+/* Reasons why clients are closed; the last one: they closed themselves. */
 enum disconnect_reason {
 	DISCONNECT_NONE,
 	DISCONNECT_QUIT,
@@ -35,78 +35,89 @@ enum disconnect_reason {
 
 extern const char *const disconnect_names[DISCONNECT_REASONS];
 
-/* A descriptor that the loop waits for besides; see server_add_source(). */
+/* Another descriptor that the loop waits for; see server_add_source(). */
 struct event_source {
 	int fd;
 	void (*ready)(struct server *srv, struct event_source *w);
 	void *arg;
 };
 
-#define SERVER_REDIS_VERSION "7.0.0"	/* whose commands these are */
+#define SERVER_REDIS_VERSION "7.0.0"	/* of the commands */
 enum { SERVER_IN_BYTES = 256 << 10, SERVER_LISTENERS = 2 };
 
 struct server {
 	struct conf conf;
 	const struct part *const *parts;	/* ends with NULL */
-	struct account account;		/* the account of all memory */
+	struct account account;		/* for all memory */
 	struct keyspace keys;
-	struct lazy_free lazy_free;		/* of what was removed */
+	struct lazy_free lazy_free;		/* takes removed keys */
 	struct command_table command_table;
 	struct rng rng;
-	char *password;			/* NULL: none is asked for */
+	char *password;			/* NULL: none is needed */
 	struct save_state *save;	/* of commands/persistence.c */
-	uint64_t version;		/* the last given to what changed */
-	/* times parked clients should be tried */
+	uint64_t version;		/* of the latest change */
+	/* counts changes after which parked clients are tried again */
 	uint64_t changes;
-	/* monotonic, of this turn of the loop */
+	/* monotonic time of this turn of the loop, and of the start */
 	uint64_t now_ns;
 	uint64_t start_ns;
 	int epoll, signals;		/* descriptors */
-	uint64_t spent_ns;		/* by commands, in a client's turn */
+	/* by commands in this turn of a client */
+	uint64_t spent_ns;
 	bool turns_wanted;		/* clients wait for another turn */
 	int events;			/* events of this turn */
-	int spare_fd;			/* given up to turn a client away */
-	bool accept_paused;		/* no descriptor: none is let in */
-	int statm;			/* of what the process has */
+	/* closed to refuse a client without descriptors */
+	int spare_fd;
+	bool accept_paused;		/* without descriptors */
+	int statm;			/* descriptor of /proc/self/statm */
 	int port;
 	struct event_source listener[SERVER_LISTENERS], signal;
 	struct client **client;
 	size_t clients, clients_room, parked, clients_peak;
-	struct client *parked_first, *parked_last;	/* by when they came */
+	struct client *parked_first, *parked_last;	/* the oldest first */
 	struct client *current;		/* whose command runs */
-	uint8_t *input;			/* where input comes, between turns */
-	void *heap_end;			/* what has been advised on */
+	uint8_t *input;			/* SERVER_IN_BYTES for input */
+	void *heap_end;			/* end of the heap that was advised */
 	uint64_t next_id, next_tick_ns;
 	uint64_t accepted, refused, commands, in_bytes, out_bytes;
 	uint64_t oom, errors, auth_failed;
-	uint64_t expired;		/* keys */
-	uint64_t sweep_ns;		/* next look for those, monotonic */
-	size_t sweep_at;		/* ... from this place down */
-	uint64_t disconnects[DISCONNECT_REASONS]; /* clients gone, by reason */
-	bool stop, stop_save;		/* SHUTDOWN or a signal */
+	uint64_t expired;		/* expired keys */
+	uint64_t sweep_ns;		/* when to look for more, monotonic */
+	size_t sweep_at;		/* from this place downwards */
+	/* closed clients, by reason */
+	uint64_t disconnects[DISCONNECT_REASONS];
+	bool stop, stop_save;		/* stop; and save before */
 };
 
-/* Have w->ready called whenever there is something to read at w->fd. */
+/* Call w->ready() whenever w->fd is readable. */
 bool server_add_source(struct server *srv, struct event_source *w);
 void server_remove_source(struct server *srv, struct event_source *w);
 
-/* Something that a parked client may wait for has happened. */
+/* Note a change that a parked client may wait for. */
 static inline void
 server_mark_changed(struct server *srv)
 {
 	srv->changes++;
 }
 
-/* Save what is to be saved; 1: not all was, as said. */
+/*
+ * Let all parts save; 1, after printing the reason: not everything was saved.
+ */
 int server_save(struct server *srv);
 
-/* Forget all that is stored. */
+/* Remove all keys. */
 void server_flush(struct server *srv);
 
-/* Let so many files be open as clients may come, or let fewer come. */
+/*
+ * Allow as many open files as there may be clients, or lower the number of
+ * clients.
+ */
 void server_raise_file_limit(struct server *srv);
 
-/* Before a blob of so many bytes is filled: what the kernel should know. */
+/*
+ * Ask the kernel for large pages where the heap has grown, before a blob is
+ * filled.
+ */
 void server_advise_heap(struct server *srv);
 
 #endif

@@ -2,10 +2,10 @@
  * blob.h - bytes with a count of holders, and the account that limits memory
  *
  * blob_new() returns a blob with one holder, whose bytes are not yet
- * initialised. blob_new_behind() puts the blob behind room for something else
- * of the holder, which lives as long as the blob. blob_hold() adds a holder and
- * blob_drop() removes one; the last one frees the blob.  Do not write to a blob
- * that others hold.
+ * initialised.  blob_new_behind() puts the blob behind room for something else
+ * of the holder, which lives as long as the blob.  blob_hold() adds a holder
+ * and blob_drop() removes one; the last one frees the blob.  Do not write to a
+ * blob that others hold.
  *
  * A struct account counts the memory that is used and has a limit.  A blob
  * costs the bytes that malloc(3) takes for it.  Other large things (lists,

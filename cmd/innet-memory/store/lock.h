@@ -13,7 +13,7 @@
 /*
  * Acquire the lock of path and return a descriptor for lock_release(), or -1
  * with errno: EWOULDBLOCK if another process holds it.  Wait LOCK_WAIT_MS at
- * most, because the child of a server that was just killed may still be writing.
+ * most, because the child of a killed server may still be writing.
  */
 enum { LOCK_WAIT_MS = 2000 };
 int lock_acquire(const char *path);

@@ -9,8 +9,8 @@
  * quantised probabilities of priorities.h may differ in their last bits, if
  * their scale had not been adapted yet.
  */
-#ifndef INNET_MEMORY_STORE_DUMP_H
-#define INNET_MEMORY_STORE_DUMP_H
+#ifndef INNET_MEMORY_STORE_REPLAY_DUMP_H
+#define INNET_MEMORY_STORE_REPLAY_DUMP_H
 
 #include <assert.h>
 #include <stdbool.h>

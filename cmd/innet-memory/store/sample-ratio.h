@@ -18,8 +18,8 @@
  * The caller keeps the counts, which must be below 2^53, where this arithmetic
  * is exact.  The limits may change at any time.
  */
-#ifndef INNET_MEMORY_STORE_RATIO_H
-#define INNET_MEMORY_STORE_RATIO_H
+#ifndef INNET_MEMORY_STORE_SAMPLE_RATIO_H
+#define INNET_MEMORY_STORE_SAMPLE_RATIO_H
 
 #include <math.h>
 #include <stdbool.h>
