@@ -35,7 +35,7 @@ static const struct {
 
 enum { FLAGS = sizeof(flags) / sizeof(*flags) };
 
-/* As COMMAND shows it: ten things of each. */
+/* Reply with the ten fields that COMMAND shows of a command. */
 static void
 reply_command(struct client *c, const struct command_entry *v)
 {
@@ -57,7 +57,7 @@ reply_command(struct client *c, const struct command_entry *v)
 	reply_int(c, cmd->first_key);
 	reply_int(c, cmd->last_key);
 	reply_int(c, cmd->step);
-	reply_set(c, 0);	/* access control, tips, key specifications */
+	reply_set(c, 0);	/* ACL categories, tips, key specifications */
 	reply_set(c, 0);
 	reply_set(c, 0);
 	reply_array(c, subs);
@@ -139,7 +139,7 @@ run_command_info(struct client *c, const struct resp_args *a)
 	}
 }
 
-/* A map: those there are of those asked. */
+/* Reply with a map of those commands that exist. */
 static void
 run_docs(struct client *c, const struct resp_args *a)
 {
@@ -175,13 +175,13 @@ run_command_list(struct client *c, const struct resp_args *a)
 	}
 }
 
-/* A setting: fixed, or a number of struct conf in units of so much. */
+/* A parameter of CONFIG: a fixed text, or a number in struct conf. */
 struct parameter {
 	const char *name;
-	const char *fixed;	/* NULL: */
-	size_t at;		/* ... a uint64_t, in struct conf */
+	const char *fixed;	/* its text; NULL: it is a number */
+	size_t at;		/* offset of the uint64_t in struct conf */
 	uint64_t unit, lo, hi;	/* range in units; hi 0: cannot be set */
-	bool never;		/* 0 stands for TIMER_NEVER */
+	bool never;		/* 0 means TIMER_NEVER */
 };
 
 static const struct parameter parameters[] = {
@@ -229,7 +229,10 @@ reply_parameter(struct client *c, const struct parameter *s)
 	reply_text(c, value);
 }
 
-/* Argument i as a string, cut to room; false: it has a NUL or is longer. */
+/*
+ * Copy argument i as a string, cut to room; false: it contains a NUL or is
+ * longer.
+ */
 static bool
 copy_arg(const struct resp_args *a, size_t i, char *out, size_t room)
 {
@@ -267,14 +270,17 @@ run_config_get(struct client *c, const struct resp_args *a)
 	}
 }
 
-/* Sizes as Redis takes them, in any case: 100mb are MiB, 100m are MB. */
+/* Units of Redis, in any case: 100mb is in MiB, 100m in MB. */
 static const struct num_unit memory_units[] = {
 	{ "", 1 }, { "b", 1 }, { "k", 1000 }, { "kb", 1024 },
 	{ "m", 1000000 }, { "mb", 1048576 }, { "g", 1000000000 },
 	{ "gb", 1073741824 }, { NULL, 0 }
 };
 
-/* The setting argument i names, its new value in *v; NULL: it is said. */
+/*
+ * Return the parameter that argument i names and its new value in *v; NULL,
+ * after an error reply: they are invalid.
+ */
 static const struct parameter *
 read_parameter(struct client *c, const struct resp_args *a, size_t i,
     uint64_t *v)
@@ -356,7 +362,7 @@ run_resetstat(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-/* Save first, unless told not to; what cannot be saved is not lost. */
+/* Save first, unless NOSAVE is given; if that fails, do not stop. */
 static void
 run_shutdown(struct client *c, const struct resp_args *a)
 {

@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/commands/lists.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* Argument i, in seconds, as the time at which to give up. */
+/* Read argument i, a timeout in seconds, as a deadline. */
 static bool
 read_deadline(struct client *c, const struct resp_args *a, size_t i,
     uint64_t *deadline_ns)
@@ -30,7 +30,7 @@ read_deadline(struct client *c, const struct resp_args *a, size_t i,
 	return false;
 }
 
-/* From the first list of arguments 1 on that is there; false: none is. */
+/* Pop from the first list that arguments 1.. name; false: there is none. */
 static bool
 pop_first_list(struct client *c, const struct resp_args *a, bool left,
     bool waits)
@@ -47,7 +47,7 @@ pop_first_list(struct client *c, const struct resp_args *a, bool left,
 	return false;
 }
 
-/* The time is over: say that nothing came. */
+/* If the time is over, reply that nothing came. */
 static bool
 reply_timeout(struct client *c, bool late)
 {
@@ -92,7 +92,7 @@ run_brpop(struct client *c, const struct resp_args *a)
 	pop_or_wait(c, a, false);
 }
 
-/* BLMOVE's, and BRPOPLPUSH's, which has no sides. */
+/* Move an element for BLMOVE, or for BRPOPLPUSH, which has no sides. */
 static bool
 move_element(struct client *c, const struct resp_args *a)
 {

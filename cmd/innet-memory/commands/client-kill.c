@@ -1,4 +1,4 @@
-/* kill.c - CLIENT KILL, in all its forms */
+/* client-kill.c - CLIENT KILL in all its forms */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,11 +8,11 @@
 #include "cmd/innet-memory/commands/client-kill.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* Which ones; NULL and 0: any. */
+/* Which clients to close; NULL and 0 match all. */
 struct kill_filter {
 	const struct resp_arg *addr, *laddr;
 	uint64_t id;
-	bool none;		/* of a type that nobody here is of */
+	bool none;		/* a type that no client has */
 	bool skipme;
 };
 
@@ -50,7 +50,7 @@ filter_matches(const struct kill_filter *k, const struct client *self,
 		   arg_equals(k->laddr, client_local_address(o, laddr)));
 }
 
-/* The type of argument i: all clients here are normal. */
+/* Read the type in argument i: all clients are of type normal. */
 static bool
 read_type(struct client *c, const struct resp_args *a, size_t i,
     struct kill_filter *k)
@@ -69,7 +69,10 @@ read_type(struct client *c, const struct resp_args *a, size_t i,
 	return false;
 }
 
-/* A word at argument i and its value; false: what is wrong has been said. */
+/*
+ * Read the word in argument i and its value; false, after an error reply: they
+ * are invalid.
+ */
 static bool
 read_filter(struct client *c, const struct resp_args *a, size_t i,
     struct kill_filter *k)
@@ -120,7 +123,7 @@ kill_matching(struct client *c, const struct kill_filter *k)
 		if (!filter_matches(k, c, o))
 			continue;
 		killed++;
-		if (o == c)	/* which has an answer to come */
+		if (o == c)	/* it must receive its reply first */
 			client_close_after_reply(c, DISCONNECT_KILLED);
 		else
 			client_close_now(o, DISCONNECT_KILLED);

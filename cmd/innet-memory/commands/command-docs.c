@@ -1,4 +1,4 @@
-/* usage.c - what a command's usage means, as Redis' COMMAND DOCS has it */
+/* command-docs.c - replies of COMMAND DOCS and of HELP */
 #include <assert.h>
 #include <ctype.h>
 #include <stdbool.h>
@@ -18,7 +18,6 @@ copy_upper(char *out, size_t room, const char *s)
 	out[i] = '\0';
 }
 
-/* X HELP: the words that follow X, and what each is for. */
 void
 run_command_help(struct client *c, const struct resp_args *a)
 {
@@ -52,7 +51,7 @@ struct node {
 	enum kind kind;
 	char name[NAME_BYTES], token[NAME_BYTES];	/* "": none */
 	bool optional, many;
-	struct node *first, *next;	/* within it; after it */
+	struct node *first, *next;	/* inside it; after it */
 };
 
 struct parse {
@@ -94,7 +93,7 @@ parse_word(struct parse *p)
 	return o;
 }
 
-/* A word, or what brackets hold, and how often it comes. */
+/* Parse a word or a bracket, and whether it may be repeated. */
 static struct node *
 parse_item(struct parse *p)
 {
@@ -118,7 +117,7 @@ parse_item(struct parse *p)
 	return o;
 }
 
-/* A token and the values behind it are one argument. */
+/* Make one argument of a token and the values after it. */
 static struct node *
 join_token(struct parse *p, struct node *token)
 {
@@ -147,7 +146,7 @@ join_token(struct parse *p, struct node *token)
 	return o;
 }
 
-/* What follows each other, up to what ends it. */
+/* Parse items up to the character that ends the sequence. */
 static struct node *
 parse_sequence(struct parse *p)
 {
@@ -165,7 +164,7 @@ parse_sequence(struct parse *p)
 	return first;
 }
 
-/* One thing for what follows each other. */
+/* Parse a sequence as one node. */
 static struct node *
 parse_block(struct parse *p)
 {

@@ -1,11 +1,11 @@
 /*
- * command-docs.h - the arguments of a command, written once
+ * command-docs.h - replies of COMMAND DOCS and of HELP
  *
- * A usage is a line such as "key [COUNT n] (id priority)...": a word in lower
- * case is a value, one in upper case stands as it is and gives a name to the
- * values that follow it, [ ] is what may be left out, | separates what
- * excludes each other, ( ) holds together, ... is once or more.  Errors show
- * the line; COMMAND DOCS shows what it means.
+ * The usage of a command is a line such as "key [COUNT n] (id priority)...": a
+ * word in lower case is a value; a word in upper case is typed as it is and
+ * names the values that follow it; [ ] is optional, | separates alternatives,
+ * ( ) groups, and ... means once or more.  Errors show the line, and COMMAND
+ * DOCS shows what it means.
  */
 #ifndef INNET_MEMORY_COMMANDS_COMMAND_DOCS_H
 #define INNET_MEMORY_COMMANDS_COMMAND_DOCS_H
@@ -14,12 +14,12 @@
 
 struct client;
 
-/* Reply with COMMAND DOCS' array of what a usage names; NULL: an empty one. */
+/* Reply with the array of COMMAND DOCS for a usage; NULL: an empty one. */
 void reply_usage(struct client *c, const char *usage);
 
 /*
- * The function of X HELP, for commands that words may follow: reply with these
- * words and what each is for.
+ * Run X HELP for commands with subcommands: reply with these and their
+ * summaries.
  */
 void run_command_help(struct client *c, const struct resp_args *a);
 

@@ -1,4 +1,4 @@
-/* connection.c - what a client says of itself, and asks of others */
+/* connection.c - commands about the connection: AUTH, HELLO, CLIENT */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ run_select(struct client *c, const struct resp_args *a)
 		reply_status(c, "OK");
 }
 
-/* In a time that does not tell how much of it is right. */
+/* Compare in a time that does not depend on how many bytes are right. */
 static bool
 is_password(const struct server *srv, const struct resp_arg *v)
 {
@@ -63,7 +63,10 @@ is_password(const struct server *srv, const struct resp_arg *v)
 	return differ == 0;
 }
 
-/* The last argument at is a password, perhaps after a name; or it is said. */
+/*
+ * Check the password in argument `at`, perhaps after a user name; false, after
+ * an error reply: it is wrong.
+ */
 static bool
 authenticate(struct client *c, const struct resp_args *a, size_t at,
     bool named)
@@ -116,7 +119,7 @@ set_name(struct client *c, const struct resp_arg *v)
 	return true;
 }
 
-/* The options of HELLO; false: what is wrong has been said. */
+/* Read the options of HELLO; false, after an error reply: they are invalid. */
 static bool
 read_hello_options(struct client *c, const struct resp_args *a)
 {
@@ -216,7 +219,7 @@ run_id(struct client *c, const struct resp_args *a)
 	reply_int(c, (int64_t)c->id);
 }
 
-/* Libraries say who they are; nothing here depends on it. */
+/* Accept the name and the version of a library; nothing depends on them. */
 static void
 run_setinfo(struct client *c, const struct resp_args *a)
 {
@@ -228,7 +231,7 @@ run_setinfo(struct client *c, const struct resp_args *a)
 		    (const char *)a->v[2].p);
 }
 
-/* NO-EVICT and NO-TOUCH: nothing is evicted here. */
+/* Run NO-EVICT and NO-TOUCH: this server never evicts keys. */
 static void
 run_no_evict(struct client *c, const struct resp_args *a)
 {
@@ -272,7 +275,7 @@ print_client(FILE *f, const struct client *c)
 	    c->resp3 ? 3 : 2);
 }
 
-/* Those whose id is among the arguments from `from` on; 0: all. */
+/* Reply with the clients whose ids are the arguments from `from` on; 0: all. */
 static void
 list_clients(struct client *c, const struct resp_args *a, size_t from)
 {

@@ -1,4 +1,4 @@
-/* expire.c - keys that go at a time: EXPIRE and its kin, TTL, PERSIST */
+/* expire.c - keys that expire: EXPIRE and its variants, TTL, PERSIST */
 #include <limits.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 
 enum { MS = 1000000, SWEEP_NS = 100 * MS, SWEEP_KEYS = 1000 };
 
+/* Conditions of EXPIRE. */
 struct conditions {
 	bool nx, xx, gt, lt;
 };
@@ -41,7 +42,7 @@ read_conditions(struct client *c, const struct resp_args *a,
 	return false;
 }
 
-/* May the time of k be this?  One without a time has a later one than any. */
+/* May k get this expiry?  No expiry counts as later than any other. */
 static bool
 conditions_hold(const struct key *k, const struct conditions *w, int64_t at_ms)
 {
@@ -103,7 +104,7 @@ run_pexpireat(struct client *c, const struct resp_args *a)
 	set_expiry(c, a, KEYS_AT_MS, "pexpireat");
 }
 
-/* When it expires, or in how long; -1: it does not, -2: it is not there. */
+/* Reply with the time or the time left; -1: no expiry, -2: no key. */
 static void
 reply_expiry(struct client *c, const struct resp_args *a, bool seconds,
     bool left)
@@ -157,7 +158,7 @@ run_persist(struct client *c, const struct resp_args *a)
 	reply_int(c, timed);
 }
 
-/* Those that nobody asks for go, too: some of the keys at a time. */
+/* Remove expired keys that no client asks for, some keys at a time. */
 static uint64_t
 sweep_expired(struct server *srv, uint64_t now_ns)
 {
@@ -168,7 +169,7 @@ sweep_expired(struct server *srv, uint64_t now_ns)
 	if (now_ns < srv->sweep_ns)
 		return srv->sweep_ns;
 	for (size_t n = 0; n < SWEEP_KEYS && ks->n > 0; n++) {
-		/* downwards: the last one comes into a place that is left */
+		/* downwards: a removed key is replaced by the last one */
 		srv->sweep_at = (srv->sweep_at == 0 || srv->sweep_at > ks->n ?
 		    ks->n : srv->sweep_at) - 1;
 		if (keys_is_over(ks->key[srv->sweep_at])) {

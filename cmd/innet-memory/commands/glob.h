@@ -1,8 +1,8 @@
 /*
- * glob.h - Redis's patterns: * ? [a-z] [^a] and \\x for x itself
+ * glob.h - match a pattern of Redis: * ? [a-z] [^a] and \\x for x itself
  *
- * A class that is not closed ends with the pattern.  The time is at most the
- * product of both lengths: of stars only the last is ever taken back.
+ * A class without a closing bracket ends with the pattern.  The time is at most
+ * the product of both lengths, because only the last star is tried again.
  */
 #ifndef INNET_MEMORY_COMMANDS_GLOB_H
 #define INNET_MEMORY_COMMANDS_GLOB_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Is c in the class behind the [ at p[0]?  *used: bytes of the class. */
+/* Is c in the class that begins at p[0]?  *used: bytes of the class. */
 static inline bool
 glob_class(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 {
@@ -35,7 +35,7 @@ glob_class(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 	return in != not;
 }
 
-/* Does what p begins with, which is no star, match c?  *used: its bytes. */
+/* Does the first element of p, not a star, match c?  *used: its bytes. */
 static inline bool
 glob_one(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 {
@@ -50,7 +50,7 @@ glob_one(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 	return p[1] == c;
 }
 
-/* Does the whole of s match the pattern p? */
+/* Does all of s match the pattern p? */
 static inline bool
 glob_match(const uint8_t *p, size_t n, const uint8_t *s, size_t len)
 {
@@ -63,7 +63,7 @@ glob_match(const uint8_t *p, size_t n, const uint8_t *s, size_t len)
 		} else if (at < n && glob_one(p + at, n - at, s[i], &used)) {
 			at += used;
 			i++;
-		} else if (star != SIZE_MAX) {	/* it takes one more */
+		} else if (star != SIZE_MAX) {	/* the star matches one more */
 			at = star;
 			i = ++from;
 		} else {

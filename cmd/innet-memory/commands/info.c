@@ -1,4 +1,4 @@
-/* info.c - INFO: what there is, what was done, how long it took */
+/* info.c - INFO */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ info_clients(struct server *srv, FILE *f)
 	    srv->conf.clients, srv->parked, srv->clients_peak);
 }
 
-/* Bytes of memory the process has, as the kernel counts; 0: unknown. */
+/* Return the resident memory of the process in bytes; 0: unknown. */
 static size_t
 read_resident_bytes(const struct server *srv)
 {
@@ -133,7 +133,7 @@ info_latencystats(struct server *srv, FILE *f)
 static const struct section {
 	const char *name;
 	void (*show)(struct server *srv, FILE *f);
-	bool more;		/* only in INFO all, or when asked for */
+	bool more;		/* only in INFO all, or if it is named */
 } sections[] = {
 	{ "server", info_server, false },
 	{ "clients", info_clients, false },
@@ -144,7 +144,7 @@ static const struct section {
 	{ "latencystats", info_latencystats, true }
 };
 
-/* Is a section wanted?  more: it is not in the default. */
+/* Is a section wanted? more: it is not in the default. */
 static bool
 section_wanted(const struct resp_args *a, const char *name, bool more)
 {
@@ -159,7 +159,7 @@ section_wanted(const struct resp_args *a, const char *name, bool more)
 	return false;
 }
 
-/* A blank line goes between sections; their names begin large. */
+/* Print the name of a section with a capital, after a blank line. */
 static void
 print_title(FILE *f, const char *name, bool *begun)
 {

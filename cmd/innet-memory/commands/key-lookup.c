@@ -16,7 +16,6 @@ keys_now_ms(void)
 	return (int64_t)(timer_wall_ns() / MS);
 }
 
-/* Is its time over? */
 bool
 keys_is_over(const struct key *k)
 {
@@ -41,7 +40,6 @@ reply_wrong_time(struct client *c, const char *name)
 	reply_error(c, "ERR invalid expire time in '%s' command", name);
 }
 
-/* Argument i in ms of the wall clock, which may be past. */
 bool
 keys_read_time(struct client *c, const struct resp_args *a, size_t i,
     enum keys_time_unit unit, const char *name, int64_t *at_ms)

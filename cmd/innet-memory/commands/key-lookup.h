@@ -9,13 +9,16 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/store/keyspace.h"
 
-/* What is said of a key of another type. */
+/* The error for a key of another type. */
 extern const char keys_wrong_type[];
 
-/* The key of this name; NULL: there is none, or its time was over. */
+/*
+ * Return the key of this name; NULL: it does not exist, or has expired and was
+ * removed.
+ */
 struct key *keys_find_live(struct server *srv, const uint8_t *name, size_t len);
 
-/* How an argument says when a key expires. */
+/* The unit of an expiry time in an argument. */
 enum keys_time_unit {
 	KEYS_SECONDS,
 	KEYS_MS,
@@ -23,33 +26,36 @@ enum keys_time_unit {
 	KEYS_AT_MS
 };
 
-/* Argument i of a command, above 0, in ms of the wall clock; or it is said. */
+/*
+ * Read argument i, above 0, as ms of the wall clock; false, after an error
+ * reply about the command `name`: it is invalid.
+ */
 bool keys_read_future_time(struct client *c, const struct resp_args *a,
     size_t i, enum keys_time_unit unit, const char *name,
     uint64_t *at_ms);
 
-/* As keys_read_future_time(), but the time may be past. */
+/* Do the same for a time that may be past. */
 bool keys_read_time(struct client *c, const struct resp_args *a, size_t i,
     enum keys_time_unit unit, const char *name, int64_t *at_ms);
 
-/* Is the time of the key over? */
+/* Has the key expired? */
 bool keys_is_over(const struct key *k);
 
-/* The time now, in ms of the wall clock. */
+/* Return the time in ms of the wall clock. */
 int64_t keys_now_ms(void);
 
-/* The key that argument i names, or NULL. */
+/* Return the key that argument i names, or NULL. */
 struct key *keys_find_arg(struct client *c, const struct resp_args *a,
     size_t i);
 
 /*
- * The key that argument i names, NULL if there is none; false: it is of
- * another type, which has been said.
+ * Store the key that argument i names, or NULL, in *k; false, after an error
+ * reply: it is of another type.
  */
 bool keys_find_typed(struct client *c, const struct resp_args *a, size_t i,
     enum key_type type, struct key **k);
 
-/* What stands at k is new. */
+/* Note that the value of k has changed. */
 void keys_mark_changed(struct client *c, struct key *k);
 
 #endif

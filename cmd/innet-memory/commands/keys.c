@@ -1,4 +1,4 @@
-/* keys.c - what all keys have in common */
+/* keys.c - commands for keys of all types */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ key_type_name(const struct key *k)
 {
 	static const char *const names[] = {
 		[KEY_STRING] = "string", [KEY_LIST] = "list",
-		[KEY_TABLE] = "innet-per"	/* as the module's */
+		[KEY_TABLE] = "innet-per"	/* as in the module */
 	};
 
 	return names[k->type];
@@ -56,7 +56,10 @@ run_type(struct client *c, const struct resp_args *a)
 	reply_status(c, k == NULL ? "none" : key_type_name(k));
 }
 
-/* What stands at argument 1 goes to argument 2; false: it is said why not. */
+/*
+ * Move the value of argument 1 to argument 2; false, after a reply: it was not
+ * moved.
+ */
 static bool
 rename_key(struct client *c, const struct resp_args *a, bool over)
 {
@@ -114,7 +117,10 @@ pattern_matches(const struct resp_arg *pattern, const struct key *k)
 	    k->name_len);
 }
 
-/* Those that are not over by now, of which the last may come nearer. */
+/*
+ * Count first: this removes expired keys, which moves the last keys to their
+ * places.
+ */
 static void
 run_keys(struct client *c, const struct resp_args *a)
 {
@@ -197,10 +203,10 @@ scan_matches(const struct scan *s, const struct key *k)
 }
 
 /*
- * A cursor is the number of places in the row of keys that are left, from the
- * last to the first.  What is removed leaves its place to the last one, so a
- * key moves down only, to where it is still to be met or met again, and one
- * that stays is never missed.
+ * A cursor is the number of keys that are left, counted from the last to the
+ * first.  A removed key is replaced by the last one, so keys only move down,
+ * where they are still to be visited or visited again; a key that stays is
+ * never missed.
  */
 static void
 run_scan(struct client *c, const struct resp_args *a)
@@ -240,7 +246,7 @@ run_dbsize(struct client *c, const struct resp_args *a)
 	reply_int(c, (int64_t)c->srv->keys.n);
 }
 
-/* FLUSHDB and FLUSHALL: there is one database. */
+/* Run FLUSHDB and FLUSHALL: there is one database. */
 static void
 run_flush(struct client *c, const struct resp_args *a)
 {

@@ -1,9 +1,9 @@
-/* lists.c - the commands on lists */
+/* lists.c - commands for lists */
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/lists.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* Let go of those added last. */
+/* Remove n elements from one end. */
 static void
 drop_elements(struct client *c, struct list *l, size_t n, bool left)
 {
@@ -11,7 +11,7 @@ drop_elements(struct client *c, struct list *l, size_t n, bool left)
 		blob_drop(&c->srv->account, list_pop(l, left));
 }
 
-/* All of the values or none; false: memory is full. */
+/* Add all values or none; false: no memory. */
 static bool
 add_values(struct client *c, struct list *l, const struct resp_args *a,
     bool left)
@@ -85,7 +85,7 @@ run_rpushx(struct client *c, const struct resp_args *a)
 	push_values(c, a, false, false);
 }
 
-/* It has changed; one that is empty is no more. */
+/* Note the change, and remove the key if the list is empty. */
 static void
 finish_change(struct client *c, struct key *k)
 {
@@ -175,7 +175,7 @@ run_lindex(struct client *c, const struct resp_args *a)
 		reply_blob(c, list_get(&k->list, (size_t)i));
 }
 
-/* What arguments 2 and 3 name of n: the first, and how many there are. */
+/* Read arguments 2 and 3 as a range of n elements: the first, and how many. */
 static bool
 read_range(struct client *c, const struct resp_args *a, size_t n, size_t *first,
     size_t *count)
@@ -226,7 +226,10 @@ run_lset(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-/* count elements that are equal, from the left, or if below 0 the right. */
+/*
+ * Remove up to count equal elements from the left, or from the right if count
+ * is negative.
+ */
 static void
 run_lrem(struct client *c, const struct resp_args *a)
 {
@@ -257,7 +260,9 @@ lists_side(const struct resp_args *a, size_t i, bool *left)
 	return *left || args_equal(a, i, "right");
 }
 
-/* The one that moves is at an end of k; to may be k, or be none yet. */
+/*
+ * Move the element at an end of k; `to` may be k, or NULL if it does not exist.
+ */
 static void
 move_element(struct client *c, struct key *k, bool from_left,
     const struct resp_arg *to_name, struct key *to, bool to_left)

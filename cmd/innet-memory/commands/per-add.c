@@ -1,24 +1,24 @@
-/* per-add.c - PER.ADD: experiences in, by value or by reference to frames */
+/* per-add.c - PER.ADD: add experiences by value or by reference to frames */
 #include <stdlib.h>
 
 #include "common/wire/stream.h"
 
 #include "cmd/innet-memory/commands/per.h"
 
-enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };	/* of one request */
-enum { FETCHED = 1024 };	/* at once: more would not stay in the cache */
+enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };	/* of a request; bytes */
+enum { FETCHED = 1024 };	/* prefetched at once; the cache holds no more */
 
-/* A request, as it was found good. */
+/* A request that was found valid. */
 struct add_request {
 	struct table *t;
 	const struct resp_args *a;
-	uint64_t frames;	/* arguments from first_frame on */
-	size_t first_frame, first;	/* ... and of pairs from first on */
+	uint64_t frames;	/* number of frames */
+	size_t first_frame, first;	/* arguments: frames, pairs */
 	size_t n;		/* experiences */
 	float *priority;
-	void **x;		/* made of them: struct experience */
+	void **x;		/* struct experience, made of the pairs */
 	uint64_t *id;
-	struct frame **frame;	/* made of the frames, used or not */
+	struct frame **frame;	/* made of the frames so far */
 	bool by_reference;
 };
 
@@ -45,7 +45,7 @@ open_request(struct client *c, struct add_request *d)
 	return false;
 }
 
-/* The frames that are given, from argument i on; the one behind them in *i. */
+/* Read the frames from argument *i on, and move *i behind them. */
 static bool
 read_frames(struct client *c, struct add_request *d, size_t *i)
 {
@@ -78,7 +78,7 @@ read_frames(struct client *c, struct add_request *d, size_t *i)
 	return true;
 }
 
-/* Options, and then pairs to the end. */
+/* Read the options; pairs follow to the end. */
 static bool
 read_options(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 {
@@ -117,7 +117,7 @@ read_index(const uint8_t *p, unsigned i)
 	return stream_get_le(p + i * INDEX_BYTES, INDEX_BYTES);
 }
 
-/* Has the blob of argument k what an experience of the table must have? */
+/* Can the blob in argument k be an experience of the table? */
 static bool
 check_blob(struct client *c, const struct add_request *d, size_t k)
 {
@@ -143,7 +143,7 @@ check_blob(struct client *c, const struct add_request *d, size_t k)
 	return true;
 }
 
-/* The whole request: is it good? */
+/* Read and check the whole request. */
 static bool
 read_request(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 {
@@ -160,7 +160,7 @@ read_request(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 	return true;
 }
 
-/* Frame k of the request in the table; NULL: memory is full. */
+/* Return frame k of the request in the table; NULL: no memory. */
 static struct frame *
 get_frame(struct add_request *d, const struct experience *prev, size_t k)
 {
@@ -177,9 +177,9 @@ get_frame(struct add_request *d, const struct experience *prev, size_t k)
 }
 
 /*
- * Experience i of the request, prev the one before it; NULL: memory is full.
- * Frames of a request are distinct, so only the first of it is compared with
- * what the last request has left.
+ * Make experience i of the request; prev is the one before it.  NULL: no
+ * memory.  The frames of a request are distinct, so only the first experience
+ * is compared with the last one of the request before.
  */
 static struct experience *
 make_experience(struct add_request *d, const struct experience *prev, size_t i)
@@ -201,7 +201,7 @@ make_experience(struct add_request *d, const struct experience *prev, size_t i)
 	    frames_reference_copy(f, own, v->p + skip, v->len - skip);
 }
 
-/* All of them, or none; false: memory is full. */
+/* Make all experiences or none; false: no memory. */
 static bool
 make_experiences(struct add_request *d, uint64_t stream)
 {
@@ -217,7 +217,7 @@ make_experiences(struct add_request *d, uint64_t stream)
 	}
 	if (n == d->n)
 		return true;
-	/* frames of the request that are used are used by these */
+	/* count the request as a user while its experiences are dropped */
 	for (size_t k = 0; k < d->frames; k++) {
 		if (d->frame[k] != NULL)
 			d->frame[k]->uses++;
@@ -251,7 +251,7 @@ reply_limit(struct client *c, const struct add_request *d)
 	reply_error(c, "%s", why);
 }
 
-/* Fetch what will be evicted, which nobody has looked at for long. */
+/* Prefetch experiences that will be evicted; they are not in the cache. */
 static void
 prefetch_evicted(const struct add_request *d)
 {

@@ -1,4 +1,4 @@
-/* host.c - innet-memory as the host of the PER commands */
+/* per-host.c - innet-memory as the host of the PER commands */
 #include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/per-host.h"
@@ -6,7 +6,7 @@
 #include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/store/table.h"
 
-/* The key of the table, or of what else stands there, or NULL. */
+/* Return the key that argument 1 names, of any type, or NULL. */
 static struct key *
 find_key(struct client *c, const struct resp_args *a)
 {

@@ -1,9 +1,10 @@
 /*
- * host.h - what the PER commands need of the program they run in
+ * per-host.h - what the PER commands need from the program that hosts them
  *
- * They stand once, in per*.c, and have two hosts: innet-memory (host.c) and
- * Redis (module/).  Arguments are args.h's, replies reply.h's; all else that
- * differs is here.  A client is whoever asks, and the host's own.
+ * The code in per*.c runs in two hosts: innet-memory (per-host.c) and Redis
+ * (module/host.c).  It reads arguments by args.h and replies by reply.h;
+ * everything else that differs is declared here.  Each host has its own struct
+ * client.
  */
 #ifndef INNET_MEMORY_COMMANDS_PER_HOST_H
 #define INNET_MEMORY_COMMANDS_PER_HOST_H
@@ -21,52 +22,54 @@
 struct table;
 
 /*
- * The table that argument 1 names.  NULL: there is none, and *why is NULL, or
- * what else is wrong with the name.
+ * Return the table that argument 1 names.  NULL: *why is NULL if the key does
+ * not exist, and otherwise the error.
  */
 struct table *host_find_table(struct client *c, const struct resp_args *a,
     const char **why);
 
 /*
- * A new table where host_find_table() finds none, of settings that are right.
- * False: *why says why not; if it is NULL there is no memory.
+ * Create a table with valid settings at a name for which host_find_table()
+ * finds no key.  False: *why is the error, or NULL without memory.
  */
 bool host_create_table(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *settings, const char **why);
+/* Remove the table that argument 1 names. */
 void host_drop_table(struct client *c, const struct resp_args *a,
     struct table *t);
 
 /*
- * The request has changed the table as it says: whoever waits for it is tried
- * again, and copies of the table change likewise.
+ * Note that the request has changed the table: waiting requests are tried
+ * again, and replicas run the same request.
  */
 void host_mark_changed(struct client *c, const struct resp_args *a);
 
-/* The same of a sample, whose outcome was a matter of chance: n draws are d. */
+/* Do the same for n draws, whose result was random: replicas count these. */
 void host_mark_sampled(struct client *c, const struct resp_args *a,
     const struct table *t, const struct replay_buffer_draw *d, size_t n);
 
 /*
- * Does the request tell what has been done elsewhere?  Then no limit refuses
- * it, and it never waits.
+ * Does the request come from a master or a file?  Then no limit refuses it, and
+ * it never waits.
  */
 bool host_is_replicated(const struct client *c);
 
-/* Whose experiences follow one another: the number of the connection. */
+/* Return the number of the connection, whose experiences follow one another. */
 uint64_t host_stream_id(const struct client *c);
 
+/* Return the random number generator of the host. */
 struct rng *host_rng(struct client *c);
 
 /*
- * A parked request's function: answer it and return true, or return false to
- * go on waiting.  late: the time is over, so it must answer.
+ * Tries a parked request again: it answers and returns true, or returns false
+ * to continue to wait.  If late is set the time is over and it must answer.
  */
 typedef bool host_retry(struct client *c, const struct resp_args *a,
     bool late);
 
 /*
- * Park the client: retry() is called when the table has changed, and at the
- * latest after timeout_ms.  False if it may not wait: then answer now.
+ * Park the client: retry() is called after the table has changed, and at the
+ * latest after timeout_ms.  False: it must be answered now.
  */
 bool host_park_client(struct client *c, const struct resp_args *a,
     uint64_t timeout_ms, host_retry *retry);

@@ -1,18 +1,18 @@
-/* per-table.c - PER.CREATE, DROP, FRAMES, LIMIT, INFO and DUMP */
+/* per-manage.c - PER.CREATE, DROP, FRAMES, LIMIT, INFO and DUMP */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/innet-memory/commands/per.h"
 
-enum { DUMP_DEFAULT = 1000, DUMP_MOST = 100000 };	/* ids on a page */
+enum { DUMP_DEFAULT = 1000, DUMP_MOST = 100000 };	/* ids in a reply */
 
 enum { CAPACITY, ALPHA, SELECTOR, TIMES, RATIO, SLACK, CREATE_WORDS };
 static const char *const create_words[] = {
 	"capacity", "alpha", "selector", "times", "ratio", "slack", NULL
 };
 
-/* One option at *i, which is moved behind it. */
+/* Read the option at *i and move *i behind it. */
 static bool
 read_option(struct client *c, const struct resp_args *a, size_t *i,
     struct replay_buffer_settings *settings, size_t *seen)
@@ -41,10 +41,8 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 		if (selector == PER_NO_WORD)
 			reply_error(c, "ERR selector (argument %zu): none of "
 			    "per, uniform, fifo and lifo", at + 1);
-		settings->selector =
-		    selector == PER_NO_WORD
-			? REPLAY_BUFFER_PER
-			: (enum replay_buffer_selector)selector;
+		settings->selector = selector == PER_NO_WORD ?
+		    REPLAY_BUFFER_PER : (enum replay_buffer_selector)selector;
 		return selector != PER_NO_WORD;
 	case TIMES:
 		good = per_read_whole(c, a, at + 1, "times", 0, UINT32_MAX, &v);
@@ -62,7 +60,7 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 	}
 }
 
-/* The name of a new table. */
+/* Check the name of a new table. */
 static bool
 check_new_name(struct client *c, const struct resp_args *a)
 {
@@ -242,7 +240,7 @@ per_info(struct client *c, const struct resp_args *a)
 	reply_int_field(c, "slots_bytes", t->charged);
 }
 
-/* [from id] [count n] */
+/* Read [from id] [count n]. */
 static bool
 read_page(struct client *c, const struct resp_args *a, uint64_t *from,
     uint64_t *count)
@@ -266,7 +264,9 @@ read_page(struct client *c, const struct resp_args *a, uint64_t *from,
 	return true;
 }
 
-/* The id to go on from (nil: no more), then id, priority, id, priority... */
+/*
+ * Reply with the id to continue from (nil: none), then id, priority, and so on.
+ */
 void
 per_dump(struct client *c, const struct resp_args *a)
 {

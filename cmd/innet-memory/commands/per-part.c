@@ -1,4 +1,4 @@
-/* per-part.c - the PER commands as a part: the table at the start, INFO */
+/* per-part.c - the PER commands as a part of innet-memory */
 #include <err.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "cmd/innet-memory/commands/per.h"
 #include "cmd/innet-memory/store/table.h"
 
-/* The table of the command line, unless it is there already. */
+/* Create the table of --capacity unless it exists already. */
 static bool
 open_tables(struct server *srv)
 {
@@ -38,7 +38,7 @@ open_tables(struct server *srv)
 	return false;
 }
 
-/* Like Redis's db0: a line a table. */
+/* Print a line for each table, like db0 of Redis. */
 static void
 info_tables(struct server *srv, FILE *f)
 {

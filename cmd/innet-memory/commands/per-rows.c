@@ -1,4 +1,4 @@
-/* per-rows.c - the table of the PER commands, for whoever hosts them */
+/* per-rows.c - the rows of the PER commands, for both hosts */
 #include "cmd/innet-memory/commands/per.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* per-sample.c - PER.SAMPLE: experiences drawn, with what they were drawn by */
+/* per-sample.c - PER.SAMPLE: draw experiences */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 enum {
 	REF_BYTES = 4,
-	FETCHED = 256,	/* at once: where the parts of experiences are, */
-	COPIED = 8,	/* and bytes, so many before they are copied, */
-	COPIED_BYTES = 4096	/* this much */
+	FETCHED = 256,	/* experiences prefetched at once */
+	COPIED = 8,	/* experiences prefetched before they are copied */
+	COPIED_BYTES = 4096	/* bytes prefetched of each */
 };
 
 struct sample_request {
@@ -20,10 +20,10 @@ struct sample_request {
 	uint64_t n;
 	double beta;
 	bool strata, refs, binary, sum;
-	bool counted;		/* as sampled: PER.SAMPLE */
+	bool counted;		/* PER.SAMPLE, not PER.SAMPLE_RO */
 };
 
-/* A request; one that has no timeout, of timeout_ms NULL, is not counted. */
+/* Read a request; without a timeout (timeout_ms NULL) it is not counted. */
 static bool
 read_request(struct client *c, const struct resp_args *a,
     struct sample_request *k, uint64_t *timeout_ms)
@@ -75,10 +75,10 @@ read_request(struct client *c, const struct resp_args *a,
 }
 
 /*
- * NULL, or why there is no such batch now.  Where nothing is worn out one
- * experience with a priority is enough to draw from, but a table that holds
- * less than a batch is no replay memory yet; where they do wear out, so many
- * as are drawn must be there to be drawn.
+ * Return NULL, or the reason why no batch can be drawn now.  If items do not
+ * wear out, one experience with a priority is enough to draw from, but a table
+ * with fewer items than a batch is not yet a replay memory.  If they wear out,
+ * a whole batch must be available.
  */
 static const char *
 check_ready(const struct sample_request *k, char *why, size_t size)
@@ -120,7 +120,7 @@ store_f32(uint8_t *p, float v)
 	stream_put_le(p, u, 4);
 }
 
-/* Ids, probabilities and weights, packed. */
+/* Reply with ids, probabilities and weights in binary. */
 static void
 reply_packed(struct client *c, const struct replay_buffer_draw *d, size_t n)
 {
@@ -178,7 +178,7 @@ reply_by_value(struct client *c, const struct frames *f,
 	reply_tail(c, x);
 }
 
-/* A blob by reference; frames not listed yet go to fresh[]. */
+/* Reply with an experience by reference; frames that are new go to fresh[]. */
 static void
 reply_by_reference(struct client *c, const struct frames *f,
     const struct experience *x, struct frame **fresh, uint32_t *n)
@@ -200,8 +200,8 @@ reply_by_reference(struct client *c, const struct frames *f,
 }
 
 /*
- * Before draw i of n, the first of a group, fetch what the group will read:
- * anywhere in memory, so that a draw takes the server two thirds of the time.
+ * Before draw i of n, the first of a group, prefetch what the group will read
+ * from all over the memory: a draw then takes two thirds of the time.
  */
 static void
 prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,
@@ -217,7 +217,7 @@ prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,
 	}
 }
 
-/* And what will be copied soon, of frames and of tail no more than that. */
+/* Prefetch bytes of frames and tail that will be copied soon. */
 static void
 prefetch_copied(const struct frames *f, const struct experience *x)
 {
@@ -246,7 +246,7 @@ reply_frames(struct client *c, struct frames *f,
 		reply_blob(c, frame_blob(fresh[i]));
 }
 
-/* What a table was drawn from, told before the draw. */
+/* The sum of a table before the draw. */
 struct draw_sum {
 	uint64_t sum;
 	int shift;
@@ -262,7 +262,7 @@ reply_sum(struct client *c, const struct draw_sum *s)
 	reply_int(c, (int64_t)s->have);
 }
 
-/* n draws are d. */
+/* Reply with the n draws d. */
 static void
 reply_sample(struct client *c, const struct sample_request *k,
     const struct replay_buffer_draw *d, size_t n, struct frame **fresh,
@@ -352,7 +352,7 @@ per_sample(struct client *c, const struct resp_args *a)
 	per_answer_or_wait(c, a, try_sample, retry_sample);
 }
 
-/* Drawn without being counted: at a copy of the table, too. */
+/* Draw without counting, which also works at a replica. */
 void
 per_sample_ro(struct client *c, const struct resp_args *a)
 {

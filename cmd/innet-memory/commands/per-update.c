@@ -26,7 +26,7 @@ open_updates(struct client *c, struct updates *u, size_t n)
 	return false;
 }
 
-/* id priority ... */
+/* Read id priority ... */
 static bool
 read_text_updates(struct client *c, const struct resp_args *a,
     struct updates *u)
@@ -47,7 +47,7 @@ read_text_updates(struct client *c, const struct resp_args *a,
 	return true;
 }
 
-/* u64s, then as many f32s, as binary of PER.SAMPLE has them */
+/* Read u64 ids, then as many f32 priorities, as binary replies have them. */
 static bool
 read_packed_updates(struct client *c, const struct resp_args *a,
     struct updates *u)

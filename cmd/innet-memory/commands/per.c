@@ -1,4 +1,4 @@
-/* per.c - what the PER commands share: their arguments, and waiting */
+/* per.c - functions that the PER commands share: arguments and waiting */
 #include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ per_reply_no_word(struct client *c, const struct resp_args *a, size_t i)
 	    per_print_arg(a, i, s));
 }
 
-/* Is there an argument i? */
+/* Does argument i exist? */
 static bool
 check_value_given(struct client *c, const struct resp_args *a, size_t i,
     const char *what)
@@ -116,7 +116,7 @@ per_read_real(struct client *c, const struct resp_args *a, size_t i,
 bool
 per_check_count(struct client *c, size_t n)
 {
-	/* what a master or a file tells has been done */
+	/* a replicated request was accepted before */
 	if (n <= PER_MOST || host_is_replicated(c))
 		return true;
 	reply_error(c, "ERR %zu experiences in a request, %d are the most", n,
@@ -135,7 +135,7 @@ per_read_priority(struct client *c, const struct resp_args *a, size_t i,
 		return false;
 	*out = (float)p;
 	if (p > 0 && *out == 0)
-		*out = FLT_TRUE_MIN;	/* small, but not none */
+		*out = FLT_TRUE_MIN;	/* small, but not 0 */
 	return true;
 }
 
@@ -143,7 +143,7 @@ bool
 per_read_ratio(struct client *c, const struct resp_args *a, size_t i,
     struct sample_ratio *out)
 {
-	const double most = 1e15;	/* past which counts are not exact */
+	const double most = 1e15;	/* above it counts are not exact */
 	const char *why;
 
 	if (!per_read_real(c, a, i, "lowest ratio", 0, most, &out->lo) ||

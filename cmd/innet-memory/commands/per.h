@@ -1,9 +1,9 @@
 /*
- * per.h - the PER commands, and what they share
+ * per.h - the PER commands, and functions that they share
  *
- * A request is read and found good as a whole before anything changes.  What
- * is wrong is answered with the argument and why; the functions below that
- * return false have done so.
+ * A request is read and checked as a whole before anything changes.  Errors
+ * name the argument and the reason.  Functions below that return false or NULL
+ * have replied with the error.
  */
 #ifndef INNET_MEMORY_COMMANDS_PER_H
 #define INNET_MEMORY_COMMANDS_PER_H
@@ -17,7 +17,7 @@
 #include "cmd/innet-memory/store/table.h"
 #include "common/replay/shards.h"
 
-/* Their rows; the last one has no name. */
+/* The rows of these commands; the last one has no name. */
 extern const struct command per_commands[];
 
 void per_add(struct client *c, const struct resp_args *a);
@@ -38,49 +38,49 @@ enum {
 				   wait meanwhile */
 };
 
-/* Argument i as it is shown in an error: its beginning, made printable. */
+/* Print the beginning of argument i for an error message. */
 const char *per_print_arg(const struct resp_args *a, size_t i,
     char buf[PER_SHOWN_BYTES]);
 
-/* The table that argument 1 names; NULL: there is none, which was said. */
+/* Return the table that argument 1 names, or NULL. */
 struct table *per_find_table(struct client *c, const struct resp_args *a);
 
-/* Which of the words, with NULL at the end, argument i is, in any case. */
+/* Return the index of argument i in words, which end with NULL. */
 enum { PER_NO_WORD = -1 };
 int per_find_word(const struct resp_args *a, size_t i,
     const char *const *words);
 
 /*
- * Does that word, argument i, stand for the first time?  seen has a place for
- * each word, all 0 at first.
+ * Is this the first time that the word in argument i is given? seen[] has an
+ * element for each word, all 0 at first.
  */
 bool per_check_once(struct client *c, const char *const *words, int word,
     size_t i, size_t *seen);
 
-/* Say that argument i is no word that may stand there. */
+/* Reply that argument i is not a valid word. */
 void per_reply_no_word(struct client *c, const struct resp_args *a, size_t i);
 
-/* Argument i, which is called what, as a number within lo and hi. */
+/* Read argument i, which errors call `what`, as a number from lo to hi. */
 bool per_read_whole(struct client *c, const struct resp_args *a, size_t i,
     const char *what, uint64_t lo, uint64_t hi, uint64_t *out);
 bool per_read_real(struct client *c, const struct resp_args *a, size_t i,
     const char *what, double lo, double hi, double *out);
 
-/* n experiences are not more than a request may have. */
+/* May a request have n experiences? */
 bool per_check_count(struct client *c, size_t n);
 
-/* A priority: 0 or more, in 32 bits; "max", where that may be, is -1. */
+/* Read a priority: 0 or more, in 32 bits; if max is set, "max" gives -1. */
 bool per_read_priority(struct client *c, const struct resp_args *a, size_t i,
     bool max, float *out);
 
-/* lo and hi from argument i on; at may be "" or tell what they are of. */
+/* Read lo and hi from argument i on. */
 bool per_read_ratio(struct client *c, const struct resp_args *a, size_t i,
     struct sample_ratio *out);
 
 /*
- * Once or until it works: attempt() answers and returns true, or returns
- * false, and then it waits for up to *timeout_ms, which it has set.  Late: it
- * has to answer.
+ * Call attempt(), which answers and returns true, or returns false.  Then the
+ * request waits for up to *timeout_ms, which attempt() has set, and is tried
+ * again by retry().  If late is set it must answer.
  */
 typedef bool per_attempt(struct client *c, const struct resp_args *a,
     uint64_t *timeout_ms, bool late);

@@ -1,11 +1,12 @@
 /*
- * saves.c - when the server saves and loads: PER.SAVE, PER.LOAD, --save-every,
- * the start and the end
+ * persistence.c - saving and loading: PER.SAVE, PER.LOAD, --save-every, start
+ * and end
  *
- * A child, which has all as it was when it was forked, writes the file; its
- * status is an errno, and a pipe that it holds tells of its end.  One writes
- * at a time.  A save that is asked for meanwhile begins when that one ends,
- * for it must have what was acknowledged before it was asked for.
+ * A forked child, which has all keys as they were at the fork, writes the file.
+ * Its exit status is an errno, and a pipe that it holds reports its end.  One
+ * child writes at a time.  A save that is requested meanwhile begins when that
+ * child ends, because it must contain all that was acknowledged before the
+ * request.
  */
 #include <assert.h>
 #include <err.h>
@@ -30,23 +31,25 @@
 enum { WHY_BYTES = 160 };
 
 struct save_state {
-	struct event_source end;	/* of the child */
-	pid_t pid;		/* 0: none writes */
+	/* pipe that reports the end of the child */
+	struct event_source end;
+	pid_t pid;		/* of the child; 0: none */
 	uint64_t n;		/* saves begun */
-	bool next;		/* another is to follow this one */
-	bool due[2];		/* save n is to come or runs, by n % 2 */
-	char why[2][WHY_BYTES];	/* how it ended: empty if well */
-	uint64_t every_ns;	/* when the next by --save-every is due */
+	bool next;		/* begin another save after this one */
+	bool due[2];		/* save n is requested or runs, by n % 2 */
+	char why[2][WHY_BYTES];	/* error of save n; "": none */
+	uint64_t every_ns;	/* when --save-every is due */
 	uint64_t from_ns, took_ns;
 	uint64_t done, failed;
-	int lock;		/* of the file; -1: none */
-	int held;		/* the file that was saved last; -1: none */
-	char *path;		/* the file, behind all links */
+	int lock;		/* descriptor of the lock; -1: none */
+	/* descriptor of the last saved file; -1: none */
+	int held;
+	char *path;		/* of the file, behind all links */
 };
 
 static void begin_save(struct server *srv);
 
-/* Hold the file that is there now, if there is one, and no other. */
+/* Lock the file that is at the path now, if there is one. */
 static bool
 hold_file(struct save_state *s)
 {
@@ -58,7 +61,7 @@ hold_file(struct save_state *s)
 	return fd != -1 || errno == ENOENT;
 }
 
-/* Save n has ended. */
+/* Note the end of save n; why is "" if it succeeded. */
 static void
 finish_save(struct server *srv, const char *why)
 {
@@ -79,7 +82,7 @@ finish_save(struct server *srv, const char *why)
 		begin_save(srv);
 }
 
-/* Why it was not saved: what is there already is beside the file. */
+/* Print the reason why a save failed; EEXIST is about the temporary file. */
 static void
 print_error(const struct save_state *s, int error, char why[WHY_BYTES])
 {
@@ -90,7 +93,7 @@ print_error(const struct save_state *s, int error, char why[WHY_BYTES])
 		snprintf(why, WHY_BYTES, "%s", strerror(error));
 }
 
-/* What a crash or a kill has left beside the file goes. */
+/* Remove the temporary file that a crash has left. */
 static void
 remove_leftover(const struct server *srv)
 {
@@ -102,7 +105,7 @@ remove_leftover(const struct server *srv)
 	free(beside);
 }
 
-/* Can a file be written there?  False with errno. */
+/* Can the file be written?  False with errno. */
 static bool
 check_writable(const struct server *srv)
 {
@@ -137,8 +140,8 @@ on_child_end(struct server *srv, struct event_source *w)
 }
 
 /*
- * Of the child: keep no connection open, and die with the server.  The lock it
- * keeps, for until it is dead it may write.
+ * In the child: close all connections, and die with the server.  Keep the lock,
+ * because the child may write as long as it lives.
  */
 static void
 detach_child(struct server *srv, pid_t parent)
@@ -154,7 +157,6 @@ detach_child(struct server *srv, pid_t parent)
 	close(srv->epoll);
 }
 
-/* Begin a save. */
 static void
 begin_save(struct server *srv)
 {
@@ -183,11 +185,11 @@ begin_save(struct server *srv)
 		close(fd[0]);
 		finish_save(srv, strerror(why));
 	} else if (!server_add_source(srv, &s->end)) {
-		on_child_end(srv, &s->end);	/* then wait for it here */
+		on_child_end(srv, &s->end);	/* waits for the child */
 	}
 }
 
-/* End the child, if there is one, without its work. */
+/* End the child, if there is one, without its result. */
 static void
 end_child(struct server *srv)
 {
@@ -203,7 +205,7 @@ end_child(struct server *srv)
 	remove_leftover(srv);
 }
 
-/* Answer, when save n (its last bit) has ended. */
+/* Reply if save n (its last bit) has ended. */
 static bool
 reply_when_saved(struct client *c, unsigned n)
 {
@@ -235,7 +237,7 @@ retry_odd(struct client *c, const struct resp_args *a, bool late)
 	return reply_when_saved(c, 1);
 }
 
-/* Is there a file?  If not, say so. */
+/* Is there a file to save to?  If not, reply with an error. */
 static bool
 has_file(struct client *c)
 {
@@ -282,7 +284,10 @@ run_per_load(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-/* The file behind all links, for a save is to replace no link; false: said. */
+/*
+ * Find the file behind all symbolic links, so that a save replaces no link;
+ * false, after printing the reason.
+ */
 static bool
 resolve_path(struct server *srv)
 {
@@ -290,7 +295,7 @@ resolve_path(struct server *srv)
 	char end[PATH_MAX];
 	struct stat st;
 
-	if (stat(path, &st) == -1 && errno == ENOENT)	/* it may be made */
+	if (stat(path, &st) == -1 && errno == ENOENT)	/* a new file */
 		srv->save->path = file_link_end(path, end) ? strdup(end) :
 		    NULL;
 	else if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
@@ -302,7 +307,7 @@ resolve_path(struct server *srv)
 	return srv->save->path != NULL;
 }
 
-/* Have the file for this server alone; false, and it is said, if it is not. */
+/* Lock the file for this server; false, after printing the reason. */
 static bool
 lock_file(struct server *srv)
 {
@@ -314,7 +319,7 @@ lock_file(struct server *srv)
 		warnx("%s: another innet-memory saves there, and has locked "
 		    "%s.lock", path, s->path);
 	else if (s->lock == -1 && errno == ENOENT)
-		warn("%s", path);	/* its folder is not there */
+		warn("%s", path);	/* its folder does not exist */
 	else if (s->lock == -1)
 		warn("%s.lock", s->path);
 	else if (hold_file(s))
@@ -327,7 +332,7 @@ lock_file(struct server *srv)
 	return false;
 }
 
-/* Load the file, if there is one: false, and it is said, if it is not good. */
+/* Load the file if it exists; false, after printing the reason. */
 static bool
 load_at_start(struct server *srv)
 {
@@ -375,7 +380,7 @@ open_saves(struct server *srv)
 	if (srv->save == NULL)
 		return false;
 	srv->save->end.fd = srv->save->lock = srv->save->held = -1;
-	signal(SIGXFSZ, SIG_IGN);	/* a file too large is an error */
+	signal(SIGXFSZ, SIG_IGN);	/* writing returns EFBIG instead */
 	srv->save->every_ns = timer_after(srv->start_ns,
 	    srv->conf.save_every_ns);
 	if (srv->conf.save == NULL || load_at_start(srv))
@@ -399,7 +404,7 @@ tick_saves(struct server *srv, uint64_t now_ns)
 	return s->every_ns;
 }
 
-/* Save here and now; what the child was to do is done, or not, by this. */
+/* Save in this process; this also completes what the child was to save. */
 static int
 stop_saves(struct server *srv)
 {

@@ -1,4 +1,4 @@
-/* strings.c - the commands on strings: set, get, count */
+/* strings.c - commands for strings */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ run_get(struct client *c, const struct resp_args *a)
 		reply_blob(c, k->string);
 }
 
-/* The value, and its version, if that is greater than `since`. */
+/* Reply with version and value if the version is greater than `since`. */
 static void
 run_getv(struct client *c, const struct resp_args *a)
 {
@@ -80,9 +80,9 @@ run_strlen(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Argument i, be it there or of any type, is that string from now on and
- * expires then.  Takes the blob; NULL: memory was full already.  False, and
- * said: memory is full.
+ * Set argument i, which may exist with any type, to b, which expires then.  The
+ * blob is taken; b NULL: there was no memory for it.  False, after an error
+ * reply: no memory.
  */
 static bool
 set_string(struct client *c, const struct resp_args *a, size_t i,
@@ -117,7 +117,7 @@ struct set_options {
 	enum keys_time_unit unit;
 };
 
-/* Is argument i such an option?  Then *i is the last of its words. */
+/* Is argument i such an option?  Then move *i to its last word. */
 static bool
 read_expiry_option(const struct resp_args *a, size_t *i,
     struct set_options *options)
@@ -138,7 +138,7 @@ read_expiry_option(const struct resp_args *a, size_t *i,
 	return false;
 }
 
-/* The options of SET; false: what is wrong has been said. */
+/* Read the options of SET; false, after an error reply: they are invalid. */
 static bool
 read_set_options(struct client *c, const struct resp_args *a,
     struct set_options *options)
@@ -200,7 +200,7 @@ run_setnx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
-/* SETEX and PSETEX: the time stands before the value. */
+/* Run SETEX and PSETEX, where the time precedes the value. */
 static void
 set_timed(struct client *c, const struct resp_args *a,
     enum keys_time_unit unit, const char *name)
@@ -242,7 +242,7 @@ run_getset(struct client *c, const struct resp_args *a)
 	blob_drop(&c->srv->account, old);
 }
 
-/* Pairs from argument 1 on, all or, where memory is full, the first of them. */
+/* Set pairs from argument 1 on; without memory only the first of them. */
 static bool
 set_pairs(struct client *c, const struct resp_args *a)
 {
@@ -284,7 +284,7 @@ run_msetnx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
-/* What stands at argument 1, which keeps its time, is printed anew. */
+/* Set argument 1 to these digits and keep its expiry. */
 static bool
 set_number(struct client *c, const struct resp_args *a, const struct key *k,
     const char *s, size_t len)
@@ -351,11 +351,11 @@ run_decrby(struct client *c, const struct resp_args *a)
 		increase_number(c, a, -by);
 }
 
-/* A number as Redis reads it for INCRBYFLOAT; false: it is none. */
+/* Read a number as INCRBYFLOAT of Redis does; false: it is not one. */
 static bool
 read_long_double(const uint8_t *p, size_t len, long double *v)
 {
-	char s[5120], *end;	/* which Redis has for it, too */
+	char s[5120], *end;	/* the same size as in Redis */
 
 	if (len == 0 || len >= sizeof(s) || (p[0] != '-' && p[0] != '+' &&
 	    p[0] != '.' && (p[0] < '0' || p[0] > '9') && p[0] != 'i' &&

@@ -6,8 +6,10 @@
 #include "cmd/innet-memory/server/dispatch.h"
 #include "cmd/innet-memory/server/transaction.h"
 
-/* Return the client's transaction, a new one if it has none; NULL: no memory,
- * which is replied. */
+/*
+ * Return the client's transaction, a new one if it has none; NULL, after an
+ * error reply, without memory.
+ */
 static struct transaction *
 begin_transaction(struct client *c)
 {
@@ -44,7 +46,7 @@ run_discard(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-/* Has a key that is watched changed since? */
+/* Has a watched key changed since WATCH? */
 static bool
 watched_key_changed(struct client *c)
 {

@@ -3,7 +3,7 @@
 
 #include "cmd/innet-memory/module/api.h"
 
-/* What was allocated stands before the block. */
+/* Return where the address of the whole allocation is stored. */
 static void **
 block_origin(void *p)
 {

@@ -1,10 +1,10 @@
 /*
- * alloc.h - malloc(3) by the server's allocator, before all that a module has
+ * alloc.h - replace malloc(3) by the server's allocator
  *
- * So that used_memory and maxmemory know of tables and of all that is in them.
- * Each source of the module is compiled behind this file.  The server has no
- * aligned_alloc(), so each block is preceded by the address of what was really
- * allocated.  Where memory ends these give NULL, as malloc(3) does.
+ * So used_memory and maxmemory of the server include tables and all that is in
+ * them.  The compiler includes this file before each source of the module.  The
+ * server has no aligned_alloc(), so each block is preceded by the address of
+ * the whole allocation.  Without memory these functions return NULL.
  */
 #ifndef INNET_MEMORY_MODULE_ALLOC_H
 #define INNET_MEMORY_MODULE_ALLOC_H

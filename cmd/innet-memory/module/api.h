@@ -1,13 +1,13 @@
 /*
- * api.h - the part of the Redis module API that is used here, declared by us
+ * api.h - the part of the Redis module API that this module uses
  *
- * A server (Redis from 7.0, and what has the same API) loads a shared object,
- * calls its RedisModule_OnLoad(), and gives all else by name: a context begins
- * with a pointer to a function that writes the address of a named one.  Nothing
- * is linked, and no header of the server is needed.  Names are those of the
- * server's documentation, with RM_ for RedisModule_.  api_open() fetches all
- * of API_NEEDED and says the first that is missing; those of API_WANTED are
- * NULL where the server has none.
+ * A server (Redis from 7.0, or one with the same API) loads a shared object and
+ * calls its RedisModule_OnLoad().  It gives all other functions by name: a
+ * context begins with a pointer to a function that stores the address of a
+ * named one.  Nothing is linked, and no header of the server is needed.  Names are
+ * those of the server's documentation, with RM_ for RedisModule_.  api_open()
+ * fetches all functions of API_NEEDED and returns the first that is missing;
+ * those of API_WANTED are NULL if the server lacks them.
  */
 #ifndef INNET_MEMORY_MODULE_API_H
 #define INNET_MEMORY_MODULE_API_H
@@ -17,7 +17,7 @@
 
 enum { RM_OK = 0, RM_ERR = 1, RM_VERSION = 1, RM_READ = 1, RM_WRITE = 2 };
 enum { RM_KEY_EMPTY = 0, RM_KEY_MODULE = 6 };
-enum {				/* of RM_GetContextFlags() */
+enum {				/* flags of RM_GetContextFlags() */
 	RM_CTX_LUA = 1 << 0, RM_CTX_MULTI = 1 << 1,
 	RM_CTX_REPLICATED = 1 << 12, RM_CTX_LOADING = 1 << 13,
 	RM_CTX_DENY_BLOCKING = 1 << 21, RM_CTX_RESP3 = 1 << 22
@@ -25,8 +25,8 @@ enum {				/* of RM_GetContextFlags() */
 enum { RM_OPTION_IO_ERRORS = 1, RM_TYPE_VERSION = 3 };
 enum { RM_EVENT_FLUSHDB = 2, RM_FLUSHDB_START = 0, RM_EVENT_SWAPDB = 11 };
 
-struct rm_ctx { void *get_api; };	/* its beginning */
-typedef struct rm_string rm_string;	/* opaque, all of them */
+struct rm_ctx { void *get_api; };	/* only its beginning */
+typedef struct rm_string rm_string;	/* these types are opaque */
 typedef struct rm_key rm_key;
 typedef struct rm_io rm_io;
 typedef struct rm_type rm_type;
@@ -57,7 +57,7 @@ struct rm_methods {
 	int (*defrag)(void *ctx, rm_string *key, void **value);
 };
 
-/* Where a command's key is and what is done with it. */
+/* Where a command's key is and how it is used. */
 struct rm_keyspec {
 	const char *notes;
 	uint64_t flags;
@@ -148,7 +148,10 @@ enum { RM_KEY_RO = 1, RM_KEY_RW = 2, RM_KEY_ACCESS = 16, RM_KEY_UPDATE = 32,
 API_NEEDED(API_DECLARE)
 API_WANTED(API_DECLARE)
 
-/* NULL, or the name of a function that is needed and that the server lacks. */
+/*
+ * Fetch all functions; return NULL, or the name of a needed one that is
+ * missing.
+ */
 const char *api_open(struct rm_ctx *c);
 
 #endif

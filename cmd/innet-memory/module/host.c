@@ -1,4 +1,4 @@
-/* host.c - Redis as the host of the PER commands: keys, effects, waiting */
+/* host.c - Redis as the host of the PER commands */
 #include <stdlib.h>
 
 #include "cmd/innet-memory/module/host.h"
@@ -70,7 +70,7 @@ host_drop_table(struct client *c, const struct resp_args *a, struct table *t)
 	rm_key *key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
 
 	(void)a, (void)t;
-	RM_UnlinkKey(key);	/* freed in another thread, if it is large */
+	RM_UnlinkKey(key);	/* a large value is freed in another thread */
 	RM_CloseKey(key);
 }
 
@@ -90,8 +90,8 @@ host_mark_changed(struct client *c, const struct resp_args *a)
 }
 
 /*
- * What was drawn, not the request: elsewhere chance would draw others.  Which
- * items they were counts only where items wear out.
+ * Replicate what was drawn, not the request, because a replica would draw
+ * others.  The ids matter only if items wear out.
  */
 void
 host_mark_sampled(struct client *c, const struct resp_args *a,

@@ -14,7 +14,7 @@
 uint64_t memory_limit(struct client *c);
 
 /*
- * Are so many bytes left below maxmemory?  The server's own check, deny-oom,
+ * Are these bytes left below maxmemory?  The server's own check, deny-oom,
  * compares the memory that is used before a command, not what the command will
  * take.
  */

@@ -1,4 +1,4 @@
-/* module.c - PER.* inside Redis: loading, and requests to functions */
+/* module.c - load the module into Redis and run its commands */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ find_row(const struct command *rows, const struct resp_args *a)
 	return NULL;
 }
 
-/* As innet-memory says it. */
+/* Reply with the same text as innet-memory. */
 static void
 reply_usage_error(struct client *c, const struct command *row)
 {
@@ -35,7 +35,7 @@ reply_usage_error(struct client *c, const struct command *row)
 	    "usage: %s %s", row->name, up, row->usage);
 }
 
-/* What a PER.SAMPLE elsewhere took: key ids packed | key count n. */
+/* Count what a PER.SAMPLE at the master took: key ids packed | key count n. */
 static void
 run_per_taken(struct client *c, const struct resp_args *a)
 {
@@ -104,7 +104,7 @@ on_command(struct rm_ctx *ctx, rm_string **v, int n)
 	return request_run(ctx, v, n, run_command);
 }
 
-/* What COMMAND says of it, where the server can be told. */
+/* Set what COMMAND shows of the command, if the server supports this. */
 static bool
 set_command_info(struct rm_ctx *ctx, const struct command *row)
 {
@@ -146,7 +146,7 @@ add_commands(struct rm_ctx *ctx, const struct command *row)
 	return true;
 }
 
-/* [seed N] */
+/* Read [seed N]. */
 static bool
 read_seed(struct rm_ctx *ctx, rm_string **v, int n)
 {

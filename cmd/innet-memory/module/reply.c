@@ -1,4 +1,4 @@
-/* reply.c - the replies of commands, by the server's functions */
+/* reply.c - replies of commands by the server's functions */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ reply_map(struct client *c, size_t n)
 		reply_array(c, 2 * n);
 }
 
-/* A double where the client speaks RESP3, else a bulk of 9 digits. */
+/* Reply with a double in RESP3, otherwise with a bulk of 9 digits. */
 void
 reply_double(struct client *c, double v)
 {
@@ -95,9 +95,9 @@ reply_oom(struct client *c)
 }
 
 /*
- * The server takes a bulk whole.  One that is a single piece is passed on as
- * it is; others are put together first, and are nil where there is no memory
- * for that.
+ * The server takes a bulk as a whole.  A single piece is passed on as it is;
+ * several pieces are joined first, and the reply is nil without memory for
+ * that.
  */
 void
 reply_bulk_begin(struct client *c, size_t len)

@@ -12,7 +12,7 @@
 
 enum { ENCODING = 1 };
 
-/* A table from a source; NULL: l says why. */
+/* Read a value from a source; NULL: l has the reason. */
 static struct table_value *
 load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 {
@@ -34,7 +34,7 @@ load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 	return NULL;
 }
 
-/* Into a sink, but for what stands before. */
+/* Write a value into a sink. */
 static int
 save_value(const struct table_value *h, writer_sink *sink, void *arg)
 {
@@ -45,7 +45,7 @@ save_value(const struct table_value *h, writer_sink *sink, void *arg)
 	return writer_close(&s);
 }
 
-/* ---- RDB: the number of bytes, and strings that have as many ---- */
+/* ---- RDB: the number of bytes, and strings that contain them ---- */
 
 static int
 write_rdb(void *arg, const void *p, size_t len)
@@ -60,12 +60,12 @@ save_rdb(rm_io *io, void *value)
 	const struct table_value *h = value;
 
 	RM_SaveUnsigned(io, table_checkpoint_bytes(h->table));
-	/* without memory the file is too short, and refused when it is read */
+	/* without memory the file is too short, and loading it fails */
 	if (save_value(h, write_rdb, io) != 0)
 		RM_LogIOError(io, "warning", "a table was not saved whole");
 }
 
-/* The string that is being read. */
+/* The RDB string that is being read. */
 struct rdb_strings {
 	rm_io *io;
 	char *p;
@@ -145,7 +145,7 @@ rewrite_aof(rm_io *io, rm_string *key, void *value)
 		RM_LogIOError(io, "warning", "a table was not saved whole");
 }
 
-/* Bytes of a table in pieces, which go as they are read. */
+/* Bytes of a table in pieces, each of which is freed when it was read. */
 struct piece {
 	struct piece *next;
 	size_t len;
@@ -154,7 +154,7 @@ struct piece {
 struct pieces {
 	struct piece *first, *last;
 	uint64_t have, total;
-	size_t at;		/* read of the first */
+	size_t at;		/* bytes of the first that were read */
 };
 
 static void
@@ -226,7 +226,7 @@ value_from_pieces(struct pieces *ps, const char *what)
 	return h;
 }
 
-/* Tables are put one behind the other, so there is one at a time. */
+/* Tables in a file follow one another, so one is read at a time. */
 void
 type_put(struct client *c, const struct resp_args *a)
 {
@@ -263,7 +263,7 @@ type_put(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-/* ---- the rest of it ---- */
+/* ---- other methods of the type ---- */
 
 static void *
 copy_value(rm_string *from, rm_string *to, const void *value)
@@ -299,7 +299,7 @@ memory_usage(const void *value)
 	return sizeof(*h) + h->account.used;
 }
 
-/* Allocations to be given back: from some dozens on in another thread. */
+/* Return the number of allocations; the server frees many in another thread. */
 static size_t
 free_effort(rm_string *key, const void *value)
 {

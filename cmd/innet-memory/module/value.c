@@ -11,7 +11,7 @@ value_new(void)
 {
 	struct table_value *h = calloc(1, sizeof(*h));
 
-	/* what no table can be, whatever a file says */
+	/* no table can be larger, whatever a file says */
 	if (h != NULL)
 		h->account.limit = (size_t)sysconf(_SC_PHYS_PAGES) *
 		    (size_t)sysconf(_SC_PAGESIZE);
@@ -32,7 +32,7 @@ value_open(const struct replay_buffer_settings *settings)
 	return h;
 }
 
-/* Also called in a thread of the server's. */
+/* The server also calls this in another thread. */
 void
 value_free(void *value)
 {

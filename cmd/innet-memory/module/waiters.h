@@ -21,7 +21,7 @@ typedef bool waiters_retry(struct client *c, const struct resp_args *a,
  */
 bool waiters_add(struct client *c, uint64_t timeout_ms, waiters_retry *retry);
 
-/* Is a table being removed now?  Then nobody may open its key. */
+/* Is a table being removed now?  Then its key must not be opened. */
 bool waiters_removing(void);
 
 /* Answer all clients that wait for this value: it is about to be removed. */

@@ -64,7 +64,7 @@ touch_memory(struct server *srv)
 	free((void *)p);
 }
 
-/* Free removed keys until the account has so many bytes left. */
+/* Free removed keys until the account has these bytes left. */
 static bool
 reclaim_memory(void *arg, size_t bytes)
 {
@@ -79,12 +79,8 @@ server_open(struct server *srv, const struct conf *cf,
 {
 	uint64_t random[2] = { 0 };
 
-	*srv = (struct server){.conf = *cf,
-	    .parts = parts,
-	    .epoll = -1,
-	    .signals = -1,
-	    .account.limit = cf->memory_bytes,
-	    .account.keep = SPARE_BYTES};
+	*srv = (struct server){ .conf = *cf, .parts = parts, .epoll = -1,
+	    .account.limit = cf->memory_bytes, .account.keep = SPARE_BYTES };
 	for (int i = 0; i < SERVER_LISTENERS; i++)
 		srv->listener[i].fd = -1;
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))

@@ -9,8 +9,8 @@ enum { IOVS = 512, KEEP_BYTES = 64 << 10 };
 
 /*
  * Remove parts that were sent, instead of growing, if they are half of all or
- * more.  compact_text() does the same for text; they are separate because a part
- * is added when its text is there already.
+ * more.  compact_text() does the same for text; they are separate because a
+ * part is added when its text is there already.
  */
 static void
 compact_parts(struct out *o)

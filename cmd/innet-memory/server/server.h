@@ -39,7 +39,6 @@ extern const char *const disconnect_names[DISCONNECT_REASONS];
 struct event_source {
 	int fd;
 	void (*ready)(struct server *srv, struct event_source *w);
-	void *arg;
 };
 
 #define SERVER_REDIS_VERSION "7.0.0"	/* of the commands */
@@ -61,7 +60,7 @@ struct server {
 	/* monotonic time of this turn of the loop, and of the start */
 	uint64_t now_ns;
 	uint64_t start_ns;
-	int epoll, signals;		/* descriptors */
+	int epoll;			/* descriptor */
 	/* by commands in this turn of a client */
 	uint64_t spent_ns;
 	bool turns_wanted;		/* clients wait for another turn */
@@ -75,7 +74,6 @@ struct server {
 	struct client **client;
 	size_t clients, clients_room, parked, clients_peak;
 	struct client *parked_first, *parked_last;	/* the oldest first */
-	struct client *current;		/* whose command runs */
 	uint8_t *input;			/* SERVER_IN_BYTES for input */
 	void *heap_end;			/* end of the heap that was advised */
 	uint64_t next_id, next_tick_ns;

@@ -13,7 +13,7 @@ experience_bytes(const struct frames *f, size_t own)
 	    frames_per(f) * sizeof(struct frame *) + own;
 }
 
-/* Initialise the frame before b, which nobody uses yet. */
+/* Initialise the frame before b, which no experience uses yet. */
 static struct frame *
 init_frame(struct frames *f, struct blob *b)
 {

@@ -46,7 +46,7 @@ void lazy_free_add_keys(struct lazy_free *r, struct account *account,
  */
 size_t lazy_free_step(struct lazy_free *r, struct account *account, size_t n);
 
-/* Free until the account has so many bytes left; false: it has not. */
+/* Free until the account has `bytes` left; false: it has not. */
 bool lazy_free_make_room(struct lazy_free *r, struct account *account,
     size_t bytes);
 

@@ -33,7 +33,7 @@ struct load_target {
 
 /*
  * Read the file that is open on fd; false if it is refused, and r->why is "byte
- * N: reason".  What the target has received by then belongs to it.
+ * N: reason".  The target owns all that it has received by then.
  */
 bool load_file(struct reader *r, int fd, struct account *account,
     const struct load_target *into);

@@ -77,7 +77,7 @@ save_file(const char *path, void (*fill)(struct writer *w, void *arg),
 		return ENOTSUP;		/* opening a pipe would block */
 	if (atomic_file_open_here(&file, path) == -1)
 		return errno;
-	/* nobody may read experiences who could not read them before */
+	/* the file that is replaced decides who may read it */
 	file.mode = there ? st.st_mode & 0777 : 0600;
 	errno = save_to(file.fd, fill, arg);
 	if (atomic_file_close(&file, errno == 0) == -1 ||
