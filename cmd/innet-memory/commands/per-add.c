@@ -6,7 +6,7 @@
 #include "cmd/innet-memory/commands/per.h"
 
 enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };	/* of a request; bytes */
-enum { FETCHED = 1024 };	/* prefetched at once; the cache holds no more */
+enum { FETCHED = 1024 };	/* prefetched at once; this fits the cache */
 
 /* A request that was found valid. */
 struct add_request {

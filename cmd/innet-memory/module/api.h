@@ -4,10 +4,10 @@
  * A server (Redis from 7.0, or one with the same API) loads a shared object and
  * calls its RedisModule_OnLoad().  It gives all other functions by name: a
  * context begins with a pointer to a function that stores the address of a
- * named one.  Nothing is linked, and no header of the server is needed.  Names are
- * those of the server's documentation, with RM_ for RedisModule_.  api_open()
- * fetches all functions of API_NEEDED and returns the first that is missing;
- * those of API_WANTED are NULL if the server lacks them.
+ * named one.  Nothing is linked, and no header of the server is needed.  Names
+ * are those of the server's documentation, with RM_ for RedisModule_.
+ * api_open() fetches all functions of API_NEEDED and returns the first that is
+ * missing; those of API_WANTED are NULL if the server lacks them.
  */
 #ifndef INNET_MEMORY_MODULE_API_H
 #define INNET_MEMORY_MODULE_API_H
