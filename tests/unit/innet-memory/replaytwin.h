@@ -1,8 +1,6 @@
 /*
- * replaytwin.h - what replay-buffer.h promises, done in the slow and plain way
- *
- * A list of cells, oldest first, moved about by hand; every question is
- * answered by going through it.
+ * replaytwin.h - a slow and simple replay buffer to compare replay-buffer.h
+ * with: a list of cells, oldest first, that every function searches
  */
 #ifndef INNET_REPLAYTWIN_H
 #define INNET_REPLAYTWIN_H
@@ -25,11 +23,12 @@ struct cell {
 
 struct twin {
 	struct replay_buffer_settings settings;
-	struct cell cell[TWIN_CELLS];	/* oldest first, holes too */
+	struct cell cell[TWIN_CELLS];	/* oldest first, with holes */
 	size_t cells;
 	float highest;
 	uint64_t inserted, sampled, updated, stale, evicted, removed, worn;
-	uintptr_t log[TWIN_LOG];	/* items in the order they went */
+	/* items in the order in which they left */
+	uintptr_t log[TWIN_LOG];
 	size_t logged;
 };
 
@@ -60,7 +59,7 @@ twin_gone(struct twin *t, struct cell *c)
 	t->log[t->logged++] = (uintptr_t)c->item;
 }
 
-/* The holes on top of a stack are no more. */
+/* Remove the holes on top of a stack. */
 static inline void
 twin_trim(struct twin *t)
 {
@@ -69,7 +68,7 @@ twin_trim(struct twin *t)
 		t->cells--;
 }
 
-/* The priority that an item comes in with. */
+/* Return the priority of a new item. */
 static inline float
 twin_priority(struct twin *t, float p)
 {
@@ -124,7 +123,7 @@ twin_update(struct twin *t, uint64_t id, float p)
 	return true;
 }
 
-/* The k-th item from the oldest, or from the newest. */
+/* Return the k-th item from the oldest, or from the newest. */
 static inline struct cell *
 twin_kth(struct twin *t, size_t k, bool oldest)
 {
@@ -137,7 +136,7 @@ twin_kth(struct twin *t, size_t k, bool oldest)
 	return NULL;
 }
 
-/* Item by slot: the least whose prefix sum of weights is above x. */
+/* Return the item of the first slot whose prefix sum of weights is above x. */
 static inline struct cell *
 twin_at(struct twin *t, const uint32_t *leaf, uint64_t x)
 {
@@ -156,8 +155,9 @@ twin_at(struct twin *t, const uint32_t *leaf, uint64_t x)
 }
 
 /*
- * The ids of n draws without strata, and their chances, leaf being the weights
- * of slots before the first: how many, all that wears out having gone.
+ * Draw n ids without strata, with their probabilities, and remove items that
+ * wear out; leaf has the weights of slots before the first draw.  Return how
+ * many were drawn.
  */
 static inline size_t
 twin_sample(struct twin *t, struct rng rng, uint32_t *leaf, size_t n,

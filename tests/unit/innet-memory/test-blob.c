@@ -2,7 +2,7 @@
 #include "cmd/innet-memory/store/blob.h"
 #include "tests/unit/tap.h"
 
-/* What is given back is for who takes as much, of no more than so many. */
+/* Freed pieces are reused for the same size, up to a number of bytes. */
 static void
 test_spare(void)
 {
@@ -30,7 +30,7 @@ test_spare(void)
 	ok(bs.spare_bytes == most - cost, "one is taken again");
 	blob_drop(&bs, large);
 	blob_drop(&bs, b[0]);
-	bs.keep = bs.spare_bytes;	/* all full of what nobody takes */
+	bs.keep = bs.spare_bytes;	/* no room for other sizes */
 	large = blob_new(&bs, 200);
 	blob_drop(&bs, large);
 	ok(blob_new(&bs, 200) == large, "the last is kept, others go for it");

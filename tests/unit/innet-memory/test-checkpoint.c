@@ -1,4 +1,4 @@
-/* test-checkpoint.c - what is saved is what is loaded, or nothing is */
+/* Unit tests of save.h and load.h: all that was saved is loaded, or nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,9 +15,9 @@ enum { FRAME = 24, STACK = 2, STEPS = 50, CAPACITY = 32, BIG = 70000 };
 
 static struct account account = { .limit = SIZE_MAX };
 
-/* A table of an episode longer than itself, drawn from and updated. */
+/* Return a table after an episode longer than its capacity and updates. */
 static struct table *
-filled(bool frames, enum replay_buffer_selector selector)
+make_table(bool frames, enum replay_buffer_selector selector)
 {
 	const struct replay_buffer_settings settings = { .capacity = CAPACITY,
 		.alpha = 0.7, .selector = selector, .times = 30,
@@ -59,9 +59,9 @@ filled(bool frames, enum replay_buffer_selector selector)
 	return t;
 }
 
-/* All that is saved: two strings, a list, tables. */
+/* Write two strings, a list and tables. */
 static void
-fill(struct writer *s, void *arg)
+write_records(struct writer *s, void *arg)
 {
 	static char big[BIG];
 	struct table **t = arg;
@@ -92,7 +92,7 @@ got_clock(void *arg, uint64_t version)
 }
 
 static void
-say(struct got *g, const char *what, const struct blob *b, uint64_t n)
+note_record(struct got *g, const char *what, const struct blob *b, uint64_t n)
 {
 	const size_t at = strlen(g->said);
 
@@ -104,8 +104,8 @@ static const char *
 got_string(void *arg, const struct blob *key, uint64_t version,
     struct blob *value)
 {
-	say(arg, "key", key, version);
-	say(arg, "of", key, value->len);
+	note_record(arg, "key", key, version);
+	note_record(arg, "of", key, value->len);
 	blob_drop(&account, value);
 	return NULL;
 }
@@ -113,15 +113,15 @@ got_string(void *arg, const struct blob *key, uint64_t version,
 static const char *
 got_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 {
-	say(arg, "version", key, version);
-	say(arg, "list", key, n);
+	note_record(arg, "version", key, version);
+	note_record(arg, "list", key, n);
 	return NULL;
 }
 
 static const char *
 got_element(void *arg, struct blob *b)
 {
-	say(arg, "with", b, b->len);
+	note_record(arg, "with", b, b->len);
 	blob_drop(&account, b);
 	return NULL;
 }
@@ -149,7 +149,7 @@ got_expiry(void *arg, uint64_t at_ms)
 }
 
 static bool
-load(int fd, struct got *g, struct reader *l)
+load_checkpoint(int fd, struct got *g, struct reader *l)
 {
 	const struct load_target into = { g, got_clock, got_string, got_list,
 		got_element, got_table, got_expiry };
@@ -160,7 +160,7 @@ load(int fd, struct got *g, struct reader *l)
 }
 
 static void
-forget(struct got *g)
+free_loaded(struct got *g)
 {
 	while (g->tables > 0)
 		table_close(g->table[--g->tables]);
@@ -226,8 +226,8 @@ test_round(int fd, struct table **t, unsigned n)
 	struct reader l;
 	bool same = true;
 
-	ok(save_to(fd, fill, t) == 0, "a checkpoint of %u tables", n);
-	if (!ok(load(fd, &g, &l), "is loaded%s", l.why))
+	ok(save_to(fd, write_records, t) == 0, "a checkpoint of %u tables", n);
+	if (!ok(load_checkpoint(fd, &g, &l), "is loaded%s", l.why))
 		return;
 	ok(strcmp(g.said, "clock 77 key '' 1 of '' 1 key 'params' "
 	    "18446744073709551615 of 'params' 70000 version 'l' 5 "
@@ -236,10 +236,10 @@ test_round(int fd, struct table **t, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		same = same && same_table(t[i], g.table[i]);
 	ok(g.tables == n && same, "and its tables, ids and counters");
-	forget(&g);
+	free_loaded(&g);
 }
 
-/* Any byte of it other than it was: refused, and nothing is kept. */
+/* With any byte changed the file is refused, and no memory is kept. */
 static void
 test_damage(int fd)
 {
@@ -254,9 +254,9 @@ test_damage(int fd)
 		unturned += pread(fd, &b, 1, i) != 1;
 		bad = (uint8_t)(b ^ (1 << i % 8));
 		unturned += pwrite(fd, &bad, 1, i) != 1;
-		missed += load(fd, &g, &l);
+		missed += load_checkpoint(fd, &g, &l);
 		unnamed += strncmp(l.why, "byte ", 5) != 0;
-		forget(&g);
+		free_loaded(&g);
 		unturned += pwrite(fd, &b, 1, i) != 1;
 	}
 	ok(missed == 0 && unturned == 0, "a bit turned anywhere is seen");
@@ -264,14 +264,14 @@ test_damage(int fd)
 	missed = 0;
 	for (off_t i = size - 1; i >= 0; i -= i > size - 2000 ? 1 : 911) {
 		unturned += ftruncate(fd, i) != 0;
-		missed += load(fd, &g, &l);
-		forget(&g);
+		missed += load_checkpoint(fd, &g, &l);
+		free_loaded(&g);
 	}
 	ok(missed == 0 && unturned == 0, "cut short anywhere it is refused");
 	ok(account.used == used, "and nothing of it is kept");
 }
 
-/* No limit of memory leaves half of it. */
+/* With any limit of memory all is loaded or nothing. */
 static void
 test_limit(int fd)
 {
@@ -283,8 +283,8 @@ test_limit(int fd)
 
 	for (size_t more = 0; !good; more += 997) {
 		account.limit = used + more;
-		good = load(fd, &g, &l);
-		forget(&g);
+		good = load_checkpoint(fd, &g, &l);
+		free_loaded(&g);
 		failed += !good;
 		left += account.used != used;
 		silent += !good && strstr(l.why, "no memory") == NULL;
@@ -304,17 +304,19 @@ test_file(struct table **t)
 
 	close(mkstemp(path));
 	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
-	ok(save_file(path, fill, t) == 0 && access(tmp, F_OK) == -1,
+	ok(save_file(path, write_records, t) == 0 && access(tmp, F_OK) == -1,
 	    "a file, and nothing beside it");
 	fd = open(path, O_RDONLY);
-	ok(load(fd, &g, &l), "is loaded");
-	forget(&g);
+	ok(load_checkpoint(fd, &g, &l), "is loaded");
+	free_loaded(&g);
 	close(fd);
 	unlink(path);
-	ok(save_file("/dev/full", fill, t) == ENOSPC, "a full disk is named");
-	ok(save_file("/no/such", fill, t) == ENOENT, "and a missing folder");
+	ok(save_file("/dev/full", write_records, t) == ENOSPC,
+	    "a full disk is named");
+	ok(save_file("/no/such", write_records, t) == ENOENT,
+	    "and a missing folder");
 	fd = open("/dev/null", O_RDONLY);
-	ok(!load(fd, &g, &l) && strstr(l.why, "too short") != NULL,
+	ok(!load_checkpoint(fd, &g, &l) && strstr(l.why, "too short") != NULL,
 	    "an empty file is none");
 	close(fd);
 }
@@ -322,10 +324,10 @@ test_file(struct table **t)
 int
 main(void)
 {
-	struct table *t[] = { filled(true, REPLAY_BUFFER_PER),
-		filled(false, REPLAY_BUFFER_PER),
-		    filled(true, REPLAY_BUFFER_LIFO),
-		filled(false, REPLAY_BUFFER_FIFO), NULL };
+	struct table *t[] = { make_table(true, REPLAY_BUFFER_PER),
+		make_table(false, REPLAY_BUFFER_PER),
+		make_table(true, REPLAY_BUFFER_LIFO),
+		make_table(false, REPLAY_BUFFER_FIFO), NULL };
 	struct table *none[] = { NULL };
 	int fd = memfd_create("checkpoint", MFD_CLOEXEC);
 

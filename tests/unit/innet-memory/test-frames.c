@@ -1,4 +1,4 @@
-/* test-frames.c - frames are stored once, and experiences come back whole */
+/* Unit tests of frames.h: frames are stored once, experiences stay complete. */
 #include <string.h>
 
 #include "cmd/innet-memory/store/frames.h"
@@ -10,16 +10,16 @@ enum { BYTES = 5, STACK = 3, PER = 2 * STACK, TAIL = 4 };
 static struct account account = { .limit = SIZE_MAX };
 
 static struct frames
-opened(void)
+open_frames(void)
 {
 	account = (struct account){ .limit = SIZE_MAX };
 	return (struct frames){ .account = &account, .bytes = BYTES,
 		.stack = STACK };
 }
 
-/* Step t of an episode whose frame i is all bytes i; its tail says t. */
+/* Make step t of an episode: frame i has bytes i, and the tail contains t. */
 static size_t
-step(uint8_t *p, unsigned t)
+make_step(uint8_t *p, unsigned t)
 {
 	for (unsigned i = 0; i < PER; i++)
 		memset(p + i * BYTES, (int)(t + i % STACK + i / STACK), BYTES);
@@ -27,10 +27,10 @@ step(uint8_t *p, unsigned t)
 	return PER * BYTES + TAIL;
 }
 
-/* Is x, by value, these bytes? */
+/* Does x, by value, equal these bytes? */
 static bool
-equals(const struct frames *f, const struct experience *x, const uint8_t *p,
-    size_t len)
+experience_equals(const struct frames *f, const struct experience *x,
+    const uint8_t *p, size_t len)
 {
 	bool good = frames_len(f, x) == len;
 
@@ -45,13 +45,13 @@ static void
 test_episode(void)
 {
 	enum { STEPS = 40 };
-	struct frames f = opened();
+	struct frames f = open_frames();
 	struct experience *x[STEPS], *last = NULL;
 	uint8_t p[PER * BYTES + TAIL];
 	bool whole = true;
 
 	for (unsigned t = 0; t < STEPS; t++) {
-		size_t len = step(p, t);
+		size_t len = make_step(p, t);
 
 		x[t] = last = frames_split(&f, last, p, len);
 	}
@@ -59,13 +59,15 @@ test_episode(void)
 	    STEPS, (size_t)STEPS + STACK);
 	ok(f.tail_bytes == STEPS * TAIL, "and the bytes of their tails");
 	for (unsigned t = 0; t < STEPS; t++)
-		whole = whole && equals(&f, x[t], p, step(p, t));
+		whole = whole && experience_equals(&f, x[t], p,
+		    make_step(p, t));
 	ok(whole, "every experience comes back as it was");
 	for (unsigned t = 0; t < STEPS; t += 2)
 		frames_drop(&f, x[t]);
 	whole = true;
 	for (unsigned t = 1; t < STEPS; t += 2)
-		whole = whole && equals(&f, x[t], p, step(p, t));
+		whole = whole && experience_equals(&f, x[t], p,
+		    make_step(p, t));
 	ok(whole, "and after every second one has gone");
 	for (unsigned t = 1; t < STEPS; t += 2)
 		frames_drop(&f, x[t]);
@@ -73,11 +75,11 @@ test_episode(void)
 	    "nothing is left on the account when all have gone");
 }
 
-/* Random frames of few kinds: against a count of the different neighbours. */
+/* Compare random frames of few kinds with a count of different neighbours. */
 static void
 test_random(void)
 {
-	struct frames f = opened();
+	struct frames f = open_frames();
 	struct rng rng = rng_seed(5);
 	struct experience *prev = NULL, *x;
 	uint8_t p[2][PER * BYTES];
@@ -103,7 +105,7 @@ test_random(void)
 		x = frames_split(&f, prev, now, PER * BYTES);
 		once = once && f.count == before + fresh;
 		whole = whole && x->len == 0 &&
-		    equals(&f, x, now, PER * BYTES);
+		    experience_equals(&f, x, now, PER * BYTES);
 		if (prev != NULL)
 			frames_drop(&f, prev);
 		prev = x;
@@ -114,18 +116,19 @@ test_random(void)
 	ok(account.used == 0, "and all goes back");
 }
 
-/* At every limit either all is stored or nothing has changed. */
+/* At every limit of memory all is stored or nothing has changed. */
 static void
 test_limit(void)
 {
-	struct frames f = opened();
+	struct frames f = open_frames();
 	uint8_t p[PER * BYTES + TAIL];
-	struct experience *first = frames_split(&f, NULL, p, step(p, 0)), *x;
+	struct experience *x, *first = frames_split(&f, NULL, p,
+	    make_step(p, 0));
 	size_t used = account.used, tried = 0;
 	bool kept = true;
 
 	for (account.limit = used;; account.limit++, tried++) {
-		x = frames_split(&f, first, p, step(p, 2));
+		x = frames_split(&f, first, p, make_step(p, 2));
 		if (x != NULL)
 			break;
 		kept = kept && account.used == used && f.count == STACK + 1;
@@ -141,7 +144,7 @@ test_limit(void)
 static void
 test_refer(void)
 {
-	struct frames f = opened();
+	struct frames f = open_frames();
 	struct blob *b = blob_new_behind(&account, sizeof(struct frame),
 	    BYTES), *tail;
 	struct frame *one, *all[PER];
@@ -182,7 +185,7 @@ test_refer(void)
 	ok(account.used == 0, "a frame nobody used leaves nothing");
 }
 
-/* A tail that is not short is held, from where it begins on. */
+/* A long tail is held, from its first byte on. */
 static void
 test_tail(void)
 {

@@ -1,4 +1,4 @@
-/* keyspace.h: names that were made to collide do not */
+/* Unit tests of keyspace.h: names that were made to collide do not collide. */
 #include "cmd/innet-memory/store/keyspace.h"
 #include "cmd/innet-memory/store/lazy-free.h"
 #include "tests/unit/tap.h"
@@ -6,12 +6,12 @@
 enum { PAIRS = 12, NAMES = 1 << PAIRS };
 
 /*
- * Name i of many that a factor which is known, and shifts of 32 bits, would
- * take to the same hash whatever the seed: in each pair of words bit 63 of one
- * is undone by bits 63 and 31 of the next.
+ * Make name i of many that would have the same hash for every seed, if the hash
+ * multiplied by a known factor and shifted by 32 bits: in each pair of words
+ * bits 63 and 31 of the second word cancel bit 63 of the first.
  */
 static void
-name(unsigned i, uint64_t w[2 * PAIRS])
+make_name(unsigned i, uint64_t w[2 * PAIRS])
 {
 	for (unsigned k = 0; k < PAIRS; k++) {
 		const uint64_t on = i >> k & 1;
@@ -32,13 +32,13 @@ main(void)
 	size_t behind = 0, found = 0;
 
 	for (unsigned i = 0; i < NAMES; i++) {
-		name(i, w);
+		make_name(i, w);
 		keyspace_add(&ks, (const uint8_t *)w, sizeof(w));
 	}
 	for (unsigned i = 0; i < NAMES; i++) {
 		const struct key *k;
 
-		name(i, w);
+		make_name(i, w);
 		k = keyspace_find(&ks, (const uint8_t *)w, sizeof(w));
 		found += k != NULL && memcmp(k->name, w, sizeof(w)) == 0;
 		behind += k != NULL && k->next != NULL;

@@ -1,4 +1,4 @@
-/* out.h: all that is to go goes, in its order, and in turns */
+/* Unit tests of out.h: all data is sent, in order and in turns. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,9 +12,9 @@ enum { TURN = 64 << 10, ALL = 8 << 20, BLOB_MOST = 20000, TEXT_MOST = 60 };
 
 static struct account account = { .limit = SIZE_MAX };
 
-/* A pair of sockets, the first of which takes more than a turn. */
+/* Open two sockets, the first of which takes more than one turn. */
 static void
-pair(int fd[2])
+open_sockets(int fd[2])
 {
 	const int room = 1 << 20;
 
@@ -30,7 +30,7 @@ test_turn(void)
 	int fd[2];
 
 	memset(b->bytes, 1, b->len);
-	pair(fd);
+	open_sockets(fd);
 	out_add_text(&o, "text", 4);
 	out_add_blob(&o, &account, b, 0);
 	ok(out_send(&o, &account, fd[0], TURN) && o.sent == TURN &&
@@ -42,9 +42,9 @@ test_turn(void)
 	close(fd[1]);
 }
 
-/* What is expected, and a part of it as text or as a blob. */
+/* Add random bytes to want[] and to o, as text or as a blob. */
 static void
-more(struct out *o, struct rng *rng, uint8_t *want, size_t *n)
+add_random(struct out *o, struct rng *rng, uint8_t *want, size_t *n)
 {
 	const bool text = rng_below(rng, 3) > 0;
 	const size_t len = 1 + rng_below(rng, text ? TEXT_MOST : BLOB_MOST);
@@ -61,7 +61,7 @@ more(struct out *o, struct rng *rng, uint8_t *want, size_t *n)
 	*n += len;
 }
 
-/* The other side reads as it likes; what comes is what went. */
+/* The other side reads at random; it receives what was sent. */
 static void
 test_order(uint64_t seed)
 {
@@ -72,13 +72,13 @@ test_order(uint64_t seed)
 	bool good = true;
 	int fd[2];
 
-	pair(fd);
+	open_sockets(fd);
 	while (read_n < ALL && good) {
 		const size_t ask = 1 + rng_below(&rng, BLOB_MOST);
 		ssize_t have;
 
 		for (uint64_t k = rng_below(&rng, 9); k > 0 && n < ALL; k--)
-			more(&o, &rng, want, &n);
+			add_random(&o, &rng, want, &n);
 		good = out_send(&o, &account, fd[0], TURN) && !o.bad;
 		have = recv(fd[1], got, ask, MSG_DONTWAIT);
 		if (have <= 0)

@@ -12,29 +12,29 @@
 
 enum { IDS = 1 << 15, BATCH = 1000 };
 
-/* A table, its twin, and all that was ever in them. */
+/* A buffer, its twin, and all ids and items that were ever in them. */
 struct pair {
 	struct replay_buffer b;
 	struct twin *t;
 	struct rng rng;
-	uint64_t *id;		/* every one given */
+	uint64_t *id;		/* all ids so far */
 	size_t ids;
-	uintptr_t *log;		/* as the twin's */
+	uintptr_t *log;		/* items that left, as in the twin */
 	size_t logged;
 	uintptr_t items;
-	size_t draws, unlike;	/* samples foretold; not, for a rescale */
-	const char *wrong;	/* the first thing that was */
+	size_t draws, unlike;	/* samples predicted, and not, at a rescale */
+	const char *wrong;	/* the first error, or NULL */
 };
 
 static void
-wrong(struct pair *a, bool is, const char *what)
+note_error(struct pair *a, bool is, const char *what)
 {
 	if (is && a->wrong == NULL)
 		a->wrong = what;
 }
 
 static void
-dropped(void *arg, void *item)
+log_dropped(void *arg, void *item)
 {
 	struct pair *a = arg;
 
@@ -51,9 +51,9 @@ priority(struct pair *a)
 	}
 }
 
-/* Any id, mostly of late, and perhaps one that never was. */
+/* Return an id, mostly a recent one, sometimes one that never existed. */
 static uint64_t
-some_id(struct pair *a)
+random_id(struct pair *a)
 {
 	const size_t late = 3 * a->b.settings.capacity;
 
@@ -63,9 +63,9 @@ some_id(struct pair *a)
 	    rng_below(&a->rng, 10) == 0 ? a->ids : late)];
 }
 
-/* What n inserts will evict, before; and whether they have, after. */
+/* Predict the items that n inserts will evict. */
 static size_t
-foretell(const struct pair *a, size_t n, uintptr_t *want)
+predict_evicted(const struct pair *a, size_t n, uintptr_t *want)
 {
 	size_t m = 0;
 
@@ -95,18 +95,20 @@ op_add(struct pair *a)
 	void *item[BATCH] = { NULL };
 	uint64_t id[BATCH];
 	uintptr_t evicted[BATCH + 1];
-	const size_t m = foretell(a, n, evicted), had = a->logged;
+	const size_t m = predict_evicted(a, n, evicted), had = a->logged;
 
 	for (size_t i = 0; i < n; i++) {
 		item[i] = (void *)++a->items;
 		p[i] = rng_below(&a->rng, 4) == 0 ? -1 : priority(a);
 	}
 	replay_buffer_add_batch(&a->b, p, item, n, id);
-	wrong(a, !came_true(a, n, had, evicted, m), "what inserts evict");
+	note_error(a, !came_true(a, n, had, evicted, m), "what inserts evict");
 	for (size_t i = 0; i < n; i++) {
-		wrong(a, a->b.settings.selector != REPLAY_BUFFER_LIFO && id[i] %
-		    ((uint64_t)1 << 32) != a->t->inserted %
-		    a->b.settings.capacity, "the slot of a new item");
+		note_error(a,
+		    a->b.settings.selector != REPLAY_BUFFER_LIFO &&
+			id[i] % ((uint64_t)1 << 32) !=
+			    a->t->inserted % a->b.settings.capacity,
+		    "the slot of a new item");
 		twin_add(a->t, p[i], item[i], id[i]);
 		a->id[a->ids++] = id[i];
 	}
@@ -121,26 +123,26 @@ op_update(struct pair *a)
 	size_t want = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		id[i] = some_id(a);
+		id[i] = random_id(a);
 		p[i] = priority(a);
 		want += twin_update(a->t, id[i], p[i]);
 	}
-	wrong(a, replay_buffer_update_priorities(&a->b, id, p, n) != want,
+	note_error(a, replay_buffer_update_priorities(&a->b, id, p, n) != want,
 	    "the number of an update");
 }
 
 static void
 op_remove(struct pair *a)
 {
-	const uint64_t id = some_id(a);
+	const uint64_t id = random_id(a);
 
-	wrong(a, replay_buffer_remove(&a->b, id) != twin_remove(a->t, id),
+	note_error(a, replay_buffer_remove(&a->b, id) != twin_remove(a->t, id),
 	    "a removal");
-	wrong(a, replay_buffer_get_item(&a->b, id) != NULL,
+	note_error(a, replay_buffer_get_item(&a->b, id) != NULL,
 	    "the removed is there");
 }
 
-/* Weights as the chances ask for, the greatest 1. */
+/* Check the weights against the probabilities; the greatest is 1. */
 static void
 check_weights(struct pair *a, const struct replay_buffer_draw *d, size_t n,
     double beta)
@@ -152,14 +154,14 @@ check_weights(struct pair *a, const struct replay_buffer_draw *d, size_t n,
 		least = d[i].prob < least ? d[i].prob : least;
 	for (size_t i = 0; i < n; i++) {
 		want = per ? pow(d[i].prob / least, -beta) : 1;
-		wrong(a, fabs((double)d[i].weight - want) > 1e-6 * want,
+		note_error(a, fabs((double)d[i].weight - want) > 1e-6 * want,
 		    "a weight");
 	}
 }
 
-/* The weights by slot; their sum. */
+/* Copy the weights by slot and return their sum. */
 static uint64_t
-leaves(const struct replay_buffer *b, uint32_t *leaf)
+copy_leaves(const struct replay_buffer *b, uint32_t *leaf)
 {
 	const struct sumtree *t = b->settings.selector == REPLAY_BUFFER_PER ?
 	    &b->per.tree : &b->ones;
@@ -178,7 +180,7 @@ op_sample(struct pair *a)
 	const double beta = (double)rng_below(&a->rng, 5) / 4;
 	struct replay_buffer_draw d[BATCH];
 	uint32_t leaf[TWIN_CELLS], then[TWIN_CELLS];
-	const uint64_t total = leaves(&a->b, leaf);
+	const uint64_t total = copy_leaves(&a->b, leaf);
 	const int shift = a->b.per.shift;
 	const size_t logged = a->logged;
 	struct rng rng = a->rng;
@@ -192,30 +194,34 @@ op_sample(struct pair *a)
 	check_weights(a, d, got, beta);
 	for (size_t i = 0; i < got; i++) {
 		c = twin_find(a->t, d[i].id);
-		wrong(a, c == NULL || c->item != d[i].item, "a drawn item");
-		wrong(a, a->b.settings.times == 0 && a->b.settings.selector <=
-		    REPLAY_BUFFER_UNIFORM && d[i].prob != (double)
-		    then[replay_buffer_id_slot(d[i].id)] / (double)total,
+		note_error(a, c == NULL || c->item != d[i].item,
+		    "a drawn item");
+		note_error(a,
+		    a->b.settings.times == 0 &&
+			a->b.settings.selector <= REPLAY_BUFFER_UNIFORM &&
+			d[i].prob !=
+			    (double)then[replay_buffer_id_slot(d[i].id)] /
+				(double)total,
 		    "a chance");
 	}
-	wrong(a, a->logged != logged, "dropped before retire");
+	note_error(a, a->logged != logged, "dropped before retire");
 	replay_buffer_drop_worn(&a->b);
 	if (a->b.per.shift != shift) {
-		a->unlike++;	/* between passes: foretell no more */
+		a->unlike++;	/* during a rebuild: predict nothing */
 		a->wrong = a->wrong == NULL ? "" : a->wrong;
 		return;
 	}
-	wrong(a, twin_sample(a->t, rng, leaf, n, id, chance) != got,
+	note_error(a, twin_sample(a->t, rng, leaf, n, id, chance) != got,
 	    "the number of draws");
 	for (size_t i = 0; i < got; i++)
-		wrong(a, d[i].id != id[i], "a draw");
+		note_error(a, d[i].id != id[i], "a draw");
 	for (size_t i = 0; i < got; i++)
-		wrong(a, fabs(d[i].prob - chance[i]) > 1e-12 * chance[i],
+		note_error(a, fabs(d[i].prob - chance[i]) > 1e-12 * chance[i],
 		    "a chance");
 	a->draws += got > 0;
 }
 
-/* Dump, restore into another table, and go on with that. */
+/* Dump, restore into another buffer, and continue with that one. */
 static void
 op_restore(struct pair *a)
 {
@@ -226,10 +232,10 @@ op_restore(struct pair *a)
 
 	while (replaydump_next(&a->b, &at, &e[n]))
 		n++;
-	if (!replay_buffer_open(&b, &a->b.settings, dropped, a) ||
+	if (!replay_buffer_open(&b, &a->b.settings, log_dropped, a) ||
 	    !replaydump_resume(&b, &s) ||
 	    replaydump_restore(&b, e, n) != n) {
-		wrong(a, true, "a restore");
+		note_error(a, true, "a restore");
 		return;
 	}
 	a->b.drop = NULL;
@@ -237,14 +243,14 @@ op_restore(struct pair *a)
 	a->b = b;
 }
 
-/* The same items in the same order, and the tree's leaves as they say. */
+/* Check items, their order, and the leaves of the tree. */
 static void
 check_items(struct pair *a)
 {
 	struct twin *t = a->t;
 	struct replaydump_entry e = { 0 };
 	uint32_t leaf[TWIN_CELLS];
-	const uint64_t total = leaves(&a->b, leaf);
+	const uint64_t total = copy_leaves(&a->b, leaf);
 	size_t at = 0, from;
 	uint64_t sum = 0;
 
@@ -255,12 +261,14 @@ check_items(struct pair *a)
 		if (!c->live)
 			continue;
 		from = replaydump_seek(&a->b, c->id);
-		wrong(a, !replaydump_next(&a->b, &from, &e) || e.id != c->id,
+		note_error(a,
+		    !replaydump_next(&a->b, &from, &e) || e.id != c->id,
 		    "where an id is");
-		wrong(a, !replaydump_next(&a->b, &at, &e) || e.id != c->id ||
-		    e.priority != c->p || e.times != c->times ||
-		    e.item != c->item || replay_buffer_get_item(&a->b,
-		    e.id) != c->item,
+		note_error(a,
+		    !replaydump_next(&a->b, &at, &e) || e.id != c->id ||
+			e.priority != c->p || e.times != c->times ||
+			e.item != c->item ||
+			replay_buffer_get_item(&a->b, e.id) != c->item,
 		    "an entry");
 		l = leaf[replay_buffer_id_slot(c->id)];
 		sum += leaf[replay_buffer_id_slot(c->id)];
@@ -269,25 +277,25 @@ check_items(struct pair *a)
 			    a->b.per.shift);
 			want = c->p > 0 ? fmax(want, 1) : 0;
 		}
-		wrong(a, fabs(l - want) > 0.5000001, "a leaf");
+		note_error(a, fabs(l - want) > 0.5000001, "a leaf");
 	}
-	wrong(a, replaydump_next(&a->b, &at, &e), "an entry too many");
-	wrong(a, sum != total, "a leaf of a hole");
+	note_error(a, replaydump_next(&a->b, &at, &e), "an entry too many");
+	note_error(a, sum != total, "a leaf of a hole");
 }
 
 static void
-check(struct pair *a)
+check_state(struct pair *a)
 {
 	const struct replay_buffer *b = &a->b;
 	const struct twin *t = a->t;
 
-	wrong(a, !replay_buffer_counters_add_up(b), "what is conserved");
-	wrong(a, b->have != twin_have(t) || b->inserted != t->inserted ||
+	note_error(a, !replay_buffer_counters_add_up(b), "what is conserved");
+	note_error(a, b->have != twin_have(t) || b->inserted != t->inserted ||
 	    b->sampled != t->sampled || b->updated != t->updated ||
 	    b->stale != t->stale || b->evicted != t->evicted ||
 	    b->removed != t->removed || b->worn != t->worn, "a counter");
-	wrong(a, b->highest != t->highest, "the highest priority");
-	wrong(a, a->logged != t->logged || memcmp(a->log, t->log,
+	note_error(a, b->highest != t->highest, "the highest priority");
+	note_error(a, a->logged != t->logged || memcmp(a->log, t->log,
 	    a->logged * sizeof(*a->log)) != 0, "what was dropped when");
 	check_items(a);
 }
@@ -300,20 +308,20 @@ by_number(const void *p, const void *q)
 	return (x > y) - (x < y);
 }
 
-/* The end: all is dropped, and no id was given twice. */
+/* At the end all items are dropped, and no id was given twice. */
 static void
-finish(struct pair *a)
+check_end(struct pair *a)
 {
 	replay_buffer_close(&a->b);
-	wrong(a, a->logged != a->items, "items not dropped in the end");
+	note_error(a, a->logged != a->items, "items not dropped in the end");
 	qsort(a->id, a->ids, sizeof(*a->id), by_number);
 	for (size_t i = 1; i < a->ids; i++)
-		wrong(a, a->id[i] == a->id[i - 1], "an id given twice");
+		note_error(a, a->id[i] == a->id[i - 1], "an id given twice");
 }
 
-/* A random session; what was wrong, or NULL. */
+/* Run a random session; return the error, or NULL. */
 static const char *
-session(const struct replay_buffer_settings *settings, uint64_t seed,
+run_session(const struct replay_buffer_settings *settings, uint64_t seed,
     size_t *foretold)
 {
 	static struct pair a;
@@ -325,7 +333,7 @@ session(const struct replay_buffer_settings *settings, uint64_t seed,
 	t = (struct twin){ .settings = *settings };
 	a = (struct pair){ .t = &t, .rng = rng_seed(seed), .id = id,
 	    .log = logged };
-	if (!replay_buffer_open(&a.b, settings, dropped, &a))
+	if (!replay_buffer_open(&a.b, settings, log_dropped, &a))
 		return "no memory";
 	for (int i = 0; i < 400 && a.wrong == NULL &&
 	    a.ids < IDS - BATCH; i++) {
@@ -347,16 +355,16 @@ session(const struct replay_buffer_settings *settings, uint64_t seed,
 				op_add(&a);
 		}
 		if (a.wrong == NULL)
-			check(&a);
+			check_state(&a);
 	}
-	finish(&a);
+	check_end(&a);
 	*foretold += a.draws;
 	return a.wrong == NULL || *a.wrong == '\0' ? NULL : a.wrong;
 }
 
-/* Sessions of many capacities and numbers of times. */
+/* Run sessions of many capacities and limits of samples. */
 static void
-sessions(enum replay_buffer_selector selector, const char *name)
+run_sessions(enum replay_buffer_selector selector, const char *name)
 {
 	static const size_t capacity[] = { 1, 2, 3, 7, 16, 17, 64, 100, 300 };
 	static const double alpha[] = { 1, 0.6, 0.5, 0 };
@@ -369,7 +377,7 @@ sessions(enum replay_buffer_selector selector, const char *name)
 			.alpha = alpha[i * 7 % 4], .times = i / 4 % 4,
 		};
 
-		why = session(&settings, i, &foretold);
+		why = run_session(&settings, i, &foretold);
 		if (why != NULL)
 			note("seed %u, capacity %zu, times %u: %s", i,
 			    settings.capacity, settings.times, why);
@@ -379,11 +387,11 @@ sessions(enum replay_buffer_selector selector, const char *name)
 }
 
 /*
- * Each item once: the orders come as often as draws without replacement give
- * them (Plackett and Luce).
+ * With each item drawn once, the orders have the probabilities of draws without
+ * replacement (Plackett and Luce).
  */
 static bool
-orders(void)
+test_orders(void)
 {
 	const struct replay_buffer_settings settings = {
 	    .capacity = 3, .alpha = 1, .times = 1};
@@ -415,9 +423,9 @@ orders(void)
 	return chi < 20.5;	/* 1 in 1000 */
 }
 
-/* With strata each part of the ring gives its share. */
+/* With strata each part of the ring gives its share of draws. */
 static bool
-strata(enum replay_buffer_selector selector, uint32_t times)
+test_strata(enum replay_buffer_selector selector, uint32_t times)
 {
 	const struct replay_buffer_settings settings = {
 	    .capacity = 64, .alpha = 1, .selector = selector, .times = times};
@@ -437,9 +445,9 @@ strata(enum replay_buffer_selector selector, uint32_t times)
 	return good;
 }
 
-/* A caller with rows of its own, by slot, and nothing to be dropped. */
+/* A caller can keep rows of its own by slot, without items. */
 static bool
-rows(void)
+test_rows(void)
 {
 	const struct replay_buffer_settings settings = { .capacity = 10,
 	    .selector = REPLAY_BUFFER_UNIFORM };
@@ -464,9 +472,9 @@ rows(void)
 	return good;
 }
 
-/* A slot filled 2^31 times and more: generations go round. */
+/* A slot is filled more than 2^31 times: generations wrap around. */
 static void
-generations(void)
+test_generations(void)
 {
 	const struct replay_buffer_settings settings = { .capacity = 2 };
 	const struct replaydump_state s = { .newest = (1u << 31) - 2,
@@ -490,9 +498,9 @@ generations(void)
 	replay_buffer_close(&b);
 }
 
-/* Ids of a table that is not a stack grow, also where it was restored. */
+/* Ids of a buffer that is no stack increase, also after it was restored. */
 static void
-order(void)
+test_id_order(void)
 {
 	const struct replay_buffer_settings settings = { .capacity = 8 };
 	struct replaydump_state s;
@@ -524,9 +532,9 @@ order(void)
 	replay_buffer_close(&c);
 }
 
-/* What no table can have had is not restored. */
+/* An entry that no buffer can have had is not restored. */
 static void
-unsound(void)
+test_unsound(void)
 {
 	const struct replay_buffer_settings settings = {
 	    .capacity = 4, .times = 3};
@@ -566,18 +574,20 @@ unsound(void)
 int
 main(void)
 {
-	sessions(REPLAY_BUFFER_PER, "per");
-	sessions(REPLAY_BUFFER_UNIFORM, "uniform");
-	sessions(REPLAY_BUFFER_FIFO, "fifo");
-	sessions(REPLAY_BUFFER_LIFO, "lifo");
-	ok(orders(), "items that wear out: draws without replacement");
-	ok(strata(REPLAY_BUFFER_PER, 0) && strata(REPLAY_BUFFER_UNIFORM, 0),
+	run_sessions(REPLAY_BUFFER_PER, "per");
+	run_sessions(REPLAY_BUFFER_UNIFORM, "uniform");
+	run_sessions(REPLAY_BUFFER_FIFO, "fifo");
+	run_sessions(REPLAY_BUFFER_LIFO, "lifo");
+	ok(test_orders(), "items that wear out: draws without replacement");
+	ok(test_strata(REPLAY_BUFFER_PER, 0) &&
+		test_strata(REPLAY_BUFFER_UNIFORM, 0),
 	    "strata of per and uniform");
-	ok(strata(REPLAY_BUFFER_PER, 1) && strata(REPLAY_BUFFER_UNIFORM, 1),
+	ok(test_strata(REPLAY_BUFFER_PER, 1) &&
+		test_strata(REPLAY_BUFFER_UNIFORM, 1),
 	    "also where items wear out");
-	ok(rows(), "rows of the caller's own");
-	generations();
-	order();
-	unsound();
+	ok(test_rows(), "rows of the caller's own");
+	test_generations();
+	test_id_order();
+	test_unsound();
 	return tap_end();
 }

@@ -1,11 +1,11 @@
-/* resp.h: requests in any cuts, their limits, and Redis's own errors */
+/* Unit tests of resp.h: requests in pieces of any size, limits, errors. */
 #include <stdarg.h>
 
 #include "cmd/innet-memory/server/resp.h"
 #include "tests/unit/tap.h"
 
 struct got {
-	char text[4096];	/* words in <>, requests end with ; */
+	char text[4096];	/* words in <>; requests end with ; */
 	size_t len;
 	char bad[RESP_BAD_BYTES];
 	int places;
@@ -22,9 +22,9 @@ say(struct got *g, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The request that stands; long words as length and last character. */
+/* Append the request; long words as their length and last character. */
 static void
-take(struct got *g, struct resp *r)
+take_request(struct got *g, struct resp *r)
 {
 	for (size_t i = 0; i < r->args.n; i++) {
 		const struct resp_arg *a = &r->args.v[i];
@@ -61,7 +61,7 @@ read_all(struct got *g, struct resp *r, const char *text, size_t len,
 				g->places++;
 				resp_place_bulk(r, b, b);
 			} else if (end == RESP_REQUEST) {
-				take(g, r);
+				take_request(g, r);
 			} else if (end == RESP_BAD) {
 				snprintf(g->bad, sizeof(g->bad), "%s", r->bad);
 				return;
@@ -78,9 +78,9 @@ close_reader(struct resp *r)
 	resp_free(r);
 }
 
-/* Text gives these requests, and this error if any, whatever the cuts. */
+/* Check that text, in pieces of any size, gives these requests and error. */
 static void
-gives(const char *text, size_t len, const char *want, const char *bad,
+check_requests(const char *text, size_t len, const char *want, const char *bad,
     const char *what)
 {
 	const size_t steps[] = { 1, 2, 3, 7, 1000, SIZE_MAX / 2 };
@@ -102,18 +102,18 @@ gives(const char *text, size_t len, const char *want, const char *bad,
 }
 
 static void
-says(const char *text, const char *want, const char *what)
+check_text(const char *text, const char *want, const char *what)
 {
-	gives(text, strlen(text), want, NULL, what);
+	check_requests(text, strlen(text), want, NULL, what);
 }
 
 static void
-fails(const char *text, const char *bad, const char *what)
+check_bad(const char *text, const char *bad, const char *what)
 {
-	gives(text, strlen(text), "", bad, what);
+	check_requests(text, strlen(text), "", bad, what);
 }
 
-/* *3 SET k and a bulk of len times c. */
+/* Return *3 SET k and a bulk of len times c. */
 static char *
 long_set(size_t len, char c, size_t *total)
 {
@@ -137,13 +137,13 @@ test_long(void)
 		char *p = long_set(len, 'q', &total);
 
 		snprintf(want, sizeof(want), "<SET><k><%zuq>;<PING>;", len);
-		gives(p, total, want, NULL,
+		check_requests(p, total, want, NULL,
 		    "a bulk about as long as is placed");
 		free(p);
 	}
 }
 
-/* Bytes of a bulk may be put straight to their place. */
+/* Bytes of a bulk can be stored directly at their place. */
 static void
 test_hole(void)
 {
@@ -170,12 +170,12 @@ test_hole(void)
 	    RESP_REQUEST && took == 9, "what follows is read as ever");
 	ok(r.args.n == 2 && r.args.v[0].p == b && r.args.v[0].bulk == b &&
 	    b[2999] == 'a' && b[4999] == 'b', "and the bulk is where it was");
-	take(&g, &r);
+	take_request(&g, &r);
 	ok(strcmp(g.text, "<5000b><x>;") == 0, "the request is whole");
 	resp_free(&r);
 }
 
-/* What may not be kept is read to its end. */
+/* A request that may not be kept is read to its end. */
 static void
 test_lost(void)
 {
@@ -253,43 +253,47 @@ main(void)
 {
 	char too_long[70100];
 
-	says("*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nECHO\r\n$0\r\n\r\n",
+	check_text("*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nECHO\r\n$0\r\n\r\n",
 	    "<PING>;<ECHO><>;", "two requests");
-	says("*0\r\n*-1\r\n\r\n\r\n*1\r\n$1\r\na\r\n", "<a>;",
+	check_text("*0\r\n*-1\r\n\r\n\r\n*1\r\n$1\r\na\r\n", "<a>;",
 	    "empty requests are none");
-	says("PING\r\nSET a 'b c'\n  GET  \"x\\x41\\n\\\"\" \r\n",
+	check_text("PING\r\nSET a 'b c'\n  GET  \"x\\x41\\n\\\"\" \r\n",
 	    "<PING>;<SET><a><b c>;<GET><xA\n\">;", "inline, with quotes");
-	says("ECHO 'it\\'s' a\"b c\" \"\"\r\n", "<ECHO><it's><ab c><>;",
+	check_text("ECHO 'it\\'s' a\"b c\" \"\"\r\n", "<ECHO><it's><ab c><>;",
 	    "quotes within, and empty ones");
-	gives("*2\r\n$1\r\n\0\r\n$3\r\na\r\n\r\n", 20, "<><a\r\n>;", NULL,
-	    "any bytes");
-	fails("ECHO 'a\r\n", "ERR Protocol error: unbalanced quotes in request",
+	check_requests("*2\r\n$1\r\n\0\r\n$3\r\na\r\n\r\n", 20, "<><a\r\n>;",
+	    NULL, "any bytes");
+	check_bad("ECHO 'a\r\n",
+	    "ERR Protocol error: unbalanced quotes in request",
 	    "unbalanced quotes");
-	fails("ECHO \"a\"b\r\n",
+	check_bad("ECHO \"a\"b\r\n",
 	    "ERR Protocol error: unbalanced quotes in request",
 	    "a letter after the last quote");
-	fails("*x\r\n", "ERR Protocol error: invalid multibulk length",
+	check_bad("*x\r\n", "ERR Protocol error: invalid multibulk length",
 	    "a length of letters");
-	fails("*1048577\r\n", "ERR Protocol error: invalid multibulk length",
+	check_bad("*1048577\r\n",
+	    "ERR Protocol error: invalid multibulk length",
 	    "more arguments than may be");
-	fails("*1\r\n:4\r\n", "ERR Protocol error: expected '$', got ':'",
+	check_bad("*1\r\n:4\r\n", "ERR Protocol error: expected '$', got ':'",
 	    "no bulk where one should be");
-	says("*1\r\n4\r", "", "not before the byte behind its line, as Redis");
-	fails("*1\r\n4\r\n", "ERR Protocol error: expected '$', got '4'",
+	check_text("*1\r\n4\r", "",
+	    "not before the byte behind its line, as Redis");
+	check_bad("*1\r\n4\r\n", "ERR Protocol error: expected '$', got '4'",
 	    "but with it");
-	fails("*1\r\n$-1\r\n", "ERR Protocol error: invalid bulk length",
+	check_bad("*1\r\n$-1\r\n", "ERR Protocol error: invalid bulk length",
 	    "a bulk of less than nothing");
-	fails("*1\r\n$536870913\r\n", "ERR Protocol error: invalid bulk length",
+	check_bad("*1\r\n$536870913\r\n",
+	    "ERR Protocol error: invalid bulk length",
 	    "a bulk of more than 512 MiB");
 	memset(too_long, 'x', sizeof(too_long));
-	gives(too_long, sizeof(too_long), "",
+	check_requests(too_long, sizeof(too_long), "",
 	    "ERR Protocol error: too big inline request", "a line without end");
 	too_long[0] = '*';
-	gives(too_long, sizeof(too_long), "",
+	check_requests(too_long, sizeof(too_long), "",
 	    "ERR Protocol error: too big mbulk count string",
 	    "a count without end");
 	memcpy(too_long, "*1\r\n$", 5);
-	gives(too_long, sizeof(too_long), "",
+	check_requests(too_long, sizeof(too_long), "",
 	    "ERR Protocol error: too big bulk count string",
 	    "a length without end");
 	test_long();

@@ -1,4 +1,4 @@
-/* Unit tests of ratio.h: at its limits, and that it cannot lock up. */
+/* Unit tests of sample-ratio.h: its limits, and that it cannot deadlock. */
 #include <string.h>
 
 #include "common/base/rng.h"
@@ -6,9 +6,9 @@
 
 #include "tests/unit/tap.h"
 
-/* Random inserts and samples under random limits: never are both refused. */
+/* Under random limits inserts and samples are never both refused. */
 static bool
-no_deadlock(uint64_t seed, bool even, bool changing)
+test_no_deadlock(uint64_t seed, bool even, bool changing)
 {
 	struct rng rng = rng_seed(seed);
 	uint64_t inserted = 0, sampled = 0, inserts = 0, samples = 0;
@@ -27,7 +27,7 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 			b_max = (uint64_t)(l.hi * (double)(slack - n_max));
 		}
 		b = 1 + rng_below(&rng, b_max + !b_max);
-		/* by turns one side or the other presses on */
+		/* one side acts more often, then the other */
 		if (rng_below(&rng, 8) < (i / 512 % 2 == 0 ? 1u : 7u) &&
 		    sample_ratio_allows_insert(&l, inserted, sampled, n)) {
 			inserted += n;
@@ -37,7 +37,7 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 			sampled += b;
 			samples++;
 		}
-		/* below 1 the bound promises no sample at all */
+		/* a bound below 1 allows no sample */
 		both |= b_max > 0 &&
 		    !sample_ratio_allows_insert(&l, inserted, sampled, n_max) &&
 		    !sample_ratio_allows_sample(&l, inserted, sampled, b_max);
@@ -45,9 +45,9 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 	return !both && inserts > 100 && (samples > 100 || b_max == 0);
 }
 
-/* Beyond the bound (18 here) samples can be locked out. */
+/* Samples beyond the bound (18 here) can be refused for ever. */
 static bool
-too_many(void)
+test_over_bound(void)
 {
 	const struct sample_ratio l = { .lo = 2, .hi = 2, .slack = 10 };
 	uint64_t inserted = 0, sampled = 0;
@@ -112,12 +112,12 @@ main(void)
 	ok(sample_ratio_check(&l) != NULL, "nor what is no number");
 
 	for (uint64_t seed = 0; seed < 100; seed++)
-		held = held && no_deadlock(seed, seed % 4 == 0, false);
+		held = held && test_no_deadlock(seed, seed % 4 == 0, false);
 	ok(held, "never both refused, samples up to the bound");
-	ok(too_many(), "well above it they can be");
+	ok(test_over_bound(), "well above it they can be");
 	held = true;
 	for (uint64_t seed = 100; seed < 150; seed++)
-		held = held && no_deadlock(seed, seed % 4 == 0, true);
+		held = held && test_no_deadlock(seed, seed % 4 == 0, true);
 	ok(held, "nor while limits change");
 	return tap_end();
 }
