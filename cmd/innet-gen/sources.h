@@ -2,7 +2,7 @@
  * sources.h - three sources of updates: workers, bursts, and a recorded run
  *
  * Each puts updates into the writer in the order of their due times, equal ones
- * by cluster, then worker, until it has no more, the writer refuses one, or
+ * by cluster, then worker, until all are put, the writer refuses one, or
  * --duration is over.
  */
 #ifndef INNET_GEN_SOURCES_H

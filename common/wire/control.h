@@ -101,7 +101,7 @@ struct control_ack {
 	uint32_t elements;
 	uint16_t timeout_s; /* after which a silent member is dropped */
 	bool whole;	    /* a server that answers whole vectors */
-	bool closed;			/* the job waits for other members */
+	bool closed;	    /* asynchronous, and members are missing */
 	bool async;			/* the job is asynchronous */
 	bool repairs;			/* by Probe, STATE and NACK */
 	uint32_t span;			/* segments with slots; 0: all */

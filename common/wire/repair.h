@@ -50,7 +50,7 @@ struct repair_state {
 	uint32_t seen;			/* the Probe's mark */
 	uint32_t resent;		/* results sent again before this */
 	bool whole;			/* the iteration is complete */
-	bool notice;			/* sent without a Probe */
+	bool notice;			/* a notice, later than the Probe */
 	uint16_t dups;			/* duplicates of requested segments,
 					   mod 2^16 */
 	struct repair_bitmap lacks;
