@@ -1,8 +1,8 @@
 /*
- * plainsum.h - what a sum tree does, from an array of weights and their sums
+ * plainsum.h - a sum tree in plain form: an array of weights and their sums
  *
- * Nothing is kept between changes but the weights: all prefix sums are made
- * anew, and searched by halves.
+ * Only the weights are kept between changes: plainsum_add() computes all prefix
+ * sums again, and plainsum_find() bisects them.
  */
 #ifndef TESTS_PLAINSUM_H
 #define TESTS_PLAINSUM_H
@@ -35,7 +35,7 @@ plainsum_free(struct plainsum *s)
 	free(s->upto);
 }
 
-/* Add up; returns the total. */
+/* Compute all prefix sums; returns the total. */
 static inline uint64_t
 plainsum_add(struct plainsum *s)
 {
@@ -46,7 +46,7 @@ plainsum_add(struct plainsum *s)
 	return sum;
 }
 
-/* The least i with upto[i] > x, for x below the total. */
+/* Return the least i with upto[i] > x; x is below the total. */
 static inline size_t
 plainsum_find(const struct plainsum *s, uint64_t x)
 {

@@ -1,4 +1,5 @@
-/* rig.h - an aggregation switch in a test: what it is told, what it sends */
+/* rig.h - an aggregation switch in a test: its input and the datagrams it sends
+ */
 #ifndef INNET_TEST_RIG_H
 #define INNET_TEST_RIG_H
 
@@ -58,7 +59,7 @@ rig_conf(uint16_t h)
 	    .member_timeout_ns = 10000000000 };
 }
 
-/* 127.0.0.1, and a port. */
+/* Return 127.0.0.1 with a port. */
 static union addr
 rig_addr(uint16_t port)
 {
@@ -66,7 +67,7 @@ rig_addr(uint16_t port)
 	    .sin_port = htons(port), .sin_addr = { htonl(0x7f000001) } } };
 }
 
-/* Deliver all that there is to send. */
+/* Deliver everything that the switch has to send. */
 static void
 rig_flush(void)
 {
@@ -75,7 +76,7 @@ rig_flush(void)
 	while (iswitch_send_backlog(&rig));
 }
 
-/* Send a control message from port; how its Ack went, or -1 without one. */
+/* Send a control message from port; returns the status of its Ack, or -1. */
 static int
 rig_control(uint16_t port, uint8_t action, uint16_t job, const uint8_t *body,
     size_t len, struct control_ack *a)
@@ -109,7 +110,7 @@ rig_join_as(uint16_t port, struct control_join j, struct control_ack *a)
 	return rig_control(port, CONTROL_JOIN, 1, body, len, a);
 }
 
-/* Worker number w joins job 1 from port 1000 + w. */
+/* Join job 1 as worker number w from port 1000 + w. */
 static inline int
 rig_join(uint32_t w, uint32_t elements, uint32_t next)
 {
@@ -120,7 +121,7 @@ rig_join(uint32_t w, uint32_t elements, uint32_t next)
 	    .next = next, .async = rig.cf.job.async }, &a);
 }
 
-/* A control message with one number in its body; the Ack's status. */
+/* Send a control message with one number; returns the Ack's status. */
 static inline int
 rig_say(uint16_t port, uint8_t action, uint64_t v, size_t bytes,
     struct control_ack *a)
@@ -131,7 +132,7 @@ rig_say(uint16_t port, uint8_t action, uint64_t v, size_t bytes,
 	return rig_control(port, action, 1, body, bytes, a);
 }
 
-/* A segment of n floats, all v, from port 1000 + w. */
+/* Send a segment of n floats, all v, from port 1000 + w. */
 static inline void
 rig_segment(uint32_t w, uint32_t t, uint32_t i, uint32_t n, float v)
 {
@@ -147,7 +148,7 @@ rig_segment(uint32_t w, uint32_t t, uint32_t i, uint32_t n, float v)
 	rig_flush();
 }
 
-/* What was sent last as a segment: its first float, or NAN. */
+/* Return the first float of the last datagram if it is a segment, or NAN. */
 static inline float
 rig_result(struct seg *g)
 {

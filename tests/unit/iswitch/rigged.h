@@ -1,4 +1,4 @@
-/* rigged.h - program iswitch in a plane whose posts a test takes itself */
+/* rigged.h - program iswitch in a plane whose posts go to the test */
 #ifndef INNET_TEST_RIGGED_H
 #define INNET_TEST_RIGGED_H
 
@@ -15,14 +15,14 @@ struct rigged {
 	struct iswitch_settings set;
 };
 
-/* The machine within. */
+/* Return the switch inside. */
 static inline struct iswitch *
 rigged_switch(const struct rigged *r)
 {
 	return &((struct iswitch_state *)r->pl.state)->s;
 }
 
-/* As cf says; posts go to deliver. */
+/* Open it with the settings cf; posts go to deliver. */
 static inline void
 rigged_open(struct rigged *r, const struct iswitch_conf *cf, uint32_t xid,
     outbox_deliver *deliver, void *ctx)
@@ -41,7 +41,7 @@ rigged_open(struct rigged *r, const struct iswitch_conf *cf, uint32_t xid,
 	outbox_init(&r->pl.out, deliver, ctx);
 }
 
-/* A datagram comes to its own address. */
+/* Receive a datagram that was sent to its own address. */
 static inline void
 rigged_take(struct rigged *r, const union addr *from, uint8_t tos,
     const void *bytes, size_t len, uint64_t now_ns)

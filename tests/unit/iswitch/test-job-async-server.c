@@ -15,9 +15,9 @@ join_at(uint32_t w, uint16_t port, uint32_t next, uint32_t crc,
 	    .async = rig.cf.job.async }, a);
 }
 
-/* Two segments, of 4 and 2 floats, from worker w; how many packets came. */
+/* Send two segments, of 4 and 2 floats; returns how many packets came. */
 static uint32_t
-vector(uint32_t w, uint32_t t, float v)
+send_vector(uint32_t w, uint32_t t, float v)
 {
 	rig_segment(w, t, 0, 4, v);
 	if (rig_n != 0)
@@ -27,7 +27,7 @@ vector(uint32_t w, uint32_t t, float v)
 }
 
 static void
-whole(enum reduce_kind kind, bool as_came, const char *name)
+check_whole(enum reduce_kind kind, bool as_came, const char *name)
 {
 	struct job_conf cf = rig_conf(3);
 	struct seg g;
@@ -44,8 +44,8 @@ whole(enum reduce_kind kind, bool as_came, const char *name)
 	rig_segment(0, 0, 0, 4, 1);
 	ok(rig_n == 0 && rig.job[0]->core.sums.ready[0] == 1,
 	    "%s: all of segment 0, and it waits for 1", name);
-	vector(2, 0, 5);
-	vector(1, 0, 5);
+	send_vector(2, 0, 5);
+	send_vector(1, 0, 5);
 	rig_segment(0, 0, 1, 2, 5);
 	ok(rig_n == 6 && rig_result(&g) == 15 && g.index == 1 && g.n == 2,
 	    "%s: the last of the last vector: all of it goes out", name);
@@ -57,9 +57,9 @@ whole(enum reduce_kind kind, bool as_came, const char *name)
 	rigged_close(&rig_plane);
 }
 
-/* By number 1 + 2^24 + 1, as they came 1 + 1 + 2^24: which is it? */
+/* Return the sum: 1 + 2^24 + 1 by number, 1 + 1 + 2^24 as they came. */
 static float
-in_order(bool as_came)
+sum_in_order(bool as_came)
 {
 	struct job_conf cf = rig_conf(3);
 	struct seg g;
@@ -79,9 +79,9 @@ in_order(bool as_came)
 	return sum;
 }
 
-/* Is the k-th sent a Help of segment i of iteration t, to that port? */
+/* Is the k-th datagram a Help for segment i of iteration t to that port? */
 static bool
-asked(uint32_t k, uint16_t port, uint32_t t, uint32_t i)
+is_asked(uint32_t k, uint16_t port, uint32_t t, uint32_t i)
 {
 	struct control c;
 
@@ -91,9 +91,9 @@ asked(uint32_t k, uint16_t port, uint32_t t, uint32_t i)
 	    seg_word(t, 0, i);
 }
 
-/* Let so many ns go by. */
+/* Advance the time by ns. */
 static void
-wait(uint64_t ns)
+advance_time(uint64_t ns)
 {
 	rig_now += ns;
 	rig_n = 0;
@@ -102,7 +102,7 @@ wait(uint64_t ns)
 }
 
 static void
-helps(void)
+test_helps(void)
 {
 	struct job_conf cf = rig_conf(2);
 	struct control_ack a;
@@ -111,60 +111,60 @@ helps(void)
 	rig_open(&cf, 0);
 	rig_join(0, 6, 0);
 	rig_join(1, 6, 0);
-	vector(0, 0, 1);
+	send_vector(0, 0, 1);
 	rig_segment(1, 0, 0, 4, 1);
-	wait(LOSS_TIMER_QUIET_NS / 2);
+	advance_time(LOSS_TIMER_QUIET_NS / 2);
 	ok(rig_n == 0, "amid a vector there may be a little silence");
-	wait(LOSS_TIMER_QUIET_NS);
-	ok(rig_n == 1 && asked(0, 1001, 0, 1),
+	advance_time(LOSS_TIMER_QUIET_NS);
+	ok(rig_n == 1 && is_asked(0, 1001, 0, 1),
 	    "then who lacks 1 is asked for it, and nobody else");
-	wait(LOSS_TIMER_QUIET_NS);
+	advance_time(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == 0, "and again after twice as long");
-	wait(2 * LOSS_TIMER_QUIET_NS);
-	ok(rig_n == 1 && asked(0, 1001, 0, 1), "if it has not come");
+	advance_time(2 * LOSS_TIMER_QUIET_NS);
+	ok(rig_n == 1 && is_asked(0, 1001, 0, 1), "if it has not come");
 	rig_segment(1, 0, 1, 2, 1);
 	ok(rig_n == 4, "it comes: both get both");
-	wait(LOSS_TIMER_CEILING_NS);
+	advance_time(LOSS_TIMER_CEILING_NS);
 	ok(rig_n == 0, "who has begun nothing new is not asked");
 	ok(rig_say(1000, CONTROL_HELP, seg_word(1, 0, 0), 8, &a) ==
 	    CONTROL_DONE && rig_n == 1, "a Help before anything of 1");
-	wait(LOSS_TIMER_QUIET_NS);
-	ok(rig_n == 2 && asked(0, 1000, 1, 0) && asked(1, 1000, 1, 1),
+	advance_time(LOSS_TIMER_QUIET_NS);
+	ok(rig_n == 2 && is_asked(0, 1000, 1, 0) && is_asked(1, 1000, 1, 1),
 	    "shows that all of it was lost: it is asked for all");
 	rigged_close(&rig_plane);
 }
 
-/* After how long worker 1 is asked for segment 1 of t, in ms; 0: never. */
+/* Return after how many ms worker 1 is asked for segment 1 of t; 0: never. */
 static uint32_t
-patience(uint32_t t)
+measure_patience(uint32_t t)
 {
 	for (uint32_t ms = 1; ms <= 1000; ms++) {
-		wait(1000000);
-		if (rig_n == 1 && asked(0, 1001, t, 1))
+		advance_time(1000000);
+		if (rig_n == 1 && is_asked(0, 1001, t, 1))
 			return ms;
 	}
 	return 0;
 }
 
 /*
- * Worker 1's segment 1 of t does not come, but so many ms after it is asked
- * for; was that after wait_ms?
+ * Is worker 1 asked for its lost segment 1 of t after wait_ms?  It sends the
+ * segment more_ms later.
  */
 static bool
-patient(uint32_t t, uint32_t wait_ms, uint32_t more_ms)
+check_patience(uint32_t t, uint32_t wait_ms, uint32_t more_ms)
 {
 	bool good;
 
-	vector(0, t, 1);
+	send_vector(0, t, 1);
 	rig_segment(1, t, 0, 4, 1);
-	good = patience(t) == wait_ms;
+	good = measure_patience(t) == wait_ms;
 	rig_now += more_ms * UINT64_C(1000000);
 	rig_segment(1, t, 1, 2, 1);
 	return good;
 }
 
 static void
-waits(void)
+test_waits(void)
 {
 	struct job_conf cf = rig_conf(2);
 	bool same = true;
@@ -174,16 +174,16 @@ waits(void)
 	rig_join(0, 6, 0);
 	rig_join(1, 6, 0);
 	for (uint32_t t = 0; t < 8; t++)
-		same = patient(t, 20, 0) && same;
+		same = check_patience(t, 20, 0) && same;
 	ok(same, "the eighth loss is found as soon as the first");
-	ok(patient(8, 20, 15) && patient(9, 20 + 2 * 15, 0),
+	ok(check_patience(8, 20, 15) && check_patience(9, 20 + 2 * 15, 0),
 	    "what is late all the same may be so again");
 	rigged_close(&rig_plane);
 }
 
 /* A vector of 100 segments of which every other is lost. */
 static void
-holes(void)
+test_holes(void)
 {
 	enum { SEGS = 100 };
 	struct job_conf cf = rig_conf(1);
@@ -194,9 +194,9 @@ holes(void)
 	rig_join(0, 4 * SEGS, 0);
 	for (uint32_t k = 0; k < SEGS; k += 2)
 		rig_segment(0, 0, k, 4, 1);
-	wait(LOSS_TIMER_QUIET_NS);
-	ok(rig_n == JOB_ASKS_FIRST && asked(0, 1000, 0, 1) &&
-	    asked(JOB_ASKS_FIRST - 1, 1000, 0, 2 * JOB_ASKS_FIRST - 1),
+	advance_time(LOSS_TIMER_QUIET_NS);
+	ok(rig_n == JOB_ASKS_FIRST && is_asked(0, 1000, 0, 1) &&
+	    is_asked(JOB_ASKS_FIRST - 1, 1000, 0, 2 * JOB_ASKS_FIRST - 1),
 	    "of 50 holes the first %d are asked for", JOB_ASKS_FIRST);
 	for (asks = rig_n; i + 1 < SEGS / 2; i++) {
 		rig_segment(0, 0, 2 * i + 1, 4, 1);
@@ -212,7 +212,7 @@ holes(void)
 
 /* Answers of 100 segments to three, who get them one after another. */
 static void
-turns(void)
+test_turns(void)
 {
 	enum { SEGS = 100 };
 	struct job_conf cf = rig_conf(3);
@@ -243,7 +243,7 @@ turns(void)
 }
 
 static struct job_conf
-server(uint16_t h)
+server_conf(uint16_t h)
 {
 	struct job_conf cf = rig_conf(h);
 
@@ -252,46 +252,47 @@ server(uint16_t h)
 }
 
 static void
-answers(void)
+test_answers(void)
 {
-	struct job_conf cf = server(2);
+	struct job_conf cf = server_conf(2);
 	struct control_ack a;
 	struct seg g;
 
 	rig_open(&cf, 0);
 	ok(join_at(0, 1000, 0, 7, &a) == CONTROL_DONE && a.next == 1 &&
-	    vector(0, 0, 1) == 0 && rig_count(JOB_EARLY) == 2,
+	    send_vector(0, 0, 1) == 0 && rig_count(JOB_EARLY) == 2,
 	    "before H have joined a server takes nothing");
 	ok(join_at(1, 1001, 0, 8, &a) == CONTROL_REFUSED,
 	    "who begins from other weights is refused");
 	ok(join_at(1, 1001, 0, 7, &a) == CONTROL_DONE, "two are in");
-	ok(vector(0, 1, 1) == 2 && rig_result(&g) == 1 && g.iteration == 0 &&
-	    g.contributions == 1 && rig_out[0].port == 1000,
+	ok(send_vector(0, 1, 1) == 2 && rig_result(&g) == 1 &&
+		g.iteration == 0 && g.contributions == 1 &&
+		rig_out[0].port == 1000,
 	    "a vector is answered at once, its sender alone, round 0");
-	ok(vector(1, 0, 2) == 2 && rig_result(&g) == 3 && g.iteration == 0 &&
-	    rig_out[0].port == 1001,
+	ok(send_vector(1, 0, 2) == 2 && rig_result(&g) == 3 &&
+		g.iteration == 0 && rig_out[0].port == 1001,
 	    "another's answer is what it has not been told: 1 + 2, round 0");
-	ok(vector(1, 1, 4) == 2 && rig_result(&g) == 4 && g.iteration == 1,
+	ok(send_vector(1, 1, 4) == 2 && rig_result(&g) == 4 && g.iteration == 1,
 	    "its next: 4, round 1");
-	ok(vector(0, 2, 1) == 2 && rig_result(&g) == 7 && g.iteration == 1,
+	ok(send_vector(0, 2, 1) == 2 && rig_result(&g) == 7 && g.iteration == 1,
 	    "the first one's: 2 + 4 + 1");
 	rig_segment(0, 2, 0, 4, 1);
 	ok(rig_n == 0 && rig_count(JOB_DUPLICATE) == 1,
 	    "a segment again: duplicate");
 	rig_segment(0, 3, 0, 4, 100);
-	ok(vector(0, 4, 2) == 2 && rig_result(&g) == 2 &&
+	ok(send_vector(0, 4, 2) == 2 && rig_result(&g) == 2 &&
 	    rig_count(JOB_INCOMPLETE) == 1,
 	    "a vector that lost a segment is left out, and counted");
-	ok(vector(0, 5, NAN) == 2 && rig_result(&g) == 0 &&
+	ok(send_vector(0, 5, NAN) == 2 && rig_result(&g) == 0 &&
 	    rig_count(JOB_NONFINITE) == 1,
 	    "one that is not finite is not added, but answered");
 	rigged_close(&rig_plane);
 }
 
 static void
-keeps(void)
+test_keeps(void)
 {
-	struct job_conf cf = server(1);
+	struct job_conf cf = server_conf(1);
 	struct control_ack a;
 	struct seg g;
 	bool good = true;
@@ -299,7 +300,7 @@ keeps(void)
 	rig_open(&cf, 0);
 	join_at(0, 1000, 0, 7, &a);
 	for (uint32_t t = 0; t < 20; t++)
-		good = good && vector(0, t, (float)t) == 2 &&
+		good = good && send_vector(0, t, (float)t) == 2 &&
 		    rig_result(&g) == (float)t && g.iteration == t;
 	ok(good, "20 vectors, 20 answers");
 	ok(rig_say(1000, CONTROL_HELP, seg_word(4, 0, 1), 8, &a) ==
@@ -316,7 +317,8 @@ keeps(void)
 	    CONTROL_DONE && seg_parse(rig_out[0].bytes, rig_out[0].len, &g) &&
 	    vec_get(g.vec, 0) == 190,
 	    "who comes late finds all of the total in its round 0");
-	ok(vector(1, 0, 10) == 2 && rig_result(&g) == 10 && g.iteration == 1,
+	ok(send_vector(1, 0, 10) == 2 && rig_result(&g) == 10 &&
+		g.iteration == 1,
 	    "and its own vector after it");
 	ok(join_at(0, 1005, 20, 0, &a) == CONTROL_DONE && a.next == 21,
 	    "one that comes back goes on");
@@ -334,12 +336,12 @@ keeps(void)
 
 /* Answers in binary32 of a total in binary64: nothing is lost on the way. */
 static void
-drifts(void)
+test_drifts(void)
 {
 	enum { N = 100000 };
 	double want = 0, got[2] = { 0, 0 };
 	struct rng r = rng_seed(3);
-	struct job_conf cf = server(1);
+	struct job_conf cf = server_conf(1);
 	struct control_ack a;
 	struct seg g;
 
@@ -350,13 +352,13 @@ drifts(void)
 		const uint32_t w = t % 3 == 0;
 		const float v = (float)rng_uniform(&r, -1, 1.1);
 
-		vector(w, t, v);
+		send_vector(w, t, v);
 		want += (double)v;
 		got[w] += (double)rig_result(&g);
 	}
-	vector(0, N, 0);
+	send_vector(0, N, 0);
 	got[0] += (double)rig_result(&g);
-	vector(1, N, 0);
+	send_vector(1, N, 0);
 	got[1] += (double)rig_result(&g);
 	ok(fabs(got[0] - want) < 1e-6 && fabs(got[1] - want) < 1e-6,
 	    "after %d vectors no answer has been rounded away", N);
@@ -364,9 +366,9 @@ drifts(void)
 }
 
 static void
-memory(void)
+test_memory(void)
 {
-	struct job_conf cf = server(1);
+	struct job_conf cf = server_conf(1);
 	struct control_ack a;
 
 	rig_open(&cf, 4000);
@@ -379,9 +381,9 @@ memory(void)
 	rigged_close(&rig_plane);
 }
 
-/* A member of a server asks for its answer over and over; how many it gets. */
+/* Ask a server for an answer many times; returns how many it sends. */
 static uint32_t
-asks(uint32_t times, uint64_t every_ns, bool probes)
+count_answers(uint32_t times, uint64_t every_ns, bool probes)
 {
 	const union addr from = rig_addr(1000);
 	uint8_t m[256], bits[1] = { 1 }, *p;
@@ -408,7 +410,7 @@ asks(uint32_t times, uint64_t every_ns, bool probes)
 
 /* The answers of a server have the limit that sums have. */
 static void
-served_again(void)
+test_served_again(void)
 {
 	struct job_conf cf = rig_conf(1);
 	struct control_ack a;
@@ -423,11 +425,11 @@ served_again(void)
 		    .repairs = probes == 1 }, &a);
 		rig_now += 1000000000;
 		rig_segment(0, (uint32_t)round++, 0, 4, 1);
-		n = asks(1000, 0, probes);
+		n = count_answers(1000, 0, probes);
 		ok(n >= 4 && n <= 9 && rig_count(JOB_WITHHELD) >= 991,
 		    "%s: asked for 1,000 times, an answer comes %u times",
 		    probes ? "Probe" : "Help", n);
-		n = asks(1000, 10000000, probes);
+		n = count_answers(1000, 10000000, probes);
 		ok(n >= 99 && n <= 101, "and %u times in ten seconds", n);
 	}
 	rigged_close(&rig_plane);
@@ -436,18 +438,18 @@ served_again(void)
 int
 main(void)
 {
-	whole(REDUCE_SUM, false, "sum");
-	whole(REDUCE_ORDERED, true, "ordered, as they came");
-	ok(in_order(false) == 0x1p24f && in_order(true) == 0x1p24f + 2,
+	check_whole(REDUCE_SUM, false, "sum");
+	check_whole(REDUCE_ORDERED, true, "ordered, as they came");
+	ok(sum_in_order(false) == 0x1p24f && sum_in_order(true) == 0x1p24f + 2,
 	    "rows kept are added by number, or as they came");
-	helps();
-	waits();
-	holes();
-	turns();
-	answers();
-	keeps();
-	drifts();
-	memory();
-	served_again();
+	test_helps();
+	test_waits();
+	test_holes();
+	test_turns();
+	test_answers();
+	test_keeps();
+	test_drifts();
+	test_memory();
+	test_served_again();
 	return tap_end();
 }

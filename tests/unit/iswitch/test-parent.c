@@ -2,9 +2,9 @@
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
-/* The parent's answer to a Join of rig_join(0, 4, ...). */
+/* Return the parent's answer to a Join of rig_join(0, 4, ...). */
 static struct control_ack
-parent_has_us(void)
+admit_rack(void)
 {
 	return (struct control_ack){ .action = CONTROL_JOIN, .timeout_s = 10,
 	    .elements = 4, .floats = 4 };
@@ -12,10 +12,10 @@ parent_has_us(void)
 
 /* A switch below another. */
 static void
-child(void)
+test_child(void)
 {
 	struct job_conf cf = rig_conf(2);
-	struct control_ack up = parent_has_us();
+	struct control_ack up = admit_rack();
 	struct control c;
 	uint8_t m[256], *p;
 	struct seg g;
@@ -56,12 +56,12 @@ child(void)
 	rigged_close(&rig_plane);
 }
 
-/* A child whose worker asks once and never again. */
+/* Check a child whose worker asks once and never again. */
 static void
-forgotten(bool answered)
+check_forgotten(bool answered)
 {
 	struct job_conf cf = rig_conf(2);
-	struct control_ack up = parent_has_us();
+	struct control_ack up = admit_rack();
 	struct control c;
 	uint8_t m[256], *p;
 
@@ -87,9 +87,9 @@ forgotten(bool answered)
 	rigged_close(&rig_plane);
 }
 
-/* The parent answers the last message that went up. */
+/* Answer the last message to the parent. */
 static void
-parent_says_it(struct control_ack up)
+answer_as_parent(struct control_ack up)
 {
 	struct control c;
 	uint8_t m[256], *p;
@@ -103,21 +103,21 @@ parent_says_it(struct control_ack up)
 }
 
 static void
-parent_acks(enum control_action action, enum control_status status)
+ack_as_parent(enum control_action action, enum control_status status)
 {
-	struct control_ack up = parent_has_us();
+	struct control_ack up = admit_rack();
 
 	up.action = (uint8_t)action;
 	up.status = (uint8_t)status;
-	parent_says_it(up);
+	answer_as_parent(up);
 }
 
 /* A rack whose workers are all there waits for the other racks. */
 static void
-gate(void)
+test_gate(void)
 {
 	struct job_conf cf = rig_conf(2);
-	struct control_ack up = parent_has_us();
+	struct control_ack up = admit_rack();
 	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
 	    .async = true };
 	struct control_ack a;
@@ -126,7 +126,7 @@ gate(void)
 	rig_open(&cf, 0);
 	rig_now = 1000;
 	rig_join_as(1000, j, &a);
-	parent_says_it(up);
+	answer_as_parent(up);
 	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.closed,
 	    "a worker is told that others are still to come");
 	j.worker = 1;
@@ -141,7 +141,7 @@ gate(void)
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_PARENT, "it is asked soon");
 	up.closed = false;
-	parent_says_it(up);
+	answer_as_parent(up);
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && !a.closed,
 	    "when it is open, so is the rack");
 	rig_segment(0, 1, 0, 4, 1);
@@ -151,9 +151,9 @@ gate(void)
 	rigged_close(&rig_plane);
 }
 
-/* What the parent said last holds, and what was lost is heard later. */
+/* The last message of the parent counts; lost ones are repeated later. */
 static void
-parent_says(void)
+test_parent_says(void)
 {
 	struct job_conf cf = rig_conf(0);
 	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
@@ -165,7 +165,7 @@ parent_says(void)
 	cf.child = true;
 	rig_open(&cf, 0);
 	rig_join_as(1000, j, &a);
-	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	ack_as_parent(CONTROL_JOIN, CONTROL_DONE);
 	rig_join_as(1000, j, &a);
 	control_put(m, CONTROL_HALT, 1, 1);
 	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, 8, rig_now);
@@ -176,28 +176,28 @@ parent_says(void)
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
 	    "which asks every second whether it may go on");
-	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	ack_as_parent(CONTROL_JOIN, CONTROL_DONE);
 	ok(!rig.job[0]->core.halted && rig_n == 1 && rig_out[0].to ==
 	    POST_GROUP && rig_out[0].bytes[0] == CONTROL_RESUME,
 	    "and does, though the Resume was lost");
 	rig_segment(0, 7, 0, 4, 1);
-	parent_acks(CONTROL_HELP, CONTROL_NOT_MEMBER);
+	ack_as_parent(CONTROL_HELP, CONTROL_NOT_MEMBER);
 	ok(rig_n == 1 && control_parse(rig_out[0].bytes, rig_out[0].len, &c) &&
 	    control_get_join(&c, &up) && up.next == 7 && up.crc == 0,
 	    "a parent that has forgotten is not told of old weights");
 	rigged_close(&rig_plane);
 }
 
-/* Who asked a child for a job, and then went, leaves no ghost behind. */
+/* A worker that asks a child for a job and leaves is forgotten. */
 static void
-ghost(void)
+test_ghost(void)
 {
 	struct job_conf cf = rig_conf(0);
 
 	cf.child = true;
 	rig_open(&cf, 0);
 	rig_join(0, 4, 0);
-	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	ack_as_parent(CONTROL_JOIN, CONTROL_DONE);
 	rig_now += cf.member_timeout_ns;
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);
@@ -211,14 +211,15 @@ ghost(void)
 }
 
 /*
- * A rack of one worker who sends two segments a vector, below a parent that
- * repairs or not.  True if the worker is told that the rack does.
+ * Open a rack with one worker, which sends two segments a vector, below a
+ * parent that repairs or not.  Returns whether the rack offers repair to the
+ * worker.
  */
 static bool
 open_rack_below(bool repairs, uint16_t h, struct control_join j)
 {
 	struct job_conf cf = rig_conf(h);
-	struct control_ack up = parent_has_us(), a = { 0 };
+	struct control_ack up = admit_rack(), a = { 0 };
 
 	cf.child = true;
 	rig_open(&cf, 0);
@@ -226,7 +227,7 @@ open_rack_below(bool repairs, uint16_t h, struct control_join j)
 	j.elements = up.elements = 8;
 	up.repairs = repairs;
 	rig_join_as(1000, j, &a);
-	parent_says_it(up);
+	answer_as_parent(up);
 	rig_join_as(1000, j, &a);
 	return a.repairs;
 }
@@ -237,9 +238,9 @@ open_rack(uint16_t h, struct control_join j)
 	open_rack_below(true, h, j);
 }
 
-/* What is lost above a rack is asked for as its workers ask. */
+/* A rack asks its parent for lost results in the way that its workers ask. */
 static void
-rack_asks_as_it_can(void)
+test_rack_asks_as_it_can(void)
 {
 	const struct control_join j = { .repairs = true };
 
@@ -251,9 +252,9 @@ rack_asks_as_it_can(void)
 	rigged_close(&rig_plane);
 }
 
-/* The parent's result of segment i at t. */
+/* Send the parent's result of segment i at t. */
 static void
-parent_gives(uint32_t t, uint32_t i)
+send_parent_result(uint32_t t, uint32_t i)
 {
 	uint8_t m[SEG_HEADER_BYTES + 16] = { 0 };
 
@@ -263,9 +264,10 @@ parent_gives(uint32_t t, uint32_t i)
 	outbox_flush(rig.out);
 }
 
-/* What went up last as a Probe, or as a segment; false if nothing did. */
+/* Find the last Probe, or segment, to the parent; returns whether there is one.
+ */
 static bool
-went_up(uint8_t tos, struct repair_help *h, struct seg *g)
+find_sent_up(uint8_t tos, struct repair_help *h, struct seg *g)
 {
 	struct control c;
 
@@ -281,7 +283,7 @@ went_up(uint8_t tos, struct repair_help *h, struct seg *g)
 }
 
 static void
-rack_repairs(void)
+test_rack_repairs(void)
 {
 	const union addr user = rig_addr(1);
 	struct control_ack a;
@@ -291,10 +293,10 @@ rack_repairs(void)
 
 	open_rack(1, (struct control_join){ 0 });
 	rig_segment(0, 0, 0, 4, 1);
-	ok(went_up(SEG_TOS, &h, &g) && !went_up(CONTROL_TOS, &h, &g),
+	ok(find_sent_up(SEG_TOS, &h, &g) && !find_sent_up(CONTROL_TOS, &h, &g),
 	    "a rack sends what is ready");
 	rig_segment(0, 0, 1, 4, 1);
-	ok(went_up(CONTROL_TOS, &h, &g) && h.mark == 2 && h.upto == 2,
+	ok(find_sent_up(CONTROL_TOS, &h, &g) && h.mark == 2 && h.upto == 2,
 	    "and asks after the tail of a vector");
 	control_put(m, CONTROL_HALT, 1, rig_xid++);
 	rigged_take(&rig_plane, &user, CONTROL_TOS, m, 8, rig_now);
@@ -303,13 +305,13 @@ rack_repairs(void)
 	ok(iswitch_deadline_ns(&rig) > rig_now,
 	    "not while it is halted itself");
 	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &a);
-	ok(went_up(CONTROL_TOS, &h, &g), "but when it goes on");
+	ok(find_sent_up(CONTROL_TOS, &h, &g), "but when it goes on");
 	rigged_close(&rig_plane);
 }
 
 /* The other racks go on without this one, and its losses. */
 static void
-rack_behind(void)
+test_rack_behind(void)
 {
 	struct repair_help h;
 	struct seg g;
@@ -317,23 +319,23 @@ rack_behind(void)
 	open_rack(1, (struct control_join){ 0 });
 	for (uint32_t i = 0; i < 2; i++)
 		rig_segment(0, 0, i, 4, 1);
-	parent_gives(0, 0);
-	parent_gives(1, 0);
-	parent_gives(1, 1);
-	parent_gives(0, 1);
+	send_parent_result(0, 0);
+	send_parent_result(1, 0);
+	send_parent_result(1, 1);
+	send_parent_result(0, 1);
 	rig_segment(0, 2, 0, 4, 1);
-	ok(went_up(SEG_TOS, &h, &g) && g.iteration == 2, "a rack goes on "
+	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 2, "a rack goes on "
 	    "behind an iteration that came while it lacked one before");
 	rigged_close(&rig_plane);
 	open_rack(1, (struct control_join){ 0 });
 	for (uint32_t i = 0; i < 2; i++)
 		rig_segment(0, 0, i, 4, 1);
-	parent_gives(0, 0);
-	parent_gives(1, 0);
-	parent_gives(1, 1);
-	parent_gives(2, 0);
-	parent_gives(0, 1);
-	parent_gives(2, 1);
+	send_parent_result(0, 0);
+	send_parent_result(1, 0);
+	send_parent_result(1, 1);
+	send_parent_result(2, 0);
+	send_parent_result(0, 1);
+	send_parent_result(2, 1);
 	ok(job_is_whole(&rig.job[0]->core, 2),
 	    "a late result is none of the newest "
 	    "iteration's");
@@ -342,7 +344,7 @@ rack_behind(void)
 
 /* A rack that has begun where a second worker is one behind. */
 static void
-rack_steps_back(void)
+test_rack_steps_back(void)
 {
 	struct control_join j = { .type = CONTROL_WORKER, .worker = 1,
 	    .elements = 8, .next = 4 };
@@ -354,15 +356,15 @@ rack_steps_back(void)
 	rig_join_as(1001, j, &a);
 	for (uint32_t i = 0; i < 4; i++)
 		rig_segment(i / 2, 4, i % 2, 4, 1);
-	ok(went_up(SEG_TOS, &h, &g) && g.iteration == 4 &&
-	    went_up(CONTROL_TOS, &h, &g) && h.iteration == 4,
+	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 4 &&
+	    find_sent_up(CONTROL_TOS, &h, &g) && h.iteration == 4,
 	    "a rack that steps back asks after what it sends");
 	rigged_close(&rig_plane);
 }
 
-/* The parent answers the last Probe that went up: it is at t, and has none. */
+/* Answer the last Probe to the parent: it is at t, and has no segment. */
 static void
-parent_is_at(uint32_t t)
+send_parent_state(uint32_t t)
 {
 	uint8_t m[CONTROL_MAX_BYTES], bits = 3, *p;
 	struct repair_state st = { .iteration = t,
@@ -381,11 +383,11 @@ parent_is_at(uint32_t t)
 	outbox_flush(rig.out);
 }
 
-/* The parent forgets all and lets the rack in again; what that had said. */
+/* Restart the parent, which admits the rack again; returns its Join. */
 static struct control_join
-parent_restarts(void)
+restart_parent(void)
 {
-	struct control_ack up = parent_has_us();
+	struct control_ack up = admit_rack();
 	struct control_join said = { 0 };
 	struct control c;
 
@@ -393,7 +395,7 @@ parent_restarts(void)
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
-	parent_acks(CONTROL_HELP, CONTROL_NOT_MEMBER);
+	ack_as_parent(CONTROL_HELP, CONTROL_NOT_MEMBER);
 	rig_now += 1000000000;
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
@@ -401,13 +403,13 @@ parent_restarts(void)
 	control_get_join(&c, &said);
 	up.elements = 8;
 	up.repairs = true;
-	parent_says_it(up);
+	answer_as_parent(up);
 	return said;
 }
 
 /* A parent that is started again has no result, and wants sums of all. */
 static void
-rack_gives_again(void)
+test_rack_gives_again(void)
 {
 	struct control_join up;
 	struct repair_help h;
@@ -416,31 +418,32 @@ rack_gives_again(void)
 	open_rack(1, (struct control_join){ 0 });
 	rig_segment(0, 0, 0, 4, 1);
 	rig_segment(0, 0, 1, 4, 1);
-	parent_gives(0, 0);
-	up = parent_restarts();
+	send_parent_result(0, 0);
+	up = restart_parent();
 	ok(up.next == 0 && !up.again, "amid its first iteration a rack gives "
 	    "none before");
 	rig_segment(0, 0, 0, 4, 1);
-	ok(went_up(SEG_TOS, &h, &g) && g.index == 0 && g.contributions == 1,
+	ok(find_sent_up(SEG_TOS, &h, &g) && g.index == 0 &&
+		g.contributions == 1,
 	    "what was complete goes up as the sum of its own");
-	parent_gives(0, 0);
-	parent_gives(0, 1);
-	up = parent_restarts();
+	send_parent_result(0, 0);
+	send_parent_result(0, 1);
+	up = restart_parent();
 	ok(up.next == 1 && up.again, "its members can give once more what "
 	    "they have");
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(0, 1, 1, 4, 1);
-	ok(went_up(CONTROL_TOS, &h, &g) && h.iteration == 1, "and do, if");
-	parent_is_at(0);
+	ok(find_sent_up(CONTROL_TOS, &h, &g) && h.iteration == 1, "and do, if");
+	send_parent_state(0);
 	rig_segment(0, 0, 0, 4, 1);
-	ok(went_up(SEG_TOS, &h, &g) && g.iteration == 0 &&
+	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 0 &&
 	    g.contributions == 1, "the parent is one iteration behind");
 	rigged_close(&rig_plane);
 }
 
 /* Above racks: one that has begun steps back for a worker that came late. */
 static void
-core_follows_rack(void)
+test_core_follows_rack(void)
 {
 	struct control_join j = { .type = CONTROL_SWITCH, .elements = 8,
 	    .next = 5, .again = true, .repairs = true };
@@ -471,17 +474,17 @@ core_follows_rack(void)
 int
 main(void)
 {
-	child();
-	forgotten(false);
-	forgotten(true);
-	gate();
-	parent_says();
-	ghost();
-	rack_asks_as_it_can();
-	rack_repairs();
-	rack_behind();
-	rack_steps_back();
-	rack_gives_again();
-	core_follows_rack();
+	test_child();
+	check_forgotten(false);
+	check_forgotten(true);
+	test_gate();
+	test_parent_says();
+	test_ghost();
+	test_rack_asks_as_it_can();
+	test_rack_repairs();
+	test_rack_behind();
+	test_rack_steps_back();
+	test_rack_gives_again();
+	test_core_follows_rack();
 	return tap_end();
 }

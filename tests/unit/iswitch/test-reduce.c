@@ -73,7 +73,7 @@ slot_fill(struct slot *s, struct rng *r)
 }
 
 static void
-shuffle(struct rng *r, uint32_t came[])
+shuffle_order(struct rng *r, uint32_t came[])
 {
 	for (uint32_t j = MEMBERS - 1; j > 0; j--) {
 		const uint32_t to = (uint32_t)rng_below(r, j + 1);
@@ -84,9 +84,9 @@ shuffle(struct rng *r, uint32_t came[])
 	}
 }
 
-/* In how many of 100 orders of arrival is the result another? */
+/* Count how many of 100 orders of arrival change the result. */
 static unsigned
-differ(struct rng *r, const char *kind, uint32_t n)
+count_differences(struct rng *r, const char *kind, uint32_t n)
 {
 	struct slot s = slot_new(kind, n);
 	uint32_t came[MEMBERS];
@@ -100,7 +100,7 @@ differ(struct rng *r, const char *kind, uint32_t n)
 		if (i == 0)
 			memcpy(first, s.out, 4 * n);
 		other += memcmp(first, s.out, 4 * n) != 0;
-		shuffle(r, came);
+		shuffle_order(r, came);
 	}
 	if (s.c.nonfinite + s.c.saturated != 0)
 		note("%s counts what it should not", kind);
@@ -109,7 +109,7 @@ differ(struct rng *r, const char *kind, uint32_t n)
 }
 
 static void
-orders(struct rng *r)
+test_orders(struct rng *r)
 {
 	static const char *const free_of_order[] = {
 		"ordered", "fixed", "median", "trimmed:2"
@@ -119,17 +119,17 @@ orders(struct rng *r)
 		unsigned other = 0;
 
 		for (uint32_t n = 1; n <= MOST; n += 37)
-			other += differ(r, free_of_order[k], n);
+			other += count_differences(r, free_of_order[k], n);
 		ok(other == 0, "%s: the same bits in 100 orders of arrival",
 		    free_of_order[k]);
 	}
-	ok(differ(r, "sum", MOST) > 50, "sum: not so");
+	ok(count_differences(r, "sum", MOST) > 50, "sum: not so");
 }
 
-/* One element of up to nine members: its reduction. */
+/* Reduce one element of up to nine members. */
 static float
-one(const char *kind, uint32_t bits, struct reduce_count *c, uint32_t rows,
-    const float x[])
+reduce_one(const char *kind, uint32_t bits, struct reduce_count *c,
+    uint32_t rows, const float x[])
 {
 	struct slot s = slot_new(kind, 1);
 	float f;
@@ -145,24 +145,25 @@ one(const char *kind, uint32_t bits, struct reduce_count *c, uint32_t rows,
 }
 
 static void
-by_hand(void)
+test_by_hand(void)
 {
 	static const float x[] = { 0x1p24f, 1, 1, -0x1p24f, 3 };
 	struct reduce_count c;
 
-	ok(one("sum", 24, &c, 5, x) == 3, "sum: 2^24 + 1 + 1 - 2^24 + 3 is 3");
-	ok(one("ordered", 24, &c, 5, x) == 3, "ordered: so too");
-	ok(one("fixed", 24, &c, 5, x) == 5, "fixed: it is 5");
-	ok(one("median", 24, &c, 5, x) == 5, "median: 1, times 5");
-	ok(one("trimmed:1", 24, &c, 5, x) == (float)(25 / 3.),
+	ok(reduce_one("sum", 24, &c, 5, x) == 3,
+	    "sum: 2^24 + 1 + 1 - 2^24 + 3 is 3");
+	ok(reduce_one("ordered", 24, &c, 5, x) == 3, "ordered: so too");
+	ok(reduce_one("fixed", 24, &c, 5, x) == 5, "fixed: it is 5");
+	ok(reduce_one("median", 24, &c, 5, x) == 5, "median: 1, times 5");
+	ok(reduce_one("trimmed:1", 24, &c, 5, x) == (float)(25 / 3.),
 	    "trimmed:1: 5/3, times 5");
-	ok(one("trimmed:9", 24, &c, 5, x) == 5, "trimmed:9: the median");
-	ok(one("median", 24, &c, 4, x) == 4, "median of 4: 1, times 4");
+	ok(reduce_one("trimmed:9", 24, &c, 5, x) == 5, "trimmed:9: the median");
+	ok(reduce_one("median", 24, &c, 4, x) == 4, "median of 4: 1, times 4");
 	ok(c.nonfinite == 0 && c.saturated == 0, "nothing to count");
 }
 
 static void
-roundings(void)
+test_roundings(void)
 {
 	static const float ties[] = { 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 7 };
 	static const float once[] = { 0x1p24f, 0x1p-1f, 0x1p-1f };
@@ -173,26 +174,26 @@ roundings(void)
 	float sum = 0;
 
 	for (int i = 0; i < 6; i++)
-		sum += one("fixed", 1, &c, 1, ties + i);
+		sum += reduce_one("fixed", 1, &c, 1, ties + i);
 	ok(sum == 9.5f, "fixed: of one bit keeps halves");
 	for (int i = 0; i < 5; i++) {
 		const float half = ties[i] / 2, even = rintf(ties[i]) / 2;
 
-		ok(one("fixed", 1, &c, 1, &half) == even,
+		ok(reduce_one("fixed", 1, &c, 1, &half) == even,
 		    "%g becomes %g: ties to even", (double)half, (double)even);
 	}
-	ok(one("fixed", 24, &c, 3, once) == 0x1p24f,
+	ok(reduce_one("fixed", 24, &c, 3, once) == 0x1p24f,
 	    "2^24 + 1/2 + 1/2: one rounding at the end, to even");
-	ok(one("fixed", 24, &c, 3, up) == 0x1p24f + 2,
+	ok(reduce_one("fixed", 24, &c, 3, up) == 0x1p24f + 2,
 	    "2^24 + 1 + 2^-24: up, as the last bit counts");
-	ok(one("fixed", 24, &c, 3, far) == 0x1.000002p38f,
+	ok(reduce_one("fixed", 24, &c, 3, far) == 0x1.000002p38f,
 	    "2^38 + 2^14 + 2^-24: so too, which binary64 between would lose");
-	ok(one("fixed", 62, &c, 2, tiny) == 0 && c.saturated == 0,
+	ok(reduce_one("fixed", 62, &c, 2, tiny) == 0 && c.saturated == 0,
 	    "subnormals are nothing, and no loss to count");
 }
 
 static void
-limits(void)
+test_limits(void)
 {
 	static const float edge[] = { 0x1.fffffep38f }, past[] = { 0x1p39f };
 	static const float inf[] = { -INFINITY, 1 }, nan[] = { NAN, 1, 2 };
@@ -201,25 +202,26 @@ limits(void)
 	static const float deep[] = { -0x1p38f, -0x1p38f, -0x1p38f };
 	struct reduce_count c;
 
-	ok(one("fixed", 24, &c, 1, edge) == edge[0] && c.saturated == 0,
+	ok(reduce_one("fixed", 24, &c, 1, edge) == edge[0] && c.saturated == 0,
 	    "fixed: just below 2^39 fits 24 bits behind the point");
-	ok(one("fixed", 24, &c, 1, past) == 0x1p39f && c.saturated == 1 &&
-	    c.nonfinite == 0, "what comes next is cut, and counted");
-	ok(isnan(one("fixed", 24, &c, 2, inf)) && c.saturated == 0 &&
+	ok(reduce_one("fixed", 24, &c, 1, past) == 0x1p39f &&
+		c.saturated == 1 && c.nonfinite == 0,
+	    "what comes next is cut, and counted");
+	ok(isnan(reduce_one("fixed", 24, &c, 2, inf)) && c.saturated == 0 &&
 	    c.nonfinite == 1, "with infinity it is no number, and counted");
-	ok(isnan(one("fixed", 24, &c, 3, nan)) && c.saturated == 0 &&
+	ok(isnan(reduce_one("fixed", 24, &c, 3, nan)) && c.saturated == 0 &&
 	    c.nonfinite == 1, "with NaN likewise");
-	ok(isnan(one("fixed", 24, &c, 3, last)) && c.nonfinite == 1,
+	ok(isnan(reduce_one("fixed", 24, &c, 3, last)) && c.nonfinite == 1,
 	    "and when it comes last");
-	ok(one("fixed", 24, &c, 4, four) == 0x1p38f && c.saturated == 2,
+	ok(reduce_one("fixed", 24, &c, 4, four) == 0x1p38f && c.saturated == 2,
 	    "a sum stays at 2^63 - 1, comes back, each time counted");
-	ok(one("fixed", 24, &c, 3, deep) == -0x1p39f && c.saturated == 2,
+	ok(reduce_one("fixed", 24, &c, 3, deep) == -0x1p39f && c.saturated == 2,
 	    "and at -2^63 + 1");
 }
 
 /* A packet is counted once, however many elements are bad, in any kind. */
 static void
-counted(void)
+test_counted(void)
 {
 	static const char *const kind[] = {
 		"sum", "ordered", "fixed", "median", "trimmed:1"
@@ -241,15 +243,15 @@ counted(void)
 }
 
 static uint64_t
-plain_fixed(uint32_t bits, int64_t *sum, const uint8_t *x, size_t n,
+add_fixed_plain(uint32_t bits, int64_t *sum, const uint8_t *x, size_t n,
     bool first, struct reduce_count *c)
 {
 	return reduce_fixed_plain(sum, x, 0, n, first, ldexp(1, (int)bits), c);
 }
 
-/* fixed against its plain code: any exponent, NaN and infinity included. */
+/* Test fixed against its plain code, with any exponent, NaN and infinity. */
 static void
-fixed_twins(struct rng *r)
+test_fixed_plain(struct rng *r)
 {
 	bool same = true;
 
@@ -277,7 +279,7 @@ fixed_twins(struct rng *r)
 			else
 				reduce_add(&s.r, s.out, s.work, 1, n, s.x[0],
 				    &s.c);
-			c.nonfinite += !plain_fixed(s.r.fixed_bits, plain,
+			c.nonfinite += !add_fixed_plain(s.r.fixed_bits, plain,
 			    s.x[0], n, m == 0, &c);
 		}
 		same = same && memcmp(plain, s.work, 8 * n) == 0 &&
@@ -288,7 +290,7 @@ fixed_twins(struct rng *r)
 }
 
 static void
-words(void)
+test_words(void)
 {
 	struct reduce r = { .fixed_bits = 30 };
 
@@ -325,12 +327,12 @@ main(void)
 {
 	struct rng r = rng_seed(4);
 
-	words();
-	by_hand();
-	roundings();
-	limits();
-	counted();
-	orders(&r);
-	fixed_twins(&r);
+	test_words();
+	test_by_hand();
+	test_roundings();
+	test_limits();
+	test_counted();
+	test_orders(&r);
+	test_fixed_plain(&r);
 	return tap_end();
 }

@@ -60,7 +60,7 @@ rows_free(struct rows *rows)
 }
 
 static int
-ascending(const void *a, const void *b)
+compare_values(const void *a, const void *b)
 {
 	const float x = *(const float *)a, y = *(const float *)b;
 
@@ -69,23 +69,23 @@ ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Equal, both NaN, or zeros. */
+/* Are x and y equal, both NaN, or zeros? */
 static bool
-alike(float x, float y)
+is_alike(float x, float y)
 {
 	return x == y || (isnan(x) && isnan(y));
 }
 
-/* As the contract says it: sort, drop, add, scale. */
+/* Compute the mean by its definition: sort, drop, add, scale. */
 static float
-twin(const struct rows *rows, size_t i, size_t trim, float scale)
+compute_mean(const struct rows *rows, size_t i, size_t trim, float scale)
 {
 	float v[ROWS];
 	double sum = 0;
 
 	for (size_t j = 0; j < rows->k; j++)
 		v[j] = vec_get(rows->row[j], i);
-	qsort(v, rows->k, sizeof(*v), ascending);
+	qsort(v, rows->k, sizeof(*v), compare_values);
 	if (2 * trim >= rows->k)
 		trim = (rows->k - 1) / 2;
 	for (size_t j = trim; j < rows->k - trim; j++)
@@ -94,13 +94,13 @@ twin(const struct rows *rows, size_t i, size_t trim, float scale)
 }
 
 static bool
-as_twin(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
-    float scale)
+equals_definition(const struct rows *rows, const uint8_t *out, size_t n,
+    size_t trim, float scale)
 {
 	for (size_t i = 0; i < n; i++) {
-		const float want = twin(rows, i, trim, scale);
+		const float want = compute_mean(rows, i, trim, scale);
 
-		if (alike(vec_get(out, i), want))
+		if (is_alike(vec_get(out, i), want))
 			continue;
 		note("k %zu, n %zu, i %zu, trim %zu: %a, not %a", rows->k, n,
 		    i, trim, (double)vec_get(out, i), (double)want);
@@ -109,9 +109,9 @@ as_twin(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
 	return true;
 }
 
-/* The plain code's bits. */
+/* Has out the bits of the plain code? */
 static bool
-as_plain(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
+equals_plain(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
     float scale)
 {
 	const struct robust_rows r = { .row = rows->row, .k = rows->k };
@@ -129,7 +129,7 @@ as_plain(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
 }
 
 static void
-twins(struct rng *r)
+test_definition(struct rng *r)
 {
 	bool median = true, trimmed = true, plain = true;
 
@@ -141,12 +141,14 @@ twins(struct rng *r)
 			uint8_t *out = malloc(4 * n + 1);
 
 			robust_median(out, rows.row, k, n, scale);
-			median = median && as_twin(&rows, out, n, k, scale);
-			plain = plain && as_plain(&rows, out, n, k, scale);
+			median = median &&
+				 equals_definition(&rows, out, n, k, scale);
+			plain = plain && equals_plain(&rows, out, n, k, scale);
 			robust_trimmed(out, rows.row, k, n, trim, scale);
 			trimmed = trimmed &&
-			    as_twin(&rows, out, n, trim, scale);
-			plain = plain && as_plain(&rows, out, n, trim, scale);
+			    equals_definition(&rows, out, n, trim, scale);
+			plain =
+			    plain && equals_plain(&rows, out, n, trim, scale);
 			free(out);
 			rows_free(&rows);
 		}
@@ -158,7 +160,7 @@ twins(struct rng *r)
 
 /* Every trim of 9 and of 32, in three orders of the rows. */
 static void
-shuffles(struct rng *r)
+test_shuffles(struct rng *r)
 {
 	bool same = true;
 
@@ -184,7 +186,7 @@ shuffles(struct rng *r)
 }
 
 static void
-by_hand(void)
+test_by_hand(void)
 {
 	uint8_t a[4], b[4], c[4], d[4];
 	const uint8_t *const row[] = { a, b, c, d };
@@ -214,7 +216,7 @@ by_hand(void)
 
 /* 65,535 rows in line, of two elements: 0, 1, 2 and so on, shuffled. */
 static void
-many(void)
+test_many(void)
 {
 	const size_t k = ROBUST_MANY;
 	uint8_t *base = malloc(8 * k), out[8];
@@ -238,9 +240,9 @@ main(void)
 {
 	struct rng r = rng_seed(3);
 
-	by_hand();
-	twins(&r);
-	shuffles(&r);
-	many();
+	test_by_hand();
+	test_definition(&r);
+	test_shuffles(&r);
+	test_many();
 	return tap_end();
 }

@@ -1,4 +1,4 @@
-/* The aggregator's memory: slots, places, and laying it out anew. */
+/* The aggregator's memory: slots, places, and a larger layout. */
 #include <math.h>
 
 #include "common/base/rng.h"
@@ -14,7 +14,7 @@ enum { ELEMENTS = 10, FLOATS = 4 };
 static uint8_t floats[4 * FLOATS], *volatile vec = floats;
 
 static const uint8_t *
-fill(float v)
+fill_vector(float v)
 {
 	for (size_t i = 0; i < FLOATS; i++)
 		vec_set(vec, i, v);
@@ -22,7 +22,7 @@ fill(float v)
 }
 
 static struct sums_shape
-shape(void)
+make_shape(void)
 {
 	return (struct sums_shape){ .elements = ELEMENTS, .floats = FLOATS,
 	    .segs = seg_count(ELEMENTS, FLOATS), .ways = 2, .depth = 2,
@@ -30,7 +30,7 @@ shape(void)
 }
 
 static void
-iterations(void)
+test_iterations(void)
 {
 	const int64_t near = SUMS_EPOCH + SEG_ITERATIONS - 1;
 
@@ -42,10 +42,10 @@ iterations(void)
 }
 
 static void
-slots(void)
+test_slots(void)
 {
 	const struct reduce r = { .kind = REDUCE_SUM };
-	const struct sums_shape s = shape();
+	const struct sums_shape s = make_shape();
 	const int64_t t = SUMS_EPOCH;
 	struct sums a;
 	uint32_t at;
@@ -54,8 +54,8 @@ slots(void)
 	ok(sums_init(&a, &r, &s) && a.s.segs == 3, "three segments");
 	at = sums_at(&a, t, 1);
 	sums_restart_slot(&a, at, t, FLOATS, 50);
-	sums_add_vector(&a, at, 3, fill(1), 2);
-	sums_add_vector(&a, at, 5, fill(2), 1);
+	sums_add_vector(&a, at, 3, fill_vector(1), 2);
+	sums_add_vector(&a, at, 5, fill_vector(2), 1);
 	ok(sums_has(&a, at, 3) && sums_has(&a, at, 5) &&
 	    !sums_has(&a, at, 4) && !sums_has(&a, at, 64) &&
 	    a.filling == 1 && a.oldest == at, "who has added is known");
@@ -79,11 +79,11 @@ slots(void)
 	sums_free(&a);
 }
 
-/* Grown in the middle, it ends as one that was large from the start. */
+/* Does memory that grows midway end like memory that was large at first? */
 static bool
-grows_alike(struct reduce r, struct rng *rng)
+check_growth(struct reduce r, struct rng *rng)
 {
-	struct sums_shape small = shape(), large = small;
+	struct sums_shape small = make_shape(), large = small;
 	const uint32_t rank[3] = { 2, 0, 1 };
 	uint32_t order[8];
 	struct sums a, b;
@@ -101,7 +101,7 @@ grows_alike(struct reduce r, struct rng *rng)
 			sums_restart_slot(&a, sums_at(&a, t, i), t, n, 1);
 			sums_restart_slot(&b, sums_at(&b, t, i), t, n, 1);
 			for (uint32_t m = 0; m < 2; m++) {
-				fill((float)rng_uniform(rng, -1, 1));
+				fill_vector((float)rng_uniform(rng, -1, 1));
 				sums_add_vector(
 				    &a, sums_at(&a, t, i), m, vec, 1);
 				sums_add_vector(
@@ -113,7 +113,7 @@ grows_alike(struct reduce r, struct rng *rng)
 		return false;
 	same = a.filling == 6 && a.oldest == b.oldest && a.newest == b.newest;
 	for (uint32_t at = 0; at < 6; at++) {
-		fill((float)rng_uniform(rng, -1, 1));
+		fill_vector((float)rng_uniform(rng, -1, 1));
 		sums_add_vector(&a, at, 2, vec, 1);
 		sums_add_vector(&b, at, 2, vec, 1);
 		for (int k = 0; k < 2 && sums_keeps_rows(&r); k++)
@@ -130,10 +130,10 @@ grows_alike(struct reduce r, struct rng *rng)
 }
 
 static void
-ordered(void)
+test_ordered(void)
 {
 	const struct reduce r = { .kind = REDUCE_ORDERED };
-	struct sums_shape s = shape();
+	struct sums_shape s = make_shape();
 	const uint32_t rank[4] = { 3, 1, 0, 2 };
 	uint32_t order[4];
 	struct sums a;
@@ -142,7 +142,7 @@ ordered(void)
 	sums_init(&a, &r, &s);
 	sums_restart_slot(&a, 0, SUMS_EPOCH, FLOATS, 1);
 	for (uint32_t m = 0; m < 4; m++)
-		sums_add_vector(&a, 0, m, fill((float)m), 1);
+		sums_add_vector(&a, 0, m, fill_vector((float)m), 1);
 	sums_order_rows(&a, 0, rank, order);
 	ok(order[0] == 2 && order[1] == 1 && order[2] == 3 && order[3] == 0,
 	    "rows are put in the order of ranks");
@@ -159,11 +159,11 @@ main(void)
 	    .fixed_bits = 24 }, { .kind = REDUCE_MEDIAN },
 	    { .kind = REDUCE_TRIMMED, .trim = 1 } };
 
-	iterations();
-	slots();
-	ordered();
+	test_iterations();
+	test_slots();
+	test_ordered();
 	for (int k = 0; k < 5; k++)
-		ok(grows_alike(kinds[k], &rng), "grown in the middle, kind %d",
+		ok(check_growth(kinds[k], &rng), "grown in the middle, kind %d",
 		    k);
 	return tap_end();
 }

@@ -1,5 +1,5 @@
 /*
- * What the aggregation switch sends against sums made elsewhere: each
+ * The results of the aggregation switch against sums computed here: each
  * reduction, each length of a vector, 1 to 32 workers, any order of arrival.
  */
 #include <math.h>
@@ -20,9 +20,9 @@ static double worst;		/* error, in units of its bound */
 static uint64_t results;
 static uint32_t crc;		/* of all results, in order of index */
 
-/* The gradient of worker w at element e: any sign, many magnitudes. */
+/* Return the gradient of worker w at e: any sign, many magnitudes. */
 static float
-value(uint32_t w, uint32_t e)
+gradient_value(uint32_t w, uint32_t e)
 {
 	uint64_t x = ((uint64_t)w << 32 | e) * 0x9e3779b97f4a7c15 + 12345;
 
@@ -33,14 +33,14 @@ value(uint32_t w, uint32_t e)
 }
 
 static int
-ascending(const void *a, const void *b)
+compare_floats(const void *a, const void *b)
 {
 	const float x = *(const float *)a, y = *(const float *)b;
 
 	return (x > y) - (x < y);
 }
 
-/* How far `got` is from what element e must be, 1 at the bound. */
+/* Return the error of element e, 1 at the bound. */
 static double
 error_of(float got, uint32_t e)
 {
@@ -50,7 +50,7 @@ error_of(float got, uint32_t e)
 	int64_t fixed = 0;
 
 	for (uint32_t w = 0; w < workers; w++) {
-		v[w] = value(w, e);
+		v[w] = gradient_value(w, e);
 		sum += (double)v[w];
 		size += fabs((double)v[w]);
 		fixed += llrint((double)v[w] * 0x1p24);
@@ -68,7 +68,7 @@ error_of(float got, uint32_t e)
 		    size * 0x1p-24) : 1e9;
 	default: break;
 	}
-	qsort(v, workers, sizeof(*v), ascending);
+	qsort(v, workers, sizeof(*v), compare_floats);
 	if (r->kind == REDUCE_MEDIAN || 2 * r->trim >= workers) {
 		want = workers % 2 != 0 ? (double)v[workers / 2] :
 		    ((double)v[workers / 2 - 1] + (double)v[workers / 2]) / 2;
@@ -82,9 +82,9 @@ error_of(float got, uint32_t e)
 	    fabs(want * workers) * 0x1p-23);
 }
 
-/* Results are judged as they leave; every 97th element of a long vector. */
+/* Check results as they leave: every 97th element of a long vector. */
 static void
-judge(void *ctx, const struct post *p)
+check_results(void *ctx, const struct post *p)
 {
 	struct seg g;
 
@@ -109,18 +109,18 @@ judge(void *ctx, const struct post *p)
 }
 
 static union addr
-at(uint32_t w)
+address_of(uint32_t w)
 {
 	return (union addr){ .in = { .sin_family = AF_INET,
 	    .sin_port = htons((uint16_t)(1000 + w)) } };
 }
 
 static void
-join(uint32_t w, uint32_t elements)
+join_worker(uint32_t w, uint32_t elements)
 {
 	const struct control_join j = { .type = CONTROL_WORKER, .worker = w,
 	    .elements = elements };
-	const union addr from = at(w);
+	const union addr from = address_of(w);
 	uint8_t m[64];
 	uint8_t *end = control_put_join(control_put(m, CONTROL_JOIN, 1, 7),
 	    &j);
@@ -129,21 +129,21 @@ join(uint32_t w, uint32_t elements)
 }
 
 static void
-segment(uint32_t w, uint32_t elements, uint32_t i)
+send_segment(uint32_t w, uint32_t elements, uint32_t i)
 {
 	const uint32_t n = seg_floats_at(elements, F, i);
-	const union addr from = at(w);
+	const union addr from = address_of(w);
 	uint8_t m[SEG_HEADER_BYTES + 4 * F];
 	uint8_t *p = seg_put(m, 0, 1, i);
 
 	for (uint32_t k = 0; k < n; k++)
-		vec_set(p, k, value(w, i * F + k));
+		vec_set(p, k, gradient_value(w, i * F + k));
 	rigged_take(&plane, &from, SEG_TOS, m, SEG_HEADER_BYTES + 4 * n, 2);
 }
 
-/* One iteration of n workers; who comes first changes with the segment. */
+/* Run an iteration of n workers; the first one changes with the segment. */
 static bool
-iteration(struct reduce r, uint32_t n, uint32_t elements, struct rng *rng)
+run_iteration(struct reduce r, uint32_t n, uint32_t elements, struct rng *rng)
 {
 	const struct iswitch_conf cf = { .job = { .reduce = r,
 	    .h = (uint16_t)n, .keep = 16, .member_timeout_ns = 1000000000 },
@@ -155,10 +155,10 @@ iteration(struct reduce r, uint32_t n, uint32_t elements, struct rng *rng)
 	worst = 0;
 	results = 0;
 	crc = 0;
-	rigged_open(&plane, &cf, 1, judge, NULL);
+	rigged_open(&plane, &cf, 1, check_results, NULL);
 	for (uint32_t w = 0; w < n; w++) {
 		order[w] = w;
-		join(n - 1 - w, elements);
+		join_worker(n - 1 - w, elements);
 	}
 	for (uint32_t i = 0; i < segs; i++) {
 		for (uint32_t k = n; k > 1; k--) {
@@ -169,7 +169,7 @@ iteration(struct reduce r, uint32_t n, uint32_t elements, struct rng *rng)
 			order[o] = swap;
 		}
 		for (uint32_t k = 0; k < n; k++)
-			segment(order[k], elements, i);
+			send_segment(order[k], elements, i);
 	}
 	outbox_flush(sw.out);
 	rigged_close(&plane);
@@ -189,7 +189,7 @@ static const struct {
 
 /* The four models of iSwitch's Table 1, and about one segment. */
 static void
-lengths(struct rng *rng)
+test_lengths(struct rng *rng)
 {
 	static const uint32_t short_ones[] = { 1, F - 1, F, F + 1,
 	    40020 / 4, 157520 / 4 };
@@ -201,28 +201,28 @@ lengths(struct rng *rng)
 		for (size_t l = 0; l < 6; l++)
 			for (uint32_t n = 1; n <= WORKERS; n += l < 4 ? 1 : 31)
 				good = (n < reduce_needs(&kind[k].r, n) ||
-				    iteration(kind[k].r, n, short_ones[l],
+				    run_iteration(kind[k].r, n, short_ones[l],
 				    rng)) && good;
 		ok(good, "%s: short vectors, up to 32 workers", kind[k].name);
 		if (k > 2)
 			continue;
 		for (size_t l = 0; l < 2; l++)
-			ok(iteration(kind[k].r, 4, models[l], rng) &&
-			    iteration(kind[k].r, l == 0 ? 32 : 9, models[l],
+			ok(run_iteration(kind[k].r, 4, models[l], rng) &&
+			    run_iteration(kind[k].r, l == 0 ? 32 : 9, models[l],
 			    rng), "%s: %u elements, many workers",
 			    kind[k].name, models[l]);
 	}
 }
 
 static void
-orders(struct rng *rng)
+test_orders(struct rng *rng)
 {
 	for (int k = 1; k < 5; k++) {
 		uint32_t first = 0;
 		bool same = true;
 
 		for (int shuffle = 0; shuffle < 100; shuffle++) {
-			same = iteration(kind[k].r, 7, 1000, rng) && same;
+			same = run_iteration(kind[k].r, 7, 1000, rng) && same;
 			first = shuffle == 0 ? crc : first;
 			same = same && crc == first;
 		}
@@ -236,7 +236,7 @@ main(void)
 {
 	struct rng rng = rng_seed(1);
 
-	lengths(&rng);
-	orders(&rng);
+	test_lengths(&rng);
+	test_orders(&rng);
 	return tap_end();
 }

@@ -1,11 +1,11 @@
-/* The aggregation switch: who is in, what is summed, what is due. */
+/* The aggregation switch: its members, sums and deadlines. */
 #include <math.h>
 
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
 static void
-sums(void)
+test_sums(void)
 {
 	struct job_conf cf = rig_conf(2);
 	struct seg g;
@@ -50,7 +50,7 @@ sums(void)
 
 /* A restarted switch, and workers that were, too, are there first. */
 static void
-furthest(void)
+test_furthest(void)
 {
 	struct job_conf cf = rig_conf(3);
 	struct control_ack a;
@@ -100,7 +100,7 @@ furthest(void)
 
 /* A restarted switch: some have the last result, some have not. */
 static void
-admission(void)
+test_admission(void)
 {
 	struct job_conf cf = rig_conf(2);
 	struct control_ack a;
@@ -143,7 +143,7 @@ admission(void)
 }
 
 static void
-repeated(void)
+test_repeated(void)
 {
 	struct job_conf cf = rig_conf(0);
 	const union addr from = rig_addr(5);
@@ -173,7 +173,7 @@ repeated(void)
 
 /* H follows the members; they come, go, and fall silent. */
 static void
-following(void)
+test_following(void)
 {
 	struct job_conf cf = rig_conf(0);
 	struct control_ack a;
@@ -221,7 +221,7 @@ following(void)
 
 /* All who had begun leave: a latecomer does not wait for them for ever. */
 static void
-inherited(void)
+test_inherited(void)
 {
 	struct job_conf cf = rig_conf(0);
 	struct control_ack a;
@@ -245,7 +245,7 @@ inherited(void)
 }
 
 static void
-helped(void)
+test_helped(void)
 {
 	struct job_conf cf = rig_conf(3);
 	struct control_ack a;
@@ -301,7 +301,7 @@ helped(void)
 }
 
 static void
-limits(void)
+test_limits(void)
 {
 	struct job_conf cf = rig_conf(1);
 	struct control_ack a;
@@ -336,9 +336,9 @@ limits(void)
 	rigged_close(&rig_plane);
 }
 
-/* Who comes, goes, comes back later and goes again counts for H once. */
+/* A member that leaves, returns and leaves again counts for H once. */
 static void
-to_and_fro(void)
+test_to_and_fro(void)
 {
 	struct job_conf cf = rig_conf(0);
 	struct control_ack a;
@@ -364,7 +364,7 @@ to_and_fro(void)
 
 /* Without Joins the vector is found out as it comes. */
 static void
-implied(void)
+test_implied(void)
 {
 	struct job_conf cf = rig_conf(0);
 	struct seg g;
@@ -390,7 +390,7 @@ implied(void)
 
 /* The same of pushes. */
 static void
-implied_async(void)
+test_implied_async(void)
 {
 	struct job_conf cf = rig_conf(2);
 	struct seg g;
@@ -414,7 +414,7 @@ implied_async(void)
 }
 
 static void
-implied_and_joined(void)
+test_implied_and_joined(void)
 {
 	struct job_conf cf = rig_conf(0);
 
@@ -429,9 +429,9 @@ implied_and_joined(void)
 	rigged_close(&rig_plane);
 }
 
-/* What began at one time is due in order of the index. */
+/* Slots that began at one time are due in order of the index. */
 static void
-stragglers(void)
+test_stragglers(void)
 {
 	struct job_conf cf = rig_conf(2);
 	struct seg g;
@@ -455,9 +455,9 @@ stragglers(void)
 	rigged_close(&rig_plane);
 }
 
-/* What a leaver gave counts for H no more, however often it comes and goes. */
+/* The contributions of a member that left do not count for H. */
 static void
-comes_and_goes(void)
+test_comes_and_goes(void)
 {
 	struct job_conf cf = rig_conf(0);
 	struct control_ack a;
@@ -495,7 +495,7 @@ join_job(uint16_t port, uint16_t job)
 
 /* Ten thousand numbers, one after the other: ids are given again. */
 static void
-come_and_go(void)
+test_come_and_go(void)
 {
 	struct job_conf cf = rig_conf(2);
 	struct control_ack a;
@@ -515,7 +515,7 @@ come_and_go(void)
 
 /* The table of jobs is for those that have members. */
 static void
-many_jobs(void)
+test_many_jobs(void)
 {
 	struct job_conf cf = rig_conf(0);
 	struct control_ack a;
@@ -541,7 +541,7 @@ many_jobs(void)
 
 /* A result that is sent again is not overwritten before it has left. */
 static void
-resent_in_time(void)
+test_resent_in_time(void)
 {
 	struct job_conf cf = rig_conf(1);
 	const union addr from = rig_addr(1000);
@@ -577,22 +577,22 @@ resent_in_time(void)
 int
 main(void)
 {
-	sums();
-	admission();
-	furthest();
-	repeated();
-	following();
-	inherited();
-	helped();
-	limits();
-	to_and_fro();
-	implied();
-	implied_async();
-	implied_and_joined();
-	stragglers();
-	comes_and_goes();
-	come_and_go();
-	many_jobs();
-	resent_in_time();
+	test_sums();
+	test_admission();
+	test_furthest();
+	test_repeated();
+	test_following();
+	test_inherited();
+	test_helped();
+	test_limits();
+	test_to_and_fro();
+	test_implied();
+	test_implied_async();
+	test_implied_and_joined();
+	test_stragglers();
+	test_comes_and_goes();
+	test_come_and_go();
+	test_many_jobs();
+	test_resent_in_time();
 	return tap_end();
 }

@@ -7,7 +7,7 @@
 #include "tests/unit/iswitch/tiers.h"
 
 static struct tiers_conf
-draw(uint64_t seed)
+draw_conf(uint64_t seed)
 {
 	struct rng r = rng_seed(seed);
 	struct tiers_conf c = { .seed = seed, .limit_ns = 3600000000000 };
@@ -52,7 +52,7 @@ draw(uint64_t seed)
 }
 
 static void
-tell(const struct tiers *w)
+report_run(const struct tiers *w)
 {
 	const struct tiers_conf *c = &w->cf;
 
@@ -84,9 +84,9 @@ tell(const struct tiers *w)
 static double most_copies;
 static uint64_t most_seed, needless;
 
-/* Sent again though nothing was lost, nor late, and the job open? */
+/* Was every retransmission needed? */
 static bool
-needed(const struct tiers *w)
+is_needed(const struct tiers *w)
 {
 	const struct tiers_conf *c = &w->cf;
 	const struct iswitch *s = rigged_switch(&w->node[w->nodes - 1].plane);
@@ -96,9 +96,9 @@ needed(const struct tiers *w)
 	    tiers_count(w, RETRANSMIT_REPEATED) <= s->job[0]->core.n[JOB_EARLY];
 }
 
-/* Play one; did all end, and with the right sums? */
+/* Run a network; returns whether all workers ended with the right sums. */
 static bool
-well(struct tiers *w, const struct tiers_conf *c)
+run_well(struct tiers *w, const struct tiers_conf *c)
 {
 	const double segs = (double)seg_count(c->elements, TIERS_FLOATS) *
 	    c->goal * c->workers;
@@ -120,9 +120,9 @@ well(struct tiers *w, const struct tiers_conf *c)
 		most_copies = copies;
 		most_seed = c->seed;
 	}
-	needless += !needed(w);
-	if (!good || !needed(w) || copies >= 10)
-		tell(w);
+	needless += !is_needed(w);
+	if (!good || !is_needed(w) || copies >= 10)
+		report_run(w);
 	tiers_close(w);
 	return good;
 }
@@ -144,16 +144,16 @@ main(int argc, char *argv[])
 	uint64_t failed = 0;
 
 	for (size_t k = 0; k < sizeof(once) / sizeof(*once); k++) {
-		struct tiers_conf c = draw(once[k].seed);
+		struct tiers_conf c = draw_conf(once[k].seed);
 
 		if (!once[k].bounded)
 			c.slots = c.slots_root = 0;
-		failed += !well(w, &c);
+		failed += !run_well(w, &c);
 	}
 	for (uint64_t seed = from; seed < to; seed++) {
-		const struct tiers_conf c = draw(seed);
+		const struct tiers_conf c = draw_conf(seed);
 
-		failed += !well(w, &c);
+		failed += !run_well(w, &c);
 	}
 	ok(failed == 0, "%llu networks of chance: every sum exact, each worker "
 	    "done", (unsigned long long)(to - from));

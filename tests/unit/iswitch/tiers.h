@@ -1,9 +1,9 @@
 /*
- * tiers.h - synchronous workers below switches, in a network of chance
+ * tiers.h - synchronous workers below switches, in a random network
  *
- * Workers join one switch, or racks of it in turn, all of them the machines
- * themselves, and sum vectors in virtual time; links have a rate, a delay and a
- * queue, and lose, double and delay what passes, all from one seed.
+ * Workers join one switch, or its racks in turn, and sum vectors in virtual
+ * time; the code of workers and switches is the real one.  Links have a rate, a
+ * delay and a queue, and lose, duplicate and delay packets, all from one seed.
  * Nodes are numbered: workers, racks, and the root, which is the last.
  */
 #ifndef INNET_TESTS_TIERS_H
@@ -26,8 +26,8 @@ struct tiers_conf {
 	double loss, twice, late, run_loss, pause, full;
 	uint64_t packet_ns, queue_ns, delay_ns, late_ns, pause_ns, think_ns,
 	    skew_ns, grain_ns, limit_ns;
-	bool follows;			/* H is how many have joined */
-	uint32_t restarts;		/* of the root, which forgets all */
+	bool follows;			/* H is the number of members */
+	uint32_t restarts;		/* of the root, which loses its state */
 	uint32_t slots, slots_root;	/* of sums, of a rack and the root; 0:
 					   whole vectors */
 };
@@ -45,7 +45,7 @@ struct tiers_node {
 	struct rigged plane;		/* a switch */
 	struct sync_worker l;		/* a worker */
 	float grad[2][TIERS_ELEMENTS], result[2][TIERS_ELEMENTS];
-	uint64_t ready_ns;		/* when its next gradient is */
+	uint64_t ready_ns;		/* of its next gradient */
 	uint64_t full_ns;		/* no room to send before */
 	uint64_t awake_ns, busy_ns[2];	/* its link: up, down */
 	uint32_t done;
@@ -129,7 +129,7 @@ tiers_carry(struct tiers *w, int from, int to, uint8_t tos, const uint8_t *p,
 
 	w->sent++;
 	if (len > sizeof(d.bytes))
-		return;		/* who the members are: lost */
+		return;		/* a list of members: lost */
 	*busy = *busy > w->now_ns ? *busy : w->now_ns;
 	if (w->cf.queue_ns > 0 && *busy - w->now_ns > w->cf.queue_ns)
 		return;
@@ -165,7 +165,7 @@ tiers_carry_run(struct tiers *w, int from, int to, const struct post *p)
 		    k + 1 < p->count ? p->bytes : p->last_bytes);
 }
 
-/* What a switch sends. */
+/* Send the post p of a switch. */
 static inline void
 tiers_deliver(void *ctx, const struct post *p)
 {
@@ -185,7 +185,7 @@ tiers_deliver(void *ctx, const struct post *p)
 		tiers_carry_run(w, self, addr_port(&m->at) - TIERS_PORT, p);
 }
 
-/* Whole numbers, so that sums are exact. */
+/* Return a gradient value: a whole number, so that sums are exact. */
 static inline float
 tiers_value(int worker, uint32_t t, uint32_t i)
 {
@@ -228,7 +228,7 @@ tiers_worker_send(struct tiers *w, int k)
 	}
 }
 
-/* Is the result what it must be? */
+/* Is the result of node n correct? */
 static inline bool
 tiers_right(const struct tiers *w, const struct tiers_node *n)
 {
@@ -297,7 +297,7 @@ tiers_take(struct tiers *w, const struct tiers_packet *p)
 	}
 }
 
-/* When node k has something to do, if nothing comes. */
+/* Return when node k acts next if no packet arrives. */
 static inline uint64_t
 tiers_due(const struct tiers *w, int k)
 {
@@ -353,7 +353,7 @@ tiers_below_root(const struct tiers *w)
 	return w->cf.racks > 0 ? w->cf.racks : w->cf.workers;
 }
 
-/* The root forgets everything, if it is time for that. */
+/* Restart the root, which loses its state, if it is time for that. */
 static inline void
 tiers_restart(struct tiers *w)
 {
@@ -363,7 +363,7 @@ tiers_restart(struct tiers *w)
 		return;
 	for (int k = 0; k < w->cf.workers; k++) {
 		if (w->node[k].done + 2 > w->cf.goal)
-			return;		/* who leaves gives nothing again */
+			return; /* a worker that leaves gives nothing again */
 	}
 	w->restarts++;
 	w->restart_ns = w->now_ns + rng_below(&w->rng, 20 * w->cf.delay_ns);
@@ -371,7 +371,7 @@ tiers_restart(struct tiers *w)
 	tiers_open_switch(w, root, tiers_below_root(w));
 }
 
-/* One event.  False when there is none before the limit, or all is done. */
+/* Run one event; returns false if none is left before the limit. */
 static inline bool
 tiers_step(struct tiers *w)
 {
