@@ -31,18 +31,15 @@ struct newest {
 	struct lru rows;
 };
 
-/*
- * Return an empty table of at most `bytes` bytes (0: no limit); by: the hash's
- * seed.
- */
+/* Return an empty table of at most `bytes` bytes (0: no limit). */
 static inline struct newest
-newest_with_limit(uint64_t bytes, const struct hashmap_multiplier *by)
+newest_with_limit(uint64_t bytes, const struct hashmap_multiplier *hash_seed)
 {
 	const uint64_t rows = bytes == 0 ? NEWEST_MAX : bytes / NEWEST_BYTES;
 
 	return (struct newest){ .rows = lru_new(rows < NEWEST_LEAST ?
 	    NEWEST_LEAST : rows > NEWEST_MAX ? NEWEST_MAX : (uint32_t)rows,
-	    sizeof(struct newest_row), by) };
+	    sizeof(struct newest_row), hash_seed) };
 }
 
 /* Free the table. */

@@ -60,7 +60,7 @@ struct channel_server_row {
 
 struct channel_server {
 	struct lru rows;
-	struct hashmap_multiplier by;	/* seed of the rows' hash */
+	struct hashmap_multiplier hash_seed;	/* seed of the rows' hash */
 	bool began;			/* the first request has come */
 	uint64_t floor_ns;		/* only newer cookies open a channel */
 	uint64_t text_bytes;		/* of all rows */
@@ -80,9 +80,9 @@ enum channel_server_verdict {
 	CHANNEL_SERVER_NO_MEMORY
 };
 
-/* Return a server without channels; by: the seed of its hash. */
+/* Return a server without channels. */
 static inline struct channel_server channel_server_of(
-    const struct hashmap_multiplier *by);
+    const struct hashmap_multiplier *hash_seed);
 
 /* Free all rows. */
 static inline void channel_server_free(struct channel_server *s);
@@ -127,11 +127,11 @@ static inline void channel_server_keep_ack(struct channel_server_row *r,
 /* implementation */
 
 static inline struct channel_server
-channel_server_of(const struct hashmap_multiplier *by)
+channel_server_of(const struct hashmap_multiplier *hash_seed)
 {
-	return (struct channel_server){.by = *by,
-	    .rows = lru_new(
-		CHANNEL_SERVER_MOST, sizeof(struct channel_server_row), by)};
+	return (struct channel_server){.hash_seed = *hash_seed,
+	    .rows = lru_new(CHANNEL_SERVER_MOST,
+		sizeof(struct channel_server_row), hash_seed)};
 }
 
 /* Free the text of a row. */
@@ -183,7 +183,7 @@ channel_server_free(struct channel_server *s)
 static inline struct channel_server_row *
 channel_server_find(const struct channel_server *s, const union addr *at)
 {
-	const uint32_t k = lru_find(&s->rows, addr_key(at, &s->by));
+	const uint32_t k = lru_find(&s->rows, addr_key(at, &s->hash_seed));
 	struct channel_server_row *r = k == 0 ? NULL : lru_row(&s->rows, k);
 
 	return r != NULL && addr_same(&r->at, at) ? r : NULL;
@@ -215,7 +215,7 @@ channel_server_make_room(struct channel_server *s)
 static inline struct channel_server_row *
 channel_server_use_row(struct channel_server *s, const union addr *at)
 {
-	const uint64_t key = addr_key(at, &s->by);
+	const uint64_t key = addr_key(at, &s->hash_seed);
 	uint32_t k = lru_find(&s->rows, key);
 	struct channel_server_row *r;
 
@@ -336,7 +336,7 @@ channel_server_check(struct channel_server *s,
 		if (r != NULL && cookie_time_ns(r->cookie) <= s->floor_ns) {
 			/* not newer than the channel closed for it */
 			channel_server_forget_row(s, lru_find(&s->rows,
-			    addr_key(from, &s->by)));
+			    addr_key(from, &s->hash_seed)));
 			return CHANNEL_SERVER_CHALLENGE;
 		}
 	} else {

@@ -44,11 +44,11 @@ struct quota {
  * Return an empty quota for a switch with memory_bytes for jobs (0: no limit).
  */
 static inline struct quota
-quota_of(uint64_t memory_bytes, const struct hashmap_multiplier *by)
+quota_of(uint64_t memory_bytes, const struct hashmap_multiplier *hash_seed)
 {
 	const uint64_t all = memory_bytes == 0 ? UINT64_MAX : memory_bytes;
 	const struct lru rows = lru_new(QUOTA_ROWS,
-	    sizeof(struct quota_row), by);
+	    sizeof(struct quota_row), hash_seed);
 
 	return (struct quota){
 		.host = { rows, { [QUOTA_MEMBERS] = 64, [QUOTA_JOBS] = 4,

@@ -26,7 +26,7 @@ enum {
 };
 
 struct rate_limit {
-	struct hashmap_multiplier by;	/* seed of the keyed hash */
+	struct hashmap_multiplier hash_seed;	/* seed of the keyed hash */
 	uint64_t all_ns;		/* when the next answer is due, at this
 					   rate: to anyone */
 	uint64_t net_ns[RATE_LIMIT_CELLS];	/* ... to a neighbourhood */
@@ -37,8 +37,10 @@ struct rate_limit {
 static inline uint32_t
 rate_limit_cell(const struct rate_limit *b, uint64_t key)
 {
-	const unsigned __int128 product = (unsigned __int128)(key ^
-	    b->by.high) * (b->by.low | 1) + key * 0x9e3779b97f4a7c15;
+	const unsigned __int128 product =
+	    (unsigned __int128)(key ^ b->hash_seed.high) *
+		(b->hash_seed.low | 1) +
+	    key * 0x9e3779b97f4a7c15;
 
 	return (uint32_t)(product >> 52) % RATE_LIMIT_CELLS;
 }
@@ -88,7 +90,7 @@ static inline bool
 rate_limit_allow_repeat(
     struct rate_limit *b, const union addr *at, uint64_t now_ns)
 {
-	const uint64_t key = addr_key(at, &b->by);
+	const uint64_t key = addr_key(at, &b->hash_seed);
 	const uint32_t k = rate_limit_cell(b, key);
 
 	if (b->repeats[k].key == key && b->repeats[k].ns != 0 &&

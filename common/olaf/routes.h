@@ -73,7 +73,7 @@ struct routes_cluster {
 struct routes {
 	struct lru route;		/* cluster << 32 | worker -> route */
 	struct lru place;		/* address -> routes_place */
-	struct hashmap_multiplier by;	/* seed of the hash of addresses */
+	struct hashmap_multiplier hash_seed; /* seed of the hash of addresses */
 	struct routes_cluster *cluster;	/* owned; 65,536 of them */
 	struct quota *quota;		/* of addresses, borrowed; NULL: none */
 	bool bounded;			/* addresses are not validated */
@@ -83,11 +83,11 @@ struct routes {
 static inline uint32_t routes_limit(uint64_t bytes);
 
 /*
- * Initialise r for at most `bytes` bytes (0: no limit); by: seed of its hashes.
- * False without memory.
+ * Initialise r for at most `bytes` bytes (0: no limit).  False without
+ * memory.
  */
 static inline bool routes_init(struct routes *r, uint64_t bytes,
-    const struct hashmap_multiplier *by);
+    const struct hashmap_multiplier *hash_seed);
 
 /* Free the table. */
 static inline void routes_free(struct routes *r);
@@ -165,14 +165,14 @@ routes_limit(uint64_t bytes)
 }
 
 static inline bool
-routes_init(
-    struct routes *r, uint64_t bytes, const struct hashmap_multiplier *by)
+routes_init(struct routes *r, uint64_t bytes,
+    const struct hashmap_multiplier *hash_seed)
 {
 	const uint32_t most = routes_limit(bytes);
 
-	*r = (struct routes){ .by = *by,
-	    .route = lru_new(most, sizeof(struct route), by),
-	    .place = lru_new(most, sizeof(struct routes_place), by),
+	*r = (struct routes){ .hash_seed = *hash_seed,
+	    .route = lru_new(most, sizeof(struct route), hash_seed),
+	    .place = lru_new(most, sizeof(struct routes_place), hash_seed),
 	    .cluster = calloc(65536, sizeof(*r->cluster)) };
 	return r->cluster != NULL;
 }
@@ -266,8 +266,9 @@ static inline uint64_t
 routes_place_key(const struct routes *r, uint16_t cluster,
     const union addr *at)
 {
-	return at->sa.sa_family == AF_INET6 ? addr_key(at, &r->by) + cluster *
-	    0xd6e8feb86659fd93 : addr_key(at, &r->by) << 16 | cluster;
+	return at->sa.sa_family == AF_INET6
+		   ? addr_key(at, &r->hash_seed) + cluster * 0xd6e8feb86659fd93
+		   : addr_key(at, &r->hash_seed) << 16 | cluster;
 }
 
 /*

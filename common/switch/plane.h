@@ -807,7 +807,7 @@ plane_member_count(const void *plane)
 static inline void
 plane_init_channels(struct plane *pl, const struct program_place *place)
 {
-	pl->rate_limit.by = place->hash_seed;
+	pl->rate_limit.hash_seed = place->hash_seed;
 	pl->channels = channel_server_of(&place->hash_seed);
 	if (pl->program->is_member != NULL) {
 		pl->channels.stays = plane_is_member;

@@ -371,7 +371,7 @@ test_commands(void)
 static void
 test_strangers(void)
 {
-	static struct rate_limit b = { .by = { 7, 9 } };
+	static struct rate_limit b = { .hash_seed = { 7, 9 } };
 	uint32_t n = 0, net = 0;
 	const union addr one = address_at(77, 1);
 
