@@ -532,7 +532,7 @@ main(int argc, char *argv[])
 	struct sigaction sa = { .sa_handler = on_signal };
 	int rc;
 
-	/* pages of big tables that nobody touches cost nothing */
+	/* unused pages of large tables cost nothing */
 	mallopt(M_MMAP_THRESHOLD, 1 << 16);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);

@@ -1,10 +1,10 @@
 /*
  * planes.h - switches of any program in one time, fed by captures
  *
- * Each is a plane with the options of innet-switch.  What one sends to the
- * address of another arrives there behind its link; all else leaves the
- * network.  The driver of traces (common/switch/trace.h) runs each of them, and
- * the next event of all is taken.
+ * Each switch is a plane with the options of innet-switch.  A packet that one
+ * sends to the address of another arrives there over its link; other packets
+ * leave the network.  The driver of traces (common/switch/trace.h) runs each
+ * switch, and the earliest event of all is next.
  */
 #ifndef INNET_SIM_PLANES_H
 #define INNET_SIM_PLANES_H
@@ -22,7 +22,7 @@ struct planes_options {
 	const volatile int *stopped;	/* a signal came */
 };
 
-/* Run them and print the account of each on f.  The exit status. */
+/* Run the switches, print the report of each to f; return the exit status. */
 int planes_run(const struct planes_options *, FILE *f);
 
 #endif

@@ -58,7 +58,7 @@ enum {
 	FORMAT_TEXT_BYTES = 128		/* of a name as text */
 };
 
-/* What a name is: a number, an address, who sends to whom, or a word. */
+/* A name: a number, an address, a flow, or a word. */
 struct format_name {
 	uint8_t kind;	/* 0 number, 4, 6 address, 40, 60 flow, 99 word */
 	uint8_t b[36];		/* big-endian; what is not used is 0 */
@@ -428,7 +428,7 @@ format_time(const struct format_field *f, const struct format_value *v,
 	return UPDATE_OK;
 }
 
-/* What the message is known by in what was sent. */
+/* Hash the message, to find it among the sent packets. */
 static inline unsigned
 format_hash(const struct format *f, const struct format_message *m,
     struct format_found *u)

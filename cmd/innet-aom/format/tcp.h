@@ -331,7 +331,7 @@ tcp_give_up(struct tcp *t, struct tcp_stream *s)
 	t->run.len = 0;
 }
 
-/* Of messages of one length, leave out those that are wholly in a hole. */
+/* Skip messages of one fixed length that lie completely in a hole. */
 static inline void
 tcp_skip(struct tcp *t, struct tcp_stream *s, uint64_t length)
 {

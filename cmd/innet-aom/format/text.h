@@ -186,7 +186,7 @@ format_read_table(struct json_reader *r, const cJSON *o, struct format *f,
 	return true;
 }
 
-/* What a field's type says. */
+/* Set the size and kind of a field by its type. */
 static inline void
 format_set_type(struct format_field *f, uint64_t type)
 {

@@ -192,26 +192,26 @@ get_iteration(struct job *j, struct job_context *context, int64_t t, bool down)
 {
 	const bool first = !j->begun;
 	struct job_iteration *it = &j->it[t & 1];
-	bool anew = false;
+	bool restarted = false;
 
 	if (j->begun && t < j->newest - JOB_BEHIND && !down) {
 		close_before(j, context, INT64_MAX); /* the job begins again */
 		for (uint32_t m = 0; m < j->members; m++)
 			j->member[m].has_done = false;
 		j->restarts++;
-		anew = true;
+		restarted = true;
 	} else if (j->begun && t < j->newest - 1) {
 		return NULL;
 	} else if (j->begun && t > j->newest) {
 		close_before(j, context, t - 1);
 	}
-	if (first || anew || t > j->newest)
+	if (first || restarted || t > j->newest)
 		j->newest = t;
 	j->begun = true;
 	if (it->open && it->iteration == t)
 		return it;
 	*it = (struct job_iteration){ .open = true, .iteration = t,
-	    .first = first || anew || (t < j->newest &&
+	    .first = first || restarted || (t < j->newest &&
 	    j->it[j->newest & 1].first) };
 	return it;
 }

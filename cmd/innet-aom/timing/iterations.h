@@ -1,5 +1,5 @@
 /*
- * iterations.h - the iterations of a job in step, or the steps of a session
+ * iterations.h - the iterations of a synchronous job, or steps of a session
  *
  * Only the two newest iterations are open: a member that sends iteration t has
  * the result of t - 1, so that all members have that of t - 2.

@@ -87,7 +87,7 @@ struct job_closed {
 	uint64_t iteration_ns;
 	bool repaired;		/* segments were repaired, during repair_ns */
 	uint64_t repair_ns;
-	struct stats_sum time;	/* out of step: of members, iteration_ns */
+	struct stats_sum time;	/* asynchronous: iteration_ns of members */
 	uint32_t members;	/* members with a part in it */
 	uint32_t contributors;
 	uint32_t vectors;	/* in the result; 0: unknown */

@@ -10,7 +10,7 @@
 #include "cmd/innet-sim/chaos/chaos-draw.h"
 #include "cmd/innet-sim/training/link-faults.h"
 
-/* What happened, of all runs. */
+/* Counts of all runs. */
 struct chaos_tally {
 	uint64_t runs, findings, events, packets, results;
 	uint64_t refused;		/* runs that ended for want of memory */

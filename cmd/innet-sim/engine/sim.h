@@ -78,7 +78,7 @@ enum sim_loss {
 	SIM_LOSSES
 };
 
-/* Of a training: a datagram between nodes, by its bytes. */
+/* A datagram between nodes of a training. */
 struct sim_datagram {
 	struct sim_node *from, *to;
 	uint16_t sport, dport;
@@ -160,8 +160,8 @@ struct sim_kind {
 };
 
 /*
- * What the engine leaves to the network that it runs: nodes/update-network.h or
- * training/train-build.h.  Each is called with the simulation.
+ * The network that the engine runs: nodes/update-network.h or
+ * training/train-build.h.  The engine calls these functions.
  */
 struct sim_network {
 	/* count a packet that is lost */
@@ -178,7 +178,7 @@ struct sim_network {
 	void (*end)(struct sim *);		/* of the run; or NULL */
 };
 
-/* What may happen to packets at the end of a pipe. */
+/* Faults of packets at the end of a pipe: link-faults.h. */
 struct sim_pipe_hook {
 	/* does the packet arrive now? */
 	bool (*arrives)(struct sim *, struct sim_pipe *,
@@ -237,7 +237,7 @@ struct sim_cluster {	/* what moves most is in the first line of the cache */
 	uint64_t cleared;	/* of those, in a queue that was cleared */
 	unsigned __int128 delay_ns;	/* sum over packets received */
 	uint64_t goal;		/* constituents; 0: none */
-	uint64_t goal_ns;	/* when so many had come; 0: not yet */
+	uint64_t goal_ns;	/* when `goal` was reached; 0: not yet */
 	uint64_t last_ns;	/* when its last update was sent or received */
 	struct aom *age;	/* one a packet of the vector; owned */
 	struct server_rule_range *range;	/* of its model, likewise */

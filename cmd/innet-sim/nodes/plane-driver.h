@@ -37,10 +37,10 @@ void sim_plane_open(struct sim_plane *sp, struct sim *s, struct sim_node *n,
     const struct plane_conf *cf, sim_plane_send *send);
 void sim_plane_open_ports(struct sim_plane *sp, struct sim *s);
 
-/* sp may be NULL. */
+/* Free a plane; sp may be NULL. */
 void sim_plane_free(struct sim_plane *sp);
 
-/* All that its program has to say now is said. */
+/* Send all packets that the program has to send now. */
 static inline void
 sim_plane_flush(struct sim_plane *sp)
 {
@@ -53,7 +53,7 @@ sim_plane_flush(struct sim_plane *sp)
 		plane_flush(pl);
 }
 
-/* A packet comes now. */
+/* The plane receives a packet now. */
 static inline void
 sim_plane_receive(struct sim_plane *sp, struct packet *p)
 {
@@ -62,7 +62,7 @@ sim_plane_receive(struct sim_plane *sp, struct packet *p)
 	sim_plane_flush(sp);
 }
 
-/* What is due by now happens. */
+/* Let the plane do what is due by now. */
 static inline void
 sim_plane_wake(struct sim_plane *sp)
 {
@@ -70,7 +70,7 @@ sim_plane_wake(struct sim_plane *sp)
 	sim_plane_flush(sp);
 }
 
-/* Is all that its program took accounted for? */
+/* Has the program accounted for all packets that it received? */
 static inline bool
 sim_plane_is_accounted_for(const struct sim_plane *sp)
 {
@@ -82,7 +82,7 @@ sim_plane_is_accounted_for(const struct sim_plane *sp)
 /* A SIM_LEAVE: the frame that the pipe's port sends has left. */
 void sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe);
 
-/* What waits for the pipe is lost. */
+/* Lose the frames that wait for the pipe. */
 void sim_plane_clear_port(struct sim *s, struct sim_pipe *pipe);
 
 #endif

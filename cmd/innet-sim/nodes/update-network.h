@@ -6,7 +6,7 @@
 
 #include "cmd/innet-sim/engine/sim.h"
 
-/* What the engine asks of such a network. */
+/* The functions that the engine calls. */
 extern const struct sim_network update_network;
 
 /* Make the nodes and pipes of the scenario, and the first events. */

@@ -81,7 +81,7 @@ _Static_assert(sizeof(figures) / sizeof(*figures) <= RESULT_FIGURES + 1,
     "room for the figures of a row");
 
 /* Of a cluster, or of several, as they are added up. */
-struct fate {
+struct cluster_sums {
 	uint64_t tally[TALLY_EVENTS];	/* constituents, over all switches */
 	uint64_t count[SIM_COUNTS], lost[SIM_LOSSES], cleared, flying;
 	unsigned __int128 delay_ns;
@@ -208,7 +208,7 @@ result_name(const struct scenario *sc, enum result_by by, size_t row,
 }
 
 static void
-add_tally(struct fate *f, const struct tally *t, uint64_t cluster)
+add_tally(struct cluster_sums *f, const struct tally *t, uint64_t cluster)
 {
 	for (int w = 0; w < TALLY_EVENTS; w++)
 		f->tally[w] += t->cluster[cluster].of[w].constituents;
@@ -216,7 +216,7 @@ add_tally(struct fate *f, const struct tally *t, uint64_t cluster)
 
 /* What the switches did with every cluster's constituents. */
 static void
-add_tallies(const struct sim *s, struct fate *fate)
+add_tallies(const struct sim *s, struct cluster_sums *sums)
 {
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		const struct sim_node *n = &s->node[i];
@@ -227,7 +227,7 @@ add_tallies(const struct sim *s, struct fate *fate)
 			const struct hashmap_cell *c = &n->cluster.cell[k];
 
 			if (c->used)
-				add_tally(&fate[s->cluster_of[c->key]],
+				add_tally(&sums[s->cluster_of[c->key]],
 				    &port->egress->updates->tally,
 				    (uint16_t)(c->key - n->first));
 		}
@@ -236,7 +236,7 @@ add_tallies(const struct sim *s, struct fate *fate)
 
 /* And what is on its way at the end. */
 static void
-add_flying(const struct sim *s, struct fate *fate)
+add_flying(const struct sim *s, struct cluster_sums *sums)
 {
 	for (uint32_t i = 0; i < s->pipes; i++) {
 		const struct sim_ring *r = &s->pipe[i].ring;
@@ -246,7 +246,7 @@ add_flying(const struct sim *s, struct fate *fate)
 			    (r->room - 1)].p.up;
 
 			if (u->kind == UPDATE_UPDATE)
-				fate[s->cluster_of[u->cluster]].flying +=
+				sums[s->cluster_of[u->cluster]].flying +=
 				    u->merged;
 		}
 	}
@@ -254,7 +254,7 @@ add_flying(const struct sim *s, struct fate *fate)
 
 /* Every constituent that was sent has come, was lost, or is on its way. */
 static bool
-is_conserved(const struct sim *s, const struct fate *f)
+is_conserved(const struct sim *s, const struct cluster_sums *f)
 {
 	bool all = true;
 
@@ -280,7 +280,7 @@ is_conserved(const struct sim *s, const struct fate *f)
 }
 
 static void
-add_cluster_sums(struct fate *to, const struct fate *f)
+add_cluster_sums(struct cluster_sums *to, const struct cluster_sums *f)
 {
 	for (int i = 0; i < TALLY_EVENTS; i++)
 		to->tally[i] += f->tally[i];
@@ -294,7 +294,7 @@ add_cluster_sums(struct fate *to, const struct fate *f)
 }
 
 static void
-set_counts(struct result_row *row, const struct fate *f)
+set_counts(struct result_row *row, const struct cluster_sums *f)
 {
 	static const struct { int to; enum tally_event what; } tally[] = {
 		{ AGGREGATED, TALLY_AGGREGATED },
@@ -415,21 +415,21 @@ find_goal_ns(const struct sim *s, const uint32_t *list, size_t n)
 
 /* The row of the clusters at list, together. */
 static void
-set_row(const struct sim *s, const struct fate *fate, const uint32_t *list,
-    size_t n, struct result_row *row)
+set_row(const struct sim *s, const struct cluster_sums *sums,
+    const uint32_t *list, size_t n, struct result_row *row)
 {
-	struct fate sum = { 0 };
+	struct cluster_sums sum = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		add_cluster_sums(&sum, &fate[list[i]]);
+		add_cluster_sums(&sum, &sums[list[i]]);
 	set_counts(row, &sum);
 	set_ages(s, row, list, n);
 	row->v[GOAL] = find_goal_ns(s, list, n);
 }
 
 static void
-set_rows(const struct sim *s, enum result_by by, const struct fate *fate,
-    struct result_row *row)
+set_rows(const struct sim *s, enum result_by by,
+    const struct cluster_sums *sums, struct result_row *row)
 {
 	uint32_t *list = calloc(s->clusters + 1, sizeof(*list));
 	size_t n = 0;
@@ -442,13 +442,13 @@ set_rows(const struct sim *s, enum result_by by, const struct fate *fate,
 			if (s->cluster[i].group == g)
 				list[n++] = i;
 		}
-		set_row(s, fate, list, n, row++);
+		set_row(s, sums, list, n, row++);
 	}
 	for (uint32_t i = 0; i < s->clusters; i++)
 		list[i] = i;
 	for (uint32_t i = 0; by == RESULT_CLUSTER && i < s->clusters; i++)
-		set_row(s, fate, &list[i], 1, row++);
-	set_row(s, fate, list, s->clusters, row);
+		set_row(s, sums, &list[i], 1, row++);
+	set_row(s, sums, list, s->clusters, row);
 	free(list);
 }
 
@@ -499,26 +499,26 @@ end_ages(struct sim *s)
 bool
 result_make_rows(struct sim *s, enum result_by by, struct result_row *row)
 {
-	struct fate *fate;
+	struct cluster_sums *sums;
 	bool whole;
 
 	if (by == RESULT_TRAINING)
 		return train_result(s, row);
-	fate = calloc(s->clusters + 1, sizeof(*fate));
-	if (fate == NULL)
+	sums = calloc(s->clusters + 1, sizeof(*sums));
+	if (sums == NULL)
 		err(1, "clusters");
 	end_ages(s);
 	for (uint32_t i = 0; i < s->clusters; i++) {
 		const struct sim_cluster *c = &s->cluster[i];
 
-		memcpy(fate[i].count, c->count, sizeof(c->count));
-		memcpy(fate[i].lost, c->lost, sizeof(c->lost));
-		fate[i].cleared = c->cleared;
-		fate[i].delay_ns = c->delay_ns;
+		memcpy(sums[i].count, c->count, sizeof(c->count));
+		memcpy(sums[i].lost, c->lost, sizeof(c->lost));
+		sums[i].cleared = c->cleared;
+		sums[i].delay_ns = c->delay_ns;
 	}
-	add_tallies(s, fate);
-	add_flying(s, fate);
-	whole = is_conserved(s, fate);
+	add_tallies(s, sums);
+	add_flying(s, sums);
+	whole = is_conserved(s, sums);
 	whole =
 	    node_traffic_result(s, by == RESULT_TRAFFIC ? row : NULL) && whole;
 	for (uint32_t i = 0, k = 0; by == RESULT_SWITCH && i < s->nodes; i++) {
@@ -526,7 +526,7 @@ result_make_rows(struct sim *s, enum result_by by, struct result_row *row)
 			set_switch(s, &s->node[i], &row[k++]);
 	}
 	if (by == RESULT_GROUP || by == RESULT_CLUSTER)
-		set_rows(s, by, fate, row);
-	free(fate);
+		set_rows(s, by, sums, row);
+	free(sums);
 	return whole;
 }

@@ -18,8 +18,9 @@ enum { SHARD_PARTS_MAX = 100000 };
 const char *shard_parse(const char *s, struct runner_shard *to);
 
 /*
- * Write r's shard, which is done, into the folder dir, made if it is not there;
- * scenario is what was read, as it was set.  0, or 1: it was said why not.
+ * Write the shard of r, which is done, to the folder dir, which is created if
+ * needed; scenario is the text of the scenario with all settings.  Return 0, or
+ * 1 after a warning.
  */
 int shard_write(const struct runner *r, const char *dir, const char *scenario,
     double seconds);

@@ -30,7 +30,7 @@ struct chaos_plan {
 	struct scenario_fault fault[CHAOS_FAULTS];
 	struct link_fault_rates rates;
 	double share; /* of directions that have those faults */
-	uint32_t first;			/* iteration, in step */
+	uint32_t first;			/* first iteration, if synchronous */
 	uint32_t old;			/* bit: a worker that does not repair */
 	bool killed;			/* a switch or a worker is */
 	uint32_t flaps;			/* bit: a fault that is one of some */

@@ -240,8 +240,8 @@ count_parts(const struct scenario *s, const struct scenario_fault *f, bool link,
 
 /* Who is killed has to have one who hands over a state. */
 static bool
-check_fate(const struct scenario *s, const struct scenario_fault *f, size_t i,
-    struct json_reader *r)
+check_worker_fault(const struct scenario *s, const struct scenario_fault *f,
+    size_t i, struct json_reader *r)
 {
 	if (s->trainings.n == 0)
 		return json_reader_fail_at(r, "faults", i, "worker",
@@ -297,7 +297,7 @@ check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 	if (link + (f->node[0] != '\0') + worker != 1)
 		return json_reader_fail_at(r, "faults", i, NULL,
 		    "needs a link, a switch or a worker");
-	if (worker && !check_fate(s, f, i, r))
+	if (worker && !check_worker_fault(s, f, i, r))
 		return false;
 	if (f->node[0] != '\0' && !check_down(s, f, i, r))
 		return false;

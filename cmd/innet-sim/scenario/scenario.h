@@ -96,12 +96,12 @@ struct scenario_workers {
 	uint64_t wait_ns;		/* for a model; 0: they do not */
 };
 
-/* What a fault does to a worker. */
-enum scenario_fate { SCENARIO_LIVES, SCENARIO_PAUSED, SCENARIO_KILLED };
+/* The effect of a fault on a worker. */
+enum scenario_worker_fault { SCENARIO_LIVES, SCENARIO_PAUSED, SCENARIO_KILLED };
 
 struct scenario_fault {
 	char link[JSON_READER_NAME_BYTES], node[JSON_READER_NAME_BYTES];
-	uint64_t worker;		/* enum scenario_fate; or these */
+	uint64_t worker; /* enum scenario_worker_fault; or these */
 	uint64_t index;			/* WORD1: all of that name */
 	uint64_t from_ns, to_ns;
 	char training[JSON_READER_NAME_BYTES];	/* empty: all */
@@ -146,7 +146,7 @@ struct scenario {
 	const struct chaos_plan *chaos;	/* what was drawn beside it, or NULL */
 };
 
-/* What a frame takes on a link beside itself. */
+/* Return the bytes that a link adds to each frame. */
 static inline uint32_t
 scenario_extra_bytes(const struct scenario *s)
 {
@@ -163,11 +163,11 @@ scenario_ages_to_run(const struct scenario *s)
 	    SCENARIO_AGES_AUTO && s->duration_ns != SCENARIO_WORD1);
 }
 
-/* Of the switch, or server, of that name: its index in the list, or -1. */
+/* Return the index of the switch, or server, of that name, or -1. */
 int64_t scenario_switch(const struct scenario *s, const char *name);
 int64_t scenario_server(const struct scenario *s, const char *name);
 
-/* The link that leads from the switch of that name, or NULL. */
+/* Return the link from the switch of that name, or NULL. */
 const struct scenario_link *scenario_uplink(const struct scenario *s,
     const char *name);
 
@@ -219,7 +219,7 @@ scenario_faults(const struct scenario *s)
 	return s->faults.item;
 }
 
-/* Does fault f come over training t? */
+/* Does fault f affect training t? */
 static inline bool
 scenario_strikes(const struct scenario_fault *f,
     const struct scenario_training *t)

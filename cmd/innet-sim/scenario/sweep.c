@@ -123,7 +123,7 @@ mark_path(const cJSON *at)
 
 enum part { NONE, SOME, ALL };
 
-/* What part of the places of first is set anew when then is, or is below. */
+/* Return the part of `first` that is set again with `then`, or is below it. */
 static enum part
 find_undone(const cJSON *root, const char *first, const char *then)
 {

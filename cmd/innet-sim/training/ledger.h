@@ -27,9 +27,9 @@
 enum {
 	LEDGER_FLOATS = 2,
 	LEDGER_WORKERS_SYNC = 16,
-	LEDGER_WORKERS_ASYNC = 7,	/* 8^7 is below 2^24 */
-	LEDGER_WORKERS_MANY = 4,	/* out of step, by racks or a server */
-	LEDGER_DIGIT_MANY = 64		/* and there 64^4 is 2^24 */
+	LEDGER_WORKERS_ASYNC = 7, /* 8^7 is below 2^24 */
+	LEDGER_WORKERS_MANY = 4,  /* asynchronous, with racks or a server */
+	LEDGER_DIGIT_MANY = 64	  /* and there 64^4 is 2^24 */
 };
 
 /* The first result of a round and segment; contributions 0: none yet. */
@@ -43,7 +43,7 @@ struct ledger {
 	uint32_t workers, segs;
 	uint32_t digit;			/* contributions of one, and 1 */
 	bool async, server;
-	uint32_t first, rounds;		/* out of step: those written down */
+	uint32_t first, rounds;		/* asynchronous: rounds that are kept */
 	/* round by segment; of a server, of each worker; owned */
 	struct ledger_entry *entry;
 	uint64_t results;		/* checked */
@@ -53,7 +53,7 @@ struct ledger {
 struct ledger_options {
 	uint32_t workers, segs;
 	bool async, racks, server;
-	uint32_t rounds;		/* out of step */
+	uint32_t rounds;		/* asynchronous */
 };
 
 /* Make a ledger; exit without memory. */
@@ -69,8 +69,8 @@ const char *ledger_check(struct ledger *l, uint32_t worker,
     const struct seg *g);
 
 /*
- * Out of step, when all is over: are all rounds of the pushes that there were,
- * pushes[worker]?  NULL, or what is wrong; *segment has it.
+ * Asynchronous, at the end: do all rounds have the pushes that there were,
+ * pushes[worker]?  Return NULL, or what is wrong with segment *segment.
  */
 const char *ledger_check_rounds(const struct ledger *l, const uint32_t *pushes,
     uint32_t *segment);

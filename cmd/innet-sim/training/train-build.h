@@ -6,7 +6,7 @@
 
 #include "cmd/innet-sim/training/train.h"
 
-/* What the engine asks of a network of trainings. */
+/* The functions that the engine calls. */
 extern const struct sim_network train_network;
 
 /* Make the nodes and pipes of all trainings, and the first events. */

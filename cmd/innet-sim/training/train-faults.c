@@ -13,7 +13,7 @@ static void
 fail_worker(struct sim *s, struct train_worker *w,
     const struct scenario_fault *f, bool down)
 {
-	switch ((enum scenario_fate)f->worker) {
+	switch ((enum scenario_worker_fault)f->worker) {
 	case SCENARIO_LIVES: sim_fail_link(s, w->up, down); break;
 	case SCENARIO_PAUSED:
 		w->paused_ns = down ? s->now_ns + f->to_ns - f->from_ns : 0;

@@ -215,7 +215,7 @@ handle_wake(struct sim *s, struct sim_node *n)
 	schedule_wake(s, w);
 }
 
-/* What it holds is lost, and the machine begins anew, as a tool restarted. */
+/* Its packets are lost and its machine restarts, as a restarted tool does. */
 static void
 set_failed(struct sim *s, struct sim_node *n, bool down)
 {

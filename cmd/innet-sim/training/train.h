@@ -120,7 +120,7 @@ struct train_switch {
 	/* of a server: */
 	struct sim_pipe *rx;		/* from its link to its process */
 	uint64_t busy_ns, tx_ns;	/* free from then on */
-	uint32_t updated;		/* iteration, in step */
+	uint32_t updated;		/* iteration, if synchronous */
 	bool has_updated;
 };
 
@@ -150,7 +150,7 @@ struct train_dlp {
 	bool has;			/* the result of its step */
 };
 
-/* Of a worker that may be killed: train-life.c. */
+/* The state of a worker that may be killed: train-life.h. */
 struct train_life {
 	uint32_t lives, dead;		/* faults that hold it down */
 	struct state_transfer transfer;
