@@ -216,8 +216,8 @@ members_reserve(struct members *s)
 }
 
 /*
- * Return the id of the member that left first, for another one, when there are
- * no more ids; or MEMBERS_NONE.  The old member may be in sums that are still
+ * Return the id of the member that left first, for another one, if all ids are
+ * in use; or MEMBERS_NONE.  The old member may be in sums that are still
  * filling, to which the new one does not add.
  */
 static inline uint32_t

@@ -4,8 +4,8 @@
  * The state of --program iswitch, and of the servers that stand in for the
  * switch (innet-ps --program sync): jobs, the addresses of their members, the
  * messages that it sends, and its deadlines (iSwitch section 3).  A packet's
- * source address alone determines its member and job.  What happens to packets
- * is in the modules that include this file:
+ * source address alone determines its member and job.  The modules that
+ * include this file process the packets:
  *
  *	switch-join.h		Join, time-outs; Fetch and Chunk
  *	switch-data.h		data of members and of the parent, backlog
