@@ -52,8 +52,8 @@ struct loss_detect {
 };
 
 /*
- * What a member has sent, as the caller keeps it: the caller's functions are
- * given its own context and the member's id.
+ * The segments that a member has sent, which the caller keeps.  Both functions
+ * get the context and the member's id.
  */
 struct loss_detect_view {
 	uint32_t segs;			/* of a vector */

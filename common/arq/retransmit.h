@@ -787,7 +787,7 @@ retransmit_check_results(struct retransmit *m, const struct repair_state *st,
 		retransmit_reduce_window(m, now_ns);
 	}
 	if (m->wants && st->whole)
-		m->moved = RETRANSMIT_MOVED;	/* no more will arrive */
+		m->moved = RETRANSMIT_MOVED;	/* all others arrived */
 }
 
 /* Apply a STATE of this iteration, which answers Probe p. */

@@ -82,7 +82,7 @@ enum membership_end {
 	MEMBERSHIP_RESET,
 	MEMBERSHIP_REFUSED,		/* with `status` */
 	MEMBERSHIP_KEYED,		/* answers have another key, or none */
-	MEMBERSHIP_FORM,		/* one side proves data, one does not */
+	MEMBERSHIP_FORM,		/* one side tags data, one does not */
 	MEMBERSHIP_UNANSWERED
 };
 

@@ -97,7 +97,7 @@ enum {
 	STATE_TRANSFER_PATIENT = 2 /* tries before the job waits for us */
 };
 
-/* What a message was. */
+/* The kind of a message that arrived. */
 enum state_transfer_news {
 	STATE_TRANSFER_MESSAGE,	 /* one for the worker */
 	STATE_TRANSFER_TAKEN,	 /* part of a transfer: look for an answer */
@@ -176,7 +176,7 @@ static inline void state_receiver_free(struct state_receiver *h);
 static inline void state_receiver_receive( struct state_receiver *h,
     const struct transfer_chunk *k, uint64_t now_ns);
 
-/* The Ack of a Fetch: nobody will give any, or not now. */
+/* Process the Ack of a Fetch: no worker sends its state, or none does now. */
 static inline void state_receiver_receive_status( struct state_receiver *h,
     uint8_t status, uint64_t now_ns);
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/base/rng.h"
+#include "common/arq/backoff.h"
 #include "common/arq/rtt.h"
 
 #include "tests/unit/tap.h"
@@ -36,6 +37,7 @@ int
 main(void)
 {
 	struct rtt r = { 0 };
+	uint64_t wait = 40;
 
 	ok(rtt_timeout_ns(&r, l) == l->first_ns,
 	    "before a sample, the first time-out");
@@ -63,5 +65,9 @@ main(void)
 	rtt_expire(&r, l);
 	ok(r.doubled == 0, "at the ceiling nothing doubles");
 	ok(twin(), "as the RFC's formulas, in real numbers");
+	ok(backoff_take_ns(&wait, 100) == 40 &&
+	    backoff_take_ns(&wait, 100) == 80 &&
+	    backoff_take_ns(&wait, 100) == 100 && wait == 100,
+	    "a back-off doubles its wait, up to the limit");
 	return tap_end();
 }
