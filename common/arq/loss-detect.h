@@ -119,7 +119,7 @@ loss_detect_has(const struct loss_detect_view *v, int64_t t, uint32_t i)
 
 /*
  * List the segments of [from, upto) of t that are lacking and have a slot, in a
- * bitmap at room. They count as requested.
+ * bitmap at room.  They count as requested.
  */
 static inline struct repair_bitmap
 loss_detect_list_lacking(struct loss_detect *g,
@@ -142,8 +142,8 @@ loss_detect_list_lacking(struct loss_detect *g,
 }
 
 /*
- * Count segment i of t, which has arrived and was added. Returns true if a NACK
- * is due for what is lacking of [*from, *upto).
+ * Count segment i of t, which has arrived and was added.  Returns true if a
+ * NACK is due for what is lacking of [*from, *upto).
  */
 static inline bool
 loss_detect_receive(struct loss_detect *g, const struct loss_detect_view *v,
@@ -175,8 +175,8 @@ loss_detect_receive(struct loss_detect *g, const struct loss_detect_view *v,
 }
 
 /*
- * Count a repeated segment i of t. If it was requested it had been late and not
- * lost, so the slack doubles.
+ * Count a repeated segment i of t.  If it was requested it had been late and
+ * not lost, so the slack doubles.
  */
 static inline void
 loss_detect_duplicate(struct loss_detect *g, int64_t t, uint32_t i)

@@ -11,8 +11,9 @@
  * counted as a pause, the next wait would double; if no late segment did, a
  * slow sender would be asked for ever.  So after a request, the longest pause
  * grows by the time since that request: by a round trip after a loss, and after
- * a late segment by enough to make the next wait longer than this pause. Pure:
- * time is an argument, ns.
+ * a late segment by enough to make the next wait longer than this pause.
+ *
+ * Pure: time is an argument, ns.
  */
 #ifndef INNET_ARQ_LOSS_TIMER_H
 #define INNET_ARQ_LOSS_TIMER_H

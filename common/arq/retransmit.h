@@ -18,8 +18,8 @@
  * retransmit_start().
  *
  * Pure: time is an argument (ns, monotonic).  Owns its memory:
- * retransmit_free(). A file of more than one purpose would be two: queue and
- * Probes share every field of the state, so they are one.
+ * retransmit_free().  The queue and the Probes are one file because they share
+ * one state.
  */
 #ifndef INNET_ARQ_RETRANSMIT_H
 #define INNET_ARQ_RETRANSMIT_H
@@ -164,7 +164,7 @@ static inline void retransmit_free(struct retransmit *m);
 /*
  * Prepare m for vectors of `segs` segments; its counters go on. ordered:
  * segments become ready one by one (retransmit_ready_segment), otherwise all at
- * once (retransmit_ready_all). Returns false without memory.
+ * once (retransmit_ready_all).  Returns false without memory.
  */
 static inline bool retransmit_init(struct retransmit *m, uint32_t segs,
     bool ordered);
@@ -200,7 +200,7 @@ static inline void retransmit_expect(struct retransmit *m, bool soon);
 
 /*
  * Take the segments that may be sent now: a run of at most `most` from *first
- * on. Returns their number, 0 for none. *again: they were sent before.
+ * on.  Returns their number, 0 for none.  *again: they were sent before.
  */
 static inline uint32_t retransmit_next_run(struct retransmit *m, uint32_t most,
     uint32_t *first, bool *again, uint64_t now_ns);
@@ -246,7 +246,7 @@ static inline bool retransmit_probe_is_due(struct retransmit *m,
     uint64_t now_ns);
 
 /*
- * Write the Probe to *h, with its bitmap at room. If only STATEs come back
+ * Write the Probe to *h, with its bitmap at room.  If only STATEs come back
  * (m->acks), the caller adds the results that it requests.
  */
 static inline void retransmit_fill_probe(struct retransmit *m, uint32_t xid,
@@ -254,7 +254,7 @@ static inline void retransmit_fill_probe(struct retransmit *m, uint32_t xid,
 
 /*
  * Add the result of segment i of this asynchronous round to the Probe that was
- * just filled, unless an unanswered Probe requests it. Returns false if the
+ * just filled, unless an unanswered Probe requests it.  Returns false if the
  * bitmap has no room for it.
  */
 static inline bool retransmit_ask_round(struct retransmit *m,
@@ -262,7 +262,7 @@ static inline bool retransmit_ask_round(struct retransmit *m,
 
 /*
  * Process c if it is a STATE or a NACK; xid is its xid in our own count.
- * Returns false for other messages. *behind: the other side was restarted and
+ * Returns false for other messages.  *behind: the other side was restarted and
  * is at the iteration before ours, which it lacks.
  */
 static inline bool retransmit_receive(struct retransmit *m,
@@ -397,8 +397,8 @@ retransmit_want_probe(struct retransmit *m, uint64_t now_ns)
 }
 
 /*
- * Packets were lost. If the round trip shows that a queue has grown, reduce the
- * window to what the path holds without it.
+ * Packets were lost.  If the round trip shows that a queue has grown, reduce
+ * the window to what the path holds without it.
  */
 static inline void
 retransmit_reduce_window(struct retransmit *m, uint64_t now_ns)
@@ -506,8 +506,8 @@ retransmit_pick_next(struct retransmit *m)
 }
 
 /*
- * Tell whether one more segment may be sent before its result. All may for a
- * vector that is answered whole and for a push. All may in a rack too, because
+ * Tell whether one more segment may be sent before its result.  All may for a
+ * vector that is answered whole and for a push.  All may in a rack too, because
  * its members limit it: racks send in different orders, and if each waited for
  * the results of what it has sent, two racks might never have sent the same
  * segment.
@@ -646,7 +646,7 @@ retransmit_duplicate(struct retransmit *m, uint32_t i)
 
 /*
  * The other side lacks the segments of b: those that were sent up to the mark
- * `floor` and the time by_ns are lost. Later ones may be on their way, so a
+ * `floor` and the time by_ns are lost.  Later ones may be on their way, so a
  * Probe asks again.
  */
 static inline void
@@ -825,7 +825,7 @@ retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
 }
 
 /*
- * Process a STATE, which answers the Probe with that xid. Returns true if the
+ * Process a STATE, which answers the Probe with that xid.  Returns true if the
  * other side is at the iteration before ours and lacks it: it was restarted.
  */
 static inline bool
@@ -885,7 +885,7 @@ retransmit_receive(struct retransmit *m, const struct control *c, uint32_t xid,
 }
 
 /*
- * Return since when there has been no progress. If more Probes of this
+ * Return since when there has been no progress.  If more Probes of this
  * iteration are unanswered than losses explain, their answers wait in a queue,
  * and that counts from the oldest Probe.
  */

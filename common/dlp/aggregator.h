@@ -13,7 +13,7 @@
  * counted.
  *
  * A file of its own because it is pure: it allocates nothing and reads no
- * clock. The order of the packets decides everything, and with straggler_ns
+ * clock.  The order of the packets decides everything, and with straggler_ns
  * also their times: a step that has lasted that long is completed with the
  * gradients that have arrived.
  */

@@ -9,7 +9,7 @@
  *
  * When a worker has its index it polls.  It sends SETUP again only if an answer
  * has state WAITING, because the published switch gives each SETUP another
- * place. That switch also adds each gradient that it receives, so nothing is
+ * place.  That switch also adds each gradient that it receives, so nothing is
  * repeated to it.  The answer to a poll shows which aggregator it is: the
  * published switch echoes the poll, the published server empties it, and an
  * aggregator of innet writes the missing workers into it.

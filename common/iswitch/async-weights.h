@@ -118,7 +118,7 @@ struct async_weights {
 };
 
 /*
- * Initialise a with the weights w as they are before round `first`. Returns
+ * Initialise a with the weights w as they are before round `first`.  Returns
  * false without memory.
  */
 static inline bool async_weights_init(struct async_weights *a,
@@ -127,7 +127,7 @@ static inline bool async_weights_init(struct async_weights *a,
 /* Free the memory of a. */
 static inline void async_weights_free(struct async_weights *a);
 
-/* Set the floats of a segment, and allocate memory. Returns false without. */
+/* Set the floats of a segment, and allocate memory.  Returns false without. */
 static inline bool async_weights_set_segments(struct async_weights *a,
     uint32_t floats);
 

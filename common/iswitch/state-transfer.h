@@ -126,7 +126,7 @@ static inline void state_transfer_free(struct state_transfer *h);
 
 /*
  * Process the len bytes of a control message that arrived by the channel of
- * `in`. The caller acts upon *c only after STATE_TRANSFER_MESSAGE. given:
+ * `in`.  The caller acts upon *c only after STATE_TRANSFER_MESSAGE. given:
  * results in our own state.  h NULL: no state is transferred.
  */
 static inline enum state_transfer_news state_transfer_receive(
