@@ -65,9 +65,7 @@ turn_is_over(const struct client *c)
 	return c->fd != -1 && c->srv->spent_ns >= TURN_NS;
 }
 
-/*
- * Begin a turn, or, after a turn, only send and run what is finished at once.
- */
+/* Begin a turn in which requests may run or, without `turn`, only send. */
 static void
 begin_turn(struct client *c, bool turn)
 {

@@ -57,8 +57,8 @@ struct client {
 	client_retry *retry;		/* not NULL: the client is parked */
 	uint64_t deadline_ns;		/* parked until then */
 	uint64_t parked_seen;		/* srv->changes at the last try */
-	struct client *parked_prev,
-	    *parked_next; /* list of parked clients */
+	/* list srv->parked_first */
+	struct client *parked_prev, *parked_next;
 	char name[CLIENT_NAME_BYTES];
 	char addr[CLIENT_ADDR_BYTES];
 };
@@ -82,9 +82,9 @@ void client_charge(struct client *c);
 bool client_park(struct client *c, uint64_t deadline_ns, client_retry *retry);
 
 /*
- * Are so many replies unsent that the client must read before its next requests
- * run?  The limit is lower while memory is short, because the rest is needed
- * for data.
+ * Must the client read replies before its next requests run?  The limit of
+ * unsent bytes is lower while memory is short, because the rest is needed for
+ * data.
  */
 bool client_has_backlog(const struct client *c);
 

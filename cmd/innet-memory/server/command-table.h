@@ -15,8 +15,7 @@
 /* A command and its counters. */
 struct command_entry {
 	const struct command *cmd;
-	const struct command_entry
-	    *parent;		/* of a subcommand, or NULL */
+	const struct command_entry *parent;	/* of a subcommand, or NULL */
 	struct latency latency;	/* of calls that ran */
 	uint64_t failed;	/* calls that ran and replied with an error */
 	uint64_t rejected;	/* calls that did not run */
