@@ -8,7 +8,7 @@
 #define MS UINT64_C(1000000)
 
 static void
-waits(void)
+test_wait(void)
 {
 	struct loss_timer p = { 0 };
 	uint64_t now = 5 * MS;
@@ -76,7 +76,7 @@ spurious(uint64_t ns)
 }
 
 static void
-late(void)
+test_late_segments(void)
 {
 	ok(spurious(20 * MS) == 0 && spurious(21 * MS) == 1 &&
 	    spurious(60 * MS) == 1 && spurious(250 * MS) <= 4,
@@ -88,8 +88,8 @@ late(void)
 int
 main(void)
 {
-	waits();
+	test_wait();
 	losses();
-	late();
+	test_late_segments();
 	return tap_end();
 }

@@ -11,7 +11,7 @@ static uint32_t xid = 1;
 
 /* A mender of so many segments, all of iteration t ready. */
 static struct retransmit
-make(uint32_t segs, uint32_t t)
+make_queue(uint32_t segs, uint32_t t)
 {
 	struct retransmit m = { 0 };
 
@@ -25,7 +25,7 @@ make(uint32_t segs, uint32_t t)
 
 /* Send all that may go, in runs of at most `most`: a bit each of the first. */
 static uint64_t
-sent(struct retransmit *m, uint32_t most, uint64_t now_ns)
+send_all(struct retransmit *m, uint32_t most, uint64_t now_ns)
 {
 	uint32_t first, n;
 	uint64_t bits = 0;
@@ -60,7 +60,7 @@ bitmap(uint64_t bits)
 }
 
 static void
-state(struct retransmit *m, struct repair_state s, uint64_t lacks,
+receive_state(struct retransmit *m, struct repair_state s, uint64_t lacks,
     uint64_t now_ns)
 {
 	s.iteration = m->iteration;
@@ -71,7 +71,7 @@ state(struct retransmit *m, struct repair_state s, uint64_t lacks,
 static void
 test_no_loss(void)
 {
-	struct retransmit m = make(40, 0);
+	struct retransmit m = make_queue(40, 0);
 	struct repair_help h;
 	uint64_t now = 0;
 	uint32_t first, n;
@@ -83,7 +83,7 @@ test_no_loss(void)
 				    &m, 7, &first, &again, now)) > 0)
 				clean = clean && !again;
 			if (probed(&m, &h, now))
-				state(&m, (struct repair_state){ .seen =
+				receive_state(&m, (struct repair_state){ .seen =
 				    h.mark }, 0, now + MS / 2);
 			now += MS / 40;
 			retransmit_take(&m, came++, now);
@@ -106,26 +106,27 @@ test_no_loss(void)
 static void
 test_state(void)
 {
-	struct retransmit m = make(40, 5);
+	struct retransmit m = make_queue(40, 5);
 	struct repair_help h;
 
 	m.allowed = 20;
-	ok(sent(&m, 8, 0) == 0xfffff, "sent: what is allowed in flight");
+	ok(send_all(&m, 8, 0) == 0xfffff, "sent: what is allowed in flight");
 	ok(probed(&m, &h, 100) && h.mark == 20 && h.upto == 20 &&
 	    h.iteration == 5 && h.last == REPAIR_NONE,
 	    "a path that is full is asked after");
 	retransmit_take(&m, 0, 200);
 	retransmit_take(&m, 1, 200);
-	ok(sent(&m, 8, 200) == 0x300000, "as results come more goes out");
-	state(&m, (struct repair_state){ .seen = 20, .mark = 2 }, 0x1f0f0c,
-	    300);
-	ok((sent(&m, 8, 300) & 0x3fffff) == 0xf0f0c, "again: what lacks and "
+	ok(send_all(&m, 8, 200) == 0x300000, "as results come more goes out");
+	receive_state(
+	    &m, (struct repair_state){.seen = 20, .mark = 2}, 0x1f0f0c, 300);
+	ok((send_all(&m, 8, 300) & 0x3fffff) == 0xf0f0c,
+	    "again: what lacks and "
 	    "was sent before the Probe, and nothing else");
 	ok(m.n[RETRANSMIT_REPEATED] == 10 && m.lossy == RETRANSMIT_LOSSY,
 	    "each once");
-	state(&m, (struct repair_state){ .seen = 20, .mark = 2 }, 0x1f0f0c,
-	    400);
-	ok(sent(&m, 8, 400) == 0, "the same STATE once more: nothing");
+	receive_state(
+	    &m, (struct repair_state){.seen = 20, .mark = 2}, 0x1f0f0c, 400);
+	ok(send_all(&m, 8, 400) == 0, "the same STATE once more: nothing");
 	ok(retransmit_receive_state(
 	       &m, xid, &(struct repair_state){.iteration = 4}, 500),
 	    "a switch at the one before ours has been started again");
@@ -140,24 +141,25 @@ test_state(void)
 static void
 test_nack(void)
 {
-	struct retransmit m = make(40, 5);
+	struct retransmit m = make_queue(40, 5);
 	struct repair_help h = { .iteration = 5, .last = 9,
 	    .lacks = bitmap(0x8108) };
 
-	sent(&m, 8, 0);
+	send_all(&m, 8, 0);
 	h.iteration = 4;
 	retransmit_receive_nack(&m, &h, 100);
-	ok(sent(&m, 8, 100) == 0, "a NACK of another iteration: nothing");
+	ok(send_all(&m, 8, 100) == 0, "a NACK of another iteration: nothing");
 	h.iteration = 5;
 	retransmit_receive_nack(&m, &h, 100);
-	ok(sent(&m, 8, 100) == 0x108, "again: what was sent before the last "
+	ok(send_all(&m, 8, 100) == 0x108,
+	    "again: what was sent before the last "
 	    "that came");
 	retransmit_receive_nack(&m, &h, 200);
-	ok(sent(&m, 8, 200) == 0, "and is on its way now");
+	ok(send_all(&m, 8, 200) == 0, "and is on its way now");
 	h.last = 3;		/* itself sent twice: which of them came? */
 	h.lacks = bitmap(2);
 	retransmit_receive_nack(&m, &h, 300);
-	ok(sent(&m, 8, 300) == 0, "one that was sent twice proves nothing");
+	ok(send_all(&m, 8, 300) == 0, "one that was sent twice proves nothing");
 	ok(m.n[RETRANSMIT_NACKS] == 4, "all are counted");
 	retransmit_free(&m);
 }
@@ -165,11 +167,11 @@ test_nack(void)
 static void
 test_time(void)
 {
-	struct retransmit m = make(10, 0);
+	struct retransmit m = make_queue(10, 0);
 	struct repair_help h;
 	uint64_t due, gap = 0, now = 0;
 
-	sent(&m, 44, 0);
+	send_all(&m, 44, 0);
 	ok(probed(&m, &h, 0) && h.upto == 10, "the tail is asked after");
 	ok(!probed(&m, &h, 0) && retransmit_deadline_ns(&m) > MS,
 	    "once, and then there "
@@ -178,17 +180,17 @@ test_time(void)
 		due = retransmit_deadline_ns(&m);
 		gap = due - now;
 		now = due;
-		if (!probed(&m, &h, now) || sent(&m, 44, now) != 0)
+		if (!probed(&m, &h, now) || send_all(&m, 44, now) != 0)
 			break;
 	}
 	ok(m.n[RETRANSMIT_EXPIRED] == 200 && m.n[RETRANSMIT_REPEATED] == 0,
 	    "a time-out sends a Probe, never data");
 	ok(gap == RETRANSMIT_CEILING_NS, "at last one each 250 ms");
-	state(&m, (struct repair_state){ .seen = 10 }, 0, now + MS);
+	receive_state(&m, (struct repair_state){ .seen = 10 }, 0, now + MS);
 	ok(m.idle && retransmit_deadline_ns(&m) > now + 100 * MS,
 	    "when all of ours is "
 	    "there we have time");
-	state(&m, (struct repair_state){ .seen = 10, .whole = true,
+	receive_state(&m, (struct repair_state){ .seen = 10, .whole = true,
 	    .notice = true, .mark = 10 }, 0, now + 2 * MS);
 	ok(probed(&m, &h, now + 2 * MS) && h.lacks.base == 0 && h.seen == 10 &&
 	    repair_lacks(&h.lacks, 9), "a notice that all is done, and none "
@@ -205,12 +207,12 @@ test_time(void)
 static void
 test_slow(void)
 {
-	struct retransmit m = make(400, 0);
+	struct retransmit m = make_queue(400, 0);
 	struct repair_help h;
 	uint64_t now = 0;
 	uint32_t first;
 
-	sent(&m, 44, now);
+	send_all(&m, 44, now);
 	probed(&m, &h, now);
 	first = xid;
 	for (uint32_t i = 0; i < 200; i++) {
@@ -233,11 +235,11 @@ test_slow(void)
 static void
 test_gaps(void)
 {
-	struct retransmit m = make(40, 0);
+	struct retransmit m = make_queue(40, 0);
 	struct repair_help h;
 
 	m.lossy = 0;
-	sent(&m, 44, 0);
+	send_all(&m, 44, 0);
 	for (uint32_t i = 0; i < 6; i++) {
 		if (i != 2)
 			retransmit_take(&m, i, 100);
@@ -259,30 +261,31 @@ test_gaps(void)
 static void
 test_slack(void)
 {
-	struct retransmit m = make(40, 0);
+	struct retransmit m = make_queue(40, 0);
 	struct repair_help h;
 	bool full;
 
-	sent(&m, 44, 0);
+	send_all(&m, 44, 0);
 	probed(&m, &h, 0);
-	state(&m, (struct repair_state){ .seen = 40, .dups = 1 }, 0, MS);
+	receive_state(&m, (struct repair_state){.seen = 40, .dups = 1}, 0, MS);
 	ok(m.order_slack == 1, "a duplicate at the switch: more patience");
 	for (uint16_t k = 2; k < 40; k++)
-		state(&m, (struct repair_state){ .seen = 40, .dups = k }, 0,
-		    MS);
+		receive_state(
+		    &m, (struct repair_state){.seen = 40, .dups = k}, 0, MS);
 	full = m.order_slack == RETRANSMIT_ORDER;
 	for (int k = 0; k < 33; k++)
-		state(&m, (struct repair_state){ .seen = 40, .dups = 39 }, 0,
-		    MS);
+		receive_state(
+		    &m, (struct repair_state){.seen = 40, .dups = 39}, 0, MS);
 	ok(full && m.order_slack == RETRANSMIT_ORDER - 1,
 	    "as much as a round trip; less after 32 clean STATEs");
 	m.iteration = 1;
 	retransmit_start(&m, 1, 2 * MS);
 	retransmit_ready_all(&m);
-	sent(&m, 44, 2 * MS);
+	send_all(&m, 44, 2 * MS);
 	probed(&m, &h, 2 * MS + MS / 8);
-	state(&m, (struct repair_state){ .seen = 80, .dups = 39 }, 1, 3 * MS);
-	ok(sent(&m, 44, 3 * MS) == 0 && m.wants, "what was sent so shortly "
+	receive_state(
+	    &m, (struct repair_state){.seen = 80, .dups = 39}, 1, 3 * MS);
+	ok(send_all(&m, 44, 3 * MS) == 0 && m.wants, "what was sent so shortly "
 	    "before a Probe may come yet: another Probe");
 	retransmit_free(&m);
 }
@@ -292,7 +295,7 @@ static void
 test_unsent(void)
 {
 	const uint32_t segs = 7;
-	struct retransmit m = make(segs, 0);
+	struct retransmit m = make_queue(segs, 0);
 	struct repair_help h;
 	uint32_t first, n;
 	bool again, right = true;
@@ -305,7 +308,7 @@ test_unsent(void)
 	ok(n == 4 && first == 3 && !again, "it goes next");
 	for (uint32_t k = 0; k < 20; k++) {
 		probed(&m, &h, k * MS);
-		state(&m, (struct repair_state){ .seen = h.mark }, 0x6d,
+		receive_state(&m, (struct repair_state){ .seen = h.mark }, 0x6d,
 		    k * MS + MS / 2);
 		n = retransmit_next_run(
 		    &m, 44, &first, &again, k * MS + MS / 2);
@@ -318,7 +321,7 @@ test_unsent(void)
 		n = retransmit_next_run(
 		    &m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 2 && first == 2 && again;
-		right = right && sent(&m, 44, k * MS + MS / 2) == 0x60;
+		right = right && send_all(&m, 44, k * MS + MS / 2) == 0x60;
 		m.lost = 0;	/* its share is not to the point */
 	}
 	ok(right && m.n[RETRANSMIT_REPEATED] == 100, "likewise again, round a "
@@ -330,7 +333,8 @@ test_unsent(void)
 	retransmit_unsent(&m, first, n, 1, again);
 	ok(n == 2 &&
 		retransmit_next_run(&m, 44, &first, &again, 30 * MS) == 1 &&
-		first == 1 && sent(&m, 44, 30 * MS) == 0x78 && m.upto == segs,
+		first == 1 && send_all(&m, 44, 30 * MS) == 0x78 &&
+		m.upto == segs,
 	    "and before one that need not go any more");
 	retransmit_free(&m);
 }
@@ -338,29 +342,29 @@ test_unsent(void)
 static void
 test_windows(void)
 {
-	struct retransmit m = make(200, 0);
+	struct retransmit m = make_queue(200, 0);
 	struct repair_help h;
 	uint32_t before;
 
 	retransmit_window(&m, 4, 100);
-	sent(&m, 44, 0);
+	send_all(&m, 44, 0);
 	ok(m.out == 4, "a window to begin with");
 	retransmit_take(&m, 0, MS);
-	sent(&m, 44, MS);
+	send_all(&m, 44, MS);
 	ok(m.window == 5 && m.out == 5, "which grows with each result");
 	m.window = 150;
-	sent(&m, 44, MS);
+	send_all(&m, 44, MS);
 	probed(&m, &h, MS);
-	state(&m, (struct repair_state){ .seen = h.mark },
+	receive_state(&m, (struct repair_state){ .seen = h.mark },
 	    0xfffffffffffffffe, 2 * MS);
 	ok(m.allowed < 100 && m.flight <= m.allowed, "most of a flight lost: "
 	    "%u in the network at once", m.allowed);
 	before = m.allowed;
 	for (uint64_t k = 3; k < 12; k++) {
-		sent(&m, 44, k * MS);
+		send_all(&m, 44, k * MS);
 		if (probed(&m, &h, k * MS))
-			state(&m, (struct repair_state){ .seen = h.mark }, 0,
-			    k * MS + MS);
+			receive_state(&m, (struct repair_state){.seen = h.mark},
+			    0, k * MS + MS);
 	}
 	ok(m.allowed > before, "and more when they arrive: %u", m.allowed);
 	ok(m.window >= 150, "a loss alone does not narrow the window");
@@ -399,7 +403,7 @@ test_order(void)
 	for (uint32_t i = 9; i < 39; i++)
 		retransmit_ready_segment(&m, i);
 	m.window = 16;
-	sent(&m, 44, 0);
+	send_all(&m, 44, 0);
 	ok(m.out == 33, "however few results have come: racks that wait for "
 	    "each other's would wait for ever");
 	retransmit_free(&m);
@@ -408,21 +412,21 @@ test_order(void)
 static void
 test_wraps(void)
 {
-	struct retransmit m = make(40, SEG_ITERATIONS - 1);
+	struct retransmit m = make_queue(40, SEG_ITERATIONS - 1);
 	struct repair_help h;
 
 	m.serial = UINT32_MAX - 19;
 	m.seen = UINT32_MAX - 1;
-	sent(&m, 44, 0);
+	send_all(&m, 44, 0);
 	ok(probed(&m, &h, 100) && h.mark == 20 && h.iteration == 0xffffff,
 	    "marks go round");
-	state(&m, (struct repair_state){ .seen = UINT32_MAX, .mark = 3 },
+	receive_state(&m, (struct repair_state){.seen = UINT32_MAX, .mark = 3},
 	    0xc00000, 200);
-	ok(sent(&m, 44, 200) == 0 && m.seen == 3,
+	ok(send_all(&m, 44, 200) == 0 && m.seen == 3,
 	    "what is behind 2^32 - 1 was sent later");
-	state(&m, (struct repair_state){ .seen = 2, .mark = UINT32_MAX },
+	receive_state(&m, (struct repair_state){.seen = 2, .mark = UINT32_MAX},
 	    0xf00000, 300);
-	ok(sent(&m, 44, 300) == 0x300000 && m.seen == 3,
+	ok(send_all(&m, 44, 300) == 0x300000 && m.seen == 3,
 	    "and 2 is behind it");
 	m.iteration = 0;
 	ok(retransmit_receive_state(
@@ -436,17 +440,18 @@ test_wraps(void)
 static void
 test_queue(void)
 {
-	struct retransmit m = make(2, 1);
+	struct retransmit m = make_queue(2, 1);
 	struct repair_bitmap b = bitmap(2);
 
-	sent(&m, 2, 0);
+	send_all(&m, 2, 0);
 	retransmit_receive_lacks(&m, &b, m.serial, MS, MS);
 	b = bitmap(1);
 	for (int k = 0; k < 5; k++) {
 		retransmit_receive_lacks(&m, &b, m.serial, MS, MS);
 		retransmit_take(&m, 0, MS);
 	}
-	ok(sent(&m, 2, 2 * MS) == 2, "what is lost and comes, again and again, "
+	ok(send_all(&m, 2, 2 * MS) == 2,
+	    "what is lost and comes, again and again, "
 	    "keeps no other from being sent");
 	retransmit_free(&m);
 }
@@ -454,11 +459,11 @@ test_queue(void)
 static void
 test_acks(void)
 {
-	struct retransmit m = make(40, 9);
+	struct retransmit m = make_queue(40, 9);
 	struct repair_help h;
 
 	m.acks = true;
-	sent(&m, 44, 0);
+	send_all(&m, 44, 0);
 	ok(probed(&m, &h, 100) && h.lacks.bytes == 0 && h.mark == 40,
 	    "out of step a push is asked after, too");
 	retransmit_receive_state(&m, xid,
@@ -467,11 +472,11 @@ test_acks(void)
 	    200);
 	ok(m.here == 0, "a notice is of a round, though it may have the number "
 	    "of the push");
-	state(&m, (struct repair_state){ .seen = 40 }, 0x81, 300);
-	ok(m.here == 38 && sent(&m, 44, 300) == 0x81,
+	receive_state(&m, (struct repair_state){ .seen = 40 }, 0x81, 300);
+	ok(m.here == 38 && send_all(&m, 44, 300) == 0x81,
 	    "a STATE says what there is of the push, and what lacks");
 	probed(&m, &h, 400);
-	state(&m, (struct repair_state){ .seen = 42 }, 0, 500);
+	receive_state(&m, (struct repair_state){ .seen = 42 }, 0, 500);
 	ok(retransmit_is_whole(&m), "until it is whole");
 	retransmit_free(&m);
 }

@@ -11,7 +11,7 @@ static const struct rtt_limits *const l = &rtt_usual;
 
 /* The RFC's formulas in real numbers, clamped; within rounding of ours. */
 static bool
-twin(void)
+agrees_with_rfc(void)
 {
 	struct rng rng = rng_seed(1);
 	struct rtt r = { 0 };
@@ -64,7 +64,7 @@ main(void)
 	ok(rtt_timeout_ns(&r, l) == l->ceiling_ns, "long ones at the ceiling");
 	rtt_expire(&r, l);
 	ok(r.doubled == 0, "at the ceiling nothing doubles");
-	ok(twin(), "as the RFC's formulas, in real numbers");
+	ok(agrees_with_rfc(), "as the RFC's formulas, in real numbers");
 	ok(backoff_take_ns(&wait, 100) == 40 &&
 	    backoff_take_ns(&wait, 100) == 80 &&
 	    backoff_take_ns(&wait, 100) == 100 && wait == 100,

@@ -25,7 +25,7 @@ worker(unsigned w)
 
 /* Worker w sends; what comes back is in out. */
 static void
-say(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
+send_packet(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
 	static struct dlp_aggregator_peer from[64];
 	const struct dlp d = { .state = state, .node_count = nodes,
@@ -39,7 +39,7 @@ say(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 
 /* Is it one answer, to worker w, with this head and first parameter? */
 static bool
-heard(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
+is_answered(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
 	const struct dlp_aggregator_peer p = worker(w);
 
@@ -50,7 +50,7 @@ heard(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 }
 
 static void
-begin(enum dlp_aggregator_as as, bool median, bool late, uint8_t nodes,
+start_session(enum dlp_aggregator_as as, bool median, bool late, uint8_t nodes,
     int32_t iterations)
 {
 	const struct dlp_aggregator_conf cf = { .as = as, .median = median,
@@ -59,17 +59,17 @@ begin(enum dlp_aggregator_as as, bool median, bool late, uint8_t nodes,
 
 	dlp_aggregator_init(&job, &cf);
 	if (as == DLP_AGGREGATOR_SWITCH)
-		say(0, DLP_CONFIGURE, 0, 0, 0);
+		send_packet(0, DLP_CONFIGURE, 0, 0, 0);
 }
 
 /* A session in LEARNING with n workers. */
 static void
-learn(enum dlp_aggregator_as as, bool median, bool late, uint8_t n,
+start_learning(enum dlp_aggregator_as as, bool median, bool late, uint8_t n,
     int32_t iterations)
 {
-	begin(as, median, late, n, iterations);
+	start_session(as, median, late, n, iterations);
 	for (unsigned w = 0; w < n; w++)
-		say(w, DLP_SETUP, 1, 0, 0);
+		send_packet(w, DLP_SETUP, 1, 0, 0);
 }
 
 static void
@@ -77,16 +77,16 @@ test_defaults(void)
 {
 	static const int32_t usual[] = { 100, 1000, 200, 1, 1, 1000 };
 
-	begin(DLP_AGGREGATOR_SWITCH, false, false, 0, 0);
+	start_session(DLP_AGGREGATOR_SWITCH, false, false, 0, 0);
 	ok(job.state == DLP_SETUP && job.session.nodes == 5 &&
 	    memcmp(job.session.param, usual, sizeof(usual)) == 0,
 	    "CONFIGURE with zeros: the defaults, five workers");
-	begin(DLP_AGGREGATOR_SERVER, false, false, 0, 0);
+	start_session(DLP_AGGREGATOR_SERVER, false, false, 0, 0);
 	ok(job.state == DLP_SETUP && job.session.nodes == 5 &&
 	    job.session.param[DLP_ETA_SCALE] == 1 &&
 	    job.session.param[DLP_SCALE] == 1000,
 	    "a server begins in SETUP; its eta*scale is 1");
-	begin(DLP_AGGREGATOR_SWITCH, false, false, 32, 7);
+	start_session(DLP_AGGREGATOR_SWITCH, false, false, 32, 7);
 	ok(job.session.nodes == 32 && job.session.param[0] == 7,
 	    "defaults of one's own");
 }
@@ -100,36 +100,38 @@ test_states(void)
 	for (unsigned s = 0; s < 256; s++) {
 		if (s == DLP_RESET || s == DLP_CONFIGURE)
 			continue;
-		say(3, (uint8_t)s, 9, 77, 5);
-		if (!heard(3, DLP_WAITING, 9, 0, 5) ||
+		send_packet(3, (uint8_t)s, 9, 77, 5);
+		if (!is_answered(3, DLP_WAITING, 9, 0, 5) ||
 		    out.d.param[1] != -5 || out.d.param[4] != 7)
 			ok(false, "state %u is echoed in WAITING", s);
 	}
 	ok(job.n[DLP_AGGREGATOR_POLLED] == 254,
 	    "any other state is answered with the "
 	    "packet, its state and step the current ones");
-	say(3, DLP_CONFIGURE, 2, 0, 0);
-	ok(heard(3, DLP_CONFIGURE, 2, 0, 100) && job.state == DLP_SETUP,
+	send_packet(3, DLP_CONFIGURE, 2, 0, 0);
+	ok(is_answered(3, DLP_CONFIGURE, 2, 0, 100) && job.state == DLP_SETUP,
 	    "CONFIGURE is answered with the settings, and the state is SETUP");
-	say(3, DLP_LEARNING, 1, 4, 8);
-	ok(heard(3, DLP_SETUP, 1, 0, 8), "a gradient in SETUP: likewise");
-	say(1, DLP_SETUP, 1, 0, 0);
-	say(2, DLP_SETUP, 1, 0, 0);
-	say(1, DLP_LEARNING, 1, 0, 1);
-	say(2, DLP_LEARNING, 1, 0, 1);
-	say(9, DLP_POLL, 1, 0, 3);
-	ok(heard(9, DLP_LEARNING, 1, 1, 3), "a poll with 10 in LEARNING: the "
+	send_packet(3, DLP_LEARNING, 1, 4, 8);
+	ok(is_answered(3, DLP_SETUP, 1, 0, 8), "a gradient in SETUP: likewise");
+	send_packet(1, DLP_SETUP, 1, 0, 0);
+	send_packet(2, DLP_SETUP, 1, 0, 0);
+	send_packet(1, DLP_LEARNING, 1, 0, 1);
+	send_packet(2, DLP_LEARNING, 1, 0, 1);
+	send_packet(9, DLP_POLL, 1, 0, 3);
+	ok(is_answered(9, DLP_LEARNING, 1, 1, 3),
+	    "a poll with 10 in LEARNING: the "
 	    "state and the step");
-	say(9, DLP_SETUP, 1, 0, 0);
-	ok(heard(9, DLP_LEARNING, 1, 1, 0), "SETUP of a stranger too");
-	say(9, DLP_CONFIGURE, 3, 0, 0);
-	ok(heard(9, DLP_LEARNING, 3, 1, 0) && job.session.nodes == 2,
+	send_packet(9, DLP_SETUP, 1, 0, 0);
+	ok(is_answered(9, DLP_LEARNING, 1, 1, 0), "SETUP of a stranger too");
+	send_packet(9, DLP_CONFIGURE, 3, 0, 0);
+	ok(is_answered(9, DLP_LEARNING, 3, 1, 0) && job.session.nodes == 2,
 	    "CONFIGURE does not break a session that learns");
-	say(9, DLP_RESET, 1, 8, 6);
-	ok(heard(9, DLP_WAITING, 1, 0, 6) && job.now.n == 0,
+	send_packet(9, DLP_RESET, 1, 8, 6);
+	ok(is_answered(9, DLP_WAITING, 1, 0, 6) && job.now.n == 0,
 	    "RESET does: step 0, state WAITING");
-	say(1, DLP_LEARNING, 1, 0, 1);
-	ok(heard(1, DLP_WAITING, 1, 0, 1), "and what was finished is gone");
+	send_packet(1, DLP_LEARNING, 1, 0, 1);
+	ok(is_answered(1, DLP_WAITING, 1, 0, 1),
+	    "and what was finished is gone");
 }
 
 static void
@@ -138,18 +140,19 @@ test_configure(void)
 	const struct dlp_aggregator_conf cf = { 0 };
 
 	dlp_aggregator_init(&job, &cf);
-	say(1, DLP_CONFIGURE, 33, 0, 0);
-	ok(heard(1, DLP_ERROR, 33, 0, 0) && job.state == DLP_WAITING,
+	send_packet(1, DLP_CONFIGURE, 33, 0, 0);
+	ok(is_answered(1, DLP_ERROR, 33, 0, 0) && job.state == DLP_WAITING,
 	    "33 workers are refused with ERROR");
-	say(1, DLP_CONFIGURE, 2, 0, 1);
-	ok(heard(1, DLP_ERROR, 2, 0, 1) && job.n[DLP_AGGREGATOR_REFUSED] == 2,
+	send_packet(1, DLP_CONFIGURE, 2, 0, 1);
+	ok(is_answered(1, DLP_ERROR, 2, 0, 1) &&
+		job.n[DLP_AGGREGATOR_REFUSED] == 2,
 	    "so is a negative setting");
-	say(1, DLP_CONFIGURE, 3, 0, 0);
-	say(1, DLP_SETUP, 1, 0, 0);
-	say(1, DLP_CONFIGURE, 3, 0, 0);
-	ok(job.now.n == 1 && heard(1, DLP_CONFIGURE, 3, 1, 100),
+	send_packet(1, DLP_CONFIGURE, 3, 0, 0);
+	send_packet(1, DLP_SETUP, 1, 0, 0);
+	send_packet(1, DLP_CONFIGURE, 3, 0, 0);
+	ok(job.now.n == 1 && is_answered(1, DLP_CONFIGURE, 3, 1, 100),
 	    "the same again changes nothing; step says how many have come");
-	say(1, DLP_CONFIGURE, 4, 0, 0);
+	send_packet(1, DLP_CONFIGURE, 4, 0, 0);
 	ok(job.now.n == 0 && job.session.nodes == 4,
 	    "other settings begin anew");
 }
@@ -157,31 +160,32 @@ test_configure(void)
 static void
 test_setup(void)
 {
-	begin(DLP_AGGREGATOR_SWITCH, false, false, 3, 0);
-	say(7, DLP_SETUP, 1, 9, 5);
-	ok(heard(7, DLP_SETUP, 3, 0, 100) && out.d.param[1] == 1000 &&
+	start_session(DLP_AGGREGATOR_SWITCH, false, false, 3, 0);
+	send_packet(7, DLP_SETUP, 1, 9, 5);
+	ok(is_answered(7, DLP_SETUP, 3, 0, 100) && out.d.param[1] == 1000 &&
 	    out.d.param[2] == 200 && out.d.param[3] == 1 &&
 	    out.d.param[4] == 1 && out.d.param[5] == 1000,
 	    "SETUP: node count, index 0, the six settings");
-	say(4, DLP_SETUP, 1, 0, 0);
-	ok(heard(4, DLP_SETUP, 3, 1, 100), "the next one has index 1");
-	say(7, DLP_SETUP, 1, 0, 0);
-	ok(heard(7, DLP_SETUP, 3, 0, 100) && job.now.n == 2 &&
+	send_packet(4, DLP_SETUP, 1, 0, 0);
+	ok(is_answered(4, DLP_SETUP, 3, 1, 100), "the next one has index 1");
+	send_packet(7, DLP_SETUP, 1, 0, 0);
+	ok(is_answered(7, DLP_SETUP, 3, 0, 100) && job.now.n == 2 &&
 	    job.n[DLP_AGGREGATOR_SETUP_AGAIN] == 1,
 	    "a repeat gets its own again");
-	say(5, DLP_SETUP, 1, 0, 0);
-	ok(heard(5, DLP_SETUP, 3, 2, 100) && job.state == DLP_LEARNING &&
+	send_packet(5, DLP_SETUP, 1, 0, 0);
+	ok(is_answered(5, DLP_SETUP, 3, 2, 100) && job.state == DLP_LEARNING &&
 	    job.step == 0, "after the Nth: LEARNING at step 0");
-	say(5, DLP_SETUP, 1, 0, 0);
-	ok(heard(5, DLP_SETUP, 3, 2, 100), "whose answer was lost, too");
-	say(5, DLP_LEARNING, 1, 0, 1);
-	say(5, DLP_SETUP, 1, 0, 0);
-	ok(heard(5, DLP_LEARNING, 1, 0, 0), "but not once it has learned");
+	send_packet(5, DLP_SETUP, 1, 0, 0);
+	ok(is_answered(5, DLP_SETUP, 3, 2, 100), "whose answer was lost, too");
+	send_packet(5, DLP_LEARNING, 1, 0, 1);
+	send_packet(5, DLP_SETUP, 1, 0, 0);
+	ok(is_answered(5, DLP_LEARNING, 1, 0, 0),
+	    "but not once it has learned");
 }
 
 /* Worker w polls as innet's do; the last parameter of the answer. */
 static uint32_t
-asks(unsigned w)
+poll_missing(unsigned w)
 {
 	static struct dlp_aggregator_peer from;
 	struct dlp d = { .state = DLP_POLL, .node_count = 1 };
@@ -198,39 +202,41 @@ asks(unsigned w)
 static void
 test_polls(void)
 {
-	begin(DLP_AGGREGATOR_SWITCH, false, false, 3, 0);
-	say(1, DLP_SETUP, 1, 0, 0);
-	ok(asks(1) == 6 && out.d.state == DLP_SETUP,
+	start_session(DLP_AGGREGATOR_SWITCH, false, false, 3, 0);
+	send_packet(1, DLP_SETUP, 1, 0, 0);
+	ok(poll_missing(1) == 6 && out.d.state == DLP_SETUP,
 	    "a poll of innet's hears which places are not taken");
-	ok(asks(2) == 0 && out.d.state == DLP_WAITING,
+	ok(poll_missing(2) == 0 && out.d.state == DLP_WAITING,
 	    "one from who has no place, WAITING");
-	say(2, DLP_SETUP, 1, 0, 0);
-	say(3, DLP_SETUP, 1, 0, 0);
-	say(2, DLP_LEARNING, 1, 0, 5);
-	ok(asks(2) == 5 && out.d.state == DLP_LEARNING,
+	send_packet(2, DLP_SETUP, 1, 0, 0);
+	send_packet(3, DLP_SETUP, 1, 0, 0);
+	send_packet(2, DLP_LEARNING, 1, 0, 5);
+	ok(poll_missing(2) == 5 && out.d.state == DLP_LEARNING,
 	    "and whose gradients have not come");
-	ok(asks(4) == 0 && out.d.state == DLP_WAITING, "a stranger again not");
-	say(4, DLP_RESET, 1, 0, 0);
-	ok(asks(2) == 0 && out.d.state == DLP_WAITING, "nor after RESET");
+	ok(poll_missing(4) == 0 && out.d.state == DLP_WAITING,
+	    "a stranger again not");
+	send_packet(4, DLP_RESET, 1, 0, 0);
+	ok(poll_missing(2) == 0 && out.d.state == DLP_WAITING,
+	    "nor after RESET");
 }
 
 static void
 test_steps(void)
 {
-	learn(DLP_AGGREGATOR_SWITCH, false, false, 3, 2);
-	say(1, DLP_LEARNING, 1, 0, 10);
+	start_learning(DLP_AGGREGATOR_SWITCH, false, false, 3, 2);
+	send_packet(1, DLP_LEARNING, 1, 0, 10);
 	ok(out.n == 0, "a gradient waits for the others");
-	say(1, DLP_LEARNING, 1, 0, 99);
+	send_packet(1, DLP_LEARNING, 1, 0, 99);
 	ok(out.n == 0 && job.n[DLP_AGGREGATOR_REPEATED] == 1,
 	    "a repeat within a step is ignored and counted");
-	say(1, DLP_LEARNING, 1, 1, 10);
-	ok(heard(1, DLP_WRONG_STEP, 1, 0, 10),
+	send_packet(1, DLP_LEARNING, 1, 1, 10);
+	ok(is_answered(1, DLP_WRONG_STEP, 1, 0, 10),
 	    "another step is answered WRONG_STEP with the current step");
-	say(8, DLP_LEARNING, 1, 0, 10);
+	send_packet(8, DLP_LEARNING, 1, 0, 10);
 	ok(out.n == 0 && job.n[DLP_AGGREGATOR_FOREIGN] == 1,
 	    "who was not set up is not counted");
-	say(2, DLP_LEARNING, 1, 0, -3);
-	say(0, DLP_LEARNING, 1, 0, 4);
+	send_packet(2, DLP_LEARNING, 1, 0, -3);
+	send_packet(0, DLP_LEARNING, 1, 0, 4);
 	ok(out.n == 3 && out.d.state == DLP_LEARNING && out.d.step == 0 &&
 	    out.d.node_count == 3 && out.d.param[0] == 11 &&
 	    out.d.param[1] == -11 && out.d.param[2] == 22 &&
@@ -238,32 +244,35 @@ test_steps(void)
 	    "finished and node count N");
 	ok(addr_port(&out.to[0]->at) == 5001 && addr_port(&out.to[1]->at) ==
 	    5002 && addr_port(&out.to[2]->at) == 5000, "in order of arrival");
-	say(2, DLP_LEARNING, 1, 0, -3);
-	ok(heard(2, DLP_LEARNING, 3, 0, 11) &&
+	send_packet(2, DLP_LEARNING, 1, 0, -3);
+	ok(is_answered(2, DLP_LEARNING, 3, 0, 11) &&
 	    job.n[DLP_AGGREGATOR_FINISHED] == 1,
 	    "a packet for the step just finished gets its aggregate again");
-	say(8, DLP_LEARNING, 1, 0, -3);
+	send_packet(8, DLP_LEARNING, 1, 0, -3);
 	ok(out.n == 0, "but not a stranger's");
-	say(2, DLP_LEARNING, 1, 1, 1);
-	say(2, DLP_LEARNING, 1, 0, -3);
-	ok(heard(2, DLP_LEARNING, 3, 0, 11), "also when it has sent the next");
-	say(1, DLP_LEARNING, 1, 1, 1);
-	say(0, DLP_LEARNING, 1, 1, 1);
+	send_packet(2, DLP_LEARNING, 1, 1, 1);
+	send_packet(2, DLP_LEARNING, 1, 0, -3);
+	ok(is_answered(2, DLP_LEARNING, 3, 0, 11),
+	    "also when it has sent the next");
+	send_packet(1, DLP_LEARNING, 1, 1, 1);
+	send_packet(0, DLP_LEARNING, 1, 1, 1);
 	ok(out.n == 3 && out.d.step == 1 && out.d.param[0] == 3 &&
 	    job.state == DLP_WAITING && job.step == 0,
 	    "after the last step: WAITING");
-	say(0, DLP_LEARNING, 1, 1, 1);
-	ok(heard(0, DLP_LEARNING, 3, 1, 3), "whose result can be asked for");
-	say(0, DLP_LEARNING, 1, 0, 1);
-	ok(heard(0, DLP_WAITING, 1, 0, 1), "and no other");
-	say(0, DLP_CONFIGURE, 3, 0, 0);
-	say(1, DLP_SETUP, 3, 0, 0);
-	say(0, DLP_LEARNING, 1, 1, 1);
-	ok(heard(0, DLP_LEARNING, 3, 1, 3), "until the next session learns");
-	say(0, DLP_SETUP, 3, 0, 0);
-	say(2, DLP_SETUP, 3, 0, 0);
-	say(0, DLP_LEARNING, 1, 1, 1);
-	ok(heard(0, DLP_WRONG_STEP, 1, 0, 1) &&
+	send_packet(0, DLP_LEARNING, 1, 1, 1);
+	ok(is_answered(0, DLP_LEARNING, 3, 1, 3),
+	    "whose result can be asked for");
+	send_packet(0, DLP_LEARNING, 1, 0, 1);
+	ok(is_answered(0, DLP_WAITING, 1, 0, 1), "and no other");
+	send_packet(0, DLP_CONFIGURE, 3, 0, 0);
+	send_packet(1, DLP_SETUP, 3, 0, 0);
+	send_packet(0, DLP_LEARNING, 1, 1, 1);
+	ok(is_answered(0, DLP_LEARNING, 3, 1, 3),
+	    "until the next session learns");
+	send_packet(0, DLP_SETUP, 3, 0, 0);
+	send_packet(2, DLP_SETUP, 3, 0, 0);
+	send_packet(0, DLP_LEARNING, 1, 1, 1);
+	ok(is_answered(0, DLP_WRONG_STEP, 1, 0, 1) &&
 	    job.n[DLP_AGGREGATOR_SESSIONS] == 1 &&
 	    job.n[DLP_AGGREGATOR_STEPS] == 2, "a session more can begin");
 }
@@ -276,9 +285,9 @@ straggle(bool median, bool late, uint8_t n)
 	    .late = late, .straggler_ns = 50, .session = { .nodes = n } };
 
 	dlp_aggregator_init(&job, &cf);
-	say(0, DLP_CONFIGURE, 0, 0, 0);
+	send_packet(0, DLP_CONFIGURE, 0, 0, 0);
 	for (unsigned w = 0; w < n; w++)
-		say(w, DLP_SETUP, 1, 0, 0);
+		send_packet(w, DLP_SETUP, 1, 0, 0);
 	now = 1000;
 }
 
@@ -288,9 +297,9 @@ test_stragglers(void)
 	straggle(false, false, 3);
 	ok(dlp_aggregator_deadline_ns(&job) == DLP_AGGREGATOR_NEVER,
 	    "a step that has not begun may last");
-	say(2, DLP_LEARNING, 1, 0, 10);
+	send_packet(2, DLP_LEARNING, 1, 0, 10);
 	now += 20;
-	say(0, DLP_LEARNING, 1, 0, 15);
+	send_packet(0, DLP_LEARNING, 1, 0, 15);
 	ok(dlp_aggregator_deadline_ns(&job) == 1050 &&
 	    dlp_aggregator_run_timer(&job, 1049, &out) == 0,
 	    "its time counts from the first gradient");
@@ -299,43 +308,45 @@ test_stragglers(void)
 	    out.d.param[1] == -38 && job.n[DLP_AGGREGATOR_PARTIAL] == 1 &&
 	    job.left_out == 2 && job.now.member[1].missed == 1,
 	    "then those who came have three times their mean");
-	say(1, DLP_LEARNING, 1, 0, 99);
-	ok(heard(1, DLP_LEARNING, 2, 0, 38) && job.counted == 0,
+	send_packet(1, DLP_LEARNING, 1, 0, 99);
+	ok(is_answered(1, DLP_LEARNING, 2, 0, 38) && job.counted == 0,
 	    "who is late has it too, and adds nothing");
 	for (uint32_t t = 1; t < 40; t++) {
-		say(0, DLP_LEARNING, 1, t, (int32_t)t);
+		send_packet(0, DLP_LEARNING, 1, t, (int32_t)t);
 		dlp_aggregator_run_timer(&job, now += 50, &out);
 	}
-	say(1, DLP_LEARNING, 1, 1, 99);
-	ok(heard(1, DLP_LEARNING, 1, 1, 3), "and so who is many steps behind");
+	send_packet(1, DLP_LEARNING, 1, 1, 99);
+	ok(is_answered(1, DLP_LEARNING, 1, 1, 3),
+	    "and so who is many steps behind");
 	ok(job.now.member[1].missed == 40 && job.now.member[2].missed == 39,
 	    "they are counted by name");
 	straggle(false, true, 3);
-	say(1, DLP_LEARNING, 1, 0, 10);
+	send_packet(1, DLP_LEARNING, 1, 0, 10);
 	dlp_aggregator_run_timer(&job, now += 50, &out);
 	ok(out.n == 0, "late: nothing is sent");
-	say(1, DLP_LEARNING, 1, 1, 10);
-	ok(heard(1, DLP_LEARNING, 3, 1, 30), "but with the next step");
-	say(2, DLP_LEARNING, 1, 0, 10);
-	ok(heard(2, DLP_LEARNING, 3, 0, 0), "late: who is behind gets zeros");
+	send_packet(1, DLP_LEARNING, 1, 1, 10);
+	ok(is_answered(1, DLP_LEARNING, 3, 1, 30), "but with the next step");
+	send_packet(2, DLP_LEARNING, 1, 0, 10);
+	ok(is_answered(2, DLP_LEARNING, 3, 0, 0),
+	    "late: who is behind gets zeros");
 }
 
 static void
 test_straggling_medians(void)
 {
 	straggle(true, false, 5);
-	say(0, DLP_LEARNING, 1, 0, 1);
-	say(1, DLP_LEARNING, 1, 0, 1000000000);
+	send_packet(0, DLP_LEARNING, 1, 0, 1);
+	send_packet(1, DLP_LEARNING, 1, 0, 1000000000);
 	ok(dlp_aggregator_run_timer(&job, 1050, &out) == 0 &&
 		job.n[DLP_AGGREGATOR_TOO_FEW] == 1 &&
 		dlp_aggregator_deadline_ns(&job) == 1100,
 	    "no median of two of five");
-	say(2, DLP_LEARNING, 1, 0, 3);
+	send_packet(2, DLP_LEARNING, 1, 0, 3);
 	ok(dlp_aggregator_run_timer(&job, 1100, &out) == 3 &&
 	    out.d.param[0] == 6 && out.d.node_count == 3, "but of three");
 	straggle(true, false, 2);
-	say(0, DLP_LEARNING, 1, 0, 1);
-	say(1, DLP_LEARNING, 1, 0, 8);
+	send_packet(0, DLP_LEARNING, 1, 0, 1);
+	send_packet(1, DLP_LEARNING, 1, 0, 8);
 	ok(out.n == 2 && out.d.param[0] == 9, "of two where there are two");
 }
 
@@ -345,68 +356,71 @@ test_late(enum dlp_aggregator_as as)
 	const bool server = as == DLP_AGGREGATOR_SERVER;
 	const char *who = server ? "server" : "switch";
 
-	learn(as, false, true, 2, 3);
-	say(1, DLP_LEARNING, 1, 0, 10);
-	ok(heard(1, DLP_LEARNING, server ? 1 : 2, 0, 0),
+	start_learning(as, false, true, 2, 3);
+	send_packet(1, DLP_LEARNING, 1, 0, 10);
+	ok(is_answered(1, DLP_LEARNING, server ? 1 : 2, 0, 0),
 	    "%s, late: the first of step 0 gets zeros at once", who);
-	say(1, DLP_LEARNING, 1, 0, 10);
-	ok(heard(1, DLP_LEARNING, server ? 1 : 2, 0, 0) &&
+	send_packet(1, DLP_LEARNING, 1, 0, 10);
+	ok(is_answered(1, DLP_LEARNING, server ? 1 : 2, 0, 0) &&
 	    job.n[DLP_AGGREGATOR_REPEATED] == 1, "%s, late: again if repeated",
 	    who);
-	say(1, DLP_LEARNING, 1, 1, 10);
-	ok(heard(1, DLP_WRONG_STEP, server ? 0 : 1, 0, server ? 0 : 10),
+	send_packet(1, DLP_LEARNING, 1, 1, 10);
+	ok(is_answered(1, DLP_WRONG_STEP, server ? 0 : 1, 0, server ? 0 : 10),
 	    "%s, late: too early for the next", who);
-	say(0, DLP_LEARNING, 1, 0, 5);
-	ok(heard(0, DLP_LEARNING, 2, 0, 0), "%s, late: so the last", who);
-	say(0, DLP_LEARNING, 1, 1, 1);
-	ok(heard(0, DLP_LEARNING, server ? 1 : 2, 1, 15),
+	send_packet(0, DLP_LEARNING, 1, 0, 5);
+	ok(is_answered(0, DLP_LEARNING, 2, 0, 0), "%s, late: so the last", who);
+	send_packet(0, DLP_LEARNING, 1, 1, 1);
+	ok(is_answered(0, DLP_LEARNING, server ? 1 : 2, 1, 15),
 	    "%s, late: at step 1 the aggregate of step 0", who);
-	say(1, DLP_LEARNING, 1, 0, 10);
-	ok(heard(1, DLP_LEARNING, server ? 1 : 2, 0, 0),
+	send_packet(1, DLP_LEARNING, 1, 0, 10);
+	ok(is_answered(1, DLP_LEARNING, server ? 1 : 2, 0, 0),
 	    "%s, late: the step before has its own answer again", who);
-	say(1, DLP_LEARNING, 1, 1, 2);
-	ok(heard(1, DLP_LEARNING, 2, 1, 15), "%s, late: both the same", who);
-	say(0, DLP_LEARNING, 1, 1, 1);
-	ok(heard(0, DLP_LEARNING, server ? 1 : 2, 1, 15),
+	send_packet(1, DLP_LEARNING, 1, 1, 2);
+	ok(is_answered(1, DLP_LEARNING, 2, 1, 15), "%s, late: both the same",
+	    who);
+	send_packet(0, DLP_LEARNING, 1, 1, 1);
+	ok(is_answered(0, DLP_LEARNING, server ? 1 : 2, 1, 15),
 	    "%s, late: with the place it had", who);
-	say(0, DLP_LEARNING, 1, 2, 1);
-	say(1, DLP_LEARNING, 1, 2, 1);
-	ok(heard(1, DLP_LEARNING, 2, 2, 3) && job.state == DLP_WAITING,
+	send_packet(0, DLP_LEARNING, 1, 2, 1);
+	send_packet(1, DLP_LEARNING, 1, 2, 1);
+	ok(is_answered(1, DLP_LEARNING, 2, 2, 3) && job.state == DLP_WAITING,
 	    "%s, late: the last answer is of the last step but one", who);
-	say(1, DLP_LEARNING, 1, 2, 1);
-	ok(heard(1, DLP_LEARNING, 2, 2, 3), "%s, late: again", who);
+	send_packet(1, DLP_LEARNING, 1, 2, 1);
+	ok(is_answered(1, DLP_LEARNING, 2, 2, 3), "%s, late: again", who);
 }
 
 static void
 test_server(void)
 {
-	begin(DLP_AGGREGATOR_SERVER, false, false, 2, 1);
-	say(0, DLP_POLL, 1, 7, 0);
-	ok(heard(0, DLP_SETUP, 0, 0, 0), "server: a poll in SETUP, none yet");
-	say(0, DLP_SETUP, 1, 0, 0);
-	say(0, DLP_POLL, 1, 7, 0);
-	ok(heard(0, DLP_SETUP, 1, 0, 0), "server: one so far");
-	say(1, DLP_SETUP, 1, 0, 0);
-	say(1, DLP_POLL, 1, 7, 0);
-	ok(heard(1, DLP_LEARNING, 0, 0, 0), "server: LEARNING, none yet");
-	say(0, DLP_LEARNING, 1, 0, 3);
-	say(1, DLP_POLL, 1, 7, 0);
-	ok(heard(1, DLP_LEARNING, 1, 0, 0), "server: one in this step");
-	say(1, DLP_LEARNING, 1, 1, 3);
-	ok(heard(1, DLP_WRONG_STEP, 0, 0, 0) && out.d.param[1] == 0 &&
+	start_session(DLP_AGGREGATOR_SERVER, false, false, 2, 1);
+	send_packet(0, DLP_POLL, 1, 7, 0);
+	ok(is_answered(0, DLP_SETUP, 0, 0, 0),
+	    "server: a poll in SETUP, none yet");
+	send_packet(0, DLP_SETUP, 1, 0, 0);
+	send_packet(0, DLP_POLL, 1, 7, 0);
+	ok(is_answered(0, DLP_SETUP, 1, 0, 0), "server: one so far");
+	send_packet(1, DLP_SETUP, 1, 0, 0);
+	send_packet(1, DLP_POLL, 1, 7, 0);
+	ok(is_answered(1, DLP_LEARNING, 0, 0, 0), "server: LEARNING, none yet");
+	send_packet(0, DLP_LEARNING, 1, 0, 3);
+	send_packet(1, DLP_POLL, 1, 7, 0);
+	ok(is_answered(1, DLP_LEARNING, 1, 0, 0), "server: one in this step");
+	send_packet(1, DLP_LEARNING, 1, 1, 3);
+	ok(is_answered(1, DLP_WRONG_STEP, 0, 0, 0) && out.d.param[1] == 0 &&
 	    out.d.param[4] == 0 && out.d.param[5] == 0,
 	    "server: WRONG_STEP and 29 zero bytes");
-	say(1, DLP_LEARNING, 1, 0, 4);
+	send_packet(1, DLP_LEARNING, 1, 0, 4);
 	ok(out.n == 2 && out.d.param[0] == 7, "server: the sum to both");
-	say(1, DLP_SETUP, 1, 0, 0);
+	send_packet(1, DLP_SETUP, 1, 0, 0);
 	ok(out.n == 0 && job.n[DLP_AGGREGATOR_NOT_OPEN] == 1,
 	    "server: SETUP after the last step is not answered");
-	say(1, DLP_POLL, 1, 0, 0);
-	ok(heard(1, DLP_WAITING, 0, 0, 0), "server: a poll is");
-	say(1, DLP_RESET, 1, 0, 0);
-	ok(heard(1, DLP_SETUP, 0, 0, 0), "server: RESET begins anew in SETUP");
-	say(1, DLP_CONFIGURE, 9, 0, 0);
-	ok(heard(1, DLP_CONFIGURE, 9, 0, 1) && job.session.nodes == 9,
+	send_packet(1, DLP_POLL, 1, 0, 0);
+	ok(is_answered(1, DLP_WAITING, 0, 0, 0), "server: a poll is");
+	send_packet(1, DLP_RESET, 1, 0, 0);
+	ok(is_answered(1, DLP_SETUP, 0, 0, 0),
+	    "server: RESET begins anew in SETUP");
+	send_packet(1, DLP_CONFIGURE, 9, 0, 0);
+	ok(is_answered(1, DLP_CONFIGURE, 9, 0, 1) && job.session.nodes == 9,
 	    "server: and CONFIGURE is taken as well");
 }
 
@@ -424,11 +438,11 @@ median_is_sorting(uint8_t n, struct rng *rng, int32_t range)
 {
 	int32_t v[DLP_NODES_MAX];
 
-	learn(DLP_AGGREGATOR_SWITCH, true, false, n, 1);
+	start_learning(DLP_AGGREGATOR_SWITCH, true, false, n, 1);
 	for (unsigned w = 0; w < n; w++) {
 		v[w] = (int32_t)rng_below(rng, 2 * (uint64_t)range + 1) -
 		    range;
-		say(w, DLP_LEARNING, 1, 0, v[w]);
+		send_packet(w, DLP_LEARNING, 1, 0, v[w]);
 	}
 	qsort(v, n, sizeof(*v), by_value);
 	return out.n == n && out.d.param[0] == (n % 2 == 1 ? 2 * v[n / 2] :
@@ -453,15 +467,15 @@ test_median(void)
 static void
 test_saturation(void)
 {
-	learn(DLP_AGGREGATOR_SWITCH, false, false, 2, 2);
-	say(0, DLP_LEARNING, 1, 0, 1073741823);
-	say(1, DLP_LEARNING, 1, 0, 1073741823);
+	start_learning(DLP_AGGREGATOR_SWITCH, false, false, 2, 2);
+	send_packet(0, DLP_LEARNING, 1, 0, 1073741823);
+	send_packet(1, DLP_LEARNING, 1, 0, 1073741823);
 	ok(out.d.param[0] == INT32_MAX - 1 && out.d.param[2] == INT32_MAX &&
 	    job.n[DLP_AGGREGATOR_SATURATED] == 1,
 	    "a sum past the end is the end, "
 	    "and is counted; one that is not is exact");
-	learn(DLP_AGGREGATOR_SWITCH, true, false, 1, 2);
-	say(0, DLP_LEARNING, 1, 0, -1073741823);
+	start_learning(DLP_AGGREGATOR_SWITCH, true, false, 1, 2);
+	send_packet(0, DLP_LEARNING, 1, 0, -1073741823);
 	ok(out.d.param[0] == INT32_MIN + 2 && out.d.param[2] == INT32_MIN &&
 	    job.n[DLP_AGGREGATOR_SATURATED] == 1, "twice a median likewise");
 }
@@ -472,7 +486,7 @@ test_lengths(void)
 	const struct dlp_aggregator_peer p = worker(0);
 	const uint8_t bytes[DLP_BYTES + 1] = { DLP_POLL };
 
-	begin(DLP_AGGREGATOR_SWITCH, false, false, 1, 1);
+	start_session(DLP_AGGREGATOR_SWITCH, false, false, 1, 1);
 	ok(dlp_aggregator_receive(&job, bytes, 29, &p, &out, 0) == 0 &&
 	    dlp_aggregator_receive(&job, bytes, 31, &p, &out, 0) == 0 &&
 	    dlp_aggregator_receive(&job, bytes, 0, &p, &out, 0) == 0 &&
@@ -483,7 +497,7 @@ test_lengths(void)
 
 /* Worker w gives n elements, v and then multiples of it. */
 static void
-gives(unsigned w, uint32_t step, uint32_t n, int32_t v)
+send_vector(unsigned w, uint32_t step, uint32_t n, int32_t v)
 {
 	static struct dlp_aggregator_peer from[64];
 	struct dlp d = { .state = DLP_LEARNING, .node_count = 1,
@@ -499,7 +513,7 @@ gives(unsigned w, uint32_t step, uint32_t n, int32_t v)
 
 /* Has the aggregate in out n elements, multiples of v? */
 static bool
-comes(uint32_t n, int32_t v)
+result_is(uint32_t n, int32_t v)
 {
 	bool good = out.n > 0 && out.d.state == DLP_LEARNING &&
 	    dlp_elements(&out.d) == n;
@@ -512,36 +526,38 @@ comes(uint32_t n, int32_t v)
 static void
 test_vectors(void)
 {
-	learn(DLP_AGGREGATOR_SWITCH, false, false, 2, 3);
-	gives(0, 0, 366, 10);
-	gives(1, 0, 366, -3);
-	ok(out.n == 2 && comes(366, 7), "long vectors are summed to the end");
-	gives(0, 1, 7, 1);
-	ok(heard(0, DLP_ERROR, 2, 1, 366) && job.counted == 0 &&
+	start_learning(DLP_AGGREGATOR_SWITCH, false, false, 2, 3);
+	send_vector(0, 0, 366, 10);
+	send_vector(1, 0, 366, -3);
+	ok(out.n == 2 && result_is(366, 7),
+	    "long vectors are summed to the end");
+	send_vector(0, 1, 7, 1);
+	ok(is_answered(0, DLP_ERROR, 2, 1, 366) && job.counted == 0 &&
 	    job.n[DLP_AGGREGATOR_MISMATCHED] == 1, "one of another length is "
 	    "answered ERROR, with theirs, and does not count");
-	gives(0, 2, 366, 1);
+	send_vector(0, 2, 366, 1);
 	ok(out.d.state == DLP_WRONG_STEP && dlp_elements(&out.d) == 6,
 	    "an echo has six");
-	gives(1, 0, 366, 1);
-	ok(comes(366, 7), "a finished step again, whole");
-	say(0, DLP_RESET, 0, 0, 0);
-	learn(DLP_AGGREGATOR_SWITCH, true, false, 3, 1);
-	gives(0, 0, 100, 5);
-	gives(1, 0, 100, -9);
-	gives(2, 0, 100, 1);
-	ok(out.n == 3 && comes(100, 2), "a session may have another length; "
+	send_vector(1, 0, 366, 1);
+	ok(result_is(366, 7), "a finished step again, whole");
+	send_packet(0, DLP_RESET, 0, 0, 0);
+	start_learning(DLP_AGGREGATOR_SWITCH, true, false, 3, 1);
+	send_vector(0, 0, 100, 5);
+	send_vector(1, 0, 100, -9);
+	send_vector(2, 0, 100, 1);
+	ok(out.n == 3 && result_is(100, 2),
+	    "a session may have another length; "
 	    "twice its median");
-	gives(2, 0, 100, 1);
-	say(0, DLP_CONFIGURE, 1, 0, 0);
-	gives(1, 0, 100, 1);
-	ok(comes(100, 2), "as long in SETUP of the next session");
-	learn(DLP_AGGREGATOR_SERVER, false, true, 2, 2);
-	gives(1, 0, 50, 4);
-	ok(comes(50, 0), "late: zeros as long as what came");
-	gives(0, 0, 50, 4);
-	gives(0, 1, 50, 1);
-	ok(comes(50, 8), "and then the step before");
+	send_vector(2, 0, 100, 1);
+	send_packet(0, DLP_CONFIGURE, 1, 0, 0);
+	send_vector(1, 0, 100, 1);
+	ok(result_is(100, 2), "as long in SETUP of the next session");
+	start_learning(DLP_AGGREGATOR_SERVER, false, true, 2, 2);
+	send_vector(1, 0, 50, 4);
+	ok(result_is(50, 0), "late: zeros as long as what came");
+	send_vector(0, 0, 50, 4);
+	send_vector(0, 1, 50, 1);
+	ok(result_is(50, 8), "and then the step before");
 }
 
 int

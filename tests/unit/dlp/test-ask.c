@@ -9,7 +9,7 @@ static uint64_t now;
 
 /* Is this sent now? */
 static bool
-sends(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
+sends_packet(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
 	return dlp_ask_next(&ask, now) && ask.out.state == state &&
 	    ask.out.node_count == nodes && ask.out.step == step &&
@@ -17,7 +17,7 @@ sends(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 }
 
 static enum dlp_ask_news
-hears(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
+receive_packet(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
 	const struct dlp d = { .state = state, .node_count = nodes,
 	    .step = step, .param = { v, 1000, 200, 1, 1, 1000 } };
@@ -37,7 +37,7 @@ hears_echo(uint8_t state, uint32_t step)
 }
 
 static void
-begin(bool resets, bool configures)
+start_ask(bool resets, bool configures)
 {
 	ask = (struct dlp_ask){ .resets = resets, .configures = configures,
 	    .wish = { .nodes = 3, .param = { 7 } } };
@@ -49,9 +49,9 @@ begin(bool resets, bool configures)
 static void
 open_session(void)
 {
-	begin(false, false);
+	start_ask(false, false);
 	dlp_ask_next(&ask, now);
-	hears(DLP_SETUP, 5, 2, 2);
+	receive_packet(DLP_SETUP, 5, 2, 2);
 	dlp_ask_next(&ask, now);
 	hears_echo(DLP_LEARNING, 0);
 }
@@ -60,9 +60,9 @@ open_session(void)
 static void
 open_innets(void)
 {
-	begin(false, false);
+	start_ask(false, false);
 	dlp_ask_next(&ask, now);
-	hears(DLP_SETUP, 5, 2, 2);
+	receive_packet(DLP_SETUP, 5, 2, 2);
 	dlp_ask_next(&ask, now);
 	ask.out.param[DLP_PARAMS - 1] = 1;
 	hears_echo(DLP_LEARNING, 0);
@@ -97,35 +97,35 @@ test_missing(void)
 	ok(hears_missing(0, 3) == DLP_ASK_NOTHING && ask.missing == 3 &&
 	    !dlp_ask_next(&ask, now), "others: it waits");
 	now += 40 * MS;
-	ok(sends(DLP_LEARNING, 1, 0, 42), "and says it again");
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42), "and says it again");
 	now += 80 * MS;
 	dlp_ask_next(&ask, now);
 	hears_missing(0, 6);
-	ok(sends(DLP_LEARNING, 1, 0, 42), "we are: at once");
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42), "we are: at once");
 	now += 320 * MS;
 	dlp_ask_next(&ask, now);
 	hears_missing(1, 1);
-	ok(sends(DLP_LEARNING, 1, 0, 42) && ask.missing == 0,
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42) && ask.missing == 0,
 	    "another step: our answer is lost");
 }
 
 static void
 test_lead(void)
 {
-	begin(true, true);
-	ok(sends(DLP_RESET, 1, 0, 0), "RESET first");
+	start_ask(true, true);
+	ok(sends_packet(DLP_RESET, 1, 0, 0), "RESET first");
 	ok(hears_echo(DLP_WAITING, 0) == DLP_ASK_NOTHING &&
-	    sends(DLP_CONFIGURE, 3, 0, 7), "then CONFIGURE, as wished");
-	ok(hears(DLP_SETUP, 1, 0, 0) == DLP_ASK_IGNORED &&
+	    sends_packet(DLP_CONFIGURE, 3, 0, 7), "then CONFIGURE, as wished");
+	ok(receive_packet(DLP_SETUP, 1, 0, 0) == DLP_ASK_IGNORED &&
 	    ask.phase == DLP_ASK_CONFIGURE,
 	    "an answer to RESET, once more, is none to CONFIGURE");
 	ok(hears_echo(DLP_LEARNING, 9) == DLP_ASK_NOTHING &&
 	    !dlp_ask_next(&ask, now), "a session that learns is let be");
 	now += 2 * MS;
-	ok(sends(DLP_CONFIGURE, 3, 0, 7), "and asked again in a while");
-	ok(hears(DLP_CONFIGURE, 3, 0, 7) == DLP_ASK_NOTHING &&
-	    sends(DLP_SETUP, 1, 0, 0), "then SETUP");
-	begin(false, true);
+	ok(sends_packet(DLP_CONFIGURE, 3, 0, 7), "and asked again in a while");
+	ok(receive_packet(DLP_CONFIGURE, 3, 0, 7) == DLP_ASK_NOTHING &&
+	    sends_packet(DLP_SETUP, 1, 0, 0), "then SETUP");
+	start_ask(false, true);
 	dlp_ask_next(&ask, now);
 	ok(hears_echo(DLP_ERROR, 0) == DLP_ASK_REFUSED, "ERROR is refusal");
 }
@@ -133,24 +133,25 @@ test_lead(void)
 static void
 test_setup(void)
 {
-	begin(false, false);
-	ok(sends(DLP_SETUP, 1, 0, 0), "SETUP, node count 1 and zeros");
-	ok(hears(DLP_WAITING, 1, 0, 0) == DLP_ASK_NOTHING &&
+	start_ask(false, false);
+	ok(sends_packet(DLP_SETUP, 1, 0, 0), "SETUP, node count 1 and zeros");
+	ok(receive_packet(DLP_WAITING, 1, 0, 0) == DLP_ASK_NOTHING &&
 	    ask.phase == DLP_ASK_SETUP && !dlp_ask_next(&ask, now),
 	    "no session yet: a pause");
 	now += MS;
-	ok(sends(DLP_SETUP, 1, 0, 0), "of 1 ms at first");
-	hears(DLP_WAITING, 1, 0, 0);
+	ok(sends_packet(DLP_SETUP, 1, 0, 0), "of 1 ms at first");
+	receive_packet(DLP_WAITING, 1, 0, 0);
 	now += MS;
 	ok(!dlp_ask_next(&ask, now), "then longer");
 	now += MS;
-	ok(sends(DLP_SETUP, 1, 0, 0), "2 ms");
-	ok(hears(DLP_SETUP, 5, 2, 100) == DLP_ASK_NOTHING && ask.index == 2 &&
-	    ask.session.nodes == 5 && ask.session.param[0] == 100,
+	ok(sends_packet(DLP_SETUP, 1, 0, 0), "2 ms");
+	ok(receive_packet(DLP_SETUP, 5, 2, 100) == DLP_ASK_NOTHING &&
+		ask.index == 2 && ask.session.nodes == 5 &&
+		ask.session.param[0] == 100,
 	    "index and settings");
 	ok(dlp_ask_next(&ask, now) && ask.out.state == DLP_POLL,
 	    "then a poll");
-	ok(hears(DLP_SETUP, 5, 2, 100) == DLP_ASK_IGNORED,
+	ok(receive_packet(DLP_SETUP, 5, 2, 100) == DLP_ASK_IGNORED,
 	    "SETUP's answer once more changes nothing");
 	ok(hears_echo(DLP_SETUP, 0) == DLP_ASK_NOTHING &&
 	    ask.phase == DLP_ASK_POLL, "others are missing: no SETUP again");
@@ -166,7 +167,7 @@ test_setup(void)
 	    ask.phase == DLP_ASK_SETUP, "WAITING: the place is lost");
 	now += 100 * MS;
 	dlp_ask_next(&ask, now);
-	hears(DLP_SETUP, 5, 2, 100);
+	receive_packet(DLP_SETUP, 5, 2, 100);
 	dlp_ask_next(&ask, now);
 	ok(hears_echo(DLP_LEARNING, 0) == DLP_ASK_OPEN &&
 	    ask.phase == DLP_ASK_READY &&
@@ -179,12 +180,12 @@ test_published_server(void)
 {
 	static const int32_t g[DLP_PARAMS] = { 42 };
 
-	begin(false, false);
+	start_ask(false, false);
 	dlp_ask_next(&ask, now);
 	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_ERROR,
 	    .node_count = 1 }, now) == DLP_ASK_LOST,
 	    "ERROR to SETUP: a place whose index was lost");
-	hears(DLP_SETUP, 2, 0, 100);
+	receive_packet(DLP_SETUP, 2, 0, 100);
 	dlp_ask_next(&ask, now);
 	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_SETUP,
 	    .node_count = 1 }, now) == DLP_ASK_NOTHING &&
@@ -212,12 +213,12 @@ test_published_switch(void)
 	open_session();
 	ok(ask.peer == DLP_ASK_OLD_SWITCH, "a poll comes back as it was");
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
-	ok(sends(DLP_LEARNING, 1, 0, 42) && dlp_ask_is_waiting(&ask) &&
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42) && dlp_ask_is_waiting(&ask) &&
 	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER,
 	    "a gradient is sent once, and its answer waited for");
-	hears(DLP_WRONG_STEP, 1, 0, 42);
+	receive_packet(DLP_WRONG_STEP, 1, 0, 42);
 	now += MS;
-	ok(sends(DLP_LEARNING, 1, 0, 42), "again after WRONG_STEP");
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42), "again after WRONG_STEP");
 }
 
 static void
@@ -228,11 +229,11 @@ test_steps(void)
 	open_innets();
 	ok(ask.peer == DLP_ASK_INNET, "innet's say who is missing");
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
-	ok(sends(DLP_LEARNING, 1, 0, 42), "a gradient at step 0");
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42), "a gradient at step 0");
 	ok(dlp_ask_deadline_ns(&ask) == now + 10 * MS,
 	    "time-out: 10 ms at least");
 	now += 10 * MS;
-	ok(sends(DLP_LEARNING, 1, 0, 42) && ask.repeated == 1 &&
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42) && ask.repeated == 1 &&
 		dlp_ask_deadline_ns(&ask) == now + 20 * MS,
 	    "again, and it doubles");
 	struct dlp poll = { .state = DLP_LEARNING, .node_count = 1 };
@@ -240,27 +241,29 @@ test_steps(void)
 	dlp_poll_put(poll.param);
 	ok(dlp_ask_receive(&ask, &poll, now) == DLP_ASK_IGNORED,
 	    "the echo of a poll is no aggregate");
-	ok(hears(DLP_LEARNING, 5, 1, 9) == DLP_ASK_IGNORED &&
-	    hears(DLP_SETUP, 5, 1, 9) == DLP_ASK_IGNORED &&
-	    hears(77, 5, 1, 9) == DLP_ASK_IGNORED,
+	ok(receive_packet(DLP_LEARNING, 5, 1, 9) == DLP_ASK_IGNORED &&
+	    receive_packet(DLP_SETUP, 5, 1, 9) == DLP_ASK_IGNORED &&
+	    receive_packet(77, 5, 1, 9) == DLP_ASK_IGNORED,
 	    "nor is another step or state");
 	ok(ask.heard && ask.heard_state == 77, "but it was heard");
-	ok(hears(DLP_LEARNING, 5, 0, 9) == DLP_ASK_RESULT && ask.step == 1 &&
-	    ask.phase == DLP_ASK_READY, "the aggregate: the next step");
-	ok(hears(DLP_LEARNING, 5, 0, 9) == DLP_ASK_IGNORED, "given once");
+	ok(receive_packet(DLP_LEARNING, 5, 0, 9) == DLP_ASK_RESULT &&
+		ask.step == 1 && ask.phase == DLP_ASK_READY,
+	    "the aggregate: the next step");
+	ok(receive_packet(DLP_LEARNING, 5, 0, 9) == DLP_ASK_IGNORED,
+	    "given once");
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 	dlp_ask_next(&ask, now);
-	ok(hears(DLP_WRONG_STEP, 0, 0, 0) == DLP_ASK_NOTHING &&
+	ok(receive_packet(DLP_WRONG_STEP, 0, 0, 0) == DLP_ASK_NOTHING &&
 	    ask.wrong_step == 1 && !dlp_ask_next(&ask, now),
 	    "WRONG_STEP: others are behind");
-	hears(DLP_WRONG_STEP, 0, 0, 0);
+	receive_packet(DLP_WRONG_STEP, 0, 0, 0);
 	now += MS;
-	ok(sends(DLP_LEARNING, 1, 1, 42), "the same after 1 ms");
-	ok(hears(DLP_LEARNING, 5, 1, 9) == DLP_ASK_RESULT &&
+	ok(sends_packet(DLP_LEARNING, 1, 1, 42), "the same after 1 ms");
+	ok(receive_packet(DLP_LEARNING, 5, 1, 9) == DLP_ASK_RESULT &&
 	    ask.phase == DLP_ASK_OVER &&
 	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER, "the last step: over");
 	dlp_ask_start(&ask, now);
-	ok(sends(DLP_SETUP, 1, 0, 0) && ask.step == 0, "a session more");
+	ok(sends_packet(DLP_SETUP, 1, 0, 0) && ask.step == 0, "a session more");
 }
 
 static void
@@ -278,14 +281,14 @@ test_timeout(void)
 		now += span;
 	}
 	ok(span == 1000 * MS, "it doubles up to 1 s");
-	hears(DLP_LEARNING, 5, 0, 9);
+	receive_packet(DLP_LEARNING, 5, 0, 9);
 	ok(rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) == 1000 * MS,
 	    "a repeated packet measures nothing");
 	for (int i = 1; i < 100; i++) {
 		dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 		dlp_ask_next(&ask, now);
 		now += 40 * MS;
-		hears(DLP_LEARNING, 5, (uint32_t)i, 9);
+		receive_packet(DLP_LEARNING, 5, (uint32_t)i, 9);
 	}
 	ok(ask.rtt.srtt_ns >= 39 * MS && ask.rtt.srtt_ns <= 40 * MS &&
 		rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) >= 39 * MS &&

@@ -23,7 +23,7 @@ static const struct control_ack ack = { .action = CONTROL_JOIN, .floats = F,
 	.async = true };
 
 static void
-fresh(const struct async_worker_conf *more)
+make_worker(const struct async_worker_conf *more)
 {
 	static const uint8_t zeros[4 * ELEMENTS];
 	const struct membership_conf in = { .type = CONTROL_WORKER, .job = 3,
@@ -41,7 +41,7 @@ fresh(const struct async_worker_conf *more)
 
 /* Does it say this, and is it about this Seg if it is a Help? */
 static bool
-says(enum control_action action, uint64_t word)
+writes_control(enum control_action action, uint64_t word)
 {
 	if (!async_worker_next(&w, now, &o) || o.count > 0 ||
 	    o.message[0] != action)
@@ -52,7 +52,7 @@ says(enum control_action action, uint64_t word)
 
 /* Does it send these? */
 static bool
-sends(uint32_t push, uint32_t first, uint32_t count)
+sends_run(uint32_t push, uint32_t first, uint32_t count)
 {
 	return async_worker_next(&w, now, &o) && o.count == count &&
 	    o.first == first && o.iteration == push;
@@ -66,7 +66,7 @@ silent(void)
 
 /* n of the run have left. */
 static void
-left(uint32_t n)
+count_sent(uint32_t n)
 {
 	async_worker_count_sent(&w, &o, n, now);
 }
@@ -78,14 +78,14 @@ pushes(uint32_t k)
 	bool good = true;
 
 	for (uint32_t i = 0; i < SEGS; i += RUN) {
-		good = sends(k, i, SEGS - i < RUN ? SEGS - i : RUN) && good;
-		left(o.count);
+		good = sends_run(k, i, SEGS - i < RUN ? SEGS - i : RUN) && good;
+		count_sent(o.count);
 	}
 	return good;
 }
 
 static void
-hears(struct control_ack a, uint32_t xid)
+receive_ack(struct control_ack a, uint32_t xid)
 {
 	uint8_t p[CONTROL_MAX_BYTES];
 	struct control c;
@@ -97,7 +97,7 @@ hears(struct control_ack a, uint32_t xid)
 
 /* The server asks for a segment of that push. */
 static void
-asked(uint32_t push, uint32_t index)
+receive_help(uint32_t push, uint32_t index)
 {
 	uint8_t p[CONTROL_HEADER_BYTES + 8];
 	struct control c;
@@ -110,7 +110,7 @@ asked(uint32_t push, uint32_t index)
 
 /* Segments first to last of a round come. */
 static void
-comes(uint32_t round, uint32_t first, uint32_t last)
+receive_rounds(uint32_t round, uint32_t first, uint32_t last)
 {
 	for (uint32_t i = first; i <= last; i++) {
 		const struct seg s = { .iteration = round, .index = i,
@@ -125,9 +125,9 @@ comes(uint32_t round, uint32_t first, uint32_t last)
 static void
 member(const struct control_ack *a, const struct async_worker_conf *more)
 {
-	fresh(more);
-	says(CONTROL_JOIN, 0);
-	hears(*a, 77);
+	make_worker(more);
+	writes_control(CONTROL_JOIN, 0);
+	receive_ack(*a, 77);
 }
 
 static void
@@ -138,17 +138,18 @@ test_joins(void)
 	struct control_join join;
 	struct control c;
 
-	fresh(&cf);
+	make_worker(&cf);
 	ok(async_worker_deadline_ns(&w) == now &&
 		!async_worker_is_ready(&w, true, now) &&
-		says(CONTROL_JOIN, 0) && control_parse(o.message, o.len, &c) &&
+		writes_control(CONTROL_JOIN, 0) &&
+		control_parse(o.message, o.len, &c) &&
 		control_get_join(&c, &join) && join.async && join.next == 7 &&
 		join.crc == async_weights_weights_crc(&w.weights) &&
 		!join.again && silent(),
 	    "it joins with its round and the weights' checksum");
 	closed.next = 7;
 	closed.closed = true;
-	hears(closed, 77);
+	receive_ack(closed, 77);
 	ok(async_worker_is_ready(&w, true, now) &&
 		!async_worker_is_ready(&w, false, now),
 	    "let in it takes a gradient, if there is room");
@@ -156,9 +157,9 @@ test_joins(void)
 	ok(silent() && async_worker_deadline_ns(&w) == now + 50 * MS,
 	    "and keeps it while others are still to join");
 	now += 50 * MS;
-	says(CONTROL_JOIN, 0);
+	writes_control(CONTROL_JOIN, 0);
 	closed.closed = false;
-	hears(closed, 78);
+	receive_ack(closed, 78);
 	ok(async_worker_deadline_ns(&w) <= now && pushes(0) && silent() &&
 	    w.n[ASYNC_WORKER_SENT] == 1 && w.n[ASYNC_WORKER_SEGMENTS] == SEGS,
 	    "then it leaves, in runs");
@@ -175,37 +176,37 @@ test_room(void)
 	ok(silent() && async_worker_deadline_ns(&w) == now + MS,
 	    "what may leave in a while waits that long");
 	now += MS;
-	sends(0, 0, RUN);
-	left(1);
+	sends_run(0, 0, RUN);
+	count_sent(1);
 	ok(silent() && async_worker_deadline_ns(&w) > now,
 	    "without room it sends nothing, and does not ask to");
 	async_worker_note_room(&w);
-	ok(sends(0, 1, RUN) && !async_worker_is_ready(&w, true, now),
+	ok(sends_run(0, 1, RUN) && !async_worker_is_ready(&w, true, now),
 	    "with room it goes on from there");
-	left(RUN);
-	sends(0, 1 + RUN, RUN);
-	left(RUN);
-	sends(0, 1 + 2 * RUN, 1);
-	left(1);
+	count_sent(RUN);
+	sends_run(0, 1 + RUN, RUN);
+	count_sent(RUN);
+	sends_run(0, 1 + 2 * RUN, 1);
+	count_sent(1);
 	ok(silent() && async_worker_is_ready(&w, true, now),
 	    "all of it has left: the next may come");
 
 	member(&ack, &paced);
 	async_worker_commit(&w, now);
-	ok(sends(0, 0, 2), "2,000 segments a second are 2 a millisecond");
-	left(2);
+	ok(sends_run(0, 0, 2), "2,000 segments a second are 2 a millisecond");
+	count_sent(2);
 	ok(silent() && async_worker_deadline_ns(&w) == now + MS,
 	    "and then it is not due before that has passed");
 	now += MS + MS / 2;
-	sends(0, 2, 2);
-	left(2);
+	sends_run(0, 2, 2);
+	count_sent(2);
 	ok(silent() && async_worker_deadline_ns(&w) == now + MS / 2,
 	    "woken late it keeps to its times");
 	now += 5 * MS;
-	sends(0, 4, 2);
-	left(2);
-	ok(sends(0, 6, 2), "it makes up for a millisecond");
-	left(2);
+	sends_run(0, 4, 2);
+	count_sent(2);
+	ok(sends_run(0, 6, 2), "it makes up for a millisecond");
+	count_sent(2);
 	ok(silent() && async_worker_deadline_ns(&w) == now + MS, "and no more");
 }
 
@@ -215,21 +216,21 @@ test_rounds(void)
 	member(&ack, &(struct async_worker_conf){ 0 });
 	async_worker_commit(&w, now);
 	pushes(0);
-	comes(0, 0, 4);
+	receive_rounds(0, 0, 4);
 	ok(!async_worker_is_ready(&w, true, now) &&
 	    async_worker_ready_ns(&w) == now + 20 * MS,
 	    "amid a round nothing is committed, for 20 ms");
-	comes(0, 5, SEGS - 1);
+	receive_rounds(0, 5, SEGS - 1);
 	ok(async_worker_is_ready(&w, true, now) && w.weights.t_s == 1,
 	    "behind it, at once");
 	now += MS;
-	comes(2, 3, 3);
-	ok(says(CONTROL_HELP, seg_word(1, 0, 3)) && silent(),
+	receive_rounds(2, 3, 3);
+	ok(writes_control(CONTROL_HELP, seg_word(1, 0, 3)) && silent(),
 	    "what comes early shows what is to be asked for");
 	async_worker_commit(&w, now);
 	now = w.weights.retry_ns;
 	pushes(1);
-	ok(says(CONTROL_HELP, seg_word(1, 0, 3)),
+	ok(writes_control(CONTROL_HELP, seg_word(1, 0, 3)),
 	    "a Help goes behind the segments that can leave");
 	ok(async_worker_is_fresh(&w, 3) && !async_worker_is_fresh(&w, 4),
 	    "a gradient more than S rounds old is not sent");
@@ -243,30 +244,30 @@ test_server(void)
 
 	server.whole = true;
 	member(&server, &(struct async_worker_conf){ 0 });
-	asked(0, 0);
+	receive_help(0, 0);
 	ok(silent(), "before anything was sent nothing can be asked for");
 	async_worker_commit(&w, now);
-	sends(0, 0, RUN);
-	left(RUN);
-	asked(0, RUN - 1);
-	asked(0, RUN);
-	asked(1, 0);
-	ok(sends(0, RUN - 1, 1) && o.again,
+	sends_run(0, 0, RUN);
+	count_sent(RUN);
+	receive_help(0, RUN - 1);
+	receive_help(0, RUN);
+	receive_help(1, 0);
+	ok(sends_run(0, RUN - 1, 1) && o.again,
 	    "a segment that was sent is sent again");
-	left(1);
-	ok(sends(0, RUN, RUN) && !o.again,
+	count_sent(1);
+	ok(sends_run(0, RUN, RUN) && !o.again,
 	    "one yet to be sent, or of another gradient, is not");
-	left(RUN);
-	sends(0, 2 * RUN, 2);
-	left(2);
+	count_sent(RUN);
+	sends_run(0, 2 * RUN, 2);
+	count_sent(2);
 	ok(!async_worker_is_ready(&w, true, now) &&
 	    async_worker_ready_ns(&w) == ASYNC_WORKER_NEVER,
 	    "the next has to wait for the answer");
 	for (uint32_t i = 2; i < SEGS; i++)
-		asked(0, i);
+		receive_help(0, i);
 	for (uint32_t i = 2; i < SEGS; i += RUN) {
-		good = good && sends(0, i, RUN) && o.again;
-		left(o.count);
+		good = good && sends_run(0, i, RUN) && o.again;
+		count_sent(o.count);
 	}
 	ok(good && silent(), "what follows each other is sent in runs");
 	now += SECOND - 1;
@@ -278,13 +279,13 @@ test_server(void)
 	    w.n[ASYNC_WORKER_SEGMENTS] == SEGS &&
 	    w.n[ASYNC_WORKER_RESENT] == 1 + 8 + SEGS,
 	    "of a second, and all of it is sent again");
-	comes(0, 0, SEGS - 1);
+	receive_rounds(0, 0, SEGS - 1);
 	ok(async_worker_is_ready(&w, true, now), "until there is an answer");
 }
 
 /* It is over, and says so. */
 static void
-over(enum async_worker_end end, const char *words)
+ended_with(enum async_worker_end end, const char *words)
 {
 	char why[ASYNC_WORKER_WHY_BYTES];
 
@@ -295,30 +296,30 @@ over(enum async_worker_end end, const char *words)
 
 /* Put out after so many rounds, and let in again by a job that has `next`. */
 static void
-again(uint32_t rounds, uint32_t next)
+join_again(uint32_t rounds, uint32_t next)
 {
 	struct control_ack a = ack, out = { .action = CONTROL_HELP,
 	    .status = CONTROL_NOT_MEMBER };
 
 	member(&ack, &(struct async_worker_conf){ 0 });
 	for (uint32_t r = 0; r < rounds; r++)
-		comes(r, 0, SEGS - 1);
-	hears(out, 1);
-	says(CONTROL_JOIN, 0);
+		receive_rounds(r, 0, SEGS - 1);
+	receive_ack(out, 1);
+	writes_control(CONTROL_JOIN, 0);
 	a.next = next;
-	hears(a, w.in.join_xid);
+	receive_ack(a, w.in.join_xid);
 }
 
 /* Whatever it wants sent is lost, until it ends. */
 static void
-wait(void)
+test_wait(void)
 {
 	for (int i = 0; async_worker_is_going(&w) && i < 10000; i++) {
 		while (async_worker_next(&w, now, &o)) {
 			if (o.count > 0)
-				left(o.count);
+				count_sent(o.count);
 			else if (o.message[0] == CONTROL_JOIN)
-				hears(ack, w.in.join_xid);
+				receive_ack(ack, w.in.join_xid);
 		}
 		if (async_worker_is_going(&w))
 			now = async_worker_deadline_ns(&w);
@@ -332,46 +333,52 @@ test_ends(void)
 	    .status = CONTROL_GONE, .seg = seg_word(0, 0, 1) };
 	uint64_t since;
 
-	fresh(&(struct async_worker_conf){ 0 });
-	says(CONTROL_JOIN, 0);
+	make_worker(&(struct async_worker_conf){ 0 });
+	writes_control(CONTROL_JOIN, 0);
 	no.status = CONTROL_NO_ROOM;
-	hears(no, 77);
-	over(ASYNC_WORKER_GOING, "job 3: refused: no room");
+	receive_ack(no, 77);
+	ended_with(ASYNC_WORKER_GOING, "job 3: refused: no room");
 	member(&ack, &(struct async_worker_conf){ 0 });
 	async_worker_commit(&w, now);
-	comes(0, 0, 2);
+	receive_rounds(0, 0, 2);
 	since = now;
-	wait();
-	over(ASYNC_WORKER_STUCK, "job 3: no round 0 of segment 3 after 5.0 s; "
+	test_wait();
+	ended_with(ASYNC_WORKER_STUCK,
+	    "job 3: no round 0 of segment 3 after 5.0 s; "
 	    "1 members had joined, 2 contributions are needed");
 	ok(now >= since + 5 * SECOND && now < since + 6 * SECOND, "in time");
 	member(&ack, &(struct async_worker_conf){ 0 });
-	hears(gone, 1);
-	over(ASYNC_WORKER_GONE, "job 3: round 0 of segment 1 is not kept any "
+	receive_ack(gone, 1);
+	ended_with(ASYNC_WORKER_GONE,
+	    "job 3: round 0 of segment 1 is not kept any "
 	    "more; restore weights that all workers share");
-	again(3, 2);
-	over(ASYNC_WORKER_AHEAD, "job 3: round 3 of segment 0 is news to the "
+	join_again(3, 2);
+	ended_with(ASYNC_WORKER_AHEAD,
+	    "job 3: round 3 of segment 0 is news to the "
 	    "switch, which has been restarted; restore weights that all "
 	    "workers share");
-	again(3, 5);
+	join_again(3, 5);
 	ok(async_worker_is_going(&w) && !async_worker_is_ready(&w, true, now) &&
-	    says(CONTROL_HELP, seg_word(2, 0, 0)),
+	    writes_control(CONTROL_HELP, seg_word(2, 0, 0)),
 	    "let in again it asks to be shown its last result");
 	vec[0]++;
-	comes(2, 0, 0);
-	over(ASYNC_WORKER_OTHER, "job 3: round 2 of segment 0 is another at "
+	receive_rounds(2, 0, 0);
+	ended_with(ASYNC_WORKER_OTHER,
+	    "job 3: round 2 of segment 0 is another at "
 	    "the switch, which has been restarted; restore weights that all "
 	    "workers share");
-	again(3, 5);
-	wait();
-	over(ASYNC_WORKER_SILENT, "job 3: round 2 of segment 0 is not shown "
+	join_again(3, 5);
+	test_wait();
+	ended_with(ASYNC_WORKER_SILENT,
+	    "job 3: round 2 of segment 0 is not shown "
 	    "by the switch, which may have been restarted; restore weights "
 	    "that all workers share");
-	again(3, 5);
-	comes(2, 0, 0);
+	join_again(3, 5);
+	receive_rounds(2, 0, 0);
 	ok(async_worker_is_ready(&w, true, now), "with its own it goes on");
 	async_worker_leave(&w, now);
-	ok(!async_worker_is_ready(&w, true, now) && says(CONTROL_LEAVE, 0),
+	ok(!async_worker_is_ready(&w, true, now) &&
+		writes_control(CONTROL_LEAVE, 0),
 	    "and leaves when it is asked to");
 }
 
@@ -385,7 +392,7 @@ struct server {
 };
 
 static bool
-lost(struct server *s)
+lose_packet(struct server *s)
 {
 	return rng_double(&s->rng) < s->loss;
 }
@@ -404,8 +411,8 @@ server_takes(struct server *s, uint32_t push, uint32_t i)
 	s->push++;
 	s->have = 0;
 	for (uint32_t k = 0; k < SEGS; k++) {
-		if (!lost(s))
-			comes(push, k, k);
+		if (!lose_packet(s))
+			receive_rounds(push, k, k);
 	}
 }
 
@@ -419,21 +426,21 @@ exchange(struct server *s)
 		const uint32_t n = o.count > 2 ? o.count - 1 : o.count;
 
 		if (o.count == 0 && o.message[0] == CONTROL_HELP &&
-		    g.iteration < s->push && !lost(s) && !lost(s))
-			comes(g.iteration, g.index, g.index);
+		    g.iteration < s->push && !lose_packet(s) && !lose_packet(s))
+			receive_rounds(g.iteration, g.index, g.index);
 		if (o.count == 0)
 			continue;
 		async_worker_count_sent(&w, &o, n, now);
 		async_worker_note_room(&w);
 		for (uint32_t i = 0; i < n; i++) {
-			if (!lost(s))
+			if (!lose_packet(s))
 				server_takes(s, o.iteration, o.first + i);
 		}
 	}
 	for (uint32_t i = 0; i < SEGS && s->have > 0 && now >= s->quiet_ns;
 	    i++) {
-		if (!s->has[i] && !lost(s))
-			asked(s->push, i);
+		if (!s->has[i] && !lose_packet(s))
+			receive_help(s->push, i);
 	}
 }
 

@@ -18,7 +18,7 @@ static const struct membership_conf worker = { .type = CONTROL_WORKER,
 	.floats_max = 366, .xid = 77, .give_up_ns = 5 * SECOND };
 
 static struct membership
-fresh(const struct membership_conf *cf)
+make_member(const struct membership_conf *cf)
 {
 	struct membership m;
 
@@ -28,7 +28,7 @@ fresh(const struct membership_conf *cf)
 
 /* What is sent at now_ns: its action, or 0. */
 static unsigned
-says(struct membership *m, uint64_t now_ns)
+write_message(struct membership *m, uint64_t now_ns)
 {
 	const struct membership_place at = { 9, 0xabc, true };
 	const bool joins = membership_join_is_due(m, now_ns);
@@ -44,8 +44,8 @@ says(struct membership *m, uint64_t now_ns)
 
 /* Hear an Ack of `action` under that xid. */
 static enum membership_news
-hears(struct membership *m, uint16_t job, uint32_t xid, struct control_ack a,
-    uint64_t now_ns)
+receive_ack(struct membership *m, uint16_t job, uint32_t xid,
+    struct control_ack a, uint64_t now_ns)
 {
 	uint8_t p[CONTROL_MAX_BYTES];
 	struct control c;
@@ -57,7 +57,8 @@ hears(struct membership *m, uint16_t job, uint32_t xid, struct control_ack a,
 }
 
 static enum membership_news
-told(struct membership *m, enum control_action action, uint64_t now_ns)
+receive_action(
+    struct membership *m, enum control_action action, uint64_t now_ns)
 {
 	uint8_t p[CONTROL_MAX_BYTES];
 	struct control c;
@@ -76,45 +77,47 @@ static const struct control_ack in = { .action = CONTROL_JOIN, .floats = 30,
 static struct membership
 member(void)
 {
-	struct membership m = fresh(&worker);
+	struct membership m = make_member(&worker);
 
-	says(&m, 1);
-	hears(&m, 3, 77, in, 2);
+	write_message(&m, 1);
+	receive_ack(&m, 3, 77, in, 2);
 	return m;
 }
 
 static void
-joins(void)
+test_join(void)
 {
-	struct membership m = fresh(&worker);
+	struct membership m = make_member(&worker);
 
-	ok(says(&m, 1) == CONTROL_JOIN && join.type == CONTROL_WORKER &&
-	    join.worker == 5 && join.async && join.elements == 100 &&
-	    join.next == 9 && join.crc == 0xabc && join.again &&
-	    join.floats == 0 && sent.job == 3 && sent.xid == 77,
+	ok(write_message(&m, 1) == CONTROL_JOIN &&
+		join.type == CONTROL_WORKER && join.worker == 5 && join.async &&
+		join.elements == 100 && join.next == 9 && join.crc == 0xabc &&
+		join.again && join.floats == 0 && sent.job == 3 &&
+		sent.xid == 77,
 	    "a Join says who it is and where it stands");
-	ok(says(&m, 2) == 0 && membership_deadline_ns(&m) == 20 * MS + 1,
+	ok(write_message(&m, 2) == 0 &&
+		membership_deadline_ns(&m) == 20 * MS + 1,
 	    "and is not repeated at once");
-	ok(says(&m, 20 * MS + 1) == CONTROL_JOIN && sent.xid == 77 &&
+	ok(write_message(&m, 20 * MS + 1) == CONTROL_JOIN && sent.xid == 77 &&
 	    membership_deadline_ns(&m) == 60 * MS + 1,
 	    "without an answer it is, the same, after twice as long");
-	ok(hears(&m, 3, 76, in, 21 * MS) == MEMBERSHIP_IGNORED &&
-	    hears(&m, 4, 77, in, 21 * MS) == MEMBERSHIP_IGNORED &&
+	ok(receive_ack(&m, 3, 76, in, 21 * MS) == MEMBERSHIP_IGNORED &&
+	    receive_ack(&m, 4, 77, in, 21 * MS) == MEMBERSHIP_IGNORED &&
 	    m.ignored == 2, "Acks of others mean nothing");
-	ok(hears(&m, 3, 77, in, 21 * MS) == MEMBERSHIP_IN &&
+	ok(receive_ack(&m, 3, 77, in, 21 * MS) == MEMBERSHIP_IN &&
 	    membership_works(&m) && m.floats == 30 && m.segs == 4 &&
 	    m.job_next == 12 && m.h == 4 && m.members == 2,
 	    "its own lets it in");
 	ok(membership_deadline_ns(&m) == 20 * MS + 1 + 3 * SECOND &&
-		says(&m, membership_deadline_ns(&m)) == CONTROL_JOIN &&
+		write_message(&m, membership_deadline_ns(&m)) == CONTROL_JOIN &&
 		sent.xid == 78 && join.floats == 30,
 	    "silent for a third of 9 s: a sign of life");
-	ok(hears(&m, 3, 78, in, 3100 * MS) == MEMBERSHIP_STAYS,
+	ok(receive_ack(&m, 3, 78, in, 3100 * MS) == MEMBERSHIP_STAYS,
 	    "whose answer changes nothing");
-	says(&m, 6100 * MS + 1);
+	write_message(&m, 6100 * MS + 1);
 	membership_xid(&m);
-	ok(says(&m, 6200 * MS) == CONTROL_JOIN && sent.xid == 81 &&
-	    hears(&m, 3, 79, in, 6200 * MS) == MEMBERSHIP_STAYS &&
+	ok(write_message(&m, 6200 * MS) == CONTROL_JOIN && sent.xid == 81 &&
+	    receive_ack(&m, 3, 79, in, 6200 * MS) == MEMBERSHIP_STAYS &&
 	    membership_deadline_ns(&m) == 9200 * MS,
 	    "a Join after another request is a new one, either Ack will do");
 	membership_note_sent(&m, 7000 * MS);
@@ -125,14 +128,16 @@ joins(void)
 static void
 refused(struct control_ack no, const char *words)
 {
-	struct membership m = fresh(&worker);
+	struct membership m = make_member(&worker);
 
 	no.action = CONTROL_JOIN;
-	says(&m, 1);
-	ok(hears(&m, 3, 77, no, 2) == MEMBERSHIP_ENDED &&
-	    m.end == MEMBERSHIP_REFUSED && says(&m, 100 * SECOND) == 0 &&
-	    membership_deadline_ns(&m) == MEMBERSHIP_NEVER && strcmp(
-	    membership_why(&m, why), words) == 0, "%s", why);
+	write_message(&m, 1);
+	ok(receive_ack(&m, 3, 77, no, 2) == MEMBERSHIP_ENDED &&
+		m.end == MEMBERSHIP_REFUSED &&
+		write_message(&m, 100 * SECOND) == 0 &&
+		membership_deadline_ns(&m) == MEMBERSHIP_NEVER &&
+		strcmp(membership_why(&m, why), words) == 0,
+	    "%s", why);
 }
 
 static void
@@ -162,61 +167,65 @@ refusals(void)
 }
 
 static void
-ends(void)
+test_end(void)
 {
-	struct membership m = fresh(&worker);
+	struct membership m = make_member(&worker);
 	uint64_t now = 1;
 
 	while (m.end == MEMBERSHIP_GOING && now < 60 * SECOND) {
-		says(&m, now);
+		write_message(&m, now);
 		now = membership_deadline_ns(&m);
 	}
 	ok(m.end == MEMBERSHIP_UNANSWERED && m.joins == 10 && strcmp(
 	    membership_why(&m, why), "job 3: no answer to a Join after 5.0 s;"
 	    " is a switch there?") == 0, "it gives up in time: %s", why);
 	m = member();
-	ok(told(&m, CONTROL_RESET, 3) == MEMBERSHIP_ENDED &&
-	    m.end == MEMBERSHIP_RESET && says(&m, 1000 * SECOND) == 0,
+	ok(receive_action(&m, CONTROL_RESET, 3) == MEMBERSHIP_ENDED &&
+	    m.end == MEMBERSHIP_RESET && write_message(&m, 1000 * SECOND) == 0,
 	    "a Reset ends it: %s", membership_why(&m, why));
 }
 
 static void
-halts(void)
+test_halt(void)
 {
 	struct control_ack not_yet = { .action = CONTROL_JOIN,
 	    .status = CONTROL_NOT_READY }, closed = in;
 	struct membership m = member();
 
-	ok(told(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_HALTED &&
-	    !membership_works(&m) &&
-	    told(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_NOTHING, "halted");
+	ok(receive_action(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_HALTED &&
+		!membership_works(&m) &&
+		receive_action(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_NOTHING,
+	    "halted");
 	ok(membership_deadline_ns(&m) == 2 * SECOND &&
-	    says(&m, 2 * SECOND) == CONTROL_JOIN &&
-	    hears(&m, 3, 78, not_yet, 2 * SECOND) == MEMBERSHIP_NOTHING &&
+	    write_message(&m, 2 * SECOND) == CONTROL_JOIN &&
+	    receive_ack(&m, 3, 78, not_yet, 2 * SECOND) == MEMBERSHIP_NOTHING &&
 	    membership_deadline_ns(&m) == 3 * SECOND, "a Join once a second");
-	says(&m, 3 * SECOND);
-	ok(hears(&m, 3, 79, in, 3 * SECOND) == MEMBERSHIP_RESUMED &&
+	write_message(&m, 3 * SECOND);
+	ok(receive_ack(&m, 3, 79, in, 3 * SECOND) == MEMBERSHIP_RESUMED &&
 	    membership_works(&m), "until it is let in again");
-	told(&m, CONTROL_HALT, 4 * SECOND);
-	ok(told(&m, CONTROL_RESUME, 5 * SECOND) == MEMBERSHIP_RESUMED &&
-	    membership_works(&m) && membership_deadline_ns(&m) == 6 * SECOND,
+	receive_action(&m, CONTROL_HALT, 4 * SECOND);
+	ok(receive_action(&m, CONTROL_RESUME, 5 * SECOND) ==
+		    MEMBERSHIP_RESUMED &&
+		membership_works(&m) &&
+		membership_deadline_ns(&m) == 6 * SECOND,
 	    "or told to go on");
-	ok(told(&m, CONTROL_HELP, 5 * SECOND) == MEMBERSHIP_ASKED &&
+	ok(receive_action(&m, CONTROL_HELP, 5 * SECOND) == MEMBERSHIP_ASKED &&
 	    m.seg.iteration == 4 && m.seg.index == 2, "asked for a segment");
 	closed.closed = true;
-	m = fresh(&worker);
-	says(&m, 1);
-	ok(hears(&m, 3, 77, closed, 1) == MEMBERSHIP_IN && m.closed &&
+	m = make_member(&worker);
+	write_message(&m, 1);
+	ok(receive_ack(&m, 3, 77, closed, 1) == MEMBERSHIP_IN && m.closed &&
 	    membership_deadline_ns(&m) == 50 * MS + 1,
 	    "others are still to join: it asks again in 50 ms");
-	told(&m, CONTROL_HALT, 2);
-	told(&m, CONTROL_RESUME, 3);
-	ok(membership_deadline_ns(&m) <= 2 + SECOND && says(&m, 2 + SECOND) ==
-	    CONTROL_JOIN, "also after a Halt");
+	receive_action(&m, CONTROL_HALT, 2);
+	receive_action(&m, CONTROL_RESUME, 3);
+	ok(membership_deadline_ns(&m) <= 2 + SECOND &&
+		write_message(&m, 2 + SECOND) == CONTROL_JOIN,
+	    "also after a Halt");
 }
 
 static void
-loses(void)
+test_loss(void)
 {
 	const struct control_ack out = { .action = CONTROL_HELP,
 	    .status = CONTROL_NOT_MEMBER, .seg = 1 };
@@ -225,45 +234,45 @@ loses(void)
 	const struct control_ack left = { .action = CONTROL_LEAVE };
 	struct membership m = member();
 
-	ok(hears(&m, 3, 5, gone, 2) == MEMBERSHIP_LOST &&
+	ok(receive_ack(&m, 3, 5, gone, 2) == MEMBERSHIP_LOST &&
 	    m.seg.iteration == 8 && m.seg.index == 1,
 	    "a result that nobody has is told");
-	ok(hears(&m, 0, 5, out, 2) == MEMBERSHIP_OUT &&
-	    !membership_works(&m) && says(&m, 2) == CONTROL_JOIN,
+	ok(receive_ack(&m, 0, 5, out, 2) == MEMBERSHIP_OUT &&
+	    !membership_works(&m) && write_message(&m, 2) == CONTROL_JOIN,
 	    "no member any more, under job 0: it joins again");
-	ok(hears(&m, 3, 78, in, 3) == MEMBERSHIP_IN, "and is in again");
+	ok(receive_ack(&m, 3, 78, in, 3) == MEMBERSHIP_IN, "and is in again");
 	membership_leave(&m, 4);
-	ok(says(&m, 4) == CONTROL_LEAVE && says(&m, 5) == 0 &&
-	    says(&m, 20000004) == CONTROL_LEAVE, "Leave is repeated");
-	ok(hears(&m, 3, 79, left, 6) == MEMBERSHIP_ENDED &&
+	ok(write_message(&m, 4) == CONTROL_LEAVE && write_message(&m, 5) == 0 &&
+	    write_message(&m, 20000004) == CONTROL_LEAVE, "Leave is repeated");
+	ok(receive_ack(&m, 3, 79, left, 6) == MEMBERSHIP_ENDED &&
 	    m.end == MEMBERSHIP_LEFT && membership_why(&m, why)[0] == '\0',
 	    "until it is heard");
-	m = fresh(&worker);
+	m = make_member(&worker);
 	membership_leave(&m, 4);
 	ok(m.end == MEMBERSHIP_LEFT, "who is not in need not leave");
 	m = member();
 	membership_leave(&m, 4);
 	for (uint64_t now = 4; m.end == MEMBERSHIP_GOING;
 	    now = membership_deadline_ns(&m))
-		says(&m, now);
+		write_message(&m, now);
 	ok(m.leaves == MEMBERSHIP_LEAVES && m.end == MEMBERSHIP_LEFT,
 	    "or until it has been said often enough");
 }
 
 /* A switch below another never gives up, and goes by its own number. */
 static void
-child(void)
+test_switch(void)
 {
 	const struct membership_conf cf = { .type = CONTROL_SWITCH, .job = 3,
 	    .number = 2, .elements = 100, .floats = 30, .floats_max = 30,
 	    .xid = 77, .give_up_ns = MEMBERSHIP_NEVER };
 	struct control_ack no = { .action = CONTROL_JOIN,
 	    .status = CONTROL_BAD_VALUE };
-	struct membership m = fresh(&cf), gone;
+	struct membership m = make_member(&cf), gone;
 	uint64_t now = 1;
 
 	while (now < 1000 * SECOND) {
-		says(&m, now);
+		write_message(&m, now);
 		now = membership_deadline_ns(&m);
 	}
 	ok(m.end == MEMBERSHIP_GOING && sent.xid == 77 &&
@@ -271,13 +280,13 @@ child(void)
 	    join.floats == 30, "a switch asks its parent until it answers");
 	no.async = true;
 	gone = m;
-	hears(&gone, 3, 77, no, now);
+	receive_ack(&gone, 3, 77, no, now);
 	ok(strcmp(membership_why(&gone, why), "job 3: refused: the switch "
 	    "sums asynchronously; start innet-switch with --async") == 0, "%s",
 	    why);
-	ok(hears(&m, 3, 77, in, now) == MEMBERSHIP_IN &&
-	    told(&m, CONTROL_HALT, now) == MEMBERSHIP_HALTED &&
-	    told(&m, CONTROL_RESUME, now) == MEMBERSHIP_RESUMED,
+	ok(receive_ack(&m, 3, 77, in, now) == MEMBERSHIP_IN &&
+	    receive_action(&m, CONTROL_HALT, now) == MEMBERSHIP_HALTED &&
+	    receive_action(&m, CONTROL_RESUME, now) == MEMBERSHIP_RESUMED,
 	    "and hears of what it is to pass on");
 }
 
@@ -292,10 +301,10 @@ passes(void)
 
 	cf.channel = &ch;
 	cf.tagged = a.tagged = true;
-	m = fresh(&cf);
-	says(&m, 1);
+	m = make_member(&cf);
+	write_message(&m, 1);
 	ch.cookie[0] = 'N';
-	hears(&m, 3, 77, a, 2);
+	receive_ack(&m, 3, 77, a, 2);
 	ok(memcmp(m.tags.cookie, ch.cookie, TAG_COOKIE_BYTES) == 0 &&
 	    m.tags.on, "proofs are of the pass that let us in");
 }
@@ -305,40 +314,42 @@ static void
 doubts(void)
 {
 	struct control c = { .action = CONTROL_ACK, .job = 3, .xid = 77 };
-	struct membership m = fresh(&worker);
+	struct membership m = make_member(&worker);
 
-	says(&m, 1);
+	write_message(&m, 1);
 	membership_receive_doubtful(&m, CHANNEL_CLIENT_CHALLENGED, &c, 2);
-	ok(says(&m, 2) == CONTROL_JOIN && sent.xid == 77,
+	ok(write_message(&m, 2) == CONTROL_JOIN && sent.xid == 77,
 	    "challenged: at once the same again, under the same xid");
 	membership_receive_doubtful(&m, CHANNEL_CLIENT_HINT, &c, 3);
-	ok(m.end == MEMBERSHIP_GOING && says(&m, 5 * SECOND + 1) == 0 &&
-	    m.end == MEMBERSHIP_KEYED &&
-	    strstr(membership_why(&m, why), "it has another key") != NULL,
+	ok(m.end == MEMBERSHIP_GOING &&
+		write_message(&m, 5 * SECOND + 1) == 0 &&
+		m.end == MEMBERSHIP_KEYED &&
+		strstr(membership_why(&m, why), "it has another key") != NULL,
 	    "a hint of another key is what is said when patience ends");
-	m = fresh(&worker);
-	says(&m, 1);
+	m = make_member(&worker);
+	write_message(&m, 1);
 	membership_receive_doubtful(&m, CHANNEL_CLIENT_BAD, &c, 3);
-	says(&m, 5 * SECOND + 1);
+	write_message(&m, 5 * SECOND + 1);
 	ok(strstr(membership_why(&m, why), "are not sealed") != NULL,
 	    "and so is what has no seal");
 	m = member();
 	c.xid = 9;
 	membership_receive_doubtful(
 	    &m, CHANNEL_CLIENT_HINT, &c, 3 + MEMBERSHIP_HINT_NS);
-	ok(says(&m, 3 + MEMBERSHIP_HINT_NS) == CONTROL_JOIN && m.joined,
+	ok(write_message(&m, 3 + MEMBERSHIP_HINT_NS) == CONTROL_JOIN &&
+		m.joined,
 	    "who may be forgotten joins once more, and stays what he is");
 	membership_receive_doubtful(
 	    &m, CHANNEL_CLIENT_HINT, &c, 4 + MEMBERSHIP_HINT_NS);
-	ok(says(&m, 4 + MEMBERSHIP_HINT_NS) == 0, "not for each hint");
-	ok(hears(&m, 3, m.join_xid, in, 5 + MEMBERSHIP_HINT_NS) ==
+	ok(write_message(&m, 4 + MEMBERSHIP_HINT_NS) == 0, "not for each hint");
+	ok(receive_ack(&m, 3, m.join_xid, in, 5 + MEMBERSHIP_HINT_NS) ==
 	    MEMBERSHIP_STAYS, "if he is known still");
 	membership_join(&m, 6 * SECOND);
-	says(&m, 6 * SECOND);
+	write_message(&m, 6 * SECOND);
 	membership_receive_doubtful(
 	    &m, CHANNEL_CLIENT_CHALLENGED, &c, 6 * SECOND + 1);
-	says(&m, 6 * SECOND + 1);
-	ok(hears(&m, 3, m.join_xid, in, 6 * SECOND + 2) == MEMBERSHIP_IN,
+	write_message(&m, 6 * SECOND + 1);
+	ok(receive_ack(&m, 3, m.join_xid, in, 6 * SECOND + 2) == MEMBERSHIP_IN,
 	    "who was challenged for it is let in anew");
 }
 
@@ -347,12 +358,12 @@ main(void)
 {
 	passes();
 	doubts();
-	joins();
+	test_join();
 	refusals();
-	ends();
-	halts();
-	loses();
-	child();
+	test_end();
+	test_halt();
+	test_loss();
+	test_switch();
 	ok(foretold, "a Join is foretold, to who computes where it stands");
 	return tap_end();
 }

@@ -8,7 +8,7 @@ enum { STATE = 300 * TRANSFER_CHUNK_BYTES + 7, MS = 1000000 };
 
 /* Numbers that tell their place. */
 static uint8_t *
-made(uint32_t bytes)
+make_state(uint32_t bytes)
 {
 	uint8_t *p = malloc(bytes + 1u);
 
@@ -45,7 +45,7 @@ answer(struct state_sender *d, struct state_receiver *h, const uint8_t *msg,
 
 /* A state of so many bytes over a network that loses; ns, Chunks sent. */
 static uint64_t
-hand(uint32_t bytes, double loss, uint32_t *chunks)
+transfer_state(uint32_t bytes, double loss, uint32_t *chunks)
 {
 	struct state_sender d = { .worker = 4 };
 	struct rng r = rng_seed(bytes);
@@ -63,7 +63,7 @@ hand(uint32_t bytes, double loss, uint32_t *chunks)
 				    now);
 			if (d.wanted)
 				state_sender_set_snapshot(
-				    &d, made(bytes), bytes, 9, now);
+				    &d, make_state(bytes), bytes, 9, now);
 		}
 		if (h.end == STATE_RECEIVER_GOING &&
 		    state_receiver_deadline_ns(&h) > now)
@@ -83,18 +83,22 @@ test_hand(void)
 {
 	uint32_t n;
 
-	ok(hand(STATE, 0, &n) < 50 * MS && n <= 305, "a state is handed over");
-	ok(hand(0, 0, &n) < 50 * MS && hand(1, 0, &n) < 50 * MS &&
-	    hand(TRANSFER_CHUNK_BYTES, 0, &n) < 50 * MS,
+	ok(transfer_state(STATE, 0, &n) < 50 * MS && n <= 305,
+	    "a state is handed over");
+	ok(transfer_state(0, 0, &n) < 50 * MS &&
+		transfer_state(1, 0, &n) < 50 * MS &&
+		transfer_state(TRANSFER_CHUNK_BYTES, 0, &n) < 50 * MS,
 	    "one of nothing, one byte, one chunk");
-	ok(hand(STATE, 0.2, &n) < (uint64_t)2000 * MS && n < 500,
+	ok(transfer_state(STATE, 0.2, &n) < (uint64_t)2000 * MS && n < 500,
 	    "a fifth is lost: it comes, and little of it twice (%u)", n);
-	ok(hand(STATE, 0.8, &n) != UINT64_MAX, "most is lost: it comes");
+	ok(transfer_state(STATE, 0.8, &n) != UINT64_MAX,
+	    "most is lost: it comes");
 }
 
 /* What receiver h takes of a Chunk that is made up. */
 static void
-take(struct state_receiver *h, struct transfer_chunk k, uint64_t now_ns)
+receive_chunk(
+    struct state_receiver *h, struct transfer_chunk k, uint64_t now_ns)
 {
 	static const uint8_t zero[TRANSFER_CHUNK_BYTES];
 
@@ -113,13 +117,13 @@ test_heir(void)
 
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
 	for (int i = 0; i < TRANSFER_TRIES; i++)
-		take(&h, k, 0);
+		receive_chunk(&h, k, 0);
 	ok(h.end == STATE_RECEIVER_REFUSED && h.status == CONTROL_BAD_VALUE,
 	    "what is not what was sent is asked for so often, no more");
 	state_receiver_free(&h);
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
 	state_receiver_next(&h, 0, msg);
-	take(&h, (struct transfer_chunk){ .ready = false }, 500 * MS);
+	receive_chunk(&h, (struct transfer_chunk){ .ready = false }, 500 * MS);
 	ok(state_receiver_next(&h, (uint64_t)1000 * MS, msg) == 0 &&
 		h.end == STATE_RECEIVER_UNANSWERED,
 	    "a sender with nothing is no news");
@@ -131,23 +135,23 @@ test_heir(void)
 	ok(h.end == STATE_RECEIVER_REFUSED, "refused: the end");
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
 	k.bytes = 2 * TRANSFER_CHUNK_BYTES;
-	take(&h, k, 0);
+	receive_chunk(&h, k, 0);
 	k.snapshot = 4;
 	k.index = 1;
 	k.crc = crc32c(0, (uint8_t[2 * TRANSFER_CHUNK_BYTES]){ 0 },
 	    2 * TRANSFER_CHUNK_BYTES);
-	take(&h, k, 0);
+	receive_chunk(&h, k, 0);
 	ok(h.end == STATE_RECEIVER_GOING && h.here == 1,
 	    "another snapshot: all anew");
 	k.index = 0;
-	take(&h, k, 0);
+	receive_chunk(&h, k, 0);
 	ok(h.end == STATE_RECEIVER_HAS, "and it is there");
 	state_receiver_free(&h);
 }
 
 /* Worker w joins, and gives its state. */
 static void
-join(uint32_t w)
+join_worker(uint32_t w)
 {
 	struct control_ack a;
 
@@ -158,7 +162,7 @@ join(uint32_t w)
 
 /* Worker w asks from that port: the Ack's status, -1 without one. */
 static int
-fetch(uint16_t port, uint32_t w, bool waits)
+send_fetch(uint16_t port, uint32_t w, bool waits)
 {
 	const struct transfer_fetch f = { .worker = w, .count = 1,
 	    .waits = waits };
@@ -171,7 +175,7 @@ fetch(uint16_t port, uint32_t w, bool waits)
 
 /* The port to which that action was sent last, 0 if to none; its receiver. */
 static uint16_t
-sent(enum control_action action, uint16_t *receiver)
+find_sent(enum control_action action, uint16_t *receiver)
 {
 	struct control c;
 
@@ -190,7 +194,7 @@ sent(enum control_action action, uint16_t *receiver)
 
 /* A Chunk of nothing from worker w for that receiver. */
 static void
-chunk(uint32_t w, uint16_t receiver)
+send_chunk(uint32_t w, uint16_t receiver)
 {
 	const struct transfer_chunk k = { .receiver = receiver, .ready = true,
 	    .snapshot = 1, .sender = w };
@@ -208,36 +212,41 @@ test_relay(void)
 	uint16_t receiver = 0;
 
 	rig_open(&cf, 0);
-	ok(fetch(2000, 7, false) == CONTROL_NO_JOB, "no job, no state");
+	ok(send_fetch(2000, 7, false) == CONTROL_NO_JOB, "no job, no state");
 	for (uint32_t w = 0; w < 3; w++)
-		join(w);
-	ok(fetch(2000, 7, false) == -1 && sent(CONTROL_FETCH, &receiver) ==
-	    1000 && receiver == 1, "the least worker is the sender");
-	ok(fetch(2001, 0, false) == -1 && sent(CONTROL_FETCH, &receiver) ==
-	    1001 && receiver == 2, "but not to itself, come back");
-	chunk(0, 1);
-	ok(sent(CONTROL_CHUNK, &receiver) == 2000 && receiver == 0,
+		join_worker(w);
+	ok(send_fetch(2000, 7, false) == -1 &&
+		find_sent(CONTROL_FETCH, &receiver) == 1000 && receiver == 1,
+	    "the least worker is the sender");
+	ok(send_fetch(2001, 0, false) == -1 &&
+		find_sent(CONTROL_FETCH, &receiver) == 1001 && receiver == 2,
+	    "but not to itself, come back");
+	send_chunk(0, 1);
+	ok(find_sent(CONTROL_CHUNK, &receiver) == 2000 && receiver == 0,
 	    "what it gives goes to who asked");
-	chunk(2, 1);
-	ok(sent(CONTROL_CHUNK, NULL) == 0, "not what another says");
-	chunk(0, 3);
-	chunk(0, 0);
-	chunk(0, UINT16_MAX);
-	ok(sent(CONTROL_CHUNK, NULL) == 0 && rig.n[ISWITCH_BAD_CONTROL] == 4,
+	send_chunk(2, 1);
+	ok(find_sent(CONTROL_CHUNK, NULL) == 0, "not what another says");
+	send_chunk(0, 3);
+	send_chunk(0, 0);
+	send_chunk(0, UINT16_MAX);
+	ok(find_sent(CONTROL_CHUNK, NULL) == 0 &&
+		rig.n[ISWITCH_BAD_CONTROL] == 4,
 	    "nor for nobody");
 	for (int i = 0; i < ISWITCH_FETCH_TRIES; i++)
-		fetch(2000, 7, false);
-	ok(sent(CONTROL_FETCH, NULL) == 1000, "a sender has some time");
-	fetch(2000, 7, false);
-	ok(sent(CONTROL_FETCH, NULL) == 1001, "then it is another's turn");
+		send_fetch(2000, 7, false);
+	ok(find_sent(CONTROL_FETCH, NULL) == 1000, "a sender has some time");
+	send_fetch(2000, 7, false);
+	ok(find_sent(CONTROL_FETCH, NULL) == 1001, "then it is another's turn");
 	for (int i = 0; i < 2 * ISWITCH_FETCH_TRIES + 2; i++)
-		fetch(2000, 7, false);
-	ok(sent(CONTROL_FETCH, NULL) == 1000, "and in the end the first's");
+		send_fetch(2000, 7, false);
+	ok(find_sent(CONTROL_FETCH, NULL) == 1000,
+	    "and in the end the first's");
 	for (uint16_t i = 2; i < ISWITCH_RECEIVERS; i++)
-		fetch((uint16_t)(2000 + i), 7, false);
-	ok(fetch(3000, 7, false) == CONTROL_NO_ROOM, "so many ask at a time");
+		send_fetch((uint16_t)(2000 + i), 7, false);
+	ok(send_fetch(3000, 7, false) == CONTROL_NO_ROOM,
+	    "so many ask at a time");
 	rig_now += (uint64_t)ISWITCH_RECEIVER_NS + 1;
-	ok(fetch(3000, 7, false) == -1, "until they are silent");
+	ok(send_fetch(3000, 7, false) == -1, "until they are silent");
 	rigged_close(&rig_plane);
 }
 
@@ -247,10 +256,11 @@ test_waits(void)
 	const struct job_conf cf = rig_conf(2);
 
 	rig_open(&cf, 0);
-	join(0);
-	join(1);
-	fetch(2000, 1, true);
-	ok(rig.job[0]->core.halted && sent(CONTROL_HALT, NULL) == UINT16_MAX,
+	join_worker(0);
+	join_worker(1);
+	send_fetch(2000, 1, true);
+	ok(rig.job[0]->core.halted &&
+		find_sent(CONTROL_HALT, NULL) == UINT16_MAX,
 	    "the job waits for who asks");
 	rig_now += (uint64_t)ISWITCH_RECEIVER_NS - 1;
 	iswitch_run_deadlines(&rig, rig_now);
@@ -259,9 +269,10 @@ test_waits(void)
 	rig_now = iswitch_deadline_ns(&rig);
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
-	ok(!rig.job[0]->core.halted && sent(CONTROL_RESUME, NULL) == UINT16_MAX,
+	ok(!rig.job[0]->core.halted &&
+		find_sent(CONTROL_RESUME, NULL) == UINT16_MAX,
 	    "not for ever");
-	fetch(1001, 1, true);
+	send_fetch(1001, 1, true);
 	ok(rig.job[0]->core.halted, "again");
 	rig_control(1001, CONTROL_LEAVE, 1, NULL, 0,
 	    &(struct control_ack){ 0 });
@@ -270,8 +281,8 @@ test_waits(void)
 	rigged_close(&rig_plane);
 	rig_open(&cf, 0);
 	rig.cf.strict = true;
-	join(0);
-	fetch(2000, 1, false);
+	join_worker(0);
+	send_fetch(2000, 1, false);
 	ok(rig.job[0]->core.halted, "--strict: whoever asks");
 	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &(struct control_ack){ 0 });
 	ok(!rig.job[0]->core.halted, "but it is resumed by hand");
