@@ -67,13 +67,53 @@ struct loss_detect_view {
 };
 
 /* Return the bytes of a struct loss_detect for vectors of `segs` segments. */
+static inline uint64_t loss_detect_bytes(uint32_t segs);
+
+/* Make the state of a member that has just joined; NULL without memory. */
+static inline struct loss_detect * loss_detect_make(uint32_t segs);
+
+/* Start iteration t: the next segments of the member belong to it. */
+static inline void loss_detect_start(struct loss_detect *g, uint32_t segs,
+    int64_t t);
+
+/* Tell whether the member's part of segment i of t has arrived. */
+static inline bool loss_detect_has(const struct loss_detect_view *v, int64_t t,
+    uint32_t i);
+
+/*
+ * List the segments of [from, upto) of t that are lacking and have a slot, in a
+ * bitmap at room.  They count as requested.
+ */
+static inline struct repair_bitmap loss_detect_list_lacking(struct loss_detect
+    *g, const struct loss_detect_view *v, int64_t t, uint32_t from, uint32_t
+    upto, uint8_t *room);
+
+/*
+ * Count segment i of t, which has arrived and was added.  Returns true if a
+ * NACK is due for what is lacking of [*from, *upto).
+ */
+static inline bool loss_detect_receive(struct loss_detect *g, const struct
+    loss_detect_view *v, int64_t t, uint32_t i, uint32_t *from, uint32_t *upto);
+
+/*
+ * Count a repeated segment i of t.  If it was requested it had been late and
+ * not lost, so the slack doubles.
+ */
+static inline void loss_detect_duplicate(struct loss_detect *g, int64_t t,
+    uint32_t i);
+
+/* Count a Probe with that xid and mark; false if it is an old one. */
+static inline bool loss_detect_receive_probe(struct loss_detect *g, uint32_t
+    xid, uint32_t mark);
+
+/* implementation */
+
 static inline uint64_t
 loss_detect_bytes(uint32_t segs)
 {
 	return sizeof(struct loss_detect) + (segs + 7) / 8;
 }
 
-/* Make the state of a member that has just joined; NULL without memory. */
 static inline struct loss_detect *
 loss_detect_make(uint32_t segs)
 {
@@ -96,7 +136,6 @@ loss_detect_was_requested(const struct loss_detect *g, uint32_t i)
 	return (g->asked[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* Start iteration t: the next segments of the member belong to it. */
 static inline void
 loss_detect_start(struct loss_detect *g, uint32_t segs, int64_t t)
 {
@@ -110,17 +149,12 @@ loss_detect_start(struct loss_detect *g, uint32_t segs, int64_t t)
 	memset(g->asked, 0, (segs + 7) / 8);
 }
 
-/* Tell whether the member's part of segment i of t has arrived. */
 static inline bool
 loss_detect_has(const struct loss_detect_view *v, int64_t t, uint32_t i)
 {
 	return v->has(v->context, v->id, t, i);
 }
 
-/*
- * List the segments of [from, upto) of t that are lacking and have a slot, in a
- * bitmap at room.  They count as requested.
- */
 static inline struct repair_bitmap
 loss_detect_list_lacking(struct loss_detect *g,
     const struct loss_detect_view *v, int64_t t, uint32_t from, uint32_t upto,
@@ -141,10 +175,6 @@ loss_detect_list_lacking(struct loss_detect *g,
 	return b;
 }
 
-/*
- * Count segment i of t, which has arrived and was added.  Returns true if a
- * NACK is due for what is lacking of [*from, *upto).
- */
 static inline bool
 loss_detect_receive(struct loss_detect *g, const struct loss_detect_view *v,
     int64_t t, uint32_t i, uint32_t *from, uint32_t *upto)
@@ -174,10 +204,6 @@ loss_detect_receive(struct loss_detect *g, const struct loss_detect_view *v,
 	return true;
 }
 
-/*
- * Count a repeated segment i of t.  If it was requested it had been late and
- * not lost, so the slack doubles.
- */
 static inline void
 loss_detect_duplicate(struct loss_detect *g, int64_t t, uint32_t i)
 {
@@ -188,7 +214,6 @@ loss_detect_duplicate(struct loss_detect *g, int64_t t, uint32_t i)
 		g->slack *= 2;
 }
 
-/* Count a Probe with that xid and mark; false if it is an old one. */
 static inline bool
 loss_detect_receive_probe(struct loss_detect *g, uint32_t xid, uint32_t mark)
 {

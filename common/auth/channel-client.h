@@ -59,6 +59,31 @@ enum channel_client_news {
  * Open a channel with a key or NULL.  needs_cookie: the server is on another
  * machine, or there is a key.
  */
+static inline void channel_client_open(struct channel_client *ch, const struct
+    key *key, bool needs_cookie, const uint8_t nonce[COOKIE_NONCE_BYTES]);
+
+/* Has the server given us a cookie? */
+static inline bool channel_client_has_cookie(const struct channel_client *ch);
+
+/*
+ * Append the cookie, and the MAC if there is a key, to the request of len bytes
+ * at msg, which has room for CHANNEL_CLIENT_PAD_BYTES and
+ * CHANNEL_CLIENT_MORE_BYTES more.  Returns the new length.
+ */
+static inline size_t channel_client_protect(struct channel_client *ch, uint8_t
+    *msg, size_t len);
+
+/* Use a cookie of the server from now on; counters start again. */
+static inline void channel_client_adopt_cookie( struct channel_client *ch, const
+    uint8_t cookie[COOKIE_BYTES]);
+
+/* Classify c, the len bytes at msg, which came from the server's address. */
+static inline enum channel_client_news channel_client_receive(struct
+    channel_client *ch, const uint8_t *msg, size_t len, const struct control
+    *c);
+
+/* implementation */
+
 static inline void
 channel_client_open(struct channel_client *ch, const struct key *key,
     bool needs_cookie, const uint8_t nonce[COOKIE_NONCE_BYTES])
@@ -67,7 +92,6 @@ channel_client_open(struct channel_client *ch, const struct key *key,
 	cookie_init(ch->cookie, nonce);
 }
 
-/* Has the server given us a cookie? */
 static inline bool
 channel_client_has_cookie(const struct channel_client *ch)
 {
@@ -85,11 +109,6 @@ channel_client_note_xid(struct channel_client *ch, uint32_t xid)
 	ch->asked = true;
 }
 
-/*
- * Append the cookie, and the MAC if there is a key, to the request of len bytes
- * at msg, which has room for CHANNEL_CLIENT_PAD_BYTES and
- * CHANNEL_CLIENT_MORE_BYTES more.  Returns the new length.
- */
 static inline size_t
 channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 {
@@ -138,7 +157,6 @@ channel_client_is_late(const struct channel_client *ch, const struct control *c)
 	    ch->challenged && !control_newer(c->xid, ch->challenged_xid));
 }
 
-/* Use a cookie of the server from now on; counters start again. */
 static inline void
 channel_client_adopt_cookie(
     struct channel_client *ch, const uint8_t cookie[COOKIE_BYTES])
@@ -178,7 +196,6 @@ channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 	    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0);
 }
 
-/* Classify c, the len bytes at msg, which came from the server's address. */
 static inline enum channel_client_news
 channel_client_receive(struct channel_client *ch, const uint8_t *msg,
     size_t len, const struct control *c)

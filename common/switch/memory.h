@@ -25,6 +25,14 @@ enum {
 	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* least of ports */
 };
 
+/*
+ * For tools: print the plan and exit (--dry-run), exit if --memory is too
+ * small, or set the limits.
+ */
+static inline void plane_check_memory(struct plane_options *o);
+
+/* implementation */
+
 /* Add the slots of ports with these settings to *slots. */
 static inline void
 plane_add_slot_memory(const struct port_conf *cf, struct memory_part *slots)
@@ -169,10 +177,6 @@ plane_divide_memory(struct plane_options *o, uint64_t left)
 	o->plane.place.memory_bytes = hosts ? left - left / 4 : left;
 }
 
-/*
- * For tools: print the plan and exit (--dry-run), exit if --memory is too
- * small, or set the limits.
- */
 static inline void
 plane_check_memory(struct plane_options *o)
 {

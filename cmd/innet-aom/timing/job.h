@@ -178,6 +178,16 @@ void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
 void job_mark_loss(struct job *j, int64_t t, uint64_t now_ns, bool sure);
 
 /* Has member m sent in iteration t, which is open or being closed? */
+static inline bool job_has_sent(const struct job *j, uint32_t m, int64_t t);
+
+/* Return how many vectors a result of `vectors` lacks. */
+static inline uint32_t job_missing(const struct job *j, uint32_t vectors);
+
+/* Return the segments of a vector: announced, or seen so far. */
+static inline uint32_t job_segs(const struct job *j);
+
+/* implementation */
+
 static inline bool
 job_has_sent(const struct job *j, uint32_t m, int64_t t)
 {
@@ -189,14 +199,12 @@ job_has_sent(const struct job *j, uint32_t m, int64_t t)
 /* Return the iteration nearest to the newest whose low 24 bits are these. */
 int64_t job_unwrap(const struct job *j, uint32_t iteration);
 
-/* Return how many vectors a result of `vectors` lacks. */
 static inline uint32_t
 job_missing(const struct job *j, uint32_t vectors)
 {
 	return vectors < j->expected ? j->expected - vectors : 0;
 }
 
-/* Return the segments of a vector: announced, or seen so far. */
 static inline uint32_t
 job_segs(const struct job *j)
 {

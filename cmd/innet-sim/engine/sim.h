@@ -283,6 +283,23 @@ struct sim {
 
 enum { SIM_WRONG_BYTES = 200 };
 
+static inline enum sim_class sim_class_of(struct heap x);
+
+static inline uint32_t sim_id_of(struct heap x);
+
+/* Call the node's wake() at at_ns. */
+static inline void sim_wake(struct sim *s, const struct sim_node *n, uint64_t
+    at_ns);
+
+static inline struct sim_cluster * sim_cluster(const struct sim *s, uint16_t
+    id);
+
+/* Write p, stamped stamp_ns, to a capture. */
+static inline void sim_put_frame(const struct sim *s, struct pcapio_out *out,
+    const struct sim_packet *p, uint64_t stamp_ns);
+
+/* implementation */
+
 static inline enum sim_class
 sim_class_of(struct heap x)
 {
@@ -299,7 +316,6 @@ sim_id_of(struct heap x)
 void sim_schedule(struct sim *s, enum sim_class class, uint32_t id,
     uint64_t at_ns);
 
-/* Call the node's wake() at at_ns. */
 static inline void
 sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
 {
@@ -363,7 +379,6 @@ struct sim_pipe *sim_add_link(struct sim *s, struct sim_node *from,
     struct sim_node *to, uint64_t up_bps, uint64_t down_bps,
     uint64_t propagation_ns, double loss);
 
-/* Write p, stamped stamp_ns, to a capture. */
 static inline void
 sim_put_frame(const struct sim *s, struct pcapio_out *out,
     const struct sim_packet *p, uint64_t stamp_ns)

@@ -147,6 +147,45 @@ struct scenario {
 };
 
 /* Return the bytes that a link adds to each frame. */
+static inline uint32_t scenario_extra_bytes(const struct scenario *s);
+
+/* Do ages end with the run, and not with their cluster's last packet? */
+static inline bool scenario_ages_to_run(const struct scenario *s);
+
+static inline const struct scenario_switch * scenario_switches(const struct
+    scenario *s);
+
+static inline const struct scenario_link * scenario_links(const struct scenario
+    *s);
+
+static inline const struct scenario_server * scenario_servers(const struct
+    scenario *s);
+
+static inline const struct scenario_workers * scenario_workers(const struct
+    scenario *s);
+
+static inline const struct scenario_traffic * scenario_traffic(const struct
+    scenario *s);
+
+static inline const struct scenario_training * scenario_trainings(const struct
+    scenario *s);
+
+static inline const struct scenario_plane * scenario_planes(const struct
+    scenario *s);
+
+static inline const struct scenario_fault * scenario_faults(const struct
+    scenario *s);
+
+/* Does fault f affect training t? */
+static inline bool scenario_strikes(const struct scenario_fault *f, const struct
+    scenario_training *t);
+
+/* Is a worker of training t killed? */
+static inline bool scenario_kills(const struct scenario *s, const struct
+    scenario_training *t);
+
+/* implementation */
+
 static inline uint32_t
 scenario_extra_bytes(const struct scenario *s)
 {
@@ -155,7 +194,6 @@ scenario_extra_bytes(const struct scenario *s)
 	    (uint32_t)s->wire_overhead;
 }
 
-/* Do ages end with the run, and not with their cluster's last packet? */
 static inline bool
 scenario_ages_to_run(const struct scenario *s)
 {
@@ -219,7 +257,6 @@ scenario_faults(const struct scenario *s)
 	return s->faults.item;
 }
 
-/* Does fault f affect training t? */
 static inline bool
 scenario_strikes(const struct scenario_fault *f,
     const struct scenario_training *t)
@@ -228,7 +265,6 @@ scenario_strikes(const struct scenario_fault *f,
 	    training_name(t)) == 0;
 }
 
-/* Is a worker of training t killed? */
 static inline bool
 scenario_kills(const struct scenario *s, const struct scenario_training *t)
 {

@@ -183,6 +183,26 @@ struct train_worker {
 };
 
 /* Return the bytes of a segment, at most, as the machines have it. */
+static inline uint32_t train_segment_bytes(const struct training *t);
+
+static inline bool train_is_over(const struct training *t);
+
+static inline bool train_is_dlp(const struct training *t);
+
+/* The port that switches and servers are known by. */
+static inline uint16_t train_port(const struct training *t);
+
+/* Does a sum have as many gradients in it as its Seg says? */
+static inline bool train_is_right_sum(const struct seg *g);
+
+/* The port of its life. */
+static inline uint16_t train_life_port(const struct train_worker *w);
+
+/* Return the first iteration of a synchronous training. */
+static inline uint32_t train_first_iteration(const struct sim *s);
+
+/* implementation */
+
 static inline uint32_t
 train_segment_bytes(const struct training *t)
 {
@@ -201,14 +221,12 @@ train_is_dlp(const struct training *t)
 	return t->cf->program == TRAINING_DLP;
 }
 
-/* The port that switches and servers are known by. */
 static inline uint16_t
 train_port(const struct training *t)
 {
 	return train_is_dlp(t) ? DLP_SWITCH_PORT : UPDATE_PORT;
 }
 
-/* Does a sum have as many gradients in it as its Seg says? */
 static inline bool
 train_is_right_sum(const struct seg *g)
 {
@@ -216,14 +234,12 @@ train_is_right_sum(const struct seg *g)
 	    !(vec_get(g->vec, 0) > g->contributions);
 }
 
-/* The port of its life. */
 static inline uint16_t
 train_life_port(const struct train_worker *w)
 {
 	return (uint16_t)(TRAIN_PORT + (w->life.lives + 1) / 2);
 }
 
-/* Return the first iteration of a synchronous training. */
 static inline uint32_t
 train_first_iteration(const struct sim *s)
 {
