@@ -8,12 +8,12 @@ cd "${srcdir:-.}" || exit 1
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 
 budgets='
-cmd 0
-common 0
-man 0
-share 0
-tests 0
-top 0
+cmd 90
+common 10
+man 340
+share 80
+tests 390
+top 4
 '
 
 cat >"$t/places.awk" <<'E'
