@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/arq/backoff.h"
 #include "common/auth/channel-client.h"
 #include "common/auth/key.h"
 #include "common/auth/tag.h"
@@ -28,10 +29,10 @@
 #include "common/wire/update.h"
 
 #define HANDSHAKE_CLIENT_NEVER UINT64_MAX
+#define HANDSHAKE_CLIENT_MOST_NS 1600000000u	/* longest wait for an Ack */
 
 enum {
-	HANDSHAKE_CLIENT_FIRST_NS = 25000000, /* until the second Open; then */
-	HANDSHAKE_CLIENT_MOST_NS = 1000000000, /* twice as long, up to this */
+	HANDSHAKE_CLIENT_FIRST_NS = 25000000, /* wait after the first Open */
 	HANDSHAKE_CLIENT_SILENCE_NS = 1000000000, /* without data from above */
 	HANDSHAKE_CLIENT_BYTES = CONTROL_HEADER_BYTES +
 				 CHANNEL_CLIENT_PAD_BYTES +
@@ -166,9 +167,9 @@ handshake_client_next(
 		o->asks = true;
 		o->wait_ns = HANDSHAKE_CLIENT_FIRST_NS;
 	}
-	o->ask_ns = due + o->wait_ns;	/* not from now_ns: same in a trace */
-	if (o->wait_ns < HANDSHAKE_CLIENT_MOST_NS)
-		o->wait_ns *= 2;
+	/* from the deadline and not from now_ns: the same in a trace */
+	o->ask_ns = due + backoff_take_ns(&o->wait_ns,
+	    HANDSHAKE_CLIENT_MOST_NS);
 	return (uint32_t)channel_client_protect(o->channel, msg,
 	    (size_t)(control_put(msg, CONTROL_OPEN, 0, xid) - msg));
 }

@@ -53,8 +53,8 @@ BEGIN {
 }
 /^common\// {
 	split($1, a, "/"); split($2, b, "/")
-	from = $1 in shared ? rank["auth"] : rank[a[2]]
-	to = $2 in shared ? rank["auth"] - 0.5 : rank[b[2]]
+	from = $1 in shared ? rank["arq"] : rank[a[2]]
+	to = $2 in shared ? rank["arq"] - 0.5 : rank[b[2]]
 	if (b[1] != "common" || ((a[2] != b[2] || $1 in shared) && to >= from) ||
 	    (a[2] != b[2] && a[2] in pure && b[2] in pure)) print $1 ":" $2
 }' "$t/includes")
