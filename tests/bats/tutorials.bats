@@ -44,3 +44,8 @@ tutorial() {
 	command -v gnuplot >/dev/null || skip "no gnuplot"
 	tutorial your-capture
 }
+
+@test "simulate.md: the commands run and print what the page shows" {
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	tutorial simulate
+}
