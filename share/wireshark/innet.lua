@@ -84,7 +84,7 @@ local uf = fields(update, {
 	{ "first", "uint32", "First element in this packet" },
 	{ "vector", "bytes", "Vector" },
 	{ "counter", "uint64", "Counter of its sender" },
-	{ "proof", "bytes", "Proof" },
+	{ "proof", "bytes", "Authentication tag" },
 })
 local ue = notes(update, {
 	short = "Ends within its header or status",
@@ -100,7 +100,7 @@ local sf = fields(segment, {
 	{ "iteration", "uint24", "Iteration" },
 	{ "contributions", "uint16", "Contributions" },
 	{ "index", "uint24", "Index" },
-	{ "proof", "bytes", "Proof" },
+	{ "proof", "bytes", "Authentication tag" },
 	{ "floats", "uint32", "Elements in this packet" },
 	{ "vector", "bytes", "Vector" },
 })
@@ -113,8 +113,8 @@ local se = notes(segment, {
 local cf = fields(control, {
 	{ "action", "uint8", "Action", base.DEC, actions },
 	{ "flags", "uint8", "Flags", base.HEX },
-	{ "proves", "bool", "There is a pass", 8, nil, 2 },
-	{ "sealed", "bool", "There is a seal", 8, nil, 4 },
+	{ "proves", "bool", "There is a cookie", 8, nil, 2 },
+	{ "sealed", "bool", "There is a MAC", 8, nil, 4 },
 	{ "commands", "bool", "Of the key of commands", 8, nil, 8 },
 	{ "job", "uint16", "Job" },
 	{ "xid", "uint32", "Transaction" },
@@ -128,7 +128,7 @@ local cf = fields(control, {
 	{ "crc", "uint32", "CRC-32C of the weights", base.HEX },
 	{ "again", "bool", "Can give the last iteration again", 8, nil, 1 },
 	{ "repairs", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 2 },
-	{ "gives", "bool", "Gives its state to who comes late", 8, nil, 4 },
+	{ "gives", "bool", "Sends its state to members that join late", 8, nil, 4 },
 	{ "founds", "bool", "Founds the job, or is refused", 8, nil, 8 },
 	{ "can_hear", "bool", "Can hear a group", 8, nil, 16 },
 	{ "hears", "bool", "Hears the group", 8, nil, 32 },
@@ -151,10 +151,10 @@ local cf = fields(control, {
 	{ "mends", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 4 },
 	{ "async", "bool", "The job is asynchronous", 8, nil, 8 },
 	{ "spans", "bool", "There are slots for a span of segments", 8, nil, 16 },
-	{ "proven", "bool", "Data goes with proofs", 8, nil, 32 },
+	{ "proven", "bool", "Data has authentication tags", 8, nil, 32 },
 	{ "groups", "bool", "Results come to a group", 8, nil, 64 },
 	{ "span", "uint32", "Segments that have slots" },
-	{ "salt", "bytes", "Salt of the proofs" },
+	{ "salt", "bytes", "Salt of the tags" },
 	{ "epoch", "uint32", "Epoch of the next iteration" },
 	{ "group_port", "uint16", "Port of the group" },
 	{ "group", "ipv6", "Address of the group" },
@@ -182,15 +182,15 @@ local cf = fields(control, {
 	{ "state_crc", "uint32", "CRC-32C of the state", base.HEX },
 	{ "chunk", "uint32", "Chunk" },
 	{ "data", "bytes", "Data" },
-	{ "nonce", "bytes", "Pass: nonce" },
-	{ "time", "uint64", "Pass: time, ns; 0 none yet" },
-	{ "tag", "bytes", "Pass: tag" },
-	{ "counter", "uint64", "Seal: counter" },
-	{ "hash", "bytes", "Seal: hash" },
+	{ "nonce", "bytes", "Cookie: nonce" },
+	{ "time", "uint64", "Cookie: time, ns; 0 none yet" },
+	{ "tag", "bytes", "Cookie: tag" },
+	{ "counter", "uint64", "MAC: counter" },
+	{ "hash", "bytes", "MAC: hash" },
 	{ "rest", "bytes", "Ignored" },
 })
 local ce = notes(control, {
-	bad_length = "Shorter than its header, body, pass and seal",
+	bad_length = "Shorter than its header, body, cookie and MAC",
 	bad_action = "No such action",
 	bad_type = "A Join of no known type or mode",
 	bad_status = "No such status",
@@ -646,7 +646,7 @@ bodies[8] = function(r, tree)
 	    said or statuses[status] or "status " .. status)
 end
 
--- A pass and a seal behind the body, which ends at `at`.
+-- A cookie and a MAC behind the body, which ends at `at`.
 local function read_trust(tree, tvb, at, proves, sealed)
 	if proves then
 		tree:add(cf.nonce, tvb(at, 8))

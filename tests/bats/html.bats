@@ -23,7 +23,7 @@ setup() {
 	grep -q 'tcpdump(1)' html/innet-gen.1.html || grep -q 'tcpdump(1)' html/innet-aom.1.html
 }
 
-# A section is in the page that has it; "see Proofs of data in innet-wire(5)".
+# A section is in the page that has it; "see Authentication tags in innet-wire(5)".
 @test "every link into a page leads to a place that is there" {
 	grep -oE ' id="[^"]+"' html/*.html | sed 's|^html/||; s|: id="|#|; s|"$||' | sort -u >places
 	for f in html/*.html; do
@@ -32,7 +32,7 @@ setup() {
 	[ "$(wc -l <wanted)" -gt 200 ]
 	comm -13 places wanted >missing
 	[ ! -s missing ] || { cat missing; false; }
-	grep -q 'class="Sx" href="innet-wire.5.html#Proofs_of_data"' html/innet-ps.1.html
+	grep -q 'class="Sx" href="innet-wire.5.html#Authentication_tags"' html/innet-ps.1.html
 }
 
 @test "no page of ours is named without a link, but for the page itself" {

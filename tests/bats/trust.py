@@ -1,4 +1,4 @@
-"""trust.py - passes and seals of control messages: innet-wire(5), not the C
+"""trust.py - cookies and MACs of control messages: innet-wire(5), not the C
 
 usage: trust.py tail KEY PASS COUNTER MESSAGE [WAY]
     what stands behind header and body MESSAGE in hex: PASS, and the seal of
