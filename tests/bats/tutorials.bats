@@ -65,3 +65,10 @@ tutorial() {
 	command -v redis-server >/dev/null || skip "no redis-server"
 	tutorial replay-memory
 }
+
+@test "pytorch.md: three workers train, also when one of them is replaced" {
+	once training
+	python torch
+	command -v patch >/dev/null || skip "no patch"
+	tutorial pytorch
+}
