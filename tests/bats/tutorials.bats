@@ -72,3 +72,7 @@ tutorial() {
 	command -v patch >/dev/null || skip "no patch"
 	tutorial pytorch
 }
+
+@test "rack.md: a switch with a key is watched and restarted under a job" {
+	tutorial rack
+}
