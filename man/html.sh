@@ -2,6 +2,7 @@
 # html.sh - the manual as HTML, linked page to page, with a list of all
 #
 #	html.sh DIR PAGE...	write DIR/index.html and DIR/PAGE.html of each
+#				and of each tutorial in share/tutorials
 #
 # mandoc writes the pages; a reference to a page that is not among them, such as
 # tcpdump(1), is text.
@@ -75,20 +76,48 @@ done
 		return out s
 	}' $(printf '%s.html ' $ours))
 
-{
-	cat <<'END'
+# The begin of a page with the title $1.
+head_of() {
+	cat <<END
 <!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8"/>
 <meta name="viewport" content="width=device-width, initial-scale=1.0"/>
 <link rel="stylesheet" href="innet.css"/>
-<title>The manual of innet</title>
+<title>$1</title>
 </head>
 <body>
+END
+}
+title_of() { sed -n 's/^# //p' "$1" | sed 1q; }
+
+tutorials=$(ls "$here"/../share/tutorials/*.md)
+for page in $tutorials; do
+	name=$(basename "$page" .md)
+	{
+		head_of "$(title_of "$page")"
+		echo '<p><a href="index.html">All pages</a></p>'
+		awk -v ours="$ours " -f "$here/markdown.awk" "$page"
+		echo '</body>'
+		echo '</html>'
+	} >"$dir/$name.html.new"
+	mv "$dir/$name.html.new" "$dir/$name.html"
+done
+
+{
+	head_of 'The manual of innet'
+	cat <<'END'
 <h1>The manual of innet</h1>
 <p>Begin with <a href="innet.7.html">innet(7)</a>.</p>
 END
+	echo '<h2>Tutorials</h2>'
+	echo '<table class="pages">'
+	for page in $tutorials; do
+		printf '<tr><td><a href="%s.html">%s</a></td></tr>\n' \
+			"$(basename "$page" .md)" "$(title_of "$page")"
+	done
+	echo '</table>'
 	for section in 1 3 5 7; do
 		case $section in
 		1) echo '<h2>Tools</h2>' ;;

@@ -12,7 +12,15 @@ setup() {
 		[ -s "html/${m##*/}.html" ]
 		grep -q "href=\"${m##*/}.html\"" html/index.html
 	done
-	[ "$(ls html/*.html | wc -l)" -eq $(($(ls "$srcdir"/man/*.[1-9] | wc -l) + 1)) ]
+	for m in "$srcdir"/share/tutorials/*.md; do
+		name=$(basename "$m" .md)
+		[ -s "html/$name.html" ]
+		grep -q "href=\"$name.html\"" html/index.html
+		[ "$(grep -c '^<pre>$' "html/$name.html")" -eq $(($(grep -c '^```' "$m") / 2)) ]
+		run ! grep -E '\*\*|\]\(|^#+ |^\|' <(sed '/^<pre>$/,/^<\/pre>$/d' "html/$name.html")
+	done
+	[ "$(ls html/*.html | wc -l)" -eq $((1 + $(ls "$srcdir"/man/*.[1-9] \
+	    "$srcdir"/share/tutorials/*.md | wc -l))) ]
 }
 
 @test "every link leads to a file that is there, and nowhere else" {
