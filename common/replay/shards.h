@@ -20,7 +20,7 @@
 #include "common/base/logexp.h"
 #include "common/base/powers.h"
 #include "common/base/rng.h"
-#include "common/replay/priorities.h"
+#include "common/replay/priority-sampling.h"
 
 enum {
 	SHARDS_MAX = 64,

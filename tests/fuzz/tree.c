@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "common/base/bytes.h"
-#include "common/replay/priorities.h"
+#include "common/replay/priority-sampling.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/iswitch/plainsum.h"
 

@@ -3,8 +3,8 @@
  *
  * A ring: each experience beyond the last `size` replaces the oldest one.
  * Draws are uniform, or in proportion to the priority to the power alpha
- * (priorities.h).  The identifier of an experience is the number of those added
- * before it.
+ * (priority-sampling.h).  The identifier of an experience is the number of
+ * those added before it.
  */
 #ifndef INNET_AGENT_ALGO_LOCAL_REPLAY_H
 #define INNET_AGENT_ALGO_LOCAL_REPLAY_H
@@ -13,7 +13,7 @@
 
 #include "cmd/innet-agent/algo/batches.h"
 #include "common/base/rng.h"
-#include "common/replay/priorities.h"
+#include "common/replay/priority-sampling.h"
 
 struct local_replay {
 	size_t size, wide;

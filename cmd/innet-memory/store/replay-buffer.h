@@ -13,14 +13,14 @@
  * more.
  *
  * Selectors:
- *	per	by priority (priorities.h); priority 0 is never drawn
+ *	per	by priority (priority-sampling.h); priority 0 is never drawn
  *	uniform	each item with the same probability 1 / have
  *	fifo	the oldest item, the next oldest, and so on; it starts again
  *		from the oldest in each sample and after the newest
  *	lifo	the same from the newest
  * uniform, fifo and lifo look for the k-th item in a sum tree of ones, so holes
- * cost them nothing.  Weights are those of priorities.h for per, otherwise 1;
- * probabilities for fifo and lifo are 1.
+ * cost them nothing.  Weights are those of priority-sampling.h for per,
+ *otherwise 1; probabilities for fifo and lifo are 1.
  *
  * per and uniform draw with replacement: an item can be drawn more than once in
  * a sample, and each draw counts.  If settings.times limits how often an item
@@ -46,7 +46,7 @@
 #include "common/base/logexp.h"
 #include "common/base/pages.h"
 #include "common/base/rng.h"
-#include "common/replay/priorities.h"
+#include "common/replay/priority-sampling.h"
 #include "common/replay/sumtree.h"
 
 #include "cmd/innet-memory/store/sample-ratio.h"

@@ -6,8 +6,8 @@
  * it, open a buffer with the same settings, give it the state, then the entries
  * in any order, and check replay_buffer_counters_add_up().  Ids, counters,
  * times and priorities are as they were, and no id is given twice.  Only the
- * quantised probabilities of priorities.h may differ in their last bits, if
- * their scale had not been adapted yet.
+ * quantised probabilities of priority-sampling.h may differ in their last bits,
+ * if their scale had not been adapted yet.
  */
 #ifndef INNET_MEMORY_STORE_REPLAY_DUMP_H
 #define INNET_MEMORY_STORE_REPLAY_DUMP_H
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/replay/priorities.h"
+#include "common/replay/priority-sampling.h"
 #include "cmd/innet-memory/store/replay-buffer.h"
 
 /* Do the counters add up?  They must once all items are restored. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/replay/priorities.h"
+#include "common/replay/priority-sampling.h"
 #include "tests/unit/tap.h"
 
 enum { SLOTS = 1000, DRAWS = 4096 };

@@ -1,6 +1,6 @@
 /*
- * priorities.h - prioritised sampling: draw slots by their priorities to a
- * power
+ * priority-sampling.h - prioritised sampling: draw slots by their priorities to
+ * a power
  *
  * A priority is a float, finite and not negative, and is kept as given.  Its
  * leaf in a sum tree is round(p^alpha 2^shift), at least 1 if p > 0 and 0 if p
@@ -17,8 +17,8 @@
  * first, which is drawn from until then with the old shift; a leaf that is too
  * large for it is SUMTREE_WEIGHT_MAX.
  */
-#ifndef INNET_REPLAY_PRIORITIES_H
-#define INNET_REPLAY_PRIORITIES_H
+#ifndef INNET_REPLAY_PRIORITY_SAMPLING_H
+#define INNET_REPLAY_PRIORITY_SAMPLING_H
 
 #include <assert.h>
 #include <math.h>
