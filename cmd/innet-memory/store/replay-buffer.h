@@ -20,7 +20,7 @@
  *	lifo	the same from the newest
  * uniform, fifo and lifo look for the k-th item in a sum tree of ones, so holes
  * cost them nothing.  Weights are those of priority-sampling.h for per,
- *otherwise 1; probabilities for fifo and lifo are 1.
+ * otherwise 1; probabilities for fifo and lifo are 1.
  *
  * per and uniform draw with replacement: an item can be drawn more than once in
  * a sample, and each draw counts.  If settings.times limits how often an item
