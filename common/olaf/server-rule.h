@@ -8,9 +8,9 @@
  *	optimizer	w <- w + rate g_a (sgd), or Adam's step of g_a
  *
  * Each operation is rounded to binary32.  Vectors that span packets are kept
- *and answered range by range; each range has its own version, step count and
- *r_g. An update that would make a weight non-finite changes nothing.  Pure;
- *owns its vectors: server_rule_free().
+ * and answered range by range; each range has its own version, step count and
+ * r_g. An update that would make a weight non-finite changes nothing.  Pure;
+ * owns its vectors: server_rule_free().
  */
 #ifndef INNET_OLAF_SERVER_RULE_H
 #define INNET_OLAF_SERVER_RULE_H

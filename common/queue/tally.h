@@ -2,7 +2,7 @@
  * tally.h - count what became of every update, per cluster and in all
  *
  * Each counter counts packets and constituents (updates of workers inside
- *them). In every run, and for every cluster, constituents obey
+ * them). In every run, and for every cluster, constituents obey
  *
  *	arrived = delivered + superseded + dropped_full + dropped_reward +
  *	          dropped_limit + queued
