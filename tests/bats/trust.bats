@@ -143,11 +143,13 @@ halted() { ctl members --json | jq .halted; }
 	worker=$!
 	pids="$pids $worker"
 	for more in "--secret secret" "--secret secret" ""; do
+		n=0
 		for _ in $(seq 500); do
-			[ "$(innet-ctl --key key 127.0.0.1:$port stats --json 2>/dev/null | jq '.counters.results // 0')" -lt 20 ] ||
-				break
+			n=$(innet-ctl --key key --job 1 127.0.0.1:$port stats --json 2>/dev/null | jq '.counters.results // 0') || true
+			[ "${n:-0}" -lt 20 ] || break
 			sleep 0.02
 		done
+		[ "${n:-0}" -ge 20 ]
 		kill -KILL $switch_pid
 		wait $switch_pid || true
 		# shellcheck disable=SC2086
