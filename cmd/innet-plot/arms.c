@@ -125,7 +125,7 @@ name_curves(struct figure *fig)
 }
 
 /*
- * Of curves that are all of one arm each has a colour; of several arms, those
+ * If all curves belong to one arm, each has its own colour; otherwise those
  * of one arm have its colour and differ by their dashes, or how light they are.
  */
 void

@@ -247,7 +247,7 @@ apply_set(cJSON *root, char *set)
 	cJSON_Delete(v);
 }
 
-/* What a scenario reads stands beside it, unless its path says otherwise. */
+/* Find a file of the scenario: relative paths begin at its folder. */
 static void
 find_file(const struct options *options, char file[JSON_READER_FILE_BYTES],
     const char *list, size_t i, const char *key)
@@ -307,7 +307,7 @@ read_points(const struct options *options, const cJSON *root, struct runner *r)
 	}
 }
 
-/* What will be simulated, of the first point. */
+/* Print what will be simulated, for the first point. */
 static void
 print_description(const struct runner *r)
 {
@@ -351,7 +351,7 @@ print_summary(const struct runner *r, double s)
 		    r->points * r->runs > 1 ? ", in one of the runs" : "");
 }
 
-/* What came out of all runs. */
+/* Print the results of all runs. */
 static int
 show_results(const struct options *options, const struct runner *r,
     double seconds)
@@ -436,7 +436,7 @@ run_chaos(const struct options *options)
 	return chaos_run(&c);
 }
 
-/* What rows and figures are shown, now that the points are known. */
+/* Choose the rows and figures to show, now that the points are known. */
 static void
 choose_output(struct options *options, const struct runner *r)
 {

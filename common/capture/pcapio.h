@@ -9,8 +9,8 @@
  * A file is refused if frame-link.h does not support its link type.  Stamps are
  * from 1970 to 2262; a record with another stamp, or with a fraction of a
  * second and more, is damaged.  A stamp that is PCAPIO_LEAP_S or more after its
- * predecessor is accepted and counted (leaps).  Of two copies of a packet on
- * the loopback the first is skipped and counted (copies).
+ * predecessor is accepted and counted (leaps).  If the loopback has two copies
+ * of a packet, the first is skipped and counted (copies).
  *
  * After pcapio_read_ahead() a thread reads blocks ahead of the caller.  When
  * the caller finds its next block still being read, it reads the one after that

@@ -8,12 +8,12 @@ cd "${srcdir:-.}" || exit 1
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 
 budgets='
-cmd 90
-common 10
-man 340
-share 80
-tests 390
-top 4
+cmd 6
+common 3
+man 300
+share 75
+tests 382
+top 0
 '
 
 cat >"$t/places.awk" <<'E'

@@ -228,7 +228,7 @@ name_files(struct files *f, const char *option, const struct source_files *in)
 		files_in(f, option, in->path[i]);
 }
 
-/* What is read and written, and that none of it is lost. */
+/* Refuse files that would be written twice, or read and written. */
 static void
 check_files(const struct ages_options *options)
 {

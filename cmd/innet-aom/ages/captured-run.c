@@ -89,7 +89,7 @@ begin_run(struct run *r, uint64_t first_ns)
 	r->begun = true;
 }
 
-/* Who sent it, for what is not found again by what is in it. */
+/* Identify the sender of an update, for payloads that cannot be matched. */
 static uint64_t
 sender_group(const struct update *u)
 {
@@ -279,7 +279,7 @@ compare_keys(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Of each flow, the last packet of all flows that are in one row with it. */
+/* Set the last packet of each flow to that of all flows in the same row. */
 static void
 share_last_stamp(struct run *r)
 {

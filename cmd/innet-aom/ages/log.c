@@ -33,7 +33,7 @@ put_ignored(FILE *f, const struct source *s, size_t files, bool *any)
 	}
 }
 
-/* What TCP streams lost. */
+/* Print what was lost from TCP streams. */
 static void
 put_streams(FILE *f, const struct source *s)
 {
@@ -58,7 +58,7 @@ put_streams(FILE *f, const struct source *s)
 		fprintf(f, "; segments of too many streams %" PRIu64, many);
 }
 
-/* What was taken though it is not one packet, or not whole. */
+/* Print how many frames were split, or used although they were cut. */
 static void
 put_odd(FILE *f, const struct run *r)
 {

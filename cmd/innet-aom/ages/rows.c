@@ -57,7 +57,7 @@ view_parse(struct view *v, const char *list)
 	return columns_choose(&v->shows, list, FIGURES, column_key, NULL);
 }
 
-/* What a row is made from. */
+/* The sums from which a row is made. */
 struct sums {
 	struct update_count got, sent;
 	double reward;

@@ -111,7 +111,7 @@ next_by_format(struct source *s, struct source_file *f)
 	}
 }
 
-/* What a bare packet, which has no sequence, is known again by. */
+/* Hash a bare packet, which has no sequence number to match it by. */
 static void
 hash_bare(struct source_update *x)
 {

@@ -28,7 +28,7 @@ static const char *const column_name[KNOWN] = {
 	"received"
 };
 
-/* What libcsv's callbacks gather. */
+/* The state of libcsv's callbacks. */
 struct reading {
 	struct times_table *to;
 	struct names *clusters, *workers;

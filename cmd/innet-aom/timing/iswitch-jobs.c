@@ -105,7 +105,7 @@ get_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 
 /*
  * Job number (-1: it is not known) of switch sw is what the packets without a
- * number were of, if it is the first that is heard of.
+ * number belong to, if it is the first job that appears.
  */
 static struct job **
 name_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
@@ -154,7 +154,7 @@ get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
 	return *j;
 }
 
-/* Of a segment between them we learn who is opposite to several. */
+/* Note that a and b exchanged a segment; a switch has several peers. */
 static void
 learn_peers(const struct jobs *s, struct jobs_end *a, struct jobs_end *b)
 {
@@ -287,7 +287,7 @@ end_job(struct job *j, struct job_context *context)
 	rounds_close(j, context, INT64_MAX);
 }
 
-/* The job is in step or not; what is open is not of another mode. */
+/* Set the mode of job j; iterations that are open in another mode end. */
 static void
 set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 {
@@ -296,7 +296,7 @@ set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 	j->mode = mode;
 }
 
-/* What a Join, and its Ack, say of the job. */
+/* Take what a Join and its Ack say about the job. */
 static void
 receive_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 {
@@ -340,7 +340,7 @@ receive_join_ack(struct jobs *s, struct job *j, uint32_t m,
 		j->segs = seg_count(a->elements, a->floats);
 }
 
-/* A Probe or NACK asks for a round where a job is out of step. */
+/* Note the round that a Probe or NACK of an asynchronous job asks for. */
 static void
 note_asked_round(struct job *j, const struct control *c)
 {
@@ -395,7 +395,7 @@ receive_message(struct jobs *s, struct job *j, uint32_t m,
 }
 
 /*
- * A control message.  Who asks for anything but Join, Help, Fetch and Chunk
+ * Process a control message.  The sender of any but Join, Help, Fetch and Chunk
  * need not be a member, and nothing of it is counted.
  */
 static void

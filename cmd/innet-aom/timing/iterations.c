@@ -1,4 +1,4 @@
-/* iterations.c - the iterations of a job in step: iterations.h */
+/* iterations.c - the iterations of a synchronous job: iterations.h */
 #include "cmd/innet-aom/timing/iterations.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ add_phases(struct job *j, struct job_member *m, const struct job_part *p,
 	stats_sum_add(&j->aggregation, down->last_ns - up->first_ns);
 }
 
-/* What is known of an iteration, part by part. */
+/* The times of an iteration, by its parts. */
 struct iteration_sums {
 	uint64_t first_ns, last_ns;	/* first sent, last result */
 	uint64_t slowest_ns, second_ns;	/* ends of what was sent */

@@ -1,4 +1,4 @@
-/* rounds.c - pushes and rounds out of step: rounds.h */
+/* rounds.c - pushes and rounds of an asynchronous job: rounds.h */
 #include "cmd/innet-aom/timing/rounds.h"
 
 #include <err.h>
@@ -67,7 +67,7 @@ apply_push(struct job *j, struct job_member *m)
 	r->base = ++j->applied;
 }
 
-/* What a gradient is stale by, whose first segment is seen now. */
+/* Add the staleness of a gradient at its first segment. */
 static void
 add_staleness(struct job *j, struct job_member *m, bool follows)
 {
@@ -149,7 +149,7 @@ rounds_close(struct job *j, struct job_context *context, int64_t last)
 	} while (true);
 }
 
-/* What there is of a round of the job; NULL: it was reported. */
+/* Return the entry of a round of the job; NULL if it was reported. */
 static struct job_closed *
 get_closing(struct job *j, struct job_context *context, int64_t number)
 {

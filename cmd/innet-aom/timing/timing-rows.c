@@ -226,7 +226,7 @@ number_cell(int64_t n)
 	return figures_text(s, false);
 }
 
-/* Who a member is: its number or, if that is not known, its address. */
+/* Return the number of member m or, if that is unknown, its address. */
 static struct figures_cell
 worker_cell(const struct job *j, int64_t m)
 {
@@ -249,7 +249,7 @@ address_cell(const struct job *j)
 	return figures_text(addr_print(&j->at, name), true);
 }
 
-/* Who was the last most often. */
+/* Return the member that was last most often. */
 static int64_t
 find_slowest(const struct job *j)
 {
@@ -292,7 +292,7 @@ count_unless_0(uint64_t v)
 	return v == 0 ? unknown : figures_count(v);
 }
 
-/* Behind a server out of step: does the capture have the pushes of all? */
+/* Does the capture have the pushes of all members (asynchronous server)? */
 static bool
 knows_staleness(const struct job *j)
 {
@@ -390,7 +390,7 @@ missing_workers(const struct job *j, const struct job_closed *c)
 	return figures_text(list, true);
 }
 
-/* Is that known of a round out of step? */
+/* Is figure f known of an asynchronous round? */
 static bool
 is_of_round(int f)
 {

@@ -119,7 +119,7 @@ print_rows(struct timing *t)
 	figures_close(&t->figures);
 }
 
-/* What was read, and what was left out and why. */
+/* Print how much was read, and how much was left out and why. */
 static void
 log_summary(const struct timing *t)
 {
@@ -161,7 +161,7 @@ log_summary(const struct timing *t)
 	free(line);
 }
 
-/* What a reader must know of jobs though the summary is left out. */
+/* Print warnings about jobs, even if the summary is left out. */
 static void
 log_warnings(struct timing *t)
 {
@@ -176,7 +176,7 @@ log_warnings(struct timing *t)
 			    addr_print(&j->at, name));
 }
 
-/* What each capture held. */
+/* Print the content of each capture. */
 static void
 log_captures(const struct packets *in)
 {

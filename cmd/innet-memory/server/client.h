@@ -47,7 +47,7 @@ struct client {
 	/* closed at the end of the loop's turn */
 	bool dead;
 	bool stalled;			/* requests in unread may not run yet */
-	bool eof;			/* the client sends no more */
+	bool eof;			/* the client has closed its side */
 	bool remote;			/* may be on another machine */
 	bool authenticated;		/* or no password is needed */
 	bool no_evict;

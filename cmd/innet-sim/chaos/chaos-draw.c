@@ -44,7 +44,7 @@ draw_between(struct rng *r, uint64_t lo, uint64_t hi)
 	return lo + rng_below(r, hi - lo + 1);
 }
 
-/* Who sums, of how many workers, in which places. */
+/* Draw the approach, the number of workers, and their places. */
 static void
 draw_topology(struct rng *r, struct scenario_training *t)
 {
@@ -168,7 +168,7 @@ set_give_up(struct chaos_plan *p)
 	}
 }
 
-/* What one run takes without any fault, or a little more. */
+/* Return the time of a run without faults, or a little more. */
 static double
 get_ideal_ns(const struct scenario_training *t)
 {
@@ -199,10 +199,10 @@ draw_slots(struct rng *r, struct chaos_plan *p)
 }
 
 /*
- * What fails, at least: a link or a machine; no more than `left` times.  A
- * switch is killed where the job is defined to go on: not out of step, where
- * it is to be restored, nor where workers wait for each other beside the
- * network, and so have nothing to say.
+ * Draw a fault of a link or a machine, at most `left` times.  A switch is
+ * killed only if the job is defined to continue: not in an asynchronous job
+ * that must be restored, and not if workers wait for each other outside the
+ * network, because then they send nothing.
  */
 static uint32_t
 draw_fault(struct rng *r, const struct scenario_training *t,
@@ -229,7 +229,7 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
 	} else if (t->workers > 1 && t->mode == TRAINING_SYNC &&
 	    !t->barrier && draw_chance(r, 0.5)) {
-		f->worker = SCENARIO_KILLED;	/* not the one who has it all */
+		f->worker = SCENARIO_KILLED;	/* not the survivor */
 		f->index = (survivor + 1 + rng_below(r, t->workers - 1)) %
 		    t->workers;
 	} else {

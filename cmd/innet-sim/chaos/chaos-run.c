@@ -24,7 +24,7 @@ get_held_bytes(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* What a run may hold in the end: tables, queues, and what was kept. */
+/* Return a bound on the memory of a run at its end. */
 static uint64_t
 get_most_bytes(const struct training *t)
 {
@@ -34,7 +34,7 @@ get_most_bytes(const struct training *t)
 	    (PLANE_BYTES + t->segs * BYTES_FACTOR);
 }
 
-/* Out of step: every push is in the rounds, once. */
+/* Check that the rounds contain every push once (asynchronous jobs). */
 static void
 check_ledger(struct sim *s, const struct training *t)
 {

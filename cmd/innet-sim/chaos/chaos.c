@@ -22,14 +22,14 @@
 
 enum { PATIENCE_S = 120, FINDINGS_MAX = 100 };
 
-/* What all processes see. */
+/* Memory that all processes share. */
 struct shared {
 	_Atomic uint64_t next, done;
 	_Atomic uint32_t findings;
 	uint64_t seed[FINDINGS_MAX];
 };
 
-/* Of one process: where it is, and what it has had. */
+/* A process: its current seed and its tally. */
 struct child {
 	pid_t pid;
 	uint64_t seed;
@@ -177,7 +177,7 @@ put_count(const struct chaos_options *cf, const char *key, uint64_t n,
 		printf("%s%s %" PRIu64, *before == ',' ? ", " : "", key, n);
 }
 
-/* What there was, as JSON or words. */
+/* Print the summary as JSON or text. */
 static void
 print_summary(const struct chaos_options *cf, const struct shared *sh,
     const struct chaos_tally *n, double s)

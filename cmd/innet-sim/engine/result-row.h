@@ -12,7 +12,7 @@ enum result_unit { RESULT_COUNT, RESULT_NS, RESULT_PERCENT, RESULT_INDEX };
 enum { RESULT_FIGURES = 32 };
 
 struct result_figure {
-	const char *key;	/* in JSON and CSV; NULL: no more */
+	const char *key;	/* in JSON and CSV; NULL ends the list */
 	const char *title;	/* in the table; NULL: not there */
 	enum result_unit unit;
 };

@@ -31,7 +31,7 @@ fetch_first(const struct sim *s, struct heap x)
 	}
 }
 
-/* What n keeps of a cluster. */
+/* Prefetch what node n keeps about a cluster. */
 static void
 fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 {
@@ -42,7 +42,7 @@ fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 		    sizeof(struct sim_cluster));
 }
 
-/* What the event is about, when the first has been fetched. */
+/* Prefetch the objects of event x, after its first part was fetched. */
 static void
 fetch_rest(const struct sim *s, struct heap x)
 {

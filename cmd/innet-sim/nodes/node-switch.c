@@ -57,7 +57,7 @@ node_switch_open(struct sim *s, struct sim_node *n,
 	return port_allocate_updates(port->egress);
 }
 
-/* What goes up waits for the port. */
+/* Queue a packet from below at the port. */
 static void
 receive_from_below(struct sim *s, struct sim_node *n,
     const struct sim_packet *p)
@@ -104,7 +104,7 @@ receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	}
 }
 
-/* What it holds is lost, and which clusters it has seen. */
+/* Fail or restore a switch: its queue and its clusters are lost. */
 static void
 set_failed(struct sim *s, struct sim_node *n, bool down)
 {

@@ -112,7 +112,7 @@ play_row(struct sim *s, struct sim_group *group)
 	schedule_row(s, group);
 }
 
-/* What is next for a worker that waits for models: a time-out, or an update. */
+/* Schedule the time-out or the next update of a worker that waits. */
 static void
 schedule_wait(struct sim *s, const struct sim_group *group, uint32_t at,
     bool waits, uint64_t deadline_ns)

@@ -2,8 +2,8 @@
  * payload-free.h - updates that are known without their bytes, as a simulator
  * has them
  *
- * What passes a switch is not classified, and which port is on its way is the
- * driver's to say; all else is the plane's, as for packets.  Regular traffic is
+ * The driver, and not the classifier, decides on the port of an update; the
+ * plane does everything else, as for packets.  Regular traffic goes to
  * plane_enqueue()'s, departures plane_send_head()'s.
  */
 #ifndef INNET_SIM_PAYLOAD_FREE_H

@@ -7,7 +7,7 @@
 
 #include "common/wire/frame.h"
 
-/* Floats in a packet of which so many follow, of updates of c. */
+/* Return the floats in a packet of c that `following` others follow. */
 static uint32_t
 count_floats(const struct sim_cluster *c, uint32_t following)
 {

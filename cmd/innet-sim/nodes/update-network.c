@@ -232,7 +232,7 @@ add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
 	return p;
 }
 
-/* What the workers of a group are told of the queue; NULL: they do not ask. */
+/* Make the transmission control of a group; NULL if it uses none. */
 static struct txctl *
 make_controls(const struct sim_group *group)
 {

@@ -3,7 +3,7 @@
  *
  * In the folder of -w: NAME.in.pcap has what came to the node NAME (updates,
  * and models on their way back), stamped when it came; NAME.out.pcap has the
- * updates that left on its link, stamped when their last bit left.  Of links
+ * updates that left on its link, stamped when their last bit left.  For links
  * with `capture` or `access_capture`, LINK.up.out.pcap and LINK.up.in.pcap are
  * the two ends of the way up, LINK.down.out.pcap and LINK.down.in.pcap those
  * of the way back: what left, stamped when its last bit did, and what came,

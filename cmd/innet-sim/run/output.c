@@ -113,7 +113,7 @@ find_scale(const struct runner *r, const struct output_view *view, int fig)
 	return scales[i];
 }
 
-/* What is in the table: all that was chosen, or what has a title. */
+/* Is figure fig in the table: was it chosen, or does it have a title? */
 static bool
 is_in_table(const struct runner *r, const struct output_view *view, int fig)
 {

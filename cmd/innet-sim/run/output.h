@@ -8,7 +8,7 @@
 
 #include "cmd/innet-sim/run/runner.h"
 
-/* What is shown: output_view(). */
+/* The rows and columns to show; made by output_view(). */
 struct output_view {
 	bool total;		/* the row of all alone */
 	bool chosen;		/* columns are as --columns has them */

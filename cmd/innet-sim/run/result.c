@@ -80,7 +80,7 @@ static const struct result_figure switch_figures[] = {
 _Static_assert(sizeof(figures) / sizeof(*figures) <= RESULT_FIGURES + 1,
     "room for the figures of a row");
 
-/* Of a cluster, or of several, as they are added up. */
+/* Sums over one or several clusters. */
 struct cluster_sums {
 	uint64_t tally[TALLY_EVENTS];	/* constituents, over all switches */
 	uint64_t count[SIM_COUNTS], lost[SIM_LOSSES], cleared, flying;
@@ -214,7 +214,7 @@ add_tally(struct cluster_sums *f, const struct tally *t, uint64_t cluster)
 		f->tally[w] += t->cluster[cluster].of[w].constituents;
 }
 
-/* What the switches did with every cluster's constituents. */
+/* Add what the switches did with the constituents of each cluster. */
 static void
 add_tallies(const struct sim *s, struct cluster_sums *sums)
 {

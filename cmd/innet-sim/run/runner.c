@@ -21,7 +21,7 @@
 #include "common/base/progress.h"
 #include "common/net/timer.h"
 
-/* What all processes see. */
+/* Memory that all processes share. */
 struct shared {
 	_Atomic uint64_t next, done, events;
 	_Atomic double apart;	/* the farthest of mean ages by the other rule

@@ -62,7 +62,7 @@ add_file(uint32_t crc, const char *path)
 	return crc;
 }
 
-/* Of the schedules that the scenario names. */
+/* Return a CRC of the schedules that the scenario names. */
 static uint32_t
 schedules_crc(const struct runner *r)
 {
@@ -269,7 +269,7 @@ is_part(const struct dirent *d)
 	    strcmp(d->d_name + n - m, tail) == 0;
 }
 
-/* What the two, which are not alike, differ in, in a line; and the end. */
+/* Print in one line how a part differs from the others, and exit. */
 static void
 refuse_part(const struct shard_parts *s, const char *path, const cJSON *o)
 {

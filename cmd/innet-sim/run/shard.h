@@ -31,7 +31,7 @@ struct shard_parts {
 	char **path;
 	size_t n;
 	char *what;		/* the first line, of each of them */
-	uint64_t of;		/* so many there should be */
+	uint64_t of;		/* parts that there should be */
 	double seconds;		/* that they took, one after the other */
 };
 

@@ -238,7 +238,7 @@ count_parts(const struct scenario *s, const struct scenario_fault *f, bool link,
 	return n;
 }
 
-/* Who is killed has to have one who hands over a state. */
+/* A killed worker needs a live peer to copy its state from. */
 static bool
 check_worker_fault(const struct scenario *s, const struct scenario_fault *f,
     size_t i, struct json_reader *r)

@@ -23,9 +23,9 @@ enum { SWEEP_POINTS_MAX = 100000 };
 const char *sweep_set(cJSON *root, const char *path, const cJSON *value);
 
 /*
- * For who sets path to one value at all points: swept paths that name nothing
- * else are taken out of the sweep.  NULL, or the swept path, borrowed, that
- * would undo a part of what is set and has more to it.
+ * Take `path` out of the sweep, for a caller that sets it to one value at all
+ * points.  Return NULL, or the swept path (borrowed) that would undo a part of
+ * this setting and also sets something else.
  */
 const char *sweep_leave(cJSON *root, const char *path);
 

@@ -187,7 +187,7 @@ check_program(const struct scenario_training *t, size_t i,
 	return true;
 }
 
-/* Slots are of switches that sum in step. */
+/* Refuse slots except for switches of synchronous trainings. */
 static bool
 check_slots(const struct scenario_training *t, size_t i,
     struct json_reader *r)

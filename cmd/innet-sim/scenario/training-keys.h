@@ -80,7 +80,7 @@ bool training_check(const struct scenario_training *t, size_t i,
 uint32_t training_parts(const struct scenario_training *t, bool link,
     const char *name);
 
-/* What a table calls it; at most JSON_READER_NAME_BYTES. */
+/* Return its name in tables, at most JSON_READER_NAME_BYTES long. */
 const char *training_name(const struct scenario_training *t);
 
 enum { TRAINING_PPO = 10005 };	/* elements, as num_vector() has them */

@@ -44,7 +44,7 @@ make_number(const struct ledger *l, uint32_t worker, uint32_t iteration,
 	return (uint32_t)(x >> 48);
 }
 
-/* What one contribution of a worker counts. */
+/* Return the value of one contribution of a worker. */
 static uint32_t
 get_digit(const struct ledger *l, uint32_t worker)
 {
@@ -69,7 +69,7 @@ is_equal(float a, uint64_t b)
 	return !(a < (float)b) && !(a > (float)b);
 }
 
-/* In step: the sum of all workers. */
+/* Check a synchronous result: the sum of all workers. */
 static const char *
 check_sync(const struct ledger *l, const struct seg *g)
 {
@@ -85,7 +85,7 @@ check_sync(const struct ledger *l, const struct seg *g)
 	    "a sum is not of the gradients of its iteration";
 }
 
-/* What stands of a round and a segment; of a server, to that worker. */
+/* Return the entry of a round and segment (and worker, for a server). */
 static struct ledger_entry *
 get_entry(const struct ledger *l, uint32_t worker, uint32_t round,
     uint32_t index)
@@ -95,7 +95,7 @@ get_entry(const struct ledger *l, uint32_t worker, uint32_t round,
 	return &l->entry[at * l->segs + index];
 }
 
-/* Out of step: what others have, too. */
+/* Check an asynchronous result: all workers get the same. */
 static const char *
 check_async(struct ledger *l, uint32_t worker, const struct seg *g)
 {
@@ -169,7 +169,7 @@ check_switch(const struct ledger *l, uint32_t index, const uint32_t *pushes)
 	return why;
 }
 
-/* The sum of all answers to a worker, after so many. */
+/* Check the sum of the first `answers` answers to a worker. */
 static const char *
 check_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
     uint32_t index, const uint32_t *pushes, double who_sum, double what_sum)

@@ -54,7 +54,7 @@ train_async_begin(struct sim *s, struct train_worker *w)
 	start_computing(s, w);
 }
 
-/* When no more waits for the link than may. */
+/* Return when the link has room for another segment. */
 static uint64_t
 get_room_ns(const struct train_worker *w)
 {

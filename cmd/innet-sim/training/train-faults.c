@@ -73,8 +73,8 @@ train_add_faults(struct sim *s, const struct training *t)
 }
 
 /*
- * Of a training that was drawn: a switch or worker may be killed while all
- * workers will still be there to give its sums once more.
+ * May this fault happen in a training of chaos?  A switch or worker is killed
+ * only while all workers are still there to send their gradients again.
  */
 static bool
 may_happen(const struct training *t, const struct scenario_fault *f)

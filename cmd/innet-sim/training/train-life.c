@@ -70,7 +70,7 @@ get_state_bytes(const struct training *t)
 	return (uint32_t)(sizeof(uint64_t) + 4 * t->cf->elements % STATE_MOST);
 }
 
-/* Its state, for who asks. */
+/* Give the state of worker w to the receiver that asked for it. */
 static void
 give_state(struct sim *s, struct train_worker *w)
 {

@@ -17,7 +17,7 @@
 #include "cmd/innet-sim/training/train-ring.h"
 #include "common/wire/frame.h"
 
-/* What stands in a packet, beside its length. */
+/* The content of a packet, besides its length. */
 struct part {
 	uint32_t iteration, step;
 };

@@ -40,7 +40,7 @@ is_ring(const struct train_worker *w)
 	return w->t->cf->approach == TRAINING_RING;
 }
 
-/* What a message of this iteration, or of this step of it, costs. */
+/* Return the cost of a message of this iteration or step. */
 static uint64_t
 get_cost_ns(const struct train_worker *w)
 {
@@ -134,7 +134,7 @@ send_gradient(struct sim *s, struct train_worker *w)
 	w->phase_ns = SIM_NEVER;
 }
 
-/* What was waited for has come. */
+/* Continue after the expected message has arrived. */
 static void
 take_result(struct sim *s, struct train_worker *w)
 {
@@ -169,7 +169,7 @@ end_phase(struct sim *s, struct train_worker *w)
 	}
 }
 
-/* What the machine in step wants sent. */
+/* Send what the synchronous machine asks for. */
 static uint64_t
 send_pending(struct sim *s, struct train_worker *w)
 {
@@ -211,7 +211,7 @@ has_result(const struct train_worker *w)
 	    w->dlp->has : sync_worker_is_whole(&w->l);
 }
 
-/* All that can happen now to a worker in step; when more can. */
+/* Do all that a synchronous worker can do now; return its next deadline. */
 static uint64_t
 advance(struct sim *s, struct train_worker *w)
 {

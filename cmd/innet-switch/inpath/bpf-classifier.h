@@ -48,7 +48,7 @@ struct bpf_classifier_rules {
 	bool marked;		/* packets to the switch are marked */
 };
 
-/* What happens to them: register 0 at the end of a program. */
+/* The verdict on a frame: register 0 at the end of a program. */
 struct bpf_classifier_action {
 	int32_t take, pass;
 	uint32_t redirect;	/* to this interface, or 0 */
