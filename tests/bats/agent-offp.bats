@@ -70,13 +70,13 @@ same() {
 	cmp <(cut -d, -f1-3 child.csv) <(cut -d, -f1-3 alone.csv)
 }
 
-@test "a server that steps by itself: DQN solves CartPole all the same" {
+@test "with a server that computes the steps itself DQN solves CartPole too" {
 	once training
 	run -0 stream-echo -a 2e-3 innet-agent --algo dqn --solve --steps 80k
 	[[ $output == *"mean reward 47"* ]]
 }
 
-@test "what an algorithm cannot learn, or has no use for, is misuse" {
+@test "an environment or option that an algorithm cannot use is misuse" {
 	run -2 innet-agent --alone --algo dqn --env pendulum
 	[ "$output" = "innet-agent: dqn cannot learn pendulum: its actions are continuous" ]
 	run -2 innet-agent --alone --algo ddpg --env cartpole

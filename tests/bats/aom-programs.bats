@@ -53,7 +53,7 @@ ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 		'[2,2,5000000,6000000]' ]
 }
 
-@test "what is not in a capture is unknown, and no figure is made of it" {
+@test "figures that need packets missing from the capture are unknown" {
 	{ joins 2 elements=4; two; } | sort -n | mkiswitch >two.pcap
 	tcpdump -q -r two.pcap -w up.pcap dst host "${S%:*}" 2>/dev/null || skip 'no tcpdump'
 	aom -r up.pcap --json --total >out
@@ -131,7 +131,7 @@ simulated() {
 	same iswitch c/x.switch.in.pcap c/x.switch.out.pcap
 }
 
-@test "out of step: staleness is the simulator's and the twin's" {
+@test "asynchronous: innet-aom, the simulator and the twin compute the same staleness" {
 	python
 	simulated 'mode: "async"'
 	same iswitch "${files[@]}"
@@ -141,7 +141,7 @@ simulated() {
 	same iswitch "${files[@]}"
 }
 
-@test "behind a server out of step staleness is the simulator's, where all are seen" {
+@test "asynchronous server: innet-aom and the simulator agree on staleness if the captures have all workers" {
 	python
 	simulated 'approach: "ps", mode: "async", compute_shape: "exponential"'
 	same iswitch "${files[@]}"
@@ -230,7 +230,7 @@ remade() {
 	diff <(jq -c "$keys" one) <(jq -c "$keys" two)
 }
 
-@test "from and until choose packets; nothing recognised is told, and fails if strict" {
+@test "--from and --until select packets; innet-aom warns if it recognises none, and fails with --strict" {
 	simulated ''
 	aom -r c/x.switch.in.pcap -r c/x.switch.out.pcap --from +10ms --until +20ms --json --total >out
 	jq -e '.iterations > 5 and .iterations < 15 and .measured >= .iterations - 2' out
@@ -243,7 +243,7 @@ remade() {
 	run -1 innet-aom -p dlp --strict -r olaf.pcap
 }
 
-@test "who is the switch, where nothing says it" {
+@test "--switch names the switch if no packet shows which address it has" {
 	# one worker, no Join, and no port of innet's
 	for t in 1 2 3; do
 		echo "${t}0000000 10.0.0.2:700 10.0.0.1:900 seg $t 1 0 1 1"

@@ -19,7 +19,7 @@ gradients() {
 		sed -n 's/.*steps, \([0-9]*\) gradients$/\1/p'
 }
 
-@test "killed amid training, a learner goes on from its step, with its weights" {
+@test "a learner that is killed during training resumes at its step, with its weights" {
 	local n
 	table
 	actors 2 --algo dqn
@@ -45,7 +45,7 @@ gradients() {
 	[ "$(gradients ck)" -eq $((n + 200)) ]
 }
 
-@test "where nobody adds, a learner that was stopped comes to the same weights, bit for bit" {
+@test "if no actor adds experiences, a learner that resumes reaches the same weights, bit for bit" {
 	set -- -q --algo dqn --no-prefetch --save-every 1000
 	table --save kept
 	actors 1 --algo dqn --n-step 1	# whose ends are few, so targets count
@@ -66,7 +66,7 @@ gradients() {
 	run ! cmp -s ck again
 }
 
-@test "a new learner begins with what is there, and --clear with nothing" {
+@test "a new learner begins with the experiences in the table; --clear empties it first" {
 	table
 	actors 1 --algo dqn
 	learner --algo dqn --gradients 50 --save one
@@ -122,7 +122,7 @@ gradients() {
 	[ "$(cli EXISTS innet:end)" = 1 ]	# nothing has begun
 }
 
-@test "what does not go together" {
+@test "options that exclude each other are misuse" {
 	run -2 innet-agent --role actor --replay-memory x --load y
 	[[ $output == *"--solve, --save, --load and --clear are for the learner" ]]
 	run -2 innet-agent --alone --algo dqn --clear

@@ -2,7 +2,7 @@
 load common
 load apex
 
-# tables N: so many servers; agents find them by $at, tests in memory0, memory1...
+# tables N: start N servers; agents find them by $at, tests in memory0, memory1...
 tables() {
 	local k name list=''
 	for ((k = 0; k < $1; k++)); do
@@ -13,9 +13,8 @@ tables() {
 	at="--replay-memory $list"
 }
 
-# even K [MOST]: whether all that was drawn from server K, but two batches a
-# learner, or so many experiences, has new priorities, or had been evicted
-# meanwhile
+# even K [MOST]: whether all experiences drawn from server K have new priorities
+# or were evicted meanwhile, except two batches a learner, or MOST experiences
 even() {
 	local left=$(($(of $1 sampled) - $(of $1 updated) - $(of $1 stale)))
 	[ $left -ge 0 ] && [ $left -le ${2:-512} ]
@@ -143,7 +142,7 @@ updated() { [ "$(of "$1" updated)" -gt 0 ]; }
 	jq -e '.reconnected >= 1' l.json
 }
 
-@test "servers: what is no list of them is misuse" {
+@test "an invalid list of servers is misuse" {
 	run -2 innet-agent --role learner --replay-memory a,,b
 	[ "$output" = "innet-agent: --replay-memory: no address, where one should be" ]
 	run -2 innet-agent --role learner --replay-memory "$(seq -s, 65)"

@@ -62,7 +62,7 @@ ended() {
 	for p in $works; do wait "$p" || { cat a?.err >&2; return 1; }; done
 }
 
-# said N WHAT: wait, 10 s at most, until l.err has so many lines with WHAT
+# said N WHAT: wait, 10 s at most, until l.err has N lines with WHAT
 said() {
 	for _ in $(seq 500); do
 		[ "$(grep -c "$2" l.err)" -lt "$1" ] || return 0

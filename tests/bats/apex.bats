@@ -58,7 +58,7 @@ load apex
 	awk '{ v[$1] = $2 } END { exit !(v["have"] >= 2000 && v["frames"] > 1000 && v["frames"] < 1.2 * v["have"]) }' info
 }
 
-@test "a memory too small for --buffer: so many are kept as have room, and it goes on" {
+@test "a memory that is too small for --buffer keeps as many experiences as fit, and the learner continues" {
 	table --memory 16MiB
 	actors 2 --algo dqn --experience 8000
 	innet-agent -q --role learner $at --algo dqn --experience 8000 --report l.json 2>l.err 3>&- &
@@ -103,7 +103,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	awk '/^inserted/ { getline; i = $1 } /^sampled/ { getline; s = $1 } END { exit !(i <= 2000 + s / 64) }' info
 }
 
-@test "what the learner set can be evaluated" {
+@test "--eval plays the weights that the learner stored" {
 	table
 	actors 1 --algo dqn
 	learner --algo dqn --gradients 50 --save p
@@ -152,7 +152,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	[ "$output" = "innet-agent: $memory: nothing to learn from for 0.2 s: 0 experiences of 1000" ]
 }
 
-@test "nobody there, and a server that goes: both end, and name it" {
+@test "actors and learner name a server that does not answer or that disappears, and end" {
 	run -1 innet-agent -q --role actor --redis 127.0.0.1:1 --algo dqn --give-up 200ms
 	[ "$output" = "innet-agent: 127.0.0.1:1: no connection for 0.2 s: Connection refused" ]
 	table
@@ -170,7 +170,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	grep -q "^innet-agent: $memory: no connection for 0.5 s: Connection refused" a0.err
 }
 
-@test "a server that answers no more" {
+@test "an actor gives up if its server stops answering" {
 	table
 	kill -STOP "$memory_pid"
 	run -1 innet-agent -q --role actor $at --algo dqn --give-up 200ms
@@ -226,7 +226,7 @@ learns() {
 	return 1
 }
 
-@test "no room for parameters: a learner goes on, tries again, and says so once a second" {
+@test "a learner without room for its parameters continues, retries, and warns once a second" {
 	local since lrn
 	for where in table list; do
 		$where
@@ -328,7 +328,7 @@ locked() {
 	done
 }
 
-@test "--password-file: innet-memory's password, and what is said without it" {
+@test "--password-file gives innet-memory's password; without it the agent explains the error" {
 	printf 'se cret\r\nmore\n' >right
 	table --password-file right
 	locked
@@ -344,7 +344,7 @@ locked() {
 	locked
 }
 
-@test "a server that comes again is found again" {
+@test "actors and learner connect again to a server that returns" {
 	n=$(few 4000)
 	list
 	actors 2 --algo dqn
@@ -357,7 +357,7 @@ locked() {
 	jq -e ".gradients == $n" l.json
 }
 
-@test "what is no experience is left out and counted" {
+@test "the learner skips and counts elements that are no experience" {
 	list
 	learner -q --algo dqn --warmup 200 --batch 8 --gradients 20 2>l.err 3>&- &
 	lrn=$! pids="$pids $!"
@@ -410,7 +410,7 @@ locked() {
 	awk -F, '$1 == "wide" && !($4 > 20 && $10 > 20 && $13 > 20) { exit 1 }' out/network.csv
 }
 
-@test "roles: what does not go together is misuse" {
+@test "roles: options that exclude each other are misuse" {
 	run -2 innet-agent --role actor --algo dqn
 	[ "$output" = "innet-agent: --role needs --replay-memory or --redis, where experiences are" ]
 	run -2 innet-agent --role learner --redis x --algo ppo

@@ -44,7 +44,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 		.sent == .staleness_0 + .staleness_1 + .staleness_2 + .staleness_3)'
 }
 
-@test "async: with --staleness 0 what is stale at all is discarded, and counted" {
+@test "async: with --staleness 0 workers discard and count every stale gradient" {
 	serve at innet-switch -q -p iswitch --async -H 2
 	worker 0 --staleness 0 --synthetic 4kB --interval 2ms -c 400
 	worker 1 --staleness 0 --synthetic 4kB --interval 5ms -c 200
@@ -70,7 +70,7 @@ three_at_work() {
 # Is that the switch's counter of the job?
 counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 
-@test "async: one that is killed leaves the others going, one that comes late catches up" {
+@test "async: the others continue when a worker is killed, and a late worker catches up" {
 	serve at innet-switch --json -p iswitch --async --member-timeout 2s
 	three_at_work
 	worker 3 --synthetic 40kB --interval 5ms --duration 100s
@@ -89,7 +89,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	[ "$(tail -n 1 at.out | jq '.jobs["1"].counters.evicted')" -eq 1 ]
 }
 
-@test "async: a switch that was held up for long puts nobody out" {
+@test "async: a switch that was stopped for 3 seconds evicts no worker" {
 	serve at innet-switch --json -p iswitch --async --member-timeout 1s
 	three_at_work
 	kill -STOP "$at_pid"
@@ -114,7 +114,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	[ "$(tail -n 1 w0.json | jq '.sent')" -eq 5 ]
 }
 
-@test "async: a switch that was restarted is joined anew, from the round that was reached" {
+@test "async: a worker joins a restarted switch again, from the round that it had reached" {
 	serve at innet-switch -q -p iswitch --async -H 1
 	worker 0 --synthetic 4kB --interval 2ms --give-up 5s
 	results "$at" 60
@@ -130,7 +130,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	tail -n 1 w0.json | jq -e '.joins >= 2 and .rounds > 0'
 }
 
-@test "async: who begins from other weights is refused, who has another key is" {
+@test "async: the switch refuses a worker with other initial weights, and one without its key" {
 	serve at innet-switch -q -p iswitch --async -H 2
 	worker 0 --synthetic 36620B --interval 10ms
 	for _ in $(seq 300); do innet-ctl "$at" members 2>&1 | grep -q worker && break; sleep 0.02; done
@@ -147,7 +147,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	finish at
 }
 
-@test "async: nobody there, nobody else there: it says so in time" {
+@test "async: a worker reports in time that no switch answers, or that no other worker joins" {
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch 127.0.0.1:9 --synthetic 4B --give-up 500ms
 	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: job 1: no answer to a Join after 0.5 s; is a switch there?" ]]
 	serve at innet-switch -q -p iswitch --async -H 2

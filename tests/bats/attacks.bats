@@ -1,11 +1,11 @@
-# What strangers may try that is in no other file: loops, and ids that run out.
+# Attacks by strangers that no other file tests: loops, and ids that run out.
 load common
 load stranger
 
 zeros=$(printf '00%.0s' {1..28})
 poll=0a02$zeros
 
-# Skip where nobody may forge an address.
+# Skip if the test may not forge addresses (raw sockets).
 forging() {
 	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
 		skip "no raw sockets"
@@ -14,7 +14,7 @@ forging() {
 # forge FROM TO STATE-AND-NODES: a packet of DLP
 forge() { stranger --from "$1" "$2" forge-seg 0 "$3$zeros"; }
 
-# Both aggregators have had so few packets, and have no more to say.
+# Both aggregators have received few packets and have stopped sending.
 quiet() {
 	for _ in 1 2 3; do stranger "$one" dlp 10 >/dev/null; done	# each waits for answers
 	finish one
@@ -65,7 +65,7 @@ quiet() {
 	jq -e '.packets == 7 and (.out // 0) == 0' sw.json
 }
 
-@test "an aggregator of DLP does not answer what seems to come from itself" {
+@test "a DLP aggregator does not answer packets that seem to come from itself" {
 	forging
 	serve sw innet-switch -q -p dlp --report sw.json
 	for state in 01 02 05 06 0a; do forge "$sw" "$sw" ${state}02; done
@@ -80,7 +80,7 @@ quiet() {
 	innet-ctl "$sw" join --vector 10 --worker 9999
 }
 
-@test "without a key one packet brings 64 models for all to whom it names, and no more" {
+@test "without a key one forged packet causes at most 64 models to the address that it names" {
 	beside "--upstream 10.98.0.2:9 --rate 20Mbit" >out <<-'E'
 		innet-ps -q --insecure --listen 10.98.0.2:9 & ps=$!
 		for w in 1 2; do
@@ -105,7 +105,7 @@ quiet() {
 	beside "--upstream 10.98.0.2:9" >out <<-'E'
 		innet-ps -q --insecure --listen 10.98.0.2:9 --port-file port2 & ps=$!
 		until [ -s port2 ]; do sleep 0.02; done
-		nobody() { awk '/^Udp: [0-9]/ { print $3 }' /proc/net/snmp; }	# what came where nobody listens
+		nobody() { awk '/^Udp: [0-9]/ { print $3 }' /proc/net/snmp; }	# packets to ports without a listener
 		stranger --from 10.98.0.9:5 $to olaf 3 1 3 0 0 >&2
 		n=0
 		for how in '' ports; do
@@ -124,7 +124,7 @@ quiet() {
 	[ "$(sed -n 2p out)" -le 64 ]
 }
 
-@test "a server out of step sends an answer again four times, and ten times a second" {
+@test "an asynchronous server resends an answer four times, then at most ten times a second" {
 	serve ps innet-ps -q -p iswitch --async -H 1 --report ps.json
 	got=$(stranger "$ps" served 1000)
 	finish ps

@@ -55,7 +55,7 @@ ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 }
 
 # Benches, the tools that are here, what is missing, and the row.
-@test "a row whose peer is missing says so, and what to install" {
+@test "a row whose peer is missing says what to install" {
 	ln -s "$(command -v bash)" "$(command -v dirname)" "$(command -v grep)" .
 	while IFS='|' read -r row here missing get; do
 		rm -rf build

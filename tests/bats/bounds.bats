@@ -1,4 +1,4 @@
-# What a stranger can cost: repeated updates, forged routes, cuts and Joins.
+# Limits on the cost of a stranger: repeated updates, forged routes, cuts and Joins.
 load common
 load stranger
 
@@ -14,7 +14,7 @@ finish() {
 	wait "${!pid}"
 }
 
-@test "an update that comes 100 times is applied once" {
+@test "the server applies an update once if it arrives 100 times" {
 	serve ps innet-ps --json --learning-rate 1 --average none --reply worker
 	stranger "$ps" olaf 3 1 7 0 0 0 >/dev/null
 	[ "$(stranger "$ps" olaf 1 1 7 5 1 1 times=100)" = "1 48" ]
@@ -24,7 +24,7 @@ finish() {
 	jq -e '.applied == 2 and .updates_repeated == 100' ps.out
 }
 
-@test "a worker that is started again counts from the beginning, and is heard" {
+@test "the server accepts the updates of a restarted worker, which counts from the beginning" {
 	serve ps innet-ps --json
 	for start in 1000 2000; do	# the weights of the first again count nothing
 		stranger "$ps" olaf 3 1 7 0 0 0 stamp=$start >/dev/null
@@ -64,7 +64,7 @@ finish() {
 	jq -e '.applied == 1 and .weights == 1' ps.out
 }
 
-@test "a full disk ends captures, which is said, and not the serving" {
+@test "on a full disk the tools print a warning, stop capturing and continue to serve" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	serve ps innet-ps --json -w /dev/full
 	serve switch innet-switch -q --upstream "$ps" --write-in /dev/full
@@ -96,14 +96,14 @@ finish() {
 		run -1 --separate-stderr innet-switch -p dlp --listen 192.0.2.1 $more
 		[[ $stderr == *"the packets of --program dlp carry no proof; give --insecure as well as --key, or listen on 127.0.0.1" ]]
 	done
-	# the address is nobody's here: it was tried
+	# no interface has this address, so the error shows that the switch tried to bind it
 	run -1 --separate-stderr innet-switch -p iswitch --listen 192.0.2.1 --key key
 	[[ $stderr == *"192.0.2.1:46638: Cannot assign requested address" ]]
 	run -2 --separate-stderr innet-switch --insecure -r in.pcap
 	[ "${stderr_lines[0]}" = "innet-switch: --insecure goes with a live switch (--listen)" ]
 }
 
-@test "a live tool opens and starts nothing more, and is who --user says" {
+@test "a live tool cannot open more files or start programs, and runs as the --user" {
 	serve switch innet-switch -q -p iswitch --report r.json
 	grep -qx $'NoNewPrivs:\t1' /proc/$switch_pid/status
 	finish switch
@@ -196,7 +196,7 @@ start() {
 	done
 }
 
-@test "a disk that fills ends every live capture, which is said, and all serve on" {
+@test "when a disk fills up, all tools print a warning, stop capturing and continue to serve" {
 	unshare -rm true 2>/dev/null || skip "no namespaces with mounts"
 	cat >inside <<-'E'
 		bats_require_minimum_version() { :; }
@@ -204,7 +204,7 @@ start() {
 		pids=''
 		mkdir full
 		mount -t tmpfs -o size=64k none full
-		# filled NAME FILE: NAME was served, has said that it captures no more, and ends with 1
+		# filled NAME FILE: tool NAME warned that it stopped capturing to FILE, and its status is 1
 		filled() {
 			code=0
 			[ $1 = worker ] && code=$rc || finish $1 || code=$?

@@ -4,8 +4,8 @@ load slurm
 
 examples=$share/examples
 
-# lockstep N COMMAND...: N workers in step across a switch, each with its own
-# copy of the command; what worker K says in wK
+# lockstep N COMMAND...: run N synchronous workers with a switch, each with its
+# own copy of the command; the output of worker K is in wK
 lockstep() {
 	local n=$1 k works=''
 	shift
@@ -62,7 +62,7 @@ child() {
 	done
 }
 
-@test "innet_stream: sums, models and several results are what was sent" {
+@test "innet_stream: sums, models and several results arrive as they were sent" {
 	child -s -n 3 >out <<-'END'
 	w = np.arange(300000, dtype='f4')
 	with i.Stream(w, name='x') as s:
@@ -82,7 +82,7 @@ child() {
 	END
 }
 
-@test "innet_stream: what a script prints, or its children, goes to standard error" {
+@test "innet_stream: output of a script and its children goes to standard error" {
 	child -s -n 2 >out 2>err <<-'END'
 	import os, subprocess
 	print('before', flush=True)
@@ -107,7 +107,7 @@ says() {
 	[ "${stderr_lines[-1]}" = "innet_stream.Error: $text" ]
 }
 
-@test "innet_stream: what is wrong with the other side is said in one line" {
+@test "innet_stream: one line reports a fault of the other side" {
 	says "no result came within 0.2 s, after 1 gradients" -s -x silent
 	says "what came for a result does not begin with INET, but b'XNET'" -s -x magic
 	says "result of 4 elements for gradient 1 of 5" -s -x length
@@ -116,7 +116,7 @@ says() {
 	says "the result of gradient 1 is a model, no sum: in async mode use exchange()" -n 1
 }
 
-@test "innet_stream: misuse is said in one line" {
+@test "innet_stream: one line reports misuse" {
 	child -s <<-'END'
 	def fails(text, call, *a, **k):
 	    try:
@@ -255,7 +255,7 @@ kept() {
 	finish switch
 }
 
-@test "wrap() saves and goes on from there, to the same weights bit for bit" {
+@test "wrap() saves and resumes, with the same weights bit for bit" {
 	python torch
 	kept 0-30 ''
 	grep -h '^weights ' w0 w1 >whole
@@ -272,7 +272,7 @@ kept() {
 }
 
 
-@test "wrap() says in one line what is wrong with a file to load" {
+@test "wrap() reports a bad file to load in one line" {
 	python torch
 	kept 0-1 "save='K.pt', save_every=1"
 	head -c 700 0.pt >cut

@@ -42,7 +42,7 @@ several() {
 	tcpdump -nvvr got.pcap | grep -c 'udp sum ok' | grep -qx 277
 }
 
-@test "what lies in one frame is replayed one by one" {
+@test "innet-replay sends the datagrams of one frame one by one" {
 	joined olaf -c 20 --clusters 2 --vector 20kB --rate 1G
 	for k in joined stamped; do
 		innet-replay -r olaf-$k.pcap -w $k.pcap --json >$k.json
@@ -66,7 +66,7 @@ several() {
 	[[ $output == *"0 updates of 0 constituents; ignored 1: 1 length"* ]]
 }
 
-@test "a capture of several hops is told, and a filter takes one" {
+@test "innet-aom warns about a capture of several hops, and a filter selects one hop" {
 	printf '%d000 1 1 %d 1 %d00 0 4 dport=%d\n' 1 1 1 46638 2 1 1 46700 \
 		3 2 2 46638 4 2 2 46700 | mkolaf >hops.pcap
 	printf '%d000 1 1 %d 1 %d00 0 4\n' 1 1 1 3 2 2 | mkolaf >sent.pcap
@@ -89,7 +89,7 @@ several() {
 	done
 }
 
-@test "what cannot be split is counted under a name, and said, by every tool" {
+@test "every tool counts frames that it cannot split under a name, and reports them" {
 	{ at 1 1 0 1; at 2 2 0 1 extra=70 sum=pseudo; } | mkolaf >odd.pcap
 	want="odd.pcap: packet 2: several datagrams in one frame, which cannot be told apart (1 such); capture with offloads off (see ethtool -K)"
 	run -0 innet-aom -r odd.pcap --csv
@@ -115,7 +115,7 @@ several() {
 	[[ $output == *"0 updates of 0 constituents; ignored 3: 3 snaplen"* ]]
 }
 
-@test "of a frame that was cut those updates are taken whose headers are there" {
+@test "innet-aom takes those updates of a cut frame whose headers are complete" {
 	several 9 4 sum=pseudo | mkolaf >whole.pcap
 	editcap -F nsecpcap -s $((42 + 3 * 48 + 32)) whole.pcap cut.pcap
 	run -0 innet-aom -r cut.pcap --csv

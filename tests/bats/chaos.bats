@@ -27,29 +27,29 @@ setup() {
 	run -2 innet-sim --chaos 1 --auth some
 }
 
-@test "what it once found stays mended" {
-	# a Probe that was overtaken by the next push; a donor with an old state;
-	# others that come only when a restarted switch has none to give one; who
-	# lacks more of what is kept than a limit of results again had saved up
+@test "the faults that it once found stay fixed" {
+	# a Probe that the next push overtook; a state transfer from a worker with an old
+	# state; workers that join a restarted switch only when no member can send a state;
+	# a worker that lacks more kept results than the limit on resends had saved up
 	for seed in 23104081 23039737 21000974 24059493 60007920 60001104; do
 		innet-sim -q --chaos $seed
 	done
-	# of few slots: a rack that had forgotten results which its core keeps no more,
-	# also an iteration behind it; a worker that took itself for forgotten; one that
-	# went back to give again what had no slot, and what had none sent without end; an
-	# old state that was given over and over; by Help alone a window that grew until
-	# it was none, and a rack's sum that its core asked for before it had a slot
+	# with few slots: a rack that had forgotten results which its core no longer keeps,
+	# also one iteration behind it; a worker that wrongly took itself for forgotten; one
+	# that went back to resend segments without a slot, and such segments sent endlessly;
+	# an old state that was transferred again and again; a window that grew by Help alone
+	# until there was none; and a rack's sum that its core requested before it had a slot
 	for seed in 1899 2200 7639 7778 9453 12424 15981 187; do
 		innet-sim -q --chaos $seed
 	done
-	# under a key: a switch that had forgotten a rack, which then gave results for
-	# sums; a challenge that another had overtaken; a result that was sent up
+	# with a key: a switch that had forgotten a rack, which then sent results as sums;
+	# a challenge that another had overtaken; a result that was sent to the parent
 	for seed in 50004059 50011831 50000434 50012520; do
 		innet-sim -q --chaos $seed --auth all
 	done
 }
 
-@test "a seed is a run, whatever stands beside it" {
+@test "a seed gives the same run, independent of the other seeds" {
 	innet-sim --json --chaos 10 --runs 8 --jobs 3 | jq 'del(.seconds)' >all
 	for s in 10 11 12 13 14 15 16 17; do innet-sim --json --chaos $s; done |
 		jq -s '[.[].packets] | add' >sum

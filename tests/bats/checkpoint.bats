@@ -1,4 +1,4 @@
-# What was saved on the way, and going on from there.
+# Checkpoints of a running agent, and resuming from them.
 load common
 
 alone() {
@@ -12,8 +12,8 @@ iteration() {
 	od -An -tu8 -j$((32 + n + 16)) -N8 "$1" | tr -d ' '
 }
 
-# pair NAME OPTION...: a job of two workers in step, their agents' ids in pid0
-# and pid1; W in an option is the worker's number
+# pair NAME OPTION...: start a job of two synchronous workers, the process ids of
+# their agents in pid0 and pid1; W in an option is the worker's number
 pair() {
 	local name=$1 w
 	shift
@@ -28,7 +28,7 @@ pair() {
 	done
 }
 
-@test "killed amid a run, an agent goes on to the same weights, bit for bit" {
+@test "an agent that is killed during a run resumes to the same weights, bit for bit" {
 	once
 	for algo in a2c ppo; do
 		rm -f ck
@@ -43,7 +43,7 @@ pair() {
 	done
 }
 
-@test "every environment goes on, with whole files that are equal" {
+@test "every environment resumes, and the complete files are equal" {
 	once
 	for env in cartpole mountaincar mountaincar-continuous acrobot pendulum breakout \
 		lunarlander lunarlander-continuous; do
@@ -55,7 +55,7 @@ pair() {
 	done
 }
 
-@test "a signal leaves the last whole lesson, and it goes on from that" {
+@test "a signal saves the last complete lesson, and the agent resumes from it" {
 	alone --algo ppo --steps 200k --save whole --save-every 1000
 	innet-agent -q --alone --algo ppo --steps 1G --save ck --save-every 10 --interval 1ms 3>&- &
 	await ck
@@ -83,7 +83,7 @@ pair() {
 	[ "$(iteration out)" -eq 20 ]
 }
 
-@test "a job whose workers were killed goes on to the same weights" {
+@test "a job whose workers were killed resumes to the same weights" {
 	once
 	set -- --steps 60k --save-every 5
 	pair whole "$@"
@@ -144,7 +144,7 @@ refuses() {
 	rm ck; mkdir ck; refuses "not a regular file"
 }
 
-@test "a checkpoint that cannot be written is said, and the end has status 1" {
+@test "an agent that cannot write a checkpoint prints an error, and its exit status is 1" {
 	mkdir here
 	innet-agent -q --alone --steps 60k --interval 10ms --save here/ck --save-every 1 2>err 3>&- &
 	await here/ck

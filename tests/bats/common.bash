@@ -1,5 +1,5 @@
-# What several bats files use.  skip works in tests and setup() alone: bats 1.8
-# fails when setup_file() calls it, and in $(...) or a pipe it is lost.
+# Functions that several bats files use.  skip works only in tests and setup():
+# bats 1.8 fails when setup_file() calls it, and in $(...) or a pipe it is lost.
 #
 # 10 ms, the time of a 78-byte frame at $SLOW.
 bats_require_minimum_version 1.5.0
@@ -74,7 +74,7 @@ serve() {
 	printf -v "$name" %s "127.0.0.1:$(cat "$name.port")"
 }
 
-# results AT N: wait until job 1 at AT has made so many
+# results AT N: wait until job 1 at AT has made N results
 results() {
 	local n
 	for _ in $(seq 1000); do
@@ -100,7 +100,7 @@ python() {
 	skip "no python3 with $1"
 }
 
-# What is installed beside the tools: of the tree, or where check-installed says.
+# Files that are installed with the tools: those of the tree, or of check-installed.
 share=${share:-$BATS_TEST_DIRNAME/../../share}
 testbed=$share/testbed
 

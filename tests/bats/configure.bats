@@ -1,4 +1,4 @@
-# What is there to build with: found by the next make when it came later.
+# Build dependencies: the next make finds those that are installed later.
 load common
 
 setup() {

@@ -1,5 +1,5 @@
-# What the rules of share/debian/ put into packages, without building these, and
-# how the tests are run against it.
+# Checks which files the rules of share/debian/ put into packages, without building
+# the packages, and how the tests run against these files.
 load common
 
 setup_file() {
@@ -51,7 +51,7 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	[ "$(stat -c %a innet/usr/share/innet/data/iris.csv)" = 644 ]
 }
 
-@test "make check-installed tests what is installed" {
+@test "make check-installed tests the installed files" {
 	unset MAKEFLAGS MFLAGS MAKELEVEL
 	cat >probe.bats <<-'E'	# for sh
 		[ "$(command -v innet-gen)" = "$DESTDIR/usr/bin/innet-gen" ] &&

@@ -94,7 +94,7 @@ family() {
 	done
 }
 
-@test "who gives up names who is missing, as far as it can know" {
+@test "a worker that gives up says how many workers are missing, as far as it knows" {
 	twin server 3 30
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 400ms
 	[[ $stderr == *"last heard: state 1 (SETUP), step 0, 1 of 3 workers" ]]

@@ -25,7 +25,7 @@ as_captured() {
 		.polled == 9 and .setup == 5 and .not_open == 5 and .time_backwards == 3' r.json
 }
 
-@test "the captured session of median and late answers: likewise" {
+@test "the captured session of median and late answers gives the same answers too" {
 	as_captured "$median" --reduce median --answer-early
 	[ "$(answers out.pcap | wc -l)" -eq 921 ]
 	jq -e '.gradients == 500 and .wrong_step == 403 and .time_backwards == 1' r.json
@@ -69,7 +69,7 @@ as_captured() {
 	jq -e '.long == 1 and .short == 1 and .ignored == {"checksum": 1, "length": 1}' r.json
 }
 
-@test "a damaged capture: what was whole is answered, status 1" {
+@test "a damaged capture: the filter answers the complete packets, status 1" {
 	head -c 20000 "$mean" >cut.pcapng
 	run -1 --separate-stderr innet-switch -q -p dlp --behave-like server -r cut.pcapng -w out.pcap
 	[[ $stderr == *"cut.pcapng: packet "* ]]
@@ -117,7 +117,7 @@ finish() {
 	wait "${!pid}"
 }
 
-# What a live run decided, the filter decides again: NAME OPTION...
+# filter_agrees NAME OPTION...: the filter must decide as the live run did
 filter_agrees() {
 	local name=$1
 	shift
@@ -150,7 +150,7 @@ filter_agrees() {
 	done; done
 }
 
-@test "who waits for a session that another worker configures anew takes part in it" {
+@test "a worker that waits for a session takes part when another worker configures it again" {
 	serve to innet-ps --json -p dlp --write-in in.pcap
 	lead='' crew=''
 	for w in 1 2; do
@@ -206,7 +206,7 @@ filter_agrees() {
 	done; done
 }
 
-@test "a child's 100 elements come back as their sum" {
+@test "a child gets the sum of its 100 elements" {
 	python numpy
 	cat >long.py <<-'EOF'
 	import sys
@@ -228,7 +228,7 @@ filter_agrees() {
 	[ "$(cat child-?)" = $'True\nTrue\nTrue' ]
 }
 
-@test "who has another number of elements ends and says so" {
+@test "a worker with another number of elements reports that and ends" {
 	crew=''
 	serve to innet-switch -q -p dlp
 	lead='--session nodes=2,iterations=9'
@@ -271,7 +271,7 @@ family() {
 	[ "$(grep step child-8)" = $'step 0: 3 of 0 0\nstep 1: 3 of 8.375 -8.375\nstep 2: 3 of 16.75 -16.75' ]
 }
 
-@test "--straggler: a dead worker holds nobody up, and is named and counted" {
+@test "--straggler: a dead worker delays no other worker; the switch names and counts it" {
 	lead='--session nodes=3,iterations=20'
 	serve to innet-switch --json -p dlp --straggler 200ms
 	innet-worker -q -p dlp --switch "$to" --synthetic 24B --interval 1ns -c 1 3>&- &
@@ -284,7 +284,7 @@ family() {
 	grep -q ': step [0-9]* completed without worker [0-2] (127\.0\.0\.1:[0-9]*)$' to.err
 }
 
-@test "--straggler: the mean is that of those who came, and who is behind catches up" {
+@test "--straggler: the mean is over the workers that contributed, and a late worker catches up" {
 	child
 	sed -i 's/time.sleep(seconds)/time.sleep(3 if i == 1 and factor > 5 else 0)/' child.py
 	family mean --straggler 1s
@@ -306,7 +306,7 @@ family() {
 	finish to
 }
 
-@test "an aggregate that 32 bits do not hold is no number, and is said" {
+@test "an aggregate that exceeds 32 bits becomes NaN, and the worker reports it" {
 	child
 	lead='--session nodes=3,iterations=3,scale=1000000000'
 	serve to innet-switch -q -p dlp --reduce median
@@ -333,7 +333,7 @@ family() {
 	grep -q ': step 0: an aggregate passes 32 bits: it is no number; a smaller scale= holds it$' child-1
 }
 
-@test "the worker gives up and says what it waited for, and what it heard" {
+@test "a worker gives up and says what it waited for, and what it received last" {
 	run -1 --separate-stderr innet-worker -q -p dlp --switch 127.0.0.1:9 --synthetic 4B --give-up 300ms
 	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no session to take part in after 0.3 s; nothing was heard" ]]
 	serve to innet-switch -q -p dlp
@@ -344,7 +344,7 @@ family() {
 	finish to
 }
 
-@test "one who leaves is missed by name of the step; RESET ends what he left" {
+@test "errors name the worker that left and the step that misses it; RESET ends the old session" {
 	serve to innet-switch -q -p dlp
 	innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns -c 1 --session nodes=2 3>&- &
 	pids="$pids $!"

@@ -110,7 +110,7 @@ parity() {
 	done
 }
 
-@test "what is not installed is skipped, and why is said" {
+@test "the parity test skips modules that are not installed, and says why" {
 	py=python3
 	for module in gymnasium minatar; do
 		echo 'raise ImportError("not on this shelf")' >$module.py

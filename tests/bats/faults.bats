@@ -1,4 +1,4 @@
-# What goes wrong with an aggregation switch, live: it says so and goes on.
+# Faults of a live aggregation switch: it reports them and continues.
 load common
 
 @test "a storm of 10,000 Joins: as many as there is room for, and work goes on" {
@@ -38,7 +38,7 @@ load common
 	innet-worker -q -p iswitch --worker 0 --switch "$switch" --job 3 --synthetic 100kB -c 10 --interval 0 --check 1
 }
 
-@test "members that fall silent are out, and the rest go on" {
+@test "the switch evicts silent members, and the rest continue" {
 	serve switch innet-switch -q -p iswitch --member-timeout 1s --duration 2min
 	for w in 0 1 2; do
 		innet-worker -p iswitch --switch "$switch" --worker $w --synthetic 40kB --interval 1ms -c 4000 --json \
@@ -52,7 +52,7 @@ load common
 	[ "$(jq -s 'map(.iterations) | add' w1 w2)" -eq 8000 ]
 }
 
-@test "datagrams of any bytes are counted, and hurt nobody" {
+@test "the switch counts datagrams of random bytes, and they disturb no worker" {
 	serve switch innet-switch -p iswitch -H 1 --json --duration 1min
 	python3 - "${switch#*:}" <<-'E'
 		import random, socket, sys
@@ -71,7 +71,7 @@ load common
 	tail -n 1 switch.out | jq -e '.switch.bad_control > 0 and .switch.bad_segment > 0 and .regular > 0'
 }
 
-@test "of two workers with one number the first ends, and says who has it" {
+@test "if two workers have one number, the first ends and gives the address of the other" {
 	for mode in '' --async; do
 		serve switch innet-switch -q -p iswitch $mode -H 2 --duration 2min
 		# shellcheck disable=SC2086	# a word, or none

@@ -2,7 +2,8 @@
 # a line says why not and the status is 1.
 load common
 
-# What is read: FILE|COMMAND, with @ in its place and %x for what else is made.
+# Files that tools read: FILE|COMMAND, with @ in place of the file and %x for other
+# files that the test makes.
 reads='policy|innet-agent -q --eval @ --episodes 2
 policy|innet-agent -q --alone --steps 10 --load @
 wrong|innet-agent -q --role actor --algo dqn --replay-memory %memory --password-file @
@@ -35,7 +36,7 @@ secret|innet-switch -q -r in.pcap -w %x --secret @
 spec|innet-verify -q --objective no-loss -w %x @
 key|innet-worker -q -p iswitch --worker 0 --switch %switch --synthetic 4B --interval 1ms -c 2 --key @'
 
-# What is written: SUFFIX|COMMAND
+# Files that tools write: SUFFIX|COMMAND
 writes='|innet-agent -q --alone --steps 10 --log @
 |innet-agent -q --alone --steps 10 --save @
 |innet-agent -q --alone --steps 10 --report @
@@ -119,7 +120,7 @@ wrong() {
 		{ echo "${cmd[*]}: status $rc"; cat err; return 1; }
 }
 
-# same WANT: status, and what else was said, is as with a plain file
+# same WANT: the status and the other messages are those with a plain file
 same() {
 	[ $rc -eq "$1" ] && cmp -s <(sed 's/\bother-one\b/F/' err) <(sed "s/\b$good\b/F/" want) ||
 		{ echo "${cmd[*]}: status $rc, not $1"; cat err; return 1; }
@@ -155,7 +156,7 @@ $apart" || { echo "$t $o"; return 1; }
 	done <<<"$reads"
 }
 
-@test "what cannot be read is one line" {
+@test "a tool reports a file that it cannot read in one line" {
 	mkdir folder
 	ln -s nowhere dangling
 	ln -s round round
@@ -184,7 +185,7 @@ ends() {
 	wait "${waits[$1]}" || rc=$?
 }
 
-# all_wait TABLE: a command a line, each with a pipe that nobody has opened
+# all_wait TABLE: start the command of each line on a pipe that no process has opened
 all_wait() {
 	n=0
 	waits=()
@@ -199,7 +200,7 @@ all_wait() {
 	done <<<"$1"
 }
 
-@test "a pipe that nobody writes yet is waited for, and that is said" {
+@test "a tool that reads from a pipe says that it waits until a writer opens it" {
 	all_wait "$reads"
 	n=0
 	while IFS='|' read -r good command; do
@@ -215,7 +216,7 @@ all_wait() {
 # No tool replaces a pipe that it saves to while it serves.
 piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"$writes"; }
 
-@test "a pipe that nobody reads yet is waited for, and that is said" {
+@test "a tool that writes to a pipe says that it waits until a reader opens it" {
 	all_wait "$(piped)"
 	n=0
 	while IFS='|' read -r suffix command; do
@@ -228,7 +229,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 	done < <(piped)
 }
 
-@test "a wait for a pipe ends with SIGTERM, also in what serves" {
+@test "SIGTERM ends a wait for a pipe, also in a server" {
 	all_wait "$(piped)"
 	n=0
 	while IFS='|' read -r suffix command; do
@@ -239,7 +240,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 	done < <(piped)
 }
 
-@test "a report into a pipe that nobody reads: the switch serves on" {
+@test "a switch continues to serve if no process reads the pipe of its report" {
 	mkfifo report.fifo
 	serve olaf innet-switch -q --upstream 127.0.0.1:9 --report report.fifo
 	kill -HUP $olaf_pid
@@ -250,7 +251,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 	jq -e .totals got
 }
 
-@test "what serves keeps its state in no pipe" {
+@test "a server refuses to keep its state in a pipe" {
 	mkfifo pipe
 	for tool in innet-memory innet-ps; do
 		go "$tool -q --listen 127.0.0.1:0 --duration 10ms --save @" pipe
@@ -259,7 +260,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 	done
 }
 
-@test "a link that is written stays a link, and what it leads to is written" {
+@test "writing to a symbolic link keeps the link and writes its target" {
 	while IFS='|' read -r suffix command; do
 		rm -f plain*
 		go "$command" plain"$suffix"
@@ -274,7 +275,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 	done <<<"$writes"
 }
 
-@test "what cannot be written is one line" {
+@test "a tool reports a file that it cannot write in one line" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	for s in '' .svg .html; do
 		mkdir folder$s

@@ -85,7 +85,8 @@ def sink(host, mtu):
                                                   bad[port]))
 
 
-# Who moves to another processor may overtake itself in the kernel, and Linux 6.18
-# hands datagrams out of order to who reads on one while they come on another.
+# Stay on one processor.  The datagrams of a sender that moves to another processor
+# may overtake each other in the kernel, and Linux 6.18 delivers datagrams out of
+# order to a reader on another processor than the one that receives them.
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 {"send": send, "sink": sink}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))

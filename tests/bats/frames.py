@@ -62,7 +62,7 @@ def kinds(src, dst):
             # of a spanning tree, which a bridge that has none passes on
             b"\x01\x80\xc2\0\0\0" + src + struct.pack("!H", 3 + 35 + 17) +
             b"\x42\x42\x03" + bytes(35) + end,
-            # multicast, and a protocol nobody knows
+            # multicast, and an unknown protocol
             group + src + b"\x08\x00" + ip4(0x2c, 0, 17, udp(9, end), group[2:]),
             dst + src + b"\x88\xb5" + end,
             dst + src + b"\x86\xdd" + ip6(0x2c, 17, udp(99, end)),

@@ -8,7 +8,7 @@ setup() {
 	board=$share/grafana/innet.json
 }
 
-# What the panels of a data source ask for, a name a line.
+# Print the metrics that the panels of a data source query, a name a line.
 asked() {
 	jq -r '.panels[].targets[]?.expr // empty' "$board" | grep -oE 'innet_[a-z_]+' | sort -u
 }

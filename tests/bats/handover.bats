@@ -12,12 +12,12 @@ work() {
 	pids="$pids $!"
 }
 
-# vanish W: worker W is killed, and nobody is told
+# vanish W: kill worker W, so that it sends no Leave
 vanish() {
 	eval "kill -9 \$w$1; wait \$w$1" || [ $? -eq 137 ]
 }
 
-@test "killed in step and started again, a worker goes on where the others are" {
+@test "a synchronous worker that is killed and restarted continues where the others are" {
 	while read -r size count enough; do
 		serve at innet-switch --json -p iswitch -H 3
 		for w in 0 1 2; do work $w o$w --synthetic $size --check 3 --interval 1ms -c $count; done
@@ -38,7 +38,7 @@ vanish() {
 	END
 }
 
-@test "likewise through racks, from a worker of the same rack and of another" {
+@test "a restarted worker in a rack gets its state from a worker of the same rack or of another" {
 	serve core innet-switch -q -p iswitch -H 2
 	serve rack0 innet-switch -q -p iswitch --parent "$core" --number 0 -H 2
 	serve rack1 innet-switch -q -p iswitch --parent "$core" --number 1 -H 1
@@ -62,7 +62,7 @@ vanish() {
 	finish core
 }
 
-@test "killed out of step and started again: all have the weights of each round" {
+@test "asynchronous: after a worker is killed and restarted all have the same weights at each round" {
 	serve at innet-switch --json -p iswitch --async -H 2 --keep 200kB
 	for w in 0 1 2; do work $w o$w --async --synthetic 40kB --every 1 --interval 2ms; done
 	results "$at" 4000
@@ -76,7 +76,7 @@ vanish() {
 	finish at
 	grep -q 'took over the state of worker 0, 40000 bytes' again.err
 	[ "$(grep -c '"crc"' again.json)" -gt 20 ]
-	# a round has one checksum, whoever tells it
+	# all workers report the same checksum for a round
 	cat o0.json o1.json again.json | jq -s '[.[] | select(.crc)] | group_by(.round) |
 		map(unique_by(.crc) | length) | max' | grep -qx 1
 }
@@ -96,7 +96,7 @@ vanish() {
 	grep -q 'took over the state of worker 2' again0.err again1.err
 }
 
-@test "a new worker joins late, and the others go on meanwhile, unless --strict" {
+@test "a new worker joins late, and the others continue meanwhile, unless --strict" {
 	export PYTHONPATH=$share/python
 	python numpy
 	cat >child.py <<-'E'
@@ -133,7 +133,7 @@ vanish() {
 	done
 }
 
-@test "who has fallen behind what is kept catches up" {
+@test "a worker that needs results that the switch no longer keeps catches up by state transfer" {
 	serve at innet-switch -q -p iswitch -H 2 --keep 200
 	for w in 0 1 2; do work $w o$w --synthetic 4kB --interval 1ms; done
 	results "$at" 300
@@ -149,7 +149,7 @@ vanish() {
 	jq -se 'all(.iterations > 0)' o?.json
 }
 
-@test "who cannot hand a state over, or has no other to ask, says so" {
+@test "a worker that cannot send its state, or has no other worker to ask, says so" {
 	cat >child.py <<-'E'
 		import struct, sys
 		head = struct.Struct('<4sHHIfQII')
@@ -234,13 +234,13 @@ vanish() {
 	cmp s0.raw s2.raw
 }
 
-@test "out of step the switch is killed and started again: all go on from one worker's weights" {
+@test "asynchronous: after the switch is killed and restarted all continue from one worker's weights" {
 	serve at innet-switch -q -p iswitch --async -H 2
 	for w in 0 1 2; do work $w o$w --async --synthetic 40kB --every 1 --interval 2ms --give-up 10s; done
 	results "$at" 4000
 	kill -9 "$at_pid"
 	wait "$at_pid" || true
-	# the last round before may be done anew, from one worker's weights
+	# the last round before may be repeated, from one worker's weights
 	last=$(jq -s '[.[] | select(.crc).round] | max + 1' o?.json)
 	innet-switch -q -p iswitch --async -H 2 --listen "$at" 3>&- &
 	at_pid=$! pids="$pids $!"

@@ -3,9 +3,8 @@
  *
  *	LD_PRELOAD=./hold-fsync.so COMMAND
  *
- * Whoever has a file written waits while there is a file "hold" in the folder
- * that it runs in; then, if there is one "fail", that goes and the file is not
- * written.
+ * fsync() waits while there is a file "hold" in the working directory.  If
+ * there is a file "fail" then, fsync() removes it and fails.
  */
 #include <dlfcn.h>
 #include <errno.h>

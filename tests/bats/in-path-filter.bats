@@ -115,7 +115,7 @@ two_racks() {
 	INNET_TESTBED=$(testbed.sh up two-racks -n 4 --rate 1gbit --owner $$)
 }
 
-@test "in the path: the filter does what the racks and the core of two tiers did" {
+@test "in the path: the filter repeats what the racks and the core of two tiers did" {
 	two_racks
 	for s in core switch1 switch2; do
 		parent="--parent 10.77.0.1 --number ${s#switch}"

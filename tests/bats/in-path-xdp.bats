@@ -89,7 +89,7 @@ has_xdp() {
 	[ "$(xdp_attached)" -eq 0 ]
 }
 
-@test "in the path: by AF_XDP frames of all other kinds come out as they went in, and in order" {
+@test "in the path: with AF_XDP frames of all other kinds pass unchanged and in order" {
 	has_xdp
 	other_kinds --backend xdp
 }

@@ -2,7 +2,7 @@
 load common
 load in-path
 
-@test "in the path: without privilege, one line that names what is missing" {
+@test "in the path: without privileges one line names the missing ones" {
 	rack
 	run -1 --separate-stderr on switch setpriv --reuid=65534 --clear-groups --bounding-set=-all \
 		innet-switch --insecure --bridge br0
@@ -40,7 +40,7 @@ load in-path
 	jq -e '.jobs["1"].counters.results == 20 * 108 and .interfaces.frames > 0' switch.json
 }
 
-@test "in the path: what does not go together is misuse, what is not there is named" {
+@test "in the path: options that exclude each other are misuse, and missing interfaces are named" {
 	run -2 innet-switch -p iswitch --listen :0 --multicast 239.1.2.3
 	[[ "$output" = *'--multicast goes with --bridge or --interfaces' ]]
 	run -2 innet-switch -p olaf --listen :0 --bridge lo --multicast 239.1.2.3
@@ -66,7 +66,7 @@ load in-path
 	[[ $stderr == *"'w9' is no port of br0"* ]]
 }
 
-@test "in the path: updates merge on their way, and workers and server know nothing of it" {
+@test "in the path: updates merge without any configuration of workers and server" {
 	rack
 	mkdir taps
 	in_path --port-rate server=10Mbit --taps taps --report switch.json
@@ -192,7 +192,7 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	cmp lived filtered
 }
 
-@test "in the path: frames of all other kinds come out as they went in, and in order" {
+@test "in the path: frames of all other kinds pass unchanged and in order" {
 	rack
 	other_kinds
 }
@@ -369,7 +369,8 @@ pairs_six() {
 	for w in 0 1 2 3; do on w$w ip -6 addr add fd77::1$w/64 dev eth0 nodad; done
 }
 
-# pairs_train MEMBERS VECTORS JOB/WORKER...: so many of jobs of so many members
+# pairs_train MEMBERS VECTORS JOB/WORKER...: run the workers JOB/WORKER, each for
+# VECTORS vectors, in jobs of MEMBERS members
 pairs_train() {
 	local members=$1 vectors=$2 w
 	shift 2
@@ -386,7 +387,7 @@ pairs_train() {
 # aom FILE...: what all captures together show
 aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 
-@test "in the path: results come once to all who are behind a port together" {
+@test "in the path: the switch sends a result once to all members behind a port" {
 	mkdir taps
 	pairs -H 4 --multicast 239.77.0.1 --taps taps
 	pairs_train 4 100 1/0 1/1 1/2 1/3
@@ -413,7 +414,7 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	aom w2.pcap | head -n 1 | jq -e '.job == 7 and .measured > 20'
 }
 
-@test "in the path: a group of IPv6 is heard as well" {
+@test "in the path: workers receive the results of an IPv6 multicast group too" {
 	to='[fd77::1]'
 	pairs -H 4 --listen "$to" --multicast '[ff15::77]'
 	pairs_train 4 30 1/0 1/1 1/2 1/3
@@ -443,7 +444,7 @@ six() {
 	join_workers
 	end_switch
 	end_server '[fd77::2]'
-	# who has to wait for the processor sends less
+	# a worker that waits for the processor sends less
 	jq -e '.totals.aggregated.packets > 10 and .models > 5' switch.json
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
@@ -457,7 +458,7 @@ six() {
 	end_switch
 }
 
-@test "in the path: the example merges, goes on without the switch, and merges again" {
+@test "in the path: the example merges, continues without the switch, and merges again" {
 	rack
 	testbed.sh down "$INNET_TESTBED"
 	unset INNET_TESTBED

@@ -35,14 +35,14 @@ alone() {
 	innet-agent --eval p --json | jq -e '.episodes == 100 and .mean_reward >= 475'
 }
 
-@test "a saved policy plays as many games as it is told, in words and in JSON" {
+@test "--eval plays --episodes games with a saved policy and prints text or JSON" {
 	alone --algo ppo --steps 2k --save p
 	run -0 innet-agent --eval p --episodes 10
 	[[ $output == "cartpole: mean reward "* ]]
 	innet-agent --eval p --episodes 3 --json | jq -e '.env == "cartpole" and .episodes == 3'
 }
 
-@test "--steps and --episodes end where they say" {
+@test "--steps and --episodes end the training after that number" {
 	run -0 innet-agent --alone --steps 1234
 	[[ $output == *" 1234 steps"* ]]
 	run -0 innet-agent --alone --episodes 7 --log log
@@ -111,7 +111,7 @@ alone() {
 	[[ $output == *"ends in the middle of a message"* ]]
 }
 
-@test "an answer that never comes is given up, by name" {
+@test "an agent that gets no answer gives up and names the message" {
 	run -1 stream-echo -x silent innet-agent --give-up 200ms
 	[[ $output == *"standard input: no result for gradient 1 within 0.2 s"* ]]
 }
@@ -237,7 +237,7 @@ alone() {
 	run -1 sh -c "innet-agent --alone --steps 1k --json >/dev/full"
 }
 
-@test "--json to nobody ends the training" {
+@test "--json to a closed pipe ends the training" {
 	run -1 --separate-stderr bash -c 'innet-agent -q --alone --steps 1G --json | head -n 1 >/dev/null
 		exit ${PIPESTATUS[0]}'
 	[ "$stderr" = "innet-agent: standard output: Broken pipe" ]

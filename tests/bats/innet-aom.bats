@@ -182,7 +182,7 @@ aom() {
 	done
 }
 
-@test "a stamp that cannot be is damage; one that leaps is told" {
+@test "innet-aom treats an impossible timestamp as damage and warns about one that leaps" {
 	for at in 130 134; do		# the second record's seconds, and their part
 		cp got.pcap odd.pcap
 		printf '\377\377\377\377' |
@@ -194,7 +194,7 @@ aom() {
 	grep -q "^1 innet-aom: odd.pcap: packet 2: its stamp has 4294967295 nanoseconds, a second and more$" all
 }
 
-@test "what a cooked capture has twice, of the loopback, is taken once" {
+@test "innet-aom takes packets once that a cooked capture of the loopback has twice" {
 	ms 11 1 0 1 1 1  31 1 1 1 1 6 | mkolaf >want.pcap
 	ms 11 1 0 1 1 1  31 1 1 1 1 6 | sed 'p;s/$/ outgoing/' | mkolaf -l sll2 >l.pcap
 	run -0 --separate-stderr innet-aom -q -r l.pcap --csv
@@ -217,7 +217,7 @@ aom() {
 	[[ $output == *"clock_ahead 1;"*'"max_age_ns":10000000,'* ]]
 }
 
-@test "a truncated capture: what was whole is counted, status 1" {
+@test "a truncated capture: innet-aom counts the complete packets, status 1" {
 	head -c 300 got.pcap >cut.pcap
 	run -1 --separate-stderr innet-aom -r cut.pcap --json
 	[[ $stderr == *"cut.pcap: packet 3: truncated dump file"* ]]
@@ -347,7 +347,7 @@ aom() {
 	[ "$(aom -r many.pcap --json | wc -l)" -eq 65537 ]
 }
 
-@test "updates that are older than their capture are told" {
+@test "innet-aom warns about updates that are older than their capture" {
 	innet-gen -q --clusters 1 --workers 1 -c 20 -w old.pcap
 	innet-replay -q -r old.pcap -w new.pcap --speed 2
 	innet-replay -q -r old.pcap -w true.pcap --speed 2 --stamp

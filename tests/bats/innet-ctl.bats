@@ -28,7 +28,7 @@ refuses() {
 	grep -qE "$want" <<<"$stderr" || { echo "$stderr"; return 1; }
 }
 
-@test "each verb sends the bytes of innet-wire(5), and says what was answered" {
+@test "each verb sends the bytes of innet-wire(5) and prints the answer" {
 	fake
 	run -0 innet-ctl $at join --job 7 --type switch --async --cluster 2 --worker 3 --vector 10000 --floats 366 --next 12
 	[ "$output" = "member 3 of 4, h 4, next iteration 12, 10000 elements, 366 floats a segment, out after 10 s of silence" ]
@@ -81,7 +81,7 @@ refuses() {
 	[ "$(innet-ctl $at members | head -n 2 | xargs)" = "no members -" ]
 }
 
-@test "members begin with how the job stands, and who is gone is told" {
+@test "members prints the state of the job first, and lists the workers that left" {
 	# is FIRST-LINE JSON: the first line of the members that it is
 	is() {
 		echo "$2" >said
@@ -204,7 +204,7 @@ refuses() {
 	[ "$(innet-ctl $at members | tail -n 1 | awk '{ print $1 }')" -eq 69999 ]
 }
 
-@test "what is no JSON object of ours is refused, and never a crash" {
+@test "innet-ctl refuses other JSON and never crashes" {
 	while IFS= read -r text; do
 		printf '%b' "$text" >text
 		fake --members text --stats text
@@ -282,7 +282,7 @@ refuses() {
 	took=$(($(date +%s%N) - start))
 	[ "$(grep -c '^job 1, ' out)" -eq 3 ]
 	[ "$(grep -c 'per s' out)" -eq 2 ]
-	# 20 are added from one to the next: by its rate each took so many seconds
+	# 20 are added from one report to the next; the rate tells how many seconds that took
 	awk -v most=$took '$1 == "added" && NF == 3 { s += 20 / $3 }
 		END { exit !(s > 0.099 && s < 1.01 * most / 1e9) }' out
 	innet-ctl $at watch --json --job 1 -c 2 --interval 1ms | jq -s -e 'map(.stats.counters.added) | length == 2 and .[0] < .[1] '
@@ -318,7 +318,7 @@ refuses() {
 	[ $rc -eq 143 ]
 }
 
-@test "misuse: status 2 and what is wrong" {
+@test "misuse: status 2 and a line that says what is wrong" {
 	while IFS='|' read -r words why; do
 		run -2 --separate-stderr innet-ctl $words
 		[ -z "$output" ]
@@ -410,7 +410,7 @@ refuses() {
 	dumpolaf ps.pcap | awk '$2 == 1 { n[$3 "/" $4]++ } END { exit !(n["3/7"] && n["3/8"] && n["9/258"]) }'
 }
 
-@test "at the port of an earlier one innet-ctl is heard, and so are workers" {
+@test "the switch answers an innet-ctl or a worker that reuses the port of an earlier one" {
 	why=$(unshare -n ip link set lo up 2>&1) || skip "no namespace of our own: $why"
 	cat >script <<-'END'
 	ip link set lo up

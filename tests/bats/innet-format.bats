@@ -34,7 +34,7 @@ true_of() {
 		--field worker=u16@2 --field sequence=u32@4 --field generated=sent
 }
 
-@test "many updates in a frame, as with offloads; what is left over is refused" {
+@test "many updates in a frame, as with offloads; a remainder is refused" {
 	made many
 	echo "{\"length\":24,$ids,$head}" >f.json
 	true_of sent -r got.pcap --sent sent.pcap --format f.json
@@ -85,7 +85,7 @@ true_of() {
 	[[ $output =~ "ignored "[0-9]+": "[0-9]+" stream" ]]
 }
 
-@test "opaque payloads: matched to what was sent, equal ones in their order" {
+@test "opaque payloads: matched to the sent packets, equal ones in their order" {
 	for seed in 1 2; do
 		made opaque $seed
 		true_of sent -r got.pcap --sent sent.pcap --format match --field cluster=1 || true
@@ -98,7 +98,7 @@ true_of() {
 	done
 }
 
-@test "what is ambiguous is told with the bounds of the mean age" {
+@test "innet-aom reports ambiguous deliveries with the bounds of the mean age" {
 	# alike at 1, 2 and 3 us; the first was lost
 	printf '%s 1 0 1 1 0 1.5 4 bare\n' 1000 2000 3000 | mkolaf >sent.pcap
 	printf '%s 1 0 1 1 0 1.5 4 bare\n' 2500 3500 | mkolaf >got.pcap
@@ -112,7 +112,7 @@ true_of() {
 	[[ $output == *"; unmatched 1"* ]]
 }
 
-@test "bare packets may hold anything: none is dropped for what is in it" {
+@test "innet-aom drops no bare packet because of its payload" {
 	printf '10.0.0.0/8,1\n' >t.csv
 	printf '%s 1 0 1 1 0 1.5 4 bare nan\n' 1000 2000 | mkolaf >sent.pcap
 	run -0 innet-aom -r sent.pcap --sent sent.pcap --format bare --cluster-table t.csv --total --json
@@ -243,7 +243,7 @@ true_of() {
 	[ "$output" = "innet-aom: --estimate-offset: got.pcap and sent.pcap have no packets in common that go both ways; give --offset" ]
 }
 
-@test "nothing recognised: a line says what is there; --strict makes it a failure" {
+@test "if innet-aom recognises nothing, a line says what the capture has; --strict makes it a failure" {
 	made udp
 	run -0 --separate-stderr innet-aom -q -r got.pcap --total
 	[[ $stderr =~ ^"innet-aom: got.pcap: none of "[0-9]+" packets is an update with innet's DSCP 11: "[0-9]+" of UDP to port 5555 with DSCP 0"$ ]]
@@ -252,7 +252,7 @@ true_of() {
 	run -1 innet-aom -q -r got.pcap --strict --filter 'udp port 1' --field cluster=u16@0 --field generated=u64@8,us
 }
 
-@test "nothing sound in a capture is told by what was wrong; --strict makes it a failure" {
+@test "if no packet of a capture is valid, innet-aom says why; with --strict it fails" {
 	printf '%s 1 1 1 1 900 0 4 sum=bad\n' 1000 2000 | mkolaf >bad.pcap
 	run -0 --separate-stderr innet-aom -q -r bad.pcap --total
 	[ "$stderr" = "innet-aom: bad.pcap: none of 2 packets could be taken: 2 checksum" ]

@@ -110,7 +110,7 @@ moments() {
 		END { exit !(n / NR > 0.79 && n / NR < 0.81) }'
 }
 
-@test "the rate is what was asked for within 1 %, whatever the arrivals" {
+@test "the rate is within 1 % of --rate, for all kinds of arrivals" {
 	for o in periodic poisson lognormal onoff bursts "periodic --speeds 0.5"; do
 		innet-gen --arrivals $o --rate 10G --clusters 30 --duration 20ms \
 			--json -w a.pcap >a.json
@@ -254,7 +254,7 @@ moments() {
 10.0.2.0/24,2" ]
 }
 
-@test "a schedule comes out as it went in" {
+@test "innet-gen --schedule sends exactly the updates of the schedule" {
 	printf 'cluster,worker,time_ns,reward\n2,1,50,0.5\n1,0,7,1\r\n\n2,1,9,1\n1,0,50,0.25\n' >s.csv
 	innet-gen -q --schedule s.csv --start 1us -w a.pcap
 	[ "$(records a.pcap | cut -d' ' -f1,3-5,9)" = "1007 1 0 1 1065353216
@@ -289,7 +289,7 @@ moments() {
 	innet-gen -q --schedule pipe | cmp - a.pcap
 	innet-gen -q --schedule run.pcap --scale-clusters 100 -w h.pcap
 	[ "$(innet-aom -q -r h.pcap --csv | wc -l)" -eq 102 ]
-	# a vector in several packets is one update, and what was merged is told
+	# a vector in several packets is one update, and innet-gen reports the merged packets
 	innet-gen -q --clusters 1 --workers 2 -c 10 --vector 4kB -w long.pcap
 	[ "$(innet-gen -q --schedule long.pcap | innet-aom -q --csv --total --columns received | tail -n 1)" = all,20 ]
 	innet-gen -q --rate 60G -c 50 | innet-switch -q --rate 1G -w few.pcap
@@ -333,7 +333,7 @@ moments() {
 	done
 }
 
-@test "what is wrong in a schedule is named with file and line" {
+@test "errors in a schedule give file and line" {
 	printf '1,0,5,1\n1,0,x,1\n' >s.csv
 	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
 	[ "$stderr" = "innet-gen: s.csv:2: time 'x': not a number" ]
@@ -361,7 +361,7 @@ moments() {
 	[ "$stderr" = "innet-gen: invalid workers '255': more than 254, the last that has an address" ]
 }
 
-@test "what makes no sense is refused in one line, status 2" {
+@test "innet-gen refuses senseless options in one line, status 2" {
 	for o in "--payload 35B" "--payload 37B" "--payload 1468B" "--mtu 71" \
 		"--rate 1G --interval 1ms" "--rate 0" "--interval 0" "--interval 105x" \
 		"--arrivals never" "--vector gpt" "--vector ppo --payload 256B" \
@@ -419,7 +419,7 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 		} at[$1] += NF - 3; n += NF - 3 } END { exit bad || $2 != 3 || n != 5000 }'
 }
 
-@test "iswitch --async: whoever pushes when, every segment is taken and in one sum" {
+@test "iswitch --async: the switch adds every segment to exactly one sum, for any order of pushes" {
 	for o in "--speeds 0.9" "--arrivals poisson" "--arrivals onoff --burst 4" \
 		"--arrivals lognormal --jitter 50ms" "--groups 2:7ms --port-rate 1M"; do
 		innet-gen -q --program iswitch --async --clusters 2 --workers 3 -c 20 --vector 1000 $o -w a.pcap
@@ -462,7 +462,7 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 	[ "$(records a.pcap | wc -l)" -eq 27 ]
 }
 
-@test "interrupted: what is written is whole" {
+@test "after an interruption the packets written are complete" {
 	innet-gen -q -c 4294967295 -w a.pcap 3>&- &
 	until [ "$(stat -c %s a.pcap 2>/dev/null || echo 0)" -gt 1000000 ]; do :; done
 	kill -INT $!
@@ -477,7 +477,7 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 	records a.pcap | awk '$1 >= 1e9 { exit 1 } END { exit NR != 270 }'
 }
 
-@test "the summary counts what was written; -q is silent; -v says more" {
+@test "the summary counts the packets written; -q is silent; -v prints more" {
 	run -0 --separate-stderr innet-gen -c 10 -w a.pcap
 	[[ $stderr == "innet-gen: 270 updates in 270 packets, "*" Mbit/s over "*" s" ]]
 	run -0 --separate-stderr innet-gen -q -c 10 -w a.pcap

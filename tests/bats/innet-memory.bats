@@ -1,4 +1,4 @@
-# The replay memory's server, by clients that nobody here wrote and by hand.
+# The replay memory's server, tested with third-party clients and raw requests.
 load common
 
 # A server at 127.0.0.1:$port, its standard error in m.err; end it by stop_it.
@@ -88,7 +88,7 @@ script() {
 	run -0 timeout 30 innet-memory -q --touch 1MB --listen :0 --duration 10ms
 }
 
-@test "the same requests get what redis-server answers, word for word" {
+@test "innet-memory answers the same requests as redis-server does, word for word" {
 	need_cli
 	command -v redis-server >/dev/null || skip "no redis-server"
 	start
@@ -366,7 +366,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[[ $(cli config set port 1) == "ERR CONFIG SET failed"* ]]
 }
 
-@test "--max-clients: one more is told so, and those who were there stay" {
+@test "--max-clients: the server refuses one client more with an error and keeps the others" {
 	start --max-clients 2
 	script <<-'END'
 	two = [connect() for _ in "ab"]
@@ -392,7 +392,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	    if i % 4 == 0:	# asks, and does not read
 	        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 	        s.sendall(req("GET", "big") * 40)
-	    elif i % 4 == 1:	# sends a part, and no more
+	    elif i % 4 == 1:	# sends only a part
 	        s.sendall(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$300000\r\nxxx")
 	    elif i % 4 == 2:	# goes in the middle
 	        s.sendall(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$300000\r\n" + big[:9999])
@@ -419,7 +419,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(grep -c 'left: stuck' m.err)" -eq 25 ]
 }
 
-@test "who reads slowly but reads gets all of it, however long" {
+@test "a client that reads slowly gets all replies, however long that takes" {
 	start --output-limit 100kB --stuck-timeout 5s
 	script <<-'END'
 	import os
@@ -439,7 +439,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "who reads a little at a time is not stuck" {
+@test "a client that reads a little at a time does not count as stuck" {
 	start --output-limit 100kB --stuck-timeout 1s
 	script <<-'END'
 	s = connect()
@@ -455,7 +455,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "who has said all it will is still answered" {
+@test "the server still answers a client that has shut down its sending side" {
 	start --output-limit 100kB
 	script <<-'END'
 	s = connect()
@@ -515,7 +515,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$output" = "innet-memory: file: there is a file that is no socket" ]
 }
 
-@test "it warns where others can reach it and there is no password" {
+@test "the server warns if others can reach it and there is no password" {
 	serve m innet-memory --touch 1MB
 	[ "$(wc -l <m.err)" -eq 1 ]
 	innet-memory -q --touch 1MB --listen 0.0.0.0:0 --duration 1ms 2>err
@@ -527,7 +527,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(wc -l <err)" -eq 1 ]
 }
 
-@test "who comes from elsewhere without a password gets one line and is gone" {
+@test "without a password a remote client gets one line of error and is disconnected" {
 	local here=10.98.7.6
 	unshare -rn true 2>/dev/null || skip "no network namespaces here"
 	cat >peer.sh <<-'E'

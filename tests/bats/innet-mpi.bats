@@ -77,14 +77,14 @@ child() {
 	cmp p0 p1
 }
 
-@test "a rank whose child fails: it says so, and all fail" {
+@test "a rank whose child fails reports it, and all ranks fail" {
 	run ! ranks -n 2 innet-mpi -q -- sh -c 'innet-agent -q --init-seed 1 --steps 6400
 		exit $((3 * OMPI_COMM_WORLD_RANK))'
 	[[ $output == *'innet-mpi: sh: exited with status 3'* ]]
 	[[ $output == *'innet-mpi: rank 0: another rank has failed'* ]]
 }
 
-@test "what is no stream is named, and all fail" {
+@test "a rank whose child writes no stream reports it, and all ranks fail" {
 	run ! ranks -n 1 innet-mpi -q -- echo a line that is no gradient stream : -n 1 innet-mpi -q -- innet-agent -q
 	[[ $output == *'innet-mpi: echo: offset 0: wrote "a line that is no gradient stream", no message of a gradient stream'* ]]
 	[[ $output == *'innet-mpi: rank 1: another rank has failed'* ]]

@@ -178,7 +178,7 @@ many() {
 	[ ! -e x.svg ]
 }
 
-@test "a truncated capture: what was whole is drawn, status 1" {
+@test "a truncated capture: innet-plot draws the complete packets, status 1" {
 	head -c 400 got.pcap >cut.pcap
 	run -1 --separate-stderr innet-plot --script age cut.pcap
 	[[ $stderr == *"cut.pcap: packet 4: truncated"* ]]
@@ -378,7 +378,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	innet-plot lines --x rate --columns mean_age_ns,loss_percent sweep.csv | grep -q loss_percent
 }
 
-@test "lines: what cannot be drawn is named" {
+@test "lines: an error names the values that cannot be drawn" {
 	printf 'a.rate,b.rate,name,y\n1,2,x,3\n' >s.csv
 	while IFS='|' read -r status options why; do
 		run "-$status" innet-plot lines $options s.csv
@@ -563,7 +563,7 @@ read_page() {
 	grep -q 'No picture: gnuplot failed' page.html
 }
 
-@test "what cannot be on a page is named" {
+@test "page: an error names input or options that do not fit a page" {
 	echo 'a,b' >bad.csv
 	echo '[1]' >bad.json
 	printf '%s\n' '{"cluster":1,"mean_age_ns":5}' '{"x":1}' >half.json

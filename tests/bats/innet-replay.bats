@@ -30,13 +30,13 @@ told() { jq ".$1" out.json; }
 	[ "$(wc -l <ports)" -eq 12 ]
 }
 
-@test "packets are never early, and what is said of their being late is so" {
+@test "packets are never early, and the reported lateness is right" {
 	innet-gen -q --clusters 2 --workers 1 -c 25 --interval 4ms -w in.pcap
 	sink
 	innet-replay -q -r in.pcap --to "$sink" --json >out.json
 	finish
-	# since the first: behind its time by no more than the worst, and no
-	# earlier than the first was late; and a millisecond for the receiver
+	# relative to the first packet: at most the worst lateness late, and at most
+	# the lateness of the first early; plus a millisecond for the receiver
 	paste -d' ' <(dumpolaf in.pcap | cut -d' ' -f1) <(dumpolaf got.pcap | cut -d' ' -f1) |
 	awk -v worst="$(told late_max_ns)" '
 		{ t = $1; g = substr($2, 5) + 0 }
@@ -111,7 +111,7 @@ told() { jq ".$1" out.json; }
 		NR > 2 && $8 != 900 { exit 1 } END { exit NR != 5 }'
 }
 
-@test "what a switch or server answers is left out of dlp" {
+@test "innet-replay leaves out the answers of a switch or server for dlp" {
 	innet-replay -q -r "$BATS_TEST_DIRNAME/../data/dlp-avg_agg_udp_bcast-5w.pcapng" \
 		-w out.pcap --program dlp --json >out.json 2>err
 	[ "$(dlpplay out.pcap | cut -d' ' -f2 | sort | uniq -c | xargs)" = '519 12344' ]
@@ -145,13 +145,13 @@ told() { jq ".$1" out.json; }
 	}
 	ages in.pcap first.pcap first
 	ages first.pcap again.pcap again
-	# the mean ages differ by no more than both runs say they were late
+	# the mean ages differ at most by the sum of the lateness of both runs
 	jq -es '(.[0].mean_age_ns - .[1].mean_age_ns | fabs) <= .[2].late_max_ns + .[3].late_max_ns' \
 		first again first.out again.out
 	[ "$(jq .received first)" -gt 100 ]
 }
 
-@test "stamps that go back: due with their predecessor, said once" {
+@test "packets whose timestamps go back are due with their predecessor, with one warning" {
 	printf '%s\n' '9000 1 1 1 1 9 0 4' '5000 1 1 2 1 9 0 4' '9500 1 1 3 1 9 0 4' |
 		mkolaf >in.pcap
 	run -0 --separate-stderr innet-replay -q -r in.pcap -w out.pcap --json
@@ -160,7 +160,7 @@ told() { jq ".$1" out.json; }
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1 | tr '\n' ' ')" = '9000 9000 9500 ' ]
 }
 
-@test "a truncated capture: what was whole leaves, status 1" {
+@test "a truncated capture: innet-replay sends the complete packets, status 1" {
 	innet-gen -q --clusters 1 --workers 1 -c 3 -w in.pcap
 	head -c 700 in.pcap >cut.pcap
 	run -1 --separate-stderr innet-replay -q -r cut.pcap -w out.pcap --json
@@ -180,7 +180,7 @@ told() { jq ".$1" out.json; }
 	[[ $output == *"invalid filter 'no such': "* ]]
 }
 
-@test "a signal ends it, and what was sent is said" {
+@test "a signal ends innet-replay, which then reports the packets that it sent" {
 	innet-gen -q --clusters 1 --workers 1 -c 2 --interval 100s -w in.pcap
 	sink
 	innet-replay -r in.pcap --to "$sink" 2>err 3>&- &
@@ -196,7 +196,7 @@ told() { jq ".$1" out.json; }
 	grep -q '1 packet of 1 five-tuple in' err
 }
 
-@test "a port where nobody listens: counted, and no end before the trace's" {
+@test "innet-replay counts packets to a port without a listener and sends the whole trace" {
 	innet-gen -q --clusters 1 --workers 1 -c 20 --interval 1ms -w in.pcap
 	run -0 --separate-stderr innet-replay -q -r in.pcap --to 127.0.0.1:9 --json
 	[ "$(jq .packets <<<"$output")" -eq 20 ]

@@ -212,13 +212,13 @@ says() {
 	loop --set 'workers[0].wait=7ms' | jq -e '.generated == 118 and .timed_out == 0'
 	loop --set 'workers[0].wait=6999999ns' | jq -e '.generated == 118 and .timed_out == 118'
 	loop --set 'servers[0].reply=none' | jq -e '.generated == 8 and .timed_out == 7'
-	# the waits that were no more needed do not make the run longer: it ends at 41 ms
+	# waits that are no longer needed do not prolong the run: it ends at 41 ms
 	loop --set duration=none --set ages_to=run --set 'workers[0].count=3' | jq -e '.mean_age_ns == 10134146'
 	loop --set 'workers[0].stop=40ms' | jq -e '.generated == 3'
 	loop --set 'workers[0].wait=0' | jq -e '.generated == 200 and (has("timed_out") | not)'
 }
 
-@test "what comes to a link that is down is lost, from its first instant to its last" {
+@test "a link that is down loses packets that arrive, from its first instant to its last" {
 	scenario 0 8 '"interval": "10ms", "phase": "aligned"' >s.json
 	sim --set 'faults=[{"link":"sw","from":"500ms","to":"1s"}]' |
 		jq -se '.[-1] | .lost_down == 50 and .received == 150'
@@ -226,7 +226,7 @@ says() {
 		jq -se '.[-1] | .lost_down == 51 and .received == 149 and .dropped == 51'
 }
 
-@test "what waits, is being sent or is on its way when a link fails is lost" {
+@test "a link that fails loses packets that wait, are being sent or are in flight" {
 	scenario 0.1M 8 '"frame": "125B", "workers": 5, "count": 1, "phase": "aligned"' >s.json
 	sim --set 'links[0].propagation=15ms' --set 'switches[0].queue=fifo' \
 		--set 'faults=[{"link":"sw","from":"20ms","to":"30ms"}]' |
@@ -264,7 +264,7 @@ says() {
 	sim | jq -se 'length == 12 and .[0].point["links[sw].rate"] == "1M"'
 }
 
-@test "a sweep is one table: a column for what varies, units in the heads" {
+@test "a sweep prints one table, with a column for each key that varies and units in the heads" {
 	scenario 1M 8 '"clusters": 2' >s.json
 	sed -i 's/^{/{ "sweep": { "links[sw].rate": [ "1M", 2000000 ], "switches[*].queue": [ "fifo" ] },/' s.json
 	innet-sim -q s.json >out
@@ -298,7 +298,7 @@ says() {
 	[ "$stderr" = "innet-sim: s.json: links[0].rate: 'red': not a number" ]
 }
 
-@test "--set of a part of what is swept is refused: the sweep would undo it" {
+@test "--set refuses a key that is part of a sweep, which would undo it" {
 	scenario 1M 8 '"clusters": 2' |
 		jq '.switches += [{ name: "s2" }] | .links += [{ from: "s2", to: "ps" }] |
 		.sweep = { "switches[*].slots": [ 1, 2 ], workers: [ .workers ] }' >s.json
@@ -414,7 +414,7 @@ says() {
 	bad '.sweep = {"runs": [1, 2]}' 'sweep: all points have the same seed and runs'
 }
 
-@test "what is no JSON is named by line and column" {
+@test "an error in the JSON gives line and column" {
 	printf '{ "duration":\n  "1s", ' >s.json
 	run -1 --separate-stderr innet-sim s.json
 	[[ $stderr == "innet-sim: s.json:2:"*": not JSON from here on" ]]

@@ -36,7 +36,7 @@ filter() {
 	[ "$(ignored r.json)" = '{"nonfinite":1}' ]
 }
 
-@test "what is not IP passes beside the queue as it came" {
+@test "frames that are not IP bypass the queue unchanged" {
 	{ mkolaf </dev/null
 	  printf '\1\0\0\0\0\0\0\0\52\0\0\0\52\0\0\0'
 	  printf '\377\377\377\377\377\377\2\0\12\0\1\1\10\6\0\1\10\0\6\4\0\1'
@@ -46,7 +46,7 @@ filter() {
 	[ "$(jq .regular r.json)" -eq 1 ]
 }
 
-@test "what came over PPP or 802.11 leaves as Ethernet, and what is not IP stays" {
+@test "packets from PPP or 802.11 leave as Ethernet, and those that are not IP are left out" {
 	for l in ppp hdlc pppoe wifi radiotap; do
 		{ at 1 1 0 1; at 2 2 0 1 type=0xc0; at 3 3 0 1 tos=0; } |
 			mkolaf -l $l >in.pcap
@@ -66,7 +66,7 @@ filter() {
 	[ "$(count r.json delivered)" -eq 2 ]
 }
 
-@test "a truncated file: what was whole is written, the packet named, status 1" {
+@test "a truncated file: the switch writes the complete packets and names the bad one, status 1" {
 	three | mkolaf >in.pcap
 	head -c -5 in.pcap >cut.pcap
 	run -1 --separate-stderr innet-switch -q -r cut.pcap -w out.pcap
@@ -74,7 +74,7 @@ filter() {
 	[ "$(dumpolaf out.pcap | wc -l)" -eq 2 ]
 }
 
-@test "a corrupt record length: what came before is written, status 1" {
+@test "a corrupt record length: the switch writes the packets before it, status 1" {
 	three | mkolaf >in.pcap
 	printf '\377\377\377\177' | dd of=in.pcap bs=1 seek=$((24 + 94 + 8)) conv=notrunc status=none
 	run -1 --separate-stderr innet-switch -q -r in.pcap -w out.pcap
@@ -111,7 +111,7 @@ filter() {
 	[ "$stderr" = "innet-switch: /dev/full: report not written: No space left on device" ]
 }
 
-@test "what is read is not written over, nor two things to one place" {
+@test "the switch overwrites no input file, and refuses two outputs to one file" {
 	three | mkolaf >in.pcap
 	cp in.pcap kept.pcap
 	run -2 innet-switch -r in.pcap -w in.pcap
@@ -124,7 +124,7 @@ filter() {
 	[[ $output == *"--departures does not go with --format bare"* ]]
 }
 
-@test "what --impair takes of a trace is said to people" {
+@test "the summary counts the packets of a trace that --impair lost" {
 	three | mkolaf >in.pcap
 	run -0 --separate-stderr innet-switch -r in.pcap -w out.pcap --impair loss=100%
 	[[ $stderr == *", 3 lost by --impair" ]]

@@ -55,7 +55,7 @@ load common
 	[ "$(count r.json dropped_limit)" -eq 1 ]
 }
 
-@test "what leaves has right checksums, whatever came in" {
+@test "packets that leave have right checksums, for any input" {
 	for link in ethernet vlan raw sll sll2 null; do
 		{ at 1 9 0 1; at 2 2 0 1; at 3 2 1 1; } | mkolaf -l $link >in.pcap
 		innet-switch -q -r in.pcap -w out.pcap --rate $SLOW
@@ -65,7 +65,7 @@ load common
 	done
 }
 
-@test "regular traffic passes beside the queue, stamps and bytes unchanged" {
+@test "regular traffic bypasses the queue, with timestamps and bytes unchanged" {
 	{ at 1 1 0 1 tos=0; at 2 1 0 2 tos=0x1c; at 3 1 0 3 tos=0; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --report r.json
 	cmp in.pcap out.pcap
@@ -212,7 +212,7 @@ load common
 	[[ ${stderr_lines[0]} == *"other.pcap: packet 1: not what would leave here"* ]]
 }
 
-@test "-c takes so many packets and drains" {
+@test "-c N stops after N packets and drains the queue" {
 	{ for c in 1 2 3; do at $c $c 0 1; done; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w /dev/null --rate $SLOW -c 2 --report r.json
 	[ "$(count r.json delivered)" -eq 2 ]

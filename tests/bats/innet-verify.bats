@@ -51,8 +51,8 @@ table() {
 	done < <(table)
 }
 
-# broken WHAT SPEC HORIZON: of what fails, the run in run.csv and what was said in
-# said; it is asked once for all tests
+# broken WHAT SPEC HORIZON: for an objective that fails, the run is in run.csv and
+# the messages are in said; it runs once for all tests
 broken() {
 	local kept="$BATS_FILE_TMPDIR/$1-$2-$3"
 	if [ ! -e "$kept" ]; then
@@ -64,7 +64,7 @@ broken() {
 	cp "$kept.csv" run.csv
 }
 
-@test "what fails does so in innet-gen, innet-switch and innet-aom, to the ns" {
+@test "an objective that fails does so in innet-gen, innet-switch and innet-aom too, to the ns" {
 	while read -r what spec horizon status; do
 		[ "$status" -eq 3 ] || continue
 		broken "$what" "$spec" "$horizon"
@@ -82,7 +82,7 @@ broken() {
 	done < <(table)
 }
 
-@test "what fails does so in innet-sim" {
+@test "an objective that fails does so in innet-sim too" {
 	while read -r what spec horizon status; do
 		[ "$status" -eq 3 ] || continue
 		broken "$what" "$spec" "$horizon"
@@ -113,7 +113,7 @@ broken() {
 	done < <(table)
 }
 
-@test "a schedule is written for what fails, and for nothing else" {
+@test "innet-verify writes a schedule only if an objective fails" {
 	run -3 --separate-stderr innet-verify --objective no-loss "$specs/one-slot.json"
 	[ "${lines[0]}" = cluster,worker,time_ns,reward ]
 	innet-verify -q --objective no-loss -w none.csv "$specs/two-slots.json" >out
@@ -123,7 +123,7 @@ broken() {
 	[ "$output" = "innet-verify: /dev/full: No space left on device" ]
 }
 
-@test "each verdict says what was free and what was fixed" {
+@test "each verdict says which inputs were free and which were fixed" {
 	run -0 --separate-stderr innet-verify --objective 'peak<=710ms' "$specs/urgent-apart.json"
 	[[ ${stderr_lines[0]} == "innet-verify: peak<=710ms holds up to 1.5s ("* ]]
 	[ "${stderr_lines[1]}" = "innet-verify: free: cluster 1: offset 0 to 40ms, every choice of transmission control; cluster 2: offset 50ms to 90ms, every choice of transmission control" ]
@@ -164,7 +164,7 @@ broken() {
 	[[ $output == *"cluster 2 comes to an age of "* ]]
 }
 
-@test "fairness does not hold of a cluster that is compared with nobody" {
+@test "fairness fails if there is nothing to compare a cluster with" {
 	# one slot: cluster 1 has it whenever cluster 2 comes, but for the end
 	run -3 --separate-stderr innet-verify --objective 'fair<=0.1' "$specs/2ms-one-slot-fixed-equal.json"
 	[[ ${stderr_lines[0]} == *"fails: up to 3s no second delivery of cluster 2: nothing to compare ("* ]]
@@ -211,7 +211,7 @@ refused() {
 	[[ $output == *" pairs of updates can meet in the queue, more than the "*"; lower the horizon" ]]
 }
 
-@test "misuse: status 2, and what was meant" {
+@test "misuse: status 2, and the error names the accepted forms" {
 	run -2 innet-verify --objective 'peak<=7' x
 	[ "$output" = "innet-verify: invalid objective 'peak<=7': lacks a unit" ]
 	run -2 innet-verify --objective 'fair<=1.5' x

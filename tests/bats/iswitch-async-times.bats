@@ -1,5 +1,5 @@
 # share/examples/iswitch-async.sh: its runs, its rows, its table and what follows
-# from it.  What an iteration takes is for the whole of it to say: 10 minutes.
+# from it.  Only the whole example, 10 minutes, measures the time of an iteration.
 load common
 
 example=$share/examples/iswitch-async.sh
@@ -39,7 +39,7 @@ head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms
 	grep -qF 'makes it 2.00 times as long by the server' async.md
 	grep -qF 'one behind the other: 1.31.' async.md
 	grep -qF '40.02 kB takes 2.00 times its bytes by the switch.' async.md
-	# of what was not run nothing is said
+	# the report says nothing about cells that were not run
 	run ! grep -q processors async.md
 }
 

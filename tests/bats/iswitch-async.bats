@@ -4,7 +4,7 @@ load iswitch
 # async N [WORD...]: Joins of N workers
 async() { joins "$1" mode=async "${@:2}"; }
 
-@test "a slot completes after any H contributions, whoever they are from" {
+@test "a slot completes after any H contributions, from any workers" {
 	{ async 3; seg 1 1 1 0 1 1; seg 2 1 2 0 2 1; seg 3 1 3 0 4 1; } | through --async
 	for w in 1 2 3; do [ "$(to $w)" = "seg 1 3 0 7 3" ]; done
 	[ "$(counter added)" -eq 3 ]
@@ -39,7 +39,7 @@ async() { joins "$1" mode=async "${@:2}"; }
 	[ "$(to 3)" = "seg 1 3 0 3 3" ]
 }
 
-@test "a duplicate is one after a round too, and of nobody else" {
+@test "the switch drops a worker's duplicate also in the next round, and no other worker's segment" {
 	{ async 2; segs 1 1 0 1 2 1 2; segs 2 2 0 1 2; } | through --async
 	[ "$(counter duplicate)" -eq 2 ]
 	[ "$(to 1 | cut -d' ' -f2 | paste -sd' ')" = "1 2" ]
@@ -64,7 +64,7 @@ async() { joins "$1" mode=async "${@:2}"; }
 	[ "$(counter duplicate)" -eq 0 ]
 }
 
-@test "until the job opens pushes are early; from who is no member, foreign" {
+@test "pushes before the job opens count as early, those of a non-member as foreign" {
 	{ async 1; seg -500 1 1 0 1 1; seg 1 1 2 0 1 1; seg 2 9 1 0 1 1; } | through --async
 	[ "$(counter early)" -eq 1 ]
 	[ "$(foreign)" -eq 1 ]
@@ -98,7 +98,7 @@ async() { joins "$1" mode=async "${@:2}"; }
 	[ "$(to 1 | wc -l)" -eq 20 ]
 }
 
-@test "at least 16 rounds are kept; what is gone is said to be" {
+@test "the switch keeps at least 16 rounds and answers a Help for older ones with gone" {
 	{ async 2; for n in $(seq 200); do segs $n $n 0 1 2; done; ask 300 2 help seg=185.0.0
 	  ask 301 2 help seg=2.0.0; } | through --async --keep 1B
 	[ "$(to 2 | tail -n 2)" = "$(printf 'seg 185 2 0 3 3\nack help gone seg=2.0')" ]
@@ -114,12 +114,12 @@ async() { joins "$1" mode=async "${@:2}"; }
 	[ "$(to 2 | tail -n 1)" = "ack help gone seg=1.0" ]
 }
 
-@test "FBcast ends a round with what there is" {
+@test "FBcast ends a round with the contributions so far" {
 	{ async 3; segs 1 1 0 1; ask 2 9 fbcast seg=1.0.0; segs 3 2 0 1 2 3; } | through --async
 	[ "$(to 2)" = "$(printf 'seg 1 1 0 1 1\nseg 2 3 0 6 6')" ]
 }
 
-@test "--straggler is for those who wait: not with --async" {
+@test "--straggler is misuse with --async" {
 	joins 1 | mkiswitch >in.pcap
 	run -2 innet-switch -q --program iswitch --async -r in.pcap -w o --straggler 50ms
 }

@@ -77,7 +77,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[ "$output" = "$(jq -c . r.json)" ]
 }
 
-@test "what is not for the switch passes, what it sent is skipped" {
+@test "the filter passes packets for others and skips those that the switch sent" {
 	capture others
 	filter
 	jq -e '.own == 1 and .passed == 1 and .regular == 2 and .taken == 1' r.json
@@ -122,7 +122,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	jq -e '.jobs["1"] | .unfinished == 0 and .counters.results == 2' r.json
 }
 
-@test "-c stops after so many packets" {
+@test "-c N stops after N packets" {
 	capture two-iterations
 	filter -c 9
 	jq -e '.packets == 9 and .jobs["1"].counters.segments == 5' r.json
@@ -159,7 +159,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	run ! grep -q 10.255.255.9 <(tcpdump -nr out.pcap 2>/dev/null)
 }
 
-@test "a truncated capture: what was whole is summed, the packet named, status 1" {
+@test "a truncated capture: the filter sums the complete packets and names the bad one, status 1" {
 	capture two-iterations
 	head -c -5 in.pcap >cut.pcap
 	run -1 --separate-stderr innet-switch -p iswitch -r cut.pcap -w out.pcap --json

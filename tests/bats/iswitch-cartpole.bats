@@ -11,12 +11,12 @@ cartpole() {
 # counted SWITCH KEY: a counter of the first run
 counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 
-@test "four workers in step reach 475, and a second run has the same bits" {
+@test "four synchronous workers reach 475, and a second run gives the same bits" {
 	once training
 	cartpole --seed 3 --twice
 	grep -qx 'second run  *bit-identical' said
 	[ "$(ls out/2-w?.policy | wc -l)" -eq 4 ]
-	# four contributions to each of 26 segments, and no more than one result
+	# four contributions to each of 26 segments, and at most one result
 	[ "$(counted switch added)" -ge $((4 * $(counted switch results))) ]
 	[ "$(counted switch results)" -eq $((26 * $(awk '/^iterations/ { print $2 }' said))) ]
 }
@@ -55,7 +55,7 @@ given() {
 	privileged
 	cartpole --async --hierarchy --seed 4
 	[ "$(counted core early)" -eq 0 ]
-	for rack in 1 2; do	# but for what was under way at the end
+	for rack in 1 2; do	# except for packets that were in flight at the end
 		added=$(counted switch$rack added) sent=$((26 * $(given $((6 * rack - 6)) $((6 * rack - 1)))))
 		[ "$added" -le "$sent" ]
 		[ "$added" -ge $((sent - 6 * 26)) ]

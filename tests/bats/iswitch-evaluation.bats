@@ -25,7 +25,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	# nothing is faster than its bytes: once each way, or four times to a server
 	awk -v s="$(field carry,dqn sync,switch 11)" -v r="$(field carry,dqn sync,ring 11)" \
 		-v p="$(field carry,dqn sync,ps 11)" 'BEGIN { exit !(s > 510 && r > 1.4 * 510 && p > 4 * 510 && s < p) }'
-	# in step a server and a switch sum the same, so they learn the same
+	# a synchronous server and a switch compute the same sums, so the agents learn the same
 	for c in ps switch; do head -n 51 out/runs/train-a2c-sync-$c.w0.csv | cut -d, -f1-3 >games-$c; done
 	[ "$(wc -l <games-ps)" -eq 51 ]
 	cmp games-ps games-switch
@@ -59,7 +59,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	[[ $stderr == *' holds results of other settings: quick=1 seed=1 limit=20'* ]]
 }
 
-@test "without Open MPI the ring is left out, and that is said" {
+@test "without Open MPI the evaluation leaves the ring out and says so" {
 	once training
 	privileged
 	mkdir bin

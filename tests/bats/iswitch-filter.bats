@@ -1,8 +1,8 @@
-# The aggregation switch as a filter: what is input, who is a member, and how
-# contributions are reduced.
+# The aggregation switch as a filter: which packets are input, which addresses are
+# members, and how it reduces contributions.
 load iswitch
 
-@test "what the switch itself sent is skipped, and counted as its own" {
+@test "the filter skips packets that the switch itself sent, and counts them as its own" {
 	{ joins 2; segs 1 1 0 1 2; } | through
 	cp out.pcap first.pcap
 	frames=$(dumpiswitch first.pcap | wc -l)
@@ -54,7 +54,7 @@ load iswitch
 	[ "$(to '[fd00::2]:5000')" = "seg 1 2 0 3 3" ]
 }
 
-@test "what leaves has right checksums" {
+@test "packets that leave have right checksums" {
 	command -v tshark >/dev/null || skip "no tshark"
 	{ joins 2; segs 1 1 0 1 2; } | through
 	[ "$(tshark -r out.pcap -o ip.check_checksum:TRUE -o udp.check_checksum:TRUE \
@@ -97,7 +97,7 @@ got() { to 1 | cut -d' ' -f5; }
 	[ "$(got)" = 0 ]
 }
 
-@test "ordered completes early with what there is" {
+@test "ordered completes early with the contributions so far" {
 	{ joins 3; segs 1 1 0 3 1; ask 2 9 fbcast seg=1.0.0; } | through --reduce ordered
 	[ "$(to 2)" = "seg 1 2 0 4 4" ]
 }

@@ -1,5 +1,5 @@
-# What a synchronous switch does about loss: Help, FBcast, stragglers, and
-# the results it keeps.
+# How a synchronous switch handles loss: Help, FBcast, stragglers, and the
+# results that it keeps.
 load iswitch
 
 # Three members; indices 0 and 1.
@@ -8,7 +8,7 @@ three() { joins 3 elements=4; }
 # results N: iterations 1 to N by workers 1 and 2, at 1 to N ms
 results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 
-@test "Help for what is complete: the result, to the asker alone" {
+@test "Help for a complete segment gets the result, sent to the asker alone" {
 	{ three; segs 1 1 0 1 2 3; ask 2 2 help seg=1.0.0; } | through
 	[ "$(to 2)" = "$(printf 'seg 1 3 0 6 6\nseg 1 3 0 6 6')" ]
 	[ "$(to 1)" = "seg 1 3 0 6 6" ]
@@ -19,7 +19,7 @@ results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 	[ "$(to 3)" = "$(printf 'seg %s\n' '1 3 0 6 6' '1 3 0 6 6' '2 3 0 6 6')" ]
 }
 
-@test "Help for what is filling goes to every member without a bit" {
+@test "Help for an incomplete segment goes to every member that has not contributed" {
 	{ three; segs 1 1 0 1; ask 2 2 help seg=1.0.0; } | through
 	[ "$(to 2)" = "help seg=1.0" ]
 	[ "$(to 3)" = "help seg=1.0" ]
@@ -28,7 +28,7 @@ results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 	[ -z "$(to 2)" ]
 }
 
-@test "Help for what is empty or older goes to all, the asker too" {
+@test "Help for an empty or an older slot goes to all members, the asker too" {
 	{ three; segs 1 1 0 1 2 3; ask 2 2 help seg=1.0.1; ask 3 1 help seg=2.0.0
 	  ask 4 1 help seg=3.0.0; } | through
 	for w in 1 2 3; do
@@ -41,7 +41,7 @@ results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 	done
 }
 
-@test "Help for what is gone: an Ack that says so" {
+@test "Help for a result that the switch has dropped gets an Ack with status gone" {
 	{ three; for t in 1 2 3; do segs $t $t 0 1 2 3; done; ask 4 2 help seg=1.0.0; } | through
 	[[ "$(acks 2 help)" == "gone seg=1."*".0" ]]
 	[ "$(to 1 | wc -l)" -eq 3 ]
@@ -53,12 +53,12 @@ results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 	[ -z "$(to 2)" ]
 }
 
-@test "a worker answers Help and all goes on" {
+@test "a worker answers Help, and the job continues" {
 	{ three; segs 1 1 0 1 2; ask 9 1 help seg=1.0.0; segs 10 1 0 3; segs 11 2 0 1 2 3; } | through
 	[ "$(to 3)" = "$(printf '%s\n' 'help seg=1.0' 'seg 1 3 0 6 6' 'seg 2 3 0 6 6')" ]
 }
 
-@test "FBcast sends what there is, marked with its contributions" {
+@test "FBcast sends the sum so far, marked with its number of contributions" {
 	{ three; segs 1 1 0 1 2; ask 2 9 fbcast seg=1.0.0; } | through
 	for w in 1 2 3; do [ "$(to $w)" = "seg 1 2 0 3 3" ]; done
 	[ "$(acks 9 fbcast)" = "done contributions=2" ]
@@ -66,7 +66,7 @@ results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 	[ "$(unfinished)" -eq 0 ]
 }
 
-@test "FBcast completes the slot: who comes later gets the result, all go on" {
+@test "FBcast completes the slot: a late worker gets the result, and all continue" {
 	{ three; segs 1 1 0 1 2; ask 2 9 fbcast seg=1.0.0; segs 3 1 0 3; segs 4 2 0 1 2 3; } | through
 	[ "$(to 3)" = "$(printf 'seg %s\n' '1 2 0 3 3' '1 2 0 3 3' '2 3 0 6 6')" ]
 	[ "$(counter resent)" -eq 1 ]
@@ -98,7 +98,7 @@ results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 	[ "$(to 2 | cut -d' ' -f4 | paste -sd' ')" = "0 1" ]
 }
 
-@test "a straggler's time runs anew in a slot that is used again" {
+@test "the straggler timer starts again when a slot is reused" {
 	{ joins 2; segs 1 1 0 1 2; segs 2 2 0 1 2; segs 40 3 0 1; segs 60 3 0 2; segs 99 4 0 1
 	} | through --straggler 50ms
 	[ "$(to 1 | tail -n 1)" = "seg 3 2 0 3 3" ]
@@ -133,7 +133,7 @@ results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 	[ "$(to 3 | tail -n 2)" = "$(printf 'seg 2 2 0 3 3\nseg 1 2 1 3 3')" ]
 }
 
-@test "Help for what the slot has no more is answered with the kept result" {
+@test "Help for a result that left its slot gets the kept result" {
 	{ joins 3; results 7; ask 8 3 help seg=4.0.0; ask 9 3 help seg=1.0.0; } | through -H 2 --keep 4
 	[ "$(to 3 | tail -n 2)" = "$(printf 'seg 4 2 0 3 3\nack help gone seg=1.0')" ]
 }

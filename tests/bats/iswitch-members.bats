@@ -1,19 +1,19 @@
 # Opening, joining and leaving; H; Halt and Reset.
 load iswitch
 
-@test "with -H a job opens when so many have joined; until then it is early" {
+@test "with -H N a job opens when N workers have joined; segments before that count as early" {
 	{ join -3 1; seg -2 1 1 0 1 1; join -1 2; segs 0 1 0 1 2; } | through -H 2
 	[ "$(counter early)" -eq 1 ]
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 }
 
-@test "SetH opens a job too, once so many have joined" {
+@test "SetH opens a job too, once H workers have joined" {
 	{ join -9 1; ask -8 9 set-h h=2; seg -7 1 1 0 1 1; join -6 2; segs -5 1 0 1 2; } | through
 	[ "$(counter early)" -eq 1 ]
 	[ "$(to 2)" = "seg 1 2 0 3 3" ]
 }
 
-@test "without H a job opens when no Join has come for a second" {
+@test "without -H a job opens when no Join has arrived for a second" {
 	{ join -1500 1; join -1000 2; seg -400 1 1 0 1 1; echo "$(($(ns 0) - 1)) $(addr 1) $S seg 1 1 0 1 1"
 	  segs 0 1 0 1 2; } | through
 	[ "$(counter early)" -eq 2 ]
@@ -53,7 +53,7 @@ load iswitch
 	[ "$(to 3)" = "$(printf 'seg %s\n' '2 2 0 3 3' '3 3 0 6 6')" ]
 }
 
-@test "a later member may not add to what was filling when it came" {
+@test "a late member may not add to slots that were filling when it joined" {
 	{ joins 2; segs 1 1 0 1; join 2 3; segs 3 1 0 3 2; } | through
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 }
@@ -85,7 +85,7 @@ load iswitch
 	[ "$(unfinished)" -eq 1 ]
 }
 
-@test "SetH above the membership: results wait for who is to come" {
+@test "SetH above the number of members: results wait for workers that join later" {
 	{ joins 2; ask 1 9 set-h h=3; segs 2 1 0 1 2; join 3 3; segs 4 1 0 3; } | through
 	[ "$(to 3)" = "seg 1 3 0 6 6" ]
 }
@@ -135,7 +135,7 @@ load iswitch
 	[[ "$(acks 1 join | tail -n 1)" == "done "*" h=2 members=2 "* ]]
 }
 
-@test "who is silent for the member time-out is out" {
+@test "the switch evicts a member that is silent for the member time-out" {
 	{ joins 3; segs 1 1 0 1 2; segs 8000 1 0 1 2; segs 9001 1 0 1; } | through
 	[ "$(to 1 | head -n 1)" = "seg 1 2 0 3 3" ]
 	{ joins 3; segs 1 1 0 1 2; segs 1500 1 0 1 2; } | through --member-timeout 2s
@@ -148,7 +148,7 @@ load iswitch
 	[ -z "$(to 1)" ]
 }
 
-@test "Reset clears what is filling and the counters, and the job goes on" {
+@test "Reset clears incomplete slots and the counters, and the job continues" {
 	{ joins 2; segs 1 1 0 1; ask 2 9 reset; segs 3 1 0 2; segs 4 1 0 1; segs 5 2 0 1 2; } | through
 	[ "$(statuses 9 reset)" = done ]
 	# what the first had given is gone: it is added once, when it comes again
@@ -172,7 +172,7 @@ load iswitch
 	[ "$(statuses 9 halt)" = done ]
 }
 
-@test "a Join while halted is told so, until Resume" {
+@test "a Join while the job is halted gets not-ready until Resume" {
 	{ joins 2; segs 1 1 0 1; ask 2 9 halt; join 3 1; ask 4 9 resume; join 5 1; join 5 2
 	  segs 6 1 0 2; } | through
 	[ "$(statuses 1 join)" = "done not-ready done" ]
@@ -200,13 +200,13 @@ load iswitch
 	[[ "$(out 1)" == "ack 300 4000000000 join done "* ]]
 }
 
-@test "what is asked of a job that is none: no such job" {
+@test "a request for an unknown job gets no-such-job" {
 	{ joins 1; for a in reset "set-h h=1" "fbcast seg=1.0.0" halt resume; do
 		JOB=7 ask 1 9 $a; done; } | through
 	[ "$(out 9 | cut -d' ' -f5 | sort | uniq -c | xargs)" = "5 no-job" ]
 }
 
-@test "Leave of one who is no member: not a member" {
+@test "a Leave of a non-member gets not-member" {
 	{ joins 2; ask 1 9 leave; segs 2 1 0 1 2; } | through
 	[ "$(statuses 9 leave)" = not-member ]
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
@@ -222,12 +222,12 @@ load iswitch
 	acks 9 stats | sed 's/.*text=//' | jq -e . >s.json
 }
 
-# Passes and seals.  What the live switch said is what the trace says.
+# Cookies (pass) and MACs (seal).  A trace gets the answers that the live switch gave.
 
 # tail PASS COUNTER MESSAGE [WAY]: pass and seal, under the file key
 tail_of() { python3 -B "$BATS_TEST_DIRNAME/trust.py" tail key "$@"; }
 
-@test "who has a key heeds no message without its seal, or with a wrong one" {
+@test "a switch with a key ignores messages without a MAC or with a wrong one" {
 	printf 'a secret of 16 bytes\n' >key
 	pass=6e6f6e63652d2d410000000000000001a0a1a2a3a4a5a6a7 zero=$(printf %048d 0)
 	join=0106000100000005010000000000000100000002000200000001

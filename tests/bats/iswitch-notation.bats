@@ -22,7 +22,7 @@ load common
 	dumpiswitch c.pcap | diff lines -
 }
 
-@test "tshark finds right checksums in what mkiswitch makes" {
+@test "tshark finds right checksums in the packets of mkiswitch" {
 	command -v tshark >/dev/null || skip "no tshark"
 	{ echo "1 10.0.1.1:1 10.255.255.1 seg 1 1 0 1*366"; echo "2 [fd00::1]:1 [fd00::2] reset 1 1"; } |
 		mkiswitch >c.pcap

@@ -135,7 +135,7 @@ load iswitch
 	[ -z "$(to 1)" ]
 }
 
-@test "resent: a member whose packet came too late to be in gets the result" {
+@test "resent: a member whose packet arrived too late for the sum gets the result" {
 	{ joins 3; segs 1 1 0 1 2 3; } | through -H 2
 	[ "$(to 3)" = "$(printf 'seg 1 2 0 3 3\nseg 1 2 0 3 3')" ]
 	[ "$(counter resent)" -eq 1 ]
@@ -149,7 +149,7 @@ load iswitch
 	[ "$(counter stale)" -eq 1 ]
 }
 
-@test "from a non-member: dropped, and told so at most once a second" {
+@test "the switch drops packets of a non-member and tells it at most once a second" {
 	{ joins 2; segs 1 1 0 7; segs 500 1 0 7; segs 1000 1 0 7; segs 1001 1 0 7; segs 1002 1 0 1 2
 	} | through
 	[ "$(to 7 | cut -d' ' -f1-3 | sort | uniq -c | xargs)" = "2 ack help not-member" ]
@@ -157,7 +157,7 @@ load iswitch
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 }
 
-@test "every non-member is told, whatever others were" {
+@test "the switch tells every non-member that it is none, also after it told others" {
 	{ joins 1; segs 1 1 0 7 8; } | through
 	for w in 7 8; do [[ "$(to $w)" == "ack help not-member"* ]]; done
 }
@@ -195,7 +195,7 @@ load iswitch
 	[ "$(counter results)" -eq 3 ]
 }
 
-@test "what is no whole segment or message is ignored by reason, never a crash" {
+@test "the switch ignores incomplete segments and messages, counts the reason and never crashes" {
 	{ joins 2; for n in 0 7 8 11 13; do seg 1 1 1 0 "1 1 short=$n"; done
 	  seg 2 1 1 0 1 1 sum=bad; ask 3 1 join short=9; ask 3 1 99; segs 4 1 0 1 2; } | through
 	[ "$(to 2)" = "seg 1 2 0 3 3" ]
@@ -210,7 +210,7 @@ load iswitch
 	[ "$(counter added 2)" -eq 2 ]
 }
 
-@test "a segment that comes over and over has its result four times, and ten times a second" {
+@test "a repeated segment gets its result four times, then at most ten times a second" {
 	{ joins 2; segs 0 1 0 1 2; for i in $(seq 100); do seg "$i" 1 1 0 1 1; done
 		for i in $(seq 100); do seg $((1000 + 10 * i)) 1 1 0 1 1; done; } | through -H 2
 	[ "$(counter resent)" -ge 14 ]

@@ -49,7 +49,7 @@ up() { to $P | grep -v '^join'; }
 	for w in 1 2; do [ "$(acks $w join | cut -d' ' -f1 | uniq)" = done ]; done
 }
 
-@test "what the parent refuses is refused" {
+@test "a rack refuses requests that its parent refuses" {
 	meet 1
 	{ cat met; parent -1000 "ack 1 $xid_up join refused member=0 h=2 members=2 next=9 floats=2 elements=2 timeout=10"
 	  cat met; } >lines
@@ -57,7 +57,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(acks 1 join | cut -d' ' -f1 | uniq)" = refused ]
 }
 
-@test "a slot that reaches H goes up as one packet, to nobody else" {
+@test "a slot that reaches H goes as one packet to the parent and to no worker" {
 	meet
 	{ opening; segs 1 1 0 1 2; } >lines
 	child lines
@@ -124,7 +124,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(to 2)" = "help seg=1.0" ]
 }
 
-@test "Help from a member for what is complete is answered here" {
+@test "the switch itself answers a member's Help for a complete segment" {
 	meet
 	{ opening; segs 1 1 0 1 2; parent 2 "seg 1 5 0 4 4"; ask 3 1 help seg=1.0.0; } >lines
 	child lines

@@ -1,4 +1,4 @@
-# What the tests of innet-switch --program iswitch use.  Worker W is
+# Functions for the tests of innet-switch --program iswitch.  Worker W is
 # 10.0.1.W:5000, the switch $S, every vector two floats a segment.  Joins are
 # at -1000 ms, so a job whose H follows its members opens at 0 ms.
 load common
@@ -52,7 +52,7 @@ acks() { out "$1" | sed -En "s/^ack [0-9]+ [0-9]+ $2 //p"; }
 # statuses WORKER ACTION: in one line
 statuses() { acks "$1" "$2" | cut -d' ' -f1 | paste -sd' '; }
 
-# What the report says: counter NAME [JOB], unfinished [JOB], total NAME
+# Print values of the report: counter NAME [JOB], unfinished [JOB], total NAME
 counter() { jq ".jobs[\"${2:-1}\"].counters.$1 // 0" r.json; }
 unfinished() { jq ".jobs[\"${1:-1}\"].unfinished // 0" r.json; }
 total() { jq ".$1 // 0" r.json; }

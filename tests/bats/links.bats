@@ -17,7 +17,7 @@ writes() {
 	[ "$(head -c 6 d/to)" != before ]
 }
 
-@test "a link that is written stays a link, and what it leads to is written" {
+@test "writing to a symbolic link keeps the link and writes its target" {
 	innet-gen -q -c 20 -w g.pcap
 	writes innet-gen -q -c 5 -w @
 	writes innet-switch -q -r g.pcap -w o.pcap --report @

@@ -43,7 +43,7 @@ close_counters() {
 		map(.[$k].packets) | (.[0] - .[1]) / $n | fabs] | max < 0.02' "$1" "$2"
 }
 
-@test "Olaf: what the live switch did, the filter does again from its captures" {
+@test "Olaf: the filter repeats from the captures what the live switch did" {
 	load4 olaf
 	[ "$(count live.json arrived)" -gt 5000 ]
 	innet-switch -q -r in.pcap -w a.pcap --rate 5Mbit --slots 6 --departures out.pcap --report a.json
@@ -54,7 +54,7 @@ close_counters() {
 	[ "$(dumpolaf ps.pcap | grep -c ' 1 [123] ')" -gt 0 ]
 }
 
-@test "FIFO: likewise, and it drops about three quarters" {
+@test "FIFO: the filter repeats what the live switch did, which drops about three quarters" {
 	load4 fifo
 	innet-switch -q --queue fifo -r in.pcap -w a.pcap --rate 5Mbit --slots 6 --departures out.pcap --report a.json
 	same_counters live.json a.json
@@ -63,7 +63,7 @@ close_counters() {
 	jq -e '.totals | .dropped_full.constituents / .arrived.constituents | . > 0.6 and . < 0.85' live.json
 }
 
-@test "what comes and leaves in runs is, update by update, what the filter repeats" {
+@test "the filter repeats runs of packets that arrive and leave, update by update" {
 	serve ps innet-ps -q
 	serve switch innet-switch -q --upstream "$ps" --rate 1G --slots 64 \
 		--write-in in.pcap -w out.pcap --report live.json
@@ -95,7 +95,7 @@ close_counters() {
 	[ "$(dumpolaf ps.pcap | awk '$2 == 1' | wc -l)" -ge 2 ]
 }
 
-@test "a vector larger than a packet travels in ranges and comes back whole" {
+@test "a vector larger than a packet travels in ranges and arrives whole" {
 	serve ps innet-ps -q --write-in ps.pcap
 	serve switch innet-switch -q --upstream "$ps" --slots 64
 	innet-worker --json --switch "$switch" --synthetic 200kB --interval 10ms -c 60 >w.json
@@ -180,7 +180,7 @@ close_counters() {
 	done
 }
 
-@test "the worker gives up, and says on what, when nobody answers" {
+@test "a worker that gets no answer gives up and says what it waited for" {
 	run -1 --separate-stderr innet-worker -q --switch 127.0.0.1:9 --synthetic 64B --give-up 500ms
 	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no model of cluster 1 after "*" tries in 0.5 s; is a switch or server there?" ]]
 }
@@ -202,7 +202,7 @@ close_counters() {
 	serve ps innet-ps -q
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- \
 		sh -c 'sleep 30 & echo $! >held; kill -KILL $$'
-	run ! kill -0 "$(cat held)"	# it ends with the child, which is said
+	run ! kill -0 "$(cat held)"	# the grandchild ends with the child, and the worker reports the signal
 	[[ $stderr == *"innet-worker: sh: ended by signal 9"* ]]
 	cat >quiet.py <<-E
 		import struct, sys
@@ -262,7 +262,7 @@ close_counters() {
 	finish ps
 }
 
-@test "a server that learned nothing leaves what was saved alone" {
+@test "a server that learned nothing does not touch the saved weights" {
 	echo precious >w.ps
 	serve ps innet-ps -q --save w.ps
 	finish ps
@@ -279,7 +279,7 @@ close_counters() {
 	finish ps
 }
 
-@test "what a child has started ends with it, and is named" {
+@test "processes that a child started end with it, and the worker names them" {
 	serve ps innet-ps -q
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
 		sh -c 'sleep 60 & echo $! >held; exec cat >/dev/null'
@@ -316,7 +316,7 @@ close_counters() {
 	finish ps
 }
 
-@test "a dead upstream is counted and warned of, and the switch goes on" {
+@test "the switch counts packets to a dead upstream, warns and continues" {
 	serve switch innet-switch --upstream 127.0.0.1:9 --json
 	innet-worker -q --switch "$switch" --synthetic 64B --give-up 1500ms 2>/dev/null || true
 	finish switch
@@ -325,7 +325,7 @@ close_counters() {
 	tail -n 1 switch.out | jq -e '.weights >= 2'
 }
 
-@test "--impair loses, repeats and delays what it says" {
+@test "--impair loses, repeats and delays the given shares of packets" {
 	serve ps innet-ps -q
 	serve switch innet-switch --upstream "$ps" --impair loss=20%,dup=10%,delay=1ms
 	innet-worker -q --switch "$switch" --synthetic 64B --interval 2ms -c 500

@@ -17,7 +17,7 @@ lines_of() {
 	    at { print substr($0, at + 2) }'
 }
 
-# What the script at $1 calls and is not there.
+# Print the commands that the script at $1 calls and that are not installed.
 missing_for() {
 	local word
 	for word in $(grep -oE '(^|[ |;&(])innet-[a-z]+' "$1" | tr -d ' |;&(' |
@@ -216,7 +216,7 @@ page() {
 	[ ! -s wrong ]
 }
 
-@test "the README's example prints what stands there" {
+@test "the README's example prints the output that README shows" {
 	sed -n '/^```console/,/^```$/{/^```/!p}' "$srcdir/README.md" >shown
 	grep -q '^\$ ' shown
 	while IFS= read -r line; do
@@ -234,7 +234,7 @@ page() {
 	run_script script
 }
 
-@test "the README's agents in step end with the reward that stands there" {
+@test "the README's synchronous agents end with the reward that README shows" {
 	once
 	sed -n 's/^    \(innet-.*:4000.*\)$/\1/p' "$srcdir/README.md" >shown
 	[ "$(wc -l <shown)" -eq 3 ]

@@ -1,4 +1,4 @@
-# What goes wrong with innet-memory: it says so, loses nothing and goes on.
+# Faults of innet-memory: it reports them, loses nothing and continues.
 # Each test is a check of memory_faults.py, which starts servers of its own.
 load common
 load memory
@@ -13,11 +13,11 @@ faults() {
 	faults clients 100
 }
 
-@test "50 replies of 100 MB that nobody reads take no memory, and come whole at last" {
+@test "50 unread replies of 100 MB take no memory, and arrive whole in the end" {
 	faults unread
 }
 
-@test "replies that were read are given back, though their readers ask no more" {
+@test "the server frees replies that were read, even if their clients send no further request" {
 	faults spent
 }
 
@@ -41,11 +41,11 @@ faults() {
 	faults crowd
 }
 
-@test "who leaves more unread than --output-limit is shown out after --stuck-timeout" {
+@test "the server disconnects a client that leaves more than --output-limit unread for --stuck-timeout" {
 	faults left
 }
 
-@test "who stops within a request or reads nothing keeps no memory from the others" {
+@test "a client that stops within a request or reads nothing takes no memory from the others" {
 	faults halted
 }
 
@@ -75,11 +75,11 @@ saves() {
 	saves links
 }
 
-@test "what stands in the place of FILE.lock or FILE.tmp is named" {
+@test "an error names another file in place of FILE.lock or FILE.tmp" {
 	saves beside
 }
 
-@test "a pipe in the file's place is refused, and nobody waits for it" {
+@test "the server refuses a pipe in place of the file, and no client waits for it" {
 	saves pipes
 }
 
@@ -91,7 +91,7 @@ saves() {
 	saves times
 }
 
-@test "few descriptors: fewer clients, who are told, and none hangs" {
+@test "with few file descriptors the server accepts fewer clients and warns, and none hangs" {
 	faults descriptors
 }
 
@@ -99,7 +99,7 @@ saves() {
 	faults turns
 }
 
-@test "what is large and removed is freed in slices, and for who needs memory at once" {
+@test "the server frees large removed values in slices, or at once if a request needs the memory" {
 	faults slices
 }
 

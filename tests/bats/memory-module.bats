@@ -16,7 +16,7 @@ inside() {
 	"$py" -B "$tests/twins/memory_module.py" "$@"
 }
 
-@test "inside Redis: limits, and who waits for them" {
+@test "inside Redis: limits, and clients that wait for them" {
 	per limits 'freed 2' inserts turns most
 }
 
@@ -45,11 +45,11 @@ inside() {
 	inside replicas
 }
 
-@test "a table that goes, and who waits for it; COPY, DUMP, memory, damage" {
+@test "a table that is removed, and clients that wait for it; COPY, DUMP, memory, damage" {
 	inside keys
 }
 
-@test "a user who may only sample" {
+@test "a user that may only sample" {
 	inside acl
 }
 
@@ -62,7 +62,7 @@ inside() {
 	inside cluster "$(few 20)"
 }
 
-@test "a server that lacks a function of the interface is told which" {
+@test "the module names the function of the interface that a server lacks" {
 	setup_module
 	cat >old.c <<-'C'
 	#include <dlfcn.h>
@@ -93,6 +93,6 @@ inside() {
 	inside failover
 }
 
-@test "innet-agent's actors and learner, and a master that is killed: nobody takes over" {
+@test "innet-agent's actors and learner, and a killed master that no replica replaces" {
 	inside leaderless
 }

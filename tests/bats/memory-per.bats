@@ -48,7 +48,7 @@ per_keys() {
 	per model "${MEMORY_RUNS:-$(few 50)}" "${MEMORY_FIRST:-1}"
 }
 
-@test "stratified: one from each of so many equal parts" {
+@test "stratified: a draw of N takes one experience from each of N equal parts" {
 	per strata
 }
 
@@ -68,7 +68,7 @@ per_keys() {
 	per extremes
 }
 
-@test "a large table is weighed anew in slices, and drawn from meanwhile" {
+@test "the server recomputes a large table's weights in slices, and clients draw from it meanwhile" {
 	per rescale
 }
 
@@ -76,7 +76,7 @@ per_keys() {
 	per_keys keys
 }
 
-@test "the sum of weights that a batch was drawn from is told, exact" {
+@test "a sample reports the exact sum of the weights that it was drawn from" {
 	per sums
 }
 

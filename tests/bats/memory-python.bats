@@ -9,7 +9,7 @@ client() {
 	"$py" -B "$tests/twins/replay_client.py" "$@"
 }
 
-@test "what is added is what is drawn: types, shapes, sizes" {
+@test "a draw returns the elements as they were added: types, shapes, sizes" {
 	client arrays 1
 }
 
@@ -25,7 +25,7 @@ client() {
 	client union
 }
 
-@test "a thread draws ahead, and says what goes wrong" {
+@test "a thread draws ahead and reports errors" {
 	client ahead
 }
 
@@ -41,7 +41,7 @@ client() {
 	module=redis client trouble
 }
 
-@test "what does not fit is said, and the connection is of use afterwards" {
+@test "the client reports values that do not fit, and the connection stays usable" {
 	client misfits
 }
 

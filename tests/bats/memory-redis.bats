@@ -1,5 +1,5 @@
 # innet-memory against redis-server: the same bytes in, the same bytes out, and
-# clients that nobody here wrote.  MEMORY_RUNS=1000 for more random requests,
+# third-party clients.  MEMORY_RUNS=1000 for more random requests,
 # MEMORY_FIRST=N to begin at seed N.
 load common
 load memory
@@ -86,7 +86,7 @@ both() {
 	twin damaged "$redis" "$memory" $((10 * MEMORY_RUNS)) "$MEMORY_FIRST"
 }
 
-@test "a password: NOAUTH, WRONGPASS and what is heard without one, as in Redis" {
+@test "a password: NOAUTH, WRONGPASS and the commands allowed without one, as in Redis" {
 	python redis
 	redis redis --requirepass secret
 	echo secret >password

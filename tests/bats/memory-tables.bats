@@ -40,7 +40,7 @@ script() {
 	} | timeout 60 "$py" - "$port" "$@"
 }
 
-@test "what is wrong with a request is said, and nothing of it is done" {
+@test "a wrong request gets an error that explains it, and changes nothing" {
 	start
 	cli per.create t capacity 4 >/dev/null
 	cli per.create f capacity 4 >/dev/null
@@ -146,7 +146,7 @@ script() {
 	script <<<"assert X('per.list') == []"
 }
 
-@test "without memory for a whole request nothing of it is stored, nor lost" {
+@test "without memory for a whole request the server stores none of it and loses nothing" {
 	start --memory 2MB --save ck
 	script <<-'END'
 		X("per.create", "t", "capacity", 1000)
@@ -177,7 +177,7 @@ slow_disk() {
 	slow="env LD_PRELOAD=$PWD/hold-fsync.so"
 }
 
-@test "others are served while a save is stuck; who asks meanwhile gets one of their own" {
+@test "the server serves others while a save is stuck; a save that is requested meanwhile runs afterwards" {
 	slow_disk
 	start --save ck
 	cli set a b >/dev/null
@@ -197,7 +197,7 @@ slow_disk() {
 	stop_it
 }
 
-@test "the child that saves is killed: that is said, and the server goes on" {
+@test "if the child that saves is killed, the server reports it and continues" {
 	slow_disk
 	start --save ck
 	cli per.save
@@ -213,7 +213,7 @@ slow_disk() {
 	stop_it
 }
 
-@test "where a file cannot be is said at the start; a full disk, when it is" {
+@test "the server reports an unusable --save file at the start, and a full disk when it saves" {
 	mkdir folder && mkfifo pipe && touch empty
 	while IFS='|' read -r file why; do
 		run -1 --separate-stderr timeout 20 innet-memory --listen 127.0.0.1:0 --save $file

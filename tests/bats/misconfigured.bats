@@ -1,5 +1,5 @@
-# What users get wrong, one mistake after the other: each ends, or goes on, with
-# one line that says what is wrong and what to type.
+# Mistakes of users, one after the other: after each the tool ends, or continues,
+# with one line that says what is wrong and what to type.
 load common
 
 # says TEXT OPTION...: within 2 s innet-worker ends with status 1 and this line,
@@ -30,7 +30,7 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 	switch=$rack refused "job 1: refused: it runs program olaf at its parent $olaf, and this is iswitch: give both the same --program" $in
 }
 
-@test "in step at one end, out of step at the other" {
+@test "the switch is synchronous and the worker asynchronous, or the reverse" {
 	serve switch innet-switch -q -p iswitch -H 1
 	refused 'job 1: refused: the switch sums synchronously; start innet-worker without --async' \
 		-p iswitch --async --worker 0
@@ -119,14 +119,14 @@ goes_on() {
 		--switch "$switch"
 }
 
-@test "nobody is there" {
+@test "no switch or server answers" {
 	goes_on '127.0.0.1:9: job 1: no answer to a Join for [0-9.]+ s; is a switch there\?' \
 		-p iswitch --worker 0 --switch 127.0.0.1:9
 	goes_on '127.0.0.1:9: no model of cluster 1 for [0-9.]+ s; is a switch or server there\?' \
 		--switch 127.0.0.1:9
 }
 
-@test "others have not come, or hang" {
+@test "the other workers have not joined, or hang" {
 	serve switch innet-switch -q -p iswitch -H 2
 	goes_on "$switch: job 1: no result of iteration 0 for [0-9.]+ s; the job is not open: 1 of 2 have joined" \
 		-p iswitch --worker 0 --switch "$switch"
@@ -140,7 +140,7 @@ goes_on() {
 	kill -CONT $hangs
 }
 
-@test "gradients that are said to point the other way" {
+@test "gradients that the stream's hello declares to point the other way" {
 	cat >down.py <<-'END'
 	import numpy, innet_stream
 	with innet_stream.Stream(numpy.zeros(10, 'f4'), gradients='down') as stream:
@@ -177,7 +177,7 @@ goes_on() {
 	[[ $stderr == *'innet-worker: 127.0.0.1:9: nothing was sent: no model had come' ]]
 }
 
-@test "in step a worker needs a number of its own" {
+@test "a synchronous worker needs a number of its own" {
 	run -2 --separate-stderr innet-worker -p iswitch --switch :9 --synthetic 4B
 	[ "$stderr" = "innet-worker: --worker is needed in step: another number for each, from 0 on, or auto" ]
 }

@@ -98,7 +98,7 @@ def main():
             p = b"same" if rng.random() < 0.2 else rng.randbytes(64)
             f = frame(17, (10, 0, c, w + 1), (10, 9, 9, 9), 5000, 5555, p)
             sent.append((t, f))
-            # equal ones overtake nobody, and none of them is lost
+            # equal packets overtake none, and none of them is lost
             if p == b"same":
                 r = t + 10**6
             if r is not None:

@@ -6,7 +6,7 @@
  * A line is a packet, in the words of tests/bats/iswitch.h; besides, anywhere
  * after the fourth column:
  *
- *	short=N extra=N	bytes of payload: only so many, so many more
+ *	short=N extra=N	bytes of payload: only N, N more
  *	body=HEX	a body of one's own, of a control message
  *	flags=N tail=HEX	its flags, and what stands behind the body
  *	sum=bad		a wrong UDP checksum
@@ -248,7 +248,7 @@ need(char *w)
 	return w;
 }
 
-/* What comes before the words: the packet's kind and its own columns. */
+/* Read the columns before the words: the packet's kind and its own columns. */
 static void
 begin(struct line *l, char **rest)
 {

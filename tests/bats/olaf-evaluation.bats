@@ -49,7 +49,7 @@ value() {
 	fi
 }
 
-@test "what has been measured is not run again" {
+@test "the evaluation does not repeat runs that were measured" {
 	once training
 	cp "$BATS_FILE_TMPDIR/all/runs.csv" before
 	timeout 60 "$evaluation" --quick -o "$BATS_FILE_TMPDIR/all" 3>&-

@@ -1,11 +1,11 @@
-# share/examples/olaf-figure2.sh: its runs, its rows and its tables.  Who needs
-# fewer iterations is for the whole of it to say, which takes 35 minutes.
+# share/examples/olaf-figure2.sh: its runs, its rows and its tables.  Only the whole
+# example, 35 minutes, shows which approach needs fewer iterations.
 load common
 
 example=$share/examples/olaf-figure2.sh
 head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace_percent
 
-@test "eight workers learn in each mode; what has a row is not run again" {
+@test "eight workers learn in each mode; runs that have a row are not repeated" {
 	once training
 	"$example" --quick -o out 2>err 3>&-
 	[ "$(cut -d, -f1-6 out/figure2.csv | tail -n +2 | xargs)" = \
@@ -18,7 +18,7 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	cmp before out/figure2.csv
 }
 
-@test "the tables: means and deviations, who was not there, who is first where and how often" {
+@test "the tables have means and deviations, how many workers finished, and how often a mode is first" {
 	{
 		echo $head
 		# a mean of 100 and a deviation of 10 sqrt(2), from 90 and 110
@@ -32,7 +32,8 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	} >figure2.csv
 	awk -v workers=8 -v bars=bars.csv -f "${example%.sh}.awk" figure2.csv >figure2.md
 	grep -qx '0.05,100.0,14.1,,,,' bars.csv
-	# before what was not there in 100 it is, but who knows of what had 80
+	# some workers of sync were missing after 100 and 80 iterations: async is first with
+# 90, and with 110 that is unknown
 	grep -qxF '| 0.05 | 100 (14) | - | 14 of 16 (150) | 1 of 2 |' figure2.md
 	grep -qxF '| 0.4 | 300 (0) | - | 200 (0) | 0 of 2 |' figure2.md
 	grep -qxF '| fewest | 100 (14) at 0.05 | - | 200 (0) at 0.4 | 2 of 2 |' figure2.md
@@ -49,7 +50,7 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	grep -qF 'below 70 % a run is left out: 1.' figure2.md
 }
 
-@test "where all is there the page and the picture are made again" {
+@test "if all rows exist, the page and the picture are made again" {
 	command -v gnuplot || skip 'no gnuplot'
 	mkdir out
 	{ echo $head; printf 'step,%s,0.4,0,16,1,90.0,8,480.0,80\n' async aggregated sync; } >out/figure2.csv

@@ -1,5 +1,5 @@
-# What the tests of the data plane use: a live switch, workers, and the filter on
-# what was captured.
+# Functions for the tests of the data plane: a live switch, workers, and the filter
+# on the packets that were captured.
 load iswitch
 
 # live PROGRAM [OPTION...]: a live switch, with captures and a report

@@ -16,7 +16,7 @@ never_early() {
 		awk '$2 != $4 || $3 "" < $5 "" { print; bad = 1 } END { exit bad || NR < '"$1"' }'
 }
 
-# own_counters FILE: but for what the kernel and a bad network did
+# own_counters FILE: the counters without those of the kernel and of a bad network
 own_counters() {
 	jq -S 'with_entries(select(.key | IN("kernel", "unreachable", "send_failed",
 		"latest_departure_ns", "deaf_ns", "time_backwards", "departures_differ") or
@@ -79,14 +79,14 @@ went_on() {
 	done
 }
 
-@test "the wall clock is set: a live switch goes on, whatever the program" {
+@test "a live switch of any program continues when the wall clock is set" {
 	for by in -3600 -5 3600; do
 		set_clock $by
 		live_set iswitch -H 3 --straggler 50ms
 		innet-ctl "$switch" join --worker 9 --vector 1000 >joined
 		lead='' crew iswitch --synthetic 4kB --interval 0 -c 20
 		went_on
-		# none without a time-out: who has to wait for one may miss some
+		# steps are partial only after a time-out, and a worker that waits for one may miss some
 		[ "$(jq '.jobs["1"].counters.partial' live.json)" -ge 30 ]
 		again iswitch -H 3 --straggler 50ms --listen "$switch"
 		diff <(own_counters live.json) <(own_counters again.json)
@@ -149,7 +149,7 @@ sums() { dumpiswitch "$1" | grep ' seg ' | sort; }
 # packets FILE: how many there are
 packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 
-@test "what a live switch says of its packets and parents is so" {
+@test "a live switch reports its packets and parents correctly" {
 	node root -H 1
 	node mid -H 2 --parent "$root"
 	lead='' switch=$mid crew iswitch --synthetic 12kB --interval 0 -c 5
@@ -202,8 +202,8 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[ "$(count live.json delivered)" -eq "$(count live.json arrived)" ]
 }
 
-# What left waits to be sent with others while its slot is filled again.
-@test "what leaves a live queue in runs is what came, once and in order" {
+# A packet that left the queue waits to be sent with others while its slot is reused.
+@test "a live queue that sends in runs sends every packet that arrived, once and in order" {
 	python
 	for k in $(seq 600); do at 0 1 1 "$k"; done | mkolaf >in.pcap
 	tshark -r in.pcap -T fields -e udp.payload 2>/dev/null | tr -d : >sent
@@ -234,14 +234,14 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	wait "$sink"
 	[ "$(wc -l <got)" -gt 200 ]
 	[ "$(count live.json delivered)" -eq "$(wc -l <got)" ]
-	# but for when it was generated, which innet-replay says anew
+	# except for the generation time, which innet-replay sets again
 	awk '{ $0 = substr($0, 1, 32) substr($0, 49) }
 		NR == FNR { at[$0] = FNR; next }
 		!($0 in at) || at[$0] <= last { print "wrong: " FNR, $0; exit 1 }
 		{ last = at[$0] }' sent got
 }
 
-@test "who asks a switch in a trace is answered from where it asked" {
+@test "a switch in a trace answers from the address to which the request went" {
 	S=10.9.9.9:1234
 	ask 1 1 jobs page=0 | mkiswitch >in.pcap
 	innet-switch -q -p dlp -r in.pcap -w out.pcap
@@ -255,14 +255,14 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	innet-switch -q -p iswitch -r in.pcap -w out.pcap --port 10.0.0.1:rate=1M,slots=4
 }
 
-# strangers N GAP_NS: so many hosts ask for counters, one after the other
+# strangers N GAP_NS: N hosts ask for counters, one after the other
 strangers() {
 	awk -v n="$1" -v gap="$2" -v at="$(ns 0)" -v to="$S" 'BEGIN { for (k = 0; k < n; k++)
 		printf "%.0f 10.%d.%d.%d:5000 %s stats 1 1\n", at + k * gap, 1 + int(k / 65536),
 			int(k / 256) % 256, k % 256, to }' | mkiswitch >in.pcap
 }
 
-@test "strangers take no more ports than --memory has; one too many is counted" {
+@test "strangers take only as many ports as --memory allows; the switch counts packets without a port" {
 	strangers 5000 1000000
 	innet-switch -q -p iswitch -r in.pcap -w out.pcap --rate 100Mbit --memory 2MB --report r.json
 	jq -e '.packets == 5000 and .out == 5000 and .no_port == 0' r.json
@@ -274,7 +274,7 @@ strangers() {
 	jq -e '.out == 5000 and .no_port == 0' r.json
 }
 
-@test "what waits for one stranger takes no more than --memory has" {
+@test "packets that wait for one stranger take at most --memory" {
 	awk -v at="$(ns 0)" -v to="$S" 'BEGIN { for (k = 0; k < 20000; k++)
 		print at, "10.0.0.1:5000", to, "stats 1", k + 1 }' | mkiswitch >in.pcap
 	innet-switch -q -p iswitch -r in.pcap -w out.pcap --rate 1Mbit --memory 2MB --report r.json

@@ -61,7 +61,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	jq -e '.ignored.bad_proof == 2 and .weights == 0' ps.json
 }
 
-@test "what was overheard does nothing once more, what was changed nothing at all" {
+@test "replayed packets have no second effect, and changed packets have none" {
 	raw_sockets
 	serve ps innet-ps -q --key key --report ps.json
 	serve sw innet-switch -q --key key --upstream "$ps" --write-in in.pcap -w out.pcap --report sw.json
@@ -108,7 +108,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	[[ $(cat w1.err) == *"refused: it runs program iswitch, and this is olaf"* ]]
 }
 
-@test "a switch, or a server, that is started again: data goes on" {
+@test "data continues after a switch or a server is restarted" {
 	at=$(free)
 	start() {
 		rm -f port
@@ -154,7 +154,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 # payloads FILE: of each packet, where to and what
 payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null | sort; }
 
-@test "with --key and --secret a trace of what came sends the same bytes as the live switch" {
+@test "with --key and --secret a trace of the input sends the same bytes as the live switch" {
 	command -v tshark >/dev/null || skip "no tshark"
 	serve ps innet-ps -q --key key
 	set -- -q --key key --secret secret --upstream "$ps" --rate 20Mbit

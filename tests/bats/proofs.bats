@@ -39,7 +39,7 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	[ "$(bad root.json a.json b.json w?.json)" -eq 0 ]
 }
 
-@test "forms that differ are refused, and it is said" {
+@test "the worker explains that the switch refuses another --auth" {
 	serve all innet-switch -q -p iswitch -H 1 --key key
 	serve few innet-switch -q -p iswitch -H 1 --key key --auth control
 	run -1 worker 0 "$all" --key key --auth control
@@ -82,7 +82,7 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	run -2 innet-switch -p iswitch --auth some --listen 127.0.0.1:0
 }
 
-@test "out of step, and with servers of whole vectors, proofs are good too" {
+@test "authentication tags are valid with asynchronous switches and servers of whole vectors too" {
 	serve async innet-switch -q -p iswitch --async -H 2 --key key --report s.json
 	serve sums innet-ps -q -p iswitch -H 2 --key key --report p.json
 	serve each innet-ps -q -p iswitch --async -H 2 --key key --report q.json
@@ -96,7 +96,7 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	jq -es 'all(.[].jobs["1"].counters; .added >= 24 and .bad_proof == 0)' s.json p.json q.json
 }
 
-@test "what is lost is mended with proofs as without" {
+@test "lost packets are retransmitted with authentication tags as without" {
 	serve at innet-switch -q -p iswitch -H 2 --key key --impair loss=0.05 --seed 3 --report sw.json
 	with='--key key --impair loss=0.05' workers 2 "$at"
 	finish at

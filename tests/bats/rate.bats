@@ -111,7 +111,7 @@ shared() {
 	every shared
 }
 
-# sent N: so many datagrams of the live switch have left beside what it answered
+# sent N: wait until N datagrams of the live switch have left besides its answers
 sent() {
 	for _ in $(seq 500); do
 		! innet-ctl "$switch" stats --json | jq -e ".counters | .out + 1 >= $1 + .control" >stats.json || return 0
@@ -192,7 +192,7 @@ replayed() {
 	dlp) rate=50000; between ;;
 	esac
 	${1:+"$1" "$host"}
-	if [ "$program" = iswitch ]; then	# who joins from elsewhere has to answer
+	if [ "$program" = iswitch ]; then	# a worker that joins from another host has to answer a challenge
 		local mode=
 		[[ $what != *--async* ]] || mode=async
 		testbed.sh exec w0 python3 -B "$BATS_TEST_DIRNAME/stranger.py" --from $host "$switch" contribute $mode
@@ -204,8 +204,8 @@ replayed() {
 	takes $host
 }
 
-# left HOST N: so many packets to it are in the capture, which is written once a
-# second
+# left HOST N: wait until N packets to HOST are in the capture, which is written once
+# a second
 left() {
 	for _ in $(seq 500); do
 		[ "$(tcpdump -nr out.pcap "dst host $1" 2>/dev/null | wc -l)" -lt "$2" ] || return 0

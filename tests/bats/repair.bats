@@ -22,7 +22,7 @@ within() {
 		{ echo "$(jq .iteration_ns f) ns, not $1 ms"; return 1; }
 }
 
-@test "loss in step: a lost segment costs a round trip" {
+@test "synchronous: a lost segment costs a round trip" {
 	while read -r n segs loss delay iterations ms; do
 		job "$n" "$segs" "$loss" "$delay" "$iterations"
 		within "$ms"
@@ -41,7 +41,7 @@ within() {
 	END
 }
 
-@test "loss in step: likewise in racks, each tier by itself" {
+@test "synchronous, in racks: a lost segment costs a round trip of its tier" {
 	while read -r loss ms; do
 		job 12 28 "$loss" 30us 60 '"rack": 4'
 		within "$ms"
@@ -52,7 +52,7 @@ within() {
 	END
 }
 
-@test "loss in step: a server of whole vectors repairs likewise" {
+@test "synchronous, with a server of whole vectors: loss prolongs an iteration little" {
 	local none
 	job 12 28 0 30us 30 '"approach": "ps"'
 	none=$(jq .iteration_ns f)
@@ -67,7 +67,7 @@ within() {
 	jq -e '.packets == 3 * 28 * 200 and .helps < 0.1 * .packets' f
 }
 
-@test "loss out of step: rounds stay a gradient's time apart" {
+@test "asynchronous: rounds stay a gradient's time apart under loss" {
 	local none
 	for keys in '' '"vector": "3.31MB", "rate": "10G", "iterations": 40'; do
 		job 4 28 0 30us 100 "\"mode\": \"async\", \"compute\": \"8ms\"${keys:+, $keys}"
@@ -92,7 +92,7 @@ within() {
 	jq -se 'map(.iterations) == [100, 100, 100] and (map(.retransmitted) | add) > 1000' w?.json
 }
 
-@test "what is sent before a job is open is sent once more when it is, not for ever" {
+@test "a worker resends segments from before the job opened once, and not for ever" {
 	serve at innet-switch --json -p iswitch -H 2
 	innet-worker -p iswitch --json --switch "$at" --worker 0 --synthetic 40kB --interval 0 -c 5 >w0.json 3>&- &
 	all=$! pids="$pids $!"
@@ -105,7 +105,7 @@ within() {
 	tail -n 1 at.out | jq -e '.jobs["1"].counters | .early == 28 and .probes < 60'
 }
 
-@test "who gives up names those who have gone" {
+@test "a worker that gives up names the members that have left" {
 	serve at innet-switch -q -p iswitch -H 3
 	all=''
 	for w in 0 1; do
@@ -119,7 +119,7 @@ within() {
 	grep -q '3 needed, 2 left; worker 7 (127.0.0.1:[0-9]*) left [0-9.]* s ago$' w0.err w1.err
 }
 
-@test "H below the members: who is slow ends with the others" {
+@test "with H below the number of members a slow worker ends with the others" {
 	serve at innet-switch -q -p iswitch -H 3 --keep 200
 	all=''
 	for w in 0 1 2; do

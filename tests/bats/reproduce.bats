@@ -170,7 +170,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	fi
 }
 
-@test "what reproduce.sh cannot do it says" {
+@test "reproduce.sh reports what it cannot do" {
 	run -2 --separate-stderr "$reproduce" --only figure8 -o out
 	[[ $stderr == *"no part 'figure8'; there are: table1 "* ]]
 	run -2 "$reproduce" --seeds 3

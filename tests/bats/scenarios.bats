@@ -54,7 +54,7 @@ scenarios=$share/scenarios
 	run -1 innet-sim <(jq '.wire_overhead = "much"' s.json)
 }
 
-@test "a cluster's goal is met when so many of its updates have come" {
+@test "a cluster meets its goal when the server has received that number of its updates" {
 	cat >s.json <<-'END'
 	{ "duration": "1s",
 	  "switches": [ { "name": "sw" } ], "servers": [ { "name": "ps" } ],

@@ -1,7 +1,7 @@
-# What runs for long: its captures and reports are taken away and begun anew.
+# Long-running tools: their captures and reports are moved away and started again.
 load common
 
-# sent N: so many updates of one worker, the first with sequence 1 + $sent
+# send N: send N updates of one worker, the first with sequence 1 + $sent
 sent=0
 send() {
 	innet-gen -q --clusters 1 --workers 1 -c "$1" --interval 1ms -w send.pcap
@@ -40,7 +40,7 @@ setup() {
 	command -v tcpdump >/dev/null || skip "no tcpdump"
 }
 
-@test "SIGHUP: captures that were moved begin anew, and the report is written" {
+@test "on SIGHUP a tool starts captures that were moved again, and writes its report" {
 	serve sink innet-ps -q
 	serve switch innet-switch -q --upstream "$sink" --slots 64 --write-in in.pcap -w out.pcap --report r.json
 	send 10
@@ -54,7 +54,7 @@ setup() {
 	jq -e '.totals.arrived.packets == 10' r.json
 	send 5
 	sleep 0.2
-	kill -HUP "$switch_pid"			# nobody has moved them
+	kill -HUP "$switch_pid"			# the files have not been moved
 	send 5
 	sleep 0.2
 	finish switch
@@ -101,7 +101,7 @@ setup() {
 	[ "$(packets got.pcap got.pcap.1 got.pcap.2)" -ge 20 ]
 }
 
-@test "--rotate: what is no file is let be, and misuse is said" {
+@test "--rotate leaves devices alone, and errors explain misuse" {
 	serve sink innet-ps -q --write-in /dev/null --rotate 1kB,1
 	switch=$sink
 	send 20
@@ -121,7 +121,7 @@ setup() {
 	[ "${stderr_lines[0]}" = "innet-switch: --rotate goes with a live switch (--listen)" ]
 }
 
-@test "SIGHUP: a worker goes on in a new capture, or ends" {
+@test "SIGHUP: a worker continues in a new capture, or ends" {
 	for how in '' --async; do
 		serve switch innet-switch -q -p iswitch $how -H 1
 		rm -f w.pcap w.old
@@ -133,7 +133,7 @@ setup() {
 		kill -HUP $worker
 		begins w.pcap
 		sleep 1.5
-		kill -HUP $worker		# nobody has moved it
+		kill -HUP $worker		# the file has not been moved
 		wait $worker
 		[ "$(packets w.old)" -gt 10 ]
 		[ "$(packets w.pcap)" -gt 10 ]

@@ -3,8 +3,8 @@
  *
  *	LD_PRELOAD=./set-clock.so SET_CLOCK=AFTER:SECONDS COMMAND
  *
- * When so many messages have been received the wall clock, and the stamps that
- * the kernel makes by it, are so many seconds ahead; fewer than 0: behind.
+ * After AFTER received messages the wall clock, and the kernel's timestamps,
+ * which use it, are SECONDS ahead, or behind if SECONDS is negative.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

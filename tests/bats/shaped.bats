@@ -56,13 +56,13 @@ each() { tail -qn 1 w?.json | jq -es "all($1)"; }
 	[ "$(tail -n 1 tool.out | jq ".jobs[\"1\"].counters.incomplete")" -eq 0 ]
 }
 
-@test "a switch: rounds come, in step" {
+@test "a synchronous switch completes its rounds" {
 	rack switch innet-switch -p iswitch
 	workers '' 4
 	each '.iterations == 4 and .missed == 0 and .send_failed == 0'
 }
 
-@test "a switch that waits for nobody: none pushes much faster than rounds come" {
+@test "an asynchronous switch: no worker pushes much faster than rounds complete" {
 	rack switch innet-switch -p iswitch --async
 	workers --async 12
 	each '.sent + .discarded == 12 and .rounds >= 3'

@@ -46,7 +46,7 @@ is() {
 	is iterations 20
 }
 
-@test "what is lost is sent again, and every step has all gradients" {
+@test "lost packets are retransmitted, and every step has all gradients" {
 	session '"loss": "5%", "iterations": 100'
 	is iterations 100
 	is partial_steps 0
@@ -58,7 +58,7 @@ is() {
 	run ! cmp -s f g
 }
 
-@test "a step waits for a straggler no longer than it is told to" {
+@test "a step waits for a straggler no longer than the straggler time-out" {
 	session '"compute_shape": "exponential", "iterations": 100'
 	is partial_steps 0
 	cp f g
@@ -100,7 +100,7 @@ refused() {
 	[[ $output == *"$2"* ]] || { echo "$output"; return 1; }
 }
 
-@test "what does not go with the program is refused by its name" {
+@test "the simulator refuses keys that the program does not have, by name" {
 	for x in '"approach": "ps"' '"mode": "async"' '"rack": 2' \
 	    '"payload": "1000B"' '"staleness": 1' \
 	    '"barrier": true' '"server_rate": "1G"' '"core_rate": "1G"' \

@@ -119,11 +119,11 @@ near() {
 	near aggregation_ns $((2 * 9 * 10000 * 1514 / 10)) 0.003
 }
 
-# What a message costs below: 10 us, and 14640 bytes at 8 Gbit/s.
+# The cost of a message below: 10 us, and 14640 bytes at 8 Gbit/s.
 cost='"message": "10us", "copy_rate": "8G"'
 r=$((10000 + 14640))
 
-@test "what a message costs its hosts comes before and after the network" {
+@test "the hosts' cost of a message is added before and after the network" {
 	training "$cost"
 	is aggregation_ns $((2 * r + 11 * 1514 + 3000))
 	is network_ns $((11 * 1514 + 3000))
@@ -159,7 +159,7 @@ r=$((10000 + 14640))
 	is aggregation_ns $((10 * 2000 + 2 * 1514 + 3000 + 2000))
 }
 
-@test "in step all wait for the slowest: exponential times make C H_N" {
+@test "synchronous workers wait for the slowest: exponential times make C H_N" {
 	training '"iterations": 400, "compute": "10ms",
 		"compute_shape": "exponential"' --runs 10
 	jq -e '(.iteration_ns - 10e6 * 25 / 12 - 19654 | fabs) <
@@ -180,7 +180,7 @@ r=$((10000 + 14640))
 	done
 }
 
-@test "out of step, computing hides the switch: an update a gradient's time" {
+@test "asynchronous: computing hides the switch, so an update takes a gradient's time" {
 	training '"mode": "async", "iterations": 100, "compute": "1ms"'
 	is duration_ns $((100 * 1000000 + 19654))
 	is aggregation_ns 19654
@@ -202,10 +202,10 @@ r=$((10000 + 14640))
 		.gradients - .discarded' f
 }
 
-@test "a server out of step: N updates a worker's round, N - 1 stale" {
+@test "an asynchronous server: N updates in a worker's round, of staleness N - 1" {
 	training '"approach": "ps", "mode": "async", "iterations": 4000,
 		"compute": "100ms"'
-	# they come apart in the first round, and then hinder nobody
+	# their times drift apart in the first round, then they do not delay each other
 	near iteration_ns $(((100000000 + 22 * 1514 + 6000) / 4)) 0.0001
 	near mean_staleness 3 0.01
 }
@@ -258,7 +258,7 @@ r=$((10000 + 14640))
 	jq -e '.iterations >= 200 and .lost > 10 and .max_aggregation_ns < 1e6' f
 }
 
-@test "captures before and after each link differ by what was lost" {
+@test "captures before and after each link differ by the lost packets" {
 	training '"iterations": 9, "loss": "2%", "rack": 2, "capture": true' -w out
 	packets() { for f; do tcpdump -nr "$f" 2>/dev/null; done | wc -l; }
 	[ "$(ls out/*.out.pcap | grep -c 'x\.\([0-3]\|rack[01]\)\.\(up\|down\)')" -eq 12 ]
@@ -283,7 +283,7 @@ failing() {
 	timeout 60 innet-sim -q --json s.json >f 2>err
 }
 
-@test "what a fault takes is asked for, and training goes on to its end" {
+@test "workers request packets that a fault lost, and the training ends normally" {
 	for k in '' '"rack": 2' '"mode": "async"' '"mode": "async", "rack": 2' '"approach": "ps"'; do
 		failing "$k" '{ link: "worker", index: 1, from: "10ms", to: "12500us" }'
 		jq -e '.iterations == 30 and .lost > 10 and .helps > 10 and .duration_ns > 31e6' f
@@ -294,7 +294,7 @@ failing() {
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
 }
 
-@test "a switch that comes back knows nothing, and all join it again" {
+@test "a switch that restarts has no state, and all workers join it again" {
 	failing '' '{ switch: "switch", from: "10010us", to: "30ms" }'
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 20e6' f
 	failing '"rack": 2' '{ switch: "rack", index: 1, from: "10ms", to: "20ms" }'
@@ -310,7 +310,7 @@ failing() {
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 9e6' f
 }
 
-@test "a rack that comes back on a slow link asks no more than it can be told" {
+@test "a rack that returns on a slow link requests only as much as the link can carry" {
 	failing '"workers": 3, "rack": 2, "rate": "100M", "vector": "626592B", "iterations": 3, "compute": "100us"' \
 		'{ switch: "rack", index: 0, from: "45ms", to: "300ms" }'
 	jq -e '.iterations == 3 and .helps < 400 and .duration_ns < 2e9' f
@@ -349,7 +349,7 @@ failing() {
 	cmp want f
 }
 
-@test "a training that cannot go on says which worker waits for what" {
+@test "a training that cannot continue names the worker and the result that it waits for" {
 	ends() {
 		local rc=0
 		failing "$1" "$2" || rc=$?
@@ -379,7 +379,7 @@ failing() {
 	jq -e '.packets < 100 * 2 * 4 * 10 * 1.02' f
 }
 
-@test "who waits for slower workers seldom asks a server in vain" {
+@test "a worker that waits for slower workers seldom sends a needless Help to a server" {
 	training '"iterations": 300, "approach": "ps", "compute": "20ms",
 		"compute_shape": "lognormal"'
 	# a time-out that an answer of ten segments had set would, 7,500 times
@@ -392,7 +392,7 @@ failing() {
 	jq -e '.iteration_ns < 30e6 and .lost > 200' f
 }
 
-@test "duration ends what iterations do not" {
+@test "duration ends a training whose iterations are unlimited" {
 	training '"iterations": "none"' --duration 10ms
 	# 1 ms and 19.654 us each, after Joins
 	is iterations 9
@@ -487,7 +487,7 @@ refused() {
 		<(dumpiswitch out/rack.out.pcap | grep ' seg ' | grep -v 10.9.9.9 | cut -d' ' -f3- | sort)
 }
 
-@test "planes: what is wrong is said, with the switch that it is of" {
+@test "planes: an error names the switch that it is about" {
 	bad() {
 		jq -n "$1" >s.json
 		run -"$2" --separate-stderr innet-sim s.json

@@ -81,7 +81,7 @@ agree() {
 	agree olaf
 }
 
-@test "drop-tail: likewise" {
+@test "drop-tail: the simulator agrees with live runs too" {
 	once
 	agree fifo
 }

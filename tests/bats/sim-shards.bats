@@ -176,7 +176,7 @@ damaged() {
 	run -2 "$sweep" parts
 }
 
-@test "what does not go together is refused" {
+@test "options that exclude each other are refused" {
 	for part in 0/2 3/2 1/0 x/2 2 1/100001; do
 		run -2 --separate-stderr innet-sim --shard $part --parts parts s.json
 		[[ -z $output && $stderr == "innet-sim: invalid part '$part': "* ]]

@@ -5,7 +5,7 @@ load iswitch
 
 long() { joins "$1" elements=8 "${@:2}"; }
 
-@test "bounded: a segment that finds no slot is counted, and lost to nobody" {
+@test "bounded: the switch counts a segment that finds no slot, and no worker misses its result" {
 	{ long 2; seg 1 1 1 0 1 1; seg 2 1 1 1 1 1; segs 3 1 0 2; segs 4 1 1 1 2; segs 5 1 2 2 1; } |
 		through --slots-of-sums 4
 	[ "$(counter no_slot)" -eq 1 ]
@@ -27,14 +27,14 @@ long() { joins "$1" elements=8 "${@:2}"; }
 	[ "$(counter no_slot)" -eq 0 ]
 }
 
-@test "bounded: half of what is free goes to a job, and one without any is told so" {
+@test "bounded: a job gets half of the free slots, and a job that gets none is refused with no-room" {
 	{ long 2; JOB=2; join -900 7 elements=8; } | through --slots-of-sums 4
 	[[ "$(acks 7 join)" == 'no-room '* ]]
 	{ long 2; JOB=2; join -900 7 elements=8; segs 1 1 0 1 2; JOB=2; seg 200 7 1 0 1 1; } | through --slots-of-sums 8
 	[ "$(counter added 2)" -eq 1 ]
 }
 
-@test "bounded: what does not go with it is misuse, and --dry-run counts slots" {
+@test "bounded: options that exclude it are misuse, and --dry-run counts slots" {
 	for words in --async '--straggler 1ms' '--keep 3'; do
 		run -2 --separate-stderr innet-switch -p iswitch --slots-of-sums 8 $words -H 1 -r x
 		[[ $stderr == *--slots-of-sums* ]]
@@ -46,7 +46,7 @@ long() { joins "$1" elements=8 "${@:2}"; }
 	jq -e --argjson whole "$whole" '.bytes < $whole / 50' plan
 }
 
-# run_job SLOTS [OPTION...]: a live switch of so many slots; its address in $at
+# run_job SLOTS [OPTION...]: a live switch of SLOTS slots; its address in $at
 run_job() {
 	innet-switch -q -p iswitch -H 2 --listen :0 --port-file port --report r.json --write-in came.pcap --slots-of-sums "$@" 2>switch.err 3>&- &
 	switch=$!
@@ -85,7 +85,7 @@ join_members() { for m in $members; do wait "$m"; done; }
 		<(jq -S '.jobs[].counters | {added, no_slot, results}' f.json)
 }
 
-@test "bounded: a worker that is killed amid an iteration and started again goes on, and all sums are right" {
+@test "bounded: a worker that is killed during an iteration and restarted continues, and all sums are right" {
 	run_job 4 --reduce ordered
 	member 1 0 --synthetic 157kB -c 300
 	stays=$!
@@ -112,7 +112,7 @@ tier() {
 	await "$1.port"
 	at=127.0.0.1:$(cat "$1.port")
 }
-# racks CORE RACK1 RACK2 [OPTION...]: a core and two racks of two workers, of so many slots each
+# racks CORE RACK1 RACK2 [OPTION...]: a core and two racks of two workers, with CORE, RACK1 and RACK2 slots
 racks() {
 	tier core "$1" "${@:4}"
 	local up=$at
@@ -138,13 +138,13 @@ job_of_four() {
 		join_members
 		kill "$core" "$rack1" "$rack2"
 		wait "$core" "$rack1" "$rack2"
-		# nobody sent what had no slot, and no more were taken than there are
+		# no segment was sent without a slot, and the slots in use are at most those there are
 		jq -se 'all(.[].jobs["1"].counters; .no_slot == 0 and .results >= 60 * 28)' core.json rack1.json rack2.json
 		rm ./*.port ./*.json
 	done
 }
 
-@test "bounded: what its parent has no slots for, a rack tells in words" {
+@test "bounded: a rack explains that its parent has no slots for a job" {
 	tier core 4 -H 1
 	tier rack1 64 --number 1 -H 1 --parent "$at"
 	member 1 0 --check 1 --synthetic 40kB
@@ -155,7 +155,7 @@ job_of_four() {
 	[[ $stderr == *'refused: no room: 2 of its 4 slots of sums are taken at its parent 127.0.0.1:'* ]]
 }
 
-@test "bounded: a rack or a core that is killed and started again goes on, sums are right, and nobody sends what has no slot" {
+@test "bounded: a rack or core that is killed and restarted continues with right sums, and no segment lacks a slot" {
 	local who kept
 	for who in rack1 core; do
 		members=''
@@ -178,7 +178,7 @@ job_of_four() {
 		join_members
 		kill "$core" "$rack1" "$rack2"
 		wait "$core" "$rack1" "$rack2"
-		# but for what was on its way: no more than has slots
+		# except for segments that were in flight: at most as many as there are slots
 		jq -se 'all(.[].jobs["1"].counters; .no_slot <= 32)' $kept
 		rm ./*.port ./*.json
 	done

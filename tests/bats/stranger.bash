@@ -4,7 +4,7 @@
 # A stranger of this machine: [--from ADDR] HOST:PORT ACTION...
 stranger() { python3 -B "$BATS_TEST_DIRNAME/stranger.py" "$@"; }
 
-# Of a switch at 10.98.0.1 in a network of its own: what bash does with $to
+# Start a switch at 10.98.0.1 in a network of its own and run bash there with $to
 beside() {
 	unshare -rn true 2>/dev/null || skip "no network namespaces here"
 	{

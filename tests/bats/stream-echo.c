@@ -7,9 +7,9 @@
  * keeps the weights it sends, raises them by every gradient with Adam at RATE
  * (default 0.002) and answers with the new ones; ends the stream after N
  * gradients and prints a line of what it saw.  -s answers with the gradient
- * itself, as a sum of one.  -m answers with so many results, all but the last
- * flagged that more follow.  Faults: silent (never answers), deaf (never reads
- * what it answers), magic, length, nan, cut (half a message).
+ * itself, as a sum of one.  -m answers with this number of results, each but
+ * the last one flagged that more follow.  Faults: silent (never answers), deaf
+ * (never reads answers), magic, length, nan, cut (half a message).
  */
 #include "config.h"
 

@@ -1,4 +1,4 @@
-# What every tool in the suite promises, whatever it does.
+# Promises that every tool in the suite keeps.
 bats_require_minimum_version 1.5.0
 load common
 
@@ -159,7 +159,7 @@ refused() {
 	done
 }
 
-# What prints with --json, each in a folder with what it needs.
+# Commands that print with --json, each in a folder with the files that it needs.
 json='innet-switch -r in.pcap -w out.pcap
 innet-switch -p iswitch --listen :0 --duration 10ms
 innet-ps --listen :0 --duration 10ms

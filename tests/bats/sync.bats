@@ -113,7 +113,7 @@ explained() {
 	finish switch
 }
 
-@test "a switch killed and started again: they join it and go on" {
+@test "workers join a switch that was killed and restarted, and continue" {
 	job 3 -q
 	port=${switch#*:}
 	works=''
@@ -178,7 +178,7 @@ explained() {
 	finish switch
 }
 
-@test "a signal is the end: the switch is told, status 0" {
+@test "a signal ends the worker, which sends Leave to the switch; its status is 0" {
 	job 1
 	works=''
 	work 0 --synthetic 4kB -w w0.pcap
@@ -189,7 +189,7 @@ explained() {
 	[ "$(tail -1 switch.out | jq '.jobs["1"].counters.leaves')" -eq 1 ]
 }
 
-@test "what passed is in the capture: Join, segments, results, Leave" {
+@test "the capture has all packets: Join, segments, results, Leave" {
 	job 1 -q
 	together 1 --synthetic 1468B -c 3 -w w.pcap
 	finish switch

@@ -1,5 +1,5 @@
-# What users set out to do, each as a script that uses what README and manual
-# say and nothing else: tests/tasks/.
+# Tasks of users, each as a script that uses only what README and manual say:
+# tests/tasks/.
 load common
 
 # task NAME
@@ -19,6 +19,6 @@ task() {
 	command -v innet-verify >/dev/null || skip "no innet-verify"
 	task refuted
 }
-@test "three workers in step, out of step, a PyTorch script, Ape-X" { task four-ways; }
-@test "a worker is killed, and the stall explained" { task stalled; }
+@test "three workers train synchronously, asynchronously, with a PyTorch script and with Ape-X" { task four-ways; }
+@test "a worker is killed, and innet-ctl explains the stall" { task stalled; }
 @test "a service watched, rotated, restricted" { task watched; }

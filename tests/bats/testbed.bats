@@ -116,7 +116,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	gone $$
 }
 
-@test "INT and TERM take the testbed along, and what runs in it" {
+@test "INT and TERM remove the testbed and the programs in it" {
 	privileged
 	for signal in INT TERM; do
 		env --default-signal=INT testbed.sh rack -n 1 -- \
@@ -130,7 +130,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	done
 }
 
-# In a /run/netns of its own: whoever builds another testbed sweeps ours.
+# In a /run/netns of its own, because building another testbed would remove ours.
 killed() {
 	mount -t tmpfs none /run/netns
 	testbed.sh rack -n 1 -- \
@@ -146,7 +146,7 @@ killed() {
 	if running "$(cat inside)"; then false; fi	# bash -e knows no run
 }
 
-@test "what a killed run left goes with the next down" {
+@test "the next down removes the remains of a killed run" {
 	privileged
 	mkdir -p /run/netns
 	export -f await present absent running killed
@@ -179,7 +179,7 @@ killed() {
 	[ "$stderr" = 'testbed: no testbed 1.999' ]
 }
 
-@test "what stops it halfway leaves nothing" {
+@test "a failure halfway leaves nothing behind" {
 	privileged
 	mkdir bin
 	printf '#!/bin/sh\nexit 1\n' >bin/tc
@@ -227,7 +227,7 @@ killed() {
 	wait "$switch"
 	END
 	testbed.sh rack -n 2 --rate 1gbit --loss 5% -- bash -eu job
-	# 5 % on the way up; and whoever asks, asks for what was lost on the way down
+	# 5 % on the way up; a worker that asks does so for segments lost on the way down
 	jq -se '(map(.retransmitted) | add) / (map(.segments_sent) | add) | . > 0.03 and . < 0.08' w?.json
 }
 

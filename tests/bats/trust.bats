@@ -1,4 +1,5 @@
-# Who may say what: passes and seals, live, and what overhears or forges them.
+# Which sender may send which message: cookies and MACs, live, and attackers that
+# overhear or forge them.
 load common
 load stranger
 
@@ -37,7 +38,7 @@ halted() { ctl members --json | jq .halted; }
 	ctl stats --json | jq -e '.counters | .challenged + .unproved + .bad_mac > 0'
 }
 
-@test "what the switch has said does nothing when it is sent back, as it is or with a pass" {
+@test "messages of the switch have no effect when sent back to it, unchanged or with a cookie" {
 	overheard
 	[[ "$(stranger "$switch" again out.pcap 7)" == [1-9]* ]]
 	[[ "$(stranger "$switch" again out.pcap 7 pass)" == [1-9]* ]]
@@ -82,7 +83,7 @@ halted() { ctl members --json | jq .halted; }
 		.switch.challenged + .switch.unproved + .kernel > 90000" r.json
 }
 
-@test "without a key, from elsewhere: a pass is needed, and only members command" {
+@test "without a key a remote client needs a cookie, and only members can give commands" {
 	beside "-p iswitch -H 1" >out <<-'E'
 		innet-ctl $to join --vector 1000 --bind 10.98.0.5:7000 >/dev/null
 		stranger --from 10.98.0.6 $to control 7 1		# Halt
@@ -113,7 +114,7 @@ halted() { ctl members --json | jq .halted; }
 	[ "$(jq -s 'map(.packets) | add' r.json r2.json)" -lt 30 ]
 }
 
-@test "--command-key: who has the key alone commands nothing" {
+@test "--command-key: a client that has only --key cannot give commands" {
 	serve switch innet-switch -q -p iswitch -H 1 --key key --command-key other
 	ctl join --vector 1000 >/dev/null
 	for verb in halt resume reset "set-h 2" "fbcast 0:0" "leave 0"; do
@@ -175,7 +176,7 @@ halted() { ctl members --json | jq .halted; }
 # payloads FILE: of each packet, where to and what
 payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null | sort; }
 
-@test "with --secret a trace of what came sends the same bytes as the live switch" {
+@test "with --secret a trace of the input sends the same bytes as the live switch" {
 	command -v tshark >/dev/null || skip "no tshark"
 	set -- -q -p iswitch -H 2 --key key --secret secret
 	serve switch innet-switch "$@" --write-in in.pcap -w out.pcap

@@ -70,7 +70,7 @@ infos() {
 	[ "$(shark in.pcap -Y _ws.expert -T fields -e frame.number)" = 8 ]
 }
 
-@test "repair: who knows it, Probe, NACK and STATE, and what they lack" {
+@test "repair: members that support it, Probe, NACK and STATE, and the segments that they lack" {
 	mkiswitch >in.pcap <<-'EOF'
 	1000 10.0.1.1 10.0.1.2 join 1 1 body=0100000000000003000003e8016e0000000500000000 extra=1
 	2000 10.0.1.1 10.0.1.2 join 1 2 body=0100000000000003000003e8016e000000050000000003

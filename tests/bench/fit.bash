@@ -1,4 +1,4 @@
-# What the rows of scaling share: the exponent of a fit.
+# Shared by the rows of scaling: the exponent of a fit.
 #
 # shellcheck shell=bash
 

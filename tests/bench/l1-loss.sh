@@ -1,8 +1,8 @@
 #!/bin/bash
 # L1: synchronous aggregation of 3 workers in a rack of namespaces that loses
 # frames, against Open MPI's AllReduce over TCP through the same links, by turns;
-# the median of ROUNDS runs (3) of the mean round, for what TCP pays for a loss
-# is in its tail; links of RATE Mbit/s (1000).  Beside it what innet-sim makes of
+# the median of ROUNDS runs (3) of the mean round, because a loss costs TCP most
+# in the tail; links of RATE Mbit/s (1000).  Beside it what innet-sim makes of
 # each cell: its links take as long as a segment of one worker does here, and its
 # hosts as long for a packet as the cell without loss shows.  Needs root.
 # Run from the build folder, or say where it is in BUILD.

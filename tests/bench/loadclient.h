@@ -3,8 +3,8 @@
  *
  * Requests are begun and their arguments named, in memory that stays until
  * load_run(), which sends all of them and reads their replies: each element, an
- * array before what is in it, is one of l->item, until load_free().  What fails
- * ends the program with the reason.
+ * array before what is in it, is one of l->item, until load_free().  A failure
+ * ends the program with an error message.
  */
 #ifndef INNET_LOADCLIENT_H
 #define INNET_LOADCLIENT_H
@@ -121,7 +121,7 @@ load_hiredis_run(struct load *l)
 }
 #endif
 
-/* Connect to addr with room for so many bytes of replies. */
+/* Connect to addr with room for size bytes of replies. */
 static inline void
 load_open(struct load *l, const char *client, const char *addr, size_t size)
 {
@@ -149,7 +149,7 @@ load_open(struct load *l, const char *client, const char *addr, size_t size)
 	memset(l->sink, 1, size);
 }
 
-/* A request of so many arguments, which follow. */
+/* Begin a request of args arguments, which follow. */
 static inline void
 load_begin(struct load *l, size_t args)
 {

@@ -1,4 +1,4 @@
-# What a bench needs; where that is missing its row says so, and how to get it.
+# Requirements of a bench; if one is missing, its row says so and how to get it.
 #
 # shellcheck shell=bash
 

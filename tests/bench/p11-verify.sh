@@ -4,8 +4,8 @@
 # Olaf, section 6: a threshold of 400 ms, p/C = 2 without a unit, updates every
 # 100 ms, and every 100 and 300 ms.  The paper's 40 s are of proofs, so they stand
 # beside proofs: equal periods with 2 ms, unequal ones with 2 s, where alone
-# they hold (once: it takes as long as that).  What is refuted, and bounds, are
-# told without a peer.  The settings are share/scenarios/verify; medians of
+# they hold (once: it takes as long as that).  Refutations and bounds have
+# no peer to compare with.  The settings are share/scenarios/verify; medians of
 # ROUNDS (3).  Comments tell the time of the other settings; an independent
 # model took 4 s, 132 s and more than 240 s for those with jitter.
 #

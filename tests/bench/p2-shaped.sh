@@ -48,7 +48,7 @@ turn() {
 }
 got() { [ ! -e "$dir/$1.$2.$3" ] || median "$dir/$1.$2.$3"; }
 
-# What a round takes at least when frames are all payload: one vector a link;
+# The least time of a round when frames are all payload: one vector a link;
 # for a server of N workers N + 1, as it answers one while the next sends; in a
 # ring 2 (N - 1) / N.
 least() {

@@ -1,14 +1,15 @@
 #!/bin/bash
 # P6: the live Olaf switch against drop-tail in the same switch, 1 kB updates
 # from a sender of runs (udp-blast), more than either takes.  60 clusters, 64
-# slots and a link of 20 Gbit/s: so that, as in P3, about half of what comes
-# leaves.  What came in is by the switch's own counters.  What merging costs is
-# held to its bar in processor time an update, which is the same whoever else
-# is on the machine; both rates are printed.  As comments the same with 9 clusters, 8 slots and a link
-# that carries a twentieth: Olaf merges nearly all, drop-tail does nothing.
-# Then Olaf with --key, where each update has a proof, which the switch judges, and
-# makes anew when it leaves, against Olaf without.
-# The upstream is a server that is stopped: nobody reads what leaves.
+# slots and a link of 20 Gbit/s: so that, as in P3, about half of the arriving
+# updates leave.  The switch's own counters give the arrivals.  The bar for the cost
+# of merging is in processor time an update, which does not depend on other programs
+# on the machine; both rates are printed.  Comments give the same with 9 clusters,
+# 8 slots and a link that carries a twentieth: Olaf merges nearly all, drop-tail
+# does nothing.
+# Then Olaf with --key against Olaf without: each update has an authentication tag,
+# which the switch checks, and computes again when the update leaves.
+# The upstream is a server that is stopped, so no process reads the updates that leave.
 # Run from the build folder, or say where it is in BUILD.
 set -eu
 build=${BUILD:-.} seconds=${SECONDS_EACH:-1} rounds=${ROUNDS:-7}

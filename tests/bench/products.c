@@ -1,9 +1,9 @@
 /*
  * products - the products of a net's layer, beside OpenBLAS's
  *
- * Of a layer that is SIDE wide and a batch as large: what goes forward, what
- * goes back through it, and its gradient, whose matrices are read along rows,
- * across and down.  A line each: its name, our rate and OpenBLAS's, in 1e9
+ * For a layer that is SIDE wide and a batch as large: the forward product, the
+ * backward product and the gradient, whose matrices are read along rows, across
+ * and down.  A line each: its name, our rate and OpenBLAS's, in 1e9
  * operations a second, medians by turns.  Exits 77 without an OpenBLAS.
  */
 #include "config.h"

@@ -1,4 +1,4 @@
-# What P1 and P2 share: rounds of synchronous aggregation, and how long they take.
+# Shared by P1 and P2: rounds of synchronous aggregation, and how long they take.
 # The caller has $dir, and on HOST COMMAND...: become COMMAND on that host.
 #
 # shellcheck shell=bash disable=SC2034,SC2086,SC2154

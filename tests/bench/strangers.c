@@ -1,8 +1,8 @@
 /*
- * strangers - strangers ADDR SECONDS RATE SOURCES: Joins of who has proved
- * nothing, RATE a second, from so many addresses in turn, which are forged:
- * from 10.99.0.1 on.  ADDR is IPv4.  What was sent is printed.  Needs root, or
- * a network namespace of its own.
+ * strangers - strangers ADDR SECONDS RATE SOURCES: send Joins that prove no
+ * address, RATE a second, from SOURCES forged addresses in turn: from 10.99.0.1
+ * on.  ADDR is IPv4.  It prints the number of Joins sent.  Needs root, or a
+ * network namespace of its own.
  */
 #include <err.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  *   plain (hot, without vector code), ours and the peer's ns for each of a
  *   batch, medians over the rounds, which go in blocks of one side's, so that
  *   neither finds the other's tree in the caches
- * usage: sumtree long LEAVES UPDATES: are the sums exact after so many?
+ * usage: sumtree long LEAVES UPDATES: are the sums exact after UPDATES updates?
  */
 #include <err.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ enum {
 	WARM = 4		/* before them */
 };
 
-/* What they work on: the same leaves, weights and shares of their totals. */
+/* The work of both trees: the same leaves, weights and shares of totals. */
 struct sums {
 	uint64_t ours[WORK];
 	float peers[WORK];
@@ -38,7 +38,7 @@ static struct sumtree tree;
 static float *peer;		/* node 1 is the root, leaf i is leaves + i */
 static size_t leaves, batch;
 
-/* A sum tree in an array: the sum is made anew on the way up. */
+/* A sum tree in an array: it computes each sum again on the way up. */
 static void
 peer_set(float *sums, size_t n, size_t i, float value)
 {
@@ -126,7 +126,7 @@ now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* What other work leaves of the caches: nothing of ours. */
+/* Empty the caches of our data, as other work would. */
 static void
 flush(void)
 {

@@ -5,8 +5,8 @@
  * KIND 3 has them be initial weights, which pass every switch; RATE is of
  * updates a second, at most (0: no limit); with a KEY file they have proofs.
  * udp-blast :PORT SECONDS sink: how many come to the port in SECONDS from the
- * first on.  It looks every 0.1 ms: to be woken for each run takes the time
- * of who sends it.
+ * first on.  It looks every 0.1 ms: waking up for each run would take
+ * time from the sender.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 #include "common/wire/update.h"
 #include "tests/bench/number.h"
 
-/* What has come of an Open, for 10 ms. */
+/* Receive the answer to an Open, for 10 ms. */
 static void
 hear(struct udpio *u, struct handshake_client *o)
 {
@@ -80,7 +80,7 @@ prepare(uint8_t *run, int n, size_t bytes, size_t stride, uint16_t clusters,
 	}
 }
 
-/* What changes in each: who made it and when, its number, its proof. */
+/* Renew the fields of each update: worker, time, sequence number, tag. */
 static void
 renew(uint8_t *run, int n, size_t bytes, size_t stride, uint32_t sequence,
     uint64_t now_ns, struct handshake_client *o)

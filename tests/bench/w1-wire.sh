@@ -64,9 +64,10 @@ stop() {
 	switch=''
 }
 
-# What passes, M/s; a stream's Gbit/s; a ping's us.  Where runs pass, the receiver
-# has a processor, too, beside the plain bridge, and shares the sender's, which
-# gives way to it, beside a switch, which has the other: the better place for both.
+# Packets forwarded, M/s; a stream's Gbit/s; a ping's us.  For runs of packets the
+# receiver has the better place in each case.  With the plain bridge it has a processor
+# of its own.  With a switch, which has that processor, it shares the sender's, which
+# gives way to it.
 forwarded() {
 	local receiver=0 sink
 	[ -z "$switch" ] || receiver=1

@@ -1,5 +1,5 @@
 # For bash to source: what long runs share.  $pids are those that have to live,
-# $python is the first python3 that has numpy, $log a file for what is said.
+# $python is the first python3 that has numpy, $log a file for messages.
 #
 # shellcheck shell=bash disable=SC2034
 pids=() bad=0

@@ -5,8 +5,8 @@
 # the seed, its loss, repeats and late packets, and its faults, one after
 # another: links that are down, workers that stand still, or for every second of
 # these are killed with -9 and started again; switches, racks and servers that
-# are.  In step every sum must be right (--check), out of step all weights equal
-# at each round when the faults are over; and all come to an end in time.
+# are.  Synchronous: every sum must be right (--check).  Asynchronous: all weights
+# must be equal at each round when the faults are over.  All must end in time.
 # A line for each seed, and status 1 if there is a finding; its logs are kept.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -127,7 +127,7 @@ judge() {
 play() {
 	local drawn why list name n=0 what index ms kind=rack
 	drawn=$(innet-sim -v --chaos "$1" --runs 1 2>/dev/null | head -n 1)
-	# in step so many that the faults are over before
+	# synchronous: enough iterations to outlast the faults
 	count=$((300 + $(jq -r "$faults" <<<"$drawn" | awk '{ n += $3 + 300 } END { print int(n / 3) }')))
 	read -r workers racks mode approach bytes loss late twice < <(jq -r "$training" <<<"$drawn")
 	top=switch list=switch

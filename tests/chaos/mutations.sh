@@ -9,7 +9,7 @@ src=$(cd "$(dirname "$0")/../.." && pwd)
 runs=${RUNS:-40000} seed=${CHAOS:-1} rc=0
 
 # NAME|FILE of common|the code there|the code that replaces it, as sed needs them
-# (Not found: a notice that is forgotten, for it costs a time-out and no more; a
+# (Not found: a notice that is forgotten, because it costs only a time-out; a
 # resend that heeds no floor, which is one packet twice since what was sent again
 # is marked; and a STATE that takes a worker back twice, which ends as it should.)
 mutations='accept-duplicate|iswitch/job-segments.h|} else if (sums_has(&j->sums, at, id)) {|} else if (id % 2 \&\& sums_has(\&j->sums, at, id)) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh INNET-SIM SECONDS - random trainings under faults for so long, from
-# seeds that nobody has tried: half the time in simulation, half of it live
+# run.sh INNET-SIM SECONDS - random trainings under faults for SECONDS, from
+# untried seeds: half the time in simulation, half of it live
 # (live.sh; that takes root).  Each finding is a line with its seed; then the
 # status is 1.
 set -u

@@ -38,7 +38,7 @@ server() {
 	done
 }
 at() { echo "127.0.0.1:$(cat "$1.port")"; }
-# work NAME COMMAND...: until it is told to end
+# work NAME COMMAND...: run it until a signal ends it
 work() {
 	local name=$1
 	shift
@@ -118,7 +118,7 @@ for w in 0 1 2 3; do
 	work replay$w "$python" replay.py "$(at memory)" $w $((seconds + 60))
 done
 
-# agents N: an actor and a learner of innet-agent's, for so many gradients
+# agents N: run an actor and a learner of innet-agent for N gradients
 agents() {
 	nice innet-agent -q --role actor --replay-memory "$(at memory)" --algo dqn 2>actor.err &
 	actor=$!

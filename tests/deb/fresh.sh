@@ -16,7 +16,7 @@
 #   tests     make check-installed, of a tree where no tool was built
 #
 # --from goes on with a ROOT that is there, --tests runs these of the tests, such
-# as tests/bats/live.bats.  What was seen is printed; status 1 when a step failed.
+# as tests/bats/live.bats.  It prints its findings; status 1 when a step failed.
 #
 # It needs root, 6 GB, the mirror of this machine's apt, and on Debian: apt-get
 # install debootstrap debhelper lintian systemd-container, and what ./bootstrap

@@ -1,8 +1,8 @@
 /*
- * Clients' channels to a server, and who comes between: byte 0 says whether
+ * Clients' channels to a server, and an attacker between: byte 0 says whether
  * there is a key, then each byte is a client (2 bits), what happens (3 bits)
- * and a number (3 bits), which may take more bytes.  What was asked is done
- * once, if at all, from where it was asked, and as it was asked.
+ * and a number (3 bits), which may take more bytes.  The server executes a
+ * request once at most, for its sender's address, and unchanged.
  */
 #include "common/auth/channel-server.h"
 #include "common/auth/channel-client.h"
@@ -18,7 +18,7 @@ struct client {
 	uint32_t xid;
 };
 
-/* What has been on the wire, up. */
+/* A message that was on the wire to the server. */
 struct sent {
 	uint8_t m[BYTES];
 	size_t len;
@@ -35,7 +35,7 @@ static uint32_t logged, restarts;
 static uint64_t now;
 static bool keyed;
 
-/* The server starts, anew perhaps. */
+/* Start or restart the server. */
 static void
 start(void)
 {
@@ -49,7 +49,7 @@ start(void)
 	key_set(&rules.secret, &n, sizeof(n));
 }
 
-/* What the server says to client c in answer to k, or does not. */
+/* Check the server's answer to k for client c, or that there is none. */
 static void
 answer(struct client *c, const struct control *k, size_t len, bool good)
 {

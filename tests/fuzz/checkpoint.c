@@ -1,7 +1,7 @@
 /*
  * A checkpoint of innet-memory: the records behind the head, given the head,
- * an end and a right CRC, so that the fuzzer gets past them.  What is read is
- * written again: the two files must load alike and then be equal, nothing may
+ * an end and a right CRC, so that the fuzzer gets past them.  A file that
+ * loads is written again: both must load alike and then be equal, nothing may
  * stay on the account, and no file may cost more than the limit.
  */
 #include "cmd/innet-memory/store/load.h"
@@ -15,7 +15,7 @@ enum { LIMIT_BYTES = 4 << 20 };
 
 static struct account account;
 
-/* What is read, as it comes, goes straight into the next file. */
+/* Write each record that was read to the next file at once. */
 static const char *
 take_clock(void *arg, uint64_t version)
 {

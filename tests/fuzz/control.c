@@ -83,7 +83,7 @@ body_again(const struct control *c, uint8_t *put)
 	}
 }
 
-/* What is sealed is good, and is not under another key or with a bit less. */
+/* A MAC is valid, but not under another key or with one bit changed. */
 static void
 sign(uint8_t *msg, size_t len)
 {

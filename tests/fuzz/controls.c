@@ -1,10 +1,11 @@
 /*
- * A live plane of each program, and who asks it: a byte of settings, then
- * datagrams, each a byte that says who sends it (3 bits), as what (2 bits) and
+ * A live plane of each program, and its clients: a byte of settings, then
+ * datagrams, each a byte that gives the sender (3 bits), as what (2 bits) and
  * after how long (3 bits), its length, and its bytes.  With a key each has a
- * channel, answers challenges and seals what it asks; who has opened proves his
- * data.  What is answered is what was asked, a text comes whole, and data that
- * leaves for who has opened is proved, each counter once.
+ * channel, answers challenges and adds a MAC to its requests; a client with an
+ * open session tags its data.  Each answer belongs to a request, a text arrives
+ * whole, and data for a client with an open session has a valid tag, with each
+ * counter once.
  */
 #include <math.h>
 
@@ -30,7 +31,7 @@ host(uint32_t n)
 	    n) } } };
 }
 
-/* Data leaves: who has opened believes it. */
+/* A client with an open session must accept the data that leaves. */
 static void
 on_data(const union addr *to, const struct post *p)
 {
@@ -46,7 +47,7 @@ on_data(const union addr *to, const struct post *p)
 	}
 }
 
-/* What leaves for an asker: an Ack of what was asked is one. */
+/* Check a message to a client: an Ack must belong to a request. */
 static void
 on_send(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -147,7 +148,7 @@ come(const struct plane_conf *cf, uint8_t what, uint8_t *p, uint32_t len,
 	account();
 }
 
-/* The datagram of n bytes at p, as who sends it does. */
+/* Send the n bytes at p as a datagram of this kind of client. */
 static void
 ask(const struct plane_conf *cf, uint8_t what, const uint8_t *p, uint32_t n,
     uint64_t now_ns)

@@ -1,4 +1,4 @@
-/* What innet-ctl shows of JSON from the network: byte 0 says as what. */
+/* Show JSON from the network as innet-ctl does: byte 0 says as what. */
 #include "common/wire/control.h"
 #include "tests/fuzz/fuzz.h"
 

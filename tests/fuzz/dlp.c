@@ -2,7 +2,7 @@
  * A DLP session, both sides.  Byte 0 holds the settings, byte 1 workers and
  * iterations; then packets: a byte for worker and kind, and either a payload
  * as it is, of a length that follows, or state, node count, step and the first
- * parameter in short.  What is answered goes to a worker's side as well.
+ * parameter in short.  Answers go to a worker's side as well.
  */
 #include <stdlib.h>
 

@@ -55,7 +55,7 @@ begin(void)
 	stations_set_port(&ip.stations, to, 1);
 }
 
-/* What left: frames with the headers they need. */
+/* Check that frames that left have the headers that they need. */
 static void
 look(size_t len)
 {

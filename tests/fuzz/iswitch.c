@@ -1,6 +1,6 @@
 /*
  * A whole aggregation switch, live: three bytes of settings, then datagrams.
- * Each is a byte that says who sends it (3 bits), after how long (3 bits) and
+ * Each is a byte that gives the sender (3 bits), after how long (3 bits) and
  * as what (2 bits), one with its length (6 bits), the parent's job (bit 6) and
  * whether it is the parent's (bit 7), and its bytes.  After each datagram
  * every table agrees with every other.
@@ -85,7 +85,7 @@ check_slots(const struct job *j)
 		must(ready[w] == a->ready[w], "ready slots are counted");
 }
 
-/* Who is present, and who is found by address. */
+/* Check the members that are present, and the lookup by address. */
 static uint32_t
 check_members(const struct iswitch *s, const struct job *j)
 {

@@ -1,5 +1,5 @@
 /*
- * What innet-aom makes of the packets of programs iswitch and dlp: a byte of
+ * innet-aom on packets of the programs iswitch and dlp: a byte of
  * settings, then packets.  Each is a byte that says between whom it is (4
  * bits), as what (2 bits), in which capture (1 bit) and whether a snap length
  * cut it, one that says after how long, one with its length, and its bytes.

@@ -1,7 +1,7 @@
 /*
  * Repair: four bytes, then things that happen to a member (retransmit.h) and to
  * a switch of two.  The first two bytes say how many segments there are, the
- * third whether they become ready in any order (bit 0) and out of step (bit 1);
+ * third whether they become ready in any order (bit 0), asynchronously (bit 1);
  * the fourth is left.  Each thing is a byte, what (3 bits) and how (5 bits),
  * two of the length of what follows, and that.
  */

@@ -2,7 +2,7 @@
 #include "common/wire/seg.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A vector of so many elements, cut. */
+/* Cut a vector of this number of elements. */
 static void
 cut(uint32_t elements, uint32_t floats)
 {

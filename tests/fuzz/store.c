@@ -1,6 +1,6 @@
 /*
  * innet-ps's saved weights: the bytes behind the magic, given a right CRC, so
- * that the fuzzer gets past it.  What is read can be answered from.
+ * that the fuzzer gets past it.  The server can answer from weights that load.
  */
 #include "cmd/innet-ps/store.h"
 #include "common/base/crc32c.h"

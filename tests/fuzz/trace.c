@@ -1,5 +1,5 @@
 /*
- * What innet-replay takes of a capture: a byte of settings, then the bytes of
+ * The packets that innet-replay takes: a byte of settings, then the bytes of
  * the capture.  Every packet is taken or counted under a reason, due times
  * never go back, and what is written with new stamps reads back whole.
  */

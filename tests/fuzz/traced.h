@@ -32,7 +32,7 @@ traced_account(const struct plane *pl)
 	}
 }
 
-/* What was written: frames of ours have right checksums. */
+/* Read the frames written; those of ours must have right checksums. */
 static uint64_t
 traced_output(int fd, bool (*ours)(const struct frame *))
 {

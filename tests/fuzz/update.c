@@ -23,7 +23,7 @@ twins(const uint8_t *v, size_t n, double wa)
 }
 #endif
 
-/* Parse, put: the same bytes, but for flags nobody has defined. */
+/* Parse, put: the same bytes, except for undefined flags. */
 static void
 put_again(const uint8_t *p, const struct update *u)
 {

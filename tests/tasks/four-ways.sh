@@ -1,4 +1,4 @@
-# Three workers in step, three out of step, a PyTorch script, and Ape-X.
+# Three synchronous workers, three asynchronous ones, a PyTorch script, and Ape-X.
 three() {	# three OPTION...: of a switch and of its workers
 	rm -f port
 	innet-switch -q --program iswitch "$@" -H 3 --listen :0 --port-file port & switch=$!

@@ -15,7 +15,7 @@ for try in 1 2 3 4 5; do
 	wait
 	fast=$(innet-aom -q -r fast.pcap --total --csv --columns received,mean_age_ns | tail -n 1)
 	echo "live $live, replayed $fast"
-	# all of them, and about half as old, for they were stamped as they left
+	# all of them, and about half as old, because they got new timestamps when sent
 	[ "${live%,*}" = "${fast%,*}" ]
 	awk -v a="${live##*,}" -v b="${fast##*,}" 'BEGIN { exit !(b < 0.8 * a && b > 0.2 * a) }' && exit
 done

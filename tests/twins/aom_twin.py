@@ -108,7 +108,7 @@ class Job:
         self.answers, self.h = False, 0     # a server: who pushed, in order
         self.applied, self.told, self.stale = 0, {}, []
 
-    # in step
+    # synchronous
 
     def take(self, member, down, t, index, vectors, stamp, file):
         if self.newest is None:
@@ -198,7 +198,7 @@ class Job:
         f['by_iteration'] = [r.get('time') for r in rows]
         return f
 
-    # out of step: everything is kept, in order
+    # asynchronous: keep everything, in order
 
     def take_async(self, member, down, number, index, stamp, file):
         of = (self.rounds if down else self.pushes).setdefault(member, {})

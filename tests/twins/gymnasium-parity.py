@@ -106,7 +106,7 @@ def like(x):
     return numpy.array([x], dtype=numpy.float32)
 
 
-# What gets somewhere: on with the motion, hold it up, follow the ball.
+# Simple policies that make progress: keep the motion, balance, follow the ball.
 RULES = {
     "CartPole-v1": lambda o: int(o[2] + 0.5 * o[3] > 0),
     "MountainCar-v0": lambda o: 2 if o[1] >= 0 else 0,

@@ -111,7 +111,7 @@ class Job:
         """Has slot what H asks for?"""
         if self.switch.asynchronous:
             return len(slot.parts) >= (self.h or len(self.members))
-        if self.h is not None:  # who has left counts no more
+        if self.h is not None:  # a member that left no longer counts
             return sum(a in self.members for a, _ in slot.parts) >= self.h
         who = [m for m in self.members.values() if m.since is None or
                not before(slot.iteration, m.since)]
@@ -192,7 +192,7 @@ class Switch:
         self.asked = {}         # (job, slot): when members were, last
         self.group, self.groups, self.optional = {}, {}, {}
 
-    # What goes out.
+    # Output.
 
     def send(self, addr, what, optional=False):
         where = self.optional if optional else self.group

@@ -232,7 +232,7 @@ class Scenario:
             self.sw.from_parent(j.number, *what)
         self.see(self.sw.end_event())
 
-    # What happens.
+    # Events.
 
     def setup(self):
         r = self.r
@@ -334,7 +334,7 @@ class Scenario:
                 self.ask(j, w, HELP, (self.r.choice(kept)[1], index))
             return
         if any(w.since is not None for w in j.workers):
-            return  # who is asked then is left open
+            return  # it is undefined which worker is asked then
         t = w.at.get(index, j.first) + self.r.choice((0, 0, 0, -1, -2, -4,
                                                       1))
         self.ask(j, w, HELP, (t & ALL, index))

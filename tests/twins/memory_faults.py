@@ -277,7 +277,7 @@ def left():
         for s in bad:
             s.sendall(request("lrange", "large", 0, -1))
         until(lambda: info(c, "connected_clients") == 1, "the end of those that do not read")
-        # who reads, however slowly, gets all of it
+        # a client that reads, however slowly, gets all of it
         assert len(c.call("lrange", "large", 0, -1)) == 200
         for s in bad:
             s.close()
@@ -366,7 +366,7 @@ def turns():
                     except BlockingIOError:
                         pass
             return out - {0, 20}
-        # by twos they would be 10, at most; who asks may be slow for other reasons
+        # in pairs there would be 10 at most; the client may be slow for other reasons
         tries = []
         while len(tries) < 50 and max(tries, default=0) < 13:
             tries.append(len(seen()))
@@ -415,7 +415,7 @@ def slices():
                     kill[0], info(c, "lazyfree_most"))
                 c.call("del", "t", "u")
                 assert info(c, "used_memory") <= empty + 256000, (make, kill, info(c, "used_memory") - empty)
-        # it is freed for who needs it: a value, many arguments, a table
+        # the server frees it for a request that needs it: a value, many arguments, a table
         for need in (("set", "u", b"x" * 50000000), ("rpush", "u", *["x"] * 500000),
                      ("per.create", "u", "capacity", 1500000)):
             while True:

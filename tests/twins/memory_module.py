@@ -536,7 +536,7 @@ def failover():
         until(lambda: r.pipeline([("cluster", "replicate", master)])[0] == b"OK", "a replica")
         until(lambda: b"master_link_status:up" in r.call("info", "replication"), "a replica that has all")
         until(lambda: all(b"cluster_known_nodes:4" in x.call("cluster", "info") for x in [r, *c]), "a cluster of four")
-        # who has heard of an epoch that the replica has not would not vote for it
+        # a node that knows a later epoch than the replica would not vote for it
         until(lambda: settled([r, *c]), "four that agree")
         with Agents(servers[:3]) as agents:
             until(lambda: updated(c[0], key) > 500, "a learner that learns")

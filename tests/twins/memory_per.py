@@ -120,7 +120,7 @@ def turns():
             a.send(add)
             until(lambda: info(c, "blocked_clients") == n, "another that is parked")
         for _ in range(10):
-            for a in actors:  # who is answered comes again, before the next sample
+            for a in actors:  # an actor that got its answer asks again, before the next sample
                 c.call("per.sample", "t", 1)
                 assert len(a.reply()) == 1
                 a.send(add)
@@ -200,7 +200,7 @@ def pages(runs=20, first=1):
                 start, got = c.call("per.dump", "t", "from", start, "count", r.randrange(1, 1 + capacity // 3 + 1))
                 seen += got[::2]
                 if len(added) > 10000:
-                    continue    # it must come to an end when nobody adds
+                    continue    # it must end when no actor adds
                 if r.random() < .8:
                     added += actor.call("per.add", "t", *[1, "x"] * r.randrange(1, 3 + capacity // 20))
                 if r.random() < .2:

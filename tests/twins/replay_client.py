@@ -330,7 +330,7 @@ def torchrl():
             rb.sampler.update_priority([3], 5)      # of nothing yet
             refused(ValueError, "101 places", rb.sampler.extend, np.arange(101))
             rb.extend(np.arange(60))
-            rb.extend(np.arange(60, 150))       # 50 of the places anew
+            rb.extend(np.arange(60, 150))       # 50 of the places again
             held = set(range(50, 150))
             seen = np.concatenate([rb.sample(90)[0] for _ in range(40)])
             assert set(seen) == held, "what was written over is drawn, or something is not"

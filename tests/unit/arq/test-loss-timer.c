@@ -56,7 +56,7 @@ losses(void)
 	    "few round trips longer: %.1f ms", (double)most / 1e6);
 }
 
-/* How often is asked in vain when segments come only every `ns`. */
+/* Count needless requests when segments arrive only every `ns`. */
 static int
 spurious(uint64_t ns)
 {

@@ -9,7 +9,7 @@ enum { MANY = 64 };
 static uint8_t room[REPAIR_BITMAP_BYTES];
 static uint32_t xid = 1;
 
-/* A mender of so many segments, all of iteration t ready. */
+/* Make a queue of segs segments, with all of iteration t ready. */
 static struct retransmit
 make_queue(uint32_t segs, uint32_t t)
 {
@@ -377,7 +377,7 @@ test_windows(void)
 	retransmit_free(&m);
 }
 
-/* What a rack sends has the order in which it became ready. */
+/* A rack sends segments in the order in which they became ready. */
 static void
 test_order(void)
 {
@@ -435,8 +435,8 @@ test_wraps(void)
 	retransmit_free(&m);
 }
 
-/* Out of step a STATE takes the place of results. */
-/* What is lost again and again stands in the queue once. */
+/* Asynchronous: a STATE takes the place of results. */
+/* A segment that is lost again and again is in the queue once. */
 static void
 test_queue(void)
 {

@@ -266,7 +266,7 @@ test_pushes(void)
 	rigged_close(&rig_plane);
 }
 
-/* Without a key a stranger who reads no packets cannot forge a segment. */
+/* Without a key a stranger that reads no packets cannot forge a segment. */
 static void
 test_tokens(void)
 {

@@ -55,7 +55,7 @@ test_lists(void)
 	    "lists have groups without names");
 }
 
-/* Of one, nouns lose their s; keys and all else stay. */
+/* With a count of one, nouns lose their s; keys and other words stay. */
 static void
 test_ones(void)
 {

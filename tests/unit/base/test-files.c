@@ -40,7 +40,7 @@ test_clear(void)
 	free(path);
 }
 
-/* What is said of the two, behind the tool's name; "" if they are fine. */
+/* Return the message about both files without the tool's name; "" if none. */
 static const char *
 said_of(const char *option, const char *a, bool a_out, const char *b,
     bool b_out)

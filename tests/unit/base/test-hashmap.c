@@ -197,7 +197,7 @@ test_attacked(void)
 	hashmap_free(&m);
 }
 
-/* What does it cost to find a key: cells that are looked at, the mean. */
+/* Return the mean number of cells that a search for a key looks at. */
 static double
 mean_probes(const struct hashmap *m)
 {

@@ -1,4 +1,4 @@
-/* Who is due next, against a search of the whole list. */
+/* The heap's next entry against a search of the whole list. */
 #include "common/base/heap.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"

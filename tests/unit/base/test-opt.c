@@ -32,7 +32,7 @@ read_output(int fd, char to[1024])
 	close(fd);
 }
 
-/* What a child would do with these words. */
+/* The command line of a child. */
 struct words {
 	char *v[8];
 };

@@ -1,4 +1,4 @@
-/* What was used before is zeroed, all of it and no more, at any size. */
+/* Pages that were used before are zeroed completely, at any size. */
 #include <err.h>
 
 #include "common/base/pages.h"

@@ -305,7 +305,7 @@ test_stamps(void)
 	    "what is past it is told, and not written");
 }
 
-/* Of what left over the loopback and came, one is taken: as libpcap does. */
+/* Take one of a packet's two copies on loopback, as libpcap does. */
 static void
 test_copies(void)
 {

@@ -31,7 +31,7 @@ make_file(unsigned n, uint32_t max)
 	return st.st_size;
 }
 
-/* What n packets (at most) of the file come to, and how it ended. */
+/* Return a digest of at most n packets of the file, and how it ended. */
 static uint64_t
 digest_packets(bool ahead, unsigned n, int *end)
 {

@@ -1,4 +1,4 @@
-/* Frames of several datagrams: how they are told apart, and when not. */
+/* Frames of several datagrams: when and how they are split. */
 #include <stdlib.h>
 
 #include "common/base/rng.h"
@@ -90,7 +90,7 @@ split_copy(uint8_t tos, split_bytes_fn *own, uint32_t caplen, uint32_t len,
 	return found;
 }
 
-/* What the payload is found to be under both versions of IP. */
+/* Check how the payload is classified, under both versions of IP. */
 static bool
 check_split(uint8_t tos, split_bytes_fn *own, enum split_is want, uint32_t each,
     uint32_t count)
@@ -304,7 +304,7 @@ test_sealed(void)
 	bytes = 0;
 }
 
-/* Cut at every byte: what is there is handed out, and no more. */
+/* Cut at every byte: only the bytes present are handed out. */
 static void
 test_cuts(void)
 {
@@ -381,7 +381,7 @@ test_pieces(const struct frame_flow *flow, const char *name)
 	bytes = 0;
 }
 
-/* Of vectors of any numbers none is split that is one, or split elsewhere. */
+/* No vector is split if it is one datagram, or split at a wrong place. */
 static void
 test_noise(void)
 {

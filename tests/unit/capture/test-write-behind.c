@@ -1,4 +1,4 @@
-/* What a thread writes behind is what one writes: bytes, counts, failures. */
+/* A thread writes the same bytes, with the same counts and failures. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * chance.h - environments of pure chance, to test learning algorithms with
  *
- * What is done there has no effect: one is seen, paid and ended by the dice,
- * or by the time limit, often enough to see both.
+ * Actions have no effect: observations, rewards and ends are random.  Episodes
+ * also end by the time limit, often enough to test both kinds of end.
  */
 #ifndef TESTS_CHANCE_H
 #define TESTS_CHANCE_H

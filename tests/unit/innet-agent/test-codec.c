@@ -166,7 +166,7 @@ test_hostile(void)
 
 /*
  * Experiences of steps of n of two episodes: each refers to what it shows, and
- * every frame is on the list once.  A second film begins anew.
+ * every frame is on the list once.  A second film starts again.
  */
 static void
 test_film(size_t n)

@@ -261,7 +261,7 @@ test_costs(void)
 	ok(odd > 0, "which x * x for pow(x, 2) would not be, %u times", odd);
 }
 
-/* What is on the board of Breakout. */
+/* The objects on the board of Breakout. */
 struct board {
 	int paddle, ball, trail, bricks;	/* how many of each */
 	int px, x, y, last_x, last_y;		/* where they are */

@@ -23,7 +23,7 @@ fill_random(float *v, float *copy, size_t n)
 		memcpy(copy, v, n * sizeof(*v));
 }
 
-/* What a product starts from. */
+/* The values that a product starts from. */
 enum from { ZERO, OWN, BIAS, FROMS };
 
 /*

@@ -14,7 +14,7 @@
 
 enum { OBS = 8, HITS = 4 };
 
-/* What the engine was told, and what it shall answer. */
+/* The engine's arguments, and the answers that it must give. */
 static struct notes {
 	double ground[LANDER_POSTS], fx, fy;
 	struct {

@@ -47,7 +47,7 @@ copy_weights(double *to, const float *from, size_t n)
 		to[i] = from[i];
 }
 
-/* What the gradient is compared with: weights, and what must stand still. */
+/* Data to compare the gradient with: weights, and inputs kept constant. */
 struct job {
 	struct learner l;
 	const struct offp *o;

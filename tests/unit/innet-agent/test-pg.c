@@ -51,7 +51,7 @@ spread_weights(struct learner *l, double by)
 		l->w[i] += (float)rng_uniform(&rng, -by, by);
 }
 
-/* What happened to one environment, played once more by itself. */
+/* The history of one environment, played once more by itself. */
 struct past {
 	struct env_result got[HORIZON];
 	double now[HORIZON], after[HORIZON];	/* what these are worth */

@@ -1,4 +1,4 @@
-/* An update is taken once, in order, and a worker may begin anew. */
+/* An update is taken once, in order, and a worker may start again. */
 #include "cmd/innet-ps/newest.h"
 #include "tests/unit/tap.h"
 

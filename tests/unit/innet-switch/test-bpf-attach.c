@@ -1,6 +1,6 @@
 /* test-hook - the programs at hooks load on this kernel, by tcx, by clsact and
- * by XDP, take what is marked while somebody beats, and let it pass when nobody
- * does */
+ * by XDP, take marked packets while a process beats, and let them pass when
+ * none does */
 #include "config.h"
 
 #include <net/if.h>

@@ -1,4 +1,4 @@
-/* stations.h: who is behind which port, and how a host is reached */
+/* stations.h: which host is behind which port, and how it is reached */
 #include "cmd/innet-switch/inpath/stations.h"
 
 #include "tests/unit/tap.h"
@@ -64,7 +64,7 @@ test_hosts(void)
 	stations_free(&s);
 }
 
-/* Invented addresses need no more memory than the table. */
+/* Invented addresses need only the memory of the table. */
 static void
 test_strangers(void)
 {

@@ -100,7 +100,7 @@ test_gives_up(void)
 	    " 3.0 s") == 0, "%s", why);
 }
 
-/* Is a gradient sent, with so many before it? */
+/* Is a gradient sent, and does it have this sequence number? */
 static bool
 offer_gradient(uint32_t sequence, double draw)
 {

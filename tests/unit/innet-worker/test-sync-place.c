@@ -11,7 +11,7 @@ static uint16_t given[SEGS];
 static float vec[ELEMENTS];
 static uint8_t heads[4 * UDP_SCATTER_HEAD_BYTES];
 
-/* Is the place that of so many bytes from segment i on? */
+/* Is the place that of `bytes` bytes from segment i on? */
 static bool
 is_place(uint32_t i, size_t bytes)
 {

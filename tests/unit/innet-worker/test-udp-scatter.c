@@ -32,7 +32,7 @@ is_part(const struct udpio_packet *p, size_t k)
 	    p->len - HEAD) == 0 && p->body == vec + k * BODY;
 }
 
-/* What came, of len bytes, landed: as n datagrams. */
+/* Check that the len bytes received landed as n datagrams. */
 static bool
 test_landed(const struct udp_scatter *l, size_t n, size_t len)
 {
@@ -59,7 +59,7 @@ test_gathered(const struct udp_scatter *l, size_t len)
 	    len) == 0;
 }
 
-/* A place of so many bytes, filled with nothing. */
+/* Make an empty place of `bytes` bytes. */
 static struct udp_scatter
 make_place(size_t bytes)
 {

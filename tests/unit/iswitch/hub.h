@@ -2,8 +2,8 @@
  * hub.h - a world for tests of synchronous workers
  *
  * The plainest aggregation switch there can be, and a network that loses,
- * doubles and delays what passes, in virtual time.  Whoever steps the world
- * gives datagrams to SWITCH to hub_segment() and hub_control().
+ * doubles and delays what passes, in virtual time.  The caller that steps the
+ * world gives datagrams to SWITCH to hub_segment() and hub_control().
  */
 #ifndef INNET_TESTS_HUB_H
 #define INNET_TESTS_HUB_H
@@ -26,7 +26,7 @@ struct datagram {
 	uint8_t bytes[128];
 };
 
-/* What the switch has of a segment: the plainest form of semantics. */
+/* The switch's state of a segment, in its simplest form. */
 struct slot {
 	uint32_t iteration;
 	bool used, complete;
@@ -351,7 +351,7 @@ hub_control(struct world *w, int from, const uint8_t *p, size_t len)
 	case CONTROL_JOIN: hub_join(w, from, &c); break;
 	case CONTROL_HELP: hub_help(w, from, &c); break;
 	case CONTROL_LEAVE:
-		/* H stays: who is done must not complete others' slots */
+		/* H stays: a leaving member must not complete slots */
 		hub_ack(w, from, &c, CONTROL_LEAVE, s->member[from] ?
 		    CONTROL_DONE : CONTROL_NOT_MEMBER, 0);
 		break;

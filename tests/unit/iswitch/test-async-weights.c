@@ -89,7 +89,7 @@ result(struct net *n, uint32_t round, uint32_t i)
 	    .n = seg_floats_at(ELEMENTS, FLOATS, i) };
 }
 
-/* What has arrived by now goes to its worker. */
+/* Give each datagram that has arrived by now to its worker. */
 static void
 arrive(struct net *n)
 {
@@ -107,7 +107,7 @@ arrive(struct net *n)
 	}
 }
 
-/* Every worker asks for what it lacks; the toy answers, or has it no more. */
+/* Every worker asks for missing rounds; the toy answers, or says gone. */
 static void
 help(struct net *n)
 {
@@ -380,7 +380,7 @@ rejoins(void)
 	async_weights_free(&h.a);
 }
 
-/* One who comes late catches up, unless it is too late. */
+/* A late worker catches up, unless it is too late. */
 static void
 late(void)
 {

@@ -17,7 +17,7 @@ static struct async_worker_out o;
 static uint64_t now;
 static uint8_t vec[4 * F];
 
-/* What a switch says in its Ack, of which each test takes what it needs. */
+/* A switch's Ack; each test uses the fields that it needs. */
 static const struct control_ack ack = { .action = CONTROL_JOIN, .floats = F,
 	.elements = ELEMENTS, .h = 2, .members = 1, .timeout_s = 9,
 	.async = true };
@@ -294,7 +294,7 @@ ended_with(enum async_worker_end end, const char *words)
 	    strcmp(async_worker_why(&w, why), words) == 0, "%s", why);
 }
 
-/* Put out after so many rounds, and let in again by a job that has `next`. */
+/* Evict after `rounds` rounds, then join again a job that is at `next`. */
 static void
 join_again(uint32_t rounds, uint32_t next)
 {
@@ -416,7 +416,7 @@ server_takes(struct server *s, uint32_t push, uint32_t i)
 	}
 }
 
-/* What it sends comes to the server, or not; so do the answers. */
+/* Exchange messages with the server; requests and answers can be lost. */
 static void
 exchange(struct server *s)
 {

@@ -216,9 +216,9 @@ test_closed(void)
 }
 
 /*
- * Out of step: a Probe of a push that a later one has overtaken is no restart,
- * and what was pushed does not count twice; who has seen the answer and still
- * asks after that push was started again.
+ * Asynchronous: a Probe of a push that a later one has overtaken is no restart,
+ * and a push does not count twice.  A worker that has seen the answer and still
+ * asks for that push was restarted.
  */
 static void
 test_recounts(void)

@@ -26,7 +26,7 @@ make_member(const struct membership_conf *cf)
 	return m;
 }
 
-/* What is sent at now_ns: its action, or 0. */
+/* Write the message due at now_ns; return its action, or 0. */
 static unsigned
 write_message(struct membership *m, uint64_t now_ns)
 {
@@ -309,7 +309,7 @@ passes(void)
 	    m.tags.on, "proofs are of the pass that let us in");
 }
 
-/* What may be anybody's ends nothing. */
+/* A message that anyone may have forged ends nothing. */
 static void
 doubts(void)
 {

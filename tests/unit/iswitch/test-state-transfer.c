@@ -17,7 +17,7 @@ make_state(uint32_t bytes)
 	return p;
 }
 
-/* What d sends for a Fetch goes to h, unless it is lost; the Chunks sent. */
+/* Send d's answer to a Fetch to h, with loss; return the Chunks sent. */
 static uint32_t
 answer(struct state_sender *d, struct state_receiver *h, const uint8_t *msg,
     size_t len, struct rng *r, double loss, uint64_t now_ns)
@@ -43,7 +43,7 @@ answer(struct state_sender *d, struct state_receiver *h, const uint8_t *msg,
 	return n;
 }
 
-/* A state of so many bytes over a network that loses; ns, Chunks sent. */
+/* Transfer `bytes` bytes over a lossy network; return ns, Chunks sent. */
 static uint64_t
 transfer_state(uint32_t bytes, double loss, uint32_t *chunks)
 {
@@ -95,7 +95,7 @@ test_hand(void)
 	    "most is lost: it comes");
 }
 
-/* What receiver h takes of a Chunk that is made up. */
+/* Give an invented Chunk to receiver h. */
 static void
 receive_chunk(
     struct state_receiver *h, struct transfer_chunk k, uint64_t now_ns)

@@ -1,4 +1,4 @@
-/* What can be opened and executed before and behind it. */
+/* Files that can be opened and executed before the sandbox and in it. */
 #include <sys/wait.h>
 
 #include "common/net/sandbox.h"

@@ -1,4 +1,4 @@
-/* What leaves a queue goes in runs that one call to the kernel takes. */
+/* Packets leave a queue in runs that one call to the kernel takes. */
 #include <poll.h>
 
 #include "common/net/serve-sockets.h"

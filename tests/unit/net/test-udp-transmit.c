@@ -1,4 +1,4 @@
-/* What is sent through a socket: at once, or as a bad network has it. */
+/* Packets sent through a socket: at once, or as over a bad network. */
 #include <poll.h>
 #include <sys/mman.h>
 

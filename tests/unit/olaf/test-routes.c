@@ -93,7 +93,7 @@ test_rules(void)
 	routes_free(&r);
 }
 
-/* With room for 64: who was not heard for long gives way to who is new. */
+/* With room for 64: a new route replaces the one that is silent longest. */
 static void
 test_room(void)
 {
@@ -162,7 +162,7 @@ test_credit(void)
 	quota_free(&q);
 }
 
-/* Of an address away from loopback, 64 routes and not one more. */
+/* An address other than loopback gets at most 64 routes. */
 static void
 test_quotas(void)
 {

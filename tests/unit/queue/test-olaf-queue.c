@@ -93,7 +93,7 @@ verdict(const struct tally_cluster *was, const struct tally_cluster *is)
 	return "appended";
 }
 
-/* What arrives: fresh from a worker, or what an earlier switch sent on. */
+/* An arriving update: new from a worker, or from an earlier switch. */
 static struct update
 make_arrival(const char *name, uint64_t t, unsigned cluster, unsigned worker)
 {

@@ -201,7 +201,7 @@ test_status(void)
 	port_free(&e);
 }
 
-/* Is there a cut, n a packet, that has such a packet of so many elements? */
+/* Is there a cut, n a packet, with such a packet of `elements` elements? */
 static bool
 tally_has(uint32_t elements, uint32_t n, uint32_t len, uint32_t following)
 {

@@ -1,4 +1,4 @@
-/* Slots: whose bytes they are, where the update is in them, who is next. */
+/* Slots: the owner of the bytes, the update's place, the next slot. */
 #include <string.h>
 
 #include "common/queue/slots.h"

@@ -6,7 +6,7 @@
 
 #define MS 1000000u
 
-/* The mean gap over n updates, ns; false order is told by -1. */
+/* Return the mean gap over n updates, ns, or -1 if the order is wrong. */
 static double
 mean_gap(enum arrivals_kind kind, uint64_t jitter_ns, int n)
 {

@@ -25,7 +25,7 @@ written_bytes_are(const uint8_t *end, const void *want, size_t len)
 	return (size_t)(end - buf) == len && memcmp(buf, want, len) == 0;
 }
 
-/* Flags with so many bytes behind the body: cut off anywhere, none, whole. */
+/* Flags with `tail` bytes behind the body: cut anywhere, none, whole. */
 static void
 check_trailer(uint8_t flags, size_t tail, bool has_cookie, bool has_mac)
 {
@@ -184,7 +184,7 @@ test_joins(void)
 	ok(good, "each flag is its own bit, and none needs no byte");
 }
 
-/* What stands behind the bits of a Join's Ack, alone and together. */
+/* The fields behind the bits of a Join's Ack, alone and together. */
 static void
 test_joined(void)
 {

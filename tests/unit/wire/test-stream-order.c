@@ -1,4 +1,4 @@
-/* What a training process may say, and when. */
+/* Messages that a training process may send, and when. */
 #include <math.h>
 #include <string.h>
 
