@@ -8,9 +8,9 @@ cd "${srcdir:-.}" || exit 1
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 
 budgets='
-cmd 6
-common 3
-man 300
+cmd 4
+common 2
+man 277
 share 75
 tests 0
 top 0
