@@ -111,7 +111,8 @@ dies() {
 		wait "$p" || rc=$?
 		[ $rc -eq 1 ]
 	done
-	[[ $(cat l.err) == "innet-agent: ${!last}: no connection for 4 s: "* ]]
+	cat l.err
+	[[ $(tail -n 1 l.err) == "innet-agent: ${!last}: no connection for 4 s: "* ]]
 	grep -q "^innet-agent: ${!last}: no connection for 4 s: " a?.err
 }
 updated() { [ "$(of "$1" updated)" -gt 0 ]; }
