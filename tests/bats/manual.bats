@@ -70,6 +70,7 @@ page() {
 @test "innet-verify(1): the examples run" { page innet-verify.1; }
 @test "innet-worker(1): the examples run" { page innet-worker.1; }
 @test "innet-format(5): the examples run" { page innet-format.5; }
+@test "innet-report(5): the examples run" { page innet-report.5; }
 @test "innet-scenario(5): the examples run" {
 	awk '/^\.Ed/ { on = 0 } /^{ "duration/ { on = 1; text = "" }
 	    on { text = text $0 "\n" } /^\.Pa .*\.json/ { print text >$2 }' \
