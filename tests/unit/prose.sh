@@ -10,7 +10,7 @@ t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 budgets='
 cmd 4
 common 2
-man 255
+man 165
 share 75
 tests 0
 top 0
