@@ -92,8 +92,8 @@ void carrier_open(struct carrier *c, const struct worker_conf *cf,
 int carrier_close(struct carrier *c);
 
 /*
- * Should the worker end: it is done, got a signal, its time is up, or nobody
- * reads its capture any more?
+ * Should the worker end?  It does when it is done, got a signal, reached its
+ * time limit, or lost the reader of its capture.
  */
 bool carrier_is_over(const struct carrier *c, uint64_t now_ns);
 

@@ -101,8 +101,8 @@ begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 }
 
 /*
- * Send n of the segments that were prepared.  Returns how many need no more
- * sending; those that found no room do.
+ * Send n of the segments that were prepared.  Returns how many are finished;
+ * the others found no room in the socket and must be sent again.
  */
 static int
 send_ready(struct sync *w, int n)

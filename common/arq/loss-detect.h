@@ -90,7 +90,7 @@ static inline struct repair_bitmap loss_detect_list_lacking(struct loss_detect
 
 /*
  * Count segment i of t, which has arrived and was added.  Returns true if a
- * NACK is due for what is lacking of [*from, *upto).
+ * NACK is due for the segments that are missing in [*from, *upto).
  */
 static inline bool loss_detect_receive(struct loss_detect *g, const struct
     loss_detect_view *v, int64_t t, uint32_t i, uint32_t *from, uint32_t *upto);

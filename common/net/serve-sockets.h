@@ -47,7 +47,7 @@ struct serve_source {
 	uint32_t (*add_pollfds)(void *ctx, struct pollfd *p);
 	/* Process the packets that have arrived. */
 	void (*receive)(void *ctx);
-	/* Receive the packets present, and take no more. */
+	/* Receive the packets that are present, then stop. */
 	void (*stop_receiving)(void *ctx);
 };
 

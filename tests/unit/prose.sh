@@ -8,8 +8,8 @@ cd "${srcdir:-.}" || exit 1
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 
 budgets='
-cmd 4
-common 2
+cmd 1
+common 0
 man 165
 share 75
 tests 0

@@ -2,8 +2,7 @@
  * ppo.c - proximal policy optimization (Schulman et al., 2017)
  *
  * Several passes over a rollout in shuffled minibatches, with a gradient for
- * each.  An action whose probability has already moved far enough has no more
- * influence.
+ * each.  An action has no influence once its probability has moved far enough.
  */
 #include "config.h"
 
