@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { OPT_LONG = 256, OPT_MAX = 96 };	/* long-only codes start at OPT_LONG */
+enum { OPT_INDENT = 31, OPT_WIDTH = 80 };	/* columns of the help */
 
 struct opt {
 	int ch;			/* short letter, or OPT_LONG + n */
@@ -39,7 +40,30 @@ struct opt_tool {
 	{ 'h', "help",    NULL, "show this help and exit" }, \
 	{ 'V', "version", NULL, "show the version and exit" }
 
-/* Print one aligned line for each row of tab that has a help text. */
+/*
+ * Print a help text from column OPT_INDENT on, and break it between words where
+ * a line would pass OPT_WIDTH columns.  No line begins with a dash, because
+ * completion and the tests read such a line as an option.
+ */
+static inline void
+opt_print_help(FILE *f, const char *text)
+{
+	const size_t room = OPT_WIDTH - OPT_INDENT;
+
+	while (strlen(text) > room) {
+		size_t n = room;
+
+		while (n > 0 && (text[n] != ' ' || text[n + 1] == '-'))
+			n--;
+		if (n == 0)
+			break;
+		fprintf(f, "%.*s\n%*s", (int)n, text, OPT_INDENT, "");
+		text += n + 1;
+	}
+	fprintf(f, "%s\n", text);
+}
+
+/* Print the name and the help of each row of tab that has a help text. */
 static inline void
 opt_rows(FILE *f, const struct opt *tab)
 {
@@ -54,10 +78,10 @@ opt_rows(FILE *f, const struct opt *tab)
 		else
 			snprintf(left, sizeof(left), "--%s", tab->name);
 		if (tab->ch < OPT_LONG)
-			fprintf(f, "  -%c, %-24s %s\n", tab->ch, left,
-			    tab->help);
+			fprintf(f, "  -%c, %-24s ", tab->ch, left);
 		else
-			fprintf(f, "      %-24s %s\n", left, tab->help);
+			fprintf(f, "      %-24s ", left);
+		opt_print_help(f, tab->help);
 	}
 }
 

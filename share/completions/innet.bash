@@ -7,6 +7,11 @@
 
 declare -gA _innet_help
 
+# The help text on standard input, with each option on one line.
+_innet_joined() {
+	sed -E ':a; $!{N; ba}; s/\n {31}([^ ])/ \1/g'
+}
+
 # Options of the help text on standard input, one a line.
 _innet_options() {
 	sed -nE 's/^  (-[^ ,]+)(, (--[a-z0-9-]+))?.*/\1\n\3/p
@@ -20,7 +25,7 @@ _innet_row() {
 
 # Of such a line, the words to choose from: "olaf (default), fifo or dlp".
 _innet_words() {
-	sed -E 's/^ +[^ ].*[a-z=][A-Za-z0-9:=-]+  +//; s/^[a-z ()]+: //
+	sed -E 's/^ +[^ ].*[a-z=][A-Za-z0-9:=-]+  +//; s/^[a-z (),-]+: //
 		s/ *\([^)]*\)//g; s/,? or |, /\n/g' |
 		sed -nE 's/^(.* )?([a-z][a-z0-9-]*)(:[A-Z]+)?$/\2/p' |
 		awk '{ all = all $0 "\n" } END { if (NR > 1) printf "%s", all }'
@@ -51,6 +56,7 @@ _innet() {
 
 	if [ -z "${_innet_help[$tool]-}" ]; then
 		_innet_help[$tool]=$("$tool" --help 2>/dev/null) || return
+		_innet_help[$tool]=$(_innet_joined <<<"${_innet_help[$tool]}")
 	fi
 	text=${_innet_help[$tool]}
 	for w in "${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do

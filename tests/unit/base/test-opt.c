@@ -11,7 +11,8 @@ enum { LONG_ONLY = OPT_LONG };
 static const struct opt table[] = {
 	{ 'c', "count", "N", "how many" },
 	{ 'q', "quiet", NULL, "say less" },
-	{ LONG_ONLY, "seed", "N", "where to begin" },
+	{ LONG_ONLY, "seed", "N", "first number of the sequence that chooses "
+	    "-c and -q (default 1, any number)" },
 	{ LONG_ONLY, "start", "N", NULL },
 	OPT_HELP_VERSION,
 	{ 0 }
@@ -144,7 +145,9 @@ test_exits(void)
 	    "usage: innet-test [-q] [-c N]\n\nDo nothing.\n\n"
 	    "  -c, --count=N                how many\n"
 	    "  -q, --quiet                  say less\n"
-	    "      --seed=N                 where to begin\n"
+	    "      --seed=N                 first number of the sequence that "
+	    "chooses -c\n"
+	    "                               and -q (default 1, any number)\n"
 	    "  -h, --help                   show this help and exit\n"
 	    "  -V, --version                show the version and exit\n") == 0,
 	    "help lists the table, without old names, on standard output");
