@@ -22,26 +22,36 @@ enum {
 };
 
 static const struct opt opts[] = {
-	{ JOB, "job", "N", "the job or cluster (default 1)" },
-	{ KEY, "key", "FILE", "seal with the key in FILE" },
-	{ COMMAND_KEY, "command-key", "FILE", "with the switch's of commands" },
-	{ GIVE_UP, "give-up", "TIME", "if none answers; asks 5 times (5s)" },
-	{ BIND, "bind", "ADDR", "send from HOST:PORT" },
-	{ JSON, "json", NULL, "answers as JSON objects, one a line" },
-	{ PROMETHEUS, "prometheus", NULL, "stats in Prometheus' text format" },
-	{ 'v', "verbose", NULL, "stats, watch: counters at zero, too" },
-	{ 'c', "count", "N", "watch: end after N times" },
-	{ INTERVAL, "interval", "TIME", "watch: between two (default 1s)" },
-	{ ALL, "all", NULL, "reset: put every member out, too" },
-	{ TYPE, "type", "NAME", "join: worker (default), switch or server" },
-	{ ASYNC, "async", NULL, "join: a worker out of step" },
-	{ CLUSTER, "cluster", "N", "join: cluster (default 1)" },
+	{ JOB, "job", "N", "apply the verb to job or cluster N (default 1)" },
+	{ KEY, "key", "FILE", "file with the key of the switch" },
+	{ COMMAND_KEY, "command-key", "FILE",
+	    "file with the key that the switch requires for commands" },
+	{ GIVE_UP, "give-up", "TIME",
+	    "fail if no answer arrives within TIME (default 5s)" },
+	{ BIND, "bind", "ADDR", "send from the address HOST:PORT" },
+	{ JSON, "json", NULL,
+	    "print each answer as a JSON object on one line" },
+	{ PROMETHEUS, "prometheus", NULL,
+	    "stats: print the text format of Prometheus" },
+	{ 'v', "verbose", NULL,
+	    "stats, watch: print counters that are zero, too" },
+	{ 'c', "count", "N", "watch: end after N repetitions" },
+	{ INTERVAL, "interval", "TIME",
+	    "watch: time between two repetitions (default 1s)" },
+	{ ALL, "all", NULL, "reset: remove all members, too" },
+	{ TYPE, "type", "NAME",
+	    "join: type of the member: worker (default), switch or server" },
+	{ ASYNC, "async", NULL, "join: join an asynchronous job" },
+	{ CLUSTER, "cluster", "N", "join: number of the cluster (default 1)" },
 	{ WORKER, "worker", "N", "join: number of the worker (default 0)" },
 	{ VECTOR, "vector", "VECTOR",
-	    "join: a size (40kB), N, dqn, ... (needed)" },
+	    "join: length of the vector (required): a size (40kB), a number of "
+	    "elements, dqn, a2c, ppo or ddpg" },
 	{ FLOATS, "floats", "N",
-	    "join: of a segment, or max (default: the job's)" },
-	{ NEXT, "next", "N", "join: first iteration wanted (default 0)" },
+	    "join: number of elements in a segment, or max (default: the job's "
+	    "number)" },
+	{ NEXT, "next", "N",
+	    "join: first iteration that the member wants (default 0)" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };
@@ -49,10 +59,12 @@ static const struct opt opts[] = {
 static const struct opt_tool tool = {
 	"innet-ctl", PACKAGE_VERSION,
 	"[OPTION...] HOST:PORT VERB [ARG]",
-	"Ask a running switch for something, and print what it answers.\n"
+	"Send a request to a running switch or server, and print the answer.\n"
 	"VERB is jobs, members, stats, watch, join, leave [N], reset,\n"
 	"set-h N, fbcast SEG, help SEG, halt, resume or regroup C/W=C[/W];\n"
-	"SEG is ITERATION:INDEX or 0x and 16 digits, C/W cluster and worker.",
+	"SEG is ITERATION:INDEX, or 0x and 16 hexadecimal digits; C/W is a\n"
+	"cluster and a worker.  An option whose text begins with a verb, such\n"
+	"as 'join:', is for that verb only.",
 	opts
 };
 

@@ -17,14 +17,18 @@ enum { SYNTHETIC = OPT_LONG, CHECK, GIVE_UP, SILENCE, JSON };
 
 static const struct opt opts[] = {
 	{ SYNTHETIC, "synthetic", "VECTOR",
-	    "make up gradients: a size (40kB), N, dqn, ..." },
-	{ CHECK, "check", NULL, "sums of those must be right" },
+	    "run no command, and generate gradients of this length: a size "
+	    "(40kB), a number of elements, dqn, a2c, ppo or ddpg" },
+	{ CHECK, "check", NULL,
+	    "fail unless the sums of synthetic gradients are right" },
 	{ 'c', "count", "N", "end after N gradients" },
-	{ GIVE_UP, "give-up", "TIME", "fail if nothing comes (default 30s)" },
+	{ GIVE_UP, "give-up", "TIME",
+	    "fail if a sum does not arrive within TIME (default 30s)" },
 	{ SILENCE, "silence", "TIME",
-	    "of the command, at most (default 10min)" },
-	{ JSON, "json", NULL, "summary as a JSON object, one line" },
-	{ 'q', "quiet", NULL, "leave out the summary" },
+	    "fail if the command sends nothing for TIME (default 10min)" },
+	{ JSON, "json", NULL,
+	    "print the summary as a JSON object on one line" },
+	{ 'q', "quiet", NULL, "do not print the summary" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };
@@ -34,8 +38,8 @@ static const struct opt_tool tool = {
 	"[OPTION...] -- COMMAND [ARG...]\n"
 	"       innet-mpi --synthetic VECTOR [OPTION...]",
 	"Run COMMAND with the gradient stream on its standard input and\n"
-	"output and answer each gradient with the sum over all ranks, by\n"
-	"MPI_Allreduce.  mpirun starts the ranks.", opts
+	"output, and answer each gradient with the sum over all ranks, which\n"
+	"MPI_Allreduce computes.  mpirun starts the ranks.", opts
 };
 
 static volatile sig_atomic_t stop_signal;	/* the signal to stop, or 0 */

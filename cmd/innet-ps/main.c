@@ -18,23 +18,29 @@
 enum { SAVE = OPT_LONG, SAVE_EVERY, LOAD };
 
 static struct opt table[OPT_MAX] = {
-	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
-	{ SAVE, "save", "FILE", "olaf: write weights there, now and then" },
-	{ SAVE_EVERY, "save-every", "TIME", "olaf: how often (default 10s)" },
-	{ LOAD, "load", "FILE", "olaf: start from weights that were saved" },
+	{ 'p', "program", "NAME",
+	    "program to run: olaf (default), iswitch or dlp" },
+	{ SAVE, "save", "FILE",
+	    "olaf: write the weights to this file regularly and at the end" },
+	{ SAVE_EVERY, "save-every", "TIME",
+	    "olaf: time between two writes of --save (default 10s)" },
+	{ LOAD, "load", "FILE",
+	    "olaf: start from the weights in a file of --save" },
 	PLANE_OPTIONS_PORTS,
-	{ 'w', "write-out", "FILE", "capture what goes out" },
+	{ 'w', "write-out", "FILE",
+	    "write the packets that leave to a capture" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
-	{ 'v', "verbose", NULL, "say how packets pass the kernel" },
-	{ 'q', "quiet", NULL, "leave out the summary" },
+	{ 'v', "verbose", NULL, "print how packets pass through the kernel" },
+	{ 'q', "quiet", NULL, "do not print the summary" },
 };
 
 static const struct opt_tool tool = {
 	"innet-ps", PACKAGE_VERSION, "[-p PROGRAM] [--listen ADDR] [OPTION...]",
-	"Keep the weights of each cluster, learn from the updates that come,\n"
-	"and answer each with the model; or be a server of sums (iswitch), or\n"
-	"of a DLP session.", table
+	"Keep the weights of each cluster, apply the updates that arrive,\n"
+	"and answer each with the model; or serve sums (iswitch) or a DLP\n"
+	"session.  An option whose text begins with a program, such as\n"
+	"'olaf:', is for that program only.", table
 };
 
 struct conf {

@@ -23,17 +23,20 @@ enum server_option {
 
 static const struct opt options[] = {
 	{ SERVER_RATE, "learning-rate", "X",
-	    "olaf: step size (default 0.001)" },
+	    "olaf: size of a step (default 0.001)" },
 	{ SERVER_GATE, "gate", "NAME",
-	    "olaf: none (default), ema[:A], last or best" },
+	    "olaf: rewards that an update must exceed to be applied: none "
+	    "(default), ema[:A], last or best" },
 	{ SERVER_AVERAGE, "average", "NAME",
-	    "olaf: ema[:A] (default ema:0.5) or none" },
+	    "olaf: average of the gradients: ema[:A] (default ema:0.5) or "
+	    "none" },
 	{ SERVER_OPTIMIZER, "optimizer", "NAME",
-	    "olaf: sgd (default) or adam" },
+	    "olaf: optimizer of the weights: sgd (default) or adam" },
 	{ SERVER_REPLY, "reply", "WHOM",
-	    "olaf: model to the cluster (default) or worker" },
+	    "olaf: receivers of a model: cluster (default) or worker" },
 	{ SERVER_ELEMENTS, "elements", "N",
-	    "olaf: of every vector; others are refused" },
+	    "olaf: length of every vector; vectors of another length are "
+	    "ignored" },
 	{ 0 }
 };
 

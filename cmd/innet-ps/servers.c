@@ -12,24 +12,32 @@
 #include "cmd/innet-ps/servers.h"
 
 static const struct opt sums_opts[] = {
-	{ 'H', "threshold", "N", "iswitch: workers of a job, or auto (all)" },
-	{ ISWITCH_ASYNC, "async", NULL, "iswitch: answer each vector alone" },
+	{ 'H', "threshold", "N",
+	    "iswitch: number of workers of a job, or auto for the launcher's "
+	    "number of processes" },
+	{ ISWITCH_ASYNC, "async", NULL,
+	    "iswitch: answer each vector alone, as soon as it is complete" },
 	{ ISWITCH_REDUCE, "reduce", "HOW",
-	    "iswitch: sum, ordered, ...; dlp: mean, median" },
+	    "rule for combining vectors (dlp: mean or median): sum (default), "
+	    "ordered, fixed, median or trimmed:N" },
 	{ ISWITCH_TIMEOUT, "member-timeout", "TIME",
-	    "iswitch: silent is gone (10s)" },
+	    "iswitch: remove a worker that has been silent for TIME (default "
+	    "10s)" },
 	{ 0 }
 };
 
 static const struct opt session_opts[] = {
 	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
 	{ DLP_ANSWER_EARLY, "answer-early", NULL,
-	    "dlp: answer at once, from the step before" },
+	    "dlp: answer each gradient at once with the aggregate of the step "
+	    "before" },
 	{ DLP_ANSWER_EARLY, "late", NULL, NULL },
 	{ DLP_STRAGGLER, "straggler", "TIME",
-	    "dlp: answer with what there is after TIME" },
+	    "dlp: after TIME, complete a step with the gradients that have "
+	    "arrived" },
 	{ DLP_SESSION, "session", "LIST",
-	    "dlp: nodes=,iterations=,scale=,..." },
+	    "dlp: settings of the session, such as "
+	    "nodes=N,iterations=N,scale=N" },
 	{ 0 }
 };
 

@@ -16,27 +16,44 @@ enum {
 };
 
 static struct opt table[OPT_MAX] = {
-	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
+	{ 'p', "program", "NAME",
+	    "program to run: olaf (default), iswitch or dlp" },
 	PLANE_OPTIONS_PORTS,
 	PLANE_OPTIONS_MERGE,
-	{ 'w', "write-out", "FILE", "what leaves, as a capture" },
-	{ 'r', "read", "FILE", "trace: read a capture (may be repeated)" },
-	{ 'c', "count", "N", "trace: stop after N packets" },
-	{ REGULAR, "regular", "HOW", "bypass (default) or queued" },
-	{ UNTIL, "until", "TIME", "trace: stop then; +TIME from the first" },
-	{ DEPARTURES, "departures", "FILE", "trace: departures as in FILE" },
-	{ BRIDGE, "bridge", "NAME", "stand in the path at NAME[,PORT...]" },
-	{ INTERFACES, "interfaces", "LIST", "the same between two or more" },
-	{ PORT_RATE, "port-rate", "RULE", "in the path: PORT=RATE of a link" },
+	{ 'w', "write-out", "FILE",
+	    "write the packets that leave to a capture" },
+	{ 'r', "read", "FILE",
+	    "captures: read this capture (can be repeated)" },
+	{ 'c', "count", "N", "captures: stop after N packets" },
+	{ REGULAR, "regular", "HOW",
+	    "treatment of regular traffic: bypass (default) or queued" },
+	{ UNTIL, "until", "TIME",
+	    "captures: stop the clock at this time, or at +TIME after the "
+	    "first packet" },
+	{ DEPARTURES, "departures", "FILE",
+	    "captures: send each frame when the same frame left in the capture "
+	    "FILE" },
+	{ BRIDGE, "bridge", "NAME",
+	    "run in the path, at a Linux bridge or only at some of its ports, "
+	    "as NAME[,PORT...]" },
+	{ INTERFACES, "interfaces", "LIST",
+	    "run in the path without a bridge, between two or more interfaces, "
+	    "as NAME,NAME[,NAME...]" },
+	{ PORT_RATE, "port-rate", "RULE",
+	    "in the path: set the rate of the link at one port, as PORT=RATE" },
 	{ BACKEND, "backend", "NAME",
-	    "in the path: packet, tap, xdp, or auto (default)" },
-	{ TAPS, "taps", "DIR", "in the path: captures of each port, there" },
+	    "in the path: method to take and send frames: auto (default), "
+	    "packet, tap or xdp" },
+	{ TAPS, "taps", "DIR",
+	    "in the path: write captures of each port to this directory" },
 	{ MULTICAST, "multicast", "GROUP",
-	    "iswitch, in the path: results once a port, to it" },
+	    "iswitch, in the path: send results to this multicast group, once "
+	    "for each port" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
-	{ 'v', "verbose", NULL, "live: say how packets pass the kernel" },
-	{ 'q', "quiet", NULL, "leave out the summary" },
+	{ 'v', "verbose", NULL,
+	    "print how packets pass through the kernel" },
+	{ 'q', "quiet", NULL, "do not print the summary" },
 };
 
 static const struct opt_tool tool = {
@@ -45,7 +62,9 @@ static const struct opt_tool tool = {
 	"       innet-switch [-p PROGRAM] --listen ADDR [OPTION...]\n"
 	"       innet-switch [-p PROGRAM] --bridge NAME [OPTION...]",
 	"Queue and merge model updates on their way to the parameter server,\n"
-	"or sum gradients for all workers: in a trace, or live over UDP.",
+	"or sum gradients for all workers; read captures, or serve live over\n"
+	"UDP.  An option whose text begins with a program or mode, such as\n"
+	"'olaf:' or 'in the path:', is for that program or mode only.",
 	table
 };
 

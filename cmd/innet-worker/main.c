@@ -51,53 +51,93 @@ static const struct { int ch; unsigned modes; } mode_options[] = {
 };
 
 static const struct opt opts[] = {
-	{ SWITCH, "switch", "ADDR", "the switch, or server (needed)" },
-	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
-	{ NOWAIT, "async", NULL, "iswitch: wait for nobody's gradients" },
-	{ JOB, "job", "N", "iswitch: the job, 0 to 65535 (default 1)" },
-	{ CLUSTER, "cluster", "N", "cluster, 0 to 65534 (default 1)" },
-	{ WORKER, "worker", "N", "its number in it, or auto (out of step 0)" },
-	{ FLOATS, "floats", "N", "iswitch: of a segment, or max (as the job)" },
-	{ WINDOW, "window", "N", "iswitch: segments in flight (as it fits)" },
-	{ KEY, "key", "FILE", "olaf, iswitch: seal control messages with it" },
+	{ SWITCH, "switch", "ADDR",
+	    "HOST:PORT of the switch or server (required)" },
+	{ 'p', "program", "NAME",
+	    "program of the switch or server: olaf (default), iswitch or dlp" },
+	{ NOWAIT, "async", NULL,
+	    "iswitch: take part in an asynchronous job, where no worker waits "
+	    "for another" },
+	{ JOB, "job", "N",
+	    "iswitch: number of the job, 0 to 65535 (default 1)" },
+	{ CLUSTER, "cluster", "N",
+	    "olaf, iswitch: number of the cluster, 0 to 65534 (default 1)" },
+	{ WORKER, "worker", "N",
+	    "number of this worker, or auto for its rank (required in a "
+	    "synchronous job, otherwise 0)" },
+	{ FLOATS, "floats", "N",
+	    "iswitch: number of floats in a segment, or max (default: the "
+	    "job's number)" },
+	{ WINDOW, "window", "N",
+	    "iswitch: number of segments to send ahead of their results "
+	    "(default: adapts to the network)" },
+	{ KEY, "key", "FILE",
+	    "olaf, iswitch: file with the key that authenticates control "
+	    "messages" },
 	{ AUTH, "auth", "WHAT",
-	    "olaf, iswitch: prove none, control or all" },
-	{ RATE, "learning-rate", "X", "--async: gamma (default 0.001)" },
-	{ MAXIMIZE, "maximize", NULL, "gradients point up (olaf's default)" },
+	    "olaf, iswitch: kinds of packets to authenticate: none, control or "
+	    "all (default with --key)" },
+	{ RATE, "learning-rate", "X",
+	    "with --async: learning rate gamma (default 0.001)" },
+	{ MAXIMIZE, "maximize", NULL,
+	    "add the gradients to the weights (default with olaf)" },
 	{ MINIMIZE, "minimize", NULL,
-	    "or down (--async's), if they do not say" },
+	    "subtract the gradients from the weights (default with --async)" },
 	{ MAXIMIZE, "ascend", NULL, NULL },
 	{ MINIMIZE, "descend", NULL, NULL },
 	{ STALENESS, "staleness", "N",
-	    "--async: send none staler (default 3)" },
-	{ PACE, "pace", "RATE", "--async: send no faster (default: no limit)" },
-	{ EVERY, "every", "N", "--async: --json tells each N-th round (100)" },
+	    "with --async: send no gradient that is more than N rounds old "
+	    "(default 3)" },
+	{ PACE, "pace", "RATE",
+	    "with --async: send the segments of a gradient no faster than RATE "
+	    "bit/s" },
+	{ EVERY, "every", "N",
+	    "with --async and --json: print a line at every N-th round "
+	    "(default 100)" },
 	{ CONTROL, "control", "NAME",
-	    "olaf: none (default), urgent or fair[-locked][:T]" },
+	    "olaf: transmission control, with a threshold T: none (default), "
+	    "urgent[:T], fair[:T], urgent-locked[:T] or fair-locked[:T]" },
 	{ REDUCE, "reduce", "HOW",
-	    "dlp: what comes back: mean (default), median" },
+	    "dlp: rule by which the aggregator combines gradients: mean "
+	    "(default) or median" },
 	{ SESSION, "session", "LIST",
-	    "dlp: lead it, nodes=,iterations=,scale=,..." },
-	{ RESET, "reset", NULL, "dlp: end another session before it" },
+	    "dlp: lead the session with settings such as "
+	    "nodes=N,iterations=N,scale=N" },
+	{ RESET, "reset", NULL, "dlp: first end any session that exists" },
 	{ SYNTHETIC, "synthetic", "VECTOR",
-	    "make up gradients: a size (40kB), N, dqn, ..." },
-	{ INTERVAL, "interval", "TIME", "between those (default 100ms)" },
+	    "run no command, and generate gradients of this length: a size "
+	    "(40kB), a number of elements, dqn, a2c, ppo or ddpg" },
+	{ INTERVAL, "interval", "TIME",
+	    "time between synthetic gradients (default 100ms)" },
 	{ CHECK, "check", "N",
-	    "iswitch: sums must be those of workers 0 to N-1" },
-	{ JITTER, "jitter", "TIME", "add up to TIME to each interval" },
+	    "iswitch: fail unless each sum is that of the synthetic gradients "
+	    "of workers 0 to N-1" },
+	{ JITTER, "jitter", "TIME",
+	    "add a random time below TIME to each interval (default 0)" },
 	{ 'c', "count", "N", "end after N gradients" },
-	{ DURATION, "duration", "TIME", "end after TIME" },
-	{ GIVE_UP, "give-up", "TIME", "fail if nothing comes (default 30s)" },
+	{ DURATION, "duration", "TIME", "end after this time" },
+	{ GIVE_UP, "give-up", "TIME",
+	    "fail if a model or result does not arrive within TIME (default "
+	    "30s)" },
 	{ SILENCE, "silence", "TIME",
-	    "of the command, at most (default 10min)" },
-	{ MTU, "mtu", "SIZE", "cut vectors for it (default: the path's)" },
-	{ SEED, "seed", "N", "of all that is left to chance" },
-	{ 'w', "write", "FILE", "capture what is sent and comes back" },
-	{ IMPAIR, "impair", "LIST", "loss=,dup=,reorder=,delay= when sending" },
-	{ NO_OFFLOAD, "no-offload", NULL, "no UDP_SEGMENT and no UDP_GRO" },
-	{ JSON, "json", NULL, "summary as a JSON object, one line" },
-	{ 'v', "verbose", NULL, "say how packets pass the kernel" },
-	{ 'q', "quiet", NULL, "leave out the summary" },
+	    "fail if the command sends nothing for TIME (default 10min)" },
+	{ MTU, "mtu", "SIZE",
+	    "olaf, iswitch: largest size of a packet with its IP header "
+	    "(default: the MTU of the path)" },
+	{ SEED, "seed", "N",
+	    "seed of all random numbers (default: derived from the cluster and "
+	    "worker numbers)" },
+	{ 'w', "write", "FILE",
+	    "write all packets sent and received to a capture" },
+	{ IMPAIR, "impair", "LIST",
+	    "behave like a bad network when sending: any of loss=SHARE, "
+	    "dup=SHARE, reorder=SHARE and delay=TIME" },
+	{ NO_OFFLOAD, "no-offload", NULL,
+	    "do not use UDP_SEGMENT and UDP_GRO" },
+	{ JSON, "json", NULL,
+	    "print the summary as a JSON object on one line" },
+	{ 'v', "verbose", NULL, "print how packets pass through the kernel" },
+	{ 'q', "quiet", NULL, "do not print the summary" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };
@@ -107,7 +147,9 @@ static const struct opt_tool tool = {
 	"--switch ADDR [OPTION...] -- COMMAND [ARG...]\n"
 	"       innet-worker --switch ADDR --synthetic VECTOR [OPTION...]",
 	"Run COMMAND with the gradient stream on its standard input and\n"
-	"output and carry its gradients and models over the network.", opts
+	"output, and carry its gradients and models over the network.\n"
+	"An option whose text begins with a program, such as 'olaf:', is for\n"
+	"that program only.", opts
 };
 
 struct conf {

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <err.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +42,19 @@ struct opt_tool {
 	{ 'V', "version", NULL, "show the version and exit" }
 
 /*
+ * May a line of a help text end before the blank at text[n]?  No line begins
+ * with a dash, because completion and the tests read such a line as an option.
+ */
+static inline bool
+opt_may_break(const char *text, size_t n)
+{
+	return text[n] == ' ' && text[n + 1] != '-' &&
+	    (n < 8 || strncmp(text + n - 8, "(default", 8) != 0);
+}
+
+/*
  * Print a help text from column OPT_INDENT on, and break it between words where
- * a line would pass OPT_WIDTH columns.  No line begins with a dash, because
- * completion and the tests read such a line as an option.
+ * a line would pass OPT_WIDTH columns.
  */
 static inline void
 opt_print_help(FILE *f, const char *text)
@@ -53,7 +64,7 @@ opt_print_help(FILE *f, const char *text)
 	while (strlen(text) > room) {
 		size_t n = room;
 
-		while (n > 0 && (text[n] != ' ' || text[n + 1] == '-'))
+		while (n > 0 && !opt_may_break(text, n))
 			n--;
 		if (n == 0)
 			break;

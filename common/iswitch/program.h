@@ -48,32 +48,47 @@ enum iswitch_option {
 };
 
 static const struct opt iswitch_opts[] = {
-	{ 'H', "threshold", "N", "iswitch: packets that make a sum" },
-	{ ISWITCH_ASYNC, "async", NULL, "iswitch: sum any H, Algorithm 1" },
+	{ 'H', "threshold", "N",
+	    "iswitch: number of packets that complete a segment, or auto for "
+	    "the launcher's number of processes" },
+	{ ISWITCH_ASYNC, "async", NULL,
+	    "iswitch: run asynchronous jobs, which sum any -H contributions" },
 	{ ISWITCH_REDUCE, "reduce", "HOW",
-	    "sum, ordered, fixed, median, trimmed:N" },
-	{ ISWITCH_BITS, "fixed-bits", "N", "of --reduce fixed (default 24)" },
+	    "rule for combining contributions (dlp: mean or median): sum "
+	    "(default), ordered, fixed, median or trimmed:N" },
+	{ ISWITCH_BITS, "fixed-bits", "N",
+	    "iswitch: number of bits behind the binary point with --reduce "
+	    "fixed (default 24)" },
 	{ ISWITCH_STRAGGLER, "straggler", "TIME",
-	    "iswitch, dlp: sum what there is after TIME" },
+	    "iswitch, dlp: after TIME, complete a result with the "
+	    "contributions that have arrived" },
 	{ ISWITCH_TIMEOUT, "member-timeout", "TIME",
-	    "iswitch: silent for so long is gone (10s)" },
+	    "iswitch: remove a member that has been silent for TIME (default "
+	    "10s)" },
 	{ ISWITCH_STRICT, "strict", NULL,
-	    "iswitch: wait for who takes over a state" },
+	    "iswitch: let the job wait while a worker copies the state of "
+	    "another one" },
 	{ ISWITCH_KEEP, "keep", "N",
-	    "iswitch: results kept (16); async: bytes (64MB)" },
+	    "iswitch: number of results to keep for each segment (default 16), "
+	    "or with --async of bytes for each job (default 64MB)" },
 	{ ISWITCH_SLOTS, "slots-of-sums", "N",
-	    "iswitch: segments at a time, over all jobs" },
+	    "iswitch: number of segments to hold at a time, over all jobs" },
 	{ ISWITCH_JOB_MEMORY, "job-memory", "SIZE",
-	    "iswitch: of a job (with a key: a quarter)" },
-	{ ISWITCH_PARENT, "parent", "ADDR", "iswitch: the switch above" },
+	    "iswitch: limit on the memory of each job (default with --key: a "
+	    "quarter of the memory for jobs)" },
+	{ ISWITCH_PARENT, "parent", "ADDR",
+	    "iswitch: join the jobs of the switch at ADDR as a member" },
 	{ ISWITCH_NUMBER, "number", "N",
-	    "iswitch: this switch's, to a parent" },
+	    "iswitch: number of this switch among the members of its parent" },
 	{ ISWITCH_MEMBERS, "members", "N",
-	    "iswitch trace: first N sources, no Joins" },
+	    "iswitch, captures: make the first N sources of segments members, "
+	    "without Joins" },
 	{ ISWITCH_VECTOR, "vector", "VECTOR",
-	    "iswitch --dry-run: a size (40kB), N, dqn, ..." },
+	    "iswitch, with --dry-run: length of the vector: a size (40kB), a "
+	    "number of elements, dqn, a2c, ppo or ddpg" },
 	{ ISWITCH_FLOATS, "floats", "N",
-	    "iswitch --dry-run: of a segment, or max" },
+	    "iswitch, with --dry-run: number of elements in a segment, or "
+	    "max" },
 	{ 0 }
 };
 

@@ -42,60 +42,80 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
 /* Rows for a tool's table of options: of ports, */
 #define PLANE_OPTIONS_PORTS \
-	{ PLANE_RATE, "rate", "RATE", "of every port's link, bit/s" }, \
-	{ PLANE_SLOTS, "slots", "N", "frames a port's queue holds" }, \
-	{ PLANE_QUEUE, "queue", "NAME", "of every port: olaf or fifo" }, \
-	{ PLANE_PORT, "port", "RULE", "HOST:rate=,slots=,queue= of one" }, \
+	{ PLANE_RATE, "rate", "RATE", \
+	    "set the rate of every port's link in bit/s, such as 40G" }, \
+	{ PLANE_SLOTS, "slots", "N", \
+	    "set how many frames the queue of a port holds" }, \
+	{ PLANE_QUEUE, "queue", "NAME", \
+	    "kind of queue at every port: olaf or fifo" }, \
+	{ PLANE_PORT, "port", "RULE", \
+	    "settings of one port, as HOST:rate=RATE,slots=N,queue=NAME" }, \
 	{ PLANE_OVERHEAD, "wire-overhead", NULL, \
-	    "count 24 bytes more a frame" }, \
+	    "add 24 bytes to each frame for preamble, FCS and gap" }, \
 	{ PLANE_FRAME_TIME, "frame-time", "TIME", \
-	    "of each frame beyond its bits" }, \
+	    "time that each frame takes in addition to the time for its bits " \
+	    "(default 0)" }, \
 	{ PLANE_PROPAGATION, "propagation", "TIME", \
-	    "of every port's link" }, \
-	{ PLANE_IMPAIR, "impair", "LIST", "loss=,dup=,reorder=,delay=" }, \
-	{ PLANE_SEED, "seed", "N", "of --impair's chance (default 1)" }
+	    "propagation delay of every link (default 0)" }, \
+	{ PLANE_IMPAIR, "impair", "LIST", \
+	    "behave like a bad network: any of loss=SHARE, dup=SHARE, " \
+	    "reorder=SHARE and delay=TIME" }, \
+	{ PLANE_SEED, "seed", "N", \
+	    "seed of the random numbers of --impair (default 1)" }
 
 /* of Olaf queues, */
 #define PLANE_OPTIONS_MERGE \
-	{ PLANE_COMBINE, "combine", "HOW", "olaf: merge by mean or sum" }, \
+	{ PLANE_COMBINE, "combine", "HOW", \
+	    "olaf: rule for merging gradients: mean (default) or sum" }, \
 	{ PLANE_THRESHOLD, "reward-threshold", "X", \
-	    "olaf: replace or drop by reward" }, \
+	    "olaf: replace or drop an update, and do not merge it, if " \
+	    "rewards differ by more than X" }, \
 	{ PLANE_MERGE_TIME, "merge-time", "TIME", \
-	    "olaf: a merge puts off what is being sent" }, \
+	    "olaf: time by which each merge delays the frame in transmission " \
+	    "(default 0)" }, \
 	{ PLANE_WINDOW, "active-window", "TIME", \
-	    "olaf: clusters seen so lately count (1s)" }
+	    "olaf: time for which a cluster counts as active after its last " \
+	    "packet (default 1s)" }
 
 /* of live switches, */
 #define PLANE_OPTIONS_LIVE \
-	{ PLANE_LISTEN, "listen", "ADDR", "serve HOST:PORT" }, \
-	{ PLANE_WRITE_IN, "write-in", "FILE", "live: capture what comes" }, \
+	{ PLANE_LISTEN, "listen", "ADDR", "listen on HOST:PORT" }, \
+	{ PLANE_WRITE_IN, "write-in", "FILE", \
+	    "write the packets that arrive to a capture" }, \
 	{ PLANE_ROTATE, "rotate", "LIST", \
-	    "live: SIZE,N: captures so large, and N older" }, \
-	{ PLANE_DURATION, "duration", "TIME", "live: end after TIME" }, \
+	    "start a new capture after SIZE and keep N older ones, as " \
+	    "SIZE,N" }, \
+	{ PLANE_DURATION, "duration", "TIME", "end after this time" }, \
 	{ PLANE_PORT_FILE, "port-file", "FILE", \
-	    "live: write the port there" }, \
+	    "write the port number to this file" }, \
 	{ PLANE_NO_OFFLOAD, "no-offload", NULL, \
-	    "live: no UDP_SEGMENT, no UDP_GRO" }, \
+	    "do not use UDP_SEGMENT and UDP_GRO" }, \
 	{ PLANE_INSECURE, "insecure", NULL, \
-	    "live: serve beyond loopback without --key" }, \
-	{ PLANE_USER, "user", "NAME", "live: be this user once it serves" }
+	    "listen beyond loopback without --key" }, \
+	{ PLANE_USER, "user", "NAME", \
+	    "change to this user once the socket is open" }
 
 /* and of all. */
 #define PLANE_OPTIONS_ALL \
-	{ PLANE_KEY, "key", "FILE", "control messages need this key" }, \
+	{ PLANE_KEY, "key", "FILE", \
+	    "file with the key that authenticates control messages" }, \
 	{ PLANE_COMMAND_KEY, "command-key", "FILE", \
-	    "reset, halt and the like need this one" }, \
+	    "file with a second key, which commands such as reset and halt " \
+	    "need" }, \
 	{ PLANE_SECRET, "secret", "FILE", \
-	    "32 bytes: of passes, live and in traces" }, \
+	    "file with the 32 bytes from which cookies and salts are made, " \
+	    "instead of random ones" }, \
 	{ PLANE_AUTH, "auth", "WHAT", \
-	    "prove none, control or all (with a key)" }, \
+	    "kinds of packets to authenticate: none, control or all (default " \
+	    "with --key)" }, \
 	{ PLANE_ALLOW, "allow", "LIST", \
-	    "take packets of these networks alone" }, \
-	{ PLANE_MEMORY, "memory", "SIZE", "take no more than that" }, \
+	    "accept packets from these networks only" }, \
+	{ PLANE_MEMORY, "memory", "SIZE", "limit the memory to SIZE" }, \
 	{ PLANE_DRY_RUN, "dry-run", NULL, \
-	    "say the memory needed and exit" }, \
-	{ PLANE_REPORT, "report", "FILE", "write all counters as JSON" }, \
-	{ PLANE_JSON, "json", NULL, "summary as a JSON object" }
+	    "print how much memory is needed, and exit" }, \
+	{ PLANE_REPORT, "report", "FILE", \
+	    "write all counters to this file as JSON" }, \
+	{ PLANE_JSON, "json", NULL, "print the summary as a JSON object" }
 
 struct plane_options {
 	const struct program *const *programs;

@@ -23,12 +23,14 @@ _innet_row() {
 	grep -m 1 -E "^ +(-., )?$1([ =]|\$)|^  $1[, ]"
 }
 
-# Of such a line, the words to choose from: "olaf (default), fifo or dlp".
+# Print the words to choose from in such a line, which are at its end, after a
+# colon if there is one: "kind of queue: olaf (default), fifo or dlp".
 _innet_words() {
-	sed -E 's/^ +[^ ].*[a-z=][A-Za-z0-9:=-]+  +//; s/^[a-z (),-]+: //
+	sed -E 's/^ +[^ ].*[a-z=][A-Za-z0-9:=-]+  +//; s/^.*: //
 		s/ *\([^)]*\)//g; s/,? or |, /\n/g' |
-		sed -nE 's/^(.* )?([a-z][a-z0-9-]*)(:[A-Z]+)?$/\2/p' |
-		awk '{ all = all $0 "\n" } END { if (NR > 1) printf "%s", all }'
+		awk '/ / { exit } /^[a-z][a-z0-9-]*(\[?:[A-Z]+\]?)?$/ {
+			sub(/\[?:.*/, ""); all = all $0 "\n"; n++
+		} END { if (n > 1) printf "%s", all }'
 }
 
 # The first words a tool may be given, by its usage: a|b|c, or VERB is a, b.

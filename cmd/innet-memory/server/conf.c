@@ -21,40 +21,60 @@ enum {
 
 static const struct opt opts[] = {
 	{ LISTEN, "listen", "ADDR",
-	    "serve HOST:PORT (127.0.0.1:6399), or none" },
-	{ UNIX, "unix", "PATH", "serve on this socket, too" },
-	{ PORT_FILE, "port-file", "FILE", "write the port there" },
+	    "listen on HOST:PORT (default 127.0.0.1:6399), or on no port with "
+	    "none" },
+	{ UNIX, "unix", "PATH", "listen on this Unix socket, too" },
+	{ PORT_FILE, "port-file", "FILE",
+	    "write the port number to this file" },
 	{ PASSWORD, "password-file", "FILE",
-	    "clients must AUTH with its line" },
-	{ ALLOW, "allow", "LIST", "serve clients of these networks alone" },
+	    "require the password on the first line of this file" },
+	{ ALLOW, "allow", "LIST", "serve only clients in these networks" },
 	{ INSECURE, "insecure", NULL,
-	    "serve other machines without a password" },
-	{ USER, "user", "NAME", "be this user once it serves" },
-	{ MEMORY, "memory", "SIZE", "for all that is stored (default 1GB)" },
-	{ TOUCH, "touch", "SIZE", "of it, taken at the start (128MB)" },
-	{ CLIENTS, "max-clients", "N", "at once (default 10000)" },
+	    "serve clients on other machines without a password" },
+	{ USER, "user", "NAME",
+	    "change to this user once the sockets are open" },
+	{ MEMORY, "memory", "SIZE",
+	    "limit on memory for data and buffers (default 1GB)" },
+	{ TOUCH, "touch", "SIZE",
+	    "part of the memory to allocate at the start (default 128MB)" },
+	{ CLIENTS, "max-clients", "N",
+	    "largest number of clients at once (default 10000)" },
 	{ IDLE, "client-timeout", "TIME",
-	    "a client that is silent is gone (never)" },
-	{ OUTPUT, "output-limit", "SIZE", "a client may leave unread (256MB)" },
-	{ STUCK, "stuck-timeout", "TIME", "... and then it is gone (10s)" },
+	    "disconnect a client that sends nothing for TIME (default: "
+	    "never)" },
+	{ OUTPUT, "output-limit", "SIZE",
+	    "stop serving a client that has not read more than SIZE of replies "
+	    "(default 256MB)" },
+	{ STUCK, "stuck-timeout", "TIME",
+	    "disconnect a client at --output-limit that reads nothing for TIME "
+	    "(default 10s)" },
 	{ CAPACITY, "capacity", "N",
-	    "of a table 'replay', there from the start" },
-	{ ALPHA, "alpha", "X", "... the power of its priorities (0.6)" },
-	{ SAVE, "save", "FILE", "keep what is stored there" },
-	{ SAVE_EVERY, "save-every", "TIME", "how often (default at the end)" },
-	{ DURATION, "duration", "TIME", "end after TIME" },
-	{ SEED, "seed", "N", "of what is drawn (default from the kernel)" },
-	{ JSON, "json", NULL, "summary as a JSON object, one line" },
-	{ 'v', "verbose", NULL, "say who comes and goes" },
-	{ 'q', "quiet", NULL, "leave out the summary" },
+	    "create a table 'replay' for N experiences at the start" },
+	{ ALPHA, "alpha", "X",
+	    "exponent of the priorities in the table of --capacity (default "
+	    "0.6)" },
+	{ SAVE, "save", "FILE",
+	    "load this file at the start, and write it at the end and on "
+	    "PER.SAVE" },
+	{ SAVE_EVERY, "save-every", "TIME",
+	    "write the file of --save once in each TIME, too" },
+	{ DURATION, "duration", "TIME", "end after this time" },
+	{ SEED, "seed", "N",
+	    "seed of the random numbers for sampling (default: from the "
+	    "kernel)" },
+	{ JSON, "json", NULL,
+	    "print the summary as a JSON object on one line" },
+	{ 'v', "verbose", NULL,
+	    "print a line when a client connects or disconnects" },
+	{ 'q', "quiet", NULL, "do not print the summary" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };
 
 static const struct opt_tool tool = {
 	"innet-memory", PACKAGE_VERSION, "[--listen ADDR] [OPTION...]",
-	"Keep experiences and parameters for actors and learners, and speak\n"
-	"the Redis protocol with them.", opts
+	"Store experiences and parameters for actors and learners, which use\n"
+	"the Redis protocol.", opts
 };
 
 static void
