@@ -1,0 +1,21 @@
+# Print what make has to build before the tests FILE... can run, one target a line:
+#
+#	sh tests/needs.sh FILE...
+#
+# The test files, and the .bash files that they load, name the tools that they run.
+# A file that runs the scripts of share/, or that looks at every tool, needs all.
+cd "${srcdir:-.}" || exit 1
+for file; do
+	case $file in
+	*.bats)
+		loaded=$(sed -n 's/^load \([a-z-]*\)$/tests\/bats\/\1.bash/p' "$file" |
+			grep -v /common.bash)
+		# shellcheck disable=SC2086	# file names without blanks
+		if grep -qE '\$(share|TOOLS|testbed)\b' "$file" $loaded; then
+			echo all
+		else
+			grep -ohE '\binnet-[a-z]+\b|\binnet_per\.so\b|\$per_module' \
+				"$file" $loaded | sed 's/\$per_module/innet_per.so/'
+		fi ;;
+	esac
+done | sort -u
