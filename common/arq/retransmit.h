@@ -229,6 +229,13 @@ static inline void retransmit_take_round(struct retransmit *m, uint32_t i,
 /* Count a repeated result of segment i. */
 static inline void retransmit_duplicate(struct retransmit *m, uint32_t i);
 
+/*
+ * Take the result of segment i back if the segment itself was never sent: it
+ * cannot belong to what we sent.  Returns false if there is nothing to take
+ * back.
+ */
+static inline bool retransmit_take_back(struct retransmit *m, uint32_t i);
+
 /* Tell whether every segment has its result, or is acknowledged. */
 static inline bool retransmit_is_whole(const struct retransmit *m);
 
@@ -394,6 +401,19 @@ retransmit_want_probe(struct retransmit *m, uint64_t now_ns)
 	if (!m->wants)
 		m->want_ns = now_ns + m->order_slack * m->rtt.srtt_ns / 8;
 	m->wants = true;
+}
+
+static inline bool
+retransmit_take_back(struct retransmit *m, uint32_t i)
+{
+	struct retransmit_segment *s = &m->s[i];
+
+	if ((s->flags & RETRANSMIT_HERE) == 0 || s->times > 0)
+		return false;
+	s->flags &= (uint8_t)~RETRANSMIT_HERE;
+	m->here--;
+	m->first = i < m->first ? i : m->first;
+	return true;
 }
 
 /*

@@ -78,6 +78,13 @@ static inline void job_answer_parent_help(struct job *j, const struct seg *g,
     uint64_t now_ns, job_ask *ask, void *ctx);
 
 /*
+ * Discard the result of segment i of t, which came from an earlier instance of
+ * the parent's job, and ask the members for their contributions again.
+ */
+static inline void job_repeat_segment(struct job *j, int64_t t, uint32_t i,
+    uint64_t now_ns, job_ask *ask, void *ctx);
+
+/*
  * Complete the slot of g with the contributions that it has, and return their
  * number; *done: it is complete now.
  */
@@ -728,9 +735,14 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 	t = sums_unwrap(g->iteration, j->newest);
 	at = sums_at(a, t, g->index);
 	is = sums_compare(a, at, t, g->index);
+	/*
+	 * Where slots are few, a result whose slot may not begin yet belongs to
+	 * an earlier instance of the parent's job.
+	 */
 	if (t < j->start - (a->s.apart > 0) ||
 	    sums_find_result(a, t, g->index) != NULL ||
-	    (!a->s.apart && is > 0)) {
+	    (!a->s.apart && is > 0) || (a->s.span != 0 && is < 0 &&
+	    !job_may_begin_slot(j, t, g->index))) {
 		j->n[JOB_PARENT_OLD]++;
 		return false;
 	}
@@ -885,6 +897,17 @@ job_answer_parent_help(struct job *j, const struct seg *g, uint64_t now_ns,
 	else if (s->state == SUMS_FILLING)
 		job_ask_missing(j, at, false, seg_word(g->iteration, 0,
 		    g->index), now_ns, ask, ctx);
+}
+
+static inline void
+job_repeat_segment(struct job *j, int64_t t, uint32_t i, uint64_t now_ns,
+    job_ask *ask, void *ctx)
+{
+	const uint32_t at = sums_at(&j->sums, t, i);
+
+	job_discard_result(j, at, now_ns);
+	job_ask_missing(j, at, true, seg_word((uint32_t)t &
+	    (SEG_ITERATIONS - 1), 0, i), now_ns, ask, ctx);
 }
 
 static inline uint16_t

@@ -93,7 +93,8 @@ struct job_budget {
 					 * needed beyond the limit */
 	bool lacked_by_job;		/* that limit was job_bytes */
 	uint32_t slots;			/* taken, where they are counted */
-	uint32_t founded;		/* jobs so far: each has its own salt */
+	uint32_t founded;		/* jobs so far: each has a salt and an
+					 * instance number of its own */
 };
 
 enum { JOB_DONE = 16 };	/* iterations, or rounds, that are counted */
@@ -107,6 +108,8 @@ struct job {
 	uint32_t slots;			/* likewise, of budget->slots */
 	uint32_t index;			/* in the switch; names its posts */
 	uint16_t id;
+	uint32_t instance;		/* another number each time that the
+					 * job starts; not 0 */
 	uint16_t h;			/* H that was set; 0: all members */
 	bool open, halted;
 	bool parent_closed;		/* a child: the parent's job is not
@@ -312,6 +315,13 @@ static inline void job_step_back(struct job *j, uint32_t crc);
 static inline void job_repeat_from(struct job *j, int64_t t, uint64_t now_ns);
 
 /*
+ * Discard the result of the parent that is in slot `at`, because it belongs to
+ * an earlier instance of the job; the members give the segment again.
+ */
+static inline void job_discard_result(struct job *j, uint32_t at,
+    uint64_t now_ns);
+
+/*
  * Repeat an iteration if the Join of a rack says that it begins one iteration
  * earlier, because one of its members has come late.
  */
@@ -476,24 +486,42 @@ job_reshape(struct job *j, const struct sums_shape *s)
 	return false;
 }
 
-/* Derive a tag key with a salt of its own; returns false without memory. */
-static inline bool
-job_make_tag_key(struct job *j)
+/* Derive n bytes from the secret, for this start of the job and this label. */
+static inline void
+job_derive(const struct job *j, const uint8_t label[16], size_t n,
+    uint8_t *bytes)
 {
-	static const uint8_t label[16] = "innet 1 salt";
-	uint8_t what[6], salt[TAG_SALT_BYTES];
+	uint8_t what[6];
 	struct hmac_sha256_ctx h;
 
+	bytes_put(bytes_put(what, j->id, 2), j->budget->founded, 4);
+	hmac_sha256_set_key(&h, sizeof(j->cf->secret), j->cf->secret);
+	hmac_sha256_update(&h, 16, label);
+	hmac_sha256_update(&h, sizeof(what), what);
+	hmac_sha256_digest(&h, n, bytes);
+}
+
+/*
+ * Give the job an instance number and, if data is tagged, a tag key with a salt
+ * of its own; returns false without memory.
+ */
+static inline bool
+job_make_identity(struct job *j)
+{
+	static const uint8_t salt_label[16] = "innet 1 salt",
+	    instance_label[16] = "innet 1 instance";
+	uint8_t salt[TAG_SALT_BYTES], number[4];
+
+	j->budget->founded++;
+	job_derive(j, instance_label, sizeof(number), number);
+	j->instance = (uint32_t)bytes_get(number, sizeof(number));
+	j->instance += j->instance == 0;
 	if (!j->cf->tagged)
 		return true;
 	j->tag_key = malloc(sizeof(*j->tag_key));
 	if (j->tag_key == NULL)
 		return false;
-	bytes_put(bytes_put(what, j->id, 2), ++j->budget->founded, 4);
-	hmac_sha256_set_key(&h, sizeof(j->cf->secret), j->cf->secret);
-	hmac_sha256_update(&h, sizeof(label), label);
-	hmac_sha256_update(&h, sizeof(what), what);
-	hmac_sha256_digest(&h, sizeof(salt), salt);
+	job_derive(j, salt_label, sizeof(salt), salt);
 	tag_key_set(j->tag_key, j->cf->key, salt);
 	return true;
 }
@@ -524,7 +552,7 @@ job_start(struct job *j, const struct sums_shape *s, uint32_t next)
 {
 	job_release(j);
 	if (!job_reserve(j, s) || !sums_init(&j->sums, &j->cf->reduce, s) ||
-	    !job_make_tag_key(j) ||
+	    !job_make_identity(j) ||
 	    (j->cf->server && !job_async_server_init(&j->server, s->elements,
 	    s->floats, sums_head_bytes(s)))) {
 		job_free(j);
@@ -962,6 +990,20 @@ job_empty_slot(struct job *j, uint32_t at)
 	s->iteration = SUMS_NEVER;
 	s->posted = 0;
 	sums_set_state(&j->sums, at, SUMS_EMPTY);
+}
+
+static inline void
+job_discard_result(struct job *j, uint32_t at, uint64_t now_ns)
+{
+	const int64_t t = j->sums.slot[at].iteration;
+
+	outbox_flush(j->out);
+	if (j->done[t % JOB_DONE].t == t)
+		j->done[t % JOB_DONE].n--;
+	if (j->sums.s.span == 0)
+		sums_restart_slot(&j->sums, at, t, j->sums.slot[at].n, now_ns);
+	else
+		job_empty_slot(j, at);
 }
 
 static inline void

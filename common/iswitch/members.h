@@ -59,6 +59,8 @@ struct member {
 	bool reused;		/* its id was another member's before */
 	uint64_t joined_ns;
 	int64_t from;		/* first iteration that it may add to */
+	int64_t next;		/* first iteration not applied, by its last
+				 * Join */
 	int64_t can_give_from;	/* first iteration that its process can give */
 	uint32_t *pushed;	/* by segment: last push + 1 */
 	struct loss_detect *loss_detect;	/* owned; NULL: no repair */

@@ -106,8 +106,9 @@ struct membership {
 	uint8_t status;			/* of the refusal */
 	char status_text[MEMBERSHIP_STATUS_TEXT_BYTES];	/* and its text */
 	bool joined, halted;
-	bool forgotten;			/* the switch does not know us any
-					 * more: it may have restarted */
+	bool forgotten;			/* the switch may have restarted, and
+					 * its Acks have no instance number */
+	uint32_t instance;		/* of the job that we joined */
 	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_NO_MAC,
 	    MEMBERSHIP_WRONG_KEY } doubt;	/* of answers to this Join */
 	bool leaves_first;		/* a Leave goes before the Join */
@@ -289,11 +290,22 @@ membership_halt(struct membership *m, uint64_t now_ns)
 	return was ? MEMBERSHIP_NOTHING : MEMBERSHIP_HALTED;
 }
 
+/*
+ * Did we join the instance of the job that has accepted our Join, or are we new
+ * there?
+ */
+static inline bool
+membership_was_in(const struct membership *m, const struct control_ack *a)
+{
+	return m->joined && (a->instance != 0 && m->instance != 0 ?
+	    a->instance == m->instance : !m->forgotten);
+}
+
 /* The switch has accepted our Join: take over the values of the job. */
 static inline enum membership_news
 membership_enter(struct membership *m, const struct control_ack *a)
 {
-	const bool was = m->joined && !m->forgotten, resumed = m->halted;
+	const bool was = membership_was_in(m, a), resumed = m->halted;
 
 	if (a->elements != m->cf.elements || a->floats == 0 ||
 	    a->floats > m->cf.floats_max ||
@@ -308,6 +320,7 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	m->life_ns = a->timeout_s == 0 ? MEMBERSHIP_SECOND_NS :
 	    (uint64_t)a->timeout_s * MEMBERSHIP_SECOND_NS / 3;
 	m->joined = true;
+	m->instance = a->instance;
 	m->forgotten = m->halted = false;
 	return !was ? MEMBERSHIP_IN : resumed ? MEMBERSHIP_RESUMED :
 	    MEMBERSHIP_STAYS;
@@ -403,7 +416,7 @@ membership_receive_join_ack(struct membership *m, const struct control_ack *a,
 		return membership_end_with(m, MEMBERSHIP_FORM);
 	if (a->status == CONTROL_DONE && a->tagged)
 		segment_tag_set_key(&m->tags, m->cf.key, m->cf.job, a->salt,
-		    a->epoch, a->next, !m->joined || m->forgotten,
+		    a->epoch, a->next, !membership_was_in(m, a),
 		    m->cf.async);
 	if (a->status == CONTROL_DONE)
 		return membership_enter(m, a);
@@ -552,7 +565,8 @@ membership_put_join(struct membership *m, uint64_t now_ns,
 	    .sends_state = m->cf.sends_state,
 	    .creates_job = m->cf.creates_job,
 	    .can_multicast = m->cf.can_multicast,
-	    .in_multicast_group = m->in_multicast_group};
+	    .in_multicast_group = m->in_multicast_group,
+	    .wants_instance = true};
 
 	if (!m->join_open) {
 		m->first_xid = m->xid;

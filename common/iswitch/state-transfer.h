@@ -399,7 +399,11 @@ static inline void
 state_sender_receive_fetch(struct state_sender *d,
     const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns)
 {
-	if (f->snapshot == 0 && !(d->has && d->iteration + 1 >= iteration)) {
+	/*
+	 * Where slots are few, at this switch or above it, no worker can
+	 * join with a state that is one iteration old.
+	 */
+	if (f->snapshot == 0 && !(d->has && d->iteration >= iteration)) {
 		state_sender_free(d);
 		d->wanted = true;
 		d->asked = *f;
@@ -549,7 +553,7 @@ state_transfer_receive_transfer(struct state_transfer *h,
 			return false;
 		/* with fewer slots than segments one iteration more is kept */
 		state_sender_receive_fetch(
-		    &h->sender, &f, given + (in->span != 0), now_ns);
+		    &h->sender, &f, given, now_ns);
 		state_transfer_queue_answer(h, &f);
 		return true;
 	case CONTROL_CHUNK:

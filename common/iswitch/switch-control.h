@@ -280,6 +280,24 @@ iswitch_has_had_result(const struct job *j, const struct seg *g)
 	return is > 0 || (is == 0 && j->sums.slot[at].state == SUMS_COMPLETE);
 }
 
+/*
+ * Must all members join again because the parent has started its job again?  A
+ * worker that only knows Help does not give an iteration again otherwise.
+ * Where slots are few, its next segments then wait for that one for ever.
+ */
+static inline bool
+iswitch_must_disband(const struct job *j)
+{
+	if (j->cf->async || j->sums.s.span == 0 || j->newest < j->start)
+		return false;
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		if (j->members.m[i].present &&
+		    j->members.m[i].loss_detect == NULL)
+			return true;
+	}
+	return false;
+}
+
 /* Tell the members what a message of the parent means for them. */
 static inline void
 iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
@@ -320,7 +338,13 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		iswitch_send_to_members(s, job, up->halted ? CONTROL_HALT :
 		    CONTROL_RESUME);
 		break;
-	case MEMBERSHIP_IN: iswitch_retransmit_resume(job, now_ns); break;
+	case MEMBERSHIP_IN:
+		if (iswitch_must_disband(&job->core)) {
+			iswitch_remove_members(s, job);
+			break;
+		}
+		iswitch_retransmit_resume(job, now_ns);
+		break;
 	case MEMBERSHIP_OUT:		/* it has forgotten this switch */
 		s->n[ISWITCH_PARENT_LOST]++;
 		iswitch_send_membership(s, job, now_ns);
@@ -338,10 +362,39 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 	}
 }
 
+/*
+ * Take back the results of segments that were never sent to the parent and that
+ * its STATE lacks: they are late packets of an earlier instance of its job.
+ */
+static inline void
+iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,
+    const struct control *c, uint64_t now_ns)
+{
+	struct iswitch_help_sender asking = { s, &job->core };
+	struct job *core = &job->core;
+	struct repair_state st;
+
+	if (core->cf->async || !repair_is_state(c) ||
+	    !repair_get_state(c, &st) ||
+	    st.iteration != core->retransmit->iteration)
+		return;
+	for (uint32_t i = st.lacks.base; i < core->sums.s.segs &&
+	    i < st.lacks.base + 8 * st.lacks.bytes; i++) {
+		const uint32_t at = sums_at(&core->sums, core->sending, i);
+
+		if (repair_lacks(&st.lacks, i) && sums_compare(&core->sums, at,
+		    core->sending, i) == 0 &&
+		    core->sums.slot[at].state == SUMS_COMPLETE &&
+		    retransmit_take_back(core->retransmit, i))
+			job_repeat_segment(core, core->sending, i, now_ns,
+			    iswitch_send_help, &asking);
+	}
+}
+
 /* Process c if it is a STATE or NACK of the parent; returns false otherwise. */
 static inline bool
-iswitch_receive_parent_state(struct iswitch_job *job, const struct control *c,
-    uint64_t now_ns)
+iswitch_receive_parent_state(struct iswitch *s, struct iswitch_job *job,
+    const struct control *c, uint64_t now_ns)
 {
 	bool behind;
 
@@ -351,6 +404,8 @@ iswitch_receive_parent_state(struct iswitch_job *job, const struct control *c,
 		return false;
 	if (behind && !job->core.cf->async)
 		iswitch_retransmit_step_back(&job->core, now_ns);
+	else
+		iswitch_take_back_results(s, job, c, now_ns);
 	return true;
 }
 
@@ -430,7 +485,7 @@ iswitch_receive_parent_control(struct iswitch *s, struct iswitch_job *job,
 	}
 	s->n[ISWITCH_CONTROL]++;
 	if (iswitch_relay_transfer(s, job, &c, now_ns) || !job->parent.wanted ||
-	    iswitch_receive_parent_state(job, &c, now_ns))
+	    iswitch_receive_parent_state(s, job, &c, now_ns))
 		return;
 	s->n[ISWITCH_BAD_CONTROL] += !iswitch_is_parent_message(&c);
 	was = membership_receive(&job->parent.membership, &c, now_ns);

@@ -643,6 +643,44 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 }
 
 /*
+ * Has the rack that is member id gone back, for a worker of its own that lacks
+ * an iteration?
+ */
+static inline bool
+iswitch_went_back(const struct job *j, uint32_t id,
+    const struct control_join *join)
+{
+	return join->type == CONTROL_SWITCH && job_has_memory(j) &&
+	    !j->cf->async && sums_unwrap(join->next, j->newest) <
+	    j->members.m[id].next;
+}
+
+/*
+ * Does this Join lack results that the parent did not let the job begin with?
+ * The members above may not be able to give that iteration again.  Where all
+ * members take part in state transfer, the worker fetches a state.
+ */
+static inline bool
+iswitch_is_behind_parent(const struct iswitch_job *job,
+    const struct control_join *join)
+{
+	const struct job *core = &job->core;
+	const struct membership *up = &job->parent.membership;
+	const int64_t n = sums_unwrap(join->next, core->newest);
+
+	if (!job->parent.wanted || !up->joined || core->cf->async ||
+	    !join->sends_state || n >= core->start ||
+	    n >= sums_unwrap(up->job_next, core->newest))
+		return false;
+	for (uint32_t i = 0; i < core->members.count; i++) {
+		if (core->members.m[i].present &&
+		    !core->members.m[i].sends_state)
+			return false;
+	}
+	return true;
+}
+
+/*
  * Put what member m needs for authentication tags into its Ack; t is its next
  * iteration.
  */
@@ -682,11 +720,11 @@ iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
 
 /*
  * Put the job's values into an Ack to member id, or to a worker that is refused
- * (MEMBERS_NONE).
+ * (MEMBERS_NONE).  instance: it asks for the number of the job's instance.
  */
 static inline void
 iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
-    struct control_ack *a)
+    bool instance, struct control_ack *a)
 {
 	a->h = (uint16_t)(j->h != 0 ? j->h : j->members.present);
 	a->members = (uint16_t)j->members.present;
@@ -698,6 +736,7 @@ iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	a->span = j->sums.s.span;
 	a->timeout_s = (uint16_t)((s->cf.job.member_timeout_ns +
 	    999999999) / 1000000000);
+	a->instance = instance ? j->instance : 0;
 	if (id != MEMBERS_NONE) {
 		a->member = (uint16_t)id;
 		a->repairs = j->members.m[id].loss_detect != NULL;
@@ -749,7 +788,9 @@ iswitch_send_membership(struct iswitch *s, struct iswitch_job *job,
 	const struct membership_place at = {
 	    .crc = job->core.newest < job->core.start ? job->core.crc[0] : 0,
 	    .next = (uint32_t)(next & (SEG_ITERATIONS - 1)),
-	    .again = !job->core.cf->async && job_can_repeat(&job->core, next) };
+	    .again = !job->core.cf->async &&
+	    (job->core.members.present > 0 ? job_can_repeat(&job->core, next) :
+	    job->parent.again) };
 	size_t len;
 
 	/* one sequence for all messages to the parent */
@@ -774,6 +815,15 @@ iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
 	    *floats <= s->cf.floats_max && (!has ||
 	    (join->elements == job->core.sums.s.elements &&
 	    *floats == job->core.sums.s.floats));
+}
+
+/* Note where member m stands, by its Join. */
+static inline void
+iswitch_note_place(const struct job *j, struct member *m,
+    const struct control_join *join)
+{
+	m->next = sums_unwrap(join->next, j->newest);
+	m->can_give_from = m->next - join->again;
 }
 
 /*
@@ -803,7 +853,7 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	m->at = *from;
 	m->push = MEMBERS_NO_PUSH;
 	m->cluster = join->cluster;
-	m->can_give_from = sums_unwrap(join->next, core->newest) - join->again;
+	iswitch_note_place(core, m, join);
 	m->sends_state = join->sends_state;
 	member_note_packet(m, now_ns);
 	if (was)
@@ -857,7 +907,8 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	const int64_t start = core->start;
 	enum control_status status;
 
-	if (!iswitch_may_join_at(core, join))
+	if (iswitch_is_behind_parent(job, join) ||
+	    !iswitch_may_join_at(core, join))
 		return CONTROL_REFUSED;
 	/* tell the parent */
 	if (core->start < start && job->parent.wanted) {
@@ -1012,8 +1063,8 @@ iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
 /* Must the answer wait for the parent?  Sets *status if the parent refused. */
 static inline bool
 iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
-    bool creates_job, enum control_status *status, struct control_ack *a,
-    uint64_t now_ns)
+    const struct control_join *join, enum control_status *status,
+    struct control_ack *a, uint64_t now_ns)
 {
 	if (!s->cf.job.child ||
 	    (job->parent.wanted && job->parent.membership.joined))
@@ -1027,7 +1078,8 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
 	}
 	job->parent.wanted_ns = now_ns;
 	if (!job->parent.wanted) {
-		iswitch_join_parent(s, job, creates_job, now_ns);
+		job->parent.again = join->again;
+		iswitch_join_parent(s, job, join->creates_job, now_ns);
 		iswitch_send_membership(s, job, now_ns);
 	}
 	*status = CONTROL_DONE;
@@ -1068,20 +1120,21 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	}
 	if (!iswitch_join_fits(s, job, &join, &floats)) {
 		a->status = CONTROL_BAD_VALUE;
-		iswitch_put_values(s, &job->core, MEMBERS_NONE, a);
+		iswitch_put_values(s, &job->core, MEMBERS_NONE, false, a);
 		return true;
 	}
 	holder =
 	    ref == NULL ? iswitch_find_holder(&job->core, from, &join) : NULL;
 	if (holder != NULL && holder->confirmed) {
 		iswitch_put_holder(holder, a);
-		iswitch_put_values(s, &job->core, MEMBERS_NONE, a);
+		iswitch_put_values(s, &job->core, MEMBERS_NONE, false, a);
 		return true;
 	}
 	/* or was that a late Join of a process that has ended? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_OLD_JOIN_NS)
 		return false;
-	if (iswitch_should_restart_at(&job->core, &join) || (ref == NULL &&
+	if (iswitch_should_restart_at(&job->core, &join) || ((ref == NULL ||
+	    iswitch_went_back(&job->core, ref->member, &join)) &&
 	    iswitch_should_repeat(&job->core, &join))) {
 		iswitch_remove_members(s, job);
 		iswitch_release_if_empty(s, job);
@@ -1093,8 +1146,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	job->core.last_join_ns = job->core.members.present == 0 ? now_ns :
 	    job->core.last_join_ns;
 	if (status == CONTROL_DONE &&
-	    iswitch_await_parent(s, job, join.creates_job, &status, a,
-	    now_ns)) {
+	    iswitch_await_parent(s, job, &join, &status, a, now_ns)) {
 		if (status == CONTROL_DONE)
 			return iswitch_parent_is_silent(s, job, a, now_ns);
 	} else if (status != CONTROL_DONE) {
@@ -1108,8 +1160,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	} else if (ref != NULL) {
 		id = ref->member;
 		job->core.members.m[id].confirmed = true;
-		job->core.members.m[id].can_give_from = sums_unwrap(join.next,
-		    job->core.newest) - join.again;
+		iswitch_note_place(&job->core, &job->core.members.m[id],
+		    &join);
 		/* perhaps another process */
 		if (job->core.members.m[id].loss_detect != NULL)
 			job->core.members.m[id].loss_detect->marked = false;
@@ -1126,7 +1178,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	if (status == CONTROL_NO_ROOM && a->text == NULL)
 		iswitch_put_memory_reason(s, a);
 	iswitch_put_values(s, &job->core,
-	    status == CONTROL_DONE ? id : MEMBERS_NONE, a);
+	    status == CONTROL_DONE ? id : MEMBERS_NONE, join.wants_instance,
+	    a);
 	if (status != CONTROL_DONE)
 		iswitch_release_if_empty(s, job);
 	return true;

@@ -101,6 +101,8 @@ struct iswitch_receiver {
 /* A job as a member of the parent. */
 struct iswitch_parent {
 	bool wanted;			/* a member needs it */
+	bool again;			/* the worker that started the job can
+					 * give the iteration before it */
 	uint64_t wanted_ns;		/* last Join that waited for it */
 	struct membership membership;
 };

@@ -82,6 +82,7 @@ struct control_join {
 					   belong to no round */
 	bool can_multicast;		/* can receive results by multicast */
 	bool in_multicast_group;	/* and does receive them */
+	bool wants_instance;		/* of the job, in the Ack */
 };
 
 /* The body of Regroup: move a worker of cluster `job` to another cluster. */
@@ -109,6 +110,8 @@ struct control_ack {
 	/* of Open too: */
 	uint8_t salt[16];		/* of the tags */
 	uint32_t epoch;			/* of next: auth/tag.h */
+	uint32_t instance;		/* of the job: another number each time
+					   that it starts; 0: unknown */
 	bool groups;			/* results are multicast; if DONE: */
 	uint8_t group[16];		/* IPv6, or mapped IPv4 */
 	uint16_t group_port;
@@ -307,6 +310,7 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->creates_job = (bits & 8) != 0;
 	j->can_multicast = (bits & 16) != 0;
 	j->in_multicast_group = (bits & 32) != 0;
+	j->wants_instance = (bits & 64) != 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
@@ -326,7 +330,8 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	p = bytes_put(p, j->crc, 4);
 	bits = (uint8_t)(j->again | j->repairs << 1 | j->sends_state << 2 |
 			 j->creates_job << 3 | j->can_multicast << 4 |
-			 j->in_multicast_group << 5);
+			 j->in_multicast_group << 5 |
+			 j->wants_instance << 6);
 	if (bits != 0)
 		*p++ = bits;
 	return p;
@@ -427,6 +432,8 @@ control_get_join_result(struct bytes *w, struct control_ack *a)
 		control_get_salt(w, a);
 	if (a->groups)
 		control_get_address(w, a->group, &a->group_port);
+	if ((bits & 128) != 0)
+		a->instance = bytes_u32(w);
 }
 
 /*
@@ -501,18 +508,22 @@ control_put_join_result(uint8_t *p, const struct control_ack *a)
 	const bool done = a->status == CONTROL_DONE;
 	const bool spans = done && a->span != 0, tagged = done && a->tagged;
 	const bool groups = done && a->groups;
+	const bool instance = done && a->instance != 0;
 
 	if (a->whole || a->closed || a->async || a->repairs || spans ||
-	    tagged || groups || a->status == CONTROL_TAKEN ||
+	    tagged || groups || instance || a->status == CONTROL_TAKEN ||
 	    a->text_bytes > 0)
 		*p++ = (uint8_t)(a->whole | a->closed << 1 | a->repairs << 2 |
-		    a->async << 3 | spans << 4 | tagged << 5 | groups << 6);
+		    a->async << 3 | spans << 4 | tagged << 5 | groups << 6 |
+		    instance << 7);
 	if (spans)
 		p = bytes_put(p, a->span, 4);
 	if (tagged)
 		p = control_put_salt(p, a);
 	if (groups)
 		p = control_put_address(p, a->group, a->group_port);
+	if (instance)
+		p = bytes_put(p, a->instance, 4);
 	return a->status != CONTROL_TAKEN ? control_put_text(p, a) :
 	    control_put_address(p, a->holder, a->holder_port);
 }

@@ -132,6 +132,7 @@ local cf = fields(control, {
 	{ "founds", "bool", "Founds the job, or is refused", 8, nil, 8 },
 	{ "can_hear", "bool", "Can hear a group", 8, nil, 16 },
 	{ "hears", "bool", "Hears the group", 8, nil, 32 },
+	{ "wants_instance", "bool", "Asks for the instance of the job", 8, nil, 64 },
 	{ "h", "uint16", "H" },
 	{ "iteration", "uint24", "Seg: iteration" },
 	{ "contributions", "uint16", "Contributions" },
@@ -153,11 +154,13 @@ local cf = fields(control, {
 	{ "spans", "bool", "There are slots for a span of segments", 8, nil, 16 },
 	{ "proven", "bool", "Data has authentication tags", 8, nil, 32 },
 	{ "groups", "bool", "Results come to a group", 8, nil, 64 },
+	{ "has_instance", "bool", "The instance of the job follows", 8, nil, 128 },
 	{ "span", "uint32", "Segments that have slots" },
 	{ "salt", "bytes", "Salt of the tags" },
 	{ "epoch", "uint32", "Epoch of the next iteration" },
 	{ "group_port", "uint16", "Port of the group" },
 	{ "group", "ipv6", "Address of the group" },
+	{ "instance", "uint32", "Instance of the job", base.HEX },
 	{ "mark", "uint32", "Mark, sent or completed so far" },
 	{ "seen", "uint32", "Highest mark seen" },
 	{ "last", "uint24", "Newest index not asked for" },
@@ -504,7 +507,8 @@ local function read_join(r, tree)
 		r.again(cf.gives, 1)
 		r.again(cf.founds, 1)
 		r.again(cf.can_hear, 1)
-		r.add(cf.hears, 1)
+		r.again(cf.hears, 1)
+		r.add(cf.wants_instance, 1)
 	end
 end
 
@@ -587,7 +591,8 @@ local answers = {
 			r.again(cf.async, 1)
 			r.again(cf.spans, 1)
 			r.again(cf.proven, 1)
-			local bits = r.add(cf.groups, 1)
+			r.again(cf.groups, 1)
+			local bits = r.add(cf.has_instance, 1)
 			local function says(bit)
 				return status == 0 and bits and math.floor(bits:uint() / bit) % 2 == 1
 			end
@@ -600,6 +605,9 @@ local answers = {
 			if says(64) then
 				r.add(cf.group_port, 2)
 				r.add(cf.group, 16)
+			end
+			if says(128) then
+				r.add(cf.instance, 4)
 			end
 		end
 		if status ~= 0 and status ~= 11 and r.left() > 0 then

@@ -118,9 +118,8 @@ train_open_machine(struct train_switch *w)
 	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes,
 	    .key = train_key(t), .secret_known = train_key(t) != NULL,
 	    .tagged = t->cf->auth == TAG_AUTH_ALL } };
-	if (train_key(t) != NULL)
-		train_secret(w->sim, t, TRAINING_WORKERS_MAX + 1 +
-		    w->node->index, w->lives, w->conf.place.secret);
+	train_secret(w->sim, t, TRAINING_WORKERS_MAX + 1 + w->node->index,
+	    w->lives, w->conf.place.secret);
 	if (train_is_dlp(t))
 		train_dlp_set_program(w);
 	w->plane = sim_alloc(1, sizeof(*w->plane), "switches");

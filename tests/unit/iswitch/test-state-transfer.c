@@ -316,9 +316,27 @@ test_chunk(void)
 	}
 }
 
+/* Only a snapshot of the sender's present iteration is given twice. */
+static void
+test_snapshot_age(void)
+{
+	const struct transfer_fetch f = { .worker = 1, .count = 1 };
+	struct state_sender d = { .worker = 0 };
+
+	state_sender_receive_fetch(&d, &f, 10, 1);
+	state_sender_set_snapshot(&d, calloc(1, 8), 8, 10, 1);
+	state_sender_receive_fetch(&d, &f, 10, 2);
+	ok(d.has && !d.wanted, "a snapshot of this iteration is sent again");
+	state_sender_receive_fetch(&d, &f, 11, 3);
+	ok(!d.has && d.wanted, "one of the iteration before is not: where a "
+	    "switch above has few slots, no worker can join with it");
+	state_sender_free(&d);
+}
+
 int
 main(void)
 {
+	test_snapshot_age();
 	test_hand();
 	test_heir();
 	test_relay();

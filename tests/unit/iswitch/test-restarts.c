@@ -1,0 +1,304 @@
+/*
+ * A rack after a restart of its parent or of its workers, with few slots:
+ * traces of random runs that hung or sent packets without end.
+ */
+#include "tests/unit/iswitch/rig.h"
+#include "tests/unit/tap.h"
+
+enum { ELEMENTS = 16, SEGS = 4 };
+
+static const struct control_join first = { .type = CONTROL_WORKER,
+	.elements = ELEMENTS, .repairs = true, .sends_state = true };
+
+/* Return the parent's answer to a Join: the job's instance has that number. */
+static struct control_ack
+admit(uint32_t instance)
+{
+	return (struct control_ack){ .action = CONTROL_JOIN, .timeout_s = 10,
+	    .elements = ELEMENTS, .floats = 4, .repairs = true, .span = 2,
+	    .instance = instance };
+}
+
+/* Answer the last message to the parent. */
+static void
+answer(struct control_ack up)
+{
+	struct control c;
+	uint8_t m[256], *p;
+
+	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
+	rig_n = 0;
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	outbox_flush(rig.out);
+}
+
+/* Open a rack with slots for two segments, and one worker. */
+static void
+open_rack(struct control_join j, uint32_t slots)
+{
+	struct job_conf cf = rig_conf(1);
+	struct control_ack a;
+
+	cf.child = true;
+	cf.slots = slots;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	answer(admit(7));
+	rig_join_as(1000, j, &a);
+}
+
+/* Let time pass until the rack sends its parent a Join, and return it. */
+static struct control_join
+await_join(void)
+{
+	struct control_join j = { 0 };
+	struct control c;
+
+	rig_n = 0;
+	for (int k = 0; k < 100; k++) {
+		rig_now += 100000000;
+		iswitch_run_deadlines(&rig, rig_now);
+		outbox_flush(rig.out);
+		if (rig_n > 0 && rig_out[rig_n - 1].to == POST_PARENT &&
+		    control_parse(rig_out[rig_n - 1].bytes,
+		    rig_out[rig_n - 1].len, &c) && c.action == CONTROL_JOIN &&
+		    control_get_join(&c, &j))
+			return j;
+	}
+	return j;
+}
+
+/* Send the parent's result of segment i at t. */
+static void
+send_result(uint32_t t, uint32_t i)
+{
+	uint8_t m[SEG_HEADER_BYTES + 16] = { 0 };
+
+	seg_put(m, t, 2, i);
+	rig_n = 0;
+	iswitch_receive_parent(&rig, 1, SEG_TOS, m, sizeof(m), rig_now);
+	outbox_flush(rig.out);
+}
+
+/* Return the number of posts of a kind since rig_n was cleared. */
+static uint32_t
+count_posts(enum post_to to, uint8_t tos, uint8_t action)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < rig_n; k++)
+		n += rig_out[k].to == to && rig_out[k].tos == tos &&
+		    (tos == SEG_TOS || rig_out[k].bytes[0] == action);
+	return n;
+}
+
+/* Seed 570005181: a challenge of an old Join arrives long after its Ack. */
+static void
+test_old_challenge(void)
+{
+	struct control_join said;
+	uint32_t before;
+
+	open_rack(first, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		rig_segment(0, 0, i, 4, 1);
+		send_result(0, i);
+	}
+	before = (uint32_t)rig_count(JOB_FROM_PARENT);
+	membership_receive_doubtful(&rig.job[0]->parent.membership,
+	    CHANNEL_CLIENT_CHALLENGED, &(struct control){ .xid = 1 }, rig_now);
+	said = await_join();
+	ok(said.wants_instance && said.elements == ELEMENTS,
+	    "a rack asks its parent which instance of the job it has");
+	answer(admit(7));
+	rig_segment(0, 0, 1, 4, 1);
+	send_result(0, 1);
+	ok(before == 2 && rig_count(JOB_DUPLICATE) == 1 &&
+	    rig_count(JOB_PARENT_OLD) == 1,
+	    "a rack that was challenged keeps its sums if the parent still has "
+	    "the same instance of the job");
+	await_join();
+	answer(admit(8));
+	send_result(0, 0);
+	ok(rig_count(JOB_PARENT_OLD) == 1,
+	    "it begins the iteration again if the parent has another one");
+	rigged_close(&rig_plane);
+}
+
+/* Seeds 124541, 188544: results of the parent's earlier instance are late. */
+static void
+test_late_results(void)
+{
+	open_rack(first, 3);
+	rig_segment(0, 0, 0, 4, 1);
+	send_result(0, 2);
+	ok(rig_count(JOB_PARENT_OLD) == 1 &&
+	    count_posts(POST_GROUP, SEG_TOS, 0) == 0,
+	    "with few slots a rack drops the result of a segment that may not "
+	    "begin yet");
+	send_result(0, 0);
+	ok(count_posts(POST_GROUP, SEG_TOS, 0) == 1,
+	    "and passes on the result that is due");
+	rigged_close(&rig_plane);
+}
+
+/* Answer the last Probe to the parent: it lacks the segments in `bits`. */
+static void
+send_state(uint8_t bits)
+{
+	uint8_t m[CONTROL_MAX_BYTES], *p;
+	const struct repair_state st = { .iteration = 0, .seen = 1,
+	    .lacks = { .bits = &bits, .bytes = 1 } };
+	struct control c = { 0 };
+
+	for (uint32_t k = 0; k < rig_n; k++) {
+		if (rig_out[k].to == POST_PARENT &&
+		    rig_out[k].tos == CONTROL_TOS)
+			control_parse(rig_out[k].bytes, rig_out[k].len, &c);
+	}
+	p = repair_put_state(control_put(m, CONTROL_ACK, 1, c.xid), &st);
+	rig_n = 0;
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	outbox_flush(rig.out);
+}
+
+/* A late result was believed, but the parent lacks its segment. */
+static void
+test_believed_result(uint32_t slots)
+{
+	open_rack(first, slots);
+	send_result(0, 0);
+	rig_segment(0, 0, 1, 4, 1);
+	rig_n = 0;
+	rig_now += 1000000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	send_state(1);
+	ok(count_posts(POST_ONE, CONTROL_TOS, CONTROL_HELP) == 1,
+	    "a rack asks for a segment again whose result it has but never "
+	    "sent, if its parent lacks it (%s)", slots > 0 ? "few slots" :
+	    "whole vectors");
+	rig_segment(0, 0, 0, 4, 1);
+	ok(count_posts(POST_PARENT, SEG_TOS, 0) == 1, "and sends its sum up");
+	rigged_close(&rig_plane);
+}
+
+/* The parent restarts; a worker of the rack only knows Help. */
+static void
+test_help_alone(void)
+{
+	struct control_join j = first;
+
+	j.repairs = false;
+	open_rack(j, 3);
+	rig_segment(0, 0, 0, 4, 1);
+	send_result(0, 0);
+	await_join();
+	answer(admit(8));
+	ok(rig.job[0]->core.members.present == 0,
+	    "with few slots a worker that only knows Help has to join again "
+	    "when the parent has another instance of the job");
+	open_rack(first, 3);
+	rig_segment(0, 0, 0, 4, 1);
+	send_result(0, 0);
+	await_join();
+	answer(admit(8));
+	ok(rig.job[0]->core.members.present == 1, "one that repairs stays");
+	rigged_close(&rig_plane);
+}
+
+/* Seed 81002091: a rack goes back, and the parent no longer has the results. */
+static void
+test_rack_goes_back(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_join j = { .type = CONTROL_SWITCH, .elements = ELEMENTS,
+	    .repairs = true, .sends_state = true, .next = 0 };
+	struct control_ack a;
+
+	cf.slots = 3;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	j.worker = 1;
+	rig_join_as(1001, j, &a);
+	for (uint32_t i = 0; i < SEGS; i++)
+		for (uint32_t w = 0; w < 2; w++)
+			rig_segment(w, 0, i, 4, 1);
+	rig_segment(0, 1, 0, 4, 1);
+	j.next = 1;
+	j.again = true;
+	rig_join_as(1001, j, &a);
+	ok(rig_join_as(1000, (struct control_join){ .type = CONTROL_SWITCH,
+	    .elements = ELEMENTS, .repairs = true, .sends_state = true,
+	    .next = 1, .again = true }, &a) == CONTROL_DONE &&
+	    rig.job[0]->core.members.present == 2,
+	    "racks that stand at the same iteration stay members");
+	j.next = 0;
+	j.again = false;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 0 &&
+	    rig.job[0]->core.members.present == 1,
+	    "a rack that goes back to results that have no slot makes the job "
+	    "begin again there");
+	rigged_close(&rig_plane);
+}
+
+/* Open a rack for a worker at iteration 6; return the rack's Join. */
+static struct control_join
+open_rack_at_6(bool again)
+{
+	struct control_join j = first, said = { 0 };
+	struct control_ack a, up = admit(7);
+	struct job_conf cf = rig_conf(2);
+	struct control c;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	j.next = up.next = 6;
+	j.again = again;
+	up.span = 0;
+	rig_join_as(1000, j, &a);
+	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
+	control_get_join(&c, &said);
+	answer(up);
+	rig_join_as(1000, j, &a);
+	return said;
+}
+
+/* Seed 82010364: a worker of a rack is behind what the parent began with. */
+static void
+test_behind_parent(void)
+{
+	struct control_join j = first;
+	struct control_ack a;
+
+	ok(!open_rack_at_6(false).again && rig.job[0]->core.members.present ==
+	    1, "a rack does not promise an iteration that its first worker "
+	    "cannot give");
+	rigged_close(&rig_plane);
+	ok(open_rack_at_6(true).again, "but one that it can");
+	j.worker = 1;
+	j.next = 5;
+	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED,
+	    "a worker is refused that lacks results with which the parent "
+	    "began: it fetches a state");
+	j.sends_state = false;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 5,
+	    "one that cannot fetch takes the rack back");
+	rigged_close(&rig_plane);
+}
+
+int
+main(void)
+{
+	test_old_challenge();
+	test_late_results();
+	test_believed_result(3);
+	test_believed_result(0);
+	test_help_alone();
+	test_rack_goes_back();
+	test_behind_parent();
+	return tap_end();
+}
