@@ -71,14 +71,15 @@ ask_refused(const struct ask *a, const struct control_ack *k)
 		ask_warn(a, k->action, "refused: unknown status %u",
 		    k->status);
 	else if (k->action == CONTROL_JOIN && k->status == CONTROL_BAD_VALUE)
-		ask_warn(a, k->action, "refused: %s: the job sums %s, %"
-		    PRIu32 " elements, %u floats a segment",
+		ask_warn(a, k->action, "refused: %s: the job sums %s, with "
+		    "vectors of %" PRIu32 " elements and %u floats in a "
+		    "segment",
 		    control_status_text(k->status), k->async ?
 		    "asynchronously" : "synchronously", k->elements,
 		    k->floats);
 	else if (k->action == CONTROL_SETH && k->status == CONTROL_BAD_VALUE)
-		ask_warn(a, k->action, "refused: %s: H is at most 4096, and at "
-		    "least 2 N + 1 of trimmed:N",
+		ask_warn(a, k->action, "refused: %s: H must be at most 4096, "
+		    "and at least 2 N + 1 with --reduce trimmed:N",
 		    control_status_text(k->status));
 	else
 		ask_warn(a, k->action, "refused: %s",
@@ -223,15 +224,17 @@ warn_no_answer(const struct ask *a, const struct question *q)
 	if (q->other_key)
 		snprintf(why, sizeof(why), "; it has another key");
 	else if (q->untagged > 0)
-		snprintf(why, sizeof(why), "; %" PRIu64 " came without %s",
-		    q->untagged, a->channel.key == NULL ? "our pass" :
-		    "the seal of our key");
+		snprintf(why, sizeof(why), "; %" PRIu64 " answers arrived "
+		    "without %s",
+		    q->untagged, a->channel.key == NULL ? "the cookie of this "
+		    "request" :
+		    "a MAC of our key");
 	else if (q->send_errno != 0)
 		snprintf(why, sizeof(why), "; cannot send: %s",
 		    strerror(q->send_errno));
 	else if (a->u.unreachable > 0)
-		snprintf(why, sizeof(why), "; nobody listens there");
-	ask_warn(a, q->action, "no answer within %s, asked %d times%s",
+		snprintf(why, sizeof(why), "; no program listens there");
+	ask_warn(a, q->action, "no answer within %s to %d requests%s",
 	    print_time(a->cf->give_up_ns, all), ASK_TRIES, why);
 }
 

@@ -35,19 +35,21 @@ print_words(const struct ask_answer *w)
 		    PRIu32 " floats\n", w->seg.iteration, w->seg.index,
 		    w->seg.contributions, w->seg.n);
 	else if (w->kind == ASK_HELP)
-		printf("%" PRIu32 ":%" PRIu32 ": not complete, and asked of "
-		    "those who owe it\n", w->seg.iteration, w->seg.index);
+		printf("%" PRIu32 ":%" PRIu32 ": not complete; the switch has "
+		    "requested the missing contributions\n", w->seg.iteration,
+		    w->seg.index);
 	else if (k->action == CONTROL_JOIN)
-		printf("member %u of %u, h %u, next iteration %" PRIu32 ", %"
-		    PRIu32 " elements, %u floats a segment, out after %u s "
-		    "of silence\n", k->member, k->members, k->h, k->next,
+		printf("member %u of %u, h %u, next iteration %" PRIu32 ", "
+		    "%" PRIu32 " elements, %u floats in a segment, removed "
+		    "after %u s of silence\n", k->member, k->members, k->h,
+		    k->next,
 		    k->elements, k->floats, k->timeout_s);
 	else if (k->action == CONTROL_SETH)
 		printf("h was %u\n", k->h);
 	else if (k->action == CONTROL_FBCAST)
 		printf("%u contributions\n", k->contributions);
 	else if (k->action == CONTROL_HELP)
-		puts("asked for, and nothing came yet");
+		puts("requested; nothing has arrived yet");
 }
 
 /* Print the fields of an Ack as the rest of a JSON object. */

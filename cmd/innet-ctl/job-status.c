@@ -66,7 +66,7 @@ print_departed(FILE *f, const cJSON *gone, int h, int have)
 {
 	const cJSON *m, *last = NULL;
 
-	fprintf(f, "stands still: %d needed, %d left", h, have);
+	fprintf(f, "stalled: %d members needed, %d left", h, have);
 	cJSON_ArrayForEach(m, gone) {
 		if (last == NULL || get_number(m, "gone_ms") < get_number(last,
 		    "gone_ms"))
@@ -77,7 +77,7 @@ print_departed(FILE *f, const cJSON *gone, int h, int have)
 	fputs("; ", f);
 	print_member(f, last);
 	fprintf(f, " %s %.1f s ago", cJSON_IsTrue(values_get(last,
-	    "evicted")) ? "was put out" : "left", get_number(last, "gone_ms") /
+	    "evicted")) ? "was removed" : "left", get_number(last, "gone_ms") /
 	    1000);
 }
 
@@ -88,7 +88,7 @@ print_members(FILE *f, const cJSON *members, int have)
 	const cJSON *owes = find_debtor(members);
 
 	if (owes != NULL && get_number(owes, "last_heard_ms") > SILENT_MS) {
-		fputs("waits for ", f);
+		fputs("waiting for ", f);
 		print_member(f, owes);
 		fprintf(f, ", last heard %.1f s ago", get_number(owes,
 		    "last_heard_ms") / 1000);
@@ -96,7 +96,8 @@ print_members(FILE *f, const cJSON *members, int have)
 	}
 	fprintf(f, "%d member%s, ", have, have == 1 ? "" : "s");
 	if (silent == NULL) {
-		fprintf(f, "heard within %d s", SILENT_MS / 1000);
+		fprintf(f, "%sheard within %d s", have == 1 ? "" : "all ",
+		    SILENT_MS / 1000);
 		return;
 	}
 	print_member(f, silent);
@@ -114,9 +115,10 @@ job_status_print(FILE *f, const cJSON *j)
 	const int h = needed > 0 && needed <= UINT16_MAX ? (int)needed : 0;
 
 	if (cJSON_IsTrue(values_get(j, "halted")))
-		fputs("halted, until innet-ctl resume", f);
+		fputs("halted; innet-ctl resume continues it", f);
 	else if (cJSON_IsFalse(values_get(j, "open")))
-		fprintf(f, "waits for members: %d of %d have joined", have, h);
+		fprintf(f, "waiting for members: %d of %d have joined", have,
+		    h);
 	else if (have < h)
 		print_departed(f, gone, h, have);
 	else if (have == 0)

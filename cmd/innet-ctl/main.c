@@ -236,7 +236,7 @@ parse_worker(const char *s, uint16_t *cluster, uint32_t *worker)
 	const char *why;
 
 	if (len >= sizeof(left))
-		return "cluster too long";
+		return "the number of the cluster is too long";
 	memcpy(left, s, len);
 	left[len] = '\0';
 	why = num_u64(left, 0, UINT16_MAX, &c);
@@ -294,9 +294,10 @@ parse_words(struct ctl_options *options, char *word[], int words)
 	opt_check("address", word[0], addr_parse(word[0], "46638",
 	    &options->ask.to));
 	if (addr_port(&options->ask.to) == 0)
-		errx(2, "%s: port 0 is nobody's", word[0]);
+		errx(2, "%s: port 0 is not valid", word[0]);
 	if (words == 1)
-		misuse("what to do with %s is missing", word[0]);
+		misuse("a verb after %s is missing, such as jobs or stats",
+		    word[0]);
 	for (int i = 0; i < VERBS; i++)
 		names[i] = verbs[i].name;
 	v = &verbs[opt_word("verb", word[1], names)];
@@ -331,21 +332,21 @@ check_use(const struct ctl_options *options, const struct verb *v,
 
 		if ((used >> (o - opts) & 1) != 0 && only != NULL &&
 		    strcmp(only, v->name) != 0)
-			misuse("--%s is for %s", o->name, only);
+			misuse("--%s is only for %s", o->name, only);
 	}
 	if (options->verbose && v->action != CONTROL_STATS &&
 	    v->run != watch_run)
-		misuse("--verbose is for stats and watch");
+		misuse("--verbose is only for stats and watch");
 	if (options->has_job && (v->action == CONTROL_JOBS || v->action ==
 	    CONTROL_REGROUP))
-		misuse("--job is not for %s", v->name);
+		misuse("--job does not go with %s", v->name);
 	if (options->json && options->prometheus)
-		misuse("--json and --prometheus are two formats");
+		misuse("give --json or --prometheus, not both");
 	if (options->action == CONTROL_JOIN && options->join.elements == 0)
 		misuse("join needs --vector");
 	if (options->ask.bound && options->ask.from.sa.sa_family !=
 	    options->ask.to.sa.sa_family)
-		errx(2, "--bind: not of the family of the other address");
+		errx(2, "--bind and HOST:PORT must both be IPv4 or both IPv6");
 }
 
 static const struct verb *

@@ -30,12 +30,14 @@ ask_page(struct ask *a, uint8_t action, enum control_scope scope,
 		return FAILED;
 	}
 	if (k->page != page || k->pages == 0) {
-		ask_warn(a, action, "asked for page %u, got page %u of %u",
+		ask_warn(a, action, "asked for page %u of the answer, but got "
+		    "page %u of %u",
 		    page, k->page, k->pages);
 		return FAILED;
 	}
 	if (k->text_bytes > CONTROL_PAGE_BYTES) {
-		ask_warn(a, action, "page %u has %zu bytes, more than %d",
+		ask_warn(a, action, "page %u of the answer has %zu bytes, more "
+		    "than %d",
 		    page, k->text_bytes, CONTROL_PAGE_BYTES);
 		return FAILED;
 	}
@@ -61,7 +63,7 @@ get_pages(struct ask *a, uint8_t action, enum control_scope scope, char **text,
 			free(*text);
 			*text = malloc((size_t)pages * CONTROL_PAGE_BYTES + 1);
 			if (*text == NULL)
-				err(1, "%u pages", pages);
+				err(1, "cannot hold %u pages", pages);
 		}
 		if (k.pages != pages)
 			return CHANGED;
@@ -127,10 +129,11 @@ paged_get(struct paged *p, struct ask *a, uint8_t action,
 			return true;
 	}
 	if (r == CHANGED)
-		ask_warn(a, action, "the pages changed while they were read, "
-		    "%d times", ROUNDS);
+		ask_warn(a, action, "the answer changed while its pages were "
+		    "read, %d times", ROUNDS);
 	else if (r == WHOLE)
-		ask_warn(a, action, "%zu bytes that are no JSON object", len);
+		ask_warn(a, action, "the answer, of %zu bytes, is not a JSON "
+		    "object", len);
 	paged_free(p);
 	return false;
 }

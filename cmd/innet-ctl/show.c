@@ -140,7 +140,7 @@ add_gone(struct columns *t, const cJSON *m)
 
 	add_member(t, m);
 	columns_add(t, "%s %.1f s ago", cJSON_IsTrue(values_get(m,
-	    "evicted")) ? "put out" : "left", cJSON_IsNumber(ms) &&
+	    "evicted")) ? "removed" : "left", cJSON_IsNumber(ms) &&
 	    isfinite(ms->valuedouble) ? ms->valuedouble / 1000 : 0);
 }
 

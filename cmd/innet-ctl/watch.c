@@ -33,7 +33,7 @@ get_printable(struct paged *p, struct ask *a, uint8_t action,
 	why = show_lacks(action, p->root);
 	if (why == NULL)
 		return true;
-	ask_warn(a, action, "the answer has %s", why);
+	ask_warn(a, action, "the answer is not usable: it has %s", why);
 	paged_free(p);
 	return false;
 }
@@ -60,7 +60,7 @@ job_numbers(struct ask *a, const cJSON *jobs, uint16_t *job)
 			continue;
 		if (n == PROMETHEUS_JOBS_MAX) {
 			ask_warn(a, CONTROL_JOBS, "only the first %zu of %d "
-			    "are shown", n, cJSON_GetArraySize(list));
+			    "jobs are shown", n, cJSON_GetArraySize(list));
 			break;
 		}
 		job[n++] = (uint16_t)number->valuedouble;

@@ -94,7 +94,8 @@ parse(int argc, char *argv[])
 	if (cf.synthetic > 0)
 		opt_done(&tool, argc, argv);
 	else if (optind == argc)
-		errx(2, "a command is needed, or --synthetic");
+		errx(2, "a command is missing; give one after --, or "
+		    "--synthetic");
 	if (cf.check && cf.synthetic == 0)
 		errx(2, "--check needs --synthetic");
 	files_done(&files);

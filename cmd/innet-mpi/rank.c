@@ -81,8 +81,8 @@ begin_mpi_call(const struct rank *r, const char *what)
 	if (us == 0)
 		it.it_value.tv_usec = 1;
 	snprintf(timeout_text, sizeof(timeout_text),
-	    "innet-mpi: rank %d: %s after "
-	    "%.1f s, with %" PRIu64 " sums had\n",
+	    "innet-mpi: rank %d: %s after %.1f s; it has received %" PRIu64 " "
+	    "sums\n",
 	    r->me, what, (double)r->cf->give_up_ns / 1e9, r->given);
 	timeout_bytes = strlen(timeout_text);
 	in_mpi_call = 1;
@@ -175,7 +175,7 @@ check_end(struct rank *r)
 	const bool cut = child_report_truncation(&r->child);
 
 	if (!cut && !r->order.hello)
-		warnx("rank %d: %s: ended without a hello", r->me,
+		warnx("rank %d: %s: ended before it sent a hello", r->me,
 		    r->child.name);
 	if (cut || !r->order.hello)
 		set_failed(r);
@@ -257,18 +257,20 @@ agree_on_start(struct rank *r)
 	    (int64_t)r->first, -(int64_t)r->first };
 	int64_t most[ALL];
 
-	begin_mpi_call(r, "other ranks have not begun");
+	begin_mpi_call(r, "the other ranks have not started");
 	MPI_Allreduce(mine, most, ALL, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
 	end_mpi_call();
 	if (most[FAILS] > 0 || most[OVER] > 0) {
 		end_with_others(r, most[FAILS] > 0);
 	} else if (most[N] != -most[NOT_N]) {
-		warnx("rank %d: a vector of %" PRIu32 " elements; ranks have "
-		    "from %" PRId64 " to %" PRId64, r->me, r->elements,
+		warnx("rank %d: its vector has %" PRIu32 " elements, but those "
+		    "of the ranks have %" PRId64 " to %" PRId64 "; give all "
+		    "ranks the same vector", r->me, r->elements,
 		    -most[NOT_N], most[N]);
 		set_failed(r);
 	} else if (most[CRC] != -most[NOT_CRC]) {
-		warnx("rank %d: the ranks begin with different weights",
+		warnx("rank %d: the ranks begin with different weights; give "
+		    "all of them the same seed",
 		    r->me);
 		set_failed(r);
 	} else if (most[FIRST] != -most[NOT_FIRST]) {
@@ -290,7 +292,8 @@ allocate_vectors(struct rank *r)
 	r->mine = calloc(n, sizeof(*r->mine));
 	r->sum = calloc(n, sizeof(*r->sum));
 	if (r->mine == NULL || r->sum == NULL)
-		err(1, "vectors of %" PRIu32 " elements", r->elements);
+		err(1, "cannot hold vectors of %" PRIu32 " elements",
+		    r->elements);
 	if (r->cf->synthetic > 0)
 		return;
 	len = snprintf(text, sizeof(text), "{\"version\":1,\"worker\":%d,"
@@ -373,7 +376,7 @@ sum_gradients(struct rank *r)
 
 	mark[GOING] = have;
 	mark[FAILED] = r->failed;
-	begin_mpi_call(r, "no sum");
+	begin_mpi_call(r, "no sum has arrived");
 	MPI_Allreduce(r->mine, r->sum, (int)r->elements + MARKS, MPI_FLOAT,
 	    MPI_SUM, MPI_COMM_WORLD);
 	end_mpi_call();
@@ -445,10 +448,11 @@ rank_run(const struct rank_conf *cf)
 	end_child(&r);
 	if (cf->progress && r.me == 0)
 		progress_clear();
-	begin_mpi_call(&r, "other ranks have not ended");
+	begin_mpi_call(&r, "the other ranks have not ended");
 	MPI_Finalize();
 	end_mpi_call();
-	if (!cf->quiet || cf->json != NULL)
+	/* The reason for a failure comes last, so no summary follows it. */
+	if (cf->json != NULL || (!cf->quiet && !r.failed))
 		print_summary(&r);
 	r.failed |= cf->json != NULL && files_flush(cf->json) != 0;
 	durations_free(&r.rounds);

@@ -104,7 +104,7 @@ parse(struct conf *cf, int argc, char *argv[])
 		    NULL ? "save" : cf->load != NULL ? "load" : "save-every",
 		    o->plane.program->name);
 	if (every && cf->save == NULL)
-		errx(2, "--save-every goes with --save");
+		errx(2, "--save-every needs --save");
 	files_out(&o->files, "--save", cf->save);
 	if (cf->save == NULL || cf->load == NULL || strcmp(cf->save,
 	    cf->load) != 0)

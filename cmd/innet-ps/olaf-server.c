@@ -225,9 +225,9 @@ answer_mismatch(struct server *s, const struct update *u,
 
 	if (!s->told_cut)
 		snprintf(s->trouble, sizeof(s->trouble), "%s: cluster %u: "
-		    "worker %" PRIu32 " has %" PRIu32 " elements, %" PRIu32
-		    " a packet, and the cluster %" PRIu32 ", %" PRIu32
-		    " a packet",
+		    "vectors of worker %" PRIu32 " have %" PRIu32 " elements, "
+		    "%" PRIu32 " in a packet, but those of the cluster have "
+		    "%" PRIu32 ", %" PRIu32 " in a packet",
 		    addr_print(from, name), u->cluster, u->worker,
 		    u->elements, u->n, c->elements, c->n);
 	s->told_cut = true;
@@ -247,9 +247,10 @@ report_nonfinite(struct server *s, const struct update *u,
 {
 	char name[ADDR_NAME_BYTES];
 
-	snprintf(s->trouble, sizeof(s->trouble), "%s: cluster %u: worker %"
-	    PRIu32 ": update %" PRIu32 " would make a weight non-finite; "
-	    "refused", addr_print(from, name), u->cluster, u->worker,
+	snprintf(s->trouble, sizeof(s->trouble), "%s: cluster %u: worker "
+	    "%" PRIu32 ": update %" PRIu32 " was refused, because a weight "
+	    "would no longer be finite", addr_print(from, name), u->cluster,
+	    u->worker,
 	    u->sequence);
 }
 
@@ -300,8 +301,9 @@ has_room(struct server *s, const struct update *u, uint64_t need)
 	if (limit == 0 || s->memory_bytes + routes + need <= limit)
 		return true;
 	if (!s->told_memory)
-		snprintf(s->trouble, sizeof(s->trouble), "cluster %u: %"
-		    PRIu32 " elements need %.1f MB more; raise --memory",
+		snprintf(s->trouble, sizeof(s->trouble), "cluster %u: a vector "
+		    "of %" PRIu32 " elements needs %.1f MB more memory; raise "
+		    "--memory",
 		    u->cluster, u->elements, (double)need / 1e6);
 	s->told_memory = true;
 	return false;

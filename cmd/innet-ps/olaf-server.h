@@ -47,7 +47,7 @@ struct server {
 	struct handshake_server handshakes;	/* senders of tagged data */
 	uint64_t memory_bytes;		/* used by vectors */
 	uint64_t n[SERVER_COUNTS];
-	char trouble[160];		/* to be reported; empty: none */
+	char trouble[240];		/* to be reported; empty: none */
 	bool told_memory, told_cut;	/* was that reported before? */
 };
 

@@ -58,8 +58,8 @@ sums_settle(void *conf, struct program_place *place)
 	const char *why;
 
 	if (job->async && cf->reduce != NULL)
-		return "--reduce does not go with --async, where each vector "
-		    "is answered alone";
+		return "--reduce does not go with --async, where the server "
+		    "answers each vector alone";
 	job->whole = !job->async;
 	job->server = job->async;
 	if (job->whole && job->reduce.kind == REDUCE_SUM) {

@@ -25,7 +25,7 @@ parse_cluster(const uint8_t *p, size_t left, struct server_rule *clusters,
 	uint32_t elements, n;
 	size_t need;
 
-	*why = "ends within a cluster";
+	*why = "is cut short within a cluster";
 	if (left < HEAD_BYTES)
 		return 0;
 	c = &clusters[stream_get_le(p, 2)];
@@ -33,7 +33,7 @@ parse_cluster(const uint8_t *p, size_t left, struct server_rule *clusters,
 	n = (uint32_t)stream_get_le(p + 8, 4);
 	if (elements == 0 || n == 0 || n > elements ||
 	    elements > STREAM_ELEMENTS_MAX || c->w != NULL) {
-		*why = c->w != NULL ? "has a cluster twice" :
+		*why = c->w != NULL ? "has the same cluster twice" :
 		    "has a vector of impossible size";
 		return 0;
 	}
@@ -43,7 +43,7 @@ parse_cluster(const uint8_t *p, size_t left, struct server_rule *clusters,
 	if (left < need)
 		return 0;
 	if (!server_rule_init(c, elements, n)) {
-		*why = "needs more memory than there is";
+		*why = "needs more memory than the system has";
 		return 0;
 	}
 	p += HEAD_BYTES;
@@ -72,7 +72,7 @@ store_parse(const uint8_t *p, size_t len, struct server_rule *clusters)
 	size_t at = sizeof(magic), took;
 
 	if (len < sizeof(magic) + 4 || memcmp(p, magic, sizeof(magic)) != 0)
-		return "is not a file of innet-ps";
+		return "is not a file that innet-ps --save wrote";
 	len -= 4;
 	if (crc32c(0, p, len) != stream_get_le(p + len, 4))
 		return "is damaged: its CRC is wrong";
@@ -162,6 +162,6 @@ store_save(const char *path, const struct server_rule *clusters)
 	w.bad |= fclose(w.f) == EOF;
 	if (atomic_file_close(&w.file, !w.bad) == 0)
 		return 0;
-	warn("%s: not saved", path);
+	warn("%s: cannot save the weights", path);
 	return 1;
 }

@@ -77,7 +77,7 @@ parse_trace(int ch, struct conf *cf)
 	switch (ch) {
 	case 'r':
 		if (cf->ins == CONF_READ_MAX)
-			errx(2, "more than %d files to read", CONF_READ_MAX);
+			errx(2, "-r: more than %d captures", CONF_READ_MAX);
 		cf->in[cf->ins++] = optarg;
 		break;
 	case 'c':
@@ -105,7 +105,7 @@ parse_interface(const char *option, const char *s, size_t bytes,
     char name[IF_NAMESIZE])
 {
 	if (bytes == 0 || bytes >= IF_NAMESIZE)
-		errx(2, "--%s: '%.*s' is no name of an interface", option,
+		errx(2, "--%s: '%.*s' is not the name of an interface", option,
 		    (int)bytes, s);
 	memcpy(name, s, bytes);
 	name[bytes] = '\0';
@@ -146,7 +146,8 @@ parse_interfaces(struct inpath_conf *cf, const char *arg)
 	parse_interface("interfaces", arg, strcspn(arg, ","), first);
 	parse_ports(cf, "interfaces", arg);
 	if (cf->onlys == 0 || cf->onlys == INPATH_PORTS)
-		errx(2, "--interfaces: it takes 2 to %d of them", INPATH_PORTS);
+		errx(2, "--interfaces: give 2 to %d interfaces, as in "
+		    "eth1,eth2", INPATH_PORTS);
 	memcpy(cf->only[cf->onlys++], first, sizeof(first));
 	cf->where = arg;
 	cf->wire = true;
@@ -160,9 +161,10 @@ parse_port_rate(struct inpath_conf *cf, const char *arg)
 	struct inpath_rate *r = &cf->rate[cf->rates];
 
 	if (cf->rates == INPATH_PORTS)
-		errx(2, "--port-rate: more than %d of them", INPATH_PORTS);
+		errx(2, "--port-rate: given more than %d times", INPATH_PORTS);
 	if (arg[n] == '\0')
-		errx(2, "invalid port rate '%s': not PORT=RATE", arg);
+		errx(2, "invalid port rate '%s': not PORT=RATE, as in "
+		    "eth1=20Mbit", arg);
 	parse_interface("port-rate", arg, n, r->port);
 	opt_check("port rate", arg, num_rate(arg + n + 1, 1, PORTS_RATE_MAX,
 	    &r->bps));
@@ -214,14 +216,15 @@ check_path(struct conf *cf)
 	if ((cf->inpath.rates > 0 || cf->inpath.taps != NULL ||
 	    cf->inpath.backend || cf->multicast != NULL) &&
 	    cf->inpath.where == NULL)
-		errx(2, "--%s goes with --bridge or --interfaces",
+		errx(2, "--%s needs --bridge or --interfaces",
 		    cf->inpath.rates > 0 ? "port-rate" :
 		    cf->inpath.taps != NULL ? "taps" :
 		    cf->inpath.backend ? "backend" : "multicast");
 	if (cf->inpath.wire && cf->inpath.kind != NULL &&
 	    cf->inpath.kind != &netport_packet)
-		errx(2, "--backend %s goes with --bridge, whose ports take "
-		    "in what is for others", cf->inpath.kind->name);
+		errx(2, "--backend %s needs --bridge, because an interface "
+		    "outside a bridge drops frames for other hosts",
+		    cf->inpath.kind->name);
 	if (cf->inpath.where == NULL && cf->regular &&
 	    cf->trace_option == NULL)
 		cf->trace_option = "--regular";
@@ -229,30 +232,31 @@ check_path(struct conf *cf)
 		return;
 	cf->inpath.every = plane_options_given(o, PLANE_RATE);
 	if (cf->trace_option != NULL)
-		errx(2, "--%s does not go with %s, of traces",
+		errx(2, "--%s does not go with %s, which needs captures",
 		    cf->inpath.wire ? "interfaces" : "bridge",
 		    cf->trace_option);
 	if (o->plane.ports.rules > 0)
-		errx(2, "--port does not go with --bridge, where a port is an "
-		    "interface: --port-rate");
+		errx(2, "--port does not go with --bridge or --interfaces; use "
+		    "--port-rate, which names a port by its interface");
 	if (o->propagation_ns > 0 || o->impair.delay_ns > 0)
-		errx(2, "a delay does not go with --bridge: links are real");
+		errx(2, "--propagation and a delay in --impair do not go with "
+		    "--bridge or --interfaces, where links are real");
 	o->plane.place.in_path = true;
 	o->plane.ports.shaped = cf->inpath.rates > 0;
 	if (cf->inpath.wire && !o->plane.program->bypasses_queues)
-		errx(2, "--interfaces does not go with --program %s: workers "
-		    "need an address, which a bridge has",
+		errx(2, "--interfaces does not go with --program %s, whose "
+		    "workers need the address of a bridge; use --bridge",
 		    o->plane.program->name);
 	if (cf->inpath.wire && o->plane.regular_queued)
-		errx(2, "--regular queued goes with --bridge, not with "
-		    "--interfaces");
+		errx(2, "--regular queued does not go with --interfaces; use "
+		    "--bridge");
 	if (o->listen == NULL && !cf->inpath.wire)
 		o->listen = inpath_bridge_address(cf->inpath.where, address);
 	if (o->listen == NULL && o->plane.program->bypasses_queues)
 		o->listen = "127.0.0.1";
 	if (o->listen == NULL)
-		errx(1, "%s has no address: program %s needs one, which its "
-		    "workers send to", cf->inpath.where,
+		errx(1, "%s has no address, which the workers of program %s "
+		    "need; give it one, or use --listen", cf->inpath.where,
 		    o->plane.program->name);
 }
 
@@ -278,18 +282,18 @@ check_group(struct conf *cf)
 	if (cf->multicast == NULL)
 		return;
 	if (o->plane.program->multicast_group == NULL)
-		errx(2, "--multicast does not go with --program %s, whose "
-		    "results go to one host each", o->plane.program->name);
+		errx(2, "--multicast does not go with --program %s, which "
+		    "sends each result to one host", o->plane.program->name);
 	snprintf(port, sizeof(port), "%u",
 	    o->plane.program->default_port(o->settings));
 	opt_check("group", cf->multicast, addr_parse(cf->multicast, port,
 	    group));
 	if (!addr_is_group(group) || addr_port(group) == 0)
-		errx(2, "invalid group '%s': not an address of multicast, as "
-		    "239.1.2.3[:PORT]", cf->multicast);
+		errx(2, "invalid group '%s': not a multicast address, such as "
+		    "239.1.2.3 or 239.1.2.3:PORT", cf->multicast);
 	if (group->sa.sa_family != o->listen_at.sa.sa_family)
-		errx(2, "--multicast %s: the switch's own address is of "
-		    "another family", cf->multicast);
+		errx(2, "--multicast %s: the group and the address of the "
+		    "switch must both be IPv4 or both IPv6", cf->multicast);
 }
 
 /* Check what options.h does not check. */
@@ -299,16 +303,15 @@ check_combinations(const struct conf *cf)
 	const struct plane_options *o = &cf->o;
 
 	if (cf->departures != NULL && o->plane.regular_queued)
-		errx(2, "--departures goes with innet's own packets alone in "
-		    "the queue");
+		errx(2, "--departures does not go with --regular queued");
 	if (cf->departures != NULL && is_given(o, "format", "bare"))
-		errx(2, "--departures does not go with --format bare: such "
-		    "packets have no number to be found by");
+		errx(2, "--departures does not go with --format bare, whose "
+		    "packets have no number");
 	if (o->plane.regular_queued && (cf->inpath.where == NULL ?
 	    !ports_can_queue(&o->plane.ports) : !cf->inpath.every &&
 	    cf->inpath.rates == 0))
-		errx(2, "--regular queued goes with --rate: without one "
-		    "nothing waits");
+		errx(2, "--regular queued needs --rate: without a rate no "
+		    "packet waits");
 }
 
 void

@@ -80,7 +80,8 @@ offline_run(struct conf *cf)
 		pcapio_close_in(&in[i]);
 	if (cf->departures != NULL)
 		pcapio_close_in(&departures);
-	if (!cf->o.quiet || cf->o.json)
+	/* The reason for a failure comes last, so no summary follows it. */
+	if (cf->o.json || (!cf->o.quiet && rc == 0))
 		print_summary(cf, &pl, &t);
 	if (cf->o.json)
 		rc |= files_flush(cf->o.json_to);

@@ -80,7 +80,7 @@ read_offset(struct json_reader *r, const cJSON *v, struct spec_cluster *c)
 	    !json_reader_value(r, &time, to, &c->offset_hi_ns))
 		return false;
 	return c->offset_lo_ns <= c->offset_hi_ns ||
-	    json_reader_fail(r, "begins after its end");
+	    json_reader_fail(r, "the first number is above the last");
 }
 
 static bool
@@ -235,6 +235,6 @@ objective_read(const char *text, struct objective *o)
 		return "not fair<=SHARE, fair<=TIME, peak<=TIME or no-loss";
 	o->kind = OBJECTIVE_PEAK;
 	if (strspn(text + 6, "0123456789.") == strlen(text + 6))
-		return "lacks a unit";
+		return "a unit is missing";
 	return num_time(text + 6, 0, SPEC_TIME_MAX, &o->bound);
 }

@@ -55,7 +55,8 @@ begin_job(struct async *w, const uint8_t *weights, uint64_t first)
 		return;
 	w->w = calloc(w->c.elements, 4);
 	if (w->w == NULL)
-		err(1, "a vector of %" PRIu32 " elements", w->c.elements);
+		err(1, "cannot hold a vector of %" PRIu32 " elements",
+		    w->c.elements);
 	if (weights != NULL)
 		memcpy(w->w, weights, bytes);
 	w->t_w = (int64_t)first;
@@ -265,7 +266,7 @@ async_run(const struct worker_conf *cf)
 	rc = carrier_close(&w->c);
 	if (w->c.gradients == 0)
 		rc = carrier_sent_nothing(&w->c, "");
-	if (!cf->quiet)
+	if (carrier_wants_summary(cf, rc))
 		print_summary(w);
 	if (w->begun) {
 		async_worker_free(&w->l.w);

@@ -44,7 +44,8 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	}
 	c->vec = calloc(cf->synthetic, sizeof(*c->vec));
 	if (c->vec == NULL)
-		err(1, "a gradient of %" PRIu32 " elements", cf->synthetic);
+		err(1, "cannot hold a gradient of %" PRIu32 " elements",
+		    cf->synthetic);
 	if (cf->interval_ns > 0)
 		c->next_ns = now + rng_below(&c->rng, cf->interval_ns);
 }
@@ -94,9 +95,9 @@ carrier_sent_nothing(const struct carrier *c, const char *why)
 	    0))
 		return c->rc;
 	if (c->gradients > 0)
-		warnx("%s: nothing was sent: %s", c->cf->to_name, why);
+		warnx("%s: nothing was sent, because %s", c->cf->to_name, why);
 	else
-		warnx("%s: nothing was sent: there was no gradient",
+		warnx("%s: nothing was sent, because there was no gradient",
 		    c->cf->synthetic > 0 ? c->cf->to_name : c->child.name);
 	return 1;
 }
@@ -278,7 +279,7 @@ carrier_direction(struct carrier *c, enum stream_direction unsaid,
 	    unsaid;
 	if (said == STREAM_UNSAID || *to == said)
 		return true;
-	warnx("%s: its gradients point %s, by its hello; leave out --%s",
+	warnx("%s: its hello says that its gradients point %s; leave out --%s",
 	    c->child.name, said == STREAM_UP ? "up" : "down",
 	    told == STREAM_UP ? "maximize" : "minimize");
 	carrier_fail(c);
@@ -426,7 +427,7 @@ carrier_awaits_child(struct carrier *c, uint64_t now_ns)
 	if (what == NULL)
 		return false;
 	if (now_ns - c->start_ns >= c->cf->give_up_ns) {
-		warnx("%s: no %s after %.1f s", c->child.name, what,
+		warnx("%s: sent no %s in %.1f s", c->child.name, what,
 		    (double)c->cf->give_up_ns / 1e9);
 		carrier_fail(c);
 	}
@@ -440,7 +441,8 @@ check_child(struct carrier *c, uint64_t now_ns)
 	if (c->cf->synthetic > 0 || c->done)
 		return;
 	if (now_ns >= c->child_heard_ns + c->cf->silence_ns) {
-		warnx("%s: no gradient for %.1f s", c->child.name,
+		warnx("%s: sent no gradient for %.1f s; raise --silence if it "
+		    "needs longer", c->child.name,
 		    (double)c->cf->silence_ns / 1e9);
 		carrier_fail(c);
 	} else {
@@ -455,7 +457,8 @@ warn_unreachable(struct carrier *c, uint64_t now_ns)
 	if (c->u.unreachable == c->unreachable ||
 	    (c->warned_ns != 0 && now_ns - c->warned_ns < TIMER_SECOND_NS))
 		return;
-	warnx("%s: unreachable, %" PRIu64 " packets so far", c->cf->to_name,
+	warnx("%s: unreachable; %" PRIu64 " packets could not be delivered so "
+	    "far", c->cf->to_name,
 	    c->u.unreachable);
 	c->unreachable = c->u.unreachable;
 	c->warned_ns = now_ns;
@@ -483,6 +486,12 @@ carrier_summary_requested(struct carrier *c)
 	if (asked)
 		*c->cf->summarize = 0;
 	return asked;
+}
+
+bool
+carrier_wants_summary(const struct worker_conf *cf, int rc)
+{
+	return !cf->quiet && (cf->json != NULL || rc == 0);
 }
 
 /* Print what --impair did, if it was given. */

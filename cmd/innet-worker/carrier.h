@@ -151,6 +151,12 @@ bool carrier_tick(struct carrier *c, uint64_t now_ns);
 /* Has SIGUSR1 come since the last call? */
 bool carrier_summary_requested(struct carrier *c);
 
+/*
+ * Is the summary printed at the end of a run with this exit status?  The reason
+ * for a failure comes last, so no summary for people follows it.
+ */
+bool carrier_wants_summary(const struct worker_conf *cf, int rc);
+
 /* Print the summary: `counts` counters by name, and those of the socket. */
 void carrier_summary(const struct carrier *c, const char *const *name,
     const uint64_t *n, size_t counts);

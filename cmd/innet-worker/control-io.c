@@ -52,13 +52,14 @@ control_report_transfer(
 			    e->iteration);
 		break;
 	case STATE_RECEIVER_REFUSED:
-		warnx("%s: job %u is past what this worker has, and no other "
-		    "can hand over its state: %s", cf->to_name, cf->job,
-		    e->status == CONTROL_REFUSED ? "none has one to give" :
+		warnx("%s: job %u is ahead of this worker, and no other worker "
+		    "can give it its state: %s", cf->to_name, cf->job,
+		    e->status == CONTROL_REFUSED ? "none has one" :
 		    control_status_text(e->status));
 		break;
 	case STATE_RECEIVER_UNANSWERED:
-		warnx("%s: job %u: no state of another worker came in %.1f s",
+		warnx("%s: job %u: no state of another worker arrived in %.1f "
+		    "s",
 		    cf->to_name, cf->job, (double)e->give_up_ns / 1e9);
 		break;
 	case STATE_RECEIVER_NO_MEMORY:
@@ -98,7 +99,8 @@ control_join_group(struct control_io *v, struct membership *in, uint64_t now_ns)
 	    (!has_group || addr_same(&u->group, &in->group)))
 		return;
 	if (udp_multicast_set_group(u, &in->group, &v->cf->to) == -1) {
-		warn("%s: results come one by one: cannot hear %s",
+		warn("%s: cannot join the group %s, so this worker gets its "
+		    "own copy of each result",
 		    v->cf->to_name, addr_print(&in->group, name));
 		v->cannot_multicast = true;
 		in->cf.can_multicast = has_group = false;

@@ -97,15 +97,18 @@ warn_size(struct dlp_mode *w)
 
 	if (n[DLP_WORKER_SATURATED] > 0 && !w->told_cut) {
 		w->told_cut = true;
-		warnx("%s: step %" PRIu32 ": a gradient is cut to %g, all that "
-		    "scale=%" PRId32 " leaves%s", w->cf->to_name, w->m.step,
+		warnx("%s: step %" PRIu32 ": an element of a gradient is "
+		    "limited to %g, the largest value with "
+		    "scale=%" PRId32 "%s; a smaller scale= avoids this",
+		    w->cf->to_name, w->m.step,
 		    (double)dlp_worker_largest_value(&w->m) / scale, scale,
-		    w->cf->dlp.median ? " to a median" : "");
+		    w->cf->dlp.median ? " and a median" : "");
 	}
 	if (n[DLP_WORKER_OVERFLOWN] > 0 && !w->told_over) {
 		w->told_over = true;
-		warnx("%s: step %" PRIu32 ": an aggregate passes 32 bits: it "
-		    "is no number; a smaller scale= holds it", w->cf->to_name,
+		warnx("%s: step %" PRIu32 ": an element of an aggregate does "
+		    "not fit 32 bits and becomes NaN; a smaller scale= avoids "
+		    "this", w->cf->to_name,
 		    w->m.step);
 	}
 }
@@ -247,7 +250,7 @@ dlp_run(const struct worker_conf *cf)
 	rc = carrier_close(&w->c);
 	if (w->c.gradients == 0)
 		rc = carrier_sent_nothing(&w->c, "");
-	if (!cf->quiet)
+	if (carrier_wants_summary(cf, rc))
 		print_summary(w);
 	free(w);
 	return rc;

@@ -396,17 +396,18 @@ check_options(struct conf *cf)
 	if (why != NULL)
 		errx(2, "%s", why);
 	if (w->to_name == NULL)
-		errx(2, "--switch is needed: where gradients go");
+		errx(2, "--switch is missing: give the HOST:PORT of the switch "
+		    "or server");
 	if (mode == modes + 1 && (cf->seen >> (WORKER - OPT_LONG) & 1) == 0)
-		errx(2, "--worker is needed in step: another number for each, "
-		    "from 0 on, or auto");
+		errx(2, "--worker is missing: in a synchronous job give each "
+		    "worker its own number, from 0 on, or auto");
 	opt_check("address", w->to_name, addr_parse(w->to_name,
 	    mode->port != NULL ? mode->port : "46638", &w->to));
 	if (addr_port(&w->to) == 0)
-		errx(2, "--switch %s: port 0 is nobody's", w->to_name);
+		errx(2, "--switch %s: port 0 is not valid", w->to_name);
 	if (w->synthetic > worker_elements_max(mode))
-		errx(2, "--synthetic of more than the %" PRIu32
-		    " elements that %s carries",
+		errx(2, "--synthetic: more than the %" PRIu32 " elements that "
+		    "%s can carry",
 		    worker_elements_max(mode), mode->options);
 }
 
@@ -448,7 +449,8 @@ parse(int argc, char *argv[])
 	if (cf.worker.synthetic > 0)
 		opt_done(&tool, argc, argv);
 	else if (optind == argc)
-		errx(2, "a command is needed, or --synthetic");
+		errx(2, "a command is missing; give one after --, or "
+		    "--synthetic");
 	cf.worker.argv = argv + optind;
 	if (!cf.seeded)		/* workers must not be synchronised */
 		cf.worker.rng = rng_seed((uint64_t)cf.worker.cluster << 32 |

@@ -32,7 +32,7 @@
 enum {
 	OLAF_WORKER_REPEAT_NS = 200000000,	/* weights without an answer */
 	OLAF_WORKER_SILENCE_NS = 1000000000,	/* no model, having one */
-	OLAF_WORKER_WHY_BYTES = 120
+	OLAF_WORKER_WHY_BYTES = 160
 };
 
 struct olaf_worker_conf {
@@ -291,8 +291,8 @@ olaf_worker_why(const struct olaf_worker *w, char text[OLAF_WORKER_WHY_BYTES])
 {
 	if (w->other_elements != w->model.elements && w->other_elements > 0)
 		snprintf(text, OLAF_WORKER_WHY_BYTES, "cluster %u has vectors "
-		    "of %" PRIu32 " elements, not %" PRIu32 "; give each "
-		    "length its own --cluster", w->cf.cluster,
+		    "of %" PRIu32 " elements, and this worker has %" PRIu32 "; "
+		    "give each vector length its own --cluster", w->cf.cluster,
 		    w->other_elements, w->model.elements);
 	else if (w->other_elements > 0)
 		snprintf(text, OLAF_WORKER_WHY_BYTES, "cluster %u has packets "
@@ -300,7 +300,7 @@ olaf_worker_why(const struct olaf_worker *w, char text[OLAF_WORKER_WHY_BYTES])
 		    "--mtu", w->cf.cluster, w->other_n);
 	else
 		snprintf(text, OLAF_WORKER_WHY_BYTES, "no model of cluster %u "
-		    "after %" PRIu64 " tries in %.1f s", w->cf.cluster,
+		    "arrived after %" PRIu64 " tries in %.1f s", w->cf.cluster,
 		    w->asked, (double)w->cf.give_up_ns / 1e9);
 	return text;
 }

@@ -118,13 +118,15 @@ make_model(struct olaf *w, uint32_t elements)
 		errx(1, "%" PRIu32 " elements need more than %d packets of %"
 		    PRIu32, elements, UINT16_MAX, n);
 	if (!olaf_worker_size(&w->m, elements, n))
-		err(1, "a model of %" PRIu32 " elements", elements);
+		err(1, "cannot hold a model of %" PRIu32 " elements",
+		    elements);
 	if (!w->handshake.on)
 		return;
 	w->tagged = malloc(UDPIO_RUN_MAX * (UPDATE_HEADER_BYTES + 4 *
 	    (size_t)w->m.model.n + UPDATE_TAIL_BYTES));
 	if (w->tagged == NULL)
-		err(1, "packets of %" PRIu32 " elements", w->m.model.n);
+		err(1, "cannot hold packets of %" PRIu32 " elements",
+		    w->m.model.n);
 }
 
 /*
@@ -143,7 +145,8 @@ find_direction(struct olaf *w)
 		return true;
 	w->negated = malloc(4 * (size_t)w->c.elements);
 	if (w->negated == NULL)
-		err(1, "a gradient of %" PRIu32 " elements", w->c.elements);
+		err(1, "cannot hold a gradient of %" PRIu32 " elements",
+		    w->c.elements);
 	return true;
 }
 
@@ -243,9 +246,10 @@ warn_short_queue(struct olaf *w)
 	if (w->m.short_of == 0 || w->warned_short)
 		return;
 	w->warned_short = true;
-	warnx("%s: a queue on the way has %u slots, a vector takes %" PRIu32
-	    " packets: what does not fit is lost each time; give that switch "
-	    "more --slots", w->cf->to_name, w->m.short_of, w->m.model.ranges);
+	warnx("%s: a queue on the path has %u slots, but a vector has "
+	    "%" PRIu32 " packets, so part of each vector is lost; give that "
+	    "switch more --slots", w->cf->to_name, w->m.short_of,
+	    w->m.model.ranges);
 }
 
 /* Handle a packet from the network. */
@@ -393,8 +397,8 @@ olaf_run(const struct worker_conf *cf)
 	if (w->m.n[OLAF_WORKER_GENERATED] == w->m.n[OLAF_WORKER_WAITING] &&
 	    w->m.n[OLAF_WORKER_MODELS] == 0 && (w->c.u.unreachable > 0 ||
 	    !w->m.begun || timer_mono_ns() - w->m.heard_ns >= WAIT_NS))
-		rc = carrier_sent_nothing(&w->c, "no model had come");
-	if (!cf->quiet)
+		rc = carrier_sent_nothing(&w->c, "no model has arrived");
+	if (carrier_wants_summary(cf, rc))
 		print_summary(w);
 	olaf_worker_free(&w->m);
 	free(w->negated);

@@ -64,12 +64,12 @@ describe_key_problem(const struct peer_check *q)
 	if (why != NULL)
 		return why;
 	if (q->needs_mac)
-		return q->peer->channel.key == NULL ? "it takes sealed "
-		    "messages only; give the --key that it has" :
+		return q->peer->channel.key == NULL ? "it accepts "
+		    "authenticated messages only; give this side its --key" :
 		    "it has another key; give both the same --key";
 	return q->needs_tags && !q->handshake->on
-		   ? "it has dropped data without "
-		     "proofs; give both the same --auth, and --key or none"
+		   ? "it has dropped data without authentication tags; give "
+		       "both the same --auth, and the same --key if any"
 		   : NULL;
 }
 
@@ -82,12 +82,12 @@ peer_check_explain(
 	if (trust != NULL)
 		what = "; ";
 	else if (q->xid != 0 && !q->answered)
-		what = "; is a switch or server there?";
+		what = "; is a switch or server running there?";
 	else if (q->answered && q->is_switch && !q->has_models)
-		what = "; it has had none, is the server behind its "
-		    "--upstream there?";
+		what = "; the switch has received none; is the server at its "
+		    "--upstream running?";
 	else if (q->answered && q->program[0] != '\0' && !q->has_models)
-		what = "; the server has sent none, what does it say?";
+		what = "; the server has sent none; see what the server prints";
 	snprintf(words, PEER_CHECK_TEXT_BYTES, "%s%s", what,
 	    trust != NULL ? trust : "");
 	return words;
@@ -116,8 +116,8 @@ is_wrong_peer(const struct peer_check *q, const struct carrier *c)
 	if (!q->answered || q->program[0] == '\0')
 		return false;
 	if (strcmp(q->program, "olaf") != 0)
-		warnx("%s: refused: it runs program %s, and this is olaf: "
-		    "give both the same --program", c->cf->to_name,
+		warnx("%s: refused: it runs program %s, and this worker runs "
+		    "olaf; give both the same --program", c->cf->to_name,
 		    q->program);
 	else if (q->handshake->status == CONTROL_UNKNOWN && !q->handshake->open)
 		warnx("%s: refused: %s", c->cf->to_name,

@@ -81,8 +81,7 @@ append_gone(const cJSON *m, char *text, size_t at)
 		return append_text(text, at, "; %s left %.1f s ago", name,
 		    read_seconds(m, "gone_ms"));
 	return append_text(text, at,
-	    "; %s was put out %.1f s ago, last heard %.1f s "
-	    "ago",
+	    "; %s was removed %.1f s ago, last heard %.1f s ago",
 	    name, read_seconds(m, "gone_ms"), read_seconds(m, "last_heard_ms"));
 }
 
@@ -91,7 +90,8 @@ static void
 append_too_few(const cJSON *json, double h, char *text)
 {
 	const cJSON *m;
-	size_t at = append_text(text, 0, "; %.0f needed, %d left", h,
+	size_t at = append_text(text, 0, "; %.0f members are needed, %d are "
+	    "left", h,
 	    cJSON_GetArraySize(cJSON_GetObjectItem(json, "members")));
 
 	cJSON_ArrayForEach(m, cJSON_GetObjectItem(json, "gone"))
@@ -110,12 +110,11 @@ stall_report_members(const struct sync_worker *l, char text[STALL_REPORT_BYTES])
 
 	text[0] = '\0';
 	if (json == NULL)
-		snprintf(text, STALL_REPORT_BYTES, "; it does not say who is "
-		    "missing");
+		snprintf(text, STALL_REPORT_BYTES, "; the switch does not say "
+		    "which members are missing");
 	else if (cJSON_IsFalse(open) && cJSON_IsNumber(h))
 		snprintf(text, STALL_REPORT_BYTES,
-		    "; the job is not open: %d of "
-		    "%.0f have joined",
+		    "; the job has not started: %d of %.0f members have joined",
 		    cJSON_GetArraySize(list), h->valuedouble);
 	else if (cJSON_IsNumber(h) && cJSON_GetArraySize(list) < h->valuedouble)
 		append_too_few(json, h->valuedouble, text);
@@ -159,17 +158,19 @@ stall_report_join(struct stall_report *m, const char *switch_name,
 		return;
 	s = (double)(now_ns - m->since_ns) / 1e9;
 	if (in->halted)
-		warnx("%s: job %u: is halted, for %.1f s", switch_name,
+		warnx("%s: job %u has been halted for %.1f s", switch_name,
 		    in->cf.job, s);
 	else if (!open)
-		warnx("%s: job %u: is not open, for %.1f s: %u of %u have "
-		    "joined", switch_name, in->cf.job, s, in->members, in->h);
+		warnx("%s: job %u has not started for %.1f s: %u of %u members "
+		    "have joined", switch_name, in->cf.job, s, in->members,
+		    in->h);
 	else if (in->orphan)
-		warnx("%s: job %u: its parent %s has not answered it for %.1f "
-		    "s", switch_name, in->cf.job, in->status_text, s);
+		warnx("%s: job %u: the parent %s of this switch has not "
+		    "answered for %.1f s", switch_name, in->cf.job,
+		    in->status_text, s);
 	else
-		warnx("%s: job %u: no answer to a Join for %.1f s; is a "
-		    "switch there?", switch_name, in->cf.job, s);
+		warnx("%s: job %u: no answer to a Join for %.1f s; is a switch "
+		    "running there?", switch_name, in->cf.job, s);
 }
 
 void

@@ -43,7 +43,8 @@ allocate_vector(uint32_t elements)
 	float *v = malloc((size_t)elements * sizeof(*v));
 
 	if (v == NULL)
-		err(1, "a vector of %" PRIu32 " elements", elements);
+		err(1, "cannot hold a vector of %" PRIu32 " elements",
+		    elements);
 	memset(v, 0, (size_t)elements * sizeof(*v));
 	return v;
 }
@@ -303,7 +304,8 @@ take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
 	uint8_t *copy = malloc(h->elements + 1u);
 
 	if (copy == NULL)
-		err(1, "a state of %" PRIu32 " bytes", h->elements);
+		err(1, "cannot hold a state of %" PRIu32 " bytes",
+		    h->elements);
 	memcpy(copy, body, h->elements);
 	offer_state(w, copy, h->elements, h->iteration, now_ns);
 }
@@ -437,8 +439,9 @@ explain_end(struct sync *w)
 	if (w->l.end == SYNC_WORKER_STUCK)
 		stall_report_members(&w->l, text);
 	else if (!w->l.in.cf.sends_state && w->l.in.end == MEMBERSHIP_REFUSED)
-		snprintf(text, sizeof(text), "; %s can take over no other's: "
-		    "there is no \"state\" in its hello", w->c.child.name);
+		snprintf(text, sizeof(text), "; %s cannot take over another "
+		    "worker's state, because its hello has no \"state\"",
+		    w->c.child.name);
 	warnx("%s: %s%s", w->cf->to_name, sync_worker_why(&w->l, why), text);
 	carrier_fail(&w->c);
 }
@@ -482,8 +485,8 @@ check_second(struct sync *w, uint64_t now_ns)
 	if (carrier_summary_requested(&w->c))
 		print_summary(w);
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
-		progress_say("%" PRIu64 " iterations, %" PRIu64
-		    " missed, %" PRIu64 " asked for again",
+		progress_say("%" PRIu64 " iterations, %" PRIu64 " missed, "
+		    "%" PRIu64 " requested again",
 		    w->l.n[SYNC_WORKER_ITERATIONS], w->l.n[SYNC_WORKER_MISSED],
 		    sync_worker_count(&w->l, SYNC_WORKER_RETRANSMITTED) +
 		    w->l.n[SYNC_WORKER_HELPS_SENT]);
@@ -568,8 +571,8 @@ sync_run(const struct worker_conf *cf)
 	rc = carrier_close(&w->c);
 	if (sync_worker_count(&w->l, SYNC_WORKER_ITERATIONS) == 0 &&
 	    sync_worker_count(&w->l, SYNC_WORKER_SEGMENTS) == 0)
-		rc = carrier_sent_nothing(&w->c, "the job had not begun");
-	if (!cf->quiet)
+		rc = carrier_sent_nothing(&w->c, "the job has not started");
+	if (carrier_wants_summary(cf, rc))
 		print_summary(w);
 	sync_worker_free(&w->l);
 	state_transfer_free(&w->transfer);

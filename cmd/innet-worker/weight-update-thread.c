@@ -233,7 +233,8 @@ rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
 		    l, copy, first, creates_job, l->transfer.receiver.xid);
 	}
 	if (!good)
-		err(1, "a vector of %" PRIu32 " elements", l->elements);
+		err(1, "cannot hold a vector of %" PRIu32 " elements",
+		    l->elements);
 	free(copy);
 	l->w.in.joins = joins;
 	l->w.weights.applied = 1;	/* LGC must see them */
@@ -247,8 +248,9 @@ join_with_state(struct weight_thread *l)
 	struct state_receiver *e = &l->transfer.receiver;
 
 	if (e->bytes != 4 * (size_t)l->elements) {
-		warnx("%s: the state of worker %" PRIu32 " is no vector of %"
-		    PRIu32 " elements", l->cf->to_name, e->sender, l->elements);
+		warnx("%s: the state of worker %" PRIu32 " is not a vector of "
+		    "%" PRIu32 " elements", l->cf->to_name, e->sender,
+		    l->elements);
 		l->failed = true;
 		return;
 	}
@@ -432,7 +434,8 @@ warn_unreachable(struct weight_thread *l, uint64_t *warned_ns, uint64_t *warned)
 	*warned_ns = now;
 	worker_flush_capture(l->cf);
 	if (l->u->unreachable != *warned)
-		warnx("%s: unreachable, %" PRIu64 " packets so far",
+		warnx("%s: unreachable; %" PRIu64 " packets could not be "
+		    "delivered so far",
 		    l->cf->to_name, l->u->unreachable);
 	*warned = l->u->unreachable;
 }
@@ -480,11 +483,12 @@ weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
 	if (l->gradient == NULL || !durations_reserve(&l->rounds) ||
 	    !join_job(l, w, first, false,
 	    control_first_xid(timer_wall_ns())))
-		err(1, "a vector of %" PRIu32 " elements", elements);
+		err(1, "cannot hold a vector of %" PRIu32 " elements",
+		    elements);
 	pthread_mutex_init(&l->lock, NULL);
 	errno = pthread_create(&l->thread, NULL, run_thread, l);
 	if (errno != 0)
-		err(1, "a thread");
+		err(1, "cannot start a thread");
 }
 
 bool

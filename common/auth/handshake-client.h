@@ -272,8 +272,8 @@ handshake_client_problem(const struct handshake_client *o)
 	switch (o->status) {
 	case CONTROL_DONE: return NULL;
 	case CONTROL_UNKNOWN:
-		return "it takes data without proofs; give both the same "
-		    "--auth, and --key or none";
+		return "it accepts data without authentication tags; give both "
+		    "the same --auth, and the same --key if any";
 	default: return control_status_text(o->status);
 	}
 }

@@ -124,12 +124,14 @@ key_read_or_exit(const char *path, size_t least,
 	}
 	close(fd);
 	if (have == 0)
-		errx(1, "%s: empty: no key", path);
+		errx(1, "%s: the file is empty, so it has no key", path);
 	if (have < least)
-		errx(1, "%s: %zu byte%s: a key has at least %zu", path, have,
+		errx(1, "%s: the file has %zu byte%s, but a key has at least "
+		    "%zu", path, have,
 		    have == 1 ? "" : "s", least);
 	if (have > KEY_MOST_BYTES)
-		errx(1, "%s: more than %d bytes: no key", path,
+		errx(1, "%s: the file has more than %d bytes, which is too "
+		    "long for a key", path,
 		    KEY_MOST_BYTES);
 	return have;
 }

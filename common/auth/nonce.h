@@ -21,7 +21,7 @@ nonce_open_channel(
 	uint8_t nonce[COOKIE_NONCE_BYTES];
 
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
-		err(1, "random numbers");
+		err(1, "cannot get random numbers");
 	channel_client_open(
 	    ch, key, key != NULL || !addr_is_loopback(to), nonce);
 }

@@ -170,7 +170,8 @@ relay_tag_describe_problem(struct relay_tag *h, const union addr *above,
 	if (why != NULL)
 		snprintf(text, room, "%s: refused: %s", name, why);
 	else
-		snprintf(text, room, "%s: no answer to an Open for %.1f s",
+		snprintf(text, room, "%s: no answer to an Open for %.1f s; is "
+		    "a switch or server running there?",
 		    name, (double)(now_ns - h->above.since_ns) / 1e9);
 	return text;
 }

@@ -150,7 +150,7 @@ tag_auth_parse(const char *word, enum tag_auth *auth)
 			return NULL;
 		}
 	}
-	return "one of none, control, all";
+	return "not one of none, control, all";
 }
 
 static inline const char *
@@ -161,7 +161,7 @@ tag_auth_resolve(enum tag_auth *auth, bool keyed)
 	if (*auth == TAG_AUTH_NONE && keyed)
 		return "--auth none does not go with --key";
 	if (*auth == TAG_AUTH_CONTROL && !keyed)
-		return "--auth control goes with --key";
+		return "--auth control needs --key";
 	return NULL;
 }
 

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/nearest.h"
+
 enum { COLUMNS_MAX = 64, COLUMNS_WORD_MAX = 63 };
 
 struct columns {
@@ -38,7 +40,7 @@ columns_add(struct columns *t, const char *fmt, ...)
 		t->room = t->room == 0 ? 64 : 2 * t->room;
 		t->word = realloc(t->word, t->room * sizeof(*t->word));
 		if (t->word == NULL)
-			err(1, "a table of %zu words", t->room);
+			err(1, "cannot hold a table of %zu words", t->room);
 	}
 	w = t->word[t->words++];
 	va_start(ap, fmt);
@@ -90,12 +92,30 @@ columns_free(struct columns *t)
 struct columns_choice {
 	int n;
 	int column[COLUMNS_MAX];
+	char why[NEAREST_TEXT + NEAREST_MAX + 32];	/* room for an error */
 };
+
+/* Write to to->why that there is no column of this name, of len characters. */
+static inline const char *
+columns_name_nearest(struct columns_choice *to, const char *p, size_t len,
+    int n, const char *(*name)(int i, const void *arg), const void *arg)
+{
+	char typed[NEAREST_MAX + 1], hint[NEAREST_TEXT];
+	struct nearest near = { 0 };
+
+	snprintf(typed, sizeof(typed), "%.*s", (int)len, p);
+	for (int i = 0; i < n; i++)
+		nearest_offer(&near, typed, name(i, arg));
+	nearest_hint(&near, typed, "", hint);
+	snprintf(to->why, sizeof(to->why), "unknown column '%s'%s", typed,
+	    hint[0] != '\0' ? hint : "; --csv prints the names of all");
+	return to->why;
+}
 
 /*
  * Choose those columns that a list such as "mean_age_ns,lost" names, of n
  * columns (at most COLUMNS_MAX) whose names name(i, arg) returns.  Return NULL,
- * or what is wrong with the list.
+ * or what is wrong with the list, which is valid as long as *to.
  */
 static inline const char *
 columns_choose(struct columns_choice *to, const char *list, int n,
@@ -112,9 +132,9 @@ columns_choose(struct columns_choice *to, const char *list, int n,
 		    memcmp(name(k, arg), p, len) != 0))
 			k++;
 		if (k == n)
-			return "not of the columns that --csv has";
+			return columns_name_nearest(to, p, len, n, name, arg);
 		if (had[k])
-			return "a column twice";
+			return "a column is given twice";
 		had[k] = true;
 		to->column[to->n++] = k;
 		p += len;

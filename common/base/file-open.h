@@ -88,7 +88,7 @@ file_open_read(const char *path)
 	    (fifo ? O_NONBLOCK : 0));
 
 	for (int ms = 0; fifo && fd != -1 && !file_open_poll(path,
-	    "a pipe, and nothing has come through it yet", fd, ms);
+	    "waiting for data from this pipe", fd, ms);
 	    ms += ms <= FILE_OPEN_WARN_MS ? FILE_OPEN_POLL_MS : 0) {
 		if (errno != 0)
 			return file_open_fail(fd);
@@ -145,7 +145,7 @@ file_open_write(const char *path, int flags, bool waits)
 	fd = open(path, flags, 0666);
 	for (int ms = 0; fd == -1 && fifo && waits && errno == ENXIO;
 	    ms += ms <= FILE_OPEN_WARN_MS ? FILE_OPEN_POLL_MS : 0) {
-		file_open_poll(path, "a pipe, and nobody reads it yet", -1,
+		file_open_poll(path, "waiting for a reader of this pipe", -1,
 		    ms);
 		if (errno != 0)
 			return -1;

@@ -6,7 +6,7 @@
  * with status 2 and a line:
  *
  *	innet-switch: -w and --report both write x.json
- *	innet-switch: -w x.pcap would destroy what -r reads
+ *	innet-switch: -w x.pcap would overwrite the file that -r reads
  *	innet-aom: -r and --sent both read standard input
  *
  * Two paths are the same file if they lead to one inode; a file that does not
@@ -155,10 +155,11 @@ files_refuse(const struct files_one *a, const struct files_one *b)
 	if (a->out && b->out)
 		errx(2, "%s and %s both write %s", a->option, b->option, name);
 	if (out->out && other->option == NULL)
-		errx(2, "%s %s would destroy its own input", out->option,
+		errx(2, "%s %s would overwrite its own input", out->option,
 		    name);
 	if (out->out)
-		errx(2, "%s %s would destroy what %s reads", out->option,
+		errx(2, "%s %s would overwrite the file that %s reads",
+		    out->option,
 		    name, other->option);
 	if (a->option == NULL || b->option == NULL)
 		errx(2, "%s would be read twice", name);

@@ -31,6 +31,7 @@
 #include <cjson/cJSON.h>
 
 #include "common/base/file-open.h"
+#include "common/base/nearest.h"
 #include "common/base/num.h"
 
 enum { JSON_READER_NAME_BYTES = 32, JSON_READER_FILE_BYTES = 256 };
@@ -228,47 +229,17 @@ json_reader_up(struct json_reader *r, size_t at)
 	r->path[at] = '\0';
 }
 
-/* Return Levenshtein's distance of two short words. */
-static inline size_t
-json_reader_distance(const char *a, const char *b)
-{
-	size_t row[65], na = strnlen(a, 64), nb = strnlen(b, 64);
-
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= na; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= nb; j++) {
-			size_t best = corner + (a[i - 1] != b[j - 1]);
-
-			corner = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[nb];
-}
-
 static inline bool
 json_reader_fail_unknown(struct json_reader *r,
     const struct json_reader_section *s,
     const char *name)
 {
-	const struct json_reader_key *near = s->key;
+	struct nearest near = { 0 };
 
-	for (const struct json_reader_key *k = s->key; k->name != NULL; k++) {
-		if (json_reader_distance(name,
-		    k->name) < json_reader_distance(name,
-		    near->name))
-			near = k;
-	}
+	for (const struct json_reader_key *k = s->key; k->name != NULL; k++)
+		nearest_offer(&near, name, k->name);
 	return json_reader_fail(r, "unknown key; the nearest is '%s'",
-	    near->name);
+	    near.word);
 }
 
 /*
@@ -308,7 +279,7 @@ json_reader_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 
 	if (why == NULL && *to != 0 && s[len - 1] != 's' &&
 	    s[len - 1] != 'h' && s[len - 1] != 'n')
-		return "lacks a unit (ns, us, ms, s, min, h)";
+		return "a unit is missing (ns, us, ms, s, min, h)";
 	return why;
 }
 
@@ -336,7 +307,7 @@ json_reader_range_of(const char *s, uint64_t lo, uint64_t hi,
 	if (why != NULL)
 		return why;
 	if (a > b)
-		return "begins after its end";
+		return "the first number is above the last";
 	*to = (struct json_reader_range){ a, b };
 	return NULL;
 }
@@ -350,7 +321,7 @@ json_reader_text(const char *s, char *to, size_t bytes, bool name)
 		return "too long";
 	if (name && strspn(s, "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != strlen(s))
-		return "has more than letters, digits, '-' and '_'";
+		return "may have only letters, digits, '-' and '_'";
 	memcpy(to, s, strlen(s) + 1);
 	return NULL;
 }
@@ -501,7 +472,7 @@ json_reader_parse(struct json_reader *r, const char *text, size_t len)
 		column = *p == '\n' ? 1 : column + 1;
 		line += *p == '\n';
 	}
-	snprintf(r->why, sizeof(r->why), "%zu:%zu: not JSON from here on",
+	snprintf(r->why, sizeof(r->why), "%zu:%zu: not valid JSON",
 	    line, column);
 	return NULL;
 }
@@ -594,7 +565,7 @@ json_reader_object(struct json_reader *r, const cJSON *o,
 		if (k->needed && cJSON_GetObjectItemCaseSensitive(o,
 		    k->name) == NULL) {
 			json_reader_down(r, k->name, 0);
-			return json_reader_fail(r, "is not given");
+			return json_reader_fail(r, "is missing");
 		}
 	}
 	return true;

@@ -39,8 +39,10 @@ launcher_number(const char *option, const char *const names[], size_t n,
 		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
 		    i == 0 ? "" : i + 1 < n ? ", " : " and ", names[i]);
 	}
-	errx(2, n == 1 ? "%s auto: %s is not set" :
-	    "%s auto: none of %s is set", option, list);
+	errx(2, n == 1 ? "%s auto: %s is not set; start this as a Slurm job "
+	    "array, or give a number" :
+	    "%s auto: none of %s is set; start this under mpirun or srun, or "
+	    "give a number", option, list);
 }
 
 /* Return the rank of this process, at most max. */
@@ -90,8 +92,8 @@ launcher_array(const char *option, uint64_t *at, uint64_t *of)
 		step = launcher_slurm(option, "SLURM_ARRAY_TASK_STEP");
 	if (step == 0 || id < min || id > max || (id - min) % step != 0 ||
 	    max - min != (*of - 1) * step)
-		errx(2, "%s auto: the indices of the job array are not one "
-		    "step apart", option);
+		errx(2, "%s auto: the indices of the job array must have equal "
+		    "steps", option);
 	*at = (id - min) / step;
 }
 

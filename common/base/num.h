@@ -78,6 +78,15 @@ static inline const char *num_scaled(const char *s,
 
 /* implementation */
 
+static const char num_unknown_unit[] = "unknown unit";
+
+/* Return why, or `units` instead if the unit is unknown. */
+static inline const char *
+num_name_units(const char *why, const char *units)
+{
+	return why == num_unknown_unit ? units : why;
+}
+
 static inline const char *
 num_scaled(const char *s, const struct num_unit *units, const char *tail,
     uint64_t lo, uint64_t hi, uint64_t *out)
@@ -111,7 +120,7 @@ num_scaled(const char *s, const struct num_unit *units, const char *tail,
 			break;
 	}
 	if (units->name == NULL)
-		return *p == '\0' ? "lacks a unit" : "unknown unit";
+		return *p == '\0' ? "a unit is missing" : num_unknown_unit;
 	v = v * units->times + (part * units->times + base / 2) / base;
 	if (v > hi)
 		return "too large";
@@ -124,13 +133,15 @@ num_scaled(const char *s, const struct num_unit *units, const char *tail,
 static inline const char *
 num_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
-	return num_scaled(s, num_counts, NULL, lo, hi, out);
+	return num_name_units(num_scaled(s, num_counts, NULL, lo, hi, out),
+	    "unknown unit; use k, M, G, T, Ki, Mi or Gi");
 }
 
 static inline const char *
 num_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
-	return num_scaled(s, num_counts, "B", lo, hi, out);
+	return num_name_units(num_scaled(s, num_counts, "B", lo, hi, out),
+	    "unknown unit; use B, kB, MB, GB, TB, KiB, MiB or GiB");
 }
 
 static inline const char *
@@ -157,12 +168,13 @@ num_vector(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 	if (len == 0 || s[len - 1] != 'B') {
 		why = num_u64(s, lo, hi, out);
 		return why == NULL || strcmp(why, "not a number") != 0 ? why :
-		    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg";
+		    "not a size (40kB), a number of elements, dqn, a2c, ppo or "
+		    "ddpg";
 	}
 	why = num_bytes(s, lo > UINT64_MAX / 4 ? UINT64_MAX : 4 * lo,
 	    hi > UINT64_MAX / 4 ? UINT64_MAX : 4 * hi, &bytes);
 	if (why == NULL && bytes % 4 != 0)
-		why = "an element has 4 bytes";
+		why = "not a multiple of 4 bytes, the size of an element";
 	if (why == NULL)
 		*out = bytes / 4;
 	return why;
@@ -171,7 +183,8 @@ num_vector(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 static inline const char *
 num_rate(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
-	return num_scaled(s, num_counts, "bit", lo, hi, out);
+	return num_name_units(num_scaled(s, num_counts, "bit", lo, hi, out),
+	    "unknown unit; use bit, kbit, Mbit or Gbit");
 }
 
 static inline const char *
@@ -183,7 +196,8 @@ num_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 		{ "h", 3600000000000 }, { NULL, 0 }
 	};
 
-	return num_scaled(s, units, NULL, lo, hi, out);
+	return num_name_units(num_scaled(s, units, NULL, lo, hi, out),
+	    "unknown unit; use ns, us, ms, s, min or h");
 }
 
 static inline const char *

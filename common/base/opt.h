@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/nearest.h"
+
 enum { OPT_LONG = 256, OPT_MAX = 96 };	/* long-only codes start at OPT_LONG */
 enum { OPT_INDENT = 31, OPT_WIDTH = 80 };	/* columns of the help */
 
@@ -124,6 +126,49 @@ opt_misuse(const struct opt_tool *tool)
 }
 
 /*
+ * Print why getopt_long() refused `word`: an option that does not exist, is
+ * ambiguous, lacks its value or takes none.
+ */
+static inline void
+opt_print_refusal(const struct opt_tool *tool, const char *word)
+{
+	char typed[NEAREST_MAX + 1] = "", hint[NEAREST_TEXT];
+	struct nearest near = { 0 };
+	const struct opt *o = tool->opts;
+	int starts = 0;
+
+	while (optopt != 0 && o->name != NULL && o->ch != optopt)
+		o++;
+	if (strncmp(word, "--", 2) == 0)
+		snprintf(typed, sizeof(typed), "%.*s",
+		    (int)strcspn(word + 2, "="), word + 2);
+	if (optopt != 0 && o->name == NULL) {
+		warnx("unknown option '-%c'", optopt);
+	} else if (optopt != 0) {
+		if (typed[0] == '\0')
+			snprintf(typed, sizeof(typed), "%s", o->name);
+		if (o->arg != NULL)
+			warnx("--%s needs a value: --%s=%s", typed, typed,
+			    o->arg);
+		else
+			warnx("--%s takes no value", typed);
+	} else {
+		for (o = tool->opts; o->name != NULL; o++) {
+			if (strncmp(o->name, typed, strlen(typed)) == 0)
+				starts++;
+			if (o->help != NULL)
+				nearest_offer(&near, typed, o->name);
+		}
+		if (starts > 1)
+			warnx("--%s is ambiguous: %d options begin with it",
+			    typed, starts);
+		else
+			warnx("unknown option '--%s'%s", typed,
+			    nearest_hint(&near, typed, "--", hint));
+	}
+}
+
+/*
  * Return the code of the next option, with its argument in optarg, or -1 at the
  * first word that is not an option, so that a command to run keeps its own
  * options.
@@ -156,11 +201,14 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 	}
 	lo[n] = (struct option){ 0 };
 	*p = '\0';
+	opterr = 0;
 	ch = getopt_long(argc, argv, so, lo, NULL);
 	if (ch == 'h' || ch == 'V')
 		opt_answer(tool, ch);
-	if (ch == '?')
+	if (ch == '?') {
+		opt_print_refusal(tool, argv[optind - 1]);
 		opt_misuse(tool);
+	}
 	return ch;
 }
 
@@ -199,23 +247,26 @@ opt_check(const char *what, const char *arg, const char *why)
 }
 
 /*
- * Return the place of arg in the NULL-terminated list; if it is not there, exit
- * 2 and print the list.
+ * Return the place of arg in the NULL-terminated list; if it is not there,
+ * print the list and the nearest word, and exit 2.
  */
 static inline int
 opt_word(const char *what, const char *arg, const char *const list[])
 {
 	size_t n, room = 0;
-	char all[256] = "";
+	char all[256] = "", hint[NEAREST_TEXT];
+	struct nearest near = { 0 };
 
 	for (n = 0; list[n] != NULL; n++) {
 		if (strcmp(arg, list[n]) == 0)
 			return (int)n;
+		nearest_offer(&near, arg, list[n]);
 		room += (size_t)snprintf(all + room, sizeof(all) - room,
 		    "%s%s", n == 0 ? "" : ", ", list[n]);
 		assert(room < sizeof(all));
 	}
-	errx(2, "invalid %s '%s': not one of %s", what, arg, all);
+	errx(2, "invalid %s '%s': not one of %s%s", what, arg, all,
+	    nearest_hint(&near, arg, "", hint));
 }
 
 #endif

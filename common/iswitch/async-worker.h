@@ -719,13 +719,13 @@ async_worker_why(const struct async_worker *w,
     char text[ASYNC_WORKER_WHY_BYTES])
 {
 	static const char *const what[] = {
-		[ASYNC_WORKER_AHEAD] = "is news to the switch, which has been "
+		[ASYNC_WORKER_AHEAD] = "is not known to the switch, which was "
 		    "restarted",
-		[ASYNC_WORKER_OTHER] = "is another at the switch, which has "
-		    "been restarted",
-		[ASYNC_WORKER_SILENT] = "is not shown by the switch, which "
+		[ASYNC_WORKER_OTHER] = "is different at the switch, which was "
+		    "restarted",
+		[ASYNC_WORKER_SILENT] = "is not reported by the switch, which "
 		    "may have been restarted",
-		[ASYNC_WORKER_GONE] = "is not kept any more"
+		[ASYNC_WORKER_GONE] = "is no longer kept by the switch"
 	};
 	const uint16_t job = w->in.cf.job;
 
@@ -736,9 +736,10 @@ async_worker_why(const struct async_worker *w,
 		    "%" PRIu32 " elements", job, w->in.cf.elements);
 		break;
 	case ASYNC_WORKER_STUCK:
-		snprintf(text, ASYNC_WORKER_WHY_BYTES, "job %u: no round %"
-		    PRId64 " of segment %" PRIu32 " after %.1f s; %u members "
-		    "had joined, %u contributions are needed", job, w->round,
+		snprintf(text, ASYNC_WORKER_WHY_BYTES, "job %u: round "
+		    "%" PRId64 " of segment %" PRIu32 " did not arrive in %.1f "
+		    "s; members that have joined: %u, contributions needed: %u",
+		    job, w->round,
 		    w->index, (double)w->in.cf.give_up_ns / 1e9,
 		    w->in.members, w->in.h);
 		break;

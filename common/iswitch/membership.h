@@ -676,16 +676,17 @@ membership_explain_value(const struct membership *m, char *p, size_t room)
 	if (m->job_async != m->cf.async)
 		membership_explain_mode(m, p, room);
 	else if (m->job_elements == 0)
-		snprintf(p, room, "it takes no vector of %" PRIu32
-		    " elements, %" PRIu32 " a segment", m->cf.elements,
+		snprintf(p, room, "it cannot sum a vector of %" PRIu32 " "
+		    "elements with %" PRIu32 " in a segment", m->cf.elements,
 		    floats);
 	else if (m->job_elements != m->cf.elements)
-		snprintf(p, room, "it has %" PRIu32 " elements, %" PRIu32
-		    " a segment; this is a vector of %" PRIu32,
+		snprintf(p, room, "its vectors have %" PRIu32 " elements, "
+		    "%" PRIu32 " in a segment; the vector of this worker has "
+		    "%" PRIu32,
 		    m->job_elements, m->job_floats, m->cf.elements);
 	else if (m->job_floats != floats)
-		snprintf(p, room, "it has %" PRIu32 " floats a segment, not "
-		    "%" PRIu32, m->job_floats, floats);
+		snprintf(p, room, "its segments have %" PRIu32 " floats, and "
+		    "those of this worker %" PRIu32, m->job_floats, floats);
 	else
 		snprintf(p, room, "%s", control_status_text(m->status));
 }
@@ -699,46 +700,48 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 	char *p = why + n, name[ADDR_NAME_BYTES];
 
 	if (m->end == MEMBERSHIP_RESET)
-		snprintf(p, room, "was reset: begin again");
+		snprintf(p, room, "it was reset; start the worker again");
 	else if (m->end == MEMBERSHIP_KEYED)
 		snprintf(p, room, "%s; give both the same --key", m->doubt ==
-		    MEMBERSHIP_NO_MAC ? "its answers are not sealed" :
+		    MEMBERSHIP_NO_MAC ? "its answers are not authenticated" :
 		    "it has another key");
 	else if (m->end == MEMBERSHIP_FORM)
-		snprintf(p, room, "it sends data %s proofs; give both the "
-		    "same --auth, and --key or none", m->cf.tagged ?
+		snprintf(p, room, "it sends data %s authentication tags; give "
+		    "both the same --auth, and the same --key if any",
+		    m->cf.tagged ?
 		    "without" : "with");
 	else if (m->end == MEMBERSHIP_UNANSWERED && m->orphan)
 		snprintf(p, room,
-		    "its parent %s has not answered it for %.1f "
-		    "s; start that",
+		    "the parent %s of this switch has not answered for %.1f s; "
+		    "start the parent",
 		    m->status_text, (double)m->cf.give_up_ns / 1e9);
 	else if (m->end == MEMBERSHIP_UNANSWERED)
 		snprintf(p, room, "no answer to a Join after %.1f s; is a "
-		    "switch there?", (double)m->cf.give_up_ns / 1e9);
+		    "switch running there?", (double)m->cf.give_up_ns / 1e9);
 	else if (m->end != MEMBERSHIP_REFUSED)
 		why[0] = '\0';
 	else if (m->status == CONTROL_BAD_VALUE)
 		membership_explain_value(m, p, room);
 	else if (m->status == CONTROL_BAD_MAC)
-		snprintf(p, room, "it takes sealed messages only; give the "
-		    "--key that it has");
+		snprintf(p, room, "it accepts authenticated messages only; "
+		    "give this side its --key");
 	else if (m->status == CONTROL_UNKNOWN && m->status_text[0] != '\0')
-		snprintf(p, room, "it runs program %s, and this is iswitch: "
-		    "give both the same --program", m->status_text);
+		snprintf(p, room, "it runs program %s, and this side runs "
+		    "iswitch; give both the same --program", m->status_text);
 	else if (m->status == CONTROL_REFUSED && m->status_text[0] != '\0')
 		snprintf(p, room, "%s", m->status_text);
 	else if (m->status == CONTROL_REFUSED && m->join_next == 0 &&
 	    m->job_next == 0)
-		snprintf(p, room, "others began with other weights; give all "
-		    "the same seed for these");
+		snprintf(p, room, "the other workers began with other weights; "
+		    "give all of them the same seed for the weights");
 	else if (m->status == CONTROL_REFUSED || m->status == CONTROL_GONE)
-		snprintf(p, room, "it does not go on from iteration %" PRIu32
-		    " with these weights; restore those of iteration %" PRIu32,
+		snprintf(p, room, "it cannot continue from iteration "
+		    "%" PRIu32 " with these weights; restore the weights of "
+		    "iteration %" PRIu32,
 		    m->join_next, m->job_next);
 	else if (m->status == CONTROL_TAKEN)
-		snprintf(p, room, "%s %" PRIu32 " is also that of %s, which "
-		    "came later; give each its own", m->cf.type ==
+		snprintf(p, room, "%s %" PRIu32 " is also used by %s, which "
+		    "joined later; give each its own number", m->cf.type ==
 		    CONTROL_WORKER ? "--worker" : "--number", m->cf.number,
 		    addr_print(&m->holder, name));
 	else

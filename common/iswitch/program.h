@@ -138,10 +138,10 @@ iswitch_set_parent(struct iswitch_settings *cf, const char *arg)
 	if (why != NULL)
 		return why;
 	if (addr_port(&a) == 0)
-		return "port 0 is nobody's";
+		return "port 0 is not the port of a switch";
 	if (cf->iswitch.job.child &&
 	    a.sa.sa_family != cf->parent.sa.sa_family)
-		return "all must be IPv4 or IPv6";
+		return "all parents must be IPv4, or all IPv6";
 	if (!cf->iswitch.job.child || addr_compare(&a, &cf->parent) < 0)
 		cf->parent = a;
 	cf->iswitch.job.child = true;
@@ -236,30 +236,29 @@ iswitch_check_job(struct iswitch_settings *cf)
 	uint64_t v = 0;
 
 	if (cf->fixed_bits != 0 && j->reduce.kind != REDUCE_FIXED)
-		return "--fixed-bits goes with --reduce fixed";
+		return "--fixed-bits needs --reduce fixed";
 	j->reduce.fixed_bits = cf->fixed_bits != 0 ? cf->fixed_bits : 24;
 	if (j->h > 0 && j->h < reduce_needs(&j->reduce, j->h))
-		return "--reduce trimmed:N goes with -H of 2 N + 1 at least";
+		return "--reduce trimmed:N needs -H of at least 2 N + 1";
 	if (j->slots != 0 && j->async)
-		return "--slots-of-sums does not go with --async, whose "
-		    "rounds are kept";
+		return "--slots-of-sums does not go with --async";
 	if (j->slots != 0 && cf->iswitch.implicit > 0)
-		return "--slots-of-sums does not go with --members, where no "
-		    "worker is told of them";
+		return "--slots-of-sums does not go with --members: without a "
+		    "Join, workers do not know the number of slots";
 	if (j->slots != 0 && (j->straggler_ns > 0 || cf->keep != NULL))
-		return "--slots-of-sums keeps no results, as --straggler and "
-		    "--keep do";
+		return "--slots-of-sums does not go with --straggler or "
+		    "--keep, which need results that are kept";
 	if (cf->keep == NULL)
 		return NULL;
 	if (j->async) {
 		why = num_bytes(cf->keep, 1, INT64_MAX, &j->keep_bytes);
 		return why == NULL ? NULL :
-		    "--keep is a number of bytes with --async";
+		    "--keep: with --async give a number of bytes, such as 64MB";
 	}
 	why = num_u64(cf->keep, 1, ISWITCH_KEEP_MAX, &v);
 	j->keep = (uint32_t)v;
 	return why == NULL ? NULL :
-	    "--keep is a number of results, 1 to 65536";
+	    "--keep: give a number of results from 1 to 65536";
 }
 
 /* Return the last 32 bits of an address: all of an IPv4 address. */
@@ -279,18 +278,20 @@ iswitch_check_place(struct iswitch_settings *cf, struct program_place *place)
 	const union addr *own = &place->address;
 
 	if (place->live && cf->trace_only)
-		return "--members goes with a trace; workers join";
+		return "--members is for captures only; workers join a live "
+		    "switch by themselves";
 	if (!j->child)
 		return NULL;
 	if (j->reduce.kind >= REDUCE_MEDIAN)
-		return "--reduce median and trimmed do not go with --parent: "
-		    "a median of medians is none";
+		return "--reduce median and --reduce trimmed do not go with "
+		    "--parent: a median of medians is not the median";
 	if (cf->parent.sa.sa_family != own->sa.sa_family)
-		return "--listen and --parent must both be IPv4 or IPv6";
+		return "--listen and --parent must both be IPv4 or both IPv6";
 	if (addr_same(&cf->parent, own))
-		return "--parent is the switch's own address";
+		return "--parent: this is the switch's own address";
 	if (!place->live && addr_port(own) == UINT16_MAX)
-		return "--listen: no port behind it for a job with --parent";
+		return "--listen: give a port below 65535: with --parent each "
+		    "job has a port of its own";
 	cf->iswitch.parent = place->parent = cf->parent;
 	return NULL;
 }
@@ -309,17 +310,17 @@ iswitch_check_settings(void *conf, struct program_place *place)
 	if (why != NULL)
 		return why;
 	if (s->job.async && s->job.straggler_ns > 0)
-		return "--straggler does not go with --async, where nobody "
-		    "waits";
+		return "--straggler does not go with --async, where no worker "
+		    "waits for another";
 	s->job.tagged = place->tagged;
 	s->floats = (v6 ? SEG_FLOATS_V6 : SEG_FLOATS_V4) - less;
 	s->floats_max = (v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4) - less;
 	if (cf->floats > s->floats_max)
-		return "--floats: so many do not fit a datagram";
+		return "--floats: too many for one datagram";
 	if (place->dry_run != (cf->elements > 0))
-		return "--dry-run and --vector go together";
+		return "give --dry-run and --vector together";
 	if (cf->floats > 0 && !place->dry_run)
-		return "--floats goes with --dry-run";
+		return "--floats needs --dry-run";
 	if (!cf->has_number)
 		s->number = iswitch_number_of_address(&place->address);
 	return NULL;
@@ -999,7 +1000,8 @@ iswitch_describe_problem(void *state, char *text, size_t room, uint64_t now_ns)
 			continue;
 		t->told_ns = waited_ns;
 		snprintf(text, room, "%s: no answer to a Join of job %u for "
-		    "%.1f s", addr_print(&t->cf->parent, name),
+		    "%.1f s; is the parent running?", addr_print(&t->cf->parent,
+		    name),
 		    t->s.job[k]->core.id, (double)waited_ns / 1e9);
 		return text;
 	}

@@ -460,9 +460,11 @@ reduce_parse(const char *s, struct reduce *r)
 		k++;
 	if (name[k] == NULL) {
 		if (strcmp(s, "trimmed") == 0)
-			return "lacks how many to drop, as in trimmed:2";
+			return "the number of values to drop is missing, as in "
+			    "trimmed:2";
 		if (strncmp(s, "trimmed:", 8) != 0)
-			return "not sum, ordered, fixed, median or trimmed:N";
+			return "not one of sum, ordered, fixed, median, "
+			    "trimmed:N";
 		why = num_u64(s + 8, 0, UINT16_MAX, &trim);
 		if (why != NULL)
 			return why;

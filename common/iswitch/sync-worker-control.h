@@ -494,9 +494,9 @@ sync_worker_why(const struct sync_worker *l, char text[SYNC_WORKER_WHY_BYTES])
 		    job, l->oldest, l->t, (double)l->in.cf.give_up_ns / 1e9);
 		break;
 	case SYNC_WORKER_LOST:
-		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: the result of "
-		    "iteration %" PRIu32 " is kept no more; restore the "
-		    "weights of iteration %" PRIu32, job, l->t,
+		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: the switch no "
+		    "longer keeps the result of iteration %" PRIu32 "; restore "
+		    "the weights of iteration %" PRIu32, job, l->t,
 		    seg_before(l->t, l->seen) ? seg_step(l->seen, 1) :
 		    seg_step(l->t, 1));
 		break;

@@ -221,7 +221,8 @@ child_send(struct child *c, const struct stream_head *h, const void *body)
 		uint8_t *p = realloc(c->out, room);
 
 		if (p == NULL)
-			err(1, "%s: a result of %zu bytes", c->name, need);
+			err(1, "%s: cannot hold a result of %zu bytes", c->name,
+			    need);
 		c->out = p;
 		c->out_room = room;
 	}
@@ -246,8 +247,9 @@ child_report_text(const struct child *c)
 	text[k] = '\0';
 	if (k == 0 || memcmp(text, "INET", k < 4 ? k : 4) == 0)
 		return false;
-	warnx("%s: offset %" PRIu64 ": wrote \"%s\", no message of a gradient "
-	    "stream; print that to standard error", c->name, c->in.offset,
+	warnx("%s: offset %" PRIu64 ": wrote \"%s\", which is not a message of "
+	    "a gradient stream; print such text to standard error", c->name,
+	    c->in.offset,
 	    text);
 	return true;
 }
@@ -259,7 +261,8 @@ child_report_truncation(struct child *c)
 		return c->cut;
 	c->cut = true;
 	if (!child_report_text(c))
-		warnx("%s: offset %" PRIu64 ": ends within a message",
+		warnx("%s: offset %" PRIu64 ": the stream ends within a "
+		    "message",
 		    c->name, c->in.offset);
 	return c->cut;
 }
@@ -380,7 +383,8 @@ child_stop_group(const struct child *c, uint64_t patience_ns)
 
 	if (child_group_has_exited(c))
 		return;
-	warnx("%s: what it had started still ran, and is ended", c->name);
+	warnx("%s: processes that it started were still running; ended them",
+	    c->name);
 	kill(-c->group, SIGTERM);
 	while (!child_group_has_exited(c) && killed < 2) {
 		if (timer_mono_ns() >= deadline) {
@@ -415,7 +419,7 @@ child_stop(struct child *c, uint64_t patience_ns, bool asked)
 	free(c->out);
 	if (killed) {
 		warnx("%s: still running %.1f s after the end of its input; "
-		    "killed", c->name, (double)patience_ns / 1e9);
+		    "killed it", c->name, (double)patience_ns / 1e9);
 		return 1;
 	}
 	if (asked)

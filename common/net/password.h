@@ -35,7 +35,8 @@ password_read(const char *path)
 	while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
 		line[--n] = '\0';
 	if (n <= 0)
-		errx(1, "%s: its first line, the password, is empty", path);
+		errx(1, "%s: the first line, which is the password, is empty",
+		    path);
 	return line;
 }
 

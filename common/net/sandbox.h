@@ -76,14 +76,15 @@ sandbox_change_user(const char *name)
 	errno = 0;
 	pw = getpwnam(name);
 	if (pw == NULL && errno != 0)
-		err(1, "user '%s'", name);
+		err(1, "--user %s", name);
 	if (pw == NULL)
-		errx(1, "user '%s': there is none", name);
+		errx(1, "--user: unknown user '%s'", name);
 	if (initgroups(name, pw->pw_gid) == -1 || setgid(pw->pw_gid) == -1 ||
 	    setuid(pw->pw_uid) == -1)
-		err(1, "user '%s'", name);
+		err(1, "--user %s", name);
 	if (pw->pw_uid != 0 && setuid(0) == 0)
-		errx(1, "user '%s': the rights of root would come back",
+		errx(1, "--user %s: the process could get the rights of root "
+		    "again",
 		    name);
 }
 

@@ -201,7 +201,8 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 	if (w == NULL || udpio_open_towards(&w->u, to,
 	    s->pl->program->tos, !s->cf->no_offload, NULL) == -1) {
 		if (!s->warned_sockets)
-			warn("%s: one more socket", addr_print(to, name));
+			warn("%s: cannot open another socket", addr_print(to,
+			    name));
 		s->warned_sockets = true;
 		free(w);
 		return NULL;

@@ -139,7 +139,8 @@ serve_warn_problems(struct serve *s, uint64_t now_ns)
 	if (u->unreachable != s->unreachable && pr->depends_on != NULL &&
 	    pr->depends_on(s->pl->state, &u->refused)) {
 		s->warned_ns = now_ns;
-		warnx("%s: unreachable, %" PRIu64 " packets so far",
+		warnx("%s: unreachable; %" PRIu64 " packets could not be "
+		    "delivered so far",
 		    addr_print(&u->refused, name), u->unreachable);
 	} else if (pr->describe_problem != NULL &&
 		   pr->describe_problem(

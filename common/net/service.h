@@ -73,7 +73,7 @@ service_write_file(const char *path, const char *text, bool last)
 	if (atomic_file_close(&w, atomic_file_write(&w, text,
 	    strlen(text))) == 0)
 		return 0;
-	warn("%s: report not written", strcmp(path, "-") == 0 ?
+	warn("%s: cannot write the report", strcmp(path, "-") == 0 ?
 	    "standard output" : path);
 	return 1;
 }
@@ -150,7 +150,7 @@ service_random_seed(void)
 	struct hashmap_multiplier by;
 
 	if (getrandom(&by, sizeof(by), 0) != sizeof(by))
-		err(1, "random numbers");
+		err(1, "cannot get random numbers");
 	by.low |= 1;
 	return by;
 }
@@ -211,9 +211,10 @@ service_init(struct service *v, struct plane_options *o,
 static inline int
 service_finish(struct service *v, int rc)
 {
-	rc |= service_close_captures(v);
-	if (!v->o->quiet || v->o->json)
+	/* The reason for a failure comes last, so no summary follows it. */
+	if (v->o->json || (!v->o->quiet && rc == 0))
 		service_show_summary(v);
+	rc |= service_close_captures(v);
 	if (v->o->json)
 		rc |= files_flush(v->o->json_to);
 	rc |= service_write_report(v, true);
@@ -265,8 +266,9 @@ service_check_parent(const struct program_place *place)
 		return;
 	if (addr_same_host(above, own) || ((addr_same_host(own, &any4) ||
 	    addr_same_host(own, &any6)) && service_is_local(above)))
-		errx(1, "%s is this switch's own address: it cannot be above "
-		    "itself", addr_print(above, name));
+		errx(1, "%s is this switch's own address; --parent or "
+		    "--upstream must name another switch or server",
+		    addr_print(above, name));
 }
 
 static inline int

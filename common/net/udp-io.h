@@ -808,7 +808,7 @@ udpio_describe(const struct udpio *u, char text[UDPIO_TEXT_BYTES])
 
 	if (u->gso)
 		snprintf(out, sizeof(out), "UDP_SEGMENT, %d segments of %zu "
-		    "bytes a call", udpio_run_max(u, seg), seg);
+		    "bytes in a call", udpio_run_max(u, seg), seg);
 	else if (u->gso_errno != 0)
 		snprintf(out, sizeof(out), "sendmmsg, no UDP_SEGMENT here "
 		    "(%s)", strerror(u->gso_errno));
@@ -873,8 +873,8 @@ udpio_warn_drops(const struct udpio *u, bool *warned)
 	if (u->kernel_drops == 0 || *warned)
 		return;
 	*warned = true;
-	warnx("the kernel dropped %" PRIu64 " packets: raise "
-	    "net.core.rmem_max (sysctl -w net.core.rmem_max=%d)",
+	warnx("the kernel dropped %" PRIu64 " packets; raise its buffer with "
+	    "sysctl -w net.core.rmem_max=%d",
 	    u->kernel_drops, UDPIO_BUFFER_BYTES);
 }
 

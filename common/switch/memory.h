@@ -100,7 +100,7 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 {
 	struct columns t = { .n = 3, .left = 1 << 2 };
 
-	printf("%.6g MB, %.6g of them from the beginning\n",
+	printf("%.6g MB, of which %.6g MB are taken at the start\n",
 	    (double)plan / 1e6, (double)now / 1e6);
 	columns_add(&t, "MB");
 	columns_add(&t, "number");
@@ -185,16 +185,17 @@ plane_check_memory(struct plane_options *o)
 	const uint64_t need = plane_sum_memory(part, n, false);
 
 	if (o->memory_bytes > 0 && need > o->memory_bytes && o->dry_run)
-		errx(1, "it needs %.1f MB from the beginning, %.1f MB allowed; "
-		    "raise --memory", (double)need / 1e6,
+		errx(1, "--memory: the switch needs %.1f MB at the start, and "
+		    "%.1f MB are allowed; raise it", (double)need / 1e6,
 		    (double)o->memory_bytes / 1e6);
 	if (o->dry_run) {
 		plane_report_memory(part, n, o->memory_bytes, o->json);
 		exit(0);
 	}
 	if (o->memory_bytes > 0 && need > o->memory_bytes)
-		errx(1, "--slots %" PRIu32 " needs %.1f MB, %.1f MB allowed; "
-		    "lower it or raise --memory", o->plane.ports.all.slots,
+		errx(1, "--slots %" PRIu32 " needs %.1f MB, and %.1f MB are "
+		    "allowed; lower it or raise --memory",
+		    o->plane.ports.all.slots,
 		    (double)need / 1e6, (double)o->memory_bytes / 1e6);
 	if (o->memory_bytes > 0)
 		plane_divide_memory(o, o->memory_bytes > need ?

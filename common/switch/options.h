@@ -297,7 +297,7 @@ plane_options_set(struct plane_options *o, int ch, const char *arg)
 		break;
 	case PLANE_SECRET: o->secret_path = arg; break;
 	case PLANE_AUTH:
-		opt_check("proofs", arg, tag_auth_parse(arg, &o->auth));
+		opt_check("authentication", arg, tag_auth_parse(arg, &o->auth));
 		break;
 	case PLANE_ALLOW:
 		opt_check("networks", arg, networks_parse(&o->plane.allow,
@@ -349,7 +349,7 @@ plane_options_parse(struct plane_options *o, int ch, const char *arg)
 	if (r < o->table + o->rows)
 		return false;
 	if (o->givens == PLANE_GIVEN_MAX)
-		errx(2, "more than %d options of a program", PLANE_GIVEN_MAX);
+		errx(2, "more than %d options of the program", PLANE_GIVEN_MAX);
 	o->given[o->givens].name = r->name;
 	o->given[o->givens++].arg = arg;
 	return true;
@@ -366,6 +366,7 @@ static inline void
 plane_options_set_settings(struct plane_options *o)
 {
 	const struct program *pr = o->plane.program;
+	const char *why;
 	char size[16];
 
 	o->settings = calloc(1, pr->conf_bytes + 1);
@@ -389,8 +390,10 @@ plane_options_set_settings(struct plane_options *o)
 			    (unsigned)launcher_size("-H", UINT16_MAX));
 			arg = size;
 		}
-		opt_check(r->name, arg == NULL ? "" : arg,
-		    pr->set_option(o->settings, r->ch, arg));
+		why = pr->set_option(o->settings, r->ch, arg);
+		if (why != NULL)	/* names the option as it was typed */
+			errx(2, "--%s: invalid value '%s': %s", r->name,
+			    arg == NULL ? "" : arg, why);
 	}
 	o->plane.settings = o->settings;
 }
@@ -410,7 +413,7 @@ plane_options_refuse_given(const struct plane_options *o, const int *ch,
 			continue;
 		while (r->ch != *ch)
 			r++;
-		errx(2, "--%s goes with %s", r->name, with);
+		errx(2, "--%s needs %s", r->name, with);
 	}
 }
 
@@ -435,18 +438,18 @@ plane_options_check_ports(struct plane_options *o)
 		    o->plane.place.in_path ? PORTS_SLOTS_IN_PATH : PORTS_SLOTS;
 	ports_complete_rules(ports);
 	if (!pr->merges_updates && plane_options_given(o, PLANE_WINDOW))
-		errx(2, "--active-window does not go with --program %s: it "
-		    "tells no status", pr->name);
+		errx(2, "--active-window does not go with --program %s, whose "
+		    "answers carry no queue status", pr->name);
 	if (!ports_use_olaf(ports))
 		plane_options_refuse_given(o, merging, "--queue olaf");
 	for (uint32_t i = 0; i < ports->rules; i++) {
 		if (ports->rule[i].conf.rate_bps == 0)
-			errx(2, "--port goes with --rate, or has a rate= of "
-			    "its own: without one nothing waits");
+			errx(2, "--port needs a rate, from rate= in its rule "
+			    "or from --rate: without a rate no packet waits");
 	}
 	if (!ports_can_queue(ports))
 		plane_options_refuse_given(o, waiting,
-		    "--rate: without one nothing waits");
+		    "--rate: without a rate no packet waits");
 }
 
 /* Return an option that was given and that only live switches have, or NULL. */
@@ -495,7 +498,8 @@ plane_options_read_secret(struct plane_options *o, const char *path)
 	    buf);
 
 	if (n > sizeof(o->plane.place.secret))
-		errx(1, "%s: %zu bytes: a secret has %zu", path, n,
+		errx(1, "%s: the file has %zu bytes, but a secret has %zu",
+		    path, n,
 		    sizeof(o->plane.place.secret));
 	memcpy(o->plane.place.secret, buf, n);
 	explicit_bzero(buf, sizeof(buf));
@@ -526,8 +530,8 @@ plane_options_check_auth(struct plane_options *o, bool live)
 	const char *why;
 
 	if (o->auth == TAG_AUTH_ALL && !able)
-		errx(2, "--auth all does not go with program %s: its data "
-		    "has no proofs", o->plane.program->name);
+		errx(2, "--auth all does not go with program %s, whose data "
+		    "has no authentication tags", o->plane.program->name);
 	if (o->auth == TAG_AUTH_DEFAULT && o->key.set && !able)
 		o->auth = TAG_AUTH_CONTROL;
 	why = tag_auth_resolve(&o->auth, o->key.set);
@@ -537,7 +541,7 @@ plane_options_check_auth(struct plane_options *o, bool live)
 	if (o->secret_path != NULL)
 		plane_options_read_secret(o, o->secret_path);
 	if (o->commands.set && !o->key.set)
-		errx(2, "--command-key goes with --key");
+		errx(2, "--command-key needs --key");
 	place->command_key = o->commands.set ? &o->commands : NULL;
 	if (place->secret_known && o->key.set)
 		place->xid = plane_options_derive_xid(place);
@@ -562,12 +566,14 @@ plane_options_check_exposure(const struct plane_options *o)
 		return;
 	addr_print(&o->listen_at, name);
 	if (pr->ignores_key)
-		errx(1, "--listen %s: anyone who can reach it may take part, "
-		    "for the packets of --program %s carry no proof; give "
-		    "--insecure as well as --key, or listen on 127.0.0.1",
+		errx(1, "--listen %s: every host that can reach this address "
+		    "could take part, because packets of program %s have no "
+		    "authentication tags; give --insecure (with or without "
+		    "--key), or listen on 127.0.0.1",
 		    name, pr->name);
-	errx(1, "--listen %s: anyone who can reach it may take part; give "
-	    "--key FILE, or --insecure, or listen on 127.0.0.1", name);
+	errx(1, "--listen %s: every host that can reach this address could "
+	    "take part; give --key FILE or --insecure, or listen on 127.0.0.1",
+	    name);
 }
 
 static inline void
@@ -588,15 +594,16 @@ plane_options_check(struct plane_options *o, bool live)
 		opt_check("address", listen, addr_parse(listen, port,
 		    &o->listen_at));
 	if (!live && o->listen != NULL && addr_port(&o->listen_at) == 0)
-		errx(2, "--listen: port 0 is nobody's in a trace");
+		errx(2, "--listen: port 0 is not valid with captures; give the "
+		    "port that the switch has in them");
 	if (!live && plane_options_find_live(o) != NULL)
-		errx(2, "%s goes with a live switch (--listen)",
+		errx(2, "%s needs a live switch (--listen)",
 		    plane_options_find_live(o));
 	if (o->rotate.bytes != 0 && o->write_in == NULL && o->out == NULL)
-		errx(2, "--rotate goes with --write-in or -w: what is to be "
-		    "rotated");
+		errx(2, "--rotate needs --write-in or -w, whose captures it "
+		    "rotates");
 	if (plane_options_given(o, PLANE_SEED) && !impair_any(&o->impair))
-		errx(2, "--seed goes with --impair");
+		errx(2, "--seed needs --impair");
 	place->address = o->listen_at;
 	place->live = place->needs_cookie = live;
 	place->replayed = !live;

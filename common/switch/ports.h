@@ -195,7 +195,7 @@ ports_set_rule(struct ports_rule *r, const char *key, const char *value)
 	r->has_queue = true;
 	r->conf.queue = strcmp(value, "olaf") == 0 ? PORT_OLAF : PORT_FIFO;
 	return strcmp(value, "olaf") == 0 || strcmp(value, "fifo") == 0 ?
-	    NULL : "queue is olaf or fifo";
+	    NULL : "queue= must be olaf or fifo";
 }
 
 /*
@@ -233,7 +233,7 @@ ports_parse_prefix(struct ports_rule *r, char *name)
 
 		if (snprintf(whole, sizeof(whole), "[%s]", name) >=
 		    (int)sizeof(whole))
-			return "not an address";
+			return "not an IP address";
 		why = addr_parse(whole, "0", &r->at);
 	} else {
 		why = addr_parse(name, "0", &r->at);
@@ -241,7 +241,7 @@ ports_parse_prefix(struct ports_rule *r, char *name)
 	if (why != NULL)
 		return why;
 	if (addr_port(&r->at) != 0 && !addr_is_loopback(&r->at))
-		return "a UDP port is of hosts on loopback alone";
+		return "only hosts on loopback can have a UDP port";
 	bits = r->at.sa.sa_family == AF_INET6 ? 128 : 32;
 	if (slash != NULL && num_u64(slash + 1, 0, bits, &bits) != NULL)
 		return "not a prefix length";
@@ -258,7 +258,7 @@ ports_add_rule(struct ports_conf *cf, const char *s)
 	char item[128];
 
 	if (cf->rules == PORTS_RULES_MAX)
-		return "more than 64 of them";
+		return "given more than 64 times";
 	if (at == NULL || at == s || (size_t)(at - s) >= sizeof(item))
 		return "not HOST:rate=RATE,slots=N,queue=NAME";
 	*r = (struct ports_rule){ .port = PORTS_NONE };

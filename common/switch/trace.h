@@ -198,8 +198,8 @@ merged_read_next(struct merged *f, struct merged_input *i)
 	}
 	f->time_backwards++;
 	if (!i->backwards && !f->cf.quiet)
-		warnx("%s: packet %" PRIu64 ": time goes back by %" PRIu64
-		    " ns; taken as its predecessor's",
+		warnx("%s: packet %" PRIu64 ": its time is %" PRIu64 " ns "
+		    "before that of the packet before it; using the later time",
 		    pcapio_name(i->in->path, false), i->in->packets,
 		    i->now_ns - i->p.stamp_ns);
 	i->backwards = true;
@@ -334,12 +334,12 @@ trace_hold_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 	struct trace_flight *f = malloc(sizeof(*f) + have);
 
 	if (f == NULL)
-		err(1, "frames in propagation");
+		err(1, "cannot hold the frames in propagation");
 	*f = (struct trace_flight){ have, len };
 	if (have > 0)
 		memcpy(f->bytes, p, have);
 	if (!timed_queue_push(&t->flights, at_ns, f))
-		err(1, "frames in propagation");
+		err(1, "cannot hold the frames in propagation");
 }
 
 /* Send a frame by a link that delays or impairs it. */
@@ -554,9 +554,10 @@ trace_check_departure(const struct trace *t, const struct packet *p)
 		return;
 	is = split_frame(&as, p->is, p->data, p->have, p->len, p->frame, &s);
 	if (is == SPLIT_SEVERAL || is == SPLIT_CANNOT)
-		errx(1, "%s: packet %" PRIu64 ": several datagrams in one "
-		    "frame: when each of them left is not known; capture with "
-		    "offloads off (see ethtool -K)", t->cf->departures->path,
+		errx(1, "%s: packet %" PRIu64 ": this frame has several "
+		    "datagrams, and the time of each is not known; capture "
+		    "with offloads turned off (ethtool -K)",
+		    t->cf->departures->path,
 		    t->cf->departures->packets);
 }
 
@@ -654,9 +655,9 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&
 		    !t->cf->feed.quiet)
-			warnx("%s: packet %" PRIu64 ": not what would leave "
-			    "here; is it from the same run, with the same "
-			    "slots?", t->cf->departures->path,
+			warnx("%s: packet %" PRIu64 ": another frame would "
+			    "leave here; is this capture from the same run, "
+			    "with the same --slots?", t->cf->departures->path,
 			    t->cf->departures->packets);
 		if (d->port != NULL && port_head(d->port) != NULL)
 			plane_send_head(t->pl, d->port, d->at_ns);

@@ -245,7 +245,7 @@ addr_parse(const char *s, const char *default_port, union addr *a)
 		memcpy(host, s, len);
 		host[len] = '\0';
 		if (strspn(host, "0123456789") == len)
-			return "a number is no host; a port alone is :PORT";
+			return "a host is missing; write a port alone as :PORT";
 	}
 	bad = getaddrinfo(host, port, &want, &got);
 	if (bad != 0)

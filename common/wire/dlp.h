@@ -261,8 +261,8 @@ dlp_session_parse(const char *s, struct dlp_session *to)
 		    memcmp(s, name[k], len) != 0))
 			k++;
 		if (k > DLP_PARAMS || s[len] != '=')
-			return "not nodes=, iterations=, eta-scale=, inputs=, "
-			    "features=, classes= or scale=";
+			return "not one of nodes=, iterations=, eta-scale=, "
+			    "inputs=, features=, classes=, scale=";
 		if (n - len - 1 >= sizeof(value))
 			return "number too long";
 		memcpy(value, s + len + 1, n - len - 1);

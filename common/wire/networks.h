@@ -67,7 +67,7 @@ networks_one_parse(const char *s, struct networks_one *net)
 	unsigned most = 32;
 
 	if (len >= sizeof(host))
-		return "not ADDRESS/BITS";
+		return "not ADDRESS or ADDRESS/BITS";
 	memcpy(host, s, len);
 	host[len] = '\0';
 	a.sa.sa_family = AF_INET;
@@ -75,7 +75,7 @@ networks_one_parse(const char *s, struct networks_one *net)
 		a.sa.sa_family = AF_INET6;
 		most = 128;
 		if (inet_pton(AF_INET6, host, &a.in6.sin6_addr) != 1)
-			return "not ADDRESS/BITS";
+			return "not ADDRESS or ADDRESS/BITS";
 	}
 	addr_bytes(&a, net->base);
 	net->bits = most;
@@ -85,12 +85,13 @@ networks_one_parse(const char *s, struct networks_one *net)
 
 		if (digits == 0 || digits > 3 || bits[digits] != '\0' ||
 		    strtoul(bits, NULL, 10) > most)
-			return "too many bits, or none";
+			return "the number of bits after / is missing or too "
+			    "large";
 		net->bits = (unsigned)strtoul(bits, NULL, 10);
 	}
 	net->bits += 128 - most;
 	return networks_one_is_plain(net) ? NULL :
-	    "the address has bits behind its prefix";
+	    "the address has bits set after its prefix";
 }
 
 /*
@@ -106,7 +107,7 @@ networks_parse(struct networks *ns, const char *list)
 		const char *why;
 
 		if (len >= sizeof(one))
-			return "not ADDRESS/BITS";
+			return "not ADDRESS or ADDRESS/BITS";
 		if (ns->n == NETWORKS_MAX)
 			return "more than 64 networks";
 		memcpy(one, p, len);

@@ -56,14 +56,15 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 
 	cJSON_Delete(json);
 	if (t->hello)
-		return "says hello twice";
+		return "a second hello";
 	if (!spoken)
-		return "hello of a version that is not 1";
+		return "hello with a version other than 1";
 	if (!(elements >= 1) || elements != floor(elements))
-		return "hello without a number of elements it can have";
+		return "hello without a valid number of elements";
 	if (elements > t->most) {
-		snprintf(t->why, sizeof(t->why), "hello of more than the %"
-		    PRIu32 " elements that %s carries", t->most, t->carrier);
+		snprintf(t->why, sizeof(t->why), "hello with more than the "
+		    "%" PRIu32 " elements that %s can carry", t->most,
+		    t->carrier);
 		return t->why;
 	}
 	t->hello = true;
@@ -83,24 +84,24 @@ stream_order_check(struct stream_order *t, const struct stream_head *h,
 	if (h->kind == STREAM_BYE)
 		return NULL;
 	if (!t->hello)
-		return "no hello came first";
+		return "a message before the hello";
 	if (h->kind == STREAM_RESULT)
-		return "a result, from the side that trains";
+		return "a result, which the training side must not send";
 	if (h->kind == STREAM_STATE) {
 		if (!t->asked)
-			return "a state that nobody has asked for";
+			return "a state that was not requested";
 		t->asked = false;
 		return NULL;
 	}
 	if (h->elements != t->elements)
-		return "a vector of another length than its hello said";
+		return "a vector with another length than the hello has";
 	if (h->kind == STREAM_GRADIENT && !t->weights)
-		return "a gradient before its weights";
+		return "a gradient before the weights";
 	if (h->kind == STREAM_WEIGHTS && t->weights)
-		return "weights twice";
+		return "a second message with weights";
 	if (!vec_finite(body, h->elements))
-		return "a value that is not finite: training diverges, by "
-		    "its learning rate or --maximize?";
+		return "a value that is not finite; does training diverge "
+		    "because of its learning rate, or --maximize?";
 	t->weights |= h->kind == STREAM_WEIGHTS;
 	return NULL;
 }

@@ -161,13 +161,13 @@ stream_get(const uint8_t p[STREAM_HEADER_BYTES], struct stream_head *h)
 	};
 	memcpy(&h->reward, &reward, sizeof(reward));
 	if (h->kind < STREAM_HELLO || h->kind > STREAM_STATE)
-		return "unknown kind";
+		return "unknown kind of message";
 	if (h->kind == STREAM_HELLO && h->elements > STREAM_HELLO_MAX_BYTES)
-		return "hello longer than 64 KiB";
+		return "a hello longer than 64 KiB";
 	if (h->kind == STREAM_STATE && h->elements > STREAM_STATE_MAX)
-		return "state longer than 1 GiB";
+		return "a state longer than 1 GiB";
 	if (h->kind != STREAM_STATE && h->elements > STREAM_ELEMENTS_MAX)
-		return "vector longer than 268435456 elements";
+		return "a vector longer than 268435456 elements";
 	return NULL;
 }
 

@@ -135,24 +135,24 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	worker 0 --synthetic 36620B --interval 10ms
 	for _ in $(seq 300); do innet-ctl "$at" members 2>&1 | grep -q worker && break; sleep 0.02; done
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --worker 1 -- innet-agent -q
-	[[ $stderr == "innet-worker: $at: job 1: refused: others began with other weights; give all the same seed for these"* ]]
+	[[ $stderr == "innet-worker: $at: job 1: refused: the other workers began with other weights; give all of them the same seed for the weights"* ]]
 	kill "$w0_pid"
 	workers_end
 	finish at
 	echo a secret of 16 bytes >key
 	serve at innet-switch -q -p iswitch --async --key key
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --synthetic 4B
-	[[ $stderr == *"job 1: refused: it takes sealed messages only; give the --key that it has" ]]
+	[[ $stderr == *"job 1: refused: it accepts authenticated messages only; give this side its --key" ]]
 	innet-worker -q -p iswitch --async --switch "$at" --key key --synthetic 4B --interval 1ms -c 10
 	finish at
 }
 
 @test "async: a worker reports in time that no switch answers, or that no other worker joins" {
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch 127.0.0.1:9 --synthetic 4B --give-up 500ms
-	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: job 1: no answer to a Join after 0.5 s; is a switch there?" ]]
+	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: job 1: no answer to a Join after 0.5 s; is a switch running there?" ]]
 	serve at innet-switch -q -p iswitch --async -H 2
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --synthetic 4B --interval 10ms --give-up 500ms
-	[[ ${stderr_lines[-1]} == "innet-worker: $at: job 1: no round 0 of segment 0 after 0.5 s; 1 members had joined, 2 contributions are needed" ]]
+	[[ ${stderr_lines[-1]} == "innet-worker: $at: job 1: round 0 of segment 0 did not arrive in 0.5 s; members that have joined: 1, contributions needed: 2" ]]
 	finish at
 }
 

@@ -89,18 +89,18 @@ finish() {
 		for at in 192.0.2.1 '[2001:db8::1]' 0.0.0.0; do
 			[[ $tool != *192* || $at != *:* ]] || continue
 			run -1 --separate-stderr $tool --listen "$at"
-			[ "$stderr" = "${tool%% *}: --listen $at:46638: anyone who can reach it may take part; give --key FILE, or --insecure, or listen on 127.0.0.1" ]
+			[ "$stderr" = "${tool%% *}: --listen $at:46638: every host that can reach this address could take part; give --key FILE or --insecure, or listen on 127.0.0.1" ]
 		done
 	done
 	for more in '' '--key key'; do
 		run -1 --separate-stderr innet-switch -p dlp --listen 192.0.2.1 $more
-		[[ $stderr == *"the packets of --program dlp carry no proof; give --insecure as well as --key, or listen on 127.0.0.1" ]]
+		[[ $stderr == *"packets of program dlp have no authentication tags; give --insecure (with or without --key), or listen on 127.0.0.1" ]]
 	done
 	# no interface has this address, so the error shows that the switch tried to bind it
 	run -1 --separate-stderr innet-switch -p iswitch --listen 192.0.2.1 --key key
 	[[ $stderr == *"192.0.2.1:46638: Cannot assign requested address" ]]
 	run -2 --separate-stderr innet-switch --insecure -r in.pcap
-	[ "${stderr_lines[0]}" = "innet-switch: --insecure goes with a live switch (--listen)" ]
+	[ "${stderr_lines[0]}" = "innet-switch: --insecure needs a live switch (--listen)" ]
 }
 
 @test "a live tool cannot open more files or start programs, and runs as the --user" {
@@ -109,7 +109,7 @@ finish() {
 	finish switch
 	[ -s r.json ]
 	run -1 --separate-stderr innet-switch -p iswitch --listen :0 --user nobody-of-that-name
-	[[ $stderr == *"innet-switch: user 'nobody-of-that-name': there is none" ]]
+	[[ $stderr == *"innet-switch: --user: unknown user 'nobody-of-that-name'" ]]
 	[ "$(id -u)" -eq 0 ] || skip "only root can be another"
 	chmod 777 .
 	for tool in "innet-switch -q -p iswitch" "innet-ps -q" "innet-memory -q --touch 1MB"; do

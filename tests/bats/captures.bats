@@ -172,5 +172,5 @@ several() {
 	several 3 4 sum=pseudo | mkolaf >joined.pcap
 	run -1 --separate-stderr innet-switch -r in.pcap -w out.pcap --rate 1G \
 		--departures joined.pcap
-	[ "$stderr" = "innet-switch: joined.pcap: packet 1: several datagrams in one frame: when each of them left is not known; capture with offloads off (see ethtool -K)" ]
+	[ "$stderr" = "innet-switch: joined.pcap: packet 1: this frame has several datagrams, and the time of each is not known; capture with offloads turned off (ethtool -K)" ]
 }

@@ -79,7 +79,7 @@ as_captured() {
 
 @test "misuse: options of another program, words and ports that do not exist" {
 	run -2 --separate-stderr innet-switch -p dlp --slots 8
-	[[ ${stderr_lines[0]} == "innet-switch: --slots goes with --rate: without one nothing waits" ]]
+	[[ ${stderr_lines[0]} == "innet-switch: --slots needs --rate: without a rate no packet waits" ]]
 	run -2 --separate-stderr innet-switch --answer-early
 	[[ ${stderr_lines[0]} == "innet-switch: --answer-early does not go with --program olaf" ]]
 	# the names of before are accepted, and --help leaves them out
@@ -302,7 +302,7 @@ family() {
 		python3 child.py 2 3 0 >w.json 2>w.err
 	grep -q 'step 0: 1 of 1.07374 -1.07374' w.err
 	[ "$(jq .saturated w.json)" -eq 6 ]
-	grep -q ': step 0: a gradient is cut to 1.07374, all that scale=2000000000 leaves$' w.err
+	grep -q ': step 0: an element of a gradient is limited to 1.07374, the largest value with scale=2000000000; a smaller scale= avoids this$' w.err
 	finish to
 }
 
@@ -319,7 +319,7 @@ family() {
 	finish to
 	[ "$(grep step: child-1)" = '' ]
 	[ "$(grep '^step' child-1)" = $'step 0: 3 of 3 -3\nstep 1: 3 of 3.22123 -3.22123\nstep 2: 3 of 3.22123 -3.22123' ]
-	grep -q ': step 1: a gradient is cut to 1.07374, all that scale=1000000000 leaves to a median$' child-1
+	grep -q ': step 1: an element of a gradient is limited to 1.07374, the largest value with scale=1000000000 and a median; a smaller scale= avoids this$' child-1
 	lead='--session nodes=3,iterations=3,scale=1000000000'
 	serve to innet-switch -q -p dlp
 	crew=''
@@ -330,7 +330,7 @@ family() {
 	for x in $crew; do wait "$x"; done
 	finish to
 	[ "$(grep '^step 0' child-1)" = 'step 0: 3 of nan nan' ]
-	grep -q ': step 0: an aggregate passes 32 bits: it is no number; a smaller scale= holds it$' child-1
+	grep -q ': step 0: an element of an aggregate does not fit 32 bits and becomes NaN; a smaller scale= avoids this$' child-1
 }
 
 @test "a worker gives up and says what it waited for, and what it received last" {
@@ -364,17 +364,17 @@ family() {
 	say() { printf "import struct,sys\nsys.stdout.buffer.write(struct.pack('<4sHHIfQII',b'INET',$1,0,$3,0,0,1,0)+b'$2')\nsys.stdout.flush()\nsys.stdin.read()\n" >c.py; }
 	say 1 '{"elements":367}' 16
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
-	[ "$stderr" = "innet-worker: python3: offset 0: hello of more than the 366 elements that --program dlp carries" ]
+	[ "$stderr" = "innet-worker: python3: offset 0: hello with more than the 366 elements that --program dlp can carry" ]
 	say 1 '{"elements":0}' 14
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
-	[[ $stderr == *"hello without a number of elements it can have" ]]
+	[[ $stderr == *"hello without a valid number of elements" ]]
 	say 2 '' 0
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
-	[[ $stderr == *"offset 0: no hello came first" ]]
+	[[ $stderr == *"offset 0: a message before the hello" ]]
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --give-up 300ms -- cat
-	[ "$stderr" = "innet-worker: cat: no hello after 0.3 s" ]
+	[ "$stderr" = "innet-worker: cat: sent no hello in 0.3 s" ]
 	run -2 --separate-stderr innet-worker -p dlp --switch "$to" --synthetic 1468B
-	[[ $stderr == *"--synthetic of more than the 366 elements that --program dlp carries" ]]
+	[[ $stderr == *"--synthetic: more than the 366 elements that --program dlp can carry" ]]
 	run -2 innet-worker -p dlp --switch "$to" --control fair -- true
 	run -2 innet-worker --switch "$to" --reset -- true
 	run -2 --separate-stderr innet-worker -p iswitch --switch "$to" --reduce mean -- true
@@ -419,7 +419,7 @@ family() {
 	innet-worker -q -p dlp --switch "$to" --session nodes=2 --synthetic 4B 3>&- &
 	pids="$pids $!"
 	wait $silent && false
-	grep -qx "innet-worker: python3: no gradient for 2.0 s" w.err
+	grep -qx "innet-worker: python3: sent no gradient for 2.0 s; raise --silence if it needs longer" w.err
 }
 
 @test "SIGUSR1 prints the counters of a live session, and the report is whole" {

@@ -86,6 +86,6 @@ load common
 		innet-worker "$@" --worker 2 -c 300
 		wait "$second"
 		run -1 wait "$first"
-		[[ $(cat first) == "innet-worker: $switch: job 1: refused: --worker 1 is also that of 127.0.0.1:"*", which came later; "* ]]
+		[[ $(cat first) == "innet-worker: $switch: job 1: refused: --worker 1 is also used by 127.0.0.1:"*", which joined later; "* ]]
 	done
 }

@@ -301,7 +301,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 			rm -f fresh*
 			(exec >/dev/null 2>said 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- </dev/null
 				ulimit -n $n; exec timeout -k 1 30 "${cmd[@]}") || rc=$?
-			grep -vE '^listening on |: --max-clients is ' said >err || true
+			grep -vE '^listening on |: --max-clients is lowered ' said >err || true
 			[ $rc -le 1 ] || [ $rc -eq 3 ] || { echo "$n ${cmd[*]}: $rc"; return 1; }
 			[ $rc -ne 1 ] || [ "$(wc -l <err)" -eq 1 ] || { echo "$n ${cmd[*]}"; cat err; return 1; }
 			left=$(find . -name 'fresh*.*.*' -o -name 'fresh.??????' -o -name 'fresh*.tmp')

@@ -163,8 +163,8 @@ vanish() {
 	for w in 0 1; do work $w o$w --synthetic 40B --interval 1ms; done
 	results "$at" 100
 	run -1 --separate-stderr timeout 20 innet-worker -q -p iswitch --switch "$at" --worker 5 -- python3 child.py
-	[[ $stderr == *"restore those of iteration "* ]]
-	[[ $stderr == *'no "state" in its hello'* ]]
+	[[ $stderr == *"restore the weights of iteration "* ]]
+	[[ $stderr == *'its hello has no "state"'* ]]
 	kill -TERM $w0 $w1
 	wait $w0
 	wait $w1

@@ -14,7 +14,7 @@ has_xdp() {
 @test "in the path: by AF_XDP it is the same: updates merge, sums are right, and nothing is left attached" {
 	has_xdp
 	in_path -v --backend xdp --port-rate server=10Mbit --report switch.json
-	said 'back-end xdp: .* by native XDP, copied, 1 queue from server on'
+	said 'back-end xdp: .* by native XDP, copied, 1 queue at server and the following ports'
 	[ "$(xdp_attached)" -eq 3 ]
 	server
 	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
@@ -48,10 +48,10 @@ has_xdp() {
 	in_path -v --backend xdp
 	tags 'off off off'
 	on switch ip link set w0 nomaster
-	said 'w0: leaves br0'
+	said 'w0: left br0'
 	tags 'on off off'
 	on switch ip link set w0 master br0
-	said 'w0: joins br0'
+	said 'w0: joined br0'
 	tags 'off off off'
 	end_switch
 	tags 'on on on'
@@ -72,20 +72,20 @@ has_xdp() {
 	in_path -v --backend xdp
 	said 'native XDP, copied, 2 queues from late0 on'
 	on switch ip link del late0
-	said 'late0: leaves br0'
+	said 'late0: left br0'
 	on switch ip link set w0 mtu 9000
-	said 'w0: not in the path: XDP carries an MTU of 3506 bytes'
+	said 'w0: this port is not in the path: XDP needs an MTU of at most 3506 bytes'
 	[ "$(xdp_attached)" -eq 2 ]
 	on switch ip link set w0 mtu 1500
-	said 'w0: joins br0'
+	said 'w0: joined br0'
 	[ "$(xdp_attached)" -eq 3 ]
 	end_switch
 	on w0 ip link set eth0 mtu 9000
 	run -1 --separate-stderr on switch innet-switch --insecure --bridge br0 --backend xdp
-	[[ $stderr == *'br0: w0: XDP carries an MTU of 3506 bytes at most, at both ends of a veth' ]]
+	[[ $stderr == *'br0: w0: XDP needs an MTU of at most 3506 bytes, on both ends of a veth pair' ]]
 	on switch ip link set w0 mtu 9000
 	run -1 --separate-stderr on switch innet-switch --insecure --bridge br0 --backend xdp
-	[[ $stderr == *'br0: w0: XDP carries an MTU of 3506 bytes at most, at both ends of a veth' ]]
+	[[ $stderr == *'br0: w0: XDP needs an MTU of at most 3506 bytes, on both ends of a veth pair' ]]
 	[ "$(xdp_attached)" -eq 0 ]
 }
 

@@ -7,7 +7,7 @@ load in-path
 	run -1 --separate-stderr on switch setpriv --reuid=65534 --clear-groups --bounding-set=-all \
 		innet-switch --insecure --bridge br0
 	[ "${#stderr_lines[@]}" -eq 1 ]
-	[[ $stderr == *'privileges that are missing: CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF' ]]
+	[[ $stderr == *'needs these privileges, too: CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF' ]]
 }
 
 @test "in the path: by tap devices it is the same, and they are taken where packet sockets are not allowed" {
@@ -42,13 +42,13 @@ load in-path
 
 @test "in the path: options that exclude each other are misuse, and missing interfaces are named" {
 	run -2 innet-switch -p iswitch --listen :0 --multicast 239.1.2.3
-	[[ "$output" = *'--multicast goes with --bridge or --interfaces' ]]
+	[[ "$output" = *'--multicast needs --bridge or --interfaces' ]]
 	run -2 innet-switch -p olaf --listen :0 --bridge lo --multicast 239.1.2.3
-	[[ "$output" = *'--multicast does not go with --program olaf, whose results go to one host each' ]]
+	[[ "$output" = *'--multicast does not go with --program olaf, which sends each result to one host' ]]
 	run -2 innet-switch -p iswitch --listen :0 --bridge lo --multicast 10.1.2.3
-	[[ "$output" = *"invalid group '10.1.2.3': not an address of multicast, as 239.1.2.3[:PORT]" ]]
+	[[ "$output" = *"invalid group '10.1.2.3': not a multicast address, such as 239.1.2.3 or 239.1.2.3:PORT" ]]
 	run -2 innet-switch -p iswitch --listen :0 --bridge lo --multicast '[ff15::1]'
-	[[ "$output" = *"--multicast [ff15::1]: the switch's own address is of another family" ]]
+	[[ "$output" = *"--multicast [ff15::1]: the group and the address of the switch must both be IPv4 or both IPv6" ]]
 	for words in '--port-rate p=1M -r x' '--taps . -r x' '--bridge lo -r x' '--bridge lo --port 1.1.1.1:rate=1M' \
 	    '--bridge lo --upstream :9' '--bridge lo --propagation 1ms' '--bridge , --rate 1M' \
 	    '--bridge averyveryverylongname' '--bridge lo --port-rate x' '--interfaces a' \
@@ -63,7 +63,7 @@ load in-path
 	run -1 --separate-stderr on switch innet-switch --insecure --bridge w0
 	[[ $stderr == *"'w0' is not a bridge" ]]
 	run -1 --separate-stderr on switch innet-switch --insecure --bridge br0,w9
-	[[ $stderr == *"'w9' is no port of br0"* ]]
+	[[ $stderr == *"'w9' is not a port of br0"* ]]
 }
 
 @test "in the path: updates merge without any configuration of workers and server" {
@@ -243,20 +243,20 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	rack
 	in_path
 	run -1 --separate-stderr on switch innet-switch --bridge br0 --listen 127.0.0.1:0
-	[[ $stderr == *'br0: another innet-switch stands in its path' ]]
+	[[ $stderr == *'br0: another innet-switch runs at this bridge' ]]
 	on switch ip link set w1 down
 	said 'w1: down'
 	on switch ip link set w1 up
 	said 'w1: up'
 	on switch ip link set w1 nomaster
-	said 'w1: leaves br0'
+	said 'w1: left br0'
 	[ "$(innet-frames switch attached w1)" -eq 0 ]
 	on switch ip link set w1 master br0
-	said 'w1: joins br0'
+	said 'w1: joined br0'
 	[ "$(innet-frames switch attached w1)" -eq 1 ]
 	on switch ip link add late0 type veth peer name late1
 	on switch ip link set late0 master br0
-	said 'late0: joins br0'
+	said 'late0: joined br0'
 	on switch ip link del br0
 	said 'br0: the bridge is gone'
 	wait "$switch" && return 1 || [ $? -eq 1 ]
@@ -494,7 +494,7 @@ six() {
 @test "in the path: between interfaces, without a bridge, all frames pass and updates merge" {
 	rack
 	run -1 --separate-stderr on switch innet-switch --interfaces w0,w1
-	[[ $stderr == *'is a port of a bridge, which --bridge is for' ]]
+	[[ $stderr == *'is a port of a bridge; use --bridge' ]]
 	on switch ip link del br0
 	for p in w0 w1 server; do on switch ip link set $p up; done
 	testbed.sh exec switch $favoured innet-switch --interfaces w0,w1,server --port-rate server=10Mbit \

@@ -390,9 +390,10 @@ aom() {
 		run -2 --separate-stderr innet-aom -r got.pcap --columns "$list"
 		[ "${stderr_lines[0]}" = "innet-aom: invalid columns '$list': $why" ]
 	done <<-'END'
-	age|not of the columns that --csv has
-	lost,lost|a column twice
-	|not of the columns that --csv has
-	lost,|not of the columns that --csv has
+	age|unknown column 'age'; --csv prints the names of all
+	los|unknown column 'los'; the nearest is 'lost'
+	lost,lost|a column is given twice
+	|unknown column ''; --csv prints the names of all
+	lost,|unknown column ''; --csv prints the names of all
 	END
 }

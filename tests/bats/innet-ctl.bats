@@ -31,12 +31,12 @@ refuses() {
 @test "each verb sends the bytes of innet-wire(5) and prints the answer" {
 	fake
 	run -0 innet-ctl $at join --job 7 --type switch --async --cluster 2 --worker 3 --vector 10000 --floats 366 --next 12
-	[ "$output" = "member 3 of 4, h 4, next iteration 12, 10000 elements, 366 floats a segment, out after 10 s of silence" ]
+	[ "$output" = "member 3 of 4, h 4, next iteration 12, 10000 elements, 366 floats in a segment, removed after 10 s of silence" ]
 	[ -z "$(innet-ctl $at leave)$(innet-ctl $at reset)$(innet-ctl $at halt)$(innet-ctl $at resume)" ]
 	[ "$(innet-ctl $at set-h 3)" = "h was 4" ]
 	[ "$(innet-ctl $at fbcast 12:3)" = "2 contributions" ]
 	[ "$(innet-ctl $at help 0x00000c0001000000)" = "12:0: sent, 4 contributions, 3 floats" ]
-	[ "$(innet-ctl $at help 12:1)" = "12:1: not complete, and asked of those who owe it" ]
+	[ "$(innet-ctl $at help 12:1)" = "12:1: not complete; the switch has requested the missing contributions" ]
 	innet-ctl $at members >members
 	innet-ctl $at stats >stats
 	innet-ctl $at stats --job 7 >stats
@@ -67,7 +67,7 @@ refuses() {
 	fake
 	innet-ctl $at members >got
 	cat >want <<-END
-	4 members, heard within 1 s
+	4 members, all heard within 1 s
 	job 1, h 4, follows, open, iteration 12
 	id  worker  address          type    parent  heard ms  missing  lag
 	 0       1  127.0.0.1:40001  worker  -              0        0
@@ -92,14 +92,14 @@ refuses() {
 	late='{"id":1,"worker":1,"address":"127.0.0.2","port":8,"type":"worker","last_heard_ms":3040,"missing":28}'
 	left='{"worker":2,"address":"127.0.0.3","port":7,"type":"worker","evicted":false,"gone_ms":900,"last_heard_ms":950}'
 	out='{"worker":3,"address":"127.0.0.4","port":6,"type":"worker","evicted":true,"gone_ms":5000,"last_heard_ms":15000}'
-	is "waits for worker 1 (127.0.0.2:8), last heard 3.0 s ago" "{\"h\":2,\"open\":true,\"members\":[$here,$late]}"
-	is "waits for members: 1 of 3 have joined" "{\"h\":3,\"open\":false,\"members\":[$here]}"
-	is "halted, until innet-ctl resume" "{\"h\":1,\"open\":true,\"halted\":true,\"members\":[$here]}"
-	is "stands still: 3 needed, 1 left; worker 2 (127.0.0.3:7) left 0.9 s ago" "{\"h\":3,\"open\":true,\"members\":[$here],\"gone\":[$out,$left]}"
+	is "waiting for worker 1 (127.0.0.2:8), last heard 3.0 s ago" "{\"h\":2,\"open\":true,\"members\":[$here,$late]}"
+	is "waiting for members: 1 of 3 have joined" "{\"h\":3,\"open\":false,\"members\":[$here]}"
+	is "halted; innet-ctl resume continues it" "{\"h\":1,\"open\":true,\"halted\":true,\"members\":[$here]}"
+	is "stalled: 3 members needed, 1 left; worker 2 (127.0.0.3:7) left 0.9 s ago" "{\"h\":3,\"open\":true,\"members\":[$here],\"gone\":[$out,$left]}"
 	[ "$(innet-ctl $at members | tail -n 2 | xargs)" = \
-	    "- 3 127.0.0.4:6 worker - 15000 - put out 5.0 s ago - 2 127.0.0.3:7 worker - 950 - left 0.9 s ago" ]
+	    "- 3 127.0.0.4:6 worker - 15000 - removed 5.0 s ago - 2 127.0.0.3:7 worker - 950 - left 0.9 s ago" ]
 	is "2 members, worker 1 (127.0.0.2:8) last heard 3.0 s ago" "{\"members\":[$(sed 's/28/0/' <<<$late),$here]}"
-	is "2 members, heard within 1 s" "{\"h\":2,\"open\":true,\"halted\":false,\"members\":[7,\"x\"],\"gone\":[1,{}]}"
+	is "2 members, all heard within 1 s" "{\"h\":2,\"open\":true,\"halted\":false,\"members\":[7,\"x\"],\"gone\":[1,{}]}"
 }
 
 @test "counters at zero are left out, unless -v" {
@@ -109,7 +109,7 @@ refuses() {
 	[ "$(innet-ctl $at stats -v | xargs)" = "counter total a 0 b 2 c 0 gauge value d 0" ]
 	[ "$(innet-ctl $at watch -v -c 1 | grep -c '^[ac] ')" -eq 2 ]
 	run -2 innet-ctl $at jobs -v
-	[[ $output == *"--verbose is for stats and watch"* ]]
+	[[ $output == *"--verbose is only for stats and watch"* ]]
 }
 
 @test "answers that are lost: asked again with the same xid" {
@@ -121,10 +121,10 @@ refuses() {
 
 @test "no answer: status 1, and who, what, how often and how long" {
 	fake --lose 1000
-	refuses "halt: no answer within 60 ms, asked 5 times" innet-ctl --give-up 60ms $at halt
+	refuses "halt: no answer within 60 ms to 5 requests" innet-ctl --give-up 60ms $at halt
 	[ "$(wc -l <log)" -eq 5 ]
 	kill $pids; wait $pids || true
-	refuses "leave: no answer within 60 ms, asked 5 times; nobody listens there" \
+	refuses "leave: no answer within 60 ms to 5 requests; no program listens there" \
 		innet-ctl --give-up 60ms $at leave
 }
 
@@ -140,11 +140,11 @@ refuses() {
 	printf 'a key of 16 bytes' >other
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 4" ]
 	refuses "set-h: refused: bad MAC" innet-ctl $at set-h 5
-	refuses "set-h: no answer within 100 ms, asked 5 times; it has another key" \
+	refuses "set-h: no answer within 100 ms to 5 requests; it has another key" \
 		innet-ctl --give-up 100ms --key other $at set-h 5
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 3" ]
 	fake
-	refuses "set-h: no answer .*; 5 came without the seal of our key" \
+	refuses "set-h: no answer .*; 5 answers arrived without a MAC of our key" \
 		innet-ctl --give-up 100ms --key key $at set-h 5
 }
 
@@ -167,7 +167,7 @@ refuses() {
 	fake --status 4
 	refuses "fbcast: refused" innet-ctl $at fbcast 1:2
 	fake --status 5
-	refuses "join: refused: bad value: the job sums synchronously, 10000 elements, 366 floats a segment" \
+	refuses "join: refused: bad value: the job sums synchronously, with vectors of 10000 elements and 366 floats in a segment" \
 		innet-ctl $at join --vector 9
 	fake --status 200
 	refuses "reset: refused: unknown status 200" innet-ctl $at reset
@@ -189,13 +189,13 @@ refuses() {
 	fake --page-bytes 400 --changing 2
 	innet-ctl --json $at members | jq -e '.members | length == 4'
 	fake --page-bytes 400 --changing 1000
-	refuses "stats: the pages changed while they were read, 5 times" innet-ctl $at stats
+	refuses "stats: the answer changed while its pages were read, 5 times" innet-ctl $at stats
 	fake --page-off 1
-	refuses "stats: asked for page 0, got page 1 of 1" innet-ctl $at stats
+	refuses "stats: asked for page 0 of the answer, but got page 1 of 1" innet-ctl $at stats
 	fake --page-bytes 9000
 	python3 -c 'print("{\"counters\":{}%s}" % (" " * 2000))' >long
 	fake --page-bytes 9000 --stats long
-	refuses "stats: page 0 has 20.. bytes, more than 1400" innet-ctl $at stats
+	refuses "stats: page 0 of the answer has 20.. bytes, more than 1400" innet-ctl $at stats
 }
 
 @test "70,000 members come through" {
@@ -224,8 +224,8 @@ refuses() {
 	END
 	python3 -c 'print("[" * 10000 + "]" * 10000)' >deep
 	fake --members deep --stats deep
-	refuses "members: 20001 bytes that are no JSON object" innet-ctl $at members
-	refuses "stats: 20001 bytes that are no JSON object" innet-ctl $at stats
+	refuses "members: the answer, of 20001 bytes, is not a JSON object" innet-ctl $at members
+	refuses "stats: the answer, of 20001 bytes, is not a JSON object" innet-ctl $at stats
 }
 
 @test "values that make no sense are a dash, and nothing upsets a terminal" {
@@ -309,7 +309,7 @@ refuses() {
 	kill $pids
 	rc=0; wait $watch || rc=$?
 	[ $rc -eq 1 ]
-	grep -q 'no answer within 20 ms, asked 5 times' err
+	grep -q 'no answer within 20 ms to 5 requests' err
 	fake --lose 1000
 	innet-ctl $at halt 3>&- &
 	await log
@@ -326,8 +326,8 @@ refuses() {
 	done <<-'END'
 	|HOST:PORT is missing
 	-|invalid address '-'
-	:9|what to do with :9 is missing
-	:0 halt|:0: port 0 is nobody's
+	:9|a verb after :9 is missing, such as jobs or stats
+	:0 halt|:0: port 0 is not valid
 	:9 dance|invalid verb 'dance': not one of jobs, members
 	:9 ack|invalid verb 'ack'
 	:9 set-h|set-h needs N
@@ -341,16 +341,16 @@ refuses() {
 	:9 fbcast :|invalid segment ':': not a number
 	:9 join|join needs --vector
 	:9 join --vector 9 --type queen|invalid type 'queen': not one of worker
-	:9 halt --worker 1|--worker is for join
-	:9 jobs --job 3|--job is not for jobs
+	:9 halt --worker 1|--worker is only for join
+	:9 jobs --job 3|--job does not go with jobs
 	:9 regroup 1|invalid worker '1': not CLUSTER/WORKER=CLUSTER
 	:9 regroup 1/2=65536|invalid worker '1/2=65536': too large
-	:9 members --prometheus|--prometheus is for stats
-	:9 stats -c 1|--count is for watch
-	:9 stats --json --prometheus|--json and --prometheus
+	:9 members --prometheus|--prometheus is only for stats
+	:9 stats -c 1|--count is only for watch
+	:9 stats --json --prometheus|give --json or --prometheus, not both
 	:9 halt --job 65536|invalid job '65536'
 	:9 halt --give-up 0|invalid time '0'
-	:9 halt --bind [::1]:0|--bind: not of the family
+	:9 halt --bind [::1]:0|--bind and HOST:PORT must both be IPv4
 	END
 }
 
@@ -376,7 +376,7 @@ refuses() {
 	[[ $(ctl join --vector 1000 --worker 1) == "member 1 of 2, "* ]]
 	ctl members --json | jq -e ".open and (.members | length == 2) and .members[0].port == $free"
 	[ "$(ctl set-h 1)" = "h was 2" ]
-	[ "$(ctl help 0:2 --bind :$free)" = "0:2: not complete, and asked of those who owe it" ]
+	[ "$(ctl help 0:2 --bind :$free)" = "0:2: not complete; the switch has requested the missing contributions" ]
 	ctl leave --bind :$free
 	ctl members --json | jq -e '.members | length == 1 and .[0].worker == 1'
 	run -1 --separate-stderr innet-ctl "$switch" reset
@@ -434,7 +434,7 @@ refuses() {
 	serve switch innet-switch -q -p iswitch -H 5 --reduce trimmed:2
 	innet-ctl "$switch" join --vector 9
 	for h in 60000 4097 4; do
-		refuses "set-h: refused: bad value: H is at most 4096, and at least 2 N \+ 1 of trimmed:N" \
+		refuses "set-h: refused: bad value: H must be at most 4096, and at least 2 N \+ 1 with --reduce trimmed:N" \
 			innet-ctl "$switch" set-h $h
 	done
 	[ "$(innet-ctl "$switch" set-h 4096)" = "h was 5" ]

@@ -280,7 +280,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(cli --no-auth-warning --user default -a secret get a)" = 1 ]
 	: >empty
 	run -1 innet-memory --listen :0 --password-file empty
-	[ "$output" = "innet-memory: empty: its first line, the password, is empty" ]
+	[ "$output" = "innet-memory: empty: the first line, which is the password, is empty" ]
 }
 
 @test "--memory: past it -OOM, at once, and nothing that is stored is lost" {
@@ -415,8 +415,8 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	ask_for("GET", "big")
 	assert f.read(500002) == big + b"\r\n"
 	END
-	[ "$(grep -c 'left: output' m.err)" -eq 25 ]
-	[ "$(grep -c 'left: stuck' m.err)" -eq 25 ]
+	[ "$(grep -c 'was disconnected: output' m.err)" -eq 25 ]
+	[ "$(grep -c 'was disconnected: stuck' m.err)" -eq 25 ]
 }
 
 @test "a client that reads slowly gets all replies, however long that takes" {
@@ -490,7 +490,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	start
 	[ "$(ask '*x')" = "-ERR Protocol error: invalid multibulk length" ]
 	[ "$(ask QUIT)" = +OK ]
-	[ "$(ask "POST / HTTP/1.1")" = "-DENIED this is no HTTP" ]
+	[ "$(ask "POST / HTTP/1.1")" = "-DENIED this is not an HTTP server" ]
 	cli client kill id "$(cli client id)" || :
 	[ "$(info clients_left_protocol) $(info clients_left_quit) $(info clients_left_http)" = "1 1 1" ]
 	[ "$(cli client kill addr 1.2.3.4:5)" = 0 ]
@@ -502,7 +502,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(redis-cli -s sock set a 1)" = OK ]
 	[ "$(cli get a)" = 1 ]
 	run -1 timeout 10 innet-memory --listen none --unix sock
-	[ "$output" = "innet-memory: sock: another program serves there" ]
+	[ "$output" = "innet-memory: sock: another program listens on this socket" ]
 	kill -KILL "$m_pid"
 	wait "$m_pid" || true
 	[ -S sock ]
@@ -512,16 +512,16 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ ! -e sock ]
 	echo mine >file
 	run -1 timeout 10 innet-memory --listen :0 --unix file
-	[ "$output" = "innet-memory: file: there is a file that is no socket" ]
+	[ "$output" = "innet-memory: file: a file exists there that is not a socket" ]
 }
 
 @test "the server warns if others can reach it and there is no password" {
 	serve m innet-memory --touch 1MB
 	[ "$(wc -l <m.err)" -eq 1 ]
 	innet-memory -q --touch 1MB --listen 0.0.0.0:0 --duration 1ms 2>err
-	[[ $(cat err) == *"0.0.0.0:"*": other machines are denied; give --password-file, --allow or --insecure" ]]
+	[[ $(cat err) == *"0.0.0.0:"*": clients on other machines are denied; give --password-file, --allow or --insecure to serve them" ]]
 	innet-memory -q --touch 1MB --listen 0.0.0.0:0 --duration 1ms --insecure 2>err
-	[[ $(cat err) == *"0.0.0.0:"*": anyone who can reach it may read and write; give --password-file or listen on 127.0.0.1" ]]
+	[[ $(cat err) == *"0.0.0.0:"*": every host that can reach this address can read and write the data; give --password-file, or listen on 127.0.0.1" ]]
 	echo x >pw
 	innet-memory -q --touch 1MB --listen 0.0.0.0:0 --duration 1ms --password-file pw 2>err
 	[ "$(wc -l <err)" -eq 1 ]
@@ -540,7 +540,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 		kill $pid; wait $pid
 	E
 	unshare -rn bash peer.sh $here >out
-	[[ $(tr -d '\r' <out) == $'+PONG\n+OK\n-DENIED without a password this serves its own machine alone; '* ]]
+	[[ $(tr -d '\r' <out) == $'+PONG\n+OK\n-DENIED without a password this server accepts only clients on its own machine; '* ]]
 	[ "$(wc -l <out)" -eq 3 ]
 	for more in --insecure '--allow 10.0.0.0/8,127.0.0.1'; do
 		rm port
@@ -554,7 +554,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	run -1 timeout 10 innet-memory --listen "127.0.0.1:$port"
 	[ "$output" = "innet-memory: 127.0.0.1:$port: Address already in use" ]
 	run -2 innet-memory --memory 1x
-	[ "$output" = "innet-memory: invalid memory '1x': unknown unit" ]
+	[ "$output" = "innet-memory: invalid memory '1x': unknown unit; use B, kB, MB, GB, TB, KiB, MiB or GiB" ]
 	run -2 innet-memory --listen none
 	[ "$output" = "innet-memory: --listen none needs --unix" ]
 	run -2 innet-memory --save-every 1s
@@ -562,9 +562,9 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	run -2 innet-memory --alpha 0.6
 	[ "$output" = "innet-memory: --alpha needs --capacity" ]
 	run -2 innet-memory --touch 2MB --memory 1500000
-	[ "$output" = "innet-memory: --touch is of --memory: 2000000 bytes are more than 1500000" ]
+	[ "$output" = "innet-memory: --touch: 2000000 bytes are more than the 1500000 bytes of --memory" ]
 	run -2 innet-memory --save ''
-	[ "$output" = "innet-memory: invalid file '': it has no name" ]
+	[ "$output" = "innet-memory: invalid file '': the path is empty" ]
 	run -2 innet-memory --alpha 4.1
 	run -2 innet-memory --capacity 2147483649
 }

@@ -86,14 +86,14 @@ child() {
 
 @test "a rank whose child writes no stream reports it, and all ranks fail" {
 	run ! ranks -n 1 innet-mpi -q -- echo a line that is no gradient stream : -n 1 innet-mpi -q -- innet-agent -q
-	[[ $output == *'innet-mpi: echo: offset 0: wrote "a line that is no gradient stream", no message of a gradient stream'* ]]
+	[[ $output == *'innet-mpi: echo: offset 0: wrote "a line that is no gradient stream", which is not a message of a gradient stream'* ]]
 	[[ $output == *'innet-mpi: rank 1: another rank has failed'* ]]
 }
 
 @test "ranks of other vectors or weights do not begin" {
 	# the first rank to say so takes the other with it, perhaps before it has
 	run ! ranks -n 1 innet-mpi --synthetic 4kB : -n 1 innet-mpi --synthetic 8kB
-	[[ $output == *'innet-mpi: rank '[01]': a vector of '[12]'000 elements; ranks have from 1000 to 2000'* ]]
+	[[ $output == *'innet-mpi: rank '[01]': its vector has '[12]'000 elements, but those of the ranks have 1000 to 2000; give all ranks the same vector'* ]]
 	run ! ranks -n 1 innet-mpi -- innet-agent -q --init-seed 1 : -n 1 innet-mpi -- innet-agent -q --init-seed 2
 	[[ $output == *'innet-mpi: rank '[01]': the ranks begin with different weights'* ]]
 }
@@ -102,7 +102,7 @@ child() {
 	run ! ranks -n 1 innet-mpi -q --give-up 500ms -- sleep 60 : -n 1 innet-mpi -q --give-up 20s -- innet-agent -q
 	[[ $output == *'innet-mpi: rank 0: sleep: no hello after 0.5 s'* ]]
 	run ! ranks -n 1 innet-mpi -q -- sleep 60 : -n 1 innet-mpi -q --give-up 500ms -- innet-agent -q
-	[[ $output == *'innet-mpi: rank 1: other ranks have not begun after 0.5 s, with 0 sums had'* ]]
+	[[ $output == *'innet-mpi: rank 1: the other ranks have not started after 0.5 s; it has received 0 sums'* ]]
 }
 
 @test "a rank killed: mpirun says which, and none is left" {
@@ -123,11 +123,11 @@ child() {
 
 @test "a command or --synthetic is needed; --check goes with the latter" {
 	run -2 --separate-stderr innet-mpi
-	[ "$stderr" = 'innet-mpi: a command is needed, or --synthetic' ]
+	[ "$stderr" = 'innet-mpi: a command is missing; give one after --, or --synthetic' ]
 	run -2 --separate-stderr innet-mpi --check -- true
 	[ "$stderr" = 'innet-mpi: --check needs --synthetic' ]
 	run -2 --separate-stderr innet-mpi --synthetic 6B
-	[ "$stderr" = "innet-mpi: invalid vector '6B': an element has 4 bytes" ]
+	[ "$stderr" = "innet-mpi: invalid vector '6B': not a multiple of 4 bytes, the size of an element" ]
 	run -1 --separate-stderr innet-mpi -- ./no-such
 	[ "$stderr" = 'innet-mpi: ./no-such: No such file or directory' ]
 }

@@ -282,7 +282,7 @@ says() {
 		END { exit bad || FNR != 3 }' out csv
 	innet-sim -q --json --total --columns loss_percent s.json | jq -se 'length == 2 and (.[0] | keys == ["group", "loss_percent", "point", "runs"])'
 	run -2 --separate-stderr innet-sim --columns sent,none s.json
-	[ "$stderr" = "innet-sim: invalid columns 'sent,none': not of the columns that --csv has" ]
+	[ "$stderr" = "innet-sim: invalid columns 'sent,none': unknown column 'none'; --csv prints the names of all" ]
 	run -2 --separate-stderr innet-sim --total --by switch s.json
 	[ "$stderr" = "innet-sim: --total: switches have no row of all" ]
 }
@@ -316,10 +316,10 @@ says() {
 	sim -w out >/dev/null
 	mv s.json out/sw.in.pcap
 	run -2 --separate-stderr innet-sim -w out out/sw.in.pcap
-	[ "$output$stderr" = "innet-sim: -w out/sw.in.pcap would destroy its own input" ]
+	[ "$output$stderr" = "innet-sim: -w out/sw.in.pcap would overwrite its own input" ]
 	ln -s "$PWD/s.json" out/ps.in.pcap -f && mv out/sw.in.pcap s.json
 	run -2 --separate-stderr innet-sim -w out s.json
-	[ "$stderr" = "innet-sim: -w out/ps.in.pcap would destroy its own input" ]
+	[ "$stderr" = "innet-sim: -w out/ps.in.pcap would overwrite its own input" ]
 	ln -s sw.in.pcap out/ps.in.pcap -f
 	run -2 --separate-stderr innet-sim -w out s.json
 	[ "$stderr" = "innet-sim: -w and -w both write out/sw.in.pcap" ]
@@ -372,14 +372,14 @@ says() {
 		jq "$1" good.json >s.json
 		says "$2"
 	}
-	bad '.duration = 10' "duration: '10': lacks a unit (ns, us, ms, s, min, h)"
-	bad '.links[0].propagation = "1m"' "links[0].propagation: '1m': unknown unit"
+	bad '.duration = 10' "duration: '10': a unit is missing (ns, us, ms, s, min, h)"
+	bad '.links[0].propagation = "1m"' "links[0].propagation: '1m': unknown unit; use ns, us, ms, s, min or h"
 	bad '.links[0].loss = 2' "links[0].loss: '2': too large"
 	bad '.links[0] = 7' 'links[0]: is not an object: { ... }'
 	bad '.switches[0].slots = 0' "switches[0].slots: '0': too small"
 	bad '.switches[0].queue = "red"' "switches[0].queue: 'red': not one of olaf, fifo, regular"
-	bad '.switches[0].name = "a/b"' "switches[0].name: 'a/b': has more than letters, digits, '-' and '_'"
-	bad 'del(.switches[0].name)' 'switches[0].name: is not given'
+	bad '.switches[0].name = "a/b"' "switches[0].name: 'a/b': may have only letters, digits, '-' and '_'"
+	bad 'del(.switches[0].name)' 'switches[0].name: is missing'
 	bad '.servers[0].gate = "red"' "servers[0].gate: 'red': not one of none, ema, last, best"
 	bad '.links[0].to = "nobody"' "links[0].to: no switch or server is called 'nobody'"
 	bad '.links[0].to = "sw"' 'links[0].to: leads in a circle, not to a server'
@@ -391,7 +391,7 @@ says() {
 	    'workers[1]: has a cluster of workers[0], but vectors of another length'
 	bad '.duration = "105000h"' "duration: '105000h': too large"
 	bad '.workers[0].payload = 37' 'workers[0].payload: not 32 bytes and whole floats of 4'
-	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': begins after its end"
+	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': the first number is above the last"
 	bad '.workers[0] += {wait: "1s", arrivals: "bursts"}' \
 	    'workers[0].wait: those of a schedule or of bursts wait for nothing'
 	bad '.workers[0].wai = "1s"' "workers[0].wai: unknown key; the nearest is 'wait'"
@@ -403,7 +403,7 @@ says() {
 	bad '.traffic = [{"at": "ps", "rate": 1}]' "traffic[0].at: no switch is called 'ps'"
 	bad '.workers[0].name = "all"' "workers[0].name: 'all' is the row of all groups"
 	bad '.traffic = [{"at": "sw", "rate": 1, "name": "all"}]' "traffic[0].name: 'all' is the row of all traffic"
-	bad '.traffic = [{"at": "sw"}]' 'traffic[0].rate: is not given'
+	bad '.traffic = [{"at": "sw"}]' 'traffic[0].rate: is missing'
 	bad '.traffic = [{"at": "sw", "rate": 0}]' 'traffic[0].rate: is 0: there would be none'
 	bad '.traffic = [{"at": "sw", "rat": 1}]' "traffic[0].rat: unknown key; the nearest is 'at'"
 	bad '.traffic = [{"at": "sw", "rate": 1}] | .duration = "none" | .workers[0].count = 1' \
@@ -417,7 +417,7 @@ says() {
 @test "an error in the JSON gives line and column" {
 	printf '{ "duration":\n  "1s", ' >s.json
 	run -1 --separate-stderr innet-sim s.json
-	[[ $stderr == "innet-sim: s.json:2:"*": not JSON from here on" ]]
+	[[ $stderr == "innet-sim: s.json:2:"*": not valid JSON" ]]
 	run -1 --separate-stderr innet-sim no-such.json
 	[ "$stderr" = "innet-sim: no-such.json: No such file or directory" ]
 	run -2 --separate-stderr innet-sim

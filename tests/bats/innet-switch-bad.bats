@@ -98,7 +98,7 @@ filter() {
 	{ at 5 1 0 1; at 3 2 0 1; at 4 3 0 1; at 6 4 0 1; } | mkolaf >in.pcap
 	run -0 --separate-stderr innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --report r.json
 	[ "${#stderr_lines[@]}" -eq 1 ]
-	[[ $stderr == *"in.pcap: packet 2: time goes back by 2000000 ns"* ]]
+	[[ $stderr == *"in.pcap: packet 2: its time is 2000000 ns before that of the packet before it"* ]]
 	[ "$(jq .time_backwards r.json)" -eq 2 ]
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1 | tr '\n' ' ')" = "15000000 25000000 35000000 45000000 " ]
 }
@@ -108,7 +108,7 @@ filter() {
 	run -1 --separate-stderr innet-switch -q -r in.pcap -w /dev/full
 	[ "$stderr" = "innet-switch: /dev/full: output is incomplete: No space left on device" ]
 	run -1 --separate-stderr innet-switch -q -r in.pcap -w out.pcap --report /dev/full
-	[ "$stderr" = "innet-switch: /dev/full: report not written: No space left on device" ]
+	[ "$stderr" = "innet-switch: /dev/full: cannot write the report: No space left on device" ]
 }
 
 @test "the switch overwrites no input file, and refuses two outputs to one file" {

@@ -137,9 +137,9 @@ load common
 	[ "$(left --merge-time 2ms --frame-time 1us)" = "15001000 25002000 35003000" ]
 	[ "$(left --queue fifo --frame-time 1ms)" = "12000000 23000000 34000000 45000000 56000000" ]
 	run -2 --separate-stderr innet-switch -p iswitch -r in.pcap --frame-time=1us
-	[ "$stderr" = "innet-switch: --frame-time goes with --rate: without one nothing waits" ]
+	[ "$stderr" = "innet-switch: --frame-time needs --rate: without a rate no packet waits" ]
 	run -2 --separate-stderr innet-switch -r in.pcap --rate 1M --queue fifo --merge-time=1us
-	[ "$stderr" = "innet-switch: --merge-time goes with --queue olaf" ]
+	[ "$stderr" = "innet-switch: --merge-time needs --queue olaf" ]
 }
 
 # Two ports: what the first merges is put off behind what the second sends.
@@ -209,7 +209,7 @@ load common
 	cmp fast.pcap again.pcap
 	at 5 9 9 9 | mkolaf >other.pcap
 	run -0 --separate-stderr innet-switch -r in.pcap -w o.pcap --departures other.pcap
-	[[ ${stderr_lines[0]} == *"other.pcap: packet 1: not what would leave here"* ]]
+	[[ ${stderr_lines[0]} == *"other.pcap: packet 1: another frame would leave here"* ]]
 }
 
 @test "-c N stops after N packets and drains the queue" {
@@ -226,13 +226,13 @@ load common
 
 @test "--memory refuses more slots than it allows; --dry-run says how much" {
 	run -1 --separate-stderr innet-switch --slots 100000 --memory 4GB
-	[[ $stderr == "innet-switch: --slots 100000 needs "*" MB, 4000.0 MB allowed; lower it or raise --memory" ]]
+	[[ $stderr == "innet-switch: --slots 100000 needs "*" MB, and 4000.0 MB are allowed; lower it or raise --memory" ]]
 	run -0 innet-switch --dry-run
-	[[ ${lines[0]} =~ ^[0-9.]+\ MB,\ [0-9.]+\ of\ them\ from\ the\ beginning$ ]]
+	[[ ${lines[0]} =~ ^[0-9.]+\ MB,\ of\ which\ [0-9.]+\ MB\ are\ taken\ at\ the\ start$ ]]
 	[[ ${lines[2]} =~ ^[0-9.]+\ +8\ \ port\ slots$ ]]
 	[ "$(innet-switch --dry-run --json | jq '.plan / 1000 | floor')" = "$(awk -v mb="${lines[0]%% *}" 'BEGIN { print int(mb * 1000) }')" ]
 	run -1 --separate-stderr innet-switch --dry-run --memory 1MB
-	[[ $stderr == "innet-switch: it needs 16.5 MB from the beginning, 1.0 MB allowed; raise --memory" ]]
+	[[ $stderr == "innet-switch: --memory: the switch needs 16.5 MB at the start, and 1.0 MB are allowed; raise it" ]]
 	big="-p iswitch --dry-run --json -H 4 --vector 6.4MB"
 	innet-switch $big | jq -e '.plan == .later and .later > 1.1e8'
 	innet-switch $big --memory 50MB | jq -e '.plan == 5e7 and .bytes < 2e7'

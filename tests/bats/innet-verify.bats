@@ -184,16 +184,16 @@ refused() {
 @test "bad specifications: the place, the reason and the nearest key" {
 	refused "slot: unknown key; the nearest is 'slots'" '.slot = 1'
 	refused "clusters[1].perod: unknown key; the nearest is 'period'" '.clusters[1].perod = "1s"'
-	refused "clusters[0].offset: begins after its end" '.clusters[0].offset = ["2s", "1s"]'
+	refused "clusters[0].offset: the first number is above the last" '.clusters[0].offset = ["2s", "1s"]'
 	refused "clusters[0].offset: '-1s': not a number" '.clusters[0].offset = "-1s"'
 	refused "clusters[1]: id 1 is that of clusters[0]" '.clusters[1].id = 1'
 	refused "slots: '0': too small" '.slots = 0'
 	refused "slots: '1.5': not a whole number" '.slots = 1.5'
 	refused "service_time: '5s': too large" '.service_time = "5s"'
 	refused "horizon: '99999999999999999999s': too large" '.horizon = "99999999999999999999s"'
-	refused "horizon: '2': lacks a unit (ns, us, ms, s, min, h)" '.horizon = 2'
+	refused "horizon: '2': a unit is missing (ns, us, ms, s, min, h)" '.horizon = 2'
 	refused "horizon: more than 10000 updates come before it, too many to decide about" '.horizon = "10min"'
-	refused "clusters: is not given" 'del(.clusters)'
+	refused "clusters: is missing" 'del(.clusters)'
 	refused "clusters: a list of 65, not of 1 to 64" '.clusters = [range(65) | {id: ., period: "1s", offset: "0"}]'
 	refused "clusters[0].control.v: 'slow': not one of urgent, fair" '.clusters[0].control = {v: "slow", threshold: "1s"}'
 	refused "clusters[0]: the jitter is not less than the period: updates would overtake each other" '.clusters[0].jitter = "100ms"'
@@ -213,7 +213,7 @@ refused() {
 
 @test "misuse: status 2, and the error names the accepted forms" {
 	run -2 innet-verify --objective 'peak<=7' x
-	[ "$output" = "innet-verify: invalid objective 'peak<=7': lacks a unit" ]
+	[ "$output" = "innet-verify: invalid objective 'peak<=7': a unit is missing" ]
 	run -2 innet-verify --objective 'fair<=1.5' x
 	run -2 innet-verify --objective loss x
 	[[ $output == *"not fair<=SHARE, fair<=TIME, peak<=TIME or no-loss" ]]

@@ -22,10 +22,10 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	done
 	for o in --slots=8 --queue=fifo --wire-overhead --regular=queued; do
 		misuse -p iswitch $o
-		[[ "$stderr" == "innet-switch: ${o%=*}"*" goes with --rate: without one nothing waits" ]]
+		[[ "$stderr" == "innet-switch: ${o%=*}"*" needs --rate: without a rate no packet waits" ]]
 	done
 	misuse -p iswitch --rate 1M --combine sum
-	[ "$stderr" = "innet-switch: --combine goes with --queue olaf" ]
+	[ "$stderr" = "innet-switch: --combine needs --queue olaf" ]
 	misuse -p iswitch --seed 3
 	for o in -H2 --async --reduce=sum --straggler=1s --parent=:9 --members=2 --keep=9; do
 		misuse $o
@@ -37,7 +37,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 
 @test "options that contradict each other are misuse" {
 	misuse -p iswitch --reduce median --parent :9
-	[ "$stderr" = "innet-switch: --reduce median and trimmed do not go with --parent: a median of medians is none" ]
+	[ "$stderr" = "innet-switch: --reduce median and --reduce trimmed do not go with --parent: a median of medians is not the median" ]
 	misuse -p iswitch --reduce trimmed:1 --parent :9
 	misuse -p iswitch --fixed-bits 3
 	misuse -p iswitch --async --straggler 1s
@@ -143,7 +143,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[[ ${lines[3]} =~ ^\ *([0-9.]+)\ +20\ \ segment\ slots$ ]]
 	need=$(awk -v a="${BASH_REMATCH[1]}" 'BEGIN { print 8160 + a * 1e6 }')
 	[[ ${lines[4]} =~ ^\ *([0-9.]+)\ +16\ \ kept\ results,\ as\ they\ come$ ]]
-	[ "${lines[0]}" = "$(awk -v a="$need" -v b="${BASH_REMATCH[1]}" 'BEGIN { printf "%.6g MB, %.6g of them from the beginning", a / 1e6 + b, a / 1e6 }')" ]
+	[ "${lines[0]}" = "$(awk -v a="$need" -v b="${BASH_REMATCH[1]}" 'BEGIN { printf "%.6g MB, of which %.6g MB are taken at the start", a / 1e6 + b, a / 1e6 }')" ]
 	run -0 innet-switch -p iswitch --dry-run --vector 1000 --floats 100 -H 4 --json
 	[ "$(jq -c '[.bytes, .parts.vectors.bytes]' <<<"$output")" = "[$need,8160]" ]
 	run -0 innet-switch -p iswitch --dry-run --vector 1000 --async --keep 1MB -H 4
@@ -182,7 +182,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	run -1 --separate-stderr innet-switch -q -p iswitch -r in.pcap -w /dev/full
 	[ "$stderr" = "innet-switch: /dev/full: output is incomplete: No space left on device" ]
 	run -1 --separate-stderr innet-switch -q -p iswitch -r in.pcap -w out.pcap --report /dev/full
-	[ "$stderr" = "innet-switch: /dev/full: report not written: No space left on device" ]
+	[ "$stderr" = "innet-switch: /dev/full: cannot write the report: No space left on device" ]
 }
 
 @test "a closed pipe: one line, status 1" {

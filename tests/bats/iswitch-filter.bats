@@ -177,7 +177,7 @@ got() { to 1 | cut -d' ' -f5; }
 @test "trimmed:b with H below 2 b + 1, or with fewer members, is no job" {
 	joins 1 | mkiswitch >in.pcap
 	run -2 --separate-stderr innet-switch -q --program iswitch -r in.pcap -w /dev/null -H 4 --reduce trimmed:2
-	[ "${stderr_lines[0]}" = "innet-switch: --reduce trimmed:N goes with -H of 2 N + 1 at least" ]
+	[ "${stderr_lines[0]}" = "innet-switch: --reduce trimmed:N needs -H of at least 2 N + 1" ]
 	{ joins 2; segs 2000 1 0 1 2; } | through --reduce trimmed:1
 	[ "$(counter early)" -eq 2 ]
 	{ joins 3; segs 2000 1 0 1 2 3; } | through --reduce trimmed:1

@@ -111,7 +111,7 @@ close_counters() {
 	serve switch innet-switch -q --upstream "$ps"
 	innet-worker -q --switch "$switch" --mtu 1500 --synthetic 20kB --interval 10ms -c 60 2>w.err
 	[ "$(grep -c . w.err)" -eq 1 ]
-	grep -qx "innet-worker: $switch: a queue on the way has 8 slots, a vector takes 14 packets: what does not fit is lost each time; give that switch more --slots" w.err
+	grep -qx "innet-worker: $switch: a queue on the path has 8 slots, but a vector has 14 packets, so part of each vector is lost; give that switch more --slots" w.err
 	innet-worker -q --switch "$switch" --cluster 2 --mtu 1500 --synthetic 11kB --interval 10ms -c 60 2>w.err
 	[ ! -s w.err ]
 	finish switch
@@ -182,15 +182,15 @@ close_counters() {
 
 @test "a worker that gets no answer gives up and says what it waited for" {
 	run -1 --separate-stderr innet-worker -q --switch 127.0.0.1:9 --synthetic 64B --give-up 500ms
-	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no model of cluster 1 after "*" tries in 0.5 s; is a switch or server there?" ]]
+	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no model of cluster 1 arrived after "*" tries in 0.5 s; is a switch or server running there?" ]]
 }
 
 @test "a child that is silent, or speaks nonsense, or fails, is named" {
 	serve ps innet-ps -q
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --give-up 300ms -- sleep 20
-	[[ ${stderr_lines[0]} == "innet-worker: sleep: no hello after 0.3 s" ]]
+	[[ ${stderr_lines[0]} == "innet-worker: sleep: sent no hello in 0.3 s" ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- echo hello, this is no gradient stream at all
-	[[ $stderr == *"innet-worker: echo: offset 0: wrote \"hello, this is no gradient stream at all\", no message of a gradient stream; print that to standard error"* ]]
+	[[ $stderr == *"innet-worker: echo: offset 0: wrote \"hello, this is no gradient stream at all\", which is not a message of a gradient stream; print such text to standard error"* ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- sh -c 'exit 3'
 	[[ $stderr == *"innet-worker: sh: exited with status 3"* ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- no-such-program
@@ -214,7 +214,7 @@ close_counters() {
 		sys.stdin.read()
 	E
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --silence 500ms -- python3 quiet.py
-	[[ $stderr == *"innet-worker: python3: no gradient for 0.5 s"* ]]
+	[[ $stderr == *"innet-worker: python3: sent no gradient for 0.5 s"* ]]
 	finish ps
 }
 
@@ -233,7 +233,7 @@ close_counters() {
 		    say(2, 10000, v)
 	E
 	run -1 --separate-stderr timeout -k 1 15 innet-worker -q --switch "$ps" --duration 500ms -- python3 child.py
-	[[ $stderr == *"python3: still running 5.0 s after the end of its input; killed"* ]]
+	[[ $stderr == *"python3: still running 5.0 s after the end of its input; killed it"* ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- python3 child.py nan
 	[[ $stderr == *"python3: offset 40082: a value that is not finite"* ]]
 	finish ps
@@ -275,7 +275,7 @@ close_counters() {
 	SECONDS=0
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
 		sh -c 'exec 1>&-; exec sleep 60'
-	[[ $stderr == *"sh: still running 5.0 s after the end of its input; killed"* ]]
+	[[ $stderr == *"sh: still running 5.0 s after the end of its input; killed it"* ]]
 	finish ps
 }
 
@@ -284,7 +284,7 @@ close_counters() {
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
 		sh -c 'sleep 60 & echo $! >held; exec cat >/dev/null'
 	run ! kill -0 "$(cat held)"
-	[[ $stderr == *"sh: what it had started still ran, and is ended"* ]]
+	[[ $stderr == *"sh: processes that it started were still running; ended them"* ]]
 	finish ps
 }
 
@@ -292,10 +292,10 @@ close_counters() {
 	serve ps innet-ps -q
 	for p in olaf iswitch dlp; do
 		run -1 --separate-stderr innet-worker -q -p $p --worker 0 --switch "$ps" -- true
-		[ "$stderr" = "innet-worker: true: nothing was sent: there was no gradient" ]
+		[ "$stderr" = "innet-worker: true: nothing was sent, because there was no gradient" ]
 		for held in '' 'sleep 30 &'; do
 			run -1 --separate-stderr innet-worker -q -p $p --worker 0 --switch "$ps" -- sh -c "$held printf INETxxxx"
-			[[ $stderr == *"sh: offset 0: ends within a message"* ]]
+			[[ $stderr == *"sh: offset 0: the stream ends within a message"* ]]
 		done
 	done
 	finish ps
@@ -393,7 +393,7 @@ close_counters() {
 	E
 	innet-worker -q --switch "$ps" --worker 4 -- python3 huge.py
 	finish ps
-	grep -q ': cluster 1: worker 4: update [0-9]* would make a weight non-finite; refused' ps.err
+	grep -q ': cluster 1: worker 4: update [0-9]* was refused, because a weight would no longer be finite' ps.err
 	run ! grep -q ' 0 refused_nonfinite' ps.err
 }
 

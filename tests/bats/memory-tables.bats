@@ -49,34 +49,34 @@ script() {
 		run -0 cli $words
 		[[ $output == "$error"* ]] || { echo "$words: $output" >&2; return 1; }
 	done <<-'END'
-		per.create t capacity 9|ERR there is a table 't' already
+		per.create t capacity 9|ERR a table 't' exists already
 		per.create u capacity 0|ERR capacity '0' (argument 3): not a whole number from 1 to 2147483648
-		per.create u alpha 1|ERR capacity: a table needs one
+		per.create u alpha 1|ERR capacity is missing; a table needs one
 		per.create u capacity 4 alpha 5|ERR alpha '5' (argument 5): not a number from 0 to 4
-		per.create u capacity 4 selector best|ERR selector (argument 5): none of per, uniform, fifo and lifo
+		per.create u capacity 4 selector best|ERR selector (argument 5): not one of per, uniform, fifo, lifo
 		per.create u capacity 4 ratio 2 1|ERR ratio (arguments 5 and 6): the upper limit is below the lower one
 		per.create u capacity 4 times|ERR times: its value is missing
-		per.create u capacity 4 colour red|ERR argument 4: no such option 'colour'
+		per.create u capacity 4 colour red|ERR argument 4: unknown option 'colour'
 		per.create u capacity 2147483648|OOM command not allowed
-		per.add u 1 x|ERR no table 'u'; PER.CREATE makes one
-		per.add t 1 x 2|ERR priorities and blobs come in pairs, one at least: 3 arguments are left
+		per.add u 1 x|ERR no table 'u'; create it with PER.CREATE
+		per.add t 1 x 2|ERR give one or more pairs of a priority and a blob: 3 arguments are left
 		per.add t 1 x -1 y|ERR priority '-1' (argument 4): not a number from 0 to 3.40282e+38
-		per.add t frames 1 abc 1 x|ERR frames: the table has none; PER.FRAMES declares them
+		per.add t frames 1 abc 1 x|ERR frames: the table has none; declare them with PER.FRAMES
 		per.add f 1 abcde|ERR blob (argument 3): 5 bytes, less than the 6 of 2 frames
 		per.add f frames 1 ab 1 abcd|ERR frame 0 (argument 4): 2 bytes, not the 3 of a frame of this table
-		per.add f frames 5 abc 1 abcd|ERR frames: 5 are to follow, but only 3 arguments do
+		per.add f frames 5 abc 1 abcd|ERR frames: 5 should follow, but only 3 arguments do
 		per.add f frames 1 abc 1 abcd|ERR blob (argument 6): it refers to frame 25185 of 1
-		per.sample t 1|LIMIT the table holds 0 experiences, 1 are asked for
-		per.sample t 1 refs|ERR refs: the table has no frames; PER.FRAMES declares them
+		per.sample t 1|LIMIT the table holds 0 experiences, but 1 are requested
+		per.sample t 1 refs|ERR refs: the table has no frames; declare them with PER.FRAMES
 		per.sample t 0|ERR batch '0' (argument 2): not a whole number from 1 to 2147483648
 		per.update t 1 1 x 1|ERR id 'x' (argument 4): not a whole number from 0
 		per.update t 1 1 2 max|ERR priority 'max' (argument 5): not a number from 0
 		per.remove t 1 -1|ERR id '-1' (argument 3): not a whole number from 0
-		per.limit t limit 1 2|ERR argument 2: no such option 'limit'
+		per.limit t limit 1 2|ERR argument 2: unknown option 'limit'
 		per.frames t 1000000 33|ERR stack '33' (argument 3): not a whole number from 1 to 32
-		per.frames t 100000000 32|ERR bytes (argument 2) and stack (argument 3): an experience of such frames is more than 512 MB
+		per.frames t 100000000 32|ERR bytes (argument 2) and stack (argument 3): an experience with such frames would exceed 512 MB
 		per.dump t count 0|ERR count '0' (argument 3): not a whole number from 1 to 100000
-		per.save|ERR there is no file: the server was started without --save
+		per.save|ERR no file to save to: the server was started without --save
 	END
 	[ "$(per_info inserted)$(per_info have)$(per_info stale)" = 000 ]
 	[ "$(info tables)" = 2 ]
@@ -206,7 +206,7 @@ slow_disk() {
 	until_info save_in_progress 1
 	kill -KILL "$(pgrep -P "$m_pid")"
 	await first
-	[[ $(cat first) == "ERR ck: not saved: the child that writes was ended by signal 9"* ]]
+	[[ $(cat first) == "ERR ck: not saved: the process that writes the file was ended by signal 9"* ]]
 	[ ! -e ck.tmp ]
 	rm hold
 	[ "$(cli per.save)" = OK ]
@@ -240,7 +240,7 @@ slow_disk() {
 	[ ! -e ck.tmp ]
 	[ "$(cli get a)" = bcd ]
 	printf X | dd of=ck bs=1 seek=$(($(stat -c %s ck) - 6)) conv=notrunc status=none
-	[ "$(cli per.load)" = "ERR ck: byte $(($(stat -c %s ck) - 4)): damaged: the CRC-32C of all before is not this" ]
+	[ "$(cli per.load)" = "ERR ck: byte $(($(stat -c %s ck) - 4)): damaged: the CRC-32C is wrong" ]
 	[ "$(cli get a)" = bcd ]
 	stop_it -KILL || true
 	run -1 --separate-stderr timeout 20 innet-memory --listen 127.0.0.1:0 --save ck

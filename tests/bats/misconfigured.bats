@@ -21,13 +21,13 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 @test "another program at the other end" {
 	local in='-p iswitch --worker 0'
 	serve ps innet-ps -q
-	switch=$ps refused 'job 1: refused: it runs program olaf, and this is iswitch: give both the same --program' $in
+	switch=$ps refused 'job 1: refused: it runs program olaf, and this side runs iswitch; give both the same --program' $in
 	serve olaf innet-switch -q --upstream "$ps"
-	switch=$olaf refused 'job 1: refused: it runs program olaf, and this is iswitch: give both the same --program' $in
+	switch=$olaf refused 'job 1: refused: it runs program olaf, and this side runs iswitch; give both the same --program' $in
 	serve switch innet-switch -q -p iswitch -H 1
-	refused 'refused: it runs program iswitch, and this is olaf: give both the same --program'
+	refused 'refused: it runs program iswitch, and this worker runs olaf; give both the same --program'
 	serve rack innet-switch -q -p iswitch --parent "$olaf" --number 1
-	switch=$rack refused "job 1: refused: it runs program olaf at its parent $olaf, and this is iswitch: give both the same --program" $in
+	switch=$rack refused "job 1: refused: it runs program olaf at its parent $olaf, and this side runs iswitch; give both the same --program" $in
 }
 
 @test "the switch is synchronous and the worker asynchronous, or the reverse" {
@@ -45,20 +45,20 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 		innet-agent -q --init-seed 1 2>w0 3>&- &
 	pids="$pids $!"
 	await w0.pcap
-	refused 'job 1: refused: it has 9155 elements, 366 a segment; this is a vector of 1000' \
+	refused 'job 1: refused: its vectors have 9155 elements, 366 in a segment; the vector of this worker has 1000' \
 		-p iswitch --worker 1
-	says "innet-worker: $switch: job 1: refused: it has 366 floats a segment, not 100" \
+	says "innet-worker: $switch: job 1: refused: its segments have 366 floats, and those of this worker 100" \
 		--switch "$switch" -p iswitch --worker 1 --floats 100 --synthetic 36620B
-	says "innet-worker: $switch: job 1: refused: others began with other weights; give all the same seed for these" \
+	says "innet-worker: $switch: job 1: refused: the other workers began with other weights; give all of them the same seed for the weights" \
 		--switch "$switch" -p iswitch --worker 1 -- innet-agent -q --init-seed 2
 }
 
 @test "two lengths of vectors in a cluster, or two cuts" {
 	serve switch innet-ps -q
 	innet-worker -q --switch "$switch" --synthetic 4kB -c 3
-	says "innet-worker: $switch: cluster 1 has vectors of 1000 elements, not 2000; give each length its own --cluster" \
+	says "innet-worker: $switch: cluster 1 has vectors of 1000 elements, and this worker has 2000; give each vector length its own --cluster" \
 		--switch "$switch" --worker 1 --synthetic 8kB
-	grep "^innet-ps: .*: cluster 1: worker 1 has 2000 elements, 2000 a packet, and the cluster 1000, 1000 a packet$" switch.err
+	grep "^innet-ps: .*: cluster 1: vectors of worker 1 have 2000 elements, 2000 in a packet, but those of the cluster have 1000, 1000 in a packet$" switch.err
 	refused 'cluster 1 has packets of 1000 elements; give all its workers the same --mtu' --mtu 700
 }
 
@@ -67,13 +67,13 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 	echo two of 16 bytes >two
 	serve switch innet-switch -q -p iswitch -H 1 --key one
 	for more in '' --async; do
-		refused 'job 1: refused: it takes sealed messages only; give the --key that it has' \
+		refused 'job 1: refused: it accepts authenticated messages only; give this side its --key' \
 			-p iswitch --worker 0 $more
 		refused 'job 1: it has another key; give both the same --key' \
 			-p iswitch --worker 0 --key two --give-up 300ms $more
 	done
 	serve switch innet-switch -q -p iswitch -H 1
-	refused 'job 1: its answers are not sealed; give both the same --key' -p iswitch --worker 0 --key one --give-up 300ms
+	refused 'job 1: its answers are not authenticated; give both the same --key' -p iswitch --worker 0 --key one --give-up 300ms
 }
 
 @test "no room for a job" {
@@ -90,7 +90,7 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 	innet-worker -q -p iswitch --switch "$switch" --worker 5 --synthetic 4kB 2>w1 3>&- &
 	pids="$pids $!"
 	if wait $first; then false; fi
-	[[ $(tail -n 1 w0) == "innet-worker: $switch: job 1: refused: --worker 5 is also that of 127.0.0.1:"*", which came later; give each its own" ]]
+	[[ $(tail -n 1 w0) == "innet-worker: $switch: job 1: refused: --worker 5 is also used by 127.0.0.1:"*", which joined later; give each its own number" ]]
 }
 
 # goes_on PATTERN OPTION...: a line like this is there within two seconds, while
@@ -109,26 +109,26 @@ goes_on() {
 
 @test "the parent or the server behind a switch is down" {
 	serve switch innet-switch -q -p iswitch -H 1 --parent 127.0.0.1:9 --number 1
-	goes_on "$switch: job 1: its parent 127.0.0.1:9 has not answered it for [0-9.]+ s" \
+	goes_on "$switch: job 1: the parent 127.0.0.1:9 of this switch has not answered for [0-9.]+ s" \
 		-p iswitch --worker 0 --switch "$switch"
 	serve below innet-switch -q -p iswitch -H 1 --parent "$switch" --number 1
-	goes_on "$below: job 1: its parent 127.0.0.1:9 has not answered it for [0-9.]+ s" \
+	goes_on "$below: job 1: the parent 127.0.0.1:9 of this switch has not answered for [0-9.]+ s" \
 		-p iswitch --worker 0 --switch "$below"
 	serve switch innet-switch -q --upstream 127.0.0.1:9
-	goes_on "$switch: no model of cluster 1 for [0-9.]+ s; it has had none, is the server behind its --upstream there\?" \
+	goes_on "$switch: no model of cluster 1 for [0-9.]+ s; the switch has received none; is the server at its --upstream running\?" \
 		--switch "$switch"
 }
 
 @test "no switch or server answers" {
-	goes_on '127.0.0.1:9: job 1: no answer to a Join for [0-9.]+ s; is a switch there\?' \
+	goes_on '127.0.0.1:9: job 1: no answer to a Join for [0-9.]+ s; is a switch running there\?' \
 		-p iswitch --worker 0 --switch 127.0.0.1:9
-	goes_on '127.0.0.1:9: no model of cluster 1 for [0-9.]+ s; is a switch or server there\?' \
+	goes_on '127.0.0.1:9: no model of cluster 1 for [0-9.]+ s; is a switch or server running there\?' \
 		--switch 127.0.0.1:9
 }
 
 @test "the other workers have not joined, or hang" {
 	serve switch innet-switch -q -p iswitch -H 2
-	goes_on "$switch: job 1: no result of iteration 0 for [0-9.]+ s; the job is not open: 1 of 2 have joined" \
+	goes_on "$switch: job 1: no result of iteration 0 for [0-9.]+ s; the job has not started: 1 of 2 members have joined" \
 		-p iswitch --worker 0 --switch "$switch"
 	finish switch
 	serve switch innet-switch -q -p iswitch -H 2
@@ -148,7 +148,7 @@ goes_on() {
 	END
 	serve switch innet-switch -q -p iswitch -H 1 --async
 	python numpy
-	says "innet-worker: $py: its gradients point down, by its hello; leave out --maximize" \
+	says "innet-worker: $py: its hello says that its gradients point down; leave out --maximize" \
 		-p iswitch --async --maximize --worker 0 --switch "$switch" -- "$py" down.py
 }
 
@@ -160,24 +160,24 @@ goes_on() {
 	END
 	python numpy
 	serve switch innet-switch -q -p iswitch -H 1
-	says "innet-worker: $py: offset *: a value that is not finite: training diverges, by its learning rate or --maximize\?" \
+	says "innet-worker: $py: offset *: a value that is not finite; does training diverge because of its learning rate, or --maximize\?" \
 		-p iswitch --worker 0 --switch "$switch" -- "$py" nan.py
 }
 
 @test "a command that is no gradient stream, or ends before a gradient" {
 	serve switch innet-switch -q -p iswitch -H 1
 	in="--switch $switch -p iswitch --worker 0"
-	says 'innet-worker: sh: offset 0: wrote "Loading data", no message of a gradient stream; print that to standard error' \
+	says 'innet-worker: sh: offset 0: wrote "Loading data", which is not a message of a gradient stream; print such text to standard error' \
 		$in -- sh -c 'echo Loading data; exec innet-agent -q'
-	says 'innet-worker: sh: offset 0: wrote "hi", no message of a gradient stream; print that to standard error' \
+	says 'innet-worker: sh: offset 0: wrote "hi", which is not a message of a gradient stream; print such text to standard error' \
 		$in -- sh -c 'echo hi; sleep 1'
-	says 'innet-worker: true: nothing was sent: there was no gradient' $in -- true
+	says 'innet-worker: true: nothing was sent, because there was no gradient' $in -- true
 	innet-worker -q $in -- innet-agent -q --steps 20
 	run -1 --separate-stderr innet-worker -q --switch 127.0.0.1:9 --synthetic 4kB -c 2
-	[[ $stderr == *'innet-worker: 127.0.0.1:9: nothing was sent: no model had come' ]]
+	[[ $stderr == *'innet-worker: 127.0.0.1:9: nothing was sent, because no model has arrived' ]]
 }
 
 @test "a synchronous worker needs a number of its own" {
 	run -2 --separate-stderr innet-worker -p iswitch --switch :9 --synthetic 4B
-	[ "$stderr" = "innet-worker: --worker is needed in step: another number for each, from 0 on, or auto" ]
+	[ "$stderr" = "innet-worker: --worker is missing: in a synchronous job give each worker its own number, from 0 on, or auto" ]
 }

@@ -94,18 +94,18 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 @test "another key, none, or another --auth: a worker says what it is" {
 	path
 	run -1 worker 1 "$sw" --key other --give-up 2s
-	[[ $(cat w1.err) == *"no model of cluster 1 after"*"; it has another key; give both the same --key"* ]]
+	[[ $(cat w1.err) == *"no model of cluster 1 arrived after"*"; it has another key; give both the same --key"* ]]
 	run -1 worker 1 "$sw" --give-up 2s
-	[[ $(cat w1.err) == *"; it takes sealed messages only; give the --key that it has"* ]]
+	[[ $(cat w1.err) == *"; it accepts authenticated messages only; give this side its --key"* ]]
 	run -1 worker 1 "$sw" --key key --auth control --give-up 2s
-	[[ $(cat w1.err) == *"; it has dropped data without proofs; give both the same --auth, and --key or none"* ]]
+	[[ $(cat w1.err) == *"; it has dropped data without authentication tags; give both the same --auth, and the same --key if any"* ]]
 	serve few innet-ps -q --key key --auth control
 	run -1 worker 1 "$few" --key key
-	[[ $(cat w1.err) == *"refused: it takes data without proofs; give both the same --auth, and --key or none"* ]]
+	[[ $(cat w1.err) == *"refused: it accepts data without authentication tags; give both the same --auth, and the same --key if any"* ]]
 	worker 1 "$few" --key key --auth control -c 20
 	serve iswitch innet-switch -q -p iswitch --key key
 	run -1 worker 1 "$iswitch" --key key
-	[[ $(cat w1.err) == *"refused: it runs program iswitch, and this is olaf"* ]]
+	[[ $(cat w1.err) == *"refused: it runs program iswitch, and this worker runs olaf"* ]]
 }
 
 @test "data continues after a switch or a server is restarted" {

@@ -43,9 +43,9 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	serve all innet-switch -q -p iswitch -H 1 --key key
 	serve few innet-switch -q -p iswitch -H 1 --key key --auth control
 	run -1 worker 0 "$all" --key key --auth control
-	[[ $(cat w0.err) == *"it sends data with proofs; give both the same --auth, and --key or none"* ]]
+	[[ $(cat w0.err) == *"it sends data with authentication tags; give both the same --auth, and the same --key if any"* ]]
 	run -1 worker 0 "$few" --key key
-	[[ $(cat w0.err) == *"it sends data without proofs; give both the same --auth, and --key or none"* ]]
+	[[ $(cat w0.err) == *"it sends data without authentication tags; give both the same --auth, and the same --key if any"* ]]
 	worker 0 "$few" --key key --auth control --check 1
 }
 
@@ -70,15 +70,15 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	jq -e '.jobs["1"].counters | .bad_proof == 2 and .results > 0' s.json
 }
 
-@test "--auth control goes with a key, none without" {
+@test "--auth control needs a key, and --auth none needs to have no key" {
 	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --auth control
-	[[ $output == *"--auth control goes with --key"* ]]
+	[[ $output == *"--auth control needs --key"* ]]
 	run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --auth control
-	[[ $output == *"--auth control goes with --key"* ]]
+	[[ $output == *"--auth control needs --key"* ]]
 	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --key key --auth none
 	[[ $output == *"--auth none does not go with --key"* ]]
 	run -2 innet-switch -p dlp --auth all --listen 127.0.0.1:0
-	[[ $output == *"--auth all does not go with program dlp: its data has no proofs"* ]]
+	[[ $output == *"--auth all does not go with program dlp, whose data has no authentication tags"* ]]
 	run -2 innet-switch -p iswitch --auth some --listen 127.0.0.1:0
 }
 

@@ -115,10 +115,10 @@ setup() {
 	--rotate 1MB --write-in x|invalid rotation '1MB': lacks a comma and how many to keep
 	--rotate 1MB,0 --write-in x|invalid rotation '1MB,0': too small
 	--rotate 10,1 --write-in x|invalid rotation '10,1': too small
-	--rotate 1MB,2|--rotate goes with --write-in or -w: what is to be rotated
+	--rotate 1MB,2|--rotate needs --write-in or -w, whose captures it rotates
 	END
 	run -2 --separate-stderr innet-switch --rotate 1MB,2 -r x -w y
-	[ "${stderr_lines[0]}" = "innet-switch: --rotate goes with a live switch (--listen)" ]
+	[ "${stderr_lines[0]}" = "innet-switch: --rotate needs a live switch (--listen)" ]
 }
 
 @test "SIGHUP: a worker continues in a new capture, or ends" {
@@ -154,7 +154,7 @@ setup() {
 	innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB -c 2
 	serve ps innet-ps -q --allow 192.0.2.0/24
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --synthetic 4kB -c 3 --interval 600ms
-	[[ $stderr == *"no model had come"* ]]
+	[[ $stderr == *"no model has arrived"* ]]
 	# the filter does the same with a capture
 	innet-gen -q --clusters 2 --workers 1 -c 10 -w sent.pcap
 	innet-switch -q -r sent.pcap -w out.pcap --allow 192.0.2.1 --report r.json
@@ -168,16 +168,16 @@ setup() {
 	run timeout 5 bash -c "exec 3<>/dev/tcp/${memory/:/\/}; echo PING >&3; cat <&3"
 	[ "$status" -ne 124 ]
 	[[ $output != *PONG* ]]		# nothing, or that it was reset
-	grep -q "127.0.0.1:[0-9]* is not of --allow" memory.err
+	grep -q "a client at 127.0.0.1:[0-9]*, which is not in --allow" memory.err
 	finish memory
 	while IFS='|' read -r list why; do
 		run -2 --separate-stderr innet-memory --listen :0 --allow "$list"
 		[ "$stderr" = "innet-memory: invalid networks '$list': $why" ]
 	done <<-'END'
-	10.0.0.1/8|the address has bits behind its prefix
-	10.0.0.0/33|too many bits, or none
-	10.0.0.0/|too many bits, or none
-	localhost|not ADDRESS/BITS
-	::1,|not ADDRESS/BITS
+	10.0.0.1/8|the address has bits set after its prefix
+	10.0.0.0/33|the number of bits after / is missing or too large
+	10.0.0.0/|the number of bits after / is missing or too large
+	localhost|not ADDRESS or ADDRESS/BITS
+	::1,|not ADDRESS or ADDRESS/BITS
 	END
 }

@@ -358,7 +358,7 @@ failing() {
 	ends '' '{ link: "worker", index: 0, from: "10ms", to: "200s" }' \
 		'x.0: job 1: no result for segment 0 of iteration 10 in 30.0 s'
 	ends '"mode": "async", "give_up": "5s"' '{ link: "worker", from: "10ms", to: "9s" }' \
-		'x.0: job 1: no round 9 of segment 0 after 5.0 s; 4 members had joined, 4 contributions are needed'
+		'x.0: job 1: round 9 of segment 0 did not arrive in 5.0 s; members that have joined: 4, contributions needed: 4'
 	ends '"approach": "ring"' '{ switch: "switch", from: "10010us", to: "30ms" }' \
 		'x.0: waits for step 1 of iteration 10, which was lost: a ring sends nothing again'
 	failing '"give_up": "none"' '{ link: "worker", index: 0, from: "10ms", to: "200s" }'
@@ -424,7 +424,7 @@ refused() {
 
 @test "bad trainings are refused with the path of what is wrong" {
 	refused '"vectr": "1kB"' ".vectr: unknown key; the nearest is 'vector'"
-	refused '"compute": 10' ".compute: '10': lacks a unit (ns, us, ms, s, min, h)"
+	refused '"compute": 10' ".compute: '10': a unit is missing (ns, us, ms, s, min, h)"
 	refused '"approach": "tree"' ".approach: 'tree': not one of switch, ps, ring"
 	refused '"approach": "ring", "mode": "async"' ".mode: a ring keeps all in step"
 	refused '"mode": "async", "barrier": true' ".barrier: is for workers in step"
@@ -446,7 +446,7 @@ refused() {
 	[ "$stderr" = "innet-sim: b.json: switches: goes not with trainings" ]
 	echo '{ "trainings": [ ] }' >b.json
 	run -1 --separate-stderr innet-sim b.json
-	[ "$stderr" = "innet-sim: b.json: switches: is not given" ]
+	[ "$stderr" = "innet-sim: b.json: switches: is missing" ]
 	run -2 --separate-stderr innet-sim --by switch s.json
 	[[ $stderr == *"--by: a training has one row" ]]
 }
@@ -494,13 +494,13 @@ refused() {
 		[ "${stderr_lines[0]}" = "innet-sim: $3" ]
 	}
 	bad '{planes: [{name: "a", options: "-p iswitch --slots 3"}]}' 2 \
-		'planes[0].options: --slots goes with --rate: without one nothing waits'
+		'planes[0].options: --slots needs --rate: without a rate no packet waits'
 	bad '{planes: [{name: "a", options: "-p dlp"}, {name: "b", options: "-p iswitch -w x"}]}' 2 \
-		"planes[1].options: invalid option -- 'w'"
+		"planes[1].options: unknown option '-w'"
 	bad '{planes: [{name: "a", options: "-p iswitch"}, {name: "b", options: "-p iswitch"}]}' 2 \
 		'planes[1].options: another switch has its address: give it --listen'
 	bad '{planes: [{name: "a", options: "-p olaf", read: "none.pcap"}]}' 1 'none.pcap: No such file or directory'
-	bad '{planes: [], workers: []}' 1 's.json: switches: is not given'
+	bad '{planes: [], workers: []}' 1 's.json: switches: is missing'
 	bad '{planes: [{name: "a", options: ""}], workers: []}' 1 's.json: planes[0].options: '"'': empty"
 	bad '{planes: [{name: "a", options: "-p dlp"}], workers: []}' 1 's.json: workers: goes not with planes'
 	bad '{planes: [{name: "a", options: "-p dlp"}, {name: "a", options: "-p dlp"}]}' 1 \

@@ -158,8 +158,8 @@ damaged() {
 	task 9 3 9 4 2
 	[ "$(ls parts | paste -sd' ')" = '1-of-4.part 4-of-4.part' ]
 	run -2 --separate-stderr task 3 1 9 3 1
-	[ "$stderr" = "innet-sim: --shard auto: the indices of the job array are not one step apart" ]
-	refused 2 "--shard auto: SLURM_ARRAY_TASK_ID is not set" --shard auto --parts parts s.json
+	[ "$stderr" = "innet-sim: --shard auto: the indices of the job array must have equal steps" ]
+	refused 2 "--shard auto: SLURM_ARRAY_TASK_ID is not set; start this as a Slurm job array, or give a number" --shard auto --parts parts s.json
 }
 
 @test "sweep.sbatch: a job array under Slurm makes the parts, and a lost one again" {
@@ -194,7 +194,7 @@ damaged() {
 			--join parts $how
 	done
 	cp s.json 1-of-2.part
-	refused 2 "--parts ./1-of-2.part would destroy its own input" --shard 1/2 --parts . 1-of-2.part
+	refused 2 "--parts ./1-of-2.part would overwrite its own input" --shard 1/2 --parts . 1-of-2.part
 }
 
 @test "a part is there whole or not at all: a full disk, a signal" {

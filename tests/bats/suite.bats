@@ -33,6 +33,30 @@ load common
 	done
 }
 
+@test "a mistyped option or word is answered with the nearest one" {
+	for t in $TOOLS; do
+		run -2 --separate-stderr "$t" --versoin
+		[ "${stderr_lines[0]}" = "$t: unknown option '--versoin'; the nearest is '--version'" ]
+		[ "${stderr_lines[1]}" = "Try '$t --help'." ]
+	done
+	while IFS='|' read -r words message; do
+		run -2 --separate-stderr $words
+		[ "${stderr_lines[0]}" = "${words%% *}: $message" ]
+	done <<-'END'
+	innet-switch -p iswich|invalid program 'iswich': not one of olaf, iswitch, dlp; the nearest is 'iswitch'
+	innet-ps -p olav|invalid program 'olav': not one of olaf, iswitch, dlp; the nearest is 'olaf'
+	innet-worker --slience 1s|unknown option '--slience'; the nearest is '--silence'
+	innet-worker --silence 1sec|invalid time '1sec': unknown unit; use ns, us, ms, s, min or h
+	innet-memory --memory 1mb|invalid memory '1mb': unknown unit; use B, kB, MB, GB, TB, KiB, MiB or GiB
+	innet-switch -p dlp --listen :0 --as swich|--as: invalid value 'swich': not one of switch, server
+	innet-switch --rate|--rate needs a value: --rate=RATE
+	innet-switch --json=3|--json takes no value
+	innet-switch --wr x|--wr is ambiguous: 2 options begin with it
+	END
+	run -2 --separate-stderr innet-ctl :9 memebrs
+	[[ ${stderr_lines[0]} == "innet-ctl: invalid verb 'memebrs': not one of "*"; the nearest is 'members'" ]]
+}
+
 @test "a full disk is noticed, even by --help" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	for t in $TOOLS; do
@@ -142,8 +166,8 @@ refused() {
 			done
 			for b in $reads; do
 				case $b in
-				[A-Z]*) refused "$a x.svg would destroy its own input" $tool x.svg $a x.svg ;;
-				*) refused "$a x.svg would destroy what $b reads" $tool $b x.svg $a x.svg ;;
+				[A-Z]*) refused "$a x.svg would overwrite its own input" $tool x.svg $a x.svg ;;
+				*) refused "$a x.svg would overwrite the file that $b reads" $tool $b x.svg $a x.svg ;;
 				esac
 			done
 		done

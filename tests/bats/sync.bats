@@ -93,7 +93,7 @@ explained() {
 	work 0 --synthetic 4kB -c 10 --give-up 500ms
 	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --worker 1 --synthetic 4kB \
 		--give-up 500ms
-	[ "$stderr" = "innet-worker: $switch: job 1: no result for segment 0 of iteration 0 in 0.5 s; the job is not open: 2 of 3 have joined" ]
+	[ "$stderr" = "innet-worker: $switch: job 1: no result for segment 0 of iteration 0 in 0.5 s; the job has not started: 2 of 3 members have joined" ]
 	fails $works
 	finish switch
 }
@@ -137,7 +137,7 @@ explained() {
 
 @test "no switch: named, with what was asked of it" {
 	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch 127.0.0.1:9 --job 5 --synthetic 64B --give-up 300ms
-	[[ $stderr == *"innet-worker: 127.0.0.1:9: job 5: no answer to a Join after 0.3 s; is a switch there?" ]]
+	[[ $stderr == *"innet-worker: 127.0.0.1:9: job 5: no answer to a Join after 0.3 s; is a switch running there?" ]]
 }
 
 @test "a key: with it all is well, without it or with another nothing is" {
@@ -146,7 +146,7 @@ explained() {
 	job 2 -q --key key
 	together 2 --synthetic 4kB --check 2 -c 50 --key key
 	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB
-	[ "$stderr" = "innet-worker: $switch: job 1: refused: it takes sealed messages only; give the --key that it has" ]
+	[ "$stderr" = "innet-worker: $switch: job 1: refused: it accepts authenticated messages only; give this side its --key" ]
 	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
 	[[ $stderr == *": job 1: it has another key; give both the same --key" ]]
 	finish switch
@@ -158,7 +158,7 @@ explained() {
 	work 0 --synthetic 4kB -w w0.pcap
 	await w0.pcap
 	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --worker 1 --synthetic 8kB
-	[ "$stderr" = "innet-worker: $switch: job 1: refused: it has 1000 elements, 366 a segment; this is a vector of 2000" ]
+	[ "$stderr" = "innet-worker: $switch: job 1: refused: its vectors have 1000 elements, 366 in a segment; the vector of this worker has 2000" ]
 	finish switch
 }
 
@@ -308,6 +308,6 @@ child() {
 	pids="$pids $!"
 	await w0.pcap
 	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --worker 1 -- innet-agent -q --init-seed 2
-	[[ $stderr == "innet-worker: $switch: job 1: refused: others began with other weights; give all the same seed for these"* ]]
+	[[ $stderr == "innet-worker: $switch: job 1: refused: the other workers began with other weights; give all of them the same seed for the weights"* ]]
 	finish switch
 }

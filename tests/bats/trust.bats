@@ -127,7 +127,7 @@ halted() { ctl members --json | jq .halted; }
 	run -1 --separate-stderr innet-ctl --command-key key --give-up 200ms "$switch" resume
 	[[ $stderr == *"it has another key" ]]
 	run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --command-key other
-	[[ $output == *"--command-key goes with --key"* ]]
+	[[ $output == *"--command-key needs --key"* ]]
 }
 
 @test "a switch that is started again: workers join it again, under the same secret or another" {

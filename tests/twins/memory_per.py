@@ -138,7 +138,7 @@ def most():
         for bad in (("per.sample", "t", n + 1), ("per.sample_ro", "t", n + 1), ("per.add", "t", *[1, "x"] * (n + 1)),
                     ("per.update", "t", *[ids[0], 1] * (n + 1)), ("per.remove", "t", *ids, ids[0]),
                     ("per.update", "t", "binary", bytes(8 * n + 8), bytes(4 * n + 4))):
-            assert "%d experiences in a request, %d are the most" % (n + 1, n) in c.error(*bad), bad[0]
+            assert "%d experiences in one request; the limit is %d" % (n + 1, n) in c.error(*bad), bad[0]
         assert c.call("per.info", "t") == before
         assert len(c.call("per.sample", "t", n, "binary")[0]) == 8 * n
         assert c.call("per.update", "t", "binary", struct.pack("<%dQ" % n, *ids), bytes(4 * n)) == n

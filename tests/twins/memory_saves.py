@@ -173,7 +173,7 @@ def second():
     def is_refused(name):
         with Server("--save", name, wait=False) as other:
             assert other.ends() == 1, other.said()
-            assert other.said() == ("innet-memory: %s: another innet-memory saves there, and has locked "
+            assert other.said() == ("innet-memory: %s: another innet-memory uses this file and has locked "
                                     "%s.lock\n" % (name, name)), other.said()
     h, r = History(), random.Random(1)
     with whole(h) as server, server.client() as c:

@@ -110,7 +110,7 @@ set_name(struct client *c, const struct resp_arg *v)
 		}
 	}
 	if (v->len >= sizeof(c->name)) {
-		reply_error(c, "ERR a client's name has at most %zu bytes",
+		reply_error(c, "ERR a client's name can have at most %zu bytes",
 		    sizeof(c->name) - 1);
 		return false;
 	}
@@ -339,7 +339,7 @@ static const struct command subs[] = {
 	{ "getname", 2, 0, run_getname, "connection",
 	    "Returns the name of the connection.", .subs = NULL },
 	{ "help", 2, 0, run_command_help, "connection",
-	    "Lists the words that may follow.", .subs = NULL },
+	    "Lists the subcommands.", .subs = NULL },
 	{ "id", 2, 0, run_id, "connection",
 	    "Returns the unique client ID of the connection.", .subs = NULL },
 	{ "info", 2, 0, run_info, "connection",

@@ -52,8 +52,8 @@ read_frames(struct client *c, struct add_request *d, size_t *i)
 	const struct frames *f = &d->t->frames;
 
 	if (f->stack == 0) {
-		reply_error(c, "ERR frames: the table has none; PER.FRAMES "
-		    "declares them");
+		reply_error(c, "ERR frames: the table has none; declare them "
+		    "with PER.FRAMES");
 		return false;
 	}
 	if (!per_read_whole(c, d->a, *i, "frames", 1, FRAMES_MOST, &d->frames))
@@ -62,7 +62,7 @@ read_frames(struct client *c, struct add_request *d, size_t *i)
 	d->first_frame = *i + 1;
 	*i = d->first_frame + (size_t)d->frames;
 	if (*i > d->a->n) {
-		reply_error(c, "ERR frames: %zu are to follow, but only %zu "
+		reply_error(c, "ERR frames: %zu should follow, but only %zu "
 		    "arguments do", (size_t)d->frames,
 		    d->a->n - d->first_frame);
 		return false;
@@ -106,7 +106,7 @@ read_options(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 	d->n = (d->a->n - i) / 2;
 	if (d->n > 0 && (d->a->n - i) % 2 == 0)
 		return per_check_count(c, d->n);
-	reply_error(c, "ERR priorities and blobs come in pairs, one at least: "
+	reply_error(c, "ERR give one or more pairs of a priority and a blob: "
 	    "%zu arguments are left", d->a->n - i);
 	return false;
 }
@@ -135,8 +135,8 @@ check_blob(struct client *c, const struct add_request *d, size_t k)
 	for (unsigned i = 0; d->by_reference && i < frames_per(f); i++) {
 		if (read_index(v->p, i) < d->frames)
 			continue;
-		reply_error(c, "ERR blob (argument %zu): it refers to frame "
-		    "%u of %u", k, (unsigned)read_index(v->p, i),
+		reply_error(c, "ERR blob (argument %zu): it refers to frame %u "
+		    "of %u", k, (unsigned)read_index(v->p, i),
 		    (unsigned)d->frames);
 		return false;
 	}

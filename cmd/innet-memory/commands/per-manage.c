@@ -39,8 +39,8 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 		selector = at + 1 < a->n ? per_find_word(a, at + 1,
 		    table_selectors) : PER_NO_WORD;
 		if (selector == PER_NO_WORD)
-			reply_error(c, "ERR selector (argument %zu): none of "
-			    "per, uniform, fifo and lifo", at + 1);
+			reply_error(c, "ERR selector (argument %zu): not one "
+			    "of per, uniform, fifo, lifo", at + 1);
 		settings->selector = selector == PER_NO_WORD ?
 		    REPLAY_BUFFER_PER : (enum replay_buffer_selector)selector;
 		return selector != PER_NO_WORD;
@@ -72,7 +72,7 @@ check_new_name(struct client *c, const struct resp_args *a)
 		reply_error(c, "ERR a table's name is 1 to %d bytes, not %zu",
 		    TABLE_NAME_MAX, len);
 	else if (host_find_table(c, a, &why) != NULL)
-		reply_error(c, "ERR there is a table '%s' already",
+		reply_error(c, "ERR a table '%s' exists already",
 		    per_print_arg(a, 1, s));
 	else if (why != NULL)
 		reply_error(c, "%s", why);
@@ -93,7 +93,7 @@ per_create(struct client *c, const struct resp_args *a)
 			return;
 	}
 	if (settings.capacity == 0) {
-		reply_error(c, "ERR capacity: a table needs one");
+		reply_error(c, "ERR capacity is missing; a table needs one");
 		return;
 	}
 	if (seen[SLACK] == 0)
@@ -139,8 +139,8 @@ per_frames(struct client *c, const struct resp_args *a)
 		reply_error(c, "ERR bytes (argument 2) and stack (argument "
 		    "3): %s", why);
 	} else if (t->buf.have > 0) {
-		reply_error(c, "ERR frames are declared while a table is "
-		    "empty: it holds %zu experiences", t->buf.have);
+		reply_error(c, "ERR frames can be declared only for an empty "
+		    "table: this one holds %zu experiences", t->buf.have);
 	} else {
 		t->frames.bytes = (size_t)bytes;
 		t->frames.stack = (unsigned)stack;

@@ -27,7 +27,8 @@ open_tables(struct server *srv)
 	if (t != NULL)
 		why = keyspace_add_table(&srv->keys, t, &k);
 	else if (why == NULL)
-		why = "--memory has no room for its slots";
+		why = "--memory is too small for its slots; raise it, or lower "
+		    "--capacity";
 	if (why == NULL) {
 		k->version = ++srv->version;
 		return true;

@@ -67,8 +67,8 @@ read_request(struct client *c, const struct resp_args *a,
 		}
 	}
 	if (good && k->refs && k->t->frames.stack == 0) {
-		reply_error(c, "ERR refs: the table has no frames; "
-		    "PER.FRAMES declares them");
+		reply_error(c, "ERR refs: the table has no frames; declare "
+		    "them with PER.FRAMES");
 		good = false;
 	}
 	return good;
@@ -89,10 +89,10 @@ check_ready(const struct sample_request *k, char *why, size_t size)
 
 	if (b->have < k->n)
 		snprintf(why, size, "LIMIT the table holds %zu experiences, "
-		    "%" PRIu64 " are asked for", b->have, k->n);
+		    "but %" PRIu64 " are requested", b->have, k->n);
 	else if (live < (b->settings.times > 0 ? k->n : 1))
-		snprintf(why, size, "LIMIT %zu experiences of %zu have a "
-		    "priority above 0, %" PRIu64 " are asked for", live,
+		snprintf(why, size, "LIMIT %zu of %zu experiences have a "
+		    "priority above 0, but %" PRIu64 " are requested", live,
 		    b->have, k->n);
 	else if (!sample_ratio_allows_sample(&b->settings.limit, b->inserted,
 	    b->sampled, k->n))
@@ -363,8 +363,8 @@ per_sample_ro(struct client *c, const struct resp_args *a)
 	if (!read_request(c, a, &k, NULL))
 		return;
 	if (k.t->buf.settings.times > 0 || k.t->buf.settings.limit.hi > 0) {
-		reply_error(c, "ERR samples of this table are limited, so "
-		    "they are counted: PER.SAMPLE");
+		reply_error(c, "ERR this table limits its samples and must "
+		    "count them; use PER.SAMPLE");
 		return;
 	}
 	why = check_ready(&k, say, sizeof(say));

@@ -32,7 +32,7 @@ read_text_updates(struct client *c, const struct resp_args *a,
     struct updates *u)
 {
 	if (a->n % 2 != 0) {
-		reply_error(c, "ERR ids and priorities come in pairs: the "
+		reply_error(c, "ERR give pairs of an id and a priority: the "
 		    "last priority is missing");
 		return false;
 	}
@@ -56,8 +56,9 @@ read_packed_updates(struct client *c, const struct resp_args *a,
 	    0;
 
 	if (a->n != 5 || ids % 8 != 0 || ids / 2 != priorities) {
-		reply_error(c, "ERR binary: wants n ids of 8 bytes and n "
-		    "priorities of 4, not %zu and %zu bytes", ids, priorities);
+		reply_error(c, "ERR binary: give n ids of 8 bytes and n "
+		    "priorities of 4 bytes, not %zu and %zu bytes", ids,
+		    priorities);
 		return false;
 	}
 	if (!open_updates(c, u, ids / 8))
@@ -69,8 +70,8 @@ read_packed_updates(struct client *c, const struct resp_args *a,
 		u->id[i] = stream_get_le(a->v[3].p + 8 * i, 8);
 		memcpy(&u->priority[i], &bits, sizeof(bits));
 		if (!priorities_valid(u->priority[i])) {
-			reply_error(c, "ERR priority %zu of argument 4: not "
-			    "a finite number from 0 on", i);
+			reply_error(c, "ERR priority %zu of argument 4: not a "
+			    "finite number, 0 or more", i);
 			return false;
 		}
 	}

@@ -30,7 +30,7 @@ per_find_table(struct client *c, const struct resp_args *a)
 	if (t == NULL && why != NULL)
 		reply_error(c, "%s", why);
 	else if (t == NULL)
-		reply_error(c, "ERR no table '%s'; PER.CREATE makes one",
+		reply_error(c, "ERR no table '%s'; create it with PER.CREATE",
 		    per_print_arg(a, 1, s));
 	return t;
 }
@@ -65,7 +65,7 @@ per_reply_no_word(struct client *c, const struct resp_args *a, size_t i)
 {
 	char s[PER_SHOWN_BYTES];
 
-	reply_error(c, "ERR argument %zu: no such option '%s'", i,
+	reply_error(c, "ERR argument %zu: unknown option '%s'", i,
 	    per_print_arg(a, i, s));
 }
 
@@ -119,7 +119,7 @@ per_check_count(struct client *c, size_t n)
 	/* a replicated request was accepted before */
 	if (n <= PER_MOST || host_is_replicated(c))
 		return true;
-	reply_error(c, "ERR %zu experiences in a request, %d are the most", n,
+	reply_error(c, "ERR %zu experiences in one request; the limit is %d", n,
 	    PER_MOST);
 	return false;
 }

@@ -130,8 +130,8 @@ on_child_end(struct server *srv, struct event_source *w)
 		;
 	s->pid = 0;
 	if (WIFSIGNALED(status)) {
-		snprintf(why, sizeof(why), "the child that writes was ended "
-		    "by signal %d", WTERMSIG(status));
+		snprintf(why, sizeof(why), "the process that writes the file "
+		    "was ended by signal %d", WTERMSIG(status));
 		remove_leftover(srv);
 	} else if (WEXITSTATUS(status) != 0) {
 		print_error(s, WEXITSTATUS(status), why);
@@ -242,7 +242,7 @@ static bool
 has_file(struct client *c)
 {
 	if (c->srv->conf.save == NULL)
-		reply_error(c, "ERR there is no file: the server was started "
+		reply_error(c, "ERR no file to save to: the server was started "
 		    "without --save");
 	return c->srv->conf.save != NULL;
 }
@@ -316,7 +316,7 @@ lock_file(struct server *srv)
 
 	s->lock = lock_acquire(s->path);
 	if (s->lock == -1 && errno == EWOULDBLOCK)
-		warnx("%s: another innet-memory saves there, and has locked "
+		warnx("%s: another innet-memory uses this file and has locked "
 		    "%s.lock", path, s->path);
 	else if (s->lock == -1 && errno == ENOENT)
 		warn("%s", path);	/* its folder does not exist */
@@ -325,8 +325,8 @@ lock_file(struct server *srv)
 	else if (hold_file(s))
 		return true;
 	else if (errno == EWOULDBLOCK)
-		warnx("%s: another innet-memory saves there, by another name "
-		    "of the file", path);
+		warnx("%s: another innet-memory uses this file under another "
+		    "name", path);
 	else
 		warn("%s", path);
 	return false;

@@ -167,7 +167,8 @@ read_seed(struct rm_ctx *ctx, rm_string **v, int n)
 			seed = (uint64_t)given;
 	}
 	if (n == 1 || n > 2) {
-		RM_Log(ctx, "warning", "the only argument there is: seed N");
+		RM_Log(ctx, "warning", "unknown argument; the only one is: "
+		    "seed N");
 		return false;
 	}
 	host_seed(seed);
@@ -182,8 +183,8 @@ RedisModule_OnLoad(struct rm_ctx *ctx, rm_string **v, int n)
 	const char *lacking = api_open(ctx);
 
 	if (lacking != NULL) {
-		fprintf(stderr, "innet-per: the server has no %s; Redis has "
-		    "it from 7.0 on\n", lacking);
+		fprintf(stderr, "innet-per: this server has no %s; use Redis "
+		    "7.0 or later\n", lacking);
 		return RM_ERR;
 	}
 	RM_SetModuleAttribs(ctx, "innet-per", 1, RM_VERSION);

@@ -25,7 +25,7 @@ load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 	reader_open(l, source, arg, bytes, &h->account);
 	h->table = table_read_parts(l, VALUE_NAME, 1);
 	if (h->table != NULL && l->left > 0)
-		reader_refuse(l, "bytes behind the end");
+		reader_refuse(l, "bytes after the end");
 	if (reader_close(l))
 		return h;
 	if (h->table != NULL)
@@ -62,7 +62,8 @@ save_rdb(rm_io *io, void *value)
 	RM_SaveUnsigned(io, table_checkpoint_bytes(h->table));
 	/* without memory the file is too short, and loading it fails */
 	if (save_value(h, write_rdb, io) != 0)
-		RM_LogIOError(io, "warning", "a table was not saved whole");
+		RM_LogIOError(io, "warning", "a table was not saved "
+		    "completely");
 }
 
 /* The RDB string that is being read. */
@@ -99,7 +100,7 @@ load_rdb(rm_io *io, int encoding)
 {
 	struct rdb_strings s = { .io = io };
 	struct table_value *h = NULL;
-	struct reader l = { .why = "of another version" };
+	struct reader l = { .why = "a format of another version" };
 	uint64_t bytes;
 
 	if (encoding == ENCODING) {
@@ -142,7 +143,8 @@ rewrite_aof(rm_io *io, rm_string *key, void *value)
 		.total = table_checkpoint_bytes(h->table) };
 
 	if (save_value(h, write_aof, &w) != 0)
-		RM_LogIOError(io, "warning", "a table was not saved whole");
+		RM_LogIOError(io, "warning", "a table was not saved "
+		    "completely");
 }
 
 /* Bytes of a table in pieces, each of which is freed when it was read. */

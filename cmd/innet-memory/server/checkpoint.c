@@ -68,7 +68,7 @@ read_key(struct checkpoint_state *b, const struct blob *name, uint64_t version,
     enum key_type type, struct key **k)
 {
 	if (keyspace_find(&b->keys, name->bytes, name->len) != NULL)
-		return "a key that is there already";
+		return "a key that already exists";
 	*k = keyspace_add(&b->keys, name->bytes, name->len);
 	if (*k == NULL)
 		return "no memory for another key";
@@ -98,7 +98,7 @@ read_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 	const char *why;
 
 	if (n == 0)
-		return "a list without elements";
+		return "an empty list";
 	why = read_key(b, key, version, KEY_LIST, &k);
 	if (why != NULL)
 		return why;
@@ -121,7 +121,7 @@ read_expiry(void *arg, uint64_t at_ms)
 	struct checkpoint_state *b = arg;
 
 	if (b->key == NULL || b->key->expires_ms != 0 || at_ms == 0)
-		return "a time of no key";
+		return "an expiry time without a key";
 	keyspace_expire(&b->keys, b->key, at_ms);
 	return NULL;
 }

@@ -134,7 +134,8 @@ parse_option(int ch, struct conf *cf)
 		cf->seeded = true;
 		break;
 	case SAVE:
-		opt_check("file", optarg, *optarg == '\0' ? "it has no name" :
+		opt_check("file", optarg, *optarg == '\0' ? "the path is "
+		    "empty" :
 		    NULL);
 		cf->save = optarg;
 		break;
@@ -184,14 +185,15 @@ conf_parse(int argc, char *argv[])
 	if (cf.no_tcp && cf.unix_path == NULL)
 		errx(2, "--listen none needs --unix");
 	if (cf.no_tcp && cf.port_file != NULL)
-		errx(2, "--listen none has no port for --port-file");
+		errx(2, "--port-file does not go with --listen none");
 	if (cf.save == NULL && cf.save_every_ns != TIMER_NEVER)
 		errx(2, "--save-every needs --save");
 	if (alpha && cf.capacity == 0)
 		errx(2, "--alpha needs --capacity");
 	if (touch && cf.touch_bytes > cf.memory_bytes)
-		errx(2, "--touch is of --memory: %" PRIu64 " bytes are more "
-		    "than %" PRIu64, cf.touch_bytes, cf.memory_bytes);
+		errx(2, "--touch: %" PRIu64 " bytes are more than the "
+		    "%" PRIu64 " bytes of --memory", cf.touch_bytes,
+		    cf.memory_bytes);
 	check_files(&cf, json);
 	return cf;
 }

@@ -190,7 +190,7 @@ command_run(struct client *c, struct resp_args *a)
 	struct command_entry *v;
 
 	if (is_http(a)) {
-		reply_error(c, "DENIED this is no HTTP");
+		reply_error(c, "DENIED this is not an HTTP server");
 		client_close_after_reply(c, DISCONNECT_HTTP);
 		return;
 	}

@@ -160,8 +160,9 @@ handle_accept_error(struct server *srv, struct event_source *w)
 	return fd != -1;
 }
 
-static const char denied[] = "-DENIED without a password this serves its own "
-    "machine alone; start it with --password-file, --allow or --insecure\r\n";
+static const char denied[] = "-DENIED without a password this server accepts "
+    "only clients on its own machine; start it with --password-file, --allow "
+    "or --insecure\r\n";
 
 /*
  * Deny a client on another machine if nothing protects the server, and tell it
@@ -178,7 +179,7 @@ deny_remote(struct server *srv, int fd, const union addr *a, const char *name)
 	    MSG_DONTWAIT);
 	close(fd);
 	if (srv->conf.verbose)
-		fprintf(stderr, "innet-memory: %s is denied\n", name);
+		fprintf(stderr, "innet-memory: denied a client at %s\n", name);
 	return true;
 }
 
@@ -189,7 +190,8 @@ reject_client(struct server *srv, int fd, const char *addr)
 	srv->refused++;
 	close(fd);
 	if (srv->conf.verbose)
-		fprintf(stderr, "innet-memory: %s is not of --allow\n", addr);
+		fprintf(stderr, "innet-memory: refused a client at %s, which "
+		    "is not in --allow\n", addr);
 }
 
 static void
@@ -258,14 +260,17 @@ open_unix(struct server *srv, struct event_source *w)
 	struct stat st;
 
 	if (strlen(path) >= sizeof(un.sun_path))
-		errx(1, "%s: path too long for a socket, at most %zu bytes",
+		errx(1, "%s: the path is too long for a socket; the limit is "
+		    "%zu bytes",
 		    path, sizeof(un.sun_path) - 1);
 	strcpy(un.sun_path, path);
 	if (lstat(path, &st) == 0) {
 		if (!S_ISSOCK(st.st_mode))
-			errx(1, "%s: there is a file that is no socket", path);
+			errx(1, "%s: a file exists there that is not a socket",
+			    path);
 		if (socket_is_served(&un))
-			errx(1, "%s: another program serves there", path);
+			errx(1, "%s: another program listens on this socket",
+			    path);
 		if (unlink(path) == -1)
 			err(1, "%s", path);
 	}
@@ -304,12 +309,14 @@ open_tcp(struct server *srv, struct event_source *w)
 	if (addr_is_loopback(a) || srv->password != NULL)
 		return;
 	if (srv->conf.insecure || srv->conf.allow.n > 0)
-		warnx("%s: anyone who can reach it may read and write; give "
-		    "--password-file or listen on 127.0.0.1",
+		warnx("%s: every host that can reach this address can read and "
+		    "write the data; give --password-file, or listen on "
+		    "127.0.0.1",
 		    addr_print(a, name));
 	else
-		warnx("%s: other machines are denied; give --password-file, "
-		    "--allow or --insecure", addr_print(a, name));
+		warnx("%s: clients on other machines are denied; give "
+		    "--password-file, --allow or --insecure to serve them",
+		    addr_print(a, name));
 }
 
 void

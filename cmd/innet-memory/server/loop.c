@@ -57,7 +57,8 @@ touch_memory(struct server *srv)
 	srv->heap_end = sbrk(0);
 	p = malloc(n);
 	if (p == NULL)
-		errx(1, "no memory for --touch %zu bytes", n);
+		errx(1, "cannot allocate the %zu bytes of --touch; lower it",
+		    n);
 	server_advise_heap(srv);
 	for (size_t i = 0; i < n; i += 4096)
 		p[i] = 0;
@@ -216,8 +217,9 @@ remove_closed_clients(struct server *srv)
 		if (srv->conf.verbose || c->disconnect == DISCONNECT_OUTPUT ||
 		    c->disconnect == DISCONNECT_STUCK || c->disconnect ==
 		    DISCONNECT_MEMORY)
-			warnx("client %llu at %s left: %s (%zu bytes not "
-			    "read)", (unsigned long long)c->id, c->addr,
+			warnx("client %llu at %s was disconnected: %s (%zu "
+			    "bytes not read)", (unsigned long long)c->id,
+			    c->addr,
 			    disconnect_names[c->disconnect], c->out.pending);
 		srv->client[i] = srv->client[--srv->clients];
 		srv->client[i]->at = i;
@@ -422,7 +424,8 @@ server_run(const struct conf *cf, const struct part *const *parts)
 	int rc = 0;
 
 	if (!server_open(&srv, cf, parts))
-		errx(1, "not enough memory to start");
+		errx(1, "not enough memory to start; lower --memory, --touch "
+		    "or --capacity");
 	touch_memory(&srv);
 	server_raise_file_limit(&srv);
 	open_loop(&srv);
@@ -434,7 +437,8 @@ server_run(const struct conf *cf, const struct part *const *parts)
 		rc = server_save(&srv);
 	for (size_t i = 0; i < srv.clients; i++)
 		srv.disconnects[DISCONNECT_SHUTDOWN]++;
-	if (!cf->quiet || cf->json != NULL)
+	/* The reason for a failure comes last, so no summary follows it. */
+	if (cf->json != NULL || (!cf->quiet && rc == 0))
 		rc |= print_counters(&srv);
 	server_remove_source(&srv, &srv.signal);
 	close(srv.epoll);

@@ -44,7 +44,8 @@ server_raise_file_limit(struct server *srv)
 	if (setrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur >= want)
 		return;
 	srv->conf.clients = r.rlim_cur > own ? r.rlim_cur - own : 1;
-	warnx("--max-clients is %llu: %llu files may be open at once",
+	warnx("--max-clients is lowered to %llu, because only %llu files may "
+	    "be open at once; raise ulimit -n",
 	    (unsigned long long)srv->conf.clients,
 	    (unsigned long long)r.rlim_cur);
 }

@@ -90,9 +90,9 @@ keyspace_add_table(struct keyspace *ks, struct table *t, struct key **k)
 	const uint8_t *name = (const uint8_t *)t->name;
 
 	if (keyspace_find(ks, name, t->name_len) != NULL)
-		return "there is a key of this name";
+		return "a key with this name exists";
 	if (ks->tables == KEYSPACE_TABLES_MAX)
-		return "there are 256 tables, and that is all there may be";
+		return "256 tables exist, which is the limit";
 	*k = keyspace_add(ks, name, t->name_len);
 	if (*k == NULL)
 		return "no memory for another key";

@@ -60,7 +60,8 @@ load_list(struct reader *r, const struct load_target *into)
 	const char *why = NULL;
 
 	if (reader_good(r) && n > r->left / 8)	/* each has its u64 */
-		reader_refuse(r, "%" PRIu64 " elements, which are not here", n);
+		reader_refuse(r, "%" PRIu64 " elements, which the file does "
+		    "not have", n);
 	if (reader_good(r))
 		why = into->list(into->arg, key, version, n);
 	if (why != NULL)
@@ -117,7 +118,7 @@ load_records(struct reader *r, const struct load_target *into)
 		case 'L': load_list(r, into); break;
 		case 'T': load_table(r, into); break;
 		default:
-			reader_refuse(r, "a record of no known kind");
+			reader_refuse(r, "a record of an unknown kind");
 		}
 	}
 }
@@ -136,15 +137,16 @@ load_all(struct reader *r, const struct load_target *into)
 	}
 	r->version = (unsigned)reader_get_uint(r, 4);
 	if (r->version < 1 || r->version > SAVE_VERSION)
-		reader_refuse(r, "a checkpoint of another version");
+		reader_refuse(r, "a checkpoint of another version of "
+		    "innet-memory");
 	load_records(r, into);
 	if (reader_good(r) && r->left > 0)
-		reader_refuse(r, "%" PRIu64 " bytes behind the end", r->left);
+		reader_refuse(r, "%" PRIu64 " bytes after the end", r->left);
 	crc = r->crc;
 	if (reader_good(r) && reader_get_rest(r, end, sizeof(end)) &&
 	    stream_get_le(end, sizeof(end)) != crc)
 		reader_refuse(r,
-		    "damaged: the CRC-32C of all before is not this");
+		    "damaged: the CRC-32C is wrong");
 }
 
 bool

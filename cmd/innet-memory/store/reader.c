@@ -74,7 +74,8 @@ reader_get_bytes(struct reader *r, void *p, size_t len)
 	uint8_t *to = p;
 
 	if (reader_good(r) && len > r->left)
-		reader_refuse(r, "%zu bytes are due and %" PRIu64 " are left",
+		reader_refuse(r, "%zu bytes should follow, but only "
+		    "%" PRIu64 " are left",
 		    len, r->left);
 	while (len > 0 && reader_good(r)) {
 		size_t n = r->have - r->at;
@@ -135,14 +136,15 @@ reader_get_blob(struct reader *r, uint64_t len)
 	if (!reader_good(r))
 		return NULL;
 	if (len > r->left) {
-		reader_refuse(r, "%" PRIu64 " bytes are due and %" PRIu64
-		    " are left", len, r->left);
+		reader_refuse(r, "%" PRIu64 " bytes should follow, but only "
+		    "%" PRIu64 " are left", len, r->left);
 		return NULL;
 	}
 	b = blob_new(r->account, (size_t)len);
 	if (b == NULL) {
-		reader_refuse(r, "no memory for %" PRIu64 " bytes more: %zu of "
-		    "%zu are used", len, r->account->used, r->account->limit);
+		reader_refuse(r, "no memory for %" PRIu64 " more bytes: %zu of "
+		    "%zu are used; raise --memory", len, r->account->used,
+		    r->account->limit);
 		return NULL;
 	}
 	reader_get_bytes(r, b->bytes, (size_t)len);

@@ -36,7 +36,7 @@ static inline const char *
 sample_ratio_check(const struct sample_ratio *l)
 {
 	if (!isfinite(l->lo) || !isfinite(l->hi) || l->lo < 0 || l->hi < 0)
-		return "a limit must be a number from 0 on";
+		return "a limit must be a number, 0 or more";
 	if (l->hi != 0 && l->hi < l->lo)
 		return "the upper limit is below the lower one";
 	return NULL;

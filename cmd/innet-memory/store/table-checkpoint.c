@@ -202,7 +202,7 @@ read_counters(struct reader *r, struct table *t)
 	at.newest = (uint32_t)reader_get_uint(r, 4);
 	at.highest = reader_get_f32(r);
 	if (reader_good(r) && !replaydump_resume(&t->buf, &at))
-		reader_refuse(r, "counters that a table cannot have");
+		reader_refuse(r, "counters that are not possible for a table");
 }
 
 /*
@@ -218,7 +218,8 @@ read_frames(struct reader *r, struct table *t, uint32_t *n)
 	*n = 0;
 	if (want > 0 && (t->frames.stack == 0 ||
 	    want > r->left / t->frames.bytes))
-		reader_refuse(r, "%" PRIu32 " frames, which are not here",
+		reader_refuse(r, "%" PRIu32 " frames, which the file does not "
+		    "have",
 		    want);
 	if (want == 0 || !reader_good(r))
 		return NULL;
@@ -275,7 +276,7 @@ read_item(struct reader *r, struct table *t, struct frame *const *all,
 		blob_drop(r->account, tail);
 	}
 	if (x == NULL && reader_good(r))
-		reader_refuse(r, "no memory for an experience more");
+		reader_refuse(r, "no memory for another experience");
 	return x;
 }
 
@@ -290,7 +291,7 @@ restore_items(struct reader *r, struct table *t, struct replaydump_entry *e,
 	for (size_t i = good; i < n; i++)
 		frames_drop(&t->frames, e[i].item);
 	if (good < n)
-		reader_refuse(r, "id %" PRIu64 " cannot have been in the table",
+		reader_refuse(r, "id %" PRIu64 " is not possible in this table",
 		    e[good].id);
 }
 
@@ -314,7 +315,7 @@ read_items(struct reader *r, struct table *t, struct frame *const *all,
 	}
 	t->buf.per.slice = TABLE_SLICE;
 	if (reader_good(r) && !replay_buffer_counters_add_up(&t->buf))
-		reader_refuse(r, "counters that do not add up");
+		reader_refuse(r, "counters that do not agree");
 }
 
 static void
@@ -326,7 +327,8 @@ read_holes(struct reader *r, struct replay_buffer *b)
 		return;
 	n = (uint32_t)reader_get_uint(r, 4);
 	if (n > b->settings.capacity || n < b->used)
-		reader_refuse(r, "%" PRIu32 " slots that were used, of %zu", n,
+		reader_refuse(r, "%" PRIu32 " used slots, but only %zu slots",
+		    n,
 		    b->settings.capacity);
 	for (uint32_t i = 0; i < n && reader_good(r); i++) {
 		generation = (uint32_t)reader_get_uint(r, 4) &
@@ -355,7 +357,8 @@ table_read_parts(struct reader *r, const void *name, size_t len)
 	}
 	read_holes(r, &t->buf);
 	if (unused > 0)
-		reader_refuse(r, "%" PRIu32 " frames of no item", unused);
+		reader_refuse(r, "%" PRIu32 " frames that no item uses",
+		    unused);
 	free(all);
 	if (reader_good(r))
 		return t;
@@ -370,7 +373,7 @@ table_read(struct reader *r)
 	struct table *t = NULL;
 
 	if (name != NULL && (name->len < 1 || name->len > TABLE_NAME_MAX))
-		reader_refuse(r, "a table's name is 1 to 255 bytes");
+		reader_refuse(r, "a table's name must have 1 to 255 bytes");
 	if (reader_good(r))
 		t = table_read_parts(r, name->bytes, name->len);
 	blob_drop(r->account, name);

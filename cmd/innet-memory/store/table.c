@@ -15,11 +15,11 @@ const char *
 table_check_settings(const struct replay_buffer_settings *settings)
 {
 	if (settings->capacity < 1 || settings->capacity > TABLE_CAPACITY_MAX)
-		return "a capacity is 1 to 2147483648";
+		return "the capacity must be from 1 to 2147483648";
 	if (!(settings->alpha >= 0 && settings->alpha <= PRIORITIES_POWER_MAX))
-		return "alpha is 0 to 4";
+		return "alpha must be from 0 to 4";
 	if (settings->selector > REPLAY_BUFFER_LIFO)
-		return "no selector has this number";
+		return "unknown selector";
 	return sample_ratio_check(&settings->limit);
 }
 
@@ -27,9 +27,9 @@ const char *
 table_check_frames(uint64_t bytes, uint64_t stack)
 {
 	if (stack < 1 || stack > FRAMES_STACK_MAX)
-		return "a stack is 1 to 32 frames";
+		return "a stack must have 1 to 32 frames";
 	if (bytes < 1 || bytes > (TABLE_EXPERIENCE_MAX / 2) / stack)
-		return "an experience of such frames is more than 512 MB";
+		return "an experience with such frames would exceed 512 MB";
 	return NULL;
 }
 

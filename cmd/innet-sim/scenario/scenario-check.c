@@ -375,7 +375,7 @@ check_lists(const struct scenario *s, const cJSON *root, struct json_reader *r)
 			    "%s: goes not with trainings",
 			    list[i]);
 		if (!given && s->trainings.n == 0 && i < 4)
-			return json_reader_fail(r, "%s: is not given", list[i]);
+			return json_reader_fail(r, "%s: is missing", list[i]);
 	}
 	return true;
 }

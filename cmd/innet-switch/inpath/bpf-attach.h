@@ -178,7 +178,7 @@ bpf_attach_detach(struct bpf_attach *h)
 static inline const char *
 bpf_attach_describe(const struct bpf_attach *h)
 {
-	return h->link != -1 ? "tcx" : "clsact, as this kernel has no tcx";
+	return h->link != -1 ? "tcx" : "clsact, because this kernel has no tcx";
 }
 
 #endif

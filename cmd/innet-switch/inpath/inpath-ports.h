@@ -190,13 +190,13 @@ inpath_fail(const struct inpath *ip, const char *what)
 	char text[64];
 
 	if (inpath_list_missing(ip, text)[0] != '\0')
-		errx(1, "--%s %s: standing in the path takes privileges that "
-		    "are missing: %s", ip->cf->wire ? "interfaces" : "bridge",
+		errx(1, "--%s %s: a switch in the path needs these privileges, "
+		    "too: %s", ip->cf->wire ? "interfaces" : "bridge",
 		    ip->cf->where, text);
 	errno = saved;
 	if (saved == EPERM)
-		errx(1, "%s: %s: not permitted; a user namespace of its own "
-		    "does not give CAP_BPF", ip->cf->where, what);
+		errx(1, "%s: %s: not permitted; in a user namespace, CAP_BPF "
+		    "has no effect", ip->cf->where, what);
 	errx(
 	    1, "%s: %s: %s", ip->cf->where, what, inpath_error_text(ip, saved));
 }
@@ -398,17 +398,18 @@ inpath_try_port(struct inpath *ip, const struct netlink_link *l)
 	struct netport *p = inpath_join_port(ip, l);
 
 	if (p != NULL && ip->looked)
-		warnx("%s: joins %s", l->name, ip->cf->where);
+		warnx("%s: joined %s", l->name, ip->cf->where);
 	if (p != NULL)
 		return p;
 	if (errno == EADDRINUSE)
 		errno = EBUSY;
 	if (!ip->looked && errno == EBUSY)
-		errx(1, "%s: another innet-switch stands at port %s",
+		errx(1, "%s: another innet-switch uses port %s",
 		    ip->cf->where, l->name);
 	if (!ip->looked)
 		inpath_fail(ip, l->name);
-	warnx("%s: not in the path: %s", l->name, inpath_error_text(ip, errno));
+	warnx("%s: this port is not in the path: %s", l->name,
+	    inpath_error_text(ip, errno));
 	return NULL;
 }
 
@@ -421,7 +422,7 @@ inpath_update_port(struct inpath *ip, const struct netlink_link *l)
 	const bool was = p != NULL && p->up;
 
 	if (ip->cf->wire && l->master != 0 && !ip->looked)
-		errx(1, "%s is a port of a bridge, which --bridge is for",
+		errx(1, "%s is a port of a bridge; use --bridge",
 		    l->name);
 	if (p != NULL && ip->kind->mtu_max != 0 && l->mtu > ip->kind->mtu_max) {
 		inpath_leave_port(p);
@@ -535,7 +536,7 @@ inpath_query_ports(struct inpath *ip)
 
 		if (p->fd == -1 || p->seen)
 			continue;
-		warnx("%s: leaves %s", p->name, ip->cf->where);
+		warnx("%s: left %s", p->name, ip->cf->where);
 		inpath_leave_port(p);
 		hashmap_free(&ip->stations.port_of);
 		ip->stations.forgot = true;

@@ -209,11 +209,11 @@ inpath_open_bridge(struct inpath *ip)
 	if (!inpath_query_bridge(ip))
 		errx(1, "--bridge: '%s' is not a bridge", name);
 	if (ip->filters_vlans)
-		errx(1, "%s filters VLANs (vlan_filtering 1), which a switch "
-		    "in the path does not do", name);
+		errx(1, "%s filters VLANs, which a switch in the path cannot "
+		    "do; turn vlan_filtering off", name);
 	ip->lock = inpath_lock_interface(ip->bridge);
 	if (ip->lock == -1 && errno == EADDRINUSE)
-		errx(1, "%s: another innet-switch stands in its path", name);
+		errx(1, "%s: another innet-switch runs at this bridge", name);
 	if (ip->lock == -1)
 		err(1, "%s", name);
 }
@@ -258,7 +258,7 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 	}
 	ip->tagged = rules->tagged;
 	if (bpf_classifier_open(&ip->classifier, rules) == -1)
-		inpath_fail(ip, "steering of marked frames");
+		inpath_fail(ip, "program that selects frames");
 	ip->events = netlink_open_events();
 	if (ip->events == -1 || !netport_in_init(&ip->in))
 		inpath_fail(ip, "interfaces");
@@ -292,7 +292,8 @@ inpath_print_ports(const struct inpath *ip, bool verbose)
 			continue;
 		how = netport_describe(&ip->port[k]);
 		if (printed == NULL || strcmp(printed, how) != 0)
-			warnx("back-end %s: %s by %s from %s on",
+			warnx("back-end %s: %s; attached by %s at %s and the "
+			    "following ports",
 			    ip->kind->name, ip->kind->about, how,
 			    ip->port[k].name);
 		printed = how;
@@ -314,7 +315,8 @@ inpath_pin_processor(void)
 		return;
 	CPU_SET(cpu, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) == -1)
-		warn("frames may overtake one another: processor %d", cpu);
+		warn("cannot stay on processor %d, so frames may be reordered",
+		    cpu);
 }
 
 /* Join the ports, and take frames from now on. */
@@ -334,7 +336,7 @@ inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 		err(1, "%s", ip->cf->where);
 	for (uint32_t i = 0; i < ip->cf->onlys && !ip->cf->wire; i++) {
 		if (!inpath_has_port(ip, ip->cf->only[i]))
-			errx(1, "--bridge: '%s' is no port of %s",
+			errx(1, "--bridge: '%s' is not a port of %s",
 			    ip->cf->only[i], ip->cf->where);
 	}
 	for (uint32_t i = 0; i < ip->cf->rates; i++) {

@@ -183,8 +183,8 @@ netport_packet_count_drops(struct netport *p)
 }
 
 static const struct netport_kind netport_packet = {
-	.name = "packet", .about = "packet sockets with PACKET_VNET_HDR; "
-	    "marked frames are dropped behind them",
+	.name = "packet", .about = "packet sockets with PACKET_VNET_HDR; the "
+	    "kernel drops its copies of selected frames",
 	.open = netport_packet_open, .receive = netport_packet_receive,
 	.send = netport_packet_send, .count_drops = netport_packet_count_drops
 };

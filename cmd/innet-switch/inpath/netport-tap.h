@@ -152,7 +152,7 @@ netport_tap_count_drops(struct netport *p)
 
 static const struct netport_kind netport_tap = {
 	.name = "tap",
-	.about = "a tap device a port; marked frames are sent to it "
+	.about = "a tap device for each port; selected frames are sent to it "
 	    "whole",
 	.open = netport_tap_open, .receive = netport_tap_receive,
 	.send = netport_tap_send, .count_drops = netport_tap_count_drops,

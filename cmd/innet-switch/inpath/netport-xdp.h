@@ -410,14 +410,15 @@ netport_xdp_explain_error(int error)
 {
 	switch (error) {
 	case EAFNOSUPPORT: return "this kernel has no AF_XDP";
-	case EEXIST: return "another program of XDP is attached, or another "
-	    "socket bound to a queue";
-	case ENOPROTOOPT: return "it takes VLAN tags off frames, which "
-	    "would be lost: turn that off, as by ethtool -K with rxvlan off";
-	case ERANGE: return "XDP carries an MTU of 3506 bytes at most, at "
-	    "both ends of a veth";
-	case ENOBUFS: return "memory for frames may not be locked: it takes "
-	    "CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK";
+	case EEXIST: return "another XDP program is attached, or another "
+	    "socket uses a queue";
+	case ENOPROTOOPT: return "the interface removes VLAN tags from frames, "
+	    "and they would be lost; turn this off with ethtool -K INTERFACE "
+	    "rxvlan off";
+	case ERANGE: return "XDP needs an MTU of at most 3506 bytes, on both "
+	    "ends of a veth pair";
+	case ENOBUFS: return "memory for frames may not be locked; give "
+	    "CAP_IPC_LOCK, or raise RLIMIT_MEMLOCK";
 	default: return NULL;
 	}
 }
@@ -631,8 +632,8 @@ netport_xdp_count_drops(struct netport *p)
 
 static const struct netport_kind netport_xdp = {
 	.name = "xdp",
-	.about = "AF_XDP sockets; marked frames come before "
-	    "the kernel has made anything of them,",
+	.about = "AF_XDP sockets; selected frames arrive before the kernel "
+	    "processes them",
 	.open = netport_xdp_open, .receive = netport_xdp_receive,
 	.send = netport_xdp_send, .count_drops = netport_xdp_count_drops,
 	.close = netport_xdp_close, .describe = netport_xdp_describe,

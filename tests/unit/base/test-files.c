@@ -101,7 +101,8 @@ check_refused(const char *in, const char *out)
 {
 	char want[128];
 
-	snprintf(want, sizeof(want), "-b %s would destroy what -a reads\n",
+	snprintf(want, sizeof(want),
+	    "-b %s would overwrite the file that -a reads\n",
 	    out);
 	ok(strcmp(name_both(in, false, out, true), want) == 0 &&
 	    name_both(out, true, in, false)[0] != '\0',
@@ -165,7 +166,7 @@ of_inputs(void)
 	ok(strcmp(name_both("p", false, "./p", false),
 	    "-a and -b both read p\n") == 0, "a pipe can be read once");
 	ok(strcmp(said_of(NULL, "x", false, "link", true),
-	    "-b link would destroy its own input\n") == 0 &&
+	    "-b link would overwrite its own input\n") == 0 &&
 	    strcmp(said_of(NULL, "p", false, "p", false),
 	    "p would be read twice\n") == 0,
 	    "an argument of no option is not named");
@@ -197,7 +198,7 @@ of_streams(void)
 	    "-a and -b both write standard output\n") == 0,
 	    "standard output is one, wherever it goes");
 	ok(strcmp(redirected(0, "x", "-", false, "hard", true),
-	    "-b hard would destroy what -a reads\n") == 0,
+	    "-b hard would overwrite the file that -a reads\n") == 0,
 	    "where it comes from a file, it is that file");
 	ok(strcmp(redirected(1, "x", "-", true, "hard", true),
 	    "-a and -b both write hard\n") == 0,

@@ -49,14 +49,15 @@ main(void)
 	check_value(num_vector, "4KiB", 1024);
 	check_value(num_vector, "ddpg", 39380);
 	check_value(num_vector, "dqn", 1602500);
-	check_error(num_vector, "6B", 0, 9, "an element has 4 bytes");
+	check_error(num_vector, "6B", 0, 9,
+	    "not a multiple of 4 bytes, the size of an element");
 	check_error(num_vector, "44B", 0, 10, "too large");
 	check_error(num_vector, "ppo", 0, 10004, "too large");
 	check_error(num_vector, "0", 1, 9, "too small");
 	check_error(num_vector, "gpt", 0, 9,
-	    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg");
+	    "not a size (40kB), a number of elements, dqn, a2c, ppo or ddpg");
 	check_error(num_vector, "", 0, 9,
-	    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg");
+	    "not a size (40kB), a number of elements, dqn, a2c, ppo or ddpg");
 	check_value(num_bytes, "9036B", 9036);
 	check_value(num_bytes, "40.02kB", 40020);
 	check_value(num_bytes, "4KiB", 4096);
@@ -75,12 +76,16 @@ main(void)
 	check_error(num_u64, " 1", 0, 9, "not a number");
 	check_error(num_u64, "", 0, 9, "not a number");
 	check_error(num_u64, "1.", 0, 9, "not a number");
-	check_error(num_u64, "0x10", 0, 99, "unknown unit");
+	check_error(num_u64, "0x10", 0, 99,
+	    "unknown unit; use k, M, G, T, Ki, Mi or Gi");
 	check_error(num_u64, "10", 0, 9, "too large");
 	check_error(num_u64, "0", 1, 9, "too small");
-	check_error(num_rate, "10x", 0, 99, "unknown unit");
-	check_error(num_rate, "10GB", 0, UINT64_MAX, "unknown unit");
-	check_error(num_time, "10 ms", 0, UINT64_MAX, "unknown unit");
+	check_error(num_rate, "10x", 0, 99,
+	    "unknown unit; use bit, kbit, Mbit or Gbit");
+	check_error(num_rate, "10GB", 0, UINT64_MAX,
+	    "unknown unit; use bit, kbit, Mbit or Gbit");
+	check_error(num_time, "10 ms", 0, UINT64_MAX,
+	    "unknown unit; use ns, us, ms, s, min or h");
 	check_error(num_time, "20000000h", 0, UINT64_MAX, "too large");
 	ok(num_share("10%", &x) == NULL && x == 0.1, "10%% is a tenth");
 	ok(num_share("0.25", &x) == NULL && x == 0.25, "0.25 is a quarter");

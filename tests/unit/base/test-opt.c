@@ -139,6 +139,7 @@ test_exits(void)
 {
 	char t[] = "dir/tool", help[] = "--help", version[] = "-V";
 	char bad[] = "--nope", missing[] = "-c", extra[] = "more";
+	char near[] = "--conut=5", flag[] = "--quiet=3";
 
 	ok(run_child(parse_all, (struct words){ { t, help } }) == 0 &&
 	    said[0] == '\0' && strcmp(out,
@@ -154,11 +155,17 @@ test_exits(void)
 	ok(run_child(parse_all, (struct words){ { t, version } }) == 0 &&
 	    strcmp(out, "innet-test 1.2\n") == 0, "so is the version");
 	ok(run_child(parse_all, (struct words){ { t, bad } }) == 2 &&
-	    strcmp(said, "tool: unrecognized option '--nope'\n"
-	    "Try 'innet-test --help'.\n") == 0 && out[0] == '\0',
+	    strstr(said, ": unknown option '--nope'\n"
+	    "Try 'innet-test --help'.\n") != NULL && out[0] == '\0',
 	    "an unknown option: status 2, two lines");
+	ok(run_child(parse_all, (struct words){ { t, near } }) == 2 &&
+	    strstr(said, ": unknown option '--conut'; the nearest is "
+	    "'--count'\n") != NULL, "a mistyped option names the nearest");
+	ok(run_child(parse_all, (struct words){ { t, flag } }) == 2 &&
+	    strstr(said, ": --quiet takes no value\n") != NULL,
+	    "a flag takes no value");
 	ok(run_child(parse_all, (struct words){ { t, missing } }) == 2 &&
-	    strstr(said, "requires an argument") != NULL,
+	    strstr(said, ": --count needs a value: --count=N\n") != NULL,
 	    "an argument that is missing: status 2");
 	ok(run_child(parse_all, (struct words){ { t, extra } }) == 2 &&
 	    strstr(said, ": unexpected argument 'more'\nTry ") != NULL,
@@ -182,8 +189,9 @@ words_of(void)
 	    run_child(take_word, (struct words){ { fifo } }) == 51,
 	    "a word of a list is its place");
 	ok(run_child(take_word, (struct words){ { ola } }) == 2 && strstr(said,
-	    ": invalid program 'ola': not one of olaf, fifo\n") != NULL,
-	    "part of one is not; all that are stand there");
+	    ": invalid program 'ola': not one of olaf, fifo; the nearest is "
+	    "'olaf'\n") != NULL,
+	    "part of a word is refused; the message lists all words");
 }
 
 int

@@ -96,7 +96,8 @@ test_gives_up(void)
 	}
 	ok(w.stuck && now == 4 * SECOND && ranges_sent() == 0 &&
 	    olaf_worker_due(&w) == OLAF_WORKER_NEVER && strcmp(
-	    olaf_worker_why(&w, why), "no model of cluster 2 after 15 tries in"
+	    olaf_worker_why(&w, why), "no model of cluster 2 arrived after 15 "
+	    "tries in"
 	    " 3.0 s") == 0, "%s", why);
 }
 

@@ -344,19 +344,18 @@ test_ends(void)
 	since = now;
 	test_wait();
 	ended_with(ASYNC_WORKER_STUCK,
-	    "job 3: no round 0 of segment 3 after 5.0 s; "
-	    "1 members had joined, 2 contributions are needed");
+	    "job 3: round 0 of segment 3 did not arrive in 5.0 s; members that "
+	    "have joined: 1, contributions needed: 2");
 	ok(now >= since + 5 * SECOND && now < since + 6 * SECOND, "in time");
 	member(&ack, &(struct async_worker_conf){ 0 });
 	receive_ack(gone, 1);
 	ended_with(ASYNC_WORKER_GONE,
-	    "job 3: round 0 of segment 1 is not kept any "
-	    "more; restore weights that all workers share");
+	    "job 3: round 0 of segment 1 is no longer kept by the switch; "
+	    "restore weights that all workers share");
 	join_again(3, 2);
 	ended_with(ASYNC_WORKER_AHEAD,
-	    "job 3: round 3 of segment 0 is news to the "
-	    "switch, which has been restarted; restore weights that all "
-	    "workers share");
+	    "job 3: round 3 of segment 0 is not known to the switch, which was "
+	    "restarted; restore weights that all workers share");
 	join_again(3, 5);
 	ok(async_worker_is_going(&w) && !async_worker_is_ready(&w, true, now) &&
 	    writes_control(CONTROL_HELP, seg_word(2, 0, 0)),
@@ -364,15 +363,13 @@ test_ends(void)
 	vec[0]++;
 	receive_rounds(2, 0, 0);
 	ended_with(ASYNC_WORKER_OTHER,
-	    "job 3: round 2 of segment 0 is another at "
-	    "the switch, which has been restarted; restore weights that all "
-	    "workers share");
+	    "job 3: round 2 of segment 0 is different at the switch, which was "
+	    "restarted; restore weights that all workers share");
 	join_again(3, 5);
 	test_wait();
 	ended_with(ASYNC_WORKER_SILENT,
-	    "job 3: round 2 of segment 0 is not shown "
-	    "by the switch, which may have been restarted; restore weights "
-	    "that all workers share");
+	    "job 3: round 2 of segment 0 is not reported by the switch, which "
+	    "may have been restarted; restore weights that all workers share");
 	join_again(3, 5);
 	receive_rounds(2, 0, 0);
 	ok(async_worker_is_ready(&w, true, now), "with its own it goes on");

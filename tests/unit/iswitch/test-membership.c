@@ -146,21 +146,23 @@ refusals(void)
 	struct control_ack odd = in;
 
 	refused((struct control_ack){ .status = CONTROL_REFUSED, .next = 12 },
-	    "job 3: refused: it does not go on from iteration 9 with these "
-	    "weights; restore those of iteration 12");
+	    "job 3: refused: it cannot continue from iteration 9 with these "
+	    "weights; restore the weights of iteration 12");
 	refused((struct control_ack){ .status = CONTROL_NO_ROOM },
 	    "job 3: refused: no room");
 	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
-	    .elements = 50, .floats = 7, .async = true }, "job 3: refused: it "
-	    "has 50 elements, 7 a segment; this is a vector of 100");
+	    .elements = 50, .floats = 7, .async = true }, "job 3: refused: its "
+	    "vectors have 50 elements, 7 in a segment; the vector of this "
+	    "worker has 100");
 	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
-	    .async = true }, "job 3: refused: it takes no vector of 100 "
-	    "elements, 366 a segment");
+	    .async = true }, "job 3: refused: it cannot sum a vector of 100 "
+	    "elements with 366 in a segment");
 	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
 	    .elements = 50, .floats = 7 }, "job 3: refused: the switch sums "
 	    "synchronously; start innet-worker without --async");
 	odd.floats = 367;
-	refused(odd, "job 3: refused: it has 367 floats a segment, not 366");
+	refused(odd, "job 3: refused: its segments have 367 floats, and those "
+	    "of this worker 366");
 	odd = (struct control_ack){ .status = CONTROL_BAD_VALUE,
 	    .elements = 100, .floats = 366, .async = true };
 	refused(odd, "job 3: refused: bad value");
@@ -178,7 +180,8 @@ test_end(void)
 	}
 	ok(m.end == MEMBERSHIP_UNANSWERED && m.joins == 10 && strcmp(
 	    membership_why(&m, why), "job 3: no answer to a Join after 5.0 s;"
-	    " is a switch there?") == 0, "it gives up in time: %s", why);
+	    " is a switch running there?") == 0, "it gives up in time: %s",
+	    why);
 	m = member();
 	ok(receive_action(&m, CONTROL_RESET, 3) == MEMBERSHIP_ENDED &&
 	    m.end == MEMBERSHIP_RESET && write_message(&m, 1000 * SECOND) == 0,
@@ -330,8 +333,8 @@ doubts(void)
 	write_message(&m, 1);
 	membership_receive_doubtful(&m, CHANNEL_CLIENT_BAD, &c, 3);
 	write_message(&m, 5 * SECOND + 1);
-	ok(strstr(membership_why(&m, why), "are not sealed") != NULL,
-	    "and so is what has no seal");
+	ok(strstr(membership_why(&m, why), "are not authenticated") != NULL,
+	    "so is an answer without a MAC");
 	m = member();
 	c.xid = 9;
 	membership_receive_doubtful(

@@ -127,7 +127,7 @@ test_ends(struct world *w)
 	    "a switch that dies");
 	begin(w, 1, ELEMENTS, 10, 3, 1);
 	w->hub.fails = CONTROL_REFUSED;
-	ends(w, 0, "restore those of iteration 12",
+	ends(w, 0, "restore the weights of iteration 12",
 	    "other weights");
 	begin(w, 1, ELEMENTS, 10, 3, 1);
 	w->hub.fails = CONTROL_BAD_VALUE;

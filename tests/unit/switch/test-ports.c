@@ -88,8 +88,8 @@ test_nonsense(void)
 	    is_refused("10.0.0.7:rate=1,,slots=1", word) &&
 	    is_refused("10.0.0.7:rate=1,olaf", word), "words that are none");
 	ok(is_refused("10.0.0.7:9:rate=1",
-	    "a UDP port is of hosts on loopback alone") &&
-	    is_refused("10.0.0.7:queue=lifo", "queue is olaf or fifo") &&
+	    "only hosts on loopback can have a UDP port") &&
+	    is_refused("10.0.0.7:queue=lifo", "queue= must be olaf or fifo") &&
 	    is_refused("10.0.0.0/33:rate=1", "not a prefix length") &&
 	    is_refused("10.0.0.0/:rate=1", "not a prefix length") &&
 	    is_refused("fd00::/129:rate=1", "not a prefix length"),

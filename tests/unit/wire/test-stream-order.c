@@ -43,50 +43,53 @@ main(void)
 	ok(is_same_text(stream_order_missing(&t), "hello"),
 	    "a hello is owed first");
 	ok(is_same_text(
-	       check_vector(&t, STREAM_WEIGHTS, 3), "no hello came first"),
+	       check_vector(&t, STREAM_WEIGHTS, 3),
+	       "a message before the hello"),
 	    "nothing else may come before it");
 	ok(is_same_text(check_hello(&t, "{}"),
-	    "hello without a number of elements it can have"), "no length");
+	    "hello without a valid number of elements"), "no length");
 	ok(is_same_text(check_hello(&t, "{\"elements\":0}"),
-	    "hello without a number of elements it can have"), "length 0");
+	    "hello without a valid number of elements"), "length 0");
 	ok(is_same_text(check_hello(&t, "{\"elements\":1.5}"),
-	    "hello without a number of elements it can have"), "length 1.5");
+	    "hello without a valid number of elements"), "length 1.5");
 	ok(is_same_text(check_hello(&t, "{\"elements\":3"),
-	    "hello without a number of elements it can have"), "no JSON");
+	    "hello without a valid number of elements"), "no JSON");
 	ok(is_same_text(check_hello(&t, "{\"elements\":3,\"version\":2}"),
-	    "hello of a version that is not 1"), "another version");
+	    "hello with a version other than 1"), "another version");
 	ok(is_same_text(check_hello(&t, "{\"elements\":5}"),
-	       "hello of more than the 4 "
-	       "elements that --mode test carries"),
+	       "hello with more than the 4 "
+	       "elements that --mode test can carry"),
 	    "one more than is carried");
 	ok(t.elements == 0 && !t.hello, "none of these is taken");
 	ok(check_hello(&t, "{\"version\":1,\"elements\":3}") == NULL &&
 	    t.elements == 3, "a good one is");
 	ok(is_same_text(
-	       check_hello(&t, "{\"elements\":3}"), "says hello twice"),
+	       check_hello(&t, "{\"elements\":3}"), "a second hello"),
 	    "but once");
 	ok(is_same_text(stream_order_missing(&t), "weights"),
 	    "weights are owed next");
 	ok(is_same_text(check_vector(&t, STREAM_GRADIENT, 3),
-	       "a gradient before its weights"),
+	       "a gradient before the weights"),
 	    "before any gradient");
 	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 2),
-	    "a vector of another length than its hello said"), "too short");
+	    "a vector with another length than the hello has"), "too short");
 	ok(check_vector(&t, STREAM_WEIGHTS, 3) == NULL &&
 		stream_order_missing(&t) == NULL,
 	    "weights are taken");
-	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 3), "weights twice"),
+	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 3),
+	       "a second message with weights"),
 	    "once");
 	ok(check_vector(&t, STREAM_GRADIENT, 3) == NULL &&
 		check_vector(&t, STREAM_GRADIENT, 3) == NULL,
 	    "gradients, ever again");
 	ok(is_same_text(check_vector(&t, STREAM_RESULT, 3),
-	    "a result, from the side that trains"), "but no results");
+	    "a result, which the training side must not send"),
+	    "but no results");
 	ok(check_vector(&t, STREAM_BYE, 0) == NULL, "bye is always right");
 	t = (struct stream_order){ .most = 4, .hello = true, .elements = 4 };
 	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 4),
-	       "a value that is not finite: "
-	       "training diverges, by its learning rate or --maximize?") &&
+	       "a value that is not finite; does training diverge because of "
+	       "its learning rate, or --maximize?") &&
 		!t.weights,
 	    "an infinite value is named");
 	return tap_end();
