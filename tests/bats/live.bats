@@ -321,7 +321,7 @@ close_counters() {
 	innet-worker -q --switch "$switch" --synthetic 64B --give-up 1500ms 2>/dev/null || true
 	finish switch
 	[ "$(grep -c 'unreachable; ' switch.err)" -ge 1 ]
-	[ "$(grep -c 'unreachable, ' switch.err)" -le 3 ]
+	[ "$(grep -c 'unreachable; ' switch.err)" -le 3 ]
 	tail -n 1 switch.out | jq -e '.weights >= 2'
 }
 
