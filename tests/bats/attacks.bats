@@ -1,6 +1,7 @@
 # Attacks by strangers that no other file tests: loops, and ids that run out.
 load common
 load stranger
+load memory
 
 zeros=$(printf '00%.0s' {1..28})
 poll=0a02$zeros
@@ -131,4 +132,9 @@ quiet() {
 	[ "$got" -ge 5 ]
 	[ "$got" -lt 200 ]
 	jq -e '.jobs["1"].counters | .help >= 900 and .withheld + .help_resent == .help' ps.json
+}
+
+@test "number 6: PUT and OPTIONS of HTTP without Host do not let a SET through" {
+	python socket
+	"$py" -B "$tests/twins/memory_faults.py" browser
 }

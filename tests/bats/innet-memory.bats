@@ -496,6 +496,26 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(cli client kill addr 1.2.3.4:5)" = 0 ]
 }
 
+@test "a request of HTTP, whatever its method, ends the connection before its body runs" {
+	start
+	script <<-'END'
+	f, ask_for = asker()
+	methods = "GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH", "CONNECT", "TRACE"
+	for method in methods:
+	    s = connect()
+	    s.sendall(b"%s / HTTP/1.1\r\n\r\nSET stolen 1\r\n" % method.encode())
+	    assert s.makefile("rb").read() == b"-DENIED this is no HTTP\r\n", method
+	s = connect()
+	s.sendall(b"anything\r\nHost: here\r\n\r\nSET stolen 1\r\n")
+	assert s.makefile("rb").read().endswith(b"\r\n-DENIED this is no HTTP\r\n")
+	assert ask_for("EXISTS", "stolen") == b":0\r\n"
+	assert ask_for("SET", "a", "HTTP/1.1") == b"+OK\r\n", "a value, and no HTTP"
+	assert ask_for("GET", "a") == b"$8\r\n" and f.readline() == b"HTTP/1.1\r\n"
+	ask_for("INFO", "stats")
+	assert b"clients_left_http:%d\r\n" % (len(methods) + 1) in iter(f.readline, b"\r\n")
+	END
+}
+
 @test "--unix: served there; a stale socket is replaced, one that answers is not" {
 	need_cli
 	start --unix sock

@@ -10,6 +10,9 @@
 #include "cmd/innet-memory/server/loop.h"
 #include "cmd/innet-memory/store/table.h"
 
+/* COMMAND DOCS nests arrays and maps 10 deep, in EXEC one more. */
+enum { DEPTH_MAX = 16 };
+
 struct all {
 	uint8_t *p;
 	size_t len, room;
@@ -22,7 +25,7 @@ reply(const uint8_t *p, const uint8_t *end, int depth)
 	const uint8_t *nl = memchr(p, '\n', (size_t)(end - p));
 	int64_t n;
 
-	if (nl == NULL || nl - p < 2 || nl[-1] != '\r' || depth > 8)
+	if (nl == NULL || nl - p < 2 || nl[-1] != '\r' || depth > DEPTH_MAX)
 		return NULL;
 	if (memchr(p, '\r', (size_t)(nl - p)) != nl - 1)
 		return NULL;

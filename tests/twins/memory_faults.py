@@ -305,6 +305,18 @@ def halted():
         assert "clients_left_stuck:3" in left and "clients_left_output:1" in left, left
 
 
+def browser():
+    """No command in the body of a request of HTTP runs, whatever the method, without Host."""
+    with Server() as server, server.client() as c:
+        for method in b"PUT", b"OPTIONS", b"POST", b"GET", b"DELETE":
+            with connect(server.addr) as s:
+                s.sendall(method + b" / HTTP/1.1\r\n\r\nset stolen 1\r\n")
+                got = s.makefile("rb").read()
+            assert got == b"-DENIED this is no HTTP\r\n", got
+        assert c.call("exists", "stolen") == 0
+        server.alive()
+
+
 def descriptors():
     """Without descriptors: clients beyond them are told so, and nobody hangs or spins."""
     few = ("sh", "-c", 'ulimit -n 60; exec "$@"', "sh")
@@ -461,4 +473,5 @@ def halves(runs=300, first=1):
 
 
 if __name__ == "__main__":
-    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, descriptors, turns, slices, halves), sys.argv))
+    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, browser,
+                   descriptors, turns, slices, halves), sys.argv))

@@ -164,12 +164,26 @@ command_call(struct client *c, struct command_entry *v,
 	latency_add(&v->latency, took);
 }
 
-/* Is this HTTP, sent by a web browser? */
+/*
+ * Is this HTTP, perhaps sent by a web browser on behalf of a page?  Then the
+ * client must not go on, because the body of such a request could be commands.
+ * No command has the name of a method but GET, which takes one argument.
+ */
 static bool
 is_http(const struct resp_args *a)
 {
-	return a->n > 0 &&
-	       (args_equal(a, 0, "post") || args_equal(a, 0, "host:"));
+	static const char *const words[] = { "post", "host:", "put", "options",
+	    "head", "delete", "patch", "connect", "trace" };
+
+	if (a->n == 3 && args_equal(a, 0, "get") && a->v[2].len >= 5 &&
+	    memcmp(a->v[2].p, "HTTP/", 5) == 0)
+		return true;
+	for (size_t i = 0; a->n > 0 && i < sizeof(words) / sizeof(*words);
+	    i++) {
+		if (args_equal(a, 0, words[i]))
+			return true;
+	}
+	return false;
 }
 
 static void
