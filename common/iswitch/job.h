@@ -54,6 +54,7 @@ enum job_count {
 	JOB_PROBES,		/* from members; and to them: */
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
 	JOB_FETCHES, JOB_CHUNKS,	/* relayed to senders, and back */
+	JOB_HOLDS_ENDED,		/* a receiver held the job too long */
 	JOB_WITHHELD,		/* results not sent again: too many */
 	JOB_BAD_TAG,		/* from the address of a member or parent */
 	JOB_COUNTS
@@ -342,7 +343,8 @@ job_count_name(unsigned what)
 		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
 		    "leaves",
 		"evicted", "incomplete", "probes", "states", "notices",
-		"nacks", "fetches", "chunks", "withheld", "bad_proof"
+		"nacks", "fetches", "chunks", "holds_ended", "withheld",
+		"bad_proof"
 	};
 
 	return name[what];

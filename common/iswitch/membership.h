@@ -191,6 +191,13 @@ static inline uint32_t membership_xid(struct membership *m);
 /* Note that a message was sent, which is a sign of life. */
 static inline void membership_note_sent(struct membership *m, uint64_t now_ns);
 
+/*
+ * Write at msg the Join with which m was refused once more, under xid, because
+ * the switch may have restarted since.  Returns its length.
+ */
+static inline size_t membership_repeat_join(const struct membership *m,
+    uint32_t xid, uint8_t *msg);
+
 /* Send a Join now, also as a member, to get fresh values. */
 static inline void membership_join(struct membership *m, uint64_t now_ns);
 
@@ -548,11 +555,12 @@ membership_put_leave(struct membership *m, uint64_t now_ns, uint8_t *msg)
 	    m->leave_xid) - msg);
 }
 
-static inline size_t
-membership_put_join(struct membership *m, uint64_t now_ns,
-    const struct membership_place *at, uint8_t *msg)
+/* Return the Join of a member that stands at `at`. */
+static inline struct control_join
+membership_make_join(const struct membership *m,
+    const struct membership_place *at)
 {
-	const struct control_join join = {.type = (uint8_t)m->cf.type,
+	return (struct control_join){ .type = (uint8_t)m->cf.type,
 	    .async = m->cf.async,
 	    .cluster = m->cf.cluster,
 	    .worker = m->cf.number,
@@ -566,7 +574,25 @@ membership_put_join(struct membership *m, uint64_t now_ns,
 	    .creates_job = m->cf.creates_job,
 	    .can_multicast = m->cf.can_multicast,
 	    .in_multicast_group = m->in_multicast_group,
-	    .wants_instance = true};
+	    .wants_instance = true };
+}
+
+static inline size_t
+membership_repeat_join(const struct membership *m, uint32_t xid, uint8_t *msg)
+{
+	const struct membership_place at = { .next = m->join_next };
+	struct control_join join = membership_make_join(m, &at);
+
+	join.creates_job = false;
+	return (size_t)(control_put_join(control_put(msg, CONTROL_JOIN,
+	    m->cf.job, xid), &join) - msg);
+}
+
+static inline size_t
+membership_put_join(struct membership *m, uint64_t now_ns,
+    const struct membership_place *at, uint8_t *msg)
+{
+	const struct control_join join = membership_make_join(m, at);
 
 	if (!m->join_open) {
 		m->first_xid = m->xid;

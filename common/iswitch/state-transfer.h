@@ -61,6 +61,8 @@ struct state_receiver {
 	uint32_t worker;		/* our number */
 	uint32_t xid;			/* of the next Fetch */
 	bool waits;			/* ask the job to wait for us */
+	bool lacks_permit;		/* the switch has not refused us: it may
+					 * have restarted since it did */
 	uint64_t give_up_ns;		/* time without a chunk */
 	uint64_t refused_ns;		/* wait for a sender */
 	uint64_t begun_ns;
@@ -311,7 +313,9 @@ state_receiver_receive_status(
 	if (h->end != STATE_RECEIVER_GOING)
 		return;
 	h->status = status;
-	if (status == CONTROL_NO_ROOM || status == CONTROL_NO_JOB ||
+	h->lacks_permit = status == CONTROL_NO_JOB ||
+	    status == CONTROL_NOT_MEMBER;
+	if (h->lacks_permit || status == CONTROL_NO_ROOM ||
 	    (status == CONTROL_REFUSED && now_ns - h->begun_ns <
 	    h->refused_ns) || (status == CONTROL_NOT_READY &&
 	    now_ns - h->begun_ns < 5 * h->refused_ns))
@@ -323,7 +327,8 @@ state_receiver_receive_status(
 static inline uint64_t
 state_receiver_deadline_ns(const struct state_receiver *h)
 {
-	const bool room = h->snapshot != 0 && h->next < h->chunks &&
+	const bool room = !h->lacks_permit && h->snapshot != 0 &&
+	    h->next < h->chunks &&
 	    h->out + TRANSFER_RUN <= TRANSFER_WINDOW;
 
 	if (h->end != STATE_RECEIVER_GOING)
@@ -600,6 +605,16 @@ state_transfer_deadline_ns(const struct state_transfer *h)
 	    state_receiver_deadline_ns(&h->receiver) : TRANSFER_NEVER;
 }
 
+/* Write a Join as before, which the switch refuses: then it allows to fetch. */
+static inline size_t
+state_transfer_put_join(struct state_receiver *h, const struct membership *in,
+    uint64_t now_ns, uint8_t *msg)
+{
+	h->lacks_permit = false;
+	h->ask_ns = now_ns + TRANSFER_FIRST_NS;
+	return membership_repeat_join(in, h->xid++, msg);
+}
+
 static inline size_t
 state_transfer_next(struct state_transfer *h, struct membership *in,
     uint64_t now_ns, uint8_t *msg)
@@ -612,6 +627,10 @@ state_transfer_next(struct state_transfer *h, struct membership *in,
 	if (h->answer < h->answers)
 		return state_sender_put_chunk(&h->sender, &h->asked,
 		    h->answer++, in->cf.job, membership_xid(in), msg);
+	if (h->fetching && h->receiver.lacks_permit &&
+	    h->receiver.end == STATE_RECEIVER_GOING &&
+	    now_ns >= h->receiver.ask_ns)
+		return state_transfer_put_join(&h->receiver, in, now_ns, msg);
 	return h->fetching ? state_receiver_next(&h->receiver, now_ns, msg) : 0;
 }
 

@@ -17,6 +17,7 @@
 #include "common/iswitch/switch-data.h"
 #include "common/iswitch/switch-join.h"
 #include "common/iswitch/switch-repair.h"
+#include "common/iswitch/switch-transfer.h"
 
 /*
  * Execute a request that is no repetition; returns true if *a is the answer,
@@ -138,6 +139,7 @@ iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	job->core.n[JOB_LEAVES]++;
 	job->core.members.m[id].gone_ns = now_ns;
 	job->core.members.m[id].evicted = false;
+	iswitch_permit_fetch(job, &job->core.members.m[id].at, now_ns);
 	iswitch_remove_member(s, job, id);
 	job_test_slots(&job->core);
 }
@@ -175,8 +177,6 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 		a->status = CONTROL_BAD_VALUE;
 		return true;
 	}
-	if (job == NULL && c->action == CONTROL_FETCH && s->cf.job.child)
-		job = iswitch_make_job(s, c->job); /* the parent may have it */
 	if (job == NULL) {
 		a->status = CONTROL_NO_JOB;
 		return true;
@@ -187,7 +187,9 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 		return true;
 	}
 	if (!member && (c->action == CONTROL_HELP ||
-	    c->action == CONTROL_LEAVE || c->action == CONTROL_CHUNK)) {
+	    c->action == CONTROL_LEAVE || c->action == CONTROL_CHUNK ||
+	    (c->action == CONTROL_FETCH &&
+	    !iswitch_may_fetch(job, from, now_ns)))) {
 		a->status = CONTROL_NOT_MEMBER;
 		return true;
 	}

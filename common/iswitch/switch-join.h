@@ -1,15 +1,10 @@
 /*
- * switch-join.h - the members of an aggregation switch: Join, time-outs, states
+ * switch-join.h - the members of an aggregation switch: Join and time-outs
  *
  * iSwitch section 3.4.  The first Join allocates the memory of a job and sets
  * its first iteration.  A child joins its parent before it answers.  A later
- * member must be able to continue where the job is, or receives the state of
- * another: it sends Fetch, as a member or not; the switch relays that to a
- * sender, the present member with the smallest number that offers its state,
- * and the Chunks back.  If a sender is silent the next one follows, or the
- * parent.  The switch stores the receivers, under numbers of its own, and
- * nothing of the state.  With --strict, or if the receiver asks for it, the
- * job halts until the receiver has joined or is silent for ISWITCH_RECEIVER_NS.
+ * member must be able to continue where the job is, or it receives the state of
+ * another first (switch-transfer.h).
  */
 #ifndef INNET_ISWITCH_SWITCH_JOIN_H
 #define INNET_ISWITCH_SWITCH_JOIN_H
@@ -22,8 +17,8 @@
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/members.h"
 #include "common/iswitch/sums.h"
+#include "common/iswitch/switch-transfer.h"
 #include "common/iswitch/switch.h"
-#include "common/wire/state-transfer.h"
 
 /*
  * Process a Join from `from`: returns true if *a is the answer, false if there
@@ -65,35 +60,6 @@ static inline bool iswitch_is_fresh(const struct job *j);
 /* Send the parent what the job's membership needs now. */
 static inline void iswitch_send_membership( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
-
-/* Send an action to every member. */
-static inline void iswitch_send_to_members(struct iswitch *s,
-    struct iswitch_job *job, enum control_action action);
-
-/*
- * Process a Fetch from `at`, or from the parent if `at` is NULL; returns a
- * refusal, or CONTROL_DONE if Chunks may follow.
- */
-static inline enum control_status iswitch_receive_fetch(struct iswitch *s,
-    struct iswitch_job *job, const union addr *at, const struct control *c,
-    uint64_t now_ns);
-
-/*
- * Relay a Chunk of member id, or of the parent (MEMBERS_NONE), to its receiver.
- */
-static inline void iswitch_receive_chunk(struct iswitch *s,
-    struct iswitch_job *job, uint32_t id, const struct control *c);
-
-/* Tell the receivers that waited for the parent that it refused. */
-static inline void iswitch_refuse_receivers(struct iswitch *s,
-    struct iswitch_job *job, enum control_status status);
-
-/* Forget the receivers that have been silent too long. */
-static inline void iswitch_forget_silent( struct iswitch *s,
-    struct iswitch_job *job, uint64_t now_ns);
-
-/* Does any receiver wait for a state? */
-static inline bool iswitch_has_receivers(const struct iswitch_job *job);
 
 /* implementation */
 
@@ -177,6 +143,7 @@ iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
 		core->n[JOB_EVICTED]++;
 		core->members.m[i].gone_ns = now_ns;
 		core->members.m[i].evicted = true;
+		iswitch_permit_fetch(job, &m->at, now_ns);
 		iswitch_remove_member(s, job, i);
 		if (core->members.present == 0)
 			return;
@@ -260,267 +227,6 @@ iswitch_add_implicit_member(struct iswitch *s, const union addr *from,
 	job->core.members.m[id].at = *from;
 	members_enter(&job->core.members, id, job->core.start);
 	return iswitch_find_address(s, from);
-}
-
-static inline void
-iswitch_send_to_members(struct iswitch *s, struct iswitch_job *job,
-    enum control_action action)
-{
-	if (job->core.members.present > 0)
-		iswitch_send_action(s, POST_GROUP, &job->core, NULL, action,
-		    NULL);
-	outbox_flush(s->out);
-}
-
-/*
- * Return the entry of the receiver at `at` (NULL: the parent) with that number,
- * which is made if it is new; NULL if all are in use.
- */
-static inline struct iswitch_receiver *
-iswitch_find_receiver(struct iswitch_job *job, const union addr *at,
-    uint16_t number, uint64_t now_ns)
-{
-	struct iswitch_receiver *idle = NULL;
-
-	for (uint32_t k = 0; k < ISWITCH_RECEIVERS; k++) {
-		struct iswitch_receiver *a = &job->receiver[k];
-
-		if (a->used && a->number == number &&
-		    a->is_parent == (at == NULL) &&
-		    (at == NULL || addr_same(&a->at, at)))
-			return a;
-		if (idle == NULL && !a->halts_job && (!a->used ||
-		    now_ns - a->last_fetch_ns > ISWITCH_RECEIVER_NS))
-			idle = a;
-	}
-	if (idle == NULL)
-		return NULL;
-	*idle = (struct iswitch_receiver){ .used = true, .number = number,
-	    .is_parent = at == NULL, .sender = MEMBERS_NONE };
-	if (at != NULL)
-		idle->at = *at;
-	return idle;
-}
-
-/* May member m send its state to `worker`, which asks from `at`? */
-static inline bool
-iswitch_may_send_state(const struct member *m, const union addr *at,
-    uint32_t worker)
-{
-	return m->present && m->sends_state && (at == NULL ||
-	    (!addr_same(&m->at, at) &&
-	    (m->type != CONTROL_WORKER || m->worker != worker)));
-}
-
-/*
- * Return the member that sends a state to `worker`: the one with the smallest
- * number after `skipped` others, or MEMBERS_NONE.
- */
-static inline uint32_t
-iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
-    uint32_t passed)
-{
-	uint32_t id = MEMBERS_NONE;
-
-	for (uint32_t n = 0; n <= passed; n++) {
-		uint32_t next = MEMBERS_NONE;
-
-		for (uint32_t i = 0; i < j->members.count; i++) {
-			if (iswitch_may_send_state(
-				&j->members.m[i], at, worker) &&
-			    (id == MEMBERS_NONE ||
-				j->members.rank[i] > j->members.rank[id]) &&
-			    (next == MEMBERS_NONE ||
-				j->members.rank[i] < j->members.rank[next]))
-				next = i;
-		}
-		if (next == MEMBERS_NONE)
-			return MEMBERS_NONE;
-		id = next;
-	}
-	return id;
-}
-
-/* Return the sender for receiver a: another one if the last was silent. */
-static inline uint32_t
-iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
-    uint32_t worker, bool child)
-{
-	const union addr *at = a->is_parent ? NULL : &a->at;
-	uint32_t id;
-
-	if (++a->attempts > ISWITCH_FETCH_TRIES) {
-		a->attempts = 0;
-		a->skipped++;
-	}
-	id = iswitch_find_sender(&job->core, at, worker, a->skipped);
-	if (id == MEMBERS_NONE && (a->is_parent || !child ||
-	    a->attempts == ISWITCH_FETCH_TRIES)) {
-		a->skipped = 0;		/* the first one again */
-		id = iswitch_find_sender(&job->core, at, worker, 0);
-	}
-	return id;
-}
-
-/* Halt the job until receiver a has joined. */
-static inline void
-iswitch_halt_for(struct iswitch *s, struct iswitch_job *job,
-    struct iswitch_receiver *a)
-{
-	if (job->core.halted)
-		return;
-	a->halts_job = true;
-	job->core.halted = true;
-	iswitch_send_to_members(s, job, CONTROL_HALT);
-}
-
-/*
- * Remove receiver a, which has joined or has stopped, and resume the job if it
- * waited.
- */
-static inline void
-iswitch_forget_receiver(struct iswitch *s, struct iswitch_job *job,
-    struct iswitch_receiver *a)
-{
-	const bool halts = a->halts_job;
-
-	*a = (struct iswitch_receiver){ 0 };
-	if (!halts || !job->core.halted)
-		return;
-	job->core.halted = false;
-	iswitch_send_to_members(s, job, CONTROL_RESUME);
-}
-
-/* Remove the receivers at `at`, which has joined. */
-static inline void
-iswitch_forget_joined(struct iswitch *s, struct iswitch_job *job,
-    const union addr *at)
-{
-	for (uint32_t k = 0; k < ISWITCH_RECEIVERS; k++) {
-		if (job->receiver[k].used && !job->receiver[k].is_parent &&
-		    addr_same(&job->receiver[k].at, at))
-			iswitch_forget_receiver(s, job, &job->receiver[k]);
-	}
-}
-
-static inline bool
-iswitch_has_receivers(const struct iswitch_job *job)
-{
-	for (uint32_t k = 0; k < ISWITCH_RECEIVERS; k++) {
-		if (job->receiver[k].used)
-			return true;
-	}
-	return false;
-}
-
-static inline void
-iswitch_forget_silent(struct iswitch *s, struct iswitch_job *job,
-    uint64_t now_ns)
-{
-	for (uint32_t k = 0; k < ISWITCH_RECEIVERS; k++) {
-		struct iswitch_receiver *a = &job->receiver[k];
-
-		if (a->used && now_ns >= a->last_fetch_ns + ISWITCH_RECEIVER_NS)
-			iswitch_forget_receiver(s, job, a);
-	}
-}
-
-static inline enum control_status
-iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
-    const union addr *at, const struct control *c, uint64_t now_ns)
-{
-	uint8_t msg[CONTROL_MAX_BYTES];
-	struct transfer_fetch f;
-	struct iswitch_receiver *a;
-	uint32_t id;
-	size_t len;
-
-	if (!transfer_get_fetch(c, &f))
-		return CONTROL_BAD_VALUE;
-	a = iswitch_find_receiver(job, at, f.receiver, now_ns);
-	if (a == NULL)
-		return CONTROL_NO_ROOM;
-	a->last_fetch_ns = now_ns;
-	id = iswitch_next_sender(job, a, f.worker, s->cf.job.child);
-	if (id == MEMBERS_NONE && (at == NULL || !s->cf.job.child))
-		return job->core.open ? CONTROL_REFUSED : CONTROL_NOT_READY;
-	if ((f.waits || s->cf.strict) && id != MEMBERS_NONE)
-		iswitch_halt_for(s, job, a);
-	a->sender = id;
-	f.receiver = (uint16_t)(a - job->receiver + 1);
-	f.waits |= s->cf.strict;
-	len = (size_t)(transfer_put_fetch(control_put(msg, CONTROL_FETCH,
-	    job->core.id, s->xid++), &f) - msg);
-	job->core.n[JOB_FETCHES]++;
-	iswitch_post_message(s, id == MEMBERS_NONE ? POST_PARENT : POST_ONE,
-	    job->core.index,
-	    id == MEMBERS_NONE ? NULL : &job->core.members.m[id].at, msg, len);
-	return CONTROL_DONE;
-}
-
-/* Is the iteration of the state k too old to join with? */
-static inline bool
-iswitch_state_is_old(const struct job *j, const struct transfer_chunk *k)
-{
-	int64_t n;
-
-	if (!k->ready || k->index != 0 || !job_has_memory(j) || j->cf->async)
-		return false;
-	n = sums_unwrap((uint32_t)(k->iteration % SEG_ITERATIONS), j->newest);
-	if (j->newest >= j->start)
-		return !job_keeps_results_from(j, n);
-	return n < j->start - 1 || (n == j->start - 1 &&
-	    !job_can_repeat(j, j->start));
-}
-
-static inline void
-iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
-    const struct control *c)
-{
-	uint8_t msg[CONTROL_MAX_BYTES];
-	struct transfer_chunk k;
-	struct iswitch_receiver *a;
-	size_t len;
-
-	if (!transfer_get_chunk(c, &k) || k.receiver == 0 ||
-	    k.receiver > ISWITCH_RECEIVERS ||
-	    !job->receiver[k.receiver - 1].used ||
-	    job->receiver[k.receiver - 1].sender != id) {
-		s->n[ISWITCH_BAD_CONTROL]++;
-		return;
-	}
-	a = &job->receiver[k.receiver - 1];
-	a->attempts = 0;
-	if (id != MEMBERS_NONE && iswitch_state_is_old(&job->core, &k)) {
-		a->skipped++;	/* it lags itself: use another */
-		return;
-	}
-	k.receiver = a->number;
-	len = (size_t)(transfer_put_chunk(control_put(msg, CONTROL_CHUNK,
-	    job->core.id, s->xid++), &k) - msg);
-	job->core.n[JOB_CHUNKS]++;
-	iswitch_post_message(s, a->is_parent ? POST_PARENT : POST_ONE,
-	    job->core.index, a->is_parent ? NULL : &a->at, msg, len);
-}
-
-static inline void
-iswitch_refuse_receivers(struct iswitch *s, struct iswitch_job *job,
-    enum control_status status)
-{
-	const struct control_ack ack = { .action = CONTROL_FETCH,
-	    .status = (uint8_t)status };
-	uint8_t msg[CONTROL_MAX_BYTES];
-
-	for (uint32_t k = 0; k < ISWITCH_RECEIVERS; k++) {
-		struct iswitch_receiver *a = &job->receiver[k];
-
-		if (!a->used || a->is_parent || a->sender != MEMBERS_NONE)
-			continue;
-		iswitch_post_message(s, POST_ONE, job->core.index, &a->at, msg,
-		    (size_t)(control_put_ack(control_put(msg, CONTROL_ACK,
-		    job->core.id, s->xid++), &ack) - msg));
-		iswitch_forget_receiver(s, job, a);
-	}
 }
 
 /* Is crc equal to *have, as far as both are known?  An unknown *have is set. */
@@ -932,27 +638,33 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/*
- * Charge the founder `from` for the job's memory; returns false beyond its
- * quota.
- */
+/* Charge the founder `from` for a job; returns false beyond its quota. */
 static inline bool
-iswitch_charge_founder(struct iswitch *s, struct iswitch_job *job,
+iswitch_charge_job(struct iswitch *s, struct iswitch_job *job,
     const union addr *from, uint64_t now_ns)
 {
 	if (!s->cf.quotas || addr_is_loopback(from))
 		return true;
 	if (!quota_charge(&s->quota, from, QUOTA_JOBS, 1))
 		return false;
-	if (!quota_charge(&s->quota, from, QUOTA_BYTES, job->core.used_bytes)) {
-		quota_release(&s->quota, from, QUOTA_JOBS, 1);
-		return false;
-	}
 	job->charged = true;
 	job->founder = *from;
-	job->charged_bytes = job->core.used_bytes;
+	job->charged_bytes = 0;
 	job->founded_ns = now_ns;
 	job->founded_added = job->core.n[JOB_ADDED];
+	return true;
+}
+
+/* Charge its founder for the job's memory; returns false beyond the quota. */
+static inline bool
+iswitch_charge_bytes(struct iswitch *s, struct iswitch_job *job)
+{
+	if (!job->charged)
+		return true;
+	if (!quota_charge(&s->quota, &job->founder, QUOTA_BYTES,
+	    job->core.used_bytes))
+		return false;
+	job->charged_bytes = job->core.used_bytes;
 	return true;
 }
 
@@ -962,14 +674,16 @@ iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
     const union addr *from, const struct control_join *join, uint32_t floats,
     uint64_t now_ns)
 {
-	enum control_status status = iswitch_start_job(s, job, join->elements,
-	    floats, join->next);
+	enum control_status status;
 
-	if (status != CONTROL_DONE)
-		return status;
-	if (!iswitch_charge_founder(s, job, from, now_ns)) {
-		iswitch_release_job(s, job);
+	if (!iswitch_charge_job(s, job, from, now_ns))
 		return CONTROL_NO_ROOM;
+	status = iswitch_start_job(s, job, join->elements, floats, join->next);
+	if (status == CONTROL_DONE && !iswitch_charge_bytes(s, job))
+		status = CONTROL_NO_ROOM;
+	if (status != CONTROL_DONE) {
+		iswitch_release_job(s, job);
+		return status;
 	}
 	job->core.crc[0] = join->crc;
 	job->core.last_join_ns = now_ns;
@@ -1175,6 +889,9 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	if (status == CONTROL_DONE && job->core.halted)
 		status = CONTROL_NOT_READY;
 	a->status = (uint8_t)status;
+	if (join.sends_state &&
+	    (status == CONTROL_REFUSED || status == CONTROL_GONE))
+		iswitch_permit_fetch(job, from, now_ns);
 	if (status == CONTROL_NO_ROOM && a->text == NULL)
 		iswitch_put_memory_reason(s, a);
 	iswitch_put_values(s, &job->core,

@@ -7,7 +7,8 @@
  * source address alone determines its member and job.  The modules that
  * include this file process the packets:
  *
- *	switch-join.h		Join, time-outs; Fetch and Chunk
+ *	switch-join.h		Join, time-outs
+ *	switch-transfer.h	Fetch and Chunk
  *	switch-data.h		data of members and of the parent, backlog
  *	switch-repair.h		Probe, STATE, NACK; retransmission upwards
  *	switch-control.h	control messages, and work with a deadline
@@ -80,22 +81,37 @@ struct iswitch_conf {
 
 enum {
 	ISWITCH_RECEIVERS = 8,		/* of states, at a time, of a job */
+	ISWITCH_PERMITS = 16,		/* to fetch one, of a job */
 	ISWITCH_FETCH_TRIES = 8		/* Fetches to one sender of a state */
 };
 #define ISWITCH_RECEIVER_NS 2000000000u	/* silence after which one is gone */
+#define ISWITCH_PERMIT_NS UINT64_C(30000000000)	/* a permit to fetch, unused */
+#define ISWITCH_HOLD_NS UINT64_C(30000000000)	/* a job is held so long... */
+#define ISWITCH_REST_NS UINT64_C(60000000000)	/* ... then not for so long */
 #define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may be this late */
 #define ISWITCH_IDLE_NS 10000000000u	/* limit of a job without data */
 
 /* A worker, or the parent for a worker elsewhere, that asks for a state. */
 struct iswitch_receiver {
 	bool used, is_parent;
-	bool halts_job;			/* until it has joined */
+	bool halts_job;			/* until it has joined, or at most
+					 * ISWITCH_HOLD_NS from held_ns on */
+	uint64_t held_ns;
 	uint16_t number;		/* the parent's, for a worker; or 0 */
 	uint32_t sender;		/* member id, or MEMBERS_NONE: parent */
 	uint32_t skipped;		/* senders that sent nothing */
 	uint32_t attempts;		/* Fetches since the last Chunk */
 	union addr at;
 	uint64_t last_fetch_ns;
+};
+
+/*
+ * The address of a worker or a rack that may fetch a state, because its Join
+ * was refused or because it was removed.
+ */
+struct iswitch_permit {
+	union addr at;			/* family 0: unused */
+	uint64_t until_ns;
 };
 
 /* A job as a member of the parent. */
@@ -113,6 +129,8 @@ struct iswitch_job {
 	struct channel_client channel;	/* to the parent */
 	union addr group;		/* for multicast; family 0: none */
 	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];
+	struct iswitch_permit permit[ISWITCH_PERMITS];
+	uint64_t no_hold_ns;		/* until then no receiver holds it */
 	bool charged;			/* to the quota of its founder */
 	union addr founder;
 	uint64_t charged_bytes, founded_ns;

@@ -198,8 +198,8 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 	}
 	errno = EMFILE;
 	w = s->sockets == SERVE_SOCKETS_MAX ? NULL : calloc(1, sizeof(*w));
-	if (w == NULL || udpio_open_towards(&w->u, to,
-	    s->pl->program->tos, !s->cf->no_offload, NULL) == -1) {
+	if (w == NULL || udpio_open_beside(&w->u, &s->own.u, to,
+	    s->pl->program->tos, !s->cf->no_offload) == -1) {
 		if (!s->warned_sockets)
 			warn("%s: cannot open another socket", addr_print(to,
 			    name));

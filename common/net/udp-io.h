@@ -105,7 +105,8 @@ struct udpio {
 	union addr refused;		/* last unreachable destination */
 	uint64_t send_failed;		/* datagrams the kernel refused */
 	bool link_full;			/* the last EAGAIN came from the link */
-	uint8_t *bytes, *control;
+	uint8_t *bytes, *control;	/* owned, unless it borrows */
+	bool borrows;			/* the buffers of another socket */
 	int ask;			/* messages to request next */
 	bool more;			/* the last call filled the batch */
 	struct udpio_message got[UDPIO_BATCH];
@@ -131,6 +132,16 @@ static inline int udpio_open(struct udpio *u, const union addr *a, uint8_t tos,
  */
 static inline int udpio_open_towards(struct udpio *u, const union addr *to,
     uint8_t tos, bool offload, uint64_t *mtu);
+
+/*
+ * Open a socket as udpio_open_towards() does, which receives into the buffers
+ * of `lender`: a process with many sockets needs them only once.  A message of
+ * either socket is valid until udpio_recv() of any of them; the lender must be
+ * closed last.
+ */
+static inline int udpio_open_beside(struct udpio *u,
+    const struct udpio *lender, const union addr *to, uint8_t tos,
+    bool offload);
 
 /*
  * Open a socket that only sends, from a.  Packets that arrive are never read;
@@ -323,8 +334,10 @@ udpio_close(struct udpio *u)
 	if (u->in_multicast_group)
 		close(u->group_fd);
 	u->in_multicast_group = false;
-	free(u->bytes);
-	free(u->control);
+	if (!u->borrows) {
+		free(u->bytes);
+		free(u->control);
+	}
 	u->fd = -1;
 }
 
@@ -354,18 +367,22 @@ udpio_enable_offload(struct udpio *u)
 	u->gso_bytes = UDPIO_PACKET_BYTES;
 }
 
+/* Open a socket with buffers of its own, or with those of a lender. */
 static inline int
-udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
+udpio_open_with(struct udpio *u, const struct udpio *lender,
+    const union addr *a, uint8_t tos, bool offload)
 {
 	const size_t bytes = (size_t)UDPIO_BATCH * UDPIO_STRIDE_BYTES;
 	socklen_t len = sizeof(u->local);
 	int saved;
 
-	*u = (struct udpio){ .local = *a, .tos = tos, .ask = UDPIO_BATCH };
+	*u = (struct udpio){ .local = *a, .tos = tos, .ask = UDPIO_BATCH,
+	    .borrows = lender != NULL };
 	u->fd = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0);
-	u->bytes = malloc(bytes);
-	u->control = malloc((size_t)UDPIO_BATCH * UDPIO_CONTROL_BYTES);
+	u->bytes = u->borrows ? lender->bytes : malloc(bytes);
+	u->control = u->borrows ? lender->control :
+	    malloc((size_t)UDPIO_BATCH * UDPIO_CONTROL_BYTES);
 	if (u->fd != -1) {
 		udpio_set_options(u->fd, a->sa.sa_family == AF_INET6, tos);
 		if (offload)
@@ -379,10 +396,17 @@ udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
 		errno = saved;
 		return -1;
 	}
-	memset(u->bytes, 0, bytes);
+	if (!u->borrows)
+		memset(u->bytes, 0, bytes);
 	u->rcvbuf_bytes = udpio_get_size(u->fd, SO_RCVBUF);
 	u->sndbuf_bytes = udpio_get_size(u->fd, SO_SNDBUF);
 	return 0;
+}
+
+static inline int
+udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
+{
+	return udpio_open_with(u, NULL, a, tos, offload);
 }
 
 static inline int
@@ -451,6 +475,17 @@ udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
 	if (udpio_find_source(to, &mine, mtu) == -1)
 		return -1;
 	return udpio_open(u, &mine, tos, offload);
+}
+
+static inline int
+udpio_open_beside(struct udpio *u, const struct udpio *lender,
+    const union addr *to, uint8_t tos, bool offload)
+{
+	union addr mine;
+
+	if (udpio_find_source(to, &mine, NULL) == -1)
+		return -1;
+	return udpio_open_with(u, lender, &mine, tos, offload);
 }
 
 /*

@@ -1,7 +1,6 @@
 # Attacks by strangers that no other file tests: loops, and ids that run out.
 load common
 load stranger
-load memory
 
 zeros=$(printf '00%.0s' {1..28})
 poll=0a02$zeros
@@ -134,7 +133,38 @@ quiet() {
 	jq -e '.jobs["1"].counters | .help >= 900 and .withheld + .help_resent == .help' ps.json
 }
 
-@test "number 6: PUT and OPTIONS of HTTP without Host do not let a SET through" {
-	python socket
-	"$py" -B "$tests/twins/memory_faults.py" browser
+@test "a Fetch of a stranger makes neither a job nor a socket" {
+	beside "-p iswitch --parent 10.98.0.2:9999" >out <<-'E'
+		innet-switch -q --insecure -p iswitch --listen 10.98.0.2:9999 & core=$!
+		rss() { awk '/VmRSS/ { print $2 }' /proc/$pid/status; }
+		before=$(rss)
+		stranger --from 10.98.0.9 $to fetch 100 5
+		echo grown $(($(rss) - before))
+		ls /proc/$pid/fd | wc -l
+		stranger --from 10.98.0.9 $to fetch 200 5
+		ls /proc/$pid/fd | wc -l
+		kill $core; wait $core
+	E
+	cat out
+	[ "$(sed -n 1p out)" = 1:5 ]
+	[ "$(sed -n 4p out)" = 1:5 ]
+	[ "$(sed -n 3p out)" = "$(sed -n 5p out)" ]
+	[ "$(sed -n 's/grown //p' out)" -lt 4000 ]	# kB; a socket had 4,200
+	jq -e '(.jobs // {}) == {}' r.json
+}
+
+@test "a stranger cannot halt a job with Fetch, nor get the state of a worker" {
+	beside "-p iswitch" >out <<-'E'
+		for w in 0 1; do
+			innet-worker -q -p iswitch --worker $w --switch $to --synthetic 4kB --interval 1ms --duration 60s & workers="$workers $!"
+		done
+		added() { innet-ctl $to stats 1 --json | jq '.counters.added // 0'; }
+		for _ in $(seq 100); do [ "$(added)" -le 100 ] || break; sleep 0.1; done
+		for _ in 1 2 3 4 5; do stranger --from 10.98.0.9 $to fetch 1 1 wait; done
+		innet-ctl $to stats 1 --json | jq -c '[.halted, .counters.fetches, .counters.halted]'
+		kill $workers; wait $workers || true
+	E
+	cat out
+	[ "$(sort -u out | head -n 1)" = 3:1 ]
+	jq -e '.jobs["1"] | .counters.fetches == 0 and .counters.chunks == 0 and .counters.halted == 0' r.json
 }

@@ -116,7 +116,7 @@ within() {
 	innet-worker -p iswitch -q --switch "$at" --worker 7 --synthetic 4kB --interval 1ms -c 20 3>&-
 	for p in $all; do wait "$p" && return 1; done
 	finish at
-	grep -q '3 needed, 2 left; worker 7 (127.0.0.1:[0-9]*) left [0-9.]* s ago$' w0.err w1.err
+	grep -q '3 members are needed, 2 are left; worker 7 (127.0.0.1:[0-9]*) left [0-9.]* s ago$' w0.err w1.err
 }
 
 @test "with H below the number of members a slow worker ends with the others" {

@@ -21,6 +21,9 @@ control ACTION JOB [HEX]
     datagrams came back, and their bytes
 command ACTION JOB [HEX]
     the same with a pass, and the status of the answer
+fetch JOB N [wait]
+    a Fetch for each of N jobs, from JOB on, which asks the job to wait perhaps;
+    prints each status that came back, and how often
 again FILE ACTION [raw] [pass]
     what of a capture is such a control message, as it is; with raw from the
     address of --from, which is somebody else's; with pass in front of it a pass,
@@ -182,6 +185,16 @@ def command(action_, job, body=""):
     a = ask(bound(source, CONTROL_TOS), int(action_), int(job), 7,
             bytes.fromhex(body))
     print("none" if a is None else a[9])
+
+
+def fetch(job, n, *wait):
+    s, seen = bound(source, CONTROL_TOS), {}
+    body = struct.pack(">HHIIIH", 0, len(wait), 77, 0, 0, 1) + bytes(16)
+    for i in range(int(n)):
+        a = ask(s, 22, int(job) + i, 100 + i, body)
+        status = "none" if a is None else a[9]
+        seen[status] = seen.get(status, 0) + 1
+    print(*(f"{k}:{v}" for k, v in sorted(seen.items(), key=str)))
 
 
 def raw(s, at, payload, tos=CONTROL_TOS):

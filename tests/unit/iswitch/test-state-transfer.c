@@ -205,6 +205,116 @@ send_chunk(uint32_t w, uint16_t receiver)
 	    (size_t)(transfer_put_chunk(body, &k) - body), &a);
 }
 
+/* Let the worker at that port fetch, as after a Join that was refused. */
+static void
+permit(uint16_t port)
+{
+	const union addr at = rig_addr(port);
+
+	iswitch_permit_fetch(rig.job[0], &at, rig_now);
+}
+
+/* A stranger may not fetch; a refused worker may, and the job waits. */
+static void
+test_permit(void)
+{
+	const struct job_conf cf = rig_conf(2);
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .sends_state = true, .crc = 5 };
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	ok(send_fetch(2000, 7, true) == CONTROL_NOT_MEMBER &&
+	    !rig.job[0]->core.halted, "a stranger neither gets a state nor "
+	    "halts the job");
+	j.worker = 7;
+	j.crc = 6;
+	ok(rig_join_as(2000, j, &a) == CONTROL_REFUSED &&
+	    send_fetch(2000, 7, true) == -1 && rig.job[0]->core.halted,
+	    "a worker whose Join was refused fetches, and the job waits for "
+	    "it");
+	for (uint64_t until = rig_now + ISWITCH_HOLD_NS; rig_now < until;) {
+		rig_now += 1000000000;
+		send_fetch(2000, 7, true);
+		iswitch_run_deadlines(&rig, rig_now);
+	}
+	ok(!rig.job[0]->core.halted && rig_count(JOB_HOLDS_ENDED) == 1,
+	    "but not for longer than 30 s");
+	send_fetch(2000, 7, true);
+	ok(!rig.job[0]->core.halted, "nor again soon");
+	rig_now += ISWITCH_PERMIT_NS;
+	ok(send_fetch(2000, 7, true) == CONTROL_NOT_MEMBER,
+	    "a permit that is not used expires after 30 s");
+	rig_join_as(1000, (struct control_join){ .type = CONTROL_WORKER,
+	    .elements = 4, .sends_state = true }, &a);
+	rig_control(1000, CONTROL_LEAVE, 1, NULL, 0, &a);
+	ok(send_fetch(1000, 0, false) != CONTROL_NOT_MEMBER,
+	    "a member that has left may fetch");
+	rigged_close(&rig_plane);
+}
+
+/* One host does not take all places for receivers. */
+static void
+test_places(void)
+{
+	const struct job_conf cf = rig_conf(1);
+	union addr at = rig_addr(1);
+	struct transfer_fetch f = { .count = 1, .worker = 9 };
+	uint8_t m[64];
+	struct control c;
+	int n = 0;
+
+	rig_open(&cf, 0);
+	join_worker(0);
+	control_parse(m, (size_t)(transfer_put_fetch(control_put(m,
+	    CONTROL_FETCH, 1, 1), &f) - m), &c);
+	at.in.sin_addr.s_addr = htonl(0x0a000001);
+	for (uint16_t port = 1; port <= 40; port++) {
+		at.in.sin_port = htons(port);
+		n += iswitch_receive_fetch(&rig, rig.job[0], &at, &c,
+		    rig_now) == CONTROL_DONE;
+	}
+	ok(n == ISWITCH_RECEIVERS / 2, "of 40 receivers of one host half get "
+	    "a place");
+	at.in.sin_addr.s_addr = htonl(0x0a000002);
+	ok(iswitch_receive_fetch(&rig, rig.job[0], &at, &c, rig_now) ==
+	    CONTROL_DONE, "and another host gets one");
+	rigged_close(&rig_plane);
+}
+
+/* A receiver whose switch has restarted sends its Join again. */
+static void
+test_repeats_join(void)
+{
+	const struct membership_conf cf = { .type = CONTROL_WORKER, .job = 3,
+	    .elements = 4, .floats_max = 4, .sends_state = true,
+	    .give_up_ns = 5000000000 };
+	struct membership in;
+	struct state_transfer h = { 0 };
+	struct control_join j;
+	struct control c;
+	uint8_t m[CONTROL_MAX_BYTES];
+	size_t len;
+
+	membership_init(&in, &cf, 1);
+	in.join_next = 12;
+	state_transfer_init(&h, 5);
+	state_transfer_start_fetch(&h, &in, 1);
+	len = state_transfer_next(&h, &in, 1, m);
+	ok(control_parse(m, len, &c) && c.action == CONTROL_FETCH,
+	    "a receiver sends Fetch");
+	state_receiver_receive_status(&h.receiver, CONTROL_NOT_MEMBER, 2);
+	len = state_transfer_next(&h, &in, state_transfer_deadline_ns(&h), m);
+	ok(control_parse(m, len, &c) && c.action == CONTROL_JOIN &&
+	    control_get_join(&c, &j) && j.next == 12,
+	    "if the switch does not know it, it sends its Join again");
+	len = state_transfer_next(&h, &in, state_transfer_deadline_ns(&h), m);
+	ok(control_parse(m, len, &c) && c.action == CONTROL_FETCH,
+	    "and then Fetch");
+	state_transfer_free(&h);
+}
+
 static void
 test_relay(void)
 {
@@ -215,6 +325,9 @@ test_relay(void)
 	ok(send_fetch(2000, 7, false) == CONTROL_NO_JOB, "no job, no state");
 	for (uint32_t w = 0; w < 3; w++)
 		join_worker(w);
+	for (uint16_t i = 0; i < ISWITCH_RECEIVERS; i++)
+		permit((uint16_t)(2000 + i));
+	permit(3000);
 	ok(send_fetch(2000, 7, false) == -1 &&
 		find_sent(CONTROL_FETCH, &receiver) == 1000 && receiver == 1,
 	    "the least worker is the sender");
@@ -258,6 +371,7 @@ test_waits(void)
 	rig_open(&cf, 0);
 	join_worker(0);
 	join_worker(1);
+	permit(2000);
 	send_fetch(2000, 1, true);
 	ok(rig.job[0]->core.halted &&
 		find_sent(CONTROL_HALT, NULL) == UINT16_MAX,
@@ -282,8 +396,9 @@ test_waits(void)
 	rig_open(&cf, 0);
 	rig.cf.strict = true;
 	join_worker(0);
+	permit(2000);
 	send_fetch(2000, 1, false);
-	ok(rig.job[0]->core.halted, "--strict: whoever asks");
+	ok(rig.job[0]->core.halted, "--strict: the job waits for any receiver");
 	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &(struct control_ack){ 0 });
 	ok(!rig.job[0]->core.halted, "but it is resumed by hand");
 	rigged_close(&rig_plane);
@@ -337,6 +452,9 @@ int
 main(void)
 {
 	test_snapshot_age();
+	test_permit();
+	test_places();
+	test_repeats_join();
 	test_hand();
 	test_heir();
 	test_relay();
