@@ -1,6 +1,7 @@
 # Attacks by strangers that no other file tests: loops, and ids that run out.
 load common
 load stranger
+load memory
 
 zeros=$(printf '00%.0s' {1..28})
 poll=0a02$zeros
@@ -167,4 +168,15 @@ quiet() {
 	cat out
 	[ "$(sort -u out | head -n 1)" = 3:1 ]
 	jq -e '.jobs["1"] | .counters.fetches == 0 and .counters.chunks == 0 and .counters.halted == 0' r.json
+}
+
+@test "number 5: strangers of innet-memory keep no places or memory, and cannot guess for long" {
+	python socket
+	"$py" -B "$tests/twins/memory_faults.py" strangers
+	"$py" -B "$tests/twins/memory_faults.py" guesses
+}
+
+@test "number 6: PUT and OPTIONS of HTTP without Host do not let a SET through" {
+	python socket
+	"$py" -B "$tests/twins/memory_faults.py" browser
 }

@@ -504,10 +504,10 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	for method in methods:
 	    s = connect()
 	    s.sendall(b"%s / HTTP/1.1\r\n\r\nSET stolen 1\r\n" % method.encode())
-	    assert s.makefile("rb").read() == b"-DENIED this is no HTTP\r\n", method
+	    assert s.makefile("rb").read() == b"-DENIED this is not an HTTP server\r\n", method
 	s = connect()
 	s.sendall(b"anything\r\nHost: here\r\n\r\nSET stolen 1\r\n")
-	assert s.makefile("rb").read().endswith(b"\r\n-DENIED this is no HTTP\r\n")
+	assert s.makefile("rb").read().endswith(b"\r\n-DENIED this is not an HTTP server\r\n")
 	assert ask_for("EXISTS", "stolen") == b":0\r\n"
 	assert ask_for("SET", "a", "HTTP/1.1") == b"+OK\r\n", "a value, and no HTTP"
 	assert ask_for("GET", "a") == b"$8\r\n" and f.readline() == b"HTTP/1.1\r\n"

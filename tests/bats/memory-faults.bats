@@ -49,6 +49,14 @@ faults() {
 	faults halted
 }
 
+@test "clients without the password take no places and no memory from those with it" {
+	faults strangers
+}
+
+@test "a connection can guess five passwords, each more slowly, and is ended" {
+	faults guesses
+}
+
 @test "SET and GET with a version: the old value or the new, never half of each" {
 	faults halves
 }

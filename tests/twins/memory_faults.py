@@ -5,6 +5,7 @@ Each check starts servers of its own, from $PATH, in the folder it is run in;
 `memory_faults.py list` names them.  No time is measured: what must go on is
 counted, and what must come has WAIT_S seconds.
 """
+import os
 import random
 import resource
 import select
@@ -312,9 +313,108 @@ def browser():
             with connect(server.addr) as s:
                 s.sendall(method + b" / HTTP/1.1\r\n\r\nset stolen 1\r\n")
                 got = s.makefile("rb").read()
-            assert got == b"-DENIED this is no HTTP\r\n", got
+            assert got == b"-DENIED this is not an HTTP server\r\n", got
         assert c.call("exists", "stolen") == 0
         server.alive()
+
+
+def locked(*options):
+    """A server with a password, and a client that has given it."""
+    with open("password", "w") as f:
+        f.write("secret\n")
+    os.chmod("password", 0o600)
+    server = Server("--password-file", "password", *options)
+    c = server.client()
+    assert c.call("auth", "secret") == b"OK"
+    return server, c
+
+
+def strangers():
+    """Clients without the password keep neither connections nor memory from those with it."""
+    server, c = locked("--max-clients", 50, "--memory", "8MB", "--touch", 0, "--auth-timeout", "1h")
+    with server, c:
+        # 200 that say nothing, 50 of which find a place
+        silent = [connect(server.addr) for _ in range(200)]
+        until(lambda: info(c, "clients_left_auth") == 151, "the end of the first ones")
+        with server.client() as other:
+            assert other.call("auth", "secret") == b"OK" and other.call("ping") == b"PONG"
+        for s in silent:
+            s.close()
+        until(lambda: info(c, "connected_clients") == 1, "the end of all")
+        # requests that never end: 8 arguments of 16 kB, long lines, and replies that are not read
+        for part in (b"*10\r\n" + (b"$16000\r\n" + bytes(16000) + b"\r\n") * 8, b"x" * 16000, b"ping\r\n" * 3000,
+                     b"*10\r\n" + (b"$4000\r\n" + bytes(4000) + b"\r\n") * 9):
+            many = [connect(server.addr, room=4096) for _ in range(49)]
+            for s in many:
+                push(s, part)
+            assert c.call("set", "k", bytes(6000000)) == b"OK", "there is memory"
+            assert info(c, "used_memory") < 6000000 + MB + 100000, info(c, "used_memory")
+            assert c.call("del", "k") == 1
+            for s in many:
+                s.close()
+            until(lambda: info(c, "connected_clients") == 1, "the end of all")
+        assert c.call("ping") == b"PONG"
+    server, c = locked("--auth-timeout", "300ms")
+    with server, c:
+        # the time counts from the connection, also for a client that goes on sending
+        silent, talks, known = connect(server.addr), connect(server.addr), server.client()
+        assert known.call("auth", "secret") == b"OK"
+        talks.setblocking(False)
+        for s in silent, talks:
+            def ended():
+                try:
+                    if s is talks:
+                        s.send(b"x")
+                    else:
+                        s.setblocking(False)
+                    return s.recv(100) == b""
+                except BlockingIOError:
+                    return False
+                except ConnectionError:
+                    return True
+            until(ended, "the end of one without the password")
+        assert info(c, "clients_left_auth") == 2
+        assert known.call("ping") == b"PONG"
+        # a client that gives up its rights has as much time again
+        assert known.call("reset") == b"RESET"
+        until(lambda: info(c, "clients_left_auth") == 3, "the end of the third")
+
+
+def guesses():
+    """A connection has five guesses, each slower; the right password works meanwhile."""
+    server, c = locked()
+    with server, c:
+        words = [b"auth word%d\r\n" % i for i in range(100000)]
+        with connect(server.addr) as s:
+            push(s, b"".join(words))
+            s.settimeout(60)
+            with server.client() as other:
+                assert other.call("auth", "secret") == b"OK"
+            got = b""
+            try:
+                while more := s.recv(10000):
+                    got += more
+            except ConnectionError:
+                pass
+        assert got == b"-WRONGPASS invalid username-password pair or user is disabled.\r\n" * 5, got
+        assert info(c, "auth_failures") == 5
+        # a client that makes other requests all the time is ended as well
+        with connect(server.addr) as s:
+            push(s, b"ping\r\n" * 1000)
+            s.settimeout(60)
+            try:
+                while s.recv(10000):
+                    pass
+            except ConnectionError:
+                pass
+        assert info(c, "clients_left_auth") == 2
+        with server.client() as other:      # a mistake or two do no harm
+            for _ in range(2):
+                assert other.error("auth", "wrong").startswith("WRONGPASS")
+            assert other.call("auth", "secret") == b"OK"
+            for _ in range(10):
+                assert other.error("auth", "wrong").startswith("WRONGPASS")
+            assert other.call("ping") == b"PONG"
 
 
 def descriptors():
@@ -323,7 +423,7 @@ def descriptors():
     with Server(prefix=few) as server, server.client(wait=10) as c:
         most = int(c.call("config", "get", "maxclients")[1])
         assert 20 <= most < 60, most
-        assert "--max-clients is %d: 60 files may be open at once" % most in server.said()
+        assert "--max-clients is lowered to %d, because only 60 files may" % most in server.said()
         many = [connect(server.addr, wait=10) for _ in range(70)]
         told = 0
         for s in many:
@@ -474,4 +574,4 @@ def halves(runs=300, first=1):
 
 if __name__ == "__main__":
     sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, browser,
-                   descriptors, turns, slices, halves), sys.argv))
+                   strangers, guesses, descriptors, turns, slices, halves), sys.argv))

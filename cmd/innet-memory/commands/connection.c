@@ -10,6 +10,7 @@
 #include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/commands/client-kill.h"
 #include "cmd/innet-memory/commands/command-docs.h"
+#include "cmd/innet-memory/server/stranger.h"
 #include "cmd/innet-memory/server/transaction.h"
 
 static void
@@ -64,8 +65,8 @@ is_password(const struct server *srv, const struct resp_arg *v)
 }
 
 /*
- * Check the password in argument `at`, perhaps after a user name; false, after
- * an error reply: it is wrong.
+ * Check the password in argument `at`, perhaps after a user name; false: it is
+ * wrong, and the client gets an error reply, now or later.
  */
 static bool
 authenticate(struct client *c, const struct resp_args *a, size_t at,
@@ -81,12 +82,11 @@ authenticate(struct client *c, const struct resp_args *a, size_t at,
 	}
 	if ((named && !args_equal(a, at - 1, "default")) ||
 	    (srv->password != NULL && !is_password(srv, &a->v[at]))) {
-		srv->auth_failed++;
-		reply_error(c, "WRONGPASS invalid username-password pair or "
-		    "user is disabled.");
+		stranger_refuse_password(c);
 		return false;
 	}
 	c->authenticated = true;
+	client_end_stranger(c);
 	return true;
 }
 
@@ -189,7 +189,7 @@ run_reset(struct client *c, const struct resp_args *a)
 {
 	(void)a;
 	transaction_free(&c->transaction, &c->srv->account);
-	c->authenticated = c->srv->password == NULL;
+	client_begin_stranger(c);
 	c->name[0] = '\0';
 	c->no_evict = c->resp3 = false;
 	reply_status(c, "RESET");

@@ -33,8 +33,10 @@ static void
 info_clients(struct server *srv, FILE *f)
 {
 	fprintf(f, "connected_clients:%zu\r\nmaxclients:%" PRIu64 "\r\n"
-	    "blocked_clients:%zu\r\nmost_clients:%zu\r\n", srv->clients,
-	    srv->conf.clients, srv->parked, srv->clients_peak);
+	    "blocked_clients:%zu\r\nmost_clients:%zu\r\n"
+	    "unauthenticated_clients:%zu\r\n", srv->clients,
+	    srv->conf.clients, srv->parked, srv->clients_peak,
+	    srv->strangers);
 }
 
 /* Return the resident memory of the process in bytes; 0: unknown. */

@@ -10,6 +10,7 @@
 #include "cmd/innet-memory/server/client-io.h"
 #include "cmd/innet-memory/server/dispatch.h"
 #include "cmd/innet-memory/server/reply.h"
+#include "cmd/innet-memory/server/stranger.h"
 #include "cmd/innet-memory/store/frames.h"
 
 enum {
@@ -112,7 +113,8 @@ set_limits(struct client *c)
 	/* removed keys must not make a request too large */
 	if (lazy_free_is_pending(&c->srv->lazy_free))
 		(void)account_has_room(bs, want < bs->limit ? want : bs->limit);
-	c->in.keep_bytes = bs->used < bs->limit ? bs->limit - bs->used : 0;
+	c->in.keep_bytes = bs->used < bs->limit && c->authenticated ?
+	    bs->limit - bs->used : 0;
 	c->in.no_auth = !c->authenticated;
 }
 
@@ -126,6 +128,7 @@ check_memory(struct client *c)
 	if (c->out.bad || (full && (out_bytes(&c->out) > LARGE_BYTES ||
 	    (!c->stalled && c->unread_room > SMALL_BYTES))))
 		client_close_now(c, DISCONNECT_MEMORY);
+	stranger_limit_memory(c->srv);
 }
 
 void
@@ -143,6 +146,7 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 			place_bulk(c);
 		if (end == RESP_REQUEST) {
 			command_run(c, &c->in.args);
+			stranger_count_request(c);
 			if (c->retry == NULL)
 				finish_request(c);
 			client_charge(c);
@@ -161,7 +165,10 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 	check_memory(c);
 }
 
-/* Wait for the events that matter now. */
+/*
+ * Wait for the events that matter now.  A stranger that shut down its sending
+ * side still gets the reply to a wrong password, which is late.
+ */
 static void
 update_epoll(struct client *c)
 {
@@ -172,7 +179,7 @@ update_epoll(struct client *c)
 		return;
 	if (may_run(c) && !c->eof && !c->stalled)
 		want |= EPOLLIN;
-	else if (c->retry != NULL)	/* notice if it leaves */
+	else if (c->retry != NULL && !c->stranger) /* notice if it leaves */
 		want |= EPOLLRDHUP;
 	if (want == c->epoll_events)
 		return;
@@ -242,7 +249,8 @@ receive_once(struct client *c)
 	const size_t all = resp_get_hole(&c->in, &hole);
 	const size_t left = all < SERVER_IN_BYTES ? all : SERVER_IN_BYTES;
 	const size_t had = all > 0 ? 0 : c->unread_len;
-	const size_t free = SERVER_IN_BYTES - had;
+	const size_t free = c->stranger ? STRANGER_IN_BYTES :
+	    SERVER_IN_BYTES - had;
 	const size_t room = all > left ? 0 : all > 0 ? TAIL_BYTES : free;
 	struct iovec v[] = { { hole, left }, { srv->input + had, room } };
 	struct msghdr m = { .msg_iov = left > 0 ? v : v + 1,

@@ -11,6 +11,42 @@
 /* Bytes of replies that are not kept while memory is short. */
 enum { LARGE_BYTES = 1 << 20 };
 
+void
+client_begin_stranger(struct client *c)
+{
+	struct server *srv = c->srv;
+
+	c->authenticated = srv->password == NULL;
+	if (c->authenticated || c->stranger)
+		return;
+	c->stranger = true;
+	c->stranger_ns = srv->now_ns;
+	c->guesses = c->asked = 0;
+	c->stranger_prev = srv->stranger_last;
+	c->stranger_next = NULL;
+	*(c->stranger_prev != NULL ? &c->stranger_prev->stranger_next :
+	    &srv->stranger_first) = c;
+	srv->stranger_last = c;
+	srv->strangers++;
+	srv->stranger_bytes += c->charged;
+}
+
+void
+client_end_stranger(struct client *c)
+{
+	struct server *srv = c->srv;
+
+	if (!c->stranger)
+		return;
+	c->stranger = false;
+	*(c->stranger_prev != NULL ? &c->stranger_prev->stranger_next :
+	    &srv->stranger_first) = c->stranger_next;
+	*(c->stranger_next != NULL ? &c->stranger_next->stranger_prev :
+	    &srv->stranger_last) = c->stranger_prev;
+	srv->strangers--;
+	srv->stranger_bytes -= c->charged;
+}
+
 struct client *
 client_new(struct server *srv, int fd, const char *addr)
 {
@@ -22,7 +58,7 @@ client_new(struct server *srv, int fd, const char *addr)
 	c->fd = fd;
 	c->id = ++srv->next_id;
 	c->connected_ns = c->received_ns = c->progress_ns = srv->now_ns;
-	c->authenticated = srv->password == NULL;
+	client_begin_stranger(c);
 	c->last_command = "NULL";
 	snprintf(c->addr, sizeof(c->addr), "%s", addr);
 	return c;
@@ -35,15 +71,19 @@ client_charge(struct client *c)
 	const size_t now = sizeof(*c) + resp_args_bytes(&c->in.args) +
 			   c->unread_room + out_bytes(&c->out) +
 			   transaction_bytes(c->transaction);
+	const size_t had = c->charged;
 
 	account_uncharge(bs, c->charged);
 	account_force(bs, now);
 	c->charged = now;
+	if (c->stranger)
+		c->srv->stranger_bytes += now - had;
 }
 
 void
 client_free(struct client *c)
 {
+	client_end_stranger(c);
 	args_drop(&c->srv->account, &c->in.args);
 	resp_free(&c->in);
 	out_free(&c->out, &c->srv->account);
@@ -79,6 +119,8 @@ client_close_now(struct client *c, enum disconnect_reason why)
 		return;
 	c->dead = true;
 	c->disconnect = why;
+	c->srv->dead++;
+	client_end_stranger(c);
 	if (c->retry != NULL)
 		client_unpark(c);
 }
@@ -95,6 +137,8 @@ client_has_backlog(const struct client *c)
 {
 	const struct account *bs = &c->srv->account;
 
+	if (c->stranger && c->out.pending > CLIENT_STRANGER_OUT_BYTES)
+		return true;
 	return c->out.pending > c->srv->conf.output_bytes ||
 	    (c->out.pending > LARGE_BYTES && bs->used > bs->limit / 4);
 }

@@ -23,7 +23,9 @@ struct transaction;
 typedef bool client_retry(struct client *c, const struct resp_args *a,
     bool late);
 
-enum { CLIENT_NAME_BYTES = 128, CLIENT_ADDR_BYTES = 120 };
+enum { CLIENT_NAME_BYTES = 128, CLIENT_ADDR_BYTES = 120,
+	/* replies that a stranger may leave unread */
+	CLIENT_STRANGER_OUT_BYTES = 16 << 10 };
 
 struct client {
 	struct server *srv;
@@ -50,6 +52,11 @@ struct client {
 	bool eof;			/* the client has closed its side */
 	bool remote;			/* may be on another machine */
 	bool authenticated;		/* or no password is needed */
+	bool stranger;			/* in the list of stranger.h */
+	unsigned guesses, asked;	/* wrong passwords, requests, as one */
+	uint64_t stranger_ns;		/* since when it is one */
+	/* list srv->stranger_first */
+	struct client *stranger_prev, *stranger_next;
 	bool no_evict;
 	bool resp3;			/* it speaks RESP3, not RESP2 */
 	const char *last_command;		/* its name */
@@ -65,6 +72,15 @@ struct client {
 
 /* Make a client of a connected socket; fd -1: none.  NULL: no memory. */
 struct client *client_new(struct server *srv, int fd, const char *addr);
+
+/*
+ * Take c as a stranger, a client that has not given the password, from now on;
+ * without a password it is authenticated.
+ */
+void client_begin_stranger(struct client *c);
+
+/* Remove c from the strangers: it gave the password, or it is closed. */
+void client_end_stranger(struct client *c);
 
 /* Close the socket and free the client. */
 void client_free(struct client *c);

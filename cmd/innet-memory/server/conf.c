@@ -16,7 +16,7 @@
 enum {
 	LISTEN = OPT_LONG, UNIX, PORT_FILE, PASSWORD, MEMORY, TOUCH, CLIENTS,
 	IDLE, OUTPUT, STUCK, ALLOW, CAPACITY, ALPHA, SAVE, SAVE_EVERY, DURATION,
-	SEED, JSON, INSECURE, USER
+	SEED, JSON, INSECURE, USER, AUTH
 };
 
 static const struct opt opts[] = {
@@ -28,6 +28,9 @@ static const struct opt opts[] = {
 	    "write the port number to this file" },
 	{ PASSWORD, "password-file", "FILE",
 	    "require the password on the first line of this file" },
+	{ AUTH, "auth-timeout", "TIME",
+	    "disconnect a client that does not send the password within TIME "
+	    "(default 10s)" },
 	{ ALLOW, "allow", "LIST", "serve only clients in these networks" },
 	{ INSECURE, "insecure", NULL,
 	    "serve clients on other machines without a password" },
@@ -113,6 +116,7 @@ parse_option(int ch, struct conf *cf)
 	case OUTPUT: parse_size("size", 1, &cf->output_bytes); break;
 	case IDLE: parse_time(1000000, &cf->idle_ns); break;
 	case STUCK: parse_time(1000000, &cf->stuck_ns); break;
+	case AUTH: parse_time(1000000, &cf->auth_ns); break;
 	case SAVE_EVERY: parse_time(TIMER_SECOND_NS, &cf->save_every_ns); break;
 	case DURATION: parse_time(1, &cf->duration_ns); break;
 	case CLIENTS:
@@ -167,6 +171,7 @@ conf_parse(int argc, char *argv[])
 		.memory_bytes = 1000000000, .touch_bytes = 128000000,
 		.output_bytes = 256000000, .clients = 10000, .alpha = 0.6,
 		.stuck_ns = 10 * (uint64_t)TIMER_SECOND_NS,
+		.auth_ns = 10 * (uint64_t)TIMER_SECOND_NS,
 		.idle_ns = TIMER_NEVER, .save_every_ns = TIMER_NEVER,
 		.duration_ns = TIMER_NEVER
 	};

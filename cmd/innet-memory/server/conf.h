@@ -27,6 +27,7 @@ struct conf {
 	uint64_t stuck_ns;
 	/* time without requests; TIMER_NEVER: no limit */
 	uint64_t idle_ns;
+	uint64_t auth_ns;		/* time to give the password */
 	uint64_t duration_ns;
 	uint64_t clients;		/* at most */
 	struct networks allow;		/* networks whose clients are served */

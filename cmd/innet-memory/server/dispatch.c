@@ -198,6 +198,16 @@ queue_request(struct client *c, struct command_entry *v, struct resp_args *a)
 	reply_oom(c);
 }
 
+/* Reply to a request that was not kept and whose command is unknown. */
+static void
+reply_lost(struct client *c)
+{
+	if (c->authenticated)
+		reply_oom(c);
+	else
+		reply_error(c, "NOAUTH Authentication required.");
+}
+
 void
 command_run(struct client *c, struct resp_args *a)
 {
@@ -209,7 +219,7 @@ command_run(struct client *c, struct resp_args *a)
 		return;
 	}
 	if (a->n == 0) {		/* not even the name was kept */
-		reply_oom(c);
+		reply_lost(c);
 		transaction_spoil(c->transaction);
 		return;
 	}
@@ -217,7 +227,7 @@ command_run(struct client *c, struct resp_args *a)
 	v = a->lost ? command_table_find(&c->srv->command_table, a->v[0].p,
 	    a->v[0].len) : find_command(c, a);
 	if (v == NULL && a->lost)
-		reply_oom(c);
+		reply_lost(c);
 	if (v == NULL) {
 		transaction_spoil(c->transaction);
 		return;

@@ -17,6 +17,7 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/listen.h"
 #include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/server/stranger.h"
 
 enum { BACKLOG = 511, ACCEPTS = 64 };
 
@@ -64,6 +65,14 @@ reserve_client(struct server *srv)
 	return true;
 }
 
+/* Is there a place for one more client, perhaps that of a stranger? */
+static bool
+find_place(struct server *srv)
+{
+	return (srv->clients - srv->dead < srv->conf.clients ||
+	    stranger_evict(srv)) && reserve_client(srv);
+}
+
 /* Add a client that connected, perhaps from another machine. */
 static void
 add_client(struct server *srv, int fd, const char *addr, bool far)
@@ -71,8 +80,7 @@ add_client(struct server *srv, int fd, const char *addr, bool far)
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct client *c;
 
-	if (srv->clients >= srv->conf.clients || !reserve_client(srv) ||
-	    (c = client_new(srv, fd, addr)) == NULL) {
+	if (!find_place(srv) || (c = client_new(srv, fd, addr)) == NULL) {
 		srv->refused++;
 		(void)send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL |
 		    MSG_DONTWAIT);
@@ -129,9 +137,10 @@ listen_again(struct server *srv)
 }
 
 /*
- * accept() failed.  If no descriptor is left, close the spare one and use it to
- * tell the next client; otherwise the client would wait and epoll would wake us
- * again and again.  Without a spare one, accept no client for a while.
+ * accept() failed.  If no descriptor is left, take that of a stranger, or close
+ * the spare one and use it to tell the next client; otherwise the client would
+ * wait and epoll would wake us again and again.  Without a spare one, accept no
+ * client for a while.
  */
 static bool
 handle_accept_error(struct server *srv, struct event_source *w)
@@ -144,6 +153,8 @@ handle_accept_error(struct server *srv, struct event_source *w)
 	if (errno != EMFILE && errno != ENFILE && errno != ENOMEM &&
 	    errno != ENOBUFS)
 		return false;
+	if ((errno == EMFILE || errno == ENFILE) && stranger_evict(srv))
+		return true;
 	if (srv->spare_fd != -1)
 		close(srv->spare_fd);
 	fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);

@@ -22,6 +22,7 @@
 #include "cmd/innet-memory/server/client-io.h"
 #include "cmd/innet-memory/server/listen.h"
 #include "cmd/innet-memory/server/loop.h"
+#include "cmd/innet-memory/server/stranger.h"
 
 enum {
 	EVENTS = 128,
@@ -74,6 +75,18 @@ reclaim_memory(void *arg, size_t bytes)
 	return lazy_free_make_room(&srv->lazy_free, &srv->account, bytes);
 }
 
+/* Read the password, which must not be longer than a stranger can send. */
+static char *
+read_password(const char *path)
+{
+	char *password = password_read(path);
+
+	if (strlen(password) >= RESP_BULK)
+		errx(1, "%s: the password has %zu bytes; use at most %d", path,
+		    strlen(password), RESP_BULK - 1);
+	return password;
+}
+
 bool
 server_open(struct server *srv, const struct conf *cf,
     const struct part *const *parts)
@@ -96,7 +109,7 @@ server_open(struct server *srv, const struct conf *cf,
 	srv->version = timer_wall_ns() / 1000;
 	srv->now_ns = srv->start_ns = timer_mono_ns();
 	if (cf->password_file != NULL)
-		srv->password = password_read(cf->password_file);
+		srv->password = read_password(cf->password_file);
 	srv->input = malloc(SERVER_IN_BYTES);
 	if (srv->input == NULL ||
 	    !command_table_open(&srv->command_table, parts))
@@ -225,6 +238,7 @@ remove_closed_clients(struct server *srv)
 		srv->client[i]->at = i;
 		client_free(c);
 	}
+	srv->dead = 0;
 }
 
 /* Do the buffers of this client take more memory than is left? */
@@ -268,6 +282,8 @@ check_client(struct server *srv, struct client *c)
 		client_close_now(c, DISCONNECT_STUCK);
 	else if (!busy && now >= timer_after(c->received_ns, cf->idle_ns))
 		client_close_now(c, DISCONNECT_IDLE);
+	else if (stranger_is_late(c))
+		client_close_now(c, DISCONNECT_AUTH);
 }
 
 /* Do what is due now, and return when more is due. */
@@ -275,8 +291,9 @@ static uint64_t
 run_timers(struct server *srv)
 {
 	const uint64_t idle = srv->conf.idle_ns, stuck = srv->conf.stuck_ns;
-	uint64_t next, step = timer_earlier(timer_earlier(idle, stuck) / 4,
-	    TIMER_SECOND_NS);
+	const uint64_t first = timer_earlier(timer_earlier(idle, stuck),
+	    srv->conf.auth_ns);
+	uint64_t next, step = timer_earlier(first / 4, TIMER_SECOND_NS);
 
 	listen_again(srv);
 	for (size_t i = 0; i < srv->clients; i++)

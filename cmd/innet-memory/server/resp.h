@@ -17,8 +17,9 @@
  * goes, and resp_add_filled() says how much of it has arrived.  Shorter
  * arguments are copied into the request, which owns them.  A request that needs
  * more than r->keep_bytes and RESP_SMALL_BYTES, or more memory than there is,
- * or that resp_refuse_request() refuses, is read to its end without being kept
- * and marked `lost`.  The code is pure: no sockets, no clock.
+ * or a placed bulk before AUTH, or that resp_refuse_request() refuses, is read
+ * to its end without being kept and marked `lost`.  The code is pure: no
+ * sockets, no clock.
  */
 #ifndef INNET_MEMORY_SERVER_RESP_H
 #define INNET_MEMORY_SERVER_RESP_H
@@ -402,6 +403,13 @@ resp_read_count(const uint8_t *p, size_t len, const char *too_big,
 	return NULL;
 }
 
+/* Return how long an inline request may be. */
+static inline size_t
+resp_line_max(const struct resp *r)
+{
+	return r->no_auth ? RESP_NO_AUTH_BULK : RESP_LINE_MAX;
+}
+
 /* Read the beginning of a request at p; *took of the bytes are done with. */
 static inline enum resp_end
 resp_read_header(struct resp *r, const uint8_t *p, size_t len, size_t *took)
@@ -414,7 +422,7 @@ resp_read_header(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 	if (*p != '*') {
 		nl = memchr(p, '\n', len);
 		if (nl == NULL)
-			return len > RESP_LINE_MAX ? resp_fail(r,
+			return len > resp_line_max(r) ? resp_fail(r,
 			    "too big inline request") : RESP_MORE;
 		*took = (size_t)(nl - p) + 1;
 		return resp_read_inline(r, p, (size_t)(nl - p) -
@@ -461,7 +469,7 @@ resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 		r->to_come--;
 		r->left = r->bulk_len;
 		r->skip = 2;
-		r->args.lost |= !resp_reserve(r, 0);
+		r->args.lost |= r->no_auth || !resp_reserve(r, 0);
 		r->place = !r->args.lost;
 		return r->place ? RESP_PLACE : RESP_MORE;
 	}

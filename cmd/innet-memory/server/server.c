@@ -14,7 +14,7 @@ enum {
 
 const char *const disconnect_names[DISCONNECT_REASONS] = {
 	"", "quit", "killed", "protocol", "output", "stuck", "idle", "memory",
-	"http", "shutdown", "error", "gone"
+	"http", "auth", "shutdown", "error", "gone"
 };
 
 void

@@ -27,6 +27,7 @@ enum disconnect_reason {
 	DISCONNECT_IDLE,
 	DISCONNECT_MEMORY,
 	DISCONNECT_HTTP,
+	DISCONNECT_AUTH,
 	DISCONNECT_SHUTDOWN,
 	DISCONNECT_ERROR,
 	DISCONNECT_GONE,
@@ -73,6 +74,10 @@ struct server {
 	struct event_source listener[SERVER_LISTENERS], signal;
 	struct client **client;
 	size_t clients, clients_room, parked, clients_peak;
+	size_t dead;			/* of clients, closed in this turn */
+	/* clients without the password, the oldest first (stranger.h) */
+	struct client *stranger_first, *stranger_last;
+	size_t strangers, stranger_bytes;	/* bytes of their buffers */
 	struct client *parked_first, *parked_last;	/* the oldest first */
 	uint8_t *input;			/* SERVER_IN_BYTES for input */
 	void *heap_end;			/* end of the heap that was advised */
