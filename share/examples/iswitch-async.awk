@@ -37,7 +37,7 @@ function says(form, a, b, more) {
 }
 
 END {
-	print "# What an iteration out of step takes beside its bytes\n"
+	print "# What an asynchronous iteration takes besides the time for its bytes\n"
 	print "Made by `share/examples/iswitch-async.sh`; `async.csv` has a row for each run.  Four workers push made-up"
 	print "vectors as fast as they go; a queue before each link holds a quarter of a vector (short) or six (long)."
 	printf "Medians of %d run%s, in ms.\n\n", n[keys[1]], (n[keys[1]] > 1 ? "s" : "")
@@ -50,13 +50,13 @@ END {
 		    (a[3] < 1e6 ? sprintf("%.2f kB", a[3] / 1e3) : sprintf("%.2f MB", a[3] / 1e6)), a[2], a[4],
 		    (a[5] == "none" ? a[5] : a[5] " %"), wire[k], median(round, k), median(iteration, k), median(again, k)
 	}
-	print "\nWhat follows:\n"
+	print "\nConclusions:\n"
 	s = "switch 20 1282000"; p = "ps 20 1282000"
 	says("Where nothing is lost and nothing is paced an iteration by the switch takes %.2f times its bytes.", s " long none")
 	says("So does a gradient by the server: %.2f times.", p " long none")
 	says("A pace of 92 %% takes a worker of the switch %.2f times as long, of which the pace itself is %.2f.",
 	    s " long 92", s " long none", frame / 0.92)
-	says("A queue that is too short makes it %.2f times as long, for what is lost is sent again: %d segments.",
+	says("A queue that is too short makes it %.2f times as long, because lost segments are sent again: %d of them.",
 	    s " short none", s " long none", median(again, s " short none"))
 	says("A pace of 23 %%, a worker's share, makes it %.2f times as long by the server: of a round, which is 4 by\n" \
 	    "  the wire, a push takes 1 / 0.23 and its answer 1, one behind the other: %.2f.",

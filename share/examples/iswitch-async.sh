@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# iswitch-async.sh - what an iteration out of step takes beside its bytes
+# iswitch-async.sh - what an asynchronous iteration takes besides the time for its bytes
 #
 #	share/examples/iswitch-async.sh -o DIR [--rounds N] [--quick]
 #

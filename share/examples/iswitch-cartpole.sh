@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # iswitch-cartpole.sh - agents train CartPole through a switch that sums
-# their gradients, in step or not
+# their gradients, synchronously or not
 #
 #	share/examples/iswitch-cartpole.sh [--async] [--workers N]
 #		[--seed N] [--twice] [--hierarchy [--in-path]] [--steps N]

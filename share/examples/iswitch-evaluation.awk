@@ -51,8 +51,8 @@ function or_dash(x, form) { return x == "" ? "-" : sprintf(form, x) }
 function ratio(a, b, form) { return a == "" || b == "" || b == 0 ? "-" : sprintf(form, a / b) }
 function bytes(x) { return x >= 1e6 ? sprintf("%.2f MB", x / 1e6) : sprintf("%.2f kB", x / 1e3) }
 
-# The iterations to the goal: in step one number for all carriers, as in the
-# paper, for all carry the same sums: the switch's, or another's if it has none.
+# The iterations to the goal.  Synchronous: one number for all carriers, as in the
+# paper, because all carry the same sums: the switch's, or another's if it has none.
 function needed(mode, a, c,    i, k) {
 	if (mode == "sync")
 		for (i = 3; i >= 1; i--)
@@ -68,7 +68,7 @@ function product(mode, a, c,    k, x) {
 }
 
 function figure12(    i, j, a, c, k, ps) {
-	print "## Figure 12: an iteration in step, vectors of the paper's sizes\n"
+	print "## Figure 12: a synchronous iteration, vectors of the paper's sizes\n"
 	print "Measured (ii), in ms; means over the four workers. \"Less\" is how much shorter than PS.\n"
 	print "| algorithm | size | carrier | iteration | compute | aggregation | update | less | aggregation less | paper: iteration | less |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
@@ -90,7 +90,7 @@ function figure12(    i, j, a, c, k, ps) {
 function less(a, b) { return a == "" || b == "" ? "-" : sprintf("%.1f %%", 100 * (1 - a / b)) }
 
 function training(mode, table,    i, j, a, c, k) {
-	printf "## Table %s: training, %s\n\n", table, mode == "sync" ? "in step" : "asynchronous, staleness at most 3"
+	printf "## Table %s: training, %s\n\n", table, mode == "sync" ? "synchronous" : "asynchronous, staleness at most 3"
 	print "Iterations, seconds and reward are measured (i), with vectors as small as the nets are; the time of an"
 	printf "iteration (ii); end to end at the paper's size is their product, not a measurement"
 	if (mode == "sync")

@@ -6,7 +6,7 @@
 #
 # Four agents train in a rack of network namespaces with links of 100 Mbit/s,
 # and what carries their gradients differs: a parameter server on a host of its
-# own (ps), MPI's ring (ring), or a switch that sums (switch); in step (sync),
+# own (ps), MPI's ring (ring), or a switch that sums (switch); synchronous (sync),
 # or not, with a staleness bound of 3 (async: ps and switch).  Two measurements:
 #
 # (i) train: training with vectors as small as the nets are, until the last ten
@@ -16,7 +16,7 @@
 #     of the paper (6.41 MB, 3.31 MB, 40.02 kB, 157.52 kB), for a few
 #     iterations: the time of one, and its parts.
 #
-# (iii) paced: (ii) in step, and each agent takes as long to compute a gradient as
+# (iii) paced: (ii) synchronous, and each agent takes as long to compute a gradient as
 #     the paper's GPUs did, times 100, for its links are 100 times as fast.
 #
 # End-to-end time at the paper's size is iterations (i) times time (ii).
@@ -251,7 +251,7 @@ finish() {
 # told: what the workers told at the end, an object a line
 told() { sed -n 's/\r//;/^{"\(cluster\|worker\)":.*}$/p' "$run".w?.out; }
 
-# iterations: of the job: gradients in step, or what changed the weights
+# iterations: of the job: synchronous gradients, or updates of the weights
 iterations() {
 	case $mode-$carrier in
 	sync-*) jq .gradients "$run.w0.json" ;;
@@ -291,7 +291,7 @@ row() {
 		read -r compute update all aggregation < <(parts mean)
 	else
 		read -r compute update all aggregation < <(parts p50)
-		# the first gradients of all do not leave at once: not the mean, in step
+		# the first gradients of all do not leave at once: not the mean, if synchronous
 		[ "$mode" = async ] || all=$(awk "BEGIN { print $compute + $update + $aggregation }")
 		at="$n $(jq .elapsed_s "$run.w0.json") - -"
 	fi
@@ -308,7 +308,7 @@ work() {
 	run=runs/$kind-$algo-$mode-$carrier
 	rm -f "$run".*
 	[ "$mode" = sync ] || set=${async_set[$algo]}
-	# out of step nobody waits: the largest vectors of all stand before one link
+	# asynchronous workers do not wait: their largest vectors queue before one link
 	[ "$kind-$mode" = carry-async ] && rack 40000000 || rack 1500000
 	count=0
 	if [ "$kind" = train ]; then

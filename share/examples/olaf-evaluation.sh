@@ -149,7 +149,7 @@ iterations() {
 }
 
 # Percent of what the agents were to send that they could, on a machine that is busy;
-# in step with others they wait for the slowest, and 80 is all
+# synchronous workers wait for the slowest, and 80 is the most
 pace() {
 	local c w us
 	roster | while read -r c w us; do

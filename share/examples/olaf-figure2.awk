@@ -10,7 +10,7 @@ BEGIN {
 	modes = split("async aggregated sync", mode, " ")
 }
 
-# A run of a machine that was busy: in step 80 is all, for all wait for the slowest
+# A run on a busy machine: synchronous workers wait for the slowest, so 80 is the most
 NR > 1 && $10 < 70 {
 	left++
 	next

@@ -8,7 +8,7 @@
 # of their gradients g:
 #
 #   async       a server adds step x g, and answers whose it was at once
-#   aggregated  a switch sums any eight, as iSwitch does out of step, and the
+#   aggregated  a switch sums any eight, as asynchronous iSwitch does, and the
 #               workers add step x their mean; at most 3 rounds stale
 #   sync        a switch sums one of each, and they add step x the mean
 #
@@ -149,7 +149,7 @@ train() {
 }
 
 # Percent of the gradients that intervals allow, in async mode: less on a
-# machine that is busy.  In step all wait for the slowest.
+# machine that is busy.  Synchronous workers all wait for the slowest.
 pace() {
 	local k
 	for ((k = 0; k < N; k++)); do

@@ -19,7 +19,7 @@ def simulated_hours($a; $p): in_step($a; $p).iteration_ns * $paper[$a].n / 3.6e1
 def async_hours($a; $p): out_of_step($a; $p).iteration_ns * $paper[$a][$p][0] / 3.6e12;
 
 def figure12:
-	"## Figure 12: an iteration in step, ms", "",
+	"## Figure 12: a synchronous iteration, ms", "",
 	([ "", "approach", "paper", "simulated", "off", "compute", "aggregation",
 		"its share" ] | head),
 	(algorithms[] as $a | approaches[] as $p | in_step($a; $p) as $s |
@@ -43,7 +43,7 @@ def saved($of; $than):
 	"\(min | fixed(1)) to \(max | fixed(1))";
 
 def claims:
-	"", "What the text says of it, in percent:", "",
+	"", "The statements of the paper's text, in percent:", "",
 	([ "", "paper", "simulated" ] | head),
 	([ "aggregation's share of an iteration, PS and AR", "49.9 to 83.2",
 		([ algorithms[] as $a | ("ps", "ar") as $p | in_step($a; $p) |
@@ -59,7 +59,7 @@ def claims:
 		saved("aggregation_ns"; "ar") ] | row);
 
 def table4:
-	"", "## Table 4: training in step, hours", "",
+	"", "## Table 4: synchronous training, hours", "",
 	"The iterations are the paper's: a simulation of a network learns nothing.",
 	"", ([ "", "iterations", "approach", "paper", "simulated", "off" ] | head),
 	(algorithms[] as $a | approaches[] as $p |
@@ -74,17 +74,17 @@ def table3:
 	(algorithms[] as $a | ("ar", "isw") as $p |
 		(simulated_hours($a; "ps") / simulated_hours($a; $p)) as $x |
 		$paper[$a].x[{ ar: 0, isw: 1 }[$p]] as $want |
-		[ ($a | title), "\($p | title) in step", ($want | fixed(2)),
+		[ ($a | title), "synchronous \($p | title)", ($want | fixed(2)),
 		($x | fixed(2)), ($x | off($want)) ] | row),
 	(algorithms[] as $a |
 		(async_hours($a; "ps") / async_hours($a; "isw")) as $x |
-		[ ($a | title), "iSW out of step", ($paper[$a].x[2] | fixed(2)),
+		[ ($a | title), "asynchronous iSW", ($paper[$a].x[2] | fixed(2)),
 		($x | fixed(2)), ($x | off($paper[$a].x[2])) ] | row),
 	"",
-	"Out of step it is off as Table 5's server is.";
+	"The asynchronous server differs as it does in Table 5.";
 
 def table5:
-	"", "## Table 5: out of step, staleness bound 3", "",
+	"", "## Table 5: asynchronous training, staleness bound 3", "",
 	"Iterations are the paper's; hours are those times an iteration's time.", "",
 	([ "", "approach", "paper, ms", "simulated", "off", "paper, hours",
 		"simulated", "staleness", "0", "1", "2", "3", "more" ] | head),
@@ -98,14 +98,14 @@ def table5:
 		"\($k[0])", "\($k[1])", "\($k[2])", "\($k[3])",
 		"\($k[4:] | add)" ] | row),
 	"",
-	"- iSW proves little: its time is where the compute times come from.  What it",
-	"  shows is that all else hides behind computing.",
+	"- The rows of iSW prove little, because the compute times were derived from them.",
+	"  They show that everything else is hidden behind computing.",
 	"- PS is faster here than in the paper, except for PPO: here workers come to the",
 	"  server one after the other, its link carries vectors both ways at once, and N",
 	"  updates fall into one worker's cycle.",
-	"- An optimizer at the server does not explain it: one that takes as long as the",
-	"  row lacks is then in the server's way in step, too, and more than the paper has:", "",
-	([ "", "optimizer, ms", "out of step: paper", "simulated", "off", "in step: paper",
+	"- An optimizer at the server does not explain it.  If it takes the time that the row",
+	"  lacks, it also slows the synchronous server down, and by more than in the paper:", "",
+	([ "", "optimizer, ms", "asynchronous: paper", "simulated", "off", "synchronous: paper",
 		"simulated", "off" ] | head),
 	(("dqn", "a2c", "ddpg") as $a |
 		($optimizer_out[] | select(.training == "\($a)-ps")) as $o |
@@ -115,21 +115,21 @@ def table5:
 		(wanted($a; "ps") | fixed(2)), ($s.iteration_ns | ms | fixed(2)),
 		($s.iteration_ns | ms | off(wanted($a; "ps"))) ] | row),
 	"",
-	"- Staleness is counted in updates: of a server each gradient is one, of a",
-	"  switch each sum of four.  The paper has no figures of it, but that it is",
-	"  smaller with iSW.";
+	"- Staleness is counted in updates: each gradient is an update of a server, and each",
+	"  sum of four is an update of a switch.  The paper gives no figures, and only says",
+	"  that staleness is smaller with iSW.";
 
 def figure15:
 	"", "## Figure 15: speedup with more workers, in racks of three", "",
 	"Gradients a second over those with 4 workers of the same approach: the",
 	"speedup, if N workers need 4/N of the iterations, which no network decides.",
 	"The paper has curves and no numbers; of them the text says that AR is worst,",
-	"PS second, iSW best, and almost linear out of step.", "",
+	"PS second, iSW best, and almost linear when it is asynchronous.", "",
 	([ "", "approach", "4", "6", "9", "12", "ms at 4", "ms at 12" ] | head),
 	(("ppo", "ddpg") as $a | ("ar", "ps", "isw", "ps-async", "isw-async") as $p |
 		[ $racks[] | select(.training == "\($a)-\($p)") ] as $r |
-		[ ($a | title), ($p | split("-") | (.[0] | title) +
-			(if .[1] then " out of step" else "" end)),
+		[ ($a | title), (if $p | endswith("-async") then "asynchronous "
+			else "" end) + ($p | split("-")[0] | title),
 		($r[] | .vectors_per_s / $r[0].vectors_per_s | fixed(2)),
 		($r[0, -1].iteration_ns | ms | fixed(2)) ] | row);
 

@@ -34,7 +34,7 @@ for s in fig12 table5 fig15 testbed; do
 done
 
 # Experiments: a message of PPO's that meets its own iSW, and optimizers with which
-# the server out of step takes as long as the paper's.
+# the asynchronous server takes as long as the paper's.
 jq '.trainings |= map(select(.name | startswith("ppo")) + { message: "0.92ms" })' \
 	"$here/../scenarios/iswitch-fig12.json" | innet-sim -q --json - >"$dir/iswitch-message.json"
 for s in fig12 table5; do
@@ -44,8 +44,8 @@ for s in fig12 table5; do
 done
 
 # Tables 3, 4 and 5 of the paper: iterations and hours of ps, ar and isw in
-# step; iterations, ms an iteration and hours of ps and isw out of step; and
-# speedups of ar, isw, and isw out of step.
+# step; iterations, ms an iteration and hours of asynchronous ps and isw; and
+# speedups of ar, isw, and asynchronous isw.
 paper='{
 "dqn":  { "n": 1.4e6, "h": [ 31.72, 16.08, 8.66 ], "x": [ 1.97, 3.66, 3.71 ],
           "ps": [ 6.3e6, 24.88, 43.54 ], "isw": [ 3.5e6, 12.07, 11.74 ] },

@@ -191,7 +191,7 @@ figure7() {
 	sim figure7-periodic "$n" olaf-figure7.json --by=cluster \
 		--set 'workers[0].burst=8' --set 'workers[0].walk=0'
 	part figure7 'Olaf, Figure 7: speedup until 200 updates of each worker have come'
-	bars figure7 'FIFO takes so many times as long'
+	bars figure7 'How many times longer FIFO takes'
 }
 
 figure9() {
