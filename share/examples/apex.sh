@@ -248,10 +248,10 @@ learn_run() {
 		"$work/l.json" | tr -d '"' >>learn.csv
 }
 
-# What latencies are of.  Draws are timed with nothing hidden.
+# The requests whose latencies are measured.  Draws are timed with nothing hidden.
 columns='push pull set sample fetch'
 latency_run() {
-	# a quick run needs what all actors have, lest one comes when it is over
+	# a quick run needs the experiences of all actors, or it ends before one starts
 	local steps='' warmup=1000
 	if [ -n "$quick" ]; then
 		steps='--steps 3000' warmup=$((3000 * n - 2000))

@@ -6,7 +6,7 @@
 # Four workers push made-up vectors as fast as they go in a rack of namespaces:
 # of the sizes of DQN, PPO and DDPG in iSwitch's Table 1 over links of 100 Mbit/s,
 # and a fifth of DQN's over 20 Mbit/s, which takes as long by the wire and leaves
-# the processors a fifth of the work.  What is varied:
+# the processors a fifth of the work.  The runs vary:
 #
 #   carrier   a switch, or a parameter server on a host of its own (ps)
 #   queue     before each link: a quarter of a vector (short), or six (long)

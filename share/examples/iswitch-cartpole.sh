@@ -11,10 +11,10 @@
 # in the order of the workers.  It is over when the last 100 episodes of one of
 # them have a mean of 475, or when each has played --steps (1500000).
 #
-# With --async nobody waits: a gradient leaves unless its weights are more than
-# 3 rounds old, and the workers add 0.08 times the mean of any four.  No
-# gradient is longer than 3: what comes late at the wrong time would otherwise
-# throw the weights so far that they do not come back.
+# With --async no worker waits: a gradient is sent unless its weights are more
+# than 3 rounds old, and the workers add 0.08 times the mean of any four.  A
+# gradient is cut to a norm of 3, because a late one at the wrong time could
+# otherwise move the weights so far that they do not return.
 #
 # --twice does it again and compares the weights bit by bit.  --hierarchy is 12
 # agents in two racks, each with a switch, and a third switch over these, in

@@ -59,8 +59,8 @@ for tool in innet-switch innet-agent jq; do
 	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
 done
 
-# What each algorithm trains, when that counts as solved, the settings that are
-# not presets, and how many iterations or seconds of (ii).
+# The environment of each algorithm, the reward at which it counts as solved, the
+# settings that are not presets, and the number of iterations or seconds of (ii).
 declare -A env=([dqn]=cartpole [a2c]=cartpole [ppo]=cartpole [ddpg]=pendulum)
 declare -A goal=([dqn]=475 [a2c]=475 [ppo]=475 [ddpg]=-200)
 declare -A bytes=([dqn]=6410000 [a2c]=3310000 [ppo]=40020 [ddpg]=157520)
@@ -69,7 +69,7 @@ declare -A sync_set=([dqn]='--horizon 64 --tau 0.1 --learning-rate 0.005' [a2c]=
 declare -A async_set=([dqn]='--horizon 16 --send deltas' [a2c]='' [ppo]='--send deltas'
 	[ddpg]='--horizon 8 --tau 0.02 --learning-rate 0.003 --reward-scale 0.1 --send deltas')
 declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=2)
-# Of a server's rounds each is one gradient, not the mean of four.
+# A round of a server is one gradient, not the mean of four.
 slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
 declare -A carry_set=([dqn]='--warmup 256' [a2c]='' [ppo]='' [ddpg]='--warmup 256')
 declare -A rounds=([dqn]=5 [a2c]=6 [ppo]=100 [ddpg]=40)

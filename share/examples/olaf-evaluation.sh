@@ -14,8 +14,8 @@
 #   fairness   ages of unlike clusters, with and without transmission control
 #
 # DIR (build/olaf-evaluation, or ./olaf-evaluation) gets runs.csv, a row for each run as it ends; curves/,
-# the episodes of each; and by olaf-report.sh tables, plots and REPORT.md.  What is
-# in runs.csv is not run again, so one that was stopped goes on with the same DIR.
+# the episodes of each; and by olaf-report.sh tables, plots and REPORT.md.  A run
+# that runs.csv contains is not repeated, so a stopped evaluation continues with the same DIR.
 # Arms that are compared run at the same time, with the same seeds, and share what
 # disturbs them.  --seeds (5; fig3 and fig8 have at most 3) is how often each arm is run.
 # --step (0.2) is what the server of factorial and fig7 multiplies gradients by: how
@@ -57,8 +57,8 @@ out=$PWD
 # One run, in a subshell of its own and in DIR/run-...: what it is stands in $part
 # $queue $reply $load $workers $seed $cap, as in the columns of runs.csv.
 
-# What agents, server, link and clusters of a part are.  The server's step was chosen
-# where there is no queue to speak of, FIFO at load 0.3: 0.1, 0.2, 0.4 and Adam with
+# The agents, the server, the link and the clusters of a part.  The server's step was
+# chosen where the queue is almost empty, FIFO at load 0.3: 0.1, 0.2, 0.4 and Adam with
 # 0.005 took 6.9, 4.6, 4.1 and 14.8 s (two seeds, both replies; 0.4 never got there with
 # some other seeds), so it is 0.2.
 settings() {
@@ -205,7 +205,7 @@ train() {
 	learn
 	kill -TERM $workers_pids 2>/dev/null
 	for pid in $workers_pids; do
-		# 143: it was told to end before it had begun
+		# 143: it was ended by SIGTERM before it had begun
 		wait "$pid" || [ $? -eq 143 ] || { say "a worker failed; see $PWD"; return 1; }
 	done
 	kill -TERM $sw && wait $sw || return 1
@@ -221,7 +221,7 @@ ages() {
 		awk '{ s += $1 } END { if (NR) printf "%.3f", s / NR / 1e6 }'
 }
 
-# What was measured, as the columns of runs.csv behind those of $key
+# The measurements: the columns of runs.csv behind those of $key
 measured() {
 	local c at seconds='' solved=0 final='' loss='' turns=''
 	if [ -s got.pcap ]; then
@@ -273,7 +273,7 @@ run() {
 	return $rc
 }
 
-# What is to be run, a line for those that run at the same time.
+# The runs, one line for those that run at the same time.
 plan() {
 	local s n=$seeds cap=30 ideal=40 queues=60 load reply
 	[ -z "$quick" ] || { n=1 cap=5 ideal=2 queues=4; }

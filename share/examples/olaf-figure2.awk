@@ -171,7 +171,7 @@ function batches(    h, set, a, s, x, text) {
 }
 
 END {
-	print "# Olaf's Figure 2: who waits for nobody, and the step\n"
+	print "# Olaf's Figure 2: asynchronous workers, and the step\n"
 	print "Made by `share/examples/olaf-figure2.sh`; `figure2.csv` has a row for each run.  Eight workers learn"
 	for (k in n) {
 		if (n[k] > most) most = n[k]

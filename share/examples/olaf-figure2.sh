@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# olaf-figure2.sh - Olaf's Figure 2: does who waits for nobody need fewer
-# iterations, and is it for the step, the staleness, or the batch?
+# olaf-figure2.sh - Olaf's Figure 2: do asynchronous workers need fewer
+# iterations, and is the step, the staleness or the batch the reason?
 #
 #	share/examples/olaf-figure2.sh -o DIR [--seeds N] [--quick]
 #
-# Eight workers learn CartPole by A2C over a switch on loopback.  What becomes
-# of their gradients g:
+# Eight workers learn CartPole by A2C over a switch on loopback.  Their
+# gradients g are used in three ways:
 #
 #   async       a server adds step x g, and answers whose it was at once
 #   aggregated  a switch sums any eight, as asynchronous iSwitch does, and the
@@ -95,8 +95,8 @@ launch() {
 	return 1
 }
 
-# Of each worker: the iterations until the mean of 20 episodes was at the goal,
-# or all that there were; 1 if it was there; the mean of the last 20 episodes.
+# For each worker: the iterations until the mean of 20 episodes was at the goal,
+# or all of them; 1 if it got there; the mean of the last 20 episodes.
 reached() {
 	local k
 	for ((k = 0; k < N; k++)); do

@@ -4,7 +4,7 @@
 #	share/examples/olaf-report.sh DIR
 #
 # Reads DIR/runs.csv and DIR/curves, writes DIR/REPORT.md, the tables that bars are
-# drawn from, and plots.  Of each part the runs with the greatest cap count.
+# drawn from, and plots.  In each part only the runs with the greatest cap count.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 [ $# -eq 1 ] || { echo 'usage: olaf-report.sh DIR' >&2; exit 2; }
@@ -21,7 +21,7 @@ pick() {
 		$1 "," $2 "," $3 "," $4 "," $5 == key && $c != "" { print $6, $c }' <<<"$kept" | sort
 }
 
-# The mean, or the standard deviation, of the second word, to so many places
+# The mean, or the standard deviation, of the second word; $1: decimal places
 mean() { awk -v d="${1:-1}" '{ s += $2; n++ } END { if (n) printf "%.*f", d, s / n; else printf "-" }'; }
 sd() {
 	awk '{ s += $2; q += $2 * $2; n++ }
@@ -114,7 +114,7 @@ seeds, and the judgement the t test of its logarithm at 5 %.  Pairs of figures: 
 	done
 	# shellcheck disable=SC2086	# words
 	[ -z "$age" ] || { draw age --cluster 1 -w age.svg $age; rm -f $age; }
-	echo 'What to expect: the gain in loss and age does not depend on learning.  The gain in time
+	echo 'The gain in loss and age does not depend on learning.  The gain in time
 does: a reply to the whole cluster helps both queues, since a worker then gets new weights
 more often than its own updates arrive, and the times of one arm differ two- to fourfold
 between seeds.  The paper has no table of times for gradients; its FIFO against Olaf is Figure 7.

@@ -56,7 +56,7 @@ paper='{
 "ddpg": { "n": 7.5e5, "h": [ 8.07, 9.01, 4.40 ], "x": [ 0.90, 1.83, 1.56 ],
           "ps": [ 3.0e6, 11.58, 9.65 ], "isw": [ 1.5e6, 14.89, 6.20 ] } }'
 
-# What innet's own runs measured, if it is here.
+# The measurements of innet's own runs, if the file is present.
 measured=$here/../results/iswitch/measured.csv
 [ -e "$measured" ] || measured=/dev/null
 jq -L "$here" -rn --argjson paper "$paper" --slurpfile step "$dir/iswitch-fig12.json" \

@@ -7,8 +7,8 @@
     memory.update(batch.ids, priorities)
     with memory.prefetch(512) as batches: ...
 
-See innet_replay(3).  One file; it needs numpy, and takes clients of redis-py
-in the place of addresses.
+See innet_replay(3).  This file needs numpy only; it accepts clients of redis-py
+instead of addresses.
 """
 import binascii
 import json
@@ -23,15 +23,15 @@ import numpy as np
 
 ID = np.dtype([("shard", "<u4"), ("id", "<u8")])
 LARGE = 16384           # bytes of an experience read straight into its row
-SLOTS = 16384           # of a cluster
+SLOTS = 16384           # in a cluster
 
 
 class Error(Exception):
-    """What a server answered with instead: ERR, LIMIT, OOM, WRONGTYPE..."""
+    """An error reply of a server: ERR, LIMIT, OOM, WRONGTYPE..."""
 
 
 class OutOfStep(Error):
-    """What came is no reply, or not to the end: the connection is of no more use."""
+    """The server sent no valid reply, or only part of one: the connection cannot be used again."""
 
 
 def _word(w):
@@ -46,13 +46,13 @@ def _request(words):
 
 
 class Rows:
-    """Where the bulks of a reply go that are one long: rows of an array."""
+    """Receive the bulk strings of a reply that have one length into the rows of an array."""
 
     def __init__(self, size):
         self.size, self.other = size, None
 
     def fill(self, link, n):
-        """The rows; they are not whole, and other is set, if there is a bulk of another size."""
+        """Return the rows.  If a bulk has another size, `other` is set and they are incomplete."""
         rows = np.empty((n, self.size), "u1")
         for k in range(n):
             size = link.bulk()
@@ -67,7 +67,7 @@ class Rows:
         return rows
 
     def cut(self, link, n):
-        """All of it as it comes, but for the first one's head, and the rows out of that."""
+        """Receive all bytes except the head of the first bulk, then cut the rows out of them."""
         head = b"$%d\r\n" % self.size
         whole = np.empty((n, len(head) + self.size + 2), "u1")
         whole[0, :len(head)] = np.frombuffer(head, "u1")
@@ -82,7 +82,7 @@ class Rows:
 
 
 class Link:
-    """One connection: requests go out by send(), replies come by reply()."""
+    """One connection: send() sends requests, reply() returns the next reply."""
 
     def __init__(self, addr, wait, username, password, tls):
         host, colon, port = addr.rpartition(":")
@@ -129,7 +129,7 @@ class Link:
         return out
 
     def read_into(self, to):
-        """Fill to: what is here, and then from the socket without a copy."""
+        """Fill `to` with the bytes that are here, then from the socket without a copy."""
         n = min(len(to), self.have - self.at)
         to[:n] = self.view[self.at:self.at + n]
         self.at += n
@@ -157,14 +157,14 @@ class Link:
             self.more()
 
     def bulk(self):
-        """The length of one that begins here."""
+        """Return the length of the bulk that begins here."""
         head = self.line()
         if head[:1] != b"$" or not head[1:].isdigit():
             raise OutOfStep("no experience begins with %r" % head[:20])
         return int(head[1:])
 
     def reply(self, rows=None, depth=0, place=0):
-        """The next one; the fourth of its elements, which are blobs, into rows."""
+        """Return the next reply; its fourth element, which holds blobs, goes into rows."""
         head = self.line()
         kind, rest = head[:1], head[1:]
         if kind == b"$":
@@ -189,7 +189,7 @@ class Link:
 
 
 class RedisPy:
-    """The same over a client of redis-py, which has its own connections."""
+    """The same interface over a client of redis-py, which has its own connections."""
 
     def __init__(self, client):
         self.client, self.waiting = client, []
@@ -227,14 +227,14 @@ class RedisPy:
 
 
 def slot(key):
-    """Which slot of a cluster a key is in."""
+    """Return the slot of a cluster that a key belongs to."""
     a = key.find("{")
     b = key.find("}", a + 1)
     return binascii.crc_hqx((key[a + 1:b] if a >= 0 and b > a + 1 else key).encode(), 0) % SLOTS
 
 
 def shard_names(table, shards):
-    """A table for each of so many equal parts of the slots: the same everywhere."""
+    """Return a table name for each of `count` equal parts of the slots, the same in every process."""
     names = []
     for k in range(shards):
         tag = 0
@@ -245,12 +245,12 @@ def shard_names(table, shards):
 
 
 def named(reply):
-    """PER.INFO's as a dictionary, which a client of redis-py that speaks RESP3 has made of it."""
+    """Return the reply of PER.INFO as a dictionary; redis-py with RESP3 has made one already."""
     return reply if isinstance(reply, dict) else {bytes(reply[i]): reply[i + 1] for i in range(0, len(reply), 2)}
 
 
 class Shard:
-    """A table on a server, and how much it weighed when last seen."""
+    """A table on a server, and the sum of its priorities when it was last read."""
 
     def __init__(self, memory, addr, table):
         self.memory, self.addr, self.table = memory, addr, table
@@ -278,12 +278,12 @@ class Shard:
                 link.ask(*words)
             else:
                 link.send(_request(words))
-        except BaseException:       # half of it may have gone
+        except BaseException:       # half of the request may have been sent
             self.close()
             raise
 
     def answer(self, rows=None):
-        """What was asked for; a connection that fails is closed, and the next request opens another."""
+        """Return the reply to a request.  A connection that fails is closed; the next request opens another."""
         try:
             got = self.follow(rows)
         except BaseException as e:
@@ -295,7 +295,7 @@ class Shard:
         return got
 
     def follow(self, rows):
-        """What was asked for, from wherever in a cluster the table is now."""
+        """Return the reply to a request from the server of a cluster that has the table now."""
         got = self.open().reply(rows=rows)
         end, pause, sent = time.monotonic() + self.memory.wait, 0.01, False
         while isinstance(got, Error) and isinstance(self.addr, str):
@@ -316,7 +316,7 @@ class Shard:
                 self.close()
                 self.addr = where[1]
             elif what in ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN"):
-                sent = False        # servers may not agree yet whose it is
+                sent = False        # servers may not agree yet on the slot's owner
                 time.sleep(pause)
                 pause = min(1, 2 * pause)
             else:
@@ -337,13 +337,13 @@ class Shard:
         self.sum, self.have = float(total) * 2.0 ** -shift, have
 
     def check(self, want, frame):
-        """A table that was there is what is wanted, or this is an error."""
+        """Raise an error unless the table that exists already has the wanted properties."""
         it = named(self.call("PER.INFO", self.table))
         if want["stack"] and int(it[b"stack"]) == 0:
             try:
                 self.call("PER.FRAMES", self.table, frame, want["stack"])
             except Error:
-                pass            # who made it did so meanwhile, or it has experiences without
+                pass            # another client made it meanwhile, or it has experiences without
             it = named(self.call("PER.INFO", self.table))
         for name, value in want.items():
             had = it[name.encode()]
@@ -359,7 +359,7 @@ class Shard:
 
 
 class Batch(dict):
-    """Arrays by field, as attributes too; ids, weights and probs beside them."""
+    """Arrays by field, also as attributes, with ids, weights and probs."""
 
     def __init__(self, arrays, ids, probs, weights):
         super().__init__(arrays)
@@ -374,8 +374,9 @@ class Batch(dict):
 
 def exchange(asks):
     """
-    Answers to (shard, rows, words...), asked together.  All that were sent are
-    read before the first failure is raised: none is left for a later request.
+    Send requests (shard, rows, words...) together, and return their replies.  All
+    replies are read before the first failure is raised, so that none of them is
+    taken for the reply to a later request.
     """
     asked, got, failed = [], [], None
     try:
@@ -390,7 +391,7 @@ def exchange(asks):
                 got.append(shard.answer(rows))
             except Exception as e:
                 failed = failed or e
-    except BaseException:       # an interrupt
+    except BaseException:       # including an interrupt
         for shard, _ in asked:
             shard.close()
         raise
@@ -400,7 +401,7 @@ def exchange(asks):
 
 
 def floats(priorities):
-    """Priorities as PER.UPDATE has them; what is above 0 stays so."""
+    """Return priorities in the form of PER.UPDATE; a priority above 0 stays above 0."""
     p = np.asarray(priorities).reshape(-1)
     if p.dtype == "<f4":
         return p
@@ -411,13 +412,13 @@ def floats(priorities):
 
 
 def union_weights(probs, have, beta):
-    """(N P)^-beta over the greatest."""
+    """Return the weights (N P)^-beta, divided by the greatest."""
     w = (have * probs.astype("f8")) ** -beta
     return (w / w.max()).astype("f4")
 
 
 class Memory:
-    """A table, or one on each of many servers, drawn from as if it were one."""
+    """A table, or one table on each of many servers that are sampled as if they were one."""
 
     def __init__(self, servers, table="replay", fields=None, capacity=0, alpha=0.6, selector="per", times=0,
                  ratio=None, frames=None, stack=0, cluster=False, shards=None, username=None, password=None, tls=None,
@@ -441,7 +442,7 @@ class Memory:
             self.create(capacity, alpha, selector, times, ratio)
 
     def set_fields(self, fields, frames, stack):
-        """A record: two stacks of frames, if there are any, and then the fields."""
+        """Lay out a record: two stacks of frames, if there are any, and then the fields."""
         self.fields = {n: np.dtype(d) if not isinstance(d, tuple) else np.dtype((d[0], tuple(d[1])))
                        for n, d in fields.items()}
         taken = set(self.fields) & {"ids", "probs", "weights", "priority", "shard", "states", "next_states", "timeout"}
@@ -454,7 +455,7 @@ class Memory:
         self.frame = np.dtype("u1") if frames is None else np.dtype((frames[0], tuple(frames[1])))
 
     def create(self, capacity, alpha=0.6, selector="per", times=0, ratio=None):
-        """Make the tables where there are none; capacity is of all together."""
+        """Create the tables that do not exist; `capacity` is the total of all tables."""
         want = {"capacity": -(-int(capacity) // len(self.shards)), "alpha": alpha, "selector": selector, "times": times}
         words = [w for pair in want.items() for w in pair] + (["ratio", *ratio] if ratio else [])
         for s in self.shards:
@@ -487,19 +488,19 @@ class Memory:
         return sum(s.have for s in self.shards)
 
     def look(self):
-        """See anew how much each shard weighs."""
+        """Read the sum of the priorities of each shard again."""
         for s, got in zip(self.shards, exchange((s, None, "PER.INFO", s.table) for s in self.shards)):
             s.look(got)
 
     def look_again(self, failed):
-        """Sums were old, if that is why a draw failed: the next one is by those of now."""
+        """If a draw failed because the sums were old, read them again for the next draw."""
         try:
             self.look()
         except Exception as e:
             raise failed from e
 
     def rows(self, values):
-        """Values by field as records, and how many; alone: of one that had no first axis."""
+        """Return values by field as records, and their number.  alone: one experience without a first axis."""
         missing = set(self.fields) - set(values)
         if missing or set(values) - set(self.fields):
             raise ValueError("fields are %s" % ", ".join(self.fields))
@@ -522,8 +523,9 @@ class Memory:
 
     def add(self, priority="max", shard=None, states=None, next_states=None, timeout=0, **values):
         """
-        Add one experience or a batch; priority may be of each.  With frames,
-        states and next_states are stacks of them: each frame goes once.  The ids.
+        Add one experience or a batch, and return the ids.  There may be a priority
+        for each.  With frames, states and next_states are stacks of frames, and each
+        frame is sent once.
         """
         if (states is not None, next_states is not None) != 2 * (self.stack > 0,):
             raise ValueError("states and next_states are both given with frames, and without frames neither")
@@ -549,7 +551,7 @@ class Memory:
         return ids
 
     def turn(self, shard):
-        """The shard that is named, or the next in turn."""
+        """Return the shard with that name, or the next in turn."""
         k = self.next if shard is None else shard
         if not 0 <= k < len(self.shards):
             raise ValueError("shard %s: there are %d" % (k, len(self.shards)))
@@ -557,7 +559,7 @@ class Memory:
         return k
 
     def refer(self, states, next_states, n):
-        """Each frame once, and of each experience which they are."""
+        """Return each frame once, and for each experience the numbers of its frames."""
         shape = (n, self.stack) + self.frame.shape
         both = [np.ascontiguousarray(np.asarray(s, self.frame.base).reshape(shape)) for s in (states, next_states)]
         at, heads = {}, []
@@ -569,7 +571,7 @@ class Memory:
         return list(at), heads
 
     def shares(self, n):
-        """How many of n to draw from each shard, by what they weighed last; none is asked for more than it holds."""
+        """Return how many of n to draw from each shard, by their last sums; at most as many as a shard holds."""
         weigh = np.array([s.sum for s in self.shards])
         if len(weigh) == 1 or weigh.sum() == 0:
             return [n] + [0] * (len(weigh) - 1)
@@ -578,13 +580,13 @@ class Memory:
         while (share > have).any():
             room = np.where(share < have, weigh, 0)
             if room.sum() == 0:
-                break       # all have less: the server says so
+                break       # all shards have less: the server reports it
             over = np.maximum(share - have, 0)
             share += self.rng.multinomial(over.sum(), room / room.sum()) - over
         return share
 
     def sample(self, n, beta=0.4, stratified=False, timeout=0, counted=True):
-        """A batch of n, drawn by priority over all shards; weights are over the union."""
+        """Return a batch of n, drawn by priority over all shards; the weights refer to the union."""
         if n < 1:
             raise ValueError("%s experiences: a batch has one or more" % n)
         if len(self.shards) > 1:
@@ -631,7 +633,7 @@ class Memory:
         return Batch(arrays, ids[:at], probs[:at], weights)
 
     def arrays(self, rows, parts):
-        """Rows of bytes as an array a field."""
+        """Return rows of bytes as one array for each field."""
         head, out = 8 * self.stack, {}
         if self.stack:
             at = np.ascontiguousarray(rows[:, :head]).view("<u4")
@@ -653,7 +655,7 @@ class Memory:
         return out
 
     def update(self, ids, priorities):
-        """Set priorities by id; how many of the experiences are still there."""
+        """Set priorities by id; return how many of the experiences still exist."""
         p, ids = floats(priorities), self.ids(ids)
         if len(p) != len(ids):
             raise ValueError("%d priorities for %d ids" % (len(p), len(ids)))
@@ -665,7 +667,7 @@ class Memory:
         return sum(exchange(asks))
 
     def ids(self, ids):
-        """Ids as add() and batches have them; with one table its own numbers do, too."""
+        """Convert ids from add() and batches; with one table, its own numbers are ids too."""
         a = np.asarray(ids)
         if a.dtype.names != ID.names:
             alone = len(self.shards) == 1 and a.ndim < 2
@@ -679,27 +681,27 @@ class Memory:
         return a.astype(ID, copy=False).reshape(-1)
 
     def put(self, name, data):
-        """Store bytes under a name, for others that use these servers."""
+        """Store bytes under a name for other clients of these servers."""
         self.other.call("SET", name, data)
 
     def get(self, name):
         return self.other.call("GET", name)
 
     def again(self):
-        """Another one like this, with connections of its own."""
+        """Return another object for the same tables, with connections of its own."""
         return Memory(seed=int(self.rng.integers(1 << 62)), **self.how)
 
     def prefetch(self, n, ahead=2, **how):
-        """Batches that a thread draws ahead: an iterator, to be closed or used in `with`."""
+        """Return an iterator over batches that a thread draws ahead; close it or use it in `with`."""
         return Prefetch(self.again(), n, ahead, how)
 
     def writer(self, shard=None, **how):
-        """What one actor adds step by step: see Writer."""
+        """Return a Writer, to which an actor adds one step at a time."""
         return Writer(self, self.turn(shard), **how)
 
 
 class Prefetch:
-    """A thread that keeps some batches drawn; the first error it meets is raised here."""
+    """A thread that draws batches ahead; the first error in it is raised in the caller."""
 
     def __init__(self, memory, n, ahead, how):
         self.memory, self.queue, self.stopped = memory, queue.Queue(ahead), False
@@ -718,7 +720,7 @@ class Prefetch:
         try:
             while not self.stopped:
                 self.put(self.memory.sample(n, **how))
-        except Exception as e:          # for whoever waits for a batch
+        except Exception as e:          # raised where a batch is awaited
             self.put(e)
 
     def __iter__(self):
@@ -747,12 +749,13 @@ class Prefetch:
 
 class Writer:
     """
-    Steps of one actor into experiences.  With n_step, rewards are summed over
-    that many steps by gamma, what is named next_ is the last step's, and
-    "discount" is what the value behind them counts.  With sequence, an
-    experience is that many steps in a row, each field with one axis more; the
-    next begins overlap steps before its end, or as many as it takes to end where
-    the episode does.  Of an episode that is shorter nothing is kept: see short.
+    Turn the steps of one actor into experiences.  With n_step, rewards are summed
+    over that many steps, discounted by gamma; fields whose name begins with next_
+    are those of the last step, and "discount" is the factor of the value after
+    these steps.  With sequence, an experience is that many steps in a row, and
+    each field has one axis more.  The next sequence begins `overlap` steps before
+    the end of the last one, or earlier if the last sequence of an episode needs
+    that.  A shorter episode is not kept: `short` counts its steps.
     """
 
     def __init__(self, memory, shard, n_step=1, gamma=0.99, sequence=0, overlap=0, batch=1):
@@ -766,7 +769,7 @@ class Writer:
         self.due, self.short = sequence, 0
 
     def append(self, done, priority="max", truncated=False, **step):
-        """A step; done: the episode ends there.  truncated: it is cut, and values go on."""
+        """Add a step.  done: the episode ends.  truncated: it is cut, and values continue."""
         self.check(step)
         end = done or truncated
         made = self.row(step, end) if self.sequence else self.sums(step, done, end)
@@ -775,7 +778,7 @@ class Writer:
             self.flush()
 
     def check(self, step):
-        """It has what an experience needs, and no more: said before it is taken."""
+        """Raise an error unless the step has exactly the fields of an experience."""
         want = set(self.memory.fields) | ({"states", "next_states"} if self.memory.stack else set())
         if not self.sequence:
             want.discard("discount")
@@ -785,7 +788,7 @@ class Writer:
             raise ValueError("a step of n_step has a reward")
 
     def sums(self, step, done, end):
-        """Experiences of n steps that this one ends."""
+        """Return the n-step experiences that end with this step."""
         steps, made = self.steps + [step], []
         while len(steps) == self.n_step or end and steps:
             made.append(self.sum(steps, done))
@@ -794,7 +797,7 @@ class Writer:
         return made
 
     def row(self, step, end):
-        """The sequence that this step ends, if it does."""
+        """Return the sequence that ends with this step, or nothing."""
         self.steps = (self.steps + [step])[-self.sequence:]
         self.due -= 1
         whole, made = len(self.steps) == self.sequence, []
@@ -817,14 +820,14 @@ class Writer:
         return out
 
     def flush(self):
-        """Send what waits for a batch to be full; what a server did not take is sent with the next."""
+        """Send the waiting experiences; those that a server did not take are sent with the next."""
         if not self.waiting:
             return
         try:
             values = {k: np.stack([np.asarray(v[k]) for _, v in self.waiting]) for k in self.waiting[0][1]}
             self.memory.add(priority=[p for p, _ in self.waiting], shard=self.shard, **values)
         except ValueError:
-            self.waiting = []       # it never will
+            self.waiting = []       # it never will be
             raise
         self.waiting = []
 
@@ -839,13 +842,13 @@ class _Sampler:
         if clear:
             self.memory.drop()
             self.memory.create(capacity, alpha)
-        self.strange = len(self.memory)     # of an earlier run, whose places these are
+        self.strange = len(self.memory)     # places written by an earlier run
 
     def sample(self, storage, batch_size):
         self.check()
         batch = self.memory.sample(batch_size, self.beta)
         weight = _tensor(batch.weights)
-        # by the name that it had, and by the one that it has
+        # under its old name and its new name
         return _tensor(batch.index), {"_weight": weight, "priority_weight": weight}
 
     def check(self):
@@ -854,14 +857,14 @@ class _Sampler:
                              "removes them" % (self.memory.shards[0].table, self.strange))
 
     def extend(self, index):
-        """These places of the storage hold something new: what they held is not drawn any more."""
+        """Note that these places of the storage have new contents; the old ones are not drawn again."""
         self.check()
         index = _numbers(index)
         if len(index) > self.capacity:
             raise ValueError("%d places at once, of %d" % (len(index), self.capacity))
         if (index != (self.cursor + np.arange(len(index))) % self.capacity).any():
             raise ValueError("places are written in turn, and the next is %d of %d" % (self.cursor, self.capacity))
-        # the storage has them now; where a server fails they are not drawn
+        # the storage has them now; if a server fails they are not drawn
         old = self.ids[index[self.there[index]]]
         self.there[index] = False
         self.cursor = (self.cursor + len(index)) % self.capacity
@@ -903,7 +906,7 @@ class _Sampler:
                 "cursor": self.cursor}
 
     def load_state_dict(self, state):
-        """The places of the storage again; what they weigh is what the servers have."""
+        """Restore the places of the storage; the servers have their priorities."""
         self.ids, self.there = np.array([tuple(i) for i in state["ids"]], ID), np.array(state["there"], bool)
         self.highest, self.cursor, self.strange = state["highest"], state["cursor"], 0
 
@@ -930,7 +933,7 @@ def _numbers(x, kind="i8"):
 
 
 def _tensor(x):
-    """Of torch, if the script has imported it."""
+    """Return the module torch if the script has imported it."""
     torch = sys.modules.get("torch")
     return np.array(x) if torch is None else torch.from_numpy(np.array(x))
 
@@ -942,6 +945,6 @@ def Sampler(servers, capacity, *power, **how):
     """
     kind = (_Sampler,)
     if "torchrl" in sys.modules:
-        from torchrl.data.replay_buffers.samplers import Sampler as base    # which buffers insist on
+        from torchrl.data.replay_buffers.samplers import Sampler as base    # buffers require this class
         kind = (_Sampler, base)
     return type("Sampler", kind, {})(servers, capacity, *power, **how)

@@ -4,11 +4,11 @@ Run the script as innet-worker's command.  With a PyTorch optimizer:
 
     import innet_stream
     stream = innet_stream.wrap(optimizer)       # after the weights are made
-    torch.manual_seed(1 + stream.worker)        # games of its own
-    for batch in batches:                       # the loop as it was:
+    torch.manual_seed(1 + stream.worker)        # its own games
+    for batch in batches:                       # the same loop as before:
         optimizer.zero_grad()
         loss(batch).backward()
-        optimizer.step()                        # goes along the mean of all
+        optimizer.step()                        # uses the mean of all
 
 With anything that has flat vectors of float32:
 
@@ -43,21 +43,21 @@ MODEL, PARTIAL, MORE = 1, 2, 4
 HEAD = struct.Struct('<4sHHIfQII')
 HELLO_MAX = 65536                       # bytes
 STATE_MAX = 1 << 30                     # bytes
-PIPE = 1 << 20                          # bytes; what anyone may have
+PIPE = 1 << 20                          # bytes; the limit for unprivileged users
 F_SETPIPE_SZ, F_GETPIPE_SZ = 1031, 1032
 
 
 class Error(Exception):
-    """What went wrong with the stream, in one line."""
+    """The stream failed; the text says in one line why."""
 
 
 class End(SystemExit):
-    """Training ended at the other side; if not caught, exit with status 0."""
+    """The other side has ended the training; if it is not caught, the script exits with status 0."""
 
 
 class Result(typing.NamedTuple):
-    """An answer to a gradient; its vector is good until the next exchange."""
-    vector: typing.Optional[np.ndarray]  # None: nothing newer than you have
+    """An answer to a gradient; its vector is valid until the next exchange."""
+    vector: typing.Optional[np.ndarray]  # None: no newer vector
     contributions: int                  # gradients in the sum
     iteration: int
     staleness: int                      # iterations
@@ -66,28 +66,28 @@ class Result(typing.NamedTuple):
 
 
 def _vector(x):
-    """x as a flat vector of float32, without a copy if it is one."""
+    """Return x as a flat vector of float32, without a copy if it already is one."""
     if hasattr(x, 'detach'):            # a tensor, even one with a gradient
         x = x.detach()
     return np.ascontiguousarray(x, '<f4').reshape(-1)
 
 
 def _take(fd, instead):
-    """A copy of a standard descriptor, not blocking and roomy; instead is put
-    in its place, so that nobody else can reach the stream."""
+    """Return a copy of a standard descriptor that does not block and has a large
+    buffer.  `instead` takes its place, so that other code cannot write to the stream."""
     ours = os.dup(fd)
     os.dup2(instead, fd)
     os.set_blocking(ours, False)
     try:
         if fcntl.fcntl(ours, F_GETPIPE_SZ) < PIPE:
             fcntl.fcntl(ours, F_SETPIPE_SZ, PIPE)
-    except OSError:                     # no pipe, or no more is allowed
+    except OSError:                     # no pipe, or the limit is reached
         pass
     return ours
 
 
 def _claim():
-    """Take standard input and output: print() goes to standard error now."""
+    """Claim standard input and output: from now on print() writes to standard error."""
     null = os.open(os.devnull, os.O_RDONLY)
     ours = _take(0, null), _take(1, 2)
     os.close(null)
@@ -102,7 +102,7 @@ _ours = (_claim() if all(stat.S_ISFIFO(os.fstat(fd).st_mode) for fd in (0, 1))
 
 
 def _pipes():
-    """The claimed input and output, once."""
+    """Return the claimed input and output, once."""
     global _ours
     if _ours == ():
         raise Error('this process has opened its stream before')
@@ -147,9 +147,9 @@ class Stream:
         self.timeout = timeout
         self.sent = 0                   # gradients
         self.ended = False
-        self._owed = False              # results not taken yet
+        self._owed = False              # a result has not been read yet
         self._give, self._take = give, take
-        self._into = None               # where results go if not told
+        self._into = None               # buffer for results by default
         self._head = bytearray(HEAD.size)
         self._in, self._out = _pipes()
         self._readable, self._writable = select.poll(), select.poll()
@@ -187,9 +187,9 @@ class Stream:
             self.close()
 
     def results(self, gradient, reward=None, out=None):
-        """Send a gradient and iterate over its results, nearly always one.
-        Their vectors are out, or an array of the stream's own; out may be the
-        gradient itself, which is then overwritten."""
+        """Send a gradient and iterate over its results, usually one.
+        Their vectors are written to `out`, or to an array of the stream; `out` may
+        be the gradient itself, which is then overwritten."""
         if self._owed:
             raise Error('results of gradient %d were not all taken' %
                         self.sent)
@@ -212,8 +212,8 @@ class Stream:
         return self._results(out)
 
     def exchange(self, gradient, reward=None, out=None):
-        """Send a gradient and return its one Result, of several models the
-        newest, or None if a state was taken instead.  Several sums are an
+        """Send a gradient and return its Result: the newest, if several models
+        arrive, or None if a state was taken over instead.  Several sums are an
         Error: see results()."""
         last, sums = None, 0
         for r in self.results(gradient, reward, out):
@@ -226,8 +226,8 @@ class Stream:
         return last
 
     def mean(self, gradient, reward=None, out=None):
-        """The mean of all workers' gradients, for modes that give sums; None if
-        a state was taken instead."""
+        """Return the mean of all workers' gradients, for modes that give sums; None if
+        a state was taken over instead."""
         r = self.exchange(gradient, reward, out)
         if r is None:
             return None
@@ -237,13 +237,13 @@ class Stream:
         return np.divide(r.vector, r.contributions, out=r.vector)
 
     def close(self):
-        """Say bye: training is over.  Closing twice does no harm."""
+        """Tell innet-worker that training is over.  Closing twice does no harm."""
         if self._out == -1:
             return
         try:
             self._send(BYE, np.empty(0, 'u1'))
         except End:
-            pass                        # the other side was faster
+            pass                        # the other side has closed already
         os.close(self._in)
         os.close(self._out)
         self._in = self._out = -1
@@ -282,7 +282,7 @@ class Stream:
                          flags & MODEL != 0, flags & PARTIAL != 0)
 
     def _adopt(self, n, iteration):
-        """Go on from another's state of n bytes."""
+        """Continue from the state of another worker, which has n bytes."""
         if n > STATE_MAX:
             raise Error('a state of %d bytes' % n)
         state = bytearray(n)
@@ -295,7 +295,7 @@ class Stream:
         raise End(0) from None
 
     def _wait(self, poller, due, what):
-        """Wait till the pipe is ready, a result or an end."""
+        """Wait until the pipe is ready, or a result or the end arrives."""
         left = due - time.monotonic()
         if left <= 0 or not poller.poll(1000 * left):
             raise Error('%s within %g s, after %d gradients' %
@@ -324,7 +324,7 @@ class Stream:
                 parts[0] = parts[0][n:]
 
     def _read(self, view, what):
-        """Fill view; False if the stream ends before its first byte."""
+        """Fill view; return False if the stream ends before its first byte."""
         done, size = 0, len(view)
         due = time.monotonic() + self.timeout
         while done < size:
@@ -342,7 +342,7 @@ class Stream:
         return True
 
     def _receive(self, what):
-        """The next header: kind, flags, elements, iteration, contributions,
+        """Return the next header: kind, flags, elements, iteration, contributions,
         staleness."""
         if not self._read(memoryview(self._head), what):
             self._end()
@@ -355,8 +355,8 @@ class Stream:
 
 
 def _replace(path, write):
-    """Let write() make a file, and put it at path, whole or not at all; what
-    was there stays as path + '.old'."""
+    """Let write() write a file and put it at path as a whole, or not at all; the
+    former file stays as path + '.old'."""
     new, old = path + '.tmp', path + '.old'
     with open(new, 'wb') as f:
         write(f)
@@ -366,13 +366,13 @@ def _replace(path, write):
         try:
             os.link(path, old + '.tmp')
             os.replace(old + '.tmp', old)
-        except OSError:                 # left by a crash, or no links here
+        except OSError:                 # a leftover of a crash, or a file system without links
             os.replace(path, old)
     os.replace(new, path)
 
 
 def _each(change, x):
-    """x with every value in its dicts, lists and tuples changed."""
+    """Return x with every value in its dicts, lists and tuples converted."""
     if isinstance(x, dict):
         return {k: _each(change, v) for k, v in x.items()}
     if isinstance(x, (list, tuple)):
@@ -380,7 +380,7 @@ def _each(change, x):
     return change(x)
 
 
-# Floats go as text: torch 1.13 reads none in files from which nothing is run.
+# Floats are stored as text: torch 1.13 cannot load them with weights_only.
 def _freeze(x):
     return 'float ' + x.hex() if isinstance(x, float) else x
 
@@ -392,7 +392,7 @@ def _thaw(x):
 
 
 def _put(torch, f, params, optimizer, iteration):
-    """Write parameters and optimizer as they are to the file f."""
+    """Write the parameters and the optimizer's state to the file f."""
     torch.save({
         'innet': 1, 'iteration': iteration, 'kind': type(optimizer).__name__,
         'parameters': [p.detach() for p in params],
@@ -400,14 +400,14 @@ def _put(torch, f, params, optimizer, iteration):
 
 
 def _restore(torch, f, path, params, optimizer):
-    """Parameters and optimizer as in the file f, which is named path; the
-    iteration they are of."""
+    """Load parameters and the optimizer's state from the file f, which is named path;
+    return their iteration."""
     try:
-        # tensors, numbers and containers only: nothing in it is run
+        # tensors, numbers and containers only: no code in it is run
         kept = torch.load(f, map_location='cpu', weights_only=True)
     except OSError as e:
         raise Error('%s: %s' % (path, e.strerror)) from None
-    except Exception:                   # whatever the bytes make it say
+    except Exception:                   # damaged bytes can raise any exception
         raise Error('%s: cut, damaged or no checkpoint' % path) from None
     if not isinstance(kept, dict) or kept.get('innet') != 1:
         raise Error('%s: no checkpoint of wrap()' % path)
@@ -426,11 +426,11 @@ def _restore(torch, f, path, params, optimizer):
 
 def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
          save_every=0, load=None):
-    """Let a torch optimizer's step() go along the mean of all workers'
-    gradients, or take the weights that come instead.  Returns the Stream.
-    Every save_every iterations parameters and optimizer go to the file save;
-    load is such a file to go on from.  They also go to a worker that takes
-    another's place, and come if this one does."""
+    """Let a torch optimizer's step() use the mean of all workers' gradients, or
+    take the weights that arrive instead.  Returns the Stream.  Every save_every
+    iterations the parameters and the optimizer's state are written to the file
+    `save`; `load` is such a file to continue from.  A worker that joins late
+    gets them from this one, and this one gets them if it joins late."""
     import torch
 
     if (save is None) != (save_every == 0):
@@ -441,7 +441,7 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
                              optimizer)
     sizes = [p.numel() for p in params]
 
-    def views(flat):                    # of each parameter's part
+    def views(flat):                    # a view of each parameter's part
         return [v.view_as(p) for v, p in zip(flat.split(sizes), params)]
 
     flat = torch.empty(sum(sizes))
@@ -460,10 +460,10 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
 
     stream = Stream(flat, name, iteration, timeout, give, take, 'down')
     sent = views(flat)
-    # from the first sum on p.grad is a part of flat; a model must not be there
+    # from the first sum on p.grad is a part of flat, which a model must not use
     into = flat if stream.mode in ('sync', 'dlp') else torch.empty_like(flat)
     came, array, out = views(into), flat.numpy(), into.numpy()
-    alone = optimizer.step              # the step as it was
+    alone = optimizer.step              # the optimizer's own step
     saved = iteration
 
     def keep():
@@ -495,7 +495,7 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
                 continue
             into.div_(r.contributions)
             for p, v in zip(params, came):
-                p.grad = v.to(p)        # no copy where it is like p
+                p.grad = v.to(p)        # no copy if it has p's type and device
             alone()
         keep()
         return loss

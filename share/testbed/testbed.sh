@@ -50,7 +50,8 @@ bits() {
 	echo $((BASH_REMATCH[1] * unit))
 }
 
-# What of 2^32 is not lost, by a share: 1%, 0.01; nothing if none is.
+# Convert a share of loss (1%, 0.01) to 2^32 times the share that arrives; print
+# nothing if nothing is lost.
 kept() {
 	[[ $1 =~ ^(0|0?\.[0-9]{1,6}|[0-9]{1,2}(\.[0-9]{1,4})?%)$ ]] ||
 		misuse "invalid loss '$1': not a share such as 1% or 0.01"
@@ -68,7 +69,7 @@ ids() { names | sed -nE 's/.*-([0-9]+(\.[0-9]+)?)-[a-z0-9]+$/\1/p' | sort -u; }
 hosts() { names | sed -nE "s/.*-${1/./\\.}-([a-z0-9]+)$/\1/p" | sort -V; }
 alive() { [ -e "/proc/${1%.*}" ]; }
 
-# What runs on the hosts of a testbed.
+# Print the processes that run on the hosts of a testbed.
 inside() {
 	local host
 	for host in $(hosts "$1"); do
