@@ -57,6 +57,10 @@ faults() {
 	faults guesses
 }
 
+@test "KEYS and SCAN match long patterns with long names in bounded time" {
+	faults patterns
+}
+
 @test "SET and GET with a version: the old value or the new, never half of each" {
 	faults halves
 }

@@ -417,6 +417,21 @@ def guesses():
             assert other.call("ping") == b"PONG"
 
 
+def patterns():
+    """Long patterns over long names: each is answered, and no other client waits for long."""
+    with Server() as server, server.client() as c:
+        for i in range(200):
+            c.call("set", "a" * 30000 + str(i), "v")
+        for pattern, n in (("*" + "a" * 15000 + "b*", 0), ("*" + "a" * 15000 + "1*", 111), ("*a" * 10000 + "*b*", 0),
+                           ("*" + "[a-c]" * 900 + "b*", 0), ("*" + "?" * 1000 + "a7", 1), ("*" + "a?" * 500 + "b*", 0)):
+            assert len(c.call("keys", pattern)) == n, pattern[:20]
+            cursor, found = c.call("scan", 0, "match", pattern, "count", 1000)
+            assert cursor == b"0" and len(found) == n, pattern[:20]
+        assert c.error("keys", "*" + "?a" * 600 + "*").startswith("ERR a pattern has at most 1024 characters")
+        assert c.error("scan", 0, "match", "x" * 70000) == "ERR a pattern has at most 65536 bytes"
+        server.alive()
+
+
 def descriptors():
     """Without descriptors: clients beyond them are told so, and nobody hangs or spins."""
     few = ("sh", "-c", 'ulimit -n 60; exec "$@"', "sh")
@@ -574,4 +589,4 @@ def halves(runs=300, first=1):
 
 if __name__ == "__main__":
     sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, browser,
-                   strangers, guesses, descriptors, turns, slices, halves), sys.argv))
+                   strangers, guesses, patterns, descriptors, turns, slices, halves), sys.argv))

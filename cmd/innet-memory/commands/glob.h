@@ -1,8 +1,16 @@
 /*
  * glob.h - match a pattern of Redis: * ? [a-z] [^a] and \\x for x itself
  *
- * A class without a closing bracket ends with the pattern.  The time is at most
- * the product of both lengths, because only the last star is tried again.
+ * glob_compile() reads a pattern, which glob_match() then compares with many
+ * names.  A class without a closing bracket ends with the pattern.
+ *
+ * The stars cut a pattern into parts.  The first and the last part stand at the
+ * ends of a name; each part between them is looked for behind the one before.
+ * A part of plain characters is found by memmem(3), in time that is linear in
+ * the name.  A part with ? or a class is found by the shift-and algorithm: a
+ * bit for each of its characters says whether the part up to there ends at this
+ * byte of the name.  GLOB_WILD_MAX bounds these bits, and therefore the work
+ * for each byte of a name.
  */
 #ifndef INNET_MEMORY_COMMANDS_GLOB_H
 #define INNET_MEMORY_COMMANDS_GLOB_H
@@ -10,6 +18,43 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	GLOB_MAX = 64 << 10,	/* bytes of a pattern */
+	GLOB_WILD_MAX = 1024,	/* characters of parts with ? or [ */
+	GLOB_WORDS = GLOB_WILD_MAX / 64
+};
+
+struct glob_part {
+	size_t len;		/* bytes of a name that it matches */
+	size_t at;		/* in text, or its first bit in mask */
+	bool wild;		/* it has ? or [ */
+};
+
+struct glob {
+	struct glob_part *part;
+	size_t parts;		/* at least 1; one more than stars */
+	uint8_t *text;		/* of the plain parts */
+	size_t text_len;
+	/* by byte of a name: bits of the wild characters that match it */
+	uint64_t (*mask)[GLOB_WORDS];	/* NULL: no part is wild */
+	size_t bits;
+};
+
+/* Read the pattern p; NULL, or why not, and then nothing is to be freed. */
+static inline const char *glob_compile(struct glob *g, const uint8_t *p,
+    size_t n);
+
+/* Free what glob_compile() allocated. */
+static inline void glob_free(struct glob *g);
+
+/* Does all of s match the pattern? */
+static inline bool glob_match(const struct glob *g, const uint8_t *s,
+    size_t len);
+
+/* implementation */
 
 /* Is c in the class that begins at p[0]?  *used: bytes of the class. */
 static inline bool
@@ -50,29 +95,181 @@ glob_one(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 	return p[1] == c;
 }
 
-/* Does all of s match the pattern p? */
-static inline bool
-glob_match(const uint8_t *p, size_t n, const uint8_t *s, size_t len)
+/* Measure the part at p up to a star or the end; return its bytes. */
+static inline size_t
+glob_measure(const uint8_t *p, size_t n, struct glob_part *part)
 {
-	size_t at = 0, i = 0, used, star = SIZE_MAX, from = 0;
+	size_t i = 0, used;
 
-	while (i < len) {
-		if (at < n && p[at] == '*') {
-			star = ++at;
-			from = i;
-		} else if (at < n && glob_one(p + at, n - at, s[i], &used)) {
-			at += used;
-			i++;
-		} else if (star != SIZE_MAX) {	/* the star matches one more */
-			at = star;
-			i = ++from;
-		} else {
-			return false;
+	*part = (struct glob_part){ 0 };
+	for (; i < n && p[i] != '*'; i += used) {
+		part->wild |= p[i] == '?' || p[i] == '[';
+		part->len++;
+		(void)glob_one(p + i, n - i, 0, &used);
+	}
+	return i;
+}
+
+/* Add the bits of a wild part; false: no memory. */
+static inline bool
+glob_add_wild(struct glob *g, const uint8_t *p, size_t n)
+{
+	size_t used = 0;
+
+	if (g->mask == NULL)
+		g->mask = calloc(256, sizeof(*g->mask));
+	if (g->mask == NULL)
+		return false;
+	for (size_t i = 0; i < n; i += used, g->bits++) {
+		const uint64_t bit = UINT64_C(1) << g->bits % 64;
+
+		for (unsigned c = 0; c < 256; c++) {
+			if (glob_one(p + i, n - i, (uint8_t)c, &used))
+				g->mask[c][g->bits / 64] |= bit;
 		}
 	}
-	while (at < n && p[at] == '*')
-		at++;
-	return at == n;
+	return true;
+}
+
+/* Add the text of a plain part. */
+static inline void
+glob_add_plain(struct glob *g, const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		i += p[i] == '\\' && i + 1 < n;
+		g->text[g->text_len++] = p[i];
+	}
+}
+
+/* Add all parts; NULL, or why not. */
+static inline const char *
+glob_add_parts(struct glob *g, const uint8_t *p, size_t n)
+{
+	size_t i = 0, len;
+
+	for (;; i++) {
+		struct glob_part *part = &g->part[g->parts++];
+
+		len = glob_measure(p + i, n - i, part);
+		part->at = part->wild ? g->bits : g->text_len;
+		if (part->wild && part->len > GLOB_WILD_MAX - g->bits)
+			return "ERR a pattern has at most 1024 characters "
+			       "between stars where there is a ? or a [";
+		if (!part->wild)
+			glob_add_plain(g, p + i, len);
+		else if (!glob_add_wild(g, p + i, len))
+			return "OOM no memory for the pattern";
+		i += len;
+		if (i == n)
+			return NULL;
+	}
+}
+
+static inline void
+glob_free(struct glob *g)
+{
+	free(g->part);
+	free(g->text);
+	free(g->mask);
+	*g = (struct glob){ 0 };
+}
+
+static inline const char *
+glob_compile(struct glob *g, const uint8_t *p, size_t n)
+{
+	const char *why = "OOM no memory for the pattern";
+	size_t stars = 0;
+
+	*g = (struct glob){ 0 };
+	if (n > GLOB_MAX)
+		return "ERR a pattern has at most 65536 bytes";
+	for (size_t i = 0; i < n; i++)
+		stars += p[i] == '*';
+	g->part = malloc((stars + 1) * sizeof(*g->part));
+	g->text = malloc(n + 1);
+	if (g->part != NULL && g->text != NULL)
+		why = glob_add_parts(g, p, n);
+	if (why != NULL)
+		glob_free(g);
+	return why;
+}
+
+/* Does the part match the bytes at s, of which there are part->len? */
+static inline bool
+glob_part_is_at(const struct glob *g, const struct glob_part *part,
+    const uint8_t *s)
+{
+	if (!part->wild)
+		return part->len == 0 ||
+		       memcmp(g->text + part->at, s, part->len) == 0;
+	for (size_t i = 0; i < part->len; i++) {
+		const size_t bit = part->at + i;
+
+		if ((g->mask[s[i]][bit / 64] >> bit % 64 & 1) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Return where the first match of a wild part in s ends; 0: nowhere. */
+static inline size_t
+glob_find_wild(const struct glob *g, const struct glob_part *part,
+    const uint8_t *s, size_t len)
+{
+	const size_t end = part->at + part->len - 1;
+	const size_t first = part->at / 64, last = end / 64;
+	uint64_t state[GLOB_WORDS] = { 0 };
+
+	for (size_t i = 0; i < len; i++) {
+		const uint64_t *mask = g->mask[s[i]];
+		uint64_t carry = 0;
+
+		/* bits of other parts are never looked at */
+		for (size_t w = first; w <= last; w++) {
+			const uint64_t was = state[w];
+			const uint64_t begin = w == first ?
+			    UINT64_C(1) << part->at % 64 : 0;
+
+			state[w] = (was << 1 | carry | begin) & mask[w];
+			carry = was >> 63;
+		}
+		if ((state[last] >> end % 64 & 1) != 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+static inline bool
+glob_match(const struct glob *g, const uint8_t *s, size_t len)
+{
+	const struct glob_part *first = g->part, *last = first + g->parts - 1;
+
+	if (g->parts == 1)
+		return len == first->len && glob_part_is_at(g, first, s);
+	if (len < first->len || len - first->len < last->len ||
+	    !glob_part_is_at(g, first, s) ||
+	    !glob_part_is_at(g, last, s + len - last->len))
+		return false;
+	s += first->len;
+	len -= first->len + last->len;
+	for (const struct glob_part *part = first + 1; part < last; part++) {
+		const uint8_t *at = NULL;
+		size_t end = 0;
+
+		if (part->len == 0)
+			continue;
+		if (part->len <= len && part->wild)
+			end = glob_find_wild(g, part, s, len);
+		else if (part->len <= len)
+			at = memmem(s, len, g->text + part->at, part->len);
+		if (at != NULL)
+			end = (size_t)(at - s) + part->len;
+		if (end == 0)
+			return false;
+		s += end;
+		len -= end;
+	}
+	return true;
 }
 
 #endif

@@ -110,11 +110,15 @@ run_renamenx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
+/* Read a pattern; false, after an error reply: it is too long. */
 static bool
-pattern_matches(const struct resp_arg *pattern, const struct key *k)
+read_pattern(struct client *c, const struct resp_arg *v, struct glob *g)
 {
-	return pattern == NULL || glob_match(pattern->p, pattern->len, k->name,
-	    k->name_len);
+	const char *why = glob_compile(g, v->p, v->len);
+
+	if (why != NULL)
+		reply_error(c, "%s", why);
+	return why == NULL;
 }
 
 /*
@@ -125,24 +129,28 @@ static void
 run_keys(struct client *c, const struct resp_args *a)
 {
 	struct keyspace *ks = &c->srv->keys;
+	struct glob g;
 	size_t n = 0;
 
+	if (!read_pattern(c, &a->v[1], &g))
+		return;
 	for (size_t i = ks->n; i-- > 0; ) {
 		const struct key *k = ks->key[i];
 
 		if (k->expires_ms == 0 || keys_find_live(c->srv, k->name,
 		    k->name_len) != NULL)
-			n += pattern_matches(&a->v[1], k);
+			n += glob_match(&g, k->name, k->name_len);
 	}
 	reply_array(c, n);
 	for (size_t i = 0; i < ks->n && n > 0; i++) {
 		const struct key *k = ks->key[i];
 
-		if (!pattern_matches(&a->v[1], k))
+		if (!glob_match(&g, k->name, k->name_len))
 			continue;
 		reply_bulk(c, k->name, k->name_len);
 		n--;
 	}
+	glob_free(&g);
 }
 
 static void
@@ -159,6 +167,7 @@ run_per_list(struct client *c, const struct resp_args *a)
 
 struct scan {
 	const struct resp_arg *pattern, *type;	/* NULL: any */
+	struct glob glob;			/* the pattern */
 	uint64_t cursor;
 	int64_t count;
 };
@@ -198,7 +207,8 @@ read_scan(struct client *c, const struct resp_args *a, struct scan *s)
 static bool
 scan_matches(const struct scan *s, const struct key *k)
 {
-	return pattern_matches(s->pattern, k) && (s->type == NULL ||
+	return (s->pattern == NULL ||
+	    glob_match(&s->glob, k->name, k->name_len)) && (s->type == NULL ||
 	    word_equals(key_type_name(k), s->type->p, s->type->len));
 }
 
@@ -216,7 +226,8 @@ run_scan(struct client *c, const struct resp_args *a)
 	size_t to, from, n = 0;
 	char text[24];
 
-	if (!read_scan(c, a, &s))
+	if (!read_scan(c, a, &s) || (s.pattern != NULL &&
+	    !read_pattern(c, s.pattern, &s.glob)))
 		return;
 	for (from = to = s.cursor == 0 || s.cursor > ks->n ? ks->n :
 	    (size_t)s.cursor; from > 0 && (int64_t)(to - from) < s.count;
@@ -237,6 +248,7 @@ run_scan(struct client *c, const struct resp_args *a)
 		if (scan_matches(&s, ks->key[i]))
 			reply_bulk(c, ks->key[i]->name, ks->key[i]->name_len);
 	}
+	glob_free(&s.glob);
 }
 
 static void
