@@ -61,6 +61,10 @@ faults() {
 	faults patterns
 }
 
+@test "a client that does not read the reply to an MGET of 1 TB costs as much as its request" {
+	faults mget
+}
+
 @test "SET and GET with a version: the old value or the new, never half of each" {
 	faults halves
 }

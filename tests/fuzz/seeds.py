@@ -476,6 +476,8 @@ def resp_requests():
             "nested": many("MULTI;COMMAND DOCS client;COMMAND DOCS;EXEC;PING"),
             "http-put": b"PUT / HTTP/1.1\r\n\r\nSET a 1\r\nGET a\r\n",
             "http-get": b"GET / HTTP/1.1\r\n\r\nSET a 1\r\nGET a\r\n",
+            "mget-in-slices": req("SET", "k", big) +
+            req("MGET", *["k", "none"] * 300) + many("MULTI;PING;EXEC"),
             "wrong": many("NOSUCH a b;GET;SET a 1 EX 5;RPUSH l 1;GET l;"
                           "LRANGE l x y;LPOP l -1;CLIENT NOSUCH;SHUTDOWN x"),
             "tables": many("PER.CREATE t CAPACITY 4 ALPHA 1;PER.ADD t 1 a 2 b max c"

@@ -432,6 +432,36 @@ def patterns():
         server.alive()
 
 
+def mget():
+    """A reply of 1 TB costs what its request costs, and shows all values of one moment."""
+    with Server("--memory", "200MB", "--touch", 0, "--output-limit", "1GB") as server, server.client() as c:
+        c.call("set", "k", bytes(MB))
+        c.call("set", "small", "s" * 100)
+        before = info(c, "used_memory")
+        c.call("config", "resetstat")
+        with connect(server.addr, room=4096) as s:
+            s.sendall(request("mget", *["k"] * 1000000))
+            until(lambda: info(c, "total_net_output_bytes") > 10000, "the first values")
+            assert info(c, "used_memory_peak") - before < 60 * MB, info(c, "used_memory_peak")
+        until(lambda: info(c, "connected_clients") == 1, "the end of the other")
+        assert info(c, "used_memory") - before < MB
+        # values, among them none, a list, small ones; and what follows
+        c.call("rpush", "list", "x")
+        names = ["k", "small", "none", "list"] * 100
+        with server.client(room=65536) as other:
+            other.send(request("mget", *names) + request("ping") + request("mget", *names[:8]))
+            until(lambda: info(c, "total_net_output_bytes") > 100000, "the first values")
+            assert c.call("set", "k", "new") == b"OK"
+            assert c.call("del", "small") == 1
+            assert other.reply() == [bytes(MB), b"s" * 100, None, None] * 100
+            assert other.reply() == b"PONG"
+            assert other.reply() == [b"new", None, None, None] * 2
+            other.send(request("multi") + request("mget", *names) + request("exec"))
+            assert [other.reply() for _ in range(2)] == [b"OK", b"QUEUED"]
+            assert other.reply() == [[b"new", None, None, None] * 100]
+        server.alive()
+
+
 def descriptors():
     """Without descriptors: clients beyond them are told so, and nobody hangs or spins."""
     few = ("sh", "-c", 'ulimit -n 60; exec "$@"', "sh")
@@ -589,4 +619,4 @@ def halves(runs=300, first=1):
 
 if __name__ == "__main__":
     sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, browser,
-                   strangers, guesses, patterns, descriptors, turns, slices, halves), sys.argv))
+                   strangers, guesses, patterns, mget, descriptors, turns, slices, halves), sys.argv))

@@ -8,6 +8,9 @@
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/parts.h"
 
+/* Keys of MGET whose values are put into the reply at a time. */
+enum { MGET_SLICE = 256 };
+
 static void
 run_get(struct client *c, const struct resp_args *a)
 {
@@ -56,10 +59,52 @@ run_getdel(struct client *c, const struct resp_args *a)
 	server_mark_changed(c->srv);
 }
 
+/* Reply with up to MGET_SLICE of the values that run_mget() holds. */
+static bool
+resume_mget(struct client *c, struct resp_args *a)
+{
+	for (int i = 0; i < MGET_SLICE && c->resume_at + 1 < a->n &&
+	    !client_has_backlog(c); i++) {
+		struct resp_arg *v = &a->v[++c->resume_at];
+
+		if (v->bulk == NULL)
+			reply_nil(c);
+		else
+			reply_blob(c, v->bulk);
+		blob_drop(&c->srv->account, v->bulk);
+		v->bulk = NULL;
+	}
+	return c->resume_at + 1 == a->n;
+}
+
+/* Replace the names in the client's request by the present values. */
+static void
+hold_values(struct client *c)
+{
+	struct resp_args *a = &c->in.args;
+
+	for (size_t i = 1; i < a->n; i++) {
+		const struct key *k = keys_find_arg(c, a, i);
+
+		blob_drop(&c->srv->account, a->v[i].bulk);
+		a->v[i] = (struct resp_arg){ .bulk = k == NULL || k->type !=
+		    KEY_STRING ? NULL : blob_hold(k->string) };
+	}
+}
+
+/*
+ * The values of many keys can be a million times as large as the request.  The
+ * client then holds the values in place of their names, and the reply is made
+ * as the client reads it.
+ */
 static void
 run_mget(struct client *c, const struct resp_args *a)
 {
 	reply_array(c, a->n - 1);
+	if (a->n > MGET_SLICE && client_reply_in_slices(c, a, resume_mget)) {
+		hold_values(c);
+		return;
+	}
 	for (size_t i = 1; i < a->n; i++) {
 		const struct key *k = keys_find_arg(c, a, i);
 

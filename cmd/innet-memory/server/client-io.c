@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "common/net/timer.h"
+
 #include "cmd/innet-memory/server/args.h"
 #include "cmd/innet-memory/server/client-io.h"
 #include "cmd/innet-memory/server/dispatch.h"
@@ -131,13 +133,33 @@ check_memory(struct client *c)
 	stranger_limit_memory(c->srv);
 }
 
+/* Continue the reply to a request whose reply is made in slices. */
+static void
+resume_request(struct client *c)
+{
+	const uint64_t from = timer_mono_ns();
+
+	if (c->resume(c, &c->in.args)) {
+		c->resume = NULL;
+		finish_request(c);
+	}
+	c->srv->spent_ns += timer_mono_ns() - from;
+	client_charge(c);
+	check_memory(c);
+}
+
 void
 client_feed(struct client *c, const uint8_t *p, size_t len)
 {
 	enum resp_end end = RESP_REQUEST;
 	size_t took;
 
-	while (len > 0 && end != RESP_MORE && may_run(c) && !turn_is_over(c)) {
+	while ((len > 0 || c->resume != NULL) && end != RESP_MORE &&
+	       may_run(c) && !turn_is_over(c)) {
+		if (c->resume != NULL) {
+			resume_request(c);
+			continue;
+		}
 		set_limits(c);
 		end = resp_read(&c->in, p, len, &took);
 		p += took;
@@ -147,7 +169,7 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 		if (end == RESP_REQUEST) {
 			command_run(c, &c->in.args);
 			stranger_count_request(c);
-			if (c->retry == NULL)
+			if (c->retry == NULL && c->resume == NULL)
 				finish_request(c);
 			client_charge(c);
 			check_memory(c);
@@ -159,7 +181,7 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 	}
 	if (c->disconnect != DISCONNECT_NONE)
 		len = 0;
-	c->stalled = len > 0 && end != RESP_MORE;
+	c->stalled = c->resume != NULL || (len > 0 && end != RESP_MORE);
 	keep_unread(c, p, len);
 	client_charge(c);
 	check_memory(c);

@@ -137,10 +137,23 @@ client_has_backlog(const struct client *c)
 {
 	const struct account *bs = &c->srv->account;
 
+	if (c->resume != NULL && c->out.pending > CLIENT_RESUME_BYTES)
+		return true;
 	if (c->stranger && c->out.pending > CLIENT_STRANGER_OUT_BYTES)
 		return true;
 	return c->out.pending > c->srv->conf.output_bytes ||
 	    (c->out.pending > LARGE_BYTES && bs->used > bs->limit / 4);
+}
+
+bool
+client_reply_in_slices(struct client *c, const struct resp_args *a,
+    client_resume *resume)
+{
+	if (transaction_is_running(c->transaction) || a != &c->in.args)
+		return false;
+	c->resume = resume;
+	c->resume_at = 0;
+	return true;
 }
 
 bool

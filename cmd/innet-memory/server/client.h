@@ -23,9 +23,17 @@ struct transaction;
 typedef bool client_retry(struct client *c, const struct resp_args *a,
     bool late);
 
+/*
+ * Continues the reply to a request, by a slice of at most about 1 ms; true: the
+ * reply is complete.
+ */
+typedef bool client_resume(struct client *c, struct resp_args *a);
+
 enum { CLIENT_NAME_BYTES = 128, CLIENT_ADDR_BYTES = 120,
 	/* replies that a stranger may leave unread */
-	CLIENT_STRANGER_OUT_BYTES = 16 << 10 };
+	CLIENT_STRANGER_OUT_BYTES = 16 << 10,
+	/* unread replies at which a reply in slices waits */
+	CLIENT_RESUME_BYTES = 1 << 20 };
 
 struct client {
 	struct server *srv;
@@ -62,6 +70,8 @@ struct client {
 	const char *last_command;		/* its name */
 	struct transaction *transaction; /* NULL: neither MULTI nor WATCH */
 	client_retry *retry;		/* not NULL: the client is parked */
+	client_resume *resume;		/* not NULL: a reply is incomplete */
+	size_t resume_at;		/* for resume(), 0 at first */
 	uint64_t deadline_ns;		/* parked until then */
 	uint64_t parked_seen;		/* srv->changes at the last try */
 	/* list srv->parked_first */
@@ -96,6 +106,14 @@ void client_charge(struct client *c);
  * must be answered now.
  */
 bool client_park(struct client *c, uint64_t deadline_ns, client_retry *retry);
+
+/*
+ * Complete the reply to request a later: resume() is called until it returns
+ * true, while the client reads.  False within EXEC, where the reply must be
+ * complete at once.
+ */
+bool client_reply_in_slices(struct client *c, const struct resp_args *a,
+    client_resume *resume);
 
 /*
  * Must the client read replies before its next requests run?  The limit of
