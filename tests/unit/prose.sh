@@ -10,8 +10,8 @@ t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 budgets='
 cmd 1
 common 0
-man 165
-share 75
+man 44
+share 2
 tests 0
 top 0
 '
