@@ -65,6 +65,10 @@ faults() {
 	faults mget
 }
 
+@test "a transaction whose replies need more memory than there is ends its client alone" {
+	faults replies
+}
+
 @test "SET and GET with a version: the old value or the new, never half of each" {
 	faults halves
 }

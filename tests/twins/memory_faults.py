@@ -462,6 +462,19 @@ def mget():
         server.alive()
 
 
+def replies():
+    """A transaction whose replies need more memory than there is ends its client alone."""
+    with Server("--memory", "50MB", "--touch", 0) as server, server.client() as c:
+        c.call("rpush", "l", *["x" * 100] * 10000)
+        before = server.memory("VmHWM")
+        with server.client() as greedy:
+            greedy.send(request("multi") + request("lrange", "l", 0, -1) * 500 + request("exec"))
+            until(lambda: info(c, "clients_left_memory") == 1, "the end of the greedy one")
+        assert server.memory("VmHWM") - before < 120 * MB, server.memory("VmHWM") - before
+        assert c.call("set", "k", "x" * 10000000) == b"OK"
+        server.alive()
+
+
 def descriptors():
     """Without descriptors: clients beyond them are told so, and nobody hangs or spins."""
     few = ("sh", "-c", 'ulimit -n 60; exec "$@"', "sh")
@@ -619,4 +632,4 @@ def halves(runs=300, first=1):
 
 if __name__ == "__main__":
     sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, browser,
-                   strangers, guesses, patterns, mget, descriptors, turns, slices, halves), sys.argv))
+                   strangers, guesses, patterns, mget, replies, descriptors, turns, slices, halves), sys.argv))

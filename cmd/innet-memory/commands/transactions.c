@@ -81,7 +81,8 @@ run_exec(struct client *c, const struct resp_args *a)
 	} else {
 		t->running = true;
 		reply_array(c, t->n);
-		for (size_t i = 0; i < t->n; i++)
+		/* without memory for replies the client is closed */
+		for (size_t i = 0; i < t->n && !c->out.bad; i++)
 			command_call(c, t->queue[i].verb, &t->queue[i].args);
 	}
 	transaction_free(&c->transaction, &c->srv->account);

@@ -76,6 +76,10 @@ client_charge(struct client *c)
 	account_uncharge(bs, c->charged);
 	account_force(bs, now);
 	c->charged = now;
+	c->out.most = out_bytes(&c->out) + (bs->used < bs->limit ?
+	    bs->limit - bs->used : 0);
+	if (c->out.most < LARGE_BYTES)
+		c->out.most = LARGE_BYTES;
 	if (c->stranger)
 		c->srv->stranger_bytes += now - had;
 }

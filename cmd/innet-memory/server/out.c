@@ -44,6 +44,13 @@ compact_text(struct out *o)
 		o->part[i].at -= o->part[i].blob == NULL ? gone : 0;
 }
 
+/* May the buffers become this many bytes larger? */
+static bool
+may_grow(const struct out *o, size_t bytes)
+{
+	return o->most == 0 || out_bytes(o) + bytes <= o->most;
+}
+
 uint8_t *
 out_reserve(struct out *o, size_t n)
 {
@@ -57,7 +64,9 @@ out_reserve(struct out *o, size_t n)
 	if (o->text_len + n <= room)
 		return o->text + o->text_len;
 	room = 2 * room + n + 1024;
-	p = realloc(o->text, room);
+	if (!may_grow(o, room - o->text_room))
+		room = o->text_len + n;
+	p = may_grow(o, room - o->text_room) ? realloc(o->text, room) : NULL;
 	o->bad = p == NULL;
 	if (p == NULL)
 		return NULL;
@@ -77,7 +86,8 @@ add_part(struct out *o)
 	if (o->parts < room)
 		return &o->part[o->parts++];
 	room = 2 * room + 16;
-	p = realloc(o->part, room * sizeof(*p));
+	p = !may_grow(o, (room - o->parts_room) * sizeof(*p)) ? NULL :
+	    realloc(o->part, room * sizeof(*p));
 	o->bad = p == NULL;
 	if (p == NULL)
 		return NULL;
@@ -195,10 +205,11 @@ void
 out_free(struct out *o, struct account *bs)
 {
 	const uint64_t had = o->sent;
+	const size_t most = o->most;
 
 	for (size_t i = o->first; i < o->parts; i++)
 		blob_drop(bs, o->part[i].blob);
 	free(o->part);
 	free(o->text);
-	*o = (struct out){ .sent = had };
+	*o = (struct out){ .sent = had, .most = most };
 }

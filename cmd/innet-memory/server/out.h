@@ -2,8 +2,8 @@
  * out.h - data that is to be sent to a client: text and blobs
  *
  * Text is copied and joined.  A blob is held, not copied, and dropped after it
- * was sent.  If memory is missing, `bad` is set and the struct takes nothing
- * more.
+ * was sent.  If memory is missing, or would pass `most`, `bad` is set and the
+ * struct takes nothing more.
  */
 #ifndef INNET_MEMORY_SERVER_OUT_H
 #define INNET_MEMORY_SERVER_OUT_H
@@ -27,6 +27,7 @@ struct out {
 	size_t text_len, text_room;
 	size_t pending;		/* bytes to be sent */
 	uint64_t sent;		/* bytes sent so far */
+	size_t most;		/* limit of out_bytes(); 0: none */
 	bool bad;
 };
 
