@@ -10,7 +10,7 @@ t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 budgets='
 cmd 1
 common 0
-man 44
+man 1
 share 2
 tests 0
 top 0
