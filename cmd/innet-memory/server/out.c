@@ -64,9 +64,11 @@ out_reserve(struct out *o, size_t n)
 	if (o->text_len + n <= room)
 		return o->text + o->text_len;
 	room = 2 * room + n + 1024;
+	/* take all that is left at once: small steps would copy too often */
 	if (!may_grow(o, room - o->text_room))
-		room = o->text_len + n;
-	p = may_grow(o, room - o->text_room) ? realloc(o->text, room) : NULL;
+		room = o->text_room + (out_bytes(o) < o->most ?
+		    o->most - out_bytes(o) : 0);
+	p = o->text_len + n <= room ? realloc(o->text, room) : NULL;
 	o->bad = p == NULL;
 	if (p == NULL)
 		return NULL;
