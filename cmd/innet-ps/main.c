@@ -2,10 +2,15 @@
 #include "config.h"
 
 #include <err.h>
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "common/base/file-link.h"
+#include "common/base/file-lock.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/service.h"
@@ -46,6 +51,8 @@ static const struct opt_tool tool = {
 struct conf {
 	struct plane_options o;
 	const char *save, *load;
+	char saved_at[PATH_MAX];	/* the end of save's links */
+	int lock;			/* of that file; -1: none */
 	uint64_t save_every_ns;
 };
 
@@ -79,7 +86,7 @@ parse(struct conf *cf, int argc, char *argv[])
 	bool every = false;
 	int ch;
 
-	*cf = (struct conf){ .save_every_ns = 10 *
+	*cf = (struct conf){ .lock = -1, .save_every_ns = 10 *
 	    (uint64_t)TIMER_SECOND_NS };
 	plane_options_init(o, servers(), table);
 	o->memory_bytes = 1000000000;
@@ -123,6 +130,25 @@ check_save(const char *path)
 		errx(1, "%s: not a regular file", path);
 	if (atomic_file_try(path) == -1)
 		err(1, "%s", path);
+}
+
+/* Lock the file of --save, so that one server at a time writes it. */
+static void
+lock_save(struct conf *cf)
+{
+	struct stat st;
+
+	if (stat(cf->save, &st) == 0 && !S_ISREG(st.st_mode))
+		return;			/* /dev/null: nothing is kept */
+	if (!file_link_end(cf->save, cf->saved_at))
+		err(1, "%s", cf->save);
+	cf->lock = file_lock_acquire(cf->saved_at);
+	if (cf->lock == -1 && errno == EWOULDBLOCK)
+		errx(1, "%s: another innet-ps saves to this file and has "
+		    "locked %s.lock; give each its own --save", cf->save,
+		    cf->saved_at);
+	if (cf->lock == -1)
+		err(1, "%s.lock", cf->saved_at);
 }
 
 /* Is there a model at all?  An empty file must not replace a good one. */
@@ -189,6 +215,7 @@ main(int argc, char *argv[])
 		load_weights(&cf);
 	if (cf.save != NULL) {
 		check_save(cf.save);
+		lock_save(&cf);
 		sc.save = cf.save;
 		sc.tick = save_weights;
 		sc.tick_ctx = &saving;
@@ -196,6 +223,8 @@ main(int argc, char *argv[])
 	timer_block_signals(on_signal, &wait_mask);
 	sc.wait_mask = &wait_mask;
 	rc = service_run(&v, &cf.o, &sc);
+	if (cf.lock != -1)
+		file_lock_release(cf.lock, cf.saved_at);
 	plane_options_free(&cf.o);
 	return rc;
 }

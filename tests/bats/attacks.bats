@@ -180,3 +180,18 @@ quiet() {
 	python socket
 	"$py" -B "$tests/twins/memory_faults.py" browser
 }
+
+@test "a second innet-ps with the same --save ends, also by a link; after kill -9 the next one starts" {
+	serve ps innet-ps -q --save w.ps
+
+	touch w.ps
+	ln -s w.ps link
+	for name in w.ps link; do
+		run -1 innet-ps -q --listen 127.0.0.1:0 --duration 10ms --save $name
+		[[ ${lines[-1]} == "innet-ps: $name: another innet-ps saves to this file and has locked "*w.ps.lock* ]]
+	done
+	kill -9 "$ps_pid"
+	wait "$ps_pid" || true
+	innet-ps -q --listen 127.0.0.1:0 --duration 10ms --save w.ps
+	[ ! -e w.ps.lock ]
+}

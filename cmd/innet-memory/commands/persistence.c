@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "common/base/atomic-file.h"
+#include "common/base/file-lock.h"
 #include "common/net/timer.h"
 
-#include "cmd/innet-memory/store/lock.h"
 #include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/server/checkpoint.h"
 
@@ -53,7 +53,7 @@ static void begin_save(struct server *srv);
 static bool
 hold_file(struct save_state *s)
 {
-	const int fd = lock_hold_file(s->path);
+	const int fd = file_lock_hold(s->path);
 
 	if (s->held != -1)
 		close(s->held);
@@ -314,7 +314,7 @@ lock_file(struct server *srv)
 	struct save_state *s = srv->save;
 	const char *path = srv->conf.save;
 
-	s->lock = lock_acquire(s->path);
+	s->lock = file_lock_acquire(s->path);
 	if (s->lock == -1 && errno == EWOULDBLOCK)
 		warnx("%s: another innet-memory uses this file and has locked "
 		    "%s.lock", path, s->path);
@@ -367,7 +367,7 @@ static void
 unlock_file(struct server *srv)
 {
 	if (srv->save->lock != -1)
-		lock_release(srv->save->lock, srv->save->path);
+		file_lock_release(srv->save->lock, srv->save->path);
 	if (srv->save->held != -1)
 		close(srv->save->held);
 	srv->save->lock = srv->save->held = -1;

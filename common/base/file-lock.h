@@ -1,0 +1,116 @@
+/*
+ * file-lock.h - lock a file, so that one server at a time uses it: the holder
+ * of FILE.lock may write FILE
+ *
+ * A save replaces FILE by another file, so the lock is on a file beside it.
+ * The kernel holds the lock for the server and for a child that saves, and
+ * releases it when both have ended, for whatever reason; the lock file that is
+ * left then means nothing.  At a normal end it is removed.
+ */
+#ifndef INNET_BASE_FILE_LOCK_H
+#define INNET_BASE_FILE_LOCK_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	FILE_LOCK_WAIT_MS = 2000,	/* because the child of a killed server
+					 * may still be writing */
+	FILE_LOCK_LOOK_MS = 10
+};
+
+/*
+ * Acquire the lock of path and return a descriptor for file_lock_release(), or
+ * -1 with errno: EWOULDBLOCK if another process holds it after
+ * FILE_LOCK_WAIT_MS.
+ */
+static inline int file_lock_acquire(const char *path);
+
+/* Release the lock of path, and remove its file. */
+static inline void file_lock_release(int fd, const char *path);
+
+/*
+ * Lock the file at path itself, so that no server uses it by another name (a
+ * hard link).  Return its descriptor, which the caller closes, or -1 with
+ * errno: ENOENT if it does not exist, ELOOP if it is a symbolic link,
+ * EWOULDBLOCK if another process holds it.
+ */
+static inline int file_lock_hold(const char *path);
+
+/* implementation */
+
+/* Try once; errno is EAGAIN also if the file was removed meanwhile. */
+static inline int
+file_lock_try(const char *name)
+{
+	const int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+	    0600);
+	struct stat st = { 0 };
+	int why = EAGAIN;
+
+	if (fd == -1)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1 || fstat(fd, &st) == -1)
+		why = errno;
+	else if (st.st_nlink > 0)
+		return fd;
+	close(fd);
+	errno = why;
+	return -1;
+}
+
+static inline int
+file_lock_acquire(const char *path)
+{
+	char *name;
+	int fd, why;
+
+	if (asprintf(&name, "%s.lock", path) == -1)
+		return -1;
+	for (int ms = 0; (fd = file_lock_try(name)) == -1 && errno == EAGAIN &&
+	    ms < FILE_LOCK_WAIT_MS; ms += FILE_LOCK_LOOK_MS)
+		usleep(FILE_LOCK_LOOK_MS * 1000);
+	why = errno;
+	free(name);
+	errno = why;
+	return fd;
+}
+
+static inline void
+file_lock_release(int fd, const char *path)
+{
+	char *name;
+
+	if (asprintf(&name, "%s.lock", path) != -1) {
+		unlink(name);	/* while no other process can hold it */
+		free(name);
+	}
+	close(fd);
+}
+
+static inline int
+file_lock_hold(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+	    O_NOFOLLOW);
+	int why;
+
+	for (int ms = 0; fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1;
+	    ms += FILE_LOCK_LOOK_MS) {
+		why = errno;
+		if (why != EWOULDBLOCK || ms >= FILE_LOCK_WAIT_MS) {
+			close(fd);
+			errno = why;
+			return -1;
+		}
+		usleep(FILE_LOCK_LOOK_MS * 1000);
+	}
+	return fd;
+}
+
+#endif
