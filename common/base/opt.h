@@ -44,6 +44,44 @@ struct opt_tool {
 	{ 'V', "version", NULL, "show the version and exit" }
 
 /*
+ * Return the code of the next option, with its argument in optarg, or -1 at the
+ * first word that is not an option, so that a command to run keeps its own
+ * options.
+ */
+static inline int opt_next(const struct opt_tool *tool, int argc,
+    char *argv[]);
+
+/*
+ * Like opt_next(), for a tool that also takes one word, before, between or
+ * behind its options; the word goes to *word, which the caller sets to NULL.
+ */
+static inline int opt_next_word(const struct opt_tool *tool, int argc,
+    char *argv[], const char **word);
+
+/* If a word is left over, print it and exit 2. */
+static inline void opt_done(const struct opt_tool *tool, int argc,
+    char *argv[]);
+
+/* Exit 2 with "invalid rate '10x': not a number", unless why is NULL. */
+static inline void opt_check(const char *what, const char *arg,
+    const char *why);
+
+/*
+ * Return the place of arg in the NULL-terminated list; if it is not there,
+ * print the list and the nearest word, and exit 2.
+ */
+static inline int opt_word(const char *what, const char *arg,
+    const char *const list[]);
+
+/* Print how to get help, after the line that says what is wrong, and exit 2. */
+static inline void opt_misuse(const struct opt_tool *tool);
+
+/* Print the name and the help of each row of tab that has a help text. */
+static inline void opt_rows(FILE *f, const struct opt *tab);
+
+/* implementation */
+
+/*
  * May a line of a help text end before the blank at text[n]?  No line begins
  * with a dash, because completion and the tests read such a line as an option.
  */
@@ -76,7 +114,6 @@ opt_print_help(FILE *f, const char *text)
 	fprintf(f, "%s\n", text);
 }
 
-/* Print the name and the help of each row of tab that has a help text. */
 static inline void
 opt_rows(FILE *f, const struct opt *tab)
 {
@@ -117,7 +154,6 @@ opt_answer(const struct opt_tool *tool, int ch)
 	exit(0);
 }
 
-/* Print how to get help, after the line that says what is wrong, and exit 2. */
 static inline void
 opt_misuse(const struct opt_tool *tool)
 {
@@ -168,11 +204,6 @@ opt_print_refusal(const struct opt_tool *tool, const char *word)
 	}
 }
 
-/*
- * Return the code of the next option, with its argument in optarg, or -1 at the
- * first word that is not an option, so that a command to run keeps its own
- * options.
- */
 static inline int
 opt_next(const struct opt_tool *tool, int argc, char *argv[])
 {
@@ -212,10 +243,6 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 	return ch;
 }
 
-/*
- * Like opt_next(), for a tool that also takes one word, before, between or
- * behind its options; the word goes to *word, which the caller sets to NULL.
- */
 static inline int
 opt_next_word(const struct opt_tool *tool, int argc, char *argv[],
     const char **word)
@@ -228,7 +255,6 @@ opt_next_word(const struct opt_tool *tool, int argc, char *argv[],
 	return opt_next(tool, argc, argv);
 }
 
-/* If a word is left over, print it and exit 2. */
 static inline void
 opt_done(const struct opt_tool *tool, int argc, char *argv[])
 {
@@ -238,7 +264,6 @@ opt_done(const struct opt_tool *tool, int argc, char *argv[])
 	opt_misuse(tool);
 }
 
-/* Exit 2 with "invalid rate '10x': not a number", unless why is NULL. */
 static inline void
 opt_check(const char *what, const char *arg, const char *why)
 {
@@ -246,10 +271,6 @@ opt_check(const char *what, const char *arg, const char *why)
 		errx(2, "invalid %s '%s': %s", what, arg, why);
 }
 
-/*
- * Return the place of arg in the NULL-terminated list; if it is not there,
- * print the list and the nearest word, and exit 2.
- */
 static inline int
 opt_word(const char *what, const char *arg, const char *const list[])
 {

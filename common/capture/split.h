@@ -79,6 +79,9 @@ enum {
 	SPLIT_XID_FAR = 65536,
 	SPLIT_SUMMED_MAX = 1024, /* contributions at such a length */
 	SPLIT_EACH_MAX = 65507,	 /* over IPv4 */
+	SPLIT_FRAME_MAX = 65535, /* bytes of a frame's datagrams; the kernel
+				  * makes no larger frames, and a capture can
+				  * give any length */
 	SPLIT_SPARE_BYTES = 12,	 /* behind a datagram: more than padding */
 	SPLIT_PADDING_MAX = 22	 /* of a short frame, with its FCS */
 };
@@ -453,6 +456,7 @@ split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
 
 	*s = (struct split){ .tail = as->tail };
 	if (as->kind == SPLIT_NONE || !split_is_candidate(is, p, f, len) ||
+	    len - f->payload_at > SPLIT_FRAME_MAX ||
 	    (is != FRAME_LENGTH && !frame_ip_sum_ok(p, f)))
 		return SPLIT_ONE;
 	s->p = p + f->payload_at;

@@ -278,6 +278,17 @@ test_lengths(const struct frame_flow *flow, const char *name)
 	ok(split_copy(UPDATE_TOS, 0, len, len + 11, &s) == SPLIT_ONE,
 	    "%s: padding is none", name);
 	bytes = 0;
+	for (int i = 0; i < 9; i++)
+		add_update(9, 9, 0, 1);
+	len = make_frame(flow, UPDATE_TOS, &f);
+	bytes_put(frame + f.ip_at + at, 0, 2);
+	bytes_put(frame + f.udp_at + 4, 0, 2);
+	ok(split_copy(UPDATE_TOS, 0, len, f.payload_at + 900 * 68, &s) ==
+	    SPLIT_SEVERAL && s.count == 900, "%s: a frame that was cut is "
+	    "split up to its length", name);
+	ok(split_copy(UPDATE_TOS, 0, len, 4000000000, &s) == SPLIT_ONE,
+	    "%s: a frame that claims to have 4 GB is not", name);
+	bytes = 0;
 }
 
 /* A checksum that covers all of it: it was one datagram. */
