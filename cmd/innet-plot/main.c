@@ -20,21 +20,29 @@ enum {
 };
 
 static const struct opt opts[] = {
-	{ 'w', "write", "FILE", "draw into FILE.svg, .png, .html (default -)" },
-	{ O_BY, "by", "WHAT", "age, cdf: a curve a cluster or a run" },
-	{ O_CLUSTER, "cluster", "N", "draw the ages of this cluster alone" },
-	{ O_GROUP, "group", "NAME", "rewards, page: files behind it are one "
-	    "arm" },
-	{ O_LABEL, "label", "TEXT", "what the axis of y says" },
+	{ 'w', "write", "FILE",
+	    "draw into FILE.svg, .png or .html (default: standard output)" },
+	{ O_BY, "by", "WHAT",
+	    "age, cdf: a curve for each of these: cluster or run" },
+	{ O_CLUSTER, "cluster", "N", "use only the ages of this cluster" },
+	{ O_GROUP, "group", "NAME",
+	    "rewards, page: the files that follow belong to the arm NAME" },
+	{ O_LABEL, "label", "TEXT", "label of the vertical axis" },
 	{ O_SMOOTH, "smooth", "N",
-	    "rewards: mean of N episodes (default 100)" },
-	{ O_SPREAD, "spread", "HOW", "of a group: sd (default) or range" },
-	{ O_X, "x", "WHAT", "over step (default), episode, seconds; a column" },
-	{ O_COLUMNS, "columns", "LIST", "lines: of these, two at most" },
-	{ O_FORMAT, "format", "NAME", "packets are innet's (default) or bare" },
+	    "rewards: draw the mean of the last N episodes (default 100)" },
+	{ O_SPREAD, "spread", "HOW",
+	    "band of a group: sd (default) or range" },
+	{ O_X, "x", "WHAT",
+	    "horizontal axis: step (default), episode or seconds; lines: "
+	    "a column" },
+	{ O_COLUMNS, "columns", "LIST",
+	    "lines: columns to draw, at most two" },
+	{ O_FORMAT, "format", "NAME",
+	    "format of the packets in captures: innet (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE",
-	    "clusters of bare packets: prefix,cluster" },
-	{ O_SCRIPT, "script", NULL, "print what gnuplot would be given" },
+	    "CSV file with the clusters of bare packets: prefix,cluster" },
+	{ O_SCRIPT, "script", NULL,
+	    "print the input of gnuplot and draw nothing" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };

@@ -19,15 +19,21 @@ enum { O_OBJECTIVE = OPT_LONG, O_GIVE_UP, O_HORIZON, O_EMIT, O_JSON };
 
 static const struct opt opts[] = {
 	{ O_OBJECTIVE, "objective", "WHAT",
-	    "fair<=SHARE, fair<=TIME, peak<=TIME or no-loss" },
-	{ O_HORIZON, "horizon", "TIME", "instead of the specification's" },
-	{ O_GIVE_UP, "give-up", "TIME", "after it (default 60s)" },
+	    "objective to verify: fair<=SHARE, fair<=TIME, peak<=TIME or "
+	    "no-loss" },
+	{ O_HORIZON, "horizon", "TIME",
+	    "use this horizon instead of that of the specification" },
+	{ O_GIVE_UP, "give-up", "TIME",
+	    "give up after this time (default 60s)" },
 	{ 'w', "write", "FILE",
-	    "schedule that misses it (default standard output)" },
-	{ O_EMIT, "emit-smt2", NULL, "print the question in SMT-LIB 2" },
-	{ O_JSON, "json", NULL, "the verdict as a JSON object, one line" },
-	{ 'q', "quiet", NULL, "leave out the verdict on standard error" },
-	{ 'v', "verbose", NULL, "say what was asked, and show the schedule" },
+	    "write a schedule that misses the objective to FILE "
+	    "(default: standard output)" },
+	{ O_EMIT, "emit-smt2", NULL,
+	    "print the question in SMT-LIB 2 and decide nothing" },
+	{ O_JSON, "json", NULL, "print the verdict as a JSON object" },
+	{ 'q', "quiet", NULL, "print no verdict on standard error" },
+	{ 'v', "verbose", NULL,
+	    "print how each step was decided, and the schedule" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };

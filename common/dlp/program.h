@@ -54,19 +54,26 @@ enum dlp_option {
 };
 
 static const struct opt dlp_opts[] = {
-	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
+	{ DLP_REDUCE, "reduce", "HOW",
+	    "dlp: answer to the gradients of a step: mean (default) or "
+	    "median" },
 	{ DLP_ANSWER_EARLY, "answer-early", NULL,
-	    "dlp: answer at once, from the step before" },
+	    "dlp: answer a gradient at once, with the aggregate of the "
+	    "previous step" },
 	{ DLP_ANSWER_EARLY, "late", NULL, NULL },
 	{ DLP_STRAGGLER, "straggler", "TIME",
-	    "iswitch, dlp: sum what there is after TIME" },
+	    "iswitch, dlp: after TIME, complete a result with the "
+	    "contributions that have arrived" },
 	{ DLP_BEHAVE_LIKE, "behave-like", "WHAT",
-	    "dlp: the thesis's switch (default) or server" },
+	    "dlp: part of the thesis to behave like: switch (default) or "
+	    "server" },
 	{ DLP_BEHAVE_LIKE, "as", "WHAT", NULL },
 	{ DLP_PORT, "udp-port", "N",
-	    "dlp: its UDP port (1234; as server 12344)" },
+	    "dlp: UDP port of the session (default 1234; of a server "
+	    "12344)" },
 	{ DLP_SESSION, "session", "LIST",
-	    "dlp: nodes=,iterations=,scale=,..." },
+	    "dlp: settings of the session, for example "
+	    "nodes=3,iterations=100" },
 	{ 0 }
 };
 

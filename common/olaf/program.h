@@ -92,12 +92,14 @@ enum olaf_option {
 
 static const struct opt olaf_opts[] = {
 	{ OLAF_UPSTREAM, "upstream", "ADDR",
-	    "olaf: send updates on to HOST:PORT" },
-	{ OLAF_FORMAT, "format", "NAME", "olaf: innet (default) or bare" },
+	    "olaf: forward updates to HOST:PORT" },
+	{ OLAF_FORMAT, "format", "NAME",
+	    "olaf: format of the packets: innet (default) or bare" },
 	{ OLAF_TABLE, "cluster-table", "FILE",
-	    "olaf: prefix,cluster for bare" },
+	    "olaf: CSV file with the clusters of bare packets: "
+	    "prefix,cluster" },
 	{ OLAF_ELEMENTS, "elements", "N",
-	    "olaf: of every vector; others are dropped" },
+	    "olaf: number of elements of every vector; others are dropped" },
 	{ 0 }
 };
 
