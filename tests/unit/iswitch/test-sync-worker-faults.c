@@ -132,8 +132,8 @@ test_ends(struct world *w)
 	begin(w, 1, ELEMENTS, 10, 3, 1);
 	w->hub.fails = CONTROL_BAD_VALUE;
 	w->hub.elements = 77;
-	ends(w, 0, "it has 77 elements, 8 a segment; this "
-	    "is a vector of 128", "another length");
+	ends(w, 0, "its vectors have 77 elements, 8 in a "
+	    "segment; the vector of this worker has 128", "another length");
 	begin(w, 1, ELEMENTS, 10, 3, 1);
 	w->hub.fails = CONTROL_NO_ROOM;
 	ends(w, 0, "no room", "a full switch");

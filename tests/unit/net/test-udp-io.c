@@ -345,8 +345,8 @@ test_descriptions(void)
 	    .sndbuf_bytes = 425984 }, plain;
 
 	ok(strcmp(udpio_describe(&u, text), "sends by UDP_SEGMENT, 44 segments "
-	    "of 1472 bytes a call; receives by UDP_GRO; buffers 0.4 MB out, "
-	    "16.8 MB in") == 0, "how a socket works is told");
+	    "of 1472 bytes in a call; receives by UDP_GRO; buffers 0.4 MB out, "
+	    "16.8 MB in") == 0, "a line says how a socket sends and receives");
 	u.gso = u.gro = false;
 	u.gro_errno = ENOPROTOOPT;
 	ok(strcmp(udpio_describe(&u, text), "sends by sendmmsg; receives by "
