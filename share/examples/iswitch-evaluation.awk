@@ -87,7 +87,7 @@ function figure12(    i, j, a, c, k, ps) {
 	print "\nThe paper: the switch takes 41.9 to 72.7 % less than PS for an iteration and 81.6 to 85.8 % less"
 	print "for aggregation; than the ring 36.7 to 48.9 % and 63.4 to 87.9 %.\n"
 }
-function less(a, b) { return a == "" || b == "" ? "-" : sprintf("%.1f %%", 100 * (1 - a / b)) }
+function less(a, b) { return a == "" || b == "" || b == 0 ? "-" : sprintf("%.1f %%", 100 * (1 - a / b)) }
 
 function training(mode, table,    i, j, a, c, k) {
 	printf "## Table %s: training, %s\n\n", table, mode == "sync" ? "synchronous" : "asynchronous, staleness at most 3"

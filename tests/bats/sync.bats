@@ -197,7 +197,7 @@ explained() {
 		awk -v s="${switch#*:}" '{ print $1, $2 == s ? "down" : "up", $3, substr($4, 1, 2) }' >got
 	diff - <<-E <(awk '$1 != "0x0c" || NR < 3 || $4 == "02"' got)
 		0x0c up 39 01
-		0x0c down 37 08
+		0x0c down 41 08
 		$(for _ in 1 2 3; do printf '%s\n' "0x1c up 1480 00" "0x1c up 20 00" "0x1c down 1480 00" "0x1c down 20 00"; done)
 		0x0c up 16 02
 	E
