@@ -35,7 +35,7 @@ head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms
 	grep -qxF '| ps | 1.28 MB | 20 | long | none | 530.3 | 2128.0 | 532.0 | 0 |' async.md
 	grep -qF 'an iteration by the switch takes 1.00 times its bytes.' async.md
 	grep -qF 'a worker of the switch 1.20 times as long, of which the pace itself is 1.06.' async.md
-	grep -qF 'makes it 2.00 times as long, for what is lost is sent again: 300 segments.' async.md
+	grep -qF 'makes it 2.00 times as long, because lost segments are sent again: 300 of them.' async.md
 	grep -qF 'makes it 2.00 times as long by the server' async.md
 	grep -qF 'one behind the other: 1.31.' async.md
 	grep -qF '40.02 kB takes 2.00 times its bytes by the switch.' async.md
