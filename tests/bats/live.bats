@@ -125,7 +125,7 @@ close_counters() {
 	innet-worker -q --switch "$switch" --cluster 2 --synthetic 200kB --interval 5ms -c 60
 	finish switch
 	finish ps
-	grep -qE '^innet-ps: sends by (UDP_SEGMENT, 44 segments of 1472 bytes a call|sendmmsg, no UDP_SEGMENT here .*); receives by (UDP_GRO|recvmmsg, no .*); buffers [0-9.]* MB out, [0-9.]* MB in$' ps.err
+	grep -qE '^innet-ps: sends by (UDP_SEGMENT, 44 segments of 1472 bytes in a call|sendmmsg, no UDP_SEGMENT here .*); receives by (UDP_GRO|recvmmsg, no .*); buffers [0-9.]* MB out, [0-9.]* MB in$' ps.err
 	grep -q '^innet-switch: sends by sendmmsg; receives by recvmmsg; buffers ' switch.err
 	grep -q '^innet-worker: sends by sendmmsg; receives by recvmmsg; buffers ' w.err
 	run -2 innet-switch --no-offload

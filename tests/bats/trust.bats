@@ -193,5 +193,5 @@ payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null 
 	diff <(payloads out.pcap) <(payloads again.pcap)
 	head -c 31 secret >short
 	run -1 innet-switch -p iswitch --listen 127.0.0.1:0 --secret short
-	[[ $output == *"short: 31 bytes"* ]]
+	[[ $output == *"short: the file has 31 bytes"* ]]
 }
