@@ -70,7 +70,7 @@ has_xdp() {
 	on switch ip link set late0 up master br0
 	on switch ip link set late1 up
 	in_path -v --backend xdp
-	said 'native XDP, copied, 2 queues from late0 on'
+	said 'native XDP, copied, 2 queues at late0 and the following ports'
 	on switch ip link del late0
 	said 'late0: left br0'
 	on switch ip link set w0 mtu 9000

@@ -210,7 +210,7 @@ def links():
         os.link(SAVE, "by-hand")
         for name in ("by-symbol", "by-hand"):
             with Server("--save", name, wait=False) as b:
-                assert b.ends() == 1 and "another innet-memory saves there" in b.said(), (name, b.said())
+                assert b.ends() == 1 and "another innet-memory uses this file" in b.said(), (name, b.said())
         assert c.call("per.save") == b"OK"
     with Server("--save", "by-symbol") as a, a.client() as c:
         assert c.call("get", "k") == b"1"
