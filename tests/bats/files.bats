@@ -175,7 +175,7 @@ $apart" || { echo "$t $o"; return 1; }
 
 # begun N: the N-th of many says that it waits for the other end of fifoN
 begun() {
-	within 20 grep -q "^innet-[a-z]*: fifo$1[.a-z]*: a pipe, and no" "$1.err" ||
+	within 20 grep -q "^innet-[a-z]*: fifo$1[.a-z]*: waiting for " "$1.err" ||
 		{ cat "$1.err"; return 1; }
 }
 
