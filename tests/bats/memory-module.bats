@@ -78,7 +78,7 @@ inside() {
 	C
 	$COMPILE -w -o old old.c -ldl
 	run -1 ./old "$MEMORY_MODULE"
-	[[ $output == *"the server has no RedisModule_TryAlloc"* ]]
+	[[ $output == *"this server has no RedisModule_TryAlloc"* ]]
 }
 
 @test "innet-agent's actors and learner through three masters" {
