@@ -201,6 +201,7 @@ test_help_alone(void)
 	ok(rig.job[0]->core.members.present == 0,
 	    "with few slots a worker that only knows Help has to join again "
 	    "when the parent has another instance of the job");
+	rigged_close(&rig_plane);
 	open_rack(first, 3);
 	rig_segment(0, 0, 0, 4, 1);
 	send_result(0, 0);
