@@ -332,16 +332,22 @@ json_reader_word(const char *s, const char *const *words, uint64_t *to,
     size_t bytes)
 {
 	int n = snprintf(room, bytes, "not one of");
+	char hint[NEAREST_TEXT];
+	struct nearest near = { 0 };
 
 	for (uint64_t i = 0; words[i] != NULL; i++) {
 		if (strcmp(s, words[i]) == 0) {
 			*to = i;
 			return NULL;
 		}
+		nearest_offer(&near, s, words[i]);
 		if ((size_t)n < bytes)
 			n += snprintf(room + n, bytes - (size_t)n, "%s %s",
 			    i == 0 ? "" : ",", words[i]);
 	}
+	if ((size_t)n < bytes)
+		snprintf(room + n, bytes - (size_t)n, "%s",
+		    nearest_hint(&near, s, "", hint));
 	return room;
 }
 

@@ -236,7 +236,7 @@ remade() {
 	jq -e '.iterations > 5 and .iterations < 15 and .measured >= .iterations - 2' out
 	innet-gen -q -c 3 -w olaf.pcap
 	run -0 aom -r olaf.pcap
-	[[ $output == *'none of '*' packets is of program iswitch'* ]]
+	[[ $output == *'none of '*' packets belongs to program iswitch'* ]]
 	run -1 aom --strict -r olaf.pcap
 	run -0 aom -v -r olaf.pcap
 	[[ $output == *'olaf.pcap: 81 packets, 81 regular, 0 frames'* ]]

@@ -70,7 +70,7 @@ several() {
 	printf '%d000 1 1 %d 1 %d00 0 4 dport=%d\n' 1 1 1 46638 2 1 1 46700 \
 		3 2 2 46638 4 2 2 46700 | mkolaf >hops.pcap
 	printf '%d000 1 1 %d 1 %d00 0 4\n' 1 1 1 3 2 2 | mkolaf >sent.pcap
-	want="innet-aom: hops.pcap: more came than was sent; does it have packets at several hops or interfaces? "
+	want="innet-aom: hops.pcap: more updates arrived than were sent; if the capture has each packet at several hops or interfaces, "
 	run -0 --separate-stderr innet-aom -q -r hops.pcap --sent sent.pcap
 	[[ $stderr == "$want"* ]]
 	run -0 --separate-stderr innet-aom -q -r hops.pcap --filter 'dst port 46700' --json --total
@@ -107,7 +107,7 @@ several() {
 	for n in 94 95 1000; do
 		editcap -F nsecpcap -s $n whole.pcap cut.pcap
 		run -0 --separate-stderr innet-aom -r cut.pcap --csv
-		[[ $stderr == *": 3 updates of 3 constituents; 3 cut, known by headers; ignored 0" ]]
+		[[ $stderr == *": 3 updates of 3 constituents; 3 cut short, recognised by their headers; ignored 0" ]]
 		[[ ${lines[1]} == 1,3,3,* ]]
 	done
 	editcap -F nsecpcap -s 60 whole.pcap cut.pcap

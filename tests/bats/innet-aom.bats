@@ -66,9 +66,9 @@ aom() {
 	[ "$(jq -c '[.cluster,.sent,.superseded,.dropped,.loss_percent]' out | xargs)" = \
 		"[1,0,0,0,0] [2,4,1,0,0] [9,2,0,2,100] [all,6,1,3,50]" ]
 	run -0 innet-aom -r got.pcap --counters report.json
-	[[ $output == *"loss 50.00 % counts dropped alone"* ]]
+	[[ $output == *"loss 50.00 % counts only dropped updates"* ]]
 	run -0 innet-aom -r got.pcap --sent sent.pcap
-	[[ $output == *"counts dropped and superseded alike"* ]]
+	[[ $output == *"counts dropped and superseded updates"* ]]
 }
 
 @test "a damaged report is named" {
@@ -365,7 +365,7 @@ aom() {
 	open('later.pcap', 'wb').write(d)
 	END
 	run -0 --separate-stderr innet-aom -q -r later.pcap --json
-	[[ $stderr == "innet-aom: later.pcap: 20 of 20 packets are of updates that are older than the capture, by up to 3.1536e+07 s; were they replayed with --no-stamp, or do they count from another time?" ]]
+	[[ $stderr == "innet-aom: later.pcap: 20 of 20 packets carry updates that are older than the capture, by up to 3.1536e+07 s; they may have been replayed with --no-stamp, or their times may count from another epoch" ]]
 }
 
 @test "--total and --columns: that row, and those figures in that order" {

@@ -74,7 +74,7 @@ true_of() {
 	END
 	echo "{\"length\":24,$ids,$head}" >f.json
 	run -0 --separate-stderr innet-aom -r holes.pcap --format f.json --total --csv
-	[[ $stderr == *"the capture lacks "*" bytes of streams"* ]]
+	[[ $stderr == *"the capture lacks "*" bytes of TCP streams"* ]]
 	lost=$(($(grep -c , truth.csv) - 1 - $(tail -n 1 <<<"$output" | cut -d, -f2)))
 	[ $lost -ge 1 ]
 	[ $lost -le 3 ]
@@ -105,7 +105,7 @@ true_of() {
 	run -0 --separate-stderr innet-aom -q -r got.pcap --sent sent.pcap --format match --total --json
 	# in order: 1000, 2000; as late as can be: 2000, 3000
 	[ "$(jq -c '[.received,.max_age_ns]' <<<"$output")" = '[2,2500]' ]
-	[[ $stderr == *"got.pcap: 2 deliveries could be any of several sent alike; taken in order; the mean age is between "*" ns" ]]
+	[[ $stderr == *"got.pcap: 2 deliveries match several updates with the same bytes and are matched in the order of sending; the mean age is between "*" ns" ]]
 	# one more than was sent is unmatched, and changes no age
 	printf '%s 1 0 1 1 0 1.5 4 bare\n' 2500 3500 3600 3700 | mkolaf >more.pcap
 	run -0 innet-aom -r more.pcap --sent sent.pcap --format match --total
@@ -157,17 +157,17 @@ true_of() {
 	done <<-END
 	$h\n1,1,x,2\n|:2: 'x' is not a time since 1970
 	$h\n1,1,-1,2\n|:2: '-1' is not a time since 1970
-	$h\n1,1,1\n|:2: 3 cells, and 4 columns in the first line
-	$h\n\n1,a b,1,1\n|:3: 'a b' is no name: a number, an address, or up to 36 letters, digits and ._:@/+-
-	$h,merged\n1,1,1,1,0\n|:2: merged '0' is not 1 to 65535
-	$h,worker\n|:1: column 'worker' a second time
+	$h\n1,1,1\n|:2: this line has 3 cells, but the first line names 4 columns
+	$h\n\n1,a b,1,1\n|:3: 'a b' is not a name; use a number, an address, or up to 36 letters, digits and ._:@/+-
+	$h,merged\n1,1,1,1,0\n|:2: merged '0' is not a number from 1 to 65535
+	$h,worker\n|:1: column 'worker' is given twice
 	END
 	echo cluster,worker,generated,received_ns >t.csv
 	run -1 innet-aom -q -r t.csv --format csv
-	[[ ${lines[-1]} == "innet-aom: t.csv:1: no column 'generated_ns': a table has "* ]]
+	[[ ${lines[-1]} == "innet-aom: t.csv:1: column 'generated_ns' is missing; a table has "* ]]
 	: >t.csv
 	run -1 innet-aom -q -r t.csv --format csv
-	[ "$output" = "innet-aom: t.csv:1: empty, not even a line of names" ]
+	[ "$output" = "innet-aom: t.csv:1: the table is empty; its first line must name the columns" ]
 }
 
 @test "a bad format is named with its key" {
@@ -177,16 +177,16 @@ true_of() {
 		run -1 innet-aom -q -r got.pcap --format f.json
 		[ "$output" = "innet-aom: f.json: $why" ]
 	done <<-'END'
-	{"cluster":{"at":0}}|cluster: 'at' and 'type' go together
-	{"cluster":{"at":0,"type":"u24"}}|cluster.type: 'u24': not one of u8, u16, u32, u64, f32, f64, le-u16, le-u32, le-u64, le-f32, le-f64
+	{"cluster":{"at":0}}|cluster: 'at' and 'type' must be given together
+	{"cluster":{"at":0,"type":"u24"}}|cluster.type: 'u24': not one of u8, u16, u32, u64, f32, f64, le-u16, le-u32, le-u64, le-f32, le-f64; the nearest is 'u64'
 	{"cluster":{"at":70000,"type":"u16"}}|cluster.at: '70000': too large
-	{"cluster":{"field":"ip.ttl"}}|cluster: 'field' is one of ip.src, ip.dst, port.src, port.dst, dscp, vlan, flow
+	{"cluster":{"field":"ip.ttl"}}|cluster: 'field' must be one of ip.src, ip.dst, port.src, port.dst, dscp, vlan, flow
 	{"clusters":1}|clusters: unknown key; the nearest is 'cluster'
-	{"merged":{"at":0,"type":"f32"}}|merged: is a whole number
-	{"length":4,"delimiter":"x"}|'length' and 'delimiter' exclude each other
+	{"merged":{"at":0,"type":"f32"}}|merged: must have a type of whole numbers
+	{"length":4,"delimiter":"x"}|give 'length' or 'delimiter', not both
 	END
 	run -2 innet-aom -r got.pcap --format no-such
-	[ "$output" = "innet-aom: format 'no-such' is none of innet, bare, match, csv, and no file" ]
+	[ "$output" = "innet-aom: invalid format 'no-such': not innet, bare, match or csv, and no file has this name" ]
 	for w in "--field cluster" "--field colour=u16@0" "--field cluster=u16@x" \
 		"--field length=12x" "--format match" "--format csv --sent sent.pcap" \
 		"--format csv --filter udp" "--field cluster=1 --counters r.json" \
@@ -240,7 +240,7 @@ true_of() {
 	eval "innet-aom -r at-server.pcap --sent at-worker.pcap --estimate-offset $f --total" 2>err >out
 	grep -q "^innet-aom: at-worker.pcap: offset " err
 	run -1 innet-aom -r got.pcap --sent sent.pcap --estimate-offset
-	[ "$output" = "innet-aom: --estimate-offset: got.pcap and sent.pcap have no packets in common that go both ways; give --offset" ]
+	[ "$output" = "innet-aom: --estimate-offset: got.pcap and sent.pcap do not share packets in both directions; give --offset instead" ]
 }
 
 @test "if innet-aom recognises nothing, a line says what the capture has; --strict makes it a failure" {
@@ -255,7 +255,7 @@ true_of() {
 @test "if no packet of a capture is valid, innet-aom says why; with --strict it fails" {
 	printf '%s 1 1 1 1 900 0 4 sum=bad\n' 1000 2000 | mkolaf >bad.pcap
 	run -0 --separate-stderr innet-aom -q -r bad.pcap --total
-	[ "$stderr" = "innet-aom: bad.pcap: none of 2 packets could be taken: 2 checksum" ]
+	[ "$stderr" = "innet-aom: bad.pcap: none of 2 packets is usable: 2 checksum" ]
 	run -1 innet-aom -q -r bad.pcap --total --strict
 }
 
@@ -274,7 +274,7 @@ true_of() {
 	open('plain.pcap', 'wb').write(d)
 	END
 	run -0 --separate-stderr innet-aom -q -r plain.pcap --total
-	[[ $stderr == *"80 of UDP to port 46638 with DSCP 0; 80 go to innet's port: if their DSCP was rewritten, --filter 'udp port 46638' takes them" ]]
+	[[ $stderr == *"80 of UDP to port 46638 with DSCP 0; 80 go to innet's port; if their DSCP was rewritten, use --filter 'udp port 46638'" ]]
 	innet-aom -q -r marked.pcap --csv >want
 	innet-aom -q -r plain.pcap --csv --filter 'udp port 46638' >got
 	cmp want got
@@ -294,7 +294,7 @@ true_of() {
 	awk -v a="$(ratio tails)" -v b="$(ratio whole)" -v c="$(ratio tails --end capture)" \
 		'BEGIN { print a, b, c; exit !(a / b > 0.98 && a / b < 1.02 && c / b > 1.1) }'
 	run -0 innet-aom -r tails-olaf.pcap --sent tails.pcap --total
-	[[ $output =~ "ages end with the packets of their cluster; with --end capture the mean of all would be "[0-9.]+" % more" ]]
+	[[ $output =~ "ages end with the packets of their cluster; with --end capture the mean age of all clusters would be "[0-9.]+" % higher" ]]
 	run -0 innet-aom -r whole-olaf.pcap --sent whole.pcap --total
 	[[ $output != *"ages end"* ]]
 }

@@ -448,7 +448,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[ "$(wc -l <want)" -gt 300 ]
 	cmp want got
 	run -2 --separate-stderr innet-plot age b.pcap --format bare
-	[ "$stderr" = "innet-plot: --format bare and --cluster-table go together" ]
+	[ "$stderr" = "innet-plot: --format bare and --cluster-table must be given together" ]
 	run -2 innet-plot rewards b.pcap --format bare --cluster-table c.csv
 }
 

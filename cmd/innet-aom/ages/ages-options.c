@@ -11,6 +11,7 @@
 #include "cmd/innet-aom/format/text.h"
 #include "cmd/innet-aom/options.h"
 #include "common/base/files.h"
+#include "common/base/nearest.h"
 #include "common/base/num.h"
 
 static struct instant
@@ -52,7 +53,8 @@ static void
 add_file(struct source_files *f, const char *option, const char *path)
 {
 	if (f->n == SOURCE_FILES_MAX)
-		errx(2, "%s: more than %d files", option, SOURCE_FILES_MAX);
+		errx(2, "%s: at most %d files can be given", option,
+		    SOURCE_FILES_MAX);
 	for (size_t i = 0; i < f->n; i++)
 		if (strcmp(f->path[i], path) == 0)
 			errx(2, "%s %s is given twice", option, path);
@@ -89,17 +91,34 @@ parse_offset(struct ages_options *options, const char *arg)
 	int64_t by;
 
 	if (eq == NULL)
-		errx(2, "offset '%s' is not FILE=TIME", arg);
+		errx(2, "invalid offset '%s': give FILE=TIME, for example "
+		    "sent.pcap=-20us", arg);
 	opt_check("offset", arg, num_time(eq + 1 + (minus || eq[1] == '+'), 0,
 	    INT64_MAX, &ns));
 	by = minus ? -(int64_t)ns : (int64_t)ns;
 	for (size_t i = 0; i < 4; i++)
 		found |= move_clock(f[i], arg, n, by);
 	if (!found)
-		errx(2, "--offset %s: no capture of that name is read", arg);
+		errx(2, "--offset %s: no capture of this name is given with -r "
+		    "or --sent", arg);
 }
 
-/* A format's file: its JSON, and the table that it names. */
+/* Exit: `word` is neither a format nor a file. */
+_Noreturn static void
+refuse_format(const char *word)
+{
+	static const char *const formats[] = { "innet", "bare", "match",
+		"csv" };
+	char hint[NEAREST_TEXT];
+	struct nearest near = { 0 };
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		nearest_offer(&near, word, formats[i]);
+	errx(2, "invalid format '%s': not innet, bare, match or csv, and no "
+	    "file has this name%s", word, nearest_hint(&near, word, "", hint));
+}
+
+/* Read a format from a JSON file, and the table that it names. */
 static void
 load_format(struct ages_options *options, const char *path)
 {
@@ -108,8 +127,7 @@ load_format(struct ages_options *options, const char *path)
 	cJSON *root;
 
 	if (lstat(path, &st) == -1 && strpbrk(path, "./") == NULL)
-		errx(2, "format '%s' is none of innet, bare, match, csv, and "
-		    "no file", path);
+		refuse_format(path);
 	root = json_reader_load(&r, path);
 	if (root == NULL)
 		errx(1, "%s", r.why);
@@ -142,7 +160,7 @@ parse_field(struct ages_options *options, const char *arg)
 		errx(2, "invalid field '%s': %s", arg, r.why);
 }
 
-/* Refuse what cannot be asked of packets that are not innet's. */
+/* Refuse options that do not go with packets of another format. */
 static void
 check_format(struct ages_options *options)
 {
@@ -151,30 +169,33 @@ check_format(struct ages_options *options)
 
 	if (options->rules.table &&
 	    (options->run.sent.n > 0 || options->other.sent.n > 0))
-		errx(2, "--format csv has what was sent in the same table");
+		errx(2, "--sent does not go with --format csv: the table also "
+		    "has the updates that were sent");
 	if (options->rules.table &&
 	    (options->filter != NULL || options->has_format))
-		errx(2, "--format csv has no packets: no --filter, --field");
+		errx(2, "--filter and --field do not go with --format csv, "
+		    "which reads a table");
 	if (options->bare && (options->filter != NULL || options->has_format))
-		errx(2, "--format bare has its own fields: no --filter, "
-		    "--field");
+		errx(2, "--filter and --field do not go with --format bare, "
+		    "whose fields are fixed");
 	if ((options->has_format || options->rules.table) &&
 	    (options->run.report != NULL || options->other.report != NULL))
-		errx(2, "--counters is of innet's own packets");
+		errx(2, "--counters is only for innet's own packets, without "
+		    "--field or another --format");
 	if (!options->has_format)
 		return;
 	if (!format_check(&r, f))
-		errx(2, "the format: %s", r.why);
+		errx(2, "invalid format: %s", r.why);
 	if (format_needs_sent(f) && (options->run.sent.n == 0 ||
 	    (options->other.received.n > 0 && options->other.sent.n == 0)))
-		errx(2, "updates that say nothing of when they were generated "
-		    "need --sent");
+		errx(2, "these updates do not carry the time when they were "
+		    "generated; give a capture of the sender with --sent");
 	if (format_has(f, FORMAT_REWARD) && !options->view.chosen)
 		view_add_reward(&options->view);
 	if (options->rules.oldest && (!format_has(f, FORMAT_SEQUENCE) ||
 	    format_needs_sent(f)))
-		errx(2, "--constituents oldest needs a format with sequence "
-		    "and generated");
+		errx(2, "--constituents oldest needs a format with the fields "
+		    "sequence and generated");
 }
 
 /* Refuse what cannot be together; settle what depends on the rest. */
@@ -196,11 +217,12 @@ check_options(struct ages_options *options)
 	if (rules->oldest && options->run.sent.n == 0)
 		errx(2, "--constituents oldest needs --sent");
 	if (rules->oldest && rules->grouping == BY_WORKER)
-		errx(2, "--constituents oldest cannot be told by worker");
+		errx(2, "--constituents oldest does not go with --by worker");
 	if (rules->oldest && options->bare)
-		errx(2, "--constituents oldest cannot be told of bare packets");
+		errx(2, "--constituents oldest does not go with --format bare");
 	if (options->bare != (options->table != NULL))
-		errx(2, "--format bare and --cluster-table go together");
+		errx(2, "--format bare and --cluster-table must be given "
+		    "together");
 	if (options->other.received.n == 0 &&
 	    (options->other.sent.n > 0 || options->other.report != NULL))
 		errx(2, "--compare-sent and --compare-counters need --compare");
@@ -209,16 +231,17 @@ check_options(struct ages_options *options)
 		    options->run.sent; /* but treated otherwise */
 	if (options->estimates && (options->run.sent.n == 0 ||
 	    options->run.received.n > 1 || options->other.received.n > 1))
-		errx(2, "--estimate-offset needs --sent, and one capture that "
-		    "was received");
+		errx(2, "--estimate-offset needs --sent and exactly one "
+		    "capture with -r");
 	if (options->estimates &&
 	    strcmp(options->run.received.path[0], "-") == 0)
-		errx(2, "--estimate-offset reads captures twice: use -r FILE");
+		errx(2, "--estimate-offset reads captures twice, so it cannot "
+		    "use standard input; give -r FILE");
 	check_format(options);
 	if (rules->start == FROM_TIME && rules->until.set &&
 	    rules->start_at.relative == rules->until.relative &&
 	    rules->until.ns < rules->start_at.ns)
-		errx(2, "--until is before --from");
+		errx(2, "--until must not be before --from");
 }
 
 static void
@@ -311,12 +334,12 @@ ages_options_parse(int argc, char *argv[])
 			break;
 		case O_OFFSET:
 			if (offsets == 2 * SOURCE_FILES_MAX)
-				errx(2, "too many --offset");
+				errx(2, "--offset is given too many times");
 			offset[offsets++] = optarg;
 			break;
 		case O_FIELD:
 			if (fields == FORMAT_ROLES * 2)
-				errx(2, "too many --field");
+				errx(2, "--field is given too many times");
 			field[fields++] = optarg;
 			break;
 		case O_SWITCH:

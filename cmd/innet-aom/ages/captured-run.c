@@ -38,7 +38,7 @@ grow_flows(struct run *r)
 		r->slots *= 2;
 	r->slot = calloc(r->slots, sizeof(*r->slot));
 	if (r->flow == NULL || r->slot == NULL)
-		err(1, "%zu clusters and workers", r->room);
+		err(1, "cannot hold %zu clusters and workers", r->room);
 	for (size_t i = 0; i < r->flows; i++)
 		*find_slot(r, r->flow[i].key) = (uint32_t)i + 1;
 }
@@ -246,7 +246,8 @@ read_tables(struct run *r, const struct source_files *files)
 		times_table_read(&t, files->path[i], options->clusters,
 		    options->workers);
 	if (options->clusters->n > UINT16_MAX)
-		errx(1, "more than 65535 clusters: is that the right column?");
+		errx(1, "there are more than 65535 clusters; check that the "
+		    "column of the cluster is the right one");
 	r->rows = t.n;
 	r->has_sent = t.lost || r->rules->start == FROM_SENT;
 	times_table_sort(&t, false);

@@ -67,7 +67,7 @@ parse_sight(struct sights *s, int link, const struct pcapio_packet *p,
 	at = hashmap_get(&s->pairs, pair);
 	if (at == NULL && (at = hashmap_put(&s->pairs, pair,
 	    s->pair_count++)) == NULL)
-		err(1, "pairs of addresses");
+		err(1, "cannot hold the pairs of addresses");
 	*x = (struct sight){ .stamp_ns = p->stamp_ns, .pair = *at,
 	    .back = c > 0 };
 	return true;
@@ -96,11 +96,11 @@ read_sights(struct sights *s, const char *path)
 			s->room = s->room * 2 + 1024;
 			s->sight = realloc(s->sight, s->room * sizeof(x));
 			if (s->sight == NULL)
-				err(1, "%zu packets", s->room);
+				err(1, "cannot hold %zu packets", s->room);
 		}
 		if (s->n == UINT32_MAX || hashmap_put(&s->index, hash,
 		    (uint32_t)s->n) == NULL)
-			err(1, "%zu packets", s->n);
+			err(1, "cannot hold %zu packets", s->n);
 		s->sight[s->n++] = x;
 	}
 	pcapio_close_in(&in);
@@ -123,7 +123,8 @@ compare_sights(const struct sights *by, const struct sights *other)
 	struct spread *s = calloc(2 * (size_t)by->pair_count + 2, sizeof(*s));
 
 	if (s == NULL)
-		err(1, "%" PRIu32 " pairs of addresses", by->pair_count);
+		err(1, "cannot hold %" PRIu32 " pairs of addresses",
+		    by->pair_count);
 	for (size_t i = 0; i <= other->index.mask && other->n > 0; i++) {
 		const struct hashmap_cell *c = &other->index.cell[i];
 		const struct sight *x, *y;
@@ -193,19 +194,21 @@ clock_offset_estimate(const char *by, const char *other, bool quiet)
 	sights_free(&a);
 	sights_free(&b);
 	if (found.there == 0)
-		errx(1, "--estimate-offset: %s and %s have no packets in "
-		    "common that go both ways; give --offset", by, other);
+		errx(1, "--estimate-offset: %s and %s do not share packets in "
+		    "both directions; give --offset instead", by, other);
 	if (found.earlier_ns > found.later_ns)
-		errx(1, "--estimate-offset: %s and %s: packets one way came up "
-		    "to %.6g us before they were sent by any offset; do the "
-		    "clocks drift?", by, other, ((double)found.earlier_ns -
+		errx(1, "--estimate-offset: %s and %s: no offset fits, because "
+		    "some packets would arrive %.6g us before they were sent; "
+		    "the clocks may drift", by, other,
+		    ((double)found.earlier_ns -
 		    (double)found.later_ns) / 1e3);
 	apart = found.later_ns - found.earlier_ns;
 	offset = found.earlier_ns + apart / 2;
 	if (!quiet)
-		warnx("%s: offset %+.9g s to %s, by a smallest delay of %.6g "
-		    "us there and back (%" PRIu64 " and %" PRIu64 " packets); "
-		    "it is right to %.6g us", other, (double)offset / 1e9, by,
+		warnx("%s: offset %+.9g s to %s, from a smallest round trip "
+		    "time of %.6g us (%" PRIu64 " packets there, %" PRIu64 " "
+		    "back); it is accurate to %.6g us", other,
+		    (double)offset / 1e9, by,
 		    (double)apart / 2e3, found.there, found.back,
 		    (double)apart / 2e3);
 	return offset;

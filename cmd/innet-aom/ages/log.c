@@ -48,14 +48,16 @@ put_streams(FILE *f, const struct source *s)
 		many += t->too_many;
 	}
 	if (bytes + messages > 0)
-		fprintf(f, "; the capture lacks %" PRIu64 " bytes of streams",
+		fprintf(f, "; the capture lacks %" PRIu64 " bytes of TCP "
+		    "streams",
 		    bytes);
 	if (messages > 0)
 		fprintf(f, ", %" PRIu64 " whole messages", messages);
 	if (given_up > 0)
-		fprintf(f, "; streams given up %" PRIu64, given_up);
+		fprintf(f, "; gave up %" PRIu64 " streams", given_up);
 	if (many > 0)
-		fprintf(f, "; segments of too many streams %" PRIu64, many);
+		fprintf(f, "; left out %" PRIu64 " segments because there are "
+		    "too many streams", many);
 }
 
 /* Print how many frames were split, or used although they were cut. */
@@ -77,13 +79,14 @@ put_odd(FILE *f, const struct run *r)
 		}
 	}
 	if (frames > 0)
-		fprintf(f, "; %" PRIu64 " frame%s of %" PRIu64
-		    " datagrams split", frames, plural(frames), datagrams);
+		fprintf(f, "; %" PRIu64 " frame%s split into %" PRIu64 " "
+		    "datagrams", frames, plural(frames), datagrams);
 	if (several > 0)
-		fprintf(f, "; %" PRIu64 " datagram%s of %" PRIu64 " messages",
+		fprintf(f, "; %" PRIu64 " datagram%s with %" PRIu64 " messages",
 		    several, plural(several), messages);
 	if (cut > 0)
-		fprintf(f, "; %" PRIu64 " cut, known by header%s", cut,
+		fprintf(f, "; %" PRIu64 " cut short, recognised by their "
+		    "header%s", cut,
 		    plural(cut));
 }
 
@@ -103,8 +106,8 @@ put_losses(FILE *f, const struct rows *rows)
 		    plural((uint64_t)rows->packets_lost));
 	if (v[LOSS_PERCENT].known)
 		fprintf(f, "; loss %.2f %% counts %s", v[LOSS_PERCENT].real,
-		    v[DROPPED].known ? "dropped alone" :
-		    "dropped and superseded alike");
+		    v[DROPPED].known ? "only dropped updates" :
+		    "dropped and superseded updates");
 }
 
 void
@@ -145,11 +148,12 @@ log_summary(const struct ages_options *options, const struct run *r,
 	    line);
 	free(line);
 	if (more > 5 || more < -5)
-		warnx("ages end with %s; with --end %s the mean of all would "
-		    "be %.3g %% %s", options->rules.end == END_CLUSTER ?
+		warnx("ages end with %s; with --end %s the mean age of all "
+		    "clusters would be %.3g %% %s",
+		    options->rules.end == END_CLUSTER ?
 		    "the packets of their cluster" : "the captures",
 		    options->rules.end == END_CLUSTER ? "capture" : "cluster",
-		    more < 0 ? -more : more, more < 0 ? "less" : "more");
+		    more < 0 ? -more : more, more < 0 ? "lower" : "higher");
 }
 
 /* Ages that a trace has which was replayed as it stood say nothing. */
@@ -164,9 +168,10 @@ log_old_updates(const struct run *r, const char *name)
 		return;
 	if (r->has_sent && r->in_sent.first_ns < first)
 		first = r->in_sent.first_ns;
-	warnx("%s: %" PRIu64 " of %" PRIu64 " packets are of updates that are "
-	    "older than the capture, by up to %.6g s; were they replayed with "
-	    "--no-stamp, or do they count from another time?", name, r->older,
+	warnx("%s: %" PRIu64 " of %" PRIu64 " packets carry updates that are "
+	    "older than the capture, by up to %.6g s; they may have been "
+	    "replayed with --no-stamp, or their times may count from another "
+	    "epoch", name, r->older,
 	    packets, (double)(first - r->oldest_ns) / 1e9);
 }
 
@@ -191,9 +196,10 @@ log_ambiguous(const struct run *r, const char *name)
 	}
 	aom_sums(in_order, n, &a);
 	aom_sums(freshest, n, &b);
-	warnx("%s: %" PRIu64 " deliveries could be any of several sent alike; "
-	    "taken in order; the mean age is between %" PRIu64 " and %" PRIu64
-	    " ns", name, r->ambiguous, b.mean_ns, a.mean_ns);
+	warnx("%s: %" PRIu64 " deliveries match several updates with the same "
+	    "bytes and are matched in the order of sending; the mean age is "
+	    "between %" PRIu64 " and %" PRIu64 " ns", name, r->ambiguous,
+	    b.mean_ns, a.mean_ns);
 	free(in_order);
 	free(freshest);
 }
@@ -207,9 +213,9 @@ log_warnings(const struct run *r, const struct run_files *files,
 	const char *name = source_name(&files->received, room, sizeof(room));
 
 	if (lost->known && lost->whole < 0)
-		warnx("%s: more came than was sent; does it have packets at "
-		    "several hops or interfaces? --filter takes those of one, "
-		    "as 'dst port 46638'", name);
+		warnx("%s: more updates arrived than were sent; if the capture "
+		    "has each packet at several hops or interfaces, select one "
+		    "with --filter, for example 'dst port 46638'", name);
 	log_old_updates(r, name);
 	log_ambiguous(r, name);
 }
@@ -240,20 +246,20 @@ log_hints(const struct ages_options *options, const struct updates *in)
 	hints_print(&in->hints, f);
 	if (in->hints.unmarked > 0 && !options->has_format &&
 	    options->filter == NULL)
-		fprintf(f, "; %" PRIu64 " go to innet's port: if their DSCP "
-		    "was rewritten, --filter 'udp port %d' takes them",
+		fprintf(f, "; %" PRIu64 " go to innet's port; if their DSCP "
+		    "was rewritten, use --filter 'udp port %d'",
 		    in->hints.unmarked, UPDATE_PORT);
 	fclose(f);
 	warnx("%s: none of %" PRIu64 " packets is an update%s%s%s: %s",
 	    pcapio_name(in->in.path, false), in->in.packets,
-	    options->has_format ? " of the format "
+	    options->has_format ? " in the format "
 	    : options->bare	? " from a cluster of the table"
 				: "",
 	    options->has_format ? (options->format.name[0] == '\0' ? "given" :
 	    options->format.name)
 		: "",
 	    options->has_format || options->bare ? ""
-	    : options->filter != NULL		 ? " of the filter"
+	    : options->filter != NULL		 ? " that passes the filter"
 						 : " with innet's DSCP 11",
 	    line);
 	free(line);
@@ -268,8 +274,8 @@ log_unsound(const struct updates *in)
 	for (unsigned k = 1; k < SOUNDNESS_VERDICTS; k++)
 		if (in->ignored[k] > in->ignored[most])
 			most = k;
-	warnx("%s: none of %" PRIu64 " packet%s could be taken: %" PRIu64
-	    " %s", pcapio_name(in->in.path, false), in->in.packets,
+	warnx("%s: none of %" PRIu64 " packet%s is usable: %" PRIu64 " %s",
+	    pcapio_name(in->in.path, false), in->in.packets,
 	    plural(in->in.packets), in->ignored[most], soundness_name(most));
 }
 

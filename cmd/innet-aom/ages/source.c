@@ -14,7 +14,7 @@ move_stamp(const struct source_file *f, uint64_t t)
 	const __int128 v = (__int128)t + f->offset_ns;
 
 	if (v < 0)
-		errx(1, "%s: --offset moves a packet to before 1970",
+		errx(1, "%s: --offset moves a packet to a time before 1970",
 		    pcapio_name(f->up.in.path, false));
 	return v > INT64_MAX ? INT64_MAX : (uint64_t)v;
 }
@@ -27,7 +27,8 @@ set_update(const struct source_options *options, const struct format_found *in,
 	    names_get_number(options->clusters, &in->cluster);
 
 	if (cluster > UINT16_MAX)
-		errx(1, "more than 65536 clusters: is that the right field?");
+		errx(1, "there are more than 65536 clusters; check that the "
+		    "field of the cluster is the right one");
 	to->u = (struct update){ .kind = UPDATE_UPDATE,
 	    .cluster = (uint16_t)cluster,
 	    .worker = names_get_number(options->workers, &in->worker),
@@ -151,7 +152,8 @@ open_file(struct source *s, struct source_file *f, const char *path)
 	const char *name = pcapio_name(path, false);
 
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
-		errx(2, "standard input is a terminal; use -r FILE");
+		errx(2, "standard input is a terminal; give a capture with -r "
+		    "FILE");
 	if (updates_open(&f->up, path) == -1)
 		errx(1, "%s: %s", name, f->up.in.why);
 	pcapio_read_ahead(&f->up.in);
@@ -174,7 +176,7 @@ source_open(struct source *s, const struct source_options *options,
 	*s = (struct source){ .options = options, .n = f->n };
 	s->file = calloc(f->n, sizeof(*s->file));
 	if (s->file == NULL)
-		err(1, "%zu captures", f->n);
+		err(1, "cannot hold %zu captures", f->n);
 	for (size_t i = 0; i < f->n; i++) {
 		s->file[i].offset_ns = f->offset_ns[i];
 		open_file(s, &s->file[i], f->path[i]);

@@ -19,7 +19,8 @@ read_counter(const char *path, const cJSON *o, const char *name)
 		return 0;
 	if (!cJSON_IsNumber(n) || n->valuedouble < 0 ||
 	    n->valuedouble > 9007199254740992.0)
-		errx(1, "%s: '%s' has no number of constituents", path, name);
+		errx(1, "%s: the number of constituents in '%s' is missing or "
+		    "not valid", path, name);
 	return (uint64_t)n->valuedouble;
 }
 
@@ -56,7 +57,8 @@ switch_report_read(struct switch_report *r, const char *path)
 	totals = cJSON_GetObjectItemCaseSensitive(root, "totals");
 	clusters = cJSON_GetObjectItemCaseSensitive(root, "clusters");
 	if (!cJSON_IsObject(totals))
-		errx(1, "%s: not a report of innet-switch: no 'totals'", path);
+		errx(1, "%s: not a report of innet-switch: 'totals' is missing",
+		    path);
 	if (clusters != NULL && !cJSON_IsObject(clusters))
 		errx(1, "%s: 'clusters' is not an object", path);
 	r->total = read_losses(path, totals);
@@ -66,7 +68,8 @@ switch_report_read(struct switch_report *r, const char *path)
 		err(1, "%s", path);
 	cJSON_ArrayForEach(c, clusters) {
 		if (num_u64(c->string, 0, UINT16_MAX, &id) != NULL)
-			errx(1, "%s: '%s' is not a cluster", path, c->string);
+			errx(1, "%s: '%s' is not the number of a cluster", path,
+			    c->string);
 		r->cluster[r->n] = read_losses(path, c);
 		r->cluster[r->n++].cluster = (uint16_t)id;
 	}

@@ -13,6 +13,7 @@
 #include <csv.h>
 
 #include "common/base/file-open.h"
+#include "common/base/nearest.h"
 #include "common/base/num.h"
 #include "common/capture/pcapio.h"
 
@@ -66,7 +67,24 @@ set_error(struct reading *r, const char *fmt, ...)
 			*s = '?';
 }
 
-/* Which column the head `text` begins. */
+/* Write the column whose name is nearest to `text`, if any is, to hint. */
+static const char *
+hint_column(const char *text, char hint[NEAREST_TEXT])
+{
+	static const char *const times[] = {
+		"generated_ns", "generated_us", "generated_ms", "generated_s",
+		"received_ns", "received_us", "received_ms", "received_s"
+	};
+	struct nearest near = { 0 };
+
+	for (int k = 0; k < GENERATED; k++)
+		nearest_offer(&near, text, column_name[k]);
+	for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++)
+		nearest_offer(&near, text, times[k]);
+	return nearest_hint(&near, text, "", hint);
+}
+
+/* Find the column that the first line's cell `text` names, and its unit. */
 static void
 parse_head(struct reading *r, const char *text)
 {
@@ -76,9 +94,10 @@ parse_head(struct reading *r, const char *text)
 	};
 	enum column c = UNUSED;
 	uint64_t ns = 0;
+	char hint[NEAREST_TEXT];
 
 	if (r->cells == COLUMNS_MAX) {
-		set_error(r, "more than %d columns", COLUMNS_MAX);
+		set_error(r, "the table has more than %d columns", COLUMNS_MAX);
 		return;
 	}
 	for (int k = 0; k < KNOWN; k++) {
@@ -96,16 +115,17 @@ parse_head(struct reading *r, const char *text)
 		}
 	}
 	if (c == UNUSED && !r->quiet)
-		warnx("%s: column '%.40s' is not used", r->path, text);
+		warnx("%s: column '%.40s' is not used%s", r->path, text,
+		    hint_column(text, hint));
 	if (c != UNUSED && r->has[c])
-		set_error(r, "column '%.40s' a second time", text);
+		set_error(r, "column '%.40s' is given twice", text);
 	if (c != UNUSED)
 		r->has[c] = true;
 	r->column[r->cells] = c;
 	r->unit_ns[r->cells] = ns;
 }
 
-/* A time with decimals, exact; false if it is none that can be said. */
+/* Read a time with decimals exactly; return false if it is not valid. */
 static bool
 parse_time(const char *text, uint64_t unit_ns, uint64_t *ns)
 {
@@ -135,7 +155,8 @@ parse_whole(struct reading *r, const char *text, uint64_t lo, uint64_t hi,
 
 	if (strspn(text, "0123456789") != strlen(text) ||
 	    num_u64(text, lo, hi, &v) != NULL)
-		set_error(r, "%s '%.40s' is not %" PRIu64 " to %" PRIu64, what,
+		set_error(r, "%s '%.40s' is not a number from %" PRIu64 " to %"
+		    PRIu64, what,
 		    text, lo, hi);
 	return v;
 }
@@ -147,7 +168,7 @@ parse_name(struct reading *r, struct names *names, const char *text)
 
 	if (!format_name_text(text, &n)) {
 		set_error(r,
-		    "'%.40s' is no name: a number, an address, or up to "
+		    "'%.40s' is not a name; use a number, an address, or up to "
 		    "36 letters, digits and ._:@/+-",
 		    text);
 		return 0;
@@ -208,7 +229,8 @@ receive_cell(void *s, size_t len, void *data)
 	}
 	if (len >= sizeof(text) || memchr(s == NULL ? "" : s, '\0',
 	    len) != NULL) {
-		set_error(r, "cell %zu is longer than %d bytes or holds a zero",
+		set_error(r, "cell %zu is longer than %d bytes or contains a "
+		    "zero byte",
 		    r->cells + 1, CELL_MAX - 1);
 		return;
 	}
@@ -222,16 +244,16 @@ receive_cell(void *s, size_t len, void *data)
 	r->cells++;
 }
 
-/* The first line has been read. */
+/* Check that the first line names the columns that are needed. */
 static void
 check_heads(struct reading *r)
 {
 	r->columns = r->cells;
 	if (!r->has[GENERATED] || !r->has[RECEIVED])
-		set_error(r, "no column '%s': a table has cluster,worker,"
-		    "generated_ns,received_ns[,merged[,sequence]], times also "
-		    "in _us, _ms or _s", r->has[GENERATED] ? "received_ns" :
-		    "generated_ns");
+		set_error(r, "column '%s' is missing; a table has the columns "
+		    "cluster,worker,generated_ns,received_ns[,merged"
+		    "[,sequence]], and times may also end in _us, _ms or _s",
+		    r->has[GENERATED] ? "received_ns" : "generated_ns");
 }
 
 static void
@@ -243,7 +265,7 @@ add_row(struct reading *r)
 		t->room = t->room * 2 + 1024;
 		t->row = realloc(t->row, t->room * sizeof(*t->row));
 		if (t->row == NULL)
-			err(1, "%zu updates", t->room);
+			err(1, "cannot hold %zu updates", t->room);
 	}
 	t->row[t->n++] = r->row;
 	t->lost |= !r->row.came;
@@ -261,7 +283,8 @@ receive_row(int end, void *data)
 	if (!blank && r->columns == 0) {
 		check_heads(r);
 	} else if (!blank && r->cells != r->columns) {
-		set_error(r, "%zu cells, and %zu columns in the first line",
+		set_error(r, "this line has %zu cells, but the first line "
+		    "names %zu columns",
 		    r->cells, r->columns);
 	} else if (!blank) {
 		if (!r->has[CLUSTER])
@@ -302,7 +325,8 @@ times_table_parse(struct times_table *t, FILE *f, const char *path,
 	csv_fini(&csv, receive_cell, receive_row, r);
 	csv_free(&csv);
 	if (r->columns == 0)
-		set_error(r, "empty, not even a line of names");
+		set_error(r, "the table is empty; its first line must name the "
+		    "columns");
 	rc = r->failed ? -1 : 0;
 	free(r);
 	return rc;
@@ -317,7 +341,8 @@ times_table_read(struct times_table *t, const char *path,
 	FILE *f;
 
 	if (std && isatty(STDIN_FILENO))
-		errx(2, "standard input is a terminal; use -r FILE");
+		errx(2, "standard input is a terminal; give a table with -r "
+		    "FILE");
 	f = std ? stdin : file_open_stream(path, false);
 	if (f == NULL)
 		err(1, "%s", path);

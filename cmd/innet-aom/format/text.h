@@ -18,6 +18,7 @@
 
 #include "cmd/innet-aom/format/format.h"
 #include "common/base/json-reader.h"
+#include "common/base/nearest.h"
 
 /*
  * Return the format that every other one extends: opaque payloads that are
@@ -149,18 +150,19 @@ format_read_table(struct json_reader *r, const cJSON *o, struct format *f,
 	if (cJSON_IsString(o)) {
 		if (f->prefixes[0] != '\0' &&
 		    strcmp(f->prefixes, o->valuestring) != 0)
-			return json_reader_fail(r, "there is another file of "
-			    "prefixes");
+			return json_reader_fail(r, "only one field can name a "
+			    "file of prefixes");
 		if (strlen(o->valuestring) >= sizeof(f->prefixes))
-			return json_reader_fail(r, "the name is too long");
+			return json_reader_fail(r, "the name of the file is "
+			    "too long");
 		memcpy(f->prefixes, o->valuestring,
 		    strlen(o->valuestring) + 1);
 		to->prefixes = true;
 		return true;
 	}
 	if (!cJSON_IsObject(o) || n == 0 || n > FORMAT_TABLE_MAX)
-		return json_reader_fail(r, "is no file, nor an object of 1 to "
-		    "%d numbers", FORMAT_TABLE_MAX);
+		return json_reader_fail(r, "must be the name of a file or an "
+		    "object of 1 to %d numbers", FORMAT_TABLE_MAX);
 	to->entry = calloc((size_t)n, sizeof(*to->entry));
 	if (to->entry == NULL)
 		return json_reader_fail(r, "out of memory");
@@ -170,8 +172,8 @@ format_read_table(struct json_reader *r, const cJSON *o, struct format *f,
 		if (!cJSON_IsNumber(v) || v->valuedouble < 0 ||
 		    v->valuedouble > UINT32_MAX ||
 		    v->valuedouble != (double)(uint64_t)v->valuedouble)
-			return json_reader_fail(r, "'%s' has no number of 0 "
-			    "to 4294967295", v->string);
+			return json_reader_fail(r, "'%s' must be a number from "
+			    "0 to 4294967295", v->string);
 		if (strlen(v->string) >= sizeof(e->text))
 			return json_reader_fail(r, "'%.40s...' is too long",
 			    v->string);
@@ -199,7 +201,19 @@ format_set_type(struct format_field *f, uint64_t type)
 	    word[1] == '3' ? 4 : 8;
 }
 
-/* Is what was given for a field whole and of a kind that the role can have? */
+/* Write the one of `words` that is nearest to `word`, if any is, to hint. */
+static inline const char *
+format_hint(const char *word, const char *const *words,
+    char hint[NEAREST_TEXT])
+{
+	struct nearest near = { 0 };
+
+	for (; *words != NULL; words++)
+		nearest_offer(&near, word, *words);
+	return nearest_hint(&near, word, "", hint);
+}
+
+/* Check that the keys of a field are complete and allowed for its role. */
 static inline bool
 format_check_field(struct json_reader *r, const cJSON *o,
     enum format_role role, const struct format_field *f,
@@ -213,26 +227,30 @@ format_check_field(struct json_reader *r, const cJSON *o,
 	    (f->from == FORMAT_HEADER);
 
 	if (ways != 1)
-		return json_reader_fail(r, "needs one of 'value', 'at' and "
-		    "'field'");
+		return json_reader_fail(r, "must have exactly one of 'value', "
+		    "'at' and 'field'");
 	if (has_type != (f->from == FORMAT_AT))
-		return json_reader_fail(r, "'at' and 'type' go together");
+		return json_reader_fail(r, "'at' and 'type' must be given "
+		    "together");
 	if (f->from == FORMAT_HEADER && !names)
-		return json_reader_fail(r, "cannot be a field of the headers");
+		return json_reader_fail(r, "cannot be a field of the packet's "
+		    "headers");
 	if (f->real && role != FORMAT_GENERATED && role != FORMAT_REWARD)
-		return json_reader_fail(r, "is a whole number");
+		return json_reader_fail(r, "must have a type of whole numbers");
 	if (timed && role != FORMAT_GENERATED)
-		return json_reader_fail(r, "is no time");
+		return json_reader_fail(r, "cannot have 'unit' or 'epoch', "
+		    "which are only for generated");
 	if (role == FORMAT_GENERATED && f->from != FORMAT_AT)
-		return json_reader_fail(r, "is 'sent', or has 'at', 'type' "
-		    "and 'unit'");
+		return json_reader_fail(r, "must be 'sent', or have 'at', "
+		    "'type' and 'unit'");
 	if (role == FORMAT_SEQUENCE && f->from != FORMAT_AT)
-		return json_reader_fail(r, "has 'at' and 'type'");
+		return json_reader_fail(r, "must have 'at' and 'type'");
 	if (cJSON_GetObjectItemCaseSensitive(o, "table") && !names)
-		return json_reader_fail(r, "has no table");
+		return json_reader_fail(r, "cannot have 'table'");
 	if (cJSON_GetObjectItemCaseSensitive(o, "add") &&
 	    role != FORMAT_LENGTH)
-		return json_reader_fail(r, "is no length");
+		return json_reader_fail(r, "cannot have 'add', which is only "
+		    "for length");
 	return true;
 }
 
@@ -245,20 +263,21 @@ format_read_field(struct json_reader *r, const cJSON *o, struct format *to,
 	struct format_field *f = &to->field[role];
 	struct format_field_keys k = { 0 };
 	const cJSON *v;
-	char room[64];
+	char room[64], hint[NEAREST_TEXT];
 	uint64_t header;
 
 	*f = (struct format_field){ 0 };
 	if (role == FORMAT_GENERATED && cJSON_IsString(o)) {
 		if (strcmp(o->valuestring, "sent") != 0)
-			return json_reader_fail(r, "is an object, or 'sent'");
+			return json_reader_fail(r, "must be an object or "
+			    "'sent'");
 		f->from = FORMAT_SENT;
 		return true;
 	}
 	if (role == FORMAT_LENGTH && cJSON_IsNumber(o)) {
 		if (!(o->valuedouble >= 1 &&
 		    o->valuedouble <= FORMAT_MESSAGE_MAX))
-			return json_reader_fail(r, "is not 1 to %d",
+			return json_reader_fail(r, "must be 1 to %d",
 			    FORMAT_MESSAGE_MAX);
 		f->from = FORMAT_VALUE;
 		f->value = (uint64_t)o->valuedouble;
@@ -270,8 +289,10 @@ format_read_field(struct json_reader *r, const cJSON *o, struct format *to,
 	if (v != NULL) {
 		if (!cJSON_IsString(v) || json_reader_word(v->valuestring,
 		    format_header_words, &header, room, sizeof(room)) != NULL)
-			return json_reader_fail(r, "'field' is one of ip.src, "
-			    "ip.dst, port.src, port.dst, dscp, vlan, flow");
+			return json_reader_fail(r, "'field' must be one of "
+			    "ip.src, ip.dst, port.src, port.dst, dscp, vlan, "
+			    "flow%s", format_hint(cJSON_IsString(v) ?
+			    v->valuestring : "", format_header_words, hint));
 		f->from = FORMAT_HEADER;
 		f->header = (enum format_header)header;
 	} else if (k.at != UINT64_MAX) {
@@ -290,7 +311,7 @@ format_read_field(struct json_reader *r, const cJSON *o, struct format *to,
 	v = cJSON_GetObjectItemCaseSensitive(o, "add");
 	if (v != NULL && !(cJSON_IsNumber(v) && v->valuedouble >= 0 &&
 	    v->valuedouble <= FORMAT_MESSAGE_MAX))
-		return json_reader_fail(r, "'add' is not 0 to %d",
+		return json_reader_fail(r, "'add' must be 0 to %d",
 		    FORMAT_MESSAGE_MAX);
 	if (v != NULL)
 		f->value = (uint64_t)v->valuedouble;
@@ -314,7 +335,7 @@ format_read_match(struct json_reader *r, const cJSON *o, struct format *f)
 	f->match_from = (uint32_t)k.from;
 	f->match_to = k.to == UINT64_MAX ? UINT32_MAX : (uint32_t)k.to;
 	if (f->match_to <= f->match_from)
-		return json_reader_fail(r, "'to' is not behind 'from'");
+		return json_reader_fail(r, "'to' must be after 'from'");
 	return true;
 }
 
@@ -323,7 +344,7 @@ format_read_delimiter(struct json_reader *r, const cJSON *o, struct format *f)
 {
 	if (!cJSON_IsString(o) || o->valuestring[0] == '\0' ||
 	    strlen(o->valuestring) > FORMAT_DELIMITER_MAX)
-		return json_reader_fail(r, "is not 1 to %d bytes",
+		return json_reader_fail(r, "must be a string of 1 to %d bytes",
 		    FORMAT_DELIMITER_MAX);
 	memcpy(f->delimiter, o->valuestring, strlen(o->valuestring) + 1);
 	return true;
@@ -345,14 +366,14 @@ static inline bool
 format_check(struct json_reader *r, const struct format *f)
 {
 	if (f->delimiter[0] != '\0' && format_has(f, FORMAT_LENGTH))
-		return json_reader_fail(r, "'length' and 'delimiter' exclude "
-		    "each other");
+		return json_reader_fail(r, "give 'length' or 'delimiter', not "
+		    "both");
 	if (f->matches && format_has(f, FORMAT_SEQUENCE))
-		return json_reader_fail(r, "'match' and 'sequence' exclude "
-		    "each other");
+		return json_reader_fail(r, "give 'match' or 'sequence', not "
+		    "both");
 	if (f->matches && !format_needs_sent(f))
-		return json_reader_fail(r, "'match' goes with 'generated' of "
-		    "'sent'");
+		return json_reader_fail(r, "'match' needs a 'generated' that "
+		    "is 'sent'");
 	return true;
 }
 
@@ -437,20 +458,22 @@ static inline bool
 format_field_text(struct json_reader *r, const char *text, struct format *f)
 {
 	const char *eq = strchr(text, '=');
-	char name[32] = "";
+	char name[32] = "", hint[NEAREST_TEXT];
 	cJSON *o;
 	bool ok;
 	int role;
 
 	if (eq == NULL || (size_t)(eq - text) >= sizeof(name))
-		return json_reader_fail(r, "is not NAME=WHERE");
+		return json_reader_fail(r, "give NAME=WHERE, for example "
+		    "cluster=u16@0");
 	memcpy(name, text, (size_t)(eq - text));
 	for (role = 0; format_role_words[role] != NULL &&
 	    strcmp(name, format_role_words[role]) != 0; role++)
 		;
 	if (format_role_words[role] == NULL)
-		return json_reader_fail(r, "'%s' is none of cluster, worker, "
-		    "sequence, generated, merged, reward, length", name);
+		return json_reader_fail(r, "'%s' is not one of cluster, "
+		    "worker, sequence, generated, merged, reward, length%s",
+		    name, format_hint(name, format_role_words, hint));
 	json_reader_down(r, name, 0);
 	free(f->field[role].entry);
 	if (role == FORMAT_GENERATED && strcmp(eq + 1, "sent") == 0)

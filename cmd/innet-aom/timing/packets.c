@@ -216,8 +216,8 @@ packets_close(struct packets *s)
 		pcapio_warn_odd(&f->in);
 		split_warn(&f->split, pcapio_name(f->in.path, false));
 		if (f->backwards > 0)
-			warnx("%s: time goes backwards (%" PRIu64 " packets); "
-			    "taken for the time before it",
+			warnx("%s: time goes backwards at %" PRIu64 " packets; "
+			    "each gets the time of the packet before it",
 			    pcapio_name(f->in.path, false), f->backwards);
 		pcapio_close_in(&f->in);
 	}
@@ -262,7 +262,7 @@ packets_unrecognised(const struct packets *s, const char *what)
 			err(1, "hints");
 		hints_print(&file->hints, f);
 		fclose(f);
-		warnx("%s: none of %" PRIu64 " packets is of %s: %s",
+		warnx("%s: none of %" PRIu64 " packets belongs to %s: %s",
 		    pcapio_name(file->in.path, false), file->in.packets, what,
 		    line);
 		free(line);

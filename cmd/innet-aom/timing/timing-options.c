@@ -13,7 +13,7 @@ static void
 add_file(struct timing_options *options, const char *path)
 {
 	if (options->files == PACKETS_FILES_MAX)
-		errx(2, "-r: more than %d files", PACKETS_FILES_MAX);
+		errx(2, "-r: at most %d files can be given", PACKETS_FILES_MAX);
 	for (size_t i = 0; i < options->files; i++)
 		if (strcmp(options->path[i], path) == 0)
 			errx(2, "-r %s is given twice", path);
@@ -100,11 +100,11 @@ check_options(struct timing_options *options)
 	if (options->files == 0)
 		add_file(options, "-");
 	if (options->total && options->grouping == TIMING_BY_ITERATION)
-		errx(2, "--total has no row of single %s",
+		errx(2, "--total does not go with rows for single %s",
 		    options->program == TIMING_DLP ? "steps" : "iterations");
 	if (options->relative_from == options->relative_until &&
 	    options->until_ns < options->from_ns)
-		errx(2, "--until is before --from");
+		errx(2, "--until must not be before --from");
 	if (options->columns != NULL)
 		opt_check("columns", options->columns,
 		    figures_open(&s,

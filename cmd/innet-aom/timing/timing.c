@@ -147,8 +147,9 @@ log_summary(const struct timing *t)
 	if (bad > 0)
 		fprintf(f, ", %" PRIu64 " malformed", bad);
 	if (js->unplaced > 0)
-		fprintf(f, "; unplaced %" PRIu64 " (which end is the switch "
-		    "is not seen: --switch says it)", js->unplaced);
+		fprintf(f, "; unplaced %" PRIu64 " (the capture does not show "
+		    "which end is the switch; name it with --switch)",
+		    js->unplaced);
 	if (many > 0)
 		fprintf(f, "; too_many %" PRIu64, many);
 	if (no_room > 0)
@@ -170,9 +171,10 @@ log_warnings(struct timing *t)
 
 	for (uint32_t i = 0; (j = job_at(t, i)) != NULL; i++)
 		if (j->asks_rounds && j->mode == JOB_MODE_UNKNOWN)
-			warnx("job %d of %s was not seen to begin, and was "
-			    "taken to be in step; its Probes ask for rounds, "
-			    "as with --async", (int)j->number,
+			warnx("the capture does not show the start of job %d "
+			    "of %s, so it counts as synchronous; its Probes "
+			    "ask for rounds, so --async may be right",
+			    (int)j->number,
 			    addr_print(&j->at, name));
 }
 
