@@ -161,7 +161,8 @@ read_whole_file(struct snapshot *s, const char *path)
 
 	if (fd != -1 && fstat(fd, &st) == 0) {
 		if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
-			warnx("%s: not a regular file", path);
+			warnx("%s: not a regular file, so it cannot be a "
+			    "checkpoint", path);
 			close(fd);
 			return -1;
 		}
@@ -183,15 +184,15 @@ next_message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
 	const uint8_t *head = s->bytes + s->at;
 	const size_t left = s->len - s->at;
 
-	*why = "file ends too early";
+	*why = "the file ends too early";
 	if (left < STREAM_HEADER_BYTES)
 		return NULL;
 	*why = stream_get(head, h);
 	if (*why == NULL && h->kind != kind)
-		*why = "not a checkpoint";
+		*why = "this is not a checkpoint";
 	if (*why == NULL &&
 	    left - STREAM_HEADER_BYTES < stream_body_bytes(h))
-		*why = "file ends too early";
+		*why = "the file ends too early";
 	if (*why != NULL)
 		return NULL;
 	s->at += STREAM_HEADER_BYTES + stream_body_bytes(h);
@@ -216,7 +217,8 @@ is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
 	if (why != NULL)
 		warnx("%s: %s", path, why);
 	else if (env != l->kind || algo != l->algo)
-		warnx("%s: it is of %s on %s, not of %s on %s", path,
+		warnx("%s: the checkpoint is of %s on %s, not of %s on %s; "
+		    "give the same --algo and --env", path,
 		    algo->name, env->name, l->algo->name, l->kind->name);
 	else
 		return true;
@@ -238,28 +240,32 @@ restore_state(struct checkpoint *c, struct snapshot *s)
 	if (w == NULL)
 		return why;
 	if (s->at == s->len)
-		return "a policy alone, not saved with --save-every";
+		return "this is a saved policy, not a checkpoint of "
+		    "--save-every";
 	if (s->len - s->at < CRC_BYTES)
-		return "file ends too early";
+		return "the file ends too early";
 	s->len -= CRC_BYTES;
 	memcpy(&crc, s->bytes + s->len, CRC_BYTES);
 	if (crc != crc32c(0, s->bytes, s->len))
-		return "damaged or cut, its checksum is wrong";
+		return "the file is damaged or cut short: its checksum is "
+		    "wrong";
 	snapshot_part(s, found, MARK_BYTES);
 	snapshot_part(s, &same, sizeof(same));
 	if (s->bad || memcmp(found, mark, MARK_BYTES) != 0)
-		return "a checkpoint of another version";
+		return "this is a checkpoint of another version";
 	if (same.envs != want.envs)
-		return "it has another number of --envs";
+		return "the checkpoint has another number of --envs";
 	if (same.rule != want.rule)
-		return "it has another --optimizer";
+		return "the checkpoint has another --optimizer";
 	if (same.params != want.params || h.elements != want.params)
-		return "it has another number of weights; see --hidden";
+		return "the checkpoint has another number of weights; give the "
+		    "same --hidden";
 	memcpy(c->l->w, w, want.params * sizeof(*c->l->w));
 	name_parts(c, s);
 	if (c->iteration != NULL)
 		*c->iteration = h.iteration;
-	return snapshot_whole(s) ? NULL : "a checkpoint of another version";
+	return snapshot_whole(s) ? NULL : "this is a checkpoint of another "
+	    "version";
 }
 
 int

@@ -223,13 +223,13 @@ check_remote(struct conf *cf)
 	if (rm->role == ROLE_WORKER)
 		return;
 	if (rm->servers == 0)
-		errx(2, "--role needs --replay-memory or --redis, where "
-		    "experiences are");
+		errx(2, "--role needs --replay-memory or --redis, the server "
+		    "that stores the experiences");
 	if (cf->algo->prioritize == NULL)
-		errx(2, "--role is for dqn and ddpg, not for %s",
+		errx(2, "--role is only for dqn and ddpg, not for %s",
 		    cf->algo->name);
 	if (cf->hyper.batch * rm->batches > SHARDS_DRAW_MAX)
-		errx(2, "--batch, times --batches, is %d at most with --role",
+		errx(2, "--batch times --batches can be at most %d with --role",
 		    SHARDS_DRAW_MAX);
 	if (cf->alone || cf->eval != NULL || cf->deltas ||
 	    cf->interval_ns != 0 || cf->compute_ns != 0)
@@ -237,10 +237,11 @@ check_remote(struct conf *cf)
 		    "--interval or --compute");
 	if (rm->role == ROLE_ACTOR && (cf->solve || cf->save != NULL ||
 	    cf->load != NULL || rm->clear))
-		errx(2, "--solve, --save, --load and --clear are for the "
-		    "learner");
+		errx(2, "--solve, --save, --load and --clear are only for "
+		    "--role learner");
 	if (rm->redis && (rm->lo > 0 || rm->hi > 0))
-		errx(2, "--ratio needs --replay-memory: a list has no limits");
+		errx(2, "--ratio needs --replay-memory; the list of --redis "
+		    "has no such limits");
 	if (rm->batches > 1 && (rm->redis || rm->role == ROLE_ACTOR))
 		errx(2, "--batches needs --replay-memory and --role learner");
 }
@@ -250,7 +251,7 @@ static void
 check_checkpoints(const struct conf *cf)
 {
 	if (cf->save_every != 0 && cf->save == NULL)
-		errx(2, "--save-every goes with --save");
+		errx(2, "--save-every needs --save");
 	if (cf->save_every == 0 && cf->load == NULL)
 		return;
 	if (cf->eval != NULL)
@@ -258,12 +259,12 @@ check_checkpoints(const struct conf *cf)
 	if (cf->remote.role == ROLE_LEARNER)
 		return;
 	if (cf->algo->prioritize != NULL)
-		errx(2, "--save-every and --load are for a2c and ppo, not for "
-		    "%s, which would have to keep all it remembers; as "
-		    "--role learner it can", cf->algo->name);
+		errx(2, "--save-every and --load do not go with %s alone, "
+		    "which would have to save all its experiences; use --role "
+		    "learner, or --algo a2c or ppo", cf->algo->name);
 	if (cf->env->opaque)
-		errx(2, "--save-every and --load are not for %s: Box2D keeps "
-		    "its state to itself", cf->env->name);
+		errx(2, "--save-every and --load do not go with %s, because "
+		    "Box2D cannot save its state", cf->env->name);
 }
 
 /* Choose defaults and exit with status 2 if options contradict each other. */
@@ -286,25 +287,25 @@ check_conf(struct conf *cf, const struct hyperparameter_options *g)
 	    (hyperparameter_options_given(g, O_ALPHA) ||
 		hyperparameter_options_given(g, O_BETA) ||
 		hyperparameter_options_given(g, O_ANNEAL)))
-		errx(2, "--alpha, --beta and --anneal are for --replay per");
+		errx(2, "--alpha, --beta and --anneal need --replay per");
 	if (strcmp(cf->algo->name, "ddpg") == 0 && cf->hyper.lagged == 0 &&
 	    ((!cf->alone && !cf->deltas && cf->remote.role == ROLE_WORKER) ||
 	    cf->hyper.norm != 0))
 		errx(2, "--lagged-critic no needs --norm 0 and the agent's own "
-		    "optimizer: --alone, --send deltas or --role learner");
+		    "optimizer; give --alone, --send deltas or --role learner");
 	if (hyperparameter_options_given(g, O_TARGET) && cf->hyper.tau != 0)
-		errx(2, "--target needs --tau 0: with %g the target net moves "
-		    "at every gradient", cf->hyper.tau);
+		errx(2, "--target needs --tau 0; with --tau %g the target "
+		    "network moves at every gradient", cf->hyper.tau);
 	if (cf->algo->check != NULL)
 		cf->algo->check(&cf->hyper);
 	if (cf->eval != NULL && (cf->alone || cf->save != NULL ||
 	    cf->report != NULL || cf->log != NULL || cf->solve ||
 	    cf->steps != 0))
-		errx(2, "--eval plays; it does not go with --alone, --save, "
-		    "--report, --log, --solve or --steps");
+		errx(2, "--eval only plays and does not go with --alone, "
+		    "--save, --report, --log, --solve or --steps");
 	if (cf->alone && (cf->deltas || cf->elements != 0))
-		errx(2, "--send and --vector are for a gradient stream, not "
-		    "for --alone");
+		errx(2, "--send and --vector need a gradient stream and do not "
+		    "go with --alone");
 	check_remote(cf);
 	check_checkpoints(cf);
 	if (cf->alone && !cf->solve && cf->steps == 0 && cf->episodes == 0) {
@@ -312,8 +313,8 @@ check_conf(struct conf *cf, const struct hyperparameter_options *g)
 		cf->steps = 1000000;
 	}
 	if (cf->solve && cf->env->solved == INFINITY)
-		errx(2, "nobody has said when %s is solved; give --steps or "
-		    "--episodes", cf->env->name);
+		errx(2, "--solve: no reward is defined at which %s is solved; "
+		    "give --steps or --episodes", cf->env->name);
 }
 
 /* Check that no file is written over another one. */
@@ -342,7 +343,7 @@ static void
 parse_actor(struct remote *rm)
 {
 	char *slash = strchr(optarg, '/');
-	const char *why = "not I/N, as 0/8";
+	const char *why = "give I/N, for example 0/8";
 
 	if (slash != NULL) {
 		*slash = '\0';
@@ -371,7 +372,7 @@ parse_ratio(struct remote *rm)
 			why = num_real(colon + 1, 0, 1e6, &rm->hi);
 	}
 	if (why == NULL && rm->hi != 0 && rm->hi < rm->lo)
-		why = "the second is below the first";
+		why = "the second number is below the first";
 	opt_check("ratio", optarg, why);
 }
 
@@ -386,10 +387,10 @@ parse_servers(struct remote *rm)
 		if (comma != NULL)
 			*comma = '\0';
 		if (*at == '\0')
-			errx(2, "--replay-memory: no address, where one should "
-			    "be");
+			errx(2, "--replay-memory: an address is missing");
 		if (rm->servers == SHARDS_MAX)
-			errx(2, "--replay-memory: more than %d servers",
+			errx(2, "--replay-memory: at most %d servers can be "
+			    "given",
 			    SHARDS_MAX);
 		rm->at[rm->servers++] = at;
 		at = comma + 1;
@@ -410,7 +411,8 @@ parse_remote_option(int ch, struct remote *rm)
 	case O_MEMORY:
 	case O_REDIS:
 		if (rm->servers != 0)
-			errx(2, "--replay-memory or --redis, and once");
+			errx(2, "give either --replay-memory or --redis, and "
+			    "only once");
 		rm->redis = ch == O_REDIS;
 		parse_servers(rm);
 		return true;

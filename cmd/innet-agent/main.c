@@ -48,6 +48,8 @@ run_training(const struct conf *cf, struct learner *l, struct report *rep,
 	if (rc == OPTIMIZER_CONTINUE)
 		rc = learner_run(l, report_progress, rep);
 	l->tally->update_ns = optimizer->ns;
+	if (rc == OPTIMIZER_FAILED)	/* the reason stays the last line */
+		rep->quiet = true;
 	report_end(rep);
 	if (cf->report != NULL && report_write(rep, cf->report, l) == -1)
 		rep->bad = true;
@@ -123,8 +125,9 @@ train_agent(const struct conf *cf)
 		rc = 1;
 	if (rc == 0 && cf->solve && cf->alone && !got &&
 	    !tally_is_solved(&tally)) {
-		warnx("not solved: mean reward of the last %d episodes %.1f, "
-		    "%g wanted", TALLY_LAST, tally_mean(&tally, TALLY_LAST),
+		warnx("not solved: the mean reward of the last %d episodes is "
+		    "%.1f, but %g is needed", TALLY_LAST, tally_mean(&tally,
+		    TALLY_LAST),
 		    tally.solved);
 		rc = 1;
 	}
@@ -157,6 +160,6 @@ main(int argc, char *argv[])
 	}
 	if (!cf.alone && isatty(STDOUT_FILENO))
 		errx(2, "standard output is a terminal; give --alone, or run "
-		    "under innet-worker");
+		    "innet-agent under innet-worker");
 	return train_agent(&cf);
 }

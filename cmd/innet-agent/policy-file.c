@@ -121,8 +121,8 @@ parse_hello(const uint8_t *text, size_t len, struct policy_head *head)
 	cJSON *hello = cJSON_ParseWithLength((const char *)text, len);
 	const int env = find_name(hello, "env", env_names());
 	const int algo = find_name(hello, "algo", algo_names());
-	const char *why = env == -1 ? "names no known environment" :
-	    algo == -1 ? "names no known algorithm" :
+	const char *why = env == -1 ? "the environment in it is unknown" :
+	    algo == -1 ? "the algorithm in it is unknown" :
 	    algo_unfit(algo_all[algo], env_kinds[env]);
 
 	if (why == NULL) {
@@ -161,12 +161,14 @@ open_learner(struct learner *l, const struct policy_head *head,
     const uint8_t *weights, size_t n, uint64_t seed, struct tally *t)
 {
 	if (n < head->hyper.hidden * head->hyper.hidden)
-		return "wrong number of weights";
+		return "the number of weights does not fit the environment and "
+		    "--hidden";
 	if (!vec_finite(weights, n))
-		return "a weight is not finite";
+		return "a weight in it is not finite";
 	learner_open(l, head->env, head->algo, &head->hyper, seed, NULL, t);
 	if (n != l->params)
-		return "wrong number of weights";
+		return "the number of weights does not fit the environment and "
+		    "--hidden";
 	memcpy(l->w, weights, n * sizeof(*l->w));
 	return NULL;
 }
@@ -184,7 +186,7 @@ read_message(struct stream_in *in, int fd, struct stream_head *h,
 	while ((got = stream_in_next(in, h, body, &missing, &why)) == 0) {
 		n = stream_in_fill(in, fd, missing);
 		if (n == 0)
-			return "file ends too early";
+			return "the file ends too early";
 		if (n == -1 && errno != EINTR)
 			return strerror(errno);
 	}
@@ -202,13 +204,13 @@ read_policy(struct stream_in *in, int fd, uint64_t seed, struct tally *t,
 	const char *why = read_message(in, fd, &h, &body);
 
 	if (why == NULL && h.kind != STREAM_HELLO)
-		return "not a policy";
+		return "this is not a saved policy";
 	if (why == NULL)
 		why = parse_hello(body, h.elements, &head);
 	if (why == NULL)
 		why = read_message(in, fd, &h, &body);
 	if (why == NULL && h.kind != STREAM_WEIGHTS)
-		return "not a policy";
+		return "this is not a saved policy";
 	return why != NULL ? why :
 	    open_learner(l, &head, body, h.elements, seed, t);
 }

@@ -39,7 +39,7 @@ await_fd(const struct child *c, int fd, short events, uint64_t deadline_ns,
 	case WAIT_DUE:
 		break;
 	}
-	warnx("standard %s: %s gradient %" PRIu64 " within %g s",
+	warnx("standard %s: the worker %s gradient %" PRIu64 " within %g s",
 	    fd == c->in ? "input" : "output", what, c->sent,
 	    (double)c->timeout_ns * 1e-9);
 	return OPTIMIZER_FAILED;
@@ -59,7 +59,7 @@ write_all(const struct child *c, const void *bytes, size_t n)
 	while (n > 0) {
 		ssize_t done;
 
-		rc = await_fd(c, c->out, POLLOUT, deadline_ns, "nobody took");
+		rc = await_fd(c, c->out, POLLOUT, deadline_ns, "did not read");
 		if (rc != OPTIMIZER_CONTINUE)
 			return rc;
 		done = write(c->out, p, n < PIPE_BUF ? n : PIPE_BUF);
@@ -104,15 +104,17 @@ receive_message(struct child *c, struct stream_head *h, const uint8_t **body)
 
 	while ((got = stream_in_next(&c->stream, h, body, &missing, &why)) ==
 	    0) {
-		rc = await_fd(c, c->in, POLLIN, deadline_ns, "no result for");
+		rc = await_fd(c, c->in, POLLIN, deadline_ns, "sent no result "
+		    "for");
 		if (rc != OPTIMIZER_CONTINUE)
 			return rc;
 		n = stream_in_fill(&c->stream, c->in, missing);
 		if (n == 0 && c->stream.have == c->stream.used)
 			return OPTIMIZER_END;
 		if (n == 0) {
-			warnx("standard input: byte %" PRIu64 ": ends in the "
-			    "middle of a message", c->stream.offset);
+			warnx("standard input: byte %" PRIu64 ": the stream "
+			    "ends in the middle of a message",
+			    c->stream.offset);
 			return OPTIMIZER_FAILED;
 		}
 		if (n == -1 && errno != EINTR && errno != EAGAIN) {
@@ -131,15 +133,15 @@ static const char *
 check_result(const struct child *c, const struct stream_head *h, const float *v)
 {
 	if (h->elements != 0 && h->elements != c->elements)
-		return "result of another length than the gradient";
+		return "the result has another length than the gradient";
 	if (h->elements != 0 && (h->flags & STREAM_MODEL) == 0 &&
 	    h->contributions == 0)
-		return "sum of no contributions";
+		return "the sum has no contributions";
 	for (size_t i = 0; i < h->elements; i++) {
 		if (!isfinite(v[i]))
-			return "result is not finite: is the learning rate "
-			    "too high (--lr), or do the others start from "
-			    "other weights (--init-seed)?";
+			return "the result is not finite; lower "
+			    "--learning-rate, or check that all agents have "
+			    "the same --init-seed";
 	}
 	return NULL;
 }
@@ -231,8 +233,8 @@ receive_state(struct child *c, const struct stream_head *h, const uint8_t *body,
 		c->iteration = h->iteration;
 		snapshot_free(&s);
 	} else {
-		warnx("standard input: a state of another agent, or of "
-		    "another --optimizer or --hidden");
+		warnx("standard input: the state is of another agent; give all "
+		    "agents the same --env, --algo, --optimizer and --hidden");
 	}
 	snapshot_free(&own);
 	return good ? OPTIMIZER_CONTINUE : OPTIMIZER_FAILED;
@@ -282,7 +284,7 @@ receive_results(struct child *c, float *w)
 				return rc;
 			continue;
 		}
-		why = h.kind != STREAM_RESULT ? "not a result" :
+		why = h.kind != STREAM_RESULT ? "this message is not a result" :
 		    check_result(c, &h, (const float *)(const void *)body);
 		if (why != NULL) {
 			warnx("standard input: byte %" PRIu64 ": %s", offset,

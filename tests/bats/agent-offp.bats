@@ -78,15 +78,15 @@ same() {
 
 @test "an environment or option that an algorithm cannot use is misuse" {
 	run -2 innet-agent --alone --algo dqn --env pendulum
-	[ "$output" = "innet-agent: dqn cannot learn pendulum: its actions are continuous" ]
+	[ "$output" = "innet-agent: dqn cannot learn pendulum: the environment's actions are continuous; use --algo a2c, ppo or ddpg" ]
 	run -2 innet-agent --alone --algo ddpg --env cartpole
-	[ "$output" = "innet-agent: ddpg cannot learn cartpole: its actions are discrete" ]
+	[ "$output" = "innet-agent: ddpg cannot learn cartpole: the environment's actions are discrete; use --algo a2c, ppo or dqn" ]
 	run -2 innet-agent --alone --algo ddpg --env pendulum --dueling yes
-	[[ $output == *"--dueling is not for ddpg"* ]]
+	[[ $output == *"--dueling does not go with --algo ddpg"* ]]
 	run -2 innet-agent --alone --algo dqn --envs 2
 	[[ $output == *"--envs is not for dqn"* ]]
 	run -2 innet-agent --alone --algo dqn --target 50
-	[ "$output" = "innet-agent: --target needs --tau 0: with 0.03 the target net moves at every gradient" ]
+	[ "$output" = "innet-agent: --target needs --tau 0; with --tau 0.03 the target network moves at every gradient" ]
 	alone --algo dqn --target 50 --tau 0 --steps 2k
 	run -2 innet-agent --alone --algo dqn --n-step 0
 	[[ $output == *"invalid n-step '0'"* ]]

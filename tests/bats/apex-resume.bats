@@ -75,9 +75,9 @@ gradients() {
 	learner --algo dqn --gradients 1 --learning-rate 1e-30 --seed 9 --save two
 	cmp one two
 	run -1 learner -q --algo dqn --hidden 32
-	[[ $output == "innet-agent: $memory: innet:params: of another length than this agent's; --clear removes them" ]]
+	[[ $output == "innet-agent: $memory: innet:params: parameters of another length than this agent's; give --clear to remove them" ]]
 	run -1 learner -q --algo dqn --clear --give-up 3s
-	[ "$output" = "innet-agent: $memory: nothing to learn from for 3 s: 0 experiences of 1000" ]
+	[ "$output" = "innet-agent: $memory: no experiences to learn from for 3 s: the memory has 0 experiences and needs 1000" ]
 	[ "$(cli LLEN innet:rewards)" = 0 ]
 }
 
@@ -93,7 +93,7 @@ gradients() {
 @test "a table that draws otherwise, or is not what was asked for, is refused" {
 	local how is or load other
 	table
-	other="innet-agent: $memory: innet:replay: its"
+	other="innet-agent: $memory: innet:replay: the"
 	for how in uniform per; do
 		actors 1 --algo dqn
 		learner -q --algo dqn --replay $how --clear --gradients 1
@@ -105,30 +105,30 @@ gradients() {
 		for load in '' '--load uniform'; do
 			run -1 learner -q --algo dqn --replay $how $load \
 				--gradients 1 </dev/null
-			[ "$output" = "$other $is: --clear removes it, $or" ]
+			[ "$output" = "$other $is; give --clear to remove the table, or $or" ]
 		done
 	done <<-'END'
-	uniform|selector is per, not uniform|--replay per uses it
-	per --buffer 600|capacity is 50000, not 600|without --buffer it is used
-	per --alpha 0.5|alpha is 0.4, not 0.5|without --alpha it is used
+	uniform|selector of the table is per, not uniform|--replay per to use it
+	per --buffer 600|capacity of the table is 50000, not 600|leave out --buffer to use it
+	per --alpha 0.5|alpha of the table is 0.4, not 0.5|leave out --alpha to use it
 	END
 	learner -q --algo dqn --replay per --buffer 50000 --alpha 0.4 \
 		--load per --gradients 2
 	cli PER.DROP innet:replay
 	cli PER.CREATE innet:replay capacity 9 alpha 1 selector fifo
 	run -1 learner -q --algo dqn
-	is='selector is fifo, not uniform'
-	[ "$output" = "$other $is: --clear removes it" ]
+	is='selector of the table is fifo, not uniform'
+	[ "$output" = "$other $is; give --clear to remove the table" ]
 	[ "$(cli EXISTS innet:end)" = 1 ]	# nothing has begun
 }
 
 @test "options that exclude each other are misuse" {
 	run -2 innet-agent --role actor --replay-memory x --load y
-	[[ $output == *"--solve, --save, --load and --clear are for the learner" ]]
+	[[ $output == *"--solve, --save, --load and --clear are only for --role learner" ]]
 	run -2 innet-agent --alone --algo dqn --clear
 	[ "$output" = "innet-agent: --clear needs --role learner" ]
 	table
 	innet-agent -q --alone --algo a2c --steps 5k --save ck --save-every 1
 	run -1 learner -q --algo dqn --load ck
-	[ "$output" = "innet-agent: ck: it is of a2c on cartpole, not of dqn on cartpole" ]
+	[ "$output" = "innet-agent: ck: the checkpoint is of a2c on cartpole, not of dqn on cartpole; give the same --algo and --env" ]
 }

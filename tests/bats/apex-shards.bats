@@ -145,9 +145,9 @@ updated() { [ "$(of "$1" updated)" -gt 0 ]; }
 
 @test "an invalid list of servers is misuse" {
 	run -2 innet-agent --role learner --replay-memory a,,b
-	[ "$output" = "innet-agent: --replay-memory: no address, where one should be" ]
+	[ "$output" = "innet-agent: --replay-memory: an address is missing" ]
 	run -2 innet-agent --role learner --replay-memory "$(seq -s, 65)"
-	[ "$output" = "innet-agent: --replay-memory: more than 64 servers" ]
+	[ "$output" = "innet-agent: --replay-memory: at most 64 servers can be given" ]
 	run -1 innet-agent -q --role actor --replay-memory :1,nonsense:x --give-up 100ms
 	[[ $output == "innet-agent: "*:1:* ]]
 }

@@ -67,12 +67,12 @@ load apex
 	kill -TERM $lrn
 	wait $lrn
 	ended
-	grep -x "innet-agent: $memory: 16777216 bytes allowed have room for [0-9]* experiences, not 50000: so many are kept" l.err
+	grep -x "innet-agent: $memory: the server's limit of 16777216 bytes has room for [0-9]* experiences, not 50000; the table keeps as many as fit" l.err
 	[ "$(wc -l <l.err)" -eq 1 ]
 	learner -q --algo dqn --experience 8000 --buffer 50000 --gradients 1 2>again.err
 	cmp l.err again.err
 	run -1 learner -q --clear --algo dqn --experience 8000 --warmup 4000
-	[[ $output == "innet-agent: $memory: 16777216 bytes allowed have room for "*" experiences, 4000 are needed to begin: see --warmup" ]]
+	[[ $output == "innet-agent: $memory: the server's limit of 16777216 bytes has room for "*" experiences, but training needs 4000 to start; lower --warmup or raise the server's --memory" ]]
 }
 evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1 }')" -ge "$1" ]; }
 
@@ -130,7 +130,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 @test "an actor without a learner says so, and ends" {
 	table
 	run -1 innet-agent -q --role actor $at --algo dqn --give-up 200ms
-	[ "$output" = "innet-agent: $memory: no learner has begun within 0.2 s" ]
+	[ "$output" = "innet-agent: $memory: no learner has started within 0.2 s; start innet-agent --role learner with the same servers" ]
 }
 
 @test "an actor whose learner was killed ends as well" {
@@ -143,13 +143,13 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	rc=0
 	wait $works || rc=$?
 	[ $rc -eq 1 ]
-	[ "$(cat a0.err)" = "innet-agent: $memory: no new parameters for 0.5 s: the learner is gone" ]
+	[ "$(cat a0.err)" = "innet-agent: $memory: no new parameters for 0.5 s; the learner has ended or is not reachable" ]
 }
 
 @test "without actors a learner says what it waits for" {
 	table
 	run -1 learner -q --algo dqn --give-up 200ms
-	[ "$output" = "innet-agent: $memory: nothing to learn from for 0.2 s: 0 experiences of 1000" ]
+	[ "$output" = "innet-agent: $memory: no experiences to learn from for 0.2 s: the memory has 0 experiences and needs 1000" ]
 }
 
 @test "actors and learner name a server that does not answer or that disappears, and end" {
@@ -175,7 +175,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	kill -STOP "$memory_pid"
 	run -1 innet-agent -q --role actor $at --algo dqn --give-up 200ms
 	kill -9 "$memory_pid"
-	[ "$output" = "innet-agent: $memory: waiting for PING: nothing for 0.2 s" ]
+	[ "$output" = "innet-agent: $memory: waiting for PING: no progress for 0.2 s" ]
 }
 
 # class_of PID NAME: it comes to be of that scheduler's class within 10 s
@@ -211,7 +211,7 @@ class_of() {
 	[ "$(ulimit -r)" = 0 ] || skip 'anyone may be of class fifo'
 	table
 	run -1 $drop innet-agent -q --role actor $at --algo dqn --realtime
-	[ "$output" = "innet-agent: --realtime: class fifo (CAP_SYS_NICE or RLIMIT_RTPRIO): Operation not permitted" ]
+	[ "$output" = "innet-agent: --realtime: cannot get a real-time priority, which needs CAP_SYS_NICE or RLIMIT_RTPRIO: Operation not permitted" ]
 }
 
 # learns: wait, 10 s at most, until a learner has set its parameters five times
@@ -236,7 +236,7 @@ learns() {
 		learns
 		since=$SECONDS
 		cli CONFIG SET maxmemory 1mb
-		said 2 "^innet-agent: ${at#* }: innet:params not taken, to be tried again: OOM "
+		said 2 "^innet-agent: ${at#* }: the server did not take innet:params; trying again: OOM "
 		[ "$(wc -l <l.err)" -le $((SECONDS - since + 2)) ]
 		cli CONFIG SET maxmemory 1gb
 		kill -TERM $lrn
@@ -253,7 +253,7 @@ learns() {
 	cli -x SET filler <filler
 	innet-agent -q --role learner $at --algo dqn --buffer 2000 --warmup 20 --gradients 20 2>l.err 3>&- &
 	lrn=$! pids="$pids $!"
-	said 1 "innet:params not taken, to be tried again: OOM"
+	said 1 "the server did not take innet:params; trying again: OOM"
 	cli DEL filler
 	actors 1 --algo dqn
 	wait $lrn
@@ -263,7 +263,7 @@ learns() {
 	cli -x SET filler <filler
 	run -1 innet-agent -q --role learner $at --algo dqn --give-up 900ms
 	[ "${#lines[@]}" -eq 2 ]
-	[[ ${lines[1]} == "innet-agent: $memory: innet:params not taken within 0.9 s: OOM command not allowed "* ]]
+	[[ ${lines[1]} == "innet-agent: $memory: the server did not take innet:params within 0.9 s: OOM command not allowed "* ]]
 }
 
 # hostile BEGIN MORE: a server, at $at, that answers PING, and whatever comes then
@@ -305,11 +305,11 @@ hostile() {
 		run -1 timeout 60 innet-agent -q --role $who ${clear[$who]} $at --algo dqn --give-up 1s
 		[ "$output" = "innet-agent: ${at#* }: waiting for $why" ]
 	done <<-END
-	actor *2\r\n:7\r\n\$$size\r\n x innet:params: not all of it in 1 s
-	actor *2\r\n:7\r\n\$536870912\r\n xx innet:params: a reply of 536870934 bytes at least; it may have $((size + most))
-	learner : 1 DEL: not all of it in 1 s
-	learner *2147483647\r\n :1\r\n DEL: a reply of 6442450954 bytes at least; it may have $((size + most))
-	learner :0\r\n*20000000\r\n: 1 PER.DROP: not all of it in 1 s
+	actor *2\r\n:7\r\n\$$size\r\n x innet:params: still incomplete after 1 s
+	actor *2\r\n:7\r\n\$536870912\r\n xx innet:params: the reply has at least 536870934 bytes, but the limit is $((size + most))
+	learner : 1 DEL: still incomplete after 1 s
+	learner *2147483647\r\n :1\r\n DEL: the reply has at least 6442450954 bytes, but the limit is $((size + most))
+	learner :0\r\n*20000000\r\n: 1 PER.DROP: still incomplete after 1 s
 	END
 }
 
@@ -367,7 +367,7 @@ locked() {
 	actors 1 --algo dqn
 	wait $lrn
 	jq -e '.left_out == 4 and .gradients == 20' l.json
-	grep -q '4 left out: a' l.err
+	grep -q 'left out 4 experiences; the last had a' l.err
 	ended
 }
 
@@ -412,9 +412,9 @@ locked() {
 
 @test "roles: options that exclude each other are misuse" {
 	run -2 innet-agent --role actor --algo dqn
-	[ "$output" = "innet-agent: --role needs --replay-memory or --redis, where experiences are" ]
+	[ "$output" = "innet-agent: --role needs --replay-memory or --redis, the server that stores the experiences" ]
 	run -2 innet-agent --role learner --redis x --algo ppo
-	[[ $output == *"--role is for dqn and ddpg, not for ppo"* ]]
+	[[ $output == *"--role is only for dqn and ddpg, not for ppo"* ]]
 	run -2 innet-agent --role learner --redis x --replay-memory y --algo dqn
 	run -2 innet-agent --alone --redis x --algo dqn
 	run -2 innet-agent --role actor --redis x --algo dqn --actor 8/8
@@ -428,12 +428,12 @@ locked() {
 	run -2 innet-agent --alone --algo dqn --batches 4
 	[[ $output == *"--batches needs --role learner"* ]]
 	run -2 innet-agent --role learner --replay-memory x --algo dqn --batch 2048 --batches 1024
-	[[ $output == *"--batch, times --batches, is 131072 at most with --role"* ]]
+	[[ $output == *"--batch times --batches can be at most 131072 with --role"* ]]
 	run -2 innet-agent --role learner --replay-memory x --algo dqn --realtime
 	[[ $output == *"--realtime needs --role actor"* ]]
 	run -2 innet-agent --alone --algo dqn --realtime
 	run -2 innet-agent --alone --algo dqn --alpha 0.5
-	[[ $output == *"are for --replay per"* ]]
+	[[ $output == *"need --replay per"* ]]
 	run -1 innet-agent --role actor --redis nonsense:x --algo dqn
 	[[ $output == *"nonsense:x: not HOST:PORT"* ]]
 }
@@ -474,5 +474,5 @@ locked() {
 		run ! grep 'is for dqn and ddpg' err
 	done
 	run -2 --separate-stderr innet-agent --role actor --algo ppo --replay-memory "$memory"
-	[[ $stderr == *'--role is for dqn and ddpg, not for ppo' ]]
+	[[ $stderr == *'--role is only for dqn and ddpg, not for ppo' ]]
 }

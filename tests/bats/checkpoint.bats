@@ -130,16 +130,16 @@ refuses() {
 	refuses "No such file or directory"
 	alone --steps 2k --save good --save-every 2
 	len=$(stat -c %s good)
-	for n in 0 20 100 2000; do head -c $n good >ck; refuses "file ends too early"; done
-	head -c $((len - 1)) good >ck; refuses "damaged or cut, its checksum is wrong"
+	for n in 0 20 100 2000; do head -c $n good >ck; refuses "the file ends too early"; done
+	head -c $((len - 1)) good >ck; refuses "the file is damaged or cut short: its checksum is wrong"
 	cp good ck; printf x | dd of=ck bs=1 seek=$((len - 99)) conv=notrunc status=none
-	refuses "damaged or cut, its checksum is wrong"
-	cp good ck; refuses "it is of a2c on cartpole, not of ppo on cartpole" --algo ppo
-	refuses "it is of a2c on cartpole, not of a2c on acrobot" --env acrobot
-	refuses "it has another number of --envs" --envs 4
-	refuses "it has another number of weights; see --hidden" --hidden 32
-	refuses "it has another --optimizer" --optimizer sgd
-	alone --steps 2k --save ck; refuses "a policy alone, not saved with --save-every"
+	refuses "the file is damaged or cut short: its checksum is wrong"
+	cp good ck; refuses "the checkpoint is of a2c on cartpole, not of ppo on cartpole; give the same --algo and --env" --algo ppo
+	refuses "the checkpoint is of a2c on cartpole, not of a2c on acrobot; give the same --algo and --env" --env acrobot
+	refuses "the checkpoint has another number of --envs" --envs 4
+	refuses "the checkpoint has another number of weights; give the same --hidden" --hidden 32
+	refuses "the checkpoint has another --optimizer" --optimizer sgd
+	alone --steps 2k --save ck; refuses "this is a saved policy, not a checkpoint of --save-every"
 	echo 'no checkpoint, but long enough for a header' >ck; refuses "does not begin with INET"
 	rm ck; mkdir ck; refuses "not a regular file"
 }
@@ -159,9 +159,9 @@ refuses() {
 
 @test "misuse is named" {
 	run -2 innet-agent --alone --save-every 3
-	[ "$output" = "innet-agent: --save-every goes with --save" ]
+	[ "$output" = "innet-agent: --save-every needs --save" ]
 	run -2 innet-agent --alone --algo dqn --save p --save-every 3
-	[[ $output == "innet-agent: --save-every and --load are for a2c and ppo, not for dqn,"* ]]
+	[[ $output == "innet-agent: --save-every and --load do not go with dqn alone,"* ]]
 	run -2 innet-agent --eval p --load q
 	run -2 innet-agent --alone --save p --save-every 0
 }

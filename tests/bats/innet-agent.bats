@@ -52,7 +52,7 @@ alone() {
 
 @test "--solve that does not solve is status 1 and says how far it came" {
 	run -1 innet-agent --alone --solve --steps 2k
-	[[ $output == *"not solved: mean reward of the last 100 episodes "*", 475 wanted"* ]]
+	[[ $output == *"not solved: the mean reward of the last 100 episodes is "*", but 475 is needed"* ]]
 }
 
 @test "--json: an object a line, the last one the whole" {
@@ -104,7 +104,7 @@ alone() {
 	run -1 stream-echo -x magic innet-agent
 	[[ $output == *"standard input: byte "*": does not begin with INET"* ]]
 	run -1 stream-echo -x length innet-agent
-	[[ $output == *"result of another length than the gradient"* ]]
+	[[ $output == *"the result has another length than the gradient"* ]]
 	run -1 stream-echo -x nan innet-agent
 	[[ $output == *"result is not finite"* ]]
 	run -1 stream-echo -n 1 -x cut innet-agent
@@ -118,7 +118,7 @@ alone() {
 
 @test "a reader that never reads is given up, by name" {
 	run -1 stream-echo -x deaf innet-agent --give-up 200ms
-	[[ $output == *"standard output: nobody took gradient "*" within 0.2 s"* ]]
+	[[ $output == *"standard output: the worker did not read gradient "*" within 0.2 s"* ]]
 }
 
 @test "SIGTERM ends a lesson of many gradients, not only play" {
@@ -205,9 +205,9 @@ alone() {
 	run -2 innet-agent --algo magic
 	[[ $output == *"invalid algorithm 'magic': not one of a2c, ppo, dqn, ddpg" ]]
 	run -2 innet-agent --alone --algo ppo --batch 100
-	[[ $output == *"--batch 100 does not divide the 512 steps"* ]]
+	[[ $output == *"--batch 100 must divide the 512 steps"* ]]
 	run -2 innet-agent --alone --algo a2c --epochs 2
-	[ "$output" = "innet-agent: --epochs is not for a2c" ]
+	[ "$output" = "innet-agent: --epochs does not go with --algo a2c" ]
 	run -2 innet-agent --alone --send deltas
 	run -2 innet-agent --alone --vector 1MB
 	for option in "--save q" "--log q" "--steps 5" --solve; do
@@ -227,7 +227,7 @@ alone() {
 	run -1 innet-agent --eval none
 	[ "$output" = "innet-agent: none: No such file or directory" ]
 	run -1 innet-agent --eval /dev/null
-	[ "$output" = "innet-agent: /dev/null: byte 0: file ends too early" ]
+	[ "$output" = "innet-agent: /dev/null: byte 0: the file ends too early" ]
 }
 
 @test "a full disk is an error" {
@@ -250,5 +250,5 @@ alone() {
 	[[ $output == *"file ends too early"* ]]
 	sed 's/cartpole/cartpond/' p >other
 	run -1 innet-agent --eval other
-	[[ $output == *"names no known environment"* ]]
+	[[ $output == *"the environment in it is unknown"* ]]
 }

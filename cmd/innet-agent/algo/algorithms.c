@@ -25,8 +25,10 @@ const char *
 algo_unfit(const struct algo *algo, const struct env_kind *kind)
 {
 	if (kind->dims != 0 && !algo->continuous)
-		return "its actions are continuous";
+		return "the environment's actions are continuous; use --algo "
+		    "a2c, ppo or ddpg";
 	if (kind->actions != 0 && !algo->discrete)
-		return "its actions are discrete";
+		return "the environment's actions are discrete; use --algo "
+		    "a2c, ppo or dqn";
 	return NULL;
 }

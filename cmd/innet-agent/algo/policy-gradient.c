@@ -17,11 +17,12 @@ pg_check(const struct hyperparameters *s)
 	const uint64_t rows = s->envs * s->horizon;
 
 	if (rows > 1 << 20)
-		errx(2, "--envs %" PRIu64 " times --horizon %" PRIu64
-		    " is more than 1048576 steps", s->envs, s->horizon);
+		errx(2, "--envs %" PRIu64 " times --horizon %" PRIu64 " is "
+		    "more than the limit of 1048576 steps", s->envs,
+		    s->horizon);
 	if (s->batch != 0 && rows % s->batch != 0)
-		errx(2, "--batch %" PRIu64 " does not divide the %" PRIu64
-		    " steps of --envs times --horizon", s->batch, rows);
+		errx(2, "--batch %" PRIu64 " must divide the %" PRIu64 " steps "
+		    "of --envs times --horizon evenly", s->batch, rows);
 }
 
 void

@@ -142,7 +142,7 @@ pull_params(struct link *k, void *arg)
 	if (r.kind == RESPREPLY_ERROR)
 		return refuse_reply(a, r.text);
 	if (r.kind != RESPREPLY_BULK && r.kind != RESPREPLY_NIL)
-		return refuse_reply(a, "an answer of another kind");
+		return refuse_reply(a, "an unexpected kind of answer");
 	if (r.kind == RESPREPLY_BULK && !take_params(a, (size_t)r.n))
 		return false;
 	a->version = version;	/* of what has come whole */
@@ -177,8 +177,9 @@ pull_now(struct actor *a)
 		good = pull_from(a);
 	}
 	if (good && a->have && timer_mono_ns() - a->fresh_ns > span_ns)
-		return respcall_fail(&a->link->call, "no new parameters for "
-		    "%g s: the learner is gone", (double)span_ns * 1e-9);
+		return respcall_fail(&a->link->call, "no new parameters for %g "
+		    "s; the learner has ended or is not reachable",
+		    (double)span_ns * 1e-9);
 	return good;
 }
 
@@ -198,7 +199,9 @@ await_learner(struct actor *a)
 		}
 		if (timer_mono_ns() >= deadline_ns)
 			return respcall_fail(&a->link->call, "no learner has "
-			    "begun within %g s", (double)span_ns * 1e-9);
+			    "started within %g s; start innet-agent --role "
+			    "learner with the same servers",
+			    (double)span_ns * 1e-9);
 		if (!link_sleep(a->link, PAUSE_NS))
 			return false;
 	}
@@ -335,8 +338,9 @@ push_batch(struct link *k, void *arg)
 		snprintf(a->waiting, sizeof(a->waiting), "%s", r.text);
 	} else if (r.kind == RESPREPLY_INT &&
 	    (uint64_t)r.n > a->cf->hyper.buffer) {	/* it was taken */
-		snprintf(a->waiting, sizeof(a->waiting), "%" PRId64
-		    " experiences in %s", r.n, a->names->list);
+		snprintf(a->waiting, sizeof(a->waiting), "%" PRId64 " "
+		    "experiences are waiting in the list %s", r.n,
+		    a->names->list);
 		a->limits++;
 		link_sleep(k, PAUSE_NS);
 	}
@@ -383,8 +387,9 @@ push_now(struct actor *a)
 		}
 		a->limits++;
 		if (timer_mono_ns() >= deadline_ns)
-			return respcall_fail(&a->link[a->to].call, "a push was "
-			    "not taken within %g s: %s", (double)span_ns * 1e-9,
+			return respcall_fail(&a->link[a->to].call, "the memory "
+			    "did not take a push within %g s: %s",
+			    (double)span_ns * 1e-9,
 			    a->waiting);
 		if (!link_sleep(a->link, PAUSE_NS) || !pull_now(a))
 			return false;
@@ -477,7 +482,8 @@ open_actor(struct actor *a)
 	a->frame = cf->remote.redis ? 0 : codec_frame(cf->env);
 	if (a->frame > 0) {
 		if (room > CODEC_FILM_MOST)
-			errx(1, "--push %" PRIu64 ": of %s %d at most",
+			errx(1, "--push %" PRIu64 " is too large: with %s the "
+			    "limit is %d",
 			    cf->remote.push, cf->env->name, CODEC_FILM_MOST -
 			    (int)hyper.nstep - 1);
 		a->film = codec_film_open(room);
@@ -532,6 +538,7 @@ apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	if (!run_actor(a, &rep) && *got == 0) {
 		report_clear(&rep);
 		warnx("%s", a->failed->call.why);
+		rep.quiet = true;	/* the reason stays the last line */
 		rc = 1;
 	}
 	a->tally.play_ns = (uint64_t)(1e9 * tally_seconds(&a->tally)) -

@@ -97,11 +97,12 @@ try_set(struct apex_learner *a, struct value *v)
 	if (a->full_ns == 0)
 		a->full_ns = now;
 	if (now - a->full_ns >= span_ns)
-		return respcall_fail(&a->link.call, "%s not taken within %g s:"
-		    " %s", v->key, (double)span_ns * 1e-9, a->waiting);
+		return respcall_fail(&a->link.call, "the server did not take "
+		    "%s within %g s: %s", v->key, (double)span_ns * 1e-9,
+		    a->waiting);
 	if (a->warned_ns == 0 || now - a->warned_ns >= TIMER_SECOND_NS) {
 		report_clear(&a->rep);
-		warnx("%s: %s not taken, to be tried again: %s",
+		warnx("%s: the server did not take %s; trying again: %s",
 		    a->link.call.name, v->key, a->waiting);
 		a->warned_ns = now;
 	}
@@ -174,7 +175,7 @@ adopt_params(struct link *k, void *arg)
 	if (params_take(&a->params, c, what, (size_t)r.n, &a->l, &other))
 		return true;
 	if (c->refused && strlen(c->why) + 30 < sizeof(c->why))
-		strcat(c->why, "; --clear removes them");
+		strcat(c->why, "; give --clear to remove them");
 	return false;
 }
 
@@ -420,16 +421,17 @@ run_training(struct apex_learner *a)
 	bad = learn_until_end(a);
 	sampler_stop(&a->sampler);
 	report_clear(&a->rep);
-	if (bad != NULL)
-		warnx("%s", bad->call.why);
-	if (bad != &a->link && !publish_end(a) && bad == NULL) {
+	if (bad != &a->link && !publish_end(a) && bad == NULL)
 		bad = &a->link;
-		warnx("%s", bad->call.why);
-	}
 	if (a->sampler.bad > 0)
-		warnx("%s: %" PRIu64 " left out: %s", a->link.call.name,
+		warnx("%s: left out %" PRIu64 " experiences; the last had %s",
+		    a->link.call.name,
 		    a->sampler.bad, a->sampler.why_bad);
 	a->tally.update_ns = a->optimizer.ns;
+	if (bad != NULL) {
+		warnx("%s", bad->call.why);
+		a->rep.quiet = true;	/* the reason stays the last line */
+	}
 	report_end(&a->rep);
 	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,
 	    &a->l) == -1)
@@ -493,8 +495,8 @@ apex_learner_run(const struct conf *cf, const volatile sig_atomic_t *got)
 			rc = 1;
 	}
 	if (cf->solve && *got == 0 && rc == 0 && !tally_is_solved(&a->tally)) {
-		warnx("not solved: mean reward of the last %d episodes %.1f, "
-		    "%g wanted", TALLY_LAST, tally_mean(&a->tally,
+		warnx("not solved: the mean reward of the last %d episodes is "
+		    "%.1f, but %g is needed", TALLY_LAST, tally_mean(&a->tally,
 		    TALLY_LAST), cf->env->solved);
 		rc = 1;
 	}

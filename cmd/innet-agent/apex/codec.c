@@ -151,20 +151,20 @@ codec_get(const struct env_kind *kind, const uint8_t *p, size_t len,
 	float x[ENV_DIMS_MAX];
 
 	if (len != bytes)
-		return "an experience of another length";
+		return "another length than this agent's";
 	if (!vec_finite(p + bare, n))
-		return "an experience that is not finite";
+		return "a number that is not finite";
 	if (!is_sane(p + bare, n))
-		return "an experience of numbers beyond 1e9";
+		return "a number beyond 1e9";
 	read_observation(kind, &p, rows->obs + i * kind->obs);
 	read_observation(kind, &p, rows->next + i * kind->obs);
 	read_numbers(&p, x, action_numbers(kind));
 	read_numbers(&p, rows->reward + i, 1);
 	read_numbers(&p, rows->go + i, 1);
 	if (!decode_action(kind, x, &rows->action[i]))
-		return "an experience of no known action";
+		return "an action that the environment does not have";
 	return rows->go[i] >= 0 && rows->go[i] <= 1 ? NULL :
-	    "an experience whose future counts more than 1 or less than 0";
+	    "a discount that is not from 0 to 1";
 }
 
 struct codec_film

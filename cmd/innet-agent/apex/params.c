@@ -47,15 +47,15 @@ params_take(struct params *p, struct respcall *c, const char *name,
 	*other = false;
 	if (n != p->len)
 		return refuse_params(c, name,
-		    "of another length than this agent's");
+		    "parameters of another length than this agent's");
 	if (!respcall_body(c, p->bytes, n, name))
 		return false;
 	if (memcmp(p->bytes, p->head, p->head_bytes) != 0)
 		return refuse_params(c, name,
-		    "of another environment or algorithm "
-		    "than this agent's");
+		    "parameters of another environment or algorithm than this "
+		    "agent's");
 	if (!vec_finite(w, l->params))
-		return refuse_params(c, name, "not finite");
+		return refuse_params(c, name, "parameters that are not finite");
 	for (size_t i = 0; i < l->params; i++) {
 		const float x = vec_get(w, i);
 

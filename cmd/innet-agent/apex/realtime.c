@@ -32,7 +32,8 @@ realtime_check(void)
 
 	if (set_fifo(&before) == -1)
 		err(1,
-		    "--realtime: class fifo (CAP_SYS_NICE or RLIMIT_RTPRIO)");
+		    "--realtime: cannot get a real-time priority, which needs "
+		    "CAP_SYS_NICE or RLIMIT_RTPRIO");
 	realtime_end(&before);
 }
 

@@ -104,7 +104,7 @@ link_refuse(struct link *k, const char *what, const struct respreply *r)
 {
 	k->call.refused = true;
 	return respcall_fail(&k->call, "%s: %s", what, r->kind ==
-	    RESPREPLY_ERROR ? r->text : "an answer of another kind");
+	    RESPREPLY_ERROR ? r->text : "an unexpected kind of answer");
 }
 
 /* Fail because the connection could not be repaired in time. */

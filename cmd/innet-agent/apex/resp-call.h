@@ -172,7 +172,8 @@ respcall_on(struct respcall *c, enum wait_result rc, const char *doing,
 	if (rc == WAIT_STOP)
 		return respcall_fail(c, "stopped while %s %s", doing, what);
 	return respcall_fail(c, "%s %s: %s %g s", doing, what, c->moved ?
-	    "not all of it in" : "nothing for", (double)c->timeout_ns * 1e-9);
+	    "still incomplete after" : "no progress for",
+	    (double)c->timeout_ns * 1e-9);
 }
 
 /* Wait until the socket is ready for events; fail if that takes too long. */
@@ -199,7 +200,7 @@ respcall_address(const char *name, struct sockaddr_storage *to,
 	if (strchr(name, '/') != NULL) {
 		un->sun_family = AF_UNIX;
 		if (strlen(name) >= sizeof(un->sun_path))
-			*why = "path too long";
+			*why = "the path is too long";
 		else
 			memcpy(un->sun_path, name, strlen(name) + 1);
 		return *why == NULL ? sizeof(*un) : 0;
@@ -510,8 +511,8 @@ respcall_read(struct respcall *c, void *to, size_t len, size_t *into,
 		return false;
 	n = len > 0 ? readv(c->fd, iov, 2) : read(c->fd, p, room);
 	if (n == 0)
-		return respcall_fail(c, "waiting for %s: the connection was "
-		    "closed", what);
+		return respcall_fail(c, "waiting for %s: the server closed the "
+		    "connection", what);
 	if (n == -1 && errno == EAGAIN)
 		return respcall_wait(c, POLLIN, "waiting for", what);
 	if (n == -1 && errno != EINTR)
@@ -543,8 +544,8 @@ respcall_element(struct respcall *c, struct respreply *r, const char *what)
 	}
 	c->refused = got != 1;
 	if (c->in.bytes > c->in.most)
-		return respcall_fail(c, "waiting for %s: a reply of %" PRIu64
-		    " bytes at least; it may have %" PRIu64, what,
+		return respcall_fail(c, "waiting for %s: the reply has at "
+		    "least %" PRIu64 " bytes, but the limit is %" PRIu64, what,
 		    c->in.bytes, c->in.most);
 	return got == 1 || respcall_fail(c, "waiting for %s: %s", what, why);
 }
@@ -602,7 +603,8 @@ respcall_want(struct respcall *c, enum respreply_kind kind,
 	if (r->kind == RESPREPLY_ERROR && c->refused)
 		return respcall_fail(c, "%s: %s", what, r->text);
 	if (c->refused)
-		return respcall_fail(c, "%s: an answer of another kind", what);
+		return respcall_fail(c, "%s: an unexpected kind of answer",
+		    what);
 	return true;
 }
 

@@ -146,15 +146,15 @@ respreply_line(const char *line, struct respreply *r)
 	case ':': r->kind = RESPREPLY_INT; break;
 	case '$': r->kind = RESPREPLY_BULK; break;
 	case '*': r->kind = RESPREPLY_ARRAY; break;
-	default: return "a reply of no known kind";
+	default: return "a reply of an unknown kind";
 	}
 	if (!respreply_number(line + 1, &r->n))
-		return "a reply without its number";
+		return "a reply in which a number is missing";
 	if (r->kind == RESPREPLY_INT)
 		return NULL;
 	if (r->n < -1 || r->n > (r->kind == RESPREPLY_BULK ?
 	    RESPREPLY_BULK_MAX : INT32_MAX))
-		return "a reply of impossible length";
+		return "a reply of an impossible length";
 	if (r->n == -1)
 		r->kind = RESPREPLY_NIL;
 	return NULL;
@@ -167,7 +167,8 @@ respreply_skip(struct respreply_in *in, const char **why)
 	respreply_body(in, NULL, in->body);
 	for (; in->tail > 0 && in->from < in->have; in->from++) {
 		if (in->buf[in->from] != (in->tail == 2 ? '\r' : '\n')) {
-			*why = "a bulk longer than it says";
+			*why = "a string that is longer than the length before "
+			    "it";
 			return false;
 		}
 		in->tail--;
@@ -211,19 +212,19 @@ respreply_next(struct respreply_in *in, struct respreply *r, const char **why)
 	if (end == NULL && in->have - in->from < RESPREPLY_LINE_MAX)
 		return 0;
 	if (end == NULL || end - line >= RESPREPLY_LINE_MAX) {
-		*why = "a line too long";
+		*why = "a line that is too long";
 		return -1;
 	}
 	if (end == line || end[-1] != '\r' ||
 	    memchr(line, '\0', (size_t)(end - line)) != NULL) {
-		*why = "a line that is none";
+		*why = "a line that is not valid";
 		return -1;
 	}
 	in->from += (size_t)(end - line) + 1;
 	end[-1] = '\0';
 	*why = respreply_line(line, r);
 	if (*why == NULL && !respreply_count(in, r, (size_t)(end - line) + 1))
-		*why = "a reply too long";
+		*why = "a reply that is too long";
 	return *why == NULL ? 1 : -1;
 }
 

@@ -108,9 +108,10 @@ choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
 		return true;
 	if (most < sampler_part(sm, hyper->warmup) || most < 1) {
 		c->refused = true;
-		return respcall_fail(c, "%" PRIu64 " bytes allowed have room "
-		    "for %" PRIu64 " experiences, %" PRIu64 " are needed to "
-		    "begin: see --warmup", to->bytes, most,
+		return respcall_fail(c, "the server's limit of %" PRIu64 " "
+		    "bytes has room for %" PRIu64 " experiences, but training "
+		    "needs %" PRIu64 " to start; lower --warmup or raise the "
+		    "server's --memory", to->bytes, most,
 		    sampler_part(sm, hyper->warmup));
 	}
 	to->capacity = most;
@@ -162,8 +163,9 @@ refuse_table(struct shard *s, const char *what, const char *is,
 	struct respcall *c = &s->link.call;
 
 	c->refused = true;
-	return respcall_fail(c, "%s: its %s is %s, not %s: --clear removes "
-	    "it%s", s->names.table, what, is, want, hint);
+	return respcall_fail(c, "%s: the %s of the table is %s, not %s; give "
+	    "--clear to remove the table%s", s->names.table, what, is, want,
+	    hint);
 }
 
 /* Does the table draw as this learner wants, as the options ask? */
@@ -180,13 +182,13 @@ compare_table(struct sampler *sm, struct shard *s,
 	if (strcmp(is[SELECTOR], pick) != 0)
 		return refuse_table(s, info_names[SELECTOR], is[SELECTOR], pick,
 		    strcmp(is[SELECTOR], "per") == 0 ?
-		    ", --replay per uses it" :
+		    ", or --replay per to use it" :
 		    strcmp(is[SELECTOR], "uniform") == 0 ?
-		    ", --replay uniform uses it" : "");
+		    ", or --replay uniform to use it" : "");
 	snprintf(want, sizeof(want), "%.9g", cf->hyper.alpha);
 	if (cf->alpha_given && strcmp(is[ALPHA], want) != 0)
 		return refuse_table(s, info_names[ALPHA], is[ALPHA], want,
-		    ", without --alpha it is used");
+		    ", or leave out --alpha to use it");
 	snprintf(want, sizeof(want), "%" PRIu64, sampler_part(sm,
 	    cf->hyper.buffer));
 	if (!cf->buffer_given || strcmp(is[CAPACITY], want) == 0)
@@ -200,7 +202,7 @@ compare_table(struct sampler *sm, struct shard *s,
 		return true;
 	}
 	return refuse_table(s, info_names[CAPACITY], is[CAPACITY],
-	    want, ", without --buffer it is used");
+	    want, ", or leave out --buffer to use it");
 }
 
 /* Check the table of s, if there is one, against the options. */
@@ -232,8 +234,9 @@ warn_of_size(const struct sampler *sm, const struct shard *s,
 	const uint64_t asked = sampler_part(sm, sm->cf->hyper.buffer);
 
 	if (size->capacity < asked)
-		warnx("%s: %" PRIu64 " bytes allowed have room for %" PRIu64
-		    " experiences, not %" PRIu64 ": so many are kept",
+		warnx("%s: the server's limit of %" PRIu64 " bytes has room "
+		    "for %" PRIu64 " experiences, not %" PRIu64 "; the table "
+		    "keeps as many as fit",
 		    s->link.call.name, size->bytes, size->capacity, asked);
 }
 
@@ -323,7 +326,7 @@ read_bulk(struct respcall *c, void *to, size_t n, const char *what)
 	if ((size_t)r.n == n)
 		return respcall_body(c, to, n, what);
 	c->refused = true;
-	return respcall_fail(c, "%s: %zu bytes wanted, not %" PRId64, what,
+	return respcall_fail(c, "%s: expected %zu bytes, got %" PRId64, what,
 	    n, r.n);
 }
 
@@ -338,7 +341,8 @@ set_weight(struct shard *s, int64_t sum, int64_t shift)
 		return true;
 	}
 	c->refused = true;
-	return respcall_fail(c, "%s: a sum that is none", s->names.table);
+	return respcall_fail(c, "%s: the sum of the priorities is not valid",
+	    s->names.table);
 }
 
 /* Read a reply to PER.INFO: *have experiences, and the weight of s. */
@@ -406,8 +410,8 @@ check_warm(struct sampler *sm, struct shard *s)
 	s->warm = n >= enough;
 	if (s->warm)
 		return true;
-	snprintf(sm->waiting, sizeof(sm->waiting), "%" PRIu64
-	    " experiences of %" PRIu64, n, enough);
+	snprintf(sm->waiting, sizeof(sm->waiting), "the memory has %" PRIu64 " "
+	    "experiences and needs %" PRIu64, n, enough);
 	sm->idle = &s->link;
 	return true;
 }
@@ -555,8 +559,8 @@ read_experiences(struct sampler *sm, struct respcall *c, struct batch *b,
 		return false;
 	if ((uint64_t)r.n != n) {
 		c->refused = true;
-		return respcall_fail(c, "PER.SAMPLE: %" PRId64
-		    " experiences, not %zu", r.n, n);
+		return respcall_fail(c, "PER.SAMPLE: got %" PRId64 " "
+		    "experiences, not %zu", r.n, n);
 	}
 	for (size_t i = at; i < at + n; i++) {
 		const size_t row = sampler_row(sm, i);
@@ -588,8 +592,8 @@ read_chances(struct sampler *sm, struct respcall *c, size_t at, size_t n)
 
 		if (!(p > 0 && p <= 1)) {
 			c->refused = true;
-			return respcall_fail(c, "PER.SAMPLE: a chance that is "
-			    "none");
+			return respcall_fail(c, "PER.SAMPLE: a probability "
+			    "that is not valid");
 		}
 		sm->chance[at + i] = (double)p;
 	}
@@ -723,8 +727,8 @@ receive_share(struct link *k, void *arg)
 		return handle_refusal(sm, s, r.text);
 	if (r.kind != RESPREPLY_ARRAY || (n > 0 && r.n != 5)) {
 		c->refused = true;
-		return respcall_fail(c, "PER.SAMPLE: an answer of another "
-		    "kind");
+		return respcall_fail(c, "PER.SAMPLE: an unexpected kind of "
+		    "answer");
 	}
 	p->received =
 	    n == 0 ? read_info(s, &have) : read_draw(sm, s, p->b, p->at, n);

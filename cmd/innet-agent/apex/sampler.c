@@ -44,7 +44,7 @@ read_item(struct sampler *sm, const struct respreply *r)
 	why = sampler_decode(sm, sizeof(float), len, &sm->one, 0);
 	priority = why == NULL ? vec_get(sm->blob, 0) : 0;
 	if (why == NULL && !(priorities_valid(priority) && priority > 0))
-		why = "a priority that is none";
+		why = "a priority that is not valid";
 	if (why != NULL) {
 		sm->why_bad = why;
 		sm->bad++;
@@ -105,8 +105,9 @@ draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
 		sm->fetched_ns = begun = timer_mono_ns();
 	}
 	if (local_replay_have(&sm->replay) < hyper->warmup) {
-		snprintf(sm->waiting, sizeof(sm->waiting), "%zu experiences of "
-		    "%" PRIu64, local_replay_have(&sm->replay), hyper->warmup);
+		snprintf(sm->waiting, sizeof(sm->waiting), "the memory has %zu "
+		    "experiences and needs %" PRIu64,
+		    local_replay_have(&sm->replay), hyper->warmup);
 		return SAMPLER_NOT_YET;
 	}
 	local_replay_draw(&sm->replay, &sm->rng, hyper->batch,
@@ -140,8 +141,7 @@ fill_batch(struct sampler *sm, struct batch *b, bool prioritized)
 		if (timer_mono_ns() >= deadline_ns) {
 			sm->lost = sm->idle;
 			return respcall_fail(&sm->idle->call,
-			    "nothing to learn "
-			    "from for %g s: %s",
+			    "no experiences to learn from for %g s: %s",
 			    (double)span_ns * 1e-9, sm->waiting);
 		}
 		link_sleep(&sm->shard->link, PAUSE_NS);
@@ -295,7 +295,7 @@ start_thread(struct sampler *sm)
 	errno = pthread_create(&sm->thread, NULL, run_thread, sm);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (errno != 0)
-		err(1, "a thread to draw with");
+		err(1, "cannot start the thread that draws experiences");
 }
 
 /* Open the shards and the work space for sm->rows experiences. */

@@ -22,7 +22,7 @@ allocate_batch(size_t batch, size_t each)
 	float *p = calloc(batch * each, sizeof(*p));
 
 	if (p == NULL)
-		err(1, "batch of %zu", batch);
+		err(1, "cannot hold a batch of %zu", batch);
 	return p;
 }
 

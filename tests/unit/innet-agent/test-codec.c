@@ -142,19 +142,19 @@ is_refused(const char *why, size_t at, float x, size_t len)
 static void
 test_hostile(void)
 {
-	static const char other[] = "an experience of another length";
-	static const char none[] = "an experience of no known action";
-	static const char future[] = "an experience whose future counts more "
-	    "than 1 or less than 0";
+	static const char other[] = "another length than this agent's";
+	static const char none[] =
+	    "an action that the environment does not have";
+	static const char future[] = "a discount that is not from 0 to 1";
 
 	for (size_t len = 0; len < 36; len += 35)
 		is_refused(other, 0, 0, len);
 	is_refused(other, 0, 0, 37);
 	for (size_t at = 0; at < 9; at++)
-		is_refused("an experience that is not finite", at,
+		is_refused("a number that is not finite", at,
 		    at % 2 == 0 ? NAN : -INFINITY, 36);
 	for (size_t at = 0; at < 9; at++)
-		is_refused("an experience of numbers beyond 1e9", at,
+		is_refused("a number beyond 1e9", at,
 		    at % 2 == 0 ? 3e38f : -1.1e9f, 36);
 	is_refused(none, 6, 3, 36);
 	is_refused(none, 6, -1, 36);

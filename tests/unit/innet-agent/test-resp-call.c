@@ -63,7 +63,7 @@ test_request(void)
 	    strcmp(r.text, "PONG") == 0, "what is left of one is passed over");
 	send_answer(far, ":7\r\n-ERR gone\r\n");
 	ok(!respcall_want(&c, RESPREPLY_STATUS, &r, "SET") &&
-	    strstr(c.why, "SET: an answer of another kind") != NULL,
+	    strstr(c.why, "SET: an unexpected kind of answer") != NULL,
 	    "another kind than the one wanted fails");
 	respcall_close(&c);
 	close(far);
@@ -160,7 +160,7 @@ test_failures(void)
 	c = connect_client(&far, 20000000);
 	respcall_words(&c, (const char *[]){ "PING", NULL });
 	ok(respcall_send(&c, "PING") && !respcall_next(&c, &r, "PING") &&
-	    check_reason(&c, ": waiting for PING: nothing for 0.02 s"),
+	    check_reason(&c, ": waiting for PING: no progress for 0.02 s"),
 	    "silence ends, and the line says what was waited for");
 	ok(!respcall_next(&c, &r, "PING"), "and nothing more comes of it");
 	respcall_close(&c);
@@ -170,7 +170,7 @@ test_failures(void)
 	respcall_begin(&c, 1);
 	respcall_arg(&c, flood, sizeof(flood));
 	ok(!respcall_send(&c, "SET") &&
-	    check_reason(&c, ": sending SET: not all of it in 0.02 s"),
+	    check_reason(&c, ": sending SET: still incomplete after 0.02 s"),
 	    "so does a server that does not read");
 	respcall_close(&c);
 	close(far);
@@ -179,14 +179,14 @@ test_failures(void)
 	send_answer(far, "$10\r\nhalf");
 	close(far);
 	ok(respcall_next(&c, &r, "GET") && !respcall_body(&c, flood, 10,
-	    "GET") && check_reason(&c, ": waiting for GET: the connection was "
-	    "closed"), "one that vanishes");
+	    "GET") && check_reason(&c, ": waiting for GET: the server closed "
+	    "the connection"), "one that vanishes");
 	ok(respcall_open(&c), "who may be found again");
 	far = accept(door, NULL, NULL);
 	send_answer(far, "HTTP/1.1 400\r\n");
 	ok(!respcall_next(&c, &r, "GET") &&
 		check_reason(&c, ": waiting for GET: "
-				 "a reply of no known kind"),
+				 "a reply of an unknown kind"),
 	    "one that speaks otherwise");
 	respcall_close(&c);
 	close(far);
@@ -276,17 +276,19 @@ static void
 test_floods(void)
 {
 	ok(test_flood("*300000000\r\n", ":1\r\n", 0,
-	    ": waiting for GET: not all of it in 0.02 s"),
+	    ": waiting for GET: still incomplete after 0.02 s"),
 	    "an array that comes and comes is not waited for");
 	ok(test_flood("$500000000\r\n", "x", 0,
-	    ": waiting for GET: not all of it in 0.02 s"), "nor a bulk");
+	    ": waiting for GET: still incomplete after 0.02 s"), "nor a bulk");
 	ok(test_flood("$500000000\r\n", "x", 1000,
-	    ": waiting for GET: not all of it in 0.02 s"), "nor a trickle");
-	ok(test_flood("*2147483647\r\n", ":1\r\n", 0, ": waiting for GET: a "
-	    "reply of 6442450954 bytes at least; it may have 1073741824"),
+	    ": waiting for GET: still incomplete after 0.02 s"),
+	    "nor a trickle");
+	ok(test_flood("*2147483647\r\n", ":1\r\n", 0, ": waiting for GET: the "
+	    "reply has at least 6442450954 bytes, but the limit is "
+	    "1073741824"),
 	    "one that says it will be too long is not even begun");
 	ok(test_flood("", "*2\r\n:1\r\n", 0,
-	    ": waiting for GET: not all of it in 0.02 s"),
+	    ": waiting for GET: still incomplete after 0.02 s"),
 	    "arrays in arrays without end");
 }
 

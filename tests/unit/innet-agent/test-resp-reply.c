@@ -117,7 +117,7 @@ test_long(void)
 	    strlen(r.text) == RESPREPLY_LINE_MAX - 3, "the longest line");
 	memset(line, 'x', sizeof(line) - 1);
 	line[0] = '-';
-	is_refused(line, "a line too long");
+	is_refused(line, "a line that is too long");
 }
 
 /* The rest of a body is skipped, and so is a body that was read elsewhere. */
@@ -164,7 +164,7 @@ count_within(const char *bytes, uint64_t most)
 	in.have = strlen(bytes);
 	while ((rc = respreply_next(&in, &r, &why)) == 1)
 		n++;
-	return rc == 0 || strcmp(why, "a reply too long") == 0 ? n : -1;
+	return rc == 0 || strcmp(why, "a reply that is too long") == 0 ? n : -1;
 }
 
 static void
@@ -191,18 +191,22 @@ main(void)
 	test_most();
 	test_long();
 	test_skip();
-	is_refused("?\r\n", "a reply of no known kind");
-	is_refused("\r\n", "a reply of no known kind");
-	is_refused("\n", "a line that is none");
-	is_refused("+a\n", "a line that is none");
-	is_refused(":\r\n", "a reply without its number");
-	is_refused(":1x\r\n", "a reply without its number");
-	is_refused(":9223372036854775808\r\n", "a reply without its number");
-	is_refused(":-9223372036854775809\r\n", "a reply without its number");
-	is_refused(":00000000000000000001\r\n", "a reply without its number");
-	is_refused("$536870913\r\n", "a reply of impossible length");
-	is_refused("$-2\r\n", "a reply of impossible length");
-	is_refused("*2147483648\r\n", "a reply of impossible length");
-	is_refused("$1\r\nab\r\n", "bulk 1 (0) a\na bulk longer than it says");
+	is_refused("?\r\n", "a reply of an unknown kind");
+	is_refused("\r\n", "a reply of an unknown kind");
+	is_refused("\n", "a line that is not valid");
+	is_refused("+a\n", "a line that is not valid");
+	is_refused(":\r\n", "a reply in which a number is missing");
+	is_refused(":1x\r\n", "a reply in which a number is missing");
+	is_refused(":9223372036854775808\r\n",
+	    "a reply in which a number is missing");
+	is_refused(":-9223372036854775809\r\n",
+	    "a reply in which a number is missing");
+	is_refused(":00000000000000000001\r\n",
+	    "a reply in which a number is missing");
+	is_refused("$536870913\r\n", "a reply of an impossible length");
+	is_refused("$-2\r\n", "a reply of an impossible length");
+	is_refused("*2147483648\r\n", "a reply of an impossible length");
+	is_refused("$1\r\nab\r\n",
+	    "bulk 1 (0) a\na string that is longer than the length before it");
 	return tap_end();
 }
