@@ -102,9 +102,10 @@ static void
 parse_set(struct options *options, char *arg)
 {
 	if (strchr(arg, '=') == NULL)
-		errx(2, "invalid setting '%s': lacks a '='", arg);
+		errx(2, "invalid setting '%s': give PATH=VALUE, for example "
+		    "links[0].rate=1G", arg);
 	if (options->sets == SETS_MAX)
-		errx(2, "more than %d settings", SETS_MAX);
+		errx(2, "--set: at most %d settings can be given", SETS_MAX);
 	options->set[options->sets++] = arg;
 }
 
@@ -122,21 +123,22 @@ check_options(const struct options *options)
 	if (options->chaos != NULL &&
 	    (sets || options->csv || options->view.total ||
 		options->columns != NULL || options->join != NULL))
-		errx(2, "--chaos draws all of it: it goes with --runs, "
-		    "--auth, --jobs, --json, -q and -v alone");
+		errx(2, "--chaos draws its own scenarios and goes only with "
+		    "--runs, --auth, --jobs, --json, -q and -v");
 	if (options->chaos == NULL && options->auth != TAG_AUTH_NONE)
-		errx(2, "--auth goes with --chaos; a scenario's trainings "
-		    "have auth");
+		errx(2, "--auth needs --chaos; in a scenario, give each "
+		    "training the key auth");
 	if (options->join != NULL && (sets || options->runs != NULL))
-		errx(2, "--join shows what its parts have: it goes with "
-		    "--json, --csv, --total, --columns and -q alone");
+		errx(2, "--join prints results that exist already and goes "
+		    "only with --json, --csv, --total, --columns and -q");
 	if ((options->shard == NULL) != (options->parts == NULL))
-		errx(2, "--shard and --parts go together");
+		errx(2, "--shard and --parts must be given together");
 	if (options->shard != NULL && (shows || options->dir != NULL))
-		errx(2, "--shard prints nothing: --json, --csv, --total and "
-		    "--columns go with --join, -w with neither");
+		errx(2, "--shard prints no results and writes no captures: "
+		    "give --json, --csv, --total and --columns with --join, "
+		    "and leave out -w");
 	if (options->json && options->csv)
-		errx(2, "--json and --csv exclude each other");
+		errx(2, "give --json or --csv, not both");
 }
 
 static struct options
@@ -210,7 +212,7 @@ parse_options(int argc, char *argv[])
 	check_options(&options);
 	if (options.path == NULL && options.chaos == NULL &&
 	    options.join == NULL) {
-		warnx("no scenario");
+		warnx("the file of a scenario is missing");
 		opt_misuse(&tool);
 	}
 	return options;
@@ -247,7 +249,7 @@ apply_set(cJSON *root, char *set)
 		v = cJSON_CreateString(value);
 	swept = sweep_leave(root, set);
 	if (swept != NULL)
-		errx(2, "invalid path '%s': the sweep of '%s' sets it too",
+		errx(2, "invalid path '%s': the sweep of '%s' also sets it",
 		    set, swept);
 	why = sweep_set(root, set, v);
 	if (why != NULL)
@@ -270,7 +272,8 @@ find_file(const struct options *options, char file[JSON_READER_FILE_BYTES],
 	n = snprintf(path, sizeof(path), "%.*s/%s",
 	    (int)(slash - options->path), options->path, file);
 	if (n >= (int)sizeof(path))
-		errx(1, "%s: %s[%zu].%s: too long", options->path, list, i,
+		errx(1, "%s: %s[%zu].%s: the path is too long", options->path,
+		    list, i,
 		    key);
 	memcpy(file, path, (size_t)n + 1);
 }
@@ -301,7 +304,7 @@ read_points(const struct options *options, const cJSON *root, struct runner *r)
 		errx(1, "%s: %s", get_name(options), why);
 	r->point = calloc(r->points, sizeof(*r->point));
 	if (r->point == NULL)
-		err(1, "%zu points", r->points);
+		err(1, "cannot hold %zu points", r->points);
 	for (size_t i = 0; i < r->points; i++) {
 		cJSON *point = sweep_point(root, i, &r->point[i].values,
 		    &why);
@@ -353,10 +356,10 @@ print_summary(const struct runner *r, double s)
 	if (r->shard.of > 1)	/* what is true of a part alone */
 		return;
 	if (more > 5 || more < -5)
-		warnx("ages end with %s; with \"ages_to\": \"%s\" the mean "
-		    "of all would be %.3g %% %s%s", run ? "the run" :
+		warnx("ages end with %s; with \"ages_to\": \"%s\" the mean age "
+		    "of all clusters would be %.3g %% %s%s", run ? "the run" :
 		    "the packets of their cluster", run ? "cluster" : "run",
-		    more < 0 ? -more : more, more < 0 ? "less" : "more",
+		    more < 0 ? -more : more, more < 0 ? "lower" : "higher",
 		    r->points * r->runs > 1 ? ", in one of the runs" : "");
 }
 
@@ -415,7 +418,9 @@ run_planes(const struct options *options, struct runner *r)
 	    options->seed != NULL || options->runs != NULL || r->points > 1 ||
 	    options->view.total || options->columns != NULL ||
 	    options->shard != NULL)
-		errx(2, "planes have no seed, runs, sweep, parts, rows or CSV");
+		errx(2, "a scenario with planes does not go with --seed, "
+		    "--runs, --by, --total, --columns, --csv, --shard or a "
+		    "sweep");
 	rc = planes_run(&pc, stdout);
 	if (fflush(stdout) == EOF || ferror(stdout)) {
 		warn("standard output");
@@ -450,10 +455,10 @@ static void
 choose_output(struct options *options, const struct runner *r)
 {
 	if (r->by == RESULT_TRAFFIC && r->point[0].sc.traffic.n == 0)
-		errx(2, "--by: there is no traffic");
+		errx(2, "--by traffic: the scenario has no traffic");
 	if (options->view.total && (r->by == RESULT_SWITCH || r->by ==
 	    RESULT_TRAINING))
-		errx(2, "--total: %s have no row of all", r->by ==
+		errx(2, "--total: there is no single row for all %s", r->by ==
 		    RESULT_SWITCH ? "switches" : "trainings");
 	opt_check("columns", options->columns, output_choose(&options->view, r,
 	    options->columns));
@@ -472,7 +477,7 @@ join_parts(struct options *options)
 	read_points(options, root, &r);
 	cJSON_Delete(root);
 	if ((r.by == RESULT_TRAINING) != (r.point[0].sc.trainings.n > 0))
-		errx(1, "%s:1: no by of its scenario", parts.path[0]);
+		errx(1, "%s:1: 'by' does not fit the scenario", parts.path[0]);
 	choose_output(options, &r);
 	shard_read(&parts, &r);
 	rc = show_results(options, &r, parts.seconds);
@@ -513,7 +518,8 @@ run_scenario(struct options *options)
 		return run_planes(options, &r);
 	if (r.point[0].sc.trainings.n > 0) {
 		if (options->by != RESULT_GROUP)
-			errx(2, "--by: a training has one row");
+			errx(2, "--by does not go with trainings, each of "
+			    "which has one row");
 		r.by = RESULT_TRAINING;
 	}
 	choose_output(options, &r);
@@ -526,7 +532,7 @@ run_scenario(struct options *options)
 	    num_u64(options->runs, 1, UINT64_MAX, &n) == NULL)
 		r.runs = n;
 	if (options->dir != NULL && r.points * r.runs > 1)
-		errx(2, "-w needs one run, but these are %zu",
+		errx(2, "-w needs a single run, but the scenario has %zu",
 		    r.points * r.runs);
 	rc = simulate(options, &r, text);
 	free(text);

@@ -74,7 +74,8 @@ parse_options(struct one *w)
 	for (char *s = strtok(w->text, " \t"); s != NULL;
 	    s = strtok(NULL, " \t")) {
 		if (n == WORDS_MAX - 1)
-			errx(2, "more than %d words", WORDS_MAX - 2);
+			errx(2, "the options have more than %d words",
+			    WORDS_MAX - 2);
 		word[n++] = s;
 	}
 	optind = 0;
@@ -287,7 +288,8 @@ check_end(const struct network *net, size_t i)
 
 	if (w->o.listen_at.sa.sa_family != 0 &&
 	    find_switch(net, &w->o.listen_at) != w)
-		errx(2, "another switch has its address: give it --listen");
+		errx(2, "another switch has the same address; give this one "
+		    "another --listen");
 }
 
 int

@@ -23,7 +23,7 @@ setup() {
 			.results > 0.95 * $plain and .results < 1.05 * $plain' <<<"$output"
 	done
 	run -2 innet-sim --auth all x.json
-	[[ "$output" = *"--auth goes with --chaos; a scenario's trainings have auth"* ]]
+	[[ "$output" = *"--auth needs --chaos; in a scenario, give each training the key auth"* ]]
 	run -2 innet-sim --chaos 1 --auth some
 }
 
@@ -64,7 +64,7 @@ setup() {
 
 @test "it goes with no scenario, nor with what changes one" {
 	run -2 --separate-stderr innet-sim --chaos 1 s.json
-	[[ $stderr == 'innet-sim: --chaos draws all of it: '* ]]
+	[[ $stderr == 'innet-sim: --chaos draws its own scenarios and goes only with '* ]]
 	run -2 innet-sim --chaos 1 --seed 2
 	run -2 --separate-stderr innet-sim --chaos x
 	[[ $stderr == "innet-sim: invalid seed 'x': "* ]]

@@ -74,7 +74,7 @@ says() {
 		    all(.[]; .sent == .received + .dropped_full + .queued and .dropped_full > 10)' traffic.json
 	done
 	run -2 --separate-stderr sim --by traffic
-	[ "${stderr_lines[0]}" = "innet-sim: --by: there is no traffic" ]
+	[ "${stderr_lines[0]}" = "innet-sim: --by traffic: the scenario has no traffic" ]
 }
 
 @test "updates wait behind frames of other programs, on their whole way, and faults end both" {
@@ -107,7 +107,7 @@ says() {
 	innet-aom -q --json -r out/ps.in.pcap --sent out/sw.in.pcap --end capture >aom
 	diff <(jq .mean_age_ns run.out) <(jq .mean_age_ns aom)
 	run -0 --separate-stderr innet-sim --duration 1h s.json
-	[[ $stderr == *'innet-sim: ages end with the run; with "ages_to": "cluster" the mean of all would be '*' % less' ]]
+	[[ $stderr == *'innet-sim: ages end with the run; with "ages_to": "cluster" the mean age of all clusters would be '*' % lower' ]]
 }
 
 @test "workers have their updates when innet-gen's have" {
@@ -167,7 +167,7 @@ says() {
 	sim -w out >/dev/null
 	[ "$(ls out | grep -c '^worker\.[12]\.[0-9]*\.\(up\|down\)\.\(in\|out\)\.pcap$')" -eq 400 ]
 	run -1 --separate-stderr innet-sim -w out --set 'links[0].capture=true' s.json
-	[ "$stderr" = "innet-sim: -w: more than 100 links" ]
+	[ "$stderr" = "innet-sim: -w: at most 100 links can be captured" ]
 }
 
 @test "a second program agrees: counters to the unit, ages to the nanosecond" {
@@ -251,7 +251,7 @@ says() {
 	mkdir sub && mv a.csv s.json sub && innet-sim -q sub/s.json && cd sub
 	echo 4,0,5ms,1 >>a.csv
 	run -1 --separate-stderr innet-sim s.json
-	[ "$stderr" = "innet-sim: a.csv:5: worker 0 of cluster 4 is not in the group" ]
+	[ "$stderr" = "innet-sim: a.csv:5: the group has no worker 0 of cluster 4" ]
 }
 
 @test "a sweep has a point for each combination, the last path fastest" {
@@ -284,7 +284,7 @@ says() {
 	run -2 --separate-stderr innet-sim --columns sent,none s.json
 	[ "$stderr" = "innet-sim: invalid columns 'sent,none': unknown column 'none'; --csv prints the names of all" ]
 	run -2 --separate-stderr innet-sim --total --by switch s.json
-	[ "$stderr" = "innet-sim: --total: switches have no row of all" ]
+	[ "$stderr" = "innet-sim: --total: there is no single row for all switches" ]
 }
 
 @test "--set takes a path that is swept out of the sweep, however it is spelled" {
@@ -304,7 +304,7 @@ says() {
 		.sweep = { "switches[*].slots": [ 1, 2 ], workers: [ .workers ] }' >s.json
 	refused() {
 		run -2 --separate-stderr innet-sim --set "$1=3" s.json
-		[ "$output$stderr" = "innet-sim: invalid path '$1': the sweep of '$2' sets it too" ]
+		[ "$output$stderr" = "innet-sim: invalid path '$1': the sweep of '$2' also sets it" ]
 	}
 	refused 'switches[s2].slots' 'switches[*].slots'
 	refused 'workers[0].clusters' workers
@@ -382,36 +382,36 @@ says() {
 	bad 'del(.switches[0].name)' 'switches[0].name: is missing'
 	bad '.servers[0].gate = "red"' "servers[0].gate: 'red': not one of none, ema, last, best"
 	bad '.links[0].to = "nobody"' "links[0].to: no switch or server is called 'nobody'"
-	bad '.links[0].to = "sw"' 'links[0].to: leads in a circle, not to a server'
-	bad '.links += .links' "links[1].from: a second link from 'sw'"
-	bad '.servers += .servers' "servers[1].name: 'ps' is there twice"
-	bad '.workers += .workers' 'workers[1]: has workers that workers[0] has, of the same cluster'
+	bad '.links[0].to = "sw"' 'links[0].to: the links lead in a circle and not to a server'
+	bad '.links += .links' "links[1].from: there is a second link from 'sw'; each switch has one"
+	bad '.servers += .servers' "servers[1].name: 'ps' is used twice"
+	bad '.workers += .workers' 'workers[1]: workers[0] has some of the same workers of the same cluster'
 	bad '.workers[0].at = "ps"' "workers[0].at: no switch is called 'ps'"
 	bad '.workers += .workers | .workers[1] += {first_worker: 1, payload: 40}' \
-	    'workers[1]: has a cluster of workers[0], but vectors of another length'
+	    'workers[1]: workers[0] has the same cluster with vectors of another length'
 	bad '.duration = "105000h"' "duration: '105000h': too large"
-	bad '.workers[0].payload = 37' 'workers[0].payload: not 32 bytes and whole floats of 4'
+	bad '.workers[0].payload = 37' 'workers[0].payload: the payload must be 32 bytes plus a multiple of 4'
 	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': the first number is above the last"
 	bad '.workers[0] += {wait: "1s", arrivals: "bursts"}' \
-	    'workers[0].wait: those of a schedule or of bursts wait for nothing'
+	    'workers[0].wait: workers with a schedule or with arrivals in bursts cannot wait'
 	bad '.workers[0].wai = "1s"' "workers[0].wai: unknown key; the nearest is 'wait'"
 	bad '.workers[0].access_capture = true' \
-	    'workers[0].access_capture: there is no such link, without a rate, propagation or loss'
-	bad '.duration = "none"' 'workers[0].count: is none, and so is duration: it would never end'
+	    'workers[0].access_capture: the group has no access links; give access_rate, access_propagation or access_loss'
+	bad '.duration = "none"' 'workers[0].count: must not be none without a duration, or the run would never end'
 	bad '.faults = [{"switch": "sw", "training": "x", "from": "1s", "to": "2s"}]' \
-	    'faults[0].training: there are no trainings'
+	    'faults[0].training: the scenario has no trainings'
 	bad '.traffic = [{"at": "ps", "rate": 1}]' "traffic[0].at: no switch is called 'ps'"
-	bad '.workers[0].name = "all"' "workers[0].name: 'all' is the row of all groups"
-	bad '.traffic = [{"at": "sw", "rate": 1, "name": "all"}]' "traffic[0].name: 'all' is the row of all traffic"
+	bad '.workers[0].name = "all"' "workers[0].name: 'all' is reserved for the row of all groups; use another name"
+	bad '.traffic = [{"at": "sw", "rate": 1, "name": "all"}]' "traffic[0].name: 'all' is reserved for the row of all traffic; use another name"
 	bad '.traffic = [{"at": "sw"}]' 'traffic[0].rate: is missing'
-	bad '.traffic = [{"at": "sw", "rate": 0}]' 'traffic[0].rate: is 0: there would be none'
+	bad '.traffic = [{"at": "sw", "rate": 0}]' 'traffic[0].rate: must be more than 0'
 	bad '.traffic = [{"at": "sw", "rat": 1}]' "traffic[0].rat: unknown key; the nearest is 'at'"
 	bad '.traffic = [{"at": "sw", "rate": 1}] | .duration = "none" | .workers[0].count = 1' \
-	    'traffic[0].stop: is none, and so is duration: it would never end'
-	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: needs a link, a switch or a worker'
-	bad '.sweep = {"links[1].rate": [1]}' 'sweep: a path names nothing there'
-	bad '.sweep = {"seed": [1, 2]}' 'sweep: all points have the same seed and runs'
-	bad '.sweep = {"runs": [1, 2]}' 'sweep: all points have the same seed and runs'
+	    'traffic[0].stop: must not be none without a duration, or the run would never end'
+	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: must have exactly one of link, switch and worker'
+	bad '.sweep = {"links[1].rate": [1]}' 'sweep: a path names an item that the list does not have'
+	bad '.sweep = {"seed": [1, 2]}' 'sweep: seed and runs cannot be swept'
+	bad '.sweep = {"runs": [1, 2]}' 'sweep: seed and runs cannot be swept'
 }
 
 @test "an error in the JSON gives line and column" {
@@ -421,7 +421,7 @@ says() {
 	run -1 --separate-stderr innet-sim no-such.json
 	[ "$stderr" = "innet-sim: no-such.json: No such file or directory" ]
 	run -2 --separate-stderr innet-sim
-	[ "${stderr_lines[0]}" = "innet-sim: no scenario" ]
+	[ "${stderr_lines[0]}" = "innet-sim: the file of a scenario is missing" ]
 }
 
 @test "a full disk is noticed" {

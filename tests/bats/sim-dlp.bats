@@ -106,15 +106,15 @@ refused() {
 	    '"barrier": true' '"server_rate": "1G"' '"core_rate": "1G"' \
 	    '"message": "1us"' '"messages": 2' '"copy_rate": "1G"'; do
 		key=${x#\"}
-		refused "$x" "trainings[0].${key%%\"*}: is not for program dlp"
+		refused "$x" "trainings[0].${key%%\"*}: does not go with program dlp"
 	done
 	refused '"program": "iswitch", "reduce": "median"' \
-	    "trainings[0].reduce: is not for program iswitch"
+	    "trainings[0].reduce: does not go with program iswitch"
 	refused '"program": "iswitch", "straggler": "1ms"' \
-	    "trainings[0].straggler: is not for program iswitch"
+	    "trainings[0].straggler: does not go with program iswitch"
 	refused '"vector": "1468B"' \
-	    "trainings[0].vector: dlp has 366 elements at most"
-	refused '"workers": 33' "trainings[0].workers: a session of dlp has 32"
+	    "trainings[0].vector: dlp has at most 366 elements"
+	refused '"workers": 33' "trainings[0].workers: a session of dlp has at most 32"
 	refused '"iterations": "none"' "trainings[0].iterations: a session"
 }
 

@@ -270,7 +270,7 @@ r=$((10000 + 14640))
 	jq -n '[{ vector: "14640B", iterations: 2, rate: "8G", compute: "1ms" }] |
 		{ duration: "none", trainings: (. + .) }' >s.json
 	run -1 innet-sim -q -w out s.json
-	[[ $output == "innet-sim: -w: two trainings have a 'switch."*"', and so the same files: name them" ]]
+	[[ $output == "innet-sim: -w: two trainings have a 'switch."*"' and would write the same files; give them names" ]]
 	[ ! -e out ]
 	jq '.trainings[0].name = "other"' s.json | innet-sim -q -w out - >f
 	[ -e out/other.switch.in.pcap ] && [ -e out/switch.switch.in.pcap ]
@@ -360,7 +360,7 @@ failing() {
 	ends '"mode": "async", "give_up": "5s"' '{ link: "worker", from: "10ms", to: "9s" }' \
 		'x.0: job 1: round 9 of segment 0 did not arrive in 5.0 s; members that have joined: 4, contributions needed: 4'
 	ends '"approach": "ring"' '{ switch: "switch", from: "10010us", to: "30ms" }' \
-		'x.0: waits for step 1 of iteration 10, which was lost: a ring sends nothing again'
+		'x.0: waits for step 1 of iteration 10, which was lost; a ring does not retransmit'
 	failing '"give_up": "none"' '{ link: "worker", index: 0, from: "10ms", to: "200s" }'
 	jq -e '.iterations == 30 and .duration_ns > 200e9' f
 }
@@ -426,29 +426,29 @@ refused() {
 	refused '"vectr": "1kB"' ".vectr: unknown key; the nearest is 'vector'"
 	refused '"compute": 10' ".compute: '10': a unit is missing (ns, us, ms, s, min, h)"
 	refused '"approach": "tree"' ".approach: 'tree': not one of switch, ps, ring"
-	refused '"approach": "ring", "mode": "async"' ".mode: a ring keeps all in step"
-	refused '"mode": "async", "barrier": true' ".barrier: is for workers in step"
-	refused '"approach": "ring", "workers": 1' ".workers: a ring has two at least"
-	refused '"approach": "ring", "loss": "1%"' ".loss: a ring sends nothing again"
-	refused '"loss": "60%"' ".loss: more than half: nothing would end"
-	refused '"mode": "async", "compute": 0' ".compute: is 0: nothing would end"
-	refused '"iterations": "none", "compute": 0' ".compute: is 0: nothing would end"
+	refused '"approach": "ring", "mode": "async"' ".mode: a ring is always synchronous; use mode sync"
+	refused '"mode": "async", "barrier": true' ".barrier: needs mode sync"
+	refused '"approach": "ring", "workers": 1' ".workers: a ring has at least two"
+	refused '"approach": "ring", "loss": "1%"' ".loss: a ring does not retransmit and cannot have losses"
+	refused '"loss": "60%"' ".loss: must be at most half, or the training would not end"
+	refused '"mode": "async", "compute": 0' ".compute: must be more than 0, or the training would not end"
+	refused '"iterations": "none", "compute": 0' ".compute: must be more than 0, or the training would not end"
 	refused '"workers": 5000' ".workers: '5000': too large"
-	refused '"vector": "12B"' ".vector: has fewer floats than there are workers"
-	refused '"payload": "1470B"' ".payload: not 8 bytes and whole floats of 4"
-	refused '"iterations": "none"' ".iterations: is none, and so is duration: it would never end"
+	refused '"vector": "12B"' ".vector: must have at least one float for each worker"
+	refused '"payload": "1470B"' ".payload: the payload must be 8 bytes plus a multiple of 4"
+	refused '"iterations": "none"' ".iterations: must not be none without a duration, or the run would never end"
 }
 
 @test "trainings stand alone, and one of both is needed" {
 	training '"iterations": 1'
 	jq '.switches = [ { "name": "sw" } ]' s.json >b.json
 	run -1 --separate-stderr innet-sim b.json
-	[ "$stderr" = "innet-sim: b.json: switches: goes not with trainings" ]
+	[ "$stderr" = "innet-sim: b.json: switches: this list does not go with trainings" ]
 	echo '{ "trainings": [ ] }' >b.json
 	run -1 --separate-stderr innet-sim b.json
 	[ "$stderr" = "innet-sim: b.json: switches: is missing" ]
 	run -2 --separate-stderr innet-sim --by switch s.json
-	[[ $stderr == *"--by: a training has one row" ]]
+	[[ $stderr == *"--by does not go with trainings, each of which has one row" ]]
 }
 
 @test "planes: a capture through any program is what the filter makes of it" {
@@ -498,11 +498,11 @@ refused() {
 	bad '{planes: [{name: "a", options: "-p dlp"}, {name: "b", options: "-p iswitch -w x"}]}' 2 \
 		"planes[1].options: unknown option '-w'"
 	bad '{planes: [{name: "a", options: "-p iswitch"}, {name: "b", options: "-p iswitch"}]}' 2 \
-		'planes[1].options: another switch has its address: give it --listen'
+		'planes[1].options: another switch has the same address; give this one another --listen'
 	bad '{planes: [{name: "a", options: "-p olaf", read: "none.pcap"}]}' 1 'none.pcap: No such file or directory'
 	bad '{planes: [], workers: []}' 1 's.json: switches: is missing'
 	bad '{planes: [{name: "a", options: ""}], workers: []}' 1 's.json: planes[0].options: '"'': empty"
-	bad '{planes: [{name: "a", options: "-p dlp"}], workers: []}' 1 's.json: workers: goes not with planes'
+	bad '{planes: [{name: "a", options: "-p dlp"}], workers: []}' 1 's.json: workers: this key does not go with planes'
 	bad '{planes: [{name: "a", options: "-p dlp"}, {name: "a", options: "-p dlp"}]}' 1 \
-		"s.json: planes[1].name: 'a' is there twice"
+		"s.json: planes[1].name: the name 'a' is used twice"
 }

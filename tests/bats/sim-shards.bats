@@ -81,11 +81,11 @@ damaged() {
 @test "parts that are missing are named, as sbatch --array takes them" {
 	parts 9
 	rm parts/2-of-9.part
-	refused 1 "parts: lacks part 2 of 9" --join parts
+	refused 1 "parts: missing part 2 of 9" --join parts
 	rm parts/[45689]-of-9.part
-	refused 1 "parts: lacks parts 2,4-6,8-9 of 9" --join parts
+	refused 1 "parts: missing parts 2,4-6,8-9 of 9" --join parts
 	rm parts/*
-	refused 1 "parts: has no parts" --join parts
+	refused 1 "parts: the folder has no parts; write them with --shard and --parts" --join parts
 	refused 1 "none: No such file or directory" --join none
 }
 
@@ -93,7 +93,7 @@ damaged() {
 	other() {
 		parts 2
 		innet-sim -q --shard 2/"${3:-2}" --parts parts "${@:4}" "$1"
-		refused 1 "parts/2-of-${3:-2}.part: has another $2 than parts/1-of-2.part" --join parts
+		refused 1 "parts/2-of-${3:-2}.part: the $2 differs from that of parts/1-of-2.part" --join parts
 	}
 	other s.json seed 2 --seed 6
 	other s.json 'number of runs' 2 --runs 2
@@ -104,7 +104,7 @@ damaged() {
 	other t.json scenario
 	parts 2
 	sed -i '1s/"innet-sim":"[^"]*"/"innet-sim":"0"/' parts/2-of-2.part
-	refused 1 "parts/2-of-2.part: has another version than parts/1-of-2.part" --join parts
+	refused 1 "parts/2-of-2.part: the version differs from that of parts/1-of-2.part" --join parts
 }
 
 @test "a schedule that changed in between is another" {
@@ -115,31 +115,31 @@ damaged() {
 	cmp <(innet-sim -q --json s.json) <(innet-sim -q --json --join parts)
 	echo 1,1,6ms,1 >>a.csv
 	innet-sim -q --shard 2/2 --parts parts s.json
-	refused 1 "parts/2-of-2.part: has another schedule than parts/1-of-2.part" --join parts
+	refused 1 "parts/2-of-2.part: the schedule differs from that of parts/1-of-2.part" --join parts
 }
 
 @test "a part that is damaged, or there twice, is named with its line" {
 	parts 2
 	cp parts/1-of-2.part parts/3-of-2.part
-	refused 1 "parts/3-of-2.part: is part 1 again" --join parts
+	refused 1 "parts/3-of-2.part: part 1 is there twice" --join parts
 	head -n 4 parts/1-of-2.part >parts/3-of-2.part && mv parts/3-of-2.part parts/1-of-2.part
-	refused 1 "parts/1-of-2.part: ends before line 5" --join parts
-	damaged '4s/.$//' ':4: is no line of a part'
-	damaged '4s/"rows":\[\[[^]]*/"rows":[[1/' ':4: lacks figures'
-	damaged '4s/"rows":\[\[/"rows":[[1,/' ':4: has other figures'
-	damaged '4s/]]}$/],[]]}/' ':4: has more rows'
-	damaged '4s/"rows":\[\[[^,]*/"rows":[[[]/' ':4: has no figures'
-	damaged '4s/"rows":\[\[[^,]*/"rows":[[99/' ': is damaged: its crc is not that of its lines'
-	damaged '$d' ": ends before line $(wc -l <parts/1-of-2.part)"
+	refused 1 "parts/1-of-2.part: the file ends before line 5" --join parts
+	damaged '4s/.$//' ':4: this line is not one of a part'
+	damaged '4s/"rows":\[\[[^]]*/"rows":[[1/' ':4: figures are missing'
+	damaged '4s/"rows":\[\[/"rows":[[1,/' ':4: there are more figures than expected'
+	damaged '4s/]]}$/],[]]}/' ':4: there are more rows than expected'
+	damaged '4s/"rows":\[\[[^,]*/"rows":[[[]/' ':4: a figure is not a number'
+	damaged '4s/"rows":\[\[[^,]*/"rows":[[99/' ': the file is damaged: its checksum is wrong'
+	damaged '$d' ": the file ends before line $(wc -l <parts/1-of-2.part)"
 	damaged 4d ':4: no run'
 	parts 2
 	sed -i '1s/"by":"group"/"by":"nobody"/' parts/*.part
-	refused 1 "parts/1-of-2.part:1: no by" --join parts
+	refused 1 "parts/1-of-2.part:1: 'by' is missing or not valid" --join parts
 	sed -i '1s/"by":"nobody"/"by":"training"/' parts/*.part
-	refused 1 "parts/1-of-2.part:1: no by of its scenario" --join parts
+	refused 1 "parts/1-of-2.part:1: 'by' does not fit the scenario" --join parts
 	parts 2
 	tail -n 1 parts/1-of-2.part >>parts/2-of-2.part
-	refused 1 "parts/2-of-2.part: goes on after its last line" --join parts
+	refused 1 "parts/2-of-2.part: the file continues after its last line" --join parts
 	rm parts/2-of-2.part
 	for text in '' '{}' '{"of":1}' '{"of":1,"seed":0,"runs":1}'; do
 		echo "$text" >parts/1-of-2.part
@@ -181,16 +181,16 @@ damaged() {
 		run -2 --separate-stderr innet-sim --shard $part --parts parts s.json
 		[[ -z $output && $stderr == "innet-sim: invalid part '$part': "* ]]
 	done
-	refused 2 "--shard and --parts go together" --shard 1/2 s.json
-	refused 2 "--shard and --parts go together" --parts parts s.json
+	refused 2 "--shard and --parts must be given together" --shard 1/2 s.json
+	refused 2 "--shard and --parts must be given together" --parts parts s.json
 	for how in --json --csv --total '--columns sent' '-w out'; do
 		# shellcheck disable=SC2086
-		refused 2 "--shard prints nothing: --json, --csv, --total and --columns go with --join, -w with neither" \
+		refused 2 "--shard prints no results and writes no captures: give --json, --csv, --total and --columns with --join, and leave out -w" \
 			--shard 1/2 --parts parts $how s.json
 	done
 	for how in s.json '--seed 1' '--runs 2' '--set a=1' '--by cluster' '--shard 1/2' '--duration 1s'; do
 		# shellcheck disable=SC2086
-		refused 2 "--join shows what its parts have: it goes with --json, --csv, --total, --columns and -q alone" \
+		refused 2 "--join prints results that exist already and goes only with --json, --csv, --total, --columns and -q" \
 			--join parts $how
 	done
 	cp s.json 1-of-2.part

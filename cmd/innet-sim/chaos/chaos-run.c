@@ -56,8 +56,9 @@ report_stuck(struct sim *s, const struct training *t)
 		if (t->w[i].phase == TRAIN_DONE)
 			continue;
 		if (t->joined < t->cf->workers)
-			sim_report_wrong(s, "stuck: %" PRIu32 " of %" PRIu64
-			    " workers have joined", t->joined, t->cf->workers);
+			sim_report_wrong(s, "stuck: only %" PRIu32 " of %"
+			    PRIu64 " workers have joined", t->joined,
+			    t->cf->workers);
 		else
 			sim_report_wrong(s,
 			    "stuck: worker %" PRIu32 " waits for the "
@@ -107,7 +108,7 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	count_run(n, s, t);
 	if (get_held_bytes() > before + get_most_bytes(t))
 		sim_report_wrong(s,
-		    "memory: %" PRIu64 " bytes are held in the end",
+		    "memory: %" PRIu64 " bytes are still allocated at the end",
 		    get_held_bytes() - before);
 	link_faults_free(s);
 	network_free(s);

@@ -92,8 +92,8 @@ report_death(const struct chaos_options *cf, struct shared *sh, struct child *c,
 	if (*cf->stopped != 0)
 		return;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		snprintf(what, sizeof(what), "stuck: one instant has lasted "
-		    "%d s", PATIENCE_S);
+		snprintf(what, sizeof(what), "stuck: simulated time did not "
+		    "advance for %d s", PATIENCE_S);
 	else if (WIFSIGNALED(status))
 		snprintf(what, sizeof(what), "died: %s",
 		    strsignal(WTERMSIG(status)));

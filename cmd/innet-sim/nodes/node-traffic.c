@@ -142,8 +142,9 @@ node_traffic_result(const struct sim *s, struct result_row *row)
 		for (int k = 0; k < SIM_LOSSES; k++)
 			sum += o->lost[k];
 		if (sum != o->sent) {
-			warnx("traffic at %s: %" PRIu64 " sent, but %" PRIu64
-			    " accounted for; this is a bug", o->to->name,
+			warnx("traffic at %s: sent %" PRIu64 " frames, but %"
+			    PRIu64 " are accounted for; this is a bug",
+			    o->to->name,
 			    o->sent, sum);
 			whole = false;
 		}

@@ -269,8 +269,8 @@ read_schedule(struct sim *s, struct sim_group *group)
 		if (r->cluster < cf->clusters.from ||
 		    r->cluster > cf->clusters.to || r->worker < cf->first ||
 		    r->worker - cf->first >= cf->workers)
-			errx(1, "%s:%u: worker %u of cluster %u is not in the "
-			    "group", cf->schedule, r->line, r->worker,
+			errx(1, "%s:%u: the group has no worker %u of cluster "
+			    "%u", cf->schedule, r->line, r->worker,
 			    r->cluster);
 	}
 	schedule_row(s, group);

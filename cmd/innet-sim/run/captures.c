@@ -52,7 +52,7 @@ open_link(struct sim *s, struct folder *dir, uint32_t pipe, const char *name)
 	for (uint32_t i = 0; i < s->pipes; i += 2)
 		links += s->tap[i].left != NULL;
 	if (links == LINKS_MAX)
-		errx(1, "-w: more than %d links", LINKS_MAX);
+		errx(1, "-w: at most %d links can be captured", LINKS_MAX);
 	s->tap[pipe] = (struct sim_tap){ open_capture(dir, name, "up.out"),
 	    open_capture(dir, name, "up.in") };
 	s->tap[pipe + 1] = (struct sim_tap){open_capture(dir, name, "down.out"),
@@ -105,8 +105,9 @@ refuse_twins(const struct sim *s)
 	for (uint32_t i = 1; i < s->nodes && i < NODES_MAX; i++) {
 		for (uint32_t k = 0; k < i && s->trainings > 0; k++) {
 			if (strcmp(s->node[i].name, s->node[k].name) == 0)
-				errx(1, "-w: two trainings have a '%s', and so "
-				    "the same files: name them",
+				errx(1, "-w: two trainings have a '%s' and "
+				    "would write the same files; give them "
+				    "names",
 				    s->node[i].name);
 		}
 	}
@@ -133,7 +134,8 @@ captures_open(struct sim *s, const char *path, const char *scenario)
 		    (s->trainings > 0 && !train_is_captured(n)))
 			continue;
 		if (i >= NODES_MAX)
-			errx(1, "-w: more than %d switches and servers",
+			errx(1, "-w: at most %d switches and servers can be "
+			    "captured",
 			    NODES_MAX);
 		n->in = open_capture(&dir, n->name, "in");
 		if (n->up != NULL || s->trainings > 0)

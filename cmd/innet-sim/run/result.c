@@ -271,8 +271,9 @@ is_conserved(const struct sim *s, const struct cluster_sums *f)
 		if (out == f[i].count[SIM_SENT])
 			continue;
 		if (all)
-			warnx("cluster %u: %" PRIu64 " sent, but %" PRIu64
-			    " accounted for; this is a bug", s->cluster[i].id,
+			warnx("cluster %u: sent %" PRIu64 " updates, but %"
+			    PRIu64 " are accounted for; this is a bug",
+			    s->cluster[i].id,
 			    f[i].count[SIM_SENT], out);
 		all = false;
 	}

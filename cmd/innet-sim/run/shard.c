@@ -36,7 +36,7 @@ shard_parse(const char *s, struct runner_shard *to)
 		return to->of > SHARD_PARTS_MAX ? "too many tasks" : NULL;
 	}
 	if (slash == NULL || slash - s >= (ptrdiff_t)sizeof(first))
-		return "neither I/N nor auto";
+		return "give I/N, for example 1/4, or auto";
 	memcpy(first, s, (size_t)(slash - s));
 	first[slash - s] = '\0';
 	why = num_u64(slash + 1, 1, SHARD_PARTS_MAX, &of);
@@ -238,12 +238,13 @@ read_line(struct lines *l)
 	if (n == -1 && ferror(l->f))
 		err(1, "%s", l->path);
 	if (n == -1)
-		errx(1, "%s: ends before line %u", l->path, l->number);
+		errx(1, "%s: the file ends before line %u", l->path, l->number);
 	l->last = crc32c(l->crc, l->line, (size_t)n);
 	if (l->line[n - 1] == '\n')
 		o = cJSON_Parse(l->line);
 	if (!cJSON_IsObject(o))
-		errx(1, "%s:%u: is no line of a part", l->path, l->number);
+		errx(1, "%s:%u: this line is not one of a part", l->path,
+		    l->number);
 	return o;
 }
 
@@ -256,7 +257,8 @@ get_number(const struct lines *l, const cJSON *o, const char *key, double lo,
 
 	if (!cJSON_IsNumber(v) || !(v->valuedouble >= lo) ||
 	    !(v->valuedouble <= hi))
-		errx(1, "%s:%u: no %s", l->path, l->number, key);
+		errx(1, "%s:%u: '%s' is missing or not valid", l->path,
+		    l->number, key);
 	return v->valuedouble;
 }
 
@@ -283,10 +285,11 @@ refuse_part(const struct shard_parts *s, const char *path, const cJSON *o)
 		if (!cJSON_Compare(cJSON_GetObjectItemCaseSensitive(first,
 		    what[i][0]), cJSON_GetObjectItemCaseSensitive(o,
 		    what[i][0]), true))
-			errx(1, "%s: has another %s than %s", path, what[i][1],
+			errx(1, "%s: the %s differs from that of %s", path,
+			    what[i][1],
 			    s->path[0]);
 	}
-	errx(1, "%s: has another scenario than %s", path, s->path[0]);
+	errx(1, "%s: the scenario differs from that of %s", path, s->path[0]);
 }
 
 /* The first line of each part must be that of the others. */
@@ -328,7 +331,8 @@ shard_open(struct shard_parts *s, const char *dir, struct runner *r)
 	if (n == -1)
 		err(1, "%s", dir);
 	if (n == 0)
-		errx(1, "%s: has no parts", dir);
+		errx(1, "%s: the folder has no parts; write them with --shard "
+		    "and --parts", dir);
 	*s = (struct shard_parts){ .dir = dir, .n = (size_t)n };
 	s->path = calloc(s->n, sizeof(*s->path));
 	for (size_t i = 0; i < s->n; i++) {
@@ -348,10 +352,10 @@ shard_open(struct shard_parts *s, const char *dir, struct runner *r)
 	    strcmp(by->valuestring, rows_by[r->by]) != 0))
 		r->by++;
 	if (r->by > RESULT_TRAINING)
-		errx(1, "%s:1: no by", l.path);
+		errx(1, "%s:1: 'by' is missing or not valid", l.path);
 	root = cJSON_DetachItemFromObjectCaseSensitive(whole, "scenario");
 	if (root == NULL)
-		errx(1, "%s:1: no scenario", l.path);
+		errx(1, "%s:1: 'scenario' is missing", l.path);
 	cJSON_Delete(whole);
 	return root;
 }
@@ -373,20 +377,23 @@ read_run(struct lines *l, struct runner *r, uint64_t run)
 		v = row == NULL ? NULL : row->child;
 		for (int k = 0; fig[k].key != NULL; k++) {
 			if (v == NULL)
-				errx(1, "%s:%u: lacks figures", l->path,
+				errx(1, "%s:%u: figures are missing", l->path,
 				    l->number);
 			if (!cJSON_IsNumber(v) && !cJSON_IsNull(v))
-				errx(1, "%s:%u: has no figures", l->path,
+				errx(1, "%s:%u: a figure is not a number",
+				    l->path,
 				    l->number);
 			to[k] = cJSON_IsNumber(v) ? v->valuedouble : NAN;
 			v = v->next;
 		}
 		if (v != NULL)
-			errx(1, "%s:%u: has other figures", l->path, l->number);
+			errx(1, "%s:%u: there are more figures than expected",
+			    l->path, l->number);
 		row = row->next;
 	}
 	if (row != NULL)
-		errx(1, "%s:%u: has more rows", l->path, l->number);
+		errx(1, "%s:%u: there are more rows than expected", l->path,
+		    l->number);
 	cJSON_Delete(o);
 }
 
@@ -412,7 +419,7 @@ name_missing(const struct shard_parts *s, const bool *have)
 	}
 	if (fclose(f) == EOF)
 		err(1, "%s", s->dir);
-	errx(1, "%s: lacks part%s %s of %" PRIu64, s->dir, plural(n), text,
+	errx(1, "%s: missing part%s %s of %" PRIu64, s->dir, plural(n), text,
 	    s->of);
 }
 
@@ -439,11 +446,11 @@ read_part(struct shard_parts *s, struct runner *r, struct lines *l)
 		read_run(l, r, r->shard.at + i * s->of);
 	o = read_line(l);
 	if (get_number(l, o, "crc", 0, UINT32_MAX) != (double)l->crc)
-		errx(1, "%s: is damaged: its crc is not that of its lines",
+		errx(1, "%s: the file is damaged: its checksum is wrong",
 		    l->path);
 	cJSON_Delete(o);
 	if (getc(l->f) != EOF)
-		errx(1, "%s: goes on after its last line", l->path);
+		errx(1, "%s: the file continues after its last line", l->path);
 	return r->shard.at;
 }
 
@@ -454,14 +461,14 @@ shard_read(struct shard_parts *s, struct runner *r)
 	uint64_t n = 0;
 
 	if (have == NULL)
-		err(1, "%" PRIu64 " parts", s->of);
+		err(1, "cannot hold %" PRIu64 " parts", s->of);
 	runner_rows(r);
 	for (size_t i = 0; i < s->n; i++) {
 		struct lines l = open_lines(s->path[i]);
 		const uint64_t at = read_part(s, r, &l);
 
 		if (have[at])
-			errx(1, "%s: is part %" PRIu64 " again", l.path,
+			errx(1, "%s: part %" PRIu64 " is there twice", l.path,
 			    at + 1);
 		have[at] = true;
 		n++;

@@ -5,8 +5,37 @@
 #include <string.h>
 
 #include "cmd/innet-sim/scenario/scenario-check.h"
+#include "common/base/nearest.h"
 #include "common/traffic/arrivals.h"
 #include "common/wire/update.h"
+
+/*
+ * Write the switch, or with `servers` the server, whose name is nearest to
+ * `name` to hint, if any is near.
+ */
+static const char *
+hint_node(const struct scenario *s, const char *name, bool servers,
+    char hint[NEAREST_TEXT])
+{
+	struct nearest near = { 0 };
+
+	for (size_t i = 0; i < s->switches.n; i++)
+		nearest_offer(&near, name, scenario_switches(s)[i].name);
+	for (size_t i = 0; servers && i < s->servers.n; i++)
+		nearest_offer(&near, name, scenario_servers(s)[i].name);
+	return nearest_hint(&near, name, "", hint);
+}
+
+/* Fail because the item's key names a switch that does not exist. */
+static bool
+fail_switch(const struct scenario *s, struct json_reader *r, const char *list,
+    size_t i, const char *key, const char *name)
+{
+	char hint[NEAREST_TEXT];
+
+	return json_reader_fail_at(r, list, i, key, "no switch is called "
+	    "'%s'%s", name, hint_node(s, name, false, hint));
+}
 
 static bool
 check_nodes(const struct scenario *s, struct json_reader *r)
@@ -15,27 +44,30 @@ check_nodes(const struct scenario *s, struct json_reader *r)
 
 	if (s->servers.n == 0 || s->switches.n == 0 || s->workers.n == 0)
 		return json_reader_fail(r,
-		    "needs a switch, a server and workers");
+		    "a scenario needs at least one switch, one server and one "
+		    "group of workers");
 	for (size_t i = 0; i < s->switches.n; i++) {
 		const struct scenario_switch *w = &scenario_switches(s)[i];
 
 		if (scenario_switch(s, w->name) != (int64_t)i ||
 		    scenario_server(s, w->name) != -1)
 			return json_reader_fail_at(r, "switches", i, "name",
-			    "'%s' is there twice", w->name);
+			    "the name '%s' is used twice", w->name);
 		if (scenario_uplink(s, w->name) == NULL)
 			return json_reader_fail_at(r, "switches", i, NULL,
-			    "no link from '%s'", w->name);
+			    "there is no link from '%s'", w->name);
 		nodes += w->count;
 	}
 	for (size_t i = 0; i < s->servers.n; i++) {
 		if (scenario_server(s, scenario_servers(s)[i].name) !=
 		    (int64_t)i)
 			return json_reader_fail_at(r, "servers", i, "name",
-			    "'%s' is there twice", scenario_servers(s)[i].name);
+			    "the name '%s' is used twice",
+			    scenario_servers(s)[i].name);
 	}
 	if (nodes > SCENARIO_NODES_MAX)
-		return json_reader_fail(r, "more than %d switches and servers",
+		return json_reader_fail(r, "there are more than %d switches "
+		    "and servers",
 		    SCENARIO_NODES_MAX);
 	return true;
 }
@@ -62,17 +94,19 @@ check_link(const struct scenario *s, size_t i, struct json_reader *r)
 	const struct scenario_link *l = &scenario_links(s)[i];
 	int64_t from = scenario_switch(s, l->from);
 	int64_t to = scenario_switch(s, l->to);
+	char hint[NEAREST_TEXT];
 	uint64_t n, m;
 
 	if (from == -1)
-		return json_reader_fail_at(r, "links", i, "from",
-		    "no switch is called '%s'", l->from);
+		return fail_switch(s, r, "links", i, "from", l->from);
 	if (to == -1 && scenario_server(s, l->to) == -1)
 		return json_reader_fail_at(r, "links", i, "to",
-		    "no switch or server is called '%s'", l->to);
+		    "no switch or server is called '%s'%s", l->to,
+		    hint_node(s, l->to, true, hint));
 	if (scenario_uplink(s, l->from) != l)
 		return json_reader_fail_at(r, "links", i, "from",
-		    "a second link from '%s'", l->from);
+		    "there is a second link from '%s'; each switch has one",
+		    l->from);
 	n = scenario_switches(s)[from].count;
 	m = to == -1 ? 1 : scenario_switches(s)[to].count;
 	if (n % m != 0)
@@ -81,7 +115,7 @@ check_link(const struct scenario *s, size_t i, struct json_reader *r)
 		    l->from, m, l->to);
 	if (!leads_to_server(s, i))
 		return json_reader_fail_at(r, "links", i, "to",
-		    "leads in a circle, not to a server");
+		    "the links lead in a circle and not to a server");
 	return true;
 }
 
@@ -126,28 +160,30 @@ check_sizes(const struct scenario_workers *g, size_t i, struct json_reader *r)
 
 	if (g->payload_bytes % 4 != 0)
 		return json_reader_fail_at(r, "workers", i, "payload",
-		    "not 32 bytes and whole floats of 4");
+		    "the payload must be 32 bytes plus a multiple of 4");
 	if (g->elements != SCENARIO_WORD1 &&
 	    (g->elements - 1) / floats + 1 > UINT16_MAX)
 		return json_reader_fail_at(r, "workers", i, "elements",
-		    "more than %d packets of %" PRIu64 " floats", UINT16_MAX,
+		    "the vector needs more than %d packets of %" PRIu64 " "
+		    "floats", UINT16_MAX,
 		    floats);
 	if (g->access_capture && g->access_bps == 0 &&
 	    g->access_propagation_ns == 0 && !(g->access_loss > 0))
 		return json_reader_fail_at(r, "workers", i, "access_capture",
-		    "there is no such link, without a rate, propagation or "
-		    "loss");
+		    "the group has no access links; give access_rate, "
+		    "access_propagation or access_loss");
 	if (g->wait_ns > 0 && (g->schedule[0] != '\0' ||
 	    g->arrivals == ARRIVALS_BURSTS))
 		return json_reader_fail_at(r, "workers", i, "wait",
-		    "those of a schedule or of bursts wait for nothing");
+		    "workers with a schedule or with arrivals in bursts cannot "
+		    "wait");
 	if (g->rate_bps != 0 && g->schedule[0] != '\0')
 		return json_reader_fail_at(r, "workers", i, "rate",
-		    "a schedule has its own");
+		    "a schedule sets its own rate; leave out the rate");
 	if ((g->phase == SCENARIO_WINDOW || g->phase == SCENARIO_ORDER) &&
 	    g->window_ns == 0)
 		return json_reader_fail_at(r, "workers", i, "window",
-		    "is 0, but the phases are to lie in it");
+		    "must be more than 0 with this phase");
 	return true;
 }
 
@@ -161,10 +197,10 @@ check_workers(const struct scenario *s, size_t i, uint64_t *workers,
 
 	if (strcmp(g->name, "all") == 0)
 		return json_reader_fail_at(r, "workers", i, "name",
-		    "'all' is the row of all groups");
+		    "'all' is reserved for the row of all groups; use another "
+		    "name");
 	if (at == -1)
-		return json_reader_fail_at(r, "workers", i, "at",
-		    "no switch is called '%s'", g->at);
+		return fail_switch(s, r, "workers", i, "at", g->at);
 	if (clusters % scenario_switches(s)[at].count != 0)
 		return json_reader_fail_at(r, "workers", i, "clusters",
 		    "%" PRIu64
@@ -174,29 +210,30 @@ check_workers(const struct scenario *s, size_t i, uint64_t *workers,
 		const struct scenario_workers *o = &scenario_workers(s)[k];
 
 		if (overlaps(g, o))
-			return json_reader_fail_at(r, "workers", i, NULL, "has "
-			    "workers that workers[%zu] has, of the same "
-			    "cluster",
+			return json_reader_fail_at(r, "workers", i, NULL,
+			    "workers[%zu] has some of the same workers of the "
+			    "same cluster",
 			    k);
 		if (!are_alike(g, o))
 			return json_reader_fail_at(r, "workers", i, NULL,
-			    "has a "
-			    "cluster of workers[%zu], but vectors of another "
-			    "length", k);
+			    "workers[%zu] has the same cluster with vectors of "
+			    "another length", k);
 		if (share_cluster(g, o) && find_server(s, g->at) !=
 		    find_server(s, o->at))
 			return json_reader_fail_at(r, "workers", i, NULL,
-			    "has a "
-			    "cluster of workers[%zu], but another server", k);
+			    "workers[%zu] has the same cluster with another "
+			    "server", k);
 	}
 	*workers += clusters * g->workers;
 	if (*workers > SCENARIO_WORKERS_MAX)
 		return json_reader_fail_at(r, "workers", i, NULL,
-		    "more than %d workers in all", SCENARIO_WORKERS_MAX);
+		    "there are more than %d workers in all",
+		    SCENARIO_WORKERS_MAX);
 	if (s->duration_ns == SCENARIO_WORD1 && g->count == SCENARIO_WORD1 &&
 	    g->stop_ns == SCENARIO_WORD1 && g->schedule[0] == '\0')
 		return json_reader_fail_at(r, "workers", i, "count",
-		    "is none, and so is duration: it would never end");
+		    "must not be none without a duration, or the run would "
+		    "never end");
 	return check_sizes(g, i, r);
 }
 
@@ -207,16 +244,17 @@ check_traffic(const struct scenario *s, size_t i, struct json_reader *r)
 
 	if (strcmp(t->name, "all") == 0)
 		return json_reader_fail_at(r, "traffic", i, "name",
-		    "'all' is the row of all traffic");
+		    "'all' is reserved for the row of all traffic; use another "
+		    "name");
 	if (scenario_switch(s, t->at) == -1)
-		return json_reader_fail_at(r, "traffic", i, "at",
-		    "no switch is called '%s'", t->at);
+		return fail_switch(s, r, "traffic", i, "at", t->at);
 	if (t->rate_bps == 0)
 		return json_reader_fail_at(r, "traffic", i, "rate",
-		    "is 0: there would be none");
+		    "must be more than 0");
 	if (s->duration_ns == SCENARIO_WORD1 && t->stop_ns == SCENARIO_WORD1)
 		return json_reader_fail_at(r, "traffic", i, "stop",
-		    "is none, and so is duration: it would never end");
+		    "must not be none without a duration, or the run would "
+		    "never end");
 	return true;
 }
 
@@ -245,26 +283,26 @@ check_worker_fault(const struct scenario *s, const struct scenario_fault *f,
 {
 	if (s->trainings.n == 0)
 		return json_reader_fail_at(r, "faults", i, "worker",
-		    "there are no trainings");
+		    "the scenario has no trainings");
 	for (size_t k = 0; k < s->trainings.n; k++) {
 		const struct scenario_training *t = &scenario_trainings(s)[k];
 
 		if (f->worker == SCENARIO_KILLED && scenario_strikes(f, t) &&
 		    t->program == TRAINING_DLP)
 			return json_reader_fail_at(r, "faults", i, "worker",
-			    "%s: none can join a session of dlp again",
+			    "%s: a worker cannot join a session of dlp again",
 			    training_name(t));
 		if (f->worker != SCENARIO_KILLED || !scenario_strikes(f, t))
 			continue;
 		if (t->mode != TRAINING_SYNC || t->approach == TRAINING_RING)
 			return json_reader_fail_at(r, "faults", i, "worker",
-			    "%s: none can be replaced in a simulation but "
-			    "those of a switch or server in step",
+			    "%s: only workers of a synchronous training with a "
+			    "switch or a server can be replaced",
 			    training_name(t));
 		if (t->barrier)
 			return json_reader_fail_at(r, "faults", i, "worker",
-			    "%s: with barrier, workers wait for each other "
-			    "beside the network", training_name(t));
+			    "%s: a worker cannot be replaced in a training "
+			    "with barrier", training_name(t));
 	}
 	return true;
 }
@@ -279,7 +317,8 @@ check_down(const struct scenario *s, const struct scenario_fault *f, size_t i,
 
 		if (t->program == TRAINING_DLP && scenario_strikes(f, t))
 			return json_reader_fail_at(r, "faults", i, "switch",
-			    "%s: a session of dlp would be lost",
+			    "%s: a switch that fails would lose the session of "
+			    "dlp",
 			    training_name(t));
 	}
 	return true;
@@ -296,7 +335,7 @@ check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 
 	if (link + (f->node[0] != '\0') + worker != 1)
 		return json_reader_fail_at(r, "faults", i, NULL,
-		    "needs a link, a switch or a worker");
+		    "must have exactly one of link, switch and worker");
 	if (worker && !check_worker_fault(s, f, i, r))
 		return false;
 	if (f->node[0] != '\0' && !check_down(s, f, i, r))
@@ -307,17 +346,18 @@ check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 		    f->training[0] == '\0' ? "" : " called ", f->training,
 		    link ? "link" : "switch", name);
 	if (n == 0)
-		return json_reader_fail_at(r, "faults", i, link ? "link" :
-		    "switch", "no switch is called '%s'", name);
+		return fail_switch(s, r, "faults", i, link ? "link" : "switch",
+		    name);
 	if (f->training[0] != '\0' && s->trainings.n == 0)
 		return json_reader_fail_at(r, "faults", i, "training",
-		    "there are no trainings");
+		    "the scenario has no trainings");
 	if (f->index != SCENARIO_WORD1 && f->index >= n)
 		return json_reader_fail_at(r, "faults", i, "index",
-		    "there are %" PRIu64 " of '%s', from 0 on", n, name);
+		    "there are only %" PRIu64 " of '%s', counted from 0", n,
+		    name);
 	if (f->from_ns >= f->to_ns)
 		return json_reader_fail_at(r, "faults", i, "to",
-		    "is not after from");
+		    "must be after from");
 	return true;
 }
 
@@ -341,18 +381,19 @@ check_planes(const struct scenario *s, const cJSON *root, struct json_reader *r)
 		if (strcmp(o->string, "name") != 0 && strcmp(o->string,
 		    "planes") != 0)
 			return json_reader_fail(r,
-			    "%.64s: goes not with planes",
+			    "%.64s: this key does not go with planes",
 			    o->string);
 	}
 	if (s->planes.n > PLANES_MAX)
-		return json_reader_fail(r, "planes: more than %d", PLANES_MAX);
+		return json_reader_fail(r, "planes: there are more than %d",
+		    PLANES_MAX);
 	for (size_t i = 0; i < s->planes.n; i++) {
 		for (size_t k = 0; k < i; k++) {
 			if (strcmp(scenario_planes(s)[k].name,
 			    scenario_planes(s)[i].name) == 0)
 				return json_reader_fail_at(r, "planes", i,
 				    "name",
-				    "'%s' is there twice",
+				    "the name '%s' is used twice",
 				    scenario_planes(s)[i].name);
 		}
 	}
@@ -372,7 +413,7 @@ check_lists(const struct scenario *s, const cJSON *root, struct json_reader *r)
 
 		if (given && s->trainings.n > 0)
 			return json_reader_fail(r,
-			    "%s: goes not with trainings",
+			    "%s: this list does not go with trainings",
 			    list[i]);
 		if (!given && s->trainings.n == 0 && i < 4)
 			return json_reader_fail(r, "%s: is missing", list[i]);
@@ -384,7 +425,7 @@ static bool
 check_trainings(const struct scenario *s, struct json_reader *r)
 {
 	if (s->trainings.n > TRAININGS_MAX)
-		return json_reader_fail(r, "trainings: more than %d",
+		return json_reader_fail(r, "trainings: there are more than %d",
 		    TRAININGS_MAX);
 	for (size_t i = 0; i < s->trainings.n; i++) {
 		const struct scenario_training *t = &scenario_trainings(s)[i];
@@ -395,7 +436,8 @@ check_trainings(const struct scenario *s, struct json_reader *r)
 		    SCENARIO_WORD1)
 			return json_reader_fail_at(r, "trainings", i,
 			    "iterations",
-			    "is none, and so is duration: it would never end");
+			    "must not be none without a duration, or the run "
+			    "would never end");
 	}
 	return check_faults(s, r);
 }

@@ -32,9 +32,9 @@ read_word(const char **p, const char *ends, char to[WORD_BYTES])
 	size_t len = strcspn(*p, ends);
 
 	if (len == 0)
-		return "lacks a name";
+		return "has an empty name";
 	if (len >= WORD_BYTES)
-		return "has too long a name";
+		return "has a name that is too long";
 	memcpy(to, *p, len);
 	to[len] = '\0';
 	*p += len;
@@ -48,7 +48,7 @@ static const char *
 set_item(cJSON *item, const char *p, const cJSON *value)
 {
 	if (*p != '.')
-		return "lacks a key behind the brackets";
+		return "needs a key after the brackets";
 	return set_key(item, p + 1, value);
 }
 
@@ -63,9 +63,9 @@ set_list(cJSON *at, const char *p, const cJSON *value)
 	cJSON *e;
 
 	if (why != NULL || *p++ != ']')
-		return why != NULL ? why : "lacks a ']'";
+		return why != NULL ? why : "has no closing ']'";
 	if (!cJSON_IsArray(at))
-		return "names no list";
+		return "has brackets after a key that is not a list";
 	number = num_u64(name, 0, UINT32_MAX, &i) == NULL;
 	for (e = at->child; e != NULL && why == NULL; e = e->next) {
 		if (number ? i-- == 0 : strcmp(name, "*") == 0 ||
@@ -74,7 +74,8 @@ set_list(cJSON *at, const char *p, const cJSON *value)
 			n++;
 		}
 	}
-	return why != NULL ? why : n == 0 ? "names nothing there" : NULL;
+	return why != NULL ? why : n == 0 ? "names an item that the list does "
+	    "not have" : NULL;
 }
 
 static const char *
@@ -87,15 +88,15 @@ set_key(cJSON *at, const char *p, const cJSON *value)
 	if (why != NULL)
 		return why;
 	if (!cJSON_IsObject(at))
-		return "goes below what is no object";
+		return "has a key below a value that is not an object";
 	if (*p == '[')
 		return set_list(cJSON_GetObjectItemCaseSensitive(at, name),
 		    p + 1, value);
 	if (*p == '.')
-		return "goes below what is no list";
+		return "needs brackets between two keys";
 	copy = cJSON_Duplicate(value, true);
 	if (copy == NULL)
-		return "finds no memory";
+		return "is too much for the memory";
 	if (cJSON_GetObjectItemCaseSensitive(at, name) != NULL)
 		cJSON_ReplaceItemInObjectCaseSensitive(at, name, copy);
 	else
@@ -171,23 +172,23 @@ sweep_points(const cJSON *root, const char **why)
 	if (sweep == NULL)
 		return 1;
 	if (!cJSON_IsObject(sweep)) {
-		*why = "sweep: is not an object of paths with lists";
+		*why = "sweep: must be an object of paths with lists";
 		return 0;
 	}
 	if (cJSON_GetObjectItemCaseSensitive(sweep, "seed") != NULL ||
 	    cJSON_GetObjectItemCaseSensitive(sweep, "runs") != NULL) {
-		*why = "sweep: all points have the same seed and runs";
+		*why = "sweep: seed and runs cannot be swept";
 		return 0;
 	}
 	cJSON_ArrayForEach(e, sweep) {
 		size_t values = (size_t)cJSON_GetArraySize(e);
 
 		if (!cJSON_IsArray(e) || values == 0) {
-			*why = "sweep: a path without a list of values";
+			*why = "sweep: each path needs a list of values";
 			return 0;
 		}
 		if (n * values > SWEEP_POINTS_MAX) {
-			*why = "sweep: more than 100000 points";
+			*why = "sweep: there are more than 100000 points";
 			return 0;
 		}
 		n *= values;
@@ -220,7 +221,7 @@ sweep_point(const cJSON *root, size_t i, cJSON **values, const char **why)
 	cJSON *copy = cJSON_Duplicate(root, true), *sweep;
 	const cJSON *e;
 
-	*why = copy == NULL ? "no memory" : NULL;
+	*why = copy == NULL ? "is too much for the memory" : NULL;
 	*values = NULL;
 	sweep = cJSON_DetachItemFromObjectCaseSensitive(copy, "sweep");
 	if (sweep == NULL)

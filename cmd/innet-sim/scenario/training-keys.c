@@ -28,80 +28,89 @@ static const char *const patience[] = { "auto", "none", NULL };
 static const char *const sizes[] = { "auto", NULL };
 
 static const struct json_reader_key keys[] = {
-	{ "name", JSON_READER_NAME, AT(name), .help = "in results" },
+	{ "name", JSON_READER_NAME, AT(name), .help = "name in results" },
 	{ "program", JSON_READER_WORD, AT(program), "iswitch",
-	    .words = names, .help = "of the switches and workers" },
+	    .words = names, .help = "program of the switches and workers" },
 	{ "reduce", JSON_READER_WORD, AT(reduce), "mean",
-	    .words = reductions, .help = "dlp: what a step comes to" },
+	    .words = reductions, .help = "dlp: way to reduce the gradients of "
+	    "a step" },
 	{ "straggler", JSON_READER_TIME, AT(straggler_ns), "0", 0, HOUR_NS,
-	    .help = "dlp: reduce what there is after that; 0: wait for all" },
+	    .help = "dlp: time after which a step is completed without the "
+	    "missing gradients; 0: wait for all" },
 	{ "approach", JSON_READER_WORD, AT(approach), "switch",
-	    .words = approaches, .help = "who sums the gradients" },
+	    .words = approaches, .help = "device that sums the gradients" },
 	{ "mode", JSON_READER_WORD, AT(mode), "sync", .words = modes,
-	    .help = "do workers wait for each other?" },
+	    .help = "synchronous or asynchronous training" },
 	{ "workers", JSON_READER_COUNT, AT(workers), "4", 1,
 	    TRAINING_WORKERS_MAX,
-	    .help = "how many" },
+	    .help = "number of workers" },
 	{ "rack", JSON_READER_COUNT, AT(rack), "0", 0, TRAINING_WORKERS_MAX,
-	    .help = "workers at a switch under a core switch; 0: no racks" },
+	    .help = "workers at each rack's switch, below a core switch; 0: no "
+	    "racks" },
 	{ "slots_of_sums", JSON_READER_COUNT, AT(slots), "none", 4,
 	    1 << 30, .words = none,
-	    .help = "segments at a time in a switch; none: whole vectors" },
+	    .help =
+	    "segments that a switch sums at a time; none: whole vectors" },
 	{ "core_slots_of_sums", JSON_READER_COUNT, AT(core_slots), "same", 4,
-	    1 << 30, .words = same_none, .help = "of the core above racks" },
+	    1 << 30, .words = same_none, .help = "the same for the core switch "
+	    "above the racks" },
 	{ "vector", JSON_READER_VECTOR, AT(elements), "auto", 1,
 	    VECTOR_MAX, .words = sizes,
-	    .help = "size of a gradient; auto: ppo, of dlp 24B" },
+	    .help = "size of a gradient; auto: ppo, with dlp 24B" },
 	{ "payload", JSON_READER_BYTES, AT(payload_bytes), "1472B", 12, 65500,
 	    .help = "UDP payload of a segment" },
 	{ "iterations", JSON_READER_COUNT, AT(iterations), "none", 1,
 	    UINT32_MAX,
-	    .words = none, .help = "after which it is over" },
+	    .words = none, .help = "iterations after which the training ends" },
 	{ "staleness", JSON_READER_COUNT, AT(staleness), "3", 0, UINT32_MAX,
-	    .help = "bound of Algorithm 1" },
+	    .help = "greatest staleness of a gradient (Algorithm 1)" },
 	{ "barrier", JSON_READER_BOOL, AT(barrier),
-	    .help = "in step, all go on only when all have the result" },
+	    .help = "synchronous: continue only when all workers have the "
+	    "result" },
 	{ "rate", JSON_READER_RATE, AT(rate_bps), "10G",
-	    .help = "of each host's link, bits a second; 0: no limit" },
+	    .help =
+	    "rate of each host's link in bits per second; 0: no limit" },
 	{ "server_rate", JSON_READER_RATE, AT(server_bps), "same",
 	    .words = same,
-	    .help = "of the parameter server's link" },
+	    .help = "rate of the parameter server's link" },
 	{ "core_rate", JSON_READER_RATE, AT(core_bps), "same", .words = same,
-	    .help = "of the links between racks and core" },
+	    .help = "rate of the links between racks and core" },
 	{ "propagation", JSON_READER_TIME, AT(propagation_ns), "1us", 0,
 	    HOUR_NS,
-	    .help = "of each link" },
+	    .help = "propagation delay of each link" },
 	{ "loss", JSON_READER_SHARE, AT(loss), "0",
 	    .help = "share of packets lost on each link" },
 	{ "switch_delay", JSON_READER_TIME, AT(switch_ns), "1us", 0, HOUR_NS,
-	    .help = "of a packet in a switch" },
+	    .help = "time of a packet in a switch" },
 	{ "compute", JSON_READER_TIME, AT(compute_ns), "10ms", 0, HOUR_NS,
-	    .help = "from weights to a gradient, on average" },
+	    .help = "mean time to compute a gradient" },
 	{ "compute_shape", JSON_READER_WORD, AT(shape), "constant",
-	    .words = shapes, .help = "how that is distributed" },
+	    .words = shapes, .help = "distribution of the time of compute" },
 	{ "compute_spread", JSON_READER_SHARE, AT(spread), "10%",
-	    .help = "uniform: up to that share more or less; "
-	    "lognormal: sigma" },
+	    .help = "uniform: greatest relative deviation; lognormal: sigma" },
 	{ "speeds", JSON_READER_SHARE, AT(speeds), "0",
-	    .help = "workers' speeds spread by that share" },
+	    .help = "share by which the speeds of workers differ" },
 	{ "update", JSON_READER_TIME, AT(update_ns), "0", 0, HOUR_NS,
-	    .help = "of weights: at workers, or of ps at the server" },
+	    .help = "time to update the weights: at workers, or with ps at the "
+	    "server" },
 	{ "message", JSON_READER_TIME, AT(message_ns), "0", 0, HOUR_NS,
-	    .help = "a host's time to send or receive a message" },
+	    .help = "time of a host to send or receive a message" },
 	{ "messages", JSON_READER_COUNT, AT(messages), "1", 1, 65535,
 	    .help = "messages in a vector" },
 	{ "copy_rate", JSON_READER_RATE, AT(copy_bps), "0",
-	    .help = "of a host's copy of each message, bits a second; "
-	    "0: no time" },
+	    .help = "rate at which a host copies each message, in bits per "
+	    "second; 0: no time" },
 	{ "packet", JSON_READER_TIME, AT(packet_ns), "0", 0, HOUR_NS,
-	    .help = "a host's time for a packet, each way" },
+	    .help = "time of a host to send or receive a packet" },
 	{ "give_up", JSON_READER_TIME, AT(give_up_ns), "auto", 1,
 	    .words = patience,
-	    .help = "a worker's, without progress; auto: 30s with faults" },
+	    .help = "time without progress after which a worker gives up; "
+	    "auto: 30s with faults" },
 	{ "auth", JSON_READER_WORD, AT(auth), "none", .words = auths,
-	    .help = "what is proved by a key: control messages, or all" },
+	    .help = "packets that a key authenticates: none, control messages, "
+	    "or all" },
 	{ "capture", JSON_READER_BOOL, AT(capture),
-	    .help = "with -w, what passes the ends of its links" },
+	    .help = "with -w, capture the packets at both ends of the links" },
 	{ 0 }
 };
 
@@ -173,16 +182,16 @@ check_program(const struct scenario_training *t, size_t i,
 
 	if (other != NULL)
 		return json_reader_fail_at(r, "trainings", i, other,
-		    "is not for program %s", names[t->program]);
+		    "does not go with program %s", names[t->program]);
 	if (is_dlp && t->workers > DLP_NODES_MAX)
 		return json_reader_fail_at(r, "trainings", i, "workers",
-		    "a session of dlp has %d at most", DLP_NODES_MAX);
+		    "a session of dlp has at most %d", DLP_NODES_MAX);
 	if (is_dlp && training_elements(t) > DLP_ELEMENTS_MAX)
 		return json_reader_fail_at(r, "trainings", i, "vector",
-		    "dlp has %d elements at most", DLP_ELEMENTS_MAX);
+		    "dlp has at most %d elements", DLP_ELEMENTS_MAX);
 	if (is_dlp && t->iterations > INT32_MAX)
 		return json_reader_fail_at(r, "trainings", i, "iterations",
-		    "a session of dlp has a number of them, %d at most",
+		    "a session of dlp needs a number of them, at most %d",
 		    INT32_MAX);
 	return true;
 }
@@ -199,7 +208,7 @@ check_slots(const struct scenario_training *t, size_t i,
 	if (set != NULL && (t->mode == TRAINING_ASYNC ||
 	    t->approach != TRAINING_SWITCH))
 		return json_reader_fail_at(r, "trainings", i, set,
-		    "is for switches in step");
+		    "needs a switch and mode sync");
 	return true;
 }
 
@@ -215,44 +224,47 @@ training_check(const struct scenario_training *t, size_t i,
 		return false;
 	if (t->payload_bytes % 4 != 0)
 		return json_reader_fail_at(r, list, i, "payload",
-		    "not 8 bytes and whole floats of 4");
+		    "the payload must be 8 bytes plus a multiple of 4");
 	if (t->approach == TRAINING_RING && t->mode == TRAINING_ASYNC)
 		return json_reader_fail_at(r, list, i, "mode",
-		    "a ring keeps all in step");
+		    "a ring is always synchronous; use mode sync");
 	if (!check_slots(t, i, r))
 		return false;
 	if (t->approach == TRAINING_RING && t->auth != TAG_AUTH_NONE)
 		return json_reader_fail_at(r, list, i, "auth",
-		    "is for switches and servers");
+		    "needs a switch or a server");
 	if (t->payload_bytes < training_head(t) + 4)
 		return json_reader_fail_at(r, list, i, "payload",
-		    "is not the %u bytes of a head with a proof, and a float",
+		    "must be at least the %u bytes of the header with its tag, "
+		    "plus 4 for a float",
 		    training_head(t));
 	if (t->barrier && t->mode == TRAINING_ASYNC)
 		return json_reader_fail_at(r, list, i, "barrier",
-		    "is for workers in step");
+		    "needs mode sync");
 	if (t->approach == TRAINING_RING && t->workers < 2)
 		return json_reader_fail_at(r, list, i, "workers",
-		    "a ring has two at least");
+		    "a ring has at least two");
 	if (t->approach == TRAINING_RING && t->loss > 0)
 		return json_reader_fail_at(r, list, i, "loss",
-		    "a ring sends nothing again");
+		    "a ring does not retransmit and cannot have losses");
 	if (t->loss > 0.5)
 		return json_reader_fail_at(r, list, i, "loss",
-		    "more than half: nothing would end");
+		    "must be at most half, or the training would not end");
 	if (t->compute_ns == 0 && (t->mode == TRAINING_ASYNC ||
 	    t->iterations == UINT64_MAX))
 		return json_reader_fail_at(r, list, i, "compute",
-		    "is 0: nothing would end");
+		    "must be more than 0, or the training would not end");
 	if (t->program != TRAINING_DLP && training_elements(t) < t->workers)
 		return json_reader_fail_at(r, list, i, "vector",
-		    "has fewer floats than there are workers");
+		    "must have at least one float for each worker");
 	if (seg_count(training_elements(t), training_floats(t)) >
 	    SEG_INDEX_MAX / 2)
 		return json_reader_fail_at(r, list, i, "payload",
-		    "makes more than %d segments", SEG_INDEX_MAX / 2);
+		    "is so small that there are more than %d segments",
+		    SEG_INDEX_MAX / 2);
 	if (racks > TRAINING_RACKS_MAX)
 		return json_reader_fail_at(r, list, i, "rack",
-		    "makes more than %d racks", TRAINING_RACKS_MAX);
+		    "is so small that there are more than %d racks",
+		    TRAINING_RACKS_MAX);
 	return true;
 }

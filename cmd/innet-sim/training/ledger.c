@@ -76,13 +76,13 @@ check_sync(const struct ledger *l, const struct seg *g)
 	uint64_t what = 0;
 
 	if (g->contributions != l->workers)
-		return "a sum has not as many contributions as workers";
+		return "a sum does not have one contribution for each worker";
 	if (!is_equal(vec_get(g->vec, 0), get_digit(l, l->workers) - 1))
-		return "a sum is not of each worker once";
+		return "a sum does not contain each worker once";
 	for (uint32_t w = 0; w < l->workers; w++)
 		what += make_number(l, w, g->iteration, g->index);
 	return is_equal(vec_get(g->vec, 1), what) ? NULL :
-	    "a sum is not of the gradients of its iteration";
+	    "a sum contains gradients of another iteration";
 }
 
 /* Return the entry of a round and segment (and worker, for a server). */
@@ -122,7 +122,7 @@ ledger_check(struct ledger *l, uint32_t worker, const struct seg *g)
 	l->results++;
 	if (g->index >= l->segs || g->n != LEDGER_FLOATS ||
 	    g->contributions == 0)
-		return "a result has no such segment";
+		return "a result has a segment that the vector does not have";
 	return l->async ? check_async(l, worker, g) : check_sync(l, g);
 }
 
@@ -137,17 +137,17 @@ check_entry(const struct ledger *l, const struct ledger_entry *e,
 	for (uint32_t w = 0; w < l->workers; w++) {
 		for (uint32_t k = who % l->digit; k > 0; k--) {
 			if (next[w] == pushes[w])
-				return "a round has more of a worker than it "
-				    "has sent";
+				return "a round has more pushes of a worker "
+				    "than it sent";
 			what += make_number(l, w, next[w]++, index);
 			given++;
 		}
 		who /= l->digit;
 	}
 	if (given != e->contributions || who != 0)
-		return "a round has not as many contributions as it says";
+		return "the number of contributions of a round is wrong";
 	return is_equal(e->what, what) ? NULL :
-	    "a round is not of the pushes that were next";
+	    "a round does not contain the next pushes";
 }
 
 /* All rounds of a segment of a switch. */
@@ -181,16 +181,17 @@ check_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
 		const uint32_t n = who % l->digit;
 
 		if (n > pushes[v])
-			return "an answer has more of a worker than it has "
+			return "an answer has more pushes of a worker than it "
 			    "sent";
 		if (v == worker && n != answers)
-			return "an answer is not of a push of its own";
+			return "an answer does not contain the worker's own "
+			    "push";
 		for (uint32_t k = 0; k < n; k++)
 			what += make_number(l, v, k, index);
 		who /= l->digit;
 	}
 	return what_sum < (double)what || what_sum > (double)what ?
-	    "answers are not of the pushes that were first" : NULL;
+	    "the answers do not contain the first pushes" : NULL;
 }
 
 /* All answers to a worker about a segment. */

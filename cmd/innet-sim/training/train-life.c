@@ -131,8 +131,8 @@ continue_from_state(struct sim *s, struct train_worker *w)
 	const uint64_t at = e->iteration - train_first_iteration(s);
 
 	if (e->bytes != get_state_bytes(w->t) || at > w->t->cf->iterations)
-		sim_report_wrong(s, "state: %s: has %u bytes, after %" PRIu64
-		    " iterations", w->node->name, e->bytes, at);
+		sim_report_wrong(s, "state: %s: the state has %u bytes, after %"
+		    PRIu64 " iterations", w->node->name, e->bytes, at);
 	memcpy(&w->life.weights, e->body, sizeof(w->life.weights));
 	w->life.used = w->iterations = at;
 	while (w->counted < at)
@@ -157,7 +157,8 @@ end_transfer(struct sim *s, struct train_worker *w)
 	else
 		sim_report_wrong(s, "state: %s: %s", w->node->name,
 		    h->receiver.end == STATE_RECEIVER_UNANSWERED ?
-		    "none has come" : control_status_text(h->receiver.status));
+		    "no state arrived" :
+		    control_status_text(h->receiver.status));
 }
 
 bool

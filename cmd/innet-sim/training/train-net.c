@@ -30,7 +30,7 @@ keep_long(struct training *t, uint8_t *to, const uint8_t *p, uint32_t len)
 	if (t->longs == NULL)
 		t->longs = calloc(TRAIN_LONGS, sizeof(*t->longs));
 	if (t->longs == NULL)
-		err(1, "messages of a training");
+		err(1, "cannot hold the messages of a training");
 	m = &t->longs[++t->long_number % TRAIN_LONGS];
 	m->number = t->long_number;
 	memcpy(m->p, p, len);
@@ -49,7 +49,7 @@ train_bytes(const struct sim *s, const struct sim_datagram *d)
 	memcpy(&number, d->p, sizeof(number));
 	m = &t->longs[number % TRAIN_LONGS];
 	if (m->number != number)
-		errx(1, "%s: more than %d long messages are under way",
+		errx(1, "%s: there are more than %d long messages on the way",
 		    d->from->name, TRAIN_LONGS);
 	return m->p;
 }

@@ -86,11 +86,11 @@ has_ended(const struct sim *s, const struct training *t)
 		w++;
 	if (t->cf->approach == TRAINING_RING)
 		warnx("%s: waits for step %" PRIu32 " of iteration %" PRIu64
-		    ", which was lost: a ring sends nothing again",
+		    ", which was lost; a ring does not retransmit",
 		    w->node->name, w->ring.step + 1, w->iterations + 1);
 	else
-		warnx("%s: waits for the result of iteration %" PRIu64
-		    ", and nothing more comes", w->node->name,
+		warnx("%s: waits for the result of iteration %" PRIu64 ", but "
+		    "no more packets arrive", w->node->name,
 		    w->iterations + 1);
 	return false;
 }
@@ -137,7 +137,7 @@ have_equal_weights(struct sim *s, const struct training *t)
 	for (uint32_t i = 1; i < t->cf->workers && train_is_over(t); i++) {
 		if (t->w[i].life.weights != t->w[0].life.weights)
 			return report_bug(s, t,
-			    "workers have different weights");
+			    "the workers have different weights");
 	}
 	if (t->cf->mode != TRAINING_ASYNC || t->server != NULL)
 		return true;
@@ -150,7 +150,7 @@ have_equal_weights(struct sim *s, const struct training *t)
 		if (async_weights_crc(get_weights(t, i), round, &other) &&
 		    other != crc)
 			return report_bug(s, t,
-			    "workers have different weights");
+			    "the workers have different weights");
 	}
 	return true;
 }
@@ -164,7 +164,8 @@ train_is_sound(struct sim *s, struct training *t)
 	    t->n[TRAIN_CAME] + count_losses(t) + count_flying(s, t))
 		whole = report_bug(s, t, "packets are not accounted for");
 	if (t->n[TRAIN_WRONG] > 0)
-		whole = report_bug(s, t, "sums are not of what they say");
+		whole = report_bug(s, t, "sums do not contain the updates that "
+		    "they name");
 	for (const struct sim_node *n = t->sw; n < t->host; n++)
 		whole = is_accounted_for(s, t, n) && whole;
 	return have_equal_weights(s, t) && has_ended(s, t) && whole;

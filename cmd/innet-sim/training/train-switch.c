@@ -228,7 +228,8 @@ set_failed(struct sim *s, struct sim_node *n, bool down)
 		return;
 	if (!sim_plane_is_accounted_for(w->plane))
 		sim_report_wrong(s,
-		    "account: %s: segments are not accounted for", n->name);
+		    "account: %s: some segments are not accounted for",
+		    n->name);
 	sim_plane_free(w->plane);
 	train_open_machine(w);
 }
