@@ -69,13 +69,14 @@ load in-path
 @test "in the path: updates merge without any configuration of workers and server" {
 	rack
 	mkdir taps
-	in_path --port-rate server=10Mbit --taps taps --report switch.json
+	in_path --port-rate server=4Mbit --taps taps --report switch.json
 	server
-	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 300; done
+	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 600; done
 	join_workers
 	on server innet-ctl 10.77.0.1 stats --json >stats.json
 	end_switch
 	end_server 10.77.0.2
+	jq -c .totals switch.json
 	jq -e '.totals | .aggregated.packets > 100 and .arrived.constituents == .delivered.constituents +
 		.superseded.constituents + .dropped_full.constituents + .queued.constituents' switch.json
 	jq -e '.models > 100 and .regular == 0' switch.json
@@ -84,7 +85,7 @@ load in-path
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
 	jq -e '.models > 100' w0.json
 	# the filter makes the same decisions of what came
-	innet-switch -q --port 10.77.0.2:rate=10Mbit -r taps/w0-in.pcap -r taps/w1-in.pcap -r taps/server-in.pcap \
+	innet-switch -q --port 10.77.0.2:rate=4Mbit -r taps/w0-in.pcap -r taps/w1-in.pcap -r taps/server-in.pcap \
 		--departures taps/server-out.pcap -w again.pcap --report filter.json
 	jq -e '.departures_differ == 0' filter.json
 	diff <(jq -S '.totals, .clusters, .models, .weights, .ignored' switch.json) \
