@@ -41,7 +41,7 @@ source_bursts(const struct conf *cf, struct writer *w)
 	struct rng r = rng_seed(cf->seed + 0x627572737473);
 
 	if (v == NULL || h == NULL)
-		err(1, "%zu clusters", n);
+		err(1, "no memory for %zu clusters", n);
 	for (size_t i = 0; i < n; i++) {
 		v[i].arrivals = arrivals_every(source_step(cf,
 		    (uint32_t)i + 1) * cf->burst);

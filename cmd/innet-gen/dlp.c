@@ -137,8 +137,8 @@ dlp_session(const struct conf *cf)
 		    PRIu64 ",\"steps\":%" PRIu64 "}\n", out.packets,
 		    cf->workers, step);
 	else if (!cf->quiet)
-		warnx("%" PRIu64 " packets of %" PRIu64 " workers, %" PRIu64
-		    " steps", out.packets, cf->workers, step);
+		warnx("wrote %" PRIu64 " packets: %" PRIu64 " workers, %"
+		    PRIu64 " steps", out.packets, cf->workers, step);
 	if (cf->json != NULL)
 		rc |= files_flush(cf->json);
 	return rc;

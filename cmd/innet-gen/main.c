@@ -125,9 +125,10 @@ parse_group(char *word, struct conf *cf)
 	struct group *g;
 
 	if (cf->groups == GROUPS_MAX)
-		errx(2, "more than %d groups", GROUPS_MAX);
+		errx(2, "--groups: more than %d groups", GROUPS_MAX);
 	if (colon == NULL)
-		errx(2, "invalid group '%s': lacks a colon and an interval",
+		errx(2, "--groups: '%s' has no colon and interval, as in "
+		    "1-3:10ms",
 		    word);
 	g = &cf->group[cf->groups++];
 	opt_check("interval", colon + 1, num_time(colon + 1, 1, STEP_MAX_NS,
@@ -161,8 +162,8 @@ parse_crowd(const char *what, uint64_t most, uint64_t *n)
 {
 	opt_check(what, optarg, num_u64(optarg, 1, UINT64_MAX, n));
 	if (*n > most)
-		errx(2, "invalid %s '%s': more than %" PRIu64 ", the last that "
-		    "has an address", what, optarg, most);
+		errx(2, "invalid %s '%s': the maximum is %" PRIu64 ", the last "
+		    "number that has an address", what, optarg, most);
 }
 
 /* Parse an option about packets, clusters and workers; false: it is not one. */
@@ -347,12 +348,11 @@ refuse_pairs(const bool *given, const struct conf *cf)
 	if (cf->scale != 0 && cf->schedule == NULL)
 		errx(2, "--scale-clusters needs --schedule FILE");
 	if (cf->speeds > 0 && cf->arrivals == ARRIVALS_BURSTS)
-		errx(2, "--speeds has no meaning in bursts, whose workers "
-		    "keep step");
+		errx(2, "--speeds does not apply to --arrivals bursts, whose "
+		    "workers all send at the same pace");
 	if (given[O_BURST - OPT_LONG] && cf->arrivals != ARRIVALS_BURSTS &&
 	    cf->arrivals != ARRIVALS_ONOFF)
-		errx(2, "--burst has a meaning only with --arrivals bursts or "
-		    "onoff");
+		errx(2, "--burst applies only to --arrivals bursts or onoff");
 	if (cf->clusters * cf->workers > UINT32_MAX)
 		errx(2, "too many workers");
 }
@@ -375,16 +375,19 @@ refuse_for_dlp(const bool *given, const struct conf *cf)
 			    o->name);
 	}
 	if (cf->workers > DLP_NODES_MAX)
-		errx(2, "--workers %" PRIu64 ": at most %d of a DLP session",
+		errx(2, "--workers %" PRIu64 ": a DLP session has at most %d "
+		    "workers",
 		    cf->workers, DLP_NODES_MAX);
 	if (cf->elements > DLP_ELEMENTS_MAX)
-		errx(2, "--vector: %" PRIu64 " elements: DLP has %d at most",
+		errx(2, "--vector: %" PRIu64 " elements are too many; a DLP "
+		    "vector has at most %d",
 		    cf->elements, DLP_ELEMENTS_MAX);
 	if (cf->count > INT32_MAX)
-		errx(2, "--count %" PRIu64 ": at most %d steps of a DLP "
-		    "session", cf->count, INT32_MAX);
+		errx(2, "--count %" PRIu64 ": a DLP session has at most %d "
+		    "steps", cf->count, INT32_MAX);
 	if (cf->jitter_ns >= cf->interval_ns)
-		errx(2, "--jitter must be below --interval in a DLP session");
+		errx(2, "--jitter must be less than --interval in a DLP "
+		    "session");
 }
 
 /* Compute how a vector is cut into packets. */
@@ -401,21 +404,24 @@ cut_vector(struct conf *cf)
 	if (cf->elements != 0) {
 		cf->floats = cf->elements < most ? cf->elements : most;
 		if (cf->bare && cf->floats < cf->elements)
-			errx(2, "--format bare has no room for vectors of "
-			    "several packets: %" PRIu64 " floats, %" PRIu64
-			    " at most", cf->elements, most);
+			errx(2, "--format bare sends a vector in one packet, "
+			    "with at most %" PRIu64 " floats; the vector has %"
+			    PRIu64, most, cf->elements);
 		if (!cf->iswitch && (cf->elements - 1) / most > UINT16_MAX)
-			errx(2, "--mtu %" PRIu64 " cuts the vector into more "
-			    "than 65536 packets", cf->mtu);
+			errx(2, "--mtu %" PRIu64 " splits the vector into more "
+			    "than 65,536 packets; choose a larger MTU",
+			    cf->mtu);
 		return;
 	}
 	if (cf->payload_bytes < head + 4 || (cf->payload_bytes - head) % 4 != 0)
-		errx(2, "--payload %" PRIu64 " is not a header of %" PRIu64
-		    " bytes and 4 bytes a float", cf->payload_bytes, head);
+		errx(2, "--payload %" PRIu64 ": must be %" PRIu64 " bytes of "
+		    "header and a multiple of 4 bytes for the floats",
+		    cf->payload_bytes, head);
 	cf->floats = cf->elements = (cf->payload_bytes - head) / 4;
 	if (cf->floats > most)
-		errx(2, "--payload %" PRIu64 " does not fit --mtu %" PRIu64
-		    ": %" PRIu64 " at most", cf->payload_bytes, cf->mtu,
+		errx(2, "--payload %" PRIu64 " does not fit into --mtu %"
+		    PRIu64 ": the maximum is %" PRIu64,
+		    cf->payload_bytes, cf->mtu,
 		    head + 4 * most);
 }
 
@@ -449,8 +455,8 @@ check_port(const bool *given, struct conf *cf)
 	if (cf->arrivals == ARRIVALS_BURSTS && cf->port_rate == 0)
 		cf->port_rate = 128000000000;
 	if (of != NULL && cf->port_rate == 0)
-		errx(2, "--%s goes with --port-rate: without one there is no "
-		    "port", of);
+		errx(2, "--%s needs --port-rate, the rate of the port that it "
+		    "describes", of);
 	if (cf->rate == 0 || cf->port_rate == 0)
 		return;
 	if (cf->rate >= cf->port_rate)

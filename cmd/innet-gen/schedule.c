@@ -112,8 +112,8 @@ clone_clusters(struct schedule *s, const struct conf *cf, uint64_t first_ns,
 		errx(2, "--scale-clusters %" PRIu64 " is fewer than the %zu "
 		    "clusters of %s", cf->scale, clusters, cf->schedule);
 	if (name + (cf->scale - clusters) >= FRAME_CLUSTERS_MAX)
-		errx(2, "--scale-clusters %" PRIu64 " needs clusters past %d, "
-		    "the last that has an address", cf->scale,
+		errx(2, "--scale-clusters %" PRIu64 " needs clusters beyond "
+		    "%d, the last number that has an address", cf->scale,
 		    FRAME_CLUSTERS_MAX - 1);
 	for (; clusters < cf->scale; clusters++) {
 		end = at + 1;
@@ -148,9 +148,9 @@ source_read(const struct conf *cf, uint64_t *again_ns)
 	if (cf->duration_ns == UINT64_MAX)
 		*again_ns = 0;
 	else if (wait == 0)
-		errx(1, "%s: its busiest worker has no interval between "
-		    "updates, at which to repeat it for --duration",
-		    cf->schedule);
+		errx(1, "%s: cannot be repeated for --duration, because its "
+		    "busiest worker has fewer than two updates and so no "
+		    "interval", cf->schedule);
 	if (cf->scale != 0)
 		clone_clusters(&s, cf, first, *again_ns);
 	schedule_sort(&s);
@@ -182,7 +182,7 @@ source_schedule(const struct schedule *s, uint64_t again_ns, struct writer *w)
 	uint64_t after = 0;
 
 	if (put == NULL)
-		err(1, "%zu workers", workers);
+		err(1, "no memory for %zu workers", workers);
 	if (again_ns == 0)
 		w->total = s->n;
 	while (put_schedule(s, w, after, put) && again_ns > 0 &&

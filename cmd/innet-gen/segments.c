@@ -181,7 +181,7 @@ queue_frame(struct segments *g, struct worker *w, uint64_t at_ns)
 {
 	if (at_ns != TIMED_QUEUE_NEVER &&
 	    !timed_queue_push(&g->next, at_ns, w))
-		err(1, "workers");
+		err(1, "no memory for workers");
 }
 
 /* Put all segments; an asynchronous push that has begun is put whole. */
@@ -253,7 +253,7 @@ segments_write(const struct conf *cf)
 	int rc;
 
 	if (v == NULL)
-		err(1, "%zu workers", n);
+		err(1, "no memory for %zu workers", n);
 	pcapio_create_or_exit(&g.out, cf->out);
 	start_workers(&g, v, n);
 	put_segments(&g);

@@ -43,7 +43,7 @@ source_pace(const struct conf *cf, size_t n, struct rng *r)
 	double *speed = malloc(n * sizeof(*speed));
 
 	if (v == NULL || speed == NULL)
-		err(1, "%zu workers", n);
+		err(1, "no memory for %zu workers", n);
 	if (cf->speeds > 0)
 		arrivals_speeds(speed, n, cf->speeds, cf->rate != 0, r);
 	for (size_t i = 0; i < n; i++) {
@@ -68,7 +68,7 @@ source_workers(const struct conf *cf, struct writer *w)
 	struct arrivals *pace = source_pace(cf, n, &r);
 
 	if (v == NULL || h == NULL)
-		err(1, "%zu workers", n);
+		err(1, "no memory for %zu workers", n);
 	for (size_t i = 0; i < n; i++) {
 		v[i].arrivals = pace[i];
 		h[i] = heap_make(arrivals_first(&kind, &v[i].arrivals, &r),

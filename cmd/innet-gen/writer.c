@@ -60,7 +60,7 @@ fill_pool(struct writer *w)
 	w->pool = malloc(4 * n);
 	w->pool_sum = malloc(sizeof(*w->pool_sum) * (n + 1));
 	if (w->pool == NULL || w->pool_sum == NULL)
-		err(1, "gradients");
+		err(1, "no memory for gradients");
 	w->pool_sum[0] = 0;
 	for (size_t i = 0; i < n; i++) {
 		vec_set(w->pool, i, (float)(0.01 * draw_normal(&w->rng)));

@@ -28,7 +28,7 @@ add_named(struct figure *fig, const char *name, const char *cluster)
 	if (cluster == NULL)
 		return figure_add(fig, name);
 	if (asprintf(&label, "%s: cluster %s", name, cluster) == -1)
-		err(1, "label");
+		err(1, "no memory for a label");
 	c = figure_add(fig, label);
 	free(label);
 	return c;
@@ -61,7 +61,7 @@ append_tooth(struct aom *to, uint64_t lo_ns, uint64_t hi_ns)
 		to->room = to->room * 2 + 64;
 		to->tooth = realloc(to->tooth, to->room * sizeof(*to->tooth));
 		if (to->tooth == NULL)
-			err(1, "%zu ages", to->room);
+			err(1, "no memory for %zu ages", to->room);
 	}
 	to->tooth[to->teeth++] = (struct aom_tooth){ lo_ns, hi_ns };
 	to->started = true;
@@ -103,7 +103,7 @@ put_stretch(struct curve *c, double x, const struct aom *cut)
 	if (cut->teeth == 0)
 		return;
 	if (aom_percentiles(&cut, 1, percent, 2, found) == -1)
-		err(1, "percentiles");
+		err(1, "no memory for percentiles");
 	aom_sums(&cut, 1, &f);
 	c->band[c->n][0] = (double)found[0];
 	c->band[c->n][1] = (double)found[1];
@@ -123,7 +123,7 @@ draw_means(struct curve *c, const struct aom *const set[], size_t n,
 
 	c->band = calloc(parts, sizeof(*c->band));
 	if (r == NULL || c->band == NULL)
-		err(1, "%zu clusters", n);
+		err(1, "no memory for %zu clusters", n);
 	for (size_t i = 0; i < n; i++)
 		r[i].at_ns = set[i]->from_ns;
 	for (unsigned p = 0; p < parts; p++) {
@@ -173,7 +173,7 @@ draw_cdf(struct curve *c, const struct aom *const set[], size_t n)
 	const int points = aom_cdf(set, n, p);
 
 	if (points == -1)
-		err(1, "distribution");
+		err(1, "no memory for a distribution");
 	for (int i = 0; i < points; i++)
 		curve_point(c, (double)p[i].age_ns, p[i].share);
 }

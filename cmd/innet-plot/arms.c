@@ -120,7 +120,7 @@ name_curves(struct figure *fig)
 			continue;
 		c->name = strdup(c->label + n + 2);
 		if (c->name == NULL)
-			err(1, "labels");
+			err(1, "no memory for labels");
 	}
 }
 

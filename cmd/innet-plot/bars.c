@@ -40,11 +40,11 @@ read_heading(const struct table *t, struct bars *b)
 	int of;
 
 	if (t->wide < 2)
-		errx(1, "%s:1: a column of labels needs one of numbers beside "
-		    "it", t->path);
+		errx(1, "%s:1: there are only labels; a column of numbers must "
+		    "follow", t->path);
 	b->fig->rows = strdup(t->field[0]);
 	if (b->fig->rows == NULL)
-		err(1, "label");
+		err(1, "no memory for a label");
 	for (int k = 1; k < t->wide; k++) {
 		b->error[k] = find_errors(t, k) != -1;
 		if (b->error[k])
@@ -66,12 +66,12 @@ grow_errors(struct figure *fig, size_t rows)
 
 		c->band = realloc(c->band, rows * sizeof(*c->band));
 		if (c->band == NULL)
-			err(1, "%zu bars", rows);
+			err(1, "no memory for %zu bars", rows);
 		c->band[rows - 1][0] = c->band[rows - 1][1] = 0;
 	}
 	fig->tick = realloc(fig->tick, rows * sizeof(*fig->tick));
 	if (fig->tick == NULL)
-		err(1, "%zu bars", rows);
+		err(1, "no memory for %zu bars", rows);
 }
 
 static void
@@ -88,7 +88,7 @@ bars_row(const struct table *t, void *arg)
 	grow_errors(fig, row + 1);
 	fig->tick[row] = strdup(t->field[0]);
 	if (fig->tick[fig->ticks++] == NULL)
-		err(1, "label");
+		err(1, "no memory for a label");
 	for (int k = 1; k < t->wide; k++) {
 		struct curve *c = &fig->curve[b->of[k]];
 		const bool none = t->field[k][0] == '\0';

@@ -33,14 +33,14 @@ read_ages(struct figure *fig, const char *path, struct aom *of,
 		last_ns[u.cluster] = t;
 		if (aom_deliver(&of[u.cluster], t, u.generated_ns) ==
 		    AOM_NOMEM)
-			err(1, "ages");
+			err(1, "no memory for ages");
 	}
 	updates_warn_odd(&in);
 	if (got == -1)
 		fig->rc = pcapio_warn_damage(&in.in);
 	for (int c = 0; c < CLUSTERS; c++)
 		if (aom_end(&of[c], last_ns[c]) == -1)
-			err(1, "ages");
+			err(1, "no memory for ages");
 	updates_close(&in);
 }
 
@@ -54,14 +54,14 @@ add_capture(struct figure *fig, const char *path, const char *name)
 	size_t n = 0;
 
 	if (of == NULL || set == NULL || label == NULL || last_ns == NULL)
-		err(1, "clusters");
+		err(1, "no memory for clusters");
 	read_ages(fig, path, of, last_ns);
 	for (int c = 0; c < CLUSTERS; c++) {
 		if (!of[c].started)
 			continue;
 		set[n] = &of[c];
 		if (asprintf(&label[n++], "%d", c) == -1)
-			err(1, "label");
+			err(1, "no memory for a label");
 	}
 	if (n == 0)
 		warnx("%s: no updates%s in it", pcapio_name(path, false),

@@ -64,13 +64,16 @@ on_row(int ch, void *arg)
 	if (t->line == 1)
 		t->wide = t->column;
 	if (t->names == NULL && t->column != t->wide)
-		errx(1, "%s:%lu: %d columns, not %d", t->path, t->line,
+		errx(1, "%s:%lu: %d columns, where the first line has %d",
+		    t->path, t->line,
 		    t->column, t->wide);
 	for (int k = 0; t->names != NULL && t->names[k] != NULL; k++) {
 		if (t->line == 1 && t->place[k] == -1)
-			errx(1, "%s:1: no column '%s'", t->path, t->names[k]);
+			errx(1, "%s:1: there is no column '%s'",
+			    t->path, t->names[k]);
 		if (t->place[k] >= t->column)
-			errx(1, "%s:%lu: only %d columns, no %s", t->path,
+			errx(1, "%s:%lu: only %d columns; %s is missing",
+			    t->path,
 			    t->line, t->column, t->names[k]);
 	}
 	if (t->line > 1 || t->names == NULL)

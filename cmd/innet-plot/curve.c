@@ -17,12 +17,12 @@ figure_add(struct figure *fig, const char *label)
 		fig->curve = realloc(fig->curve,
 		    fig->room * sizeof(*fig->curve));
 		if (fig->curve == NULL)
-			err(1, "%zu curves", fig->room);
+			err(1, "no memory for %zu curves", fig->room);
 	}
 	c = &fig->curve[fig->n++];
 	*c = (struct curve){ .label = strdup(label) };
 	if (c->label == NULL)
-		err(1, "%zu curves", fig->n);
+		err(1, "no memory for %zu curves", fig->n);
 	return c;
 }
 
@@ -33,7 +33,7 @@ curve_point(struct curve *c, double x, double y)
 		c->room = c->room * 2 + 64;
 		c->at = realloc(c->at, c->room * sizeof(*c->at));
 		if (c->at == NULL)
-			err(1, "%zu points", c->room);
+			err(1, "no memory for %zu points", c->room);
 	}
 	c->at[c->n][0] = x;
 	c->at[c->n++][1] = y;

@@ -27,20 +27,20 @@ new_cluster(struct series *s, const char *label, uint64_t t, uint64_t age)
 		s->of = realloc(s->of, s->room * sizeof(*s->of));
 		s->label = realloc(s->label, s->room * sizeof(*s->label));
 		if (s->of == NULL || s->label == NULL)
-			err(1, "%zu clusters", s->room);
+			err(1, "no memory for %zu clusters", s->room);
 	}
 	s->of[s->n] = (struct aom){ 0 };
 	aom_start(&s->of[s->n], t, t - age);
 	s->label[s->n] = strdup(label);
 	if (s->label[s->n++] == NULL)
-		err(1, "label");
+		err(1, "no memory for a label");
 }
 
 static void
 end_cluster(struct series *s)
 {
 	if (s->n > 0 && aom_end(&s->of[s->n - 1], s->last_ns) == -1)
-		err(1, "ages");
+		err(1, "no memory for ages");
 }
 
 static void
@@ -67,7 +67,7 @@ series_row(const struct table *t, void *arg)
 		errx(1, "%s:%lu: age %s ns climbs faster than time", t->path,
 		    t->line, t->field[2]);
 	} else if (aom_deliver(&s->of[s->n - 1], at, at - age) == AOM_NOMEM) {
-		err(1, "ages");
+		err(1, "no memory for ages");
 	}
 	s->last_ns = at;
 	s->last_age = age;
@@ -87,7 +87,7 @@ add_series(struct figure *fig, const char *path, const char *name)
 	end_cluster(&s);
 	set = calloc(s.n + 1, sizeof(*set));
 	if (set == NULL)
-		err(1, "%zu clusters", s.n);
+		err(1, "no memory for %zu clusters", s.n);
 	for (size_t i = 0; i < s.n; i++)
 		set[i] = &s.of[i];
 	if (s.n == 0)
@@ -127,7 +127,7 @@ smooth_rewards(struct curve *c, size_t over)
 	double *y = malloc((c->n + 1) * sizeof(*y)), sum = 0;
 
 	if (y == NULL)
-		err(1, "%zu episodes", c->n);
+		err(1, "no memory for %zu episodes", c->n);
 	for (size_t i = 0; i < c->n; i++)
 		y[i] = c->at[i][1];
 	for (size_t i = 0; i < c->n; i++) {
@@ -206,7 +206,7 @@ add_report(struct figure *fig, const char *path, const char *name)
 	if (root == NULL)
 		errx(1, "%s", j.why);
 	if (!cJSON_IsObject(h))
-		errx(1, "%s: not a report of innet-switch: no "
+		errx(1, "%s: not a report of innet-switch, because it has no "
 		    "'merged_histogram'", path);
 	if (bar == NULL)
 		err(1, "%s", path);

@@ -34,7 +34,7 @@ start_gnuplot(int out, FILE **to)
 	pid_t pid;
 
 	if (pipe2(ear, O_CLOEXEC) == -1) {
-		warn("pipe");
+		warn("cannot make a pipe to gnuplot");
 		return -1;
 	}
 	sigemptyset(&def);
@@ -75,13 +75,14 @@ run_gnuplot(const struct figure *fig, enum terminal as, int out)
 	fclose(to);		/* if it died early, its status says so */
 	while (waitpid(pid, &status, 0) == -1)
 		if (errno != EINTR)
-			err(1, "gnuplot");
+			err(1, "cannot wait for gnuplot");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	if (WIFEXITED(status))
-		warnx("gnuplot: exit status %d", WEXITSTATUS(status));
+		warnx("gnuplot failed with exit status %d; its messages are "
+		    "above", WEXITSTATUS(status));
 	else
-		warnx("gnuplot: killed by signal %d", WTERMSIG(status));
+		warnx("gnuplot was killed by signal %d", WTERMSIG(status));
 	return 1;
 }
 
@@ -113,7 +114,7 @@ figure_svg(const struct figure *fig, bool *missing)
 	signal(SIGPIPE, SIG_IGN);
 	*missing = false;
 	if (f == NULL) {
-		warn("temporary file");
+		warn("cannot make a temporary file for gnuplot");
 		return NULL;
 	}
 	errno = 0;
@@ -172,7 +173,7 @@ draw_file(const struct figure *fig, enum terminal as, const char *path)
 			warn("%s", strcmp(path, "-") == 0 ? "standard output" :
 			    path);
 		else
-			warnx("%s: gnuplot drew nothing", path);
+			warnx("%s: gnuplot drew nothing into it", path);
 		rc = 1;
 	}
 	close(drawn);

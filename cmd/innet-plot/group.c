@@ -18,11 +18,11 @@ group_add(const struct figure *fig, struct group *g, const char *path)
 {
 	g->run = realloc(g->run, (g->n + 1) * sizeof(*g->run));
 	if (g->run == NULL)
-		err(1, "%zu runs", g->n + 1);
+		err(1, "no memory for %zu runs", g->n + 1);
 	g->run[g->n] = (struct curve){ 0 };
 	read_rewards(fig, path, &g->run[g->n], true);
 	if (g->run[g->n].n == 0) {
-		warnx("%s: no episodes in it", path);
+		warnx("%s: contains no episodes", path);
 		curve_free(&g->run[g->n]);
 		return;
 	}
@@ -75,13 +75,13 @@ add_group(struct figure *fig, const struct group *g)
 	if ((g->n == 1 ? asprintf(&label, "%s: one run", g->name) :
 	    asprintf(&label, "%s: mean of %zu, %s", g->name, g->n, shade)) ==
 	    -1)
-		err(1, "label");
+		err(1, "no memory for a label");
 	c = figure_add(fig, label);
 	free(label);
 	c->name = strdup(g->name);
 	c->band = calloc(GRID + 1, sizeof(*c->band));
 	if (c->band == NULL || c->name == NULL)
-		err(1, "%d points", GRID + 1);
+		err(1, "no memory for %d points", GRID + 1);
 	return c;
 }
 
@@ -94,7 +94,7 @@ group_draw(struct figure *fig, struct group *g)
 	double from = INFINITY, to = -INFINITY, x;
 
 	if (k == NULL || y == NULL)
-		err(1, "%zu runs", g->n);
+		err(1, "no memory for %zu runs", g->n);
 	for (size_t i = 0; i < g->n; i++) {
 		from = fmin(from, g->run[i].at[0][0]);
 		to = fmax(to, g->run[i].at[g->run[i].n - 1][0]);

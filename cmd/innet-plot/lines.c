@@ -12,6 +12,7 @@
 
 #include "cmd/innet-plot/plot.h"
 #include "cmd/innet-plot/csv-table.h"
+#include "common/base/nearest.h"
 #include "common/base/num.h"
 
 struct sheet {
@@ -86,13 +87,21 @@ find_column(const struct sheet *s, const char *name)
 		if (dot == NULL || strcmp(dot + 1, name) != 0)
 			continue;
 		if (found != -1)
-			errx(2, "%s: '%s' and '%s' both end with %s: write "
-			    "one whole", s->path, cell_text(s, 0, found),
+			errx(2, "%s: '%s' and '%s' both end with %s; give the "
+			    "whole name of one",
+			    s->path, cell_text(s, 0, found),
 			    cell_text(s, 0, k), name);
 		found = k;
 	}
-	if (found == -1)
-		errx(2, "%s: no column '%s'", s->path, name);
+	if (found == -1) {
+		struct nearest near = { 0 };
+		char hint[NEAREST_TEXT];
+
+		for (int k = 0; k < s->wide; k++)
+			nearest_offer(&near, name, cell_text(s, 0, k));
+		errx(2, "%s: there is no column '%s'%s", s->path, name,
+		    nearest_hint(&near, name, "", hint));
+	}
 	return found;
 }
 
@@ -166,7 +175,7 @@ choose_columns(const struct sheet *s, const struct figure *fig, int y[PANELS])
 		const size_t len = strcspn(p, ",");
 
 		if (n == PANELS || len >= sizeof(name))
-			errx(2, "--columns: at most %d", PANELS);
+			errx(2, "--columns: more than %d columns", PANELS);
 		memcpy(name, p, len);
 		name[len] = '\0';
 		y[n] = find_column(s, name);
@@ -181,12 +190,12 @@ choose_columns(const struct sheet *s, const struct figure *fig, int y[PANELS])
 		    strcmp(cell_text(s, 0, k), "runs") == 0)
 			continue;
 		if (n == PANELS)
-			errx(2, "%s: more than %d columns of numbers: choose "
-			    "by --columns", s->path, PANELS);
+			errx(2, "%s: more than %d columns have numbers; choose "
+			    "some with --columns", s->path, PANELS);
 		y[n++] = k;
 	}
 	if (n == 0)
-		errx(1, "%s: no column of numbers", s->path);
+		errx(1, "%s: no column has numbers to draw", s->path);
 	return n;
 }
 
@@ -239,7 +248,7 @@ find_tick(struct figure *fig, const char *word, bool words)
 	fig->tick_at = realloc(fig->tick_at, (i + 1) * sizeof(double));
 	if (fig->tick == NULL || fig->tick_at == NULL ||
 	    (fig->tick[i] = strdup(word)) == NULL)
-		err(1, "%zu labels", i);
+		err(1, "no memory for %zu labels", i);
 	fig->tick_at[fig->ticks++] = x;
 	return x;
 }
@@ -251,7 +260,7 @@ cell_number(const struct sheet *s, size_t row, int k)
 	double v;
 
 	if (!read_number(cell_text(s, row, k), &v))
-		errx(1, "%s:%zu: %s '%s' is no number", s->path, row + 1,
+		errx(1, "%s:%zu: %s '%s' is not a number", s->path, row + 1,
 		    cell_text(s, 0, k), cell_text(s, row, k));
 	return v;
 }
@@ -266,7 +275,7 @@ add_point(const struct sheet *s, struct curve *c, size_t row, double x, int k)
 	if (s->error[k] != -1) {
 		c->band = realloc(c->band, (c->n + 1) * sizeof(*c->band));
 		if (c->band == NULL)
-			err(1, "%zu points", c->n);
+			err(1, "no memory for %zu points", c->n);
 		c->band[c->n][0] = y - by;
 		c->band[c->n][1] = y + by;
 	}
@@ -289,7 +298,7 @@ add_lines(struct figure *fig, const char *path, const char *name)
 		free(fig->panel[p]);
 		fig->panel[p] = strdup(cell_text(&s, 0, y[p]));
 		if (fig->panel[p] == NULL)
-			err(1, "labels");
+			err(1, "no memory for labels");
 	}
 	for (size_t row = 1; row < s.rows; row++) {
 		const double x = find_tick(fig, cell_text(&s, row, s.x), words);

@@ -79,14 +79,16 @@ terminal_of(const char *path, enum what what)
 	    strcmp(dot, ".html") == 0)))
 		return HTML;
 	if (what == PAGE)
-		errx(2, "invalid output '%s': neither .html nor -", path);
+		errx(2, "-w: '%s' must end with .html, or be - for standard "
+		    "output", path);
 	if (strcmp(path, "-") == 0)
 		return DUMB;
 	if (dot != NULL && strcmp(dot, ".svg") == 0)
 		return SVG;
 	if (dot != NULL && strcmp(dot, ".png") == 0)
 		return PNG;
-	errx(2, "invalid output '%s': neither .svg nor .png nor -", path);
+	errx(2, "-w: '%s' must end with .svg or .png, or be - for standard "
+	    "output", path);
 }
 
 /* The group of that name, where it has been named, or a new one. */
@@ -145,31 +147,32 @@ check_words(const struct conf *cf, int run)
 	int k;
 
 	if (cf->bare != (cf->table != NULL))
-		errx(2, "--format bare and --cluster-table go together");
+		errx(2, "--format bare and --cluster-table need each other");
 	if (cf->bare && cf->fig.what != AGE && cf->fig.what != CDF &&
 	    cf->fig.what != PAGE)
-		errx(2, "--format bare is for age, cdf and page");
+		errx(2, "--format bare applies only to age, cdf and page");
 	if (cf->fig.columns != NULL && cf->fig.what != LINES)
-		errx(2, "--columns is for lines");
+		errx(2, "--columns applies only to lines");
 	if (cf->fig.what == LINES && cf->fig.over == NULL)
-		errx(2, "lines need --x, a column");
+		errx(2, "lines needs --x COLUMN for the horizontal axis");
 	if (cf->groups > 0 && cf->fig.what != REWARDS &&
 	    cf->fig.what != PAGE)
-		errx(2, "--group is for rewards and page");
+		errx(2, "--group applies only to rewards and page");
 	if (cf->fig.what == PAGE && (cf->as == SCRIPT || cf->label != NULL ||
 	    run != -1))
-		errx(2, "%s is not for page", cf->as == SCRIPT ? "--script" :
+		errx(2, "%s does not apply to page",
+		    cf->as == SCRIPT ? "--script" :
 		    cf->label != NULL ? "--label" : "--by");
 	if (cf->fig.what == BARS && cf->n > 1)
-		errx(2, "%s: bars are drawn from one file", cf->files[1]);
+		errx(2, "%s: bars draws only one file", cf->files[1]);
 	if (cf->fig.what == TOPOLOGY && cf->n > 2)
-		errx(2, "%s: a topology is drawn from a scenario, and from "
-		    "what innet-sim --by switch --csv says", cf->files[2]);
+		errx(2, "%s: too many files; topology draws a scenario and the "
+		    "output of innet-sim --by switch --csv", cf->files[2]);
 	for (int i = 0; i < cf->groups; i++) {
 		for (k = 0; k < cf->n && cf->of[k] != &cf->group[i]; k++)
 			;
 		if (k == cf->n)
-			errx(2, "no files behind --group %s",
+			errx(2, "--group %s: no files follow it",
 			    cf->group[i].name);
 	}
 }
@@ -203,7 +206,7 @@ parse_words(int argc, char *argv[])
 	cf.of = calloc((size_t)argc + 1, sizeof(struct group *));
 	cf.group = calloc((size_t)argc + 1, sizeof(*cf.group));
 	if (cf.files == NULL || cf.of == NULL || cf.group == NULL)
-		err(1, "arguments");
+		err(1, "no memory for arguments");
 	while (optind < argc) {
 		while (!rest && (ch = opt_next(&tool, argc, argv)) != -1)
 			parse_option(&cf, ch, &run);
@@ -214,12 +217,12 @@ parse_words(int argc, char *argv[])
 		cf.files[cf.n++] = argv[optind++];
 	}
 	if (cf.n == 0)
-		errx(2, "nothing to draw: age, cdf, rewards, bars, lines, "
-		    "topology or page");
+		errx(2, "no plot was named; give one of age, cdf, rewards, "
+		    "bars, lines, topology, page");
 	cf.fig.what = opt_word("plot", *cf.files++, what);
 	cf.of++;
 	if (--cf.n == 0)
-		errx(2, "no files to draw");
+		errx(2, "no file to draw was given");
 	check_words(&cf, run);
 	if (cf.fig.what != LINES && cf.fig.over != NULL)
 		cf.fig.axis = opt_word("axis", cf.fig.over, x);
@@ -340,7 +343,7 @@ write_page_of_files(struct conf *cf)
 		free(name);
 	}
 	if (p->arms == 0)
-		errx(1, "nothing to draw in %s", cf->files[0]);
+		errx(1, "%s: contains nothing to draw", cf->files[0]);
 	rc = page_write(p, cf->out) | cf->fig.rc;
 	page_free(p);
 	return rc;
@@ -365,7 +368,7 @@ draw_picture(struct conf *cf)
 	if (cf->label != NULL)
 		cf->fig.axes.y = cf->label;
 	if (!has_points(&cf->fig))
-		errx(1, "nothing to draw in %s", cf->files[0]);
+		errx(1, "%s: contains nothing to draw", cf->files[0]);
 	return figure_draw(&cf->fig, cf->as, cf->out) | cf->fig.rc;
 }
 

@@ -55,7 +55,7 @@ read_heading(const struct table *t, struct rows *r)
 		r->key[k] = k < runs && k != r->cluster;
 	}
 	if (r->known == 0)
-		errx(1, "%s:1: no column that a page shows", t->path);
+		errx(1, "%s:1: has no column that a page can show", t->path);
 }
 
 static void
@@ -157,11 +157,11 @@ find_counter(struct page *p, const char *name)
 	p->counter = realloc(p->counter, (p->counters + 1) *
 	    sizeof(*p->counter));
 	if (p->counter == NULL)
-		err(1, "%zu counters", p->counters);
+		err(1, "no memory for %zu counters", p->counters);
 	p->counter[p->counters] = (struct page_counter){
 	    .name = strdup(name) };
 	if (p->counter[p->counters].name == NULL)
-		err(1, "%zu counters", p->counters);
+		err(1, "no memory for %zu counters", p->counters);
 	return &p->counter[p->counters++];
 }
 
@@ -175,7 +175,7 @@ add_count(struct page *p, size_t arm, const char *name, double v)
 	if (c->arms <= arm) {
 		c->value = realloc(c->value, (arm + 1) * sizeof(*c->value));
 		if (c->value == NULL)
-			err(1, "%zu arms", arm);
+			err(1, "no memory for %zu arms", arm);
 		while (c->arms <= arm)
 			c->value[c->arms++] = NAN;
 	}
@@ -262,7 +262,8 @@ read_json_lines(struct page *p, const char *path, const char *name)
 		cJSON_Delete(root);
 	}
 	if (figures > 0 && n != -1)
-		errx(1, "%s: line %zu: no figures of a cluster", path, line);
+		errx(1, "%s: line %zu: has no figures of a cluster",
+		    path, line);
 	free(s);
 	fclose(f);
 	return figures > 0;
@@ -281,7 +282,7 @@ read_json(struct page *p, struct figure *fig, const char *path,
 	if (root == NULL)
 		errx(1, "%s", j.why);
 	if (!cJSON_IsObject(root))
-		errx(1, "%s: not a report: no object", path);
+		errx(1, "%s: not a report, which is a JSON object", path);
 	if (cJSON_HasObjectItem(root, "schedule"))
 		add_verified(fig, path, name);
 	else
@@ -299,7 +300,8 @@ page_read(struct page *p, struct figure *fig, const char *path,
 
 	if ((ends_with(path, ".csv") || ends_with(path, ".json")) &&
 	    stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		errx(1, "%s: no regular file, and a page reads it twice",
+		errx(1, "%s: must be a regular file, because page reads it "
+		    "twice",
 		    path);
 	if (ends_with(path, ".csv"))
 		read_csv(p, fig, path, name);

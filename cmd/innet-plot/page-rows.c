@@ -31,10 +31,10 @@ page_arm(struct page *p, const char *name)
 			return i;
 	p->arm = realloc(p->arm, (p->arms + 1) * sizeof(*p->arm));
 	if (p->arm == NULL)
-		err(1, "%zu arms", p->arms);
+		err(1, "no memory for %zu arms", p->arms);
 	p->arm[p->arms] = (struct page_arm){ .name = strdup(name) };
 	if (p->arm[p->arms].name == NULL)
-		err(1, "%zu arms", p->arms);
+		err(1, "no memory for %zu arms", p->arms);
 	return p->arms++;
 }
 
@@ -47,13 +47,13 @@ page_row(struct page *p, size_t arm, const char *cluster)
 		p->room = p->room * 2 + 64;
 		p->row = realloc(p->row, p->room * sizeof(*p->row));
 		if (p->row == NULL)
-			err(1, "%zu rows", p->room);
+			err(1, "no memory for %zu rows", p->room);
 	}
 	r = &p->row[p->rows];
 	*r = (struct page_row){ .arm = arm, .cluster = strdup(cluster),
 	    .from = p->rows };
 	if (r->cluster == NULL)
-		err(1, "%zu rows", p->rows);
+		err(1, "no memory for %zu rows", p->rows);
 	for (int k = 0; k < PAGE_COLUMNS; k++)
 		r->value[k] = NAN;
 	p->rows++;
@@ -69,7 +69,7 @@ age_row(struct page *p, size_t arm, const char *cluster,
 	struct aom_figures f;
 
 	if (aom_figures(set, n, &f) == -1)
-		err(1, "percentiles");
+		err(1, "no memory for percentiles");
 	if (!f.known)
 		return NAN;
 	r->value[PAGE_MEAN] = (double)f.mean_ns;
@@ -88,10 +88,10 @@ page_ages(struct page *p, const char *name, const struct aom *const set[],
 	double *mean = calloc(n + 1, sizeof(*mean));
 
 	if (mean == NULL)
-		err(1, "%zu clusters", n);
+		err(1, "no memory for %zu clusters", n);
 	if (p->arm[arm].has_ages)
-		errx(2, "there are ages of '%s' already: name one of the "
-		    "files by --group", name);
+		errx(2, "two files have ages of '%s'; give one of them another "
+		    "name with --group", name);
 	p->arm[arm].has_ages = true;
 	add_ages(&p->age, name, set, label, n);
 	add_ages(&p->cdf, name, set, label, n);
@@ -156,7 +156,7 @@ add_bar(struct figure *fig, size_t c, size_t at, double v)
 	while (of->n <= at) {
 		of->band = realloc(of->band, (of->n + 1) * sizeof(*of->band));
 		if (of->band == NULL)
-			err(1, "%zu bars", of->n);
+			err(1, "no memory for %zu bars", of->n);
 		of->band[of->n][0] = of->band[of->n][1] = 0;
 		curve_point(of, (double)of->n, NAN);
 	}
@@ -175,7 +175,7 @@ find_group(struct figure *fig, const char *label)
 		return i;
 	fig->tick = realloc(fig->tick, (i + 1) * sizeof(*fig->tick));
 	if (fig->tick == NULL || (fig->tick[i] = strdup(label)) == NULL)
-		err(1, "%zu bars", i);
+		err(1, "no memory for %zu bars", i);
 	fig->ticks++;
 	return i;
 }
@@ -192,7 +192,7 @@ add_summary(struct figure *fig, size_t c, const struct page_row *row,
 	size_t known = 0;
 
 	if (v == NULL)
-		err(1, "%zu clusters", n);
+		err(1, "no memory for %zu clusters", n);
 	for (size_t i = 0; i < n; i++)
 		if (!isnan(row[i].value[column]))
 			v[known++] = row[i].value[column];
@@ -250,5 +250,5 @@ page_bars(const struct page *p, enum page_column column, struct figure *fig)
 			add_bar(fig, i, fig->ticks - 1, NAN);
 	fig->rows = strdup(many ? "clusters, by their place" : "cluster");
 	if (fig->rows == NULL)
-		err(1, "labels");
+		err(1, "no memory for labels");
 }

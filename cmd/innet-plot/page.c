@@ -201,7 +201,7 @@ describe_column(const struct page *p, const char *what, enum page_column column,
 	FILE *f = open_memstream(&s, &bytes);
 
 	if (f == NULL)
-		err(1, "title");
+		err(1, "no memory for a title");
 	fputs(what, f);
 	put_number(v, sizeof(v), lo);
 	put_number(w, sizeof(w), hi);
@@ -217,7 +217,7 @@ describe_column(const struct page *p, const char *what, enum page_column column,
 		    p->arm[p->row[i].arm].name, v, unit);
 	}
 	if (fclose(f) != 0)
-		err(1, "title");
+		err(1, "no memory for a title");
 	return s;
 }
 
@@ -393,7 +393,7 @@ put_counters(FILE *f, const struct page *p)
 	bool *has = calloc(p->arms + 1, sizeof(*has));
 
 	if (has == NULL)
-		err(1, "%zu arms", p->arms);
+		err(1, "no memory for %zu arms", p->arms);
 	for (size_t i = 0; i < p->counters; i++)
 		for (size_t a = 0; a < p->counter[i].arms; a++)
 			has[a] |= !isnan(p->counter[i].value[a]);

@@ -30,7 +30,7 @@ set_title(struct figure *fig, const char *format, ...)
 
 	va_start(ap, format);
 	if (vasprintf(&fig->title, format, ap) == -1)
-		err(1, "title");
+		err(1, "no memory for a title");
 	va_end(ap);
 }
 

@@ -44,7 +44,7 @@ read_value(const cJSON *o, const char *key, const char *otherwise)
 	    strdup(otherwise) : cJSON_PrintUnformatted(v);
 
 	if (text == NULL)
-		err(1, "labels");
+		err(1, "no memory for labels");
 	return text;
 }
 
@@ -53,7 +53,7 @@ add_node(struct figure *fig, char *label, double x, double y)
 {
 	fig->node = realloc(fig->node, (fig->nodes + 1) * sizeof(*fig->node));
 	if (fig->node == NULL)
-		err(1, "%zu nodes", fig->nodes);
+		err(1, "no memory for %zu nodes", fig->nodes);
 	fig->node[fig->nodes] = (struct node){ .label = label, .x = x,
 	    .y = y };
 	return fig->nodes++;
@@ -65,11 +65,11 @@ add_wire(struct figure *fig, size_t from, size_t to, char *label,
 {
 	fig->wire = realloc(fig->wire, (fig->wires + 1) * sizeof(*fig->wire));
 	if (fig->wire == NULL)
-		err(1, "%zu links", fig->wires);
+		err(1, "no memory for %zu links", fig->wires);
 	fig->wire[fig->wires++] = (struct wire){ .from = from, .to = to,
 	    .label = label, .of = strdup(of), .busy = NAN };
 	if (fig->wire[fig->wires - 1].of == NULL)
-		err(1, "labels");
+		err(1, "no memory for labels");
 }
 
 /* "S1: clusters 1-5, workers 10": of each. */
@@ -82,7 +82,7 @@ workers_label(const cJSON *g)
 
 	if (asprintf(&label, "%s%sclusters %s, workers %s", name,
 	    *name == '\0' ? "" : ": ", clusters, each) == -1)
-		err(1, "labels");
+		err(1, "no memory for labels");
 	free(name);
 	free(clusters);
 	free(each);
@@ -110,15 +110,15 @@ add_tree(struct scenery *s, const char *name, int depth)
 	char *count = NULL, *label = NULL;
 
 	if (depth == DEPTH_MAX)
-		errx(1, "%s: links lead in a circle, or through more than %d "
-		    "switches", s->path, DEPTH_MAX);
+		errx(1, "%s: the links form a circle, or a path through more "
+		    "than %d switches", s->path, DEPTH_MAX);
 	cJSON_ArrayForEach(sw, s->switches) {
 		if (strcmp(read_word(sw, "name"), name) == 0)
 			count = read_value(sw, "count", "1");
 	}
 	if (asprintf(&label, count == NULL || strcmp(count, "1") == 0 ? "%s" :
 	    "%s x %s", name, count) == -1)
-		err(1, "labels");
+		err(1, "no memory for labels");
 	free(count);
 	s->fig->node[at].label = label;
 	cJSON_ArrayForEach(o, s->links) {
@@ -176,7 +176,7 @@ add_busy(struct figure *fig, const char *path)
 	    .arg = &b };
 
 	if (b.rows == NULL)
-		err(1, "%zu links", fig->wires);
+		err(1, "no memory for %zu links", fig->wires);
 	table_each(&t);
 	free(b.rows);
 }
@@ -198,7 +198,8 @@ add_topology(struct figure *fig, const char *path)
 	    "servers"))
 		add_tree(&s, read_word(server, "name"), 0);
 	if (fig->nodes == 0)
-		errx(1, "%s: no servers: trainings and planes are not drawn",
+		errx(1, "%s: has no servers; topology cannot draw trainings "
+		    "and planes",
 		    path);
 	fig->wide = s.next_x;
 	fig->deep = 1 - s.lowest;

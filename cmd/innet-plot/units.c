@@ -86,7 +86,7 @@ scale_panel(struct figure *fig, int panel)
 		return;
 	divide_values(fig, panel, 1, u->ns);
 	if (asprintf(&label, "%.*s, %s", (int)(n - 3), name, u->name) == -1)
-		err(1, "labels");
+		err(1, "no memory for labels");
 	free(name);
 	fig->panel[panel] = label;
 }

@@ -37,7 +37,8 @@ read_whole(const struct verified *v, const cJSON *o, const char *key)
 
 	if (!cJSON_IsNumber(n) || !(n->valuedouble >= 0) ||
 	    n->valuedouble > 9007199254740992.0)
-		errx(1, "%s: schedule: '%s' is no whole number", v->path, key);
+		errx(1, "%s: schedule: '%s' must be a whole number",
+		    v->path, key);
 	return (uint64_t)n->valuedouble;
 }
 
@@ -51,10 +52,10 @@ depart_update(struct verified *v, uint64_t id, uint64_t by_ns)
 		return;
 	w->has = false;
 	if (w->leaves_ns < w->made_ns)
-		errx(1, "%s: schedule: cluster %u has an update that leaves "
-		    "before it comes", v->path, (unsigned)id);
+		errx(1, "%s: schedule: an update of cluster %u leaves before "
+		    "it arrives", v->path, (unsigned)id);
 	if (aom_deliver(&v->age[id], w->leaves_ns, w->made_ns) == AOM_NOMEM)
-		err(1, "ages");
+		err(1, "no memory for ages");
 }
 
 static void
@@ -66,7 +67,7 @@ read_update(struct verified *v, const cJSON *o)
 	struct waiting *w;
 
 	if (id >= IDS || !cJSON_IsString(fate))
-		errx(1, "%s: schedule: no update of a cluster", v->path);
+		errx(1, "%s: schedule: contains no update", v->path);
 	if (!v->seen[id])
 		aom_start(&v->age[id], at, at);
 	v->seen[id] = true;
@@ -87,14 +88,14 @@ draw_ages(struct figure *fig, struct verified *v, const char *name)
 	size_t n = 0;
 
 	if (set == NULL || text == NULL || label == NULL)
-		err(1, "ages");
+		err(1, "no memory for ages");
 	for (uint64_t id = 0; id < IDS; id++) {
 		if (!v->seen[id] || (fig->cluster != -1 && (uint64_t)
 		    fig->cluster != id))
 			continue;
 		depart_update(v, id, v->end_ns);
 		if (aom_end(&v->age[id], v->end_ns) == -1)
-			err(1, "ages");
+			err(1, "no memory for ages");
 		snprintf(text[n], sizeof(text[n]), "%u", (unsigned)id);
 		label[n] = text[n];
 		set[n++] = &v->age[id];
@@ -120,10 +121,10 @@ add_verified(struct figure *fig, const char *path, const char *name)
 	if (root == NULL)
 		errx(1, "%s", j.why);
 	if (!cJSON_IsArray(list))
-		errx(1, "%s: no schedule: not what innet-verify --json says "
-		    "of an objective that fails", path);
+		errx(1, "%s: has no schedule; draw the output of innet-verify "
+		    "--json for an objective that fails", path);
 	if (v.age == NULL || v.in == NULL || v.seen == NULL)
-		err(1, "ages");
+		err(1, "no memory for ages");
 	v.end_ns = read_whole(&v, root, "fails_up_to_ns");
 	cJSON_ArrayForEach(o, list)
 		read_update(&v, o);

@@ -73,7 +73,8 @@ add_flow(struct flows *s, const struct frame_flow *id, uint64_t key)
 	}
 	if (udpio_open_sender(&s->flow[s->count].u, &s->from,
 	    FLOW_RECEIVE_BYTES, s->offload) == -1)
-		err(1, "a socket for five-tuple %" PRIu32 " (see ulimit -n)",
+		err(1, "cannot open a socket for five-tuple %" PRIu32 " (raise "
+		    "ulimit -n)",
 		    s->count + 1);
 	s->flow[s->count].id = *id;
 	if (hashmap_put(&s->by_hash, key, s->count) == NULL)

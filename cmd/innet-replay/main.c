@@ -143,7 +143,7 @@ parse(int argc, char *argv[])
 	opt_done(&tool, argc, argv);
 	if (to == (cf.out != NULL))
 		errx(2, to ? "--to and --write exclude each other" :
-		    "--to ADDR or --write FILE is needed");
+		    "give a destination: --to ADDR or --write FILE");
 	if (no && cf.out != NULL)
 		errx(2, "--no-stamp goes with --to; with -w leave out "
 		    "--stamp");
@@ -151,7 +151,8 @@ parse(int argc, char *argv[])
 	if (speed + (cf.pps > 0) + cf.topspeed > 1)
 		errx(2, "--speed, --pps and --topspeed exclude each other");
 	if (cf.out != NULL && cf.topspeed)
-		errx(2, "--topspeed leaves no stamps to write: say --pps");
+		errx(2, "--topspeed has no timestamps to write with --write; "
+		    "use --pps");
 	files_in(&files, "-r", cf.in);
 	files_out(&files, "-w", cf.out);
 	if (json)

@@ -42,7 +42,8 @@ trace_open(struct trace *t, const char *path, const struct trace_want *want,
 	    .loops_left = loops - 1 };
 	if (loops > 1 && (strcmp(path, "-") == 0 || (stat(path, &st) == 0 &&
 	    !S_ISREG(st.st_mode))))
-		errx(2, "--loop needs a file, which can be read again");
+		errx(2, "--loop needs a regular file, because it reads the "
+		    "capture several times");
 	open_file(t);
 	if (want->filter != NULL && filter_open(&t->filter, t->in.link,
 	    want->filter) == -1)
@@ -199,8 +200,9 @@ compute_due(struct trace *t, uint64_t stamp_ns)
 	if (stamp_ns < t->first_ns ||
 	    t->base_ns + (stamp_ns - t->first_ns) < at) {
 		if (t->time_backwards++ == 0)
-			warnx("%s: packet %" PRIu64 " is stamped before its "
-			    "predecessor: due with it", t->path,
+			warnx("%s: the timestamp of packet %" PRIu64 " is "
+			    "before that of the packet before it; both are "
+			    "sent at the same time", t->path,
 			    t->in.packets);
 		return at;
 	}

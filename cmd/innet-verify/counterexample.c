@@ -60,7 +60,7 @@ deliver_update(struct player *p)
 		x->peak_ns = now - peak->made_ns;
 	if (aom_deliver(&p->age[x->c], now, made) == AOM_NOMEM ||
 	    aom_deliver(peak, now, made) == AOM_NOMEM)
-		err(1, "the ages of cluster %llu",
+		err(1, "no memory for the ages of cluster %llu",
 		    (unsigned long long)p->spec->cluster[x->c].id);
 	c->delivered++;
 	port_pop(&p->port);
@@ -187,7 +187,7 @@ close_ages(struct player *p, uint64_t horizon_ns)
 		struct played_cluster *of = &p->r->of[c];
 
 		if (aom_end(&p->age[c], horizon_ns) == -1)
-			err(1, "the ages");
+			err(1, "no memory for the ages");
 		if (p->age[c].max_ns > of->max_age_ns)
 			of->max_age_ns = p->age[c].max_ns;
 		of->peaks = p->peak[c].peaks;
@@ -210,7 +210,7 @@ counterexample_play(const struct spec *spec, uint64_t horizon_ns,
 	*r = (struct played){ 0 };
 	if (!port_init(&p.port, &cf) || !port_allocate_updates(&p.port) ||
 	    p.open == NULL)
-		err(1, "a replay of %zu updates", s->n);
+		err(1, "no memory for a replay of %zu updates", s->n);
 	for (size_t c = 0; c < spec->n; c++)
 		p.control[c] = spec->cluster[c].control;
 	if (!has_one_offset(spec, s))

@@ -88,12 +88,15 @@ parse_words(int argc, char *argv[])
 		}
 	}
 	if (cf.objective.text == NULL)
-		errx(2, "--objective is missing");
+		errx(2, "--objective is missing: give what to prove, for "
+		    "example --objective 'fair<=0.1'");
 	if (cf.emit && (json || cf.print.write != NULL))
-		errx(2, "--emit-smt2 decides nothing: no --json, no --write");
+		errx(2, "--emit-smt2 only prints formulas; leave out --json "
+		    "and --write");
 	opt_done(&tool, argc, argv);
 	if (cf.path == NULL)
-		errx(2, "no specification is given");
+		errx(2, "no specification was given; name a JSON file, or - "
+		    "for standard input");
 	files_in(&files, NULL, cf.path);
 	files_out(&files, "-w", cf.print.write);
 	if (json)

@@ -173,7 +173,7 @@ hold_at_least(const struct model *m, const struct terms *l, uint64_t least)
 	Z3_ast *row = calloc(least + 1, sizeof(*row)), all;
 
 	if (row == NULL)
-		err(1, "%llu slots", (unsigned long long)least);
+		err(1, "no memory for %llu slots", (unsigned long long)least);
 	for (uint64_t i = 0; i <= least; i++)
 		row[i] = i == 0 ? m->yes : m->no;
 	for (unsigned i = 0; i < l->n; i++) {
@@ -370,7 +370,7 @@ model_open(struct model *m, const struct spec *s, uint64_t horizon_ns,
 	m->update = calloc(spec_updates_all(s, horizon_ns) + 1,
 	    sizeof(*m->update));
 	if (m->update == NULL)
-		err(1, "the updates");
+		err(1, "no memory for the updates");
 	open_context(m);
 	for (size_t c = 0; c < s->n; c++) {
 		const struct spec_cluster *sc = &s->cluster[c];

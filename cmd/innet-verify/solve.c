@@ -59,7 +59,8 @@ value_ns(const struct model *m, Z3_model is, Z3_ast t)
 	t = terms_times(m, t, terms_ratio(m, m->unit_ns, 1));
 	if (!Z3_model_eval(m->z3, is, Z3_mk_real2int(m->z3, t), true, &v) ||
 	    !Z3_get_numeral_uint64(m->z3, v, &ns))
-		errx(1, "Z3 gives no value to an arrival: please report this");
+		errx(1, "Z3 found a schedule but gave no value for an arrival; "
+		    "this is a bug, please report it");
 	return ns;
 }
 
@@ -89,7 +90,7 @@ schedule_of(const struct model *m, Z3_model is)
 	struct schedule s = { .row = calloc(m->n + 1, sizeof(*s.row)) };
 
 	if (s.row == NULL)
-		err(1, "a schedule of %zu updates", m->n);
+		err(1, "no memory for a schedule of %zu updates", m->n);
 	for (size_t i = 0; i < m->n; i++) {
 		const struct model_update *x = &m->update[i];
 
@@ -111,7 +112,7 @@ earliest_run(const struct model *m)
 	struct played run;
 
 	if (s.row == NULL)
-		err(1, "a schedule of %zu updates", m->n);
+		err(1, "no memory for a schedule of %zu updates", m->n);
 	for (size_t i = 0; i < m->n; i++)
 		s.row[s.n++] = (struct planned_update){ .c = m->update[i].c,
 		    .k = m->update[i].k, .at_ns = m->update[i].lo_ns,
@@ -171,8 +172,8 @@ check_some_run(const struct model *m, uint64_t deadline, struct step *st)
 	free(to.term);
 	free(s.row);
 	if (result == Z3_L_FALSE)
-		errx(1, "no schedule is admissible, not even the earliest: "
-		    "the formulas have a bug, please report it");
+		errx(1, "the formulas admit no schedule, not even the earliest "
+		    "one; this is a bug, please report it");
 	if (result == Z3_L_UNDEF)
 		st->verdict = UNKNOWN;
 }

@@ -80,7 +80,7 @@ read_offset(struct json_reader *r, const cJSON *v, struct spec_cluster *c)
 	    !json_reader_value(r, &time, to, &c->offset_hi_ns))
 		return false;
 	return c->offset_lo_ns <= c->offset_hi_ns ||
-	    json_reader_fail(r, "the first number is above the last");
+	    json_reader_fail(r, "the first number is greater than the last");
 }
 
 static bool
@@ -113,8 +113,8 @@ read_cluster(struct json_reader *r, const cJSON *v, struct spec *s)
 			    "clusters[%zu]", c->id, k);
 	}
 	if (c->jitter_ns >= c->period_ns)
-		return json_reader_fail(r, "the jitter is not less than the "
-		    "period: updates would overtake each other");
+		return json_reader_fail(r, "the jitter must be less than the "
+		    "period, or updates would overtake each other");
 	json_reader_down(r, "offset", 0);
 	if (!read_offset(r, cJSON_GetObjectItemCaseSensitive(v, "offset"), c))
 		return false;
@@ -144,10 +144,11 @@ read_clusters(struct json_reader *r, const cJSON *list, struct spec *s)
 	size_t here;
 
 	if (!cJSON_IsArray(list))
-		return json_reader_fail(r, "is not a list: [ { ... }, ... ]");
+		return json_reader_fail(r, "must be a list: [ { ... }, ... ]");
 	if (cJSON_GetArraySize(list) < 1 ||
 	    cJSON_GetArraySize(list) > SPEC_CLUSTERS_MAX)
-		return json_reader_fail(r, "a list of %d, not of 1 to %d",
+		return json_reader_fail(r, "the list has %d entries; it must "
+		    "have 1 to %d",
 		    cJSON_GetArraySize(list), SPEC_CLUSTERS_MAX);
 	cJSON_ArrayForEach(v, list) {
 		here = json_reader_down(r, NULL, s->n);
@@ -176,11 +177,11 @@ spec_read(struct json_reader *r, const cJSON *root, uint64_t horizon_ns,
 	json_reader_down(r, "horizon", 0);
 	if (updates > SPEC_UPDATES_MAX)
 		return json_reader_fail(r,
-		    "more than %d updates come before it, "
+		    "more than %d updates arrive before this time, which is "
 		    "too many to decide about", SPEC_UPDATES_MAX);
 	return updates > 0 || json_reader_fail(r,
-	    "no schedule is admissible: no "
-	    "update can come before it");
+	    "no update can arrive before this time, so there is no schedule to "
+	    "check");
 }
 
 uint64_t

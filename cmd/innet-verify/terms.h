@@ -30,7 +30,7 @@ terms_add(struct terms *l, Z3_ast t)
 		l->room = 2 * l->room + 8;
 		l->term = reallocarray(l->term, l->room, sizeof(*l->term));
 		if (l->term == NULL)
-			err(1, "a list of %u terms", l->room);
+			err(1, "no memory for a list of %u terms", l->room);
 	}
 	l->term[l->n++] = t;
 }

@@ -79,7 +79,7 @@ define_average(struct model *m, uint64_t id, const struct terms *peaks,
 	Z3_ast *say = calloc(peaks->n + 1, sizeof(Z3_ast));
 
 	if (say == NULL)
-		err(1, "%u updates", peaks->n);
+		err(1, "no memory for %u updates", peaks->n);
 	count_terms(m, peaks, say);
 	for (unsigned n = 1; n <= peaks->n; n++) {
 		Z3_ast same = Z3_mk_eq(m->z3, terms_times(m,

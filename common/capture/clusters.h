@@ -180,7 +180,7 @@ clusters_add(struct clusters *c, const char *prefix, const char *cluster)
 	if (at == NULL)
 		return "out of memory";
 	if (*at != c->rows)
-		return "prefix given twice";
+		return "a prefix that was given before";
 	c->row[c->rows++] = r;
 	c->used[r.v6][bits] = true;
 	return NULL;
@@ -225,7 +225,8 @@ clusters_on_row(int end, void *data)
 	const char *why = NULL;
 
 	if (r->fields != 2 && r->fields != 0)
-		errx(1, "%s:%" PRIu64 ": %zu fields, not prefix,cluster",
+		errx(1, "%s:%" PRIu64 ": the line has %zu fields; it must have "
+		    "two, prefix,cluster",
 		    r->path, r->line, r->fields);
 	if (r->fields != 0 && !(r->to->rows == 0 &&
 	    strcmp(r->field[0], "prefix") == 0))
@@ -263,7 +264,7 @@ clusters_load_or_exit(const char *path)
 	csv_free(&csv);
 	fclose(f);
 	if (c.rows == 0)
-		errx(1, "%s: no prefix in it", path);
+		errx(1, "%s: contains no prefix", path);
 	return c;
 }
 

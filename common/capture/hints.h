@@ -87,7 +87,7 @@ hints_print_kind(FILE *f, const struct hints_kind *k, const char *before)
 {
 	fprintf(f, "%s%" PRIu64 " of ", before, k->packets);
 	if (k->protocol == 0 && k->ethertype == 0)
-		fputs("no protocol we know", f);
+		fputs("an unknown protocol", f);
 	else if (k->protocol == 0)
 		fprintf(f, "ethertype 0x%04x", k->ethertype);
 	else if (k->protocol == 6 || k->protocol == 17)

@@ -317,7 +317,7 @@ pcapio_flush_or_warn(struct pcapio_out *out)
 		return false;
 	errno = out->failed;
 	if (!out->warned && errno != EPIPE)
-		warn("%s: captures no more", pcapio_name(out->path, true));
+		warn("%s: the capture ends here", pcapio_name(out->path, true));
 	out->warned = true;
 	return out->failed == EPIPE;
 }
@@ -432,7 +432,7 @@ pcapio_close_or_warn(struct pcapio_out *out)
 {
 	if (pcapio_close(out) == 0)
 		return 0;
-	warn("%s: output is incomplete", pcapio_name(out->path, true));
+	warn("%s: the output is incomplete", pcapio_name(out->path, true));
 	return 1;
 }
 

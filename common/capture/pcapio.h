@@ -406,7 +406,8 @@ pcapio_check_link(struct pcapio_in *in, int link, const char *name)
 	if (frame_link_known(link))
 		return 0;
 	snprintf(number, sizeof(number), "%d", link);
-	return pcapio_fail(in, "link type %s is not understood (known: %s)",
+	return pcapio_fail(in, "link type %s is not supported; supported are "
+	    "%s",
 	    name != NULL ? name : number, frame_link_names);
 }
 
@@ -464,7 +465,8 @@ pcapio_open_fd(struct pcapio_in *in, int fd, const char *path)
 	if (got == 0 && in->interrupted)
 		return pcapio_fail(in, "%s", strerror(EINTR));
 	if (in->have == 0)
-		return pcapio_fail(in, "empty file, not even a header");
+		return pcapio_fail(in, "the file is empty; it has not even a "
+		    "header");
 	if (got == 0)
 		return pcapio_fail(in, "truncated dump file; tried to read %d "
 		    "file header bytes, only got %zu", PCAPIO_HEADER_BYTES,
@@ -552,12 +554,12 @@ pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
     uint32_t parts)
 {
 	if (frac >= parts)
-		return pcapio_fail(in, "its stamp has %llu %sseconds, a second "
-		    "and more", (unsigned long long)frac,
+		return pcapio_fail(in, "its timestamp has %llu %sseconds, "
+		    "which is a second or more", (unsigned long long)frac,
 		    parts == 1000000 ? "micro" : "nano");
 	if (s > INT64_MAX / 1000000000 - 1)
-		return pcapio_fail(in, "its stamp, %lld s since 1970, is not "
-		    "from 1970 to 2262", (long long)s);
+		return pcapio_fail(in, "its timestamp, %lld s since 1970, is "
+		    "not between 1970 and 2262", (long long)s);
 	if (s > in->last_s && in->packets > 0 && in->leaps++ == 0)
 		in->leap_at = in->packets + 1;
 	return 0;
@@ -702,14 +704,15 @@ static inline void
 pcapio_warn_odd(const struct pcapio_in *in)
 {
 	if (in->leaps > 0)
-		warnx("%s: packet %llu: its stamp is a year and more after "
-		    "its predecessor's (%llu such)",
+		warnx("%s: packet %llu: its timestamp is a year or more after "
+		    "that of the packet before it (%llu in total)",
 		    pcapio_name(in->path, false),
 		    (unsigned long long)in->leap_at,
 		    (unsigned long long)in->leaps);
 	if (in->copies > 0)
-		warnx("%s: %llu of %llu packets are there twice, as they left "
-		    "over the loopback and as they came; one is taken",
+		warnx("%s: %llu of %llu packets were captured twice, when they "
+		    "were sent over the loopback and when they were received; "
+		    "each counts once",
 		    pcapio_name(in->path, false),
 		    (unsigned long long)in->copies,
 		    (unsigned long long)in->packets);

@@ -39,7 +39,8 @@ rotate_parse(const char *arg, struct rotate *r)
 	char size[32];
 
 	if (comma == NULL)
-		return "lacks a comma and how many to keep";
+		return "without a comma and the number of files to keep, as in "
+		    "100MB,5";
 	if ((size_t)(comma - arg) >= sizeof(size))
 		return "too long";
 	memcpy(size, arg, (size_t)(comma - arg));
@@ -85,12 +86,14 @@ rotate_reopen(struct pcapio_out *out)
 	pcapio_flush(out);
 	fd = open(out->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (fd == -1 || fstat(fd, &is) == -1 || fstat(out->fd, &was) == -1) {
-		warn("%s: goes on where it was", out->path);
+		warn("%s: cannot be opened again; the capture continues in the "
+		    "old file", out->path);
 	} else if (is.st_dev == was.st_dev && is.st_ino == was.st_ino) {
 		;			/* it was not moved */
 	} else if (is.st_size > 0) {
-		warnx("%s: another file, of %jd bytes; the capture goes on "
-		    "where it was", out->path, (intmax_t)is.st_size);
+		warnx("%s: is now another file, of %jd bytes; the capture "
+		    "continues in the old file",
+		    out->path, (intmax_t)is.st_size);
 	} else {
 		if (close(out->fd) == -1 && out->failed == 0)
 			out->failed = errno;
@@ -125,7 +128,7 @@ rotate_if_full(struct pcapio_out *out, const struct rotate *r)
 			errno = ENAMETOOLONG;
 		else if (rename(from, to) == 0 || (errno == ENOENT && i > 1))
 			continue;
-		warn("%s: not moved to %s", from, to);
+		warn("%s: cannot be renamed to %s", from, to);
 		out->bytes = 0;		/* not again for each packet */
 		return;
 	}

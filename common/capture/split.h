@@ -549,21 +549,21 @@ static inline void
 split_warn(const struct split_count *n, const char *name)
 {
 	if (n->cannot > 0)
-		warnx("%s: packet %llu: several datagrams in one frame, which "
-		    "cannot be told apart (%llu such); capture with offloads "
-		    "off (see ethtool -K)", name,
+		warnx("%s: packet %llu: one frame contains several datagrams "
+		    "that cannot be separated (%llu in total); switch off "
+		    "offloads before you capture (see ethtool -K)", name,
 		    (unsigned long long)n->cannot_at,
 		    (unsigned long long)n->cannot);
 	if (n->unsure == 1)
-		warnx("%s: 1 packet does not say how long it is, and its "
-		    "checksum was left to the network card: it is taken for "
-		    "one, but may be several; capture with offloads off (see "
+		warnx("%s: 1 packet has no length, and its checksum was left "
+		    "to the network card; it counts as one datagram but may be "
+		    "several; switch off offloads before you capture (see "
 		    "ethtool -K)", name);
 	if (n->unsure > 1)
-		warnx("%s: %llu packets do not say how long they are, and "
-		    "their checksums were left to the network card: each is "
-		    "taken for one, but may be several; capture with offloads "
-		    "off (see ethtool -K)", name,
+		warnx("%s: %llu packets have no length, and their checksums "
+		    "were left to the network card; each counts as one "
+		    "datagram but may be several; switch off offloads before "
+		    "you capture (see ethtool -K)", name,
 		    (unsigned long long)n->unsure);
 }
 

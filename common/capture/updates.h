@@ -171,8 +171,9 @@ updates_warn_odd(const struct updates *it)
 	pcapio_warn_odd(&it->in);
 	split_warn(&it->split, pcapio_name(it->in.path, false));
 	if (it->backwards > 0)
-		warnx("%s: packet %llu: time goes backwards (%llu such); taken "
-		    "for the time before it", pcapio_name(it->in.path, false),
+		warnx("%s: packet %llu: its timestamp is earlier than that of "
+		    "the packet before it, whose time is used instead (%llu "
+		    "in total)", pcapio_name(it->in.path, false),
 		    (unsigned long long)it->backwards_at,
 		    (unsigned long long)it->backwards);
 }

@@ -626,7 +626,7 @@ dlp_worker_describe_last(const struct dlp_worker *w, char *to, size_t room)
 	size_t at;
 
 	if (!a->heard) {
-		snprintf(to, room, "nothing was heard");
+		snprintf(to, room, "no packet was received");
 	} else if (a->missing != 0) {
 		at = (size_t)snprintf(to, room, "without worker%s", more);
 		for (unsigned i = 0; i < 32 && at < room; i++) {
@@ -635,8 +635,8 @@ dlp_worker_describe_last(const struct dlp_worker *w, char *to, size_t room)
 				    " %u", i);
 		}
 	} else {
-		at = (size_t)snprintf(to, room, "last heard: state %u (%s), "
-		    "step %" PRIu32, a->heard_state,
+		at = (size_t)snprintf(to, room, "the last packet had state %u "
+		    "(%s) and step %" PRIu32, a->heard_state,
 		    dlp_state_name(a->heard_state), a->heard_step);
 		if (a->phase == DLP_ASK_POLL && a->peer == DLP_ASK_OLD_SERVER)
 			snprintf(to + at, room - at, ", %u of %u workers",
@@ -656,14 +656,15 @@ dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
 		    w->elements);
 	else if (w->end == DLP_WORKER_REFUSED)
 		snprintf(text, DLP_WORKER_WHY_BYTES,
-		    "the session's settings are refused");
+		    "the aggregator refused the session's settings");
 	if (w->end == DLP_WORKER_LONG)
 		snprintf(text, DLP_WORKER_WHY_BYTES, "a published aggregator "
 		    "takes %d elements, not %" PRIu32, DLP_PARAMS,
 		    w->elements);
 	if (w->end == DLP_WORKER_LOST)
-		snprintf(text, DLP_WORKER_WHY_BYTES, "this address has a place "
-		    "in the session, but the answer with its index is lost");
+		snprintf(text, DLP_WORKER_WHY_BYTES, "this address already has "
+		    "a place in the session, but the answer with its index was "
+		    "lost");
 	if (w->end != DLP_WORKER_STUCK)
 		return text;
 	dlp_worker_describe_wait(w, what, sizeof(what));

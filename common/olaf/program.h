@@ -266,19 +266,21 @@ olaf_check_settings(void *conf, struct program_place *place)
 	    !place->in_path;
 
 	if (place->in_path && cf->upstream.sa.sa_family != 0)
-		return "--upstream does not go with --bridge: in the path "
-		    "each packet goes where it is addressed";
+		return "--upstream does not apply with --bridge: in the path "
+		    "each packet goes to its own destination";
 	if (place->in_path && cf->bare)
-		return "--format bare does not go with --bridge: it is "
-		    "known by no codepoint";
+		return "--format bare does not apply with --bridge: the switch "
+		    "finds packets by their codepoint, and bare packets have "
+		    "none";
 	if (cf->bare != (cf->table_path != NULL))
-		return "--format bare and --cluster-table go together";
+		return "--format bare and --cluster-table need each other";
 	if (cf->bare)
 		place->tagged = false;	/* they have no room for tags */
 	if (cf->bare)
 		cf->table = clusters_load_or_exit(cf->table_path);
 	if (addressed && cf->upstream.sa.sa_family == 0)
-		return "--listen needs --upstream, where updates go on to";
+		return "--listen needs --upstream, the address to which "
+		    "updates are forwarded";
 	if (!addressed && cf->upstream.sa.sa_family != 0)
 		return "--upstream needs --listen, the switch's own address";
 	if (addressed && place->address.sa.sa_family !=

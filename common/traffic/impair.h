@@ -42,14 +42,14 @@ impair_parse(const char *s, struct impair *im)
 	while (*s != '\0') {
 		len = strcspn(s, ",");
 		if (len >= sizeof(item))
-			return "item too long";
+			return "an item that is too long";
 		memcpy(item, s, len);
 		item[len] = '\0';
 		for (k = 0; k < 4 && strncmp(item, name[k],
 		    strlen(name[k])) != 0; k++)
 			;
 		if (k == 4)
-			return "not loss=, dup=, reorder= or delay=";
+			return "not one of loss=, dup=, reorder=, delay=";
 		if (k == 3)
 			why = num_time(item + strlen(name[k]), 0,
 			    60000000000, &im->delay_ns);

@@ -78,7 +78,8 @@ schedule_append(struct schedule *s, const struct schedule_row *r)
 		s->room = s->room == 0 ? 1024 : 2 * s->room;
 		s->row = reallocarray(s->row, s->room, sizeof(*s->row));
 		if (s->row == NULL)
-			err(1, "a schedule of %zu updates", s->room);
+			err(1, "no memory for a schedule of %zu updates",
+			    s->room);
 	}
 	s->row[s->n++] = *r;
 }
@@ -91,7 +92,7 @@ schedule_on_field(void *p, size_t len, void *arg)
 
 	if (r->columns < SCHEDULE_COLUMNS) {
 		if (len >= SCHEDULE_FIELD_BYTES)
-			errx(1, "%s:%u: field of %zu bytes is too long",
+			errx(1, "%s:%u: a field of %zu bytes is too long",
 			    r->path, r->line, len);
 		if (len > 0)
 			memcpy(r->field[r->columns], p, len);
@@ -118,7 +119,7 @@ schedule_on_values(struct schedule_reader *r)
 	double reward = 0;
 
 	if (r->columns != SCHEDULE_COLUMNS)
-		errx(1, "%s:%u: %zu fields, not the %d of "
+		errx(1, "%s:%u: the line has %zu fields; it must have %d: "
 		    "cluster,worker,time_ns,reward", r->path, r->line,
 		    r->columns, SCHEDULE_COLUMNS);
 	schedule_check(r, "cluster", r->field[0], num_u64(r->field[0], 0,
@@ -171,7 +172,7 @@ schedule_parse_all(struct schedule_reader *r, FILE *f)
 	size_t len;
 
 	if (csv_init(&csv, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0)
-		errx(1, "libcsv: cannot begin");
+		errx(1, "no memory for the CSV reader");
 	while ((len = fread(buf, 1, sizeof(buf), f)) > 0) {
 		if (csv_parse(&csv, buf, len, schedule_on_field,
 		    schedule_on_row, r) != len)
@@ -224,8 +225,9 @@ schedule_on_update(struct schedule_reader *r, const struct update *u,
 	    .worker = u->worker, .reward = u->reward, .line = r->line };
 
 	if (u->cluster >= r->clusters || u->worker >= r->workers)
-		errx(1, "%s: packet %u: worker %u of cluster %u: ids are below "
-		    "%u and %u", r->path, r->line, u->worker, u->cluster,
+		errx(1, "%s: packet %u: worker %u of cluster %u: the worker "
+		    "must be less than %u and the cluster less than %u",
+		    r->path, r->line, u->worker, u->cluster,
 		    r->workers, r->clusters);
 	schedule_append(r->s, &w);
 }
@@ -258,8 +260,9 @@ schedule_from_capture(struct schedule_reader *r, int fd)
 		errx(1, "%s: packet %llu: %s", r->path,
 		    (unsigned long long)in.in.packets + 1, in.in.why);
 	if (merged > 0)
-		warnx("%s: %llu of %zu packets hold several updates and count "
-		    "as one; record before they are merged", r->path,
+		warnx("%s: %llu of %zu packets contain several updates, and "
+		    "each counts as one; capture the packets before the switch "
+		    "merges them", r->path,
 		    (unsigned long long)merged, r->s->n);
 	updates_close(&in);
 }
@@ -287,7 +290,7 @@ schedule_read_or_exit(const char *path, uint32_t clusters, uint32_t workers)
 		fclose(f);
 	}
 	if (s.n == 0)
-		errx(1, "%s: no update in it", r.path);
+		errx(1, "%s: contains no update", r.path);
 	schedule_sort(&s);
 	return s;
 }

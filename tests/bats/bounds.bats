@@ -72,13 +72,13 @@ finish() {
 	run -1 --separate-stderr innet-worker --json --switch "$switch" --synthetic 4kB \
 		--interval 10ms --duration 4s -w /dev/full
 	jq -e '.models > 0' <<<"$output"
-	[ "$(grep -c '^innet-worker: /dev/full: captures no more: No space left on device$' <<<"$stderr")" -eq 1 ]
+	[ "$(grep -c '^innet-worker: /dev/full: the capture ends here: No space left on device$' <<<"$stderr")" -eq 1 ]
 	for tool in switch ps; do
 		code=0
 		finish $tool || code=$?
 		[ $code -eq 1 ]
-		[ "$(grep -c "^innet-$tool: /dev/full: captures no more: No space left on device$" $tool.err)" -eq 1 ]
-		grep -q "^innet-$tool: /dev/full: output is incomplete: No space left on device$" $tool.err
+		[ "$(grep -c "^innet-$tool: /dev/full: the capture ends here: No space left on device$" $tool.err)" -eq 1 ]
+		grep -q "^innet-$tool: /dev/full: the output is incomplete: No space left on device$" $tool.err
 	done
 	jq -e '.weights > 0' ps.out
 }
@@ -209,8 +209,8 @@ start() {
 			code=0
 			[ $1 = worker ] && code=$rc || finish $1 || code=$?
 			[ $code -eq 1 ]
-			[ "$(grep -c "^innet-[a-z]*: full/$2: captures no more: No space left on device$" $1.err)" -eq 1 ]
-			grep -q "^innet-[a-z]*: full/$2: output is incomplete: No space left on device$" $1.err
+			[ "$(grep -c "^innet-[a-z]*: full/$2: the capture ends here: No space left on device$" $1.err)" -eq 1 ]
+			grep -q "^innet-[a-z]*: full/$2: the output is incomplete: No space left on device$" $1.err
 			[ "$(stat -c %s full/$2)" -gt 0 ]
 			rm full/$2
 		}

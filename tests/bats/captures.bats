@@ -91,7 +91,7 @@ several() {
 
 @test "every tool counts frames that it cannot split under a name, and reports them" {
 	{ at 1 1 0 1; at 2 2 0 1 extra=70 sum=pseudo; } | mkolaf >odd.pcap
-	want="odd.pcap: packet 2: several datagrams in one frame, which cannot be told apart (1 such); capture with offloads off (see ethtool -K)"
+	want="odd.pcap: packet 2: one frame contains several datagrams that cannot be separated (1 in total); switch off offloads before you capture (see ethtool -K)"
 	run -0 innet-aom -r odd.pcap --csv
 	[[ $output == *"innet-aom: $want"*"ignored 1: 1 super_datagram"* ]]
 	run -0 innet-switch -r odd.pcap -w out.pcap --report r.json
@@ -136,7 +136,7 @@ several() {
 	several 3 4 bare sum=pseudo | mkolaf >doubt.pcap
 	bare=(--format bare --cluster-table t.csv)
 	for c in sure first; do
-		want="$c.pcap: packet 1: several datagrams in one frame, which cannot be told apart (1 such); capture with offloads off (see ethtool -K)"
+		want="$c.pcap: packet 1: one frame contains several datagrams that cannot be separated (1 in total); switch off offloads before you capture (see ethtool -K)"
 		run -0 innet-aom -r $c.pcap "${bare[@]}" --csv
 		[[ $output == *"innet-aom: $want"*": 1 super_datagram"* ]]
 		run -0 innet-aom -r $c.pcap --sent $c.pcap --format match --csv
@@ -147,7 +147,7 @@ several() {
 		run -0 innet-replay -v -r $c.pcap -w out.pcap
 		[[ $output == *"innet-replay: $want"*"1 left out: super_datagram"* ]]
 	done
-	want="doubt.pcap: 1 packet does not say how long it is, and its checksum was left to the network card: it is taken for one, but may be several; capture with offloads off (see ethtool -K)"
+	want="doubt.pcap: 1 packet has no length, and its checksum was left to the network card; it counts as one datagram but may be several; switch off offloads before you capture (see ethtool -K)"
 	run -0 innet-aom -r doubt.pcap "${bare[@]}" --csv
 	[[ $output == *"innet-aom: $want"* ]]
 	run -0 innet-aom -r doubt.pcap --sent doubt.pcap --format match --csv

@@ -97,9 +97,9 @@ family() {
 @test "a worker that gives up says how many workers are missing, as far as it knows" {
 	twin server 3 30
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 400ms
-	[[ $stderr == *"last heard: state 1 (SETUP), step 0, 1 of 3 workers" ]]
+	[[ $stderr == *"the last packet had state 1 (SETUP) and step 0, 1 of 3 workers" ]]
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 400ms
-	[[ $stderr == *"last heard: state 1 (SETUP), step 0, 2 of 3 workers" ]]
+	[[ $stderr == *"the last packet had state 1 (SETUP) and step 0, 2 of 3 workers" ]]
 }
 
 @test "no gradient counts twice at the published switch, however long one waits" {

@@ -335,10 +335,10 @@ family() {
 
 @test "a worker gives up and says what it waited for, and what it received last" {
 	run -1 --separate-stderr innet-worker -q -p dlp --switch 127.0.0.1:9 --synthetic 4B --give-up 300ms
-	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no session to take part in after 0.3 s; nothing was heard" ]]
+	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no session to take part in after 0.3 s; no packet was received" ]]
 	serve to innet-switch -q -p dlp
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms
-	[[ $stderr == *": no session to take part in after 0.3 s; last heard: state 0 (WAITING), step 0" ]]
+	[[ $stderr == *": no session to take part in after 0.3 s; the last packet had state 0 (WAITING) and step 0" ]]
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=2
 	[[ $stderr == *": no session with all its workers after 0.3 s; without worker 1" ]]
 	finish to
@@ -353,7 +353,7 @@ family() {
 	for _ in $(seq 200); do grep -q "step 1 waits" to.err && break; sleep 0.02; done
 	[[ $(cat to.err) == *"innet-switch: step 1 waits for worker "[01]" (127.0.0.1:"*")"* ]]
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=1
-	[[ $stderr == *": no session that can be configured after 0.3 s; last heard: state 2 (LEARNING), step 1" ]]
+	[[ $stderr == *": no session that can be configured after 0.3 s; the last packet had state 2 (LEARNING) and step 1" ]]
 	innet-worker --json -p dlp --switch "$to" --synthetic 4B --interval 1ns --reset --session nodes=1,iterations=5 >w.json
 	[ "$(jq .results w.json)" -eq 5 ]
 	finish to
@@ -441,7 +441,7 @@ family() {
 	run -2 innet-gen --program dlp --workers 33
 	run -2 innet-gen --program dlp --jitter 100ms
 	run -2 --separate-stderr innet-gen --program dlp --vector ppo
-	[ "$stderr" = "innet-gen: --vector: 10005 elements: DLP has 366 at most" ]
+	[ "$stderr" = "innet-gen: --vector: 10005 elements are too many; a DLP vector has at most 366" ]
 	run -1 innet-gen --program dlp --interval 2000h -c 1000000 -w /dev/null
 	run -1 innet-gen --program dlp -w /dev/full
 }

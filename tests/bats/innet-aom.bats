@@ -173,7 +173,7 @@ aom() {
 	ms 11 1 0 1 1 1 | mkolaf -l 195 >l.pcap
 	editcap -F pcapng l.pcap l.pcapng
 	for f in l.pcap l.pcapng; do
-		want="$f: link type IEEE802_15_4* is not understood (known: Ethernet, "
+		want="$f: link type IEEE802_15_4* is not supported; supported are Ethernet, "
 		run -1 innet-aom -r $f; [[ $output == "innet-aom: "$want* ]]
 		run -1 innet-aom -r got.pcap --sent $f; [[ $output == *$want* ]]
 		run -1 innet-switch -r $f -w out.pcap; [[ $output == *$want* ]]
@@ -190,8 +190,8 @@ aom() {
 		run innet-aom -q -r odd.pcap
 		echo "$status ${lines[0]}"
 	done >all
-	grep -q "^0 innet-aom: odd.pcap: packet 2: its stamp is a year and more after its predecessor's (1 such)$" all
-	grep -q "^1 innet-aom: odd.pcap: packet 2: its stamp has 4294967295 nanoseconds, a second and more$" all
+	grep -q "^0 innet-aom: odd.pcap: packet 2: its timestamp is a year or more after that of the packet before it (1 in total)$" all
+	grep -q "^1 innet-aom: odd.pcap: packet 2: its timestamp has 4294967295 nanoseconds, which is a second or more$" all
 }
 
 @test "innet-aom takes packets once that a cooked capture of the loopback has twice" {
@@ -199,7 +199,7 @@ aom() {
 	ms 11 1 0 1 1 1  31 1 1 1 1 6 | sed 'p;s/$/ outgoing/' | mkolaf -l sll2 >l.pcap
 	run -0 --separate-stderr innet-aom -q -r l.pcap --csv
 	[ "$output" = "$(aom -r want.pcap --csv)" ]
-	[ "$stderr" = "innet-aom: l.pcap: 2 of 4 packets are there twice, as they left over the loopback and as they came; one is taken" ]
+	[ "$stderr" = "innet-aom: l.pcap: 2 of 4 packets were captured twice, when they were sent over the loopback and when they were received; each counts once" ]
 }
 
 @test "time going backwards: one warning, the first packet named, status 0" {
@@ -207,7 +207,7 @@ aom() {
 		mkolaf >back.pcap
 	run -0 --separate-stderr innet-aom -q -r back.pcap --json
 	[ "${#stderr_lines[@]}" -eq 1 ]
-	[[ $stderr == *"back.pcap: packet 2: time goes backwards (2 such)"* ]]
+	[[ $stderr == *"back.pcap: packet 2: its timestamp is earlier than that of the packet before it"* ]]
 	[ "$(jq -s '.[0].max_age_ns' <<<"$output")" -eq 29000000 ]
 }
 

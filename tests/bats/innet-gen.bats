@@ -183,9 +183,9 @@ moments() {
 	[ "$(last_us --frame-time 1ms)" -eq $((1000001 + 5 * (86 * 8 + 1000))) ]
 	[ "$(last_us --wire-overhead)" -eq $((1000001 + 5 * 110 * 8)) ]
 	run -2 --separate-stderr innet-gen --frame-time 1us -w -
-	[ "$stderr" = "innet-gen: --frame-time goes with --port-rate: without one there is no port" ]
+	[ "$stderr" = "innet-gen: --frame-time needs --port-rate, the rate of the port that it describes" ]
 	run -2 --separate-stderr innet-gen --wire-overhead -w -
-	[ "$stderr" = "innet-gen: --wire-overhead goes with --port-rate: without one there is no port" ]
+	[ "$stderr" = "innet-gen: --wire-overhead needs --port-rate, the rate of the port that it describes" ]
 	# 2000 bits in 2500 ns are 800 Mbit/s
 	run -2 --separate-stderr innet-gen --payload 208B --rate 800M --port-rate 1G --frame-time 500ns -w -
 	[ "$stderr" = "innet-gen: --rate 800000000 does not fit through --port-rate 1000000000 with --frame-time: 800000000 bits/s do" ]
@@ -294,7 +294,7 @@ moments() {
 	[ "$(innet-gen -q --schedule long.pcap | innet-aom -q --csv --total --columns received | tail -n 1)" = all,20 ]
 	innet-gen -q --rate 60G -c 50 | innet-switch -q --rate 1G -w few.pcap
 	run -0 --separate-stderr innet-gen -q --schedule few.pcap -w x.pcap
-	[[ $stderr == "innet-gen: few.pcap: "*" packets hold several updates and count as one; record before they are merged" ]]
+	[[ $stderr == "innet-gen: few.pcap: "*" packets contain several updates, and each counts as one; capture the packets before the switch merges them" ]]
 }
 
 @test "a captured run that does not serve is named" {
@@ -304,10 +304,10 @@ moments() {
 	[[ $stderr == "innet-gen: cut.pcap: packet 3: truncated dump file; "* ]]
 	innet-gen -q --program iswitch --clusters 1 --workers 2 -c 1 -w seg.pcap
 	run -1 --separate-stderr innet-gen --schedule seg.pcap -w a.pcap
-	[[ ${stderr_lines[-1]} == "innet-gen: seg.pcap: no update in it" ]]
+	[[ ${stderr_lines[-1]} == "innet-gen: seg.pcap: contains no update" ]]
 	echo '1000 1 254 1 1 900 0 4' | mkolaf >many.pcap
 	run -1 --separate-stderr innet-gen --schedule many.pcap -w a.pcap
-	[[ $stderr == "innet-gen: many.pcap: packet 1: worker 254 of cluster 1: ids are below 254 and 65280" ]]
+	[[ $stderr == "innet-gen: many.pcap: packet 1: worker 254 of cluster 1: the worker must be less than 254 and the cluster less than 65280" ]]
 }
 
 @test "with --duration a schedule repeats an interval after its end" {
@@ -339,7 +339,7 @@ moments() {
 	[ "$stderr" = "innet-gen: s.csv:2: time 'x': not a number" ]
 	printf 'cluster,worker,time_ns,reward\r\n\r\n1,0,5\r\n' >s.csv
 	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
-	[[ $stderr == "innet-gen: s.csv:3: 3 fields, not the 4 of "* ]]
+	[[ $stderr == "innet-gen: s.csv:3: the line has 3 fields; it must have 4: "* ]]
 	for l in 65280,0,5,1 1,254,5,1 1,0,-5,1 1,0,5,nan 1,0,5,1e39 ,,, '1,0,5,1,2' '"1'; do
 		echo "$l" >s.csv
 		run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
@@ -347,7 +347,7 @@ moments() {
 	done
 	: >s.csv
 	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
-	[ "$stderr" = "innet-gen: s.csv: no update in it" ]
+	[ "$stderr" = "innet-gen: s.csv: contains no update" ]
 	run -1 --separate-stderr innet-gen --schedule no-such.csv -w a.pcap
 	[ "$stderr" = "innet-gen: no-such.csv: No such file or directory" ]
 }
@@ -356,9 +356,9 @@ moments() {
 	innet-gen -q --clusters 65279 --workers 1 -c 1 -w a.pcap
 	innet-gen -q --clusters 1 --workers 254 -c 1 -w a.pcap
 	run -2 --separate-stderr innet-gen --clusters 65280 -w a.pcap
-	[ "$stderr" = "innet-gen: invalid clusters '65280': more than 65279, the last that has an address" ]
+	[ "$stderr" = "innet-gen: invalid clusters '65280': the maximum is 65279, the last number that has an address" ]
 	run -2 --separate-stderr innet-gen --workers 255 -w a.pcap
-	[ "$stderr" = "innet-gen: invalid workers '255': more than 254, the last that has an address" ]
+	[ "$stderr" = "innet-gen: invalid workers '255': the maximum is 254, the last number that has an address" ]
 }
 
 @test "innet-gen refuses senseless options in one line, status 2" {
@@ -447,13 +447,13 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 @test "a full disk: one line, status 1" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	run -1 --separate-stderr innet-gen -q -c 10 -w /dev/full
-	[ "$stderr" = "innet-gen: /dev/full: output is incomplete: No space left on device" ]
+	[ "$stderr" = "innet-gen: /dev/full: the output is incomplete: No space left on device" ]
 }
 
 @test "a closed pipe: one line, status 1, at once" {
 	{ innet-gen -q -c 4294967295 2>err || echo $? >rc; } | head -c 100 >/dev/null
 	[ "$(cat rc)" -eq 1 ]
-	[ "$(cat err)" = "innet-gen: standard output: output is incomplete: Broken pipe" ]
+	[ "$(cat err)" = "innet-gen: standard output: the output is incomplete: Broken pipe" ]
 }
 
 @test "stamps past 2106 end the file with a line and status 1" {

@@ -153,7 +153,7 @@ many() {
 	done
 	printf '1,4,1\n' >b.csv
 	run -1 innet-plot age b.csv
-	[ "$output" = "innet-plot: b.csv:1: no column 'cluster'" ]
+	[ "$output" = "innet-plot: b.csv:1: there is no column 'cluster'" ]
 }
 
 @test "damaged reports and empty files are named" {
@@ -173,7 +173,7 @@ many() {
 @test "nothing to draw is an error, and no file is left" {
 	mkolaf </dev/null >empty.pcap
 	run -1 innet-plot age empty.pcap -w x.svg
-	[[ $output == *"nothing to draw in empty.pcap" ]]
+	[[ $output == *"empty.pcap: contains nothing to draw" ]]
 	run -1 innet-plot age --cluster 9 got.pcap -w x.svg
 	[ ! -e x.svg ]
 }
@@ -200,7 +200,7 @@ many() {
 	chmod +x bin/gnuplot
 	echo old >x.svg
 	PATH=$PWD/bin:$PATH run -1 innet-plot rewards log.csv -w x.svg
-	[ "$output" = "innet-plot: gnuplot: exit status 3" ]
+	[ "$output" = "innet-plot: gnuplot failed with exit status 3; its messages are above" ]
 	[ "$(cat x.svg)" = old ]
 	[ "$(find . -name 'x.svg*' | wc -l)" -eq 1 ]
 }
@@ -217,7 +217,7 @@ many() {
 	run -2 innet-plot pie log.csv
 	[[ $output == *"invalid plot 'pie'"* ]]
 	run -2 innet-plot rewards log.csv -w x.gif
-	[[ $output == *"invalid output 'x.gif'"* ]]
+	[[ $output == *"-w: 'x.gif' must end with"* ]]
 	run -2 innet-plot age got.pcap --cluster 65536
 	run -2 innet-plot rewards log.csv --smooth 0
 }
@@ -297,11 +297,11 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[ "$output" = "innet-plot: a.csv:5: step 150 goes backwards" ]
 	head -n 1 b.csv >e.csv
 	run -1 innet-plot rewards --group g e.csv
-	[[ $output == *"e.csv: no episodes in it"*"nothing to draw in e.csv" ]]
+	[[ $output == *"e.csv: contains no episodes"*"e.csv: contains nothing to draw" ]]
 	run -2 innet-plot rewards b.csv --group g
-	[ "$output" = "innet-plot: no files behind --group g" ]
+	[ "$output" = "innet-plot: --group g: no files follow it" ]
 	run -2 innet-plot age --group g got.pcap
-	[ "$output" = "innet-plot: --group is for rewards and page" ]
+	[ "$output" = "innet-plot: --group applies only to rewards and page" ]
 	run -2 innet-plot rewards --spread wide --group g b.csv
 	[[ $output == *"invalid spread 'wide'"* ]]
 }
@@ -342,12 +342,12 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[[ $output == "innet-plot: b.csv:1: a column of labels needs "* ]]
 	printf 'load,fifo\n' >b.csv
 	run -1 innet-plot bars b.csv
-	[ "$output" = "innet-plot: nothing to draw in b.csv" ]
+	[ "$output" = "innet-plot: b.csv: contains nothing to draw" ]
 	seq -s, 97 >b.csv
 	run -1 innet-plot bars b.csv
 	[ "$output" = "innet-plot: b.csv:1: more than 96 columns" ]
 	run -2 innet-plot bars b.csv log.csv
-	[ "$output" = "innet-plot: log.csv: bars are drawn from one file" ]
+	[ "$output" = "innet-plot: log.csv: bars draws only one file" ]
 }
 
 @test "lines: a curve a combination, a panel a column, errors and units" {
@@ -384,18 +384,18 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 		run "-$status" innet-plot lines $options s.csv
 		[ "$output" = "innet-plot: $why" ]
 	done <<-'END'
-	2||lines need --x, a column
-	2|--x rate|s.csv: 'a.rate' and 'b.rate' both end with rate: write one whole
-	2|--x none|s.csv: no column 'none'
+	2||lines needs --x COLUMN for the horizontal axis
+	2|--x rate|s.csv: 'a.rate' and 'b.rate' both end with rate; give the whole name of one
+	2|--x none|s.csv: there is no column 'none'
 	2|--x a.rate --columns name|s.csv: column 'name' has no numbers to draw
-	2|--x a.rate --columns y,b.rate,y|--columns: at most 2
-	2|--x a.rate --columns z|s.csv: no column 'z'
+	2|--x a.rate --columns y,b.rate,y|--columns: more than 2 columns
+	2|--x a.rate --columns z|s.csv: there is no column 'z'
 	END
 	printf 'x,y,z,u\n1,2,3,4\n' >s.csv
 	run -2 innet-plot lines --x x s.csv
-	[ "$output" = "innet-plot: s.csv: more than 2 columns of numbers: choose by --columns" ]
+	[ "$output" = "innet-plot: s.csv: more than 2 columns have numbers; choose some with --columns" ]
 	run -2 innet-plot bars --columns x s.csv
-	[ "$output" = "innet-plot: --columns is for lines" ]
+	[ "$output" = "innet-plot: --columns applies only to lines" ]
 }
 
 @test "topology: nodes, links, and how busy these are" {
@@ -409,7 +409,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	innet-plot --script topology "$scenarios/datacenter.json" | grep -q "set label 'rack x 100' at"
 	for f in "$scenarios"/olaf-*.json; do innet-plot --script topology "$f" >out; done
 	run -1 innet-plot topology "$scenarios/iswitch-table5.json"
-	[[ $output == *"no servers: trainings and planes are not drawn" ]]
+	[[ $output == *"has no servers; topology cannot draw trainings and planes" ]]
 	echo '{"servers":[{"name":"a"}],"links":[{"from":"b","to":"a"},{"from":"b","to":"b"}]}' >circle.json
 	run -1 innet-plot topology circle.json
 	[[ $output == *"links lead in a circle"* ]]
@@ -432,10 +432,10 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	run -1 innet-plot age <(echo '{}') v.json
 	echo '{"schedule":7}' >bad.json
 	run -1 innet-plot age bad.json
-	[ "$output" = "innet-plot: bad.json: no schedule: not what innet-verify --json says of an objective that fails" ]
+	[ "$output" = "innet-plot: bad.json: has no schedule; draw the output of innet-verify --json for an objective that fails" ]
 	echo '{"fails_up_to_ns":9,"schedule":[{"cluster":70000,"time_ns":1,"fate":"opened"}]}' >bad.json
 	run -1 innet-plot age bad.json
-	[ "$output" = "innet-plot: bad.json: schedule: no update of a cluster" ]
+	[ "$output" = "innet-plot: bad.json: schedule: contains no update" ]
 }
 
 @test "bare packets: their ages are those of innet-aom" {
@@ -559,7 +559,7 @@ read_page() {
 	printf '#!/bin/sh\nexit 3\n' >bin/gnuplot
 	chmod +x bin/gnuplot
 	PATH=$PWD/bin:$PATH run -1 --separate-stderr innet-plot page -w page.html got.pcap
-	[[ $stderr == "innet-plot: gnuplot: exit status 3"* ]]
+	[[ $stderr == "innet-plot: gnuplot failed with exit status 3; its messages are above"* ]]
 	grep -q 'No picture: gnuplot failed' page.html
 }
 
@@ -573,14 +573,14 @@ read_page() {
 		[ "$output" = "innet-plot: $why" ]
 		[ ! -e page.html ]
 	done <<-'END'
-	2|got.pcap --script|--script is not for page
-	2|got.pcap --label x|--label is not for page
-	2|got.pcap --by run|--by is not for page
-	2|got.pcap -w page.svg|invalid output 'page.svg': neither .html nor -
-	2|got.pcap --group got s.csv|there are ages of 'got' already: name one of the files by --group
-	1|bad.csv|bad.csv:1: no column that a page shows
-	1|bad.json|bad.json: not a report: no object
-	1|half.json|half.json: line 2: no figures of a cluster
+	2|got.pcap --script|--script does not apply to page
+	2|got.pcap --label x|--label does not apply to page
+	2|got.pcap --by run|--by does not apply to page
+	2|got.pcap -w page.svg|-w: 'page.svg' must end with .html, or be - for standard output
+	2|got.pcap --group got s.csv|two files have ages of 'got'; give one of them another name with --group
+	1|bad.csv|bad.csv:1: has no column that a page can show
+	1|bad.json|bad.json: not a report, which is a JSON object
+	1|half.json|half.json: line 2: has no figures of a cluster
 	1|empty.csv|empty.csv: empty file
 	1|none.csv|none.csv: No such file or directory
 	END

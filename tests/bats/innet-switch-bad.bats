@@ -87,7 +87,7 @@ filter() {
 	innet-switch -q -r in.pcap -w out.pcap --report r.json
 	[ "$(count r.json arrived)" -eq 0 ]
 	run -1 --separate-stderr innet-switch -r /dev/null -w out.pcap
-	[ "$stderr" = "innet-switch: /dev/null: empty file, not even a header" ]
+	[ "$stderr" = "innet-switch: /dev/null: the file is empty; it has not even a header" ]
 	run -1 --separate-stderr innet-switch -r "$BATS_TEST_FILENAME" -w out.pcap
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	run -1 --separate-stderr innet-switch -r no-such.pcap -w out.pcap
@@ -106,7 +106,7 @@ filter() {
 @test "a full disk: one line, status 1" {
 	three | mkolaf >in.pcap
 	run -1 --separate-stderr innet-switch -q -r in.pcap -w /dev/full
-	[ "$stderr" = "innet-switch: /dev/full: output is incomplete: No space left on device" ]
+	[ "$stderr" = "innet-switch: /dev/full: the output is incomplete: No space left on device" ]
 	run -1 --separate-stderr innet-switch -q -r in.pcap -w out.pcap --report /dev/full
 	[ "$stderr" = "innet-switch: /dev/full: cannot write the report: No space left on device" ]
 }
@@ -134,7 +134,7 @@ filter() {
 	innet-gen -q --clusters 9 -c 5000 -w in.pcap
 	innet-switch -q -r in.pcap 2>err | head -c 100 >/dev/null || true
 	run -1 bash -c 'set -o pipefail; innet-switch -q -r in.pcap 2>err | head -c 100 >/dev/null'
-	[ "$(cat err)" = "innet-switch: standard output: output is incomplete: Broken pipe" ]
+	[ "$(cat err)" = "innet-switch: standard output: the output is incomplete: Broken pipe" ]
 }
 
 @test "a signal completes the output and shows in the status" {

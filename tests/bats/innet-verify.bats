@@ -184,7 +184,7 @@ refused() {
 @test "bad specifications: the place, the reason and the nearest key" {
 	refused "slot: unknown key; the nearest is 'slots'" '.slot = 1'
 	refused "clusters[1].perod: unknown key; the nearest is 'period'" '.clusters[1].perod = "1s"'
-	refused "clusters[0].offset: the first number is above the last" '.clusters[0].offset = ["2s", "1s"]'
+	refused "clusters[0].offset: the first number is greater than the last" '.clusters[0].offset = ["2s", "1s"]'
 	refused "clusters[0].offset: '-1s': not a number" '.clusters[0].offset = "-1s"'
 	refused "clusters[1]: id 1 is that of clusters[0]" '.clusters[1].id = 1'
 	refused "slots: '0': too small" '.slots = 0'
@@ -192,15 +192,15 @@ refused() {
 	refused "service_time: '5s': too large" '.service_time = "5s"'
 	refused "horizon: '99999999999999999999s': too large" '.horizon = "99999999999999999999s"'
 	refused "horizon: '2': a unit is missing (ns, us, ms, s, min, h)" '.horizon = 2'
-	refused "horizon: more than 10000 updates come before it, too many to decide about" '.horizon = "10min"'
+	refused "horizon: more than 10000 updates arrive before this time, which is too many to decide about" '.horizon = "10min"'
 	refused "clusters: is missing" 'del(.clusters)'
-	refused "clusters: a list of 65, not of 1 to 64" '.clusters = [range(65) | {id: ., period: "1s", offset: "0"}]'
+	refused "clusters: the list has 65 entries; it must have 1 to 64" '.clusters = [range(65) | {id: ., period: "1s", offset: "0"}]'
 	refused "clusters[0].control.v: 'slow': not one of urgent, fair" '.clusters[0].control = {v: "slow", threshold: "1s"}'
-	refused "clusters[0]: the jitter is not less than the period: updates would overtake each other" '.clusters[0].jitter = "100ms"'
+	refused "clusters[0]: the jitter must be less than the period, or updates would overtake each other" '.clusters[0].jitter = "100ms"'
 }
 
 @test "a specification without a schedule is refused as empty" {
-	refused "horizon: no schedule is admissible: no update can come before it" \
+	refused "horizon: no update can arrive before this time, so there is no schedule to check" \
 		'.clusters[].offset = "1s"'
 }
 

@@ -8,7 +8,7 @@ head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms
 @test "the short form: no vector takes less than its bytes, with a pace not less than that" {
 	once training
 	privileged
-	"$example" --quick -o out 2>err 3>&-
+	"$example" --quick -o out 2>err 3>&- || { tail -n 5 err; false; }
 	[ "$(ls out | xargs)" = 'async.csv async.md' ]
 	[ "$(cut -d, -f1-6 out/async.csv | tail -n +2 | xargs)" = \
 		'1,switch,20,80000,long,none 1,switch,20,80000,long,92 1,ps,20,80000,long,none' ]

@@ -169,7 +169,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 
 @test "a capture without a header is none; a header alone is fine" {
 	run -1 --separate-stderr innet-switch -p iswitch -r /dev/null -w out.pcap
-	[ "$stderr" = "innet-switch: /dev/null: empty file, not even a header" ]
+	[ "$stderr" = "innet-switch: /dev/null: the file is empty; it has not even a header" ]
 	capture others
 	head -c 24 in.pcap >none.pcap
 	run -0 innet-switch -q -p iswitch -r none.pcap -w out.pcap
@@ -180,7 +180,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	capture two-iterations
 	[ -w /dev/full ] || skip "no /dev/full"
 	run -1 --separate-stderr innet-switch -q -p iswitch -r in.pcap -w /dev/full
-	[ "$stderr" = "innet-switch: /dev/full: output is incomplete: No space left on device" ]
+	[ "$stderr" = "innet-switch: /dev/full: the output is incomplete: No space left on device" ]
 	run -1 --separate-stderr innet-switch -q -p iswitch -r in.pcap -w out.pcap --report /dev/full
 	[ "$stderr" = "innet-switch: /dev/full: cannot write the report: No space left on device" ]
 }
@@ -188,7 +188,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 @test "a closed pipe: one line, status 1" {
 	innet-gen -q --clusters 9 -c 5000 -w in.pcap
 	run -1 bash -c 'set -o pipefail; innet-switch -q -p iswitch -r in.pcap 2>err | head -c 100 >/dev/null'
-	[ "$(cat err)" = "innet-switch: standard output: output is incomplete: Broken pipe" ]
+	[ "$(cat err)" = "innet-switch: standard output: the output is incomplete: Broken pipe" ]
 }
 
 @test "traffic of others in a large trace passes to the byte" {

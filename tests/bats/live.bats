@@ -423,6 +423,6 @@ close_counters() {
 @test "a capture that cannot be written ends the tool with status 1" {
 	serve ps innet-ps -q
 	run -1 innet-worker --switch "$ps" --synthetic 40kB --interval 1ms --duration 10s -w /dev/full
-	[[ $output == *"/dev/full: output is incomplete: No space left on device"* ]]
+	[[ $output == *"/dev/full: the output is incomplete: No space left on device"* ]]
 	finish ps
 }

@@ -7,7 +7,7 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 
 @test "eight workers learn in each mode; runs that have a row are not repeated" {
 	once training
-	"$example" --quick -o out 2>err 3>&-
+	"$example" --quick -o out 2>err 3>&- || { tail -n 5 err; false; }
 	[ "$(cut -d, -f1-6 out/figure2.csv | tail -n +2 | xargs)" = \
 		'step,async,0.4,0,16,1 step,aggregated,0.4,0,16,1 step,sync,0.4,0,16,1' ]
 	awk -F, 'NR > 1 && !($7 > 1 && $9 > 5 && NF == 10) { print; bad = 1 } END { exit bad }' out/figure2.csv

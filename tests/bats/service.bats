@@ -76,7 +76,7 @@ setup() {
 	send 10
 	sleep 0.2
 	finish switch
-	grep -x "innet-switch: in.pcap: another file, of 9 bytes; the capture goes on where it was" switch.err
+	grep -x "innet-switch: in.pcap: is now another file, of 9 bytes; the capture continues in the old file" switch.err
 	[ "$(<in.pcap)" = "not ours" ]
 	[ "$(dumpolaf in.old | awk '$2 == 1' | wc -l)" -eq 20 ]
 }
@@ -112,7 +112,7 @@ setup() {
 		run -2 --separate-stderr innet-switch --listen :0 --upstream :9 $words
 		[ "${stderr_lines[0]}" = "innet-switch: $why" ]
 	done <<-'END'
-	--rotate 1MB --write-in x|invalid rotation '1MB': lacks a comma and how many to keep
+	--rotate 1MB --write-in x|invalid rotation '1MB': without a comma and the number of files to keep, as in 100MB,5
 	--rotate 1MB,0 --write-in x|invalid rotation '1MB,0': too small
 	--rotate 10,1 --write-in x|invalid rotation '10,1': too small
 	--rotate 1MB,2|--rotate needs --write-in or -w, whose captures it rotates

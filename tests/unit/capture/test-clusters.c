@@ -89,7 +89,7 @@ test_refusals(void)
 	check_error(&c, "10.0.0.0/8", "65536", "not a cluster (0 to 65535)");
 	check_error(&c, "10.0.0.0/8", "", "not a cluster (0 to 65535)");
 	ok(clusters_add(&c, "10.0.0.0/8", "1") == NULL, "a good one is taken");
-	check_error(&c, "10.1.0.0/8", "2", "prefix given twice");
+	check_error(&c, "10.1.0.0/8", "2", "a prefix that was given before");
 	ok(find_cluster(&c, "10.1.0.0") == 1,
 	    "and the first of the two stands");
 	clusters_free(&c);
@@ -204,18 +204,19 @@ test_files(void)
 	    "without a heading, with a "
 	    "space");
 	ok(load_in_child("", said) == 1 &&
-		strstr(said, ": no prefix in it") != NULL,
+		strstr(said, ": contains no prefix") != NULL,
 	    "an empty file ends the program");
 	ok(load_in_child("prefix,cluster\n", said) == 1 &&
-	    strstr(said, ": no prefix in it") != NULL, "so does a heading "
+	    strstr(said, ": contains no prefix") != NULL, "so does a heading "
 	    "alone");
 	ok(load_in_child("10.0.0.0/8,1\n10.0.0.0/8,2\n", said) == 1 &&
-	    strstr(said, ":2: '10.0.0.0/8,2': prefix given twice") != NULL,
+	    strstr(said, ":2: '10.0.0.0/8,2': a prefix that was given "
+	    "before") != NULL,
 	    "and a bad row, by its line");
 	ok(load_in_child("10.0.0.0/8\n", said) == 1 &&
-	    strstr(said, ":1: 1 fields, not prefix,cluster") != NULL &&
+	    strstr(said, ":1: the line has 1 fields; it must have two") != NULL &&
 	    load_in_child("10.0.0.0/8,1,2\n", said) == 1 &&
-	    strstr(said, ":1: 3 fields, not prefix,cluster") != NULL,
+	    strstr(said, ":1: the line has 3 fields; it must have two") != NULL,
 	    "and one with a field too few or too many");
 	ok(load_in_child("prefix,cluster\n\n10.0.0.0/8,1\n\n\nx,2\n", said) ==
 		    1 &&

@@ -275,20 +275,20 @@ test_stamps(void)
 
 	put_u32(f + 24 + 21 + 4, 1000000000, false);
 	ok(read_all(make_file(f, n), why, NULL) == -2 &&
-		strcmp(why, "its stamp has "
-			    "1000000000 nanoseconds, a second and more") == 0,
+		strcmp(why, "its timestamp has "
+			    "1000000000 nanoseconds, which is a second or more") == 0,
 	    "%s", why);
 	n = make_classic(f, 0xa1b2c3d4, true, 7);
 	put_u32(f + 24 + 21 + 4, 1000000, true);
 	ok(read_all(make_file(f, n), why, NULL) == -2 &&
-		strcmp(why, "its stamp has "
-			    "1000000 microseconds, a second and more") == 0,
+		strcmp(why, "its timestamp has "
+			    "1000000 microseconds, which is a second or more") == 0,
 	    "%s", why);
 	n = make_pcapng(f, 1, 60, 60);
 	memcpy(f + 28 + 32 + 12, (uint8_t *)&far + 4, 4);
 	memcpy(f + 28 + 32 + 16, &far, 4);
 	ok(read_all(make_file(f, n), why, NULL) == -1 && strstr(why,
-	    "is not from 1970 to 2262") != NULL, "pcapng: %s", why);
+	    "is not between 1970 and 2262") != NULL, "pcapng: %s", why);
 	n = make_classic(f, 0xa1b23c4d, false, 7);
 	put_u32(f + 24 + 21, 0xffffffff, false);
 	pcapio_open_fd(&in, make_file(f, n), "mem");

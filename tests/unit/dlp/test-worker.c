@@ -150,7 +150,7 @@ test_ends(void)
 	dlp_worker_start(&w, 2, now);
 	ok(dlp_worker_why(&w, why)[0] == '\0', "while it goes on, no words");
 	test_wait();
-	ended_with("no session to take part in after 3.0 s; nothing was heard");
+	ended_with("no session to take part in after 3.0 s; no packet was received");
 	ok(now == 4 * SECOND, "in time");
 	make_worker(true, false);
 	dlp_worker_start(&w, 2, now);
@@ -160,21 +160,21 @@ test_ends(void)
 	dlp_worker_receive(&w, &w.ask.out, now);
 	test_wait();
 	ended_with(
-	    "no session that can be configured after 3.0 s; last heard: state "
-	    "2 (LEARNING), step 7");
+	    "no session that can be configured after 3.0 s; the last packet "
+	    "had state 2 (LEARNING) and step 7");
 	make_worker(true, false);
 	dlp_worker_start(&w, 2, now);
 	sends_packet(DLP_CONFIGURE);
 	w.ask.out.state = DLP_ERROR;
 	dlp_worker_receive(&w, &w.ask.out, now);
-	ended_with("the session's settings are refused");
+	ended_with("the aggregator refused the session's settings");
 	make_worker(false, false);
 	dlp_worker_start(&w, 2, now);
 	sends_packet(DLP_SETUP);
 	dlp_worker_receive(&w, &(struct dlp){ .state = DLP_ERROR }, now);
 	ended_with(
-	    "this address has a place in the session, but the answer with its "
-	    "index is lost");
+	    "this address already has a place in the session, but the "
+	    "answer with its index was lost");
 	make_worker(false, false);
 	dlp_worker_start(&w, 2, now);
 	sends_packet(DLP_SETUP);
@@ -212,8 +212,8 @@ test_ends(void)
 	    .node_count = 3 }, now);
 	test_wait();
 	ended_with(
-	    "no session with all its workers after 3.0 s; last heard: state 1 "
-	    "(SETUP), step 0, 3 of 4 workers");
+	    "no session with all its workers after 3.0 s; the last packet had "
+	    "state 1 (SETUP) and step 0, 3 of 4 workers");
 	make_worker(false, false);
 	dlp_worker_start(&w, 2, now);
 	open_session();
@@ -226,7 +226,7 @@ test_ends(void)
 		dlp_worker_next(&w, now);
 		now += MS;
 	}
-	ended_with("no result of step 0 after 3.0 s; nothing was heard");
+	ended_with("no result of step 0 after 3.0 s; no packet was received");
 }
 
 /* More than six elements, to innet's aggregator and to a published one. */

@@ -40,11 +40,11 @@ test_reads(void)
 	check_error("loss=101%", "too large");
 	check_error("loss=-1", "too small");
 	check_error("loss=", "not a number");
-	check_error("jitter=1ms", "not loss=, dup=, reorder= or delay=");
-	check_error("loss", "not loss=, dup=, reorder= or delay=");
-	check_error(",loss=1%", "not loss=, dup=, reorder= or delay=");
+	check_error("jitter=1ms", "not one of loss=, dup=, reorder=, delay=");
+	check_error("loss", "not one of loss=, dup=, reorder=, delay=");
+	check_error(",loss=1%", "not one of loss=, dup=, reorder=, delay=");
 	check_error("delay=0000000000000000000000000000000000000000000000000000"
-	    "000000", "item too long");
+	    "000000", "an item that is too long");
 }
 
 /* The share of packets that `what` should do, and five sigma around it. */
