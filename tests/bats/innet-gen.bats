@@ -328,7 +328,7 @@ moments() {
 	for l in 1,0,5,1 $'1,0,5,1\n2,0,9,1'; do
 		echo "$l" >s.csv
 		run -1 --separate-stderr innet-gen --schedule s.csv --duration 1s -w no.pcap
-		[[ $stderr == "innet-gen: s.csv: its busiest worker has no interval "* ]]
+		[[ $stderr == "innet-gen: s.csv: cannot be repeated for --duration, "* ]]
 		[ ! -e no.pcap ]
 	done
 }

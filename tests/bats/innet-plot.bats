@@ -339,7 +339,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	done
 	printf 'load\n4\n' >b.csv
 	run -1 innet-plot bars b.csv
-	[[ $output == "innet-plot: b.csv:1: a column of labels needs "* ]]
+	[[ $output == "innet-plot: b.csv:1: there are only labels"* ]]
 	printf 'load,fifo\n' >b.csv
 	run -1 innet-plot bars b.csv
 	[ "$output" = "innet-plot: b.csv: contains nothing to draw" ]
@@ -412,7 +412,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[[ $output == *"has no servers; topology cannot draw trainings and planes" ]]
 	echo '{"servers":[{"name":"a"}],"links":[{"from":"b","to":"a"},{"from":"b","to":"b"}]}' >circle.json
 	run -1 innet-plot topology circle.json
-	[[ $output == *"links lead in a circle"* ]]
+	[[ $output == *"the links form a circle"* ]]
 	need_gnuplot
 	innet-plot topology -w t.svg "$scenarios/olaf-figure9.json" busy.csv
 	grep -q '</svg>' t.svg

@@ -241,8 +241,8 @@ test_links(void)
 	size_t n;
 
 	for (size_t i = 0; i < sizeof(s) / sizeof(*s); i++) {
-		snprintf(want, sizeof(want), "link type %s is not understood "
-		    "(known: Ethernet,", s[i].name);
+		snprintf(want, sizeof(want), "link type %s is not supported; "
+		    "supported are Ethernet,", s[i].name);
 		n = make_classic(f, 0xa1b23c4d, false, 7);
 		put_u32(f + 20, s[i].link, false);
 		ok(read_all(make_file(f, n), why, NULL) == -1 &&
