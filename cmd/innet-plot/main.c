@@ -147,7 +147,8 @@ check_words(const struct conf *cf, int run)
 	int k;
 
 	if (cf->bare != (cf->table != NULL))
-		errx(2, "--format bare and --cluster-table need each other");
+		errx(2, "--format bare and --cluster-table must be "
+		    "given together");
 	if (cf->bare && cf->fig.what != AGE && cf->fig.what != CDF &&
 	    cf->fig.what != PAGE)
 		errx(2, "--format bare applies only to age, cdf and page");

@@ -307,7 +307,7 @@ json_reader_range_of(const char *s, uint64_t lo, uint64_t hi,
 	if (why != NULL)
 		return why;
 	if (a > b)
-		return "the first number is above the last";
+		return "the first number is greater than the last";
 	*to = (struct json_reader_range){ a, b };
 	return NULL;
 }

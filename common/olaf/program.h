@@ -273,7 +273,8 @@ olaf_check_settings(void *conf, struct program_place *place)
 		    "finds packets by their codepoint, and bare packets have "
 		    "none";
 	if (cf->bare != (cf->table_path != NULL))
-		return "--format bare and --cluster-table need each other";
+		return "--format bare and --cluster-table must be "
+		    "given together";
 	if (cf->bare)
 		place->tagged = false;	/* they have no room for tags */
 	if (cf->bare)

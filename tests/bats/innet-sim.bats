@@ -391,7 +391,7 @@ says() {
 	    'workers[1]: workers[0] has the same cluster with vectors of another length'
 	bad '.duration = "105000h"' "duration: '105000h': too large"
 	bad '.workers[0].payload = 37' 'workers[0].payload: the payload must be 32 bytes plus a multiple of 4'
-	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': the first number is above the last"
+	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': the first number is greater than the last"
 	bad '.workers[0] += {wait: "1s", arrivals: "bursts"}' \
 	    'workers[0].wait: workers with a schedule or with arrivals in bursts cannot wait'
 	bad '.workers[0].wai = "1s"' "workers[0].wai: unknown key; the nearest is 'wait'"
