@@ -276,13 +276,15 @@ test_stamps(void)
 	put_u32(f + 24 + 21 + 4, 1000000000, false);
 	ok(read_all(make_file(f, n), why, NULL) == -2 &&
 		strcmp(why, "its timestamp has "
-			    "1000000000 nanoseconds, which is a second or more") == 0,
+			    "1000000000 nanoseconds, which is a second "
+			    "or more") == 0,
 	    "%s", why);
 	n = make_classic(f, 0xa1b2c3d4, true, 7);
 	put_u32(f + 24 + 21 + 4, 1000000, true);
 	ok(read_all(make_file(f, n), why, NULL) == -2 &&
 		strcmp(why, "its timestamp has "
-			    "1000000 microseconds, which is a second or more") == 0,
+			    "1000000 microseconds, which is a second or "
+			    "more") == 0,
 	    "%s", why);
 	n = make_pcapng(f, 1, 60, 60);
 	memcpy(f + 28 + 32 + 12, (uint8_t *)&far + 4, 4);

@@ -150,7 +150,8 @@ test_ends(void)
 	dlp_worker_start(&w, 2, now);
 	ok(dlp_worker_why(&w, why)[0] == '\0', "while it goes on, no words");
 	test_wait();
-	ended_with("no session to take part in after 3.0 s; no packet was received");
+	ended_with("no session to take part in after 3.0 s; no packet was "
+	    "received");
 	ok(now == 4 * SECOND, "in time");
 	make_worker(true, false);
 	dlp_worker_start(&w, 2, now);
