@@ -294,7 +294,10 @@ static inline bool job_is_complete(const struct job *j, int64_t t);
  */
 static inline int64_t job_next_iteration(const struct job *j);
 
-/* Is every result from n on still kept? */
+/*
+ * Is every result from n on still kept?  Those that an asynchronous rack lacks
+ * since it was restarted count as kept, because it gets them from its parent.
+ */
 static inline bool job_keeps_results_from(const struct job *j, int64_t n);
 
 /*
@@ -885,11 +888,17 @@ job_next_iteration(const struct job *j)
 	return t;
 }
 
-/* Asynchronous: return the first round of segment i without a result. */
+/*
+ * Asynchronous: return the first round of segment i without a result that can
+ * still come.
+ */
 static inline int64_t
 job_next_round(const struct job *j, uint32_t i)
 {
 	const struct sums_slot *s = &j->sums.slot[i];
+
+	if (j->retransmit != NULL)	/* a rack requests all from there on */
+		return j->missing_round;
 
 	if (j->sums.s.apart) {	/* the newest may be incomplete */
 		int64_t t = j->newest;

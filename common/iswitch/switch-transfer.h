@@ -335,7 +335,7 @@ iswitch_state_is_old(const struct job *j, const struct transfer_chunk *k)
 {
 	int64_t n;
 
-	if (!k->ready || k->index != 0 || !job_has_memory(j) || j->cf->async)
+	if (!k->ready || k->index != 0 || !job_has_memory(j) || j->cf->server)
 		return false;
 	n = sums_unwrap((uint32_t)(k->iteration % SEG_ITERATIONS), j->newest);
 	if (j->newest >= j->start)

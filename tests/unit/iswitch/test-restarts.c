@@ -1,6 +1,7 @@
 /*
  * A rack after a restart of its parent or of its workers, with few slots:
- * traces of random runs that hung or sent packets without end.
+ * traces of random runs that hung or sent packets without end.  And an
+ * asynchronous rack that was restarted itself, and lacks many rounds.
  */
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
@@ -291,6 +292,87 @@ test_behind_parent(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Restart a rack of an asynchronous job: its first worker stands before round
+ * 6, and its parent has sent round 12.
+ */
+static void
+restart_async_rack(struct control_join *j)
+{
+	struct control_ack a, up = admit(7);
+	struct job_conf cf = rig_conf(2);
+
+	cf.child = cf.async = up.async = j->async = true;
+	up.next = 12;
+	up.span = 0;
+	rig_open(&cf, 0);
+	rig_join_as(1000, *j, &a);
+	answer(up);
+	rig_join_as(1000, *j, &a);
+	for (uint32_t i = 0; i < SEGS; i++)
+		send_result(12, i);
+	j->worker = 1;
+}
+
+/* Fetch a state as worker 1; return whom the rack asks. */
+static enum post_to
+fetch_state(void)
+{
+	const struct transfer_fetch f = { .worker = 1, .count = 1 };
+	struct control_ack a;
+	uint8_t body[32];
+
+	rig_control(1001, CONTROL_FETCH, 1, body,
+	    (size_t)(transfer_put_fetch(body, &f) - body), &a);
+	return rig_n == 1 && rig_out[0].bytes[0] == CONTROL_FETCH &&
+	    (rig_out[0].to == POST_PARENT || rig_out[0].port == 1000) ?
+	    rig_out[0].to : POST_GROUP;
+}
+
+/* Send a state of worker 0; return whether the rack forwards it to worker 1. */
+static bool
+send_state_of(uint64_t iteration)
+{
+	const struct transfer_chunk k = { .receiver = 1, .ready = true,
+	    .snapshot = 1, .iteration = iteration };
+	struct control_ack a;
+	uint8_t body[64];
+
+	rig_control(1000, CONTROL_CHUNK, 1, body,
+	    (size_t)(transfer_put_chunk(body, &k) - body), &a);
+	return rig_n == 1 && rig_out[0].bytes[0] == CONTROL_CHUNK &&
+	    rig_out[0].port == 1001;
+}
+
+/* A rack that was restarted lacks the rounds that it missed. */
+static void
+test_async_rack(void)
+{
+	struct control_join j = first;
+	struct control_ack a;
+
+	j.next = 6;
+	restart_async_rack(&j);
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 13 &&
+	    rig.job[0]->core.open,
+	    "a rack that was restarted admits a worker that lacks the rounds "
+	    "that the rack still gets from its parent");
+	rigged_close(&rig_plane);
+	j = first;
+	j.next = 6;
+	restart_async_rack(&j);
+	j.next = 5;
+	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED &&
+	    fetch_state() == POST_ONE && send_state_of(6),
+	    "it refuses one that lacks an earlier round, which fetches the "
+	    "state of the other");
+	ok(fetch_state() == POST_ONE && !send_state_of(5) &&
+	    fetch_state() == POST_PARENT,
+	    "if the worker could not join with that state, the rack asks its "
+	    "parent");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -301,5 +383,6 @@ main(void)
 	test_help_alone();
 	test_rack_goes_back();
 	test_behind_parent();
+	test_async_rack();
 	return tap_end();
 }
