@@ -60,7 +60,7 @@ several() {
 	innet-aom -r olaf-stamped.pcap --sent olaf.pcap --csv >want 2>/dev/null
 	run -0 --separate-stderr innet-aom -r olaf-joined.pcap --sent olaf.pcap --csv
 	[ "$output" = "$(cat want)" ]
-	[[ $stderr == *"; 120 frames of 1680 datagrams split; ignored 0" ]]
+	[[ $stderr == *"; 120 frames split into 1680 datagrams; ignored 0" ]]
 	several 3 4 | mkolaf >one.pcap	# whose checksum is its own
 	run -0 innet-aom -r one.pcap --csv
 	[[ $output == *"0 updates of 0 constituents; ignored 1: 1 length"* ]]
@@ -85,7 +85,7 @@ several() {
 		several 9 4 $w | mkolaf >l.pcap
 		run -0 --separate-stderr innet-aom -r l.pcap --csv
 		[ "$output" = "$(innet-aom -q -r want.pcap --csv)" ]
-		[[ $stderr == *": 9 updates of 9 constituents; 1 frame of 9 datagrams split"* ]]
+		[[ $stderr == *": 9 updates of 9 constituents; 1 frame split into 9 datagrams"* ]]
 	done
 }
 
@@ -107,7 +107,7 @@ several() {
 	for n in 94 95 1000; do
 		editcap -F nsecpcap -s $n whole.pcap cut.pcap
 		run -0 --separate-stderr innet-aom -r cut.pcap --csv
-		[[ $stderr == *": 3 updates of 3 constituents; 3 cut short, recognised by their headers; ignored 0" ]]
+		[[ $stderr == *": 3 updates of 3 constituents; 3 cut short but usable; ignored 0" ]]
 		[[ ${lines[1]} == 1,3,3,* ]]
 	done
 	editcap -F nsecpcap -s 60 whole.pcap cut.pcap
@@ -119,7 +119,7 @@ several() {
 	several 9 4 sum=pseudo | mkolaf >whole.pcap
 	editcap -F nsecpcap -s $((42 + 3 * 48 + 32)) whole.pcap cut.pcap
 	run -0 innet-aom -r cut.pcap --csv
-	[[ $output == *"4 updates of 4 constituents; 1 frame of 9 datagrams split; 1 cut, known by header; ignored 5: 5 snaplen"* ]]
+	[[ $output == *"4 updates of 4 constituents; 1 frame split into 9 datagrams; 1 cut short but usable; ignored 5: 5 snaplen"* ]]
 	innet-switch -q -r cut.pcap -w out.pcap --report r.json
 	[ "$(jq -c .ignored r.json)" = '{"snaplen":6}' ]
 	several 9 4 following=3 sum=pseudo | sed 's/0 4 follow/0 400 n=4 follow/' |
@@ -163,7 +163,7 @@ several() {
 		several 3 4 bare lengths=$w | mkolaf >l.pcap
 		run -0 innet-aom -r l.pcap --field cluster=1 --field generated=u64@8 \
 			--field length=20 --filter udp --json --total
-		[[ $output == *"; 1 datagram of 3 messages; ignored 0"* ]]
+		[[ $output == *"; 1 datagram with 3 messages; ignored 0"* ]]
 	done
 }
 

@@ -85,9 +85,7 @@ put_odd(FILE *f, const struct run *r)
 		fprintf(f, "; %" PRIu64 " datagram%s with %" PRIu64 " messages",
 		    several, plural(several), messages);
 	if (cut > 0)
-		fprintf(f, "; %" PRIu64 " cut short, recognised by their "
-		    "header%s", cut,
-		    plural(cut));
+		fprintf(f, "; %" PRIu64 " cut short but usable", cut);
 }
 
 static void
