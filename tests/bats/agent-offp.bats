@@ -1,11 +1,12 @@
-# DQN and DDPG: what they learn, and that a seed is all there is to chance.
+# Tests of DQN and DDPG: they learn, and two runs with the same seed give the
+# same results.
 load common
 
 alone() {
 	innet-agent -q --alone "$@"
 }
 
-# same OPTION...: two runs write the same log, but for the time
+# same OPTION...: check that two runs write the same log, except for the time
 same() {
 	alone "$@" --log one.csv
 	alone "$@" --log two.csv

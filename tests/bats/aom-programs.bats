@@ -1,4 +1,5 @@
-# innet-aom --program iswitch and dlp: what iterations and steps take.
+# Tests of innet-aom --program iswitch and dlp: the durations of iterations and
+# steps.
 bats_require_minimum_version 1.5.0
 load iswitch
 
@@ -6,17 +7,19 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# aom OPTION...: of program iswitch
+# aom OPTION...: run innet-aom for program iswitch
 aom() { innet-aom -q -p iswitch "$@"; }
 
-# results MS ITERATION INDEX WORKER...: the sum, to each of them
+# results MS ITERATION INDEX WORKER...: print the sum as it is sent to each of
+# the workers
 results() {
 	for w in "${@:4}"; do
 		echo "$(ns "$1") $S $(addr "$w") seg $2 $(($# - 3)) $3 1 1"
 	done
 }
 
-# Two workers, two segments; worker 2 is the last by 3 ms, then by 1.
+# Print two iterations of two workers and two segments; worker 2 is the last by
+# 3 ms in the first iteration, and by 1 ms in the second.
 two() {
 	segs 10 1 0 1; segs 11 1 1 1; segs 12 1 0 2; segs 14 1 1 2
 	results 15 1 0 1 2; results 16 1 1 1 2
@@ -24,7 +27,7 @@ two() {
 	results 27.5 2 0 1 2; results 30 2 1 1 2
 }
 
-# Parts of a ms, too.
+# Convert ms to ns; unlike ns() of iswitch.bash, this accepts fractions of a ms.
 ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 
 @test "an iteration runs from its first segment to its last result" {
@@ -42,7 +45,8 @@ ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 	{ joins 2 elements=4; two; } | sort -n | mkiswitch >two.pcap
 	aom -r two.pcap --by member --csv --columns \
 		worker,compute_ns,send_ns,wait_ns,receive_ns,aggregation_ns >out
-	# the second's results begin half a ms after the first worker's end
+	# the second worker's results begin half a ms after the last result of
+	# the first worker
 	diff out - <<-END
 		worker,compute_ns,send_ns,wait_ns,receive_ns,aggregation_ns
 		1,10000000,1000000,2250000,1750000,5000000
@@ -91,7 +95,8 @@ ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 	run -2 innet-aom -p iswitch --columns mean_age_ns
 }
 
-# same PROGRAM FILE...: innet-aom and its twin in Python have the same figures
+# same PROGRAM FILE...: check that innet-aom and its twin in Python print the
+# same figures
 same() {
 	local files=() f
 	for f in "${@:2}"; do files+=(-r "$f"); done
@@ -111,7 +116,8 @@ same() {
 		else ($wrong | debug | false) end'
 }
 
-# simulated KEYS: a training of 4 workers; the captures of their links in files
+# simulated KEYS: simulate a training of 4 workers; `files` gets the names of
+# the captures of its links
 simulated() {
 	jq -n "{ duration: \"none\", trainings: [ { name: \"x\", workers: 4, vector: \"14640B\",
 		iterations: 60, rate: \"8G\", compute: \"1ms\", compute_shape: \"uniform\",
@@ -173,8 +179,9 @@ simulated() {
 	[ "$(jq .steps of-all)" -eq 50 ]
 }
 
-# remade HOW: in.pcap, of Ethernet and IPv4, as out.pcap: whole frames of
-# up to four datagrams of one sender (super), or cut to 60 bytes (cut)
+# remade HOW: convert in.pcap (Ethernet and IPv4) to out.pcap. "super" joins up
+# to four datagrams of one sender in a frame; "cut" truncates frames to 60
+# bytes.
 remade() {
 	"$py" - "$1" <<-'END'
 		import struct, sys
@@ -217,7 +224,7 @@ remade() {
 	diff <(jq -c "$keys" whole) <(jq -c "$keys" got)
 	remade cut
 	aom -r out.pcap -r sums.pcap --total --json >got
-	# a Join that was cut is none
+	# a truncated Join does not count as a Join
 	diff <(jq 'del(.bytes_up)' whole) <(jq 'del(.bytes_up)' got)
 }
 
@@ -244,7 +251,7 @@ remade() {
 }
 
 @test "--switch names the switch if no packet shows which address it has" {
-	# one worker, no Join, and no port of innet's
+	# one worker, no Join, and a port that innet does not use
 	for t in 1 2 3; do
 		echo "${t}0000000 10.0.0.2:700 10.0.0.1:900 seg $t 1 0 1 1"
 		echo "${t}0500000 10.0.0.1:900 10.0.0.2:700 seg $t 1 0 1 1"

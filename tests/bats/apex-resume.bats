@@ -1,18 +1,19 @@
-# A learner that ends, and one that goes on from there.
+# Tests of a learner that ends and another that resumes from its checkpoint.
 load common
 load apex
 
-# weights FILE: the bytes of them, as they stand in a policy or a checkpoint
+# weights FILE: print the bytes of the weights in a policy or a checkpoint
 weights() {
 	local n
 	n=$(od -An -tu4 -j8 -N4 "$1")
 	tail -c +$((n + 2 * 32 + 1)) "$1" | head -c $((4610 * 4))
 }
 
-# stored FILE: what stands on the server for actors
+# stored FILE: write the parameters that the server stores for actors to FILE
 stored() { cli --raw GET innet:params | head -c -1 >"$1"; }
 
-# gradients FILE: that it was saved with, as --load -v says
+# gradients FILE: print the number of gradients at which the checkpoint FILE was
+# saved, as --load -v reports it
 gradients() {
 	innet-agent -qv --role learner $at --algo dqn --replay per --load "$1" \
 		--gradients 1 2>&1 |
@@ -71,7 +72,8 @@ gradients() {
 	actors 1 --algo dqn
 	learner --algo dqn --gradients 50 --save one
 	ended
-	# a step of 1e-30 changes nothing, and what is drawn was there
+	# a step of 1e-30 changes nothing, so every draw comes from the loaded
+	# memory
 	learner --algo dqn --gradients 1 --learning-rate 1e-30 --seed 9 --save two
 	cmp one two
 	run -1 learner -q --algo dqn --hidden 32

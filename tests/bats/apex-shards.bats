@@ -1,8 +1,9 @@
-# Actors and a learner over several memories.
+# Tests of actors and a learner that use several memories.
 load common
 load apex
 
-# tables N: start N servers; agents find them by $at, tests in memory0, memory1...
+# tables N: start N servers; $at gets the option by which agents find them, and
+# memory0, memory1... get their addresses
 tables() {
 	local k name list=''
 	for ((k = 0; k < $1; k++)); do
@@ -13,14 +14,15 @@ tables() {
 	at="--replay-memory $list"
 }
 
-# even K [MOST]: whether all experiences drawn from server K have new priorities
-# or were evicted meanwhile, except two batches a learner, or MOST experiences
+# even K [MOST]: check that all experiences drawn from server K have got new
+# priorities or were evicted, except for at most MOST experiences (default: 512,
+# two batches)
 even() {
 	local left=$(($(of $1 sampled) - $(of $1 updated) - $(of $1 stale)))
 	[ $left -ge 0 ] && [ $left -le ${2:-512} ]
 }
 
-# of K WHAT: a line of PER.INFO from server K, of the table that is there
+# of K WHAT: print one value of PER.INFO for the table of server K
 of() {
 	local name=memory$1 port
 	command -v redis-cli >/dev/null || skip 'no redis-cli'
@@ -42,7 +44,7 @@ of() {
 		[ "$(of $k updated)" -gt 3000 ]
 		[ "$(of $k stale)" -eq 0 ]
 	done
-	# two batches may have been under way
+	# two batches may still be in flight
 	jq -e --argjson n $(($(of 0 sampled) + $(of 1 sampled) + $(of 2 sampled))) \
 		'128 * .sample.count <= $n and $n <= 128 * (.sample.count + 2)' l.json
 }
@@ -84,7 +86,8 @@ of() {
 	learner --algo dqn --replay per --gradients 1
 	ended
 	name=$(redis-cli -p "${memory0#*:}" PER.LIST)
-	# ids there soon have generations that the other table has not
+	# after a while, ids of this table have generations that the other table
+	# does not have
 	redis-cli -p "${memory0#*:}" PER.DROP "$name"
 	redis-cli -p "${memory0#*:}" PER.CREATE "$name" capacity 600
 	actors 1 --algo dqn
@@ -97,7 +100,8 @@ of() {
 	even 0 768 && even 1 768
 }
 
-# dies N: with N servers, of which the last is killed: learner and actors say so
+# dies N: start N servers and kill the last one; the learner and the actors must
+# report it
 dies() {
 	local last=memory$(($1 - 1)) pid=memory$(($1 - 1))_pid p rc
 	tables "$1"

@@ -1,4 +1,5 @@
-# Actors, a learner and the memory between them: innet-memory, or a plain Redis.
+# Tests of actors, a learner and the memory between them: innet-memory, or plain
+# Redis.
 load common
 load apex
 
@@ -178,7 +179,8 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	[ "$output" = "innet-agent: $memory: waiting for PING: no progress for 0.2 s" ]
 }
 
-# class_of PID NAME: it comes to be of that scheduler's class within 10 s
+# class_of PID NAME: wait up to 10 s until the process has the scheduling class
+# NAME
 class_of() {
 	local n
 	for ((n = 0; n < 1000; n++)); do
@@ -214,7 +216,7 @@ class_of() {
 	[ "$output" = "innet-agent: --realtime: cannot get a real-time priority, which needs CAP_SYS_NICE or RLIMIT_RTPRIO: Operation not permitted" ]
 }
 
-# learns: wait, 10 s at most, until a learner has set its parameters five times
+# learns: wait up to 10 s until a learner has set its parameters five times
 learns() {
 	local n
 	command -v redis-cli >/dev/null || skip 'no redis-cli'
@@ -266,8 +268,9 @@ learns() {
 	[[ ${lines[1]} == "innet-agent: $memory: the server did not take innet:params within 0.9 s: OOM command not allowed "* ]]
 }
 
-# hostile BEGIN MORE: a server, at $at, that answers PING, and whatever comes then
-# with BEGIN and MORE without end (printf's way)
+# hostile BEGIN MORE: start a server at $at that answers PING. It answers every
+# other request with BEGIN and then with MORE without end; both are in the
+# notation of printf.
 hostile() {
 	python socket
 	rm -f hostile.port
@@ -313,7 +316,8 @@ hostile() {
 	END
 }
 
-# locked: with the right password all goes well; else a line says why
+# locked: check that the right password works, and that a wrong one gives a
+# message
 locked() {
 	local name=${at#* }
 	actors 1 --algo dqn --password-file right
@@ -391,7 +395,8 @@ locked() {
 	awk -F, 'NR > 1 && !($3 > 0 && $6 > 0 && $9 > 0 && $12 > 0 && $18 > 0) { exit 1 }' out/latency.csv
 	awk -F, 'NR > 1 && !($5 > 0) { exit 1 }' out/rate.csv
 	! command -v gnuplot || [ -s out/rate-bars.svg ]
-	# actors' three and the learner's; of a learner in rate all
+	# the actors' three shares make 100 %, and the learner has shares as
+	# well; in the table of rates all shares are a learner's
 	[ "$(wc -l <out/breakdown.csv)" -eq "$(wc -l <out/latency.csv)" ]
 	awk -F, 'NR > 1 && !($4 + $5 + $6 > 99 && $4 + $5 + $6 < 101 && $7 > 0 && $8 > 0 && $7 + $8 + $9 < 101) { exit 1 }' \
 		out/breakdown.csv
@@ -445,7 +450,7 @@ locked() {
 	learner --algo dqn --replay per --gradients 1
 	ended
 	cli PER.DUMP innet:replay count 9999 >given
-	# a step of 1e-30 changes no weight, so an experience has one priority
+	# a step of 1e-30 changes no weight, so an experience keeps its priority
 	set -- --algo dqn --replay per --learning-rate 1e-30
 	learner "$@" --gradients 1500
 	cli PER.DUMP innet:replay count 9999 >one

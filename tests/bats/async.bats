@@ -1,7 +1,8 @@
-# Asynchronous workers (iSwitch, Algorithm 1) and the servers of sums, live.
+# Tests of live asynchronous workers (iSwitch, Algorithm 1) and of parameter
+# servers that sum.
 load common
 
-# worker N [OPTION...]: an asynchronous worker in the background
+# worker N [OPTION...]: start an asynchronous worker in the background
 worker() {
 	local n=$1
 	shift
@@ -11,7 +12,7 @@ worker() {
 	printf -v "w${n}_pid" %s "$!"
 }
 
-# All workers end, and end well.
+# Wait until all workers have ended, and check that each exits with status 0.
 workers_end() {
 	for p in $workers; do
 		wait "$p"
@@ -19,7 +20,8 @@ workers_end() {
 	workers=''
 }
 
-# Rounds that at least N workers told of, and all that did agree: N
+# agree N: check that no two workers report different checksums for a round, and
+# that at least N workers report each of 10 rounds or more
 agree() {
 	cat w?.json | jq -se --argjson n "$1" 'map(select(.round)) | group_by(.round) |
 		(map(select(map(.crc) | unique | length > 1)) | length) as $differ |
@@ -56,10 +58,11 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	run -2 innet-worker -p iswitch --async --switch :1 --synthetic 4B --staleness 256
 }
 
-# Has worker N told of round R, or of one after it?
+# Check that worker N has reported round R or a later one.
 reached() { tail -n 1 "w$1.json" | jq -e ".round >= $2"; }
 
-# Workers 0 to 2 at work for as long as they may, and beyond round 100
+# Start workers 0 to 2 for up to 100 s, and wait until each has passed round
+# 100.
 three_at_work() {
 	for n in 0 1 2; do
 		worker $n --synthetic 40kB --interval 5ms --duration 100s
@@ -67,7 +70,7 @@ three_at_work() {
 	for n in 0 1 2; do within 20 reached $n 100; done
 }
 
-# Is that the switch's counter of the job?
+# counted NAME NUMBER: check a counter of the job on the switch
 counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 
 @test "async: the others continue when a worker is killed, and a late worker catches up" {

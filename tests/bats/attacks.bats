@@ -1,4 +1,5 @@
-# Attacks by strangers that no other file tests: loops, and ids that run out.
+# Attacks by strangers that no other file tests: forwarding loops, and
+# exhaustion of ids.
 load common
 load stranger
 load memory
@@ -6,16 +7,18 @@ load memory
 zeros=$(printf '00%.0s' {1..28})
 poll=0a02$zeros
 
-# Skip if the test may not forge addresses (raw sockets).
+# Skip the test if it has no right to forge addresses with raw sockets.
 forging() {
 	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
 		skip "no raw sockets"
 }
 
-# forge FROM TO STATE-AND-NODES: a packet of DLP
+# forge FROM TO STATE-AND-NODES: send a packet of DLP with a forged source
+# address
 forge() { stranger --from "$1" "$2" forge-seg 0 "$3$zeros"; }
 
-# Both aggregators have received few packets and have stopped sending.
+# quiet N: check that the two aggregators together have received fewer than N
+# packets, and that they have stopped sending
 quiet() {
 	for _ in 1 2 3; do stranger "$one" dlp 10 >/dev/null; done	# each waits for answers
 	finish one

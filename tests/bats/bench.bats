@@ -1,15 +1,17 @@
-# make bench: which rows run, and what they say where something is missing.
+# Tests of make bench: which rows run, and what a row prints if a tool is
+# missing.
 load common
 
 bench=$BATS_TEST_DIRNAME/../bench
 
-# rows NAME...: benches of these names beside run.sh, each of which prints it
+# rows NAME...: write benches with these names next to run.sh; each prints its
+# name
 rows() {
 	cp "$bench/run.sh" .
 	for b; do echo "echo ${b%%-*} ran" >"$b.sh"; done
 }
 
-# ran BENCH...: what these printed, without comments
+# ran BENCH...: run these benches and print their output without comments
 ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 
 @test "BENCH names rows, one or several; without it all run" {
@@ -54,7 +56,8 @@ ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 	[ ! -e some ]
 }
 
-# Benches, the tools that are here, what is missing, and the row.
+# Each line has a row, the tools that are installed, the missing tool, and the
+# text that says how to get it.
 @test "a row whose peer is missing says what to install" {
 	ln -s "$(command -v bash)" "$(command -v dirname)" "$(command -v grep)" .
 	while IFS='|' read -r row here missing get; do

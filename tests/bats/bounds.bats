@@ -1,4 +1,5 @@
-# Limits on the cost of a stranger: repeated updates, forged routes, cuts and Joins.
+# Tests that limit the cost of a stranger: repeated updates, forged routes,
+# truncated packets and Joins.
 load common
 load stranger
 
@@ -68,7 +69,8 @@ finish() {
 	[ -w /dev/full ] || skip "no /dev/full"
 	serve ps innet-ps --json -w /dev/full
 	serve switch innet-switch -q --upstream "$ps" --write-in /dev/full
-	# more than a buffer, and a second: it has been noticed
+	# more than a buffer was written, and a second has passed, so the switch
+	# has noticed
 	run -1 --separate-stderr innet-worker --json --switch "$switch" --synthetic 4kB \
 		--interval 10ms --duration 4s -w /dev/full
 	jq -e '.models > 0' <<<"$output"
@@ -129,7 +131,8 @@ finish() {
 	done
 }
 
-# calls GROUP...: the names of system calls in those, which may have groups
+# calls GROUP...: print the names of the system calls in these groups; groups
+# may contain groups
 calls() {
 	local word
 	for word; do
@@ -140,11 +143,12 @@ calls() {
 	done
 }
 
-# words UNIT KEY: what it has of that
+# words UNIT KEY: print the values that the unit has for KEY
 words() { sed -n "s/^$2=//p" "$tests/../share/systemd/innet-$1.service"; }
 
-# start UNIT: its command line as it is but for its folders, as a user
-# without rights; what it calls goes to UNIT.calls, and it is in $unit_pid
+# start UNIT: run the command line of the unit, with other folders, as a user
+# without privileges. UNIT.calls gets its system calls, and $unit_pid its
+# process id.
 start() {
 	local name=$1 line
 	line=$(words "$1" ExecStart | sed "s,/usr/bin/,,; s,%d,$PWD/given,; s,%S,$PWD,; s,\${LISTEN},127.0.0.1:0,")
@@ -215,7 +219,8 @@ start() {
 			rm full/$2
 		}
 		enough='--synthetic 40kB -c 150'
-		# work PROGRAM [OPTION...]: of one worker, for long enough
+		# work PROGRAM [OPTION...]: run one worker for long enough to
+		# reach the limit
 		work() {
 			rc=0
 			innet-worker --json -p "$@" --switch "$switch" --interval 20ms >worker.out 2>worker.err || rc=$?

@@ -1,4 +1,5 @@
-# The gradient stream from Python: share/python and the examples that use it.
+# Tests of the gradient stream from Python: share/python and the examples that
+# use it.
 load common
 load slurm
 
@@ -19,7 +20,8 @@ lockstep() {
 	run ! grep . w*.out
 }
 
-# child OPTION...: stream-echo with what Python standard input has
+# child OPTION...: run stream-echo with the Python program on standard input as
+# its child
 child() {
 	python numpy
 	export PYTHONPATH=$share/python
@@ -95,7 +97,7 @@ child() {
 	grep -q '^1 gradients, 0 stale' out
 }
 
-# says TEXT FAULT...: the child fails, and this is its last line
+# says TEXT FAULT...: check that the child fails and that TEXT is its last line
 says() {
 	local text=$1
 	shift
@@ -149,7 +151,8 @@ says() {
 	grep -q '^1 gradients' out
 }
 
-# CRCs of the weights that workers said at the end, each once: of N workers
+# agreed N FILE: check that N workers printed a checksum of their weights at the
+# end, and that all are equal
 agreed() {
 	# mpirun may join the lines of two ranks
 	grep -oE 'weights [0-9a-f]{8}' "$2" >crcs
@@ -190,7 +193,8 @@ agreed() {
 	return 1
 }
 
-# A child that needs no PyTorch: 20 sums, and what they come to
+# Write a child that needs no PyTorch: it makes 20 sums and prints their
+# checksum.
 agree() {
 	unset PYTHONPATH	# innet-worker names the folder
 	cat >agree.py <<-'END'
@@ -224,8 +228,8 @@ agree() {
 	agreed 3 out
 }
 
-# kept FROM-TO OPTIONS: two workers that take those steps, with those options
-# of wrap(), in which K is a worker's number; what each says in wK
+# kept FROM-TO OPTIONS: run two workers for these steps with these options of
+# wrap(), in which K is the worker's number; the output of worker K is in wK
 kept() {
 	local k works=''
 	cat >kept.py <<-'END'

@@ -1,7 +1,9 @@
-# Captures in which a frame is several packets, or less than one.
+# Tests of captures in which a frame contains several packets, or only part of
+# one.
 load common
 
-# joined NAME ARG...: a trace of innet-gen, as offloads show it, and as it was
+# joined NAME ARG...: write a trace of innet-gen twice: unchanged, and with
+# packets joined as offloads show them
 joined() {
 	local name=$1
 	shift
@@ -11,7 +13,8 @@ joined() {
 	run ! cmp -s $name-joined.pcap $name-stamped.pcap
 }
 
-# several N ELEMENTS WORD...: updates of a cluster in one frame of 2 s
+# several N ELEMENTS WORD...: print N updates of a cluster in one frame, with a
+# time of 2 s
 several() {
 	for s in $(seq "$1"); do
 		echo "2000000000 1 1 $s 1 $((1000000000 + s)) 0 $2 ${*:3}" \

@@ -1,4 +1,5 @@
-# innet-sim --chaos: random trainings under faults, and what must hold of them.
+# Tests of innet-sim --chaos: it runs random trainings with faults and checks
+# their invariants.
 bats_require_minimum_version 1.5.0
 load common
 
@@ -28,22 +29,26 @@ setup() {
 }
 
 @test "the faults that it once found stay fixed" {
-	# a Probe that the next push overtook; a state transfer from a worker with an old
-	# state; workers that join a restarted switch only when no member can send a state;
-	# a worker that lacks more kept results than the limit on resends had saved up
+	# Faults found so far: a Probe that the next push overtook; a state
+	# transfer from a worker with an old state; workers that join a
+	# restarted switch only when no member can send a state; and a worker
+	# that lacks more kept results than its limit on resends had saved up.
 	for seed in 23104081 23039737 21000974 24059493 60007920 60001104; do
 		innet-sim -q --chaos $seed
 	done
-	# with few slots: a rack that had forgotten results which its core no longer keeps,
-	# also one iteration behind it; a worker that wrongly took itself for forgotten; one
-	# that went back to resend segments without a slot, and such segments sent endlessly;
-	# an old state that was transferred again and again; a window that grew by Help alone
-	# until there was none; and a rack's sum that its core requested before it had a slot
+	# Faults found with few slots: a rack that had forgotten results which
+	# its core no longer keeps, also one iteration behind it; a worker that
+	# assumed wrongly that the switch had forgotten it; a worker that went
+	# back to resend segments without a slot, and resent such segments
+	# endlessly; an old state that was transferred again and again; a window
+	# that grew through Help alone until no slot was left; and a rack's sum
+	# that its core requested before it had a slot.
 	for seed in 1899 2200 7639 7778 9453 12424 15981 187; do
 		innet-sim -q --chaos $seed
 	done
-	# with a key: a switch that had forgotten a rack, which then sent results as sums;
-	# a challenge that another had overtaken; a result that was sent to the parent
+	# Faults found with a key: a switch that had forgotten a rack, which
+	# then sent results as sums; a challenge that another challenge had
+	# overtaken; and a result that was sent to the parent.
 	for seed in 50004059 50011831 50000434 50012520; do
 		innet-sim -q --chaos $seed --auth all
 	done
@@ -83,7 +88,7 @@ setup() {
 	BUILD=$(dirname "$(command -v innet-switch)") bash "$srcdir/tests/chaos/soak.sh" 10 log 3>&- ||
 		{ cat log; false; }
 	[ "$(grep -c ' iterations, the longest ' log)" -eq 10 ]
-	# ... and one that is too slow is found
+	# a run that takes longer than the limit is reported
 	BUILD=$(dirname "$(command -v innet-switch)") LONGEST=0.000001 run -1 \
 		bash "$srcdir/tests/chaos/soak.sh" 2 3>&-
 	grep -q '^finding: an iteration took longer than 0.000001 s' <<<"$output"

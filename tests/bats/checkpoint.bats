@@ -1,11 +1,12 @@
-# Checkpoints of a running agent, and resuming from them.
+# Tests of checkpoints of a running agent, and of resuming from them.
 load common
 
 alone() {
 	innet-agent -q --alone "$@"
 }
 
-# iteration FILE: of its weights, as they go out on the stream
+# iteration FILE: print the iteration of the weights in the checkpoint, as the
+# stream numbers it
 iteration() {
 	local n
 	n=$(od -An -tu4 -j8 -N4 "$1")
@@ -117,7 +118,8 @@ pair() {
 	grep 'job 1: took over the state of worker 1, .* after iteration 7$' w0
 }
 
-# refuses TEXT OPTION...: --load ck gives status 1 and that one line
+# refuses TEXT OPTION...: check that --load ck fails with status 1 and only this
+# line
 refuses() {
 	local text=$1
 	shift

@@ -1,7 +1,7 @@
-# Completion in bash: what it offers is what --help says.
+# Tests of completion in bash: it must offer the same words as --help.
 load common
 
-# complete WORD...: what is offered for the last of these words
+# complete WORD...: print the words that bash offers to complete the last WORD
 complete_() {
 	(
 		complete() { :; }

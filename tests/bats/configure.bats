@@ -1,4 +1,5 @@
-# Build dependencies: the next make finds those that are installed later.
+# Tests of build dependencies: the next make finds those that are installed
+# later.
 load common
 
 setup() {
@@ -9,8 +10,8 @@ setup() {
 	[ "$(command -v pkg-config)" = /usr/bin/pkg-config ] || skip 'no system whose programs are in /usr/bin'
 }
 
-# All programs but bats, mandoc and a pkg-config that knows hiredis, Open MPI
-# and Z3, until there is a file `came`.
+# Hide bats and mandoc, and let pkg-config know neither hiredis, Open MPI nor
+# Z3, until the file `came` exists.
 hide() {
 	mkdir bin
 	ln -s /usr/bin/* bin/
@@ -24,7 +25,7 @@ hide() {
 	PATH=$PWD/bin
 }
 
-# configured since the file `mark`?
+# Check whether configure has run since the file `mark` was written.
 again() { [ build/config.status -nt mark ]; }
 
 @test "what came after configure is found and used by the next make, and once only" {

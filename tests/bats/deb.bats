@@ -22,7 +22,7 @@ setup() {
 	cd "$BATS_FILE_TMPDIR/debian"
 }
 
-# files FOLDER...: what is in them, sorted
+# files FOLDER...: print the names of the files in these folders, sorted
 files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 
 @test "each file that make install installs is in one package" {

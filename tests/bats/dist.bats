@@ -1,4 +1,4 @@
-# make dist.
+# Tests of make dist.
 load common
 
 @test "a tarball has nothing that was built, and the same bytes from elsewhere: folder, umask, time zone, locale, jobs" {

@@ -1,10 +1,11 @@
-# innet's workers and the published programs of DLP, by their twins.
+# Tests of innet's workers with twins of the published programs of DLP.
 load common
 load dlp
 
 twins=$BATS_TEST_DIRNAME/../twins
 
-# twin KIND WORKERS STEPS [WORD...]: one at $to; counts in twin.json at its end
+# twin KIND WORKERS STEPS [WORD...]: start a twin at $to; it writes its counts
+# to twin.json when it ends
 twin() {
 	local kind=$1
 	shift
@@ -16,7 +17,8 @@ twin() {
 	to=127.0.0.1:$(cat twin.port)
 }
 
-# crew N [OPTION...]: N synthetic workers; wK.json each, $lead of the first
+# crew N [OPTION...]: run N synthetic workers; worker K writes wK.json, and
+# worker 1 gets the options in $lead
 crew() {
 	local n=$1 w crew=''
 	shift
@@ -32,7 +34,7 @@ crew() {
 	wait "$twin"
 }
 
-# answers_are SUM: all get that of step 1, and as many times it of the others
+# answers_are SUM: check that in step i every worker gets i times SUM
 answers_are() {
 	local x i
 	for x in 1 2 3 4 40; do
@@ -41,7 +43,8 @@ answers_are() {
 	done
 }
 
-# family [OPTION...]: children with 1, 2, 3, 4 and, a while later, 40
+# family [OPTION...]: run children with the factors 1, 2, 3, 4 and, after a
+# delay, 40
 family() {
 	local x crew=''
 	child

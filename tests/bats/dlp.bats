@@ -1,4 +1,5 @@
-# DLP: the published workers' traffic, and innet's own workers.
+# Tests of DLP with the traffic of the published workers and with innet's own
+# workers.
 load common
 load dlp
 
@@ -6,10 +7,12 @@ data=$BATS_TEST_DIRNAME/../data
 mean=$data/dlp-avg_agg_udp_bcast-5w.pcapng
 median=$data/dlp-med_agg_udp_tmout-5w.pcapng
 
-# answers FILE: what went to each worker, worker by worker, in order
+# answers FILE: print the packets sent to each worker, sorted by worker and then
+# by time
 answers() { dlpplay "$1" | grep '^12344 ' | sort -s -k2,2; }
 
-# as_captured FILE [OPTION...]: through the filter, each answer as captured
+# as_captured FILE [OPTION...]: run FILE through the filter, and check that it
+# sends the answers that were captured
 as_captured() {
 	local file=$1
 	shift
@@ -82,7 +85,7 @@ as_captured() {
 	[[ ${stderr_lines[0]} == "innet-switch: --slots needs --rate: without a rate no packet waits" ]]
 	run -2 --separate-stderr innet-switch --answer-early
 	[[ ${stderr_lines[0]} == "innet-switch: --answer-early does not go with --program olaf" ]]
-	# the names of before are accepted, and --help leaves them out
+	# the old names are accepted, but --help does not list them
 	run -2 --separate-stderr innet-switch --late
 	[[ ${stderr_lines[0]} == "innet-switch: --late does not go with --program olaf" ]]
 	run -2 innet-switch -p dlp --as router
@@ -96,7 +99,8 @@ as_captured() {
 	run -2 innet-ps -p dlp --learning-rate 1
 }
 
-# crew N [OPTION...]: N synthetic workers at $to, the first leads; wK.json each
+# crew N [OPTION...]: run N synthetic workers at $to, the first of which leads;
+# worker K writes wK.json
 crew() {
 	local n=$1 w
 	shift
@@ -110,14 +114,15 @@ crew() {
 	for w in $crew; do wait "$w"; done
 }
 
-# End a live tool as a user would: NAME
+# finish NAME: end a live tool as a user would
 finish() {
 	local pid=${1}_pid
 	kill -TERM "${!pid}"
 	wait "${!pid}"
 }
 
-# filter_agrees NAME OPTION...: the filter must decide as the live run did
+# filter_agrees NAME OPTION...: check that the filter decides as the live run
+# did
 filter_agrees() {
 	local name=$1
 	shift
@@ -242,7 +247,7 @@ filter_agrees() {
 	run -2 innet-worker -p dlp --switch "$to" --synthetic 367
 }
 
-# family REDUCTION OPTION...: children with 0.125, 0.25 and 8
+# family REDUCTION OPTION...: run children with the factors 0.125, 0.25 and 8
 family() {
 	local x
 	serve to innet-switch -q -p dlp --reduce "$@"

@@ -1,6 +1,6 @@
-# The environments step by step against others: twins from the rules alone,
-# Gymnasium's recorded steps by the script that compares with Gymnasium, and
-# Gymnasium itself where it is installed.
+# Compare each step of the environments with other implementations: twins
+# written from the rules alone, recorded steps of Gymnasium, and Gymnasium
+# itself if it is installed.
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -9,7 +9,7 @@ setup() {
 	export PYTHONPATH=$tests/twins PYTHONDONTWRITEBYTECODE=1
 }
 
-# A python3 that has module $1, in $py.
+# python_with MODULE: set $py to a python3 that has the module, or skip
 python_with() {
 	for py in python3 /usr/bin/python3; do
 		! "$py" -c "import $1" 2>/dev/null || return 0

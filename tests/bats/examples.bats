@@ -1,9 +1,11 @@
-# The scripts under share/examples, against what they are meant to show.
+# Tests of the scripts under share/examples: each must show the effect that it
+# is meant to show.
 load common
 
 examples=$share/examples
 
-# within FILE JQ-FILTER WANT PERCENT
+# within FILE JQ-FILTER WANT PERCENT: check that the value differs from WANT by
+# at most PERCENT
 within() {
 	jq -e --argjson want "$3" --argjson p "$4" \
 		"$2 | (. - \$want) / \$want | fabs * 100 <= \$p" "$1" >/dev/null ||
@@ -41,7 +43,7 @@ within() {
 	if command -v gnuplot >/dev/null; then grep -q '</svg>' f.svg; fi
 }
 
-# demo SECONDS [OPTION...]: the demonstration, cut short
+# demo SECONDS [OPTION...]: run a short version of the demonstration
 demo() {
 	local s=$1
 	shift
@@ -101,7 +103,8 @@ demo() {
 	run -2 "$examples/dlp-iris.sh" --split x
 }
 
-# off TABLE COLUMN PERCENT: rows of the report there, less than that far off
+# off TABLE COLUMN PERCENT: print how many rows of a table in the report have a
+# deviation, and how many of these deviate by more than PERCENT
 off() {
 	sed -n "/^## $1/,/^## /p" report | awk -F'|' -v c="$2" -v p="$3" '
 		$c ~ /[0-9] %/ { n++; if ($c + 0 > p || $c + 0 < -p) bad++ }
@@ -111,7 +114,7 @@ off() {
 @test "iSwitch simulated: synchronous times are within a fifth of the paper's and of innet live" {
 	once
 	"$examples/reproduce-iswitch.sh" -w kept >report
-	# twelve rows, and PPO's three with a time a message of their own
+	# twelve rows, and three more for PPO with a message time of its own
 	[ "$(off 'Figure 12' 6 20)" = "15 0" ]
 	[ "$(off 'Figure 12' 6 5 | cut -d' ' -f2)" -eq 7 ]
 	[ "$(off 'Table 4' 7 20)" = "12 0" ]
@@ -130,7 +133,7 @@ off() {
 	python torch
 	mkdir examples
 	ln -s "$share/python" .
-	# each actor's first words are its last
+	# let each actor exit as soon as it starts
 	sed '/^def actor/a\    sys.exit(3)' "$examples/torch-apex.py" >examples/torch-apex.py
 	serve memory innet-memory -q
 	run -1 timeout 60 "$py" examples/torch-apex.py "$memory"

@@ -1,9 +1,10 @@
-# Files of every kind, for every option and operand that names one: it works, or
-# a line says why not and the status is 1.
+# Tests of every option and operand that names a file, with files of every kind.
+# Either the tool works, or it prints one line with the reason and exits with
+# status 1.
 load common
 
-# Files that tools read: FILE|COMMAND, with @ in place of the file and %x for other
-# files that the test makes.
+# Commands that read files: FILE|COMMAND, in which @ stands for the file and %x
+# for another file that the test writes.
 reads='policy|innet-agent -q --eval @ --episodes 2
 policy|innet-agent -q --alone --steps 10 --load @
 wrong|innet-agent -q --role actor --algo dqn --replay-memory %memory --password-file @
@@ -36,7 +37,7 @@ secret|innet-switch -q -r in.pcap -w %x --secret @
 spec|innet-verify -q --objective no-loss -w %x @
 key|innet-worker -q -p iswitch --worker 0 --switch %switch --synthetic 4B --interval 1ms -c 2 --key @'
 
-# Files that tools write: SUFFIX|COMMAND
+# Commands that write files: SUFFIX|COMMAND, in which @ stands for the file.
 writes='|innet-agent -q --alone --steps 10 --log @
 |innet-agent -q --alone --steps 10 --save @
 |innet-agent -q --alone --steps 10 --report @
@@ -62,7 +63,7 @@ writes='|innet-agent -q --alone --steps 10 --log @
 |innet-verify -q --objective no-loss spec -w @
 |innet-worker -q -p iswitch --worker 0 --switch %switch --key key --synthetic 4B --interval 1ms -c 2 -w @'
 
-# Folders and sockets have tests of their own: TOOL OPTION
+# Options for folders and sockets, which other tests cover: TOOL OPTION
 apart='innet-memory --unix
 innet-sim -w
 innet-sim --parts
@@ -99,14 +100,15 @@ setup() {
 	serve memory innet-memory -q --touch 1MB --password-file password
 }
 
-# of COMMAND FILE [MADE]: it as words in $cmd
+# of COMMAND FILE [MADE]: put the words of the command into the array $cmd
 of() {
 	local c=${1//@/$2}
 	c=${c//%x/${3-x}} c=${c//%switch/$switch}
 	read -ra cmd <<<"${c//%memory/$memory}"
 }
 
-# go COMMAND FILE: its status in $rc, what it says but where it listens in err
+# go COMMAND FILE: run the command; $rc gets its exit status, and the file err
+# its messages except for the listening address
 go() {
 	of "$@"
 	rc=0
@@ -114,13 +116,15 @@ go() {
 	grep -v '^listening on ' said >err || true
 }
 
-# wrong FILE: it was a line with that and the reason, and status 1
+# wrong FILE: check that the command printed one line with FILE and the reason,
+# and exited with status 1
 wrong() {
 	[ $rc -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$1: " err ||
 		{ echo "${cmd[*]}: status $rc"; cat err; return 1; }
 }
 
-# same WANT: the status and the other messages are those with a plain file
+# same WANT: check that the exit status is WANT, and that the other messages are
+# the same as with a plain file
 same() {
 	[ $rc -eq "$1" ] && cmp -s <(sed 's/\bother-one\b/F/' err) <(sed "s/\b$good\b/F/" want) ||
 		{ echo "${cmd[*]}: status $rc, not $1"; cat err; return 1; }
@@ -173,13 +177,13 @@ $apart" || { echo "$t $o"; return 1; }
 	done <<<"$reads"
 }
 
-# begun N: the N-th of many says that it waits for the other end of fifoN
+# begun N: wait until command N reports that it waits for the other end of fifoN
 begun() {
 	within 20 grep -q "^innet-[a-z]*: fifo$1[.a-z]*: waiting for " "$1.err" ||
 		{ cat "$1.err"; return 1; }
 }
 
-# ends N: its status, in $rc
+# ends N: wait for background job N and put its exit status into $rc
 ends() {
 	rc=0
 	wait "${waits[$1]}" || rc=$?
@@ -213,7 +217,8 @@ all_wait() {
 	done <<<"$reads"
 }
 
-# No tool replaces a pipe that it saves to while it serves.
+# Print the commands that write to a file, except for servers with --save: these
+# do not replace a pipe while they serve.
 piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"$writes"; }
 
 @test "a tool that writes to a pipe says that it waits until a reader opens it" {

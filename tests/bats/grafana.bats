@@ -1,4 +1,4 @@
-# The dashboard asks for nothing that the tools do not print.
+# Check that the dashboard queries only metrics that the tools print.
 load common
 
 setup() {
@@ -8,7 +8,7 @@ setup() {
 	board=$share/grafana/innet.json
 }
 
-# Print the metrics that the panels of a data source query, a name a line.
+# Print the metrics that the panels of a data source query, one name per line.
 asked() {
 	jq -r '.panels[].targets[]?.expr // empty' "$board" | grep -oE 'innet_[a-z_]+' | sort -u
 }

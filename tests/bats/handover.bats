@@ -1,9 +1,10 @@
-# A worker that comes late, or is killed and comes back, takes over another's
-# state: innet-iswitch(7), FAILURE; innet-stream(5).
+# Tests of a worker that joins late, or is killed and restarts: it copies the
+# state of another worker. See innet-iswitch(7), FAILURE, and innet-stream(5).
 bats_require_minimum_version 1.5.0
 load common
 
-# work W LOG OPTION...: worker W of a job at $at, in the background: $w<W>
+# work W LOG OPTION...: start worker W of the job at $at in the background;
+# $w<W> gets its process id
 work() {
 	local n=$1 log=$2
 	shift 2
@@ -128,7 +129,7 @@ vanish() {
 		wait $w1
 		wait $w2 || { cat o2; false; }
 		finish at
-		# 1 + 2 + ... + 1000, and all have it
+		# the sum of 1 to 1000, which all workers have
 		for w in 0 1 2; do grep -qx '1000 500500.0 500500.0' o$w; done
 	done
 }
@@ -240,7 +241,8 @@ vanish() {
 	results "$at" 4000
 	kill -9 "$at_pid"
 	wait "$at_pid" || true
-	# the last round before may be repeated, from one worker's weights
+	# the round before the restart may be repeated, from the weights of one
+	# worker
 	last=$(jq -s '[.[] | select(.crc).round] | max + 1' o?.json)
 	innet-switch -q -p iswitch --async -H 2 --listen "$at" 3>&- &
 	at_pid=$! pids="$pids $!"

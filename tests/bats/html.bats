@@ -1,4 +1,4 @@
-# The manual as HTML.
+# Tests of the manual in HTML.
 load common
 
 setup() {
@@ -31,7 +31,8 @@ setup() {
 	grep -q 'tcpdump(1)' html/innet-gen.1.html || grep -q 'tcpdump(1)' html/innet-aom.1.html
 }
 
-# A section is in the page that has it; "see Authentication tags in innet-wire(5)".
+# A reference such as "see Authentication tags in innet-wire(5)" must link to
+# the page that contains this section.
 @test "every link into a page leads to a place that is there" {
 	grep -oE ' id="[^"]+"' html/*.html | sed 's|^html/||; s|: id="|#|; s|"$||' | sort -u >places
 	for f in html/*.html; do

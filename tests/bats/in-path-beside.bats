@@ -1,8 +1,10 @@
-# Regular traffic beside a job with a switch in the path: what people run.
+# Tests of regular traffic of common programs next to a job whose switch is in
+# the path.
 load common
 load in-path
 
-# Skip, visibly, where one of these programs is missing.
+# needs TOOL...: skip the test with a message if one of these programs is
+# missing
 needs() {
 	local tool
 	for tool; do
@@ -10,7 +12,8 @@ needs() {
 	done
 }
 
-# jumbo: an MTU of 9,000, and frames one by one, as a wire has them
+# jumbo: set an MTU of 9,000 bytes and disable segmentation offload, so that
+# frames look as on a wire
 jumbo() {
 	local h
 	for h in w0 w1 server; do
@@ -22,7 +25,8 @@ jumbo() {
 	on w0 ip -6 addr add fd77::10/64 dev eth0 nodad
 }
 
-# capture HOST out|in FILE FILTER: until all are ended, by $tapping
+# capture HOST out|in FILE FILTER: start tcpdump on the host; $tapping gets the
+# process ids
 capture() {
 	testbed.sh exec "$1" $favoured tcpdump -Z root -i eth0 -Q "$2" -B 65536 -s 0 --immediate-mode -U -w "$3" "$4" 2>"$3.err" 3>&- &
 	tapping="${tapping-} $!"
@@ -30,7 +34,8 @@ capture() {
 	within 20 grep -q 'listening on' "$3.err"
 }
 same() { python3 "$srcdir/tests/bats/frames.py" same "$1.pcap" "$1-came.pcap"; }
-# end_capture NAME...: when what was sent has come; they have had all
+# end_capture NAME...: stop the captures once all packets that were sent have
+# arrived
 end_capture() {
 	local name
 	for name; do within 20 same $name || same $name; done
@@ -43,15 +48,17 @@ end_capture() {
 	needs iperf3 ping tcpdump
 	rack
 	jumbo
-	# one processor: behind a queue of a veth, whichever sends may take over from
-	# another, and a veth's frames wait where they were sent
+	# use one processor: with several, another processor may take over the
+	# queue of a veth, and frames of a veth wait on the processor where they
+	# were sent
 	favoured="$favoured taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')"
 	in_path --port-rate server=500Mbit --report switch.json
 	server
 	worker 1 --synthetic 40kB --interval 2ms
 	beyond 20
 	mac=$(on w0 cat /sys/class/net/eth0/address)
-	# but what a host says of itself unasked, perhaps before both capture
+	# except for packets that a host sends on its own, perhaps before both
+	# captures have started
 	unasked='ip6[6] == 0 or (ip6[6] == 58 and ip6[40] == 133)'
 	capture w0 out there.pcap "(arp or ip or ip6) and not ($unasked)"
 	capture server in there-came.pcap "ether src $mac and not ($unasked)"

@@ -1,9 +1,11 @@
-# Live in the path is the filter: of what came at all ports it decides the same,
-# by every back-end and program, and sends the same.
+# Compare a live switch in the path with the filter: given the packets that
+# arrived at all ports, the filter must make the same decisions and send the
+# same packets. This is tested with every back-end and program.
 load common
 load in-path
 
-# by_each TEST...: with every back-end that there is here, in folders of their own
+# by_each TEST...: run a test with every back-end that this machine supports,
+# each in its own folder
 by_each() {
 	local rc
 	for backend in packet tap xdp; do
@@ -17,20 +19,22 @@ by_each() {
 	done
 }
 
-# captured NAME: options of a switch that captures what comes at all its ports, in
-# the order in which it decides, and what it sends
+# captured NAME: print the options of a switch that captures all packets it
+# receives, in the order in which it decides about them, and all packets it
+# sends
 captured() { echo "--write-in $1-in.pcap -w $1-out.pcap --report $1.json"; }
 
-# filter NAME OPTION...: the same from what came; $figures of the reports are equal
+# filter NAME OPTION...: run the filter on the captured input, and check that
+# $figures of both reports are equal
 filter() {
 	innet-switch -q "${@:2}" -r "$1-in.pcap" -w again.pcap --report filter.json
 	diff <(jq -S "$figures" "$1.json") <(jq -S "$figures" filter.json)
 }
 
-# Every result of a switch in captures, by whom it goes to, in order
+# Print every result of a switch in the captures, ordered by receiver.
 results() { for f; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' -f2- | LC_ALL=C sort -s -k2,2; }
 
-# sums MEMBERS WORKER[=SWITCH]...: 60 vectors of 40 kB
+# sums MEMBERS WORKER[=SWITCH]...: start workers that sum 60 vectors of 40 kB
 sums() {
 	local w
 	for w in "${@:2}"; do
@@ -108,7 +112,7 @@ sums_beside() {
 	by_each sums_beside
 }
 
-# two_racks NAME...: a testbed of two racks, with switches in the path there
+# two_racks NAME...: build a testbed of two racks with switches in the path
 two_racks() {
 	rack
 	testbed.sh down "$INNET_TESTBED"

@@ -1,8 +1,10 @@
-# Training by Olaf with switches in the path, two tiers, that are killed amid it.
+# Tests of training with Olaf through two tiers of switches in the path, which
+# are killed during training.
 load common
 load in-path
 
-# tiers: switches at the bridges of two racks and of the core; their pids in $tiers
+# tiers: start switches at the bridges of two racks and of the core; $tiers gets
+# their process ids
 tiers() {
 	local s link
 	tiers=''
@@ -17,7 +19,8 @@ tiers() {
 	done
 }
 
-# The mean reward of the last 25 episodes of each, of those behind line $behind
+# Print the mean reward of the last 25 episodes of each worker, without the
+# first $behind lines.
 behind=0
 reward() {
 	local w
@@ -30,7 +33,8 @@ rewarded() {
 	[ "$last" -ge "$1" ]
 }
 
-# each [N]: of 1000 / N packets that come from now on, how many updates one has, times ten
+# each [N]: print ten times the number of updates in a packet, as the mean over
+# the next 1000 / N packets
 each() {
 	local is was
 	beyond $(($(updates 10.77.0.2) + 100))		# what was on its way
@@ -62,7 +66,7 @@ came() { on server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.update
 	[ "$(each 4)" -gt 20 ]
 	kill $tiers
 	for t in $tiers; do wait "$t"; done
-	# both tiers had their part
+	# both tiers have merged updates
 	jq -se 'all(.totals.aggregated.packets > 100 and .models > 10)' core.json switch?.json
 	kill $workers
 	join_workers

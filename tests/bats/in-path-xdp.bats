@@ -1,8 +1,8 @@
-# The same by AF_XDP sockets.
+# Tests of a switch in the path with AF_XDP sockets.
 load common
 load in-path
 
-# A rack; skip where the kernel has no AF_XDP
+# Build a rack; skip the test if the kernel has no AF_XDP.
 has_xdp() {
 	rack
 	local rc=0
@@ -24,7 +24,7 @@ has_xdp() {
 	jq -c '.totals.delivered, .interfaces, .deaf_ns' switch.json
 	jq -c '{constituents, updates}' ps.json
 	jq -e '.totals.aggregated.packets + .totals.superseded.packets > 100 and .models > 10 and .interfaces.no_way == 0' switch.json
-	# a switch that was held up for 100 ms let some pass
+	# a switch that was delayed for 100 ms let some frames pass
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$p[0].constituents - $s[0].totals.delivered.constituents | . == 0 or (. > 0 and $s[0].deaf_ns > 0)'
 	[ "$(xdp_attached)" -eq 0 ]

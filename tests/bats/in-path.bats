@@ -1,4 +1,5 @@
-# A switch in the path of a bridge, between hosts that are network namespaces.
+# Tests of a switch in the path of a bridge, between hosts that are network
+# namespaces.
 load common
 load in-path
 
@@ -80,11 +81,12 @@ load in-path
 	jq -e '.totals | .aggregated.packets > 100 and .arrived.constituents == .delivered.constituents +
 		.superseded.constituents + .dropped_full.constituents + .queued.constituents' switch.json
 	jq -e '.models > 100 and .regular == 0' switch.json
-	# each packet that left came, and the models told the workers of the queue
+	# each packet that left the switch arrived, and models told the workers
+	# the queue's status
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
 	jq -e '.models > 100' w0.json
-	# the filter makes the same decisions of what came
+	# the filter makes the same decisions for the packets that arrived
 	innet-switch -q --port 10.77.0.2:rate=4Mbit -r taps/w0-in.pcap -r taps/w1-in.pcap -r taps/server-in.pcap \
 		--departures taps/server-out.pcap -w again.pcap --report filter.json
 	jq -e '.departures_differ == 0' filter.json
@@ -109,13 +111,13 @@ load in-path
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
 	jq -es 'all(.[]; .models > 100 and .bad_proof == 0 and .replayed_data == 0)' w0.json w1.json
-	# the filter sends the same
+	# the filter sends the same packets
 	innet-switch -q --key key --secret secret --port 10.77.0.2:rate=10Mbit -r taps/w0-in.pcap -r taps/w1-in.pcap \
 		-r taps/server-in.pcap --departures taps/server-out.pcap -w again.pcap --report filter.json
 	jq -e '.departures_differ == 0' filter.json
 	diff <(jq -S '.totals, .clusters, .models, .weights, .ignored' switch.json) \
 		<(jq -S '.totals, .clusters, .models, .weights, .ignored' filter.json)
-	# (but that it tells models another status of the queue, perhaps)
+	# except that it may tell models another status of the queue
 	payloads() { for f in "$@"; do tshark -r $f -Y 'ip.dst == 10.77.0.2 || ip.dsfield.dscp == 3' -T fields -e ip.dst -e udp.payload 2>/dev/null; done | sort; }
 	! command -v tshark >/dev/null || cmp <(payloads taps/*-out.pcap) <(payloads again.pcap)
 }
@@ -157,7 +159,7 @@ load in-path
 		! tapped || break
 	done
 	jq -e '.steps >= 50 and .interfaces.frames > 50' switch.json
-	# the filter makes the same of what came
+	# the filter makes the same decisions for the packets that arrived
 	innet-switch -q -p dlp --listen 10.77.0.1:46638 -r taps/w0-in.pcap -r taps/w1-in.pcap -r taps/server-in.pcap \
 		--departures taps/w0-out.pcap -w again.pcap --report filter.json
 	jq -e '.departures_differ == 0' filter.json
@@ -166,7 +168,7 @@ load in-path
 		{ jq -c . switch.json filter.json; capinfos -Tmc taps/*.pcap; false; }
 }
 
-# Every result of a switch in captures, by whom it goes to, in order
+# Print every result of a switch in the captures, ordered by receiver.
 results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' -f2- | LC_ALL=C sort -s -k2,2; }
 
 @test "in the path: from the captures of all ports the filter sums the same, and sends the same" {
@@ -217,7 +219,8 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 		on w0 python3 "$srcdir/tests/bats/flows.py" send 10.77.0.2 $mtu
 		wait $sink
 		cat sunk
-		# of each codepoint, and of a group, none is lost, damaged or out of its order
+		# for each codepoint, and for multicast, no packet is lost,
+		# damaged or out of order
 		[ "$(grep -c ' 300 of 300, 0 bad$' sunk)" -eq 4 ]
 		grep -q '^stream .* bytes, good$' sunk
 		join_workers
@@ -226,9 +229,9 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 		wait "$server"
 		jq -e '.totals.arrived.packets > 20' switch.json
 	done
-	# updates of 9,000 bytes went as they are
+	# updates of 9,000 bytes were sent unchanged
 	jq -e '.totals | .arrived.packets < 400 * 6' switch.json
-	# and gradients are cut for it
+	# and gradients are cut to that size
 	in_path -p iswitch -H 1 --report switch.json
 	on w0 innet-worker -p iswitch --worker 0 --check 1 --synthetic 157kB --interval 0 -c 50 --floats 2241 --switch 10.77.0.1
 	end_switch
@@ -264,14 +267,16 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	for port in w0 w1 server late0; do [ "$(innet-frames switch attached $port)" -eq 0 ]; done
 }
 
-# The time of a vector of 157 kB behind a link of RATE, as sums come back: round
+# Print how long a vector of 157 kB takes behind a link of a given rate until
+# its sum returns.
 rounds() {
 	on w0 $ahead innet-worker -p iswitch --worker 0 --synthetic 157kB --interval 0 -c 24 \
 		--switch 10.77.0.1 --json >w0.json
 	jq .round_p50_ns w0.json
 }
 
-# within NS BITS RATE: is NS, within 3 %, BITS at RATE bit/s?
+# within NS BITS RATE: check that NS is within 3 % of the time that BITS take at
+# RATE bit/s
 within() {
 	awk -v ns="$1" -v bits="$2" -v rate="$3" 'BEGIN {
 		due = bits / rate * 1e9
@@ -294,7 +299,8 @@ within() {
 	within "$alone" $bits 20e6
 	within "$beside" $bits 15e6
 	jq -e '.regular > 200 and .regular_dropped == 0' switch.json
-	# both in the report: 48 vectors of the job, and regular frames of 514 bytes at most
+	# the report counts both: 48 vectors of the job, and regular frames of
+	# at most 514 bytes
 	jq -e --argjson own $((48 * bits / 8)) '.regular as $n | .interfaces.w0 | .own_bytes >= $own and .own_bytes < $own * 1.1
 		and .regular_bytes > 200 * 500 and .regular_bytes <= $n * 514
 		and .regular_permille == (.regular_bytes * 1000 / (.own_bytes + .regular_bytes) | floor)' switch.json
@@ -321,11 +327,13 @@ within() {
 	wait $stream
 	end_switch
 	cat alone
-	# in one queue neither is put out: the job has all its sums, and TCP went on beside it
+	# neither is starved in the shared queue: the job gets all its sums, and
+	# TCP continues
 	jq -e '.jobs["1"].counters.results == 24 * 108' switch.json
 	jq -e '.interfaces.w0 | .own_bytes > 24 * 157000 and .regular_bytes > 1e6 and .regular_permille > 100' switch.json
-	# what the stream says that came has left by the queue, and its headers, but for
-	# what passed by while the switch had to wait for the processor
+	# the link's queue sent the bytes that the receiver of the stream
+	# reports, plus headers, except for frames that passed while the switch
+	# waited for the processor
 	! command -v iperf3 >/dev/null || jq -n -e --slurpfile i sent.out --slurpfile s switch.json \
 		'$i[0].end.sum_received.bytes as $came | $s[0].interfaces.w0.regular_bytes |
 			$s[0].deaf_ns > 0 or (. > $came and . < 1.3 * $came)'
@@ -352,7 +360,8 @@ within() {
 	jq -se 'all(.jobs["1"].counters.results >= 100 * 108 and .interfaces.frames > 0)' core.json switch1.json switch2.json
 }
 
-# two pairs of workers, each behind one port of the core, where the switch stands
+# Build two pairs of workers, each behind one port of the core, whose bridge has
+# the switch.
 pairs() {
 	rack
 	testbed.sh down "$INNET_TESTBED"
@@ -364,7 +373,8 @@ pairs() {
 	said 'in the path'
 }
 
-# pairs_six: the core's and the workers' addresses over IPv6, fd77::1 and fd77::1N
+# pairs_six: add the IPv6 addresses of the core and the workers, fd77::1 and
+# fd77::1N
 pairs_six() {
 	on core ip -6 addr add fd77::1/64 dev br0 nodad
 	for w in 0 1 2 3; do on w$w ip -6 addr add fd77::1$w/64 dev eth0 nodad; done
@@ -385,7 +395,7 @@ pairs_train() {
 	end_switch
 }
 
-# aom FILE...: what all captures together show
+# aom FILE...: analyse all captures together
 aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 
 @test "in the path: the switch sends a result once to all members behind a port" {
@@ -393,9 +403,10 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	pairs -H 4 --multicast 239.77.0.1 --taps taps
 	pairs_train 4 100 1/0 1/1 1/2 1/3
 	jq -se 'all(.iterations == 100 and .results >= 100 * 108)' w?.json
-	# by two ports, but the first before a worker had joined the group
+	# the switch sends it at two ports, but the first sums went out before a
+	# worker had joined the group
 	jq -e '.interfaces.shared > 50 * 108 and .interfaces.shared <= 200 * 108' core.json
-	# a result that several hear is a result of each
+	# a result that several members hear counts once for each member
 	aom taps/switch?-*.pcap | head -n 1 | jq -e '.members == 4 and .measured > 90 and .results == 400 * 108'
 	aom w0.pcap | head -n 1 | jq -e '.members == 1 and .measured > 90 and .results == 100 * 108'
 }
@@ -423,7 +434,7 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	jq -e '.interfaces.shared > 10 * 108' core.json
 }
 
-# The workers' and the server's addresses over IPv6: fd77::N
+# Add the IPv6 addresses of the workers and the server, fd77::N.
 six() {
 	on server ip -6 addr add fd77::2/64 dev eth0 nodad
 	on switch ip -6 addr add fd77::1/64 dev br0 nodad
@@ -445,7 +456,7 @@ six() {
 	join_workers
 	end_switch
 	end_server '[fd77::2]'
-	# a worker that waits for the processor sends less
+	# a worker that waits for the processor sends fewer
 	jq -e '.totals.aggregated.packets > 10 and .models > 5' switch.json
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$s[0].totals.delivered.constituents == $p[0].constituents'

@@ -1,4 +1,5 @@
-# Training alone, as a child of the gradient stream, and playing what was saved.
+# Tests of innet-agent: training alone, training as a child of the gradient
+# stream, and playing a saved policy.
 load common
 
 alone() {
@@ -191,7 +192,8 @@ alone() {
 
 @test "deltas: a server that adds them whole teaches what the agent taught itself" {
 	once training
-	# to the bit as long as old + (new - old) is new: some lessons long
+	# both runs are equal to the bit while old + (new - old) equals new,
+	# which holds for the first lessons
 	alone --algo ppo --steps 40k --log alone.csv
 	stream-echo -s innet-agent -q --algo ppo --steps 40k --send deltas \
 		--log deltas.csv --report r
