@@ -2,9 +2,10 @@
 #ifndef INNET_AGENT_ALLOCATE_H
 #define INNET_AGENT_ALLOCATE_H
 
-#include <err.h>
 #include <stddef.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 /*
  * Allocate n elements of `each` bytes, all zero, for the caller to free().

@@ -1,7 +1,6 @@
 /* checkpoint.c - take, write and read the state of training */
 #include "config.h"
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +15,7 @@
 #include "common/base/atomic-file.h"
 #include "common/base/crc32c.h"
 #include "common/base/file-link.h"
+#include "common/base/message.h"
 #include "common/wire/stream.h"
 
 enum { MARK_BYTES = 8, CRC_BYTES = 4 };

@@ -1,7 +1,6 @@
 /* conf.c - read the command line of innet-agent */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/hyperparameter-options.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/password.h"

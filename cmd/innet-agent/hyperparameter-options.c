@@ -1,12 +1,12 @@
 /* hyperparameter-options.c - read the options that set hyperparameters */
 #include "config.h"
 
-#include <err.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "cmd/innet-agent/hyperparameter-options.h"
 #include "cmd/innet-agent/presets.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 
 static const char *const yesno[] = { "no", "yes", NULL };

@@ -1,10 +1,11 @@
 /* learner.c - what all algorithms have in common */
 #include "config.h"
 
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/learner.h"

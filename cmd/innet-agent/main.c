@@ -1,13 +1,14 @@
 /* main.c - train an agent, alone or through the gradient stream */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/checkpoint.h"
 #include "cmd/innet-agent/stream-child.h"

@@ -1,7 +1,6 @@
 /* play.c - play with a saved policy */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "cmd/innet-agent/algo/policy.h"
 #include "cmd/innet-agent/policy-file.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 
 /* Play one episode; return the sum of its rewards. */
 static double

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <cjson/cJSON.h>
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,6 +18,7 @@
 #include "cmd/innet-agent/policy-file.h"
 #include "common/base/atomic-file.h"
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 

@@ -1,7 +1,6 @@
 /* report.c - show progress and write the report */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "cmd/innet-agent/report.h"
 #include "common/base/atomic-file.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/progress.h"
 
 /* Return the share done of begun to end; 0 if there is no end. */

@@ -10,12 +10,13 @@
 #ifndef INNET_AGENT_SNAPSHOT_H
 #define INNET_AGENT_SNAPSHOT_H
 
-#include <err.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 struct snapshot {
 	uint8_t *bytes;		/* owned */

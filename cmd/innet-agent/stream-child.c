@@ -1,7 +1,6 @@
 /* stream-child.c - send gradients and receive results, with time-outs */
 #include "config.h"
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,6 +9,8 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/stream-child.h"

@@ -1,11 +1,11 @@
 /* tally.c - counts, means and the log of a training run */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 
 #include "cmd/innet-agent/tally.h"
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 #include "common/net/timer.h"
 
 uint64_t

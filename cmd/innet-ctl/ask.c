@@ -1,5 +1,4 @@
 /* ask.c - send a request until it is answered: ask.h */
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "common/auth/nonce.h"
+#include "common/base/message.h"
 #include "common/net/timer.h"
 
 #include "cmd/innet-ctl/ask.h"

@@ -1,13 +1,13 @@
 /* innet-ctl - control and watch a running switch */
 #include "config.h"
 
-#include <err.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/timer.h"

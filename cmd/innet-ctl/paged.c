@@ -1,8 +1,9 @@
 /* paged.c - get a text page by page: paged.h */
-#include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-ctl/paged.h"
 

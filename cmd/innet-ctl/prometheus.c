@@ -1,9 +1,10 @@
 /* prometheus.c - counters and gauges in Prometheus' text format: show.h */
-#include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-ctl/show.h"
 #include "cmd/innet-ctl/values.h"

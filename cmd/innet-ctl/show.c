@@ -1,11 +1,11 @@
 /* show.c - print jobs, members and counters as tables: show.h */
-#include <err.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/wire/control.h"
 
 #include "common/base/columns.h"

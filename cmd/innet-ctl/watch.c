@@ -1,5 +1,4 @@
 /* watch.c - print jobs, members and counters, once or repeatedly: ctl.h */
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -7,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/base/message.h"
 #include "common/net/timer.h"
 
 #include "cmd/innet-ctl/ctl.h"

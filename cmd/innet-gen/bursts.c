@@ -1,11 +1,11 @@
 /* bursts.c - whole clusters that send bursts through one port: sources.h */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 #include "cmd/innet-gen/sources.h"
 #include "common/base/heap.h"
+#include "common/base/message.h"
 #include "common/traffic/arrivals.h"
 
 struct cluster {

@@ -6,7 +6,6 @@
  * every interval, in the order of time: by worker, or at random with --jitter.
  * innet-switch sends the answers, so no worker waits for one.
  */
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "cmd/innet-gen/dlp.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/rng.h"
 #include "common/capture/pcapio.h"
 #include "common/wire/dlp.h"

@@ -1,7 +1,6 @@
 /* innet-gen - generate a trace of model updates */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "cmd/innet-gen/sources.h"
 #include "cmd/innet-gen/writer.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/wire/dlp.h"

@@ -1,7 +1,6 @@
 /* schedule.c - play a recorded run, cloned to more clusters: sources.h */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "cmd/innet-gen/sources.h"
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 
 /* Order two rows by cluster, worker and time. */
 static int

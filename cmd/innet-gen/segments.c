@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "cmd/innet-gen/segments.h"
 #include "cmd/innet-gen/sources.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/rng.h"
 #include "common/base/timed-queue.h"
 #include "common/base/vec.h"

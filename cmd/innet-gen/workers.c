@@ -1,11 +1,11 @@
 /* workers.c - independent workers, each with its own arrivals: sources.h */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 #include "cmd/innet-gen/sources.h"
 #include "common/base/heap.h"
+#include "common/base/message.h"
 #include "common/traffic/arrivals.h"
 
 typedef unsigned __int128 fixed;	/* 2^-32 ns */

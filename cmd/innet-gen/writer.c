@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <endian.h>
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "common/base/counters.h"
 #include "common/base/draw.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/base/vec.h"
 #include "common/net/timer.h"

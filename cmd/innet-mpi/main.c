@@ -1,11 +1,11 @@
 /* innet-mpi - sum a training process's gradients over all MPI ranks */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/timer.h"

@@ -5,7 +5,6 @@
  * marks travel behind each gradient, so that a rank that ends takes part once
  * more and all ranks end with it.
  */
-#include <err.h>
 #include <inttypes.h>
 #include <mpi.h>
 #include <poll.h>
@@ -18,6 +17,7 @@
 #include "common/base/crc32c.h"
 #include "common/base/durations.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/net/child.h"
 #include "common/net/timer.h"

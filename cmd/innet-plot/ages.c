@@ -6,10 +6,10 @@
  * the 95th percentile.  Both combine all clusters, each for the time in which
  * it exists.  Times are in nanoseconds.
  */
-#include <err.h>
 #include <stdlib.h>
 
 #include "cmd/innet-plot/plot.h"
+#include "common/base/message.h"
 #include "common/olaf/aom.h"
 
 enum {

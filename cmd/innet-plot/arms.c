@@ -6,9 +6,10 @@
  * can distinguish.
  */
 #include <ctype.h>
-#include <err.h>
 #include <string.h>
 #include <strings.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-plot/plot.h"
 

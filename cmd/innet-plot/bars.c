@@ -4,10 +4,11 @@
  * The first column labels the groups.  A column with the name of another and
  * "_sd" behind holds the lengths of its error bars.  An empty field is no bar.
  */
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-plot/plot.h"
 #include "cmd/innet-plot/csv-table.h"

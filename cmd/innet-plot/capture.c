@@ -1,8 +1,8 @@
 /* capture.c - ages from a capture of a receiver */
-#include <err.h>
 #include <stdlib.h>
 
 #include "cmd/innet-plot/plot.h"
+#include "common/base/message.h"
 #include "common/capture/updates.h"
 #include "common/olaf/aom.h"
 

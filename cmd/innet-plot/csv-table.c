@@ -2,13 +2,13 @@
 #include "cmd/innet-plot/csv-table.h"
 
 #include <csv.h>
-#include <err.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/capture/pcapio.h"
 

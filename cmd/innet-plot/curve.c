@@ -1,7 +1,8 @@
 /* curve.c - the curves of a figure, and a way to thin their points */
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-plot/plot.h"
 

@@ -1,12 +1,12 @@
 /* files.c - curves from the output of the other tools */
 #include <cjson/cJSON.h>
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
 #include "cmd/innet-plot/csv-table.h"
 #include "common/base/json-reader.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/olaf/aom.h"
 

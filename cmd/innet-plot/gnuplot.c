@@ -5,7 +5,6 @@
  * its standard output, which is the file, so gnuplot sees no names but those of
  * fonts.
  */
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 
 #include "cmd/innet-plot/plot.h"
 #include "common/base/atomic-file.h"
+#include "common/base/message.h"
 
 /*
  * Start gnuplot, which draws to the descriptor out; return its pid, and in *to

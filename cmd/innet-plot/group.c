@@ -4,10 +4,11 @@
  * Runs have their points at different x, so all are interpolated at the same x:
  * linearly between two points, and with the first or last value outside.
  */
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-plot/plot.h"
 

@@ -5,13 +5,13 @@
  * columns of words.  A column with the name of another and "_ci95" or "_sd"
  * behind holds the lengths of its error bars.
  */
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
 #include "cmd/innet-plot/csv-table.h"
+#include "common/base/message.h"
 #include "common/base/nearest.h"
 #include "common/base/num.h"
 

@@ -1,7 +1,6 @@
 /* main.c - draw what the other tools measured */
 #include "config.h"
 
-#include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "cmd/innet-plot/page-read.h"
 #include "cmd/innet-plot/page.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/capture/clusters.h"

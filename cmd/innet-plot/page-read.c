@@ -5,7 +5,6 @@
  * series of ages go through add_ages().
  */
 #include <cjson/cJSON.h>
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "cmd/innet-plot/csv-table.h"
 #include "common/base/file-open.h"
 #include "common/base/json-reader.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 
 enum { COUNTERS = 200, COUNTER_DEEP = 4, COUNTER_BYTES = 128 };

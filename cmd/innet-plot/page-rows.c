@@ -1,10 +1,10 @@
 /* page-rows.c - the figures of each arm and cluster, and bars of them */
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-plot/page-rows.h"
+#include "common/base/message.h"
 #include "common/base/stats.h"
 #include "common/olaf/aom.h"
 

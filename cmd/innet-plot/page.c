@@ -5,7 +5,6 @@
  * comes from files. gnuplot draws the pictures, and the style changes their
  * colours on a dark screen.
  */
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "cmd/innet-plot/page.h"
 #include "common/base/atomic-file.h"
+#include "common/base/message.h"
 
 enum { ARMS_NAMED = 3 };	/* of more arms a title has the range */
 

@@ -4,11 +4,12 @@
  * Ages are still in nanoseconds.  A figure for which there is no such sentence
  * has no title.
  */
-#include <err.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-plot/plot.h"
 

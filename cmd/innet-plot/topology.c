@@ -6,7 +6,6 @@
  * innet-sim --by switch, as the mean over all rows of the switch before the
  * link.
  */
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "cmd/innet-plot/plot.h"
 #include "cmd/innet-plot/csv-table.h"
 #include "common/base/json-reader.h"
+#include "common/base/message.h"
 
 enum { DEPTH_MAX = 64 };
 

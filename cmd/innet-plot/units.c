@@ -1,8 +1,9 @@
 /* units.c - times in a suitable unit, which the axis names */
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-plot/plot.h"
 

@@ -5,12 +5,12 @@
  * the age falls to that of the newest of them.
  */
 #include <cjson/cJSON.h>
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
 #include "common/base/json-reader.h"
+#include "common/base/message.h"
 #include "common/olaf/aom.h"
 
 enum { IDS = 65536 };

@@ -1,7 +1,6 @@
 /* innet-ps - be the parameter server */
 #include "config.h"
 
-#include <err.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -11,6 +10,7 @@
 
 #include "common/base/file-link.h"
 #include "common/base/file-lock.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/service.h"

@@ -1,5 +1,4 @@
 /* store.c - the weights of all clusters in a file */
-#include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "common/base/atomic-file.h"
 #include "common/base/crc32c.h"
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 #include "common/wire/stream.h"
 
 #include "cmd/innet-ps/store.h"

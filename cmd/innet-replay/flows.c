@@ -1,11 +1,12 @@
 /* flows.c - a socket for each five-tuple of a trace: flows.h */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-replay/flows.h"
 

@@ -1,7 +1,6 @@
 /* innet-replay - replay a captured trace */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "cmd/innet-replay/conf.h"
 #include "common/base/counters.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/timer.h"

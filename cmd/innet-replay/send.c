@@ -9,7 +9,6 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 
 #include "cmd/innet-replay/conf.h"
 #include "cmd/innet-replay/flows.h"
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/net/timer.h"
 

@@ -3,12 +3,12 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/innet-replay/trace.h"
+#include "common/base/message.h"
 #include "common/wire/control.h"
 #include "common/wire/dlp.h"
 #include "common/wire/seg.h"

@@ -1,7 +1,6 @@
 /* innet-sim - simulate a whole topology in virtual time */
 #include "config.h"
 
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
@@ -18,6 +17,7 @@
 #include "cmd/innet-sim/run/shard.h"
 #include "cmd/innet-sim/scenario/scenario-read.h"
 #include "cmd/innet-sim/scenario/sweep.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/timer.h"
@@ -334,9 +334,10 @@ print_description(const struct runner *r)
 		    scenario_workers(sc)[i].workers;
 	for (size_t i = 0; i < sc->trainings.n; i++)
 		workers += scenario_trainings(sc)[i].workers;
-	fprintf(stderr, "%s%s%" PRIu64 " workers, %" PRIu64 " switches, %zu "
+	message_put(stderr, sc->name);
+	fprintf(stderr, "%s%" PRIu64 " workers, %" PRIu64 " switches, %zu "
 	    "servers; %zu points of %zu runs, seeds from %" PRIu64 " on, %zu "
-	    "at a time\n", sc->name, sc->name[0] == '\0' ? "" : ": ",
+	    "at a time\n", sc->name[0] == '\0' ? "" : ": ",
 	    workers, switches, sc->servers.n, r->points, r->runs, r->seed,
 	    r->jobs);
 }

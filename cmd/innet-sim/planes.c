@@ -1,7 +1,6 @@
 /* Switches of any program, with links between them: planes.h. */
 #include "config.h"
 
-#include <err.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "cmd/innet-sim/planes.h"
+#include "common/base/message.h"
 #include "common/switch/memory.h"
 #include "common/switch/options.h"
 #include "common/switch/programs.h"

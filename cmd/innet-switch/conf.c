@@ -1,11 +1,11 @@
 /* conf.c - the command line of innet-switch */
 #include "config.h"
 
-#include <err.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/innet-switch/inpath/inpath.h"
+#include "common/base/message.h"
 #include "common/switch/programs.h"
 
 #include "cmd/innet-switch/conf.h"

@@ -1,9 +1,9 @@
 /* innet-switch - aggregate, queue and forward model updates: the data plane */
-#include <err.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/message.h"
 #include "common/capture/clusters.h"
 #include "cmd/innet-switch/inpath/inpath.h"
 #include "common/net/service.h"

@@ -1,9 +1,9 @@
 /* offline.c - run the switch over captures: captures in, a capture out */
-#include <err.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/base/message.h"
 #include "common/net/service.h"
 
 #include "cmd/innet-switch/offline.h"

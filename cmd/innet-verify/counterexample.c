@@ -1,11 +1,11 @@
 /* counterexample.c - play a schedule through the suite's own queue */
 #include "config.h"
 
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "cmd/innet-verify/counterexample.h"
+#include "common/base/message.h"
 #include "common/olaf/aom.h"
 #include "common/queue/txctl.h"
 #include "common/queue/port.h"

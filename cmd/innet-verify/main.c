@@ -1,7 +1,6 @@
 /* main.c - prove or refute an objective on ages */
 #include "config.h"
 
-#include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "cmd/innet-verify/solve.h"
 #include "cmd/innet-verify/spec.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/base/progress.h"

@@ -1,8 +1,9 @@
 /* model.c - all runs of a specification up to a horizon, as formulas for Z3 */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-verify/model.h"
 #include "cmd/innet-verify/terms.h"

@@ -1,7 +1,6 @@
 /* print.c - print a verdict for people, and write the schedule */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "cmd/innet-verify/print.h"
 #include "common/base/atomic-file.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/progress.h"
 
 enum { TIME_TEXT = 32 };

@@ -1,7 +1,6 @@
 /* solve.c - put questions to Z3 and check its answers */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "cmd/innet-verify/solve.h"
 #include "cmd/innet-verify/terms.h"
 #include "cmd/innet-verify/violation.h"
+#include "common/base/message.h"
 #include "common/net/timer.h"
 
 enum { PAIRS_MAX = 200000 };

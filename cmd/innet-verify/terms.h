@@ -8,12 +8,13 @@
 #ifndef INNET_VERIFY_TERMS_H
 #define INNET_VERIFY_TERMS_H
 
-#include <err.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-verify/model-state.h"
 

@@ -1,8 +1,9 @@
 /* violation.c - formulas that say that a run violates an objective */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-verify/terms.h"
 #include "cmd/innet-verify/violation.h"

@@ -6,12 +6,12 @@
  * to the weight update thread (weight-update-thread.h), and starts the child
  * again from the newest weights, without waiting for any result.
  */
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/net/timer.h"
 

@@ -1,5 +1,4 @@
 /* carrier.c - the parts of innet-worker that all modes share */
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -7,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/net/timer.h"
 

@@ -1,8 +1,8 @@
 /* control-io.c - send and receive control messages: control-io.h */
-#include <err.h>
 #include <inttypes.h>
 
 #include "common/auth/nonce.h"
+#include "common/base/message.h"
 #include "common/net/timer.h"
 #include "cmd/innet-worker/udp-multicast.h"
 

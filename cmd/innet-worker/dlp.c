@@ -3,12 +3,12 @@
  *
  * dlp/worker.h decides; this file has its clock, socket and child.
  */
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/dlp/worker.h"
 #include "common/net/timer.h"

@@ -1,7 +1,6 @@
 /* innet-worker - carry one training process's gradients over the network */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "common/base/files.h"
 #include "common/base/launcher.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/timer.h"

@@ -4,12 +4,12 @@
  * olaf-worker.h decides; this file has its clock, socket and child.  Each
  * gradient of the child is answered at once with the newest model.
  */
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/auth/nonce.h"
 #include "common/net/timer.h"

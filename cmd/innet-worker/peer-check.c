@@ -1,10 +1,10 @@
 /* peer-check.c - find out why no model comes: peer-check.h */
-#include <err.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
+#include "common/base/message.h"
 #include "common/net/timer.h"
 #include "common/wire/control.h"
 

@@ -8,11 +8,12 @@
 #ifndef INNET_WORKER_PENDING_RESULTS_H
 #define INNET_WORKER_PENDING_RESULTS_H
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 enum {
 	PENDING_RESULTS_MAX = 256,

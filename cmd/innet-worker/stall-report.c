@@ -1,10 +1,11 @@
 /* stall-report.c - report why a job does not go on: stall-report.h */
-#include <err.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include <cjson/cJSON.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-worker/stall-report.h"
 

@@ -5,7 +5,6 @@
  * Results go from the packets directly into the vector that the child gets, and
  * gradients leave from the vector that came from it, a run of segments a call.
  */
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/crc32c.h"
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/iswitch/sync-worker-control.h"
 #include "common/net/timer.h"

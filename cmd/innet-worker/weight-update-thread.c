@@ -1,5 +1,4 @@
 /* weight-update-thread.c - the thread that keeps the weights */
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -10,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/base/message.h"
 #include "common/net/timer.h"
 
 #include "cmd/innet-worker/stall-report.h"

@@ -12,7 +12,6 @@
 #define INNET_AUTH_KEY_H
 
 #include <assert.h>
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -24,6 +23,7 @@
 #include <nettle/hmac.h>
 
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 
 enum {
 	KEY_LEAST_BYTES = 16, KEY_MOST_BYTES = 4096,	/* of a key file */

@@ -7,10 +7,10 @@
 #ifndef INNET_AUTH_NONCE_H
 #define INNET_AUTH_NONCE_H
 
-#include <err.h>
 #include <sys/random.h>
 
 #include "common/auth/channel-client.h"
+#include "common/base/message.h"
 #include "common/wire/addr.h"
 
 /* Open channel ch to the server at `to`, with a key or NULL. */

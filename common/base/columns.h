@@ -9,7 +9,6 @@
 #define INNET_BASE_COLUMNS_H
 
 #include <assert.h>
-#include <err.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/nearest.h"
 
 enum { COLUMNS_MAX = 64, COLUMNS_WORD_MAX = 63 };

@@ -9,7 +9,6 @@
 #ifndef INNET_BASE_FILE_OPEN_H
 #define INNET_BASE_FILE_OPEN_H
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -22,6 +21,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "common/base/message.h"
 
 enum { FILE_OPEN_POLL_MS = 20, FILE_OPEN_WARN_MS = 1000 };
 

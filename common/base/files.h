@@ -25,7 +25,6 @@
 #ifndef INNET_BASE_FILES_H
 #define INNET_BASE_FILES_H
 
-#include <err.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -37,6 +36,7 @@
 #include <unistd.h>
 
 #include "common/base/file-link.h"
+#include "common/base/message.h"
 
 struct files_one {
 	const char *option;	/* NULL: an argument without an option */

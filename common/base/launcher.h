@@ -10,13 +10,13 @@
 #ifndef INNET_BASE_LAUNCHER_H
 #define INNET_BASE_LAUNCHER_H
 
-#include <err.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 

@@ -9,14 +9,15 @@
 #define INNET_BASE_OPT_H
 
 #include <assert.h>
-#include <err.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/nearest.h"
 
 enum { OPT_LONG = 256, OPT_MAX = 96 };	/* long-only codes start at OPT_LONG */
@@ -204,6 +205,29 @@ opt_print_refusal(const struct opt_tool *tool, const char *word)
 	}
 }
 
+/*
+ * Handle SIGXFSZ: the write that reaches the size limit of a file fails with
+ * EFBIG, which the tool reports.  Commands that the tool starts inherit no
+ * handler, so the signal ends them as before.
+ */
+static inline void
+opt_on_file_limit(int sig)
+{
+	(void)sig;
+}
+
+/* Prepare the process: its standard error, and files of limited size. */
+static inline void
+opt_prepare(void)
+{
+	const struct sigaction sa = { .sa_handler = opt_on_file_limit,
+	    .sa_flags = SA_RESTART };
+
+	/* lines of several tools on one terminal stay whole */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+	sigaction(SIGXFSZ, &sa, NULL);
+}
+
 static inline int
 opt_next(const struct opt_tool *tool, int argc, char *argv[])
 {
@@ -212,9 +236,8 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 	size_t n;
 	int ch;
 
-	/* lines of several tools on one terminal stay whole */
 	if (optind == 1)
-		setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+		opt_prepare();
 	if (slash != NULL)	/* getopt_long() prints argv[0] as it is */
 		argv[0] = slash + 1;
 	*p++ = '+';

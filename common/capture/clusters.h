@@ -11,7 +11,6 @@
 #define INNET_CAPTURE_CLUSTERS_H
 
 #include <arpa/inet.h>
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -24,6 +23,7 @@
 
 #include "common/base/file-open.h"
 #include "common/base/hashmap.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/wire/frame.h"
 

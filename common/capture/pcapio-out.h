@@ -14,7 +14,6 @@
 #ifndef INNET_CAPTURE_PCAPIO_OUT_H
 #define INNET_CAPTURE_PCAPIO_OUT_H
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,6 +27,7 @@
 #include <unistd.h>
 
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 
 /*
  * A thread that writes one block while the caller fills another.  Blocks are

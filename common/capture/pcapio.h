@@ -25,7 +25,6 @@
 #ifndef INNET_CAPTURE_PCAPIO_H
 #define INNET_CAPTURE_PCAPIO_H
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,6 +42,7 @@
 #include <pcap/pcap.h>
 
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 #include "common/capture/pcapio-out.h"
 #include "common/wire/frame-link.h"
 

@@ -10,7 +10,6 @@
 #ifndef INNET_CAPTURE_ROTATE_H
 #define INNET_CAPTURE_ROTATE_H
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/capture/pcapio.h"
 

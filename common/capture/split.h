@@ -18,12 +18,12 @@
 #ifndef INNET_CAPTURE_SPLIT_H
 #define INNET_CAPTURE_SPLIT_H
 
-#include <err.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/wire/control.h"
 #include "common/wire/frame.h"
 #include "common/wire/seg.h"

@@ -12,11 +12,11 @@
 #ifndef INNET_CAPTURE_UPDATES_H
 #define INNET_CAPTURE_UPDATES_H
 
-#include <err.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/base/message.h"
 #include "common/capture/filter.h"
 #include "common/capture/hints.h"
 #include "common/capture/pcapio.h"

@@ -10,7 +10,6 @@
 #ifndef INNET_NET_CHILD_H
 #define INNET_NET_CHILD_H
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/message.h"
 #include "common/net/timer.h"
 #include "common/wire/stream.h"
 

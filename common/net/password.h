@@ -7,12 +7,12 @@
 #ifndef INNET_NET_PASSWORD_H
 #define INNET_NET_PASSWORD_H
 
-#include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
 
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 
 /*
  * Return the first line of the file, without its line end; the caller must

@@ -14,7 +14,6 @@
 #ifndef INNET_NET_SANDBOX_H
 #define INNET_NET_SANDBOX_H
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -33,6 +32,7 @@
 #include <unistd.h>
 
 #include "common/base/file-link.h"
+#include "common/base/message.h"
 
 /* Debian 12's headers lack these of ABI 2 and 3. */
 #ifndef LANDLOCK_ACCESS_FS_REFER

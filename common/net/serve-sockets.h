@@ -18,7 +18,6 @@
 #ifndef INNET_NET_SERVE_SOCKETS_H
 #define INNET_NET_SERVE_SOCKETS_H
 
-#include <err.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,6 +26,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/base/message.h"
 #include "common/capture/rotate.h"
 #include "common/net/timer.h"
 #include "common/net/udp-io.h"

@@ -12,7 +12,6 @@
 #ifndef INNET_NET_SERVE_H
 #define INNET_NET_SERVE_H
 
-#include <err.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include <stdlib.h>
 
 #include "common/base/counters.h"
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/net/serve-sockets.h"
 #include "common/net/timer.h"

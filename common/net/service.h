@@ -7,7 +7,6 @@
 #ifndef INNET_NET_SERVICE_H
 #define INNET_NET_SERVICE_H
 
-#include <err.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/atomic-file.h"
+#include "common/base/message.h"
 #include "common/net/sandbox.h"
 #include "common/net/serve.h"
 #include "common/switch/memory.h"

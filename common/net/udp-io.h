@@ -25,7 +25,6 @@
 #define INNET_NET_UDP_IO_H
 
 #include <assert.h>
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/sockios.h>
@@ -42,6 +41,7 @@
 #include <unistd.h>
 
 #include "common/base/atomic-file.h"
+#include "common/base/message.h"
 #include "common/capture/pcapio.h"
 #include "common/net/timer.h"
 #include "common/wire/addr.h"

@@ -10,7 +10,6 @@
 #ifndef INNET_SWITCH_MEMORY_H
 #define INNET_SWITCH_MEMORY_H
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/base/columns.h"
+#include "common/base/message.h"
 #include "common/switch/options.h"
 
 enum {

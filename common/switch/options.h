@@ -9,7 +9,6 @@
 #ifndef INNET_SWITCH_OPTIONS_H
 #define INNET_SWITCH_OPTIONS_H
 
-#include <err.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 
 #include "common/base/files.h"
 #include "common/base/launcher.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/capture/rotate.h"

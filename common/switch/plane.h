@@ -22,7 +22,6 @@
 #define INNET_SWITCH_PLANE_H
 
 #include <assert.h>
-#include <err.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,6 +30,7 @@
 #include "common/auth/channel-server.h"
 #include "common/auth/rate-limit.h"
 #include "common/base/heap.h"
+#include "common/base/message.h"
 #include "common/capture/soundness.h"
 #include "common/switch/ports.h"
 #include "common/switch/program.h"

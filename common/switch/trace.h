@@ -22,7 +22,6 @@
 #ifndef INNET_SWITCH_TRACE_H
 #define INNET_SWITCH_TRACE_H
 
-#include <err.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -33,6 +32,7 @@
 #include <string.h>
 
 #include "common/base/counters.h"
+#include "common/base/message.h"
 #include "common/base/timed-queue.h"
 #include "common/capture/pcapio.h"
 #include "common/capture/split.h"

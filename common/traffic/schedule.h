@@ -10,7 +10,6 @@
 #ifndef INNET_TRAFFIC_SCHEDULE_H
 #define INNET_TRAFFIC_SCHEDULE_H
 
-#include <err.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +22,7 @@
 #include <csv.h>
 
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/capture/updates.h"
 

@@ -337,3 +337,25 @@ $writes"
 	go "innet-sim -q -w @ scenario" here
 	[ $rc -eq 0 ]
 }
+
+@test "control characters of names and arguments are visible in errors" {
+	local odd=$'\e[2J\nx\x9b'
+	for c in "innet-aom -q -r" "innet-gen -q -c 1 --schedule" "innet-gen -q -c" \
+		"innet-switch -q --key" "innet-worker -q --switch" innet-sim \
+		innet-plot "innet-ctl --key" "innet-agent --env" "innet-ps --$odd"; do
+		rc=0
+		$c "$odd" >out 2>said </dev/null || rc=$?
+		[ $rc -ne 0 ]
+		! LC_ALL=C grep -q $'[^ -~]' said || { echo "$c"; cat -v said; return 1; }
+		grep -qF '\x1b[2J\nx\x9b' said || { echo "$c"; cat said; return 1; }
+	done
+}
+
+@test "a file that reaches the limit of the process is an error" {
+	for c in "innet-gen -q -c 5000 -w x" "innet-agent -q --alone --steps 20000 --log x" \
+		"innet-gen -q -c 5000" "innet-switch -q --rate 1G -r big -w x"; do
+		[ -e big ] || innet-gen -q -c 5000 -w big
+		run -1 --separate-stderr bash -c "ulimit -f 8; exec $c >out"
+		[[ $stderr == ${c%% *}*': File too large' ]] || { echo "$c: $stderr"; return 1; }
+	done
+}

@@ -2,10 +2,11 @@
 #include "config.h"
 
 #include <assert.h>
-#include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/algo/policy-gradient.h"

@@ -1,9 +1,10 @@
 /* rollout.c - play, keep all steps, and compute advantages */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/algo/policy.h"
 #include "cmd/innet-agent/algo/rollout.h"

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,6 +16,7 @@
 #include "cmd/innet-agent/apex/params.h"
 #include "cmd/innet-agent/apex/realtime.h"
 #include "common/base/latency.h"
+#include "common/base/message.h"
 #include "common/base/vec.h"
 
 enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };

@@ -4,9 +4,10 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/apex/sampler-table.h"

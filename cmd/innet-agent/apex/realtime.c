@@ -1,7 +1,8 @@
 /* realtime.c - real-time priority for exchanges with the memory */
 #include "config.h"
 
-#include <err.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/apex/realtime.h"
 

@@ -3,10 +3,10 @@
  */
 #include "config.h"
 
-#include <err.h>
 
 #include "cmd/innet-agent/apex/codec.h"
 #include "cmd/innet-agent/apex/sampler-table.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/vec.h"
 #include "common/wire/stream.h"

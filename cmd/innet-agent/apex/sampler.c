@@ -1,13 +1,13 @@
 /* sampler.c - keep two batches of a replay memory elsewhere ready */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 #include "cmd/innet-agent/allocate.h"
 #include "cmd/innet-agent/apex/codec.h"
 #include "cmd/innet-agent/apex/sampler-table.h"
 #include "cmd/innet-agent/apex/sampler.h"
+#include "common/base/message.h"
 #include "common/base/vec.h"
 #include "common/net/timer.h"
 

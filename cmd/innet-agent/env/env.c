@@ -2,8 +2,9 @@
 #include "config.h"
 
 #include <assert.h>
-#include <err.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/env/env.h"
 

@@ -8,9 +8,10 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <math.h>
 #include <stddef.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/env/lander.h"

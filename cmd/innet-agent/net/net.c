@@ -2,10 +2,11 @@
 #include "config.h"
 
 #include <assert.h>
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/net/net.h"
 

@@ -1,10 +1,11 @@
 /* optimizer.c - one step of gradient ascent */
 #include "config.h"
 
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-agent/net/optimizer.h"
 #include "cmd/innet-agent/tally.h"

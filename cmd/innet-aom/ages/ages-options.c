@@ -1,7 +1,6 @@
 /* ages-options.c - the command line of innet-aom */
 #include "cmd/innet-aom/ages/ages-options.h"
 
-#include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "cmd/innet-aom/format/text.h"
 #include "cmd/innet-aom/options.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/nearest.h"
 #include "common/base/num.h"
 

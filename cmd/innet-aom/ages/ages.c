@@ -1,7 +1,6 @@
 /* ages.c - measure the ages of updates in captures: ages.h */
 #include "cmd/innet-aom/ages/ages.h"
 
-#include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "cmd/innet-aom/ages/log.h"
 #include "cmd/innet-aom/ages/rows-print.h"
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 
 static int
 write_series(const struct run *r, const char *path)

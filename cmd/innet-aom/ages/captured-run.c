@@ -1,7 +1,8 @@
 /* captured-run.c - read the captures of one run */
+#include "common/base/message.h"
+
 #include "cmd/innet-aom/ages/captured-run.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 #define SECOND_NS 1000000000u

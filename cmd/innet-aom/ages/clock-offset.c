@@ -1,13 +1,13 @@
 /* clock-offset.c - how far clocks are apart: clock-offset.h */
 #include "cmd/innet-aom/ages/clock-offset.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/base/hashmap.h"
+#include "common/base/message.h"
 #include "common/capture/clusters.h"
 #include "common/capture/pcapio.h"
 #include "common/wire/frame.h"

@@ -1,12 +1,12 @@
 /* log.c - lines about a run: log.h */
 #include "cmd/innet-aom/ages/log.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/counters.h"
+#include "common/base/message.h"
 
 /* ": of got.pcap 3 checksum, 1 short; of sent.pcap ..." */
 static void

@@ -1,7 +1,8 @@
 /* match.c - deliveries, found in what was sent */
+#include "common/base/message.h"
+
 #include "cmd/innet-aom/ages/match.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 void

@@ -1,7 +1,8 @@
 /* names.c - names of clusters and workers, and their order */
+#include "common/base/message.h"
+
 #include "cmd/innet-aom/ages/names.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 uint32_t

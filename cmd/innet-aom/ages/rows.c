@@ -1,10 +1,10 @@
 /* rows.c - from flows to figures */
 #include "cmd/innet-aom/ages/rows.h"
 
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/message.h"
 #include "common/base/stats.h"
 
 const struct figure_name figure_name[FIGURES] = {

@@ -1,7 +1,8 @@
 /* sent-history.c - find what is inside a delivery: sent-history.h */
+#include "common/base/message.h"
+
 #include "cmd/innet-aom/ages/sent-history.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 struct item {

@@ -1,7 +1,8 @@
 /* source.c - the updates of several captures in order of time */
+#include "common/base/message.h"
+
 #include "cmd/innet-aom/ages/source.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

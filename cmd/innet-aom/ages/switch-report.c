@@ -2,10 +2,10 @@
 #include "cmd/innet-aom/ages/switch-report.h"
 
 #include <cjson/cJSON.h>
-#include <err.h>
 #include <stdlib.h>
 
 #include "common/base/json-reader.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 
 /* The constituents of one counter; 0 if the report has none of that name. */

@@ -1,7 +1,6 @@
 /* times-table.c - read a table of updates: times-table.h */
 #include "cmd/innet-aom/ages/times-table.h"
 
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,6 +12,7 @@
 #include <csv.h>
 
 #include "common/base/file-open.h"
+#include "common/base/message.h"
 #include "common/base/nearest.h"
 #include "common/base/num.h"
 #include "common/capture/pcapio.h"

@@ -1,10 +1,10 @@
 /* dlp-sessions.c - steps of DLP as iterations of jobs: dlp-sessions.h */
 #include "cmd/innet-aom/timing/dlp-sessions.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 #include "cmd/innet-aom/timing/iterations.h"
+#include "common/base/message.h"
 #include "common/wire/dlp.h"
 
 enum { ALIKE_MAX = 8 };		/* addresses of one key */

@@ -1,7 +1,8 @@
 /* figures.c - rows of named figures: figures.h */
+#include "common/base/message.h"
+
 #include "cmd/innet-aom/timing/figures.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

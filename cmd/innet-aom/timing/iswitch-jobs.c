@@ -1,11 +1,11 @@
 /* iswitch-jobs.c - whose packet is it, and of which job: iswitch-jobs.h */
 #include "cmd/innet-aom/timing/iswitch-jobs.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 #include "cmd/innet-aom/timing/iterations.h"
 #include "cmd/innet-aom/timing/rounds.h"
+#include "common/base/message.h"
 #include "common/wire/repair.h"
 #include "common/wire/update.h"
 

@@ -1,9 +1,9 @@
 /* job.c - members and counts of a job: job.h */
 #include "cmd/innet-aom/timing/job.h"
 
-#include <err.h>
 #include <stdlib.h>
 
+#include "common/base/message.h"
 #include "common/wire/seg.h"
 
 void

@@ -1,7 +1,8 @@
 /* packets.c - packets of several captures in order of time: packets.h */
+#include "common/base/message.h"
+
 #include "cmd/innet-aom/timing/packets.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* rounds.c - pushes and rounds of an asynchronous job: rounds.h */
 #include "cmd/innet-aom/timing/rounds.h"
 
-#include <err.h>
 #include <stdlib.h>
 
+#include "common/base/message.h"
 #include "common/wire/seg.h"
 
 /* A number of 24 bits, as the one next to another. */

@@ -1,12 +1,12 @@
 /* timing-options.c - read the command line: timing-options.h */
 #include "cmd/innet-aom/timing/timing-options.h"
 
-#include <err.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/innet-aom/options.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 
 static void

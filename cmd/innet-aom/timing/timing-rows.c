@@ -1,7 +1,8 @@
 /* timing-rows.c - the figures of jobs, members and iterations: timing-rows.h */
+#include "common/base/message.h"
+
 #include "cmd/innet-aom/timing/timing-rows.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 

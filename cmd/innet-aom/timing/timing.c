@@ -1,7 +1,6 @@
 /* timing.c - read captures, print what iterations took: timing.h */
 #include "cmd/innet-aom/timing/timing.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "cmd/innet-aom/timing/dlp-sessions.h"
 #include "cmd/innet-aom/timing/iswitch-jobs.h"
 #include "cmd/innet-aom/timing/timing-options.h"
+#include "common/base/message.h"
 #include "common/wire/dlp.h"
 
 enum { BUDGET_BYTES = 256 << 20 };	/* of all that is open */

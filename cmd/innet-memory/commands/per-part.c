@@ -1,6 +1,7 @@
 /* per-part.c - the PER commands as a part of innet-memory */
-#include <err.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/commands/per.h"

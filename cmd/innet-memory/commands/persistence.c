@@ -9,7 +9,6 @@
  * request.
  */
 #include <assert.h>
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,6 +22,7 @@
 
 #include "common/base/atomic-file.h"
 #include "common/base/file-lock.h"
+#include "common/base/message.h"
 #include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/parts.h"

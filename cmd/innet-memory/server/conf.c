@@ -1,11 +1,11 @@
 /* conf.c - the command line of innet-memory */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/net/timer.h"

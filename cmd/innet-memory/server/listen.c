@@ -1,5 +1,4 @@
 /* listen.c - the sockets on which clients connect */
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/atomic-file.h"
+#include "common/base/message.h"
 
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/listen.h"
@@ -101,8 +101,7 @@ add_client(struct server *srv, int fd, const char *addr, bool far)
 		srv->clients_peak = srv->clients;
 	srv->accepted++;
 	if (srv->conf.verbose)
-		fprintf(stderr, "innet-memory: client %llu from %s\n",
-		    (unsigned long long)c->id, addr);
+		warnx("client %llu from %s", (unsigned long long)c->id, addr);
 }
 
 /* Accept clients, or no longer. */
@@ -338,10 +337,13 @@ listen_open(struct server *srv)
 	srv->spare_fd = open_spare();
 	if (srv->conf.unix_path != NULL)
 		open_unix(srv, &w[1]);
-	if (!srv->conf.no_tcp)
+	if (!srv->conf.no_tcp) {
 		open_tcp(srv, &w[0]);
-	else
-		fprintf(stderr, "listening on %s\n", srv->conf.unix_path);
+	} else {
+		fputs("listening on ", stderr);
+		message_put(stderr, srv->conf.unix_path);
+		fputc('\n', stderr);
+	}
 }
 
 void

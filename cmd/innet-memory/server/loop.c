@@ -1,5 +1,4 @@
 /* loop.c - the event loop that serves all clients */
-#include <err.h>
 #include <linux/sockios.h>
 #include <malloc.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 
 #include "common/base/counters.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 #include "common/net/password.h"
 #include "common/net/sandbox.h"
 #include "common/net/timer.h"

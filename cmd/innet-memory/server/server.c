@@ -1,9 +1,10 @@
 /* server.c - what all files of the server use */
-#include <err.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-memory/server/server.h"
 

@@ -1,7 +1,6 @@
 /* chaos.c - run many random trainings on all cores: chaos.h */
 #include "config.h"
 
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 #include "cmd/innet-sim/chaos/chaos-draw.h"
 #include "cmd/innet-sim/chaos/chaos-run.h"
 #include "cmd/innet-sim/run/runner.h"
+#include "common/base/message.h"
 #include "common/net/timer.h"
 
 enum { PATIENCE_S = 120, FINDINGS_MAX = 100 };

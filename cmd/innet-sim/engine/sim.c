@@ -1,7 +1,6 @@
 /* sim.c - the queue of events, and pipes: sim.h */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/engine/sim.h"
+#include "common/base/message.h"
 #include "common/base/pages.h"
 
 void *

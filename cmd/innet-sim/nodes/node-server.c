@@ -7,7 +7,8 @@
  */
 #include "config.h"
 
-#include <err.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/nodes/node-server.h"
 #include "cmd/innet-sim/nodes/node-traffic.h"

@@ -2,8 +2,9 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/nodes/node-switch.h"
 #include "cmd/innet-sim/nodes/node-traffic.h"

@@ -1,9 +1,10 @@
 /* node-traffic.c - frames of other programs: node-traffic.h */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/nodes/node-traffic.h"
 

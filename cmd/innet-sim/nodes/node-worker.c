@@ -1,8 +1,9 @@
 /* node-worker.c - a group of workers: node-worker.h */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/nodes/node-worker.h"
 

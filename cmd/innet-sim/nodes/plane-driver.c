@@ -1,10 +1,10 @@
 /* plane-driver.c - drive the data plane by events: plane-driver.h */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
 
 #include "cmd/innet-sim/nodes/plane-driver.h"
+#include "common/base/message.h"
 #include "common/olaf/program.h"
 
 /* plane_driver.send_run, of datagrams */

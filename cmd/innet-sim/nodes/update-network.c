@@ -1,7 +1,6 @@
 /* update-network.c - build a network of updates: update-network.h */
 #include "config.h"
 
-#include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "cmd/innet-sim/nodes/plane-driver.h"
 #include "cmd/innet-sim/nodes/update-frames.h"
 #include "cmd/innet-sim/nodes/update-network.h"
+#include "common/base/message.h"
 #include "common/wire/frame.h"
 
 /* The first node of the switches, or the server, of that name. */

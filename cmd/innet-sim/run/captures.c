@@ -1,7 +1,6 @@
 /* captures.c - write captures of nodes and links: captures.h */
 #include "config.h"
 
-#include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "cmd/innet-sim/training/train-net.h"
 #include "cmd/innet-sim/training/train-switch.h"
 #include "common/base/files.h"
+#include "common/base/message.h"
 
 enum {
 	NODES_MAX = 256,	/* two files each stay open */

@@ -2,12 +2,12 @@
 #include "config.h"
 
 #include <csv.h>
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-sim/run/output.h"
+#include "common/base/message.h"
 #include "common/base/stats.h"
 
 static const char *const by_name[] = { "group", "cluster", "switch",

@@ -1,7 +1,6 @@
 /* result.c - make the rows of a run: result.h */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "cmd/innet-sim/nodes/node-traffic.h"
 #include "cmd/innet-sim/run/result.h"
 #include "cmd/innet-sim/training/train-result.h"
+#include "common/base/message.h"
 #include "common/base/stats.h"
 #include "common/queue/tally.h"
 

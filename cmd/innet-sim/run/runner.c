@@ -1,7 +1,6 @@
 /* runner.c - do many runs on all cores: runner.h */
 #include "config.h"
 
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +17,7 @@
 #include "cmd/innet-sim/run/network.h"
 #include "cmd/innet-sim/run/runner.h"
 #include "cmd/innet-sim/scenario/scenario-read.h"
+#include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/net/timer.h"
 

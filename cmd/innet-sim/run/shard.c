@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <dirent.h>
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +17,7 @@
 #include "common/base/crc32c.h"
 #include "common/base/files.h"
 #include "common/base/launcher.h"
+#include "common/base/message.h"
 #include "common/base/num.h"
 
 static const char tail[] = ".part";

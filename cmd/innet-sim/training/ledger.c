@@ -1,8 +1,9 @@
 /* ledger.c - gradients whose sums can be checked: ledger.h */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/training/ledger.h"
 #include "cmd/innet-sim/engine/sim.h"

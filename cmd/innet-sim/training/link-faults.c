@@ -1,8 +1,9 @@
 /* link-faults.c - links that lose, double and reorder: link-faults.h */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/training/link-faults.h"
 #include "cmd/innet-sim/training/train-net.h"

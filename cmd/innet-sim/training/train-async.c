@@ -10,9 +10,10 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/training/train-async.h"
 #include "cmd/innet-sim/training/train-host.h"

@@ -1,10 +1,11 @@
 /* train-build.c - build the networks of trainings: train-build.h */
 #include "config.h"
 
-#include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/training/train-async.h"
 #include "cmd/innet-sim/training/train-build.h"

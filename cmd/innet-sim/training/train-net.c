@@ -2,11 +2,11 @@
 #include "config.h"
 
 #include <assert.h>
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-sim/training/train-net.h"
+#include "common/base/message.h"
 #include "common/wire/frame.h"
 
 enum { SUBNET = 250 };		/* nodes a network of addresses */

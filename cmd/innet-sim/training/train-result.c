@@ -1,9 +1,10 @@
 /* train-result.c - the figures of trainings: train-result.h */
 #include "config.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <math.h>
+
+#include "common/base/message.h"
 
 #include "cmd/innet-sim/training/link-faults.h"
 #include "cmd/innet-sim/training/train-dlp.h"

@@ -12,7 +12,6 @@
 #ifndef INNET_SWITCH_INPATH_INPATH_PORTS_H
 #define INNET_SWITCH_INPATH_INPATH_PORTS_H
 
-#include <err.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stddef.h>
@@ -25,6 +24,7 @@
 #include "cmd/innet-switch/inpath/netport-packet.h"
 #include "cmd/innet-switch/inpath/netport-tap.h"
 #include "cmd/innet-switch/inpath/netport-xdp.h"
+#include "common/base/message.h"
 #include "common/net/serve-sockets.h"
 #include "cmd/innet-switch/inpath/bpf-classifier.h"
 #include "cmd/innet-switch/inpath/stations.h"

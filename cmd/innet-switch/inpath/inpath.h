@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "cmd/innet-switch/inpath/inpath-frames.h"
+#include "common/base/message.h"
 #include "common/net/serve.h"
 #include "common/net/service.h"
 
@@ -283,8 +284,9 @@ inpath_print_ports(const struct inpath *ip, bool verbose)
 			n += (size_t)snprintf(text + n, sizeof(text) - n,
 			    "%s%s", n == 0 ? "" : ", ", ip->port[k].name);
 	}
-	fprintf(stderr, "in the path of %s: %s\n", ip->cf->where,
-	    n == 0 ? "no port yet" : text);
+	fputs("in the path of ", stderr);
+	message_put(stderr, ip->cf->where);
+	fprintf(stderr, ": %s\n", n == 0 ? "no port yet" : text);
 	for (uint32_t k = 0; k < INPATH_PORTS && verbose; k++) {
 		const char *how;
 

@@ -1,0 +1,163 @@
+/*
+ * message.h - the lines on standard error that say what is wrong
+ *
+ * err(), errx(), warn() and warnx() work like those of err(3), and verrx() and
+ * vwarnx() too, but control characters in the text are made visible.  A message
+ * names files, options and words that came from the user, from a file or from
+ * the network; so such a name can neither change the state of a terminal nor
+ * look like a second line of a log.  A format contains no control characters.
+ *
+ * Other output that contains such a name uses message_put().
+ */
+#ifndef INNET_BASE_MESSAGE_H
+#define INNET_BASE_MESSAGE_H
+
+#include <err.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define err(...)	message_err(__VA_ARGS__)
+#define errx(...)	message_errx(__VA_ARGS__)
+#define warn(...)	message_warn(__VA_ARGS__)
+#define warnx(...)	message_warnx(__VA_ARGS__)
+#define verrx(...)	message_verrx(__VA_ARGS__)
+#define vwarnx(...)	message_vwarnx(__VA_ARGS__)
+
+/*
+ * Return the number of bytes of the printable UTF-8 character that text begins
+ * with, or 0 if it begins with a control character, with a byte that is not
+ * UTF-8, or with its end.
+ */
+static inline int
+message_printable(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	const int n = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (n == 1)
+		return s[0] >= ' ' && s[0] != 0x7f;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	for (int i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	/* U+0080 to U+009F, longer than necessary, surrogates, too large */
+	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
+	    (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/*
+ * Write text to f.  Control characters, and bytes that are not UTF-8, are
+ * written like in C: \n, \r, \t or \x1b.
+ */
+static inline void
+message_put(FILE *f, const char *text)
+{
+	while (*text != '\0') {
+		const int n = message_printable(text);
+
+		if (n > 0)
+			fwrite(text, 1, (size_t)n, f);
+		else if (*text == '\n' || *text == '\r' || *text == '\t')
+			fprintf(f, "\\%c", *text == '\n' ? 'n' :
+			    *text == '\r' ? 'r' : 't');
+		else
+			fprintf(f, "\\x%02x", (unsigned char)*text);
+		text += n > 0 ? n : 1;
+	}
+}
+
+/*
+ * Print "TOOL: text" or, if why is not -1, "TOOL: text: what errno `why` means"
+ * on standard error.  A NULL fmt leaves out the text.
+ */
+static inline void __attribute__((format(printf, 2, 0)))
+message_print(int why, const char *fmt, va_list ap)
+{
+	char *text = NULL;
+
+	flockfile(stderr);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	if (fmt != NULL && vasprintf(&text, fmt, ap) != -1) {
+		message_put(stderr, text);
+		free(text);
+	}
+	if (fmt != NULL && why != -1)
+		fputs(": ", stderr);
+	if (why != -1)
+		fputs(strerror(why), stderr);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+}
+
+/* Print a message and exit with a status. */
+static inline void __attribute__((noreturn, format(printf, 2, 0)))
+message_verrx(int status, const char *fmt, va_list ap)
+{
+	message_print(-1, fmt, ap);
+	exit(status);
+}
+
+/* Print a message. */
+static inline void __attribute__((format(printf, 1, 0)))
+message_vwarnx(const char *fmt, va_list ap)
+{
+	message_print(-1, fmt, ap);
+}
+
+/* Print a message and what errno means, and exit with a status. */
+static inline void __attribute__((noreturn, cold, format(printf, 2, 3)))
+message_err(int status, const char *fmt, ...)
+{
+	const int why = errno;
+	va_list ap;
+
+	va_start(ap, fmt);
+	message_print(why, fmt, ap);
+	va_end(ap);
+	exit(status);
+}
+
+/* Print a message and exit with a status. */
+static inline void __attribute__((noreturn, cold, format(printf, 2, 3)))
+message_errx(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message_print(-1, fmt, ap);
+	va_end(ap);
+	exit(status);
+}
+
+/* Print a message and what errno means. */
+static inline void __attribute__((cold, format(printf, 1, 2)))
+message_warn(const char *fmt, ...)
+{
+	const int why = errno;
+	va_list ap;
+
+	va_start(ap, fmt);
+	message_print(why, fmt, ap);
+	va_end(ap);
+}
+
+/* Print a message. */
+static inline void __attribute__((cold, format(printf, 1, 2)))
+message_warnx(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message_print(-1, fmt, ap);
+	va_end(ap);
+}
+
+#endif
