@@ -142,7 +142,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	kill "$w0_pid"
 	workers_end
 	finish at
-	echo a secret of 16 bytes >key
+	(umask 077; echo a secret of 16 bytes >key)
 	serve at innet-switch -q -p iswitch --async --key key
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --synthetic 4B
 	[[ $stderr == *"job 1: refused: it accepts authenticated messages only; give this side its --key" ]]

@@ -86,7 +86,7 @@ finish() {
 }
 
 @test "beyond loopback a key is needed, or --insecure" {
-	echo 'sixteen bytes or more' >key
+	(umask 077; echo 'sixteen bytes or more' >key)
 	for tool in "innet-switch -p iswitch" "innet-switch --upstream 192.0.2.9" innet-ps; do
 		for at in 192.0.2.1 '[2001:db8::1]' 0.0.0.0; do
 			[[ $tool != *192* || $at != *:* ]] || continue
@@ -168,7 +168,7 @@ start() {
 	setpriv --bounding-set=-all strace -o /dev/null true 2>/dev/null || skip "strace may not trace"
 	for f in "$PWD" "$PWD/.." "$PWD/../.."; do chmod a+x "$f"; done
 	mkdir given innet-switch innet-ps innet-memory
-	head -c 32 /dev/urandom >given/key
+	(umask 077; head -c 32 /dev/urandom >given/key)
 	echo secret >given/password
 	chown -R nobody given innet-switch innet-ps innet-memory
 	for name in switch ps memory; do
@@ -264,7 +264,7 @@ start() {
 }
 
 @test "with a key a job has a quarter of the memory, or --job-memory" {
-	printf 'sixteen bytes and more' >key
+	(umask 077; printf 'sixteen bytes and more' >key)
 	joins() { innet-worker -q -p iswitch --key key --switch "$sw" --worker 0 --job "$1" --synthetic "$2" -c 3; }
 	serve sw innet-switch -q -p iswitch -H 1 --key key --memory 40MB
 	run ! --separate-stderr joins 1 8MB

@@ -78,7 +78,7 @@ setup_file() {
 	innet-switch -q --rate 1M -r in.pcap -w out.pcap --report report
 	printf 'cluster,worker,time_ns,reward\n1,1,50,0.5\n' >schedule
 	echo '{"filter":"udp","generated":{"at":8,"type":"u64"}}' >format
-	for f in key other secret; do head -c 32 /dev/urandom >$f; done
+	(umask 077; for f in key other secret; do head -c 32 /dev/urandom >$f; done)
 	echo 'se cret' >password
 	echo another >wrong
 	innet-agent -q --alone --steps 300 --save-every 1 --save policy

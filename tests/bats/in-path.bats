@@ -97,8 +97,8 @@ load in-path
 @test "in the path: with the key, updates with proofs merge, too, and each side has its own" {
 	rack
 	mkdir taps
-	printf 'sixteen bytes and more' >key
-	printf 'a secret of thirty-two bytes, so' >secret
+	(umask 077; printf 'sixteen bytes and more' >key)
+	(umask 077; printf 'a secret of thirty-two bytes, so' >secret)
 	key=key
 	in_path --key key --secret secret --port-rate server=10Mbit --taps taps --report switch.json
 	server --key key
@@ -482,7 +482,7 @@ six() {
 
 @test "in the path: between interfaces, with the key, updates with proofs merge, others pass" {
 	rack
-	printf 'sixteen bytes and more' >key
+	(umask 077; printf 'sixteen bytes and more' >key)
 	on switch ip link del br0
 	for p in w0 w1 server; do on switch ip link set $p up; done
 	testbed.sh exec switch $favoured innet-switch --interfaces w0,w1,server --key key --port-rate server=10Mbit \

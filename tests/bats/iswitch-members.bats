@@ -228,7 +228,7 @@ load iswitch
 tail_of() { python3 -B "$BATS_TEST_DIRNAME/trust.py" tail key "$@"; }
 
 @test "a switch with a key ignores messages without a MAC or with a wrong one" {
-	printf 'a secret of 16 bytes\n' >key
+	(umask 077; printf 'a secret of 16 bytes\n' >key)
 	pass=6e6f6e63652d2d410000000000000001a0a1a2a3a4a5a6a7 zero=$(printf %048d 0)
 	join=0106000100000005010000000000000100000002000200000001
 	words="worker=1 elements=2 floats=2 next=1"

@@ -39,7 +39,7 @@ writes() {
 
 @test "pipes are read and written like files" {
 	mkfifo key in out report
-	head -c 32 /dev/urandom >k
+	(umask 077; head -c 32 /dev/urandom >k)
 	innet-gen -q -c 20 -w g.pcap
 	innet-switch -q --key k -r g.pcap -w want.pcap
 	cat k >key & cat g.pcap >in & cat out >o.pcap & cat report >r.json &
@@ -53,7 +53,7 @@ writes() {
 @test "too few descriptors are one line" {
 	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer needs descriptors of its own"
 	innet-gen -q -c 20 -w g.pcap
-	head -c 32 /dev/urandom >key
+	(umask 077; head -c 32 /dev/urandom >key)
 	for n in 4 5 6 7 8; do
 		for tool in "innet-gen -q -c 5 -w o.pcap" "innet-aom -q -r g.pcap" \
 			"innet-switch -q -r g.pcap -w o.pcap --report r.json" \

@@ -63,8 +63,8 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 }
 
 @test "a key at one end, or two keys" {
-	echo one of 16 bytes >one
-	echo two of 16 bytes >two
+	(umask 077; echo one of 16 bytes >one)
+	(umask 077; echo two of 16 bytes >two)
 	serve switch innet-switch -q -p iswitch -H 1 --key one
 	for more in '' --async; do
 		refused 'job 1: refused: it accepts authenticated messages only; give this side its --key' \

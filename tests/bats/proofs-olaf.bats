@@ -5,9 +5,9 @@ load stranger
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids=''
-	printf 'sixteen bytes and more' >key
-	printf 'another key of sixteen bytes' >other
-	printf 'a secret of thirty-two bytes, so' >secret
+	(umask 077; printf 'sixteen bytes and more' >key)
+	(umask 077; printf 'another key of sixteen bytes' >other)
+	(umask 077; printf 'a secret of thirty-two bytes, so' >secret)
 }
 
 # A server, and before it a switch whose link is slow, so that updates merge

@@ -5,8 +5,8 @@ load stranger
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids=''
-	printf 'sixteen bytes and more' >key
-	printf 'another key of sixteen bytes' >other
+	(umask 077; printf 'sixteen bytes and more' >key)
+	(umask 077; printf 'another key of sixteen bytes' >other)
 }
 
 # worker N AT [OPTION...]: 12 iterations of 4 kB

@@ -141,8 +141,8 @@ explained() {
 }
 
 @test "a key: with it all is well, without it or with another nothing is" {
-	echo a secret of 16 bytes >key
-	echo another of 16 bytes >wrong
+	(umask 077; echo a secret of 16 bytes >key)
+	(umask 077; echo another of 16 bytes >wrong)
 	job 2 -q --key key
 	together 2 --synthetic 4kB --check 2 -c 50 --key key
 	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB

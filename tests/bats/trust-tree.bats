@@ -5,7 +5,7 @@ load common
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids=''
-	head -c 32 /dev/urandom >key
+	(umask 077; head -c 32 /dev/urandom >key)
 }
 
 # again NAME OPTION...: a switch of two members, killed if it was there, at the

@@ -7,9 +7,9 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids=''
 	command -v python3 >/dev/null || skip "no python3"
-	head -c 32 /dev/urandom >key
-	head -c 32 /dev/urandom >other
-	head -c 32 /dev/urandom >secret
+	(umask 077; head -c 32 /dev/urandom >key)
+	(umask 077; head -c 32 /dev/urandom >other)
+	(umask 077; head -c 32 /dev/urandom >secret)
 }
 
 # A keyed switch with a member, whose port is $free; a Halt and a Resume were
@@ -191,7 +191,45 @@ payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null 
 	innet-switch "$@" --listen "$switch" -r in.pcap -w again.pcap
 	[ "$(payloads out.pcap | wc -l)" -gt 180 ]
 	diff <(payloads out.pcap) <(payloads again.pcap)
-	head -c 31 secret >short
+	(umask 077; head -c 31 secret >short)
 	run -1 innet-switch -p iswitch --listen 127.0.0.1:0 --secret short
 	[[ $output == *"short: the file has 31 bytes"* ]]
+}
+
+# Commands that read a key from a file, with @ in its place.
+keyed='innet-switch -q -p iswitch --listen :0 --duration 10ms --key @
+innet-switch -q -p iswitch --listen :0 --duration 10ms --key key --command-key @
+innet-switch -q -p iswitch --listen :0 --duration 10ms --secret @
+innet-switch -q -r in.pcap -w out.pcap --key @
+innet-ps -q --listen :0 --duration 10ms --key @
+innet-ps -q --listen :0 --duration 10ms --key key --command-key @
+innet-ps -q --listen :0 --duration 10ms --secret @
+innet-worker -q --switch :9 --synthetic 4B --key @
+innet-ctl --key @ :9 stats
+innet-ctl --command-key @ :9 halt'
+
+@test "a key file that others can read, or that is all zero, is refused" {
+	head -c 32 /dev/urandom >open
+	(umask 077; head -c 32 /dev/zero >zero)
+	while read -r c; do
+		chmod 604 open
+		run -1 --separate-stderr ${c//@/open}
+		[ "$stderr" = "${c%% *}: open: other users can read or write this file; run chmod 600 open" ]
+		chmod 602 open
+		run -1 --separate-stderr ${c//@/open}
+		[ "$stderr" = "${c%% *}: open: other users can read or write this file; run chmod 600 open" ]
+		run -1 --separate-stderr ${c//@/zero}
+		[ "$stderr" = "${c%% *}: zero: all bytes of the file are zero; make a key with head -c 32 /dev/urandom" ]
+	done <<<"$keyed"
+}
+
+@test "a key that its group can read, and a key from a pipe, are accepted" {
+	innet-gen -q -c 20 -w in.pcap
+	for mode in 400 440 600 640; do
+		chmod $mode key
+		innet-switch -q -r in.pcap -w out.pcap --key key
+	done
+	innet-switch -q -r in.pcap -w out.pcap --key <(cat key)
+	innet-switch -q -r in.pcap -w out.pcap --key /dev/stdin <key
+	cat key | innet-switch -q -r in.pcap -w out.pcap --key /dev/stdin
 }

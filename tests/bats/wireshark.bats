@@ -200,7 +200,7 @@ infos() {
 }
 
 @test "proofs: the counter and proof behind an update, the salt of an Open" {
-	head -c 32 /dev/urandom >key
+	(umask 077; head -c 32 /dev/urandom >key)
 	serve ps innet-ps -q --key key -w out.pcap
 	innet-worker -q --key key --switch "$ps" --synthetic 400B --interval 10ms -c 20 -w w.pcap
 	finish ps

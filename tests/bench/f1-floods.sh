@@ -22,7 +22,7 @@ dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 . "$here/rounds.bash"
 ip link set lo up
 ip addr add 10.98.0.0/15 dev lo
-head -c 32 /dev/urandom >"$dir/key"
+(umask 077; head -c 32 /dev/urandom >"$dir/key")
 
 # of PID FIELD: of its memory, in kB
 of() { sed -n "s/^$2:[^0-9]*\([0-9]*\) kB/\1/p" "/proc/$1/status"; }

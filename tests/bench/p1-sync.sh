@@ -23,7 +23,7 @@ root=''
 declare -A rounds=([40kB]=500 [157kB]=300 [3.31MB]=30 [6.41MB]=15)
 declare -A bar=([40kB]=0.90 [157kB]=0.75 [3.31MB]=0.85 [6.41MB]=0.85)
 
-head -c 32 /dev/urandom >"$dir/key"
+(umask 077; head -c 32 /dev/urandom >"$dir/key")
 declare -A proved=([40kB]=1.50 [6.41MB]=1.80)
 
 for ((i = 0; i < runs; i++)); do

@@ -69,7 +69,7 @@ ps=$!
 await "$dir/server"
 server=$(cat "$dir/server")
 kill -STOP $ps
-head -c 32 /dev/urandom >"$dir/key"
+(umask 077; head -c 32 /dev/urandom >"$dir/key")
 innet-ps -q --listen 127.0.0.1:0 --port-file "$dir/proving" --key "$dir/key" 2>"$dir/ps.err" &
 keyed=$!
 await "$dir/proving"

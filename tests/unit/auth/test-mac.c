@@ -137,6 +137,7 @@ static void
 test_files(void)
 {
 	static uint8_t large[KEY_MOST_BYTES + 1];
+	static const uint8_t zero[32];
 	const struct vector *v = vector_of("key");
 	uint8_t a[8], b[8];
 	struct key k;
@@ -144,17 +145,49 @@ test_files(void)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", memfd_create("key",
 	    0));
+	memset(large, 'k', sizeof(large));
 	ok(is_refused(path, "", 0) && is_refused(path, large, 15) &&
 	    is_refused(path, large, sizeof(large)),
 	    "no key: an empty file, 15 bytes, more than 4096");
 	ok(!is_refused(path, large, 16) &&
 		!is_refused(path, large, KEY_MOST_BYTES),
 	    "16 and 4096 bytes are keys");
+	large[15] = 0;
+	ok(is_refused(path, zero, sizeof(zero)) &&
+	    !is_refused(path, large + 15, 17) &&
+	    !is_refused(path, large, 16), "no key: only zero bytes");
 	is_refused(path, v->b, v->n);
 	key_load_or_exit(&k, path, KEY_LEAST_BYTES);
 	key_hash_of(&k, "x", "y", 1, a, sizeof(a));
 	key_hash_of(&key, "x", "y", 1, b, sizeof(b));
 	ok(memcmp(a, b, sizeof(a)) == 0, "a file's key, its newline too");
+}
+
+/* The modes of a file with a name, which other users may find. */
+static void
+test_modes(void)
+{
+	char path[] = "/tmp/innet-key.XXXXXX";
+	const int fd = mkstemp(path);
+	const char *text = "a key of 16 bytes";
+	const struct { mode_t mode; bool refused; } row[] = {
+		{ 0600, false }, { 0400, false }, { 0440, false },
+		{ 0660, false }, { 0604, true }, { 0644, true },
+		{ 0602, true }, { 0640, false }, { 0666, true },
+	};
+	int wrong = 0;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		fchmod(fd, 0600);
+		is_refused(path, text, strlen(text));
+		fchmod(fd, row[i].mode);
+		wrong += key_is_exposed(fd) != row[i].refused;
+	}
+	ok(wrong == 0, "a key file that other users can read or write is "
+	    "exposed, but not one that its group can read");
+	unlink(path);
+	ok(!key_is_exposed(fd), "a file without a name is not");
+	close(fd);
 }
 
 int
@@ -182,5 +215,6 @@ main(void)
 	test_mac(&channel, "halt-notice", MAC_RESPONSE);
 	test_parts();
 	test_files();
+	test_modes();
 	return tap_end();
 }
