@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/auth/key-file.h"
 #include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"

@@ -474,7 +474,7 @@ carrier_tick(struct carrier *c, uint64_t now_ns)
 		return false;
 	c->ticked_ns = now_ns;
 	if (!c->socket_in_thread)
-		worker_flush_capture(c->cf);
+		worker_tick_files(c->cf);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/auth/key-file.h"
 #include "common/base/files.h"
 #include "common/base/launcher.h"
 #include "common/base/message.h"
@@ -162,15 +163,15 @@ struct conf {
 
 static volatile sig_atomic_t stop_signal; /* that stops us */
 static volatile sig_atomic_t summarize;	/* SIGUSR1: print counters */
-static volatile sig_atomic_t hup;	/* SIGHUP, with a capture */
-static volatile sig_atomic_t has_capture;
+static volatile sig_atomic_t hup;	/* SIGHUP, with a capture or a key */
+static volatile sig_atomic_t catches_hup;
 
 static void
 on_signal(int sig)
 {
 	if (sig == SIGUSR1)
 		summarize = 1;
-	else if (sig == SIGHUP && has_capture)
+	else if (sig == SIGHUP && catches_hup)
 		hup = 1;
 	else if (sig != SIGCHLD)
 		stop_signal = sig;
@@ -464,11 +465,15 @@ int
 main(int argc, char *argv[])
 {
 	struct conf cf = parse(argc, argv);
+	struct key_change key_change;
 	struct pcapio_out capture;
 	sigset_t wait_mask;
 	int rc;
 
 	cf.worker.key = &cf.key;
+	key_change_init(&key_change, &cf.key, cf.key_file);
+	cf.worker.key_change = &key_change;
+	catches_hup = key_change.path != NULL;
 	timer_block_signals(on_signal, &wait_mask);
 	cf.worker.wait_mask = &wait_mask;
 	/* a child prints its own progress */
@@ -478,7 +483,7 @@ main(int argc, char *argv[])
 	if (cf.capture != NULL) {
 		pcapio_create_or_exit(&capture, cf.capture);
 		cf.worker.capture = &capture;
-		has_capture = 1;
+		catches_hup = 1;
 	}
 	rc = cf.worker.mode->run(&cf.worker);
 	if (cf.worker.json != NULL)

@@ -432,7 +432,7 @@ warn_unreachable(struct weight_thread *l, uint64_t *warned_ns, uint64_t *warned)
 	if (now - *warned_ns < TIMER_SECOND_NS)
 		return;
 	*warned_ns = now;
-	worker_flush_capture(l->cf);
+	worker_tick_files(l->cf);
 	if (l->u->unreachable != *warned)
 		warnx("%s: unreachable; %" PRIu64 " packets could not be "
 		    "delivered so far",

@@ -15,11 +15,12 @@
 #include "common/base/rng.h"
 #include "common/capture/rotate.h"
 #include "common/auth/segment-tag.h"
+#include "common/net/timer.h"
 #include "common/net/udp-io.h"
 #include "common/queue/txctl.h"
 #include "common/traffic/impair.h"
 #include "common/wire/dlp.h"
-#include "common/auth/key.h"
+#include "common/auth/key-change.h"
 #include "common/auth/tag.h"
 #include "common/wire/seg.h"
 #include "common/wire/stream-order.h"
@@ -47,6 +48,7 @@ struct worker_conf {
 	uint32_t window;		/* segments in flight; 0: automatic */
 	uint32_t check;			/* check sums of N workers; 0: do not */
 	const struct key *key;		/* of control messages */
+	struct key_change *key_change;	/* of that key */
 	enum tag_auth auth;
 	double gamma;			/* the learning rate, asynchronous */
 	enum stream_direction direction; /* of gradients, if the user said */
@@ -76,29 +78,38 @@ struct worker_conf {
 };
 
 /*
- * Flush the capture, once a second.  After SIGHUP start a new file if the old
- * one was moved away; otherwise SIGHUP ends the worker.
+ * Handle SIGHUP: start a new capture if the old one was moved away, and read
+ * the key file again.  If neither has changed, the signal ends the worker.
  */
 static inline void
-worker_flush_capture(const struct worker_conf *cf)
+worker_hang_up(const struct worker_conf *cf)
 {
-	if (cf->capture == NULL)
-		return;
-	(void)pcapio_flush_or_warn(cf->capture);
-	if (*cf->hup == 0)
-		return;
-	*cf->hup = 0;
-	if (rotate_was_moved(cf->capture))
+	const bool moved = cf->capture != NULL && rotate_was_moved(cf->capture);
+
+	if (moved)
 		rotate_reopen(cf->capture);
-	else
+	if (!key_change_reload(cf->key_change, timer_mono_ns()) && !moved)
 		*cf->stop = SIGHUP;
 }
 
+/* Flush the capture, change the key and handle SIGHUP, once a second. */
+static inline void
+worker_tick_files(const struct worker_conf *cf)
+{
+	if (cf->capture != NULL)
+		(void)pcapio_flush_or_warn(cf->capture);
+	key_change_tick(cf->key_change, timer_mono_ns());
+	if (*cf->hup == 0)
+		return;
+	*cf->hup = 0;
+	worker_hang_up(cf);
+}
+
 /* Return the key of data tags; NULL: tags are tokens. */
-static inline const struct hmac_sha256_ctx *
+static inline const struct key *
 worker_tag_key(const struct worker_conf *cf)
 {
-	return cf->key->set ? &cf->key->start : NULL;
+	return cf->key->set ? cf->key : NULL;
 }
 
 /* Does data have tags? */

@@ -109,6 +109,14 @@ channel_client_note_xid(struct channel_client *ch, uint32_t xid)
 	ch->asked = true;
 }
 
+/* Derive the key of MACs again if the key has changed. */
+static inline void
+channel_client_refresh_key(struct channel_client *ch)
+{
+	if (ch->mac_key.generation != ch->key->generation)
+		mac_channel_key(ch->key, ch->cookie, &ch->mac_key);
+}
+
 static inline size_t
 channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 {
@@ -126,6 +134,7 @@ channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 		return len;
 	msg[1] |= (uint8_t)(CONTROL_HAS_MAC |
 	    (ch->commands ? CONTROL_COMMANDS : 0));
+	channel_client_refresh_key(ch);
 	return mac_put(&ch->mac_key, MAC_REQUEST, ++ch->out, msg, len);
 }
 
@@ -196,6 +205,22 @@ channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 	    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0);
 }
 
+/* Is the MAC of a message correct under the key, or under the other one? */
+static inline bool
+channel_client_mac_good(struct channel_client *ch, const uint8_t *msg,
+    size_t len)
+{
+	struct key other;
+
+	channel_client_refresh_key(ch);
+	if (mac_good(&ch->mac_key, MAC_RESPONSE, msg, len))
+		return true;
+	if (ch->key->other == NULL)
+		return false;
+	mac_channel_key(ch->key->other, ch->cookie, &other);
+	return mac_good(&other, MAC_RESPONSE, msg, len);
+}
+
 static inline enum channel_client_news
 channel_client_receive(struct channel_client *ch, const uint8_t *msg,
     size_t len, const struct control *c)
@@ -210,7 +235,7 @@ channel_client_receive(struct channel_client *ch, const uint8_t *msg,
 		    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0)
 			return CHANNEL_CLIENT_GOOD;
 	} else if (c->has_mac && channel_client_has_cookie(ch) &&
-	    mac_good(&ch->mac_key, MAC_RESPONSE, msg, len)) {
+	    channel_client_mac_good(ch, msg, len)) {
 		if (c->counter <= ch->in)
 			return CHANNEL_CLIENT_OLD;
 		ch->in = c->counter;

@@ -297,6 +297,25 @@ channel_server_set_floor(struct channel_server *s, uint64_t now_ns)
 		s->floor_ns = now_ns - 1;
 }
 
+/*
+ * Is the MAC of request c, the len bytes at msg, correct under the key of its
+ * channel?  Stores that key.  row: the open channel; NULL: c opens it.
+ */
+static inline bool
+channel_server_check_mac(const struct key *base,
+    const struct channel_server_row *row, const uint8_t *msg, size_t len,
+    const struct control *c, struct key *key)
+{
+	if (row != NULL && row->key.generation == base->generation) {
+		*key = row->key;
+		if (mac_good(key, MAC_REQUEST, msg, len))
+			return true;
+		if (base->other == NULL)
+			return false;
+	}
+	return mac_find_key(base, c->cookie, MAC_REQUEST, msg, len, key);
+}
+
 static inline enum channel_server_verdict
 channel_server_check(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *from,
@@ -305,8 +324,7 @@ channel_server_check(struct channel_server *s,
 {
 	const struct key *base = c->commands ? rules->commands : rules->key;
 	struct channel_server_row *r = channel_server_find(s, from);
-	struct key fresh = { 0 };
-	const struct key *key = &fresh;
+	struct key key = { 0 };
 	bool opens;
 
 	if (!s->began && rules->secret.set)
@@ -322,17 +340,14 @@ channel_server_check(struct channel_server *s,
 		if (!c->has_mac || base == NULL ||
 		    (!opens && r->commands != c->commands))
 			return CHANNEL_SERVER_BAD_MAC;
-		if (opens)
-			mac_channel_key(base, c->cookie, &fresh);
-		else
-			key = &r->key;
-		if (!mac_good(key, MAC_REQUEST, msg, len))
+		if (!channel_server_check_mac(base, opens ? NULL : r, msg, len,
+		    c, &key))
 			return CHANNEL_SERVER_BAD_MAC;
 		if (c->counter <= (opens ? 0 : r->in))
 			return CHANNEL_SERVER_REPLAYED;
 	}
 	if (opens) {
-		r = channel_server_open_row(s, from, c, &fresh);
+		r = channel_server_open_row(s, from, c, &key);
 		if (r != NULL && cookie_time_ns(r->cookie) <= s->floor_ns) {
 			/* not newer than the channel closed for it */
 			channel_server_forget_row(s, lru_find(&s->rows,
@@ -344,6 +359,8 @@ channel_server_check(struct channel_server *s,
 	}
 	if (r == NULL)
 		return CHANNEL_SERVER_NO_MEMORY;
+	if (rules->key != NULL)
+		r->key = key;		/* the client has this one */
 	r->in = c->counter;
 	*row = r;
 	return CHANNEL_SERVER_GOOD;
@@ -355,10 +372,14 @@ channel_server_protect(struct channel_server *s,
     uint8_t *msg, uint32_t bytes)
 {
 	struct channel_server_row *r = channel_server_find(s, to);
+	const struct key *base;
 
 	if (r == NULL || !r->open)
 		return bytes;
 	if (rules->key != NULL) {
+		base = r->commands ? rules->commands : rules->key;
+		if (r->key.generation != base->generation)
+			mac_channel_key(base, r->cookie, &r->key);
 		msg[1] |= CONTROL_HAS_MAC;
 		return (uint32_t)mac_put(&r->key, MAC_RESPONSE, ++r->out, msg,
 		    bytes);

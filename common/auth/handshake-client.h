@@ -187,8 +187,7 @@ handshake_client_take_ack(
 	if (a->status != CONTROL_DONE)
 		return;			/* the Open is repeated */
 	if (salt) {
-		tag_key_set(&o->key, o->file == NULL ? NULL :
-		    &o->file->start, a->salt);
+		tag_key_set(&o->key, o->file, a->salt);
 		o->came = (struct tag_window){ 0 };
 	}
 	memcpy(o->cookie, o->channel->cookie, TAG_COOKIE_BYTES);

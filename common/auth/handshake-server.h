@@ -178,8 +178,7 @@ handshake_server_make_salt(struct handshake_server *o, uint64_t now_ns)
 	bytes_put(input, now_ns, sizeof(input));
 	key_hash_of(&secret, "innet 1 salt", input, sizeof(input), salt,
 	    sizeof(salt));
-	tag_key_set(&o->key, place->key == NULL ? NULL :
-	    &place->key->start, salt);
+	tag_key_set(&o->key, place->key, salt);
 	o->salted = true;
 }
 

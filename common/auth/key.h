@@ -12,30 +12,26 @@
 #define INNET_AUTH_KEY_H
 
 #include <assert.h>
-#include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <nettle/hmac.h>
-
-#include "common/base/file-open.h"
-#include "common/base/message.h"
+#include <nettle/memops.h>
 
 enum {
 	KEY_LEAST_BYTES = 16, KEY_MOST_BYTES = 4096,	/* of a key file */
-	KEY_HASH_BYTES = 32, KEY_LABEL_BYTES = 16,
-	KEY_WHY = PATH_MAX + 128	/* bytes of a text that names a file */
+	KEY_HASH_BYTES = 32, KEY_LABEL_BYTES = 16
 };
 
 struct key {
 	bool set;			/* false: there is no key */
+	uint32_t generation;		/* differs after a change; derived
+					   keys have that of their base */
 	struct hmac_sha256_ctx start;	/* keyed, with nothing hashed yet */
+	const struct key *other;	/* valid, too, while the key changes
+					   (key-change.h), or NULL */
 };
 
 /* A hash that is being computed. */
@@ -47,8 +43,8 @@ struct key_hash {
 static inline void
 key_set(struct key *k, const void *p, size_t len)
 {
+	*k = (struct key){ .set = true };
 	hmac_sha256_set_key(&k->start, len, p);
-	k->set = true;
 }
 
 /* Start a hash under k with a label of at most KEY_LABEL_BYTES. */
@@ -104,107 +100,15 @@ key_derive(const struct key *k, const char *label, const void *p, size_t len,
 	explicit_bzero(hash, sizeof(hash));
 }
 
-/*
- * Return whether users beyond the owner and the group may open the file of fd.
- * A pipe and a file without a name in any folder are safe.
- */
+/* Are a and b the same key? */
 static inline bool
-key_is_exposed(int fd)
+key_same(const struct key *a, const struct key *b)
 {
-	struct stat st;
+	uint8_t x[KEY_HASH_BYTES], y[KEY_HASH_BYTES];
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    st.st_nlink > 0 && (st.st_mode & (S_IROTH | S_IWOTH)) != 0;
-}
-
-/* Are all len bytes at p zero?  Such a key can be guessed. */
-static inline bool
-key_is_zero(const uint8_t *p, size_t len)
-{
-	uint8_t any = 0;
-
-	for (size_t i = 0; i < len; i++)
-		any |= p[i];
-	return any == 0;
-}
-
-/* Store in why what is wrong with the `have` bytes of a key file, or "". */
-static inline void
-key_check(const uint8_t *buf, size_t have, size_t least, char why[KEY_WHY])
-{
-	if (have == 0)
-		snprintf(why, KEY_WHY, "the file is empty, so it has no key");
-	else if (have < least)
-		snprintf(why, KEY_WHY, "the file has %zu byte%s, but a key has "
-		    "at least %zu", have, have == 1 ? "" : "s", least);
-	else if (have > KEY_MOST_BYTES)
-		snprintf(why, KEY_WHY, "the file has more than %d bytes, which "
-		    "is too long for a key", KEY_MOST_BYTES);
-	else if (key_is_zero(buf, have))
-		snprintf(why, KEY_WHY, "all bytes of the file are zero; make a "
-		    "key with head -c 32 /dev/urandom");
-	else
-		why[0] = '\0';
-}
-
-/*
- * Read a key file of `least` to KEY_MOST_BYTES bytes into buf and return its
- * length.  A newline at the end is part of the key.  Otherwise, also if other
- * users may read the file, store in why what is wrong and return 0.
- */
-static inline size_t
-key_read(const char *path, size_t least, uint8_t buf[KEY_MOST_BYTES + 1],
-    char why[KEY_WHY])
-{
-	const int fd = file_open_read(path);
-	size_t have = 0;
-	ssize_t n = 1;
-
-	if (fd == -1) {
-		snprintf(why, KEY_WHY, "%s", strerror(errno));
-		return 0;
-	}
-	if (key_is_exposed(fd)) {
-		snprintf(why, KEY_WHY, "other users can read or write this "
-		    "file; run chmod 600 %s", path);
-		close(fd);
-		return 0;
-	}
-	while (n != 0 && have < KEY_MOST_BYTES + 1) {
-		n = read(fd, buf + have, KEY_MOST_BYTES + 1 - have);
-		if (n == -1 && errno != EINTR) {
-			snprintf(why, KEY_WHY, "%s", strerror(errno));
-			close(fd);
-			return 0;
-		}
-		have += n > 0 ? (size_t)n : 0;
-	}
-	close(fd);
-	key_check(buf, have, least, why);
-	return why[0] == '\0' ? have : 0;
-}
-
-/* Like key_read(), but print what is wrong and exit 1. */
-static inline size_t
-key_read_or_exit(const char *path, size_t least,
-    uint8_t buf[KEY_MOST_BYTES + 1])
-{
-	char why[KEY_WHY];
-	const size_t n = key_read(path, least, buf, why);
-
-	if (n == 0)
-		errx(1, "%s: %s", path, why);
-	return n;
-}
-
-/* Set k from a key file; see key_read_or_exit(). */
-static inline void
-key_load_or_exit(struct key *k, const char *path, size_t least)
-{
-	uint8_t buf[KEY_MOST_BYTES + 1];
-
-	key_set(k, buf, key_read_or_exit(path, least, buf));
-	explicit_bzero(buf, sizeof(buf));
+	key_hash_of(a, "innet 1 same", "", 0, x, sizeof(x));
+	key_hash_of(b, "innet 1 same", "", 0, y, sizeof(y));
+	return memeql_sec(x, y, sizeof(x)) != 0;
 }
 
 #endif

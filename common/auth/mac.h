@@ -34,6 +34,7 @@ mac_channel_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
     struct key *channel)
 {
 	key_derive(k, "innet 1 channel", cookie, COOKIE_BYTES, channel);
+	channel->generation = k->generation;
 }
 
 /* Compute the hash of the len bytes at p, which end with the counter. */
@@ -76,6 +77,26 @@ mac_good(const struct key *channel, enum mac_direction direction,
 	len -= MAC_HASH_BYTES;
 	mac_compute(channel, direction, p, len, mac);
 	return memeql_sec(mac, p + len, MAC_HASH_BYTES) != 0;
+}
+
+/*
+ * Derive the key of the channel that this cookie opens, from k or, while k
+ * changes, from the other key, so that the MAC at the end of the len bytes at p
+ * is correct.  Returns false if it is correct under neither.
+ */
+static inline bool
+mac_find_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
+    enum mac_direction direction, const uint8_t *p, size_t len,
+    struct key *channel)
+{
+	mac_channel_key(k, cookie, channel);
+	if (mac_good(channel, direction, p, len))
+		return true;
+	if (k->other == NULL)
+		return false;
+	mac_channel_key(k->other, cookie, channel);
+	channel->generation = k->generation;
+	return mac_good(channel, direction, p, len);
 }
 
 #endif

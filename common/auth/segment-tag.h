@@ -35,7 +35,7 @@ struct segment_tag {
  * no member before.  async: pushes have iteration numbers of their own.
  */
 static inline void
-segment_tag_set_key(struct segment_tag *p, const struct hmac_sha256_ctx *key,
+segment_tag_set_key(struct segment_tag *p, const struct key *key,
     uint16_t job, const uint8_t salt[TAG_SALT_BYTES], uint32_t epoch,
     uint32_t next, bool fresh, bool async)
 {

@@ -27,10 +27,10 @@
 
 #include <nettle/aes.h>
 #include <nettle/gcm.h>
-#include <nettle/hmac.h>
 #include <nettle/memops.h>
 
 #include "common/auth/ghash.h"
+#include "common/auth/key.h"
 #include "common/base/bytes.h"
 
 enum {
@@ -57,7 +57,8 @@ enum tag_auth {
 
 /* The key for the data of one job, or of one server. */
 struct tag_key {
-	bool keyed;			/* false: tags are tokens */
+	const struct key *file;		/* NULL: tags are tokens; borrowed */
+	uint32_t generation;		/* of *file when this was derived */
 	uint8_t salt[TAG_SALT_BYTES];
 	bool fast;			/* ghash_is_supported() */
 	struct ghash_key powers;	/* of k1, if fast */
@@ -88,11 +89,11 @@ static inline const char *tag_auth_parse(const char *word, enum tag_auth *auth);
 static inline const char *tag_auth_resolve(enum tag_auth *auth, bool keyed);
 
 /*
- * Derive k from a salt and `key`, an HMAC context keyed with the key file;
- * NULL: tags are tokens.
+ * Derive k from a salt and the key of the key file; NULL: tags are tokens.
+ * When that key changes, the functions below derive k again.
  */
-static inline void tag_key_set(struct tag_key *k,
-    const struct hmac_sha256_ctx *key, const uint8_t salt[TAG_SALT_BYTES]);
+static inline void tag_key_set(struct tag_key *k, const struct key *key,
+    const uint8_t salt[TAG_SALT_BYTES]);
 
 /*
  * Build a context.  cookie: the first TAG_COOKIE_BYTES of the sender's cookie
@@ -102,33 +103,33 @@ static inline struct tag_head tag_head(enum tag_direction direction,
     uint16_t job, uint32_t epoch, const uint8_t *cookie);
 
 /* Compute the tag of h and the len bytes at p. */
-static inline void tag_make(const struct tag_key *k, const struct tag_head *h,
+static inline void tag_make(struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, uint8_t tag[TAG_BYTES]);
 
 /* Is this the tag of h and the len bytes at p?  Takes constant time. */
-static inline bool tag_good(const struct tag_key *k, const struct tag_head *h,
+static inline bool tag_good(struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES]);
 
 /*
  * Write the tag of a segment (Seg 8 | tag 8 | vector) behind the Seg at p; its
  * floats are `bytes` bytes at vec.
  */
-static inline void tag_segment_put(const struct tag_key *k, struct tag_head h,
+static inline void tag_segment_put(struct tag_key *k, struct tag_head h,
     uint8_t *p, const void *vec, size_t bytes);
 
 /* Is the tag of the segment of len bytes at p correct?  len exceeds 16. */
-static inline bool tag_segment_good(const struct tag_key *k, struct tag_head h,
+static inline bool tag_segment_good(struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len);
 
 /*
  * Append counter and tag to the update, model or weights of len bytes at p,
  * which has room for TAG_TAIL_BYTES more.  Returns the new length.
  */
-static inline size_t tag_update_put(const struct tag_key *k, struct tag_head h,
+static inline size_t tag_update_put(struct tag_key *k, struct tag_head h,
     uint8_t *p, size_t len, uint64_t counter);
 
 /* Is the tag at the end of the len bytes at p correct?  Stores its counter. */
-static inline bool tag_update_good(const struct tag_key *k, struct tag_head h,
+static inline bool tag_update_good(struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len, uint64_t *counter);
 
 /*
@@ -174,7 +175,7 @@ tag_copy_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
 }
 
 static inline void
-tag_key_set(struct tag_key *k, const struct hmac_sha256_ctx *key,
+tag_key_set(struct tag_key *k, const struct key *key,
     const uint8_t salt[TAG_SALT_BYTES])
 {
 	static const uint8_t label[16] = "innet 1 data", nonce[GCM_IV_SIZE];
@@ -183,11 +184,12 @@ tag_key_set(struct tag_key *k, const struct hmac_sha256_ctx *key,
 	struct hmac_sha256_ctx h;
 	struct aes128_ctx k1;
 
-	*k = (struct tag_key){ .keyed = key != NULL };
+	*k = (struct tag_key){ .file = key };
 	memcpy(k->salt, salt, TAG_SALT_BYTES);
-	if (!k->keyed)
+	if (key == NULL)
 		return;
-	h = *key;
+	k->generation = key->generation;
+	h = key->start;
 	hmac_sha256_update(&h, sizeof(label), label);
 	hmac_sha256_update(&h, TAG_SALT_BYTES, salt);
 	hmac_sha256_digest(&h, sizeof(kk), kk);
@@ -222,7 +224,7 @@ tag_head(enum tag_direction direction, uint16_t job, uint32_t epoch,
 
 /* Compute GMAC of h and the len bytes at p. */
 static inline void
-tag_gmac(const struct tag_key *k, const struct tag_head *h,
+tag_gmac(struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, uint8_t tag[GCM_BLOCK_SIZE])
 {
 	struct gcm_ctx g;
@@ -240,34 +242,63 @@ tag_gmac(const struct tag_key *k, const struct tag_head *h,
 	gcm_digest(&g, &k->hash, k->mask, tag_copy_mask, GCM_BLOCK_SIZE, tag);
 }
 
+/* Derive k again, because its key file has changed. */
+__attribute__((noinline, unused)) static void
+tag_key_refresh(struct tag_key *k)
+{
+	uint8_t salt[TAG_SALT_BYTES];
+
+	memcpy(salt, k->salt, sizeof(salt));
+	tag_key_set(k, k->file, salt);
+}
+
 static inline void
-tag_make(const struct tag_key *k, const struct tag_head *h,
+tag_make(struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, uint8_t tag[TAG_BYTES])
 {
 	uint8_t gmac[GCM_BLOCK_SIZE];
 
-	if (!k->keyed) {
+	if (k->file == NULL) {
 		memcpy(tag, h->b[0] == TAG_UP ? h->b + 8 : k->salt,
 		    TAG_BYTES);
 		return;
 	}
+	if (k->generation != k->file->generation)
+		tag_key_refresh(k);
 	tag_gmac(k, h, p, len, gmac);
 	aes128_encrypt(&k->last, sizeof(gmac), gmac, gmac);
 	memcpy(tag, gmac, TAG_BYTES);
 }
 
+/* Is this the tag under the other key, which is valid while the key changes? */
+__attribute__((noinline, unused)) static bool
+tag_good_under_other(const struct tag_key *k, const struct tag_head *h,
+    const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES])
+{
+	uint8_t right[TAG_BYTES];
+	struct tag_key other;
+
+	tag_key_set(&other, k->file->other, k->salt);
+	tag_make(&other, h, p, len, right);
+	explicit_bzero(&other, sizeof(other));
+	return memeql_sec(right, tag, TAG_BYTES) != 0;
+}
+
 static inline bool
-tag_good(const struct tag_key *k, const struct tag_head *h,
+tag_good(struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES])
 {
 	uint8_t right[TAG_BYTES];
 
 	tag_make(k, h, p, len, right);
-	return memeql_sec(right, tag, TAG_BYTES) != 0;
+	if (memeql_sec(right, tag, TAG_BYTES) != 0)
+		return true;
+	return k->file != NULL && k->file->other != NULL &&
+	    tag_good_under_other(k, h, p, len, tag);
 }
 
 static inline void
-tag_segment_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
+tag_segment_put(struct tag_key *k, struct tag_head h, uint8_t *p,
     const void *vec, size_t bytes)
 {
 	memcpy(h.b + TAG_CONTEXT_BYTES, p, 8);
@@ -275,7 +306,7 @@ tag_segment_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
 }
 
 static inline bool
-tag_segment_good(const struct tag_key *k, struct tag_head h,
+tag_segment_good(struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len)
 {
 	memcpy(h.b + TAG_CONTEXT_BYTES, p, 8);
@@ -284,7 +315,7 @@ tag_segment_good(const struct tag_key *k, struct tag_head h,
 }
 
 static inline size_t
-tag_update_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
+tag_update_put(struct tag_key *k, struct tag_head h, uint8_t *p,
     size_t len, uint64_t counter)
 {
 	bytes_put(h.b + TAG_CONTEXT_BYTES, counter, TAG_COUNTER_BYTES);
@@ -294,7 +325,7 @@ tag_update_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
 }
 
 static inline bool
-tag_update_good(const struct tag_key *k, struct tag_head h,
+tag_update_good(struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len, uint64_t *counter)
 {
 	const uint8_t *tail;

@@ -205,8 +205,8 @@ transit_tag_note_open(
 
 	if (c->cookie == NULL)
 		return;
-	mac_channel_key(h->place->key, c->cookie, &channel);
-	if (!mac_good(&channel, MAC_REQUEST, p->payload, p->bytes))
+	if (!mac_find_key(h->place->key, c->cookie, MAC_REQUEST, p->payload,
+	    p->bytes, &channel))
 		return;
 	k = lru_find_or_add(&h->rows, addr_key(p->from, &h->place->hash_seed));
 	if (k == 0)
@@ -248,7 +248,7 @@ transit_tag_start_row(struct transit_tag *h, struct transit_tag_row *r,
     const union addr *server, const uint8_t server_salt[TAG_SALT_BYTES],
     uint64_t now_ns)
 {
-	const struct hmac_sha256_ctx *key = &h->place->key->start;
+	const struct key *key = h->place->key;
 	uint8_t salt[TAG_SALT_BYTES];
 
 	r->open = true;
@@ -275,8 +275,8 @@ transit_tag_replace_salt(struct transit_tag *h, const struct program_env *env,
 	if (transit_tag_find_row(h, p->to, &r) == 0 ||
 	    !addr_same(&r->asked_of, p->from) || !control_get_ack(c, &a))
 		return;
-	mac_channel_key(h->place->key, r->asked, &channel);
-	if (!mac_good(&channel, MAC_RESPONSE, p->payload, p->bytes))
+	if (!mac_find_key(h->place->key, r->asked, MAC_RESPONSE, p->payload,
+	    p->bytes, &channel))
 		return;
 	if (!r->open || !addr_same(&r->server, p->from) ||
 	    memcmp(r->cookie, r->asked, COOKIE_BYTES) != 0 ||

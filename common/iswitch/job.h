@@ -80,8 +80,7 @@ struct job_conf {
 	bool tagged;			/* data carries authentication tags,
 					 * and members' tags are checked */
 	bool accepts_any_tag;		/* a trace without a secret */
-	/* keyed with the key file; NULL: no key */
-	const struct hmac_sha256_ctx *key;
+	const struct key *key;		/* NULL: none; borrowed */
 	uint8_t secret[SHA256_DIGEST_SIZE];	/* salts are derived from it */
 };
 

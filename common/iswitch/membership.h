@@ -62,8 +62,7 @@ struct membership_conf {
 					   another program: a capture's */
 	bool can_multicast;		/* takes results by a group's address */
 	bool tagged;			/* data has authentication tags */
-	/* keyed with the key file, or NULL: the tags are tokens; borrowed */
-	const struct hmac_sha256_ctx *key;
+	const struct key *key;	/* NULL: the tags are tokens; borrowed */
 	const struct channel_client *channel;	/* gives the cookie of the
 						   tags; borrowed, or NULL */
 };

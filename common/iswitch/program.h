@@ -524,7 +524,7 @@ iswitch_program_init(void *state, const void *conf,
 	cf.group = place->group;
 	cf.any_xid = place->replayed;
 	cf.job.accepts_any_tag = place->replayed && !place->secret_known;
-	cf.job.key = place->key == NULL ? NULL : &place->key->start;
+	cf.job.key = place->key;
 	memcpy(cf.job.secret, place->secret, sizeof(cf.job.secret));
 	if (place->live || place->secret_known)
 		key_set(&cf.secret, place->secret, sizeof(place->secret));

@@ -5,6 +5,7 @@
  * another user (--user), gives up the right to gain privileges, and lets the
  * kernel (Landlock, Linux 5.13 or later) restrict it to the folders of the
  * files that it must write: it can open no other file and execute nothing.
+ * It can also read, but not write, files in the folders of its keys.
  * Where the kernel has no Landlock, that part is omitted.  Seccomp belongs to
  * the unit that starts a service (innet-security(7)).  Not for tools that
  * start commands.
@@ -55,16 +56,36 @@ enum { SANDBOX_PATHS = 16 };
 struct sandbox {
 	const char *user;		/* to become; NULL: none */
 	const char *path[SANDBOX_PATHS];	/* of files written later */
+	bool reads[SANDBOX_PATHS];	/* only read later */
 	size_t paths;
 };
 
 /* Allow to write the file at path later; NULL and "-" are ignored. */
+static inline void sandbox_add_file(struct sandbox *s, const char *path);
+
+/* Allow to read the file at path later; NULL is ignored. */
+static inline void sandbox_add_input(struct sandbox *s, const char *path);
+
+/* Enter the sandbox, once everything is open. */
+static inline void sandbox_enter(const struct sandbox *s);
+
+/* implementation */
+
 static inline void
 sandbox_add_file(struct sandbox *s, const char *path)
 {
 	if (path != NULL && strcmp(path, "-") != 0 && s->paths <
 	    SANDBOX_PATHS)
 		s->path[s->paths++] = path;
+}
+
+static inline void
+sandbox_add_input(struct sandbox *s, const char *path)
+{
+	if (path != NULL && s->paths < SANDBOX_PATHS) {
+		s->reads[s->paths] = true;
+		s->path[s->paths++] = path;
+	}
 }
 
 /* Become another user, with its groups and no others. */
@@ -89,14 +110,15 @@ sandbox_change_user(const char *name)
 }
 
 /*
- * Add a rule for the folder of path, found as it will be opened later.
- * Returns false with errno.
+ * Add a rule for the folder of path, found as it will be opened later: the
+ * program may only read its files, or (reads is false) write them.  Returns
+ * false with errno.
  */
 static inline bool
-sandbox_allow_folder(int rules, const char *path, uint64_t known)
+sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
 {
-	struct landlock_path_beneath_attr at = { .allowed_access =
-	    SANDBOX_FOLDER & known };
+	struct landlock_path_beneath_attr at = { .allowed_access = known &
+	    (reads ? LANDLOCK_ACCESS_FS_READ_FILE : SANDBOX_FOLDER) };
 	char folder[PATH_MAX], end[PATH_MAX];
 	const char *slash;
 	struct stat st;
@@ -163,7 +185,7 @@ sandbox_restrict(const struct sandbox *s)
 	if (rules == -1)
 		err(1, "landlock");
 	for (size_t i = 0; i < s->paths; i++) {
-		if (!sandbox_allow_folder(rules, s->path[i],
+		if (!sandbox_allow_folder(rules, s->path[i], s->reads[i],
 		    all.handled_access_fs))
 			err(1, "%s", s->path[i]);
 	}
@@ -174,7 +196,6 @@ sandbox_restrict(const struct sandbox *s)
 	close(rules);
 }
 
-/* Enter the sandbox, once everything is open. */
 static inline void
 sandbox_enter(const struct sandbox *s)
 {

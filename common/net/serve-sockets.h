@@ -71,7 +71,8 @@ struct serve_conf {
 	int (*tick)(void *ctx, uint64_t now_ns, bool last);
 	void *tick_ctx;
 	void (*show)(void *ctx);
-	void (*reopen)(void *ctx);	/* at SIGHUP */
+	void (*reopen)(void *ctx, uint64_t now_ns);	/* at SIGHUP */
+	void (*second)(void *ctx, uint64_t now_ns);	/* once a second */
 	void *show_ctx;
 };
 

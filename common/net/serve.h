@@ -373,7 +373,7 @@ serve_tick(struct serve *s, uint64_t now_ns)
 	}
 	if (*s->cf->reopen_flag != 0) {
 		*s->cf->reopen_flag = 0;
-		s->cf->reopen(s->cf->show_ctx);
+		s->cf->reopen(s->cf->show_ctx, now_ns);
 	}
 	if (s->cf->ingress != NULL)
 		rotate_if_full(s->cf->ingress, &s->cf->rotate);
@@ -389,6 +389,7 @@ serve_tick(struct serve *s, uint64_t now_ns)
 		s->broken |= pcapio_flush_or_warn(s->cf->egress);
 	if (s->cf->progress)
 		serve_show_progress(s);
+	s->cf->second(s->cf->show_ctx, now_ns);
 	if (s->cf->tick != NULL)
 		s->rc |= s->cf->tick(s->cf->tick_ctx, now_ns,
 		    false);

@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "common/auth/key-change.h"
 #include "common/base/atomic-file.h"
 #include "common/base/message.h"
 #include "common/net/sandbox.h"
@@ -27,6 +28,7 @@ struct service {
 	struct serve sockets;
 	struct plane plane;
 	struct pcapio_out in, out;
+	struct key_change key, commands; /* of --key and --command-key */
 	/* Adds counters of the driver to a report; or NULL. */
 	void (*put_extra)(const void *ctx, struct counters *c);
 	const void *extra_ctx;
@@ -127,17 +129,32 @@ service_write_report(const struct service *v, bool last)
 	return rc;
 }
 
-/* SIGHUP: start captures that were moved again, and write the report. */
+/*
+ * SIGHUP: read the keys again, start captures that were moved again, and write
+ * the report.
+ */
 static inline void
-service_reopen_files(void *ctx)
+service_reopen_files(void *ctx, uint64_t now_ns)
 {
 	struct service *v = ctx;
 
+	key_change_reload(&v->key, now_ns);
+	key_change_reload(&v->commands, now_ns);
 	if (v->conf.ingress != NULL)
 		rotate_reopen(v->conf.ingress);
 	if (v->conf.egress != NULL)
 		rotate_reopen(v->conf.egress);
 	service_write_report(v, false);
+}
+
+/* Once a second: use new keys, and forget former ones, when it is time. */
+static inline void
+service_tick_keys(void *ctx, uint64_t now_ns)
+{
+	struct service *v = ctx;
+
+	key_change_tick(&v->key, now_ns);
+	key_change_tick(&v->commands, now_ns);
 }
 
 /*
@@ -200,7 +217,10 @@ service_init(struct service *v, struct plane_options *o,
 	v->conf.rotate = o->rotate;
 	v->conf.show = service_show_summary;
 	v->conf.reopen = service_reopen_files;
+	v->conf.second = service_tick_keys;
 	v->conf.show_ctx = v;
+	key_change_init(&v->key, &o->key, o->key_path);
+	key_change_init(&v->commands, &o->commands, o->commands_path);
 	service_open_captures(v);
 	o->plane.place.hash_seed = service_random_seed();
 	o->plane.place.quotas = o->plane.place.key == NULL;
@@ -232,6 +252,8 @@ service_enter_sandbox(const struct service *v)
 	sandbox_add_file(&s, v->o->write_in);
 	sandbox_add_file(&s, v->o->out);
 	sandbox_add_file(&s, v->conf.save);
+	sandbox_add_input(&s, v->key.path);
+	sandbox_add_input(&s, v->commands.path);
 	sandbox_enter(&s);
 }
 

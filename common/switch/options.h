@@ -23,7 +23,7 @@
 #include "common/capture/rotate.h"
 #include "common/queue/olaf-queue.h"
 #include "common/switch/plane.h"
-#include "common/auth/key.h"
+#include "common/auth/key-file.h"
 #include "common/auth/tag.h"
 
 enum plane_option {

@@ -233,3 +233,73 @@ innet-ctl --command-key @ :9 halt'
 	innet-switch -q -r in.pcap -w out.pcap --key /dev/stdin <key
 	cat key | innet-switch -q -r in.pcap -w out.pcap --key /dev/stdin
 }
+
+# renew: put another key into the file key, and the former one into old
+renew() {
+	mv key old
+	(umask 077; head -c 32 /dev/urandom >key)
+}
+
+# made N: the switch has made more than N results of job 1
+made() { [ "$(ctl --job 1 stats --json | jq '.counters.results // 0')" -gt "$1" ]; }
+
+# hangup PID FILE TEXT: after SIGHUP the program prints that line
+hangup() {
+	kill -HUP "$1"
+	within 20 grep -qF "$3" "$2" || { cat "$2"; return 1; }
+}
+
+@test "SIGHUP changes the key of a switch and of its worker while they run" {
+	local said='key: read again; the former key is used for 60 s and valid for 120 s'
+	serve switch innet-switch -q -p iswitch -H 1 --key key --report r.json
+	innet-worker -q -p iswitch --worker 0 --switch "$switch" --key key --synthetic 4kB --check 1 \
+		--interval 10ms --duration 60s 2>w.err 3>&- &
+	worker=$!
+	within 20 made 50
+	renew
+	run -1 innet-ctl --key key --give-up 100ms "$switch" stats
+	hangup "$switch_pid" switch.err "innet-switch: $said"
+	for k in old key; do innet-ctl --key $k "$switch" stats; done
+	hangup $worker w.err "innet-worker: $said"
+	n=$(innet-ctl --key key --job 1 "$switch" stats --json | jq .counters.results)
+	within 20 made $((n + 50))
+	kill -INT $worker
+	wait $worker || true
+	finish switch
+	[ "$(jq '.counters.bad_proof // 0' r.json)" -eq 0 ]
+	[ "$(wc -l <w.err)" -eq 1 ]
+}
+
+@test "SIGHUP changes the keys of innet-ps" {
+	serve ps innet-ps -q --key key --command-key other --report r.json
+	renew
+	hangup "$ps_pid" ps.err "innet-ps: key: read again"
+	for k in old key; do innet-ctl --key $k "$ps" stats; done
+	cp -p secret other
+	hangup "$ps_pid" ps.err "innet-ps: other: read again"
+	[ "$(grep -c ': key: ' ps.err)" -eq 1 ]
+}
+
+@test "the key stays if its file cannot be used at SIGHUP" {
+	serve switch innet-switch -q -p iswitch --key key
+	cp -p key mine
+	chmod 644 key
+	hangup "$switch_pid" switch.err "innet-switch: key: other users can read or write this file; run chmod 600 key; the key stays as it was"
+	(umask 077; rm key; echo short >key)
+	hangup "$switch_pid" switch.err "innet-switch: key: the file has 6 bytes, but a key has at least 16; the key stays as it was"
+	rm key
+	hangup "$switch_pid" switch.err "innet-switch: key: No such file or directory; the key stays as it was"
+	innet-ctl --key mine "$switch" stats
+}
+
+@test "SIGHUP ends a worker whose key is the same" {
+	serve switch innet-switch -q -p iswitch -H 1 --key key
+	innet-worker -q -p iswitch --worker 0 --switch "$switch" --key key --synthetic 4kB \
+		--interval 10ms --duration 60s 2>w.err 3>&- &
+	worker=$!
+	within 20 made 5
+	kill -HUP $worker
+	within 20 eval '! kill -0 $worker'
+	wait $worker
+	[ ! -s w.err ]
+}

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/auth/key-file.h"
 #include "common/auth/nonce.h"
 #include "common/net/timer.h"
 #include "common/net/udp-io.h"

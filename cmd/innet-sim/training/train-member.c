@@ -89,7 +89,7 @@ train_membership(const struct train_worker *w, uint32_t xid)
 	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns,
 	    .sends_state = t->sends_state, .xid = xid,
 	    .tagged = t->cf->auth == TAG_AUTH_ALL,
-	    .key = train_key(t) == NULL ? NULL : &train_key(t)->start,
+	    .key = train_key(t),
 	    .channel = &w->channel };
 }
 

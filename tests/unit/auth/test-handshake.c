@@ -92,7 +92,7 @@ test_vectors(void)
 	ok(open_handshake(1), "a client opens");
 	memcpy(a.salt, salt->b, sizeof(a.salt));
 	handshake_client_take_ack(&client, &a); /* of this salt instead */
-	tag_key_set(&server.key, &key.start, salt->b);
+	tag_key_set(&server.key, &key, salt->b);
 	client.counter = 16;
 	server.counter = 17;
 	n = (uint32_t)u->n - UPDATE_TAIL_BYTES;

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "common/auth/key-file.h"
 #include "common/wire/control.h"
 #include "common/auth/mac.h"
 #include "tests/unit/innet-agent/named-vectors.h"

@@ -45,7 +45,7 @@ start_switch(bool keyed, bool async, uint32_t next)
 	key_set(&file_key, "a key of sixteen bytes", 22);
 	memset(member, 0, sizeof(member));
 	rigged_open(&rig_plane, &cf, 1, rig_deliver, NULL);
-	rig.cf.job.key = keyed ? &file_key.start : NULL;
+	rig.cf.job.key = keyed ? &file_key : NULL;
 	join_member(0, next);
 	join_member(1, next);
 }
@@ -179,7 +179,7 @@ test_forged(void)
 	    "and one that has none");
 	old = member[0];
 	memset(old.key.salt, 7, sizeof(old.key.salt));
-	tag_key_set(&old.key, &file_key.start, old.key.salt);
+	tag_key_set(&old.key, &file_key, old.key.salt);
 	seg_put(other, 5, 1, 0);
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
 	ok(was_dropped(0, SEG_TAGGED_TOS, other, BYTES),

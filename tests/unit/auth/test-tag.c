@@ -56,7 +56,7 @@ load_keys(void)
 	    p = read_vector("pass-192.0.2.1-4660");
 
 	key_set(&file_key, k.b, k.n);
-	tag_key_set(&key, &file_key.start, salt.b);
+	tag_key_set(&key, &file_key, salt.b);
 	memcpy(pass, p.b, sizeof(pass));
 	ok(salt.n == TAG_SALT_BYTES && p.n == 24, "the vectors are there");
 }
@@ -147,7 +147,7 @@ test_other_contexts(void)
 		passed += tag_segment_good(&key, other[i], v.b, v.n);
 	ok(passed == 0, "a proof is good in one direction, job and epoch, and "
 	    "of one member");
-	tag_key_set(&fresh, &file_key.start, salt);
+	tag_key_set(&fresh, &file_key, salt);
 	ok(!tag_segment_good(&fresh, tag_head(TAG_UP, 1, 0, pass), v.b,
 	    v.n), "nor under another salt: yesterday's run");
 }

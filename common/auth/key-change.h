@@ -1,0 +1,135 @@
+/*
+ * key-change.h - change the key of a program that runs
+ *
+ * After SIGHUP a program reads its key file again.  If the key is another one,
+ * both keys are valid for KEY_CHANGE_BOTH_NS: the program sends with the former
+ * key in the first half of that time and with the new key in the second half.
+ * So programs that read the file at most half of that time apart always accept
+ * each other, without messages about the change.  Nothing has to be agreed on
+ * again: keys of channels and tags are derived from the new key and the cookie
+ * or salt that both sides have.
+ *
+ * A key that came from a pipe is not read again.  Only one change at a time is
+ * under way; another new key ends the validity of the oldest one.
+ */
+#ifndef INNET_AUTH_KEY_CHANGE_H
+#define INNET_AUTH_KEY_CHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/auth/key-file.h"
+#include "common/base/message.h"
+
+#define KEY_CHANGE_BOTH_NS (120 * (uint64_t)1000000000)
+
+struct key_change {
+	struct key *key;		/* that the program uses; borrowed */
+	const char *path;		/* of its file; NULL: read once */
+	struct key other;		/* valid, too, if key->other is set */
+	uint64_t swap_ns, drop_ns;	/* when `other` is used to send, and
+					   when it becomes invalid; 0: never */
+};
+
+/* Initialise c for key k, which was read from path; NULL: there is none. */
+static inline void
+key_change_init(struct key_change *c, struct key *k, const char *path)
+{
+	struct stat st;
+
+	*c = (struct key_change){ .key = k };
+	if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		c->path = path;
+}
+
+/*
+ * Begin to change to the key `fresh`.  Returns false if it is the key already,
+ * or if that change is under way.
+ */
+static inline bool
+key_change_begin(struct key_change *c, const struct key *fresh,
+    uint64_t now_ns)
+{
+	if (c->swap_ns != 0 && key_same(&c->other, fresh))
+		return false;
+	if (key_same(c->key, fresh)) {
+		if (c->swap_ns == 0)
+			return false;
+		c->swap_ns = 0;		/* the former key is back: stay */
+		return true;
+	}
+	c->other = *fresh;
+	c->key->other = &c->other;
+	c->key->generation++;
+	c->swap_ns = now_ns + KEY_CHANGE_BOTH_NS / 2;
+	c->drop_ns = now_ns + KEY_CHANGE_BOTH_NS;
+	return true;
+}
+
+/*
+ * Use the new key, or forget the former one, if it is time.  Returns whether a
+ * key has become invalid.
+ */
+static inline bool
+key_change_step(struct key_change *c, uint64_t now_ns)
+{
+	if (c->swap_ns != 0 && now_ns >= c->swap_ns) {
+		const struct hmac_sha256_ctx former = c->key->start;
+
+		c->key->start = c->other.start;
+		c->other.start = former;
+		c->key->generation++;
+		c->swap_ns = 0;
+	}
+	if (c->drop_ns == 0 || now_ns < c->drop_ns)
+		return false;
+	c->key->other = NULL;
+	c->key->generation++;
+	explicit_bzero(&c->other, sizeof(c->other));
+	c->drop_ns = 0;
+	return true;
+}
+
+/* Call this once a second: step, and print a line when a key has expired. */
+static inline void
+key_change_tick(struct key_change *c, uint64_t now_ns)
+{
+	if (key_change_step(c, now_ns))
+		warnx("%s: the former key is no longer valid", c->path);
+}
+
+/*
+ * Read the key file again and print what that changes.  If the file cannot be
+ * used, the key stays.  Returns false if the key is the same as before.
+ */
+static inline bool
+key_change_reload(struct key_change *c, uint64_t now_ns)
+{
+	uint8_t buf[KEY_MOST_BYTES + 1];
+	char why[KEY_WHY] = "not a regular file";
+	struct key fresh;
+	struct stat st;
+	size_t n = 0;
+	bool changed;
+
+	if (c->path == NULL)
+		return false;
+	if (stat(c->path, &st) == -1 || S_ISREG(st.st_mode))
+		n = key_read(c->path, KEY_LEAST_BYTES, buf, why);
+	if (n == 0) {
+		warnx("%s: %s; the key stays as it was", c->path, why);
+		return true;
+	}
+	key_set(&fresh, buf, n);
+	explicit_bzero(buf, sizeof(buf));
+	changed = key_change_begin(c, &fresh, now_ns);
+	explicit_bzero(&fresh, sizeof(fresh));
+	if (changed)
+		warnx("%s: read again; the former key is used for 60 s and "
+		    "valid for 120 s", c->path);
+	return changed;
+}
+
+#endif
