@@ -42,17 +42,22 @@ pages_raw(size_t bytes)
 	return p;
 }
 
-/* Zero the first `bytes` bytes of memory from pages_raw(). */
+/* Zero `bytes` bytes anywhere in memory from pages_raw(). */
 static inline void
 pages_zero(void *p, size_t bytes)
 {
-	size_t later = bytes < PAGES_LATER ? 0 : bytes / PAGES_HUGE *
-	    PAGES_HUGE;
+	const size_t before = -(uintptr_t)p & (PAGES_HUGE - 1);
+	char *const at = (char *)p + before;
+	const size_t later = bytes < PAGES_LATER ? 0 : (bytes - before) /
+	    PAGES_HUGE * PAGES_HUGE;
 
 	/* private anonymous memory comes back as zeros */
-	if (later > 0 && madvise(p, later, MADV_DONTNEED) == -1)
-		later = 0;
-	memset((char *)p + later, 0, bytes - later);
+	if (later == 0 || madvise(at, later, MADV_DONTNEED) == -1) {
+		memset(p, 0, bytes);
+		return;
+	}
+	memset(p, 0, before);
+	memset(at + later, 0, bytes - before - later);
 }
 
 /* Allocate `bytes` zeroed bytes; return NULL without memory. */

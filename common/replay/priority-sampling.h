@@ -60,6 +60,9 @@ struct priorities {
 	bool large;		/* a leaf was too large for it */
 	bool second;		/* it corrects the shift of the last one */
 	size_t most;		/* most leaves ever rebuilt in a step */
+
+	double back_sum;	/* of p^alpha by priorities_put_back() */
+	double back_most;	/* the greatest of them */
 };
 
 /*
@@ -89,6 +92,18 @@ static inline void priorities_insert(struct priorities *r, size_t from,
 /* Set the priority of n slots to 0, so that they are not drawn. */
 static inline void priorities_clear(struct priorities *r, const uint32_t *slot,
     size_t n);
+
+/*
+ * Restore priorities: put those of n slots back into an empty tree, each slot
+ * once and in any number of calls; call priorities_begin_leaves(); then call
+ * priorities_make_leaves() for the same slots.  The scale is chosen once, so
+ * the time is in proportion to the number of slots, whatever the priorities.
+ */
+static inline void priorities_put_back(struct priorities *r,
+    const uint32_t *slot, const float *p, size_t n);
+static inline void priorities_begin_leaves(struct priorities *r);
+static inline void priorities_make_leaves(struct priorities *r,
+    const uint32_t *slot, size_t n);
 
 /*
  * Draw n slots by weight, with their probabilities P and importance weights (N
@@ -458,6 +473,56 @@ priorities_clear(struct priorities *r, const uint32_t *slot, size_t n)
 	for (size_t i = 0; i < n; i += m) {
 		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
 		priorities_set(r, slot + i, none, m);
+	}
+}
+
+static inline void
+priorities_put_back(struct priorities *r, const uint32_t *slot, const float *p,
+    size_t n)
+{
+	double q[PRIORITIES_GROUP];
+	size_t m;
+
+	assert(r->tree.total == 0);
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
+		priorities_power(r->alpha, p + i, m, q);
+		for (size_t j = 0; j < m; j++) {
+			priorities_store(r, slot[i + j], p[i + j]);
+			r->back_sum += q[j];
+			r->back_most = q[j] > r->back_most ? q[j] :
+			    r->back_most;
+		}
+	}
+}
+
+static inline void
+priorities_begin_leaves(struct priorities *r)
+{
+	double mean;
+
+	if (r->live == 0)
+		return;
+	mean = r->back_sum / (double)r->live;
+	r->shift = priorities_shift(mean, r->back_most, &r->pinned);
+	priorities_settle(r, mean * logexp_pow2(r->shift));
+}
+
+static inline void
+priorities_make_leaves(struct priorities *r, const uint32_t *slot, size_t n)
+{
+	float p[PRIORITIES_GROUP];
+	double q[PRIORITIES_GROUP];
+	uint32_t leaf[PRIORITIES_GROUP];
+	size_t m;
+
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
+		for (size_t j = 0; j < m; j++)
+			p[j] = r->priority[slot[i + j]];
+		priorities_power(r->alpha, p, m, q);
+		priorities_round(r, r->shift, q, m, leaf);
+		sumtree_update(&r->tree, slot + i, leaf, m);
 	}
 }
 

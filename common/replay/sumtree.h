@@ -130,7 +130,7 @@ sumtree_open_raw(struct sumtree *t, size_t n)
 	if (t->leaf == NULL)
 		return false;
 	t->mid = t->leaf + leaves * SUMNODE_K;
-	memset(t->mid, 0, (mids + 2 * wide) * SUMNODE_LINE);
+	pages_zero(t->mid, (mids + 2 * wide) * SUMNODE_LINE);
 	p = (void *)(t->mid + mids * SUMNODE_K);
 	for (nodes = mids; nodes > SUMNODE_TOPS; p += nodes * SUMNODE_K) {
 		nodes = sumtree_nodes(nodes);

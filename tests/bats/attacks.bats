@@ -184,6 +184,11 @@ quiet() {
 	"$py" -B "$tests/twins/memory_faults.py" browser
 }
 
+@test "number 7: RESTORE keeps to maxmemory, and a short payload takes little memory" {
+	setup_module
+	"$py" -B "$tests/twins/memory_module.py" restore
+}
+
 @test "a second innet-ps with the same --save ends, also by a link; after kill -9 the next one starts" {
 	serve ps innet-ps -q --save w.ps
 

@@ -256,6 +256,30 @@ def checkpoints():
             ("two-tables", table([one]) + table([two], name=b"b"))):
         put("checkpoint", name, data)
 
+    def restored(name, data, room=7, pieces=254):
+        put("restore", name, bytes([room, pieces]) + data[15:])
+
+    far = item(1 << 32 | 149999, 1e-30, tail=b"")
+    restored("table", table([one, two]))
+    restored("table-in-bytes", table([one, two]), pieces=0)
+    restored("uniform", table([one, two], pick=1, times=9))
+    restored("fifo", table([one], pick=2, times=3))
+    restored("lifo", table([one, two], pick=3) + struct.pack("<3I", 2, 1, 1))
+    restored("holes", table([two], pick=3, inserted=1) +
+             struct.pack("<4I", 3, 5, 1, 4))
+    restored("frames", table(framed, size=3, stack=1, frames=pair))
+    restored("far-apart", table([one, far], capacity=150000))
+    restored("far-apart-uniform", table([one, far], capacity=150000, pick=1))
+    restored("far-apart-twice", table([one, far, far], capacity=150000))
+    restored("no-room", table([one, far], capacity=150000), room=4)
+    restored("capacity-huge", table([], capacity=1 << 31))
+    restored("tail-of-a-lie", table([one], n=2) +
+             struct.pack("<QfIQ", 1 << 32 | 1, 1, 0, 1 << 33), pieces=255)
+    restored("frames-of-a-lie", table([], size=1, stack=1)[:-12] +
+             struct.pack("<I", 1 << 28), pieces=255)
+    restored("frame-of-a-lie", table([], size=1 << 28, stack=1)[:-12] +
+             struct.pack("<I", 1), pieces=255)
+
 
 def specs():
     cluster = {"id": 1, "period": "100ms", "offset": ["0", "100ms"]}

@@ -8,6 +8,7 @@ import os
 import random
 import resource
 import socket
+import struct
 import subprocess
 import sys
 
@@ -330,6 +331,121 @@ def keys():
         assert c.call("ping") == b"PONG"
 
 
+def crc64():
+    """The CRC-64 that ends a payload of DUMP, as a function of bytes."""
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x95ac9329ac4bc9b5 if n & 1 else 0)
+        table.append(n)
+
+    def crc(data):
+        c = 0
+        for byte in data:
+            c = table[(c ^ byte) & 255] ^ c >> 8
+        return c
+    return crc
+
+
+def forge(c, crc=crc64()):
+    """A function that returns a payload for RESTORE with any table and any declared length."""
+    c.call("per.create", "model", "capacity", 5)
+    model = c.call("dump", "model")
+    c.call("del", "model")
+
+    def number(n):
+        return b"\x81" + struct.pack(">Q", n)
+
+    def payload(capacity, selector=0, items=(), bytes_=0, stack=0, frames=0, n=None, more=b"", declared=None, alpha=.6):
+        table = struct.pack("<QdIIddQQI", capacity, alpha, selector, 0, 0, 0, capacity, bytes_, stack)
+        inserted = len(items) if n is None else n
+        table += struct.pack("<7QIIf", inserted, 0, 0, 0, 0, 0, 0, 0, 1, 3e38)
+        table += struct.pack("<I", frames)
+        if not frames:
+            table += struct.pack("<Q", inserted)
+            table += b"".join(struct.pack("<QfIQ", 1 << 32 | slot, p, 0, len(x)) + x for slot, p, x in items)
+        table += more
+        out = model[:10] + number(2) + number(len(table) if declared is None else declared)
+        out += number(5) + number(len(table)) + table + b"\0" + model[-10:-8]
+        return out + struct.pack("<Q", crc(out))
+    return payload
+
+
+def memory_kb(server, field="VmHWM"):
+    with open("/proc/%d/status" % server.process.pid) as f:
+        return int(next(line for line in f if line.startswith(field + ":")).split()[1])
+
+
+def restore():
+    """RESTORE keeps to maxmemory, and takes no memory that its payload does not need."""
+    how = ["--maxmemory", "200mb", "--maxmemory-policy", "allkeys-lru"]
+    with Redis("limited", *how) as server, server.client() as c:
+        payload = forge(c)
+        c.pipeline([("set", "key%d" % i, "x") for i in range(100)])
+
+        def refused(what, data):
+            was, kb = info(c, "used_memory"), memory_kb(server)
+            assert c.error("restore", "bad", 0, data) == "ERR Bad data format", what
+            c.call("set", "key0", "x")          # which would now evict others
+            assert c.call("dbsize") >= 100 and info(c, "evicted_keys") == 0, what + " evicts keys"
+            now, now_kb = info(c, "used_memory"), memory_kb(server)
+            assert now - was < 1 << 20, "%s: used_memory was %d and is %d" % (what, was, now)
+            assert now_kb - kb < 64 << 10, "%s: the server had %d KiB and then %d" % (what, kb, now_kb)
+
+        for selector in range(4):
+            refused("a capacity of 100 million", payload(10**8, selector, more=bytes(4) if selector == 3 else b""))
+        refused("a capacity that PER.CREATE refuses", payload((1 << 31) + 1))
+        assert c.error("per.create", "bad", "capacity", 10**8).endswith("'maxmemory'.")
+        refused("a blob that is not there", payload(5, n=1, declared=1 << 40, more=struct.pack("<QfIQ", 1 << 32, 1, 0, 1 << 33)))
+        c.call("config", "set", "maxmemory", 0)
+        refused("a blob that is not there", payload(5, n=1, declared=1 << 40, more=struct.pack("<QfIQ", 1 << 32, 1, 0, 1 << 33)))
+        refused("frames that are not there", payload(5, bytes_=1, stack=1, frames=1 << 28, declared=1 << 40))
+        refused("a frame that is not there", payload(5, bytes_=1 << 28, stack=1, frames=1, declared=1 << 40))
+        refused("an item that comes twice", payload(10**8, 0, [(0, 1, b""), (10**8 - 1, 1, b""), (0, 1, b"")]))
+        c.call("config", "set", "maxmemory", "200mb")
+        assert c.call("restore", "fits", 0, payload(10**6)) == b"OK"
+        c.call("per.create", "half", "capacity", 3 * 10**6)
+        assert c.error("copy", "half", "more").startswith("ERR")
+        assert c.call("copy", "fits", "fits2") == 1
+        assert c.call("dbsize") == 103 and info(c, "evicted_keys") == 0
+
+    with Redis("unlimited") as server, server.client() as c:
+        payload, big = forge(c), 10**8
+        slots = [0, 1, 70000, big // 2, big - 1]
+        kb = memory_kb(server, "VmRSS")
+        for selector in range(3):
+            items = [(slot, 1e-30 * 1000**i, b"%d" % slot) for i, slot in enumerate(slots)]
+            assert c.call("restore", "t", 0, payload(big, selector, items, alpha=4), "replace") == b"OK"
+            assert sorted(i & 0xffffffff for i, _ in dump(c, "t")) == slots
+            assert fields(c.call("per.info", "t"))["rescaled_most"] == 0, "the whole ring was scaled"
+            grown = memory_kb(server, "VmRSS") - kb
+            assert grown < 200 << 10, "five items in 100 million slots took %d KiB" % grown
+            assert c.call("per.sample", "t", 1)[3] == [b"%d" % slots[0 if selector == 2 else -1]] or selector == 1
+            assert c.call("per.add", "t", 1, "next") == [2 << 32]
+            c.call("del", "t")
+        # what is honest still loads, also below a smaller maxmemory
+        c.call("per.create", "t", "capacity", 10**6)
+        for i in range(20):
+            c.call("per.add", "t", *[w for k in range(500) for w in (1 + k, bytes(1000))])
+        was = dump(c, "t")
+        got = c.call("dump", "t")
+        assert c.call("restore", "again", 0, got) == b"OK" and dump(c, "again") == was
+        c.call("config", "set", "maxmemory", "100mb")
+        assert c.error("restore", "more", 0, got) == "ERR Bad data format"
+        c.call("save")
+        with Redis("replica", "--maxmemory", "1mb") as other, other.client() as o:
+            port = free_ports(1)[0]
+            c.call("config", "set", "port", port)
+            o.call("replicaof", "127.0.0.1", port)
+            until(lambda: b"master_link_status:up" in o.call("info", "replication"), "a replica")
+            c.call("config", "set", "maxmemory", 0)
+            assert c.call("restore", "more", 0, got) == b"OK"
+            assert c.call("wait", 1, 1000 * WAIT_S) == 1
+            assert dump(o, "t") == was and dump(o, "more") == was
+    with Redis("unlimited", "--maxmemory", "10mb") as server, server.client() as c:
+        assert dump(c, "t") == was and dump(c, "again") == was
+
+
 def acl():
     """A user that may only sample, and only this table."""
     with Redis("acl") as server, server.client() as c:
@@ -568,4 +684,4 @@ def np_ones(n):
 
 
 if __name__ == "__main__":
-    sys.exit(main((answers, rdb, aof, replicas, keys, acl, tls, cluster, apex, agents, asks, failover, leaderless), sys.argv))
+    sys.exit(main((answers, rdb, aof, replicas, keys, restore, acl, tls, cluster, apex, agents, asks, failover, leaderless), sys.argv))

@@ -1,6 +1,7 @@
 /* alloc.c - malloc(3) by the server's allocator */
 #include <stdint.h>
 
+#include "cmd/innet-memory/module/alloc.h"
 #include "cmd/innet-memory/module/api.h"
 
 /* Return where the address of the whole allocation is stored. */

@@ -18,9 +18,10 @@
 enum { RM_OK = 0, RM_ERR = 1, RM_VERSION = 1, RM_READ = 1, RM_WRITE = 2 };
 enum { RM_KEY_EMPTY = 0, RM_KEY_MODULE = 6 };
 enum {				/* flags of RM_GetContextFlags() */
-	RM_CTX_LUA = 1 << 0, RM_CTX_MULTI = 1 << 1,
+	RM_CTX_LUA = 1 << 0, RM_CTX_MULTI = 1 << 1, RM_CTX_SLAVE = 1 << 3,
 	RM_CTX_REPLICATED = 1 << 12, RM_CTX_LOADING = 1 << 13,
-	RM_CTX_DENY_BLOCKING = 1 << 21, RM_CTX_RESP3 = 1 << 22
+	RM_CTX_DENY_BLOCKING = 1 << 21, RM_CTX_RESP3 = 1 << 22,
+	RM_CTX_ASYNC_LOADING = 1 << 23
 };
 enum { RM_OPTION_IO_ERRORS = 1, RM_TYPE_VERSION = 3 };
 enum { RM_EVENT_FLUSHDB = 2, RM_FLUSHDB_START = 0, RM_EVENT_SWAPDB = 11 };

@@ -49,7 +49,7 @@ host_create_table(struct client *c, const struct resp_args *a,
 	(void)a;
 	*why = NULL;
 	if (host_is_replicated(c) ||
-	    memory_has_room(c, table_slots_bytes(settings)))
+	    memory_room() >= table_slots_bytes(settings))
 		h = value_open(settings);
 	if (h == NULL)
 		return false;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-memory/module/client.h"
 #include "cmd/innet-memory/module/memory.h"
 #include "cmd/innet-memory/server/reply.h"
 
@@ -89,7 +90,7 @@ reply_nil(struct client *c)
 void
 reply_oom(struct client *c)
 {
-	reply_error(c, "%s", memory_limit(c) == 0 ? "OOM there is no memory "
+	reply_error(c, "%s", memory_limit() == 0 ? "OOM there is no memory "
 	    "for it" : "OOM command not allowed when used memory > "
 	    "'maxmemory'.");
 }

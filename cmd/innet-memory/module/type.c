@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/innet-memory/commands/per.h"
+#include "cmd/innet-memory/module/memory.h"
 #include "cmd/innet-memory/module/type.h"
 #include "cmd/innet-memory/module/value.h"
 #include "cmd/innet-memory/module/waiters.h"
@@ -12,20 +13,29 @@
 
 enum { ENCODING = 1 };
 
-/* Read a value from a source; NULL: l has the reason. */
+/*
+ * Read a value from a source; NULL: l has the reason.  A value of a client is
+ * refused before it takes more memory than maxmemory has left, because the
+ * server looks only before and after a command, and then evicts other keys.
+ */
 static struct table_value *
 load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 {
 	struct table_value *h = value_new();
+	const size_t room = memory_room_for_value();
+	size_t limit;
 
 	if (h == NULL) {
 		*l = (struct reader){ .why = "no memory" };
 		return NULL;
 	}
+	limit = h->account.limit;
+	h->account.limit = room < limit ? room : limit;
 	reader_open(l, source, arg, bytes, &h->account);
 	h->table = table_read_parts(l, VALUE_NAME, 1);
 	if (h->table != NULL && l->left > 0)
 		reader_refuse(l, "bytes after the end");
+	h->account.limit = limit;
 	if (reader_close(l))
 		return h;
 	if (h->table != NULL)

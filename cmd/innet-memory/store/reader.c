@@ -95,16 +95,16 @@ reader_get_bytes(struct reader *r, void *p, size_t len)
 		r->left -= n;
 		r->offset += n;
 	}
-	if (len > 0)
-		memset(to, 0, len);
 }
 
 uint64_t
 reader_get_uint(struct reader *r, size_t bytes)
 {
-	uint8_t p[8];
+	uint8_t p[8] = { 0 };
 
 	reader_get_bytes(r, p, bytes);
+	if (!reader_good(r))
+		return 0;
 	return stream_get_le(p, bytes);
 }
 

@@ -6,6 +6,8 @@
  * the caller allocate more than the account allows.  After the first error
  * every function returns 0 or NULL and does nothing; r->why says what is wrong
  * and at which byte.  A caller may therefore read many fields and check once.
+ * reader_get_bytes() leaves the bytes as they are then: to zero a length that a
+ * stranger chose would take seconds.
  */
 #ifndef INNET_MEMORY_STORE_READER_H
 #define INNET_MEMORY_STORE_READER_H

@@ -58,7 +58,8 @@ enum {
 	/* items that are updated in the tree together */
 	REPLAY_BUFFER_GROUP = 256,
 	/* slots prefetched: a draw takes 10 ns instead of 23 */
-	REPLAY_BUFFER_AHEAD = 16
+	REPLAY_BUFFER_AHEAD = 16,
+	REPLAY_BUFFER_BLOCK = 64	/* slots for each bit of `touched` */
 };
 
 /* The bit of a slot's generation that says that the slot holds an item. */
@@ -74,7 +75,9 @@ struct replay_buffer_settings {
 
 struct replay_buffer_slot {
 	void *item;
-	uint32_t generation;	/* without REPLAY_BUFFER_LIVE: a hole */
+	/* fillings since the buffer was opened; without REPLAY_BUFFER_LIVE the
+	   slot is a hole; see hole[] below */
+	uint32_t generation;
 	uint32_t times;		/* that the item was sampled */
 };
 
@@ -97,6 +100,14 @@ struct replay_buffer {
 	struct replay_buffer_settings settings;	/* limit may be changed */
 
 	struct replay_buffer_slot *slot;
+	/*
+	 * A slot's generation in an id is that in the slot plus hole[0] below
+	 * `split` and hole[1] from there on.  So a buffer that is restored need
+	 * not write to slots without an item, which can be billions.
+	 */
+	uint32_t hole[2];
+	size_t split;
+	uint64_t *touched;	/* bits: blocks of slots that ever had items */
 	float *priority;	/* by slot; for per, that of per */
 	struct priorities per;	/* for the selector per */
 	struct sumtree ones;	/* 1 for each item; for other selectors */
@@ -198,6 +209,17 @@ static inline uint32_t replay_buffer_id_slot(uint64_t id);
 static inline uint64_t replay_buffer_slot_id(const struct replay_buffer *b,
     size_t slot);
 
+/* Return the first slot from `slot` on that holds an item, or b->used. */
+static inline size_t replay_buffer_next_live(const struct replay_buffer *b,
+    size_t slot);
+
+/* Return the generation that a slot's own ones are counted from. */
+static inline uint32_t replay_buffer_hole(const struct replay_buffer *b,
+    size_t slot);
+
+/* Note that a slot has an item. */
+static inline void replay_buffer_touch(struct replay_buffer *b, size_t slot);
+
 /* Return the slot that holds the item of this id, or NULL if it is gone. */
 static inline struct replay_buffer_slot *replay_buffer_find_slot(
     const struct replay_buffer *b, uint64_t id);
@@ -216,6 +238,54 @@ static inline void replay_buffer_set_drawable(struct replay_buffer *b,
 
 /* implementation */
 
+/* Return the words of `touched` for n slots. */
+static inline size_t
+replay_buffer_touched_words(size_t n)
+{
+	const size_t slots = REPLAY_BUFFER_BLOCK * 64;
+
+	return (n + slots - 1) / slots;
+}
+
+/* Return the bits of `touched` from that of this slot's block on. */
+static inline uint64_t
+replay_buffer_touched_from(const struct replay_buffer *b, size_t slot)
+{
+	const size_t block = slot / REPLAY_BUFFER_BLOCK;
+
+	return b->touched[block / 64] >> block % 64;
+}
+
+static inline void
+replay_buffer_touch(struct replay_buffer *b, size_t slot)
+{
+	const size_t block = slot / REPLAY_BUFFER_BLOCK;
+
+	b->touched[block / 64] |= (uint64_t)1 << block % 64;
+}
+
+static inline size_t
+replay_buffer_next_live(const struct replay_buffer *b, size_t slot)
+{
+	const size_t word = REPLAY_BUFFER_BLOCK * 64;
+
+	while (slot < b->used) {
+		const uint64_t bits = replay_buffer_touched_from(b, slot);
+
+		if (bits == 0)
+			slot = (slot / word + 1) * word;
+		else if ((bits & 1) == 0)
+			slot = (slot / REPLAY_BUFFER_BLOCK +
+			    (size_t)__builtin_ctzll(bits)) *
+			    REPLAY_BUFFER_BLOCK;
+		else if (b->slot[slot].generation & REPLAY_BUFFER_LIVE)
+			return slot;
+		else
+			slot++;
+	}
+	return b->used;
+}
+
 static inline size_t
 replay_buffer_free_some(struct replay_buffer *b, size_t n)
 {
@@ -227,8 +297,16 @@ replay_buffer_free_some(struct replay_buffer *b, size_t n)
 			b->drop(b->arg, b->done[b->dones]);
 	}
 	for (; b->used > 0 && i < n; i++) {
+		const size_t word = (b->used - 1) / (REPLAY_BUFFER_BLOCK * 64);
+
+		if (b->touched[word] == 0) {
+			b->used = word * REPLAY_BUFFER_BLOCK * 64;
+			continue;
+		}
 		b->used--;
-		if (b->drop != NULL &&
+		if ((replay_buffer_touched_from(b, b->used) & 1) == 0)
+			b->used -= b->used % REPLAY_BUFFER_BLOCK;
+		else if (b->drop != NULL &&
 		    (b->slot[b->used].generation & REPLAY_BUFFER_LIVE) != 0)
 			b->drop(b->arg, b->slot[b->used].item);
 	}
@@ -246,6 +324,7 @@ replay_buffer_close(struct replay_buffer *b)
 		free(b->priority);
 	}
 	free(b->slot);
+	free(b->touched);
 	free(b->done);
 	free(b->prob);
 	*b = (struct replay_buffer){ 0 };
@@ -264,6 +343,8 @@ replay_buffer_open(struct replay_buffer *b,
 	*b = (struct replay_buffer){
 	    .settings = *settings, .drop = drop, .arg = arg};
 	b->slot = pages_new(n * sizeof(*b->slot));
+	b->touched = calloc(replay_buffer_touched_words(n),
+	    sizeof(*b->touched));
 	if (settings->times > 0)
 		b->done = malloc(n * sizeof(*b->done));
 	if (settings->selector == REPLAY_BUFFER_PER) {
@@ -273,8 +354,8 @@ replay_buffer_open(struct replay_buffer *b,
 		fits = sumtree_open(&b->ones, n);
 		b->priority = pages_new(n * sizeof(*b->priority));
 	}
-	fits = fits && b->slot != NULL && b->priority != NULL &&
-	    (b->done != NULL || settings->times == 0);
+	fits = fits && b->slot != NULL && b->touched != NULL &&
+	    b->priority != NULL && (b->done != NULL || settings->times == 0);
 	if (!fits)
 		replay_buffer_close(b);
 	return fits;
@@ -286,12 +367,19 @@ replay_buffer_id_slot(uint64_t id)
 	return (uint32_t)id;
 }
 
+static inline uint32_t
+replay_buffer_hole(const struct replay_buffer *b, size_t slot)
+{
+	return b->hole[slot >= b->split];
+}
+
 static inline uint64_t
 replay_buffer_slot_id(const struct replay_buffer *b, size_t slot)
 {
-	return (uint64_t)(b->slot[slot].generation & ~REPLAY_BUFFER_LIVE)
-		   << 32 |
-	       slot;
+	const uint32_t generation = b->slot[slot].generation +
+	    replay_buffer_hole(b, slot);
+
+	return (uint64_t)(generation & ~REPLAY_BUFFER_LIVE) << 32 | slot;
 }
 
 static inline struct replay_buffer_slot *
@@ -300,7 +388,8 @@ replay_buffer_find_slot(const struct replay_buffer *b, uint64_t id)
 	const uint32_t row = replay_buffer_id_slot(id);
 
 	if (row >= b->settings.capacity || id >> 63 != 0 ||
-	    b->slot[row].generation != (id >> 32 | REPLAY_BUFFER_LIVE))
+	    (b->slot[row].generation & REPLAY_BUFFER_LIVE) == 0 ||
+	    replay_buffer_slot_id(b, row) != id)
 		return NULL;
 	return &b->slot[row];
 }
@@ -359,12 +448,13 @@ replay_buffer_insert_priorities(struct replay_buffer *b, size_t from,
 	sumtree_insert(&b->ones, from, one, n);
 }
 
-/* Put a new item into slot s and evict the item that it still holds. */
+/* Put a new item into slot `at` and evict the item that it still holds. */
 static inline void
-replay_buffer_fill_slot(struct replay_buffer *b, struct replay_buffer_slot *s,
-    void *item)
+replay_buffer_fill_slot(struct replay_buffer *b, size_t at, void *item)
 {
 	const uint32_t mask = REPLAY_BUFFER_LIVE - 1;
+	struct replay_buffer_slot *s = &b->slot[at];
+	uint32_t generation;
 
 	if (s->generation & REPLAY_BUFFER_LIVE) {
 		b->evicted++;
@@ -374,10 +464,11 @@ replay_buffer_fill_slot(struct replay_buffer *b, struct replay_buffer_slot *s,
 	}
 	s->item = item;
 	s->times = 0;
-	s->generation = (s->generation + 1) & mask;
-	if (((s->generation - b->newest) & mask) < mask / 2)
-		b->newest = s->generation;
-	s->generation |= REPLAY_BUFFER_LIVE;
+	s->generation = ((s->generation + 1) & mask) | REPLAY_BUFFER_LIVE;
+	generation = (s->generation + replay_buffer_hole(b, at)) & mask;
+	if (((generation - b->newest) & mask) < mask / 2)
+		b->newest = generation;
+	replay_buffer_touch(b, at);
 	b->inserted++;
 	b->have++;
 }
@@ -407,7 +498,7 @@ replay_buffer_add_batch(struct replay_buffer *b, const float *p,
 			q[j] = p[i + j] >= 0 ? p[i + j] :
 			    b->highest > 0 ? b->highest : 1;
 			b->highest = q[j] > b->highest ? q[j] : b->highest;
-			replay_buffer_fill_slot(b, &b->slot[b->head + j],
+			replay_buffer_fill_slot(b, b->head + j,
 			    item == NULL ? NULL : item[i + j]);
 			if (id != NULL)
 				id[i + j] =

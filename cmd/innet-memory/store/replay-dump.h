@@ -4,10 +4,14 @@
  *
  * To save a buffer, write its settings, its state and its entries.  To restore
  * it, open a buffer with the same settings, give it the state, then the entries
- * in any order, and check replay_buffer_counters_add_up().  Ids, counters,
- * times and priorities are as they were, and no id is given twice.  Only the
- * quantised probabilities of priority-sampling.h may differ in their last bits,
- * if their scale had not been adapted yet.
+ * in any order, call replaydump_finish() and check
+ * replay_buffer_counters_add_up().  Ids, counters, times and priorities are as
+ * they were, and no id is given twice.  Only the quantised probabilities of
+ * priority-sampling.h may differ in their last bits, if their scale had not
+ * been adapted yet.
+ *
+ * Restoring takes time and touches memory in proportion to the entries, not to
+ * the capacity, because a stranger can send a few entries for many slots.
  */
 #ifndef INNET_MEMORY_STORE_REPLAY_DUMP_H
 #define INNET_MEMORY_STORE_REPLAY_DUMP_H
@@ -44,13 +48,23 @@ replaydump_next(const struct replay_buffer *b, size_t *at,
 {
 	/* slots from head to the last one used, then those below head */
 	const size_t above = b->used > b->head ? b->used - b->head : 0;
+	const size_t below = b->used < b->head ? b->used : b->head;
 	size_t i;
 
-	while (*at < above + b->head) {
-		i = *at < above ? b->head + *at : *at - above;
-		(*at)++;
-		if ((b->slot[i].generation & REPLAY_BUFFER_LIVE) == 0)
-			continue;
+	while (*at < above + below) {
+		if (*at < above) {
+			i = replay_buffer_next_live(b, b->head + *at);
+			*at = i - b->head + 1;
+			if (i == b->used) {
+				*at = above;
+				continue;
+			}
+		} else {
+			i = replay_buffer_next_live(b, *at - above);
+			*at = above + i + 1;
+			if (i >= below)
+				return false;
+		}
 		*e = (struct replaydump_entry){
 		    .id = replay_buffer_slot_id(b, i),
 		    .item = b->slot[i].item,
@@ -123,11 +137,21 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 	 * were filled one time less, except in a stack, whose head moves
 	 * back.
 	 */
-	for (size_t i = 0; i < b->settings.capacity; i++)
-		b->slot[i].generation = s->head == 0 || i < s->head ||
-		    b->settings.selector == REPLAY_BUFFER_LIFO ? s->newest :
-		    (s->newest - 1) & (REPLAY_BUFFER_LIVE - 1);
+	b->hole[0] = s->newest;
+	b->hole[1] = s->newest - 1;
+	b->split = s->head == 0 ||
+	    b->settings.selector == REPLAY_BUFFER_LIFO ? b->settings.capacity :
+	    s->head;
 	return true;
+}
+
+/* Set the generation of a slot as it is in ids; `live` is that bit or 0. */
+static inline void
+replaydump_set_generation(struct replay_buffer *b, size_t slot,
+    uint32_t generation, uint32_t live)
+{
+	generation -= replay_buffer_hole(b, slot);
+	b->slot[slot].generation = (generation & ~REPLAY_BUFFER_LIVE) | live;
 }
 
 /* Can this entry have been in the buffer? */
@@ -146,6 +170,7 @@ replaydump_check_entry(const struct replay_buffer *b,
 /*
  * Put n items back and return how many.  The first that cannot have been in the
  * buffer stops it; that one and those behind it still belong to the caller.
+ * They can be drawn after replaydump_finish().
  */
 static inline size_t
 replaydump_restore(struct replay_buffer *b, const struct replaydump_entry *e,
@@ -160,21 +185,44 @@ replaydump_restore(struct replay_buffer *b, const struct replaydump_entry *e,
 		    replaydump_check_entry(b, &e[i + k]); k++) {
 			at[k] = replay_buffer_id_slot(e[i + k].id);
 			p[k] = e[i + k].priority;
-			b->slot[at[k]] = (struct replay_buffer_slot){
-				.generation = (uint32_t)(e[i + k].id >> 32) |
-				    REPLAY_BUFFER_LIVE,
-				.item = e[i + k].item, .times = e[i + k].times,
-			};
+			b->slot[at[k]].item = e[i + k].item;
+			b->slot[at[k]].times = e[i + k].times;
+			replaydump_set_generation(b, at[k],
+			    (uint32_t)(e[i + k].id >> 32), REPLAY_BUFFER_LIVE);
+			replay_buffer_touch(b, at[k]);
 			b->low += at[k] < b->head;
 			b->used = at[k] < b->used ? b->used : at[k] + 1;
 		}
 		if (k == 0)
 			return i;
 		b->have += k;
+		if (b->settings.selector == REPLAY_BUFFER_PER) {
+			priorities_put_back(&b->per, at, p, k);
+			continue;
+		}
 		replay_buffer_set_priorities(b, at, p, k);
-		if (b->settings.selector != REPLAY_BUFFER_PER)
-			replay_buffer_set_drawable(b, at, true, k);
+		replay_buffer_set_drawable(b, at, true, k);
 	}
+}
+
+/* Make all items drawable, once all entries are back. */
+static inline void
+replaydump_finish(struct replay_buffer *b)
+{
+	uint32_t at[REPLAY_BUFFER_GROUP];
+	size_t k = 0;
+
+	if (b->settings.selector != REPLAY_BUFFER_PER)
+		return;
+	priorities_begin_leaves(&b->per);
+	for (size_t i = 0; (i = replay_buffer_next_live(b, i)) < b->used; i++) {
+		at[k++] = (uint32_t)i;
+		if (k == REPLAY_BUFFER_GROUP) {
+			priorities_make_leaves(&b->per, at, k);
+			k = 0;
+		}
+	}
+	priorities_make_leaves(&b->per, at, k);
 }
 
 #endif

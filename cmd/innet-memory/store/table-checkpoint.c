@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/hashmap.h"
 
@@ -205,46 +206,83 @@ read_counters(struct reader *r, struct table *t)
 		reader_refuse(r, "counters that are not possible for a table");
 }
 
+/* The frames of a table while it is read; each counts as used by this array. */
+struct frame_array {
+	struct frame **one;
+	size_t n, room;
+};
+
 /*
- * Read n frames, which only the returned array uses yet; NULL if there are
- * none.
+ * Make room for another frame, up to want, or return false without memory.  The
+ * array grows with the frames that were read, since `want` may be a lie.
  */
-static struct frame **
-read_frames(struct reader *r, struct table *t, uint32_t *n)
+static bool
+grow_array(struct account *account, struct frame_array *all, size_t want)
+{
+	const size_t twice = all->room == 0 ? 1024 : 2 * all->room;
+	const size_t room = twice < want ? twice : want;
+	struct frame **more;
+
+	if (all->n < all->room)
+		return true;
+	more = account_alloc(account, room * sizeof(*more));
+	if (more == NULL)
+		return false;
+	if (all->one != NULL) {
+		memcpy(more, all->one, all->n * sizeof(*more));
+		account_free(account, all->one, all->room * sizeof(*more));
+	}
+	all->one = more;
+	all->room = room;
+	return true;
+}
+
+/* Read the frames of a table. */
+static void
+read_frames(struct reader *r, struct table *t, struct frame_array *all)
 {
 	const uint32_t want = (uint32_t)reader_get_uint(r, 4);
-	struct frame **all;
+	struct frame *one;
 
-	*n = 0;
 	if (want > 0 && (t->frames.stack == 0 ||
 	    want > r->left / t->frames.bytes))
 		reader_refuse(r, "%" PRIu32 " frames, which the file does not "
 		    "have",
 		    want);
-	if (want == 0 || !reader_good(r))
-		return NULL;
-	all = calloc(want, sizeof(struct frame *));
-	if (all == NULL)
-		reader_refuse(r, "no memory for %" PRIu32 " frames", want);
-	while (*n < want && reader_good(r)) {
-		struct frame *one = frames_new_blank(&t->frames);
-
+	while (all->n < want && reader_good(r)) {
+		one = grow_array(r->account, all, want) ?
+		    frames_new_blank(&t->frames) : NULL;
 		if (one == NULL) {
 			reader_refuse(r, "no memory for %" PRIu32 " frames",
 			    want);
 			break;
 		}
-		one->uses = 1;	/* all[] */
-		all[(*n)++] = one;
+		one->uses = 1;
+		all->one[all->n++] = one;
 		reader_get_bytes(r, frame_blob(one)->bytes, t->frames.bytes);
 	}
-	return all;
+}
+
+/* Let go of all frames and return how many no item uses. */
+static size_t
+drop_array(struct table *t, struct frame_array *all)
+{
+	size_t unused = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		unused += --all->one[i]->uses == 0;
+		frames_drop_unused(&t->frames, all->one[i]);
+	}
+	if (all->one != NULL)
+		account_free(t->frames.account, all->one,
+		    all->room * sizeof(*all->one));
+	return unused;
 }
 
 /* Read one item into *e and return its experience, or NULL. */
 static struct experience *
-read_item(struct reader *r, struct table *t, struct frame *const *all,
-    uint32_t n, struct replaydump_entry *e)
+read_item(struct reader *r, struct table *t, const struct frame_array *all,
+    struct replaydump_entry *e)
 {
 	struct frame *own[2 * FRAMES_STACK_MAX];
 	uint8_t shot[FRAMES_TAIL_HELD];
@@ -258,11 +296,11 @@ read_item(struct reader *r, struct table *t, struct frame *const *all,
 	e->times = (uint32_t)reader_get_uint(r, 4);
 	for (unsigned i = 0; i < frames_per(&t->frames); i++) {
 		k = (uint32_t)reader_get_uint(r, 4);
-		if (k >= n) {
-			reader_refuse(r, "frame %" PRIu32 " of %" PRIu32, k, n);
+		if (k >= all->n) {
+			reader_refuse(r, "frame %" PRIu32 " of %zu", k, all->n);
 			return NULL;
 		}
-		own[i] = all[k];
+		own[i] = all->one[k];
 	}
 	len = reader_get_uint(r, 8);
 	if (len < sizeof(shot)) {
@@ -296,24 +334,23 @@ restore_items(struct reader *r, struct table *t, struct replaydump_entry *e,
 }
 
 static void
-read_items(struct reader *r, struct table *t, struct frame *const *all,
-    uint32_t frames)
+read_items(struct reader *r, struct table *t, const struct frame_array *all)
 {
 	struct replaydump_entry e[REPLAY_BUFFER_GROUP];
 	uint64_t left = reader_get_uint(r, 8);
 	size_t n;
 
-	t->buf.per.slice = 0;	/* no client waits meanwhile */
 	while (left > 0 && reader_good(r)) {
 		for (n = 0; n < REPLAY_BUFFER_GROUP && n < left; n++) {
-			e[n].item = read_item(r, t, all, frames, &e[n]);
+			e[n].item = read_item(r, t, all, &e[n]);
 			if (e[n].item == NULL)
 				break;
 		}
 		restore_items(r, t, e, n);
 		left -= n;
 	}
-	t->buf.per.slice = TABLE_SLICE;
+	if (reader_good(r))
+		replaydump_finish(&t->buf);
 	if (reader_good(r) && !replay_buffer_counters_add_up(&t->buf))
 		reader_refuse(r, "counters that do not agree");
 }
@@ -331,10 +368,9 @@ read_holes(struct reader *r, struct replay_buffer *b)
 		    n,
 		    b->settings.capacity);
 	for (uint32_t i = 0; i < n && reader_good(r); i++) {
-		generation = (uint32_t)reader_get_uint(r, 4) &
-		    (REPLAY_BUFFER_LIVE - 1);
+		generation = (uint32_t)reader_get_uint(r, 4);
 		if ((b->slot[i].generation & REPLAY_BUFFER_LIVE) == 0)
-			b->slot[i].generation = generation;
+			replaydump_set_generation(b, i, generation, 0);
 		b->used = n;
 	}
 }
@@ -343,23 +379,18 @@ struct table *
 table_read_parts(struct reader *r, const void *name, size_t len)
 {
 	struct table *t = read_empty_table(r, name, len);
-	struct frame **all;
-	uint32_t n, unused = 0;
+	struct frame_array all = { 0 };
+	size_t unused;
 
 	if (t == NULL)
 		return NULL;
 	read_counters(r, t);
-	all = read_frames(r, t, &n);
-	read_items(r, t, all, n);
-	for (uint32_t i = 0; i < n; i++) {
-		unused += --all[i]->uses == 0;
-		frames_drop_unused(&t->frames, all[i]);
-	}
+	read_frames(r, t, &all);
+	read_items(r, t, &all);
+	unused = drop_array(t, &all);
 	read_holes(r, &t->buf);
 	if (unused > 0)
-		reader_refuse(r, "%" PRIu32 " frames that no item uses",
-		    unused);
-	free(all);
+		reader_refuse(r, "%zu frames that no item uses", unused);
 	if (reader_good(r))
 		return t;
 	table_close(t);

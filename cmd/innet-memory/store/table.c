@@ -42,7 +42,8 @@ table_slots_bytes(const struct replay_buffer_settings *settings)
 	const size_t slot = sizeof(struct replay_buffer_slot) + sizeof(float) +
 	    trees * tree + (settings->times > 0 ? sizeof(void *) : 0);
 
-	return sizeof(struct table) + settings->capacity * slot;
+	return sizeof(struct table) + settings->capacity * slot +
+	    replay_buffer_touched_words(settings->capacity) * sizeof(uint64_t);
 }
 
 static void

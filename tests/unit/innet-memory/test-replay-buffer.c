@@ -238,6 +238,7 @@ op_restore(struct pair *a)
 		note_error(a, true, "a restore");
 		return;
 	}
+	replaydump_finish(&b);
 	a->b.drop = NULL;
 	replay_buffer_close(&a->b);
 	a->b = b;
@@ -521,6 +522,7 @@ test_id_order(void)
 	good = replaydump_resume(&c, &s);
 	while (replaydump_next(&b, &at, &e))
 		good = good && replaydump_restore(&c, &e, 1) == 1;
+	replaydump_finish(&c);
 	for (int i = 0; i < 30; i++, last = id) {
 		id = replay_buffer_add(&c, 1, NULL);
 		good =
