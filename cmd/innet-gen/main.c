@@ -65,7 +65,8 @@ static const struct opt opts[] = {
 	{ O_JITTER, "jitter", "TIME",
 	    "delay each update by a random time up to this (default 0)" },
 	{ O_PHASE, "phase", "KIND",
-	    "first updates of the workers: random (default) or aligned" },
+	    "times of the workers' first updates: random (default) or "
+	    "aligned" },
 	{ O_SPEEDS, "speeds", "SPREAD",
 	    "draw the speed of each worker from 1-SPREAD to 1+SPREAD" },
 	{ O_GROUPS, "groups", "LIST",

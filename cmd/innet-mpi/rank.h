@@ -25,7 +25,7 @@ struct rank_conf {
 	bool check, quiet, progress;
 };
 
-/* Run the rank, MPI included; return the exit status. */
+/* Run the rank, from MPI_Init to MPI_Finalize; return the exit status. */
 int rank_run(const struct rank_conf *cf);
 
 /*

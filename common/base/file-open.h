@@ -158,8 +158,8 @@ file_open_write(const char *path, int flags, bool waits)
 }
 
 /*
- * Open path as a stream, to read, or (out) to write it from its beginning;
- * return NULL with errno.
+ * Open path as a stream for reading or, if out is set, for writing from its
+ * beginning.  Return NULL and set errno if that fails.
  */
 static inline FILE *
 file_open_stream(const char *path, bool out)

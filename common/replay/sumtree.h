@@ -26,7 +26,7 @@
 #include "common/base/rng.h"
 #include "common/replay/sumnode.h"
 
-/* 256 of these are below 2^31. */
+/* The sum of 256 of these weights is below 2^31. */
 #define SUMTREE_WEIGHT_MAX ((1u << 23) - 1)
 
 enum {

@@ -136,7 +136,7 @@ schedule_on_values(struct schedule_reader *r)
 	schedule_append(r->s, &w);
 }
 
-/* libcsv's callback for the end of a line (of CR LF: two). */
+/* Handle the end of a line for libcsv, which calls this twice for CR LF. */
 static inline void
 schedule_on_row(int end, void *arg)
 {

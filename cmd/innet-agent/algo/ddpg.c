@@ -1,9 +1,9 @@
 /*
  * ddpg.c - deep deterministic policy gradient (Lillicrap et al., 2016)
  *
- * The vector holds the actor's weights, then the critic's.  Inside, actions run
- * from -1 to 1: the actor's outputs pass a hyperbolic tangent, and actions
- * follow the observation in the critic's inputs.
+ * The vector holds the actor's weights, then the critic's.  Internally, actions
+ * are between -1 and 1: the actor applies the hyperbolic tangent to its
+ * outputs.  The inputs of the critic are the observation and then the actions.
  */
 #include "config.h"
 

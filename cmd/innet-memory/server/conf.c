@@ -46,8 +46,8 @@ static const struct opt opts[] = {
 	    "disconnect a client that sends nothing for TIME (default: "
 	    "never)" },
 	{ OUTPUT, "output-limit", "SIZE",
-	    "stop serving a client that has not read more than SIZE of replies "
-	    "(default 256MB)" },
+	    "stop serving a client while more than SIZE of its replies is "
+	    "unread (default 256MB)" },
 	{ STUCK, "stuck-timeout", "TIME",
 	    "disconnect a client at --output-limit that reads nothing for TIME "
 	    "(default 10s)" },

@@ -69,7 +69,7 @@ output_choose(struct output_view *v, const struct runner *r, const char *list)
 	return NULL;
 }
 
-/* The first row of a point that is shown. */
+/* Return the index of the first row of p that is printed. */
 static size_t
 get_first_row(const struct point *p, const struct output_view *v)
 {

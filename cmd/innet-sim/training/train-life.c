@@ -123,7 +123,7 @@ train_receive_control(struct sim *s, struct train_worker *w,
 	return false;
 }
 
-/* Go on from a state: join with it. */
+/* Load the state that another worker sent, and join again at its iteration. */
 static void
 continue_from_state(struct sim *s, struct train_worker *w)
 {

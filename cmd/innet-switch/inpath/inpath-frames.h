@@ -25,7 +25,7 @@
 #include "common/net/serve-sockets.h"
 #include "common/net/serve.h"
 
-enum { INPATH_TRIES = 1000 };	/* to send, a millisecond each */
+enum { INPATH_TRIES = 1000 };	/* attempts to send a frame, 1 ms apart */
 
 /* Receive the frames of one port, a batch at a time. */
 static inline void inpath_receive_port(struct inpath *ip, struct netport *p);

@@ -624,7 +624,7 @@ netport_xdp_count_drops(struct netport *p)
 		    &len) == 0)
 			all += s.rx_dropped + s.rx_ring_full;
 	}
-	netport_xdp_wake_kernel(x); /* what a busy device has left */
+	netport_xdp_wake_kernel(x); /* send what a busy device did not */
 	since = all - x->reported_drops;
 	x->reported_drops = all;
 	return since;
