@@ -34,7 +34,7 @@ crew() {
 	wait "$twin"
 }
 
-# answers_are SUM: check that in step i every worker gets i times SUM
+# answers_are SUM: check that the answers to step i are i times SUM
 answers_are() {
 	local x i
 	for x in 1 2 3 4 40; do

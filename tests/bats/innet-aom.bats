@@ -1,7 +1,8 @@
-# innet-aom: age, loss and fairness from captures.
+# Tests of innet-aom: age, loss and fairness, computed from captures.
 bats_require_minimum_version 1.5.0
 
-# Olaf's vector V1: what was sent, and what came, times in ms.
+# Write Olaf's vector V1: the updates sent, and the updates that arrived, with
+# times in ms.
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	ms 1 1 0 1 1 1  2 2 0 1 1 2  3 2 0 2 1 3  4 2 1 1 1 4  5 2 1 2 1 5 \
@@ -9,7 +10,8 @@ setup() {
 	ms 11 1 0 1 1 1  21 2 1 2 3 5  31 1 1 1 1 6 | mkolaf >got.pcap
 }
 
-# Lines for mkolaf: time cluster worker sequence merged generated, in ms.
+# ms NUMBER...: print lines for mkolaf; each six numbers are time, cluster,
+# worker, sequence number, merged and generation time, with times in ms
 ms() {
 	printf '%d000000 %d %d %d %d %d000000 0 4\n' "$@"
 }
@@ -156,7 +158,8 @@ aom() {
 }
 
 @test "a filter finds UDP in each of them, also where PPP's frames lack what libpcap skips" {
-	# but for 802.11 with a padded header, which libpcap does not know
+	# except for 802.11 with a padded header, which libpcap does not
+	# recognise
 	for l in ethernet vlan raw sll sll2 null ppp hdlc pppoe wifi; do
 		ms 11 1 0 1 1 1  31 1 1 1 1 6 | mkolaf -l "$l" >l.pcap
 		filter='udp port 46638'
@@ -354,7 +357,7 @@ aom() {
 	run -0 --separate-stderr innet-aom -q -r true.pcap --json
 	[ -z "$stderr" ]
 	python3 - <<-'END'
-	# the stamps of packets alone are a year later
+	# change only the timestamps of the packets, to one year later
 	import struct
 	d = bytearray(open('old.pcap', 'rb').read())
 	at = 24

@@ -1,5 +1,5 @@
-# Control: against tests/bats/fake-switch.py, which loses, lies and shouts, and
-# against a live switch.
+# Tests of innet-ctl with tests/bats/fake-switch.py, which loses packets, sends
+# wrong answers and sends too many, and with a live switch.
 load common
 
 setup() {
@@ -9,7 +9,7 @@ setup() {
 	(umask 077; printf 'a key of 16 bytes\n' >key)
 }
 
-# fake [OPTION...]: a switch that is none, at $at
+# fake [OPTION...]: start a fake switch at $at
 fake() {
 	rm -f fake.port
 	python3 -B "$tests/bats/fake-switch.py" --port-file fake.port --log log "$@" 3>&- &
@@ -18,7 +18,8 @@ fake() {
 	at=127.0.0.1:$(cat fake.port)
 }
 
-# refuses REGEX COMMAND...: status 1, nothing on stdout, one line that matches
+# refuses REGEX COMMAND...: check that the command prints nothing on stdout and
+# one line that matches on stderr, and exits with status 1
 refuses() {
 	local want="^innet-ctl: 127.0.0.1:[0-9]+: $1\$"
 	shift
@@ -82,7 +83,8 @@ refuses() {
 }
 
 @test "members prints the state of the job first, and lists the workers that left" {
-	# is FIRST-LINE JSON: the first line of the members that it is
+	# is FIRST-LINE JSON: check the first line that "members" prints for
+	# this answer of a switch
 	is() {
 		echo "$2" >said
 		fake --members said
@@ -261,7 +263,8 @@ refuses() {
 	grep -q '^innet_switch_up{program="iswitch"} 1$' out
 	grep -q '^innet_switch_jobs{program="iswitch"} 2$' out
 	[ -z "$(grep '^# TYPE' out | sort | uniq -d)" ]
-	# samples of a name stand together, below its type
+	# all samples of a metric follow each other, below the line with its
+	# type
 	awk '/^# TYPE/ { name = $3; next } { sub(/\{.*/, ""); if ($0 != name) exit 1 }' out
 }
 
@@ -283,7 +286,8 @@ refuses() {
 	took=$(($(date +%s%N) - start))
 	[ "$(grep -c '^job 1, ' out)" -eq 3 ]
 	[ "$(grep -c 'per s' out)" -eq 2 ]
-	# 20 are added from one report to the next; the rate tells how many seconds that took
+	# 20 segments are added between two reports; the rate shows how many
+	# seconds passed between them
 	awk -v most=$took '$1 == "added" && NF == 3 { s += 20 / $3 }
 		END { exit !(s > 0.099 && s < 1.01 * most / 1e9) }' out
 	innet-ctl $at watch --json --job 1 -c 2 --interval 1ms | jq -s -e 'map(.stats.counters.added) | length == 2 and .[0] < .[1] '
@@ -393,7 +397,8 @@ refuses() {
 		pids="$pids $!" workers="${workers-} $!"
 	done
 	clusters() { innet-ctl "$sw" jobs --json | jq -c '[.jobs[].job]'; }
-	# models CLUSTER: the server has been told of it, and answers
+	# models CLUSTER: wait until the server has updates of the cluster and
+	# sends models
 	models() { innet-ctl "$ps" jobs --json | jq -e --argjson c "$1" 'any(.jobs[]; .job == $c)'; }
 	within 20 models 3
 	[ "$(clusters)" = '[3]' ]
@@ -406,7 +411,8 @@ refuses() {
 	for w in $workers; do wait "$w"; done
 	finish sw
 	finish ps
-	# models of its other cluster came back to it under its own
+	# models of the server's other cluster came back to the worker, under
+	# the worker's own cluster
 	jq -se 'all(.models > 0)' 7.json 8.json
 	dumpolaf ps.pcap | awk '$2 == 1 { n[$3 "/" $4]++ } END { exit !(n["3/7"] && n["3/8"] && n["9/258"]) }'
 }

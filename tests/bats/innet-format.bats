@@ -1,4 +1,5 @@
-# Ages of what is not innet's: formats, matching, TCP streams, tables, clocks.
+# Tests of the ages of foreign protocols: formats, matching, TCP streams, tables
+# and clocks.
 load common
 bats_require_minimum_version 1.5.0
 
@@ -8,10 +9,10 @@ setup() {
 	ids='"cluster":{"at":0,"type":"u16"},"worker":{"at":2,"type":"u16"}'
 }
 
-# made KIND [SEED]: captures of a foreign protocol, and the truth of them
+# made KIND [SEED]: write captures of a foreign protocol, and the true ages
 made() { python3 "$srcdir/tests/bats/mkforeign.py" "$1" . "${2:-1}"; }
 
-# true_of HOW OPTION...: innet-aom gives the ages that the truth has
+# true_of HOW OPTION...: check that innet-aom prints the true ages
 true_of() {
 	innet-aom --csv "${@:2}" >out.csv 2>err || { cat err; return 1; }
 	PYTHONPATH=$srcdir/tests/twins python3 "$srcdir/tests/twins/format_truth.py" truth.csv "$1" out.csv
@@ -80,7 +81,8 @@ true_of() {
 	[ $lost -le 3 ]
 	run -0 innet-aom -r holes.pcap --total --field length=u16@0 --field generated=u64@8,us
 	[[ $output == *"streams given up"* || $output == *"stream"* ]]
-	# without a length there are no messages, and that is counted
+	# without a length the messages cannot be told apart, so they are only
+	# counted
 	run -0 innet-aom -r got.pcap --total --field generated=u64@8,us
 	[[ $output =~ "ignored "[0-9]+": "[0-9]+" stream" ]]
 }
@@ -89,7 +91,8 @@ true_of() {
 	for seed in 1 2; do
 		made opaque $seed
 		true_of sent -r got.pcap --sent sent.pcap --format match --field cluster=1 || true
-		# clusters by the sender, which the truth has
+		# the sender's address as the cluster gives the clusters of
+		# truth.csv
 		true_of sent -r got.pcap --sent sent.pcap --format match --field cluster=ip.src 2>&1 | grep -q clusters
 		echo '{"match":true,"cluster":{"field":"ip.src","table":"t.csv"}}' >f.json
 		printf '10.0.1.0/24,1\n10.0.2.0/24,2\n10.0.3.0/24,3\n' >t.csv
@@ -99,14 +102,16 @@ true_of() {
 }
 
 @test "innet-aom reports ambiguous deliveries with the bounds of the mean age" {
-	# alike at 1, 2 and 3 us; the first was lost
+	# three updates with the same bytes, sent at 1, 2 and 3 us; the first
+	# was lost
 	printf '%s 1 0 1 1 0 1.5 4 bare\n' 1000 2000 3000 | mkolaf >sent.pcap
 	printf '%s 1 0 1 1 0 1.5 4 bare\n' 2500 3500 | mkolaf >got.pcap
 	run -0 --separate-stderr innet-aom -q -r got.pcap --sent sent.pcap --format match --total --json
-	# in order: 1000, 2000; as late as can be: 2000, 3000
+	# matched in order: updates 1000 and 2000; the latest possible match:
+	# 2000 and 3000
 	[ "$(jq -c '[.received,.max_age_ns]' <<<"$output")" = '[2,2500]' ]
 	[[ $stderr == *"got.pcap: 2 deliveries match several updates with the same bytes and are matched in the order of sending; the mean age is between "*" ns" ]]
-	# one more than was sent is unmatched, and changes no age
+	# an extra delivery is counted as unmatched and does not change any age
 	printf '%s 1 0 1 1 0 1.5 4 bare\n' 2500 3500 3600 3700 | mkolaf >more.pcap
 	run -0 innet-aom -r more.pcap --sent sent.pcap --format match --total
 	[[ $output == *"; unmatched 1"* ]]
@@ -199,7 +204,7 @@ true_of() {
 
 @test "several captures of either end are read as one, in order of time" {
 	made udp
-	# the packets of each cluster in a file of its own
+	# write the packets of each cluster to a separate file
 	for c in 1 2 3; do
 		for f in sent got; do
 			tcpdump -q --nano -r $f.pcap -w $f-$c.pcap "src net 10.0.$c.0/24" 2>/dev/null || skip "no tcpdump"
@@ -214,7 +219,7 @@ true_of() {
 	made udp
 	python3 - <<-'END'
 	import struct
-	# the sender's clock is 3.2 ms behind; every update is answered
+	# the sender's clock is 3.2 ms behind, and each update is answered
 	def shift(src, dst, by, back):
 	    d = open(src, 'rb').read()
 	    at, out = 24, []

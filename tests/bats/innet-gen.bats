@@ -1,4 +1,4 @@
-# innet-gen: the traffic is what was asked for, to the nanosecond.
+# Tests of innet-gen: the traffic agrees with the options, to the nanosecond.
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -6,9 +6,10 @@ setup() {
 	ulimit -f 204800	# a test gone wrong fills no disk
 }
 
-# records FILE [PAYLOAD]: a line a packet of fixed size, numbers in decimal:
-# 1 stamp 2 length 3 cluster 4 worker 5 sequence 6 merged 7 following
-# 8 generated 9 reward (its bits) 10 elements
+# records FILE [PAYLOAD]: print one line per packet, with decimal numbers; all
+# packets have the same size. The columns are 1 timestamp, 2 length, 3 cluster,
+# 4 worker, 5 sequence number, 6 merged, 7 following, 8 generation time, 9
+# reward (its bits) and 10 elements.
 records() {
 	od -An -v -tu1 -j24 -w$((16 + 42 + ${2:-256})) "$1" | awk '
 		function be(i, n,  v) { for (v = 0; n-- > 0; i++) v = v * 256 + $i; return v }
@@ -20,12 +21,13 @@ records() {
 			be(p + 24, 4), be(p + 28, 4) }'
 }
 
-# The gaps between the updates of each worker, a line each.
+# Print the gaps between the updates of each worker, one per line.
 gaps() {
 	records "$@" | awk '{ k = $3 " " $4; if (k in t) print $1 - t[k]; t[k] = $1 }'
 }
 
-# mean LO HI and deviation LO HI of the numbers on standard input
+# moments LO HI LO HI: check that the mean of the numbers on standard input is
+# in the first range, and their standard deviation in the second
 moments() {
 	awk -v a="$1" -v b="$2" -v c="$3" -v d="$4" '
 		{ n++; s += $1; q += $1 * $1 }
@@ -146,7 +148,7 @@ moments() {
 	head -c $((24 + 27 * (16 + 42 + 1464))) a.pcap >whole.pcap
 	records whole.pcap 1464 | awk '$7 != 28 - NR || $10 != 10005 || $8 != $1 { exit 1 }
 		NR > 1 && $1 != t { exit 1 } { t = $1 }'
-	# the last has 10005 - 27 * 358 floats
+	# the last packet has 10005 - 27 * 358 floats
 	[ "$(stat -c %s a.pcap)" -eq $((24 + 27 * 1522 + 16 + 42 + 32 + 4 * 339)) ]
 }
 
@@ -167,16 +169,18 @@ moments() {
 }
 
 @test "a port may take a time for each frame, and for 24 bytes that no capture has" {
-	# 250 bytes at 1 Gbit/s are 2000 ns, 274 are 2192
+	# at 1 Gbit/s, 250 bytes take 2000 ns and 274 bytes take 2192 ns
 	stamps() { innet-gen -q --phase aligned -c 1 --port-rate 1G --payload 208B "$@" -w a.pcap && records a.pcap 208; }
 	stamps --frame-time 500ns | awk '$1 != NR * 2500 { exit 1 }'
 	stamps --wire-overhead | awk '$1 != NR * 2192 { exit 1 }'
 	stamps --wire-overhead --frame-time 1us | awk '$1 != NR * 3192 { exit 1 }'
 	stamps >want
 	stamps --frame-time 0 | diff want -
-	# fractions of a ns stay: 250 bytes at 3 Gbit/s are a little below 666 2/3 ns
+	# fractions of a ns are kept: 250 bytes at 3 Gbit/s take a little less
+	# than 666 2/3 ns
 	stamps --port-rate 3G --frame-time 1ns | awk '$1 != int(NR * 2000 / 3 + NR - 1e-6) { exit 1 }'
-	# iswitch: each worker's own port; 5 segments, the last stamped 5 frames later
+	# iswitch: each worker has its own port; there are 5 segments, and the
+	# last is sent 5 frame times later
 	last_us() { innet-gen -q --program iswitch --clusters 1 --workers 1 -c 1 --vector 45 --mtu 72 "$@" --port-rate 1M |
 		tail -c $((16 + 86)) | od -An -td4 -N8 | awk '{ print $1 * 1e6 + $2 / 1e3 }'; }
 	[ "$(last_us)" -eq $((1000001 + 5 * 86 * 8)) ]
@@ -219,7 +223,8 @@ moments() {
 
 @test "rewards are flat, rise, or rise with noise" {
 	innet-gen -q --clusters 1 --workers 1 --rewards rising -c 300 -w a.pcap
-	# 0x3f000000 is 0.5, in the 100th update; positive floats sort as integers
+	# 0x3f000000 is 0.5, which the 100th update has; positive floats sort
+	# like integers
 	records a.pcap | awk '$9 <= r { exit 1 } { r = $9 }
 		$5 == 100 && $9 != 1056964608 { exit 1 }'
 	innet-gen -q --clusters 1 --workers 1 --rewards noisy -c 300 -w a.pcap
@@ -270,7 +275,8 @@ moments() {
 	records a.pcap >a
 	[ "$(cut -d' ' -f3 a | sort -n | uniq -c | awk '{ print $1 }' | sort -u)" = 50 ]
 	[ "$(cut -d' ' -f3 a | sort -nu | tr '\n' ' ')" = "$(seq -s' ' 7 26) " ]
-	# rewards still rise; 48 or 49 of the 49 gaps are recorded ones
+	# rewards still increase; 48 or 49 of the 49 gaps occur in the recorded
+	# run
 	awk '$9 <= r[$3] { exit 1 } { r[$3] = $9 }' a
 	awk '($3 in t) { print $3, $1 - t[$3] } { t[$3] = $1 }' a |
 		awk '$2 % 200 == 100 && $2 >= 300 && $2 <= 9900 { n[$1]++ }
@@ -289,7 +295,8 @@ moments() {
 	innet-gen -q --schedule pipe | cmp - a.pcap
 	innet-gen -q --schedule run.pcap --scale-clusters 100 -w h.pcap
 	[ "$(innet-aom -q -r h.pcap --csv | wc -l)" -eq 102 ]
-	# a vector in several packets is one update, and innet-gen reports the merged packets
+	# a vector that takes several packets counts as one update, and
+	# innet-gen reports the merged packets
 	innet-gen -q --clusters 1 --workers 2 -c 10 --vector 4kB -w long.pcap
 	[ "$(innet-gen -q --schedule long.pcap | innet-aom -q --csv --total --columns received | tail -n 1)" = all,20 ]
 	innet-gen -q --rate 60G -c 50 | innet-switch -q --rate 1G -w few.pcap
@@ -318,7 +325,7 @@ moments() {
 	[ "$(records a.pcap | cut -d' ' -f9 | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" = "3 2 2 2 " ]
 	innet-gen -q --schedule s.csv --duration 15us -w a.pcap
 	[ "$(records a.pcap | wc -l)" -eq 2 ]
-	# clones go on at the same pace: three updates in each 30us, in order
+	# clones continue at the same pace: three updates in each 30us, in order
 	innet-gen -q --schedule s.csv --scale-clusters 100 --duration 305us -w h.pcap
 	records h.pcap >h
 	[ "$(cut -d' ' -f3 h | sort -n | uniq -c | awk '{ print $1 }' | paste -sd' ')" = \
@@ -404,14 +411,15 @@ moments() {
 	done
 }
 
-# round, contributions, segment and elements of what worker 0 of job 1 gets
+# Print the round, contributions, segment and elements of each result that
+# worker 0 of job 1 gets.
 received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" { $1 = $2 = $3 = $4 = ""; print }'; }
 
 @test "iswitch --async: workers at one pace make sums of one push each, to the last bit" {
 	innet-gen -q --program iswitch --async --phase aligned --clusters 1 --workers 3 -c 5 --vector 1000 -w a.pcap
 	innet-switch -q -p iswitch --async -r a.pcap -w out.pcap --report r.json
 	jq -e '.jobs["1"].counters | .segments == 45 and .added == 45 and .results == 15' r.json
-	# of round r pushes r - 1, whose sums are known
+	# for round r the workers push iteration r - 1, whose sums are known
 	received | awk '{ for (i = 0; i < NF - 3; i++) {
 			for (sum = w = 0; w < 3; w++)
 				sum += (37 * w + 29 * ($1 - 1) + 13 * (at[$1] + i)) % 1024 - 512
@@ -427,7 +435,7 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 		jq -e '[.jobs[] | .unfinished == 0 and (.counters | .segments == 180 and
 			.added == 180 and .results == 90)] == [true, true]' r.json
 		jq -e '.time_backwards == 0' r.json
-		# of all rounds together the sum of all pushes
+		# the results of all rounds add up to the sum of all pushes
 		received | awk '{ for (i = 4; i <= NF; i++) got += $i }
 			END { for (w = 0; w < 3; w++) for (t = 0; t < 20; t++) for (i = 0; i < 1000; i++)
 				all += (37 * w + 29 * t + 13 * i) % 1024 - 512

@@ -1,7 +1,8 @@
-# The replay memory's server, tested with third-party clients and raw requests.
+# Tests of the replay memory's server with third-party clients and raw requests.
 load common
 
-# A server at 127.0.0.1:$port, its standard error in m.err; end it by stop_it.
+# start [OPTION...]: start a server at 127.0.0.1:$port, with its standard error
+# in m.err; stop_it ends it
 start() {
 	serve m innet-memory --touch 1MB "$@"
 	port=$(cat m.port)
@@ -12,12 +13,14 @@ stop_it() {
 	wait "$m_pid"
 }
 
-# not in cli(), which stands in $(...)
+# Skip without redis-cli. cli() itself cannot skip, because it is called in
+# $(...).
 need_cli() { command -v redis-cli >/dev/null || skip "no redis-cli"; }
 
 cli() { redis-cli -p "$port" "$@"; }
 
-# ask REQUEST: an inline request, by bash alone; the first line of the reply
+# ask REQUEST: send an inline request with bash alone, and print the first line
+# of the reply
 ask() {
 	exec 9<>"/dev/tcp/127.0.0.1/$port"
 	printf '%s\r\n' "$1" >&9
@@ -26,7 +29,7 @@ ask() {
 	echo "${line%$'\r'}"
 }
 
-# A number of INFO.
+# info NAME: print a number of INFO
 info() { cli info everything | tr -d '\r' | sed -n "s/^$1://p"; }
 
 # script: Python from standard input, which has
@@ -92,7 +95,8 @@ script() {
 	need_cli
 	command -v redis-server >/dev/null || skip "no redis-server"
 	start
-	# redis-server cannot choose a port: one the kernel has just given
+	# redis-server cannot choose a free port, so use one that the kernel has
+	# just assigned
 	other=$(python3 -c 'import socket; s = socket.socket()
 s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	redis-server --port "$other" --bind 127.0.0.1 --save '' >redis.out 3>&- &

@@ -1,4 +1,4 @@
-# Ranks of Open MPI on this machine: their sums, and how they end.
+# Tests of ranks of Open MPI on this machine: their sums, and how they end.
 load common
 
 setup() {
@@ -8,7 +8,7 @@ setup() {
 	export ASAN_OPTIONS=detect_leaks=0	# those of the library
 }
 
-# ranks ARGUMENT...: mpirun, over loopback alone, as root too
+# ranks ARGUMENT...: run mpirun over loopback only, also as root
 ranks() {
 	timeout 60 mpirun --allow-run-as-root --oversubscribe --mca btl tcp,self \
 		--mca btl_tcp_if_include lo --mca oob_tcp_if_include lo "$@" </dev/null 3>&-
@@ -31,7 +31,8 @@ ring='--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm 
 	innet-mpi -q --synthetic 4kB --check -c 3
 }
 
-# One who gives its number and 1, and tells what it gets
+# Write a child that contributes its rank and 1, and prints the sums that it
+# gets.
 child() {
 	cat >child.py <<-'E'
 		import json, os, struct, sys
@@ -91,7 +92,8 @@ child() {
 }
 
 @test "ranks of other vectors or weights do not begin" {
-	# the first rank to say so takes the other with it, perhaps before it has
+	# the first rank that reports the error ends the other one, perhaps
+	# before that prints anything
 	run ! ranks -n 1 innet-mpi --synthetic 4kB : -n 1 innet-mpi --synthetic 8kB
 	[[ $output == *'innet-mpi: rank '[01]': its vector has '[12]'000 elements, but those of the ranks have 1000 to 2000; give all ranks the same vector'* ]]
 	run ! ranks -n 1 innet-mpi -- innet-agent -q --init-seed 1 : -n 1 innet-mpi -- innet-agent -q --init-seed 2

@@ -1,4 +1,4 @@
-# innet-plot: gnuplot on what the others measured.
+# Tests of innet-plot, which draws the results of the other tools with gnuplot.
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -21,7 +21,7 @@ need_gnuplot() {
 	command -v gnuplot >/dev/null || skip "no gnuplot"
 }
 
-# The data gnuplot would be given, in a line.
+# Print the data that gnuplot would get, in one line.
 data() {
 	innet-plot --script "$@" | sed -n '/EOD$/,/^EOD/p' | grep -v EOD | xargs
 }
@@ -33,7 +33,8 @@ data() {
 	innet-plot --script age got.pcap | grep -q "title 'got: cluster 1'"
 }
 
-# many N STEP: a series of two clusters, an update every STEP ns that is STEP old
+# many N STEP: print a series of two clusters with one update every STEP ns,
+# each STEP old when it arrives
 many() {
 	echo cluster,time_ns,age_ns
 	for c in 1 2; do seq "$1" | awk -v c=$c -v s="$2" '{ printf "%d,%.0f,%d\n", c, ($1 + 1) * s, s }'; done
@@ -43,7 +44,8 @@ many() {
 	many 3200 1000 >olaf.csv
 	many 3200 4000 >fifo.csv
 	innet-plot --script age olaf.csv fifo.csv >out
-	# a saw from s to 2 s has the mean 1.5 s, and 1.05 s and 1.95 s as its percentiles
+	# a sawtooth between s and 2 s has the mean 1.5 s and the percentiles
+	# 1.05 s and 1.95 s
 	awk '/EOD$/ { d++ } NF == 4 && /^[0-9.]+ [0-9.]+ [0-9.]+ [0-9.]+$/ { s = d == 1 ? 1 : 4; n[s]++
 		if (($2 - 1.5 * s) ^ 2 > 1e-4 * s || ($3 - 1.05 * s) ^ 2 > 1e-4 * s || ($4 - 1.95 * s) ^ 2 > 1e-4 * s) bad++ }
 		END { exit n[1] != 100 || n[4] != 100 || bad }' out
@@ -90,7 +92,7 @@ many() {
 	grep -q '^set xrange \[10:40\]' out
 	grep -q "^set label 'Mean reward at the end: fifo 2.50'" out
 	innet-plot --script bars b.csv | grep -q "^set label 'FIFO is 2.00 to 3.00 times Olaf'"
-	# the names of curves that end at one place do not lie over each other
+	# labels of curves that end at the same height do not overlap
 	innet-plot --script rewards --group a log.csv --group b log.csv >out
 	[ "$(sed -n "s/^set label '[ab]' at first 40, first \([0-9.]*\) .*/\1/p" out | sort -u | wc -l)" -eq 2 ]
 }
@@ -234,13 +236,14 @@ many() {
 	grep -q '^99999 1$' out
 }
 
-# Two runs of one kind, whose points do not stand at the same places.
+# Write two runs of one kind with different steps.
 two_runs() {
 	printf 'step,episode,reward,seconds\n0,1,0,1\n100,2,100,2\n200,3,100,3\n' >a.csv
 	printf 'step,episode,reward,seconds\n0,1,10,1\n100,2,60,2\n' >b.csv
 }
 
-# The lines of the first curve's data that begin with a word.
+# at WORD OPTION...: print the first line of the first curve's data that begins
+# with WORD
 at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 
 @test "a group is one curve: its mean, and the standard deviation around it" {
@@ -367,7 +370,8 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	grep -q "^set xtics ('20G' 20000000000, '40G' 40000000000)" out
 	[ "$(grep -c '^plot' out)" -eq 2 ]
 	grep -q "with yerrorlines .* '#d55e00' title 'fifo', .* '#0072b2' title 'olaf'" out
-	# over words; a path written whole; more files
+	# an x axis of words; a column given by its whole path; and several
+	# files
 	innet-plot --script lines --x 'switches[*].queue' --columns sent sweep.csv >out
 	grep -q "^set xtics ('fifo' 0, 'olaf' 1)" out
 	cp sweep.csv again.csv
@@ -424,7 +428,8 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	run -3 innet-verify -q --json --objective 'fair<=3ms' -w v.csv "$specs/urgent-unequal.json"
 	echo "$output" >v.json
 	for c in 1 2; do
-		# what it says is the greatest age of the cluster is that of the curve
+		# the greatest age in the report of the cluster is also the
+		# maximum of its curve
 		want=$(jq ".run[] | select(.cluster == $c).max_age_ns / 1e6" v.json)
 		innet-plot --script age --cluster $c v.json | sed -n '/EOD$/,/^EOD/p' | awk -v want="$want" \
 		    'NF == 2 && $2 > most { most = $2 } END { exit (most - want) ^ 2 > 1e-10 }'
@@ -452,7 +457,8 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	run -2 innet-plot rewards b.pcap --format bare --cluster-table c.csv
 }
 
-# read_page FILE: its tables as lines of words, once it is well-formed and whole in itself
+# read_page FILE: check that the page is well-formed XML and loads nothing else,
+# and print its tables as lines of words
 read_page() {
 	python3 - "$1" <<-'END'
 	import sys, xml.etree.ElementTree as tree
@@ -490,12 +496,12 @@ read_page() {
 			sort >want
 		[ "$(wc -l <want)" -eq 10 ]
 		grep "^figures|$q|" got | cut -d'|' -f1-8 | sort | cmp - want
-		# the index is of the means in ns, as innet-aom's is
+		# Jain's index is computed from the means in ns, as in innet-aom
 		jq -e --argjson have "$(grep "^figures|$q|all|" got | cut -d'|' -f9)" \
 			'select(.cluster == "all") | .jain - $have | fabs < 1e-6' $q-aom.json
 	done
 	grep -q "^counters|totals.delivered.packets|$(jq .totals.delivered.packets olaf.json)|$(jq .totals.delivered.packets fifo.json)$" got
-	# what innet-aom says of loss goes to the same rows
+	# the losses that innet-aom reports go to the same rows
 	innet-aom -q -r olaf.pcap --sent sent.pcap --json >olaf-aom.json
 	innet-aom -q -r fifo.pcap --sent sent.pcap --csv >fifo.csv
 	innet-plot page --group olaf olaf.pcap olaf-aom.json --group fifo fifo.csv >page.html

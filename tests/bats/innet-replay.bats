@@ -1,19 +1,21 @@
-# innet-replay: what leaves, when, from whom; and a capture with new stamps.
+# Tests of innet-replay: the packets that it sends, their times and sources, and
+# captures with new timestamps.
 load common
 
-# listen: a socket that receives into got.pcap until it is ended, at $sink
+# sink: start a parameter server at $sink that captures all packets it receives
+# to got.pcap
 sink() {
 	serve ps innet-ps -q --write-in got.pcap
 	sink=$ps
 }
 
-# End the sink; what it received is whole then.
+# End the sink; its capture is complete after that.
 finish() {
 	kill -TERM "$ps_pid"
 	wait "$ps_pid"
 }
 
-# told KEY: of the summary in out.json
+# told KEY: print a value of the summary in out.json
 told() { jq ".$1" out.json; }
 
 @test "each packet arrives as it was, each worker from a port of its own" {
@@ -22,7 +24,8 @@ told() { jq ".$1" out.json; }
 	innet-replay -q -r in.pcap --to "$sink" --no-stamp --json >out.json
 	finish
 	[ "$(told packets) $(told flows)" = '240 12' ]
-	# cluster, worker, sequence, and all that is behind
+	# compare cluster, worker, sequence number and everything after the
+	# timestamps
 	diff <(dumpolaf in.pcap | cut -d' ' -f3- | sort) \
 		<(dumpolaf got.pcap | cut -d' ' -f3- | sort)
 	tcpdump -nr got.pcap "dst port ${sink#*:}" 2>/dev/null |
@@ -35,8 +38,9 @@ told() { jq ".$1" out.json; }
 	sink
 	innet-replay -q -r in.pcap --to "$sink" --json >out.json
 	finish
-	# relative to the first packet: at most the worst lateness late, and at most
-	# the lateness of the first early; plus a millisecond for the receiver
+	# relative to the first packet, each packet is at most as late as the
+	# worst lateness, and at most as early as the lateness of the first
+	# packet; add a millisecond for the receiver
 	paste -d' ' <(dumpolaf in.pcap | cut -d' ' -f1) <(dumpolaf got.pcap | cut -d' ' -f1) |
 	awk -v worst="$(told late_max_ns)" '
 		{ t = $1; g = substr($2, 5) + 0 }
@@ -106,7 +110,8 @@ told() { jq ".$1" out.json; }
 	timeout 20 innet-replay -q -r in.pcap --to "$sink" --no-stamp --duration 50ms --json >out.json
 	[ "$(told packets)" -eq 3 ]
 	finish
-	# of the first two: not before, and not after they came
+	# the generation times of the first two are between the start and the
+	# arrival
 	dumpolaf got.pcap | awk -v before="$before" 'NR <= 2 && !($8 >= before && $8 <= $1) { exit 1 }
 		NR > 2 && $8 != 900 { exit 1 } END { exit NR != 5 }'
 }
@@ -133,7 +138,8 @@ told() { jq ".$1" out.json; }
 
 @test "a live run, captured and replayed through a live switch, has the same ages" {
 	innet-gen -q --clusters 3 --workers 3 -c 40 --interval 25ms --arrivals poisson -w in.pcap
-	# ages FILE...: through a switch whose link is narrow, into all.json
+	# ages FILE...: send the files through a switch whose link is slow, and
+	# write the ages to all.json
 	ages() {
 		serve ps innet-ps -q --write-in got.pcap
 		serve switch innet-switch -q --upstream "$ps" --rate 1Mbit --slots 6 --write-in "$2"

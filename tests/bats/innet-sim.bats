@@ -1,10 +1,11 @@
-# innet-sim: the simulator against closed forms, the filter, the generator and
-# a second program; and what it says of bad scenarios.  SIM_RUNS=1000 for more
-# random networks, SIM_FIRST=N to begin at seed N.
+# Compare the simulator with closed forms, the filter, the generator and a
+# second program, and test its messages about invalid scenarios. SIM_RUNS=1000
+# runs more random networks, and SIM_FIRST=N begins at seed N.
 bats_require_minimum_version 1.5.0
 load common
 
-# One switch before one server, for 2 s: scenario RATE SLOTS WORKERS
+# scenario RATE SLOTS WORKERS: print a scenario with one switch in front of one
+# server, which lasts 2 s
 scenario() {
 	cat <<-END
 	{ "duration": "2s",
@@ -15,10 +16,11 @@ scenario() {
 	END
 }
 
-# sim OPTION...: the results of s.json as JSON
+# sim OPTION...: simulate s.json and print the results as JSON
 sim() { innet-sim -q --json "$@" s.json; }
 
-# says WHAT: status 1, nothing on stdout, and that of s.json on stderr
+# says WHAT: check that innet-sim refuses s.json with this message, exits with
+# status 1 and prints nothing on stdout
 says() {
 	run -1 --separate-stderr innet-sim s.json
 	[ -z "$output" ]
@@ -81,7 +83,8 @@ says() {
 	scenario 1M 8 '"frame": "125B", "interval": "10ms", "phase": "aligned", "start": "5ms", "count": 1' >s.json
 	other=(--set 'traffic=[{"at": "sw", "rate": "0.8M", "arrivals": "periodic", "stop": "10ms"}]')
 	sim "${other[@]}" --seed 5 -w out >/dev/null
-	# each of 8 ms, one every 10 ms: the update waits for the one being sent
+	# one packet of 8 ms every 10 ms: the update waits for the packet that
+	# is being sent
 	came=$(tcpdump --nano -ttnr out/sw.in.pcap port 9 2>/dev/null | cut -d' ' -f1 | cut -c3-)
 	sim "${other[@]}" --seed 5 | jq -se --argjson t "$((10#$came))" '.[-1].mean_delay_ns == $t + 8e6 - 5e6 + 1e6'
 	sim "${other[@]}" --seed 5 --by traffic --set 'faults=[{"link":"sw","from":"6ms","to":"1s"}]' |
@@ -156,7 +159,7 @@ says() {
 		--set 'faults=[{"link":"sw","from":"25ms","to":"30ms"}]' >/dev/null
 	[ "$(dumpolaf fault/sw.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000 ]
 	[ "$(dumpolaf fault/sw.up.in.pcap | cut -d' ' -f1)" = "" ]
-	# what waits before a link at the end has not left
+	# a packet that waits for its link when the run ends has not been sent
 	sim --duration 35ms --set 'workers[0].shared=true' --set 'workers[0].access_rate=0.1M' \
 		--set 'workers[0].access_capture=true' -w end >/dev/null
 	[ "$(dumpolaf end/worker.1.0.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000,30000000 ]
@@ -191,7 +194,7 @@ says() {
 		kill -TERM "$ps_pid"
 		wait "$ps_pid"
 		grep '^{' ps.out | tail -1 | jq -e --slurpfile s s.out '.gated == $s[-1].gated and .gated > 20'
-		# and each that it did not gate is a version
+		# and each update that passed the gate made a new version
 		[ "$(dumpolaf out/sw.down.out.pcap | awk '{ v[$3] = $5 } END { print v[1] + v[2] + v[3] - 3 }')" = \
 			"$(jq -s '.[-1].received - .[-1].gated' s.out)" ]
 	done
@@ -212,7 +215,8 @@ says() {
 	loop --set 'workers[0].wait=7ms' | jq -e '.generated == 118 and .timed_out == 0'
 	loop --set 'workers[0].wait=6999999ns' | jq -e '.generated == 118 and .timed_out == 118'
 	loop --set 'servers[0].reply=none' | jq -e '.generated == 8 and .timed_out == 7'
-	# waits that are no longer needed do not prolong the run: it ends at 41 ms
+	# timers that are no longer needed do not prolong the run: it ends at 41
+	# ms
 	loop --set duration=none --set ages_to=run --set 'workers[0].count=3' | jq -e '.mean_age_ns == 10134146'
 	loop --set 'workers[0].stop=40ms' | jq -e '.generated == 3'
 	loop --set 'workers[0].wait=0' | jq -e '.generated == 200 and (has("timed_out") | not)'
@@ -273,7 +277,8 @@ says() {
 	[ "$(awk '{ print $1, $2 }' out | paste -sd,)" = "rate group,1M 1-2,1M all,2000000 1-2,2000000 all" ]
 	innet-sim -q --total --columns jain,mean_age_ns s.json >out
 	[ "$(awk '{ print $1, $2, $3 }' out | sed -n '1p')" = "rate group jain" ]
-	# as CSV has them: the same number, to six digits, in the unit of the head
+	# the table has the same number as the CSV, to six digits, in the unit
+	# of the column's title
 	unit=$(awk 'NR == 1 { print $NF }' out)
 	innet-sim -q --csv --total --columns jain,mean_age_ns s.json >csv
 	[ "$(head -n 1 csv)" = "links[sw].rate,switches[*].queue,group,runs,jain,mean_age_ns" ]

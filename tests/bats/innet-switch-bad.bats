@@ -1,10 +1,11 @@
-# Bad input to the filter: one clear line, the right status, nothing lost.
+# Tests of bad input to the filter: it prints one clear line, has the right
+# status and loses nothing.
 load common
 
 three() { at 1 1 0 1; at 2 2 0 1; at 3 3 0 1; }
 ignored() { jq -c .ignored "$1"; }
 
-# filter WORD...: one update with the words, and a good one after it
+# filter WORD...: filter an update with these words, followed by a good update
 filter() {
 	{ at 1 1 0 1 "$@"; at 2 2 0 1; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --report r.json

@@ -1,4 +1,4 @@
-# The switch as a filter.
+# Tests of the switch as a filter.
 load common
 
 @test "an update that waits is merged with the next of its cluster" {
@@ -126,8 +126,8 @@ load common
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1)" = $((1000000 + (78 + 24) * 8000000000 / SLOW)) ]
 }
 
-# frames of 10 ms: one is sent, one waits, a third merges with it, and a fourth
-# takes its worker's place
+# Each frame takes 10 ms: one is being sent, one waits, a third merges with the
+# second, and a fourth is replaced by a newer update of its worker.
 @test "a time per frame, and per merge, puts off departures" {
 	{ at 1 1 0 1; at 2 2 0 1; at 3 2 1 1; at 4 3 0 1; at 5 3 0 2; } | mkolaf >in.pcap
 	left() { innet-switch -q -r in.pcap -w - --rate $SLOW "$@" | dumpolaf /dev/stdin | cut -d' ' -f1 | xargs; }
@@ -142,7 +142,8 @@ load common
 	[ "$stderr" = "innet-switch: --merge-time needs --queue olaf" ]
 }
 
-# Two ports: what the first merges is put off behind what the second sends.
+# There are two ports: the merge at the first port delays its departure until
+# after that of the second port.
 @test "a departure that is put off lets those of other ports go first" {
 	{ at 1 1 0 1; at 2 1 0 2; at 3 1 1 1; at 4 2 0 1 tos=0; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --merge-time 50ms

@@ -1,5 +1,6 @@
-# innet-verify: the verdicts of the settings that come with it, what it shows
-# run again by the other tools, an enumeration of every run, and bad input.
+# Tests of innet-verify: its verdicts on the settings in share/scenarios,
+# counterexamples replayed by the other tools, an enumeration of all runs, and
+# bad input.
 load common
 
 specs=$share/scenarios/verify
@@ -9,9 +10,10 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# Olaf, section 6, with two clusters and p/C = 2 ms: what is asked, of which
-# setting, up to when, and the status: 0 it holds, 3 it fails.  Builds of CI
-# after the first ask a few.
+# The setting of Olaf, section 6, with two clusters and p/C = 2 ms. Each line
+# has the objective, the setting, the horizon, and the exit status: 0 if the
+# objective holds, and 3 if it fails. Builds of CI after the first check only a
+# few lines.
 table() {
 	sed -n "${INNET_TESTS_ONCE:+2~4}p" <<-END
 	fair<=0.1 equal 1s 0
@@ -51,8 +53,8 @@ table() {
 	done < <(table)
 }
 
-# broken WHAT SPEC HORIZON: for an objective that fails, the run is in run.csv and
-# the messages are in said; it runs once for all tests
+# broken WHAT SPEC HORIZON: find a run that violates the objective; run.csv gets
+# the run, and said the messages. It runs only once for all tests.
 broken() {
 	local kept="$BATS_FILE_TMPDIR/$1-$2-$3"
 	if [ ! -e "$kept" ]; then
@@ -139,7 +141,7 @@ broken() {
 	jq -e '.verdict == "unknown" and .steps[0].verdict == "fails" and
 		.steps[-1].verdict == "unknown" and .horizon_ns > 1e9 and
 		.fails_up_to_ns == .steps[-2].horizon_ns' <<<"$output"
-	# the schedule of the part that is decided, run by the other tools
+	# run the schedule of the part that is decided with the other tools
 	read -r slots payload rate until < <(jq -r '[.slots, .payload_bytes, .rate_bps, .fails_up_to_ns] | join(" ")' <<<"$output")
 	innet-gen -q --schedule part.csv --payload "${payload}B" -w part.pcap
 	innet-switch -q --slots "$slots" --rate "$rate" -r part.pcap |
@@ -165,15 +167,18 @@ broken() {
 }
 
 @test "fairness fails if there is nothing to compare a cluster with" {
-	# one slot: cluster 1 has it whenever cluster 2 comes, but for the end
+	# with one slot, cluster 1 occupies it whenever an update of cluster 2
+	# arrives, except at the end
 	run -3 --separate-stderr innet-verify --objective 'fair<=0.1' "$specs/2ms-one-slot-fixed-equal.json"
 	[[ ${stderr_lines[0]} == *"fails: up to 3s no second delivery of cluster 2: nothing to compare ("* ]]
-	# where averages are too far apart in another run, that one is shown
+	# if another run has averages that are too far apart, innet-verify shows
+	# that run
 	run -3 --separate-stderr innet-verify --objective 'fair<=0.1' "$specs/periods-two-slots-free-unequal.json"
 	[[ ${stderr_lines[0]} == *"average peak ages are "* ]]
 }
 
-# refused WHY WHAT: the good specification with that instead, in one line
+# refused WHY WHAT: check that a good specification with the change WHAT is
+# refused with one line, which says WHY
 refused() {
 	jq "$2" "$specs/one-slot.json" >bad.json
 	run -1 --separate-stderr innet-verify --objective no-loss bad.json

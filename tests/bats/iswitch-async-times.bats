@@ -1,5 +1,6 @@
-# share/examples/iswitch-async.sh: its runs, its rows, its table and what follows
-# from it.  Only the whole example, 10 minutes, measures the time of an iteration.
+# Tests of share/examples/iswitch-async.sh: its runs, its rows, its table and
+# the sentences below it. Only the whole example, which takes 10 minutes,
+# measures the time of an iteration.
 load common
 
 example=$share/examples/iswitch-async.sh
@@ -12,8 +13,9 @@ head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms
 	[ "$(ls out | xargs)" = 'async.csv async.md' ]
 	[ "$(cut -d, -f1-6 out/async.csv | tail -n +2 | xargs)" = \
 		'1,switch,20,80000,long,none 1,switch,20,80000,long,92 1,ps,20,80000,long,none' ]
-	# 80 kB at 20 Mbit/s: 33.1 ms; of a server's rounds each is four; but for the
-	# buckets before links
+	# 80 kB take 33.1 ms at 20 Mbit/s, and a server's round takes four times
+	# as long; the limits are a little lower because links let short bursts
+	# pass
 	awk -F, 'NR > 1 && !($7 > ($2 == "ps" ? 129 : $6 == 92 ? 34 : 32) && $8 <= $7 && NF == 9) {
 		print; bad = 1 } END { exit bad }' out/async.csv
 	grep -q '^| ps | 80.00 kB | 20 | long | none | 33.1 | ' out/async.md

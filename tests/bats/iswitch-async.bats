@@ -1,7 +1,7 @@
-# The asynchronous switch: any H contributions make a round.
+# Tests of the asynchronous switch: any H contributions make a round.
 load iswitch
 
-# async N [WORD...]: Joins of N workers
+# async N [WORD...]: print the Joins of N workers
 async() { joins "$1" mode=async "${@:2}"; }
 
 @test "a slot completes after any H contributions, from any workers" {

@@ -1,8 +1,9 @@
-# The aggregation switch as a filter: its options, its account, bad input.
-# Inputs are the captures that the fuzz target begins with.
+# Tests of the aggregation switch as a filter: its options, its counters, and
+# bad input. The inputs are the captures with which the fuzz target starts.
 load common
 
-# capture NAME: one of them, without its three bytes of settings
+# capture NAME: copy one of these captures without its first three bytes, which
+# are settings
 capture() { tail -c +4 "$srcdir/tests/fuzz/corpus/iswfilter/$1" >in.pcap; }
 
 filter() { innet-switch -q -p iswitch -r in.pcap -w out.pcap --report r.json "$@"; }
@@ -12,7 +13,7 @@ misuse() {
 	[ "${#stderr_lines[@]}" -eq 1 ]
 }
 
-# Frames of a capture, by tcpdump's leave.
+# frames FILE: print the number of frames that tcpdump finds in a capture
 frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 
 @test "an option that the program does not have is misuse" {
@@ -103,7 +104,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	first() { tcpdump --nano -tt -nr out.pcap 'src port 46638' 2>/dev/null | head -n 1 | cut -d' ' -f1; }
 	a=$(first); filter --rate 8M --propagation 1ms; b=$(first)
 	filter --rate 8M --wire-overhead; c=$(first)
-	# nanoseconds, without the second's point
+	# compare in nanoseconds, after removing the decimal point
 	[ $((${b/./} - ${a/./})) -eq 1000000 ]
 	[ $((${c/./} - ${a/./})) -eq 24000 ]
 }

@@ -1,14 +1,15 @@
-# share/examples/iswitch-cartpole.sh: that what is summed by switches learns.
+# Tests of share/examples/iswitch-cartpole.sh: agents whose gradients are summed
+# by switches learn.
 load common
 
 example=$share/examples/iswitch-cartpole.sh
 
-# cartpole OPTION...: the example, its files in out/, what it prints in said
+# cartpole OPTION...: run the example; out/ gets its files, and said its output
 cartpole() {
 	"$example" --out "$PWD/out" "$@" >said 3>&-
 }
 
-# counted SWITCH KEY: a counter of the first run
+# counted SWITCH KEY: print a counter of the first run
 counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 
 @test "four synchronous workers reach 475, and a second run gives the same bits" {
@@ -16,7 +17,7 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 	cartpole --seed 3 --twice
 	grep -qx 'second run  *bit-identical' said
 	[ "$(ls out/2-w?.policy | wc -l)" -eq 4 ]
-	# four contributions to each of 26 segments, and at most one result
+	# each of the 26 segments gets four contributions and at most one result
 	[ "$(counted switch added)" -ge $((4 * $(counted switch results))) ]
 	[ "$(counted switch results)" -eq $((26 * $(awk '/^iterations/ { print $2 }' said))) ]
 }
@@ -25,7 +26,7 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 	once training
 	cartpole --async --seed 2
 	[ "$(grep -c '^gradients, staleness [0-3] ' said)" -eq 4 ]
-	# the last one may have been on its way out when the end came
+	# the last gradient may have been in flight when the run ended
 	tail -qn 1 out/1-w?.out | jq -es 'all(.staleness_0 + .staleness_1 + .staleness_2 + .staleness_3 - .sent | . == 0 or . == 1)'
 }
 
@@ -35,7 +36,8 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 	"$example" --out "$PWD/out" --hierarchy --seed 4 >said 3>&- &
 	wait $!
 	run ! grep -q "innet-$!-" <(ip netns list)
-	# a packet of each rack in each sum, of six workers in each of these
+	# each sum of the core has a packet of each rack, and each of these has
+	# packets of six workers
 	results=$(counted core results)
 	[ "$results" -eq $((26 * $(awk '/^iterations/ { print $2 }' said))) ]
 	[ "$(counted core added)" -ge $((2 * results)) ]
@@ -43,13 +45,14 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 	[ "$(counted switch2 added)" -ge $((6 * results)) ]
 }
 
-# given FIRST LAST: the gradients that these workers have sent
+# given FIRST LAST: print the number of gradients that these workers have sent
 given() {
 	for w in $(seq "$1" "$2"); do tail -n 1 "out/1-w$w.out"; done | jq -s 'map(.sent) | add'
 }
 
-# Beside other work a rack's push takes longer than its workers' next ones, and
-# what there is no room for is early; it comes once more.
+# On a busy machine a rack's push can take longer than the next pushes of its
+# workers. Pushes for which the rack has no room count as early and are sent
+# again.
 @test "12 workers in two racks that do not wait reach 475, and nothing is lost" {
 	once training
 	privileged

@@ -1,17 +1,18 @@
-# share/examples/iswitch-evaluation.sh in its short form: what it measures, and
-# what becomes of it when something is missing or fails.
+# Tests of share/examples/iswitch-evaluation.sh in its short form: its results,
+# and its behaviour if a program is missing or a run fails.
 load common
 
 example=$share/examples/iswitch-evaluation.sh
 
-# evaluate OPTION...: its results in out/; MPI's library has leaks.  Beside other
-# work it takes some times the 100 s it has alone.
+# evaluate OPTION...: write the results to out/. The leak check is off because
+# MPI's library has leaks. It takes 100 s alone, and several times that on a
+# busy machine.
 evaluate() { ASAN_OPTIONS=detect_leaks=0 $favoured timeout 1500 "$example" -o out --quick "$@" 3>&-; }
 
-# rows PATTERN: how many rows match
+# rows PATTERN: print the number of rows that match
 rows() { grep -cE "$1" out/measured.csv; }
 
-# field KIND,ALGORITHM MODE,CARRIER N: of the row of a run
+# field KIND,ALGORITHM MODE,CARRIER N: print field N of the row of a run
 field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f"$3"; }
 
 @test "the short form: each run has its row, the tables what the paper's have" {
@@ -22,7 +23,8 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	[ "$(rows '^carry,(dqn|a2c|ppo|ddpg),.*,sync,(ps|ring|switch),')" -eq 12 ]
 	[ "$(rows '^carry,(a2c|ppo),.*,async,(ps|switch),')" -eq 4 ]
 	[ "$(rows '^train,a2c,')" -eq 5 ]
-	# nothing is faster than its bytes: once each way, or four times to a server
+	# no approach is faster than its bytes allow: they pass a link once in
+	# each direction, or four times with a server
 	awk -v s="$(field carry,dqn sync,switch 11)" -v r="$(field carry,dqn sync,ring 11)" \
 		-v p="$(field carry,dqn sync,ps 11)" 'BEGIN { exit !(s > 510 && r > 1.4 * 510 && p > 4 * 510 && s < p) }'
 	# a synchronous server and a switch compute the same sums, so the agents learn the same
@@ -37,7 +39,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	if command -v gnuplot; then
 		for plot in figure12 table3 a2c; do grep -q '</svg>' out/$plot.svg; done
 	fi
-	# all is there: another time nothing is run
+	# all results exist, so a second call runs nothing
 	run -0 --separate-stderr evaluate
 	[[ $stderr != *' of 21: '* ]]
 }

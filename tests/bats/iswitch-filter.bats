@@ -1,5 +1,5 @@
-# The aggregation switch as a filter: which packets are input, which addresses are
-# members, and how it reduces contributions.
+# Tests of the aggregation switch as a filter: the packets that count as input,
+# the addresses that are members, and the reduction of contributions.
 load iswitch
 
 @test "the filter skips packets that the switch itself sent, and counts them as its own" {
@@ -70,15 +70,16 @@ load iswitch
 	cmp first.pcap out.pcap
 }
 
-# Reductions.  1e8 + 1 is 1e8 in binary32.
+# Tests of reductions. In float32, 1e8 + 1 equals 1e8.
 
-# send VALUE...: worker W sends the W-th value, in the order of $order
+# send VALUE...: print segments in which worker W sends the W-th value, in the
+# order of $order
 send() {
 	joins $#
 	for w in ${order:-$(seq $#)}; do seg 1 "$w" 1 0 "${!w}" 1; done
 }
 
-# got: the first value of the result
+# got: print the first value of the result
 got() { to 1 | cut -d' ' -f5; }
 
 @test "sum is in float32, in order of arrival" {

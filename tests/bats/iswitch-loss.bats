@@ -1,11 +1,13 @@
-# How a synchronous switch handles loss: Help, FBcast, stragglers, and the
-# results that it keeps.
+# Tests of how a synchronous switch handles loss: Help, FBcast, stragglers, and
+# the results that it keeps.
 load iswitch
 
-# Three members; indices 0 and 1.
+# three: print the Joins of three members, whose vectors have the segments 0 and
+# 1
 three() { joins 3 elements=4; }
 
-# results N: iterations 1 to N by workers 1 and 2, at 1 to N ms
+# results N: print segments of workers 1 and 2 that complete iterations 1 to N
+# at 1 to N ms
 results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
 
 @test "Help for a complete segment gets the result, sent to the asker alone" {

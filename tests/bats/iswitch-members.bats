@@ -1,4 +1,4 @@
-# Opening, joining and leaving; H; Halt and Reset.
+# Tests of membership: opening, joining and leaving a job, H, Halt and Reset.
 load iswitch
 
 @test "with -H N a job opens when N workers have joined; segments before that count as early" {
@@ -151,7 +151,8 @@ load iswitch
 @test "Reset clears incomplete slots and the counters, and the job continues" {
 	{ joins 2; segs 1 1 0 1; ask 2 9 reset; segs 3 1 0 2; segs 4 1 0 1; segs 5 2 0 1 2; } | through
 	[ "$(statuses 9 reset)" = done ]
-	# what the first had given is gone: it is added once, when it comes again
+	# the first contribution was discarded; it is added once, when it
+	# arrives again
 	[ "$(to 1 | grep -c '^seg')" -eq 2 ]
 	[ "$(jq '.jobs["1"].counters.added' r.json)" -eq 4 ]
 }
@@ -179,7 +180,7 @@ load iswitch
 	[ "$(to 1 | tail -n 1)" = "seg 1 2 0 3 3" ]
 }
 
-# The xid.
+# Tests of the transaction id (xid).
 
 @test "an equal xid is answered with the same Ack and not done again" {
 	{ joins 3; segs 1 1 0 1 2; echo "$(ns 2) $(addr 9) $S set-h 1 7 h=4"
@@ -222,9 +223,11 @@ load iswitch
 	acks 9 stats | sed 's/.*text=//' | jq -e . >s.json
 }
 
-# Cookies (pass) and MACs (seal).  A trace gets the answers that the live switch gave.
+# Tests of cookies (pass) and MACs (seal). A trace gets the same answers as the
+# live switch gave.
 
-# tail PASS COUNTER MESSAGE [WAY]: pass and seal, under the file key
+# tail_of PASS COUNTER MESSAGE [WAY]: print the pass and the seal, made with the
+# key in the file "key"
 tail_of() { python3 -B "$BATS_TEST_DIRNAME/trust.py" tail key "$@"; }
 
 @test "a switch with a key ignores messages without a MAC or with a wrong one" {
@@ -238,7 +241,8 @@ tail_of() { python3 -B "$BATS_TEST_DIRNAME/trust.py" tail key "$@"; }
 	  echo "$(ns -998) $(addr 1) $S join 1 5 $words flags=6 tail=$(tail_of $pass 1 ${join}00000000)"
 	  echo "$(ns -997) $(addr 1) $S join 1 5 $words flags=6 tail=$pass$(tail_of $pass 2 ${join}00000000$pass 2)"
 	  segs 1 1 0 1; } | through --key key --auth control
-	# without a pass: nothing; a wrong seal: a hint; no time: a challenge
+	# without a pass, a hint that the MAC is wrong; with a wrong seal or
+	# without a time, a challenge
 	[[ "$(out 2)" == "ack 1 2 pass=$pass join bad-mac"* ]]
 	[[ "$(out 3)" == "ack 1 3 pass=6e6f6e63652d2d41"*"0000000000000000 join prove"* ]]
 	[ "$(out 1 | sed -E 's/ (seal|pass)=[0-9a-f]{48}//' | cut -d' ' -f1-5 | paste -sd,)" = \

@@ -1,4 +1,4 @@
-# The notation of mkiswitch and dumpiswitch themselves.
+# Tests of the notation of mkiswitch and dumpiswitch.
 load common
 
 @test "every kind of line becomes a packet and the same line again" {

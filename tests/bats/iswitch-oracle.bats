@@ -1,6 +1,6 @@
-# The aggregation switch against a second program made from the text of the
-# design alone.  ORACLE_RUNS=1000 for more scenarios, ORACLE_FIRST=N to begin
-# at seed N.
+# Compare the aggregation switch with a second program, which was written only
+# from the text of the design. ORACLE_RUNS=1000 runs more scenarios, and
+# ORACLE_FIRST=N begins at seed N.
 load common
 
 setup() {

@@ -1,8 +1,8 @@
-# A synchronous aggregation switch packet by packet: the ten behaviours, and
-# every row of the table of slots.
+# Tests of a synchronous aggregation switch, packet by packet: the ten
+# behaviours, and every row of the table of slots.
 load iswitch
 
-# The ten behaviours.
+# Tests of the ten behaviours.
 
 @test "basic reduction: each member gets the sum and how many it is of" {
 	{ joins 3; segs 1 1 0 1 2 3; } | through
@@ -95,7 +95,8 @@ load iswitch
 	for p in 1 2 3; do [ "$(to 10.0.1.9:600$p)" = "seg 1 3 0 6 3" ]; done
 }
 
-# The table: what a slot holds, and what comes.
+# Tests of the table of slots: the state of a slot, and the segment that
+# arrives.
 
 @test "early: neither the job's first iteration nor the one after a result" {
 	{ joins 2; segs 1 2 0 1; segs 2 1 0 1; segs 3 2 0 1; segs 4 3 0 1; segs 5 1 0 2; } | through
@@ -216,7 +217,7 @@ load iswitch
 	[ "$(counter resent)" -ge 14 ]
 	[ "$(counter resent)" -le 16 ]
 	[ "$(counter withheld)" -eq $((200 - $(counter resent))) ]
-	# who adds is answered as before
+	# a worker that contributes gets answers as before
 	{ joins 2; for i in $(seq 50); do segs "$i" "$i" 0 1 2; seg "$i" 1 "$i" 0 1 1; done; } | through -H 2
 	[ "$(counter withheld)" -eq 0 ]
 	[ "$(counter resent)" -eq 50 ]

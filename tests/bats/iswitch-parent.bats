@@ -1,12 +1,14 @@
-# The hierarchy: a switch that is a member of its parent.  The tests play the
-# parent, at 10.9.0.1, and learn from a first run where the child sends from.
+# Tests of the hierarchy: a switch that is a member of its parent. The tests
+# play the parent, at 10.9.0.1, and learn the child's source port from a first
+# run.
 load iswitch
 P=10.9.0.1:46638
 
-# child LINES-FILE [OPTION...]: through, with a parent
+# child LINES-FILE [OPTION...]: run the lines through a switch that has a parent
 child() { through --parent $P "${@:2}" <"$1"; }
 
-# meet: which port and xid the child Joins its parent with, for these Joins
+# meet [N]: find the port and the xid with which the child joins its parent
+# after N workers have joined
 meet() {
 	joins "${1:-2}" >met
 	through --parent $P <met
@@ -15,14 +17,14 @@ meet() {
 	[ -n "$up" ]
 }
 
-# The parent's Ack of that Join, what the parent sends (MS WHAT...), and the
-# opening of a job whose switch has met its parent: workers repeat a Join that
-# is not answered.
+# parent prints a message of the parent, acked its answer to the child's Join,
+# and opening the opening of a job whose switch has joined its parent: workers
+# repeat a Join that is not answered.
 parent() { echo "$(ns "$1") $P $up ${*:2}"; }
 acked() { parent -1000 "ack 1 $xid_up join done member=1 h=2 members=2 next=1 floats=2 elements=2 timeout=10"; }
 opening() { cat met; acked; cat met; }
 
-# up: what the parent gets but for Joins, without job and xid
+# up: print the packets to the parent except Joins, without job and xid
 up() { to $P | grep -v '^join'; }
 
 @test "the switch Joins its parent as a switch, with the job's vector" {

@@ -1,7 +1,9 @@
-# Links and pipes where files are meant: each works, or is one line and status 1.
+# Tests of links and pipes in place of files: the tool works, or prints one line
+# and exits with status 1.
 load common
 
-# writes COMMAND...: with "@" for a link to a file elsewhere: the link stays
+# writes COMMAND...: run the command, in which "@" stands for a symbolic link,
+# and check that the link remains
 writes() {
 	mkdir -p d
 	rm -f d/to at

@@ -1,7 +1,7 @@
-# Live: workers, switch and server on loopback.
+# Tests of live workers, a switch and a server on loopback.
 load common
 
-# synth CLUSTER WORKER [OPTION...]: a synthetic worker in the background
+# synth CLUSTER WORKER [OPTION...]: start a synthetic worker in the background
 synth() {
 	local c=$1 w=$2
 	shift 2
@@ -9,14 +9,14 @@ synth() {
 	pids="$pids $!" synths="$synths $!"
 }
 
-# End a live tool as a user would: NAME
+# finish NAME: end a live tool as a user would
 finish() {
 	local pid=${1}_pid
 	kill -TERM "${!pid}"
 	wait "${!pid}"
 }
 
-# load4 PROGRAM: nine workers, four times what the link carries
+# load4 QUEUE: run nine workers that send four times the rate of the link
 load4() {
 	serve ps innet-ps -q --write-in ps.pcap
 	serve switch innet-switch -q --queue "$1" --upstream "$ps" --rate 5Mbit --slots 6 \
@@ -30,13 +30,15 @@ load4() {
 	finish ps
 }
 
-# Every counter of two reports, cluster by cluster, is the same: A B
+# same_counters A B: check that all counters of two reports are equal, for every
+# cluster
 same_counters() {
 	diff <(jq -S '[.totals, .clusters, .merged_histogram]' "$1") \
 		<(jq -S '[.totals, .clusters, .merged_histogram]' "$2")
 }
 
-# Deliveries, merges and drops are within 2 % of arrivals: A B
+# close_counters A B: check that deliveries, merges and drops differ by less
+# than 2 % of the arrivals
 close_counters() {
 	jq -se 'map(.totals) | .[0].arrived.constituents as $n | [.[0], .[1]] |
 		[("delivered", "aggregated", "dropped_full") as $k |

@@ -1,15 +1,17 @@
-# The examples in the manual run as a reader sees them: what stands behind "$ "
-# on a page rendered at 80 columns, and what is set further in below it, is one
-# script, run in order in one fresh directory, and each command must succeed.
+# Run the examples of the manual as a reader would. On a page rendered at 80
+# columns, the text after "$ " and the lines below it that are indented further
+# are commands. All commands of a page are one script, which runs in an empty
+# directory; each command must succeed.
 load common
 
-# rendered PAGE: its text
+# rendered PAGE: print the text of the page
 rendered() {
 	command -v mandoc >/dev/null || skip 'no mandoc'
 	mandoc -T ascii -O width=80 "$srcdir/man/$1" | sed 's/.\x08//g'
 }
 
-# Its commands, with what goes on in the next line.
+# Print the commands of a page; a line that is indented further continues its
+# command.
 lines_of() {
 	awk '{ indent = match($0, /[^ ]/) }
 	    /^ +\$ / { at = indent; print substr($0, at + 2); next }
@@ -31,7 +33,7 @@ missing_for() {
 	done
 }
 
-# Run the script at $1; what it leaves running ends with it.
+# Run the script at $1; background processes that it leaves are ended.
 run_script() {
 	local missing
 	missing=$(missing_for "$1")
@@ -198,14 +200,16 @@ page() {
 	command -v mandoc >/dev/null || skip 'no mandoc'
 	for tool in $TOOLS; do "$tool" --help; done 2>/dev/null |
 		grep -oE -- '--[a-z][a-z0-9-]*' >options
-	# of the testbed, of configure, of redis-server; --OPTION stands for any
+	# options of the testbed, configure and redis-server; --OPTION stands
+	# for any option
 	grep -ohE -- '--[a-z][a-z0-9-]*' "$srcdir"/share/testbed/* >>options
 	printf '%s\n' --with-box2d --loadmodule --option >>options
 	sort -u -o options options
 	for f in "$srcdir"/man/*.[1-9]; do
 		name=${f##*/}
 		mandoc -T utf8 -O width=80 "$f" | sed 's/.\x08//g' >text
-		# .Fl gives each of its arguments a dash; -eq is sh's
+		# .Fl puts a dash before each of its arguments; -eq is an
+		# operator of sh
 		grep -vE '^ *\$ | -eq |innet-[a-z]+ -' text |
 			grep -E '(^|[ (])-[a-z0-9][a-z]+|""' | sed "s/^/$name: /"
 		[ "$(grep -o '[“‘]' text | wc -l)" -eq "$(grep -o '[”’]' text | wc -l)" ] ||

@@ -3,7 +3,7 @@
 load common
 load memory
 
-# faults CHECK [RUNS [FIRST]]: as memory_faults.py has it
+# faults CHECK [RUNS [FIRST]]: run a check of memory_faults.py
 faults() {
 	python socket
 	"$py" -B "$tests/twins/memory_faults.py" "$@"
@@ -73,7 +73,7 @@ faults() {
 	faults halves
 }
 
-# saves CHECK [RUNS [FIRST]]: as memory_saves.py has it
+# saves CHECK [RUNS [FIRST]]: run a check of memory_saves.py
 saves() {
 	python socket
 	"$py" -B "$tests/twins/memory_saves.py" "$@"

@@ -1,9 +1,10 @@
-# innet_per.so inside redis-server: each test is a check of memory_module.py, or
-# of memory_per.py, which is innet-memory's own.
+# Tests of innet_per.so inside redis-server. Each test is a check of
+# memory_module.py, or of memory_per.py, which also tests innet-memory.
 load common
 load memory
 
-# per CHECK..., inside CHECK [RUNS]: as memory_per.py and memory_module.py have it
+# per CHECK... runs checks of memory_per.py, and inside CHECK [RUNS] a check of
+# memory_module.py.
 per() {
 	setup_module
 	for check; do

@@ -1,16 +1,16 @@
-# The tables of innet-memory, from outside: each test is a check of
-# memory_per.py.  MEMORY_RUNS=1000 for more random ones, MEMORY_FIRST=N to
-# begin at seed N.
+# Tests of the tables of innet-memory as a client sees them. Each test is a
+# check of memory_per.py. MEMORY_RUNS=1000 runs more random ones, and
+# MEMORY_FIRST=N begins at seed N.
 load common
 load memory
 
-# per CHECK [RUNS [FIRST]]: as memory_per.py has it
+# per CHECK [RUNS [FIRST]]: run a check of memory_per.py
 per() {
 	python socket
 	"$py" -B "$tests/twins/memory_per.py" "$@"
 }
 
-# per_keys CHECK: as memory_keys.py has it
+# per_keys CHECK: run a check of memory_keys.py
 per_keys() {
 	python socket
 	"$py" -B "$tests/twins/memory_keys.py" "$@"

@@ -1,9 +1,9 @@
-# innet_replay.py, the client in Python: each test is a check of
-# replay_client.py; and Ape-X in PyTorch.
+# Tests of the Python client innet_replay.py, and of Ape-X in PyTorch. Each test
+# of the client is a check of replay_client.py.
 load common
 load memory
 
-# client CHECK [RUNS]: as replay_client.py has it
+# client CHECK [RUNS]: run a check of replay_client.py
 client() {
 	python "${module:-numpy}"
 	"$py" -B "$tests/twins/replay_client.py" "$@"

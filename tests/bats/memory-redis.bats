@@ -1,6 +1,6 @@
-# innet-memory against redis-server: the same bytes in, the same bytes out, and
-# third-party clients.  MEMORY_RUNS=1000 for more random requests,
-# MEMORY_FIRST=N to begin at seed N.
+# Compare innet-memory with redis-server: the same requests must get the same
+# replies, also with third-party clients. MEMORY_RUNS=1000 sends more random
+# requests, and MEMORY_FIRST=N begins at seed N.
 load common
 load memory
 
@@ -8,7 +8,7 @@ setup_file() {
 	export MEMORY_RUNS="${MEMORY_RUNS:-$(few 100)}" MEMORY_FIRST="${MEMORY_FIRST:-1}"
 }
 
-# Both servers, and a Python to ask them.
+# Start both servers, and find a Python that can query them.
 both() {
 	python redis
 	redis redis "$@"

@@ -1,8 +1,8 @@
-# Replay tables and the checkpoint of innet-memory, by redis-cli and
-# python3-redis; memory-per.bats and memory-faults.bats go further.
+# Tests of replay tables and checkpoints of innet-memory with redis-cli and
+# python3-redis; memory-per.bats and memory-faults.bats test more.
 load common
 
-# start [OPTION...]: a server on $port
+# start [OPTION...]: start a server at $port
 start() {
 	command -v redis-cli >/dev/null || skip "no redis-cli"
 	serve m $slow innet-memory -q --touch 1MB "$@"
@@ -16,11 +16,12 @@ stop_it() {
 
 cli() { timeout 60 redis-cli -p "$port" "$@"; }
 
-# A number of INFO, or of PER.INFO of the table t.
+# info NAME and per_info NAME: print a number of INFO, or of PER.INFO for table
+# t
 info() { cli info everything | tr -d '\r' | sed -n "s/^$1://p"; }
 per_info() { cli per.info t | awk -v what="$1" 'found { print; exit } $0 == what { found = 1 }'; }
 
-# until_info NAME NUMBER: wait for it, 10 s at most
+# until_info NAME NUMBER: wait up to 10 s until INFO has this number
 until_info() {
 	for _ in $(seq 500); do
 		[ "$(info "$1")" != "$2" ] || return 0
@@ -30,7 +31,8 @@ until_info() {
 	return 1
 }
 
-# script WORD...: Python from standard input, with X() for a command
+# script WORD...: run the Python program on standard input, in which X() sends a
+# command
 script() {
 	python redis
 	{
@@ -168,8 +170,8 @@ script() {
 	[ "$(per_info have)" -gt 100 ]
 }
 
-# slow_disk: $slow before a tool's name has files "hold" and "fail" hold and fail
-# what it writes
+# slow_disk: set $slow, a prefix for a command; its writes then wait while the
+# file "hold" exists, and fail while the file "fail" exists
 slow_disk() {
 	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer is to be loaded first"
 	(cd "$builddir" && $COMPILE -shared -fPIC -o "$OLDPWD/hold-fsync.so" \

@@ -1,9 +1,9 @@
-# Mistakes of users, one after the other: after each the tool ends, or continues,
-# with one line that says what is wrong and what to type.
+# Tests of mistakes that users make: after each, the tool ends or continues with
+# one line that says what is wrong and what to type.
 load common
 
-# says TEXT OPTION...: within 2 s innet-worker ends with status 1 and this line,
-# a pattern, alone
+# says TEXT OPTION...: check that innet-worker prints only a line that matches
+# the pattern TEXT, and exits with status 1
 says() {
 	local text=$1
 	shift
@@ -12,10 +12,11 @@ says() {
 	[ "${#stderr_lines[@]}" -eq 1 ]
 }
 
-# made OPTION...: with a made-up gradient of 4 kB
+# made OPTION...: run a worker with a synthetic gradient of 4 kB
 made() { says "$1" --synthetic 4kB -c 30 "${@:2}"; }
 
-# refused WHAT OPTION...: the switch or server at $switch does not let it in
+# refused WHAT OPTION...: check that the switch or server at $switch refuses the
+# worker for the reason WHAT
 refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 
 @test "another program at the other end" {
@@ -93,8 +94,8 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 	[[ $(tail -n 1 w0) == "innet-worker: $switch: job 1: refused: --worker 5 is also used by 127.0.0.1:"*", which joined later; give each its own number" ]]
 }
 
-# goes_on PATTERN OPTION...: a line like this is there within two seconds, while
-# the worker still waits
+# goes_on PATTERN OPTION...: check that the worker prints a line that matches
+# within two seconds, and that it continues to wait
 goes_on() {
 	local text=$1
 	shift

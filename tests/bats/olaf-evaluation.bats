@@ -1,5 +1,6 @@
-# share/examples/olaf-evaluation.sh: runs, rows, tables, and going on after a stop.
-# That Olaf learns faster is for the full evaluation to say, which takes 15 minutes.
+# Tests of share/examples/olaf-evaluation.sh: its runs, rows and tables, and
+# resuming after an interruption. Only the full evaluation, which takes 15
+# minutes, shows whether Olaf learns faster.
 load common
 
 evaluation=$share/examples/olaf-evaluation.sh
@@ -10,7 +11,8 @@ setup_file() {
 	"$evaluation" --quick -o all >out 2>err 3>&- || { cat err; return 1; }
 }
 
-# value QUEUE LOAD COLUMN-NUMBER: of the factorial with replies to the cluster
+# value QUEUE LOAD COLUMN-NUMBER: print a value of the factorial with replies to
+# the cluster
 value() {
 	awk -F, -v q="$1" -v l="$2" -v c="$3" '$1 == "factorial" && $2 == q &&
 		$3 == "cluster" && $4 == l { print $c }' "$BATS_FILE_TMPDIR/all/runs.csv"

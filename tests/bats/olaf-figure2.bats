@@ -1,5 +1,6 @@
-# share/examples/olaf-figure2.sh: its runs, its rows and its tables.  Only the whole
-# example, 35 minutes, shows which approach needs fewer iterations.
+# Tests of share/examples/olaf-figure2.sh: its runs, its rows and its tables.
+# Only the whole example, which takes 35 minutes, shows which approach needs
+# fewer iterations.
 load common
 
 example=$share/examples/olaf-figure2.sh
@@ -21,7 +22,8 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 @test "the tables have means and deviations, how many workers finished, and how often a mode is first" {
 	{
 		echo $head
-		# a mean of 100 and a deviation of 10 sqrt(2), from 90 and 110
+		# 90 and 110 have a mean of 100 and a standard deviation of 10
+		# sqrt(2)
 		printf 'step,async,0.05,0,16,%s,100\n' 1,90.0,8,480.0 2,110.0,8,480.0
 		printf 'step,async,0.4,0,16,%s,100\n' 1,300.0,8,480.0 2,300.0,8,480.0
 		printf 'step,sync,0.4,0,16,%s,80\n' 1,200.0,8,480.0 2,200.0,8,480.0
@@ -32,15 +34,15 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	} >figure2.csv
 	awk -v workers=8 -v bars=bars.csv -f "${example%.sh}.awk" figure2.csv >figure2.md
 	grep -qx '0.05,100.0,14.1,,,,' bars.csv
-	# some workers of sync were missing after 100 and 80 iterations: async is first with
-# 90, and with 110 that is unknown
+	# some synchronous workers had not finished after 100 and 80 iterations: async is
+	# faster with 90, and with 110 the order is unknown
 	grep -qxF '| 0.05 | 100 (14) | - | 14 of 16 (150) | 1 of 2 |' figure2.md
 	grep -qxF '| 0.4 | 300 (0) | - | 200 (0) | 0 of 2 |' figure2.md
 	grep -qxF '| fewest | 100 (14) at 0.05 | - | 200 (0) at 0.4 | 2 of 2 |' figure2.md
 	grep -qxF 'It holds in some seeds only at: 0.05.' figure2.md
 	grep -qxF 'It holds in no seed at: 0.4.' figure2.md
 	run ! grep -q 'holds in every seed' figure2.md
-	# eight steps of 0.05 beside one of 0.4
+	# eight steps of 0.05 are compared with one of 0.4
 	grep -qxF '| 0.4 | 100 (14) | - | 200 (0) | 2 of 2 |' figure2.md
 	grep -qF "by sync's, where all were there: 0.50 at 0.4." figure2.md
 	grep -qxF '| 4 | 140 (0) | 0 of 2 |' figure2.md
