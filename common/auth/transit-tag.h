@@ -16,10 +16,11 @@
  * opened, and are never ahead of them for long, so the worker can go on without
  * us. Counters that go down stay as they are.
  *
- * A worker that opened before the switch was there has no row, and its packets
- * pass unchanged.  At most TRANSIT_TAG_MOST addresses are known, the most
- * recently used ones.  When a trace is replayed without its secret, every tag
- * is accepted.  Pure.  Owns its memory: transit_tag_free().
+ * Hosts of different VLANs can have the same address, and have rows of their
+ * own.  A worker that opened before the switch was there has no row, and its
+ * packets pass unchanged.  At most TRANSIT_TAG_MOST addresses are known, the
+ * most recently used ones.  When a trace is replayed without its secret, every
+ * tag is accepted.  Pure.  Owns its memory: transit_tag_free().
  *
  * A file of its own because it is authentication, which a reviewer reads in
  * this folder, though only program olaf merges updates in the path.
@@ -51,6 +52,7 @@ enum {
 /* A worker, or a switch below. */
 struct transit_tag_row {
 	union addr at;
+	uint64_t vlan;			/* of its frames: frame_vlan() */
 	union addr asked_of;		/* the server of its last Open, */
 	uint8_t asked[COOKIE_BYTES];	/* and the cookie of that Open */
 	bool open;			/* the Ack has passed: */
@@ -135,16 +137,19 @@ transit_tag_free(struct transit_tag *h)
 	lru_free(&h->rows);
 }
 
-/* Find the row of an address.  Returns its number, or 0, and *r is NULL. */
+/*
+ * Find the row of an address in a VLAN.  Returns its number, or 0, and *r is
+ * NULL.
+ */
 static inline uint32_t
 transit_tag_find_row(const struct transit_tag *h, const union addr *at,
-    struct transit_tag_row **r)
+    uint64_t vlan, struct transit_tag_row **r)
 {
-	const uint32_t k =
-	    lru_find(&h->rows, addr_key(at, &h->place->hash_seed));
+	const uint32_t k = lru_find(
+	    &h->rows, addr_vlan_key(at, vlan, &h->place->hash_seed));
 
 	*r = k == 0 ? NULL : lru_row(&h->rows, k);
-	if (*r != NULL && addr_same(&(*r)->at, at))
+	if (*r != NULL && addr_same(&(*r)->at, at) && (*r)->vlan == vlan)
 		return k;
 	*r = NULL;
 	return 0;
@@ -153,9 +158,9 @@ transit_tag_find_row(const struct transit_tag *h, const union addr *at,
 /* Find the row of an address that is open to that server, likewise. */
 static inline uint32_t
 transit_tag_find_open(const struct transit_tag *h, const union addr *at,
-    const union addr *server, struct transit_tag_row **r)
+    const union addr *server, uint64_t vlan, struct transit_tag_row **r)
 {
-	const uint32_t k = transit_tag_find_row(h, at, r);
+	const uint32_t k = transit_tag_find_row(h, at, vlan, r);
 
 	if (k != 0 && (*r)->open && addr_same(&(*r)->server, server))
 		return k;
@@ -184,8 +189,10 @@ transit_tag_classify(const struct transit_tag *h, struct packet *p)
 	if (p->is != FRAME_UDP)
 		return PACKET_REGULAR;
 	if (tos == UPDATE_TAGGED_TOS)
-		return transit_tag_find_open(h, p->from, p->to, &r) != 0 ||
-			       transit_tag_find_open(h, p->to, p->from, &r) != 0
+		return transit_tag_find_open(
+			   h, p->from, p->to, p->vlan, &r) != 0 ||
+			       transit_tag_find_open(
+				   h, p->to, p->from, p->vlan, &r) != 0
 			   ? PACKET_FOR_PROGRAM
 			   : PACKET_REGULAR;
 	if (tos != CONTROL_TOS || !transit_tag_is_handshake(p))
@@ -208,12 +215,14 @@ transit_tag_note_open(
 	if (!mac_find_key(h->place->key, c->cookie, MAC_REQUEST, p->payload,
 	    p->bytes, &channel))
 		return;
-	k = lru_find_or_add(&h->rows, addr_key(p->from, &h->place->hash_seed));
+	k = lru_find_or_add(&h->rows, addr_vlan_key(
+	    p->from, p->vlan, &h->place->hash_seed));
 	if (k == 0)
 		return;
 	r = lru_row(&h->rows, k);
-	if (!addr_same(&r->at, p->from))
-		*r = (struct transit_tag_row){ .at = *p->from };
+	if (!addr_same(&r->at, p->from) || r->vlan != p->vlan)
+		*r = (struct transit_tag_row){
+		    .at = *p->from, .vlan = p->vlan };
 	r->asked_of = *p->to;
 	memcpy(r->asked, c->cookie, COOKIE_BYTES);
 }
@@ -272,7 +281,7 @@ transit_tag_replace_salt(struct transit_tag *h, const struct program_env *env,
 	struct control_ack a;
 	struct key channel;
 
-	if (transit_tag_find_row(h, p->to, &r) == 0 ||
+	if (transit_tag_find_row(h, p->to, p->vlan, &r) == 0 ||
 	    !addr_same(&r->asked_of, p->from) || !control_get_ack(c, &a))
 		return;
 	if (!mac_find_key(h->place->key, r->asked, MAC_RESPONSE, p->payload,
@@ -327,13 +336,14 @@ __attribute__((noinline, unused)) static unsigned
 transit_tag_check(struct transit_tag *h, const struct packet *p, bool *down)
 {
 	struct transit_tag_row *r;
-	const uint32_t k = transit_tag_find_open(h, p->from, p->to, &r);
+	const uint32_t k =
+	    transit_tag_find_open(h, p->from, p->to, p->vlan, &r);
 	uint64_t counter;
 
 	*down = k == 0;
 	if (!*down)
 		return transit_tag_check_up(h, k, p);
-	transit_tag_find_open(h, p->to, p->from, &r);
+	transit_tag_find_open(h, p->to, p->from, p->vlan, &r);
 	return h->accepts_any_tag || tag_update_good(&r->above,
 	    tag_head(TAG_DOWN, 0, 0, NULL), p->payload, p->bytes,
 	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_TAG;
@@ -354,11 +364,11 @@ transit_tag_retag_packet(
 	struct transit_tag_row *r;
 
 	env->make_writable(env->plane, p);
-	if (transit_tag_find_open(h, p->from, p->to, &r) != 0) {
+	if (transit_tag_find_open(h, p->from, p->to, p->vlan, &r) != 0) {
 		transit_tag_retag_up(r, p->payload, p->bytes);
 		return;
 	}
-	transit_tag_find_open(h, p->to, p->from, &r);
+	transit_tag_find_open(h, p->to, p->from, p->vlan, &r);
 	tag_update_put(&r->below, tag_head(TAG_DOWN, 0, 0, NULL),
 	    p->payload, p->bytes - UPDATE_TAIL_BYTES, bytes_get(p->payload +
 	    p->bytes - UPDATE_TAIL_BYTES, TAG_COUNTER_BYTES));
@@ -376,7 +386,8 @@ transit_tag_retag_slot(struct transit_tag *h, struct slot *s)
 		return;
 	flow_addr(&from, fr.flow.src, fr.flow.sport, fr.flow.v6);
 	flow_addr(&to, fr.flow.dst, fr.flow.dport, fr.flow.v6);
-	if (transit_tag_find_open(h, &from, &to, &r) == 0)
+	if (transit_tag_find_open(
+		h, &from, &to, frame_vlan(s->bytes, &fr), &r) == 0)
 		return;
 	transit_tag_retag_up(
 	    r, s->bytes + s->payload_at, s->have - s->payload_at);

@@ -688,7 +688,7 @@ olaf_handle_model(
 	o->n[OLAF_MODELS]++;
 	if (p->from != NULL)
 		env->learn_shape(env->plane, o->addressed ? &o->cf->upstream :
-		    p->from, u, now_ns);
+		    p->from, p, u, now_ns);
 	if (env->stamp_status(env->plane,
 		o->addressed ? &o->cf->upstream : p->from, &u->status,
 		now_ns)) {

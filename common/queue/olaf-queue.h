@@ -2,11 +2,12 @@
  * olaf-queue.h - the Olaf queue: updates of a cluster that wait are merged
  * (Olaf section 3, section 4 Algorithm 1, section 12.1)
  *
- * The frames are in slots (slots.h).  For each key (cluster, following), the
- * queue knows where the update is that waits and is not locked: keys below
- * `plain` in an array, others in a map.  An arrival that finds such an update
- * is merged with it, replaces it, or is dropped; innet-olaf(7) has the rules,
- * and the choices that the paper leaves open.  Pure: time is an argument.
+ * The frames are in slots (slots.h).  For each key (destination, cluster,
+ * following), the queue knows where the update is that waits and is not locked:
+ * keys below `plain` in an array, others in a map.  An arrival that finds such
+ * an update is merged with it, replaces it, or is dropped; innet-olaf(7) has
+ * the rules, and the choices that the paper leaves open.  Pure: time is an
+ * argument.
  */
 #ifndef INNET_QUEUE_OLAF_QUEUE_H
 #define INNET_QUEUE_OLAF_QUEUE_H
@@ -47,27 +48,31 @@ struct olaf_queue {
 };
 
 /*
- * Initialise q over `slots`; keys below plain are the usual ones.  False
- * without memory; then nothing is held.
+ * Initialise q over `slots`; keys below plain are the usual ones, and the hash
+ * seed is for the map of the others.  False without memory; then nothing is
+ * held.
  */
 static inline bool olaf_queue_init(struct olaf_queue *q, struct slots *slots,
-    enum olaf_queue_combine combine, double threshold, uint32_t plain);
+    enum olaf_queue_combine combine, double threshold, uint32_t plain,
+    const struct hashmap_multiplier *hash_seed);
 
 /* Free the maps; the slots belong to the caller. */
 static inline void olaf_queue_free(struct olaf_queue *q);
 
 /*
- * Return the key of an update: at most one update of a key waits.  Vectors that
- * travel in one packet have their cluster, 0 to 65,535, as key.
+ * Return the key of an update to a destination: at most one update of a key
+ * waits.  Vectors that travel in one packet to destination 0 have their
+ * cluster, 0 to 65,535, as key.
  */
-static inline uint32_t olaf_queue_key(const struct update *u);
+static inline uint64_t olaf_queue_key(const struct update *u,
+    uint32_t destination);
 
 /*
  * Return the ring index of the update that waits under this key, or
  * OLAF_QUEUE_NONE.
  */
 static inline uint32_t olaf_queue_find(const struct olaf_queue *q,
-    uint32_t key);
+    uint64_t key);
 
 /*
  * Offer an update that arrives at now_ns.  Stores in *lost how many
@@ -82,19 +87,22 @@ static inline void olaf_queue_lock(struct olaf_queue *q,
 
 /* implementation */
 
-static inline uint32_t
-olaf_queue_key(const struct update *u)
+static inline uint64_t
+olaf_queue_key(const struct update *u, uint32_t destination)
 {
-	return (uint32_t)u->following << 16 | u->cluster;
+	return (uint64_t)destination << 32 | (uint32_t)u->following << 16 |
+	    u->cluster;
 }
 
 static inline bool
 olaf_queue_init(struct olaf_queue *q, struct slots *slots,
-    enum olaf_queue_combine combine, double threshold, uint32_t plain)
+    enum olaf_queue_combine combine, double threshold, uint32_t plain,
+    const struct hashmap_multiplier *hash_seed)
 {
 	*q = (struct olaf_queue){ .slots = slots, .combine = combine,
 	    .threshold = threshold, .plain = plain,
 	    .at = calloc(plain, sizeof(*q->at)) };
+	hashmap_seed(&q->waiting, hash_seed);
 	return q->at != NULL;
 }
 
@@ -106,7 +114,7 @@ olaf_queue_free(struct olaf_queue *q)
 }
 
 static inline uint32_t
-olaf_queue_find(const struct olaf_queue *q, uint32_t key)
+olaf_queue_find(const struct olaf_queue *q, uint64_t key)
 {
 	const uint32_t *at;
 
@@ -202,7 +210,7 @@ static inline enum olaf_queue_verdict
 olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
     uint16_t *lost)
 {
-	const uint32_t key = olaf_queue_key(a->up);
+	const uint64_t key = olaf_queue_key(a->up, a->destination);
 	const uint32_t at = olaf_queue_find(q, key);
 	enum olaf_queue_verdict v;
 	int64_t slot;
@@ -231,7 +239,7 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 static inline void
 olaf_queue_lock(struct olaf_queue *q, const struct slot *head)
 {
-	const uint32_t key = olaf_queue_key(&head->up);
+	const uint64_t key = olaf_queue_key(&head->up, head->destination);
 
 	if (!head->is_update)
 		return;

@@ -22,7 +22,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "common/base/lru.h"
 #include "common/base/prefetch.h"
+#include "common/queue/destinations.h"
 #include "common/queue/link.h"
 #include "common/queue/olaf-queue.h"
 #include "common/queue/slots.h"
@@ -33,6 +35,8 @@ enum port_queue { PORT_FIFO, PORT_OLAF };
 
 #define PORT_NEVER UINT64_MAX
 #define PORT_FORGET_NS 60000000000u	/* a cluster's cut: a minute */
+
+enum { PORT_SHAPES_MOST = 65536 };	/* beyond those of destination 0 */
 
 struct port_conf {
 	enum port_queue queue;
@@ -47,6 +51,8 @@ struct port_conf {
 	uint64_t active_window_ns;
 	uint32_t clusters;	/* ids are below it; 0: 65,536 */
 	bool silent;		/* do not write the status into models */
+	struct hashmap_multiplier hash_seed;	/* of maps that untrusted hosts
+						 * fill */
 };
 
 /* Frames that passed a port and are no updates. */
@@ -61,7 +67,7 @@ struct port_count {
 /*
  * How the vectors of a cluster are divided into packets; 0: not known yet.  It
  * is forgotten when no update came for PORT_FORGET_NS, because another job may
- * use the cluster then.
+ * use the cluster then.  Each destination has shapes of its own.
  */
 struct port_shape {
 	uint32_t elements, n, n_last;	/* of a vector, a packet, the last */
@@ -70,7 +76,9 @@ struct port_shape {
 
 /* The state of a port for updates. */
 struct port_updates {
-	struct port_shape *shape;	/* of each cluster */
+	struct destinations destinations;
+	struct port_shape *shape;	/* of each cluster, to destination 0 */
+	struct lru shapes;	/* struct port_shape; to other destinations */
 	struct olaf_queue olaf;
 	struct active_clusters active;
 	struct tally tally;
@@ -133,10 +141,18 @@ static inline void port_update_header(struct slot *s);
 static inline struct update_status port_status(struct port *p, uint64_t now_ns);
 
 /*
- * Take the shape of its cluster from a model that came down through this port.
+ * Return the number of a destination of updates, with the VLAN tags of its
+ * frames (0: none); DESTINATIONS_NONE without memory.
+ */
+static inline uint32_t port_find_destination(struct port *p,
+    const union addr *to, uint64_t tags);
+
+/*
+ * Take the shape of its cluster from a model that came down through this port,
+ * from the destination of the cluster's updates.
  */
 static inline void port_learn_shape(struct port *p, const struct update *model,
-    uint64_t now_ns);
+    uint32_t destination, uint64_t now_ns);
 
 /* Load into the cache what an update of this cluster will need soon. */
 static inline void port_prefetch(const struct port *p, uint16_t cluster);
@@ -165,6 +181,8 @@ port_updates_free(struct port_updates *u)
 	olaf_queue_free(&u->olaf);
 	active_clusters_free(&u->active);
 	tally_free(&u->tally);
+	destinations_free(&u->destinations);
+	lru_free(&u->shapes);
 	free(u->shape);
 	free(u);
 }
@@ -199,10 +217,14 @@ port_allocate_updates(struct port *p)
 	u = calloc(1, sizeof(*u));
 	if (u == NULL)
 		return false;
+	destinations_init(&u->destinations, &cf->hash_seed);
 	u->shape = calloc(clusters, sizeof(*u->shape));
-	have = active_clusters_init(&u->active, cf->active_window_ns, clusters);
+	u->shapes = lru_new(PORT_SHAPES_MOST, sizeof(struct port_shape),
+	    &cf->hash_seed);
+	have = active_clusters_init(&u->active, cf->active_window_ns, clusters,
+	    &cf->hash_seed);
 	have = olaf_queue_init(&u->olaf, &p->slots, cf->combine,
-	    cf->threshold, clusters) && have;
+	    cf->threshold, clusters, &cf->hash_seed) && have;
 	have = tally_init(&u->tally, clusters, cf->clusters == 0 ?
 	    UINT16_MAX : 16) && have && u->shape != NULL;
 	if (!have) {
@@ -306,12 +328,35 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
 	return s->n == u->n;
 }
 
-static inline void
-port_learn_shape(struct port *p, const struct update *model, uint64_t now_ns)
+static inline uint32_t
+port_find_destination(struct port *p, const union addr *to, uint64_t tags)
 {
-	struct port_shape *s = &p->updates->shape[model->cluster];
+	if (p->updates == NULL && !port_allocate_updates(p))
+		return DESTINATIONS_NONE;
+	return destinations_find(&p->updates->destinations, to, tags);
+}
 
-	if (port_shape_fits(s, model, now_ns))
+/* Return the shape of a cluster to a destination; NULL without memory. */
+static inline struct port_shape *
+port_find_shape(struct port_updates *u, uint16_t cluster, uint32_t destination)
+{
+	uint32_t at;
+
+	if (destination == 0)
+		return &u->shape[cluster];
+	at = lru_find_or_add(
+	    &u->shapes, (uint64_t)destination << 16 | cluster);
+	return at == 0 ? NULL : lru_row(&u->shapes, at);
+}
+
+static inline void
+port_learn_shape(struct port *p, const struct update *model,
+    uint32_t destination, uint64_t now_ns)
+{
+	struct port_shape *s =
+	    port_find_shape(p->updates, model->cluster, destination);
+
+	if (s == NULL || port_shape_fits(s, model, now_ns))
 		return;
 	*s = (struct port_shape){ 0 };
 	(void)port_shape_fits(s, model, now_ns);
@@ -357,16 +402,21 @@ port_offer(struct port *p, const struct arrival *a, uint64_t now_ns)
 {
 	enum olaf_queue_verdict v;
 	struct port_updates *u;
+	struct port_shape *shape;
 	uint16_t lost = 0;
 	bool idle = p->slots.count == 0;
 
 	if (p->updates == NULL && !port_allocate_updates(p))
 		return PORT_NO_MEMORY;
 	u = p->updates;
-	if (!port_shape_fits(&u->shape[a->up->cluster], a->up, now_ns))
+	shape = port_find_shape(u, a->up->cluster, a->destination);
+	if (shape == NULL)
+		return PORT_NO_MEMORY;
+	if (!port_shape_fits(shape, a->up, now_ns))
 		return PORT_MISMATCHED;
 	tally_add(&u->tally, TALLY_ARRIVED, a->up->cluster, a->up->merged);
-	active_clusters_note(&u->active, olaf_queue_key(a->up), now_ns);
+	active_clusters_note(
+	    &u->active, olaf_queue_key(a->up, a->destination), now_ns);
 	if (p->cf.queue == PORT_OLAF)
 		v = olaf_queue_offer(&u->olaf, a, now_ns, &lost);
 	else
@@ -448,7 +498,7 @@ port_forget_clusters(struct port *p)
 	window_ns = a->window_ns;
 	plain = a->plain;
 	active_clusters_free(a);
-	return active_clusters_init(a, window_ns, plain);
+	return active_clusters_init(a, window_ns, plain, &p->cf.hash_seed);
 }
 
 static inline void

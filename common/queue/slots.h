@@ -40,6 +40,7 @@ struct slot {
 	uint32_t payload_at;	/* where the update begins in bytes */
 	uint32_t len;		/* of a frame before it was cut */
 	uint32_t tail;		/* bytes of counter and tag after the vector */
+	uint32_t destination;	/* its number: destinations.h */
 	bool framed;		/* bytes are a frame; otherwise a payload */
 	bool bare;		/* the update is a bare packet of the paper */
 	bool changed;		/* the checksum must be made again */
@@ -70,6 +71,7 @@ struct arrival {
 	uint32_t payload_at;	/* where the update begins in bytes */
 	uint32_t len;		/* of a frame before it was cut */
 	uint32_t tail;		/* bytes of counter and tag after the vector */
+	uint32_t destination;	/* as in struct slot; 0: the only one */
 	bool framed, bare;	/* as in struct slot */
 	bool is_update;
 	const struct update *up;	/* its vec points into bytes; or NULL */
@@ -219,6 +221,7 @@ slots_fill(struct slot *s, const struct arrival *a)
 	s->payload_at = a->payload_at;
 	s->len = a->len;
 	s->tail = a->tail;
+	s->destination = a->destination;
 	s->framed = a->framed;
 	s->bare = a->bare;
 	s->is_update = a->is_update;

@@ -5,7 +5,10 @@
  * struct active_clusters, at a switch: N, how many keys were seen within a time
  * window.  Keys are in a list in the order in which they were last seen, so
  * that noting one and forgetting one take constant time.  Keys below `plain`
- * are indices of the list's array; others get an index from a map.
+ * are indices of the list's array; others get an index from a map, as long as
+ * they are in the window.  Untrusted hosts can choose these, so at most
+ * ACTIVE_CLUSTERS_OTHERS of them are counted; a status cannot say more than
+ * 65,535 in any case.
  *
  * A switch writes its status (Qmax and N) into each model that passes.  A
  * worker keeps the last status and sends an update with probability min(Qmax /
@@ -28,7 +31,10 @@
 #include "common/base/hashmap.h"
 #include "common/wire/update.h"
 
-enum { ACTIVE_CLUSTERS_PLAIN = 65536 };	/* default of plain */
+enum {
+	ACTIVE_CLUSTERS_PLAIN = 65536,	/* default of plain */
+	ACTIVE_CLUSTERS_OTHERS = 262144	/* keys from plain on, at most */
+};
 
 struct active_clusters_node {
 	uint64_t seen;		/* when, plus 1 ns; 0: not in the list */
@@ -38,8 +44,11 @@ struct active_clusters_node {
 struct active_clusters {
 	struct hashmap index;	/* keys from plain on -> index */
 	struct active_clusters_node *node;	/* owned; [0]: both ends */
+	uint64_t *key;		/* owned; of the nodes behind those of plain */
 	uint32_t plain;
 	uint32_t room, used;	/* nodes that are allocated, and given out */
+	uint32_t free;		/* first node that was given back, or 0; they
+				 * are linked by newer */
 	uint32_t count;		/* N, at the last active_clusters_count() */
 	uint64_t window_ns;
 };
@@ -63,17 +72,22 @@ struct txctl {
 };
 
 /*
- * Initialise a; keys below plain, which is at least 1, are the usual ones.
- * False without memory; call active_clusters_free() in either case.
+ * Initialise a; keys below plain, which is at least 1, are the usual ones, and
+ * the hash seed is for the map of the others.  False without memory; call
+ * active_clusters_free() in either case.
  */
 static inline bool active_clusters_init(struct active_clusters *a,
-    uint64_t window_ns, uint32_t plain);
+    uint64_t window_ns, uint32_t plain,
+    const struct hashmap_multiplier *hash_seed);
 
 /* Free the list and the map. */
 static inline void active_clusters_free(struct active_clusters *a);
 
-/* Note that key is seen at now_ns.  False without memory: it is not counted. */
-static inline bool active_clusters_note(struct active_clusters *a, uint32_t key,
+/*
+ * Note that key is seen at now_ns.  False if it is not counted, because there
+ * is no memory or there are too many keys.
+ */
+static inline bool active_clusters_note(struct active_clusters *a, uint64_t key,
     uint64_t now_ns);
 
 /*
@@ -110,10 +124,11 @@ static inline bool txctl_write_status(struct update_status *field,
 
 static inline bool
 active_clusters_init(struct active_clusters *a, uint64_t window_ns,
-    uint32_t plain)
+    uint32_t plain, const struct hashmap_multiplier *hash_seed)
 {
 	*a = (struct active_clusters){ .window_ns = window_ns, .plain = plain,
 	    .room = plain + 1, .used = plain + 1 };
+	hashmap_seed(&a->index, hash_seed);
 	a->node = calloc(a->room, sizeof(*a->node));
 	return a->node != NULL;
 }
@@ -123,6 +138,7 @@ active_clusters_free(struct active_clusters *a)
 {
 	hashmap_free(&a->index);
 	free(a->node);
+	free(a->key);
 }
 
 /* Remove a node from the list. */
@@ -140,32 +156,55 @@ active_clusters_unlink(struct active_clusters *a,
 static inline bool
 active_clusters_grow(struct active_clusters *a)
 {
-	struct active_clusters_node *n = realloc(a->node, 2 * (size_t)a->room *
-	    sizeof(*n));
+	const uint32_t room = 2 * a->room;
+	struct active_clusters_node *n = realloc(a->node, room * sizeof(*n));
+	uint64_t *key;
 
 	if (n == NULL)
 		return false;
-	memset(n + a->room, 0, a->room * sizeof(*n));
 	a->node = n;
-	a->room *= 2;
+	key = realloc(a->key, (room - a->plain - 1) * sizeof(*key));
+	if (key == NULL)
+		return false;
+	memset(n + a->room, 0, a->room * sizeof(*n));
+	a->key = key;
+	a->room = room;
 	return true;
 }
 
-/* Return the index of a key; 0 without memory. */
-static inline uint32_t
-active_clusters_place(struct active_clusters *a, uint32_t key)
+/* Give back the node of a key from plain on. */
+static inline void
+active_clusters_release(struct active_clusters *a, uint32_t at)
 {
-	uint32_t *at;
+	hashmap_remove(&a->index, a->key[at - a->plain - 1]);
+	a->node[at].newer = a->free;
+	a->free = at;
+}
 
-	if (key < a->plain)
-		return key + 1;
-	if (a->used == a->room && !active_clusters_grow(a))
+/* Return the index of a key from plain on; 0 if there is none for it. */
+__attribute__((noinline, unused)) static uint32_t
+active_clusters_find_other(
+    struct active_clusters *a, uint64_t key, uint64_t now_ns)
+{
+	const uint32_t *have = hashmap_get(&a->index, key);
+	uint32_t at;
+
+	if (have != NULL)
+		return *have;
+	if (a->index.count >= ACTIVE_CLUSTERS_OTHERS)
+		active_clusters_count(a, now_ns);
+	if (a->index.count >= ACTIVE_CLUSTERS_OTHERS ||
+	    (a->free == 0 && a->used == a->room && !active_clusters_grow(a)))
 		return 0;
-	at = hashmap_put(&a->index, key, a->used);
-	if (at == NULL)
+	at = a->free != 0 ? a->free : a->used;
+	if (hashmap_put(&a->index, key, at) == NULL)
 		return 0;
-	a->used += *at == a->used;
-	return *at;
+	if (a->free != 0)
+		a->free = a->node[at].newer;
+	else
+		a->used++;
+	a->key[at - a->plain - 1] = key;
+	return at;
 }
 
 static inline uint32_t
@@ -174,15 +213,21 @@ active_clusters_count(struct active_clusters *a, uint64_t now_ns)
 	struct active_clusters_node *oldest;
 
 	while (a->count > 0 && (oldest = &a->node[a->node[0].newer])->seen +
-	    a->window_ns <= now_ns)
+	    a->window_ns <= now_ns) {
+		const uint32_t at = (uint32_t)(oldest - a->node);
+
 		active_clusters_unlink(a, oldest);
+		if (at > a->plain)
+			active_clusters_release(a, at);
+	}
 	return a->count;
 }
 
 static inline bool
-active_clusters_note(struct active_clusters *a, uint32_t key, uint64_t now_ns)
+active_clusters_note(struct active_clusters *a, uint64_t key, uint64_t now_ns)
 {
-	const uint32_t at = active_clusters_place(a, key);
+	const uint32_t at = key < a->plain ? (uint32_t)key + 1 :
+	    active_clusters_find_other(a, key, now_ns);
 	struct active_clusters_node *n = &a->node[at], *end = &a->node[0];
 
 	if (at == 0)

@@ -538,10 +538,16 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
 		a.len = p->len;
 		a.framed = true;
 		a.payload_at = (uint32_t)(p->payload - p->data);
+		a.destination = port_find_destination(port, to, p->vlan);
 	} else {
 		datagram = (struct slot_to){ .to = *to, .socket = socket,
 		    .tos = p->tos };
 		a.to = &datagram;
+		a.destination = port_find_destination(port, to, 0);
+	}
+	if (a.destination == DESTINATIONS_NONE) {
+		pl->n[PLANE_NO_PORT]++;
+		return false;
 	}
 	return plane_enqueue_update_at(pl, port, &a, now_ns);
 }
@@ -551,7 +557,7 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
  * switch with an address of its own knows that port before the first update.
  */
 static inline void
-plane_learn_shape(void *plane, const union addr *from,
+plane_learn_shape(void *plane, const union addr *from, const struct packet *p,
     const struct update *model, uint64_t now_ns)
 {
 	struct plane *pl = plane;
@@ -559,9 +565,14 @@ plane_learn_shape(void *plane, const union addr *from,
 	const bool addressed = pl->cf->place.address.sa.sa_family != 0 &&
 	    !pl->cf->place.in_path;
 
-	if (port != NULL && (port->updates != NULL || (addressed &&
-	    port_allocate_updates(port))))
-		port_learn_shape(port, model, now_ns);
+	uint32_t destination;
+
+	if (port == NULL || (port->updates == NULL && !addressed))
+		return;
+	destination = port_find_destination(
+	    port, from, addressed ? 0 : p->vlan);
+	if (destination != DESTINATIONS_NONE)
+		port_learn_shape(port, model, destination, now_ns);
 }
 
 /* program_env.forward_packet */
@@ -839,7 +850,8 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	    .has_deadlines = pr->deadline_ns != NULL &&
 			     (!pr->deadline_needs_tags || cf->place.tagged),
 	    .state = calloc(1, pr->state_bytes)};
-	pl->ports_cf.hash_seed = cf->place.hash_seed;
+	pl->ports_cf.hash_seed = pl->ports_cf.all.hash_seed =
+	    cf->place.hash_seed;
 	ports_complete_rules(&pl->ports_cf);
 	pl->ports = ports_of(&pl->ports_cf);
 	pl->shaped = ports_can_queue(&pl->ports_cf);

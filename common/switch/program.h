@@ -57,6 +57,7 @@ struct packet {
 	/* the frame: */
 	const struct frame *frame;	/* offsets of its parts; NULL: none */
 	uint8_t *data;			/* Ethernet, as received */
+	uint64_t vlan;			/* frame_vlan() of it; 0: none */
 	enum frame_is is;
 	enum frame_sums sums;		/* on arrival, if they were checked */
 	uint32_t have, len;		/* bytes present; before truncation */
@@ -122,10 +123,11 @@ struct program_env {
 	bool (*enqueue_update)(void *plane, uint32_t socket,
 	    const union addr *to, const struct packet *p,
 	    const struct update *u, uint64_t now_ns);
-	/* Learn from a model that came from `from` how the updates of its
-	 * cluster are segmented. */
+	/* Learn from a model in the packet p that came from `from` how the
+	 * updates of its cluster to that address are segmented. */
 	void (*learn_shape)(void *plane, const union addr *from,
-	    const struct update *model, uint64_t now_ns);
+	    const struct packet *p, const struct update *model,
+	    uint64_t now_ns);
 	/* Send a received packet on, past all queues. */
 	void (*forward_packet)(void *plane, struct packet *p,
 	    uint64_t now_ns);

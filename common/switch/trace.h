@@ -522,8 +522,9 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	    .payload = data + fr->payload_at,
 	    .bytes = is == FRAME_UDP ? fr->payload_bytes : 0,
 	    .wire_bytes = i->p.len, .update = NULL, .frame = fr, .is = is,
-	    .sums = FRAME_SUMS_UNKNOWN, .data = data, .have = have,
-	    .len = len, .changed = false,
+	    .sums = FRAME_SUMS_UNKNOWN, .data = data,
+	    .vlan = is == FRAME_UDP ? frame_vlan(data, fr) : 0,
+	    .have = have, .len = len, .changed = false,
 	    .bare = false, .cluster = 0 };
 	return true;
 }

@@ -80,6 +80,13 @@ static inline union addr addr_of_bytes(const uint8_t from[16], uint16_t port);
 static inline uint64_t addr_key(const union addr *a,
     const struct hashmap_multiplier *multiplier);
 
+/*
+ * Return such a number for an address in a VLAN; a sender cannot choose
+ * addresses and VLANs that share it either.
+ */
+static inline uint64_t addr_vlan_key(const union addr *a, uint64_t vlan,
+    const struct hashmap_multiplier *multiplier);
+
 /* implementation */
 
 static inline socklen_t
@@ -190,6 +197,17 @@ addr_key(const union addr *a, const struct hashmap_multiplier *multiplier)
 	    (half[1] ^ multiplier->low ^ 0xd6e8feb86659fd93);
 	half[0] = (uint64_t)(product >> 64) ^ (uint64_t)product;
 	return half[0] * 0x9e3779b97f4a7c15 + addr_port(a);
+}
+
+static inline uint64_t
+addr_vlan_key(const union addr *a, uint64_t vlan,
+    const struct hashmap_multiplier *multiplier)
+{
+	const unsigned __int128 product = (unsigned __int128)(
+	    addr_key(a, multiplier) ^ multiplier->high ^ 0x9e3779b97f4a7c15) *
+	    (vlan ^ multiplier->low ^ 0xd6e8feb86659fd93);
+
+	return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
 
 static inline const char *

@@ -97,6 +97,13 @@ static inline bool frame_parse_ip(int link, const uint8_t *p, size_t caplen,
 static inline uint8_t frame_dscp_tos(const struct frame *f);
 
 /*
+ * Return a number for the VLAN of the Ethernet frame at p, which *f describes;
+ * 0: none.  Frames of different VLANs have different numbers, if they have up
+ * to four tags.  A tag with the VLAN 0 only carries a priority.
+ */
+static inline uint64_t frame_vlan(const uint8_t *p, const struct frame *f);
+
+/*
  * Check the IP and UDP checksums.  A UDP checksum of 0 is none.  One that is
  * the sum of the pseudo header alone was left to the network card.
  */
@@ -152,6 +159,32 @@ static inline uint8_t
 frame_dscp_tos(const struct frame *f)
 {
 	return f->tos & 0xfc;
+}
+
+/*
+ * Do what frame_vlan() does for a frame with tags: 12 bits of each VLAN and 2
+ * of its kind.
+ */
+__attribute__((noinline, unused)) static uint64_t
+frame_read_tags(const uint8_t *p, const struct frame *f)
+{
+	uint64_t vlan = 0;
+
+	for (uint32_t at = 12; at + 4 <= f->ip_at - 2; at += 4) {
+		const uint64_t kind = bytes_get(p + at, 2),
+		    id = bytes_get(p + at + 2, 2) & 0xfff;
+
+		if (id != 0)
+			vlan = vlan << 14 | (kind == 0x8100 ? 1u :
+			    kind == 0x88a8 ? 2u : 3u) << 12 | id;
+	}
+	return vlan;
+}
+
+static inline uint64_t
+frame_vlan(const uint8_t *p, const struct frame *f)
+{
+	return f->ip_at <= FRAME_ETH_BYTES ? 0 : frame_read_tags(p, f);
 }
 
 /* Skip IPv6 extension headers; return the last next-header value. */

@@ -3,6 +3,7 @@
 load common
 load stranger
 load memory
+load in-path
 
 zeros=$(printf '00%.0s' {1..28})
 poll=0a02$zeros
@@ -202,4 +203,89 @@ quiet() {
 	wait "$ps_pid" || true
 	innet-ps -q --listen 127.0.0.1:0 --duration 10ms --save w.ps
 	[ ! -e w.ps.lock ]
+}
+
+# Updates to several destinations, as frames.py has them: the last number is the value
+four='0,10.77.0.2,46638,1,1 0,10.77.0.3,46638,2,1000 0,10.77.0.2,46639,3,2000
+	7,10.77.0.2,46638,4,3000 8,10.77.0.2,46638,5,4000'
+six='0,fd00::2,46638,2,1000 0,fd00::3,46638,3,2000 0,fd00::2,46639,4,3000 7,fd00::2,46638,5,4000'
+
+# unmixed FILE DESTINATION...: each of these destinations got its own value alone
+unmixed() {
+	local file=$1
+	shift
+	printf '%s\n' "$@" | awk -F, '{ print $1 "," $2 "," $3, $5 }' | sort >wanted
+	sort -u "$file" | diff - wanted
+}
+
+@test "number 3: the filter never merges updates to several servers or of several VLANs" {
+	python
+	frames() { python3 -B "$srcdir/tests/bats/frames.py" "$@"; }
+	for which in four:10.77.0.0/24 six:fd00::/16; do
+		list=${which%%:*}
+		frames capture sent.pcap 150 ${!list}
+		innet-switch -q --slots 16 --port "${which#*:}:rate=100kbit" -r sent.pcap -w out.pcap --report r.json
+		frames inside out.pcap >values
+		unmixed values ${!list}
+		jq -e '.ignored == {} and (.totals | .aggregated.packets > .arrived.packets / 2 and
+			.dropped_full.packets == 0)' r.json
+	done
+}
+
+# send_to DESTINATION...: 150 updates to each, through one slow port
+send_to() {
+	innet-frames server send eth0 "$(on w0 cat /sys/class/net/eth0/address)"	# where it is
+	rm -f values
+	testbed.sh exec server python3 "$srcdir/tests/bats/frames.py" values eth0 2 >values 3>&- &
+	receiver=$!
+	await values
+	innet-frames w0 updates eth0 "$(on server cat /sys/class/net/eth0/address)" 150 "$@"
+	wait $receiver
+	sed -i 1d values
+}
+
+@test "number 3: nor does a switch in the path, and the filter repeats its decisions" {
+	rack
+	mkdir taps
+	in_path --port-rate server=100kbit --taps taps --report switch.json
+	send_to $four
+	unmixed values $four
+	end_switch
+	jq -e '.totals.aggregated.packets > 100' switch.json
+	innet-switch -q --slots 1024 --port 10.77.0.0/24:rate=100kbit -r taps/w0-in.pcap -r taps/w1-in.pcap \
+		-r taps/server-in.pcap --departures taps/server-out.pcap -w again.pcap --report filter.json
+	jq -e '.departures_differ == 0' filter.json
+	diff <(jq -S '.totals, .clusters, .ignored' switch.json) <(jq -S '.totals, .clusters, .ignored' filter.json)
+	in_path --port-rate server=100kbit --report switch.json
+	send_to ${four%% *} $six
+	unmixed values ${four%% *} $six
+	end_switch
+	jq -e '.totals.aggregated.packets > 100' switch.json
+}
+
+@test "number 3: two trainings with the same cluster behind one port, of different sizes, do not meet" {
+	rack
+	printf 'sixteen bytes and more' >key
+	for key in '' key; do
+		in_path ${key:+--key "$key"} --port-rate server=2Mbit --report switch.json
+		servers=''
+		for port in 46638 46639; do
+			testbed.sh exec server $favoured innet-ps --insecure ${key:+--key "$key"} --listen 10.77.0.2:$port \
+				--report ps$port.json 2>ps$port.err 3>&- &
+			servers="$servers $!"
+			await ps$port.err
+		done
+		pids="$pids $servers"
+		for w in 0 1; do
+			worker $w --synthetic 4kB --interval 2ms -c 200 ${key:+--key "$key"}
+			worker $w --synthetic 2kB --interval 2ms -c 200 ${key:+--key "$key"} --switch 10.77.0.2:46639
+		done
+		join_workers
+		end_switch
+		kill $servers
+		wait $servers
+		jq -c '[.totals.arrived, .totals.aggregated, .ignored]' switch.json
+		jq -e '.totals.aggregated.packets > 0 and .ignored == {}' switch.json
+		jq -es 'all(.[]; .ignored == {} and .constituents > 100)' ps46638.json ps46639.json
+	done
 }

@@ -1,6 +1,8 @@
 """frames.py send IFACE MAC | recv IFACE SECONDS | attached IFACE | load ADDR RATE
            rxvlan IFACE...
            play IFACE MAC FILE VLAN | heard IFACE SECONDS | same FILE FILE
+           updates IFACE MAC N VLAN,ADDR,PORT,WORKER,VALUE... | values IFACE SECONDS
+           capture FILE N VLAN,ADDR,PORT,WORKER,VALUE... | inside FILE
 
 send:      frames of every kind a switch in the path must not touch, to MAC
 recv:      those that came, in hex, in order, until none has for SECONDS
@@ -8,6 +10,11 @@ rxvlan:    does each take VLAN tags off the frames that come?  on or off
 attached:  how many programs are at the ingress hook of IFACE
 play:      the frames of a capture at IFACE, to MAC, with a tag (VLAN)
 heard:     tag, port and length of each UDP datagram over IPv4 that came
+updates:   N rounds of an update of cluster 1 to each destination, from two
+           workers in turn
+values:    tag, destination and value of each update that came
+capture:   the same updates in a capture, 0.5 ms apart
+inside:    tag, destination and value of each update in a capture
 same:      are the frames of two captures the same, and in each flow in the same
            order?  All but checksums, which who offloads them makes later, and
            two, or a tenth, of TCP's: its kernel answers on any processor
@@ -31,9 +38,9 @@ def ip4(tos, frag, proto, data, dst=b"\x0a\x4d\x00\x02"):
     return head[:10] + struct.pack("!H", s) + head[12:] + data
 
 
-def ip6(tos, proto, data):
+def ip6(tos, proto, data, dst=bytes(15) + b"\x02"):
     return struct.pack("!IHBB", 6 << 28 | tos << 20, len(data), proto, 64) + \
-        bytes(15) + b"\x01" + bytes(15) + b"\x02" + data
+        bytes(15) + b"\x01" + dst + data
 
 
 def udp(port, data):
@@ -132,6 +139,76 @@ def heard(name, seconds):
         print(*datagram(f), flush=True)
 
 
+def trainings(rounds, destinations):
+    """For each round, the frames of an update to each destination, without
+    their Ethernet addresses."""
+    for sequence in range(1, int(rounds) + 1):
+        frames = []
+        for d in destinations:
+            vlan, host, port, worker, value_ = d.split(",")
+            data = udp(int(port), struct.pack(
+                ">BBHIIHHQfI", 1, 1, 1, 2 * int(worker) + sequence % 2,
+                sequence, 1, 0, time.time_ns(), 1.0, 1) +
+                struct.pack("<f", float(value_)))
+            tag = b"" if vlan == "0" else struct.pack("!HH", 0x8100, int(vlan))
+            frames.append(tag + (
+                b"\x86\xdd" + ip6(0x2c, 17, data,
+                                  socket.inet_pton(socket.AF_INET6, host))
+                if ":" in host else
+                b"\x08\x00" + ip4(0x2c, 0, 17, data, socket.inet_aton(host))))
+        yield frames
+
+
+def updates(name, mac, rounds, *destinations):
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    s.bind((name, 0))
+    mac = bytes.fromhex(mac.replace(":", "")) + s.getsockname()[4]
+    for frames in trainings(rounds, destinations):
+        for f in frames:
+            s.send(mac + f)
+        time.sleep(0.0005)
+
+
+def capture(path, rounds, *destinations):
+    with open(path, "wb") as out:
+        out.write(struct.pack("<IHHIIII", 0xa1b23c4d, 2, 4, 0, 0, 262144, 1))
+        at = 0
+        for frames in trainings(rounds, destinations):
+            for f in frames:
+                at += 500000
+                n = 12 + len(f)
+                out.write(struct.pack("<IIII", at // 10**9, at % 10**9, n, n) +
+                          bytes(12) + f)
+
+
+def inside(path):
+    data, at = open(path, "rb").read(), 24
+    while at < len(data):
+        n = struct.unpack_from("<I", data, at + 8)[0]
+        print(value(data[at + 16:at + 16 + n]))
+        at += 16 + n
+
+
+def value(f):
+    """Tag, destination and first element of an update without a tag of
+    authentication, or None."""
+    tag = f[12:14] == b"\x81\x00" and int.from_bytes(f[14:16], "big")
+    ip = f[18:] if tag else f[14:]
+    six = ip[:1] == b"\x62"
+    if not six and (ip[:2] != b"\x45\x2c" or ip[9] != 17):
+        return None
+    host = socket.inet_ntop(socket.AF_INET6, ip[24:40]) if six else \
+        socket.inet_ntoa(ip[16:20])
+    ip = ip[40:] if six else ip[20:]
+    return "%d,%s,%d %g" % (tag, host, int.from_bytes(ip[2:4], "big"),
+                            struct.unpack_from("<f", ip, 40)[0])
+
+
+def values(name, seconds):
+    for f in came(name, seconds, value):
+        print(value(f), flush=True)
+
+
 def flows(path):
     """The frames of a capture by flow: tag, addresses, protocol and ports."""
     data, at, flow = open(path, "rb").read(), 24, {}
@@ -211,6 +288,14 @@ elif sys.argv[1] == "play":
     play(*sys.argv[2:5], int(sys.argv[5]))
 elif sys.argv[1] == "heard":
     heard(sys.argv[2], float(sys.argv[3]))
+elif sys.argv[1] == "updates":
+    updates(*sys.argv[2:])
+elif sys.argv[1] == "capture":
+    capture(*sys.argv[2:])
+elif sys.argv[1] == "inside":
+    inside(sys.argv[2])
+elif sys.argv[1] == "values":
+    values(sys.argv[2], float(sys.argv[3]))
 elif sys.argv[1] == "same":
     same(*sys.argv[2:4])
 elif sys.argv[1] == "load":

@@ -566,6 +566,7 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 		p.is = FRAME_UDP;
 		p.sums = trusted ? FRAME_SUMS_RIGHT : FRAME_SUMS_UNKNOWN;
 		p.data = payload - h;
+		p.vlan = n->vlan;
 		p.have = p.len = bytes + h;
 	}
 	n->seg = k;
@@ -635,6 +636,7 @@ inpath_receive_frame(struct inpath *ip, struct netport *from,
 	}
 	memcpy(head, f->data, n->fr.payload_at);
 	n->head = head;
+	n->vlan = frame_vlan(head, &n->fr);
 	if (n->to != NULL && n->segs > 1)
 		netport_write_headers(
 		    n->each, head, &n->fr, 0, n->seg_bytes, 0, &one, &v);
@@ -683,7 +685,7 @@ inpath_receive_egress_frame(
 	    .tos = is == FRAME_OTHER ? 0 : n->fr.tos,
 	    .payload = data + n->fr.payload_at, .bytes = n->fr.payload_bytes,
 	    .wire_bytes = len, .frame = &n->fr, .is = is, .data = data,
-	    .have = len, .len = len };
+	    .vlan = frame_vlan(data, &n->fr), .have = len, .len = len };
 
 	n->f = &none;
 	n->from = n->to = port;

@@ -67,6 +67,7 @@ struct inpath_frame {
 	struct netport *from, *to;
 	const struct netport_frame *f;
 	struct frame fr, one;		/* of all of it; of one datagram */
+	uint64_t vlan;			/* frame_vlan() of it */
 	uint64_t came_ns;		/* arrival */
 	union addr src, dst;
 	uint32_t seg_bytes, segs, seg;

@@ -325,7 +325,7 @@ inpath_pin_processor(void)
 static inline void
 inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 {
-	struct port_conf none = { .rate_bps = 0 };
+	struct port_conf none = { .hash_seed = pl->ports_cf.hash_seed };
 	uint32_t k;
 
 	ip->pl = pl;

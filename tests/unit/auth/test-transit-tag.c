@@ -55,6 +55,16 @@ test_both_directions(void)
 	m.to = address_at(8, 46638);
 	ok(through_queue(&m) == SOUNDNESS_REGULAR,
 	    "to another server it passes");
+	mail_vlan = 7;
+	m = was = make_update(&w, 4);
+	ok(through_queue(&m) == SOUNDNESS_REGULAR,
+	    "a host of another VLAN that has the same address is a stranger");
+	ok(open_worker(&w) && through_queue(&was) == SOUNDNESS_BAD_TAG,
+	    "with a salt of its own");
+	m = make_update(&w, 5);
+	ok(through_queue(&m) == UPDATE_OK && server_verdict(&m) == UPDATE_OK,
+	    "under which its updates pass");
+	mail_vlan = 0;
 }
 
 /* Updates that are held back leave in another order, and merge. */

@@ -105,11 +105,14 @@ start_queue(uint8_t secret)
 	transit_tag_init(&q.path, &q.place, true);
 }
 
+static uint64_t mail_vlan;		/* of packets at the queue */
+
 static struct packet
 as_packet(struct mail *m)
 {
 	return (struct packet){ .from = &m->from, .to = &m->to, .tos = m->tos,
-	    .payload = m->b, .bytes = m->n, .is = FRAME_UDP };
+	    .payload = m->b, .bytes = m->n, .is = FRAME_UDP,
+	    .vlan = mail_vlan };
 }
 
 /* Send a datagram through the queue; return its verdict if it took it. */

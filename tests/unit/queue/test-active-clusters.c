@@ -6,11 +6,12 @@
 enum { KEYS = 40 };
 
 /* Keys on both sides of the bound between places and the map. */
-static uint32_t
+static uint64_t
 key_of(uint32_t i)
 {
 	return i < KEYS / 2 ? ACTIVE_CLUSTERS_PLAIN - 1 - i :
-	    i == KEYS - 1 ? UINT32_MAX : ACTIVE_CLUSTERS_PLAIN + i - KEYS / 2;
+	    i == KEYS - 1 ? UINT64_MAX : i == KEYS - 2 ?
+	    UINT32_MAX : ACTIVE_CLUSTERS_PLAIN + i - KEYS / 2;
 }
 
 static bool
@@ -19,7 +20,8 @@ test_twin(uint64_t seed, uint64_t window)
 	uint64_t seen[KEYS] = { 0 }, now = 1;
 	struct rng r = rng_seed(seed);
 	struct active_clusters a;
-	bool same = active_clusters_init(&a, window, ACTIVE_CLUSTERS_PLAIN);
+	bool same = active_clusters_init(
+	    &a, window, ACTIVE_CLUSTERS_PLAIN, &hashmap_constant);
 
 	for (int i = 0; i < 2000 && same; i++) {
 		uint32_t k = (uint32_t)rng_below(&r, KEYS), want = 0;
@@ -42,7 +44,8 @@ test_window(void)
 {
 	struct active_clusters a;
 
-	ok(active_clusters_init(&a, 100, ACTIVE_CLUSTERS_PLAIN) &&
+	ok(active_clusters_init(
+	       &a, 100, ACTIVE_CLUSTERS_PLAIN, &hashmap_constant) &&
 	    active_clusters_count(&a, 0) == 0,
 	    "nothing seen: none is active");
 	active_clusters_note(&a, 7, 1000);
@@ -64,7 +67,8 @@ test_window(void)
 	    "seen again, it is the last to go");
 	ok(active_clusters_count(&a, 1492) == 0, "and all can go");
 	active_clusters_free(&a);
-	ok(active_clusters_init(&a, 0, 2) && active_clusters_note(&a, 1, 5) &&
+	ok(active_clusters_init(&a, 0, 2, &hashmap_constant) &&
+	    active_clusters_note(&a, 1, 5) &&
 	    active_clusters_note(&a, 2, 5) &&
 	    active_clusters_count(&a, 5) == 2 &&
 	    active_clusters_count(&a, 6) == 0,
@@ -77,7 +81,8 @@ test_many(void)
 {
 	const uint32_t n = 2 * ACTIVE_CLUSTERS_PLAIN + 1;
 	struct active_clusters a;
-	bool seen = active_clusters_init(&a, 10, ACTIVE_CLUSTERS_PLAIN);
+	bool seen = active_clusters_init(
+	    &a, 10, ACTIVE_CLUSTERS_PLAIN, &hashmap_constant);
 
 	for (uint32_t k = 0; k < n; k++)
 		seen = seen && active_clusters_note(&a, k << 1 | (k & 1) << 31,
@@ -94,6 +99,28 @@ test_many(void)
 	active_clusters_free(&a);
 }
 
+/* Each key is new: memory must not grow with the number of all keys. */
+static void
+test_strangers(void)
+{
+	const uint32_t most = ACTIVE_CLUSTERS_OTHERS;
+	struct active_clusters a;
+	bool seen = active_clusters_init(&a, 10, 2, &hashmap_constant);
+
+	for (uint64_t k = 0; k < 3 * most; k++)
+		seen = active_clusters_note(&a, 2 + k, 11 * (k / most)) && seen;
+	ok(seen && active_clusters_count(&a, 22) == most &&
+	    a.room <= 2 * most && a.index.count == most,
+	    "the memory of keys that have left the window is used again");
+	ok(!active_clusters_note(&a, UINT64_MAX, 22) &&
+	    active_clusters_count(&a, 22) == most,
+	    "more than %u keys from the network are not counted", most);
+	ok(active_clusters_note(&a, 1, 22) && active_clusters_count(&a, 32) ==
+	    most + 1 && active_clusters_count(&a, 33) == 0,
+	    "the usual keys still are");
+	active_clusters_free(&a);
+}
+
 int
 main(void)
 {
@@ -104,5 +131,6 @@ main(void)
 		    "a count through all",
 		    (unsigned long long)w);
 	test_many();
+	test_strangers();
 	return tap_end();
 }

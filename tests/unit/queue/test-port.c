@@ -1,6 +1,7 @@
 /*
  * The port, beyond what test-twin.c and test-olaf-queue.c ask: a late driver,
- * regular frames, the status, vectors cut in other ways, what stays queued.
+ * regular frames, the status, vectors cut in other ways, what stays queued,
+ * several destinations.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ make_port(struct port *e, enum port_queue queue, uint32_t slots)
 }
 
 static uint64_t mismatched;	/* so far */
+static uint32_t destination;	/* of the next update */
 
 /* A packet of n of the elements of cluster c's vector. */
 static bool
@@ -34,7 +36,8 @@ cut_update(struct port *e, uint16_t c, uint32_t elements, uint32_t n,
 	enum port_verdict v;
 	uint8_t bytes[UPDATE_HEADER_BYTES + 4 * MOST] = { 0 };
 	struct arrival a = { .bytes = bytes, .wire_bytes = FRAME,
-	    .have = UPDATE_HEADER_BYTES + 4 * n, .is_update = true };
+	    .have = UPDATE_HEADER_BYTES + 4 * n, .is_update = true,
+	    .destination = destination };
 	struct update u = { .kind = UPDATE_UPDATE, .cluster = c,
 	    .worker = sequence, .sequence = sequence, .merged = 1,
 	    .following = following, .elements = elements };
@@ -294,6 +297,75 @@ test_impossible(void)
 	port_free(&e);
 }
 
+/* Return the number of 10.0.0.host or fd00::host at a port, in a VLAN. */
+static uint32_t
+number_of(struct port *e, const char *host, const char *udp_port, uint64_t vlan)
+{
+	union addr to;
+
+	return addr_parse(host, udp_port, &to) == NULL ?
+	    port_find_destination(e, &to, vlan) : DESTINATIONS_NONE;
+}
+
+static void
+test_destinations(void)
+{
+	struct port e;
+	uint32_t a, b;
+	union addr to = { .in.sin_family = AF_INET };
+	bool fresh = true;
+
+	make_port(&e, PORT_OLAF, 8);
+	a = number_of(&e, "10.0.0.1", "9", 0);
+	b = number_of(&e, "10.0.0.2", "9", 0);
+	ok(a == 0 && b != a && number_of(&e, "10.0.0.1", "8", 0) > b &&
+	    number_of(&e, "10.0.0.1", "9", 1) > b &&
+	    number_of(&e, "10.0.0.1", "9", 2) > b &&
+	    number_of(&e, "[::10.0.0.1]", "9", 0) > b &&
+	    number_of(&e, "10.0.0.2", "9", 0) == b &&
+	    number_of(&e, "10.0.0.1", "9", 0) == a,
+	    "address, UDP port, family and VLAN make a destination");
+	make_update(&e, 7, 0);		/* in transmission */
+	for (int i = 0; i < 6; i++) {
+		destination = i % 2 == 0 ? a : b;
+		make_update(&e, 1, 1);
+	}
+	ok(e.slots.count == 3 && e.slots.ring[1].up.merged == 3 &&
+	    e.slots.ring[1].destination == a &&
+	    e.slots.ring[2].up.merged == 3 && e.slots.ring[2].destination == b,
+	    "updates of a cluster to two destinations wait apart");
+	ok(status_is(&e, 1, 3, 3, 8), "and each is an active cluster");
+	port_pop(&e);
+	destination = b;
+	make_update(&e, 1, 2);
+	destination = a;
+	make_update(&e, 1, 2);
+	ok(e.slots.count == 3 && e.slots.ring[2].up.merged == 4 &&
+	    slots_head(&e.slots)->up.merged == 3,
+	    "when one is locked, the other can still merge");
+	mismatched = 0;
+	destination = b;
+	ok(cut_update(&e, 5, 2, 2, 0, 3), "a vector of two elements to one,");
+	destination = a;
+	ok(cut_update(&e, 5, 3, 3, 0, 3) && mismatched == 0,
+	    "and of three to the other: each has its own shapes");
+	destination = b;
+	ok(!cut_update(&e, 5, 3, 3, 0, 3) && mismatched == 1,
+	    "which hold for its updates");
+	for (uint32_t i = 0; i < 2 * DESTINATIONS_MOST; i++) {
+		to.in.sin_addr.s_addr = htonl(0x0b000000 + i);
+		fresh = port_find_destination(&e, &to, 0) > b && fresh;
+		fresh = fresh && number_of(&e, "10.0.0.1", "9", 0) == a;
+	}
+	ok(fresh, "strangers' destinations get numbers that nobody has");
+	ok(number_of(&e, "10.0.0.1", "9", 0) == a &&
+	    number_of(&e, "10.0.0.2", "9", 0) > b &&
+	    e.updates->destinations.rows.count == DESTINATIONS_MOST,
+	    "one that is used keeps its number, a forgotten one gets another");
+	destination = 0;
+	port_free(&e);
+}
+
 int
 main(void)
 {
@@ -305,5 +377,6 @@ main(void)
 	test_status();
 	test_shapes();
 	test_impossible();
+	test_destinations();
 	return tap_end();
 }
