@@ -2,9 +2,10 @@
  * dlp.c - generate a session of the Distributed Learning Protocol: the workers'
  * packets
  *
- * CONFIGURE, SETUP and poll of every worker, then a gradient of each worker in
- * every interval, in the order of time: by worker, or at random with --jitter.
- * innet-switch sends the answers, so no worker waits for one.
+ * The session begins with a CONFIGURE, then a SETUP and a poll of every worker.
+ * After that each worker sends a gradient in every interval, in the order of
+ * the workers, or in a random order with --jitter.  The trace has no answers,
+ * and no worker waits for one, because innet-switch makes them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@
 
 enum { SCALE = 1000, SETUP_GAP_NS = 1000, SOURCE_PORT = 46638 };
 
-#define LAST_NS ((uint64_t)UINT32_MAX * 1000000000u) /* stamp in a pcap file   \
-						      */
+/* The last time that fits a pcap file. */
+#define LAST_NS ((uint64_t)UINT32_MAX * 1000000000u)
 
 struct due_gradient {
 	uint64_t at_ns;
@@ -122,9 +123,9 @@ dlp_session(const struct conf *cf)
 	for (step = 0; step < cf->count && *cf->stop == 0 && out.failed == 0;
 	    step++) {
 		if (at + cf->interval_ns + cf->jitter_ns > LAST_NS) {
-			warnx("step %" PRIu64 ": a stamp after 2106 does not "
-			    "fit a pcap file; the output ends before it",
-			    step);
+			warnx("step %" PRIu64 ": its time is after 2106, "
+			    "which a pcap file cannot hold, so the output "
+			    "ends before it", step);
 			rc = 1;
 			break;
 		}
@@ -136,7 +137,7 @@ dlp_session(const struct conf *cf)
 		fprintf(cf->json, "{\"packets\":%" PRIu64 ",\"workers\":%"
 		    PRIu64 ",\"steps\":%" PRIu64 "}\n", out.packets,
 		    cf->workers, step);
-	else if (!cf->quiet)
+	else if (!cf->quiet && rc == 0)
 		warnx("wrote %" PRIu64 " packets: %" PRIu64 " workers, %"
 		    PRIu64 " steps", out.packets, cf->workers, step);
 	if (cf->json != NULL)

@@ -16,7 +16,7 @@
 
 enum { GROUPS_MAX = 256 };
 
-/* Workers of clusters from ... to have an update every interval_ns. */
+/* Workers of clusters `from` to `to` send an update every interval_ns. */
 struct group {
 	uint32_t from, to;
 	uint64_t interval_ns;
@@ -24,7 +24,7 @@ struct group {
 
 struct conf {
 	const char *out;
-	uint64_t clusters, workers;	/* 1..clusters, 0..workers - 1 */
+	uint64_t clusters, workers;	/* workers of each cluster */
 	uint64_t count;			/* updates per worker */
 	uint64_t duration_ns;		/* UINT64_MAX: none */
 	uint64_t payload_bytes;		/* of the first packet of an update */
@@ -32,9 +32,9 @@ struct conf {
 	uint64_t floats;		/* floats in a packet */
 	uint64_t mtu;
 	uint64_t interval_ns;
-	uint64_t rate;			/* bits/s in all, 0: interval_ns */
+	uint64_t rate;			/* bits/s of all workers; or 0 */
 	uint64_t port_rate;		/* bits/s, 0: no port */
-	uint64_t frame_ns; /* of the port a frame, besides its bits */
+	uint64_t frame_ns;		/* additional time of a frame */
 	uint32_t extra_bytes;		/* overhead of a frame at the port */
 	uint64_t burst;			/* updates */
 	uint64_t jitter_ns;
@@ -45,7 +45,7 @@ struct conf {
 	double speeds;			/* spread */
 	enum arrivals_kind arrivals;
 	enum arrivals_rewards rewards;
-	bool iswitch, dlp;		/* generate packets of these */
+	bool iswitch, dlp;		/* program, if not Olaf */
 	bool async;			/* of iswitch */
 	bool aligned, bare, quiet, verbose;
 	FILE *json;			/* stream of --json, or NULL */

@@ -20,7 +20,7 @@
 #include "common/wire/frame.h"
 #include "common/wire/seg.h"
 
-/* The longest interval: 104 days; with spread and burst it stays in range. */
+/* The longest interval is 104 days, in range also with speeds and bursts. */
 #define STEP_MAX_NS ((uint64_t)1 << 53)
 
 enum {
@@ -117,7 +117,7 @@ on_signal(int sig)
 	stopped = sig;
 }
 
-/* Parse one of --groups: "1-5:100ms" or "7:1s". */
+/* Parse an item of --groups: "1-5:100ms" or "7:1s". */
 static void
 parse_group(char *word, struct conf *cf)
 {
@@ -216,6 +216,8 @@ parse_times(int ch, struct conf *cf)
 	static const char *const phases[] = { "random", "aligned", NULL };
 	uint64_t *t = ch == O_INTERVAL ? &cf->interval_ns :
 	    ch == O_DURATION ? &cf->duration_ns : &cf->jitter_ns;
+	const char *what = ch == O_INTERVAL ? "interval" :
+	    ch == O_DURATION ? "duration" : "jitter";
 	uint64_t *rate = ch == O_RATE ? &cf->rate :
 	    ch == O_PORT_RATE ? &cf->port_rate : &cf->regular;
 
@@ -223,14 +225,15 @@ parse_times(int ch, struct conf *cf)
 	case O_DURATION:
 	case O_INTERVAL:
 	case O_JITTER:
-		opt_check("time", optarg, num_time(optarg, ch != O_JITTER,
+		opt_check(what, optarg, num_time(optarg, ch != O_JITTER,
 		    ch == O_INTERVAL ? STEP_MAX_NS : INT64_MAX / 2, t));
 		break;
 	case O_RATE:
 	case O_PORT_RATE:
 	case O_BACKGROUND:
-		opt_check("rate", optarg, num_rate(optarg, 1, 1000000000000000,
-		    rate));
+		opt_check(ch == O_RATE ? "rate" : ch == O_PORT_RATE ?
+		    "port rate" : "background rate", optarg,
+		    num_rate(optarg, 1, 1000000000000000, rate));
 		break;
 	case O_OVERHEAD: cf->extra_bytes = FRAME_WIRE_EXTRA_BYTES; break;
 	case O_FRAME_TIME:
@@ -344,18 +347,20 @@ refuse_pairs(const bool *given, const struct conf *cf)
 			a = o->ch == pairs[i].a ? o->name : a;
 			b = o->ch == pairs[i].b ? o->name : b;
 		}
-		errx(2, "--%s and --%s exclude each other", a, b);
+		errx(2, "give --%s or --%s, not both", a, b);
 	}
 	if (cf->scale != 0 && cf->schedule == NULL)
 		errx(2, "--scale-clusters needs --schedule FILE");
 	if (cf->speeds > 0 && cf->arrivals == ARRIVALS_BURSTS)
-		errx(2, "--speeds does not apply to --arrivals bursts, whose "
-		    "workers all send at the same pace");
+		errx(2, "--speeds does not apply to --arrivals bursts, where "
+		    "all workers of a cluster send together");
 	if (given[O_BURST - OPT_LONG] && cf->arrivals != ARRIVALS_BURSTS &&
 	    cf->arrivals != ARRIVALS_ONOFF)
 		errx(2, "--burst applies only to --arrivals bursts or onoff");
 	if (cf->clusters * cf->workers > UINT32_MAX)
-		errx(2, "too many workers");
+		errx(2, "--clusters %" PRIu64 " and --workers %" PRIu64
+		    " make more than %" PRIu32 " workers; lower one of them",
+		    cf->clusters, cf->workers, UINT32_MAX);
 }
 
 /* Exit 2 if a DLP session does not have an option or is too large. */
@@ -461,16 +466,17 @@ check_port(const bool *given, struct conf *cf)
 	if (cf->rate == 0 || cf->port_rate == 0)
 		return;
 	if (cf->rate >= cf->port_rate)
-		errx(2, "--rate %" PRIu64 " does not fit through --port-rate "
-		    "%" PRIu64 " bits/s", cf->rate, cf->port_rate);
+		errx(2, "--rate %" PRIu64 " must be less than --port-rate "
+		    "%" PRIu64 " (in bits per second)", cf->rate,
+		    cf->port_rate);
 	if (of == NULL)
 		return;
 	bits = (double)writer_update_bits(cf);
 	seconds = writer_port_ns(cf) / 1e9;
 	if ((double)cf->rate * seconds >= bits)
-		errx(2, "--rate %" PRIu64 " does not fit through --port-rate "
-		    "%" PRIu64 " with --%s: %.0f bits/s do", cf->rate,
-		    cf->port_rate, of, bits / seconds);
+		errx(2, "--rate %" PRIu64 " is too high for --port-rate %"
+		    PRIu64 " with --%s; it must be less than %.0f bits per "
+		    "second", cf->rate, cf->port_rate, of, bits / seconds);
 }
 
 static struct conf
@@ -501,17 +507,18 @@ parse(int argc, char *argv[])
 	cut_vector(&cf);
 	for (size_t i = 0; i < cf.groups; i++) {
 		if (cf.group[i].to > cf.clusters)
-			errx(2, "--groups names cluster %u of %" PRIu64,
-			    cf.group[i].to, cf.clusters);
+			errx(2, "--groups: cluster %u does not exist, because "
+			    "--clusters is %" PRIu64, cf.group[i].to,
+			    cf.clusters);
 	}
 	if (cf.count == 0)
 		cf.count = cf.duration_ns == UINT64_MAX ? 500 : UINT32_MAX;
 	if (cf.dlp)
 		refuse_for_dlp(given, &cf);
 	if (source_step(&cf, 1) * cf.burst >> 32 > STEP_MAX_NS << 8)
-		errx(2,
-		    "--rate %" PRIu64 " and --burst %" PRIu64 " leave years "
-		    "between updates", cf.rate, cf.burst);
+		errx(2, "--rate %" PRIu64 " and --burst %" PRIu64 " leave "
+		    "years between updates; raise --rate or lower --burst",
+		    cf.rate, cf.burst);
 	check_port(given, &cf);
 	return cf;
 }
@@ -557,7 +564,7 @@ generate(const struct conf *cf)
 		source_bursts(cf, &w);
 	else
 		source_workers(cf, &w);
-	rc |= writer_close(&w);
+	rc = writer_close(&w, rc);
 	schedule_free(&s);
 	return rc;
 }

@@ -24,8 +24,8 @@ compare_by_worker(const void *a, const void *b)
 }
 
 /*
- * Return the first row behind i, of rows by worker, of another cluster (or
- * worker).
+ * Return the first row after i that belongs to another cluster or, if `worker`
+ * is set, to another worker.  The rows are ordered by worker.
  */
 static size_t
 find_run_end(const struct schedule *s, size_t i, bool worker)
@@ -39,10 +39,10 @@ find_run_end(const struct schedule *s, size_t i, bool worker)
 }
 
 /*
- * Return the cycle of rows i to j - 1, which are by worker: a schedule repeats
- * after it, and the rows of a clone are rotated in it.  It lasts from the first
- * row, *from, to the last one plus the mean interval of the busiest worker,
- * *wait (1 if that is 0).
+ * Return the length of the cycle of rows i to j - 1, which are ordered by
+ * worker.  A schedule repeats after a cycle, and the rows of a clone are
+ * rotated in it.  It lasts from the first row, at *from, to the last row plus
+ * the mean interval of the busiest worker, *wait, or plus 1 ns if that is 0.
  */
 static uint64_t
 measure_cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
@@ -69,8 +69,9 @@ measure_cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
 }
 
 /*
- * Append rows i to j - 1, of one worker, as rows of `cluster`, rotated by
- * `turn` in the cycle.
+ * Append copies of rows i to j - 1, which are of one worker, to `cluster`.
+ * Their times are rotated by `turn` in the cycle, which begins at `from` and
+ * has the length len.
  */
 static void
 clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
@@ -91,10 +92,11 @@ clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
 }
 
 /*
- * Append clones of rows by worker until there are cf->scale clusters.  They
- * rotate in the cycle of their source or, if again_ns is not 0, in again_ns
- * from first_ns on, so that they are in [first_ns, first_ns + again_ns) and
- * continue where they repeat.
+ * Clone clusters until there are cf->scale; the rows are ordered by worker.
+ * If the schedule does not repeat (again_ns is 0), the times of a clone are
+ * rotated in the cycle of its source.  Otherwise they are rotated in the cycle
+ * of the whole schedule, from first_ns to first_ns + again_ns, so that a clone
+ * continues without a gap when the schedule repeats.
  */
 static void
 clone_clusters(struct schedule *s, const struct conf *cf, uint64_t first_ns,
@@ -109,7 +111,7 @@ clone_clusters(struct schedule *s, const struct conf *cf, uint64_t first_ns,
 		clusters++;
 	name = s->row[n - 1].cluster;
 	if (clusters > cf->scale)
-		errx(2, "--scale-clusters %" PRIu64 " is fewer than the %zu "
+		errx(2, "--scale-clusters %" PRIu64 " is less than the %zu "
 		    "clusters of %s", cf->scale, clusters, cf->schedule);
 	if (name + (cf->scale - clusters) >= FRAME_CLUSTERS_MAX)
 		errx(2, "--scale-clusters %" PRIu64 " needs clusters beyond "
@@ -157,7 +159,7 @@ source_read(const struct conf *cf, uint64_t *again_ns)
 	return s;
 }
 
-/* Put all updates of s, `after` ns late; return false at the end. */
+/* Put all updates of s, each `after` ns later; return false to end the run. */
 static bool
 put_schedule(
     const struct schedule *s, struct writer *w, uint64_t after, uint32_t *put)

@@ -95,8 +95,8 @@ put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
 }
 
 /*
- * Draw the time of the next push of w, which is asynchronous; TIMED_QUEUE_NEVER
- * after --duration.
+ * Draw the time of the next push of w, an asynchronous worker; return
+ * TIMED_QUEUE_NEVER if it is after --duration.
  */
 static uint64_t
 next_push_ns(struct segments *g, struct worker *w)
@@ -110,7 +110,7 @@ next_push_ns(struct segments *g, struct worker *w)
 	return at < g->cf->duration_ns ? at : TIMED_QUEUE_NEVER;
 }
 
-/* Return when w begins its next vector, not before now_ns. */
+/* Return when w begins its next vector: at now_ns or later. */
 static uint64_t
 next_vector_ns(struct segments *g, struct worker *w, uint64_t now_ns)
 {
@@ -184,7 +184,7 @@ queue_frame(struct segments *g, struct worker *w, uint64_t at_ns)
 		err(1, "no memory for workers");
 }
 
-/* Put all segments; an asynchronous push that has begun is put whole. */
+/* Put all segments; an asynchronous push that has begun is completed. */
 static void
 put_segments(struct segments *g)
 {
@@ -227,7 +227,7 @@ start_workers(struct segments *g, struct worker *v, size_t n)
 }
 
 static void
-print_summary(const struct segments *g)
+print_summary(const struct segments *g, bool failed)
 {
 	const struct conf *cf = g->cf;
 
@@ -236,7 +236,7 @@ print_summary(const struct segments *g)
 		    ",\"segments\":%" PRIu64 ",\"packets\":%" PRIu64 "}\n",
 		    cf->clusters, cf->clusters * cf->workers, g->n,
 		    g->out.packets);
-	else if (!cf->quiet)
+	else if (!cf->quiet && !failed)
 		warnx("%" PRIu64 " jobs of %" PRIu64 " workers, %" PRIu64
 		    " segments in %" PRIu64 " packets", cf->clusters,
 		    cf->workers, g->n, g->out.packets);
@@ -258,12 +258,13 @@ segments_write(const struct conf *cf)
 	start_workers(&g, v, n);
 	put_segments(&g);
 	if (g.stamp_overflow)
-		warnx("segment %" PRIu64 ": a stamp after 2106 does not fit a "
-		    "pcap file; the output ends before it", g.n);
+		warnx("segment %" PRIu64 ": its time is after 2106, which a "
+		    "pcap file cannot hold, so the output ends before it",
+		    g.n);
 	rc = pcapio_close_or_warn(&g.out) != 0 || g.stamp_overflow;
 	timed_queue_free(&g.next);
 	free(v);
-	print_summary(&g);
+	print_summary(&g, rc != 0);
 	if (cf->json != NULL)
 		rc |= files_flush(cf->json);
 	return rc;

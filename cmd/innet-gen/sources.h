@@ -1,9 +1,10 @@
 /*
  * sources.h - three sources of updates: workers, bursts, and a recorded run
  *
- * Each puts updates into the writer in the order of their due times, equal ones
- * by cluster, then worker, until all are put, the writer refuses one, or
- * --duration is over.
+ * Each source puts updates into the writer in the order of their due times.
+ * Updates that are due together are ordered by cluster, then by worker.  A
+ * source ends when all updates are put, the writer refuses one, or --duration
+ * is over.
  */
 #ifndef INNET_GEN_SOURCES_H
 #define INNET_GEN_SOURCES_H

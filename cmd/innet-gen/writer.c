@@ -288,8 +288,8 @@ writer_reward(struct writer *w, uint32_t sequence)
 }
 
 /*
- * Warn if the rate was not that of --rate: with -c, workers of different speeds
- * end at different times.
+ * Warn if the rate was not that of --rate.  This happens with --count and
+ * --speeds, because workers of different speeds end at different times.
  */
 static void
 warn_about_rate(const struct writer *w, double rate)
@@ -298,14 +298,15 @@ warn_about_rate(const struct writer *w, double rate)
 
 	if (asked > 0 && w->updates > 100 && (rate < 0.9 * asked || rate >
 	    1.1 * asked))
-		warnx("--rate asked for %.4g Mbit/s, and %.4g were made%s",
-		    asked / 1e6, rate / 1e6, w->cf->speeds > 0 ? "; workers "
-		    "of --speeds end at other times with -c, give --duration" :
+		warnx("the rate of the capture is %.4g Mbit/s, not the %.4g "
+		    "Mbit/s of --rate%s", rate / 1e6, asked / 1e6,
+		    w->cf->speeds > 0 ? ", because the workers end at "
+		    "different times; give --duration instead of --count" :
 		    "");
 }
 
 static void
-print_summary(const struct writer *w)
+print_summary(const struct writer *w, bool failed)
 {
 	uint64_t span = w->last_ns - w->first_ns;
 	double rate = span == 0 ? 0 : (double)w->frame_bits * 1e9 /
@@ -318,30 +319,30 @@ print_summary(const struct writer *w)
 		    ",\"span_ns\":%" PRIu64 ",\"rate_bit_per_s\":%.0f}\n",
 		    w->updates, w->out.packets, w->regulars, w->frame_bits,
 		    w->first_ns, w->last_ns, span, rate);
-	else if (!w->cf->quiet)
+	else if (!w->cf->quiet && !failed)
 		warnx("%" PRIu64 " update%s in %" PRIu64 " packet%s, %.3g "
 		    "Mbit/s over %.6g s%s", w->updates, plural(w->updates),
 		    w->out.packets - w->regulars,
 		    plural(w->out.packets - w->regulars), rate / 1e6,
 		    (double)span / 1e9,
 		    w->regulars > 0 ? ", and background traffic" : "");
-	warn_about_rate(w, rate);
+	if (!failed)
+		warn_about_rate(w, rate);
 }
 
 int
-writer_close(struct writer *w)
+writer_close(struct writer *w, int rc)
 {
-	int rc;
-
 	if (w->progress)
 		progress_clear();
 	if (w->stamp_overflow)
-		warnx("update %" PRIu64 ": a stamp after 2106 does not fit a "
-		    "pcap file; the output ends before it", w->updates);
-	rc = pcapio_close_or_warn(&w->out) != 0 || w->stamp_overflow;
+		warnx("update %" PRIu64 ": its time is after 2106, which a "
+		    "pcap file cannot hold, so the output ends before it",
+		    w->updates);
+	rc |= pcapio_close_or_warn(&w->out) != 0 || w->stamp_overflow;
 	free(w->pool);
 	free(w->pool_sum);
-	print_summary(w);
+	print_summary(w, rc != 0);
 	if (w->cf->json != NULL)
 		rc |= files_flush(w->cf->json);
 	return rc;

@@ -1,10 +1,10 @@
 /*
  * writer.h - write updates as frames of a capture
  *
- * An update leaves as one frame or several, back to back.  With a port rate all
- * updates pass one serial port: a frame is stamped when its last bit has left,
- * and later frames wait.  Updates must be put in the order of their due times;
- * stamps are then in order, too.
+ * An update leaves as one frame, or as several back to back.  With a port rate
+ * all updates pass one serial port: the time of a frame in the capture is when
+ * its last bit has left the port, and later frames wait.  Updates must be put
+ * in the order of their due times; then the frames are in order, too.
  */
 #ifndef INNET_GEN_WRITER_H
 #define INNET_GEN_WRITER_H
@@ -37,11 +37,11 @@ struct writer {
 	struct pcapio_out out;
 	struct rng rng;			/* of gradients and rewards */
 	struct rng regular_rng;
-	struct writer_shape whole, last;	/* whole: all but the last */
+	struct writer_shape whole, last;	/* the last packet is short */
 	uint32_t packets;		/* per update */
 	uint32_t head_bytes;
 	uint8_t *pool;			/* float32 values; owned */
-	uint32_t *pool_sum;		/* of the 16-bit words before each */
+	uint32_t *pool_sum;		/* of the 16-bit words before a value */
 	uint8_t regular_frame[WRITER_REGULAR_BYTES];
 	uint64_t regular_due_ns;	/* UINT64_MAX: none */
 	double regular_gap_ns;
@@ -64,7 +64,7 @@ uint64_t writer_update_bits(const struct conf *cf);
  */
 double writer_port_ns(const struct conf *cf);
 
-/* Begin to write cf->out, or exit. */
+/* Create cf->out, or print an error and exit. */
 void writer_open(struct writer *w, const struct conf *cf);
 
 /* Put the frames of u; return false if the program should end. */
@@ -73,7 +73,10 @@ bool writer_put(struct writer *w, const struct ready *u);
 /* Return the reward of a worker's update, by --rewards. */
 float writer_reward(struct writer *w, uint32_t sequence);
 
-/* Write the rest and print a summary; return the exit status. */
-int writer_close(struct writer *w);
+/*
+ * Write the rest and return the exit status; rc is the status so far.  If all
+ * went well, print a summary; with --json print it in any case.
+ */
+int writer_close(struct writer *w, int rc);
 
 #endif

@@ -36,8 +36,8 @@ struct tally {
 };
 
 /*
- * Return when packet k, deadline_ns after the first one in the trace, is due
- * after the first one: at --pps or --speed.
+ * Return how long after the first packet the packet k is due, with --pps or
+ * --speed.  In the trace it comes deadline_ns after the first packet.
  */
 static inline uint64_t
 conf_due_ns(const struct conf *cf, uint64_t deadline_ns, uint64_t k)

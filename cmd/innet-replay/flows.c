@@ -20,7 +20,7 @@ flows_open(struct flows *s, const union addr *to, bool offload)
 
 	*s = (struct flows){ .offload = offload };
 	if (udpio_find_source(to, &s->from, NULL) == -1)
-		err(1, "%s", addr_print(to, name));
+		err(1, "%s: cannot send to this address", addr_print(to, name));
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
@@ -74,8 +74,8 @@ add_flow(struct flows *s, const struct frame_flow *id, uint64_t key)
 	}
 	if (udpio_open_sender(&s->flow[s->count].u, &s->from,
 	    FLOW_RECEIVE_BYTES, s->offload) == -1)
-		err(1, "cannot open a socket for five-tuple %" PRIu32 " (raise "
-		    "ulimit -n)",
+		err(1, "cannot open a socket for five-tuple %" PRIu32 "; if "
+		    "too many files are open, raise ulimit -n",
 		    s->count + 1);
 	s->flow[s->count].id = *id;
 	if (hashmap_put(&s->by_hash, key, s->count) == NULL)

@@ -48,6 +48,7 @@ retime_trace(const struct conf *cf, struct trace *t, struct tally *n)
 		n->bytes += p.f.payload_bytes;
 	}
 	n->elapsed_ns = timer_mono_ns() - began;
+	trace_report(t, cf->verbose);
 	rc = pcapio_close_or_warn(&out);
-	return rc != 0 || got == -1;
+	return got == -1 ? pcapio_warn_damage(&t->in) : rc;
 }

@@ -18,6 +18,7 @@
 
 #include "cmd/innet-replay/conf.h"
 #include "cmd/innet-replay/flows.h"
+#include "common/base/counters.h"
 #include "common/base/message.h"
 #include "common/base/progress.h"
 #include "common/net/timer.h"
@@ -26,9 +27,9 @@ enum {
 	WINDOW_PACKETS = 2048,
 	WINDOW_BYTES = 2 << 20,
 	SIGNALS_EVERY = 256,		/* packets */
-	LATE_NS = 20000,		/* from which packets leave together */
+	LATE_NS = 20000,		/* later packets leave together */
 	NO_ROOM_NS = 50000,		/* to wait for room in a link's queue */
-	GIVE_UP_NS = 1000000000		/* without room for a packet */
+	GIVE_UP_NS = 1000000000		/* to wait in all, for a packet */
 };
 
 #define NONE UINT32_MAX
@@ -55,8 +56,8 @@ struct sender {
 	uint32_t *order;	/* flows in the window, by first packet */
 	uint32_t flows_room, in_order;
 	uint64_t began_ns, shown_ns;
-	bool slow;		/* the trace is a pipe, which may wait */
-	bool warned;
+	bool slow;		/* the trace is a pipe: a read may block */
+	int first_errno;	/* of the first packet not sent, or 0 */
 };
 
 /* Reallocate n items of `each` bytes, or exit. */
@@ -111,15 +112,15 @@ show_progress(struct sender *s, const struct trace *t)
 	    (double)(now - s->began_ns) / 1e9, percent);
 }
 
-/* Count a packet that could not be sent; print the first one. */
+/* Count a packet that could not be sent; warn about the first one. */
 static void
 count_failure(struct sender *s, int why)
 {
 	s->n->failed++;
-	if (s->warned)
+	if (s->first_errno != 0)
 		return;
-	s->warned = true;
-	warnx("packet %" PRIu64 " was not sent: %s", s->n->packets +
+	s->first_errno = why;
+	warnx("packet %" PRIu64 " could not be sent: %s", s->n->packets +
 	    s->n->failed, strerror(why));
 }
 
@@ -262,8 +263,8 @@ add_packet(struct sender *s, const struct trace_packet *p, uint64_t deadline_ns)
 }
 
 /*
- * Send the window if it is full or the next packet is not due yet; then wait
- * until that is due.  Return false at the end.
+ * Send the window if it is full or the next packet, of `bytes` bytes, is not
+ * due yet; then wait until it is due.  Return false when the run must end.
  */
 static bool
 wait_for_packet(struct sender *s, uint64_t deadline_ns, size_t bytes)
@@ -309,6 +310,19 @@ send_packets(struct sender *s, struct trace *t)
 	return got == -1;
 }
 
+/* Print warnings; the reason for a failure, if there is one, comes last. */
+static void
+report_end(const struct sender *s, const struct trace *t, bool damaged)
+{
+	trace_report(t, s->cf->verbose);
+	if (s->n->failed > 0)
+		warnx("%" PRIu64 " packet%s could not be sent; the first "
+		    "error was: %s", s->n->failed, plural(s->n->failed),
+		    strerror(s->first_errno));
+	if (damaged)
+		pcapio_warn_damage(&t->in);
+}
+
 int
 send_trace(const struct conf *cf, struct trace *t, struct tally *n)
 {
@@ -329,11 +343,12 @@ send_trace(const struct conf *cf, struct trace *t, struct tally *n)
 	n->unreachable = flows_unreachable(&s.flows);
 	if (cf->progress)
 		progress_clear();
+	report_end(&s, t, rc != 0);
 	flows_close(&s.flows);
 	free(s.w);
 	free(s.bytes);
 	free(s.first);
 	free(s.last);
 	free(s.order);
-	return rc;
+	return rc != 0 || n->failed > 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -120,7 +121,7 @@ check_direction(struct trace *t, const struct frame *f, const uint8_t *payload,
 	const uint8_t tos = frame_dscp_tos(f);
 	const enum trace_program want = t->want.program;
 
-	*update = tos == UPDATE_TOS &&	/* a tag allows no change */
+	*update = tos == UPDATE_TOS &&	/* a tag forbids changes */
 	    f->payload_bytes >= UPDATE_HEADER_BYTES &&
 	    payload[0] == UPDATE_VERSION && payload[1] == UPDATE_UPDATE;
 	if (want == TRACE_OLAF && f->payload_bytes > 1 &&
@@ -209,7 +210,7 @@ compute_due(struct trace *t, uint64_t stamp_ns)
 	return t->base_ns + (stamp_ns - t->first_ns);
 }
 
-/* At the end of the file: read it again, if that is wanted. */
+/* At the end of the file, open it again if another pass is wanted. */
 static bool
 rewind_file(struct trace *t)
 {
@@ -287,8 +288,6 @@ trace_next(struct trace *t, struct trace_packet *out)
 		got = check_next(t, out, &why);
 		if (got == 0 && rewind_file(t))
 			continue;
-		if (got == -1)
-			pcapio_warn_damage(&t->in);
 		if (got != 1)
 			return got;
 		if (why == UPDATE_OK)
@@ -303,6 +302,18 @@ trace_next(struct trace *t, struct trace_packet *out)
 	out->deadline_ns = at;
 	out->stamp_ns = t->stamp_ns;
 	return 1;
+}
+
+void
+trace_report(const struct trace *t, bool verbose)
+{
+	pcapio_warn_odd(&t->in);
+	split_warn(&t->split, pcapio_name(t->path, false));
+	for (unsigned i = 0; verbose && i < TRACE_REASONS; i++) {
+		if (t->skipped[i] > 0)
+			warnx("%" PRIu64 " left out: %s", t->skipped[i],
+			    trace_reason(i));
+	}
 }
 
 double

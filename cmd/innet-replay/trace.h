@@ -52,11 +52,11 @@ struct trace {
 	uint64_t first_ns;	/* stamp of the first packet */
 	uint64_t base_ns;	/* due time of the first packet of this pass */
 	uint64_t deadline_ns;	/* due time of the last packet */
-	uint64_t gap_ns;	/* from the packet before to that */
+	uint64_t gap_ns;	/* between the last two packets */
 	bool any;		/* this pass has a packet */
 	struct split_count split;
-	struct split pieces;	/* of the last frame: */
-	struct frame several;
+	struct split pieces;	/* datagrams of the last frame */
+	struct frame several;	/* the headers of that frame */
 	uint64_t stamp_ns;
 	uint64_t taken, skipped[TRACE_REASONS];
 	uint64_t time_backwards;
@@ -71,12 +71,18 @@ void trace_open(struct trace *t, const char *path,
 void trace_close(struct trace *t);
 
 /*
- * Read the next packet: return 1, or 0 at the end of the last pass, or -1 after
- * a line about damage.  Due times never go back: a packet stamped before its
- * predecessor is due with it.  Each further pass begins after a gap as long as
- * the last one.
+ * Read the next packet: return 1, or 0 at the end of the last pass, or -1 if
+ * the capture is damaged, as t->in.why says.  Due times never go back: a packet
+ * with an earlier time than the packet before it is due together with it.  Each
+ * further pass begins after a gap as long as the last one.
  */
 int trace_next(struct trace *t, struct trace_packet *p);
+
+/*
+ * Warn about oddities of the capture.  If verbose, also print how many packets
+ * were left out, by reason.
+ */
+void trace_report(const struct trace *t, bool verbose);
 
 /* Return the share of the file that was read; below 0 if it is unknown. */
 double trace_progress(const struct trace *t);

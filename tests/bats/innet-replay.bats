@@ -172,6 +172,8 @@ told() { jq ".$1" out.json; }
 	run -1 --separate-stderr innet-replay -q -r cut.pcap -w out.pcap --json
 	[ "$(jq .packets <<<"$output")" -eq 2 ]
 	[[ $stderr == *"cut.pcap: packet 3: "* ]]
+	run -1 innet-replay -r cut.pcap -w out.pcap
+	[[ ${lines[-1]} == *"cut.pcap: packet 3: "* ]]
 }
 
 @test "options that cannot go together, a bad filter, a pipe that repeats: status 2" {
