@@ -52,13 +52,14 @@ static inline void
 key_check(const uint8_t *buf, size_t have, size_t least, char why[KEY_WHY])
 {
 	if (have == 0)
-		snprintf(why, KEY_WHY, "the file is empty, so it has no key");
+		snprintf(why, KEY_WHY, "the file is empty, but it must have at "
+		    "least %zu bytes", least);
 	else if (have < least)
-		snprintf(why, KEY_WHY, "the file has %zu byte%s, but a key has "
-		    "at least %zu", have, have == 1 ? "" : "s", least);
+		snprintf(why, KEY_WHY, "the file has %zu byte%s, but it must "
+		    "have at least %zu", have, have == 1 ? "" : "s", least);
 	else if (have > KEY_MOST_BYTES)
 		snprintf(why, KEY_WHY, "the file has more than %d bytes, which "
-		    "is too long for a key", KEY_MOST_BYTES);
+		    "is too long", KEY_MOST_BYTES);
 	else if (key_is_zero(buf, have))
 		snprintf(why, KEY_WHY, "all bytes of the file are zero; make a "
 		    "key with head -c 32 /dev/urandom");

@@ -498,9 +498,8 @@ plane_options_read_secret(struct plane_options *o, const char *path)
 	    buf);
 
 	if (n > sizeof(o->plane.place.secret))
-		errx(1, "%s: the file has %zu bytes, but a secret has %zu",
-		    path, n,
-		    sizeof(o->plane.place.secret));
+		errx(1, "%s: the file has %zu bytes, but a secret must have "
+		    "exactly %zu", path, n, sizeof(o->plane.place.secret));
 	memcpy(o->plane.place.secret, buf, n);
 	explicit_bzero(buf, sizeof(buf));
 	o->plane.place.secret_known = true;

@@ -286,7 +286,7 @@ hangup() {
 	chmod 644 key
 	hangup "$switch_pid" switch.err "innet-switch: key: other users can read or write this file; run chmod 600 key; the key stays as it was"
 	(umask 077; rm key; echo short >key)
-	hangup "$switch_pid" switch.err "innet-switch: key: the file has 6 bytes, but a key has at least 16; the key stays as it was"
+	hangup "$switch_pid" switch.err "innet-switch: key: the file has 6 bytes, but it must have at least 16; the key stays as it was"
 	rm key
 	hangup "$switch_pid" switch.err "innet-switch: key: No such file or directory; the key stays as it was"
 	innet-ctl --key mine "$switch" stats
