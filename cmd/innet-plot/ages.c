@@ -18,7 +18,7 @@ enum {
 	STRETCH_TEETH = 16	/* for a mean that does not jump */
 };
 
-/* "name" or "name: cluster 1". */
+/* Add a curve with the label "name" or "name: cluster 1". */
 static struct curve *
 add_named(struct figure *fig, const char *name, const char *cluster)
 {
@@ -48,7 +48,7 @@ draw_saw(struct curve *c, const struct aom *a, uint64_t begin)
 	}
 }
 
-/* Where the reading of a machine stands: a tooth, and when it begins. */
+/* The next tooth of an age to read, and when it begins. */
 struct reader {
 	size_t tooth;
 	uint64_t at_ns;
@@ -71,7 +71,7 @@ append_tooth(struct aom *to, uint64_t lo_ns, uint64_t hi_ns)
 		to->max_ns = hi_ns;
 }
 
-/* Add to `to` what a has of ages from then on up to another time. */
+/* Append the ages of a from `from` to `end`; r is where a was read so far. */
 static void
 cut_stretch(struct aom *to, const struct aom *a, struct reader *r,
     uint64_t from, uint64_t end)
@@ -92,7 +92,7 @@ cut_stretch(struct aom *to, const struct aom *a, struct reader *r,
 	}
 }
 
-/* A point of c at x, from the ages that were cut out. */
+/* Add a point to c at x, from the ages of one stretch of time. */
 static void
 put_stretch(struct curve *c, double x, const struct aom *cut)
 {

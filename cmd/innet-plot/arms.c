@@ -20,7 +20,7 @@ static const char *const colour[COLOURS] = {
 	"#555555"
 };
 
-/* Names that are met in many pictures: whole, or as a word of others. */
+/* Common names of arms, which can also be a word of a longer name. */
 static const struct known {
 	const char *name;
 	int colour;
@@ -33,7 +33,7 @@ static const struct known {
 	{ "paper", 6, false }
 };
 
-/* Where the arm's name ends: before ": cluster 1" or " (paper)". */
+/* Return where the arm's name ends: before ": cluster 1" or " (paper)". */
 static size_t
 arm_length(const char *label)
 {
@@ -72,7 +72,7 @@ find_known(const char *label)
 	return NULL;
 }
 
-/* Are the curves of one arm? */
+/* Do the curves belong to the same arm? */
 static bool
 is_same_arm(const struct curve *a, const struct curve *b)
 {
@@ -94,7 +94,7 @@ has_one_arm(const struct figure *fig)
 	return true;
 }
 
-/* The colour that a name asks for: the same wherever it is met. */
+/* Return the colour of a name, which is the same in every picture. */
 static int
 choose_colour(const char *label)
 {
@@ -109,7 +109,7 @@ choose_colour(const char *label)
 	return (int)(sum % COLOURS);
 }
 
-/* Curves of one arm are named without it: "cluster 1". */
+/* Name the curves of one arm by their cluster alone: "cluster 1". */
 static void
 name_curves(struct figure *fig)
 {
@@ -126,8 +126,8 @@ name_curves(struct figure *fig)
 }
 
 /*
- * If all curves belong to one arm, each has its own colour; otherwise those
- * of one arm have its colour and differ by their dashes, or how light they are.
+ * If all curves belong to one arm, give each its own colour.  Otherwise give
+ * the curves of an arm the colour of the arm, and different dashes or shades.
  */
 void
 figure_colours(struct figure *fig)

@@ -1,8 +1,9 @@
 /*
  * bars.c - a table as groups of bars: a row is a group, a column a series
  *
- * The first column labels the groups.  A column with the name of another and
- * "_sd" behind holds the lengths of its error bars.  An empty field is no bar.
+ * The first column labels the groups.  If the name of a column is that
+ * of another one followed by "_sd", it holds the lengths of the error bars of
+ * that one.  An empty field draws no bar.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct bars {
 	size_t of[TABLE_COLUMNS];	/* the series that it belongs to */
 };
 
-/* The series whose errors a column of that name holds, or -1. */
+/* Return the series whose errors a column of that name holds, or -1. */
 static int
 find_errors(const struct table *t, int column)
 {

@@ -9,8 +9,8 @@
 enum { CLUSTERS = 65536 };
 
 /*
- * Follow every cluster's ages to its last packet in the capture at path, as
- * innet-olaf(7) has it.
+ * Compute the ages of every cluster up to its last packet in the capture at
+ * path, as innet-olaf(7) defines them.
  */
 static void
 read_ages(struct figure *fig, const char *path, struct aom *of,

@@ -15,20 +15,20 @@ enum { TABLE_COLUMNS = 96, TABLE_FIELD_BYTES = 64 };
 
 struct table {
 	const char *path;
-	/* of the columns wanted, ended by NULL; or NULL: all */
+	/* names of the columns to read, ended by NULL; or NULL for all */
 	const char *const *names;
 	void (*row)(const struct table *, void *arg);
 	void *arg;
 	unsigned long line;
 	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES];	/* in their order */
-	int place[TABLE_COLUMNS];	/* of each in the file, -1 not yet */
+	int place[TABLE_COLUMNS];	/* its column in the file, or -1 */
 	int column;			/* of the field read next */
 	int wide;			/* columns of the first line */
 };
 
 void table_each(struct table *t);
 
-/* Return field k of the row as a number; exits if it is none. */
+/* Return field k of the row as a number; exit if it is not a number. */
 uint64_t table_u64(const struct table *t, int k);
 double table_real(const struct table *t, int k);
 

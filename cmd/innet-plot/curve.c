@@ -40,7 +40,7 @@ curve_point(struct curve *c, double x, double y)
 	c->at[c->n++][1] = y;
 }
 
-/* Keep of the points in [from, to) the lowest and the highest, in order. */
+/* Keep only the lowest and the highest point in [from, to), in order. */
 static size_t
 keep_two(struct curve *c, size_t kept, size_t from, size_t to)
 {

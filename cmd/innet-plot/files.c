@@ -10,7 +10,7 @@
 #include "common/base/num.h"
 #include "common/olaf/aom.h"
 
-/* The clusters of a series, one behind the other as innet-aom writes them. */
+/* The clusters of a series, one after the other, as innet-aom writes them. */
 struct series {
 	struct figure *fig;
 	struct aom *of;
@@ -159,7 +159,7 @@ add_rewards(struct figure *fig, const char *path, const char *name)
 	curve_thin(c);
 }
 
-/* Packets by how many updates were aggregated into them. */
+/* How many packets have `merged` updates aggregated into them. */
 struct bar {
 	uint64_t merged, packets;
 };
@@ -172,7 +172,7 @@ by_merged(const void *a, const void *b)
 	return (x->merged > y->merged) - (x->merged < y->merged);
 }
 
-/* Read the bars of h into bar; their packets in all. */
+/* Read the bars of h into bar; return the number of packets in all bars. */
 static uint64_t
 read_bars(const char *path, const cJSON *h, struct bar *bar)
 {

@@ -61,7 +61,7 @@ start_gnuplot(int out, FILE **to)
 	return -1;
 }
 
-/* Draw to the descriptor out: 0, or 1 with a message. */
+/* Draw to the descriptor out; return 0, or print a message and return 1. */
 static int
 run_gnuplot(const struct figure *fig, enum terminal as, int out)
 {
@@ -72,7 +72,7 @@ run_gnuplot(const struct figure *fig, enum terminal as, int out)
 	if (pid == -1)
 		return 1;
 	put_script(to, fig, as);
-	fclose(to);		/* if it died early, its status says so */
+	fclose(to);		/* if it ended early, its status tells */
 	while (waitpid(pid, &status, 0) == -1)
 		if (errno != EINTR)
 			err(1, "cannot wait for gnuplot");
@@ -151,8 +151,8 @@ copy_to_file(const struct atomic_file *w, int from)
 }
 
 /*
- * Draw into path, whole or not at all; through memory, because gnuplot does not
- * report that a disk is full.
+ * Draw into path, completely or not at all.  The picture goes through memory,
+ * because gnuplot does not report a full disk.
  */
 static int
 draw_file(const struct figure *fig, enum terminal as, const char *path)

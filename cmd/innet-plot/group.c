@@ -30,7 +30,7 @@ group_add(const struct figure *fig, struct group *g, const char *path)
 	g->n++;
 }
 
-/* The y of run c at x, from the point *k on, which is left where x is. */
+/* Return the y of run c at x; *k is the point to begin at, and moves to x. */
 static double
 interpolate(const struct curve *c, double x, size_t *k)
 {
@@ -44,7 +44,7 @@ interpolate(const struct curve *c, double x, size_t *k)
 	    (x - at[*k][0]) / (at[*k + 1][0] - at[*k][0]);
 }
 
-/* A point of c, from what n runs have at x. */
+/* Add a point to c at x, from the values of n runs at x. */
 static void
 put_point(struct curve *c, enum spread spread, double x, const double *y,
     size_t n)
@@ -64,7 +64,7 @@ put_point(struct curve *c, enum spread spread, double x, const double *y,
 	curve_point(c, x, mean);
 }
 
-/* "olaf: mean of 5, standard deviation", added to the figure. */
+/* Add a curve with a label such as "olaf: mean of 5, standard deviation". */
 static struct curve *
 add_group(struct figure *fig, const struct group *g)
 {

@@ -22,8 +22,8 @@ struct sheet {
 	int wide;
 	int x;
 	int error[TABLE_COLUMNS];	/* the column of its errors, or -1 */
-	bool key[TABLE_COLUMNS];	/* tells curves apart, */
-	bool varies[TABLE_COLUMNS];	/* and does so here */
+	bool key[TABLE_COLUMNS];	/* distinguishes curves */
+	bool varies[TABLE_COLUMNS];	/* has several values in this file */
 };
 
 static const char *
@@ -45,7 +45,7 @@ sheet_row(const struct table *t, void *arg)
 	memcpy(s->cell[s->rows++ * (size_t)t->wide], t->field, bytes);
 }
 
-/* A number with a unit or none, in units of one: bit/s, seconds, bytes. */
+/* Read a number, whose unit may be missing, as bit/s, seconds or bytes. */
 static bool
 read_number(const char *text, double *v)
 {
@@ -105,7 +105,7 @@ find_column(const struct sheet *s, const char *name)
 	return found;
 }
 
-/* The column that column k has the errors of, or -1. */
+/* Return the column whose errors column k holds, or -1. */
 static int
 find_errors(const struct sheet *s, int k)
 {
@@ -126,7 +126,7 @@ find_errors(const struct sheet *s, int k)
 	return -1;
 }
 
-/* Does the column have anything that is no number? */
+/* Does the column have a field that is not a number? */
 static bool
 has_words(const struct sheet *s, int k)
 {
@@ -164,7 +164,7 @@ classify_columns(struct sheet *s, const struct figure *fig)
 	}
 }
 
-/* The columns that are drawn, at most two; how many. */
+/* Find the columns that are drawn, at most two; return their number. */
 static int
 choose_columns(const struct sheet *s, const struct figure *fig, int y[PANELS])
 {
@@ -199,7 +199,7 @@ choose_columns(const struct sheet *s, const struct figure *fig, int y[PANELS])
 	return n;
 }
 
-/* The values that tell its curve from others, for the legend. */
+/* Write the values that distinguish a curve from others, for the legend. */
 static void
 make_label(const struct sheet *s, size_t row, const char *name, char *to,
     size_t room)
@@ -231,7 +231,7 @@ find_curve(struct figure *fig, int panel, const char *label)
 	return c;
 }
 
-/* Where a value stands: at its number, or words one behind the other. */
+/* Return the x of a value: the number itself, or the place of a word. */
 static double
 find_tick(struct figure *fig, const char *word, bool words)
 {
@@ -253,7 +253,7 @@ find_tick(struct figure *fig, const char *word, bool words)
 	return x;
 }
 
-/* Return a number of the sheet that is drawn, or exit with status 1. */
+/* Return a number of the sheet; if it is not a number, exit with status 1. */
 static double
 cell_number(const struct sheet *s, size_t row, int k)
 {

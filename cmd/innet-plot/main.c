@@ -69,7 +69,7 @@ struct conf {
 	int n, groups;
 };
 
-/* Return the terminal that the end of the file name asks for. */
+/* Return the terminal for the ending of the file name. */
 static enum terminal
 terminal_of(const char *path, enum what what)
 {
@@ -91,7 +91,7 @@ terminal_of(const char *path, enum what what)
 	    "output", path);
 }
 
-/* The group of that name, where it has been named, or a new one. */
+/* Return the group of that name, or a new one. */
 static struct group *
 group_named(struct conf *cf, const char *name)
 {
@@ -140,7 +140,7 @@ parse_option(struct conf *cf, int ch, int *run)
 	}
 }
 
-/* Misuse that shows only once all words are there. */
+/* Refuse wrong combinations of options and files; exit with status 2. */
 static void
 check_words(const struct conf *cf, int run)
 {
@@ -191,7 +191,7 @@ check_files(const struct conf *cf)
 	files_done(&f);
 }
 
-/* Options may stand before, between and behind the words. */
+/* Options may be before, between and after the words. */
 static struct conf
 parse_words(int argc, char *argv[])
 {

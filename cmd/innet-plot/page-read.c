@@ -30,9 +30,9 @@ ends_with(const char *s, const char *with)
 /* Rows of a table, whose columns are known by their names. */
 struct rows {
 	struct page *page;
-	const char *name;	/* of the arm, if no column adds to it */
+	const char *name;	/* of the arm, unless columns extend it */
 	enum page_column column[TABLE_COLUMNS];
-	bool key[TABLE_COLUMNS];	/* left of runs: it tells arms apart */
+	bool key[TABLE_COLUMNS];	/* left of runs: distinguishes arms */
 	int cluster;		/* the column with its name, or -1 */
 	int known;		/* columns that are shown */
 };
@@ -143,7 +143,7 @@ read_csv(struct page *p, struct figure *fig, const char *path,
 	free(line);
 }
 
-/* The counter of that name, new if there is none; NULL: there is no room. */
+/* Return the counter of that name, or a new one, or NULL without room. */
 static struct page_counter *
 find_counter(struct page *p, const char *name)
 {
@@ -182,7 +182,7 @@ add_count(struct page *p, size_t arm, const char *name, double v)
 	c->value[arm] = v;
 }
 
-/* The numbers in o, each by its path behind `path`. */
+/* Add the numbers in o; each is named by its path, which begins with `path`. */
 static void
 add_counts(struct page *p, size_t arm, const cJSON *o, const char *path,
     int depth)
@@ -234,7 +234,7 @@ read_figures(struct page *p, const char *name, const cJSON *root)
 	return true;
 }
 
-/* Read an object from each line; return false if the first line is none. */
+/* Read an object from each line; return false if the first line has none. */
 static bool
 read_json_lines(struct page *p, const char *path, const char *name)
 {

@@ -104,7 +104,7 @@ page_ages(struct page *p, const char *name, const struct aom *const set[],
 	free(mean);
 }
 
-/* By arm; all before each cluster; clusters by number; then as they came. */
+/* Order rows by arm, then "all", then clusters by number, then as read. */
 static int
 by_place(const void *a, const void *b)
 {
@@ -147,7 +147,7 @@ page_sort(struct page *p)
 	p->rows = kept + 1;
 }
 
-/* A bar of curve c, which is NAN where there is none, in the group `at`. */
+/* Set the bar of curve c in the group `at`; bars that are not set are NAN. */
 static void
 add_bar(struct figure *fig, size_t c, size_t at, double v)
 {
@@ -163,7 +163,7 @@ add_bar(struct figure *fig, size_t c, size_t at, double v)
 	of->at[at][1] = v;
 }
 
-/* The group of bars with that label, new if there is none. */
+/* Return the group of bars with that label, or a new one. */
 static size_t
 find_group(struct figure *fig, const char *label)
 {
@@ -213,7 +213,7 @@ rows_of_arm(const struct page *p, size_t i)
 	return n;
 }
 
-/* Has any arm more clusters than are shown one by one? */
+/* Does any arm have more clusters than are shown one by one? */
 static bool
 has_many_clusters(const struct page *p)
 {
@@ -237,7 +237,7 @@ page_bars(const struct page *p, enum page_column column, struct figure *fig)
 
 		n = rows_of_arm(p, i);
 		figure_add(fig, p->arm[r->arm].name);
-		if (many && n > 1)	/* no bar of an arm that has none */
+		if (many && n > 1)	/* an arm without values has no bar */
 			add_summary(fig, fig->n - 1, r + 1, n - 1, column);
 		for (size_t k = 0; k < n && !many; k++) {
 			if (!isnan(r[k].value[column]))

@@ -1,9 +1,9 @@
 /*
  * page-rows.h - the contents of a page: pictures, tables and counters
  *
- * An arm is a name, of one file or of all files behind one --group.  Ages are
- * in nanoseconds.  A page is bounded, however long the captures are: it counts
- * what does not fit.
+ * An arm has the name of one file, or of a --group of files.  Ages are in
+ * nanoseconds.  The size of a page is bounded, however long the captures are:
+ * it counts the rows and pictures that do not fit.
  */
 #ifndef INNET_PLOT_PAGE_ROWS_H
 #define INNET_PLOT_PAGE_ROWS_H
@@ -29,7 +29,7 @@ enum page_column {
 struct page_row {
 	size_t arm;
 	char *cluster;		/* "all", or a name; owned */
-	size_t from;		/* order of reading: the later of two counts */
+	size_t from;		/* order of reading; the last row is kept */
 	double value[PAGE_COLUMNS];	/* NAN: unknown */
 };
 

@@ -14,7 +14,7 @@
 #include "common/base/atomic-file.h"
 #include "common/base/message.h"
 
-enum { ARMS_NAMED = 3 };	/* of more arms a title has the range */
+enum { ARMS_NAMED = 3 };	/* a title has the range of more arms */
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
@@ -57,7 +57,7 @@ static const char style[] =
     "tr.all > * { font-weight: bold }\n"
     "</style>\n";
 
-/* Write s as text, with all characters escaped that mean something to HTML. */
+/* Write s as text; escape all characters that have a meaning in HTML. */
 static void
 put_text(FILE *f, const char *s)
 {
@@ -81,8 +81,8 @@ put_text(FILE *f, const char *s)
 }
 
 /*
- * Write what gnuplot drew, without its names, and with ids of this picture's
- * own.
+ * Write the picture of gnuplot without the names in it, and with ids that only
+ * this picture has.
  */
 static void
 put_svg(FILE *f, const char *s, int number)
@@ -115,7 +115,7 @@ struct writer {
 	bool missing;		/* no gnuplot */
 };
 
-/* The curves' names, for those who do not see them. */
+/* Write the names of the curves, for readers who cannot see the picture. */
 static void
 put_names(FILE *f, const struct figure *fig)
 {
@@ -125,7 +125,7 @@ put_names(FILE *f, const struct figure *fig)
 	}
 }
 
-/* A picture below its heading; fig is scaled here and freed. */
+/* Write a picture below its heading; this scales fig and frees it. */
 static void
 put_picture(struct writer *w, struct figure *fig, const char *heading,
     struct axes axes)
@@ -172,7 +172,7 @@ put_picture(struct writer *w, struct figure *fig, const char *heading,
 	free(svg);
 }
 
-/* The rows of all clusters that know the column: how many, and the ends. */
+/* Count the rows "all" that have the column, and find its range. */
 static size_t
 find_range(const struct page *p, enum page_column column, double *lo,
     double *hi)
@@ -278,7 +278,7 @@ put_value(FILE *f, enum page_column column, double v)
 	    column == PAGE_LOSS ? " %" : "");
 }
 
-/* The columns of which any row knows something. */
+/* Find the columns that have a value in any row. */
 static void
 find_columns(const struct page *p, bool has[PAGE_COLUMNS])
 {
@@ -287,7 +287,7 @@ find_columns(const struct page *p, bool has[PAGE_COLUMNS])
 			has[k] |= !isnan(p->row[i].value[k]);
 }
 
-/* Is row i one of an arm with more clusters than are shown? */
+/* Is row i a cluster beyond those that are shown of its arm? */
 static bool
 is_left_out(const struct page *p, size_t i, size_t *of_arm)
 {
@@ -370,7 +370,7 @@ put_counters_head(FILE *f, const struct page *p, const bool *has)
 	fputs("</tr></thead>\n<tbody>\n", f);
 }
 
-/* A row of the counters of those arms that have any. */
+/* Write a counter as a row, with a field for each arm that has counters. */
 static void
 put_counter(FILE *f, const struct page_counter *c, size_t arms,
     const bool *has)

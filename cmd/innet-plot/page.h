@@ -6,7 +6,10 @@
 
 #include "cmd/innet-plot/page-rows.h"
 
-/* Write the page to path, whole or not at all: 0, or 1 with a message. */
+/*
+ * Write the page to path, completely or not at all.  Return 0, or print a
+ * message and return 1.
+ */
 int page_write(struct page *p, const char *path);
 
 /* Free all that the page owns. */

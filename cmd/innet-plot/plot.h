@@ -21,7 +21,7 @@ enum spread { SPREAD_SD, SPREAD_RANGE };
 
 struct curve {
 	char *label;		/* owned */
-	char *name;		/* shorter, for its end; owned, or NULL */
+	char *name;		/* short label at its end; owned, or NULL */
 	double (*at)[2];	/* x and y, owned */
 	double (*band)[2];	/* low and high of each; bars: the error and 0;
 				   owned, or NULL */
@@ -30,7 +30,7 @@ struct curve {
 	double mean;		/* of ages, in nanoseconds */
 	bool has_mean;		/* there are ages */
 	const char *colour;	/* "#rrggbb", of its arm */
-	unsigned dash;		/* 1: none */
+	unsigned dash;		/* style; 1 is a solid line */
 };
 
 enum { PANELS = 2 };
@@ -43,7 +43,7 @@ struct node {
 
 struct wire {
 	size_t from, to;	/* nodes */
-	char *label, *of;	/* its rate; the switch before it; owned */
+	char *label, *of;	/* its rate, and its switch; owned */
 	double busy;		/* percent of the time; NAN: unknown */
 };
 
@@ -63,7 +63,7 @@ struct figure {
 	bool by_run;		/* cdf: one curve a file */
 	bool aggregations;	/* cdf: of packets, not ages */
 	bool nanoseconds;	/* bars: heights are times */
-	/* Takes the ages of a file if they are drawn on a page; or NULL. */
+	/* Called with the ages of a file when a page is drawn; or NULL. */
 	void (*take_ages)(struct page *page, const char *name,
 	    const struct aom *const set[], char *const label[], size_t n);
 	struct page *page;	/* the page, or NULL */
@@ -73,16 +73,16 @@ struct figure {
 	struct curve *curve;
 	size_t n, room;
 	char **tick;		/* bars, lines: labels on x, owned */
-	double *tick_at;	/* lines: their places, owned */
+	double *tick_at;	/* lines: x of each label, owned */
 	size_t ticks;
 	char *rows;		/* bars: name of the first column, owned */
-	const char *over, *columns;	/* of lines: x; y, or NULL */
+	const char *over, *columns;	/* lines: column of x; of y, or NULL */
 	char *panel[PANELS];	/* of lines: labels of y, owned */
 	int panels;
 	struct node *node;	/* of a topology, owned */
 	struct wire *wire;
 	size_t nodes, wires;
-	double wide, deep;	/* places across, and down */
+	double wide, deep;	/* number of places across and down */
 	int rc;			/* 1 if a file was damaged */
 };
 
@@ -111,18 +111,18 @@ void add_busy(struct figure *fig, const char *path);
 void add_report(struct figure *fig, const char *path, const char *name);
 
 /*
- * After the last curve, with times in nanoseconds: choose colours; write the
- * title; choose the units of times.
+ * Choose the colours, write the title and choose the units of times.  Call it
+ * after the last curve is added, while times are in nanoseconds.
  */
 void figure_colours(struct figure *fig);
 void figure_title(struct figure *fig);
 void figure_scale(struct figure *fig);
 
-/* Format "40.3", and "40.3 ms": three digits, or all before the point. */
+/* Format a number with three digits, or with all digits before the point. */
 void put_number(char *to, size_t room, double v);
 void put_time(char *to, size_t room, double ns);
 
-/* Read a log of rewards into c, smoothed; up: its x must not fall. */
+/* Read a log of rewards into c and smooth it; with `up` x must not fall. */
 void read_rewards(const struct figure *fig, const char *path, struct curve *c,
     bool up);
 
@@ -136,7 +136,7 @@ struct group {
 void group_add(const struct figure *fig, struct group *g, const char *path);
 void group_draw(struct figure *fig, struct group *g);
 
-/* Add the ages of one file, a curve for each cluster of that label. */
+/* Add the ages of one file: a curve for each cluster, with its label. */
 void add_ages(struct figure *fig, const char *name,
     const struct aom *const set[], char *const label[], size_t n);
 
@@ -152,14 +152,15 @@ size_t text_character(const char *s);
 void put_script(FILE *f, const struct figure *fig, enum terminal as);
 
 /*
- * Draw fig into path ("-": standard output), whole or not at all: 0, or 1 with
- * a message.
+ * Draw fig into path ("-": standard output), completely or not at all.  Return
+ * 0, or print a message and return 1.
  */
 int figure_draw(const struct figure *fig, enum terminal as, const char *path);
 
 /*
- * Return the contents and the end of an svg element that shows fig, which the
- * caller frees; or NULL with a message if gnuplot is missing or failed.
+ * Return the contents and the end tag of an svg element that shows fig; the
+ * caller frees the text.  If gnuplot is missing or fails, print a message and
+ * return NULL.
  */
 char *figure_svg(const struct figure *fig, bool *missing);
 

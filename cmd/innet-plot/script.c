@@ -13,9 +13,9 @@
 
 enum {
 	LEGEND_MAX = 24,	/* more would hide the curves */
-	DIRECT_MAX = 10,	/* more would not stand at their ends */
+	DIRECT_MAX = 10,	/* more have no room at their ends */
 	DIRECT_WIDE = 40,	/* characters of such a name */
-	BANDS_MAX = 2,		/* of ages; more would be mud */
+	BANDS_MAX = 2,		/* of ages; more would be unclear */
 	TICKS_MAX = 12		/* more would hide each other */
 };
 
@@ -93,8 +93,8 @@ put_terminal(FILE *f, enum terminal as)
 }
 
 /*
- * Write the points of all curves as blocks, $d0 and on; bands have two columns
- * more.
+ * Write the points of all curves as blocks $d0, $d1 and so on.  With bands, a
+ * block has two more columns.
  */
 static void
 put_data(FILE *f, const struct figure *fig)
@@ -248,7 +248,7 @@ put_plot(FILE *f, const struct figure *fig, enum terminal as, int panel)
 	fputc('\n', f);
 }
 
-/* The range that the points and bands of a panel span. */
+/* Find the range of the points and bands of a panel. */
 struct extent {
 	double x[2], y[2];
 };
@@ -505,7 +505,7 @@ put_topology(FILE *f, const struct figure *fig, enum terminal as)
 	    0.5 - fig->deep);
 }
 
-/* Return what a line and its band are, for below the title. */
+/* Return the line below the title, which explains lines and bands. */
 static const char *
 explain_lines(const struct figure *fig)
 {

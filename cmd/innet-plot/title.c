@@ -13,9 +13,9 @@
 
 #include "cmd/innet-plot/plot.h"
 
-#define SAME 1.05	/* a ratio below it is called none */
+#define SAME 1.05	/* a lower ratio is not mentioned */
 
-enum { NUMBER = 48, NAMED = 4 };	/* of more curves the ends are named */
+enum { NUMBER = 48, NAMED = 4 };	/* of more curves only two are named */
 
 static const char *
 curve_name(const struct curve *c)
@@ -35,7 +35,7 @@ set_title(struct figure *fig, const char *format, ...)
 	va_end(ap);
 }
 
-/* The value by which curves are compared. */
+/* Return the value by which curves are compared. */
 typedef double value_fn(const struct curve *c);
 
 static double
@@ -50,7 +50,7 @@ last_of(const struct curve *c)
 	return c->n > 0 ? c->at[c->n - 1][1] : NAN;
 }
 
-/* The mean of a distribution that is drawn in steps. */
+/* Return the mean of a distribution that is drawn in steps. */
 static double
 mean_of_steps(const struct curve *c)
 {
@@ -61,7 +61,7 @@ mean_of_steps(const struct curve *c)
 	return c->n > 0 ? sum : NAN;
 }
 
-/* The curves with the lowest and the highest value; how many have one. */
+/* Find the curves with the lowest and highest value; count those with one. */
 static size_t
 find_ends(const struct figure *fig, value_fn *value, const struct curve **lo,
     const struct curve **hi)
@@ -114,7 +114,7 @@ title_ages(struct figure *fig)
 		    curve_name(lo), times, curve_name(hi), least, most);
 }
 
-/* "olaf 500, fifo 457", or the two ends of many. */
+/* Write "olaf 500, fifo 457", or the lowest and highest of many. */
 static void
 list_values(const struct figure *fig, value_fn *value, char *to, size_t room)
 {
@@ -164,7 +164,7 @@ find_ratios(const struct curve *a, const struct curve *b, double *lo,
 	return *hi > 0;
 }
 
-/* Two series, the higher one in the other's terms. */
+/* Write how many times higher one of two series is than the other. */
 static void
 title_pair(struct figure *fig)
 {

@@ -1,4 +1,4 @@
-/* A specification and an objective, read: spec.h. */
+/* spec.c - read a specification and an objective: spec.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static const struct json_reader_section spec_section = {
 	control_keys, sizeof(struct control)
 };
 
-/* [from, to], or one time that is both. */
+/* Read [from, to], or one time for both. */
 static bool
 read_offset(struct json_reader *r, const cJSON *v, struct spec_cluster *c)
 {
@@ -98,7 +98,7 @@ read_control(struct json_reader *r, const cJSON *v, struct txctl *t)
 	return true;
 }
 
-/* One more cluster, at r's path. */
+/* Read another cluster, at r's path. */
 static bool
 read_cluster(struct json_reader *r, const cJSON *v, struct spec *s)
 {
@@ -205,7 +205,7 @@ spec_updates_all(const struct spec *s, uint64_t horizon_ns)
 	return n;
 }
 
-/* A bare number is a share, 0.1; one with a per cent sign too. */
+/* Read a bound: "0.1" and "10%" are shares, and "5ms" is a time. */
 static const char *
 read_eps(const char *text, struct objective *o)
 {
