@@ -237,7 +237,7 @@ olaf_set_option(void *conf, int option, const char *arg)
 	case OLAF_UPSTREAM:
 		why = addr_parse(arg, "46638", &cf->upstream);
 		return why != NULL ? why : addr_port(&cf->upstream) == 0 ?
-		    "port 0 is nobody's" : NULL;
+		    "port 0 is not valid" : NULL;
 	case OLAF_FORMAT:
 		cf->bare = strcmp(arg, "bare") == 0;
 		return cf->bare || strcmp(arg, "innet") == 0 ? NULL :

@@ -10,8 +10,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "common/base/nearest.h"
 #include "common/base/num.h"
 #include "common/base/rng.h"
 
@@ -24,6 +26,26 @@ struct impair {
 	struct rng rng;
 	uint64_t lost, duplicated, reordered;	/* packets so far */
 };
+
+/*
+ * Return the message about an item with none of the names; it names the nearest
+ * one, and is overwritten by the next call.
+ */
+static inline const char *
+impair_unknown(const char *item, const char *const name[4])
+{
+	static char why[64 + NEAREST_TEXT];
+	char typed[64], hint[NEAREST_TEXT];
+	struct nearest near = { 0 };
+
+	snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(item, "=") + 1,
+	    item);
+	for (size_t k = 0; k < 4; k++)
+		nearest_offer(&near, typed, name[k]);
+	snprintf(why, sizeof(why), "not one of loss=, dup=, reorder=, delay=%s",
+	    nearest_hint(&near, typed, "", hint));
+	return why;
+}
 
 /*
  * Read "loss=1%,dup=0.1%,reorder=1%,delay=2ms" into *im; return NULL, or what
@@ -49,7 +71,7 @@ impair_parse(const char *s, struct impair *im)
 		    strlen(name[k])) != 0; k++)
 			;
 		if (k == 4)
-			return "not one of loss=, dup=, reorder=, delay=";
+			return impair_unknown(item, name);
 		if (k == 3)
 			why = num_time(item + strlen(name[k]), 0,
 			    60000000000, &im->delay_ns);

@@ -41,7 +41,10 @@ test_reads(void)
 	check_error("loss=-1", "too small");
 	check_error("loss=", "not a number");
 	check_error("jitter=1ms", "not one of loss=, dup=, reorder=, delay=");
-	check_error("loss", "not one of loss=, dup=, reorder=, delay=");
+	check_error("loss", "not one of loss=, dup=, reorder=, delay=; "
+	    "the nearest is 'loss='");
+	check_error("los=1%", "not one of loss=, dup=, reorder=, delay=; "
+	    "the nearest is 'loss='");
 	check_error(",loss=1%", "not one of loss=, dup=, reorder=, delay=");
 	check_error("delay=0000000000000000000000000000000000000000000000000000"
 	    "000000", "an item that is too long");
