@@ -1,13 +1,15 @@
-# Actors, a learner, and the memory between them; after `load common`.
+# Functions to start actors, a learner, and the memory between them; load them
+# after `load common`.
 #
 # shellcheck shell=bash disable=SC2034,SC2086,SC2154
-# table [OPTION...]: an innet-memory; agents find it by $at
+# table [OPTION...]: start innet-memory; $at gets the option by which agents
+# find it
 table() {
 	serve memory innet-memory "$@"
 	at="--replay-memory $memory"
 }
 
-# list [OPTION...]: a redis-server, on a path
+# list [OPTION...]: start redis-server on a Unix socket
 list() {
 	command -v redis-server >/dev/null || skip 'no redis-server'
 	redis-server --port 0 --unixsocket "$PWD/redis" --save '' "$@" >redis.log 2>&1 3>&- &
@@ -19,7 +21,8 @@ list() {
 	at='--redis ./redis'
 }
 
-# actors N OPTION...: in the background, each with a report aI.json
+# actors N OPTION...: start N actors in the background; each writes a report
+# aI.json
 actors() {
 	local n=$1 i
 	shift
@@ -31,8 +34,8 @@ actors() {
 	done
 }
 
-# begun [COMMAND...]: wait, 10 s at most, until the learner has set parameters,
-# or the command (redis-cli behind it) says something that is not 0
+# begun [COMMAND...]: wait up to 10 s until the learner has set parameters, or
+# until the command, which redis-cli sends, returns something other than 0
 begun() {
 	local said
 	command -v redis-cli >/dev/null || skip 'no redis-cli'
@@ -46,7 +49,7 @@ begun() {
 	return 1
 }
 
-# cli WORD...: redis-cli on the server
+# cli WORD...: run redis-cli on the server
 cli() {
 	case $at in
 	--redis\ ./redis) redis-cli -s redis "$@" ;;
@@ -56,13 +59,13 @@ cli() {
 
 learner() { innet-agent --role learner $at --report l.json "$@"; }
 
-# The actors end, in good order, as their learner has.
+# Check that all actors exit with status 0 after their learner has ended.
 ended() {
 	local p
 	for p in $works; do wait "$p" || { cat a?.err >&2; return 1; }; done
 }
 
-# said N WHAT: wait, 10 s at most, until l.err has N lines with WHAT
+# said N WHAT: wait up to 10 s until l.err has N lines that match WHAT
 said() {
 	for _ in $(seq 500); do
 		[ "$(grep -c "$2" l.err)" -lt "$1" ] || return 0

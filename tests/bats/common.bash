@@ -1,16 +1,17 @@
 # Functions that several bats files use.  skip works only in tests and setup():
 # bats 1.8 fails when setup_file() calls it, and in $(...) or a pipe it is lost.
 #
-# 10 ms, the time of a 78-byte frame at $SLOW.
+# A frame of 78 bytes takes 10 ms at the rate $SLOW.
 bats_require_minimum_version 1.5.0
 SLOW=62400
 
-# Before a command whose time is measured: it runs ahead of what else there is,
-# where that is allowed.
+# $ahead is a prefix for commands whose time is measured: it gives them
+# real-time priority, if that is allowed.
 ahead=''
 ! chrt -f 1 true 2>/dev/null || ahead='chrt -f 1'
 
-# Likewise of what would take both processors for itself.
+# $favoured is a prefix for commands that would use both processors: it raises
+# their priority, if that is allowed.
 favoured=''
 [ "$(nice -n -10 nice 2>/dev/null)" != -10 ] || favoured='nice -n -10'
 
@@ -19,29 +20,30 @@ setup() {
 	pids=''
 }
 
-# End by pid what a test left running.
+# End the processes that a test has left running, by their ids.
 end_all() {
 	[ -z "$pids" ] || kill $pids 2>/dev/null || true
 	[ -z "$pids" ] || wait $pids 2>/dev/null || true
 }
 teardown() { end_all; }
 
-# Take down the testbed a test has built.
+# Take down the testbed that a test has built.
 end_testbed() {
 	[ -z "${INNET_TESTBED-}" ] || "$testbed/testbed.sh" down "$INNET_TESTBED"
 }
 
-# at MS CLUSTER WORKER SEQUENCE [WORD...]: a line for mkolaf, one element
+# at MS CLUSTER WORKER SEQUENCE [WORD...]: print a line for mkolaf, an update of
+# one element
 at() {
 	local ms=$1 c=$2 w=$3 s=$4
 	shift 4
 	echo "${ms}000000 $c $w $s 1 ${ms}000000 1 1 $*"
 }
 
-# count FILE.json what [packets]: a total of a report
+# count FILE.json NAME [packets]: print a total of a report
 count() { jq ".totals.$2.${3:-constituents}" "$1"; }
 
-# Wait until a file has something in it, 10 s at most.
+# await FILE: wait up to 10 s until a file is not empty
 await() {
 	for _ in $(seq 500); do
 		[ -s "$1" ] && return 0
@@ -51,7 +53,7 @@ await() {
 	return 1
 }
 
-# within SECONDS COMMAND...: wait until that succeeds
+# within SECONDS COMMAND...: repeat the command until it succeeds
 within() {
 	local end=$((SECONDS + $1))
 	shift
@@ -61,8 +63,8 @@ within() {
 	done
 }
 
-# serve NAME COMMAND...: start a live tool, its port in $NAME (file NAME.port),
-# what it prints in NAME.out, what it says in NAME.err
+# serve NAME COMMAND...: start a live tool; $NAME and the file NAME.port get its
+# address, NAME.out its standard output and NAME.err its messages
 serve() {
 	local name=$1
 	shift
@@ -74,7 +76,7 @@ serve() {
 	printf -v "$name" %s "127.0.0.1:$(cat "$name.port")"
 }
 
-# results AT N: wait until job 1 at AT has made N results
+# results AT N: wait until job 1 of the switch at AT has made N results
 results() {
 	local n
 	for _ in $(seq 1000); do
@@ -85,14 +87,14 @@ results() {
 	return 1
 }
 
-# End a live tool as a user would: NAME
+# finish NAME: end a live tool as a user would
 finish() {
 	local pid=${1}_pid
 	kill -TERM "${!pid}"
 	wait "${!pid}"
 }
 
-# python [MODULE]: a Python that has it in $py, or skip
+# python [MODULE]: set $py to a Python that has the module, or skip
 python() {
 	for py in python3 /usr/bin/python3; do
 		! "$py" -c "${1:+import $1}" 2>/dev/null || return 0
@@ -100,11 +102,13 @@ python() {
 	skip "no python3 with $1"
 }
 
-# Files that are installed with the tools: those of the tree, or of check-installed.
+# Files that are installed with the tools come from the source tree, or from the
+# folder that check-installed sets.
 share=${share:-$BATS_TEST_DIRNAME/../../share}
 testbed=$share/testbed
 
-# Skip where there is no right to namespaces, or no veth, bridge or tbf.
+# privileged: skip if the test may not create namespaces, or if veth, bridge or
+# tbf is missing
 privileged() {
 	local why
 	why=$("$testbed/testbed.sh" list 2>&1 >list) || skip "$why"
@@ -113,11 +117,12 @@ privileged() {
 		skip "no namespaces with shaped links: ${why//$'\n'/; }"
 }
 
-# few N: N, or a fifth of it in the builds of CI after the first
+# few N: print N, or a fifth of N in the builds of CI after the first
 few() { echo $(($1 / (${INNET_TESTS_ONCE:+4 +} 1))); }
 
-# once [training]: skip what need not run in every build of CI, which says in
-# INNET_TESTS_ONCE whether that is all of it or only the training for minutes.
+# once [training]: skip tests that need not run in every build of CI.
+# INNET_TESTS_ONCE says whether this applies to all of them or only to trainings
+# that take minutes.
 once() {
 	case ${INNET_TESTS_ONCE-}/${1-} in
 	all/*|training/training) skip 'ran in the first build' ;;

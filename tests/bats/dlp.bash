@@ -1,8 +1,8 @@
-# dlp.bash - children of DLP's workers
+# dlp.bash - write children for workers of DLP
 
-# child FACTOR STEPS SECONDS: a child in child.py that sends FACTOR times a
-# step's number from 1 on, and minus that, SECONDS after what came before; it
-# prints its hello, and what comes back: step, contributions, and their sums.
+# child FACTOR STEPS SECONDS: child.py is a child that sends, at step i, FACTOR
+# times i and its negative, SECONDS after the previous answer. It prints its
+# hello, and each answer: step, contributions and sums.
 child() {
 	cat >child.py <<-'E'
 		import struct, sys, time

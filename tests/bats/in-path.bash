@@ -1,5 +1,5 @@
-# A switch in the path of a bridge, between hosts that are network namespaces: what
-# its tests share.  After "load common".
+# Functions for tests of a switch in the path of a bridge, between hosts that
+# are network namespaces. Load them after "load common".
 
 PATH=$testbed:$PATH
 
@@ -13,7 +13,8 @@ teardown() {
 	end_testbed
 }
 
-# A rack of two workers and a server; skip where the kernel lacks what it takes.
+# rack: build a rack of two workers and a server; skip if the kernel lacks a
+# feature that it needs
 rack() {
 	privileged
 	unshare -n innet-switch --bridge none 2>why || true
@@ -28,8 +29,9 @@ rack() {
 on() { testbed.sh exec "$@"; }
 innet-frames() { on "$1" python3 "$srcdir/tests/bats/frames.py" "${@:2}"; }
 
-# in_path OPTION...: a switch at br0, its pid in $switch; favoured, for one that is
-# kept waiting for 100 ms lets frames pass
+# in_path OPTION...: start a switch at br0; $switch gets its process id. It runs
+# with raised priority, because a switch that must wait for 100 ms lets frames
+# pass.
 in_path() {
 	testbed.sh exec switch $favoured innet-switch --insecure --bridge br0 "$@" >switch.out 2>switch.err 3>&- &
 	switch=$!
@@ -37,15 +39,16 @@ in_path() {
 	said 'in the path of br0: '
 }
 
-# Is all that the switch took in the captures of its ports?  One that a busy machine
-# holds up for 100 ms is passed by, and gets what is for its address by its socket.
+# tapped: check that the captures of the switch's ports contain all packets that
+# the switch has taken. If a busy machine delays the switch for 100 ms, frames
+# pass it, and packets for its address reach its socket instead.
 tapped() {
 	local n=0 f
 	for f in taps/*-in.pcap; do n=$((n + $(capinfos -TrcM "$f" | cut -f 2))); done
 	[ "$(jq .packets switch.json)" -eq $n ] || { echo "of $(jq .packets switch.json) packets $n at ports"; false; }
 }
 
-# Wait until the switch has said so.
+# said WORDS: wait until the switch has printed this message
 said() {
 	for _ in $(seq 250); do
 		! grep -q "$1" switch.err || return 0
@@ -60,7 +63,8 @@ end_switch() {
 	wait "$switch"
 }
 
-# server OPTION...: a parameter server, and workers that know of no switch
+# server OPTION...: start a parameter server for workers that do not know of a
+# switch
 server() {
 	testbed.sh exec server $favoured innet-ps --insecure --listen 10.77.0.2 --report ps.json "$@" 2>server.err 3>&- &
 	server=$!
@@ -80,10 +84,11 @@ join_workers() {
 	workers=''
 }
 
-# updates ADDRESS: how many the server there, of $key perhaps, has had
+# updates ADDRESS: print how many updates the server at ADDRESS has received;
+# $key can have its key
 updates() { on server innet-ctl ${key:+--key "$key"} "$1" stats --json | jq .counters.updates; }
 
-# end_server ADDRESS: when it has read all that waits for it
+# end_server ADDRESS: end the server as soon as it has read all waiting updates
 end_server() {
 	local now='' before
 	for _ in $(seq 100); do
@@ -96,10 +101,11 @@ end_server() {
 	wait "$server"
 }
 
-# How many programs of XDP there are at the switch's ports
+# xdp_attached: print the number of XDP programs at the switch's ports
 xdp_attached() { on switch ip -o link show | grep -c 'prog/xdp' || true; }
 
-# other_kinds OPTION...: frames that no switch takes, without and with one
+# other_kinds OPTION...: send frames that no switch takes, first without and
+# then with a switch
 other_kinds() {
 	innet-frames switch attached w0
 	mac=$(on server cat /sys/class/net/eth0/address)
@@ -114,7 +120,8 @@ other_kinds() {
 		wait $receiver
 	done
 	[ "$(wc -l <plain.frames)" -gt 400 ]
-	# what a bridge lets pass the switch does, in each flow in the same order
+	# the switch passes the same frames as the bridge, in the same order
+	# within each flow
 	for way in plain path; do LC_ALL=C sort -s -k1.1,1.60 $way.frames >$way.flows; done
 	diff plain.flows path.flows | head -n 4 >differ
 	[ ! -s differ ]
@@ -123,7 +130,8 @@ other_kinds() {
 	jq -e '.ignored | add > 0' switch.json
 }
 
-# beyond N: wait until the server has had more updates, 60 s at most: $updates
+# beyond N: wait up to 60 s until the server has more than N updates; $updates
+# gets the number
 beyond() {
 	for _ in $(seq 600); do
 		updates=$(updates 10.77.0.2)
@@ -134,7 +142,8 @@ beyond() {
 	return 1
 }
 
-# fails_open OPTION...: a switch is killed, and one is stopped: updates pass, and its programs go
+# fails_open OPTION...: check that updates pass a switch that is killed or
+# stopped, and that its programs disappear
 fails_open() {
 	server
 	for signal in KILL STOP; do

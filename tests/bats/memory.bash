@@ -1,9 +1,10 @@
-# A redis-server, an innet-memory, and how to ask them; after `load common`.
+# Functions to start redis-server and innet-memory and to query them; load them
+# after `load common`.
 #
 # shellcheck shell=bash disable=SC2034,SC2154
 tests=$BATS_TEST_DIRNAME/..
 
-# redis NAME [OPTION...]: the real server on the Unix socket $NAME, or skip
+# redis NAME [OPTION...]: start redis-server on the Unix socket $NAME, or skip
 redis() {
 	local name=$1
 	shift
@@ -22,16 +23,18 @@ redis() {
 	printf -v "$name" %s "$PWD/$name.sock"
 }
 
-# memory [OPTION...]: innet-memory on a port of its own, HOST:PORT in $memory
+# memory [OPTION...]: start innet-memory on a port of its own; $memory gets
+# HOST:PORT
 memory() { serve memory innet-memory -q "$@"; }
 
-# twin CHECK A B [RUNS [FIRST]]: as memory_twin.py has it
+# twin CHECK A B [RUNS [FIRST]]: run a check of memory_twin.py
 twin() { "$py" -B "$tests/twins/memory_twin.py" "$@"; }
 
-# cli WORD...: redis-cli to innet-memory
+# cli WORD...: run redis-cli on innet-memory
 cli() { redis-cli -h "${memory%:*}" -p "${memory##*:}" "$@"; }
 
-# A redis-server that takes innet_per.so, whose path goes into MEMORY_MODULE
+# setup_module: skip unless a redis-server can load innet_per.so; MEMORY_MODULE
+# gets the path of the module
 setup_module() {
 	MEMORY_MODULE=$per_module
 	[ -e "$MEMORY_MODULE" ] || skip "innet_per.so was not built"

@@ -1,16 +1,16 @@
-# Functions for the tests of the data plane: a live switch, workers, and the filter
-# on the packets that were captured.
+# Functions for the tests of the data plane: they run a live switch, workers,
+# and the filter on the captured packets.
 load iswitch
 
-# live PROGRAM [OPTION...]: a live switch, with captures and a report
+# live PROGRAM [OPTION...]: start a live switch, with captures and a report
 live() {
 	local program=$1
 	shift
 	serve switch innet-switch -q -p "$program" --write-in in.pcap -w out.pcap --report live.json "$@"
 }
 
-# crew PROGRAM [OPTION...]: two workers at $switch, to their end; the first with
-# $lead
+# crew PROGRAM [OPTION...]: run two workers at $switch until they end; the first
+# one gets the options in $lead
 crew() {
 	local w all='' program=$1
 	shift
@@ -24,7 +24,7 @@ crew() {
 	for w in $all; do wait "$w"; done
 }
 
-# again PROGRAM [OPTION...]: what was captured, through the filter
+# again PROGRAM [OPTION...]: run the captured packets through the filter
 again() {
 	local program=$1
 	shift

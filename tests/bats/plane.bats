@@ -1,22 +1,26 @@
-# The data plane, whatever the program: what is written once is so for all.
+# Tests of the data plane, which is written once and must work the same with
+# every program.
 load plane
 
-# departures FILE: each by its destination and number there: length, stamp
+# departures FILE: print the length and the timestamp of each packet, by its
+# destination and its number there
 departures() {
 	tshark -r "$1" -T fields -e udp.dstport -e udp.length -e frame.time_epoch \
 		"udp.srcport == ${switch#*:}" 2>/dev/null |
 		awk '{ print $1 "." ++n[$1], $2, $3 }' | sort
 }
 
-# never_early N: N or more have left the live switch, each of them as it leaves
-# the filter, and none before its time
+# never_early N: check that at least N packets have left the live switch, each
+# with the length that the filter gives it and none before the time that the
+# filter gives it
 never_early() {
 	departures out.pcap >live.out
 	departures again.pcap | command join -a 1 live.out - |
 		awk '$2 != $4 || $3 "" < $5 "" { print; bad = 1 } END { exit bad || NR < '"$1"' }'
 }
 
-# own_counters FILE: the counters without those of the kernel and of a bad network
+# own_counters FILE: print the counters, without those of the kernel and of
+# impairments
 own_counters() {
 	jq -S 'with_entries(select(.key | IN("kernel", "unreachable", "send_failed",
 		"latest_departure_ns", "deaf_ns", "time_backwards", "departures_differ") or
@@ -53,8 +57,8 @@ own_counters() {
 	[ "$(count r.json delivered)" -eq 1 ]
 }
 
-# set_clock SECONDS: from the tenth message on a live tool's wall clock is so far
-# ahead: $set before its name
+# set_clock SECONDS: set $set, a prefix for a command; from the tenth message
+# on, the wall clock of the tool is SECONDS ahead
 set_clock() {
 	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer is to be loaded first"
 	[ -e set-clock.so ] || (cd "$builddir" && $COMPILE -shared -fPIC -o "$OLDPWD/set-clock.so" \
@@ -62,13 +66,15 @@ set_clock() {
 	set="env LD_PRELOAD=$PWD/set-clock.so SET_CLOCK=10:$1"
 }
 
-# live_set PROGRAM [OPTION...]: as live, but that the clock is set
+# live_set PROGRAM [OPTION...]: do the same as live, but set the clock during
+# the run
 live_set() {
 	serve switch $set innet-switch -q -p "$1" --write-in in.pcap -w out.pcap \
 		--report live.json "${@:2}"
 }
 
-# went_on NAME: the clock was set, and the captures know nothing of it
+# went_on NAME: check that the clock was set and that the captures do not show
+# it
 went_on() {
 	finish switch
 	grep -qx 'the clock is set' switch.err
@@ -86,7 +92,8 @@ went_on() {
 		innet-ctl "$switch" join --worker 9 --vector 1000 >joined
 		lead='' crew iswitch --synthetic 4kB --interval 0 -c 20
 		went_on
-		# steps are partial only after a time-out, and a worker that waits for one may miss some
+		# steps are partial only after a time-out; while a worker waits
+		# for one, it can miss some steps
 		[ "$(jq '.jobs["1"].counters.partial' live.json)" -ge 30 ]
 		again iswitch -H 3 --straggler 50ms --listen "$switch"
 		diff <(own_counters live.json) <(own_counters again.json)
@@ -105,23 +112,25 @@ went_on() {
 	done
 }
 
-# node NAME [OPTION...]: a live switch of a tree
+# node NAME [OPTION...]: start a live switch of a tree
 node() {
 	serve "$1" innet-switch -q -p iswitch --rate 50Mbit --write-in "$1.in.pcap" -w "$1.out.pcap" \
 		--report "$1.json" "${@:2}"
 }
 
-# repeats NAME [OPTION...]: from its captures the filter decides what it did
+# repeats NAME [OPTION...]: check that the filter, given the captures of switch
+# NAME, makes the same decisions
 repeats() {
 	innet-switch -q -p iswitch --rate 50Mbit --listen "${!1}" -r "$1.in.pcap" -w "$1.again.pcap" \
 		--departures "$1.out.pcap" --report "$1.again.json" "${@:2}"
 	diff <(own_counters "$1.json") <(own_counters "$1.again.json")
 	[ "$(jq .departures_differ "$1.again.json")" -eq 0 ]
-	# and sends the same, byte by byte, wherever it is not a number that it made up
+	# and that it sends the same segments, byte by byte; control messages
+	# contain random numbers
 	diff <(sums "$1.out.pcap") <(sums "$1.again.pcap")
 }
 
-# sums FILE: every segment in it, with its stamp and where it goes
+# sums FILE: print every segment in a capture with its timestamp and destination
 sums() { dumpiswitch "$1" | grep ' seg ' | sort; }
 
 @test "a tree of three levels: each live switch does what the filter does from its captures" {
@@ -146,7 +155,7 @@ sums() { dumpiswitch "$1" | grep ' seg ' | sort; }
 	[ "$(jq '.jobs["1"].counters.added' mid.json)" -ge 900 ]
 }
 
-# packets FILE: how many there are
+# packets FILE: print the number of packets in a capture
 packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 
 @test "a live switch reports its packets and parents correctly" {
@@ -163,7 +172,8 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	innet-ctl "$mid" stats --json >stats.json
 	finish mid
 	finish root
-	# nine segments of two workers and as many sums, five times; the three are regular
+	# two workers send nine segments each and get as many sums, five times;
+	# the three strays are regular packets
 	jq -e '.counters | .packets >= 135 and .taken == .packets - 3 and .regular == 3 and .out >= 135' stats.json
 	for n in mid root; do
 		jq -e --argjson in "$(packets $n.in.pcap)" --argjson out "$(packets $n.out.pcap)" \
@@ -183,13 +193,14 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 		[ "$(tshark -r out.pcap -T fields -e frame.len -e frame.cap_len \
 			'frame.len != frame.cap_len' 2>/dev/null)" = "$want" ]
 	done
-	# and each takes the time of the bytes it had
+	# and each packet takes the time for its original length
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --regular queued
 	[ "$(tshark -r out.pcap -T fields -e frame.time_epoch 2>/dev/null | tail -n 1)" = 0.031000000 ]
 }
 
-# Updates that came while it was stopped are looked at in batches of 64 or more.
-# A link that is fast carries them in time, and its queue has room for half.
+# The switch reads the updates that arrived while it was stopped in batches of
+# 64 or more. A fast link sends them in time, although the queue has room for
+# only half of them.
 @test "a live link carries on while a batch is looked at" {
 	for k in $(seq 600); do at 0 1 1 "$k"; done | mkolaf >in.pcap
 	serve ps innet-ps -q
@@ -202,7 +213,8 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[ "$(count live.json delivered)" -eq "$(count live.json arrived)" ]
 }
 
-# A packet that left the queue waits to be sent with others while its slot is reused.
+# A packet that has left the queue waits to be sent together with others, while
+# another packet already uses its slot.
 @test "a live queue that sends in runs sends every packet that arrived, once and in order" {
 	python
 	for k in $(seq 600); do at 0 1 1 "$k"; done | mkolaf >in.pcap
@@ -234,7 +246,7 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	wait "$sink"
 	[ "$(wc -l <got)" -gt 200 ]
 	[ "$(count live.json delivered)" -eq "$(wc -l <got)" ]
-	# except for the generation time, which innet-replay sets again
+	# except for the generation time, which innet-replay replaces
 	awk '{ $0 = substr($0, 1, 32) substr($0, 49) }
 		NR == FNR { at[$0] = FNR; next }
 		!($0 in at) || at[$0] <= last { print "wrong: " FNR, $0; exit 1 }
@@ -255,7 +267,8 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	innet-switch -q -p iswitch -r in.pcap -w out.pcap --port 10.0.0.1:rate=1M,slots=4
 }
 
-# strangers N GAP_NS: N hosts ask for counters, one after the other
+# strangers N GAP_NS: write a trace of N hosts that ask for counters, one after
+# the other
 strangers() {
 	awk -v n="$1" -v gap="$2" -v at="$(ns 0)" -v to="$S" 'BEGIN { for (k = 0; k < n; k++)
 		printf "%.0f 10.%d.%d.%d:5000 %s stats 1 1\n", at + k * gap, 1 + int(k / 65536),

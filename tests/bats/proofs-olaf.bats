@@ -1,4 +1,5 @@
-# Proofs of Olaf's data: updates, weights and models, live and in captures.
+# Tests of authentication tags (proofs) on Olaf's data: updates, weights and
+# models, live and in captures.
 load common
 load stranger
 
@@ -10,13 +11,14 @@ setup() {
 	(umask 077; printf 'a secret of thirty-two bytes, so' >secret)
 }
 
-# A server, and before it a switch whose link is slow, so that updates merge
+# path: start a server and in front of it a switch, whose link is slow so that
+# updates merge
 path() {
 	serve ps innet-ps -q --key key --report ps.json "$@"
 	serve sw innet-switch -q --key key --upstream "$ps" --rate 20Mbit --report sw.json "$@"
 }
 
-# worker N AT [OPTION...]: updates of 40 kB
+# worker N AT [OPTION...]: run a worker with updates of 40 kB
 worker() {
 	innet-worker --worker "$1" --switch "$2" --synthetic 40kB --interval 5ms \
 		--json "${@:3}" >"w$1.json" 2>"w$1.err" 3>&-
@@ -31,7 +33,7 @@ free() { python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s
 
 stat() { innet-ctl --key key "$1" stats --json | jq ".counters.$2 // 0"; }
 
-# stat_is AT NAME TEST...: wait until that counter is so
+# stat_is AT NAME TEST...: check a counter with a test, for example -ge 3
 stat_is() { test "$(stat "$1" "$2")" "${@:3}"; }
 
 none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add // 0 | . == 0' "$@"; }
@@ -151,7 +153,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	jq -e '.applied > 10 and .ignored.bad_proof == 1' ps.json
 }
 
-# payloads FILE: of each packet, where to and what
+# payloads FILE: print the destination port and the payload of each packet
 payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null | sort; }
 
 @test "with --key and --secret a trace of the input sends the same bytes as the live switch" {
@@ -168,7 +170,8 @@ payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null 
 	cmp <(payloads out.pcap) <(payloads again.pcap)
 	jq -e '.ignored.bad_proof == 1 and .departures_differ == 0' again.json
 	innet-aom -r out.pcap --json | jq -es 'any(.[]; .received > 10)'
-	# without the secret nothing can be judged, and all is as it is
+	# without the secret the filter cannot check the proof, so it decides as
+	# the live switch did
 	innet-switch -q --key key --upstream "$ps" --listen "$sw" -r in.pcap -w again.pcap --report again.json
 	jq -e '.ignored.bad_proof == 1 and .totals.arrived.packets > 60' again.json
 }

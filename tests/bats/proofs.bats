@@ -1,4 +1,5 @@
-# Proofs of data: --auth all, which --key implies, live and in captures.
+# Tests of authentication tags (proofs) on data: --auth all, which --key
+# implies, live and in captures.
 load common
 load stranger
 
@@ -9,13 +10,14 @@ setup() {
 	(umask 077; printf 'another key of sixteen bytes' >other)
 }
 
-# worker N AT [OPTION...]: 12 iterations of 4 kB
+# worker N AT [OPTION...]: run a worker for 12 iterations of 4 kB
 worker() {
 	innet-worker -p iswitch --worker "$1" --switch "$2" --synthetic 4kB \
 		--interval 0 -c 12 --json "${@:3}" >"w$1.json" 2>"w$1.err" 3>&-
 }
 
-# workers N AT...: worker K of N at the K-th address in turn, with $with
+# workers N AT...: run N workers with the options in $with; they use the
+# addresses in turn
 workers() {
 	local n=$1 at=("${@:2}") k w=''
 	for ((k = 0; k < n; k++)); do
@@ -24,7 +26,7 @@ workers() {
 	for k in $w; do wait "$k"; done
 }
 
-# Have two forged segments come to the switch there?
+# forged AT: check that the switch has counted two forged segments
 forged() { [ "$(innet-ctl "$1" stats --job 1 --json | jq .counters.bad_proof)" = 2 ]; }
 
 bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }

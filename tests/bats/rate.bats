@@ -1,12 +1,14 @@
-# --rate: the time that a vector takes is its bytes over the rate, whatever the
-# program: in the filter, through a socket, and between network namespaces.
+# Tests of --rate: a vector takes as long as its bytes need at that rate, with
+# every program: in the filter, through a socket, and between network
+# namespaces.
 load plane
 
 PATH=$testbed:$PATH
 
 teardown() { end_all; end_testbed; }
 
-# every COMMAND: with each program and queue in $what
+# every COMMAND: run the command for each program and queue; $what has their
+# options
 every() {
 	for what in 'olaf --slots 1000' 'olaf --queue fifo --slots 1000' iswitch 'iswitch --async' \
 		'iswitch --queue olaf --slots 1000' dlp; do
@@ -14,7 +16,7 @@ every() {
 	done
 }
 
-# A vector of a hundred packets, one every $1 us from $begin on.
+# Write a vector of a hundred packets, one every $1 us from $begin on.
 
 olaf_vector() {
 	awk -v every="$1" -v at="$begin" 'BEGIN { for (k = 0; k < 100; k++)
@@ -31,14 +33,15 @@ iswitch_vector() {
 			k % 2 + 1, to, k / 2 }'; } | mkiswitch >vector.pcap
 }
 
-# to a worker that asks again and again how things are
+# write the answers to a worker that polls again and again
 dlp_vector() {
 	awk -v every="$1" -v at="$begin" 'BEGIN { for (k = 0; k < 100; k++)
 		printf "%.0f 10.0.1.1:5000 10.255.255.1:1234 udp 0a%058d\n", at + k * every * 1000, 0 }' |
 		mkiswitch >vector.pcap
 }
 
-# beside BYTES US: regular traffic to the same host, for 10 ms, in between
+# beside BYTES US: write regular traffic to the same host, for 10 ms and at the
+# same time as the vector
 beside() {
 	local to=10.0.1.1:99
 	[ "$program" != olaf ] || to=10.255.255.254:99
@@ -48,14 +51,15 @@ beside() {
 				2 * (bytes - 42), 0 }' | mkiswitch >regular.pcap
 }
 
-# frames FILE FILTER: stamp in ns from $begin and length of each
+# frames FILE FILTER: print the timestamp (ns since $begin) and the length of
+# each frame
 frames() {
 	tcpdump --nano -ttenr "$1" "$2" 2>/dev/null |
 		sed -E 's/^([0-9]+)\.([0-9]+) .*\), length ([0-9]+): .*/\1\2 \3/' |
 		awk -v begin="$begin" '{ printf "%.0f %d\n", $1 - begin, $2 }'
 }
 
-# vector US: that of $what is made, and when it begins
+# vector US: write a vector for the program in $what, and set $begin
 vector() {
 	program=${what%% *} begin=$(ns 1000)
 	[ "$program" != olaf ] || begin=1000000000
@@ -67,16 +71,18 @@ vector() {
 	esac
 }
 
-# last: when the last packet of the vector left, from its beginning
+# last: print the time in ns from the beginning until the vector's last packet
+# left
 last() { frames out.pcap "$own" | tail -n 1 | cut -d' ' -f1; }
 
-# about A B: within three in a hundred
+# about A B: check that A is within 3 % of B
 about() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.97 * b && a < 1.03 * b) }'; }
 
-# bytes FILE FILTER: of all frames
+# bytes FILE FILTER: print the number of bytes of all frames
 bytes() { frames "$1" "$2" | awk '{ n += $2 } END { print n }'; }
 
-# through_filter MBIT: all at once, with and without what surrounds a frame
+# through_filter MBIT: send the whole vector at once, with and without the
+# link's overhead for each frame
 through_filter() {
 	vector 0
 	innet-switch -q -p $what --rate "$1M" -r vector.pcap -w out.pcap
@@ -90,8 +96,8 @@ through_filter() {
 	for rate in 10 1000; do every through_filter $rate; done
 }
 
-# Results and updates at half the rate, and 0.8 of it beside them: what the link
-# has sent when the last of them leaves is all that came before that one.
+# Results or updates take half of the rate, and regular traffic 0.8 of it. When
+# the last result leaves, the link has sent all packets that arrived before it.
 shared() {
 	local all moved rate=1000 often='1000 10'
 	vector 24
@@ -111,7 +117,8 @@ shared() {
 	every shared
 }
 
-# sent N: wait until N datagrams of the live switch have left besides its answers
+# sent N: wait until N datagrams have left the live switch, without its answers
+# to this query
 sent() {
 	for _ in $(seq 500); do
 		! innet-ctl "$switch" stats --json | jq -e ".counters | .out + 1 >= $1 + .control" >stats.json || return 0
@@ -120,15 +127,16 @@ sent() {
 	return 1
 }
 
-# long FILE: how long the longest datagrams to one address take to leave
+# long FILE PORT: print how long the longest datagrams to one port take to leave
 long() {
 	begin=$(tcpdump --nano -ttnr "$1" -c 1 2>/dev/null | cut -d' ' -f1 | tr -d .)
 	frames "$1" 'src port '"${switch#*:}"' and greater 1000 and dst port '"$2" |
 		awk 'NR == 1 { t = $1 } END { printf "%.0f\n", $1 - t }'
 }
 
-# in_time PROGRAM OPTION...: a vector takes a second or more, as in the filter,
-# where that is exact; in one of three runs, for a busy machine is late
+# in_time PROGRAM OPTION...: check that a vector takes a second or more, as in
+# the filter, where the time is exact. One of three runs must pass, because a
+# busy machine sends late.
 in_time() {
 	local to
 	for _ in 1 2 3; do
@@ -160,7 +168,8 @@ send_olaf() {
 	in_time olaf --queue fifo --slots 1000 --upstream "$ps"
 }
 
-# between OPTION...: a switch in a namespace of its own, with links of $rate
+# between OPTION...: start a switch in a namespace of its own, whose links have
+# the rate $rate
 between() {
 	rm -f port out.pcap
 	testbed.sh exec switch innet-switch -q -p $what --rate "$rate" --slots 1000 \
@@ -170,8 +179,9 @@ between() {
 	switch=10.77.0.1:$(cat port)
 }
 
-# aside HOST: regular traffic from the switch's machine to a host, a thousand
-# datagrams of a kilobyte in two seconds: four times what the switch may send
+# aside HOST: send regular traffic from the switch's machine to a host: a
+# thousand datagrams of 1 kB in two seconds, which is four times the switch's
+# rate
 aside() {
 	[ -e aside.pcap ] || awk 'BEGIN { for (k = 0; k < 1000; k++)
 		printf "%.0f 10.0.7.1:5 10.0.1.1:99 udp %02000d\n", (1 + k * 0.002) * 1e9, 0 }' |
@@ -180,8 +190,8 @@ aside() {
 	pids="$pids $!"
 }
 
-# replayed [COMMAND]: what was made, or the like, from w0, and beside it COMMAND HOST; its
-# members have one link between them
+# replayed [COMMAND]: replay the vector from w0 and run COMMAND HOST at the same
+# time; all members share one link
 replayed() {
 	local host=10.77.0.10
 	rate=1000000
@@ -204,7 +214,7 @@ replayed() {
 	takes $host
 }
 
-# left HOST N: wait until N packets to HOST are in the capture, which is written once
+# left HOST N: wait until the capture has N packets to HOST; it is written once
 # a second
 left() {
 	for _ in $(seq 500); do
@@ -214,9 +224,9 @@ left() {
 	return 1
 }
 
-# takes HOST: by the stamps of departures the link of a host was as fast as it is
-# to be.  A departure that is late makes none of the others late: of all ten
-# packets in a row those in the middle say how long a vector takes.
+# takes HOST: check by the departures that the link of a host was as fast as its
+# rate. A late departure does not delay the others, so the median over all runs
+# of ten packets tells how long a vector takes.
 takes() {
 	begin=0
 	frames out.pcap "dst host $1" | head -n 100 | awk -v rate=$rate '

@@ -1,5 +1,6 @@
-# Loss and repair: innet-iswitch(7), LOSS.  The figures are those of another
-# simulator, which shares no code with this one: milliseconds an iteration.
+# Tests of loss and loss recovery: innet-iswitch(7), LOSS. The expected figures
+# are from another simulator, which shares no code with this one: milliseconds
+# per iteration.
 bats_require_minimum_version 1.5.0
 load common
 
@@ -7,7 +8,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# job WORKERS SEGMENTS LOSS% PROPAGATION ITERATIONS [KEYS]: a job's figures in f
+# job WORKERS SEGMENTS LOSS% PROPAGATION ITERATIONS [KEYS]: simulate a job; the
+# file f gets its figures
 job() {
 	jq -n "{ duration: \"none\", wire_overhead: true, trainings: [ { name: \"x\",
 		workers: $1, vector: \"$(($2 * 1464))B\", loss: \"$3%\", propagation: \"$4\",
@@ -16,7 +18,8 @@ job() {
 	timeout 100 innet-sim -q --json s.json >f
 }
 
-# within MS: the iteration takes that, to a quarter of it; and no packet too many
+# within MS: check that an iteration takes MS, within a quarter, and that no
+# packet was sent needlessly
 within() {
 	jq -e --argjson ms "$1" '(.iteration_ns / 1e6 / $ms - 1) | fabs < 0.25' f ||
 		{ echo "$(jq .iteration_ns f) ns, not $1 ms"; return 1; }
@@ -26,7 +29,8 @@ within() {
 	while read -r n segs loss delay iterations ms; do
 		job "$n" "$segs" "$loss" "$delay" "$iterations"
 		within "$ms"
-		# sums come down by the switch's own packets, which are not counted here
+		# the switch's own packets carry the sums to the workers, and
+		# are not counted here
 		jq -e --argjson least $((n * segs * iterations)) --argjson p "$loss" \
 			'.packets >= $least and .packets <= $least * 1.1 / (1 - $p / 100)' f
 	done <<-'END'

@@ -1,5 +1,5 @@
-# share/examples/reproduce.sh --quick: where the papers' figures, or those of
-# another simulation, are robust, innet-sim comes to them.
+# Tests of share/examples/reproduce.sh --quick: innet-sim must give the figures
+# of the papers, or of another simulation, where these are robust.
 load common
 
 reproduce=$share/examples/reproduce.sh
@@ -7,7 +7,7 @@ report=$BATS_FILE_TMPDIR/report
 
 setup() { once; }
 
-# no skip here: common.bash
+# setup_file() cannot skip; see common.bash
 setup_file() {
 	[ "${INNET_TESTS_ONCE-}" != all ] || return 0
 	"$reproduce" --quick -o "$BATS_FILE_TMPDIR/report" >"$BATS_FILE_TMPDIR/out" 2>&1 || {
@@ -16,7 +16,7 @@ setup_file() {
 	}
 }
 
-# of SCENARIO POINT ROW COLUMN: one figure of simulation.csv
+# of SCENARIO POINT ROW COLUMN: print one figure of simulation.csv
 of() {
 	awk -F, -v s="\"$1\"" -v p="\"$2\"" -v r="\"$3\"" -v c="\"$4\"" '
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) at = i; next }
@@ -25,7 +25,8 @@ of() {
 		{ echo "not one figure: $*" >&2; return 1; }
 }
 
-# holds EXPRESSION NAME=VALUE...: what awk thinks of it
+# holds EXPRESSION NAME=VALUE...: check an expression of awk with these
+# variables
 holds() {
 	local words=() what=$1
 	shift
@@ -36,7 +37,8 @@ holds() {
 	awk "${words[@]}" "BEGIN { exit !($what) }" || { echo "not so: $what; $*" >&2; return 1; }
 }
 
-# near VALUE WANT PERCENT
+# near VALUE WANT PERCENT: check that VALUE differs from WANT by less than
+# PERCENT
 near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p=$3"; }
 
 @test "Table 1: counts within 3 % of the other simulation's, loss within a point" {
@@ -64,7 +66,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	near "$(of $p '40M olaf' all received)" 4823 9
 	near "$(of $p '40M olaf' all aggregated)" 7204 8
 	near "$(of $p '20M olaf' all aggregated)" 9343 3
-	# without them they are far off
+	# without these settings the figures differ a lot
 	holds 'r > 8000' "r=$(of table1-natural '40M fifo' all received)"
 	grep -q '^| olaf for fifo | 40G | mean age less, % | 69.0 | ' "$report/report.md"
 }
@@ -130,11 +132,12 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 @test "Tables 2 and 3: FIFO, 13.4 s, workers always in the same order" {
 	near "$(of figure9-e '100ms fifo none' all loss_percent)" 88.9 0.1
 	near "$(of figure9-f '300ms fifo none' all loss_percent)" 86.5 0.1
-	# five clusters, of which the first alone gets through: 4/5 of half the run
+	# only the first of five clusters gets updates through, so the gap is
+	# 4/5 of half the run
 	[ "$(grep -c '^| fifo | f: simulation | .* | 5406 | ' "$report/report.md")" -eq 1 ]
 	[ "$(grep -c '^| fifo | f: simulation | 86.5 | .* | 5418 | ' "$report/report.md")" -eq 1 ]
 	grep -q '^| olaf | f: simulation | 0.0 | 21[0-9] | 337 | ' "$report/report.md"
-	# what was tried has a row
+	# each variant that was tried has a row
 	for p in table1 figure9 control; do
 		jq -r ".tried.$p[].says" "$share/examples/reproduce.json" | while read -r says; do
 			grep -q "^| $says | [0-9].* |\$" "$report/report.md" || { echo "$says" >&2; exit 1; }

@@ -1,4 +1,5 @@
-# share/scenarios: every file is read, runs, and loses count of nothing.
+# Tests of share/scenarios: innet-sim reads and runs every file, and the
+# counters of each run add up.
 load common
 
 scenarios=$share/scenarios

@@ -1,4 +1,5 @@
-# Long-running tools: their captures and reports are moved away and started again.
+# Tests of long-running tools: captures and reports can be moved away, and the
+# tool starts new ones.
 load common
 
 # send N: send N updates of one worker, the first with sequence 1 + $sent
@@ -9,7 +10,7 @@ send() {
 	sent=$((sent + $1))
 }
 
-# arrived N: the switch has them all
+# arrived N: wait until N updates have arrived at the switch
 arrived() {
 	for _ in $(seq 500); do
 		[ "$(innet-ctl "$switch" stats --json | jq '.counters.arrived // .arrived')" = "$1" ] && return
@@ -18,14 +19,14 @@ arrived() {
 	return 1
 }
 
-# packets FILE...: how many the captures hold
+# packets FILE...: print the number of packets in the captures
 packets() {
 	local f n=0
 	for f; do n=$((n + $(tcpdump -nr "$f" 2>/dev/null | wc -l))); done
 	echo $n
 }
 
-# begins FILE: wait until there is another
+# begins FILE: wait until the tool has started a new file
 begins() {
 	for _ in $(seq 500); do
 		[ ! -e "$1" ] || return 0
@@ -155,7 +156,7 @@ setup() {
 	serve ps innet-ps -q --allow 192.0.2.0/24
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --synthetic 4kB -c 3 --interval 600ms
 	[[ $stderr == *"no model has arrived"* ]]
-	# the filter does the same with a capture
+	# the filter makes the same decisions for a capture
 	innet-gen -q --clusters 2 --workers 1 -c 10 -w sent.pcap
 	innet-switch -q -r sent.pcap -w out.pcap --allow 192.0.2.1 --report r.json
 	jq -e '.not_allowed == 20 and .taken == 0' r.json

@@ -1,12 +1,12 @@
-# Vectors that are longer than the queues of the links they pass.
+# Tests of vectors that are longer than the queues of the links on their path.
 load common
 
 PATH=$testbed:$PATH
 
 teardown() { end_all; end_testbed; }
 
-# rack HOST TOOL...: a rack of links of 50 Mbit/s with 0.7 MB of queue, and a
-# tool on a host
+# rack HOST TOOL...: build a rack whose links have 50 Mbit/s and a queue of 0.7
+# MB, and start a tool on a host
 rack() {
 	privileged
 	export INNET_TESTBED=$(testbed.sh up rack -n 3 --rate 50mbit --queue 700000 --owner $$)
@@ -20,7 +20,7 @@ rack() {
 	at=$addr:$(cat port)
 }
 
-# workers MODE ROUNDS: three, whose vectors are of 600 kB
+# workers MODE ROUNDS: run three workers with vectors of 600 kB
 workers() {
 	local w all=''
 	for w in 0 1 2; do
@@ -37,13 +37,14 @@ workers() {
 	tail -qn 1 w?.json tool.out
 }
 
-# each FILTER: it holds of every worker's summary
+# each FILTER: check that the filter is true for every worker's summary
 each() { tail -qn 1 w?.json | jq -es "all($1)"; }
 
 @test "a server of sums: what its queue lost comes in runs, not one a time-out" {
 	rack server innet-ps -p iswitch
 	workers '' 4
-	# three vectors at once are 1.8 MB, at the start: a third or more is lost
+	# at the start three vectors, 1.8 MB, are sent at once: a third or more
+	# is lost
 	each '.iterations == 4 and .missed == 0 and .timeouts <= 60'
 	[ "$(tail -qn 1 w?.json | jq -s 'map(.retransmitted) | add')" -gt 150 ]
 	[ "$(tail -n 1 tool.out | jq .send_failed)" -eq 0 ]

@@ -1,5 +1,5 @@
-# innet-sim's sessions of DLP, against closed forms and the filter.  A packet of
-# 30 bytes is a frame of 72, which takes 72 ns at 8 Gbit/s.
+# Compare innet-sim's sessions of DLP with closed forms and with the filter. A
+# packet of 30 bytes is a frame of 72 bytes, which takes 72 ns at 8 Gbit/s.
 bats_require_minimum_version 1.5.0
 load common
 
@@ -7,7 +7,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# session KEYS [OPTION...]: a step of 1 ms and one switch, its figures in f
+# session KEYS [OPTION...]: simulate a session with a step of 1 ms and one
+# switch; the file f gets its figures
 session() {
 	jq -n "{ duration: \"none\", trainings: [ { name: \"x\",
 		program: \"dlp\", iterations: 20, rate: \"8G\",
@@ -15,7 +16,7 @@ session() {
 	timeout 60 innet-sim -q --json "${@:2}" s.json >f
 }
 
-# is KEY VALUE: the figure of the session is that
+# is KEY VALUE: check a figure of the session
 is() {
 	local got
 	got=$(jq ".$1" f)
@@ -93,7 +94,8 @@ is() {
 	done
 }
 
-# refused KEYS WORDS: the scenario is refused, with these words
+# refused KEYS WORDS: check that innet-sim refuses a scenario with these keys
+# and prints WORDS
 refused() {
 	run -1 session "$1"
 	run -1 innet-sim s.json

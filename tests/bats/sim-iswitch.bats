@@ -1,6 +1,6 @@
-# innet-sim's trainings: iSwitch's approaches against closed forms and the
-# filter.  At 8 Gbit/s a byte takes 1 ns; a full frame L has 1514 of them, and
-# a vector of 14640 bytes is ten.
+# Compare innet-sim's trainings with closed forms of iSwitch's approaches and
+# with the filter. At 8 Gbit/s a byte takes 1 ns. A full frame, L, has 1514
+# bytes, and a vector of 14640 bytes takes ten of them.
 bats_require_minimum_version 1.5.0
 load common
 
@@ -8,7 +8,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# training KEYS [OPTION...]: of 4 workers and ten frames, its figures in f
+# training KEYS [OPTION...]: simulate a training of 4 workers with ten frames;
+# the file f gets its figures
 training() {
 	jq -n "{ duration: \"none\", trainings: [ { name: \"x\",
 		vector: \"14640B\", iterations: 1, rate: \"8G\",
@@ -16,14 +17,14 @@ training() {
 	timeout 60 innet-sim -q --json "${@:2}" s.json >f
 }
 
-# is KEY VALUE: the figure of the training is that
+# is KEY VALUE: check a figure of the training
 is() {
 	local got
 	got=$(jq ".$1" f)
 	[ "$got" = "$2" ] || { echo "$1 is $got, not $2"; return 1; }
 }
 
-# near KEY VALUE SHARE
+# near KEY VALUE SHARE: check that a figure is within this share of VALUE
 near() {
 	jq -e "(.$1 - $2) / $2 | fabs < $3" f
 }
@@ -54,12 +55,14 @@ near() {
 }
 
 @test "racks and their core have numbers of slots of their own" {
-	# W = 1 in the racks: a segment goes to the core and back before the next
+	# W = 1 in the racks: a segment returns from the core before the next
+	# one is sent
 	for core in '"same"' 4 64 '"none"'; do
 		training "\"rack\": 2, \"slots_of_sums\": 4, \"core_slots_of_sums\": $core"
 		is aggregation_ns $((10 * (4 * 1514 + 7000)))
 	done
-	# W = 1 in the core: only from the rack to there, and back
+	# W = 1 in the core: a segment only goes from the rack to the core and
+	# back before the next one
 	for racks in 64 '"none"'; do
 		training "\"rack\": 2, \"slots_of_sums\": $racks, \"core_slots_of_sums\": 4"
 		is aggregation_ns $((10 * (2 * 1514 + 4000) + 2 * 1514 + 3000))
@@ -85,7 +88,8 @@ near() {
 }
 
 @test "racks cost two frames more, and their own propagation and delays" {
-	# while losses are looked for the rack's STATE, of 76 bytes, goes down among the results
+	# while workers check for losses, the rack's STATE of 76 bytes is sent
+	# between the results
 	for n in 4 6 9 12; do
 		training "\"rack\": 3, \"workers\": $n"
 		is aggregation_ns $((13 * 1514 + 76 + 4 * 1000 + 3 * 1000))
@@ -100,10 +104,11 @@ near() {
 	for n in 1 4 9; do
 		training "\"approach\": \"ps\", \"workers\": $n"
 		is latency_ns $((2 * (10 * n + 1) * 1514 + 4 * 1000 + 2 * 1000))
-		# the first has its answer N - 1 vectors sooner
+		# the first worker gets its answer N - 1 vectors earlier
 		is aggregation_ns $(((15 * n + 7) * 1514 + 6000))
 	done
-	# 151 ns a frame: the workers' links are what is narrow then
+	# a frame takes 151 ns at the server, so the workers' links are the
+	# bottleneck
 	training '"approach": "ps", "server_rate": "80G"'
 	is latency_ns $((20 * 1514 + (4 + 31) * 151 + 4 * 1000 + 2 * 1000))
 }
@@ -114,12 +119,13 @@ near() {
 		is aggregation_ns $((2 * (n - 1) * ((10 / n + 1) * 1514 + 3000)))
 		is packets $((2 * (n - 1) * 10))
 	done
-	# without what a step costs it is 2 (N - 1) / N of a vector's bytes
+	# without the cost of a step the time is 2 (N - 1) / N of the time for
+	# the vector's bytes
 	training '"approach": "ring", "vector": "14640kB", "workers": 10'
 	near aggregation_ns $((2 * 9 * 10000 * 1514 / 10)) 0.003
 }
 
-# The cost of a message below: 10 us, and 14640 bytes at 8 Gbit/s.
+# The cost of a message in the tests below: 10 us, and 14640 bytes at 8 Gbit/s.
 cost='"message": "10us", "copy_rate": "8G"'
 r=$((10000 + 14640))
 
@@ -130,15 +136,15 @@ r=$((10000 + 14640))
 	training "$cost, \"messages\": 3, \"update\": \"1us\""
 	is aggregation_ns $((2 * (r + 20000) + 11 * 1514 + 3000))
 	is iteration_ns $((1001000 + 2 * (r + 20000) + 11 * 1514 + 3000))
-	# a ring's parts are half as long with two
+	# with two workers the parts of a ring are half a vector
 	training "$cost, \"approach\": \"ring\", \"workers\": 2"
 	is aggregation_ns $((2 * (2 * (10000 + 14640 / 2) + 6 * 1514 + 3000)))
 }
 
 @test "a server reads N vectors one after the other, and writes N answers" {
 	training "$cost, \"approach\": \"ps\", \"update\": \"5us\""
-	# the first is all there after 38 frames of the four; an answer takes
-	# longer to write than to send
+	# the first vector is complete after 38 frames of all four workers;
+	# writing an answer takes longer than sending it
 	is latency_ns $((r + 1514 + 37 * 1514 + 3000 + 4 * r + 5000 +
 		4 * r + 11 * 1514 + 3000 + r))
 }
@@ -186,7 +192,8 @@ r=$((10000 + 14640))
 	is aggregation_ns 19654
 	is staleness_0 4		# the first of each,
 	is staleness_1 396		# computed while their sum came
-	# or a link is what is narrow: a push, and the round trip of the Probe that ends it
+	# or a link is the bottleneck: an iteration takes a push and the round
+	# trip of the Probe that ends it
 	training '"mode": "async", "iterations": 1000, "compute": "1us"'
 	near iteration_ns $((15140 + 4590)) 0.001
 }
@@ -205,7 +212,8 @@ r=$((10000 + 14640))
 @test "an asynchronous server: N updates in a worker's round, of staleness N - 1" {
 	training '"approach": "ps", "mode": "async", "iterations": 4000,
 		"compute": "100ms"'
-	# their times drift apart in the first round, then they do not delay each other
+	# the workers drift apart in the first round; after that they do not
+	# delay each other
 	near iteration_ns $(((100000000 + 22 * 1514 + 6000) / 4)) 0.0001
 	near mean_staleness 3 0.01
 }
@@ -276,7 +284,8 @@ r=$((10000 + 14640))
 	[ -e out/other.switch.in.pcap ] && [ -e out/switch.switch.in.pcap ]
 }
 
-# failing KEYS FAULTS: like training, for 30 iterations, with those faults
+# failing KEYS FAULTS: simulate a training like above, for 30 iterations, with
+# these faults
 failing() {
 	jq -n "{ duration: \"none\", trainings: [ { name: \"x\", vector: \"14640B\", iterations: 30,
 		rate: \"8G\", compute: \"1ms\" } + { $1 } ], faults: [ $2 ] }" >s.json
@@ -299,7 +308,8 @@ failing() {
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 20e6' f
 	failing '"rack": 2' '{ switch: "rack", index: 1, from: "10ms", to: "20ms" }'
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
-	# its members have had the same rounds, and each is shown that it is in order
+	# its members have done the same rounds, and the switch shows each of
+	# them that it is up to date
 	failing '"rack": 2, "mode": "async"' '{ switch: "rack", index: 1, from: "10ms", to: "20ms" }'
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
 }
@@ -374,7 +384,8 @@ failing() {
 	is packets $((30 * 2 * 4 * 10))		# gradients, and answers
 	training '"iterations": 30, "approach": "ps", "rate": "100M"'
 	is packets $((30 * 2 * 4 * 10))
-	# where a round trip is longer than the first time-out: once it is known
+	# the round trip is longer than the first time-out; this holds as soon
+	# as the round trip time is known
 	training '"iterations": 100, "approach": "ps", "rate": "20M"'
 	jq -e '.packets < 100 * 2 * 4 * 10 * 1.02' f
 }
@@ -382,19 +393,21 @@ failing() {
 @test "a worker that waits for slower workers seldom sends a needless Help to a server" {
 	training '"iterations": 300, "approach": "ps", "compute": "20ms",
 		"compute_shape": "lognormal"'
-	# a time-out that an answer of ten segments had set would, 7,500 times
+	# a time-out measured from answers of ten segments would send 7,500
 	jq -e '.helps < 1500 and .packets < 24060' f
 }
 
 @test "what a server waits for does not grow with what is lost" {
 	training '"iterations": 100, "approach": "ps", "loss": "1%"'
-	# both ways some of 80 segments are, and then some of those again
+	# some of the 80 segments are lost in each direction, and some of those
+	# a second time
 	jq -e '.iteration_ns < 30e6 and .lost > 200' f
 }
 
 @test "duration ends a training whose iterations are unlimited" {
 	training '"iterations": "none"' --duration 10ms
-	# 1 ms and 19.654 us each, after Joins
+	# each iteration takes 1 ms and 19.654 us; the Joins come before the
+	# first
 	is iterations 9
 }
 
@@ -415,7 +428,8 @@ failing() {
 		"trainings[x].workers,trainings[0].approach,training 2,switch,x 2,ring,x 3,switch,x 3,ring,x " ]
 }
 
-# refused KEYS WHY...: the training is, and the message says so
+# refused KEYS WHY...: check that innet-sim refuses a training with these keys
+# and prints WHY
 refused() {
 	jq -n "{ duration: \"none\", trainings: [ { iterations: 1 } + { $1 } ] }" >s.json
 	run -1 --separate-stderr timeout 60 innet-sim s.json
@@ -481,7 +495,7 @@ refused() {
 	innet-sim --json -w out s.json >sim.json
 	jq -se 'all(.[]; .jobs["1"].counters.results == 84) and .[0].taken == 85 + .[0].jobs["1"].counters.probes and
 		.[1].jobs["1"].counters.sent_up == 84 and .[1].jobs["1"].counters.from_parent == 84' sim.json
-	# with the sums of a switch that is alone
+	# the sums equal those of a single switch
 	innet-switch -q -p iswitch --members 4 -r seg.pcap -w flat.pcap
 	diff <(dumpiswitch flat.pcap | grep ' seg ' | cut -d' ' -f3- | sort) \
 		<(dumpiswitch out/rack.out.pcap | grep ' seg ' | grep -v 10.9.9.9 | cut -d' ' -f3- | sort)

@@ -1,11 +1,11 @@
-# The simulator against the live switch, in namespaces of their own.
+# Compare the simulator with the live switch, which runs in network namespaces.
 load common
 
 PATH=$testbed:$PATH
 
 teardown() { end_all; end_testbed; }
 
-# on HOST NAME TOOL...: a live tool on a host, its address in $NAME
+# on HOST NAME TOOL...: start a live tool on a host; $NAME gets its address
 on() {
 	local host=$1 name=$2 addr
 	shift 2
@@ -19,14 +19,15 @@ on() {
 	printf -v "$name" %s "$addr:$(cat "$name.port")"
 }
 
-# End it; its captures are whole then.
+# End a tool by its process id; its captures are complete after that.
 finish() {
 	kill -TERM "$1"
 	wait "$1"
 }
 
-# live QUEUE: nine workers through a link half as wide as they need, for 3 s;
-# the ages into live.json and what came to the switch into in.pcap
+# live QUEUE: run nine workers for 3 s through a link with half the rate that
+# they need; live.json gets the ages, and in.pcap the packets that arrived at
+# the switch
 live() {
 	privileged
 	export INNET_TESTBED=$(testbed.sh up rack -n 1 --owner $$)
@@ -41,7 +42,7 @@ live() {
 	innet-aom -q -r got.pcap --sent in.pcap --end capture --json | jq -s last >live.json
 }
 
-# simulated QUEUE: the same arrivals, the same queue and link
+# simulated QUEUE: simulate the same arrivals, queue and link
 simulated() {
 	{
 		echo cluster,worker,time_ns,reward
@@ -58,14 +59,16 @@ simulated() {
 	innet-sim -q --json s.json | jq -s last >sim.json
 }
 
-# Ages within 5 %, and updates received within 2 %.
+# Check that the mean ages differ by less than 5 %, and the updates received by
+# less than 2 %.
 close_enough() {
 	jq -s 'map([.mean_age_ns, .received])' live.json sim.json
 	[ "$(wc -l <arrivals.csv)" -gt 1000 ] && jq -es 'def off($k): (.[0][$k] - .[1][$k] | fabs) / .[0][$k];
 		off("mean_age_ns") < 0.05 and off("received") < 0.02' live.json sim.json
 }
 
-# agree QUEUE: they do in one of three runs; a busy machine delays what is live
+# agree QUEUE: check that one of three runs agrees; a busy machine delays the
+# live tools
 agree() {
 	for _ in 1 2 3; do
 		live "$1"

@@ -1,9 +1,11 @@
-# innet-sim: parts of a sweep on several machines, and all put together.
+# Tests of innet-sim --shard and --join: parts of a sweep run on several
+# machines and are joined later.
 bats_require_minimum_version 1.5.0
 load common
 load slurm
 
-# A sweep of 6 points and 3 runs each, with figures that are no number.
+# Write a sweep of 6 points with 3 runs each; some of its figures are not
+# numbers.
 setup_file() {
 	cat >"$BATS_FILE_TMPDIR/s.json" <<-'END'
 	{ "duration": "300ms", "runs": 3, "seed": 5,
@@ -22,7 +24,8 @@ setup() {
 	cp "$BATS_FILE_TMPDIR/s.json" .
 }
 
-# parts N OPTION...: all N of s.json, in the folder parts, the last one first
+# parts N OPTION...: run all N parts of s.json into the folder parts, the last
+# one first
 parts() {
 	local i n=$1
 	shift
@@ -32,13 +35,15 @@ parts() {
 	done
 }
 
-# refused STATUS TEXT WORD...: that of innet-sim WORD, and nothing on stdout
+# refused STATUS TEXT WORD...: check that innet-sim WORD... exits with STATUS
+# and prints only TEXT
 refused() {
 	run -"$1" --separate-stderr innet-sim "${@:3}"
 	[ "$output$stderr" = "innet-sim: $2" ] || { echo "$output$stderr"; return 1; }
 }
 
-# damaged SED TEXT: the first of two parts, changed so, is refused with the text
+# damaged SED TEXT: change the first of two parts with sed, and check that
+# --join refuses it with TEXT
 damaged() {
 	parts 2
 	sed -i "$1" parts/1-of-2.part

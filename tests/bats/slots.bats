@@ -1,6 +1,6 @@
-# A switch with a bounded number of slots of sums.  In traces vectors are of
-# four segments (elements=8, two floats each); four slots are a span of one
-# segment for the first job, and none for a second.
+# Tests of a switch with a limited number of slots for sums. In the traces a
+# vector has four segments (elements=8, two floats each). Four slots are a span
+# of one segment for the first job, and leave no slot for a second job.
 load iswitch
 
 long() { joins "$1" elements=8 "${@:2}"; }
@@ -46,7 +46,8 @@ long() { joins "$1" elements=8 "${@:2}"; }
 	jq -e --argjson whole "$whole" '.bytes < $whole / 50' plan
 }
 
-# run_job SLOTS [OPTION...]: a live switch of SLOTS slots; its address in $at
+# run_job SLOTS [OPTION...]: start a live switch with SLOTS slots; $at gets its
+# address
 run_job() {
 	innet-switch -q -p iswitch -H 2 --listen :0 --port-file port --report r.json --write-in came.pcap --slots-of-sums "$@" 2>switch.err 3>&- &
 	switch=$!
@@ -54,7 +55,7 @@ run_job() {
 	await port
 	at=:$(cat port)
 }
-# member JOB WORKER [OPTION...]
+# member JOB WORKER [OPTION...]: start a member of a job
 member() {
 	innet-worker -q -p iswitch --job "$1" --worker "$2" --check 2 --switch "$at" --interval 0 "${@:3}" 3>&- &
 	pids="$pids $!"
@@ -79,7 +80,7 @@ join_members() { for m in $members; do wait "$m"; done; }
 	wait "$switch"
 	jq -e '.jobs | .["1"].counters.results == 60 * 28 and .["2"].counters.results == 60 * 3
 		and all(.[].counters; .no_slot == 0)' r.json
-	# the filter makes the same of what came
+	# the filter makes the same decisions for the packets that arrived
 	innet-switch -q -p iswitch -H 2 -r came.pcap --listen "127.0.0.1$at" --slots-of-sums 16 -w /dev/null --report f.json
 	diff <(jq -S '.jobs[].counters | {added, no_slot, results}' r.json) \
 		<(jq -S '.jobs[].counters | {added, no_slot, results}' f.json)
@@ -98,12 +99,13 @@ join_members() { for m in $members; do wait "$m"; done; }
 	wait $killed || true
 	member 1 1 --synthetic 157kB
 	wait $stays
-	# no room for another job: in words
+	# the message says that the switch has no room for another job
 	run -1 --separate-stderr innet-worker -q -p iswitch --job 2 --worker 0 --switch "$at" --synthetic 4kB
 	[[ $stderr == *'of its 4 slots of sums are taken'* ]]
 }
 
-# tier NAME SLOTS [OPTION...]: a live switch of two members; its pid in $NAME
+# tier NAME SLOTS [OPTION...]: start a live switch of two members; $NAME gets
+# its process id
 tier() {
 	innet-switch -q -p iswitch -H 2 --listen 127.0.0.1:0 --port-file "$1.port" --report "$1.json" --slots-of-sums "${@:2}" \
 		2>"$1.err" 3>&- &
@@ -112,7 +114,8 @@ tier() {
 	await "$1.port"
 	at=127.0.0.1:$(cat "$1.port")
 }
-# racks CORE RACK1 RACK2 [OPTION...]: a core and two racks of two workers, with CORE, RACK1 and RACK2 slots
+# racks CORE RACK1 RACK2 [OPTION...]: start a core and two racks of two workers,
+# with CORE, RACK1 and RACK2 slots
 racks() {
 	tier core "$1" "${@:4}"
 	local up=$at
@@ -120,7 +123,7 @@ racks() {
 	rack1_at=$at
 	tier rack2 "$3" --number 2 --parent "$up" "${@:4}"
 }
-# job_of_four COUNT: four workers of two racks, whose sums are checked
+# job_of_four COUNT: start four workers in two racks, which check their sums
 job_of_four() {
 	for w in 0 1 2 3; do
 		[ $w -lt 2 ] && at=$rack1_at || at=127.0.0.1:$(cat rack2.port)
@@ -138,7 +141,8 @@ job_of_four() {
 		join_members
 		kill "$core" "$rack1" "$rack2"
 		wait "$core" "$rack1" "$rack2"
-		# no segment was sent without a slot, and the slots in use are at most those there are
+		# every segment was sent with a slot, and at most as many slots are used
+		# than exist
 		jq -se 'all(.[].jobs["1"].counters; .no_slot == 0 and .results >= 60 * 28)' core.json rack1.json rack2.json
 		rm ./*.port ./*.json
 	done
@@ -178,7 +182,8 @@ job_of_four() {
 		join_members
 		kill "$core" "$rack1" "$rack2"
 		wait "$core" "$rack1" "$rack2"
-		# except for segments that were in flight: at most as many as there are slots
+		# except for segments that were in flight, of which there are at
+		# most as many as slots
 		jq -se 'all(.[].jobs["1"].counters; .no_slot <= 32)' $kept
 		rm ./*.port ./*.json
 	done

@@ -1,8 +1,9 @@
-# Slurm for tests, started and ended by them.
+# Start and end Slurm for tests.
 #
 # shellcheck shell=bash disable=SC2154
 
-# cluster: Slurm on this machine alone, its files here; or skip
+# cluster: start Slurm on this machine only, with its files in this folder; or
+# skip
 cluster() {
 	local tool host
 	for tool in munged slurmctld slurmd sbatch srun sinfo; do

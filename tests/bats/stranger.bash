@@ -1,10 +1,12 @@
-# Somebody who can send a datagram, here and in a network of its own.
+# Functions that send datagrams as a stranger, from this machine or from a
+# network of its own.
 # shellcheck disable=SC2154
 
-# A stranger of this machine: [--from ADDR] HOST:PORT ACTION...
+# stranger [--from ADDR] HOST:PORT ACTION...: send as a stranger on this machine
 stranger() { python3 -B "$BATS_TEST_DIRNAME/stranger.py" "$@"; }
 
-# Start a switch at 10.98.0.1 in a network of its own and run bash there with $to
+# Start a switch at 10.98.0.1 in a network namespace, and run a bash script
+# there with the switch's address in $to.
 beside() {
 	unshare -rn true 2>/dev/null || skip "no network namespaces here"
 	{

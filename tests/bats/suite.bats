@@ -1,4 +1,4 @@
-# Promises that every tool in the suite keeps.
+# Tests of rules that every tool in the suite follows.
 bats_require_minimum_version 1.5.0
 load common
 
@@ -94,7 +94,8 @@ load common
 	done
 }
 
-# options_of: of lines as "  -r, --read=FILE  text", the names and arguments
+# options_of: read lines such as "  -r, --read=FILE  text", and print the names
+# and arguments of the options
 options_of() {
 	sed -nE 's/^ +(-., )?--([a-z-]+)(\[?=([A-Za-z|,]+)\]?)?( .*|$)/\2 \4/p' | tr A-Z a-z | sort
 }
@@ -118,8 +119,8 @@ options_of() {
 	done <table
 }
 
-# Options that name files and can be together: TOOL [WORD...]|WRITTEN|READ, a
-# word in capitals an argument.
+# Options that name files and can be combined: TOOL [WORD...]|WRITTEN|READ. A
+# word in capitals is an argument.
 files='innet-switch|-w --report|-r
 innet-switch --rate 1M|-w --report|--departures --key --command-key --secret
 innet-switch --format bare|-w --report|--cluster-table
@@ -144,7 +145,8 @@ innet-sim||
 innet-verify --objective no-loss|-w|SPEC
 innet-worker -p iswitch --worker 0 --switch :9 --synthetic 4B|-w|--key'
 
-# refused TEXT WORD...: status 2 and that of the tool, and x.svg as it was
+# refused TEXT WORD...: check that the tool exits with status 2, prints TEXT and
+# leaves x.svg unchanged
 refused() {
 	local text=$1
 	shift
@@ -183,7 +185,8 @@ refused() {
 	done
 }
 
-# Commands that print with --json, each in a folder with the files that it needs.
+# Commands that print with --json; each runs in a folder with the files that it
+# needs.
 json='innet-switch -r in.pcap -w out.pcap
 innet-switch -p iswitch --listen :0 --duration 10ms
 innet-ps --listen :0 --duration 10ms
@@ -203,7 +206,8 @@ innet-worker --switch $ps --synthetic 4B --interval 1ms -c 3 -w out.pcap
 innet-worker -p iswitch --worker 0 --switch $switch --synthetic 4B --interval 1ms -c 3
 innet-worker -p iswitch --async --switch $async --synthetic 4B --interval 1ms -c 30 --every 1'
 
-# All that those need, and $run: those of tools that are here.
+# Write all files that these commands need; $run gets the commands of the tools
+# that are built.
 with_json() {
 	local t q one=$share/scenarios
 	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0	# MPI's
@@ -223,7 +227,8 @@ with_json() {
 	done <<<"$json"
 }
 
-# objects FILE: each line is one, and there are some
+# objects FILE: check that the file is not empty and that each line is a JSON
+# object
 objects() {
 	[ "$(jq -c 'objects' "$1" | wc -l)" -eq "$(wc -l <"$1")" ] && [ -s "$1" ]
 }

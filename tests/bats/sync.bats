@@ -1,14 +1,15 @@
-# Synchronous workers on an aggregation switch, on loopback.
+# Tests of synchronous workers on an aggregation switch, on loopback.
 load common
 
-# job N [OPTION...]: a switch for N members
+# job N [OPTION...]: start a switch for N members
 job() {
 	local n=$1
 	shift
 	serve switch innet-switch -p iswitch -H "$n" --json "$@"
 }
 
-# work W [OPTION...]: synthetic worker W in the background, its summary in wW
+# work W [OPTION...]: start synthetic worker W in the background; wW gets its
+# summary
 work() {
 	local w=$1
 	shift
@@ -17,7 +18,8 @@ work() {
 	pids="$pids $!" works="$works $!"
 }
 
-# together N OPTION...: workers 0 ... N-1 with the same options, to their end
+# together N OPTION...: run workers 0 ... N-1 with the same options until they
+# end
 together() {
 	local n=$1 w
 	shift
@@ -27,14 +29,14 @@ together() {
 	for w in $works; do wait "$w"; done
 }
 
-# fails PID: it ends with status 1
+# fails PID: check that the process exits with status 1
 fails() {
 	local rc=0
 	wait "$1" || rc=$?
 	[ $rc -eq 1 ]
 }
 
-# sum KEY: over the workers' summaries
+# sum KEY: print the sum of a figure over the workers' summaries
 sum() { tail -qn 1 w[0-9] | jq -s "map(.$1) | add"; }
 
 @test "sums are right at lengths 1, F-1, F, F+1, and of the four models" {
@@ -60,7 +62,8 @@ sum() { tail -qn 1 w[0-9] | jq -s "map(.$1) | add"; }
 	finish switch
 }
 
-# explained: the switch's last summary counts every segment under one reason
+# explained: check that the switch's last summary counts every segment under
+# exactly one reason
 explained() {
 	tail -n 1 switch.out | jq -e '.jobs["1"].counters | .segments == .added + .duplicate + .late + .early +
 		.resent + .stale + .mismatched + .halted + .no_memory and .segments > 0'
@@ -203,7 +206,8 @@ explained() {
 	E
 }
 
-# One who answers with its own number, and tells what it got
+# Write a child that contributes its own number and prints the sums that it
+# gets.
 child() {
 	cat >child.py <<-'E'
 		import json, os, struct, sys, time
@@ -262,7 +266,8 @@ child() {
 	innet-worker -q -p iswitch --switch "$switch" --worker 0 -- python3 child.py 0 10 100 0.005 2>w0 3>&- &
 	pids="$pids $!"
 	wait $slow
-	# each iteration once and in order, and some with more to follow
+	# each iteration comes once and in order, and some announce that more
+	# will follow
 	diff <(tail -n +2 got1 | cut -d' ' -f1) <(seq $(($(wc -l <got1) - 1)))
 	grep -q '^[0-9]* 6 1 [0-9]* {1.0}$' got1
 	[ "$(jq .missed w1)" -ge 5 ]

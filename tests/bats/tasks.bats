@@ -1,8 +1,8 @@
-# Tasks of users, each as a script that uses only what README and manual say:
-# tests/tasks/.
+# Tests of tasks that users have. Each is a script in tests/tasks/ that uses
+# only options that README and the manual describe.
 load common
 
-# task NAME
+# task NAME: run a script of tests/tasks/
 task() {
 	command -v jq >/dev/null || skip "no jq"
 	command -v gnuplot >/dev/null || skip "no gnuplot"

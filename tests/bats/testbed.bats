@@ -1,4 +1,5 @@
-# Network namespaces that come, carry what their links allow, and go.
+# Tests of the testbed's network namespaces: they are created, carry what their
+# links allow, and are removed.
 load common
 
 PATH=$testbed:$PATH
@@ -11,7 +12,7 @@ setup() {
 
 teardown() { [ -z "${INNET_TESTBED-}" ] || testbed.sh down; }
 
-# Wait until a command is true, 10 s at most.
+# until_true COMMAND...: wait up to 10 s until a command succeeds
 until_true() {
 	for _ in $(seq 500); do
 		"$@" && return 0
@@ -26,7 +27,7 @@ absent() { ! present "$@"; }
 gone() { ! ls /run/netns | grep -E "^innet-$1[-.]"; }
 running() { grep -q '^State:.[^XZ]' "/proc/$1/status"; }
 
-# rate FROM TO BYTES: Mbit/s of frames
+# rate FROM TO BYTES: print the rate of frames in Mbit/s
 rate() {
 	rm -f rate
 	testbed.sh exec "$2" $ahead python3 "$srcdir/tests/bats/udpload.py" recv 9000 "$3" >rate 3>&- &
@@ -37,7 +38,7 @@ rate() {
 	tail -n 1 rate
 }
 
-# between A B X: no slower than A, no faster than B
+# between A B X: check that X is at least A and at most B
 between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) }'; }
 
 @test "without privilege: one clear line and status 1" {
@@ -130,7 +131,8 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	done
 }
 
-# In a /run/netns of its own, because building another testbed would remove ours.
+# This uses its own /run/netns, because building another testbed would remove
+# ours.
 killed() {
 	mount -t tmpfs none /run/netns
 	testbed.sh rack -n 1 -- \
@@ -227,7 +229,8 @@ killed() {
 	wait "$switch"
 	END
 	testbed.sh rack -n 2 --rate 1gbit --loss 5% -- bash -eu job
-	# 5 % on the way up; a worker that asks does so for segments lost on the way down
+	# 5 % of the segments are lost on the way up; for those lost on the way
+	# down, workers ask and do not retransmit
 	jq -se '(map(.retransmitted) | add) / (map(.segments_sent) | add) | . > 0.03 and . < 0.08' w?.json
 }
 

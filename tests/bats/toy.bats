@@ -1,5 +1,6 @@
-# A new program needs one folder and one row, and then every driver has it.
-# CONTRIBUTING.md describes the steps; this file takes them outside the tree.
+# A new program needs one folder and one row; every driver can then run it.
+# CONTRIBUTING.md describes the steps; this file follows them outside the source
+# tree.
 load common
 
 # build_with_toy TOOL FILE...: link TOOL, with the FILEs that include
@@ -21,7 +22,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR"
 	mkdir -p common/toy common/switch
 	cp "$srcdir/tests/data/toy/program.h" common/toy
-	# the row, and where it is declared
+	# add the row, and the header that declares it
 	sed 's|#include "common/olaf/program.h"|&\n#include "common/toy/program.h"|
 		s|^\t&olaf_program,$|&\n\t\&toy_program,|' \
 		"$srcdir/common/switch/programs.h" >common/switch/programs.h

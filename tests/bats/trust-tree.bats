@@ -1,5 +1,6 @@
-# Passes, seals and proofs over three levels of switches, through a NAT that
-# changes its mind, and with several who command.
+# Tests of cookies, MACs and authentication tags over three levels of switches,
+# through a NAT that changes its mapping, and with several hosts that send
+# commands.
 load common
 
 setup() {
@@ -8,8 +9,8 @@ setup() {
 	(umask 077; head -c 32 /dev/urandom >key)
 }
 
-# again NAME OPTION...: a switch of two members, killed if it was there, at the
-# port that it had; with what $keyed says
+# again NAME OPTION...: start a switch of two members with the options in
+# $keyed; if it has run before, kill it first and use its port again
 again() {
 	local name=$1 pid=${1}_pid
 	if [ -n "${!name-}" ]; then
@@ -26,7 +27,7 @@ again() {
 	printf -v "$name" %s "127.0.0.1:$(cat "$name.port")"
 }
 
-# ask AT VERB...: with the key, if there is one
+# ask AT VERB...: run innet-ctl, with the key if there is one
 ask() {
 	case $keyed in
 	--key*) innet-ctl --key key "$@" ;;
@@ -34,7 +35,8 @@ ask() {
 	esac
 }
 
-# further AT: ten more results than there were
+# further AT: check that the switch has at least ten results more than at the
+# last call
 further() {
 	local n
 	n=$(ask "$1" stats --job 1 --json 2>/dev/null | jq '.counters.results + .counters.from_parent')
@@ -43,7 +45,7 @@ further() {
 
 ports() { ask "$root" members --json | jq -c '[.members[].port] | sort'; }
 
-# worker N AT [OPTION...]: checked against COUNT workers
+# worker N AT [OPTION...]: start a worker that checks the sums of COUNT workers
 worker() {
 	# shellcheck disable=SC2086
 	innet-worker -q -p iswitch --worker "$1" --switch "$2" $keyed --synthetic 4kB --interval 5ms \

@@ -1,5 +1,5 @@
-# Which sender may send which message: cookies and MACs, live, and attackers that
-# overhear or forge them.
+# Tests of the senders that may send each message: cookies and MACs, live, with
+# attackers that overhear or forge messages.
 load common
 load stranger
 
@@ -12,8 +12,8 @@ setup() {
 	(umask 077; head -c 32 /dev/urandom >secret)
 }
 
-# A keyed switch with a member, whose port is $free; a Halt and a Resume were
-# captured, and what it sent
+# Start a switch with a key and a member at port $free, and capture a Halt, a
+# Resume and the switch's packets.
 overheard() {
 	serve switch innet-switch -q -p iswitch -H 1 --key key --write-in in.pcap -w out.pcap --report r.json "$@"
 	free=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -78,7 +78,7 @@ halted() { ctl members --json | jq .halted; }
 	read -r grown halted members took <out
 	[ "$halted $members" = "false 2" ]
 	[ "$grown" -lt 4096 ]
-	# a slow switch loses some in its socket
+	# a slow switch loses some packets in its socket
 	jq -e ".switch.challenged > 0 and .switch.challenged <= 1100 + 20000 * $took and
 		.switch.challenged + .switch.unproved + .kernel > 90000" r.json
 }
@@ -173,7 +173,7 @@ halted() { ctl members --json | jq .halted; }
 	done
 }
 
-# payloads FILE: of each packet, where to and what
+# payloads FILE: print the destination port and the payload of each packet
 payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null | sort; }
 
 @test "with --secret a trace of the input sends the same bytes as the live switch" {

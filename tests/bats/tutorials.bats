@@ -1,10 +1,9 @@
-# The tutorials run as a reader runs them.  The blocks of a tutorial that are
-# marked "sh" are one script, which runs in a fresh directory; every command must
-# succeed.  A block marked "text exact" is what the sh block before it prints.
+# Run the tutorials as a reader would. The blocks of a tutorial that are marked
+# "sh" are one script, which runs in an empty directory; every command must
+# succeed. A block marked "text exact" is the output of the sh block before it.
 load common
 
-# Turn Markdown into a script that runs its commands and compares what they
-# print.
+# Turn Markdown into a script that runs its commands and compares their output.
 script_of() {
 	awk '
 	/^```sh$/ { block = "sh"; n++; print "{"; next }
@@ -24,7 +23,7 @@ script_of() {
 	block == "sh" || block == "text"'
 }
 
-# A tutorial without the part about Redis, if its module was not built.
+# Print a tutorial, without the part about Redis if its module was not built.
 parts_of() {
 	if [ -e "$per_module" ]; then
 		cat

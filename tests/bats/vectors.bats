@@ -1,19 +1,21 @@
-# The hand-checked vectors of one switch, as captures through the filter.
+# Run the hand-checked test vectors for one switch as captures through the
+# filter.
 load common
 
 vectors=$BATS_TEST_DIRNAME/../data/olaf-vectors.txt
 
-# lines NAME EVENT: its "arrive" or "depart" lines
+# lines NAME EVENT: print the "arrive" or "depart" lines of a vector
 lines() {
 	awk -v name="## $1" -v what="$2" '/^## / { on = index($0, name " ") == 1 || $0 == name }
 		on && $2 == "S" && $3 == what' "$vectors"
 }
 
-# check NAME OPTION...: arrivals in, departures as listed
+# check NAME OPTION...: filter the arrivals, and check that the departures are
+# as listed
 check() {
 	local name=$1
 	shift
-	# cluster 2 of V3 has its rewards in this order; all others have 0
+	# the rewards of cluster 2 of V3, in this order; all others are 0
 	lines "$name" arrive | awk -v v3="$([ "$name" = 'V3 reward' ] && echo 1)" '
 		BEGIN { split("1.0 1.25 0.5 1.5 0.1", r, " ") }
 		{ t = $1 "000000"; print t, $4, $5, NR, 1, t, v3 && $4 == 2 ? r[++i] : 0, 1 }' |

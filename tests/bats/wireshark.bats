@@ -1,23 +1,24 @@
-# The dissector: what tshark reads in captures made from lines, against what
-# was read by hand and kept.
+# Tests of the dissector: the output of tshark for captures made from text lines
+# must equal output that was checked by hand.
 load common
 
 data=$BATS_TEST_DIRNAME/../data
 lua=$share/wireshark/innet.lua
 
-# shark FILE OPTION...: tshark with the dissector, without root's warning
+# shark FILE OPTION...: run tshark with the dissector; err gets the warning
+# about root
 shark() {
 	command -v tshark >/dev/null || skip 'no tshark'
 	timeout 120 tshark -n -X "lua_script:$lua" -r "$@" 2>err
 }
 
-# tree FILE: our part of each packet's tree
+# tree FILE: print innet's part of the tree of each packet
 tree() {
 	shark "$1" -O innet.update,innet.segment,innet.control,innet.dlp |
 		grep -vE '^(Frame|Ethernet|Internet|User)' | sed 's/^$/--/'
 }
 
-# infos FILE [FIELD]: a line a packet
+# infos FILE [FIELD]: print a line for each packet
 infos() {
 	shark "$1" -T fields -e _ws.col.Protocol -e "${2-_ws.col.Info}"
 }
