@@ -126,7 +126,7 @@ refused() {
 	for x in '"switch": "switch"' '"worker": "killed"'; do
 		jq ".faults = [ { $x, $at } ]" s.json >t.json
 		run -1 innet-sim t.json
-		[[ $output == *"a session of dlp"* ]]
+		[[ $output == *"session of dlp"* ]]
 	done
 	jq ".faults = [ { \"link\": \"worker\", \"index\": 1, $at } ]" s.json >t.json
 	innet-sim -q --json t.json >f

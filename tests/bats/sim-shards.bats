@@ -136,7 +136,7 @@ damaged() {
 	damaged '4s/"rows":\[\[[^,]*/"rows":[[[]/' ':4: a figure is not a number'
 	damaged '4s/"rows":\[\[[^,]*/"rows":[[99/' ': the file is damaged: its checksum is wrong'
 	damaged '$d' ": the file ends before line $(wc -l <parts/1-of-2.part)"
-	damaged 4d ':4: no run'
+	damaged 4d ":4: 'run' is missing or not valid"
 	parts 2
 	sed -i '1s/"by":"group"/"by":"nobody"/' parts/*.part
 	refused 1 "parts/1-of-2.part:1: 'by' is missing or not valid" --join parts
