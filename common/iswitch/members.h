@@ -55,7 +55,8 @@ struct member {
 	uint64_t last_packet_ns;
 	uint64_t gone_ns;	/* when it left or was removed; 0: never */
 	bool evicted;		/* it was removed because it was silent */
-	bool confirmed;		/* more than one Join has come from it */
+	bool confirmed;		/* it has sent something since its Join */
+	uint32_t join_xid;	/* of its first Join */
 	bool reused;		/* its id was another member's before */
 	uint64_t joined_ns;
 	int64_t from;		/* first iteration that it may add to */

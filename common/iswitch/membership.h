@@ -137,6 +137,7 @@ struct membership {
 	uint32_t first_xid, join_xid;	/* of this Join: first, last sent */
 	uint32_t xid_ahead;		/* any_xid: the other program's xid
 					   less ours */
+	uint32_t first_next;		/* `next` of the first of them */
 	uint32_t join_next;		/* `next` of the last Join */
 	uint32_t leave_xid;
 	unsigned leaves;
@@ -595,6 +596,7 @@ membership_put_join(struct membership *m, uint64_t now_ns,
 
 	if (!m->join_open) {
 		m->first_xid = m->xid;
+		m->first_next = at->next;
 		m->join_since_ns = now_ns;
 	}
 	if (!m->join_open || m->xid != m->join_xid + 1)

@@ -113,7 +113,9 @@ iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 		return NULL;
 	}
 	member_note_packet(&j->members.m[ref->member], now_ns);
-	j->members.m[ref->member].confirmed = true;
+	/* a late segment of a process that has ended does not confirm it */
+	if (j->members.m[ref->member].loss_detect == NULL)
+		j->members.m[ref->member].confirmed = true;
 	if (j->halted) {
 		j->n[JOB_SEGMENTS]++;
 		j->n[JOB_HALTED]++;

@@ -882,6 +882,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		job_follow_rack(&job->core, &join, now_ns);
 	} else {
 		status = iswitch_join_member(s, job, from, &join, &id, now_ns);
+		if (status == CONTROL_DONE)
+			job->core.members.m[id].join_xid = c->xid;
 	}
 	if (status == CONTROL_DONE)
 		iswitch_put_group(s, job, &job->core.members.m[id], &join,

@@ -199,6 +199,13 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 {
 	switch (news) {
 	case MEMBERSHIP_IN:
+		if (sync_worker_iteration(l) != l->in.first_next) {
+			/* a result has come since: the job may begin with a
+			 * gradient that we no longer have */
+			membership_rejoin(&l->in, now_ns);
+			l->timer_ns = SYNC_WORKER_NEVER;
+			break;
+		}
 		sync_worker_enter_job(l);
 		if (l->end != SYNC_WORKER_GOING)
 			break;

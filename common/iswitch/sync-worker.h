@@ -691,8 +691,17 @@ static inline enum sync_worker_verdict
 sync_worker_receive_result(
     struct sync_worker *l, const struct seg *s, uint64_t now_ns)
 {
-	enum sync_worker_verdict v = sync_worker_check_result(l, s, now_ns);
+	enum sync_worker_verdict v;
 
+	/*
+	 * The switch has removed us.  A late result must not take us past the
+	 * iteration that our Join names, because the job may begin there.
+	 */
+	if (l->segs > 0 && !l->in.joined) {
+		l->verdicts[SYNC_WORKER_STALE]++;
+		return SYNC_WORKER_STALE;
+	}
+	v = sync_worker_check_result(l, s, now_ns);
 	if (v == SYNC_WORKER_TAKE && l->redo && s->iteration == l->t) {
 		v = SYNC_WORKER_STALE;	/* the caller has it */
 		if (sync_worker_is_whole(l))

@@ -98,6 +98,49 @@ test_furthest(void)
 	rigged_close(&rig_plane);
 }
 
+/* Send a Probe from port, of a member that has sent two segments. */
+static void
+send_probe(uint16_t port)
+{
+	const struct repair_help h = { .last = UINT32_MAX, .upto = 2 };
+	struct control_ack a;
+	uint8_t body[CONTROL_MAX_BYTES];
+
+	rig_control(port, CONTROL_HELP, 1, body,
+	    (size_t)(repair_put_help(body, &h) - body), &a);
+}
+
+/*
+ * A worker was killed and replaced at once.  Packets that it had sent arrive
+ * after the Join of its replacement.
+ */
+static void
+test_late_process(void)
+{
+	enum { DEAD = 1001, NEW = 1002 };
+	struct job_conf cf = rig_conf(2);
+	struct control_ack a;
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 8,
+	    .worker = 1, .repairs = true };
+
+	rig_open(&cf, 0);
+	ok(rig_join_as(NEW, j, &a) == CONTROL_DONE &&
+	    rig_join_as(DEAD, j, &a) == CONTROL_DONE &&
+	    rig_join_as(NEW, j, &a) == -1,
+	    "a late Join of a process that has ended gets its number back, "
+	    "and the replacement has no answer yet");
+	rig_segment(1, 0, 0, 4, 1);
+	ok(rig_join_as(NEW, j, &a) == -1,
+	    "a late segment of that process changes nothing");
+	rig_now += 2000000000;
+	ok(rig_join_as(NEW, j, &a) == CONTROL_DONE,
+	    "after a second the replacement has the number again");
+	send_probe(NEW);
+	ok(rig_join_as(DEAD, j, &a) == CONTROL_TAKEN,
+	    "a process that sends a Probe after its Join keeps the number");
+	rigged_close(&rig_plane);
+}
+
 /* A restarted switch: some have the last result, some have not. */
 static void
 test_admission(void)
@@ -580,6 +623,7 @@ main(void)
 	test_sums();
 	test_admission();
 	test_furthest();
+	test_late_process();
 	test_repeated();
 	test_following();
 	test_inherited();

@@ -182,6 +182,80 @@ test_halt(struct world *w)
 	ends(w, 0, "was reset", "Reset is the end");
 }
 
+/* Give worker k the results of its iteration and the next, as if sent late. */
+static void
+give_results(struct world *w, int k)
+{
+	struct doer *d = &w->doer[k];
+	static const uint8_t vec[4 * F];
+	struct seg s = { .contributions = 2, .n = F, .vec = vec,
+	    .iteration = d->l.t };
+
+	for (s.index = 0; s.index < SEGS; s.index++)
+		sync_worker_receive_result(&d->l, &s, w->now_ns);
+	if (sync_worker_is_whole(&d->l))
+		sync_worker_advance(&d->l, w->now_ns);
+}
+
+/* The Ack of a Join of worker k says that it is in instance 9 of the job. */
+static void
+let_in(struct world *w, int k)
+{
+	uint8_t msg[256], *p;
+	struct control c;
+
+	p = control_put_ack(control_put(msg, CONTROL_ACK, 7,
+	    w->doer[k].l.in.join_xid), &(struct control_ack){
+	    .action = CONTROL_JOIN, .elements = ELEMENTS, .floats = F,
+	    .h = 2, .members = 2, .instance = 9 });
+	assert(control_parse(msg, (size_t)(p - msg), &c));
+	sync_worker_receive_control(&w->doer[k].l, &c, w->now_ns);
+}
+
+/*
+ * The switch restarts, and results of its earlier instance arrive while a
+ * worker's Join has no answer.
+ */
+static void
+test_late_results(struct world *w)
+{
+	struct sync_worker *l = &w->doer[0].l;
+	struct sync_worker_out o;
+	uint32_t t;
+
+	begin(w, 2, ELEMENTS, 100, 0, 1);
+	while (step(w) && w->doer[0].done < 5)
+		;
+	t = l->t;
+	l->in.joined = false;
+	membership_join(&l->in, w->now_ns);
+	sync_worker_next(l, w->now_ns, &o);
+	give_results(w, 0);
+	ok(l->t == t && l->in.join_open, "a worker that was removed stays at "
+	    "the iteration that its Join names when late results arrive");
+	end(w);
+
+	begin(w, 2, ELEMENTS, 100, 0, 1);
+	while (step(w) && w->doer[0].done < 5)
+		;
+	t = l->t;
+	l->in.instance = 8;
+	membership_join(&l->in, w->now_ns);
+	sync_worker_next(l, w->now_ns, &o);
+	give_results(w, 0);
+	let_in(w, 0);
+	ok(l->t == seg_step(t, 1) && !l->in.joined &&
+	    sync_worker_next(l, w->now_ns, &o) &&
+	    o.message[0] == CONTROL_LEAVE &&
+	    sync_worker_next(l, w->now_ns, &o) &&
+	    o.message[0] == CONTROL_JOIN && l->in.join_next == l->t,
+	    "a worker that has gone on since its Join leaves another instance "
+	    "of the job and joins it again from where it is");
+	let_in(w, 0);
+	ok(l->in.joined && l->in.instance == 9, "and is in then");
+	end(w);
+}
+
 int
 main(void)
 {
@@ -193,6 +267,7 @@ main(void)
 	test_early(w);
 	test_ends(w);
 	test_halt(w);
+	test_late_results(w);
 	world_close(w);
 	return tap_end();
 }
