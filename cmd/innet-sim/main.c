@@ -27,7 +27,7 @@ enum { SETS_MAX = 256 };
 enum {
 	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_DURATION,
 	O_JOBS, O_LIST_KEYS, O_CHAOS, O_TOTAL, O_COLUMNS, O_AUTH,
-	O_SHARD, O_PARTS, O_JOIN
+	O_SHARD, O_PARTS, O_JOIN, O_KILL_RACKS
 };
 
 static const struct opt opts[] = {
@@ -51,6 +51,8 @@ static const struct opt opts[] = {
 	    "run and check random trainings with faults, from this seed" },
 	{ O_AUTH, "auth", "WHAT",
 	    "authentication with --chaos: none, control or all" },
+	{ O_KILL_RACKS, "kill-racks", NULL,
+	    "with --chaos: restart racks of asynchronous trainings" },
 	{ O_JSON, "json", NULL, "print a JSON object for each row" },
 	{ O_CSV, "csv", NULL, "print comma-separated values" },
 	{ O_TOTAL, "total", NULL, "print only the row for all clusters" },
@@ -81,6 +83,7 @@ struct options {
 	const char *join;		/* the folder of the parts, or NULL */
 	const char *chaos;		/* its first seed, or NULL */
 	enum tag_auth auth;		/* of its trainings */
+	bool kills_racks;
 	char *set[SETS_MAX];		/* "path=value" */
 	size_t sets;
 	uint64_t jobs;
@@ -124,7 +127,9 @@ check_options(const struct options *options)
 	    (sets || options->csv || options->view.total ||
 		options->columns != NULL || options->join != NULL))
 		errx(2, "--chaos draws its own scenarios and goes only with "
-		    "--runs, --auth, --jobs, --json, -q and -v");
+		    "--runs, --auth, --kill-racks, --jobs, --json, -q and -v");
+	if (options->chaos == NULL && options->kills_racks)
+		errx(2, "--kill-racks needs --chaos");
 	if (options->chaos == NULL && options->auth != TAG_AUTH_NONE)
 		errx(2, "--auth needs --chaos; in a scenario, give each "
 		    "training the key auth");
@@ -194,6 +199,7 @@ parse_options(int argc, char *argv[])
 			opt_check("word", optarg, tag_auth_parse(optarg,
 			    &options.auth));
 			break;
+		case O_KILL_RACKS: options.kills_racks = true; break;
 		case O_JSON: options.json = true; break;
 		case O_CSV: options.csv = true; break;
 		case O_TOTAL: options.view.total = true; break;
@@ -438,6 +444,7 @@ run_chaos(const struct options *options)
 	struct chaos_options c = { .runs = 1,
 	    .jobs = options->jobs,
 	    .auth = options->auth,
+	    .kills_racks = options->kills_racks,
 	    .json = options->json,
 	    .quiet = options->quiet,
 	    .verbose = options->verbose,

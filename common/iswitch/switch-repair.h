@@ -558,7 +558,8 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	j->n[JOB_PROBES]++;
 	m->loss_detect->held_upto =
 	    j->open && !iswitch_lacks_room(j, id, h) ? 0 : h->upto;
-	if (m->loss_detect->held_upto > 0 || !j->open) {
+	if (m->loss_detect->held_upto > 0 ||
+	    (!j->open && !(j->cf->async && h->upto == 0))) {
 		/* iswitch_send_notices() answers it */
 		m->loss_detect->owed = t;
 		m->loss_detect->owed_xid = xid;

@@ -28,6 +28,14 @@ setup() {
 	run -2 innet-sim --chaos 1 --auth some
 }
 
+@test "asynchronous trainings continue after their racks were killed" {
+	run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 100 --kill-racks
+	[ -z "$stderr" ]
+	jq -e '.runs == 100 and .findings == 0 and .kills > 20 and .deaths == 0' <<<"$output"
+	run -2 innet-sim --kill-racks x.json
+	[[ "$output" = *"--kill-racks needs --chaos"* ]]
+}
+
 @test "the faults that it once found stay fixed" {
 	# Faults found so far: a Probe that the next push overtook; a state
 	# transfer from a worker with an old state; workers that join a

@@ -11,12 +11,15 @@ first=$(($(date +%s) * 100000))
 echo "seeds from $first on"
 SECONDS=0
 while [ $SECONDS -lt $((seconds / 2)) ]; do
-	"$sim" -q --chaos $((first + runs)) --runs 2000
-	case $? in
-	0) ;;
-	1) rc=1 ;;
-	*) exit 2 ;;
-	esac
+	for more in --runs=2000 '--runs=500 --kill-racks'; do
+		# shellcheck disable=SC2086 # several options
+		"$sim" -q --chaos $((first + runs)) $more
+		case $? in
+		0) ;;
+		1) rc=1 ;;
+		*) exit 2 ;;
+		esac
+	done
 	runs=$((runs + 2000))
 done
 echo "$runs runs in simulation"

@@ -12,6 +12,7 @@
 
 enum {
 	FLOATS = 366,			/* of a full segment */
+	STATE_SEGS = 50,		/* of weights, which are a state */
 	WORK = 2000, WORK_MUCH = 40000	/* segments of all in a run */
 };
 
@@ -68,6 +69,16 @@ draw_topology(struct rng *r, struct scenario_training *t)
 	}
 }
 
+/* Draw racks with workers of an asynchronous training. */
+static void
+draw_async_racks(struct rng *r, struct scenario_training *t)
+{
+	t->mode = TRAINING_ASYNC;
+	t->approach = TRAINING_SWITCH;
+	t->workers = draw_between(r, 2, LEDGER_WORKERS_MANY);
+	t->rack = draw_between(r, 1, t->workers - 1);
+}
+
 /* How much there is to send, and how often. */
 static void
 draw_sizes(struct rng *r, struct scenario_training *t)
@@ -84,6 +95,16 @@ draw_sizes(struct rng *r, struct scenario_training *t)
 	t->elements = segs * floats;
 	t->iterations = draw_between(r, 2, most);
 	t->staleness = draw_between(r, 0, 5);
+}
+
+/* Limit the weights, which are sent as a state, to some kilobytes. */
+static void
+limit_state(struct scenario_training *t)
+{
+	const uint64_t most = STATE_SEGS * (t->payload_bytes -
+	    SEG_HEADER_BYTES) / 4;
+
+	t->elements = t->elements < most ? t->elements : most;
 }
 
 /* Links, switches and hosts. */
@@ -200,13 +221,14 @@ draw_slots(struct rng *r, struct chaos_plan *p)
 
 /*
  * Draw a fault of a link or a machine, at most `left` times.  A switch is
- * killed only if the job is defined to continue: not in an asynchronous job
- * that must be restored, and not if workers wait for each other outside the
- * network, because then they send nothing.
+ * killed only if the job is defined to continue: in an asynchronous job only
+ * racks, and not if workers wait for each other outside the network, because
+ * then they send nothing.
  */
 static uint32_t
 draw_fault(struct rng *r, const struct scenario_training *t,
-    struct scenario_fault *f, uint64_t survivor, uint32_t left)
+    struct scenario_fault *f, uint64_t survivor, uint32_t left,
+    bool kills_racks)
 {
 	const bool racks = t->rack > 0;
 	const double kind = rng_double(r), end_ns = 1.5 * get_ideal_ns(t);
@@ -214,11 +236,13 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 	uint32_t n = 1;
 
 	f->index = rng_below(r, t->workers);
-	if (kind < 0.3 || (kind < 0.6 && (t->mode == TRAINING_ASYNC ||
-	    t->approach == TRAINING_PS || t->barrier))) {
+	if (kind < 0.3 || (kind < 0.6 && !kills_racks &&
+	    (t->mode == TRAINING_ASYNC || t->approach == TRAINING_PS ||
+	    t->barrier))) {
 		strcpy(f->link, "worker");
 		n = draw_chance(r, 0.3) ? (uint32_t)draw_between(r, 2, 4) : 1;
-	} else if (kind < 0.6 && racks && draw_chance(r, 0.6)) {
+	} else if (kind < 0.6 && racks &&
+	    (kills_racks || draw_chance(r, 0.6))) {
 		strcpy(f->node, "rack");
 		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
 	} else if (kind < 0.6) {
@@ -248,13 +272,14 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 static void
 draw_faults(struct rng *r, struct chaos_plan *p)
 {
-	const uint64_t most = draw_chance(r, 0.4) ? 0 : draw_between(r, 1, 4);
+	const uint64_t most = !p->kills_racks && draw_chance(r, 0.4) ? 0 :
+	    draw_between(r, 1, 4);
 	const uint64_t survivor = rng_below(r, p->t.workers);
 	uint32_t n = 0;
 
 	for (uint64_t i = 0; i < most && n < CHAOS_FAULTS; i++) {
 		const uint32_t m = draw_fault(r, &p->t, &p->fault[n],
-		    survivor, CHAOS_FAULTS - n);
+		    survivor, CHAOS_FAULTS - n, p->kills_racks);
 
 		for (uint32_t k = n; k < n + m && m > 1; k++)
 			p->flaps |= 1u << k;
@@ -264,13 +289,19 @@ draw_faults(struct rng *r, struct chaos_plan *p)
 }
 
 void
-chaos_draw(struct chaos_plan *p, uint64_t seed)
+chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks)
 {
 	struct rng r = rng_seed(seed ^ 0x6368616f73);
 
-	*p = (struct chaos_plan){ .seed = seed, .first = 1 };
-	draw_topology(&r, &p->t);
+	*p = (struct chaos_plan){ .seed = seed, .first = 1,
+	    .kills_racks = kills_racks };
+	if (kills_racks)
+		draw_async_racks(&r, &p->t);
+	else
+		draw_topology(&r, &p->t);
 	draw_sizes(&r, &p->t);
+	if (kills_racks)
+		limit_state(&p->t);
 	draw_speeds(&r, &p->t);
 	draw_link_faults(&r, p);
 	draw_faults(&r, p);

@@ -14,8 +14,11 @@ enum chaos_kind {
 	CHAOS_KINDS
 };
 
-/* Draw the training of a seed: topology, sizes and faults. */
-void chaos_draw(struct chaos_plan *p, uint64_t seed);
+/*
+ * Draw the training of a seed: topology, sizes and faults.  kills_racks: an
+ * asynchronous one whose racks are killed and restarted.
+ */
+void chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks);
 
 /* Print a plan as one line of JSON. */
 void chaos_print(FILE *f, const struct chaos_plan *p);

@@ -53,7 +53,7 @@ static void
 report_stuck(struct sim *s, const struct training *t)
 {
 	for (uint32_t i = 0; i < t->cf->workers; i++) {
-		if (t->w[i].phase == TRAIN_DONE)
+		if (t->w[i].phase == TRAIN_DONE || t->w[i].a.finished)
 			continue;
 		if (t->joined < t->cf->workers)
 			sim_report_wrong(s, "stuck: only %" PRIu32 " of %"
@@ -103,7 +103,8 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	} else if (wrong[0] == '\0' && !train_is_over(t)) {
 		report_stuck(s, t);
 	}
-	if (wrong[0] == '\0' && train_is_sound(s, t) && t->ledger->async)
+	if (wrong[0] == '\0' && train_is_sound(s, t) && t->ledger->async &&
+	    !p->kills_racks)	/* a killed rack loses pushes */
 		check_ledger(s, t);
 	count_run(n, s, t);
 	if (get_held_bytes() > before + get_most_bytes(t))

@@ -17,6 +17,7 @@
 struct chaos_options {
 	uint64_t seed, runs, jobs;
 	enum tag_auth auth;
+	bool kills_racks;		/* of asynchronous trainings */
 	bool json, quiet, verbose;
 	const volatile int *stopped;
 };

@@ -33,6 +33,7 @@ struct chaos_plan {
 	uint32_t first;			/* first iteration, if synchronous */
 	uint32_t old;			/* bit: a worker that does not repair */
 	bool killed;			/* a switch or a worker is */
+	bool kills_racks;		/* of an asynchronous training */
 	uint32_t flaps;			/* bit: a fault that is one of some */
 	uint64_t memory_bytes;		/* that a switch may take; 0: any */
 };

@@ -104,7 +104,7 @@ check_async(struct ledger *l, uint32_t worker, const struct seg *g)
 	    (SEG_ITERATIONS - 1);
 	struct ledger_entry *e;
 
-	if (round >= l->rounds)
+	if (round >= l->rounds || l->restarted)
 		return NULL;	/* past those that are looked at */
 	e = get_entry(l, worker, round, g->index);
 	if (e->contributions == 0)

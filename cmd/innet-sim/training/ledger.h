@@ -43,6 +43,8 @@ struct ledger {
 	uint32_t workers, segs;
 	uint32_t digit;			/* contributions of one, and 1 */
 	bool async, server;
+	bool restarted;			/* asynchronous: a worker started the
+					 * job again, and so its rounds */
 	uint32_t first, rounds;		/* asynchronous: rounds that are kept */
 	/* round by segment; of a server, of each worker; owned */
 	struct ledger_entry *entry;

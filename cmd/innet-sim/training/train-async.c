@@ -21,18 +21,31 @@
 #include "cmd/innet-sim/training/train-member.h"
 #include "cmd/innet-sim/training/train-net.h"
 
+/* The shortest time of a gradient after the last iteration. */
+#define SLOW_NS 20000000u
+
+/* Open the machine of worker w with the weights before round `first`. */
+static void
+open_machine(struct train_worker *w, const struct membership_conf *in,
+    const uint8_t *weights, int64_t first, uint64_t now_ns)
+{
+	const struct training *t = w->t;
+	const struct async_worker_conf cf = { .gamma = 1, .first = first,
+	    .staleness = t->server != NULL ? UINT64_MAX : t->cf->staleness,
+	    .run_segments = t->segs };
+
+	if (!async_worker_init(&w->a.m, in, &cf, weights, now_ns))
+		err(1, "weights");
+}
+
 void
 train_async_open(struct train_worker *w, const struct membership_conf *in)
 {
 	const struct training *t = w->t;
-	const struct async_worker_conf cf = { .gamma = 1,
-	    .staleness = t->server != NULL ? UINT64_MAX : t->cf->staleness,
-	    .run_segments = t->segs };
 	uint8_t *zeros = sim_alloc(t->segs, 4 * t->carried, "weights");
 
 	w->a = (struct train_async){ .learn_ns = SIM_NEVER };
-	if (!async_worker_init(&w->a.m, in, &cf, zeros, 0))
-		err(1, "weights");
+	open_machine(w, in, zeros, 0, 0);
 	free(zeros);
 }
 
@@ -40,8 +53,10 @@ train_async_open(struct train_worker *w, const struct membership_conf *in)
 static void
 start_computing(struct sim *s, struct train_worker *w)
 {
-	const uint64_t ns = train_compute_ns(w);
+	uint64_t ns = train_compute_ns(w);
 
+	if (w->a.finished && ns < SLOW_NS)
+		ns = SLOW_NS;
 	w->a.t_w = w->a.shown;
 	durations_add(&w->t->compute, ns);
 	w->phase = TRAIN_COMPUTES;
@@ -203,6 +218,99 @@ advance(struct sim *s, struct train_worker *w)
 	return w->phase != TRAIN_DONE;
 }
 
+/*
+ * Join again with weights that precede round `first`, as innet-worker does; LGC
+ * learns of the last of these rounds.
+ */
+static void
+rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,
+    int64_t first, bool creates_job)
+{
+	const size_t bytes = 4 * (size_t)w->a.m.weights.elements;
+	struct membership_conf in = train_membership(w,
+	    w->life.transfer.receiver.xid);
+	uint8_t *copy = sim_alloc(bytes, 1, "weights");
+
+	memcpy(copy, weights, bytes);
+	in.creates_job = creates_job;
+	async_worker_free(&w->a.m);
+	open_machine(w, &in, copy, first, s->now_ns);
+	free(copy);
+	w->a.learning = false;
+	w->a.learn_ns = SIM_NEVER;
+	w->a.shown = first > 0 ? first - 1 : 0;
+	w->iterations = (uint64_t)w->a.shown;
+}
+
+/* A fetch has ended: join with the state, or start the job again. */
+static void
+end_fetch(struct sim *s, struct train_worker *w)
+{
+	struct state_receiver *e = &w->life.transfer.receiver;
+	const struct async_weights *a = &w->a.m.weights;
+
+	w->life.transfer.fetching = false;
+	if (e->end == STATE_RECEIVER_REFUSED && w->a.was_member) {
+		w->t->ledger->restarted = true;
+		rejoin_job(s, w, a->w, a->most, true);
+	} else if (e->end != STATE_RECEIVER_HAS) {
+		train_life_report_failure(s, w);
+	} else if (e->bytes != 4 * a->elements) {
+		sim_report_wrong(s, "state: %s: has %u bytes", w->node->name,
+		    e->bytes);
+	} else {
+		rejoin_job(s, w, e->body, (int64_t)e->iteration, false);
+		state_receiver_free(e);
+	}
+}
+
+/*
+ * Send states, and fetch one if the machine has ended and that helps.  Returns
+ * whether worker w fetches; then *due is when to look again.
+ */
+static bool
+transfer_state(struct sim *s, struct train_worker *w, uint64_t *due)
+{
+	struct state_transfer *h = &w->life.transfer;
+	struct async_worker *m = &w->a.m;
+
+	if (!w->t->sends_state)
+		return false;
+	state_sender_drop_unused(&h->sender, s->now_ns);
+	w->a.was_member |= m->in.joined;
+	if (!h->fetching && m->weights.t_s > m->weights.first)
+		h->tries = 0;
+	if (!h->fetching && !async_worker_is_going(m) &&
+	    state_transfer_is_useful(h, &m->in, m->end >= ASYNC_WORKER_AHEAD,
+	    w->a.was_member))
+		state_transfer_start_fetch(h, &m->in, s->now_ns);
+	train_life_send_state(s, w);
+	if (!h->fetching)
+		return false;
+	*due = state_transfer_deadline_ns(h);
+	if (h->receiver.end != STATE_RECEIVER_GOING) {
+		end_fetch(s, w);
+		*due = s->now_ns;
+	}
+	return true;
+}
+
+/* Do all that can happen now; returns whether worker w fetches a state. */
+static bool
+run_machine(struct sim *s, struct train_worker *w, uint64_t *due)
+{
+	do {
+		while (advance(s, w))
+			;
+		if (w->phase == TRAIN_DONE)
+			return false;
+		if (transfer_state(s, w, due))
+			return true;
+	} while (send_messages(s, w));
+	/* a time-out may have ended it */
+	return transfer_state(s, w, due);
+}
+
 uint64_t
 train_async_step(struct sim *s, struct train_worker *w)
 {
@@ -210,12 +318,10 @@ train_async_step(struct sim *s, struct train_worker *w)
 	char why[ASYNC_WORKER_WHY_BYTES];
 	uint64_t due, at;
 
-	do {
-		while (advance(s, w))
-			;
-		if (w->phase == TRAIN_DONE)
-			return SIM_NEVER;
-	} while (send_messages(s, w));
+	if (run_machine(s, w, &due))
+		return w->phase_ns < due ? w->phase_ns : due;
+	if (w->phase == TRAIN_DONE)
+		return SIM_NEVER;
 	if (!async_worker_is_going(&a->m)) {
 		sim_report_wrong(s, "%s: %s", w->node->name,
 		    async_worker_why(&a->m, why));
@@ -263,7 +369,8 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 			/* what others did meanwhile */
 			count_staleness(t, (uint64_t)vec_get(g.vec, 0) - 1);
 	} else if (d->tos == CONTROL_TOS &&
-		   train_receive_control(s, w, &a->m.in, NULL, d, &c)) {
+		   train_receive_control(s, w, &a->m.in,
+		       t->sends_state ? &w->life.transfer : NULL, d, &c)) {
 		async_worker_receive_control(&a->m, &c, s->now_ns);
 	}
 }

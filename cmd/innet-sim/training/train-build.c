@@ -242,7 +242,8 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 	else if (cf->give_up_ns == SCENARIO_WORD1)
 		t->give_up_ns = s->sc->faults.n == 0 &&
 		    cf->straggler_ns == 0 ? SIM_NEVER : GIVE_UP_NS;
-	t->sends_state = scenario_kills(s->sc, cf);
+	t->sends_state = scenario_kills(s->sc, cf) ||
+	    (s->sc->chaos != NULL && s->sc->chaos->kills_racks);
 	t->switches = 1 + t->racks;
 	t->server = cf->approach == TRAINING_PS ? node + t->switches : NULL;
 	t->host = node + t->switches + (t->server != NULL);

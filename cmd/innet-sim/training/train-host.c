@@ -52,10 +52,13 @@ train_peer(const struct train_worker *w)
 void
 train_finish(struct sim *s, struct train_worker *w)
 {
-	if (w->phase == TRAIN_DONE)
+	if (w->phase == TRAIN_DONE || w->a.finished)
 		return;
-	w->phase = TRAIN_DONE;
-	w->phase_ns = SIM_NEVER;
+	w->a.finished = train_continues(w);
+	if (!w->a.finished || w->t->busy == 1) {
+		w->phase = TRAIN_DONE;
+		w->phase_ns = SIM_NEVER;
+	}
 	w->t->busy--;
 	w->t->end_ns = s->now_ns;
 }

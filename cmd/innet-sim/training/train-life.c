@@ -70,6 +70,29 @@ get_state_bytes(const struct training *t)
 	return (uint32_t)(sizeof(uint64_t) + 4 * t->cf->elements % STATE_MOST);
 }
 
+/* Return the membership of worker w. */
+static struct membership *
+get_membership(struct train_worker *w)
+{
+	return w->t->cf->mode == TRAINING_ASYNC ? &w->a.m.in : &w->l.in;
+}
+
+/* Give the weights of an asynchronous worker, if all are of one round. */
+static void
+give_weights(struct sim *s, struct train_worker *w)
+{
+	const struct async_weights *a = &w->a.m.weights;
+	const uint32_t bytes = 4 * a->elements;
+	uint8_t *body;
+
+	if (!async_weights_is_uniform(a) || a->proving)
+		return;
+	body = sim_alloc(bytes, 1, "states");
+	memcpy(body, a->w, bytes);
+	state_transfer_set_snapshot(&w->life.transfer, body, bytes,
+	    (uint64_t)a->t_s, s->now_ns);
+}
+
 /* Give the state of worker w to the receiver that asked for it. */
 static void
 give_state(struct sim *s, struct train_worker *w)
@@ -91,16 +114,18 @@ send_messages(struct sim *s, struct train_worker *w)
 	uint8_t msg[CONTROL_MAX_BYTES];
 	size_t len;
 
-	while ((len = state_transfer_next(&w->life.transfer, &w->l.in,
+	while ((len = state_transfer_next(&w->life.transfer, get_membership(w),
 	    s->now_ns, msg)) > 0)
 		train_send_control(s, w, msg, len);
 }
 
-/* A message of a state transfer has come: answer it. */
-static void
-answer_message(struct sim *s, struct train_worker *w)
+void
+train_life_send_state(struct sim *s, struct train_worker *w)
 {
-	if (w->life.transfer.sender.wanted)
+	if (w->life.transfer.sender.wanted &&
+	    w->t->cf->mode == TRAINING_ASYNC)
+		give_weights(s, w);
+	else if (w->life.transfer.sender.wanted)
 		give_state(s, w);
 	send_messages(s, w);
 }
@@ -110,12 +135,14 @@ train_receive_control(struct sim *s, struct train_worker *w,
     struct membership *in, struct state_transfer *h,
     const struct sim_datagram *d, struct control *c)
 {
-	const uint64_t given = train_first_iteration(s) + w->life.used;
+	const uint64_t given = w->t->cf->mode == TRAINING_ASYNC ?
+	    (uint64_t)w->a.m.weights.t_s :
+	    train_first_iteration(s) + w->life.used;
 
 	switch (state_transfer_receive(h, in, &w->channel, given,
 	    train_bytes(s, d), d->len, c, s->now_ns)) {
 	case STATE_TRANSFER_MESSAGE: return true;
-	case STATE_TRANSFER_TAKEN: answer_message(s, w); break;
+	case STATE_TRANSFER_TAKEN: train_life_send_state(s, w); break;
 	case STATE_TRANSFER_DOUBTFUL:
 	case STATE_TRANSFER_MALFORMED:
 	case STATE_TRANSFER_NOTHING: break;
@@ -145,6 +172,16 @@ continue_from_state(struct sim *s, struct train_worker *w)
 	w->phase_ns = s->now_ns;
 }
 
+void
+train_life_report_failure(struct sim *s, const struct train_worker *w)
+{
+	const struct state_receiver *e = &w->life.transfer.receiver;
+
+	sim_report_wrong(s, "state: %s: %s", w->node->name,
+	    e->end == STATE_RECEIVER_UNANSWERED ? "no state arrived" :
+	    control_status_text(e->status));
+}
+
 /* A fetch has ended. */
 static void
 end_transfer(struct sim *s, struct train_worker *w)
@@ -155,10 +192,7 @@ end_transfer(struct sim *s, struct train_worker *w)
 	if (h->receiver.end == STATE_RECEIVER_HAS)
 		continue_from_state(s, w);
 	else
-		sim_report_wrong(s, "state: %s: %s", w->node->name,
-		    h->receiver.end == STATE_RECEIVER_UNANSWERED ?
-		    "no state arrived" :
-		    control_status_text(h->receiver.status));
+		train_life_report_failure(s, w);
 }
 
 bool

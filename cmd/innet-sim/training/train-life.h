@@ -1,7 +1,8 @@
 /*
- * train-life.h - a synchronous worker that is killed and started again
+ * train-life.h - a synchronous worker that is killed and started again, and
+ * state transfer
  *
- * It copies the state of another worker, as innet-worker does
+ * A worker copies the state of another worker, as innet-worker does
  * (iswitch/state-transfer.h).
  */
 #ifndef INNET_SIM_TRAIN_LIFE_H
@@ -14,6 +15,12 @@ void train_life_open(struct train_worker *w);
 
 /* Free what train_life_open() allocated. */
 void train_life_free(struct train_worker *w);
+
+/* Give the state of worker w if it was requested, and send what is due. */
+void train_life_send_state(struct sim *s, struct train_worker *w);
+
+/* Report that worker w could not get a state. */
+void train_life_report_failure(struct sim *s, const struct train_worker *w);
 
 /* Worker w is killed. */
 void train_life_end(struct train_worker *w);

@@ -234,7 +234,7 @@ run_worker(struct sim *s, struct train_worker *w)
 	uint64_t due;
 
 	if (w->phase == TRAIN_DONE || w->paused_ns > s->now_ns ||
-	    w->life.dead > 0)
+	    w->life.dead > 0 || (w->a.finished && train_is_over(t)))
 		return;
 	due = t->cf->mode == TRAINING_ASYNC ? train_async_step(s, w) :
 	    advance(s, w);

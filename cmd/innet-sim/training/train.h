@@ -142,6 +142,8 @@ struct train_async {
 	int64_t t_w;			/* Algorithm 1 */
 	uint64_t committed_ns;		/* since the last round; 0: none */
 	uint64_t learnt_ns;		/* last update */
+	bool was_member;
+	bool finished;			/* all iterations, but it continues */
 };
 
 /* A worker of a session of DLP. */
@@ -198,6 +200,13 @@ static inline bool train_is_right_sum(const struct seg *g);
 /* The port of its life. */
 static inline uint16_t train_life_port(const struct train_worker *w);
 
+/*
+ * Does worker w continue after its last iteration, until all workers have
+ * ended?  An asynchronous one does if racks are killed: others may need its
+ * state, or its pushes to complete a round.
+ */
+static inline bool train_continues(const struct train_worker *w);
+
 /* Return the first iteration of a synchronous training. */
 static inline uint32_t train_first_iteration(const struct sim *s);
 
@@ -238,6 +247,12 @@ static inline uint16_t
 train_life_port(const struct train_worker *w)
 {
 	return (uint16_t)(TRAIN_PORT + (w->life.lives + 1) / 2);
+}
+
+static inline bool
+train_continues(const struct train_worker *w)
+{
+	return w->t->cf->mode == TRAINING_ASYNC && w->t->sends_state;
 }
 
 static inline uint32_t

@@ -314,6 +314,22 @@ restart_async_rack(struct control_join *j)
 	j->worker = 1;
 }
 
+/* Request round 12 as worker 0, whose push is not begun. */
+static void
+request_round(void)
+{
+	const union addr from = rig_addr(1000);
+	uint8_t m[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
+	struct repair_help h = { .iteration = SEG_ITERATIONS - 1, .seen = 100,
+	    .round = 12 };
+
+	repair_add(&h.lacks, room, 1);
+	rig_n = 0;
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m,
+	    repair_write_help(m, 1, rig_xid++, &h), rig_now);
+	rig_flush();
+}
+
 /* Fetch a state as worker 1; return whom the rack asks. */
 static enum post_to
 fetch_state(void)
@@ -353,6 +369,10 @@ test_async_rack(void)
 
 	j.next = 6;
 	restart_async_rack(&j);
+	request_round();
+	ok(count_posts(POST_ONE, SEG_TOS, 0) == 1 &&
+	    count_posts(POST_ONE, CONTROL_TOS, CONTROL_ACK) == 1,
+	    "a worker that waits for the other members gets results again");
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 13 &&
 	    rig.job[0]->core.open,
 	    "a rack that was restarted admits a worker that lacks the rounds "
