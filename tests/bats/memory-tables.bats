@@ -170,8 +170,8 @@ script() {
 	[ "$(per_info have)" -gt 100 ]
 }
 
-# slow_disk: set $slow, a prefix for a command; its writes then wait while the
-# file "hold" exists, and fail while the file "fail" exists
+# slow_disk: set $slow, a prefix for a command; its fsync() then waits while the
+# file "hold" exists, and fails once if the file "fail" exists
 slow_disk() {
 	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer is to be loaded first"
 	(cd "$builddir" && $COMPILE -shared -fPIC -o "$OLDPWD/hold-fsync.so" \

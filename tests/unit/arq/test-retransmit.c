@@ -1,4 +1,7 @@
-/* A member's side of repair: what it sends again, and when it asks. */
+/*
+ * Test a member's side of loss recovery: which segments it retransmits and when
+ * it requests results.
+ */
 #include "common/arq/retransmit.h"
 #include "tests/unit/tap.h"
 

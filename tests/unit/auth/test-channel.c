@@ -1,4 +1,6 @@
-/* Channels at server and client: which requests are accepted. */
+/*
+ * Test channels at the server and at the client: which requests are accepted.
+ */
 #include <stdlib.h>
 #include <string.h>
 

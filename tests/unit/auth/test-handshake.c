@@ -1,5 +1,5 @@
 /*
- * Tagged data at both ends: the handshake, the vectors of
+ * Test tagged data at both ends: the handshake, the vectors of
  * tests/data/trust-vectors.txt, and a network that loses, duplicates, changes
  * and reorders packets.
  */

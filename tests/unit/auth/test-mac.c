@@ -1,4 +1,7 @@
-/* Keys, cookies and MACs: the test vectors, and every bit of them. */
+/*
+ * Test keys, cookies and MACs with the test vectors, and with every bit of a
+ * message changed.
+ */
 #include <sys/mman.h>
 #include <sys/wait.h>
 

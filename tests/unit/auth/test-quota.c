@@ -1,4 +1,4 @@
-/* The limits of one address and of its neighbourhood. */
+/* Test the limits for one address and for its network prefix. */
 #include "common/auth/quota.h"
 #include "tests/unit/tap.h"
 

@@ -1,8 +1,8 @@
 /*
- * An aggregation switch that demands tagged data: segments that are forged,
- * changed or swapped, or from another run, form, direction, job or time, are
- * dropped, counted as bad_proof and not answered, and do not count as a sign of
- * life; the sums are exact.
+ * Test an aggregation switch that requires tagged data. It must drop segments
+ * that are forged, changed or swapped, or that come from another run, form,
+ * direction, job or time. It counts them as bad_proof, does not answer them and
+ * does not take them as a sign of life; the sums stay exact.
  */
 #include <math.h>
 

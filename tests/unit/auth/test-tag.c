@@ -1,7 +1,7 @@
 /*
- * Authentication tags of data: the vectors of tests/data/trust-vectors.txt,
- * every byte that changes, contexts that differ, tokens, windows of counters;
- * and the cost of a tag, which is only printed.
+ * Test authentication tags of data: the vectors of
+ * tests/data/trust-vectors.txt, a change of every byte, different contexts,
+ * tokens and windows of counters. The cost of a tag is only printed.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A queue in the path that has the key: which data it accepts and tags. */
+/* Test a queue in the path that has the key: which data it accepts and tags. */
 #include "tests/unit/auth/transit-tag-rig.h"
 #include "tests/unit/tap.h"
 

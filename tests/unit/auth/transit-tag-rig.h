@@ -1,8 +1,7 @@
 /*
- * transit-tag-rig.h - a server, a queue in the path and workers, all with keys
- *
- * Datagrams go through the queue by hand; a worker has its channel and
- * handshake, the server its channels and handshakes.
+ * transit-tag-rig.h - a server, a queue in the path and workers, all with keys.
+ * Tests pass each datagram through the queue. A worker has its channel and
+ * handshake, and the server has its channels and handshakes.
  */
 #ifndef INNET_TESTS_PATH_RIG_H
 #define INNET_TESTS_PATH_RIG_H

@@ -1,4 +1,7 @@
-/* The cursor: every width, every cut, and back. */
+/*
+ * Test the byte cursor: write and read every width, and cut the buffer
+ * everywhere.
+ */
 #include <math.h>
 #include <stdlib.h>
 

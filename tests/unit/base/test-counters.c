@@ -1,4 +1,4 @@
-/* Counters as JSON, as a page and as a line. */
+/* Test counters printed as JSON, as a page and as a line. */
 #include <string.h>
 
 #include "common/base/counters.h"

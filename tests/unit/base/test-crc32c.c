@@ -1,4 +1,7 @@
-/* CRC-32C: the figures of RFC 3720 B.4, and a division bit by bit. */
+/*
+ * Compare CRC-32C with the values of RFC 3720 B.4 and with a division bit by
+ * bit.
+ */
 #include <string.h>
 
 #include "common/base/crc32c.h"

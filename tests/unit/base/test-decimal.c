@@ -1,4 +1,4 @@
-/* Decimal numbers against strtod(3) and printf(3). */
+/* Compare decimal numbers with strtod(3) and printf(3). */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* Durations: means and percentiles against the values that were added. */
+/*
+ * Compare means and percentiles of durations with the values that were added.
+ */
 #include "common/base/durations.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,7 @@
-/* Files that cannot be together: each pair in a child, in its own folder. */
+/*
+ * Test files that cannot be used together: each pair in a child process, in a
+ * folder of its own.
+ */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

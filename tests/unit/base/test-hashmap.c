@@ -1,4 +1,4 @@
-/* The table against an array that is searched, over random puts, removals. */
+/* Compare the table with an array over random insertions and removals. */
 #include <string.h>
 
 #include "common/base/bytes.h"

@@ -1,4 +1,4 @@
-/* The heap's next entry against a search of the whole list. */
+/* Compare the heap's next entry with a search of the whole list. */
 #include "common/base/heap.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"

@@ -1,4 +1,7 @@
-/* JSON that people wrote: each way to be wrong, and where it says so. */
+/*
+ * Test JSON written by hand: each kind of error, and the position that the
+ * message names.
+ */
 #include <unistd.h>
 
 #include "common/base/json-reader.h"

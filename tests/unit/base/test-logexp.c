@@ -1,4 +1,4 @@
-/* log and exp against libm; draws against their moments. */
+/* Compare log and exp with libm, and random draws with their moments. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

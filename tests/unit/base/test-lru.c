@@ -1,4 +1,4 @@
-/* The rows used last, against a list that is searched. */
+/* Compare the rows used last with a list that is searched. */
 #include "common/base/lru.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"

@@ -1,4 +1,4 @@
-/* Make control characters of messages visible. */
+/* Test that control characters in messages are made visible. */
 #include <string.h>
 
 #include "common/base/message.h"

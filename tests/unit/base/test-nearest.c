@@ -1,4 +1,7 @@
-/* Find the nearest word: distances, likely words and the text for messages. */
+/*
+ * Test the search for the nearest word: distances, likely words and the text
+ * for messages.
+ */
 #include "common/base/nearest.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,7 @@
-/* The option table: parsing in this process, what exits in a child. */
+/*
+ * Test the option table: parsing in this process, and options that exit in a
+ * child.
+ */
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

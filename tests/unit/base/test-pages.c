@@ -1,4 +1,4 @@
-/* Pages that were used before are zeroed completely, at any size. */
+/* Test that pages that were used before are zeroed completely, at any size. */
 #include <err.h>
 
 #include "common/base/pages.h"

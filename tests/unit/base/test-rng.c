@@ -1,4 +1,7 @@
-/* numpy's own doubles: the last rows of Gymnasium's traces (tests/data). */
+/*
+ * Compare random doubles with numpy's: the last rows of Gymnasium's traces
+ * (tests/data).
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

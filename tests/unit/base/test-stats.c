@@ -1,4 +1,4 @@
-/* Small statistics against closed forms and integers. */
+/* Compare small statistics with closed forms and integers. */
 #include <stdint.h>
 
 #include "common/base/rng.h"

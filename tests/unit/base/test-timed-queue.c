@@ -1,4 +1,7 @@
-/* Events come out by time, and at one time in the order they went in. */
+/*
+ * Test that events come out by time, and events with the same time in the order
+ * in which they were added.
+ */
 #include "common/base/rng.h"
 #include "common/base/timed-queue.h"
 #include "tests/unit/tap.h"

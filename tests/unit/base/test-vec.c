@@ -1,4 +1,4 @@
-/* float32 kernels: plain against AVX2, bit for bit, at any address. */
+/* Compare float32 kernels in plain C with AVX2, bit for bit, at any address. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* The table of bare packets: the longest prefix, against a search of all. */
+/*
+ * Compare the longest prefix in the table of bare packets with a search of all
+ * rows.
+ */
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,7 @@
-/* Captures: what is written is read, in every dialect, and damage is named. */
+/*
+ * Test captures: reading returns the packets that were written, in every
+ * dialect, and errors name the damage.
+ */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/time.h>

@@ -1,4 +1,7 @@
-/* reading ahead gives what reading gives: frames of all sizes, damage, stops */
+/*
+ * Test that reading ahead returns the same as plain reading: frames of all
+ * sizes, damage and stops.
+ */
 #include <stdlib.h>
 #include <string.h>
 

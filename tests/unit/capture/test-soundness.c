@@ -1,4 +1,4 @@
-/* Each way in which a captured packet can be other than it should. */
+/* Test each way in which a captured packet can be malformed. */
 #include <string.h>
 
 #include "common/capture/soundness.h"

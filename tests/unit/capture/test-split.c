@@ -1,4 +1,4 @@
-/* Frames of several datagrams: when and how they are split. */
+/* Test frames that contain several datagrams: when and how they are split. */
 #include <stdlib.h>
 
 #include "common/base/rng.h"

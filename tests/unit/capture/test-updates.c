@@ -1,4 +1,7 @@
-/* A capture's updates: which come, when, and what is counted instead. */
+/*
+ * Test the updates in a capture: which are returned, with what time, and what
+ * is counted instead.
+ */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,7 @@
-/* A thread writes the same bytes, with the same counts and failures. */
+/*
+ * Test that a writing thread writes the same bytes, with the same counts and
+ * failures.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/* A DLP session's aggregator: every rule of innet-dlp(7), packet by packet. */
+/*
+ * Test the aggregator of a DLP session: every rule of innet-dlp(7), packet by
+ * packet.
+ */
 #include <stdlib.h>
 
 #include "common/base/rng.h"

@@ -1,4 +1,7 @@
-/* A worker's side of a DLP session: what it sends, and what it believes. */
+/*
+ * Test a worker's side of a DLP session: which packets it sends and which it
+ * accepts.
+ */
 #include "common/dlp/worker.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,7 @@
-/* A worker of DLP sessions: integers out, sums in, and waits that end. */
+/*
+ * Test a worker of DLP sessions: it sends integers, receives sums, and its
+ * waits end.
+ */
 #include <math.h>
 #include <string.h>
 

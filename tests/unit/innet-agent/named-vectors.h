@@ -1,8 +1,7 @@
 /*
- * named-vectors.h - tests/data/trust-vectors.txt, by name
- *
- * A line is a name and hexadecimal digits.  vectors_read() once, then
- * vector_of(); a name that is not there ends the test.
+ * named-vectors.h - read tests/data/trust-vectors.txt by name. A line is a name
+ * and hexadecimal digits. Call vectors_read() once, then vector_of(); an
+ * unknown name ends the test.
  */
 #ifndef INNET_NAMED_VECTORS_H
 #define INNET_NAMED_VECTORS_H

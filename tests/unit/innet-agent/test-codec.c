@@ -1,4 +1,7 @@
-/* Encode experiences and decode them again; refuse bytes that are none. */
+/*
+ * Test that encoded experiences can be decoded again, and that invalid bytes
+ * are refused.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The weights of an agent that sends deltas after the results of its worker
- * (stream-child.c).
+ * Test the weights of an agent that sends deltas, after its worker has received
+ * results (stream-child.c).
  */
 #include <unistd.h>
 

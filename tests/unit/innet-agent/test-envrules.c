@@ -1,4 +1,4 @@
-/* The contract of all environments, and the rules of each one. */
+/* Test the contract of all environments, and the rules of each one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

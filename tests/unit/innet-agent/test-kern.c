@@ -1,4 +1,4 @@
-/* The vector kernels agree with the plain ones to the last bit. */
+/* Test that the vector kernels agree with the plain ones to the last bit. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * The bodies of the landers against closed forms, and the results of a known
- * pilot.  With a seed as its argument the program prints only a digest of that
- * run of our own lander.
+ * Compare the bodies of the landers with closed forms, and test the results of
+ * a known pilot. With a seed as its argument, the program prints only a digest
+ * of that run of our own lander.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /*
- * n-step sums by hand and by brute force; the ring of experiences and its
- * draws.
+ * Compare n-step sums with sums made by hand and by brute force; test the ring
+ * of experiences and its draws.
  */
 #include <math.h>
 #include <stdlib.h>

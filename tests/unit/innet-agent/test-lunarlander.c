@@ -1,6 +1,6 @@
 /*
- * The rules of the lander, above an engine that only records: it is linked
- * instead of lander-planar, so that the test chooses poses.
+ * Test the rules of the lander on an engine that only records. The test links
+ * it instead of lander-planar, so that it can choose poses.
  */
 #include "config.h"
 

@@ -1,4 +1,7 @@
-/* The generator against what its authors, C++ and numpy say it gives. */
+/*
+ * Compare the random number generator with the values of its authors, of C++
+ * and of numpy.
+ */
 #include "cmd/innet-agent/env/mt19937.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,7 @@
-/* The gradient of a net against finite differences; optimizers by hand. */
+/*
+ * Compare the gradient of a net with finite differences, and optimizers with
+ * calculations by hand.
+ */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * Gradients of dqn and ddpg against slopes of their objectives, which the test
- * computes a second time, in double.
+ * Compare gradients of dqn and ddpg with slopes of their objectives, which the
+ * test computes a second time in double precision.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * Policy gradients: advantages by their definition, over environments that end
- * in both ways, and gradients against slopes of their objectives.
+ * Test policy gradients: compare advantages with their definition, over
+ * environments that end in both ways, and gradients with slopes of their
+ * objectives.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * Draws from several shards (replay/shards.h), and keys in slots
+ * Test draws from several shards (replay/shards.h), and keys in slots
  * (apex/key-slot.h).
  */
 #include <math.h>

@@ -1,4 +1,7 @@
-/* A client against servers that answer, are silent, vanish or do not exist. */
+/*
+ * Test a client with servers that answer, are silent, disappear or do not
+ * exist.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>

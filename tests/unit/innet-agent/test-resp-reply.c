@@ -1,4 +1,4 @@
-/* Replies of every kind, cut anywhere; and what is none. */
+/* Test replies of every kind, cut at any byte, and bytes that are no reply. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

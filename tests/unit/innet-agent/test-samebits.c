@@ -1,6 +1,6 @@
 /*
- * Whole trainings: with the plain kernels and with the fastest, the same
- * weights to the last bit, for every algorithm.
+ * Test that whole trainings with the plain kernels and with the fastest ones
+ * give the same weights to the last bit, for every algorithm.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/* Unit tests of save.h and load.h: all that was saved is loaded, or nothing. */
+/*
+ * Unit tests of save.h and load.h: loading restores everything that was saved,
+ * or nothing.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

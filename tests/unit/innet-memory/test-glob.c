@@ -1,4 +1,7 @@
-/* Unit tests of glob.h: patterns, long parts, a simple matcher as a twin. */
+/*
+ * Unit tests of glob.h: patterns and long parts, compared with a simple
+ * matcher.
+ */
 #include "cmd/innet-memory/commands/glob.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"

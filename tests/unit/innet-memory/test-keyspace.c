@@ -1,4 +1,6 @@
-/* Unit tests of keyspace.h: names that were made to collide do not collide. */
+/*
+ * Unit tests of keyspace.h: names that were chosen to collide do not collide.
+ */
 #include "cmd/innet-memory/store/keyspace.h"
 #include "cmd/innet-memory/store/lazy-free.h"
 #include "tests/unit/tap.h"

@@ -1,4 +1,6 @@
-/* Unit tests of replay-buffer.h and replay-dump.h, against a plain twin. */
+/*
+ * Unit tests of replay-buffer.h and replay-dump.h, compared with a plain twin.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

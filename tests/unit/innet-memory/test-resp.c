@@ -1,4 +1,4 @@
-/* Unit tests of resp.h: requests in pieces of any size, limits, errors. */
+/* Unit tests of resp.h: requests in pieces of any size, limits and errors. */
 #include <stdarg.h>
 
 #include "cmd/innet-memory/server/resp.h"

@@ -1,4 +1,7 @@
-/* An update is taken once, in order, and a worker may start again. */
+/*
+ * Test that an update is accepted once and in order, and that a worker may
+ * restart.
+ */
 #include "cmd/innet-ps/newest.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,7 @@
-/* A calendar gives the order of a heap, whatever the gaps between events. */
+/*
+ * Test that a calendar returns events in the order of a heap, for any gaps
+ * between events.
+ */
 #include "cmd/innet-sim/engine/calendar.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"

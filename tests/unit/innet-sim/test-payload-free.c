@@ -1,4 +1,4 @@
-/* Updates without their bytes, at a plane with two ports. */
+/* Test updates without their bytes on a plane with two ports. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
-/* test-hook - the programs at hooks load on this kernel, by tcx, by clsact and
- * by XDP, take marked packets while a process beats, and let them pass when
- * none does */
+/*
+ * Test that the programs at hooks load on this kernel, through tcx, clsact and
+ * XDP. They take marked packets while a process sends heartbeats, and let them
+ * pass otherwise.
+ */
 #include "config.h"
 
 #include <net/if.h>

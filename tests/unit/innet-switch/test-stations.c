@@ -1,4 +1,4 @@
-/* stations.h: which host is behind which port, and how it is reached */
+/* Test stations.h: the port behind which a host is, and how it is reached. */
 #include "cmd/innet-switch/inpath/stations.h"
 
 #include "tests/unit/tap.h"

@@ -1,4 +1,7 @@
-/* Schedules that innet-verify plays: what is admitted, what misses what. */
+/*
+ * Test schedules that innet-verify plays: which updates are admitted, and which
+ * updates miss each other.
+ */
 #include "cmd/innet-verify/counterexample.h"
 #include "tests/unit/tap.h"
 

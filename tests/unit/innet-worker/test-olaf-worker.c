@@ -1,4 +1,7 @@
-/* A worker of an Olaf cluster: when it asks, what it sends, what it gives. */
+/*
+ * Test a worker of an Olaf cluster: when it asks, what it sends and what it
+ * returns.
+ */
 #include <assert.h>
 #include <string.h>
 

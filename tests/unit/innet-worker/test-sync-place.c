@@ -1,4 +1,7 @@
-/* Where results belong before they have come, and which were foreseen. */
+/*
+ * Test where results belong before they have arrived, and which of them were
+ * predicted.
+ */
 #include "cmd/innet-worker/sync-place.c"
 
 #include "tests/unit/tap.h"

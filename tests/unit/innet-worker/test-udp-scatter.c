@@ -1,4 +1,4 @@
-/* Runs whose bodies land where they belong, on 127.0.0.1, and others. */
+/* Test the reception of packets directly into their places, on 127.0.0.1. */
 #include <poll.h>
 
 #include "cmd/innet-worker/udp-scatter.h"

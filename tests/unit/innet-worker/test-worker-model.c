@@ -1,4 +1,7 @@
-/* A worker's copy of the model: ranges, versions, and what is not taken. */
+/*
+ * Test a worker's copy of the model: ranges, versions, and models that it
+ * refuses.
+ */
 #include "cmd/innet-worker/olaf-worker-model.h"
 #include "tests/unit/tap.h"
 

@@ -1,9 +1,8 @@
 /*
- * hub.h - a world for tests of synchronous workers
- *
- * The plainest aggregation switch there can be, and a network that loses,
- * doubles and delays what passes, in virtual time.  The caller that steps the
- * world gives datagrams to SWITCH to hub_segment() and hub_control().
+ * hub.h - a simulated world for tests of synchronous workers. It has the
+ * simplest possible aggregation switch, and a network that loses, duplicates
+ * and delays packets, in virtual time. The caller steps the world and passes
+ * datagrams for SWITCH to hub_segment() and hub_control().
  */
 #ifndef INNET_TESTS_HUB_H
 #define INNET_TESTS_HUB_H

@@ -1,6 +1,5 @@
 /*
- * plainsum.h - a sum tree in plain form: an array of weights and their sums
- *
+ * plainsum.h - a sum tree in plain form: an array of weights and their sums.
  * Only the weights are kept between changes: plainsum_add() computes all prefix
  * sums again, and plainsum_find() bisects them.
  */

@@ -1,4 +1,6 @@
-/* rig.h - an aggregation switch in a test: its input and the datagrams it sends
+/*
+ * rig.h - an aggregation switch in a test, with its input and the datagrams it
+ * sends
  */
 #ifndef INNET_TEST_RIG_H
 #define INNET_TEST_RIG_H

@@ -1,4 +1,6 @@
-/* rigged.h - program iswitch in a plane whose posts go to the test */
+/*
+ * rigged.h - program iswitch in a plane whose outgoing packets go to the test
+ */
 #ifndef INNET_TEST_RIGGED_H
 #define INNET_TEST_RIGGED_H
 

@@ -1,8 +1,7 @@
 /*
- * sync-workers.h - synchronous workers in the world of hub.h
- *
- * A test opens the world once, begins a run in it, steps it or asks whether
- * all went well, and ends it.
+ * sync-workers.h - synchronous workers in the world of hub.h. A test opens the
+ * world once, begins a run in it, steps it, asks whether all workers are still
+ * without error, and ends it.
  */
 #ifndef INNET_TESTS_SYNC_WORKERS_H
 #define INNET_TESTS_SYNC_WORKERS_H

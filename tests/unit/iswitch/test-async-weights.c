@@ -1,6 +1,6 @@
 /*
- * An asynchronous worker against a toy switch: loss, copies, late packets;
- * and against the plain sums, bit for bit.
+ * Test an asynchronous worker with a toy switch that loses, duplicates and
+ * delays packets; compare its weights with plain sums, bit for bit.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* An asynchronous worker: what it sends, when, and what ends it. */
+/*
+ * Test an asynchronous worker: what it sends, when it sends, and what ends it.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

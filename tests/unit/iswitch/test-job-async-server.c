@@ -1,4 +1,7 @@
-/* Servers on a switch's bytes: whole vectors, and one vector at a time. */
+/*
+ * Test asynchronous parameter servers that use the packets of a switch: whole
+ * vectors, one at a time.
+ */
 #include <math.h>
 
 #include "common/base/rng.h"

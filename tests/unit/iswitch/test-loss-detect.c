@@ -1,4 +1,7 @@
-/* A switch's side of repair: NACKs, STATEs, notices, what it sends again. */
+/*
+ * Test a switch's side of loss recovery: NACKs, STATEs, notices and
+ * retransmissions.
+ */
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 

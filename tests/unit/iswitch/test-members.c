@@ -1,4 +1,7 @@
-/* Members: ids, ranks, who counts at which iteration. */
+/*
+ * Test the members of a job: ids, ranks, and which members count at each
+ * iteration.
+ */
 #include "common/iswitch/members.h"
 #include "tests/unit/tap.h"
 

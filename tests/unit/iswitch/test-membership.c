@@ -1,4 +1,4 @@
-/* Standing with a switch: Join, signs of life, Leave. */
+/* Test a worker's membership at a switch: Join, signs of life and Leave. */
 #include <string.h>
 
 #include "common/iswitch/membership.h"

@@ -1,4 +1,7 @@
-/* An aggregation switch below another: what goes up, what the parent says. */
+/*
+ * Test an aggregation switch below another: the packets it sends up, and its
+ * reactions to the parent.
+ */
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,7 @@
-/* The five kinds of reduction: by hand, in any order, at their limits. */
+/*
+ * Test the five reductions: against values computed by hand, in any order, and
+ * at their limits.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

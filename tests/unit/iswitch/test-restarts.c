@@ -1,7 +1,7 @@
 /*
- * A rack after a restart of its parent or of its workers, with few slots:
- * traces of random runs that hung or sent packets without end.  And an
- * asynchronous rack that was restarted itself, and lacks many rounds.
+ * Test a rack with few slots after a restart of its parent or of its workers,
+ * with traces of random runs that hung or sent packets without end. Also test
+ * an asynchronous rack that was restarted itself and lacks many rounds.
  */
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"

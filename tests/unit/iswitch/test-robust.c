@@ -1,4 +1,6 @@
-/* Median and trimmed mean: against qsort(3), and plain against AVX2. */
+/*
+ * Compare median and trimmed mean with qsort(3), and the plain code with AVX2.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

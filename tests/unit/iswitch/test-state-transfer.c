@@ -1,4 +1,7 @@
-/* A state on its way from one worker to another, and over the switch. */
+/*
+ * Test the transfer of a state from one worker to another, directly and through
+ * the switch.
+ */
 #include "common/base/rng.h"
 #include "common/iswitch/state-transfer.h"
 #include "tests/unit/iswitch/rig.h"

@@ -1,4 +1,4 @@
-/* The aggregator's memory: slots, places, and a larger layout. */
+/* Test the aggregator's memory: slots, places, and a larger layout. */
 #include <math.h>
 
 #include "common/base/rng.h"

@@ -1,6 +1,7 @@
 /*
- * The results of the aggregation switch against sums computed here: each
- * reduction, each length of a vector, 1 to 32 workers, any order of arrival.
+ * Compare the results of the aggregation switch with sums computed here: each
+ * reduction, each length of a vector, 1 to 32 workers, and any order of
+ * arrival.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The aggregation switch: its members, sums and deadlines. */
+/* Test the aggregation switch: its members, sums and deadlines. */
 #include <math.h>
 
 #include "tests/unit/iswitch/rig.h"

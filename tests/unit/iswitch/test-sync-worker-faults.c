@@ -1,4 +1,4 @@
-/* Synchronous workers when packets, switches or others of them are lost. */
+/* Test synchronous workers that lose packets, their switch or other workers. */
 #include "tests/unit/iswitch/sync-workers.h"
 
 static void

@@ -1,4 +1,4 @@
-/* Synchronous workers: results, windows, signs of life. */
+/* Test synchronous workers: results, windows and signs of life. */
 #include "tests/unit/iswitch/sync-workers.h"
 
 static void

@@ -1,7 +1,7 @@
 /*
- * Sums of synchronous workers over networks of chance: exact, and in time.
- *
- * With FROM and TO as arguments, of all seeds between them; else of a few.
+ * Test that sums of synchronous workers over random networks are exact and
+ * arrive in time. With FROM and TO as arguments it runs all seeds between them,
+ * otherwise a few.
  */
 #include "tests/unit/tap.h"
 #include "tests/unit/iswitch/tiers.h"

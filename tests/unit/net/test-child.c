@@ -1,4 +1,4 @@
-/* A child that gives back what it gets: cat(1). */
+/* Test a child process that returns what it gets: cat(1). */
 #include <poll.h>
 
 #include "common/net/child.h"

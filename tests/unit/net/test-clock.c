@@ -1,4 +1,7 @@
-/* The clock of a live plane: stamps of the wall, on a clock that is not it. */
+/*
+ * Test the clock of a live plane: wall-clock timestamps on a clock that is not
+ * the wall clock.
+ */
 #include "common/net/timer.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,7 @@
-/* Sleep short of the mark, and poll near it. */
+/*
+ * Test that a pacing wait sleeps until shortly before its time, and polls the
+ * rest.
+ */
 #include "common/net/timer.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,4 @@
-/* Files that can be opened and executed before the sandbox and in it. */
+/* Test which files can be opened and executed before the sandbox and in it. */
 #include <sys/wait.h>
 
 #include "common/net/sandbox.h"

@@ -1,4 +1,7 @@
-/* Packets leave a queue in runs that one call to the kernel takes. */
+/*
+ * Test that packets leave a queue in groups, each sent by one call to the
+ * kernel.
+ */
 #include <poll.h>
 
 #include "common/net/serve-sockets.h"

@@ -1,4 +1,7 @@
-/* Deadlines at their limits, and signals that wait for a wait. */
+/*
+ * Test deadlines at their limits, and signals that are delivered only during a
+ * wait.
+ */
 #include <unistd.h>
 
 #include "common/net/timer.h"

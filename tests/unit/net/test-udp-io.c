@@ -1,4 +1,7 @@
-/* Sockets on 127.0.0.1: what the kernel says of packets, and their capture. */
+/*
+ * Test sockets on 127.0.0.1: the data that the kernel reports about packets,
+ * and their capture.
+ */
 #include <poll.h>
 #include <sys/mman.h>
 

@@ -1,4 +1,7 @@
-/* Packets sent through a socket: at once, or as over a bad network. */
+/*
+ * Test packets sent through a socket, at once or through a simulated bad
+ * network.
+ */
 #include <poll.h>
 #include <sys/mman.h>
 

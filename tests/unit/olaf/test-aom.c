@@ -1,4 +1,7 @@
-/* the Age-of-Model: closed forms, Olaf's vectors, and a brute-force twin */
+/*
+ * Compare the Age of Model with closed forms, Olaf's vectors and a brute-force
+ * twin.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* Workers under other names, against a table that is searched. */
+/*
+ * Compare the mapping of workers to other names with a table that is searched.
+ */
 #include "common/base/rng.h"
 #include "common/olaf/program.h"
 #include "tests/unit/tap.h"

@@ -1,4 +1,7 @@
-/* Where workers are: the newest address, for a minute, each once. */
+/*
+ * Test the addresses of workers: the newest counts, expires after a minute, and
+ * appears only once.
+ */
 #include "common/base/rng.h"
 #include "common/olaf/routes.h"
 #include "tests/unit/tap.h"

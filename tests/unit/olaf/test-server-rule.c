@@ -1,4 +1,7 @@
-/* The server's rule: closed forms, a twin in doubles, and what is refused. */
+/*
+ * Test the server's rule: closed forms, a twin in doubles, and updates that it
+ * refuses.
+ */
 #include <float.h>
 
 #include "common/base/rng.h"

@@ -1,4 +1,4 @@
-/* N, against an array of last sights that is counted through each time. */
+/* Compare the number of active clusters with a count over an array of times. */
 #include "common/base/rng.h"
 #include "common/queue/txctl.h"
 #include "tests/unit/tap.h"

@@ -1,4 +1,4 @@
-/* Drop-tail, against a list that is shifted. */
+/* Compare drop-tail with a list that is shifted. */
 #include <string.h>
 
 #include "common/base/rng.h"

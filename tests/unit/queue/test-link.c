@@ -1,4 +1,4 @@
-/* Departure times, against the formula in 128-bit integers. */
+/* Compare departure times with the formula in 128-bit integers. */
 #include "common/base/rng.h"
 #include "common/queue/link.h"
 #include "tests/unit/tap.h"

@@ -1,7 +1,8 @@
 /*
- * The hand-checked vectors of tests/data/olaf-vectors.txt, line by line,
- * through port.h: what became of each arrival, the queue after it, and when
- * each frame left.  The two marked "not the default" are left out.
+ * Run the hand-checked vectors of tests/data/olaf-vectors.txt through port.h,
+ * line by line. Each line checks the result of an arrival, the queue after it,
+ * and when each frame left. The two vectors marked "not the default" are left
+ * out.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * The port, beyond what test-twin.c and test-olaf-queue.c ask: a late driver,
- * regular frames, the status, vectors cut in other ways, what stays queued,
- * several destinations.
+ * Test features of the port that test-twin.c and test-olaf-queue.c do not
+ * cover: a late driver, regular frames, the status, vectors cut in other ways,
+ * updates that stay queued, and several destinations.
  */
 #include <math.h>
 #include <stdlib.h>

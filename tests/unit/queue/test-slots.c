@@ -1,4 +1,7 @@
-/* Slots: the owner of the bytes, the update's place, the next slot. */
+/*
+ * Test slots: which slot owns the bytes, where the update is, and which slot is
+ * next.
+ */
 #include <string.h>
 
 #include "common/queue/slots.h"

@@ -1,4 +1,7 @@
-/* The account: what is added is there, and the law is noticed when broken. */
+/*
+ * Test the tally: it contains everything that was added, and detects a
+ * violation of the law of conservation.
+ */
 #include "common/base/rng.h"
 #include "common/queue/tally.h"
 #include "tests/unit/tap.h"

@@ -1,7 +1,7 @@
 /*
- * A twin of the queue without cleverness - an array that is searched, frames
- * that are copied - and 1,000 random scenarios in which it and port.h must
- * agree on every departure and every counter, and conserve constituents.
+ * Compare the queue with a simple twin: an array that is searched and frames
+ * that are copied. In 1,000 random scenarios it and port.h must agree on every
+ * departure and every counter, and conserve constituents.
  */
 #include <math.h>
 #include <stdlib.h>

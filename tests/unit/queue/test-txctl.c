@@ -1,6 +1,7 @@
 /*
- * Transmission control: the probabilities at the end of
- * tests/data/olaf-vectors.txt, and which switch's status a model brings home.
+ * Test transmission control: the probabilities at the end of
+ * tests/data/olaf-vectors.txt, and which switch's status a model carries to the
+ * worker.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Prioritised sampling against its formulas. */
+/* Compare prioritised sampling with its formulas. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * The sum tree, in plain C and in this processor's form, against prefix sums in
- * an array, index for index.
+ * Compare the sum tree, in plain C and in the form for this processor, with
+ * prefix sums in an array, index for index.
  */
 #include <math.h>
 #include <string.h>

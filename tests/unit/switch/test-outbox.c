@@ -1,4 +1,7 @@
-/* The outbox: order, runs, copies, and what must be sent before it changes. */
+/*
+ * Test the outbox: order, runs, copies, and packets that must be sent before
+ * their bytes change.
+ */
 #include <string.h>
 
 #include "common/switch/outbox.h"

@@ -1,4 +1,7 @@
-/* Arrival processes: their means, their order, and what bursts are made of. */
+/*
+ * Test arrival processes: their means, their order, and the composition of
+ * bursts.
+ */
 #include <math.h>
 
 #include "common/traffic/arrivals.h"

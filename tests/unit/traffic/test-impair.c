@@ -1,4 +1,7 @@
-/* A bad network: how it is read, and what it does to packets. */
+/*
+ * Test a simulated bad network: how its options are read, and how it changes
+ * packets.
+ */
 #include <math.h>
 
 #include "common/traffic/impair.h"

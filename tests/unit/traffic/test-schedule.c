@@ -1,4 +1,7 @@
-/* Schedules: what rows say, in which order they come, what ends the program. */
+/*
+ * Test schedules: the meaning of rows, their order, and the errors that end the
+ * program.
+ */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Made-up gradients against sums made one by one. */
+/* Compare synthetic gradients with sums made one by one. */
 #include "common/traffic/synthetic.h"
 #include "tests/unit/tap.h"
 

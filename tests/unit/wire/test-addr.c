@@ -1,4 +1,7 @@
-/* Addresses: what is read is what is printed, and what is refused. */
+/*
+ * Test addresses: reading the printed form gives the same address, and invalid
+ * ones are refused.
+ */
 #include "common/wire/networks.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,4 @@
-/* Control messages: every layout by its bytes, truncations, limits. */
+/* Test control messages: the bytes of every layout, truncations and limits. */
 #include <stdlib.h>
 
 #include "common/wire/control.h"

@@ -1,4 +1,7 @@
-/* The bytes of the DLP packet, quantising, and the settings of a session. */
+/*
+ * Test the bytes of the DLP packet, quantisation, and the settings of a
+ * session.
+ */
 #include "common/wire/dlp.h"
 #include "tests/unit/tap.h"
 

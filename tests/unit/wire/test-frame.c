@@ -1,4 +1,7 @@
-/* Frames: what is put is found, under every link layer, and lies are seen. */
+/*
+ * Test frames: a datagram that is written is found again under every link
+ * layer, and wrong lengths are detected.
+ */
 #include <stdlib.h>
 
 #include "common/base/rng.h"

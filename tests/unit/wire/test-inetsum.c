@@ -1,4 +1,4 @@
-/* The Internet checksum against a sum of 16-bit words, one by one. */
+/* Compare the Internet checksum with a sum of 16-bit words, one by one. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,6 @@
-/* Probe, NACK and STATE on the wire: round trips, limits, what is cut short. */
+/*
+ * Test Probe, NACK and STATE on the wire: round trips, limits and truncation.
+ */
 #include "common/wire/repair.h"
 #include "tests/unit/tap.h"
 

@@ -1,4 +1,7 @@
-/* Segments: their bytes, iterations across the wrap, cuts of a vector. */
+/*
+ * Test segments: their bytes, iterations at the wrap-around, and vectors cut
+ * into segments.
+ */
 #include <stdlib.h>
 
 #include "common/base/rng.h"

@@ -1,4 +1,4 @@
-/* Messages that a training process may send, and when. */
+/* Test which messages a training process may send, and when. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,7 @@
-/* Olaf packets: round trips, every reason, ranges of long vectors. */
+/*
+ * Test Olaf packets: round trips, every reason for refusal, and ranges of long
+ * vectors.
+ */
 #include <math.h>
 #include <stdlib.h>
 
