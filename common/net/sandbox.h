@@ -6,9 +6,10 @@
  * kernel (Landlock, Linux 5.13 or later) restrict it to the folders of the
  * files that it must write: it can open no other file and execute nothing.
  * It can also read, but not write, files in the folders of its keys.
- * Where the kernel has no Landlock, that part is omitted.  Seccomp belongs to
- * the unit that starts a service (innet-security(7)).  Not for tools that
- * start commands.
+ * Where the kernel has no Landlock, that part is omitted.  A tool that goes on
+ * to need capabilities names them; with --user it has no others.  Seccomp
+ * belongs to the unit that starts a service (innet-security(7)).  Not for tools
+ * that start commands.
  *
  * For tools: prints errors, and exits 1.
  */
@@ -19,6 +20,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <pwd.h>
 #include <stdbool.h>
@@ -51,13 +53,19 @@
     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | \
     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REFER)
 
-enum { SANDBOX_PATHS = 16 };
+enum { SANDBOX_PATHS = 16, SANDBOX_CAPABILITIES = 64 };
 
 struct sandbox {
 	const char *user;		/* to become; NULL: none */
+	uint64_t capabilities;		/* to keep with another user, a bit
+					 * each; 0: none */
 	const char *path[SANDBOX_PATHS];	/* of files written later */
 	bool reads[SANDBOX_PATHS];	/* only read later */
 	size_t paths;
+	const char *system[SANDBOX_PATHS];	/* devices, or folders of the
+						 * kernel's file systems, to
+						 * read and write */
+	size_t systems;
 };
 
 /* Allow to write the file at path later; NULL and "-" are ignored. */
@@ -65,6 +73,12 @@ static inline void sandbox_add_file(struct sandbox *s, const char *path);
 
 /* Allow to read the file at path later; NULL is ignored. */
 static inline void sandbox_add_input(struct sandbox *s, const char *path);
+
+/*
+ * Allow to open a device, or the files in a folder of the kernel, later.  It is
+ * ignored if it does not exist.
+ */
+static inline void sandbox_add_system(struct sandbox *s, const char *path);
 
 /* Enter the sandbox, once everything is open. */
 static inline void sandbox_enter(const struct sandbox *s);
@@ -86,6 +100,49 @@ sandbox_add_input(struct sandbox *s, const char *path)
 		s->reads[s->paths] = true;
 		s->path[s->paths++] = path;
 	}
+}
+
+static inline void
+sandbox_add_system(struct sandbox *s, const char *path)
+{
+	if (s->systems < SANDBOX_PATHS)
+		s->system[s->systems++] = path;
+}
+
+/*
+ * Limit what the process and its children can ever have to the capabilities
+ * `keep`, and let it keep them when it changes its user.
+ */
+static inline void
+sandbox_keep_capabilities(uint64_t keep)
+{
+	for (int k = 0; k < SANDBOX_CAPABILITIES; k++) {
+		if ((keep >> k & 1) == 0)	/* fails for unknown ones */
+			(void)prctl(PR_CAPBSET_DROP, k, 0, 0, 0);
+	}
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1)
+		err(1, "--user: capabilities");
+}
+
+/* Have the capabilities `keep`, as far as the process has them, and no more. */
+static inline void
+sandbox_limit_capabilities(uint64_t keep)
+{
+	struct __user_cap_header_struct h = {
+		.version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct c[2] = { { 0 } };
+
+	if (syscall(SYS_capget, &h, c) == -1)
+		err(1, "--user: capabilities");
+	for (int i = 0; i < 2; i++) {
+		c[i].permitted &= (uint32_t)(keep >> 32 * i);
+		c[i].effective = c[i].permitted;
+		c[i].inheritable = 0;
+	}
+	if (syscall(SYS_capset, &h, c) == -1 ||
+	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) == -1)
+		err(1, "--user: capabilities");
 }
 
 /* Become another user, with its groups and no others. */
@@ -147,6 +204,23 @@ sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
 	return ok;
 }
 
+/* Add a rule for a device or a folder of the kernel, if it exists. */
+static inline bool
+sandbox_allow_system(int rules, const char *path, uint64_t known)
+{
+	struct landlock_path_beneath_attr at = { .allowed_access =
+	    SANDBOX_FILE & known, .parent_fd = open(path, O_PATH |
+	    O_CLOEXEC) };
+	bool ok;
+
+	if (at.parent_fd == -1)
+		return true;
+	ok = syscall(SYS_landlock_add_rule, rules,
+	    LANDLOCK_RULE_PATH_BENEATH, &at, 0) == 0;
+	close(at.parent_fd);
+	return ok;
+}
+
 /* Allow the leak check of a sanitizer to read /proc. */
 static inline bool
 sandbox_allow_leak_check(int rules)
@@ -189,6 +263,11 @@ sandbox_restrict(const struct sandbox *s)
 		    all.handled_access_fs))
 			err(1, "%s", s->path[i]);
 	}
+	for (size_t i = 0; i < s->systems; i++) {
+		if (!sandbox_allow_system(rules, s->system[i],
+		    all.handled_access_fs))
+			err(1, "%s", s->system[i]);
+	}
 	if (!sandbox_allow_leak_check(rules))
 		err(1, "/proc");
 	if (syscall(SYS_landlock_restrict_self, rules, 0) == -1)
@@ -199,8 +278,12 @@ sandbox_restrict(const struct sandbox *s)
 static inline void
 sandbox_enter(const struct sandbox *s)
 {
+	if (s->user != NULL && s->capabilities != 0)
+		sandbox_keep_capabilities(s->capabilities);
 	if (s->user != NULL)
 		sandbox_change_user(s->user);
+	if (s->user != NULL && s->capabilities != 0)
+		sandbox_limit_capabilities(s->capabilities);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		err(1, "no_new_privs");
 	sandbox_restrict(s);

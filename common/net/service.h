@@ -242,12 +242,14 @@ service_finish(struct service *v, int rc)
 	return rc;
 }
 
-/* Give up the privileges that are no longer needed, once everything is open. */
+/*
+ * Give up the privileges that are no longer needed, once everything is open.
+ * s has what only the driver needs.
+ */
 static inline void
-service_enter_sandbox(const struct service *v)
+service_enter_sandbox(const struct service *v, struct sandbox s)
 {
-	struct sandbox s = { .user = v->o->user };
-
+	s.user = v->o->user;
 	sandbox_add_file(&s, v->o->report);
 	sandbox_add_file(&s, v->o->write_in);
 	sandbox_add_file(&s, v->o->out);
@@ -306,7 +308,7 @@ service_run(struct service *v, struct plane_options *o,
 	service_check_parent(&o->plane.place);
 	if (!plane_init(&v->plane, &o->plane, &serve_driver, v->serve))
 		err(1, "%s", o->plane.program->name);
-	service_enter_sandbox(v);
+	service_enter_sandbox(v, (struct sandbox){ 0 });
 	rc = service_finish(v, serve_run(v->serve, &v->plane));
 	serve_close(v->serve);
 	return rc;

@@ -122,12 +122,15 @@ finish() {
 	done
 }
 
-@test "each unit is rated at most 1.5 by systemd-analyze security" {
+@test "each unit is rated at most 1.5 by systemd-analyze security, that of the path 2.6" {
 	command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
 	for unit in "$share"/systemd/*.service; do
+		most=1.5
+		[ "${unit##*/}" != innet-bridge.service ] || most=2.6
 		systemd-analyze security --offline=true --no-pager "$unit" >rated 2>&1 ||
 			skip "$(tail -n 1 rated)"
-		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p' rated | awk '{ n = 1; if ($1 > 1.5) exit 1 } END { exit !n }'
+		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p' rated |
+			awk -v most=$most '{ n = 1; if ($1 > most) exit 1 } END { exit !n }'
 	done
 }
 

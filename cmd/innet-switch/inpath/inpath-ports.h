@@ -144,19 +144,22 @@ static inline int inpath_close_taps(struct netport *p);
 
 /* implementation */
 
+/* The capabilities that the switch needs, also when a port is added later. */
+static const struct { int cap; const char *name; } inpath_needs[] = {
+	{ CAP_NET_RAW, "CAP_NET_RAW" },		/* sockets that take frames */
+	{ CAP_NET_ADMIN, "CAP_NET_ADMIN" },	/* attach programs, make taps */
+	{ 39, "CAP_BPF" },			/* load programs */
+	{ CAP_IPC_LOCK, "CAP_IPC_LOCK" }	/* memory of AF_XDP sockets */
+};
+
 /* Write the privileges that are missing to text. */
 static inline const char *
 inpath_list_missing(const struct inpath *ip, char text[64])
 {
-	static const struct { int cap; const char *name; } need[] = {
-		{ CAP_NET_RAW, "CAP_NET_RAW" },
-		{ CAP_NET_ADMIN, "CAP_NET_ADMIN" },
-		{ 39, "CAP_BPF" }
-	};
 	struct __user_cap_header_struct h = {
 		.version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct have[2] = { { 0 } };
-	const bool tap = ip->cf->kind == &netport_tap;
+	const bool tap = ip->cf->kind != NULL && !ip->cf->kind->needs_raw;
 	uint64_t caps;
 
 	text[0] = '\0';
@@ -165,10 +168,10 @@ inpath_list_missing(const struct inpath *ip, char text[64])
 	caps = (uint64_t)have[1].effective << 32 | have[0].effective;
 	caps |= (caps >> CAP_SYS_ADMIN & 1) << 39;
 	for (size_t i = tap ? 1 : 0; i < 3; i++) {
-		if ((caps >> need[i].cap & 1) == 0)
+		if ((caps >> inpath_needs[i].cap & 1) == 0)
 			snprintf(text + strlen(text), 64 - strlen(text),
 			    "%s%s", text[0] == '\0' ? "" : ", ",
-			    need[i].name);
+			    inpath_needs[i].name);
 	}
 	return text;
 }

@@ -21,6 +21,7 @@
 
 #include <ifaddrs.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -419,6 +420,43 @@ inpath_put_report(const void *ctx, struct counters *c)
 	counters_out(c);
 }
 
+/*
+ * Give up all privileges but those that a port needs that is added later: the
+ * capabilities of the back-end, and the devices and files of a tap.
+ */
+static inline void
+inpath_enter_sandbox(const struct inpath *ip, const struct service *v)
+{
+	const bool taps = !ip->kind->needs_raw || ip->pl->cf->regular_queued;
+	char names[80] = "", folder[PATH_MAX];
+	struct sandbox s = { .capabilities = 0 };
+
+	for (size_t i = 0; i < sizeof(inpath_needs) / sizeof(*inpath_needs);
+	    i++) {
+		const int cap = inpath_needs[i].cap;
+
+		if ((cap == CAP_NET_RAW && !ip->kind->needs_raw) ||
+		    (cap == CAP_IPC_LOCK && !ip->kind->needs_lock))
+			continue;
+		s.capabilities |= (uint64_t)1 << cap;
+		snprintf(names + strlen(names), sizeof(names) - strlen(names),
+		    "%s%s", names[0] == '\0' ? "" : ", ",
+		    inpath_needs[i].name);
+	}
+	if (taps) {
+		sandbox_add_system(&s, "/dev/net/tun");
+		sandbox_add_system(&s, "/proc/sys/net/ipv6/conf");
+		sandbox_add_system(&s, "/sys/devices/virtual/net");
+	}
+	if (ip->cf->taps != NULL) {
+		snprintf(folder, sizeof(folder), "%s/-in.pcap", ip->cf->taps);
+		sandbox_add_file(&s, folder);
+	}
+	service_enter_sandbox(v, s);
+	if (v->o->user != NULL && v->o->verbose)
+		warnx("runs as %s with %s", v->o->user, names);
+}
+
 static inline int
 inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
     struct plane_options *o, const struct serve_conf *conf)
@@ -441,6 +479,7 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 	if (!plane_init(&v->plane, &o->plane, &inpath_driver, ip))
 		err(1, "%s", pr->name);
 	inpath_start(ip, &v->plane, o->verbose);
+	inpath_enter_sandbox(ip, v);
 	rc = service_finish(v, serve_run(&ip->serve, &v->plane));
 	return rc | inpath_close(ip);
 }

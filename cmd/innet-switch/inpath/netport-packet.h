@@ -186,7 +186,8 @@ static const struct netport_kind netport_packet = {
 	.name = "packet", .about = "packet sockets with PACKET_VNET_HDR; the "
 	    "kernel drops its copies of selected frames",
 	.open = netport_packet_open, .receive = netport_packet_receive,
-	.send = netport_packet_send, .count_drops = netport_packet_count_drops
+	.send = netport_packet_send, .count_drops = netport_packet_count_drops,
+	.needs_raw = true
 };
 
 #endif

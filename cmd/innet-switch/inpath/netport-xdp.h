@@ -638,6 +638,7 @@ static const struct netport_kind netport_xdp = {
 	.send = netport_xdp_send, .count_drops = netport_xdp_count_drops,
 	.close = netport_xdp_close, .describe = netport_xdp_describe,
 	.explain_error = netport_xdp_explain_error, .sets_mark = true,
+	.needs_raw = true, .needs_lock = true,
 	.mtu_max = NETPORT_XDP_MTU
 };
 

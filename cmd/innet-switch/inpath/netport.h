@@ -66,6 +66,7 @@ struct netport_kind {
 	const char *(*explain_error)(int error);
 	/* its frames do not meet an egress tap, or have EGRESS_TAP_MARK */
 	bool sets_mark;
+	bool needs_raw, needs_lock;	/* CAP_NET_RAW, CAP_IPC_LOCK */
 	uint32_t mtu_max;		/* 0: any */
 };
 
