@@ -85,7 +85,7 @@ same() {
 	run -2 innet-agent --alone --algo ddpg --env pendulum --dueling yes
 	[[ $output == *"--dueling does not go with --algo ddpg"* ]]
 	run -2 innet-agent --alone --algo dqn --envs 2
-	[[ $output == *"--envs is not for dqn"* ]]
+	[[ $output == *"--envs does not go with --algo dqn"* ]]
 	run -2 innet-agent --alone --algo dqn --target 50
 	[ "$output" = "innet-agent: --target needs --tau 0; with --tau 0.03 the target network moves at every gradient" ]
 	alone --algo dqn --target 50 --tau 0 --steps 2k

@@ -72,11 +72,11 @@ of() {
 	redis-cli -p "${memory1#*:}" PER.CREATE "$name" capacity 600 \
 		selector uniform
 	run -1 learner -q --algo dqn --buffer 9999 --gradients 1
-	is="$(redis-cli -p "${memory0#*:}" PER.LIST): its capacity is 25000, not 5000"
-	[[ $output == "innet-agent: $memory0: $is: "*"without --buffer it is used" ]]
+	is="$(redis-cli -p "${memory0#*:}" PER.LIST): the capacity of the table is 25000, not 5000"
+	[[ $output == "innet-agent: $memory0: $is; "*"leave out --buffer to use it" ]]
 	run -1 learner -q --algo dqn --buffer 50000 --gradients 1
-	is="$name: its capacity is 600, not 25000"
-	[[ $output == "innet-agent: $memory1: $is: "*"without --buffer it is used" ]]
+	is="$name: the capacity of the table is 600, not 25000"
+	[[ $output == "innet-agent: $memory1: $is; "*"leave out --buffer to use it" ]]
 }
 
 @test "priorities go to the server that an experience is from" {

@@ -380,9 +380,9 @@ locked() {
 	innet-agent -q --role learner $at --algo dqn --give-up 3s 2>l.err 3>&- &
 	pids="$pids $!"
 	run -1 innet-agent -q --role actor $at --algo dqn --hidden 32 --give-up 3s
-	[ "$output" = "innet-agent: $memory: innet:params: of another length than this agent's" ]
+	[ "$output" = "innet-agent: $memory: innet:params: parameters of another length than this agent's" ]
 	run -1 innet-agent -q --role actor $at --algo dqn --env mountaincar --give-up 3s
-	[[ $output == *"innet:params: of another "* ]]
+	[[ $output == *"innet:params: parameters of another "* ]]
 }
 
 @test "apex.sh: every table, of short runs" {
@@ -476,7 +476,7 @@ locked() {
 	serve memory innet-memory -q
 	for env in cartpole pendulum; do
 		innet-agent -q --role actor --env $env --replay-memory "$memory" --give-up 200ms 2>err || true
-		run ! grep 'is for dqn and ddpg' err
+		run ! grep 'is only for dqn and ddpg' err
 	done
 	run -2 --separate-stderr innet-agent --role actor --algo ppo --replay-memory "$memory"
 	[[ $stderr == *'--role is only for dqn and ddpg, not for ppo' ]]

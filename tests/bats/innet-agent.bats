@@ -114,7 +114,7 @@ alone() {
 
 @test "an agent that gets no answer gives up and names the message" {
 	run -1 stream-echo -x silent innet-agent --give-up 200ms
-	[[ $output == *"standard input: no result for gradient 1 within 0.2 s"* ]]
+	[[ $output == *"standard input: the worker sent no result for gradient 1 within 0.2 s"* ]]
 }
 
 @test "a reader that never reads is given up, by name" {

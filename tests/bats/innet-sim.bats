@@ -389,7 +389,7 @@ says() {
 	bad '.links[0].to = "nobody"' "links[0].to: no switch or server is called 'nobody'"
 	bad '.links[0].to = "sw"' 'links[0].to: the links lead in a circle and not to a server'
 	bad '.links += .links' "links[1].from: there is a second link from 'sw'; each switch has one"
-	bad '.servers += .servers' "servers[1].name: 'ps' is used twice"
+	bad '.servers += .servers' "servers[1].name: the name 'ps' is used twice"
 	bad '.workers += .workers' 'workers[1]: workers[0] has some of the same workers of the same cluster'
 	bad '.workers[0].at = "ps"' "workers[0].at: no switch is called 'ps'"
 	bad '.workers += .workers | .workers[1] += {first_worker: 1, payload: 40}' \
