@@ -1,10 +1,10 @@
-# iswitch-async.awk - async.csv of iswitch-async.sh as a table, in Markdown, and
-# what it says, whichever way it came out
+# iswitch-async.awk - print async.csv of iswitch-async.sh as a Markdown table,
+# followed by the conclusions that the figures allow
 #
 #	awk -f iswitch-async.awk async.csv >async.md
 #
-# A full segment has 1,464 bytes of vector in a frame of 1,514; a pace is of its
-# 1,472 bytes of UDP payload.
+# A full segment has 1,464 bytes of vector in a frame of 1,514 bytes.  A pace is a
+# rate of its UDP payload, 1,472 bytes.
 BEGIN {
 	FS = ","
 	frame = 1472 / 1514
@@ -27,10 +27,11 @@ function median(v, k,    i, j, t, x) {
 	return n[k] % 2 ? x[i] : (x[i] + x[i + 1]) / 2
 }
 
-# An iteration by its time by the wire
+# Return the time of an iteration divided by the time of its bytes on the wire.
 function times(k) { return median(iteration, k) / wire[k] }
 
-# says FORM, A, B, MORE: A's by its wire, or by B's; nothing if there are none
+# Print a sentence with the ratio of times(a), divided by times(b) if b is given;
+# print nothing if a run is missing.
 function says(form, a, b, more) {
 	if (n[a] && (b == "" || n[b]))
 		printf("- " form "\n", times(a) / (b == "" ? 1 : times(b)), more)
@@ -38,10 +39,10 @@ function says(form, a, b, more) {
 
 END {
 	print "# What an asynchronous iteration takes besides the time for its bytes\n"
-	print "Made by `share/examples/iswitch-async.sh`; `async.csv` has a row for each run.  Four workers push made-up"
-	print "vectors as fast as they go; a queue before each link holds a quarter of a vector (short) or six (long)."
-	printf "Medians of %d run%s, in ms.\n\n", n[keys[1]], (n[keys[1]] > 1 ? "s" : "")
-	print "| carrier | vector | Mbit/s | queue | pace | by the wire | round | iteration | segments sent again |"
+	print "Made by `share/examples/iswitch-async.sh`; `async.csv` has a row for each run.  Four workers push"
+	print "synthetic vectors as fast as they can. A queue before each link holds a quarter of a vector (short) or six vectors (long)."
+	printf "The table shows medians of %d run%s, in ms.\n\n", n[keys[1]], (n[keys[1]] > 1 ? "s" : "")
+	print "| carrier | vector | Mbit/s | queue | pace | bytes on the wire | round | iteration | segments sent again |"
 	print "|---|---|---|---|---|---|---|---|---|"
 	for (i = 1; i <= all; i++) {
 		k = keys[i]
@@ -52,22 +53,28 @@ END {
 	}
 	print "\nConclusions:\n"
 	s = "switch 20 1282000"; p = "ps 20 1282000"
-	says("Where nothing is lost and nothing is paced an iteration by the switch takes %.2f times its bytes.", s " long none")
-	says("So does a gradient by the server: %.2f times.", p " long none")
-	says("A pace of 92 %% takes a worker of the switch %.2f times as long, of which the pace itself is %.2f.",
-	    s " long 92", s " long none", frame / 0.92)
-	says("A queue that is too short makes it %.2f times as long, because lost segments are sent again: %d of them.",
-	    s " short none", s " long none", median(again, s " short none"))
-	says("A pace of 23 %%, a worker's share, makes it %.2f times as long by the server: of a round, which is 4 by\n" \
-	    "  the wire, a push takes 1 / 0.23 and its answer 1, one behind the other: %.2f.",
+	says("Without losses and pacing, an iteration through the switch takes %.2f times as long as its bytes need on the\n" \
+	    "  wire.", s " long none")
+	says("A gradient through the server takes %.2f times as long as its bytes need.", p " long none")
+	says("With a pace of 92 %%, an iteration through the switch takes %.2f times as long as without pacing; the pace\n" \
+	    "  alone accounts for %.2f.", s " long 92", s " long none", frame / 0.92)
+	says("With a short queue, an iteration through the switch takes %.2f times as long as with a long queue, because\n" \
+	    "  %d lost segments are sent again.", s " short none", s " long none", median(again, s " short none"))
+	says("With a pace of 23 %%, a worker's share of the link, an iteration through the server takes %.2f times as long as\n" \
+	    "  without pacing. A round without pacing takes 4 vector times. With the pace, a push takes 1 / 0.23 vector times,\n" \
+	    "  and the answer that follows takes 1. The expected ratio is therefore %.2f.",
 	    p " long 23", p " long none", (frame / 0.23 + 1) / 4)
-	says("A queue too short for the server's answer makes that %.2f times as long again: %d segments.",
+	says("With that pace and a queue too short for the server's answer, it takes %.2f times as long as with a long queue,\n" \
+	    "  because %d lost segments are sent again.",
 	    p " short 23", p " long 23", median(again, p " short 23"))
-	says("Five times the bytes over links five times as fast take %.2f times as long by the switch: what the\n" \
-	    "  processors of this machine cannot do at once.", "switch 100 6410000 long none", s " long none")
-	says("By the server it is %.2f times.", "ps 100 6410000 long none", p " long none")
-	says("DDPG's vector of 157.52 kB takes %.2f times its bytes by the switch.", "switch 100 157520 long none")
-	says("By the server it is %.2f times.", "ps 100 157520 long none")
-	says("PPO's vector of 40.02 kB takes %.2f times its bytes by the switch.", "switch 100 40020 long none")
-	says("By the server it is %.2f times.", "ps 100 40020 long none")
+	says("With five times the bytes over links that are five times as fast, an iteration through the switch takes\n" \
+	    "  %.2f times as long, because the processors of this machine cannot do all the work at once.",
+	    "switch 100 6410000 long none", s " long none")
+	says("In the same comparison, an iteration through the server takes %.2f times as long.", "ps 100 6410000 long none", p " long none")
+	says("An iteration with DDPG's vector of 157.52 kB takes %.2f times as long through the switch as its bytes need.",
+	    "switch 100 157520 long none")
+	says("An iteration with DDPG's vector takes %.2f times as long through the server as its bytes need.", "ps 100 157520 long none")
+	says("An iteration with PPO's vector of 40.02 kB takes %.2f times as long through the switch as its bytes need.",
+	    "switch 100 40020 long none")
+	says("An iteration with PPO's vector takes %.2f times as long through the server as its bytes need.", "ps 100 40020 long none")
 }
