@@ -1,12 +1,12 @@
-# iswitch-evaluation.awk - what iswitch-evaluation.sh measured, as the paper's
-# Tables 3 to 5 and Figure 12, in Markdown, with the paper's figures beside it
+# iswitch-evaluation.awk - print the results of iswitch-evaluation.sh as Markdown
+# tables, next to the figures of the paper (Tables 3 to 5 and Figure 12)
 #
 #	awk -f iswitch-evaluation.awk measured.csv >results.md
 #
-# Writes figure12.csv, a block for each algorithm, for gnuplot and table3.csv for
-# innet-plot bars into the same folder.
-# The paper's figures are those of its Tables 3 to 5; its time of a synchronous
-# iteration is hours by iterations of Table 4.
+# It also writes two files: figure12.csv for gnuplot, with a block for each
+# algorithm, and table3.csv for innet-plot bars.  The figures of the paper are from
+# its Tables 3 to 5.  Its time of one synchronous iteration is the hours of Table 4
+# divided by the iterations.
 BEGIN {
 	FS = ","
 	split("dqn a2c ppo ddpg", algorithm, " ")
@@ -69,7 +69,7 @@ function product(mode, a, c,    k, x) {
 
 function figure12(    i, j, a, c, k, ps) {
 	print "## Figure 12: a synchronous iteration, vectors of the paper's sizes\n"
-	print "Measured (ii), in ms; means over the four workers. \"Less\" is how much shorter than PS.\n"
+	print "All times are in ms, measured as in (ii), and are means over the four workers. \"Less\" is how much shorter than PS.\n"
 	print "| algorithm | size | carrier | iteration | compute | aggregation | update | less | aggregation less | paper: iteration | less |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
 	print "carrier,compute,aggregation,update" >"figure12.csv"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# olaf-evaluation.sh - what a merging queue does to learning, beside the paper
+# olaf-evaluation.sh - measure how a merging queue affects training
 #
 #	share/examples/olaf-evaluation.sh [-o DIR] [--quick] [--seeds N]
 #		[--step X] [--part NAME]...
@@ -13,15 +13,17 @@
 #   fig8       the same through a narrow link
 #   fairness   ages of unlike clusters, with and without transmission control
 #
-# DIR (build/olaf-evaluation, or ./olaf-evaluation) gets runs.csv, a row for each run as it ends; curves/,
+# DIR (default: build/olaf-evaluation, or ./olaf-evaluation) gets runs.csv, which has a
+# row for each run that has ended; curves/,
 # the episodes of each; and by olaf-report.sh tables, plots and REPORT.md.  A run
 # that runs.csv contains is not repeated, so a stopped evaluation continues with the same DIR.
-# Arms that are compared run at the same time, with the same seeds, and share what
-# disturbs them.  --seeds (5; fig3 and fig8 have at most 3) is how often each arm is run.
-# --step (0.2) is what the server of factorial and fig7 multiplies gradients by: how
-# much depends on it is a question for a second DIR.
-# --quick is one short run of each, all in less than two minutes: a test of this
-# script, which says nothing about learning.  Exits 1 when a run failed.
+# Arms that are compared run at the same time, with the same seeds, so that other
+# load on the machine affects all of them.  --seeds sets how often each arm runs
+# (default 5; at most 3 in fig3 and fig8).  --step sets the step size of the server in
+# factorial and fig7 (default 0.2); to test its effect, run again with another DIR.
+# --quick does one short run of each arm, in less than two minutes in all.  It only
+# tests this script; its results do not show how agents learn.  The exit status is 1
+# if a run failed.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -172,8 +174,8 @@ learn() {
 	done
 }
 
-# Server, switch and workers, from the first to the last; what came is in got.pcap
-# and report.json.
+# Run the server, the switch and the workers from start to end, and write the
+# capture got.pcap and report.json.
 train() {
 	local workers_pids='' sw ps='' c w us mode=olaf cmd any=''
 	case $queue in

@@ -81,7 +81,7 @@ def table3:
 		[ ($a | title), "asynchronous iSW", ($paper[$a].x[2] | fixed(2)),
 		($x | fixed(2)), ($x | off($paper[$a].x[2])) ] | row),
 	"",
-	"The asynchronous server differs as it does in Table 5.";
+	"The asynchronous server differs from the paper in the same way as in Table 5.";
 
 def table5:
 	"", "## Table 5: asynchronous training, staleness bound 3", "",
@@ -100,11 +100,11 @@ def table5:
 	"",
 	"- The rows of iSW prove little, because the compute times were derived from them.",
 	"  They show that everything else is hidden behind computing.",
-	"- PS is faster here than in the paper, except for PPO: here workers come to the",
-	"  server one after the other, its link carries vectors both ways at once, and N",
-	"  updates fall into one worker's cycle.",
-	"- An optimizer at the server does not explain it.  If it takes the time that the row",
-	"  lacks, it also slows the synchronous server down, and by more than in the paper:", "",
+	"- PS is faster here than in the paper, except for PPO.  In the simulation the workers",
+	"  reach the server one after another, its link carries vectors in both directions at",
+	"  once, and the server applies N updates during one cycle of a worker.",
+	"- An optimizer at the server does not explain the difference.  If the optimizer takes",
+	"  the missing time, it also slows the synchronous server, by more than in the paper:", "",
 	([ "", "optimizer, ms", "asynchronous: paper", "simulated", "off", "synchronous: paper",
 		"simulated", "off" ] | head),
 	(("dqn", "a2c", "ddpg") as $a |
