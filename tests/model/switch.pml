@@ -1,0 +1,448 @@
+/*
+ * switch.pml - a switch: members, slots, Probes and state transfer
+ *
+ * Names follow common/iswitch/: job_can_repeat() is CAN_REPEAT here, and so on.
+ * All functions work on switch s: 0 is the top switch, 1 the rack.  Iterations
+ * in a job never wrap: the switch unwraps those of packets beside `newest`.
+ */
+#ifdef RACK
+#define SWITCHES 2
+#else
+#define SWITCHES 1
+#endif
+hidden byte span;	/* slots of one vector: 2, or 1 for bounded memory */
+#define SLOTS	4	/* of these, 2 * span are used */
+
+#define EMPTY	0	/* states of a slot */
+#define FILLING	1
+#define SENT_UP	2
+#define FULL	3
+
+typedef Slot {
+	byte num;	/* iteration * 2 + index */
+	byte is;	/* one of the states above */
+	byte givers;	/* members in it, one bit each */
+	byte what	/* iteration of the gradients in it: only asserted */
+};
+typedef Member {
+	bool present, confirmed, young;
+	byte port, before;	/* before: port of the last holder + 1 */
+	byte from, gives;	/* may add from; can give again from */
+	byte xid		/* of the Join that let it in */
+};
+typedef Job {
+	bool has, open, ahead;
+	byte start, fresh, newest, instance, founded, cookie
+};
+typedef Answered { byte xid, status, next; bool any, done };
+
+Slot slot[SLOTS * SWITCHES];
+Member mem[2 * SWITCHES];
+Job job[SWITCHES];
+Answered last[PORTS];	/* the answer to the newest request of a port */
+
+/* Scratch of one step. */
+hidden byte s, w, i, t, n, x, next, lk, pt;
+hidden byte ok, in, keep;
+
+#ifdef RACK
+#define AT(p)	((p) == 0 || (p) == 3 -> 0 : 1)	/* the switch of a port */
+#define EVERY	(s == 0 -> 3 : 2)		/* members that are due */
+#else
+#define AT(p)	0
+#define EVERY	3
+#endif
+#define W(p)	((p) == 0 -> 0 : 1)		/* number of the member */
+#define M(k)	mem[s * 2 + (k)]
+#define J	job[s]
+#define IS_MEMBER(p) (M(W(p)).present && M(W(p)).port == (p))
+
+#define N(t, i)	((t) * 2 + (i))
+#define SLOT(n)	slot[s * SLOTS + (n) % (2 * span)]
+#define NEWER(n) (SLOT(n).is != EMPTY && SLOT(n).num > (n))
+#define SAME(n)	(SLOT(n).is != EMPTY && SLOT(n).num == (n))
+#define KEPT(n)	(SAME(n) && SLOT(n).is == FULL)
+#define DONE(t)	((NEWER(N(t, 0)) || KEPT(N(t, 0))) && \
+	    (NEWER(N(t, 1)) || KEPT(N(t, 1))))
+#define MAY_BEGIN(t, i)	((t) >= J.start && \
+	    ((N(t, i) - span) / 2 < J.fresh || KEPT(N(t, i) - span)))
+#define PRESENT	(M(0).present + M(1).present)
+#define CAN_REPEAT(t) ((!M(0).present || M(0).gives < (t)) && \
+	    (!M(1).present || M(1).gives < (t)) && ((t) == J.start -> \
+	    !J.ahead : (!M(0).present || M(0).from < (t)) && \
+	    (!M(1).present || M(1).from < (t))))
+
+inline release()	/* the job has no member any more */
+{
+	J.has = false; J.open = false; J.ahead = false;
+	J.start = 0; J.fresh = 0; J.newest = 0; J.instance = 0;
+	x = 0;
+	do
+	:: x < 2 * span -> SLOT(x).num = 0; SLOT(x).is = EMPTY; SLOT(x).givers = 0;
+		SLOT(x).what = 0; x++
+	:: else -> break
+	od;
+	RACK_RELEASE
+}
+
+inline remove(k)
+{
+	M(k).present = false; M(k).confirmed = false; M(k).young = false;
+	M(k).port = 0; M(k).before = 0; M(k).from = 0; M(k).gives = 0;
+	M(k).xid = 0;
+	if
+	:: PRESENT == 0 && J.has -> release()
+	:: else
+	fi
+}
+
+inline remove_all()
+{
+	if :: M(0).present -> remove(0) :: else fi;
+	if :: M(1).present -> remove(1) :: else fi;
+	if :: J.has -> release() :: else fi
+}
+
+inline set_next()	/* job_next_iteration() */
+{
+	next = (J.newest > J.start -> J.newest - 1 : J.start);
+	next = (next > J.fresh -> next : J.fresh);
+	do
+	:: next <= J.newest && DONE(next) -> next++
+	:: else -> break
+	od
+}
+
+inline set_keep(m)	/* job_keeps_results_from() */
+{
+	keep = (m) <= J.newest + 1 && J.newest <= (m) + 2;
+	x = m;
+	do
+	:: keep && x < next -> keep = KEPT(N(x, 0)) && KEPT(N(x, 1)); x++
+	:: else -> break
+	od
+}
+
+inline step_back()
+{
+	J.start--; J.fresh = J.start; J.newest--; J.ahead = true;
+	M(0).from = J.start; M(1).from = J.start
+}
+
+/* May a worker continue from iteration n?  Sets ok. */
+inline may_join_at(again)
+{
+	set_next();
+	if
+	:: J.newest >= J.start -> set_keep(n); ok = keep
+	:: J.newest < J.start && n + 1 == J.start && CAN_REPEAT(J.start) ->
+		step_back(); ok = true
+	:: J.newest < J.start && n == J.start + 1 && again ->
+		J.ahead = true; ok = true
+	:: else -> ok = n == J.start
+	fi
+}
+
+#define GIVEN(n) (NEWER(n) || (SAME(n) && (SLOT(n).is == FULL || \
+	    (SLOT(n).givers >> w & 1))))
+#define FRESH	(J.newest <= J.start && SLOT(0).is != FULL && \
+	    SLOT(1).is != FULL && SLOT(2 * span - 2).is != FULL && \
+	    SLOT(2 * span - 1).is != FULL)
+
+/* Does the job begin again with a worker that is further?  Sets in. */
+inline should_restart_at(wire, again)
+{
+	set_next(); t = next; n = UNWRAP(wire, J.newest);
+	n = (t % MOD == 0 && n + NEAR < t -> n + MOD : n);
+	if
+	:: n <= t || (n == t + 1 && again) || (wire == 0 && n > t + NEAR) ->
+		in = false
+	:: else ->
+		may_join_at(again);
+		in = (ok -> n == t + 1 && GIVEN(N(t, 0)) && GIVEN(N(t, 1)) :
+		    FRESH)
+	fi;
+#ifdef NO_RESTART_AT
+	in = false
+#endif
+}
+
+/* Does the iteration begin again, as slots are few?  Sets in. */
+inline should_repeat()
+{
+	in = false;
+	if
+	:: span < 2 && J.newest >= J.start ->
+		set_next();
+		if
+		:: n == next -> in = NEWER(N(n, 0)) || NEWER(N(n, 1))
+		:: n + 1 == next -> set_keep(n); in = !keep && CAN_REPEAT(next)
+		:: else
+		fi
+	:: else
+	fi;
+#ifdef NO_REPEAT
+	in = false
+#endif
+}
+
+inline answer(p, st, wire, id)
+{
+	last[p].any = true; last[p].done = true; last[p].xid = id;
+	last[p].status = (st) + 4 * J.instance; last[p].next = wire;
+	send_down(p, ACK, last[p].status, last[p].next, id)
+}
+
+inline found(wire)
+{
+	J.has = true; n = MOD + wire; J.start = n; J.fresh = n;
+	J.newest = n - 1; J.founded = J.founded % 7 + 1;
+	J.instance = J.founded
+}
+
+inline enter(p)
+{
+	M(w).before = (M(w).present -> M(w).port + 1 : 0);
+	M(w).from = (M(w).present -> M(w).from : J.start);
+	M(w).present = true; M(w).confirmed = false; M(w).young = lives > 0;
+	M(w).port = p
+}
+
+#define confirm()	M(w).confirmed = lives > 0
+
+inline receive_join(p, truth, again, id)
+{
+	w = W(p);
+	if
+	:: !IS_MEMBER(p) && M(w).present && M(w).before == p + 1 &&
+	   M(w).confirmed -> answer(p, TAKEN, 0, id)
+	:: !IS_MEMBER(p) && M(w).present && M(w).before == p + 1 &&
+	   !M(w).confirmed && M(w).young -> skip  /* a late Join, perhaps */
+	:: else ->
+		in = false;
+		if
+		:: J.has -> should_restart_at(WIRE(truth), again);
+			n = UNWRAP(WIRE(truth), J.newest);
+			if
+			:: !in && (!IS_MEMBER(p) || WENT_BACK(p)) ->
+				should_repeat()
+			:: else
+			fi;
+			if :: in -> remove_all() :: else fi
+		:: else
+		fi;
+		if
+		:: J.has -> n = UNWRAP(WIRE(truth), J.newest)
+		:: else -> found(WIRE(truth))
+		fi;
+		ok = true; RACK_AWAIT(p, again, id)
+		if
+		:: !ok -> skip		/* the parent must answer first */
+		:: ok && IS_MEMBER(p) -> confirm(); M(w).gives = n - again;
+			FOLLOW_RACK(p)
+			answer(p, OK, M(w).from % MOD, id)
+		:: else ->
+			RACK_BEHIND
+			if :: ok -> may_join_at(again) :: else fi;
+			if
+			:: ok -> enter(p); M(w).gives = n - again;
+				M(w).xid = id;
+				J.open = J.open || PRESENT == 2 || s == 1;
+				answer(p, OK, M(w).from % MOD, id)
+			:: else -> set_next();
+				answer(p, REFUSED, next % MOD, id)
+			fi
+		fi
+	fi
+}
+
+/* A Join or a Leave: each xid is answered once, then the answer is repeated. */
+inline receive_request(p, k, truth, how, id)
+{
+	if
+	:: last[p].any && last[p].xid == id && last[p].done ->
+		if
+		:: k == JOIN -> send_down(p, ACK, last[p].status, last[p].next,
+			id)
+		:: else
+		fi
+	:: last[p].any && ((id + 16 - last[p].xid) & 15) >= 8 -> skip
+	:: else ->
+		last[p].any = true; last[p].xid = id; last[p].done = false;
+		if
+		:: k == JOIN && CHALLENGED(how) ->
+			send_down(p, CHALLENGE, J.cookie, 0, 0)
+		:: k == JOIN && !CHALLENGED(how) ->
+			receive_join(p, truth, (how & 1), id)
+		:: k == LEAVE && IS_MEMBER(p) ->
+			last[p].done = true; remove(W(p))
+		:: else
+		fi
+	fi
+}
+
+inline give_result(m)	/* to all members */
+{
+	if
+	:: M(0).present -> send_down(M(0).port, RESULT, SLOT(m).what,
+		(m) & 1, SLOT(m).givers)
+	:: else
+	fi;
+	if
+	:: M(1).present -> send_down(M(1).port, RESULT, SLOT(m).what,
+		(m) & 1, SLOT(m).givers)
+	:: else
+	fi
+}
+
+inline complete(m)	/* slot m has all contributions */
+{
+	if
+	:: s == 0 ->
+		SLOT(m).is = FULL; give_result(m)
+	:: else -> SLOT(m).is = SENT_UP; RACK_SUM
+	fi
+}
+
+inline receive_push(p, truth, index)
+{
+	w = W(p);
+	if
+	:: !IS_MEMBER(p) -> send_down(p, NONE, 0, 0, 0)
+	:: else ->
+#ifdef CONFIRM_BY_PUSH
+		confirm();
+#endif
+		t = UNWRAP(WIRE(truth), J.newest); n = N(t, index);
+		if
+		:: !J.open || NEWER(n) -> skip
+#ifdef COUNT_TWICE
+		:: J.open && SAME(n) && SLOT(n).is == FILLING &&
+		   (SLOT(n).givers >> w & 1) -> complete(n)
+#endif
+		:: J.open && SAME(n) && (SLOT(n).is != FILLING ||
+		   (SLOT(n).givers >> w & 1)) -> skip	/* duplicate, late */
+#ifdef ANY_ITERATION
+		:: J.open && !NEWER(n) && !SAME(n) && SLOT(n).is == FILLING ->
+			n = SLOT(n).num;
+			assert(SLOT(n).what == truth)	/* NO WRONG SUM */
+#endif
+#ifndef BEGIN_EARLY
+		:: J.open && !NEWER(n) && !SAME(n) && !MAY_BEGIN(t, index) ->
+			skip				/* early */
+#endif
+		:: J.open && !NEWER(n) && M(w).from > t -> skip	/* late */
+		:: else ->
+			if
+			:: SAME(n) -> skip
+			:: else ->
+				SLOT(n).num = n; SLOT(n).is = FILLING;
+				SLOT(n).givers = 0; SLOT(n).what = truth;
+				J.newest = (t > J.newest -> t : J.newest)
+			fi;
+			assert(SLOT(n).what == truth);	/* NO WRONG SUM */
+			SLOT(n).givers = SLOT(n).givers | (1 << w);
+			if
+			:: SLOT(n).givers == EVERY -> complete(n)
+			:: else
+			fi
+		fi
+	fi
+}
+
+#define LACKED(n, t, i)	(!NEWER(n) && \
+	    !(SAME(n) && (SLOT(n).is != FILLING || (SLOT(n).givers >> w & 1))) && \
+	    (SAME(n) || span == 2 || MAY_BEGIN(t, i)))
+
+inline resend(p, lacks)
+{
+	i = 0;
+	do
+	:: i < 2 ->
+		n = N(t, i);
+		if
+		:: (lacks >> i & 1) && KEPT(n) ->
+			send_down(p, RESULT, SLOT(n).what, i, 3)
+		:: (lacks >> i & 1) && NEWER(n) ->
+			send_down(p, GONE, t % MOD, i, 0)
+		:: else
+		fi;
+		i++
+	:: else -> break
+	od
+}
+
+inline receive_probe(p, truth, how, tag)
+{
+	w = W(p);
+	if
+	:: !IS_MEMBER(p) -> send_down(p, NONE, 0, 0, 0)
+	:: IS_MEMBER(p) && !J.open -> confirm()	/* it is answered later */
+	:: else ->
+		if
+		:: ((16 + (tag >> 4) - M(w).xid) & 15) < 8 -> confirm()
+		:: else
+		fi;
+		t = UNWRAP(WIRE(truth), J.newest); x = how >> 2; lk = 0;
+		if
+		:: t > J.start && t > M(w).from && !DONE(t - 1) ->
+			t--; x = 3		/* it has that from before */
+		:: else ->
+#ifndef NO_RESEND
+			resend(p, how)
+#endif
+		fi;
+		if
+		:: !DONE(t) && t >= M(w).from ->
+			lk = ((x & 1) && LACKED(N(t, 0), t, 0)) +
+			    2 * ((x & 2) && LACKED(N(t, 1), t, 1))
+		:: else
+		fi;
+		send_down(p, STATE, t % MOD, lk, tag)
+	fi
+}
+
+inline receive_fetch()	/* worker 0 gives the state */
+{
+	if
+	:: J.has && M(0).present -> send_down(0, ASK, 0, 0, 0)
+	:: else
+	fi
+}
+
+inline receive_give(truth)	/* a state that is too old goes no further */
+{
+	if
+	:: J.has && IS_MEMBER(0) ->
+		n = UNWRAP(WIRE(truth), J.newest); set_next();
+		if
+		:: J.newest >= J.start -> set_keep(n)
+		:: else -> keep = n >= J.start ||
+			(n + 1 == J.start && CAN_REPEAT(J.start))
+		fi;
+		if
+		:: keep -> send_down(2, CHUNK, truth, 0, 0)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline restart_switch()	/* it forgets everything; packets to it are lost */
+{
+	M(0).present = false; M(1).present = false;
+	remove(0); remove(1); release();
+	J.cookie = (J.cookie + 1) % 4;
+	x = 0;
+	do
+	:: x < PORTS ->
+		if
+		:: AT(x) == s -> clear(up[x]); last[x].any = false;
+			last[x].done = false; last[x].xid = 0;
+			last[x].status = 0; last[x].next = 0
+		:: else
+		fi;
+		x++
+	:: else -> break
+	od
+}

@@ -1,0 +1,276 @@
+/*
+ * worker.pml - a synchronous worker: what it sends and how it handles answers
+ *
+ * A worker computes in no time: it has the gradient of an iteration as soon as
+ * it has applied the iteration before.  It holds the gradients of the iteration
+ * that it is at and, if `prev` is set, of the one before.
+ */
+typedef Worker {
+	bool joined, open;	/* a member; a Join has no answer yet */
+	bool been;		/* it has been a member */
+	bool redo;		/* it gives the iteration before once more */
+	bool prev, fetches;
+	byte port, at;		/* at: the first that it has not applied */
+	byte xid, said;		/* said: `at` in the Join that is open */
+	byte from, instance, cookie;
+	byte now, after;	/* results of the iteration sent, of the next */
+	byte sent, tag
+};
+Worker wk[2];
+hidden byte u, v;
+
+#define SENDS(u)	(wk[u].at - wk[u].redo)
+#define ONLY_FETCHES(u)	BEFORE(WIRE(SENDS(u)), wk[u].from)
+
+inline put_join(u)
+{
+	send_up(wk[u].port, JOIN, wk[u].at, wk[u].prev + 2 * wk[u].cookie,
+	    wk[u].xid)
+}
+
+inline begin_join(u)
+{
+	wk[u].xid = (wk[u].xid + 1) % 16; wk[u].open = true;
+	wk[u].said = wk[u].at;
+	put_join(u)
+}
+
+inline rejoin(u)	/* leave, and join again from here */
+{
+	wk[u].joined = false; wk[u].xid = (wk[u].xid + 1) % 16;
+	send_up(wk[u].port, LEAVE, 0, 0, wk[u].xid);
+	begin_join(u)
+}
+
+inline begin_fetch(u)
+{
+	wk[u].joined = false; wk[u].open = false; wk[u].fetches = true;
+	wk[u].xid = (wk[u].xid + 1) % 16;
+	send_up(wk[u].port, FETCH, 0, 0, 0)
+}
+
+/* Send what has no result, in order, as far as the switch has slots. */
+inline pump(u)
+{
+	v = 0;
+	do
+	:: v < 2 ->
+		if
+		:: wk[u].joined && !ONLY_FETCHES(u) &&
+		   !((wk[u].sent | wk[u].now) >> v & 1) &&
+		   (v == 0 || span == 2 || (wk[u].now & 1)) ->
+			wk[u].sent = wk[u].sent | (1 << v);
+			send_up(wk[u].port, PUSH, SENDS(u), v, 0)
+		:: else
+		fi;
+		v++
+	:: else -> break
+	od
+}
+
+inline turn(u)
+{
+	wk[u].sent = 0; wk[u].tag = (wk[u].tag + 1) % 16
+}
+
+inline finish_redo(u)
+{
+	wk[u].redo = false; wk[u].now = wk[u].after; wk[u].after = 0; turn(u)
+}
+
+inline finish_results(u)	/* apply all results that are complete */
+{
+	do
+	:: wk[u].now == 3 && wk[u].redo -> finish_redo(u)
+	:: wk[u].now == 3 && !wk[u].redo ->
+		wk[u].at++; wk[u].prev = true; wk[u].now = wk[u].after;
+		wk[u].after = 0; turn(u); moved = true;
+		if
+		:: !ONLY_FETCHES(u) -> wk[u].from = WIRE(wk[u].at)
+		:: else
+		fi
+	:: else -> break
+	od
+}
+
+#ifdef HEAR_WHILE_OUT
+#define HEARS(u)	wk[u].been
+#else
+#define HEARS(u)	wk[u].joined
+#endif
+
+inline receive_result(u, truth, index, who)
+{
+	if
+	:: wk[u].fetches || !HEARS(u) -> skip
+	:: !wk[u].fetches && HEARS(u) && WIRE(truth) == WIRE(SENDS(u)) ->
+		assert(truth == SENDS(u) && who == 3);	/* NO WRONG SUM */
+		wk[u].now = wk[u].now | (1 << index);
+		finish_results(u); pump(u)
+	:: !wk[u].fetches && HEARS(u) && WIRE(truth) == WIRE(SENDS(u) + 1) ->
+		assert(truth == SENDS(u) + 1 && who == 3);
+		wk[u].after = wk[u].after | (1 << index)
+	:: else
+	fi
+}
+
+inline enter_job(u, inst, wire)
+{
+	wk[u].joined = true; wk[u].been = true; wk[u].instance = inst;
+	wk[u].redo = false; wk[u].now = 0; wk[u].after = 0;
+	wk[u].from = wire; turn(u); pump(u)
+}
+
+#ifdef STALE_PROMISE
+#define PROMISE_HOLDS(u)	true
+#else
+#define PROMISE_HOLDS(u)	(wk[u].said == wk[u].at)
+#endif
+
+inline receive_ack(u, st, wire, id)
+{
+	if
+	:: wk[u].fetches || !wk[u].open || wk[u].xid != id -> skip
+	:: else ->
+		wk[u].open = false;
+		if
+		:: (st & 3) == OK && wk[u].joined &&
+		   (st >> 2) == wk[u].instance ->
+			if
+			:: BEFORE(wire, wk[u].from) -> wk[u].from = wire
+			:: else
+			fi;
+			pump(u)
+		:: (st & 3) == OK && !(wk[u].joined &&
+		   (st >> 2) == wk[u].instance) ->
+			if
+			:: PROMISE_HOLDS(u) -> enter_job(u, st >> 2, wire)
+			:: else -> rejoin(u)
+			fi
+		:: (st & 3) == REFUSED ->
+			/* NOBODY IS SENT AWAY: the state of another must help */
+			assert((WIRE(wk[u].at) == 0 && wire < MOD - NEAR ->
+			    wire != 0 : BEFORE(WIRE(wk[u].at), wire)));
+			begin_fetch(u)
+		:: else -> assert(false)	/* TAKEN: nobody else has it */
+		fi
+	fi
+}
+
+inline receive_state(u, wire, lacks, id)
+{
+	if
+	:: wk[u].joined && (id & 15) == wk[u].tag &&
+	   wire == WIRE(SENDS(u) + MOD - 1) ->
+#ifdef NO_REDO
+		skip
+#else
+		if
+		:: !wk[u].redo && wk[u].prev ->
+			wk[u].redo = true; wk[u].after = wk[u].now;
+			wk[u].now = 0;
+			if
+			:: ONLY_FETCHES(u) -> wk[u].from = WIRE(SENDS(u))
+			:: else
+			fi;
+			turn(u); pump(u)
+		:: else
+		fi
+#endif
+	:: wk[u].joined && (id & 15) == wk[u].tag && wire == WIRE(SENDS(u)) ->
+#ifdef ONLY_WITHOUT_RESULT
+		lk = lacks & wk[u].sent & (3 ^ wk[u].now);
+#else
+		lk = lacks & wk[u].sent;
+#endif
+		if
+		:: lk & 1 -> send_up(wk[u].port, PUSH, SENDS(u), 0, 0)
+		:: else
+		fi;
+		if
+		:: lk & 2 -> send_up(wk[u].port, PUSH, SENDS(u), 1, 0)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline receive_gone(u, wire, index)
+{
+	if
+	:: !wk[u].joined || wire != WIRE(SENDS(u)) -> skip
+	:: wk[u].joined && wire == WIRE(SENDS(u)) && wk[u].redo && span == 2 ->
+		finish_redo(u); finish_results(u); pump(u)
+	:: wk[u].joined && wire == WIRE(SENDS(u)) &&
+	   !(wk[u].redo && span == 2) ->
+		if
+		:: wk[u].now >> index & 1 -> skip
+		:: !(wk[u].now >> index & 1) && wk[u].redo ->
+			wk[u].now = wk[u].now | (1 << index);
+			finish_results(u); pump(u)
+		:: !(wk[u].now >> index & 1) && !wk[u].redo && span == 1 ->
+			rejoin(u)
+		:: else -> begin_fetch(u)
+		fi
+	fi
+}
+
+inline receive_none(u)
+{
+	if
+	:: wk[u].joined ->
+		wk[u].joined = false;
+		if
+		:: !wk[u].open -> begin_join(u)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline receive_help(u, wire, index)
+{
+	if
+	:: wk[u].joined && wire == WIRE(SENDS(u)) && !ONLY_FETCHES(u) &&
+	   (wk[u].sent >> index & 1) ->
+		send_up(wk[u].port, PUSH, SENDS(u), index, 0)
+	:: wk[u].joined && wire == WIRE(SENDS(u) + MOD - 1) && wk[u].prev &&
+	   !wk[u].redo ->
+		send_up(wk[u].port, PUSH, SENDS(u) - 1, index, 0)
+	:: else
+	fi
+}
+
+inline receive_chunk(u, truth)
+{
+	if
+	:: wk[u].fetches ->
+		wk[u].fetches = false; wk[u].been = false; wk[u].prev = false;
+		wk[u].redo = false; wk[u].at = truth; begin_join(u)
+	:: else
+	fi
+}
+
+inline begin_life(u, p)
+{
+	wk[u].port = p; wk[u].joined = false; wk[u].been = false;
+	wk[u].redo = false; wk[u].prev = false; wk[u].fetches = false;
+	wk[u].at = 0; wk[u].xid = 0; wk[u].from = 0; wk[u].instance = 0;
+	wk[u].now = 0; wk[u].after = 0; wk[u].sent = 0; wk[u].tag = 0;
+	begin_join(u)
+}
+
+/* Nothing has come for too long. */
+inline run_timers(u)
+{
+	if
+	:: wk[u].fetches -> send_up(wk[u].port, FETCH, 0, 0, 0)
+	:: !wk[u].fetches && wk[u].open -> put_join(u)
+	:: else
+	fi;
+	if
+	:: wk[u].joined -> send_up(wk[u].port, PROBE, SENDS(u),
+		(3 ^ wk[u].now) + 4 * wk[u].sent, wk[u].tag + 16 * wk[u].xid)
+	:: else
+	fi
+}
