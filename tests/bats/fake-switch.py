@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fake-switch.py - answer control messages as a switch would, or worse
+"""fake-switch.py - answer control messages like a switch, or with errors
 
 usage: fake-switch.py --port-file FILE [OPTION...], until it is killed, or for
 a minute.  It is written from innet-wire(5), not from the C.

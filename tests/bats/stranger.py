@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stranger.py - what somebody who can send a datagram may try
+"""stranger.py - send the datagrams of an attacker
 
 usage: stranger.py [--from ADDR[:PORT]] HOST:PORT ACTION [ARG...]
 

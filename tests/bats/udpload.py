@@ -1,4 +1,4 @@
-"""udpload - how fast do offloaded datagrams of 1,472 bytes get through?
+"""udpload - measure the rate of offloaded datagrams of 1,472 bytes
 
 udpload.py recv PORT BYTES	prints a line when ready, then Mbit/s of frames
 udpload.py send ADDR PORT BYTES	44 datagrams a call (UDP_SEGMENT)

@@ -1,4 +1,4 @@
-# Three synchronous workers, three asynchronous ones, a PyTorch script, and Ape-X.
+# Train in four ways: synchronous, asynchronous, with PyTorch, and with Ape-X.
 three() {	# three OPTION...: of a switch and of its workers
 	rm -f port
 	innet-switch -q --program iswitch "$@" -H 3 --listen :0 --port-file port & switch=$!

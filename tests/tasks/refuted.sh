@@ -1,4 +1,4 @@
-# An objective is refuted, and the schedule that refutes it is run.
+# Refute an objective, and run the schedule that refutes it.
 cat >spec.json <<'END'
 { "service_time": "2ms", "slots": 1, "horizon": "1s", "clusters": [
   { "id": 1, "period": "50ms", "offset": ["0", "40ms"] },

@@ -1,4 +1,4 @@
-# A worker is killed, and innet-ctl explains why the job is stalled.
+# Kill a worker, and find with innet-ctl why the job is stalled.
 innet-switch -q --program iswitch -H 3 --listen :0 --port-file port & switch=$!
 until [ -s port ]; do sleep 0.1; done
 at=:$(cat port)

@@ -1,4 +1,4 @@
-# A live run is captured, and replayed at double speed with true ages.
+# Capture a live run, and replay it at double speed with true ages.
 innet-ps -q --listen :0 --port-file ps --write-in live.pcap & ps=$!
 until [ -s ps ]; do sleep 0.1; done
 innet-worker -q --switch :$(cat ps) --synthetic 400B --interval 40ms -c 60

@@ -1,4 +1,4 @@
-# Twenty clusters at three rates of the link, under both queues, to one plot.
+# Plot twenty clusters at three link rates with both queues.
 innet-gen -q --clusters 20 --workers 3 --arrivals poisson --interval 100us \
 	-c 400 -w sent.pcap
 echo rate,queue,received,loss_percent,mean_age_ns >ages.csv

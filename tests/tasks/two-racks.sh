@@ -1,4 +1,4 @@
-# Two racks and a core, swept, with confidence bands.
+# Run a sweep of two racks and a core, and plot confidence bands.
 cat >racks.json <<'END'
 { "duration": "2s", "runs": 5,
   "switches": [ { "name": "rack1" }, { "name": "rack2" }, { "name": "core" } ],

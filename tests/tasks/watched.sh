@@ -1,4 +1,4 @@
-# A service is watched, its captures are rotated, and strangers are kept out.
+# Watch a service, rotate its captures, and keep strangers out.
 innet-switch -q --program iswitch -H 1 --allow 127.0.0.0/8 --listen :0 --port-file port \
 	--write-in in.pcap --rotate 100kB,2 --report report.json & switch=$!
 until [ -s port ]; do sleep 0.1; done

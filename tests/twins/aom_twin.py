@@ -1,4 +1,4 @@
-"""aom_twin.py - the times of iterations once more, from the text of the manual
+"""aom_twin.py - compute the times of iterations a second time
 
     aom_twin.py iswitch|dlp FILE...
 

@@ -1,4 +1,4 @@
-"""dlp_twin.py - the published DLP aggregators once more, from their text
+"""dlp_twin.py - the published DLP aggregators, written a second time
 
     dlp_twin.py server|switch PORT_FILE WORKERS STEPS [median] [late] [linger]
 

@@ -1,6 +1,6 @@
-"""Gymnasium's face over steps that it once made: tests/data/gym-traces.csv.
+"""Replay recorded steps through Gymnasium's interface: tests/data/gym-traces.csv.
 
-With this, gymnasium-parity.py --random can be tested where no Gymnasium is.
+With it, gymnasium-parity.py --random can be tested without Gymnasium.
 The file may be another that GYM_TRACES names.  A space's sample() is the
 action that was taken.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gymnasium-parity.py - innet-agent's environments against Gymnasium itself
+"""gymnasium-parity.py - compare innet-agent's environments with Gymnasium
 
     gymnasium-parity.py [--steps N] [--seeds A,B] [--env NAME]...
 

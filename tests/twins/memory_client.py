@@ -1,4 +1,4 @@
-"""memory_client.py - requests and replies of the Redis protocol, by hand
+"""memory_client.py - send and read raw requests and replies of Redis
 
 For tests that send what no client library would.  An address is HOST:PORT, or
 the path of a Unix socket if a / or no : is in it.  Nothing waits for more than

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""memory_faults.py CHECK [RUNS [FIRST]] - what goes wrong with innet-memory
+"""memory_faults.py CHECK [RUNS [FIRST]] - test faults of innet-memory
 
 Each check starts servers of its own, from $PATH, in the folder it is run in;
 `memory_faults.py list` names them.  No time is measured: what must go on is

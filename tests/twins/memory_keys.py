@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""memory_keys.py CHECK - tables among innet-memory's keys, and streams of frames
+"""memory_keys.py CHECK - test tables as keys, and streams of frames
 
-As memory_faults.py otherwise.
+It works like memory_faults.py in all other respects.
 """
 import os
 import random

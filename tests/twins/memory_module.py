@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""memory_module.py CHECK [RUNS [FIRST]] - innet_per.so inside redis-server
+"""memory_module.py CHECK [RUNS [FIRST]] - test innet_per.so inside redis-server
 
 MEMORY_MODULE is its path.  As memory_per.py otherwise, whose checks pass with
 it as well.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""memory_per.py CHECK [RUNS [FIRST]] - the tables of innet-memory, from outside
+"""memory_per.py CHECK [RUNS [FIRST]] - test the tables of innet-memory
 
 As memory_faults.py otherwise.  A random check names the seed it fails with.
 """

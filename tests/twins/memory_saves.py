@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""memory_saves.py CHECK [RUNS [FIRST]] - innet-memory's file, whatever happens
+"""memory_saves.py CHECK [RUNS [FIRST]] - test innet-memory's checkpoint file
 
 kill -9 at any moment, disks that are full, files that are damaged; as
 memory_faults.py otherwise.

@@ -1,4 +1,4 @@
-"""memory_server.py - a server to be tested, and how tests are run
+"""memory_server.py - start a server to test, and run tests
 
 It is an innet-memory or, where MEMORY_MODULE is the path of innet_per.so, a
 redis-server with that module.

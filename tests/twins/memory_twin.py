@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""memory_twin.py CHECK A B [RUNS [FIRST]] - the same bytes to two servers
+"""memory_twin.py CHECK A B [RUNS [FIRST]] - send the same bytes to two servers
 
 Sends what CHECK names to the servers at A (Redis) and B and compares all they
 send back, byte for byte; `memory_twin.py list` names the checks.  A random

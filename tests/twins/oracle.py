@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""oracle.py - one switch and the age of what leaves it, written a second time
+"""oracle.py - one switch and the age of its updates, written a second time
 
 An independent check on the queue, the link and the age: made from the text
 of the design (the Olaf queue, the drop-tail FIFO and Age-of-Model of

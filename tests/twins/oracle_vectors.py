@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""oracle_vectors.py FILE - does the oracle agree with hand-checked vectors?
+"""oracle_vectors.py FILE - compare the oracle with hand-checked vectors
 
 Every line of every section of FILE (data/olaf-vectors.txt) is computed and
 compared: events switch by switch, totals, ages, peaks, fairness, and the

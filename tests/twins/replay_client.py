@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""replay_client.py CHECK [RUNS] - innet_replay.py against servers; as memory_per.py otherwise"""
+"""replay_client.py CHECK [RUNS] - test innet_replay.py, like memory_per.py"""
 import os
 import re
 import signal

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""verify_twin.py - innet-verify against an enumeration of every run.
+"""verify_twin.py - compare innet-verify with all possible runs.
 
     verify_twin.py SEED COUNT
 
