@@ -1,8 +1,9 @@
 #!/bin/bash
-# B1: a vector from Python to a C process and back by innet_stream.py, which
-# makes its pipes 1 MiB long, against the same on pipes of 64 KiB, as the system
-# gives them; the median of ROUNDS runs by turns (5), each itself a median.
-# Run from the build folder, or say where it is in BUILD.
+# B1: send a vector from Python to a C process and back with innet_stream.py,
+# which makes its pipes 1 MiB long. Compare this with pipes of 64 KiB, the
+# default of the system. The result is the median of ROUNDS runs in turns (5),
+# each of which is a median itself. Run this from the build folder, or name that
+# folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2069,SC2154
 set -eu -o pipefail

@@ -1,8 +1,8 @@
 #!/bin/bash
-# E1: steps a second of the environments on one core, with random actions and
-# resets.  There is no peer; beside each is what plain C reached on another
-# machine, which we aim at.  Run from the build folder, or say where it is in
-# BUILD.
+# E1: measure the steps per second of each environment on one core, with random
+# actions and resets. There is no peer to compare with; the target, which is
+# printed beside each, is the rate that plain C reached on another machine. Run
+# this from the build folder, or name that folder in BUILD.
 set -eu
 build=${BUILD:-.}
 declare -A aim=([cartpole]=23.0 [mountaincar]=39

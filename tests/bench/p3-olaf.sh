@@ -1,8 +1,9 @@
 #!/bin/bash
-# P3: the Olaf queue over a capture of 256 B updates, 9 clusters of 3, load 1.5,
-# 8 slots, capture to capture in tmpfs, against tcpdump copying the same file;
-# and the cost of an update at 60,000 clusters against that at 9.
-# Run from the build folder, or say where it is in BUILD.
+# P3: compare the Olaf queue as a filter with tcpdump, which copies the same
+# file. The capture has updates of 256 B from 9 clusters of 3 workers with load
+# 1.5; the queue has 8 slots, and all files are in tmpfs. Also compare the cost
+# of an update at 60,000 clusters with the cost at 9. Run this from the build
+# folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091
 set -eu

@@ -1,10 +1,10 @@
 #!/bin/bash
-# P4: age analysis of 2 M frames of 1 kB, against tcpdump and tshark
+# P4: compare the analysis of ages in 2 M frames of 1 kB with tcpdump and tshark
 #
-# Needs tcpdump, tshark and 2 GB in /dev/shm.  Run from the build folder, or say
-# where it is in BUILD.
-# innet and tcpdump take turns, medians of ROUNDS (7); tshark, which takes
-# minutes, reads the first twentieth once, and its time is taken times 20.
+# This needs tcpdump, tshark and 2 GB in /dev/shm. Run it from the build folder,
+# or name that folder in BUILD. innet and tcpdump take turns; the results are
+# medians of ROUNDS (7). tshark takes minutes, so it reads the first twentieth
+# once, and its time is multiplied by 20.
 #
 # shellcheck disable=SC1091
 set -eu

@@ -1,6 +1,7 @@
 #!/bin/bash
-# P5: Poisson updates of 256 B into a new file in tmpfs, against write() of as
-# many ready bytes.  Run from the build folder, or say where it is in BUILD.
+# P5: compare writing Poisson updates of 256 B to a new file in tmpfs with
+# write() of the same number of bytes. Run this from the build folder, or name
+# that folder in BUILD.
 set -eu
 build=${BUILD:-.} updates=${UPDATES:-2000000} rounds=${ROUNDS:-7} bar=2.00
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT=%R

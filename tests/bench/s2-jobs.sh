@@ -1,7 +1,8 @@
 #!/bin/bash
-# S2: 1 to 1,000 jobs of one worker each (JOBS) at one switch, 40 kB: processor
-# time of the switch a contribution, and the exponent of what it takes in all.
-# Run from the build folder, or say where it is in BUILD.
+# S2: run 1 to 1,000 jobs (JOBS) with one worker each and 40 kB at one switch.
+# Measure the processor time of the switch for each contribution, and the
+# exponent of the total time over the jobs. Run this from the build folder, or
+# name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail

@@ -1,8 +1,8 @@
 #!/bin/bash
-# S5: the sum tree with 64 Ki to 64 Mi entries (ENTRIES) in batches of 256: what
-# it takes to insert, to update and to sample as many as it has, and the
-# exponents over entries.
-# Run from the build folder, or say where it is in BUILD.
+# S5: measure the sum tree with 64 Ki to 64 Mi entries (ENTRIES) in batches of
+# 256: the times to insert, update and sample as many entries as it has, and
+# their exponents over the entries. Run this from the build folder, or name that
+# folder in BUILD.
 #
 # shellcheck disable=SC1091
 set -eu -o pipefail

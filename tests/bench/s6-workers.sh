@@ -1,8 +1,8 @@
 #!/bin/bash
-# S6: innet-sim with 10 to 10^7 workers (WORKERS) in 10 to 10,000 clusters under
-# P10's tree: processor time for a second of the model, its exponent over
-# workers, and the memory that the most of them take.
-# Run from the build folder, or say where it is in BUILD.
+# S6: run innet-sim with 10 to 10^7 workers (WORKERS) in 10 to 10,000 clusters
+# under the tree of P10. Measure the processor time for a simulated second, its
+# exponent over the workers, and the memory with the most workers. Run this from
+# the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091
 set -eu -o pipefail

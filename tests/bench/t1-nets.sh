@@ -1,9 +1,9 @@
 #!/bin/bash
-# T1: training by innet-agent's nets and by PyTorch's, the same nets on the same
-# numbers, one thread each; medians of ROUNDS runs by turns (5), per second of
-# processor time, for which the machine need not be idle.  Then PPO as a whole,
-# and the three products of a layer beside OpenBLAS's.
-# Run from the build folder, or say where it is in BUILD.
+# T1: compare training with innet-agent's nets and with PyTorch's: the same
+# nets, the same numbers, one thread each. The results are medians of ROUNDS
+# runs in turns (5), per second of processor time, so the machine need not be
+# idle. Then compare PPO as a whole, and the three products of a layer with
+# OpenBLAS. Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2086
 set -eu -o pipefail

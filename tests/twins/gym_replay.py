@@ -1,4 +1,4 @@
-"""Replay recorded steps through Gymnasium's interface: tests/data/gym-traces.csv.
+"""Replay recorded steps with Gymnasium's interface: tests/data/gym-traces.csv.
 
 With it, gymnasium-parity.py --random can be tested without Gymnasium.
 The file may be another that GYM_TRACES names.  A space's sample() is the
