@@ -125,7 +125,7 @@ sandbox_keep_capabilities(uint64_t keep)
 		err(1, "--user: capabilities");
 }
 
-/* Have the capabilities `keep`, as far as the process has them, and no more. */
+/* Keep the capabilities `keep` that the process has, and drop all others. */
 static inline void
 sandbox_limit_capabilities(uint64_t keep)
 {
