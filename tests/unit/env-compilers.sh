@@ -35,7 +35,7 @@ lacks() {			# true if this processor is too old for $1
 	case $1 in *v3*) ! grep -qw avx2 /proc/cpuinfo ;; *) false ;; esac
 }
 objects() {			# from $2..., with compiler and flags $1
-	(cd "$t" && cc=$1 && shift && $cc -std=gnu11 -I. -I"$srcdir" -c "$@")
+	(cd "$t" && cc=$1 && shift && $cc -std=gnu11 -D_GNU_SOURCE -I. -I"$srcdir" -c "$@")
 }
 built() {			# with compiler and flags $1, and the tests
 	(objects "$1" "$agent"/env/*.c \
