@@ -24,19 +24,55 @@
 #include "common/replay/priority-sampling.h"
 #include "cmd/innet-memory/store/replay-buffer.h"
 
-/* Do the counters add up?  They must once all items are restored. */
-static inline bool
-replay_buffer_counters_add_up(const struct replay_buffer *b)
-{
-	return b->inserted == b->have + b->evicted + b->removed + b->worn;
-}
-
+/* One item and its id. */
 struct replaydump_entry {
 	uint64_t id;
 	float priority;
 	uint32_t times;		/* that it was sampled */
 	void *item;
 };
+
+/* All state of a buffer except its settings and items. */
+struct replaydump_state {
+	uint64_t inserted, sampled, updated, stale, evicted, removed, worn;
+	uint32_t head, newest;
+	float highest;
+};
+
+/* Store the next item in *e, oldest first; false at the end. */
+static inline bool replaydump_next(const struct replay_buffer *b, size_t *at,
+    struct replaydump_entry *e);
+
+/* Return the position at which replaydump_next() returns the item of an id. */
+static inline size_t replaydump_seek(const struct replay_buffer *b,
+    uint64_t id);
+
+/* Return the state of a buffer. */
+static inline struct replaydump_state replaydump_get_state(
+    const struct replay_buffer *b);
+
+/* Set the state of a new buffer; false if no buffer can have this state. */
+static inline bool replaydump_resume(struct replay_buffer *b,
+    const struct replaydump_state *s);
+
+/* Put n items back and return how many could have been in the buffer. */
+static inline size_t replaydump_restore(struct replay_buffer *b,
+    const struct replaydump_entry *e, size_t n);
+
+/* Make all items drawable, once all entries are back. */
+static inline void replaydump_finish(struct replay_buffer *b);
+
+/* Do the counters add up?  They must once all items are restored. */
+static inline bool replay_buffer_counters_add_up(
+    const struct replay_buffer *b);
+
+/* implementation */
+
+static inline bool
+replay_buffer_counters_add_up(const struct replay_buffer *b)
+{
+	return b->inserted == b->have + b->evicted + b->removed + b->worn;
+}
 
 /*
  * Store the next item, from the oldest to the newest, in *e; false at the end.
@@ -91,13 +127,6 @@ replaydump_seek(const struct replay_buffer *b, uint64_t id)
 		return 0;
 	return row < b->head ? above + row : row - b->head;
 }
-
-/* All state of a buffer except its settings and items. */
-struct replaydump_state {
-	uint64_t inserted, sampled, updated, stale, evicted, removed, worn;
-	uint32_t head, newest;
-	float highest;
-};
 
 static inline struct replaydump_state
 replaydump_get_state(const struct replay_buffer *b)
@@ -205,7 +234,6 @@ replaydump_restore(struct replay_buffer *b, const struct replaydump_entry *e,
 	}
 }
 
-/* Make all items drawable, once all entries are back. */
 static inline void
 replaydump_finish(struct replay_buffer *b)
 {
