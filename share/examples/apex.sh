@@ -27,25 +27,26 @@
 #     and 1024, once the actors are done (Meng et al., Figures 9 and 10); from
 #     innet-memory also with four batches by one exchange (by4).
 #
-# The papers have a machine for the memory, the learner and each actor; here
-# they share one, and what they wait for is to be the memory, not a processor.
-# So in latency, where that is allowed, all are of class fifo (chrt): the memory
-# first, then the learner and an actor while it exchanges (--realtime), which are
-# equal.  One whose answer has come would else wait milliseconds until others
-# have had their slices of play.  In the other parts, where links and sums take
-# longer, actors are of class idle; in paper, where a push is megabytes, and in
-# a quick run they are only nice, and have some time in any case.
+# The papers have one machine each for the memory, the learner and each actor.
+# Here they share one machine, and they should wait for the memory and not for a
+# processor. In latency, if it is allowed, all are therefore of class fifo
+# (chrt): the memory has the highest priority; the learner, and an actor during
+# an exchange (--realtime), have the next. Otherwise a process whose answer has
+# arrived would wait milliseconds for the time slices of others. In the other
+# parts links and sums take longer, so actors are of class idle. In paper, where
+# a push is megabytes, and in a quick run they are only nice, so that they
+# always get some time.
 #
 # innet-memory touches a gigabyte when it starts (--touch): on a virtual
 # machine a large page that is touched first by a push can take 4 ms.
 #
 # DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which
-# are also printed, and bars of each drawn by innet-plot.  breakdown.csv has what
-# actors and learner spent their time with in the runs of latency, paper and
-# network (Furukawa and Matsutani, Figure 6), rate-breakdown.csv the learner in
-# those of rate (Meng et al., Figure 3), in percent.  --only leaves out all but
-# those named; without it network is left out where that cannot be.
-# --quick is a short form for tests.  Needs jq.  Exits 1 if a run failed.
+# are also printed, and bars of each drawn by innet-plot. breakdown.csv shows in
+# percent how actors and learner spent their time in latency, paper and network
+# (Furukawa and Matsutani, Figure 6); rate-breakdown.csv shows this for the
+# learner in rate (Meng et al., Figure 3). --only selects parts; without it,
+# network is left out if it cannot run here. --quick is a short form for tests.
+# This needs jq. The exit status is 1 if a run failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# in-path.sh - a switch in the path between hosts that know of none
+# in-path.sh - run a switch in the path between hosts that do not know of it
 #
 #	share/examples/in-path.sh [--seconds N]
 #
 # Two workers and a parameter server are network namespaces behind a Linux
-# bridge; they learn CartPole together for N (20) seconds.  For the first third
-# innet-switch stands at the bridge and merges updates before a link of 2 Mbit/s;
-# then it is killed, and training goes on without it; in the last third another
-# one merges again.  ping and, where it is installed, iperf3 run beside it.  The
-# table has a line for each third.  Needs root, Linux 6.6 and jq.
+# bridge; they learn CartPole together for N seconds (default 20). In the first
+# third innet-switch runs inside the bridge and merges updates before a link of
+# 2 Mbit/s. Then it is killed, and training continues without it. In the last
+# third a new switch merges again. ping and, if it is installed, iperf3 run at
+# the same time. The table has a line for each third. This needs root, Linux 6.6
+# and jq.
 set -eu
 [ "${1-}" != -h ] && [ "${1-}" != --help ] || { sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0; }
 [ "${1-}" != --seconds ] || shift

@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
-# iswitch-async.sh - what an asynchronous iteration takes besides the time for its bytes
+# iswitch-async.sh - measure how long an asynchronous iteration takes
 #
 #	share/examples/iswitch-async.sh -o DIR [--rounds N] [--quick]
 #
-# Four workers push made-up vectors as fast as they go in a rack of namespaces:
-# of the sizes of DQN, PPO and DDPG in iSwitch's Table 1 over links of 100 Mbit/s,
-# and a fifth of DQN's over 20 Mbit/s, which takes as long by the wire and leaves
-# the processors a fifth of the work.  The runs vary:
+# Four workers in a rack of namespaces push synthetic vectors as fast as they
+# can. The vectors have the sizes of DQN, PPO and DDPG in iSwitch's Table 1,
+# over links of 100 Mbit/s. A fifth of DQN's vector also runs over 20 Mbit/s; it
+# takes the same time on the wire and leaves the processors a fifth of the work.
+# The runs vary:
 #
 #   carrier   a switch, or a parameter server on a host of its own (ps)
 #   queue     before each link: a quarter of a vector (short), or six (long)
 #   pace      of each worker: 92 % of the link, of a server's link its share of
 #             that, 23 %; or none
-#
-# DIR/async.csv gets a row a run: the median time of a round, of an iteration (of
-# a server each gradient is one: a quarter), and how many segments were sent more
-# than once.  --rounds (3) is how often each is run, one after the other.
-# DIR/async.md has medians, and what follows from them.  --quick is a few runs of
-# 1 s with short vectors.  Needs root and jq.  Ten minutes.
+# DIR/async.csv gets a row for each run: the median time of a round and of an
+# iteration, and the number of segments sent more than once. With a server each
+# gradient is an iteration, a quarter of a round. --rounds sets how often each
+# setting runs (default 3). DIR/async.md has the medians and conclusions.
+# --quick does a few runs of 1 s with short vectors. This needs root and jq, and
+# takes ten minutes.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

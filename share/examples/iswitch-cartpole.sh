@@ -6,21 +6,21 @@
 #		[--seed N] [--twice] [--hierarchy [--in-path]] [--steps N]
 #		[--out DIR]
 #
-# Four agents start from the same weights, play games of their own, and each
-# takes Adam's step along the mean of all their gradients, which the switch adds
-# in the order of the workers.  It is over when the last 100 episodes of one of
-# them have a mean of 475, or when each has played --steps (1500000).
+# Four agents start from the same weights and play games of their own. Each
+# takes Adam's step along the mean of all gradients, which the switch adds in
+# the order of the workers. The run ends when the last 100 episodes of one agent
+# have a mean of 475, or when each has played --steps (default 1500000).
 #
 # With --async no worker waits: a gradient is sent unless its weights are more
 # than 3 rounds old, and the workers add 0.08 times the mean of any four.  A
 # gradient is cut to a norm of 3, because a late one at the wrong time could
 # otherwise move the weights so far that they do not return.
 #
-# --twice does it again and compares the weights bit by bit.  --hierarchy is 12
-# agents in two racks, each with a switch, and a third switch over these, in
-# network namespaces with links of 100 Mbit/s; it needs root.  With --in-path the
-# switches stand in the path of the racks' bridges.  Exits 1 when 475 was not
-# reached or the weights differ.
+# --twice runs again and compares the weights bit by bit. --hierarchy runs 12
+# agents in two racks, each with a switch, and a third switch above these, in
+# network namespaces with links of 100 Mbit/s; it needs root. With --in-path the
+# switches run in the path of the racks' bridges. The exit status is 1 if 475
+# was not reached or the weights differ.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$(cd "$(dirname "$0")" && pwd)

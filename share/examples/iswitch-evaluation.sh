@@ -4,10 +4,11 @@
 #	share/examples/iswitch-evaluation.sh -o DIR [--quick] [--seed N]
 #		[--limit SECONDS] [--only NAME[,NAME...]] [--in-path]
 #
-# Four agents train in a rack of network namespaces with links of 100 Mbit/s,
-# and what carries their gradients differs: a parameter server on a host of its
-# own (ps), MPI's ring (ring), or a switch that sums (switch); synchronous (sync),
-# or not, with a staleness bound of 3 (async: ps and switch).  Two measurements:
+# Four agents train in a rack of network namespaces with links of 100 Mbit/s.
+# Their gradients pass through a parameter server on a host of its own (ps),
+# MPI's ring (ring), or a switch (switch). Training is synchronous (sync), or
+# asynchronous with a staleness bound of 3 (async: ps and switch). There are
+# three measurements:
 #
 # (i) train: training with vectors as small as the nets are, until the last ten
 #     episodes of worker 0 have a mean that counts as solved, or for --limit
@@ -17,16 +18,15 @@
 #     iterations: the time of one, and its parts.
 #
 # (iii) paced: (ii) synchronous, and each agent takes as long to compute a gradient as
-#     the paper's GPUs did, times 100, for its links are 100 times as fast.
+#     the GPUs of the paper, times 100, because its links are 100 times as fast.
 #
-# End-to-end time at the paper's size is iterations (i) times time (ii).
-# DIR/measured.csv gets a row as each run ends; those it has already are not run
-# again.  DIR/results.md and the plots are made from it, also when a run fails;
-# one that fails is tried twice.
-# --only leaves out all algorithms but those named.  --quick is a short form for
-# tests, of fewer runs.  With --in-path the switch stands in the path of the
-# rack's bridge.  Needs root and jq; without Open MPI there is no ring.
-# Exits 1 when a run failed.
+# The end-to-end time at the paper's size is the iterations of (i) times the
+# time of (ii). DIR/measured.csv gets a row when a run ends; runs that it
+# contains are not repeated. DIR/results.md and the plots are made from it, also
+# if a run fails; a run that fails is tried twice. --only selects algorithms.
+# --quick does fewer and shorter runs, for tests. With --in-path the switch runs
+# in the path of the rack's bridge. This needs root and jq; without Open MPI
+# there is no ring. The exit status is 1 if a run failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

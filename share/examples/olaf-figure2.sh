@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# olaf-figure2.sh - Olaf's Figure 2: do asynchronous workers need fewer
+# olaf-figure2.sh - measure Olaf's Figure 2: do asynchronous workers need fewer
 # iterations, and is the step, the staleness or the batch the reason?
 #
 #	share/examples/olaf-figure2.sh -o DIR [--seeds N] [--quick]
@@ -12,22 +12,23 @@
 #               workers add step x their mean; at most 3 rounds stale
 #   sync        a switch sums one of each, and they add step x the mean
 #
-# So in an iteration, which is one gradient of each worker, async goes eight
-# steps and the others one.  Three sets of arms tell what follows from what:
+# An iteration is one gradient of each worker. In an iteration, async therefore
+# makes eight steps and the other modes one. Three sets of runs separate the
+# causes:
 #
 #   step   all modes with each of several steps
 #   delay  async, its gradients later by 1, 4 and 16 iterations
 #   batch  lessons of 4 and 64 in place of 16 steps in 8 environments
 #
-# DIR/figure2.csv gets a row a run as it ends; those that it has are not run
-# again.  DIR/figure2.md is made from it, and where gnuplot is there
-# DIR/figure2.svg: iterations by step, a bar where all workers got to the goal.
-# --seeds (5) is how often each arm is run; seeds are the outer loop, so that
-# what disturbs meets all arms.  A run in which workers sent less than 70 % of
-# what they were to is made once more.  One ends when each worker has had a mean
-# of 475 over 20 episodes, or after 20 s; after 60 where lessons are of 64 steps,
-# which take longer.
-# --quick is three runs of 1 s, a test of this script.  All take 35 minutes.
+# DIR/figure2.csv gets a row for each run that has ended; these runs are not
+# repeated. DIR/figure2.md is made from it and, if gnuplot is installed, also
+# DIR/figure2.svg: iterations by step, with a bar if all workers reached the
+# goal. --seeds sets how often each arm runs (default 5). Seeds are the outer
+# loop, so that other load on the machine affects all arms. If workers sent less
+# than 70 % of the expected gradients, the run is repeated once. A run ends when
+# each worker has had a mean of 475 over 20 episodes, or after 20 s; with
+# lessons of 64 steps, which take longer, after 60 s. --quick does three runs of
+# 1 s to test this script. All runs take 35 minutes.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
