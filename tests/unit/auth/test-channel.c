@@ -85,7 +85,7 @@ check_request(const union addr *from)
 		   : CHANNEL_SERVER_NO_COOKIE;
 }
 
-/* The server's challenge of a client at that address reaches it. */
+/* Deliver the server's challenge to the client at that address. */
 static enum channel_client_news
 challenge(const union addr *from, uint32_t xid)
 {
@@ -102,7 +102,7 @@ challenge(const union addr *from, uint32_t xid)
 		   : CHANNEL_CLIENT_OLD;
 }
 
-/* The result of an answer to an address, at the client. */
+/* Return the client's result for an answer sent to an address. */
 static enum channel_client_news
 client_receive(const union addr *to)
 {
@@ -416,7 +416,7 @@ test_texts(void)
 	channel_server_free(&table);
 }
 
-/* A recorded request, after the server has restarted. */
+/* Replay a recorded request after the server has restarted. */
 static void
 test_restart(void)
 {

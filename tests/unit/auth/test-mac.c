@@ -58,7 +58,7 @@ test_cookies(void)
 	    !cookie_good(&secret, &v4, q, 0, t), "a client's first is none");
 }
 
-/* The vector's message, with its MAC made again. */
+/* Return the message of the vector with a new MAC. */
 static void
 test_mac(const struct key *channel, const char *name, enum mac_direction way)
 {
@@ -86,7 +86,7 @@ test_mac(const struct key *channel, const char *name, enum mac_direction way)
 	ok(good, "and with every bit and byte of it");
 }
 
-/* The places of cookie and body in a message. */
+/* Find the places of cookie and body in a message. */
 static void
 test_parts(void)
 {

@@ -33,7 +33,7 @@ join_member(uint32_t w, uint32_t next)
 	    sizeof(member[w].cookie));
 }
 
-/* A switch for two, which have joined, keyed or not. */
+/* Make a switch for two members, which have joined, with or without a key. */
 static void
 start_switch(bool keyed, bool async, uint32_t next)
 {
@@ -84,7 +84,7 @@ was_dropped(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 	    rig_count(JOB_SEGMENTS) == segments;
 }
 
-/* The first float of the result for all, if member w accepts it. */
+/* Return the first float of the result if member w accepts it. */
 static float
 check_result(uint32_t w)
 {
@@ -145,7 +145,7 @@ test_cookies(void)
 	rigged_close(&rig_plane);
 }
 
-/* Each byte of a segment; another's; yesterday's; and so on. */
+/* Change each byte of a segment; send another's; send an old one; and so on. */
 static void
 test_forged(void)
 {
@@ -205,7 +205,7 @@ test_forged(void)
 	rigged_close(&rig_plane);
 }
 
-/* A run of 64, one of them bad. */
+/* Send a run of 64 segments, one of which is bad. */
 static void
 test_run(void)
 {

@@ -18,7 +18,7 @@ struct value {
 	size_t n;
 };
 
-/* The value of that name; an empty one if it is not in the file. */
+/* Return the value of that name; an empty one if it is not in the file. */
 static struct value
 read_vector(const char *name)
 {
@@ -258,7 +258,7 @@ now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* The cost of a tag for floats in the cache: the least of ten rounds. */
+/* Measure a tag for floats in the cache: the least of ten rounds. */
 static void
 measure_cost(size_t bytes)
 {

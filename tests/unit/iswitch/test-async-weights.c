@@ -43,7 +43,7 @@ sum_at(struct toy *t, uint32_t round, uint32_t i)
 	return t->sum + 4 * ((size_t)round * ELEMENTS + (size_t)i * FLOATS);
 }
 
-/* A result of the toy's leaves for a worker, or is lost. */
+/* Send a result of the toy to a worker, or lose it. */
 static void
 leave(struct net *n, uint32_t to, uint32_t round, uint32_t i)
 {
@@ -60,7 +60,7 @@ leave(struct net *n, uint32_t to, uint32_t round, uint32_t i)
 	}
 }
 
-/* A contribution to segment i comes to the toy. */
+/* Pass a contribution to segment i to the toy. */
 static void
 contribute(struct net *n, uint32_t i)
 {
@@ -176,7 +176,7 @@ net_run(struct net *n, uint64_t limit_ns)
 	return done;
 }
 
-/* The same rounds applied in order, element by element; CRCs on the way. */
+/* Apply the same rounds in order, element by element, with their CRCs. */
 static bool
 as_plain(struct net *n, const struct async_weights *a, uint8_t *w)
 {

@@ -19,7 +19,7 @@ static struct async_worker_out o;
 static uint64_t now;
 static uint8_t vec[4 * F];
 
-/* A switch's Ack; each test uses the fields that it needs. */
+/* Make an Ack of a switch; each test uses the fields that it needs. */
 static const struct control_ack ack = { .action = CONTROL_JOIN, .floats = F,
 	.elements = ELEMENTS, .h = 2, .members = 1, .timeout_s = 9,
 	.async = true };
@@ -73,7 +73,7 @@ count_sent(uint32_t n)
 	async_worker_count_sent(&w, &o, n, now);
 }
 
-/* All of push k leaves. */
+/* Send all of push k. */
 static bool
 pushes(uint32_t k)
 {
@@ -97,7 +97,7 @@ receive_ack(struct control_ack a, uint32_t xid)
 	async_worker_receive_control(&w, &c, now);
 }
 
-/* The server asks for a segment of that push. */
+/* Let the server ask for a segment of that push. */
 static void
 receive_help(uint32_t push, uint32_t index)
 {
@@ -123,7 +123,7 @@ receive_rounds(uint32_t round, uint32_t first, uint32_t last)
 	}
 }
 
-/* A member of a job whose next round is the first. */
+/* Make a member of a job whose next round is the first. */
 static void
 member(const struct control_ack *a, const struct async_worker_conf *more)
 {
@@ -396,7 +396,7 @@ lose_packet(struct server *s)
 	return rng_double(&s->rng) < s->loss;
 }
 
-/* A segment comes to it. */
+/* Pass a segment to the server. */
 static void
 server_takes(struct server *s, uint32_t push, uint32_t i)
 {

@@ -8,7 +8,7 @@
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
-/* The crc with which worker w joins again from `port` at `next`. */
+/* Return the crc with which worker w joins again from `port` at `next`. */
 static int
 join_at(uint32_t w, uint16_t port, uint32_t next, uint32_t crc,
     struct control_ack *a)

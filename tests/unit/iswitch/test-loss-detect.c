@@ -9,7 +9,7 @@ enum { SEGS = 32, F = 4, NOT_THERE = 9999 };
 
 static uint32_t probe_xid = 1000000;
 
-/* A switch of two members that repair, or one of them. */
+/* Make a switch of two members that repair, or one of them. */
 static void
 open_with(uint32_t members)
 {

@@ -73,7 +73,7 @@ static const struct control_ack in = { .action = CONTROL_JOIN, .floats = 30,
 	.elements = 100, .next = 12, .h = 4, .members = 2, .timeout_s = 9,
 	.async = true };
 
-/* One that has been let in at 2 ns. */
+/* Make a membership that was accepted at 2 ns. */
 static struct membership
 member(void)
 {

@@ -13,7 +13,7 @@ admit_rack(void)
 	    .elements = 4, .floats = 4 };
 }
 
-/* A switch below another. */
+/* Make a switch below another. */
 static void
 test_child(void)
 {
@@ -345,7 +345,7 @@ test_rack_behind(void)
 	rigged_close(&rig_plane);
 }
 
-/* A rack that has begun where a second worker is one behind. */
+/* Test a rack that has begun while a second worker is one iteration behind. */
 static void
 test_rack_steps_back(void)
 {

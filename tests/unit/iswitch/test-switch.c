@@ -141,7 +141,7 @@ test_late_process(void)
 	rigged_close(&rig_plane);
 }
 
-/* A restarted switch: some have the last result, some have not. */
+/* After a restart of the switch only some members have the last result. */
 static void
 test_admission(void)
 {
@@ -262,7 +262,7 @@ test_following(void)
 	rigged_close(&rig_plane);
 }
 
-/* All who had begun leave: a latecomer does not wait for them for ever. */
+/* If all members that have begun leave, a latecomer does not wait forever. */
 static void
 test_inherited(void)
 {
