@@ -63,8 +63,8 @@ within() {
 	done
 }
 
-# serve NAME COMMAND...: start a live tool; $NAME and the file NAME.port get its
-# address, NAME.out its standard output and NAME.err its messages
+# serve NAME COMMAND...: start a live tool; $NAME gets its address, NAME.port its
+# port, NAME.out its standard output and NAME.err its messages
 serve() {
 	local name=$1
 	shift
