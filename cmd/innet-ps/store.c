@@ -147,7 +147,8 @@ store_save(const char *path, const struct server_rule *clusters)
 	uint8_t crc[4];
 	struct writer w = { 0 };
 
-	if (atomic_file_open(&w.file, path) == -1 ||
+	/* The lock of path makes this the only writer. */
+	if (atomic_file_open_tmp(&w.file, path) == -1 ||
 	    (w.f = atomic_file_stream(&w.file)) == NULL) {
 		warn("%s", path);
 		return 1;

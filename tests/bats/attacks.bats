@@ -265,7 +265,7 @@ send_to() {
 
 @test "number 3: two trainings with the same cluster behind one port, of different sizes, do not meet" {
 	rack
-	printf 'sixteen bytes and more' >key
+	(umask 077; printf 'sixteen bytes and more' >key)
 	for key in '' key; do
 		in_path ${key:+--key "$key"} --port-rate server=200kbit --report switch.json
 		servers=''

@@ -143,7 +143,7 @@ refuses() {
 	refuses "the checkpoint has another --optimizer" --optimizer sgd
 	alone --steps 2k --save ck; refuses "this is a saved policy, not a checkpoint of --save-every"
 	echo 'no checkpoint, but long enough for a header' >ck; refuses "does not begin with INET"
-	rm ck; mkdir ck; refuses "not a regular file"
+	rm ck; mkdir ck; refuses "not a regular file, so it cannot be a checkpoint"
 }
 
 @test "an agent that cannot write a checkpoint prints an error, and its exit status is 1" {

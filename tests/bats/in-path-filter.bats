@@ -49,10 +49,11 @@ sums() {
 merges() {
 	in_path --backend $backend --port-rate server=2Mbit $(captured switch)
 	server
-	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
+	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 600; done
 	join_workers
 	end_switch
 	end_server 10.77.0.2
+	jq -c '.totals, .models' switch.json
 	jq -e '.totals.aggregated.packets > 20 and .models > 10' switch.json
 	figures='.totals, .clusters, .models, .weights, .ignored'
 	filter switch --port 10.77.0.2:rate=2Mbit --departures switch-out.pcap

@@ -50,7 +50,7 @@ near() {
 	for keys in '"approach": "ps"' '"mode": "async"' '"program": "dlp"'; do
 		run -1 training "\"slots_of_sums\": 4, $keys"
 		run -1 training "\"core_slots_of_sums\": 4, $keys"
-		[[ $output == *'.core_slots_of_sums: is '* ]]
+		[[ $output == *'.core_slots_of_sums: '* ]]
 	done
 }
 
