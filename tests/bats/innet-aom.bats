@@ -121,7 +121,7 @@ aom() {
 	[ "$(jq .received <<<"$output")" -eq 0 ]
 	aom -r empty.pcap --sent empty.pcap
 	run -1 innet-aom -r /dev/null
-	[[ $output == "innet-aom: /dev/null: empty file"* ]]
+	[[ $output == "innet-aom: /dev/null: the file is empty"* ]]
 }
 
 @test "every reason for leaving a packet out has its name" {
