@@ -94,7 +94,7 @@ ended() {
 	local k
 	for ((k = 0; k < workers; k++)); do
 		timeout 60 tail --pid="${pid[w$k]}" -f /dev/null
-		kill -0 "${pid[w$k]}" 2>/dev/null && { echo "w$k goes on and on"; return 1; }
+		kill -0 "${pid[w$k]}" 2>/dev/null && { echo "w$k has not ended 60 s after its turn"; return 1; }
 		wait "${pid[w$k]}" || { echo "w$k: $(tail -n 1 "w$k.err")"; return 1; }
 	done
 }
@@ -110,7 +110,7 @@ judge() {
 	fi
 	sleep 1
 	from=$(rounds)
-	for ((k = 0; k < 100 && seen < from + 50; k++)); do
+	for ((k = 0; k < 300 && seen < from + 50; k++)); do
 		sleep 0.2
 		seen=$(tail -qn 1 w?.out | jq -s 'map(.round // 0) | min')
 	done
@@ -128,7 +128,7 @@ play() {
 	local drawn why list name n=0 what index ms kind=rack
 	drawn=$(innet-sim -v --chaos "$1" --runs 1 2>/dev/null | head -n 1)
 	# synchronous: enough iterations to outlast the faults
-	count=$((300 + $(jq -r "$faults" <<<"$drawn" | awk '{ n += $3 + 300 } END { print int(n / 3) }')))
+	count=$((300 + $(jq -r "$faults" <<<"$drawn" | awk '{ n += $3 + 300 } END { print int(n / 2) }')))
 	read -r workers racks mode approach bytes loss late twice < <(jq -r "$training" <<<"$drawn")
 	top=switch list=switch
 	[ "$racks" -eq 0 ] || { kind=two-racks top=core list='core switch1 switch2'; }
@@ -157,6 +157,11 @@ trap '[ -z "$id" ] || { kill -9 "${pid[@]}"; testbed.sh down "$id"; } 2>/dev/nul
 trap 'exit 1' INT TERM
 for seed; do
 	dir=$(mktemp -d) && cd "$dir" || exit 2
-	if play "$seed"; then cd / && rm -r "$dir"; else echo "  what was said: $dir"; fi
+	if play "$seed"; then
+		cd / && rm -r "$dir"
+	else
+		echo "  the logs are in $dir; the last messages were:"
+		tail -qn 1 ./*.err | sed 's/^/    /'
+	fi
 done
 exit $rc
