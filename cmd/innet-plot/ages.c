@@ -1,10 +1,11 @@
 /*
  * ages.c - turn ages into curves
  *
- * A sawtooth of few teeth is drawn as it is.  Many teeth would hide each other,
- * so they become the mean of each stretch of time, with a band from the 5th to
- * the 95th percentile.  Both combine all clusters, each for the time in which
- * it exists.  Times are in nanoseconds.
+ * The age over time is a sawtooth.  A sawtooth with few teeth is drawn
+ * unchanged.  Many teeth would hide each other.  In this case, time is divided
+ * into stretches, and the curve is the mean of each stretch, with a band from
+ * the 5th to the 95th percentile.  The mean and the band combine all clusters;
+ * each cluster counts while it exists.  Times are in nanoseconds.
  */
 #include <stdlib.h>
 
@@ -13,9 +14,9 @@
 #include "common/olaf/aom.h"
 
 enum {
-	SAW_TEETH = 250,	/* more cannot be distinguished */
+	SAW_TEETH = 250,	/* more teeth cannot be distinguished */
 	STRETCHES_MIN = 20, STRETCHES_MAX = 100,
-	STRETCH_TEETH = 16	/* for a mean that does not jump */
+	STRETCH_TEETH = 16	/* enough for a smooth mean */
 };
 
 /* Add a curve with the label "name" or "name: cluster 1". */
@@ -48,7 +49,7 @@ draw_saw(struct curve *c, const struct aom *a, uint64_t begin)
 	}
 }
 
-/* The next tooth of an age to read, and when it begins. */
+/* A position in an age: the next tooth to read, and the time it begins. */
 struct reader {
 	size_t tooth;
 	uint64_t at_ns;
@@ -71,7 +72,7 @@ append_tooth(struct aom *to, uint64_t lo_ns, uint64_t hi_ns)
 		to->max_ns = hi_ns;
 }
 
-/* Append the ages of a from `from` to `end`; r is where a was read so far. */
+/* Append the ages of a from time `from` to `end`; r is the position in a. */
 static void
 cut_stretch(struct aom *to, const struct aom *a, struct reader *r,
     uint64_t from, uint64_t end)

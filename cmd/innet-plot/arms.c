@@ -1,9 +1,9 @@
 /*
  * arms.c - one colour for each arm, the same in every picture
  *
- * An arm is what distinguishes the runs compared: a queue or a program.  The
- * colours are those of Okabe and Ito that are visible on white, which all eyes
- * can distinguish.
+ * An arm is one of the alternatives that are compared, for example a queue or a
+ * program.  The colours are those in the palette of Okabe and Ito that are
+ * visible on white.  Colour-blind readers can distinguish them.
  */
 #include <ctype.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const char *const colour[COLOURS] = {
 	"#555555"
 };
 
-/* Common names of arms, which can also be a word of a longer name. */
+/* Common names of arms; `word`: the name can be a word in a longer name. */
 static const struct known {
 	const char *name;
 	int colour;
@@ -33,7 +33,7 @@ static const struct known {
 	{ "paper", 6, false }
 };
 
-/* Return where the arm's name ends: before ": cluster 1" or " (paper)". */
+/* Return the length of the arm's name, without ": cluster 1" or " (paper)". */
 static size_t
 arm_length(const char *label)
 {
@@ -45,7 +45,7 @@ arm_length(const char *label)
 	return bracket != NULL ? (size_t)(bracket - label) : strlen(label);
 }
 
-/* Is that name in the arm's part of the label? */
+/* Does the arm's name in the label contain the known name k? */
 static bool
 is_known(const struct known *k, const char *label)
 {
@@ -94,7 +94,7 @@ has_one_arm(const struct figure *fig)
 	return true;
 }
 
-/* Return the colour of a name, which is the same in every picture. */
+/* Return the colour of the arm, which is the same in every picture. */
 static int
 choose_colour(const char *label)
 {
@@ -109,7 +109,7 @@ choose_colour(const char *label)
 	return (int)(sum % COLOURS);
 }
 
-/* Name the curves of one arm by their cluster alone: "cluster 1". */
+/* Name the curves of one arm only by their clusters, such as "cluster 1". */
 static void
 name_curves(struct figure *fig)
 {
@@ -126,8 +126,9 @@ name_curves(struct figure *fig)
 }
 
 /*
- * If all curves belong to one arm, give each its own colour.  Otherwise give
- * the curves of an arm the colour of the arm, and different dashes or shades.
+ * If all curves belong to one arm, give each curve its own colour.  Otherwise
+ * give the curves of an arm the colour of the arm, and different dashes or
+ * shades.
  */
 void
 figure_colours(struct figure *fig)

@@ -1,9 +1,9 @@
 /*
  * bars.c - a table as groups of bars: a row is a group, a column a series
  *
- * The first column labels the groups.  If the name of a column is that
- * of another one followed by "_sd", it holds the lengths of the error bars of
- * that one.  An empty field draws no bar.
+ * The first column labels the groups.  If the name of a column is the name of
+ * another column with the suffix "_sd", the column contains the lengths of the
+ * other column's error bars.  An empty field draws no bar.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 
 struct bars {
 	struct figure *fig;
-	bool error[TABLE_COLUMNS];	/* the column is one of errors */
-	size_t of[TABLE_COLUMNS];	/* the series that it belongs to */
+	bool error[TABLE_COLUMNS];	/* the column contains errors */
+	size_t of[TABLE_COLUMNS];	/* the series of the column */
 };
 
-/* Return the series whose errors a column of that name holds, or -1. */
+/* Return the column whose error bars this column contains, or -1. */
 static int
 find_errors(const struct table *t, int column)
 {

@@ -1,4 +1,4 @@
-/* capture.c - ages from a capture of a receiver */
+/* capture.c - read ages from a capture that was taken at a receiver */
 #include <stdlib.h>
 
 #include "cmd/innet-plot/plot.h"

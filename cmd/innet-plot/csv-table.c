@@ -12,7 +12,7 @@
 #include "common/base/num.h"
 #include "common/capture/pcapio.h"
 
-/* Return "reward", or "column 3". */
+/* Return the name of column k, such as "reward" or "column 3". */
 static const char *
 column_name(const struct table *t, int k)
 {

@@ -1,10 +1,11 @@
 /*
  * csv-table.h - read the named columns of a CSV file, a row at a time
  *
- * The first line names the columns.  table_each() reads the file and ends the
- * program with a line "file:line: ..." if the file is malformed.  If no names
- * are wanted, all columns are read, the first line is a row as well, and all
- * rows must have as many columns.
+ * The first line names the columns.  table_each() reads the file and calls
+ * row() for each row.  If the file is malformed, it prints an error that begins
+ * with "file:line:" and exits.  If `names` is NULL, all columns are read, and
+ * row() is also called for the first line.  All rows must then have the same
+ * number of columns.
  */
 #ifndef INNET_PLOT_CSV_TABLE_H
 #define INNET_PLOT_CSV_TABLE_H
@@ -20,10 +21,10 @@ struct table {
 	void (*row)(const struct table *, void *arg);
 	void *arg;
 	unsigned long line;
-	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES];	/* in their order */
-	int place[TABLE_COLUMNS];	/* its column in the file, or -1 */
-	int column;			/* of the field read next */
-	int wide;			/* columns of the first line */
+	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES];	/* of the row */
+	int place[TABLE_COLUMNS];	/* the column of each name, or -1 */
+	int column;			/* column of the next field */
+	int wide;			/* number of columns in line 1 */
 };
 
 void table_each(struct table *t);

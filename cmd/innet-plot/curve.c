@@ -6,7 +6,7 @@
 
 #include "cmd/innet-plot/plot.h"
 
-enum { THIN_BINS = 2000 };	/* twice what a screen shows in a row */
+enum { THIN_BINS = 2000 };	/* twice the points across a screen */
 
 struct curve *
 figure_add(struct figure *fig, const char *label)
@@ -40,7 +40,10 @@ curve_point(struct curve *c, double x, double y)
 	c->at[c->n++][1] = y;
 }
 
-/* Keep only the lowest and the highest point in [from, to), in order. */
+/*
+ * Keep only the lowest and the highest point in [from, to), in their order.
+ * `kept` points are kept so far; return their new number.
+ */
 static size_t
 keep_two(struct curve *c, size_t kept, size_t from, size_t to)
 {

@@ -1,4 +1,4 @@
-/* files.c - curves from the output of the other tools */
+/* files.c - read curves from the output of the other tools */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "common/base/num.h"
 #include "common/olaf/aom.h"
 
-/* The clusters of a series, one after the other, as innet-aom writes them. */
+/* The clusters of a series; innet-aom writes one cluster after the other. */
 struct series {
 	struct figure *fig;
 	struct aom *of;
@@ -120,7 +120,7 @@ rising_row(const struct table *t, void *arg)
 	reward_row(t, arg);
 }
 
-/* Replace each y by the mean of the last `over` values up to it. */
+/* Replace each y by the mean of the last `over` values up to this y. */
 static void
 smooth_rewards(struct curve *c, size_t over)
 {
@@ -159,7 +159,7 @@ add_rewards(struct figure *fig, const char *path, const char *name)
 	curve_thin(c);
 }
 
-/* How many packets have `merged` updates aggregated into them. */
+/* The number of packets that contain `merged` updates. */
 struct bar {
 	uint64_t merged, packets;
 };

@@ -1,9 +1,9 @@
 /*
  * gnuplot.c - run gnuplot to draw a figure
  *
- * Commands and data go to gnuplot through a pipe.  The picture comes back on
- * its standard output, which is the file, so gnuplot sees no names but those of
- * fonts.
+ * Commands and data go to gnuplot through a pipe.  gnuplot writes the picture
+ * to its standard output, which is an open file.  Therefore, gnuplot gets no
+ * file names; the only names in the commands are those of fonts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include "common/base/message.h"
 
 /*
- * Start gnuplot, which draws to the descriptor out; return its pid, and in *to
- * its standard input.
+ * Start gnuplot, which draws to the descriptor out.  Return its pid, and set
+ * *to to a stream for its standard input.
  */
 static pid_t
 start_gnuplot(int out, FILE **to)
@@ -72,7 +72,7 @@ run_gnuplot(const struct figure *fig, enum terminal as, int out)
 	if (pid == -1)
 		return 1;
 	put_script(to, fig, as);
-	fclose(to);		/* if it ended early, its status tells */
+	fclose(to);		/* the exit status shows a failure */
 	while (waitpid(pid, &status, 0) == -1)
 		if (errno != EINTR)
 			err(1, "cannot wait for gnuplot");
@@ -86,7 +86,7 @@ run_gnuplot(const struct figure *fig, enum terminal as, int out)
 	return 1;
 }
 
-/* Return all that f holds, or NULL. */
+/* Return the contents of f as a string, or NULL. */
 static char *
 read_all(FILE *f)
 {
@@ -151,8 +151,8 @@ copy_to_file(const struct atomic_file *w, int from)
 }
 
 /*
- * Draw into path, completely or not at all.  The picture goes through memory,
- * because gnuplot does not report a full disk.
+ * Draw into the file at path, completely or not at all.  gnuplot does not
+ * report a full disk, so it draws into memory first.
  */
 static int
 draw_file(const struct figure *fig, enum terminal as, const char *path)

@@ -1,8 +1,9 @@
 /*
- * group.c - several runs as one curve: their mean and its spread
+ * group.c - draw several runs as one curve: their mean and a band
  *
- * Runs have their points at different x, so all are interpolated at the same x:
- * linearly between two points, and with the first or last value outside.
+ * The points of different runs have different x.  Therefore, all runs are
+ * interpolated at the same x: linearly between two points of a run, and with
+ * the first or last value of the run before or after all its points.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +31,10 @@ group_add(const struct figure *fig, struct group *g, const char *path)
 	g->n++;
 }
 
-/* Return the y of run c at x; *k is the point to begin at, and moves to x. */
+/*
+ * Return the y of run c at x.  The search begins at point *k, which moves
+ * forward to x.
+ */
 static double
 interpolate(const struct curve *c, double x, size_t *k)
 {

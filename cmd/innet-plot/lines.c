@@ -1,9 +1,10 @@
 /*
- * lines.c - columns of a table over one of them, a curve for each combination
+ * lines.c - draw columns of a table over another column
  *
- * Curves differ by the columns left of `runs`, which innet-sim writes, and by
- * columns of words.  A column with the name of another and "_ci95" or "_sd"
- * behind holds the lengths of its error bars.
+ * There is one curve for each combination of values in the columns left of
+ * `runs`, which innet-sim writes, and in the columns that contain words.  If
+ * the name of a column is the name of another column with the suffix "_ci95" or
+ * "_sd", the column contains the lengths of the other column's error bars.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct sheet {
 	size_t rows;
 	int wide;
 	int x;
-	int error[TABLE_COLUMNS];	/* the column of its errors, or -1 */
+	int error[TABLE_COLUMNS];	/* the column with its errors, or -1 */
 	bool key[TABLE_COLUMNS];	/* distinguishes curves */
 	bool varies[TABLE_COLUMNS];	/* has several values in this file */
 };
@@ -45,7 +46,7 @@ sheet_row(const struct table *t, void *arg)
 	memcpy(s->cell[s->rows++ * (size_t)t->wide], t->field, bytes);
 }
 
-/* Read a number, whose unit may be missing, as bit/s, seconds or bytes. */
+/* Read a number with an optional unit, in bit/s, seconds or bytes. */
 static bool
 read_number(const char *text, double *v)
 {
@@ -73,7 +74,7 @@ read_number(const char *text, double *v)
 	return false;
 }
 
-/* Return the column of that name, or the one whose path ends with it. */
+/* Return the column with this name, or the column whose path ends with it. */
 static int
 find_column(const struct sheet *s, const char *name)
 {
@@ -105,7 +106,7 @@ find_column(const struct sheet *s, const char *name)
 	return found;
 }
 
-/* Return the column whose errors column k holds, or -1. */
+/* Return the column whose error bars column k contains, or -1. */
 static int
 find_errors(const struct sheet *s, int k)
 {
@@ -164,7 +165,7 @@ classify_columns(struct sheet *s, const struct figure *fig)
 	}
 }
 
-/* Find the columns that are drawn, at most two; return their number. */
+/* Find the columns to draw, at most two, and return their number. */
 static int
 choose_columns(const struct sheet *s, const struct figure *fig, int y[PANELS])
 {
@@ -199,7 +200,7 @@ choose_columns(const struct sheet *s, const struct figure *fig, int y[PANELS])
 	return n;
 }
 
-/* Write the values that distinguish a curve from others, for the legend. */
+/* Write the values that distinguish a curve from the other curves. */
 static void
 make_label(const struct sheet *s, size_t row, const char *name, char *to,
     size_t room)
@@ -231,7 +232,7 @@ find_curve(struct figure *fig, int panel, const char *label)
 	return c;
 }
 
-/* Return the x of a value: the number itself, or the place of a word. */
+/* Return the x of a value: the number itself, or the position of a word. */
 static double
 find_tick(struct figure *fig, const char *word, bool words)
 {
@@ -253,7 +254,7 @@ find_tick(struct figure *fig, const char *word, bool words)
 	return x;
 }
 
-/* Return a number of the sheet; if it is not a number, exit with status 1. */
+/* Return the number in a cell; exit with status 1 if it is not a number. */
 static double
 cell_number(const struct sheet *s, size_t row, int k)
 {

@@ -1,4 +1,4 @@
-/* main.c - draw what the other tools measured */
+/* main.c - draw the measurements of the other tools */
 #include "config.h"
 
 #include <stdbool.h>
@@ -69,7 +69,7 @@ struct conf {
 	int n, groups;
 };
 
-/* Return the terminal for the ending of the file name. */
+/* Return the terminal that the ending of the file name selects. */
 static enum terminal
 terminal_of(const char *path, enum what what)
 {
@@ -91,7 +91,7 @@ terminal_of(const char *path, enum what what)
 	    "output", path);
 }
 
-/* Return the group of that name, or a new one. */
+/* Return the group with this name, or a new group. */
 static struct group *
 group_named(struct conf *cf, const char *name)
 {
@@ -104,7 +104,7 @@ group_named(struct conf *cf, const char *name)
 	return &cf->group[i];
 }
 
-/* Read one option into cf; *run is -1 until --by. */
+/* Store one option in cf.  *run stays -1 until --by is given. */
 static void
 parse_option(struct conf *cf, int ch, int *run)
 {
@@ -140,7 +140,7 @@ parse_option(struct conf *cf, int ch, int *run)
 	}
 }
 
-/* Refuse wrong combinations of options and files; exit with status 2. */
+/* Exit with status 2 if the options and files cannot be combined. */
 static void
 check_words(const struct conf *cf, int run)
 {
@@ -178,7 +178,7 @@ check_words(const struct conf *cf, int run)
 	}
 }
 
-/* Check that no file is written over another one. */
+/* Check that the output does not overwrite an input file. */
 static void
 check_files(const struct conf *cf)
 {
@@ -191,7 +191,10 @@ check_files(const struct conf *cf)
 	files_done(&f);
 }
 
-/* Options may be before, between and after the words. */
+/*
+ * Parse the command line.  Options can be before, between and after the other
+ * arguments.
+ */
 static struct conf
 parse_words(int argc, char *argv[])
 {
@@ -234,7 +237,7 @@ parse_words(int argc, char *argv[])
 	return cf;
 }
 
-/* Return the name of a file for the legend: without directory and ending. */
+/* Return a file's name for the legend, without its directory and ending. */
 static char *
 name_of(const char *path)
 {
@@ -259,7 +262,7 @@ ends_with(const char *s, const char *with)
 	return n >= k && strcmp(s + n - k, with) == 0;
 }
 
-/* Add the curves of one file, which is read according to its ending. */
+/* Add the curves of one file; the ending of its name selects its format. */
 static void
 add_file(struct figure *fig, const char *path, bool first, bool several)
 {

@@ -1,8 +1,8 @@
 /*
- * page-read.c - find out what a file for the page is, and read it
+ * page-read.c - recognise the format of a file for the page, and read the file
  *
- * A table is recognised by its first line, JSON by its keys.  Captures and
- * series of ages go through add_ages().
+ * The first line of a table and the keys of a JSON file show its contents.  The
+ * ages of captures and series are passed to add_ages().
  */
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -27,14 +27,14 @@ ends_with(const char *s, const char *with)
 	return n >= k && strcmp(s + n - k, with) == 0;
 }
 
-/* Rows of a table, whose columns are known by their names. */
+/* A table whose columns are recognised by their names. */
 struct rows {
 	struct page *page;
-	const char *name;	/* of the arm, unless columns extend it */
+	const char *name;	/* of the arm; key columns extend it */
 	enum page_column column[TABLE_COLUMNS];
-	bool key[TABLE_COLUMNS];	/* left of runs: distinguishes arms */
-	int cluster;		/* the column with its name, or -1 */
-	int known;		/* columns that are shown */
+	bool key[TABLE_COLUMNS];	/* left of `runs`: distinguishes arms */
+	int cluster;		/* the column of the cluster, or -1 */
+	int known;		/* number of columns that are shown */
 };
 
 static void
@@ -90,7 +90,7 @@ read_rows(struct page *p, const char *path, const char *name)
 	table_each(&t);
 }
 
-/* Return the first line of a file, without its end; the caller frees it. */
+/* Return a file's first line without its line end; the caller frees it. */
 static char *
 read_first_line(const char *path)
 {
@@ -109,7 +109,7 @@ read_first_line(const char *path)
 	return s;
 }
 
-/* Is the word one of the first line's columns? */
+/* Does the first line contain a column with this name? */
 static bool
 has_column(const char *line, const char *word)
 {
@@ -143,7 +143,7 @@ read_csv(struct page *p, struct figure *fig, const char *path,
 	free(line);
 }
 
-/* Return the counter of that name, or a new one, or NULL without room. */
+/* Return the counter with this name, or a new one, or NULL if full. */
 static struct page_counter *
 find_counter(struct page *p, const char *name)
 {
@@ -182,7 +182,10 @@ add_count(struct page *p, size_t arm, const char *name, double v)
 	c->value[arm] = v;
 }
 
-/* Add the numbers in o; each is named by its path, which begins with `path`. */
+/*
+ * Add the numbers in o as counters.  The name of a counter is its path, which
+ * begins with `path`.
+ */
 static void
 add_counts(struct page *p, size_t arm, const cJSON *o, const char *path,
     int depth)
@@ -209,7 +212,10 @@ read_counters(struct page *p, size_t arm, const cJSON *root)
 	add_counts(p, arm, root, "", 1);
 }
 
-/* Read a line of innet-aom --json: the figures of a cluster. */
+/*
+ * Read a line of innet-aom --json, with the figures of a cluster; return false
+ * if it has none.
+ */
 static bool
 read_figures(struct page *p, const char *name, const cJSON *root)
 {

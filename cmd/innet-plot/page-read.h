@@ -7,8 +7,8 @@
 #include "cmd/innet-plot/page-rows.h"
 
 /*
- * Read the file at path into the arm `name`; its contents decide its kind.
- * Exits if it cannot be read.
+ * Read the file at path into the arm `name`.  The name and the contents of the
+ * file determine its format.  Exit if the file cannot be read.
  */
 void page_read(struct page *p, struct figure *fig, const char *path,
     const char *name);

@@ -1,4 +1,4 @@
-/* page-rows.c - the figures of each arm and cluster, and bars of them */
+/* page-rows.c - the table of figures by arm and cluster, and its bars */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "common/base/stats.h"
 #include "common/olaf/aom.h"
 
-enum { SUMMARY = 5 };	/* bars for more clusters than are shown */
+enum { SUMMARY = 5 };	/* bars of an arm with many clusters */
 
 enum page_column
 page_column_named(const char *name)
@@ -104,7 +104,10 @@ page_ages(struct page *p, const char *name, const struct aom *const set[],
 	free(mean);
 }
 
-/* Order rows by arm, then "all", then clusters by number, then as read. */
+/*
+ * Order rows by arm, then by cluster ("all" first, then by number), then in
+ * order of reading.
+ */
 static int
 by_place(const void *a, const void *b)
 {
@@ -163,7 +166,7 @@ add_bar(struct figure *fig, size_t c, size_t at, double v)
 	of->at[at][1] = v;
 }
 
-/* Return the group of bars with that label, or a new one. */
+/* Return the group of bars with this label, or a new group. */
 static size_t
 find_group(struct figure *fig, const char *label)
 {
@@ -180,7 +183,10 @@ find_group(struct figure *fig, const char *label)
 	return i;
 }
 
-/* The column's values of n rows, of which some are NAN: five of them. */
+/*
+ * Add five bars that summarize the values of a column in n rows.  Values that
+ * are NAN are skipped.
+ */
 static void
 add_summary(struct figure *fig, size_t c, const struct page_row *row,
     size_t n, enum page_column column)
@@ -202,7 +208,7 @@ add_summary(struct figure *fig, size_t c, const struct page_row *row,
 	free(v);
 }
 
-/* The rows of one arm behind the first i. */
+/* Return the number of rows, from row i on, that belong to one arm. */
 static size_t
 rows_of_arm(const struct page *p, size_t i)
 {
@@ -213,7 +219,7 @@ rows_of_arm(const struct page *p, size_t i)
 	return n;
 }
 
-/* Does any arm have more clusters than are shown one by one? */
+/* Does any arm have too many clusters to show each of them? */
 static bool
 has_many_clusters(const struct page *p)
 {

@@ -1,9 +1,9 @@
 /*
  * page-rows.h - the contents of a page: pictures, tables and counters
  *
- * An arm has the name of one file, or of a --group of files.  Ages are in
- * nanoseconds.  The size of a page is bounded, however long the captures are:
- * it counts the rows and pictures that do not fit.
+ * The name of an arm is the name of one file, or of a --group of files.  Ages
+ * are in nanoseconds.  The size of a page is limited even for long captures.
+ * The page only counts the rows and counters that do not fit.
  */
 #ifndef INNET_PLOT_PAGE_ROWS_H
 #define INNET_PLOT_PAGE_ROWS_H
@@ -14,9 +14,9 @@
 #include "cmd/innet-plot/plot.h"
 
 enum {
-	PAGE_ROWS = 200,	/* of a table */
-	PAGE_CLUSTERS = 40,	/* of an arm that are shown separately */
-	PAGE_ARMS = 24		/* in a picture */
+	PAGE_ROWS = 200,	/* in a table */
+	PAGE_CLUSTERS = 40,	/* shown separately for each arm */
+	PAGE_ARMS = 24		/* curves in a picture */
 };
 
 /* The columns of the table: those of innet-aom and innet-sim. */
@@ -29,14 +29,14 @@ enum page_column {
 struct page_row {
 	size_t arm;
 	char *cluster;		/* "all", or a name; owned */
-	size_t from;		/* order of reading; the last row is kept */
+	size_t from;		/* order of reading; the last value counts */
 	double value[PAGE_COLUMNS];	/* NAN: unknown */
 };
 
-/* A counter in reports, for each arm. */
+/* A counter of the reports, with a value for each arm. */
 struct page_counter {
 	char *name;		/* "totals.delivered.packets", owned */
-	double *value;		/* of each arm, NAN: none; owned */
+	double *value;		/* by arm; NAN: none; owned */
 	size_t arms;
 };
 
@@ -58,10 +58,10 @@ struct page {
 	size_t paths;
 };
 
-/* Return the column of that name in innet-aom's tables, or PAGE_COLUMNS. */
+/* Return the column with this name in innet-aom's tables, or PAGE_COLUMNS. */
 enum page_column page_column_named(const char *name);
 
-/* Return the index of the arm of that name, which is copied. */
+/* Return the index of the arm with this name.  A new arm copies the name. */
 size_t page_arm(struct page *p, const char *name);
 
 /* Add a row without values. */
@@ -71,11 +71,15 @@ struct page_row *page_row(struct page *p, size_t arm, const char *cluster);
 void page_ages(struct page *p, const char *name,
     const struct aom *const set[], char *const label[], size_t n);
 
-/* After the last file: sort the rows, and keep one for each arm and cluster. */
+/*
+ * Sort the rows, and keep one row for each arm and cluster.  Call this after
+ * the last file was read.
+ */
 void page_sort(struct page *p);
 
 /*
- * Make bars of a column by cluster, a series for each arm, or an empty figure.
+ * Make a figure with bars of a column: a group for each cluster, and a series
+ * for each arm.  The figure is empty if the column has no values.
  */
 void page_bars(const struct page *p, enum page_column column,
     struct figure *fig);

@@ -1,9 +1,9 @@
 /*
- * page.c - write the page: HTML that is XML as well, in one file
+ * page.c - write the page as one HTML file that is also valid XML
  *
- * The page loads nothing and runs no script.  put_text() alone writes text that
- * comes from files. gnuplot draws the pictures, and the style changes their
- * colours on a dark screen.
+ * The page loads no other files and runs no scripts.  Only put_text() writes
+ * text that comes from input files.  gnuplot draws the pictures, and the style
+ * sheet changes their colours if the reader prefers dark pages.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "common/base/atomic-file.h"
 #include "common/base/message.h"
 
-enum { ARMS_NAMED = 3 };	/* a title has the range of more arms */
+enum { ARMS_NAMED = 3 };	/* more arms: the title gives a range */
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
@@ -81,8 +81,8 @@ put_text(FILE *f, const char *s)
 }
 
 /*
- * Write the picture of gnuplot without the names in it, and with ids that only
- * this picture has.
+ * Write the picture that gnuplot drew, without its titles and with ids that no
+ * other picture has.
  */
 static void
 put_svg(FILE *f, const char *s, int number)
@@ -112,7 +112,7 @@ struct writer {
 	FILE *f;
 	const struct page *p;
 	int pictures, rc;
-	bool missing;		/* no gnuplot */
+	bool missing;		/* gnuplot is not installed */
 };
 
 /* Write the names of the curves, for readers who cannot see the picture. */
@@ -125,7 +125,7 @@ put_names(FILE *f, const struct figure *fig)
 	}
 }
 
-/* Write a picture below its heading; this scales fig and frees it. */
+/* Write a picture below its heading.  This also scales the values of fig. */
 static void
 put_picture(struct writer *w, struct figure *fig, const char *heading,
     struct axes axes)
@@ -172,7 +172,7 @@ put_picture(struct writer *w, struct figure *fig, const char *heading,
 	free(svg);
 }
 
-/* Count the rows "all" that have the column, and find its range. */
+/* Count the rows "all" with a value in the column, and find their range. */
 static size_t
 find_range(const struct page *p, enum page_column column, double *lo,
     double *hi)
@@ -190,7 +190,10 @@ find_range(const struct page *p, enum page_column column, double *lo,
 	return n;
 }
 
-/* Return "Updates lost: olaf 0 %, fifo 74.9 %", or the range of many arms. */
+/*
+ * Return a title such as "Updates lost: olaf 0 %, fifo 74.9 %".  If there are
+ * many arms, the title gives their range.
+ */
 static char *
 describe_column(const struct page *p, const char *what, enum page_column column,
     const char *unit)
@@ -287,7 +290,10 @@ find_columns(const struct page *p, bool has[PAGE_COLUMNS])
 			has[k] |= !isnan(p->row[i].value[k]);
 }
 
-/* Is row i a cluster beyond those that are shown of its arm? */
+/*
+ * Is row i a cluster beyond the limit for its arm?  *of_arm counts the rows of
+ * the arm before row i.
+ */
 static bool
 is_left_out(const struct page *p, size_t i, size_t *of_arm)
 {

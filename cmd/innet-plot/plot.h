@@ -1,7 +1,7 @@
 /*
- * plot.h - figures: their curves, read from files, and gnuplot to draw them
+ * plot.h - figures: read curves from files and draw them with gnuplot
  *
- * Functions that read files exit with a message if they cannot.
+ * If a function cannot read its file, it prints a message and exits.
  */
 #ifndef INNET_PLOT_H
 #define INNET_PLOT_H
@@ -21,30 +21,31 @@ enum spread { SPREAD_SD, SPREAD_RANGE };
 
 struct curve {
 	char *label;		/* owned */
-	char *name;		/* short label at its end; owned, or NULL */
+	char *name;		/* short label at the end; owned, or NULL */
 	double (*at)[2];	/* x and y, owned */
-	double (*band)[2];	/* low and high of each; bars: the error and 0;
-				   owned, or NULL */
+	double (*band)[2];	/* low and high of each point; bars: the error
+				   and 0; owned, or NULL */
 	size_t n, room;
-	int panel;		/* of lines: 0, or 1 */
-	double mean;		/* of ages, in nanoseconds */
-	bool has_mean;		/* there are ages */
-	const char *colour;	/* "#rrggbb", of its arm */
+	int panel;		/* lines: index of the panel, 0 or 1 */
+	double mean;		/* mean age in nanoseconds */
+	bool has_mean;		/* the mean age is known */
+	const char *colour;	/* "#rrggbb", the colour of the arm */
 	unsigned dash;		/* style; 1 is a solid line */
 };
 
 enum { PANELS = 2 };
 
-/* A node of a topology and its place, and a link between two nodes. */
+/* A node of a topology, and its position in the picture. */
 struct node {
 	char *label;		/* owned */
 	double x, y;
 };
 
+/* A link between two nodes of a topology. */
 struct wire {
-	size_t from, to;	/* nodes */
-	char *label, *of;	/* its rate, and its switch; owned */
-	double busy;		/* percent of the time; NAN: unknown */
+	size_t from, to;	/* indices of the nodes */
+	char *label, *of;	/* its rate; the switch before it; owned */
+	double busy;		/* busy time in percent; NAN: unknown */
 };
 
 /* Labels of the axes, and how points are joined. */
@@ -55,15 +56,15 @@ struct axes {
 
 struct figure {
 	enum what what;
-	enum axis axis;		/* of rewards */
-	enum spread spread;	/* of a group's rewards */
-	uint64_t smooth;	/* episodes in a mean of rewards */
-	int64_t cluster;	/* draw this one alone; -1 all */
-	const struct clusters *bare;	/* of bare packets, or NULL */
-	bool by_run;		/* cdf: one curve a file */
-	bool aggregations;	/* cdf: of packets, not ages */
+	enum axis axis;		/* rewards: the horizontal axis */
+	enum spread spread;	/* rewards: the band of a group */
+	uint64_t smooth;	/* rewards: number of episodes in a mean */
+	int64_t cluster;	/* the only cluster to draw; -1: all */
+	const struct clusters *bare;	/* table for bare packets, or NULL */
+	bool by_run;		/* age, cdf: one curve for each file */
+	bool aggregations;	/* cdf: of aggregations, not of ages */
 	bool nanoseconds;	/* bars: heights are times */
-	/* Called with the ages of a file when a page is drawn; or NULL. */
+	/* For a page, called with the ages of each file; otherwise NULL. */
 	void (*take_ages)(struct page *page, const char *name,
 	    const struct aom *const set[], char *const label[], size_t n);
 	struct page *page;	/* the page, or NULL */
@@ -76,8 +77,8 @@ struct figure {
 	double *tick_at;	/* lines: x of each label, owned */
 	size_t ticks;
 	char *rows;		/* bars: name of the first column, owned */
-	const char *over, *columns;	/* lines: column of x; of y, or NULL */
-	char *panel[PANELS];	/* of lines: labels of y, owned */
+	const char *over, *columns;	/* lines: columns of x, y (or NULL) */
+	char *panel[PANELS];	/* lines: labels of y, owned */
 	int panels;
 	struct node *node;	/* of a topology, owned */
 	struct wire *wire;
@@ -86,13 +87,13 @@ struct figure {
 	int rc;			/* 1 if a file was damaged */
 };
 
-/* Add an empty curve with a copy of the label; exits without memory. */
+/* Add an empty curve with a copy of the label; exit if memory runs out. */
 struct curve *figure_add(struct figure *fig, const char *label);
 
 /* Append a point. */
 void curve_point(struct curve *c, double x, double y);
 
-/* Drop points of a curve that a screen cannot show; keep its shape. */
+/* Drop points that a screen cannot show, but keep the shape of the curve. */
 void curve_thin(struct curve *c);
 
 void curve_free(struct curve *c);
@@ -118,15 +119,24 @@ void figure_colours(struct figure *fig);
 void figure_title(struct figure *fig);
 void figure_scale(struct figure *fig);
 
-/* Format a number with three digits, or with all digits before the point. */
+/*
+ * Format a number or a time with three significant digits.  A larger number
+ * keeps all digits before the decimal point.
+ */
 void put_number(char *to, size_t room, double v);
 void put_time(char *to, size_t room, double ns);
 
-/* Read a log of rewards into c and smooth it; with `up` x must not fall. */
+/*
+ * Read a log of rewards into c and smooth it.  If `up` is set, exit if x
+ * decreases.
+ */
 void read_rewards(const struct figure *fig, const char *path, struct curve *c,
     bool up);
 
-/* Add the log at path to a group; group_draw() adds the curve of the group. */
+/*
+ * A group of runs that are drawn as one curve.  group_add() adds the log at
+ * path to the group, and group_draw() adds the curve of the group to fig.
+ */
 struct group {
 	const char *name;
 	struct curve *run;	/* owned */
@@ -136,15 +146,18 @@ struct group {
 void group_add(const struct figure *fig, struct group *g, const char *path);
 void group_draw(struct figure *fig, struct group *g);
 
-/* Add the ages of one file: a curve for each cluster, with its label. */
+/*
+ * Add the ages of one file: one curve for each of its n clusters, with the
+ * label of the cluster, or one curve for all of them (fig->by_run).
+ */
 void add_ages(struct figure *fig, const char *name,
     const struct aom *const set[], char *const label[], size_t n);
 
 enum terminal { DUMB, SVG, PNG, SCRIPT, INLINE, HTML };
 
 /*
- * Return the bytes of the UTF-8 character at s, or 0 if labels and pages cannot
- * contain it.
+ * Return the length in bytes of the UTF-8 character at s, or 0 if labels and
+ * pages cannot contain this character.
  */
 size_t text_character(const char *s);
 
@@ -160,7 +173,7 @@ int figure_draw(const struct figure *fig, enum terminal as, const char *path);
 /*
  * Return the contents and the end tag of an svg element that shows fig; the
  * caller frees the text.  If gnuplot is missing or fails, print a message and
- * return NULL.
+ * return NULL.  Set *missing to whether gnuplot is not installed.
  */
 char *figure_svg(const struct figure *fig, bool *missing);
 

@@ -1,8 +1,9 @@
 /*
  * script.c - write the commands for gnuplot
  *
- * Labels are quoted.  A few curves are named at their ends, in their colours;
- * many curves, bars and pictures made of letters have a legend.
+ * Labels are quoted.  If there are few curves, each has its name at its end, in
+ * its colour.  Many curves, bars, and pictures that are drawn with characters
+ * have a legend.
  */
 #include <math.h>
 #include <string.h>
@@ -12,11 +13,11 @@
 #include "cmd/innet-plot/plot.h"
 
 enum {
-	LEGEND_MAX = 24,	/* more would hide the curves */
-	DIRECT_MAX = 10,	/* more have no room at their ends */
-	DIRECT_WIDE = 40,	/* characters of such a name */
-	BANDS_MAX = 2,		/* of ages; more would be unclear */
-	TICKS_MAX = 12		/* more would hide each other */
+	LEGEND_MAX = 24,	/* a longer legend would hide the curves */
+	DIRECT_MAX = 10,	/* more names have no room at the ends */
+	DIRECT_WIDE = 40,	/* longest name at an end, in characters */
+	BANDS_MAX = 2,		/* more bands of ages would be unclear */
+	TICKS_MAX = 12		/* more labels would hide each other */
 };
 
 size_t
@@ -39,7 +40,7 @@ text_character(const char *text)
 
 /*
  * Write s in gnuplot's single quotes, without characters that could end the
- * line; the characters in `twice`, such as % in a format, are doubled.
+ * line.  Double the characters in `twice`, for example % in a format.
  */
 static void
 put_twice(FILE *f, const char *s, const char *twice)
@@ -93,8 +94,8 @@ put_terminal(FILE *f, enum terminal as)
 }
 
 /*
- * Write the points of all curves as blocks $d0, $d1 and so on.  With bands, a
- * block has two more columns.
+ * Write the points of all curves as blocks $d0, $d1 and so on.  A curve with a
+ * band has two more columns, and bars with errors have one more column.
  */
 static void
 put_data(FILE *f, const struct figure *fig)
@@ -132,7 +133,7 @@ put_ticks(FILE *f, const struct figure *fig)
 	fputs(")\n", f);
 }
 
-/* Is any bar's error known? */
+/* Does any bar have an error? */
 static bool
 has_errors(const struct figure *fig)
 {
@@ -143,7 +144,7 @@ has_errors(const struct figure *fig)
 	return false;
 }
 
-/* Write the range from 0, or the lowest bar with its error, to the highest. */
+/* Write the range of y: from 0, or a lower bar, to the highest bar. */
 static void
 put_heights(FILE *f, const struct figure *fig)
 {
@@ -160,7 +161,7 @@ put_heights(FILE *f, const struct figure *fig)
 	fprintf(f, "set yrange [%.12g:%.12g]\n", lo, lo < hi ? hi : 1);
 }
 
-/* Write the settings of bars: the labels of groups, errors in the middle. */
+/* Write the settings of bars, with error bars and the labels of groups. */
 static void
 put_bars(FILE *f, const struct figure *fig)
 {
@@ -173,7 +174,7 @@ put_bars(FILE *f, const struct figure *fig)
 	put_heights(f, fig);
 }
 
-/* Return how the points of a curve are joined. */
+/* Return the columns of a curve and the style that joins its points. */
 static const char *
 join_style(const struct figure *fig, const struct curve *c)
 {
@@ -193,7 +194,7 @@ in_panel(const struct curve *c, int panel)
 	return c->panel == panel && c->n > 0;
 }
 
-/* Do curves have bands around them? */
+/* Are bands drawn around the curves? */
 static bool
 has_bands(const struct figure *fig)
 {
@@ -208,7 +209,8 @@ has_bands(const struct figure *fig)
 }
 
 /*
- * Write the plot command: bands below all curves, each in its curve's colour.
+ * Write the plot command.  Bands are drawn below all curves, and each band has
+ * the colour of its curve.
  */
 static void
 put_plot(FILE *f, const struct figure *fig, enum terminal as, int panel)
@@ -248,7 +250,7 @@ put_plot(FILE *f, const struct figure *fig, enum terminal as, int panel)
 	fputc('\n', f);
 }
 
-/* Find the range of the points and bands of a panel. */
+/* The range of the points and bands of a panel. */
 struct extent {
 	double x[2], y[2];
 };
@@ -262,7 +264,7 @@ widen_span(double span[2], double v)
 	span[1] = fmax(span[1], v);
 }
 
-/* Find the range of a panel; ages and measurements of innet-sim begin at 0. */
+/* Find the range of a panel.  The y of ages and of lines begins at 0. */
 static struct extent
 find_extent(const struct figure *fig, int panel)
 {
@@ -297,8 +299,8 @@ curve_name(const struct curve *c)
 }
 
 /*
- * Return the characters of the longest name, or 0 if there is no room to name
- * all curves directly.
+ * Return the length of the longest name in bytes, or 0 if there is no room for
+ * the names of all curves at their ends.
  */
 static size_t
 direct_width(const struct figure *fig, enum terminal as)
@@ -340,7 +342,7 @@ share_reached(const struct curve *c, double share)
 	return c->at[k][0];
 }
 
-/* Name a distribution in steps beside its highest step. */
+/* Write the name of a distribution with steps beside its highest step. */
 static void
 name_step(FILE *f, const struct curve *c)
 {
@@ -354,7 +356,10 @@ name_step(FILE *f, const struct curve *c)
 	    c->at[k][1]) / 2);
 }
 
-/* Name a distribution where the next one is farthest away. */
+/*
+ * Write the name of a distribution at the place where the next curve is
+ * farthest away.
+ */
 static void
 name_beside(FILE *f, const struct figure *fig, const struct curve *c)
 {
@@ -380,7 +385,7 @@ name_beside(FILE *f, const struct figure *fig, const struct curve *c)
 	put_name(f, c, share_reached(c, at), at);
 }
 
-/* An end of a curve, and the place of its name. */
+/* A curve, and the position of the name at its end. */
 struct end {
 	const struct curve *c;
 	double x, y;
@@ -444,7 +449,10 @@ put_panel(FILE *f, const struct figure *fig, enum terminal as, int panel)
 	put_plot(f, fig, as, panel);
 }
 
-/* Write the panels: side by side, or, in letters, one below the other. */
+/*
+ * Write the panels side by side, or one below the other if they are drawn with
+ * characters.
+ */
 static void
 put_panels(FILE *f, const struct figure *fig, enum terminal as)
 {
@@ -463,7 +471,7 @@ put_panels(FILE *f, const struct figure *fig, enum terminal as)
 		fputs("unset multiplot\n", f);
 }
 
-/* Write a link; the busier it is, the thicker and redder. */
+/* Write a link.  The busier the link is, the thicker and redder is its line. */
 static void
 put_wire(FILE *f, const struct figure *fig, const struct wire *w)
 {

@@ -1,8 +1,8 @@
 /*
- * title.c - a sentence about the data of a figure, as its title
+ * title.c - write a title that summarizes the data of a figure
  *
- * Ages are still in nanoseconds.  A figure for which there is no such sentence
- * has no title.
+ * Ages must still be in nanoseconds.  A figure that cannot be summarized gets
+ * no title.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #define SAME 1.05	/* a lower ratio is not mentioned */
 
-enum { NUMBER = 48, NAMED = 4 };	/* of more curves only two are named */
+enum { NUMBER = 48, NAMED = 4 };	/* if there are more, name only two */
 
 static const char *
 curve_name(const struct curve *c)
@@ -61,7 +61,10 @@ mean_of_steps(const struct curve *c)
 	return c->n > 0 ? sum : NAN;
 }
 
-/* Find the curves with the lowest and highest value; count those with one. */
+/*
+ * Find the curves with the lowest and the highest value; return the number of
+ * curves that have a value.
+ */
 static size_t
 find_ends(const struct figure *fig, value_fn *value, const struct curve **lo,
     const struct curve **hi)
@@ -114,7 +117,10 @@ title_ages(struct figure *fig)
 		    curve_name(lo), times, curve_name(hi), least, most);
 }
 
-/* Write "olaf 500, fifo 457", or the lowest and highest of many. */
+/*
+ * Write a list such as "olaf 500, fifo 457", or only the highest and the lowest
+ * value of many curves.
+ */
 static void
 list_values(const struct figure *fig, value_fn *value, char *to, size_t room)
 {
@@ -142,7 +148,10 @@ list_values(const struct figure *fig, value_fn *value, char *to, size_t room)
 	}
 }
 
-/* Find the lowest and highest ratio of b to a at the x of both. */
+/*
+ * Find the lowest and the highest ratio of b to a over all x that both curves
+ * have.  Return false if there is no such x, or if a value is not positive.
+ */
 static bool
 find_ratios(const struct curve *a, const struct curve *b, double *lo,
     double *hi)
@@ -164,7 +173,7 @@ find_ratios(const struct curve *a, const struct curve *b, double *lo,
 	return *hi > 0;
 }
 
-/* Write how many times higher one of two series is than the other. */
+/* Write a title with the ratio of two series, if there are exactly two. */
 static void
 title_pair(struct figure *fig)
 {

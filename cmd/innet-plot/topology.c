@@ -1,10 +1,10 @@
 /*
  * topology.c - the nodes and links of a scenario, and how busy the links are
  *
- * Servers are at the top, workers at the bottom; a node is above the middle of
- * those that send to it.  The share of time that a link is busy comes from
- * innet-sim --by switch, as the mean over all rows of the switch before the
- * link.
+ * Servers are at the top, and workers are at the bottom.  Each node is above
+ * the middle of the nodes that send to it.  The share of time in which a link
+ * is busy comes from innet-sim --by switch.  It is the mean over all rows of
+ * the switch before the link.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct scenery {
 	struct figure *fig;
 	const char *path;
 	const cJSON *switches, *links, *workers;
-	double next_x;		/* the place of the next leaf */
+	double next_x;		/* the x of the next leaf */
 	double lowest;
 };
 
@@ -35,7 +35,7 @@ read_word(const cJSON *o, const char *key)
 	return cJSON_IsString(v) ? v->valuestring : "";
 }
 
-/* A value as it stands there: "40G", 3. */
+/* Return a value as the scenario contains it, for example "40G" or 3. */
 static char *
 read_value(const cJSON *o, const char *key, const char *otherwise)
 {
@@ -72,7 +72,10 @@ add_wire(struct figure *fig, size_t from, size_t to, char *label,
 		err(1, "no memory for labels");
 }
 
-/* "S1: clusters 1-5, workers 10": of each. */
+/*
+ * Return a label such as "S1: clusters 1-5, workers 10"; the workers are those
+ * of each cluster.
+ */
 static char *
 workers_label(const cJSON *g)
 {
@@ -89,7 +92,7 @@ workers_label(const cJSON *g)
 	return label;
 }
 
-/* A leaf below `to`, beside the one before it. */
+/* Add a leaf for a group of workers below node `to`, beside the last leaf. */
 static void
 add_workers(struct scenery *s, const cJSON *g, size_t to, double y)
 {
@@ -100,7 +103,7 @@ add_workers(struct scenery *s, const cJSON *g, size_t to, double y)
 	add_wire(s->fig, at, to, strdup(""), "");
 }
 
-/* The node of that name with all that sends to it; its number. */
+/* Add the node `name` and all nodes that send to it; return its index. */
 static size_t
 add_tree(struct scenery *s, const char *name, int depth)
 {
@@ -141,7 +144,7 @@ add_tree(struct scenery *s, const char *name, int depth)
 	return at;
 }
 
-/* Mean share of busy time of the switches with a name. */
+/* The figure whose links get busy times, and the rows read for each link. */
 struct busy {
 	struct figure *fig;
 	size_t *rows;

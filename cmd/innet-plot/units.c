@@ -1,4 +1,4 @@
-/* units.c - times in a suitable unit, which the axis names */
+/* units.c - convert times to a suitable unit, which the axis names */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const struct unit {
 	{ "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }
 };
 
-/* Return the largest unit in which ns is at least one. */
+/* Return the largest unit in which ns is at least 1. */
 static const struct unit *
 choose_unit(double ns)
 {
@@ -75,7 +75,7 @@ divide_values(struct figure *fig, int panel, int k, double by)
 	}
 }
 
-/* A panel of lines whose column is in nanoseconds. */
+/* Convert the values of a panel of lines if they are in nanoseconds. */
 static void
 scale_panel(struct figure *fig, int panel)
 {

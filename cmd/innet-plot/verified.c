@@ -1,8 +1,8 @@
 /*
- * verified.c - the ages of a schedule that innet-verify found
+ * verified.c - read the ages of a schedule that innet-verify found
  *
- * An update that opens a slot leaves with all updates merged into it meanwhile;
- * the age falls to that of the newest of them.
+ * An update that opened a slot leaves with all updates that were merged into it
+ * while it waited.  The age then falls to the age of the newest of them.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 
 enum { IDS = 65536 };
 
-/* The update that a cluster has in the queue. */
+/* The update of a cluster that waits in the queue. */
 struct waiting {
 	bool has;
-	uint64_t leaves_ns, made_ns;	/* the newest update in it */
+	uint64_t leaves_ns, made_ns;	/* made_ns: its newest update */
 };
 
 struct verified {
@@ -29,7 +29,7 @@ struct verified {
 	uint64_t end_ns;
 };
 
-/* Return a whole number of an object, or exit with status 1. */
+/* Return the whole number at a key of o; exit with status 1 if it is none. */
 static uint64_t
 read_whole(const struct verified *v, const cJSON *o, const char *key)
 {
@@ -42,7 +42,7 @@ read_whole(const struct verified *v, const cJSON *o, const char *key)
 	return (uint64_t)n->valuedouble;
 }
 
-/* Let the update of id depart, if it does so by then. */
+/* If cluster id's waiting update leaves by by_ns, deliver it. */
 static void
 depart_update(struct verified *v, uint64_t id, uint64_t by_ns)
 {
