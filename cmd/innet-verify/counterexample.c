@@ -22,12 +22,12 @@ struct player {
 	struct schedule *s;
 	struct played *r;
 	struct port port;
-	struct aom age[SPEC_CLUSTERS_MAX];	/* from the first sent */
-	struct aom peak[SPEC_CLUSTERS_MAX];	/* from the first received */
+	struct aom age[SPEC_CLUSTERS_MAX];	/* from the first arrival */
+	struct aom peak[SPEC_CLUSTERS_MAX];	/* from the first delivery */
 	struct txctl control[SPEC_CLUSTERS_MAX];
-	size_t acked[SPEC_CLUSTERS_MAX];	/* departures received */
+	size_t acked[SPEC_CLUSTERS_MAX];	/* departures looked at */
 	struct planned_update *
-	    *open; /* who opened each slot, in order; owned */
+	    *open; /* updates that opened a slot; owned */
 	size_t opened, left;
 	uint8_t vec[4];
 };
@@ -42,7 +42,7 @@ fate_name(enum fate f)
 	return name[f];
 }
 
-/* Deliver the slot in transmission. */
+/* Deliver the update in the slot that is in transmission. */
 static void
 deliver_update(struct player *p)
 {
@@ -66,7 +66,7 @@ deliver_update(struct player *p)
 	port_pop(&p->port);
 }
 
-/* Give the cluster of x the statuses that reached it before x. */
+/* Give the cluster of x the statuses that reached it before x arrived. */
 static void
 receive_statuses(struct player *p, const struct planned_update *x)
 {
@@ -127,7 +127,7 @@ is_on_time(const struct player *p, const struct planned_update *x)
 	    x->at_ns <= spec_arrival(c, x->k, c->offset_hi_ns, c->jitter_ns);
 }
 
-/* Play up to the arrival of x; return false if the schedule is inadmissible. */
+/* Play up to the arrival of x; return false if the schedule is not allowed. */
 static bool
 play_update(struct player *p, struct planned_update *x)
 {
@@ -154,7 +154,7 @@ play_update(struct player *p, struct planned_update *x)
 	return false;
 }
 
-/* Does each cluster have one offset that explains all its arrivals? */
+/* Is there an offset for each cluster that explains all its arrivals? */
 static bool
 has_one_offset(const struct spec *spec, const struct schedule *s)
 {
@@ -179,7 +179,7 @@ has_one_offset(const struct spec *spec, const struct schedule *s)
 	return true;
 }
 
-/* Add the ages up to the horizon and free them. */
+/* End the ages at the horizon, store their figures, and free them. */
 static void
 close_ages(struct player *p, uint64_t horizon_ns)
 {
@@ -227,7 +227,7 @@ counterexample_play(const struct spec *spec, uint64_t horizon_ns,
 	return r->why == NULL;
 }
 
-/* Is the average of u above that of v by more than the bound? */
+/* Is the average of u larger than the average of v by more than the bound? */
 static bool
 are_apart(const struct objective *o, const struct played_cluster *u,
     const struct played_cluster *v)

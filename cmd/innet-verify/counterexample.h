@@ -1,9 +1,9 @@
 /*
  * counterexample.h - play a schedule through the suite's own queue
  *
- * The schedule passes the queue, the link, transmission control and the ages of
- * the other tools, in virtual time.  This checks the formulas of model.h, which
- * describe the same behaviour a second time.
+ * The replay uses the queue, the link, the transmission control and the ages of
+ * the other tools, in virtual time.  It checks the formulas of model.h, which
+ * describe the same behaviour independently.
  */
 #ifndef INNET_VERIFY_COUNTEREXAMPLE_H
 #define INNET_VERIFY_COUNTEREXAMPLE_H
@@ -24,9 +24,9 @@ struct planned_update {
 	bool sent;		/* not held back */
 	/* set by counterexample_play(): */
 	enum fate fate;
-	uint64_t begins_ns;	/* of its transmission, if it opens a slot */
+	uint64_t begins_ns;	/* start of sending, if it opens a slot */
 	uint64_t leaves_ns;	/* departure, if it opened a slot */
-	uint64_t peak_ns;	/* age just before that; 0 for the first */
+	uint64_t peak_ns;	/* age just before departure; 0: the first */
 };
 
 struct schedule {
@@ -37,20 +37,20 @@ struct schedule {
 struct played_cluster {
 	uint64_t sent, held, delivered, merged, dropped;
 	uint64_t peaks, peak_sum_ns;	/* without the first delivery */
-	uint64_t max_age_ns;	/* since its first update sent */
+	uint64_t max_age_ns;	/* age begins at its first update */
 };
 
 struct played {
 	struct played_cluster of[SPEC_CLUSTERS_MAX];
-	const char *why;	/* NULL, or why the schedule is inadmissible */
+	const char *why;	/* why the schedule is not allowed, or NULL */
 };
 
-/* Return the name of a fate in reports. */
+/* Return the name of a fate for the output. */
 const char *fate_name(enum fate f);
 
 /*
- * Play s, which is in order of arrival and then of clusters, and drain the
- * queue.  Return whether the specification admits the schedule.
+ * Play s and drain the queue.  The updates of s must be ordered by arrival,
+ * then by cluster.  Return whether the specification allows the schedule.
  */
 bool counterexample_play(const struct spec *spec, uint64_t horizon_ns,
     struct schedule *s, struct played *r);
@@ -60,8 +60,8 @@ bool counterexample_violates(const struct spec *spec, const struct objective *o,
     const struct played *r);
 
 /*
- * Choose a payload for innet-gen and the rate of a link that sends its frame in
- * exactly service_ns; return false if there is none.
+ * Choose a payload for innet-gen and the rate of a link, so that the link sends
+ * a frame in exactly service_ns; return false if there is no such pair.
  */
 bool counterexample_link(uint64_t service_ns, uint64_t *payload_bytes,
     uint64_t *rate_bps);

@@ -1,4 +1,4 @@
-/* json.c - print a verdict for programs; integers keep all their digits */
+/* json.c - print a verdict for programs, with all digits of integers */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* main.c - prove or refute an objective on ages */
+/* main.c - prove or refute an objective for ages or losses */
 #include "config.h"
 
 #include <stdbool.h>
@@ -49,7 +49,7 @@ static const struct opt_tool tool = {
 struct conf {
 	const char *path;		/* of the specification */
 	struct objective objective;
-	uint64_t horizon_ns;		/* 0: the specification's */
+	uint64_t horizon_ns;		/* 0: as in the specification */
 	uint64_t give_up_ns;
 	bool emit;
 	struct print_options print;

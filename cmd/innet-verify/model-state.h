@@ -1,8 +1,8 @@
 /*
  * model-state.h - the variables of a model, and Z3's context
  *
- * model.c builds formulas over them, terms.h makes single terms, and
- * violation.c states what a violation is.
+ * model.c builds formulas from these variables, terms.h makes single terms, and
+ * violation.c defines violations of an objective.
  */
 #ifndef INNET_VERIFY_MODEL_STATE_H
 #define INNET_VERIFY_MODEL_STATE_H
@@ -26,8 +26,8 @@ struct model_update {
 	Z3_ast head;		/* it opens a slot */
 	Z3_ast dropped;		/* it finds no slot */
 	Z3_ast begins, leaves;	/* transmission of its slot; for heads only */
-	Z3_ast newest;		/* arrival of the cluster's last accepted one */
-	Z3_ast some;		/* one of the cluster was accepted by now */
+	Z3_ast newest;		/* last accepted arrival of the cluster */
+	Z3_ast some;		/* the cluster has an accepted update */
 };
 
 struct model {
@@ -41,7 +41,7 @@ struct model {
 	Z3_ast offset[SPEC_CLUSTERS_MAX];
 	struct model_update *update;	/* owned; cluster by cluster */
 	size_t n;
-	size_t first[SPEC_CLUSTERS_MAX + 1];	/* index of its first update */
+	size_t first[SPEC_CLUSTERS_MAX + 1];	/* first update by cluster */
 };
 
 #endif

@@ -12,7 +12,7 @@
 static uint64_t
 longest_wait(const struct spec *s)
 {
-	/* one waiting update a cluster, and the locked one */
+	/* one waiting update for each cluster, and the locked update */
 	return (s->slots < s->n + 1 ? s->slots : s->n + 1) * s->service_ns;
 }
 
@@ -46,7 +46,7 @@ common_unit(const struct model *m, const struct objective *o)
 	return g;
 }
 
-/* Return a free variable for a time from lo to hi. */
+/* Return a free variable for a time from lo to hi, or lo if they are equal. */
 static Z3_ast
 free_time(struct model *m, const char *name, uint64_t id, int64_t k,
     uint64_t lo, uint64_t hi)
@@ -68,7 +68,8 @@ free_time(struct model *m, const char *name, uint64_t id, int64_t k,
 }
 
 /*
- * Does every update of c open a slot, so that none waits, is held or dropped?
+ * Does every update of c open a slot, so that no update of c is merged, held
+ * back or dropped?
  */
 static bool
 always_head(const struct spec *s, const struct spec_cluster *c)
@@ -77,7 +78,7 @@ always_head(const struct spec *s, const struct spec_cluster *c)
 	    c->period_ns - c->jitter_ns >= longest_wait(s) - s->service_ns;
 }
 
-/* Add the arrival of update k of cluster c, and variables for its queueing. */
+/* Add update k of cluster c, with variables for its arrival and its slot. */
 static void
 add_update(struct model *m, size_t c, uint64_t k)
 {
@@ -102,10 +103,10 @@ add_update(struct model *m, size_t c, uint64_t k)
 	    m->spec->service_ns));
 }
 
-/* The order of two arrivals: y is before x never, always, or in some runs. */
+/* The order of two arrivals: y is never, always or sometimes before x. */
 enum order { NEVER, ALWAYS, OPEN };
 
-/* Compare two arrivals; at equal times the lower cluster is first. */
+/* Compare two arrivals; at equal times, the cluster with the lower id wins. */
 static enum order
 compare_arrivals(const struct model_update *y, const struct model_update *x)
 {
@@ -145,8 +146,8 @@ can_meet(const struct model *m, const struct model_update *y,
 }
 
 /*
- * Find the updates of cluster c that can meet x: the first, and the one past
- * the last.
+ * Find the updates of cluster c that can meet x.  Set *from to the first of
+ * them, and *to to the index after the last of them.
  */
 static void
 find_candidates(const struct model *m, const struct model_update *x, size_t c,
@@ -156,7 +157,7 @@ find_candidates(const struct model *m, const struct model_update *x, size_t c,
 	const uint64_t reach = m->update[m->first[c]].hi_ns + within;
 	size_t i = m->first[c];
 
-	if (i < end && x->lo_ns > reach)	/* none before this one */
+	if (i < end && x->lo_ns > reach)	/* skip those too early */
 		i += (x->lo_ns - reach) / m->spec->cluster[c].period_ns;
 	while (i < end && !can_meet(m, &m->update[i], x, within) &&
 	    compare_arrivals(&m->update[i], x) != NEVER)
@@ -188,9 +189,9 @@ hold_at_least(const struct model *m, const struct terms *l, uint64_t least)
 }
 
 /*
- * Add the slots that are occupied when x arrives: the transmission of x would
- * begin at the latest of its arrival and their departures.  Return whether no
- * slot is free.
+ * Add the slots that are occupied when x arrives.  The transmission of x would
+ * begin when x has arrived and all of them have departed.  Return the formula
+ * that no slot is free.
  */
 static Z3_ast
 add_queue(struct model *m, struct model_update *x)
@@ -217,7 +218,7 @@ add_queue(struct model *m, struct model_update *x)
 		}
 	}
 	terms_fact(m, terms_any(m, &start));
-	/* others wait once a cluster at most, and one is in transmission */
+	/* each cluster has at most one waiting update; one more is sent */
 	full = m->spec->slots > m->spec->n || m->spec->slots > busy.n ?
 	    m->no : hold_at_least(m, &busy, m->spec->slots);
 	free(busy.term);
@@ -225,7 +226,7 @@ add_queue(struct model *m, struct model_update *x)
 	return full;
 }
 
-/* State that an update of x's cluster waits, unlocked, when x arrives. */
+/* State that an unlocked update of x's cluster is waiting when x arrives. */
 static Z3_ast
 has_waiting(const struct model *m, const struct model_update *x)
 {
@@ -247,8 +248,9 @@ has_waiting(const struct model *m, const struct model_update *x)
 }
 
 /*
- * Compute the least age of a status, as a ratio of ns, at which the probability
- * is one: at the least f that compensates for Qmax / N, see txctl.h.
+ * Compute the least age of a status at which an update is sent with probability
+ * 1.  At this age, f just compensates for Qmax / N; see txctl.h.  The age is
+ * num / den, in ns.
  */
 static void
 certain_after(const struct spec *s, const struct txctl *t,
@@ -321,7 +323,7 @@ add_fate(struct model *m, struct model_update *x,
 		full = terms_named(m, is, "full", id, k, full);
 	if (waits != m->no)
 		waits = terms_named(m, is, "waits", id, k, waits);
-	/* follows from the rest, and spares the solver most of its cases */
+	/* this follows from other facts, but saves the solver many cases */
 	terms_fact(m, Z3_mk_implies(m->z3, x->head, Z3_mk_le(m->z3, x->leaves,
 	    terms_plus(m, x->at, terms_ns(m, longest_wait(m->spec))))));
 	if (x->head != m->yes)
@@ -398,8 +400,8 @@ model_close(struct model *m)
 }
 
 /*
- * Return how many updates of d an update of another cluster can meet within
- * `within` ns.
+ * Return the number of updates of d that an update of another cluster can meet
+ * within `within` ns.
  */
 static uint64_t
 count_meeting(const struct spec *s, const struct spec_cluster *d,

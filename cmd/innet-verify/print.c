@@ -14,7 +14,7 @@
 
 enum { TIME_TEXT = 32 };
 
-/* Format a time as num.h reads it, to the last ns: 2s, 1.5ms. */
+/* Format a time exactly, as num.h reads it, for example 2s or 1.5ms. */
 static const char *
 time_text(uint64_t ns, char text[TIME_TEXT])
 {
@@ -39,7 +39,7 @@ time_text(uint64_t ns, char text[TIME_TEXT])
 	return text;
 }
 
-/* Return ns in ms, for measured figures. */
+/* Convert ns to ms, for measured figures. */
 static double
 to_ms(uint64_t ns)
 {
@@ -54,8 +54,8 @@ mean_ms(const struct played_cluster *c)
 }
 
 /*
- * Print the clusters that have no average and cannot be compared; return false
- * if there are none.
+ * Print the clusters that have no average and therefore cannot be compared;
+ * return false if there are no such clusters.
  */
 static bool
 print_without_average(const struct spec *s, const struct played *r)
@@ -73,7 +73,7 @@ print_without_average(const struct spec *s, const struct played *r)
 	return n > 0;
 }
 
-/* Print in a few words how the run violates the objective. */
+/* Print a short description of how the run violates the objective. */
 static void
 print_run(const struct spec *s, const struct objective *o,
     const struct played *r)
@@ -162,8 +162,8 @@ are_alike(const struct spec_cluster *x, const struct spec_cluster *y)
 }
 
 /*
- * Print "cluster 3" or "clusters 3 to 7": cluster i and those like it behind
- * it; return the index after the last.
+ * Print cluster i and the equal clusters that follow it, as "cluster 3" or
+ * "clusters 3 to 7"; return the index after the last of them.
  */
 static size_t
 print_clusters(const struct spec *s, size_t i)
@@ -252,7 +252,7 @@ print_repeat(const struct spec *s)
 		    s->slots, rate);
 }
 
-/* Print each question, and the run update by update. */
+/* Print each question, and each update of the run. */
 static void
 print_details(const struct spec *s, const struct answer *a)
 {
@@ -281,7 +281,7 @@ print_details(const struct spec *s, const struct answer *a)
 	}
 }
 
-/* Write the updates sent, as innet-gen --schedule reads them. */
+/* Write the sent updates in the format that innet-gen --schedule reads. */
 static void
 write_schedule(const char *path, const struct spec *s,
     const struct schedule *plan)

@@ -8,16 +8,16 @@
 #include "cmd/innet-verify/solve.h"
 
 struct print_options {
-	const char *write;	/* the schedule's file; NULL: not given */
+	const char *write;	/* file of the schedule; NULL: not given */
 	FILE *json;		/* for the verdict as JSON; NULL: none */
 	bool quiet, verbose;
 };
 
-/* Print the answer a and write its schedule; exits if that fails. */
+/* Print the answer a and write its schedule; exit if writing fails. */
 void print_answer(const struct spec *s, const struct objective *o,
     const struct print_options *options, const struct answer *a);
 
-/* Show the present question on a line that the next one overwrites. */
+/* Show the current question on a line that the next question overwrites. */
 void print_progress(const struct answer *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* solve.c - put questions to Z3 and check its answers */
+/* solve.c - ask Z3 questions and check its answers */
 #include "config.h"
 
 #include <inttypes.h>
@@ -47,8 +47,8 @@ assert_facts(const struct model *m, Z3_solver z)
 }
 
 /*
- * Return the value of a time, rounded down to ns; this keeps the order of
- * times.
+ * Return the value of time t, rounded down to ns.  Rounding down keeps the
+ * order of times.
  */
 static uint64_t
 value_ns(const struct model *m, Z3_model is, Z3_ast t)
@@ -104,7 +104,7 @@ schedule_of(const struct model *m, Z3_model is)
 	return s;
 }
 
-/* Return the run in which all updates are sent as early as possible, played. */
+/* Play and return the run that sends all updates as early as possible. */
 static struct schedule
 earliest_run(const struct model *m)
 {
@@ -122,7 +122,7 @@ earliest_run(const struct model *m)
 	return s;
 }
 
-/* Pair the variables with their values in that run. */
+/* List the variables, and their values in the run s that was played. */
 static void
 assign_values(const struct model *m, const struct schedule *s,
     struct terms *from, struct terms *to)
@@ -150,8 +150,8 @@ assign_values(const struct model *m, const struct schedule *s,
 }
 
 /*
- * Contradictory facts would prove everything.  So check that they admit the
- * earliest run, with the values that playing it gave.
+ * Contradictory facts would prove everything.  Therefore, check that the facts
+ * allow the earliest run, with the values from playing this run.
  */
 static void
 check_some_run(const struct model *m, uint64_t deadline, struct step *st)
@@ -179,9 +179,9 @@ check_some_run(const struct model *m, uint64_t deadline, struct step *st)
 }
 
 /*
- * Ask one question: is there a run in which `wrong` holds?  The verdict is
- * FAILS only with a run, put into a, that violates the objective when it is
- * played.  Return false if the question must be asked again in whole ns.
+ * Ask one question: is there a run in which `wrong` holds?  If the verdict is
+ * FAILS, a contains a run that violates the objective when it is played.
+ * Return false if the question must be asked again in whole ns.
  */
 static bool
 ask_question(struct model *m, const struct objective *o, Z3_ast wrong,
@@ -220,8 +220,9 @@ ask_question(struct model *m, const struct objective *o, Z3_ast wrong,
 }
 
 /*
- * Ask whether a run violates the objective.  For fairness, first ask for
- * clusters that are too far apart, then for one without an average.
+ * Ask whether a run violates the objective.  For fairness, first ask about two
+ * clusters with averages that are too far apart, then about a cluster without
+ * an average.
  */
 static bool
 ask_objective(struct model *m, const struct objective *o, uint64_t deadline,
@@ -238,7 +239,7 @@ ask_objective(struct model *m, const struct objective *o, uint64_t deadline,
 	return settled;
 }
 
-/* Decide one horizon: in rational numbers, and in whole ns if that fails. */
+/* Decide one horizon in rational numbers, or, if necessary, in whole ns. */
 static void
 decide_horizon(const struct spec *s, const struct objective *o,
     uint64_t deadline, struct step *st, struct answer *a)
@@ -271,7 +272,7 @@ stays_missed(const struct objective *o)
 	return o->kind != OBJECTIVE_FAIR;
 }
 
-/* Refuse a specification that would take too much memory. */
+/* Exit with an error if the specification would need too much memory. */
 static void
 check_size(const struct spec *s)
 {

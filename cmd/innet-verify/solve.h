@@ -14,7 +14,7 @@ enum verdict { HOLDS, FAILS, UNKNOWN };
 /* One question: the runs up to one horizon. */
 struct step {
 	uint64_t horizon_ns;
-	size_t updates;		/* that can arrive before it */
+	size_t updates;		/* updates that can arrive before it */
 	enum verdict verdict;
 	double seconds;
 };
@@ -23,21 +23,21 @@ enum { STEPS_MAX = 5 };
 
 struct answer {
 	enum verdict verdict;
-	uint64_t horizon_ns;	/* of the failing run, or the whole one */
+	uint64_t horizon_ns;	/* of the last question */
 	size_t updates;
 	double seconds;		/* of all steps */
 	struct step step[STEPS_MAX];
-	size_t steps;		/* questions asked */
+	size_t steps;		/* number of questions asked */
 	/*
-	 * The counterexample of the last horizon that has one, also if the next
-	 * horizon is unknown; owned, and played.
+	 * The counterexample of the last horizon that has one, even if the next
+	 * horizon is unknown.  It was already played.  Owned.
 	 */
 	uint64_t failed_ns;	/* 0: there is none */
 	struct schedule schedule;
 	struct played run;
 };
 
-/* Is there a run that violates it, up to the whole horizon or a part of it? */
+/* Does a run up to the horizon, or a part of it, violate the objective? */
 static inline bool
 solve_has_run(const struct answer *a)
 {
@@ -49,11 +49,11 @@ solve_has_run(const struct answer *a)
 typedef void solve_progress(const struct answer *);
 
 /*
- * Ask about an eighth of the horizon, a quarter, a half, three quarters and all
- * of it.  Stop if a question is not answered within bound_ns from now, or, for
- * objectives that stay violated, if one fails.  A counterexample that violates
- * nothing when it is played, and a specification without any run, end the
- * program.
+ * Ask about an eighth of the horizon, a quarter, a half, three quarters and the
+ * whole horizon.  Stop if a question is not answered within bound_ns from now.
+ * Also stop if a question fails and the objective stays violated at all later
+ * horizons.  Exit if a counterexample does not violate the objective when it is
+ * played, or if the specification has no run.
  */
 void solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
     solve_progress *tell, struct answer *a);

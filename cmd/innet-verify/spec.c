@@ -64,7 +64,7 @@ static const struct json_reader_section spec_section = {
 	control_keys, sizeof(struct control)
 };
 
-/* Read [from, to], or one time for both. */
+/* Read an offset: a range [FROM, TO], or one time for both. */
 static bool
 read_offset(struct json_reader *r, const cJSON *v, struct spec_cluster *c)
 {
@@ -98,7 +98,7 @@ read_control(struct json_reader *r, const cJSON *v, struct txctl *t)
 	return true;
 }
 
-/* Read another cluster, at r's path. */
+/* Read the next cluster from v; the path of r already names it. */
 static bool
 read_cluster(struct json_reader *r, const cJSON *v, struct spec *s)
 {

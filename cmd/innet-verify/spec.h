@@ -1,7 +1,7 @@
 /*
  * spec.h - the specification to verify: a switch, its clusters, an objective
  *
- * Times are in ns.  Clusters are in order of their id, which decides ties.
+ * Times are in ns.  Clusters are ordered by id, and the lower id wins ties.
  */
 #ifndef INNET_VERIFY_SPEC_H
 #define INNET_VERIFY_SPEC_H
@@ -15,7 +15,7 @@
 
 enum {
 	SPEC_CLUSTERS_MAX = 64,
-	SPEC_UPDATES_MAX = 10000,	/* of all clusters up to the horizon */
+	SPEC_UPDATES_MAX = 10000,	/* up to the horizon, all clusters */
 	SPEC_BILLION = 1000000000	/* shares are counted in billionths */
 };
 #define SPEC_SERVICE_MAX 4000000000u	/* 4 s */
@@ -25,15 +25,15 @@ struct spec_cluster {
 	uint64_t id;
 	uint64_t period_ns;
 	uint64_t offset_lo_ns, offset_hi_ns;	/* of update 0 */
-	uint64_t jitter_ns;	/* each update is late by 0 to this */
+	uint64_t jitter_ns;	/* greatest delay of an update */
 	struct txctl control;	/* its state before the first status */
 };
 
 struct spec {
 	uint64_t service_ns;	/* p/C */
-	uint64_t slots;		/* Qmax, with the one in transmission */
+	uint64_t slots;		/* Qmax, with the update being sent */
 	uint64_t ack_ns;	/* R: from a departure to its status */
-	uint64_t horizon_ns;	/* updates that arrive before it */
+	uint64_t horizon_ns;	/* the end of all runs */
 	size_t n;
 	struct spec_cluster cluster[SPEC_CLUSTERS_MAX];
 };
@@ -42,28 +42,29 @@ enum objective_kind { OBJECTIVE_FAIR, OBJECTIVE_PEAK, OBJECTIVE_NO_LOSS };
 
 struct objective {
 	enum objective_kind kind;
-	bool relative;		/* fair: a share of the larger average */
-	uint64_t bound;		/* ns, or billionths when relative */
+	bool relative;		/* fair: share of the larger average */
+	uint64_t bound;		/* in ns, or in billionths if relative */
 	const char *text;	/* as given, borrowed */
 };
 
 /*
- * Read a specification. horizon_ns, unless it is 0, replaces its own.  Return
- * false with r->why. r is as json_reader_parse() or json_reader_load() left it.
+ * Read a specification from root, after json_reader_parse() or
+ * json_reader_load() has set r.  If horizon_ns is not 0, it replaces the
+ * horizon of the specification.  On failure, set r->why and return false.
  */
 bool spec_read(struct json_reader *r, const cJSON *root, uint64_t horizon_ns,
     struct spec *s);
 
 /*
- * Return how many updates of c can arrive before a horizon, or more than
- * SPEC_UPDATES_MAX.
+ * Return the number of updates of c that can arrive before a horizon.  If there
+ * are more than SPEC_UPDATES_MAX, return any larger number.
  */
 uint64_t spec_updates(const struct spec_cluster *c, uint64_t horizon_ns);
 
-/* Return the sum of these for all clusters. */
+/* Return the sum of spec_updates() for all clusters. */
 uint64_t spec_updates_all(const struct spec *s, uint64_t horizon_ns);
 
-/* Return the arrival of update k of c with that offset and that jitter. */
+/* Return the arrival of update k of c with this offset and this jitter. */
 static inline uint64_t
 spec_arrival(const struct spec_cluster *c, uint64_t k, uint64_t offset_ns,
     uint64_t jitter_ns)
@@ -71,7 +72,10 @@ spec_arrival(const struct spec_cluster *c, uint64_t k, uint64_t offset_ns,
 	return offset_ns + k * c->period_ns + jitter_ns;
 }
 
-/* Read "fair<=0.1", "peak<=710ms" or "no-loss": NULL, or what is wrong. */
+/*
+ * Read an objective such as "fair<=0.1", "peak<=710ms" or "no-loss".  Return
+ * NULL, or a description of the error.
+ */
 const char *objective_read(const char *text, struct objective *o);
 
 #endif

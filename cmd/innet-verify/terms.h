@@ -1,9 +1,9 @@
 /*
- * terms.h - make Z3's terms, as short as possible
+ * terms.h - make short terms for Z3
  *
  * Terms that are known to be true or false are left out, so a formula contains
- * only what is open.  Lists grow as needed and belong to the caller; terms
- * belong to the model's context.
+ * only terms that are undecided.  Lists grow as needed.  The caller owns lists,
+ * and the model's context owns terms.
  */
 #ifndef INNET_VERIFY_TERMS_H
 #define INNET_VERIFY_TERMS_H
@@ -36,7 +36,7 @@ terms_add(struct terms *l, Z3_ast t)
 	l->term[l->n++] = t;
 }
 
-/* Return the digits of v, for numerals above 64 bits. */
+/* Return the decimal digits of v; numerals can have more than 64 bits. */
 static inline const char *
 terms_digits(unsigned __int128 v, char digits[48])
 {
@@ -49,7 +49,7 @@ terms_digits(unsigned __int128 v, char digits[48])
 	return p;
 }
 
-/* Return num / den, a real number; den > 0. */
+/* Return the real number num / den; den must be greater than 0. */
 static inline Z3_ast
 terms_ratio(const struct model *m, unsigned __int128 num,
     unsigned __int128 den)
@@ -61,14 +61,14 @@ terms_ratio(const struct model *m, unsigned __int128 num,
 	return Z3_mk_numeral(m->z3, text, Z3_mk_real_sort(m->z3));
 }
 
-/* Return a time in units. */
+/* Return a time in units of m->unit_ns. */
 static inline Z3_ast
 terms_ns(const struct model *m, uint64_t ns)
 {
 	return terms_ratio(m, ns, m->unit_ns);
 }
 
-/* Return a variable named NAME_ID or NAME_ID_K. */
+/* Return a variable with the name NAME_ID_K, or NAME_ID if k is negative. */
 static inline Z3_ast
 terms_var(const struct model *m, Z3_sort sort, const char *name,
     uint64_t id,
@@ -108,7 +108,7 @@ terms_or(const struct model *m, Z3_ast a, Z3_ast b)
 	return a == m->no ? b : b == m->no ? a : Z3_mk_or(m->z3, 2, both);
 }
 
-/* Return the term that at least one of the list holds. */
+/* Return a term that is true if at least one term of the list is true. */
 static inline Z3_ast
 terms_any(const struct model *m, const struct terms *l)
 {
@@ -155,7 +155,7 @@ terms_fact(const struct model *m, Z3_ast t)
 		Z3_ast_vector_push(m->z3, m->facts, t);
 }
 
-/* Return a name for a formula, so that it is stated once even if used often. */
+/* Return a variable that stands for formula t, which is then stated once. */
 static inline Z3_ast
 terms_named(const struct model *m, Z3_sort sort, const char *name,
     uint64_t id, int64_t k, Z3_ast t)

@@ -8,7 +8,7 @@
 #include "cmd/innet-verify/terms.h"
 #include "cmd/innet-verify/violation.h"
 
-/* State that some update finds no slot. */
+/* State that at least one update finds no slot. */
 static Z3_ast
 state_loss(const struct model *m)
 {
@@ -25,9 +25,9 @@ state_loss(const struct model *m)
 }
 
 /*
- * State that some age exceeds the bound: just before a delivery, or at the
- * horizon.  A cluster's age counts from its first update, as if that had been
- * received.
+ * State that an age exceeds the bound just before a delivery or at the horizon.
+ * A cluster's age begins at the arrival of its first update, as if this update
+ * had been delivered at that time.
  */
 static Z3_ast
 state_peak(const struct model *m, const struct objective *o)
@@ -51,13 +51,13 @@ state_peak(const struct model *m, const struct objective *o)
 	return t;
 }
 
-/* A cluster's average peak age, if it has one. */
+/* The average peak age of a cluster, if it has one. */
 struct average {
-	Z3_ast some;		/* it has one */
+	Z3_ast some;		/* there is an average */
 	Z3_ast ns;		/* its value in units */
 };
 
-/* Set say[n] to whether exactly n of the terms hold, n from 0 to l->n. */
+/* For n from 0 to l->n, set say[n] to whether exactly n terms hold. */
 static void
 count_terms(const struct model *m, const struct terms *l, Z3_ast *say)
 {
@@ -70,7 +70,7 @@ count_terms(const struct model *m, const struct terms *l, Z3_ast *say)
 	}
 }
 
-/* Define the average: sum divided by the number of peaks that exist. */
+/* Define an average: the sum divided by the number of peaks that exist. */
 static struct average
 define_average(struct model *m, uint64_t id, const struct terms *peaks,
     Z3_ast sum)

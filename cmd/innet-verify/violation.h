@@ -7,14 +7,14 @@
 #include "cmd/innet-verify/model-state.h"
 
 /*
- * Return the formula that the run violates o.  For fairness this compares
- * clusters that have averages only.
+ * Return a formula that is true if the run violates o.  For fairness, it
+ * compares only clusters that have averages.
  */
 Z3_ast violation(struct model *m, const struct objective *o);
 
 /*
- * Return the formula that o is fairness and a cluster has no second delivery,
- * so that it has no average to compare.
+ * Return a formula that is true if o is fairness and a cluster has no second
+ * delivery, so that the cluster has no average to compare.
  */
 Z3_ast violation_without_average(const struct model *m,
     const struct objective *o);
