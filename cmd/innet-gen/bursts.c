@@ -1,4 +1,4 @@
-/* bursts.c - whole clusters that send bursts through one port: sources.h */
+/* bursts.c - clusters whose workers send bursts through one port: sources.h */
 #include "config.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "common/traffic/arrivals.h"
 
 struct cluster {
-	struct arrivals arrivals;	/* of its bursts */
-	uint32_t put;			/* updates per worker */
+	struct arrivals arrivals;	/* of the cluster's bursts */
+	uint32_t put;			/* updates sent by each worker */
 };
 
 /* The cluster and instant of a burst, and the writer that takes it. */
@@ -19,7 +19,7 @@ struct burst {
 	struct ready u;
 };
 
-/* Put one update of worker k. */
+/* Put one update of worker k into the writer. */
 static bool
 put_update(void *to, uint32_t k, uint32_t sequence)
 {

@@ -1,11 +1,12 @@
 /*
- * dlp.c - generate a session of the Distributed Learning Protocol: the workers'
- * packets
+ * dlp.c - generate the packets that workers send in a session of the
+ * Distributed Learning Protocol
  *
- * The session begins with a CONFIGURE, then a SETUP and a poll of every worker.
- * After that each worker sends a gradient in every interval, in the order of
- * the workers, or in a random order with --jitter.  The trace has no answers,
- * and no worker waits for one, because innet-switch makes them.
+ * The session begins with a CONFIGURE packet.  Then each worker sends a SETUP
+ * packet and a poll.  After that, each worker sends a gradient in every
+ * interval, in the order of the workers, or in a random order with --jitter.
+ * The capture has no answers, and no worker waits for an answer, because
+ * innet-switch generates the answers.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@
 
 enum { SCALE = 1000, SETUP_GAP_NS = 1000, SOURCE_PORT = 46638 };
 
-/* The last time that fits a pcap file. */
+/* The latest time that a pcap file can hold. */
 #define LAST_NS ((uint64_t)UINT32_MAX * 1000000000u)
 
 struct due_gradient {
@@ -30,7 +31,7 @@ struct due_gradient {
 	uint32_t worker;
 };
 
-/* Put a packet of a worker to the switch. */
+/* Write a packet from a worker to the switch. */
 static void
 put_packet(struct pcapio_out *out, uint32_t worker, const struct dlp *d,
     uint64_t at_ns)
@@ -52,8 +53,8 @@ put_packet(struct pcapio_out *out, uint32_t worker, const struct dlp *d,
 }
 
 /*
- * Put the packets that configure the session and set up its workers; return the
- * time of the last one.
+ * Write the packets that configure the session and set up its workers; return
+ * the time of the last packet.
  */
 static uint64_t
 put_setup(const struct conf *cf, struct pcapio_out *out)
@@ -85,7 +86,7 @@ compare_due(const void *a, const void *b)
 	return (x->worker > y->worker) - (x->worker < y->worker);
 }
 
-/* Put the gradients of all workers in one step, uniform in -1 to 1. */
+/* Write the gradients of all workers in one step, uniform from -1 to 1. */
 static void
 put_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
     uint32_t step, uint64_t at_ns)

@@ -5,9 +5,9 @@
 #include "cmd/innet-gen/gen.h"
 
 /*
- * Write the packets of cf->workers (at most 32) in cf->count steps (at most
- * 2^31 - 1) to cf->out; jitter_ns is below interval_ns.  Return the exit
- * status.
+ * Write the packets of cf->workers workers (at most 32) in cf->count steps (at
+ * most 2^31 - 1) to cf->out.  cf->jitter_ns must be less than cf->interval_ns.
+ * Return the exit status.
  */
 int dlp_session(const struct conf *cf);
 

@@ -1,8 +1,8 @@
 /*
- * gen.h - the settings of innet-gen, and an update that a worker has ready
+ * gen.h - the settings of innet-gen, and an update that is ready to be sent
  *
- * A source (sources.h) decides which worker has an update when; the writer
- * (writer.h) turns it into frames.  Instants are ns after --start.
+ * A source (sources.h) decides when each worker has an update, and the writer
+ * (writer.h) turns the update into frames.  Times are in ns after --start.
  */
 #ifndef INNET_GEN_H
 #define INNET_GEN_H
@@ -26,37 +26,37 @@ struct conf {
 	const char *out;
 	uint64_t clusters, workers;	/* workers of each cluster */
 	uint64_t count;			/* updates per worker */
-	uint64_t duration_ns;		/* UINT64_MAX: none */
-	uint64_t payload_bytes;		/* of the first packet of an update */
+	uint64_t duration_ns;		/* UINT64_MAX: no limit */
+	uint64_t payload_bytes;		/* of an update's first packet */
 	uint64_t elements;		/* floats in a vector */
 	uint64_t floats;		/* floats in a packet */
 	uint64_t mtu;
 	uint64_t interval_ns;
-	uint64_t rate;			/* bits/s of all workers; or 0 */
+	uint64_t rate;			/* bits/s of all workers, or 0 */
 	uint64_t port_rate;		/* bits/s, 0: no port */
-	uint64_t frame_ns;		/* additional time of a frame */
+	uint64_t frame_ns;		/* additional time of each frame */
 	uint32_t extra_bytes;		/* overhead of a frame at the port */
-	uint64_t burst;			/* updates */
+	uint64_t burst;			/* updates of a worker in a burst */
 	uint64_t jitter_ns;
-	uint64_t start_ns;		/* since the epoch */
+	uint64_t start_ns;		/* ns since the epoch */
 	uint64_t seed;
 	uint64_t regular;		/* bits/s of background traffic */
-	uint64_t scale;			/* clusters after cloning a schedule */
-	double speeds;			/* spread */
+	uint64_t scale;			/* clusters after cloning, or 0 */
+	double speeds;			/* spread of the workers' speeds */
 	enum arrivals_kind arrivals;
 	enum arrivals_rewards rewards;
-	bool iswitch, dlp;		/* program, if not Olaf */
-	bool async;			/* of iswitch */
+	bool iswitch, dlp;		/* the program; neither: Olaf */
+	bool async;			/* iswitch: asynchronous jobs */
 	bool aligned, bare, quiet, verbose;
 	FILE *json;			/* stream of --json, or NULL */
-	const char *schedule;		/* NULL: none */
+	const char *schedule;		/* path of a schedule, or NULL */
 	const char *table;		/* cluster table to write, or NULL */
 	struct group group[GROUPS_MAX];
 	size_t groups;
 	const volatile sig_atomic_t *stop;	/* the signal to stop, or 0 */
 };
 
-/* An update that a worker has ready. */
+/* An update that is ready to be sent. */
 struct ready {
 	uint64_t deadline_ns;
 	uint32_t cluster, worker;

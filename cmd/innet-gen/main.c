@@ -1,4 +1,4 @@
-/* innet-gen - generate a trace of model updates */
+/* main.c - generate a capture of the updates that workers send */
 #include "config.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #include "common/wire/frame.h"
 #include "common/wire/seg.h"
 
-/* The longest interval is 104 days, in range also with speeds and bursts. */
+/* The longest interval, 104 days: no overflow with speeds and bursts. */
 #define STEP_MAX_NS ((uint64_t)1 << 53)
 
 enum {
@@ -117,7 +117,7 @@ on_signal(int sig)
 	stopped = sig;
 }
 
-/* Parse an item of --groups: "1-5:100ms" or "7:1s". */
+/* Parse one item of --groups, such as "1-5:100ms" or "7:1s". */
 static void
 parse_group(char *word, struct conf *cf)
 {
@@ -157,7 +157,7 @@ parse_groups(char *list, struct conf *cf)
 		parse_group(word, cf);
 }
 
-/* Parse a count that frame_worker_addr() has addresses for. */
+/* Parse a count; frame_worker_addr() must have an address for each number. */
 static void
 parse_crowd(const char *what, uint64_t most, uint64_t *n)
 {
@@ -167,7 +167,10 @@ parse_crowd(const char *what, uint64_t most, uint64_t *n)
 		    "number that has an address", what, optarg, most);
 }
 
-/* Parse an option about packets, clusters and workers; false: it is not one. */
+/*
+ * Parse an option about packets, clusters and workers; return false if ch is
+ * another option.
+ */
 static bool
 parse_shape(int ch, struct conf *cf)
 {
@@ -207,7 +210,7 @@ parse_shape(int ch, struct conf *cf)
 	return true;
 }
 
-/* Parse an option about times and rates; false: it is not one. */
+/* Parse an option about times and rates; return false if ch is another. */
 static bool
 parse_times(int ch, struct conf *cf)
 {
@@ -299,7 +302,7 @@ parse_one(int ch, struct conf *cf)
 	}
 }
 
-/* Exit 2 if an option was given that --program iswitch does not have. */
+/* Exit with status 2 if an option is not allowed with --program iswitch. */
 static void
 refuse_for_iswitch(const bool *given, const struct conf *cf)
 {
@@ -323,7 +326,7 @@ refuse_for_iswitch(const bool *given, const struct conf *cf)
 		    "iswitch");
 }
 
-/* Exit 2 if two options were given that exclude each other. */
+/* Exit with status 2 if options were given that exclude each other. */
 static void
 refuse_pairs(const bool *given, const struct conf *cf)
 {
@@ -363,7 +366,10 @@ refuse_pairs(const bool *given, const struct conf *cf)
 		    cf->clusters, cf->workers, UINT32_MAX);
 }
 
-/* Exit 2 if a DLP session does not have an option or is too large. */
+/*
+ * Exit with status 2 if an option is not allowed with --program dlp, or if the
+ * session is too large.
+ */
 static void
 refuse_for_dlp(const bool *given, const struct conf *cf)
 {
@@ -396,7 +402,7 @@ refuse_for_dlp(const bool *given, const struct conf *cf)
 		    "session");
 }
 
-/* Compute how a vector is cut into packets. */
+/* Compute how a vector is split into packets. */
 static void
 cut_vector(struct conf *cf)
 {
@@ -405,7 +411,7 @@ cut_vector(struct conf *cf)
 	uint64_t most = cf->iswitch ? seg_floats(cf->mtu, false) :
 	    update_floats(cf->mtu, false);
 
-	if (cf->bare)		/* the paper's packet has no model's header */
+	if (cf->bare)		/* needs no room for a model's header */
 		most += (UPDATE_MODEL_BYTES - head) / 4;
 	if (cf->elements != 0) {
 		cf->floats = cf->elements < most ? cf->elements : most;
@@ -431,7 +437,7 @@ cut_vector(struct conf *cf)
 		    head + 4 * most);
 }
 
-/* Check that no output destroys another file; find the stream for --json. */
+/* Check that no output overwrites another file; set the stream of --json. */
 static void
 check_files(struct conf *cf, bool json)
 {
@@ -578,9 +584,9 @@ main(int argc, char *argv[])
 
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);	/* a closed pipe is a failed write */
+	signal(SIGPIPE, SIG_IGN);	/* writes to a closed pipe fail */
 	rc = generate(&cf);
-	if (stopped) {		/* output is complete; now end by the signal */
+	if (stopped) {		/* the output is complete: end by the signal */
 		signal(stopped, SIG_DFL);
 		raise(stopped);
 	}

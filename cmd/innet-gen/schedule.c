@@ -1,4 +1,4 @@
-/* schedule.c - play a recorded run, cloned to more clusters: sources.h */
+/* schedule.c - play a recorded run, and clone its clusters: sources.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -24,8 +24,8 @@ compare_by_worker(const void *a, const void *b)
 }
 
 /*
- * Return the first row after i that belongs to another cluster or, if `worker`
- * is set, to another worker.  The rows are ordered by worker.
+ * Return the index of the first row after row i that belongs to another cluster
+ * or, if `worker` is set, to another worker.  The rows are ordered by worker.
  */
 static size_t
 find_run_end(const struct schedule *s, size_t i, bool worker)
@@ -40,9 +40,11 @@ find_run_end(const struct schedule *s, size_t i, bool worker)
 
 /*
  * Return the length of the cycle of rows i to j - 1, which are ordered by
- * worker.  A schedule repeats after a cycle, and the rows of a clone are
- * rotated in it.  It lasts from the first row, at *from, to the last row plus
- * the mean interval of the busiest worker, *wait, or plus 1 ns if that is 0.
+ * worker.  A schedule repeats after one cycle, and the rows of a clone are
+ * rotated in the cycle.  The cycle begins with the earliest row, and *from is
+ * set to the time of this row.  It ends one mean interval of the busiest worker
+ * after the latest row, and *wait is set to this interval.  If the interval is
+ * 0, the cycle ends 1 ns after the latest row.
  */
 static uint64_t
 measure_cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
@@ -69,9 +71,9 @@ measure_cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
 }
 
 /*
- * Append copies of rows i to j - 1, which are of one worker, to `cluster`.
- * Their times are rotated by `turn` in the cycle, which begins at `from` and
- * has the length len.
+ * Append copies of rows i to j - 1, which belong to one worker, as rows of
+ * `cluster`.  Rotate their times by `turn` ns in the cycle, which begins at
+ * `from` and has the length len.
  */
 static void
 clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
@@ -92,11 +94,11 @@ clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
 }
 
 /*
- * Clone clusters until there are cf->scale; the rows are ordered by worker.
- * If the schedule does not repeat (again_ns is 0), the times of a clone are
- * rotated in the cycle of its source.  Otherwise they are rotated in the cycle
- * of the whole schedule, from first_ns to first_ns + again_ns, so that a clone
- * continues without a gap when the schedule repeats.
+ * Clone clusters until there are cf->scale clusters.  The rows are ordered by
+ * worker.  If the schedule does not repeat (again_ns is 0), the times of a
+ * clone are rotated in the cycle of the original cluster.  Otherwise, they are
+ * rotated in the cycle of the whole schedule, from first_ns to first_ns +
+ * again_ns, so that a clone continues without a gap when the schedule repeats.
  */
 static void
 clone_clusters(struct schedule *s, const struct conf *cf, uint64_t first_ns,
@@ -159,7 +161,7 @@ source_read(const struct conf *cf, uint64_t *again_ns)
 	return s;
 }
 
-/* Put all updates of s, each `after` ns later; return false to end the run. */
+/* Put all updates of s, each `after` ns later; return false at the end. */
 static bool
 put_schedule(
     const struct schedule *s, struct writer *w, uint64_t after, uint32_t *put)
@@ -193,7 +195,7 @@ source_schedule(const struct schedule *s, uint64_t again_ns, struct writer *w)
 	free(put);
 }
 
-/* Print the prefix of a cluster. */
+/* Print the address prefix of a cluster, and its number. */
 static void
 print_table_row(FILE *f, uint32_t cluster)
 {

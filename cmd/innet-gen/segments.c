@@ -1,5 +1,5 @@
 /*
- * segments.c - the workers of iSwitch jobs and their gradients: segments.h
+ * segments.c - generate the Joins and gradients of iSwitch workers: segments.h
  */
 #include "config.h"
 
@@ -25,18 +25,18 @@
 
 enum {
 	JOIN_GAP_NS = 1000,
-	OPEN_NS = 1000000000	/* from the last Join until all jobs are open */
+	OPEN_NS = 1000000000	/* from last Join: all jobs are open */
 };
 
 #define STAMP_END_NS ((uint64_t)4294967296000000000)
 
 struct worker {
 	uint32_t cluster, number;
-	uint32_t done;		/* iterations, or pushes, that were put */
+	uint32_t done;		/* iterations or pushes written */
 	uint32_t index;		/* of the next segment */
 	struct link link;
-	struct arrivals arrivals;	/* of pushes, asynchronous */
-	uint64_t due_ns;	/* of the last push, after begin_ns */
+	struct arrivals arrivals;	/* of asynchronous pushes */
+	uint64_t due_ns;	/* of the last push, from begin_ns */
 };
 
 struct segments {
@@ -44,13 +44,13 @@ struct segments {
 	struct pcapio_out out;
 	struct rng values, times;
 	struct arrivals_conf kind;	/* of asynchronous pushes */
-	struct timed_queue next;	/* struct worker, by its next frame */
-	uint64_t begin_ns;	/* the first iteration */
+	struct timed_queue next;	/* workers, by time of next frame */
+	uint64_t begin_ns;	/* time of the first iteration */
 	uint64_t n;		/* segments written */
-	bool stamp_overflow;	/* a stamp did not fit a pcap file */
+	bool stamp_overflow;	/* a time was too late for pcap */
 };
 
-/* Put a frame with `bytes` bytes of payload from w to the switch at at_ns. */
+/* Write a frame from w to the switch at at_ns, with a payload of `bytes`. */
 static void
 put_frame(struct segments *g, const struct worker *w, uint8_t tos,
     const uint8_t *payload, size_t bytes, uint64_t at_ns)
@@ -75,7 +75,7 @@ put_frame(struct segments *g, const struct worker *w, uint8_t tos,
 	    (uint32_t)(head + bytes));
 }
 
-/* Put the Join of w. */
+/* Write the Join of w. */
 static void
 put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
 {
@@ -110,7 +110,7 @@ next_push_ns(struct segments *g, struct worker *w)
 	return at < g->cf->duration_ns ? at : TIMED_QUEUE_NEVER;
 }
 
-/* Return when w begins its next vector: at now_ns or later. */
+/* Return the time when w begins its next vector, at now_ns or later. */
 static uint64_t
 next_vector_ns(struct segments *g, struct worker *w, uint64_t now_ns)
 {
@@ -123,7 +123,7 @@ next_vector_ns(struct segments *g, struct worker *w, uint64_t now_ns)
 	return at > now_ns ? at : now_ns;
 }
 
-/* Start the next frame of w at at_ns; return when it has left. */
+/* Start the next frame of w at at_ns; return the time when it has left. */
 static uint64_t
 start_frame(const struct segments *g, struct worker *w, uint64_t at_ns)
 {
@@ -149,8 +149,9 @@ fill_vector(struct segments *g, const struct worker *w, uint8_t *p, uint32_t n)
 }
 
 /*
- * Put the next segment of w, whose frame has left at now_ns.  Return when the
- * next frame has left, or TIMED_QUEUE_NEVER if there is none.
+ * Write the next segment of w, whose frame has left at now_ns.  Return the time
+ * when the following frame will have left, or TIMED_QUEUE_NEVER if there is no
+ * following frame.
  */
 static uint64_t
 put_segment(struct segments *g, struct worker *w, uint64_t now_ns)
@@ -184,7 +185,7 @@ queue_frame(struct segments *g, struct worker *w, uint64_t at_ns)
 		err(1, "no memory for workers");
 }
 
-/* Put all segments; an asynchronous push that has begun is completed. */
+/* Write all segments, and complete each asynchronous push that has begun. */
 static void
 put_segments(struct segments *g)
 {
@@ -201,7 +202,7 @@ put_segments(struct segments *g)
 	}
 }
 
-/* Put the Join of every worker, and queue its first frame. */
+/* Write the Join of every worker, and queue the worker's first frame. */
 static void
 start_workers(struct segments *g, struct worker *v, size_t n)
 {

@@ -1,25 +1,26 @@
 /*
- * segments.h - generate the trace of --program iswitch: workers of jobs and
- * their gradients, segment by segment
+ * segments.h - generate the capture of --program iswitch: Joins, and gradients
+ * in segments
  *
- * Cluster c is job c, and its workers are the members.  All send a Join first,
- * one each microsecond.  A second later every job is open, whatever its H.
- * Then the first of cf->count iterations begins, and the others follow every
- * --interval; each worker is late by up to --jitter.  A vector leaves its
- * worker frame by frame at --port-rate, and the next vector leaves only after
- * it.  Workers do not wait for results, and the trace has none.
+ * Cluster c is job c, and the workers of the cluster are the members of the
+ * job.  First, all workers send a Join, 1 us apart.  One second after the last
+ * Join, every job is open, whatever the job's H is.  Then the first of
+ * cf->count iterations begins, and a new iteration follows every --interval.
+ * In each iteration, each worker is delayed by up to --jitter.  A vector leaves
+ * its worker frame by frame at --port-rate, and the next vector leaves only
+ * after it.  Workers do not wait for results, and the capture has no results.
  *
- * With --async there are no common iterations: each worker pushes at its own
- * times (sources.h), and its pushes count its iterations.  The vectors have
- * known sums (traffic/synthetic.h).  A push that begins before the end of
- * --duration is whole.
+ * With --async, the workers have no common iterations.  Each worker pushes at
+ * its own times (sources.h), and numbers its pushes as iterations.  The sums of
+ * the vectors are known (traffic/synthetic.h).  A push that begins before the
+ * end of --duration is written completely.
  */
 #ifndef INNET_GEN_SEGMENTS_H
 #define INNET_GEN_SEGMENTS_H
 
 #include "cmd/innet-gen/gen.h"
 
-/* Write the trace to cf->out, and print a summary; return the exit status. */
+/* Write the capture to cf->out and print a summary; return the exit status. */
 int segments_write(const struct conf *cf);
 
 #endif

@@ -2,9 +2,9 @@
  * sources.h - three sources of updates: workers, bursts, and a recorded run
  *
  * Each source puts updates into the writer in the order of their due times.
- * Updates that are due together are ordered by cluster, then by worker.  A
- * source ends when all updates are put, the writer refuses one, or --duration
- * is over.
+ * Updates that are due at the same time are ordered by cluster, then by worker.
+ * A source ends when it has put all updates, when the writer refuses an update,
+ * or when --duration is over.
  */
 #ifndef INNET_GEN_SOURCES_H
 #define INNET_GEN_SOURCES_H
@@ -14,8 +14,8 @@
 #include "common/traffic/schedule.h"
 
 /*
- * Return the time between updates of a worker in this cluster, in 2^-32 ns,
- * without --speeds.
+ * Return the time between two updates of a worker in this cluster, in units of
+ * 2^-32 ns.  The time does not include the effect of --speeds.
  */
 unsigned __int128 source_step(const struct conf *cf, uint32_t cluster);
 
@@ -23,31 +23,35 @@ unsigned __int128 source_step(const struct conf *cf, uint32_t cluster);
 struct arrivals_conf source_arrivals(const struct conf *cf);
 
 /*
- * Return the arrivals of n workers, cluster by cluster, by --interval, --groups
- * and --speeds.  The caller frees them.
+ * Return an array with the arrivals of n workers, cluster by cluster.
+ * --interval, --groups and --speeds determine them.  The caller frees the
+ * array.
  */
 struct arrivals *source_pace(const struct conf *cf, size_t n, struct rng *r);
 
-/* Put the updates of independent workers: periodic, poisson, onoff, lognormal.
+/*
+ * Put the updates of independent workers: --arrivals periodic, poisson, onoff
+ * and lognormal.
  */
 void source_workers(const struct conf *cf, struct writer *w);
 
-/* Put the updates of clusters that send bursts (Olaf section 8.1, Table 1). */
+/* Put the updates of --arrivals bursts (Olaf paper, section 8.1, Table 1). */
 void source_bursts(const struct conf *cf, struct writer *w);
 
 /*
- * Read cf->schedule and clone it, or print what is wrong and exit 1.  It
- * repeats every *again_ns until --duration is over, or not at all if that is 0.
+ * Read cf->schedule and clone its clusters, or print an error and exit.  The
+ * schedule repeats every *again_ns until --duration is over.  If *again_ns is
+ * 0, it does not repeat.
  */
 struct schedule source_read(const struct conf *cf, uint64_t *again_ns);
 
-/* Put the updates of a recorded run. */
+/* Put the updates of s.  Repeat s every again_ns, unless that is 0. */
 void source_schedule(const struct schedule *s, uint64_t again_ns,
     struct writer *w);
 
 /*
- * Write the prefix,cluster table of s, or of cf if s is NULL; print why and
- * return false if that fails.
+ * Write the table of --cluster-table for the clusters of s, or for those of cf
+ * if s is NULL.  On failure, print an error and return false.
  */
 bool source_table(const struct conf *cf, const struct schedule *s);
 

@@ -48,8 +48,8 @@ writer_port_ns(const struct conf *cf)
 }
 
 /*
- * Fill the pool with random float32 values, small and finite, and their running
- * checksums.
+ * Fill the pool with small, finite, random float32 values, and compute their
+ * running checksums.
  */
 static void
 fill_pool(struct writer *w)
@@ -69,7 +69,7 @@ fill_pool(struct writer *w)
 	}
 }
 
-/* Make the headers of a frame of `floats` floats, from address 0.0.0.0. */
+/* Make the headers of a frame with `floats` floats, from address 0.0.0.0. */
 static void
 make_shape(struct writer *w, struct writer_shape *s, uint32_t floats)
 {
@@ -154,7 +154,7 @@ show_progress(struct writer *w)
 	progress_end();
 }
 
-/* Commit the frame of `bytes` bytes that was written in place. */
+/* Commit a frame of `bytes` bytes that was written into pcapio_room(). */
 static void
 commit_frame(struct writer *w, uint64_t at_ns, uint32_t bytes)
 {
@@ -166,7 +166,7 @@ commit_frame(struct writer *w, uint64_t at_ns, uint32_t bytes)
 		pcapio_commit(&w->out, stamp, bytes, bytes);
 }
 
-/* Put the background traffic that is due before at_ns. */
+/* Write the background traffic that is due before at_ns. */
 static void
 put_regular(struct writer *w, uint64_t at_ns)
 {
@@ -180,7 +180,7 @@ put_regular(struct writer *w, uint64_t at_ns)
 	}
 }
 
-/* Return when a frame of this shape, due at deadline_ns, is captured. */
+/* Return the capture time of a frame of this shape, due at deadline_ns. */
 static uint64_t
 pass_port(struct writer *w, const struct writer_shape *s, uint64_t deadline_ns)
 {
@@ -195,8 +195,8 @@ pass_port(struct writer *w, const struct writer_shape *s, uint64_t deadline_ns)
 }
 
 /*
- * Write the payload's header for u at p; return its sum.  It is written in
- * whole words, so that no load waits for a store.
+ * Write the payload's header for u at p, and return its checksum.  The header
+ * is written in whole words, so that no load waits for a store.
  */
 static uint64_t
 put_header(const struct writer *w, uint8_t *p, const struct ready *u,
@@ -227,7 +227,8 @@ put_header(const struct writer *w, uint8_t *p, const struct ready *u,
 }
 
 /*
- * Write a frame of shape s at p, with the gradient at place `at` of the pool.
+ * Write a frame of shape s at p, with a gradient that begins at value `at` of
+ * the pool.
  */
 static void
 put_frame(const struct writer *w, uint8_t *p, const struct writer_shape *s,
@@ -239,7 +240,7 @@ put_frame(const struct writer *w, uint8_t *p, const struct writer_shape *s,
 	uint64_t sum;
 	uint16_t check;
 
-	/* frame_worker_addr() in one word */
+	/* the address of frame_worker_addr() in one word */
 	src = htobe32((uint32_t)10 << 24 | u->cluster << 8 | (u->worker + 1));
 	memcpy(p, s->head, FRAME_V4_BYTES);
 	memcpy(p + 8, &src, sizeof(src));	/* in the MAC address too */
@@ -288,8 +289,9 @@ writer_reward(struct writer *w, uint32_t sequence)
 }
 
 /*
- * Warn if the rate was not that of --rate.  This happens with --count and
- * --speeds, because workers of different speeds end at different times.
+ * Warn if the rate of the capture differs from --rate.  This happens with
+ * --count and --speeds, because workers with different speeds end at different
+ * times.
  */
 static void
 warn_about_rate(const struct writer *w, double rate)

@@ -1,10 +1,11 @@
 /*
  * writer.h - write updates as frames of a capture
  *
- * An update leaves as one frame, or as several back to back.  With a port rate
- * all updates pass one serial port: the time of a frame in the capture is when
- * its last bit has left the port, and later frames wait.  Updates must be put
- * in the order of their due times; then the frames are in order, too.
+ * An update leaves as one frame, or as several frames back to back.  If there
+ * is a port rate, all updates pass through one serial port.  The time of a
+ * frame in the capture is then the time at which its last bit has left the
+ * port, and later frames wait.  Updates must be put in the order of their due
+ * times, so that the frames are in order, too.
  */
 #ifndef INNET_GEN_WRITER_H
 #define INNET_GEN_WRITER_H
@@ -20,7 +21,7 @@
 #include "common/wire/update.h"
 
 enum {
-	WRITER_OFFSETS = 8192,		/* where a gradient may begin in pool */
+	WRITER_OFFSETS = 8192,		/* positions of gradients in pool */
 	WRITER_REGULAR_BYTES = 1000	/* a frame of background traffic */
 };
 
@@ -37,45 +38,45 @@ struct writer {
 	struct pcapio_out out;
 	struct rng rng;			/* of gradients and rewards */
 	struct rng regular_rng;
-	struct writer_shape whole, last;	/* the last packet is short */
-	uint32_t packets;		/* per update */
+	struct writer_shape whole, last;	/* packets of an update */
+	uint32_t packets;		/* in an update */
 	uint32_t head_bytes;
 	uint8_t *pool;			/* float32 values; owned */
-	uint32_t *pool_sum;		/* of the 16-bit words before a value */
+	uint32_t *pool_sum;		/* sum of the words before each value */
 	uint8_t regular_frame[WRITER_REGULAR_BYTES];
 	uint64_t regular_due_ns;	/* UINT64_MAX: none */
 	double regular_gap_ns;
 	unsigned __int128 port_free;	/* when the port is free, in 2^-32 ns */
-	uint64_t first_ns, last_ns;	/* stamps, once updates > 0 */
+	uint64_t first_ns, last_ns;	/* valid if updates > 0 */
 	uint64_t updates, regulars;
-	uint64_t frame_bits;		/* of all update frames */
+	uint64_t frame_bits;		/* bits in all frames of updates */
 	uint64_t total;			/* expected updates; 0: unknown */
-	uint64_t began_ns, shown_ns;	/* for progress */
+	uint64_t began_ns, shown_ns;	/* times for the progress line */
 	bool progress;
-	bool stamp_overflow;		/* a stamp did not fit a pcap file */
+	bool stamp_overflow;		/* a time was too late for pcap */
 };
 
-/* Return the bits of the frames of one update, with Ethernet headers. */
+/* Return the number of bits in the frames of one update, with all headers. */
 uint64_t writer_update_bits(const struct conf *cf);
 
 /*
- * Return how long the frames of an update occupy the port, which must exist,
- * ns.
+ * Return the time in ns for which the frames of an update occupy the port.
+ * There must be a port.
  */
 double writer_port_ns(const struct conf *cf);
 
 /* Create cf->out, or print an error and exit. */
 void writer_open(struct writer *w, const struct conf *cf);
 
-/* Put the frames of u; return false if the program should end. */
+/* Write the frames of u; return false if the program should end. */
 bool writer_put(struct writer *w, const struct ready *u);
 
-/* Return the reward of a worker's update, by --rewards. */
+/* Return the reward of update `sequence` of a worker, as --rewards selects. */
 float writer_reward(struct writer *w, uint32_t sequence);
 
 /*
- * Write the rest and return the exit status; rc is the status so far.  If all
- * went well, print a summary; with --json print it in any case.
+ * Write the rest and return the exit status; rc is the status so far.  Print a
+ * summary on success.  With --json, print the summary in any case.
  */
 int writer_close(struct writer *w, int rc);
 
