@@ -7,22 +7,22 @@
  *
  * 	w <- w - q sum,  q = gamma / contributions
  *
- * Each operation is rounded to binary32.  Segment i applies round r right after
- * round r - 1, whatever round the other segments have reached.  t_s is the
- * first round that any segment still lacks.  After t_s rounds all workers
- * agree, bit for bit, on the CRC of each round: the XOR over i of the CRC-32C
- * of i (4 bytes, network order) and of segment i as it was after that round.  A
- * sum that is not finite changes nothing.
+ * Each operation is rounded to binary32.  Segment i applies round r directly
+ * after round r - 1.  It does not wait for the other segments.  t_s is the
+ * first round that at least one segment has not applied yet.  After t_s rounds the
+ * CRC of each round is the same at all workers.  It is the XOR over i of the
+ * CRC-32C of i (4 bytes, network order) followed by segment i after that round.
+ * A sum that is not finite changes no weight.
  *
- * Results arrive in any order, twice, or not at all.  An early result is kept,
- * and the results before it are requested at once with Help messages.  A
- * request without an answer is repeated after a time-out.  After a silence a
- * worker also requests results whose loss nothing has shown.
+ * Results may arrive in any order, twice, or not at all.  The worker keeps an
+ * early result and requests the results before it at once with Help messages.
+ * It repeats an unanswered request after a time-out.  After a silence it also
+ * requests results that may have been lost unnoticed.
  *
- * A file of its own because it is the arithmetic of the algorithm, which knows
- * neither jobs nor messages.  Rounds are counted in 64 bits.  Pure: time is an
- * argument.  Owns its memory: async_weights_free().  No locking: a caller with
- * two threads locks.
+ * A file of its own because it contains the arithmetic of the algorithm only
+ * and knows neither jobs nor messages.  Rounds are counted in 64 bits.  The
+ * functions read no clock: time is an argument.  async_weights_free() frees
+ * the memory.  There is no locking; a caller with two threads must lock.
  */
 #ifndef INNET_ISWITCH_ASYNC_WEIGHTS_H
 #define INNET_ISWITCH_ASYNC_WEIGHTS_H
@@ -42,31 +42,35 @@
 #define ASYNC_WEIGHTS_NEVER UINT64_MAX
 
 enum {
-	/* most rounds between two segments */
+	/* most rounds by which one segment may be ahead of another */
 	ASYNC_WEIGHTS_SPREAD = 256,
 	ASYNC_WEIGHTS_CRCS = 4096,		/* rounds whose CRC is kept */
 	ASYNC_WEIGHTS_HELPS = 64,		/* most unanswered requests */
-	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* of early results kept */
-	/* first silence, doubled up to the second */
+	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* limit in bytes */
+	/*
+	 * The first silence before a request, and the longest.  Each silence
+	 * without a result doubles the wait.
+	 */
 	ASYNC_WEIGHTS_QUIET_NS = 20000000,
 	ASYNC_WEIGHTS_QUIET_MAX_NS = 1000000000
 };
 
-/* The effect of a result. */
+/* What became of a result. */
 enum async_weights_verdict {
 	ASYNC_WEIGHTS_APPLIED,
 	ASYNC_WEIGHTS_EARLY,			/* kept */
 	ASYNC_WEIGHTS_AHEAD,			/* too early to be kept */
 	ASYNC_WEIGHTS_DUPLICATE,
 	ASYNC_WEIGHTS_BAD_INDEX, ASYNC_WEIGHTS_BAD_LENGTH,
-	ASYNC_WEIGHTS_UNPROVEN,		/* see async_weights_enter_job() */
+	ASYNC_WEIGHTS_UNPROVEN,		/* not accepted yet: see
+					 * async_weights_enter_job() */
 	ASYNC_WEIGHTS_PROVEN,
-	/* the switch has a different result: the worker ends */
+	/* the switch has a different result, so the worker ends */
 	ASYNC_WEIGHTS_OTHER,
 	ASYNC_WEIGHTS_VERDICTS
 };
 
-/* An early result; `next` is a later one of the same segment. */
+/* A result that arrived early; `next` is a later one of the same segment. */
 struct async_weights_early {
 	struct async_weights_early *next;
 	int64_t round;
@@ -76,50 +80,59 @@ struct async_weights_early {
 
 struct async_weights_seg {
 	int64_t next;			/* first round not applied */
-	int64_t known;			/* the job has completed all before */
-	int64_t asked;			/* round of the last Help, or -1 */
-	uint64_t asked_ns;		/* when it was sent */
-	struct async_weights_early *early;	/* by round; owned */
+	int64_t known;			/* the job has completed all rounds
+					 * before it */
+	int64_t asked;			/* round of the last Help; -1: none */
+	uint64_t asked_ns;		/* when that Help was sent */
+	struct async_weights_early *early;	/* owned, sorted by round */
 	bool again;			/* requested more than once */
-	bool queued;			/* is in `queue` */
+	bool queued;			/* the segment is in `queue` */
 };
 
 struct async_weights {
-	uint32_t elements, floats, segs;	/* segs 0: not known yet */
-	float gamma;			/* negative: gradients point up */
-	uint8_t *w;			/* weights, as in packets; owned */
-	int64_t first;			/* round */
-	int64_t t_s;			/* all rounds before are complete */
-	int64_t most;			/* greatest next of any segment */
-	int64_t latest;			/* greatest known of any */
+	uint32_t elements, floats, segs;	/* segs is 0 until it is
+						 * known */
+	float gamma;			/* negative for gradient ascent */
+	uint8_t *w;			/* owned; the weights, encoded as in
+					 * packets */
+	int64_t first;			/* first round that is applied to w */
+	int64_t t_s;			/* all segments have applied the rounds
+					 * before it */
+	int64_t most;			/* greatest `next` of any segment */
+	int64_t latest;			/* greatest `known` of any segment */
 	struct async_weights_seg *seg;
-	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* segments by round */
+	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* segments that have applied a
+						 * round */
 	uint32_t crc[ASYNC_WEIGHTS_SPREAD];
-	uint32_t crcs[ASYNC_WEIGHTS_CRCS];	/* of complete rounds */
-	size_t early_bytes;		/* of early results kept */
+	uint32_t crcs[ASYNC_WEIGHTS_CRCS];	/* CRCs of complete rounds */
+	size_t early_bytes;		/* bytes of early results that are
+					 * kept */
 
-	uint32_t *queue;		/* ring of segments to request; owned */
+	uint32_t *queue;		/* owned; ring of the segments to
+					 * request */
 	uint32_t queue_at, queued;
 	uint32_t helping;		/* unanswered requests */
-	struct rtt rtt;			/* of Help */
-	uint64_t retry_ns;		/* when to repeat them; or NEVER */
+	struct rtt rtt;			/* round trip time of a Help */
+	uint64_t retry_ns;		/* when to repeat Helps; or NEVER */
 	uint64_t quiet_ns, quiet_wait_ns;
-	uint64_t heard_ns;		/* when a result was applied last */
-	bool repairs;			/* Probes request, not Help */
-	bool proving;			/* the switch must prove that it has
-					   the job that we were in */
+	uint64_t heard_ns;		/* when a result was last applied */
+	bool repairs;			/* Probes request results, so no Help is
+					 * sent */
+	bool proving;			/* the switch must prove that it still
+					   has the job that we had joined */
 	uint32_t proof;			/* CRC of segment 0's last result */
 
 	bool waits;			/* results are outstanding */
-	uint64_t waits_ns;		/* since then */
+	uint64_t waits_ns;		/* since when they are outstanding */
 	uint64_t n[ASYNC_WEIGHTS_VERDICTS];
-	uint64_t applied;		/* results, early ones included */
+	uint64_t applied;		/* results applied, including early
+					 * ones */
 	uint64_t helps, nonfinite;
 };
 
 /*
- * Initialise a with the weights w as they are before round `first`.  Returns
- * false without memory.
+ * Initialise a.  w contains the weights before round `first`.  Returns false if
+ * there is no memory.
  */
 static inline bool async_weights_init(struct async_weights *a,
     uint32_t elements, const uint8_t *w, float gamma, int64_t first);
@@ -127,55 +140,68 @@ static inline bool async_weights_init(struct async_weights *a,
 /* Free the memory of a. */
 static inline void async_weights_free(struct async_weights *a);
 
-/* Set the floats of a segment, and allocate memory.  Returns false without. */
+/*
+ * Set the number of floats in a segment and allocate memory for the segments.
+ * Returns false if there is no memory.
+ */
 static inline bool async_weights_set_segments(struct async_weights *a,
     uint32_t floats);
 
 /*
- * The switch has let us in; `next` of the wire is its newest round plus one.
- * After an earlier Join the switch may have restarted and count other rounds.
- * Then no result is applied before the switch has proved that it has the last
- * result that we applied.  Returns false if it cannot have that result.
+ * Note that the switch has accepted our Join.  `next` is its newest round on
+ * the wire plus one.  If we had joined before, the switch may have restarted,
+ * so its rounds may not be ours.  Then no result is applied until the switch
+ * has proved that it has the last result that we applied.  Returns false if the
+ * switch cannot have that result.
  */
 static inline bool async_weights_enter_job(struct async_weights *a,
     uint32_t next, uint64_t now_ns);
 
-/* Process a segment from the switch. */
+/* Process segment g, which arrived from the switch. */
 static inline enum async_weights_verdict async_weights_receive_result(
     struct async_weights *a,
     const struct seg *g, uint64_t now_ns);
 
-/* Tell whether a Help must be sent now; *word is its segment word. */
+/*
+ * Tell whether a Help must be sent now.  If so, *word is set to its segment
+ * word.
+ */
 static inline bool async_weights_next_help( struct async_weights *a,
     uint64_t now_ns, uint64_t *word);
 
 /* Return when async_weights_next_help() is due, even if nothing arrives. */
 static inline uint64_t async_weights_deadline_ns(const struct async_weights *a);
 
-/* Note that results are outstanding from now on. */
+/* Note that results are outstanding from now_ns on. */
 static inline void async_weights_expect_result(struct async_weights *a,
     uint64_t now_ns);
 
-/* Tell whether we need the result g, which is not kept any more. */
+/* Tell whether we need the result g although the switch no longer keeps it. */
 static inline bool async_weights_needs(const struct async_weights *a,
     const struct seg *g);
 
-/* Tell whether all segments have applied the same rounds, those before t_s. */
+/* Tell whether all segments have applied the same rounds: those before t_s. */
 static inline bool async_weights_is_uniform(const struct async_weights *a);
 
 /* Tell whether the job is more than one round ahead of us. */
 static inline bool async_weights_is_behind(const struct async_weights *a);
 
 /*
- * Return by how many rounds a gradient of the weights of round t_w is stale at
- * round t_s.
+ * Return the staleness at round t_s, in rounds, of a gradient that was computed
+ * from the weights of round t_w.
  */
 static inline uint64_t async_weights_staleness(int64_t t_s, int64_t t_w);
 
-/* Return the CRC-32C of the weights for a Join; 0, unknown, between rounds. */
+/*
+ * Return the CRC-32C of the weights for a Join, or 0 (unknown) if some segments
+ * are a round ahead of others.
+ */
 static inline uint32_t async_weights_weights_crc(const struct async_weights *a);
 
-/* Get the CRC of a complete round; false if it is not complete, or not kept. */
+/*
+ * Set *crc to the CRC of a complete round.  Returns false if the round is not
+ * complete or its CRC is no longer kept.
+ */
 static inline bool async_weights_crc(const struct async_weights *a,
     int64_t round, uint32_t *crc);
 
@@ -245,7 +271,7 @@ async_weights_set_segments(struct async_weights *a, uint32_t floats)
 	return true;
 }
 
-/* Return the round nearest to `near` that is t on the wire. */
+/* Return the 64-bit round nearest to `near` whose number on the wire is t. */
 static inline int64_t
 async_weights_unwrap(uint32_t t, int64_t near)
 {
@@ -273,7 +299,7 @@ async_weights_is_behind(const struct async_weights *a)
 	return a->latest > a->t_s + 1 || a->most > a->t_s + 1;
 }
 
-/* Note that the job has completed the rounds of s before `round`. */
+/* Note that the job has completed all rounds of segment s before `round`. */
 static inline void
 async_weights_note_known(struct async_weights *a, struct async_weights_seg *s,
     int64_t round)
@@ -314,7 +340,7 @@ async_weights_expect_result(struct async_weights *a, uint64_t now_ns)
 	a->waits = true;
 }
 
-/* Queue a request for segment i, unless there is one. */
+/* Queue a request for segment i, unless it is queued already. */
 static inline void
 async_weights_queue_help(struct async_weights *a, uint32_t i)
 {
@@ -326,7 +352,7 @@ async_weights_queue_help(struct async_weights *a, uint32_t i)
 	a->queue[(a->queue_at + a->queued++) % a->segs] = i;
 }
 
-/* Start to wait for a silence. */
+/* Restart the timer that detects silence. */
 static inline void
 async_weights_restart_silence(struct async_weights *a, uint64_t now_ns)
 {
@@ -336,7 +362,7 @@ async_weights_restart_silence(struct async_weights *a, uint64_t now_ns)
 	    ASYNC_WEIGHTS_QUIET_NS : ASYNC_WEIGHTS_QUIET_MAX_NS);
 }
 
-/* Close the rounds that are complete. */
+/* Advance t_s past the rounds that all segments have applied. */
 static inline void
 async_weights_advance(struct async_weights *a)
 {
@@ -377,7 +403,7 @@ async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
 	async_weights_advance(a);
 }
 
-/* Keep a result until the rounds before it have arrived. */
+/* Keep a result until the rounds before it have been applied. */
 static inline enum async_weights_verdict
 async_weights_store_early(
     struct async_weights *a, const struct seg *g, int64_t round)
@@ -404,7 +430,7 @@ async_weights_store_early(
 	return ASYNC_WEIGHTS_EARLY;
 }
 
-/* Apply the kept results of segment i that are next. */
+/* Apply the kept results of segment i whose turn has come. */
 static inline void
 async_weights_apply_early(struct async_weights *a, uint32_t i)
 {
@@ -422,7 +448,7 @@ async_weights_apply_early(struct async_weights *a, uint32_t i)
 	}
 }
 
-/* Check whether result g proves that the job is the one that we were in. */
+/* Check whether result g proves that this is the job that we had joined. */
 static inline enum async_weights_verdict
 async_weights_check_proof(struct async_weights *a, const struct seg *g,
     uint64_t now_ns)
@@ -438,7 +464,7 @@ async_weights_check_proof(struct async_weights *a, const struct seg *g,
 	return ASYNC_WEIGHTS_PROVEN;
 }
 
-/* The round that segment i lacked has arrived: its request is over. */
+/* End the request for segment i, because the missing round has arrived. */
 static inline void
 async_weights_end_help(struct async_weights *a, uint32_t i, uint64_t now_ns)
 {
@@ -536,7 +562,7 @@ async_weights_needs(const struct async_weights *a, const struct seg *g)
 	return async_weights_unwrap(g->iteration, need) == need;
 }
 
-/* Queue the requests again that have not been answered in time. */
+/* Queue each request again that has not been answered in time. */
 static inline void
 async_weights_expire_helps(struct async_weights *a, uint64_t now_ns)
 {
@@ -561,8 +587,8 @@ async_weights_expire_helps(struct async_weights *a, uint64_t now_ns)
 }
 
 /*
- * Return the word of a Help for a round.  An answer is expected only if the
- * round is known to be complete.
+ * Return the segment word of a Help for `round` of segment i.  An answer is
+ * expected only if the job is known to have completed that round.
  */
 static inline uint64_t
 async_weights_make_help(struct async_weights *a, uint32_t i, int64_t round,
@@ -584,9 +610,9 @@ async_weights_make_help(struct async_weights *a, uint32_t i, int64_t round,
 }
 
 /*
- * After a silence, request the segments that are behind others, or the first
- * segment if none is, because their loss may not have shown.  Returns true if
- * *word must be requested.
+ * After a silence, request the segments that are behind the others.  If none is
+ * behind, request the first segment, because a lost result may not have been
+ * noticed.  Returns true if a Help for *word must be sent.
  */
 static inline bool
 async_weights_end_silence(
@@ -602,7 +628,7 @@ async_weights_end_silence(
 		return true;
 	}
 	if (a->repairs && !async_weights_is_uniform(a))
-		return false;	/* Probes request them */
+		return false;	/* Probes request results instead */
 	for (uint32_t k = 0; k < a->segs && a->queued < ASYNC_WEIGHTS_HELPS;
 	    k++) {
 		struct async_weights_seg *s = &a->seg[k];

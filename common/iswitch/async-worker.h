@@ -4,27 +4,30 @@
  * The worker of iSwitch's Algorithm 1.  It is a member of a job (membership.h),
  * applies results to its weights (async-weights.h), and sends the gradients
  * that the caller commits, one at a time, whole and in order of index.  A
- * server answers each gradient before it takes the next.  If a server requests
- * segments of a gradient they are sent again; if it neither requests nor
- * answers for a second, all of the gradient is.
+ * parameter server answers each gradient before it accepts the next.  If the
+ * server requests segments of a gradient, the worker sends them again.  If the
+ * server neither requests segments nor answers for one second, the worker sends
+ * the whole gradient again.
  *
- * Where the switch repairs losses (arq/retransmit.h), a push is over when a
- * STATE acknowledges all of it; until then its gradient is kept.  The Probe
- * behind a push, and those during a round, also request results of the round.
- * A lost push would leave its segments one contribution behind the others for
- * good.
+ * If the switch repairs losses (arq/retransmit.h), a push ends when a STATE
+ * acknowledges all of it.  Until then the worker keeps the gradient, because
+ * the segments of a lost push would have one contribution less than the others
+ * for ever.  The Probes after a push and during a round also request missing
+ * results of that round.
  *
- * The caller commits a gradient when async_worker_is_ready(), and keeps it
- * until the next.  It passes the packets of the switch
- * (async_worker_receive_result, async_worker_receive_control), and sends what
- * async_worker_next() writes until it writes nothing more before
- * async_worker_deadline_ns().  After each run it reports how much was sent
- * (async_worker_count_sent), and after a run without room for the rest it calls
- * async_worker_note_room() when there may be room.  Messages go through its
- * secure channel (channel-client.h).
+ * The caller commits a gradient when async_worker_is_ready() returns true, and
+ * keeps it until it commits the next one.  It passes packets from the switch to
+ * async_worker_receive_result() and async_worker_receive_control().  It calls
+ * async_worker_next() and sends its output until that function returns false;
+ * then it calls the function again at async_worker_deadline_ns().  After each
+ * run it reports to async_worker_count_sent() how many segments were sent.  If
+ * the socket had no room for all of them, it calls async_worker_note_room() as
+ * soon as there may be room again.  Messages go through the caller's secure
+ * channel (channel-client.h).
  *
- * Pure: time is an argument (ns, monotonic), no socket is touched.  Owns its
- * memory: async_worker_free().  No locking: a caller with two threads locks.
+ * The functions use no clock and no socket: time is an argument (monotonic, in
+ * ns). async_worker_free() frees the memory.  There is no locking; a caller
+ * with two threads must lock.
  */
 #ifndef INNET_ISWITCH_ASYNC_WORKER_H
 #define INNET_ISWITCH_ASYNC_WORKER_H
@@ -41,35 +44,49 @@
 #define ASYNC_WORKER_NEVER MEMBERSHIP_NEVER
 
 enum {
-	ASYNC_WORKER_ASKS = 256,	/* queued requests of the server */
-	ASYNC_WORKER_BURST_NS = 1000000,	/* of a paced vector */
-	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* silence of a server before
-						   all is sent again */
-	ASYNC_WORKER_UNSENT_BYTES = 80000,	/* that may wait for the link
-						   when a gradient is committed:
-						   a run, as the kernel counts
-						   it */
+	ASYNC_WORKER_ASKS = 256,	/* requests of a server that can be
+					 * queued */
+	ASYNC_WORKER_BURST_NS = 1000000,	/* longest burst of a paced
+						 * vector */
+	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* silence of a server after
+						   which all is sent again */
+	/*
+	 * bytes, as the kernel counts one run, that may wait for the link when
+	 * a gradient is committed
+	 */
+	ASYNC_WORKER_UNSENT_BYTES = 80000,
 	ASYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES
 };
 
 struct async_worker_conf {
-	float gamma;			/* negative: gradients point up */
-	int64_t first;			/* round that the weights precede */
-	uint64_t staleness; /* most rounds that a gradient is late */
-	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
-	uint32_t run_segments;		/* segments that one send can carry */
+	float gamma;			/* negative for gradient ascent */
+	int64_t first;			/* first round that is applied to the
+					 * weights */
+	uint64_t staleness; /* largest staleness of a gradient that is sent, in
+			     * rounds */
+	uint64_t pace_bps;		/* limit for vectors in bits/s; 0:
+					 * none */
+	uint32_t run_segments;		/* segments that one system call can
+					 * send */
 };
 
-/* Why the worker has ended; if GOING, `in` may have. */
+/*
+ * Why the worker has ended.  If it is ASYNC_WORKER_GOING, the membership `in`
+ * may still have ended.
+ */
 enum async_worker_end {
 	ASYNC_WORKER_GOING,
 	ASYNC_WORKER_NO_MEMORY,
-	ASYNC_WORKER_STUCK,		/* `round` of `index` is missing */
-	/* or `round` of `index` shows that the job is another: */
-	ASYNC_WORKER_AHEAD,		/* the job has not reached it */
+	ASYNC_WORKER_STUCK,		/* `round` of segment `index` is
+					 * missing */
+	/*
+	 * The next two: `round` of segment `index` shows that this is another
+	 * job.
+	 */
+	ASYNC_WORKER_AHEAD,		/* the job has not reached that round */
 	ASYNC_WORKER_OTHER,		/* the job has a different result */
 	ASYNC_WORKER_SILENT,		/* the job does not send its result */
-	ASYNC_WORKER_GONE		/* the job does not keep it any more */
+	ASYNC_WORKER_GONE		/* the job no longer keeps it */
 };
 
 enum async_worker_count {
@@ -80,10 +97,10 @@ enum async_worker_count {
 	ASYNC_WORKER_COUNTS
 };
 
-/* To be sent: a run of segments of the gradient, or a control message. */
+/* A packet to send: a run of segments of the gradient, or a control message. */
 struct async_worker_out {
-	uint32_t iteration, first, count;	/* count 0: a message */
-	bool again;			/* sent before */
+	uint32_t iteration, first, count;	/* count is 0 for a message */
+	bool again;			/* it has been sent before */
 	bool repaired;			/* from the retransmission queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
@@ -91,32 +108,38 @@ struct async_worker_out {
 
 struct async_worker {
 	struct async_worker_conf cf;
-	struct membership in;		/* of the job */
+	struct membership in;		/* membership in the job */
 	struct async_weights weights;
 	enum async_worker_end end;
-	int64_t round;			/* that ended the worker */
-	uint32_t index;			/* its segment */
+	int64_t round;			/* the round that ended the worker */
+	uint32_t index;			/* the segment of that round */
 	uint64_t n[ASYNC_WORKER_COUNTS];
 
-	/* of the last push and of a round, if both sides know Probes */
+	/*
+	 * State of the last push and of a round, used if both sides know
+	 * Probes.
+	 */
 	bool repairs;
 	struct retransmit retransmit;
 
-	/* the gradient that was committed last */
+	/* The gradient that was committed last. */
 	uint32_t pushes;		/* gradients committed */
-	uint32_t sent;			/* segments of the last */
-	bool busy;			/* it is being sent, or repaired */
-	bool again;			/* all of it is sent again */
-	bool blocked;			/* there was no room to send */
-	int64_t need;			/* t_s after the server's answer */
+	uint32_t sent;			/* segments of the last gradient that
+					 * are sent */
+	bool busy;			/* it is being sent or repaired */
+	bool again;			/* all of it is being sent again */
+	bool blocked;			/* the socket had no room */
+	int64_t need;			/* t_s that the answer of the server
+					 * leads to */
 	uint64_t send_ns;		/* earliest time of the next run */
-	uint64_t asked_ns;		/* last time that it was sent or
-					   requested */
-	uint32_t ask[ASYNC_WORKER_ASKS];	/* indices, a queue */
+	uint64_t asked_ns;		/* when it was last sent or requested */
+	uint32_t ask[ASYNC_WORKER_ASKS];	/* queue of segment indices */
 	uint32_t asks, asked;
 };
 
-/* Initialise w with in->elements weights; false without memory. */
+/*
+ * Initialise w with in->elements weights.  Returns false if there is no memory.
+ */
 static inline bool async_worker_init(struct async_worker *w,
     const struct membership_conf *in, const struct async_worker_conf *cf,
     const uint8_t *weights, uint64_t now_ns);
@@ -125,62 +148,66 @@ static inline bool async_worker_init(struct async_worker *w,
 static inline void async_worker_free(struct async_worker *w);
 
 /*
- * Tell whether a gradient may be committed.  room: at most
+ * Tell whether a gradient may be committed now.  room says whether at most
  * ASYNC_WORKER_UNSENT_BYTES wait for the link.
  */
 static inline bool async_worker_is_ready(const struct async_worker *w,
     bool room, uint64_t now_ns);
 
 /*
- * Return from when on a gradient may be committed if nothing else arrives, or
- * NEVER if something must arrive or leave first.  None is committed while the
- * last one is being sent, or during a round that is arriving: a worker that
- * pushes faster than rounds come only fills queues.  A worker that is behind
- * would push a stale gradient.  A server must answer first.
+ * Return the time from which a gradient may be committed if nothing else
+ * arrives.  Returns NEVER if something must arrive or be sent first.  No
+ * gradient is committed while the last one is being sent or while a round is
+ * arriving, because a worker that pushes faster than rounds arrive only fills
+ * queues.  A worker that is behind must catch up first, because its gradient
+ * would be stale.  A parameter server must answer first.
  */
 static inline uint64_t async_worker_ready_ns(const struct async_worker *w);
 
 /*
- * Tell whether a gradient that `stale` rounds have overtaken may be sent;
- * otherwise the caller discards it.
+ * Tell whether a gradient with a staleness of `stale` rounds may be sent.  If
+ * not, the caller discards it.
  */
 static inline bool async_worker_is_fresh(const struct async_worker *w,
     uint64_t stale);
 
-/* Commit a gradient, whose segments may be sent from at_ns on. */
+/* Commit a gradient. Its segments may be sent from at_ns on. */
 static inline void async_worker_commit(struct async_worker *w, uint64_t at_ns);
 
-/* Process a control message from the switch that the channel finds good. */
+/* Process a control message from the switch that the channel has accepted. */
 static inline void async_worker_receive_control(struct async_worker *w,
     const struct control *c, uint64_t now_ns);
 
-/* Process a segment from the switch. */
+/* Process segment g, which arrived from the switch. */
 static inline enum async_weights_verdict async_worker_receive_result(
     struct async_worker *w,
     const struct seg *s, uint64_t now_ns);
 
 /*
- * Write what must be sent next to *o.  Returns false if there is nothing now,
- * or if the worker has ended.  Before the next call the caller reports how much
- * of a run was sent.
+ * Write the packet or run to send next to *o.  Returns false if there is
+ * nothing to send now or if the worker has ended.  Before the next call the
+ * caller must report how many segments of a run were sent.
  */
 static inline bool async_worker_next(struct async_worker *w, uint64_t now_ns,
     struct async_worker_out *o);
 
-/* The first n segments of run o were sent; there was no room for the others. */
+/*
+ * Note that the first n segments of run o were sent and that there was no room
+ * for the others.
+ */
 static inline void async_worker_count_sent(struct async_worker *w,
     const struct async_worker_out *o, uint32_t n, uint64_t now_ns);
 
-/* There may be room to send again. */
+/* Note that there may be room to send again. */
 static inline void async_worker_note_room(struct async_worker *w);
 
 /*
- * Return when there is something to do, even if nothing arrives and no room
- * appears.
+ * Return when the caller must call async_worker_next() again if nothing arrives
+ * and no room appears.
  */
 static inline uint64_t async_worker_deadline_ns(const struct async_worker *w);
 
-/* Leave the job: async_worker_next() writes the Leaves. */
+/* Leave the job: async_worker_next() then writes the Leave messages. */
 static inline void async_worker_leave(struct async_worker *w, uint64_t now_ns);
 
 /* Tell whether the worker has not ended yet. */
@@ -191,15 +218,15 @@ static inline uint64_t async_worker_count(const struct async_worker *w,
     enum async_worker_count what);
 
 /*
- * Write what ended the worker to `text`, in words that follow the switch's
- * name.  Returns text, which may be empty.
+ * Write the reason why the worker ended to `text`, in words that follow the
+ * switch's name.  Returns text, which may be empty.
  */
 static inline const char *async_worker_why(const struct async_worker *w,
     char text[ASYNC_WORKER_WHY_BYTES]);
 
 /* implementation */
 
-/* Update whether the push is over, and which round we wait for. */
+/* Update whether the push is complete and which round is missing. */
 static inline void
 async_worker_update_repair(struct async_worker *w)
 {
@@ -215,8 +242,8 @@ async_worker_update_repair(struct async_worker *w)
 }
 
 /*
- * We have joined: start the retransmission queue if the switch repairs.
- * Returns false without memory.
+ * Start the retransmission queue after a Join if the switch repairs losses.
+ * Returns false if there is no memory.
  */
 static inline bool
 async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
@@ -236,12 +263,12 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 	retransmit_start(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
 	if (w->busy)
-		retransmit_ready_all(&w->retransmit); /* all of it once more */
+		retransmit_ready_all(&w->retransmit); /* send all of it again */
 	async_worker_update_repair(w);
 	return true;
 }
 
-/* Queue the gradient that was committed. */
+/* Put the gradient that was committed into the retransmission queue. */
 static inline void
 async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
 {
@@ -252,7 +279,7 @@ async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
 	retransmit_ready_all(&w->retransmit);
 }
 
-/* Report a result to the retransmission queue. */
+/* Report result g to the retransmission queue. */
 static inline void
 async_worker_repair_result(struct async_worker *w, const struct seg *g,
     enum async_weights_verdict v, uint64_t now_ns)
@@ -266,7 +293,7 @@ async_worker_repair_result(struct async_worker *w, const struct seg *g,
 		    v == ASYNC_WEIGHTS_EARLY, now_ns);
 }
 
-/* Process c if it is a STATE or a NACK. */
+/* Process message c if it is a STATE or a NACK. */
 static inline bool
 async_worker_receive_repair(struct async_worker *w, const struct control *c,
     uint64_t now_ns)
@@ -343,7 +370,7 @@ async_worker_is_going(const struct async_worker *w)
 	return w->end == ASYNC_WORKER_GOING && w->in.end == MEMBERSHIP_GOING;
 }
 
-/* End the worker, because of that round of that segment. */
+/* End the worker because of `round` of segment i. */
 static inline void
 async_worker_end_with(struct async_worker *w, enum async_worker_end end,
     int64_t round, uint32_t index)
@@ -354,8 +381,8 @@ async_worker_end_with(struct async_worker *w, enum async_worker_end end,
 }
 
 /*
- * Return the round of segment i that we need next, or that proves that the job
- * is ours.
+ * Return the round of segment i that we need next, or the round that proves
+ * that we are in the same job.
  */
 static inline int64_t
 async_worker_needed_round(const struct async_worker *w, uint32_t i)
@@ -401,7 +428,9 @@ async_worker_commit(struct async_worker *w, uint64_t at_ns)
 	async_worker_repair_push(w, at_ns);
 }
 
-/* We have joined; the first time, the size of segments is known now. */
+/*
+ * Enter the job after a Join.  After the first Join, set the size of segments.
+ */
 static inline void
 async_worker_enter_job(struct async_worker *w, uint64_t now_ns)
 {
@@ -416,8 +445,8 @@ async_worker_enter_job(struct async_worker *w, uint64_t now_ns)
 }
 
 /*
- * Queue a segment of the last gradient that a server requests; the caller still
- * has it.
+ * Queue a segment of the last gradient that a server requests.  The caller
+ * still has this gradient.
  */
 static inline void
 async_worker_receive_help(struct async_worker *w, const struct seg *s,
@@ -477,7 +506,7 @@ async_worker_receive_result(struct async_worker *w, const struct seg *s,
 	return v;
 }
 
-/* Return when a missing round is given up; NEVER. */
+/* Return when the worker stops waiting for a missing round, or NEVER. */
 static inline uint64_t
 async_worker_give_up_ns(const struct async_worker *w)
 {
@@ -486,8 +515,8 @@ async_worker_give_up_ns(const struct async_worker *w)
 }
 
 /*
- * End because no round has arrived for too long; find which round of which
- * segment is missing.
+ * End the worker because no round has arrived for too long, and find the round
+ * and segment that are missing.
  */
 static inline void
 async_worker_end_stuck(struct async_worker *w)
@@ -502,8 +531,8 @@ async_worker_end_stuck(struct async_worker *w)
 }
 
 /*
- * Return when all of the gradient is sent again, because a server may have none
- * of it; NEVER.
+ * Return when the whole gradient must be sent again because a server may have
+ * received none of it, or NEVER.
  */
 static inline uint64_t
 async_worker_repeat_ns(const struct async_worker *w)
@@ -515,7 +544,7 @@ async_worker_repeat_ns(const struct async_worker *w)
 	    (w->asked_ns > heard ? w->asked_ns : heard) + ASYNC_WORKER_AGAIN_NS;
 }
 
-/* Do what is due by now_ns. */
+/* Do the work that is due by now_ns. */
 static inline void
 async_worker_run_timers(struct async_worker *w, uint64_t now_ns)
 {
@@ -560,7 +589,7 @@ async_worker_put_help(struct async_worker *w, struct async_worker_out *o,
 	return true;
 }
 
-/* Return the most segments that are sent at once. */
+/* Return the largest number of segments in one burst. */
 static inline uint32_t
 async_worker_burst_segments(const struct async_worker *w)
 {
@@ -574,7 +603,7 @@ async_worker_burst_segments(const struct async_worker *w)
 	return n < w->cf.run_segments ? (uint32_t)n : w->cf.run_segments;
 }
 
-/* Take a run of the segments that the server requested. */
+/* Take a run of the segments that the server requested, `most` at most. */
 static inline uint32_t
 async_worker_next_answer(const struct async_worker *w, uint32_t most,
     uint32_t *first)
@@ -588,7 +617,9 @@ async_worker_next_answer(const struct async_worker *w, uint32_t most,
 	return n;
 }
 
-/* Take the next run of the gradient, requested segments first. */
+/*
+ * Take the next run of the gradient; segments that were requested come first.
+ */
 static inline bool
 async_worker_next_run(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
@@ -626,14 +657,14 @@ async_worker_next(struct async_worker *w, uint64_t now_ns,
 	if (!w->in.closed && !w->blocked && now_ns >= w->send_ns &&
 	    async_worker_next_run(w, o, now_ns))
 		return true;
-	/* after segments, which may complete the round that it requests */
+	/* after the segments, because they may complete the requested round */
 	return async_worker_put_probe(w, o, now_ns) ||
 	    async_worker_put_help(w, o, now_ns);
 }
 
 /*
- * Set when the next run may be sent, after n segments.  A process that wakes up
- * late catches up by the time of one burst at most.
+ * Set the earliest time of the next run after n segments were sent.  A process
+ * that wakes up late may catch up by at most the time of one burst.
  */
 static inline void
 async_worker_pace_next(struct async_worker *w, uint32_t n, uint64_t now_ns)

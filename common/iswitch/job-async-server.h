@@ -2,23 +2,25 @@
  * job-async-server.h - the state of an asynchronous parameter server
  *
  * The baseline server of iSwitch's Figure 3, with the packets of an aggregation
- * switch.  The server adds each complete vector to a total G at once, and
- * answers its sender alone with the part of G that it has not sent to it yet:
+ * switch.  The server adds each complete vector to a total G at once.  It
+ * answers only the sender of the vector, with the part of G that this sender
+ * has not received yet:
  *
- *	answer = (float)(G - sent),  sent <- sent + answer
+ * 	answer = (float)(G - sent),  sent <- sent + answer
  *
- * G and `sent` are binary64 and the answer is binary32, so the next answer
- * corrects the rounding error of this one.  A worker that applies the answer
- * like the result of one contribution, w <- w - gamma answer, gets the server's
- * weights, w0 - gamma G.  Rounds number the answers to one member; the last
- * JOB_ASYNC_SERVER_KEPT are kept.  A member that starts again with w0 gets all
- * of G at once.
+ * G and `sent` are binary64 and the answer is binary32, so each answer corrects
+ * the rounding error of the answer before it.  A worker applies an answer like
+ * the result of one contribution, w <- w - gamma answer, and so gets the
+ * server's weights, w0 - gamma G.  The answers to one member are numbered by
+ * rounds, and the server keeps the last JOB_ASYNC_SERVER_KEPT of them.  A
+ * member that starts again with w0 gets all of G at once.
  *
- * The server collects one vector of each member at a time: a segment of a newer
- * push discards an incomplete older one, which is counted.
+ * The server collects one vector of each member at a time.  When a segment of a
+ * newer push arrives, the server discards an incomplete older push and counts
+ * it.
  *
- * It knows neither jobs nor addresses.  The caller frees its memory:
- * job_async_server_free().
+ * This module knows neither jobs nor addresses.  job_async_server_free() frees
+ * the memory.
  */
 #ifndef INNET_ISWITCH_JOB_ASYNC_SERVER_H
 #define INNET_ISWITCH_JOB_ASYNC_SERVER_H
@@ -33,63 +35,73 @@
 #include "common/base/vec.h"
 #include "common/wire/seg.h"
 
-enum { JOB_ASYNC_SERVER_KEPT = 16 };	/* answers to each member */
+enum { JOB_ASYNC_SERVER_KEPT = 16 };	/* answers that are kept for each
+					 * member */
 
-/* The result of job_async_server_add_segment(). */
+/* What became of a segment. */
 enum job_async_server_verdict {
 	JOB_ASYNC_SERVER_ADDED,
-	JOB_ASYNC_SERVER_WHOLE,		/* added, and its vector is complete */
+	JOB_ASYNC_SERVER_WHOLE,		/* added, and the vector is complete
+					 * now */
 	JOB_ASYNC_SERVER_DUPLICATE
 };
 
 struct job_async_server_member {
-	double *sent_total;		/* part of the total that its answers
-					 * contain; NULL: member unknown */
-	uint8_t *vector;		/* that it is sending */
-	bool *received;			/* by segment of vector */
+	double *sent_total;		/* sum of the answers that this member
+					 * got; NULL: member unknown */
+	uint8_t *vector;		/* the vector that the member is
+					 * sending */
+	bool *received;			/* for each segment of vector: has it
+					 * arrived? */
 	uint32_t received_count;
-	uint32_t push;			/* number of vector on the wire */
-	bool has_push;			/* has sent one since it joined */
-	int64_t round;			/* of the next answer */
-	uint8_t *answer;		/* JOB_ASYNC_SERVER_KEPT vectors of
-					 * packets */
-	/* outbox rounds of the answers, for the caller */
+	uint32_t push;			/* number of the push, as on the wire */
+	bool has_push;			/* it has sent a push since it joined */
+	int64_t round;			/* round of the next answer */
+	uint8_t *answer;		/* packets of the last
+					 * JOB_ASYNC_SERVER_KEPT answers */
+	/*
+	 * For the caller: the outbox rounds in which the answers were posted.
+	 */
 	uint64_t posted[JOB_ASYNC_SERVER_KEPT];
 };
 
 struct job_async_server {
 	uint32_t elements, floats, segs;
-	size_t stride;			/* bytes of a packet */
-	uint32_t head;			/* of those, before its floats */
-	double *total;			/* of all vectors, by element */
-	struct job_async_server_member *m;	/* by member id */
+	size_t stride;			/* bytes of one packet */
+	uint32_t head;			/* bytes of a packet before its
+					 * floats */
+	double *total;			/* G: sum of all vectors, by element */
+	struct job_async_server_member *m;	/* members by id */
 	uint32_t room;			/* members that m has room for */
 	uint64_t vectors, incomplete, nonfinite;
 };
 
-/* Return the memory for the vectors of `members` and the total. */
+/* Return the bytes that the total and the vectors of `members` need. */
 static inline uint64_t job_async_server_bytes(uint32_t elements,
     uint32_t floats, uint32_t members);
 
 /*
- * Begin with a total of 0; `head` bytes of a packet precede its floats.
- * Returns false without memory.
+ * Initialise s with a total of 0.  The floats of a packet begin after `head`
+ * bytes.  Returns false if there is no memory.
  */
 static inline bool job_async_server_init(struct job_async_server *s,
     uint32_t elements, uint32_t floats, uint32_t head);
 
-/* Free the memory. */
+/* Free the memory of s. */
 static inline void job_async_server_free(struct job_async_server *s);
 
 /* Return member id, or NULL if it is unknown. */
 static inline struct job_async_server_member *job_async_server_member(
     const struct job_async_server *s, uint32_t id);
 
-/* Allocate memory for the unknown member id; returns false without memory. */
+/*
+ * Allocate memory for the unknown member id.  Returns false if there is no
+ * memory.
+ */
 static inline bool job_async_server_add_member(struct job_async_server *s,
     uint32_t id);
 
-/* Member m begins again, at round `first`, with the first weights. */
+/* Restart member m at round `first` with the first weights. */
 static inline void job_async_server_restart_member(struct job_async_server *s,
     struct job_async_server_member *m, int64_t first);
 
@@ -97,12 +109,12 @@ static inline void job_async_server_restart_member(struct job_async_server *s,
 static inline void job_async_server_reset_push(struct job_async_server *s,
     struct job_async_server_member *m);
 
-/* Store a segment of the right length from member m; returns its verdict. */
+/* Store a segment of the right length from member m. */
 static inline enum job_async_server_verdict job_async_server_add_segment(
     struct job_async_server *s, struct job_async_server_member *m,
     const struct seg *g);
 
-/* Has segment i of that push, or of a later push, arrived? */
+/* Has segment i of this push, or of a later push, arrived? */
 static inline bool job_async_server_has(const struct job_async_server_member *m,
     uint32_t push, uint32_t i);
 
@@ -110,17 +122,20 @@ static inline bool job_async_server_has(const struct job_async_server_member *m,
 static inline void job_async_server_add_vector(struct job_async_server *s,
     const struct job_async_server_member *m);
 
-/* Write the packets of the next answer to member m, and return its round. */
+/*
+ * Write the packets of the next answer to member m, and return the round of
+ * this answer.
+ */
 static inline int64_t job_async_server_make_answer(struct job_async_server *s,
     struct job_async_server_member *m);
 
-/* Return the place of segment i of a round's answer. */
+/* Return the packet of segment i in the answer of a round. */
 static inline uint8_t *job_async_server_packet(const struct job_async_server *s,
     const struct job_async_server_member *m, int64_t round, uint32_t i);
 
 /*
- * Return that packet if the round has been answered, is not before `first` and
- * is still kept; otherwise NULL.
+ * Return the same packet, or NULL if the round has not been answered, is before
+ * `first`, or is no longer kept.
  */
 static inline const uint8_t *job_async_server_find_packet(
     const struct job_async_server *s, const struct job_async_server_member *m,
@@ -140,7 +155,7 @@ job_async_server_bytes(uint32_t elements, uint32_t floats, uint32_t members)
 	    sizeof(struct job_async_server_member));
 }
 
-/* Free the memory of a member, which becomes unknown. */
+/* Free the memory of a member, which is unknown afterwards. */
 static inline void
 job_async_server_free_member(struct job_async_server_member *m)
 {

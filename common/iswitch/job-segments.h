@@ -5,13 +5,14 @@
  * of a member is counted under exactly one reason of enum job_count.  Packets
  * to send go to the outbox of the job.
  *
- * A job that acts as a server (cf->whole, cf->server) gets whole vectors over
- * one link, and N vectors or N answers at once are more than that link and its
- * queue can hold.  It therefore sends the answers member by member, as fast as
- * the driver has room (job_send_backlog()): a member that has its answer sends
- * its next vector while the others get theirs.  When a member has been silent
- * within a vector, the job asks for a few lost segments, and for more as they
- * arrive, so that they come at the pace of the link.
+ * A job that acts as a server (cf->whole, cf->server) receives whole vectors
+ * over one link.  N vectors or N answers at the same time would overflow that
+ * link and its queue.  The job therefore sends the answers to one member after
+ * another, as fast as the driver has room (job_send_backlog()).  A member that
+ * has its answer sends its next vector while the others get their answers.  If
+ * a member falls silent within a vector, the job asks it for a few lost
+ * segments, and for more as these arrive.  So the lost segments arrive at the
+ * pace of the link.
  */
 #ifndef INNET_ISWITCH_JOB_SEGMENTS_H
 #define INNET_ISWITCH_JOB_SEGMENTS_H
@@ -26,117 +27,122 @@
 #include "common/iswitch/sums.h"
 
 enum {
-	JOB_RUN_BYTES = 60000,	/* posted to one member at a time */
-	/* lost segments that one member is asked for at a time: at first, the
-	 * least, the most; and the most of all members together */
+	JOB_RUN_BYTES = 60000,	/* bytes posted to one member at a time */
+	/* Lost segments for which one member is asked at a time: the first
+	 * number, the smallest and the largest.  The last limit is for all
+	 * members together. */
 	JOB_ASKS_FIRST = 16,
 	JOB_ASKS_LEAST = 4,
 	JOB_ASKS_MOST = 128,
 	JOB_ASKS_ALL = 512
 };
 
-/* A function of the caller that sends member m a Help for the segment word. */
+/* A function of the caller that sends member m a Help for segment `word`. */
 typedef void job_ask(void *ctx, const struct member *m, uint64_t word);
 
-/* The result of a Help. */
+/* What the caller must do after a Help. */
 enum job_help_result {
-	JOB_HELPED,		/* the caller has nothing to do */
+	JOB_HELPED,		/* nothing */
 	JOB_HELP_LOST,		/* the result is no longer kept */
-	JOB_HELP_PARENT		/* ask the parent */
+	JOB_HELP_PARENT		/* the parent must be asked */
 };
 
-/* Does the job get whole vectors over one link? */
+/* Does the job receive whole vectors over one link? */
 static inline bool job_acts_as_server(const struct job *j);
 
 /*
- * Process the segment g of member id and return its reason; *gone says that the
- * member asks for a result that is no longer kept, and must be notified.
+ * Process segment g of member id and return the reason under which it was
+ * counted.  *gone is set if the member asks for a result that is no longer
+ * kept; the caller must notify the member.
  */
 static inline enum job_count job_receive_segment(struct job *j, uint32_t id,
     const struct seg *g, uint64_t now_ns, bool *gone);
 
 /*
- * Store the result g from the parent and send it to the members; returns false
- * if it is old or unsuitable.
+ * Store result g from the parent and send it to the members.  Returns false if
+ * g is too old or does not fit.
  */
 static inline bool job_receive_result(struct job *j, const struct seg *g,
     uint64_t now_ns);
 
 /*
- * Answer a Help of member id for the result g: send it again, or ask the
- * members that have not contributed; the return value says what the caller must
- * do.
+ * Answer a Help of member id for result g: send the result again, or ask the
+ * members that have not contributed.  The return value says what the caller
+ * must do.
  */
 static inline enum job_help_result job_answer_help(struct job *j, uint32_t id,
     const struct seg *g, uint64_t now_ns, job_ask *ask, void *ctx);
 
 /*
  * Answer a Help of the parent for segment g: send the sum again, or ask the
- * members for it.
+ * members for their contributions.
  */
 static inline void job_answer_parent_help(struct job *j, const struct seg *g,
     uint64_t now_ns, job_ask *ask, void *ctx);
 
 /*
- * Discard the result of segment i of t, which came from an earlier instance of
- * the parent's job, and ask the members for their contributions again.
+ * Discard the result of segment i of iteration t, which came from an earlier
+ * instance of the parent's job, and ask the members for their contributions
+ * again.
  */
 static inline void job_repeat_segment(struct job *j, int64_t t, uint32_t i,
     uint64_t now_ns, job_ask *ask, void *ctx);
 
 /*
  * Complete the slot of g with the contributions that it has, and return their
- * number; *done: it is complete now.
+ * number.  *done is set if the slot is complete now.
  */
 static inline uint16_t job_force_broadcast(struct job *j, const struct seg *g,
     bool *done);
 
 /*
- * Clear the counters and all partial sums of a synchronous job, whose members
- * give them again; pushes are not given twice and stay.
+ * Clear the counters, and all partial sums of a synchronous job, whose members
+ * contribute again.  An asynchronous job keeps its sums, because members do not
+ * repeat pushes.
  */
 static inline void job_reset(struct job *j);
 
 /*
- * Complete the slots that have been filling for longer than cf->straggler_ns; a
+ * Complete each slot that has been filling for longer than cf->straggler_ns.  A
  * slot with too few contributions gets the same time again.
  */
 static inline void job_complete_stragglers(struct job *j, uint64_t now_ns);
 
-/*
- * Ask members that are silent within a vector for the segments that it lacks.
- */
+/* Ask members that fell silent within a vector for its missing segments. */
 static inline void job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask,
     void *ctx);
 
 /*
- * Ask member id for as many lost segments as its credit allows; returns false
- * if its vector lacks nothing.
+ * Ask member id for as many lost segments as its credit allows.  Returns false
+ * if its vector is complete.
  */
 static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
     void *ctx);
 
 /*
- * Post a run of one member's queued answer; returns false if no answer is
- * queued.
+ * Post one run of the queued answer of one member.  Returns false if no answer
+ * is queued.
  */
 static inline bool job_send_backlog(struct job *j);
 
 /*
- * Is segment i of t still queued for member id, so that it need not be sent
- * again?
+ * Is segment i of t still queued for member id?  Then it need not be sent
+ * again.
  */
 static inline bool job_answer_is_queued(const struct job *j, uint32_t id,
     int64_t t, uint32_t i);
 
 /*
- * Send member m the result at p again; returns false if it has got too many
- * again.
+ * Send member m the result at p again.  Returns false if the member has already
+ * received too many repeated results.
  */
 static inline bool job_resend_result(struct job *j, struct member *m,
     const uint8_t *p);
 
-/* The same for segment i of the server's answer of round t to member id. */
+/*
+ * Like job_resend_result() for segment i of the server's answer of round t to
+ * member id.
+ */
 static inline bool job_resend_answer(struct job *j, uint32_t id,
     const uint8_t *p, int64_t t, uint32_t i);
 
@@ -144,14 +150,17 @@ static inline bool job_resend_answer(struct job *j, uint32_t id,
 static inline uint32_t job_latest_slot(const struct job *j, uint32_t i);
 
 /*
- * May a member (id, or MEMBERS_NONE if it is new) continue with an asynchronous
- * server from round n on, with weights of that crc (0: unknown)?  It may if its
- * last answers are kept, or if it starts like the job.
+ * May a member continue with an asynchronous server from round n on, with
+ * weights whose checksum is crc (0: unknown)? id is MEMBERS_NONE for a new
+ * member.  It may if its last answers are kept, or if it starts as the job did.
  */
 static inline bool job_server_admits(struct job *j, uint32_t id, int64_t n,
     uint32_t crc);
 
-/* Let member id in to an asynchronous server; returns false without memory. */
+/*
+ * Admit member id to an asynchronous server.  Returns false if there is no
+ * memory.
+ */
 static inline bool job_enter_server(struct job *j, uint32_t id);
 
 /* Count the slots that wait for contributions or for the parent. */
@@ -166,8 +175,8 @@ job_acts_as_server(const struct job *j)
 }
 
 /*
- * Post the packet p, segment i of an answer to member id; returns its outbox
- * round.
+ * Post packet p, segment i of an answer, to member id.  Returns the outbox
+ * round in which it is sent.
  */
 static inline uint64_t
 job_post_answer(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
@@ -194,7 +203,8 @@ job_queue_answer(struct job *j, uint32_t id, int64_t t)
 	struct member_flow *f = &j->members.m[id].flow;
 
 	if (f->has_answer)
-		return;			/* it follows the ones before it */
+		return;			/* it is sent after the answers before
+					 * it */
 	f->has_answer = true;
 	f->answer = t;
 	f->answered = 0;
@@ -241,7 +251,7 @@ job_send_run(struct job *j, uint32_t id)
 		f->answered = 0;
 		f->answer++;
 		f->has_answer = j->cf->server;
-		j->notify = true; /* it has got its whole answer */
+		j->notify = true; /* the member has its whole answer */
 	}
 	f->has_answer = f->has_answer && p != NULL;
 	return n;
@@ -263,7 +273,7 @@ job_send_backlog(struct job *j)
 	return false;
 }
 
-/* Return the iteration whose vectors are arriving. */
+/* Return the iteration whose vectors are arriving now. */
 static inline int64_t
 job_gathered_iteration(const struct job *j)
 {
@@ -272,7 +282,7 @@ job_gathered_iteration(const struct job *j)
 	    j->newest;
 }
 
-/* Does the vector of member id at t lack segment i? */
+/* Is segment i missing in the vector of member id for iteration t? */
 static inline bool
 job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 {
@@ -285,7 +295,10 @@ job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 	    (s->state == SUMS_FILLING && !sums_has(&j->sums, at, id));
 }
 
-/* Has member id begun a vector, of iteration *t, that may lack segments? */
+/*
+ * Has member id begun a vector that may still lack segments?  If so, *t is set
+ * to its iteration.
+ */
 static inline bool
 job_has_begun_vector(const struct job *j, uint32_t id, int64_t *t)
 {
@@ -321,7 +334,7 @@ job_ask_more(struct job *j, uint32_t id, job_ask *ask, void *ctx)
 	return f->outstanding > 0;
 }
 
-/* Set when the member must be asked if it stays silent. */
+/* Set the time at which a silent member must be asked for lost segments. */
 static inline void
 job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 {
@@ -331,8 +344,8 @@ job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 }
 
 /*
- * Note a segment that was added (new) or another sign that member id sends its
- * vector of iteration t.
+ * Note progress of member id, which sends its vector of iteration t.  `new`
+ * says that a segment was added.
  */
 static inline void
 job_note_progress(struct job *j, uint32_t id, int64_t t, bool new,
@@ -344,7 +357,7 @@ job_note_progress(struct job *j, uint32_t id, int64_t t, bool new,
 	if (!f->is_sending || f->iteration != t) {
 		f->is_sending = true;
 		f->iteration = t;
-		f->asked_upto = UINT32_MAX;	/* ask for nothing, for now */
+		f->asked_upto = UINT32_MAX;	/* ask for nothing yet */
 		f->outstanding = f->attempts = 0;
 		f->deadline_ns = UINT64_MAX;
 		loss_timer_start(&f->timer, now_ns);
@@ -381,7 +394,8 @@ job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 		}
 		if (f->credit == 0)
 			f->credit = JOB_ASKS_FIRST;
-		else if (f->outstanding > 0) /* Helps or segments were lost */
+		else if (f->outstanding > 0) /* Helps or the segments were
+					      * lost */
 			f->credit = (f->credit + JOB_ASKS_LEAST) / 2;
 		f->asked_upto = f->outstanding = 0;
 		f->deadline_ns = UINT64_MAX;
@@ -393,7 +407,7 @@ job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 	}
 }
 
-/* Return the number of results that member m has been sent so far. */
+/* Return the number of results that have been sent to member m so far. */
 static inline uint64_t
 job_results_sent(const struct job *j, const struct member *m)
 {
@@ -407,8 +421,9 @@ job_results_sent(const struct job *j, const struct member *m)
 
 /*
  * May member m, which has just sent a packet, get a result again?  It may get
- * four for each new one, saved up to what it can lack of the kept results, and
- * ten a second beyond them.
+ * four repeated results for each new one.  Unused ones are saved up, to the
+ * number of kept results that it can lack.  Beyond these it may get ten a
+ * second.
  */
 static inline bool
 job_may_resend(struct job *j, struct member *m)
@@ -454,7 +469,7 @@ job_resend_answer(struct job *j, uint32_t id, const uint8_t *p, int64_t t,
 	return true;
 }
 
-/* Enlarge the members' push counts to `segs` segments. */
+/* Enlarge each member's array of push numbers to `segs` segments. */
 static inline bool
 job_grow_pushed(struct job *j, uint32_t segs)
 {
@@ -500,7 +515,7 @@ static inline bool
 job_segment_fits(struct job *j, const struct seg *g)
 {
 	if (g->contributions == 0)
-		return false;		/* the sum is divided by it */
+		return false;		/* the sum is divided by this number */
 	if (j->grows)
 		return job_make_room(j, SUMS_NONE, g);
 	return g->index < j->sums.s.segs && g->n == seg_floats_at(
@@ -523,8 +538,8 @@ job_add_segment(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 }
 
 /*
- * May the slot of segment i begin at t?  It may if the segment that used the
- * slot before is done, from the job's first iteration on.
+ * May the slot of segment i begin iteration t?  It may if the segment that used
+ * the slot before is done, and if t is not before the first iteration.
  */
 static inline bool
 job_may_begin_slot(const struct job *j, int64_t t, uint32_t i)
@@ -532,7 +547,7 @@ job_may_begin_slot(const struct job *j, int64_t t, uint32_t i)
 	return t >= j->start && sums_may_begin(&j->sums, j->done_before, t, i);
 }
 
-/* Process a segment of member id of a synchronous job. */
+/* Process a segment of member id in a synchronous job. */
 static inline enum job_count
 job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
@@ -547,7 +562,8 @@ job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 		kept = sums_find_result(&j->sums, t, g->index);
 		if (kept != NULL && m->loss_detect == NULL)
 			(void)job_resend_result(j, m, kept);
-		return JOB_STALE;	/* if not kept: gone, says the caller */
+		return JOB_STALE;	/* if not kept, the caller reports it as
+					 * gone */
 	}
 	if (is < 0) {
 		if (!job_may_begin_slot(j, t, g->index))
@@ -584,7 +600,7 @@ job_latest_slot(const struct job *j, uint32_t i)
 	    s[i].iteration) ? other : i;
 }
 
-/* Process a push of member id of an asynchronous job (Algorithm 1). */
+/* Process a push of member id in an asynchronous job (Algorithm 1). */
 static inline enum job_count
 job_add_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
@@ -611,7 +627,7 @@ job_add_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 }
 
 /*
- * Write the next answer to member m in place of an old one, and return its
+ * Overwrite the oldest answer to member m with the next one, and return its
  * round.
  */
 static inline int64_t
@@ -628,8 +644,8 @@ job_make_answer(struct job *j, struct job_async_server_member *m)
 }
 
 /*
- * Process a push of member id to an asynchronous server, which answers a whole
- * vector.
+ * Process a push of member id to an asynchronous server, which answers each
+ * whole vector.
  */
 static inline enum job_count
 job_add_to_server(struct job *j, uint32_t id, const struct seg *g)
@@ -687,7 +703,8 @@ job_enter_server(struct job *j, uint32_t id)
 	}
 	job_async_server_reset_push(&j->server, m);
 	if (m->round == j->start && j->server.vectors > 0)
-		job_make_answer(j, m);	/* with all that it has missed */
+		job_make_answer(j, m);	/* the answer contains all that it
+					 * missed */
 	return true;
 }
 
@@ -736,8 +753,8 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 	at = sums_at(a, t, g->index);
 	is = sums_compare(a, at, t, g->index);
 	/*
-	 * Where slots are few, a result whose slot may not begin yet belongs to
-	 * an earlier instance of the parent's job.
+	 * With fewer slots than segments, a result whose slot may not begin yet
+	 * belongs to an earlier instance of the parent's job.
 	 */
 	if (t < j->start - (a->s.apart > 0) ||
 	    sums_find_result(a, t, g->index) != NULL ||
@@ -746,7 +763,8 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 		j->n[JOB_PARENT_OLD]++;
 		return false;
 	}
-	if (a->s.apart) {	/* asynchronous: the slot is not touched */
+	if (a->s.apart) {	/* asynchronous jobs do not use the slot for
+				 * it */
 		const struct sums_kept *old = sums_kept(a, t, g->index);
 
 		if (old->iteration > t) {
@@ -771,8 +789,8 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 }
 
 /*
- * May the members be asked for slot `at`?  At most once in JOB_ASK_MS, because
- * one Help is followed by many.
+ * May the members be asked for slot `at` now?  They may once in JOB_ASK_MS,
+ * because many Helps can follow the first.
  */
 static inline bool
 job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)
@@ -787,8 +805,8 @@ job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)
 }
 
 /*
- * Ask every member that slot `at` lacks for `word`, or every member if `all` is
- * set.
+ * Send a Help for `word` to each member that has not added to slot `at`, or to
+ * every member if `all` is set.
  */
 static inline void
 job_ask_missing(struct job *j, uint32_t at, bool all, uint64_t word,
@@ -806,7 +824,7 @@ job_ask_missing(struct job *j, uint32_t at, bool all, uint64_t word,
 	}
 }
 
-/* Answer a Help of member id of an asynchronous server for the answer g. */
+/* Answer a Help of member id for answer g of an asynchronous server. */
 static inline enum job_help_result
 job_help_answer(struct job *j, uint32_t id, const struct seg *g)
 {
@@ -849,7 +867,7 @@ job_answer_help(struct job *j, uint32_t id, const struct seg *g,
 	}
 	at = sums_at(&j->sums, t, g->index);
 	is = sums_compare(&j->sums, at, t, g->index);
-	if (j->cf->async)	/* it is to come, or lost */
+	if (j->cf->async)	/* it will come, or it is lost */
 		return j->cf->child ? JOB_HELP_PARENT :
 		    t < j->start || is > 0 ? JOB_HELP_LOST : JOB_HELPED;
 	if (is > 0)
@@ -867,8 +885,8 @@ job_answer_help(struct job *j, uint32_t id, const struct seg *g,
 }
 
 /*
- * Has segment i of t been sent up?  If the parent has few slots, a sum may
- * still wait for its turn.
+ * Has segment i of t been sent to the parent?  If the parent has fewer slots
+ * than segments, a sum may still wait for its turn.
  */
 static inline bool
 job_was_sent_up(const struct job *j, int64_t t, uint32_t i)
@@ -942,7 +960,7 @@ job_reset(struct job *j)
 	j->server.incomplete = j->server.nonfinite = 0;
 	for (uint32_t at = clears ? j->sums.oldest : SUMS_NONE; at != SUMS_NONE;
 	    at = j->sums.slot[at].after)
-		/* began_ns stays */
+		/* began_ns does not change */
 		sums_clear_slot(&j->sums, at);
 }
 
