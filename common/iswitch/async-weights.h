@@ -9,10 +9,10 @@
  *
  * Each operation is rounded to binary32.  Segment i applies round r directly
  * after round r - 1.  It does not wait for the other segments.  t_s is the
- * first round that at least one segment has not applied yet.  After t_s rounds the
- * CRC of each round is the same at all workers.  It is the XOR over i of the
- * CRC-32C of i (4 bytes, network order) followed by segment i after that round.
- * A sum that is not finite changes no weight.
+ * first round that at least one segment has not applied yet.  After t_s rounds
+ * the CRC of each round is the same at all workers.  It is the XOR over i of
+ * the CRC-32C of i (4 bytes, network order) followed by segment i after that
+ * round.  A sum that is not finite changes no weight.
  *
  * Results may arrive in any order, twice, or not at all.  The worker keeps an
  * early result and requests the results before it at once with Help messages.

@@ -26,7 +26,7 @@
  * channel (channel-client.h).
  *
  * The functions use no clock and no socket: time is an argument (monotonic, in
- * ns). async_worker_free() frees the memory.  There is no locking; a caller
+ * ns).  async_worker_free() frees the memory.  There is no locking; a caller
  * with two threads must lock.
  */
 #ifndef INNET_ISWITCH_ASYNC_WORKER_H

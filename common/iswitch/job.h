@@ -1,15 +1,17 @@
 /*
  * job.h - one training job of an aggregation switch
  *
- * Holds the settings, counters and memory of a job and decides when it opens,
- * what its threshold H is, when a slot is complete and how far it has come:
- * iSwitch sections 3.2 to 3.4.  job-segments.h processes the segments, results
- * and requests for help of a job; switch.h finds the job of a packet.
+ * This file holds the settings, counters and memory of a job.  It decides when
+ * the job opens, what its threshold H is, when a slot is complete and which
+ * iterations are complete (iSwitch, sections 3.2 to 3.4).  job-segments.h
+ * processes the segments, results and Helps of a job; switch.h finds the job of
+ * a packet.
  *
- * The functions read no clock: time is an argument, in ns.  Packets to send go
- * to the outbox of the job.  t is an iteration of a synchronous job or a round
- * of an asynchronous one, unwrapped (sums_unwrap()); i is a segment's index and
- * `at` a slot's number.  "Asynchronous" always means cf->async.
+ * The functions read no clock: time is an argument, in ns.  Packets to send are
+ * put into the outbox of the job.  t is an iteration of a synchronous job or a
+ * round of an asynchronous job, unwrapped (sums_unwrap()).  i is the index of a
+ * segment and `at` the number of a slot.  "Asynchronous" always means
+ * cf->async.
  */
 #ifndef INNET_ISWITCH_JOB_H
 #define INNET_ISWITCH_JOB_H
@@ -30,221 +32,252 @@
 #include "common/wire/control.h"
 
 enum {
-	JOB_ASK_MS = 10,	/* between rounds of Helps for a segment */
-	JOB_RESENDS_EACH = 4,	/* results that a member may get again for
+	JOB_ASK_MS = 10,	/* time between Helps for one segment */
+	JOB_RESENDS_EACH = 4,	/* repeated results that a member may get for
 				 * each new one */
-	JOB_RESEND_MS = 100	/* between those beyond that */
+	JOB_RESEND_MS = 100	/* time between repeated results beyond that */
 };
 
-/* The counters of a job: reasons of packets, and other events. */
+/* The counters of a job: the reasons of packets, and other events. */
 enum job_count {
-	JOB_SEGMENTS,		/* from members; each is also one of: */
+	JOB_SEGMENTS,		/* segments of members; each is also counted
+				 * under one of the reasons below */
 	JOB_ADDED, JOB_DUPLICATE, JOB_LATE, JOB_EARLY, JOB_RESENT, JOB_STALE,
 	JOB_MISMATCHED, JOB_HALTED,
-	JOB_NO_SLOT,		/* another segment has its slot */
+	JOB_NO_SLOT,		/* another segment uses the slot */
 	JOB_NO_MEMORY,
-	JOB_NONFINITE,		/* of those added: with NaN or infinity */
+	JOB_NONFINITE,		/* segments added that contain NaN or
+				 * infinity */
 	JOB_RESULTS,		/* slots completed */
-	JOB_PARTIAL,		/* of those, before H was reached */
-	JOB_TOO_FEW,		/* not completed: too few contributions */
+	JOB_PARTIAL,		/* slots completed before H was reached */
+	JOB_TOO_FEW,		/* slots not completed: too few contributions */
 	JOB_SENT_UP, JOB_FROM_PARENT, JOB_PARENT_OLD,
 	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
 	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
-	JOB_INCOMPLETE,		/* server: vectors with a segment lost */
-	JOB_PROBES,		/* from members; and to them: */
+	JOB_INCOMPLETE,		/* server: vectors with a lost segment */
+	JOB_PROBES,		/* from members; the next three counters are
+				 * messages to members */
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
-	JOB_FETCHES, JOB_CHUNKS,	/* relayed to senders, and back */
-	JOB_HOLDS_ENDED,		/* a receiver held the job too long */
-	JOB_WITHHELD,		/* results not sent again: too many */
-	JOB_BAD_TAG,		/* from the address of a member or parent */
+	JOB_FETCHES, JOB_CHUNKS,	/* Fetches relayed to senders, Chunks
+					 * relayed to receivers */
+	JOB_HOLDS_ENDED,		/* halts that ended because a receiver
+					 * took too long */
+	JOB_WITHHELD,		/* repeated results not sent: there were too
+				 * many */
+	JOB_BAD_TAG,		/* packets from the address of a member or of
+				 * the parent */
 	JOB_COUNTS
 };
 
 /* The settings of all jobs of a switch. */
 struct job_conf {
 	struct reduce reduce;
-	uint16_t h;			/* 0: all members */
+	uint16_t h;			/* 0: the number of members */
 	bool async;
-	bool whole;			/* a server: add up when whole vectors
-					 * have arrived */
-	bool as_came;			/* ordered: add rows as they arrived,
-					 * not by member */
-	bool server;			/* asynchronous: answer each vector,
-					 * job-async-server.h */
+	bool whole;			/* a server: add only whole vectors */
+	bool as_came;			/* kind `ordered`: add the rows in order
+					 * of arrival, not by member */
+	bool server;			/* asynchronous server: answer each
+					 * vector (job-async-server.h) */
 	bool child;			/* the switch has a parent */
-	uint32_t keep;			/* results kept, synchronous */
-	uint64_t keep_bytes;		/* of results kept, asynchronous */
-	uint64_t straggler_ns;		/* 0: wait for all */
+	uint32_t keep;			/* synchronous: number of results
+					 * kept */
+	uint64_t keep_bytes;		/* asynchronous: bytes of results
+					 * kept */
+	uint64_t straggler_ns;		/* 0: wait for all members */
 	uint64_t member_timeout_ns;
-	uint32_t slots;			/* of all jobs; 0: no limit */
-	bool tagged;			/* data carries authentication tags,
-					 * and members' tags are checked */
-	bool accepts_any_tag;		/* a trace without a secret */
-	const struct key *key;		/* NULL: none; borrowed */
-	uint8_t secret[SHA256_DIGEST_SIZE];	/* salts are derived from it */
+	uint32_t slots;			/* limit for all jobs; 0: none */
+	bool tagged;			/* data carries authentication tags, and
+					 * those of members are checked */
+	bool accepts_any_tag;		/* the input is a trace without a
+					 * secret */
+	const struct key *key;		/* borrowed; NULL: no key */
+	uint8_t secret[SHA256_DIGEST_SIZE];	/* secret from which salts are
+						 * derived */
 };
 
 /* The memory that all jobs of a switch share. */
 struct job_budget {
 	uint64_t used_bytes;
-	uint64_t limit_bytes;		/* 0: none */
+	uint64_t limit_bytes;		/* 0: no limit */
 	uint64_t job_bytes;		/* limit of one job; 0: none */
-	uint64_t lacked_bytes;		/* what the last refused request
-					 * needed beyond the limit */
-	bool lacked_by_job;		/* that limit was job_bytes */
-	uint32_t slots;			/* taken, where they are counted */
-	uint32_t founded;		/* jobs so far: each has a salt and an
-					 * instance number of its own */
+	uint64_t lacked_bytes;		/* bytes by which the last refused
+					 * request exceeded the limit */
+	bool lacked_by_job;		/* the limit exceeded was job_bytes */
+	uint32_t slots;			/* slots in use, if they are limited */
+	uint32_t founded;		/* jobs started so far; each has its own
+					 * salt and instance number */
 };
 
-enum { JOB_DONE = 16 };	/* iterations, or rounds, that are counted */
+enum { JOB_DONE = 16 };	/* iterations or rounds that are counted */
 
 /* One job of a switch. */
 struct job {
-	const struct job_conf *cf;	/* of the switch */
+	const struct job_conf *cf;	/* owned by the switch */
 	struct outbox *out;		/* borrowed */
-	struct job_budget *budget;	/* of the switch */
-	uint64_t used_bytes;		/* part of the budget that it uses */
-	uint32_t slots;			/* likewise, of budget->slots */
-	uint32_t index;			/* in the switch; names its posts */
+	struct job_budget *budget;	/* owned by the switch */
+	uint64_t used_bytes;		/* bytes of the budget that this job
+					 * uses */
+	uint32_t slots;			/* slots of the budget that this job
+					 * uses */
+	uint32_t index;			/* index of the job in the switch, used
+					 * in its posts */
 	uint16_t id;
-	uint32_t instance;		/* another number each time that the
-					 * job starts; not 0 */
-	uint16_t h;			/* H that was set; 0: all members */
+	uint32_t instance;		/* instance number, not 0; it changes
+					 * each time the job starts */
+	uint16_t h;			/* H as set by a SetH; 0: all members */
 	bool open, halted;
-	bool parent_closed;		/* a child: the parent's job is not
+	bool parent_closed;		/* a child: the job of the parent is not
 					 * open yet */
-	bool grows;			/* --members: the elements are learned
-					 * from the segments */
-	bool ahead;			/* a member has the result of start */
+	bool grows;			/* --members: the number of elements is
+					 * learned from the segments */
+	bool ahead;			/* a member has the result of iteration
+					 * `start` */
 	int64_t start;			/* first iteration */
 	int64_t done_before;		/* earlier iterations count as done */
-	int64_t newest;			/* latest that any slot has begun */
-	uint32_t crc[2];		/* of the weights at start, start + 1;
-					 * 0: unknown */
+	int64_t newest;			/* latest iteration of any slot */
+	uint32_t crc[2];		/* checksums of the weights at
+					 * iterations start and start + 1; 0:
+					 * unknown */
 	uint64_t last_join_ns;
-	uint64_t timeout_check_ns;	/* no member times out before */
+	uint64_t timeout_check_ns;	/* no member can time out earlier */
 	struct members members;
-	struct sums sums;		/* no memory while it has no member */
-	struct job_async_server server;	/* if cf->server */
-	uint32_t serial;		/* of the last completed segment */
-	/* the last iterations, or rounds, and how many of their segments are
-	 * complete; by t % JOB_DONE */
+	struct sums sums;		/* has no memory while the job has no
+					 * member */
+	struct job_async_server server;	/* used if cf->server */
+	uint32_t serial;		/* serial number of the last completed
+					 * segment */
+	/* The last iterations or rounds, by t % JOB_DONE: n segments of t are
+	 * complete. */
 	struct { int64_t t; uint32_t n; } done[JOB_DONE];
-	bool notify;			/* an iteration is complete: notices
+	bool notify;			/* an iteration is complete, so notices
 					 * are due */
-	struct retransmit *retransmit;	/* towards the parent; NULL: none */
-	int64_t sending;		/* iteration, or push, that goes up */
-	int64_t missing_round;		/* asynchronous: first round that the
-					 * parent has not sent completely */
-	int64_t wanted_round;		/* latest round that a member wants */
+	struct retransmit *retransmit;	/* repair towards the parent; NULL:
+					 * none */
+	int64_t sending;		/* iteration or push that is being sent
+					 * to the parent */
+	int64_t missing_round;		/* asynchronous: first round that has
+					 * not arrived completely from the
+					 * parent */
+	int64_t wanted_round;		/* latest round that a member has
+					 * requested */
 	bool has_backlog;		/* some answers are not posted yet */
-	uint32_t backlog_turn;		/* member that got the last of them */
-	uint64_t ask_ns;		/* no member must be asked before */
+	uint32_t backlog_turn;		/* member to which answers were posted
+					 * last */
+	uint64_t ask_ns;		/* no member must be asked for segments
+					 * earlier */
 	uint32_t *order;		/* rows of one slot, in the order in
-					 * which they are added */
-	struct tag_key *tag_key;	/* of its data; NULL: no tags */
-	struct segment_tag *up_tags;	/* of data to the parent; owned by the
-					 * membership; NULL: none */
+					 * which they will be added */
+	struct tag_key *tag_key;	/* key of the tags of its data; NULL: no
+					 * tags */
+	struct segment_tag *up_tags;	/* tags of data to the parent; owned by
+					 * the membership; NULL: none */
 	uint64_t n[JOB_COUNTS];
 };
 
 enum {
-	JOB_OPEN_NS = 1000000000,	/* without a Join, if H is 0 */
-	JOB_GROWS = 4	/* times H contributions in a push that waits */
+	JOB_OPEN_NS = 1000000000,	/* wait after the last Join, if H is
+					 * 0 */
+	JOB_GROWS = 4	/* a push that waits for the parent accepts up to this
+			 * many times H contributions */
 };
 
-/* Return the name of a counter in reports. */
+/* Return the name of counter `what` in reports. */
 static inline const char *job_count_name(unsigned what);
 
 /*
- * Return the shape of a vector of `elements` under cf, `floats` in a segment.
+ * Return the shape of a vector of `elements` with `floats` in a segment, under
+ * the settings cf.
  */
 static inline struct sums_shape job_shape(const struct job_conf *cf,
     uint32_t elements, uint32_t floats);
 
 /*
- * Limit s to half of the slots that are free, because other jobs need some;
- * returns false if none is free.
+ * Limit s to half of the free slots, because other jobs need slots too.
+ * `taken` slots are in use.  Returns false if no slot is free.
  */
 static inline bool job_fit_slots(const struct job_conf *cf, uint32_t taken,
     struct sums_shape *s);
 
 /*
- * Allocate memory of shape s and begin with iteration `next` of the wire;
- * returns false without memory.
+ * Allocate memory of shape s and begin with iteration `next`, as on the wire.
+ * Returns false if there is no memory.
  */
 static inline bool job_start(struct job *j, const struct sums_shape *s,
     uint32_t next);
 
-/* Free the memory of a job that has no members any more. */
+/* Free the memory of a job that has no members left. */
 static inline void job_release(struct job *j);
 
 /* Free everything that j owns. */
 static inline void job_free(struct job *j);
 
-/* Has it memory, that is, has a member joined? */
+/* Has the job memory? It has if a member has joined. */
 static inline bool job_has_memory(const struct job *j);
 
 /*
- * Charge the budget for a shape s that is to be allocated, and enlarge
- * j->order; returns false if there is no memory.
+ * Charge the budget for shape s before it is allocated, and enlarge j->order.
+ * Returns false if there is no memory.
  */
 static inline bool job_reserve(struct job *j, const struct sums_shape *s);
 
 /*
- * Enlarge the memory to shape s and keep all sums; returns false without
- * memory.
+ * Enlarge the memory to shape s and keep all sums.  Returns false if there is
+ * no memory.
  */
 static inline bool job_reshape(struct job *j, const struct sums_shape *s);
 
-/* Keep results from now on; without memory the job continues without them. */
+/*
+ * Keep results from now on.  If there is no memory for them, the job continues
+ * without keeping results.
+ */
 static inline void job_keep_results(struct job *j);
 
 /* Free the retransmission state towards the parent. */
 static inline void job_stop_retransmit(struct job *j);
 
-/* Return the epoch of iteration t, which its authentication tags cover. */
+/* Return the epoch that the authentication tags of iteration t cover. */
 static inline uint32_t job_epoch(int64_t t);
 
-/* Return the ToS byte of its segments. */
+/* Return the ToS byte of the job's segments. */
 static inline uint8_t job_tos(const struct job *j);
 
 /*
- * Write the authentication tag of the result at p, of iteration t and n floats.
+ * Write the authentication tag of the result at p, which has iteration t and n
+ * floats.
  */
 static inline void job_put_tag(const struct job *j, uint8_t *p, int64_t t,
     uint32_t n);
 
-/* Return H, the number of contributions that complete a slot of t. */
+/* Return H, the number of contributions that complete a slot of iteration t. */
 static inline uint32_t job_threshold(const struct job *j, int64_t t);
 
 /* May a result lack the contributions of some members? */
 static inline bool job_may_be_partial(const struct job *j);
 
 /*
- * Open the job if H members have joined or, without H, if no member has joined
- * for JOB_OPEN_NS.
+ * Open the job if H members have joined.  If H is 0, open it when no member has
+ * joined for JOB_OPEN_NS.
  */
 static inline void job_try_open(struct job *j, uint64_t now_ns);
 
 /*
- * Let later members add at the newest iteration if all members that could have
- * left; otherwise it would never be complete.
+ * Let later members add at the newest iteration if every member that could add
+ * there has left, because otherwise the iteration would never be complete.
  */
 static inline void job_admit_later_members(struct job *j);
 
 /*
- * Begin slot `at` at t with segment g; packets still to be sent from it are
- * flushed first.
+ * Begin slot `at` at iteration t with segment g.  Packets that the slot still
+ * has to send are flushed first.
  */
 static inline void job_restart_slot(struct job *j, uint32_t at, int64_t t,
     const struct seg *g, uint64_t now_ns);
 
-/* Complete slot `at` if it has all that it waits for. */
+/* Complete slot `at` if all contributions that it needs have arrived. */
 static inline void job_test_slot(struct job *j, uint32_t at);
 
-/* Test each filling slot, after a change of H. */
+/* Test each slot that is filling, because H has changed. */
 static inline void job_test_slots(struct job *j);
 
 /*
@@ -253,12 +286,12 @@ static inline void job_test_slots(struct job *j);
  */
 static inline void job_complete_slot(struct job *j, uint32_t at);
 
-/* Has slot `at` too few contributions for any result? */
+/* Has slot `at` too few contributions to make a result? */
 static inline bool job_has_too_few(const struct job *j, uint32_t at);
 
 /*
- * Asynchronous: can slot `at` accept no contribution until the parent has the
- * push before it?
+ * Asynchronous: does slot `at` accept no more contributions until the parent
+ * has the push before it?
  */
 static inline bool job_slot_is_full(const struct job *j, uint32_t at);
 
@@ -266,67 +299,72 @@ static inline bool job_slot_is_full(const struct job *j, uint32_t at);
 static inline void job_send_up(struct job *j, uint32_t at);
 
 /*
- * Send the result of segment i of t, of n floats, to all members, or queue it
- * for them if the job is a server.
+ * Send the result of segment i of iteration t, with n floats, to all members.
+ * A job that acts as a server queues it for them instead.
  */
 static inline void job_send_result(struct job *j, int64_t t, uint32_t i,
     uint32_t n);
 
 /*
- * Is every segment of t complete, by the counts of the last JOB_DONE
- * iterations?
+ * Are all segments of iteration t complete?  The counts cover the last JOB_DONE
+ * iterations only.
  */
 static inline bool job_is_whole(const struct job *j, int64_t t);
 
 /*
- * Return when a straggler, a silent member or the opening is due, or
- * UINT64_MAX.
+ * Return the next time at which a straggler, a silent member or the opening of
+ * the job needs attention, or UINT64_MAX.
  */
 static inline uint64_t job_deadline_ns(const struct job *j);
 
-/* Does every segment of t have a result, by a look at its slots? */
+/* Does every segment of iteration t have a result? This looks at each slot. */
 static inline bool job_is_complete(const struct job *j, int64_t t);
 
 /*
- * Return the first iteration that is not complete: the newest or, while an
+ * Return the first incomplete iteration.  That is the newest one or, while an
  * iteration is repeated, the one before it.
  */
 static inline int64_t job_next_iteration(const struct job *j);
 
 /*
- * Is every result from n on still kept?  Those that an asynchronous rack lacks
- * since it was restarted count as kept, because it gets them from its parent.
+ * Is every result from iteration n on still kept?  Results that an asynchronous
+ * rack lacks since its restart count as kept, because it gets them from its
+ * parent.
  */
 static inline bool job_keeps_results_from(const struct job *j, int64_t n);
 
 /*
- * With fewer slots than segments: are some results of iteration n gone,
- * although it is not complete?  A member that lacks all of n cannot get them.
+ * With fewer slots than segments: have some results of iteration n been dropped
+ * although n is incomplete?  A member that lacks all results of n cannot get
+ * them then.
  */
 static inline bool job_has_dropped_results(const struct job *j, int64_t n);
 
-/* Can all members give the iteration before `next` again? */
+/* Can all members contribute to the iteration before `next` again? */
 static inline bool job_can_repeat(const struct job *j, int64_t next);
 
-/* Begin one iteration earlier; crc is the checksum of the weights there. */
+/*
+ * Let the job begin one iteration earlier.  crc is the checksum of the weights
+ * at that iteration.
+ */
 static inline void job_step_back(struct job *j, uint32_t crc);
 
 /*
  * Discard all sums from iteration t on, because the parent has restarted and
- * lost its own; the members give them again.
+ * lost its sums.  The members contribute again.
  */
 static inline void job_repeat_from(struct job *j, int64_t t, uint64_t now_ns);
 
 /*
- * Discard the result of the parent that is in slot `at`, because it belongs to
- * an earlier instance of the job; the members give the segment again.
+ * Discard the parent's result in slot `at`, because it belongs to an earlier
+ * instance of the job.  The members send the segment again.
  */
 static inline void job_discard_result(struct job *j, uint32_t at,
     uint64_t now_ns);
 
 /*
- * Repeat an iteration if the Join of a rack says that it begins one iteration
- * earlier, because one of its members has come late.
+ * Repeat an iteration if the Join of a rack says that the rack begins one
+ * iteration earlier, because one of its members was late.
  */
 static inline void job_follow_rack(struct job *j,
     const struct control_join *join, uint64_t now_ns);
@@ -362,7 +400,7 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 	const uint64_t vector = (uint64_t)s.segs * (SEG_HEADER_BYTES +
 	    (cf->tagged ? SEG_TAG_BYTES : 0) + 4 * (uint64_t)floats);
 
-	if (cf->server) {	/* which keeps results by member */
+	if (cf->server) {	/* the server keeps its answers by member */
 		s.words = 0;
 		s.depth = 1;
 	} else if (cf->async) {
@@ -392,7 +430,8 @@ job_fit_slots(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
 }
 
 /*
- * Charge the budget for `bytes` in all; returns false if the limit is exceeded.
+ * Charge the budget so that the job uses `bytes` in all.  Returns false if a
+ * limit is exceeded.
  */
 static inline bool
 job_charge_budget(struct job *j, uint64_t bytes)
@@ -413,7 +452,10 @@ job_charge_budget(struct job *j, uint64_t bytes)
 	return true;
 }
 
-/* Return the bytes needed to follow the pushes of the members. */
+/*
+ * Return the bytes needed to record the pushes of `members` for `segs`
+ * segments.
+ */
 static inline uint64_t
 job_member_bytes(const struct job *j, uint32_t members, uint32_t segs)
 {
@@ -490,7 +532,7 @@ job_reshape(struct job *j, const struct sums_shape *s)
 	return false;
 }
 
-/* Derive n bytes from the secret, for this start of the job and this label. */
+/* Derive n bytes from the secret, this instance of the job, and the label. */
 static inline void
 job_derive(const struct job *j, const uint8_t label[16], size_t n,
     uint8_t *bytes)
@@ -506,8 +548,8 @@ job_derive(const struct job *j, const uint8_t label[16], size_t n,
 }
 
 /*
- * Give the job an instance number and, if data is tagged, a tag key with a salt
- * of its own; returns false without memory.
+ * Give the job an instance number and, if data is tagged, a tag key with its
+ * own salt.  Returns false if there is no memory.
  */
 static inline bool
 job_make_identity(struct job *j)
@@ -614,7 +656,10 @@ job_keep_results(struct job *j)
 	job_reshape(j, &s);
 }
 
-/* Give the completed segment i of t the serial number that Probes refer to. */
+/*
+ * Give the completed segment i of t the next serial number.  Probes refer to
+ * these numbers.
+ */
 static inline void
 job_count_completion(struct job *j, int64_t t, uint32_t i)
 {
@@ -622,7 +667,8 @@ job_count_completion(struct job *j, int64_t t, uint32_t i)
 
 	sums_kept(&j->sums, t, i)->done = ++j->serial;
 	if (j->done[k].t > t)
-		return;			/* a straggler, long after the others */
+		return;			/* a straggler arrived long after the
+					 * others */
 	if (j->done[k].t != t) {
 		j->done[k].t = t;
 		j->done[k].n = 0;
@@ -669,7 +715,7 @@ job_restart_slot(struct job *j, uint32_t at, int64_t t, const struct seg *g,
 }
 
 /*
- * Reduce the rows of slot `at` in the order that the kind of reduction needs.
+ * Reduce the rows of slot `at` in the order that this kind of reduction needs.
  */
 static inline void
 job_reduce_slot(struct job *j, uint32_t at)
@@ -722,7 +768,7 @@ job_complete_slot(struct job *j, uint32_t at)
 
 /*
  * Complete all slots of a way if its whole vector has arrived, and queue the
- * result for each member (job_send_backlog()).
+ * result for each member.  job_send_backlog() sends it.
  */
 static inline void
 job_complete_vector(struct job *j, uint32_t way)
@@ -754,8 +800,8 @@ job_has_too_few(const struct job *j, uint32_t at)
 
 /*
  * Asynchronous: does slot `at` wait until the parent has an earlier push?
- * Until then it accepts more than H contributions, up to JOB_GROWS times as
- * many.
+ * While it waits, the slot accepts more than H contributions: up to JOB_GROWS
+ * times H.
  */
 static inline bool
 job_awaits_push(const struct job *j, uint32_t at)
@@ -814,13 +860,13 @@ job_admit_later_members(struct job *j)
 		    j->members.m[i].from <= j->newest)
 			continue;
 		j->members.m[i].from = j->newest;
-		/* it was here before */
+		/* the member has returned */
 		sums_recount_member(&j->sums, i, j->newest, 1);
 	}
 	members_update_from_max(&j->members);
 }
 
-/* Does it open as soon as no member has joined for a while? */
+/* Does the job wait to open until no member has joined for a while? */
 static inline bool
 job_is_assembling(const struct job *j)
 {
@@ -888,18 +934,19 @@ job_next_iteration(const struct job *j)
 }
 
 /*
- * Asynchronous: return the first round of segment i without a result that can
- * still come.
+ * Asynchronous: return the first round of segment i whose result can still
+ * arrive.
  */
 static inline int64_t
 job_next_round(const struct job *j, uint32_t i)
 {
 	const struct sums_slot *s = &j->sums.slot[i];
 
-	if (j->retransmit != NULL)	/* a rack requests all from there on */
+	if (j->retransmit != NULL)	/* a rack requests all rounds from this
+					 * one on */
 		return j->missing_round;
 
-	if (j->sums.s.apart) {	/* the newest may be incomplete */
+	if (j->sums.s.apart) {	/* the newest round may be incomplete */
 		int64_t t = j->newest;
 
 		while (t >= j->start &&
@@ -960,7 +1007,8 @@ job_step_back(struct job *j, uint32_t crc)
 	j->done_before = j->start;
 	j->newest--;
 	j->sending--;
-	if (j->retransmit != NULL)	/* it has sent nothing yet */
+	if (j->retransmit != NULL)	/* the job has sent nothing to the
+					 * parent yet */
 		j->retransmit->iteration =
 		    seg_step(j->retransmit->iteration, -1);
 	j->ahead = true;
@@ -971,13 +1019,16 @@ job_step_back(struct job *j, uint32_t crc)
 	members_update_from_max(&j->members);
 }
 
-/* Prepare slot `at`, of iteration t or later, for contributions given again. */
+/*
+ * Prepare slot `at`, which is at iteration t or later, for repeated
+ * contributions.
+ */
 static inline void
 job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 {
 	struct sums_slot *s = &j->sums.slot[at];
 
-	if (s->iteration > t) {		/* the one before was done */
+	if (s->iteration > t) {		/* the iteration before it was done */
 		*sums_kept(&j->sums, s->iteration,
 		    sums_slot_index(&j->sums, at)) = (struct sums_kept){0};
 		s->iteration -= j->sums.s.ways;
@@ -988,8 +1039,8 @@ job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 }
 
 /*
- * The same with fewer slots than segments: the earlier segment of the slot is
- * unknown.
+ * Like job_reset_slot() with fewer slots than segments.  It is unknown which
+ * segment used the slot before.
  */
 static inline void
 job_empty_slot(struct job *j, uint32_t at)

@@ -1,11 +1,11 @@
 /*
  * members.h - the members of a job
  *
- * The membership table of iSwitch, section 3.4.  A member is identified by its
- * type and number; the switch finds it by its address (switch.h).  A member
- * that has left keeps its id for a while: if it returns it is the same member,
- * and its contributions to slots that are still filling do not count twice.
- * The caller frees the table: members_free().
+ * This is the membership table of iSwitch, section 3.4.  A member is identified
+ * by its type and number; the switch finds it by its address (switch.h).  A
+ * member that has left keeps its id for a while.  If it returns it is the same
+ * member, so its contributions to slots that are still filling do not count
+ * twice.  members_free() frees the table.
  */
 #ifndef INNET_ISWITCH_MEMBERS_H
 #define INNET_ISWITCH_MEMBERS_H
@@ -23,105 +23,120 @@
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
-#define MEMBERS_NO_PUSH INT64_MIN	/* it has sent none */
+#define MEMBERS_NO_PUSH INT64_MIN	/* the member has sent no push */
 
 /*
- * The vectors of one member of a server: the one that it sends, and the answers
- * that it must still get (job-segments.h).
+ * The vectors of one member of a server: the vector that it sends, and the
+ * answers that it has not been sent yet (job-segments.h).
  */
 struct member_flow {
 	bool has_answer, is_sending;
-	int64_t answer, iteration;	/* of the answer; of what it sends */
-	uint32_t answered;		/* segments of answer posted so far */
-	uint32_t asked_upto;		/* lost segments of iteration before
-					 * this one have been asked for */
-	uint32_t outstanding, credit;	/* asked for and not here; limit */
-	struct loss_timer timer;	/* within iteration */
-	unsigned attempts;		/* to ask without any answer */
-	uint64_t deadline_ns;		/* to ask; UINT64_MAX: none */
+	int64_t answer, iteration;	/* iteration of the answer; of the
+					 * vector that it sends */
+	uint32_t answered;		/* segments of the answer posted so
+					 * far */
+	uint32_t asked_upto;		/* lost segments before this index have
+					 * been requested */
+	uint32_t outstanding, credit;	/* segments requested but not received;
+					 * their limit */
+	struct loss_timer timer;	/* for the vector of `iteration` */
+	unsigned attempts;		/* requests for segments since the last
+					 * progress */
+	uint64_t deadline_ns;		/* of the next request; UINT64_MAX:
+					 * none */
 };
 
 struct member {
 	union addr at;
-	union addr previous_at;	/* of the process whose place it took; family
-				 * 0: none */
+	union addr previous_at;	/* address of the process that it replaced;
+				 * family 0: none */
 	uint32_t worker;	/* its number */
 	uint16_t cluster;
 	uint8_t type;		/* enum control_type */
 	bool present;
-	bool sends_state;	/* to members that join late */
-	bool in_multicast_group;	/* gets results by multicast as well */
-	/* last packet of any kind, or the end of a pause of the switch */
+	bool sends_state;	/* offers its state to members that join late */
+	bool in_multicast_group;	/* also gets results by multicast */
+	/*
+	 * Time of its last packet of any kind, or of the end of a pause of the
+	 * switch.
+	 */
 	uint64_t last_packet_ns;
 	uint64_t gone_ns;	/* when it left or was removed; 0: never */
-	bool evicted;		/* it was removed because it was silent */
+	bool evicted;		/* removed because it was silent */
 	bool confirmed;		/* it has sent something since its Join */
-	uint32_t join_xid;	/* of its first Join */
-	bool reused;		/* its id was another member's before */
+	uint32_t join_xid;	/* xid of its first Join */
+	bool reused;		/* its id belonged to another member before */
 	uint64_t joined_ns;
-	int64_t from;		/* first iteration that it may add to */
-	int64_t next;		/* first iteration not applied, by its last
+	int64_t from;		/* first iteration to which it may add */
+	int64_t next;		/* first iteration not applied, as in its last
 				 * Join */
-	int64_t can_give_from;	/* first iteration that its process can give */
-	uint32_t *pushed;	/* by segment: last push + 1 */
+	int64_t can_give_from;	/* first iteration that its process can
+				 * contribute */
+	uint32_t *pushed;	/* by segment: number of its last push plus 1 */
 	struct loss_detect *loss_detect;	/* owned; NULL: no repair */
-	uint64_t added;		/* contributions */
-	/* results that it may get again now; the job's results when they were
-	 * last counted; and the time of the last one beyond them */
+	uint64_t added;		/* contributions added */
+	/* The repeated results that it may still get, the number of the job's
+	 * results when these were last counted, and the time of the last
+	 * repeated result beyond them. */
 	uint64_t resends_left, resends_counted, last_resend_ns;
-	uint8_t cookie[TAG_COOKIE_BYTES];	/* with which it joined */
-	/* asynchronous: newest push, unwrapped; its epoch before any */
+	uint8_t cookie[TAG_COOKIE_BYTES];	/* the cookie that its Join
+						 * contained */
+	/*
+	 * Asynchronous: its newest push, unwrapped, and the epoch before any
+	 * push.
+	 */
 	int64_t push;
 	uint32_t push_epoch;
 	struct member_flow flow;
 };
 
 struct members {
-	struct member *m;	/* by id */
-	uint32_t *rank;		/* by id: place in the order of numbers */
-	uint32_t count;		/* ids assigned */
+	struct member *m;	/* members by id */
+	uint32_t *rank;		/* by id: position in the order of member
+				 * numbers */
+	uint32_t count;		/* number of ids assigned */
 	uint32_t room;
 	uint32_t present;
-	int64_t from_max;	/* the latest from of those present */
+	int64_t from_max;	/* greatest `from` of all present members */
 };
 
 /* Note that a packet of m has arrived. */
 static inline void member_note_packet(struct member *m, uint64_t now_ns);
 
-/* Return how long m has been silent. */
+/* Return how long member m has been silent, in ns. */
 static inline uint64_t member_silent_ns(const struct member *m,
     uint64_t now_ns);
 
 /*
- * Return the id of the worker or switch with that number, present or not; or
- * MEMBERS_NONE.
+ * Return the id of the worker or switch with this type and number, present or
+ * not, or MEMBERS_NONE.
  */
 static inline uint32_t members_find(const struct members *s, uint8_t type,
     uint32_t worker);
 
 /*
- * Return the id for a new member: its old one if it was here before, otherwise
- * a free one; or MEMBERS_NONE without room.  It is not present before
- * members_enter().
+ * Return an id for a new member: its old id if it was in the job before,
+ * otherwise a free one.  Returns MEMBERS_NONE if there is no room.  The member
+ * is not present until members_enter() is called.
  */
 static inline uint32_t members_assign_id(struct members *s, uint8_t type,
     uint32_t worker);
 
-/* Make member id present; it adds from iteration `from` on. */
+/* Make member id present. It adds from iteration `from` on. */
 static inline void members_enter(struct members *s, uint32_t id, int64_t from);
 
 /* Make member id absent. */
 static inline void members_leave(struct members *s, uint32_t id);
 
-/* Compute from_max again after a member's `from` has changed. */
+/* Compute from_max again after the `from` of a member has changed. */
 static inline void members_update_from_max(struct members *s);
 
-/* Count the members present that may add at iteration t. */
+/* Count the present members that may add at iteration t. */
 static inline uint32_t members_count_at(const struct members *s, int64_t t);
 
 /*
- * Return the next present member from id *next on and advance *next; NULL at
- * the end.
+ * Return the next present member, starting at id *next, and advance *next past
+ * it.  Returns NULL at the end.
  */
 static inline struct member *members_next(const struct members *s,
     uint32_t *next);
@@ -175,7 +190,10 @@ members_compare(const struct member *a, const struct member *b)
 	return a->type < b->type ? -1 : a->type > b->type;
 }
 
-/* Rank id among the others, which are ranked already. */
+/*
+ * Insert id into the order of member numbers, in which all smaller ids already
+ * are.
+ */
 static inline void
 members_rank_id(struct members *s, uint32_t id)
 {
@@ -193,7 +211,8 @@ members_rank_id(struct members *s, uint32_t id)
 }
 
 /*
- * Make room for another id; returns false without memory or beyond MEMBERS_MAX.
+ * Make room for another id.  Returns false if there is no memory or if there
+ * are MEMBERS_MAX ids already.
  */
 static inline bool
 members_reserve(struct members *s)
@@ -219,9 +238,9 @@ members_reserve(struct members *s)
 }
 
 /*
- * Return the id of the member that left first, for another one, if all ids are
- * in use; or MEMBERS_NONE.  The old member may be in sums that are still
- * filling, to which the new one does not add.
+ * If all ids are in use, return the id of the member that left first, to be
+ * used for another member, or MEMBERS_NONE.  Sums that are still filling may
+ * contain the old member; the new member does not add to them.
  */
 static inline uint32_t
 members_reuse_id(struct members *s, uint8_t type, uint32_t worker)

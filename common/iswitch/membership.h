@@ -2,18 +2,20 @@
  * membership.h - the membership of a worker or a switch in a job: Join, signs
  * of life, Leave
  *
- * A member does this whatever the job computes (iSwitch, section 3.4): it sends
- * Joins until the switch answers, sends another before the switch forgets it,
- * halts and resumes with the job, joins again when the switch has removed it,
- * and leaves in good order.  Synchronous workers, asynchronous workers and
- * switches below another switch differ by `type` and `async` only.
+ * The protocol is the same for all kinds of jobs (iSwitch, section 3.4).  A
+ * member sends Joins until the switch answers, and another Join from time to
+ * time so that the switch does not remove it.  It halts and resumes with the
+ * job, joins again when the switch has removed it, and sends a Leave at the
+ * end.  Synchronous workers, asynchronous workers and child switches differ
+ * only in `type` and `async`.
  *
- * Pure: time is an argument (ns, monotonic), and messages are written by
- * membership_next().  The caller has a secure channel (channel-client.h) for
- * all messages.  It passes good messages to membership_receive(), and others to
- * membership_receive_doubtful().  It takes the xid of its own requests from
- * membership_xid(), and calls membership_note_sent() when it sends anything
- * else.
+ * The functions use no clock and no socket: time is an argument (monotonic, in
+ * ns), and membership_next() writes the messages to send.  The caller passes
+ * each message that arrives to its secure channel (channel-client.h).  It
+ * passes messages that the channel accepts to membership_receive(), and the
+ * others to membership_receive_doubtful().  It takes the xid of its own
+ * requests from membership_xid(), and calls membership_note_sent() after it has
+ * sent any other packet.
  */
 #ifndef INNET_ISWITCH_MEMBERSHIP_H
 #define INNET_ISWITCH_MEMBERSHIP_H
@@ -32,14 +34,16 @@
 #define MEMBERSHIP_NEVER UINT64_MAX
 
 enum {
-	MEMBERSHIP_FIRST_NS = 20000000,	/* first wait for an Ack, doubled */
-	MEMBERSHIP_SECOND_NS = 1000000000,	/* up to this */
+	MEMBERSHIP_FIRST_NS = 20000000,	/* first wait for an Ack; doubled each
+					 * time */
+	MEMBERSHIP_SECOND_NS = 1000000000,	/* longest wait for an Ack */
 	MEMBERSHIP_OPEN_NS = 50000000,	/* between Joins to a closed job */
-	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for a Leave's Ack,
-					   doubled */
-	MEMBERSHIP_LEAVES = 5,		/* Leaves that are sent at most */
-	MEMBERSHIP_HINT_NS = 50000000,	/* least between Joins after hints */
-	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* of an Ack's text */
+	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for the Ack of a Leave;
+					   doubled each time */
+	MEMBERSHIP_LEAVES = 5,		/* most Leaves that are sent */
+	MEMBERSHIP_HINT_NS = 50000000,	/* shortest time between Joins after
+					 * hints */
+	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* longest text of an Ack */
 	MEMBERSHIP_WHY_BYTES = 256,
 	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
 	    1 + CHANNEL_CLIENT_MORE_BYTES
@@ -49,103 +53,128 @@ struct membership_conf {
 	enum control_type type;
 	bool async;
 	uint16_t job, cluster;
-	uint32_t number;		/* of the worker, or of the switch */
+	uint32_t number;		/* number of the worker or of the
+					 * switch */
 	uint32_t elements;
-	uint16_t floats;		/* of a segment; 0: as the job has */
-	uint16_t floats_max;		/* what we can take */
-	uint64_t give_up_ns;		/* time without an answer; or NEVER */
-	uint32_t xid;			/* of the first request */
-	bool repairs;			/* knows Probe, STATE and NACK */
-	bool sends_state;		/* to a member that joins late */
-	bool creates_job;		/* or is refused */
-	bool any_xid;			/* accepts answers to the requests of
-					   another program: a capture's */
-	bool can_multicast;		/* takes results by a group's address */
+	uint16_t floats;		/* floats of a segment; 0: as in the
+					 * job */
+	uint16_t floats_max;		/* most floats that we can accept */
+	uint64_t give_up_ns;		/* longest time without an answer; or
+					 * NEVER */
+	uint32_t xid;			/* xid of the first request */
+	bool repairs;			/* we know Probe, STATE and NACK */
+	bool sends_state;		/* offers its state to members that join
+					 * late */
+	bool creates_job;		/* if false, a Join to a job that does
+					 * not exist is refused */
+	bool any_xid;			/* replay of a capture: accept answers
+					   to the requests of another program */
+	bool can_multicast;		/* accepts results sent to a multicast
+					 * group */
 	bool tagged;			/* data has authentication tags */
-	const struct key *key;	/* NULL: the tags are tokens; borrowed */
-	const struct channel_client *channel;	/* gives the cookie of the
-						   tags; borrowed, or NULL */
+	const struct key *key;	/* borrowed; NULL: the tags are tokens */
+	const struct channel_client *channel;	/* borrowed, or NULL; supplies
+						   the cookie of the tags */
 };
 
-/* Where a member stands, for its Join. */
+/* The progress of a member, for its Join. */
 struct membership_place {
 	uint32_t next;			/* first iteration not applied */
-	uint32_t crc;			/* of the weights then; 0 unknown */
-	bool again;			/* can give next - 1 once more */
+	uint32_t crc;			/* checksum of its weights; 0:
+					 * unknown */
+	bool again;			/* it can contribute to iteration next -
+					 * 1 again */
 };
 
 /* Why the membership has ended; membership_why() explains it. */
 enum membership_end {
 	MEMBERSHIP_GOING,
-	MEMBERSHIP_LEFT,		/* by membership_leave() */
+	MEMBERSHIP_LEFT,		/* the caller called
+					 * membership_leave() */
 	MEMBERSHIP_RESET,
-	MEMBERSHIP_REFUSED,		/* with `status` */
-	MEMBERSHIP_KEYED,		/* answers have another key, or none */
-	MEMBERSHIP_FORM,		/* one side tags data, one does not */
+	MEMBERSHIP_REFUSED,		/* the switch refused, with `status` */
+	MEMBERSHIP_KEYED,		/* answers have another key, or no
+					 * key */
+	MEMBERSHIP_FORM,		/* only one side tags its data */
 	MEMBERSHIP_UNANSWERED
 };
 
-/* The effect of a control message. */
+/* The effect of a control message on the membership. */
 enum membership_news {
-	MEMBERSHIP_NOTHING,		/* nothing for the caller */
-	MEMBERSHIP_IGNORED,		/* the message: not for us, or old */
-	MEMBERSHIP_IN,			/* we are a member (again) */
-	MEMBERSHIP_STAYS,		/* we still are; values are fresh */
-	MEMBERSHIP_OUT,			/* we are none; a Join is due */
+	MEMBERSHIP_NOTHING,		/* nothing that concerns the caller */
+	MEMBERSHIP_IGNORED,		/* the message is not for us, or it is
+					 * old */
+	MEMBERSHIP_IN,			/* we are a member, perhaps again */
+	MEMBERSHIP_STAYS,		/* we are still a member, with fresh
+					 * values */
+	MEMBERSHIP_OUT,			/* we are no longer a member; a Join is
+					 * due */
 	MEMBERSHIP_HALTED,
 	MEMBERSHIP_RESUMED,
-	MEMBERSHIP_ASKED,		/* our segment `seg` is requested */
-	MEMBERSHIP_LOST,		/* the result `seg` is not kept */
+	MEMBERSHIP_ASKED,		/* our segment `seg` was requested */
+	MEMBERSHIP_LOST,		/* the result `seg` is no longer kept */
 	MEMBERSHIP_ENDED		/* see `end` */
 };
 
 struct membership {
 	struct membership_conf cf;
 	enum membership_end end;
-	uint8_t status;			/* of the refusal */
-	char status_text[MEMBERSHIP_STATUS_TEXT_BYTES];	/* and its text */
+	uint8_t status;			/* status of the refusal */
+	char status_text[MEMBERSHIP_STATUS_TEXT_BYTES];	/* text of the
+							 * refusal */
 	bool joined, halted;
 	bool forgotten;			/* the switch may have restarted, and
 					 * its Acks have no instance number */
-	uint32_t instance;		/* of the job that we joined */
+	uint32_t instance;		/* instance of the job that we joined */
 	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_NO_MAC,
-	    MEMBERSHIP_WRONG_KEY } doubt;	/* of answers to this Join */
-	bool leaves_first;		/* a Leave goes before the Join */
-	bool orphan;			/* the parent of the switch, named by
-					   status_text, does not answer */
+	    MEMBERSHIP_WRONG_KEY } doubt;	/* of the answers to this
+						 * Join */
+	bool leaves_first;		/* a Leave must be sent before the
+					 * Join */
+	bool orphan;			/* the parent of the switch, whose
+					   address is in status_text, is
+					   silent */
 	uint32_t xid;			/* of the next request */
-	uint64_t joins, ignored;	/* Joins sent, messages ignored */
-	struct seg seg;			/* of the last ASKED or LOST, no vec */
+	uint64_t joins, ignored;	/* Joins sent; messages ignored */
+	struct seg seg;			/* segment of the last ASKED or LOST,
+					 * without vec */
 
-	/* the job, as the last Ack of a Join has it */
-	bool closed;			/* it waits for more members */
-	bool whole;			/* a server: answers whole vectors */
+	/* The values of the job, from the last Ack of a Join. */
+	bool closed;			/* the job waits for more members */
+	bool whole;			/* a server, which answers whole
+					 * vectors */
 	bool job_async;
 	bool repairs;			/* both sides know Probes */
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
-	union addr holder;		/* of our number, if status is TAKEN */
-	union addr group;		/* of multicast results; family 0: no */
-	bool in_multicast_group;	/* set by the caller */
-	struct segment_tag tags;		/* if data has tags */
-	uint32_t floats, segs;		/* as agreed; 0 before */
-	uint32_t span;			/* segments that have slots; 0: all */
-	uint64_t life_ns;		/* between signs of life */
+	union addr holder;		/* address of the member with our
+					 * number, if status is TAKEN */
+	union addr group;		/* multicast group of results; family 0:
+					 * none */
+	bool in_multicast_group;	/* the caller sets this */
+	struct segment_tag tags;		/* used if data has tags */
+	uint32_t floats, segs;		/* as agreed; 0 before the first Join */
+	uint32_t span;			/* number of segments that have slots;
+					 * 0: all */
+	uint64_t life_ns;		/* time between signs of life */
 
-	/* requests under way */
+	/* The requests that have no answer yet. */
 	bool join_open, leaving;	/* not answered yet */
-	uint32_t first_xid, join_xid;	/* of this Join: first, last sent */
-	uint32_t xid_ahead;		/* any_xid: the other program's xid
-					   less ours */
-	uint32_t first_next;		/* `next` of the first of them */
-	uint32_t join_next;		/* `next` of the last Join */
+	uint32_t first_xid, join_xid;	/* xids of the first and the last
+					 * message of this Join */
+	uint32_t xid_ahead;		/* if any_xid: xid of the other program
+					   minus our xid */
+	uint32_t first_next;		/* `next` of the first of these Joins */
+	uint32_t join_next;		/* `next` of the last Join sent */
 	uint32_t leave_xid;
 	unsigned leaves;
-	uint64_t join_ns;		/* when to send one; NEVER */
-	uint64_t join_wait_ns;		/* from it to the one after it */
-	uint64_t join_since_ns;		/* when the first of these was sent */
-	uint64_t asked_ns;		/* when the last was sent */
-	uint64_t rtt_ns;		/* of the last Join; 0: unknown */
+	uint64_t join_ns;		/* when to send a Join; or NEVER */
+	uint64_t join_wait_ns;		/* time from this Join to the next */
+	uint64_t join_since_ns;		/* when the first of these Joins was
+					 * sent */
+	uint64_t asked_ns;		/* when the last Join was sent */
+	uint64_t rtt_ns;		/* round trip time of the last Join; 0:
+					 * unknown */
 	uint64_t leave_ns, sent_ns;
 };
 
@@ -155,29 +184,30 @@ static inline void membership_init(struct membership *m,
 
 /*
  * Write the message that is due now at msg, which has room for
- * MEMBERSHIP_MESSAGE_BYTES. Returns its length, or 0. at: where the member
- * stands; used only if membership_join_is_due().
+ * MEMBERSHIP_MESSAGE_BYTES.  Returns its length, or 0.  at is the progress of
+ * the member; it is used only if membership_join_is_due().
  */
 static inline size_t membership_next(struct membership *m, uint64_t now_ns,
     const struct membership_place *at, uint8_t *msg);
 
-/* Return when membership_next() is due, even if nothing arrives; NEVER. */
+/* Return when membership_next() must be called if nothing arrives, or NEVER. */
 static inline uint64_t membership_deadline_ns(const struct membership *m);
 
 /*
- * Tell whether membership_next() would write a Join, which needs the place of
- * the member.
+ * Tell whether membership_next() would write a Join, which needs the progress
+ * of the member.
  */
 static inline bool membership_join_is_due(const struct membership *m,
     uint64_t now_ns);
 
-/* Process a control message from the switch that the channel finds good. */
+/* Process a control message from the switch that the channel has accepted. */
 static inline enum membership_news membership_receive(struct membership *m,
     const struct control *c, uint64_t now_ns);
 
 /*
- * Process a message c that the channel does not find good.  Anybody may have
- * sent it, so it ends nothing: at most the member joins once more.
+ * Process message c, which the channel has not accepted.  An attacker may have
+ * sent it, so it never ends the membership; the most that happens is one more
+ * Join.
  */
 static inline void membership_receive_doubtful(struct membership *m,
     enum channel_client_news news, const struct control *c, uint64_t now_ns);
@@ -185,35 +215,35 @@ static inline void membership_receive_doubtful(struct membership *m,
 /* Tell whether segments may be sent. */
 static inline bool membership_works(const struct membership *m);
 
-/* Return the xid for a request of the caller's own. */
+/* Return the xid for a request that the caller writes itself. */
 static inline uint32_t membership_xid(struct membership *m);
 
-/* Note that a message was sent, which is a sign of life. */
+/* Note that the caller has sent a message. Each message is a sign of life. */
 static inline void membership_note_sent(struct membership *m, uint64_t now_ns);
 
 /*
- * Write at msg the Join with which m was refused once more, under xid, because
- * the switch may have restarted since.  Returns its length.
+ * Write at msg the Join that was refused, with a new xid, because the switch
+ * may have restarted since.  Returns its length.
  */
 static inline size_t membership_repeat_join(const struct membership *m,
     uint32_t xid, uint8_t *msg);
 
-/* Send a Join now, also as a member, to get fresh values. */
+/* Send a Join now, even as a member, to get fresh values. */
 static inline void membership_join(struct membership *m, uint64_t now_ns);
 
 /*
- * Leave the job and join it again, because what the switch had of us is lost.
+ * Leave the job and join it again, because the switch has lost what we had
+ * sent.
  */
 static inline void membership_rejoin(struct membership *m, uint64_t now_ns);
 
-/*
- * Leave the job: membership_next() writes the Leaves until the switch answers.
- */
+/* Leave the job: membership_next() writes Leaves until the switch answers. */
 static inline void membership_leave(struct membership *m, uint64_t now_ns);
 
 /*
- * Write to `why` what ended the membership and what to do about it, in words
- * that follow the switch's name.  Returns why, which is empty for other ends.
+ * Write to `why` the reason why the membership ended and what the user can do,
+ * in words that follow the switch's name.  Returns why, which is empty if there
+ * is nothing to explain.
  */
 static inline const char *membership_why(const struct membership *m,
     char why[MEMBERSHIP_WHY_BYTES]);
@@ -283,7 +313,7 @@ membership_end_with(struct membership *m, enum membership_end end)
 	return MEMBERSHIP_ENDED;
 }
 
-/* The switch has halted the job: send a Join each second until it resumes. */
+/* Halt with the job: send a Join each second until the switch resumes it. */
 static inline enum membership_news
 membership_halt(struct membership *m, uint64_t now_ns)
 {
@@ -298,8 +328,8 @@ membership_halt(struct membership *m, uint64_t now_ns)
 }
 
 /*
- * Did we join the instance of the job that has accepted our Join, or are we new
- * there?
+ * Is the instance of the job that has accepted our Join the one that we had
+ * joined before?  If not, we are new there.
  */
 static inline bool
 membership_was_in(const struct membership *m, const struct control_ack *a)
@@ -308,7 +338,10 @@ membership_was_in(const struct membership *m, const struct control_ack *a)
 	    a->instance == m->instance : !m->forgotten);
 }
 
-/* The switch has accepted our Join: take over the values of the job. */
+/*
+ * Enter the job, because the switch has accepted our Join, and take over its
+ * values.
+ */
 static inline enum membership_news
 membership_enter(struct membership *m, const struct control_ack *a)
 {
@@ -333,7 +366,7 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	    MEMBERSHIP_STAYS;
 }
 
-/* Tell whether c may be the answer to the Join that is under way. */
+/* Tell whether c may be the answer to the Join that we are waiting for. */
 static inline bool
 membership_awaits_ack(const struct membership *m, const struct control *c)
 {
@@ -348,7 +381,9 @@ membership_receive_doubtful(struct membership *m, enum channel_client_news news,
 {
 	switch (news) {
 	case CHANNEL_CLIENT_CHALLENGED:
-		m->forgotten = m->joined;	/* members' channels stay */
+		m->forgotten = m->joined;	/* a switch that has not
+						 * restarted keeps the channels
+						 * of its members */
 		if (m->join_open)
 			m->join_ns = now_ns;
 		else if (m->leaving && m->leaves > 0)
@@ -371,7 +406,8 @@ membership_receive_doubtful(struct membership *m, enum channel_client_news news,
 }
 
 /*
- * Keep the text of an Ack, which may be forged, with only printable characters.
+ * Keep the printable characters of an Ack's text, because the Ack may be
+ * forged.
  */
 static inline void
 membership_keep_text(struct membership *m, const struct control_ack *a)
@@ -392,7 +428,7 @@ membership_receive_join_ack(struct membership *m, const struct control_ack *a,
 	membership_keep_text(m, a);
 	m->doubt = MEMBERSHIP_UNDOUBTED;
 	m->orphan = a->status == CONTROL_NO_PARENT;
-	if (m->orphan)			/* our Join still stands */
+	if (m->orphan)			/* our Join is still valid */
 		return MEMBERSHIP_NOTHING;
 	if (m->cf.any_xid)
 		m->xid_ahead = xid - m->join_xid;
@@ -417,7 +453,7 @@ membership_receive_join_ack(struct membership *m, const struct control_ack *a,
 		m->join_wait_ns = MEMBERSHIP_FIRST_NS;
 	}
 	if (m->cf.channel != NULL && (a->status == CONTROL_DONE ||
-	    a->status == CONTROL_NOT_READY))	/* we joined with this one */
+	    a->status == CONTROL_NOT_READY))	/* the cookie of this Join */
 		memcpy(m->tags.cookie, m->cf.channel->cookie, TAG_COOKIE_BYTES);
 	if (a->status == CONTROL_DONE && a->tagged != m->cf.tagged)
 		return membership_end_with(m, MEMBERSHIP_FORM);
@@ -433,7 +469,9 @@ membership_receive_join_ack(struct membership *m, const struct control_ack *a,
 	return membership_end_with(m, MEMBERSHIP_REFUSED);
 }
 
-/* Process the status of a Help or of a segment of ours that failed. */
+/*
+ * Process the status of a Help, or of a segment of ours that was not accepted.
+ */
 static inline enum membership_news
 membership_receive_help_ack(struct membership *m, const struct control_ack *a,
     uint64_t now_ns)
@@ -462,7 +500,7 @@ membership_receive_ack(struct membership *m, const struct control *c,
 {
 	struct control_ack a;
 
-	/* NOT_MEMBER has job 0 */
+	/* the job of NOT_MEMBER is 0 */
 	if (!control_get_ack(c, &a) || (c->job != m->cf.job &&
 	    (c->job != 0 || a.status != CONTROL_NOT_MEMBER)))
 		return MEMBERSHIP_IGNORED;
@@ -483,7 +521,7 @@ membership_receive_ack(struct membership *m, const struct control *c,
 	}
 }
 
-/* Resume after a Halt. */
+/* Resume the job after a Halt. */
 static inline enum membership_news
 membership_resume(struct membership *m)
 {
@@ -545,7 +583,8 @@ membership_put_leave(struct membership *m, uint64_t now_ns, uint8_t *msg)
 	if (now_ns < m->leave_ns)
 		return 0;
 	if (m->leaves == MEMBERSHIP_LEAVES) {
-		m->end = MEMBERSHIP_LEFT;	/* the switch will notice */
+		m->end = MEMBERSHIP_LEFT;	/* the switch will notice that
+						 * we are gone */
 		return 0;
 	}
 	if (m->leaves == 0)
@@ -555,7 +594,7 @@ membership_put_leave(struct membership *m, uint64_t now_ns, uint8_t *msg)
 	    m->leave_xid) - msg);
 }
 
-/* Return the Join of a member that stands at `at`. */
+/* Return the Join of a member whose progress is `at`. */
 static inline struct control_join
 membership_make_join(const struct membership *m,
     const struct membership_place *at)
@@ -600,7 +639,7 @@ membership_put_join(struct membership *m, uint64_t now_ns,
 		m->join_since_ns = now_ns;
 	}
 	if (!m->join_open || m->xid != m->join_xid + 1)
-		m->join_xid = m->xid++;	/* the last is older than a Help */
+		m->join_xid = m->xid++;	/* the last Join is older than a Help */
 	m->join_open = true;
 	m->join_next = at->next;
 	m->joins++;
@@ -611,7 +650,9 @@ membership_put_join(struct membership *m, uint64_t now_ns,
 	    m->cf.job, m->join_xid), &join) - msg);
 }
 
-/* Return when a Join is due, also as a sign of life; NEVER. */
+/*
+ * Return when the next Join is due, including one as a sign of life, or NEVER.
+ */
 static inline uint64_t
 membership_join_deadline_ns(const struct membership *m)
 {
@@ -621,7 +662,7 @@ membership_join_deadline_ns(const struct membership *m)
 	return life < m->join_ns ? life : m->join_ns;
 }
 
-/* Return when an unanswered Join is given up; NEVER. */
+/* Return when to stop waiting for the answer to a Join, or NEVER. */
 static inline uint64_t
 membership_give_up_ns(const struct membership *m)
 {
@@ -676,7 +717,7 @@ membership_deadline_ns(const struct membership *m)
 	return join < patience ? join : patience;
 }
 
-/* Write that the switch sums in the other mode. */
+/* Write that the switch is in the other mode (synchronous or asynchronous). */
 static inline void
 membership_explain_mode(const struct membership *m, char *p, size_t room)
 {
@@ -693,7 +734,10 @@ membership_explain_mode(const struct membership *m, char *p, size_t room)
 	    start[m->cf.type][m->job_async]);
 }
 
-/* Write which value of the job differs from ours, after "refused: ". */
+/*
+ * Write which value of the job differs from ours, for a message that begins
+ * with "refused: ".
+ */
 static inline void
 membership_explain_value(const struct membership *m, char *p, size_t room)
 {

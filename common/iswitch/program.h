@@ -1,15 +1,15 @@
 /*
  * program.h - program iswitch: sum the gradients of jobs, segment by segment
  *
- * Connects the aggregation switch (switch.h; iSwitch section 3) to the data
- * plane: the settings by the names of their options, the class of a packet, the
+ * This file connects the aggregation switch (switch.h; iSwitch, section 3) to
+ * the data plane.  It contains the options, the classification of packets, the
  * reports for users, and iswitch_program, which the plane calls.
  *
- * The switch has an address: segments and control messages to it are its input,
- * and those from it belong to another run.  For job J a child talks to its
- * parent through the socket J + 1, which has an address of its own.  In a trace
- * that is the port J + 1 above the switch's own port, or the port to which the
- * captured parent answered.
+ * The switch has an address.  Segments and control messages that are sent to
+ * this address are its input; those that come from it are output of another
+ * run.  A child uses socket J + 1, which has its own address, to talk to its
+ * parent about job J.  In a trace the port of this socket is the switch's own
+ * port plus J + 1, or the port to which the captured parent answered.
  */
 #ifndef INNET_ISWITCH_PROGRAM_H
 #define INNET_ISWITCH_PROGRAM_H
@@ -27,17 +27,18 @@
 
 enum {
 	ISWITCH_KEEP_MAX = 65536,
-	ISWITCH_SLOTS_MIN = 4,		/* two for a job, two for the next */
+	ISWITCH_SLOTS_MIN = 4,		/* two for a job, and two for the next
+					 * job */
 	ISWITCH_SLOTS_MAX = 1 << 30
 };
 
 struct iswitch_settings {
 	struct iswitch_conf iswitch;
-	union addr parent;		/* if iswitch.job.child */
+	union addr parent;		/* used if iswitch.job.child */
 	bool has_number, trace_only;
-	const char *keep, *reduce;	/* as given, or NULL */
+	const char *keep, *reduce;	/* the argument as given, or NULL */
 	uint32_t fixed_bits;		/* 0: not given */
-	uint32_t elements, floats;	/* of --vector and --floats */
+	uint32_t elements, floats;	/* values of --vector and --floats */
 };
 
 enum iswitch_option {
@@ -96,17 +97,18 @@ struct iswitch_state {
 	struct iswitch s;
 	const struct iswitch_settings *cf;
 	const struct program_env *env;
-	uint16_t *port_of;		/* job -> its port in a trace */
-	struct hashmap job_of;		/* that port -> job */
-	uint64_t told_ns; /* wait of a Join that was reported last */
+	uint16_t *port_of;		/* by job: its port in a trace */
+	struct hashmap job_of;		/* job of each of these ports */
+	uint64_t told_ns; /* how long the Join had waited when this was last
+			   * reported */
 };
 
 /* Set the defaults of all options in conf, a struct iswitch_settings. */
 static inline void iswitch_set_defaults(void *conf);
 
 /*
- * Check the settings together, and adapt them to place; returns NULL, or what
- * is wrong.
+ * Check the settings together and adapt them to place.  Returns NULL or an
+ * error message.
  */
 static inline const char *iswitch_check_settings(void *conf,
     struct program_place *place);
@@ -126,8 +128,8 @@ iswitch_set_defaults(void *conf)
 }
 
 /*
- * Add a parent; the one with the smallest address is used (iSwitch section
- * 3.4).
+ * Add a parent.  The switch uses the one with the smallest address (iSwitch,
+ * section 3.4).
  */
 static inline const char *
 iswitch_set_parent(struct iswitch_settings *cf, const char *arg)
@@ -148,7 +150,7 @@ iswitch_set_parent(struct iswitch_settings *cf, const char *arg)
 	return NULL;
 }
 
-/* Set *to to a number from min to max. */
+/* Set *to to the number in arg, which must be from min to max. */
 static inline const char *
 iswitch_set_number(uint32_t *to, const char *arg, uint64_t min, uint64_t max)
 {
@@ -159,7 +161,7 @@ iswitch_set_number(uint32_t *to, const char *arg, uint64_t min, uint64_t max)
 	return why;
 }
 
-/* Set *to to the elements of a vector. */
+/* Set *to to the number of elements of a vector. */
 static inline const char *
 iswitch_set_vector(uint32_t *to, const char *arg)
 {
@@ -170,7 +172,7 @@ iswitch_set_vector(uint32_t *to, const char *arg)
 	return why;
 }
 
-/* Set one option. */
+/* Set one option to arg. Returns NULL or an error message. */
 static inline const char *
 iswitch_set_option(void *conf, int option, const char *arg)
 {
@@ -225,8 +227,8 @@ iswitch_set_option(void *conf, int option, const char *arg)
 }
 
 /*
- * Check the settings of jobs together, and adapt --fixed-bits and --keep to the
- * others.
+ * Check the settings of jobs together, and set --fixed-bits and --keep to suit
+ * the other settings.
  */
 static inline const char *
 iswitch_check_job(struct iswitch_settings *cf)
@@ -270,7 +272,7 @@ iswitch_number_of_address(const union addr *a)
 	    (const uint8_t *)&a->in.sin_addr, 4);
 }
 
-/* Check the addresses of the switch and its parent. */
+/* Check the addresses of the switch and of its parent. */
 static inline const char *
 iswitch_check_place(struct iswitch_settings *cf, struct program_place *place)
 {
@@ -326,7 +328,7 @@ iswitch_check_settings(void *conf, struct program_place *place)
 	return NULL;
 }
 
-/* Return the shape of a job with H members and a vector of --vector. */
+/* Return the shape of a job with H members and vectors of --vector elements. */
 static inline struct sums_shape
 iswitch_shape_for(const struct iswitch_settings *cf)
 {
@@ -338,7 +340,7 @@ iswitch_shape_for(const struct iswitch_settings *cf)
 	return s;
 }
 
-/* List the memory of a job with a vector of --vector. */
+/* List the memory that a job with vectors of --vector elements needs. */
 static inline size_t
 iswitch_plan_memory(const void *conf, struct memory_part *part)
 {
@@ -375,7 +377,7 @@ iswitch_plan_memory(const void *conf, struct memory_part *part)
 	return n;
 }
 
-/* Count the filling slots that member id has not added to yet. */
+/* Count the filling slots to which member id has not added yet. */
 static inline uint32_t
 iswitch_count_missing(const struct job *j, uint32_t id)
 {
@@ -390,7 +392,7 @@ iswitch_count_missing(const struct job *j, uint32_t id)
 	return n;
 }
 
-/* Put an address and its port. */
+/* Put an address and its port into the report. */
 static inline void
 iswitch_put_address(struct counters *c, const union addr *a)
 {
@@ -402,7 +404,7 @@ iswitch_put_address(struct counters *c, const union addr *a)
 	counters_put(c, "port", addr_port(a));
 }
 
-/* Put the address and type of a member. */
+/* Put the address and the type of a member into the report. */
 static inline void
 iswitch_put_identity(const struct member *m, struct counters *c)
 {
@@ -413,7 +415,7 @@ iswitch_put_identity(const struct member *m, struct counters *c)
 	counters_word(c, "type", type[m->type]);
 }
 
-/* Put a present member. */
+/* Put a present member into the report. */
 static inline void
 iswitch_put_member(const struct job *j, uint32_t id, const union addr *own,
     struct counters *c, uint64_t now_ns)
@@ -433,7 +435,7 @@ iswitch_put_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_out(c);
 }
 
-/* Put a member that has left. */
+/* Put a member that has left into the report. */
 static inline void
 iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
     uint64_t now_ns)
@@ -449,7 +451,7 @@ iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
 	counters_out(c);
 }
 
-/* Put the state of a job. */
+/* Put the state of a job into the report. */
 static inline void
 iswitch_put_job(const struct job *j, struct counters *c)
 {
@@ -463,7 +465,10 @@ iswitch_put_job(const struct job *j, struct counters *c)
 	    (j->newest < j->start ? j->start : j->newest) - SUMS_EPOCH : 0);
 }
 
-/* Put the members of a job; their parent is the switch at `own`. */
+/*
+ * Put the members of a job into the report.  The switch at `own` is their
+ * parent.
+ */
 static inline void
 iswitch_put_members(const struct job *j, const union addr *own,
     struct counters *c, uint64_t now_ns)
@@ -482,7 +487,7 @@ iswitch_put_members(const struct job *j, const union addr *own,
 	counters_list_end(c);
 }
 
-/* Put the counters of a job, or its gauges. */
+/* Put the counters or the gauges of a job into the report. */
 static inline void
 iswitch_put_job_counters(const struct job *j, bool gauges, struct counters *c)
 {
@@ -550,7 +555,7 @@ iswitch_program_free(void *state)
 	hashmap_free(&t->job_of);
 }
 
-/* Return the port of a job's socket to the parent in a trace. */
+/* Return the port that a job's socket to the parent has in a trace. */
 static inline uint16_t
 iswitch_socket_port(const struct iswitch_state *t, uint16_t job)
 {
@@ -558,7 +563,7 @@ iswitch_socket_port(const struct iswitch_state *t, uint16_t job)
 	    (uint16_t)(addr_port(&t->env->place->address) + 1 + job);
 }
 
-/* Set *a to the address of a socket to the parent in a trace. */
+/* Set *a to the address that a socket to the parent has in a trace. */
 static inline void
 iswitch_socket_address(const void *state, uint32_t socket, union addr *a)
 {
@@ -573,8 +578,8 @@ iswitch_socket_address(const void *state, uint32_t socket, union addr *a)
 }
 
 /*
- * Learn from a message of the captured parent which job has the port that it is
- * sent to.
+ * Learn from a message of the captured parent which job uses the port to which
+ * it is sent.
  */
 static inline void
 iswitch_learn_port(struct iswitch_state *t, const struct packet *p)
@@ -595,7 +600,9 @@ iswitch_learn_port(struct iswitch_state *t, const struct packet *p)
 	t->port_of[c.job] = port;
 }
 
-/* Return the job of a packet from the parent to a port in a trace, or -1. */
+/*
+ * Return the job of a packet that the parent sent to `port` in a trace, or -1.
+ */
 static inline int32_t
 iswitch_job_of_port(const struct iswitch_state *t, uint16_t port)
 {
@@ -607,7 +614,7 @@ iswitch_job_of_port(const struct iswitch_state *t, uint16_t port)
 	return behind >= 0 && t->port_of[behind] == 0 ? behind : -1;
 }
 
-/* Do two addresses differ in the port at most? */
+/* Are two addresses equal, apart from the port? */
 static inline bool
 iswitch_same_host(const union addr *a, const union addr *b)
 {
@@ -621,8 +628,9 @@ iswitch_same_host(const union addr *a, const union addr *b)
 }
 
 /*
- * Classify a packet of a trace that is neither from nor to the switch's
- * address: it may be between the parent and a job's socket.
+ * Classify a packet of a trace that is neither to nor from the switch's
+ * address.  It may belong to the connection between the parent and a job's
+ * socket.
  */
 static inline enum packet_class
 iswitch_classify_transit(struct iswitch_state *t, struct packet *p)
@@ -645,7 +653,7 @@ iswitch_classify_transit(struct iswitch_state *t, struct packet *p)
 	return PACKET_FOR_PROGRAM;
 }
 
-/* Decide which part of the switch handles p. */
+/* Decide which part of the switch processes packet p. */
 static inline enum packet_class
 iswitch_classify(void *state, struct packet *p)
 {
@@ -657,7 +665,7 @@ iswitch_classify(void *state, struct packet *p)
 	    (!seg_is(tos) && tos != CONTROL_TOS))
 		return PACKET_REGULAR;
 	if (addr_same(p->to, &place->address) ||
-	    (place->live && p->frame == NULL))	/* it came by a socket */
+	    (place->live && p->frame == NULL))	/* it came through a socket */
 		return PACKET_FOR_PROGRAM;
 	if (addr_same(p->from, &place->address))
 		return PACKET_FROM_PROGRAM;
@@ -681,7 +689,7 @@ iswitch_program_receive(void *state, struct packet *p, uint64_t now_ns)
 		t->s.n[ISWITCH_FOREIGN]++;
 }
 
-/* Return when iswitch_program_on_deadline() must be called. */
+/* Return when the plane must call iswitch_program_on_deadline(). */
 static inline uint64_t
 iswitch_program_deadline_ns(const void *state)
 {
@@ -690,7 +698,7 @@ iswitch_program_deadline_ns(const void *state)
 	return iswitch_deadline_ns(&t->s);
 }
 
-/* Do the work of a deadline. */
+/* Do the work that is due by now_ns. */
 static inline void
 iswitch_program_on_deadline(void *state, uint64_t now_ns)
 {
@@ -699,7 +707,7 @@ iswitch_program_on_deadline(void *state, uint64_t now_ns)
 	iswitch_run_deadlines(&t->s, now_ns);
 }
 
-/* Return the address of the group's next member. */
+/* Return the address of the next member of a group. */
 static inline const union addr *
 iswitch_each_member(const void *state, uint32_t group, uint32_t *next,
     uint64_t now_ns)
@@ -712,7 +720,7 @@ iswitch_each_member(const void *state, uint32_t group, uint32_t *next,
 	return m == NULL ? NULL : &m->at;
 }
 
-/* Return the multicast group of the member at `at`, or NULL. */
+/* Return the multicast group of the member with the address `at`, or NULL. */
 static inline const union addr *
 iswitch_multicast_group(const void *state, const union addr *at)
 {
@@ -727,7 +735,10 @@ iswitch_multicast_group(const void *state, const union addr *at)
 		   : NULL;
 }
 
-/* Return the parent, and set *way to the socket of the job `group`. */
+/*
+ * Return the address of the parent, and set *socket to the socket of job
+ * `group`.
+ */
 static inline const union addr *
 iswitch_parent_address(const void *state, uint32_t group, uint32_t *socket)
 {
@@ -737,7 +748,7 @@ iswitch_parent_address(const void *state, uint32_t group, uint32_t *socket)
 	return &t->cf->parent;
 }
 
-/* Are answers queued? */
+/* Are there answers in the queue? */
 static inline bool
 iswitch_program_has_backlog(const void *state)
 {
@@ -767,7 +778,7 @@ iswitch_needs_socket(const void *state, uint32_t socket)
 	       (job->parent.wanted || iswitch_has_receivers(job));
 }
 
-/* Note a valid message from `from`. */
+/* Note that a valid message from `from` has arrived. */
 static inline void
 iswitch_peer_alive(void *state, const union addr *from, uint64_t now_ns)
 {
@@ -779,7 +790,7 @@ iswitch_peer_alive(void *state, const union addr *from, uint64_t now_ns)
 		    &t->s.job[ref->job]->core.members.m[ref->member], now_ns);
 }
 
-/* Do not count a pause of the switch as silence of its members. */
+/* Do not count a pause of the switch as silence of the members. */
 static inline void
 iswitch_stalled(void *state, uint64_t span_ns, uint64_t now_ns)
 {
@@ -799,7 +810,7 @@ iswitch_stalled(void *state, uint64_t span_ns, uint64_t now_ns)
 	}
 }
 
-/* Execute a request. */
+/* Execute a request of a member or an operator. */
 static inline enum program_reply
 iswitch_program_request(void *state, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -813,7 +824,7 @@ iswitch_program_request(void *state, const union addr *from,
 	    PROGRAM_ANSWERED : PROGRAM_LATER;
 }
 
-/* List all jobs. */
+/* Put a list of all jobs into the report. */
 static inline void
 iswitch_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
@@ -832,7 +843,7 @@ iswitch_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 	}
 }
 
-/* List the members of a job. */
+/* Put a list of the members of a job into the report. */
 static inline bool
 iswitch_list_members(const void *state, uint16_t id, struct counters *c,
     uint64_t now_ns)
@@ -862,7 +873,7 @@ iswitch_sum_counter(const struct iswitch *s, enum job_count what)
 	return n;
 }
 
-/* Put the counters, or gauges, that belong to no job. */
+/* Put the counters, or gauges, that belong to no job into the report. */
 static inline void
 iswitch_put_switch_counters(const struct iswitch *s, bool gauges,
     struct counters *c)
@@ -881,7 +892,9 @@ iswitch_put_switch_counters(const struct iswitch *s, bool gauges,
 		counters_put(c, iswitch_count_name(k), s->n[k]);
 }
 
-/* Put the counters, or gauges, of a job or (-1) of the switch. */
+/*
+ * Put the counters, or gauges, of job id or (-1) of the switch into the report.
+ */
 static inline bool
 iswitch_put_counters(const void *state, int32_t id, bool gauges,
     struct counters *c, uint64_t now_ns)
@@ -923,7 +936,7 @@ iswitch_put_report(const void *state, struct counters *c)
 	counters_out(c);
 }
 
-/* Put the line at the end. */
+/* Put the summary that is printed at the end into the report. */
 static inline void
 iswitch_put_summary(const void *state, struct counters *c)
 {
@@ -944,7 +957,10 @@ iswitch_put_summary(const void *state, struct counters *c)
 	counters_put(c, "foreign", s->n[ISWITCH_FOREIGN]);
 }
 
-/* Put the line that is printed while it runs. */
+/*
+ * Put the values of the line that is printed while the switch runs into the
+ * report.
+ */
 static inline void
 iswitch_put_progress(const void *state, struct counters *c)
 {
@@ -959,7 +975,7 @@ iswitch_put_progress(const void *state, struct counters *c)
 	counters_put(c, "results", iswitch_sum_counter(&t->s, JOB_RESULTS));
 }
 
-/* Is every segment counted under one reason? */
+/* Is every segment counted under exactly one reason? */
 static inline bool
 iswitch_counters_add_up(const void *state)
 {
@@ -977,7 +993,7 @@ iswitch_counters_add_up(const void *state)
 	return good;
 }
 
-/* Report a parent that does not answer. */
+/* Describe a parent that does not answer. */
 static inline const char *
 iswitch_describe_problem(void *state, char *text, size_t room, uint64_t now_ns)
 {
@@ -1008,7 +1024,7 @@ iswitch_describe_problem(void *state, char *text, size_t room, uint64_t now_ns)
 	return NULL;
 }
 
-/* Is `at` a member of the job (-1: of any job)? */
+/* Is `at` the address of a member of this job (-1: of any job)? */
 static inline bool
 iswitch_is_member(const void *state, const union addr *at, int32_t job)
 {
@@ -1018,16 +1034,16 @@ iswitch_is_member(const void *state, const union addr *at, int32_t job)
 	return ref != NULL && (job < 0 || t->s.job[ref->job]->core.id == job);
 }
 
-/* Return the number of members' addresses. */
+/* Return the number of addresses of members. */
 static inline uint32_t
 iswitch_member_count(const void *state)
 {
 	const struct iswitch_state *t = state;
 
-	return t->s.refs;	/* an upper bound */
+	return t->s.refs;	/* this is an upper bound */
 }
 
-/* Return the port of segments. */
+/* Return the UDP port of segments. */
 static inline uint16_t
 iswitch_default_port(const void *conf)
 {

@@ -1,37 +1,39 @@
 /*
  * reduce.h - combine the contributions to one segment into one result
  *
- * The five kinds of --reduce, for the slots of an aggregator:
+ * These are the five kinds of --reduce, for the slots of an aggregator:
  *
- *	sum	add in binary32 as they arrive
- *	ordered	keep, then add in binary32 in an order that the caller gives
- *	fixed	add round(x 2^fixed_bits), ties to even, as 64-bit integers;
- *		the sum is rounded once to binary32
- *	median	keep; the median of each element times the contributions
- *	trimmed	keep; the mean without the trim smallest and largest of each
- *		element (robust_mean()) times the contributions
+ * 	sum	add in binary32 as they arrive
+ * 	ordered	keep, then add in binary32 in an order that the caller gives
+ * 	fixed	add round(x 2^fixed_bits), ties to even, as 64-bit integers;
+ * 		the sum is rounded once to binary32
+ * 	median	keep; the median of each element times the contributions
+ * 	trimmed	keep; the mean without the trim smallest and largest of each
+ * 		element (robust_mean()) times the contributions
  *
- * A slot is a result, n little-endian binary32 at any address, and
- * reduce_work_bytes() of working memory, 32-byte aligned; both belong to the
- * caller and need no clearing.  Call reduce_first(), reduce_add() for rows 1, 2
- * and so on, then reduce_finish().  Before that only `sum` has anything in the
- * result.  x and out do not overlap.
+ * A slot consists of a result, n little-endian binary32 numbers at any address,
+ * and of reduce_work_bytes() of working memory, which must be 32-byte aligned.
+ * The caller owns both and need not clear them.  Call reduce_first(), then
+ * reduce_add() for rows 1, 2 and so on, then reduce_finish().  The result is
+ * undefined before reduce_finish(), except with `sum`.  x and out must not
+ * overlap.
  *
- * NaN and infinities are added as IEEE 754 says, except by `fixed`: with one of
- * them an element of its result is NaN.  The contributions and the sum of
- * `fixed` saturate at the limits of int64; only then the order matters.  Its
- * scaling back to binary32 is exact: bits are 1 to 62, so no result is
- * subnormal.
+ * NaN and infinities are added as IEEE 754 requires, except with `fixed`, where
+ * an element of the result is NaN if one of its terms is NaN or infinite.  With
+ * `fixed`, contributions and sums saturate at the limits of int64; the order of
+ * addition matters only then.  Scaling back to binary32 is exact because
+ * fixed_bits is 1 to 62, so no result is subnormal.
  *
- * Median and trimmed mean (robust_*) sort the k values of each element, drop as
- * many at both ends and average the rest.  The order is total: -0 before +0,
- * NaNs after +infinity, whatever their sign.  The rest are added in that order
- * in binary64, the sum is multiplied by scale over their number (also a
- * binary64), and the product is rounded to binary32; a resulting NaN is
- * 7fc00000.  So the result depends on the values alone, to the last bit: not on
- * the order of the vectors, and not on whether AVX2 is used, which is chosen at
- * run time for k <= 32.  Vectors are little-endian binary32 at any address, and
- * out may be one of them.  k is 1 to 65535; above 32 it takes 256 KiB of stack.
+ * Median and trimmed mean (robust_*) sort the k values of each element, drop
+ * the same number at both ends and average the rest.  The order is total: -0
+ * comes before +0, and NaNs of either sign come after +infinity.  The remaining
+ * values are added in that order in binary64.  The sum is multiplied by scale
+ * divided by their number (also in binary64), and the product is rounded to
+ * binary32.  If the result is a NaN it is 7fc00000.  So every bit of the result
+ * depends on the values alone.  It does not depend on the order of the vectors
+ * or on the use of AVX2, which is chosen at run time for k <= 32.  Vectors are
+ * little-endian binary32 at any address, and out may be one of them.  k is 1 to
+ * 65535; if k is above 32 the function needs 256 KiB of stack.
  */
 #ifndef INNET_ISWITCH_REDUCE_H
 #define INNET_ISWITCH_REDUCE_H
@@ -46,8 +48,9 @@
 #include "common/base/num.h"
 #include "common/base/vec.h"
 
-#define REDUCE_FIXED_MAX INT64_MAX	/* and its negative */
-#define REDUCE_FIXED_NAN INT64_MIN	/* a sum with what is no number */
+#define REDUCE_FIXED_MAX INT64_MAX	/* the least sum is its negative */
+#define REDUCE_FIXED_NAN INT64_MIN	/* sum of an element with a NaN or
+					 * infinite term */
 
 enum reduce_kind {
 	REDUCE_SUM, REDUCE_ORDERED, REDUCE_FIXED, REDUCE_MEDIAN, REDUCE_TRIMMED
@@ -55,45 +58,50 @@ enum reduce_kind {
 
 struct reduce {
 	enum reduce_kind kind;
-	uint32_t trim;		/* trimmed: values dropped at either end */
-	uint32_t fixed_bits;	/* fixed: bits behind the point, 1 to 62 */
+	uint32_t trim;		/* trimmed: number of values dropped at each
+				 * end */
+	uint32_t fixed_bits;	/* fixed: bits after the binary point, 1 to
+				 * 62 */
 };
 
 struct reduce_count {
 	uint64_t nonfinite;	/* contributions with a NaN or infinity */
-	uint64_t saturated;	/* elements cut, of a contribution or a sum */
+	uint64_t saturated;	/* elements of a contribution or a sum that were
+				 * saturated */
 };
 
 enum {
-	ROBUST_FEW = 32, ROBUST_MANY = 65535,	/* rows */
-	ROBUST_PAIRS = 191,	/* that sort 32 */
+	ROBUST_FEW = 32, ROBUST_MANY = 65535,	/* limits of the number of
+						 * rows */
+	ROBUST_PAIRS = 191,	/* pairs of the network that sorts 32 keys */
 	ROBUST_NAN = 0x7fc00000
 };
 
 struct robust_rows {
-	const uint8_t *const *row;	/* each vector; or NULL, in line: */
-	const uint8_t *base;		/* the first of them */
-	size_t stride;			/* bytes from one to the next */
-	size_t k;			/* vectors */
+	const uint8_t *const *row;	/* pointers to the vectors; NULL: they
+					 * lie one after another */
+	const uint8_t *base;		/* the first of these vectors */
+	size_t stride;			/* bytes from one vector to the next */
+	size_t k;			/* number of vectors */
 };
 
 /*
- * Parse "sum", "ordered", "fixed", "median" or "trimmed:2" into *r; returns
- * NULL, or what is wrong and leaves *r as it was.  fixed_bits does not change,
- * except that 0 becomes 24.
+ * Parse "sum", "ordered", "fixed", "median" or "trimmed:2" into *r.  Returns
+ * NULL, or an error message and leaves *r unchanged.  fixed_bits does not
+ * change, except that 0 becomes 24.
  */
 static inline const char *reduce_parse(const char *s, struct reduce *r);
 
 /*
- * Return the contributions, of `all` at most, without which there is no result:
- * trimmed:b tolerates b wrong ones among 2b + 1, a median one among three, if
- * there are three.
+ * Return the smallest number of contributions, out of at most `all`, that makes
+ * a result.  trimmed:b tolerates b wrong ones among 2b + 1.  A median tolerates
+ * one among three, if there are three.
  */
 static inline uint32_t reduce_needs(const struct reduce *r, uint32_t all);
 
 /*
- * Return the working memory of a slot of n elements and at most `rows`
- * contributions.
+ * Return the bytes of working memory of a slot with n elements and at most
+ * `rows` contributions.
  */
 static inline size_t reduce_work_bytes(const struct reduce *r, uint32_t rows,
     uint32_t n);
@@ -102,48 +110,48 @@ static inline size_t reduce_work_bytes(const struct reduce *r, uint32_t rows,
 static inline void reduce_first(const struct reduce *r, uint8_t *out,
     uint8_t *work, uint32_t n, const uint8_t *x, struct reduce_count *c);
 
-/* Add the contribution with number `row`: 1 is the second. */
+/* Add the contribution with number `row`; the second one is row 1. */
 static inline void reduce_add(const struct reduce *r, uint8_t *out,
     uint8_t *work, uint32_t row, uint32_t n, const uint8_t *x,
     struct reduce_count *c);
 
 /*
- * Make the result of at least one row, all of which together stand for
- * `contributions` workers; order, which only `ordered` uses, has each row's
- * number once.
+ * Make the result of one or more rows, which together stand for `contributions`
+ * workers.  order contains the number of each row once; only `ordered` uses it.
  */
 static inline void reduce_finish(const struct reduce *r, uint8_t *out,
     const uint8_t *work, uint32_t rows, const uint32_t order[], uint32_t n,
     uint32_t contributions, struct reduce_count *c);
 
 /*
- * Set out[i] to scale times the median of row[0..k-1][i]; for an even k that is
- * the mean of the middle two.
+ * Set out[i] to scale times the median of row[0..k-1][i].  If k is even, the
+ * median is the mean of the middle two values.
  */
 static inline void robust_median(uint8_t *out, const uint8_t *const row[],
     size_t k, size_t n, float scale);
 
 /*
- * Set out[i] to scale times the mean of row[0..k-1][i] without the trim
- * smallest and the trim largest, or the median if that leaves none.
+ * Set out[i] to scale times the mean of row[0..k-1][i] without the `trim`
+ * smallest and the `trim` largest values, or to scale times the median if no
+ * value would be left.
  */
 static inline void robust_trimmed(uint8_t *out, const uint8_t *const row[],
     size_t k, size_t n, size_t trim, float scale);
 
-/* Do that for the n elements of the vectors r. */
+/* Do the same for the n elements of the vectors r. */
 static inline void robust_mean(uint8_t *out, const struct robust_rows *r,
     size_t n, size_t trim, float scale);
 
 /*
- * Compute elements from to n - 1 in plain C, the reference; key has room for
- * all rows.
+ * Compute elements `from` to n - 1 in plain C.  This is the reference
+ * implementation.  key must have room for all rows.
  */
 static inline void robust_mean_plain(uint8_t *out, const struct robust_rows *r,
     size_t from, size_t n, size_t trim, double weight, int32_t *key);
 
 /*
- * Add elements from to n - 1 of `fixed` in plain C, the reference; returns
- * whether all were finite.
+ * Add elements `from` to n - 1 of `fixed` in plain C.  This is the reference
+ * implementation.  Returns whether all elements were finite.
  */
 static inline bool reduce_fixed_plain(int64_t *sum, const uint8_t *x,
     size_t from, size_t n, bool first, double times, struct reduce_count *c);
@@ -156,7 +164,7 @@ robust_row(const struct robust_rows *r, size_t j)
 	return r->row != NULL ? r->row[j] : r->base + j * r->stride;
 }
 
-/* Return the place in the order of the element with bits u. */
+/* Return the sort key of the element with bits u. */
 static inline int32_t
 robust_key(uint32_t u)
 {
@@ -165,7 +173,7 @@ robust_key(uint32_t u)
 	return (int32_t)(u ^ -(u >> 31) >> 1);
 }
 
-/* Return the element at a place of the order. */
+/* Return the element with the given sort key. */
 static inline float
 robust_value(int32_t key)
 {
@@ -177,7 +185,7 @@ robust_value(int32_t key)
 	return f;
 }
 
-/* Sort k keys: Shell's sort, which is insertion sort for few. */
+/* Sort k keys with Shell's sort, which is insertion sort for small k. */
 static inline void
 robust_sort(int32_t *key, size_t k)
 {
@@ -228,12 +236,13 @@ robust_mean_few(uint8_t *out, const struct robust_rows *r, size_t n,
 
 #ifdef VEC_AVX2
 /*
- * Batcher's merge exchange (Knuth 5.2.2 M): pairs of places to put in order
- * one after another.
+ * The pairs of positions that Batcher's merge exchange (Knuth 5.2.2 M) puts in
+ * order, one after another.
  */
 struct robust_net {
 	uint8_t lo[ROBUST_PAIRS], hi[ROBUST_PAIRS];
-	unsigned first, pairs;	/* pairs first to pairs - 1 */
+	unsigned first, pairs;	/* the network consists of pairs `first` to
+				 * `pairs` - 1 */
 };
 
 static inline void
@@ -262,7 +271,7 @@ robust_make_net(struct robust_net *net, size_t k)
 	}
 }
 
-/* Remove the pairs that do not affect the places trim to k - 1 - trim. */
+/* Remove the pairs that do not affect positions trim to k - 1 - trim. */
 static inline void
 robust_prune_net(struct robust_net *net, size_t k, size_t trim)
 {
@@ -301,7 +310,7 @@ robust_key8(__m256i u)
 	    _mm256_cmpgt_epi32(most, _mm256_set1_epi32(0x7f800000)));
 }
 
-/* Round four sums times weight; NaN is always the same. */
+/* Round four sums times weight. A NaN always becomes the same NaN. */
 __attribute__((target("avx2"))) static inline __m128
 robust_round4(__m256d sum, __m256d weight)
 {
@@ -311,7 +320,10 @@ robust_round4(__m256d sum, __m256d weight)
 	return _mm_blendv_ps(f, _mm_castsi128_ps(nan), _mm_cmpunord_ps(f, f));
 }
 
-/* Add n keys in order, from key[0], for eight elements, times weight. */
+/*
+ * Add n keys of eight elements in order, starting at key[0], and multiply by
+ * weight.
+ */
 __attribute__((target("avx2"))) static inline __m256
 robust_mean8(const __m256i (*key)[4], size_t lane, size_t n, double weight)
 {
@@ -340,8 +352,8 @@ robust_order8(__m256i *lo, __m256i *hi)
 }
 
 /*
- * 32 elements, so that between a key's store and its next load there is other
- * work to do.
+ * Compute a block of 32 elements, so that the processor has other work to do
+ * between the store of a key and its next load.
  */
 __attribute__((target("avx2"))) static inline void
 robust_mean_block(uint8_t *out, const uint8_t *const row[], size_t at, size_t k,
@@ -368,8 +380,8 @@ robust_mean_block(uint8_t *out, const uint8_t *const row[], size_t at, size_t k,
 }
 
 /*
- * Compute the elements in blocks of 32.  The rest is copied to buffers in which
- * 32 elements can be read and written.
+ * Compute the elements in blocks of 32.  The remaining elements are copied to
+ * buffers in which 32 elements can be read and written.
  */
 __attribute__((target("avx2"))) static inline void
 robust_mean_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
@@ -398,7 +410,7 @@ robust_mean_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
 }
 #endif
 
-/* Not inline, so that few vectors do not need a stack that deep. */
+/* Not inline, so that small numbers of vectors do not need this much stack. */
 __attribute__((noinline, unused)) static void
 robust_mean_many(uint8_t *out, const struct robust_rows *r, size_t n,
     size_t trim, double weight)
@@ -502,11 +514,11 @@ reduce_work_bytes(const struct reduce *r, uint32_t rows, uint32_t n)
 	}
 }
 
-/* Return x times 2^bits as an integer; clear *finite if x is not finite. */
+/* Return x times 2^bits as an integer. Clear *finite if x is not finite. */
 static inline int64_t
 reduce_to_fixed(float x, double times, bool *finite, struct reduce_count *c)
 {
-	const double v = (double)x * times;	/* exact */
+	const double v = (double)x * times;	/* the product is exact */
 
 	if (!isfinite(v)) {
 		*finite = false;
@@ -519,7 +531,7 @@ reduce_to_fixed(float x, double times, bool *finite, struct reduce_count *c)
 	return (int64_t)nearbyint(v);
 }
 
-/* Return the sum of two elements in fixed point, saturated. */
+/* Return the saturated sum of two elements in fixed point. */
 static inline int64_t
 reduce_add_fixed(int64_t a, int64_t b, struct reduce_count *c)
 {
@@ -550,10 +562,9 @@ reduce_fixed_plain(int64_t *sum, const uint8_t *x, size_t from, size_t n,
 
 #ifdef VEC_AVX2
 /*
- * Four elements of fixed, unless one of them is 2^51 or more, or a sum passes
- * its limits or is no number: then nothing is done and the answer is false.
- * Added to 1.5 2^52 a number is rounded to an integer, which is then in its low
- * bits.
+ * Add four elements of `fixed`.  If one of them is 2^51 or more, or if a sum
+ * exceeds its limits or is not a number, change nothing and return false.
+ * Adding 1.5 2^52 rounds a number to an integer and leaves it in the low bits.
  */
 __attribute__((target("avx2"))) static inline bool
 reduce_fixed4(int64_t *sum, const uint8_t *x, bool first, __m256d times)
@@ -668,7 +679,7 @@ reduce_finish(const struct reduce *r, uint8_t *out, const uint8_t *work,
 	const float unit = 1 / (float)((uint64_t)1 << r->fixed_bits);
 	const int64_t *sum = (const void *)work;
 
-	(void)c;	/* nothing is cut here */
+	(void)c;	/* nothing is saturated here */
 	switch (r->kind) {
 	case REDUCE_SUM:
 		break;
