@@ -2,22 +2,23 @@
  * state-transfer.h - transfer of a running worker's state to a worker that
  * joins late
  *
- * A worker that joins late, or returns, fetches the state of another worker
+ * A worker that joins late or returns fetches the state of another worker
  * instead of starting the job again.  The receiver (struct state_receiver)
  * requests chunks until it has all of them; the sender (struct state_sender)
- * answers from a snapshot.  Chunks are requested in runs, within a window. When
- * none has arrived for a while, the receiver requests the missing ones again,
- * so the sender and the switches in between need no timers.
+ * answers from a snapshot.  The receiver requests chunks in runs, within a
+ * window.  If no chunk has arrived for a while, it requests the missing chunks
+ * again.  So the sender and the switches between them need no timers.
  *
- * struct state_transfer combines both for a worker.  Its caller passes the
- * control messages that it receives, takes a snapshot when sender.wanted is set
- * (state_transfer_set_snapshot()), and starts to fetch when it is too late to
- * join.  Then state_transfer_next() writes the messages to send until
- * receiver.end is set.  A job that was joined before is left.
+ * struct state_transfer combines receiver and sender for a worker.  The caller
+ * passes it the control messages that arrive.  When sender.wanted is set, the
+ * caller takes a snapshot and calls state_transfer_set_snapshot().  When it is
+ * too late to join, the caller starts to fetch; this leaves a job that was
+ * joined before.  Then state_transfer_next() writes the messages to send until
+ * receiver.end is set.
  *
- * Pure: time is an argument (ns, monotonic).  All messages go through the
- * secure channel of the caller (channel-client.h).  Owns its memory:
- * state_transfer_free().
+ * The functions read no clock: time is an argument (monotonic, in ns).  All
+ * messages go through the secure channel of the caller (channel-client.h).
+ * state_transfer_free() frees the memory.
  */
 #ifndef INNET_ISWITCH_STATE_TRANSFER_H
 #define INNET_ISWITCH_STATE_TRANSFER_H
@@ -33,18 +34,22 @@
 #include "common/wire/state-transfer.h"
 
 #define TRANSFER_NEVER UINT64_MAX
-#define TRANSFER_KEEP_NS 5000000000u	/* a snapshot, after a Fetch */
+#define TRANSFER_KEEP_NS 5000000000u	/* a snapshot is kept this long after a
+					 * Fetch */
 
 enum {
-	TRANSFER_WINDOW = 128,		/* chunks requested, not arrived */
-	TRANSFER_FIRST_NS = 20000000,	/* silence before the next request */
-	TRANSFER_LAST_NS = 250000000,	/* doubled up to this */
-	TRANSFER_TRIES = 3		/* states with a wrong CRC */
+	TRANSFER_WINDOW = 128,		/* chunks requested but not arrived */
+	TRANSFER_FIRST_NS = 20000000,	/* first wait before the next request */
+	TRANSFER_LAST_NS = 250000000,	/* longest wait; each wait is twice the
+					 * last */
+	TRANSFER_TRIES = 3		/* states with a wrong CRC before it
+					 * gives up */
 };
 
 /*
- * How long a receiver waits for a sender, because other workers may join again;
- * five times as long if the switch answers that the job is not open.
+ * The time that a receiver waits for a sender, because other workers may join
+ * again.  It waits five times as long if the switch answers that the job is not
+ * open.
  */
 #define TRANSFER_REFUSED_NS 2000000000u
 
@@ -58,36 +63,41 @@ enum state_receiver_end {
 
 struct state_receiver {
 	uint16_t job;
-	uint32_t worker;		/* our number */
-	uint32_t xid;			/* of the next Fetch */
-	bool waits;			/* ask the job to wait for us */
-	bool lacks_permit;		/* the switch has not refused us: it may
-					 * have restarted since it did */
-	uint64_t give_up_ns;		/* time without a chunk */
-	uint64_t refused_ns;		/* wait for a sender */
+	uint32_t worker;		/* number of this worker */
+	uint32_t xid;			/* xid of the next Fetch */
+	bool waits;			/* the job must wait for this worker */
+	bool lacks_permit;		/* the switch may have restarted, so it
+					 * no longer knows that it refused this
+					 * worker */
+	uint64_t give_up_ns;		/* longest time without a chunk */
+	uint64_t refused_ns;		/* time to wait for a sender */
 	uint64_t begun_ns;
 	enum state_receiver_end end;
-	uint8_t status;			/* of a refusal */
+	uint8_t status;			/* status of a refusal */
 	uint32_t sender;
-	uint64_t iteration;		/* results in the state */
+	uint64_t iteration;		/* number of results in the state */
 	uint32_t bytes;
-	uint8_t *body;			/* owned; NULL: none, or taken */
+	uint8_t *body;			/* owned; NULL: no state, or the caller
+					 * has taken it */
 
-	uint32_t snapshot, crc, chunks;	/* snapshot 0: not known yet */
-	uint8_t *came;			/* by chunk: it has arrived; owned */
+	uint32_t snapshot, crc, chunks;	/* snapshot is 0 until it is known */
+	uint8_t *came;			/* owned; for each chunk: has it
+					 * arrived? */
 	uint32_t next;			/* chunk to request next */
-	uint32_t here, out;		/* chunks arrived; requested */
+	uint32_t here, out;		/* number of chunks arrived;
+					 * requested */
 	uint64_t news_ns, ask_ns, wait_ns;
-	unsigned spoilt;		/* states with a wrong CRC */
+	unsigned spoilt;		/* states received with a wrong CRC */
 };
 
-/* The snapshot that a member sends. */
+/* The snapshot that a worker sends. */
 struct state_sender {
-	uint32_t worker;		/* our number */
-	uint32_t snapshot;		/* number of the last; 0: none yet */
-	bool has;			/* there is one */
-	bool wanted;			/* the caller must take one */
-	struct transfer_fetch asked;	/* the Fetch that wants it */
+	uint32_t worker;		/* number of this worker */
+	uint32_t snapshot;		/* number of the last snapshot; 0: none
+					 * yet */
+	bool has;			/* a snapshot exists */
+	bool wanted;			/* the caller must take a snapshot */
+	struct transfer_fetch asked;	/* the Fetch that needs the snapshot */
 	uint8_t *body;			/* owned */
 	uint32_t bytes, crc;
 	uint64_t iteration;
@@ -95,16 +105,19 @@ struct state_sender {
 };
 
 enum {
-	STATE_TRANSFER_TRIES = 10, /* states that were too old to join */
-	STATE_TRANSFER_PATIENT = 2 /* tries before the job waits for us */
+	STATE_TRANSFER_TRIES = 10, /* states that were too old to join before it
+				    * gives up */
+	STATE_TRANSFER_PATIENT = 2 /* tries before the job must wait for this
+				    * worker */
 };
 
-/* The kind of a message that arrived. */
+/* What kind of message has arrived. */
 enum state_transfer_news {
-	STATE_TRANSFER_MESSAGE,	 /* one for the worker */
-	STATE_TRANSFER_TAKEN,	 /* part of a transfer: look for an answer */
+	STATE_TRANSFER_MESSAGE,	 /* a message for the worker */
+	STATE_TRANSFER_TAKEN,	 /* part of a transfer: call
+				  * state_transfer_next() */
 	STATE_TRANSFER_NOTHING,	 /* a challenge, or a repeated message */
-	STATE_TRANSFER_DOUBTFUL, /* not authenticated */
+	STATE_TRANSFER_DOUBTFUL, /* a message that is not authenticated */
 	STATE_TRANSFER_MALFORMED
 };
 
@@ -112,14 +125,15 @@ struct state_transfer {
 	struct state_receiver receiver;
 	struct state_sender sender;
 	bool fetching;			/* the receiver is active */
-	unsigned tries;			/* fetches started */
-	bool leaves;			/* a Leave with leave_xid is due */
+	unsigned tries;			/* number of fetches started */
+	bool leaves;			/* a Leave with xid leave_xid is due */
 	uint32_t leave_xid;
-	struct transfer_fetch asked;	/* the Fetch to answer */
-	uint32_t answer, answers;	/* next Chunk of it, their number */
+	struct transfer_fetch asked;	/* the Fetch that is being answered */
+	uint32_t answer, answers;	/* the next Chunk of the answer; their
+					 * number */
 };
 
-/* Initialise h for the worker with that number. */
+/* Initialise h for the worker with this number. */
 static inline void state_transfer_init(struct state_transfer *h,
     uint32_t worker);
 
@@ -127,9 +141,10 @@ static inline void state_transfer_init(struct state_transfer *h,
 static inline void state_transfer_free(struct state_transfer *h);
 
 /*
- * Process the len bytes of a control message that arrived by the channel of
- * `in`.  The caller acts upon *c only after STATE_TRANSFER_MESSAGE. given:
- * results in our own state.  h NULL: no state is transferred.
+ * Process the len bytes of a control message that arrived through the channel
+ * of `in`.  The caller acts upon *c only if this returns
+ * STATE_TRANSFER_MESSAGE.  given is the number of results in our own state.  If
+ * h is NULL, no state is transferred.
  */
 static inline enum state_transfer_news state_transfer_receive(
     struct state_transfer *h,
@@ -137,36 +152,36 @@ static inline enum state_transfer_news state_transfer_receive(
     const uint8_t *p, size_t len, struct control *c, uint64_t now_ns);
 
 /*
- * Set our state after `given` results as the snapshot, and answer the worker
- * that requested it.  body becomes h's.
+ * Use our state after `given` results as the snapshot, and answer the worker
+ * that requested it.  h takes ownership of body.
  */
 static inline void state_transfer_set_snapshot(struct state_transfer *h,
     uint8_t *body, uint32_t bytes, uint64_t given, uint64_t now_ns);
 
 /*
- * Tell whether the state of another worker helps after `in` has ended.  lost:
- * the network does not keep the results any more that this worker needs.  been:
- * it has been in the job before.
+ * Tell whether the state of another worker helps after membership `in` has
+ * ended.  lost: the network no longer keeps the results that this worker needs.
+ * been: this worker has been in the job before.
  */
 static inline bool state_transfer_is_useful(const struct state_transfer *h,
     const struct membership *in, bool lost, bool been);
 
-/* Start to fetch a state; the job joined as `in` is left. */
+/* Start to fetch a state, and leave the job that was joined as `in`. */
 static inline void state_transfer_start_fetch(struct state_transfer *h,
     const struct membership *in, uint64_t now_ns);
 
-/* Return when state_transfer_next() has a message, even if nothing arrives. */
+/* Return when state_transfer_next() must be called if nothing arrives. */
 static inline uint64_t state_transfer_deadline_ns(
     const struct state_transfer *h);
 
 /*
- * Write the next message at msg, which has room for CONTROL_MAX_BYTES. Returns
- * its length, or 0. in: the membership, present or past.
+ * Write the next message at msg, which has room for CONTROL_MAX_BYTES.  Returns
+ * its length, or 0.  in is the present or past membership.
  */
 static inline size_t state_transfer_next(struct state_transfer *h,
     struct membership *in, uint64_t now_ns, uint8_t *msg);
 
-/* Initialise h. xid: newer than those that this address has used. */
+/* Initialise h.  xid must be newer than those that this address has used. */
 static inline void state_receiver_init(struct state_receiver *h, uint16_t job,
     uint32_t worker, uint32_t xid, bool waits, uint64_t give_up_ns,
     uint64_t now_ns);
@@ -174,15 +189,18 @@ static inline void state_receiver_init(struct state_receiver *h, uint16_t job,
 /* Free the memory of h. */
 static inline void state_receiver_free(struct state_receiver *h);
 
-/* Process a Chunk. */
+/* Process Chunk k. */
 static inline void state_receiver_receive( struct state_receiver *h,
     const struct transfer_chunk *k, uint64_t now_ns);
 
-/* Process the Ack of a Fetch: no worker sends its state, or none does now. */
+/*
+ * Process the Ack of a Fetch: no worker sends its state, or no worker does so
+ * now.
+ */
 static inline void state_receiver_receive_status( struct state_receiver *h,
     uint8_t status, uint64_t now_ns);
 
-/* Return when state_receiver_next() has a message, even if nothing arrives. */
+/* Return when state_receiver_next() must be called if nothing arrives. */
 static inline uint64_t state_receiver_deadline_ns(
     const struct state_receiver *h);
 
@@ -197,29 +215,32 @@ static inline size_t state_receiver_next(struct state_receiver *h,
 static inline void state_sender_free(struct state_sender *d);
 
 /*
- * Process a Fetch when our state has `iteration` results.  If `wanted` is set
- * then, the caller takes a snapshot, now or later, and answers `asked`.
+ * Process a Fetch when our state has `iteration` results.  If this sets
+ * `wanted`, the caller takes a snapshot, now or later, and answers `asked`.
  */
 static inline void state_sender_receive_fetch(struct state_sender *d,
     const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns);
 
-/* Set the state after `iteration` results as the snapshot; body becomes d's. */
+/*
+ * Use the state after `iteration` results as the snapshot.  d takes ownership
+ * of body.
+ */
 static inline void state_sender_set_snapshot(struct state_sender *d,
     uint8_t *body, uint32_t bytes, uint64_t iteration, uint64_t now_ns);
 
-/* Return the number of Chunks that answer f. */
+/* Return the number of Chunks that answer Fetch f. */
 static inline uint32_t state_sender_count(const struct state_sender *d,
     const struct transfer_fetch *f);
 
 /*
- * Write Chunk k of the answer to f at msg, which has room for
- * CONTROL_MAX_BYTES. Returns its length.
+ * Write Chunk k of the answer to Fetch f at msg, which has room for
+ * CONTROL_MAX_BYTES.  Returns its length.
  */
 static inline size_t state_sender_put_chunk(const struct state_sender *d,
     const struct transfer_fetch *f, uint32_t k, uint16_t job, uint32_t xid,
     uint8_t *msg);
 
-/* Free the snapshot if no Fetch has come for TRANSFER_KEEP_NS. */
+/* Free the snapshot if no Fetch has arrived for TRANSFER_KEEP_NS. */
 static inline void state_sender_drop_unused(struct state_sender *d,
     uint64_t now_ns);
 
@@ -243,7 +264,7 @@ state_receiver_free(struct state_receiver *h)
 	h->body = h->came = NULL;
 }
 
-/* Allocate memory for the state that k is a part of. */
+/* Allocate memory for the state to which chunk k belongs. */
 static inline void
 state_receiver_allocate(
     struct state_receiver *h, const struct transfer_chunk *k)
@@ -262,7 +283,10 @@ state_receiver_allocate(
 		h->end = STATE_RECEIVER_NO_MEMORY;
 }
 
-/* All chunks are here: check the CRC, and fetch all again if it differs. */
+/*
+ * Check the CRC after all chunks have arrived.  If it is wrong, fetch all
+ * chunks again.
+ */
 static inline void
 state_receiver_check(struct state_receiver *h, uint64_t now_ns)
 {
@@ -284,7 +308,8 @@ state_receiver_receive(
 	if (h->end != STATE_RECEIVER_GOING)
 		return;
 	h->sender = k->sender;
-	if (!k->ready) {		/* the snapshot is being taken */
+	if (!k->ready) {		/* the sender is still taking the
+					 * snapshot */
 		h->snapshot = 0;
 		h->ask_ns = now_ns + TRANSFER_FIRST_NS;
 		return;
@@ -336,7 +361,7 @@ state_receiver_deadline_ns(const struct state_receiver *h)
 	return room ? 0 : h->ask_ns;
 }
 
-/* Put the first missing chunks from h->next on, a run of them, into f. */
+/* Put the next run of missing chunks, starting at h->next, into f. */
 static inline bool
 state_receiver_next_run(struct state_receiver *h, struct transfer_fetch *f)
 {
@@ -365,7 +390,8 @@ state_receiver_next(struct state_receiver *h, uint64_t now_ns, uint8_t *msg)
 		h->end = STATE_RECEIVER_UNANSWERED;
 		return 0;
 	}
-	if (h->ask_ns <= now_ns) {	/* silence: request all missing again */
+	if (h->ask_ns <= now_ns) {	/* nothing arrived: request all missing
+					 * chunks again */
 		h->next = h->out = 0;
 		h->ask_ns = now_ns +
 		    backoff_take_ns(&h->wait_ns, TRANSFER_LAST_NS);
@@ -405,8 +431,8 @@ state_sender_receive_fetch(struct state_sender *d,
     const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns)
 {
 	/*
-	 * Where slots are few, at this switch or above it, no worker can
-	 * join with a state that is one iteration old.
+	 * If this switch or a switch above it has fewer slots than segments, no
+	 * worker can join with a state that is one iteration old.
 	 */
 	if (f->snapshot == 0 && !(d->has && d->iteration >= iteration)) {
 		state_sender_free(d);
@@ -471,9 +497,9 @@ state_transfer_free(struct state_transfer *h)
 }
 
 /*
- * Tell whether the member is behind the job that refused it.  These are
- * iterations of the wire.  Iteration 0, a new worker, is behind all others,
- * except those just before the counter wraps to 0.
+ * Tell whether the member is behind the job that refused it.  Both iterations
+ * are as on the wire.  Iteration 0 (a new worker) is behind all others, except
+ * those just before the counter wraps to 0.
  */
 static inline bool
 state_transfer_is_behind(const struct membership *in)
@@ -502,7 +528,7 @@ state_transfer_start_fetch(
 	state_receiver_init(&h->receiver, in->cf.job, in->cf.number,
 	    in->xid + 1, h->tries >= STATE_TRANSFER_PATIENT, in->cf.give_up_ns,
 	    now_ns);
-	if (!in->cf.async)	/* the worker may start the job again */
+	if (!in->cf.async)	/* this worker may start the job again */
 		h->receiver.refused_ns = TRANSFER_REFUSED_NS;
 	h->fetching = true;
 	h->tries++;
@@ -510,7 +536,7 @@ state_transfer_start_fetch(
 	state_sender_free(&h->sender);
 }
 
-/* Repeat the request, because the channel has changed. */
+/* Repeat the Fetch, because the channel has changed. */
 static inline void
 state_transfer_repeat_fetch(struct state_transfer *h, uint64_t now_ns)
 {
@@ -518,7 +544,7 @@ state_transfer_repeat_fetch(struct state_transfer *h, uint64_t now_ns)
 		h->receiver.ask_ns = now_ns;
 }
 
-/* Queue the Chunks that answer f. */
+/* Queue the Chunks that answer Fetch f. */
 static inline void
 state_transfer_queue_answer(
     struct state_transfer *h, const struct transfer_fetch *f)
@@ -539,7 +565,10 @@ state_transfer_set_snapshot(struct state_transfer *h, uint8_t *body,
 		state_transfer_queue_answer(h, &h->sender.asked);
 }
 
-/* Process c if it belongs to a state transfer, and tell whether it does. */
+/*
+ * Process message c if it belongs to a state transfer.  Returns whether it
+ * does.
+ */
 static inline bool
 state_transfer_receive_transfer(struct state_transfer *h,
     const struct membership *in, const struct control *c, uint64_t given,
@@ -556,7 +585,7 @@ state_transfer_receive_transfer(struct state_transfer *h,
 		if (!in->cf.sends_state || !in->joined || h->fetching ||
 		    !transfer_get_fetch(c, &f))
 			return false;
-		/* with fewer slots than segments one iteration more is kept */
+		/* with fewer slots than segments, one more iteration is kept */
 		state_sender_receive_fetch(
 		    &h->sender, &f, given, now_ns);
 		state_transfer_queue_answer(h, &f);
@@ -605,7 +634,10 @@ state_transfer_deadline_ns(const struct state_transfer *h)
 	    state_receiver_deadline_ns(&h->receiver) : TRANSFER_NEVER;
 }
 
-/* Write a Join as before, which the switch refuses: then it allows to fetch. */
+/*
+ * Write the same Join as before.  The switch refuses it and so allows this
+ * worker to fetch a state.
+ */
 static inline size_t
 state_transfer_put_join(struct state_receiver *h, const struct membership *in,
     uint64_t now_ns, uint8_t *msg)

@@ -1,22 +1,22 @@
 /*
  * sums.h - the sums of the segments of one job, and their memory
  *
- * iSwitch sections 3.2 to 3.4.  Each segment has two slots, chosen by the
- * parity of the iteration, or one slot that restarts at once if the job is
- * asynchronous.  A slot is summed inside the packet that will carry the result:
- * Seg and floats, one segment's packet behind the other, so a run of results is
- * one stretch of memory.  The packets are a ring of `depth` vectors by
- * iteration: a result stays until its place is needed again, for members that
- * lost it.
+ * This file implements sections 3.2 to 3.4 of iSwitch.  Each segment has two
+ * slots, chosen by the parity of the iteration.  In an asynchronous job it has
+ * one slot, which restarts at once.  A slot is summed inside the packet that
+ * will carry the result: a Seg and floats.  The packets of a vector lie one
+ * after another, so a run of results is contiguous in memory.  The packets form
+ * a ring of `depth` vectors by iteration.  A result stays in the ring until its
+ * place is needed again, so that members that lost it can get it.
  *
- * A switch may have less memory than a vector (section 3.1).  Then there are
- * two slots for each of `span` segments: segment n, counted from the first
- * iteration on, shares its slot with the segments 2 span before and after it,
- * and no older results are kept.
+ * A switch may have less memory than a vector needs (section 3.1).  Then there
+ * are only 2 span slots.  If segments are numbered through from the first
+ * iteration on, segment n shares its slot with the segments 2 span before and
+ * after it.  Older results are not kept.
  *
  * Iterations have 64 bits and never wrap (sums_unwrap()).  job.h decides which
- * members may add, when a slot is complete and where the result goes.  The
- * caller frees the memory: sums_free().
+ * members may add, when a slot is complete and where the result is sent.
+ * sums_free() frees the memory.
  */
 #ifndef INNET_ISWITCH_SUMS_H
 #define INNET_ISWITCH_SUMS_H
@@ -34,53 +34,64 @@
 enum sums_state {
 	SUMS_EMPTY,
 	SUMS_FILLING,
-	SUMS_READY,		/* has H contributions; its vector has not */
-	SUMS_SENT_UP,		/* of a child: waits for the parent's result */
+	SUMS_READY,		/* has H contributions, but its vector is
+				 * incomplete */
+	SUMS_SENT_UP,		/* of a child: waits for the result from the
+				 * parent */
 	SUMS_COMPLETE
 };
 
 enum { SUMS_NONE = UINT32_MAX };
 
-/* Before every iteration; a job begins with SUMS_EPOCH + next of its Join. */
+/*
+ * SUMS_NEVER is before every iteration.  A job begins with SUMS_EPOCH plus the
+ * `next` of its Join.
+ */
 #define SUMS_NEVER ((int64_t)0)
 #define SUMS_EPOCH ((int64_t)1 << 40)
 
 struct sums_slot {
 	int64_t iteration;
-	uint64_t began_ns;	/* when it was restarted */
-	uint64_t posted; /* outbox round in which it was sent up; 0: none */
-	uint32_t accepted;	/* packets that count for H */
-	uint32_t rows;		/* packets added */
-	uint32_t n;		/* floats */
-	uint32_t index;		/* of its segment */
-	uint32_t before, after;	/* in the list of filling slots */
-	uint16_t contributions;	/* worker vectors inside, at most 65,535 */
+	uint64_t began_ns;	/* when the slot was restarted */
+	uint64_t posted; /* outbox round in which its sum was sent to the
+			  * parent; 0: none */
+	uint32_t accepted;	/* number of packets that count for H */
+	uint32_t rows;		/* number of packets added */
+	uint32_t n;		/* floats of the segment */
+	uint32_t index;		/* index of its segment */
+	uint32_t before, after;	/* neighbours in the list of filling slots */
+	uint16_t contributions;	/* worker vectors in the sum, at most 65,535 */
 	uint8_t state;		/* enum sums_state */
-	/* when members were asked for it, plus 1; 0: never */
+	/* when members were asked for it, in ms, plus 1; 0: never */
 	uint32_t asked_ms;
 };
 
-/* The result at a place of the ring. */
+/* The result at one place of the ring. */
 struct sums_kept {
 	int64_t iteration;	/* SUMS_NEVER: no result yet */
-	uint64_t posted;	/* outbox round; 0: none */
-	uint32_t index;		/* of its segment */
-	uint32_t n;		/* floats */
+	uint64_t posted;	/* outbox round in which it was sent; 0: none */
+	uint32_t index;		/* index of its segment */
+	uint32_t n;		/* number of floats */
 	uint32_t done;		/* serial number of its completion */
 };
 
 /* The layout of the memory. */
 struct sums_shape {
 	uint32_t elements, floats, segs;
-	uint32_t ways;		/* slots of a segment: 2, or 1 if asynchronous
-				 * and not a child's */
-	uint32_t depth;		/* vectors in the ring */
-	uint32_t apart; /* 2: slots have packets outside the ring; or 0 */
-	uint32_t words;		/* of a bitmap, for 64 members each; 0: none */
-	uint32_t rows;		/* contributions in a slot, if rows are kept */
-	uint32_t span;		/* slots of a way if there are fewer than segs
-				 * (ways is 2 and apart 0); otherwise 0 */
-	uint32_t tag_bytes;	/* of the tag behind a packet's Seg; 0: none */
+	uint32_t ways;		/* slots of a segment: 1 if the job is
+				 * asynchronous and has no parent, otherwise
+				 * 2 */
+	uint32_t depth;		/* number of vectors in the ring */
+	uint32_t apart; /* 2: slots have packets outside the ring; 0: they have
+			 * not */
+	uint32_t words;		/* words of a bitmap, with 64 members each; 0:
+				 * no bitmaps */
+	uint32_t rows;		/* contributions that a slot can keep, if rows
+				 * are kept */
+	uint32_t span;		/* slots of a way if these are fewer than segs
+				 * (then ways is 2 and apart 0); otherwise 0 */
+	uint32_t tag_bytes;	/* bytes of the tag after the Seg of a packet;
+				 * 0: no tag */
 };
 
 struct sums {
@@ -88,46 +99,55 @@ struct sums {
 	struct reduce reduce;
 	uint32_t stride;	/* bytes of a packet */
 	size_t work_stride;	/* bytes of working memory of a slot */
-	struct sums_slot *slot;	/* sums_slots() of them */
-	uint64_t *bits;		/* words for each slot: its members */
-	uint8_t *packet;	/* of each place; if apart, of each slot too */
-	struct sums_kept *kept;	/* by place */
-	uint8_t *work;		/* work_stride bytes for each slot */
+	struct sums_slot *slot;	/* array of sums_slots() slots */
+	uint64_t *bits;		/* bitmaps of `words` words: the members that
+				 * have added to each slot */
+	uint8_t *packet;	/* packets of each place and, if apart is set,
+				 * of each slot */
+	struct sums_kept *kept;	/* descriptions by place */
+	uint8_t *work;		/* working memory: work_stride bytes for each
+				 * slot */
 	uint32_t oldest, newest;	/* ends of the list of filling slots */
 	uint32_t filling;	/* length of that list */
-	uint32_t *ready;	/* by way: number of slots SUMS_READY */
+	uint32_t *ready;	/* by way: number of slots in state
+				 * SUMS_READY */
 	struct reduce_count count;
 };
 
-/* Return iteration t of the wire as the one nearest to `near`. */
+/*
+ * Return the 64-bit iteration nearest to `near` whose number on the wire is t.
+ */
 static inline int64_t sums_unwrap(uint32_t t, int64_t near);
 
-/* Return the bytes of a packet before its floats. */
+/* Return the number of bytes before the floats of a packet. */
 static inline uint32_t sums_head_bytes(const struct sums_shape *s);
 
-/* Does the reduction r need all contributions at the end? */
+/* Does reduction r keep all contributions until the end? */
 static inline bool sums_keeps_rows(const struct reduce *r);
 
-/* Return the number of slots of a shape. */
+/* Return the number of slots of shape s. */
 static inline uint64_t sums_slots(const struct sums_shape *s);
 
 /*
- * Return the number of packets of a shape: in the ring and, if they are apart,
- * in the slots.
+ * Return the number of packets of shape s: those in the ring and, if apart is
+ * set, those in the slots.
  */
 static inline uint64_t sums_packets(const struct sums_shape *s);
 
-/* Return all memory of a job of shape s, in bytes. */
+/* Return the bytes of memory that a job of shape s needs in all. */
 static inline uint64_t sums_bytes(const struct reduce *r,
     const struct sums_shape *s);
 
-/* Allocate and touch the memory of shape s; returns false without memory. */
+/*
+ * Allocate memory of shape s and touch all pages.  Returns false if there is no
+ * memory.
+ */
 static inline bool sums_init(struct sums *a, const struct reduce *r,
     const struct sums_shape *s);
 
 /*
- * Enlarge the memory to shape s and keep all sums; returns false, with no
- * change, without memory.  The caller has settled the outbox.
+ * Enlarge the memory to shape s and keep all sums.  Returns false and changes
+ * nothing if there is no memory.  The caller must have flushed the outbox.
  */
 static inline bool sums_reshape(struct sums *a, const struct sums_shape *s);
 
@@ -137,26 +157,27 @@ static inline void sums_free(struct sums *a);
 /* Return the slot of segment i at iteration t. */
 static inline uint32_t sums_at(const struct sums *a, int64_t t, uint32_t i);
 
-/* Return the segment of slot `at`. */
+/* Return the index of the segment in slot `at`. */
 static inline uint32_t sums_slot_index(const struct sums *a, uint32_t at);
 
 /*
- * Is the content of slot `at`, which is the slot of i and t, older (-1) or
- * newer (1) than segment i of t, or that segment (0)?
+ * Compare the content of slot `at`, which is the slot of segment i at t, with
+ * that segment.  Returns -1 if the content is older, 1 if it is newer, and 0 if
+ * it is the same segment.
  */
 static inline int sums_compare(const struct sums *a, uint32_t at, int64_t t,
     uint32_t i);
 
 /*
- * Is the segment that used the slot of segment i of t before done?  Iterations
- * before `fresh` count as done.
+ * Is the segment that used the slot of segment i of t before done?  All
+ * iterations before `fresh` count as done.
  */
 static inline bool sums_may_begin(const struct sums *a, int64_t fresh,
     int64_t t, uint32_t i);
 
 /*
- * Begin slot `at` at iteration t with n floats a packet, empty and filling.
- * Its old result is lost; the caller has settled the outbox.
+ * Begin slot `at` at iteration t, with no contributions and n floats in a
+ * packet.  The old result is lost.  The caller must have flushed the outbox.
  */
 static inline void sums_restart_slot(struct sums *a, uint32_t at, int64_t t,
     uint32_t n, uint64_t now_ns);
@@ -164,20 +185,20 @@ static inline void sums_restart_slot(struct sums *a, uint32_t at, int64_t t,
 /* Remove all contributions from slot `at`. */
 static inline void sums_clear_slot(struct sums *a, uint32_t at);
 
-/* Change the state of a slot. */
+/* Set the state of slot `at`. */
 static inline void sums_set_state(struct sums *a, uint32_t at,
     enum sums_state to);
 
-/* Treat a filling slot as if it had begun now. */
+/* Restart the time of a filling slot as if it had begun now. */
 static inline void sums_restart_timer(struct sums *a, uint32_t at,
     uint64_t now_ns);
 
-/* Is there room for another row?  If not, sums_reshape() makes some. */
+/* Has slot `at` room for another row?  If not, sums_reshape() makes room. */
 static inline bool sums_has_room(const struct sums *a, uint32_t at);
 
 /*
- * Add the n floats of a member's contribution to the filling slot `at`, which
- * has room.
+ * Add the n floats at vec, a contribution of member, to the filling slot `at`,
+ * which must have room.
  */
 static inline void sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
     const uint8_t *vec, uint16_t contributions);
@@ -186,50 +207,54 @@ static inline void sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
 static inline bool sums_has(const struct sums *a, uint32_t at, uint32_t member);
 
 /*
- * Count the contributions of member from iteration `from` on for H again (by =
- * 1), or no longer (by = -1).
+ * Count the contributions of member, from iteration `from` on, for H again (by
+ * = 1) or no longer (by = -1).
  */
 static inline void sums_recount_member(struct sums *a, uint32_t member,
     int64_t from, int by);
 
 /*
- * Sort the rows of slot `at` by the rank of their members into order[], which
- * has room for them; rows of one member stay in the order of arrival.
+ * Write the numbers of the rows of slot `at` to order[], sorted by the rank of
+ * their members.  order[] must have room for all rows.  Rows of one member stay
+ * in order of arrival.
  */
 static inline void sums_order_rows(const struct sums *a, uint32_t at,
     const uint32_t *rank, uint32_t *order);
 
 /*
- * Reduce the contributions of slot `at` to the result in its packet; sum and
- * fixed ignore the order of the rows.
+ * Reduce the contributions of slot `at` and write the result to its packet.
+ * The kinds `sum` and `fixed` ignore the order of the rows.
  */
 static inline void sums_finish_slot(struct sums *a, uint32_t at,
     const uint32_t *order);
 
-/* Note that the packet of segment i at t is a result of n floats. */
+/* Record that the packet of segment i at t contains a result of n floats. */
 static inline void sums_record_result( struct sums *a, int64_t t, uint32_t i,
     uint32_t n, uint64_t posted);
 
 /* Return the packet that slot `at` fills. */
 static inline uint8_t *sums_slot_packet(const struct sums *a, uint32_t at);
 
-/* Return the place in the ring for the result of segment i at t. */
+/* Return the packet in the ring for the result of segment i at t. */
 static inline uint8_t *sums_ring_packet(const struct sums *a, int64_t t,
     uint32_t i);
 
-/* Return the description of that place. */
+/* Return the description of the same packet. */
 static inline struct sums_kept *sums_kept(const struct sums *a, int64_t t,
     uint32_t i);
 
-/* Return the result of segment i at t, or NULL if it is no longer kept. */
+/*
+ * Return the packet with the result of segment i at t, or NULL if it is no
+ * longer kept.
+ */
 static inline const uint8_t *sums_find_result(const struct sums *a, int64_t t,
     uint32_t i);
 
-/* Return the description of a packet in the ring. */
+/* Return the description of `result`, a packet in the ring. */
 static inline struct sums_kept *sums_entry_of(const struct sums *a,
     const uint8_t *result);
 
-/* Return the length of a result that sums_find_result() returned. */
+/* Return the bytes of a packet that sums_find_result() returned. */
 static inline uint32_t sums_result_bytes(const struct sums *a,
     const uint8_t *result);
 
@@ -253,7 +278,7 @@ sums_keeps_rows(const struct reduce *r)
 	return r->kind != REDUCE_SUM && r->kind != REDUCE_FIXED;
 }
 
-/* Return the bytes of a slot's table of the members of its rows. */
+/* Return the bytes of a slot's table that records the member of each row. */
 static inline size_t
 sums_table_bytes(const struct reduce *r, uint32_t rows)
 {
@@ -261,7 +286,7 @@ sums_table_bytes(const struct reduce *r, uint32_t rows)
 	    ((size_t)rows * sizeof(uint32_t) + 31) & ~(size_t)31 : 0;
 }
 
-/* Return the working memory of a slot. */
+/* Return the bytes of working memory of a slot. */
 static inline size_t
 sums_work_bytes(const struct reduce *r, const struct sums_shape *s)
 {
@@ -344,7 +369,7 @@ sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 	return true;
 }
 
-/* Return which of the segment's slots iteration t uses. */
+/* Return which of the slots of a segment iteration t uses. */
 static inline uint32_t
 sums_slot_way(const struct sums *a, int64_t t)
 {
@@ -379,8 +404,8 @@ sums_compare(const struct sums *a, uint32_t at, int64_t t, uint32_t i)
 }
 
 /*
- * Return the segment that used the slot before segment i of *t, and set *t to
- * its iteration.
+ * Return the index of the segment that used the slot before segment i of *t,
+ * and set *t to the iteration of that segment.
  */
 static inline uint32_t
 sums_previous_segment(const struct sums *a, int64_t *t, uint32_t i)
@@ -403,7 +428,7 @@ sums_may_begin(const struct sums *a, int64_t fresh, int64_t t, uint32_t i)
 	    sums_compare(a, at, t, k) == 0);
 }
 
-/* Return the number of the place in the ring of segment i at t. */
+/* Return the index in the ring of the place for segment i at t. */
 static inline size_t
 sums_ring_index(const struct sums *a, int64_t t, uint32_t i)
 {
@@ -433,7 +458,7 @@ sums_kept(const struct sums *a, int64_t t, uint32_t i)
 	return &a->kept[sums_ring_index(a, t, i)];
 }
 
-/* Synchronous: return the latest iteration of segment i that is complete. */
+/* Synchronous: return the latest complete iteration of segment i. */
 static inline int64_t
 sums_latest_complete(const struct sums *a, uint32_t i)
 {
@@ -486,8 +511,8 @@ sums_has(const struct sums *a, uint32_t at, uint32_t member)
 }
 
 /*
- * Insert a slot into the list of filling slots, which is ordered by began_ns,
- * then by index.  No slot in it began later.
+ * Insert slot `at` into the list of filling slots, which is ordered by
+ * began_ns, then by index.  No slot in the list began later than this one.
  */
 static inline void
 sums_link(struct sums *a, uint32_t at)
@@ -638,7 +663,8 @@ sums_order_rows(const struct sums *a, uint32_t at, const uint32_t *rank,
 
 		memcpy(&member, table + k * sizeof(member), sizeof(member));
 		r = rank[member];
-		for (; j > 0; j--) {	/* few, and mostly in order */
+		for (; j > 0; j--) {	/* there are few rows, and they are
+					 * mostly in order */
 			memcpy(&member, table + order[j - 1] * sizeof(member),
 			    sizeof(member));
 			if (rank[member] <= r)
@@ -680,7 +706,7 @@ sums_recount_member(struct sums *a, uint32_t member, int64_t from, int by)
 	}
 }
 
-/* Return the slot of the larger b that corresponds to slot `at` of a. */
+/* Return the slot of the larger memory b that corresponds to slot `at` of a. */
 static inline uint32_t
 sums_new_slot(const struct sums *b, const struct sums *a, uint32_t at)
 {
@@ -688,7 +714,7 @@ sums_new_slot(const struct sums *b, const struct sums *a, uint32_t at)
 	    at / a->s.segs * b->s.segs + at % a->s.segs;
 }
 
-/* Copy the slots, bitmaps, rows and results of a to the larger b. */
+/* Copy the slots, bitmaps, rows and results of a to the larger memory b. */
 static inline void
 sums_copy(struct sums *b, const struct sums *a)
 {

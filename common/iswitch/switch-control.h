@@ -1,12 +1,12 @@
 /*
  * switch-control.h - control messages and deadlines of a switch
  *
- * Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume of members and
- * operators (iSwitch section 3.4, Table 2), all packets of the parent, and the
- * work that has a deadline.
+ * This file processes Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume
+ * of members and operators (iSwitch, section 3.4, Table 2), all packets of the
+ * parent, and the work that has a deadline.
  *
- * A file of its own because control messages and data (switch-data.h) are two
- * interfaces, which program.h joins.
+ * A file of its own because control messages and data (switch-data.h) have
+ * separate interfaces; program.h uses both.
  */
 #ifndef INNET_ISWITCH_SWITCH_CONTROL_H
 #define INNET_ISWITCH_SWITCH_CONTROL_H
@@ -20,20 +20,20 @@
 #include "common/iswitch/switch-transfer.h"
 
 /*
- * Execute a request that is no repetition; returns true if *a is the answer,
- * false if there is none yet.
+ * Execute a request that is not a repetition.  Returns true if *a is the
+ * answer, or false if there is no answer yet.
  */
 static inline bool iswitch_handle_request(struct iswitch *s,
     const union addr *from, const struct control *c, struct control_ack *a,
     uint64_t now_ns);
 
-/* Process a packet of the parent for a job (by id). */
+/* Process a packet of the parent for the job with this id. */
 static inline void iswitch_receive_parent(struct iswitch *s, uint16_t id,
     uint8_t tos, const uint8_t *p, size_t len, uint64_t now_ns);
 
 /*
- * Do all work that is due by now_ns, in the order of its deadlines, then of the
- * jobs.
+ * Do all work that is due by now_ns, in the order of the deadlines.  Jobs with
+ * the same deadline are served in the order of their index.
  */
 static inline void iswitch_run_deadlines(struct iswitch *s, uint64_t now_ns);
 
@@ -78,7 +78,7 @@ iswitch_force_broadcast(struct job *j, const struct control *c,
 		a->status = CONTROL_NOT_READY;
 }
 
-/* Execute a Help of member id for the segment in a->seg. */
+/* Answer a Help of member id for the segment in a->seg. */
 static inline void
 iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     struct control_ack *a, uint64_t now_ns)
@@ -103,7 +103,9 @@ iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	}
 }
 
-/* Execute a Help, or a Probe, which needs no Ack: then it returns false. */
+/*
+ * Execute a Help, or a Probe.  A Probe needs no Ack; then this returns false.
+ */
 static inline bool
 iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -122,7 +124,7 @@ iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	return false;
 }
 
-/* Remove every member, with a Reset. */
+/* Remove every member of the job, and send each a Reset. */
 static inline void
 iswitch_disband_job(struct iswitch *s, struct iswitch_job *job)
 {
@@ -131,7 +133,7 @@ iswitch_disband_job(struct iswitch *s, struct iswitch_job *job)
 	iswitch_remove_members(s, job);
 }
 
-/* Remove member id, which leaves. */
+/* Remove member id, which has sent a Leave. */
 static inline void
 iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     uint64_t now_ns)
@@ -144,7 +146,7 @@ iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	job_test_slots(&job->core);
 }
 
-/* Remove the worker with that number, and tell it to end. */
+/* Remove the worker with this number and send it a Reset, which ends it. */
 static inline enum control_status
 iswitch_expel_worker(struct iswitch *s, struct iswitch_job *job,
     uint32_t worker, uint64_t now_ns)
@@ -160,7 +162,7 @@ iswitch_expel_worker(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/* Execute the request c; returns false if it has no answer yet. */
+/* Execute request c.  Returns false if there is no answer yet. */
 static inline bool
 iswitch_execute(struct iswitch *s, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -233,7 +235,9 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 	return true;
 }
 
-/* Store the cookie of a Join for the authentication tags of its sender. */
+/*
+ * Store the cookie of a Join, which the authentication tags of its sender need.
+ */
 static inline void
 iswitch_store_cookie(struct iswitch *s, const union addr *from,
     const struct control *c)
@@ -265,8 +269,8 @@ iswitch_handle_request(struct iswitch *s, const union addr *from,
 }
 
 /*
- * Synchronous: has the result of segment g arrived already, so that this answer
- * is late?
+ * Synchronous: has the result of segment g already arrived?  Then this copy is
+ * late.
  */
 static inline bool
 iswitch_has_had_result(const struct job *j, const struct seg *g)
@@ -283,9 +287,10 @@ iswitch_has_had_result(const struct job *j, const struct seg *g)
 }
 
 /*
- * Must all members join again because the parent has started its job again?  A
- * worker that only knows Help does not give an iteration again otherwise.
- * Where slots are few, its next segments then wait for that one for ever.
+ * Must all members join again because the parent has restarted its job?  A
+ * worker that knows only Help would not contribute to an iteration again.  With
+ * fewer slots than segments, its next segments would then wait for that
+ * iteration for ever.
  */
 static inline bool
 iswitch_must_disband(const struct job *j)
@@ -300,7 +305,7 @@ iswitch_must_disband(const struct job *j)
 	return false;
 }
 
-/* Tell the members what a message of the parent means for them. */
+/* Forward the effect of a message from the parent to the members. */
 static inline void
 iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
     enum membership_news news, uint64_t now_ns)
@@ -329,7 +334,7 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		    up->seg.index));
 		if (!job->core.cf->async && job_has_memory(&job->core) &&
 		    iswitch_is_fresh(&job->core)) {
-			/* it began too early */
+			/* this job began too early */
 			iswitch_remove_members(s, job);
 			iswitch_release_if_empty(s, job);
 		}
@@ -347,7 +352,8 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		}
 		iswitch_retransmit_resume(job, now_ns);
 		break;
-	case MEMBERSHIP_OUT:		/* it has forgotten this switch */
+	case MEMBERSHIP_OUT:		/* the parent has forgotten this
+					 * switch */
 		s->n[ISWITCH_PARENT_LOST]++;
 		iswitch_send_membership(s, job, now_ns);
 		break;
@@ -356,7 +362,7 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 			iswitch_disband_job(s, job);
 			iswitch_release_if_empty(s, job);
 		} else if (up->end == MEMBERSHIP_REFUSED) {
-			/* they will join again */
+			/* the members will join again */
 			iswitch_remove_members(s, job);
 		}
 		break;
@@ -365,8 +371,9 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Take back the results of segments that were never sent to the parent and that
- * its STATE lacks: they are late packets of an earlier instance of its job.
+ * Take back the results of segments that this switch never sent to the parent
+ * and that are missing in the parent's STATE.  Such results are late packets of
+ * an earlier instance of the parent's job.
  */
 static inline void
 iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,
@@ -393,7 +400,9 @@ iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,
 	}
 }
 
-/* Process c if it is a STATE or NACK of the parent; returns false otherwise. */
+/*
+ * Process c if it is a STATE or a NACK of the parent.  Returns false otherwise.
+ */
 static inline bool
 iswitch_receive_parent_state(struct iswitch *s, struct iswitch_job *job,
     const struct control *c, uint64_t now_ns)
@@ -411,7 +420,7 @@ iswitch_receive_parent_state(struct iswitch *s, struct iswitch_job *job,
 	return true;
 }
 
-/* Process c if it belongs to a state transfer; returns false otherwise. */
+/* Process c if it belongs to a state transfer.  Returns false otherwise. */
 static inline bool
 iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
     const struct control *c, uint64_t now_ns)
@@ -419,7 +428,8 @@ iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
 	struct control_ack a;
 
 	switch (c->action) {
-	case CONTROL_FETCH: /* if none may send, the parent tries another */
+	case CONTROL_FETCH: /* if no member may send, the parent tries
+			     * another */
 		iswitch_receive_fetch(s, job, NULL, c, now_ns);
 		return true;
 	case CONTROL_CHUNK:
@@ -434,7 +444,7 @@ iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
 	}
 }
 
-/* Is c a complete message of a kind that parents send? */
+/* Is c a complete message of a type that parents send? */
 static inline bool
 iswitch_is_parent_message(const struct control *c)
 {
@@ -451,7 +461,10 @@ iswitch_is_parent_message(const struct control *c)
 	}
 }
 
-/* Do not act on a message that may be forged: at most ask the parent again. */
+/*
+ * Handle a message that may be forged: do not act on it, but at most ask the
+ * parent again.
+ */
 static inline void
 iswitch_handle_doubtful(struct iswitch *s, struct iswitch_job *job,
     enum channel_client_news news, const struct control *c, uint64_t now_ns)
@@ -522,7 +535,7 @@ iswitch_receive_parent(struct iswitch *s, uint16_t id, uint8_t tos,
 		iswitch_finish_event(s, job, now_ns);
 }
 
-/* Do what is due at one job. */
+/* Do the work that is due at one job. */
 static inline void
 iswitch_run_job(struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 {

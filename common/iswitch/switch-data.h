@@ -1,9 +1,9 @@
 /*
  * switch-data.h - data packets at an aggregation switch
  *
- * Finds the member of a segment, checks its authentication tag, lets the job
- * process it (job-segments.h) and answers the sender: iSwitch sections 3.2 to
- * 3.4.
+ * This file finds the member that sent a segment, checks the authentication
+ * tag, passes the segment to the job (job-segments.h) and answers the sender
+ * (iSwitch, sections 3.2 to 3.4).
  */
 #ifndef INNET_ISWITCH_SWITCH_DATA_H
 #define INNET_ISWITCH_SWITCH_DATA_H
@@ -17,20 +17,23 @@
 #include "common/iswitch/switch-repair.h"
 
 /*
- * Process the segment p of len bytes from `from`, which may be a member or not.
+ * Process the segment of len bytes at p, which came from `from`.  The sender
+ * need not be a member.
  */
 static inline void iswitch_receive_segment(struct iswitch *s,
     const union addr *from, uint8_t tos, const uint8_t *p, size_t len,
     uint64_t now_ns);
 
 /*
- * Has a result of the parent the right ToS byte and a good authentication tag?
+ * Has the result at p from the parent the right ToS byte and a good
+ * authentication tag?
  */
 static inline bool iswitch_accepts_result(struct iswitch_job *job, uint8_t tos,
     const uint8_t *p, size_t len);
 
 /*
- * Post a run of one job's queued answers; returns false if no answer is queued.
+ * Post one run of the queued answers of one job.  Returns false if no answer is
+ * queued.
  */
 static inline bool iswitch_send_backlog(struct iswitch *s);
 
@@ -40,8 +43,8 @@ static inline bool iswitch_has_backlog(const struct iswitch *s);
 /* implementation */
 
 /*
- * Has the segment g the ToS byte that member m must use, and a good
- * authentication tag?
+ * Has segment g the ToS byte that member m must use, and a good authentication
+ * tag?
  */
 static inline bool
 iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
@@ -68,9 +71,9 @@ iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
 }
 
 /*
- * May the switch tell an unknown source that it is no member?  Seldom, and
- * never with more bytes than the segment had, because its address may be
- * forged.
+ * May the switch answer an unknown source that it is not a member?  The address
+ * may be forged, so it may only rarely, and never with more bytes than the
+ * segment had.
  */
 static inline bool
 iswitch_may_reply(struct iswitch *s, const union addr *from, size_t len,
@@ -81,7 +84,7 @@ iswitch_may_reply(struct iswitch *s, const union addr *from, size_t len,
 	    rate_limit_allow_repeat(s->rate_limit, from, now_ns);
 }
 
-/* Process a segment, and return its job, or NULL. */
+/* Process a segment.  Returns its job, or NULL. */
 static inline struct iswitch_job *
 iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
@@ -113,7 +116,10 @@ iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 		return NULL;
 	}
 	member_note_packet(&j->members.m[ref->member], now_ns);
-	/* a late segment of a process that has ended does not confirm it */
+	/*
+	 * A late segment of a process that has ended does not confirm the
+	 * member.
+	 */
 	if (j->members.m[ref->member].loss_detect == NULL)
 		j->members.m[ref->member].confirmed = true;
 	if (j->halted) {

@@ -1,10 +1,11 @@
 /*
  * switch-join.h - the members of an aggregation switch: Join and time-outs
  *
- * iSwitch section 3.4.  The first Join allocates the memory of a job and sets
- * its first iteration.  A child joins its parent before it answers.  A later
- * member must be able to continue where the job is, or it receives the state of
- * another first (switch-transfer.h).
+ * This file implements section 3.4 of iSwitch.  The first Join allocates the
+ * memory of a job and sets its first iteration.  A child joins its parent
+ * before it answers.  A later member must be able to continue at the current
+ * iteration of the job.  If it cannot, it first receives the state of another
+ * worker (switch-transfer.h).
  */
 #ifndef INNET_ISWITCH_SWITCH_JOIN_H
 #define INNET_ISWITCH_SWITCH_JOIN_H
@@ -21,50 +22,51 @@
 #include "common/iswitch/switch.h"
 
 /*
- * Process a Join from `from`: returns true if *a is the answer, false if there
- * is none yet because the parent has not answered; the worker asks again.
+ * Process a Join from `from`.  Returns true if *a is the answer, or false if
+ * there is no answer yet because the parent has not answered.  In that case the
+ * worker asks again.
  */
 static inline bool iswitch_receive_join(struct iswitch *s,
     const union addr *from, const struct control *c, struct control_ack *a,
     uint64_t now_ns);
 
 /*
- * Make the unknown source `from` of segment g a member of job 1 (--members),
- * and return its reference; NULL without room.
+ * With --members, make the unknown source `from` of segment g a member of job
+ * 1.  Returns its reference, or NULL if there is no room.
  */
 static inline struct iswitch_ref *iswitch_add_implicit_member(struct iswitch *s,
     const union addr *from, const struct seg *g);
 
-/* Remove member id and free its address. */
+/* Remove member id and release its address. */
 static inline void iswitch_remove_member(struct iswitch *s,
     struct iswitch_job *job, uint32_t id);
 
-/* Remove all members; those that are still running join again. */
+/* Remove all members.  Those that are still running join again. */
 static inline void iswitch_remove_members(struct iswitch *s,
     struct iswitch_job *job);
 
 /*
- * Remove the members that have been silent for the time-out, and a job that has
- * got no data.
+ * Remove each member that has been silent for the time-out.  Also remove a job
+ * that has received no data.
  */
 static inline void iswitch_evict_silent( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
 
-/* Free the memory of a job without members, and leave its parent. */
+/* If the job has no members, free its memory and leave its parent. */
 static inline void iswitch_release_if_empty(struct iswitch *s,
     struct iswitch_job *job);
 
-/* Has j completed no sum yet? */
+/* Has job j not completed any sum yet? */
 static inline bool iswitch_is_fresh(const struct job *j);
 
-/* Send the parent what the job's membership needs now. */
+/* Send the parent the membership message that is due. */
 static inline void iswitch_send_membership( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
 
 /* implementation */
 
 /*
- * Free the memory of a job without members, return its quota and leave the
+ * Free the memory of a job without members, credit its quota and leave the
  * parent.
  */
 static inline void
@@ -84,7 +86,8 @@ iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 		outbox_flush(s->out);
 	}
 	if (job->parent.membership.halted)
-		job->core.halted = false;	/* the parent will repeat it */
+		job->core.halted = false;	/* the parent will send the Halt
+						 * again */
 	job->parent = (struct iswitch_parent){ 0 };
 }
 
@@ -153,8 +156,8 @@ iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Make room for member id in bitmaps, or for its pushes; returns false without
- * memory.
+ * Make room for member id in the bitmaps, or for its pushes.  Returns false if
+ * there is no memory.
  */
 static inline bool
 iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
@@ -165,8 +168,8 @@ iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
 
 	free(m->loss_detect);
 	m->loss_detect = NULL;
-	/* a rack that does not repair upwards asks the parent when its members
-	 * ask, so they must not repair either */
+	/* a rack that does not repair losses towards its parent asks the parent
+	 * only when its members send Helps, so they must not repair either */
 	if (repairs && (!core->cf->child || core->retransmit != NULL) &&
 	    job_reserve(core, &shape))
 		m->loss_detect = loss_detect_make(shape.segs);
@@ -184,7 +187,7 @@ iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
 	return shape.words == core->sums.s.words || job_reshape(core, &shape);
 }
 
-/* Allocate a job's memory as its first member wants it. */
+/* Allocate the memory of a job with the values of its first member. */
 static inline enum control_status
 iswitch_start_job(struct iswitch *s, struct iswitch_job *job, uint32_t elements,
     uint32_t floats, uint32_t next)
@@ -214,12 +217,12 @@ iswitch_add_implicit_member(struct iswitch *s, const union addr *from,
 		job->core.h = s->cf.job.h != 0 ? s->cf.job.h :
 		    (uint16_t)s->cf.implicit;
 		job->core.grows = job->core.open = true;
-		/* no member times out */
+		/* members never time out */
 		job->core.timeout_check_ns = UINT64_MAX;
 	}
 	while (members_find(&job->core.members, CONTROL_WORKER, number) !=
 	    MEMBERS_NONE)
-		number++;	/* it belongs to one that joined */
+		number++;	/* a member that joined uses this number */
 	id = members_assign_id(&job->core.members, CONTROL_WORKER, number);
 	if (id == MEMBERS_NONE || !iswitch_reserve_member(job, id, false) ||
 	    !iswitch_bind_address(s, from, job->core.index, id))
@@ -229,7 +232,10 @@ iswitch_add_implicit_member(struct iswitch *s, const union addr *from,
 	return iswitch_find_address(s, from);
 }
 
-/* Is crc equal to *have, as far as both are known?  An unknown *have is set. */
+/*
+ * Is crc equal to *have, unless one of them is unknown?  An unknown *have is
+ * set to crc.
+ */
 static inline bool
 iswitch_crc_matches(uint32_t *have, uint32_t crc)
 {
@@ -240,9 +246,9 @@ iswitch_crc_matches(uint32_t *have, uint32_t crc)
 
 /*
  * May a worker continue from iteration join->next?  After a restart of the
- * switch only some workers have the last result: the job then begins with those
- * that lack it, and the others give that iteration again if they said that they
- * can.
+ * switch only some workers may have the last result.  Then the job begins with
+ * the workers that lack it.  The others must contribute to that iteration
+ * again, so they can join only if their Join says that they are able to.
  */
 static inline bool
 iswitch_may_join_at(struct job *j, const struct control_join *join)
@@ -280,7 +286,7 @@ iswitch_is_fresh(const struct job *j)
 	return true;
 }
 
-/* Is member id (MEMBERS_NONE: none) in all sums of iteration t? */
+/* Has member id (MEMBERS_NONE: no member) added to all sums of iteration t? */
 static inline bool
 iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 {
@@ -298,8 +304,9 @@ iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 
 /*
  * Should the job begin again at the later iteration of this Join, because the
- * switch and some workers have restarted?  It does if it has no result yet and
- * all members take part in state transfer: they get the state of this worker.
+ * switch and some workers have restarted?  It should if it has no result yet
+ * and all members support state transfer.  Then they get the state of this
+ * worker.
  */
 static inline bool
 iswitch_should_restart_at(struct job *j, const struct control_join *join)
@@ -312,7 +319,10 @@ iswitch_should_restart_at(struct job *j, const struct control_join *join)
 		return false;
 	n = sums_unwrap(join->next, j->newest);
 	t = job_next_iteration(j);
-	/* a worker at 0 has just begun, unless the count wraps to 0 here */
+	/*
+	 * A worker at iteration 0 has just begun, unless the counter wraps to 0
+	 * here.
+	 */
 	if (t % SEG_ITERATIONS == 0 && n < t - SEG_NEAR)
 		n += SEG_ITERATIONS;
 	if (n <= t || (n == t + 1 && join->again) ||
@@ -349,8 +359,8 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 }
 
 /*
- * Has the rack that is member id gone back, for a worker of its own that lacks
- * an iteration?
+ * Has the rack that is member id gone back one iteration, for one of its
+ * workers that lacks that iteration?
  */
 static inline bool
 iswitch_went_back(const struct job *j, uint32_t id,
@@ -362,9 +372,10 @@ iswitch_went_back(const struct job *j, uint32_t id,
 }
 
 /*
- * Does this Join lack results that the parent did not let the job begin with?
- * The members above may not be able to give that iteration again.  Where all
- * members take part in state transfer, the worker fetches a state.
+ * Does this Join need an iteration before the one at which the parent let the
+ * job begin?  The other members of the parent may not be able to contribute to
+ * that iteration again.  If all members support state transfer, the worker
+ * fetches a state instead.
  */
 static inline bool
 iswitch_is_behind_parent(const struct iswitch_job *job,
@@ -387,8 +398,8 @@ iswitch_is_behind_parent(const struct iswitch_job *job,
 }
 
 /*
- * Put what member m needs for authentication tags into its Ack; t is its next
- * iteration.
+ * Put the salt and the epoch that member m needs for authentication tags into
+ * its Ack.  t is its next iteration.
  */
 static inline void
 iswitch_put_salt(const struct job *j, struct member *m, int64_t t,
@@ -404,8 +415,8 @@ iswitch_put_salt(const struct job *j, struct member *m, int64_t t,
 }
 
 /*
- * Put the multicast group of the job's results into the Ack of member m: a port
- * for each job, because a segment does not contain its job.
+ * Put the multicast group of the job's results into the Ack of member m.  Each
+ * job has its own port, because a segment does not name its job.
  */
 static inline void
 iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
@@ -425,8 +436,9 @@ iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Put the job's values into an Ack to member id, or to a worker that is refused
- * (MEMBERS_NONE).  instance: it asks for the number of the job's instance.
+ * Put the job's values into an Ack to member id.  id is MEMBERS_NONE for a
+ * worker that is refused.  instance says that the worker asks for the instance
+ * number of the job.
  */
 static inline void
 iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
@@ -453,13 +465,13 @@ iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
 		iswitch_put_salt(j, &j->members.m[id], j->cf->server ?
 		    job_async_server_member(&j->server, id)->round + 1 :
 		    j->cf->async ? j->newest + 1 : j->members.m[id].from, a);
-	} else if (job_has_memory(j)) {	/* refused: the job is there */
+	} else if (job_has_memory(j)) {	/* refused, but the job exists */
 		a->next =
 		    (uint32_t)(job_next_iteration(j) & (SEG_ITERATIONS - 1));
 	}
 }
 
-/* Start to join the parent; the job has memory. */
+/* Start to join the parent.  The job must have memory. */
 static inline void
 iswitch_join_parent(struct iswitch *s, struct iswitch_job *job,
     bool creates_job, uint64_t now_ns)
@@ -499,7 +511,7 @@ iswitch_send_membership(struct iswitch *s, struct iswitch_job *job,
 	    job->parent.again) };
 	size_t len;
 
-	/* one sequence for all messages to the parent */
+	/* all messages to the parent share one sequence of xids */
 	job->parent.membership.xid = s->xid;
 	len = membership_next(&job->parent.membership, now_ns, &at, msg);
 	s->xid = job->parent.membership.xid;
@@ -508,7 +520,7 @@ iswitch_send_membership(struct iswitch *s, struct iswitch_job *job,
 		    len);
 }
 
-/* Does the Join fit the job?  Sets *floats to F. */
+/* Do the values of the Join fit the job?  Sets *floats to F. */
 static inline bool
 iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
     const struct control_join *join, uint32_t *floats)
@@ -523,7 +535,7 @@ iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
 	    *floats == job->core.sums.s.floats));
 }
 
-/* Note where member m stands, by its Join. */
+/* Record the progress of member m, as its Join reports it. */
 static inline void
 iswitch_note_place(const struct job *j, struct member *m,
     const struct control_join *join)
@@ -532,9 +544,7 @@ iswitch_note_place(const struct job *j, struct member *m,
 	m->can_give_from = m->next - join->again;
 }
 
-/*
- * Enter member id at `from`, in place of an earlier process if there was one.
- */
+/* Enter member id with the address `from`, and replace an earlier process. */
 static inline enum control_status
 iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     const union addr *from, const struct control_join *join, uint64_t now_ns)
@@ -578,9 +588,9 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 }
 
 /*
- * Return the member that took the number of a worker that joins from `from`, or
- * NULL.  The latest process has the number, because a killed worker restarts at
- * another port.
+ * Return the member whose process took the number of a worker that joins from
+ * `from`, or NULL.  The latest process has the number, because a worker that
+ * was killed restarts at another port.
  */
 static inline const struct member *
 iswitch_find_holder(const struct job *j, const union addr *from,
@@ -594,7 +604,7 @@ iswitch_find_holder(const struct job *j, const union addr *from,
 	    NULL;
 }
 
-/* Refuse a Join because m has the number. */
+/* Refuse a Join because member m has the number. */
 static inline void
 iswitch_put_holder(const struct member *m, struct control_ack *a)
 {
@@ -616,7 +626,7 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	if (iswitch_is_behind_parent(job, join) ||
 	    !iswitch_may_join_at(core, join))
 		return CONTROL_REFUSED;
-	/* tell the parent */
+	/* report the new start to the parent */
 	if (core->start < start && job->parent.wanted) {
 		s->xid++;
 		membership_join(&job->parent.membership, now_ns);
@@ -624,7 +634,7 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	*id = members_assign_id(&core->members, join->type, join->worker);
 	if (*id == MEMBERS_NONE)
 		return CONTROL_NO_ROOM;
-	outbox_flush(s->out);	/* earlier posts are for earlier members */
+	outbox_flush(s->out);	/* earlier posts are for the earlier members */
 	status = iswitch_enter_member(s, job, *id, from, join, now_ns);
 	if (status != CONTROL_DONE)
 		return status;
@@ -638,7 +648,10 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/* Charge the founder `from` for a job; returns false beyond its quota. */
+/*
+ * Charge the quota of `from`, which starts the job.  Returns false if the quota
+ * is exceeded.
+ */
 static inline bool
 iswitch_charge_job(struct iswitch *s, struct iswitch_job *job,
     const union addr *from, uint64_t now_ns)
@@ -655,7 +668,10 @@ iswitch_charge_job(struct iswitch *s, struct iswitch_job *job,
 	return true;
 }
 
-/* Charge its founder for the job's memory; returns false beyond the quota. */
+/*
+ * Charge the memory of the job to the quota of the address that started it.
+ * Returns false if the quota is exceeded.
+ */
 static inline bool
 iswitch_charge_bytes(struct iswitch *s, struct iswitch_job *job)
 {
@@ -668,7 +684,7 @@ iswitch_charge_bytes(struct iswitch *s, struct iswitch_job *job)
 	return true;
 }
 
-/* Begin a job with its first Join. */
+/* Start a job when its first Join arrives. */
 static inline enum control_status
 iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
     const union addr *from, const struct control_join *join, uint32_t floats,
@@ -697,7 +713,7 @@ iswitch_release_if_empty(struct iswitch *s, struct iswitch_job *job)
 		iswitch_release_job(s, job);
 }
 
-/* Put the reason of a refusal into an Ack. */
+/* Put the reason for a refusal into an Ack. */
 __attribute__((format(printf, 3, 4))) static inline void
 iswitch_put_reason(struct iswitch *s, struct control_ack *a, const char *fmt,
     ...)
@@ -713,7 +729,7 @@ iswitch_put_reason(struct iswitch *s, struct control_ack *a, const char *fmt,
 	    sizeof(s->text) - 1;
 }
 
-/* Put the limit that was reached into an Ack. */
+/* Put the memory limit that was reached into an Ack. */
 static inline void
 iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
 {
@@ -739,8 +755,8 @@ iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
 }
 
 /*
- * Has the parent not answered for long?  Then put the address of the topmost
- * silent switch into *a.
+ * Has the parent been silent for ISWITCH_ORPHAN_NS?  If so, put the address of
+ * the topmost silent switch into *a.
  */
 static inline bool
 iswitch_parent_is_silent(struct iswitch *s, const struct iswitch_job *job,
@@ -758,7 +774,7 @@ iswitch_parent_is_silent(struct iswitch *s, const struct iswitch_job *job,
 	return true;
 }
 
-/* Put the parent's refusal into an Ack, and return its status. */
+/* Put the refusal of the parent into an Ack, and return its status. */
 static inline enum control_status
 iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
     struct control_ack *a)
@@ -774,7 +790,10 @@ iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
 	return (enum control_status)up->status;
 }
 
-/* Must the answer wait for the parent?  Sets *status if the parent refused. */
+/*
+ * Must the answer wait for the parent?  *status is set if the parent has
+ * refused.
+ */
 static inline bool
 iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
     const struct control_join *join, enum control_status *status,
@@ -827,7 +846,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	    job->core.members.m[ref->member].type != join.type)) {
 		struct iswitch_job *old = s->job[ref->job];
 
-		/* another process at this address */
+		/* another process uses this address */
 		iswitch_remove_member(s, old, ref->member);
 		job_test_slots(&old->core);
 		ref = NULL;
@@ -844,7 +863,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_put_values(s, &job->core, MEMBERS_NONE, false, a);
 		return true;
 	}
-	/* or was that a late Join of a process that has ended? */
+	/* is that a late Join of a process that has ended? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_OLD_JOIN_NS)
 		return false;
 	if (iswitch_should_restart_at(&job->core, &join) || ((ref == NULL ||
@@ -876,7 +895,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		job->core.members.m[id].confirmed = true;
 		iswitch_note_place(&job->core, &job->core.members.m[id],
 		    &join);
-		/* perhaps another process */
+		/* this may be another process */
 		if (job->core.members.m[id].loss_detect != NULL)
 			job->core.members.m[id].loss_detect->marked = false;
 		job_follow_rack(&job->core, &join, now_ns);
