@@ -1,16 +1,19 @@
 /*
  * switch-repair.h - Probe, STATE, NACK and retransmission at a switch
  *
- * Tells members which of their segments were lost and resends results that they
- * lost (loss-detect.h), and retransmits the sums that the parent lost
- * (retransmit.h).  The switch has no timers for its members: it only answers
- * their packets.  Losses are repaired between neighbours, never across a tier.
+ * The switch tells members which of their segments were lost and resends
+ * results that they have lost (loss-detect.h).  It also retransmits sums that
+ * were lost on the way to the parent (retransmit.h).  It has no timers for its
+ * members: it only answers their packets.  Losses are repaired between
+ * neighbours, never across a tier.
  *
- * A rack of an asynchronous job sends its parent pushes, as a worker does: one
- * partial sum of every segment, and the next one when a STATE says that the
- * parent has all of it.  Meanwhile contributions fill the next push, which may
- * get more than H; when it is full, the members wait (iSwitch, Algorithm 1, has
- * no tiers).  The same Probes ask for rounds of results that were lost.
+ * A rack of an asynchronous job sends pushes to its parent, as a worker does.
+ * A push is one partial sum of every segment.  The rack sends the next push
+ * when a STATE says that the parent has all of this one.  Meanwhile
+ * contributions fill the next push, which may get more than H contributions.
+ * When that push is full, the members wait.  Algorithm 1 of iSwitch has no
+ * tiers, so this rule is ours.  The same Probes also request rounds of results
+ * that were lost.
  */
 #ifndef INNET_ISWITCH_SWITCH_REPAIR_H
 #define INNET_ISWITCH_SWITCH_REPAIR_H
@@ -26,43 +29,43 @@
 #include "common/iswitch/switch.h"
 
 /*
- * Answer a Probe of member id, which says what it lacks and how far it has
- * sent.
+ * Answer a Probe of member id.  The Probe says what the member lacks and how
+ * far it has sent.
  */
 static inline void iswitch_receive_probe(struct iswitch *s, struct job *j,
     uint32_t id, uint32_t xid, const struct repair_help *h);
 
 /*
- * Look for a loss before segment g of member id, with the reason under which it
- * was counted, and send a NACK if there is one.
+ * Check whether segments before segment g of member id were lost, and send a
+ * NACK if so.  The last argument is the reason under which g was counted.
  */
 static inline void iswitch_detect_loss(struct iswitch *s, struct job *j,
     uint32_t id, const struct seg *g, enum job_count what);
 
 /*
  * Send a STATE to each member that waits for the end of an iteration or for the
- * start of the job.
+ * job to open.
  */
 static inline void iswitch_send_notices(struct iswitch *s, struct job *j);
 
-/* Begin to repair towards the parent, which has let the job in. */
+/* Start to repair losses towards the parent, which has accepted this switch. */
 static inline void iswitch_retransmit_resume(struct iswitch_job *job,
     uint64_t now_ns);
 
-/* Repeat the previous iteration with the parent, which is still there. */
+/* Repeat the previous iteration with the parent, which still has it. */
 static inline void iswitch_retransmit_step_back(struct job *j, uint64_t now_ns);
 
-/* Note the result g of the parent; taken: it was the first copy. */
+/* Note result g of the parent.  taken says that it is the first copy. */
 static inline void iswitch_retransmit_result(struct job *j, const struct seg *g,
     bool taken, uint64_t now_ns);
 
-/* Do not wait for a round that the parent no longer keeps. */
+/* Stop waiting for a round that the parent no longer keeps. */
 static inline void iswitch_push_skip_round(struct job *j, uint32_t round,
     uint64_t now_ns);
 
 /*
- * Send what follows from an event of the job, and update the deadline of the
- * switch.
+ * Send all packets that an event of the job requires, and update the deadline
+ * of the switch.
  */
 static inline void iswitch_finish_event( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
@@ -70,8 +73,8 @@ static inline void iswitch_finish_event( struct iswitch *s,
 /* implementation */
 
 /*
- * Return the push that segment i waits for: one that was sent up, or the next
- * to fill.
+ * Return the push for which segment i waits: one that was sent to the parent,
+ * or the next one to fill.
  */
 static inline int64_t
 iswitch_push_awaited(const struct job *j, uint32_t i)
@@ -88,14 +91,14 @@ iswitch_push_awaited(const struct job *j, uint32_t i)
 	return s->iteration + (s->state == SUMS_COMPLETE);
 }
 
-/* Begin push t: its complete segments may be sent. */
+/* Begin push t.  Its complete segments may now be sent. */
 static inline void
 iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 {
 	struct retransmit *m = j->retransmit;
 
 	j->sending = t;
-	j->notify = true;		/* members have room again */
+	j->notify = true;		/* members may have room again */
 	retransmit_start(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);
@@ -103,7 +106,8 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 
 		if (s->state == SUMS_EMPTY || s->iteration < t)
 			continue;
-		if (s->iteration > t) {	/* the parent did not repair then */
+		if (s->iteration > t) {	/* the parent did not repair losses
+					 * then */
 			m->s[i].flags = RETRANSMIT_HERE;
 			m->here++;
 			retransmit_ready_segment(m, i);
@@ -115,7 +119,10 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 	}
 }
 
-/* Begin with the push that the parent may lack, after it has let the job in. */
+/*
+ * Begin again with the push that the parent may lack, after it has accepted
+ * this switch.
+ */
 static inline void
 iswitch_push_resume(struct job *j, uint64_t now_ns)
 {
@@ -131,7 +138,7 @@ iswitch_push_resume(struct job *j, uint64_t now_ns)
 	iswitch_push_start(j, t, now_ns);
 }
 
-/* Has round t arrived?  Rounds may come in any order. */
+/* Has round t arrived completely?  Rounds may arrive in any order. */
 static inline bool
 iswitch_round_is_whole(const struct job *j, int64_t t)
 {
@@ -140,8 +147,8 @@ iswitch_round_is_whole(const struct job *j, int64_t t)
 }
 
 /*
- * Begin the next push if the parent has this one, and find the first missing
- * round.
+ * Begin the next push if the parent has this one, and find the first round that
+ * is missing.
  */
 static inline void
 iswitch_push_advance(struct job *j, uint64_t now_ns)
@@ -166,7 +173,7 @@ iswitch_push_advance(struct job *j, uint64_t now_ns)
 		     j->missing_round <= j->wanted_round;
 }
 
-/* Must push k of a member wait for room in its first `upto` segments? */
+/* Must push k of a member wait for room in one of its first `upto` segments? */
 static inline bool
 iswitch_push_lacks_room(const struct job *j, const struct loss_detect_view *v,
     int64_t k, uint32_t upto)
@@ -179,7 +186,7 @@ iswitch_push_lacks_room(const struct job *j, const struct loss_detect_view *v,
 	return false;
 }
 
-/* Note an asynchronous result of the parent. */
+/* Process an asynchronous result of the parent. */
 static inline void
 iswitch_push_result(struct job *j, const struct seg *g, bool taken,
     uint64_t now_ns)
@@ -205,7 +212,7 @@ iswitch_push_skip_round(struct job *j, uint32_t round, uint64_t now_ns)
 	iswitch_push_advance(j, now_ns);
 }
 
-/* Add the missing segments of the round to the Probe h. */
+/* Add the missing segments of the round to Probe h. */
 static inline void
 iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 {
@@ -216,7 +223,7 @@ iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 	}
 }
 
-/* Is member id's part of segment i of t here?  t: an iteration, or a push. */
+/* Has segment i of t arrived from member id?  t is an iteration or a push. */
 static inline bool
 iswitch_has_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 {
@@ -238,8 +245,8 @@ iswitch_has_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 }
 
 /*
- * Does segment i of t have no slot yet, where slots are fewer than segments?
- * If it is sent then, it is dropped.
+ * With fewer slots than segments: has segment i of t no slot yet?  If the
+ * member sent it now, the switch would drop it.
  */
 static inline bool
 iswitch_is_early_part(const void *context, uint32_t id, int64_t t, uint32_t i)
@@ -252,7 +259,7 @@ iswitch_is_early_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 	    !sums_may_begin(a, j->done_before, t, i);
 }
 
-/* Return the view of member id's segments for loss detection. */
+/* Return a view of the segments of member id for loss detection. */
 static inline struct loss_detect_view
 iswitch_member_view(const struct job *j, uint32_t id)
 {
@@ -261,7 +268,10 @@ iswitch_member_view(const struct job *j, uint32_t id)
 	    .is_early = iswitch_is_early_part };
 }
 
-/* Return iteration, or push, t of the wire of member id. */
+/*
+ * Return the 64-bit iteration or push of member id whose number on the wire is
+ * t.
+ */
 static inline int64_t
 iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
 {
@@ -273,10 +283,7 @@ iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
 	    g->t == LOSS_DETECT_NOTHING ? SUMS_EPOCH + t : g->t);
 }
 
-/*
- * Send member id a NACK for its lost segments in [from, upto), if there are
- * any.
- */
+/* Send member id a NACK for its lost segments in [from, upto), if any. */
 static inline void
 iswitch_send_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
     uint32_t upto)
@@ -316,7 +323,10 @@ iswitch_detect_loss(struct iswitch *s, struct job *j, uint32_t id,
 		iswitch_send_nack(s, j, id, from, upto);
 }
 
-/* Return the serial number of an asynchronous server's segment i of round t. */
+/*
+ * Return the serial number of segment i in the answer of round t of an
+ * asynchronous server.
+ */
 static inline uint32_t
 iswitch_answer_serial(const struct job *j, int64_t t, uint32_t i)
 {
@@ -341,7 +351,7 @@ iswitch_last_serial(const struct job *j, uint32_t id)
 	    j->serial - (j->sums.s.segs - f->answered);
 }
 
-/* Has member id been sent all of t? */
+/* Has the switch sent member id all of t? */
 static inline bool
 iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 {
@@ -355,8 +365,8 @@ iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 }
 
 /*
- * Send member id a STATE with the lost ones among its first `upto` segments of
- * t.
+ * Send member id a STATE that lists the lost segments among its first `upto`
+ * segments of t.
  */
 static inline void
 iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
@@ -379,7 +389,7 @@ iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	j->n[st->notice ? JOB_NOTICES : JOB_STATES]++;
 }
 
-/* Return the serial number up to which results have arrived or are lost. */
+/* Return the serial number up to which each result has arrived or is lost. */
 static inline uint32_t
 iswitch_received_serial(const struct job *j, const struct repair_help *h)
 {
@@ -403,8 +413,8 @@ iswitch_is_gone(const struct job *j, int64_t t, uint32_t i)
 }
 
 /*
- * Resend member id the results of t that it asks for, unless they are on their
- * way, and return their number.
+ * Resend the results of t that member id requests, except those that are still
+ * on their way.  Returns the number of results sent.
  */
 static inline uint32_t
 iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
@@ -425,7 +435,7 @@ iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 		if (kept != NULL) {
 			if (control_newer(sums_entry_of(&j->sums, kept)->done,
 			    floor))
-				continue;	/* it is on its way */
+				continue;	/* the result is on its way */
 			resent += job_resend_result(j, m, kept);
 		} else if (iswitch_is_gone(j, t, i)) {
 			j->n[JOB_GONE]++;
@@ -440,7 +450,10 @@ iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	return resent;
 }
 
-/* The same for an asynchronous server, whose answers differ by member. */
+/*
+ * Like iswitch_resend_results() for an asynchronous server, which sends
+ * different answers to each member.
+ */
 static inline uint32_t
 iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     const struct repair_help *h)
@@ -478,10 +491,10 @@ iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 }
 
 /*
- * Has member id, which asks for a push before its newest, restarted with lower
- * numbers, or was its Probe overtaken?  A new mark tells: a Probe for push k
- * with that mark was sent after it.  Returns true, and begins at k, if it has
- * restarted.
+ * Has member id restarted with lower numbers, or was its Probe for push k,
+ * which is before its newest push, overtaken?  A mark decides: a Probe for push
+ * k that carries the mark was sent after the switch had made the mark.  If the
+ * member has restarted, begin at push k and return true.
  */
 static inline bool
 iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
@@ -501,7 +514,7 @@ iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	return true;
 }
 
-/* Answer the Probe of an asynchronous member, for a push and a round. */
+/* Answer the Probe of an asynchronous member about a push and a round. */
 static inline void
 iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
     uint32_t xid, const struct repair_help *h)
@@ -515,7 +528,8 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 
 	if (m->pushed != NULL && k < m->loss_detect->t &&
 	    !iswitch_restarts_pushes(j, id, k, h->seen))
-		k = m->loss_detect->t; /* report the newest push instead of k */
+		k = m->loss_detect->t; /* report the newest push instead of push
+				        * k */
 	else if (h->upto > 0 && k > m->loss_detect->t)
 		loss_detect_start(m->loss_detect, j->sums.s.segs, k);
 	if (!st.whole) {
@@ -530,7 +544,7 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	    asked == m->loss_detect->t ? h->upto : 0, &st);
 }
 
-/* Has a rack no room for the push that member id asks about? */
+/* Has a rack no room for the push that member id probes? */
 static inline bool
 iswitch_lacks_room(const struct job *j, uint32_t id,
     const struct repair_help *h)
@@ -560,7 +574,7 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	    j->open && !iswitch_lacks_room(j, id, h) ? 0 : h->upto;
 	if (m->loss_detect->held_upto > 0 ||
 	    (!j->open && !(j->cf->async && h->upto == 0))) {
-		/* iswitch_send_notices() answers it */
+		/* iswitch_send_notices() will answer the Probe */
 		m->loss_detect->owed = t;
 		m->loss_detect->owed_xid = xid;
 		return;
@@ -570,7 +584,8 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 		return;
 	}
 	if (t > j->start && t > m->from && !job_is_whole(j, t - 1)) {
-		t--;		/* it got t - 1 from an earlier switch */
+		t--;		/* the member got t - 1 from an earlier instance
+				 * of the switch */
 		upto = j->sums.s.segs;
 	}
 	st.whole = iswitch_has_sent_all(j, id, t);
@@ -597,13 +612,15 @@ iswitch_send_notices(struct iswitch *s, struct job *j)
 
 		if (g == NULL || g->owed == LOSS_DETECT_NOTHING)
 			continue;
-		if (j->open && g->held_upto > 0) { /* it may be answered now */
+		if (j->open && g->held_upto > 0) { /* the Probe may be answered
+						    * now */
 			st.whole = false;
 			st.notice = !j->cf->async;
 			iswitch_send_state(s, j, i, g->owed, g->owed_xid,
 			    g->held_upto, &st);
 			g->held_upto = 0;
-			if (j->cf->async)	/* t is a push, not a round */
+			if (j->cf->async)	/* t is a push and not a
+						 * round */
 				g->owed = LOSS_DETECT_NOTHING;
 		} else if (iswitch_has_sent_all(j, i, g->owed)) {
 			iswitch_send_state(s, j, i, g->owed, g->owed_xid, 0,
@@ -613,7 +630,10 @@ iswitch_send_notices(struct iswitch *s, struct job *j)
 	}
 }
 
-/* Begin iteration t: its sums may be sent, and its results may have arrived. */
+/*
+ * Begin iteration t.  Its sums may be sent, and some of its results may have
+ * arrived already.
+ */
 static inline void
 iswitch_retransmit_start(struct job *j, int64_t t, uint64_t now_ns)
 {
@@ -646,7 +666,7 @@ iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 		core->retransmit = calloc(1, sizeof(*core->retransmit));
 	if (core->retransmit == NULL || !job_reserve(core, &core->sums.s) ||
 	    !retransmit_init(core->retransmit, core->sums.s.segs, true)) {
-		job_stop_retransmit(core);	/* Helps repair then */
+		job_stop_retransmit(core);	/* Helps repair losses then */
 		return;
 	}
 	retransmit_window(core->retransmit, RETRANSMIT_WINDOW,
@@ -690,12 +710,15 @@ iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
 		retransmit_duplicate(j->retransmit, g->index);
 	else
 		retransmit_take(j->retransmit, g->index, now_ns);
-	/* the next may be complete too */
+	/* the next iteration may be complete too */
 	while (retransmit_is_whole(j->retransmit))
 		iswitch_retransmit_start(j, j->sending + 1, now_ns);
 }
 
-/* Does slot `at` still hold the sum of this switch, and not the result? */
+/*
+ * Does slot `at` still contain the sum of this switch, and not the result of
+ * the parent?
+ */
 static inline bool
 iswitch_holds_own_sum(const struct job *j, uint32_t at)
 {

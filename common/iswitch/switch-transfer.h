@@ -1,17 +1,18 @@
 /*
- * switch-transfer.h - transfer of states at an aggregation switch: who may
- * fetch, from whom, and how long the job waits
+ * switch-transfer.h - state transfer at an aggregation switch: which workers
+ *   may fetch a state, which ones send it, and how long the job waits
  *
- * A worker that cannot continue where the job is receives the state of another:
- * it sends Fetch; the switch relays that to a sender, the present member with
- * the smallest number that offers its state, and the Chunks back.  If a sender
- * is silent the next one follows, or the parent.  The switch stores the
- * receivers, under numbers of its own, and nothing of the state.
+ * A worker that cannot continue at the current iteration of the job receives
+ * the state of another worker.  It sends Fetches, which the switch relays to a
+ * sender.  The sender is the present member with the smallest number that
+ * offers its state.  The switch relays the Chunks back.  If a sender is silent,
+ * the switch tries the next one, or the parent.  The switch stores the
+ * receivers, under its own numbers, but no part of the state.
  *
- * Only members may fetch, and workers and racks whose Join this switch has
- * refused or that it has removed: they get a permit.  With --strict, or if the
- * receiver asks for it, the job halts until the receiver has joined or is
- * silent for ISWITCH_RECEIVER_NS, but at most for ISWITCH_HOLD_NS.
+ * Members may fetch a state.  Workers and racks get a permit to fetch if this
+ * switch has refused their Join or has removed them.  With --strict, or if the
+ * receiver asks for it, the job halts until the receiver has joined or has been
+ * silent for ISWITCH_RECEIVER_NS, but never longer than ISWITCH_HOLD_NS.
  */
 #ifndef INNET_ISWITCH_SWITCH_TRANSFER_H
 #define INNET_ISWITCH_SWITCH_TRANSFER_H
@@ -25,36 +26,36 @@
 #include "common/iswitch/switch.h"
 #include "common/wire/state-transfer.h"
 
-/* Send an action to every member. */
+/* Send the control message `action` to every member. */
 static inline void iswitch_send_to_members(struct iswitch *s,
     struct iswitch_job *job, enum control_action action);
 
 /*
- * May `at`, which is no member, fetch a state, because its Join was refused or
- * because it was removed?
+ * May `at`, which is not a member, fetch a state?  It may if its Join was
+ * refused or if it was removed.
  */
 static inline bool iswitch_may_fetch(const struct iswitch_job *job,
     const union addr *at, uint64_t now_ns);
 
 /*
- * Process a Fetch from `at`, or from the parent if `at` is NULL; returns a
+ * Process a Fetch from `at`, or from the parent if `at` is NULL.  Returns a
  * refusal, or CONTROL_DONE if Chunks may follow.
  */
 static inline enum control_status iswitch_receive_fetch(struct iswitch *s,
     struct iswitch_job *job, const union addr *at, const struct control *c,
     uint64_t now_ns);
 
-/*
- * Relay a Chunk of member id, or of the parent (MEMBERS_NONE), to its receiver.
- */
+/* Relay a Chunk of member id (MEMBERS_NONE: of the parent) to its receiver. */
 static inline void iswitch_receive_chunk(struct iswitch *s,
     struct iswitch_job *job, uint32_t id, const struct control *c);
 
-/* Tell the receivers that waited for the parent that it refused. */
+/*
+ * Send the refusal of the parent to the receivers that waited for the parent.
+ */
 static inline void iswitch_refuse_receivers(struct iswitch *s,
     struct iswitch_job *job, enum control_status status);
 
-/* Forget the receivers that have been silent too long. */
+/* Remove the receivers that have been silent for too long. */
 static inline void iswitch_forget_silent(struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
 
@@ -62,13 +63,13 @@ static inline void iswitch_forget_silent(struct iswitch *s,
 static inline bool iswitch_has_receivers(const struct iswitch_job *job);
 
 /*
- * Let the worker or the rack at `at` fetch a state, because its Join is refused
- * or because it is removed.
+ * Permit the worker or rack at `at` to fetch a state, because its Join was
+ * refused or because it was removed.
  */
 static inline void iswitch_permit_fetch(struct iswitch_job *job,
     const union addr *at, uint64_t now_ns);
 
-/* Remove the receivers at `at`, which has joined. */
+/* Remove the receivers at `at`, because this address has joined. */
 static inline void iswitch_forget_joined(struct iswitch *s,
     struct iswitch_job *job, const union addr *at);
 
@@ -113,7 +114,7 @@ iswitch_may_fetch(const struct iswitch_job *job, const union addr *at,
 	return false;
 }
 
-/* Return how many receivers have the host of `at`. */
+/* Return the number of receivers on the host of `at`. */
 static inline uint32_t
 iswitch_count_receivers(const struct iswitch_job *job, const union addr *at)
 {
@@ -126,9 +127,9 @@ iswitch_count_receivers(const struct iswitch_job *job, const union addr *at)
 }
 
 /*
- * Return the entry of the receiver at `at` (NULL: the parent) with that number,
- * which is made if it is new; NULL if all are in use, or half of them by the
- * same host.
+ * Return the entry of the receiver with this number at `at` (NULL: the parent).
+ * A new receiver gets a new entry.  Returns NULL if all entries are in use, or
+ * if the same host uses half of them.
  */
 static inline struct iswitch_receiver *
 iswitch_find_receiver(struct iswitch_job *job, const union addr *at,
@@ -157,7 +158,7 @@ iswitch_find_receiver(struct iswitch_job *job, const union addr *at,
 	return idle;
 }
 
-/* May member m send its state to `worker`, which asks from `at`? */
+/* May member m send its state to `worker`, which requests it from `at`? */
 static inline bool
 iswitch_may_send_state(const struct member *m, const union addr *at,
     uint32_t worker)
@@ -168,8 +169,8 @@ iswitch_may_send_state(const struct member *m, const union addr *at,
 }
 
 /*
- * Return the member that sends a state to `worker`: the one with the smallest
- * number after `skipped` others, or MEMBERS_NONE.
+ * Return the member that sends a state to `worker`, or MEMBERS_NONE.  It is the
+ * one with the smallest number after `skipped` other members.
  */
 static inline uint32_t
 iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
@@ -196,7 +197,10 @@ iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
 	return id;
 }
 
-/* Return the sender for receiver a: another one if the last was silent. */
+/*
+ * Return the sender for receiver a, which is another one if the last was
+ * silent.
+ */
 static inline uint32_t
 iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
     uint32_t worker, bool child)
@@ -211,13 +215,13 @@ iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
 	id = iswitch_find_sender(&job->core, at, worker, a->skipped);
 	if (id == MEMBERS_NONE && (a->is_parent || !child ||
 	    a->attempts == ISWITCH_FETCH_TRIES)) {
-		a->skipped = 0;		/* the first one again */
+		a->skipped = 0;		/* start again with the first member */
 		id = iswitch_find_sender(&job->core, at, worker, 0);
 	}
 	return id;
 }
 
-/* Halt the job until receiver a has joined, for a limited time. */
+/* Halt the job until receiver a has joined, but only for a limited time. */
 static inline void
 iswitch_halt_for(struct iswitch *s, struct iswitch_job *job,
     struct iswitch_receiver *a, uint64_t now_ns)
@@ -230,7 +234,7 @@ iswitch_halt_for(struct iswitch *s, struct iswitch_job *job,
 	iswitch_send_to_members(s, job, CONTROL_HALT);
 }
 
-/* Resume the job if receiver a has halted it. */
+/* Resume the job if it was halted for receiver a. */
 static inline void
 iswitch_end_hold(struct iswitch *s, struct iswitch_job *job,
     struct iswitch_receiver *a)
@@ -246,7 +250,7 @@ iswitch_end_hold(struct iswitch *s, struct iswitch_job *job,
 
 /*
  * Remove receiver a, which has joined or has stopped, and resume the job if it
- * waited.
+ * waited for this receiver.
  */
 static inline void
 iswitch_forget_receiver(struct iswitch *s, struct iswitch_job *job,
@@ -329,7 +333,7 @@ iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/* Is the iteration of the state k too old to join with? */
+/* Is the iteration of the state in chunk k too old to join with? */
 static inline bool
 iswitch_state_is_old(const struct job *j, const struct transfer_chunk *k)
 {
@@ -363,7 +367,7 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	a = &job->receiver[k.receiver - 1];
 	a->attempts = 0;
 	if (id != MEMBERS_NONE && iswitch_state_is_old(&job->core, &k)) {
-		a->skipped++;	/* it lags itself: use another */
+		a->skipped++;	/* this sender lags too: use another one */
 		return;
 	}
 	k.receiver = a->number;

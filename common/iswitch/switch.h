@@ -1,24 +1,24 @@
 /*
  * switch.h - an aggregation switch: many jobs behind one address
  *
- * The state of --program iswitch, and of the servers that stand in for the
+ * This is the state of --program iswitch, and of the servers that replace the
  * switch (innet-ps --program sync): jobs, the addresses of their members, the
- * messages that it sends, and its deadlines (iSwitch section 3).  A packet's
- * source address alone determines its member and job.  The modules that
- * include this file process the packets:
+ * messages that it sends, and its deadlines (iSwitch, section 3).  The source
+ * address of a packet alone determines its member and its job.  These modules
+ * include this file and process the packets:
  *
- *	switch-join.h		Join, time-outs
- *	switch-transfer.h	Fetch and Chunk
- *	switch-data.h		data of members and of the parent, backlog
- *	switch-repair.h		Probe, STATE, NACK; retransmission upwards
- *	switch-control.h	control messages, and work with a deadline
- *	program.h		options, reports, interface of the data plane
+ * 	switch-join.h		Join, time-outs
+ * 	switch-transfer.h	Fetch and Chunk
+ * 	switch-data.h		data of members and of the parent, backlog
+ * 	switch-repair.h		Probe, STATE, NACK; retransmission upwards
+ * 	switch-control.h	control messages, and work with a deadline
+ * 	program.h		options, reports, interface of the data plane
  *
  * The rules of one job are in job.h and job-segments.h.  A driver passes
  * packets and control messages to iswitch_receive_segment(),
- * iswitch_receive_parent() and iswitch_handle_request(), calls
- * iswitch_run_deadlines() when iswitch_deadline_ns() has passed, and flushes
- * the outbox when it likes.  There is no clock and no socket; times are in ns.
+ * iswitch_receive_parent() and iswitch_handle_request().  It calls
+ * iswitch_run_deadlines() when iswitch_deadline_ns() has passed, and may flush
+ * the outbox at any time.  There is no clock and no socket; times are in ns.
  */
 #ifndef INNET_ISWITCH_SWITCH_H
 #define INNET_ISWITCH_SWITCH_H
@@ -38,69 +38,90 @@
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
-	/* silence of the parent that is reported to the user, and to workers
-	 * that join */
+	/* Silence of the parent that is reported to the user, and silence that
+	 * is reported to workers that join. */
 	ISWITCH_NO_ANSWER_NS = 2000000000,
 	ISWITCH_ORPHAN_NS = 300000000,
-	ISWITCH_TEXT_BYTES = 96		/* of a refusal */
+	ISWITCH_TEXT_BYTES = 96		/* length of the text of a refusal */
 };
 
 /* The counters of datagrams that belong to no job. */
 enum iswitch_count {
 	ISWITCH_FOREIGN,	/* segments from non-members */
 	ISWITCH_BAD_SEGMENT,
-	ISWITCH_CONTROL,	/* messages from the parent; and bad ones: */
+	ISWITCH_CONTROL,	/* messages from the parent; the next two count
+				 * bad messages */
 	ISWITCH_BAD_CONTROL, ISWITCH_BAD_MAC,
-	ISWITCH_PARENT_LOST,	/* times that it had forgotten this switch */
+	ISWITCH_PARENT_LOST,	/* times that the parent had forgotten this
+				 * switch */
 	ISWITCH_COUNTS
 };
 
 struct iswitch_conf {
 	struct job_conf job;
-	uint64_t memory_bytes;		/* for all jobs; 0: no limit */
-	uint64_t job_memory_bytes;	/* for one job; 0: no limit */
-	uint32_t floats;		/* F if a job's first Join has 0 */
+	uint64_t memory_bytes;		/* limit for all jobs; 0: none */
+	uint64_t job_memory_bytes;	/* limit for one job; 0: none */
+	uint32_t floats;		/* F if the first Join of a job has 0 */
 	uint32_t floats_max;
-	uint32_t implicit;		/* sources that become members of job
-					 * 1 without a Join */
-	uint32_t job_limit;		/* job ids are below it; 0: any */
-	uint32_t number;		/* of this switch, to its parent */
-	union addr parent;		/* for messages; family 0: unknown */
-	union addr group;		/* place->group */
-	const struct key *key;		/* of messages to the parent, or NULL */
-	struct key secret;		/* nonces are derived from it */
+	uint32_t implicit;		/* number of sources that become members
+					 * of job 1 without a Join */
+	uint32_t job_limit;		/* each job id is less than this; 0: no
+					 * limit */
+	uint32_t number;		/* number of this switch, used with its
+					 * parent */
+	union addr parent;		/* address for messages; family 0:
+					 * unknown */
+	union addr group;		/* multicast group, from place->group */
+	const struct key *key;		/* key of messages to the parent, or
+					 * NULL */
+	struct key secret;		/* secret from which nonces are
+					 * derived */
 	bool needs_cookie;		/* the parent may ask for cookies */
-	struct hashmap_multiplier hash_seed;	/* of maps that untrusted hosts
-						 * fill */
-	bool quotas;			/* of addresses: quota.h */
+	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
+						 * hosts fill */
+	bool quotas;			/* each address has quotas: quota.h */
 	bool any_xid;			/* a trace: the parent answers the
 					 * requests of another run */
-	bool strict;			/* a job waits while a member receives
+	bool strict;			/* the job waits while a member receives
 					 * a state */
 };
 
 enum {
-	ISWITCH_RECEIVERS = 8,		/* of states, at a time, of a job */
-	ISWITCH_PERMITS = 16,		/* to fetch one, of a job */
-	ISWITCH_FETCH_TRIES = 8		/* Fetches to one sender of a state */
+	ISWITCH_RECEIVERS = 8,		/* receivers of states in a job at the
+					 * same time */
+	ISWITCH_PERMITS = 16,		/* permits to fetch a state in a job */
+	ISWITCH_FETCH_TRIES = 8		/* most Fetches to one sender of a
+					 * state */
 };
-#define ISWITCH_RECEIVER_NS 2000000000u	/* silence after which one is gone */
-#define ISWITCH_PERMIT_NS UINT64_C(30000000000)	/* a permit to fetch, unused */
-#define ISWITCH_HOLD_NS UINT64_C(30000000000)	/* a job is held so long... */
-#define ISWITCH_REST_NS UINT64_C(60000000000)	/* ... then not for so long */
+#define ISWITCH_RECEIVER_NS 2000000000u	/* a receiver is removed after this
+					 * silence */
+#define ISWITCH_PERMIT_NS UINT64_C(30000000000)	/* lifetime of an unused permit
+						 * to fetch */
+#define ISWITCH_HOLD_NS UINT64_C(30000000000)	/* longest time that a job is
+						 * halted for a receiver */
+#define ISWITCH_REST_NS UINT64_C(60000000000)	/* time after a halt in which no
+						 * receiver may halt the job */
 #define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may be this late */
-#define ISWITCH_IDLE_NS 10000000000u	/* limit of a job without data */
+#define ISWITCH_IDLE_NS 10000000000u	/* a job without data is removed after
+					 * this time */
 
-/* A worker, or the parent for a worker elsewhere, that asks for a state. */
+/*
+ * A worker that asks for a state, or the parent that asks for a worker
+ * elsewhere.
+ */
 struct iswitch_receiver {
 	bool used, is_parent;
-	bool halts_job;			/* until it has joined, or at most
-					 * ISWITCH_HOLD_NS from held_ns on */
+	bool halts_job;			/* until the receiver has joined, but at
+					 * most ISWITCH_HOLD_NS after held_ns */
 	uint64_t held_ns;
-	uint16_t number;		/* the parent's, for a worker; or 0 */
-	uint32_t sender;		/* member id, or MEMBERS_NONE: parent */
-	uint32_t skipped;		/* senders that sent nothing */
-	uint32_t attempts;		/* Fetches since the last Chunk */
+	uint16_t number;		/* number that the parent has for its
+					 * worker; or 0 */
+	uint32_t sender;		/* member id; MEMBERS_NONE: the
+					 * parent */
+	uint32_t skipped;		/* number of senders that sent
+					 * nothing */
+	uint32_t attempts;		/* number of Fetches since the last
+					 * Chunk */
 	union addr at;
 	uint64_t last_fetch_ns;
 };
@@ -114,67 +135,78 @@ struct iswitch_permit {
 	uint64_t until_ns;
 };
 
-/* A job as a member of the parent. */
+/* The membership of a job in the parent's job. */
 struct iswitch_parent {
-	bool wanted;			/* a member needs it */
+	bool wanted;			/* a member needs the parent */
 	bool again;			/* the worker that started the job can
-					 * give the iteration before it */
-	uint64_t wanted_ns;		/* last Join that waited for it */
+					 * contribute to the iteration before
+					 * its first one */
+	uint64_t wanted_ns;		/* time of the last Join that waited for
+					 * the parent */
 	struct membership membership;
 };
 
 struct iswitch_job {
 	struct job core;
 	struct iswitch_parent parent;
-	struct channel_client channel;	/* to the parent */
-	union addr group;		/* for multicast; family 0: none */
+	struct channel_client channel;	/* secure channel to the parent */
+	union addr group;		/* address for multicast results; family
+					 * 0: none */
 	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];
 	struct iswitch_permit permit[ISWITCH_PERMITS];
-	uint64_t no_hold_ns;		/* until then no receiver holds it */
-	bool charged;			/* to the quota of its founder */
+	uint64_t no_hold_ns;		/* no receiver may halt the job before
+					 * this time */
+	bool charged;			/* the job is charged to the quota of
+					 * the address that started it */
 	union addr founder;
 	uint64_t charged_bytes, founded_ns;
-	uint64_t founded_added;		/* segments added until then */
+	uint64_t founded_added;		/* number of segments added until
+					 * founded_ns */
 };
 
-/* An address of a member. */
+/* The address of a member. */
 struct iswitch_ref {
 	union addr at;
-	uint32_t job, member;		/* index; id */
-	uint32_t next;			/* with the same key, or free */
+	uint32_t job, member;		/* job index; member id */
+	uint32_t next;			/* next ref with the same key, or next
+					 * free ref */
 };
 
 struct iswitch {
 	struct iswitch_conf cf;
-	struct iswitch_job **job;	/* by index */
+	struct iswitch_job **job;	/* jobs by index */
 	uint32_t jobs;
-	uint32_t backlog_turn;		/* job that posted answers last */
-	struct hashmap by_id;		/* job id -> index */
-	struct hashmap by_addr;		/* addr_key() -> first ref */
+	uint32_t backlog_turn;		/* the job that posted queued answers
+					 * last */
+	struct hashmap by_id;		/* map from job id to index */
+	struct hashmap by_addr;		/* map from addr_key() to the first
+					 * ref */
 	struct iswitch_ref *ref;
 	uint32_t refs, refs_room, ref_free;
 	struct job_budget budget;
-	struct quota quota;		/* of addresses, if cf.quotas */
-	uint32_t xid;			/* of the next message of our own */
-	uint64_t deadline_ns;		/* there is none before */
+	struct quota quota;		/* quotas of addresses, if cf.quotas */
+	uint32_t xid;			/* xid of the next message of the switch
+					 * itself */
+	uint64_t deadline_ns;		/* no deadline is earlier than this */
 	uint64_t n[ISWITCH_COUNTS];
-	char text[ISWITCH_TEXT_BYTES];	/* of an Ack, until it is sent */
+	char text[ISWITCH_TEXT_BYTES];	/* text of an Ack, until the Ack is
+					 * sent */
 	struct outbox *out;		/* borrowed */
 	struct rate_limit *rate_limit;	/* borrowed */
 };
 
-/* The context of iswitch_send_help(), which is a job_ask. */
+/* The context of iswitch_send_help(), which is of type job_ask. */
 struct iswitch_help_sender {
 	struct iswitch *s;
 	struct job *j;
 };
 
-/* Return the name of a counter in reports. */
+/* Return the name of counter `what` in reports. */
 static inline const char *iswitch_count_name(unsigned what);
 
 /*
- * Initialize the switch; xid is the number of its first own message
- * (control_first_xid()), out and rate_limit are borrowed.
+ * Initialise the switch.  xid is the number of its first own message
+ * (control_first_xid()).  out and rate_limit are borrowed.
  */
 static inline void iswitch_init(struct iswitch *s,
     const struct iswitch_conf *cf, uint32_t xid, struct outbox *out,
@@ -183,67 +215,69 @@ static inline void iswitch_init(struct iswitch *s,
 /* Free the memory of the switch. */
 static inline void iswitch_free(struct iswitch *s);
 
-/* Return the job with that id, or NULL. */
+/* Return the job with this id, or NULL. */
 static inline struct iswitch_job *iswitch_find_job(const struct iswitch *s,
     uint16_t id);
 
 /*
- * Return the job with that id, which is made if it is new; NULL without room.
- * A full table forgets a job without members.
+ * Return the job with this id.  A new job is created if there is none.  Returns
+ * NULL if there is no room.  If the table is full, a job without members is
+ * removed.
  */
 static inline struct iswitch_job *iswitch_make_job(struct iswitch *s,
     uint16_t id);
 
 /*
- * Return the member that has the address `at`, or NULL; valid until the next
- * iswitch_bind_address().
+ * Return the member with the address `at`, or NULL.  The result is valid until
+ * the next iswitch_bind_address().
  */
 static inline struct iswitch_ref *iswitch_find_address(const struct iswitch *s,
     const union addr *at);
 
 /*
- * Give the address `at` to a member of a job (by index); returns false without
- * memory, or if the address has as many members as its quota.
+ * Bind the address `at` to a member of the job with index `job`.  Returns false
+ * if there is no memory, or if the address has as many members as its quota
+ * allows.
  */
 static inline bool iswitch_bind_address(struct iswitch *s, const union addr *at,
     uint32_t job, uint32_t member);
 
-/* Take the address `at` from its member. */
+/* Remove the binding of the address `at`. */
 static inline void iswitch_unbind_address(struct iswitch *s,
     const union addr *at);
 
 /*
- * Post the control message p of len bytes, which has room for
- * CONTROL_MAX_BYTES.  Messages to the parent are authenticated here, all others
- * by the plane.
+ * Post the control message p of len bytes.  The buffer must have room for
+ * CONTROL_MAX_BYTES.  This function authenticates messages to the parent; the
+ * plane authenticates all others.
  */
 static inline void iswitch_post_message(struct iswitch *s, enum post_to to,
     uint32_t job, const union addr *at, uint8_t *p, size_t len);
 
 /*
- * Send an action, with a segment unless word is NULL, to `at`, to all members
- * or to the parent.
+ * Send an action to `at`, to all members or to the parent.  The message
+ * contains a segment word, unless word is NULL.
  */
 static inline void iswitch_send_action(struct iswitch *s, enum post_to to,
     const struct job *j, const union addr *at, enum control_action action,
     const uint64_t *word);
 
-/* Send `at` an Ack(Help) with a status for the segment `word` of job id. */
+/* Send `at` an Ack of a Help with a status for the segment `word` of job id. */
 static inline void iswitch_send_status(struct iswitch *s, const union addr *at,
     uint16_t id, enum control_status status, uint64_t word);
 
-/* Send that to every member of j. */
+/* Send such an Ack to every member of job j. */
 static inline void iswitch_send_group_status(struct iswitch *s,
     const struct job *j, enum control_status status, uint64_t word);
 
-/* Send a Help to one member; ctx is a struct iswitch_help_sender. */
+/* Send a Help for `word` to member m.  ctx is a struct iswitch_help_sender. */
 static inline void iswitch_send_help(void *ctx, const struct member *m,
     uint64_t word);
 
-/* Does the job repair its data to the parent, and may it send now? */
+/* Does the job repair losses towards the parent, and may it send now? */
 static inline bool iswitch_may_retransmit(const struct iswitch_job *job);
 
-/* Return when a job without members is released, or UINT64_MAX. */
+/* Return when a job without members must be removed, or UINT64_MAX. */
 static inline uint64_t iswitch_idle_deadline_ns(const struct iswitch *s,
     const struct iswitch_job *job);
 
@@ -254,7 +288,7 @@ static inline uint64_t iswitch_job_deadline_ns(const struct iswitch *s,
 /* Return when any job must act next, or UINT64_MAX. */
 static inline uint64_t iswitch_earliest_deadline_ns(const struct iswitch *s);
 
-/* Return a lower bound of that, without a look at the jobs. */
+/* Return a lower bound of the next deadline without looking at the jobs. */
 static inline uint64_t iswitch_deadline_ns(const struct iswitch *s);
 
 /* implementation */
@@ -322,7 +356,7 @@ iswitch_open_channel(const struct iswitch *s, struct iswitch_job *job)
 
 /*
  * Return the index of the job without members whose last Join is the oldest, or
- * s->jobs.
+ * s->jobs if there is none.
  */
 static inline uint32_t
 iswitch_oldest_idle_job(const struct iswitch *s)
@@ -456,8 +490,8 @@ iswitch_post_message(struct iswitch *s, enum post_to to, uint32_t job,
 }
 
 /*
- * Write an Ack(Help) with a status for the segment `word` of job id to msg, and
- * return its length.
+ * Write an Ack of a Help with a status for the segment `word` of job id to msg.
+ * Returns its length.
  */
 static inline size_t
 iswitch_put_help_status(struct iswitch *s, uint16_t id,

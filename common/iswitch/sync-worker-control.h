@@ -1,8 +1,8 @@
 /*
  * sync-worker-control.h - control messages and sending of a synchronous worker
  *
- * With sync-worker.h the whole interface of a synchronous worker.  All messages
- * go through the secure channel of the caller (channel-client.h).
+ * This file and sync-worker.h are the interface of a synchronous worker.  All
+ * messages go through the secure channel of the caller (channel-client.h).
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_CONTROL_H
 #define INNET_ISWITCH_SYNC_WORKER_CONTROL_H
@@ -19,37 +19,40 @@
 
 enum { SYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES };
 
-/* Process a control message from the switch that the channel finds good. */
+/* Process a control message from the switch that the channel has accepted. */
 static inline void sync_worker_receive_control(struct sync_worker *l,
     const struct control *c, uint64_t now_ns);
 
 /*
- * Write what must be sent next to *o.  Returns false if there is nothing now,
- * or if the worker has ended.
+ * Write the packet or run to send next to *o.  Returns false if there is
+ * nothing to send now or if the worker has ended.
  */
 static inline bool sync_worker_next(struct sync_worker *l, uint64_t now_ns,
     struct sync_worker_out *o);
 
 /*
- * Put the last n segments of run o back, because there was no room to send
- * them.
+ * Put the last n segments of run o back into the queue, because there was no
+ * room to send them.
  */
 static inline void sync_worker_unsent(struct sync_worker *l,
     const struct sync_worker_out *o, uint32_t n);
 
-/* Leave the job: sync_worker_next() writes the Leaves. */
+/* Leave the job: sync_worker_next() then writes the Leave messages. */
 static inline void sync_worker_leave(struct sync_worker *l, uint64_t now_ns);
 
 /*
- * Write what ended the worker to `text`, in words that follow the switch's
- * name.  Returns text, which may be empty.
+ * Write the reason why the worker ended to `text`, in words that follow the
+ * switch's name.  Returns text, which may be empty.
  */
 static inline const char *sync_worker_why(const struct sync_worker *l,
     char text[SYNC_WORKER_WHY_BYTES]);
 
 /* implementation */
 
-/* Allocate memory for the segments of the job; without it the worker ends. */
+/*
+ * Allocate memory for the segments of the job.  If there is no memory, the
+ * worker ends.
+ */
 static inline bool
 sync_worker_allocate(struct sync_worker *l)
 {
@@ -68,8 +71,8 @@ sync_worker_allocate(struct sync_worker *l)
 }
 
 /*
- * The switch has let us in.  It may have lost what it had of t, so all is sent
- * again.
+ * Enter the job, because the switch has accepted our Join.  The switch may have
+ * lost our segments of iteration t, so all of them are sent again.
  */
 static inline void
 sync_worker_enter_job(struct sync_worker *l)
@@ -81,7 +84,8 @@ sync_worker_enter_job(struct sync_worker *l)
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;
 	}
-	l->t = sync_worker_iteration(l);	/* as in the Join */
+	l->t = sync_worker_iteration(l);	/* the same iteration as in the
+						 * Join */
 	l->redo = false;
 	sync_worker_clear_iteration(l);
 	memset(l->given[~l->t & 1], 0, l->segs * sizeof(**l->given));
@@ -89,18 +93,19 @@ sync_worker_enter_job(struct sync_worker *l)
 	l->from = l->in.job_next & (SEG_ITERATIONS - 1);
 }
 
-/* Take over the values of the job. */
+/* Copy the values of the job from the membership. */
 static inline void
 sync_worker_update_values(struct sync_worker *l)
 {
 	l->h = l->in.h;
-	if (seg_before(l->in.job_next, l->from))	/* it may now */
+	if (seg_before(l->in.job_next, l->from))	/* the worker may
+							 * contribute now */
 		l->from = l->in.job_next & (SEG_ITERATIONS - 1);
 	if (l->repairs && l->have[l->t & 1] && !sync_worker_fetches(l))
 		retransmit_ready_all(&l->retransmit);
 }
 
-/* Start sending, after a Join or a Halt. */
+/* Start to send, after a Join or a Halt. */
 static inline void
 sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 {
@@ -117,7 +122,7 @@ sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 	sync_worker_note_progress(l, now_ns);
 }
 
-/* Append a page of the list of members. */
+/* Append a page to the list of members. */
 static inline void
 sync_worker_receive_page(struct sync_worker *l, const struct control_ack *a)
 {
@@ -137,14 +142,16 @@ sync_worker_receive_page(struct sync_worker *l, const struct control_ack *a)
 	l->ask_ns = l->page < a->pages ? 0 : SYNC_WORKER_NEVER;
 }
 
-/* Tell whether the caller has the gradient of iteration t. */
+/* Tell whether the caller still has the gradient of iteration t. */
 static inline bool
 sync_worker_holds(const struct sync_worker *l, uint32_t t)
 {
 	return (t == l->t || t == seg_step(l->t, -1)) && l->have[t & 1];
 }
 
-/* Queue a segment of ours that the switch, or a worker behind it, lacks. */
+/*
+ * Queue one of our segments, because the switch or a worker behind it lacks it.
+ */
 static inline void
 sync_worker_receive_help(struct sync_worker *l, const struct seg *s)
 {
@@ -165,9 +172,9 @@ sync_worker_receive_help(struct sync_worker *l, const struct seg *s)
 }
 
 /*
- * The result of segment i of t is not kept any more.  If slots are fewer than
- * segments and all must contribute, no worker can be done with t while we are
- * not: then t starts again.
+ * Handle a result, of segment i of t, that is no longer kept.  With fewer slots
+ * than segments, if all members must contribute, no worker can be done with t
+ * before we are.  In that case we start t again.
  */
 static inline void
 sync_worker_receive_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
@@ -175,11 +182,13 @@ sync_worker_receive_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 	const bool bounded = l->in.span != 0;
 
 	if (l->redo && (!bounded || i >= l->segs)) {
-		sync_worker_finish_redo(l, now_ns);	/* nothing lacks it */
+		sync_worker_finish_redo(l, now_ns);	/* no worker lacks this
+							 * iteration */
 	} else if (!sync_worker_lacks(l, i)) {
-		;		/* the answer to an old request */
+		;		/* this answers an old request */
 	} else if (l->redo) {
-		l->given[l->t & 1][i] = 1;	/* nothing lacks this one */
+		l->given[l->t & 1][i] = 1;	/* no worker lacks this
+						 * segment */
 		l->got[l->t & 1]++;
 		sync_worker_repair_result(l, i, now_ns);
 		if (sync_worker_is_whole(l))
@@ -192,7 +201,7 @@ sync_worker_receive_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 	}
 }
 
-/* Act upon what happened to the membership. */
+/* Act upon what has happened to the membership. */
 static inline void
 sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
     uint64_t now_ns)
@@ -200,8 +209,8 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 	switch (news) {
 	case MEMBERSHIP_IN:
 		if (sync_worker_iteration(l) != l->in.first_next) {
-			/* a result has come since: the job may begin with a
-			 * gradient that we no longer have */
+			/* a result has arrived since then: the job may begin
+			 * with a gradient that we no longer have */
 			membership_rejoin(&l->in, now_ns);
 			l->timer_ns = SYNC_WORKER_NEVER;
 			break;
@@ -233,7 +242,7 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 	}
 }
 
-/* Process c if it is a STATE or a NACK. */
+/* Process message c if it is a STATE or a NACK. */
 static inline bool
 sync_worker_receive_repair(struct sync_worker *l, const struct control *c,
     uint64_t now_ns)
@@ -270,7 +279,7 @@ sync_worker_leave(struct sync_worker *l, uint64_t now_ns)
 		membership_leave(&l->in, now_ns);
 }
 
-/* Write a control message with one number. */
+/* Write a control message that contains one number. */
 static inline bool
 sync_worker_put_number(struct sync_worker *l, struct sync_worker_out *o,
     enum control_action action, uint32_t xid, uint64_t number, size_t bytes,
@@ -314,7 +323,7 @@ sync_worker_put_help(struct sync_worker *l, struct sync_worker_out *o,
 	    membership_xid(&l->in), seg_word(l->t, 0, index), 8, now_ns);
 }
 
-/* Take a run of the segments that Help messages requested. */
+/* Take a run of the segments that were requested with Helps. */
 static inline bool
 sync_worker_answer_help(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
@@ -328,7 +337,7 @@ sync_worker_answer_help(struct sync_worker *l, struct sync_worker_out *o,
 	    l->answer[l->answered % SYNC_WORKER_ANSWERS] == word)) {
 		word = l->answer[l->answered++ % SYNC_WORKER_ANSWERS];
 		if (!sync_worker_holds(l, seg_split(word).iteration))
-			continue;	/* not any more */
+			continue;	/* the caller no longer has it */
 		if (o->count++ == 0) {
 			o->iteration = seg_split(word).iteration;
 			o->first = seg_split(word).index;
@@ -342,7 +351,7 @@ sync_worker_answer_help(struct sync_worker *l, struct sync_worker_out *o,
 	return o->count > 0;
 }
 
-/* Take a run of segments of the gradient, as far as the window allows. */
+/* Take the next run of segments of the gradient that the window allows. */
 static inline bool
 sync_worker_next_run(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
@@ -439,7 +448,7 @@ sync_worker_unsent(struct sync_worker *l, const struct sync_worker_out *o,
 		    o->iteration, 1, o->first + o->count - k);
 }
 
-/* Write the next Help for an iteration that we may not contribute to. */
+/* Write the next Help for an iteration to which we may not contribute. */
 static inline bool
 sync_worker_fetch_next(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)

@@ -1,23 +1,24 @@
 /*
  * sync-worker.h - a synchronous worker: what it sends, requests and receives
  *
- * The worker's side of iSwitch (sections 3.3, 3.4).  A worker joins a job and
- * sends the segments of a gradient in increasing index, at most a window of
- * them without a result.  It recovers losses with arq/retransmit.h if the
- * switch does, and otherwise requests missing results with Help messages.
+ * This is the worker's side of iSwitch (sections 3.3 and 3.4).  A worker joins
+ * a job and sends the segments of a gradient in order of index.  At most one
+ * window of them may be sent without a result.  If the switch supports
+ * arq/retransmit.h, the worker uses it to recover losses.  Otherwise it
+ * requests missing results with Help messages.
  *
- * The caller reports when it has the gradient of iteration `t`
- * (sync_worker_set_gradient), passes the packets of the switch
- * (sync_worker_receive_result; sync_worker_receive_control of
- * sync-worker-control.h), and sends what sync_worker_next() (there too) writes
- * until it writes nothing more before sync_worker_deadline_ns().  It keeps the
- * gradients of t and t - 1, and the results of t and t + 1.  When
- * sync_worker_is_whole(), it removes the result of t and calls
- * sync_worker_advance().
+ * The caller calls sync_worker_set_gradient() when it has the gradient of
+ * iteration `t`.  It passes packets from the switch to
+ * sync_worker_receive_result() and to sync_worker_receive_control() (in
+ * sync-worker-control.h).  It calls sync_worker_next() (in the same file) and
+ * sends its output until that function returns false; then it calls the
+ * function again at sync_worker_deadline_ns().  It keeps the gradients of t and
+ * t - 1, and the results of t and t + 1.  When sync_worker_is_whole() returns
+ * true, it takes the result of t and calls sync_worker_advance().
  *
- * Pure: time is an argument (ns, monotonic), no socket is touched, and vectors
- * are the caller's.  Iterations are those of the wire, modulo 2^24.  Owns its
- * memory: sync_worker_free().
+ * The functions use no clock and no socket: time is an argument (monotonic, in
+ * ns).  The caller owns the vectors.  Iterations are numbered as on the wire,
+ * modulo 2^24.  sync_worker_free() frees the memory.
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_H
 #define INNET_ISWITCH_SYNC_WORKER_H
@@ -37,38 +38,50 @@
 
 enum {
 	SYNC_WORKER_WINDOW = 64,	/* first window, in segments */
-	SYNC_WORKER_WINDOW_MAX = RETRANSMIT_WINDOW,	/* by default */
-	SYNC_WORKER_HELPS = 16,		/* most requests at a time-out */
-	SYNC_WORKER_ASKS = 256,		/* queued requests */
-	SYNC_WORKER_ANSWERS = 256,	/* queued answers to Help */
-	SYNC_WORKER_OPEN_NS = 100000000, /* largest time-out before the first
+	SYNC_WORKER_WINDOW_MAX = RETRANSMIT_WINDOW,	/* largest window by
+							 * default, in
+							 * segments */
+	SYNC_WORKER_HELPS = 16,		/* most requests after one time-out */
+	SYNC_WORKER_ASKS = 256,		/* requests that can be queued */
+	SYNC_WORKER_ANSWERS = 256,	/* answers to Helps that can be
+					 * queued */
+	SYNC_WORKER_OPEN_NS = 100000000, /* longest time-out before the first
 					    result */
-	SYNC_WORKER_AGAIN_NS = 1000000000, /* between Joins that refresh H */
-	SYNC_WORKER_ASK_NS = 1000000000, /* for the list of members */
-	SYNC_WORKER_TEXT_MAX = 1 << 20	/* bytes of that list */
+	SYNC_WORKER_AGAIN_NS = 1000000000, /* time between Joins that refresh
+					    * H */
+	SYNC_WORKER_ASK_NS = 1000000000, /* time between requests for the list
+					  * of members */
+	SYNC_WORKER_TEXT_MAX = 1 << 20	/* most bytes of the list of members */
 };
 
 struct sync_worker_conf {
 	uint32_t next;			/* first iteration not applied */
-	uint32_t crc;			/* of the weights then; 0 unknown */
-	uint32_t window;		/* segments; 0: adaptive */
-	uint32_t run_bytes;		/* bytes that one send can carry */
-	uint64_t buffer_bytes;		/* receive buffer that was granted */
+	uint32_t crc;			/* checksum of its weights; 0:
+					 * unknown */
+	uint32_t window;		/* in segments; 0: adaptive */
+	uint32_t run_bytes;		/* bytes that one system call can
+					 * send */
+	uint64_t buffer_bytes;		/* size of the receive buffer that was
+					 * granted */
 };
 
-/* Why the worker has ended; if GOING, `in` may have. */
+/*
+ * Why the worker has ended.  If it is SYNC_WORKER_GOING, the membership `in`
+ * may still have ended.
+ */
 enum sync_worker_end {
 	SYNC_WORKER_GOING,
-	SYNC_WORKER_STUCK, /* on segment `oldest` of t */
-	SYNC_WORKER_LOST,  /* the result of t is not kept */
+	SYNC_WORKER_STUCK, /* no result of segment `oldest` of t arrives */
+	SYNC_WORKER_LOST,  /* the result of t is no longer kept */
 	SYNC_WORKER_NO_MEMORY
 };
 
-/* The effect of a result. */
+/* What became of a result. */
 enum sync_worker_verdict {
 	SYNC_WORKER_TAKE,			/* the caller copies it */
 	SYNC_WORKER_DUPLICATE, SYNC_WORKER_STALE,
-	SYNC_WORKER_AHEAD,			/* past t + 1 */
+	SYNC_WORKER_AHEAD,			/* of an iteration after t +
+						 * 1 */
 	SYNC_WORKER_BAD_INDEX, SYNC_WORKER_BAD_LENGTH, SYNC_WORKER_VERDICTS
 };
 
@@ -81,10 +94,10 @@ enum sync_worker_count {
 	SYNC_WORKER_COUNTS
 };
 
-/* To be sent: a run of segments of a gradient, or a control message. */
+/* A packet to send: a run of segments of a gradient, or a control message. */
 struct sync_worker_out {
-	uint32_t iteration, first, count;	/* count 0: a message */
-	bool again;			/* sent before */
+	uint32_t iteration, first, count;	/* count is 0 for a message */
+	bool again;			/* it has been sent before */
 	bool repaired;			/* from the retransmission queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
@@ -92,55 +105,73 @@ struct sync_worker_out {
 
 struct sync_worker {
 	struct sync_worker_conf cf;
-	struct membership in;		/* of the job */
+	struct membership in;		/* membership in the job */
 	struct rtt rtt;
 	enum sync_worker_end end;
 	uint64_t n[SYNC_WORKER_COUNTS], verdicts[SYNC_WORKER_VERDICTS];
 
-	/* the job, as it let us in */
-	uint16_t h;			/* or the most contributions seen */
-	uint32_t floats, segs;		/* 0 before the first time */
-	uint32_t from;			/* first iteration we may add to */
+	/* The values of the job. */
+	uint16_t h;			/* number of members, or the most
+					 * contributions seen */
+	uint32_t floats, segs;		/* 0 before the first Join is
+					 * accepted */
+	uint32_t from;			/* first iteration to which we may
+					 * add */
 
-	/* the list of members, to report which are missing */
-	bool asking;			/* no Ack yet */
+	/*
+	 * The list of members, which is requested to report the missing ones.
+	 */
+	bool asking;			/* no Ack has arrived yet */
 	uint32_t ask_xid;
 	uint64_t ask_ns;
 	uint16_t page;
 	char *text;			/* pages received so far; owned */
 	size_t text_bytes;
 
-	/* the two iterations, [t & 1] */
-	uint32_t t;			/* first without a complete result */
-	uint32_t seen;			/* newest iteration of any result */
-	uint16_t *given[2];		/* contributions by index; 0: missing;
-					   owned */
+	/* The state of iterations t and t + 1; the index is iteration & 1. */
+	uint32_t t;			/* first iteration without a complete
+					 * result */
+	uint32_t seen;			/* newest iteration that any result
+					 * had */
+	uint16_t *given[2];		/* owned; contributions by segment
+					   index, 0 if the result is missing */
 	uint32_t got[2];
-	uint16_t most[2], least[2];	/* contributions of any segment */
-	bool have[2];			/* the gradient of t, of t - 1 */
-	uint32_t oldest;		/* all before have a result */
+	uint16_t most[2], least[2];	/* most and least contributions of any
+					 * segment */
+	bool have[2];			/* does the caller have the gradient of
+					 * t, of t - 1? */
+	uint32_t oldest;		/* all segments before it have a
+					 * result */
 
-	uint64_t *sent_ns;		/* by index; 0: no sample; owned */
-	uint32_t sent;			/* segments, in order of index */
-	uint32_t skipped;		/* of those: were not needed */
-	uint32_t flight;		/* sent, without a result */
-	uint32_t spare;			/* added to the window after a stall */
+	uint64_t *sent_ns;		/* owned; by segment index, 0 if it
+					 * gives no sample */
+	uint32_t sent;			/* segments that were sent, in order of
+					 * index */
+	uint32_t skipped;		/* segments passed over because they
+					 * were not needed */
+	uint32_t flight;		/* segments sent that have no result
+					 * yet */
+	uint32_t spare;			/* segments added to the window after a
+					 * stall */
 	uint32_t window, slow, grown;
 	uint64_t timer_ns, progress_ns, sampled_ns;
-	uint64_t first_ns;		/* when t's first was sent, or 0 */
+	uint64_t first_ns;		/* when the first segment of t was sent,
+					 * or 0 */
 
-	uint64_t answer[SYNC_WORKER_ANSWERS];	/* Seg words, a queue */
+	uint64_t answer[SYNC_WORKER_ANSWERS];	/* queue of Seg words to
+						 * request */
 	uint32_t answers, answered;
-	uint32_t ask[SYNC_WORKER_ASKS];	/* indices, a queue */
+	uint32_t ask[SYNC_WORKER_ASKS];	/* queue of segment indices to send
+					 * again */
 	uint32_t asks, asked;
-	bool repairs;			/* both sides use `retransmit`, not
-					   Help */
+	bool repairs;			/* both sides use `retransmit` instead
+					   of Help */
 	struct retransmit retransmit;
-	bool redo;			/* t is contributed to once more */
-	bool asks_on;			/* each requested result triggers more
-					   requests */
-	uint32_t ask_from;		/* index of the next request */
-	/* of a server, whose vectors come whole */
+	bool redo;			/* we contribute to t again */
+	bool asks_on;			/* each requested result that arrives
+					   triggers more requests */
+	uint32_t ask_from;		/* segment index of the next request */
+	/* for a server, whose vectors arrive whole */
 	struct loss_timer loss_timer;
 };
 
@@ -152,13 +183,14 @@ static inline void sync_worker_init(struct sync_worker *l,
 /* Free the memory of l. */
 static inline void sync_worker_free(struct sync_worker *l);
 
-/* The caller has the gradient of its iteration. */
+/* Note that the caller has the gradient of its iteration. */
 static inline void sync_worker_set_gradient(struct sync_worker *l,
     uint64_t now_ns);
 
 /*
- * Process a segment from the switch.  After SYNC_WORKER_TAKE the caller copies
- * its floats to their place in the result of its iteration, t or t + 1.
+ * Process segment g, which arrived from the switch.  If this returns
+ * SYNC_WORKER_TAKE, the caller copies the floats of g to their place in the
+ * result of their iteration, t or t + 1.
  */
 static inline enum sync_worker_verdict sync_worker_receive_result(
     struct sync_worker *l,
@@ -168,19 +200,23 @@ static inline enum sync_worker_verdict sync_worker_receive_result(
 static inline bool sync_worker_is_whole(const struct sync_worker *l);
 
 /*
- * Scale the segments of the complete result of t in vec to the largest number
- * of contributions, so that one division serves all.
+ * Scale all segments of vec, the complete result of t, to the largest number of
+ * contributions.  Then the caller can divide the whole vector by one number.
  */
 static inline void sync_worker_level_segments(const struct sync_worker *l,
     float *vec);
 
-/* The caller has removed the result of t: go on to the next iteration. */
+/*
+ * Advance to the next iteration, because the caller has taken the result of t.
+ */
 static inline void sync_worker_advance(struct sync_worker *l, uint64_t now_ns);
 
-/* Return when there is something to do, even if nothing arrives. */
+/*
+ * Return when the caller must call sync_worker_next() again if nothing arrives.
+ */
 static inline uint64_t sync_worker_deadline_ns(const struct sync_worker *l);
 
-/* Return the iteration that the caller is at. */
+/* Return the iteration of the caller. */
 static inline uint32_t sync_worker_iteration(const struct sync_worker *l);
 
 /* Tell whether the worker has not ended yet. */
@@ -190,11 +226,12 @@ static inline bool sync_worker_is_going(const struct sync_worker *l);
 static inline bool sync_worker_is_waiting(const struct sync_worker *l);
 
 /*
- * Tell whether the complete result of t has fewer contributions than members.
+ * Tell whether the complete result of t has fewer contributions than the job
+ * has members.
  */
 static inline bool sync_worker_is_partial(const struct sync_worker *l);
 
-/* Return the contributions of segment i to the result of t. */
+/* Return the number of contributions to the result of segment i of t. */
 static inline uint16_t sync_worker_contributions(const struct sync_worker *l,
     uint32_t i);
 
@@ -259,7 +296,8 @@ sync_worker_is_whole(const struct sync_worker *l)
 }
 
 /*
- * Tell whether the worker may not contribute to t and only fetches its results.
+ * Tell whether the worker may not contribute to t and therefore only fetches
+ * its results.
  */
 static inline bool
 sync_worker_fetches(const struct sync_worker *l)
@@ -283,7 +321,10 @@ sync_worker_segment_bytes(const struct sync_worker *l)
 	    4 * (size_t)l->floats;
 }
 
-/* Return the most segments in flight, by settings and buffers. */
+/*
+ * Return the largest number of segments in flight that the settings and buffers
+ * allow.
+ */
 static inline uint32_t
 sync_worker_window_max(const struct sync_worker *l)
 {
@@ -298,8 +339,8 @@ sync_worker_window_max(const struct sync_worker *l)
 }
 
 /*
- * Return the first window: two runs, so that one fills while the other is under
- * way.
+ * Return the first window: two runs, so that the worker can fill one while the
+ * other is on its way.
  */
 static inline uint32_t
 sync_worker_window_first(const struct sync_worker *l)
@@ -311,7 +352,10 @@ sync_worker_window_first(const struct sync_worker *l)
 	return w < max && l->cf.window == 0 ? (uint32_t)w : max;
 }
 
-/* Grow the window for a result: as in TCP, by one up to `slow`, then slowly. */
+/*
+ * Grow the window because a result arrived.  As in TCP, it grows by one segment
+ * up to `slow`, and slowly after that.
+ */
 static inline void
 sync_worker_widen_window(struct sync_worker *l)
 {
@@ -323,7 +367,7 @@ sync_worker_widen_window(struct sync_worker *l)
 	l->grown = 0;
 }
 
-/* Start the time-out, unless nothing is outstanding. */
+/* Start the time-out if results are outstanding. */
 static inline void
 sync_worker_arm_timer(struct sync_worker *l, uint64_t now_ns)
 {
@@ -331,7 +375,8 @@ sync_worker_arm_timer(struct sync_worker *l, uint64_t now_ns)
 
 	if (l->repairs)
 		return;
-	if (l->in.whole && l->got[l->t & 1] > 0)	/* the rest follows */
+	if (l->in.whole && l->got[l->t & 1] > 0)	/* the rest of the
+							 * vector will follow */
 		ns = loss_timer_ns(&l->loss_timer, l->rtt.doubled);
 	if (l->n[SYNC_WORKER_ITERATIONS] == 0 && ns > SYNC_WORKER_OPEN_NS)
 		/* the job may not be open yet */
@@ -340,7 +385,7 @@ sync_worker_arm_timer(struct sync_worker *l, uint64_t now_ns)
 	    sync_worker_is_waiting(l) ? now_ns + ns : SYNC_WORKER_NEVER;
 }
 
-/* Something new has arrived. */
+/* Note that something new has arrived. */
 static inline void
 sync_worker_note_progress(struct sync_worker *l, uint64_t now_ns)
 {
@@ -366,7 +411,9 @@ sync_worker_set_gradient(struct sync_worker *l, uint64_t now_ns)
 		retransmit_ready_all(&l->retransmit);
 }
 
-/* Return the index of the first segment from i on without a result, or segs. */
+/*
+ * Return the index of the first segment from i on that has no result, or segs.
+ */
 static inline uint32_t
 sync_worker_find_missing(struct sync_worker *l, uint32_t i)
 {
@@ -383,9 +430,9 @@ sync_worker_find_missing(struct sync_worker *l, uint32_t i)
 }
 
 /*
- * Tell whether segment i of t has no result.  With fewer slots than segments
- * the switch may not keep it any more, and answers an old request so while
- * other results of t are outstanding.
+ * Tell whether the result of segment i of t is missing.  With fewer slots than
+ * segments the switch may no longer keep that result.  While other results of t
+ * are outstanding, it may send this answer to an old request.
  */
 static inline bool
 sync_worker_lacks(const struct sync_worker *l, uint32_t i)
@@ -393,7 +440,7 @@ sync_worker_lacks(const struct sync_worker *l, uint32_t i)
 	return i >= l->segs || l->given[l->t & 1][i] == 0;
 }
 
-/* Queue requests for the next missing results of t, at most `most`. */
+/* Queue requests for the next missing results of t, `most` at most. */
 static inline void
 sync_worker_queue_missing(struct sync_worker *l, uint32_t most)
 {
@@ -420,7 +467,7 @@ sync_worker_contributions(const struct sync_worker *l, uint32_t i)
 	return l->given[l->t & 1][i];
 }
 
-/* Forget what was sent and received of t: all of it is done again. */
+/* Forget what was sent and received for t, because t starts again. */
 static inline void
 sync_worker_clear_iteration(struct sync_worker *l)
 {
@@ -465,20 +512,22 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 	if (sync_worker_is_partial(l)) {
 		l->n[SYNC_WORKER_PARTIAL]++;
 		if (now_ns - l->in.asked_ns >= SYNC_WORKER_AGAIN_NS)
-			membership_join(&l->in, now_ns); /* refresh H */
+			membership_join(&l->in, now_ns); /* to refresh H */
 	}
 	sync_worker_clear_iteration(l);
 	l->t = seg_step(l->t, 1);
 	if (!sync_worker_fetches(l))
-		l->from = l->t;		/* keep near: iterations wrap */
-	l->have[l->t & 1] = false;	/* that of t - 1 stays */
+		l->from = l->t;		/* stay near t, because iterations
+					 * wrap */
+	l->have[l->t & 1] = false;	/* the gradient of t - 1 stays */
 	sync_worker_start_repair(l, now_ns);
 	sync_worker_note_progress(l, now_ns);
 }
 
 /*
- * Nothing has arrived for too long: request the oldest missing results, or one
- * if it happens again, because then others are late and no packet is lost.
+ * Request the oldest missing results, because nothing has arrived for too long.
+ * From the second time-out in a row on, request only one result, because then
+ * the other members are late and no packet is lost.
  */
 static inline void
 sync_worker_expire_timer(struct sync_worker *l, uint64_t now_ns)
@@ -486,7 +535,7 @@ sync_worker_expire_timer(struct sync_worker *l, uint64_t now_ns)
 	const uint32_t most = l->rtt.doubled == 0 ? SYNC_WORKER_HELPS : 1;
 
 	l->n[SYNC_WORKER_TIMEOUTS]++;
-	/* a server answers only whole vectors: send what is held back */
+	/* a server answers only whole vectors, so send the rest */
 	if (l->sent < l->segs && l->spare < l->segs)
 		l->spare = 2 * l->spare + l->window;
 	if (l->rtt.doubled == 0 && l->cf.window == 0)
@@ -499,7 +548,10 @@ sync_worker_expire_timer(struct sync_worker *l, uint64_t now_ns)
 	sync_worker_arm_timer(l, now_ns);
 }
 
-/* Ask the switch for its list of members, to name the missing ones. */
+/*
+ * Request the list of members from the switch, so that the missing ones can be
+ * named.
+ */
 static inline void
 sync_worker_ask_members(struct sync_worker *l, uint64_t now_ns)
 {
@@ -521,7 +573,7 @@ sync_worker_ask_deadline_ns(const struct sync_worker *l)
 	return membership_after(l->progress_ns, give_up - before);
 }
 
-/* Do what is due by now_ns. */
+/* Do the work that is due by now_ns. */
 static inline void
 sync_worker_run_timers(struct sync_worker *l, uint64_t now_ns)
 {
@@ -555,7 +607,8 @@ sync_worker_deadline_ns(const struct sync_worker *l)
 }
 
 /*
- * Count a first result of a segment: update window, timer and round-trip time.
+ * Count the first result of a segment: update the window, the timer and the
+ * round trip time.
  */
 static inline void
 sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
@@ -569,8 +622,11 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 	l->flight--;
 	sync_worker_widen_window(l);
 	if (l->asks_on && l->sent_ns[index] == 0)
-		sync_worker_queue_missing(l, 2); /* go on with the requests */
-	/* a whole vector is one sample: more would outweigh others */
+		sync_worker_queue_missing(l, 2); /* continue the requests */
+	/*
+	 * A whole vector gives only one sample, because more would outweigh
+	 * others.
+	 */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
 	    (!l->in.whole || l->sampled_ns == 0)) {
 		rtt_sample(&l->rtt, &rtt_usual, now_ns - l->sent_ns[index]);
@@ -579,8 +635,8 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 }
 
 /*
- * Report a first result to the retransmission queue.  Without a gradient, the
- * job goes on without us.
+ * Report the first result of a segment to the retransmission queue.  If the
+ * caller has no gradient, the job continues without us.
  */
 static inline void
 sync_worker_repair_result(
@@ -593,7 +649,7 @@ sync_worker_repair_result(
 
 /*
  * Report a repeated result to the retransmission queue.  With few slots, a
- * restarted switch has a slot now for more of what it lacks.
+ * restarted switch now has a slot for another segment that it lacks.
  */
 static inline void
 sync_worker_repair_duplicate(struct sync_worker *l, uint32_t index,
@@ -604,7 +660,7 @@ sync_worker_repair_duplicate(struct sync_worker *l, uint32_t index,
 		retransmit_want_probe(&l->retransmit, now_ns);
 }
 
-/* Return what a result of neither t nor t + 1 is. */
+/* Return the verdict on a result that belongs to neither t nor t + 1. */
 static inline enum sync_worker_verdict
 sync_worker_check_other_iteration(struct sync_worker *l, uint32_t iteration)
 {
@@ -616,7 +672,7 @@ sync_worker_check_other_iteration(struct sync_worker *l, uint32_t iteration)
 		retransmit_expect(&l->retransmit, false);
 	else if (l->timer_ns == SYNC_WORKER_NEVER &&
 		 sync_worker_is_waiting(l))
-		l->timer_ns = 0;	/* the job goes on without us */
+		l->timer_ns = 0;	/* the job continues without us */
 	return SYNC_WORKER_AHEAD;
 }
 
@@ -644,7 +700,8 @@ sync_worker_check_result(
 	if (s->contributions > l->most[way])
 		l->most[way] = s->contributions;
 	if (s->contributions > l->h)
-		l->h = s->contributions;	/* more have joined since */
+		l->h = s->contributions;	/* more members have joined
+						 * since */
 	if (s->contributions < l->least[way])
 		l->least[way] = s->contributions;
 	if (seg_before(l->seen, s->iteration))
@@ -658,15 +715,15 @@ sync_worker_check_result(
 }
 
 /*
- * Contribute to the iteration before once more, because the switch was
- * restarted and other workers lack its result; then go on.
+ * Contribute to the previous iteration again, because the switch was restarted
+ * and other workers lack its result.  Then continue.
  */
 static inline void
 sync_worker_go_back(struct sync_worker *l, uint64_t now_ns)
 {
 	const uint32_t before = seg_step(l->t, -1);
 
-	/* results of t may be here, from before the restart */
+	/* results of t from before the restart may have arrived */
 	if (l->redo || !l->have[before & 1])
 		return;
 	l->redo = true;
@@ -677,7 +734,7 @@ sync_worker_go_back(struct sync_worker *l, uint64_t now_ns)
 	sync_worker_start_repair(l, now_ns);
 }
 
-/* The iteration before is done again. */
+/* Finish the repeated contribution to the previous iteration. */
 static inline void
 sync_worker_finish_redo(struct sync_worker *l, uint64_t now_ns)
 {
@@ -694,8 +751,9 @@ sync_worker_receive_result(
 	enum sync_worker_verdict v;
 
 	/*
-	 * The switch has removed us.  A late result must not take us past the
-	 * iteration that our Join names, because the job may begin there.
+	 * Ignore the result, because the switch has removed us.  A late result
+	 * must not take us past the iteration in our Join, because the job may
+	 * begin there.
 	 */
 	if (l->segs > 0 && !l->in.joined) {
 		l->verdicts[SYNC_WORKER_STALE]++;
@@ -703,7 +761,7 @@ sync_worker_receive_result(
 	}
 	v = sync_worker_check_result(l, s, now_ns);
 	if (v == SYNC_WORKER_TAKE && l->redo && s->iteration == l->t) {
-		v = SYNC_WORKER_STALE;	/* the caller has it */
+		v = SYNC_WORKER_STALE;	/* the caller already has this result */
 		if (sync_worker_is_whole(l))
 			sync_worker_finish_redo(l, now_ns);
 	}
