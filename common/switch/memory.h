@@ -1,11 +1,12 @@
 /*
  * memory.h - the memory that a switch will need, computed before it starts
  *
- * The plan contains full slots of the largest frame, the tables of updates,
- * and the memory that the program plans to use.  Memory that is allocated
- * later is limited to what remains of --memory: a quarter for ports of hosts
- * and their queues, if the switch has them, and the rest for the program,
- * whose jobs grow as workers join.
+ * The plan assumes that all slots are full of frames of the largest size.  It
+ * also contains the tables of updates and the memory that the program plans to
+ * use.  Memory that is allocated later is limited to the rest of --memory.  A
+ * quarter of this rest is for ports of hosts and their queues, if the switch
+ * has them.  The program gets the remainder, because its jobs grow as workers
+ * join.
  */
 #ifndef INNET_SWITCH_MEMORY_H
 #define INNET_SWITCH_MEMORY_H
@@ -21,8 +22,9 @@
 #include "common/switch/options.h"
 
 enum {
-	PLANE_FRAME_BYTES = 65536,	/* of the largest datagram */
-	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* least of ports */
+	PLANE_FRAME_BYTES = 65536,	/* bytes of the largest datagram */
+	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* smallest limit for
+							 * ports */
 };
 
 /*
@@ -33,7 +35,7 @@ static inline void plane_check_memory(struct plane_options *o);
 
 /* implementation */
 
-/* Add the slots of ports with these settings to *slots. */
+/* Add the memory of the slots of ports with these settings to *slots. */
 static inline void
 plane_add_slot_memory(const struct port_conf *cf, struct memory_part *slots)
 {
@@ -41,7 +43,7 @@ plane_add_slot_memory(const struct port_conf *cf, struct memory_part *slots)
 	slots->bytes += cf->slots * (sizeof(struct slot) + PLANE_FRAME_BYTES);
 }
 
-/* Return the slots that the settings ask for. */
+/* Return the memory of all slots that the settings require. */
 static inline struct memory_part
 plane_sum_slot_memory(const struct ports_conf *ports)
 {
@@ -55,8 +57,8 @@ plane_sum_slot_memory(const struct ports_conf *ports)
 }
 
 /*
- * Write all parts of the plan to part, which has room for MEMORY_PARTS;
- * returns how many.
+ * Write all parts of the plan to part, which has room for MEMORY_PARTS entries.
+ * Returns the number of parts.
  */
 static inline size_t
 plane_plan_memory(const struct plane_options *o, struct memory_part *part)
@@ -78,8 +80,8 @@ plane_plan_memory(const struct plane_options *o, struct memory_part *part)
 }
 
 /*
- * Return the bytes needed at the start, and with `later` also those allocated
- * later.
+ * Return the bytes that are needed at the start.  If `later` is set, include
+ * the bytes that are allocated later.
  */
 static inline uint64_t
 plane_sum_memory(const struct memory_part *part, size_t n, bool later)
@@ -93,7 +95,7 @@ plane_sum_memory(const struct memory_part *part, size_t n, bool later)
 	return bytes;
 }
 
-/* Print the plan as a table: plan and now in bytes. */
+/* Print the plan as a table.  plan and now are in bytes. */
 static inline void
 plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
     uint64_t now)
@@ -117,8 +119,8 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 }
 
 /*
- * Print the plan for --dry-run.  Parts that grow do so up to the limit, if it
- * is not 0.
+ * Print the plan for --dry-run.  Parts that grow are shown at the limit, unless
+ * it is 0.
  */
 static inline void
 plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
@@ -151,7 +153,7 @@ plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
 		err(1, "standard output");
 }
 
-/* Return half of the machine's memory: the default limit of jobs. */
+/* Return half of the machine's memory, which is the default limit of jobs. */
 static inline uint64_t
 plane_half_of_memory(void)
 {
@@ -163,8 +165,8 @@ plane_half_of_memory(void)
 }
 
 /*
- * Divide the bytes that are left for later between ports and program; 0: no
- * limit.
+ * Divide the bytes that are left for later between the ports and the program.
+ * If left is 0, there is no limit.
  */
 static inline void
 plane_divide_memory(struct plane_options *o, uint64_t left)

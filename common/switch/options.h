@@ -1,10 +1,11 @@
 /*
  * options.h - the options of a switch or server, whatever its program
  *
- * A tool has a list of programs.  The options of the programs and those below
- * make one table; an option that several programs have is one row.  An option
- * that does not go with the chosen program, or with the way the switch is run,
- * is a usage error.  For tools: exits with status 2 after a message.
+ * A tool has a list of programs.  The options of these programs and the options
+ * below form one table.  An option that several programs have is one row.  It
+ * is a usage error to give an option that does not suit the chosen program or
+ * the way in which the switch runs.  These functions are for tools only: after
+ * an error message they exit with status 2.
  */
 #ifndef INNET_SWITCH_OPTIONS_H
 #define INNET_SWITCH_OPTIONS_H
@@ -40,7 +41,7 @@ enum plane_option {
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
-/* Rows for a tool's table of options: of ports, */
+/* Rows for the option table of a tool: options of ports */
 #define PLANE_OPTIONS_PORTS \
 	{ PLANE_RATE, "rate", "RATE", \
 	    "set the rate of every port's link in bit/s, such as 40G" }, \
@@ -63,7 +64,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_SEED, "seed", "N", \
 	    "seed of the random numbers of --impair (default 1)" }
 
-/* of Olaf queues, */
+/* options of Olaf queues */
 #define PLANE_OPTIONS_MERGE \
 	{ PLANE_COMBINE, "combine", "HOW", \
 	    "olaf: rule for merging gradients: mean (default) or sum" }, \
@@ -77,7 +78,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	    "olaf: time for which a cluster counts as active after its last " \
 	    "packet (default 1s)" }
 
-/* of live switches, */
+/* options of live switches */
 #define PLANE_OPTIONS_LIVE \
 	{ PLANE_LISTEN, "listen", "ADDR", "listen on HOST:PORT" }, \
 	{ PLANE_WRITE_IN, "write-in", "FILE", \
@@ -95,7 +96,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_USER, "user", "NAME", \
 	    "change to this user once the socket is open" }
 
-/* and of all. */
+/* options of all switches */
 #define PLANE_OPTIONS_ALL \
 	{ PLANE_KEY, "key", "FILE", \
 	    "file with the key that authenticates control messages" }, \
@@ -119,41 +120,43 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
 struct plane_options {
 	const struct program *const *programs;
-	struct opt *table;		/* the tool's, which gets more rows */
+	struct opt *table;		/* the table of the tool, to which rows
+					 * are added */
 	size_t rows;
 	struct { const char *name, *arg; } given[PLANE_GIVEN_MAX];
 	size_t givens;
 	bool seen[PLANE_OPTIONS_END - PLANE_SLOTS];
 
-	void *settings;			/* of the program; owned */
+	void *settings;			/* owned; settings of the program */
 	struct plane_conf plane;
 	struct impair impair;
 	struct key key, commands;
 	uint64_t memory_bytes;		/* 0: not given */
 	uint64_t propagation_ns, duration_ns;
-	const char *listen;		/* as given, or NULL */
-	union addr listen_at;		/* its address */
+	const char *listen;		/* the argument as given, or NULL */
+	union addr listen_at;		/* the address of --listen */
 	const char *out, *write_in, *report, *port_file;
-	struct rotate rotate;		/* of captures */
+	struct rotate rotate;		/* rotation of captures */
 	bool json, quiet, verbose, dry_run, no_offload, insecure;
 	const char *key_path, *commands_path, *secret_path, *user;
 	enum tag_auth auth;
 	struct files files;		/* all files of the tool */
-	FILE *json_to;			/* output of --json; NULL without */
+	FILE *json_to;			/* output of --json; NULL without
+					 * --json */
 };
 
 /*
- * Initialize o, and add the options of all programs to the table, which has
- * room for OPT_MAX rows and ends with an empty row.
+ * Initialise o and add the options of all programs to the table, which has room
+ * for OPT_MAX rows and ends with an empty row.
  */
 static inline void plane_options_init(struct plane_options *o,
     const struct program *const *all, struct opt *table);
 
-/* Choose the program by its name, or exit. */
+/* Choose the program with this name.  If there is none, exit with an error. */
 static inline void plane_options_set_program(struct plane_options *o,
     const char *name);
 
-/* Parse the option ch; returns false if it is one of the tool's own. */
+/* Parse the option ch.  Returns false if it belongs to the tool itself. */
 static inline bool plane_options_parse(struct plane_options *o, int ch,
     const char *arg);
 
@@ -162,13 +165,13 @@ static inline bool plane_options_given(const struct plane_options *o,
     enum plane_option ch);
 
 /*
- * Check all options together and complete the settings, after the last option
- * and after the tool has added its own files to o->files. live: the switch
- * serves on sockets; otherwise it reads traces.
+ * Check all options together and complete the settings.  Call this after the
+ * last option, and after the tool has added its own files to o->files.  `live`
+ * says that the switch serves on sockets; otherwise it reads traces.
  */
 static inline void plane_options_check(struct plane_options *o, bool live);
 
-/* Free the settings of the program, after the run. */
+/* Free the settings of the program.  Call this after the run. */
 static inline void plane_options_free(struct plane_options *o);
 
 /* implementation */
@@ -218,7 +221,7 @@ plane_options_set_program(struct plane_options *o, const char *name)
 	o->plane.program = o->programs[opt_word("program", name, names)];
 }
 
-/* Set an option of ports. */
+/* Set an option that concerns ports. */
 static inline void
 plane_options_set_port(struct plane_options *o, int ch, const char *arg)
 {
@@ -269,7 +272,7 @@ plane_options_set_port(struct plane_options *o, int ch, const char *arg)
 	}
 }
 
-/* Set any option below. */
+/* Set any other option of this file. */
 static inline void
 plane_options_set(struct plane_options *o, int ch, const char *arg)
 {
@@ -361,7 +364,7 @@ plane_options_given(const struct plane_options *o, enum plane_option ch)
 	return o->seen[ch - PLANE_SLOTS];
 }
 
-/* Give the program the options of its own. */
+/* Pass the program its own options. */
 static inline void
 plane_options_set_settings(struct plane_options *o)
 {
@@ -391,7 +394,8 @@ plane_options_set_settings(struct plane_options *o)
 			arg = size;
 		}
 		why = pr->set_option(o->settings, r->ch, arg);
-		if (why != NULL)	/* names the option as it was typed */
+		if (why != NULL)	/* the message names the option as the
+					 * user typed it */
 			errx(2, "--%s: invalid value '%s': %s", r->name,
 			    arg == NULL ? "" : arg, why);
 	}
@@ -399,8 +403,8 @@ plane_options_set_settings(struct plane_options *o)
 }
 
 /*
- * Exit if one of the options in ch, which ends with 0, was given: each needs
- * the option `with`.
+ * If one of the options in ch was given, exit with the error that it needs the
+ * option `with`.  The list ch ends with 0.
  */
 static inline void
 plane_options_refuse_given(const struct plane_options *o, const int *ch,
@@ -417,7 +421,9 @@ plane_options_refuse_given(const struct plane_options *o, const int *ch,
 	}
 }
 
-/* Set the defaults of ports for the program, and check the options of ports. */
+/*
+ * Set the defaults of ports for this program, and check the options of ports.
+ */
 static inline void
 plane_options_check_ports(struct plane_options *o)
 {
@@ -452,7 +458,9 @@ plane_options_check_ports(struct plane_options *o)
 		    "--rate: without a rate no packet waits");
 }
 
-/* Return an option that was given and that only live switches have, or NULL. */
+/*
+ * Return an option that was given although only live switches have it, or NULL.
+ */
 static inline const char *
 plane_options_find_live(const struct plane_options *o)
 {
@@ -466,8 +474,8 @@ plane_options_find_live(const struct plane_options *o)
 }
 
 /*
- * Check that no output file overwrites another file.  In a trace the packets
- * that leave go to standard output by default.
+ * Check that no output file overwrites another file.  With a trace, packets
+ * that leave are written to standard output by default.
  */
 static inline void
 plane_options_check_files(struct plane_options *o, bool live)
@@ -489,7 +497,7 @@ plane_options_check_files(struct plane_options *o, bool live)
 	files_done(f);
 }
 
-/* Read the switch's secret from a file, or exit. */
+/* Read the switch's secret from a file.  Exits on failure. */
 static inline void
 plane_options_read_secret(struct plane_options *o, const char *path)
 {
@@ -506,8 +514,8 @@ plane_options_read_secret(struct plane_options *o, const char *path)
 }
 
 /*
- * Return the first xid of a switch that is known by its secret, so that it is
- * the same in a trace.
+ * Return the first xid of a switch, derived from its secret so that it is the
+ * same in a trace.
  */
 static inline uint32_t
 plane_options_derive_xid(const struct program_place *place)
@@ -520,7 +528,7 @@ plane_options_derive_xid(const struct program_place *place)
 	return (uint32_t)bytes_get(xid, sizeof(xid)) | 1;
 }
 
-/* Choose what is authenticated, and set the secret. */
+/* Decide which packets are authenticated, and set the secret. */
 static inline void
 plane_options_check_auth(struct plane_options *o, bool live)
 {
@@ -551,8 +559,8 @@ plane_options_check_auth(struct plane_options *o, bool live)
 
 /*
  * Exit if the switch would serve beyond loopback, where anyone can send,
- * without a key or with a program whose packets cannot carry a tag, unless
- * --insecure was given.
+ * without a key or with a program whose packets cannot carry a tag.  --insecure
+ * permits this.
  */
 static inline void
 plane_options_check_exposure(const struct plane_options *o)
@@ -620,7 +628,7 @@ plane_options_check(struct plane_options *o, bool live)
 	if (live)
 		plane_options_check_exposure(o);
 	o->plane.impair = o->impair;
-	o->plane.impair.delay_ns = 0;	/* arriving packets are not delayed */
+	o->plane.impair.delay_ns = 0;	/* arriving packets are never delayed */
 	o->plane.impair.rng = rng_seed(rng_u64(&o->plane.impair.rng));
 }
 

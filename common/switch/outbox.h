@@ -1,10 +1,10 @@
 /*
  * outbox.h - the datagrams that a program has decided to send, in order
  *
- * A program posts datagrams.  The plane gets them through deliver() when the
- * outbox is flushed, at the latest when it is full.  Datagrams that are
- * adjacent in memory and have the same receivers become one post: a run that a
- * driver may send with one system call (UDP_SEGMENT).
+ * A program posts datagrams.  When the outbox is flushed, at the latest when it
+ * is full, it passes them to the plane through deliver().  Datagrams that are
+ * adjacent in memory and have the same receivers become one post.  Such a post
+ * is a run, which a driver may send with one system call (UDP_SEGMENT).
  *
  * Posted bytes are borrowed until the flush; outbox_copy() makes a copy.
  * Before a program overwrites bytes that it may have posted, it calls
@@ -24,7 +24,7 @@
 enum { OUTBOX_POSTS = 128, OUTBOX_ARENA_BYTES = 65536 };
 
 enum post_to {
-	POST_ONE,   /* to the address in the post */
+	POST_ONE,   /* to the address in the struct post */
 	POST_GROUP, /* to each address of the program's group */
 	POST_PARENT /* to the parent, from the socket of the group */
 };
@@ -34,11 +34,12 @@ struct post {
 	uint32_t group;		/* number of the job in the program */
 	uint8_t tos;
 	bool bare;		/* a control message without a MAC */
-	union addr at;		/* POST_ONE */
+	union addr at;		/* used for POST_ONE */
 	union addr from;	/* family 0: the switch's own address */
-	const uint8_t *p;	/* count adjacent datagrams */
+	const uint8_t *p;	/* `count` adjacent datagrams */
 	uint32_t count;
-	uint32_t bytes;		/* of each but the last */
+	uint32_t bytes;		/* length of each datagram; the last may be
+				 * shorter */
 	uint32_t last_bytes;
 };
 
@@ -48,8 +49,8 @@ struct outbox {
 	outbox_deliver *deliver;
 	void *ctx;		/* first argument of deliver() */
 	uint32_t n;
-	uint32_t used;		/* bytes of the arena */
-	uint64_t round;		/* flushes so far, plus 1 */
+	uint32_t used;		/* bytes of the arena in use */
+	uint64_t round;		/* number of flushes so far, plus 1 */
 	struct post post[OUTBOX_POSTS];
 	uint8_t arena[OUTBOX_ARENA_BYTES];
 };
@@ -71,14 +72,14 @@ outbox_flush(struct outbox *o)
 
 	for (uint32_t i = 0; i < n; i++)
 		o->deliver(o->ctx, &o->post[i]);
-	assert(o->n == n);	/* deliver() posts nothing */
+	assert(o->n == n);	/* deliver() must not post anything */
 	o->n = o->used = 0;
 	o->round++;
 }
 
 /*
- * Flush if the bytes posted in round `posted` (0: never) have not been
- * delivered, because they are about to change.
+ * Flush the outbox if the bytes posted in round `posted` (0: never) have not
+ * been delivered yet.  Call this before the bytes change.
  */
 static inline void
 outbox_settle(struct outbox *o, uint64_t posted)
@@ -87,7 +88,7 @@ outbox_settle(struct outbox *o, uint64_t posted)
 		outbox_flush(o);
 }
 
-/* Can the datagram p be added to the run q? */
+/* Can the datagram p extend the run q? */
 static inline bool
 outbox_extends_run(const struct post *q, const struct post *p)
 {
@@ -98,8 +99,8 @@ outbox_extends_run(const struct post *q, const struct post *p)
 }
 
 /*
- * Post the datagram of `bytes` bytes at p, to `at` for POST_ONE (otherwise
- * NULL).  Returns the round, for outbox_settle().
+ * Post the datagram of `bytes` bytes at p.  `at` is its receiver for POST_ONE,
+ * and otherwise NULL.  Returns the round, for outbox_settle().
  */
 static inline uint64_t
 outbox_add(struct outbox *o, enum post_to to, uint32_t group,
@@ -122,8 +123,9 @@ outbox_add(struct outbox *o, enum post_to to, uint32_t group,
 }
 
 /*
- * Return room for `bytes` bytes, at most OUTBOX_ARENA_BYTES, that the caller
- * may change until it posts them next.  They never join a run.
+ * Return a buffer of `bytes` bytes, at most OUTBOX_ARENA_BYTES.  The caller may
+ * change it until it posts it, which must be the next post.  Such a datagram
+ * never becomes part of a run.
  */
 static inline uint8_t *
 outbox_room(struct outbox *o, uint32_t bytes)
@@ -134,13 +136,14 @@ outbox_room(struct outbox *o, uint32_t bytes)
 	if (o->used + bytes > sizeof(o->arena) || o->n == OUTBOX_POSTS)
 		outbox_flush(o);
 	q = o->arena + o->used;
-	o->used += (bytes + 8) & ~7u;	/* a gap, so that copies make no run */
+	o->used += (bytes + 8) & ~7u;	/* leave a gap, so that copies form no
+					 * run */
 	return q;
 }
 
 /*
- * Post a copy, so that the bytes at p need not outlive the call.  It never
- * joins a run.
+ * Post a copy, so that the caller may reuse the bytes at p after the call.  A
+ * copy never becomes part of a run.
  */
 static inline void
 outbox_copy(struct outbox *o, enum post_to to, uint32_t group,
@@ -152,7 +155,7 @@ outbox_copy(struct outbox *o, enum post_to to, uint32_t group,
 	outbox_add(o, to, group, at, tos, q, bytes);
 }
 
-/* Post a copy to `at` from another address than the switch's own. */
+/* Post a copy to `at`, sent from an address other than the switch's own. */
 static inline void
 outbox_copy_from(struct outbox *o, const union addr *from,
     const union addr *at, uint8_t tos, const uint8_t *p, uint32_t bytes)

@@ -1,22 +1,23 @@
 /*
  * plane.h - the data plane of a switch: one program, its ports, and time
  *
- *	port in -> classifier -> program -> forwarding -> queue -> link -> out
+ * 	port in -> classifier -> program -> forwarding -> queue -> link -> out
  *
- * Everything that is the same in every switch is here, once: forwarding of the
+ * This file contains the functions that all switches share: forwarding of the
  * program's posts, egress queues and their departures, deadlines in order of
- * time, impairment and counters. receive.h adds arriving packets and control
- * requests, report.h the output of counters.  The plane reads no clock and
- * sends nothing itself: a driver (traces, sockets, interfaces, the simulator)
- * brings packets with their times and carries the packets that leave.
+ * time, impairment and counters.  receive.h processes arriving packets and
+ * control requests, and report.h prints counters.  The plane reads no clock and
+ * sends nothing itself.  A driver (traces, sockets, interfaces, the simulator)
+ * passes packets and their times to it and sends the packets that leave.
  *
- *	plane_advance(pl, now)		run the deadlines that have passed
- *	plane_receive(pl, &packet)	receive.h
- *	plane_flush(pl)			forward what the program has posted
+ * 	plane_advance(pl, now)		run the deadlines that have passed
+ * 	plane_receive(pl, &packet)	receive.h
+ * 	plane_flush(pl)			forward what the program has posted
  *
- * Times must not decrease.  At one instant departures come before deadlines of
- * the program, and both before arrivals.  A plane owns its program's state and
- * its ports (plane_free()).  It must not be moved in memory.
+ * Times must not decrease.  At the same time, departures come first, then
+ * deadlines of the program, then arrivals.  A plane owns the state of its
+ * program and its ports; plane_free() frees them.  It must not be moved in
+ * memory.
  */
 #ifndef INNET_SWITCH_PLANE_H
 #define INNET_SWITCH_PLANE_H
@@ -42,70 +43,97 @@
 #define PLANE_ALL UINT32_MAX		/* all clusters together */
 
 enum {
-	PLANE_CACHED = 1000,	/* clusters whose state fits into a cache */
-	PLANE_V4_MAX = 65507,	/* bytes of payload of an IPv4 datagram */
-	PLANE_BEHIND = 64	/* ports for multicast; also: no such port */
+	PLANE_CACHED = 1000,	/* number of clusters whose state fits into a
+				 * cache */
+	PLANE_V4_MAX = 65507,	/* bytes of the longest payload of an IPv4
+				 * datagram */
+	PLANE_BEHIND = 64	/* number of ports for multicast; also means: no
+				 * such port */
 };
 
 struct plane_conf {
 	const struct program *program;
-	const void *settings;		/* of the program */
+	const void *settings;		/* settings of the program */
 	struct program_place place;
 	struct ports_conf ports;
 	bool regular_queued;		/* regular traffic waits at ports */
-	bool recorded;			/* departures are another run's */
-	struct impair impair;		/* of arriving packets */
+	bool recorded;			/* the departures of another run are
+					 * used */
+	struct impair impair;		/* impairment of arriving packets */
 	struct networks allow;		/* sources that the program accepts */
 };
 
-/* The driver: it carries packets to the plane and away from it. */
+/* The driver passes packets to the plane and sends the packets that leave. */
 struct plane_driver {
-	/* Send the run of datagrams p to `to` now, from the address `from`,
-	 * or if that is NULL by `socket`. */
+	/* Send the run of datagrams p to `to` now.  It leaves from the address
+	 * `from` or, if that is NULL, by `socket`. */
 	void (*send_run)(void *ctx, uint32_t socket, const union addr *from,
 	    const union addr *to, const struct post *p, uint64_t now_ns);
-	/* Return the port towards `at` as a number below PLANE_BEHIND, or
-	 * PLANE_BEHIND.  NULL: the driver has no multicast. */
+	/* Return the number of the port towards `at`, which is below
+	 * PLANE_BEHIND, or PLANE_BEHIND if there is none.  NULL: the driver has
+	 * no multicast. */
 	uint32_t (*multicast_port)(void *ctx, const union addr *at);
-	/* Send the run p to a multicast group by that port. */
+	/* Send the run p to a multicast group by the port with this number. */
 	void (*send_multicast)(void *ctx, uint32_t port,
 	    const union addr *group, const struct post *p, uint64_t now_ns);
-	/* Send the slot at the head of a port's queue; it left at when_ns. */
+	/*
+	 * Send the slot at the head of a port's queue, which left at when_ns.
+	 */
 	void (*send_slot)(void *ctx, struct port *port, struct slot *s,
 	    uint64_t when_ns);
-	/* The slot is lost because its port goes down.  NULL: none does. */
+	/*
+	 * Note that a slot is lost because its port goes down.  NULL: ports
+	 * never go down.
+	 */
 	void (*lose_slot)(void *ctx, struct port *port, const struct slot *s);
-	/* Send the slots that have departed, before they are used again.
+	/* Send the slots that have departed, before their memory is reused.
 	 * NULL: send_slot() sends at once. */
 	void (*flush_departed)(void *ctx);
-	/* Send a received packet on, past all queues.  NULL: drop it. */
+	/* Forward a received packet without queueing it.  NULL: drop it. */
 	void (*forward_packet)(void *ctx, struct packet *p, uint64_t now_ns);
-	/* Write the headers of the frame of p, which the plane will read.
-	 * NULL: they are always there. */
+	/* Write the headers of the frame of p, because the plane will read
+	 * them.  NULL: they are always there. */
 	void (*complete_frame)(void *ctx, const struct packet *p);
-	/* Move the payload of p to writable memory.  NULL: it is. */
+	/*
+	 * Move the payload of p to writable memory.  NULL: it is already
+	 * writable.
+	 */
 	void (*make_writable)(void *ctx, struct packet *p);
-	/* Return the time of a departure.  NULL: the time it was due. */
+	/*
+	 * Return the time of a departure.  NULL: use the time at which it was
+	 * due.
+	 */
 	uint64_t (*clock_ns)(void *ctx);
-	/* Schedule a port that was idle.  NULL: the plane does so. */
+	/* Schedule a port that was idle.  NULL: the plane schedules it. */
 	void (*schedule_port)(void *ctx, struct port *port);
-	/* Return the port towards an address.  NULL: a port for each host. */
+	/*
+	 * Return the port towards an address.  NULL: each host has its own
+	 * port.
+	 */
 	struct port *(*find_port)(void *ctx, const union addr *to);
 };
 
 /* Counters of packets. */
 enum plane_count {
-	PLANE_PACKETS,		/* arrived; each is also counted as one of: */
-	PLANE_TAKEN,		/* received by the program or an Olaf queue */
-	PLANE_OWN,		/* sent by another run of the program */
+	PLANE_PACKETS,		/* packets that arrived; each is also counted
+				 * under one of the next six */
+	PLANE_TAKEN,		/* packets that the program or an Olaf queue
+				 * received */
+	PLANE_OWN,		/* packets that another run of the program
+				 * sent */
 	PLANE_REGULAR,		/* other traffic */
-	PLANE_PASSED,		/* between other hosts: forwarded */
-	PLANE_IGNORED,		/* for the program, but not sound */
-	PLANE_NOT_ALLOWED,	/* for the program; refused by --allow */
-	PLANE_OUT,		/* the program's, sent without queueing */
-	PLANE_TOO_LONG,		/* the program's, too long for a datagram */
-	PLANE_NO_PORT,		/* not sent: no memory for a port */
-	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* by --impair on arrival */
+	PLANE_PASSED,		/* packets between other hosts, which are
+				 * forwarded */
+	PLANE_IGNORED,		/* packets for the program that are not sound */
+	PLANE_NOT_ALLOWED,	/* packets for the program that --allow
+				 * excludes */
+	PLANE_OUT,		/* datagrams of the program sent without
+				 * queueing */
+	PLANE_TOO_LONG,		/* datagrams of the program that are too long */
+	PLANE_NO_PORT,		/* datagrams not sent because there was no
+				 * memory for a port */
+	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* impaired by --impair on
+						 * arrival */
 	PLANE_COUNTS
 };
 
@@ -114,7 +142,7 @@ enum plane_control_count {
 	CONTROLS_TAKEN, CONTROLS_BAD, CONTROLS_BAD_MAC, CONTROLS_OLD_XID,
 	CONTROLS_REPEATED, CONTROLS_ACKS, CONTROLS_REFUSED,
 	CONTROLS_CHALLENGED,	/* answered with a challenge */
-	CONTROLS_UNPROVED,	/* without a valid cookie, and not answered */
+	CONTROLS_UNPROVED,	/* without a valid cookie; not answered */
 	CONTROLS_REPLAYED,	/* with a counter that is not new */
 	CONTROLS_REFLECTED,	/* from the switch's own address */
 	CONTROLS_COUNTS
@@ -123,25 +151,30 @@ enum plane_control_count {
 struct plane {
 	const struct plane_conf *cf;	/* borrowed */
 	const struct program *program;
-	void *state;			/* of the program; owned */
+	void *state;			/* owned; state of the program */
 	struct program_env env;
 	const struct plane_driver *driver;	/* borrowed */
-	void *ctx;			/* of the driver */
+	void *ctx;			/* first argument of the driver's
+					 * functions */
 	struct ports ports;
 	struct ports_conf ports_cf;
 	bool shaped;			/* packets may wait at some port */
 	bool merges;			/* some port has an Olaf queue */
-	bool has_departed;		/* since the last flush_departed() */
-	struct heap *heap;		/* busy ports by deadline; owned */
+	bool has_departed;		/* slots departed since the last
+					 * flush_departed() */
+	struct heap *heap;		/* owned; ports with departures, by
+					 * deadline */
 	size_t heap_ports, heap_room;
-	uint64_t port_due_ns;		/* deadline of the first port */
+	uint64_t port_due_ns;		/* deadline of the first of these
+					 * ports */
 	bool has_deadlines;		/* the program has deadlines */
-	bool impaired;			/* in_impair does anything at all */
+	bool impaired;			/* in_impair has an effect */
 	struct impair in_impair;
 	struct channel_server channels;
 	struct channel_server_rules rules;
-	struct rate_limit rate_limit;	/* of unauthenticated answers */
-	uint64_t now_ns;		/* of the last event */
+	struct rate_limit rate_limit;	/* limit of answers to unauthenticated
+					 * hosts */
+	uint64_t now_ns;		/* time of the last event */
 	uint64_t late_max_ns;		/* longest delay of a departure */
 	uint64_t n[PLANE_COUNTS];
 	uint64_t controls[CONTROLS_COUNTS];
@@ -150,8 +183,8 @@ struct plane {
 };
 
 /*
- * Initialize a plane.  It borrows cf, driver and ctx, which must outlive it.
- * Returns false without memory; call plane_free() in either case.
+ * Initialise a plane.  It borrows cf, driver and ctx, which must outlive it.
+ * Returns false if there is no memory.  Call plane_free() in either case.
  */
 static inline bool plane_init(struct plane *pl, const struct plane_conf *cf,
     const struct plane_driver *driver, void *ctx);
@@ -160,8 +193,8 @@ static inline bool plane_init(struct plane *pl, const struct plane_conf *cf,
 static inline void plane_free(struct plane *pl);
 
 /*
- * Set the time to now_ns, after running every departure and deadline up to
- * then in order.
+ * Set the time to now_ns, after running in order every departure and deadline
+ * up to now_ns.
  */
 static inline void plane_advance(struct plane *pl, uint64_t now_ns);
 
@@ -177,13 +210,13 @@ static inline uint64_t plane_port_deadline_ns(const struct plane *pl);
 /* Return the next deadline of the program, or PLANE_NEVER. */
 static inline uint64_t plane_program_deadline_ns(const struct plane *pl);
 
-/* Return the port towards an address; NULL without memory. */
+/* Return the port towards an address, or NULL if there is no memory. */
 static inline struct port *plane_find_port(struct plane *pl,
     const union addr *to);
 
 /*
- * Put an update into the queue of a port.  Returns false, and counts it as
- * ignored, if its shape does not fit there.
+ * Put an update into the queue of a port.  If the shape of the update does not
+ * fit there, count it as ignored and return false.
  */
 static inline bool plane_enqueue_update_at(struct plane *pl, struct port *port,
     const struct arrival *a, uint64_t now_ns);
@@ -191,39 +224,47 @@ static inline bool plane_enqueue_update_at(struct plane *pl, struct port *port,
 /* Return the port with the next departure, or NULL. */
 static inline struct port *plane_next_port(const struct plane *pl);
 
-/* Send the head of the port with the next departure, unless that is delayed. */
+/*
+ * Send the head of the port with the next departure, unless the driver delays
+ * it.
+ */
 static inline void plane_send_next(struct plane *pl);
 
-/* Send the head of the queue of a port at when_ns. */
+/* Send the head of the queue of `port`, which departs at when_ns. */
 static inline void plane_send_head(struct plane *pl, struct port *port,
     uint64_t when_ns);
 
-/* program_env.count_ignored: count a packet as ignored instead of taken. */
+/*
+ * Implement program_env.count_ignored: count a packet as ignored and no longer
+ * as taken.
+ */
 static inline void plane_count_ignored(void *plane, unsigned verdict);
 
 /*
- * Merge the status of the queue of a port into *s, the status of a model;
- * returns whether *s changed.
+ * Merge the status of the queue of `port` into *s, the status of a model.
+ * Returns whether *s has changed.
  */
 static inline bool plane_stamp_port_status(struct port *port,
     struct update_status *s, uint64_t now_ns);
 
-/* Return the only port with updates; NULL if there is none or more than one. */
+/*
+ * Return the only port with updates, or NULL if there is none or more than one.
+ */
 static inline struct port *plane_only_update_port(const struct plane *pl);
 
 /*
- * Return what happened to the updates of a cluster (PLANE_ALL: of all) at all
- * ports.
+ * Return what happened to the updates of a cluster at all ports.  PLANE_ALL
+ * stands for all clusters.
  */
 static inline struct tally_cluster plane_sum_cluster(const struct plane *pl,
     uint32_t cluster);
 
-/* Does the only port have more clusters than a cache holds? */
+/* Is there only one port, and has it more clusters than fit into a cache? */
 static inline bool plane_should_prefetch(const struct plane *pl);
 
 /*
- * Prefetch the state of a cluster whose update may arrive soon.  A function of
- * its own, so that it costs nothing elsewhere.
+ * Prefetch the state of a cluster whose update may arrive soon.  This is a
+ * separate function so that it costs nothing elsewhere.
  */
 __attribute__((noinline,
     unused)) static void plane_prefetch_cluster(const struct plane *pl,
@@ -244,7 +285,7 @@ plane_flush_departed(struct plane *pl)
 	pl->driver->flush_departed(pl->ctx);
 }
 
-/* Make sure that the headers of the frame of p are in memory. */
+/* Make sure that the headers of the frame of p are written. */
 static inline void
 plane_complete_frame(const struct plane *pl, const struct packet *p)
 {
@@ -252,7 +293,7 @@ plane_complete_frame(const struct plane *pl, const struct packet *p)
 		pl->driver->complete_frame(pl->ctx, p);
 }
 
-/* Free memory that idle ports hold. */
+/* Free the memory that idle ports hold. */
 __attribute__((noinline, unused)) static void
 plane_trim_ports(struct plane *pl)
 {
@@ -270,7 +311,7 @@ plane_find_port(struct plane *pl, const union addr *to)
 	return ports_find_port(&pl->ports, to);
 }
 
-/* Add the port p, which was idle, to the ports with a departure. */
+/* Add port p, which was idle, to the ports that have a departure. */
 static inline void
 plane_schedule_port(struct plane *pl, struct port *p)
 {
@@ -298,7 +339,7 @@ plane_schedule_port(struct plane *pl, struct port *p)
 	pl->port_due_ns = heap_ns(&pl->heap[0]);
 }
 
-/* Put a packet that is no update into a port's queue. */
+/* Put a packet other than an update into the queue of port p. */
 static inline void
 plane_enqueue(struct plane *pl, struct port *p, const struct arrival *a)
 {
@@ -329,9 +370,9 @@ plane_enqueue_post(struct plane *pl, struct port *port,
 }
 
 /*
- * Queue the post p towards `at`, or drop and count it if it is too long or has
- * no port.  Returns false if the post does not wait: it is counted as sent,
- * and the caller must send it.
+ * Queue post p towards `at`.  If it is too long or there is no port, drop and
+ * count it.  Returns false if the post need not wait.  In that case it is
+ * counted as sent, and the caller must send it.
  */
 static inline bool
 plane_queue_or_drop(struct plane *pl, const union addr *at,
@@ -372,8 +413,8 @@ plane_send_post(struct plane *pl, uint32_t socket, const union addr *at,
 }
 
 /*
- * Send a post as plane_send_post() does; a control message gets the MAC that
- * the channel of its receiver needs.
+ * Send a post as plane_send_post() does.  A control message gets the MAC that
+ * the channel of its receiver requires.
  */
 static inline void
 plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
@@ -394,7 +435,7 @@ plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
 	plane_send_post(pl, socket, at, p);
 }
 
-/* Can a post to a group leave once for several members? */
+/* Can the switch send a post to a group only once for several members? */
 static inline bool
 plane_may_multicast(const struct plane *pl, const struct post *p)
 {
@@ -404,8 +445,8 @@ plane_may_multicast(const struct plane *pl, const struct post *p)
 }
 
 /*
- * Return the port towards a member, and set *group to its multicast group;
- * PLANE_BEHIND if it receives none.
+ * Return the number of the port towards a member, and set *group to its
+ * multicast group.  Returns PLANE_BEHIND if the member is in no group.
  */
 static inline uint32_t
 plane_multicast_port(
@@ -416,7 +457,9 @@ plane_multicast_port(
 			      : pl->driver->multicast_port(pl->ctx, at);
 }
 
-/* Send a post to a multicast group by the port towards the member `at`. */
+/*
+ * Send a post to a multicast group by the port that leads to the member `at`.
+ */
 static inline void
 plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
     const union addr *at, const struct post *p)
@@ -430,8 +473,8 @@ plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
 }
 
 /*
- * Send a post to each member of a group, once by each port that leads to
- * several members.
+ * Send a post to each member of a group.  If a port leads to several members,
+ * send it only once by this port.
  */
 static inline void
 plane_send_to_group(struct plane *pl, const struct post *p)
@@ -450,14 +493,15 @@ plane_send_to_group(struct plane *pl, const struct post *p)
 			plane_send_with_mac(pl, PACKET_SOCKET_OWN, at, p);
 		} else if (members[k] > 1) {
 			plane_send_multicast(pl, k, group, at, p);
-			members[k] = 0;	/* sent to all members there */
+			members[k] = 0;	/* it was sent to all members at this
+					 * port */
 		}
 	}
 }
 
 /*
- * outbox_deliver: send a post to one address, to each member of a group, or to
- * the parent.
+ * Implement outbox_deliver: send a post to one address, to each member of a
+ * group, or to the parent.
  */
 static inline void
 plane_deliver_post(void *plane, const struct post *p)
@@ -481,7 +525,8 @@ plane_deliver_post(void *plane, const struct post *p)
 		break;
 	case POST_PARENT:
 		at = pl->program->parent_address(pl->state, p->group, &socket);
-		if (at != NULL)		/* the program has added the MAC */
+		if (at != NULL)		/* the program has already added the
+					 * MAC */
 			plane_send_post(pl, socket, at, p);
 		break;
 	}
@@ -514,7 +559,7 @@ plane_enqueue_update_at(struct plane *pl, struct port *port,
 	return true;
 }
 
-/* program_env.enqueue_update */
+/* Implement program_env.enqueue_update. */
 static inline bool
 plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
     const struct packet *p, const struct update *u, uint64_t now_ns)
@@ -530,7 +575,7 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
 		pl->n[PLANE_NO_PORT]++;
 		return false;
 	}
-	/* keep the frame unless the update gets another destination */
+	/* Keep the frame, unless the update is sent to another destination. */
 	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
 		plane_complete_frame(pl, p);
 		a.bytes = p->data;
@@ -553,8 +598,9 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
 }
 
 /*
- * program_env.learn_shape: note the shape at the port that updates go to.  A
- * switch with an address of its own knows that port before the first update.
+ * Implement program_env.learn_shape: record the shape at the port to which
+ * updates are sent.  A switch with its own address knows that port before the
+ * first update arrives.
  */
 static inline void
 plane_learn_shape(void *plane, const union addr *from, const struct packet *p,
@@ -575,7 +621,7 @@ plane_learn_shape(void *plane, const union addr *from, const struct packet *p,
 		port_learn_shape(port, model, destination, now_ns);
 }
 
-/* program_env.forward_packet */
+/* Implement program_env.forward_packet. */
 static inline void
 plane_forward_packet(void *plane, struct packet *p, uint64_t now_ns)
 {
@@ -585,7 +631,7 @@ plane_forward_packet(void *plane, struct packet *p, uint64_t now_ns)
 		pl->driver->forward_packet(pl->ctx, p, now_ns);
 }
 
-/* program_env.make_writable */
+/* Implement program_env.make_writable. */
 static inline void
 plane_make_writable(void *plane, struct packet *p)
 {
@@ -637,8 +683,8 @@ plane_stamp_port_status(
 }
 
 /*
- * program_env.stamp_status: use the queue towards `to`, or the only queue of
- * updates if no update has ever gone there.
+ * Implement program_env.stamp_status.  Use the queue towards `to` or, if no
+ * update has ever been sent there, the only queue of updates.
  */
 static inline bool
 plane_stamp_status(void *plane, const union addr *to, struct update_status *s,
@@ -680,7 +726,10 @@ plane_sum_cluster(const struct plane *pl, uint32_t cluster)
 	return t;
 }
 
-/* program_env.put_cluster: count constituents by their fate. */
+/*
+ * Implement program_env.put_cluster: count constituents by what happened to
+ * them.
+ */
 static inline void
 plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
 {
@@ -763,8 +812,8 @@ plane_send_next(struct plane *pl)
 }
 
 /*
- * Run the departures and deadlines up to now_ns, in order.  A function of its
- * own, so that plane_advance() is cheap when there are none.
+ * Run the departures and deadlines up to now_ns in order.  This is a separate
+ * function so that plane_advance() is cheap when there are none.
  */
 __attribute__((noinline, unused)) static void
 plane_run_deadlines(struct plane *pl, uint64_t now_ns)
@@ -796,7 +845,7 @@ plane_advance(struct plane *pl, uint64_t now_ns)
 		pl->now_ns = now_ns;
 }
 
-/* channel_server.stays: keep the channels of members. */
+/* Implement channel_server.stays: the channels of members are kept. */
 static inline bool
 plane_is_member(const void *plane, const union addr *at)
 {
@@ -805,7 +854,7 @@ plane_is_member(const void *plane, const union addr *at)
 	return pl->program->is_member(pl->state, at, -1);
 }
 
-/* channel_server.staying: count them. */
+/* Implement channel_server.staying: return the number of members. */
 static inline uint32_t
 plane_member_count(const void *plane)
 {
@@ -814,7 +863,7 @@ plane_member_count(const void *plane)
 	return pl->program->member_count(pl->state);
 }
 
-/* Set up the authentication of requests by the settings in place. */
+/* Set up the authentication of requests according to `place`. */
 static inline void
 plane_init_channels(struct plane *pl, const struct program_place *place)
 {

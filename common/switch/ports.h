@@ -1,18 +1,18 @@
 /*
  * ports.h - the ports of a switch, and the hosts behind each port
  *
- * Each remote host has a port of its own.  On loopback, where all processes
- * have the same address, each address and UDP port counts as a host.  A rule
+ * Each remote host has its own port.  On loopback all processes have the same
+ * address, so there each pair of address and UDP port counts as a host.  A rule
  * gives a host other settings, or puts all hosts of a prefix behind one port:
  *
- *	10.0.0.7:rate=20Mbit,queue=olaf		one host
- *	10.0.1.0/24:rate=1G			a port for all of them
+ * 	10.0.0.7:rate=20Mbit,queue=olaf		one host
+ * 	10.0.1.0/24:rate=1G			a port for all of them
  *
  * If several rules match a host, the longest prefix wins.  A port is created
  * when it is first used.  Untrusted hosts can cause any number of ports, so
- * memory has a limit: past it, a new host gets the port of an idle host, which
- * is forgotten; if no host is idle, the new host is refused.  A struct ports
- * owns its ports: ports_free().
+ * memory is limited.  When the limit is reached, a new host gets the port of an
+ * idle host, which is forgotten.  If no host is idle, the new host is refused.
+ * A struct ports owns its ports; ports_free() frees them.
  */
 #ifndef INNET_SWITCH_PORTS_H
 #define INNET_SWITCH_PORTS_H
@@ -30,59 +30,70 @@
 
 enum {
 	PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX,
-	PORTS_TRIES = 64,		/* hosts to check for an idle one */
-	PORTS_TIGHT_BYTES = 65536,	/* left: idle ports free memory */
-	/* Default slots of Olaf queues: as in the paper, with updates of one
-	 * frame each.  In the path an update takes a slot for each frame. */
+	PORTS_TRIES = 64,		/* hosts that are checked to find an
+					 * idle one */
+	PORTS_TIGHT_BYTES = 65536,	/* when less is left, idle ports free
+					 * memory */
+	/* Default number of slots of Olaf queues: as in the paper, where each
+	 * update fits into one frame.  In the path an update needs a slot for
+	 * each frame. */
 	PORTS_SLOTS = 8, PORTS_SLOTS_IN_PATH = 1024
 };
 
 #define PORTS_RATE_MAX 1000000000000000u
 
 struct ports_rule {
-	union addr at;			/* prefix, or host with its port */
+	union addr at;			/* prefix, or address and port of a
+					 * host */
 	uint8_t bits;			/* length of the prefix */
 	bool shares;			/* one port for all matching hosts */
 	bool has_rate, has_slots, has_queue;
 	struct port_conf conf;
-	uint32_t port;			/* if shares, once it exists; else
-					 * PORTS_NONE */
+	uint32_t port;			/* index of the shared port once it
+					 * exists, otherwise PORTS_NONE */
 };
 
 struct ports_conf {
 	struct port_conf all;
 	struct ports_rule rule[PORTS_RULES_MAX];
 	uint32_t rules;
-	bool shaped;			/* a port has a rate that the rules do
-					 * not show */
-	uint64_t memory_bytes;		/* limit of ports of hosts with their
-					 * queues; 0: none */
-	struct hashmap_multiplier hash_seed;	/* of maps that untrusted hosts
-						 * fill */
+	bool shaped;			/* a port has a rate that is not in the
+					 * rules */
+	uint64_t memory_bytes;		/* limit for the ports of hosts and
+					 * their queues; 0: none */
+	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
+						 * hosts fill */
 };
 
 struct ports_place {
-	union addr host;		/* family 0: forgotten */
-	uint32_t port, next;		/* next: place with the same key */
+	union addr host;		/* family 0: forgotten host */
+	uint32_t port, next;		/* index of the port; next place with
+					 * the same key */
 	bool shares;			/* other hosts use the port too */
 };
 
 struct ports {
-	struct ports_conf *cf;		/* borrowed; gets the rules' ports */
+	struct ports_conf *cf;		/* borrowed; ports of rules are stored
+					 * in it */
 	struct port **port;
 	uint32_t n, room;
 	struct ports_place *place;
 	uint32_t places, places_room;
-	struct hashmap by_host;		/* addr_key() -> place */
+	struct hashmap by_host;		/* map from addr_key() to the first
+					 * place */
 	uint32_t last;			/* place used last; PORTS_NONE */
 	struct slots_budget budget;
-	uint32_t hand;			/* place to check next for idleness */
+	uint32_t hand;			/* place to check next when an idle host
+					 * is needed */
 };
 
-/* Parse the rule s and add it to cf.  Returns NULL, or what is wrong. */
+/* Parse the rule s and add it to cf.  Returns NULL or an error message. */
 static inline const char *ports_add_rule(struct ports_conf *cf, const char *s);
 
-/* Give each rule the settings that it does not change, after the last rule. */
+/*
+ * Fill in the settings that each rule does not change.  Call this after the
+ * last rule.
+ */
 static inline void ports_complete_rules(struct ports_conf *cf);
 
 /* Can packets wait at any port? */
@@ -91,44 +102,45 @@ static inline bool ports_can_queue(const struct ports_conf *cf);
 /* Does any port have an Olaf queue? */
 static inline bool ports_use_olaf(const struct ports_conf *cf);
 
-/* Return an empty set of ports with the settings cf, which it borrows. */
+/* Return an empty set of ports with the settings cf, which are borrowed. */
 static inline struct ports ports_of(struct ports_conf *cf);
 
 /* Free all ports. */
 static inline void ports_free(struct ports *s);
 
 /*
- * Return the host of an address: the address with port 0, except on loopback.
+ * Return the host of an address: the address with port 0 or, on loopback, the
+ * address and its port.
  */
 static inline union addr ports_host(const union addr *a);
 
 /*
- * Return the port towards an address, a new one if necessary; NULL without
- * memory.
+ * Return the port towards an address, and create it if necessary.  Returns NULL
+ * if there is no memory.
  */
 static inline struct port *ports_find_port(struct ports *s,
     const union addr *to);
 
 /*
- * Create a port with the settings cf.  Returns its index, or PORTS_NONE
- * without memory.
+ * Create a port with the settings cf.  Returns its index, or PORTS_NONE if
+ * there is no memory.
  */
 static inline uint32_t ports_make_port(struct ports *s,
     const struct port_conf *cf);
 
-/* Return the rule for a host, or NULL. */
+/* Return the rule that applies to a host, or NULL. */
 static inline struct ports_rule *ports_find_rule(const struct ports *s,
     const union addr *host);
 
 /*
- * Return the memory of a host with a port of its own (settings cf) or, if cf
- * is NULL, with a shared port.
+ * Return the memory that a host with its own port (settings cf) needs.  If cf
+ * is NULL, the host uses a shared port.
  */
 static inline uint64_t ports_host_bytes(const struct port_conf *cf);
 
 /*
- * Is the memory nearly used up?  Then ports_trim_idle() must run before the
- * next frame.
+ * Is the memory nearly used up?  If so, ports_trim_idle() must be called before
+ * the next frame.
  */
 static inline bool ports_memory_is_low(const struct ports *s);
 
@@ -173,7 +185,7 @@ ports_host(const union addr *a)
 	return h;
 }
 
-/* Set one "key=value" of a rule.  Returns NULL, or what is wrong. */
+/* Set one "key=value" of a rule.  Returns NULL or an error message. */
 static inline const char *
 ports_set_rule(struct ports_rule *r, const char *key, const char *value)
 {
@@ -199,8 +211,8 @@ ports_set_rule(struct ports_rule *r, const char *key, const char *value)
 }
 
 /*
- * Return where the settings of a rule begin: at its last colon before a '=';
- * NULL if there are none.
+ * Return the settings in rule s, which begin after its last colon before a '='.
+ * Returns NULL if the rule has no settings.
  */
 static inline const char *
 ports_find_settings(const char *s)
@@ -215,8 +227,8 @@ ports_find_settings(const char *s)
 }
 
 /*
- * Parse "10.0.1.0/24", "fd00::1" or HOST:PORT, the hosts of a rule.  Returns
- * NULL, or what is wrong.
+ * Parse the hosts of a rule: "10.0.1.0/24", "fd00::1" or HOST:PORT.  Returns
+ * NULL or an error message.
  */
 static inline const char *
 ports_parse_prefix(struct ports_rule *r, char *name)
@@ -228,7 +240,7 @@ ports_parse_prefix(struct ports_rule *r, char *name)
 	if (slash != NULL)
 		*slash = '\0';
 	if (strchr(name, '.') == NULL && strchr(name, '[') == NULL &&
-	    strchr(name, ':') != NULL) {	/* IPv6 as it is */
+	    strchr(name, ':') != NULL) {	/* IPv6 is not changed */
 		char whole[ADDR_NAME_BYTES];
 
 		if (snprintf(whole, sizeof(whole), "[%s]", name) >=
@@ -303,7 +315,7 @@ ports_complete_rules(struct ports_conf *cf)
 	}
 }
 
-/* Does the rule apply to the host? */
+/* Does the rule r apply to the host? */
 static inline bool
 ports_rule_matches(const struct ports_rule *r, const union addr *host)
 {
@@ -372,7 +384,7 @@ ports_host_bytes(const struct port_conf *cf)
 	    (cf->slots + slots) * sizeof(struct slot);
 }
 
-/* Forget the host at place k, if it has not been forgotten yet. */
+/* Forget the host at place k, unless it is forgotten already. */
 static inline void
 ports_forget_host(struct ports *s, uint32_t k)
 {
@@ -392,7 +404,10 @@ ports_forget_host(struct ports *s, uint32_t k)
 	s->last = PORTS_NONE;
 }
 
-/* Reset an idle port, with the settings cf; returns false without memory. */
+/*
+ * Reset an idle port and give it the settings cf.  Returns false if there is no
+ * memory.
+ */
 static inline bool
 ports_reset_port(struct ports *s, struct port *p, const struct port_conf *cf)
 {
@@ -412,7 +427,7 @@ ports_reset_port(struct ports *s, struct port *p, const struct port_conf *cf)
 	return false;
 }
 
-/* Does the host at place k have a port of its own with an empty queue? */
+/* Has the host at place k its own port, with an empty queue? */
 static inline bool
 ports_is_idle(const struct ports *s, uint32_t k)
 {
@@ -423,8 +438,9 @@ ports_is_idle(const struct ports *s, uint32_t k)
 }
 
 /*
- * Forget a host and return its place; with cf, an idle host whose port gets
- * these settings.  PORTS_NONE if there is none.
+ * Forget a host and return its place.  If cf is not NULL, the host must be idle
+ * and its port gets the settings cf.  Returns PORTS_NONE if there is no such
+ * host.
  */
 static inline uint32_t
 ports_reuse_place(struct ports *s, const struct port_conf *cf)
@@ -462,8 +478,8 @@ ports_trim_idle(struct ports *s)
 }
 
 /*
- * Add a place, with the port of the rule r or a new one; PORTS_NONE without
- * memory.
+ * Add a place, with the port of rule r or a new port.  Returns PORTS_NONE if
+ * there is no memory.
  */
 static inline uint32_t
 ports_add_place(struct ports *s, struct ports_rule *r,
@@ -489,7 +505,9 @@ ports_add_place(struct ports *s, struct ports_rule *r,
 	return s->places++;
 }
 
-/* Add a host and return its place; PORTS_NONE without memory. */
+/*
+ * Add a host and return its place.  Returns PORTS_NONE if there is no memory.
+ */
 static inline uint32_t
 ports_add_host(struct ports *s, const union addr *host)
 {
@@ -516,7 +534,7 @@ ports_add_host(struct ports *s, const union addr *host)
 	return k;
 }
 
-/* Is the address `to` on the host, which ports_host() made? */
+/* Is the address `to` on `host`, a result of ports_host()? */
 static inline bool
 ports_is_on(const union addr *to, const union addr *host)
 {
@@ -530,8 +548,8 @@ ports_is_on(const union addr *to, const union addr *host)
 }
 
 /*
- * Find the port of a host that was not the last one used.  A function of its
- * own, so that the rest of ports_find_port() is inlined.
+ * Find the port of a host other than the last one used.  This is a separate
+ * function so that the rest of ports_find_port() can be inlined.
  */
 __attribute__((noinline, unused)) static struct port *
 ports_search_host(struct ports *s, const union addr *to)

@@ -31,81 +31,94 @@
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
 
-enum { PACKET_SOCKET_OWN = 0 };	/* the socket of the switch's own address */
+enum { PACKET_SOCKET_OWN = 0 };	/* number of the socket with the switch's own
+				 * address */
 
 /*
- * A packet, from a driver to the plane and from the plane to the program.
- * Everything is borrowed for the call; the bytes are borrowed until the plane
- * is flushed.  Over sockets there is only the payload of a datagram.  In traces
- * and on interfaces the payload is in a frame, which a queue keeps.  In the
- * simulator an update has no bytes at all.
+ * A packet that a driver passes to the plane and the plane passes to the
+ * program.  All fields are borrowed for the call; the bytes are borrowed until
+ * the plane is flushed.  With sockets there is only the payload of a datagram.
+ * In traces and on interfaces the payload is in a frame, and a queue keeps the
+ * whole frame.  In the simulator an update has no bytes at all.
  *
- * The fields are in this order for speed: first those that are set for every
- * packet, then in whole words those that are 0 unless there is a frame.  A
- * value written in overlapping parts could not be read back at once.
+ * The order of the fields is chosen for speed.  The fields that are set for
+ * every packet come first, then the fields that are 0 unless there is a frame,
+ * in whole words.  The processor could not read back at once a value that was
+ * written in overlapping parts.
  */
 struct packet {
-	const union addr *from, *to;	/* port 0 if there is none */
+	const union addr *from, *to;	/* the port is 0 if there is none */
 	uint8_t *payload;		/* of the datagram */
 	uint32_t bytes;			/* of the payload */
-	uint32_t wire_bytes;		/* of its frame, on a link */
+	uint32_t wire_bytes;		/* bytes of its frame on a link */
 	uint8_t tos;
 	uint32_t socket;		/* number of the socket that received
-					 * it, or of its port in a trace */
-	const struct update *update;	/* already parsed; or NULL */
+					 * it, or in a trace the socket of its
+					 * port */
+	const struct update *update;	/* the parsed update, or NULL */
 
-	/* the frame: */
-	const struct frame *frame;	/* offsets of its parts; NULL: none */
-	uint8_t *data;			/* Ethernet, as received */
-	uint64_t vlan;			/* frame_vlan() of it; 0: none */
+	/* the fields of the frame: */
+	const struct frame *frame;	/* offsets of its parts; NULL: no
+					 * frame */
+	uint8_t *data;			/* Ethernet frame, as received */
+	uint64_t vlan;			/* its VLAN (frame_vlan()); 0: none */
 	enum frame_is is;
-	enum frame_sums sums;		/* on arrival, if they were checked */
-	uint32_t have, len;		/* bytes present; before truncation */
-	bool changed;			/* the payload was: checksums are due */
-	bool bare;			/* an update in the paper's format, */
-	uint16_t cluster;		/* of this cluster */
+	enum frame_sums sums;		/* checksums on arrival, if they were
+					 * checked */
+	uint32_t have, len;		/* bytes present; bytes before
+					 * truncation */
+	bool changed;			/* the payload was changed, so checksums
+					 * must be computed */
+	bool bare;			/* an update in the paper's format */
+	uint16_t cluster;		/* cluster of that update */
 };
 
 #define PROGRAM_NEVER UINT64_MAX
 
-struct slot;			/* of a queue: common/queue/slots.h */
+struct slot;			/* a slot of a queue: common/queue/slots.h */
 struct key;			/* common/auth/key.h */
 struct rate_limit;		/* common/auth/rate-limit.h */
 
 /* Which part of the switch handles a packet. */
 enum packet_class {
-	PACKET_REGULAR,		/* other traffic: the plane forwards it */
-	PACKET_FOR_PROGRAM,	/* the program receives it if it is sound */
-	PACKET_FROM_PROGRAM,	/* a captured run of the program sent it; the
+	PACKET_REGULAR,		/* other traffic, which the plane forwards */
+	PACKET_FOR_PROGRAM,	/* for the program, which receives it if it is
+				 * sound */
+	PACKET_FROM_PROGRAM,	/* sent by a captured run of the program; the
 				 * plane drops it */
 	PACKET_BETWEEN_OTHERS	/* of the program's protocol, but neither from
-				 * nor to this switch: it is forwarded */
+				 * nor to this switch; the plane forwards it */
 };
 
 /* The settings of the switch that all programs share. */
 struct program_place {
-	union addr address;	/* the switch's own; family 0: none */
-	union addr parent;	/* parent switch or server; family 0: none */
-	bool live;		/* the driver knows at which socket a packet
-				 * arrived; in a trace the ports tell */
-	bool in_path;		/* live at interfaces: packets between other
-				 * hosts arrive too; unsound ones go on */
-	bool replayed;		/* the peers answered another run */
-	union addr group;	/* first multicast group: a job's group has
-				 * the job's number added to the port; family
-				 * 0: results are not sent by multicast */
-	uint32_t xid;		/* of the switch's first request */
-	const struct key *key;	/* of control messages; NULL: none */
-	const struct key *command_key;	/* of commands; NULL: key */
-	struct hashmap_multiplier hash_seed;	/* of maps that untrusted hosts
-						 * fill */
-	bool quotas;		/* limit what one host may use: quota.h */
+	union addr address;	/* the switch's own address; family 0: none */
+	union addr parent;	/* address of the parent switch or server;
+				 * family 0: none */
+	bool live;		/* the driver knows which socket received a
+				 * packet; in a trace the ports show it */
+	bool in_path;		/* live on interfaces: packets between other
+				 * hosts arrive too, and unsound ones are
+				 * forwarded */
+	bool replayed;		/* a trace: the peers answered another run */
+	/*
+	 * first multicast group; the port of a job's group is its port plus the
+	 * job's number.  Family 0: results are not sent by multicast
+	 */
+	union addr group;
+	uint32_t xid;		/* xid of the switch's first request */
+	const struct key *key;	/* key of control messages; NULL: none */
+	const struct key *command_key;	/* key of commands; NULL: the same as
+					 * key */
+	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
+						 * hosts fill */
+	bool quotas;		/* limit the resources of each host: quota.h */
 	bool tagged;		/* data carries tags: --auth all */
 	bool needs_cookie;	/* requests from other hosts need a cookie */
-	bool secret_known;	/* the user gave the secret; a live switch
-				 * without one draws it at random */
+	bool secret_known;	/* the user gave the secret; otherwise a live
+				 * switch chooses it at random */
 	uint8_t secret[32];
-	uint64_t memory_bytes;	/* limit of later allocations; 0: none */
+	uint64_t memory_bytes;	/* limit of memory allocated later; 0: none */
 	bool dry_run;		/* only report the memory needed */
 };
 
@@ -115,41 +128,45 @@ struct program_env {
 	const struct program_place *place;
 	struct outbox *out;
 	/*
-	 * Put the update u, which is in the packet p, into the queue of the
-	 * port towards `to`, to leave by `socket`.  Returns false if
-	 * it is not segmented like the other updates of its cluster, or if
-	 * there is no such port.
+	 * Put the update u of packet p into the queue of the port towards `to`.
+	 * It will leave by `socket`.  Returns false if the update is not
+	 * segmented like the other updates of its cluster, or if there is no
+	 * such port.
 	 */
 	bool (*enqueue_update)(void *plane, uint32_t socket,
 	    const union addr *to, const struct packet *p,
 	    const struct update *u, uint64_t now_ns);
-	/* Learn from a model in the packet p that came from `from` how the
+	/* Learn from a model in packet p, which came from `from`, how the
 	 * updates of its cluster to that address are segmented. */
 	void (*learn_shape)(void *plane, const union addr *from,
 	    const struct packet *p, const struct update *model,
 	    uint64_t now_ns);
-	/* Send a received packet on, past all queues. */
+	/* Forward a received packet without queueing it. */
 	void (*forward_packet)(void *plane, struct packet *p,
 	    uint64_t now_ns);
 	/* Move the payload of p to memory that may be changed. */
 	void (*make_writable)(void *plane, struct packet *p);
-	/* Merge the state of the queue towards `to` into the status of a
-	 * model; returns whether the status changed. */
+	/* Merge the state of the queue towards `to` into the status of a model.
+	 * Returns whether the status has changed. */
 	bool (*stamp_status)(void *plane, const union addr *to,
 	    struct update_status *status, uint64_t now_ns);
 	/* Limits the answers to unauthenticated hosts. */
 	struct rate_limit *rate_limit;
-	/* Count a received packet as ignored, under a soundness verdict. */
+	/*
+	 * Count a received packet as ignored, with a verdict of soundness.h as
+	 * the reason.
+	 */
 	void (*count_ignored)(void *plane, unsigned verdict);
-	/* Add the counters of a cluster's updates at all ports to c. */
+	/* Add to c the counters of the cluster's updates at all ports. */
 	void (*put_cluster)(void *plane, uint16_t cluster,
 	    struct counters *c);
 };
 
 /* One part of the memory that a switch plans to use. */
 struct memory_part {
-	const char *name;	/* plural noun */
-	uint64_t number, bytes;	/* bytes: of all of them together */
+	const char *name;	/* name of the part: a plural noun */
+	uint64_t number, bytes;	/* number of items; bytes of all of them
+				 * together */
 	bool grows;		/* allocated later, as members join */
 };
 
@@ -158,135 +175,155 @@ enum { MEMORY_PARTS = 8 };
 /* The result of a control request. */
 enum program_reply {
 	PROGRAM_ANSWERED,	/* the Ack is filled in */
-	PROGRAM_LATER,		/* no answer yet: the peer retries */
+	PROGRAM_LATER,		/* no answer yet, so the peer must retry */
 	PROGRAM_UNKNOWN		/* the program has no such request */
 };
 
 /*
- * A program.  Required are name, default_port, init_state, classify, receive
- * and put_counters, and the member that finds the addresses of each kind of
- * post that the program makes (each_member, parent_address).  Every other
- * member may be NULL or 0.
+ * A program.  These members are required: name, default_port, init_state,
+ * classify, receive and put_counters.  A program that posts to a group or to
+ * the parent also needs each_member or parent_address.  Every other member may
+ * be NULL or 0.
  */
 struct program {
 	const char *name;
-	const char *about;	/* a few words, for --help */
+	const char *about;	/* description in a few words, for --help */
 	/* Return the UDP port to use if the user gives none. */
 	uint16_t (*default_port)(const void *conf);
-	const char *trace_address;	/* of the switch in a trace; or NULL */
-	uint8_t tos;		/* of most packets that it sends */
+	const char *trace_address;	/* address of the switch in a trace; or
+					 * NULL */
+	uint8_t tos;		/* ToS byte of most packets that it sends */
 	/* Return the length of the datagram that starts at p.  NULL: the
-	 * codepoints of its packets tell the length. */
+	 * codepoints of the program's packets give the length. */
 	uint32_t (*datagram_bytes)(const uint8_t *p, size_t have);
 
-	/* defaults of the ports */
+	/* the defaults of ports */
 	uint64_t rate_bps;	/* 0: packets leave at once */
 	bool merges_updates;	/* ports use the Olaf queue */
 	bool bypasses_queues;	/* posts are not queued at ports */
-	bool supports_tags;	/* its data can carry tags: --auth all */
-	bool ignores_key;	/* no packet of it can be authenticated */
+	bool supports_tags;	/* its data can carry tags, so --auth all is
+				 * allowed */
+	bool ignores_key;	/* none of its packets can be authenticated */
 
-	/* settings: a block of conf_bytes, zeroed, and the options */
+	/* the settings: a block of conf_bytes bytes, zeroed, and the options */
 	size_t conf_bytes;
 	const struct opt *options;
 	void (*set_defaults)(void *conf);
-	/* Set one of options, by its ch.  Returns NULL, or what is wrong. */
+	/*
+	 * Set the option with character `option` to arg.  Returns NULL or an
+	 * error message.
+	 */
 	const char *(*set_option)(void *conf, int option, const char *arg);
-	/* Check the settings together once all are set, and adapt them to
-	 * place.  Returns NULL, or what is wrong. */
+	/* Check the settings together after all of them are set, and adapt them
+	 * to place.  Returns NULL or an error message. */
 	const char *(*check_settings)(void *conf,
 	    struct program_place *place);
 	/* Free the memory that the settings own. */
 	void (*free_settings)(void *conf);
-	/* List the memory that it plans to use in parts, which has room for
-	 * MEMORY_PARTS; returns how many it filled in. */
+	/* List the memory that the program plans to use in parts, which has
+	 * room for MEMORY_PARTS entries.  Returns the number of entries. */
 	size_t (*plan_memory)(const void *conf, struct memory_part *parts);
 
-	/* state: a block of state_bytes, zeroed */
+	/* the state: a block of state_bytes bytes, zeroed */
 	size_t state_bytes;
-	/* Initialize the state; returns false without memory. */
+	/* Initialise the state.  Returns false if there is no memory. */
 	bool (*init_state)(void *state, const void *conf,
 	    const struct program_env *env);
 	void (*free_state)(void *state);
 
-	/* the data plane */
-	/* Decide which part of the switch handles p. */
+	/* functions for the data plane */
+	/* Decide which part of the switch processes packet p. */
 	enum packet_class (*classify)(void *state, struct packet *p);
 	/* Process a packet of class PACKET_FOR_PROGRAM. */
 	void (*receive)(void *state, struct packet *p, uint64_t now_ns);
 	/* Return when on_deadline must be called next, or PROGRAM_NEVER. */
 	uint64_t (*deadline_ns)(const void *state);
-	bool deadline_needs_tags;	/* without tags there is none ever */
-	/* Do the work of a deadline that has passed. */
+	bool deadline_needs_tags;	/* without tags the program has no
+					 * deadline */
+	/* Do the work that is due by now_ns. */
 	void (*on_deadline)(void *state, uint64_t now_ns);
-	/* Return the next address that a post to the group is sent to, and
-	 * advance *next, which starts at 0; NULL at the end. */
+	/* Return the next address to which a post to the group is sent, and
+	 * advance *next, which starts at 0.  Returns NULL at the end. */
 	const union addr *(*each_member)(const void *state, uint32_t group,
 	    uint32_t *next, uint64_t now_ns);
-	/* Return the multicast group through which the member at `at`
-	 * receives results, or NULL. */
+	/* Return the multicast group that delivers results to the member at
+	 * `at`, or NULL. */
 	const union addr *(*multicast_group)(
 	    const void *state, const union addr *at);
-	/* Return where a group's post to the parent goes, and set *socket
-	 * to the socket to use; NULL: drop the post. */
+	/* Return the address to which a group's post to the parent is sent, and
+	 * set *socket to the socket that sends it.  Returns NULL if the post
+	 * must be dropped. */
 	const union addr *(*parent_address)(const void *state,
 	    uint32_t group, uint32_t *socket);
-	/* Does it have packets to send once the driver has room? */
+	/* Has the program packets to send when the driver has room? */
 	bool (*has_backlog)(const void *state);
-	/* Post some of them; returns whether any were posted. */
+	/* Post some of these packets.  Returns whether any were posted. */
 	bool (*send_backlog)(void *state);
-	/* Is a socket, not PACKET_SOCKET_OWN, still needed? */
+	/* Is this socket, which is not PACKET_SOCKET_OWN, still needed? */
 	bool (*needs_socket)(const void *state, uint32_t socket);
-	/* Set *a to the address of a socket in a trace. */
+	/* Set *a to the address that a socket has in a trace. */
 	void (*socket_address)(const void *state, uint32_t socket,
 	    union addr *a);
 	/* Replace the tag of an update that leaves its queue. */
 	void (*retag_update)(void *state, struct slot *s, uint64_t now_ns);
 
-	/* the control plane */
-	/* Is `at` a member of the job (-1: of any job)?  NULL: there are no
-	 * members. */
+	/* functions for the control plane */
+	/* Is `at` the address of a member of the job (-1: of any job)?  NULL:
+	 * the program has no members. */
 	bool (*is_member)(const void *state, const union addr *at,
 	    int32_t job);
-	/* Return the number of such addresses. */
+	/* Return the number of addresses of members. */
 	uint32_t (*member_count)(const void *state);
-	/* Note that a valid message came from `from`. */
+	/* Note that a valid message from `from` has arrived. */
 	void (*peer_alive)(void *state, const union addr *from,
 	    uint64_t now_ns);
-	/* Do not count the span_ns before now_ns as silence of the peers: the
-	 * switch itself was not running. */
+	/* Do not count the span_ns before now_ns as silence of the peers,
+	 * because the switch itself was not running then. */
 	void (*stalled)(void *state, uint64_t span_ns, uint64_t now_ns);
 	/* Process a control message from env->place->parent. */
 	void (*parent_message)(void *state, const uint8_t *p, size_t len,
 	    uint64_t now_ns);
-	/* Execute the request c from `from`, and fill in the Ack. */
+	/* Execute request c of `from`, and fill in the Ack. */
 	enum program_reply (*handle_request)(void *state,
 	    const union addr *from, const struct control *c,
 	    struct control_ack *a, uint64_t now_ns);
-	/* Add all jobs to c, a group of a list each. */
+	/* Add all jobs to c, each as a group of a list. */
 	void (*list_jobs)(const void *state, struct counters *c,
 	    uint64_t now_ns);
-	/* Add the members of a job; returns false if it does not exist. */
+	/*
+	 * Add the members of a job to c.  Returns false if the job does not
+	 * exist.
+	 */
 	bool (*list_members)(const void *state, uint16_t job,
 	    struct counters *c, uint64_t now_ns);
-	/* Add the counters, or the gauges, of a job (-1: of the switch);
-	 * returns false if it does not exist. */
+	/* Add the counters, or the gauges, of a job (-1: of the switch) to c.
+	 * Returns false if the job does not exist. */
 	bool (*put_counters)(const void *state, int32_t job, bool gauges,
 	    struct counters *c, uint64_t now_ns);
 
-	/* output for users */
+	/* functions for the output to users */
 	/* Add all counters to a report. */
 	void (*put_report)(const void *state, struct counters *c);
-	/* Add the most important counters to the line at the end. */
+	/*
+	 * Add the most important counters to the line that is printed at the
+	 * end.
+	 */
 	void (*put_summary)(const void *state, struct counters *line);
-	/* Add some counters to the line that is printed while it runs. */
+	/*
+	 * Add some counters to the line that is printed while the switch runs.
+	 */
 	void (*put_progress)(const void *state, struct counters *line);
-	/* Return a lasting problem to report, written to text, or NULL. */
+	/*
+	 * Write a lasting problem to text and return text, or return NULL if
+	 * there is none.
+	 */
 	const char *(*describe_problem)(void *state, char *text, size_t room,
 	    uint64_t now_ns);
-	/* Do its counters add up?  NULL: there is nothing to check. */
+	/*
+	 * Do the program's counters add up?  NULL: there is nothing to check.
+	 */
 	bool (*counters_add_up)(const void *state);
-	/* Must the user know if `at` is unreachable?  NULL: no. */
+	/* Must the user be told if `at` is unreachable?  NULL: no. */
 	bool (*depends_on)(const void *state, const union addr *at);
 };
 

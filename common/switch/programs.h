@@ -1,5 +1,5 @@
 /*
- * programs.h - the programs of a switch, one row each
+ * programs.h - the table of the programs of a switch
  */
 #ifndef INNET_SWITCH_PROGRAMS_H
 #define INNET_SWITCH_PROGRAMS_H
@@ -18,7 +18,7 @@ static const struct program *const programs[] = {
 	NULL
 };
 
-/* Return the program of that name, or NULL. */
+/* Return the program with this name, or NULL. */
 static inline const struct program *
 programs_find(const char *name)
 {

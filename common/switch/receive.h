@@ -2,16 +2,17 @@
  * receive.h - packets that arrive at a switch: classification and requests
  *
  * Each arriving packet is counted in exactly one class (enum packet_class in
- * program.h): it is for the program, from another run of the program, between
+ * program.h).  It is for the program, from another run of the program, between
  * other hosts, or regular traffic.  A packet for the program must be sound.
  *
- * Control messages to the switch's own address are handled here, for every
- * program.  A client must prove that it receives what is sent to its address,
- * and with a key that it knows the key (auth/channel-server.h); otherwise the
- * switch challenges it, or does not answer.  A request is executed once: a
- * repeated request gets the same Ack again, an older one is dropped (iSwitch
- * section 3.4, Table 2; innet-wire(5)).  Jobs, Members and Stats are answered
- * here, page by page; every other request goes to the program.
+ * This file processes control messages to the switch's own address, whatever
+ * the program is.  A client must prove that it receives packets sent to its
+ * address.  If the switch has a key, the client must also prove that it knows
+ * the key (auth/channel-server.h).  Otherwise the switch challenges it, or does
+ * not answer.  A request is executed once.  A repeated request gets the same
+ * Ack again, and an older request is dropped (iSwitch, section 3.4, Table 2;
+ * innet-wire(5)).  Jobs, Members and Stats are answered here, page by page;
+ * every other request is passed to the program.
  */
 #ifndef INNET_SWITCH_RECEIVE_H
 #define INNET_SWITCH_RECEIVE_H
@@ -28,29 +29,33 @@
 #include "common/wire/control.h"
 
 /*
- * Receive a packet now; the driver has called plane_advance().  Where packets
- * may wait at ports, the posts of the program are sent at once; otherwise the
- * driver must call plane_flush() before the bytes of the packet change.
+ * Receive packet p now.  The driver must have called plane_advance().  If
+ * packets may wait at ports, the posts of the program are sent at once.
+ * Otherwise the driver must call plane_flush() before the bytes of the packet
+ * change.
  */
 static inline void plane_receive(struct plane *pl, struct packet *p);
 
-/* Receive a packet as plane_receive() does, after --impair on arrival. */
+/*
+ * Apply --impair to the arriving packet p, then receive it as plane_receive()
+ * does.
+ */
 static inline void plane_receive_impaired(struct plane *pl, struct packet *p);
 
 /*
- * Return how often --impair lets an arriving packet in: 0, 1 or 2 times.
- * Delayed packets arrive at once.
+ * Return how many copies of an arriving packet --impair lets through: 0, 1 or
+ * 2.  Delays are ignored.
  */
 static inline int plane_draw_copies(struct plane *pl);
 
-/* Forward a regular frame, through the queue of its port or past it. */
+/* Forward a regular frame, with or without queueing it at its port. */
 static inline void plane_forward_regular(struct plane *pl, struct packet *p);
 
 /* implementation */
 
 /*
- * Return the text that a request asks for, which the caller must free; NULL
- * without memory, or if the job is unknown (*known).
+ * Return the text that a request asks for.  The caller must free it.  Returns
+ * NULL if there is no memory or if the job is unknown (then *known is cleared).
  */
 static inline char *
 plane_make_text(struct plane *pl, const struct control *c, bool *known,
@@ -84,13 +89,13 @@ plane_make_text(struct plane *pl, const struct control *c, bool *known,
 		counters_free(&t);
 		return NULL;
 	}
-	t.text[t.len - 1] = '\0';	/* without the line feed */
+	t.text[t.len - 1] = '\0';	/* remove the line feed */
 	return t.text;
 }
 
 /*
- * Fill in the Ack with a page of a text; the text is made when page 0 is
- * requested and kept for the others.
+ * Put a page of a text into the Ack.  The text is made when page 0 is requested
+ * and kept for the other pages.
  */
 static inline void
 plane_answer_page(struct plane *pl, struct channel_server_row *r,
@@ -124,7 +129,7 @@ plane_answer_page(struct plane *pl, struct channel_server_row *r,
 }
 
 /*
- * Send the Ack of c from the address that c was sent to, and keep it in r for
+ * Send the Ack of c from the address to which c was sent, and keep it in r for
  * repeated requests.
  */
 static inline void
@@ -136,15 +141,16 @@ plane_send_ack(struct plane *pl, const struct packet *p,
 	const uint32_t len = (uint32_t)(control_put_ack(control_put(msg,
 	    CONTROL_ACK, c->job, c->xid), a) - msg);
 
-	if (a->status != CONTROL_NO_PARENT)	/* the client will retry */
+	if (a->status != CONTROL_NO_PARENT)	/* otherwise the client will
+						 * retry */
 		channel_server_keep_ack(r, c->xid, msg, len);
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg, len);
 }
 
 /*
- * Send an Ack without a MAC: the status and, if not NULL, a cookie.  Returns
- * false instead of sending a challenge that is longer than the request, so
- * that the switch cannot amplify an attack.
+ * Send an Ack without a MAC that contains the status and, if it is not NULL, a
+ * cookie.  Returns false if the answer would be a challenge that is longer than
+ * the request, so that an attacker cannot use the switch for amplification.
  */
 static inline bool
 plane_send_bare_ack(struct plane *pl, const struct packet *p,
@@ -168,7 +174,7 @@ plane_send_bare_ack(struct plane *pl, const struct packet *p,
 	return true;
 }
 
-/* Challenge the client: send it a cookie with the client's own nonce. */
+/* Challenge the client: send it a cookie and the client's own nonce. */
 static inline void
 plane_send_challenge(struct plane *pl, const struct packet *p,
     const struct control *c, uint64_t now_ns)
@@ -189,8 +195,8 @@ plane_send_challenge(struct plane *pl, const struct packet *p,
 }
 
 /*
- * Return the channel of the client if c may be executed; NULL if not, when c
- * has been counted and, if necessary, answered.
+ * Return the channel of the client if c may be executed.  Otherwise c has been
+ * counted and, if necessary, answered, and the result is NULL.
  */
 static inline struct channel_server_row *
 plane_admit_request(struct plane *pl, const struct packet *p,
@@ -215,7 +221,7 @@ plane_admit_request(struct plane *pl, const struct packet *p,
 	return NULL;
 }
 
-/* Does c change how a job runs? */
+/* Does c change the way in which a job runs? */
 static inline bool
 plane_is_command(const struct control *c)
 {
@@ -226,13 +232,14 @@ plane_is_command(const struct control *c)
 	case CONTROL_HALT:
 	case CONTROL_RESUME:
 	case CONTROL_REGROUP: return true;
-	case CONTROL_LEAVE: return c->body_bytes >= 4;	/* another member */
+	case CONTROL_LEAVE: return c->body_bytes >= 4;	/* it removes another
+							 * member */
 	default: return false;
 	}
 }
 
 /*
- * May this client send c?  Commands need the command key if there is one.
+ * May this client send c?  If there is a command key, commands must use it.
  * Without any key only members and local processes may send commands.
  */
 static inline bool
@@ -270,7 +277,7 @@ plane_execute_request(struct plane *pl, const union addr *from,
 	}
 }
 
-/* Execute and answer a request that is not a repeated one. */
+/* Execute and answer a request that is not a repetition. */
 static inline void
 plane_handle_request(struct plane *pl, const struct packet *p,
     const struct control *c, struct channel_server_row *r, uint64_t now_ns)
@@ -294,8 +301,8 @@ plane_handle_request(struct plane *pl, const struct packet *p,
 }
 
 /*
- * Process a control message to the switch's own address.  A function of its
- * own, so that plane_receive() needs less stack.
+ * Process a control message to the switch's own address.  This is a separate
+ * function so that plane_receive() needs less stack.
  */
 __attribute__((noinline, unused)) static void
 plane_receive_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
@@ -318,7 +325,7 @@ plane_receive_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 		    pl->state, p->payload, p->bytes, now_ns);
 		return;
 	}
-	if (c.action == CONTROL_ACK) {	/* never answered */
+	if (c.action == CONTROL_ACK) {	/* an Ack is never answered */
 		pl->controls[CONTROLS_TAKEN]++;
 		pl->controls[CONTROLS_ACKS]++;
 		return;
@@ -340,7 +347,7 @@ plane_receive_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 	}
 }
 
-/* Is a packet addressed to the switch itself? */
+/* Is packet p addressed to the switch itself? */
 static inline bool
 plane_is_own_address(const struct plane *pl, const struct packet *p)
 {
@@ -352,9 +359,9 @@ plane_is_own_address(const struct plane *pl, const struct packet *p)
 
 /*
  * Put an update that passes through the switch into the Olaf queue on its
- * route, whatever the program is.  Returns false if it is no update, if there
- * is no such queue, or if the updates there carry tags, which cannot be merged
- * with untagged ones.
+ * route, whatever the program is.  Returns false if the packet is not an
+ * update, if there is no such queue, or if the updates there carry tags.
+ * Tagged updates cannot be merged with untagged ones.
  */
 static inline bool
 plane_enqueue_passing(struct plane *pl, struct packet *p)
@@ -402,8 +409,8 @@ plane_forward_regular(struct plane *pl, struct packet *p)
 }
 
 /*
- * Does --allow exclude the sender?  A function of its own because --allow is
- * rare.
+ * Does --allow exclude the sender?  This is a separate function because --allow
+ * is rarely used.
  */
 __attribute__((noinline, unused)) static bool
 plane_is_denied(const struct plane *pl, const struct packet *p)
@@ -411,7 +418,7 @@ plane_is_denied(const struct plane *pl, const struct packet *p)
 	return p->from == NULL || !networks_allow(&pl->cf->allow, p->from);
 }
 
-/* Receive a packet that is for the program. */
+/* Receive a packet for the program. */
 static inline void
 plane_receive_claimed(struct plane *pl, struct packet *p)
 {
@@ -434,8 +441,8 @@ plane_receive_claimed(struct plane *pl, struct packet *p)
 }
 
 /*
- * Receive a packet as plane_receive_claimed() does; in the path of other
- * hosts, unsound packets are forwarded.
+ * Receive a packet as plane_receive_claimed() does.  In the path of other
+ * hosts, forward the packet if it is unsound.
  */
 static inline void
 plane_receive_in_path(struct plane *pl, struct packet *p)

@@ -15,16 +15,16 @@
 #include "common/queue/tally.h"
 #include "common/switch/plane.h"
 
-/* Add all counters, for a report in JSON. */
+/* Add all counters to c, for a report in JSON. */
 static inline void plane_put_report(const struct plane *pl, struct counters *c);
 
-/* Add the line for people that is printed at the end. */
+/* Add the values of the line for people that is printed at the end. */
 static inline void plane_put_summary(const struct plane *pl,
     struct counters *c);
 
 /*
- * Add the counters and gauges of a job, or (-1) of the switch itself, as
- * innet-ctl asks for them.  Returns false if there is no such job.
+ * Add the counters and gauges of a job, or (-1) of the switch itself, for a
+ * request of innet-ctl.  Returns false if there is no such job.
  */
 static inline bool plane_put_counters(const struct plane *pl, int32_t job,
     struct counters *c, uint64_t now_ns);
@@ -54,7 +54,7 @@ plane_controls_name(unsigned what)
 	return name[what];
 }
 
-/* Return what all ports did with packets of a kind that is no update. */
+/* Return what all ports did with packets of a kind other than updates. */
 static inline struct port_count
 plane_sum_ports(const struct plane *pl, enum port_kind kind)
 {
@@ -92,7 +92,9 @@ plane_put_tally(struct counters *c, const struct tally_cluster *t)
 	}
 }
 
-/* Count the delivered packets that have this number of constituents. */
+/*
+ * Return the number of delivered packets that have this number of constituents.
+ */
 static inline uint64_t
 plane_count_merged(const struct plane *pl, uint32_t constituents)
 {
@@ -107,7 +109,10 @@ plane_count_merged(const struct plane *pl, uint32_t constituents)
 	return n;
 }
 
-/* Add updates by cluster, and delivered packets by their constituents. */
+/*
+ * Add the counts of updates by cluster, and of delivered packets by the number
+ * of their constituents.
+ */
 static inline void
 plane_put_updates(const struct plane *pl, struct counters *c)
 {
@@ -139,7 +144,8 @@ plane_put_updates(const struct plane *pl, struct counters *c)
 }
 
 /*
- * Count the datagrams of the program that have left, with or without queueing.
+ * Return the number of the program's datagrams that have left, with or without
+ * queueing.
  */
 static inline uint64_t
 plane_count_sent(const struct plane *pl)
@@ -148,7 +154,7 @@ plane_count_sent(const struct plane *pl)
 	    plane_sum_cluster(pl, PLANE_ALL).of[TALLY_DELIVERED].packets;
 }
 
-/* Add the plane's own counters. */
+/* Add the counters of the plane. */
 static inline void
 plane_put_counts(const struct plane *pl, struct counters *c)
 {
@@ -167,7 +173,7 @@ plane_put_counts(const struct plane *pl, struct counters *c)
 	counters_put(c, "regular_queued", others.queued);
 }
 
-/* Add the ignored packets by reason. */
+/* Add the number of ignored packets for each reason. */
 static inline void
 plane_put_ignored(const struct plane *pl, struct counters *c)
 {
@@ -179,7 +185,10 @@ plane_put_ignored(const struct plane *pl, struct counters *c)
 	counters_out(c);
 }
 
-/* Add ignored packets in the form "3 ignored (2 length, 1 snaplen)". */
+/*
+ * Add the number of ignored packets in the form "3 ignored (2 length, 1
+ * snaplen)".
+ */
 static inline void
 plane_summarize_ignored(const struct plane *pl, struct counters *c)
 {
@@ -197,7 +206,7 @@ plane_summarize_ignored(const struct plane *pl, struct counters *c)
 		counters_add(c, ")");
 }
 
-/* Add the plane's counters that are not 0, for people. */
+/* Add the plane's counters that are not 0 to the line for people. */
 static inline void
 plane_summarize_counts(const struct plane *pl, struct counters *c)
 {

@@ -1,23 +1,24 @@
 /*
  * trace.h - the driver of traces: captures in, a capture out
  *
- * trace_run() does everything.  Several planes that feed each other in a
- * common time (innet-sim) run step by step instead: trace_open(),
+ * trace_run() processes a whole trace.  innet-sim runs several planes that send
+ * packets to each other, so it calls the single steps instead: trace_open(),
  * trace_deadline_ns(), trace_advance(), trace_receive_next() or
- * trace_receive_frame(), trace_close().
+ * trace_receive_frame(), and trace_close().
  *
  * The timestamps of the captures are the clock, whatever the program is.
- * Several captures are merged in order of time; of equal times the first
- * capture wins.  A timestamp that goes back counts as equal to the one before.
- * Several datagrams of innet in one frame become packets of their own, with
- * the time of the frame.
+ * Several captures are merged in order of time.  If two packets have the same
+ * time, the packet of the first capture comes first.  A timestamp that is
+ * earlier than the previous one counts as equal to it.  If a frame contains
+ * several datagrams of innet, each becomes a packet with the time of the frame.
  *
- * A packet that leaves a port is stamped with the time at which its last bit
+ * A packet that leaves a port gets as timestamp the time at which its last bit
  * has left the link, plus the propagation delay.  A packet that is forwarded
- * without queueing keeps its timestamp.  With the departures of another run,
- * each packet leaves when it left there.
+ * without queueing keeps its timestamp.  If the departures of another run are
+ * given, each packet leaves at the same time as in that run.
  *
- * For tools: prints warnings, and exits 1 without memory.
+ * These functions are for tools only: they print warnings, and they exit with
+ * status 1 if there is no memory.
  */
 #ifndef INNET_SWITCH_TRACE_H
 #define INNET_SWITCH_TRACE_H
@@ -43,89 +44,98 @@
 #include "common/wire/frame.h"
 
 struct merged_conf {
-	uint64_t until_ns;		/* UINT64_MAX: to the end */
-	bool until_relative;		/* counted from the first packet */
-	uint64_t count;			/* packets to read; 0: all */
-	const volatile sig_atomic_t *stop;	/* non-zero: end now */
-	bool quiet;			/* print no warnings (fuzzing) */
+	uint64_t until_ns;		/* UINT64_MAX: until the end */
+	bool until_relative;		/* until_ns is counted from the first
+					 * packet */
+	uint64_t count;			/* number of packets to read; 0: all */
+	const volatile sig_atomic_t *stop;	/* stop when this is not zero */
+	bool quiet;			/* print no warnings (for fuzzing) */
 };
 
 struct merged_input {
 	struct pcapio_in *in;
-	struct pcapio_packet p;		/* the next one, if have */
+	struct pcapio_packet p;		/* the next packet, if `have` is set */
 	bool have;
-	bool backwards;			/* the warning was printed */
-	uint64_t now_ns;		/* timestamp of p; never decreases */
+	bool backwards;			/* the warning has been printed */
+	uint64_t now_ns;		/* timestamp of p, which never
+					 * decreases */
 };
 
 struct merged {
 	struct merged_conf cf;
 	struct merged_input *input;
 	size_t n;
-	struct merged_input *given;	/* of the packet returned last */
-	uint64_t until_ns;		/* absolute, once a packet was read */
-	uint64_t packets;		/* returned so far */
+	struct merged_input *given;	/* input of the packet that was returned
+					 * last */
+	uint64_t until_ns;		/* absolute time, after the first packet
+					 * was read */
+	uint64_t packets;		/* number of packets returned so far */
 	uint64_t time_backwards;
-	bool stopped;			/* cf.stop ended it */
-	int status;			/* 1: a capture was damaged */
-	uint8_t *frame;			/* of merged_to_ethernet() */
+	bool stopped;			/* cf.stop ended the run */
+	int status;			/* 1: some capture was damaged */
+	uint8_t *frame;			/* buffer of merged_to_ethernet() */
 };
 
 enum { TRACE_FRAME_BYTES = FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES };
 
 struct trace_conf {
 	struct merged_conf feed;
-	uint64_t propagation_ns;	/* of every port's link */
-	struct impair impair;		/* of every port's link */
-	struct pcapio_in *departures;	/* NULL: links decide */
-	bool unsized;			/* the program's packets do not tell
+	uint64_t propagation_ns;	/* propagation delay of every port's
+					 * link */
+	struct impair impair;		/* impairment of every port's link */
+	struct pcapio_in *departures;	/* departures of another run; NULL: the
+					 * links decide */
+	bool unsized;			/* the program's packets do not contain
 					 * their length */
-	/* Receives the frames that arrive behind the links; or NULL. */
+	/* Receive a frame that arrives after a link; or NULL. */
 	void (*on_arrival)(void *ctx, uint64_t at_ns, const uint8_t *p,
 	    uint32_t have, uint32_t len);
 	void *arrival_ctx;
-	struct pcapio_out *ingress;	/* capture of arriving packets; NULL */
+	struct pcapio_out *ingress;	/* capture of arriving packets, or
+					 * NULL */
 };
 
-/* A frame that has left and has not arrived yet. */
+/* A frame that has left but has not arrived yet. */
 struct trace_flight {
 	uint32_t have, len;
 	uint8_t bytes[];
 };
 
-/* The next frame that left a queue in another run. */
+/* The next frame that left a queue in the other run. */
 struct trace_departure {
-	uint64_t at_ns;			/* PLANE_NEVER: there is none */
+	uint64_t at_ns;			/* PLANE_NEVER if there is none */
 	struct port *port;
 	bool is_update;
 	struct update up;
-	uint32_t bytes;			/* of the payload */
+	uint32_t bytes;			/* bytes of the payload */
 };
 
 struct trace {
 	const struct trace_conf *cf;
 	struct plane *pl;
 	struct merged feed;
-	struct pcapio_out *out;		/* NULL: nowhere */
+	struct pcapio_out *out;		/* NULL: packets are not written */
 	struct impair impair;
 	bool delays;			/* links delay or impair frames */
 	struct timed_queue flights;
 	struct trace_departure next;
-	uint8_t *edit;			/* three frames: the one that is being
-					 * changed, one made here, and one of
-					 * several datagrams; owned */
+	uint8_t *edit;			/* owned; room for three frames: the one
+					 * being changed, one made here, and one
+					 * with several datagrams */
 	uint64_t departures_differ;
-	uint64_t no_ethernet;		/* regular frames without an ethertype,
-					 * which are not written */
-	uint16_t own_port;		/* of a program whose datagrams tell
-					 * their length; else 0 */
+	uint64_t no_ethernet;		/* regular frames without an ethertype;
+					 * they are not written */
+	uint16_t own_port;		/* port of a program whose datagrams
+					 * contain their length, otherwise 0 */
 	struct split_count split;
-	const char *unsplit_in;		/* the capture of its cannot_at */
-	uint64_t stamp_ns;		/* of the packet being received */
+	const char *unsplit_in;		/* the capture that cannot_at of split
+					 * refers to */
+	uint64_t stamp_ns;		/* timestamp of the packet that is being
+					 * received */
 	int status;
 };
 
-enum { TRACE_AHEAD = 4 };	/* packets that a prefetch is ahead */
+enum { TRACE_AHEAD = 4 };	/* a prefetch is this many packets ahead */
 
 /* A packet of a capture, as the plane needs it. */
 struct trace_in {
@@ -135,53 +145,58 @@ struct trace_in {
 };
 
 /*
- * Run n open captures through the plane, which was initialized with
- * trace_driver and t, and write the packets that leave to out, unless it is
- * NULL.  Returns the exit status, 0 or 1; errors have been printed.
+ * Run n open captures through the plane, which was initialised with
+ * trace_driver and t.  Write the packets that leave to out, unless it is NULL.
+ * Returns the exit status, 0 or 1; error messages have been printed.
  */
 static inline int trace_run(struct trace *t, const struct trace_conf *cf,
     struct plane *pl, struct pcapio_in *in, size_t n, struct pcapio_out *out);
 
-/* Start to run n open captures through the plane as trace_run() does. */
+/*
+ * Open a run of n open captures through the plane.  It works like trace_run().
+ */
 static inline void trace_open(struct trace *t, const struct trace_conf *cf,
     struct plane *pl, struct pcapio_in *in, size_t n, struct pcapio_out *out);
 
 /*
- * Return the input with the next packet (its p and now_ns), borrowed until the
- * next call.  NULL at the end of the captures, after cf's count or time, or
- * when stopped.
+ * Return the input with the next packet (in its p and now_ns), which is
+ * borrowed until the next call.  Returns NULL at the end of the captures, when
+ * the count or time of cf is reached, or when the run was stopped.
  */
 static inline const struct merged_input *merged_next(struct merged *f);
 
-/* Set the time to now_ns: send the packets and run the deadlines up to then. */
+/* Set the time to now_ns: send all packets and run all deadlines up to then. */
 static inline void trace_advance(struct trace *t, uint64_t now_ns);
 
-/* Receive the packet of i, at i->now_ns, which is now. */
+/* Receive the packet of input i at the current time, i->now_ns. */
 static inline void trace_receive_next(struct trace *t,
     const struct merged_input *i);
 
-/* Receive an Ethernet frame of len bytes, of which `have` are present. */
+/* Receive an Ethernet frame of len bytes, of which `have` bytes are present. */
 static inline void trace_receive_frame(struct trace *t, uint64_t now_ns,
     uint8_t *p, uint32_t have, uint32_t len);
 
-/* Return when a packet next leaves, or arrives behind a link. */
+/* Return when the next packet leaves, or arrives after a link. */
 static inline uint64_t trace_deadline_ns(const struct trace *t);
 
-/* Finish.  Returns 0, or 1 if a capture was damaged, which has been printed. */
+/*
+ * Finish the run.  Returns 0, or 1 if a capture was damaged; an error message
+ * has been printed.
+ */
 static inline int trace_close(struct trace *t);
 
 /* Add the counters of the driver to a report. */
 static inline void trace_put_report(const struct trace *t, struct counters *c);
 
-/* Add the counters of the driver that are not 0, for people. */
+/* Add the counters of the driver that are not 0 to the line for people. */
 static inline void trace_put_summary(const struct trace *t, struct counters *c);
 
-/* The driver to initialize a plane with, for trace_run(). */
+/* The driver with which the plane must be initialised for trace_run(). */
 static const struct plane_driver trace_driver;
 
 /* implementation */
 
-/* Read the input's next packet; its time does not decrease. */
+/* Read the next packet of input i.  Its time never decreases. */
 static inline void
 merged_read_next(struct merged *f, struct merged_input *i)
 {
@@ -221,7 +236,7 @@ merged_open(struct merged *f, const struct merged_conf *cf,
 	}
 }
 
-/* Free the memory, and warn of odd captures. */
+/* Free the memory, and print warnings about unusual captures. */
 static inline void
 merged_close(struct merged *f)
 {
@@ -234,8 +249,8 @@ merged_close(struct merged *f)
 }
 
 /*
- * Return the input with the earliest packet; of equal times the first capture
- * wins.
+ * Return the input with the earliest packet.  If times are equal, the first
+ * capture wins.
  */
 static inline struct merged_input *
 merged_find_earliest(const struct merged *f)
@@ -276,10 +291,11 @@ merged_next(struct merged *f)
 }
 
 /*
- * Return the packet of i as an Ethernet frame of *have bytes, *len before it
- * was truncated: its own bytes, or those behind a link header that is made in
- * f->frame. *fr, the result of frame_parse(), is adjusted.  NULL if the packet
- * has no ethertype (PPP and 802.11 management).
+ * Return the packet of i as an Ethernet frame of *have bytes, which had *len
+ * bytes before truncation.  The frame consists of the bytes of the packet, or
+ * of these bytes after a link header that is made in f->frame.  *fr, the result
+ * of frame_parse(), is adjusted.  Returns NULL if the packet has no ethertype
+ * (PPP and 802.11 management).
  */
 static inline const uint8_t *
 merged_to_ethernet(struct merged *f, const struct merged_input *i,
@@ -315,7 +331,7 @@ merged_to_ethernet(struct merged *f, const struct merged_input *i,
 	return f->frame;
 }
 
-/* Write a frame that arrives behind a link. */
+/* Write a frame that arrives after a link. */
 static inline void
 trace_write_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
@@ -326,7 +342,7 @@ trace_write_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 		pcapio_write(t->out, at_ns, p, have, len);
 }
 
-/* Hold a frame until at_ns. */
+/* Hold a frame until it arrives at at_ns. */
 static inline void
 trace_hold_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
@@ -342,7 +358,7 @@ trace_hold_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 		err(1, "cannot hold the frames in propagation");
 }
 
-/* Send a frame by a link that delays or impairs it. */
+/* Send a frame on a link that delays or impairs frames. */
 static inline void
 trace_put_delayed(struct trace *t, uint64_t left_ns, const void *p,
     uint32_t have, uint32_t len)
@@ -360,7 +376,7 @@ trace_put_delayed(struct trace *t, uint64_t left_ns, const void *p,
 	}
 }
 
-/* Send a frame that has left its port at left_ns. */
+/* Send a frame that left its port at left_ns. */
 static inline void
 trace_put_frame(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
     uint32_t len)
@@ -384,7 +400,7 @@ trace_write_arrived(struct trace *t, uint64_t now_ns)
 	}
 }
 
-/* Send a datagram with headers made here. */
+/* Send a datagram, with headers that are made here. */
 static inline void
 trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
     const union addr *to, uint8_t tos, const uint8_t *p, uint32_t bytes)
@@ -397,7 +413,8 @@ trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 	if (t->out == NULL && t->cf->on_arrival == NULL)
 		return;
 	q = t->out == NULL ? t->edit + TRACE_FRAME_BYTES :
-	    pcapio_room(t->out);	/* given up if it is not written now */
+	    pcapio_room(t->out);	/* the room is lost if it is not used
+					 * now */
 	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
 	memcpy(q + head, p, bytes);
 	frame_put_checksum(q, &fr);
@@ -407,7 +424,7 @@ trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
 }
 
-/* Return the address of a socket of the switch in the trace. */
+/* Return the address that a socket of the switch has in the trace. */
 static inline union addr
 trace_socket_address(const struct trace *t, uint32_t socket)
 {
@@ -419,7 +436,7 @@ trace_socket_address(const struct trace *t, uint32_t socket)
 	return a;
 }
 
-/* plane_driver.send_run */
+/* Implement plane_driver.send_run. */
 static inline void
 trace_send_run(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -434,7 +451,7 @@ trace_send_run(void *ctx, uint32_t socket, const union addr *from,
 		    k + 1 < p->count ? p->bytes : p->last_bytes);
 }
 
-/* plane_driver.send_slot */
+/* Implement plane_driver.send_slot. */
 static inline void
 trace_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 {
@@ -459,7 +476,7 @@ trace_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 	    s->len);
 }
 
-/* plane_driver.forward_packet */
+/* Implement plane_driver.forward_packet. */
 static inline void
 trace_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 {
@@ -471,7 +488,7 @@ trace_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 	trace_write_frame(t, t->stamp_ns, p->data, p->have, p->len);
 }
 
-/* plane_driver.make_writable */
+/* Implement plane_driver.make_writable. */
 static inline void
 trace_make_writable(void *ctx, struct packet *p)
 {
@@ -492,8 +509,8 @@ static const struct plane_driver trace_driver = {
 };
 
 /*
- * Read the packet of i into *in; returns false if it cannot be an Ethernet
- * frame.
+ * Read the packet of i into *in.  Returns false if it cannot be turned into an
+ * Ethernet frame.
  */
 static inline bool
 trace_read_packet(const struct trace *t, struct merged *feed,
@@ -503,7 +520,7 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	const enum frame_is is = frame_parse(i->in->link, i->p.data,
 	    i->p.caplen, i->p.len, fr);
 	const bool whole = is == FRAME_UDP || is == FRAME_OTHER;
-	/* a datagram without ports belongs to the port of the switch */
+	/* A datagram without ports belongs to the port of the switch. */
 	const uint16_t none = whole ? 0 : addr_port(&t->pl->cf->place.address);
 	uint32_t have, len;
 	uint8_t *data;
@@ -516,7 +533,9 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	    fr->flow.sport : none, fr->flow.v6);
 	flow_addr(&in->to, fr->flow.dst, fr->flow.dport != 0 ?
 	    fr->flow.dport : none, fr->flow.v6);
-	/* set every field: otherwise compilers clear all of it first */
+	/*
+	 * Set every field, because otherwise compilers clear all of them first.
+	 */
 	in->p = (struct packet){ .from = &in->from, .to = &in->to,
 	    .socket = PACKET_SOCKET_OWN, .tos = is == FRAME_OTHER ? 0 : fr->tos,
 	    .payload = data + fr->payload_at,
@@ -529,7 +548,7 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	return true;
 }
 
-/* Return how to split the frame of p into datagrams. */
+/* Return the rule by which the frame of p is split into datagrams. */
 static inline struct split_as
 trace_split_rule(const struct trace *t, const struct packet *p)
 {
@@ -541,8 +560,8 @@ trace_split_rule(const struct trace *t, const struct packet *p)
 }
 
 /*
- * Exit if a frame of the other run holds several datagrams: it is unknown when
- * each of them left.
+ * Exit if a frame of the other run contains several datagrams, because it is
+ * unknown when each of them left.
  */
 static inline void
 trace_check_departure(const struct trace *t, const struct packet *p)
@@ -562,7 +581,7 @@ trace_check_departure(const struct trace *t, const struct packet *p)
 		    t->cf->departures->packets);
 }
 
-/* Did the packet p leave a queue in the other run?  Then set t->next to it. */
+/* Did packet p leave a queue in the other run?  If so, set t->next to it. */
 static inline bool
 trace_is_departure(struct trace *t, struct packet *p)
 {
@@ -584,7 +603,7 @@ trace_is_departure(struct trace *t, struct packet *p)
 	    0);
 }
 
-/* Read the next packet of the other run; returns false at its end. */
+/* Read the next packet of the other run.  Returns false at its end. */
 static inline bool
 trace_read_departure(struct trace *t, struct trace_in *to)
 {
@@ -627,7 +646,7 @@ trace_next_departure(struct trace *t)
 	t->next.at_ns = PLANE_NEVER;
 }
 
-/* Is the slot s the packet that left in the other run? */
+/* Is slot s the packet that left in the other run? */
 static inline bool
 trace_matches_head(const struct trace_departure *d, const struct slot *s)
 {
@@ -651,7 +670,8 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 
 		plane_advance(t->pl, d->at_ns);
 		if (d->is_update && d->port != NULL &&
-		    d->port->updates == NULL)	/* it got another address */
+		    d->port->updates == NULL)	/* it was sent to another
+						 * address */
 			d->port = plane_only_update_port(t->pl);
 		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&
@@ -676,7 +696,7 @@ trace_advance(struct trace *t, uint64_t now_ns)
 }
 
 /*
- * Send all packets that are still in queues, without running deadlines of the
+ * Send all packets that are still in queues.  Do not run deadlines of the
  * program.
  */
 static inline void
@@ -688,7 +708,7 @@ trace_drain_queues(struct trace *t)
 		plane_send_next(t->pl);
 }
 
-/* Receive the packet p of the input i. */
+/* Receive the packet p of input i. */
 __attribute__((always_inline)) static inline void
 trace_receive(struct trace *t, const struct merged_input *i, struct packet *p)
 {
@@ -699,7 +719,7 @@ trace_receive(struct trace *t, const struct merged_input *i, struct packet *p)
 	plane_flush(t->pl);
 }
 
-/* Receive the datagrams s of one frame, each in a frame of its own. */
+/* Receive the datagrams s of one frame, each as a frame of its own. */
 static inline void
 trace_receive_each(struct trace *t, const struct merged_input *i,
     const struct packet *whole, struct split s)
@@ -730,8 +750,8 @@ trace_receive_each(struct trace *t, const struct merged_input *i,
 }
 
 /*
- * Receive the datagrams of the frame of p, and return true; otherwise mark a
- * frame that cannot be split, and return false.
+ * Receive the datagrams in the frame of p and return true.  If the frame cannot
+ * be split, mark it and return false.
  */
 __attribute__((noinline, unused)) static bool
 trace_receive_split(struct trace *t, const struct merged_input *i,
@@ -757,8 +777,9 @@ trace_receive_split(struct trace *t, const struct merged_input *i,
 }
 
 /*
- * The program may receive p, whose length it does not tell: count frames that
- * may hold, and mark frames that do hold, several datagrams.
+ * Handle a packet p for a program whose packets do not contain their length.
+ * Count frames that may contain several datagrams, and mark frames that do
+ * contain several.
  */
 __attribute__((noinline, unused)) static void
 trace_check_unsized(
@@ -783,7 +804,9 @@ trace_check_unsized(
 	}
 }
 
-/* Receive the datagrams of p and return true if its frame holds several. */
+/*
+ * If the frame of p contains several datagrams, receive them and return true.
+ */
 static inline bool
 trace_receive_several(
     struct trace *t, const struct merged_input *i, struct packet *p)
@@ -804,7 +827,7 @@ trace_receive_several(
 	return trace_receive_split(t, i, p, &as);
 }
 
-/* Prefetch the cluster of an update that comes a few packets later. */
+/* Prefetch the cluster of an update that arrives a few packets later. */
 static inline void
 trace_prefetch(const struct trace *t, const struct merged_input *i,
     const struct packet *p)
@@ -889,7 +912,7 @@ trace_close(struct trace *t)
 static inline void
 trace_put_report(const struct trace *t, struct counters *c)
 {
-	if (t->split.frames > 0) {	/* never in a live switch */
+	if (t->split.frames > 0) {	/* a live switch never counts these */
 		counters_put(c, "split_frames", t->split.frames);
 		counters_put(c, "split_datagrams", t->split.datagrams);
 	}
