@@ -1,11 +1,11 @@
 /*
  * child.h - the training process that a tool runs as its child
  *
- * Its standard input and output are pipes that carry the gradient stream.
- * Nothing here blocks: output waits in a buffer, and input is returned message
- * by message.  The child leads a process group of its own.  When the child
- * ends, the rest of its group is ended too.  For tools: prints errors, and may
- * exit.
+ * The standard input and output of the child are pipes that carry the gradient
+ * stream.  No function here blocks: output waits in a buffer, and input is
+ * returned message by message.  The child is the leader of its own process
+ * group.  When the child ends, the other processes of its group are stopped
+ * too.  These functions are for tools only: they print errors and may exit.
  */
 #ifndef INNET_NET_CHILD_H
 #define INNET_NET_CHILD_H
@@ -32,82 +32,91 @@
 #include "common/wire/stream.h"
 
 enum {
-	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* of results */
-	CHILD_QUOTE_BYTES = 61		/* of its text, in a message */
+	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* limit of results that the
+						 * child has not read */
+	CHILD_QUOTE_BYTES = 61		/* bytes of the child's text in a
+					 * message */
 };
 
 struct child {
-	const char *name;		/* argv[0], for messages */
-	pid_t pid;			/* 0: none is running */
+	const char *name;		/* argv[0], used in messages */
+	pid_t pid;			/* 0: no child is running */
 	pid_t group;			/* number of its process group */
-	int to, from;			/* the tool's ends of the pipes; -1 */
+	int to, from;			/* the tool's ends of the pipes; -1:
+					 * closed */
 	struct stream_in in;
-	uint8_t *out;			/* bytes still to be written; owned */
+	uint8_t *out;			/* owned; bytes that must still be
+					 * written */
 	size_t out_at, out_have, out_room;
-	int status;			/* of wait(2), once pid is 0 */
-	bool cut;			/* its output ended in a message */
+	int status;			/* status from wait(2), when pid is 0 */
+	bool cut;			/* its output ended within a message */
 };
 
-/* Start argv, or exit 1; wait_mask becomes the signal mask of the child. */
+/*
+ * Start argv as the child, or exit with status 1.  wait_mask becomes the signal
+ * mask of the child.
+ */
 static inline void child_start(struct child *c, char *argv[],
     const sigset_t *wait_mask);
 
 /*
- * Queue a message for the child, and write as much as possible without
+ * Queue a message for the child, and write as many bytes as possible without
  * waiting.
  */
 static inline void child_send(struct child *c, const struct stream_head *h,
     const void *body);
 
 /*
- * Write queued bytes while the pipe has room.  An end of file of the child
- * closes the pipe.
+ * Write queued bytes while the pipe has room.  If the child has closed its
+ * input, close the pipe.
  */
 static inline void child_write(struct child *c);
 
 /*
- * Read the next message.  Returns 1, 0 if none has arrived, -1 at the end of
- * the output, or -2, after an error message, if it is no gradient stream.
+ * Read the next message.  Returns 1, or 0 if none has arrived, or -1 at the end
+ * of the output.  If the output is not a gradient stream, print an error
+ * message and return -2.
  */
 static inline int child_next_message(struct child *c, struct stream_head *h,
     const uint8_t **body);
 
 /*
- * Return the kind of the next message; 0 if it has not arrived, -1 if none
- * will.
+ * Return the kind of the next message, 0 if it has not arrived, or -1 if no
+ * further message will arrive.
  */
 static inline int child_peek_kind(struct child *c);
 
-/* Print that the last message is wrong, with its offset in the stream. */
+/* Print an error about the last message, with its offset in the stream. */
 static inline void child_report_message(const struct child *c,
     const struct stream_head *h, const char *why);
 
 /*
- * The output has ended: if it ended in a message, print that once and return
- * true.
+ * Handle the end of the output.  If it ended within a message, print this once
+ * and return true.
  */
 static inline bool child_report_truncation(struct child *c);
 
-/* Has the child exited, even if others hold its pipe? */
+/* Has the child exited, even if other processes still hold its pipe? */
 static inline bool child_has_exited(struct child *c);
 
-/* Return the bytes of results that it has not read. */
+/* Return the number of bytes of results that the child has not read. */
 static inline size_t child_unread_bytes(const struct child *c);
 
-/* Does it read so slowly that its messages must not be read? */
+/* Does the child read so slowly that its messages must not be read? */
 static inline bool child_is_too_slow(const struct child *c);
 
 /*
- * Stop the child: close its input and read on; after patience_ns send SIGTERM
- * to its group, after the same again SIGKILL; then stop the rest of the group.
- * Returns 0, or 1 after a message if it failed.  If the end was requested
- * (asked), its exit status is not a failure.
+ * Stop the child.  Close its input and continue to read.  After patience_ns
+ * send SIGTERM to its group, and after another patience_ns send SIGKILL.  Then
+ * stop the rest of the group.  Returns 0, or prints a message and returns 1 if
+ * the child failed.  If `asked` is set, the end was requested and any exit
+ * status is accepted.
  */
 static inline int child_stop(struct child *c, uint64_t patience_ns, bool asked);
 
 /* implementation */
 
-/* Make a pipe, as large as the system allows; the end `ours` does not block. */
+/* Make a pipe as large as the system allows.  The end `ours` does not block. */
 static inline void
 child_make_pipe(int fd[2], int ours)
 {
@@ -119,8 +128,8 @@ child_make_pipe(int fd[2], int ours)
 }
 
 /*
- * Let a Python child find innet_stream: append its folder to PYTHONPATH, found
- * beside this program, as installed or as built.
+ * Let a Python child find innet_stream: append its folder to PYTHONPATH.  The
+ * folder is found relative to this program, installed or in the build tree.
  */
 static inline void
 child_set_python_path(void)
@@ -159,7 +168,7 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	child_make_pipe(from, 0);
 	if (pipe2(report, O_CLOEXEC) == -1)
 		err(1, "pipe");
-	/* be the parent of its orphans, to wait for them */
+	/* Become the parent of its orphans, so that we can wait for them. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	c->pid = fork();
 	if (c->pid == -1)
@@ -199,10 +208,10 @@ child_write(struct child *c)
 		if (n >= 0) {
 			c->out_at += (size_t)n;
 		} else if (errno == EPIPE) {
-			close(c->to);	/* it closed its input */
+			close(c->to);	/* the child closed its input */
 			c->to = -1;
 		} else if (errno != EINTR) {
-			return;		/* full */
+			return;		/* the pipe is full */
 		}
 	}
 	c->out_at = c->out_have = 0;
@@ -233,7 +242,9 @@ child_send(struct child *c, const struct stream_head *h, const void *body)
 	child_write(c);
 }
 
-/* If the child wrote text instead of a message, print it and return true. */
+/*
+ * If the child wrote text instead of a message, print the text and return true.
+ */
 static inline bool
 child_report_text(const struct child *c)
 {
@@ -341,7 +352,7 @@ child_is_too_slow(const struct child *c)
 	return child_unread_bytes(c) >= CHILD_UNREAD_MAX_BYTES;
 }
 
-/* Wait for the child until the deadline.  Returns true once it has exited. */
+/* Wait for the child until the deadline.  Returns true when it has exited. */
 static inline bool
 child_wait_until(struct child *c, uint64_t deadline_ns)
 {
@@ -349,7 +360,7 @@ child_wait_until(struct child *c, uint64_t deadline_ns)
 	char rest[4096];
 
 	for (;;) {
-		/* discard its output, so that it can finish */
+		/* Discard its output, so that the child can finish. */
 		for (int k = 0; k < 64 && c->from != -1 &&
 		    read(c->from, rest, sizeof(rest)) > 0; k++)
 			;
@@ -361,7 +372,7 @@ child_wait_until(struct child *c, uint64_t deadline_ns)
 	}
 }
 
-/* Has every process of its group exited?  Zombies are reaped. */
+/* Has every process of the child's group exited?  This reaps zombies. */
 static inline bool
 child_group_has_exited(const struct child *c)
 {
@@ -371,8 +382,8 @@ child_group_has_exited(const struct child *c)
 }
 
 /*
- * Stop the processes that the child left in its group, after a warning: by
- * SIGTERM, and by SIGKILL after patience_ns.
+ * Stop the processes that the child left in its group, after a warning: first
+ * with SIGTERM, and after patience_ns with SIGKILL.
  */
 static inline void
 child_stop_group(const struct child *c, uint64_t patience_ns)

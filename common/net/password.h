@@ -1,8 +1,9 @@
 /*
  * password.h - read a password from the first line of a file
  *
- * On a command line other users could see it.  An empty password, or a file
- * that cannot be read, ends the tool with a message and status 1.
+ * The password is not an option because other users can see command lines.  If
+ * the password is empty or the file cannot be read, the tool prints an error
+ * message and exits with status 1.
  */
 #ifndef INNET_NET_PASSWORD_H
 #define INNET_NET_PASSWORD_H
@@ -15,8 +16,8 @@
 #include "common/base/message.h"
 
 /*
- * Return the first line of the file, without its line end; the caller must
- * free it.
+ * Return the first line of the file at path, without its line end.  The caller
+ * must free it.
  */
 static inline char *
 password_read(const char *path)

@@ -1,17 +1,18 @@
 /*
  * sandbox.h - the privileges that a live tool gives up once it serves
  *
- * After its sockets and files are open a tool needs little.  It becomes
- * another user (--user), gives up the right to gain privileges, and lets the
- * kernel (Landlock, Linux 5.13 or later) restrict it to the folders of the
- * files that it must write: it can open no other file and execute nothing.
- * It can also read, but not write, files in the folders of its keys.
- * Where the kernel has no Landlock, that part is omitted.  A tool that goes on
- * to need capabilities names them; with --user it has no others.  Seccomp
- * belongs to the unit that starts a service (innet-security(7)).  Not for tools
- * that start commands.
+ * After its sockets and files are open, a tool needs few privileges.  It
+ * becomes another user (--user), gives up the right to gain privileges, and
+ * asks the kernel (Landlock, Linux 5.13 or later) to restrict it to the folders
+ * of the files that it must write.  It can then open no other file and execute
+ * nothing.  It can also read, but not write, files in the folders of its keys.
+ * If the kernel has no Landlock, this restriction is omitted.  A tool that
+ * still needs capabilities names them; with --user it has no others.  Seccomp
+ * filters are set by the unit that starts a service (innet-security(7)).  Tools
+ * that start commands cannot use this file.
  *
- * For tools: prints errors, and exits 1.
+ * These functions are for tools only: on failure they print an error and exit
+ * with status 1.
  */
 #ifndef INNET_NET_SANDBOX_H
 #define INNET_NET_SANDBOX_H
@@ -37,7 +38,7 @@
 #include "common/base/file-link.h"
 #include "common/base/message.h"
 
-/* Debian 12's headers lack these of ABI 2 and 3. */
+/* The headers of Debian 12 lack these constants of ABI 2 and 3. */
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
 #endif
@@ -45,7 +46,7 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
 
-/* All rights of ABI 1; those of ABI 2 and 3 if the kernel has them. */
+/* All rights of ABI 1, and those of ABI 2 and 3 if the kernel has them. */
 #define SANDBOX_ALL ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 #define SANDBOX_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | \
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
@@ -56,31 +57,32 @@
 enum { SANDBOX_PATHS = 16, SANDBOX_CAPABILITIES = 64 };
 
 struct sandbox {
-	const char *user;		/* to become; NULL: none */
-	uint64_t capabilities;		/* to keep with another user, a bit
-					 * each; 0: none */
-	const char *path[SANDBOX_PATHS];	/* of files written later */
-	bool reads[SANDBOX_PATHS];	/* only read later */
+	const char *user;		/* user to become; NULL: none */
+	uint64_t capabilities;		/* bit mask of capabilities to keep with
+					 * another user; 0: none */
+	const char *path[SANDBOX_PATHS];	/* paths of files that are
+						 * written later */
+	bool reads[SANDBOX_PATHS];	/* the path is only read later */
 	size_t paths;
-	const char *system[SANDBOX_PATHS];	/* devices, or folders of the
-						 * kernel's file systems, to
-						 * read and write */
+	const char *system[SANDBOX_PATHS];	/* devices, or folders of kernel
+						 * file systems, that are read
+						 * and written */
 	size_t systems;
 };
 
-/* Allow to write the file at path later; NULL and "-" are ignored. */
+/* Allow the tool to write the file at path later.  NULL and "-" are ignored. */
 static inline void sandbox_add_file(struct sandbox *s, const char *path);
 
-/* Allow to read the file at path later; NULL is ignored. */
+/* Allow the tool to read the file at path later.  NULL is ignored. */
 static inline void sandbox_add_input(struct sandbox *s, const char *path);
 
 /*
- * Allow to open a device, or the files in a folder of the kernel, later.  It is
- * ignored if it does not exist.
+ * Allow the tool to open a device, or files in a folder of the kernel, later.
+ * It is ignored if it does not exist.
  */
 static inline void sandbox_add_system(struct sandbox *s, const char *path);
 
-/* Enter the sandbox, once everything is open. */
+/* Enter the sandbox.  Call this when everything is open. */
 static inline void sandbox_enter(const struct sandbox *s);
 
 /* implementation */
@@ -110,14 +112,15 @@ sandbox_add_system(struct sandbox *s, const char *path)
 }
 
 /*
- * Limit what the process and its children can ever have to the capabilities
- * `keep`, and let it keep them when it changes its user.
+ * Limit the capabilities that the process and its children can ever have to
+ * `keep`, and let the process keep these when it changes its user.
  */
 static inline void
 sandbox_keep_capabilities(uint64_t keep)
 {
 	for (int k = 0; k < SANDBOX_CAPABILITIES; k++) {
-		if ((keep >> k & 1) == 0)	/* fails for unknown ones */
+		if ((keep >> k & 1) == 0)	/* fails for capabilities
+						 * unknown to the kernel */
 			(void)prctl(PR_CAPBSET_DROP, k, 0, 0, 0);
 	}
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -125,7 +128,9 @@ sandbox_keep_capabilities(uint64_t keep)
 		err(1, "--user: capabilities");
 }
 
-/* Keep the capabilities `keep` that the process has, and drop all others. */
+/*
+ * Keep those capabilities in `keep` that the process has, and drop all others.
+ */
 static inline void
 sandbox_limit_capabilities(uint64_t keep)
 {
@@ -145,7 +150,7 @@ sandbox_limit_capabilities(uint64_t keep)
 		err(1, "--user: capabilities");
 }
 
-/* Become another user, with its groups and no others. */
+/* Become another user, with the groups of this user only. */
 static inline void
 sandbox_change_user(const char *name)
 {
@@ -167,9 +172,9 @@ sandbox_change_user(const char *name)
 }
 
 /*
- * Add a rule for the folder of path, found as it will be opened later: the
- * program may only read its files, or (reads is false) write them.  Returns
- * false with errno.
+ * Add a rule for the folder of path, which is resolved as it will be when it is
+ * opened later.  If `reads` is set, the program may only read files of the
+ * folder; otherwise it may write them.  Returns false with errno.
  */
 static inline bool
 sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
@@ -181,12 +186,13 @@ sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
 	struct stat st;
 	bool ok;
 
-	if (file_link_end(path, end))	/* as atomic-file.h follows links */
+	if (file_link_end(path, end))	/* like atomic-file.h, which follows
+					 * links */
 		path = end;
 	slash = strrchr(path, '/');
 
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
-	    !S_ISSOCK(st.st_mode)) {	/* a pipe, or what is in /dev */
+	    !S_ISSOCK(st.st_mode)) {	/* a pipe, or a file in /dev */
 		snprintf(folder, sizeof(folder), "%s", path);
 		at.allowed_access = SANDBOX_FILE & known;
 	} else if (slash == NULL) {
@@ -204,7 +210,7 @@ sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
 	return ok;
 }
 
-/* Add a rule for a device or a folder of the kernel, if it exists. */
+/* Add a rule for a device or for a folder of the kernel, if it exists. */
 static inline bool
 sandbox_allow_system(int rules, const char *path, uint64_t known)
 {
@@ -241,7 +247,7 @@ sandbox_allow_leak_check(int rules)
 #endif
 }
 
-/* Restrict this process to its files; without Landlock do nothing. */
+/* Restrict this process to its files.  Without Landlock do nothing. */
 static inline void
 sandbox_restrict(const struct sandbox *s)
 {

@@ -2,18 +2,18 @@
  * serve-sockets.h - the sockets of a plane that serves on UDP, and sending
  *
  * One socket has the switch's own address.  Each further socket of the program
- * (struct packet's socket) is opened when something must be sent by it, and
- * closed when the program needs it no longer; its counters are kept.
+ * (`socket` in struct packet) is opened when a packet must be sent through it,
+ * and closed when the program no longer needs it.  Its counters are kept.
  *
- * A datagram that leaves at once waits for room in the kernel, for up to a
- * second.  A datagram that left a port by the schedule of its link does not
- * wait: without room it is lost, as on a full link.
+ * A datagram that leaves at once waits up to one second for room in the kernel.
+ * A datagram that left a port by the schedule of its link does not wait.  If
+ * there is no room it is lost, as on a full link.
  *
- * Departed datagrams are sent in runs, because a system call costs more than a
- * packet in it.  A run waits for more datagrams until it is SERVE_GATHER_NS
- * old, until all packets received together are processed, or until something
- * else must be sent.  If departures are captured or impaired, a run contains
- * only datagrams that left at the same time.
+ * Departed datagrams are sent in runs, because a system call costs more time
+ * than one more packet in the call.  A run waits for more datagrams until it is
+ * SERVE_GATHER_NS old, until all packets received together are processed, or
+ * until something else must be sent.  If departures are captured or impaired, a
+ * run contains only datagrams that left at the same time.
  */
 #ifndef INNET_NET_SERVE_SOCKETS_H
 #define INNET_NET_SERVE_SOCKETS_H
@@ -34,52 +34,60 @@
 #include "common/switch/plane.h"
 
 enum {
-	SERVE_SOCKETS_MAX = 1024,	/* besides the own one */
-	SERVE_SOURCE_FDS = 256		/* descriptors of a serve_source */
+	SERVE_SOCKETS_MAX = 1024,	/* sockets besides the one of the
+					 * switch */
+	SERVE_SOURCE_FDS = 256		/* most descriptors of a serve_source */
 };
 
-/* A source of packets besides the sockets: interfaces (inpath.h). */
+/* A source of packets other than sockets: interfaces (inpath.h). */
 struct serve_source {
 	void *ctx;
-	uint64_t max_sleep_ns;		/* between calls of receive() */
-	/* Write the descriptors to wait for to p, at most SERVE_SOURCE_FDS;
-	 * returns how many. */
+	uint64_t max_sleep_ns;		/* longest time between calls of
+					 * receive() */
+	/* Write the descriptors to wait for to p, SERVE_SOURCE_FDS at most.
+	 * Returns their number. */
 	uint32_t (*add_pollfds)(void *ctx, struct pollfd *p);
 	/* Process the packets that have arrived. */
 	void (*receive)(void *ctx);
-	/* Receive the packets that are present, then stop. */
+	/* Receive the packets that are already present, then stop receiving. */
 	void (*stop_receiving)(void *ctx);
 };
 
 struct serve_conf {
-	const char *tool;		/* for the summary */
+	const char *tool;		/* name of the tool, for the summary */
 	union addr listen;
-	uint64_t duration_ns;		/* TIMER_NEVER: until a signal */
-	uint64_t propagation_ns;	/* of every port's link */
-	struct impair impair;		/* of packets that leave */
-	const char *port_file;		/* NULL: none */
-	const char *save;		/* a file that the tool writes */
-	struct pcapio_out *ingress, *egress;	/* captures, or NULL */
-	struct rotate rotate;		/* of the captures */
-	/* set by signals: end, print the summary, reopen the files */
+	uint64_t duration_ns;		/* TIMER_NEVER: until a signal
+					 * arrives */
+	uint64_t propagation_ns;	/* propagation delay of every port's
+					 * link */
+	struct impair impair;		/* impairment of packets that leave */
+	const char *port_file;		/* file for the port number; NULL:
+					 * none */
+	const char *save;		/* a file that the tool writes later */
+	struct pcapio_out *ingress, *egress;	/* the captures, or NULL */
+	struct rotate rotate;		/* rotation of the captures */
+	/* Signals set these flags: end, print the summary, reopen the files. */
 	volatile sig_atomic_t *stop, *show_flag, *reopen_flag;
 	const sigset_t *wait_mask;	/* signal mask while waiting */
-	bool one_link;			/* all hosts share it: wait for room */
-	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
+	bool one_link;			/* all hosts share one link, so wait for
+					 * room */
+	bool no_offload;		/* do not use UDP_SEGMENT and UDP_GRO */
 	bool verbose, progress;
-	/* Called once a second and at the end, or NULL. */
+	/* Called once a second and at the end; or NULL. */
 	int (*tick)(void *ctx, uint64_t now_ns, bool last);
 	void *tick_ctx;
 	void (*show)(void *ctx);
-	void (*reopen)(void *ctx, uint64_t now_ns);	/* at SIGHUP */
-	void (*second)(void *ctx, uint64_t now_ns);	/* once a second */
+	void (*reopen)(void *ctx, uint64_t now_ns);	/* called at SIGHUP */
+	void (*second)(void *ctx, uint64_t now_ns);	/* called once a
+							 * second */
 	void *show_ctx;
 };
 
 struct serve_socket {
 	struct udpio u;
-	struct udp_transmit out;	/* sends through u */
-	uint32_t number;		/* the socket of struct packet */
+	struct udp_transmit out;	/* transmitter that sends through u */
+	uint32_t number;		/* number of the socket, as in struct
+					 * packet */
 };
 
 /* Counters of all sockets, of the kernel and of --impair. */
@@ -92,41 +100,52 @@ struct serve {
 	const struct serve_conf *cf;
 	struct plane *pl;
 	struct clock clock;
-	struct serve_socket own;	/* of the switch's own address */
-	struct serve_socket **socket;	/* the others; owned */
+	struct serve_socket own;	/* socket of the switch's own address */
+	struct serve_socket **socket;	/* owned; the other sockets */
 	uint32_t sockets;
 	struct pollfd *poll;		/* owned */
-	uint64_t second_ns, warned_ns;	/* of the last tick and warning */
-	uint64_t unreachable;		/* count at the last warning */
-	uint64_t stall_checked_ns, stall_ns;	/* serve_note_stall() */
-	struct serve_account gone;	/* of closed sockets */
+	uint64_t second_ns, warned_ns;	/* time of the last tick; of the last
+					 * warning */
+	uint64_t unreachable;		/* value of the counter at the last
+					 * warning */
+	uint64_t stall_checked_ns, stall_ns;	/* used by serve_note_stall() */
+	struct serve_account gone;	/* counters of closed sockets */
 	bool warned_drops, warned_sockets;
-	const struct serve_source *source;	/* or NULL */
-	bool broken;			/* it must end; that was printed */
-	bool gave_up;			/* waiting, for this batch */
-	int taken;			/* packets since the clock was read */
+	const struct serve_source *source;	/* source of packets, or NULL */
+	bool broken;			/* the loop must end; an error was
+					 * printed */
+	bool gave_up;			/* no longer waits for room in this
+					 * batch */
+	int taken;			/* packets received since the clock was
+					 * read */
 	int rc;				/* exit status so far */
-	/* datagrams that have left a port and are not sent: a run */
+	/* Datagrams that have left a port but have not been sent: a run. */
 	struct iovec departed[UDPIO_RUN_MAX];
 	int departed_count;		/* used entries of departed */
 	size_t departed_bytes;
 	struct slot_to departed_to;
-	uint64_t departed_ns;		/* the first of them */
-	uint64_t advance_ns;		/* of departures; 0: read the clock */
+	uint64_t departed_ns;		/* departure of the first of them */
+	uint64_t advance_ns;		/* time of departures; 0: read the
+					 * clock */
 	bool may_gather;		/* a run may wait for more datagrams */
-	/* buffers that slots get for those of the waiting run; owned */
+	/*
+	 * Owned; buffers that slots get in exchange for the buffers of the
+	 * waiting run.
+	 */
 	uint8_t *spare[UDPIO_RUN_MAX];
 	uint32_t spare_room[UDPIO_RUN_MAX];
 };
 
 enum {
-	SERVE_WAIT_MS = 1000,		/* longest wait for room, per batch */
-	SERVE_GATHER_NS = 30000		/* longest wait of a run for more */
+	SERVE_WAIT_MS = 1000,		/* longest wait for room, in one
+					 * batch */
+	SERVE_GATHER_NS = 30000		/* longest time that a run waits for
+					 * more */
 };
 
 /*
- * Return a socket by its number, opened towards `to` if necessary; NULL on
- * failure, when the caller must count its datagrams as failed.
+ * Return the socket with this number.  If it is not open, open it towards `to`.
+ * Returns NULL on failure; the caller must then count its datagrams as failed.
  */
 static inline struct serve_socket *serve_find_socket(struct serve *s,
     uint32_t socket, const union addr *to);
@@ -135,29 +154,33 @@ static inline struct serve_socket *serve_find_socket(struct serve *s,
 static inline void serve_close_socket(struct serve *s, uint32_t k);
 
 /*
- * plane_driver.send_run: datagrams without room in time are counted as failed.
+ * Implement plane_driver.send_run.  Datagrams that get no room in time are
+ * counted as failed.
  */
 static inline void serve_send_run(void *ctx, uint32_t socket,
     const union addr *from, const union addr *to, const struct post *p,
     uint64_t now_ns);
 
 /*
- * Send the departed datagrams, in runs of one length of which the last may be
- * shorter.
+ * Send the departed datagrams in runs of one length each; the last datagram of
+ * a run may be shorter.
  */
 static inline void serve_send_departed(struct serve *s);
 
-/* plane_driver.flush_departed */
+/* Implement plane_driver.flush_departed. */
 static inline void serve_flush_departed(void *ctx);
 
-/* plane_driver.clock_ns: packets that leave together leave at the same time. */
+/*
+ * Implement plane_driver.clock_ns.  Packets that leave together get the same
+ * time.
+ */
 static inline uint64_t serve_clock_ns(void *ctx);
 
-/* Add the counters of a socket. */
+/* Add the counters of socket w to c. */
 static inline void serve_add_socket(struct serve_account *c,
     const struct serve_socket *w);
 
-/* The driver to initialize a plane with, for serve_run(). */
+/* The driver with which the plane must be initialised for serve_run(). */
 static const struct plane_driver serve_driver;
 
 /* implementation */
@@ -217,9 +240,9 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 }
 
 /*
- * Wait for room in u to send; returns false if there is none.  The queue of
- * the link may be full while that of the socket is not: then sleep for a
- * millisecond.  A batch that has waited SERVE_WAIT_MS does not wait again,
+ * Wait for room in u to send.  Returns false if there is none.  The queue of
+ * the link may be full although the queue of the socket is not; then sleep for
+ * a millisecond.  A batch that has waited SERVE_WAIT_MS does not wait again,
  * because one blocked socket must not stop all others.
  */
 static inline bool
@@ -245,8 +268,8 @@ serve_send_run(void *ctx, uint32_t socket, const union addr *from,
 	uint32_t done = 0;
 	int tries = 0, n;
 
-	(void)from;		/* a socket has its own address */
-	if (s->departed_count > 0)	/* keep the order */
+	(void)from;		/* each socket has its own address */
+	if (s->departed_count > 0)	/* keep the order of datagrams */
 		serve_send_departed(s);
 	if (w == NULL)
 		s->gone.send_failed += p->count;
@@ -258,7 +281,7 @@ serve_send_run(void *ctx, uint32_t socket, const union addr *from,
 		if (done == p->count)
 			break;
 		if (errno != EAGAIN)
-			return;		/* counted in the socket */
+			return;		/* it was counted in the socket */
 		tries = n > 0 ? 0 : tries;
 		if (!serve_wait_for_room(s, &w->u, tries++)) {
 			w->u.send_failed += p->count - done;
@@ -298,9 +321,9 @@ serve_send_departed(struct serve *s)
 }
 
 /*
- * Keep the bytes of a slot, which may be filled again before the i-th datagram
- * of a run is sent: the slot gets another buffer.  Returns false without
- * memory.
+ * Keep the bytes of a slot until the i-th datagram of a run is sent, although
+ * the slot may be filled again before.  To do so, give the slot another buffer.
+ * Returns false if there is no memory.
  */
 static inline bool
 serve_keep_bytes(struct serve *s, int i, struct slot *slot)
@@ -321,8 +344,8 @@ serve_keep_bytes(struct serve *s, int i, struct slot *slot)
 }
 
 /*
- * plane_driver.send_slot: the slots of a run keep their bytes until it is
- * sent.
+ * Implement plane_driver.send_slot.  The slots of a run keep their bytes until
+ * the run is sent.
  */
 static inline void
 serve_send_slot(
@@ -334,7 +357,8 @@ serve_send_slot(
 	(void)port;
 	if (slot->changed)
 		port_update_header(slot);
-	if (s->departed_count == UDPIO_RUN_MAX || /* as much as a call takes */
+	if (s->departed_count == UDPIO_RUN_MAX || /* a call cannot send more
+						   * datagrams */
 	    s->departed_bytes + slot->have > UDPIO_RUN_BYTES_V6 ||
 	    (!s->may_gather && s->departed_ns != when_ns) ||
 	    (s->departed_count > 0 &&

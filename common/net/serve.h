@@ -1,13 +1,15 @@
 /*
  * serve.h - the driver of sockets: a plane that serves on UDP
  *
- * The loop: packets arrive here and leave by serve-sockets.h, and once a
- * second captures are flushed and warnings and progress printed.  Time is
- * monotonic (struct clock).  A packet that is processed only after a departure
- * counts, and is captured, as not earlier than that departure, so that
- * captures show exactly the order of events in which the plane decided.
+ * This file contains the loop of a live switch.  It receives packets, which
+ * leave through serve-sockets.h.  Once a second it flushes captures and prints
+ * warnings and progress.  Time is monotonic (struct clock).  If a packet is
+ * processed after a departure, its time is set to be no earlier than that
+ * departure, in the plane and in the capture.  So captures show the exact order
+ * of events in which the plane decided.
  *
- * For tools: prints errors, and exits 1 if it cannot open.
+ * These functions are for tools only: they print errors, and exit with status 1
+ * if the socket cannot be opened.
  */
 #ifndef INNET_NET_SERVE_H
 #define INNET_NET_SERVE_H
@@ -29,22 +31,25 @@
 #include "common/switch/report.h"
 
 enum {
-	SERVE_BATCHES = 16,		/* received before other work */
-	SERVE_CLOCK_EVERY = 32,		/* packets for a reading of the clock */
-	SERVE_STALL_NS = 100000000	/* without receiving: a stall */
+	SERVE_BATCHES = 16,		/* batches received before other work is
+					 * done */
+	SERVE_CLOCK_EVERY = 32,		/* packets between two readings of the
+					 * clock */
+	SERVE_STALL_NS = 100000000	/* time without receiving that counts as
+					 * a stall */
 };
 
 /*
- * Open the socket of cf->listen, or exit 1; *own becomes the address that the
- * kernel chose.  Call it before plane_init(), which needs the address, and
- * serve_run().
+ * Open the socket of cf->listen, or exit with status 1.  *own is set to the
+ * address that the kernel chose.  Call this before serve_run() and before
+ * plane_init(), which needs the address.
  */
 static inline void serve_open(struct serve *s, const struct serve_conf *cf,
     const struct program *pr, union addr *own);
 
 /*
- * Serve until the end with a plane that was initialized with serve_driver and
- * s.  Returns the exit status.
+ * Serve until the end.  The plane must have been initialised with serve_driver
+ * and s.  Returns the exit status.
  */
 static inline int serve_run(struct serve *s, struct plane *pl);
 
@@ -54,28 +59,28 @@ static inline void serve_close(struct serve *s);
 /* Add the counters of the sockets to a report. */
 static inline void serve_put_report(const struct serve *s, struct counters *c);
 
-/* Add what went wrong, if anything did, for people. */
+/* If something went wrong, add it to the line for people. */
 static inline void serve_put_summary(const struct serve *s, struct counters *c);
 
-/* Set the time to now_ns, after running everything that is due by then. */
+/* Set the time to now_ns, after running everything that is due by now_ns. */
 static inline void serve_advance(struct serve *s, uint64_t now_ns);
 
 /*
- * Set the time to that of a packet that arrived at at_ns, or of the last event
- * if it is later.  Within a batch the clock is read now and then, so that
- * links carry packets that are due while the rest is processed.
+ * Set the time to that of a packet that arrived at at_ns, or to that of the
+ * last event if this is later.  Within a batch the clock is read from time to
+ * time, so that due packets leave while the rest of the batch is processed.
  */
 static inline void serve_advance_to_packet(struct serve *s, uint64_t at_ns);
 
-/* Return the time, and note a stall since packets were last received. */
+/* Return the time, and note a stall if no packet was received for long. */
 static inline uint64_t serve_read_clock(struct serve *s);
 
-/* Convert a kernel timestamp of a packet to plane time. */
+/* Convert the kernel timestamp of a packet to the time of the plane. */
 static inline uint64_t serve_arrival_ns(struct serve *s, uint64_t stamp_ns);
 
 /* implementation */
 
-/* Return the counters of all sockets, closed ones included. */
+/* Return the counters of all sockets, including closed ones. */
 static inline struct serve_account
 serve_sum_sockets(const struct serve *s)
 {
@@ -123,8 +128,9 @@ serve_put_report(const struct serve *s, struct counters *c)
 }
 
 /*
- * Warn, at most once a second, of dropped packets, of an unreachable host that
- * the program depends on, or of a problem of the program.
+ * Print a warning, at most one a second, about dropped packets, about an
+ * unreachable host on which the program depends, or about a problem of the
+ * program.
  */
 static inline void
 serve_warn_problems(struct serve *s, uint64_t now_ns)
@@ -171,9 +177,10 @@ serve_show_progress(const struct serve *s)
 }
 
 /*
- * Set the time to now_ns and send the packets that leave.  They leave at
- * read_ns, if the clock has just been read, or (0) at its next reading; that
- * is later than their deadline, so others may have become due by then.
+ * Set the time to now_ns and send the packets that leave.  read_ns is the time
+ * of the clock if it has just been read.  If it is 0, the clock is read again
+ * for the first departure.  That time is later than the deadlines, so other
+ * packets may have become due by then.
  */
 static inline void
 serve_advance_at(struct serve *s, uint64_t now_ns, uint64_t read_ns)
@@ -192,8 +199,8 @@ serve_advance(struct serve *s, uint64_t now_ns)
 }
 
 /*
- * No packet was processed from from_ns to now_ns: tell the program if that was
- * long, because its peers were not silent then.
+ * Note that no packet was processed from from_ns to now_ns.  If that was long,
+ * tell the program, because its peers were not silent in that time.
  */
 static inline void
 serve_note_stall(struct serve *s, uint64_t from_ns, uint64_t now_ns)
@@ -240,7 +247,7 @@ serve_advance_to_packet(struct serve *s, uint64_t at_ns)
 	serve_advance(s, at_ns > s->pl->now_ns ? at_ns : s->pl->now_ns);
 }
 
-/* Receive a datagram of the socket w, which arrived at at_ns. */
+/* Receive a datagram that arrived at socket w at at_ns. */
 static inline void
 serve_receive_datagram(struct serve *s, struct serve_socket *w,
     const struct udpio_packet *d, uint64_t at_ns)
@@ -272,8 +279,8 @@ serve_receive_message(struct serve *s, struct serve_socket *w,
 }
 
 /*
- * Receive from one socket, a batch at a time; a flood leaves time for other
- * work.
+ * Receive from one socket, one batch at a time.  During a flood, leave time for
+ * other work.
  */
 static inline void
 serve_receive(struct serve *s, struct serve_socket *w)
@@ -293,8 +300,8 @@ serve_receive(struct serve *s, struct serve_socket *w)
 }
 
 /*
- * Send the backlog of the program, a run at a time, while the socket has room,
- * so that other packets do not wait.
+ * Send the backlog of the program, one run at a time, as long as the socket has
+ * room.  This way other packets do not wait.
  */
 static inline void
 serve_send_backlog(struct serve *s)
@@ -308,7 +315,7 @@ serve_send_backlog(struct serve *s)
 		plane_flush(s->pl);
 }
 
-/* Return how long to sleep at most: until the next deadline or the end. */
+/* Return the longest time to sleep: until the next deadline or the end. */
 static inline uint64_t
 serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
@@ -359,8 +366,8 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 }
 
 /*
- * Do what signals request, print warnings, and once a second flush captures,
- * show progress and close sockets that are no longer needed.
+ * Do the work that signals request and print warnings.  Once a second, flush
+ * captures, show progress and close sockets that are no longer needed.
  */
 static inline void
 serve_tick(struct serve *s, uint64_t now_ns)
@@ -424,7 +431,7 @@ serve_open(struct serve *s, const struct serve_conf *cf,
 	*own = s->own.u.local;
 }
 
-/* Must the loop go on? */
+/* Must the loop continue? */
 static inline bool
 serve_should_continue(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
@@ -456,7 +463,8 @@ serve_run(struct serve *s, struct plane *pl)
 			udp_transmit_flush(&s->socket[k]->out, now);
 		serve_tick(s, now);
 	}
-	serve_receive(s, &s->own);	/* packets that have arrived */
+	serve_receive(s, &s->own);	/* receive packets that have already
+					 * arrived */
 	for (uint32_t k = 0; k < s->sockets; k++)
 		serve_receive(s, s->socket[k]);
 	if (s->source != NULL)

@@ -1,8 +1,8 @@
 /*
- * service.h - what a tool that serves does around the serve loop
+ * service.h - the work of a live tool before and after the serve loop
  *
- * It opens and closes captures, makes, runs and frees the plane, and writes
- * the summary (also at a signal) and the report.
+ * This file opens and closes captures, creates, runs and frees the plane, and
+ * writes the report and the summary.  A signal also requests the summary.
  */
 #ifndef INNET_NET_SERVICE_H
 #define INNET_NET_SERVICE_H
@@ -24,38 +24,41 @@ struct service {
 	const char *tool;
 	struct plane_options *o;
 	struct serve_conf conf;
-	struct serve *serve;		/* sockets below, or of a driver */
+	struct serve *serve;		/* the sockets below, or those of
+					 * another driver */
 	struct serve sockets;
 	struct plane plane;
 	struct pcapio_out in, out;
-	struct key_change key, commands; /* of --key and --command-key */
-	/* Adds counters of the driver to a report; or NULL. */
+	struct key_change key, commands; /* keys of --key and --command-key */
+	/* Add counters of the driver to a report; or NULL. */
 	void (*put_extra)(const void *ctx, struct counters *c);
 	const void *extra_ctx;
 };
 
 /*
- * Serve on sockets until the end, as o and conf say.  Returns the exit status.
+ * Serve on sockets until the end, with the options o and the settings conf.
+ * Returns the exit status.
  */
 static inline int service_run(struct service *v, struct plane_options *o,
     const struct serve_conf *conf);
 
 /*
- * Initialize the service; files and durations of conf are filled in from o.
- * Then the caller opens the driver and makes the plane.
+ * Initialise the service, and copy the files and durations from o to conf.
+ * After this the caller opens the driver and creates the plane.
  */
 static inline void service_init(struct service *v, struct plane_options *o,
     const struct serve_conf *conf);
 
 /*
- * After serving: close files, print and write the counters, and free the
- * plane.  Returns the exit status.
+ * Close files, print and write the counters, and free the plane after serving.
+ * Returns the exit status.
  */
 static inline int service_finish(struct service *v, int rc);
 
 /*
- * Write text to path, all of it or nothing ("-": standard output). last: it
- * may wait for the reader of a pipe.  Returns the exit status.
+ * Write all of text to path, or nothing.  The path "-" stands for standard
+ * output.  If `last` is set, the function may wait for the reader of a pipe.
+ * Returns the exit status.
  */
 static inline int service_write_file(const char *path, const char *text,
     bool last);
@@ -80,7 +83,7 @@ service_write_file(const char *path, const char *text, bool last)
 	return 1;
 }
 
-/* Return all counters, in a form. */
+/* Return all counters in the given form. */
 static inline struct counters
 service_make_report(const struct service *v, enum counters_form form)
 {
@@ -99,7 +102,7 @@ service_make_report(const struct service *v, enum counters_form form)
 	return c;
 }
 
-/* Print the summary: a line for people, or JSON on standard output. */
+/* Print the summary: a line for people, or JSON, to standard output. */
 static inline void
 service_show_summary(void *ctx)
 {
@@ -130,8 +133,8 @@ service_write_report(const struct service *v, bool last)
 }
 
 /*
- * SIGHUP: read the keys again, start captures that were moved again, and write
- * the report.
+ * Handle SIGHUP: read the keys again, reopen captures that were moved, and
+ * write the report.
  */
 static inline void
 service_reopen_files(void *ctx, uint64_t now_ns)
@@ -147,7 +150,10 @@ service_reopen_files(void *ctx, uint64_t now_ns)
 	service_write_report(v, false);
 }
 
-/* Once a second: use new keys, and forget former ones, when it is time. */
+/*
+ * Start to use new keys, and forget old ones, when it is time.  Called once a
+ * second.
+ */
 static inline void
 service_tick_keys(void *ctx, uint64_t now_ns)
 {
@@ -158,7 +164,7 @@ service_tick_keys(void *ctx, uint64_t now_ns)
 }
 
 /*
- * Return a random hash seed, so that untrusted hosts cannot choose keys that
+ * Return a random hash seed, so that untrusted hosts cannot find keys that
  * collide.
  */
 static inline struct hashmap_multiplier
@@ -172,7 +178,7 @@ service_random_seed(void)
 	return by;
 }
 
-/* Create the captures that the user asked for, or exit. */
+/* Create the captures that the user asked for.  Exits on failure. */
 static inline void
 service_open_captures(struct service *v)
 {
@@ -188,7 +194,7 @@ service_open_captures(struct service *v)
 	}
 }
 
-/* Close them.  Returns the exit status. */
+/* Close the captures.  Returns the exit status. */
 static inline int
 service_close_captures(struct service *v)
 {
@@ -231,7 +237,7 @@ service_init(struct service *v, struct plane_options *o,
 static inline int
 service_finish(struct service *v, int rc)
 {
-	/* The reason for a failure comes last, so no summary follows it. */
+	/* The reason for a failure must come last, so no summary follows it. */
 	if (v->o->json || (!v->o->quiet && rc == 0))
 		service_show_summary(v);
 	rc |= service_close_captures(v);
@@ -243,8 +249,8 @@ service_finish(struct service *v, int rc)
 }
 
 /*
- * Give up the privileges that are no longer needed, once everything is open.
- * s has what only the driver needs.
+ * Give up the privileges that are no longer needed after everything is open.  s
+ * contains the paths that only the driver needs.
  */
 static inline void
 service_enter_sandbox(const struct service *v, struct sandbox s)
@@ -259,7 +265,7 @@ service_enter_sandbox(const struct service *v, struct sandbox s)
 	sandbox_enter(&s);
 }
 
-/* Is it an address of this machine? */
+/* Is a an address of this machine? */
 static inline bool
 service_is_local(const union addr *a)
 {
@@ -277,7 +283,10 @@ service_is_local(const union addr *a)
 	return is;
 }
 
-/* Exit 1 if the parent of the switch, which is bound, is the switch itself. */
+/*
+ * Exit with status 1 if the parent of the switch is the switch itself.  The
+ * switch must be bound already.
+ */
 static inline void
 service_check_parent(const struct program_place *place)
 {

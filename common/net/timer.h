@@ -1,19 +1,20 @@
 /*
  * timer.h - clocks, deadlines and signals for live tools
  *
- * The only header that reads a clock.  Wall-clock time (CLOCK_REALTIME, in ns
- * since the epoch) stamps packets, as the kernel's own timestamps do.
- * Monotonic time measures waits.
+ * This is the only header that reads a clock.  Packets get timestamps in
+ * wall-clock time (CLOCK_REALTIME, in ns since the epoch), as from the kernel.
+ * Waits are measured in monotonic time.
  *
  * A live plane uses struct clock: it starts at the wall-clock time and then
  * follows the monotonic clock, so that setting the wall clock neither stops it
- * nor makes it jump.  The kernel stamps received packets by the wall clock.
- * clock_arrival_ns() converts such a timestamp by its age, which is the same
- * on both clocks unless the wall clock is set in between; in any case the
- * result is neither before the last event nor after now.
+ * nor makes it jump.  The kernel uses the wall clock for the timestamps of
+ * received packets.  clock_arrival_ns() converts such a timestamp by means of
+ * its age.  The age is the same on both clocks unless the wall clock is set in
+ * between.  In any case the result is not before the last event and not after
+ * the current time.
  *
- * A sleeping process wakes 30 to 130 us late.  A loop that must act exactly at
- * a deadline sleeps for pace_sleep_ns() and polls for the rest.
+ * A sleeping process wakes up 30 to 130 us late.  A loop that must act exactly
+ * at a deadline sleeps for pace_sleep_ns() and then polls until the deadline.
  */
 #ifndef INNET_NET_TIMER_H
 #define INNET_NET_TIMER_H
@@ -33,7 +34,7 @@ timer_from_timespec(const struct timespec *ts)
 	return (uint64_t)ts->tv_sec * TIMER_SECOND_NS + (uint64_t)ts->tv_nsec;
 }
 
-/* Return the wall-clock time. */
+/* Return the wall-clock time in ns since the epoch. */
 static inline uint64_t
 timer_wall_ns(void)
 {
@@ -43,7 +44,7 @@ timer_wall_ns(void)
 	return timer_from_timespec(&ts);
 }
 
-/* Return the monotonic time. */
+/* Return the monotonic time in ns. */
 static inline uint64_t
 timer_mono_ns(void)
 {
@@ -68,8 +69,8 @@ timer_earlier(uint64_t a, uint64_t b)
 }
 
 /*
- * Return now_ns + span_ns; TIMER_NEVER if span_ns is that, or if the sum would
- * exceed it.
+ * Return now_ns + span_ns.  Returns TIMER_NEVER if span_ns is TIMER_NEVER or if
+ * the sum would be larger than that.
  */
 static inline uint64_t
 timer_after(uint64_t now_ns, uint64_t span_ns)
@@ -79,8 +80,8 @@ timer_after(uint64_t now_ns, uint64_t span_ns)
 
 /*
  * Block SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM and SIGCHLD except inside
- * ppoll(2), so that no signal is lost between a test and a wait. *wait becomes
- * the mask for ppoll().
+ * ppoll(2), so that no signal is lost between a test and a wait.  *wait is set
+ * to the mask for ppoll().
  */
 static inline void
 timer_block_signals(void (*handler)(int), sigset_t *wait)
@@ -102,8 +103,9 @@ timer_block_signals(void (*handler)(int), sigset_t *wait)
 }
 
 /*
- * Deliver the pending signals. ppoll() does so only if it has to sleep, so a
- * loop that always finds a packet would never notice that it must stop.
+ * Deliver the pending signals.  ppoll() delivers signals only if it has to
+ * sleep.  So a loop that always finds a packet would never notice that it must
+ * stop.
  */
 static inline void
 timer_deliver_signals(const sigset_t *wait)
@@ -115,8 +117,9 @@ timer_deliver_signals(const sigset_t *wait)
 }
 
 struct clock {
-	uint64_t base_ns; /* wall-clock minus monotonic time at the start */
-	uint64_t now_ns, wall_ns;	/* of the last clock_read() */
+	uint64_t base_ns; /* wall-clock time minus monotonic time at the
+			   * start */
+	uint64_t now_ns, wall_ns;	/* values of the last clock_read() */
 };
 
 /* Return the current time of the clock. */
@@ -126,7 +129,10 @@ clock_now(const struct clock *c)
 	return timer_mono_ns() + c->base_ns;
 }
 
-/* Read both clocks for the packets received last, and return the time. */
+/*
+ * Read both clocks for the packets that were just received, and return the
+ * time.
+ */
 static inline uint64_t
 clock_read(struct clock *c)
 {
@@ -146,8 +152,8 @@ clock_start(void)
 }
 
 /*
- * Convert a kernel timestamp to the time of the clock: not before last_ns, and
- * not after the last clock_read().
+ * Convert a kernel timestamp to the time of the clock.  The result is not
+ * before last_ns and not after the last clock_read().
  */
 static inline uint64_t
 clock_arrival_ns(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
@@ -163,8 +169,8 @@ clock_arrival_ns(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
 enum { PACE_SPIN_NS = 60000 };
 
 /*
- * Return how long to sleep at now_ns to wake shortly before deadline_ns; 0
- * close to it.
+ * Return how long to sleep at now_ns to wake up shortly before deadline_ns.
+ * Returns 0 if the deadline is close.
  */
 static inline uint64_t
 pace_sleep_ns(uint64_t now_ns, uint64_t deadline_ns)

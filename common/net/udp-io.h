@@ -1,25 +1,26 @@
 /*
  * udp-io.h - a UDP socket that sends and receives in batches
  *
- * One socket of either address family.  Packets are received a batch of
- * messages at a time, each with the kernel's receive timestamp, ToS byte and
+ * This is one socket of either address family.  It receives a batch of messages
+ * at a time, each with the kernel's receive timestamp, the ToS byte and the
  * source address.  The socket counts the packets that the kernel dropped for
  * lack of room (SO_RXQ_OVFL) and the destinations that were unreachable
- * (IP_RECVERR).  With UDP_GRO a message holds a run of datagrams of one source
- * with one timestamp; all have the same length, except that the last may be
- * shorter.  Otherwise a message is one datagram:
+ * (IP_RECVERR).  With UDP_GRO a message is a run of datagrams from one source
+ * with one timestamp.  All datagrams of a run have the same length, except that
+ * the last may be shorter.  Without UDP_GRO a message is one datagram:
  *
- *	for (int i = 0; i < n; i++)
- *		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &p);)
- *			... p.data, p.len ...
+ * 	for (int i = 0; i < n; i++)
+ * 		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &p);)
+ * 			... p.data, p.len ...
  *
- * Runs of datagrams are sent by UDP_SEGMENT, up to UDPIO_RUN_MAX datagrams a
- * call, and where the kernel lacks it by sendmmsg.  If the kernel refuses
- * UDP_SEGMENT, the run is sent without it, and it is not tried again.  A
- * datagram of a run must not exceed the path MTU, but a single one may: IP
+ * Runs are sent with UDP_SEGMENT, up to UDPIO_RUN_MAX datagrams a call, or with
+ * sendmmsg if the kernel lacks UDP_SEGMENT.  If the kernel refuses UDP_SEGMENT,
+ * the run is sent without it, and UDP_SEGMENT is not tried again.  A datagram
+ * of a run must not exceed the path MTU.  A single datagram may, because IP
  * fragments it.
  *
- * A struct udpio owns its socket and buffers: udpio_close().
+ * A struct udpio owns its socket and its buffers.  udpio_close() closes and
+ * frees them.
  */
 #ifndef INNET_NET_UDP_IO_H
 #define INNET_NET_UDP_IO_H
@@ -49,65 +50,77 @@
 #include "common/wire/frame.h"
 
 enum {
-	UDPIO_BATCH = 64,	     /* messages a call, at most */
-	UDPIO_BATCH_LONG = 8,	     /* ... and when they are long */
-	UDPIO_HOT_BYTES = 512 << 10, /* of a batch that fits into a cache */
+	UDPIO_BATCH = 64,	     /* most messages a call */
+	UDPIO_BATCH_LONG = 8,	     /* most messages a call if they are long */
+	UDPIO_HOT_BYTES = 512 << 10, /* bytes of a batch that fits into a
+				      * cache */
 	UDPIO_PACKET_BYTES = 65536,
-	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64, /* not one set */
+	/* spread over several cache sets */
+	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64,
 	UDPIO_CONTROL_BYTES = 256,
-	UDPIO_BUFFER_BYTES = 8 << 20, /* of the kernel, each way */
-	UDPIO_WAIT_BYTES = 1 << 19,   /* of udpio_limit_send_buffer() */
-	UDPIO_RUN_MAX = 64,	      /* datagrams of a call: kernel's limit */
-	UDPIO_RUN_BYTES = 65535 - 28, /* payload of a call over IPv4 */
+	UDPIO_BUFFER_BYTES = 8 << 20, /* kernel buffer in each direction */
+	UDPIO_WAIT_BYTES = 1 << 19,   /* limit set by
+				       * udpio_limit_send_buffer() */
+	UDPIO_RUN_MAX = 64,	      /* datagrams a call: a limit of the
+				       * kernel */
+	UDPIO_RUN_BYTES = 65535 - 28, /* bytes of payload a call over IPv4 */
 	UDPIO_RUN_BYTES_V6 = 65535 - 48,
-	UDPIO_TEXT_BYTES = 320, /* of udpio_describe() */
-	UDPIO_TRIES = 4		/* after errors of earlier packets */
+	UDPIO_TEXT_BYTES = 320, /* text of udpio_describe() */
+	UDPIO_TRIES = 4		/* tries after errors of earlier packets */
 };
 
-/* A received message: a run of adjacent datagrams. */
+/* A received message, which is a run of adjacent datagrams. */
 struct udpio_message {
 	uint8_t *data;		/* borrowed until the next udpio_recv() */
-	size_t len;		/* of all of them */
-	size_t seg_bytes;	/* of each but the last; len: only one */
-	uint64_t stamp_ns;	/* the kernel's, since the epoch */
+	size_t len;		/* bytes of all datagrams */
+	size_t seg_bytes;	/* length of each datagram but the last; equal
+				 * to len if there is only one */
+	uint64_t stamp_ns;	/* the kernel's timestamp, in ns since the
+				 * epoch */
 	uint8_t tos;
 	union addr from;
-	const union addr *to;	/* of the socket, or of its group */
+	const union addr *to;	/* address of the socket or of its group */
 };
 
 /* One datagram. */
 struct udpio_packet {
-	uint8_t *data;		/* borrowed, as the message's */
+	uint8_t *data;		/* borrowed like the message's data */
 	size_t len;
 	uint64_t stamp_ns;
 	uint8_t tos;
 	const union addr *from, *to;
-	uint8_t *body;		/* what follows the header, if it is stored
-				 * elsewhere (udp-scatter.h), or NULL */
+	uint8_t *body;		/* the bytes after the header, if they are
+				 * stored elsewhere (udp-scatter.h), or NULL */
 };
 
 struct udpio {
 	int fd;
 	union addr local;
-	bool in_multicast_group; /* a group too: udp-multicast.h */
+	bool in_multicast_group; /* it is also in a group: udp-multicast.h */
 	int group_fd;
 	union addr group;
-	uint8_t tos;			/* default of packets sent */
+	uint8_t tos;			/* default ToS byte of packets sent */
 	bool gso, gro;			/* UDP_SEGMENT, UDP_GRO are in use */
-	int gso_errno, gro_errno;	/* why not; 0: not requested */
-	size_t gso_bytes;		/* longest datagram of a run, so far */
-	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* with the overhead of the
+	int gso_errno, gro_errno;	/* why they are not in use; 0: not
+					 * requested */
+	size_t gso_bytes;		/* longest datagram so far that a run
+					 * may contain */
+	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* including the overhead of the
 						 * kernel */
-	uint64_t kernel_drops;		/* SO_RXQ_OVFL so far; a run may
+	uint64_t kernel_drops;		/* SO_RXQ_OVFL so far; a dropped run may
 					 * count as one */
-	uint32_t drops, group_drops;	/* of each of its two sockets */
-	uint64_t unreachable;		/* errors that were returned */
+	uint32_t drops, group_drops;	/* drops of each of its two sockets */
+	uint64_t unreachable;		/* number of errors that were
+					 * returned */
 	union addr refused;		/* last unreachable destination */
-	uint64_t send_failed;		/* datagrams the kernel refused */
-	bool link_full;			/* the last EAGAIN came from the link */
-	uint8_t *bytes, *control;	/* owned, unless it borrows */
-	bool borrows;			/* the buffers of another socket */
-	int ask;			/* messages to request next */
+	uint64_t send_failed;		/* datagrams that the kernel refused */
+	bool link_full;			/* the last EAGAIN was caused by the
+					 * link */
+	uint8_t *bytes, *control;	/* owned, unless `borrows` is set */
+	bool borrows;			/* it uses the buffers of another
+					 * socket */
+	int ask;			/* messages to request in the next
+					 * call */
 	bool more;			/* the last call filled the batch */
 	struct udpio_message got[UDPIO_BATCH];
 };
@@ -119,40 +132,42 @@ union udpio_control {
 };
 
 /*
- * Open a socket bound to a, whose packets leave with the ToS byte tos; without
- * offload it does not use UDP_SEGMENT and UDP_GRO.  Returns 0, or -1 with
- * errno and nothing open.  The buffers are touched here, not later.
+ * Open a socket bound to a, whose packets leave with the ToS byte tos.  If
+ * `offload` is false, the socket does not use UDP_SEGMENT and UDP_GRO.  Returns
+ * 0, or -1 with errno and no open socket.  The buffers are touched here, so
+ * that no page fault happens later.
  */
 static inline int udpio_open(struct udpio *u, const union addr *a, uint8_t tos,
     bool offload);
 
 /*
  * Open a socket as udpio_open() does, bound to the address from which the
- * kernel reaches `to`; *mtu is set unless mtu is NULL.
+ * kernel reaches `to`.  If mtu is not NULL, *mtu is set to the path MTU.
  */
 static inline int udpio_open_towards(struct udpio *u, const union addr *to,
     uint8_t tos, bool offload, uint64_t *mtu);
 
 /*
- * Open a socket as udpio_open_towards() does, which receives into the buffers
- * of `lender`: a process with many sockets needs them only once.  A message of
- * either socket is valid until udpio_recv() of any of them; the lender must be
- * closed last.
+ * Open a socket as udpio_open_towards() does, but receive into the buffers of
+ * `lender`, because a process with many sockets needs the buffers only once.  A
+ * message of either socket is valid until the next udpio_recv() of any of these
+ * sockets.  The lender must be closed last.
  */
 static inline int udpio_open_beside(struct udpio *u,
     const struct udpio *lender, const union addr *to, uint8_t tos,
     bool offload);
 
 /*
- * Open a socket that only sends, from a.  Packets that arrive are never read;
- * receive_bytes is the room for them.
+ * Open a socket bound to a that only sends.  Packets that arrive are never
+ * read; receive_bytes is the size of the receive buffer for them.
  */
 static inline int udpio_open_sender(struct udpio *u, const union addr *a,
     int receive_bytes, bool offload);
 
 /*
- * For tools: open a socket bound to a, or exit 1; print its address, and write
- * its port to port_file (atomically) unless that is NULL.
+ * For tools: open a socket bound to a, or exit with status 1.  Print its
+ * address and, if port_file is not NULL, write its port to that file
+ * atomically.
  */
 static inline void udpio_listen_or_exit(struct udpio *u, const union addr *a,
     uint8_t tos, bool offload, const char *port_file);
@@ -161,110 +176,110 @@ static inline void udpio_listen_or_exit(struct udpio *u, const union addr *a,
 static inline void udpio_close(struct udpio *u);
 
 /*
- * Set *mine to the address from which the kernel reaches `to`, with port 0,
- * and *mtu, unless mtu is NULL, to the path MTU.  Returns 0, or -1 with errno.
+ * Set *mine to the address, with port 0, from which the kernel reaches `to`.
+ * If mtu is not NULL, set *mtu to the path MTU.  Returns 0, or -1 with errno.
  */
 static inline int udpio_find_source(const union addr *to, union addr *mine,
     uint64_t *mtu);
 
 /*
- * Receive a batch of messages into u->got and return how many; 0 if none has
- * arrived.  It never waits. u->more: there may be more messages.  While
- * messages are long the batch is small, so that it is still in a cache when it
- * is read.
+ * Receive a batch of messages into u->got and return their number; 0 if none
+ * has arrived.  This never waits.  u->more says that there may be more
+ * messages.  While messages are long the batch is small, so that it is still in
+ * a cache when it is read.
  */
 static inline int udpio_recv(struct udpio *u);
 
 /*
- * Set *p to the next datagram of a message; *at starts at 0.  Returns false at
- * the end.
+ * Set *p to the next datagram of message m.  *at must be 0 at the start.
+ * Returns false at the end.
  */
 static inline bool udpio_next_datagram(const struct udpio_message *m,
     size_t *at, struct udpio_packet *p);
 
 /*
- * Return the number of datagrams in a message, at least one: an empty datagram
- * counts.
+ * Return the number of datagrams in a message, which is at least 1, because an
+ * empty datagram counts too.
  */
 static inline size_t udpio_count_datagrams(const struct udpio_message *m);
 
 /*
  * Receive up to `ask` messages into the buffers of m and into u->got, from one
- * of the two sockets, whose count of drops is *dropped.  Returns how many.
+ * of the two sockets.  *dropped is this socket's count of drops.  Returns the
+ * number of messages.
  */
 static inline int udpio_recv_into(struct udpio *u, int fd, const union addr *to,
     uint32_t *dropped, struct mmsghdr *m, int ask);
 
-/*
- * Send one datagram.  Returns false, and counts it, if the kernel refuses it.
- */
+/* Send one datagram.  If the kernel refuses it, count it and return false. */
 static inline bool udpio_send(struct udpio *u, const union addr *to,
     uint8_t tos, const void *p, size_t len);
 
 /*
- * Send as udpio_send_gather() does count adjacent datagrams at base: seg_bytes
- * each, the last one last_bytes.
+ * Send count adjacent datagrams at base as udpio_send_gather() does.  Each has
+ * seg_bytes bytes, except the last, which has last_bytes bytes.
  */
 static inline int udpio_send_run(struct udpio *u, const union addr *to,
     uint8_t tos, const void *base, size_t seg_bytes, int count,
     size_t last_bytes);
 
 /*
- * Send count datagrams to one address.  Datagram k consists of `per` pieces
- * from iov[k * per] on; each has seg_bytes bytes, except that the last may be
- * shorter, but not empty unless it is the only one.  Returns how many were
- * sent, from the first on.  If not all, errno is EAGAIN when the socket or the
- * queue of the link is full: the rest may be sent later.  With any other errno
- * the rest is counted as failed.  POLLOUT waits for the socket but not for the
- * link, so the caller must also wait a little.
+ * Send count datagrams to one address.  Datagram k consists of `per` pieces,
+ * beginning at iov[k * per].  Each has seg_bytes bytes.  The last may be
+ * shorter, but it may be empty only if it is the only one.  Returns how many
+ * were sent, starting with the first.  If not all were sent and errno is
+ * EAGAIN, the socket or the queue of the link is full, and the rest may be sent
+ * later.  With any other errno the rest is counted as failed.  POLLOUT waits
+ * for the socket but not for the link, so the caller must also wait a short
+ * time.
  */
 static inline int udpio_send_gather(struct udpio *u, const union addr *to,
     uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes);
 
 /*
- * Return how many datagrams of seg bytes one call sends with UDP_SEGMENT; 1:
- * it is not used.
+ * Return how many datagrams of seg bytes one call sends with UDP_SEGMENT.
+ * Returns 1 if UDP_SEGMENT is not used.
  */
 static inline int udpio_run_max(const struct udpio *u, size_t seg);
 
 /*
- * Does the send buffer hold as much as it should hold of vectors, with room
- * left only for short messages that must not wait?  POLLOUT tells when it
- * holds less.
+ * Does the send buffer already contain as many bytes of vectors as it should?
+ * The remaining room is for short messages that must not wait.  POLLOUT is
+ * reported when the buffer contains less.
  */
 static inline bool udpio_is_crowded(const struct udpio *u);
 
 /*
- * Return the bytes that wait in the socket to be sent, with the overhead of
- * the kernel.
+ * Return the number of bytes in the socket that wait to be sent, including the
+ * overhead of the kernel.
  */
 static inline uint64_t udpio_unsent_bytes(const struct udpio *u);
 
 /*
- * Limit the send buffer of a sender that waits for room: less than the queue
- * of a link (usually 1,000 frames), because a full queue drops packets.  The
- * kernel doubles the value for its overhead.
+ * Limit the send buffer of a sender that waits for room.  The limit is less
+ * than the queue of a link (usually 1,000 frames), because a full queue drops
+ * packets.  The kernel doubles the value for its overhead.
  */
 static inline void udpio_limit_send_buffer(struct udpio *u);
 
 /*
- * Read the errors that were returned to the socket: count the unreachable
+ * Read the errors that were returned to the socket, and count the unreachable
  * destinations.
  */
 static inline void udpio_read_errors(struct udpio *u);
 
-/* Set an option of a socket, and ignore failure. */
+/* Set an option of a socket.  Failure is ignored. */
 static inline void udpio_set_option(int fd, int level, int name, int value);
 
 /*
- * Write a packet that was sent or received to a capture, with the headers it
- * had on the wire.
+ * Write a packet that was sent or received to a capture, with the headers that
+ * it had on the wire.
  */
 static inline void udpio_capture(struct pcapio_out *out, const union addr *from,
     const union addr *to, uint8_t tos, const void *p, size_t len,
     uint64_t stamp_ns);
 
-/* For tools: with verbose, print how the socket sends and receives. */
+/* For tools: if verbose is set, print how the socket sends and receives. */
 static inline void udpio_print_description(const struct udpio *u, bool verbose);
 
 /* For tools: warn once if the kernel dropped packets. */
@@ -275,11 +290,14 @@ static inline void udpio_warn_drops(const struct udpio *u, bool *warned);
 static inline void
 udpio_set_option(int fd, int level, int name, int value)
 {
-	/* options are optional: without one its information is missing */
+	/*
+	 * Options are optional: if one is missing, its information is missing
+	 * too.
+	 */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* Set the options that every socket here has. */
+/* Set the options that all sockets of this file have. */
 static inline void
 udpio_set_options(int fd, bool v6, uint8_t tos)
 {
@@ -341,7 +359,10 @@ udpio_close(struct udpio *u)
 	u->fd = -1;
 }
 
-/* Return the value of an option that holds a size; 0 if it has none. */
+/*
+ * Return the value of a socket option that is a size, or 0 if the option is not
+ * supported.
+ */
 static inline uint64_t
 udpio_get_size(int fd, int name)
 {
@@ -353,7 +374,10 @@ udpio_get_size(int fd, int name)
 	return (uint64_t)value;
 }
 
-/* Enable runs of datagrams both ways, before any packet arrives. */
+/*
+ * Enable runs of datagrams in both directions.  Call this before any packet
+ * arrives.
+ */
 static inline void
 udpio_enable_offload(struct udpio *u)
 {
@@ -367,7 +391,7 @@ udpio_enable_offload(struct udpio *u)
 	u->gso_bytes = UDPIO_PACKET_BYTES;
 }
 
-/* Open a socket with buffers of its own, or with those of a lender. */
+/* Open a socket with its own buffers, or with the buffers of a lender. */
 static inline int
 udpio_open_with(struct udpio *u, const struct udpio *lender,
     const union addr *a, uint8_t tos, bool offload)
@@ -489,8 +513,9 @@ udpio_open_beside(struct udpio *u, const struct udpio *lender,
 }
 
 /*
- * Read the control messages of a message, whose len is known.  An impossible
- * segment length counts as none: the message is then one datagram.
+ * Read the control messages of a message, whose len must be set.  If the
+ * segment length is impossible, ignore it and treat the message as one
+ * datagram.
  */
 static inline void
 udpio_read_control(uint32_t *dropped, struct msghdr *m,
@@ -550,7 +575,7 @@ udpio_recv_into(struct udpio *u, int fd, const union addr *to,
 	int n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
-		udpio_read_errors(u);	/* the pending error was reported */
+		udpio_read_errors(u);	/* the pending error was returned */
 		n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	}
 	u->more = n == ask;
@@ -578,8 +603,8 @@ udpio_recv_into(struct udpio *u, int fd, const union addr *to,
 }
 
 /*
- * Receive as udpio_recv() does from one of the sockets, whose count of drops
- * is *dropped.
+ * Receive from one of the two sockets as udpio_recv() does.  *dropped is this
+ * socket's count of drops.
  */
 static inline int
 udpio_recv_from(struct udpio *u, int fd, const union addr *to,
@@ -638,9 +663,9 @@ udpio_next_datagram(
 }
 
 /*
- * Write the control messages for a ToS byte other than the socket's own, and
- * for a run of datagrams of seg bytes (0: no run), to control.  Returns the
- * msghdr for them.
+ * Write to control the control messages for a ToS byte other than the socket's
+ * default, and for a run of datagrams of seg bytes (0: no run).  Returns the
+ * msghdr that contains them.
  */
 static inline struct msghdr
 udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
@@ -720,14 +745,14 @@ udpio_run_max(const struct udpio *u, size_t seg)
 }
 
 /*
- * The kernel refused a run: note why and return true if the reason is that it
- * is a run.
+ * Handle a run that the kernel refused.  If it was refused because it is a run,
+ * record why and return true.
  */
 static inline bool
 udpio_run_refused(struct udpio *u, size_t seg)
 {
 	if (errno == EINVAL || errno == EMSGSIZE) {
-		u->gso_bytes = seg - 1;		/* too long for the path */
+		u->gso_bytes = seg - 1;		/* too long for the path MTU */
 		return true;
 	}
 	if (errno != EIO && errno != ENOPROTOOPT && errno != EOPNOTSUPP)
@@ -738,8 +763,8 @@ udpio_run_refused(struct udpio *u, size_t seg)
 }
 
 /*
- * If errno is the error of an earlier packet, take it off the socket and
- * return true: the send should be tried again. errno stays.
+ * If errno is the error of an earlier packet, remove it from the socket and
+ * return true, because the send should be repeated.  errno does not change.
  */
 static inline bool
 udpio_skip_old_error(struct udpio *u)
@@ -831,7 +856,7 @@ udpio_send(struct udpio *u, const union addr *to, uint8_t tos, const void *p,
 }
 
 /*
- * Write how this socket sends and receives to text, for -v, and return it.
+ * Write to text how this socket sends and receives, for -v, and return text.
  * Runs are described for datagrams of a path with an MTU of 1,500 bytes.
  */
 static inline const char *

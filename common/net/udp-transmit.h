@@ -2,12 +2,13 @@
  * udp-transmit.h - send through a socket, with a capture and with impairment
  *
  * Without impairment every datagram leaves at once, and runs leave as runs.
- * With impairment the copies of each datagram leave when impair.h says: late
- * copies are held, UDP_TRANSMIT_HELD_MAX of them, until udp_transmit_flush()
- * at their time, in order of time and, for equal times, in the order in which
- * they were sent.  The capture shows what a perfect network would have
- * carried.  A struct udp_transmit borrows socket and capture and owns the held
- * copies: udp_transmit_free().  The time is an argument.
+ * With impairment, impair.h determines when the copies of each datagram leave.
+ * Up to UDP_TRANSMIT_HELD_MAX late copies are held until udp_transmit_flush()
+ * is called at their time.  They leave in order of time, and copies with the
+ * same time in the order in which they were sent.  The capture shows the
+ * datagrams that a perfect network would have carried.  A struct udp_transmit
+ * borrows the socket and the capture and owns the held copies, which
+ * udp_transmit_free() frees.  The time is an argument.
  */
 #ifndef INNET_NET_UDP_TRANSMIT_H
 #define INNET_NET_UDP_TRANSMIT_H
@@ -31,7 +32,7 @@ enum { UDP_TRANSMIT_HELD_MAX = 65536 };
 
 #define UDP_TRANSMIT_NEVER TIMED_QUEUE_NEVER
 
-/* A datagram that is held. */
+/* A datagram that is held until its time. */
 struct udp_transmit_packet {
 	union addr to;
 	uint8_t tos;
@@ -43,11 +44,12 @@ struct udp_transmit {
 	struct udpio *u;		/* borrowed */
 	struct pcapio_out *capture;	/* borrowed; NULL: none */
 	struct impair impair;
-	uint64_t propagation_ns;	/* delay of every datagram */
-	struct timed_queue held;	/* of struct udp_transmit_packet */
+	uint64_t propagation_ns;	/* delay of every datagram, in ns */
+	struct timed_queue held;	/* queue of struct
+					 * udp_transmit_packet */
 };
 
-/* Return a transmitter for the socket u; capture may be NULL. */
+/* Return a transmitter for socket u.  capture may be NULL. */
 static inline struct udp_transmit udp_transmit_over(struct udpio *u,
     const struct impair *impair, struct pcapio_out *capture);
 
@@ -55,24 +57,25 @@ static inline struct udp_transmit udp_transmit_over(struct udpio *u,
 static inline void udp_transmit_free(struct udp_transmit *o);
 
 /*
- * Send one datagram, and capture it.  Returns false, and counts it in the
- * socket, if the kernel refuses it.
+ * Send one datagram and write it to the capture.  If the kernel refuses it,
+ * count it in the socket and return false.
  */
 static inline bool udp_transmit_send(struct udp_transmit *o,
     const union addr *to, uint8_t tos, const void *p, size_t len,
     uint64_t now_ns);
 
 /*
- * Send a run as udpio_send_run() does.  Datagrams that were sent are captured.
- * With impairment all count as sent, and those that the kernel refuses are
- * counted in the socket.
+ * Send a run as udpio_send_run() does, and write the datagrams that were sent
+ * to the capture.  With impairment all datagrams count as sent; those that the
+ * kernel refuses are counted in the socket.
  */
 static inline int udp_transmit_send_run(struct udp_transmit *o,
     const union addr *to, uint8_t tos, const void *base, size_t seg_bytes,
     int count, size_t last_bytes, uint64_t now_ns);
 
 /*
- * Send datagrams of several pieces as udpio_send_gather() does, otherwise as
+ * Send datagrams that consist of several pieces.  Arguments and result are
+ * those of udpio_send_gather(); otherwise this works like
  * udp_transmit_send_run().
  */
 static inline int udp_transmit_send_gather(struct udp_transmit *o,
@@ -80,15 +83,16 @@ static inline int udp_transmit_send_gather(struct udp_transmit *o,
     int count, size_t seg_bytes, uint64_t now_ns);
 
 /*
- * Send as udp_transmit_send_gather() does, but nothing while the socket is
- * crowded (udpio_is_crowded()). *blocked: the rest waits for room.
+ * Send as udp_transmit_send_gather() does, but send nothing while
+ * udpio_is_crowded().  *blocked says that the remaining datagrams wait for
+ * room.
  */
 static inline int udp_transmit_send_room(struct udp_transmit *o,
     const union addr *to, uint8_t tos, const struct iovec *iov, int per,
     int count, size_t seg_bytes, uint64_t now_ns, bool *blocked);
 
 /*
- * Send the held datagrams that are due by now_ns; with UDP_TRANSMIT_NEVER,
+ * Send the held datagrams that are due by now_ns.  UDP_TRANSMIT_NEVER sends
  * all.
  */
 static inline void udp_transmit_flush(struct udp_transmit *o, uint64_t now_ns);
@@ -119,7 +123,7 @@ udp_transmit_free(struct udp_transmit *o)
 	timed_queue_free(&o->held);
 }
 
-/* Hold a copy until at_ns; without room it is counted as lost. */
+/* Hold a copy until at_ns.  If there is no room, count it as lost. */
 static inline void
 udp_transmit_hold_copy(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const void *p, size_t len, uint64_t at_ns)
@@ -173,8 +177,8 @@ udp_transmit_is_plain(const struct udp_transmit *o)
 }
 
 /*
- * Send a datagram with impairment.  Returns false, and counts it, if the
- * kernel refuses it.
+ * Send a datagram with impairment.  If the kernel refuses it, count it and
+ * return false.
  */
 static inline bool
 udp_transmit_send_impaired(struct udp_transmit *o, const union addr *to,
@@ -204,10 +208,7 @@ udp_transmit_send(struct udp_transmit *o, const union addr *to, uint8_t tos,
 	return udpio_send(o->u, to, tos, p, len);
 }
 
-/*
- * Write a datagram of a run to the capture, and send it if there is
- * impairment.
- */
+/* Write a datagram of a run to the capture.  With impairment, also send it. */
 static inline void
 udp_transmit_record(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
