@@ -1,14 +1,14 @@
 /*
  * atomic-file.h - write a file so that it is complete or absent
  *
- * The data go to a temporary file beside the file and take its place at the
- * end.  A reader sees the old file or the new one, and a full disk or a crash
- * leaves the old one.  "-" is the standard output.  A device or a pipe is
- * written directly (file-open.h).  A symbolic link stays: its target is
- * replaced.
+ * The data are written to a temporary file in the same folder, which replaces
+ * the file at the end.  A reader sees either the old file or the new one.
+ * After a crash or on a full disk the old file remains.  "-" is the standard
+ * output.  A device or a pipe is written directly (file-open.h).  If the path
+ * is a symbolic link, its target is replaced and the link remains.
  *
- * A struct atomic_file owns its descriptor until atomic_file_close().
- * Functions that fail return -1, NULL or false with errno.
+ * A struct atomic_file owns its descriptor until atomic_file_close().  On
+ * failure functions return -1, NULL or false, and set errno.
  */
 #ifndef INNET_BASE_ATOMIC_FILE_H
 #define INNET_BASE_ATOMIC_FILE_H
@@ -27,73 +27,79 @@
 
 struct atomic_file {
 	const char *path;	/* borrowed */
-	char *beside;		/* temporary file; NULL: path is written */
-	char *end;		/* file that is replaced at the end */
-	int fd;			/* write here */
-	mode_t mode;		/* of the file; 0: as the umask has it */
+	char *beside;		/* path of the temporary file; NULL: path is
+				 * written directly */
+	char *end;		/* path of the file that is replaced at the
+				 * end */
+	int fd;			/* descriptor to write to */
+	mode_t mode;		/* mode of the file; 0: as the umask
+				 * determines */
 };
 
 /*
- * The name of the temporary file: TMP is path + ".tmp", for one writer at a
- * time; CHOSEN is a name that is not in use.  HERE is TMP, and a link at path
- * is replaced, not followed.
+ * The name of the temporary file.  TMP is path + ".tmp", for one writer at a
+ * time.  CHOSEN is a name that is not in use.  HERE is like TMP, but a link at
+ * path is replaced and not followed.
  */
 enum atomic_file_temp { ATOMIC_FILE_TMP, ATOMIC_FILE_CHOSEN, ATOMIC_FILE_HERE };
 
-/* Begin to write path; return 0, or -1 and then nothing is held. */
+/* Begin to write path.  Returns 0, or -1; then w owns nothing. */
 static inline int atomic_file_open(struct atomic_file *w, const char *path);
 
 /*
- * The same for a program that serves others meanwhile: a pipe without a reader
- * fails with ENXIO.
+ * Begin to write path in a program that serves other clients at the same time.
+ * It does not wait: a pipe without a reader fails with ENXIO.
  */
 static inline int atomic_file_open_now(struct atomic_file *w, const char *path);
 
 /*
- * The same for one writer at a time, which uses path + ".tmp" and removes what
- * a crash left there.
+ * Begin to write path when there is only one writer at a time.  This uses path
+ * + ".tmp", and removes a file that a crash left there.
  */
 static inline int atomic_file_open_tmp(struct atomic_file *w, const char *path);
 
 /*
- * The same for a path that was resolved before: a link that is there now is
- * replaced.
+ * Begin to write a path that has already been resolved.  If path is a link now,
+ * the link is replaced.
  */
 static inline int atomic_file_open_here(struct atomic_file *w,
     const char *path);
 
 /*
- * Could path be written?  Reports a bad path before the work and not after it.
- * The file stays as it was.  A pipe is not tried, because its reader would take
- * that for the end.  Return 0 or -1.
+ * Could path be written?  With this function a bad path is reported before the
+ * work and not after it.  The file does not change.  A pipe is not tried,
+ * because its reader would take that for the end of the data.  Returns 0 or -1.
  */
 static inline int atomic_file_try(const char *path);
 
 /*
- * Return a stream onto the descriptor of w, to be closed before w is; NULL, and
- * then w is closed and the file stays as it was.
+ * Return a stream for the descriptor of w, which must be closed before w.  On
+ * failure w is closed, the file does not change, and the result is NULL.
  */
 static inline FILE *atomic_file_stream(struct atomic_file *w);
 
-/* Write all of len bytes; return false if that fails. */
+/* Write all of the len bytes at p.  Returns false on failure. */
 static inline bool atomic_file_write(const struct atomic_file *w, const void *p,
     size_t len);
 
 /*
- * Close w and, if good, put the new file in its place; otherwise the old file
- * stays.  Return 0, or -1 if the new file is not in its place (errno is kept if
- * good was false).
+ * Close w.  If `good` is set, put the new file in place; otherwise the old file
+ * remains.  Returns 0, or -1 if the new file is not in place (if good is false,
+ * errno does not change).
  */
 static inline int atomic_file_close(struct atomic_file *w, bool good);
 
-/* Make the entry of path in its folder survive a crash; return 0 or -1. */
+/*
+ * Make sure that the entry of path in its folder survives a crash.  Returns 0
+ * or -1.
+ */
 static inline int atomic_file_sync_folder(const char *path);
 
 /* implementation */
 
 /*
- * Begin to write path by way of a temporary file; with waits, wait for the
- * reader of a pipe.  Return 0 or -1.
+ * Begin to write path through a temporary file.  If `waits` is set, wait for
+ * the reader of a pipe.  Returns 0 or -1.
  */
 static inline int
 atomic_file_start(struct atomic_file *w, const char *path,

@@ -1,10 +1,11 @@
 /*
  * bytes.h - read and write a packet field by field, never beyond its end
  *
- * The cursor borrows the bytes.  A read that does not fit returns 0 and marks
- * the cursor bad for good, so a parser reads a whole header and then calls
- * bytes_ok() once.  Fields are in network byte order; results are in host
- * order.  The bytes_put functions write where the caller has made room.
+ * The cursor borrows the bytes.  A read beyond the end returns 0 and marks the
+ * cursor bad for ever.  So a parser reads a whole header and then calls
+ * bytes_ok() once.  Fields are in network byte order, and results are in host
+ * order.  The bytes_put functions write to memory of the caller, which must be
+ * large enough.
  */
 #ifndef INNET_BASE_BYTES_H
 #define INNET_BASE_BYTES_H
@@ -18,10 +19,10 @@
 struct bytes {
 	const uint8_t *p;	/* next byte */
 	size_t left;		/* bytes from p to the end */
-	bool bad;		/* a read did not fit */
+	bool bad;		/* a read went beyond the end */
 };
 
-/* Return a cursor over the len bytes at buf, which must outlive it. */
+/* Return a cursor over the len bytes at buf, which must outlive the cursor. */
 static inline struct bytes
 bytes_over(const void *buf, size_t len)
 {
@@ -44,9 +45,9 @@ bytes_take(struct bytes *w, size_t n)
 }
 
 /*
- * Return the n bytes at p as one number, the first byte the highest.  Always
- * inline: where n is known, most fields are one load each, and a header is read
- * in 2 ns and not in 9.
+ * Return the n bytes at p as one number; the first byte is the highest.  It is
+ * always inline: if n is a constant, most fields are a single load, and a
+ * header is read in 2 ns (otherwise 9 ns).
  */
 __attribute__((always_inline)) static inline uint64_t
 bytes_get(const uint8_t *p, size_t n)
@@ -131,7 +132,7 @@ bytes_f32(struct bytes *w)
 	return q == NULL ? 0 : bytes_get_f32(q);
 }
 
-/* Did every read so far fit? */
+/* Were all reads so far within the bytes? */
 static inline bool
 bytes_ok(const struct bytes *w)
 {
@@ -139,8 +140,8 @@ bytes_ok(const struct bytes *w)
 }
 
 /*
- * Write the n low bytes of v at p, the highest first; return the place behind
- * them.
+ * Write the n low bytes of v at p, the highest first.  Returns the position
+ * after them.
  */
 static inline uint8_t *
 bytes_put(uint8_t *p, uint64_t v, size_t n)
@@ -166,7 +167,7 @@ bytes_put(uint8_t *p, uint64_t v, size_t n)
 	return p + n;
 }
 
-/* Write f at p; return the place behind it. */
+/* Write f at p.  Returns the position after it. */
 static inline uint8_t *
 bytes_put_f32(uint8_t *p, float f)
 {

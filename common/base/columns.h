@@ -1,9 +1,9 @@
 /*
  * columns.h - print a table of words in columns of the width that they need
  *
- * Words are copied.  Characters that could upset a terminal are printed as '?',
- * and words longer than COLUMNS_WORD_MAX are cut.  A struct columns owns its
- * words; columns_free() frees them.
+ * Words are copied.  Characters that could change the state of a terminal are
+ * printed as '?', and words longer than COLUMNS_WORD_MAX are truncated.  A
+ * struct columns owns its words; columns_free() frees them.
  */
 #ifndef INNET_BASE_COLUMNS_H
 #define INNET_BASE_COLUMNS_H
@@ -23,13 +23,13 @@
 enum { COLUMNS_MAX = 64, COLUMNS_WORD_MAX = 63 };
 
 struct columns {
-	size_t n;		/* columns, at most COLUMNS_MAX */
+	size_t n;		/* number of columns, at most COLUMNS_MAX */
 	uint64_t left;		/* bit i: column i is left-aligned */
 	char (*word)[COLUMNS_WORD_MAX + 1];
 	size_t words, room;
 };
 
-/* Add the next word, row by row; exits 1 without memory. */
+/* Add the next word, row by row.  Exits with status 1 if there is no memory. */
 __attribute__((format(printf, 2, 3))) static inline void
 columns_add(struct columns *t, const char *fmt, ...)
 {
@@ -52,8 +52,8 @@ columns_add(struct columns *t, const char *fmt, ...)
 }
 
 /*
- * Print the words that were added, which must be whole rows; no line ends in a
- * blank.
+ * Print the words that were added, which must form whole rows.  No line ends in
+ * a blank.
  */
 static inline void
 columns_print(const struct columns *t, FILE *f)
@@ -79,7 +79,7 @@ columns_print(const struct columns *t, FILE *f)
 	}
 }
 
-/* Free the words; the table is empty then. */
+/* Free the words.  The table is then empty. */
 static inline void
 columns_free(struct columns *t)
 {
@@ -88,14 +88,15 @@ columns_free(struct columns *t)
 	t->words = t->room = 0;
 }
 
-/* The numbers of the columns that a table shows, in order. */
+/* The numbers of the columns that a table shows, in their order. */
 struct columns_choice {
 	int n;
 	int column[COLUMNS_MAX];
-	char why[NEAREST_TEXT + NEAREST_MAX + 32];	/* room for an error */
+	char why[NEAREST_TEXT + NEAREST_MAX + 32];	/* room for an error
+							 * message */
 };
 
-/* Write to to->why that there is no column of this name, of len characters. */
+/* Write to to->why that there is no column with this name of len characters. */
 static inline const char *
 columns_name_nearest(struct columns_choice *to, const char *p, size_t len,
     int n, const char *(*name)(int i, const void *arg), const void *arg)
@@ -113,9 +114,9 @@ columns_name_nearest(struct columns_choice *to, const char *p, size_t len,
 }
 
 /*
- * Choose those columns that a list such as "mean_age_ns,lost" names, of n
- * columns (at most COLUMNS_MAX) whose names name(i, arg) returns.  Return NULL,
- * or what is wrong with the list, which is valid as long as *to.
+ * Choose the columns that a list such as "mean_age_ns,lost" names.  There are n
+ * columns (at most COLUMNS_MAX), and name(i, arg) returns their names.  Returns
+ * NULL, or an error message that is valid as long as *to.
  */
 static inline const char *
 columns_choose(struct columns_choice *to, const char *list, int n,

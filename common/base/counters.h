@@ -1,15 +1,15 @@
 /*
  * counters.h - print counters as a JSON object or as a line for people
  *
- *	{"answers":12,"ignored":{"short":1}}
- *	innet-ps: 12 answers; ignored: 1 short
+ * 	{"answers":12,"ignored":{"short":1}}
+ * 	innet-ps: 12 answers; ignored: 1 short
  *
- * The only printer of counters: reports, summaries and the answers to innet-ctl
- * are all written here.  A caller begins with counters_begin(), adds members,
- * and takes the text with counters_text().
+ * All counters are printed by this file: those of reports, of summaries and of
+ * the answers to innet-ctl.  A caller begins with counters_begin(), adds
+ * members, and gets the text from counters_text().
  *
- * A name that is a noun in the plural loses its "s" in a line for people if the
- * count is 1.  Names are plain words and are not escaped; the values of
+ * In a line for people, a name that is a plural noun loses its "s" if the count
+ * is 1.  Names are plain words and are not escaped.  The values of
  * counters_word() may be any text.
  *
  * A struct counters owns its text, which grows; counters_free() frees it.  If
@@ -35,20 +35,20 @@ enum counters_form {
 
 struct counters {
 	char *text;
-	size_t len, room;	/* of text, bytes */
+	size_t len, room;	/* bytes of the text; bytes allocated */
 	enum counters_form form;
-	unsigned depth;		/* open groups and lists */
-	bool begun;		/* the open group has a member */
-	bool parted;		/* a semicolon comes before the next one */
-	bool failed;		/* no memory */
+	unsigned depth;		/* number of open groups and lists */
+	bool begun;		/* the open group already has a member */
+	bool parted;		/* the next member follows a semicolon */
+	bool failed;		/* there was no memory */
 };
 
-/* Return the ending of a regular noun for n things: "" or "s". */
+/* Return the plural ending of a regular noun for n things: "" or "s". */
 static inline const char *plural(uint64_t n);
 
 /*
- * Begin a text; a line for people begins with `name` and a colon unless name is
- * NULL.
+ * Begin a text.  A line for people begins with `name` and a colon, unless name
+ * is NULL.
  */
 static inline struct counters counters_begin(enum counters_form form,
     const char *name);
@@ -61,7 +61,7 @@ static inline void counters_put(struct counters *c, const char *name,
 static inline void counters_int(struct counters *c, const char *name,
     int64_t v);
 
-/* Add a truth value; a line for people has "name" or "not name". */
+/* Add a truth value.  A line for people contains "name" or "not name". */
 static inline void counters_flag(struct counters *c, const char *name, bool v);
 
 /* Add a text. */
@@ -69,25 +69,28 @@ static inline void counters_word(struct counters *c, const char *name,
     const char *word);
 
 /*
- * Begin a group of members, which counters_out() ends; a member of a list has
+ * Begin a group of members, which counters_out() ends.  A group in a list has
  * no name (NULL).
  */
 static inline void counters_in(struct counters *c, const char *name);
 static inline void counters_out(struct counters *c);
 
-/* Begin a list of groups, which counters_list_end() ends. */
+/* Begin a list of groups.  counters_list_end() ends it. */
 static inline void counters_list(struct counters *c, const char *name);
 static inline void counters_list_end(struct counters *c);
 
-/* Separate what follows in a line for people by a semicolon. */
+/* In a line for people, put a semicolon before the next member. */
 static inline void counters_part(struct counters *c);
 
-/* Append text as it is, in the words of printf(3). */
+/*
+ * Append formatted text without change; the arguments are those of printf(3).
+ */
 __attribute__((format(printf, 2, 3)))
 static inline void counters_add(struct counters *c, const char *fmt, ...);
 
 /*
- * End the text; return it with a line feed behind it, or NULL without memory.
+ * End the text.  Returns it with a line feed at its end, or NULL if there was
+ * no memory.
  */
 static inline const char *counters_text(struct counters *c);
 
@@ -103,9 +106,10 @@ plural(uint64_t n)
 }
 
 /*
- * Return how many bytes of `what` stand before the "s" that it loses if n is 1
- * ("updates in": behind its first word), or its length if it loses none.  Names
- * of several_words are JSON keys and keep theirs.
+ * Return the number of bytes of `what` before the "s" that it loses if n is 1.
+ * In "updates in" this is the "s" of the first word.  Returns the length of
+ * `what` if it loses nothing.  Names of several_words are JSON keys and do not
+ * change.
  */
 static inline size_t
 plural_end(const char *what, uint64_t n)
@@ -125,7 +129,9 @@ counters_free(struct counters *c)
 	c->text = NULL;
 }
 
-/* Make room for more than `need` bytes; return false without memory. */
+/*
+ * Make room for more than `need` bytes.  Returns false if there is no memory.
+ */
 static inline bool
 counters_grow(struct counters *c, size_t need)
 {
@@ -163,7 +169,7 @@ counters_add(struct counters *c, const char *fmt, ...)
 	} while (counters_grow(c, c->len + (size_t)n));
 }
 
-/* Append what separates two members of a group. */
+/* Append the separator between two members of a group. */
 static inline void
 counters_next(struct counters *c)
 {
@@ -248,7 +254,7 @@ counters_word(struct counters *c, const char *name, const char *word)
 	counters_quote(c, word);
 }
 
-/* Open a group or a list; name is NULL for a member of a list. */
+/* Open a group or a list.  name is NULL for a member of a list. */
 static inline void
 counters_open(struct counters *c, const char *name, char bracket)
 {

@@ -1,8 +1,9 @@
 /*
  * crc32c.h - CRC-32C (Castagnoli), as in iSCSI and SSE4.2
  *
- * Three forms: bit by bit, which is the reference; by a table; and by the
- * instruction of SSE4.2, which crc32c() uses if the processor has it.
+ * There are three forms: bit by bit, which is the reference; with a table; and
+ * with the instruction of SSE4.2.  crc32c() uses the instruction if the
+ * processor has it.
  */
 #ifndef INNET_BASE_CRC32C_H
 #define INNET_BASE_CRC32C_H
@@ -63,7 +64,7 @@ static const uint32_t crc32c_of_byte[256] = {
 	0xbe2da0a5, 0x4c4623a6, 0x5f16d052, 0xad7d5351
 };
 
-/* Continue crc over len bytes at p, bit by bit; slow. */
+/* Continue crc over len bytes at p, bit by bit.  This is slow. */
 static inline uint32_t
 crc32c_bitwise(uint32_t crc, const void *p, size_t len)
 {
@@ -78,7 +79,7 @@ crc32c_bitwise(uint32_t crc, const void *p, size_t len)
 	return ~crc;
 }
 
-/* Continue crc over len bytes at p by the table. */
+/* Continue crc over len bytes at p with the table. */
 static inline uint32_t
 crc32c_table(uint32_t crc, const void *p, size_t len)
 {
@@ -91,7 +92,7 @@ crc32c_table(uint32_t crc, const void *p, size_t len)
 }
 
 #ifdef CRC32C_SSE42
-/* Continue crc over len bytes at p by the instruction of SSE4.2. */
+/* Continue crc over len bytes at p with the instruction of SSE4.2. */
 __attribute__((target("sse4.2"))) static inline uint32_t
 crc32c_sse42(uint32_t crc, const void *p, size_t len)
 {
@@ -108,7 +109,7 @@ crc32c_sse42(uint32_t crc, const void *p, size_t len)
 }
 #endif
 
-/* Continue crc (0 at first) over len bytes at p. */
+/* Continue crc, which is 0 at first, over len bytes at p. */
 static inline uint32_t
 crc32c(uint32_t crc, const void *p, size_t len)
 {

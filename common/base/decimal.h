@@ -1,9 +1,10 @@
 /*
  * decimal.h - read and write decimal numbers of few digits fast
  *
- * The results are those of strtod(3) and printf(3), which take five times as
- * long because they are right for any number of digits.  Cases that are not
- * certain here are left to them.  Pure.
+ * The results are the same as those of strtod(3) and printf(3).  These take
+ * five times as long because they are exact for any number of digits.  If a
+ * result is not certain here, the caller uses strtod(3) or printf(3).  The
+ * functions have no side effects.
  */
 #ifndef INNET_BASE_DECIMAL_H
 #define INNET_BASE_DECIMAL_H
@@ -18,12 +19,14 @@
 #include <string.h>
 
 enum {
-	DECIMAL_EXACT = 22,	/* 10^22 is the last power that is a double */
-	DECIMAL_DIGITS = 9,	/* enough to read a float back */
-	DECIMAL_TEXT = 24	/* bytes of a text, its end included */
+	DECIMAL_EXACT = 22,	/* 10^22 is the largest power that is an exact
+				 * double */
+	DECIMAL_DIGITS = 9,	/* digits that are enough to read a float
+				 * back */
+	DECIMAL_TEXT = 24	/* bytes of a text, including the final 0 */
 };
 
-/* Return 10^e, exact up to DECIMAL_EXACT, beyond that within 2^-50. */
+/* Return 10^e.  It is exact up to DECIMAL_EXACT and within 2^-50 above that. */
 static inline double
 decimal_power(unsigned e)
 {
@@ -40,8 +43,8 @@ decimal_power(unsigned e)
 }
 
 /*
- * Append the digits at *s to *m and move *s behind them; return false if they
- * do not fit.
+ * Append the digits at *s to *m and advance *s past them.  Returns false if
+ * they do not fit.
  */
 static inline bool
 decimal_digits(const char **s, uint64_t *m)
@@ -55,9 +58,10 @@ decimal_digits(const char **s, uint64_t *m)
 }
 
 /*
- * Read a number without a sign.  Return true if it is a whole number below 2^53
- * times or divided by a power of ten that is a double, because then a single
- * operation rounds, as strtod(3) does (Clinger, 1990); otherwise false.
+ * Read a number without a sign.  Returns true if the number is an integer below
+ * 2^53, multiplied or divided by a power of ten that is an exact double.  Then
+ * there is only one operation that rounds, so the result is that of strtod(3)
+ * (Clinger, 1990).  Otherwise returns false.
  */
 static inline bool
 decimal_read(const char *s, double *out)
@@ -95,8 +99,9 @@ decimal_read(const char *s, double *out)
 }
 
 /*
- * Return the DECIMAL_DIGITS digits of x > 0 as a whole number, x times 10^(8 -
- * *e), or 0 if it is too near the middle of two to be certain.
+ * Return the first DECIMAL_DIGITS digits of x > 0 as an integer, which is x
+ * times 10^(8 - *e).  Returns 0 if x is too close to the middle between two
+ * such numbers to be certain.
  */
 static inline uint32_t
 decimal_scaled(double x, int *e)
@@ -106,7 +111,8 @@ decimal_scaled(double x, int *e)
 	double m, whole;
 
 	frexp(x, &two);
-	*e = (int)floor((two - 1) * 0.3010299956639812);  /* or one more */
+	/* or one more than that */
+	*e = (int)floor((two - 1) * 0.3010299956639812);
 	for (;; ++*e) {
 		by = DECIMAL_DIGITS - 1 - *e;
 		m = by < 0 ? x / decimal_power((unsigned)-by) :
@@ -120,7 +126,10 @@ decimal_scaled(double x, int *e)
 	return (uint32_t)whole + (m - whole > 0.5);
 }
 
-/* Write n digits at `to`, from the last; return the place behind them. */
+/*
+ * Write n digits at `to`, beginning with the last.  Returns the position after
+ * them.
+ */
 static inline char *
 decimal_put_digits(char *to, uint32_t m, int n)
 {
@@ -130,8 +139,9 @@ decimal_put_digits(char *to, uint32_t m, int n)
 }
 
 /*
- * Write x at `to` as printf(3) does with %.9g, from which x can be read back;
- * `to` has room for DECIMAL_TEXT bytes.  Return the number of characters.
+ * Write x at `to` as printf(3) does with %.9g, so that x can be read back
+ * exactly.  `to` must have room for DECIMAL_TEXT bytes.  Returns the number of
+ * characters.
  */
 static inline size_t
 decimal_put(char *to, float x)
@@ -144,7 +154,7 @@ decimal_put(char *to, float x)
 		return (size_t)snprintf(to, DECIMAL_TEXT, "%.9g", (double)x);
 	for (; m % 10 == 0; m /= 10)
 		n--;
-	if (e < -4 || e >= DECIMAL_DIGITS) {	/* 1.25e-07 */
+	if (e < -4 || e >= DECIMAL_DIGITS) {	/* for example 1.25e-07 */
 		p = decimal_put_digits(p + (n > 1), m, n);
 		if (n > 1) {
 			to[0] = to[1];
@@ -153,10 +163,10 @@ decimal_put(char *to, float x)
 		*p++ = 'e';
 		*p++ = e < 0 ? '-' : '+';
 		p = decimal_put_digits(p, (uint32_t)abs(e), 2);
-	} else if (e < 0) {	/* 0.00125 */
+	} else if (e < 0) {	/* for example 0.00125 */
 		memcpy(p, "0.0000", 6);
 		p = decimal_put_digits(p + 1 - e, m, n);
-	} else {	/* 125, 12.5, 12500 */
+	} else {	/* for example 125, 12.5 or 12500 */
 		p = decimal_put_digits(p, m, n);
 		for (; n <= e; n++)
 			*p++ = '0';

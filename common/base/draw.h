@@ -1,8 +1,8 @@
 /*
  * draw.h - draw from distributions that need a logarithm
  *
- * Every compiler gives the same bits: only rng.h, logexp.h and sqrt() are used,
- * which IEEE 754 rounds correctly.
+ * Every compiler gives the same bits, because only rng.h, logexp.h and sqrt()
+ * are used, and IEEE 754 requires sqrt() to be rounded correctly.
  */
 #ifndef INNET_BASE_DRAW_H
 #define INNET_BASE_DRAW_H

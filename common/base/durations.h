@@ -1,14 +1,15 @@
 /*
  * durations.h - how long something took: exact mean and percentiles
  *
- * Keeps the number and the sum of all durations, for the mean, the longest, and
- * the last DURATIONS_KEPT of them in a ring, for percentiles.  Durations are in
- * ns, and the sum of all must stay below 2^64 ns (584 years).
+ * The struct keeps the number and the sum of all durations for the mean, and
+ * the longest one.  It keeps the last DURATIONS_KEPT durations in a ring for
+ * percentiles.  Durations are in ns, and the sum of all must stay below 2^64 ns
+ * (584 years).
  *
- * A zeroed struct is empty.  It owns its ring, which grows as
- * durations are added; durations_free() frees it.  A caller that must not run
- * out of memory halfway calls durations_reserve() first.  Where 12.5 % is
- * precise enough, latency.h needs no memory.
+ * A zeroed struct is empty.  It owns its ring, which grows as durations are
+ * added; durations_free() frees it.  A caller that must not run out of memory
+ * later calls durations_reserve() first.  If a precision of 12.5 % is enough,
+ * use latency.h, which needs no further memory.
  */
 #ifndef INNET_BASE_DURATIONS_H
 #define INNET_BASE_DURATIONS_H
@@ -24,13 +25,15 @@
 enum { DURATIONS_KEPT = 65536 };
 
 struct durations {
-	struct stats_sum all;	/* also of those no longer in the ring */
+	struct stats_sum all;	/* all durations, including those that are no
+				 * longer in the ring */
 	uint64_t longest_ns;
-	uint64_t *ring;			/* owned; the i-th is at i % KEPT */
-	size_t room;			/* of the ring, durations */
+	uint64_t *ring;			/* owned; the i-th duration is at i %
+					 * KEPT */
+	size_t room;			/* size of the ring, in durations */
 };
 
-/* Make room for `room` durations; return false without memory. */
+/* Make room for `room` durations.  Returns false if there is no memory. */
 static inline bool
 durations_grow_(struct durations *d, size_t room)
 {
@@ -44,8 +47,8 @@ durations_grow_(struct durations *d, size_t room)
 }
 
 /*
- * Make room for a full ring, after which durations_add() cannot fail; return
- * false without memory.
+ * Make room for a full ring, so that durations_add() cannot fail.  Returns
+ * false if there is no memory.
  */
 static inline bool
 durations_reserve(struct durations *d)
@@ -53,7 +56,7 @@ durations_reserve(struct durations *d)
 	return durations_grow_(d, DURATIONS_KEPT);
 }
 
-/* Free the ring; d is empty then. */
+/* Free the ring.  After this, d is empty. */
 static inline void
 durations_free(struct durations *d)
 {
@@ -61,7 +64,7 @@ durations_free(struct durations *d)
 	*d = (struct durations){ 0 };
 }
 
-/* Return how many durations the ring holds. */
+/* Return the number of durations in the ring. */
 static inline size_t
 durations_kept(const struct durations *d)
 {
@@ -69,7 +72,10 @@ durations_kept(const struct durations *d)
 	    DURATIONS_KEPT;
 }
 
-/* Add a duration; return false without memory, and then it is not added. */
+/*
+ * Add a duration.  If there is no memory, it is not added and the result is
+ * false.
+ */
 static inline bool
 durations_add(struct durations *d, uint64_t ns)
 {
@@ -86,8 +92,8 @@ durations_add(struct durations *d, uint64_t ns)
 }
 
 /*
- * Add to `to` all durations in `from`, of which the kept ones go to the ring;
- * return false without memory.
+ * Add all durations in `from` to `to`.  The ones that are kept are added to the
+ * ring.  Returns false if there is no memory.
  */
 static inline bool
 durations_merge(struct durations *to, const struct durations *from)
@@ -105,7 +111,7 @@ durations_merge(struct durations *to, const struct durations *from)
 	return true;
 }
 
-/* Return the mean of all durations, rounded down; 0 if there are none. */
+/* Return the mean of all durations, rounded down, or 0 if there are none. */
 static inline uint64_t
 durations_mean(const struct durations *d)
 {
@@ -120,7 +126,9 @@ durations_compare_(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sort the ring for durations_sorted(); nothing may be added after that. */
+/*
+ * Sort the ring for durations_sorted().  No duration may be added after that.
+ */
 static inline void
 durations_sort(struct durations *d)
 {
@@ -130,8 +138,9 @@ durations_sort(struct durations *d)
 }
 
 /*
- * Return the shortest of the kept durations, sorted and at least one, that
- * `percent` of them do not exceed.
+ * Return a percentile of the kept durations: the shortest duration that
+ * `percent` percent of them do not exceed.  There must be at least one, and
+ * they must be sorted.
  */
 static inline uint64_t
 durations_sorted(const struct durations *d, unsigned percent)
@@ -142,8 +151,9 @@ durations_sorted(const struct durations *d, unsigned percent)
 }
 
 /*
- * Return the shortest of the kept durations that `percent` of them do not
- * exceed; 0 if there are none, or without memory for a sorted copy.
+ * Return a percentile of the kept durations: the shortest duration that
+ * `percent` percent of them do not exceed.  Returns 0 if there are none, or if
+ * there is no memory for a sorted copy.
  */
 static inline uint64_t
 durations_percentile(const struct durations *d, unsigned percent)

@@ -1,8 +1,7 @@
 /*
- * file-link.h - resolve a symbolic link, also one whose target does not exist
- * yet
+ * file-link.h - resolve a symbolic link, even if its target does not exist yet
  *
- * Nothing is opened.
+ * No file is opened.
  */
 #ifndef INNET_BASE_FILE_LINK_H
 #define INNET_BASE_FILE_LINK_H
@@ -18,8 +17,8 @@
 enum { FILE_LINKS_MAX = 40 };
 
 /*
- * Replace path by the target of the link that it names, one step; return false
- * if it is not a link.
+ * Replace path by the target of the symbolic link at path, one step.  Returns
+ * false if path is not a link.
  */
 static inline bool
 file_link_follow(char path[PATH_MAX])
@@ -40,9 +39,9 @@ file_link_follow(char path[PATH_MAX])
 }
 
 /*
- * Store in `end` what path leads to after all links, which is path itself
- * unless it is a link.  Return false with errno if the links form a circle or
- * the name is too long.
+ * Store in `end` the path to which `path` leads after all links are followed.
+ * If path is not a link, this is path itself.  Returns false with errno if the
+ * links form a circle or the name is too long.
  */
 static inline bool
 file_link_end(const char *path, char end[PATH_MAX])

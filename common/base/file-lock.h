@@ -1,11 +1,11 @@
 /*
- * file-lock.h - lock a file, so that one server at a time uses it: the holder
- * of FILE.lock may write FILE
+ * file-lock.h - lock a file so that only one server at a time uses it: the
+ *   process that locks FILE.lock may write FILE
  *
- * A save replaces FILE by another file, so the lock is on a file beside it.
- * The kernel holds the lock for the server and for a child that saves, and
- * releases it when both have ended, for whatever reason; the lock file that is
- * left then means nothing.  At a normal end it is removed.
+ * A save replaces FILE by another file, so a second file, FILE.lock, is locked.
+ * The server and a child that saves share the lock.  The kernel releases it
+ * when both have ended, for whatever reason.  If the lock file still exists
+ * then, it has no meaning.  At a normal end the lock file is removed.
  */
 #ifndef INNET_BASE_FILE_LOCK_H
 #define INNET_BASE_FILE_LOCK_H
@@ -19,32 +19,35 @@
 #include <unistd.h>
 
 enum {
-	FILE_LOCK_WAIT_MS = 2000,	/* because the child of a killed server
-					 * may still be writing */
+	FILE_LOCK_WAIT_MS = 2000,	/* wait because the child of a killed
+					 * server may still be writing */
 	FILE_LOCK_LOOK_MS = 10
 };
 
 /*
- * Acquire the lock of path and return a descriptor for file_lock_release(), or
- * -1 with errno: EWOULDBLOCK if another process holds it after
- * FILE_LOCK_WAIT_MS.
+ * Acquire the lock of path.  Returns a descriptor for file_lock_release(), or
+ * -1 with errno.  errno is EWOULDBLOCK if another process still holds the lock
+ * after FILE_LOCK_WAIT_MS.
  */
 static inline int file_lock_acquire(const char *path);
 
-/* Release the lock of path, and remove its file. */
+/* Release the lock of path and remove the lock file. */
 static inline void file_lock_release(int fd, const char *path);
 
 /*
- * Lock the file at path itself, so that no server uses it by another name (a
- * hard link).  Return its descriptor, which the caller closes, or -1 with
- * errno: ENOENT if it does not exist, ELOOP if it is a symbolic link,
- * EWOULDBLOCK if another process holds it.
+ * Lock the file at path itself, so that no server uses it under another name (a
+ * hard link).  Returns its descriptor, which the caller must close, or -1 with
+ * errno: ENOENT if the file does not exist, ELOOP if it is a symbolic link,
+ * EWOULDBLOCK if another process holds the lock.
  */
 static inline int file_lock_hold(const char *path);
 
 /* implementation */
 
-/* Try once; errno is EAGAIN also if the file was removed meanwhile. */
+/*
+ * Try once to lock the file.  errno is also EAGAIN if the file was removed in
+ * the meantime.
+ */
 static inline int
 file_lock_try(const char *name)
 {
@@ -87,7 +90,7 @@ file_lock_release(int fd, const char *path)
 	char *name;
 
 	if (asprintf(&name, "%s.lock", path) != -1) {
-		unlink(name);	/* while no other process can hold it */
+		unlink(name);	/* remove it while we still hold the lock */
 		free(name);
 	}
 	close(fd);

@@ -1,10 +1,10 @@
 /*
  * file-open.h - open a file that the user names, which may be a named pipe
  *
- * If the path is a named pipe (FIFO), the functions wait for its other end.
- * After a second without one they print a line, once.  SIGINT and SIGTERM end
- * the wait with EINTR, also while they are blocked.  All other files are opened
- * as usual.
+ * If the path is a named pipe (FIFO), the functions wait until another process
+ * opens its other end.  After one second they print a message, once.  SIGINT
+ * and SIGTERM end the wait with EINTR, even if they are blocked.  All other
+ * files are opened as usual.
  */
 #ifndef INNET_BASE_FILE_OPEN_H
 #define INNET_BASE_FILE_OPEN_H
@@ -27,7 +27,8 @@
 enum { FILE_OPEN_POLL_MS = 20, FILE_OPEN_WARN_MS = 1000 };
 
 /*
- * Is path a named pipe?  The other end of a pipe of the shell exists already.
+ * Is path a named pipe?  A pipe that the shell made is not one, because its
+ * other end is already open.
  */
 static inline bool
 file_open_is_fifo(const char *path)
@@ -39,7 +40,7 @@ file_open_is_fifo(const char *path)
 	    statfs(path, &fs) == 0 && fs.f_type != PIPEFS_MAGIC;
 }
 
-/* Is a signal pending that ends the process? */
+/* Is a signal pending that would end the process? */
 static inline bool
 file_open_stopped(void)
 {
@@ -49,7 +50,7 @@ file_open_stopped(void)
 	    sigismember(&set, SIGTERM) == 1);
 }
 
-/* Close fd unless it is -1; return -1 and keep errno. */
+/* Close fd unless it is -1.  Returns -1 and keeps errno. */
 static inline int
 file_open_fail(int fd)
 {
@@ -62,9 +63,9 @@ file_open_fail(int fd)
 }
 
 /*
- * Wait a moment for input on fd, or just wait if fd is -1; ms is how long the
- * caller has waited.  Return true if there is input; otherwise false with
- * errno, which is 0 if the caller should try again.
+ * Wait a moment for input on fd, or only wait if fd is -1.  ms is the time that
+ * the caller has waited so far.  Returns true if there is input.  Otherwise
+ * returns false with errno, which is 0 if the caller should try again.
  */
 static inline bool
 file_open_poll(const char *path, const char *why, int fd, int ms)
@@ -80,7 +81,7 @@ file_open_poll(const char *path, const char *why, int fd, int ms)
 	return n > 0;
 }
 
-/* Open path to read; return a descriptor, or -1 with errno. */
+/* Open path for reading.  Returns a descriptor, or -1 with errno. */
 static inline int
 file_open_read(const char *path)
 {
@@ -100,9 +101,9 @@ file_open_read(const char *path)
 }
 
 /*
- * Open path so that it can be read twice and has a length: itself, or a copy in
- * memory of a pipe or of the standard input ("-").  Return a descriptor, or -1
- * with errno.
+ * Open path so that it can be read twice and has a length.  A pipe and the
+ * standard input ("-") are copied to memory.  Returns a descriptor, or -1 with
+ * errno.
  */
 static inline int
 file_open_again(const char *path)
@@ -133,8 +134,9 @@ file_open_again(const char *path)
 }
 
 /*
- * Open path to write, with more flags of open(2); a new file gets the mode that
- * the umask leaves.  A pipe without a reader fails with ENXIO unless `waits`.
+ * Open path for writing, with additional flags of open(2).  A new file gets the
+ * mode that the umask leaves.  Unless `waits` is set, a pipe without a reader
+ * fails with ENXIO.
  */
 static inline int
 file_open_write(const char *path, int flags, bool waits)
@@ -159,7 +161,7 @@ file_open_write(const char *path, int flags, bool waits)
 
 /*
  * Open path as a stream for reading or, if out is set, for writing from its
- * beginning.  Return NULL and set errno if that fails.
+ * beginning.  Returns NULL and sets errno on failure.
  */
 static inline FILE *
 file_open_stream(const char *path, bool out)

@@ -1,26 +1,27 @@
 /*
  * files.h - refuse files of one tool that would destroy each other
  *
- * A tool names every file that it was given, with the option that named it,
- * before it opens any.  If a file conflicts with an earlier one, the tool ends
- * with status 2 and a line:
+ * Before a tool opens any file, it adds every file that the user named,
+ * together with the option.  If a file conflicts with an earlier one, the tool
+ * prints a line and exits with status 2:
  *
- *	innet-switch: -w and --report both write x.json
- *	innet-switch: -w x.pcap would overwrite the file that -r reads
- *	innet-aom: -r and --sent both read standard input
+ * 	innet-switch: -w and --report both write x.json
+ * 	innet-switch: -w x.pcap would overwrite the file that -r reads
+ * 	innet-aom: -r and --sent both read standard input
  *
- * Two paths are the same file if they lead to one inode; a file that does not
- * exist yet is known by its folder and name.  "-" is a standard stream.  Two
- * outputs may be the same device, such as /dev/null, but not the same file or
- * pipe.  An output may be an input only if it is not a regular file.
+ * Two paths are the same file if they lead to the same inode.  A file that does
+ * not exist yet is identified by its folder and name.  "-" is a standard
+ * stream.  Two outputs may be the same device, such as /dev/null, but not the
+ * same file or pipe.  An output may also be an input only if it is not a
+ * regular file.
  *
- * The output of --json is data: it goes to standard output, unless a capture or
- * other data goes there.
+ * The output of --json is data.  It is written to standard output, unless a
+ * capture or other data is written there.
  *
- * A file that is first read and later written on purpose is named once, as an
- * output.  Options and paths are borrowed; files_done() frees the rest.
- * Nothing is opened here, and changes that other processes make to the folders
- * meanwhile are not seen.
+ * A file that is first read and later written on purpose must be added once, as
+ * an output.  Options and paths are borrowed; files_done() frees the rest.  No
+ * file is opened here, and later changes by other processes to the folders are
+ * not noticed.
  */
 #ifndef INNET_BASE_FILES_H
 #define INNET_BASE_FILES_H
@@ -39,22 +40,23 @@
 #include "common/base/message.h"
 
 struct files_one {
-	const char *option;	/* NULL: an argument without an option */
-	const char *path;	/* borrowed; "-": a standard stream */
-	bool out;		/* written, not read */
+	const char *option;	/* NULL for an argument without an option */
+	const char *path;	/* borrowed; "-" for a standard stream */
+	bool out;		/* written and not read */
 	bool known;		/* st and name are valid */
-	struct stat st;		/* of the file, or of its folder */
-	char name[NAME_MAX + 1];	/* in that folder; "": it exists */
+	struct stat st;		/* status of the file, or of its folder */
+	char name[NAME_MAX + 1];	/* its name in that folder; "": the file
+					 * exists */
 };
 
-/* The files of a tool; zeroed at first. */
+/* The files of a tool.  It must be zeroed at first. */
 struct files {
 	struct files_one *one;
 	size_t n;
 };
 
 /*
- * Add a file that is read; option is NULL for an argument of the tool itself.
+ * Add a file that is read.  option is NULL for an argument of the tool itself.
  * Does nothing if path is NULL.
  */
 static inline void files_in(struct files *s, const char *option,
@@ -65,14 +67,15 @@ static inline void files_out(struct files *s, const char *option,
     const char *path);
 
 /*
- * Return the stream for --json, one more output: standard output or, if that is
- * an output already, standard error.  Call it after files_out() for all others.
+ * Return the stream for --json, which is one more output.  This is standard
+ * output or, if that is already used, standard error.  Call it after
+ * files_out() for all other files.
  */
 static inline FILE *files_json(struct files *s);
 
 /*
- * For tools: flush the stream of --json; return 0, or print a line and return
- * 1.
+ * For tools: flush the stream of --json.  Returns 0, or prints an error and
+ * returns 1.
  */
 static inline int files_flush(FILE *json);
 
@@ -81,7 +84,7 @@ static inline void files_done(struct files *s);
 
 /* implementation */
 
-/* Find out which file f->path is or would be. */
+/* Find out which file f->path is or would become. */
 static inline void
 files_find(struct files_one *f)
 {
@@ -98,7 +101,7 @@ files_find(struct files_one *f)
 	slash = strrchr(path, '/');
 	last = slash == NULL ? path : slash + 1;
 	if (*last == '\0' || strlen(last) >= sizeof(f->name))
-		return;		/* nothing can be made there */
+		return;		/* no file can be created there */
 	memcpy(f->name, last, strlen(last) + 1);
 	*last = '\0';
 	f->known = stat(slash == NULL ? "." : path, &f->st) == 0;
@@ -112,14 +115,14 @@ files_same(const struct files_one *a, const struct files_one *b)
 	    a->st.st_ino == b->st.st_ino && strcmp(a->name, b->name) == 0;
 }
 
-/* Is it a standard stream? */
+/* Is f a standard stream? */
 static inline bool
 files_is_stream(const struct files_one *f)
 {
 	return strcmp(f->path, "-") == 0;
 }
 
-/* Would one of a and b destroy the other, or take its input? */
+/* Would one of the files a and b destroy the other, or take its input? */
 static inline bool
 files_clash(const struct files_one *a, const struct files_one *b)
 {
@@ -133,7 +136,7 @@ files_clash(const struct files_one *a, const struct files_one *b)
 	return both_streams || (files_same(a, b) && S_ISFIFO(mode));
 }
 
-/* Return the name for messages about two that are one file. */
+/* Return the name to use in messages about a and b, which are the same file. */
 static inline const char *
 files_name(const struct files_one *a, const struct files_one *b)
 {
@@ -144,7 +147,7 @@ files_name(const struct files_one *a, const struct files_one *b)
 	return a->out ? "standard output" : "standard input";
 }
 
-/* Print what is wrong with a and b, which conflict, and exit 2. */
+/* Print why a and b conflict, and exit with status 2. */
 static inline void
 files_refuse(const struct files_one *a, const struct files_one *b)
 {
@@ -166,7 +169,7 @@ files_refuse(const struct files_one *a, const struct files_one *b)
 	errx(2, "%s and %s both read %s", a->option, b->option, name);
 }
 
-/* Add a file to the list, or exit 2 if it conflicts with another. */
+/* Add a file to the list.  If it conflicts with another, exit with status 2. */
 static inline void
 files_add(struct files *s, const char *option, const char *path, bool out)
 {

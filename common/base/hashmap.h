@@ -1,20 +1,21 @@
 /*
  * hashmap.h - a hash table from 64-bit keys to 32-bit values
  *
- * Open addressing with linear probing.  A removal shifts later cells back, so
- * there are no tombstones and the cost of a lookup stays flat.  The table grows
- * by itself and owns its memory; hashmap_free() frees it.  A zeroed struct is
- * an empty map.
+ * The table uses open addressing with linear probing.  A removal shifts later
+ * cells back, so there are no tombstones and removals do not make lookups
+ * slower.  The table grows by itself and owns its memory; hashmap_free() frees
+ * it.  A zeroed struct is an empty map.
  *
  * The hash is multiply-shift: the upper bits of the product of the key and an
  * odd 128-bit multiplier.  A sender that does not know the multiplier cannot
- * choose keys that collide, so a map whose keys come from the network is given
- * a random one with hashmap_seed().  Other maps use a constant and have the
- * same order in each run.
+ * choose keys that collide.  So a map whose keys come from the network gets a
+ * random multiplier from hashmap_seed().  Other maps use a constant multiplier
+ * and have the same order in each run.
  *
- * No key is more than HASHMAP_PROBES cells behind its home.  If a put would
- * need more, the map grows or changes its multiplier, at most once in as many
- * puts as it has cells; otherwise the put is refused.
+ * No key is more than HASHMAP_PROBES cells after its home cell.  If a put would
+ * need more, the map grows or changes its multiplier.  It changes its
+ * multiplier at most once in as many puts as it has cells.  If neither is
+ * possible, the put is refused.
  */
 #ifndef INNET_BASE_HASHMAP_H
 #define INNET_BASE_HASHMAP_H
@@ -32,7 +33,7 @@ struct hashmap_cell {
 
 enum { HASHMAP_PROBES = 64 };
 
-/* The halves of the multiplier; {0} stands for the constant. */
+/* The two halves of the multiplier.  {0} stands for the constant multiplier. */
 struct hashmap_multiplier {
 	uint64_t high, low;
 };
@@ -41,26 +42,31 @@ static const struct hashmap_multiplier hashmap_constant = { 0, 0 };
 
 struct hashmap {
 	struct hashmap_cell *cell;
-	size_t mask;		/* cells - 1; cells is a power of two */
+	size_t mask;		/* number of cells - 1; the number of cells is a
+				 * power of two */
 	size_t count;
 	struct hashmap_multiplier multiplier;
 	unsigned shift;		/* 64 - log2(cells) */
-	size_t puts;		/* since the multiplier changed */
+	size_t puts;		/* puts since the multiplier changed */
 };
 
-/* Set the multiplier of a map that is still empty; {0} is the constant. */
+/*
+ * Set the multiplier of a map that is still empty.  {0} stands for the
+ * constant.
+ */
 static inline void hashmap_seed(struct hashmap *m,
     const struct hashmap_multiplier *multiplier);
 
 /*
- * Return the value of key, or NULL; it is valid until the next put or remove.
+ * Return a pointer to the value of key, or NULL.  It is valid until the next
+ * put or remove.
  */
 static inline uint32_t *hashmap_get(const struct hashmap *m, uint64_t key);
 
 /*
- * Return the value of key, which is added with the value `fresh` if it is new.
- * NULL without memory or if the put is refused.  Valid until the next put or
- * remove.
+ * Return a pointer to the value of key.  A new key is added with the value
+ * `fresh`.  Returns NULL if there is no memory or if the put is refused.  The
+ * pointer is valid until the next put or remove.
  */
 static inline uint32_t *hashmap_put(struct hashmap *m, uint64_t key,
     uint32_t fresh);
@@ -68,7 +74,7 @@ static inline uint32_t *hashmap_put(struct hashmap *m, uint64_t key,
 /* Remove key, if it is in the map. */
 static inline void hashmap_remove(struct hashmap *m, uint64_t key);
 
-/* Free the memory; the map is empty and keeps its multiplier. */
+/* Free the memory.  The map is then empty and keeps its multiplier. */
 static inline void hashmap_free(struct hashmap *m);
 
 /* implementation */
@@ -81,7 +87,7 @@ hashmap_seed(struct hashmap *m, const struct hashmap_multiplier *multiplier)
 		m->multiplier.low |= 1;
 }
 
-/* Return the multiplier that follows this one; {0} gives the first. */
+/* Return the multiplier that follows this one.  {0} gives the first one. */
 static inline struct hashmap_multiplier
 hashmap_next_multiplier(const struct hashmap_multiplier *multiplier)
 {
@@ -97,7 +103,7 @@ hashmap_next_multiplier(const struct hashmap_multiplier *multiplier)
 	return (struct hashmap_multiplier){part[0] ^ part[1] >> 1, part[1] | 1};
 }
 
-/* Return the cell where key belongs. */
+/* Return the home cell of key. */
 static inline size_t
 hashmap_home(const struct hashmap *m, uint64_t key)
 {
@@ -124,8 +130,8 @@ hashmap_get(const struct hashmap *m, uint64_t key)
 }
 
 /*
- * Return the free cell for a key that is not in the map, or NULL if it is too
- * far from home.
+ * Return the free cell for a key that is not in the map, or NULL if this cell
+ * is too far from the home cell of key.
  */
 static inline struct hashmap_cell *
 hashmap_vacant(const struct hashmap *m, uint64_t key)
@@ -141,8 +147,8 @@ hashmap_vacant(const struct hashmap *m, uint64_t key)
 }
 
 /*
- * Put all cells of `old` into the empty map m; return false if one gets too far
- * from home.
+ * Put all cells of `old` into the empty map m.  Returns false if a key would be
+ * too far from its home cell.
  */
 static inline bool
 hashmap_refill(struct hashmap *m, const struct hashmap *old)
@@ -161,8 +167,9 @@ hashmap_refill(struct hashmap *m, const struct hashmap *old)
 }
 
 /*
- * Move the map to `cells` cells, a power of two; change the multiplier if
- * afresh or if the keys do not fit.  Return false without memory.
+ * Move the map to `cells` cells, a power of two.  Change the multiplier if
+ * `afresh` is set or if the keys do not fit.  Returns false if there is no
+ * memory.
  */
 static inline bool
 hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
@@ -189,8 +196,8 @@ hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
 }
 
 /*
- * Make room for one more key, and return its cell.  NULL without memory, or if
- * too many keys collide with it.
+ * Make room for one more key and return its cell.  Returns NULL if there is no
+ * memory or if too many keys collide with this one.
  */
 static inline struct hashmap_cell *
 hashmap_room(struct hashmap *m, uint64_t key)
@@ -244,7 +251,7 @@ hashmap_remove(struct hashmap *m, uint64_t key)
 	    i = (i + 1) & m->mask) {
 		size_t home = hashmap_home(m, m->cell[i].key);
 
-		/* may the cell at i move into the hole? */
+		/* May the cell at i move into the hole? */
 		if (((i - home) & m->mask) >= ((i - hole) & m->mask)) {
 			m->cell[hole] = m->cell[i];
 			hole = i;

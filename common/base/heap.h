@@ -1,11 +1,12 @@
 /*
- * heap.h - a heap of (time, id), the earliest first
+ * heap.h - a heap of pairs (time, id), the earliest first
  *
- * Entries with equal times come in the order of their ids, so the high bits of
- * an id can order the entries of one instant.  Each node has four children: the
- * tree is half as deep as with two, and heap_new() puts the four into one cache
- * line.  The heap is an array of the caller, which only these functions read
- * and change; heap_new() and heap_free() allocate and free it.
+ * Entries with equal times are in the order of their ids, so the high bits of
+ * an id can order entries that have the same time.  Each node has four
+ * children, so the tree is half as deep as with two.  heap_new() places the
+ * four children in one cache line.  The heap is an array of the caller, but
+ * only these functions may read and change it.  heap_new() and heap_free()
+ * allocate and free it.
  */
 #ifndef INNET_BASE_HEAP_H
 #define INNET_BASE_HEAP_H
@@ -14,13 +15,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { HEAP_LINE = 64, HEAP_SKIP = 3 };	/* bytes; entries before the first */
+enum { HEAP_LINE = 64, HEAP_SKIP = 3 };	/* bytes of a cache line; unused entries
+					 * before the first */
 
 struct heap {
-	unsigned __int128 key;	/* time in ns, and the id in the low 32 bits */
+	unsigned __int128 key;	/* time in ns, with the id in the low 32 bits */
 };
 
-/* Return an entry. */
+/* Return an entry with this time and id. */
 static inline struct heap
 heap_make(uint64_t at_ns, uint32_t id)
 {
@@ -42,8 +44,8 @@ heap_id(const struct heap *d)
 }
 
 /*
- * Allocate room for n entries, to be filled and then ordered; return NULL
- * without memory.
+ * Allocate room for n entries.  The caller fills them and then calls
+ * heap_order().  Returns NULL if there is no memory.
  */
 static inline struct heap *
 heap_new(size_t n)
@@ -55,7 +57,7 @@ heap_new(size_t n)
 	return base == NULL ? NULL : base + HEAP_SKIP;
 }
 
-/* Free a heap of heap_new(). */
+/* Free a heap that heap_new() allocated. */
 static inline void
 heap_free(struct heap *h)
 {
@@ -64,8 +66,8 @@ heap_free(struct heap *h)
 }
 
 /*
- * Return the least of the children from c on, by comparisons without a branch,
- * because their outcome cannot be predicted.
+ * Return the index of the least child, where c is the first child.  The
+ * comparisons need no branch, because their outcome is unpredictable.
  */
 static inline size_t
 heap_least(const struct heap *h, size_t n, size_t c)
@@ -84,14 +86,14 @@ heap_least(const struct heap *h, size_t n, size_t c)
 	return a;
 }
 
-/* Put x at place i of the heap of n at h, or below it. */
+/* Put x at index i, or below it, in the heap h of n entries. */
 static inline void
 heap_sink(struct heap *h, size_t n, size_t i, struct heap x)
 {
 	size_t c, least;
 
 	while ((c = 4 * i + 1) < n) {
-		if (4 * c + 16 < n) {	/* fetch all grandchildren at once */
+		if (4 * c + 16 < n) {	/* prefetch all grandchildren at once */
 			for (size_t k = 4 * c + 1; k < 4 * c + 17; k += 4)
 				__builtin_prefetch(&h[k]);
 		}
@@ -104,7 +106,7 @@ heap_sink(struct heap *h, size_t n, size_t i, struct heap x)
 	h[i] = x;
 }
 
-/* Make a heap of any n entries; h[0] is then the first. */
+/* Turn any n entries into a heap.  h[0] is then the first. */
 static inline void
 heap_order(struct heap *h, size_t n)
 {
@@ -112,14 +114,17 @@ heap_order(struct heap *h, size_t n)
 		heap_sink(h, n, i, h[i]);
 }
 
-/* Give the first entry a new time. */
+/* Give a new time to the first entry. */
 static inline void
 heap_again(struct heap *h, size_t n, uint64_t at_ns)
 {
 	heap_sink(h, n, 0, heap_make(at_ns, heap_id(&h[0])));
 }
 
-/* Add an entry to a heap of n that has room for it; return the new size. */
+/*
+ * Add an entry to a heap of n entries that has room for it.  Returns the new
+ * size.
+ */
 static inline size_t
 heap_push(struct heap *h, size_t n, struct heap x)
 {
@@ -131,7 +136,7 @@ heap_push(struct heap *h, size_t n, struct heap x)
 	return n + 1;
 }
 
-/* Remove the first entry; return the new size. */
+/* Remove the first entry.  Returns the new size. */
 static inline size_t
 heap_drop(struct heap *h, size_t n)
 {

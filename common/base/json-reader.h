@@ -1,17 +1,17 @@
 /*
  * json-reader.h - read JSON objects into structs, by tables of keys
  *
- * A section is a struct and the table of the keys that fill it: each key has a
- * type, limits, a default in the words that a user would write, and a meaning.
- * --list-keys prints the same table, so that it is always right.
+ * A section is a struct and a table of the keys that fill it.  Each key has a
+ * type, limits, a default as a user would write it, and a description.
+ * --list-keys prints the same table, so its output is always up to date.
  *
- * A value that does not fit, an unknown key or a key given twice is refused:
- * json_reader_object() returns false, and r->why says where and what:
- * "links[2].rat: unknown key; the nearest is 'rate'".  Control characters are
- * shown as '?', so that r->why is one line.
+ * A value that does not fit, an unknown key and a repeated key are errors.
+ * Then json_reader_object() returns false, and r->why contains the place and
+ * the reason: "links[2].rat: unknown key; the nearest is 'rate'". Control
+ * characters are shown as '?', so that r->why is a single line.
  *
- * Times, rates and sizes are strings with units as in num.h; a time must have
- * one.  Counts may be JSON numbers.  Lists are arrays of structs, which the
+ * Times, rates and sizes are strings with units as in num.h.  A time must have
+ * a unit.  Counts may be JSON numbers.  Lists are arrays of structs, which the
  * caller owns; json_reader_free() frees them.
  */
 #ifndef INNET_BASE_JSON_READER_H
@@ -35,9 +35,9 @@
 #include "common/base/num.h"
 
 enum { JSON_READER_NAME_BYTES = 32, JSON_READER_FILE_BYTES = 256 };
-#define JSON_READER_TEXT_MAX 268435456	/* bytes of a document */
+#define JSON_READER_TEXT_MAX 268435456	/* most bytes of a document */
 
-/* The longest time, unless a key has another limit: 104 days. */
+/* The longest time, unless a key sets another limit: 104 days. */
 #define JSON_READER_TIME_MAX ((uint64_t)1 << 53)
 
 enum json_reader_type {
@@ -49,14 +49,14 @@ enum json_reader_type {
 	JSON_READER_SHARE,		/* double, 0 to 1 */
 	JSON_READER_REAL,		/* double */
 	JSON_READER_BOOL,		/* bool */
-	JSON_READER_WORD,		/* uint64_t: place in words */
+	JSON_READER_WORD,		/* uint64_t: index in words */
 	JSON_READER_NAME,		/* char[JSON_READER_NAME_BYTES] */
 	JSON_READER_FILE,		/* char[JSON_READER_FILE_BYTES] */
-	/* struct json_reader_range: 5 is 1-5, "6-10" */
+	/* struct json_reader_range: the number 5 means 1-5; or "6-10" */
 	JSON_READER_RANGE,
-	/* struct json_reader_list of a section */
+	/* struct json_reader_list of the items of a section */
 	JSON_READER_LIST,
-	JSON_READER_ANY		/* the caller reads it */
+	JSON_READER_ANY		/* the caller reads the value itself */
 };
 
 struct json_reader_range {
@@ -71,46 +71,51 @@ struct json_reader_list {
 struct json_reader_key {
 	const char *name;
 	enum json_reader_type type;
-	size_t at;		/* offset of the field, bytes */
-	const char *preset;	/* default; NULL: zero */
-	uint64_t lo, hi;	/* limits of whole numbers; both 0: any */
+	size_t at;		/* offset of the field, in bytes */
+	const char *preset;	/* default value; NULL: zero */
+	uint64_t lo, hi;	/* limits of integers; if both are 0, there are
+				 * none */
 	/*
-	 * NULL-terminated: the values of a JSON_READER_WORD, or words that
-	 * stand for the numbers UINT64_MAX, UINT64_MAX - 1, ...
+	 * NULL-terminated.  The values of a JSON_READER_WORD, or words that
+	 * stand for the numbers UINT64_MAX, UINT64_MAX - 1 and so on.
 	 */
 	const char *const *words;
-	const struct json_reader_section *list;	/* of JSON_READER_LIST */
-	bool needed;		/* must be given */
-	const char *help;	/* lower case, no full stop */
+	const struct json_reader_section *list;	/* section of a
+						 * JSON_READER_LIST */
+	bool needed;		/* the key must be given */
+	const char *help;	/* in lower case, without a full stop */
 };
 
 struct json_reader_section {
-	const struct json_reader_key *key;	/* the last has a NULL name */
-	size_t bytes;		/* of the struct */
+	const struct json_reader_key *key;	/* array of keys; the last one
+						 * has a NULL name */
+	size_t bytes;		/* size of the struct */
 };
 
 struct json_reader {
-	char path[256];		/* of the value being read: "links[2].rate" */
+	char path[256];		/* path of the value being read:
+				 * "links[2].rate" */
 	size_t at;		/* length of path */
-	char why[512];		/* what is wrong, once something is */
+	char why[512];		/* error message, after an error */
 };
 
 /*
- * Read and parse the file at path, "-" for the standard input; return its root,
- * which the caller frees, or NULL and r->why, which names the file.
+ * Read and parse the file at path ("-": standard input).  Returns its root,
+ * which the caller must free.  On failure returns NULL; r->why then names the
+ * file.
  */
 static inline cJSON *json_reader_load(struct json_reader *r, const char *path);
 
 /*
- * Parse len bytes of text, a 0 behind them; return the root, or NULL and
- * r->why.
+ * Parse len bytes of text, which must be followed by a 0.  Returns the root, or
+ * NULL with r->why.
  */
 static inline cJSON *json_reader_parse(struct json_reader *r, const char *text,
     size_t len);
 
 /*
- * Fill the struct at `to` from the object o; return false and r->why if that
- * fails.
+ * Fill the struct at `to` from the object o.  Returns false with r->why on
+ * failure.
  */
 static inline bool json_reader_object(struct json_reader *r, const cJSON *o,
     const struct json_reader_section *s, void *to);
@@ -120,53 +125,58 @@ static inline void json_reader_preset(const struct json_reader_section *s,
     void *to);
 
 /*
- * Read the value v of key k into the field at p; return false and r->why if it
- * does not fit.
+ * Read the value v of key k into the field at p.  Returns false with r->why if
+ * the value does not fit.
  */
 static inline bool json_reader_value(struct json_reader *r,
     const struct json_reader_key *k, const cJSON *v, void *p);
 
-/* Free the lists inside the struct at `of`. */
+/* Free the lists in the struct at `of`. */
 static inline void json_reader_free(const struct json_reader_section *s,
     void *of);
 
 /*
- * Append a key, or with NULL the index i, to the path in messages; return the
- * former length for json_reader_up().
+ * Append a key or, if key is NULL, the index i to the path in messages.
+ * Returns the former length for json_reader_up().
  */
 static inline size_t json_reader_down(struct json_reader *r, const char *key,
     size_t i);
 
-/* Cut the path in messages back to length `at`. */
+/* Shorten the path in messages to length `at`. */
 static inline void json_reader_up(struct json_reader *r, size_t at);
 
 /*
- * Write the path and what is wrong into r->why; return false for the caller to
- * return.
+ * Write the path and the reason to r->why.  Always returns false, so that the
+ * caller can return the result.
  */
 __attribute__((format(printf, 2, 3)))
 static inline bool json_reader_fail(struct json_reader *r, const char *fmt,
     ...);
 
-/* The same about key `key` (or NULL) of item i of a list. */
+/*
+ * Work like json_reader_fail() for item i of a list, and for its key `key` if
+ * that is not NULL.
+ */
 __attribute__((format(printf, 5, 6)))
 static inline bool json_reader_fail_at(struct json_reader *r, const char *list,
     size_t i, const char *key, const char *fmt, ...);
 
 /*
- * Store the place of s among words; return NULL, or what is wrong, written into
- * the buffer `room`.
+ * Store the index of s among words in *to.  Returns NULL, or an error message
+ * that is written to the buffer `room`.
  */
 static inline const char *json_reader_word(const char *s,
     const char *const *words, uint64_t *to, char *room, size_t bytes);
 
-/* Print a line for each key: path, type or words, default, meaning. */
+/*
+ * Print a line for each key: its path, type or words, default and description.
+ */
 static inline void json_reader_list_keys(FILE *f,
     const struct json_reader_section *s, const char *prefix);
 
 /* implementation */
 
-/* Replace control characters, so that s stays one line. */
+/* Replace control characters, so that s is a single line. */
 static inline void
 json_reader_clean(char *s)
 {
@@ -243,8 +253,8 @@ json_reader_fail_unknown(struct json_reader *r,
 }
 
 /*
- * Return a value as a user would write it on a command line, or NULL if it has
- * another type.
+ * Return a value as a user would write it on a command line.  Returns NULL if
+ * the value has another type.
  */
 static inline const char *
 json_reader_words_of(const cJSON *v, char *room, size_t bytes)
@@ -261,7 +271,7 @@ json_reader_words_of(const cJSON *v, char *room, size_t bytes)
 	return room;
 }
 
-/* Read a whole number: 8, "10k", "1.5k". */
+/* Read an integer such as 8, "10k" or "1.5k". */
 static inline const char *
 json_reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 {
@@ -270,7 +280,7 @@ json_reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 	return num_u64(s, lo, hi, to);
 }
 
-/* Read a time: a string with a unit, or 0. */
+/* Read a time, which is a string with a unit or 0. */
 static inline const char *
 json_reader_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 {
@@ -352,8 +362,8 @@ json_reader_word(const char *s, const char *const *words, uint64_t *to,
 }
 
 /*
- * Read the words s as the value of k into the field at p; return NULL, or what
- * is wrong.
+ * Read the words s as the value of k into the field at p.  Returns NULL or an
+ * error message.
  */
 static inline const char *
 json_reader_words(const struct json_reader_key *k, const char *s, void *p,
@@ -484,8 +494,8 @@ json_reader_parse(struct json_reader *r, const char *text, size_t len)
 }
 
 /*
- * Read all of f and put a 0 behind it; return the text, which the caller frees,
- * or NULL with errno.
+ * Read all of f and put a 0 after it.  Returns the text, which the caller must
+ * free, or NULL with errno.
  */
 static inline char *
 json_reader_slurp(FILE *f, size_t *len)

@@ -1,9 +1,9 @@
 /*
- * latency.h - a histogram of durations of fixed size, and its percentiles
+ * latency.h - a histogram of durations, of fixed size, and its percentiles
  *
- * Buckets are eighths of a power of two, so a percentile is right within 12.5
- * %.  Unlike durations.h it needs no memory beyond the struct and covers all
- * durations, not only the last ones.
+ * Each bucket covers an eighth of a power of two, so a percentile is right
+ * within 12.5 %. Unlike durations.h, this file needs no memory beyond the
+ * struct and covers all durations, not only the last ones.
  */
 #ifndef INNET_BASE_LATENCY_H
 #define INNET_BASE_LATENCY_H
@@ -13,7 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { LATENCY_BUCKETS = 8 * 40 };	/* up to 2^42 ns, 73 minutes */
+enum { LATENCY_BUCKETS = 8 * 40 };	/* for durations up to 2^42 ns, which is
+					 * 73 minutes */
 
 struct latency {
 	uint64_t count, sum_ns, most_ns;
@@ -34,7 +35,7 @@ latency_bucket(uint64_t ns)
 	return at < LATENCY_BUCKETS ? at : LATENCY_BUCKETS - 1;
 }
 
-/* Return the longest duration that a bucket holds, ns. */
+/* Return the longest duration in a bucket, in ns. */
 static inline uint64_t
 latency_edge_ns(size_t at)
 {
@@ -55,8 +56,8 @@ latency_add(struct latency *l, uint64_t ns)
 }
 
 /*
- * Return the duration that a share (0 to 1) of all did not exceed, ns; 0 if
- * there are none.
+ * Return the duration, in ns, that a share (0 to 1) of all durations did not
+ * exceed, or 0 if there are none.
  */
 static inline uint64_t
 latency_ns(const struct latency *l, double share)
@@ -73,8 +74,8 @@ latency_ns(const struct latency *l, double share)
 }
 
 /*
- * Print ,"name":{"count":1,"mean_s":0.1,"p50_s":0.1,"p99_s":0.1} on a
- * descriptor; return what dprintf() returned.
+ * Print ,"name":{"count":1,"mean_s":0.1,"p50_s":0.1,"p99_s":0.1} to descriptor
+ * fd.  Returns the result of dprintf().
  */
 static inline int
 latency_print(int fd, const char *name, const struct latency *l)

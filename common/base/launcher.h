@@ -1,11 +1,11 @@
 /*
- * launcher.h - read rank and number of ranks from a job launcher
+ * launcher.h - read the rank and the number of ranks from a job launcher
  *
- * mpirun and srun pass them in the environment.  The innermost launcher counts:
- * in a batch job of Slurm every process has a SLURM_PROCID, also those that
- * mpirun started.  In a job array the variables tell which task of the array
- * this is.  Only for tools: without a launcher the functions exit with status
- * 2.
+ * mpirun and srun pass these numbers in the environment.  The innermost
+ * launcher is used, because in a batch job of Slurm every process has a
+ * SLURM_PROCID, even if mpirun started it.  In a job array other variables give
+ * the number of the task in the array.  These functions are for tools only:
+ * without a launcher they exit with status 2.
  */
 #ifndef INNET_BASE_LAUNCHER_H
 #define INNET_BASE_LAUNCHER_H
@@ -20,7 +20,10 @@
 #include "common/base/num.h"
 #include "common/base/opt.h"
 
-/* Return the number in the first of n variables that is set, in [min, max]. */
+/*
+ * Return the value, in [min, max], of the first of n environment variables that
+ * is set.
+ */
 static inline uint64_t
 launcher_number(const char *option, const char *const names[], size_t n,
     uint64_t min, uint64_t max)
@@ -45,7 +48,7 @@ launcher_number(const char *option, const char *const names[], size_t n,
 	    "give a number", option, list);
 }
 
-/* Return the rank of this process, at most max. */
+/* Return the rank of this process, which must be at most max. */
 static inline uint64_t
 launcher_rank(const char *option, uint64_t max)
 {
@@ -56,7 +59,7 @@ launcher_rank(const char *option, uint64_t max)
 	    0, max);
 }
 
-/* Return the number of ranks, 1 to max. */
+/* Return the number of ranks, which must be from 1 to max. */
 static inline uint64_t
 launcher_size(const char *option, uint64_t max)
 {
@@ -67,7 +70,7 @@ launcher_size(const char *option, uint64_t max)
 	    1, max);
 }
 
-/* Return one of the numbers that Slurm gives to a task of a job array. */
+/* Return one of the numbers that Slurm passes to a task of a job array. */
 static inline uint64_t
 launcher_slurm(const char *option, const char *name)
 {
@@ -75,9 +78,10 @@ launcher_slurm(const char *option, const char *name)
 }
 
 /*
- * Store the place of this task in its job array, from 0, and the number of its
- * tasks: for --array=3-9:2 task 7 has place 2 of 4.  The indices must be one
- * step apart, because otherwise the variables do not tell the place.
+ * Store the position of this task in its job array, from 0, in *at and the
+ * number of its tasks in *of.  With --array=3-9:2, task 7 has position 2 of 4.
+ * The indices must have a constant step, because otherwise the variables do not
+ * determine the position.
  */
 static inline void
 launcher_array(const char *option, uint64_t *at, uint64_t *of)

@@ -1,10 +1,10 @@
 /*
  * logexp.h - natural logarithm and exponential, the same on every machine
  *
- * Plain IEEE double arithmetic in a fixed order without libm: every compiler
- * gives the same bits at every optimisation level, which log() and exp() of
- * libm do not promise.  Built with -ffp-contract=off.  Both are within 3 units
- * in the last place.
+ * The functions use plain IEEE double arithmetic in a fixed order, without
+ * libm.  So every compiler gives the same bits at every optimisation level,
+ * which log() and exp() of libm do not guarantee.  The file must be built with
+ * -ffp-contract=off.  Both functions are within 3 units in the last place.
  */
 #ifndef INNET_BASE_LOGEXP_H
 #define INNET_BASE_LOGEXP_H
@@ -29,9 +29,9 @@ logexp_pow2(int k)
 }
 
 /*
- * Return the natural logarithm of x > 0, normal and finite.  With x = 2^k m and
- * m in [sqrt(1/2), sqrt(2)), that is k ln 2 + 2 artanh s, where s = (m - 1) /
- * (m + 1).
+ * Return the natural logarithm of x > 0, which must be normal and finite.  With
+ * x = 2^k m and m in [sqrt(1/2), sqrt(2)), the logarithm is k ln 2 + 2 artanh
+ * s, where s = (m - 1) / (m + 1).
  */
 static inline double
 logexp_log(double x)
@@ -42,13 +42,17 @@ logexp_log(double x)
 	int k;
 
 	memcpy(&bits, &x, sizeof(bits));
-	bits -= half;		/* no branch: it could not be predicted */
+	bits -= half;		/* no branch, because it would be
+				 * unpredictable */
 	k = (int)((int64_t)bits >> 52);
 	bits = (bits & 0xfffffffffffff) + half;
 	memcpy(&m, &bits, sizeof(m));
 	s = (m - 1) / (m + 1);
 	z = s * s;
-	/* in pairs, not by Horner: half as long a chain of operations */
+	/*
+	 * Evaluate in pairs and not by Horner's rule: the chain of operations
+	 * is half as long.
+	 */
 	z2 = z * z;
 	z4 = z2 * z2;
 	p = (2.0 / 3 + 2.0 / 5 * z) + (2.0 / 7 + 2.0 / 9 * z) * z2;
@@ -57,7 +61,7 @@ logexp_log(double x)
 	return k * LOGEXP_LN2_HI + (2 * s + (s * z * p + k * LOGEXP_LN2_LO));
 }
 
-/* Return e^x; 0 below -745, HUGE_VAL above 709.78. */
+/* Return e^x.  The result is 0 below -745 and HUGE_VAL above 709.78. */
 static inline double
 logexp_exp(double x)
 {
@@ -77,13 +81,14 @@ logexp_exp(double x)
 }
 
 /*
- * Return x^y for x > 0, normal and finite, and |y ln x| < 700, within a
- * relative 1e-11.  It has no branch, so that a loop over many is fast.
+ * Return x^y within a relative error of 1e-11.  x > 0 must be normal and
+ * finite, and |y ln x| < 700.  There is no branch, so that a loop over many
+ * numbers is fast.
  */
 static inline double
 logexp_pow(double x, double y)
 {
-	const double shift = 0x1.8p52;	/* added, leaves no fraction */
+	const double shift = 0x1.8p52;	/* adding it removes the fraction */
 	const double t = y * logexp_log(x);
 	const double k = (t * 0x1.71547652b82fep+0 + shift) - shift;
 	const double r = (t - k * LOGEXP_LN2_HI) - k * LOGEXP_LN2_LO;

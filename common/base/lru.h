@@ -1,13 +1,13 @@
 /*
- * lru.h - a table of rows for 64-bit keys that keeps the most recently used
+ * lru.h - a table with 64-bit keys that keeps the most recently used rows
  *
- * The table has at most `most` rows.  When it is full, a new key takes the row
- * that was not used for the longest time.  Each use costs the same, however
- * many rows there are.
+ * The table has at most `most` rows.  When it is full, a new key gets the row
+ * that has not been used for the longest time.  The cost of a use does not
+ * depend on the number of rows.
  *
- * The caller defines what a row holds.  A row is zeroed when it is added and
- * may move when another one is added; row numbers begin at 1 and stay.  The
- * table owns its memory; lru_free() frees it.
+ * The caller defines the content of a row.  A row is zeroed when it is added,
+ * and it may move in memory when another row is added.  Row numbers begin at 1
+ * and do not change.  The table owns its memory; lru_free() frees it.
  */
 #ifndef INNET_BASE_LRU_H
 #define INNET_BASE_LRU_H
@@ -22,23 +22,24 @@
 
 struct lru_node {
 	uint64_t key;
-	uint32_t older, newer;	/* rows; 0 at the ends.  newer also links
-				   free rows */
+	uint32_t older, newer;	/* numbers of rows; 0 at the ends of the list.
+				   newer also links free rows */
 };
 
 struct lru {
-	struct hashmap index;		/* key -> row */
-	struct lru_node *node;		/* [0] is both ends of the list */
-	uint8_t *row;			/* row_bytes each; [0] is not used */
+	struct hashmap index;		/* map from key to row number */
+	struct lru_node *node;		/* node[0] is both ends of the list */
+	uint8_t *row;			/* row_bytes for each row; row 0 is not
+					 * used */
 	size_t row_bytes;
 	uint32_t count, most;
-	uint32_t room;			/* rows allocated */
-	uint32_t made;			/* highest row ever added */
-	uint32_t free;			/* first free row, or 0 */
+	uint32_t room;			/* number of rows allocated */
+	uint32_t made;			/* highest row number ever used */
+	uint32_t free;			/* number of the first free row, or 0 */
 };
 
 /*
- * Return an empty table of at most `most` rows of row_bytes; `by` is the
+ * Return an empty table of at most `most` rows of row_bytes bytes.  `by` is the
  * multiplier of its hash map.
  */
 static inline struct lru
@@ -51,7 +52,7 @@ lru_new(uint32_t most, size_t row_bytes,
 	return r;
 }
 
-/* Free the memory; the table is empty then. */
+/* Free the memory.  The table is then empty. */
 static inline void
 lru_free(struct lru *r)
 {
@@ -61,14 +62,14 @@ lru_free(struct lru *r)
 	*r = (struct lru){ 0 };
 }
 
-/* Return the row of that number. */
+/* Return the row with number `at`. */
 static inline void *
 lru_row(const struct lru *r, uint32_t at)
 {
 	return r->row + at * r->row_bytes;
 }
 
-/* Return the number of the row of key, or 0. */
+/* Return the number of the row of key, or 0 if there is none. */
 static inline uint32_t
 lru_find(const struct lru *r, uint64_t key)
 {
@@ -77,14 +78,14 @@ lru_find(const struct lru *r, uint64_t key)
 	return at == NULL ? 0 : *at;
 }
 
-/* Return the number of the least recently used row, or 0. */
+/* Return the number of the least recently used row, or 0 if there is none. */
 static inline uint32_t
 lru_oldest(const struct lru *r)
 {
 	return r->count == 0 ? 0 : r->node[0].newer;
 }
 
-/* Take a row out of the list. */
+/* Remove row `at` from the list. */
 static inline void
 lru_unlink(struct lru *r, uint32_t at)
 {
@@ -94,7 +95,7 @@ lru_unlink(struct lru *r, uint32_t at)
 	r->node[n->newer].older = n->older;
 }
 
-/* Put a row at the newest end of the list. */
+/* Add row `at` at the newest end of the list. */
 static inline void
 lru_link(struct lru *r, uint32_t at)
 {
@@ -106,7 +107,7 @@ lru_link(struct lru *r, uint32_t at)
 	end->older = at;
 }
 
-/* Make a row the most recently used one. */
+/* Mark row `at` as the most recently used one. */
 static inline void
 lru_mark_used(struct lru *r, uint32_t at)
 {
@@ -116,7 +117,7 @@ lru_mark_used(struct lru *r, uint32_t at)
 	lru_link(r, at);
 }
 
-/* Remove a row; its content stays valid until another row is added. */
+/* Remove row `at`.  Its content stays valid until another row is added. */
 static inline void
 lru_remove(struct lru *r, uint32_t at)
 {
@@ -127,7 +128,7 @@ lru_remove(struct lru *r, uint32_t at)
 	r->count--;
 }
 
-/* Make room for one more row; return false without memory. */
+/* Make room for one more row.  Returns false if there is no memory. */
 static inline bool
 lru_grow(struct lru *r)
 {
@@ -152,8 +153,8 @@ lru_grow(struct lru *r)
 }
 
 /*
- * Add a row for a key that has none, as the newest, and return its number; 0
- * without memory or if the table is full.
+ * Add a row for a key that has none, as the newest, and return its number.
+ * Returns 0 if there is no memory or if the table is full.
  */
 static inline uint32_t
 lru_add(struct lru *r, uint64_t key)
@@ -178,8 +179,9 @@ lru_add(struct lru *r, uint64_t key)
 }
 
 /*
- * Make the row of key the most recently used one and return its number; add it
- * if need be, in place of the oldest if the table is full.  0 without memory.
+ * Return the number of the row of key, and mark it as the most recently used
+ * one.  Add a row if key has none; in a full table this replaces the oldest
+ * row.  Returns 0 if there is no memory.
  */
 static inline uint32_t
 lru_find_or_add(struct lru *r, uint64_t key)

@@ -1,11 +1,12 @@
 /*
- * message.h - the lines on standard error that say what is wrong
+ * message.h - print error messages and warnings to standard error
  *
- * err(), errx(), warn() and warnx() work like those of err(3), and verrx() and
- * vwarnx() too, but control characters in the text are made visible.  A message
- * names files, options and words that came from the user, from a file or from
- * the network; so such a name can neither change the state of a terminal nor
- * look like a second line of a log.  A format contains no control characters.
+ * err(), errx(), verrx(), warn(), warnx() and vwarnx() work like the functions
+ * of err(3), but make control characters in the text visible.  A message
+ * contains names of files, options and words that come from the user, from a
+ * file or from the network.  Because of this rule, such a name can neither
+ * change the state of a terminal nor look like a second line of a log.  A
+ * format contains no control characters.
  *
  * Other output that contains such a name uses message_put().
  */
@@ -27,9 +28,9 @@
 #define vwarnx(...)	message_vwarnx(__VA_ARGS__)
 
 /*
- * Return the number of bytes of the printable UTF-8 character that text begins
- * with, or 0 if it begins with a control character, with a byte that is not
- * UTF-8, or with its end.
+ * Return the number of bytes of the printable UTF-8 character at the beginning
+ * of text.  Returns 0 if text begins with a control character, with a byte that
+ * is not UTF-8, or is empty.
  */
 static inline int
 message_printable(const char *text)
@@ -45,7 +46,10 @@ message_printable(const char *text)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	/* U+0080 to U+009F, longer than necessary, surrogates, too large */
+	/*
+	 * U+0080 to U+009F, overlong encodings, surrogates, and numbers that
+	 * are too large
+	 */
 	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
 	    (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
 	    (s[0] == 0xf4 && s[1] > 0x8f))
@@ -54,8 +58,8 @@ message_printable(const char *text)
 }
 
 /*
- * Write text to f.  Control characters, and bytes that are not UTF-8, are
- * written like in C: \n, \r, \t or \x1b.
+ * Write text to f.  Control characters and bytes that are not UTF-8 are written
+ * as in C: \n, \r, \t or \x1b.
  */
 static inline void
 message_put(FILE *f, const char *text)
@@ -75,8 +79,9 @@ message_put(FILE *f, const char *text)
 }
 
 /*
- * Print "TOOL: text" or, if why is not -1, "TOOL: text: what errno `why` means"
- * on standard error.  A NULL fmt leaves out the text.
+ * Print "TOOL: text" to standard error.  If why is not -1, print "TOOL: text: "
+ * and the meaning of the error number `why`.  If fmt is NULL, the text is
+ * omitted.
  */
 static inline void __attribute__((format(printf, 2, 0)))
 message_print(int why, const char *fmt, va_list ap)
@@ -112,7 +117,7 @@ message_vwarnx(const char *fmt, va_list ap)
 	message_print(-1, fmt, ap);
 }
 
-/* Print a message and what errno means, and exit with a status. */
+/* Print a message and the meaning of errno, and exit with a status. */
 static inline void __attribute__((noreturn, cold, format(printf, 2, 3)))
 message_err(int status, const char *fmt, ...)
 {
@@ -137,7 +142,7 @@ message_errx(int status, const char *fmt, ...)
 	exit(status);
 }
 
-/* Print a message and what errno means. */
+/* Print a message and the meaning of errno. */
 static inline void __attribute__((cold, format(printf, 1, 2)))
 message_warn(const char *fmt, ...)
 {

@@ -1,9 +1,10 @@
 /*
  * nearest.h - find the valid word that is nearest to a mistyped one
  *
- * Messages name it: "unknown option '--slot'; the nearest is '--slots'".  A
- * caller begins with a zeroed struct nearest, offers it every valid word, and
- * asks for the result.  Words are borrowed and must outlive the struct.  Pure.
+ * Error messages contain that word: "unknown option '--slot'; the nearest is
+ * '--slots'". A caller begins with a zeroed struct nearest, offers it every
+ * valid word, and then gets the result.  Words are borrowed and must outlive
+ * the struct.  The functions have no side effects.
  */
 #ifndef INNET_BASE_NEAREST_H
 #define INNET_BASE_NEAREST_H
@@ -15,13 +16,15 @@
 enum { NEAREST_MAX = 64, NEAREST_TEXT = 128 };
 
 struct nearest {
-	const char *word;	/* of least distance so far, or NULL */
+	const char *word;	/* valid word with the least distance so far, or
+				 * NULL */
 	size_t distance;
 };
 
 /*
- * Return the Levenshtein distance of two words: how many characters must be
- * changed, added or removed.  Only the first NEAREST_MAX characters count.
+ * Return the Levenshtein distance of two words: the number of characters that
+ * must be changed, added or removed.  Only the first NEAREST_MAX characters are
+ * compared.
  */
 static inline size_t
 nearest_distance(const char *a, const char *b)
@@ -50,7 +53,10 @@ nearest_distance(const char *a, const char *b)
 	return row[nb];
 }
 
-/* Offer a valid word; the first of several words at one distance is kept. */
+/*
+ * Offer a valid word.  If several words have the same distance, the first is
+ * kept.
+ */
 static inline void
 nearest_offer(struct nearest *n, const char *typed, const char *word)
 {
@@ -61,8 +67,8 @@ nearest_offer(struct nearest *n, const char *typed, const char *word)
 }
 
 /*
- * Return the nearest word if it is likely to be the one that was meant, that
- * is, if at most about a third of its characters differ; otherwise NULL.
+ * Return the nearest word if it is probably the one that the user meant, or
+ * NULL.  It is if at most about a third of its characters differ.
  */
 static inline const char *
 nearest_likely(const struct nearest *n, const char *typed)
@@ -72,8 +78,8 @@ nearest_likely(const struct nearest *n, const char *typed)
 }
 
 /*
- * Write "; the nearest is '--slots'", with prefix "--", to text, or nothing if
- * no word is likely; return text.
+ * If a word is likely, write a hint such as "; the nearest is '--slots'" (with
+ * prefix "--") to text; otherwise write an empty string.  Returns text.
  */
 static inline const char *
 nearest_hint(const struct nearest *n, const char *typed, const char *prefix,

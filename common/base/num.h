@@ -1,10 +1,10 @@
 /*
  * num.h - read numbers with units, from the command line and from text files
  *
- * Every function reads the whole string: it stores the value in *out and
- * returns NULL, or returns a phrase that says what is wrong, to follow "invalid
- * rate '10x': ".  *out stays as it was on failure.  Decimal fractions are exact
- * down to the last unit and round half up: "1.5us" is 1500 ns.
+ * Every function reads the whole string.  On success it stores the value in
+ * *out and returns NULL.  On failure it does not change *out and returns an
+ * error text, which can follow "invalid rate '10x': ". Decimal fractions are
+ * exact to the last unit and round half up: "1.5us" is 1500 ns.
  */
 #ifndef INNET_BASE_NUM_H
 #define INNET_BASE_NUM_H
@@ -20,10 +20,13 @@
 
 struct num_unit {
 	const char *name;
-	uint64_t times;		/* units of the result in one of it */
+	uint64_t times;		/* size of this unit, in units of the result */
 };
 
-/* Units of counts: k, M, G are powers of 1000; Ki, Mi, Gi of 1024. */
+/*
+ * Units of counts: k, M and G are powers of 1000; Ki, Mi and Gi are powers of
+ * 1024.
+ */
 static const struct num_unit num_counts[] = {
 	{ "", 1 }, { "k", 1000 }, { "M", 1000000 }, { "G", 1000000000 },
 	{ "T", 1000000000000 }, { "Ki", 1024 }, { "Mi", 1048576 },
@@ -34,34 +37,36 @@ static const struct num_unit num_counts[] = {
 static inline const char *num_u64(const char *s, uint64_t lo, uint64_t hi,
     uint64_t *out);
 
-/* Read bytes in [lo, hi]: 256, 256B, 1kB, 64MB, 4KiB. */
+/* Read a number of bytes in [lo, hi]: 256, 256B, 1kB, 64MB, 4KiB. */
 static inline const char *num_bytes(const char *s, uint64_t lo, uint64_t hi,
     uint64_t *out);
 
 /*
- * Read the length of a vector, in elements of 4 bytes, in [lo, hi]: a count
- * (366, 10k), a size (40kB, 1464B), or dqn, a2c, ppo or ddpg for the models of
- * iSwitch, Table 1.
+ * Read the length of a vector, in [lo, hi] elements of 4 bytes.  It may be a
+ * count (366, 10k) or a size (40kB, 1464B), or dqn, a2c, ppo or ddpg for the
+ * models in Table 1 of iSwitch.
  */
 static inline const char *num_vector(const char *s, uint64_t lo, uint64_t hi,
     uint64_t *out);
 
-/* Read bits per second in [lo, hi]: 40G, 20Mbit. */
+/* Read a rate in bits per second, in [lo, hi]: 40G, 20Mbit. */
 static inline const char *num_rate(const char *s, uint64_t lo, uint64_t hi,
     uint64_t *out);
 
-/* Read nanoseconds in [lo, hi]: 4us, 100ms, 1.5s, 2min, 1h, 12 (ns). */
+/*
+ * Read a time in nanoseconds, in [lo, hi]: 4us, 100ms, 1.5s, 2min, 1h, 12 (ns).
+ */
 static inline const char *num_time(const char *s, uint64_t lo, uint64_t hi,
     uint64_t *out);
 
 /*
- * Read an instant: nanoseconds since the epoch, with a unit if wished, or
- * (*relative) "+2s" after the first packet.
+ * Read a point in time: nanoseconds since the epoch, with an optional unit, or
+ * a time after the first packet such as "+2s" (then *relative is set).
  */
 static inline const char *num_instant(const char *s, uint64_t *out,
     bool *relative);
 
-/* Read a real number in [lo, hi], never NaN. */
+/* Read a real number in [lo, hi].  NaN is an error. */
 static inline const char *num_real(const char *s, double lo, double hi,
     double *out);
 
@@ -69,8 +74,8 @@ static inline const char *num_real(const char *s, double lo, double hi,
 static inline const char *num_share(const char *s, double *out);
 
 /*
- * Read digits, a fraction, a unit of the table and perhaps `tail` behind it;
- * *out is in units of the result, in [lo, hi].
+ * Read digits, a fraction, a unit from the table and, optionally, the text
+ * `tail`.  *out is in units of the result and in [lo, hi].
  */
 static inline const char *num_scaled(const char *s,
     const struct num_unit *units, const char *tail, uint64_t lo, uint64_t hi,
@@ -80,7 +85,7 @@ static inline const char *num_scaled(const char *s,
 
 static const char num_unknown_unit[] = "unknown unit";
 
-/* Return why, or `units` instead if the unit is unknown. */
+/* Return why, or `units` if the error is an unknown unit. */
 static inline const char *
 num_name_units(const char *why, const char *units)
 {
@@ -217,7 +222,7 @@ num_real(const char *s, double lo, double hi, double *out)
 	double v;
 
 	if (!decimal_read(s, &v)) {
-		/* strtod would take "nan", "0x1" */
+		/* strtod() would accept "nan" and "0x1" */
 		if (strspn(s, "+-.0123456789eE") != strlen(s))
 			return "not a number";
 		v = strtod(s, &end);

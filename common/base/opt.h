@@ -1,9 +1,10 @@
 /*
  * opt.h - parse the options of a tool and print its help, from one table
  *
- * opt_next() answers --help and --version itself, and exits with status 2 on an
- * option that is not in the table, so the parse function of a tool handles only
- * its own options.  Only for tools: several functions here exit.
+ * opt_next() handles --help and --version itself, and exits with status 2 if an
+ * option is not in the table.  So the parse function of a tool handles only the
+ * tool's own options.  These functions are for tools only, because several of
+ * them exit.
  */
 #ifndef INNET_BASE_OPT_H
 #define INNET_BASE_OPT_H
@@ -20,71 +21,83 @@
 #include "common/base/message.h"
 #include "common/base/nearest.h"
 
-enum { OPT_LONG = 256, OPT_MAX = 96 };	/* long-only codes start at OPT_LONG */
+enum { OPT_LONG = 256, OPT_MAX = 96 };	/* codes of options without a letter
+					 * start at OPT_LONG */
 enum { OPT_INDENT = 31, OPT_WIDTH = 80 };	/* columns of the help */
 
 struct opt {
-	int ch;			/* short letter, or OPT_LONG + n */
+	int ch;			/* letter of the short option, or OPT_LONG +
+				 * n */
 	const char *name;	/* long name */
-	const char *arg;	/* metavariable, NULL for a flag */
-	const char *help; /* lower case, no full stop; NULL for an old name
-			     that is accepted but not listed */
+	const char *arg;	/* metavariable; NULL for an option without a
+				 * value */
+	const char *help; /* in lower case, without a full stop; NULL for an old
+			     name that is accepted but not listed */
 };
 
 struct opt_tool {
 	const char *name;	/* innet-NAME */
 	const char *version;	/* PACKAGE_VERSION */
-	const char *usage;	/* synopsis after the name */
-	const char *about;	/* one sentence or a few */
-	const struct opt *opts;	/* last row has a NULL name */
+	const char *usage;	/* synopsis that follows the name */
+	const char *about;	/* description in one or more sentences */
+	const struct opt *opts;	/* rows; the last row has a NULL name */
 };
 
-/* The last two rows of every table, before its null row. */
+/* The last two rows of every table, before its empty row. */
 #define OPT_HELP_VERSION \
 	{ 'h', "help",    NULL, "show this help and exit" }, \
 	{ 'V', "version", NULL, "show the version and exit" }
 
 /*
- * Return the code of the next option, with its argument in optarg, or -1 at the
- * first word that is not an option, so that a command to run keeps its own
+ * Return the code of the next option; its argument is in optarg.  Returns -1 at
+ * the first word that is not an option, so that a command to run keeps its own
  * options.
  */
 static inline int opt_next(const struct opt_tool *tool, int argc,
     char *argv[]);
 
 /*
- * Like opt_next(), for a tool that also takes one word, before, between or
- * behind its options; the word goes to *word, which the caller sets to NULL.
+ * Work like opt_next() for a tool that also takes one word before, between or
+ * after its options.  The word is stored in *word, which the caller must set to
+ * NULL at first.
  */
 static inline int opt_next_word(const struct opt_tool *tool, int argc,
     char *argv[], const char **word);
 
-/* If a word is left over, print it and exit 2. */
+/*
+ * If a word remains after the options, print an error and exit with status 2.
+ */
 static inline void opt_done(const struct opt_tool *tool, int argc,
     char *argv[]);
 
-/* Exit 2 with "invalid rate '10x': not a number", unless why is NULL. */
+/*
+ * Unless why is NULL, print an error such as "invalid rate '10x': not a number"
+ * and exit with status 2.
+ */
 static inline void opt_check(const char *what, const char *arg,
     const char *why);
 
 /*
- * Return the place of arg in the NULL-terminated list; if it is not there,
- * print the list and the nearest word, and exit 2.
+ * Return the position of arg in the NULL-terminated list.  If arg is not in the
+ * list, print the list and the nearest word, and exit with status 2.
  */
 static inline int opt_word(const char *what, const char *arg,
     const char *const list[]);
 
-/* Print how to get help, after the line that says what is wrong, and exit 2. */
+/*
+ * Print how to get help, after the line with the error, and exit with status 2.
+ */
 static inline void opt_misuse(const struct opt_tool *tool);
 
-/* Print the name and the help of each row of tab that has a help text. */
+/* Print the name and the help text of each row of tab that has a help text. */
 static inline void opt_rows(FILE *f, const struct opt *tab);
 
 /* implementation */
 
 /*
- * May a line of a help text end before the blank at text[n]?  No line begins
- * with a dash, because completion and the tests read such a line as an option.
+ * May a line of a help text end before the blank at text[n]?  A line must not
+ * begin with a dash, because completion and the tests would read it as an
+ * option.
  */
 static inline bool
 opt_may_break(const char *text, size_t n)
@@ -94,8 +107,8 @@ opt_may_break(const char *text, size_t n)
 }
 
 /*
- * Print a help text from column OPT_INDENT on, and break it between words where
- * a line would pass OPT_WIDTH columns.
+ * Print a help text from column OPT_INDENT on.  Break lines between words so
+ * that no line exceeds OPT_WIDTH columns.
  */
 static inline void
 opt_print_help(FILE *f, const char *text)
@@ -137,8 +150,8 @@ opt_rows(FILE *f, const struct opt *tab)
 }
 
 /*
- * Print help (ch is 'h') or version on standard output, and exit 0, or 1 if
- * that fails.
+ * Print the help (if ch is 'h') or the version to standard output.  Exit with
+ * status 0, or 1 if printing fails.
  */
 static inline void
 opt_answer(const struct opt_tool *tool, int ch)
@@ -163,8 +176,8 @@ opt_misuse(const struct opt_tool *tool)
 }
 
 /*
- * Print why getopt_long() refused `word`: an option that does not exist, is
- * ambiguous, lacks its value or takes none.
+ * Print why getopt_long() rejected `word`: the option does not exist, is
+ * ambiguous, lacks its value or takes no value.
  */
 static inline void
 opt_print_refusal(const struct opt_tool *tool, const char *word)
@@ -206,9 +219,9 @@ opt_print_refusal(const struct opt_tool *tool, const char *word)
 }
 
 /*
- * Handle SIGXFSZ: the write that reaches the size limit of a file fails with
- * EFBIG, which the tool reports.  Commands that the tool starts inherit no
- * handler, so the signal ends them as before.
+ * Handle SIGXFSZ, so that a write beyond the size limit of a file fails with
+ * EFBIG, which the tool reports.  Commands that the tool starts do not inherit
+ * the handler, so the signal ends them as usual.
  */
 static inline void
 opt_on_file_limit(int sig)
@@ -216,14 +229,14 @@ opt_on_file_limit(int sig)
 	(void)sig;
 }
 
-/* Prepare the process: its standard error, and files of limited size. */
+/* Prepare the process: buffer standard error by lines, and handle SIGXFSZ. */
 static inline void
 opt_prepare(void)
 {
 	const struct sigaction sa = { .sa_handler = opt_on_file_limit,
 	    .sa_flags = SA_RESTART };
 
-	/* lines of several tools on one terminal stay whole */
+	/* Keep lines whole if several tools write to one terminal. */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	sigaction(SIGXFSZ, &sa, NULL);
 }
@@ -238,7 +251,8 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 
 	if (optind == 1)
 		opt_prepare();
-	if (slash != NULL)	/* getopt_long() prints argv[0] as it is */
+	if (slash != NULL)	/* getopt_long() prints argv[0] without
+				 * change */
 		argv[0] = slash + 1;
 	*p++ = '+';
 	for (n = 0; tool->opts[n].name != NULL; n++) {

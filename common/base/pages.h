@@ -1,11 +1,12 @@
 /*
  * pages.h - allocate zeroed memory for large tables that are read at random
  *
- * The memory begins on a cache line.  From 2 MiB on it begins on a huge page,
- * which the kernel is asked for: one TLB entry then covers 512 pages.  Below 64
- * MiB pages_new() writes all of it, so that the first use costs no page fault.
- * Above that, the kernel zeroes each page at its first use, because zeroing all
- * at once would take seconds.  free() frees it.
+ * The memory begins on a cache line.  If it has 2 MiB or more, it begins on a
+ * huge page and the kernel is asked to use huge pages, so that one TLB entry
+ * covers 512 pages.  Below 64 MiB pages_new() writes all of the memory, so that
+ * the first use causes no page fault.  Above 64 MiB the kernel zeroes each page
+ * at its first use, because zeroing all pages at once would take seconds.
+ * free() frees the memory.
  */
 #ifndef INNET_BASE_PAGES_H
 #define INNET_BASE_PAGES_H
@@ -21,7 +22,8 @@
 #define PAGES_LATER ((size_t)64 << 20)
 
 /*
- * Allocate `bytes` bytes that are not touched yet; return NULL without memory.
+ * Allocate `bytes` bytes that are not touched yet.  Returns NULL if there is no
+ * memory.
  */
 static inline void *
 pages_raw(size_t bytes)
@@ -37,12 +39,12 @@ pages_raw(size_t bytes)
 		return NULL;
 #ifdef MADV_HUGEPAGE
 	if (unit == PAGES_HUGE)
-		madvise(p, bytes, MADV_HUGEPAGE);	/* may fail */
+		madvise(p, bytes, MADV_HUGEPAGE);	/* this may fail */
 #endif
 	return p;
 }
 
-/* Zero `bytes` bytes anywhere in memory from pages_raw(). */
+/* Set `bytes` bytes at p, anywhere in memory from pages_raw(), to zero. */
 static inline void
 pages_zero(void *p, size_t bytes)
 {
@@ -51,7 +53,7 @@ pages_zero(void *p, size_t bytes)
 	const size_t later = bytes < PAGES_LATER ? 0 : (bytes - before) /
 	    PAGES_HUGE * PAGES_HUGE;
 
-	/* private anonymous memory comes back as zeros */
+	/* The kernel zeroes private anonymous memory at the next use. */
 	if (later == 0 || madvise(at, later, MADV_DONTNEED) == -1) {
 		memset(p, 0, bytes);
 		return;
@@ -60,7 +62,7 @@ pages_zero(void *p, size_t bytes)
 	memset(at + later, 0, bytes - before - later);
 }
 
-/* Allocate `bytes` zeroed bytes; return NULL without memory. */
+/* Allocate `bytes` zeroed bytes.  Returns NULL if there is no memory. */
 static inline void *
 pages_new(size_t bytes)
 {

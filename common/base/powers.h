@@ -1,8 +1,8 @@
 /*
  * powers.h - logexp_pow() of many numbers at once
  *
- * With AVX2 it computes four at a time, by the same operations in the same
- * order, so the bits are the same.
+ * With AVX2 it computes four powers at a time.  The operations and their order
+ * are the same, so the bits are the same.
  */
 #ifndef INNET_BASE_POWERS_H
 #define INNET_BASE_POWERS_H
@@ -23,7 +23,7 @@ powers_line(double a, double b, __m256d x)
 	    _mm256_mul_pd(_mm256_set1_pd(b), x));
 }
 
-/* Return a + b x, of vectors. */
+/* Return a + b x for vectors a and b. */
 __attribute__((target("avx2"))) static inline __m256d
 powers_join(__m256d a, __m256d b, __m256d x)
 {
@@ -62,7 +62,7 @@ powers_log(__m256d x)
 	    q);
 }
 
-/* Return e^t of four numbers, as logexp_pow() computes it. */
+/* Return e^t of four numbers with the method of logexp_pow(). */
 __attribute__((target("avx2"))) static inline __m256d
 powers_exp(__m256d t)
 {

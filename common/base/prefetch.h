@@ -1,8 +1,8 @@
 /*
- * prefetch.h - fetch into the processor's cache what will be used soon
+ * prefetch.h - fetch data that will be used soon into the processor's cache
  *
- * A compiler takes a function that only prefetches for one without effect and
- * removes its calls.  The empty asm statement prevents that.
+ * A compiler treats a function that only prefetches as a function without
+ * effect and removes its calls.  The empty asm statement prevents that.
  */
 #ifndef INNET_BASE_PREFETCH_H
 #define INNET_BASE_PREFETCH_H

@@ -1,9 +1,9 @@
 /*
  * progress.h - a line on the terminal that is overwritten again and again
  *
- * Standard error is flushed line by line (opt.h), so that the lines of several
- * tools on one terminal stay whole.  A progress line has no end, so these
- * functions flush it.
+ * Standard error is flushed line by line (opt.h), so that lines of several
+ * tools on one terminal are not mixed.  A progress line does not end with a
+ * line feed, so these functions flush it.
  */
 #ifndef INNET_BASE_PROGRESS_H
 #define INNET_BASE_PROGRESS_H
@@ -11,7 +11,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Flush a line that began with \r, and clear the rest of a longer one. */
+/*
+ * Flush a line that began with \r, and erase the rest of a longer previous
+ * line.
+ */
 static inline void
 progress_end(void)
 {
@@ -19,7 +22,7 @@ progress_end(void)
 	fflush(stderr);
 }
 
-/* Print a progress line in place of the one before. */
+/* Print a progress line over the previous one. */
 __attribute__((format(printf, 1, 2))) static inline void
 progress_say(const char *fmt, ...)
 {

@@ -1,10 +1,10 @@
 /*
  * rng.h - random numbers: numpy's PCG64, bit for bit
  *
- * rng_seed(s) gives the stream of numpy's Generator(PCG64(s)): a 128-bit linear
- * congruential generator with the XSL-RR output (O'Neill, PCG, 2014), seeded
- * through numpy's SeedSequence.  Every machine gives the same numbers.
- * Distributions that need a logarithm are in draw.h.
+ * rng_seed(s) gives the stream of numpy's Generator(PCG64(s)).  This is a
+ * 128-bit linear congruential generator with the XSL-RR output function
+ * (O'Neill, PCG, 2014), seeded through numpy's SeedSequence.  Every machine
+ * gives the same numbers.  Distributions that need a logarithm are in draw.h.
  */
 #ifndef INNET_BASE_RNG_H
 #define INNET_BASE_RNG_H
@@ -30,7 +30,7 @@ rng_u64(struct rng *r)
 	return x >> rot | x << (-rot & 63);
 }
 
-/* Return SeedSequence's hash of one word; *mult changes with each word. */
+/* Return SeedSequence's hash of one word.  *mult changes with each word. */
 static inline uint32_t
 rng_hash(uint32_t v, uint32_t *mult)
 {
@@ -76,7 +76,8 @@ rng_seed(uint64_t seed)
 }
 
 /*
- * Return a uniform number in [0, 1) with 53 random bits, like numpy's random().
+ * Return a uniform random number in [0, 1) with 53 random bits, like numpy's
+ * random().
  */
 static inline double
 rng_double(struct rng *r)
@@ -84,7 +85,7 @@ rng_double(struct rng *r)
 	return (double)(rng_u64(r) >> 11) * 0x1p-53;
 }
 
-/* Return a uniform number in [lo, hi), like numpy's uniform(). */
+/* Return a uniform random number in [lo, hi), like numpy's uniform(). */
 static inline double
 rng_uniform(struct rng *r, double lo, double hi)
 {
@@ -92,8 +93,8 @@ rng_uniform(struct rng *r, double lo, double hi)
 }
 
 /*
- * Return a uniform whole number in 0 ... n-1, n > 0, without bias (Lemire,
- * 2019).
+ * Return a uniform random integer from 0 to n - 1, for n > 0, without bias
+ * (Lemire, 2019).
  */
 static inline uint64_t
 rng_below(struct rng *r, uint64_t n)

@@ -1,9 +1,9 @@
 /*
  * stats.h - small statistics: mean, spread, percentile, Jain's index
  *
- * Functions that take n values at x read them and keep nothing;
+ * Functions with n values at x read the values and keep nothing;
  * stats_percentile() also sorts them.  A struct stats_sum is for values that
- * come one by one and of which only the mean is needed; a zeroed one is empty.
+ * arrive one by one, if only their mean is needed.  A zeroed struct is empty.
  */
 #ifndef INNET_BASE_STATS_H
 #define INNET_BASE_STATS_H
@@ -15,7 +15,7 @@
 
 struct stats_sum {
 	uint64_t count;
-	uint64_t total;		/* of the values, in their unit */
+	uint64_t total;		/* sum of the values, in their unit */
 };
 
 /* Add a value to the sum. */
@@ -50,7 +50,7 @@ stats_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Return the arithmetic mean; 0 of no values. */
+/* Return the arithmetic mean, or 0 if there are no values. */
 static inline double
 stats_mean(const double *x, size_t n)
 {
@@ -61,7 +61,10 @@ stats_mean(const double *x, size_t n)
 	return n == 0 ? 0 : sum / (double)n;
 }
 
-/* Return the sample standard deviation; 0 of fewer than two values. */
+/*
+ * Return the sample standard deviation, or 0 if there are fewer than two
+ * values.
+ */
 static inline double
 stats_sd(const double *x, size_t n)
 {
@@ -73,8 +76,9 @@ stats_sd(const double *x, size_t n)
 }
 
 /*
- * Return half the 95 % confidence interval of the mean of n independent
- * values, by Student's t; 0 of fewer than two.
+ * Return half the width of the 95 % confidence interval of the mean of n
+ * independent values, from Student's t.  Returns 0 if there are fewer than two
+ * values.
  */
 static inline double
 stats_ci95(const double *x, size_t n)
@@ -88,15 +92,15 @@ stats_ci95(const double *x, size_t n)
 
 	if (n < 2)
 		return 0;
-	/* beyond the table: a series in 1 / degrees of freedom */
+	/* Beyond the table: a series in 1 / degrees of freedom. */
 	q = n - 2 < known ? t[n - 2] : 1.959964 + 2.372 / (double)(n - 1) +
 	    2.82 / ((double)(n - 1) * (double)(n - 1));
 	return q * stats_sd(x, n) / sqrt((double)n);
 }
 
 /*
- * Sort x; return its least value that a share p (0 to 1) of the values do not
- * exceed, or 0 of no values.
+ * Sort x.  Returns the least value that a share p (0 to 1) of the values do not
+ * exceed, or 0 if there are no values.
  */
 static inline double
 stats_percentile(double *x, size_t n, double p)
@@ -111,8 +115,9 @@ stats_percentile(double *x, size_t n, double p)
 }
 
 /*
- * Return Jain's fairness index (sum x)^2 / (n sum x^2): 1 if all values are
- * equal, 1/n if only one is not 0, and 1 of no values or of zeros.
+ * Return Jain's fairness index (sum x)^2 / (n sum x^2).  It is 1 if all values
+ * are equal, and 1/n if only one is not 0.  It is also 1 if there are no values
+ * or if all are 0.
  */
 static inline double
 stats_jain(const double *x, size_t n)

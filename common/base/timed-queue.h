@@ -1,11 +1,11 @@
 /*
  * timed-queue.h - an event queue: items in the order of their times
  *
- * A binary heap; items with equal times come in the order in which they were
- * pushed.  Times are ns on the clock of the caller, and may be before the one
- * that was popped last.  Items belong to the caller; the queue owns only its
- * own memory, which timed_queue_free() frees.  A zeroed struct is an empty
- * queue.
+ * The queue is a binary heap.  Items with equal times come out in the order in
+ * which they were pushed.  Times are in ns on the clock of the caller.  A time
+ * may be earlier than that of the item that was popped last.  Items belong to
+ * the caller; the queue owns only its own memory, which timed_queue_free()
+ * frees.  A zeroed struct is an empty queue.
  */
 #ifndef INNET_BASE_TIMED_QUEUE_H
 #define INNET_BASE_TIMED_QUEUE_H
@@ -20,17 +20,18 @@
 
 struct timed_queue_event {
 	uint64_t at_ns;
-	uint64_t order;		/* of pushing */
+	uint64_t order;		/* number of the push */
 	void *item;
 };
 
 struct timed_queue {
-	struct timed_queue_event *heap;	/* the earliest first; owned */
+	struct timed_queue_event *heap;	/* owned; the earliest event comes
+					 * first */
 	size_t count, room;
-	uint64_t order;		/* of the next push */
+	uint64_t order;		/* number of the next push */
 };
 
-/* Free the memory of the queue, not its items. */
+/* Free the memory of the queue, but not its items. */
 static inline void
 timed_queue_free(struct timed_queue *q)
 {
@@ -38,7 +39,7 @@ timed_queue_free(struct timed_queue *q)
 	*q = (struct timed_queue){ 0 };
 }
 
-/* Does a come before b? */
+/* Does event a come out before event b? */
 static inline bool
 timed_queue_before(const struct timed_queue_event *a,
     const struct timed_queue_event *b)
@@ -48,8 +49,8 @@ timed_queue_before(const struct timed_queue_event *a,
 }
 
 /*
- * Add an item with its time, which is not TIMED_QUEUE_NEVER; return false
- * without memory.
+ * Add an item with its time, which must not be TIMED_QUEUE_NEVER.  Returns
+ * false if there is no memory.
  */
 static inline bool
 timed_queue_push(struct timed_queue *q, uint64_t at_ns, void *item)

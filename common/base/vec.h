@@ -1,13 +1,13 @@
 /*
- * vec.h - add, copy, check and average float32 vectors as they lie in packets
+ * vec.h - add, copy, check and average float32 vectors in the format of packets
  *
  * Vectors are little-endian binary32 at any address, because a payload begins
- * where the headers end.  n counts elements, not bytes.
+ * directly after the headers.  n is a number of elements, not of bytes.
  *
- * Every kernel is here twice: in plain C, which is the reference, and for AVX2,
- * the means for AVX-512 too.  The processor is asked at run time, and all forms
- * agree to the last bit.  (The sum or mean of two NaNs is a NaN; the compiler
- * chooses which payload it gets, as C allows.)
+ * Every kernel exists in plain C, which is the reference, and for AVX2; the
+ * means also exist for AVX-512.  The form is chosen at run time by the features
+ * of the processor.  All forms give the same bits, with one exception: the sum
+ * or mean of two NaNs is a NaN whose payload the compiler chooses, as C allows.
  */
 #ifndef INNET_BASE_VEC_H
 #define INNET_BASE_VEC_H
@@ -40,25 +40,25 @@ static inline bool vec_finite(const uint8_t *p, size_t n);
 /* Add b to a, element by element, rounded to binary32. */
 static inline void vec_add(uint8_t *a, const uint8_t *b, size_t n);
 
-/* Add b to a in the same way; return whether all elements of b were finite. */
+/* Add b to a like vec_add().  Returns whether all elements of b were finite. */
 static inline bool vec_add_check(uint8_t *a, const uint8_t *b, size_t n);
 
 /*
- * Copy x to out, which does not overlap it; return whether all elements were
+ * Copy x to out, which must not overlap x.  Returns whether all elements were
  * finite.
  */
 static inline bool vec_copy_check(uint8_t *out, const uint8_t *x, size_t n);
 
 /*
- * Subtract q g from w; product and difference are each rounded to binary32, so
+ * Subtract q g from w.  Product and difference are each rounded to binary32, so
  * that every machine computes the same bits.
  */
 static inline void vec_descend(uint8_t *w, const uint8_t *g, size_t n, float q);
 
 /*
  * Set out[i] to a[i] wa + b[i] wb, computed in binary64 and rounded once to
- * binary32, so that means of finite elements (wa + wb = 1) are finite.  out may
- * be a or b.
+ * binary32.  So means of finite elements (wa + wb = 1) are finite.  out may be
+ * a or b.
  */
 static inline void vec_mean(uint8_t *out, const uint8_t *a, const uint8_t *b,
     size_t n, double wa, double wb);
@@ -110,8 +110,8 @@ vec_set(uint8_t *p, size_t i, float f)
 }
 
 /*
- * The functions that end in _from do plainly what the kernel of that name does,
- * for the elements from `from` to n - 1.
+ * The functions whose names end in _from do in plain C what the kernel of the
+ * same name does, for the elements from `from` to n - 1.
  */
 static inline bool
 vec_finite_from(const uint8_t *p, size_t from, size_t n)
@@ -179,7 +179,10 @@ vec_add_avx2(uint8_t *a, const uint8_t *b, size_t n)
 	vec_add_from(a, b, i, n);
 }
 
-/* Return the maxima of the magnitudes (as bits) in m and of the elements v. */
+/*
+ * Return the maxima of the magnitudes in m and those of the elements v, as
+ * bits.
+ */
 __attribute__((target("avx2"))) static inline __m256i
 vec_max_magnitudes(__m256i m, __m256 v)
 {
@@ -187,7 +190,7 @@ vec_max_magnitudes(__m256i m, __m256 v)
 	    _mm256_set1_epi32(0x7fffffff)));
 }
 
-/* Are all of the four times eight magnitudes finite? */
+/* Are all 32 magnitudes finite? */
 __attribute__((target("avx2"))) static inline bool
 vec_all_finite(const __m256i m[4])
 {
@@ -221,7 +224,7 @@ vec_finite_avx2(const uint8_t *p, size_t n)
 		m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * i));
 	if (n < 8)
 		return vec_finite_from(p, 0, n);
-	/* the last eight, some of which were checked already */
+	/* The last eight elements; some of them have already been checked. */
 	m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * (n - 8)));
 	return vec_all_finite(m);
 }
@@ -323,9 +326,9 @@ vec_mean_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
 }
 
 /*
- * Set out to (a + b) / 2, computed in binary32.  The bits are those of the way
- * through binary64: rounding a sum to 53 bits first changes nothing, and
- * neither does halving.  Sums that overflow binary32 take the other way.
+ * Set out to (a + b) / 2, computed in binary32.  The bits are the same as with
+ * binary64, because rounding a sum to 53 bits first changes nothing and halving
+ * is exact.  Sums that overflow binary32 are computed in binary64.
  */
 __attribute__((target("avx2"))) static inline void
 vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
@@ -353,10 +356,10 @@ vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 #define VEC_AVX512 __attribute__((target("avx512f,avx512vl"))) static inline
 
 /*
- * Does this processor have AVX-512 without lowering its clock for it?  The
- * processors that do lower it lack VBMI2.  Only the means have a form for
- * AVX-512: the other kernels wait for memory and gain nothing.  Masks handle
- * the elements that are left at the end.
+ * Does this processor have AVX-512 without lowering its clock for it?
+ * Processors that lower their clock lack VBMI2.  Only the means have a form for
+ * AVX-512, because the other kernels wait for memory and would gain nothing.
+ * Masks handle the remaining elements at the end.
  */
 static inline bool
 vec_avx512(void)
@@ -372,7 +375,7 @@ vec_max_magnitudes16(__m512i m, __m512 v)
 	    _mm512_set1_epi32(0x7fffffff)));
 }
 
-/* Is any of the sixteen magnitudes infinite or NaN? */
+/* Is any of the sixteen magnitudes infinite or a NaN? */
 VEC_AVX512 bool
 vec_any_nonfinite16(__m512i m)
 {
