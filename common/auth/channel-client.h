@@ -1,16 +1,17 @@
 /*
  * channel-client.h - a client's channel to a server: cookie, MACs, counters
  *
- * Each request carries a cookie (cookie.h).  The first cookie has no time; the
- * server answers it with a challenge, an Ack that contains a cookie of the
- * server's own.  The client adopts that cookie and sends the request again
- * under the same xid.  With a key, every later message in both directions has a
- * MAC (mac.h); without one, the server returns the client's cookie
- * (innet-wire(5)).  For a server on loopback without a key, none of this is
- * needed, and `needs_cookie` is false.
+ * Each request contains a cookie (cookie.h).  The first cookie has no time.
+ * The server answers it with a challenge, which is an Ack that contains a
+ * cookie made by the server.  The client adopts that cookie and sends the
+ * request again with the same xid.  With a key, every later message in both
+ * directions has a MAC (mac.h).  Without a key, the server returns the client's
+ * cookie (innet-wire(5)).  For a server on loopback without a key, none of this
+ * is needed, so `needs_cookie` is false.
  *
- * Pure: the caller draws the nonce (nonce.h).  channel_client_receive()
- * classifies a message; the caller acts on it.
+ * The functions use no socket and no random numbers: the caller draws the nonce
+ * (nonce.h).  channel_client_receive() only classifies a message; the caller
+ * acts on it.
  */
 #ifndef INNET_AUTH_CHANNEL_CLIENT_H
 #define INNET_AUTH_CHANNEL_CLIENT_H
@@ -27,32 +28,39 @@
 enum {
 	CHANNEL_CLIENT_CHALLENGE_BYTES =
 	    CONTROL_HEADER_BYTES + 2 + COOKIE_BYTES,
-	CHANNEL_CLIENT_PAD_BYTES = 2,	/* most that pads a body, and most */
-	CHANNEL_CLIENT_MORE_BYTES = COOKIE_BYTES + MAC_BYTES /* behind it */
+	CHANNEL_CLIENT_PAD_BYTES = 2,	/* most bytes that pad a body */
+	/* most bytes after the body */
+	CHANNEL_CLIENT_MORE_BYTES = COOKIE_BYTES + MAC_BYTES
 };
 
 struct channel_client {
-	const struct key *key;		/* of MACs, or NULL; borrowed */
+	const struct key *key;		/* borrowed; base key of the MACs, or
+					 * NULL */
 	bool commands;			/* key is the key of commands */
-	bool needs_cookie;		/* the server asks for cookies */
-	bool any;			/* accept another run's challenges: set
-					   when a trace is replayed */
-	bool asked;			/* under this cookie: these xids */
+	bool needs_cookie;		/* the server requires cookies */
+	bool any;			/* accept challenges of another run,
+					   because a trace is replayed */
+	bool asked;			/* requests were sent with this cookie,
+					 * with these xids: */
 	uint8_t cookie[COOKIE_BYTES];
-	struct key mac_key;		/* of the cookie */
-	uint64_t out, in;		/* last counters sent and received */
+	struct key mac_key;		/* key of the MACs with this cookie */
+	uint64_t out, in;		/* last counter sent; last counter
+					 * received */
 	uint32_t first_xid, last_xid;
-	bool challenged;		/* requests up to this one were: */
+	bool challenged;		/* a challenge arrived for the requests
+					 * up to this one: */
 	uint32_t challenged_xid;
 };
 
 /* The kinds of messages from the server's address. */
 enum channel_client_news {
 	CHANNEL_CLIENT_GOOD,	   /* from the server, and new */
-	CHANNEL_CLIENT_CHALLENGED, /* send the request again, same xid */
-	CHANNEL_CLIENT_HINT,	   /* unproved BAD_MAC or NOT_MEMBER */
-	CHANNEL_CLIENT_BAD,	   /* a stranger's, or made with another key */
-	CHANNEL_CLIENT_OLD	   /* a replay, or a late challenge */
+	CHANNEL_CLIENT_CHALLENGED, /* a challenge: send the request again with
+				    * the same xid */
+	CHANNEL_CLIENT_HINT,	   /* BAD_MAC or NOT_MEMBER without proof */
+	CHANNEL_CLIENT_BAD,	   /* from another sender, or made with another
+				    * key */
+	CHANNEL_CLIENT_OLD	   /* a replayed message, or a late challenge */
 };
 
 /*
@@ -62,22 +70,25 @@ enum channel_client_news {
 static inline void channel_client_open(struct channel_client *ch, const struct
     key *key, bool needs_cookie, const uint8_t nonce[COOKIE_NONCE_BYTES]);
 
-/* Has the server given us a cookie? */
+/* Has the server sent us a cookie? */
 static inline bool channel_client_has_cookie(const struct channel_client *ch);
 
 /*
  * Append the cookie, and the MAC if there is a key, to the request of len bytes
- * at msg, which has room for CHANNEL_CLIENT_PAD_BYTES and
+ * at msg.  It must have room for CHANNEL_CLIENT_PAD_BYTES and
  * CHANNEL_CLIENT_MORE_BYTES more.  Returns the new length.
  */
 static inline size_t channel_client_protect(struct channel_client *ch, uint8_t
     *msg, size_t len);
 
-/* Use a cookie of the server from now on; counters start again. */
+/* Use this cookie of the server from now on.  The counters start again. */
 static inline void channel_client_adopt_cookie( struct channel_client *ch, const
     uint8_t cookie[COOKIE_BYTES]);
 
-/* Classify c, the len bytes at msg, which came from the server's address. */
+/*
+ * Classify message c, which is the len bytes at msg and came from the server's
+ * address.
+ */
 static inline enum channel_client_news channel_client_receive(struct
     channel_client *ch, const uint8_t *msg, size_t len, const struct control
     *c);
@@ -98,7 +109,7 @@ channel_client_has_cookie(const struct channel_client *ch)
 	return cookie_time_ns(ch->cookie) != 0;
 }
 
-/* Note that a request with that xid is under way. */
+/* Note that a request with this xid has been sent. */
 static inline void
 channel_client_note_xid(struct channel_client *ch, uint32_t xid)
 {
@@ -109,7 +120,7 @@ channel_client_note_xid(struct channel_client *ch, uint32_t xid)
 	ch->asked = true;
 }
 
-/* Derive the key of MACs again if the key has changed. */
+/* Derive the key of the MACs again if the base key has changed. */
 static inline void
 channel_client_refresh_key(struct channel_client *ch)
 {
@@ -127,7 +138,8 @@ channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 		return len;
 	msg[1] |= CONTROL_HAS_COOKIE;
 	while (!seals && len + COOKIE_BYTES < CHANNEL_CLIENT_CHALLENGE_BYTES)
-		msg[len++] = 0;		/* at least as long as its answer */
+		msg[len++] = 0;		/* make it at least as long as its
+					 * answer */
 	memcpy(msg + len, ch->cookie, COOKIE_BYTES);
 	len += COOKIE_BYTES;
 	if (!seals)
@@ -138,7 +150,7 @@ channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 	return mac_put(&ch->mac_key, MAC_REQUEST, ++ch->out, msg, len);
 }
 
-/* Is c a challenge to a request of ours? */
+/* Is c a challenge to one of our requests? */
 static inline bool
 channel_client_is_challenge(
     const struct channel_client *ch, const struct control *c)
@@ -153,8 +165,8 @@ channel_client_is_challenge(
 }
 
 /*
- * Has a newer challenge overtaken this one?  After a restart of its machine a
- * server's times are earlier, but then it challenges new requests, too.
+ * Has a newer challenge overtaken this one?  After a restart of its machine the
+ * times of a server are smaller, but then it also challenges new requests.
  */
 static inline bool
 channel_client_is_late(const struct channel_client *ch, const struct control *c)
@@ -194,7 +206,7 @@ channel_client_take_challenge(
 	return CHANNEL_CLIENT_CHALLENGED;
 }
 
-/* Is c, which has no valid MAC, a message that may be used as a hint? */
+/* Can c, which has no valid MAC, be used as a hint? */
 static inline bool
 channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 {
@@ -205,7 +217,7 @@ channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 	    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0);
 }
 
-/* Is the MAC of a message correct under the key, or under the other one? */
+/* Is the MAC of a message correct under the key, or under the other key? */
 static inline bool
 channel_client_mac_good(struct channel_client *ch, const uint8_t *msg,
     size_t len)

@@ -1,17 +1,18 @@
 /*
  * channel-server.h - a server's channels to its clients
  *
- * A channel belongs to an address and port.  A cookie that this server made
- * opens it (cookie.h).  The channel then has the key of its MACs (mac.h), the
- * last counter in each direction, and the xid and Ack of the last request, so
- * that a repeated request is answered but not done again (innet-wire(5)).
- * Where no cookie is needed, a channel has the xid and Ack only.  A channel
- * also holds the text that its client reads page by page.
+ * A channel belongs to an address and a port.  A client opens it with a cookie
+ * that this server made (cookie.h).  The channel then contains the key of its
+ * MACs (mac.h), the last counter in each direction, and the xid and Ack of the
+ * last request.  So the server can answer a repeated request without executing
+ * it again (innet-wire(5)).  If no cookie is needed, a channel contains only
+ * the xid and the Ack.  A channel also contains the text that its client reads
+ * page by page.
  *
- * Channels of members stay.  At most CHANNEL_SERVER_OTHERS others are kept: the
- * least recently used one is closed for a new one, and from then on cookies as
- * old as its cookie open nothing.  Rows move when a row is made.
- * Owns its memory: channel_server_free().
+ * Channels of members are kept.  At most CHANNEL_SERVER_OTHERS other channels
+ * are kept.  To make room for a new one, the least recently used one is closed;
+ * after that, cookies as old as its cookie cannot open a channel.  Rows may
+ * move in memory when a row is added.  channel_server_free() frees the memory.
  */
 #ifndef INNET_AUTH_CHANNEL_SERVER_H
 #define INNET_AUTH_CHANNEL_SERVER_H
@@ -31,40 +32,51 @@
 
 enum {
 	CHANNEL_SERVER_OTHERS = 1024, CHANNEL_SERVER_MOST = 1 << 23,
-	CHANNEL_SERVER_TEXT_BYTES = 16 << 20	/* of all texts together */
+	CHANNEL_SERVER_TEXT_BYTES = 16 << 20	/* limit for all texts
+						 * together */
 };
 
-/* The demands of a server on requests. */
+/* The requirements of a server for requests. */
 struct channel_server_rules {
-	const struct key *key;		/* of MACs; NULL: none */
-	const struct key *commands; /* of the MACs of commands; NULL: none */
-	struct key secret;		/* of its cookies; not set: every
-					   cookie with a time is valid */
-	bool needs_cookie;		/* except from loopback */
+	const struct key *key;		/* base key of MACs; NULL: none */
+	const struct key *commands; /* base key of the MACs of commands; NULL:
+				     * none */
+	struct key secret;		/* secret of its cookies; if not set,
+					   every cookie with a time is valid */
+	bool needs_cookie;		/* requests need a cookie, except from
+					 * loopback */
 };
 
 struct channel_server_row {
 	union addr at;
-	bool open;			/* by this cookie: */
+	bool open;			/* the channel is open; it was opened by
+					 * this cookie: */
 	uint8_t cookie[COOKIE_BYTES];
-	bool commands;			/* key is derived from rules.commands */
-	struct key key;			/* of its MACs */
-	uint64_t in, out;		/* last counters received and sent */
-	bool asked;			/* xid and ack are of a request */
+	bool commands;			/* key was derived from
+					 * rules.commands */
+	struct key key;			/* key of its MACs */
+	uint64_t in, out;		/* last counter received; last counter
+					 * sent */
+	bool asked;			/* xid and ack belong to a request */
 	uint32_t xid;
-	uint8_t *ack;			/* owned; without its MAC */
+	uint8_t *ack;			/* owned; the Ack without its MAC */
 	uint32_t ack_bytes;
-	char *text;			/* owned; made when page 0 was read */
+	char *text;			/* owned; the text made when page 0 was
+					 * read */
 	uint32_t text_bytes;
 };
 
 struct channel_server {
 	struct lru rows;
-	struct hashmap_multiplier hash_seed;	/* seed of the rows' hash */
-	bool began;			/* the first request has come */
-	uint64_t floor_ns;		/* only newer cookies open a channel */
-	uint64_t text_bytes;		/* of all rows */
-	/* is the address a member's, and how many members are there; or NULL */
+	struct hashmap_multiplier hash_seed;	/* seed of the hash of rows */
+	bool began;			/* the first request has arrived */
+	uint64_t floor_ns;		/* only newer cookies can open a
+					 * channel */
+	uint64_t text_bytes;		/* bytes of the texts of all rows */
+	/*
+	 * Return whether the address is a member's, and how many members there
+	 * are.  Both may be NULL.
+	 */
 	bool (*stays)(const void *ctx, const union addr *at);
 	uint32_t (*staying)(const void *ctx);
 	const void *ctx;
@@ -73,9 +85,11 @@ struct channel_server {
 /* The result of channel_server_check(). */
 enum channel_server_verdict {
 	CHANNEL_SERVER_GOOD,
-	CHANNEL_SERVER_CHALLENGE, /* no valid cookie: challenge it */
-	CHANNEL_SERVER_NO_COOKIE, /* none at all, though one is needed */
-	CHANNEL_SERVER_BAD_MAC,	  /* from an address with a valid cookie */
+	CHANNEL_SERVER_CHALLENGE, /* no valid cookie, so the client must be
+				   * challenged */
+	CHANNEL_SERVER_NO_COOKIE, /* no cookie at all, although one is needed */
+	CHANNEL_SERVER_BAD_MAC,	  /* wrong MAC from an address with a valid
+				   * cookie */
 	CHANNEL_SERVER_REPLAYED,  /* the counter is not new */
 	CHANNEL_SERVER_NO_MEMORY
 };
@@ -87,13 +101,14 @@ static inline struct channel_server channel_server_of(
 /* Free all rows. */
 static inline void channel_server_free(struct channel_server *s);
 
-/* Find the row of an address, or NULL. */
+/* Return the row of an address, or NULL. */
 static inline struct channel_server_row *channel_server_find(
     const struct channel_server *s, const union addr *at);
 
 /*
- * Check the request c, the len bytes at msg from that address.  If it is GOOD,
- * *row is its channel, which is valid until another row is made.
+ * Check request c, which is the len bytes at msg and came from `from`.  If the
+ * result is CHANNEL_SERVER_GOOD, *row is its channel, which is valid until
+ * another row is added.
  */
 static inline enum channel_server_verdict channel_server_check(
     struct channel_server *s, const struct channel_server_rules *rules,
@@ -101,25 +116,25 @@ static inline enum channel_server_verdict channel_server_check(
     const struct control *c, uint64_t now_ns, struct channel_server_row **row);
 
 /*
- * Append the MAC, or without a key the client's cookie, to the message of
- * `bytes` bytes at msg, which has room for CONTROL_MAC_BYTES more.  Returns the
- * new length.
+ * Append the MAC or, without a key, the client's cookie to the message of
+ * `bytes` bytes at msg, which must have room for CONTROL_MAC_BYTES more.
+ * Returns the new length.
  */
 static inline uint32_t channel_server_protect(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *to,
     uint8_t *msg, uint32_t bytes);
 
 /*
- * Let the client of row r read `text`, which r owns from now on; NULL: none.
+ * Let the client of row r read `text` (NULL: none).  r takes ownership of text.
  * If all texts together are too long, the least recently used ones are freed,
- * and their clients start again at page 0.
+ * and their clients must start again at page 0.
  */
 static inline void channel_server_set_text(struct channel_server *s,
     struct channel_server_row *r, char *text);
 
 /*
- * Keep the Ack of a request, to repeat it.  Without memory the request is done
- * again if it comes again.
+ * Keep the Ack of a request so that it can be repeated.  If there is no memory,
+ * a repeated request is executed again.
  */
 static inline void channel_server_keep_ack(struct channel_server_row *r,
     uint32_t xid, const uint8_t *ack, uint32_t bytes);
@@ -144,7 +159,7 @@ channel_server_free_text(struct channel_server *s, struct channel_server_row *r)
 	r->text_bytes = 0;
 }
 
-/* Make row r an empty row of address `at`. */
+/* Turn row r into an empty row of address `at`. */
 static inline void
 channel_server_reset_row(struct channel_server *s, struct channel_server_row *r,
     const union addr *at)
@@ -155,7 +170,10 @@ channel_server_reset_row(struct channel_server *s, struct channel_server_row *r,
 	r->at = *at;
 }
 
-/* Close r's channel; cookies as old as its cookie open nothing from now on. */
+/*
+ * Close the channel of row r.  After that, cookies as old as its cookie cannot
+ * open a channel.
+ */
 static inline void
 channel_server_close_row(struct channel_server *s, struct channel_server_row *r)
 {
@@ -189,7 +207,7 @@ channel_server_find(const struct channel_server *s, const union addr *at)
 	return r != NULL && addr_same(&r->at, at) ? r : NULL;
 }
 
-/* Make room for one more channel of an address that is no member's. */
+/* Make room for another channel of an address that is not a member's. */
 static inline void
 channel_server_make_room(struct channel_server *s)
 {
@@ -209,8 +227,8 @@ channel_server_make_room(struct channel_server *s)
 }
 
 /*
- * Return the row of an address as the most recently used one, making it if need
- * be; NULL without memory.
+ * Return the row of an address and mark it as the most recently used one.  Add
+ * a row if the address has none.  Returns NULL if there is no memory.
  */
 static inline struct channel_server_row *
 channel_server_use_row(struct channel_server *s, const union addr *at)
@@ -230,14 +248,14 @@ channel_server_use_row(struct channel_server *s, const union addr *at)
 	}
 	lru_mark_used(&s->rows, k);
 	r = lru_row(&s->rows, k);
-	if (!addr_same(&r->at, at)) {	/* another address with the same key */
+	if (!addr_same(&r->at, at)) {	/* another address has the same key */
 		channel_server_close_row(s, r);
 		r->at = *at;
 	}
 	return r;
 }
 
-/* May the cookie open a channel, perhaps in place of row r's? */
+/* May this cookie open a channel, perhaps in place of the channel of row r? */
 static inline bool
 channel_server_may_open(const struct channel_server *s,
     const struct channel_server_rules *rules,
@@ -251,7 +269,7 @@ channel_server_may_open(const struct channel_server *s,
 	    s->floor_ns, now_ns) : cookie_time_ns(cookie) > s->floor_ns;
 }
 
-/* Open a channel with the cookie of request c; its xids start again. */
+/* Open a channel with the cookie of request c.  Its xids start again. */
 static inline struct channel_server_row *
 channel_server_open_row(struct channel_server *s, const union addr *from,
     const struct control *c, const struct key *key)
@@ -286,8 +304,8 @@ channel_server_check_bare(struct channel_server *s,
 }
 
 /*
- * Refuse the cookies of an earlier run under the same secret, so that its
- * requests cannot be replayed; called at the first request.
+ * Reject the cookies of an earlier run with the same secret, so that its
+ * requests cannot be replayed.  This is called at the first request.
  */
 static inline void
 channel_server_set_floor(struct channel_server *s, uint64_t now_ns)
@@ -298,8 +316,9 @@ channel_server_set_floor(struct channel_server *s, uint64_t now_ns)
 }
 
 /*
- * Is the MAC of request c, the len bytes at msg, correct under the key of its
- * channel?  Stores that key.  row: the open channel; NULL: c opens it.
+ * Is the MAC of request c, which is the len bytes at msg, correct under the key
+ * of its channel?  Stores that key.  row is the open channel; if it is NULL, c
+ * opens the channel.
  */
 static inline bool
 channel_server_check_mac(const struct key *base,
@@ -349,7 +368,10 @@ channel_server_check(struct channel_server *s,
 	if (opens) {
 		r = channel_server_open_row(s, from, c, &key);
 		if (r != NULL && cookie_time_ns(r->cookie) <= s->floor_ns) {
-			/* not newer than the channel closed for it */
+			/*
+			 * The cookie is not newer than the channel that was
+			 * closed for it.
+			 */
 			channel_server_forget_row(s, lru_find(&s->rows,
 			    addr_key(from, &s->hash_seed)));
 			return CHANNEL_SERVER_CHALLENGE;
@@ -360,7 +382,7 @@ channel_server_check(struct channel_server *s,
 	if (r == NULL)
 		return CHANNEL_SERVER_NO_MEMORY;
 	if (rules->key != NULL)
-		r->key = key;		/* the client has this one */
+		r->key = key;		/* the client uses this key */
 	r->in = c->counter;
 	*row = r;
 	return CHANNEL_SERVER_GOOD;

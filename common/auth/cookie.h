@@ -1,12 +1,12 @@
 /*
- * cookie.h - address cookies: a proof that a client receives what is sent to
- * its address (as in RFC 7873)
+ * cookie.h - address cookies: a proof that a client receives packets sent to
+ *   its address (as in RFC 7873)
  *
- * A server hands out cookies and keeps no state for them.  A cookie consists of
- * the client's nonce, the time at which the server made it, and a tag; the tag
- * is a hash of both and of the client's address and port under a secret that
- * only the server knows (innet-wire(5)).  A client that returns a valid cookie
- * has therefore received a packet at that address.
+ * A server sends cookies and keeps no state for them.  A cookie consists of the
+ * client's nonce, the time at which the server made it, and a tag.  The tag is
+ * a hash of nonce, time, and the client's address and port, under a secret that
+ * only the server knows (innet-wire(5)).  So a client that returns a valid
+ * cookie has received a packet at that address.
  *
  * Times are ns on the server's monotonic clock.  A cookie can open a channel
  * for COOKIE_LIFE_NS; an open channel does not expire with its cookie.
@@ -33,8 +33,7 @@ enum {
 #define COOKIE_LIFE_NS 10000000000u
 
 /*
- * Return the time at which a server made the cookie, or 0 if the client made
- * it.
+ * Return the time at which a server made the cookie, or 0 if a client made it.
  */
 static inline uint64_t
 cookie_time_ns(const uint8_t cookie[COOKIE_BYTES])
@@ -42,7 +41,7 @@ cookie_time_ns(const uint8_t cookie[COOKIE_BYTES])
 	return bytes_get(cookie + COOKIE_TIME_AT, 8);
 }
 
-/* Make a client's first cookie: its nonce, without time and tag. */
+/* Make the first cookie of a client: its nonce, without time and tag. */
 static inline void
 cookie_init(
     uint8_t cookie[COOKIE_BYTES], const uint8_t nonce[COOKIE_NONCE_BYTES])
@@ -51,7 +50,9 @@ cookie_init(
 	memset(cookie + COOKIE_TIME_AT, 0, COOKIE_BYTES - COOKIE_TIME_AT);
 }
 
-/* Compute the tag of the cookie's nonce and time for the client at `at`. */
+/*
+ * Compute the tag of a cookie, from its nonce and time, for the client at `at`.
+ */
 static inline void
 cookie_compute_tag(const struct key *secret, const union addr *at,
     const uint8_t cookie[COOKIE_BYTES], uint8_t tag[COOKIE_TAG_BYTES])
@@ -71,7 +72,8 @@ cookie_compute_tag(const struct key *secret, const union addr *at,
 }
 
 /*
- * Make a server's cookie for that nonce and address at now_ns, which is not 0.
+ * Make a server's cookie for this nonce and address at now_ns, which must not
+ * be 0.
  */
 static inline void
 cookie_make(const struct key *secret, const union addr *at,
@@ -84,8 +86,8 @@ cookie_make(const struct key *secret, const union addr *at,
 }
 
 /*
- * Is the cookie one that this server made for the address `at`, not older than
- * COOKIE_LIFE_NS and newer than floor_ns?
+ * Did this server make the cookie for the address `at`, and is it not older
+ * than COOKIE_LIFE_NS and newer than floor_ns?
  */
 static inline bool
 cookie_good(const struct key *secret, const union addr *at,

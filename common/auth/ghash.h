@@ -3,15 +3,16 @@
  * blocks at a time
  *
  * Nettle hashes one block at a time, which is most of the cost of a tag
- * (tag.h). Here the products of eight blocks are added before one reduction;
- * processors with VPCLMULQDQ do sixteen, four in each instruction.  Blocks and
- * key are byte-reversed, so that their bits have the order in which the
- * processor multiplies, and are reduced as in POLYVAL (RFC 8452, appendix A).
+ * (tag.h).  This file adds the products of eight blocks before one reduction.
+ * Processors with VPCLMULQDQ process sixteen blocks, four in each instruction.
+ * Blocks and key are byte-reversed so that their bits are in the order in which
+ * the processor multiplies.  They are reduced as in POLYVAL (RFC 8452, appendix
+ * A).
  *
  * If ghash_is_supported() is false, the caller must use Nettle instead.
  *
- * A file of its own because it is arithmetic with intrinsics and has test
- * vectors of its own, apart from the rules of tags.
+ * A file of its own because it is arithmetic with intrinsics and has its own
+ * test vectors, independent of the rules of tags.
  */
 #ifndef INNET_AUTH_GHASH_H
 #define INNET_AUTH_GHASH_H
@@ -24,19 +25,20 @@
 enum { GHASH_BLOCK = 16, GHASH_TOGETHER = 8, GHASH_POWERS = 16 };
 
 struct ghash_key {
-	uint8_t h[GHASH_POWERS][GHASH_BLOCK];	/* the highest power first */
+	uint8_t h[GHASH_POWERS][GHASH_BLOCK];	/* powers of the key; the
+						 * highest power comes first */
 	bool fours;		/* multiply four blocks in one instruction */
 };
 
 /* Can this processor run the functions below? */
 static inline bool ghash_is_supported(void);
 
-/* Compute the powers of the key h, which is the encrypted block of zeros. */
+/* Compute the powers of the key h, which is a block of zeros, encrypted. */
 static inline void ghash_key_set(struct ghash_key *key,
     const uint8_t h[GHASH_BLOCK]);
 
 /*
- * Hash `blocks` whole blocks at head and then the len bytes at p, all of it
+ * Hash `blocks` whole blocks at head and then the len bytes at p.  All of it is
  * authenticated data.
  */
 static inline void ghash(const struct ghash_key *key, const uint8_t *head,
@@ -70,9 +72,10 @@ ghash_has_fours(void)
 	       __builtin_cpu_supports("vpclmulqdq") != 0;
 }
 
-/* A product of 256 bits, or a sum of several. */
+/* A product of 256 bits, or the sum of several products. */
 struct ghash_wide {
-	__m128i low, middle, high;	/* middle: of Karatsuba */
+	__m128i low, middle, high;	/* middle: the middle term of
+					 * Karatsuba's method */
 };
 
 GHASH_INLINE __m128i
@@ -122,7 +125,7 @@ ghash_key_set(struct ghash_key *key, const uint8_t h[GHASH_BLOCK])
 		high = high << 8 | h[i];
 		low = low << 8 | h[8 + i];
 	}
-	carry = 0 - (high >> 63);		/* times x */
+	carry = 0 - (high >> 63);		/* multiply by x */
 	high = (high << 1 | low >> 63) ^ (carry & 0xc200000000000000u);
 	low = low << 1 ^ (carry & 1);
 	first = power = _mm_set_epi64x((long long)high, (long long)low);
@@ -148,8 +151,9 @@ ghash_fold(__m512i x)
 }
 
 /*
- * Do ghash_blocks() for groups of four blocks, and store in *n how many blocks
- * are left.  The mixed products are computed directly, not by Karatsuba.
+ * Do the work of ghash_blocks() for groups of four blocks, and store the number
+ * of remaining blocks in *n.  The mixed products are computed directly and not
+ * by Karatsuba's method.
  */
 GHASH_FOURS static inline __m128i
 ghash_fours(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t *n)
@@ -191,7 +195,7 @@ ghash_fours(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t *n)
 	return y;
 }
 
-/* Hash n whole blocks at p onto y, which is byte-reversed. */
+/* Hash n whole blocks at p into y, which is byte-reversed. */
 GHASH_TARGET static inline __m128i
 ghash_blocks(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t n)
 {
@@ -257,7 +261,7 @@ ghash_key_set(struct ghash_key *key, const uint8_t h[GHASH_BLOCK])
 	memcpy(key->h[0], h, GHASH_BLOCK);
 }
 
-/* Never called, because ghash_is_supported() is false. */
+/* This is never called, because ghash_is_supported() is false. */
 static inline void
 ghash(const struct ghash_key *key, const uint8_t *head, size_t blocks,
     const uint8_t *p, size_t len, uint8_t hash[GHASH_BLOCK])

@@ -1,18 +1,20 @@
 /*
- * handshake-client.h - open tagged data to a server, tag what goes up, check
- * what comes down
+ * handshake-client.h - start the exchange of tagged data with a server, tag
+ *   data sent to it, and check data from it
  *
- * A worker, or a switch below another, sends Open to the switch or server above
- * it, over a channel (channel-client.h) that it may share with other requests,
- * and repeats it until that answers.  The Ack brings the salt.  From then on
- * data that goes up is tagged under the channel's cookie, and data that comes
- * down is accepted if its tag is correct and its counter is new (tag.h).  If
- * data goes up and nothing comes down for a second, the client sends Open
- * again, because the server may have restarted.
+ * The client is a worker, or a switch below another switch.  It sends an Open
+ * to the switch or server above it, over a channel (channel-client.h) that it
+ * may share with other requests.  It repeats the Open until an Ack arrives,
+ * which contains the salt.  After that, data that is sent up is tagged under
+ * the channel's cookie.  Data from above is accepted if its tag is correct and
+ * its counter is new (tag.h).  If the client sends data and nothing arrives
+ * from above for a second, it sends an Open again, because the server may have
+ * restarted.
  *
- * Pure: times (ns) are arguments.  The caller sends the message that
- * handshake_client_next() makes, and passes on each message with the result of
- * channel_client_receive().
+ * The functions read no clock: times are arguments, in ns.  The caller sends
+ * the messages that handshake_client_next() writes.  It passes each message
+ * that arrives, and the result of channel_client_receive(), to
+ * handshake_client_receive().
  */
 #ifndef INNET_AUTH_HANDSHAKE_CLIENT_H
 #define INNET_AUTH_HANDSHAKE_CLIENT_H
@@ -33,7 +35,8 @@
 
 enum {
 	HANDSHAKE_CLIENT_FIRST_NS = 25000000, /* wait after the first Open */
-	HANDSHAKE_CLIENT_SILENCE_NS = 1000000000, /* without data from above */
+	HANDSHAKE_CLIENT_SILENCE_NS = 1000000000, /* silence from above after
+						   * which an Open is sent */
 	HANDSHAKE_CLIENT_BYTES = CONTROL_HEADER_BYTES +
 				 CHANNEL_CLIENT_PAD_BYTES +
 				 CHANNEL_CLIENT_MORE_BYTES
@@ -41,75 +44,80 @@ enum {
 
 struct handshake_client {
 	bool on;			/* data has tags */
-	bool accepts_any_tag;		/* a trace is replayed, and its secret
-					   is not known */
+	bool accepts_any_tag;		/* a trace is replayed without its
+					   secret */
 	struct channel_client *channel;	/* borrowed */
-	const struct key *file;		/* NULL: tags are tokens; borrowed */
-	bool open;			/* an Ack has brought the salt */
+	const struct key *file;		/* borrowed; NULL: the tags are
+					 * tokens */
+	bool open;			/* an Ack with the salt has arrived */
 	struct tag_key key;
 	uint8_t cookie[TAG_COOKIE_BYTES];
-	uint64_t counter;		/* of the last packet that went up */
-	struct tag_window came;		/* counters that came down */
-	bool asks;			/* an Open is under way */
-	uint64_t ask_ns, wait_ns;	/* next Open; and the wait after it */
-	bool awaits;			/* data went up, nothing came down */
-	uint64_t since_ns;		/* ... since then; or since it asks */
-	uint8_t status; /* of the last refusal: control_status */
-	bool other_key;			/* a hint says that the keys differ */
+	uint64_t counter;		/* counter of the last packet sent up */
+	struct tag_window came;		/* counters of packets that came down */
+	bool asks;			/* an Open is waiting for its Ack */
+	uint64_t ask_ns, wait_ns;	/* time of the next Open; wait after
+					 * it */
+	bool awaits;			/* data was sent up and nothing has
+					 * arrived since */
+	uint64_t since_ns;		/* start of that silence, or of the
+					 * Opens */
+	uint8_t status; /* control_status of the last refusal */
+	bool other_key;			/* a hint says that the keys are
+					 * different */
 };
 
-/* Initialise o.  on: data has tags.  file: the key, or NULL for tokens. */
+/* Initialise o.  on: data has tags.  file is the key, or NULL for tokens. */
 static inline void handshake_client_init(struct handshake_client *o, bool on,
     struct channel_client *channel, const struct key *file);
 
-/* Return the ToS of data. */
+/* Return the ToS byte of data. */
 static inline uint8_t handshake_client_tos(const struct handshake_client *o);
 
-/* May data go up? */
+/* May data be sent up? */
 static inline bool handshake_client_is_ready(const struct handshake_client *o);
 
-/* Start a handshake now, unless it is done or under way. */
+/* Start a handshake now, unless it is complete or already started. */
 static inline void handshake_client_start(struct handshake_client *o,
     uint64_t now_ns);
 
 /*
- * Return when handshake_client_next() has an Open to send;
+ * Return when handshake_client_next() has an Open to send, or
  * HANDSHAKE_CLIENT_NEVER.
  */
 static inline uint64_t handshake_client_deadline_ns(
     const struct handshake_client *o);
 
 /*
- * Write an Open with that xid to msg, which has room for
- * HANDSHAKE_CLIENT_BYTES, if one is due at now_ns.  Returns its length, or 0.
+ * If an Open is due at now_ns, write it with this xid to msg, which must have
+ * room for HANDSHAKE_CLIENT_BYTES.  Returns its length, or 0.
  */
 static inline uint32_t handshake_client_next(struct handshake_client *o,
     uint32_t xid, uint64_t now_ns, uint8_t *msg);
 
 /*
- * Take the control message c from above, which channel_client_receive()
- * classified as `news`. True if it was the handshake's.
+ * Process control message c from above, which channel_client_receive()
+ * classified as `news`.  Returns true if it belongs to the handshake.
  */
 static inline bool handshake_client_receive(struct handshake_client *o,
     enum channel_client_news news, const struct control *c, uint64_t now_ns);
 
 /*
- * Append the tag, if data has tags, to the packet of `bytes` bytes at p, which
- * has room for UPDATE_TAIL_BYTES more.  Returns the new length.
+ * If data has tags, append the tag to the packet of `bytes` bytes at p, which
+ * must have room for UPDATE_TAIL_BYTES more.  Returns the new length.
  */
 static inline uint32_t handshake_client_tag(struct handshake_client *o,
     uint8_t *p, uint32_t bytes, uint64_t now_ns);
 
 /*
- * Check the packet of `bytes` bytes at p that came down with that ToS.  Returns
- * UPDATE_OK, or why it must be dropped.
+ * Check the packet of `bytes` bytes at p, which came from above with this ToS
+ * byte.  Returns UPDATE_OK, or the reason why it must be dropped.
  */
 static inline unsigned handshake_client_check(struct handshake_client *o,
     uint8_t tos, const uint8_t *p, size_t bytes);
 
 /*
- * Return why the handshake does not succeed, to follow "refused: "; NULL: it
- * may still do so.
+ * Return why the handshake does not succeed, as a text that follows "refused:
+ * ". Returns NULL if it may still succeed.
  */
 static inline const char *handshake_client_problem(
     const struct handshake_client *o);
@@ -167,14 +175,17 @@ handshake_client_next(
 		o->asks = true;
 		o->wait_ns = HANDSHAKE_CLIENT_FIRST_NS;
 	}
-	/* from the deadline and not from now_ns: the same in a trace */
+	/*
+	 * Count from the deadline and not from now_ns, so that a trace gives
+	 * the same times.
+	 */
 	o->ask_ns = due + backoff_take_ns(&o->wait_ns,
 	    HANDSHAKE_CLIENT_MOST_NS);
 	return (uint32_t)channel_client_protect(o->channel, msg,
 	    (size_t)(control_put(msg, CONTROL_OPEN, 0, xid) - msg));
 }
 
-/* Take the Ack of an Open, which is the server's. */
+/* Process the Ack of an Open, which came from the server. */
 static inline void
 handshake_client_take_ack(
     struct handshake_client *o, const struct control_ack *a)
@@ -185,7 +196,7 @@ handshake_client_take_ack(
 	o->status = a->status;
 	o->other_key = false;
 	if (a->status != CONTROL_DONE)
-		return;			/* the Open is repeated */
+		return;			/* the Open will be repeated */
 	if (salt) {
 		tag_key_set(&o->key, o->file, a->salt);
 		o->came = (struct tag_window){ 0 };
@@ -206,7 +217,7 @@ handshake_client_receive(struct handshake_client *o,
 	if (news == CHANNEL_CLIENT_CHALLENGED) {
 		if (o->asks)
 			o->ask_ns = now_ns;
-		return false;		/* perhaps another request */
+		return false;		/* it may belong to another request */
 	}
 	if (c->action != CONTROL_ACK || !control_get_ack(c, &a) ||
 	    a.action != CONTROL_OPEN)
@@ -233,8 +244,8 @@ handshake_client_tag(
 }
 
 /*
- * Check the tag; apart from handshake_client_check(), because most packets have
- * no tag.
+ * Check the tag.  This is separate from handshake_client_check(), because most
+ * packets have no tag.
  */
 __attribute__((noinline, unused)) static unsigned
 handshake_client_check_tag(

@@ -1,17 +1,18 @@
 /*
- * handshake-server.h - accept Opens, check tagged data from below, tag what
- * goes down
+ * handshake-server.h - accept Opens, check tagged data from workers, and tag
+ *   data that is sent to them
  *
- * A worker, or a switch below, sends Open before its first update.  The Ack
- * brings it the salt.  From then on data from its address is accepted if the
- * tag is correct under its cookie and the counter is new; data that goes down
- * is tagged once for all receivers (tag.h).  The salt is made at the first Open
- * from its time, so data recorded in another run is never accepted.
+ * A worker, or a switch below, sends an Open before its first update.  The Ack
+ * contains the salt.  After that, data from its address is accepted if the tag
+ * is correct under its cookie and the counter is new.  Data that is sent down
+ * is tagged once for all receivers (tag.h).  The salt is made from the time of
+ * the first Open, so data that was recorded in another run is never accepted.
  *
- * At most HANDSHAKE_SERVER_MOST addresses are known; the least recently used
- * one is forgotten and has to open again.  When a trace is replayed and its
- * secret is not known, the salt cannot be made, and every tag is accepted.
- * Pure.  Owns its memory: handshake_server_free().
+ * At most HANDSHAKE_SERVER_MOST addresses are known.  The least recently used
+ * address is forgotten and must open again.  If a trace is replayed and its
+ * secret is not known, the salt cannot be made, so every tag is accepted.  The
+ * functions use no clock and no socket.  handshake_server_free() frees the
+ * memory.
  */
 #ifndef INNET_AUTH_HANDSHAKE_SERVER_H
 #define INNET_AUTH_HANDSHAKE_SERVER_H
@@ -32,54 +33,60 @@
 enum { HANDSHAKE_SERVER_MOST = 65536 };
 static_assert((int)UPDATE_TAIL_BYTES == (int)TAG_TAIL_BYTES, "one tail");
 
-/* An address that has opened. */
+/* An address that has sent an Open. */
 struct handshake_peer {
 	union addr at;
 	uint8_t cookie[TAG_COOKIE_BYTES];
-	struct tag_window came;		/* counters that came from there */
+	struct tag_window came;		/* counters that arrived from this
+					 * address */
 };
 
 struct handshake_server {
 	bool on;			/* data has tags */
-	bool accepts_any_tag;		/* replaying without the secret */
-	bool salted;			/* key has its salt */
+	bool accepts_any_tag;		/* a trace is replayed without its
+					 * secret */
+	bool salted;			/* the salt of the key has been made */
 	const struct program_place *place;	/* borrowed */
 	struct tag_key key;
-	uint64_t counter;		/* of the last packet that went down */
-	struct lru rows;		/* of struct handshake_peer */
-	struct quota *quota;		/* of addresses, borrowed; NULL: none */
+	uint64_t counter;		/* counter of the last packet sent
+					 * down */
+	struct lru rows;		/* rows of struct handshake_peer */
+	struct quota *quota;		/* borrowed; quota of addresses; NULL:
+					 * none */
 };
 
-/* Initialise o for a program at that place.  Place and quota are borrowed. */
+/* Initialise o for a program at this place.  place and quota are borrowed. */
 static inline void handshake_server_init(struct handshake_server *o,
     const struct program_place *place, struct quota *quota);
 
 /* Free the rows and erase the key. */
 static inline void handshake_server_free(struct handshake_server *o);
 
-/* Return the ToS of data. */
+/* Return the ToS byte of data. */
 static inline uint8_t handshake_server_tos(const struct handshake_server *o);
 
-/* Handle the request c, an Open, and fill in its Ack. */
+/* Handle request c, which is an Open, and fill in its Ack. */
 static inline void handshake_server_open(struct handshake_server *o,
     const union addr *from, const struct control *c, struct control_ack *a,
     uint64_t now_ns);
 
 /*
- * Check the packet of `bytes` bytes at p that came from below with that ToS.
- * Returns UPDATE_OK, or why it must be dropped.
+ * Check the packet of `bytes` bytes at p, which came from below with this ToS
+ * byte.  Returns UPDATE_OK, or the reason why it must be dropped.
  */
 static inline unsigned handshake_server_check(struct handshake_server *o,
     const union addr *from, uint8_t tos, const uint8_t *p, uint32_t bytes);
 
 /*
- * Append the tag, if data has tags, to the packet of `bytes` bytes at p, which
- * has room for UPDATE_TAIL_BYTES more.  Returns the new length.
+ * If data has tags, append the tag to the packet of `bytes` bytes at p, which
+ * must have room for UPDATE_TAIL_BYTES more.  Returns the new length.
  */
 static inline uint32_t handshake_server_tag(struct handshake_server *o,
     uint8_t *p, uint32_t bytes);
 
-/* Has the address opened?  Its channel then stays (program.is_member). */
+/*
+ * Has this address sent an Open?  Then its channel is kept (program.is_member).
+ */
 static inline bool handshake_server_knows(const struct handshake_server *o,
     const union addr *at);
 
@@ -110,7 +117,10 @@ handshake_server_tos(const struct handshake_server *o)
 	return o->on ? UPDATE_TAGGED_TOS : UPDATE_TOS;
 }
 
-/* Find the row of an address.  Returns its number, or 0, and *r is NULL. */
+/*
+ * Find the row of an address.  Returns its number, or returns 0 and sets *r to
+ * NULL.
+ */
 static inline uint32_t
 handshake_server_find(const struct handshake_server *o, const union addr *at,
     struct handshake_peer **r)
@@ -125,7 +135,7 @@ handshake_server_find(const struct handshake_server *o, const union addr *at,
 	return 0;
 }
 
-/* Forget a row and give back its quota. */
+/* Remove a row and release its quota. */
 static inline void
 handshake_server_forget_row(struct handshake_server *o, uint32_t at)
 {
@@ -137,8 +147,8 @@ handshake_server_forget_row(struct handshake_server *o, uint32_t at)
 }
 
 /*
- * Return the row of an address, making it if need be; NULL: no memory, or the
- * address has used up its quota.
+ * Return the row of an address, and add a row if it has none.  Returns NULL if
+ * there is no memory or if the address has used up its quota.
  */
 static inline struct handshake_peer *
 handshake_server_use_row(struct handshake_server *o, const union addr *at)
@@ -149,7 +159,7 @@ handshake_server_use_row(struct handshake_server *o, const union addr *at)
 
 	if (handshake_server_find(o, at, &r) != 0)
 		return r;
-	if (k != 0)			/* another address with the same key */
+	if (k != 0)			/* another address has the same key */
 		handshake_server_forget_row(o, k);
 	if (o->quota != NULL && !quota_charge(o->quota, at, QUOTA_MEMBERS, 1))
 		return NULL;
@@ -166,7 +176,7 @@ handshake_server_use_row(struct handshake_server *o, const union addr *at)
 	return r;
 }
 
-/* Make the salt from the time of the first Open. */
+/* Make the salt from now_ns, the time of the first Open. */
 static inline void
 handshake_server_make_salt(struct handshake_server *o, uint64_t now_ns)
 {
@@ -188,7 +198,8 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 {
 	struct handshake_peer *r;
 
-	if (c->cookie == NULL) {		/* tags need its cookie */
+	if (c->cookie == NULL) {		/* the tags need the client's
+						 * cookie */
 		a->status = CONTROL_REFUSED;
 		return;
 	}
@@ -207,8 +218,8 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 }
 
 /*
- * Check the tag; apart from handshake_server_check(), because most packets have
- * no tag.
+ * Check the tag.  This is separate from handshake_server_check(), because most
+ * packets have no tag.
  */
 __attribute__((noinline, unused)) static unsigned
 handshake_server_check_tag(struct handshake_server *o, const union addr *from,

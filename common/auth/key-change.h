@@ -1,16 +1,16 @@
 /*
- * key-change.h - change the key of a program that runs
+ * key-change.h - change the key of a running program
  *
- * After SIGHUP a program reads its key file again.  If the key is another one,
- * both keys are valid for KEY_CHANGE_BOTH_NS: the program sends with the former
+ * After SIGHUP a program reads its key file again.  If the key has changed,
+ * both keys are valid for KEY_CHANGE_BOTH_NS.  The program sends with the old
  * key in the first half of that time and with the new key in the second half.
  * So programs that read the file at most half of that time apart always accept
- * each other, without messages about the change.  Nothing has to be agreed on
- * again: keys of channels and tags are derived from the new key and the cookie
- * or salt that both sides have.
+ * each other's messages, without messages about the change.  No new handshake
+ * is needed: keys of channels and tags are derived from the new key and the
+ * cookie or salt that both sides have.
  *
- * A key that came from a pipe is not read again.  Only one change at a time is
- * under way; another new key ends the validity of the oldest one.
+ * A key that was read from a pipe is not read again.  There is only one change
+ * at a time; a second new key ends the validity of the oldest key.
  */
 #ifndef INNET_AUTH_KEY_CHANGE_H
 #define INNET_AUTH_KEY_CHANGE_H
@@ -26,14 +26,19 @@
 #define KEY_CHANGE_BOTH_NS (120 * (uint64_t)1000000000)
 
 struct key_change {
-	struct key *key;		/* that the program uses; borrowed */
-	const char *path;		/* of its file; NULL: read once */
-	struct key other;		/* valid, too, if key->other is set */
-	uint64_t swap_ns, drop_ns;	/* when `other` is used to send, and
+	struct key *key;		/* borrowed; the key that the program
+					 * uses */
+	const char *path;		/* path of its key file; NULL: the key
+					 * is read only once */
+	struct key other;		/* also valid if key->other is set */
+	uint64_t swap_ns, drop_ns;	/* when `other` is used for sending, and
 					   when it becomes invalid; 0: never */
 };
 
-/* Initialise c for key k, which was read from path; NULL: there is none. */
+/*
+ * Initialise c for key k, which was read from path.  path is NULL if there is
+ * none.
+ */
 static inline void
 key_change_init(struct key_change *c, struct key *k, const char *path)
 {
@@ -45,8 +50,8 @@ key_change_init(struct key_change *c, struct key *k, const char *path)
 }
 
 /*
- * Begin to change to the key `fresh`.  Returns false if it is the key already,
- * or if that change is under way.
+ * Begin to change to the key `fresh`.  Returns false if it is already the key,
+ * or if this change has already begun.
  */
 static inline bool
 key_change_begin(struct key_change *c, const struct key *fresh,
@@ -57,7 +62,7 @@ key_change_begin(struct key_change *c, const struct key *fresh,
 	if (key_same(c->key, fresh)) {
 		if (c->swap_ns == 0)
 			return false;
-		c->swap_ns = 0;		/* the former key is back: stay */
+		c->swap_ns = 0;		/* the old key is back: keep it */
 		return true;
 	}
 	c->other = *fresh;
@@ -69,7 +74,7 @@ key_change_begin(struct key_change *c, const struct key *fresh,
 }
 
 /*
- * Use the new key, or forget the former one, if it is time.  Returns whether a
+ * Switch to the new key, or drop the old key, if it is time.  Returns whether a
  * key has become invalid.
  */
 static inline bool
@@ -92,7 +97,10 @@ key_change_step(struct key_change *c, uint64_t now_ns)
 	return true;
 }
 
-/* Call this once a second: step, and print a line when a key has expired. */
+/*
+ * Continue the change, and print a line when a key has expired.  Call this once
+ * a second.
+ */
 static inline void
 key_change_tick(struct key_change *c, uint64_t now_ns)
 {
@@ -101,8 +109,8 @@ key_change_tick(struct key_change *c, uint64_t now_ns)
 }
 
 /*
- * Read the key file again and print what that changes.  If the file cannot be
- * used, the key stays.  Returns false if the key is the same as before.
+ * Read the key file again and print the effect.  If the file cannot be used,
+ * the key does not change.  Returns false if the key is the same as before.
  */
 static inline bool
 key_change_reload(struct key_change *c, uint64_t now_ns)

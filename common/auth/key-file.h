@@ -1,8 +1,8 @@
 /*
  * key-file.h - read a key from a file that no other user can read
  *
- * A key file may be a pipe.  Otherwise its mode must keep out all users but its
- * owner and its group: systemd gives credentials the mode 0440.
+ * A key file may be a pipe.  Otherwise only its owner and its group may have
+ * access; systemd gives credentials the mode 0440.
  */
 #ifndef INNET_AUTH_KEY_FILE_H
 #define INNET_AUTH_KEY_FILE_H
@@ -21,11 +21,12 @@
 #include "common/base/file-open.h"
 #include "common/base/message.h"
 
-enum { KEY_WHY = PATH_MAX + 128 };	/* bytes of a text that names a file */
+enum { KEY_WHY = PATH_MAX + 128 };	/* bytes of a text that contains the
+					 * name of a file */
 
 /*
- * Return whether users beyond the owner and the group may open the file of fd.
- * A pipe and a file without a name in any folder are safe.
+ * Return whether users other than the owner and the group may open the file of
+ * fd.  A pipe, and a file that has no name in any folder, are safe.
  */
 static inline bool
 key_is_exposed(int fd)
@@ -36,7 +37,7 @@ key_is_exposed(int fd)
 	    st.st_nlink > 0 && (st.st_mode & (S_IROTH | S_IWOTH)) != 0;
 }
 
-/* Are all len bytes at p zero?  Such a key can be guessed. */
+/* Are all len bytes at p zero?  Such a key is easy to guess. */
 static inline bool
 key_is_zero(const uint8_t *p, size_t len)
 {
@@ -47,7 +48,10 @@ key_is_zero(const uint8_t *p, size_t len)
 	return any == 0;
 }
 
-/* Store in why what is wrong with the `have` bytes of a key file, or "". */
+/*
+ * Store in why an error message about the `have` bytes of a key file, or "" if
+ * they are good.
+ */
 static inline void
 key_check(const uint8_t *buf, size_t have, size_t least, char why[KEY_WHY])
 {
@@ -69,8 +73,8 @@ key_check(const uint8_t *buf, size_t have, size_t least, char why[KEY_WHY])
 
 /*
  * Read a key file of `least` to KEY_MOST_BYTES bytes into buf and return its
- * length.  A newline at the end is part of the key.  Otherwise, also if other
- * users may read the file, store in why what is wrong and return 0.
+ * length.  A newline at the end is part of the key.  If the length is wrong, or
+ * if other users may read the file, store an error message in why and return 0.
  */
 static inline size_t
 key_read(const char *path, size_t least, uint8_t buf[KEY_MOST_BYTES + 1],
@@ -104,7 +108,7 @@ key_read(const char *path, size_t least, uint8_t buf[KEY_MOST_BYTES + 1],
 	return why[0] == '\0' ? have : 0;
 }
 
-/* Like key_read(), but print what is wrong and exit 1. */
+/* Work like key_read(), but print the error and exit with status 1. */
 static inline size_t
 key_read_or_exit(const char *path, size_t least,
     uint8_t buf[KEY_MOST_BYTES + 1])
@@ -117,7 +121,7 @@ key_read_or_exit(const char *path, size_t least,
 	return n;
 }
 
-/* Set k from a key file; see key_read_or_exit(). */
+/* Set k from a key file.  Exits on failure like key_read_or_exit(). */
 static inline void
 key_load_or_exit(struct key *k, const char *path, size_t least)
 {

@@ -6,7 +6,7 @@
  * made for one purpose is never valid for another.  Cookies, control MACs,
  * channel keys and salts are all made with H.
  *
- * A zeroed struct key is not set; hashing with it is a programming error.
+ * A zeroed struct key is not set.  It is a programming error to hash with it.
  */
 #ifndef INNET_AUTH_KEY_H
 #define INNET_AUTH_KEY_H
@@ -21,17 +21,20 @@
 #include <nettle/memops.h>
 
 enum {
-	KEY_LEAST_BYTES = 16, KEY_MOST_BYTES = 4096,	/* of a key file */
+	KEY_LEAST_BYTES = 16, KEY_MOST_BYTES = 4096,	/* limits of the length
+							 * of a key file */
 	KEY_HASH_BYTES = 32, KEY_LABEL_BYTES = 16
 };
 
 struct key {
-	bool set;			/* false: there is no key */
-	uint32_t generation;		/* differs after a change; derived
-					   keys have that of their base */
-	struct hmac_sha256_ctx start;	/* keyed, with nothing hashed yet */
-	const struct key *other;	/* valid, too, while the key changes
-					   (key-change.h), or NULL */
+	bool set;			/* false if there is no key */
+	uint32_t generation;		/* changes with the key; a derived key
+					   has the generation of its base */
+	struct hmac_sha256_ctx start;	/* state after the key, with nothing
+					 * hashed yet */
+	const struct key *other;	/* another key that is also valid while
+					   the key changes (key-change.h), or
+					   NULL */
 };
 
 /* A hash that is being computed. */
@@ -69,7 +72,8 @@ key_hash_add(struct key_hash *h, const void *p, size_t len)
 }
 
 /*
- * Store the first `bytes` (at most KEY_HASH_BYTES) of the hash; h is used up.
+ * Store the first `bytes` bytes (at most KEY_HASH_BYTES) of the hash.  h cannot
+ * be used any longer.
  */
 static inline void
 key_hash_finish(struct key_hash *h, uint8_t *hash, size_t bytes)
@@ -77,7 +81,10 @@ key_hash_finish(struct key_hash *h, uint8_t *hash, size_t bytes)
 	hmac_sha256_digest(&h->h, bytes, hash);
 }
 
-/* Store the first `bytes` of H(k, label, the len bytes at p). */
+/*
+ * Store the first `bytes` bytes of H(k, label, x), where x is the len bytes at
+ * p.
+ */
 static inline void
 key_hash_of(const struct key *k, const char *label, const void *p, size_t len,
     uint8_t *hash, size_t bytes)
@@ -88,7 +95,9 @@ key_hash_of(const struct key *k, const char *label, const void *p, size_t len,
 	key_hash_finish(&h, hash, bytes);
 }
 
-/* Derive a key: all bytes of H(k, label, the len bytes at p). */
+/*
+ * Derive a key from all bytes of H(k, label, x), where x is the len bytes at p.
+ */
 static inline void
 key_derive(const struct key *k, const char *label, const void *p, size_t len,
     struct key *derived)

@@ -3,9 +3,9 @@
  *
  * A MAC is the last 24 bytes of a control message: a counter of 8 bytes and 16
  * bytes of a hash under the channel's key (innet-wire(5)).  The hash covers the
- * whole message, the counter and the direction, so the receiver knows that the
+ * whole message, the counter and the direction.  So the receiver knows that the
  * sender has the key and that the message was made for this channel.  A
- * receiver accepts each counter once; that stops replays.
+ * receiver accepts each counter only once, so replays are rejected.
  */
 #ifndef INNET_AUTH_MAC_H
 #define INNET_AUTH_MAC_H
@@ -25,10 +25,12 @@ enum {
 	MAC_BYTES = MAC_COUNTER_BYTES + MAC_HASH_BYTES
 };
 
-/* Requests go to the server; answers and notices come from it. */
+/*
+ * Requests are sent to the server; answers and notices are sent by the server.
+ */
 enum mac_direction { MAC_REQUEST = 1, MAC_RESPONSE };
 
-/* Derive the key of the channel that this cookie opens. */
+/* Derive the key of the channel that this cookie opens from key k. */
 static inline void
 mac_channel_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
     struct key *channel)
@@ -37,7 +39,9 @@ mac_channel_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
 	channel->generation = k->generation;
 }
 
-/* Compute the hash of the len bytes at p, which end with the counter. */
+/*
+ * Compute the hash of the len bytes at p.  Their last 8 bytes are the counter.
+ */
 static inline void
 mac_compute(const struct key *channel, enum mac_direction direction,
     const uint8_t *p, size_t len, uint8_t mac[MAC_HASH_BYTES])
@@ -51,9 +55,9 @@ mac_compute(const struct key *channel, enum mac_direction direction,
 }
 
 /*
- * Append counter and hash to the message of len bytes at p, which has room for
- * MAC_BYTES more and whose flags already say CONTROL_HAS_MAC.  Returns the new
- * length.
+ * Append the counter and the hash to the message of len bytes at p.  It must
+ * have room for MAC_BYTES more, and its flags must already contain
+ * CONTROL_HAS_MAC.  Returns the new length.
  */
 static inline size_t
 mac_put(const struct key *channel, enum mac_direction direction,
@@ -65,7 +69,10 @@ mac_put(const struct key *channel, enum mac_direction direction,
 	return len + MAC_HASH_BYTES;
 }
 
-/* Is the MAC at the end of the len bytes at p correct?  Takes constant time. */
+/*
+ * Is the MAC at the end of the len bytes at p correct?  The check takes
+ * constant time.
+ */
 static inline bool
 mac_good(const struct key *channel, enum mac_direction direction,
     const uint8_t *p, size_t len)
@@ -81,8 +88,9 @@ mac_good(const struct key *channel, enum mac_direction direction,
 
 /*
  * Derive the key of the channel that this cookie opens, from k or, while k
- * changes, from the other key, so that the MAC at the end of the len bytes at p
- * is correct.  Returns false if it is correct under neither.
+ * changes, from the other key.  The right one is the one under which the MAC at
+ * the end of the len bytes at p is correct.  Returns false if the MAC is
+ * correct under neither key.
  */
 static inline bool
 mac_find_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],

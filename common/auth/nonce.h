@@ -1,8 +1,8 @@
 /*
  * nonce.h - open a client channel with a random nonce
  *
- * Only tools include this file, because it draws random numbers and exits 1 if
- * the kernel has none.
+ * Only tools include this file, because it draws random numbers and exits with
+ * status 1 if the kernel provides none.
  */
 #ifndef INNET_AUTH_NONCE_H
 #define INNET_AUTH_NONCE_H
@@ -13,7 +13,7 @@
 #include "common/base/message.h"
 #include "common/wire/addr.h"
 
-/* Open channel ch to the server at `to`, with a key or NULL. */
+/* Open channel ch to the server at `to`, with a key or with NULL. */
 static inline void
 nonce_open_channel(
     struct channel_client *ch, const struct key *key, const union addr *to)

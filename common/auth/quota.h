@@ -1,14 +1,15 @@
 /*
- * quota.h - limits on what one address and its neighbourhood may use
+ * quota.h - limits on the resources that one address and its neighbourhood may
+ *   use
  *
  * Without a key, anyone who can send a datagram can join and start jobs.  So
- * each address (IPv4 /32, IPv6 /64) and each neighbourhood (/24, /56) has a
- * limit on members, jobs, bytes of job memory and routes, and the rest stays
+ * each address (IPv4 /32, IPv6 /64) and each neighbourhood (/24, /56) has
+ * limits for members, jobs, bytes of job memory and routes.  The rest remains
  * free for others.  Loopback has no limit, because local processes are trusted.
  *
- * quota_charge() charges an address or refuses; quota_release() gives back what
- * was charged.  An address has a row only while something is charged to it.
- * Owns its memory: quota_free().
+ * quota_charge() charges an amount to an address, or fails if a limit would be
+ * exceeded.  quota_release() releases the amount.  An address has a row only
+ * while something is charged to it.  quota_free() frees the memory.
  */
 #ifndef INNET_AUTH_QUOTA_H
 #define INNET_AUTH_QUOTA_H
@@ -30,7 +31,7 @@ struct quota_row {
 	uint64_t taken[QUOTA_KINDS];
 };
 
-/* The rows and limits of one prefix length. */
+/* The rows and limits for one prefix length. */
 struct quota_part {
 	struct lru rows;
 	uint64_t most[QUOTA_KINDS];
@@ -41,7 +42,8 @@ struct quota {
 };
 
 /*
- * Return an empty quota for a switch with memory_bytes for jobs (0: no limit).
+ * Return an empty quota for a switch that has memory_bytes for jobs (0: no
+ * limit).
  */
 static inline struct quota
 quota_of(uint64_t memory_bytes, const struct hashmap_multiplier *hash_seed)
@@ -65,7 +67,9 @@ quota_free(struct quota *q)
 	lru_free(&q->net.rows);
 }
 
-/* Return the prefix of an address: /32 or /64, or with net /24 or /56. */
+/*
+ * Return the prefix of an address: /32 or /64, or, if net is set, /24 or /56.
+ */
 static inline uint64_t
 quota_key(const union addr *a, bool net)
 {
@@ -80,7 +84,7 @@ quota_key(const union addr *a, bool net)
 	return net ? key >> 8 : key;
 }
 
-/* May the prefix `key` use n more? */
+/* May the prefix `key` use n more of this kind? */
 static inline bool
 quota_part_has_room(
     const struct quota_part *p, uint64_t key, enum quota_kind kind, uint64_t n)
@@ -92,7 +96,7 @@ quota_part_has_room(
 	return taken <= p->most[kind] && n <= p->most[kind] - taken;
 }
 
-/* Charge n to the prefix `key`. False without memory. */
+/* Charge n to the prefix `key`.  Returns false if there is no memory. */
 static inline bool
 quota_part_charge(struct quota_part *p, uint64_t key, enum quota_kind kind,
     uint64_t n)
@@ -107,7 +111,7 @@ quota_part_charge(struct quota_part *p, uint64_t key, enum quota_kind kind,
 	return true;
 }
 
-/* Give back n, and forget the row if nothing is charged to it any more. */
+/* Release n, and remove the row if nothing is charged to it any longer. */
 static inline void
 quota_part_release(struct quota_part *p, uint64_t key, enum quota_kind kind,
     uint64_t n)
@@ -125,8 +129,8 @@ quota_part_release(struct quota_part *p, uint64_t key, enum quota_kind kind,
 }
 
 /*
- * Charge n to address a and its neighbourhood.  False, and nothing is charged,
- * if that would exceed a limit or there is no memory.
+ * Charge n to address a and to its neighbourhood.  If that would exceed a limit
+ * or if there is no memory, charge nothing and return false.
  */
 static inline bool
 quota_charge(struct quota *q, const union addr *a, enum quota_kind kind,
@@ -146,7 +150,7 @@ quota_charge(struct quota *q, const union addr *a, enum quota_kind kind,
 	return false;
 }
 
-/* Give back n that quota_charge() charged to address a. */
+/* Release n that quota_charge() charged to address a. */
 static inline void
 quota_release(struct quota *q, const union addr *a, enum quota_kind kind,
     uint64_t n)

@@ -1,12 +1,13 @@
 /*
- * rate-limit.h - limit answers to addresses that have not proved anything
+ * rate-limit.h - limit answers to unauthenticated addresses
  *
- * A request may carry a forged source address, so an answer may go to a victim.
- * There is one limit for all answers together and one for each neighbourhood
- * (IPv4 /24, IPv6 /56), and the same hint is repeated to a source once a second
- * at most.  Neighbourhoods and sources share RATE_LIMIT_CELLS cells through a
- * keyed hash that strangers cannot predict, so the memory never grows.  Times
- * are ns on a monotonic clock.  A zeroed struct allows full bursts.
+ * The source address of a request may be forged, so an answer may be sent to a
+ * victim.  There is one limit for all answers together and one limit for each
+ * neighbourhood (IPv4 /24, IPv6 /56).  The same hint is sent to a source at
+ * most once a second.  Neighbourhoods and sources share RATE_LIMIT_CELLS cells
+ * through a keyed hash that an attacker cannot predict, so the memory never
+ * grows.  Times are in ns on a monotonic clock.  A zeroed struct allows full
+ * bursts.
  */
 #ifndef INNET_AUTH_RATE_LIMIT_H
 #define INNET_AUTH_RATE_LIMIT_H
@@ -20,20 +21,25 @@
 
 enum {
 	RATE_LIMIT_CELLS = 4096,
-	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* answers a second */
+	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* answers a second: in
+							 * all, to a
+							 * neighbourhood */
 	RATE_LIMIT_ALL_BURST = 1000, RATE_LIMIT_NET_BURST = RATE_LIMIT_NET,
-	RATE_LIMIT_AGAIN_NS = 1000000000	/* between equal hints */
+	RATE_LIMIT_AGAIN_NS = 1000000000	/* time between equal hints */
 };
 
 struct rate_limit {
 	struct hashmap_multiplier hash_seed;	/* seed of the keyed hash */
-	uint64_t all_ns;		/* when the next answer is due, at this
-					   rate: to anyone */
-	uint64_t net_ns[RATE_LIMIT_CELLS];	/* ... to a neighbourhood */
-	struct { uint64_t key, ns; } repeats[RATE_LIMIT_CELLS];	/* last hint */
+	uint64_t all_ns;		/* time at which the next answer would
+					   be due at the steady rate: to any
+					   address */
+	uint64_t net_ns[RATE_LIMIT_CELLS];	/* the same for each
+						 * neighbourhood */
+	/* last hint, and its time */
+	struct { uint64_t key, ns; } repeats[RATE_LIMIT_CELLS];
 };
 
-/* Return the cell that the address or prefix `key` uses. */
+/* Return the cell for the address or prefix `key`. */
 static inline uint32_t
 rate_limit_cell(const struct rate_limit *b, uint64_t key)
 {
@@ -45,7 +51,10 @@ rate_limit_cell(const struct rate_limit *b, uint64_t key)
 	return (uint32_t)(product >> 52) % RATE_LIMIT_CELLS;
 }
 
-/* Does a limit of a_second events and bursts of `burst` allow one more now? */
+/*
+ * Does a limit of a_second events a second with bursts of `burst` events allow
+ * another event now?
+ */
 static inline bool
 rate_limit_has_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,
     uint64_t now_ns)
@@ -54,7 +63,7 @@ rate_limit_has_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,
 	    due_ns - now_ns <= (burst - 1) * (1000000000 / a_second);
 }
 
-/* Return when the next event is due, after one at now_ns. */
+/* Return the time at which the next event is due after an event at now_ns. */
 static inline uint64_t
 rate_limit_next(uint64_t due_ns, uint64_t a_second, uint64_t now_ns)
 {
@@ -62,8 +71,8 @@ rate_limit_next(uint64_t due_ns, uint64_t a_second, uint64_t now_ns)
 }
 
 /*
- * May the address `at` be answered now?  Counts the answer if so.  Loopback is
- * only subject to the limit for all.
+ * May the address `at` be answered now?  If so, the answer is counted.  For
+ * loopback there is only the limit for all answers.
  */
 static inline bool
 rate_limit_allow(struct rate_limit *b, const union addr *at, uint64_t now_ns)
@@ -83,8 +92,8 @@ rate_limit_allow(struct rate_limit *b, const union addr *at, uint64_t now_ns)
 }
 
 /*
- * May `at` be sent a hint now that it may already have received within the last
- * second?
+ * May a hint be sent to `at` now?  It may not if `at` may already have received
+ * the hint within the last second.
  */
 static inline bool
 rate_limit_allow_repeat(

@@ -1,14 +1,15 @@
 /*
- * relay-tag.h - tagged data at a switch that has an address of its own
+ * relay-tag.h - tagged data at a switch that has its own address
  *
- * The switch is a server to the workers below it and a client of the switch or
- * server above.  It checks data that comes from one side and tags it again for
- * the other when it leaves (handshake-server.h, handshake-client.h).  It
- * answers an Open from below only when it is open above itself; otherwise the
- * worker would send data that cannot go on.
+ * The switch is a server for the workers below it and a client of the switch or
+ * server above it.  It checks data that arrives from one side, and tags it
+ * again for the other side when it leaves (handshake-server.h,
+ * handshake-client.h).  It answers an Open from below only after its own
+ * handshake with the server above is complete.  Otherwise a worker would send
+ * data that the switch cannot forward.
  *
- * A file of its own because it is authentication, which a reviewer reads in
- * this folder, though only program olaf relays updates.
+ * A file of its own because reviewers look for authentication in this folder,
+ * although only the program olaf relays updates.
  */
 #ifndef INNET_AUTH_RELAY_TAG_H
 #define INNET_AUTH_RELAY_TAG_H
@@ -31,14 +32,14 @@
 struct relay_tag {
 	struct handshake_server below;
 	struct handshake_client above;
-	struct channel_client channel;	/* to the switch or server above */
-	uint32_t xid;			/* of the next request */
-	uint64_t reported_ns;		/* when a problem was last reported */
+	struct channel_client channel;	/* channel to the switch or server
+					 * above */
+	uint32_t xid;			/* xid of the next request */
+	uint64_t reported_ns;		/* time at which a problem was last
+					 * reported */
 };
 
-/*
- * Initialise h.  addressed: the switch has an address of its own and a parent.
- */
+/* Initialise h.  addressed: the switch has its own address and a parent. */
 static inline void
 relay_tag_init(struct relay_tag *h, const struct program_place *place,
     bool addressed, struct quota *quota)
@@ -65,14 +66,14 @@ relay_tag_free(struct relay_tag *h)
 	handshake_server_free(&h->below);
 }
 
-/* Return the ToS of data, in both directions. */
+/* Return the ToS byte of data in both directions. */
 static inline uint8_t
 relay_tag_tos(const struct relay_tag *h)
 {
 	return handshake_server_tos(&h->below);
 }
 
-/* Handle the request c from below, an Open. */
+/* Handle request c, an Open from below. */
 static inline enum program_reply
 relay_tag_handle_open(struct relay_tag *h, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -87,8 +88,8 @@ relay_tag_handle_open(struct relay_tag *h, const union addr *from,
 }
 
 /*
- * Take a packet of control's ToS from above.  False if it is no control
- * message.
+ * Receive a packet from above that has the ToS byte of control messages.
+ * Returns false if it is not a control message.
  */
 static inline bool
 relay_tag_receive_control(
@@ -103,7 +104,7 @@ relay_tag_receive_control(
 	return true;
 }
 
-/* Post an Open to the address above if one is due. */
+/* Post an Open to the switch or server above, if one is due. */
 static inline void
 relay_tag_send_open(struct relay_tag *h, struct outbox *out,
     const union addr *above, uint64_t now_ns)
@@ -115,11 +116,12 @@ relay_tag_send_open(struct relay_tag *h, struct outbox *out,
 		return;
 	n = handshake_client_next(&h->above, h->xid++, now_ns, msg);
 	outbox_copy(out, POST_ONE, 0, above, CONTROL_TOS, msg, n);
-	out->post[out->n - 1].bare = true;	/* it has a MAC already */
+	out->post[out->n - 1].bare = true;	/* it already has a MAC */
 }
 
 /*
- * Check a packet; down: it came from above.  Returns UPDATE_OK or the verdict.
+ * Check a packet.  down: it came from above.  Returns UPDATE_OK, or the reason
+ * why it must be dropped.
  */
 static inline unsigned
 relay_tag_check(struct relay_tag *h, bool down, const struct packet *p)
@@ -130,7 +132,10 @@ relay_tag_check(struct relay_tag *h, bool down, const struct packet *p)
 			  &h->below, p->from, p->tos, p->payload, p->bytes);
 }
 
-/* Replace counter and tag at the end of a packet that goes up. */
+/*
+ * Replace the counter and the tag at the end of a packet for the switch or
+ * server above.
+ */
 static inline void
 relay_tag_retag_up(
     struct relay_tag *h, uint8_t *p, uint32_t bytes, uint64_t now_ns)
@@ -139,8 +144,8 @@ relay_tag_retag_up(
 }
 
 /*
- * Replace counter and tag at the end of a packet that goes down, for all
- * receivers.
+ * Replace the counter and the tag at the end of a packet that is sent down, for
+ * all receivers.
  */
 static inline void
 relay_tag_retag_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)
@@ -150,8 +155,9 @@ relay_tag_retag_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)
 }
 
 /*
- * Describe in text a problem above that has lasted RELAY_TAG_PROBLEM_NS, at
- * most once in that time.  Returns text, or NULL.
+ * Describe in text a problem with the switch or server above that has lasted
+ * RELAY_TAG_PROBLEM_NS, at most once in that time.  Returns text, or NULL if
+ * there is nothing to report.
  */
 static inline const char *
 relay_tag_describe_problem(struct relay_tag *h, const union addr *above,

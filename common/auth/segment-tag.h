@@ -2,11 +2,12 @@
  * segment-tag.h - authentication tags of gradient segments, at a member of a
  * job
  *
- * A member (a worker, or a switch below its parent) tags its segments under the
- * salt from the Ack of its Join, and checks the tags of results (tag.h).  A tag
- * covers the epoch, which is the iteration above its 24 bits on the wire; both
- * sides start from the same epoch and count on from there.  Pushes of an
- * asynchronous job have iteration numbers of their own, apart from its rounds.
+ * A member is a worker, or a switch below its parent.  It tags its segments
+ * under the salt from the Ack of its Join, and checks the tags of results
+ * (tag.h).  A tag covers the epoch, which consists of the bits of the iteration
+ * above the 24 bits on the wire.  Both sides start from the same epoch and
+ * count it themselves.  Pushes of an asynchronous job have their own iteration
+ * numbers, which are independent of its rounds.
  */
 #ifndef INNET_AUTH_SEGMENT_TAG_H
 #define INNET_AUTH_SEGMENT_TAG_H
@@ -20,19 +21,20 @@
 #include "common/wire/seg.h"
 
 struct segment_tag {
-	bool on;			/* an Ack has brought the salt */
+	bool on;			/* an Ack with the salt has arrived */
 	struct tag_key key;
 	uint16_t job;
-	uint8_t cookie[TAG_COOKIE_BYTES];	/* of the channel that joined */
-	int64_t newest[TAG_DOWN + 1];	/* iteration, by direction; the epoch
-					   is what exceeds 24 bits */
-	bool pushes; /* the next push is the first; it takes */
+	uint8_t cookie[TAG_COOKIE_BYTES];	/* cookie of the channel that
+						 * joined */
+	int64_t newest[TAG_DOWN + 1];	/* newest iteration by direction; the
+					   epoch is the part above 24 bits */
+	bool pushes; /* the next push is the first one; it has */
 	uint32_t epoch;			/* this epoch */
 };
 
 /*
- * Take the salt from an Ack, with the epoch of iteration `next`. fresh: we were
- * no member before.  async: pushes have iteration numbers of their own.
+ * Take the salt from an Ack, and the epoch of iteration `next`.  fresh: we were
+ * not a member before.  async: pushes have their own iteration numbers.
  */
 static inline void
 segment_tag_set_key(struct segment_tag *p, const struct key *key,
@@ -55,8 +57,8 @@ segment_tag_set_key(struct segment_tag *p, const struct key *key,
 }
 
 /*
- * Build the tag's context for the segment at seg, and unwrap its iteration to
- * *t.
+ * Build the context of a tag for the segment at seg, and set *t to its
+ * unwrapped iteration.
  */
 static inline struct tag_head
 segment_tag_head(const struct segment_tag *p, enum tag_direction direction,
@@ -67,7 +69,9 @@ segment_tag_head(const struct segment_tag *p, enum tag_direction direction,
 	    direction == TAG_UP ? p->cookie : NULL);
 }
 
-/* Tag the segment at seg, whose floats are `bytes` bytes at vec. */
+/*
+ * Write the tag of the segment at seg, whose floats are `bytes` bytes at vec.
+ */
 static inline void
 segment_tag_put(
     struct segment_tag *p, uint8_t *seg, const void *vec, size_t bytes)
@@ -86,8 +90,9 @@ segment_tag_put(
 }
 
 /*
- * Is the tag of the result of len bytes at seg correct, and was it sent with
- * the ToS of tagged segments?  seg_parse_as() must have accepted the segment.
+ * Is the tag of the result of len bytes at seg correct, and was the result sent
+ * with the ToS byte of tagged segments?  seg_parse_as() must have accepted the
+ * segment.
  */
 static inline bool
 segment_tag_check(

@@ -2,20 +2,22 @@
  * tag.h - authentication tags of data: segments, updates and models that
  * cannot be forged without the key (innet-wire(5))
  *
- * A tag is the first 8 bytes of AES-128 under k2 of GMAC under k1, over a
- * context and the data; k1 and k2 are derived from the key file and from a
- * salt that the switch sends in its Ack.  Because GMAC is encrypted once more,
- * a tag needs no nonce: equal bytes have equal tags, and a segment that comes
- * again is a duplicate.  Updates and models carry a counter, and a window of
- * counters (struct tag_window) rejects replays.
+ * To make a tag, GMAC under k1 is computed over a context and the data, and
+ * encrypted with AES-128 under k2.  The tag is the first 8 bytes of the result.
+ * k1 and k2 are derived from the key file and from a salt that the switch sends
+ * in its Ack.  Because GMAC is encrypted again, a tag needs no nonce: equal
+ * bytes have equal tags, and a repeated segment is a duplicate.  Updates and
+ * models contain a counter, and a window of counters (struct tag_window)
+ * rejects replays.
  *
- * The context names the direction (up: to a switch or server), the job, the
- * epoch (2^24 iterations) and the sender's cookie; data that goes down is for
- * all receivers and names no cookie.  Nothing is encrypted.
+ * The context contains the direction (up: to a switch or server), the job, the
+ * epoch (2^24 iterations) and the sender's cookie.  Data that is sent down is
+ * for all receivers, so its context contains no cookie.  The data itself is not
+ * encrypted.
  *
- * Without a key file the tag is a token: going up the nonce of the sender's
- * cookie, going down the first bytes of the salt.  A token stops only senders
- * that cannot read our packets.
+ * Without a key file the tag is a token.  Upwards it is the nonce of the
+ * sender's cookie, and downwards the first bytes of the salt.  A token only
+ * stops attackers that cannot read our packets.
  */
 #ifndef INNET_AUTH_TAG_H
 #define INNET_AUTH_TAG_H
@@ -38,11 +40,13 @@ enum {
 	TAG_COUNTER_BYTES = 8,
 	TAG_TAIL_BYTES = TAG_COUNTER_BYTES + TAG_BYTES,
 	TAG_SALT_BYTES = 16,
-	TAG_COOKIE_BYTES = 16,		/* nonce and time of a cookie */
+	TAG_COOKIE_BYTES = 16,		/* bytes of nonce and time of a
+					 * cookie */
 	TAG_CONTEXT_BYTES = 24,
 	TAG_HEAD_BYTES = TAG_CONTEXT_BYTES + 8,
 	TAG_VERSION = 1,
-	TAG_WINDOW = 64			/* counters that may come late */
+	TAG_WINDOW = 64			/* number of counters that may arrive
+					 * late */
 };
 
 enum tag_direction { TAG_UP = 1, TAG_DOWN };
@@ -51,53 +55,61 @@ enum tag_direction { TAG_UP = 1, TAG_DOWN };
 enum tag_auth {
 	TAG_AUTH_NONE,
 	TAG_AUTH_CONTROL,	/* control messages have MACs */
-	TAG_AUTH_ALL,		/* and data has tags */
-	TAG_AUTH_DEFAULT	/* not given: depends on the key */
+	TAG_AUTH_ALL,		/* control messages have MACs and data has
+				 * tags */
+	TAG_AUTH_DEFAULT	/* not given; the value depends on the key */
 };
 
 /* The key for the data of one job, or of one server. */
 struct tag_key {
-	const struct key *file;		/* NULL: tags are tokens; borrowed */
-	uint32_t generation;		/* of *file when this was derived */
+	const struct key *file;		/* borrowed; NULL: the tags are
+					 * tokens */
+	uint32_t generation;		/* generation of *file from which this
+					 * was derived */
 	uint8_t salt[TAG_SALT_BYTES];
-	bool fast;			/* ghash_is_supported() */
-	struct ghash_key powers;	/* of k1, if fast */
-	struct gcm_key hash;		/* of k1, otherwise */
-	struct gcm_ctx start;		/* of the fixed nonce, nothing hashed */
-	uint8_t mask[GCM_BLOCK_SIZE];	/* that nonce, encrypted */
-	struct aes128_ctx last;		/* k2 */
+	bool fast;			/* result of ghash_is_supported() */
+	struct ghash_key powers;	/* powers of k1, if `fast` is set */
+	struct gcm_key hash;		/* key k1, if `fast` is not set */
+	struct gcm_ctx start;		/* state with the fixed nonce, with
+					 * nothing hashed */
+	uint8_t mask[GCM_BLOCK_SIZE];	/* the fixed nonce, encrypted */
+	struct aes128_ctx last;		/* key k2 */
 };
 
-/* The bytes that a tag covers before the data: the context, then a Seg or a
- * counter. */
+/*
+ * The bytes that a tag covers before the data: the context, then a Seg or a
+ * counter.
+ */
 struct tag_head {
 	uint8_t b[TAG_HEAD_BYTES];
 };
 
-/* The counters of one sender that were accepted; zeroed at first. */
+/*
+ * The counters of one sender that were accepted.  It must be zeroed at first.
+ */
 struct tag_window {
 	uint64_t top, came; /* bit i of came: top - i was accepted */
 };
 
-/* Parse a word of --auth.  Returns NULL, or what is wrong with it. */
+/* Parse a value of --auth.  Returns NULL or an error message. */
 static inline const char *tag_auth_parse(const char *word, enum tag_auth *auth);
 
 /*
- * Replace TAG_AUTH_DEFAULT by the value that a key, or none, implies.  Returns
- * NULL, or why the value does not fit the key.
+ * Replace TAG_AUTH_DEFAULT by the value that the presence or absence of a key
+ * implies.  Returns NULL, or why the value does not fit the key.
  */
 static inline const char *tag_auth_resolve(enum tag_auth *auth, bool keyed);
 
 /*
- * Derive k from a salt and the key of the key file; NULL: tags are tokens.
+ * Derive k from a salt and the key of the key file (NULL: the tags are tokens).
  * When that key changes, the functions below derive k again.
  */
 static inline void tag_key_set(struct tag_key *k, const struct key *key,
     const uint8_t salt[TAG_SALT_BYTES]);
 
 /*
- * Build a context.  cookie: the first TAG_COOKIE_BYTES of the sender's cookie
- * going up, NULL going down.
+ * Build a context.  cookie is the first TAG_COOKIE_BYTES of the sender's cookie
+ * for data that is sent up, and NULL for data that is sent down.
  */
 static inline struct tag_head tag_head(enum tag_direction direction,
     uint16_t job, uint32_t epoch, const uint8_t *cookie);
@@ -106,24 +118,29 @@ static inline struct tag_head tag_head(enum tag_direction direction,
 static inline void tag_make(struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, uint8_t tag[TAG_BYTES]);
 
-/* Is this the tag of h and the len bytes at p?  Takes constant time. */
+/*
+ * Is `tag` the tag of h and the len bytes at p?  The check takes constant time.
+ */
 static inline bool tag_good(struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES]);
 
 /*
- * Write the tag of a segment (Seg 8 | tag 8 | vector) behind the Seg at p; its
+ * Write the tag of a segment (Seg 8 | tag 8 | vector) after the Seg at p.  Its
  * floats are `bytes` bytes at vec.
  */
 static inline void tag_segment_put(struct tag_key *k, struct tag_head h,
     uint8_t *p, const void *vec, size_t bytes);
 
-/* Is the tag of the segment of len bytes at p correct?  len exceeds 16. */
+/*
+ * Is the tag of the segment of len bytes at p correct?  len must be more than
+ * 16.
+ */
 static inline bool tag_segment_good(struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len);
 
 /*
- * Append counter and tag to the update, model or weights of len bytes at p,
- * which has room for TAG_TAIL_BYTES more.  Returns the new length.
+ * Append the counter and the tag to the update, model or weights of len bytes
+ * at p, which must have room for TAG_TAIL_BYTES more.  Returns the new length.
  */
 static inline size_t tag_update_put(struct tag_key *k, struct tag_head h,
     uint8_t *p, size_t len, uint64_t counter);
@@ -133,8 +150,8 @@ static inline bool tag_update_good(struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len, uint64_t *counter);
 
 /*
- * Accept counter c, whose tag is correct, unless it came before or is
- * TAG_WINDOW or more behind the newest.
+ * Accept counter c, whose tag is correct.  Returns false if c was accepted
+ * before or is TAG_WINDOW or more behind the newest counter.
  */
 static inline bool tag_window_accept(struct tag_window *w, uint64_t c);
 
@@ -166,7 +183,7 @@ tag_auth_resolve(enum tag_auth *auth, bool keyed)
 	return NULL;
 }
 
-/* A nettle_cipher_func that copies the block that was encrypted beforehand. */
+/* A nettle_cipher_func that copies a block that has already been encrypted. */
 static inline void
 tag_copy_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
 {
@@ -242,7 +259,7 @@ tag_gmac(struct tag_key *k, const struct tag_head *h,
 	gcm_digest(&g, &k->hash, k->mask, tag_copy_mask, GCM_BLOCK_SIZE, tag);
 }
 
-/* Derive k again, because its key file has changed. */
+/* Derive k again, because its base key has changed. */
 __attribute__((noinline, unused)) static void
 tag_key_refresh(struct tag_key *k)
 {
@@ -270,7 +287,10 @@ tag_make(struct tag_key *k, const struct tag_head *h,
 	memcpy(tag, gmac, TAG_BYTES);
 }
 
-/* Is this the tag under the other key, which is valid while the key changes? */
+/*
+ * Is this the tag under the other key, which is also valid while the key
+ * changes?
+ */
 __attribute__((noinline, unused)) static bool
 tag_good_under_other(const struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES])

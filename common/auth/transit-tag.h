@@ -1,29 +1,32 @@
 /*
- * transit-tag.h - tagged data at a switch in the path, which has the key
+ * transit-tag.h - tagged data at a switch in the path that has the key
  *
- * Workers and server are configured for each other and do not know the switch.
- * The switch sees an Open pass.  It can check and make the MAC of the Ack, and
- * replaces the server's salt in it by a salt of its own.  From then on a tag is
- * valid on one side of the switch only: data that comes up is checked under our
- * salt, each counter once, may merge in the queue, and is tagged again under
- * the server's salt with the worker's cookie; data that comes down is handled
- * the other way round.  So a packet that was recorded on one side is useless on
- * the other, even if it left the queue unchanged.
+ * Workers and server are configured for each other and do not know about the
+ * switch.  The switch sees the Open that passes.  It has the key, so it can
+ * check and compute the MAC of the Ack.  It replaces the server's salt in the
+ * Ack by its own salt.  After that a tag is valid on one side of the switch
+ * only.  Data from workers is checked under the switch's salt, and each counter
+ * is accepted once.  The data may be merged in the queue, and is tagged again
+ * under the server's salt with the worker's cookie.  Data from the server is
+ * handled in the reverse way.  So a packet that was recorded on one side is
+ * useless on the other side, even if it left the queue unchanged.
  *
- * Our salt depends on the address, the Open and the time, so nothing that was
- * tagged under an earlier salt is accepted again.  Counters that go up are
- * ours: they are consecutive, start where the worker's counters were when it
- * opened, and are never ahead of them for long, so the worker can go on without
- * us. Counters that go down stay as they are.
+ * The switch's salt depends on the address, the Open and the time, so data that
+ * was tagged under an earlier salt is never accepted again.  The switch chooses
+ * the counters of data that it sends up.  They are consecutive, they start at
+ * the worker's counter at the time of the Open, and they are never ahead of the
+ * worker's counters for long.  So the worker can continue without the switch.
+ * Counters of data that is sent down do not change.
  *
- * Hosts of different VLANs can have the same address, and have rows of their
- * own.  A worker that opened before the switch was there has no row, and its
- * packets pass unchanged.  At most TRANSIT_TAG_MOST addresses are known, the
- * most recently used ones.  When a trace is replayed without its secret, every
- * tag is accepted.  Pure.  Owns its memory: transit_tag_free().
+ * Hosts in different VLANs can have the same address, so each of them has its
+ * own row.  A worker that sent its Open before the switch started has no row,
+ * and its packets pass unchanged.  At most TRANSIT_TAG_MOST addresses are
+ * known: the most recently used ones.  If a trace is replayed without its
+ * secret, every tag is accepted.  The functions use no clock and no socket.
+ * transit_tag_free() frees the memory.
  *
- * A file of its own because it is authentication, which a reviewer reads in
- * this folder, though only program olaf merges updates in the path.
+ * A file of its own because reviewers look for authentication in this folder,
+ * although only the program olaf merges updates in the path.
  */
 #ifndef INNET_AUTH_TRANSIT_TAG_H
 #define INNET_AUTH_TRANSIT_TAG_H
@@ -44,30 +47,35 @@
 
 enum {
 	TRANSIT_TAG_MOST = 4096,
-	TRANSIT_TAG_SOCKET = 1,		/* packet.way of a control message that
-					   is between others */
-	TRANSIT_TAG_SALT_AT = CONTROL_HEADER_BYTES + 2	/* in an Ack */
+	TRANSIT_TAG_SOCKET = 1,		/* packet.socket of a control message
+					   between other hosts */
+	TRANSIT_TAG_SALT_AT = CONTROL_HEADER_BYTES + 2	/* position of the salt
+							 * in an Ack */
 };
 
-/* A worker, or a switch below. */
+/* A worker, or a switch below this one. */
 struct transit_tag_row {
 	union addr at;
-	uint64_t vlan;			/* of its frames: frame_vlan() */
-	union addr asked_of;		/* the server of its last Open, */
-	uint8_t asked[COOKIE_BYTES];	/* and the cookie of that Open */
-	bool open;			/* the Ack has passed: */
+	uint64_t vlan;			/* VLAN of its frames, from
+					 * frame_vlan() */
+	union addr asked_of;		/* server to which its last Open was
+					 * sent */
+	uint8_t asked[COOKIE_BYTES];	/* cookie of that Open */
+	bool open;			/* the Ack has passed */
 	union addr server;
 	uint8_t cookie[COOKIE_BYTES];
-	struct tag_key below, above;	/* with our salt, with the server's */
-	struct tag_window came;		/* counters from below */
-	bool begins;			/* the next packet shows where the
-					   worker's counters are */
-	uint64_t counter;		/* of the last packet that went up */
+	struct tag_key below, above;	/* key with our salt; key with the
+					 * server's salt */
+	struct tag_window came;		/* counters that arrived from below */
+	bool begins;			/* the next packet shows the current
+					   counter of the worker */
+	uint64_t counter;		/* counter of the last packet sent up */
 };
 
 struct transit_tag {
 	bool on;
-	bool accepts_any_tag;		/* replaying without the secret */
+	bool accepts_any_tag;		/* a trace is replayed without its
+					 * secret */
 	const struct program_place *place;	/* borrowed */
 	struct lru rows;
 };
@@ -79,37 +87,38 @@ struct transit_tag {
 static inline void transit_tag_init(struct transit_tag *h,
     const struct program_place *place, bool on);
 
-/* Erase and free the rows. */
+/* Erase the keys in the rows and free the rows. */
 static inline void transit_tag_free(struct transit_tag *h);
 
-/* Return to whom a packet between others belongs. */
+/* Return which part of the switch handles a packet between other hosts. */
 __attribute__((unused)) static enum packet_class transit_tag_classify(
     const struct transit_tag *h, struct packet *p);
 
 /*
- * Handle an Open or its Ack, which transit_tag_classify() claimed, and send it
- * on.
+ * Handle an Open or its Ack, which transit_tag_classify() has claimed, and
+ * forward it.
  */
 static inline void transit_tag_forward_control(struct transit_tag *h,
     const struct program_env *env, struct packet *p, uint64_t now_ns);
 
 /*
- * Check the tag of a claimed packet.  Returns UPDATE_OK or the verdict; *down:
- * it came from a server.
+ * Check the tag of a claimed packet.  Returns UPDATE_OK, or the reason why it
+ * must be dropped.  *down is set if the packet came from a server.
  */
 __attribute__((unused)) static unsigned transit_tag_check(struct transit_tag *h,
     const struct packet *p, bool *down);
 
 /*
- * Tag a packet that passes beside the queue again for the side to which it
- * goes.
+ * Replace the tag of a packet that is not queued by a tag for the side to which
+ * it is sent.
  */
 static inline void transit_tag_retag_packet(struct transit_tag *h,
     const struct program_env *env, struct packet *p);
 
 /*
- * Tag a frame that leaves the queue again, for the handshake of its sender.  If
- * there is none any more, the tag stays and is valid nowhere.
+ * Replace the tag of a frame that leaves the queue, for the handshake of its
+ * sender.  If this handshake no longer exists, the tag does not change and is
+ * valid nowhere.
  */
 static inline void transit_tag_retag_slot(struct transit_tag *h,
     struct slot *s);
@@ -138,8 +147,8 @@ transit_tag_free(struct transit_tag *h)
 }
 
 /*
- * Find the row of an address in a VLAN.  Returns its number, or 0, and *r is
- * NULL.
+ * Find the row of an address in a VLAN.  Returns its number, or returns 0 and
+ * sets *r to NULL.
  */
 static inline uint32_t
 transit_tag_find_row(const struct transit_tag *h, const union addr *at,
@@ -155,7 +164,10 @@ transit_tag_find_row(const struct transit_tag *h, const union addr *at,
 	return 0;
 }
 
-/* Find the row of an address that is open to that server, likewise. */
+/*
+ * Find the row of an address whose handshake with this server is complete.  The
+ * result is that of transit_tag_find_row().
+ */
 static inline uint32_t
 transit_tag_find_open(const struct transit_tag *h, const union addr *at,
     const union addr *server, uint64_t vlan, struct transit_tag_row **r)
@@ -168,7 +180,7 @@ transit_tag_find_open(const struct transit_tag *h, const union addr *at,
 	return 0;
 }
 
-/* Is the control message an Open or its Ack? */
+/* Is the control message an Open or the Ack of an Open? */
 static inline bool
 transit_tag_is_handshake(const struct packet *p)
 {
@@ -197,11 +209,14 @@ transit_tag_classify(const struct transit_tag *h, struct packet *p)
 			   : PACKET_REGULAR;
 	if (tos != CONTROL_TOS || !transit_tag_is_handshake(p))
 		return PACKET_REGULAR;
-	p->socket = TRANSIT_TAG_SOCKET;		/* not for the switch */
+	p->socket = TRANSIT_TAG_SOCKET;		/* between other hosts, not for
+						 * the switch */
 	return PACKET_FOR_PROGRAM;
 }
 
-/* Keep the cookie of an Open that goes up, if its MAC is correct. */
+/*
+ * Keep the cookie of an Open from a worker, if the MAC of the Open is correct.
+ */
 static inline void
 transit_tag_note_open(
     struct transit_tag *h, const struct packet *p, const struct control *c)
@@ -227,7 +242,7 @@ transit_tag_note_open(
 	memcpy(r->asked, c->cookie, COOKIE_BYTES);
 }
 
-/* Make a salt that was never used before. */
+/* Make a salt that has never been used before. */
 static inline void
 transit_tag_make_salt(const struct transit_tag *h,
     const struct transit_tag_row *r, uint64_t now_ns,
@@ -251,7 +266,10 @@ transit_tag_make_salt(const struct transit_tag *h,
 	key_hash_finish(&hash, salt, TAG_SALT_BYTES);
 }
 
-/* Open row r to a server with the salt server_salt, and make ours. */
+/*
+ * Complete the handshake of row r with a server whose salt is server_salt, and
+ * make our own salt.
+ */
 static inline void
 transit_tag_start_row(struct transit_tag *h, struct transit_tag_row *r,
     const union addr *server, const uint8_t server_salt[TAG_SALT_BYTES],
@@ -271,7 +289,8 @@ transit_tag_start_row(struct transit_tag *h, struct transit_tag_row *r,
 }
 
 /*
- * Replace the salt in an Ack that comes down by ours, and make its MAC again.
+ * Replace the server's salt in an Ack from the server by our salt, and compute
+ * its MAC again.
  */
 static inline void
 transit_tag_replace_salt(struct transit_tag *h, const struct program_env *env,
@@ -312,7 +331,10 @@ transit_tag_forward_control(struct transit_tag *h,
 	env->forward_packet(env->plane, p, now_ns);
 }
 
-/* Check a packet from below, of row k.  Returns UPDATE_OK or the verdict. */
+/*
+ * Check a packet from the worker of row k.  Returns UPDATE_OK, or the reason
+ * why it must be dropped.
+ */
 static inline unsigned
 transit_tag_check_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 {
@@ -349,7 +371,10 @@ transit_tag_check(struct transit_tag *h, const struct packet *p, bool *down)
 	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_TAG;
 }
 
-/* Replace counter and tag at the end of the `bytes` bytes at p, which go up. */
+/*
+ * Replace the counter and the tag at the end of the `bytes` bytes at p, which
+ * are sent to the server.
+ */
 static inline void
 transit_tag_retag_up(struct transit_tag_row *r, uint8_t *p, uint32_t bytes)
 {
