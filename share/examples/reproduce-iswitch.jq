@@ -29,8 +29,9 @@ def figure12:
 		($s.compute_ns | ms | fixed(2)), ($s.aggregation_ns | ms | fixed(2)),
 		"\($s.aggregation_ns / $s.iteration_ns * 100 | fixed(1)) %" ] | row),
 	"",
-	"1.2 ms a message were fitted to all four.  PPO's 40 kB meet their own iSW row with",
-	"0.92 ms, and PS and AR follow, where nothing was fitted:", "",
+	"A cost of 1.2 ms per message was fitted to all four algorithms.  If it is fitted to PPO",
+	"alone (40 kB), it is 0.92 ms.  Then PS and AR agree with the paper as well, although they",
+	"were not fitted:", "",
 	([ "", "approach", "paper", "with 0.92 ms", "off" ] | head),
 	(approaches[] as $p | ($message[] | select(.training == "ppo-\($p)")) as $s |
 		wanted("ppo"; $p) as $want | ($s.iteration_ns | ms) as $got |
@@ -43,7 +44,7 @@ def saved($of; $than):
 	"\(min | fixed(1)) to \(max | fixed(1))";
 
 def claims:
-	"", "The statements of the paper's text, in percent:", "",
+	"", "This table has the statements in the paper's text, in percent:", "",
 	([ "", "paper", "simulated" ] | head),
 	([ "aggregation's share of an iteration, PS and AR", "49.9 to 83.2",
 		([ algorithms[] as $a | ("ps", "ar") as $p | in_step($a; $p) |
@@ -60,7 +61,7 @@ def claims:
 
 def table4:
 	"", "## Table 4: synchronous training, hours", "",
-	"The iterations are the paper's: a simulation of a network learns nothing.",
+	"The numbers of iterations are from the paper, because a simulated network learns nothing.",
 	"", ([ "", "iterations", "approach", "paper", "simulated", "off" ] | head),
 	(algorithms[] as $a | approaches[] as $p |
 		simulated_hours($a; $p) as $h |
@@ -85,7 +86,8 @@ def table3:
 
 def table5:
 	"", "## Table 5: asynchronous training, staleness bound 3", "",
-	"Iterations are the paper's; hours are those times an iteration's time.", "",
+	"The numbers of iterations are from the paper.  Hours are these numbers multiplied by the",
+	"time of an iteration.", "",
 	([ "", "approach", "paper, ms", "simulated", "off", "paper, hours",
 		"simulated", "staleness", "0", "1", "2", "3", "more" ] | head),
 	(algorithms[] as $a | ("ps", "isw") as $p | out_of_step($a; $p) as $s |
@@ -101,10 +103,11 @@ def table5:
 	"- The rows of iSW prove little, because the compute times were derived from them.",
 	"  They show that everything else is hidden behind computing.",
 	"- PS is faster here than in the paper, except for PPO.  In the simulation the workers",
-	"  reach the server one after another, its link carries vectors in both directions at",
-	"  once, and the server applies N updates during one cycle of a worker.",
+	"  reach the server one after another, and the server's link carries vectors in both",
+	"  directions at the same time.  The server applies N updates during one cycle of a worker.",
 	"- An optimizer at the server does not explain the difference.  If the optimizer takes",
-	"  the missing time, it also slows the synchronous server, by more than in the paper:", "",
+	"  the missing time, it also slows the synchronous server down, and then the synchronous",
+	"  server is slower than in the paper:", "",
 	([ "", "optimizer, ms", "asynchronous: paper", "simulated", "off", "synchronous: paper",
 		"simulated", "off" ] | head),
 	(("dqn", "a2c", "ddpg") as $a |
@@ -115,16 +118,16 @@ def table5:
 		(wanted($a; "ps") | fixed(2)), ($s.iteration_ns | ms | fixed(2)),
 		($s.iteration_ns | ms | off(wanted($a; "ps"))) ] | row),
 	"",
-	"- Staleness is counted in updates: each gradient is an update of a server, and each",
-	"  sum of four is an update of a switch.  The paper gives no figures, and only says",
-	"  that staleness is smaller with iSW.";
+	"- Staleness is counted in updates.  With a server each gradient is an update, and with a",
+	"  switch each sum of four gradients is an update.  The paper gives no figures for",
+	"  staleness; it only says that staleness is smaller with iSW.";
 
 def figure15:
 	"", "## Figure 15: speedup with more workers, in racks of three", "",
-	"Gradients a second over those with 4 workers of the same approach: the",
-	"speedup, if N workers need 4/N of the iterations, which no network decides.",
-	"The paper has curves and no numbers; of them the text says that AR is worst,",
-	"PS second, iSW best, and almost linear when it is asynchronous.", "",
+	"The figures are gradients per second, divided by those of 4 workers with the same",
+	"approach.  This is the speedup if N workers need 4/N of the iterations; a simulation of",
+	"the network cannot show whether they do.  The paper has curves without numbers.  Its text",
+	"says that AR is worst, PS second and iSW best, and that asynchronous iSW is almost linear.", "",
 	([ "", "approach", "4", "6", "9", "12", "ms at 4", "ms at 12" ] | head),
 	(("ppo", "ddpg") as $a | ("ar", "ps", "isw", "ps-async", "isw-async") as $p |
 		[ $racks[] | select(.training == "\($a)-\($p)") ] as $r |
@@ -136,8 +139,9 @@ def figure15:
 def testbed:
 	if ($measured | length) == 0 then empty else
 	"", "## The same against innet, live", "",
-	"Four workers in network namespaces with links of 100 Mbit/s, two processors",
-	"for all: the aggregation of share/results/iswitch/measured.csv, ms.", "",
+	"The live runs had four workers in network namespaces, with links of 100 Mbit/s and two",
+	"processors for all of them.  The table compares their times of aggregation, which are in",
+	"share/results/iswitch/measured.csv, with simulated times, in ms.", "",
 	([ "", "carrier", "live", "simulated", "off" ] | head),
 	(algorithms[] as $a | ("ps", "ring", "switch") as $p |
 		($live[] | select(.training == "\($a)-\($p)")) as $s |
@@ -147,13 +151,13 @@ def testbed:
 		[ ($a | title), $p, ($want | fixed(2)), ($got | fixed(2)),
 		($got | off($want)) ] | row),
 	"",
-	"The simulation has links, frames and the order of things; live has also what",
-	"hosts take, two processors for all, TCP in the ring, and links that let a burst",
-	"through after each pause.  \"Off\" is all of that together."
+	"The simulation models links, frames and the order of events.  In the live runs the hosts",
+	"also take time, share two processors, and use TCP in the ring; their links let a burst",
+	"pass after each pause.  The column \"off\" contains all these effects together."
 	end;
 
 "# iSwitch, simulated", "",
-"Four workers at 10 Gbit/s.  Compute times are from Table 5; what a message costs",
-"a host was fitted to the iSW column of Table 4, so that PS, AR and all that",
-"compares them are what the simulation predicts.",
+"There are four workers with links of 10 Gbit/s.  Compute times are from Table 5.  The",
+"cost of a message at a host was fitted to the iSW column of Table 4.  So the figures of",
+"PS and AR, and all comparisons with them, are predictions of the simulation.",
 "", figure12, claims, table4, table3, table5, figure15, testbed

@@ -74,8 +74,8 @@ def table1:
 	([ "queue", "out", "", "paper", "bursts", "random order", "steady", "natural",
 		"bursts off the paper", "random order off", "steady off" ] | head),
 	(table1_figures | table1_row | row), (table1_ages | table1_row | row),
-	"", "In brackets is the other simulation.", "",
-	"### What changes it", "", "At 40 and 20 Gbit/s out:", "",
+	"", "Figures in brackets are from the other simulation.", "",
+	"### What changes it", "", "The two figures in a field are for output rates of 40 and 20 Gbit/s:", "",
 	([ "", "FIFO received", "Olaf received", "aggregated", "dropped, %", "replaced too, %",
 		"mean age less, %", "FIFO's mean age, us", "its longest" ] | head),
 	(table1_tried | row);
@@ -96,7 +96,8 @@ def figure6:
 		[ $r ] + ([ known.figure6[$r].paper, $h.aggregated / $h.frames,
 		known.figure6[$r].other ] | compared(2)) +
 		[ $all["cdf" + $r][0].merged_histogram | to_entries | merges | fixed(2) ] | row),
-	"", "The share of packets with at most k merges; in brackets, of the other simulation:",
+	"", "This table shows the share of packets with at most k merges.  Figures in brackets are",
+	"from the other simulation:",
 	"", ([ "out", "k = 0", "1", "2", "3", "5", "8" ] | head),
 	(. as $all | ("40G", "20G", "5G") as $r |
 		($all["cdf" + $r][0].merged_histogram | to_entries) as $h |
@@ -186,9 +187,10 @@ def control_tried: . as $all | known.tried.control | to_entries[] | .value.says 
 def figure9:
 	"### Table 2: all every 100 ms", "", table("100ms"; [ "fifo", "olaf", "olaf_tc" ]),
 	"", "### Table 3: S2 every 300 ms", "", table("300ms"; [ "fifo", "olaf", "olaf_tc" ]),
-	"", "### What changes it", "", "Loss in %; mean ages of S1 and S2 in ms:", "",
+	"", "### What changes it", "", "Each field has the loss in % and the mean ages of S1 and S2 in ms:", "",
 	([ "", "Table 2: FIFO", "Olaf", "Table 3: FIFO", "Olaf" ] | head), figure9_tried,
-	"", "One worker a cluster, (a), Table 3, by transmission control's threshold; mean ages:",
+	"", "The next table is for setting a and Table 3, but with one worker per cluster.  It shows",
+	"the mean ages in ms by the threshold of transmission control:",
 	"", ([ "threshold", "Olaf S1, S2", "Olaf_TC S1, S2", "TC's part" ] | head),
 	([ "400 ms, **paper**", (known.figure9.paper | .["300ms olaf", "300ms olaf_tc"] |
 		"\(.[1]), \(.[2])"), (known.figure9.paper |

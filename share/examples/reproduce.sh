@@ -120,7 +120,7 @@ table1() {
 		--set 'links[sw].frame_time=0ns' --set 'switches[sw].merge_time=0ns' \
 		--set 'workers[0].access_rate=64M'
 	tried table1 "$many" --total
-	part table1 "Olaf, Table 1: what comes through a queue of eight"
+	part table1 "Olaf, Table 1: packets that pass a queue of eight slots"
 	bars table1 'packets received'
 }
 
@@ -190,7 +190,7 @@ figure7() {
 		--set 'workers[0].arrivals=poisson' --set 'workers[0].access_rate=0'
 	sim figure7-periodic "$n" olaf-figure7.json --by=cluster \
 		--set 'workers[0].burst=8' --set 'workers[0].walk=0'
-	part figure7 'Olaf, Figure 7: speedup until 200 updates of each worker have come'
+	part figure7 'Olaf, Figure 7: speedup until 200 updates of each worker have arrived'
 	bars figure7 'How many times longer FIFO takes'
 }
 
@@ -231,7 +231,7 @@ iswitch() {
 }
 
 {
-	printf '# The papers, simulated\n\n`%s`, %s.\n\n' "$said" "$(date -u +%F)"
+	printf '# The papers, simulated\n\nMade by `%s` on %s.\n\n' "$said" "$(date -u +%F)"
 	why intro
 	for p in ${only:-$parts}; do
 		"$p"
