@@ -69,7 +69,8 @@ function product(mode, a, c,    k, x) {
 
 function figure12(    i, j, a, c, k, ps) {
 	print "## Figure 12: a synchronous iteration, vectors of the paper's sizes\n"
-	print "All times are in ms, measured as in (ii), and are means over the four workers. \"Less\" is how much shorter than PS.\n"
+	print "All times are in ms. They are measured in runs (ii), and are means over the four workers. The columns \"less\""
+	print "show how much shorter a time is than with PS.\n"
 	print "| algorithm | size | carrier | iteration | compute | aggregation | update | less | aggregation less | paper: iteration | less |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
 	print "carrier,compute,aggregation,update" >"figure12.csv"
@@ -84,18 +85,19 @@ function figure12(    i, j, a, c, k, ps) {
 		printf "%s,%.4f,%.4f,%.4f\n", title[c], compute[k] / ms[ps],
 		    aggregation[k] / ms[ps], update[k] / ms[ps] >"figure12.csv"
 	}
-	print "\nThe paper: the switch takes 41.9 to 72.7 % less than PS for an iteration and 81.6 to 85.8 % less"
-	print "for aggregation; than the ring 36.7 to 48.9 % and 63.4 to 87.9 %.\n"
+	print "\nIn the paper, an iteration with the switch takes 41.9 to 72.7 % less time than with PS, and aggregation takes"
+	print "81.6 to 85.8 % less. Compared with the ring, an iteration takes 36.7 to 48.9 % less time, and aggregation"
+	print "63.4 to 87.9 % less.\n"
 }
 function less(a, b) { return a == "" || b + 0 == 0 ? "-" : sprintf("%.1f %%", 100 * (1 - a / b)) }
 
 function training(mode, table,    i, j, a, c, k) {
 	printf "## Table %s: training, %s\n\n", table, mode == "sync" ? "synchronous" : "asynchronous, staleness at most 3"
-	print "Iterations, seconds and reward are measured (i), with vectors as small as the nets are; the time of an"
-	printf "iteration (ii); end to end at the paper's size is their product, not a measurement"
+	print "Iterations, seconds and reward are measured in runs (i), and the time of an iteration in runs (ii)."
+	print "The end-to-end time at the paper's size is the product of the iterations and this time. It is not measured."
 	if (mode == "sync")
-		printf ",\nwith one number of iterations, the switch's, for all carriers, as in the paper"
-	print ".\n"
+		print "As in the paper, the product uses the same number of iterations, that of the switch, for all carriers."
+	print ""
 	print "| algorithm | carrier | iterations | seconds | reward | ms an iteration, paper's size | product, s | paper: iterations | ms | hours | reward |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
 	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
@@ -115,8 +117,9 @@ function with_compute(    i, j, a, c, k, ps, any) {
 	for (k in paced) any = 1
 	if (!any) return
 	print "## With the paper's computing\n"
-	print "Measured (iii): each gradient takes as long as the paper's GPUs did, times 100 as the links. The paper's"
-	print "computing is what Table 4 leaves: T(PS) - (T(PS) - T(iSW)) / 0.858, where aggregation is shorter by 85.8 %.\n"
+	print "In runs (iii), a gradient takes 100 times as long to compute as on the paper's GPUs, because our links are 100"
+	print "times slower. The paper's time of computing follows from its Table 4 if aggregation takes 85.8 % less time"
+	print "with the switch: T(PS) - (T(PS) - T(iSW)) / 0.858.\n"
 	print "| algorithm | carrier | iteration, ms | compute | aggregation | speedup | paper: iteration, ms | aggregation | speedup |"
 	print "|---|---|---|---|---|---|---|---|---|"
 	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
@@ -131,7 +134,8 @@ function with_compute(    i, j, a, c, k, ps, any) {
 
 function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 	print "## Table 3: speedup end to end over PS of the same kind\n"
-	print "First at the paper's vector sizes (the products below), then as trained (i), then the paper's.\n"
+	print "Each field has three speedups: at the paper's vector sizes (from the products below), as trained (i),"
+	print "and in the paper.\n"
 	print "| | carrier | DQN | A2C | PPO | DDPG |"
 	print "|---|---|---|---|---|---|"
 	for (m = 1; m <= 2; m++) for (j = 1; j in carrier; j++) {
@@ -181,11 +185,11 @@ function verdicts(    m, i, j, a, c, s, t, mode) {
 		mode = m == 1 ? "sync" : "async"; a = algorithm[i]; c = carrier[j]
 		t = product(mode, a, "switch"); s = product(mode, a, c)
 		if (t != "" && s != "")
-			printf "- %s %s, end to end at the paper's size: the switch %s %s, %.1f s to %.1f s.\n", name[a], mode,
+			printf "- %s %s, end to end at the paper's size: the switch %s %s (%.1f s and %.1f s).\n", name[a], mode,
 			    t < s ? "beats" : "**does not beat**", title[c], t, s
 		t = mode " " a " switch"; s = mode " " a " " c
 		if (solved[t] && solved[s])
-			printf "- %s %s, as trained: the switch %s %s, %.1f s to %.1f s.\n", name[a], mode,
+			printf "- %s %s, as trained: the switch %s %s (%.1f s and %.1f s).\n", name[a], mode,
 			    seconds[t] < seconds[s] ? "beats" : "**does not beat**", title[c], seconds[t], seconds[s]
 	}
 	print ""
@@ -193,8 +197,11 @@ function verdicts(    m, i, j, a, c, s, t, mode) {
 
 END {
 	print "# iSwitch's evaluation in a rack of network namespaces\n"
-	printf "Four workers, links of 100 Mbit/s, %s processors for all of it", processors
-	print "; made by\n`" made "`.\n"
+	print "Made by `" made "`, with four workers, links of 100 Mbit/s"
+	printf "and %s processors for all of them. There are three kinds of runs:\n\n", processors
+	print "- (i) The agents train until they reach the goal, with vectors as small as their networks are."
+	print "- (ii) The same agents run a few iterations with vectors of the paper's sizes."
+	print "- (iii) The agents of (ii) take as long to compute a gradient as the paper's GPUs, times 100.\n"
 	speedups()
 	bars()
 	training("sync", 4)
