@@ -55,17 +55,17 @@ END {
 	s = "switch 20 1282000"; p = "ps 20 1282000"
 	says("Without losses and pacing, an iteration through the switch takes %.2f times as long as its bytes need on the\n" \
 	    "  wire.", s " long none")
-	says("A gradient through the server takes %.2f times as long as its bytes need.", p " long none")
+	says("A gradient through the server takes %.2f times as long as its bytes need on the wire.", p " long none")
 	says("With a pace of 92 %%, an iteration through the switch takes %.2f times as long as without pacing; the pace\n" \
-	    "  alone accounts for %.2f.", s " long 92", s " long none", frame / 0.92)
+	    "  alone accounts for a factor of %.2f.", s " long 92", s " long none", frame / 0.92)
 	says("With a short queue, an iteration through the switch takes %.2f times as long as with a long queue, because\n" \
 	    "  %d lost segments are sent again.", s " short none", s " long none", median(again, s " short none"))
 	says("With a pace of 23 %%, a worker's share of the link, an iteration through the server takes %.2f times as long as\n" \
 	    "  without pacing. A round without pacing takes 4 vector times. With the pace, a push takes 1 / 0.23 vector times,\n" \
 	    "  and the answer that follows takes 1. The expected ratio is therefore %.2f.",
 	    p " long 23", p " long none", (frame / 0.23 + 1) / 4)
-	says("With that pace and a queue too short for the server's answer, it takes %.2f times as long as with a long queue,\n" \
-	    "  because %d lost segments are sent again.",
+	says("With that pace, and with a queue too short for the server's answer, an iteration through the server takes %.2f\n" \
+	    "  times as long as with a long queue, because %d lost segments are sent again.",
 	    p " short 23", p " long 23", median(again, p " short 23"))
 	says("With five times the bytes over links that are five times as fast, an iteration through the switch takes\n" \
 	    "  %.2f times as long, because the processors of this machine cannot do all the work at once.",

@@ -117,9 +117,10 @@ function equal_steps(    i, j, a, s, b, text) {
 		text = text " | " (b == "" ? "-" : cell(b) " at " at[mode[j]])
 	}
 	print "| fewest" text " | " before(best("async"), best("sync")) " |\n"
-	if (holds != "") print "The paper's figure, async before sync, holds in every seed at these steps: " holds "."
-	if (open != "") print "It holds in some seeds only at: " open "."
-	if (fails != "") print "It holds in no seed at: " fails "."
+	print "In the paper's figure async needs fewer iterations than sync."
+	if (holds != "") print "This holds in every seed at these steps: " holds "."
+	if (open != "") print "This holds only in some seeds at these steps: " open "."
+	if (fails != "") print "This holds in no seed at these steps: " fails "."
 	print ""
 }
 
@@ -134,7 +135,7 @@ function equal_distances(    i, a, s, x, text) {
 		line(steps[i], a, key("step", "aggregated", steps[i], 0, 16), s)
 		if ((x = by(a, s)) != "") text = list(text, x " at " steps[i])
 	}
-	if (text != "") print "\nAsync's iterations by sync's, where all were there: " text "."
+	if (text != "") print "\nAsync's iterations divided by sync's, for runs in which all workers reached 475: " text "."
 	print ""
 }
 
@@ -149,9 +150,9 @@ function staleness(    d, zero, k, x, text) {
 		k = key("delay", "async", 0.05, d, 16)
 		if (!n[k]) continue
 		print "| " d " | " cell(k) " | " before(k, zero) " |"
-		if ((x = by(k, zero)) != "") text = list(text, x " of " d)
+		if ((x = by(k, zero)) != "") text = list(text, x " for " d)
 	}
-	if (text != "") print "\nIterations by those without a delay, where all were there: " text "."
+	if (text != "") print "\nIterations divided by those without a delay, for runs in which all workers reached 475: " text "."
 	print ""
 }
 
@@ -164,9 +165,9 @@ function batches(    h, set, a, s, x, text) {
 		if (!n[a]) continue
 		s = key(set, "sync", 0.4, 0, h)
 		line(8 * h, a, key(set, "aggregated", 0.4, 0, h), s)
-		if ((x = by(a, s)) != "") text = list(text, x " of " 8 * h)
+		if ((x = by(a, s)) != "") text = list(text, x " for " 8 * h)
 	}
-	if (text != "") print "\nAsync's iterations by sync's, where all were there: " text "."
+	if (text != "") print "\nAsync's iterations divided by sync's, for runs in which all workers reached 475: " text "."
 	print ""
 }
 
@@ -177,12 +178,13 @@ END {
 		if (n[k] > most) most = n[k]
 		if (!least || n[k] < least) least = n[k]
 	}
-	printf "CartPole by A2C: iterations of each until its mean of 20 episodes was 475, the mean over workers and %s runs\n",
+	print "CartPole by A2C.  The tables show how many iterations a worker needed until the mean reward of its last 20"
+	printf "episodes was 475: the mean over workers and %s runs of a setting, with the standard deviation over runs\n",
 	    least == most ? most : least " to " most
-	print "of an arm (deviation over runs in brackets)."
-	print "Where some worker was not there in time it says how many were, and the mean reward at the end in"
-	printf "brackets.  Async workers sent %.0f %% of the gradients that their intervals allow", paces ? pace / paces : 0
-	printf "%s.\n\n", left ? sprintf(";\nwhere it was below 70 %% a run is left out: %d", left) : ""
+	print "in brackets.  If some workers did not reach 475 in time, the field shows how many workers reached it, and"
+	print "the mean reward at the end in brackets."
+	printf "\nAsync workers sent %.0f %% of the gradients that their intervals allow.", paces ? pace / paces : 0
+	printf "%s\n\n", left ? sprintf("  Runs that sent less than 70 %% are left out: %d.", left) : ""
 	if (bars != "") plotted()
 	equal_steps()
 	equal_distances()

@@ -86,12 +86,16 @@ learning() {
 factorial() {
 	echo '## Time to reward: the factorial
 
-CartPole by A2C: two clusters of 8 workers, a gradient of 36,620 bytes from each about every
-30 ms, a queue of 32, a server that adds '"$(cat step)"' times the gradient; 0.2 was chosen with FIFO
-at load 0.3, as nearly the fastest and steady.  Load is what is offered by what the link carries.  Time is in seconds until the mean of the last 100 episodes of a cluster was
-475, the mean over both clusters and all seeds (in brackets the standard deviation over seeds);
-a cluster that did not get there counts with the cap.  FIFO / Olaf is the geometric mean over
-seeds, and the judgement the t test of its logarithm at 5 %.  Pairs of figures: FIFO, Olaf.
+Two clusters of 8 workers learn CartPole by A2C.  Each worker sends a gradient of 36,620 bytes about
+every 30 ms.  The queue has 32 slots, and the server adds '"$(cat step)"' times the gradient.  We chose 0.2 with
+FIFO at load 0.3, where it was steady and nearly the fastest.  The load is the offered traffic
+divided by the traffic that the link can carry.
+
+The time is in seconds, until the mean reward of the last 100 episodes of a cluster was 475.  It is
+the mean over both clusters and all seeds, with the standard deviation over seeds in brackets.  A
+cluster that did not reach 475 counts with the time limit of the run (the cap).  FIFO / Olaf is the
+geometric mean over seeds, and the judgement is the t test of its logarithm at 5 %.  If a field has
+two figures, the first is for FIFO and the second for Olaf.
 
 | load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
 |---|---|---|---|---|---|---|---|---|---|---|'
@@ -114,20 +118,21 @@ seeds, and the judgement the t test of its logarithm at 5 %.  Pairs of figures: 
 	done
 	# shellcheck disable=SC2086	# words
 	[ -z "$age" ] || { draw age --cluster 1 -w age.svg $age; rm -f $age; }
-	echo 'The gain in loss and age does not depend on learning.  The gain in time
-does: a reply to the whole cluster helps both queues, since a worker then gets new weights
-more often than its own updates arrive, and the times of one arm differ two- to fourfold
-between seeds.  The paper has no table of times for gradients; its FIFO against Olaf is Figure 7.
+	echo 'The gain in loss and age does not depend on learning, but the gain in time does.
+A reply to the whole cluster helps both queues, because a worker then gets new weights more
+often than its own updates arrive.  The times of one setting differ between seeds by a factor
+of two to four.  The paper has no table of times for gradients; it compares FIFO with Olaf in
+its Figure 7.
 '
 }
 
 fig7() {
 	echo '## Figure 7: speedup of time to reward
 
-The paper divides the time in which the server receives 200 updates of each worker under FIFO by
-that under Olaf, for links of 5, 10, 20 and 40 Gbit/s under 60 (loads 12, 6, 3, 1.5): above 1
-everywhere, and larger where the link is narrower.  Here it is the time to reward itself, with
-replies to the cluster.
+The paper measures the time until the server has received 200 updates of each worker, and divides
+the time with FIFO by the time with Olaf.  The workers send 60 Gbit/s over links of 5, 10, 20 and
+40 Gbit/s (loads 12, 6, 3 and 1.5).  The ratio is above 1 everywhere, and larger for slower links.
+Here we divide the times to the reward, with replies to the cluster.
 
 | load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
 |---|---|---|---|---|---|---|---|---|---|---|'
@@ -141,20 +146,24 @@ replies to the cluster.
 	done
 	[ "$(wc -l <fig7.csv)" -eq 1 ] || draw bars -w fig7.svg --label 'seconds to reward' fig7.csv
 	echo '
-Expected to differ: the paper counts updates that must all arrive, and FIFO sends again what it
-lost; here an update that is lost is not sent again, and asynchronous learning bears the loss.
-The time is bounded by the cap, and so is the ratio.
+These figures should differ from the paper.  The paper counts updates that must all arrive, so
+with FIFO lost updates are sent again.  Here a lost update is not sent again, and asynchronous
+learning tolerates the loss.  The cap limits the time, and therefore also the ratio.
 '
 }
 
 fig2() {
 	echo '## Figure 2: asynchronous, with aggregation, synchronous
 
-Eight workers without congestion, CartPole by A2C with plain gradient ascent: the server adds
-0.05 of each gradient (async); the switch sums any eight and workers add 0.4 of their mean, at
-most 3 rounds stale (aggregated, as iSwitch does); it sums one of each, and they add 0.4 of the mean
-(sync).  Iterations, lessons of 128 steps of each worker, until the mean of 20 episodes of the worker
-was 475; where it never was, all that the time has room for.  The mean over workers and seeds.
+Eight workers learn CartPole by A2C with plain gradient ascent, without congestion.  There are
+three modes.  With async the server adds 0.05 times each gradient.  With aggregated the switch
+sums any eight gradients, as iSwitch does, and the workers add 0.4 times their mean; gradients are
+at most 3 rounds stale.  With sync the switch sums one gradient of each worker, and the workers
+add 0.4 times the mean.
+
+An iteration is a lesson of 128 steps of each worker.  The table shows the number of iterations
+until the mean of 20 episodes of a worker was 475, or all iterations of the run if it never was.
+It is the mean over workers and seeds, with the standard deviation in brackets.
 
 | mode | iterations to 475 | final reward | paper |
 |---|---|---|---|'
@@ -165,22 +174,28 @@ was 475; where it never was, all that the time has room for.  The mean over work
 	done
 	learning fig2.svg --smooth 20 -- async fig2,async,worker,0,8 aggregated fig2,aggregated,worker,0,8 sync fig2,sync,worker,0,8
 	echo '
-Expected to differ: the paper has PPO, a gate on rewards and 200 iterations of whole episodes, and
-does not say with which steps the other two modes learned.  Here all three go equally far along
-the same sum of gradients in an iteration.  figure2.md, made by olaf-figure2.sh, takes step, delay
-and batch apart: with the same step for all, of 0.05 to 0.4, async is first in every seed, as in the
-paper, for it goes eight such steps in an iteration; over equal distances it is not, the less the
-further they are, and a gradient costs the more iterations the later it comes.
+These figures should differ from the paper.  The paper has PPO, a gate on rewards and 200
+iterations of whole episodes, and it does not say which steps the other two modes used.  Here all
+three modes go equally far in an iteration, along the same sum of gradients.
+
+The page figure2.md, made by olaf-figure2.sh, shows the effects of step, delay and batch
+separately.  If all modes use the same step of 0.05 to 0.4, async is first in every seed, as in
+the paper, because it makes eight such steps in an iteration.  If all modes go equally far, async
+is first in at most half of the seeds, and at the largest distance in none.  Gradients that arrive
+later cost more iterations.
 '
 }
 
 fig3() {
 	echo '## Figure 3: the number of workers
 
-LunarLander by local PPO: a worker takes four epochs of Adam steps over 1,024 steps of play and sends
-by how much its weights changed, 39,188 bytes; the server adds half of it and answers the cluster.
-No congestion.  Iterations, of 1,024 steps of each worker, until the mean of 20 episodes of the worker
-was 200, or all 200; the mean over workers and seeds.
+The workers learn LunarLander by local PPO.  A worker makes four epochs of Adam steps over 1,024
+steps of play, and sends the change of its weights (39,188 bytes).  The server adds half of this
+change and answers the cluster.  There is no congestion.
+
+An iteration is 1,024 steps of each worker.  The table shows the number of iterations until the
+mean of 20 episodes of a worker was 200, or all 200 iterations if it never was.  It is the mean over
+workers and seeds, with the standard deviation in brackets.
 
 | workers | iterations to 200 | final reward | paper |
 |---|---|---|---|'
@@ -192,16 +207,18 @@ was 200, or all 200; the mean over workers and seeds.
 	done
 	learning fig3.svg --smooth 20 -- "${args[@]}"
 	echo '
-Expected to differ: the paper applies gradients under a gate on rewards, which was found not to learn
-(share/results/tools.md); deltas of a whole lesson carry more than a gradient.
+These figures should differ from the paper.  The paper applies gradients with a gate on rewards, and
+we found that agents do not learn that way (share/results/tools.md).  The change of the weights
+in a whole lesson contains more information than a gradient.
 '
 }
 
 fig8() {
 	echo '## Figure 8: reward under congestion
 
-LunarLander as for Figure 3: eight workers, a delta from each about every 300 ms, 200 iterations in
-60 s.  Queue of 32, replies to the cluster.
+The workers learn LunarLander as for Figure 3.  Each of eight workers sends the change of its weights
+about every 300 ms, so 200 iterations take 60 s.  The queue has 32 slots, and the server replies to
+the cluster.
 
 | queue | load | final reward | seconds to 200 | solved | lost, % | mean age, ms |
 |---|---|---|---|---|---|---|'
@@ -216,17 +233,19 @@ LunarLander as for Figure 3: eight workers, a delta from each about every 300 ms
 	echo
 	f=$(join <(pick fig8,olaf,cluster,4,8 final_reward) <(pick fig8,fifo,cluster,4,8 final_reward) |
 		awk '{ n++; above += $2 > $3 } END { printf "%d of %d", above, n }')
-	echo "Paper: Olaf ends 82 % above FIFO at 40 Gbit/s and 86.5 % above FIFO at 20 (loads 1.5 and 3).
-Here Olaf at load 4 ends above FIFO at load 4 in $f seeds.  Percents are not to be compared:
-LunarLander's rewards are negative at first, and the paper counts iterations, not seconds.
+	echo "In the paper, Olaf ends 82 % above FIFO at 40 Gbit/s (load 1.5) and 86.5 % above FIFO at 20 Gbit/s
+(load 3).  Here, at load 4, Olaf ends with a higher reward than FIFO in $f seeds.  Percentages cannot
+be compared, because the rewards of LunarLander are negative at first, and because the paper counts
+iterations and not seconds.
 "
 }
 
 fairness() {
 	echo '## Ages and fairness, with and without transmission control
 
-Ten clusters of three workers that send 1 kB each, clusters 1 to 5 about every 100 ms, 6 to 10 about
-every 300 ms, a queue of 8, load 3.
+There are ten clusters of three workers, and an update has 1 kB.  The workers of clusters 1 to 5
+send about every 100 ms, and the workers of clusters 6 to 10 about every 300 ms.  The queue has 8
+slots, and the load is 3.
 
 | queue | lost, % | age of 1-5, ms | age of 6-10, ms | Jain | paper (Table 3): lost, ages, Jain |
 |---|---|---|---|---|---|'
@@ -245,8 +264,9 @@ every 300 ms, a queue of 8, load 3.
 	done
 	draw bars -w fairness.svg --label 'Age-of-Model in ms' fairness.csv
 	echo '
-Expected to differ: the paper simulates three switches in a row with ten workers a cluster; here it is
-one switch, and updates with ages of their own every 300 ms cannot be as fresh as those every 100.
+These figures should differ from the paper.  The paper simulates three switches in a row with ten
+workers per cluster; here there is one switch.  Updates that are sent every 300 ms cannot be as
+fresh as updates that are sent every 100 ms.
 '
 }
 
@@ -256,9 +276,9 @@ one switch, and updates with ages of their own every 300 ms cannot be as fresh a
 Made by `share/examples/olaf-evaluation.sh`; `runs.csv` has a row for each run.
 '
 	awk -F, 'NR > 1 { n++; slow += $19 != "" && $19 < ($2 == "sync" ? 60 : 80) }
-		END { if (slow) printf "**The machine was busy**: in %d of %d runs agents could send less " \
-		    "than 80 %% of what they were to,\nso loads were lower and times longer " \
-		    "than it says below.\n\n", slow, n }' <<<"$kept"
+		END { if (slow) printf "**The machine was busy**: in %d of %d runs agents sent less than 80 %% of " \
+		    "the gradients that their intervals allow,\nso loads were lower and times longer " \
+		    "than this page says.\n\n", slow, n }' <<<"$kept"
 	for part in factorial fig7 fig2 fig3 fig8 fairness; do
 		has $part || { [ $part = fig7 ] && has factorial; } || continue
 		$part

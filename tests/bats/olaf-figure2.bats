@@ -39,17 +39,17 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	grep -qxF '| 0.05 | 100 (14) | - | 14 of 16 (150) | 1 of 2 |' figure2.md
 	grep -qxF '| 0.4 | 300 (0) | - | 200 (0) | 0 of 2 |' figure2.md
 	grep -qxF '| fewest | 100 (14) at 0.05 | - | 200 (0) at 0.4 | 2 of 2 |' figure2.md
-	grep -qxF 'It holds in some seeds only at: 0.05.' figure2.md
-	grep -qxF 'It holds in no seed at: 0.4.' figure2.md
+	grep -qxF 'This holds only in some seeds at these steps: 0.05.' figure2.md
+	grep -qxF 'This holds in no seed at these steps: 0.4.' figure2.md
 	run ! grep -q 'holds in every seed' figure2.md
 	# eight steps of 0.05 are compared with one of 0.4
 	grep -qxF '| 0.4 | 100 (14) | - | 200 (0) | 2 of 2 |' figure2.md
-	grep -qF "by sync's, where all were there: 0.50 at 0.4." figure2.md
+	grep -qF "by sync's, for runs in which all workers reached 475: 0.50 at 0.4." figure2.md
 	grep -qxF '| 4 | 140 (0) | 0 of 2 |' figure2.md
-	grep -qF 'where all were there: 1.40 of 4.' figure2.md
+	grep -qF 'in which all workers reached 475: 1.40 for 4.' figure2.md
 	grep -qxF '| 512 | 70 (0) | - | - | - |' figure2.md
 	grep -qF 'sent 87 % of the gradients' figure2.md
-	grep -qF 'below 70 % a run is left out: 1.' figure2.md
+	grep -qF 'less than 70 % are left out: 1.' figure2.md
 }
 
 @test "if all rows exist, the page and the picture are made again" {
