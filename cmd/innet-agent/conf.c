@@ -233,7 +233,7 @@ check_remote(struct conf *cf)
 		    SHARDS_DRAW_MAX);
 	if (cf->alone || cf->eval != NULL || cf->deltas ||
 	    cf->interval_ns != 0 || cf->compute_ns != 0)
-		errx(2, "--role does not go with --alone, --eval, --send, "
+		errx(2, "--role cannot be used with --alone, --eval, --send, "
 		    "--interval or --compute");
 	if (rm->role == ROLE_ACTOR && (cf->solve || cf->save != NULL ||
 	    cf->load != NULL || rm->clear))
@@ -255,16 +255,16 @@ check_checkpoints(const struct conf *cf)
 	if (cf->save_every == 0 && cf->load == NULL)
 		return;
 	if (cf->eval != NULL)
-		errx(2, "--save-every and --load do not go with --eval");
+		errx(2, "--save-every and --load cannot be used with --eval");
 	if (cf->remote.role == ROLE_LEARNER)
 		return;
 	if (cf->algo->prioritize != NULL)
-		errx(2, "--save-every and --load do not go with %s alone, "
+		errx(2, "--save-every and --load cannot be used with %s alone, "
 		    "which would have to save all its experiences; use --role "
 		    "learner, or --algo a2c or ppo", cf->algo->name);
 	if (cf->env->opaque)
-		errx(2, "--save-every and --load do not go with %s, because "
-		    "Box2D cannot save its state", cf->env->name);
+		errx(2, "--save-every and --load cannot be used with %s, "
+		    "because Box2D cannot save its state", cf->env->name);
 }
 
 /* Choose defaults and exit with status 2 if options contradict each other. */
@@ -301,7 +301,7 @@ check_conf(struct conf *cf, const struct hyperparameter_options *g)
 	if (cf->eval != NULL && (cf->alone || cf->save != NULL ||
 	    cf->report != NULL || cf->log != NULL || cf->solve ||
 	    cf->steps != 0))
-		errx(2, "--eval only plays and does not go with --alone, "
+		errx(2, "--eval only plays and cannot be used with --alone, "
 		    "--save, --report, --log, --solve or --steps");
 	if (cf->alone && (cf->deltas || cf->elements != 0))
 		errx(2, "--send and --vector need a gradient stream and do not "

@@ -117,7 +117,8 @@ hyperparameter_options_apply(const struct hyperparameter_options *g,
 		if (g->option[i] == NULL)
 			continue;
 		if (k->algos != NULL && strstr(k->algos, algo->name) == NULL)
-			errx(2, "--%s does not go with --algo %s", g->option[i],
+			errx(2, "--%s cannot be used with --algo %s",
+			    g->option[i],
 			    algo->name);
 		memcpy((char *)hyper + k->at, (const char *)&g->hyper + k->at,
 		    8);

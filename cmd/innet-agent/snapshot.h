@@ -33,7 +33,8 @@ snapshot_add(struct snapshot *s, const void *p, size_t n)
 		s->room = s->len + n + s->room / 2;
 		s->bytes = realloc(s->bytes, s->room);
 		if (s->bytes == NULL)
-			err(1, "cannot hold a snapshot of %zu bytes", s->room);
+			err(1, "no memory for a snapshot of %zu bytes",
+			    s->room);
 	}
 	memcpy(s->bytes + s->len, p, n);
 	s->len += n;

@@ -340,7 +340,7 @@ check_use(const struct ctl_options *options, const struct verb *v,
 		misuse("--verbose is only for stats and watch");
 	if (options->has_job && (v->action == CONTROL_JOBS || v->action ==
 	    CONTROL_REGROUP))
-		misuse("--job does not go with %s", v->name);
+		misuse("--job cannot be used with %s", v->name);
 	if (options->json && options->prometheus)
 		misuse("give --json or --prometheus, not both");
 	if (options->action == CONTROL_JOIN && options->join.elements == 0)

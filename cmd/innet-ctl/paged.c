@@ -64,7 +64,7 @@ get_pages(struct ask *a, uint8_t action, enum control_scope scope, char **text,
 			free(*text);
 			*text = malloc((size_t)pages * CONTROL_PAGE_BYTES + 1);
 			if (*text == NULL)
-				err(1, "cannot hold %u pages", pages);
+				err(1, "no memory for %u pages", pages);
 		}
 		if (k.pages != pages)
 			return CHANGED;

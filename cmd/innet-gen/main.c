@@ -318,11 +318,11 @@ refuse_for_iswitch(const bool *given, const struct conf *cf)
 			continue;
 		while (o->ch != none[i])
 			o++;
-		errx(2, "--%s does not go with --program iswitch%s", o->name,
+		errx(2, "--%s cannot be used with --program iswitch%s", o->name,
 		    i < ALWAYS ? "" : " without --async");
 	}
 	if (cf->arrivals == ARRIVALS_BURSTS)
-		errx(2, "--arrivals bursts does not go with --program "
+		errx(2, "--arrivals bursts cannot be used with --program "
 		    "iswitch");
 }
 
@@ -383,7 +383,7 @@ refuse_for_dlp(const bool *given, const struct conf *cf)
 		while (k < n && has[k] != o->ch)
 			k++;
 		if (o->ch >= OPT_LONG && given[o->ch - OPT_LONG] && k == n)
-			errx(2, "--%s does not go with --program dlp",
+			errx(2, "--%s cannot be used with --program dlp",
 			    o->name);
 	}
 	if (cf->workers > DLP_NODES_MAX)

@@ -292,7 +292,7 @@ allocate_vectors(struct rank *r)
 	r->mine = calloc(n, sizeof(*r->mine));
 	r->sum = calloc(n, sizeof(*r->sum));
 	if (r->mine == NULL || r->sum == NULL)
-		err(1, "cannot hold vectors of %" PRIu32 " elements",
+		err(1, "no memory for vectors of %" PRIu32 " elements",
 		    r->elements);
 	if (r->cf->synthetic > 0)
 		return;

@@ -107,7 +107,7 @@ parse(struct conf *cf, int argc, char *argv[])
 	opt_done(&tool, argc, argv);
 	if (strcmp(o->plane.program->name, "olaf") != 0 && (cf->save != NULL ||
 	    cf->load != NULL || every))
-		errx(2, "--%s does not go with --program %s", cf->save !=
+		errx(2, "--%s cannot be used with --program %s", cf->save !=
 		    NULL ? "save" : cf->load != NULL ? "load" : "save-every",
 		    o->plane.program->name);
 	if (every && cf->save == NULL)

@@ -58,7 +58,7 @@ sums_settle(void *conf, struct program_place *place)
 	const char *why;
 
 	if (job->async && cf->reduce != NULL)
-		return "--reduce does not go with --async, where the server "
+		return "--reduce cannot be used with --async, where the server "
 		    "answers each vector alone";
 	job->whole = !job->async;
 	job->server = job->async;

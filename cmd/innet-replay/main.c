@@ -145,7 +145,7 @@ parse(int argc, char *argv[])
 		errx(2, to ? "give --to or --write, not both" :
 		    "give a destination: --to ADDR or --write FILE");
 	if (no && cf.out != NULL)
-		errx(2, "--no-stamp does not go with --write, which changes "
+		errx(2, "--no-stamp cannot be used with --write, which changes "
 		    "the times in updates only if --stamp is given");
 	cf.stamp = cf.out != NULL ? stamp : !no;
 	if (speed + (cf.pps > 0) + cf.topspeed > 1)

@@ -310,7 +310,7 @@ read_points(const struct options *options, const cJSON *root, struct runner *r)
 		errx(1, "%s: %s", get_name(options), why);
 	r->point = calloc(r->points, sizeof(*r->point));
 	if (r->point == NULL)
-		err(1, "cannot hold %zu points", r->points);
+		err(1, "no memory for %zu points", r->points);
 	for (size_t i = 0; i < r->points; i++) {
 		cJSON *point = sweep_point(root, i, &r->point[i].values,
 		    &why);
@@ -425,7 +425,7 @@ run_planes(const struct options *options, struct runner *r)
 	    options->seed != NULL || options->runs != NULL || r->points > 1 ||
 	    options->view.total || options->columns != NULL ||
 	    options->shard != NULL)
-		errx(2, "a scenario with planes does not go with --seed, "
+		errx(2, "a scenario with planes cannot be used with --seed, "
 		    "--runs, --by, --total, --columns, --csv, --shard or a "
 		    "sweep");
 	rc = planes_run(&pc, stdout);
@@ -526,7 +526,7 @@ run_scenario(struct options *options)
 		return run_planes(options, &r);
 	if (r.point[0].sc.trainings.n > 0) {
 		if (options->by != RESULT_GROUP)
-			errx(2, "--by does not go with trainings, each of "
+			errx(2, "--by cannot be used with trainings, each of "
 			    "which has one row");
 		r.by = RESULT_TRAINING;
 	}

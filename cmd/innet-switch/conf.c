@@ -232,24 +232,24 @@ check_path(struct conf *cf)
 		return;
 	cf->inpath.every = plane_options_given(o, PLANE_RATE);
 	if (cf->trace_option != NULL)
-		errx(2, "--%s does not go with %s, which needs captures",
+		errx(2, "--%s cannot be used with %s, which needs captures",
 		    cf->inpath.wire ? "interfaces" : "bridge",
 		    cf->trace_option);
 	if (o->plane.ports.rules > 0)
-		errx(2, "--port does not go with --bridge or --interfaces; use "
-		    "--port-rate, which names a port by its interface");
+		errx(2, "--port cannot be used with --bridge or --interfaces; "
+		    "use --port-rate, which names a port by its interface");
 	if (o->propagation_ns > 0 || o->impair.delay_ns > 0)
-		errx(2, "--propagation and a delay in --impair do not go with "
-		    "--bridge or --interfaces, where links are real");
+		errx(2, "--propagation and a delay in --impair cannot be used "
+		    "with --bridge or --interfaces, where links are real");
 	o->plane.place.in_path = true;
 	o->plane.ports.shaped = cf->inpath.rates > 0;
 	if (cf->inpath.wire && !o->plane.program->bypasses_queues)
-		errx(2, "--interfaces does not go with --program %s, whose "
+		errx(2, "--interfaces cannot be used with --program %s, whose "
 		    "workers need the address of a bridge; use --bridge",
 		    o->plane.program->name);
 	if (cf->inpath.wire && o->plane.regular_queued)
-		errx(2, "--regular queued does not go with --interfaces; use "
-		    "--bridge");
+		errx(2, "--regular queued cannot be used with --interfaces; "
+		    "use --bridge");
 	if (o->listen == NULL && !cf->inpath.wire)
 		o->listen = inpath_bridge_address(cf->inpath.where, address);
 	if (o->listen == NULL && o->plane.program->bypasses_queues)
@@ -282,7 +282,7 @@ check_group(struct conf *cf)
 	if (cf->multicast == NULL)
 		return;
 	if (o->plane.program->multicast_group == NULL)
-		errx(2, "--multicast does not go with --program %s, which "
+		errx(2, "--multicast cannot be used with --program %s, which "
 		    "sends each result to one host", o->plane.program->name);
 	snprintf(port, sizeof(port), "%u",
 	    o->plane.program->default_port(o->settings));
@@ -303,9 +303,9 @@ check_combinations(const struct conf *cf)
 	const struct plane_options *o = &cf->o;
 
 	if (cf->departures != NULL && o->plane.regular_queued)
-		errx(2, "--departures does not go with --regular queued");
+		errx(2, "--departures cannot be used with --regular queued");
 	if (cf->departures != NULL && is_given(o, "format", "bare"))
-		errx(2, "--departures does not go with --format bare, whose "
+		errx(2, "--departures cannot be used with --format bare, whose "
 		    "packets have no number");
 	if (o->plane.regular_queued && (cf->inpath.where == NULL ?
 	    !ports_can_queue(&o->plane.ports) : !cf->inpath.every &&

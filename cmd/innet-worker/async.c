@@ -55,7 +55,7 @@ begin_job(struct async *w, const uint8_t *weights, uint64_t first)
 		return;
 	w->w = calloc(w->c.elements, 4);
 	if (w->w == NULL)
-		err(1, "cannot hold a vector of %" PRIu32 " elements",
+		err(1, "no memory for a vector of %" PRIu32 " elements",
 		    w->c.elements);
 	if (weights != NULL)
 		memcpy(w->w, weights, bytes);

@@ -44,7 +44,7 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	}
 	c->vec = calloc(cf->synthetic, sizeof(*c->vec));
 	if (c->vec == NULL)
-		err(1, "cannot hold a gradient of %" PRIu32 " elements",
+		err(1, "no memory for a gradient of %" PRIu32 " elements",
 		    cf->synthetic);
 	if (cf->interval_ns > 0)
 		c->next_ns = now + rng_below(&c->rng, cf->interval_ns);

@@ -391,7 +391,7 @@ check_options(struct conf *cf)
 			continue;
 		while (o->ch != mode_options[i].ch)
 			o++;
-		errx(2, "--%s does not go with %s", o->name, mode->options);
+		errx(2, "--%s cannot be used with %s", o->name, mode->options);
 	}
 	why = tag_auth_resolve(&w->auth, cf->key.set);
 	if (why != NULL)

@@ -118,14 +118,14 @@ make_model(struct olaf *w, uint32_t elements)
 		errx(1, "%" PRIu32 " elements need more than %d packets of %"
 		    PRIu32, elements, UINT16_MAX, n);
 	if (!olaf_worker_size(&w->m, elements, n))
-		err(1, "cannot hold a model of %" PRIu32 " elements",
+		err(1, "no memory for a model of %" PRIu32 " elements",
 		    elements);
 	if (!w->handshake.on)
 		return;
 	w->tagged = malloc(UDPIO_RUN_MAX * (UPDATE_HEADER_BYTES + 4 *
 	    (size_t)w->m.model.n + UPDATE_TAIL_BYTES));
 	if (w->tagged == NULL)
-		err(1, "cannot hold packets of %" PRIu32 " elements",
+		err(1, "no memory for packets of %" PRIu32 " elements",
 		    w->m.model.n);
 }
 
@@ -145,7 +145,7 @@ find_direction(struct olaf *w)
 		return true;
 	w->negated = malloc(4 * (size_t)w->c.elements);
 	if (w->negated == NULL)
-		err(1, "cannot hold a gradient of %" PRIu32 " elements",
+		err(1, "no memory for a gradient of %" PRIu32 " elements",
 		    w->c.elements);
 	return true;
 }

@@ -82,7 +82,7 @@ pending_results_put(struct pending_results *h, const struct pending_result *r)
 	if (v == NULL)
 		v = malloc(4 * (size_t)h->elements);
 	if (v == NULL)
-		err(1, "cannot hold a result of %" PRIu32 " elements",
+		err(1, "no memory for a result of %" PRIu32 " elements",
 		    h->elements);
 	h->r[(h->first + h->count++) % PENDING_RESULTS_MAX] = *r;
 	return v;

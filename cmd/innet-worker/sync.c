@@ -43,7 +43,7 @@ allocate_vector(uint32_t elements)
 	float *v = malloc((size_t)elements * sizeof(*v));
 
 	if (v == NULL)
-		err(1, "cannot hold a vector of %" PRIu32 " elements",
+		err(1, "no memory for a vector of %" PRIu32 " elements",
 		    elements);
 	memset(v, 0, (size_t)elements * sizeof(*v));
 	return v;
@@ -304,7 +304,7 @@ take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
 	uint8_t *copy = malloc(h->elements + 1u);
 
 	if (copy == NULL)
-		err(1, "cannot hold a state of %" PRIu32 " bytes",
+		err(1, "no memory for a state of %" PRIu32 " bytes",
 		    h->elements);
 	memcpy(copy, body, h->elements);
 	offer_state(w, copy, h->elements, h->iteration, now_ns);

@@ -233,7 +233,7 @@ rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
 		    l, copy, first, creates_job, l->transfer.receiver.xid);
 	}
 	if (!good)
-		err(1, "cannot hold a vector of %" PRIu32 " elements",
+		err(1, "no memory for a vector of %" PRIu32 " elements",
 		    l->elements);
 	free(copy);
 	l->w.in.joins = joins;
@@ -483,7 +483,7 @@ weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
 	if (l->gradient == NULL || !durations_reserve(&l->rounds) ||
 	    !join_job(l, w, first, false,
 	    control_first_xid(timer_wall_ns())))
-		err(1, "cannot hold a vector of %" PRIu32 " elements",
+		err(1, "no memory for a vector of %" PRIu32 " elements",
 		    elements);
 	pthread_mutex_init(&l->lock, NULL);
 	errno = pthread_create(&l->thread, NULL, run_thread, l);

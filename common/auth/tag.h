@@ -177,7 +177,7 @@ tag_auth_resolve(enum tag_auth *auth, bool keyed)
 	if (*auth == TAG_AUTH_DEFAULT)
 		*auth = keyed ? TAG_AUTH_ALL : TAG_AUTH_NONE;
 	if (*auth == TAG_AUTH_NONE && keyed)
-		return "--auth none does not go with --key";
+		return "--auth none cannot be used with --key";
 	if (*auth == TAG_AUTH_CONTROL && !keyed)
 		return "--auth control needs --key";
 	return NULL;

@@ -40,7 +40,7 @@ columns_add(struct columns *t, const char *fmt, ...)
 		t->room = t->room == 0 ? 64 : 2 * t->room;
 		t->word = realloc(t->word, t->room * sizeof(*t->word));
 		if (t->word == NULL)
-			err(1, "cannot hold a table of %zu words", t->room);
+			err(1, "no memory for a table of %zu words", t->room);
 	}
 	w = t->word[t->words++];
 	va_start(ap, fmt);

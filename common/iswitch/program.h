@@ -243,12 +243,12 @@ iswitch_check_job(struct iswitch_settings *cf)
 	if (j->h > 0 && j->h < reduce_needs(&j->reduce, j->h))
 		return "--reduce trimmed:N needs -H of at least 2 N + 1";
 	if (j->slots != 0 && j->async)
-		return "--slots-of-sums does not go with --async";
+		return "--slots-of-sums cannot be used with --async";
 	if (j->slots != 0 && cf->iswitch.implicit > 0)
-		return "--slots-of-sums does not go with --members: without a "
-		    "Join, workers do not know the number of slots";
+		return "--slots-of-sums cannot be used with --members: without "
+		    "a Join, workers do not know the number of slots";
 	if (j->slots != 0 && (j->straggler_ns > 0 || cf->keep != NULL))
-		return "--slots-of-sums does not go with --straggler or "
+		return "--slots-of-sums cannot be used with --straggler or "
 		    "--keep, which need results that are kept";
 	if (cf->keep == NULL)
 		return NULL;
@@ -285,8 +285,8 @@ iswitch_check_place(struct iswitch_settings *cf, struct program_place *place)
 	if (!j->child)
 		return NULL;
 	if (j->reduce.kind >= REDUCE_MEDIAN)
-		return "--reduce median and --reduce trimmed do not go with "
-		    "--parent: a median of medians is not the median";
+		return "--reduce median and --reduce trimmed cannot be used "
+		    "with --parent: a median of medians is not the median";
 	if (cf->parent.sa.sa_family != own->sa.sa_family)
 		return "--listen and --parent must both be IPv4 or both IPv6";
 	if (addr_same(&cf->parent, own))
@@ -312,8 +312,8 @@ iswitch_check_settings(void *conf, struct program_place *place)
 	if (why != NULL)
 		return why;
 	if (s->job.async && s->job.straggler_ns > 0)
-		return "--straggler does not go with --async, where no worker "
-		    "waits for another";
+		return "--straggler cannot be used with --async, where no "
+		    "worker waits for another";
 	s->job.tagged = place->tagged;
 	s->floats = (v6 ? SEG_FLOATS_V6 : SEG_FLOATS_V4) - less;
 	s->floats_max = (v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4) - less;

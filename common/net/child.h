@@ -230,7 +230,8 @@ child_send(struct child *c, const struct stream_head *h, const void *body)
 		uint8_t *p = realloc(c->out, room);
 
 		if (p == NULL)
-			err(1, "%s: cannot hold a result of %zu bytes", c->name,
+			err(1, "%s: no memory for a result of %zu bytes",
+			    c->name,
 			    need);
 		c->out = p;
 		c->out_room = room;

@@ -385,7 +385,7 @@ plane_options_set_settings(struct plane_options *o)
 		    o->given[i].name) != 0)
 			r++;
 		if (r == NULL || r->name == NULL)
-			errx(2, "--%s does not go with --program %s",
+			errx(2, "--%s cannot be used with --program %s",
 			    o->given[i].name, pr->name);
 		if (strcmp(r->name, "threshold") == 0 && arg != NULL &&
 		    strcmp(arg, "auto") == 0) {
@@ -444,8 +444,8 @@ plane_options_check_ports(struct plane_options *o)
 		    o->plane.place.in_path ? PORTS_SLOTS_IN_PATH : PORTS_SLOTS;
 	ports_complete_rules(ports);
 	if (!pr->merges_updates && plane_options_given(o, PLANE_WINDOW))
-		errx(2, "--active-window does not go with --program %s, whose "
-		    "answers carry no queue status", pr->name);
+		errx(2, "--active-window cannot be used with --program %s, "
+		    "whose answers carry no queue status", pr->name);
 	if (!ports_use_olaf(ports))
 		plane_options_refuse_given(o, merging, "--queue olaf");
 	for (uint32_t i = 0; i < ports->rules; i++) {
@@ -537,7 +537,7 @@ plane_options_check_auth(struct plane_options *o, bool live)
 	const char *why;
 
 	if (o->auth == TAG_AUTH_ALL && !able)
-		errx(2, "--auth all does not go with program %s, whose data "
+		errx(2, "--auth all cannot be used with program %s, whose data "
 		    "has no authentication tags", o->plane.program->name);
 	if (o->auth == TAG_AUTH_DEFAULT && o->key.set && !able)
 		o->auth = TAG_AUTH_CONTROL;

@@ -552,7 +552,7 @@ plane_enqueue_update_at(struct plane *pl, struct port *port,
 	case PORT_MISMATCHED:
 		pl->env.count_ignored(pl, SOUNDNESS_MISMATCHED);
 		return false;
-	case PORT_NO_MEMORY: err(1, "cannot hold the updates of a port");
+	case PORT_NO_MEMORY: err(1, "no memory for the updates of a port");
 	}
 	if (idle && port->slots.count > 0)
 		plane_schedule_port(pl, port);

@@ -350,12 +350,12 @@ trace_hold_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 	struct trace_flight *f = malloc(sizeof(*f) + have);
 
 	if (f == NULL)
-		err(1, "cannot hold the frames in propagation");
+		err(1, "no memory for the frames in propagation");
 	*f = (struct trace_flight){ have, len };
 	if (have > 0)
 		memcpy(f->bytes, p, have);
 	if (!timed_queue_push(&t->flights, at_ns, f))
-		err(1, "cannot hold the frames in propagation");
+		err(1, "no memory for the frames in propagation");
 }
 
 /* Send a frame on a link that delays or impairs frames. */

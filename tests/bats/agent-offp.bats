@@ -83,9 +83,9 @@ same() {
 	run -2 innet-agent --alone --algo ddpg --env cartpole
 	[ "$output" = "innet-agent: ddpg cannot learn cartpole: the environment's actions are discrete; use --algo a2c, ppo or dqn" ]
 	run -2 innet-agent --alone --algo ddpg --env pendulum --dueling yes
-	[[ $output == *"--dueling does not go with --algo ddpg"* ]]
+	[[ $output == *"--dueling cannot be used with --algo ddpg"* ]]
 	run -2 innet-agent --alone --algo dqn --envs 2
-	[[ $output == *"--envs does not go with --algo dqn"* ]]
+	[[ $output == *"--envs cannot be used with --algo dqn"* ]]
 	run -2 innet-agent --alone --algo dqn --target 50
 	[ "$output" = "innet-agent: --target needs --tau 0; with --tau 0.03 the target network moves at every gradient" ]
 	alone --algo dqn --target 50 --tau 0 --steps 2k

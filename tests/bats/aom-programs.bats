@@ -87,9 +87,9 @@ ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 
 @test "options of another program are misuse" {
 	run -2 innet-aom -p iswitch --sent x
-	[ "$output" = 'innet-aom: --sent does not go with --program iswitch' ]
+	[ "$output" = 'innet-aom: --sent cannot be used with --program iswitch' ]
 	run -2 innet-aom --switch :1
-	[ "$output" = 'innet-aom: --switch does not go with --program olaf' ]
+	[ "$output" = 'innet-aom: --switch cannot be used with --program olaf' ]
 	run -2 innet-aom -p dlp --by member
 	run -2 innet-aom -p iswitch --by iteration --total
 	run -2 innet-aom -p iswitch --columns mean_age_ns

@@ -163,7 +163,7 @@ refuses() {
 	run -2 innet-agent --alone --save-every 3
 	[ "$output" = "innet-agent: --save-every needs --save" ]
 	run -2 innet-agent --alone --algo dqn --save p --save-every 3
-	[[ $output == "innet-agent: --save-every and --load do not go with dqn alone,"* ]]
+	[[ $output == "innet-agent: --save-every and --load cannot be used with dqn alone,"* ]]
 	run -2 innet-agent --eval p --load q
 	run -2 innet-agent --alone --save p --save-every 0
 }

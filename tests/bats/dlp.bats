@@ -84,10 +84,10 @@ as_captured() {
 	run -2 --separate-stderr innet-switch -p dlp --slots 8
 	[[ ${stderr_lines[0]} == "innet-switch: --slots needs --rate: without a rate no packet waits" ]]
 	run -2 --separate-stderr innet-switch --answer-early
-	[[ ${stderr_lines[0]} == "innet-switch: --answer-early does not go with --program olaf" ]]
+	[[ ${stderr_lines[0]} == "innet-switch: --answer-early cannot be used with --program olaf" ]]
 	# the old names are accepted, but --help does not list them
 	run -2 --separate-stderr innet-switch --late
-	[[ ${stderr_lines[0]} == "innet-switch: --late does not go with --program olaf" ]]
+	[[ ${stderr_lines[0]} == "innet-switch: --late cannot be used with --program olaf" ]]
 	run -2 innet-switch -p dlp --as router
 	[ "$(innet-switch --help | grep -cE -- '--(as|late)\b')" = 0 ]
 	run -2 innet-switch -p dlp --upstream :1
@@ -383,7 +383,7 @@ family() {
 	run -2 innet-worker -p dlp --switch "$to" --control fair -- true
 	run -2 innet-worker --switch "$to" --reset -- true
 	run -2 --separate-stderr innet-worker -p iswitch --switch "$to" --reduce mean -- true
-	[ "${stderr_lines[0]}" = "innet-worker: --reduce does not go with --program iswitch" ]
+	[ "${stderr_lines[0]}" = "innet-worker: --reduce cannot be used with --program iswitch" ]
 	finish to
 }
 

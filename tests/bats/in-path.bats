@@ -45,7 +45,7 @@ load in-path
 	run -2 innet-switch -p iswitch --listen :0 --multicast 239.1.2.3
 	[[ "$output" = *'--multicast needs --bridge or --interfaces' ]]
 	run -2 innet-switch -p olaf --listen :0 --bridge lo --multicast 239.1.2.3
-	[[ "$output" = *'--multicast does not go with --program olaf, which sends each result to one host' ]]
+	[[ "$output" = *'--multicast cannot be used with --program olaf, which sends each result to one host' ]]
 	run -2 innet-switch -p iswitch --listen :0 --bridge lo --multicast 10.1.2.3
 	[[ "$output" = *"invalid group '10.1.2.3': not a multicast address, such as 239.1.2.3 or 239.1.2.3:PORT" ]]
 	run -2 innet-switch -p iswitch --listen :0 --bridge lo --multicast '[ff15::1]'

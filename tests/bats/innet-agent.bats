@@ -209,7 +209,7 @@ alone() {
 	run -2 innet-agent --alone --algo ppo --batch 100
 	[[ $output == *"--batch 100 must divide the 512 steps"* ]]
 	run -2 innet-agent --alone --algo a2c --epochs 2
-	[ "$output" = "innet-agent: --epochs does not go with --algo a2c" ]
+	[ "$output" = "innet-agent: --epochs cannot be used with --algo a2c" ]
 	run -2 innet-agent --alone --send deltas
 	run -2 innet-agent --alone --vector 1MB
 	for option in "--save q" "--log q" "--steps 5" --solve; do

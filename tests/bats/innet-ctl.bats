@@ -347,7 +347,7 @@ refuses() {
 	:9 join|join needs --vector
 	:9 join --vector 9 --type queen|invalid type 'queen': not one of worker
 	:9 halt --worker 1|--worker is only for join
-	:9 jobs --job 3|--job does not go with jobs
+	:9 jobs --job 3|--job cannot be used with jobs
 	:9 regroup 1|invalid worker '1': not CLUSTER/WORKER=CLUSTER
 	:9 regroup 1/2=65536|invalid worker '1/2=65536': too large
 	:9 members --prometheus|--prometheus is only for stats

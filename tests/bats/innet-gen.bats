@@ -407,7 +407,7 @@ moments() {
 @test "iswitch: options of updates alone are misuse" {
 	for o in --groups=1:1s --arrivals=poisson --speeds=0.1 --format=bare; do
 		run -2 --separate-stderr innet-gen --program iswitch $o -w a.pcap
-		[[ $stderr == "innet-gen: ${o%=*} does not go with --program iswitch"* ]]
+		[[ $stderr == "innet-gen: ${o%=*} cannot be used with --program iswitch"* ]]
 	done
 }
 

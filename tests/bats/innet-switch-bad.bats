@@ -122,7 +122,7 @@ filter() {
 	run -2 innet-switch -r in.pcap --departures in.pcap --regular queued
 	echo 10.0.0.0/8,1 >t.csv
 	run -2 innet-switch -r in.pcap -w out.pcap --departures in.pcap --format bare --cluster-table t.csv
-	[[ $output == *"--departures does not go with --format bare"* ]]
+	[[ $output == *"--departures cannot be used with --format bare"* ]]
 }
 
 @test "the summary counts the packets of a trace that --impair lost" {

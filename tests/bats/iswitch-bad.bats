@@ -19,7 +19,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 @test "an option that the program does not have is misuse" {
 	for o in --upstream=:9 --format=innet --active-window=1s; do
 		misuse -p iswitch $o
-		[[ "$stderr" == "innet-switch: ${o%=*} does not go with --program iswitch"* ]]
+		[[ "$stderr" == "innet-switch: ${o%=*} cannot be used with --program iswitch"* ]]
 	done
 	for o in --slots=8 --queue=fifo --wire-overhead --regular=queued; do
 		misuse -p iswitch $o
@@ -30,15 +30,15 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	misuse -p iswitch --seed 3
 	for o in -H2 --async --reduce=sum --straggler=1s --parent=:9 --members=2 --keep=9; do
 		misuse $o
-		[[ "$stderr" == *" does not go with --program olaf" ]]
+		[[ "$stderr" == *" cannot be used with --program olaf" ]]
 	done
 	misuse -H 2 --queue fifo
-	[ "$stderr" = "innet-switch: --threshold does not go with --program olaf" ]
+	[ "$stderr" = "innet-switch: --threshold cannot be used with --program olaf" ]
 }
 
 @test "options that contradict each other are misuse" {
 	misuse -p iswitch --reduce median --parent :9
-	[ "$stderr" = "innet-switch: --reduce median and --reduce trimmed do not go with --parent: a median of medians is not the median" ]
+	[ "$stderr" = "innet-switch: --reduce median and --reduce trimmed cannot be used with --parent: a median of medians is not the median" ]
 	misuse -p iswitch --reduce trimmed:1 --parent :9
 	misuse -p iswitch --fixed-bits 3
 	misuse -p iswitch --async --straggler 1s

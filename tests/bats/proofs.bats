@@ -78,9 +78,9 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --auth control
 	[[ $output == *"--auth control needs --key"* ]]
 	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --key key --auth none
-	[[ $output == *"--auth none does not go with --key"* ]]
+	[[ $output == *"--auth none cannot be used with --key"* ]]
 	run -2 innet-switch -p dlp --auth all --listen 127.0.0.1:0
-	[[ $output == *"--auth all does not go with program dlp, whose data has no authentication tags"* ]]
+	[[ $output == *"--auth all cannot be used with program dlp, whose data has no authentication tags"* ]]
 	run -2 innet-switch -p iswitch --auth some --listen 127.0.0.1:0
 }
 

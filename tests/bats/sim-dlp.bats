@@ -108,12 +108,12 @@ refused() {
 	    '"barrier": true' '"server_rate": "1G"' '"core_rate": "1G"' \
 	    '"message": "1us"' '"messages": 2' '"copy_rate": "1G"'; do
 		key=${x#\"}
-		refused "$x" "trainings[0].${key%%\"*}: does not go with program dlp"
+		refused "$x" "trainings[0].${key%%\"*}: cannot be used with program dlp"
 	done
 	refused '"program": "iswitch", "reduce": "median"' \
-	    "trainings[0].reduce: does not go with program iswitch"
+	    "trainings[0].reduce: cannot be used with program iswitch"
 	refused '"program": "iswitch", "straggler": "1ms"' \
-	    "trainings[0].straggler: does not go with program iswitch"
+	    "trainings[0].straggler: cannot be used with program iswitch"
 	refused '"vector": "1468B"' \
 	    "trainings[0].vector: dlp has at most 366 elements"
 	refused '"workers": 33' "trainings[0].workers: a session of dlp has at most 32"

@@ -457,12 +457,12 @@ refused() {
 	training '"iterations": 1'
 	jq '.switches = [ { "name": "sw" } ]' s.json >b.json
 	run -1 --separate-stderr innet-sim b.json
-	[ "$stderr" = "innet-sim: b.json: switches: this list does not go with trainings" ]
+	[ "$stderr" = "innet-sim: b.json: switches: this list cannot be used with trainings" ]
 	echo '{ "trainings": [ ] }' >b.json
 	run -1 --separate-stderr innet-sim b.json
 	[ "$stderr" = "innet-sim: b.json: switches: is missing" ]
 	run -2 --separate-stderr innet-sim --by switch s.json
-	[[ $stderr == *"--by does not go with trainings, each of which has one row" ]]
+	[[ $stderr == *"--by cannot be used with trainings, each of which has one row" ]]
 }
 
 @test "planes: a capture through any program is what the filter makes of it" {
@@ -516,7 +516,7 @@ refused() {
 	bad '{planes: [{name: "a", options: "-p olaf", read: "none.pcap"}]}' 1 'none.pcap: No such file or directory'
 	bad '{planes: [], workers: []}' 1 's.json: switches: is missing'
 	bad '{planes: [{name: "a", options: ""}], workers: []}' 1 's.json: planes[0].options: '"'': empty"
-	bad '{planes: [{name: "a", options: "-p dlp"}], workers: []}' 1 's.json: workers: this key does not go with planes'
+	bad '{planes: [{name: "a", options: "-p dlp"}], workers: []}' 1 's.json: workers: this key cannot be used with planes'
 	bad '{planes: [{name: "a", options: "-p dlp"}, {name: "a", options: "-p dlp"}]}' 1 \
 		"s.json: planes[1].name: the name 'a' is used twice"
 }

@@ -51,7 +51,7 @@ setup() {
 	innet-switch -q -p toy --listen "$to" -r gen.pcap -w out.pcap --impair loss=50% --report r.json
 	jq -e '.impaired_lost + .impaired_in_lost > 2 and .taken + .impaired_in_lost == 10' r.json
 	run -2 --separate-stderr innet-switch -p toy -H 2
-	[ "$stderr" = "innet-switch: --threshold does not go with --program toy" ]
+	[ "$stderr" = "innet-switch: --threshold cannot be used with --program toy" ]
 }
 
 @test "it runs live, and innet-ctl knows it; the filter repeats its captures" {

@@ -22,7 +22,7 @@ local_replay_open(size_t size, size_t wide, size_t batch_max, double alpha)
 	r.slot = allocate(batch_max, sizeof(*r.slot));
 	r.prob = allocate(batch_max, sizeof(*r.prob));
 	if (!priorities_open(&r.per, size, alpha))
-		err(1, "cannot hold the priorities of %zu experiences", size);
+		err(1, "no memory for the priorities of %zu experiences", size);
 	return r;
 }
 

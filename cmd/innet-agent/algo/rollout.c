@@ -15,7 +15,7 @@ allocate_steps(size_t n, size_t each)
 	void *p = calloc(n, each);
 
 	if (p == NULL)
-		err(1, "cannot hold %zu steps", n);
+		err(1, "no memory for %zu steps", n);
 	return p;
 }
 

@@ -23,7 +23,7 @@ optimizer_open(enum optimizer_rule rule, const struct kern *kern, double rate,
 	};
 
 	if (o.m == NULL || o.v == NULL)
-		err(1, "cannot hold the optimizer of %zu weights", params);
+		err(1, "no memory for the optimizer of %zu weights", params);
 	return o;
 }
 

@@ -169,15 +169,15 @@ check_format(struct ages_options *options)
 
 	if (options->rules.table &&
 	    (options->run.sent.n > 0 || options->other.sent.n > 0))
-		errx(2, "--sent does not go with --format csv: the table also "
-		    "has the updates that were sent");
+		errx(2, "--sent cannot be used with --format csv: the table "
+		    "also has the updates that were sent");
 	if (options->rules.table &&
 	    (options->filter != NULL || options->has_format))
-		errx(2, "--filter and --field do not go with --format csv, "
-		    "which reads a table");
+		errx(2, "--filter and --field cannot be used with --format "
+		    "csv, which reads a table");
 	if (options->bare && (options->filter != NULL || options->has_format))
-		errx(2, "--filter and --field do not go with --format bare, "
-		    "whose fields are fixed");
+		errx(2, "--filter and --field cannot be used with --format "
+		    "bare, whose fields are fixed");
 	if ((options->has_format || options->rules.table) &&
 	    (options->run.report != NULL || options->other.report != NULL))
 		errx(2, "--counters is only for innet's own packets, without "
@@ -217,9 +217,11 @@ check_options(struct ages_options *options)
 	if (rules->oldest && options->run.sent.n == 0)
 		errx(2, "--constituents oldest needs --sent");
 	if (rules->oldest && rules->grouping == BY_WORKER)
-		errx(2, "--constituents oldest does not go with --by worker");
+		errx(2, "--constituents oldest cannot be used with --by "
+		    "worker");
 	if (rules->oldest && options->bare)
-		errx(2, "--constituents oldest does not go with --format bare");
+		errx(2, "--constituents oldest cannot be used with --format "
+		    "bare");
 	if (options->bare != (options->table != NULL))
 		errx(2, "--format bare and --cluster-table must be given "
 		    "together");
@@ -346,7 +348,7 @@ ages_options_parse(int argc, char *argv[])
 		case O_OUT_OF_STEP:
 		case O_UDP_PORT:
 		case O_ANSWER_EARLY:
-			errx(2, "--%s does not go with --program olaf",
+			errx(2, "--%s cannot be used with --program olaf",
 			    options_name(ch));
 		case 'q': options.quiet = true; break;
 		case 'v': options.verbose = true; break;

@@ -39,7 +39,7 @@ grow_flows(struct run *r)
 		r->slots *= 2;
 	r->slot = calloc(r->slots, sizeof(*r->slot));
 	if (r->flow == NULL || r->slot == NULL)
-		err(1, "cannot hold %zu clusters and workers", r->room);
+		err(1, "no memory for %zu clusters and workers", r->room);
 	for (size_t i = 0; i < r->flows; i++)
 		*find_slot(r, r->flow[i].key) = (uint32_t)i + 1;
 }

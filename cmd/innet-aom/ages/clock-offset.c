@@ -67,7 +67,7 @@ parse_sight(struct sights *s, int link, const struct pcapio_packet *p,
 	at = hashmap_get(&s->pairs, pair);
 	if (at == NULL && (at = hashmap_put(&s->pairs, pair,
 	    s->pair_count++)) == NULL)
-		err(1, "cannot hold the pairs of addresses");
+		err(1, "no memory for the pairs of addresses");
 	*x = (struct sight){ .stamp_ns = p->stamp_ns, .pair = *at,
 	    .back = c > 0 };
 	return true;
@@ -96,11 +96,11 @@ read_sights(struct sights *s, const char *path)
 			s->room = s->room * 2 + 1024;
 			s->sight = realloc(s->sight, s->room * sizeof(x));
 			if (s->sight == NULL)
-				err(1, "cannot hold %zu packets", s->room);
+				err(1, "no memory for %zu packets", s->room);
 		}
 		if (s->n == UINT32_MAX || hashmap_put(&s->index, hash,
 		    (uint32_t)s->n) == NULL)
-			err(1, "cannot hold %zu packets", s->n);
+			err(1, "no memory for %zu packets", s->n);
 		s->sight[s->n++] = x;
 	}
 	pcapio_close_in(&in);
@@ -123,7 +123,7 @@ compare_sights(const struct sights *by, const struct sights *other)
 	struct spread *s = calloc(2 * (size_t)by->pair_count + 2, sizeof(*s));
 
 	if (s == NULL)
-		err(1, "cannot hold %" PRIu32 " pairs of addresses",
+		err(1, "no memory for %" PRIu32 " pairs of addresses",
 		    by->pair_count);
 	for (size_t i = 0; i <= other->index.mask && other->n > 0; i++) {
 		const struct hashmap_cell *c = &other->index.cell[i];

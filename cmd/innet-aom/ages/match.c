@@ -15,7 +15,7 @@ match_sent(struct match *m, const struct match_item *item)
 		m->room = m->room * 2 + 1024;
 		m->item = realloc(m->item, m->room * sizeof(*m->item));
 		if (m->item == NULL)
-			err(1, "cannot hold %zu updates", m->room);
+			err(1, "no memory for %zu updates", m->room);
 	}
 	m->item[m->n++] = *item;
 }
@@ -55,7 +55,7 @@ match_sort(struct match *m, bool groups)
 		return;
 	m->by_group = malloc((m->n + 1) * sizeof(*m->by_group));
 	if (m->by_group == NULL)
-		err(1, "cannot hold %zu updates", m->n);
+		err(1, "no memory for %zu updates", m->n);
 	for (size_t i = 0; i < m->n; i++)
 		m->by_group[i] = (uint32_t)i;
 	qsort_r(m->by_group, m->n, sizeof(*m->by_group), compare_groups,

@@ -21,11 +21,11 @@ names_get_number(struct names *s, const struct format_name *n)
 		s->room = s->room * 2 + 64;
 		s->name = realloc(s->name, s->room * sizeof(*s->name));
 		if (s->name == NULL)
-			err(1, "cannot hold %zu names", s->room);
+			err(1, "no memory for %zu names", s->room);
 	}
 	if (s->n == UINT32_MAX || hashmap_put(&s->index, h,
 	    (uint32_t)s->n) == NULL)
-		err(1, "cannot hold %zu names", s->n);
+		err(1, "no memory for %zu names", s->n);
 	s->name[s->n] = *n;
 	return (uint32_t)s->n++;
 }
@@ -47,7 +47,7 @@ names_rank(struct names *s)
 
 	s->place = calloc(s->n + 1, sizeof(*s->place));
 	if (sorted == NULL || number == NULL || s->place == NULL)
-		err(1, "cannot hold %zu names", s->n);
+		err(1, "no memory for %zu names", s->n);
 	for (size_t i = 0; i < s->n; i++)
 		number[i] = (uint32_t)i;
 	qsort_r(number, s->n, sizeof(*number), compare_names, s->name);

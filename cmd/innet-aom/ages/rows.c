@@ -193,7 +193,7 @@ jain_index(const struct row *row, size_t n)
 	struct value v = { 0 };
 
 	if (x == NULL)
-		err(1, "cannot hold %zu rows", n);
+		err(1, "no memory for %zu rows", n);
 	for (size_t i = 0; i < n; i++)
 		if (row[i].v[MEAN].known)
 			x[k++] = (double)row[i].v[MEAN].whole;
@@ -217,7 +217,7 @@ rows_make(const struct run *r, const struct view *v)
 
 	rows.row = malloc((r->flows + r->report.n + 1) * sizeof(*rows.row));
 	if (rows.row == NULL || age == NULL)
-		err(1, "cannot hold %zu rows", r->flows + r->report.n + 1);
+		err(1, "no memory for %zu rows", r->flows + r->report.n + 1);
 	for (i = 0; i < r->flows; i++) {
 		age[i] = &r->flow[i].age;
 		blurred |= rows.grouping == BY_WORKER &&

@@ -39,7 +39,7 @@ history_add(struct history *h, struct flow *f, uint32_t flow_at,
 		h->room = h->room * 2 + 1024;
 		h->item = realloc(h->item, h->room * sizeof(*h->item));
 		if (h->item == NULL)
-			err(1, "cannot hold %zu updates", h->room);
+			err(1, "no memory for %zu updates", h->room);
 	}
 	h->item[h->n++] = (struct item){ .flow = flow_at,
 	    .worker = u->worker, .sequence = u->sequence,
@@ -80,7 +80,7 @@ history_sort(struct history *h)
 {
 	h->order = malloc((h->n + 1) * sizeof(*h->order));
 	if (h->order == NULL)
-		err(1, "cannot hold %zu updates", h->n);
+		err(1, "no memory for %zu updates", h->n);
 	for (size_t i = 0; i < h->n; i++)
 		h->order[i] = (uint32_t)i;
 	qsort_r(h->order, h->n, sizeof(*h->order), compare_sequences, h->item);

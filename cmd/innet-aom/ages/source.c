@@ -177,7 +177,7 @@ source_open(struct source *s, const struct source_options *options,
 	*s = (struct source){ .options = options, .n = f->n };
 	s->file = calloc(f->n, sizeof(*s->file));
 	if (s->file == NULL)
-		err(1, "cannot hold %zu captures", f->n);
+		err(1, "no memory for %zu captures", f->n);
 	for (size_t i = 0; i < f->n; i++) {
 		s->file[i].offset_ns = f->offset_ns[i];
 		open_file(s, &s->file[i], f->path[i]);

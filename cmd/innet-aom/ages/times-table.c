@@ -265,7 +265,7 @@ add_row(struct reading *r)
 		t->room = t->room * 2 + 1024;
 		t->row = realloc(t->row, t->room * sizeof(*t->row));
 		if (t->row == NULL)
-			err(1, "cannot hold %zu updates", t->room);
+			err(1, "no memory for %zu updates", t->room);
 	}
 	t->row[t->n++] = r->row;
 	t->lost |= !r->row.came;

@@ -49,7 +49,7 @@ get_session(struct sessions *s, const union addr *at, uint32_t *number)
 	x = calloc(1, sizeof(*x));
 	place = hashmap_put(&s->at, key, s->n);
 	if (s->session == NULL || x == NULL || place == NULL)
-		err(1, "cannot hold %u sessions", s->n);
+		err(1, "no memory for %u sessions", s->n);
 	job_init(&x->job, &s->context, at, -1);
 	x->job.mode = JOB_SYNC;
 	x->job.segs = 1;
@@ -99,7 +99,7 @@ get_worker(struct sessions *s, uint32_t number, const union addr *at,
 	}
 	place = hashmap_put(&s->worker_at, key, s->workers);
 	if (s->worker == NULL || place == NULL)
-		err(1, "cannot hold %u workers", s->workers);
+		err(1, "no memory for %u workers", s->workers);
 	s->worker[s->workers] = (struct session_worker){ .session = number,
 	    .member = (uint32_t)m };
 	return &s->worker[s->workers++];

@@ -138,7 +138,7 @@ keep_row(struct figures *s, const struct figures_cell *cell)
 		s->row = realloc(s->row, s->room * (size_t)s->n *
 		    sizeof(*s->row));
 		if (s->row == NULL)
-			err(1, "cannot hold %zu rows", s->room);
+			err(1, "no memory for %zu rows", s->room);
 	}
 	memcpy(s->row + s->rows++ * (size_t)s->n, cell, (size_t)s->n *
 	    sizeof(*s->row));

@@ -42,11 +42,11 @@ get_end(struct jobs *s, const union addr *at)
 		s->ends_room = s->ends_room == 0 ? 16 : 2 * s->ends_room;
 		s->end = realloc(s->end, s->ends_room * sizeof(*s->end));
 		if (s->end == NULL)
-			err(1, "cannot hold %u addresses", s->ends_room);
+			err(1, "no memory for %u addresses", s->ends_room);
 	}
 	place = hashmap_put(&s->end_at, key, s->ends);
 	if (place == NULL)
-		err(1, "cannot hold %u addresses", s->ends);
+		err(1, "no memory for %u addresses", s->ends);
 	s->end[s->ends] = (struct jobs_end){ .at = *at };
 	return &s->end[s->ends++];
 }
@@ -94,7 +94,7 @@ get_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 	j = calloc(1, sizeof(*j));
 	at = hashmap_put(&s->job_at, key, s->n);
 	if (s->job == NULL || j == NULL || at == NULL)
-		err(1, "cannot hold %u jobs", s->n);
+		err(1, "no memory for %u jobs", s->n);
 	job_init(j, &s->context, &sw->at, number);
 	j->place = s->n;
 	if (s->async)
@@ -121,7 +121,7 @@ name_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 	hashmap_remove(&s->job_at, nameless);
 	at = hashmap_put(&s->job_at, key, i);
 	if (at == NULL)
-		err(1, "cannot hold %u jobs", s->n);
+		err(1, "no memory for %u jobs", s->n);
 	s->job[i]->number = number;
 	return &s->job[i];
 }

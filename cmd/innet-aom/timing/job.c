@@ -30,7 +30,7 @@ job_add_member(struct job *j, const union addr *at)
 		j->room = j->room == 0 ? 4 : 2 * j->room;
 		j->member = realloc(j->member, j->room * sizeof(*j->member));
 		if (j->member == NULL)
-			err(1, "cannot hold %u members", j->room);
+			err(1, "no memory for %u members", j->room);
 	}
 	j->member[j->members] = (struct job_member){ .at = *at, .worker = -1 };
 	return (int32_t)j->members++;
@@ -40,7 +40,8 @@ void
 job_add_time(struct job *j, uint64_t ns)
 {
 	if (!durations_add(&j->iteration, ns))
-		err(1, "cannot hold %zu times", durations_kept(&j->iteration) +
+		err(1, "no memory for %zu times",
+		    durations_kept(&j->iteration) +
 		    1);
 }
 

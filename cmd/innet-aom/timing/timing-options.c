@@ -100,7 +100,7 @@ check_options(struct timing_options *options)
 	if (options->files == 0)
 		add_file(options, "-");
 	if (options->total && options->grouping == TIMING_BY_ITERATION)
-		errx(2, "--total does not go with rows for single %s",
+		errx(2, "--total cannot be used with rows for single %s",
 		    options->program == TIMING_DLP ? "steps" : "iterations");
 	if (options->relative_from == options->relative_until &&
 	    options->until_ns < options->from_ns)
@@ -127,7 +127,7 @@ timing_options_parse(const char *program, int argc, char *argv[])
 
 		if (!parse_common(&options, name, optarg) &&
 		    !parse_own(&options, name, optarg))
-			errx(2, "--%s does not go with --program %s", name,
+			errx(2, "--%s cannot be used with --program %s", name,
 			    program);
 	}
 	opt_done(&options_tool, argc, argv);

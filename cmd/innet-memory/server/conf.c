@@ -190,7 +190,7 @@ conf_parse(int argc, char *argv[])
 	if (cf.no_tcp && cf.unix_path == NULL)
 		errx(2, "--listen none needs --unix");
 	if (cf.no_tcp && cf.port_file != NULL)
-		errx(2, "--port-file does not go with --listen none");
+		errx(2, "--port-file cannot be used with --listen none");
 	if (cf.save == NULL && cf.save_every_ns != TIMER_NEVER)
 		errx(2, "--save-every needs --save");
 	if (alpha && cf.capacity == 0)

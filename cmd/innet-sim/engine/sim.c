@@ -84,7 +84,7 @@ ring_push(struct sim_pipe *pipe)
 		struct sim_flying *p = malloc(room * sizeof(*p));
 
 		if (p == NULL)
-			err(1, "cannot hold %u packets on a link", room);
+			err(1, "no memory for %u packets on a link", room);
 		for (uint32_t i = 0; i < r->count; i++)
 			p[i] = r->item[(r->head + i) & (r->room - 1)];
 		if (r->item != &pipe->one)

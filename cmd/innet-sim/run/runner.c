@@ -36,7 +36,7 @@ runner_alloc_shared(size_t bytes)
 	    MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
-		err(1, "cannot hold %zu bytes of results", bytes);
+		err(1, "no memory for %zu bytes of results", bytes);
 	return p;
 }
 

@@ -461,7 +461,7 @@ shard_read(struct shard_parts *s, struct runner *r)
 	uint64_t n = 0;
 
 	if (have == NULL)
-		err(1, "cannot hold %" PRIu64 " parts", s->of);
+		err(1, "no memory for %" PRIu64 " parts", s->of);
 	runner_rows(r);
 	for (size_t i = 0; i < s->n; i++) {
 		struct lines l = open_lines(s->path[i]);

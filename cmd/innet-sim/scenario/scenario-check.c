@@ -381,7 +381,7 @@ check_planes(const struct scenario *s, const cJSON *root, struct json_reader *r)
 		if (strcmp(o->string, "name") != 0 && strcmp(o->string,
 		    "planes") != 0)
 			return json_reader_fail(r,
-			    "%.64s: this key does not go with planes",
+			    "%.64s: this key cannot be used with planes",
 			    o->string);
 	}
 	if (s->planes.n > PLANES_MAX)
@@ -413,7 +413,7 @@ check_lists(const struct scenario *s, const cJSON *root, struct json_reader *r)
 
 		if (given && s->trainings.n > 0)
 			return json_reader_fail(r,
-			    "%s: this list does not go with trainings",
+			    "%s: this list cannot be used with trainings",
 			    list[i]);
 		if (!given && s->trainings.n == 0 && i < 4)
 			return json_reader_fail(r, "%s: is missing", list[i]);

@@ -182,7 +182,7 @@ check_program(const struct scenario_training *t, size_t i,
 
 	if (other != NULL)
 		return json_reader_fail_at(r, "trainings", i, other,
-		    "does not go with program %s", names[t->program]);
+		    "cannot be used with program %s", names[t->program]);
 	if (is_dlp && t->workers > DLP_NODES_MAX)
 		return json_reader_fail_at(r, "trainings", i, "workers",
 		    "a session of dlp has at most %d", DLP_NODES_MAX);

@@ -47,7 +47,7 @@ delay_packet(struct sim *s, struct sim_pipe *by, const struct sim_packet *p)
 	    t->rates.late_ns + 1);
 
 	if (l == NULL || !timed_queue_push(&t->late, at, l))
-		err(1, "cannot hold the late packets");
+		err(1, "no memory for the late packets");
 	*l = (struct late){ by, *p };
 	sim_schedule(s, SIM_LATE, 0, at);
 }
