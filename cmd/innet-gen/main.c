@@ -50,7 +50,7 @@ static const struct opt opts[] = {
 	{ O_INTERVAL, "interval", "TIME",
 	    "time between two updates of a worker (default 100ms)" },
 	{ O_RATE, "rate", "RATE",
-	    "bits per second of the frames of all workers" },
+	    "rate of all workers' frames together, in bits per second" },
 	{ O_ARRIVALS, "arrivals", "KIND",
 	    "distribution of arrivals: periodic (default), poisson, "
 	    "onoff, lognormal or bursts" },
@@ -59,16 +59,16 @@ static const struct opt opts[] = {
 	    "send all frames through one port of this rate (default with "
 	    "bursts: 128G)" },
 	{ O_OVERHEAD, "wire-overhead", NULL,
-	    "port: count 24 additional bytes for each frame" },
+	    "with --port-rate: count 24 additional bytes for each frame" },
 	{ O_FRAME_TIME, "frame-time", "TIME",
-	    "port: additional time for each frame" },
+	    "with --port-rate: additional time for each frame" },
 	{ O_JITTER, "jitter", "TIME",
-	    "delay each update by a random time up to this (default 0)" },
+	    "delay each update by a random time up to TIME (default 0)" },
 	{ O_PHASE, "phase", "KIND",
 	    "times of the workers' first updates: random (default) or "
 	    "aligned" },
 	{ O_SPEEDS, "speeds", "SPREAD",
-	    "draw the speed of each worker from 1-SPREAD to 1+SPREAD" },
+	    "draw the speed of each worker between 1-SPREAD and 1+SPREAD" },
 	{ O_GROUPS, "groups", "LIST",
 	    "intervals of groups of clusters, for example "
 	    "1-5:100ms,6-10:300ms" },
@@ -78,26 +78,26 @@ static const struct opt opts[] = {
 	    "send the updates of a CSV file: "
 	    "cluster,worker,time_ns,reward" },
 	{ O_SCALE, "scale-clusters", "N",
-	    "copy the clusters of the schedule until there are N" },
+	    "copy the clusters of the schedule until there are N clusters" },
 	{ O_PROGRAM, "program", "NAME",
-	    "program that the packets are for: olaf (default), iswitch "
-	    "or dlp" },
+	    "program that receives the packets: olaf (default), iswitch or "
+	    "dlp" },
 	{ O_OUT_OF_STEP, "async", NULL,
-	    "iswitch: workers push asynchronously" },
+	    "iswitch: let the workers push asynchronously" },
 	{ O_BACKGROUND, "background", "RATE",
-	    "bits per second of additional UDP traffic" },
+	    "rate of additional UDP traffic, in bits per second" },
 	{ O_FORMAT, "format", "NAME",
 	    "format of the packets: innet (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE",
 	    "write the clusters of bare packets to FILE: prefix,cluster" },
 	{ O_START, "start", "TIME",
-	    "time of the first update (default 0, which is 1970)" },
+	    "time of the first update, counted from 1970 (default 0)" },
 	{ O_SEED, "seed", "N", "seed of the random numbers (default 1)" },
 	{ 'w', "write", "FILE",
 	    "write the capture to FILE (default: standard output)" },
 	{ O_JSON, "json", NULL, "print the summary as a JSON object" },
 	{ 'q', "quiet", NULL, "print no summary and no progress" },
-	{ 'v', "verbose", NULL, "print first what is generated" },
+	{ 'v', "verbose", NULL, "describe the traffic before generating it" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };

@@ -17,10 +17,10 @@ enum { SYNTHETIC = OPT_LONG, CHECK, GIVE_UP, SILENCE, JSON };
 
 static const struct opt opts[] = {
 	{ SYNTHETIC, "synthetic", "VECTOR",
-	    "run no command, and generate gradients of this length: a size "
-	    "(40kB), a number of elements, dqn, a2c, ppo or ddpg" },
+	    "generate gradients of this length instead of running a command: a "
+	    "size (40kB), a number of elements, dqn, a2c, ppo or ddpg" },
 	{ CHECK, "check", NULL,
-	    "fail unless the sums of synthetic gradients are right" },
+	    "fail if a sum of synthetic gradients is wrong" },
 	{ 'c', "count", "N", "end after N gradients" },
 	{ GIVE_UP, "give-up", "TIME",
 	    "fail if a sum does not arrive within TIME (default 30s)" },

@@ -21,20 +21,21 @@ enum {
 
 static const struct opt opts[] = {
 	{ 'w', "write", "FILE",
-	    "draw into FILE.svg, .png or .html (default: standard output)" },
+	    "write to FILE, which ends with .svg, .png or .html (default: "
+	    "standard output)" },
 	{ O_BY, "by", "WHAT",
-	    "age, cdf: a curve for each of these: cluster or run" },
+	    "age, cdf: draw one curve for each: cluster or run" },
 	{ O_CLUSTER, "cluster", "N", "use only the ages of this cluster" },
 	{ O_GROUP, "group", "NAME",
-	    "rewards, page: the files that follow belong to the arm NAME" },
+	    "rewards, page: assign the files that follow to the arm NAME" },
 	{ O_LABEL, "label", "TEXT", "label of the vertical axis" },
 	{ O_SMOOTH, "smooth", "N",
 	    "rewards: draw the mean of the last N episodes (default 100)" },
 	{ O_SPREAD, "spread", "HOW",
-	    "band of a group: sd (default) or range" },
+	    "band around the mean of a group: sd (default) or range" },
 	{ O_X, "x", "WHAT",
-	    "horizontal axis: step (default), episode or seconds; lines: "
-	    "a column" },
+	    "horizontal axis (for lines, the name of a column): step "
+	    "(default), episode or seconds" },
 	{ O_COLUMNS, "columns", "LIST",
 	    "lines: columns to draw, at most two" },
 	{ O_FORMAT, "format", "NAME",
@@ -42,7 +43,7 @@ static const struct opt opts[] = {
 	{ O_TABLE, "cluster-table", "FILE",
 	    "CSV file with the clusters of bare packets: prefix,cluster" },
 	{ O_SCRIPT, "script", NULL,
-	    "print the input of gnuplot and draw nothing" },
+	    "print the commands for gnuplot instead of drawing" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };
@@ -50,9 +51,9 @@ static const struct opt opts[] = {
 static const struct opt_tool tool = {
 	"innet-plot", PACKAGE_VERSION,
 	"[-w FILE] [OPTION]... WHAT FILE...",
-	"Draw WHAT with gnuplot: age, cdf (its distribution), rewards, bars,\n"
-	"lines, topology, or a page of all that files have.\n"
-	"FILEs are captures, and the CSV and reports that innet's tools write.",
+	"Draw WHAT with gnuplot: age, cdf (the distribution of ages), rewards,\n"
+	"bars, lines, topology, or page (one page with all that the files have).\n"
+	"Each FILE is a capture, or a CSV file or report of one of innet's tools.",
 	opts
 };
 

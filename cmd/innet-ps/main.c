@@ -30,13 +30,14 @@ static struct opt table[OPT_MAX] = {
 	{ SAVE_EVERY, "save-every", "TIME",
 	    "olaf: time between two writes of --save (default 10s)" },
 	{ LOAD, "load", "FILE",
-	    "olaf: start from the weights in a file of --save" },
+	    "olaf: start from the weights in a file that --save wrote" },
 	PLANE_OPTIONS_PORTS,
 	{ 'w', "write-out", "FILE",
-	    "write the packets that leave to a capture" },
+	    "write outgoing packets to a capture" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
-	{ 'v', "verbose", NULL, "print how packets pass through the kernel" },
+	{ 'v', "verbose", NULL,
+	    "print which kernel interfaces send and receive packets" },
 	{ 'q', "quiet", NULL, "do not print the summary" },
 };
 

@@ -23,20 +23,20 @@ enum server_option {
 
 static const struct opt options[] = {
 	{ SERVER_RATE, "learning-rate", "X",
-	    "olaf: size of a step (default 0.001)" },
+	    "olaf: learning rate (default 0.001)" },
 	{ SERVER_GATE, "gate", "NAME",
-	    "olaf: rewards that an update must exceed to be applied: none "
-	    "(default), ema[:A], last or best" },
+	    "olaf: reward that an update must exceed: none (default), ema[:A], "
+	    "last or best" },
 	{ SERVER_AVERAGE, "average", "NAME",
-	    "olaf: average of the gradients: ema[:A] (default ema:0.5) or "
-	    "none" },
+	    "olaf: running average of the gradients: ema[:A] (default ema:0.5) "
+	    "or none" },
 	{ SERVER_OPTIMIZER, "optimizer", "NAME",
 	    "olaf: optimizer of the weights: sgd (default) or adam" },
 	{ SERVER_REPLY, "reply", "WHOM",
 	    "olaf: receivers of a model: cluster (default) or worker" },
 	{ SERVER_ELEMENTS, "elements", "N",
-	    "olaf: length of every vector; vectors of another length are "
-	    "ignored" },
+	    "olaf: number of elements in each vector; vectors of another "
+	    "length are ignored" },
 	{ 0 }
 };
 

@@ -13,8 +13,8 @@
 
 static const struct opt sums_opts[] = {
 	{ 'H', "threshold", "N",
-	    "iswitch: number of workers of a job, or auto for the launcher's "
-	    "number of processes" },
+	    "iswitch: number of workers in a job, or auto: the number of "
+	    "processes that the launcher started" },
 	{ ISWITCH_ASYNC, "async", NULL,
 	    "iswitch: answer each vector alone, as soon as it is complete" },
 	{ ISWITCH_REDUCE, "reduce", "HOW",
@@ -27,10 +27,11 @@ static const struct opt sums_opts[] = {
 };
 
 static const struct opt session_opts[] = {
-	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
+	{ DLP_REDUCE, "reduce", "HOW",
+	    "dlp: rule for combining gradients: mean (default) or median" },
 	{ DLP_ANSWER_EARLY, "answer-early", NULL,
-	    "dlp: answer each gradient at once with the aggregate of the step "
-	    "before" },
+	    "dlp: answer each gradient at once with the aggregate of the "
+	    "previous step" },
 	{ DLP_ANSWER_EARLY, "late", NULL, NULL },
 	{ DLP_STRAGGLER, "straggler", "TIME",
 	    "dlp: after TIME, complete a step with the gradients that have "

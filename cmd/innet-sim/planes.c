@@ -47,14 +47,17 @@ struct network {
 };
 
 static const struct opt options[] = {
-	{ 'p', "program", "NAME", "of the switch" },
+	{ 'p', "program", "NAME", "program of the switch" },
 	PLANE_OPTIONS_PORTS,
 	PLANE_OPTIONS_MERGE,
-	{ REGULAR, "regular", "HOW", "bypass or queued" },
-	{ PLANE_LISTEN, "listen", "ADDR", "its address" },
-	{ PLANE_KEY, "key", "FILE", "control messages need this key" },
-	{ PLANE_ALLOW, "allow", "LIST", "take packets of these alone" },
-	{ PLANE_MEMORY, "memory", "SIZE", "take no more than that" },
+	{ REGULAR, "regular", "HOW",
+	    "treatment of regular traffic: bypass or queued" },
+	{ PLANE_LISTEN, "listen", "ADDR", "address of the switch" },
+	{ PLANE_KEY, "key", "FILE",
+	    "file with the key that authenticates control messages" },
+	{ PLANE_ALLOW, "allow", "LIST",
+	    "accept packets from these networks only" },
+	{ PLANE_MEMORY, "memory", "SIZE", "limit the memory to SIZE" },
 };
 
 /* Read the options of a switch as innet-switch does; exits 2. */

@@ -21,20 +21,20 @@ static struct opt table[OPT_MAX] = {
 	PLANE_OPTIONS_PORTS,
 	PLANE_OPTIONS_MERGE,
 	{ 'w', "write-out", "FILE",
-	    "write the packets that leave to a capture" },
+	    "write outgoing packets to a capture" },
 	{ 'r', "read", "FILE",
 	    "captures: read this capture (can be repeated)" },
 	{ 'c', "count", "N", "captures: stop after N packets" },
 	{ REGULAR, "regular", "HOW",
 	    "treatment of regular traffic: bypass (default) or queued" },
 	{ UNTIL, "until", "TIME",
-	    "captures: stop the clock at this time, or at +TIME after the "
-	    "first packet" },
+	    "captures: stop the clock at TIME, or with +TIME at this time "
+	    "after the first packet" },
 	{ DEPARTURES, "departures", "FILE",
-	    "captures: send each frame when the same frame left in the capture "
-	    "FILE" },
+	    "captures: send each frame at the time at which it left in the "
+	    "capture FILE" },
 	{ BRIDGE, "bridge", "NAME",
-	    "run in the path, at a Linux bridge or only at some of its ports, "
+	    "run in the path, at all ports of a Linux bridge or only at some, "
 	    "as NAME[,PORT...]" },
 	{ INTERFACES, "interfaces", "LIST",
 	    "run in the path without a bridge, between two or more interfaces, "
@@ -42,8 +42,8 @@ static struct opt table[OPT_MAX] = {
 	{ PORT_RATE, "port-rate", "RULE",
 	    "in the path: set the rate of the link at one port, as PORT=RATE" },
 	{ BACKEND, "backend", "NAME",
-	    "in the path: method to take and send frames: auto (default), "
-	    "packet, tap or xdp" },
+	    "in the path: method of receiving and sending frames: auto "
+	    "(default), packet, tap or xdp" },
 	{ TAPS, "taps", "DIR",
 	    "in the path: write captures of each port to this directory" },
 	{ MULTICAST, "multicast", "GROUP",
@@ -52,7 +52,7 @@ static struct opt table[OPT_MAX] = {
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
 	{ 'v', "verbose", NULL,
-	    "print how packets pass through the kernel" },
+	    "print which kernel interfaces send and receive packets" },
 	{ 'q', "quiet", NULL, "do not print the summary" },
 };
 

@@ -22,14 +22,14 @@ static const struct opt opts[] = {
 	    "objective to verify: fair<=SHARE, fair<=TIME, peak<=TIME or "
 	    "no-loss" },
 	{ O_HORIZON, "horizon", "TIME",
-	    "use this horizon instead of that of the specification" },
+	    "use this horizon instead of the specification's horizon" },
 	{ O_GIVE_UP, "give-up", "TIME",
 	    "give up after this time (default 60s)" },
 	{ 'w', "write", "FILE",
-	    "write a schedule that misses the objective to FILE "
-	    "(default: standard output)" },
+	    "write a schedule that violates the objective to FILE (default: "
+	    "standard output)" },
 	{ O_EMIT, "emit-smt2", NULL,
-	    "print the question in SMT-LIB 2 and decide nothing" },
+	    "print the formulas in SMT-LIB 2 without solving them" },
 	{ O_JSON, "json", NULL, "print the verdict as a JSON object" },
 	{ 'q', "quiet", NULL, "print no verdict on standard error" },
 	{ 'v', "verbose", NULL,

@@ -57,8 +57,8 @@ static const struct opt opts[] = {
 	{ 'p', "program", "NAME",
 	    "program of the switch or server: olaf (default), iswitch or dlp" },
 	{ NOWAIT, "async", NULL,
-	    "iswitch: take part in an asynchronous job, where no worker waits "
-	    "for another" },
+	    "iswitch: join an asynchronous job, in which no worker waits for "
+	    "another" },
 	{ JOB, "job", "N",
 	    "iswitch: number of the job, 0 to 65535 (default 1)" },
 	{ CLUSTER, "cluster", "N",
@@ -71,7 +71,7 @@ static const struct opt opts[] = {
 	    "job's number)" },
 	{ WINDOW, "window", "N",
 	    "iswitch: number of segments to send ahead of their results "
-	    "(default: adapts to the network)" },
+	    "(default: adapted to the network)" },
 	{ KEY, "key", "FILE",
 	    "olaf, iswitch: file with the key that authenticates control "
 	    "messages" },
@@ -93,8 +93,8 @@ static const struct opt opts[] = {
 	    "with --async: send the segments of a gradient no faster than RATE "
 	    "bit/s" },
 	{ EVERY, "every", "N",
-	    "with --async and --json: print a line at every N-th round "
-	    "(default 100)" },
+	    "with --async and --json: print a line every N rounds (default "
+	    "100)" },
 	{ CONTROL, "control", "NAME",
 	    "olaf: transmission control, with a threshold T: none (default), "
 	    "urgent[:T], fair[:T], urgent-locked[:T] or fair-locked[:T]" },
@@ -102,17 +102,18 @@ static const struct opt opts[] = {
 	    "dlp: rule by which the aggregator combines gradients: mean "
 	    "(default) or median" },
 	{ SESSION, "session", "LIST",
-	    "dlp: lead the session with settings such as "
+	    "dlp: lead the session, with settings such as "
 	    "nodes=N,iterations=N,scale=N" },
-	{ RESET, "reset", NULL, "dlp: first end any session that exists" },
+	{ RESET, "reset", NULL,
+	    "dlp: first end the session that exists, if any" },
 	{ SYNTHETIC, "synthetic", "VECTOR",
-	    "run no command, and generate gradients of this length: a size "
-	    "(40kB), a number of elements, dqn, a2c, ppo or ddpg" },
+	    "generate gradients of this length instead of running a command: a "
+	    "size (40kB), a number of elements, dqn, a2c, ppo or ddpg" },
 	{ INTERVAL, "interval", "TIME",
 	    "time between synthetic gradients (default 100ms)" },
 	{ CHECK, "check", "N",
-	    "iswitch: fail unless each sum is that of the synthetic gradients "
-	    "of workers 0 to N-1" },
+	    "iswitch: fail if a result is not the sum of the synthetic "
+	    "gradients of workers 0 to N-1" },
 	{ JITTER, "jitter", "TIME",
 	    "add a random time below TIME to each interval (default 0)" },
 	{ 'c', "count", "N", "end after N gradients" },
@@ -137,7 +138,8 @@ static const struct opt opts[] = {
 	    "do not use UDP_SEGMENT and UDP_GRO" },
 	{ JSON, "json", NULL,
 	    "print the summary as a JSON object on one line" },
-	{ 'v', "verbose", NULL, "print how packets pass through the kernel" },
+	{ 'v', "verbose", NULL,
+	    "print which kernel interfaces send and receive packets" },
 	{ 'q', "quiet", NULL, "do not print the summary" },
 	OPT_HELP_VERSION,
 	{ 0 }

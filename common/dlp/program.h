@@ -55,8 +55,8 @@ enum dlp_option {
 
 static const struct opt dlp_opts[] = {
 	{ DLP_REDUCE, "reduce", "HOW",
-	    "dlp: answer to the gradients of a step: mean (default) or "
-	    "median" },
+	    "dlp: rule for combining the gradients of a step: mean (default) "
+	    "or median" },
 	{ DLP_ANSWER_EARLY, "answer-early", NULL,
 	    "dlp: answer a gradient at once, with the aggregate of the "
 	    "previous step" },
@@ -65,12 +65,11 @@ static const struct opt dlp_opts[] = {
 	    "iswitch, dlp: after TIME, complete a result with the "
 	    "contributions that have arrived" },
 	{ DLP_BEHAVE_LIKE, "behave-like", "WHAT",
-	    "dlp: part of the thesis to behave like: switch (default) or "
+	    "dlp: device of the DLP thesis to behave like: switch (default) or "
 	    "server" },
 	{ DLP_BEHAVE_LIKE, "as", "WHAT", NULL },
 	{ DLP_PORT, "udp-port", "N",
-	    "dlp: UDP port of the session (default 1234; of a server "
-	    "12344)" },
+	    "dlp: UDP port of the session (default 1234; for a server 12344)" },
 	{ DLP_SESSION, "session", "LIST",
 	    "dlp: settings of the session, for example "
 	    "nodes=3,iterations=100" },

@@ -50,16 +50,16 @@ enum iswitch_option {
 
 static const struct opt iswitch_opts[] = {
 	{ 'H', "threshold", "N",
-	    "iswitch: number of packets that complete a segment, or auto for "
-	    "the launcher's number of processes" },
+	    "iswitch: number of packets that complete a segment, or auto: the "
+	    "number of processes that the launcher started" },
 	{ ISWITCH_ASYNC, "async", NULL,
 	    "iswitch: run asynchronous jobs, which sum any -H contributions" },
 	{ ISWITCH_REDUCE, "reduce", "HOW",
 	    "rule for combining contributions (dlp: mean or median): sum "
 	    "(default), ordered, fixed, median or trimmed:N" },
 	{ ISWITCH_BITS, "fixed-bits", "N",
-	    "iswitch: number of bits behind the binary point with --reduce "
-	    "fixed (default 24)" },
+	    "iswitch, with --reduce fixed: number of bits after the binary "
+	    "point (default 24)" },
 	{ ISWITCH_STRAGGLER, "straggler", "TIME",
 	    "iswitch, dlp: after TIME, complete a result with the "
 	    "contributions that have arrived" },
@@ -67,13 +67,15 @@ static const struct opt iswitch_opts[] = {
 	    "iswitch: remove a member that has been silent for TIME (default "
 	    "10s)" },
 	{ ISWITCH_STRICT, "strict", NULL,
-	    "iswitch: let the job wait while a worker copies the state of "
-	    "another one" },
+	    "iswitch: pause the job while a worker copies another worker's "
+	    "state" },
 	{ ISWITCH_KEEP, "keep", "N",
-	    "iswitch: number of results to keep for each segment (default 16), "
-	    "or with --async of bytes for each job (default 64MB)" },
+	    "iswitch: number of results to keep for each segment (default 16); "
+	    "with --async, number of bytes to keep for each job (default "
+	    "64MB)" },
 	{ ISWITCH_SLOTS, "slots-of-sums", "N",
-	    "iswitch: number of segments to hold at a time, over all jobs" },
+	    "iswitch: number of segments that all jobs together can sum at a "
+	    "time" },
 	{ ISWITCH_JOB_MEMORY, "job-memory", "SIZE",
 	    "iswitch: limit on the memory of each job (default with --key: a "
 	    "quarter of the memory for jobs)" },
@@ -82,8 +84,8 @@ static const struct opt iswitch_opts[] = {
 	{ ISWITCH_NUMBER, "number", "N",
 	    "iswitch: number of this switch among the members of its parent" },
 	{ ISWITCH_MEMBERS, "members", "N",
-	    "iswitch, captures: make the first N sources of segments members, "
-	    "without Joins" },
+	    "iswitch, captures: treat the first N sources of segments as "
+	    "members that have joined" },
 	{ ISWITCH_VECTOR, "vector", "VECTOR",
 	    "iswitch, with --dry-run: length of the vector: a size (40kB), a "
 	    "number of elements, dqn, a2c, ppo or ddpg" },

@@ -99,7 +99,8 @@ static const struct opt olaf_opts[] = {
 	    "olaf: CSV file with the clusters of bare packets: "
 	    "prefix,cluster" },
 	{ OLAF_ELEMENTS, "elements", "N",
-	    "olaf: number of elements of every vector; others are dropped" },
+	    "olaf: number of elements in each vector; vectors of another "
+	    "length are dropped" },
 	{ 0 }
 };
 

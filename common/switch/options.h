@@ -44,9 +44,9 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 /* Rows for the option table of a tool: options of ports */
 #define PLANE_OPTIONS_PORTS \
 	{ PLANE_RATE, "rate", "RATE", \
-	    "set the rate of every port's link in bit/s, such as 40G" }, \
+	    "rate of every port's link in bit/s, such as 40G" }, \
 	{ PLANE_SLOTS, "slots", "N", \
-	    "set how many frames the queue of a port holds" }, \
+	    "number of frames that the queue of each port holds" }, \
 	{ PLANE_QUEUE, "queue", "NAME", \
 	    "kind of queue at every port: olaf or fifo" }, \
 	{ PLANE_PORT, "port", "RULE", \
@@ -69,7 +69,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_COMBINE, "combine", "HOW", \
 	    "olaf: rule for merging gradients: mean (default) or sum" }, \
 	{ PLANE_THRESHOLD, "reward-threshold", "X", \
-	    "olaf: replace or drop an update, and do not merge it, if " \
+	    "olaf: replace or drop an update instead of merging it if " \
 	    "rewards differ by more than X" }, \
 	{ PLANE_MERGE_TIME, "merge-time", "TIME", \
 	    "olaf: time by which each merge delays the frame in transmission " \
@@ -82,7 +82,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 #define PLANE_OPTIONS_LIVE \
 	{ PLANE_LISTEN, "listen", "ADDR", "listen on HOST:PORT" }, \
 	{ PLANE_WRITE_IN, "write-in", "FILE", \
-	    "write the packets that arrive to a capture" }, \
+	    "write incoming packets to a capture" }, \
 	{ PLANE_ROTATE, "rotate", "LIST", \
 	    "start a new capture after SIZE and keep N older ones, as " \
 	    "SIZE,N" }, \
@@ -92,7 +92,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_NO_OFFLOAD, "no-offload", NULL, \
 	    "do not use UDP_SEGMENT and UDP_GRO" }, \
 	{ PLANE_INSECURE, "insecure", NULL, \
-	    "listen beyond loopback without --key" }, \
+	    "listen on addresses other than loopback without --key" }, \
 	{ PLANE_USER, "user", "NAME", \
 	    "change to this user once the socket is open" }
 
@@ -104,8 +104,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	    "file with a second key, which commands such as reset and halt " \
 	    "need" }, \
 	{ PLANE_SECRET, "secret", "FILE", \
-	    "file with the 32 bytes from which cookies and salts are made, " \
-	    "instead of random ones" }, \
+	    "file with the 32 bytes from which cookies and salts are " \
+	    "derived (default: random bytes)" }, \
 	{ PLANE_AUTH, "auth", "WHAT", \
 	    "kinds of packets to authenticate: none, control or all (default " \
 	    "with --key)" }, \

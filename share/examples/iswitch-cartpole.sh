@@ -54,8 +54,8 @@ async)
 	work='--async --learning-rate 0.08 --staleness 3'
 	;;
 esac
-[ "$mode" = sync ] || [ -z "$twice" ] || die '--twice does not go with --async'
-[ -n "$hierarchy" ] || [ -z "$in_path" ] || die '--in-path goes with --hierarchy'
+[ "$mode" = sync ] || [ -z "$twice" ] || die '--twice cannot be used with --async'
+[ -n "$hierarchy" ] || [ -z "$in_path" ] || die '--in-path needs --hierarchy'
 [ -z "$hierarchy" ] || [ "${workers:=12}" -eq 12 ] || die '--hierarchy has 12 workers'
 workers=${workers:-4}
 made=.

@@ -21,9 +21,9 @@ enum {
 
 static const struct opt opts[] = {
 	{ LISTEN, "listen", "ADDR",
-	    "listen on HOST:PORT (default 127.0.0.1:6399), or on no port with "
-	    "none" },
-	{ UNIX, "unix", "PATH", "listen on this Unix socket, too" },
+	    "listen on HOST:PORT (default 127.0.0.1:6399); none: do not listen "
+	    "on TCP" },
+	{ UNIX, "unix", "PATH", "also listen on this Unix socket" },
 	{ PORT_FILE, "port-file", "FILE",
 	    "write the port number to this file" },
 	{ PASSWORD, "password-file", "FILE",
@@ -41,7 +41,7 @@ static const struct opt opts[] = {
 	{ TOUCH, "touch", "SIZE",
 	    "part of the memory to allocate at the start (default 128MB)" },
 	{ CLIENTS, "max-clients", "N",
-	    "largest number of clients at once (default 10000)" },
+	    "maximum number of connected clients (default 10000)" },
 	{ IDLE, "client-timeout", "TIME",
 	    "disconnect a client that sends nothing for TIME (default: "
 	    "never)" },
@@ -49,8 +49,8 @@ static const struct opt opts[] = {
 	    "stop serving a client while more than SIZE of its replies is "
 	    "unread (default 256MB)" },
 	{ STUCK, "stuck-timeout", "TIME",
-	    "disconnect a client at --output-limit that reads nothing for TIME "
-	    "(default 10s)" },
+	    "disconnect a client that has reached --output-limit and reads "
+	    "nothing for TIME (default 10s)" },
 	{ CAPACITY, "capacity", "N",
 	    "create a table 'replay' for N experiences at the start" },
 	{ ALPHA, "alpha", "X",
@@ -60,7 +60,7 @@ static const struct opt opts[] = {
 	    "load this file at the start, and write it at the end and on "
 	    "PER.SAVE" },
 	{ SAVE_EVERY, "save-every", "TIME",
-	    "write the file of --save once in each TIME, too" },
+	    "also write the file of --save every TIME" },
 	{ DURATION, "duration", "TIME", "end after this time" },
 	{ SEED, "seed", "N",
 	    "seed of the random numbers for sampling (default: from the "
