@@ -217,8 +217,8 @@ is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
 	if (why != NULL)
 		warnx("%s: %s", path, why);
 	else if (env != l->kind || algo != l->algo)
-		warnx("%s: the checkpoint is of %s on %s, not of %s on %s; "
-		    "give the same --algo and --env", path,
+		warnx("%s: the checkpoint was written by %s on %s, not by %s "
+		    "on %s; give the same --algo and --env", path,
 		    algo->name, env->name, l->algo->name, l->kind->name);
 	else
 		return true;

@@ -270,8 +270,8 @@ check_checkpoints(const struct conf *cf)
 		return;
 	if (cf->algo->prioritize != NULL)
 		errx(2, "--save-every and --load cannot be used with %s alone, "
-		    "which would have to save all its experiences; use --role "
-		    "learner, or --algo a2c or ppo", cf->algo->name);
+		    "because it would have to save all its experiences; use "
+		    "--role learner, or --algo a2c or ppo", cf->algo->name);
 	if (cf->env->opaque)
 		errx(2, "--save-every and --load cannot be used with %s, "
 		    "because Box2D cannot save its state", cf->env->name);

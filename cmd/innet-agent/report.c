@@ -94,9 +94,9 @@ report_end(struct report *r)
 		    " gradients, mean reward %.1f", t->episodes, t->steps,
 		    t->gradients, tally_mean(t, TALLY_LAST));
 	else
-		warnx("%" PRIu64 " episodes, %" PRIu64 " steps, %" PRIu64
-		    " gradients, %" PRIu64 " results, %" PRIu64
-		    " models and %" PRIu64 " sums taken, mean reward %.1f",
+		warnx("%" PRIu64 " episodes, %" PRIu64 " steps, %" PRIu64 " "
+		    "gradients, %" PRIu64 " results, %" PRIu64 " models and "
+		    "%" PRIu64 " sums received, mean reward %.1f",
 		    t->episodes, t->steps, c->sent, c->results, c->models,
 		    c->sums, tally_mean(t, TALLY_LAST));
 }

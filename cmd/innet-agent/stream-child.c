@@ -234,8 +234,9 @@ receive_state(struct child *c, const struct stream_head *h, const uint8_t *body,
 		c->iteration = h->iteration;
 		snapshot_free(&s);
 	} else {
-		warnx("standard input: the state is of another agent; give all "
-		    "agents the same --env, --algo, --optimizer and --hidden");
+		warnx("standard input: the state comes from a different agent; "
+		    "give all agents the same --env, --algo, --optimizer and "
+		    "--hidden");
 	}
 	snapshot_free(&own);
 	return good ? OPTIMIZER_CONTINUE : OPTIMIZER_FAILED;

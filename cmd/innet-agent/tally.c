@@ -25,7 +25,8 @@ static void
 log_flush(struct tally *t)
 {
 	if (fflush(t->log) == EOF && !t->log_bad) {
-		warn("%s: episode %" PRIu64, t->log_path, t->episodes);
+		warn("%s: cannot write the row of episode %" PRIu64,
+		    t->log_path, t->episodes);
 		t->log_bad = true;
 	}
 }

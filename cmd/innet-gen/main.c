@@ -163,8 +163,8 @@ parse_crowd(const char *what, uint64_t most, uint64_t *n)
 {
 	opt_check(what, optarg, num_u64(optarg, 1, UINT64_MAX, n));
 	if (*n > most)
-		errx(2, "invalid %s '%s': the maximum is %" PRIu64 ", the last "
-		    "number that has an address", what, optarg, most);
+		errx(2, "invalid %s '%s': the maximum is %" PRIu64 ", because "
+		    "higher numbers have no address", what, optarg, most);
 }
 
 /*
@@ -426,8 +426,8 @@ cut_vector(struct conf *cf)
 		return;
 	}
 	if (cf->payload_bytes < head + 4 || (cf->payload_bytes - head) % 4 != 0)
-		errx(2, "--payload %" PRIu64 ": must be %" PRIu64 " bytes of "
-		    "header and a multiple of 4 bytes for the floats",
+		errx(2, "--payload %" PRIu64 ": must be the %" PRIu64 " bytes "
+		    "of the header plus a multiple of 4 bytes for the floats",
 		    cf->payload_bytes, head);
 	cf->floats = cf->elements = (cf->payload_bytes - head) / 4;
 	if (cf->floats > most)
@@ -534,7 +534,8 @@ print_plan(const struct conf *cf)
 {
 	uint64_t bits = writer_update_bits(cf);
 
-	warnx("an update: %" PRIu64 " floats in %" PRIu64 " bits of frames",
+	warnx("each update has %" PRIu64 " floats, and its frames have "
+	    "%" PRIu64 " bits",
 	    cf->elements, bits);
 	if (cf->schedule == NULL)
 		warnx("%" PRIu64 " clusters of %" PRIu64 " workers, %.6g us "

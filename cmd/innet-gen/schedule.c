@@ -116,8 +116,8 @@ clone_clusters(struct schedule *s, const struct conf *cf, uint64_t first_ns,
 		errx(2, "--scale-clusters %" PRIu64 " is less than the %zu "
 		    "clusters of %s", cf->scale, clusters, cf->schedule);
 	if (name + (cf->scale - clusters) >= FRAME_CLUSTERS_MAX)
-		errx(2, "--scale-clusters %" PRIu64 " needs clusters beyond "
-		    "%d, the last number that has an address", cf->scale,
+		errx(2, "--scale-clusters %" PRIu64 " needs clusters above %d, "
+		    "but such numbers have no address", cf->scale,
 		    FRAME_CLUSTERS_MAX - 1);
 	for (; clusters < cf->scale; clusters++) {
 		end = at + 1;

@@ -175,7 +175,8 @@ check_end(struct rank *r)
 	const bool cut = child_report_truncation(&r->child);
 
 	if (!cut && !r->order.hello)
-		warnx("rank %d: %s: ended before it sent a hello", r->me,
+		warnx("rank %d: %s: the command ended before it sent a hello",
+		    r->me,
 		    r->child.name);
 	if (cut || !r->order.hello)
 		set_failed(r);
@@ -263,9 +264,10 @@ agree_on_start(struct rank *r)
 	if (most[FAILS] > 0 || most[OVER] > 0) {
 		end_with_others(r, most[FAILS] > 0);
 	} else if (most[N] != -most[NOT_N]) {
-		warnx("rank %d: its vector has %" PRIu32 " elements, but those "
-		    "of the ranks have %" PRId64 " to %" PRId64 "; give all "
-		    "ranks the same vector", r->me, r->elements,
+		warnx("rank %d: its vector has %" PRIu32 " elements, but the "
+		    "vectors of the ranks have from %" PRId64 " to "
+		    "%" PRId64 "; give all ranks the same vector",
+		    r->me, r->elements,
 		    -most[NOT_N], most[N]);
 		set_failed(r);
 	} else if (most[CRC] != -most[NOT_CRC]) {
@@ -274,8 +276,9 @@ agree_on_start(struct rank *r)
 		    r->me);
 		set_failed(r);
 	} else if (most[FIRST] != -most[NOT_FIRST]) {
-		warnx("rank %d: goes on from iteration %" PRIu64 "; ranks do "
-		    "from %" PRId64 " to %" PRId64, r->me, r->first,
+		warnx("rank %d: this rank continues from iteration "
+		    "%" PRIu64 ", but the ranks continue from iterations "
+		    "%" PRId64 " to %" PRId64, r->me, r->first,
 		    -most[NOT_FIRST], most[FIRST]);
 		set_failed(r);
 	}

@@ -28,7 +28,8 @@ static void
 keep_field(struct table *t, int k, const char *s, size_t len)
 {
 	if (len >= TABLE_FIELD_BYTES)
-		errx(1, "%s:%lu: %s of %zu characters", t->path, t->line,
+		errx(1, "%s:%lu: %s is too long: %zu characters",
+		    t->path, t->line,
 		    column_name(t, k), len);
 	memcpy(t->field[k], s, len);
 	t->field[k][len] = '\0';
@@ -64,7 +65,8 @@ on_row(int ch, void *arg)
 	if (t->line == 1)
 		t->wide = t->column;
 	if (t->names == NULL && t->column != t->wide)
-		errx(1, "%s:%lu: %d columns, where the first line has %d",
+		errx(1, "%s:%lu: the line has %d columns, but the first line "
+		    "has %d",
 		    t->path, t->line,
 		    t->column, t->wide);
 	for (int k = 0; t->names != NULL && t->names[k] != NULL; k++) {

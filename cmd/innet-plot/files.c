@@ -52,7 +52,8 @@ series_row(const struct table *t, void *arg)
 	uint64_t wanted = 0;
 
 	if (age > at)
-		errx(1, "%s:%lu: age of %s ns at %s ns", t->path, t->line,
+		errx(1, "%s:%lu: the age is %s ns, more than the time, which "
+		    "is %s ns", t->path, t->line,
 		    t->field[2], t->field[1]);
 	if (s->fig->cluster != -1 && (num_u64(label, 0, UINT16_MAX,
 	    &wanted) != NULL || wanted != (uint64_t)s->fig->cluster))
@@ -61,10 +62,12 @@ series_row(const struct table *t, void *arg)
 		end_cluster(s);
 		new_cluster(s, label, at, age);
 	} else if (at < s->last_ns) {
-		errx(1, "%s:%lu: time %s ns goes backwards", t->path, t->line,
+		errx(1, "%s:%lu: the time, %s ns, goes backwards",
+		    t->path, t->line,
 		    t->field[1]);
 	} else if (at - s->last_ns + s->last_age < age) {
-		errx(1, "%s:%lu: age %s ns climbs faster than time", t->path,
+		errx(1, "%s:%lu: the age, %s ns, grows faster than the time",
+		    t->path,
 		    t->line, t->field[2]);
 	} else if (aom_deliver(&s->of[s->n - 1], at, at - age) == AOM_NOMEM) {
 		err(1, "no memory for ages");

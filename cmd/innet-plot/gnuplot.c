@@ -173,7 +173,7 @@ draw_file(const struct figure *fig, enum terminal as, const char *path)
 			warn("%s", strcmp(path, "-") == 0 ? "standard output" :
 			    path);
 		else
-			warnx("%s: gnuplot drew nothing into it", path);
+			warnx("%s: gnuplot wrote nothing to this file", path);
 		rc = 1;
 	}
 	close(drawn);

@@ -42,7 +42,7 @@ sheet_row(const struct table *t, void *arg)
 	s->wide = t->wide;
 	s->cell = realloc(s->cell, (s->rows + 1) * bytes);
 	if (s->cell == NULL)
-		err(1, "%s: %zu rows", t->path, s->rows);
+		err(1, "%s: no memory for %zu rows", t->path, s->rows);
 	memcpy(s->cell[s->rows++ * (size_t)t->wide], t->field, bytes);
 }
 

@@ -51,9 +51,10 @@ static const struct opt opts[] = {
 static const struct opt_tool tool = {
 	"innet-plot", PACKAGE_VERSION,
 	"[-w FILE] [OPTION]... WHAT FILE...",
-	"Draw WHAT with gnuplot: age, cdf (the distribution of ages), rewards,\n"
-	"bars, lines, topology, or page (one page with all that the files have).\n"
-	"Each FILE is a capture, or a CSV file or report of one of innet's tools.",
+	"Draw WHAT with gnuplot: age, cdf (the distribution of ages),\n"
+	"rewards, bars, lines, topology, or page (one page with all that\n"
+	"the files have).  Each FILE is a capture, or a CSV file or report\n"
+	"of one of innet's tools.",
 	opts
 };
 

@@ -55,7 +55,8 @@ read_heading(const struct table *t, struct rows *r)
 		r->key[k] = k < runs && k != r->cluster;
 	}
 	if (r->known == 0)
-		errx(1, "%s:1: has no column that a page can show", t->path);
+		errx(1, "%s:1: the line names no column that a page can show",
+		    t->path);
 }
 
 static void
@@ -268,7 +269,7 @@ read_json_lines(struct page *p, const char *path, const char *name)
 		cJSON_Delete(root);
 	}
 	if (figures > 0 && n != -1)
-		errx(1, "%s: line %zu: has no figures of a cluster",
+		errx(1, "%s: line %zu: no figures of a cluster",
 		    path, line);
 	free(s);
 	fclose(f);

@@ -113,7 +113,7 @@ add_tree(struct scenery *s, const char *name, int depth)
 	char *count = NULL, *label = NULL;
 
 	if (depth == DEPTH_MAX)
-		errx(1, "%s: the links form a circle, or a path through more "
+		errx(1, "%s: the links form a loop, or a path through more "
 		    "than %d switches", s->path, DEPTH_MAX);
 	cJSON_ArrayForEach(sw, s->switches) {
 		if (strcmp(read_word(sw, "name"), name) == 0)

@@ -128,16 +128,17 @@ check_options(const struct options *options)
 	if (options->chaos != NULL &&
 	    (sets || options->csv || options->view.total ||
 		options->columns != NULL || options->join != NULL))
-		errx(2, "--chaos draws its own scenarios and goes only with "
-		    "--runs, --auth, --kill-racks, --jobs, --json, -q and -v");
+		errx(2, "--chaos generates its own scenarios and can be used "
+		    "only with --runs, --auth, --kill-racks, --jobs, --json, "
+		    "-q and -v");
 	if (options->chaos == NULL && options->kills_racks)
 		errx(2, "--kill-racks needs --chaos");
 	if (options->chaos == NULL && options->auth != TAG_AUTH_NONE)
 		errx(2, "--auth needs --chaos; in a scenario, give each "
 		    "training the key auth");
 	if (options->join != NULL && (sets || options->runs != NULL))
-		errx(2, "--join prints results that exist already and goes "
-		    "only with --json, --csv, --total, --columns and -q");
+		errx(2, "--join prints existing results and can be used only "
+		    "with --json, --csv, --total, --columns and -q");
 	if ((options->shard == NULL) != (options->parts == NULL))
 		errx(2, "--shard and --parts must be given together");
 	if (options->shard != NULL && (shows || options->dir != NULL))
@@ -220,7 +221,7 @@ parse_options(int argc, char *argv[])
 	check_options(&options);
 	if (options.path == NULL && options.chaos == NULL &&
 	    options.join == NULL) {
-		warnx("the file of a scenario is missing");
+		warnx("no scenario was given; name a JSON file");
 		opt_misuse(&tool);
 	}
 	return options;
@@ -306,7 +307,8 @@ read_points(const struct options *options, const cJSON *root, struct runner *r)
 	struct json_reader rd;
 
 	if (!cJSON_IsObject(root))
-		errx(1, "%s: is not an object: { ... }", get_name(options));
+		errx(1, "%s: the scenario is not an object: { ... }",
+		    get_name(options));
 	r->points = sweep_points(root, &why);
 	if (r->points == 0)
 		errx(1, "%s: %s", get_name(options), why);
@@ -468,7 +470,8 @@ choose_output(struct options *options, const struct runner *r)
 		errx(2, "--by traffic: the scenario has no traffic");
 	if (options->view.total && (r->by == RESULT_SWITCH || r->by ==
 	    RESULT_TRAINING))
-		errx(2, "--total: there is no single row for all %s", r->by ==
+		errx(2, "--total: there is no row that combines all %s",
+		    r->by ==
 		    RESULT_SWITCH ? "switches" : "trainings");
 	opt_check("columns", options->columns, output_choose(&options->view, r,
 	    options->columns));

@@ -291,8 +291,8 @@ check_end(const struct network *net, size_t i)
 
 	if (w->o.listen_at.sa.sa_family != 0 &&
 	    find_switch(net, &w->o.listen_at) != w)
-		errx(2, "another switch has the same address; give this one "
-		    "another --listen");
+		errx(2, "another switch has the same address; give this switch "
+		    "a different --listen");
 }
 
 int

@@ -258,9 +258,9 @@ decide_horizon(const struct spec *s, const struct objective *o,
 		model_close(&m);
 	}
 	if (!settled)
-		errx(1, "a schedule that Z3 says misses %s does not when it "
-		    "is replayed%s%s: a bug, please report it", o->text,
-		    run.why == NULL ? "" : ", for it has ",
+		errx(1, "the schedule that Z3 found does not miss %s when it "
+		    "is replayed%s%s; this is a bug, please report it", o->text,
+		    run.why == NULL ? "" : ", because it has ",
 		    run.why == NULL ? "" : run.why);
 	st->seconds = (double)(timer_mono_ns() - begin) * 1e-9;
 }
@@ -278,8 +278,8 @@ check_size(const struct spec *s)
 {
 	if (model_pairs(s) > PAIRS_MAX)
 		errx(1, "%" PRIu64 " pairs of updates can meet in the queue, "
-		    "more than the %d that can be decided about; lower the "
-		    "horizon", model_pairs(s), PAIRS_MAX);
+		    "but at most %d can be verified; lower the horizon",
+		    model_pairs(s), PAIRS_MAX);
 }
 
 void

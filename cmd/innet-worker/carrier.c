@@ -441,8 +441,8 @@ check_child(struct carrier *c, uint64_t now_ns)
 	if (c->cf->synthetic > 0 || c->done)
 		return;
 	if (now_ns >= c->child_heard_ns + c->cf->silence_ns) {
-		warnx("%s: sent no gradient for %.1f s; raise --silence if it "
-		    "needs longer", c->child.name,
+		warnx("%s: sent no gradient for %.1f s; raise --silence if a "
+		    "gradient takes longer", c->child.name,
 		    (double)c->cf->silence_ns / 1e9);
 		carrier_fail(c);
 	} else {

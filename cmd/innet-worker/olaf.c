@@ -115,8 +115,8 @@ make_model(struct olaf *w, uint32_t elements)
 	const uint32_t n = w->floats;
 
 	if (update_packets(elements, n) > UINT16_MAX)
-		errx(1, "%" PRIu32 " elements need more than %d packets of %"
-		    PRIu32, elements, UINT16_MAX, n);
+		errx(1, "a vector of %" PRIu32 " elements needs more than %d "
+		    "packets of %" PRIu32 " elements", elements, UINT16_MAX, n);
 	if (!olaf_worker_size(&w->m, elements, n))
 		err(1, "no memory for a model of %" PRIu32 " elements",
 		    elements);

@@ -127,7 +127,7 @@ key_change_reload(struct key_change *c, uint64_t now_ns)
 	if (stat(c->path, &st) == -1 || S_ISREG(st.st_mode))
 		n = key_read(c->path, KEY_LEAST_BYTES, buf, why);
 	if (n == 0) {
-		warnx("%s: %s; the key stays as it was", c->path, why);
+		warnx("%s: %s; the key was not changed", c->path, why);
 		return true;
 	}
 	key_set(&fresh, buf, n);
@@ -135,8 +135,8 @@ key_change_reload(struct key_change *c, uint64_t now_ns)
 	changed = key_change_begin(c, &fresh, now_ns);
 	explicit_bzero(&fresh, sizeof(fresh));
 	if (changed)
-		warnx("%s: read again; the former key is used for 60 s and "
-		    "valid for 120 s", c->path);
+		warnx("%s: the key was read again; the former key is used for "
+		    "60 s and valid for 120 s", c->path);
 	return changed;
 }
 

@@ -165,7 +165,7 @@ files_refuse(const struct files_one *a, const struct files_one *b)
 		    out->option,
 		    name, other->option);
 	if (a->option == NULL || b->option == NULL)
-		errx(2, "%s would be read twice", name);
+		errx(2, "%s cannot be read twice", name);
 	errx(2, "%s and %s both read %s", a->option, b->option, name);
 }
 

@@ -225,8 +225,8 @@ clusters_on_row(int end, void *data)
 	const char *why = NULL;
 
 	if (r->fields != 2 && r->fields != 0)
-		errx(1, "%s:%" PRIu64 ": %zu fields, where two are needed: "
-		    "prefix,cluster", r->path, r->line, r->fields);
+		errx(1, "%s:%" PRIu64 ": the line has %zu fields, but it must "
+		    "have two: prefix,cluster", r->path, r->line, r->fields);
 	if (r->fields != 0 && !(r->to->rows == 0 &&
 	    strcmp(r->field[0], "prefix") == 0))
 		why = clusters_add(r->to, r->field[0], r->field[1]);

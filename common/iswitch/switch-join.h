@@ -749,8 +749,7 @@ iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
 		    b->lacked_by_job ? "job-" : "");
 	else
 		iswitch_put_reason(s, a,
-		    "%d jobs and %d members of one are its "
-		    "most",
+		    "its limit is %d jobs and %d members of a job",
 		    ISWITCH_JOBS_MAX, MEMBERS_MAX);
 }
 
@@ -889,7 +888,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	    s->cf.job.reduce.kind != REDUCE_ORDERED) {
 		status = CONTROL_REFUSED;
 		iswitch_put_reason(s, a, "no median of medians: its --reduce "
-		    "takes workers alone");
+		    "accepts only workers");
 	} else if (ref != NULL) {
 		id = ref->member;
 		job->core.members.m[id].confirmed = true;

@@ -395,7 +395,8 @@ child_stop_group(const struct child *c, uint64_t patience_ns)
 
 	if (child_group_has_exited(c))
 		return;
-	warnx("%s: processes that it started were still running; ended them",
+	warnx("%s: processes that it had started were still running and were "
+	    "ended",
 	    c->name);
 	kill(-c->group, SIGTERM);
 	while (!child_group_has_exited(c) && killed < 2) {
@@ -430,8 +431,8 @@ child_stop(struct child *c, uint64_t patience_ns, bool asked)
 	stream_in_free(&c->in);
 	free(c->out);
 	if (killed) {
-		warnx("%s: still running %.1f s after the end of its input; "
-		    "killed it", c->name, (double)patience_ns / 1e9);
+		warnx("%s: killed, because it was still running %.1f s after "
+		    "the end of its input", c->name, (double)patience_ns / 1e9);
 		return 1;
 	}
 	if (asked)

@@ -166,8 +166,7 @@ sandbox_change_user(const char *name)
 	    setuid(pw->pw_uid) == -1)
 		err(1, "--user %s", name);
 	if (pw->pw_uid != 0 && setuid(0) == 0)
-		errx(1, "--user %s: the process could get the rights of root "
-		    "again",
+		errx(1, "--user %s: the process could become root again",
 		    name);
 }
 

@@ -187,16 +187,17 @@ plane_check_memory(struct plane_options *o)
 	const uint64_t need = plane_sum_memory(part, n, false);
 
 	if (o->memory_bytes > 0 && need > o->memory_bytes && o->dry_run)
-		errx(1, "--memory: the switch needs %.1f MB at the start, and "
-		    "%.1f MB are allowed; raise it", (double)need / 1e6,
+		errx(1, "--memory: the switch needs %.1f MB at the start, but "
+		    "only %.1f MB are allowed; raise --memory",
+		    (double)need / 1e6,
 		    (double)o->memory_bytes / 1e6);
 	if (o->dry_run) {
 		plane_report_memory(part, n, o->memory_bytes, o->json);
 		exit(0);
 	}
 	if (o->memory_bytes > 0 && need > o->memory_bytes)
-		errx(1, "--slots %" PRIu32 " needs %.1f MB, and %.1f MB are "
-		    "allowed; lower it or raise --memory",
+		errx(1, "--slots %" PRIu32 " needs %.1f MB, but only %.1f MB "
+		    "are allowed; lower --slots or raise --memory",
 		    o->plane.ports.all.slots,
 		    (double)need / 1e6, (double)o->memory_bytes / 1e6);
 	if (o->memory_bytes > 0)

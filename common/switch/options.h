@@ -352,7 +352,8 @@ plane_options_parse(struct plane_options *o, int ch, const char *arg)
 	if (r < o->table + o->rows)
 		return false;
 	if (o->givens == PLANE_GIVEN_MAX)
-		errx(2, "more than %d options of the program", PLANE_GIVEN_MAX);
+		errx(2, "more than %d options of the program were given",
+		    PLANE_GIVEN_MAX);
 	o->given[o->givens].name = r->name;
 	o->given[o->givens++].arg = arg;
 	return true;

@@ -676,9 +676,10 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&
 		    !t->cf->feed.quiet)
-			warnx("%s: packet %" PRIu64 ": another frame would "
+			warnx("%s: packet %" PRIu64 ": a different frame would "
 			    "leave here; is this capture from the same run, "
-			    "with the same --slots?", t->cf->departures->path,
+			    "with the same --slots?",
+			    t->cf->departures->path,
 			    t->cf->departures->packets);
 		if (d->port != NULL && port_head(d->port) != NULL)
 			plane_send_head(t->pl, d->port, d->at_ns);

@@ -221,7 +221,7 @@ control_status_text(unsigned status)
 		"bad value", "not ready, or halted", "bad MAC",
 		"gone: older than what is kept", "prove yourself",
 		"not a request that the program knows",
-		"its number is another's", "its parent does not answer"
+		"another member has this number", "its parent does not answer"
 	};
 
 	return status < CONTROL_STATUSES ? text[status] : "unknown status";

@@ -301,7 +301,7 @@ send_to() {
 		# only root may open the device in some containers
 		[ $backend = packet ] || setpriv --reuid nobody --clear-groups test -w /dev/net/tun || user=root
 		in_path -v --backend $backend --user $user --port-rate server=10Mbit --report reports/switch.json
-		said "runs as $user with "
+		said "running as $user with "
 		[ "$(status Uid)" = "$(id -u $user)" ]
 		want=0000008000003000	# BPF, NET_RAW and NET_ADMIN
 		[ $backend = packet ] || want=0000008000001000

@@ -77,7 +77,7 @@ setup() {
 
 @test "it goes with no scenario, nor with what changes one" {
 	run -2 --separate-stderr innet-sim --chaos 1 s.json
-	[[ $stderr == 'innet-sim: --chaos draws its own scenarios and goes only with '* ]]
+	[[ $stderr == 'innet-sim: --chaos generates its own scenarios and can be used only with '* ]]
 	run -2 innet-sim --chaos 1 --seed 2
 	run -2 --separate-stderr innet-sim --chaos x
 	[[ $stderr == "innet-sim: invalid seed 'x': "* ]]

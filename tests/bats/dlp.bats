@@ -424,7 +424,7 @@ family() {
 	innet-worker -q -p dlp --switch "$to" --session nodes=2 --synthetic 4B 3>&- &
 	pids="$pids $!"
 	wait $silent && false
-	grep -qx "innet-worker: python3: sent no gradient for 2.0 s; raise --silence if it needs longer" w.err
+	grep -qx "innet-worker: python3: sent no gradient for 2.0 s; raise --silence if a gradient takes longer" w.err
 }
 
 @test "SIGUSR1 prints the counters of a live session, and the report is whole" {

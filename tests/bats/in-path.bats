@@ -8,7 +8,7 @@ load in-path
 	run -1 --separate-stderr on switch setpriv --reuid=65534 --clear-groups --bounding-set=-all \
 		innet-switch --insecure --bridge br0
 	[ "${#stderr_lines[@]}" -eq 1 ]
-	[[ $stderr == *'needs these privileges, too: CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF' ]]
+	[[ $stderr == *'also needs these privileges: CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF' ]]
 }
 
 @test "in the path: by tap devices it is the same, and they are taken where packet sockets are not allowed" {
@@ -262,7 +262,7 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	on switch ip link set late0 master br0
 	said 'late0: joined br0'
 	on switch ip link del br0
-	said 'br0: the bridge is gone'
+	said 'br0: the bridge was removed'
 	wait "$switch" && return 1 || [ $? -eq 1 ]
 	for port in w0 w1 server late0; do [ "$(innet-frames switch attached $port)" -eq 0 ]; done
 }

@@ -66,7 +66,7 @@ alone() {
 	run -0 --separate-stderr stream-echo -n 50 innet-agent --env cartpole
 	[[ $output == *'"elements":9155'*'"env":"cartpole"'* ]]
 	[[ $output == *"50 gradients, 0 stale"* ]]
-	[[ $stderr == *" 51 gradients, 50 results, 50 models and 0 sums taken"* ]]
+	[[ $stderr == *" 51 gradients, 50 results, 50 models and 0 sums received"* ]]
 }
 
 @test "a child through the stream learns as it does alone" {

@@ -363,9 +363,9 @@ moments() {
 	innet-gen -q --clusters 65279 --workers 1 -c 1 -w a.pcap
 	innet-gen -q --clusters 1 --workers 254 -c 1 -w a.pcap
 	run -2 --separate-stderr innet-gen --clusters 65280 -w a.pcap
-	[ "$stderr" = "innet-gen: invalid clusters '65280': the maximum is 65279, the last number that has an address" ]
+	[ "$stderr" = "innet-gen: invalid clusters '65280': the maximum is 65279, because higher numbers have no address" ]
 	run -2 --separate-stderr innet-gen --workers 255 -w a.pcap
-	[ "$stderr" = "innet-gen: invalid workers '255': the maximum is 254, the last number that has an address" ]
+	[ "$stderr" = "innet-gen: invalid workers '255': the maximum is 254, because higher numbers have no address" ]
 }
 
 @test "innet-gen refuses senseless options in one line, status 2" {

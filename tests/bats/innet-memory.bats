@@ -536,7 +536,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ ! -e sock ]
 	echo mine >file
 	run -1 timeout 10 innet-memory --listen :0 --unix file
-	[ "$output" = "innet-memory: file: a file exists there that is not a socket" ]
+	[ "$output" = "innet-memory: file: a file with this name exists and is not a socket" ]
 }
 
 @test "the server warns if others can reach it and there is no password" {

@@ -416,7 +416,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[[ $output == *"has no servers; topology cannot draw trainings and planes" ]]
 	echo '{"servers":[{"name":"a"}],"links":[{"from":"b","to":"a"},{"from":"b","to":"b"}]}' >circle.json
 	run -1 innet-plot topology circle.json
-	[[ $output == *"the links form a circle"* ]]
+	[[ $output == *"the links form a loop"* ]]
 	need_gnuplot
 	innet-plot topology -w t.svg "$scenarios/olaf-figure9.json" busy.csv
 	grep -q '</svg>' t.svg
@@ -584,9 +584,9 @@ read_page() {
 	2|got.pcap --by run|--by does not apply to page
 	2|got.pcap -w page.svg|-w: 'page.svg' must end with .html, or be - for standard output
 	2|got.pcap --group got s.csv|two files have ages of 'got'; give one of them another name with --group
-	1|bad.csv|bad.csv:1: has no column that a page can show
+	1|bad.csv|bad.csv:1: the line names no column that a page can show
 	1|bad.json|bad.json: not a report, which is a JSON object
-	1|half.json|half.json: line 2: has no figures of a cluster
+	1|half.json|half.json: line 2: no figures of a cluster
 	1|empty.csv|empty.csv: empty file
 	1|none.csv|none.csv: No such file or directory
 	END

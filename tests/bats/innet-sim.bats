@@ -426,7 +426,7 @@ says() {
 	run -1 --separate-stderr innet-sim no-such.json
 	[ "$stderr" = "innet-sim: no-such.json: No such file or directory" ]
 	run -2 --separate-stderr innet-sim
-	[ "${stderr_lines[0]}" = "innet-sim: the file of a scenario is missing" ]
+	[ "${stderr_lines[0]}" = "innet-sim: no scenario was given; name a JSON file" ]
 }
 
 @test "a full disk is noticed" {

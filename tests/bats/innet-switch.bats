@@ -210,7 +210,7 @@ load common
 	cmp fast.pcap again.pcap
 	at 5 9 9 9 | mkolaf >other.pcap
 	run -0 --separate-stderr innet-switch -r in.pcap -w o.pcap --departures other.pcap
-	[[ ${stderr_lines[0]} == *"other.pcap: packet 1: another frame would leave here"* ]]
+	[[ ${stderr_lines[0]} == *"other.pcap: packet 1: a different frame would leave here"* ]]
 }
 
 @test "-c N stops after N packets and drains the queue" {
@@ -227,13 +227,13 @@ load common
 
 @test "--memory refuses more slots than it allows; --dry-run says how much" {
 	run -1 --separate-stderr innet-switch --slots 100000 --memory 4GB
-	[[ $stderr == "innet-switch: --slots 100000 needs "*" MB, and 4000.0 MB are allowed; lower it or raise --memory" ]]
+	[[ $stderr == "innet-switch: --slots 100000 needs "*" MB, but only 4000.0 MB are allowed; lower --slots or raise --memory" ]]
 	run -0 innet-switch --dry-run
 	[[ ${lines[0]} =~ ^[0-9.]+\ MB,\ of\ which\ [0-9.]+\ MB\ are\ taken\ at\ the\ start$ ]]
 	[[ ${lines[2]} =~ ^[0-9.]+\ +8\ \ port\ slots$ ]]
 	[ "$(innet-switch --dry-run --json | jq '.plan / 1000 | floor')" = "$(awk -v mb="${lines[0]%% *}" 'BEGIN { print int(mb * 1000) }')" ]
 	run -1 --separate-stderr innet-switch --dry-run --memory 1MB
-	[[ $stderr == "innet-switch: --memory: the switch needs 16.5 MB at the start, and 1.0 MB are allowed; raise it" ]]
+	[[ $stderr == "innet-switch: --memory: the switch needs 16.5 MB at the start, but only 1.0 MB are allowed; raise --memory" ]]
 	big="-p iswitch --dry-run --json -H 4 --vector 6.4MB"
 	innet-switch $big | jq -e '.plan == .later and .later > 1.1e8'
 	innet-switch $big --memory 50MB | jq -e '.plan == 5e7 and .bytes < 2e7'

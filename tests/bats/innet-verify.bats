@@ -213,7 +213,7 @@ refused() {
 	jq '.service_time = "4s" | .slots = 9 | .clusters[].period = "1ms" | .horizon = "2s"' \
 		"$specs/one-slot.json" >bad.json
 	run -1 innet-verify --objective no-loss bad.json
-	[[ $output == *" pairs of updates can meet in the queue, more than the "*"; lower the horizon" ]]
+	[[ $output == *" pairs of updates can meet in the queue, but at most "*" can be verified; lower the horizon" ]]
 }
 
 @test "misuse: status 2, and the error names the accepted forms" {

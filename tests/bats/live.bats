@@ -235,7 +235,7 @@ close_counters() {
 		    say(2, 10000, v)
 	E
 	run -1 --separate-stderr timeout -k 1 15 innet-worker -q --switch "$ps" --duration 500ms -- python3 child.py
-	[[ $stderr == *"python3: still running 5.0 s after the end of its input; killed it"* ]]
+	[[ $stderr == *"python3: killed, because it was still running 5.0 s after the end of its input"* ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- python3 child.py nan
 	[[ $stderr == *"python3: offset 40082: a value that is not finite"* ]]
 	finish ps
@@ -277,7 +277,7 @@ close_counters() {
 	SECONDS=0
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
 		sh -c 'exec 1>&-; exec sleep 60'
-	[[ $stderr == *"sh: still running 5.0 s after the end of its input; killed it"* ]]
+	[[ $stderr == *"sh: killed, because it was still running 5.0 s after the end of its input"* ]]
 	finish ps
 }
 
@@ -286,7 +286,7 @@ close_counters() {
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
 		sh -c 'sleep 60 & echo $! >held; exec cat >/dev/null'
 	run ! kill -0 "$(cat held)"
-	[[ $stderr == *"sh: processes that it started were still running; ended them"* ]]
+	[[ $stderr == *"sh: processes that it had started were still running and were ended"* ]]
 	finish ps
 }
 

@@ -512,7 +512,7 @@ refused() {
 	bad '{planes: [{name: "a", options: "-p dlp"}, {name: "b", options: "-p iswitch -w x"}]}' 2 \
 		"planes[1].options: unknown option '-w'"
 	bad '{planes: [{name: "a", options: "-p iswitch"}, {name: "b", options: "-p iswitch"}]}' 2 \
-		'planes[1].options: another switch has the same address; give this one another --listen'
+		'planes[1].options: another switch has the same address; give this switch a different --listen'
 	bad '{planes: [{name: "a", options: "-p olaf", read: "none.pcap"}]}' 1 'none.pcap: No such file or directory'
 	bad '{planes: [], workers: []}' 1 's.json: switches: is missing'
 	bad '{planes: [{name: "a", options: ""}], workers: []}' 1 's.json: planes[0].options: '"'': empty"

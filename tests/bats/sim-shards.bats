@@ -126,10 +126,10 @@ damaged() {
 @test "a part that is damaged, or there twice, is named with its line" {
 	parts 2
 	cp parts/1-of-2.part parts/3-of-2.part
-	refused 1 "parts/3-of-2.part: part 1 is there twice" --join parts
+	refused 1 "parts/3-of-2.part: part 1 exists twice" --join parts
 	head -n 4 parts/1-of-2.part >parts/3-of-2.part && mv parts/3-of-2.part parts/1-of-2.part
 	refused 1 "parts/1-of-2.part: the file ends before line 5" --join parts
-	damaged '4s/.$//' ':4: this line is not one of a part'
+	damaged '4s/.$//' ':4: this is not a line of a part'
 	damaged '4s/"rows":\[\[[^]]*/"rows":[[1/' ':4: figures are missing'
 	damaged '4s/"rows":\[\[/"rows":[[1,/' ':4: there are more figures than expected'
 	damaged '4s/]]}$/],[]]}/' ':4: there are more rows than expected'
@@ -144,7 +144,7 @@ damaged() {
 	refused 1 "parts/1-of-2.part:1: 'by' does not fit the scenario" --join parts
 	parts 2
 	tail -n 1 parts/1-of-2.part >>parts/2-of-2.part
-	refused 1 "parts/2-of-2.part: the file continues after its last line" --join parts
+	refused 1 "parts/2-of-2.part: the file has more lines than expected" --join parts
 	rm parts/2-of-2.part
 	for text in '' '{}' '{"of":1}' '{"of":1,"seed":0,"runs":1}'; do
 		echo "$text" >parts/1-of-2.part
@@ -195,7 +195,7 @@ damaged() {
 	done
 	for how in s.json '--seed 1' '--runs 2' '--set a=1' '--by cluster' '--shard 1/2' '--duration 1s'; do
 		# shellcheck disable=SC2086
-		refused 2 "--join prints results that exist already and goes only with --json, --csv, --total, --columns and -q" \
+		refused 2 "--join prints existing results and can be used only with --json, --csv, --total, --columns and -q" \
 			--join parts $how
 	done
 	cp s.json 1-of-2.part

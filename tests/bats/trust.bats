@@ -250,7 +250,7 @@ hangup() {
 }
 
 @test "SIGHUP changes the key of a switch and of its worker while they run" {
-	local said='key: read again; the former key is used for 60 s and valid for 120 s'
+	local said='key: the key was read again; the former key is used for 60 s and valid for 120 s'
 	serve switch innet-switch -q -p iswitch -H 1 --key key --report r.json
 	innet-worker -q -p iswitch --worker 0 --switch "$switch" --key key --synthetic 4kB --check 1 \
 		--interval 10ms --duration 60s 2>w.err 3>&- &
@@ -273,10 +273,10 @@ hangup() {
 @test "SIGHUP changes the keys of innet-ps" {
 	serve ps innet-ps -q --key key --command-key other --report r.json
 	renew
-	hangup "$ps_pid" ps.err "innet-ps: key: read again"
+	hangup "$ps_pid" ps.err "innet-ps: key: the key was read again"
 	for k in old key; do innet-ctl --key $k "$ps" stats; done
 	cp -p secret other
-	hangup "$ps_pid" ps.err "innet-ps: other: read again"
+	hangup "$ps_pid" ps.err "innet-ps: other: the key was read again"
 	[ "$(grep -c ': key: ' ps.err)" -eq 1 ]
 }
 
@@ -284,11 +284,11 @@ hangup() {
 	serve switch innet-switch -q -p iswitch --key key
 	cp -p key mine
 	chmod 644 key
-	hangup "$switch_pid" switch.err "innet-switch: key: other users can read or write this file; run chmod 600 key; the key stays as it was"
+	hangup "$switch_pid" switch.err "innet-switch: key: other users can read or write this file; run chmod 600 key; the key was not changed"
 	(umask 077; rm key; echo short >key)
-	hangup "$switch_pid" switch.err "innet-switch: key: the file has 6 bytes, but it must have at least 16; the key stays as it was"
+	hangup "$switch_pid" switch.err "innet-switch: key: the file has 6 bytes, but it must have at least 16; the key was not changed"
 	rm key
-	hangup "$switch_pid" switch.err "innet-switch: key: No such file or directory; the key stays as it was"
+	hangup "$switch_pid" switch.err "innet-switch: key: No such file or directory; the key was not changed"
 	innet-ctl --key mine "$switch" stats
 }
 

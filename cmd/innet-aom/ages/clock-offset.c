@@ -205,7 +205,7 @@ clock_offset_estimate(const char *by, const char *other, bool quiet)
 	apart = found.later_ns - found.earlier_ns;
 	offset = found.earlier_ns + apart / 2;
 	if (!quiet)
-		warnx("%s: offset %+.9g s to %s, from a smallest round trip "
+		warnx("%s: offset %+.9g s to %s, from a minimum round trip "
 		    "time of %.6g us (%" PRIu64 " packets there, %" PRIu64 " "
 		    "back); it is accurate to %.6g us", other,
 		    (double)offset / 1e9, by,

@@ -213,7 +213,8 @@ log_warnings(const struct run *r, const struct run_files *files,
 	if (lost->known && lost->whole < 0)
 		warnx("%s: more updates arrived than were sent; if the capture "
 		    "has each packet at several hops or interfaces, select one "
-		    "with --filter, for example 'dst port 46638'", name);
+		    "of these with --filter, for example 'dst port 46638'",
+		    name);
 	log_old_updates(r, name);
 	log_ambiguous(r, name);
 }

@@ -101,7 +101,8 @@ add_client(struct server *srv, int fd, const char *addr, bool far)
 		srv->clients_peak = srv->clients;
 	srv->accepted++;
 	if (srv->conf.verbose)
-		warnx("client %llu from %s", (unsigned long long)c->id, addr);
+		warnx("client %llu connected from %s",
+		    (unsigned long long)c->id, addr);
 }
 
 /* Accept clients, or no longer. */
@@ -276,7 +277,8 @@ open_unix(struct server *srv, struct event_source *w)
 	strcpy(un.sun_path, path);
 	if (lstat(path, &st) == 0) {
 		if (!S_ISSOCK(st.st_mode))
-			errx(1, "%s: a file exists there that is not a socket",
+			errx(1, "%s: a file with this name exists and is not a "
+			    "socket",
 			    path);
 		if (socket_is_served(&un))
 			errx(1, "%s: another program listens on this socket",

@@ -58,7 +58,8 @@ touch_memory(struct server *srv)
 	srv->heap_end = sbrk(0);
 	p = malloc(n);
 	if (p == NULL)
-		errx(1, "cannot allocate the %zu bytes of --touch; lower it",
+		errx(1, "cannot allocate the %zu bytes of --touch; lower "
+		    "--touch",
 		    n);
 	server_advise_heap(srv);
 	for (size_t i = 0; i < n; i += 4096)

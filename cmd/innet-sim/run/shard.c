@@ -243,7 +243,7 @@ read_line(struct lines *l)
 	if (l->line[n - 1] == '\n')
 		o = cJSON_Parse(l->line);
 	if (!cJSON_IsObject(o))
-		errx(1, "%s:%u: this line is not one of a part", l->path,
+		errx(1, "%s:%u: this is not a line of a part", l->path,
 		    l->number);
 	return o;
 }
@@ -450,7 +450,7 @@ read_part(struct shard_parts *s, struct runner *r, struct lines *l)
 		    l->path);
 	cJSON_Delete(o);
 	if (getc(l->f) != EOF)
-		errx(1, "%s: the file continues after its last line", l->path);
+		errx(1, "%s: the file has more lines than expected", l->path);
 	return r->shard.at;
 }
 
@@ -468,7 +468,7 @@ shard_read(struct shard_parts *s, struct runner *r)
 		const uint64_t at = read_part(s, r, &l);
 
 		if (have[at])
-			errx(1, "%s: part %" PRIu64 " is there twice", l.path,
+			errx(1, "%s: part %" PRIu64 " exists twice", l.path,
 			    at + 1);
 		have[at] = true;
 		n++;

@@ -215,7 +215,8 @@ static const struct json_reader_key fault_keys[] = {
 	    .help = "training with this fault; without this key, all" },
 	{ "index", JSON_READER_COUNT, AT(fault, index), "all", 0,
 	    SCENARIO_NODES_MAX, .words = (const char *const[]){ "all", NULL },
-	    .help = "number of the one with this name, from 0, or all" },
+	    .help = "number, from 0, of the link, switch or worker with this "
+	        "name, or all" },
 	{ "from", JSON_READER_TIME, AT(fault, from_ns), .needed = true,
 	    .help = "start of the fault" },
 	{ "to", JSON_READER_TIME, AT(fault, to_ns), .needed = true,

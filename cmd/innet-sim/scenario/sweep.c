@@ -96,7 +96,7 @@ set_key(cJSON *at, const char *p, const cJSON *value)
 		return "needs brackets between two keys";
 	copy = cJSON_Duplicate(value, true);
 	if (copy == NULL)
-		return "is too much for the memory";
+		return "needs more memory than is available";
 	if (cJSON_GetObjectItemCaseSensitive(at, name) != NULL)
 		cJSON_ReplaceItemInObjectCaseSensitive(at, name, copy);
 	else
@@ -221,7 +221,7 @@ sweep_point(const cJSON *root, size_t i, cJSON **values, const char **why)
 	cJSON *copy = cJSON_Duplicate(root, true), *sweep;
 	const cJSON *e;
 
-	*why = copy == NULL ? "is too much for the memory" : NULL;
+	*why = copy == NULL ? "needs more memory than is available" : NULL;
 	*values = NULL;
 	sweep = cJSON_DetachItemFromObjectCaseSensitive(copy, "sweep");
 	if (sweep == NULL)

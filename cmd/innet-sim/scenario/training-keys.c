@@ -52,8 +52,9 @@ static const struct json_reader_key keys[] = {
 	    .help =
 	    "segments that a switch sums at a time; none: whole vectors" },
 	{ "core_slots_of_sums", JSON_READER_COUNT, AT(core_slots), "same", 4,
-	    1 << 30, .words = same_none, .help = "the same for the core switch "
-	    "above the racks" },
+	    1 << 30, .words = same_none, .help = "segments that the core "
+	        "switch above the racks sums at a time; same: as "
+	        "slots_of_sums" },
 	{ "vector", JSON_READER_VECTOR, AT(elements), "auto", 1,
 	    VECTOR_MAX, .words = sizes,
 	    .help = "size of a gradient; auto: ppo, with dlp 24B" },

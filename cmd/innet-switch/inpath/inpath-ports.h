@@ -194,8 +194,8 @@ inpath_fail(const struct inpath *ip, const char *what)
 	char text[64];
 
 	if (inpath_list_missing(ip, text)[0] != '\0')
-		errx(1, "--%s %s: a switch in the path needs these privileges, "
-		    "too: %s", ip->cf->wire ? "interfaces" : "bridge",
+		errx(1, "--%s %s: a switch in the path also needs these "
+		    "privileges: %s", ip->cf->wire ? "interfaces" : "bridge",
 		    ip->cf->where, text);
 	errno = saved;
 	if (saved == EPERM)

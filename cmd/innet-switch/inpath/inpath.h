@@ -62,7 +62,7 @@ inpath_read_events(struct inpath *ip)
 	ip->look |= got == -1;		/* events were lost */
 	ip->stations.forgot |= got == -1;
 	if (ip->look && !inpath_query_ports(ip)) {
-		warnx("%s: the bridge is gone", ip->cf->where);
+		warnx("%s: the bridge was removed", ip->cf->where);
 		ip->serve.broken = true;
 		ip->serve.rc = 1;
 		return;
@@ -454,7 +454,7 @@ inpath_enter_sandbox(const struct inpath *ip, const struct service *v)
 	}
 	service_enter_sandbox(v, s);
 	if (v->o->user != NULL && v->o->verbose)
-		warnx("runs as %s with %s", v->o->user, names);
+		warnx("running as %s with %s", v->o->user, names);
 }
 
 static inline int

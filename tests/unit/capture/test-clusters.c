@@ -217,9 +217,9 @@ test_files(void)
 	    "before") != NULL,
 	    "and a bad row, by its line");
 	ok(load_in_child("10.0.0.0/8\n", said) == 1 &&
-	    strstr(said, ":1: 1 fields, where two are ") != NULL &&
+	    strstr(said, ":1: the line has 1 fields, but ") != NULL &&
 	    load_in_child("10.0.0.0/8,1,2\n", said) == 1 &&
-	    strstr(said, ":1: 3 fields, where two are ") !=
+	    strstr(said, ":1: the line has 3 fields, but ") !=
 	    NULL,
 	    "and one with a field too few or too many");
 	ok(load_in_child("prefix,cluster\n\n10.0.0.0/8,1\n\n\nx,2\n", said) ==
