@@ -314,8 +314,8 @@ check_conf(struct conf *cf, const struct hyperparameter_options *g)
 		errx(2, "--eval only plays and cannot be used with --alone, "
 		    "--save, --report, --log, --solve or --steps");
 	if (cf->alone && (cf->deltas || cf->elements != 0))
-		errx(2, "--send and --vector need a gradient stream and do not "
-		    "go with --alone");
+		errx(2, "--send and --vector need a gradient stream and cannot "
+		    "be used with --alone");
 	check_remote(cf);
 	check_checkpoints(cf);
 	if (cf->alone && !cf->solve && cf->steps == 0 && cf->episodes == 0) {

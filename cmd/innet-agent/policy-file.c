@@ -121,8 +121,8 @@ parse_hello(const uint8_t *text, size_t len, struct policy_head *head)
 	cJSON *hello = cJSON_ParseWithLength((const char *)text, len);
 	const int env = find_name(hello, "env", env_names());
 	const int algo = find_name(hello, "algo", algo_names());
-	const char *why = env == -1 ? "the environment in it is unknown" :
-	    algo == -1 ? "the algorithm in it is unknown" :
+	const char *why = env == -1 ? "the file names an unknown environment" :
+	    algo == -1 ? "the file names an unknown algorithm" :
 	    algo_unfit(algo_all[algo], env_kinds[env]);
 
 	if (why == NULL) {
@@ -164,7 +164,7 @@ open_learner(struct learner *l, const struct policy_head *head,
 		return "the number of weights does not fit the environment and "
 		    "--hidden";
 	if (!vec_finite(weights, n))
-		return "a weight in it is not finite";
+		return "a weight is not finite";
 	learner_open(l, head->env, head->algo, &head->hyper, seed, NULL, t);
 	if (n != l->params)
 		return "the number of weights does not fit the environment and "

@@ -134,7 +134,7 @@ static const char *
 check_result(const struct child *c, const struct stream_head *h, const float *v)
 {
 	if (h->elements != 0 && h->elements != c->elements)
-		return "the result has another length than the gradient";
+		return "the result and the gradient have different lengths";
 	if (h->elements != 0 && (h->flags & STREAM_MODEL) == 0 &&
 	    h->contributions == 0)
 		return "the sum has no contributions";

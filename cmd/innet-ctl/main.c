@@ -297,7 +297,8 @@ parse_words(struct ctl_options *options, char *word[], int words)
 	if (addr_port(&options->ask.to) == 0)
 		errx(2, "%s: port 0 is not valid", word[0]);
 	if (words == 1)
-		misuse("a verb after %s is missing, such as jobs or stats",
+		misuse("a verb is missing after %s; give one, such as jobs or "
+		    "stats",
 		    word[0]);
 	for (int i = 0; i < VERBS; i++)
 		names[i] = verbs[i].name;

@@ -364,8 +364,9 @@ static void
 put_counters_head(FILE *f, const struct page *p, const bool *has)
 {
 	fputs("<h2>Counters</h2>\n<div class=\"scroll\"><table "
-	    "id=\"counters\">\n<caption>What the reports count, but for what "
-	    "is 0.</caption>\n<thead><tr><th scope=\"col\">counter</th>", f);
+	    "id=\"counters\">\n<caption>Counters of the reports, without those "
+	    "that are 0.</caption>\n<thead><tr><th scope=\"col\">counter</th>",
+	    f);
 	for (size_t a = 0; a < p->arms; a++) {
 		if (!has[a])
 			continue;

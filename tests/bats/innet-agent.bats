@@ -105,7 +105,7 @@ alone() {
 	run -1 stream-echo -x magic innet-agent
 	[[ $output == *"standard input: byte "*": does not begin with INET"* ]]
 	run -1 stream-echo -x length innet-agent
-	[[ $output == *"the result has another length than the gradient"* ]]
+	[[ $output == *"the result and the gradient have different lengths"* ]]
 	run -1 stream-echo -x nan innet-agent
 	[[ $output == *"result is not finite"* ]]
 	run -1 stream-echo -n 1 -x cut innet-agent
@@ -252,5 +252,5 @@ alone() {
 	[[ $output == *"file ends too early"* ]]
 	sed 's/cartpole/cartpond/' p >other
 	run -1 innet-agent --eval other
-	[[ $output == *"the environment in it is unknown"* ]]
+	[[ $output == *"the file names an unknown environment"* ]]
 }

@@ -331,7 +331,7 @@ refuses() {
 	done <<-'END'
 	|HOST:PORT is missing
 	-|invalid address '-'
-	:9|a verb after :9 is missing, such as jobs or stats
+	:9|a verb is missing after :9; give one, such as jobs or stats
 	:0 halt|:0: port 0 is not valid
 	:9 dance|invalid verb 'dance': not one of jobs, members
 	:9 ack|invalid verb 'ack'

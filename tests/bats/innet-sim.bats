@@ -387,7 +387,7 @@ says() {
 	bad 'del(.switches[0].name)' 'switches[0].name: is missing'
 	bad '.servers[0].gate = "red"' "servers[0].gate: 'red': not one of none, ema, last, best"
 	bad '.links[0].to = "nobody"' "links[0].to: no switch or server is called 'nobody'"
-	bad '.links[0].to = "sw"' 'links[0].to: the links lead in a circle and not to a server'
+	bad '.links[0].to = "sw"' 'links[0].to: the links form a loop and do not lead to a server'
 	bad '.links += .links' "links[1].from: there is a second link from 'sw'; each switch has one"
 	bad '.servers += .servers' "servers[1].name: the name 'ps' is used twice"
 	bad '.workers += .workers' 'workers[1]: workers[0] has some of the same workers of the same cluster'

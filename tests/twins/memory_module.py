@@ -324,7 +324,7 @@ def keys():
             assert isinstance(c.pipeline([("restore", "bad", 0, bad)])[0], Error)
         assert c.error("per.put", "t", 1, 0, "x").startswith("ERR") and c.error("per.taken", "t", "count", 1)
         limits = resource.prlimit(server.process.pid, resource.RLIMIT_AS, (8 << 30, resource.RLIM_INFINITY))
-        assert c.error("per.create", "big", "capacity", 1 << 31) == "OOM there is no memory for it"
+        assert c.error("per.create", "big", "capacity", 1 << 31) == "OOM there is not enough memory"
         resource.prlimit(server.process.pid, resource.RLIMIT_AS, limits)
         c.call("config", "set", "maxmemory", "3mb")
         assert c.error("per.create", "big", "capacity", 1000000).endswith("'maxmemory'.")

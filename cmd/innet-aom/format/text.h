@@ -67,16 +67,16 @@ static const struct json_reader_key format_field_table[] = {
 	  .preset = "none", .words = format_none, .hi = FORMAT_AT_MAX,
 	  .help = "offset in the message, bytes" },
 	{ .name = "type", .type = JSON_READER_WORD, .at = AT(type),
-	  .words = format_type_words, .help = "of what is there" },
+	  .words = format_type_words, .help = "type of the value" },
 	{ .name = "field", .type = JSON_READER_ANY,
 	  .help = "a field of the packet's headers" },
 	{ .name = "unit", .type = JSON_READER_WORD, .at = AT(unit),
-	  .words = format_units, .help = "of a time" },
+	  .words = format_units, .help = "unit of a time" },
 	{ .name = "epoch", .type = JSON_READER_COUNT, .at = AT(epoch),
 	  .preset = "unix", .words = format_epochs, .hi = INT64_MAX,
-	  .help = "when a time is 0, ns since 1970" },
+	  .help = "instant at which a time is 0, in ns since 1970" },
 	{ .name = "add", .type = JSON_READER_ANY,
-	  .help = "bytes that a length leaves out" },
+	  .help = "bytes that a length does not count" },
 	{ .name = "table", .type = JSON_READER_ANY,
 	  .help = "a file of prefix,cluster or an object of numbers" },
 	{ 0 }
@@ -86,9 +86,9 @@ static const struct json_reader_key format_field_table[] = {
 #define AT(f) offsetof(struct format_keys, f)
 static const struct json_reader_key format_table[] = {
 	{ .name = "name", .type = JSON_READER_NAME, .at = AT(name),
-	  .help = "of the protocol" },
+	  .help = "name of the protocol" },
 	{ .name = "filter", .type = JSON_READER_FILE, .at = AT(filter),
-	  .help = "which packets, as pcap-filter(7) has it" },
+	  .help = "expression of pcap-filter(7) that selects packets" },
 	{ .name = "cluster", .type = JSON_READER_ANY, .help = "a field" },
 	{ .name = "worker", .type = JSON_READER_ANY, .help = "a field" },
 	{ .name = "sequence", .type = JSON_READER_ANY, .help = "a field" },
@@ -97,11 +97,11 @@ static const struct json_reader_key format_table[] = {
 	{ .name = "merged", .type = JSON_READER_ANY, .help = "a field" },
 	{ .name = "reward", .type = JSON_READER_ANY, .help = "a field" },
 	{ .name = "length", .type = JSON_READER_ANY,
-	  .help = "of a message: bytes, or a field" },
+	  .help = "length of a message: a number of bytes, or a field" },
 	{ .name = "delimiter", .type = JSON_READER_ANY,
-	  .help = "what ends a message" },
+	  .help = "bytes that end a message" },
 	{ .name = "match", .type = JSON_READER_ANY,
-	  .help = "by which bytes a packet is known again" },
+	  .help = "bytes by which a received packet is recognized" },
 	{ 0 }
 };
 #undef AT
@@ -112,7 +112,7 @@ static const struct json_reader_key format_match_table[] = {
 	  .hi = FORMAT_AT_MAX, .help = "offset of the first byte" },
 	{ .name = "to", .type = JSON_READER_COUNT, .at = AT(to),
 	  .preset = "end", .words = format_whole, .lo = 1,
-	  .hi = FORMAT_AT_MAX, .help = "offset behind the last" },
+	  .hi = FORMAT_AT_MAX, .help = "offset after the last byte" },
 	{ 0 }
 };
 #undef AT

@@ -358,7 +358,7 @@ static const struct command subs[] = {
 	    "Accepted; nothing is evicted here.",
 	    .usage = "ON|OFF", .subs = NULL },
 	{ "setinfo", 4, 0, run_setinfo, "connection",
-	    "Accepted; what library it is does not matter.",
+	    "Accepted; the library makes no difference.",
 	    .usage = "LIB-NAME libname|LIB-VER libver", .subs = NULL },
 	{ "setname", 3, 0, run_setname, "connection",
 	    "Sets the connection name.",
@@ -387,7 +387,7 @@ static const struct command commands[] = {
 	{ "reset", 1, NOW, run_reset, "connection",
 	    "Resets the connection.", .subs = NULL },
 	{ "select", 2, COMMAND_FAST, run_select, "connection",
-	    "Changes the selected database: to 0.",
+	    "Changes the selected database, which must be 0.",
 	    .usage = "index", .subs = NULL },
 	{ 0 }
 };

@@ -380,7 +380,7 @@ static const struct command commands[] = {
     {"llen", 2, READ, run_llen, "list", "Returns the length of a list.", "key",
 	1, 1, 1, NULL},
     {"lmove", 5, COMMAND_WRITE | COMMAND_DENY_OOM, run_lmove, "list",
-	"Moves an element from an end of a list to one of another.",
+	"Moves an element from an end of a list to an end of another.",
 	"source destination LEFT|RIGHT LEFT|RIGHT", 1, 2, 1, NULL},
     {"lpop", -2, COMMAND_WRITE | COMMAND_FAST, run_lpop, "list",
 	"Returns and removes the first elements of a list.", "key [count]", 1,
@@ -389,7 +389,7 @@ static const struct command commands[] = {
 	"Prepends one or more elements to a list.", "key element...", 1, 1, 1,
 	NULL},
     {"lpushx", -3, ADD, run_lpushx, "list",
-	"Prepends elements to a list that is there.", "key element...", 1, 1, 1,
+	"Prepends elements to a list that exists.", "key element...", 1, 1, 1,
 	NULL},
     {"lrange", 4, COMMAND_READ, run_lrange, "list",
 	"Returns a range of elements from a list.", "key start stop", 1, 1, 1,
@@ -413,7 +413,7 @@ static const struct command commands[] = {
 	"Appends one or more elements to a list.", "key element...", 1, 1, 1,
 	NULL},
     {"rpushx", -3, ADD, run_rpushx, "list",
-	"Appends elements to a list that is there.", "key element...", 1, 1, 1,
+	"Appends elements to a list that exists.", "key element...", 1, 1, 1,
 	NULL},
     {0}};
 

@@ -90,8 +90,8 @@ reply_nil(struct client *c)
 void
 reply_oom(struct client *c)
 {
-	reply_error(c, "%s", memory_limit() == 0 ? "OOM there is no memory "
-	    "for it" : "OOM command not allowed when used memory > "
+	reply_error(c, "%s", memory_limit() == 0 ? "OOM there is not enough "
+	    "memory" : "OOM command not allowed when used memory > "
 	    "'maxmemory'.");
 }
 

@@ -115,7 +115,7 @@ check_link(const struct scenario *s, size_t i, struct json_reader *r)
 		    l->from, m, l->to);
 	if (!leads_to_server(s, i))
 		return json_reader_fail_at(r, "links", i, "to",
-		    "the links lead in a circle and not to a server");
+		    "the links form a loop and do not lead to a server");
 	return true;
 }
 
@@ -353,7 +353,8 @@ check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 		    "the scenario has no trainings");
 	if (f->index != SCENARIO_WORD1 && f->index >= n)
 		return json_reader_fail_at(r, "faults", i, "index",
-		    "there are only %" PRIu64 " of '%s', counted from 0", n,
+		    "there are only %" PRIu64 " of '%s', and their numbers "
+		    "begin with 0", n,
 		    name);
 	if (f->from_ns >= f->to_ns)
 		return json_reader_fail_at(r, "faults", i, "to",

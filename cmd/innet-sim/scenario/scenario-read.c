@@ -38,7 +38,7 @@ static const struct json_reader_key switch_keys[] = {
 	{ "name", JSON_READER_NAME, AT(switch, name), .needed = true,
 	    .help = "name that links and workers use for the switch" },
 	{ "count", JSON_READER_COUNT, AT(switch, count), "1", 1,
-	    SCENARIO_NODES_MAX, .help = "number of such switches" },
+	    SCENARIO_NODES_MAX, .help = "number of switches with this name" },
 	{ "queue", JSON_READER_WORD, AT(switch, queue), "olaf",
 	    .words = queues, .help = "queue of the switch's port" },
 	{ "slots", JSON_READER_COUNT, AT(switch, slots), "8", 1, 1 << 24,
@@ -74,7 +74,8 @@ static const struct json_reader_key link_keys[] = {
 	{ "loss", JSON_READER_SHARE, AT(link, loss), "0",
 	    .help = "share of frames lost in each direction" },
 	{ "queue", JSON_READER_COUNT, AT(link, queue), "none", 1, 1 << 24,
-	    .words = none, .help = "models that can wait for the way back" },
+	    .words = none, .help = "models that can wait for the link in the "
+	        "other direction" },
 	{ "capture", JSON_READER_BOOL, AT(link, capture),
 	    .help = "with -w, capture the frames at both ends of the link" },
 	{ 0 }
@@ -93,7 +94,8 @@ static const struct json_reader_key server_keys[] = {
 	    .help = "length of a model's frame; auto: 8 bytes more than the "
 	    "update" },
 	{ "gate", JSON_READER_WORD, AT(server, gate), "none", .words = gates,
-	    .help = "rule by which the model takes updates, by reward" },
+	    .help = "rule by which the server accepts updates, by their "
+	        "rewards" },
 	{ "gate_ema", JSON_READER_SHARE, AT(server, gate_ema), "0.1",
 	    .help = "weight of the newest reward in gate ema" },
 	{ 0 }
@@ -131,7 +133,8 @@ static const struct json_reader_key worker_keys[] = {
 	    .help = "greatest random delay of each update" },
 	{ "walk", JSON_READER_SHARE, AT(workers, walk), "0",
 	    .help =
-	    "share by which each interval varies; the variations add up" },
+	    "share by which each interval varies, with variations that add "
+	    "up" },
 	{ "speeds", JSON_READER_SHARE, AT(workers, speeds), "0",
 	    .help = "share by which the speeds of workers differ" },
 	{ "phase", JSON_READER_WORD, AT(workers, phase), "random",
@@ -166,13 +169,14 @@ static const struct json_reader_key worker_keys[] = {
 	    .help = "rate of each worker's link to the switch; 0: no limit" },
 	{ "access_propagation", JSON_READER_TIME,
 	    AT(workers, access_propagation_ns), "0", .help = "propagation "
-	    "delay of that link" },
+	        "delay of each worker's link" },
 	{ "access_loss", JSON_READER_SHARE, AT(workers, access_loss), "0",
-	    .help = "share of frames lost on that link, in each direction" },
+	    .help = "share of frames lost on each worker's link, in each "
+	        "direction" },
 	{ "access_queue", JSON_READER_COUNT, AT(workers, access_queue), "none",
 	    1,
 	    1 << 24, .words = none,
-	    .help = "frames that can wait for that link" },
+	    .help = "frames that can wait for each worker's link" },
 	{ "shared", JSON_READER_BOOL, AT(workers, shared),
 	    .help = "one access link for the whole group" },
 	{ "access_capture", JSON_READER_BOOL, AT(workers, access_capture),
@@ -209,10 +213,11 @@ static const struct json_reader_key fault_keys[] = {
 	    "switch that is down; with trainings: switch or rack" },
 	{ "worker", JSON_READER_WORD, AT(fault, worker), "none",
 	    .words = fates,
-	    .help = "fault of a training's worker, which starts again at time "
-	    "to" },
+	    .help = "worker of a training that fails at time from and restarts "
+	        "at time to" },
 	{ "training", JSON_READER_NAME, AT(fault, training),
-	    .help = "training with this fault; without this key, all" },
+	    .help = "training with this fault (without this key: all "
+	        "trainings)" },
 	{ "index", JSON_READER_COUNT, AT(fault, index), "all", 0,
 	    SCENARIO_NODES_MAX, .words = (const char *const[]){ "all", NULL },
 	    .help = "number, from 0, of the link, switch or worker with this "
@@ -226,7 +231,7 @@ static const struct json_reader_key fault_keys[] = {
 
 static const struct json_reader_key plane_keys[] = {
 	{ "name", JSON_READER_NAME, AT(plane, name), .needed = true,
-	    .help = "name in results and captures" },
+	    .help = "name of the switch in results and captures" },
 	{ "options", JSON_READER_FILE, AT(plane, options), .needed = true,
 	    .help = "options of innet-switch, except those for files and live "
 	    "use" },

@@ -32,8 +32,8 @@ static const struct json_reader_key keys[] = {
 	{ "program", JSON_READER_WORD, AT(program), "iswitch",
 	    .words = names, .help = "program of the switches and workers" },
 	{ "reduce", JSON_READER_WORD, AT(reduce), "mean",
-	    .words = reductions, .help = "dlp: way to reduce the gradients of "
-	    "a step" },
+	    .words = reductions, .help = "dlp: rule for combining the "
+	        "gradients of a step" },
 	{ "straggler", JSON_READER_TIME, AT(straggler_ns), "0", 0, HOUR_NS,
 	    .help = "dlp: time after which a step is completed without the "
 	    "missing gradients; 0: wait for all" },
@@ -82,11 +82,11 @@ static const struct json_reader_key keys[] = {
 	{ "loss", JSON_READER_SHARE, AT(loss), "0",
 	    .help = "share of packets lost on each link" },
 	{ "switch_delay", JSON_READER_TIME, AT(switch_ns), "1us", 0, HOUR_NS,
-	    .help = "time of a packet in a switch" },
+	    .help = "time that a switch needs for a packet" },
 	{ "compute", JSON_READER_TIME, AT(compute_ns), "10ms", 0, HOUR_NS,
 	    .help = "mean time to compute a gradient" },
 	{ "compute_shape", JSON_READER_WORD, AT(shape), "constant",
-	    .words = shapes, .help = "distribution of the time of compute" },
+	    .words = shapes, .help = "distribution of the compute time" },
 	{ "compute_spread", JSON_READER_SHARE, AT(spread), "10%",
 	    .help = "uniform: greatest relative deviation; lognormal: sigma" },
 	{ "speeds", JSON_READER_SHARE, AT(speeds), "0",
@@ -95,14 +95,14 @@ static const struct json_reader_key keys[] = {
 	    .help = "time to update the weights: at workers, or with ps at the "
 	    "server" },
 	{ "message", JSON_READER_TIME, AT(message_ns), "0", 0, HOUR_NS,
-	    .help = "time of a host to send or receive a message" },
+	    .help = "time that a host needs to send or receive a message" },
 	{ "messages", JSON_READER_COUNT, AT(messages), "1", 1, 65535,
 	    .help = "messages in a vector" },
 	{ "copy_rate", JSON_READER_RATE, AT(copy_bps), "0",
 	    .help = "rate at which a host copies each message, in bits per "
 	    "second; 0: no time" },
 	{ "packet", JSON_READER_TIME, AT(packet_ns), "0", 0, HOUR_NS,
-	    .help = "time of a host to send or receive a packet" },
+	    .help = "time that a host needs to send or receive a packet" },
 	{ "give_up", JSON_READER_TIME, AT(give_up_ns), "auto", 1,
 	    .words = patience,
 	    .help = "time without progress after which a worker gives up; "
@@ -192,7 +192,7 @@ check_program(const struct scenario_training *t, size_t i,
 		    "dlp has at most %d elements", DLP_ELEMENTS_MAX);
 	if (is_dlp && t->iterations > INT32_MAX)
 		return json_reader_fail_at(r, "trainings", i, "iterations",
-		    "a session of dlp needs a number of them, at most %d",
+		    "a session of dlp needs a number of iterations, at most %d",
 		    INT32_MAX);
 	return true;
 }
