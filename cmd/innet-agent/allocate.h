@@ -17,7 +17,7 @@ allocate(size_t n, size_t each)
 	void *p = calloc(n, each);
 
 	if (p == NULL)
-		err(1, "cannot get memory for %zu times %zu bytes", n, each);
+		err(1, "no memory for %zu times %zu bytes", n, each);
 	return p;
 }
 

@@ -26,7 +26,7 @@ static const struct opt opts[] = {
 	    "play a saved policy, always with the most likely action" },
 	{ O_SEED, "seed", "N", "seed of the random numbers (default 1)" },
 	{ O_INIT_SEED, "init-seed", "N",
-	    "seed of the initial weights (default: that of --seed)" },
+	    "seed of the initial weights (default: the seed of --seed)" },
 	{ O_STEPS, "steps", "N",
 	    "end after N steps in all environments together" },
 	{ O_EPISODES, "episodes", "N", "end after N episodes" },
@@ -58,7 +58,7 @@ static const struct opt opts[] = {
 	{ O_HORIZON, "horizon", "N",
 	    "learn after every N steps of each environment" },
 	{ O_EPOCHS, "epochs", "N",
-	    "ppo: number of passes over the steps that were collected" },
+	    "ppo: number of passes over the collected steps" },
 	{ O_BATCH, "batch", "N",
 	    "ppo, dqn, ddpg: compute each gradient from N steps" },
 	{ O_CLIP, "clip", "X", "ppo: clipping range of the probability ratio" },
@@ -101,8 +101,8 @@ static const struct opt opts[] = {
 	{ O_DOUBLE, "double", "YESNO",
 	    "dqn: use double Q-learning: yes (default) or no" },
 	{ O_LAGGED, "lagged-critic", "YESNO",
-	    "ddpg: train the actor with the critic from before the critic's "
-	    "own gradient: yes (default) or no" },
+	    "ddpg: train the actor with the lagged critic (from before its own "
+	    "gradient): yes (default) or no" },
 	{ O_DUELING, "dueling", "YESNO",
 	    "dqn: use a dueling network, which computes a value and "
 	    "advantages: yes or no (default)" },

@@ -53,7 +53,7 @@ static const struct opt opts[] = {
 	{ O_STRICT, "strict", NULL,
 	    "exit with status 1 if a capture has packets but no updates" },
 	{ O_TABLE, "cluster-table", "FILE",
-	    "CSV file with the clusters of bare packets: prefix,cluster" },
+	    "CSV file (prefix,cluster) with the clusters of bare packets" },
 	{ O_SWITCH, "switch", "ADDR",
 	    "iswitch: address of the switch in the capture" },
 	{ O_OUT_OF_STEP, "async", NULL,

@@ -75,8 +75,7 @@ static const struct opt opts[] = {
 	{ O_REWARDS, "rewards", "KIND",
 	    "rewards of the updates: flat (default), rising or noisy" },
 	{ O_SCHEDULE, "schedule", "FILE",
-	    "send the updates of a CSV file: "
-	    "cluster,worker,time_ns,reward" },
+	    "send the updates in a CSV file (cluster,worker,time_ns,reward)" },
 	{ O_SCALE, "scale-clusters", "N",
 	    "copy the clusters of the schedule until there are N clusters" },
 	{ O_PROGRAM, "program", "NAME",
@@ -89,7 +88,8 @@ static const struct opt opts[] = {
 	{ O_FORMAT, "format", "NAME",
 	    "format of the packets: innet (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE",
-	    "write the clusters of bare packets to FILE: prefix,cluster" },
+	    "write the clusters of bare packets to a CSV file "
+	    "(prefix,cluster)" },
 	{ O_START, "start", "TIME",
 	    "time of the first update, counted from 1970 (default 0)" },
 	{ O_SEED, "seed", "N", "seed of the random numbers (default 1)" },

@@ -64,8 +64,8 @@ add_capture(struct figure *fig, const char *path, const char *name)
 			err(1, "no memory for a label");
 	}
 	if (n == 0)
-		warnx("%s: no updates%s in it", pcapio_name(path, false),
-		    fig->cluster == -1 ? "" : " of that cluster");
+		warnx("%s: there are no updates%s", pcapio_name(path, false),
+		    fig->cluster == -1 ? "" : " of this cluster");
 	add_ages(fig, name, set, label, n);
 	for (size_t i = 0; i < n; i++)
 		free(label[i]);

@@ -94,8 +94,8 @@ add_series(struct figure *fig, const char *path, const char *name)
 	for (size_t i = 0; i < s.n; i++)
 		set[i] = &s.of[i];
 	if (s.n == 0)
-		warnx("%s: no ages%s in it", path,
-		    fig->cluster == -1 ? "" : " of that cluster");
+		warnx("%s: there are no ages%s", path,
+		    fig->cluster == -1 ? "" : " of this cluster");
 	add_ages(fig, name, set, s.label, s.n);
 	for (size_t i = 0; i < s.n; i++) {
 		aom_free(&s.of[i]);

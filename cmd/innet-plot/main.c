@@ -41,7 +41,7 @@ static const struct opt opts[] = {
 	{ O_FORMAT, "format", "NAME",
 	    "format of the packets in captures: innet (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE",
-	    "CSV file with the clusters of bare packets: prefix,cluster" },
+	    "CSV file (prefix,cluster) with the clusters of bare packets" },
 	{ O_SCRIPT, "script", NULL,
 	    "print the commands for gnuplot instead of drawing" },
 	OPT_HELP_VERSION,

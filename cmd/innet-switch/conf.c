@@ -28,8 +28,8 @@ static struct opt table[OPT_MAX] = {
 	{ REGULAR, "regular", "HOW",
 	    "treatment of regular traffic: bypass (default) or queued" },
 	{ UNTIL, "until", "TIME",
-	    "captures: stop the clock at TIME, or with +TIME at this time "
-	    "after the first packet" },
+	    "captures: stop the clock at TIME, or at +TIME, counted from the "
+	    "first packet" },
 	{ DEPARTURES, "departures", "FILE",
 	    "captures: send each frame at the time at which it left in the "
 	    "capture FILE" },
@@ -77,7 +77,8 @@ parse_trace(int ch, struct conf *cf)
 	switch (ch) {
 	case 'r':
 		if (cf->ins == CONF_READ_MAX)
-			errx(2, "-r: more than %d captures", CONF_READ_MAX);
+			errx(2, "-r: more than %d captures were given",
+			    CONF_READ_MAX);
 		cf->in[cf->ins++] = optarg;
 		break;
 	case 'c':
@@ -161,7 +162,8 @@ parse_port_rate(struct inpath_conf *cf, const char *arg)
 	struct inpath_rate *r = &cf->rate[cf->rates];
 
 	if (cf->rates == INPATH_PORTS)
-		errx(2, "--port-rate: given more than %d times", INPATH_PORTS);
+		errx(2, "--port-rate was given more than %d times",
+		    INPATH_PORTS);
 	if (arg[n] == '\0')
 		errx(2, "invalid port rate '%s': not PORT=RATE, as in "
 		    "eth1=20Mbit", arg);

@@ -88,8 +88,8 @@ parse_words(int argc, char *argv[])
 		}
 	}
 	if (cf.objective.text == NULL)
-		errx(2, "--objective is missing: give what to prove, for "
-		    "example --objective 'fair<=0.1'");
+		errx(2, "--objective is missing: give the objective to prove, "
+		    "for example --objective 'fair<=0.1'");
 	if (cf.emit && (json || cf.print.write != NULL))
 		errx(2, "--emit-smt2 only prints formulas; leave out --json "
 		    "and --write");

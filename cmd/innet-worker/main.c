@@ -105,7 +105,7 @@ static const struct opt opts[] = {
 	    "dlp: lead the session, with settings such as "
 	    "nodes=N,iterations=N,scale=N" },
 	{ RESET, "reset", NULL,
-	    "dlp: first end the session that exists, if any" },
+	    "dlp: first end the existing session, if any" },
 	{ SYNTHETIC, "synthetic", "VECTOR",
 	    "generate gradients of this length instead of running a command: a "
 	    "size (40kB), a number of elements, dqn, a2c, ppo or ddpg" },

@@ -53,7 +53,8 @@ static const struct opt iswitch_opts[] = {
 	    "iswitch: number of packets that complete a segment, or auto: the "
 	    "number of processes that the launcher started" },
 	{ ISWITCH_ASYNC, "async", NULL,
-	    "iswitch: run asynchronous jobs, which sum any -H contributions" },
+	    "iswitch: run asynchronous jobs, in which any -H contributions "
+	    "complete a sum" },
 	{ ISWITCH_REDUCE, "reduce", "HOW",
 	    "rule for combining contributions (dlp: mean or median): sum "
 	    "(default), ordered, fixed, median or trimmed:N" },

@@ -96,8 +96,8 @@ static const struct opt olaf_opts[] = {
 	{ OLAF_FORMAT, "format", "NAME",
 	    "olaf: format of the packets: innet (default) or bare" },
 	{ OLAF_TABLE, "cluster-table", "FILE",
-	    "olaf: CSV file with the clusters of bare packets: "
-	    "prefix,cluster" },
+	    "olaf: CSV file (prefix,cluster) with the clusters of bare "
+	    "packets" },
 	{ OLAF_ELEMENTS, "elements", "N",
 	    "olaf: number of elements in each vector; vectors of another "
 	    "length are dropped" },

@@ -132,5 +132,5 @@ gradients() {
 	table
 	innet-agent -q --alone --algo a2c --steps 5k --save ck --save-every 1
 	run -1 learner -q --algo dqn --load ck
-	[ "$output" = "innet-agent: ck: the checkpoint is of a2c on cartpole, not of dqn on cartpole; give the same --algo and --env" ]
+	[ "$output" = "innet-agent: ck: the checkpoint was written by a2c on cartpole, not by dqn on cartpole; give the same --algo and --env" ]
 }

@@ -371,7 +371,7 @@ locked() {
 	actors 1 --algo dqn
 	wait $lrn
 	jq -e '.left_out == 4 and .gradients == 20' l.json
-	grep -q 'left out 4 experiences; the last had a' l.err
+	grep -q 'left out 4 experiences; the last one had a' l.err
 	ended
 }
 

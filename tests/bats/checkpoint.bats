@@ -136,8 +136,8 @@ refuses() {
 	head -c $((len - 1)) good >ck; refuses "the file is damaged or cut short: its checksum is wrong"
 	cp good ck; printf x | dd of=ck bs=1 seek=$((len - 99)) conv=notrunc status=none
 	refuses "the file is damaged or cut short: its checksum is wrong"
-	cp good ck; refuses "the checkpoint is of a2c on cartpole, not of ppo on cartpole; give the same --algo and --env" --algo ppo
-	refuses "the checkpoint is of a2c on cartpole, not of a2c on acrobot; give the same --algo and --env" --env acrobot
+	cp good ck; refuses "the checkpoint was written by a2c on cartpole, not by ppo on cartpole; give the same --algo and --env" --algo ppo
+	refuses "the checkpoint was written by a2c on cartpole, not by a2c on acrobot; give the same --algo and --env" --env acrobot
 	refuses "the checkpoint has another number of --envs" --envs 4
 	refuses "the checkpoint has another number of weights; give the same --hidden" --hidden 32
 	refuses "the checkpoint has another --optimizer" --optimizer sgd

@@ -289,7 +289,7 @@ says() {
 	run -2 --separate-stderr innet-sim --columns sent,none s.json
 	[ "$stderr" = "innet-sim: invalid columns 'sent,none': unknown column 'none'; --csv prints the names of all" ]
 	run -2 --separate-stderr innet-sim --total --by switch s.json
-	[ "$stderr" = "innet-sim: --total: there is no single row for all switches" ]
+	[ "$stderr" = "innet-sim: --total: there is no row that combines all switches" ]
 }
 
 @test "--set takes a path that is swept out of the sweep, however it is spelled" {

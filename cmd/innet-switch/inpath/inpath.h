@@ -344,8 +344,8 @@ inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 	}
 	for (uint32_t i = 0; i < ip->cf->rates; i++) {
 		if (!inpath_has_port(ip, ip->cf->rate[i].port))
-			warnx("--port-rate: no port '%s' at %s yet",
-			    ip->cf->rate[i].port, ip->cf->where);
+			warnx("--port-rate: %s has no port '%s' yet",
+			    ip->cf->where, ip->cf->rate[i].port);
 	}
 	ip->looked = true;
 	inpath_query_neighbours(ip);

@@ -171,7 +171,7 @@ of_inputs(void)
 	ok(strcmp(said_of(NULL, "x", false, "link", true),
 	    "-b link would overwrite its own input\n") == 0 &&
 	    strcmp(said_of(NULL, "p", false, "p", false),
-	    "p would be read twice\n") == 0,
+	    "p cannot be read twice\n") == 0,
 	    "an argument of no option is not named");
 }
 
