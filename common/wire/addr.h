@@ -21,9 +21,9 @@
 enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
 
 /*
- * words[] makes the size a multiple of a register, so that a copy is not made
- * of overlapping parts, which a processor cannot read back at once.  The
- * family, port and address of IPv4 are words[0].
+ * words[] makes the size a multiple of a register.  So a copy does not consist
+ * of overlapping parts, which a processor cannot read back at once.  words[0]
+ * contains the family, the port and the address of IPv4.
  */
 union addr {
 	struct sockaddr sa;
@@ -35,8 +35,8 @@ static_assert(offsetof(struct sockaddr_in, sin_addr) == 4,
     "family, port and address are a word");
 
 /*
- * Read HOST:PORT, [V6]:PORT, HOST or :PORT (127.0.0.1); return NULL, or what is
- * wrong.
+ * Read HOST:PORT, [V6]:PORT, HOST or :PORT (127.0.0.1).  Returns NULL or an
+ * error message.
  */
 static inline const char *addr_parse(const char *s, const char *default_port,
     union addr *a);
@@ -51,7 +51,7 @@ static inline socklen_t addr_len(const union addr *a);
 /* Return the port, in host order. */
 static inline uint16_t addr_port(const union addr *a);
 
-/* Are address and port the same? */
+/* Are the addresses and the ports the same? */
 static inline bool addr_same(const union addr *a, const union addr *b);
 
 /* Are the addresses the same, whatever their ports? */
@@ -60,29 +60,32 @@ static inline bool addr_same_host(const union addr *a, const union addr *b);
 /* Order IPv4 before IPv6, then by address in network order, then by port. */
 static inline int addr_compare(const union addr *a, const union addr *b);
 
-/* Is it an address of this machine alone? */
+/* Is a an address of this machine only (loopback)? */
 static inline bool addr_is_loopback(const union addr *a);
 
-/* Is it a multicast address? */
+/* Is a a multicast address? */
 static inline bool addr_is_group(const union addr *a);
 
-/* Store the address as 16 bytes of IPv6; an IPv4 address is mapped. */
+/*
+ * Store the address as the 16 bytes of an IPv6 address.  An IPv4 address is
+ * mapped.
+ */
 static inline void addr_bytes(const union addr *a, uint8_t to[16]);
 
-/* Return the address that addr_bytes() stored, with a port. */
+/* Return the address that addr_bytes() stored, with this port. */
 static inline union addr addr_of_bytes(const uint8_t from[16], uint16_t port);
 
 /*
- * Return a number for hash tables that equal addresses share.  Different IPv4
- * addresses never share it; a sender that does not know the multiplier cannot
- * choose IPv6 addresses that do.
+ * Return a number for hash tables.  Equal addresses have the same number.
+ * Different IPv4 addresses have different numbers.  A sender that does not know
+ * the multiplier cannot choose IPv6 addresses with the same number.
  */
 static inline uint64_t addr_key(const union addr *a,
     const struct hashmap_multiplier *multiplier);
 
 /*
- * Return such a number for an address in a VLAN; a sender cannot choose
- * addresses and VLANs that share it either.
+ * Return a number for hash tables for an address in a VLAN.  A sender cannot
+ * choose addresses and VLANs with the same number either.
  */
 static inline uint64_t addr_vlan_key(const union addr *a, uint64_t vlan,
     const struct hashmap_multiplier *multiplier);
@@ -103,8 +106,8 @@ addr_port(const union addr *a)
 }
 
 /*
- * Do what addr_same() does for IPv6, in a function of its own so that the test
- * of IPv4 is inlined.
+ * Do the work of addr_same() for IPv6.  This is a separate function so that the
+ * test of IPv4 can be inlined.
  */
 __attribute__((noinline, unused)) static bool
 addr_same_v6(const union addr *a, const union addr *b)

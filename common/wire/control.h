@@ -1,11 +1,11 @@
 /*
  * control.h - control messages on the wire: innet-wire(5)
  *
- * Action, flags, job, xid and a body that depends on the action (iSwitch,
- * Figure 5a and Table 2; codes and layouts are innet's own).  Parsing borrows
- * the bytes and trusts nothing in them; a body may be longer than known.
- * Cookies and MACs are not checked here: control_parse() only finds them
- * (auth/cookie.h, auth/mac.h).
+ * A message consists of action, flags, job, xid and a body that depends on the
+ * action (iSwitch, Figure 5a and Table 2; codes and layouts are innet's own).
+ * Parsing borrows the bytes and trusts nothing in them.  A body may be longer
+ * than the fields described here.  Cookies and MACs are not checked here:
+ * control_parse() only finds them (auth/cookie.h, auth/mac.h).
  */
 #ifndef INNET_WIRE_CONTROL_H
 #define INNET_WIRE_CONTROL_H
@@ -22,9 +22,10 @@ enum {
 	CONTROL_HEADER_BYTES = 8,
 	CONTROL_COOKIE_BYTES = 24,	/* auth/cookie.h */
 	CONTROL_MAC_BYTES = 24,		/* auth/mac.h */
-	CONTROL_JOIN_BYTES = 22,	/* and one of flags unless they are 0 */
-	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
-	CONTROL_MAX_BYTES = 1452	/* of a whole message: 1500 with the
+	CONTROL_JOIN_BYTES = 22,	/* this and one byte of flags, unless
+					 * all flags are 0 */
+	CONTROL_PAGE_BYTES = 1400,	/* longest JSON text in one Ack */
+	CONTROL_MAX_BYTES = 1452	/* longest message: 1,500 bytes with the
 					   headers of IPv6 */
 };
 
@@ -35,13 +36,15 @@ enum control_action {
 	CONTROL_JOBS, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK
 };
 
-/* MAC and cookie follow the body; the MAC may use the key of commands. */
+/* A MAC and a cookie follow the body.  The MAC may use the key of commands. */
 enum control_flag {
 	CONTROL_HAS_COOKIE = 0x02, CONTROL_HAS_MAC = 0x04,
 	CONTROL_COMMANDS = 0x08, CONTROL_FLAGS = 0x0e	/* all of them */
 };
 
-/* The counters that Stats asks for: of a job, or of the switch. */
+/*
+ * The counters that a Stats requests: those of a job, or those of the switch.
+ */
 enum control_scope { CONTROL_SCOPE_JOB, CONTROL_SCOPE_SWITCH };
 
 enum control_status {
@@ -54,143 +57,157 @@ enum control_status {
 enum control_type { CONTROL_WORKER = 1, CONTROL_SWITCH, CONTROL_SERVER };
 
 struct control {
-	uint8_t action;			/* enum control_action */
+	uint8_t action;			/* a value of enum control_action */
 	uint16_t job;
 	uint32_t xid;
 	const uint8_t *body;		/* borrowed */
-	size_t body_bytes;		/* without cookie and MAC */
+	size_t body_bytes;		/* length without cookie and MAC */
 	const uint8_t *cookie;		/* borrowed; NULL: none */
 	bool has_mac;
 	bool commands;			/* the MAC uses the key of commands */
-	uint64_t counter;		/* of the MAC */
+	uint64_t counter;		/* counter of the MAC */
 };
 
 /* The body of a Join. */
 struct control_join {
-	uint8_t type;			/* enum control_type */
+	uint8_t type;			/* a value of enum control_type */
 	bool async;
 	uint16_t cluster;
 	uint32_t worker;
 	uint32_t elements;
-	uint16_t floats;		/* F; 0: that of the job */
+	uint16_t floats;		/* F; 0: use the F of the job */
 	uint32_t next;			/* first iteration not applied */
-	uint32_t crc;			/* CRC-32C of weights, 0 unknown */
+	uint32_t crc;			/* CRC-32C of the weights; 0: unknown */
 	bool again;			/* can send iteration next - 1 again */
 	bool repairs;			/* supports Probe, STATE and NACK */
-	bool sends_state;		/* can send it to a late member */
-	bool creates_job;		/* joins only a new job: its weights
-					   belong to no round */
+	bool sends_state;		/* can send its state to a late
+					 * member */
+	bool creates_job;		/* joins only a new job, because its
+					   weights belong to no round */
 	bool can_multicast;		/* can receive results by multicast */
-	bool in_multicast_group;	/* and does receive them */
-	bool wants_instance;		/* of the job, in the Ack */
+	bool in_multicast_group;	/* and actually receives them */
+	bool wants_instance;		/* wants the instance number of the job
+					 * in the Ack */
 };
 
-/* The body of Regroup: move a worker of cluster `job` to another cluster. */
+/*
+ * The body of a Regroup, which moves a worker of cluster `job` to another
+ * cluster.
+ */
 struct control_regroup {
 	uint32_t worker;
 	uint16_t cluster;
-	uint32_t as;			/* its new number */
+	uint32_t as;			/* its number in the new cluster */
 };
 
-/* The body of an Ack: status, and fields that depend on the action. */
+/* The body of an Ack: the status, and fields that depend on the action. */
 struct control_ack {
 	uint8_t action, status;
-	/* of a Join: */
+	/* In the Ack of a Join: */
 	uint16_t member, h, members;
 	uint32_t next;
 	uint16_t floats;
 	uint32_t elements;
-	uint16_t timeout_s; /* after which a silent member is dropped */
+	uint16_t timeout_s; /* a member that is silent for this long is
+			     * removed */
 	bool whole;	    /* a server that answers whole vectors */
-	bool closed;	    /* asynchronous, and members are missing */
+	bool closed;	    /* asynchronous, and some members are missing */
 	bool async;			/* the job is asynchronous */
-	bool repairs;			/* by Probe, STATE and NACK */
-	uint32_t span;			/* segments with slots; 0: all */
-	bool tagged;			/* data have tags; then, if DONE: */
-	/* of Open too: */
-	uint8_t salt[16];		/* of the tags */
-	uint32_t epoch;			/* of next: auth/tag.h */
-	uint32_t instance;		/* of the job: another number each time
-					   that it starts; 0: unknown */
+	bool repairs;			/* losses are repaired by Probe, STATE
+					 * and NACK */
+	uint32_t span;			/* number of segments with slots; 0:
+					 * all */
+	bool tagged;			/* data has tags; if the status is
+					 * DONE: */
+	/* Also in the Ack of an Open: */
+	uint8_t salt[16];		/* salt of the tags */
+	uint32_t epoch;			/* epoch of `next`: auth/tag.h */
+	uint32_t instance;		/* instance number of the job, which
+					   changes each time the job starts; 0:
+					   unknown */
 	bool groups;			/* results are multicast; if DONE: */
 	uint8_t group[16];		/* IPv6, or mapped IPv4 */
 	uint16_t group_port;
-	uint16_t holder_port; /* TAKEN: of the member with the number */
-	uint8_t holder[16];		/* IPv6, or mapped IPv4 */
-	/* of SetH, h is the former value; of FBcast: */
+	uint16_t holder_port; /* TAKEN: port of the member with the number */
+	uint8_t holder[16];		/* its address: IPv6, or mapped IPv4 */
+	/*
+	 * In the Ack of a SetH, h is the former value.  In that of an FBcast:
+	 */
 	uint16_t contributions;
-	/* of a Help that fails: */
+	/* In the Ack of a Help that fails: */
 	uint64_t seg;
-	/* of Members, Stats and Jobs: */
+	/* In the Ack of Members, Stats and Jobs: */
 	uint16_t page, pages;
-	/* of these, and of a refused Join: */
-	const uint8_t *text;		/* borrowed, not terminated */
+	/* In these Acks, and in that of a refused Join: */
+	const uint8_t *text;		/* borrowed, not null-terminated */
 	size_t text_bytes;
 };
 
-/* Read the len bytes at p; return false if they are not a control message. */
+/* Read the len bytes at p.  Returns false if they are not a control message. */
 static inline bool control_parse(const uint8_t *p, size_t len,
     struct control *c);
 
-/* Write a header at p; return the place of the body. */
+/* Write a header at p.  Returns the position of the body. */
 static inline uint8_t *control_put(uint8_t *p, uint8_t action, uint16_t job,
     uint32_t xid);
 
 /* Return the name of an action, or NULL if it has none. */
 static inline const char *control_action_name(unsigned action);
 
-/* Return the text of a status, to follow "refused: ". */
+/* Return the text of a status, which follows "refused: ". */
 static inline const char *control_status_text(unsigned status);
 
-/* Is xid a newer than b, as a serial number? */
+/* Is xid a newer than xid b, compared as serial numbers? */
 static inline bool control_newer(uint32_t a, uint32_t b);
 
 /*
  * Return the first xid of a process that starts at wall_ns since the epoch.  It
- * is newer than those of an earlier process at the same address.
+ * is newer than the xids of an earlier process at the same address.
  */
 static inline uint32_t control_first_xid(uint64_t wall_ns);
 
 /*
- * Read the body of a Join; return false if it is too short or has an invalid
- * value.
+ * Read the body of a Join.  Returns false if it is too short or contains an
+ * invalid value.
  */
 static inline bool control_get_join(const struct control *c,
     struct control_join *j);
 
-/* Write the body of a Join at p; return the place behind it. */
+/* Write the body of a Join at p.  Returns the position after it. */
 static inline uint8_t *control_put_join(uint8_t *p,
     const struct control_join *j);
 
 /*
- * Read the body of an Ack; return false if it is too short for the action that
- * it answers.
+ * Read the body of an Ack.  Returns false if it is too short for the action
+ * that it answers.
  */
 static inline bool control_get_ack(const struct control *c,
     struct control_ack *a);
 
 /*
- * Write the body of an Ack at p, which has room for CONTROL_MAX_BYTES - 56;
- * return the place behind it.
+ * Write the body of an Ack at p, which must have room for CONTROL_MAX_BYTES -
+ * 56 bytes.  Returns the position after it.
  */
 static inline uint8_t *control_put_ack(uint8_t *p, const struct control_ack *a);
 
 /*
- * Read the number that is the body of SetH (2 bytes), of FBcast and Help (8),
- * or a page.
+ * Read the number that is the body of a SetH (2 bytes), of an FBcast or Help (8
+ * bytes), or a page number.
  */
 static inline bool control_get_number(const struct control *c, size_t bytes,
     uint64_t *v);
 
-/* Read the body of a Regroup; return false if it is too short. */
+/* Read the body of a Regroup.  Returns false if it is too short. */
 static inline bool control_get_regroup(const struct control *c,
     struct control_regroup *r);
 
-/* Write the body of a Regroup at p; return the place behind it. */
+/* Write the body of a Regroup at p.  Returns the position after it. */
 static inline uint8_t *control_put_regroup(uint8_t *p,
     const struct control_regroup *r);
 
-/* Read from the body of Stats, behind the page, whose counters it asks for. */
+/*
+ * Read which counters a Stats requests; the value follows the page in its body.
+ */
 static inline void control_get_scope(const struct control *c, uint64_t *scope);
 
 /* implementation */
@@ -240,8 +257,8 @@ control_first_xid(uint64_t wall_ns)
 }
 
 /*
- * Find MAC and cookie at the end of the body and cut them off it; return false
- * if they are cut short.
+ * Find the MAC and the cookie at the end of the body and remove them from it.
+ * Returns false if they are truncated.
  */
 static inline bool
 control_parse_trailer(struct control *c, uint8_t flags)
@@ -371,7 +388,7 @@ control_get_scope(const struct control *c, uint64_t *scope)
 	*scope = c->body_bytes > 2 ? c->body[2] : CONTROL_SCOPE_JOB;
 }
 
-/* Read a port and the address behind it: IPv6, or mapped IPv4. */
+/* Read a port and the address after it: IPv6, or mapped IPv4. */
 static inline void
 control_get_address(struct bytes *w, uint8_t at[16], uint16_t *port)
 {
@@ -380,7 +397,7 @@ control_get_address(struct bytes *w, uint8_t at[16], uint16_t *port)
 		at[i] = bytes_u8(w);
 }
 
-/* Write them at p; return the place behind them. */
+/* Write a port and an address at p.  Returns the position after them. */
 static inline uint8_t *
 control_put_address(uint8_t *p, const uint8_t at[16], uint16_t port)
 {
@@ -389,7 +406,7 @@ control_put_address(uint8_t *p, const uint8_t at[16], uint16_t port)
 	return p + 16;
 }
 
-/* Read salt and epoch, from which the key of data tags is derived. */
+/* Read the salt and the epoch, from which the key of data tags is derived. */
 static inline void
 control_get_salt(struct bytes *w, struct control_ack *a)
 {
@@ -398,7 +415,7 @@ control_get_salt(struct bytes *w, struct control_ack *a)
 	a->epoch = bytes_u32(w);
 }
 
-/* Write salt and epoch at p; return the place behind them. */
+/* Write the salt and the epoch at p.  Returns the position after them. */
 static inline uint8_t *
 control_put_salt(uint8_t *p, const struct control_ack *a)
 {
@@ -406,7 +423,10 @@ control_put_salt(uint8_t *p, const struct control_ack *a)
 	return bytes_put(p + 16, a->epoch, 4);
 }
 
-/* Read the rest of a Join's Ack: bits, and the fields that they announce. */
+/*
+ * Read the rest of a Join's Ack: bits, and the fields whose presence they
+ * indicate.
+ */
 static inline void
 control_get_join_result(struct bytes *w, struct control_ack *a)
 {
@@ -437,7 +457,7 @@ control_get_join_result(struct bytes *w, struct control_ack *a)
 }
 
 /*
- * Is the status one for senders that are not authenticated?  Then nothing
+ * Is the status one that is sent to unauthenticated senders?  Then nothing
  * follows it.
  */
 static inline bool
@@ -489,7 +509,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 	return bytes_ok(&w);
 }
 
-/* Write the text of an Ack at p; return the place behind it. */
+/* Write the text of an Ack at p.  Returns the position after it. */
 static inline uint8_t *
 control_put_text(uint8_t *p, const struct control_ack *a)
 {
@@ -499,8 +519,8 @@ control_put_text(uint8_t *p, const struct control_ack *a)
 }
 
 /*
- * Write the rest of a Join's Ack at p, unless all bits are 0; return the place
- * behind it.
+ * Write the rest of a Join's Ack at p, unless all bits are 0.  Returns the
+ * position after it.
  */
 static inline uint8_t *
 control_put_join_result(uint8_t *p, const struct control_ack *a)

@@ -2,10 +2,10 @@
  * dlp.h - read and write packets of the Distributed Learning Protocol
  *
  * A packet is 30 bytes of UDP payload, all big-endian, with signed parameters:
- * innet-wire(5).  dlp/aggregator.h says what each state does.  Gradients travel
- * as integers, trunc(x * scale).  A packet with more than six parameters, or an
- * aggregate of them, is a VECTOR, which only innet's own tools use; here it is
- * LEARNING with more parameters.
+ * innet-wire(5).  dlp/aggregator.h describes the states.  Gradients are sent as
+ * integers, trunc(x * scale).  A packet with more than six parameters, or an
+ * aggregate of such packets, is a VECTOR, which only innet's own tools use.  In
+ * this file it is LEARNING with more parameters.
  */
 #ifndef INNET_WIRE_DLP_H
 #define INNET_WIRE_DLP_H
@@ -21,27 +21,31 @@
 enum {
 	DLP_BYTES = 30, DLP_PARAMS = 6, DLP_NODES_MAX = 32,
 	DLP_VECTOR_HEADER_BYTES = 8,
-	DLP_ELEMENTS_MAX = 366,		/* in an MTU of 1500 */
+	DLP_ELEMENTS_MAX = 366,		/* elements that fit into an MTU of
+					 * 1,500 bytes */
 	DLP_BYTES_MAX = DLP_VECTOR_HEADER_BYTES + 4 * DLP_ELEMENTS_MAX,
-	DLP_VALUE_MAX = INT32_MAX - 1,	/* beyond: did not fit */
+	DLP_VALUE_MAX = INT32_MAX - 1,	/* larger values mean: did not fit */
 	DLP_SWITCH_PORT = 1234, DLP_SERVER_PORT = 12344
 };
 
 enum dlp_state {
 	DLP_WAITING, DLP_SETUP, DLP_LEARNING, DLP_ERROR, DLP_WRONG_STEP,
 	DLP_RESET, DLP_CONFIGURE, DLP_STATES,
-	DLP_VECTOR = 7,		/* on the wire only: LEARNING with more */
-	DLP_POLL = 10		/* of the published workers */
+	DLP_VECTOR = 7,		/* only on the wire: LEARNING with more
+				 * parameters */
+	DLP_POLL = 10		/* a poll of the published workers */
 };
 
-/* Why a payload is not a packet. */
+/* The reasons why a payload is not a packet. */
 enum dlp_bad { DLP_OK, DLP_SHORT, DLP_LONG, DLP_REASONS };
 
 struct dlp {
-	uint8_t state;		/* enum dlp_state, or any other value */
+	uint8_t state;		/* a value of enum dlp_state, or any other
+				 * value */
 	uint8_t node_count;
 	uint32_t step;
-	uint16_t more;		/* parameters after the six; in LEARNING */
+	uint16_t more;		/* LEARNING: number of parameters after the
+				 * first six */
 	int32_t param[DLP_ELEMENTS_MAX];
 };
 
@@ -51,7 +55,7 @@ enum dlp_setting {
 	DLP_SCALE
 };
 
-/* The settings of a session; 0 in CONFIGURE stands for the default. */
+/* The settings of a session.  In CONFIGURE, 0 stands for the default. */
 struct dlp_session {
 	uint8_t nodes;
 	int32_t param[DLP_PARAMS];
@@ -62,13 +66,16 @@ static inline enum dlp_bad dlp_parse(const uint8_t *p, size_t len,
     struct dlp *d);
 
 /*
- * Read a packet of len bytes, of which a capture has `have` at p: at least the
- * header and six parameters; missing parameters read 0.
+ * Read a packet of len bytes.  A capture has `have` bytes of it at p, which
+ * must include the header and six parameters.  Missing parameters are read as
+ * 0.
  */
 static inline enum dlp_bad dlp_parse_cut(const uint8_t *p, size_t have,
     size_t len, struct dlp *d);
 
-/* Write *d to p, which has room for DLP_BYTES_MAX; return its length. */
+/*
+ * Write *d to p, which must have room for DLP_BYTES_MAX.  Returns the length.
+ */
 static inline uint32_t dlp_put(uint8_t *p, const struct dlp *d);
 
 /* Return the length of the packet that begins with the `have` bytes at p. */
@@ -77,10 +84,10 @@ static inline uint32_t dlp_bytes(const uint8_t *p, size_t have);
 /* Return the number of elements in the packet. */
 static inline uint32_t dlp_elements(const struct dlp *d);
 
-/* Write the parameters of a poll for missing workers. */
+/* Write the parameters of a poll, which asks for the missing workers. */
 static inline void dlp_poll_put(int32_t *param);
 
-/* Is it such a poll, or an answer to one? */
+/* Is d such a poll, or an answer to a poll? */
 static inline bool dlp_is_poll(const struct dlp *d);
 
 /* Return the name of a state. */
@@ -90,24 +97,24 @@ static inline const char *dlp_state_name(uint8_t state);
 static inline const char *dlp_reason(enum dlp_bad why);
 
 /*
- * Return v as a parameter; a value that does not fit becomes the nearest one
- * and is counted.
+ * Return v as a parameter.  A value that does not fit is replaced by the
+ * nearest value that fits and counted.
  */
 static inline int32_t dlp_saturate(int64_t v, uint64_t *saturated);
 
 /*
- * Return trunc(x * scale), limited to -most ... most; a value that does not fit
- * is counted.  x is not NaN.
+ * Return trunc(x * scale), limited to the range -most to most.  A value outside
+ * the range is counted.  x must not be NaN.
  */
 static inline int32_t dlp_quantise(float x, int32_t scale, int32_t most,
     uint64_t *saturated);
 
-/* Is v an aggregate that fitted into 32 bits? */
+/* Is v an aggregate that did fit into 32 bits? */
 static inline bool dlp_fits(int32_t v);
 
 /*
- * Read "nodes=5,iterations=100,eta-scale=1000,inputs=200,features=1,
- * classes=1,scale=1000", any of them, into *to; return NULL, or what is wrong.
+ * Read some or all of "nodes=5,iterations=100,eta-scale=1000,inputs=200,
+ * features=1,classes=1,scale=1000" into *to.  Returns NULL or an error message.
  */
 static inline const char *dlp_session_parse(const char *s,
     struct dlp_session *to);
@@ -121,9 +128,9 @@ dlp_elements(const struct dlp *d)
 }
 
 /*
- * The parameters of innet's poll, except the last: they distinguish its echo
- * from an aggregate, and innet's aggregators put the missing workers into the
- * last.
+ * The parameters of innet's poll, except the last one.  They distinguish the
+ * echo of a poll from an aggregate.  innet's aggregators write the missing
+ * workers into the last parameter.
  */
 static const char dlp_poll_text[4 * (DLP_PARAMS - 1) + 1] =
     "innet:who is missing";

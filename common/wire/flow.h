@@ -11,7 +11,7 @@
 #include "common/wire/addr.h"
 #include "common/wire/frame.h"
 
-/* Return the flow of a packet from one address to another. */
+/* Return the flow of a packet from address `from` to address `to`. */
 static inline struct frame_flow
 flow_from_addrs(const union addr *from, const union addr *to)
 {
@@ -29,8 +29,8 @@ flow_from_addrs(const union addr *from, const union addr *to)
 }
 
 /*
- * Store the address ip, as a frame has it, and a port in *a; other fields stay
- * as they are.
+ * Store the address ip, in the format of a frame, and a port in *a.  Other
+ * fields do not change.
  */
 static inline void
 flow_addr(union addr *a, const uint8_t ip[16], uint16_t port, bool v6)
@@ -46,7 +46,10 @@ flow_addr(union addr *a, const uint8_t ip[16], uint16_t port, bool v6)
 	}
 }
 
-/* Return the bytes of Ethernet, IP and UDP headers before a payload to a. */
+/*
+ * Return the number of bytes of Ethernet, IP and UDP headers before a payload
+ * that is sent to a.
+ */
 static inline uint32_t
 flow_head_bytes(const union addr *a)
 {

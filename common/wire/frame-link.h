@@ -1,11 +1,12 @@
 /*
- * frame-link.h - parse link headers: which protocol follows, and where
+ * frame-link.h - parse link headers to find the next protocol and its position
  *
- * Ethernet with VLAN tags, raw IP, BSD loopback, Linux cooked captures, PPP and
- * 802.11.  Link types are those of pcap files (LINKTYPE_*).  In 802.11 only
- * whole, unencrypted data frames with LLC and SNAP have an ethertype;
- * management, encrypted, fragmented and aggregated (A-MSDU) frames have none.
- * The bytes are borrowed and nothing in them is trusted.
+ * The link layers are Ethernet with VLAN tags, raw IP, BSD loopback, Linux
+ * cooked captures, PPP and 802.11.  Link types are those of pcap files
+ * (LINKTYPE_*).  In 802.11 only whole, unencrypted data frames with LLC and
+ * SNAP have an ethertype; management, encrypted, fragmented and aggregated
+ * (A-MSDU) frames have none.  The bytes are borrowed and nothing in them is
+ * trusted.
  */
 #ifndef INNET_WIRE_FRAME_LINK_H
 #define INNET_WIRE_FRAME_LINK_H
@@ -28,12 +29,13 @@ enum frame_link {
 enum {
 	FRAME_ETH_BYTES = 14,
 	FRAME_ETHERTYPE_MIN = 0x0600,	/* lower values are lengths */
-	FRAME_SLL_OUTGOING = 4,		/* packet type */
-	FRAME_SLL_LOOPBACK = 772,	/* ARPHRD_ of the interface */
-	FRAME_SLL_NETLINK = 824		/* without an ethertype */
+	FRAME_SLL_OUTGOING = 4,		/* packet type of outgoing packets */
+	FRAME_SLL_LOOPBACK = 772,	/* ARPHRD_ value of the loopback
+					 * interface */
+	FRAME_SLL_NETLINK = 824		/* ARPHRD_ value; has no ethertype */
 };
 
-/* The supported link types, for messages. */
+/* The names of the supported link types, for messages. */
 static const char frame_link_names[] = "Ethernet, raw IP, null, loop, SLL, "
     "SLL2, PPP, 802.11";
 
@@ -41,16 +43,16 @@ static const char frame_link_names[] = "Ethernet, raw IP, null, loop, SLL, "
 static inline bool frame_link_known(int link);
 
 /*
- * Skip the link header: store the offset and the ethertype (0: unknown) of what
- * follows.  Return false if the bytes end before that or the link type is not
- * supported.
+ * Skip the link header, and store the offset and the ethertype (0: unknown) of
+ * the next header.  Returns false if the bytes end before that or if the link
+ * type is not supported.
  */
 static inline bool frame_link_skip(int link, const uint8_t *p, size_t len,
     uint32_t *at, uint16_t *type);
 
 /*
  * Is the frame the first of two copies of a packet?  A packet over the loopback
- * is sent and received, and a cooked capture may have both.
+ * is sent and received, so a cooked capture may contain it twice.
  */
 static inline bool frame_link_is_copy(int link, const uint8_t *p, size_t len);
 
@@ -82,7 +84,10 @@ frame_link_is_copy(int link, const uint8_t *p, size_t len)
 	    p[10] == FRAME_SLL_OUTGOING;
 }
 
-/* Return the ethertype for the PPP protocol field at w, of one byte or two. */
+/*
+ * Return the ethertype for the PPP protocol field at w, which has one byte or
+ * two.
+ */
 static inline uint16_t
 frame_link_ppp_type(struct bytes *w)
 {
@@ -94,7 +99,7 @@ frame_link_ppp_type(struct bytes *w)
 }
 
 /*
- * Parse PPP (RFC 1661) in HDLC framing (RFC 1662), in Cisco's, or over
+ * Parse PPP (RFC 1661) in HDLC framing (RFC 1662), in Cisco framing, or over
  * Ethernet.
  */
 static inline uint16_t
@@ -105,7 +110,8 @@ frame_link_ppp(int link, struct bytes *w)
 	if (link == FRAME_PPP_ETHER) {
 		h = bytes_take(w, 6);
 		if (h == NULL || h[0] != 0x11 || h[1] != 0)
-			return 0;	/* discovery, not a session */
+			return 0;	/* a discovery packet, not a session
+					 * packet */
 	} else if (w->left >= 2 && w->p[0] == 0xff && w->p[1] == 3) {
 		bytes_take(w, 2);
 	} else if (link == FRAME_PPP_HDLC && w->left > 0 &&
@@ -125,15 +131,18 @@ frame_link_wifi(struct bytes *w, bool padded)
 	const size_t before = w->left;
 	const uint8_t *h = bytes_take(w, 24), *q;
 
-	if (h == NULL || (h[0] & 0x4f) != 0x08 ||	/* data, and some */
-	    (h[1] & 0x44) != 0 || (h[22] & 15) != 0)	/* whole, clear */
+	if (h == NULL || (h[0] & 0x4f) != 0x08 ||	/* a data frame with
+							 * data */
+	    (h[1] & 0x44) != 0 || (h[22] & 15) != 0)	/* not fragmented and
+							 * not encrypted */
 		return 0;
-	if ((h[1] & 3) == 3)		/* a fourth address */
+	if ((h[1] & 3) == 3)		/* there is a fourth address */
 		bytes_take(w, 6);
-	if ((h[0] & 0x80) != 0) {	/* QoS */
+	if ((h[0] & 0x80) != 0) {	/* QoS header */
 		q = bytes_take(w, 2);
 		if (q == NULL || (q[0] & 0x80) != 0)
-			return 0;	/* several in one: A-MSDU */
+			return 0;	/* several packets in one frame:
+					 * A-MSDU */
 		if ((h[1] & 0x80) != 0)
 			bytes_take(w, 4);
 	}
@@ -153,8 +162,8 @@ frame_link_le32(const uint8_t *p)
 }
 
 /*
- * Skip the radiotap header; set *padded if it says that the 802.11 header is
- * padded.  Return false if it is not valid.
+ * Skip the radiotap header.  Set *padded if it indicates that the 802.11 header
+ * is padded.  Returns false if it is not valid.
  */
 static inline bool
 frame_link_radiotap(struct bytes *w, bool *padded)
@@ -174,15 +183,16 @@ frame_link_radiotap(struct bytes *w, bool *padded)
 		word = frame_link_le32(h + at);
 		at += 4;
 	}
-	if ((first & 1) != 0)		/* time, on a multiple of eight */
+	if ((first & 1) != 0)		/* the time is at a multiple of eight
+					 * bytes */
 		at = (at + 7) / 8 * 8 + 8;
 	*padded = (first & 2) != 0 && at < bytes && (h[at] & 0x20) != 0;
 	return true;
 }
 
 /*
- * Skip a header other than Ethernet at w and return the ethertype, or 0.  Not
- * inline, so that Ethernet stays fast.
+ * Skip a header other than Ethernet at w.  Returns the ethertype, or 0.  This
+ * function is not inline, so that Ethernet stays fast.
  */
 __attribute__((noinline, unused)) static uint16_t
 frame_link_other(int link, struct bytes *w)
@@ -225,7 +235,7 @@ frame_link_other(int link, struct bytes *w)
 		/* fall through */
 	case FRAME_WIFI:
 		return frame_link_wifi(w, padded);
-	default:		/* it is not known */
+	default:		/* an unknown link type */
 		w->bad = true;
 		return 0;
 	}

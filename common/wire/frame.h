@@ -1,10 +1,10 @@
 /*
  * frame.h - parse and write UDP packets in frames of any link layer
  *
- * frame_parse() finds the UDP payload in a captured frame and says why there is
- * none.  It borrows the bytes and trusts nothing in them.  Checksums are
- * checked separately, by frame_sums(), so that other traffic does not cost that
- * time.  Link types and headers are in frame-link.h.
+ * frame_parse() finds the UDP payload in a captured frame, or returns why there
+ * is none.  It borrows the bytes and trusts nothing in them.  Checksums are
+ * checked separately by frame_sums(), so that this time is not spent on other
+ * traffic.  Link types and headers are in frame-link.h.
  */
 #ifndef INNET_WIRE_FRAME_H
 #define INNET_WIRE_FRAME_H
@@ -22,29 +22,29 @@ enum {
 	FRAME_UDP_BYTES = 8,
 	FRAME_V4_BYTES = FRAME_ETH_BYTES + 20 + FRAME_UDP_BYTES,
 	FRAME_V6_BYTES = FRAME_ETH_BYTES + 40 + FRAME_UDP_BYTES,
-	FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
-	FRAME_WIRE_EXTRA_BYTES = 24	/* preamble, FCS and gap */
+	FRAME_MAX_BYTES = 262144,	/* the limit of libpcap */
+	FRAME_WIRE_EXTRA_BYTES = 24	/* bytes of preamble, FCS and gap */
 };
 
 enum frame_is {
 	FRAME_UDP,		/* a whole UDP payload */
 	FRAME_OTHER,		/* not IP, or not UDP */
-	FRAME_FRAGMENT,		/* UDP, but a fragment */
-	FRAME_CUT,		/* UDP, cut by the snapshot length */
+	FRAME_FRAGMENT,		/* UDP, but only a fragment */
+	FRAME_CUT,		/* UDP, but truncated by the snapshot length */
 	FRAME_LENGTH,		/* UDP, but its lengths are wrong */
-	FRAME_SEVERAL		/* several datagrams that capture/split.h
-				 * cannot separate */
+	FRAME_SEVERAL		/* several datagrams that capture/split.h cannot
+				 * separate */
 };
 
-/* The state of the checksums of a whole datagram. */
+/* The state of the checksums of a complete datagram. */
 enum frame_sums {
 	FRAME_SUMS_UNKNOWN,		/* not checked yet */
 	FRAME_SUMS_WRONG, FRAME_SUMS_RIGHT,
-	FRAME_SUMS_LEFT		/* UDP has none, or the network card
+	FRAME_SUMS_LEFT		/* there is no UDP checksum, or the network card
 				 * computes it */
 };
 
-/* Source and destination; IPv4 addresses are in the first four bytes. */
+/* Source and destination.  IPv4 addresses are in the first four bytes. */
 struct frame_flow {
 	uint8_t src[16], dst[16];
 	uint16_t sport, dport;
@@ -53,9 +53,10 @@ struct frame_flow {
 
 struct frame {
 	struct frame_flow flow;
-	uint8_t tos;		/* ToS or traffic class, with ECN bits */
-	uint16_t ethertype;	/* in the link header */
-	uint32_t ip_at;		/* bytes from the frame's start */
+	uint8_t tos;		/* ToS or traffic class, including the ECN
+				 * bits */
+	uint16_t ethertype;	/* ethertype in the link header */
+	uint32_t ip_at;		/* offset from the start of the frame */
 	uint32_t udp_at;
 	uint32_t payload_at;
 	uint32_t payload_bytes;
@@ -63,13 +64,14 @@ struct frame {
 
 /* The fields of an IP header that describe its payload. */
 struct frame_ip {
-	uint32_t bytes;		/* of the packet, as the header has it */
-	uint32_t head;		/* bytes of headers before UDP */
-	uint8_t next;		/* protocol */
+	uint32_t bytes;		/* length of the packet according to the
+				 * header */
+	uint32_t head;		/* bytes of the headers before UDP */
+	uint8_t next;		/* protocol number */
 	bool fragment;
 };
 
-/* Limits of generated traffic; clusters are below 10.255/16. */
+/* Limits for generated traffic, whose clusters are below 10.255/16. */
 enum { FRAME_WORKERS_MAX = 254, FRAME_CLUSTERS_MAX = 65280 };
 
 static const uint8_t frame_switch_addr[4] = { 10, 255, 255, 1 };
@@ -77,78 +79,83 @@ static const uint8_t frame_switch_addr[4] = { 10, 255, 255, 1 };
 static const uint8_t frame_server_addr[4] = { 10, 255, 255, 254 };
 
 /*
- * Parse the frame of caplen bytes at p, which was len bytes long before it was
- * cut.  Fields of *f that it did not reach are 0: ethertype and ip_at are set
- * if the link header was read, tos and flow unless FRAME_OTHER, payload_at if
- * the UDP header is there, payload_bytes with FRAME_UDP and FRAME_CUT.
+ * Parse the frame of caplen bytes at p, which had len bytes before truncation.
+ * Fields of *f that were not reached are 0.  ethertype and ip_at are set if the
+ * link header was read.  tos and flow are set unless the result is FRAME_OTHER.
+ * payload_at is set if the UDP header is present, and payload_bytes with
+ * FRAME_UDP and FRAME_CUT.
  */
 static inline enum frame_is frame_parse(int link, const uint8_t *p,
     size_t caplen, size_t len, struct frame *f);
 
 /*
- * Parse link and IP headers of the caplen bytes at p; *w is then behind them,
- * and ip_at, ethertype, tos and addresses of *f are set as far as it went.
- * Return false if it is not IP.
+ * Parse the link and IP headers of the caplen bytes at p.  After this *w is
+ * behind these headers, and the fields ip_at, ethertype, tos and addresses of
+ * *f that were reached are set.  Returns false if the packet is not IP.
  */
 static inline bool frame_parse_ip(int link, const uint8_t *p, size_t caplen,
     struct frame *f, struct frame_ip *ip, struct bytes *w);
 
-/* Return the DSCP without the two ECN bits, as it is in the ToS byte. */
+/* Return the DSCP as a ToS byte without the two ECN bits. */
 static inline uint8_t frame_dscp_tos(const struct frame *f);
 
 /*
  * Return a number for the VLAN of the Ethernet frame at p, which *f describes;
- * 0: none.  Frames of different VLANs have different numbers, if they have up
- * to four tags.  A tag with the VLAN 0 only carries a priority.
+ * 0: no VLAN.  Frames of different VLANs have different numbers if they have up
+ * to four tags.  A tag with VLAN 0 only carries a priority.
  */
 static inline uint64_t frame_vlan(const uint8_t *p, const struct frame *f);
 
 /*
- * Check the IP and UDP checksums.  A UDP checksum of 0 is none.  One that is
- * the sum of the pseudo header alone was left to the network card.
+ * Check the IP and UDP checksums.  A UDP checksum of 0 means that there is
+ * none.  If it is the sum of the pseudo header alone, the network card was to
+ * compute it.
  */
 static inline enum frame_sums frame_sums(const uint8_t *p,
     const struct frame *f);
 
-/* Are none of them wrong? */
+/* Is none of the checksums wrong? */
 static inline bool frame_checksums_ok(const uint8_t *p, const struct frame *f);
 
-/* Is the checksum of the IP header right? */
+/* Is the checksum of the IP header correct? */
 static inline bool frame_ip_sum_ok(const uint8_t *p, const struct frame *f);
 
 /*
- * Is the UDP checksum in the frame at p 0 (none), or the sum of the pseudo
- * header alone?
+ * Is the UDP checksum in the frame at p 0 (no checksum), or the sum of the
+ * pseudo header alone?
  */
 static inline bool frame_checksum_is_offloaded(const uint8_t *p,
     const struct frame *f);
 
-/* Return the sum of the pseudo header of f's UDP datagram in the frame at p. */
+/*
+ * Return the sum of the pseudo header of the UDP datagram that *f describes in
+ * the frame at p.
+ */
 static inline uint64_t frame_pseudo_sum(const uint8_t *p,
     const struct frame *f);
 
 /*
- * Write Ethernet, IP and UDP headers for payload_bytes of payload (at most
- * 65,507, IPv6 65,527) at p, which has room for FRAME_V6_BYTES, and describe
- * them in *f unless it is NULL.  Return the number of bytes before the
- * payload.  The UDP checksum is 0: write the payload, then call
- * frame_put_checksum().
+ * Write Ethernet, IP and UDP headers for payload_bytes bytes of payload (at
+ * most 65,507, or 65,527 with IPv6) at p, which must have room for
+ * FRAME_V6_BYTES.  Describe them in *f unless f is NULL.  Returns the number of
+ * bytes before the payload.  The UDP checksum is 0: write the payload, then
+ * call frame_put_checksum().
  */
 static inline size_t frame_put(uint8_t *p, const struct frame_flow *flow,
     uint8_t tos, size_t payload_bytes, struct frame *f);
 
-/* Write the right UDP checksum into the frame at p. */
+/* Write the correct UDP checksum into the frame at p. */
 static inline void frame_put_checksum(uint8_t *p, const struct frame *f);
 
 /*
- * Store the MAC address that innet-gen and the simulator use for IPv4 address
- * a.
+ * Store the MAC address that innet-gen and the simulator use for the IPv4
+ * address a.
  */
 static inline void frame_put_mac(uint8_t mac[6], const uint8_t a[4]);
 
 /*
- * Store the address of a worker in generated traffic: worker <
- * FRAME_WORKERS_MAX, cluster < FRAME_CLUSTERS_MAX.
+ * Store the address of a worker in generated traffic.  worker must be less than
+ * FRAME_WORKERS_MAX, and cluster less than FRAME_CLUSTERS_MAX.
  */
 static inline void frame_worker_addr(uint8_t a[4], uint16_t cluster,
     uint32_t worker);
@@ -162,8 +169,8 @@ frame_dscp_tos(const struct frame *f)
 }
 
 /*
- * Do what frame_vlan() does for a frame with tags: 12 bits of each VLAN and 2
- * of its kind.
+ * Do the work of frame_vlan() for a frame with tags, using 12 bits for each
+ * VLAN and 2 bits for the kind of its tag.
  */
 __attribute__((noinline, unused)) static uint64_t
 frame_read_tags(const uint8_t *p, const struct frame *f)
@@ -187,7 +194,7 @@ frame_vlan(const uint8_t *p, const struct frame *f)
 	return f->ip_at <= FRAME_ETH_BYTES ? 0 : frame_read_tags(p, f);
 }
 
-/* Skip IPv6 extension headers; return the last next-header value. */
+/* Skip IPv6 extension headers.  Returns the last next-header value. */
 static inline uint8_t
 frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 {
@@ -197,7 +204,8 @@ frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 		h = bytes_take(w, 8);
 		if (h == NULL)
 			return 59;
-		if (next == 44) {	/* a single, whole "fragment" is fine */
+		if (next == 44) {	/* accept a "fragment" that is the whole
+					 * packet */
 			if ((bytes_get(h + 2, 2) & 0xfff9) != 0)
 				*fragment = true;
 		} else {
@@ -208,7 +216,7 @@ frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 	return next;
 }
 
-/* Read the IPv4 headers at w; return false if they are not valid. */
+/* Read the IPv4 headers at w.  Returns false if they are not valid. */
 static inline bool
 frame_read_v4(struct bytes *w, struct frame *f, struct frame_ip *ip)
 {
@@ -228,7 +236,7 @@ frame_read_v4(struct bytes *w, struct frame *f, struct frame_ip *ip)
 	return true;
 }
 
-/* Read the IPv6 headers at w; return false if they are not valid. */
+/* Read the IPv6 headers at w.  Returns false if they are not valid. */
 static inline bool
 frame_read_v6(struct bytes *w, struct frame *f, struct frame_ip *ip)
 {
@@ -271,7 +279,7 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 	if (!frame_parse_ip(link, p, caplen, f, &ip, &w) || ip.next != 17)
 		return FRAME_OTHER;
 	f->udp_at = (uint32_t)(w.p - p);
-	if (ip.fragment)	/* only the first has ports */
+	if (ip.fragment)	/* only the first fragment contains the ports */
 		return FRAME_FRAGMENT;
 	if (w.left < FRAME_UDP_BYTES || !bytes_ok(&w)) {
 		f->flow.sport = bytes_u16(&w);
@@ -394,7 +402,8 @@ frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,
 		ip[0] = 0x45;
 		ip[1] = tos;
 		bytes_put(ip + 2, 20 + payload_bytes + FRAME_UDP_BYTES, 2);
-		bytes_put(ip + 4, 0x4000, 4);	/* id 0, do not fragment */
+		bytes_put(ip + 4, 0x4000, 4);	/* id 0, and the do-not-fragment
+						 * flag */
 		ip[8] = 64;
 		ip[9] = 17;
 		memset(ip + 10, 0, 2);

@@ -1,8 +1,8 @@
 /*
  * inetsum.h - the Internet checksum (RFC 1071)
  *
- * Partial sums are kept in 64 bits in memory order and folded at the end.
- * Plain C is the reference; the AVX2 form gives the same sums.
+ * Partial sums are kept in 64 bits in memory order and folded at the end.  The
+ * form in plain C is the reference; the AVX2 form gives the same sums.
  */
 #ifndef INNET_WIRE_INETSUM_H
 #define INNET_WIRE_INETSUM_H
@@ -17,7 +17,8 @@
 #endif
 
 /*
- * Add the bytes from `from`, which is even, to len - 1 to sum, as 16-bit words.
+ * Add bytes `from` to len - 1 of p to sum as 16-bit words.  `from` must be
+ * even.
  */
 static inline uint64_t
 inetsum_plain(uint64_t sum, const uint8_t *p, size_t from, size_t len)
@@ -65,7 +66,8 @@ inetsum_avx2(uint64_t sum, const uint8_t *p, size_t len)
 #endif
 
 /*
- * Add len bytes to a partial sum (0 at first); only the last part may be odd.
+ * Add len bytes to a partial sum, which is 0 at first.  Only the last part may
+ * have an odd length.
  */
 static inline uint64_t
 inetsum_add(uint64_t sum, const void *p, size_t len)
@@ -78,9 +80,9 @@ inetsum_add(uint64_t sum, const void *p, size_t len)
 }
 
 /*
- * Return the 16-bit sum, not complemented, in memory order.  A number plus
- * itself with its halves swapped has the sum of both halves in the upper half,
- * with their carry.
+ * Return the 16-bit sum in memory order, not complemented.  If a number is
+ * added to itself with its halves swapped, the upper half of the result is the
+ * sum of both halves and their carry.
  */
 static inline uint16_t
 inetsum_fold(uint64_t sum)

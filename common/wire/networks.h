@@ -1,5 +1,5 @@
 /*
- * networks.h - a list of networks, to test whether an address is in one
+ * networks.h - a list of networks, to test whether an address is in one of them
  *
  * A network is ADDRESS/BITS, IPv4 or IPv6, or an address alone.
  */
@@ -12,12 +12,13 @@ enum { NETWORKS_MAX = 64, NETWORKS_TEXT_MAX = INET6_ADDRSTRLEN + 4 };
 
 struct networks_one {
 	uint8_t base[16];	/* an IPv4 address is mapped to IPv6 */
-	unsigned bits;		/* of the prefix, 0 to 128 */
+	unsigned bits;		/* length of the prefix in bits, 0 to 128 */
 };
 
 struct networks {
 	struct networks_one net[NETWORKS_MAX];
-	unsigned n;		/* 0: every address is allowed */
+	unsigned n;		/* number of networks; 0: every address is
+				 * allowed */
 };
 
 /* Is the address `at` in the network? */
@@ -30,7 +31,9 @@ networks_one_has(const struct networks_one *net, const uint8_t at[16])
 	    (net->base[whole] ^ at[whole]) >> (8 - rest) == 0);
 }
 
-/* Is the address in one of the networks, or is the list empty? */
+/*
+ * Is the address in one of the networks?  An empty list contains every address.
+ */
 static inline bool
 networks_allow(const struct networks *ns, const union addr *a)
 {
@@ -46,7 +49,7 @@ networks_allow(const struct networks *ns, const union addr *a)
 	return false;
 }
 
-/* Are all bits behind the prefix 0? */
+/* Are all bits after the prefix 0? */
 static inline bool
 networks_one_is_plain(const struct networks_one *net)
 {
@@ -57,7 +60,7 @@ networks_one_is_plain(const struct networks_one *net)
 	return true;
 }
 
-/* Read ADDRESS[/BITS]; return NULL, or what is wrong. */
+/* Read ADDRESS[/BITS].  Returns NULL or an error message. */
 static inline const char *
 networks_one_parse(const char *s, struct networks_one *net)
 {
@@ -95,8 +98,8 @@ networks_one_parse(const char *s, struct networks_one *net)
 }
 
 /*
- * Add the networks of a list such as "192.0.2.0/24,::1"; return NULL, or what
- * is wrong.
+ * Add the networks of a list such as "192.0.2.0/24,::1". Returns NULL or an
+ * error message.
  */
 static inline const char *
 networks_parse(struct networks *ns, const char *list)

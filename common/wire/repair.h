@@ -1,12 +1,13 @@
 /*
  * repair.h - Probe, NACK and STATE on the wire: innet-wire(5)
  *
- * A Probe is a Help with a bitmap from a member, a NACK is one from a switch,
- * and a STATE is the Ack of a Probe.  Each lists the segments that its sender
- * lacks: bit k of the bitmap (in byte k / 8, the least significant first) is
- * segment base + k.  A bitmap of REPAIR_BITMAP_BYTES says nothing about later
- * segments.  `mark` and `seen` are serial numbers.  Parsing borrows the bytes
- * and trusts nothing in them.
+ * A Probe is a Help with a bitmap from a member, and a NACK is a Help with a
+ * bitmap from a switch.  A STATE is the Ack of a Probe.  Each message lists the
+ * segments that its sender lacks: bit k of the bitmap (in byte k / 8, the least
+ * significant bit first) stands for segment base + k.  A bitmap of
+ * REPAIR_BITMAP_BYTES contains no information about later segments.  `mark` and
+ * `seen` are serial numbers.  Parsing borrows the bytes and trusts nothing in
+ * them.
  */
 #ifndef INNET_WIRE_REPAIR_H
 #define INNET_WIRE_REPAIR_H
@@ -19,10 +20,12 @@
 #include "common/wire/seg.h"
 
 enum {
-	REPAIR_HELP_BYTES = 30,		/* of the body, before the bitmap */
+	REPAIR_HELP_BYTES = 30,		/* bytes of the body before the
+					 * bitmap */
 	REPAIR_STATE_BYTES = 24,
-	REPAIR_BITMAP_BYTES = 1366,	/* fills CONTROL_MAX_BYTES */
-	REPAIR_NONE = 0xffffff		/* no index */
+	REPAIR_BITMAP_BYTES = 1366,	/* with this a message has
+					 * CONTROL_MAX_BYTES */
+	REPAIR_NONE = 0xffffff		/* stands for no index */
 };
 
 struct repair_bitmap {
@@ -33,51 +36,56 @@ struct repair_bitmap {
 
 /* A Probe or a NACK. */
 struct repair_help {
-	uint32_t iteration;		/* asynchronous: of the push */
-	uint32_t mark;			/* segments sent so far */
-	uint32_t seen;			/* highest mark received */
-	uint32_t last; /* index that is not requested, or NONE */
-	uint32_t upto;			/* segments sent at least once */
-	uint32_t round;			/* asynchronous: the requested one */
-	uint32_t last_round;		/* asynchronous: that of `last` */
+	uint32_t iteration;		/* asynchronous: iteration of the
+					 * push */
+	uint32_t mark;			/* number of segments sent so far */
+	uint32_t seen;			/* highest mark that was received */
+	uint32_t last; /* index that is not requested, or REPAIR_NONE */
+	uint32_t upto;			/* number of segments sent at least
+					 * once */
+	uint32_t round;			/* asynchronous: round that is
+					 * requested */
+	uint32_t last_round;		/* asynchronous: round of `last` */
 	struct repair_bitmap lacks;
 };
 
 /* The answer to a Probe. */
 struct repair_state {
 	uint32_t iteration;
-	uint32_t mark;			/* results completed so far */
-	uint32_t seen;			/* the Probe's mark */
-	uint32_t resent;		/* results sent again before this */
+	uint32_t mark;			/* number of results completed so far */
+	uint32_t seen;			/* mark of the Probe */
+	uint32_t resent;		/* number of results sent again before
+					 * this */
 	bool whole;			/* the iteration is complete */
-	bool notice;			/* a notice, later than the Probe */
+	bool notice;			/* this is a notice, sent later than the
+					 * Probe */
 	uint16_t dups;			/* duplicates of requested segments,
-					   mod 2^16 */
+					   modulo 2^16 */
 	struct repair_bitmap lacks;
 };
 
-/* Is it a Probe or a NACK? */
+/* Is c a Probe or a NACK? */
 static inline bool repair_is_help(const struct control *c);
 
-/* Read the body of a Probe or NACK; return false if it is cut short. */
+/* Read the body of a Probe or a NACK.  Returns false if it is truncated. */
 static inline bool repair_get_help(const struct control *c,
     struct repair_help *h);
 
-/* Write the body of a Probe or NACK at p; return the place behind it. */
+/* Write the body of a Probe or a NACK at p.  Returns the position after it. */
 static inline uint8_t *repair_put_help(uint8_t *p, const struct repair_help *h);
 
-/* Write a whole Probe or NACK at msg, without a MAC; return its length. */
+/* Write a whole Probe or NACK at msg, without a MAC.  Returns its length. */
 static inline size_t repair_write_help(uint8_t *msg, uint16_t job, uint32_t xid,
     const struct repair_help *h);
 
-/* Is it a STATE? */
+/* Is c a STATE? */
 static inline bool repair_is_state(const struct control *c);
 
-/* Read the body of a STATE; return false if it is cut short. */
+/* Read the body of a STATE.  Returns false if it is truncated. */
 static inline bool repair_get_state(const struct control *c,
     struct repair_state *s);
 
-/* Write the body of a STATE at p; return the place behind it. */
+/* Write the body of a STATE at p.  Returns the position after it. */
 static inline uint8_t *repair_put_state(uint8_t *p,
     const struct repair_state *s);
 
@@ -85,15 +93,15 @@ static inline uint8_t *repair_put_state(uint8_t *p,
 static inline bool repair_lacks(const struct repair_bitmap *b, uint32_t i);
 
 /*
- * Return the index behind the last one that the bitmap covers, or `end` if it
- * covers all.
+ * Return the first index that is not covered by the bitmap, or `end` if the
+ * bitmap covers all segments.
  */
 static inline uint32_t repair_covers(const struct repair_bitmap *b,
     uint32_t end);
 
 /*
- * Mark segment i, which is above all marked ones; `room` has space for a whole
- * bitmap.  Return false if it is full.
+ * Mark segment i, which must be above all marked segments.  `room` has space
+ * for a whole bitmap.  Returns false if the bitmap is full.
  */
 static inline bool repair_add(struct repair_bitmap *b, uint8_t *room,
     uint32_t i);

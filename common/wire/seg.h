@@ -1,13 +1,13 @@
 /*
  * seg.h - gradient segments on the wire: innet-wire(5)
  *
- * An 8-byte Seg, then little-endian float32 (iSwitch, Figure 5b; the split of
- * the Seg into fields is innet's own).  Segment i of a vector holds F elements
- * from i * F on, the last one the rest.  Parsing borrows the payload and trusts
- * nothing in it.
+ * A segment consists of an 8-byte Seg and little-endian float32 numbers
+ * (iSwitch, Figure 5b; the fields of the Seg are innet's own).  Segment i of a
+ * vector contains F elements, beginning with element i * F; the last segment
+ * contains the rest.  Parsing borrows the payload and trusts nothing in it.
  *
- * Iterations count modulo 2^24 and are compared as serial numbers: one of two
- * that are less than 2^23 apart is older.
+ * Iterations count modulo 2^24 and are compared as serial numbers.  If two
+ * iterations are less than 2^23 apart, it is defined which of them is older.
  */
 #ifndef INNET_WIRE_SEG_H
 #define INNET_WIRE_SEG_H
@@ -21,28 +21,30 @@
 enum {
 	SEG_HEADER_BYTES = 8,
 	SEG_TOS = 0x1c,			/* DSCP 7 */
-	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: Seg, tag, vector */
+	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: for Seg, tag and vector */
 	SEG_TAG_BYTES = 8,
-	SEG_TAG_FLOATS = 2,		/* that the tag displaces */
-	SEG_FLOATS_V4 = 366,		/* in 1,500 bytes */
+	SEG_TAG_FLOATS = 2,		/* floats that the tag replaces */
+	SEG_FLOATS_V4 = 366,		/* floats of a segment in 1,500 bytes */
 	SEG_FLOATS_V6 = 361,
-	SEG_FLOATS_MAX_V4 = 16374,	/* over the loopback */
+	SEG_FLOATS_MAX_V4 = 16374,	/* floats of a segment over the
+					 * loopback */
 	SEG_FLOATS_MAX_V6 = 16370,
-	SEG_ITERATIONS = 1 << 24,	/* then from 0 again */
-	SEG_NEAR = 2,			/* synchronous iterations are no further
-					   apart */
+	SEG_ITERATIONS = 1 << 24,	/* after these it starts again at 0 */
+	SEG_NEAR = 2,			/* distance of synchronous iterations is
+					   at most this */
 	SEG_INDEX_MAX = (1 << 24) - 1
 };
 
 struct seg {
-	uint32_t iteration;	/* below SEG_ITERATIONS */
-	uint32_t index;		/* of the segment */
-	uint16_t contributions;	/* worker vectors summed; 1 from a worker */
-	const uint8_t *vec;	/* n float32, borrowed, at any address */
+	uint32_t iteration;	/* less than SEG_ITERATIONS */
+	uint32_t index;		/* index of the segment */
+	uint16_t contributions;	/* number of worker vectors in the sum; 1 from a
+				 * worker */
+	const uint8_t *vec;	/* borrowed; n float32 numbers at any address */
 	uint32_t n;
 };
 
-/* Is iteration a older than b?  Of two equal ones, neither is. */
+/* Is iteration a older than iteration b?  If they are equal, it is not. */
 static inline bool
 seg_before(uint32_t a, uint32_t b)
 {
@@ -58,7 +60,7 @@ seg_step(uint32_t t, int32_t by)
 	return (t + (uint32_t)by) & (SEG_ITERATIONS - 1);
 }
 
-/* Return the 64 bits of a Seg, which Help and FBcast carry too. */
+/* Return the 64 bits of a Seg, which Help and FBcast also contain. */
 static inline uint64_t
 seg_word(uint32_t iteration, uint16_t contributions, uint32_t index)
 {
@@ -66,7 +68,7 @@ seg_word(uint32_t iteration, uint16_t contributions, uint32_t index)
 	    (uint64_t)contributions << 24 | (index & SEG_INDEX_MAX);
 }
 
-/* Return the fields of a Seg; no vector. */
+/* Return the fields of a Seg, without a vector. */
 static inline struct seg
 seg_split(uint64_t word)
 {
@@ -75,7 +77,7 @@ seg_split(uint64_t word)
 	    .index = (uint32_t)word & SEG_INDEX_MAX };
 }
 
-/* Write the 8 bytes of a Seg at p; return the place of the vector. */
+/* Write the 8 bytes of a Seg at p.  Returns the position of the vector. */
 static inline uint8_t *
 seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
     uint32_t index)
@@ -84,8 +86,8 @@ seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
 }
 
 /*
- * Read the len bytes of UDP payload at p; return false if they are not at least
- * one whole float behind a Seg.
+ * Read the len bytes of UDP payload at p.  Returns false unless they are a Seg
+ * and one or more whole floats.
  */
 static inline bool
 seg_parse(const uint8_t *p, size_t len, struct seg *s)
@@ -98,14 +100,19 @@ seg_parse(const uint8_t *p, size_t len, struct seg *s)
 	return true;
 }
 
-/* Is it the ToS, without ECN bits, of a segment with or without a tag? */
+/*
+ * Is tos, without its ECN bits, the ToS byte of a segment with or without a
+ * tag?
+ */
 static inline bool
 seg_is(uint8_t tos)
 {
 	return tos == SEG_TOS || tos == SEG_TAGGED_TOS;
 }
 
-/* Return the bytes before the vector of a segment with that ToS. */
+/*
+ * Return the number of bytes before the vector in a segment with this ToS byte.
+ */
 static inline uint32_t
 seg_head_bytes(uint8_t tos)
 {
@@ -114,8 +121,8 @@ seg_head_bytes(uint8_t tos)
 }
 
 /*
- * Read a segment with or without a tag, by its ToS; the tag is not checked
- * (tag.h).
+ * Read a segment with or without a tag, as its ToS byte indicates.  The tag is
+ * not checked (tag.h).
  */
 static inline bool
 seg_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct seg *s)
@@ -128,7 +135,9 @@ seg_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct seg *s)
 	return true;
 }
 
-/* Return the iteration nearest to `near` that is t on the wire. */
+/*
+ * Return the 64-bit iteration nearest to `near` whose number on the wire is t.
+ */
 static inline int64_t
 seg_unwrap(uint32_t t, int64_t near)
 {
@@ -139,8 +148,8 @@ seg_unwrap(uint32_t t, int64_t near)
 }
 
 /*
- * Return the number of segments of a vector of `elements` at `floats` a
- * segment.
+ * Return the number of segments of a vector of `elements` elements with
+ * `floats` floats in a segment.
  */
 static inline uint32_t
 seg_count(uint32_t elements, uint32_t floats)
@@ -148,7 +157,10 @@ seg_count(uint32_t elements, uint32_t floats)
 	return elements == 0 ? 0 : (elements - 1) / floats + 1;
 }
 
-/* Return the elements of segment i of that vector; i < seg_count(). */
+/*
+ * Return the number of elements in segment i of such a vector; i must be less
+ * than seg_count().
+ */
 static inline uint32_t
 seg_floats_at(uint32_t elements, uint32_t floats, uint32_t i)
 {
@@ -158,8 +170,8 @@ seg_floats_at(uint32_t elements, uint32_t floats, uint32_t i)
 }
 
 /*
- * Return how many floats a segment holds under an MTU of `mtu` bytes: 0 if not
- * even one, and at most SEG_FLOATS_MAX_V4 or _V6.
+ * Return the number of floats that fit into a segment with an MTU of `mtu`
+ * bytes.  It is 0 if not even one fits, and at most SEG_FLOATS_MAX_V4 or _V6.
  */
 static inline uint32_t
 seg_floats(size_t mtu, bool v6)

@@ -2,11 +2,11 @@
  * state-transfer.h - messages that copy a state from one member to another:
  * innet-wire(5)
  *
- * Fetch asks for chunks of a state and travels from the member that lacks it
- * over switches to a sender; Chunk carries one chunk the same way back.
- * Neither has an Ack, except a refusal.  A switch writes its own number for the
- * requesting member into the Fetch that it forwards, so it needs no other
- * memory of the route.
+ * A Fetch requests chunks of a state.  It travels from the member that lacks
+ * the state through switches to a sender.  A Chunk carries one chunk back on
+ * the same path.  Neither message has an Ack, except a refusal.  A switch
+ * writes its own number for the requesting member into the Fetch that it
+ * forwards, so it need not store the route.
  */
 #ifndef INNET_WIRE_STATE_TRANSFER_H
 #define INNET_WIRE_STATE_TRANSFER_H
@@ -20,37 +20,41 @@
 
 enum {
 	TRANSFER_CHUNK_BYTES = 1344,
-	TRANSFER_RUN = 32		/* chunks of a Fetch, at most */
+	TRANSFER_RUN = 32		/* most chunks that one Fetch
+					 * requests */
 };
 
 /* The largest state, in bytes. */
 #define TRANSFER_BYTES_MAX ((uint32_t)1 << 30)
 
 struct transfer_fetch {
-	uint16_t receiver;		/* the last switch's number for the
-					   requesting member, or 0 */
-	bool waits;			/* the job should wait meanwhile */
+	uint16_t receiver;		/* number that the last switch gave to
+					   the requesting member, or 0 */
+	bool waits;			/* the job should wait for the
+					 * transfer */
 	uint32_t worker;		/* number of the requesting worker */
-	uint32_t snapshot;		/* 0: any */
-	uint32_t first;			/* chunk */
-	uint16_t count;			/* 1 to TRANSFER_RUN */
+	uint32_t snapshot;		/* snapshot; 0: any */
+	uint32_t first;			/* first chunk */
+	uint16_t count;			/* number of chunks, 1 to
+					 * TRANSFER_RUN */
 };
 
 struct transfer_chunk {
 	uint16_t receiver;
-	bool ready;			/* false: no state yet, ask again */
-	uint32_t sender;		/* its worker number */
+	bool ready;			/* false: no state yet, so ask again */
+	uint32_t sender;		/* worker number of the sender */
 	uint32_t snapshot;
-	uint64_t iteration;		/* results applied in the state */
-	uint32_t bytes, crc;		/* of the whole, CRC-32C */
-	uint32_t index;			/* of this chunk */
+	uint64_t iteration;		/* number of results in the state */
+	uint32_t bytes, crc;		/* length and CRC-32C of the whole
+					 * state */
+	uint32_t index;			/* index of this chunk */
 	const uint8_t *data;		/* borrowed */
 	size_t data_bytes;
 };
 
 /*
- * Return the number of chunks of a state of `bytes`; an empty state has one,
- * too.
+ * Return the number of chunks of a state of `bytes` bytes.  An empty state has
+ * one chunk.
  */
 static inline uint32_t
 transfer_chunks(uint32_t bytes)
@@ -58,7 +62,7 @@ transfer_chunks(uint32_t bytes)
 	return bytes == 0 ? 1 : (bytes - 1) / TRANSFER_CHUNK_BYTES + 1;
 }
 
-/* Return the bytes of chunk i. */
+/* Return the number of bytes in chunk i. */
 static inline size_t
 transfer_chunk_bytes(uint32_t bytes, uint32_t i)
 {
@@ -68,7 +72,7 @@ transfer_chunk_bytes(uint32_t bytes, uint32_t i)
 	    bytes - at : TRANSFER_CHUNK_BYTES;
 }
 
-/* Read the body of a Fetch; return false if it is not valid. */
+/* Read the body of a Fetch.  Returns false if it is not valid. */
 static inline bool
 transfer_get_fetch(const struct control *c, struct transfer_fetch *f)
 {
@@ -83,7 +87,7 @@ transfer_get_fetch(const struct control *c, struct transfer_fetch *f)
 	return bytes_ok(&w) && f->count > 0 && f->count <= TRANSFER_RUN;
 }
 
-/* Write the body of a Fetch at p; return the place behind it. */
+/* Write the body of a Fetch at p.  Returns the position after it. */
 static inline uint8_t *
 transfer_put_fetch(uint8_t *p, const struct transfer_fetch *f)
 {
@@ -96,7 +100,7 @@ transfer_put_fetch(uint8_t *p, const struct transfer_fetch *f)
 }
 
 /*
- * Read the body of a Chunk; return false if it is not valid or its data have
+ * Read the body of a Chunk.  Returns false if it is not valid or its data have
  * the wrong length.
  */
 static inline bool
@@ -122,7 +126,10 @@ transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
 	    k->data_bytes == transfer_chunk_bytes(k->bytes, k->index);
 }
 
-/* Write the body of a Chunk at p, with its data; return the place behind it. */
+/*
+ * Write the body of a Chunk at p, with its data.  Returns the position after
+ * it.
+ */
 static inline uint8_t *
 transfer_put_chunk(uint8_t *p, const struct transfer_chunk *k)
 {

@@ -2,10 +2,11 @@
  * stream-order.h - check the order of messages of a training process:
  * innet-stream(5)
  *
- * A process sends hello, then its weights, once each, then gradients, all of
- * the length that the hello gave and with finite values; it may send bye at any
- * time.  Pure: the caller passes messages in and gets the reason why one is not
- * allowed, which is valid until the next call.
+ * A process sends a hello and then its weights, once each, and after that
+ * gradients.  All vectors must have the length in the hello and contain only
+ * finite values.  The process may send a bye at any time.  The functions have
+ * no side effects: the caller passes each message, and gets the reason if the
+ * message is not allowed.  The reason is valid until the next call.
  */
 #ifndef INNET_WIRE_STREAM_ORDER_H
 #define INNET_WIRE_STREAM_ORDER_H
@@ -23,21 +24,25 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-/* Whether the process maximizes or minimizes, by its hello. */
+/* Whether the process maximizes or minimizes, according to its hello. */
 enum stream_direction { STREAM_UNSAID, STREAM_UP, STREAM_DOWN };
 
 struct stream_order {
-	uint32_t most;			/* elements that the carrier takes */
-	const char *carrier;		/* its name: "--program iswitch" */
-	uint32_t elements;		/* of each vector; 0: not known yet */
-	bool hello, weights;		/* received */
-	bool sends_state;		/* sends its state on request */
+	uint32_t most;			/* most elements that the carrier
+					 * supports */
+	const char *carrier;		/* name of the carrier: "--program
+					 * iswitch" */
+	uint32_t elements;		/* elements of each vector; 0: not known
+					 * yet */
+	bool hello, weights;		/* these messages have been received */
+	bool sends_state;		/* the process sends its state on
+					 * request */
 	enum stream_direction direction;
 	bool asked;			/* a state was requested */
 	char why[128];
 };
 
-/* Check a hello: JSON with the length of the vectors. */
+/* Check a hello, which is JSON and contains the length of the vectors. */
 static inline const char *
 stream_order_hello(struct stream_order *t, const struct stream_head *h,
     const uint8_t *body)
@@ -74,7 +79,9 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 	return NULL;
 }
 
-/* Check a message; return NULL if it may come now, or why not. */
+/*
+ * Check a message.  Returns NULL if it is allowed now, or the reason why not.
+ */
 static inline const char *
 stream_order_check(struct stream_order *t, const struct stream_head *h,
     const uint8_t *body)
@@ -106,7 +113,7 @@ stream_order_check(struct stream_order *t, const struct stream_head *h,
 	return NULL;
 }
 
-/* Return the name of the message that must come next, or NULL if none must. */
+/* Return the name of the message that must follow, or NULL if there is none. */
 static inline const char *
 stream_order_missing(const struct stream_order *t)
 {

@@ -1,9 +1,9 @@
 /*
  * stream.h - the gradient stream between innet-worker and its child process
  *
- * A 32-byte little-endian header, then `elements` float32 or, in a hello and a
- * state, as many bytes: innet-stream(5).  The format is the same in both
- * directions.
+ * A message is a 32-byte little-endian header, followed by `elements` float32
+ * numbers or, in a hello and a state, by `elements` bytes: innet-stream(5).
+ * The format is the same in both directions.
  *
  * A struct stream_in collects bytes in pieces of any size and returns whole
  * messages; the body is borrowed until the next call.  It owns its buffer;
@@ -25,7 +25,7 @@
 enum {
 	STREAM_HEADER_BYTES = 32,
 	STREAM_HELLO_MAX_BYTES = 65536,
-	STREAM_PIPE_BYTES = 1 << 20	/* the default limit of F_SETPIPE_SZ */
+	STREAM_PIPE_BYTES = 1 << 20	/* the default limit for F_SETPIPE_SZ */
 };
 
 /* The longest vector: 1 GiB of float32. */
@@ -38,47 +38,50 @@ enum stream_kind {
 };
 
 enum stream_flag {
-	STREAM_MODEL = 1,	/* a model and not a sum; a state to load */
-	STREAM_PARTIAL = 2,	/* fewer contributions than H */
+	STREAM_MODEL = 1,	/* a model and not a sum; or a state that must
+				 * be loaded */
+	STREAM_PARTIAL = 2,	/* it has fewer contributions than H */
 	STREAM_MORE = 4		/* more results follow at once */
 };
 
 struct stream_head {
-	uint16_t kind;		/* enum stream_kind */
-	uint16_t flags;		/* enum stream_flag, ored */
-	uint32_t elements;	/* float32 that follow; in a hello and a
-				   state bytes */
+	uint16_t kind;		/* a value of enum stream_kind */
+	uint16_t flags;		/* values of enum stream_flag, combined */
+	uint32_t elements;	/* number of float32 that follow, or of bytes in
+				   a hello and a state */
 	float reward;
 	uint64_t iteration;
 	uint32_t contributions;
-	uint32_t staleness;	/* iterations */
+	uint32_t staleness;	/* in iterations */
 };
 
 struct stream_in {
 	uint8_t *buf;
-	size_t have, used, cap;	/* bytes: read, handed out, allocated */
-	uint64_t offset;	/* bytes handed out in all, for messages */
+	size_t have, used, cap;	/* number of bytes read, returned, allocated */
+	uint64_t offset;	/* number of all bytes returned so far, for
+				 * messages */
 };
 
 /*
- * Read once from fd, at least `missing` bytes if they are there; return their
- * number, 0 at the end of the file, or -1 with errno (also EAGAIN, EINTR,
- * ENOMEM).
+ * Read once from fd, at least `missing` bytes if they are available.  Returns
+ * the number of bytes, 0 at the end of the file, or -1 with errno (also EAGAIN,
+ * EINTR and ENOMEM).
  */
 static inline ssize_t stream_in_fill(struct stream_in *in, int fd,
     size_t missing);
 
 /*
- * Return 1 and the next whole message, header and body (borrowed, aligned for
- * float); 0 if at least *missing more bytes are needed; -1 if the bytes are not
- * a message: *why says why, and in->offset where.
+ * Return the next whole message: its header, and its body, which is borrowed
+ * and aligned for float.  The result is 1, or 0 if at least *missing more bytes
+ * are needed.  It is -1 if the bytes are not a message; then *why contains the
+ * reason and in->offset the position.
  */
 static inline int stream_in_next(struct stream_in *in, struct stream_head *h,
     const uint8_t **body, size_t *missing, const char **why);
 
 /*
- * Make room for n more bytes and return the place, or NULL without memory.  The
- * bytes move, so a borrowed body ends here.
+ * Make room for n more bytes.  Returns the position for them, or NULL if there
+ * is no memory.  The bytes move, so a borrowed body is no longer valid.
  */
 static inline uint8_t *stream_in_room(struct stream_in *in, size_t n);
 
@@ -86,20 +89,20 @@ static inline uint8_t *stream_in_room(struct stream_in *in, size_t n);
 static inline void stream_in_free(struct stream_in *in);
 
 /*
- * Write a header and its body to a blocking fd; return -1 with errno if that
- * fails.
+ * Write a header and its body to a blocking fd.  Returns -1 with errno on
+ * failure.
  */
 static inline int stream_write_all(int fd, const struct stream_head *h,
     const void *body);
 
-/* Return the bytes of body behind the header h. */
+/* Return the number of bytes in the body after the header h. */
 static inline size_t stream_body_bytes(const struct stream_head *h);
 
 /* Write the 32 bytes of h at p. */
 static inline void stream_put(uint8_t p[STREAM_HEADER_BYTES],
     const struct stream_head *h);
 
-/* Read the 32 bytes at p into h; return NULL, or what is wrong. */
+/* Read the 32 bytes at p into h.  Returns NULL or an error message. */
 static inline const char *stream_get(const uint8_t p[STREAM_HEADER_BYTES],
     struct stream_head *h);
 
@@ -227,7 +230,7 @@ stream_in_next(struct stream_in *in, struct stream_head *h,
 	}
 	*body = in->buf + in->used + STREAM_HEADER_BYTES;
 	if ((uintptr_t)*body % sizeof(float) != 0) {
-		/* behind a hello of odd length; once in a session */
+		/* Needed after a hello of odd length, so once in a session. */
 		memmove(in->buf, in->buf + in->used, left);
 		in->have = left;
 		in->used = 0;

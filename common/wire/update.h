@@ -1,11 +1,12 @@
 /*
  * update.h - updates, models and weights on the wire: innet-wire(5)
  *
- * The 32-byte header of an Olaf packet (in a model 8 bytes of queue status
- * follow), then little-endian float32.  Parsing borrows the payload and trusts
- * nothing in it: a payload that does not fit is refused with a reason, whose
- * name for reports update_reason() returns.  Olaf section 4 fixes only reward
- * and gradient; the other fields are innet's own.
+ * A packet consists of the 32-byte header of an Olaf packet, in a model 8 bytes
+ * of queue status, and little-endian float32 numbers.  Parsing borrows the
+ * payload and trusts nothing in it.  If a payload is invalid, parsing returns
+ * the reason; update_reason() returns the reason's name for reports.  Olaf,
+ * section 4, defines only reward and gradient; the other fields are innet's
+ * own.
  */
 #ifndef INNET_WIRE_UPDATE_H
 #define INNET_WIRE_UPDATE_H
@@ -24,13 +25,14 @@ enum {
 	UPDATE_STATUS_BYTES = 8,
 	UPDATE_MODEL_BYTES = UPDATE_HEADER_BYTES + UPDATE_STATUS_BYTES,
 	UPDATE_TOS = 0x2c,	  /* DSCP 11 */
-	UPDATE_TAGGED_TOS = 0x4c, /* DSCP 19: with a tail (tag.h) */
-	UPDATE_TAIL_BYTES = 16,	  /* counter and tag */
-	UPDATE_TAIL_FLOATS = 4,	  /* that the tail displaces */
+	UPDATE_TAGGED_TOS = 0x4c, /* DSCP 19: with a tail of counter and tag
+				   * (tag.h) */
+	UPDATE_TAIL_BYTES = 16,	  /* bytes of counter and tag */
+	UPDATE_TAIL_FLOATS = 4,	  /* floats that the tail replaces */
 	UPDATE_PORT = 46638,
 	UPDATE_MTU_LOOPBACK = 65536,
 	UPDATE_CLUSTER_AT = 2,
-	UPDATE_MERGED_AT = 12, /* offsets of fields that a queue writes */
+	UPDATE_MERGED_AT = 12, /* offsets of the fields that a queue changes */
 	UPDATE_GENERATED_AT = 16,
 	UPDATE_REWARD_AT = 24
 };
@@ -44,49 +46,55 @@ enum update_bad {
 	UPDATE_BAD_LENGTH, UPDATE_BAD_MERGED, UPDATE_NONFINITE, UPDATE_REASONS
 };
 
-/* Queue status on a model (Olaf section 5). */
+/* The queue status in a model (Olaf, section 5). */
 struct update_status {
-	uint32_t occupancy;	/* Qn, the locked frame counted; 24 bits */
+	uint32_t occupancy;	/* Qn, including the locked frame; 24 bits */
 	bool filled;		/* a switch has written the status */
 	bool full;
-	uint16_t active;	/* N, clusters seen lately */
-	uint16_t capacity;	/* Qmax, slots */
+	uint16_t active;	/* N: number of clusters seen recently */
+	uint16_t capacity;	/* Qmax, in slots */
 };
 
 struct update {
-	uint8_t kind;		/* enum update_kind */
+	uint8_t kind;		/* a value of enum update_kind */
 	uint16_t cluster;
-	uint32_t worker;	/* UPDATE_ALL_WORKERS: all of the cluster */
-	uint32_t sequence;	/* of updates; a model's version */
-	uint16_t merged;	/* worker updates inside, at least 1 */
-	uint16_t following;	/* packets of the vector after this one */
-	uint64_t generated_ns;	/* since the epoch, of the newest inside */
+	uint32_t worker;	/* UPDATE_ALL_WORKERS: all workers of the
+				 * cluster */
+	uint32_t sequence;	/* sequence number of an update; version of a
+				 * model */
+	uint16_t merged;	/* number of worker updates in it, at least 1 */
+	uint16_t following;	/* number of packets of the vector after this
+				 * one */
+	uint64_t generated_ns;	/* when the newest update in it was generated,
+				 * in ns since the epoch */
 	float reward;
-	uint32_t elements;	/* of the whole vector */
-	struct update_status status;	/* models only */
-	const uint8_t *vec;	/* n float32, borrowed, at any address */
-	uint32_t n;		/* elements in this packet */
-	uint32_t first;		/* index of the first of them */
+	uint32_t elements;	/* elements of the whole vector */
+	struct update_status status;	/* in models only */
+	const uint8_t *vec;	/* borrowed; n float32 numbers at any address */
+	uint32_t n;		/* number of elements in this packet */
+	uint32_t first;		/* index of the first of these elements */
 };
 
 /*
- * Read the len bytes of UDP payload at p: UPDATE_OK, and u->vec points into p;
- * otherwise the reason, and *u is filled in as far as it went.
+ * Read the len bytes of UDP payload at p.  Returns UPDATE_OK, and u->vec points
+ * into p.  On failure returns the reason, and *u contains the fields that were
+ * read before.
  */
 static inline enum update_bad update_parse(const uint8_t *p, size_t len,
     struct update *u);
 
 /*
- * Read a packet with or without a tag, by its ToS; the tag is not checked
- * (tag.h).
+ * Read a packet with or without a tag, as its ToS byte indicates.  The tag is
+ * not checked (tag.h).
  */
 static inline enum update_bad update_parse_as(uint8_t tos, const uint8_t *p,
     size_t len, struct update *u);
 
 /*
- * Read the header (and status) of len bytes of UDP payload, of which `have` are
- * at p, and check it alone and against len.  UPDATE_OK, and u->vec points to
- * where the vector begins, even if it is cut off; otherwise the reason.
+ * Read the header, and the status of a model, of len bytes of UDP payload, of
+ * which `have` bytes are at p.  Check the header alone and against len.
+ * Returns UPDATE_OK, and u->vec points to the start of the vector, even if the
+ * vector is truncated.  On failure returns the reason.
  */
 static inline enum update_bad update_parse_header(const uint8_t *p, size_t have,
     size_t len, struct update *u);
@@ -98,31 +106,42 @@ static inline struct update update_get(const uint8_t *p);
 static inline const char *update_reason(enum update_bad why);
 
 /*
- * Write the header of u (and status, of a model) at p, which has room for
- * update_head_bytes(); return the place of the vector.
+ * Write the header of u, and the status of a model, at p, which must have room
+ * for update_head_bytes().  Returns the position of the vector.
  */
 static inline uint8_t *update_put(uint8_t *p, const struct update *u);
 
-/* Write the 8 bytes of s at p; an occupancy above 24 bits saturates. */
+/*
+ * Write the 8 bytes of status s at p.  An occupancy of more than 24 bits
+ * saturates.
+ */
 static inline void update_put_status(uint8_t *p, const struct update_status *s);
 
-/* Return the bytes before the vector in a packet of this kind. */
+/* Return the number of bytes before the vector in a packet of this kind. */
 static inline size_t update_head_bytes(uint8_t kind);
 
-/* Is it the ToS, without ECN bits, of a packet with or without a tag? */
+/*
+ * Is tos, without its ECN bits, the ToS byte of a packet with or without a tag?
+ */
 static inline bool update_is(uint8_t tos);
 
-/* Return the bytes behind the vector of a packet with that ToS. */
+/*
+ * Return the number of bytes after the vector in a packet with this ToS byte.
+ */
 static inline uint32_t update_tail_bytes(uint8_t tos);
 
 /*
- * Return how many floats a packet carries under an MTU of `mtu` bytes.  A model
- * header must fit, so that an update and its model are cut alike.  An MTU of
- * 65,536 (loopback) gives the most that UDP over IPv4 can hold.
+ * Return the number of floats in a packet with an MTU of `mtu` bytes.  The
+ * header of a model must fit, so that an update and its model have the same
+ * segments.  An MTU of 65,536 (loopback) gives the largest number that fits
+ * into UDP over IPv4.
  */
 static inline uint32_t update_floats(size_t mtu, bool v6);
 
-/* Return how many packets a vector of `elements` takes at n floats a packet. */
+/*
+ * Return the number of packets of a vector of `elements` elements with n floats
+ * in a packet.
+ */
 static inline uint32_t update_packets(uint32_t elements, uint32_t n);
 
 /* implementation */
@@ -159,7 +178,7 @@ update_put_status(uint8_t *p, const struct update_status *s)
 	bytes_put(p, s->capacity, 2);
 }
 
-/* Do length, elements and following agree?  Sets u->first. */
+/* Are length, elements and following consistent?  Sets u->first. */
 static inline bool
 update_fits(struct update *u)
 {
