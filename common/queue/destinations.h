@@ -1,22 +1,22 @@
 /*
  * destinations.h - number the destinations of the updates at one port
  *
- * Trainings that do not know each other can use the same cluster behind one
- * port, and their updates must never merge.  The queue, the shapes of clusters
- * and the count of active clusters therefore use keys that contain the number
- * of a destination: its address and UDP port, IPv4 or IPv6, and the VLAN
- * of the frame.  An update without a frame has no VLAN.  Live and replayed
- * switches get their numbers here, so that they make the same decisions.
+ * Independent training jobs can use the same cluster behind one port, but their
+ * updates must never be merged.  Therefore the queue, the shapes of clusters
+ * and the count of active clusters use keys that contain the number of the
+ * destination.  A destination is an address and UDP port, IPv4 or IPv6, and the
+ * VLAN of the frame.  An update without a frame has no VLAN.  Live and replayed
+ * switches use the same numbers, so that they make the same decisions.
  *
- * The first destination of a port has the number 0, for which the queue has
- * its fastest tables.  Strangers can send to any number of destinations, so
- * only the most recently used ones are known.  A forgotten destination that
- * comes back gets a new number: its updates do not merge with those that
- * already wait, and no other destination ever gets its old number before 2^22
- * others have taken the same row.
+ * The first destination of a port has the number 0, for which the queue has its
+ * fastest tables.  Untrusted hosts can send to any number of destinations, so
+ * only the most recently used ones are known.  If a forgotten destination is
+ * used again, it gets a new number, so its updates are not merged with those
+ * that already wait.  Another destination gets the old number only after 2^22
+ * other destinations have used the same row.
  *
- * A file of its own because it is what keeps trainings apart.  Pure.  Owns its
- * memory: destinations_free().
+ * A file of its own because this rule separates independent training jobs.  The
+ * functions use no clock and no socket.  destinations_free() frees the memory.
  */
 #ifndef INNET_QUEUE_DESTINATIONS_H
 #define INNET_QUEUE_DESTINATIONS_H
@@ -29,25 +29,29 @@
 
 enum {
 	DESTINATIONS_BITS = 10,
-	DESTINATIONS_MOST = 1 << DESTINATIONS_BITS	/* rows */
+	DESTINATIONS_MOST = 1 << DESTINATIONS_BITS	/* number of rows */
 };
 
 #define DESTINATIONS_NONE UINT32_MAX
 
 struct destination {
 	union addr to;
-	uint64_t vlan;		/* frame_vlan(); 0: none */
+	uint64_t vlan;		/* result of frame_vlan(); 0: none */
 	uint32_t number;
 };
 
 struct destinations {
-	struct destination last;	/* of the last update; family 0: none */
-	struct lru rows;		/* struct destination */
-	uint32_t taken[DESTINATIONS_MOST];	/* how often a row was */
+	struct destination last;	/* destination of the last update;
+					 * family 0: none */
+	struct lru rows;		/* rows of struct destination */
+	uint32_t taken[DESTINATIONS_MOST];	/* how often each row was
+						 * taken */
 	struct hashmap_multiplier hash_seed;
 };
 
-/* Initialize d; the seed is that of the maps that strangers can fill. */
+/*
+ * Initialise d.  hash_seed is the seed of maps that untrusted hosts can fill.
+ */
 static inline void
 destinations_init(
     struct destinations *d, const struct hashmap_multiplier *hash_seed)
@@ -65,7 +69,7 @@ destinations_free(struct destinations *d)
 	lru_free(&d->rows);
 }
 
-/* Is r this destination? */
+/* Does row r contain this destination? */
 static inline bool
 destinations_match(
     const struct destination *r, const union addr *to, uint64_t vlan)
@@ -74,9 +78,9 @@ destinations_match(
 }
 
 /*
- * Do what destinations_find() does for a destination that was not the last
- * one.  If two destinations have the same key, each takes the row from the
- * other and gets a new number.
+ * Do the work of destinations_find() for a destination other than the last one.
+ * If two destinations have the same key, each use of one takes the row from the
+ * other and gives it a new number.
  */
 __attribute__((noinline, unused)) static uint32_t
 destinations_search(
@@ -102,7 +106,10 @@ destinations_search(
 	return r->number;
 }
 
-/* Return the number of a destination; DESTINATIONS_NONE without memory. */
+/*
+ * Return the number of a destination, or DESTINATIONS_NONE if there is no
+ * memory.
+ */
 static inline uint32_t
 destinations_find(struct destinations *d, const union addr *to, uint64_t vlan)
 {

@@ -1,13 +1,13 @@
 /*
  * link.h - a link that sends one frame at a time, at a rate in bits per second
  *
- * Pure arithmetic.  Service of a frame starts at its arrival or at the previous
- * departure, whichever is later, and takes (8e9 length + rate / 2) / rate ns,
- * rounded down, plus a time that is the same for every frame (hardware starts a
- * frame some cycles after the one before).  The departure of the frame in
- * transmission can be delayed.  Times are ns on one clock, which ends at
- * LINK_END_NS: a capture may give its frames any length up to 4 GB, and no
- * frame leaves later than that.
+ * This file contains only arithmetic.  The transmission of a frame starts at
+ * its arrival or at the previous departure, whichever is later.  It takes (8e9
+ * length + rate / 2) / rate ns, rounded down, plus a time that is the same for
+ * every frame, because hardware starts a frame some cycles after the previous
+ * one.  The departure of the frame in transmission can be delayed.  Times are
+ * in ns on one clock, which ends at LINK_END_NS.  A capture may contain frames
+ * of any length up to 4 GB, but no frame leaves later than LINK_END_NS.
  */
 #ifndef INNET_QUEUE_LINK_H
 #define INNET_QUEUE_LINK_H
@@ -17,15 +17,18 @@
 #define LINK_END_NS ((uint64_t)INT64_MAX)
 
 struct link {
-	uint64_t rate_bps;	/* 0: no limit, frames take no time */
-	uint32_t extra_bytes;	/* overhead of each frame on the wire */
-	uint64_t frame_ns;	/* time of each frame beyond its bits */
-	uint64_t free_ns;	/* departure of the last frame started */
-	uint32_t last_bytes;	/* cache of one division: a frame's length */
-	uint64_t last_ns;	/* ... and its time */
+	uint64_t rate_bps;	/* 0: no limit, so frames need no time */
+	uint32_t extra_bytes;	/* extra bytes of each frame on the wire */
+	uint64_t frame_ns;	/* extra time of each frame */
+	uint64_t free_ns;	/* departure of the last frame that was
+				 * started */
+	uint32_t last_bytes;	/* cache of one division: length of a frame */
+	uint64_t last_ns;	/* cache of one division: time of that frame */
 };
 
-/* Return how long a frame of `bytes` bytes occupies the link, in ns. */
+/*
+ * Return the time, in ns, for which a frame of `bytes` bytes occupies the link.
+ */
 static inline uint64_t
 link_time_ns(struct link *l, uint32_t bytes)
 {
@@ -44,8 +47,8 @@ link_time_ns(struct link *l, uint32_t bytes)
 }
 
 /*
- * Start to send a frame that has waited since arrival_ns, and return when its
- * last bit will have left.
+ * Start the transmission of a frame that has waited since arrival_ns.  Returns
+ * the time at which its last bit will have left.
  */
 static inline uint64_t
 link_start_frame(struct link *l, uint64_t arrival_ns, uint32_t bytes)
@@ -58,7 +61,10 @@ link_start_frame(struct link *l, uint64_t arrival_ns, uint32_t bytes)
 	return l->free_ns;
 }
 
-/* Delay the departure of the last frame started by ns, and return it. */
+/*
+ * Delay the departure of the last frame that was started by ns.  Returns the
+ * new time.
+ */
 static inline uint64_t
 link_delay(struct link *l, uint64_t ns)
 {

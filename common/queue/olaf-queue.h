@@ -1,12 +1,13 @@
 /*
- * olaf-queue.h - the Olaf queue: updates of a cluster that wait are merged
- * (Olaf section 3, section 4 Algorithm 1, section 12.1)
+ * olaf-queue.h - the Olaf queue, which merges waiting updates of the same
+ *   cluster (Olaf, section 3, section 4 Algorithm 1, section 12.1)
  *
  * The frames are in slots (slots.h).  For each key (destination, cluster,
- * following), the queue knows where the update is that waits and is not locked:
- * keys below `plain` in an array, others in a map.  An arrival that finds such
- * an update is merged with it, replaces it, or is dropped; innet-olaf(7) has
- * the rules, and the choices that the paper leaves open.  Pure: time is an
+ * following), the queue records the position of the update that waits and is
+ * not locked.  It uses an array for keys below `plain` and a map for other
+ * keys.  If there is such an update, an arrival is merged with it, replaces it,
+ * or is dropped.  innet-olaf(7) describes these rules, and the choices for
+ * points that the paper leaves open.  The functions read no clock: time is an
  * argument.
  */
 #ifndef INNET_QUEUE_OLAF_QUEUE_H
@@ -26,31 +27,37 @@
 enum olaf_queue_combine { OLAF_QUEUE_MEAN, OLAF_QUEUE_SUM };
 
 enum olaf_queue_verdict {
-	OLAF_QUEUE_APPENDED,		/* took a free slot */
-	OLAF_QUEUE_AGGREGATED,	/* merged into the update that waits */
-	OLAF_QUEUE_REPLACED,	/* replaced an older one of the same worker */
-	OLAF_QUEUE_REPLACED_REWARD,	/* replaced one with a lower reward */
-	OLAF_QUEUE_SUPERSEDED,	/* dropped: not newer, same worker */
+	OLAF_QUEUE_APPENDED,		/* put into a free slot */
+	OLAF_QUEUE_AGGREGATED,	/* merged into the waiting update */
+	OLAF_QUEUE_REPLACED,	/* replaced an older update of the same
+				 * worker */
+	OLAF_QUEUE_REPLACED_REWARD,	/* replaced an update with a lower
+					 * reward */
+	OLAF_QUEUE_SUPERSEDED,	/* dropped: not newer than one of the same
+				 * worker */
 	OLAF_QUEUE_DROPPED_REWARD,	/* dropped: reward too low */
-	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: more than 65,535 merged */
+	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: more than 65,535 would be
+					 * merged */
 	OLAF_QUEUE_DROPPED_FULL	/* dropped: no slot is free */
 };
 
-#define OLAF_QUEUE_NONE UINT32_MAX	/* nothing waits */
+#define OLAF_QUEUE_NONE UINT32_MAX	/* no update is waiting */
 
 struct olaf_queue {
 	struct slots *slots;	/* borrowed */
-	uint32_t *at;		/* owned: index in the ring plus 1; 0: none */
+	uint32_t *at;		/* owned; by key: index in the ring plus 1,
+				 * or 0 */
 	uint32_t plain;		/* length of at */
-	struct hashmap waiting;	/* keys from plain on -> index in the ring */
+	struct hashmap waiting;	/* map from other keys to the index in the
+				 * ring */
 	enum olaf_queue_combine combine;
-	double threshold;	/* of rewards; NAN: the test is off */
+	double threshold;	/* threshold for rewards; NAN: no test */
 };
 
 /*
- * Initialise q over `slots`; keys below plain are the usual ones, and the hash
- * seed is for the map of the others.  False without memory; then nothing is
- * held.
+ * Initialise q over `slots`.  Keys below plain are the usual ones; the hash
+ * seed is for the map of the other keys.  Returns false if there is no memory;
+ * then q owns nothing.
  */
 static inline bool olaf_queue_init(struct olaf_queue *q, struct slots *slots,
     enum olaf_queue_combine combine, double threshold, uint32_t plain,
@@ -60,28 +67,28 @@ static inline bool olaf_queue_init(struct olaf_queue *q, struct slots *slots,
 static inline void olaf_queue_free(struct olaf_queue *q);
 
 /*
- * Return the key of an update to a destination: at most one update of a key
- * waits.  Vectors that travel in one packet to destination 0 have their
- * cluster, 0 to 65,535, as key.
+ * Return the key of an update to a destination.  At most one update with each
+ * key waits.  If a vector fits into one packet and the destination is 0, the
+ * key is the cluster, 0 to 65,535.
  */
 static inline uint64_t olaf_queue_key(const struct update *u,
     uint32_t destination);
 
 /*
- * Return the ring index of the update that waits under this key, or
+ * Return the ring index of the waiting update with this key, or
  * OLAF_QUEUE_NONE.
  */
 static inline uint32_t olaf_queue_find(const struct olaf_queue *q,
     uint64_t key);
 
 /*
- * Offer an update that arrives at now_ns.  Stores in *lost how many
- * constituents a replacement removed from the queue, otherwise 0.
+ * Offer an update that arrives at now_ns.  *lost is set to the number of
+ * constituents that a replacement removed from the queue, or to 0.
  */
 static inline enum olaf_queue_verdict olaf_queue_offer(struct olaf_queue *q,
     const struct arrival *a, uint64_t now_ns, uint16_t *lost);
 
-/* Lock a new head, which goes into transmission. */
+/* Lock a new head, because its transmission starts. */
 static inline void olaf_queue_lock(struct olaf_queue *q,
     const struct slot *head);
 
@@ -125,8 +132,8 @@ olaf_queue_find(const struct olaf_queue *q, uint64_t key)
 }
 
 /*
- * Merge the update that waits and the arrival, by mean or sum, under the
- * arrival's headers.
+ * Merge the waiting update and the arrival, by mean or by sum.  The result has
+ * the headers of the arrival.
  */
 static inline bool
 olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
@@ -145,7 +152,7 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 		vec_add(vec, a->up->vec, a->up->n);
 	else
 		vec_mean(vec, vec, a->up->vec, a->up->n, me / all, ma / all);
-	/* the arrival's headers, in front of the merged vector */
+	/* Put the headers of the arrival before the merged vector. */
 	if (vec_at != (size_t)(vec - e->bytes)) {
 		if (e->room < have) {
 			uint8_t *p = realloc(e->bytes, have);
@@ -159,7 +166,7 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
 	}
 	memcpy(e->bytes, a->bytes, vec_at);
-	if (a->tail > 0)		/* tagged again when it leaves */
+	if (a->tail > 0)		/* it is tagged again when it leaves */
 		memcpy(e->bytes + have - a->tail, a->bytes + have - a->tail,
 		    a->tail);
 	e->have = have;
@@ -177,13 +184,19 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 	return true;
 }
 
-/* Decide about the arrival a of an update while e waits under the same key. */
+/*
+ * Decide what to do with the arrival a of an update while e waits with the same
+ * key.
+ */
 static inline enum olaf_queue_verdict
 olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 {
 	const double r = (double)a->up->reward, re = (double)e->up.reward;
 
-	/* another job uses the cluster now (port.h): nothing to merge */
+	/*
+	 * Another job uses the cluster now (port.h), so the two cannot be
+	 * merged.
+	 */
 	if (a->up->n != e->up.n || a->up->elements != e->up.elements ||
 	    a->tail != e->tail)
 		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED :
@@ -228,7 +241,10 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 	slot = slots_append(q->slots, a, now_ns);
 	if (slot < 0)
 		return OLAF_QUEUE_DROPPED_FULL;
-	/* the first frame is in transmission at once and never waits */
+	/*
+	 * The transmission of the first frame starts at once, so it never
+	 * waits.
+	 */
 	if (q->slots->count > 1 && key < q->plain)
 		q->at[key] = (uint32_t)slot + 1;
 	else if (q->slots->count > 1)

@@ -1,19 +1,21 @@
 /*
- * port.h - one egress port: a queue, the link that it feeds, and its counters
+ * port.h - one egress port: a queue, its link, and its counters
  *
- * The queue is Olaf's or drop-tail; all else is the same code.  Frames that are
- * no updates (results, regular traffic) are queued as drop-tail does, in both.
- * The caller offers arrivals in order of time and takes departures:
+ * The queue is the Olaf queue or a drop-tail queue; the rest of the code is the
+ * same.  Both queue frames other than updates (results, regular traffic) like a
+ * drop-tail queue.  The caller offers arrivals in order of time and processes
+ * departures:
  *
- *	while (port_deadline_ns(p) <= now)
- *		... port_head(p) leaves ... port_pop(p);
- *	port_offer(p, &arrival, now);
+ * 	while (port_deadline_ns(p) <= now)
+ * 		... port_head(p) leaves ... port_pop(p);
+ * 	port_offer(p, &arrival, now);
  *
- * At the same instant departures come before arrivals.  A pop may be late (a
- * live sender never sends early); the link's schedule does not slip.  The port
- * reads no clock and sends nothing.  Its state for updates (merging, the shapes
- * of clusters, active clusters, the tally) is allocated at the first update. An
- * initialised port must not be moved, because its queue points into it.
+ * At the same time departures come before arrivals.  A pop may be late (a live
+ * sender never sends early), but this does not change the schedule of the link.
+ * The port reads no clock and sends nothing.  Its state for updates (merging,
+ * the shapes of clusters, active clusters, the tally) is allocated at the first
+ * update.  An initialised port must not be moved, because its queue contains
+ * pointers into it.
  */
 #ifndef INNET_QUEUE_PORT_H
 #define INNET_QUEUE_PORT_H
@@ -34,51 +36,57 @@
 enum port_queue { PORT_FIFO, PORT_OLAF };
 
 #define PORT_NEVER UINT64_MAX
-#define PORT_FORGET_NS 60000000000u	/* a cluster's cut: a minute */
+#define PORT_FORGET_NS 60000000000u	/* lifetime of a cluster's shape: one
+					 * minute */
 
-enum { PORT_SHAPES_MOST = 65536 };	/* beyond those of destination 0 */
+enum { PORT_SHAPES_MOST = 65536 };	/* shapes beyond those of destination
+					 * 0 */
 
 struct port_conf {
 	enum port_queue queue;
-	uint32_t slots;		/* Qmax, with the one in transmission; 0: no
-				 * limit */
-	uint64_t rate_bps;	/* 0: frames take no time */
-	uint32_t extra_bytes;	/* of each frame on the wire */
-	uint64_t frame_ns;	/* ... and time beyond its bits */
-	uint64_t merge_ns;	/* time of each merge in Olaf's queue */
+	uint32_t slots;		/* Qmax, including the frame in transmission; 0:
+				 * no limit */
+	uint64_t rate_bps;	/* 0: frames need no time */
+	uint32_t extra_bytes;	/* extra bytes of each frame on the wire */
+	uint64_t frame_ns;	/* extra time of each frame */
+	uint64_t merge_ns;	/* time of each merge in the Olaf queue */
 	enum olaf_queue_combine combine;
-	double threshold;	/* of rewards; NAN: off */
+	double threshold;	/* threshold for rewards; NAN: off */
 	uint64_t active_window_ns;
-	uint32_t clusters;	/* ids are below it; 0: 65,536 */
-	bool silent;		/* do not write the status into models */
-	struct hashmap_multiplier hash_seed;	/* of maps that untrusted hosts
-						 * fill */
+	uint32_t clusters;	/* ids are less than this; 0: 65,536 */
+	bool silent;		/* do not write the queue status into models */
+	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
+						 * hosts fill */
 };
 
-/* Frames that passed a port and are no updates. */
+/* The kinds of frames, other than updates, that pass a port. */
 enum port_kind { PORT_REGULAR, PORT_PROGRAM, PORT_KINDS };
 
 struct port_count {
 	uint64_t sent, dropped, queued;
-	uint64_t bytes;		/* of frames that left; in PORT_PROGRAM also
-				 * of updates */
+	uint64_t bytes;		/* bytes of frames that left; in PORT_PROGRAM
+				 * including updates */
 };
 
 /*
- * How the vectors of a cluster are divided into packets; 0: not known yet.  It
- * is forgotten when no update came for PORT_FORGET_NS, because another job may
- * use the cluster then.  Each destination has shapes of its own.
+ * The number of elements that the packets of a cluster's vectors contain; 0:
+ * not known yet.  The shape is forgotten when no update has arrived for
+ * PORT_FORGET_NS, because another job may use the cluster then.  Each
+ * destination has its own shapes.
  */
 struct port_shape {
-	uint32_t elements, n, n_last;	/* of a vector, a packet, the last */
+	uint32_t elements, n, n_last;	/* elements of a vector, of a packet, of
+					 * the last packet */
 	uint64_t seen_ns;
 };
 
 /* The state of a port for updates. */
 struct port_updates {
 	struct destinations destinations;
-	struct port_shape *shape;	/* of each cluster, to destination 0 */
-	struct lru shapes;	/* struct port_shape; to other destinations */
+	struct port_shape *shape;	/* shape of each cluster for destination
+					 * 0 */
+	struct lru shapes;	/* rows of struct port_shape for other
+				 * destinations */
 	struct olaf_queue olaf;
 	struct active_clusters active;
 	struct tally tally;
@@ -86,36 +94,41 @@ struct port_updates {
 
 struct port {
 	struct slots slots;
-	uint64_t deadline_ns;	/* when the head has left; PORT_NEVER: empty */
-	uint64_t put_off_ns;	/* part of that which merges have added */
-	struct port_updates *updates;	/* NULL: none has come */
+	uint64_t deadline_ns;	/* when the head will have left; PORT_NEVER:
+				 * empty */
+	uint64_t put_off_ns;	/* part of the deadline that merges have
+				 * added */
+	struct port_updates *updates;	/* NULL: no update has arrived */
 	struct link link;
 	struct port_conf cf;
 	struct port_count n[PORT_KINDS];
-	uint32_t index;		/* the owner's number of this port */
+	uint32_t index;		/* number that the owner gave to this port */
 };
 
 /* The result of port_offer(). */
 enum port_verdict {
-	PORT_TAKEN,		/* the tally says how */
-	PORT_MISMATCHED,	/* not shaped like its cluster: ignored */
-	PORT_NO_MEMORY		/* for the port's state: ignored */
+	PORT_TAKEN,		/* the tally contains the details */
+	PORT_MISMATCHED,	/* ignored: shape differs from its cluster's */
+	PORT_NO_MEMORY		/* ignored: no memory for the port's state */
 };
 
-/* Initialise p.  False without memory; call port_free() in either case. */
+/*
+ * Initialise p.  Returns false if there is no memory.  Call port_free() in
+ * either case.
+ */
 static inline bool port_init(struct port *p, const struct port_conf *cf);
 
 /* Free the queue and the state for updates. */
 static inline void port_free(struct port *p);
 
 /*
- * Offer an update (well-formed, finite) that arrives at now_ns, not before the
- * last arrival or departure.
+ * Offer a valid, finite update that arrives at now_ns.  This must not be before
+ * the last arrival or departure.
  */
 static inline enum port_verdict port_offer(struct port *p,
     const struct arrival *a, uint64_t now_ns);
 
-/* Offer a frame that is no update; false if it is dropped. */
+/* Offer a frame other than an update.  Returns false if it is dropped. */
 static inline bool port_offer_plain(struct port *p, const struct arrival *a,
     uint64_t now_ns);
 
@@ -125,49 +138,55 @@ static inline uint64_t port_deadline_ns(const struct port *p);
 /* Return the frame in transmission, or NULL. */
 static inline struct slot *port_head(const struct port *p);
 
-/* Count the head, which has left the link, and start the next frame. */
+/* Count the head, which has left the link, and start to send the next frame. */
 static inline void port_pop(struct port *p);
 
 /*
  * Remove the head, which has not left, because the port went down.  The caller
- * counts it.
+ * must count it.
  */
 static inline void port_drop_head(struct port *p, uint64_t now_ns);
 
-/* Write the header of the update in s into its bytes, after a merge. */
+/* Write the header of the update in s into its bytes after a merge. */
 static inline void port_update_header(struct slot *s);
 
-/* Return the queue's status at now_ns, for a model that passes. */
+/* Return the queue's status at now_ns, for a model that passes the switch. */
 static inline struct update_status port_status(struct port *p, uint64_t now_ns);
 
 /*
- * Return the number of a destination of updates, with the VLAN tags of its
- * frames (0: none); DESTINATIONS_NONE without memory.
+ * Return the number of a destination of updates.  tags are the VLAN tags of its
+ * frames (0: none).  Returns DESTINATIONS_NONE if there is no memory.
  */
 static inline uint32_t port_find_destination(struct port *p,
     const union addr *to, uint64_t tags);
 
 /*
- * Take the shape of its cluster from a model that came down through this port,
- * from the destination of the cluster's updates.
+ * Learn the shape of a cluster from a model.  The model must have arrived
+ * through this port from the destination of the cluster's updates.
  */
 static inline void port_learn_shape(struct port *p, const struct update *model,
     uint32_t destination, uint64_t now_ns);
 
-/* Load into the cache what an update of this cluster will need soon. */
+/* Prefetch the data that an update of this cluster will need soon. */
 static inline void port_prefetch(const struct port *p, uint16_t cluster);
 
-/* Allocate the state for updates, unless it is there; false without memory. */
+/*
+ * Allocate the state for updates, unless it exists already.  Returns false if
+ * there is no memory.
+ */
 __attribute__((unused)) static bool port_allocate_updates(struct port *p);
 
-/* Count what the queue did with an update. */
+/* Count the verdict of the queue on an update. */
 static inline void port_count_verdict(struct port *p, enum olaf_queue_verdict v,
     const struct update *u, uint16_t lost);
 
-/* Count the frames that are still queued, at the end. */
+/* Count the frames that are still in the queue at the end. */
 static inline void port_count_queued(struct port *p);
 
-/* Forget the clusters that were active here; false without memory. */
+/*
+ * Forget the clusters that were active here.  Returns false if there is no
+ * memory.
+ */
 static inline bool port_forget_clusters(struct port *p);
 
 /* implementation */
@@ -265,7 +284,7 @@ port_head(const struct port *p)
 	return slots_head(&p->slots);
 }
 
-/* Start to send the head, and lock it. */
+/* Start the transmission of the head, and lock it. */
 static inline void
 port_start_head(struct port *p)
 {
@@ -298,8 +317,8 @@ port_pop(struct port *p)
 }
 
 /*
- * Is the update shaped like the first ones of its cluster?  Each part of the
- * shape is taken from the first packet that shows it.
+ * Has the update the same shape as the first updates of its cluster?  Each part
+ * of the shape is learned from the first packet that shows it.
  */
 static inline bool
 port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
@@ -307,7 +326,7 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
 	bool last = u->following == 0 && u->n < u->elements;
 
 	if (last && u->n > u->elements - u->n)
-		return false;	/* longer than those before it */
+		return false;	/* longer than earlier packets */
 	if (s->elements == 0 || now_ns - s->seen_ns >= PORT_FORGET_NS)
 		*s = (struct port_shape){ .elements = u->elements };
 	if (s->elements != u->elements)
@@ -336,7 +355,10 @@ port_find_destination(struct port *p, const union addr *to, uint64_t tags)
 	return destinations_find(&p->updates->destinations, to, tags);
 }
 
-/* Return the shape of a cluster to a destination; NULL without memory. */
+/*
+ * Return the shape of a cluster for a destination, or NULL if there is no
+ * memory.
+ */
 static inline struct port_shape *
 port_find_shape(struct port_updates *u, uint16_t cluster, uint32_t destination)
 {
@@ -384,8 +406,8 @@ port_count_verdict(struct port *p, enum olaf_queue_verdict v,
 }
 
 /*
- * Delay the departure of the head by the time of a merge or replacement:
- * hardware reads and writes its queue in turns.
+ * Delay the departure of the head by the time of a merge or replacement,
+ * because hardware alternates between reading and writing its queue.
  */
 static inline void
 port_add_merge_time(struct port *p, enum olaf_queue_verdict v)

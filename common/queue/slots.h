@@ -1,12 +1,12 @@
 /*
  * slots.h - a ring of frames that wait for a link, and the drop-tail queue
  *
- * The ring has a fixed size, or grows without a limit (size 0).  The frame at
- * the head is in transmission: it keeps its slot until it has left, and must
- * not be changed.  A slot's bytes are a whole frame or the payload of a
- * datagram, as the driver chooses; the update begins at payload_at.  Slots own
- * their bytes; memory grows on demand and is kept, within a budget if there is
- * one.
+ * The ring has a fixed size or, with size 0, grows without a limit.  The frame
+ * at the head is in transmission.  It keeps its slot until it has left, and
+ * must not be changed.  The bytes of a slot are a whole frame or the payload of
+ * a datagram; the driver decides which.  The update begins at payload_at.
+ * Slots own their bytes.  Their memory grows on demand and is kept, within a
+ * budget if there is one.
  *
  * fifo_offer() is the drop-tail queue (the baseline of Olaf, section 8).
  */
@@ -23,31 +23,33 @@
 #include "common/wire/addr.h"
 #include "common/wire/update.h"
 
-enum { SLOTS_FIRST = 64 };	/* first size of a ring without a limit */
+enum { SLOTS_FIRST = 64 };	/* initial size of a ring without a limit */
 
-/* The destination of a datagram; a whole frame needs none. */
+/* The destination of a datagram.  A whole frame needs none. */
 struct slot_to {
 	union addr to;
-	union addr from;	/* family 0: the address of that socket */
-	uint32_t socket;	/* which one of the switch: packet.h */
+	union addr from;	/* source; family 0: the address of the
+				 * socket */
+	uint32_t socket;	/* the switch's socket: see struct packet */
 	uint8_t tos;
 };
 
 struct slot {
 	uint8_t *bytes;		/* owned */
-	uint32_t have, room;	/* bytes that are filled, and allocated */
+	uint32_t have, room;	/* number of bytes filled; number allocated */
 	uint32_t wire_bytes;	/* length of the frame on the link */
-	uint32_t payload_at;	/* where the update begins in bytes */
-	uint32_t len;		/* of a frame before it was cut */
+	uint32_t payload_at;	/* offset of the update in bytes */
+	uint32_t len;		/* length of the frame before truncation */
 	uint32_t tail;		/* bytes of counter and tag after the vector */
-	uint32_t destination;	/* its number: destinations.h */
-	bool framed;		/* bytes are a frame; otherwise a payload */
-	bool bare;		/* the update is a bare packet of the paper */
-	bool changed;		/* the checksum must be made again */
-	bool is_update;		/* false: other traffic that waits */
-	struct update up;	/* its vec points into bytes */
+	uint32_t destination;	/* number of the destination: destinations.h */
+	bool framed;		/* bytes are a frame, not only a payload */
+	bool bare;		/* the update is a packet in the paper's
+				 * format */
+	bool changed;		/* the checksum must be computed again */
+	bool is_update;		/* false: other traffic that is queued */
+	struct update up;	/* the update; its vec points into bytes */
 	uint64_t opened_ns;	/* when the slot was taken */
-	struct slot_to to;	/* if it is not framed */
+	struct slot_to to;	/* used if framed is false */
 };
 
 /* Memory that several rings share. */
@@ -58,29 +60,32 @@ struct slots_budget {
 
 struct slots {
 	struct slot *ring;
-	uint32_t size, head, count;	/* size: Qmax, or slots so far */
-	bool endless;		/* the ring grows */
+	uint32_t size, head, count;	/* size: Qmax, or the current number of
+					 * slots */
+	bool endless;		/* the ring grows without limit */
 	struct slots_budget *budget;	/* borrowed; NULL: no limit */
 };
 
-/* A frame that arrives: bytes borrowed from the driver, and their meaning. */
+/* An arriving frame: its bytes, borrowed from the driver, and their meaning. */
 struct arrival {
 	const uint8_t *bytes;
 	uint32_t have;
 	uint32_t wire_bytes;	/* length of the frame on the link */
-	uint32_t payload_at;	/* where the update begins in bytes */
-	uint32_t len;		/* of a frame before it was cut */
+	uint32_t payload_at;	/* offset of the update in bytes */
+	uint32_t len;		/* length of the frame before truncation */
 	uint32_t tail;		/* bytes of counter and tag after the vector */
-	uint32_t destination;	/* as in struct slot; 0: the only one */
+	uint32_t destination;	/* as in struct slot; 0 if there is only one */
 	bool framed, bare;	/* as in struct slot */
 	bool is_update;
-	const struct update *up;	/* its vec points into bytes; or NULL */
-	const struct slot_to *to;	/* if it is not framed; or NULL */
+	const struct update *up;	/* the update, whose vec points into
+					 * bytes; or NULL */
+	const struct slot_to *to;	/* destination if framed is false; or
+					 * NULL */
 };
 
 /*
- * Make a ring of `size` slots, or with size 0 one that grows.  False without
- * memory.
+ * Make a ring of `size` slots.  If size is 0, the ring grows.  Returns false if
+ * there is no memory.
  */
 static inline bool slots_init(struct slots *s, uint32_t size);
 
@@ -88,8 +93,9 @@ static inline bool slots_init(struct slots *s, uint32_t size);
 static inline void slots_free(struct slots *s);
 
 /*
- * Take a slot at the tail for a.  Returns its index in the ring, which is valid
- * until the frame leaves, or -1: no slot is free, or no memory.
+ * Put the arrival a into a slot at the tail.  Returns its index in the ring,
+ * which is valid until the frame leaves.  Returns -1 if no slot is free or
+ * there is no memory.
  */
 static inline int64_t slots_append(struct slots *s, const struct arrival *a,
     uint64_t now_ns);
@@ -98,24 +104,30 @@ static inline int64_t slots_append(struct slots *s, const struct arrival *a,
 static inline struct slot *slots_head(const struct slots *s);
 
 /*
- * Remove the head, which has left.  An empty ring starts again at index 0,
- * which is still in the cache.
+ * Remove the head, which has left.  If the ring is empty then, it starts again
+ * at index 0, which is still in the cache.
  */
 static inline void slots_pop(struct slots *s);
 
-/* Copy a's bytes and their meaning into s.  False without memory. */
+/*
+ * Copy the bytes of a and their meaning into s.  Returns false if there is no
+ * memory.
+ */
 static inline bool slots_fill(struct slot *s, const struct arrival *a);
 
-/* Load slot `at` (modulo the ring's size) into the cache. */
+/* Prefetch slot `at` (modulo the size of the ring). */
 static inline void slots_prefetch(const struct slots *s, uint32_t at);
 
-/* Return the memory of the ring and its slots. */
+/* Return the bytes of memory that the ring and its slots use. */
 static inline uint64_t slots_bytes(const struct slots *s);
 
-/* Charge `bytes` to the budget b (NULL: no limit); false if that exceeds it. */
+/*
+ * Charge `bytes` to the budget b (NULL: no limit).  Returns false if that would
+ * exceed it.
+ */
 static inline bool slots_charge_budget(struct slots_budget *b, uint64_t bytes);
 
-/* Append a; false: it is dropped, because no slot is free. */
+/* Append a.  Returns false if a is dropped because no slot is free. */
 static inline bool fifo_offer(struct slots *s, const struct arrival *a,
     uint64_t now_ns);
 
@@ -151,7 +163,7 @@ slots_bytes(const struct slots *s)
 	return bytes;
 }
 
-/* Double the size of an endless ring; false without memory. */
+/* Double the size of an endless ring.  Returns false if there is no memory. */
 static inline bool
 slots_grow(struct slots *s)
 {
@@ -191,8 +203,8 @@ slots_prefetch(const struct slots *s, uint32_t at)
 }
 
 /*
- * Make room for `bytes` bytes in a slot that has less.  False without memory.
- * Not inline, because it is rare.
+ * Make room for `bytes` bytes in a slot that has less.  Returns false if there
+ * is no memory.  It is not inline, because it is rarely called.
  */
 __attribute__((noinline, unused)) static bool
 slots_enlarge(struct slot *s, uint32_t bytes, struct slots_budget *b)
@@ -214,7 +226,7 @@ slots_fill(struct slot *s, const struct arrival *a)
 {
 	if (s->room < a->have && !slots_enlarge(s, a->have, NULL))
 		return false;
-	if (a->have > 0)	/* a frame can be empty, without bytes */
+	if (a->have > 0)	/* a frame can be empty and have no bytes */
 		memcpy(s->bytes, a->bytes, a->have);
 	s->have = a->have;
 	s->wire_bytes = a->wire_bytes;
@@ -241,7 +253,7 @@ slots_head(const struct slots *s)
 	return s->count == 0 ? NULL : &s->ring[s->head];
 }
 
-/* Inline, because the simulator's speed depends on it. */
+/* Always inline, because the simulator's speed depends on it. */
 __attribute__((always_inline)) static inline int64_t
 slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 {

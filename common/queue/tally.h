@@ -1,13 +1,14 @@
 /*
- * tally.h - count what became of every update, per cluster and in all
+ * tally.h - count what happened to every update, for each cluster and in total
  *
- * Each counter counts packets and constituents (updates of workers inside
- * them). In every run, and for every cluster, constituents obey
+ * Each counter counts packets and constituents (the updates of workers that a
+ * packet contains).  In every run, and for every cluster, the constituents obey
+ * this law:
  *
- *	arrived = delivered + superseded + dropped_full + dropped_reward +
- *	          dropped_limit + queued
+ * 	arrived = delivered + superseded + dropped_full + dropped_reward +
+ * 	          dropped_limit + queued
  *
- * Owns its tables, whose unused pages take no memory; tally_free().
+ * tally_free() frees the tables.  Unused pages of the tables use no memory.
  */
 #ifndef INNET_QUEUE_TALLY_H
 #define INNET_QUEUE_TALLY_H
@@ -27,20 +28,22 @@ struct tally_count {
 	uint64_t packets, constituents;
 };
 
-/* The first four, which change most, share a cache line. */
+/* The first four counters, which change most often, share a cache line. */
 struct tally_cluster {
 	_Alignas(64) struct tally_count of[TALLY_EVENTS];
 };
 
 struct tally {
 	struct tally_cluster all;
-	void *block;			/* owned; cluster is aligned in it */
-	struct tally_cluster *cluster;	/* one for each possible id */
-	uint64_t *merged;		/* delivered packets by constituents */
-	uint32_t merged_room;		/* entries of merged */
+	void *block;			/* owned; memory that contains
+					 * `cluster`, aligned */
+	struct tally_cluster *cluster;	/* one entry for each possible id */
+	uint64_t *merged;		/* delivered packets by number of
+					 * constituents */
+	uint32_t merged_room;		/* number of entries of merged */
 };
 
-/* Return the counter's name. */
+/* Return the name of counter `what`. */
 static inline const char *
 tally_name(enum tally_event what)
 {
@@ -54,8 +57,9 @@ tally_name(enum tally_event what)
 }
 
 /*
- * Initialise t for clusters 0 to clusters - 1, and packets of up to `merged`
- * constituents; that table grows.  False without memory.
+ * Initialise t for clusters 0 to clusters - 1, and for packets of up to
+ * `merged` constituents; that table grows if necessary.  Returns false if there
+ * is no memory.
  */
 static inline bool
 tally_init(struct tally *t, uint32_t clusters, uint32_t merged)
@@ -79,7 +83,7 @@ tally_free(struct tally *t)
 	free(t->merged);
 }
 
-/* Count one packet with that many constituents. */
+/* Count one packet with this number of constituents. */
 static inline void
 tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
     uint16_t constituents)
@@ -92,12 +96,13 @@ tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
 	t->all.of[what].constituents += constituents;
 }
 
-/* Count a delivered packet with that many constituents. */
+/* Count a delivered packet with this number of constituents. */
 static inline void
 tally_count_delivery(struct tally *t, uint16_t cluster, uint16_t constituents)
 {
 	tally_add(t, TALLY_DELIVERED, cluster, constituents);
-	if (constituents >= t->merged_room) {	/* enough for all */
+	if (constituents >= t->merged_room) {	/* this is enough for all
+						 * numbers */
 		uint64_t *p = realloc(t->merged, 65536 * sizeof(*p));
 
 		if (p == NULL)

@@ -1,24 +1,25 @@
 /*
- * txctl.h - transmission control (Olaf section 5): a switch counts the clusters
- * that are active, and workers send less often if there are many
+ * txctl.h - transmission control (Olaf, section 5): a switch counts the active
+ *   clusters, and workers send less often if there are many
  *
- * struct active_clusters, at a switch: N, how many keys were seen within a time
- * window.  Keys are in a list in the order in which they were last seen, so
- * that noting one and forgetting one take constant time.  Keys below `plain`
- * are indices of the list's array; others get an index from a map, as long as
- * they are in the window.  Untrusted hosts can choose these, so at most
- * ACTIVE_CLUSTERS_OTHERS of them are counted; a status cannot say more than
- * 65,535 in any case.
+ * A switch uses struct active_clusters to count N, the number of keys seen
+ * within a time window.  Keys are in a list in the order in which they were
+ * last seen, so noting a key and forgetting a key take constant time.  Keys
+ * below `plain` are indices of the list's array.  Other keys get an index from
+ * a map for as long as they are in the window.  Untrusted hosts can choose
+ * these keys, so at most ACTIVE_CLUSTERS_OTHERS of them are counted.  A status
+ * can report at most 65,535 in any case.
  *
  * A switch writes its status (Qmax and N) into each model that passes.  A
  * worker keeps the last status and sends an update with probability min(Qmax /
- * N + f, 1), where f grows with the time d since that status came: 0 up to the
- * threshold T, then v (d - T), with d and T in seconds.  v is 1/T a second
- * ("urgent") or T ("fair").  The paper's control is off while N = Qmax,
- * although the slot in transmission is locked then and updates are dropped; the
- * kinds "locked" count Qmax - 1 slots, so they act from N = Qmax on.
+ * N + f, 1).  f grows with the time d since that status arrived: it is 0 up to
+ * the threshold T, and then v (d - T), with d and T in seconds.  v is 1/T a
+ * second ("urgent") or T ("fair").  The paper's control is off while N = Qmax,
+ * although the slot in transmission is locked then and updates are dropped.
+ * The kinds "locked" count only Qmax - 1 slots, so they act from N = Qmax on.
  *
- * Pure: times (ns, never decreasing) and random draws are arguments.
+ * The functions use no clock and no random numbers: times (in ns, never
+ * decreasing) and random draws are arguments.
  */
 #ifndef INNET_QUEUE_TXCTL_H
 #define INNET_QUEUE_TXCTL_H
@@ -32,24 +33,27 @@
 #include "common/wire/update.h"
 
 enum {
-	ACTIVE_CLUSTERS_PLAIN = 65536,	/* default of plain */
-	ACTIVE_CLUSTERS_OTHERS = 262144	/* keys from plain on, at most */
+	ACTIVE_CLUSTERS_PLAIN = 65536,	/* default value of plain */
+	ACTIVE_CLUSTERS_OTHERS = 262144	/* most keys from plain on */
 };
 
 struct active_clusters_node {
-	uint64_t seen;		/* when, plus 1 ns; 0: not in the list */
-	uint32_t older, newer;	/* indices; 0 at the ends */
+	uint64_t seen;		/* when it was last seen, plus 1 ns; 0: not in
+				 * the list */
+	uint32_t older, newer;	/* indices of neighbours; 0 at the ends */
 };
 
 struct active_clusters {
-	struct hashmap index;	/* keys from plain on -> index */
-	struct active_clusters_node *node;	/* owned; [0]: both ends */
-	uint64_t *key;		/* owned; of the nodes behind those of plain */
+	struct hashmap index;	/* map from keys from plain on to their index */
+	struct active_clusters_node *node;	/* owned; node[0] is both ends
+						 * of the list */
+	uint64_t *key;		/* owned; keys of the nodes after the first
+				 * `plain` */
 	uint32_t plain;
-	uint32_t room, used;	/* nodes that are allocated, and given out */
-	uint32_t free;		/* first node that was given back, or 0; they
-				 * are linked by newer */
-	uint32_t count;		/* N, at the last active_clusters_count() */
+	uint32_t room, used;	/* number of nodes allocated; used */
+	uint32_t free;		/* first node that was released, or 0; released
+				 * nodes are linked by newer */
+	uint32_t count;		/* N at the last active_clusters_count() */
 	uint64_t window_ns;
 };
 
@@ -58,23 +62,23 @@ enum txctl_kind {
 	TXCTL_FAIR_LOCKED
 };
 
-/* The words of --control, in the order of enum txctl_kind. */
+/* The values of --control, in the order of enum txctl_kind. */
 static const char *const txctl_words[] = {
 	"none", "urgent", "fair", "urgent-locked", "fair-locked", NULL
 };
 
 struct txctl {
 	enum txctl_kind kind;
-	uint64_t threshold_ns;	/* T */
-	bool known;		/* a status has come */
+	uint64_t threshold_ns;	/* the threshold T */
+	bool known;		/* a status has arrived */
 	struct update_status last;
-	uint64_t came_ns;	/* when it came */
+	uint64_t came_ns;	/* when that status arrived */
 };
 
 /*
- * Initialise a; keys below plain, which is at least 1, are the usual ones, and
- * the hash seed is for the map of the others.  False without memory; call
- * active_clusters_free() in either case.
+ * Initialise a.  Keys below plain, which must be at least 1, are the usual
+ * ones; the hash seed is for the map of the other keys.  Returns false if there
+ * is no memory.  Call active_clusters_free() in either case.
  */
 static inline bool active_clusters_init(struct active_clusters *a,
     uint64_t window_ns, uint32_t plain,
@@ -84,21 +88,22 @@ static inline bool active_clusters_init(struct active_clusters *a,
 static inline void active_clusters_free(struct active_clusters *a);
 
 /*
- * Note that key is seen at now_ns.  False if it is not counted, because there
- * is no memory or there are too many keys.
+ * Note that key was seen at now_ns.  Returns false if the key is not counted,
+ * because there is no memory or there are too many keys.
  */
 static inline bool active_clusters_note(struct active_clusters *a, uint64_t key,
     uint64_t now_ns);
 
 /*
- * Forget keys that were not seen within the window that ends at now_ns, and
- * return N.
+ * Forget the keys that were not seen within the window that ends at now_ns.
+ * Returns N.
  */
 static inline uint32_t active_clusters_count(struct active_clusters *a,
     uint64_t now_ns);
 
 /*
- * Keep the status of a model that came at now_ns, if a switch has filled it in.
+ * Keep the status of a model that arrived at now_ns, if a switch has filled it
+ * in.
  */
 static inline void txctl_set_status(struct txctl *t,
     const struct update_status *s, uint64_t now_ns);
@@ -108,14 +113,14 @@ static inline void txctl_set_status(struct txctl *t,
  */
 static inline double txctl_probability(const struct txctl *t, uint64_t now_ns);
 
-/* Should that update be sent?  draw is uniform in [0, 1). */
+/* Should such an update be sent?  draw is uniform in [0, 1). */
 static inline bool txctl_should_send(const struct txctl *t, uint64_t now_ns,
     double draw);
 
 /*
- * Write the status `own` of a switch into the field of a model that passes, if
- * no switch has, or if ours is narrower: own Qmax / own N is less than the
- * field's.  True if *field was changed.
+ * Write `own`, the status of a switch, into the status field of a model that
+ * passes.  Do so if no switch has filled the field, or if own Qmax / own N is
+ * less than Qmax / N in the field.  Returns true if *field was changed.
  */
 static inline bool txctl_write_status(struct update_status *field,
     const struct update_status *own);
@@ -152,7 +157,7 @@ active_clusters_unlink(struct active_clusters *a,
 	a->count--;
 }
 
-/* Double the nodes.  False without memory. */
+/* Double the number of nodes.  Returns false if there is no memory. */
 static inline bool
 active_clusters_grow(struct active_clusters *a)
 {
@@ -172,7 +177,7 @@ active_clusters_grow(struct active_clusters *a)
 	return true;
 }
 
-/* Give back the node of a key from plain on. */
+/* Release the node of a key that is not below plain. */
 static inline void
 active_clusters_release(struct active_clusters *a, uint32_t at)
 {
@@ -181,7 +186,9 @@ active_clusters_release(struct active_clusters *a, uint32_t at)
 	a->free = at;
 }
 
-/* Return the index of a key from plain on; 0 if there is none for it. */
+/*
+ * Return the index of a key that is not below plain, or 0 if it cannot get one.
+ */
 __attribute__((noinline, unused)) static uint32_t
 active_clusters_find_other(
     struct active_clusters *a, uint64_t key, uint64_t now_ns)
