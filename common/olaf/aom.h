@@ -1,21 +1,22 @@
 /*
  * aom.h - the Age of Model at a receiver, to the nanosecond
  *
- * Olaf, sections 2.2 and 6: the age at time t is t minus the time at which the
- * newest update received by then was generated.  It is a sawtooth that climbs
- * with slope one and falls when something fresher arrives.  A struct aom
- * follows one sequence of deliveries; the figures of several (the ranges of a
- * cluster, all clusters) are computed over their times taken together.
+ * See Olaf, sections 2.2 and 6.  The age at time t is t minus the time at which
+ * the newest update received so far was generated.  It is a sawtooth that
+ * climbs with slope one and falls when a fresher update arrives.  A struct aom
+ * follows one sequence of deliveries.  The figures of several sequences (the
+ * ranges of a cluster, or all clusters) are computed over the total of their
+ * times.
  *
- * Times are nanoseconds on one clock, at most AOM_MAX_NS, and calls are in
- * order of time.  Sums are exact integers of ns^2; means round half up to a
- * nanosecond; a percentile is the least whole nanosecond a for which
- * time(age <= a) >= percent / 100 * time.
+ * Times are in nanoseconds on one clock, at most AOM_MAX_NS, and calls must be
+ * in order of time.  Sums are exact integers in ns^2.  Means are rounded half
+ * up to a nanosecond.  A percentile is the least whole number a of nanoseconds
+ * for which time(age <= a) >= percent / 100 * time.
  *
- * Memory: two words for each delivery that makes the age fall, owned by struct
- * aom until aom_free(); stale deliveries take none.  Computing figures needs
- * 128 KiB more for its duration.  Functions that allocate return -1 without
- * memory.
+ * A struct aom owns two words of memory for each delivery that makes the age
+ * fall, until aom_free().  Stale deliveries need no memory.  While figures are
+ * computed, 128 KiB more are needed.  Functions that allocate return -1 if
+ * there is no memory.
  */
 #ifndef INNET_OLAF_AOM_H
 #define INNET_OLAF_AOM_H
@@ -28,25 +29,27 @@
 
 #define AOM_MAX_NS ((uint64_t)INT64_MAX)
 
-enum { AOM_GRID_BITS = 12 };	/* buckets of a grid, at most */
+enum { AOM_GRID_BITS = 12 };	/* most buckets of a grid, as a power of two */
 
 typedef unsigned __int128 aom_u128;
 typedef __int128 aom_i128;
 
-/* One climb of the sawtooth: every age from lo to hi, which takes hi - lo. */
+/* One climb of the sawtooth: all ages from lo to hi.  It lasts hi - lo. */
 struct aom_tooth {
 	uint64_t lo_ns, hi_ns;
 };
 
 struct aom {
-	uint64_t from_ns;	/* when the age begins to count */
-	uint64_t fell_ns;	/* the last fall, or from_ns */
-	uint64_t made_ns;	/* generation of the newest delivery */
-	uint64_t end_ns;	/* set by aom_end() */
+	uint64_t from_ns;	/* time from which the age counts */
+	uint64_t fell_ns;	/* time of the last fall, or from_ns */
+	uint64_t made_ns;	/* time at which the newest delivery was
+				 * generated */
+	uint64_t end_ns;	/* aom_end() sets this */
 	uint64_t max_ns, max_peak_ns;
 	uint64_t peaks;
-	uint64_t ahead;		/* deliveries before their generation */
-	aom_u128 area2;		/* twice the integral of the teeth, ns^2 */
+	uint64_t ahead;		/* number of deliveries before their
+				 * generation */
+	aom_u128 area2;		/* twice the integral of the teeth, in ns^2 */
 	aom_u128 peak_sum_ns;
 	struct aom_tooth *tooth;	/* owned */
 	size_t teeth, room;
@@ -57,102 +60,109 @@ enum aom_fate { AOM_NOMEM = -1, AOM_STALE, AOM_FRESH };
 
 struct aom_figures {
 	bool known;		/* at least one sequence has started */
-	aom_u128 time_ns;	/* of all sequences together */
+	aom_u128 time_ns;	/* total of the times of all sequences */
 	uint64_t mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
-	uint64_t peaks, mean_peak_ns, max_peak_ns;	/* 0 without peaks */
+	uint64_t peaks, mean_peak_ns, max_peak_ns;	/* 0 if there are no
+							 * peaks */
 };
 
 struct aom_point {
 	uint64_t age_ns;
-	double share;		/* of the time with an age <= age_ns */
+	double share;		/* share of the time with an age <= age_ns */
 };
 
 enum { AOM_CDF_BITS = 10, AOM_CDF_POINTS = (1 << AOM_CDF_BITS) + 1 };
 
 /*
- * Let the age count from t on, for a model that was generated at made (<= t).
+ * Start to count the age at time t, for a model that was generated at time made
+ * (<= t).
  */
 static inline void aom_start(struct aom *a, uint64_t t, uint64_t made);
 
 /*
- * Deliver at t an update that was generated at made.  Returns AOM_FRESH if the
- * age falls or starts, AOM_STALE if not, or AOM_NOMEM.  made > t is counted and
- * taken as t.  A delivery before the age counts is stale.
+ * Deliver at time t an update that was generated at time made.  Returns
+ * AOM_FRESH if the age falls or starts, AOM_STALE if not, or AOM_NOMEM.  If
+ * made > t, this is counted and t is used instead.  A delivery before the age
+ * starts to count is stale.
  */
 static inline enum aom_fate aom_deliver(struct aom *a, uint64_t t,
     uint64_t made);
 
-/* Let the age count no further than t.  Returns 0, or -1 without memory. */
+/* Stop counting the age at time t.  Returns 0, or -1 if there is no memory. */
 static inline int aom_end(struct aom *a, uint64_t t);
 
 /* Free the teeth. */
 static inline void aom_free(struct aom *a);
 
 /*
- * Compute the figures of n sequences that have ended, together.  Returns 0, or
- * -1 without memory.
+ * Compute the figures of n sequences together.  All of them must have ended.
+ * Returns 0, or -1 if there is no memory.
  */
 static inline int aom_figures(const struct aom *const set[], size_t n,
     struct aom_figures *f);
 
 /*
- * Compute those figures without the percentiles.  If no time passed, every age
- * is the largest.
+ * Compute the same figures without the percentiles.  If no time has passed,
+ * every age is the largest one.
  */
 static inline void aom_sums(const struct aom *const set[], size_t n,
     struct aom_figures *f);
 
 /*
- * Store in found[] the ages at the n (up to 8) rising percents of the time of a
- * set.  Returns 0, or -1 without memory.
+ * Store in found[] the ages at n (up to 8) increasing percentages of the time
+ * of a set.  Returns 0, or -1 if there is no memory.
  */
 static inline int aom_percentiles(const struct aom *const set[], size_t sets,
     const unsigned percent[], size_t n, uint64_t found[]);
 
 /*
  * Store the distribution of a set's ages at evenly spaced points in to[], which
- * has room for AOM_CDF_POINTS.  Returns the number of points, 0 if no time
- * passed, or -1 without memory.
+ * must have room for AOM_CDF_POINTS.  Returns the number of points, 0 if no
+ * time has passed, or -1 if there is no memory.
  */
 static inline int aom_cdf(const struct aom *const set[], size_t sets,
     struct aom_point *to);
 
 /*
- * Return twice the integral of the age, in ns^2, if it counted no further than
+ * Return twice the integral of the age, in ns^2, as if counting had stopped at
  * t.
  */
 static inline aom_u128 aom_area2_until(const struct aom *a, uint64_t t);
 
 /* implementation */
 
-/* A sum beyond 128 bits: of many sequences, each up to 2^127. */
+/*
+ * A sum that may exceed 128 bits, because it is over many sequences of up to
+ * 2^127 each.
+ */
 struct aom_sum {
 	aom_u128 low;
 	uint64_t high;
 };
 
 /*
- * A grid over ages: bucket i begins at base + (i << shift).  rise counts climbs
- * that begin in the bucket, less those that end; sum adds their distances from
- * its beginning with the same signs.  A walk along the grid gives
- * time(age <= x).
+ * A grid over ages.  Bucket i begins at base + (i << shift).  rise is the
+ * number of climbs that begin in the bucket minus the number of climbs that end
+ * in it.  sum is the sum of their distances from the beginning of the bucket
+ * with the same signs.  A walk along the grid gives time(age <= x).
  */
 struct aom_grid {
 	uint64_t base_ns;
-	unsigned bits, shift;	/* 1 << bits buckets of 1 << shift ns */
+	unsigned bits, shift;	/* 1 << bits buckets of 1 << shift ns each */
 	struct aom_cell { int64_t rise; aom_i128 sum; } *cell;
 };
 
 /* The position of a walk, at the beginning of a bucket. */
 struct aom_walk {
 	uint64_t at_ns;
-	aom_i128 rise;		/* climbs that cross at_ns */
+	aom_i128 rise;		/* number of climbs that cross at_ns */
 	aom_i128 time_ns;	/* time(age <= at_ns) */
 };
 
-/* The range and the duration of the teeth of a set. */
+/* The range and the duration of the teeth of a set of sequences. */
 struct aom_extent {
-	uint64_t min_ns, max_ns;	/* max: also of those without teeth */
+	uint64_t min_ns, max_ns;	/* the maximum includes sequences
+					 * without teeth */
 	size_t teeth;
 	aom_u128 time_ns;
 };
@@ -174,7 +184,7 @@ aom_free(struct aom *a)
 	*a = (struct aom){ 0 };
 }
 
-/* End the climb at t.  May allocate. */
+/* End the climb at time t.  May allocate memory. */
 static inline int
 aom_end_tooth(struct aom *a, uint64_t t)
 {
@@ -249,7 +259,10 @@ aom_sum_add(struct aom_sum *s, aom_u128 v)
 	s->high += s->low < v;
 }
 
-/* Return s / by, rounded down; by < 2^127, and the result fits. */
+/*
+ * Return s / by, rounded down.  by must be less than 2^127, and the result must
+ * fit.
+ */
 static inline uint64_t
 aom_sum_div(struct aom_sum s, aom_u128 by)
 {
@@ -266,7 +279,7 @@ aom_sum_div(struct aom_sum s, aom_u128 by)
 	return (uint64_t)q;
 }
 
-/* Add a climb's beginning (sign 1) or end (-1) at age x. */
+/* Add the beginning (sign 1) or the end (sign -1) of a climb at age x. */
 static inline void
 aom_grid_add(struct aom_grid *g, uint64_t x, int sign)
 {
@@ -296,7 +309,7 @@ aom_grid_fill(struct aom_grid *g, const struct aom *const set[], size_t n)
 	}
 }
 
-/* Walk over bucket i of the grid. */
+/* Walk over bucket i of the grid, from position w. */
 static inline struct aom_walk
 aom_grid_step(const struct aom_grid *g, size_t i, struct aom_walk w)
 {
@@ -309,7 +322,7 @@ aom_grid_step(const struct aom_grid *g, size_t i, struct aom_walk w)
 	return w;
 }
 
-/* Return how many bits v has. */
+/* Return the number of significant bits of v. */
 static inline unsigned
 aom_bits(uint64_t v)
 {
@@ -317,9 +330,9 @@ aom_bits(uint64_t v)
 }
 
 /*
- * Find the least ages at which the n sought times are reached.  The times rise,
- * are above 0, and lie within 1 << bits ns behind w.  Uses a grid, then a finer
- * grid in each bucket that holds an answer.
+ * Find the least ages at which the n given times are reached.  The times
+ * increase, are above 0, and are within 1 << bits ns after w.  This uses a
+ * grid, and then a finer grid in each bucket that contains an answer.
  */
 static inline void
 aom_seek(struct aom_grid *g, const struct aom *const set[], size_t sets,
@@ -391,7 +404,7 @@ aom_percentiles(const struct aom *const set[], size_t sets,
 	}
 	for (size_t i = 0; e.teeth == 1 && i < n; i++)
 		found[i] = e.min_ns + (uint64_t)sought[i];
-	if (e.teeth <= 1)	/* usual in a short trace */
+	if (e.teeth <= 1)	/* common in a short trace */
 		return 0;
 	if (grid_bits > AOM_GRID_BITS)
 		grid_bits = AOM_GRID_BITS;

@@ -1,22 +1,25 @@
 /*
- * program.h - program olaf: updates go up, models come down
+ * program.h - program olaf: send updates to the server and models to the
+ *   workers
  *
- * Updates wait in the queue of the port towards the server, where Olaf's queue
- * merges them.  Models that come back get the status of that queue; models and
- * initial weights bypass it (Olaf sections 3 to 5, 7).
+ * Updates wait in the queue of the port towards the server, where the Olaf
+ * queue merges them.  The status of that queue is written into the models that
+ * come back.  Models and initial weights are not queued (Olaf, sections 3 to 5
+ * and 7).
  *
- * In the path (on a bridge or between interfaces) each packet goes where it is
- * addressed.  With an address of its own the switch sends updates to its
- * upstream, and models from there to the addresses from which their workers
- * last sent (routes.h).
+ * In the path (on a bridge or between interfaces) the switch sends each packet
+ * to the address in it.  With its own address, the switch sends updates to its
+ * upstream, and models from the upstream to the addresses from which their
+ * workers last sent (routes.h).
  *
  * Bare packets (Olaf section 4: a reward and the gradient) get their cluster
  * from the prefix of their source, their worker from their five-tuple, and
  * their time of generation from their arrival.
  *
- * The control plane can move a worker to another cluster (Olaf section 7).  The
- * worker keeps the cluster and number that it knows; the switch rewrites them
- * in packets that go up and back in packets that come down (struct groups).
+ * The control plane can move a worker to another cluster (Olaf, section 7).
+ * The worker keeps its own cluster and number.  The switch replaces them in
+ * packets to the server, and restores them in packets to the worker (struct
+ * groups).
  */
 #ifndef INNET_OLAF_PROGRAM_H
 #define INNET_OLAF_PROGRAM_H
@@ -41,48 +44,55 @@
 
 enum { GROUPS_NONE = UINT32_MAX };
 
-/* A worker: its cluster, and its number in it. */
+/* The name of a worker: its cluster, and its number in the cluster. */
 struct groups_name {
 	uint16_t cluster;
 	uint32_t worker;
 };
 
 struct groups_row {
-	struct groups_name own, given;	/* below the switch, and above it */
+	struct groups_name own, given;	/* name below the switch; name above
+					 * it */
 	bool used;
 };
 
-/* The workers that were moved; zeroed: none. */
+/* The workers that were moved.  A zeroed struct contains none. */
 struct groups {
 	struct groups_row *row;		/* owned */
-	uint32_t count, room;		/* rows, with the unused ones */
+	uint32_t count, room;		/* number of rows, including unused
+					 * ones; number allocated */
 	uint32_t most;			/* limit on rows; 0: none */
-	struct hashmap own, given;	/* name -> index of its row */
+	struct hashmap own, given;	/* maps from a name to the index of its
+					 * row */
 };
 
 struct olaf_conf {
-	union addr upstream;		/* family 0: none was given */
+	union addr upstream;		/* family 0: no upstream was given */
 	bool bare;
-	uint64_t elements;		/* required of every vector; 0: any */
-	const char *table_path;		/* of bare packets */
+	uint64_t elements;		/* length that every vector must have;
+					 * 0: any */
+	const char *table_path;		/* path of the table for bare packets */
 	struct clusters table;
 };
 
 enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE,
-	OLAF_NO_ROOM,		/* for a route: a quota, or memory */
+	OLAF_NO_ROOM,		/* no room for a route: a quota, or memory */
 	OLAF_COUNTS
 };
 
 struct olaf {
 	const struct olaf_conf *cf;
 	const struct program_env *env;
-	bool addressed;			/* not in the path */
+	bool addressed;			/* the switch has an address, so it is
+					 * not in the path */
 	struct routes routes;		/* addresses of workers */
-	struct quota quota;		/* of routes, by address */
+	struct quota quota;		/* quota of routes, by address */
 	struct groups groups;		/* workers that were moved */
-	struct relay_tag relay_tag;	/* tagged data, if addressed */
-	struct transit_tag transit_tag;	/* tagged data of others, in the path */
-	uint32_t bare_seen;		/* sequence numbers of bare packets */
+	struct relay_tag relay_tag;	/* tagged data, if `addressed` is set */
+	struct transit_tag transit_tag;	/* tagged data between other hosts, in
+					 * the path */
+	uint32_t bare_seen;		/* number of bare packets seen, for
+					 * their sequence */
 	uint64_t n[OLAF_COUNTS];
 };
 
@@ -104,23 +114,27 @@ static const struct opt olaf_opts[] = {
 	{ 0 }
 };
 
-/* The program, with struct olaf_conf as settings and struct olaf as state. */
+/*
+ * The program.  Its settings are struct olaf_conf and its state is struct olaf.
+ */
 static const struct program olaf_program;
 
 /* Free the table of moved workers. */
 static inline void groups_free(struct groups *g);
 
-/* Return the name that the worker `own` has above the switch. */
+/* Return the name above the switch of the worker whose own name is `own`. */
 static inline struct groups_name groups_name_above(const struct groups *g,
     struct groups_name own);
 
-/* Return the name that the worker `given` has below the switch. */
+/*
+ * Return the name below the switch of the worker whose name above is `given`.
+ */
 static inline struct groups_name groups_name_below(const struct groups *g,
     struct groups_name given);
 
 /*
- * Give worker `own` the name `given` above the switch.  False without room, or
- * if another moved worker has that name.
+ * Give worker `own` the name `given` above the switch.  Returns false if there
+ * is no room, or if another moved worker has that name.
  */
 static inline bool groups_move(struct groups *g, struct groups_name own,
     struct groups_name given);
@@ -158,7 +172,7 @@ groups_name_below(const struct groups *g, struct groups_name given)
 	return at == NULL ? given : g->row[*at].own;
 }
 
-/* Let a worker have its own name again. */
+/* Give a worker its own name back. */
 static inline void
 groups_remove(struct groups *g, struct groups_name own)
 {
@@ -173,7 +187,7 @@ groups_remove(struct groups *g, struct groups_name own)
 	hashmap_remove(&g->own, groups_key(own));
 }
 
-/* Return the index of an unused row, or GROUPS_NONE without room. */
+/* Return the index of an unused row, or GROUPS_NONE if there is no room. */
 static inline uint32_t
 groups_find_room(struct groups *g)
 {
@@ -277,7 +291,8 @@ olaf_check_settings(void *conf, struct program_place *place)
 		return "--format bare and --cluster-table must be "
 		    "given together";
 	if (cf->bare)
-		place->tagged = false;	/* they have no room for tags */
+		place->tagged = false;	/* these packets have no room for
+					 * tags */
 	if (cf->bare)
 		cf->table = clusters_load_or_exit(cf->table_path);
 	if (addressed && cf->upstream.sa.sa_family == 0)
@@ -294,7 +309,7 @@ olaf_check_settings(void *conf, struct program_place *place)
 	return NULL;
 }
 
-/* List the clusters that have workers. */
+/* Put a list of the clusters that have workers into the report. */
 static inline void
 olaf_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
@@ -417,7 +432,10 @@ olaf_free_state(void *state)
 	groups_free(&o->groups);
 }
 
-/* Find the cluster of a bare packet's source; false: it has none. */
+/*
+ * Find the cluster of a bare packet from its source.  Returns false if there is
+ * none.
+ */
 static inline bool
 olaf_find_cluster(
     const struct olaf *o, const union addr *from, uint16_t *cluster)
@@ -430,8 +448,9 @@ olaf_find_cluster(
 }
 
 /*
- * Is a bare packet, to the switch or in its path, Olaf's?  Not inline, because
- * the search would make olaf_classify() save registers for every packet.
+ * Is a bare packet, to the switch or in its path, one of Olaf's?  This is not
+ * inline, because the search would make olaf_classify() save registers for
+ * every packet.
  */
 __attribute__((noinline, unused)) static bool
 olaf_classify_bare(const struct olaf *o, struct packet *p)
@@ -442,7 +461,7 @@ olaf_classify_bare(const struct olaf *o, struct packet *p)
 	return p->bare;
 }
 
-/* Classify a packet by its codepoint, or a bare one by its source. */
+/* Classify a packet by its codepoint, or a bare packet by its source. */
 static inline enum packet_class
 olaf_classify(void *state, struct packet *p)
 {
@@ -451,7 +470,8 @@ olaf_classify(void *state, struct packet *p)
 	    (o->addressed && (p->tos & 0xfc) == UPDATE_TAGGED_TOS);
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
-		return PACKET_REGULAR;	/* no frame: for the switch */
+		return PACKET_REGULAR;	/* a packet without a frame is for the
+					 * switch */
 	if (o->transit_tag.on)
 		return transit_tag_classify(&o->transit_tag, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
@@ -464,8 +484,8 @@ olaf_classify(void *state, struct packet *p)
 }
 
 /*
- * Parse p into *u, under the name that its worker has above the switch.
- * Returns UPDATE_OK, or why the packet is ignored.
+ * Parse p into *u, with the name that its worker has above the switch.  Returns
+ * UPDATE_OK, or the reason why the packet is ignored.
  */
 static inline unsigned
 olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
@@ -481,7 +501,8 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	}
 	if (o->cf->bare) {
 		flow = flow_from_addrs(p->from, p->to);
-		if (!p->bare)		/* olaf_classify() did not look */
+		if (!p->bare)		/* olaf_classify() has not looked for
+					 * it */
 			olaf_find_cluster(o, p->from, &p->cluster);
 		bad = soundness_bare(p->payload, p->bytes, p->cluster,
 		    clusters_worker(&flow), now_ns, u);
@@ -510,7 +531,7 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	return bad;
 }
 
-/* Note the address of a worker, to which its models go. */
+/* Note the address of a worker, to which its models are sent. */
 static inline void
 olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
@@ -520,7 +541,7 @@ olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
 		o->n[OLAF_NO_ROOM]++;
 }
 
-/* Post a packet to the upstream, bypassing the queue. */
+/* Post a packet to the upstream without queueing it. */
 static inline void
 olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 {
@@ -536,7 +557,7 @@ olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 	    relay_tag_tos(&o->relay_tag), q, p->bytes);
 }
 
-/* Return the bytes of the model p as they go down, tagged again if need be. */
+/* Return the bytes of model p for the workers, tagged again if necessary. */
 static inline const uint8_t *
 olaf_retag_model(struct olaf *o, const struct packet *p)
 {
@@ -550,7 +571,7 @@ olaf_retag_model(struct olaf *o, const struct packet *p)
 	return q;
 }
 
-/* Handle an update or weights from a worker, or from a switch below. */
+/* Process an update or weights from a worker, or from a switch below. */
 static inline void
 olaf_handle_update(struct olaf *o, struct packet *p, const struct update *u,
     uint64_t now_ns)
@@ -577,7 +598,7 @@ olaf_handle_update(struct olaf *o, struct packet *p, const struct update *u,
 	env->forward_packet(env->plane, p, now_ns);
 }
 
-/* Send a copy of a model under the names that its worker knows. */
+/* Send a copy of a model with the names that its worker knows. */
 static inline void
 olaf_send_renamed(struct olaf *o, const struct packet *p,
     const struct update *u, const struct route *r, struct groups_name own)
@@ -595,7 +616,9 @@ olaf_send_renamed(struct olaf *o, const struct packet *p,
 	    relay_tag_tos(&o->relay_tag), q, p->bytes);
 }
 
-/* Send a model to one worker, or to a cluster, if no worker was moved. */
+/*
+ * Send a model to one worker or to a cluster.  No worker may have been moved.
+ */
 static inline void
 olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
@@ -619,7 +642,7 @@ olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
 		routes_use_credit(&o->routes, u->cluster);
 }
 
-/* Send a model if workers were moved: each gets its own copy. */
+/* Send a model when workers have been moved: each worker gets its own copy. */
 static inline void
 olaf_distribute_renamed(struct olaf *o, const struct packet *p,
     const struct update *u, uint64_t now_ns)
@@ -645,7 +668,7 @@ olaf_distribute_renamed(struct olaf *o, const struct packet *p,
 }
 
 /*
- * Forward a model in the path; the worker to which it is addressed may have
+ * Forward a model in the path.  The worker to which it is addressed may have
  * been moved.
  */
 static inline void
@@ -677,7 +700,7 @@ olaf_forward_model(struct olaf *o, struct packet *p, struct update *u,
 }
 
 /*
- * Handle a model that comes back: write the queue's status into it and send it
+ * Process a model that comes back: write the queue's status into it and send it
  * to its workers.
  */
 static inline void
@@ -706,7 +729,7 @@ olaf_handle_model(
 }
 
 /*
- * Handle a bare answer from the upstream, which came to the socket of a
+ * Process a bare answer from the upstream, which arrived at the socket of a
  * cluster.
  */
 static inline void
@@ -771,7 +794,7 @@ olaf_next_member(
 	return routes_next_address(&o->routes, (uint16_t)group, now_ns, next);
 }
 
-/* Move a worker to another cluster (Regroup). */
+/* Move a worker to another cluster, as a Regroup requests. */
 static inline void
 olaf_move_worker(struct olaf *o, const struct control *c, struct control_ack *a,
     uint64_t now_ns)
@@ -790,7 +813,8 @@ olaf_move_worker(struct olaf *o, const struct control *c, struct control_ack *a,
 		NULL &&
 	    groups_key(groups_name_below(&o->groups, given)) ==
 		groups_key(given)) {
-		a->status = CONTROL_REFUSED;	/* a worker has that number */
+		a->status = CONTROL_REFUSED;	/* another worker has that
+						 * number */
 		return;
 	}
 	was = groups_name_above(&o->groups, own);
@@ -840,7 +864,7 @@ olaf_on_deadline(void *state, uint64_t now_ns)
 	    &o->relay_tag, o->env->out, &o->cf->upstream, now_ns);
 }
 
-/* Tag an update again that leaves the queue. */
+/* Replace the tag of an update that leaves the queue. */
 static inline void
 olaf_retag_update(void *state, struct slot *s, uint64_t now_ns)
 {

@@ -1,14 +1,15 @@
 /*
  * routes.h - the addresses from which the workers of each cluster send
  *
- * For each (cluster, worker) the table has the address of its last packet, and
- * for each cluster every address once, because a model for the whole cluster
- * goes to each address once.  A worker that sent nothing for ROUTES_KEEP_NS is
- * forgotten; without room, the least recently seen one is.  If addresses are
- * not validated (routes_set_quota), each packet from an address gives it credit
- * for a limited number of models for its cluster.  Noting and forgetting a
- * worker take constant time.  Used by the live switch and the parameter server.
- * Owns its memory: routes_free().
+ * For each pair (cluster, worker) the table contains the address of its last
+ * packet.  For each cluster it contains every address once, because a model for
+ * the whole cluster is sent to each address once.  A worker that has sent
+ * nothing for ROUTES_KEEP_NS is forgotten.  If there is no room, the least
+ * recently seen worker is forgotten.  If addresses are not validated
+ * (routes_set_quota), each packet from an address gives it credit for a limited
+ * number of models for its cluster.  Noting and forgetting a worker take
+ * constant time.  The live switch and the parameter server use this table.
+ * routes_free() frees the memory.
  */
 #ifndef INNET_OLAF_ROUTES_H
 #define INNET_OLAF_ROUTES_H
@@ -23,19 +24,23 @@
 #include "common/auth/quota.h"
 #include "common/wire/addr.h"
 
-#define ROUTES_KEEP_NS 60000000000u	/* a minute */
-#define ROUTES_MAX 1000000u		/* workers in all */
-#define ROUTES_LEAST 64u		/* however little memory there is */
-#define ROUTES_BYTES 320u	/* of one, with the tables' free cells */
+#define ROUTES_KEEP_NS 60000000000u	/* one minute */
+#define ROUTES_MAX 1000000u		/* limit of workers in total */
+#define ROUTES_LEAST 64u		/* limit even if there is very little
+					 * memory */
+#define ROUTES_BYTES 320u	/* bytes of one route, with free cells of the
+				 * tables */
 
 enum {
-	ROUTES_SWEEP = 64,	/* routes that one packet may expire */
-	ROUTES_TICK = 20,	/* 2^20 ns: order within a tick is not kept */
-	ROUTES_CREDIT = 64,	/* models for all that a packet is good for */
-	ROUTES_CREDIT_MOST = 4096	/* ... and that an address can save */
+	ROUTES_SWEEP = 64,	/* most routes that one packet may expire */
+	ROUTES_TICK = 20,	/* 2^20 ns; order within a tick is not kept */
+	ROUTES_CREDIT = 64,	/* models for the whole cluster that a packet
+				 * gives credit for */
+	ROUTES_CREDIT_MOST = 4096	/* most credit that an address can
+					 * save */
 };
 
-/* Links of a row in a list; 0: none. */
+/* Links of a row in a list; 0 stands for none. */
 struct routes_link {
 	uint32_t before, after;
 };
@@ -49,42 +54,51 @@ struct route {
 	uint64_t heard_ns;		/* time of its last packet */
 	uint16_t cluster;
 	uint32_t worker;
-	uint32_t place;			/* row of its address */
-	struct routes_link cluster_link;	/* routes of its cluster */
-	/* routes at its address, last seen first, to the tick */
+	uint32_t place;			/* row of the address */
+	struct routes_link cluster_link;	/* links in the list of routes
+						 * of its cluster */
+	/*
+	 * Links in the list of routes at its address, with the last seen first,
+	 * to the precision of a tick.
+	 */
 	struct routes_link place_link;
 };
 
-/* An address of a cluster. */
+/* An address that workers of a cluster use. */
 struct routes_place {
 	union addr at;
 	uint16_t cluster;
-	struct routes_link cluster_link;	/* places of its cluster */
-	struct routes_list routes;	/* at this address */
-	uint32_t credit;		/* models for all that may go there, if
-					 * bounded */
+	struct routes_link cluster_link;	/* links in the list of places
+						 * of its cluster */
+	struct routes_list routes;	/* routes at this address */
+	uint32_t credit;		/* if bounded: models for the whole
+					 * cluster that may be sent there */
 };
 
 struct routes_cluster {
 	struct routes_list routes, places;
-	uint32_t count;			/* of routes, some perhaps expired */
+	uint32_t count;			/* number of routes, including expired
+					 * ones */
 };
 
 struct routes {
-	struct lru route;		/* cluster << 32 | worker -> route */
-	struct lru place;		/* address -> routes_place */
+	struct lru route;		/* map from cluster << 32 | worker to
+					 * the route */
+	struct lru place;		/* map from an address to its
+					 * routes_place */
 	struct hashmap_multiplier hash_seed; /* seed of the hash of addresses */
-	struct routes_cluster *cluster;	/* owned; 65,536 of them */
-	struct quota *quota;		/* of addresses, borrowed; NULL: none */
+	struct routes_cluster *cluster;	/* owned; 65,536 entries */
+	struct quota *quota;		/* borrowed; quota of addresses; NULL:
+					 * none */
 	bool bounded;			/* addresses are not validated */
 };
 
-/* Return how many routes fit in `bytes` bytes; 0: no limit. */
+/* Return the number of routes that fit into `bytes` bytes (0: no limit). */
 static inline uint32_t routes_limit(uint64_t bytes);
 
 /*
- * Initialise r for at most `bytes` bytes (0: no limit).  False without
- * memory.
+ * Initialise r for at most `bytes` bytes (0: no limit).  Returns false if there
+ * is no memory.
  */
 static inline bool routes_init(struct routes *r, uint64_t bytes,
     const struct hashmap_multiplier *hash_seed);
@@ -93,39 +107,47 @@ static inline bool routes_init(struct routes *r, uint64_t bytes,
 static inline void routes_free(struct routes *r);
 
 /*
- * Limit the routes of each address by quota (NULL: no limit).  validated:
- * addresses have opened, so models need no credit.
+ * Limit the number of routes of each address by quota (NULL: no limit).
+ * validated: addresses have completed a handshake, so models need no credit.
  */
 static inline void routes_set_quota(struct routes *r, struct quota *quota,
     bool validated);
 
 /*
- * Note a packet of this worker from this address.  False without memory, or if
- * the address has used up its quota: the worker has no route then.
+ * Note a packet of this worker from this address.  Returns false if there is no
+ * memory, or if the address has used up its quota; then the worker has no
+ * route.
  */
 static inline bool routes_note(struct routes *r, uint16_t cluster,
     uint32_t worker, const union addr *from, uint64_t now_ns);
 
-/* Find the route of a worker, or NULL if it has none that is fresh. */
+/* Return the route of a worker, or NULL if it has no fresh route. */
 static inline const struct route *routes_find(const struct routes *r,
     uint16_t cluster, uint32_t worker, uint64_t now_ns);
 
-/* Return the next fresh route of a cluster, or NULL.  *next starts at 0. */
+/*
+ * Return the next fresh route of a cluster, or NULL at the end.  *next must be
+ * 0 at the start.
+ */
 static inline const struct route *routes_next(const struct routes *r,
     uint16_t cluster, uint64_t now_ns, uint32_t *next);
 
 /*
- * Return the next address of a cluster to which models for all go, each once,
- * or NULL.  *next starts at 0.
+ * Return the next address of a cluster to which models for the whole cluster
+ * are sent, each address once, or NULL at the end.  *next must be 0 at the
+ * start.
  */
 static inline const union addr *routes_next_address(const struct routes *r,
     uint16_t cluster, uint64_t now_ns, uint32_t *next);
 
-/* Does the address have credit for a model for all? */
+/* Has the address credit for a model for the whole cluster? */
 static inline bool routes_may_send(const struct routes *r,
     const struct routes_place *p);
 
-/* Take the credit for one model for all from each address of a cluster. */
+/*
+ * Subtract the credit for one model for the whole cluster from each address of
+ * the cluster.
+ */
 static inline void routes_use_credit(const struct routes *r, uint16_t cluster);
 
 /* Count the fresh routes of a cluster. */
@@ -135,7 +157,7 @@ static inline uint32_t routes_workers(const struct routes *r, uint16_t cluster,
 /* Count all routes. */
 static inline uint32_t routes_count(const struct routes *r);
 
-/* Forget a worker, which has another name now. */
+/* Forget a worker, because it has another name now. */
 static inline void routes_remove(struct routes *r, uint16_t cluster,
     uint32_t worker);
 
@@ -147,8 +169,8 @@ static inline struct routes_place *routes_place(const struct routes *r,
     uint32_t at);
 
 /*
- * Write a route's address and age as a member of a list; own: the address of
- * the switch to which it belongs, or NULL.
+ * Write the address and age of a route as a member of a list.  own is the
+ * address of the switch to which the route belongs, or NULL.
  */
 static inline void routes_put_member(const struct route *r, struct counters *c,
     const union addr *own, uint64_t now_ns);
@@ -272,8 +294,9 @@ routes_place_key(const struct routes *r, uint16_t cluster,
 }
 
 /*
- * Return the row of an address of a cluster, making it if need be; 0 without
- * memory, or in the very unlikely case that another has its key.
+ * Return the row of an address of a cluster, and add a row if it has none.
+ * Returns 0 if there is no memory, or in the very unlikely case that another
+ * address has the same key.
  */
 static inline uint32_t
 routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
@@ -297,7 +320,10 @@ routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
 	return p;
 }
 
-/* Remove route `at` from its address, which goes with its last route. */
+/*
+ * Remove route `at` from its address.  An address without routes is removed
+ * too.
+ */
 static inline void
 routes_leave_place(struct routes *r, uint32_t at)
 {
@@ -351,7 +377,7 @@ routes_expire(struct routes *r, uint64_t now_ns)
 		routes_forget(r, at);
 }
 
-/* Add a route without an address; 0 without memory. */
+/* Add a route without an address.  Returns 0 if there is no memory. */
 static inline uint32_t
 routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 {
@@ -373,7 +399,10 @@ routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 	return at;
 }
 
-/* Set the address of route `at`; false without memory or quota. */
+/*
+ * Set the address of route `at`.  Returns false if memory or quota is
+ * exhausted.
+ */
 static inline bool
 routes_set_place(struct routes *r, uint32_t at, const union addr *from)
 {
@@ -401,7 +430,7 @@ routes_set_place(struct routes *r, uint32_t at, const union addr *from)
 	return true;
 }
 
-/* Was the worker seen in this tick, at this address? */
+/* Was the worker already seen in this tick, at this address? */
 static inline bool
 routes_is_unchanged(
     const struct route *it, const union addr *from, uint64_t now_ns)
@@ -411,8 +440,8 @@ routes_is_unchanged(
 }
 
 /*
- * Set a worker's address, as the most recently seen one.  Returns its route, or
- * 0 without memory or quota.
+ * Set the address of a worker and mark the worker as the most recently seen
+ * one.  Returns its route, or 0 if memory or quota is exhausted.
  */
 static inline uint32_t
 routes_move_worker(struct routes *r, uint16_t cluster, uint32_t worker,
@@ -455,7 +484,7 @@ routes_note(struct routes *r, uint16_t cluster, uint32_t worker,
 	return true;
 }
 
-/* Was the route seen within ROUTES_KEEP_NS? */
+/* Was the route used within ROUTES_KEEP_NS? */
 static inline bool
 routes_is_fresh(const struct route *it, uint64_t now_ns)
 {

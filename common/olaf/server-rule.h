@@ -1,16 +1,17 @@
 /*
  * server-rule.h - how a parameter server applies an update (Olaf section 2.1)
  *
- * For an update with reward r and gradient g, a direction of ascent:
+ * For an update with reward r and gradient g (a direction of ascent), the rule
+ * is:
  *
- *	gate		none; or only if r > r_g (ema, last, best)
- *	average		g_a <- (1 - a) g_a + a g, from 0; or g itself
- *	optimizer	w <- w + rate g_a (sgd), or Adam's step of g_a
+ * 	gate		none; or only if r > r_g (ema, last, best)
+ * 	average		g_a <- (1 - a) g_a + a g, from 0; or g itself
+ * 	optimizer	w <- w + rate g_a (sgd), or Adam's step of g_a
  *
- * Each operation is rounded to binary32.  Vectors that span packets are kept
- * and answered range by range; each range has its own version, step count and
- * r_g. An update that would make a weight non-finite changes nothing.  Pure;
- * owns its vectors: server_rule_free().
+ * Each operation is rounded to binary32.  Vectors that need several packets are
+ * kept and answered range by range.  Each range has its own version, step count
+ * and r_g.  An update that would make a weight non-finite changes nothing.  The
+ * functions have no side effects.  server_rule_free() frees the vectors.
  */
 #ifndef INNET_OLAF_SERVER_RULE_H
 #define INNET_OLAF_SERVER_RULE_H
@@ -27,42 +28,46 @@ enum server_rule_gate { SERVER_RULE_NONE, SERVER_RULE_EMA, SERVER_RULE_LAST,
     SERVER_RULE_BEST };
 enum server_rule_optimizer { SERVER_RULE_SGD, SERVER_RULE_ADAM };
 
-/* The result of server_rule_update(). */
+/* What became of an update. */
 enum server_rule_verdict {
 	SERVER_RULE_APPLIED, SERVER_RULE_GATED, SERVER_RULE_NONFINITE,
-	SERVER_RULE_MISMATCHED,		/* not cut as the cluster's vectors */
-	SERVER_RULE_NO_MODEL		/* not all ranges are set */
+	SERVER_RULE_MISMATCHED,		/* segmented differently than the
+					 * cluster's vectors */
+	SERVER_RULE_NO_MODEL		/* some ranges are not set yet */
 };
 
 struct server_rule_conf {
 	enum server_rule_gate gate;
 	double gate_ema;	/* weight of the newest reward in r_g */
-	double average_ema;	/* a; 1: no average */
+	double average_ema;	/* the factor a; 1: no average */
 	enum server_rule_optimizer optimizer;
 	double rate;		/* learning rate */
 };
 
 struct server_rule_range {
 	uint32_t version;	/* 0: not set yet */
-	uint32_t step;		/* of Adam */
-	double reward;		/* r_g */
-	bool rewarded;		/* a reward has come */
+	uint32_t step;		/* step count of Adam */
+	double reward;		/* the value r_g */
+	bool rewarded;		/* a reward has arrived */
 };
 
 /* The weights of one cluster. */
 struct server_rule {
-	uint32_t elements, n;	/* n: elements of each packet but the last */
-	uint32_t ranges, whole;	/* packets of a vector; ranges that are set */
-	uint32_t initial_worker;	/* that sent the initial weights */
+	uint32_t elements, n;	/* n: elements in each packet but the last */
+	uint32_t ranges, whole;	/* packets of a vector; number of ranges that
+				 * are set */
+	uint32_t initial_worker;	/* worker that sent the initial
+					 * weights */
 	bool has_initial;
-	bool updated;		/* an update has come for this model */
-	float *w, *g, *m, *v;	/* weights, g_a, Adam's moments: one block */
-	float *fresh;		/* new weights of one range */
+	bool updated;		/* an update has arrived for this model */
+	float *w, *g, *m, *v;	/* weights, g_a, Adam's moments, in one block */
+	float *fresh;		/* buffer for the new weights of one range */
 	struct server_rule_range *range;	/* owned */
 };
 
 /*
- * Allocate vectors of `elements` elements, n a packet.  False without memory.
+ * Allocate vectors of `elements` elements, with n in each packet.  Returns
+ * false if there is no memory.
  */
 static inline bool server_rule_init(struct server_rule *p, uint32_t elements,
     uint32_t n);
@@ -74,26 +79,27 @@ static inline void server_rule_free(struct server_rule *p);
 static inline bool server_rule_is_ready(const struct server_rule *p);
 
 /*
- * Return the range of packet u, or UINT32_MAX if it does not fit this vector.
+ * Return the range of packet u, or UINT32_MAX if the packet does not fit this
+ * vector.
  */
 static inline uint32_t server_rule_range(const struct server_rule *p,
     const struct update *u);
 
 /*
- * Take a packet of initial weights.  True if it is the cluster's first, or from
- * the same worker and of a range that is not set yet.  The first packet decides
- * how the vector is cut.
+ * Process a packet of initial weights.  Returns true if it is the first one of
+ * the cluster, or if it comes from the same worker and its range is not set
+ * yet.  The first packet determines how the vector is divided.
  */
 static inline bool server_rule_take_weights(struct server_rule *p,
     const struct update *u);
 
-/* Apply an update and return what became of it. */
+/* Apply an update.  Returns what became of it. */
 static inline enum server_rule_verdict server_rule_update(
     const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u);
 
 /*
- * Make the header of the model packet that answers u, for worker `to`. Its
+ * Make the header of the model packet that answers u, for worker `to`.  Its
  * vector is at p->w + model->first.  The range must be set.
  */
 static inline void server_rule_make_model(const struct server_rule *p,
@@ -104,16 +110,17 @@ static inline bool server_rule_admits(const struct server_rule_conf *cf,
     const struct server_rule_range *at, double r);
 
 /*
- * Advance r_g and the version after an update that the gate admitted (pass) or
- * not.  With server_rule_admits() this is all that a clock without vectors,
- * innet-sim, needs.
+ * Update r_g and the version after an update that the gate admitted (pass) or
+ * rejected.  innet-sim, which has a clock but no vectors, needs only this
+ * function and server_rule_admits().
  */
 static inline enum server_rule_verdict server_rule_finish(
     const struct server_rule_conf *cf, struct server_rule_range *at, double r,
     bool pass);
 
 /*
- * Return the header of a model packet that answers u, of a range in state `at`.
+ * Return the header of a model packet that answers u, for a range in state
+ * `at`.
  */
 static inline struct update server_rule_model_header(
     const struct server_rule_range *at, const struct update *u, uint32_t to);
@@ -175,7 +182,7 @@ server_rule_take_weights(struct server_rule *p, const struct update *u)
 		uint32_t n = u->n;
 
 		if (u->following == 0 && u->n < u->elements)
-			return false;	/* the last packet does not show it */
+			return false;	/* the last packet does not show this */
 		if (p->w == NULL && !server_rule_init(p, u->elements, n))
 			return false;
 		p->has_initial = true;
@@ -200,7 +207,10 @@ server_rule_admits(const struct server_rule_conf *cf,
 	return cf->gate == SERVER_RULE_NONE || !at->rewarded || r > at->reward;
 }
 
-/* Advance r_g by the reward of an update that was applied or gated. */
+/*
+ * Update r_g with the reward of an update that was applied or rejected by the
+ * gate.
+ */
 static inline void
 server_rule_update_reward(const struct server_rule_conf *cf,
     struct server_rule_range *at, double r)
@@ -215,7 +225,8 @@ server_rule_update_reward(const struct server_rule_conf *cf,
 }
 
 /*
- * Return the new weight at i for the gradient average a, and its new moments.
+ * Return the new weight at index i for the gradient average a, and its new
+ * moments.
  */
 static inline float
 server_rule_step(const struct server_rule_conf *cf, const struct server_rule *p,
@@ -246,8 +257,8 @@ server_rule_finish(const struct server_rule_conf *cf,
 }
 
 /*
- * Apply the gradient of u to range r; false, and nothing changes, if a weight
- * would not be finite.
+ * Apply the gradient of u to range r.  If a weight would not be finite, change
+ * nothing and return false.
  */
 static inline bool
 server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
@@ -260,7 +271,7 @@ server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
 	bool finite = true;
 	float a, m, v;
 
-	/* first the new weights, so that a bad one changes nothing */
+	/* Compute all new weights first, so that a bad one changes nothing. */
 	for (uint32_t i = 0; i < u->n; i++) {
 		size_t at = u->first + i;
 		float g = vec_get(u->vec, i);
