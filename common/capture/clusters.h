@@ -1,11 +1,12 @@
 /*
  * clusters.h - find the cluster of an address: the table for bare packets
  *
- * The packets of the paper (Olaf section 4) carry no ids: the source address
- * gives the cluster and the five-tuple gives the worker.  The table is CSV,
- * prefix,cluster (10.0.1.0/24,1), with or without a heading; the longest prefix
- * wins.  A lookup costs one probe for each prefix length in use, however long
- * the table is.  The table owns its memory; clusters_free() frees it.
+ * The packets of the paper (Olaf, section 4) contain no ids.  The source
+ * address determines the cluster, and the five-tuple determines the worker.
+ * The table is in CSV format, prefix,cluster (10.0.1.0/24,1), with or without a
+ * heading; the longest prefix wins.  A lookup needs one probe for each prefix
+ * length in use; it does not depend on the length of the table.  The table owns
+ * its memory; clusters_free() frees it.
  */
 #ifndef INNET_CAPTURE_CLUSTERS_H
 #define INNET_CAPTURE_CLUSTERS_H
@@ -28,7 +29,7 @@
 #include "common/wire/frame.h"
 
 struct clusters_row {
-	uint8_t prefix[16];	/* masked; IPv4 in the first four */
+	uint8_t prefix[16];	/* masked; IPv4 is in the first four bytes */
 	uint8_t bits;
 	bool v6;
 	uint16_t cluster;
@@ -37,31 +38,36 @@ struct clusters_row {
 struct clusters {
 	struct clusters_row *row;
 	size_t rows, room;
-	struct hashmap index;		/* hash of a prefix -> its row */
-	bool used[2][129];		/* prefix lengths, of IPv4 and IPv6 */
+	struct hashmap index;		/* map from the hash of a prefix to its
+					 * row */
+	bool used[2][129];		/* prefix lengths in use, for IPv4 and
+					 * IPv6 */
 };
 
 #define CLUSTERS_HASH_START 0xcbf29ce484222325
 
-/* For tools: read the table at path, or print what is wrong and exit 1. */
+/*
+ * For tools: read the table at path.  On failure print an error and exit with
+ * status 1.
+ */
 static inline struct clusters clusters_load_or_exit(const char *path);
 
 /*
- * Store the cluster of an address, by the longest prefix that holds it; return
- * false if there is none.
+ * Store the cluster of an address in *cluster, by the longest prefix that
+ * contains the address.  Returns false if there is none.
  */
 static inline bool clusters_find(const struct clusters *c, const uint8_t *addr,
     bool v6, uint16_t *cluster);
 
 /*
- * Return the worker id of a bare packet: a hash of its five-tuple (all are
- * UDP).
+ * Return the worker id of a bare packet: a hash of its five-tuple.  The
+ * protocol is always UDP.
  */
 static inline uint32_t clusters_worker(const struct frame_flow *f);
 
 /*
- * Add a prefix and a cluster such as "10.0.1.0/24", "1"; return NULL, or what
- * is wrong.
+ * Add a prefix and a cluster such as "10.0.1.0/24", "1". Returns NULL or an
+ * error message.
  */
 static inline const char *clusters_add(struct clusters *c, const char *prefix,
     const char *cluster);
@@ -96,7 +102,7 @@ clusters_worker(const struct frame_flow *f)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-/* Store the first `bits` bits of an address in p, zeros behind them. */
+/* Store the first `bits` bits of an address in p, followed by zeros. */
 static inline void
 clusters_mask(uint8_t *p, const uint8_t *addr, unsigned bits)
 {
@@ -193,7 +199,7 @@ clusters_free(struct clusters *c)
 	hashmap_free(&c->index);
 }
 
-/* The row that libcsv's callbacks collect. */
+/* The row that libcsv's callbacks assemble. */
 struct clusters_reading {
 	struct clusters *to;
 	const char *path;
@@ -202,7 +208,7 @@ struct clusters_reading {
 	char field[2][64];
 };
 
-/* libcsv's callback for a field. */
+/* Handle a field; this is a callback of libcsv. */
 static inline void
 clusters_on_field(void *s, size_t len, void *data)
 {
@@ -217,7 +223,7 @@ clusters_on_field(void *s, size_t len, void *data)
 	r->fields++;
 }
 
-/* libcsv's callback for the end of a row. */
+/* Handle the end of a row; this is a callback of libcsv. */
 static inline void
 clusters_on_row(int end, void *data)
 {

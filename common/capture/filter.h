@@ -1,9 +1,9 @@
 /*
  * filter.h - select packets of a capture by an expression of pcap-filter(7)
  *
- * libpcap expects each PPP frame to begin with an address and a control byte,
- * and its protocol to have two bytes.  Frames without them, such as those of
- * ns-3, get them first.
+ * libpcap expects each PPP frame to begin with an address byte and a control
+ * byte, and its protocol field to have two bytes.  If a frame lacks these
+ * bytes, as in ns-3, they are added first.
  *
  * A filter owns its memory; filter_close() frees it.  A zeroed filter passes
  * every packet.
@@ -21,20 +21,22 @@
 
 #include "common/capture/pcapio.h"
 
-enum { FILTER_PPP_BYTES = 3 };	/* that a PPP frame may lack */
+enum { FILTER_PPP_BYTES = 3 };	/* most bytes that a PPP frame may lack */
 
 struct filter {
 	struct bpf_program program;
 	uint8_t *ppp; /* owned; room for a completed PPP frame, or NULL */
 	bool on;
-	char why[PCAP_ERRBUF_SIZE];	/* what is wrong with the expression */
+	char why[PCAP_ERRBUF_SIZE];	/* error message about the expression */
 };
 
-/* Compile text for captures of that link type; return 0, or -1 and f->why. */
+/*
+ * Compile text for captures of this link type.  Returns 0, or -1 with f->why.
+ */
 static inline int
 filter_open(struct filter *f, int link, const char *text)
 {
-	/* raw IP has another number in files than in libpcap */
+	/* Raw IP has different numbers in files and in libpcap. */
 	pcap_t *dead = pcap_open_dead(link == 101 ? DLT_RAW : link,
 	    PCAPIO_FRAME_MAX_BYTES);
 	int rc;
@@ -63,7 +65,9 @@ filter_open(struct filter *f, int link, const char *text)
 	return 0;
 }
 
-/* Return a PPP frame with the bytes that it may lack, *lacks of them. */
+/*
+ * Return a PPP frame with the bytes that it may lack; *lacks is their number.
+ */
 static inline const uint8_t *
 filter_ppp(const struct filter *f, const struct pcapio_packet *p,
     uint32_t *lacks)
@@ -71,7 +75,10 @@ filter_ppp(const struct filter *f, const struct pcapio_packet *p,
 	static const uint8_t head[FILTER_PPP_BYTES] = { 0xff, 3, 0 };
 	const uint8_t first = p->caplen > 0 ? p->data[0] : 0xff;
 
-	/* HDLC and Cisco have them; a protocol of one byte is odd */
+	/*
+	 * HDLC and Cisco frames have these bytes.  A protocol of one byte is
+	 * odd.
+	 */
 	*lacks = first == 0xff || first == 0x0f || first == 0x8f ? 0 :
 	    2 + (first & 1);
 	if (*lacks == 0)

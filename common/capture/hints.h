@@ -1,9 +1,9 @@
 /*
  * hints.h - describe the traffic of a capture in which nothing was recognised
  *
- * Counts the first HINTS_PACKETS regular packets by protocol, destination port
- * and DSCP, in HINTS_KINDS places, of which the most frequent kinds keep
- * theirs.
+ * The first HINTS_PACKETS regular packets are counted by protocol, destination
+ * port and DSCP.  There are HINTS_KINDS entries; if there are more kinds, the
+ * most frequent ones are kept.
  */
 #ifndef INNET_CAPTURE_HINTS_H
 #define INNET_CAPTURE_HINTS_H
@@ -22,14 +22,15 @@ enum { HINTS_KINDS = 16, HINTS_PRINTED = 3, HINTS_PACKETS = 100000 };
 struct hints_kind {
 	uint64_t packets;
 	uint16_t ethertype;	/* not IP if protocol is 0 */
-	uint16_t port;		/* destination, of UDP and TCP */
+	uint16_t port;		/* destination port of UDP and TCP */
 	uint8_t protocol, dscp;
 };
 
 struct hints {
 	struct hints_kind kind[HINTS_KINDS];
 	uint64_t packets;
-	uint64_t unmarked;	/* UDP to UPDATE_PORT with another DSCP */
+	uint64_t unmarked;	/* UDP packets to UPDATE_PORT with another
+				 * DSCP */
 };
 
 /* Return the kind of a frame. */
@@ -77,11 +78,11 @@ hints_count(struct hints *s, int link, const uint8_t *p, size_t caplen)
 		if (o->packets < at->packets)
 			at = o;
 	}
-	k.packets += at->packets;	/* replaces the least frequent */
+	k.packets += at->packets;	/* replace the least frequent kind */
 	*at = k;
 }
 
-/* Print a kind as part of a phrase, with `before` before it. */
+/* Print a kind as part of a phrase that begins with `before`. */
 static inline void
 hints_print_kind(FILE *f, const struct hints_kind *k, const char *before)
 {
@@ -99,8 +100,8 @@ hints_print_kind(FILE *f, const struct hints_kind *k, const char *before)
 }
 
 /*
- * Print the most frequent kinds: "900 of UDP to port 5555 with DSCP 0, 3 of TCP
- * ...".
+ * Print the most frequent kinds, such as "900 of UDP to port 5555 with DSCP 0,
+ * 3 of TCP ...".
  */
 static inline void
 hints_print(const struct hints *s, FILE *f)

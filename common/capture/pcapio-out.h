@@ -2,14 +2,15 @@
  * pcapio-out.h - write capture files: classic pcap, nanoseconds, Ethernet
  *
  * Files are in the byte order of the host; "-" is the standard output.  A
- * writer owns its buffer and file until it is closed, and must not move in
- * memory meanwhile.  After pcapio_write_behind() a thread writes full blocks
- * while the caller fills the next one, so that on two processors a pass takes
- * as long as the slower of making and writing.  Stamps after 2106 do not fit
- * the format and fail the file.
+ * writer owns its buffer and its file until it is closed, and must not be moved
+ * in memory before that.  After pcapio_write_behind() a thread writes full
+ * blocks while the caller fills the next one.  So on two processors a pass
+ * takes as long as the slower of the two.  Timestamps after 2106 do not fit
+ * into the format; they make the file fail.
  *
- * One thread makes all calls for a writer.  Failures are returned with errno;
- * only pcapio_create_or_exit(), for tools, exits.
+ * One thread must make all calls for a writer.  On failure functions return an
+ * error and set errno.  Only pcapio_create_or_exit(), which is for tools,
+ * exits.
  */
 #ifndef INNET_CAPTURE_PCAPIO_OUT_H
 #define INNET_CAPTURE_PCAPIO_OUT_H
@@ -31,47 +32,49 @@
 
 /*
  * A thread that writes one block while the caller fills another.  Blocks are
- * from malloc() and of one size.  SIGPIPE ends the thread as it would end the
- * caller; all other signals are for the thread of the caller.
+ * allocated with malloc() and have the same size.  SIGPIPE ends the thread as
+ * it would end the caller; all other signals are handled by the caller's
+ * thread.
  */
 struct write_behind {
-	int fd;			/* belongs to the writer */
+	int fd;			/* owned by the writer */
 	pthread_t thread;
-	pthread_mutex_t lock;	/* of the fields below */
+	pthread_mutex_t lock;	/* protects the fields below */
 	pthread_cond_t moved;	/* a field below has changed */
 	uint8_t *full;		/* the block being written, or NULL */
 	size_t have;		/* bytes in full */
-	uint8_t *spare;		/* the empty block, or NULL */
-	uint64_t bytes;		/* written so far */
+	uint8_t *spare;		/* an empty block, or NULL */
+	uint64_t bytes;		/* number of bytes written so far */
 	int failed;		/* errno of the write that failed, or 0 */
 	bool stop;
 };
 
 enum {
 	PCAPIO_BLOCK_BYTES = 256 * 1024,
-	PCAPIO_FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
+	PCAPIO_FRAME_MAX_BYTES = 262144,	/* the limit of libpcap */
 	PCAPIO_HEADER_BYTES = 24, PCAPIO_RECORD_BYTES = 16,
 	PCAPIO_BUFFER_BYTES = PCAPIO_BLOCK_BYTES + PCAPIO_RECORD_BYTES +
 	    PCAPIO_FRAME_MAX_BYTES
 };
 
 struct pcapio_out {
-	const char *path;	/* borrowed, for messages */
+	const char *path;	/* borrowed, used in messages */
 	int fd;
 	int failed;		/* errno of the write that failed, or 0 */
 	bool warned;		/* the failure was printed */
 	uint8_t *buf;
-	size_t have;		/* bytes in buf */
-	uint64_t packets;	/* put so far */
-	uint64_t bytes;		/* written to the file */
+	size_t have;		/* number of bytes in buf */
+	uint64_t packets;	/* number of packets put so far */
+	uint64_t bytes;		/* number of bytes written to the file */
 	struct write_behind *behind;	/* owned; NULL: the caller writes */
 };
 
-/* Begin to write to path; return 0, or -1 with errno. */
+/* Begin to write to path.  Returns 0, or -1 with errno. */
 static inline int pcapio_create(struct pcapio_out *out, const char *path);
 
 /*
- * For tools: pcapio_create(), or print why not and exit 1 (2 for a terminal).
+ * For tools: call pcapio_create().  On failure print an error and exit with
+ * status 1 (2 for a terminal).
  */
 static inline void pcapio_create_or_exit(struct pcapio_out *out,
     const char *path);
@@ -80,55 +83,63 @@ static inline void pcapio_create_or_exit(struct pcapio_out *out,
 static inline void pcapio_write_behind(struct pcapio_out *out);
 
 /*
- * Put a copy of the frame at data, cut at PCAPIO_FRAME_MAX_BYTES, that was len
- * bytes long on the wire.  pcapio_close() reports failures.
+ * Put a copy of the frame at data into the buffer, truncated to
+ * PCAPIO_FRAME_MAX_BYTES.  The frame had len bytes on the wire.  pcapio_close()
+ * reports failures.
  */
 static inline void pcapio_write(struct pcapio_out *out, uint64_t stamp_ns,
     const void *data, uint32_t caplen, uint32_t len);
 
 /*
- * Return room for a frame of up to PCAPIO_FRAME_MAX_BYTES, to be filled in
- * place; pcapio_commit() puts it, and another call of pcapio_room() drops it.
+ * Return room for a frame of up to PCAPIO_FRAME_MAX_BYTES, which the caller
+ * fills in.  pcapio_commit() puts the frame; another call of pcapio_room()
+ * discards it.
  */
 static inline uint8_t *pcapio_room(struct pcapio_out *out);
 
-/* Put the caplen bytes at pcapio_room(), a frame of len bytes on the wire. */
+/*
+ * Put the caplen bytes at pcapio_room(), which are a frame of len bytes on the
+ * wire.
+ */
 static inline void pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns,
     uint32_t caplen, uint32_t len);
 
-/* Write the buffer to the file; return 0, or -1 (and out->failed) for good. */
+/*
+ * Write the buffer to the file.  Returns 0, or -1, now and in all later calls;
+ * then out->failed is set.
+ */
 static inline int pcapio_flush(struct pcapio_out *out);
 
 /*
- * For tools that serve: pcapio_flush(); print a failure once, and capture
- * nothing from then on.  Return true if the reader of a pipe is gone, so that
- * it is better to end.
+ * For tools that serve: call pcapio_flush().  Print a failure once, and capture
+ * nothing after that.  Returns true if the reader of a pipe is gone, so that
+ * the tool should end.
  */
 static inline bool pcapio_flush_or_warn(struct pcapio_out *out);
 
 /*
- * Write the rest and close; return 0, or -1 with errno if any packet may be
- * missing.
+ * Write the rest and close the file.  Returns 0, or -1 with errno if any packet
+ * may be missing.
  */
 static inline int pcapio_close(struct pcapio_out *out);
 
 /*
- * For tools: pcapio_close(), and print a line if it fails; return the exit
- * status.
+ * For tools: call pcapio_close(), and print an error if it fails.  Returns the
+ * exit status.
  */
 static inline int pcapio_close_or_warn(struct pcapio_out *out);
 
 /* Put the header of a new file into the empty buffer. */
 static inline void pcapio_put_header(struct pcapio_out *out);
 
-/* Return a path as messages show it. */
+/* Return a path as it appears in messages. */
 static inline const char *pcapio_name(const char *path, bool writes);
 
 /* implementation */
 
 /*
- * Write len bytes and add the number of written bytes to *bytes; return 0 or an
- * errno.
+ * Write len bytes, and add the number of written bytes to *bytes.  Returns 0 or
+ * an errno.
  */
 static inline int
 write_behind_write(int fd, const uint8_t *p, size_t len, uint64_t *bytes)
@@ -147,7 +158,7 @@ write_behind_write(int fd, const uint8_t *p, size_t len, uint64_t *bytes)
 	return 0;
 }
 
-/* The thread: write each block that it is given. */
+/* Run the thread: write each block that it gets. */
 static inline void *
 write_behind_run(void *arg)
 {
@@ -178,7 +189,7 @@ write_behind_run(void *arg)
 	return NULL;
 }
 
-/* Is there a second processor? */
+/* Is there more than one processor? */
 static inline bool
 write_behind_pays(void)
 {
@@ -189,8 +200,9 @@ write_behind_pays(void)
 }
 
 /*
- * Start a thread that writes to fd, where `bytes` bytes are written already,
- * blocks of `size`; return NULL without memory or thread.
+ * Start a thread that writes blocks of `size` bytes to fd, to which `bytes`
+ * bytes have already been written.  Returns NULL if there is no memory or no
+ * thread.
  */
 static inline struct write_behind *
 write_behind_start(int fd, uint64_t bytes, size_t size)
@@ -230,8 +242,8 @@ write_behind_wait(struct write_behind *b)
 }
 
 /*
- * Give a block with `have` bytes to the thread; return another one, which is
- * empty.
+ * Pass a block with `have` bytes to the thread.  Returns another block, which
+ * is empty.
  */
 static inline uint8_t *
 write_behind_give(struct write_behind *b, uint8_t *block, size_t have)
@@ -250,7 +262,7 @@ write_behind_give(struct write_behind *b, uint8_t *block, size_t have)
 	return other;
 }
 
-/* End the thread when all blocks are written. */
+/* End the thread after all blocks have been written. */
 static inline void
 write_behind_stop(struct write_behind *b)
 {
@@ -376,7 +388,7 @@ pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns, uint32_t caplen,
 
 	if (out->failed != 0)
 		return;
-	if (s > UINT32_MAX) {		/* past 2106 */
+	if (s > UINT32_MAX) {		/* after 2106 */
 		if (pcapio_flush(out) == 0)
 			out->failed = EOVERFLOW;
 		return;
@@ -395,7 +407,7 @@ pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
 
 	if (caplen > PCAPIO_FRAME_MAX_BYTES)
 		caplen = PCAPIO_FRAME_MAX_BYTES;
-	if (caplen > 0)		/* otherwise data may be NULL */
+	if (caplen > 0)		/* if caplen is 0, data may be NULL */
 		memcpy(to, data, caplen);
 	pcapio_commit(out, stamp_ns, caplen, len);
 }
@@ -407,7 +419,9 @@ pcapio_close(struct pcapio_out *out)
 	if (out->behind != NULL)
 		write_behind_stop(out->behind);
 	out->behind = NULL;
-	/* some disks fail only now; the standard output stays open */
+	/*
+	 * Some disks report errors only now.  The standard output stays open.
+	 */
 	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?
 	    dup(out->fd) : out->fd) == -1)
 		out->failed = errno;

@@ -1,26 +1,28 @@
 /*
- * pcapio.h - read capture files (and, by pcapio-out.h, write them), always at
- * nanosecond precision
+ * pcapio.h - read capture files at nanosecond precision (pcapio-out.h writes
+ *   them)
  *
- * Classic pcap files, of either byte order and precision, are read by the code
- * here in blocks that stay in the cache; libpcap reads the other formats that
- * it knows, such as pcapng.  "-" is a standard stream.
+ * The code here reads classic pcap files of either byte order and precision, in
+ * blocks that stay in the cache.  libpcap reads the other formats that it
+ * knows, such as pcapng.  "-" is a standard stream.
  *
- * A file is refused if frame-link.h does not support its link type.  Stamps are
- * from 1970 to 2262; a record with another stamp, or with a fraction of a
- * second and more, is damaged.  A stamp that is PCAPIO_LEAP_S or more after its
- * predecessor is accepted and counted (leaps).  If the loopback has two copies
- * of a packet, the first is skipped and counted (copies).
+ * A file is rejected if frame-link.h does not support its link type.
+ * Timestamps are from 1970 to 2262.  A record with another timestamp, or with a
+ * fraction of one second or more, is damaged.  A timestamp that is
+ * PCAPIO_LEAP_S or more after the previous one is accepted and counted (leaps).
+ * If a capture of the loopback contains two copies of a packet, the first is
+ * skipped and counted (copies).
  *
- * After pcapio_read_ahead() a thread reads blocks ahead of the caller.  When
- * the caller finds its next block still being read, it reads the one after that
- * itself and does not wait, so that on two processors a pass takes half the sum
- * of reading and working.  Each block has room before it for the rest of the
- * block before, so nothing else is copied.
+ * After pcapio_read_ahead() a thread reads blocks ahead of the caller.  If the
+ * next block is still being read, the caller reads the block after it instead
+ * of waiting.  So on two processors a pass takes half of the total time for
+ * reading and processing.  Each block has room before it for the rest of the
+ * previous block, so nothing else is copied.
  *
- * A reader owns its buffer and file until it is closed, and must not move in
- * memory meanwhile; one thread makes all calls for it.  Failures are returned
- * with a phrase in `why`; only pcapio_open_or_exit(), for tools, exits.
+ * A reader owns its buffer and its file until it is closed, and must not be
+ * moved in memory before that.  One thread must make all calls for a reader.
+ * On failure functions return an error and put a message into `why`.  Only
+ * pcapio_open_or_exit(), which is for tools, exits.
  */
 #ifndef INNET_CAPTURE_PCAPIO_H
 #define INNET_CAPTURE_PCAPIO_H
@@ -49,85 +51,96 @@
 enum {
 	READ_AHEAD_BLOCKS = 4,
 	READ_AHEAD_BLOCK_BYTES = 1024 * 1024,
-	READ_AHEAD_BEFORE_BYTES = 260 * 1024	/* before each, for a frame */
+	READ_AHEAD_BEFORE_BYTES = 260 * 1024	/* room before each block, for
+						 * one frame */
 };
 
-/* Block k of the file is in place k % READ_AHEAD_BLOCKS. */
+/* Block k of the file is at index k % READ_AHEAD_BLOCKS. */
 struct read_ahead {
-	int fd;			/* a regular file, of the reader */
+	int fd;			/* a regular file, owned by the reader */
 	off_t base;		/* offset of block 0 */
 	pthread_t thread;
-	pthread_mutex_t lock;	/* of the fields below */
+	pthread_mutex_t lock;	/* protects the fields below */
 	pthread_cond_t moved;	/* a field below has changed */
-	uint64_t claimed;	/* blocks read or being read */
-	uint64_t next;		/* the block the caller takes next */
-	bool given;		/* the caller holds block next - 1 */
+	uint64_t claimed;	/* number of blocks read or being read */
+	uint64_t next;		/* the block that the caller gets next */
+	bool given;		/* the caller has block next - 1 */
 	bool stop;		/* the thread must end */
 	bool ready[READ_AHEAD_BLOCKS];
-	ssize_t got[READ_AHEAD_BLOCKS];	/* bytes, 0 at the end, -errno */
-	uint8_t *block[READ_AHEAD_BLOCKS];	/* in room */
+	ssize_t got[READ_AHEAD_BLOCKS];	/* bytes; 0 at the end; -errno after an
+					 * error */
+	uint8_t *block[READ_AHEAD_BLOCKS];	/* pointers into room */
 	uint8_t *room;		/* owned; 5 MiB */
 };
 
-enum { PCAPIO_LEAP_S = 31536000 };	/* a year */
+enum { PCAPIO_LEAP_S = 31536000 };	/* one year */
 
 struct pcapio_packet {
-	uint64_t stamp_ns;	/* since the epoch */
-	uint32_t caplen;	/* bytes at data */
+	uint64_t stamp_ns;	/* in ns since the epoch */
+	uint32_t caplen;	/* number of bytes at data */
 	uint32_t len;		/* bytes on the wire */
 	const uint8_t *data;	/* borrowed until the next read */
 };
 
 struct pcapio_in {
-	const char *path;	/* borrowed, for messages */
+	const char *path;	/* borrowed, used in messages */
 	int fd;
 	int link;		/* link type, as in the file */
-	bool swapped, nano;	/* of a classic file */
-	bool plain;		/* classic, and no packet can be there twice */
-	bool interrupted;	/* a signal came during a read */
-	uint8_t *buf;		/* owned, unless it is a block of ahead */
-	size_t used, have;	/* bytes of buf: handed out, read */
-	struct read_ahead *ahead;	/* owned; NULL: no thread reads */
-	bool ended;		/* ahead has no block left */
+	bool swapped, nano;	/* byte order and precision of a classic file */
+	bool plain;		/* a classic file without copies of packets */
+	bool interrupted;	/* a signal arrived during a read */
+	uint8_t *buf;		/* owned, unless it is a block of `ahead` */
+	size_t used, have;	/* bytes of buf returned; bytes read */
+	struct read_ahead *ahead;	/* owned; NULL: there is no thread */
+	bool ended;		/* `ahead` has no more blocks */
 	pcap_t *pcap;		/* NULL for a classic file */
-	uint64_t packets;	/* read so far, copies among them */
-	uint64_t copies;	/* skipped */
-	uint64_t last_s;	/* of the last stamp */
-	uint64_t leaps;		/* stamps a year after the one before */
-	uint64_t leap_at;	/* number of the first such packet */
+	uint64_t packets;	/* number of packets read so far, including
+				 * copies */
+	uint64_t copies;	/* number of copies that were skipped */
+	uint64_t last_s;	/* seconds of the last timestamp */
+	uint64_t leaps;		/* timestamps a year or more after the previous
+				 * one */
+	uint64_t leap_at;	/* packet number of the first of these */
 	char why[PCAP_ERRBUF_SIZE + 64];
 };
 
-/* Begin to read path; return 0, or -1 and in->why, and then nothing is held. */
+/*
+ * Begin to read path.  Returns 0, or -1 with in->why; then `in` owns nothing.
+ */
 static inline int pcapio_open(struct pcapio_in *in, const char *path);
 
 /*
- * Begin to read the open descriptor fd, which `in` owns from now on; return 0,
- * or -1 and in->why.
+ * Begin to read the open descriptor fd, which `in` owns from now on.  Returns
+ * 0, or -1 with in->why.
  */
 static inline int pcapio_open_fd(struct pcapio_in *in, int fd,
     const char *path);
 
-/* For tools: pcapio_open(), or print why not and exit 1 (2 for a terminal). */
+/*
+ * For tools: call pcapio_open().  On failure print an error and exit with
+ * status 1 (2 for a terminal).
+ */
 static inline void pcapio_open_or_exit(struct pcapio_in *in, const char *path);
 
 /*
- * Read the rest in a thread if that pays: a regular classic file larger than
- * the blocks, on more than one processor.  Call it before the first
- * pcapio_next().
+ * Let a thread read the rest if this is faster: for a regular classic file that
+ * is larger than the blocks, on more than one processor.  Call it before the
+ * first pcapio_next().
  */
 static inline void pcapio_read_ahead(struct pcapio_in *in);
 
 /*
- * Read the next packet: return 1, or 0 at the end (or after a signal), or -1 if
- * the file is damaged at packet in->packets + 1: in->why says how.
+ * Read the next packet.  Returns 1, or 0 at the end (or after a signal).
+ * Returns -1 if the file is damaged at packet in->packets + 1; then in->why
+ * contains a message.
  */
 static inline int pcapio_next(struct pcapio_in *in, struct pcapio_packet *p);
 
 /*
- * Return a guess of the `bytes` bytes from byte `at` of the record n behind p,
- * which was read last: right if all records are as long as p.  NULL if they are
- * not in the buffer yet.  Nothing there has been checked.
+ * Return a guess for the `bytes` bytes from offset `at` of the record that is n
+ * records after p, the record read last.  The guess is right if all these
+ * records are as long as p.  Returns NULL if the bytes are not in the buffer
+ * yet.  The bytes have not been checked.
  */
 static inline const uint8_t *pcapio_peek(const struct pcapio_in *in,
     const struct pcapio_packet *p, size_t n, size_t at, size_t bytes);
@@ -136,8 +149,8 @@ static inline const uint8_t *pcapio_peek(const struct pcapio_in *in,
 static inline void pcapio_close_in(struct pcapio_in *in);
 
 /*
- * For tools: print a line after pcapio_next() returned -1; return the exit
- * status.
+ * For tools: print an error after pcapio_next() has returned -1.  Returns the
+ * exit status.
  */
 static inline int pcapio_warn_damage(const struct pcapio_in *in);
 
@@ -146,14 +159,17 @@ static inline void pcapio_warn_odd(const struct pcapio_in *in);
 
 /* implementation */
 
-/* Is there a place for one more block?  Under the lock. */
+/* Is there room for another block?  The caller must hold the lock. */
 static inline bool
 read_ahead_free(const struct read_ahead *a)
 {
 	return a->claimed < a->next - a->given + READ_AHEAD_BLOCKS;
 }
 
-/* Claim the next block and read it.  Under the lock, except while reading. */
+/*
+ * Claim the next block and read it.  The caller must hold the lock, which is
+ * released while reading.
+ */
 static inline ssize_t
 read_ahead_read(struct read_ahead *a)
 {
@@ -176,7 +192,7 @@ read_ahead_read(struct read_ahead *a)
 	return n;
 }
 
-/* The thread: read blocks while there are places for them. */
+/* Run the thread: read blocks while there is room for them. */
 static inline void *
 read_ahead_run(void *arg)
 {
@@ -194,8 +210,8 @@ read_ahead_run(void *arg)
 }
 
 /*
- * Start to read fd from its present offset; return NULL without memory or
- * thread.
+ * Start to read fd from its present offset.  Returns NULL if there is no memory
+ * or no thread.
  */
 static inline struct read_ahead *
 read_ahead_start(int fd)
@@ -214,7 +230,7 @@ read_ahead_start(int fd)
 	pthread_cond_init(&a->moved, NULL);
 	for (size_t i = 0; i < READ_AHEAD_BLOCKS && a->room != NULL; i++)
 		a->block[i] = a->room + i * each + READ_AHEAD_BEFORE_BYTES;
-	sigfillset(&all);	/* signals are for the caller's thread */
+	sigfillset(&all);	/* the caller's thread handles signals */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = a->room == NULL || a->base == -1 ? ENOMEM :
 	    pthread_create(&a->thread, NULL, read_ahead_run, a);
@@ -227,11 +243,11 @@ read_ahead_start(int fd)
 }
 
 /*
- * Return the next block with the `left` bytes at rest (of the block before,
- * which is given up) copied before it: *at is where they begin, and the result
- * is the number of bytes in all; `left` at the end of the file; or -1 with
- * errno, and the rest stays.  left is at most READ_AHEAD_BEFORE_BYTES.  Must
- * not be called again after the end.
+ * Return the next block.  The `left` bytes at rest, from the previous block,
+ * are copied before it, and the previous block is released.  *at is the start
+ * of these bytes, and the result is the total number of bytes.  It is `left` at
+ * the end of the file, or -1 with errno; then nothing changes.  left must be at
+ * most READ_AHEAD_BEFORE_BYTES.  This must not be called again after the end.
  */
 static inline ssize_t
 read_ahead_next(
@@ -277,7 +293,7 @@ read_ahead_stop(struct read_ahead *a)
 	free(a);
 }
 
-/* Write a phrase into in->why; return -1. */
+/* Write a message to in->why.  Returns -1. */
 __attribute__((format(printf, 2, 3))) static inline int
 pcapio_fail(struct pcapio_in *in, const char *fmt, ...)
 {
@@ -299,7 +315,7 @@ pcapio_u32(const struct pcapio_in *in, const uint8_t *p)
 	return in->swapped ? __builtin_bswap32(v) : v;
 }
 
-/* Do what pcapio_more() does, from the blocks of the thread. */
+/* Do the work of pcapio_more() with the blocks of the thread. */
 static inline int
 pcapio_more_ahead(struct pcapio_in *in, size_t need)
 {
@@ -321,7 +337,7 @@ pcapio_more_ahead(struct pcapio_in *in, size_t need)
 	return in->have - in->used >= need;
 }
 
-/* Do what pcapio_more() does if the buffer has fewer bytes. */
+/* Do the work of pcapio_more() if the buffer has too few bytes. */
 static inline int
 pcapio_refill(struct pcapio_in *in, size_t need)
 {
@@ -347,8 +363,8 @@ pcapio_refill(struct pcapio_in *in, size_t need)
 }
 
 /*
- * Have at least `need` bytes in the buffer.  Return 1, or 0 if the file (or a
- * signal) ended first, or -1 if it cannot be read.
+ * Get at least `need` bytes into the buffer.  Returns 1, or 0 if the file ends
+ * before (or a signal arrives), or -1 if the file cannot be read.
  */
 static inline int
 pcapio_more(struct pcapio_in *in, size_t need)
@@ -357,8 +373,8 @@ pcapio_more(struct pcapio_in *in, size_t need)
 }
 
 /*
- * Read for libpcap: first the bytes that the classic reader took, then the
- * file.
+ * Read for libpcap: first the bytes that the classic reader has already read,
+ * then the file.
  */
 static inline ssize_t
 pcapio_cookie_read(void *cookie, char *to, size_t n)
@@ -380,7 +396,8 @@ pcapio_cookie_read(void *cookie, char *to, size_t n)
 }
 
 /*
- * Return libpcap's number for a link type of classic files; most are the same.
+ * Return libpcap's number for a link type of classic files.  Most numbers are
+ * the same.
  */
 static inline int
 pcapio_dlt(int link)
@@ -395,8 +412,8 @@ pcapio_dlt(int link)
 }
 
 /*
- * Return 0 if the link type is supported, or -1 and why; name is NULL or its
- * name for messages.
+ * Return 0 if the link type is supported, or -1 with in->why.  name is the name
+ * of the link type for messages, or NULL.
  */
 static inline int
 pcapio_check_link(struct pcapio_in *in, int link, const char *name)
@@ -411,7 +428,9 @@ pcapio_check_link(struct pcapio_in *in, int link, const char *name)
 	    name != NULL ? name : number, frame_link_names);
 }
 
-/* Let libpcap open a file that is not classic; return 0, or -1 and why. */
+/*
+ * Let libpcap open a file that is not classic.  Returns 0, or -1 with in->why.
+ */
 static inline int
 pcapio_open_other(struct pcapio_in *in)
 {
@@ -527,7 +546,7 @@ pcapio_read_ahead(struct pcapio_in *in)
 	if (a == NULL)
 		return;
 	n = read_ahead_next(a, in->buf + in->used, in->have - in->used, &at);
-	if (n == -1) {		/* a plain read will report it */
+	if (n == -1) {		/* a normal read will report the error */
 		read_ahead_stop(a);
 		return;
 	}
@@ -547,7 +566,8 @@ pcapio_too_long(struct pcapio_in *in, uint32_t caplen)
 }
 
 /*
- * Check a stamp that leaps, goes back or is invalid; return 0, or -1 and why.
+ * Check a timestamp that leaps, decreases or is invalid.  Returns 0, or -1 with
+ * in->why.
  */
 __attribute__((noinline, unused)) static int
 pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
@@ -566,13 +586,13 @@ pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
 }
 
 /*
- * Check the stamp of a record: s seconds and frac of `parts` parts of a
- * second.  Return 0, or -1 and why.
+ * Check the timestamp of a record: s seconds and the fraction frac / parts of a
+ * second.  Returns 0, or -1 with in->why.
  */
 __attribute__((always_inline)) static inline int
 pcapio_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac, uint32_t parts)
 {
-	/* unsigned, a stamp that goes back is far ahead */
+	/* As an unsigned number, a decreasing timestamp is far ahead. */
 	if (((frac >= parts) | (s - in->last_s >= PCAPIO_LEAP_S)) &&
 	    pcapio_odd_stamp(in, s, frac, parts) == -1)
 		return -1;
@@ -591,7 +611,8 @@ pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 		return pcapio_fail(in, "%s", pcap_geterr(in->pcap));
 	if (got != 1)
 		return 0;
-	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* D-Bus, USB: to 128 MB */
+	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* D-Bus and USB have up to 128
+						 * MB */
 		return pcapio_too_long(in, h->caplen);
 	if (pcapio_stamp(in, (uint64_t)h->ts.tv_sec, (uint64_t)h->ts.tv_usec,
 	    1000000000) == -1)
@@ -603,7 +624,10 @@ pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 	return 1;
 }
 
-/* Read the next record of a classic file.  Inline, because packets are many. */
+/*
+ * Read the next record of a classic file.  It is inline, because there are many
+ * packets.
+ */
 __attribute__((always_inline)) static inline int
 pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 {
@@ -650,7 +674,10 @@ pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 	return 1;
 }
 
-/* Do what pcapio_next() does if libpcap reads or packets may be there twice. */
+/*
+ * Do the work of pcapio_next() if libpcap reads the file or if there may be
+ * copies of packets.
+ */
 __attribute__((noinline, unused)) static int
 pcapio_next_odd(struct pcapio_in *in, struct pcapio_packet *p)
 {

@@ -1,11 +1,11 @@
 /*
- * rotate.h - rotate the capture of a program that runs for long: start a new
- * file when the old one is moved away or full
+ * rotate.h - rotate the capture of a long-running program: start a new file
+ *   when the old one has been moved away or is full
  *
- * Nothing that was written is lost.  A file at the place of the new one that is
- * not the capture's own and not empty is left alone, and the capture continues
- * in the old file, after a warning.  The same happens if the new file cannot be
- * made.
+ * No packet that was written is lost.  If there is another file with the new
+ * name that is not empty, it is not overwritten: the capture prints a warning
+ * and continues in the old file.  It does the same if the new file cannot be
+ * created.
  */
 #ifndef INNET_CAPTURE_ROTATE_H
 #define INNET_CAPTURE_ROTATE_H
@@ -27,11 +27,12 @@
 enum { ROTATE_KEEP_MAX = 1000, ROTATE_NAME_BYTES = 4096 };
 
 struct rotate {
-	uint64_t bytes;		/* size that starts a new file; 0: never */
-	uint64_t keep;		/* old files: FILE.1, the newest, to FILE.N */
+	uint64_t bytes;		/* size at which a new file starts; 0: never */
+	uint64_t keep;		/* number of old files: FILE.1 (the newest) to
+				 * FILE.N */
 };
 
-/* Read "100MB,5"; return NULL, or what is wrong. */
+/* Read "100MB,5". Returns NULL or an error message. */
 static inline const char *
 rotate_parse(const char *arg, struct rotate *r)
 {
@@ -51,8 +52,8 @@ rotate_parse(const char *arg, struct rotate *r)
 }
 
 /*
- * Can the capture be rotated?  Only a regular file can: no pipe, and nothing in
- * /dev.
+ * Can the capture be rotated?  Only a regular file can, so not a pipe or a file
+ * in /dev.
  */
 static inline bool
 rotate_is_possible(const struct pcapio_out *out)
@@ -74,7 +75,10 @@ rotate_was_moved(const struct pcapio_out *out)
 	    is.st_ino != was.st_ino);
 }
 
-/* Continue in a new file of the same name, if the old file no longer has it. */
+/*
+ * If the old file no longer has its name, continue in a new file with this
+ * name.
+ */
 static inline void
 rotate_reopen(struct pcapio_out *out)
 {
@@ -106,8 +110,8 @@ rotate_reopen(struct pcapio_out *out)
 }
 
 /*
- * If the file is full, rename FILE to FILE.1, FILE.1 to FILE.2 and so on, and
- * start a new one.
+ * If the file is full, rename FILE.1 to FILE.2 and so on, rename FILE to
+ * FILE.1, and start a new file.
  */
 static inline void
 rotate_if_full(struct pcapio_out *out, const struct rotate *r)
@@ -129,7 +133,7 @@ rotate_if_full(struct pcapio_out *out, const struct rotate *r)
 		else if (rename(from, to) == 0 || (errno == ENOENT && i > 1))
 			continue;
 		warn("%s: cannot be renamed to %s", from, to);
-		out->bytes = 0;		/* not again for each packet */
+		out->bytes = 0;		/* do not try again for each packet */
 		return;
 	}
 	rotate_reopen(out);

@@ -1,11 +1,11 @@
 /*
  * soundness.h - recognise Olaf packets in frames and check them
  *
- * The only place that recognises Olaf packets in frames and says what is wrong
- * with those that are not valid: for the filter, for the age analysis, and for
- * reports.  A packet is Olaf's if it is UDP with the DSCP of innet-wire(5) or,
- * for bare packets, UDP from an address in the cluster table.  All other
- * packets are regular traffic and are not checked further.
+ * All tools use this file to recognise Olaf packets in frames and to find out
+ * why a packet is invalid: for the filter, for the age analysis, and for
+ * reports.  A packet is an Olaf packet if it is UDP with the DSCP of
+ * innet-wire(5) or, for bare packets, UDP from an address in the cluster table.
+ * All other packets are regular traffic and are not checked further.
  */
 #ifndef INNET_CAPTURE_SOUNDNESS_H
 #define INNET_CAPTURE_SOUNDNESS_H
@@ -19,7 +19,7 @@
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
 
-/* Verdicts besides those of enum update_bad. */
+/* The verdicts that are not values of enum update_bad. */
 enum soundness {
 	SOUNDNESS_REGULAR = UPDATE_REASONS,
 	SOUNDNESS_FRAGMENT,
@@ -35,43 +35,47 @@ enum soundness {
 	SOUNDNESS_REPLAYED,
 	SOUNDNESS_VERDICTS,
 	SOUNDNESS_SEVERAL =
-	    UINT8_MAX /* not a verdict: each piece has its own */
+	    UINT8_MAX /* not a verdict: each packet has its own */
 };
 
 /*
- * Check the frame of caplen bytes at p, len bytes long before it was cut,
- * stamped stamp_ns.  `bare` is the cluster table, or NULL for innet's own
- * format, which is known by its DSCP if `marked`.  *f and, for a valid packet,
- * *u are filled in.  Return UPDATE_OK, or why not; SOUNDNESS_SEVERAL with
- * *pieces for soundness_update(); SOUNDNESS_SNAPLEN as there.
+ * Check the frame of caplen bytes at p with the timestamp stamp_ns, which had
+ * len bytes before truncation.  `bare` is the cluster table, or NULL for
+ * innet's own format, which is recognised by its DSCP if `marked` is set.  *f
+ * and, for a valid packet, *u are filled in.  Returns UPDATE_OK or a reason.
+ * With SOUNDNESS_SEVERAL, *pieces is set for soundness_update().
+ * SOUNDNESS_SNAPLEN has the same meaning as in soundness_update().
  */
 static inline unsigned soundness_frame(const struct clusters *bare, bool marked,
     int link, const uint8_t *p, uint32_t caplen, uint32_t len,
     uint64_t stamp_ns, struct frame *f, struct update *u, struct split *pieces);
 
 /*
- * Check a packet of len bytes, of which `have` are at p and the last `tail` are
- * a tag, which is not checked.  With SOUNDNESS_SNAPLEN, *u is the update
- * without its vector if its header is there and valid; otherwise u->n is 0.
+ * Check a packet of len bytes, of which `have` bytes are at p.  The last `tail`
+ * bytes are a tag, which is not checked.  With SOUNDNESS_SNAPLEN, *u is the
+ * update without its vector if its header is present and valid; otherwise u->n
+ * is 0.
  */
 static inline unsigned soundness_update(const uint8_t *p, uint32_t have,
     uint32_t len, uint32_t tail, struct update *u);
 
 /*
  * Is the UDP datagram in the frame at p, for which frame_parse() returned `is`,
- * here as it was sent?  UPDATE_OK, or why not.
+ * complete and unchanged?  Returns UPDATE_OK or a reason.
  */
 static inline unsigned soundness_datagram(enum frame_is is, const uint8_t *p,
     const struct frame *f);
 
-/* The same if frame_sums() was called already and returned `sums`. */
+/*
+ * Work like soundness_datagram() if frame_sums() has already returned `sums`.
+ */
 static inline unsigned soundness_summed(enum frame_is is, enum frame_sums sums,
     const uint8_t *p, const struct frame *f);
 
 /*
- * Read the paper's own packet (Olaf section 4): a big-endian reward and a
- * gradient.  Cluster and worker come from its addresses, generated is its
- * stamp, and the sequence is 0.
+ * Read a packet in the paper's format (Olaf, section 4): a big-endian reward
+ * and a gradient.  The cluster and the worker are derived from its addresses.
+ * `generated` is its timestamp, and the sequence is 0.
  */
 static inline enum update_bad soundness_bare(const uint8_t *p, size_t bytes,
     uint16_t cluster, uint32_t worker, uint64_t stamp_ns, struct update *u);
@@ -117,8 +121,8 @@ soundness_bare(const uint8_t *p, size_t bytes, uint16_t cluster,
 }
 
 /*
- * Do what soundness_bare() does for callers that need only ages: any payload is
- * valid, and vec and n are its bytes.
+ * Do the work of soundness_bare() for callers that need only ages.  Any payload
+ * is valid, and vec and n are its bytes.
  */
 static inline unsigned
 soundness_payload(const uint8_t *p, size_t bytes, uint16_t cluster,
@@ -173,7 +177,9 @@ soundness_update(const uint8_t *p, uint32_t have, uint32_t len,
 	return bad == UPDATE_SHORT ? SOUNDNESS_SNAPLEN : bad;
 }
 
-/* Do what soundness_frame() does for innet's own packets in unusual frames. */
+/*
+ * Do the work of soundness_frame() for innet's own packets in unusual frames.
+ */
 __attribute__((noinline, unused)) static unsigned
 soundness_check_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,
     uint32_t len, const struct frame *f, struct update *u,

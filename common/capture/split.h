@@ -1,19 +1,20 @@
 /*
- * split.h - separate innet's datagrams that lie back to back in one frame
+ * split.h - separate innet's datagrams that are joined in one frame
  *
- * A host that leaves the cutting to its network card (UDP segmentation offload)
- * or joins what it received (GRO) shows a capture one frame for many datagrams,
- * all of the same length but the last, which may be shorter.  The UDP checksum
- * of such a frame is 0 or that of the pseudo header alone, so a frame with a
- * right checksum is never examined; or its lengths are 0 or those of the first
- * datagram.
+ * A capture can contain one frame for many datagrams.  This happens if the
+ * network card of the host divides the data (UDP segmentation offload), or if
+ * the host joins received datagrams (GRO).  All of these datagrams have the
+ * same length, except the last, which may be shorter.  Such a frame is
+ * recognised by its UDP checksum, which is 0 or the sum of the pseudo header
+ * alone, or by its lengths, which are 0 or those of the first datagram.  A
+ * frame with a correct checksum and correct lengths is never examined.
  *
- * innet's own headers give the length of the first datagram (innet-wire(5)):
- * the elements of an update, the place of the next header, which continues the
- * first, or the first bytes of a DLP packet.  A length is accepted only if
- * every datagram that it makes is valid and follows its predecessor.  For
- * formats without a length, split_unsized() says what can be known.  Bytes are
- * borrowed.
+ * innet's own headers determine the length of the first datagram
+ * (innet-wire(5)).  It follows from the elements of an update, from the
+ * position of the next header, which continues the first one, or from the first
+ * bytes of a DLP packet.  A length is accepted only if every resulting datagram
+ * is valid and can follow the one before it.  For formats without a length,
+ * split_unsized() returns what can be known.  Bytes are borrowed.
  */
 #ifndef INNET_CAPTURE_SPLIT_H
 #define INNET_CAPTURE_SPLIT_H
@@ -36,104 +37,112 @@ enum split_kind {
 };
 
 /*
- * Return the length of the datagram whose first `have` bytes are at p; with
- * have 0, the least length.
+ * A function that returns the length of the datagram whose first `have` bytes
+ * are at p.  If have is 0, it returns the smallest length.
  */
 typedef uint32_t split_bytes_fn(const uint8_t *p, size_t have);
 
 /* The format of the datagrams of a frame. */
 struct split_as {
 	enum split_kind kind;
-	split_bytes_fn *bytes;	/* of SPLIT_SELF: returns the length */
-	uint32_t tail;		/* bytes of a tag behind each update */
+	split_bytes_fn *bytes;	/* SPLIT_SELF: returns the length of a
+				 * datagram */
+	uint32_t tail;		/* bytes of a tag after each update */
 };
 
 enum split_is {
 	SPLIT_ONE,		/* an ordinary frame */
 	SPLIT_SEVERAL,
-	SPLIT_CANNOT,		/* several, but their ends are unknown */
-	SPLIT_UNSEEN		/* one or more: the capture is cut short */
+	SPLIT_CANNOT,		/* several datagrams whose ends are unknown */
+	SPLIT_UNSEEN		/* one or more datagrams: the capture is
+				 * truncated */
 };
 
 /* The remaining datagrams of a frame. */
 struct split {
 	const uint8_t *p;
-	uint32_t have, left;	/* bytes at p; on the wire */
-	uint32_t each;		/* bytes of each but the last */
+	uint32_t have, left;	/* number of bytes at p; number on the wire */
+	uint32_t each;		/* bytes of each datagram but the last */
 	uint32_t tail;		/* as in struct split_as */
-	uint32_t count;		/* datagrams of the frame */
+	uint32_t count;		/* number of datagrams in the frame */
 };
 
 /* Counters of split frames. */
 struct split_count {
-	uint64_t frames, datagrams;	/* split, and their datagrams */
-	uint64_t cannot;		/* frames that could not be split */
-	uint64_t cannot_at;		/* packet number of the first of them */
-	uint64_t unsure;		/* frames taken for one datagram that
-					 * may be several */
+	uint64_t frames, datagrams;	/* frames that were split; datagrams in
+					 * them */
+	uint64_t cannot;		/* number of frames that could not be
+					 * split */
+	uint64_t cannot_at;		/* packet number of the first of these
+					 * frames */
+	uint64_t unsure;		/* frames treated as one datagram that
+					 * may contain several */
 };
 
 enum {
-	SPLIT_INDEX_GAP = 64,	 /* of segments, at any length */
-	SPLIT_INDEX_FAR = 65536, /* at the length of a usual MTU */
+	SPLIT_INDEX_GAP = 64,	 /* largest gap between indices of segments, at
+				  * any length */
+	SPLIT_INDEX_FAR = 65536, /* largest gap at the length of a usual MTU */
 	SPLIT_XID_FAR = 65536,
-	SPLIT_SUMMED_MAX = 1024, /* contributions at such a length */
-	SPLIT_EACH_MAX = 65507,	 /* over IPv4 */
-	SPLIT_FRAME_MAX = 65535, /* bytes of a frame's datagrams; the kernel
-				  * makes no larger frames, and a capture can
-				  * give any length */
-	SPLIT_SPARE_BYTES = 12,	 /* behind a datagram: more than padding */
-	SPLIT_PADDING_MAX = 22	 /* of a short frame, with its FCS */
+	SPLIT_SUMMED_MAX = 1024, /* most contributions at such a length */
+	SPLIT_EACH_MAX = 65507,	 /* longest datagram over IPv4 */
+	SPLIT_FRAME_MAX = 65535, /* most bytes of the datagrams of a frame; the
+				  * kernel makes no larger frames, but a capture
+				  * can claim any length */
+	SPLIT_SPARE_BYTES = 12,	 /* more bytes than this after a datagram are
+				  * not padding */
+	SPLIT_PADDING_MAX = 22	 /* padding of a short frame, with its FCS */
 };
 
 /*
- * Return how to split datagrams with that ToS, or those that give their length
- * by `bytes` (NULL: none do).
+ * Return how to split datagrams with this ToS byte, or datagrams whose length
+ * the function `bytes` returns (NULL: none).
  */
 static inline struct split_as split_as(uint8_t tos, split_bytes_fn *bytes);
 
 /*
- * Could the frame hold several datagrams?  Not if its checksum is its own and
- * all its bytes are in one datagram.
+ * Could the frame contain several datagrams?  It could not if its checksum is
+ * correct and all its bytes are in one datagram.
  */
 static inline bool split_is_candidate(enum frame_is is, const uint8_t *p,
     const struct frame *f, uint32_t len);
 
 /*
- * Split the frame of caplen bytes at p, len bytes long before it was cut, for
- * which frame_parse() returned `is` and *f; *s has the datagrams if there are
- * SEVERAL.
+ * Split the frame of caplen bytes at p, for which frame_parse() returned `is`
+ * and *f, and which had len bytes before truncation.  If the result is
+ * SPLIT_SEVERAL, *s contains the datagrams.
  */
 static enum split_is split_frame(const struct split_as *as, enum frame_is is,
     const uint8_t *p, uint32_t caplen, uint32_t len, const struct frame *f,
     struct split *s);
 
 /*
- * Does the frame at p, len bytes long, for which frame_parse() returned `is`
- * and *f, hold several datagrams of a format without a length?  CANNOT:
- * certainly; UNSEEN: perhaps, because the checksum was left to the network
- * card.
+ * Does the frame of len bytes at p, for which frame_parse() returned `is` and
+ * *f, contain several datagrams of a format without a length?  SPLIT_CANNOT
+ * means certainly.  SPLIT_UNSEEN means perhaps, because the network card was to
+ * compute the checksum.
  */
 static inline enum split_is split_unsized(enum frame_is is, const uint8_t *p,
     const struct frame *f, uint32_t len);
 
 /*
- * Take the next datagram of *s: *n bytes, *have of them at *p.  Return false if
- * there is none.
+ * Get the next datagram of *s.  It has *n bytes, of which *have are at *p.
+ * Returns false if there is none.
  */
 static inline bool split_next(struct split *s, const uint8_t **p,
     uint32_t *have, uint32_t *n);
 
 /*
- * Write a frame for datagram k, of n bytes, `have` of them at payload, of the
- * frame at p, with right lengths and, if it is whole, checksums; *made
- * describes it.  Return its bytes at `to`.
+ * Write a frame for datagram k of the frame at p.  The datagram has n bytes, of
+ * which `have` are at payload.  The frame gets correct lengths and, if the
+ * datagram is complete, correct checksums; *made describes it.  Returns the
+ * number of bytes at `to`.
  */
 static inline uint32_t split_put(uint8_t *to, const uint8_t *p,
     const struct frame *f, uint32_t k, const uint8_t *payload, uint32_t have,
     uint32_t n, struct frame *made);
 
-/* Return the bytes behind the datagram in a frame of len bytes. */
+/* Return the number of bytes after the datagram in a frame of len bytes. */
 static inline uint32_t split_spare(const struct frame *f, uint32_t len);
 
 /* For tools: print lines about frames that could not be split. */
@@ -153,7 +162,7 @@ split_as(uint8_t tos, split_bytes_fn *bytes)
 	    bytes != NULL ? SPLIT_SELF : SPLIT_NONE };
 }
 
-/* Return the bytes of the smallest datagram. */
+/* Return the length of the smallest datagram. */
 static inline uint32_t
 split_least(const struct split_as *as)
 {
@@ -166,7 +175,7 @@ split_least(const struct split_as *as)
 }
 
 /*
- * Does a datagram of n bytes, `have` of them at p, have a valid update header
+ * Has a datagram of n bytes, of which `have` are at p, a valid update header
  * and a tail of `tail` bytes?
  */
 static inline bool
@@ -175,7 +184,7 @@ split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
 	struct update u;
 	enum update_bad bad;
 
-	if (have < n && have < UPDATE_MODEL_BYTES)	/* it was cut */
+	if (have < n && have < UPDATE_MODEL_BYTES)	/* it was truncated */
 		return have < 2 || (p[0] == UPDATE_VERSION && p[1] != 0 &&
 		    p[1] <= UPDATE_WEIGHTS);
 	n -= tail;
@@ -184,8 +193,8 @@ split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
 }
 
 /*
- * Can update q follow p?  A socket sends updates of about the same time in one
- * call, whichever worker made them.
+ * Can update q follow update p?  A socket sends updates of about the same time
+ * in one call, whichever workers made them.
  */
 static inline bool
 split_may_follow_update(const uint8_t *p, const uint8_t *q)
@@ -197,8 +206,8 @@ split_may_follow_update(const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Can segment q follow p: from the same vector or the next one, and near it;
- * with `far`, anywhere around?
+ * Can segment q follow segment p?  It can if it is near p in the same vector or
+ * in the next one.  With `far`, the distance does not matter.
  */
 static inline bool
 split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
@@ -208,7 +217,7 @@ split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
 	const bool next = b.iteration == seg_step(a.iteration, 1);
 	const uint32_t ahead = b.index - a.index;
 
-	if (far)	/* 0 could be the zeros of a sparse vector */
+	if (far)	/* 0 could come from the zeros of a sparse vector */
 		return (b.iteration == a.iteration || next ||
 		    a.iteration == seg_step(b.iteration, 1)) &&
 		    b.iteration > 0 && b.contributions > 0 &&
@@ -219,7 +228,7 @@ split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
 	    ahead > 0 && ahead <= SPLIT_INDEX_GAP);
 }
 
-/* Can the control message at q, of which 8 bytes are there, follow p? */
+/* Can the control message at q, of which 8 bytes are present, follow p? */
 static inline bool
 split_may_follow_control(const uint8_t *p, const uint8_t *q)
 {
@@ -233,8 +242,8 @@ split_may_follow_control(const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Is the datagram of n bytes at q, `have` of them there, valid by itself and
- * behind the one at p (NULL: it is the first)?
+ * Is the datagram of n bytes at q, of which `have` are present, valid, and can
+ * it follow the datagram at p (NULL: it is the first)?
  */
 static inline bool
 split_is_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
@@ -282,7 +291,7 @@ split_length_fits(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return true;
 }
 
-/* Could a datagram begin at q, where the bytes of a header are there? */
+/* Could a datagram begin at q?  The bytes of a header are present there. */
 static inline bool
 split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
 {
@@ -298,8 +307,8 @@ split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Return the length that fits, by the place of the second header; 0 if none
- * does.
+ * Return the length that follows from the position of the second header, or 0
+ * if no length fits.
  */
 static inline uint32_t
 split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
@@ -317,7 +326,7 @@ split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return 0;
 }
 
-/* Find the length of updates, which their elements may give. */
+/* Find the length of updates, which may follow from their elements. */
 static inline enum split_is
 split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t *each)
@@ -333,7 +342,7 @@ split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
 		return SPLIT_ONE;
 	whole = update_head_bytes(u.kind) + 4 * (uint64_t)u.elements +
 	    as->tail;
-	if (whole == bytes)		/* one vector, in one packet */
+	if (whole == bytes)		/* the vector is in one packet */
 		return SPLIT_ONE;
 	*each = u.following == 0 && whole < bytes &&
 			split_length_fits(
@@ -347,8 +356,8 @@ split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
 }
 
 /*
- * Return the length of segments, which may come in any order at the usual MTUs;
- * 0 if none fits.
+ * Return the length of segments, or 0 if none fits.  At the usual MTUs,
+ * segments may be in any order.
  */
 static inline uint32_t
 split_find_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
@@ -370,8 +379,8 @@ split_find_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
 }
 
 /*
- * Find the length of each datagram in `bytes` bytes of payload, `have` of them
- * at p.
+ * Find the length of each datagram in `bytes` bytes of payload, of which `have`
+ * are at p.
  */
 static inline enum split_is
 split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
@@ -398,7 +407,7 @@ split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return *each > 0 ? SPLIT_SEVERAL : SPLIT_ONE;
 }
 
-/* Does the header of the frame at p give its datagram no bytes? */
+/* Does the header of the frame at p indicate an empty datagram? */
 static inline bool
 split_no_length(const uint8_t *p, const struct frame *f)
 {
@@ -432,8 +441,8 @@ split_is_candidate(enum frame_is is, const uint8_t *p, const struct frame *f,
 }
 
 /*
- * Return true and set *s if the lengths in the headers are those of the first
- * datagram.
+ * If the lengths in the headers are those of the first datagram, set *s and
+ * return true.
  */
 static inline bool
 split_by_header(const struct split_as *as, const struct frame *f,
@@ -534,7 +543,8 @@ split_put(uint8_t *to, const uint8_t *p, const struct frame *f, uint32_t k,
 		bytes_put(ip + 4, head - 40 + udp, 2);
 	} else {
 		bytes_put(ip + 2, head + udp, 2);
-		if ((ip[6] & 0x40) == 0)	/* else it means nothing */
+		if ((ip[6] & 0x40) == 0)	/* with this flag the id has no
+						 * meaning */
 			bytes_put(ip + 4, bytes_get(ip + 4, 2) + k, 2);
 		memset(ip + 10, 0, 2);
 		sum = (uint16_t)~inetsum_fold(inetsum_add(0, ip, head));

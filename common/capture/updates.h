@@ -1,13 +1,16 @@
 /*
  * updates.h - read the updates of a capture one by one, and count the rest
  *
- * Returns the packets that soundness.h finds valid: updates, models, weights;
- * others are counted by reason.  Packets that lie in one frame come one by one,
- * with its stamp.  If `headers` is set, packets with a cut vector come too.
- * Stamps never go back: a stamp before its predecessor counts as that one.
+ * The functions return the packets that soundness.h finds valid: updates,
+ * models and weights.  They count other packets by reason.  Several packets in
+ * one frame are returned one by one, with the timestamp of the frame.  If
+ * `headers` is set, packets with a truncated vector are returned too.
+ * Timestamps never decrease: one that is less than the previous one is replaced
+ * by it.
  *
  * A struct updates owns its file until updates_close(); updates borrow from it
- * until the next call.  Failures are those of pcapio.h, in .in.why.
+ * until the next call.  Errors are those of pcapio.h; the message is in
+ * .in.why.
  */
 #ifndef INNET_CAPTURE_UPDATES_H
 #define INNET_CAPTURE_UPDATES_H
@@ -24,23 +27,28 @@
 
 struct updates {
 	struct pcapio_in in;
-	uint64_t until_ns;	/* stop at the first packet after this */
-	uint64_t first_ns;	/* stamps of any packet, once in.packets > 0 */
+	uint64_t until_ns;	/* stop at the first packet after this time */
+	uint64_t first_ns;	/* timestamp of the first packet of any kind, if
+				 * in.packets > 0 */
 	uint64_t last_ns;
-	uint64_t backwards;	/* stamps before their predecessor's */
-	uint64_t backwards_at;	/* number of the first such packet */
-	uint64_t regular;	/* packets of other traffic */
-	uint64_t ignored[SOUNDNESS_VERDICTS];	/* by verdict */
-	const struct clusters *bare;	/* of bare packets, or NULL */
-	struct filter filter;	/* of innet's packets; off: by DSCP */
-	bool headers;		/* headers suffice: vec of a cut one is NULL */
-	uint64_t cut;		/* packets with a cut vector */
+	uint64_t backwards;	/* number of timestamps less than the previous
+				 * one */
+	uint64_t backwards_at;	/* packet number of the first of these */
+	uint64_t regular;	/* number of packets of other traffic */
+	uint64_t ignored[SOUNDNESS_VERDICTS];	/* number of ignored packets by
+						 * verdict */
+	const struct clusters *bare;	/* table of bare packets, or NULL */
+	struct filter filter;	/* selects innet's packets; if off, the DSCP
+				 * does */
+	bool headers;		/* headers are enough: vec is NULL if
+				 * truncated */
+	uint64_t cut;		/* number of packets with a truncated vector */
 	struct split_count split;
-	struct split pieces;	/* of the last frame */
-	struct hints hints;	/* about other traffic */
+	struct split pieces;	/* remaining packets of the last frame */
+	struct hints hints;	/* hints about other traffic */
 };
 
-/* Begin to read path; return 0, or -1 and it->in.why. */
+/* Begin to read path.  Returns 0, or -1 with it->in.why. */
 static inline int
 updates_open(struct updates *it, const char *path)
 {
@@ -56,7 +64,10 @@ updates_close(struct updates *it)
 	filter_close(&it->filter);
 }
 
-/* Return the stamp of p, not before its predecessor and below 2^63. */
+/*
+ * Return the timestamp of p, raised to the previous one if necessary, and below
+ * 2^63.
+ */
 static inline uint64_t
 updates_stamp(struct updates *it, const struct pcapio_packet *p)
 {
@@ -84,8 +95,8 @@ updates_check_piece(struct updates *it, struct update *u)
 }
 
 /*
- * Count a packet that is not valid as it is; return true if the caller gets it
- * nevertheless.
+ * Count a packet that is not completely valid.  Returns true if the caller gets
+ * it nevertheless.
  */
 static inline bool
 updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
@@ -115,7 +126,7 @@ updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
 	return false;
 }
 
-/* Count a bare packet that was taken for one datagram but may be several. */
+/* Count a bare packet that was treated as one datagram but may be several. */
 static inline void
 updates_check_single(struct updates *it, const struct pcapio_packet *p,
     const struct frame *f)
@@ -125,8 +136,8 @@ updates_check_single(struct updates *it, const struct pcapio_packet *p,
 }
 
 /*
- * Return 1 and the next valid update, model or weights in *u with its stamp; 0
- * at the end; -1 if the file is damaged (see pcapio_next()).
+ * Store the next valid update, model or weights in *u, and its timestamp.
+ * Returns 1, or 0 at the end, or -1 if the file is damaged (see pcapio_next()).
  */
 static inline int
 updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
@@ -164,7 +175,7 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 	}
 }
 
-/* For tools: print lines about stamps that went back and other oddities. */
+/* For tools: print lines about decreasing timestamps and other oddities. */
 static inline void
 updates_warn_odd(const struct updates *it)
 {
@@ -178,7 +189,7 @@ updates_warn_odd(const struct updates *it)
 		    (unsigned long long)it->backwards);
 }
 
-/* Return the number of packets that were left out, for all reasons. */
+/* Return the number of packets that were ignored, for all reasons. */
 static inline uint64_t
 updates_ignored(const struct updates *it)
 {
