@@ -1,8 +1,8 @@
 /*
- * backoff.h - waits between requests that double while no answer comes
+ * backoff.h - waits between requests, which double while no answer arrives
  *
- * The caller keeps the wait, in ns, sets it to its first value when a new
- * request begins, and takes one wait for each packet that it sends.
+ * The caller stores the wait, in ns.  It sets the wait to its first value when
+ * a new request begins, and takes one wait for each packet that it sends.
  */
 #ifndef INNET_ARQ_BACKOFF_H
 #define INNET_ARQ_BACKOFF_H

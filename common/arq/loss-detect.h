@@ -1,15 +1,16 @@
 /*
  * loss-detect.h - a receiver's detection of lost segments
  *
- * A switch that lacks segments of a member reports them at once in a NACK, when
- * later segments have arrived, and in a STATE, which answers a Probe; it has no
- * timers.  A segment that was overtaken is not lost: as in RFC 9002, `slack`
- * segments may overtake it (the packet threshold), and more if a segment that
- * was requested arrived twice.
+ * A switch reports missing segments of a member in two messages: in a NACK, as
+ * soon as later segments have arrived, and in a STATE, which answers a Probe.
+ * It has no timers.  A segment that was only overtaken is not lost.  As in RFC
+ * 9002, `slack` segments may overtake it (the packet threshold).  The slack
+ * grows if a requested segment arrives twice.
  *
- * t is an iteration, or the push of an asynchronous member.  The segments that
- * have arrived are the caller's: it passes a struct loss_detect_view.  Pure;
- * the caller frees a struct loss_detect with free().
+ * t is an iteration, or the push of an asynchronous member.  The caller stores
+ * the segments that have arrived, and passes a struct loss_detect_view.  The
+ * functions use no clock and no socket.  The caller frees a struct loss_detect
+ * with free().
  */
 #ifndef INNET_ARQ_LOSS_DETECT_H
 #define INNET_ARQ_LOSS_DETECT_H
@@ -23,43 +24,51 @@
 
 enum {
 	LOSS_DETECT_SLACK = 3, LOSS_DETECT_SLACK_MAX = 64,
-	LOSS_DETECT_EVERY = 8			/* segments between NACKs */
+	LOSS_DETECT_EVERY = 8			/* number of segments between
+						 * NACKs */
 };
 
-#define LOSS_DETECT_NOTHING INT64_MIN		/* no iteration */
+#define LOSS_DETECT_NOTHING INT64_MIN		/* stands for no iteration */
 
 struct loss_detect {
 	int64_t t;			/* iteration of the newest segment */
-	int64_t high;			/* highest index of t; -1: none */
-	uint32_t from;			/* segments before were NACKed */
-	uint32_t since;			/* segments since the last NACK */
-	uint32_t slack;			/* segments that may overtake one */
-	uint32_t last;			/* newest of t, not requested */
-	uint32_t mark;			/* of the last Probe */
-	uint32_t xid;			/* of the last Probe */
+	int64_t high;			/* highest index received in t; -1:
+					 * none */
+	uint32_t from;			/* earlier segments were reported in a
+					 * NACK */
+	uint32_t since;			/* number of segments since the last
+					 * NACK */
+	uint32_t slack;			/* number of segments that may overtake
+					 * a segment */
+	uint32_t last;			/* newest segment of t that was not
+					 * requested */
+	uint32_t mark;			/* mark of the last Probe */
+	uint32_t xid;			/* xid of the last Probe */
 	bool marked;			/* a Probe has arrived */
 	uint32_t held_upto;		/* `upto` of a Probe that waits until
-					   the job opens; 0: none waits */
-	uint16_t dups;			/* repeated segments that had been
+					   the job opens; 0: no Probe waits */
+	uint16_t dups;			/* number of repeated segments that were
 					   requested */
-	int64_t owed;			/* iteration that the member expects a
-					   notice of, or NOTHING */
-	uint32_t owed_xid;		/* of the Probe that it answers */
-	bool fenced;			/* asynchronous: the member was sent
-					   `fence` since t began */
-	uint32_t fence;			/* mark that shows a restart */
+	int64_t owed;			/* iteration for which the member
+					   expects a notice, or
+					   LOSS_DETECT_NOTHING */
+	uint32_t owed_xid;		/* xid of the Probe that the notice
+					 * answers */
+	bool fenced;			/* asynchronous: `fence` has been sent
+					   to the member since t began */
+	uint32_t fence;			/* mark that indicates a restart */
 	uint8_t asked[]; /* bit i: segment i of t was requested */
 };
 
 /*
- * The segments that a member has sent, which the caller keeps.  Both functions
- * get the context and the member's id.
+ * The segments that a member has sent, which the caller stores.  Both functions
+ * get the context and the id of the member.
  */
 struct loss_detect_view {
-	uint32_t segs;			/* of a vector */
-	uint32_t id;			/* the member's */
+	uint32_t segs;			/* number of segments in a vector */
+	uint32_t id;			/* id of the member */
 	const void *context;		/* borrowed */
-	/* Is the member's part of segment i of t here? */
+	/* Has the member's part of segment i of t arrived? */
 	bool (*has)(const void *context, uint32_t id, int64_t t, uint32_t i);
 	/* Would segment i of t be dropped now, because it has no slot yet? */
 	bool (*is_early)(const void *context, uint32_t id, int64_t t,
@@ -69,10 +78,13 @@ struct loss_detect_view {
 /* Return the bytes of a struct loss_detect for vectors of `segs` segments. */
 static inline uint64_t loss_detect_bytes(uint32_t segs);
 
-/* Make the state of a member that has just joined; NULL without memory. */
+/*
+ * Create the state of a member that has just joined.  Returns NULL if there is
+ * no memory.
+ */
 static inline struct loss_detect * loss_detect_make(uint32_t segs);
 
-/* Start iteration t: the next segments of the member belong to it. */
+/* Start iteration t, to which the next segments of the member belong. */
 static inline void loss_detect_start(struct loss_detect *g, uint32_t segs,
     int64_t t);
 
@@ -81,7 +93,7 @@ static inline bool loss_detect_has(const struct loss_detect_view *v, int64_t t,
     uint32_t i);
 
 /*
- * List the segments of [from, upto) of t that are lacking and have a slot, in a
+ * List the segments of [from, upto) of t that are missing and have a slot, in a
  * bitmap at room.  They count as requested.
  */
 static inline struct repair_bitmap loss_detect_list_lacking(struct loss_detect
@@ -90,19 +102,19 @@ static inline struct repair_bitmap loss_detect_list_lacking(struct loss_detect
 
 /*
  * Count segment i of t, which has arrived and was added.  Returns true if a
- * NACK is due for the segments that are missing in [*from, *upto).
+ * NACK must be sent for the missing segments in [*from, *upto).
  */
 static inline bool loss_detect_receive(struct loss_detect *g, const struct
     loss_detect_view *v, int64_t t, uint32_t i, uint32_t *from, uint32_t *upto);
 
 /*
- * Count a repeated segment i of t.  If it was requested it had been late and
+ * Count a repeated segment i of t.  If it had been requested, it was late and
  * not lost, so the slack doubles.
  */
 static inline void loss_detect_duplicate(struct loss_detect *g, int64_t t,
     uint32_t i);
 
-/* Count a Probe with that xid and mark; false if it is an old one. */
+/* Count a Probe with this xid and mark.  Returns false if it is an old one. */
 static inline bool loss_detect_receive_probe(struct loss_detect *g, uint32_t
     xid, uint32_t mark);
 
@@ -219,7 +231,8 @@ loss_detect_receive_probe(struct loss_detect *g, uint32_t xid, uint32_t mark)
 {
 	if (g->marked && !control_newer(xid, g->xid))
 		return false;
-	g->mark = mark;		/* lower if the member was restarted */
+	g->mark = mark;		/* the mark is lower if the member was
+				 * restarted */
 	g->xid = xid;
 	g->marked = true;
 	return true;

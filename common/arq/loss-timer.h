@@ -1,19 +1,21 @@
 /*
- * loss-timer.h - how long a vector may pause before its missing segments are
- * requested
+ * loss-timer.h - the time that a vector may pause before its missing segments
+ *   are requested
  *
- * Segments do not follow each other evenly, because hosts have other work and
- * links are shared.  A silence shows a loss only if it is longer than the
- * pauses before it: longer than 20 ms plus twice the longest pause, which fades
- * by 1/256 with each segment.  Each request without an answer doubles the wait.
+ * The intervals between segments vary, because hosts have other work and links
+ * are shared.  A silence indicates a loss only if it is longer than the pauses
+ * before it: longer than 20 ms plus twice the longest pause.  The longest pause
+ * decreases by 1/256 with each segment.  Each request without an answer doubles
+ * the wait.
  *
- * A request ends either a loss or a segment that was late.  If each loss
- * counted as a pause, the next wait would double; if no late segment did, a
- * slow sender would be asked for ever.  So after a request, the longest pause
- * grows by the time since that request: by a round trip after a loss, and after
- * a late segment by enough to make the next wait longer than this pause.
+ * After a request, the next segment was either lost or late.  If each loss
+ * counted as a pause, the next wait would double.  If late segments did not
+ * count, a slow sender would receive requests for ever.  So after a request,
+ * the longest pause grows only by the time since that request.  After a loss
+ * this is one round trip.  After a late segment it is enough to make the next
+ * wait longer than this pause.
  *
- * Pure: time is an argument, ns.
+ * The functions read no clock: time is an argument, in ns.
  */
 #ifndef INNET_ARQ_LOSS_TIMER_H
 #define INNET_ARQ_LOSS_TIMER_H
@@ -22,15 +24,20 @@
 #include <stdint.h>
 
 enum {
-	LOSS_TIMER_QUIET_NS = 20000000,	   /* the wait without any pause */
-	LOSS_TIMER_LONGEST_NS = 250000000, /* longer pauses count as this */
-	LOSS_TIMER_CEILING_NS = 1000000000 /* of the wait */
+	LOSS_TIMER_QUIET_NS = 20000000,	   /* the wait if there were no
+					    * pauses */
+	LOSS_TIMER_LONGEST_NS = 250000000, /* longer pauses are replaced by this
+					    * value */
+	LOSS_TIMER_CEILING_NS = 1000000000 /* longest wait */
 };
 
 struct loss_timer {
-	uint64_t since_ns;		/* last segment or request */
-	uint64_t longest_ns;		/* pause, fading */
-	bool asked;			/* since the last segment */
+	uint64_t since_ns;		/* time of the last segment or
+					 * request */
+	uint64_t longest_ns;		/* longest pause, which decreases over
+					 * time */
+	bool asked;			/* a request was sent since the last
+					 * segment */
 };
 
 /* Return how long to wait after `times` requests without an answer. */
@@ -44,7 +51,7 @@ loss_timer_ns(const struct loss_timer *p, unsigned times)
 	return ns < LOSS_TIMER_CEILING_NS ? ns : LOSS_TIMER_CEILING_NS;
 }
 
-/* Start: a vector begins. */
+/* Start the timer, because a vector begins. */
 static inline void
 loss_timer_start(struct loss_timer *p, uint64_t now_ns)
 {

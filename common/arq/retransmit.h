@@ -1,25 +1,25 @@
 /*
  * retransmit.h - retransmission queue of a sender, and its requests for results
  *
- * A worker, or a rack below a parent switch, uses this to recover segments that
- * it has sent and results that it has not received.  iSwitch (section 3.3)
- * leaves both to a time-out for each segment; this protocol is innet's own.
+ * A worker, or a rack below a parent switch, uses this file to recover segments
+ * that it has sent and results that it has not received.  iSwitch (section 3.3)
+ * uses a time-out for each segment instead; this protocol is innet's own.
  *
- * A segment is sent again only after a STATE or a NACK of the other side lacks
- * it although segments that were sent later have arrived.  A time-out costs a
- * Probe, never data.  A Probe asks for the state of the other side.  It goes
- * out when results are missing between others, at the end of a vector while the
- * network loses packets, and after a silence.
+ * A segment is sent again only if a STATE or a NACK of the other side reports
+ * it as missing although segments that were sent later have arrived.  A
+ * time-out causes a Probe, and never sends data again.  A Probe asks for the
+ * state of the other side.  It is sent when there is a gap in the results, at
+ * the end of a vector while the network loses packets, and after a silence.
  *
- * The caller sends the runs of retransmit_next_run().  When there are none left
- * it asks retransmit_probe_is_due(), and fills and sends a Probe.  It reports
- * what it receives: retransmit_take(), retransmit_duplicate(),
- * retransmit_receive().  The queue holds one iteration at a time:
- * retransmit_start().
+ * The caller sends the runs that retransmit_next_run() returns.  If there are
+ * no more runs, it calls retransmit_probe_is_due(), and fills and sends a Probe
+ * if the result is true.  It reports received packets to retransmit_take(),
+ * retransmit_duplicate() and retransmit_receive().  The queue contains one
+ * iteration at a time, which retransmit_start() sets.
  *
- * Pure: time is an argument (ns, monotonic).  Owns its memory:
- * retransmit_free().  The queue and the Probes are one file because they share
- * one state.
+ * The functions read no clock: time is an argument (monotonic, in ns).
+ * retransmit_free() frees the memory.  The queue and the Probes are in one file
+ * because they share their state.
  */
 #ifndef INNET_ARQ_RETRANSMIT_H
 #define INNET_ARQ_RETRANSMIT_H
@@ -33,27 +33,33 @@
 #include "common/wire/repair.h"
 
 enum {
-	RETRANSMIT_SLACK = 3,		/* results that may overtake one */
-	RETRANSMIT_PROBES = 64,		/* last Probes that are remembered */
-	RETRANSMIT_OPEN = 8,		/* unanswered Probes: more show a
-					   queue */
-	RETRANSMIT_LOSSY = 32,		/* iterations with a tail Probe after
-					   a loss */
-	RETRANSMIT_MOVED = 16,		/* segments that let a wanted Probe go
-					   before the last is answered */
-	RETRANSMIT_WINDOW = 1024,	/* segments, by default */
+	RETRANSMIT_SLACK = 3,		/* number of results that may overtake a
+					 * result */
+	RETRANSMIT_PROBES = 64,		/* number of last Probes that are
+					 * remembered */
+	RETRANSMIT_OPEN = 8,		/* more unanswered Probes than this
+					   indicate a queue */
+	RETRANSMIT_LOSSY = 32,		/* number of iterations after a loss
+					   that end with a Probe */
+	RETRANSMIT_MOVED = 16,		/* after this number of segments a
+					   wanted Probe need not wait for the
+					   answer to the last one */
+	RETRANSMIT_WINDOW = 1024,	/* default window, in segments */
 	RETRANSMIT_ORDER = 8,		/* largest order_slack */
-	RETRANSMIT_LOST = 16,		/* losses that may show a short queue */
-	RETRANSMIT_FIRST_NS = 20000000, /* time-out before any sample */
-	RETRANSMIT_GRAIN_NS = 100000,	/* how late a sleeping process wakes */
-	RETRANSMIT_CEILING_NS = 250000000, /* of the time between Probes */
-	RETRANSMIT_QUIET_NS = 1000000000   /* without a Probe: send one */
+	RETRANSMIT_LOST = 16,		/* losses after which the queue may be
+					 * short */
+	RETRANSMIT_FIRST_NS = 20000000, /* time-out before the first sample */
+	RETRANSMIT_GRAIN_NS = 100000,	/* delay with which a sleeping process
+					 * wakes up */
+	RETRANSMIT_CEILING_NS = 250000000, /* longest time between Probes */
+	RETRANSMIT_QUIET_NS = 1000000000   /* silence after which a Probe is
+					    * sent */
 };
 
 /*
- * The variation counts once, not 4 times as RFC 6298 has it: a Probe that was
- * not needed costs one packet, and on hosts that wake up late half of a round
- * with losses was this wait.
+ * The variation counts once, and not 4 times as in RFC 6298.  An unnecessary
+ * Probe costs one packet.  With 4 times, half of the time of a round with
+ * losses was this wait on hosts that wake up late.
  */
 static const struct rtt_limits retransmit_rtt = {
 	.first_ns = RETRANSMIT_FIRST_NS, .ceiling_ns = RETRANSMIT_CEILING_NS,
@@ -61,27 +67,31 @@ static const struct rtt_limits retransmit_rtt = {
 	.variations = 1 };
 
 enum retransmit_flag {
-	RETRANSMIT_HERE = 1,		/* its result has arrived */
-	RETRANSMIT_IN_FLIGHT = 2,	/* sent, neither arrived nor lost */
+	RETRANSMIT_HERE = 1,		/* the result of the segment has
+					 * arrived */
+	RETRANSMIT_IN_FLIGHT = 2,	/* sent, and neither arrived nor lost */
 	RETRANSMIT_AGAIN = 4,		/* must be sent again */
-	RETRANSMIT_QUEUED = 8		/* is in `again`, AGAIN or not */
+	RETRANSMIT_QUEUED = 8		/* is in the ring `again`, with or
+					 * without RETRANSMIT_AGAIN */
 };
 
 struct retransmit_segment {
-	uint64_t at_ns;			/* when it was sent last */
-	uint32_t serial;		/* its mark when it was sent last */
-	uint32_t asked;			/* Probe that requested its result;
-					   0: none */
-	uint8_t times;			/* it was sent; 2: more than once, or
-					   it was not needed */
+	uint64_t at_ns;			/* when the segment was last sent */
+	uint32_t serial;		/* its mark when it was last sent */
+	uint32_t asked;			/* number of the Probe that requested
+					   its result; 0: none */
+	uint8_t times;			/* 1: it was sent; 2: it was sent more
+					   than once, or was not needed */
 	uint8_t flags;
 };
 
 struct retransmit_probed {
 	uint32_t xid;
-	uint32_t round;			/* asynchronous: round it requests */
-	uint32_t came;			/* requested results that arrived */
-	uint64_t at_ns;			/* when it was sent */
+	uint32_t round;			/* asynchronous: the round that it
+					 * requests */
+	uint32_t came;			/* number of requested results that
+					 * arrived */
+	uint64_t at_ns;			/* when the Probe was sent */
 };
 
 enum retransmit_count {
@@ -97,74 +107,95 @@ enum retransmit_count {
 struct retransmit {
 	uint32_t segs;
 	struct retransmit_segment *s;
-	uint32_t *again;		/* ring of `segs` indices, owned; stale
-					   without AGAIN */
+	uint32_t *again;		/* owned; ring of `segs` indices; an
+					   entry without RETRANSMIT_AGAIN is
+					   stale */
 	uint32_t again_first, again_end;
-	uint32_t agains;		/* segments that are AGAIN */
-	uint32_t *order;		/* indices in sending order, owned;
-					   NULL: by index */
-	uint32_t readied;		/* entries of it that may be sent */
-	bool fetches;			/* results are expected, whether or
-					   not segments were sent */
-	bool acks;			/* the other side answers with STATEs,
-					   not with results */
-	bool unbound;			/* results come only after the last
-					   segment */
-	uint32_t span;			/* slots of the other side, from the
-					   first segment without a result on;
-					   0: no limit */
+	uint32_t agains;		/* number of segments with
+					 * RETRANSMIT_AGAIN */
+	uint32_t *order;		/* owned; indices in sending order;
+					   NULL: in order of index */
+	uint32_t readied;		/* number of entries of `order` that may
+					 * be sent */
+	bool fetches;			/* results are expected, even if no
+					   segment is sent */
+	bool acks;			/* the other side answers with STATEs
+					   and not with results */
+	bool unbound;			/* results arrive only after the last
+					   segment is sent */
+	uint32_t span;			/* number of slots of the other side,
+					   from the first segment without a
+					   result on; 0: no limit */
 	uint64_t n[RETRANSMIT_COUNTS];
 
-	/* this iteration */
+	/* state of this iteration */
 	uint32_t iteration;
-	uint32_t next;			/* first entry of `order` not sent */
-	uint32_t upto;			/* segments sent at least once */
-	uint32_t skipped;		/* of those: were not needed */
-	uint32_t here;			/* results that have arrived */
+	uint32_t next;			/* index of the first entry of `order`
+					 * that was not sent */
+	uint32_t upto;			/* number of segments sent at least
+					 * once */
+	uint32_t skipped;		/* number of segments in it that were
+					 * not needed */
+	uint32_t here;			/* number of results that have
+					 * arrived */
 	uint32_t first;			/* first segment without a result */
-	uint32_t out;			/* segments sent, without a result */
-	uint32_t flight;		/* segments IN_FLIGHT */
-	uint32_t last, last_round;	/* newest result that was not requested,
-					   and its round */
-	uint32_t highest, gap_from;	/* index of results, to find gaps */
-	uint32_t round;			/* asynchronous: round we wait for */
-	bool lost_any;			/* a packet, in this iteration */
-	bool idle;			/* all of ours has arrived */
+	uint32_t out;			/* number of segments sent that have no
+					 * result */
+	uint32_t flight;		/* number of segments with
+					 * RETRANSMIT_IN_FLIGHT */
+	uint32_t last, last_round;	/* newest result that was not requested;
+					   its round */
+	uint32_t highest, gap_from;	/* highest index of results, to find
+					 * gaps; start of the gap */
+	uint32_t round;			/* asynchronous: the round that is
+					 * expected */
+	bool lost_any;			/* a packet was lost in this
+					 * iteration */
+	bool idle;			/* all our segments have arrived */
 
-	/* the path */
-	uint32_t serial;		/* segments sent since the start */
-	uint32_t tail;			/* `serial` at the last Probe */
-	uint32_t seen;			/* highest mark of the other side */
-	uint32_t probe, acked;		/* last Probe sent, answered; from 1 */
-	uint32_t turned;		/* last Probe before this iteration */
+	/* state of the path */
+	uint32_t serial;		/* number of segments sent since the
+					 * start */
+	uint32_t tail;			/* value of `serial` at the last
+					 * Probe */
+	uint32_t seen;			/* highest mark received from the other
+					 * side */
+	uint32_t probe, acked;		/* number of the last Probe sent;
+					 * answered; from 1 */
+	uint32_t turned;		/* number of the last Probe before this
+					 * iteration */
 	struct retransmit_probed probed[RETRANSMIT_PROBES];
-	bool asks;			/* a Probe is unanswered */
-	bool wants;			/* a Probe is due at want_ns */
+	bool asks;			/* a Probe has no answer yet */
+	bool wants;			/* a Probe must be sent at want_ns */
 	uint32_t moved;			/* segments sent and received since the
 					   last Probe */
 	uint64_t want_ns, news_ns, progress_ns, probed_ns, cut_ns;
 	struct rtt rtt;
-	uint64_t last_rtt_ns, least_rtt_ns;	/* 0: no sample */
-	uint32_t window, slow, grown, window_most;	/* limit of `out` */
+	uint64_t last_rtt_ns, least_rtt_ns;	/* 0 if there is no sample */
+	uint32_t window, slow, grown, window_most;	/* limits of `out` and
+							 * their parameters */
 	uint32_t allowed;		/* limit of `flight` */
-	uint32_t asking;		/* results that a Probe may request */
-	uint32_t lost, there;		/* segments lost and arrived since
-					   `allowed` changed */
-	uint32_t lossy;			/* iterations that still have a tail
-					   Probe */
-	uint32_t order_slack;		/* eighths of a round trip that a late
-					   packet is waited for */
-	uint32_t clean;			/* STATEs in a row without new dups */
-	uint16_t dups;			/* of the last STATE */
+	uint32_t asking;		/* number of results that a Probe may
+					 * request */
+	uint32_t lost, there;		/* segments lost and segments arrived
+					   since `allowed` changed */
+	uint32_t lossy;			/* number of further iterations that end
+					   with a Probe */
+	uint32_t order_slack;		/* how long to wait for a late packet,
+					   in eighths of a round trip time */
+	uint32_t clean;			/* number of STATEs in a row without new
+					 * dups */
+	uint16_t dups;			/* value of dups in the last STATE */
 };
 
 /* Free the memory of m and clear it. */
 static inline void retransmit_free(struct retransmit *m);
 
 /*
- * Prepare m for vectors of `segs` segments; its counters go on. ordered:
- * segments become ready one by one (retransmit_ready_segment), otherwise all at
- * once (retransmit_ready_all).  Returns false without memory.
+ * Prepare m for vectors of `segs` segments.  Its counters continue.  ordered:
+ * segments become ready one by one (retransmit_ready_segment); otherwise all
+ * become ready at once (retransmit_ready_all).  Returns false if there is no
+ * memory.
  */
 static inline bool retransmit_init(struct retransmit *m, uint32_t segs,
     bool ordered);
@@ -172,16 +203,19 @@ static inline bool retransmit_init(struct retransmit *m, uint32_t segs,
 /* Return the bytes of memory for vectors of `segs` segments. */
 static inline uint64_t retransmit_bytes(uint32_t segs);
 
-/* Set the first and the largest number of segments without a result. */
+/*
+ * Set the first and the largest window: the number of segments without a
+ * result.
+ */
 static inline void retransmit_window(struct retransmit *m, uint32_t first,
     uint32_t most);
 
-/* Count a round trip of rtt_ns. */
+/* Add a sample: a round trip of rtt_ns. */
 static inline void retransmit_sample(struct retransmit *m, uint64_t rtt_ns);
 
 /*
- * Start iteration t: the caller then reports again what is ready and which
- * results it has.
+ * Start iteration t.  After this the caller must report again which segments
+ * are ready and which results it has.
  */
 static inline void retransmit_start(struct retransmit *m, uint32_t t,
     uint64_t now_ns);
@@ -193,14 +227,15 @@ static inline void retransmit_ready_all(struct retransmit *m);
 static inline void retransmit_ready_segment(struct retransmit *m, uint32_t i);
 
 /*
- * Expect all results, whether or not our segments have been sent. soon: request
+ * Expect all results, even if our segments have not been sent.  soon: request
  * them at once.
  */
 static inline void retransmit_expect(struct retransmit *m, bool soon);
 
 /*
- * Take the segments that may be sent now: a run of at most `most` from *first
- * on.  Returns their number, 0 for none.  *again: they were sent before.
+ * Get a run of segments that may be sent now.  It begins at *first and has at
+ * most `most` segments.  Returns their number, or 0 if there are none.  *again
+ * is set if they were sent before.
  */
 static inline uint32_t retransmit_next_run(struct retransmit *m, uint32_t most,
     uint32_t *first, bool *again, uint64_t now_ns);
@@ -209,8 +244,8 @@ static inline uint32_t retransmit_next_run(struct retransmit *m, uint32_t most,
 static inline bool retransmit_has_run(const struct retransmit *m);
 
 /*
- * Put the last n segments of a run of `count` from `first` back, because there
- * was no room to send them.
+ * Put the last n segments of a run of `count` segments from `first` on back,
+ * because there was no room to send them.
  */
 static inline void retransmit_unsent(struct retransmit *m, uint32_t first,
     uint32_t count, uint32_t n, bool again);
@@ -220,7 +255,7 @@ static inline void retransmit_take(struct retransmit *m, uint32_t i,
     uint64_t now_ns);
 
 /*
- * Count the result of segment i of an asynchronous round. early: an earlier
+ * Count the result of segment i of an asynchronous round.  early: an earlier
  * result of this segment is missing.
  */
 static inline void retransmit_take_round(struct retransmit *m, uint32_t i,
@@ -230,53 +265,54 @@ static inline void retransmit_take_round(struct retransmit *m, uint32_t i,
 static inline void retransmit_duplicate(struct retransmit *m, uint32_t i);
 
 /*
- * Take the result of segment i back if the segment itself was never sent: it
- * cannot belong to what we sent.  Returns false if there is nothing to take
- * back.
+ * Remove the result of segment i if the segment itself was never sent, because
+ * such a result cannot belong to our segments.  Returns false if there is
+ * nothing to remove.
  */
 static inline bool retransmit_take_back(struct retransmit *m, uint32_t i);
 
-/* Tell whether every segment has its result, or is acknowledged. */
+/* Tell whether every segment has its result or is acknowledged. */
 static inline bool retransmit_is_whole(const struct retransmit *m);
 
 /*
- * Ask for a Probe because results are missing, but leave reordered results the
- * time to arrive first.
+ * Request a Probe because results are missing.  First wait for results that may
+ * only be reordered.
  */
 static inline void retransmit_want_probe(struct retransmit *m, uint64_t now_ns);
 
 /*
- * Tell whether a Probe must be sent now; if so, call retransmit_fill_probe().
- * To be asked when retransmit_next_run() has returned 0.
+ * Tell whether a Probe must be sent now.  If so, the caller calls
+ * retransmit_fill_probe().  Call this when retransmit_next_run() has returned
+ * 0.
  */
 static inline bool retransmit_probe_is_due(struct retransmit *m,
     uint64_t now_ns);
 
 /*
- * Write the Probe to *h, with its bitmap at room.  If only STATEs come back
- * (m->acks), the caller adds the results that it requests.
+ * Write the Probe to *h, with its bitmap at room.  If the other side answers
+ * only with STATEs (m->acks), the caller must add the results that it requests.
  */
 static inline void retransmit_fill_probe(struct retransmit *m, uint32_t xid,
     struct repair_help *h, uint8_t *room, uint64_t now_ns);
 
 /*
  * Add the result of segment i of this asynchronous round to the Probe that was
- * just filled, unless an unanswered Probe requests it.  Returns false if the
- * bitmap has no room for it.
+ * just filled, unless an unanswered Probe already requests it.  Returns false
+ * if the bitmap has no room for it.
  */
 static inline bool retransmit_ask_round(struct retransmit *m,
     struct repair_help *h, uint8_t *room, uint32_t i);
 
 /*
- * Process c if it is a STATE or a NACK; xid is its xid in our own count.
- * Returns false for other messages.  *behind: the other side was restarted and
- * is at the iteration before ours, which it lacks.
+ * Process c if it is a STATE or a NACK.  xid is its xid in our own count.
+ * Returns false for other messages.  *behind is set if the other side was
+ * restarted and is at the iteration before ours, whose segments it lacks.
  */
 static inline bool retransmit_receive(struct retransmit *m,
     const struct control *c, uint32_t xid, bool *behind, uint64_t now_ns);
 
 /*
- * Return when retransmit_probe_is_due() may become true if nothing arrives;
+ * Return when retransmit_probe_is_due() may become true if nothing arrives, or
  * UINT64_MAX for never.
  */
 static inline uint64_t retransmit_deadline_ns(const struct retransmit *m);
@@ -354,7 +390,7 @@ retransmit_is_waiting(const struct retransmit *m)
 static inline void
 retransmit_start(struct retransmit *m, uint32_t t, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < m->segs; i++)	/* keep rounds */
+	for (uint32_t i = 0; i < m->segs; i++)	/* keep the rounds */
 		m->s[i] = (struct retransmit_segment){
 		    .asked = m->acks ? m->s[i].asked : 0 };
 	m->iteration = t;
@@ -362,7 +398,7 @@ retransmit_start(struct retransmit *m, uint32_t t, uint64_t now_ns)
 	m->readied = m->next = m->upto = m->skipped = 0;
 	m->here = m->first = m->out = m->flight = 0;
 	m->lost = m->there = m->highest = m->gap_from = 0;
-	if (!m->acks)		/* asynchronous rounds go on */
+	if (!m->acks)		/* asynchronous rounds continue */
 		m->last = REPAIR_NONE;
 	m->wants = m->idle = m->fetches = false;
 	m->want_ns = 0;
@@ -417,8 +453,9 @@ retransmit_take_back(struct retransmit *m, uint32_t i)
 }
 
 /*
- * Packets were lost.  If the round trip shows that a queue has grown, reduce
- * the window to what the path holds without it.
+ * React to lost packets.  If the round trip time shows that a queue has grown,
+ * reduce the window to the number of segments that the path contains without
+ * the queue.
  */
 static inline void
 retransmit_reduce_window(struct retransmit *m, uint64_t now_ns)
@@ -436,7 +473,7 @@ retransmit_reduce_window(struct retransmit *m, uint64_t now_ns)
 	m->cut_ns = now_ns;
 }
 
-/* Record that segment i is sent now. */
+/* Record that segment i is being sent now. */
 static inline void
 retransmit_count_sent(struct retransmit *m, uint32_t i, uint64_t now_ns)
 {
@@ -459,7 +496,7 @@ retransmit_count_sent(struct retransmit *m, uint32_t i, uint64_t now_ns)
 		m->news_ns = now_ns;
 }
 
-/* Take a run of the segments that must be sent again. */
+/* Get a run of the segments that must be sent again. */
 static inline uint32_t
 retransmit_next_repeat(struct retransmit *m, uint32_t most, uint32_t *first,
     uint64_t now_ns)
@@ -495,7 +532,7 @@ retransmit_has_slot(const struct retransmit *m, uint32_t i)
 }
 
 /*
- * Return the position of the next ready segment that has a slot at the other
+ * Return the position of the next ready segment that has a slot on the other
  * side, or m->readied.
  */
 static inline uint32_t
@@ -526,11 +563,11 @@ retransmit_pick_next(struct retransmit *m)
 }
 
 /*
- * Tell whether one more segment may be sent before its result.  All may for a
- * vector that is answered whole and for a push.  All may in a rack too, because
- * its members limit it: racks send in different orders, and if each waited for
- * the results of what it has sent, two racks might never have sent the same
- * segment.
+ * Tell whether one more segment may be sent before its result arrives.  All
+ * segments may be sent for a push, and for a vector that is answered as a
+ * whole.  In a rack all may be sent too, because its members limit it.  Racks
+ * send in different orders.  If each waited for the results of the segments
+ * that it has sent, two racks might never have sent the same segment.
  */
 static inline bool
 retransmit_may_send_ahead(const struct retransmit *m)
@@ -554,7 +591,7 @@ retransmit_next_run(struct retransmit *m, uint32_t most, uint32_t *first,
 
 		if (n > 0 && (i != *first + n ||
 		    (m->s[i].flags & RETRANSMIT_HERE) != 0))
-			break; /* retransmit_unsent() takes a run back */
+			break; /* retransmit_unsent() puts a run back */
 		m->next++;
 		if ((m->s[i].flags & RETRANSMIT_HERE) != 0) {
 			m->upto++;
@@ -570,8 +607,8 @@ retransmit_next_run(struct retransmit *m, uint32_t most, uint32_t *first,
 }
 
 /*
- * Tell whether a segment could be sent if the limit on segments in flight
- * allowed it.
+ * Tell whether a segment could be sent if the number of segments in flight were
+ * not limited.
  */
 static inline bool
 retransmit_has_segment(const struct retransmit *m)
@@ -649,7 +686,9 @@ retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 	}
 }
 
-/* A packet that we requested was late and not lost: wait longer next time. */
+/*
+ * Note that a requested packet was late and not lost, so wait longer next time.
+ */
 static inline void
 retransmit_note_late(struct retransmit *m)
 {
@@ -665,16 +704,16 @@ retransmit_duplicate(struct retransmit *m, uint32_t i)
 }
 
 /*
- * The other side lacks the segments of b: those that were sent up to the mark
- * `floor` and the time by_ns are lost.  Later ones may be on their way, so a
- * Probe asks again.
+ * Process the list b of segments that the other side lacks.  Those that were
+ * sent up to the mark `floor` and up to the time by_ns are lost.  Later ones
+ * may be on their way, so another Probe asks for them.
  */
 static inline void
 retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
     uint32_t floor, uint64_t by_ns, uint64_t now_ns)
 {
 	const uint32_t end = b->base + 8 * b->bytes;
-	/* the switch that sent a result may have been restarted since */
+	/* A switch that sent a result may have been restarted since then. */
 	const uint8_t settled =
 	    RETRANSMIT_AGAIN | (m->acks ? RETRANSMIT_HERE : 0);
 	bool any = false;
@@ -707,8 +746,8 @@ retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
 }
 
 /*
- * Adjust the limit on segments in flight: if most of a flight was lost, the
- * queue in the path is short.
+ * Adjust the limit on segments in flight.  If most segments of a flight were
+ * lost, the queue in the path is short.
  */
 static inline void
 retransmit_adjust_allowed(struct retransmit *m)
@@ -729,8 +768,8 @@ retransmit_adjust_allowed(struct retransmit *m)
 }
 
 /*
- * Adjust the number of results that one Probe requests: `resent` were sent
- * again and `came` of them arrived.
+ * Adjust the number of results that one Probe requests.  `resent` results were
+ * sent again, and `came` of them arrived.
  */
 static inline void
 retransmit_adjust_asking(struct retransmit *m, uint32_t resent, uint32_t came)
@@ -742,8 +781,8 @@ retransmit_adjust_asking(struct retransmit *m, uint32_t resent, uint32_t came)
 }
 
 /*
- * Return the Probe with that xid and its number, or NULL if it is too old or
- * not ours.
+ * Return the Probe with this xid and store its number.  Returns NULL if it is
+ * too old or not ours.
  */
 static inline struct retransmit_probed *
 retransmit_find_probe(struct retransmit *m, uint32_t xid, uint32_t *number)
@@ -785,8 +824,8 @@ retransmit_update_path(struct retransmit *m, const struct repair_state *st,
 }
 
 /*
- * Tell whether results are missing that should have arrived. owed: some are
- * outstanding.
+ * Tell whether results are missing that should have arrived already.  owed:
+ * some results are outstanding.
  */
 static inline bool
 retransmit_lacks_results(
@@ -795,7 +834,7 @@ retransmit_lacks_results(
 	return (!st->notice && st->resent > p->came) || (st->whole && owed);
 }
 
-/* Request the results that a STATE of this iteration shows to be missing. */
+/* Request the missing results according to a STATE of this iteration. */
 static inline void
 retransmit_check_results(struct retransmit *m, const struct repair_state *st,
     const struct retransmit_probed *p, uint64_t now_ns)
@@ -807,7 +846,8 @@ retransmit_check_results(struct retransmit *m, const struct repair_state *st,
 		retransmit_reduce_window(m, now_ns);
 	}
 	if (m->wants && st->whole)
-		m->moved = RETRANSMIT_MOVED;	/* all others arrived */
+		m->moved = RETRANSMIT_MOVED;	/* all other results have
+						 * arrived */
 }
 
 /* Apply a STATE of this iteration, which answers Probe p. */
@@ -837,7 +877,7 @@ retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
 	retransmit_receive_lacks(m, &st->lacks, st->seen,
 	    p->at_ns - m->order_slack * m->rtt.srtt_ns / 8, now_ns);
 	if (st->notice && !st->whole)
-		m->lost = 0;	/* the job was not open yet */
+		m->lost = 0;	/* the job was not open then */
 	retransmit_adjust_allowed(m);
 	if (!m->acks)
 		retransmit_check_results(m, st, p, now_ns);
@@ -845,8 +885,9 @@ retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
 }
 
 /*
- * Process a STATE, which answers the Probe with that xid.  Returns true if the
- * other side is at the iteration before ours and lacks it: it was restarted.
+ * Process a STATE, which answers the Probe with this xid.  Returns true if the
+ * other side is at the iteration before ours and lacks its segments, because it
+ * was restarted.
  */
 static inline bool
 retransmit_receive_state(struct retransmit *m, uint32_t xid,
@@ -862,7 +903,7 @@ retransmit_receive_state(struct retransmit *m, uint32_t xid,
 		retransmit_want_probe(m, now_ns);
 	retransmit_update_path(m, st, p, number, now_ns);
 	if (m->acks && st->notice)
-		return false;	/* it is about a round */
+		return false;	/* the Probe is about a round */
 	if (control_newer(number, m->turned) &&
 	    st->iteration == seg_step(m->iteration, -1))
 		return true;
@@ -871,7 +912,7 @@ retransmit_receive_state(struct retransmit *m, uint32_t xid,
 	return false;
 }
 
-/* Process a NACK, which lists gaps at once. */
+/* Process a NACK, which reports gaps at once. */
 static inline void
 retransmit_receive_nack(
     struct retransmit *m, const struct repair_help *h, uint64_t now_ns)
@@ -905,9 +946,10 @@ retransmit_receive(struct retransmit *m, const struct control *c, uint32_t xid,
 }
 
 /*
- * Return since when there has been no progress.  If more Probes of this
- * iteration are unanswered than losses explain, their answers wait in a queue,
- * and that counts from the oldest Probe.
+ * Return the time since which there has been no progress.  If more Probes of
+ * this iteration are unanswered than losses explain, their answers wait in a
+ * queue.  In that case the result is the time of the oldest of these Probes, if
+ * it is earlier.
  */
 static inline uint64_t
 retransmit_idle_since_ns(const struct retransmit *m)
@@ -915,7 +957,7 @@ retransmit_idle_since_ns(const struct retransmit *m)
 	const uint32_t done = control_newer(m->acked, m->turned) ? m->acked :
 	    m->turned, open = m->probe - done;
 	const uint32_t first = open < RETRANSMIT_PROBES ? done + 1 :
-	    m->probe + 1;	/* the oldest remembered */
+	    m->probe + 1;	/* the oldest remembered Probe */
 	const uint64_t at_ns = m->probed[first % RETRANSMIT_PROBES].at_ns;
 
 	return open > RETRANSMIT_OPEN && at_ns < m->progress_ns ? at_ns :
@@ -923,9 +965,9 @@ retransmit_idle_since_ns(const struct retransmit *m)
 }
 
 /*
- * Return when a Probe is due if nothing arrives, or UINT64_MAX: after a
- * time-out, and after a share of the time without progress, so that Probes
- * become rare.
+ * Return when a Probe is due if nothing arrives, or UINT64_MAX.  It is due
+ * after a time-out, and after a share of the time without progress, so that
+ * Probes become rare.
  */
 static inline uint64_t
 retransmit_expires_ns(const struct retransmit *m)
@@ -945,7 +987,7 @@ retransmit_expires_ns(const struct retransmit *m)
 	       (ns < RETRANSMIT_CEILING_NS ? ns : RETRANSMIT_CEILING_NS);
 }
 
-/* Return when the Probe that is wanted is due, or UINT64_MAX. */
+/* Return when the requested Probe is due, or UINT64_MAX. */
 static inline uint64_t
 retransmit_wanted_probe_ns(const struct retransmit *m)
 {

@@ -1,13 +1,14 @@
 /*
- * rtt.h - round trip time and retransmission time-out, as RFC 6298 has them
+ * rtt.h - round trip time and retransmission time-out, as in RFC 6298
  *
- * A smoothed round trip and its variation give the time-out, which doubles
- * whenever it expires.  This is the only estimator of innet.  Its users differ
- * in their limits alone, which they pass as a struct rtt_limits: workers of
- * iswitch use rtt_usual, arq/retransmit.h and dlp/worker.h have their own.
+ * The time-out is computed from a smoothed round trip time and its variation,
+ * and doubles whenever it expires.  All parts of innet use this estimator.
+ * They differ only in their limits, which they pass as a struct rtt_limits.
+ * Workers of iswitch use rtt_usual; arq/retransmit.h and dlp/worker.h have
+ * their own limits.
  *
- * The caller gives no sample of a packet that was sent more than once (Karn's
- * rule).  Times are ns.  A struct rtt that is all zeros has no sample yet.
+ * The caller must not pass a sample of a packet that was sent more than once
+ * (Karn's rule).  Times are in ns.  A zeroed struct rtt has no sample yet.
  */
 #ifndef INNET_ARQ_RTT_H
 #define INNET_ARQ_RTT_H
@@ -16,26 +17,31 @@
 #include <stdint.h>
 
 struct rtt_limits {
-	uint64_t first_ns;	/* the time-out before any sample */
-	uint64_t floor_ns;	/* the least time-out */
-	uint64_t ceiling_ns;	/* the largest, doubled or not; at most 2^62 */
-	uint64_t grain_ns;	/* the least that the variation counts */
-	uint64_t sample_ns;	/* a longer sample counts as this */
-	unsigned variations;	/* how often it counts: 4 in the RFC */
+	uint64_t first_ns;	/* the time-out before the first sample */
+	uint64_t floor_ns;	/* the smallest time-out */
+	uint64_t ceiling_ns;	/* the largest time-out, doubled or not; at most
+				 * 2^62 */
+	uint64_t grain_ns;	/* the smallest value of the variation */
+	uint64_t sample_ns;	/* longer samples are replaced by this value */
+	unsigned variations;	/* factor of the variation: 4 in the RFC */
 };
 
-/* For a local network; the grain is how late a sleeping process wakes up. */
+/*
+ * Limits for a local network.  The grain is the delay with which a sleeping
+ * process wakes up.
+ */
 static const struct rtt_limits rtt_usual = { .first_ns = 20000000,
 	.floor_ns = 1000000, .ceiling_ns = 1000000000, .grain_ns = 100000,
 	.sample_ns = 1000000000, .variations = 4 };
 
 struct rtt {
-	uint64_t srtt_ns, var_ns;	/* 0 before any sample */
-	uint64_t base_ns;		/* the time-out, not doubled; 0 none */
-	unsigned doubled;		/* expiries since an answer came */
+	uint64_t srtt_ns, var_ns;	/* 0 before the first sample */
+	uint64_t base_ns;		/* the time-out, not doubled; 0: none */
+	unsigned doubled;		/* number of expiries since the last
+					 * answer */
 };
 
-/* Return the time-out that is in force. */
+/* Return the current time-out, in ns. */
 static inline uint64_t
 rtt_timeout_ns(const struct rtt *r, const struct rtt_limits *l)
 {
@@ -46,7 +52,7 @@ rtt_timeout_ns(const struct rtt *r, const struct rtt_limits *l)
 	return ns > l->ceiling_ns ? l->ceiling_ns : ns;
 }
 
-/* Count a round trip of rtt_ns, at least 1 ns. */
+/* Add a sample: a round trip of rtt_ns, which is at least 1 ns. */
 static inline void
 rtt_sample(struct rtt *r, const struct rtt_limits *l, uint64_t rtt_ns)
 {
@@ -69,7 +75,7 @@ rtt_sample(struct rtt *r, const struct rtt_limits *l, uint64_t rtt_ns)
 		r->base_ns = l->floor_ns;
 }
 
-/* The time-out has expired: double it, up to the ceiling. */
+/* Note that the time-out has expired: double it, up to the ceiling. */
 static inline void
 rtt_expire(struct rtt *r, const struct rtt_limits *l)
 {
@@ -78,9 +84,9 @@ rtt_expire(struct rtt *r, const struct rtt_limits *l)
 }
 
 /*
- * An answer came: end the doubling.  Before any sample the doubling stays,
- * because the first time-out may be too short: then all would be sent twice
- * and there would never be a sample (Karn).
+ * Note that an answer has arrived: end the doubling.  Before the first sample
+ * the doubling is kept, because the first time-out may be too short.  Otherwise
+ * every packet would be sent twice, and there would never be a sample (Karn).
  */
 static inline void
 rtt_restore(struct rtt *r)
