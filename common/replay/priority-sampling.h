@@ -1,21 +1,22 @@
 /*
- * priority-sampling.h - prioritised sampling: draw slots by their priorities to
- * a power
+ * priority-sampling.h - prioritised sampling: draw slots in proportion to a
+ *   power of their priorities
  *
- * A priority is a float, finite and not negative, and is kept as given.  Its
- * leaf in a sum tree is round(p^alpha 2^shift), at least 1 if p > 0 and 0 if p
- * = 0, and P = leaf / total is exactly the probability with which the slot is
- * drawn.
+ * A priority is a finite float that is not negative, and is stored without
+ * change.  Its leaf in a sum tree is round(p^alpha 2^shift), at least 1 if p >
+ * 0 and 0 if p = 0.  P = leaf / total is the exact probability with which the
+ * slot is drawn.
  *
- * shift follows the mean of the leaves that are not 0.  If the mean leaves its
- * range, or a leaf would exceed SUMTREE_WEIGHT_MAX, all leaves are rebuilt from
- * the priorities with a shift that brings the mean to about PRIORITIES_MEAN, or
- * as near to it as the greatest leaf allows.  So p^alpha below about 2^-15 of
- * the mean, or 2^-23 of the greatest, is raised to a leaf of 1.
+ * shift depends on the mean of the leaves that are not 0.  If the mean leaves
+ * its range, or if a leaf would exceed SUMTREE_WEIGHT_MAX, all leaves are
+ * rebuilt from the priorities with another shift.  This shift brings the mean
+ * to about PRIORITIES_MEAN, or as near to it as the greatest leaf allows.  If
+ * p^alpha is below about 2^-15 of the mean, or 2^-23 of the greatest, the leaf
+ * is raised to 1.
  *
- * With a slice, a rebuild takes several steps: a second tree is made beside the
- * first, which is drawn from until then with the old shift; a leaf that is too
- * large for it is SUMTREE_WEIGHT_MAX.
+ * If `slice` is set, a rebuild takes several steps.  A second tree is made
+ * while draws still use the first tree with the old shift.  A leaf that is too
+ * large for the first tree is set to SUMTREE_WEIGHT_MAX.
  */
 #ifndef INNET_REPLAY_PRIORITY_SAMPLING_H
 #define INNET_REPLAY_PRIORITY_SAMPLING_H
@@ -33,41 +34,50 @@
 #include "common/base/rng.h"
 #include "common/replay/sumtree.h"
 
-#define PRIORITIES_MEAN 0x1p14		/* where a rescale puts the mean leaf */
-#define PRIORITIES_RANGE 8	/* factor by which it may move from there */
-#define PRIORITIES_POWER_MAX 4	/* alpha and beta are 0 to this */
-enum { PRIORITIES_GROUP = 256 };	/* priorities that go together */
+#define PRIORITIES_MEAN 0x1p14		/* mean leaf after a rescale */
+#define PRIORITIES_RANGE 8	/* factor by which the mean may move away from
+				 * it */
+#define PRIORITIES_POWER_MAX 4	/* alpha and beta are from 0 to this */
+enum { PRIORITIES_GROUP = 256 };	/* number of priorities that are
+					 * processed together */
 
 struct priorities {
 	struct sumtree tree;
-	float *priority;	/* by slot; 0 where there is none */
+	float *priority;	/* priorities by slot; 0 if a slot has none */
 	double alpha;
 	int shift;
-	float highest;		/* highest priority so far, 0 before any */
-	size_t live;		/* slots with a priority above 0 */
-	size_t used;		/* no slot from here on ever had one */
-	double low;		/* mean leaf below which to rescale */
-	uint64_t raised;	/* leaves below 1/2 that were raised to 1 */
+	float highest;		/* highest priority so far; 0 before the
+				 * first */
+	size_t live;		/* number of slots with a priority above 0 */
+	size_t used;		/* slots from this one on never had a
+				 * priority */
+	double low;		/* rescale if the mean leaf is below this */
+	uint64_t raised;	/* number of leaves below 1/2 that were raised
+				 * to 1 */
 	bool pinned;		/* the greatest leaf limits shift */
-	size_t since;		/* leaves set since shift was chosen */
+	size_t since;		/* number of leaves set since shift was
+				 * chosen */
 
-	size_t slice;		/* leaves rebuilt in a step, in whole nodes;
+	size_t slice;		/* leaves rebuilt in one step, in whole nodes;
 				   0: all at once */
-	struct sumtree next;	/* the second tree; leaf NULL: none */
+	struct sumtree next;	/* the second tree; leaf is NULL if there is
+				 * none */
 	int next_shift;
-	size_t made;		/* its leaves below this slot are made */
-	double next_most;	/* greatest p^alpha in it */
-	bool large;		/* a leaf was too large for it */
-	bool second;		/* it corrects the shift of the last one */
-	size_t most;		/* most leaves ever rebuilt in a step */
+	size_t made;		/* leaves of the second tree below this slot are
+				 * made */
+	double next_most;	/* greatest p^alpha in the second tree */
+	bool large;		/* a leaf was too large for the second tree */
+	bool second;		/* this rebuild corrects the shift of the last
+				 * one */
+	size_t most;		/* most leaves that were rebuilt in one step */
 
-	double back_sum;	/* of p^alpha by priorities_put_back() */
-	double back_most;	/* the greatest of them */
+	double back_sum;	/* sum of p^alpha in priorities_put_back() */
+	double back_most;	/* greatest p^alpha in priorities_put_back() */
 };
 
 /*
- * Open with no priorities in `capacity` slots, 0 <= alpha <=
- * PRIORITIES_POWER_MAX; return false without memory.
+ * Initialise r without priorities in `capacity` slots.  alpha is from 0 to
+ * PRIORITIES_POWER_MAX.  Returns false if there is no memory.
  */
 static inline bool priorities_open(struct priorities *r, size_t capacity,
     double alpha);
@@ -78,13 +88,16 @@ static inline void priorities_close(struct priorities *r);
 /* Can p be a priority? */
 static inline bool priorities_valid(float p);
 
-/* Set n priorities in order: of duplicates the last one stays. */
+/*
+ * Set n priorities in order.  If a slot occurs more than once, its last
+ * priority counts.
+ */
 static inline void priorities_set(struct priorities *r, const uint32_t *slot,
     const float *p, size_t n);
 
 /*
- * Set n <= capacity priorities from slot `from` on; slot 0 follows the last
- * one.
+ * Set n <= capacity priorities from slot `from` on.  Slot 0 follows the last
+ * slot.
  */
 static inline void priorities_insert(struct priorities *r, size_t from,
     const float *p, size_t n);
@@ -94,10 +107,11 @@ static inline void priorities_clear(struct priorities *r, const uint32_t *slot,
     size_t n);
 
 /*
- * Restore priorities: put those of n slots back into an empty tree, each slot
- * once and in any number of calls; call priorities_begin_leaves(); then call
- * priorities_make_leaves() for the same slots.  The scale is chosen once, so
- * the time is in proportion to the number of slots, whatever the priorities.
+ * Put the priorities of n slots back into an empty tree, to restore them.  Each
+ * slot must be passed once, in any number of calls.  After that call
+ * priorities_begin_leaves(), then priorities_make_leaves() for the same slots.
+ * The scale is chosen once, so the time is proportional to the number of slots
+ * and does not depend on the priorities.
  */
 static inline void priorities_put_back(struct priorities *r,
     const uint32_t *slot, const float *p, size_t n);
@@ -106,9 +120,10 @@ static inline void priorities_make_leaves(struct priorities *r,
     const uint32_t *slot, size_t n);
 
 /*
- * Draw n slots by weight, with their probabilities P and importance weights (N
- * P)^-beta over the greatest of the batch.  N cancels out: the weight is (least
- * leaf of the batch / leaf)^beta.  Return false if there is nothing to draw.
+ * Draw n slots by weight, with their probabilities P and their importance
+ * weights: (N P)^-beta divided by the greatest of the batch.  N cancels out, so
+ * the weight is (least leaf of the batch / leaf)^beta.  Returns false if there
+ * is nothing to draw.
  */
 static inline bool priorities_draw(struct priorities *r, struct rng *rng,
     double beta, bool strata, size_t n, uint32_t *slot, double *prob,
@@ -117,7 +132,7 @@ static inline bool priorities_draw(struct priorities *r, struct rng *rng,
 /* Make the next slice of leaves of the second tree, if there is one. */
 static inline void priorities_continue_rebuild(struct priorities *r);
 
-/* Set q[i] to p[i]^alpha; 0 for 0. */
+/* Set q[i] to p[i]^alpha, or to 0 if p[i] is 0. */
 static inline void priorities_power(double alpha, const float *p, size_t n,
     double *q);
 
@@ -173,8 +188,8 @@ priorities_power(double alpha, const float *p, size_t n, double *q)
 }
 
 /*
- * Make leaves of n <= PRIORITIES_GROUP powers; return false if one was too
- * large and is SUMTREE_WEIGHT_MAX.
+ * Make leaves of n <= PRIORITIES_GROUP powers.  Returns false if one was too
+ * large and was set to SUMTREE_WEIGHT_MAX.
  */
 static inline bool
 priorities_round(struct priorities *r, int shift, const double *q, size_t n,
@@ -198,8 +213,8 @@ priorities_round(struct priorities *r, int shift, const double *q, size_t n,
 }
 
 /*
- * Return the sum of all p^alpha, and the greatest in *most; with `make`,
- * rebuild all leaves.
+ * Return the sum of all p^alpha, and store the greatest in *most.  If `make` is
+ * set, rebuild all leaves.
  */
 static inline double
 priorities_scan(struct priorities *r, bool make, double *most)
@@ -225,7 +240,7 @@ priorities_scan(struct priorities *r, bool make, double *most)
 	return sum;
 }
 
-/* Return the shift for this mean and greatest of p^alpha. */
+/* Return the shift for this mean and this greatest value of p^alpha. */
 static inline int
 priorities_shift(double mean, double most, bool *pinned)
 {
@@ -237,9 +252,9 @@ priorities_shift(double mean, double most, bool *pinned)
 }
 
 /*
- * Guess that shift from the tree and the highest priority so far.  The guess is
- * mostly right, so that one pass over all priorities is enough, during which
- * others wait.
+ * Guess the shift from the tree and the highest priority so far.  The guess is
+ * usually right, so one pass over all priorities is enough.  Other requests
+ * wait during such a pass.
  */
 static inline int
 priorities_guess_shift(const struct priorities *r)
@@ -253,7 +268,7 @@ priorities_guess_shift(const struct priorities *r)
 	return priorities_shift(mean, most, &pinned);
 }
 
-/* Set the range of the mean, which is `mean` now. */
+/* Set the range for the mean, which is now `mean`. */
 static inline void
 priorities_settle(struct priorities *r, double mean)
 {
@@ -263,8 +278,8 @@ priorities_settle(struct priorities *r, double mean)
 }
 
 /*
- * Choose the shift for the present priorities, and rebuild all leaves if it
- * changes.
+ * Choose the shift for the current priorities.  If it changes, rebuild all
+ * leaves.
  */
 static inline void
 priorities_rescale(struct priorities *r)
@@ -286,8 +301,8 @@ priorities_rescale(struct priorities *r)
 }
 
 /*
- * Begin a second tree with that shift, or begin it again; return false without
- * memory.
+ * Begin, or begin again, a second tree with this shift.  Returns false if there
+ * is no memory.
  */
 static inline bool
 priorities_begin_rebuild(struct priorities *r, int shift)
@@ -300,7 +315,7 @@ priorities_begin_rebuild(struct priorities *r, int shift)
 	return sumtree_open_raw(&r->next, r->tree.n);
 }
 
-/* Rebuild all leaves, at once or in slices, then with that shift. */
+/* Rebuild all leaves with this shift, at once or in slices. */
 static inline void
 priorities_rebuild(struct priorities *r, int shift)
 {
@@ -309,7 +324,7 @@ priorities_rebuild(struct priorities *r, int shift)
 		priorities_rescale(r);
 }
 
-/* Replace the tree by the second one, which is complete. */
+/* Replace the tree by the second tree, which is complete. */
 static inline void
 priorities_switch_tree(struct priorities *r)
 {
@@ -365,7 +380,7 @@ priorities_continue_rebuild(struct priorities *r)
 		priorities_switch_tree(r);
 }
 
-/* Set n <= PRIORITIES_GROUP powers in the second tree, too. */
+/* Also set n <= PRIORITIES_GROUP powers in the second tree. */
 static inline void
 priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
     size_t n)
@@ -385,8 +400,8 @@ priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
 }
 
 /*
- * After n leaves were set, `fit` if all fitted: rebuild if the shift is no
- * longer right.
+ * Rebuild if the shift is no longer right.  n leaves have just been set, and
+ * `fit` says whether all of them fitted.
  */
 static inline void
 priorities_check_shift(struct priorities *r, size_t n, bool fit)
@@ -402,7 +417,7 @@ priorities_check_shift(struct priorities *r, size_t n, bool fit)
 	priorities_rebuild(r, priorities_guess_shift(r));
 }
 
-/* Store a priority, without its leaf. */
+/* Store a priority, but not its leaf. */
 static inline void
 priorities_store(struct priorities *r, size_t slot, float p)
 {

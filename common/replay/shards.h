@@ -1,14 +1,16 @@
 /*
- * shards.h - draw from many tables, each on its own server
+ * shards.h - draw items from many tables, each on its own server
  *
- * Each shard reports the exact sum of its weights, as last seen.  The n items
- * of a draw are divided among the shards by these sums, each item by itself,
- * and every shard draws its share.  The probability P of an item is the share
- * of the draw that its shard really had times its probability within the shard,
- * so it is right although sums are old.  Its importance weight is (N P)^-beta
- * over the greatest of the draw; N cancels out: (least P / P)^beta.
+ * Each shard reports the exact sum of its weights; the client uses the last
+ * report.  The n items of a draw are distributed over the shards at random in
+ * proportion to these sums, each item independently.  Every shard draws its
+ * share.  The probability P of an item is the actual share of its shard in the
+ * draw times the probability of the item within the shard.  So P is right even
+ * if the sums are old.  The importance weight of an item is (N P)^-beta divided
+ * by the greatest of the draw.  N cancels out, so it is (least P / P)^beta.
  *
- * Pure: sums, probabilities and generators are the caller's.
+ * The functions have no side effects: the caller passes sums, probabilities and
+ * generators.
  */
 #ifndef INNET_REPLAY_SHARDS_H
 #define INNET_REPLAY_SHARDS_H
@@ -24,11 +26,12 @@
 
 enum {
 	SHARDS_MAX = 64,
-	SHARDS_DRAW_MAX = 1 << 17	/* items that a server gives at once */
+	SHARDS_DRAW_MAX = 1 << 17	/* most items that a server returns at
+					 * once */
 };
 
 /*
- * Return the weight of a shard of this sum and scale, as PER.SAMPLE returns
+ * Return the weight of a shard with this sum and scale, as PER.SAMPLE returns
  * them.
  */
 static inline double
@@ -39,8 +42,9 @@ shards_weight(uint64_t sum, int64_t shift)
 }
 
 /*
- * Store how many of n items each of 1 to SHARDS_MAX shards draws, by their
- * weights.  If all weights are 0, the first shard is asked and reports that.
+ * Store how many of n items each of the shards (1 to SHARDS_MAX) draws,
+ * according to their weights.  If all weights are 0, the first shard gets the
+ * request and reports that.
  */
 static inline void
 shards_divide(const double *weigh, size_t shards, size_t n, struct rng *rng,
@@ -61,15 +65,15 @@ shards_divide(const double *weigh, size_t shards, size_t n, struct rng *rng,
 		const double x = rng_double(rng) * all;
 		size_t k = 0;
 
-		while (x >= upto[k])	/* x < all, the last of them */
+		while (x >= upto[k])	/* x is less than the last sum, `all` */
 			k++;
 		share[k]++;
 	}
 }
 
 /*
- * Convert n probabilities within a shard that had `share` of `all` items to
- * those of the whole draw.
+ * Convert n probabilities within a shard that drew `share` of `all` items to
+ * the probabilities of the whole draw.
  */
 static inline void
 shards_chances(double *p, size_t n, size_t share, size_t all)
@@ -80,7 +84,7 @@ shards_chances(double *p, size_t n, size_t share, size_t all)
 
 /*
  * Store the importance weights of n >= 1 items with these probabilities, which
- * are not 0.
+ * must not be 0.
  */
 static inline void
 shards_weights(const double *p, size_t n, double beta, float *weight)

@@ -1,19 +1,21 @@
 /*
- * sumnode.h - the nodes of a sum tree: sixteen prefix sums side by side
+ * sumnode.h - the nodes of a sum tree, which consist of sixteen prefix sums
  *
- * A leaf node holds the sums of its first 1, 2, ... 16 weights; a node above it
- * holds the sums of its first 0, 1, ... 15 children.  A search counts the sums
- * that are not above the wanted one, and a change adds to all sums behind a
- * child; neither waits for one sum to know the next.  A node of 32-bit sums
- * fills a cache line, and no sum in it reaches 2^31.
+ * A leaf node contains the sums of its first 1, 2, ... 16 weights.  A node
+ * above it contains the sums of its first 0, 1, ... 15 children.  A search
+ * counts the sums that are not above the given one, and a change adds to all
+ * sums after a child.  In both cases no sum depends on another, so the
+ * processor need not wait.  A node of 32-bit sums fills a cache line, and no
+ * sum in it reaches 2^31.
  *
  * Each function works on a batch at one level.  Numbers of nodes and leaves
- * have 32 bits; x is the rest of the wanted sum within its node.  Each function
- * is here in plain C, which is the reference, and for AVX2, with the same
- * results: sumnode_plain() and sumnode_avx2() return tables of them.
+ * have 32 bits.  x is the part of the given sum that remains within its node.
+ * Each function exists in plain C, which is the reference, and for AVX2, with
+ * the same results.  sumnode_plain() and sumnode_avx2() return tables of these
+ * functions.
  *
- * A file of its own because these are kernels on arrays, which know no tree:
- * sumtree.h chooses a table once and is their only user.
+ * A file of its own because these functions work on arrays and know nothing
+ * about trees.  sumtree.h is their only user; it chooses a table once.
  */
 #ifndef INNET_REPLAY_SUMNODE_H
 #define INNET_REPLAY_SUMNODE_H
@@ -31,28 +33,31 @@
 enum {
 	SUMNODE_K = 16,
 	SUMNODE_LOG = 4,
-	SUMNODE_LINE = 64,	/* bytes of a node of 32 bits */
-	SUMNODE_AHEAD = 40,	/* changes whose nodes are prefetched */
+	SUMNODE_LINE = 64,	/* bytes of a node with 32-bit sums */
+	SUMNODE_AHEAD = 40,	/* number of changes whose nodes are
+				 * prefetched */
 };
 
 /* The nodes of the level below, which a search prefetches. */
 struct sumnode_next {
 	const void *nodes;
-	size_t bytes;		/* of each */
+	size_t bytes;		/* bytes of each node */
 };
 
 /*
- * The top of a tree: the sum before each of 256 nodes, and for each multiple of
- * 2^shift the node that holds it, so that a search takes a step or two.
+ * The top of a tree.  It contains the sum before each of 256 nodes.  For each
+ * multiple of 2^shift it also contains the node in which this sum lies, so that
+ * a search needs only one or two steps.
  */
 enum { SUMNODE_TOPS = SUMNODE_K * SUMNODE_K, SUMNODE_GUIDES = 512 };
 struct sumnode_top {
-	uint64_t before[SUMNODE_TOPS + 4];	/* the last four exceed any x */
+	uint64_t before[SUMNODE_TOPS + 4];	/* the last four are greater
+						 * than any x */
 	uint8_t guide[SUMNODE_GUIDES + SUMNODE_LINE];
 	unsigned shift;
 };
 
-/* The functions of one form. */
+/* The functions of one form (plain C or AVX2). */
 struct sumnode_form {
 	bool (*within)(const uint64_t *x, size_t n, uint64_t total);
 	void (*spread)(uint8_t *guide);
@@ -109,7 +114,7 @@ sumnode_prefetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
 	prefetch_line_to_write(mid + (at >> SUMNODE_LOG));
 }
 
-/* Replace each guide[i] by the greatest of guide[0] ... guide[i]. */
+/* Replace each guide[i] by the greatest of guide[0] to guide[i]. */
 static inline void
 sumnode_spread(uint8_t *guide)
 {
@@ -119,7 +124,7 @@ sumnode_spread(uint8_t *guide)
 		guide[i] = most = guide[i] > most ? guide[i] : most;
 }
 
-/* Are all n of x below the total, which is below 2^63? */
+/* Are all n numbers x below the total?  The total must be below 2^63. */
 static inline bool
 sumnode_within(const uint64_t *x, size_t n, uint64_t total)
 {
@@ -131,8 +136,8 @@ sumnode_within(const uint64_t *x, size_t n, uint64_t total)
 }
 
 /*
- * Search the top: node becomes the node that holds x, and left the rest of x in
- * it.
+ * Search the top.  node is set to the node that contains x, and left to the
+ * remainder of x in that node.
  */
 static inline void
 sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
@@ -150,8 +155,8 @@ sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
 }
 
 /*
- * Search one level of 64-bit sums: node becomes its child that holds x, and x
- * the rest in it.
+ * Search one level of 64-bit sums.  node is set to its child that contains x,
+ * and x to the remainder in that child.
  */
 static inline void
 sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
@@ -169,7 +174,7 @@ sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
 	}
 }
 
-/* Search one level of 32-bit sums in the same way. */
+/* Search one level of 32-bit sums like sumnode_down64(). */
 static inline void
 sumnode_down32(const uint32_t *sums, uint32_t *node, uint64_t *x, size_t n,
     struct sumnode_next next)
@@ -193,7 +198,7 @@ sumnode_weight(const uint32_t *leaves, size_t at)
 	return leaves[at] - (at % SUMNODE_K == 0 ? 0 : leaves[at - 1]);
 }
 
-/* Store the leaves that hold x. */
+/* Store the leaves that contain x. */
 static inline void
 sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
     size_t n, uint32_t *at)
@@ -209,8 +214,9 @@ sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
 }
 
 /*
- * Set the weights of n leaves in order; delta is the change of each.  `more`
- * leaves follow the n, and their nodes, here and above, are prefetched.
+ * Set the weights of n leaves in order; delta is set to the change of each.
+ * `more` leaves follow the n leaves, and their nodes on this level and above
+ * are prefetched.
  */
 static inline void
 sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
@@ -231,7 +237,8 @@ sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
 }
 
 /*
- * Set the weights of n whole nodes in a row; delta is the change of each node.
+ * Set the weights of n whole consecutive nodes; delta is set to the change of
+ * each node.
  */
 static inline void
 sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
@@ -248,7 +255,7 @@ sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
 }
 
 /*
- * Add delta to the sums behind child at >> shift of this level, for n leaves
+ * Add delta to the sums after child at >> shift of this level, for the n leaves
  * at[].
  */
 static inline void
@@ -265,7 +272,7 @@ sumnode_add64(uint64_t *sums, const uint32_t *at, unsigned shift,
 	}
 }
 
-/* Add delta in the same way to 32-bit sums. */
+/* Add delta to 32-bit sums like sumnode_add64(). */
 static inline void
 sumnode_add32(uint32_t *sums, const uint32_t *at, unsigned shift,
     const int32_t *delta, size_t n)
@@ -300,9 +307,12 @@ sumnode_plain(void)
 }
 
 #if defined(__x86_64__)
-/* AVX2: sums are below 2^31 and 2^63, so signed comparisons are right. */
+/*
+ * The AVX2 form.  Sums are below 2^31 and 2^63, so signed comparisons are
+ * right.
+ */
 
-/* Return how many of sixteen sums are below y. */
+/* Return how many of sixteen 32-bit sums are below y. */
 __attribute__((target("avx2,popcnt"))) static inline uint32_t
 sumnode_below32(const uint32_t *p, uint32_t y)
 {
@@ -316,7 +326,7 @@ sumnode_below32(const uint32_t *p, uint32_t y)
 	    (unsigned)_mm256_movemask_epi8(m)) / 2;
 }
 
-/* Return how many of sixteen sums are below y. */
+/* Return how many of sixteen 64-bit sums are below y. */
 __attribute__((target("avx2,popcnt"))) static inline uint32_t
 sumnode_below64(const uint64_t *p, uint64_t y)
 {
@@ -333,7 +343,10 @@ sumnode_below64(const uint64_t *p, uint64_t y)
 	    _mm256_packs_epi16(a, b))) / 2;
 }
 
-/* Test four at a time: not below the total, or with the highest bit set. */
+/*
+ * Test four numbers at a time: is one not below the total, or is its highest
+ * bit set?
+ */
 __attribute__((target("avx2,popcnt"))) static inline bool
 sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
 {
@@ -352,8 +365,8 @@ sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
 }
 
 /*
- * Return v with each byte replaced by the greatest up to it, and at least
- * `least`.
+ * Return v with each byte replaced by the greatest byte up to it, and at least
+ * by `least`.
  */
 __attribute__((target("avx2,popcnt"))) static inline __m256i
 sumnode_spread32(__m256i v, __m256i least)
@@ -365,7 +378,8 @@ sumnode_spread32(__m256i v, __m256i least)
 	v = _mm256_max_epu8(v, _mm256_slli_si256(v, 2));
 	v = _mm256_max_epu8(v, _mm256_slli_si256(v, 4));
 	v = _mm256_max_epu8(v, _mm256_slli_si256(v, 8));
-	low = _mm256_permute2x128_si256(v, v, 0x08);	/* 0, v's low */
+	low = _mm256_permute2x128_si256(v, v, 0x08);	/* 0, then the low half
+							 * of v */
 	v = _mm256_max_epu8(v, _mm256_shuffle_epi8(low, last));
 	return _mm256_max_epu8(v, least);
 }
@@ -442,7 +456,10 @@ sumnode_leaf_avx2(const uint32_t *leaves, const uint32_t *node,
 		    (size_t)node[i] * SUMNODE_K, (uint32_t)x[i] + 1);
 }
 
-/* Ones from place 16 on; read from place 16 - k it masks j >= k. */
+/*
+ * Ones from position 16 on.  Read from position 16 - k, they are a mask for j
+ * >= k.
+ */
 #define SUMNODE_MASK { [SUMNODE_K] = \
 	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 }
 
@@ -516,7 +533,7 @@ sumnode_add64_avx2(uint64_t *sums, const uint32_t *at, unsigned shift,
 	}
 }
 
-/* Return the prefix sums of eight. */
+/* Return the prefix sums of eight numbers. */
 __attribute__((target("avx2,popcnt"))) static inline __m256i
 sumnode_prefix8(__m256i v)
 {
@@ -524,7 +541,8 @@ sumnode_prefix8(__m256i v)
 
 	v = _mm256_add_epi32(v, _mm256_slli_si256(v, 4));
 	v = _mm256_add_epi32(v, _mm256_slli_si256(v, 8));
-	low = _mm256_permute2x128_si256(v, v, 0x08);	/* 0, v's low */
+	low = _mm256_permute2x128_si256(v, v, 0x08);	/* 0, then the low half
+							 * of v */
 	return _mm256_add_epi32(v, _mm256_shuffle_epi32(low, 0xff));
 }
 

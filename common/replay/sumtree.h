@@ -2,15 +2,16 @@
  * sumtree.h - a sum tree of integer weights, to draw leaves by weight
  *
  * Leaf i has the weight w(i); find(x) is the least i with w(0) + ... + w(i) >
- * x.  A uniform x below the total therefore finds each leaf as often as its
- * weight says, and never a leaf of weight 0.  All sums are exact, however often
- * the tree changes.
+ * x.  So a uniform x below the total finds each leaf with a probability
+ * proportional to its weight, and never a leaf of weight 0.  All sums remain
+ * exact, however often the tree changes.
  *
- * From below: leaf nodes, nodes of 32-bit sums above them, as many levels of
- * 64-bit sums as leave at most 256 nodes (none up to 64 Ki leaves, one up to 1
- * Mi, two up to 16 Mi), and a top with a sum for each of these.  The prefix
- * sums of the top are made at the first search after a change.  Work is done in
- * batches, level by level, while the nodes of the next level are prefetched.
+ * The tree has these levels, from the bottom: leaf nodes; nodes of 32-bit sums;
+ * levels of 64-bit sums until at most 256 nodes are left (none up to 64 Ki
+ * leaves, one up to 1 Mi, two up to 16 Mi); and a top with a sum for each of
+ * these nodes.  The prefix sums of the top are computed at the first search
+ * after a change.  Work is done in batches, level by level, while the nodes of
+ * the next level are prefetched.
  */
 #ifndef INNET_REPLAY_SUMTREE_H
 #define INNET_REPLAY_SUMTREE_H
@@ -30,38 +31,42 @@
 #define SUMTREE_WEIGHT_MAX ((1u << 23) - 1)
 
 enum {
-	SUMTREE_WIDE = 4,	/* levels of 64 bits: for 2^32 leaves */
-	SUMTREE_GROUP = 64,	/* leaves of a batch that go together */
+	SUMTREE_WIDE = 4,	/* levels of 64-bit sums: enough for 2^32
+				 * leaves */
+	SUMTREE_GROUP = 64,	/* leaves of a batch that are processed
+				 * together */
 };
 
 struct sumtree {
-	size_t n;		/* leaves */
-	uint64_t total;		/* of all weights */
+	size_t n;		/* number of leaves */
+	uint64_t total;		/* sum of all weights */
 	uint32_t *leaf;		/* owned; the whole block; NULL when closed */
 	uint32_t *mid;		/* 32-bit sums */
-	uint64_t *wide[SUMTREE_WIDE];	/* 64-bit sums, from below */
-	unsigned wides;		/* levels of them */
-	uint64_t sum[SUMNODE_TOPS];	/* of each node below the top */
-	struct sumnode_top top;	/* made from sum */
-	bool stale;		/* sum has changed since */
-	const struct sumnode_form *form;	/* plain or AVX2 */
+	uint64_t *wide[SUMTREE_WIDE];	/* 64-bit sums, from the lowest level
+					 * up */
+	unsigned wides;		/* number of these levels */
+	uint64_t sum[SUMNODE_TOPS];	/* sum of each node below the top */
+	struct sumnode_top top;	/* computed from `sum` */
+	bool stale;		/* sum has changed since the top was computed */
+	const struct sumnode_form *form;	/* in plain C or with AVX2 */
 };
 
 /*
- * Make a tree of n leaves of weight 0, 1 <= n < 2^32; return false without
- * memory.
+ * Make a tree of n leaves with weight 0, for 1 <= n < 2^32.  Returns false if
+ * there is no memory.
  */
 static inline bool sumtree_open(struct sumtree *t, size_t n);
 
 /*
- * Make a tree whose leaves have no weights yet: sumtree_zero_nodes() must zero
- * each before it is set, and all before a search.  Return false without memory.
+ * Make a tree whose leaves have no weights yet.  sumtree_zero_nodes() must zero
+ * each leaf before it is set, and all leaves before a search.  Returns false if
+ * there is no memory.
  */
 static inline bool sumtree_open_raw(struct sumtree *t, size_t n);
 
 /*
- * Set the leaves of `nodes` whole nodes, from leaf `from` on, to weight 0; of a
- * raw tree only.
+ * Set the leaves of `nodes` whole nodes, from leaf `from` on, to weight 0.
+ * This is only for a tree from sumtree_open_raw().
  */
 static inline void sumtree_zero_nodes(struct sumtree *t, size_t from,
     size_t nodes);
@@ -69,39 +74,45 @@ static inline void sumtree_zero_nodes(struct sumtree *t, size_t from,
 /* Free the tree. */
 static inline void sumtree_close(struct sumtree *t);
 
-/* Return the number of nodes for `children` children. */
+/* Return the number of nodes for this number of children. */
 static inline size_t sumtree_nodes(size_t children);
 
 /* Return the weight of leaf i. */
 static inline uint32_t sumtree_weight(const struct sumtree *t, size_t i);
 
-/* Set weights in order: of duplicates the last one stays. */
+/*
+ * Set weights in order.  If a leaf occurs more than once, its last weight
+ * counts.
+ */
 static inline void sumtree_update(struct sumtree *t, const uint32_t *at,
     const uint32_t *weight, size_t n);
 
 /*
- * Set the weights of n <= t->n leaves in a row from `from` on; leaf 0 follows
- * the last one.
+ * Set the weights of n <= t->n consecutive leaves from `from` on.  Leaf 0
+ * follows the last leaf.
  */
 static inline void sumtree_insert(struct sumtree *t, size_t from,
     const uint32_t *weight, size_t n);
 
 /*
- * Store the leaves that hold the n sums x, each below the total, and their
- * weights unless weight is NULL.
+ * Store the leaves that contain the n sums x, each of which must be below the
+ * total.  Also store their weights unless weight is NULL.
  */
 static inline void sumtree_find(struct sumtree *t, const uint64_t *x, size_t n,
     uint32_t *at, uint32_t *weight);
 
 /*
- * Draw n leaves by weight; the total must not be 0.  With strata, draw one from
- * each of n equal parts of the total (to the unit; parts of less than a unit
- * share one).
+ * Draw n leaves by weight.  The total must not be 0.  With strata, draw one
+ * leaf from each of n equal parts of the total.  The parts are rounded to whole
+ * units; parts of less than one unit share a unit.
  */
 static inline void sumtree_draw(struct sumtree *t, struct rng *rng, bool strata,
     size_t n, uint32_t *at, uint32_t *weight);
 
-/* Multiply every weight by 2^shift, rounded up, at most SUMTREE_WEIGHT_MAX. */
+/*
+ * Multiply every weight by 2^shift, round up, and limit it to
+ * SUMTREE_WEIGHT_MAX.
+ */
 static inline void sumtree_scale(struct sumtree *t, int shift);
 
 /* implementation */
@@ -178,7 +189,8 @@ sumtree_level(const struct sumtree *t, unsigned l)
 }
 
 /*
- * Add the deltas of n <= SUMTREE_GROUP leaves to all sums above the leaf nodes.
+ * Add the changes of n <= SUMTREE_GROUP leaves to all sums above the leaf
+ * nodes.
  */
 static inline void
 sumtree_add_up(struct sumtree *t, const uint32_t *at, const int32_t *delta,
@@ -261,7 +273,7 @@ sumtree_insert(struct sumtree *t, size_t from, const uint32_t *weight,
 	}
 }
 
-/* Make the top from its sums if a sum has changed. */
+/* Compute the top from its sums if a sum has changed. */
 static inline void
 sumtree_update_top(struct sumtree *t)
 {
@@ -286,7 +298,7 @@ sumtree_update_top(struct sumtree *t)
 	t->stale = false;
 }
 
-/* Do what sumtree_find() does for n <= SUMTREE_GROUP. */
+/* Do the work of sumtree_find() for n <= SUMTREE_GROUP. */
 static inline void
 sumtree_find_group(const struct sumtree *t, const uint64_t *x, size_t n,
     uint32_t *at)
@@ -346,7 +358,7 @@ sumtree_draw(struct sumtree *t, struct rng *rng, bool strata, size_t n,
 	}
 }
 
-/* Return weight times 2^shift, rounded up, at most SUMTREE_WEIGHT_MAX. */
+/* Return weight times 2^shift, rounded up, and at most SUMTREE_WEIGHT_MAX. */
 static inline uint32_t
 sumtree_scaled(uint32_t weight, int shift)
 {
