@@ -1,12 +1,14 @@
 /*
- * arrivals.h - arrival processes: when a worker has its next update
+ * arrivals.h - arrival processes, which determine when a worker has its next
+ *   update
  *
- * Periodic, Poisson, trains with silence between them (on-off), lognormal gaps,
- * and whole clusters that send bursts.  Each worker (or cluster that sends
- * bursts) has a struct arrivals; many share one struct arrivals_conf.  Instants
- * are ns on the caller's clock, from 0; steps are in 2^-32 ns, so that a rate
- * in bits per second does not drift.  Pure: random numbers come from the
- * caller's generator, in the order of its calls.
+ * The processes are: periodic, Poisson, trains with silence between them
+ * (on-off), lognormal gaps, and whole clusters that send bursts.  Each worker,
+ * or each cluster that sends bursts, has a struct arrivals; several of them
+ * share one struct arrivals_conf.  Times are in ns on the caller's clock, from
+ * 0.  Steps are in 2^-32 ns, so that a rate in bits per second does not drift.
+ * The functions have no other state: random numbers are drawn from the caller's
+ * generator, in the order of the calls.
  */
 #ifndef INNET_TRAFFIC_ARRIVALS_H
 #define INNET_TRAFFIC_ARRIVALS_H
@@ -27,66 +29,71 @@ enum arrivals_rewards { ARRIVALS_FLAT, ARRIVALS_RISING, ARRIVALS_NOISY };
 
 struct arrivals_conf {
 	enum arrivals_kind kind;
-	uint64_t burst;		/* updates in a train or burst, at least 1 */
-	uint64_t jitter_ns;	/* each is late by less than this */
-	double walk;		/* periodic gaps vary by this share */
-	bool aligned;		/* all begin at 0; otherwise random phases */
+	uint64_t burst;		/* number of updates in a train or burst, at
+				 * least 1 */
+	uint64_t jitter_ns;	/* each update is late by less than this */
+	double walk;		/* share by which periodic gaps vary */
+	bool aligned;		/* all workers begin at 0; otherwise at random
+				 * phases */
 };
 
 struct arrivals {
-	unsigned __int128 step;	/* between updates, on average, 2^-32 ns */
-	unsigned __int128 nominal; /* next periodic instant without jitter */
+	unsigned __int128 step;	/* mean time between updates, in 2^-32 ns */
+	unsigned __int128 nominal; /* next periodic time, without jitter */
 };
 
-/* Take update `sequence` of worker k; return false to end the burst. */
+/*
+ * A function that takes update `sequence` of worker k.  It returns false to end
+ * the burst.
+ */
 typedef bool arrivals_put_fn(void *to, uint32_t k, uint32_t sequence);
 
-/* Return a process with one update every `step` (2^-32 ns) on average. */
+/* Return a process with one update every `step` (in 2^-32 ns) on average. */
 static inline struct arrivals arrivals_every(unsigned __int128 step);
 
-/* Return the instant of the first update. */
+/* Return the time of the first update. */
 static inline uint64_t arrivals_first(const struct arrivals_conf *cf,
     struct arrivals *a, struct rng *r);
 
 /*
- * Return the instant of the next update after the one at now_ns, never before
- * it.
+ * Return the time of the next update after the one at now_ns.  It is never
+ * before now_ns.
  */
 static inline uint64_t arrivals_next(const struct arrivals_conf *cf,
     struct arrivals *a, struct rng *r, uint64_t now_ns);
 
-/* Return instant t, late by a random part of the jitter. */
+/* Return time t plus a random part of the jitter. */
 static inline uint64_t arrivals_add_jitter(const struct arrivals_conf *cf,
     uint64_t t, struct rng *r);
 
-/* Return the mean step, ns. */
+/* Return the mean step in ns. */
 static inline double arrivals_mean_ns(const struct arrivals *a);
 
-/* Round to whole ns; an instant beyond all stamps becomes 9e18. */
+/* Round ns to a whole number.  A time beyond all timestamps becomes 9e18. */
 static inline uint64_t arrivals_whole_ns(double ns);
 
 /*
- * Draw n speeds from 1 - spread to 1 + spread; with in_all, scale them so that
- * they add up to n.
+ * Draw n speeds from 1 - spread to 1 + spread.  With in_all, scale them so that
+ * their sum is n.
  */
 static inline void arrivals_speeds(double *speed, size_t n, double spread,
     bool in_all, struct rng *r);
 
 /*
- * Return the reward of a worker's update: 1, rising with the sequence, or
- * rising with noise.
+ * Return the reward of a worker's update.  It is 1, or rises with the sequence,
+ * or rises with the sequence and has noise.
  */
 static inline float arrivals_reward(enum arrivals_rewards kind,
     uint32_t sequence, struct rng *r);
 
 /*
- * Put a burst in order: n updates of each worker, from sequence `from` on.
- * Return false as soon as `put` does.
+ * Put the updates of a burst in order: n updates of each worker, from sequence
+ * `from` on.  Returns false as soon as `put` does.
  *
- * Olaf's Table 1 does not say how its traffic was made.  This order reproduces
- * its counts and merges and was found by a search: in most bursts all workers
- * take turns, and in the others one of them sends before the rest (in 30.5 % of
- * all) or after them (in 25 %).
+ * Table 1 of Olaf does not state how its traffic was generated.  A search found
+ * this order, which reproduces its counts and merges.  In most bursts all
+ * workers take turns.  In the other bursts one worker sends before the rest
+ * (30.5 % of all bursts) or after them (25 %).
  */
 static inline bool arrivals_put_burst(struct rng *r, uint32_t workers,
     uint32_t from, uint32_t n, arrivals_put_fn *put, void *to);
@@ -99,7 +106,7 @@ arrivals_mean_ns(const struct arrivals *a)
 	return (double)a->step * 0x1p-32;
 }
 
-/* Return a share of the step, which usually fits into a register. */
+/* Return a share of the step.  The step usually fits into a register. */
 static inline unsigned __int128
 arrivals_share(const struct arrivals *a, double share)
 {
@@ -115,7 +122,7 @@ arrivals_every(unsigned __int128 step)
 	return (struct arrivals){ .step = step };
 }
 
-/* Draw the time from one random arrival to the next, ns. */
+/* Draw the time from one random arrival to the next, in ns. */
 static inline double
 arrivals_gap(const struct arrivals_conf *cf, const struct arrivals *a,
     struct rng *r)
@@ -127,7 +134,8 @@ arrivals_gap(const struct arrivals_conf *cf, const struct arrivals *a,
 		return mean * draw_exponential(r);
 	case ARRIVALS_LOGNORMAL:
 		return mean * draw_lognormal(r, 1);
-	case ARRIVALS_ONOFF:	/* a train at four times the rate, silence */
+	case ARRIVALS_ONOFF:	/* a train at four times the rate, then
+				 * silence */
 		if (rng_below(r, cf->burst) != 0)
 			return mean / 4;
 		return mean / 4 + mean * 0.75 * (double)cf->burst *
@@ -165,14 +173,15 @@ arrivals_next(const struct arrivals_conf *cf, struct arrivals *a,
 		t = now_ns + arrivals_whole_ns(arrivals_gap(cf, a, r));
 	}
 	t = arrivals_add_jitter(cf, t, r);
-	return t < now_ns ? now_ns : t;		/* it never overtakes itself */
+	return t < now_ns ? now_ns : t;		/* an update never overtakes
+						 * another one */
 }
 
 static inline uint64_t
 arrivals_first(const struct arrivals_conf *cf, struct arrivals *a,
     struct rng *r)
 {
-	/* clusters that send bursts begin early in their cycle */
+	/* Clusters that send bursts begin early in their cycle. */
 	const double window = cf->kind == ARRIVALS_BURSTS ? 0.82 : 1;
 
 	if (cf->aligned)
@@ -216,7 +225,7 @@ arrivals_reward(enum arrivals_rewards kind, uint32_t sequence, struct rng *r)
 	return 1;
 }
 
-/* Put n updates of each worker except `alone` by turns. */
+/* Put n updates of each worker except `alone`, in turns. */
 static inline bool
 arrivals_put_turns(uint32_t workers, uint32_t alone, uint32_t from, uint32_t n,
     arrivals_put_fn *put, void *to)

@@ -1,9 +1,9 @@
 /*
  * impair.h - impair a network on purpose: loss, duplication, reordering, delay
  *
- * impair_plan() says when the copies of each packet are to be sent.  Pure: it
- * has its own random generator, which the caller seeds, and time is an
- * argument.
+ * impair_plan() returns when the copies of each packet must be sent.  It has
+ * its own random generator, which the caller seeds.  It reads no clock: time is
+ * an argument.
  */
 #ifndef INNET_TRAFFIC_IMPAIR_H
 #define INNET_TRAFFIC_IMPAIR_H
@@ -21,15 +21,15 @@
 enum { IMPAIR_REORDER_NS = 1000000 };
 
 struct impair {
-	double loss, dup, reorder;	/* probabilities */
+	double loss, dup, reorder;	/* the probabilities */
 	uint64_t delay_ns;
 	struct rng rng;
-	uint64_t lost, duplicated, reordered;	/* packets so far */
+	uint64_t lost, duplicated, reordered;	/* counts of packets so far */
 };
 
 /*
- * Return the message about an item with none of the names; it names the nearest
- * one, and is overwritten by the next call.
+ * Return an error message about an item that matches none of the names.  The
+ * message contains the nearest name, and the next call overwrites it.
  */
 static inline const char *
 impair_unknown(const char *item, const char *const name[4])
@@ -48,8 +48,8 @@ impair_unknown(const char *item, const char *const name[4])
 }
 
 /*
- * Read "loss=1%,dup=0.1%,reorder=1%,delay=2ms" into *im; return NULL, or what
- * is wrong.
+ * Read "loss=1%,dup=0.1%,reorder=1%,delay=2ms" into *im.  Returns NULL or an
+ * error message.
  */
 static inline const char *
 impair_parse(const char *s, struct impair *im)
@@ -93,8 +93,8 @@ impair_any(const struct impair *im)
 }
 
 /*
- * Plan a packet that is sent at now_ns: return 0, 1 or 2 copies, each with its
- * time in at_ns[].
+ * Plan a packet that is sent at now_ns.  Returns the number of copies (0, 1 or
+ * 2), and stores their times in at_ns[].
  */
 static inline int
 impair_plan(struct impair *im, uint64_t now_ns, uint64_t at_ns[2])

@@ -1,11 +1,13 @@
 /*
- * schedule.h - read a recorded run: which worker has an update when
+ * schedule.h - read a recorded run, with the times at which each worker has an
+ *   update
  *
- * A CSV file with rows of cluster,worker,time_ns,reward, with or without a
- * heading, where times may have a unit; or the updates of a capture, timed from
- * the first.  Rows are in the order of time, then cluster, worker, and line (or
- * packet).  For tools: an error is printed with its line, and the program exits
- * with status 1.  A schedule owns its rows; schedule_free() frees them.
+ * The input is a CSV file or a capture.  A CSV file has rows of
+ * cluster,worker,time_ns,reward, with or without a heading, and its times may
+ * have a unit.  In a capture, the times of updates count from the first update.
+ * Rows are sorted by time, then by cluster, worker, and line (or packet).
+ * These functions are for tools only: they print an error with its line and
+ * exit with status 1.  A schedule owns its rows; schedule_free() frees them.
  */
 #ifndef INNET_TRAFFIC_SCHEDULE_H
 #define INNET_TRAFFIC_SCHEDULE_H
@@ -43,15 +45,18 @@ struct schedule {
 struct schedule_reader {
 	const char *path;
 	struct schedule *s;
-	uint32_t clusters, workers;	/* ids must be below */
-	uint32_t line;			/* being read, from 1 */
-	size_t columns;			/* fields of this row so far */
+	uint32_t clusters, workers;	/* limits: ids must be less than
+					 * these */
+	uint32_t line;			/* the line that is being read, from
+					 * 1 */
+	size_t columns;			/* number of fields of this row so
+					 * far */
 	char field[SCHEDULE_COLUMNS][SCHEDULE_FIELD_BYTES];
 };
 
 /*
- * Read path ("-" for the standard input), with ids below clusters and workers:
- * a CSV file, or a capture, which is recognised by its first bytes.
+ * Read path ("-": standard input), with ids below clusters and workers.  The
+ * file is in CSV format, or a capture, which is recognised by its first bytes.
  */
 static inline struct schedule schedule_read_or_exit(const char *path,
     uint32_t clusters, uint32_t workers);
@@ -84,7 +89,7 @@ schedule_append(struct schedule *s, const struct schedule_row *r)
 	s->row[s->n++] = *r;
 }
 
-/* libcsv's callback for a field. */
+/* Handle a field; this is a callback of libcsv. */
 static inline void
 schedule_on_field(void *p, size_t len, void *arg)
 {
@@ -101,7 +106,10 @@ schedule_on_field(void *p, size_t len, void *arg)
 	r->columns++;
 }
 
-/* Exit with "jobs.csv:12: cluster 'x': not a number" unless why is NULL. */
+/*
+ * Unless why is NULL, exit with an error such as "jobs.csv:12: cluster 'x': not
+ * a number".
+ */
 static inline void
 schedule_check(const struct schedule_reader *r, const char *what,
     const char *field, const char *why)
@@ -136,7 +144,7 @@ schedule_on_values(struct schedule_reader *r)
 	schedule_append(r->s, &w);
 }
 
-/* Handle the end of a line for libcsv, which calls this twice for CR LF. */
+/* Handle the end of a line; libcsv calls this twice for CR LF. */
 static inline void
 schedule_on_row(int end, void *arg)
 {
@@ -233,8 +241,8 @@ schedule_on_update(struct schedule_reader *r, const struct update *u,
 }
 
 /*
- * Read the updates of the capture fd; the last packet of a vector in several
- * counts.
+ * Read the updates of the capture fd.  If a vector has several packets, its
+ * last packet counts.
  */
 static inline void
 schedule_from_capture(struct schedule_reader *r, int fd)

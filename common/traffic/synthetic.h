@@ -1,16 +1,16 @@
 /*
  * synthetic.h - generate gradients with known sums
  *
- * Values are whole numbers from -512 to 511 that depend on worker, iteration
- * and place, so the sum over any possible number of workers is exact in
- * binary32, in any order.
+ * Values are integers from -512 to 511 that depend on worker, iteration and
+ * index.  So the sum over any possible number of workers is exact in binary32,
+ * in any order.
  */
 #ifndef INNET_TRAFFIC_SYNTHETIC_H
 #define INNET_TRAFFIC_SYNTHETIC_H
 
 #include <stdint.h>
 
-/* Return the value of worker at place i of iteration t. */
+/* Return the value of worker at index i in iteration t. */
 static inline int32_t
 synthetic_value(uint32_t worker, uint32_t t, uint32_t i)
 {
@@ -25,7 +25,9 @@ synthetic_fill(float *v, uint32_t n, uint32_t worker, uint32_t t)
 		v[i] = (float)synthetic_value(worker, t, i);
 }
 
-/* Return the right sum of workers 0 ... workers-1 at place i of iteration t. */
+/*
+ * Return the correct sum of workers 0 to workers - 1 at index i in iteration t.
+ */
 static inline float
 synthetic_sum(uint32_t workers, uint32_t t, uint32_t i)
 {
@@ -36,7 +38,7 @@ synthetic_sum(uint32_t workers, uint32_t t, uint32_t i)
 	return (float)sum;
 }
 
-/* Return the first of n places with a wrong sum, or n. */
+/* Return the first index below n with a wrong sum, or n. */
 static inline uint32_t
 synthetic_wrong(const float *v, uint32_t n, uint32_t workers, uint32_t t)
 {
