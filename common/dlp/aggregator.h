@@ -1,20 +1,20 @@
 /*
  * aggregator.h - the aggregator of a DLP session: packets in, answers out
  *
- * The state machine of the thesis's switch and of its parameter server, exactly
- * as their published workers expect them (innet-dlp(7)).  It holds one session
- * at a time, of up to 32 workers, which it identifies by their source
- * addresses.  The first gradient sets how many elements the vectors of the
- * session have.
+ * This is the state machine of the thesis's switch and of its parameter server,
+ * exactly as their published workers expect them (innet-dlp(7)).  It has one
+ * session at a time, with up to 32 workers, which are identified by their
+ * source addresses.  The first gradient determines the number of elements in
+ * the vectors of the session.
  *
  * The mean of the thesis is sent as a sum, which the workers divide.  Its
- * median, which Byzantine workers do not move, is sent doubled, so that both
- * are whole numbers.  Sums are exact in 64 bits and saturated to 32, which is
- * counted.
+ * median, which tolerates Byzantine workers, is sent doubled.  So both are
+ * integers.  Sums are computed exactly in 64 bits and saturated to 32 bits;
+ * saturations are counted.
  *
- * A file of its own because it is pure: it allocates nothing and reads no
- * clock.  The order of the packets decides everything, and with straggler_ns
- * also their times: a step that has lasted that long is completed with the
+ * A file of its own because it allocates no memory and reads no clock.  Its
+ * decisions depend only on the order of the packets and, with straggler_ns, on
+ * their times.  A step that has lasted for straggler_ns is completed with the
  * gradients that have arrived.
  */
 #ifndef INNET_DLP_AGGREGATOR_H
@@ -31,22 +31,24 @@
 #define DLP_AGGREGATOR_NEVER UINT64_MAX
 
 enum {
-	DLP_AGGREGATOR_KEPT = 256,	/* aggregates kept for late workers */
-	DLP_AGGREGATOR_LEAST = 3	/* least gradients for a median */
+	DLP_AGGREGATOR_KEPT = 256,	/* number of aggregates kept for late
+					 * workers */
+	DLP_AGGREGATOR_LEAST = 3	/* fewest gradients for a median */
 };
 
 enum dlp_aggregator_as { DLP_AGGREGATOR_SWITCH, DLP_AGGREGATOR_SERVER };
 
 struct dlp_aggregator_conf {
-	enum dlp_aggregator_as as;	/* aggregator to behave like */
-	bool median;		/* otherwise the mean */
-	bool late;		/* answer at once, with the step before */
-	uint64_t straggler_ns;	/* longest step, from its first gradient;
-				   0: no limit */
-	struct dlp_session session;	/* settings; 0: the default */
+	enum dlp_aggregator_as as;	/* the aggregator whose behaviour is
+					 * followed */
+	bool median;		/* use the median; otherwise the mean */
+	bool late;		/* answer at once, with the previous step */
+	uint64_t straggler_ns;	/* longest duration of a step from its first
+				   gradient on; 0: no limit */
+	struct dlp_session session;	/* settings; 0: use the default */
 };
 
-/* Counters: kinds of packets, then what they caused. */
+/* The counters: kinds of packets, and then their effects. */
 enum dlp_aggregator_count {
 	DLP_AGGREGATOR_RESET, DLP_AGGREGATOR_CONFIGURED, DLP_AGGREGATOR_REFUSED,
 	    DLP_AGGREGATOR_SETUP,
@@ -58,8 +60,9 @@ enum dlp_aggregator_count {
 	DLP_AGGREGATOR_SHORT, DLP_AGGREGATOR_LONG,
 	DLP_AGGREGATOR_ANSWERS, DLP_AGGREGATOR_STEPS, DLP_AGGREGATOR_SESSIONS,
 	    DLP_AGGREGATOR_SATURATED,
-	DLP_AGGREGATOR_PARTIAL,		/* steps completed without some */
-	DLP_AGGREGATOR_TOO_FEW,		/* steps that lacked gradients */
+	DLP_AGGREGATOR_PARTIAL,		/* steps completed without all
+					 * workers */
+	DLP_AGGREGATOR_TOO_FEW,		/* steps with too few gradients */
 	DLP_AGGREGATOR_COUNTS
 };
 
@@ -70,22 +73,26 @@ static const char *const dlp_aggregator_count_name[DLP_AGGREGATOR_COUNTS] = {
 	"saturated", "partial", "too_few"
 };
 
-/* Source and destination of a packet; its answer goes the other way. */
+/*
+ * Source and destination of a packet.  The answer is sent in the reverse
+ * direction.
+ */
 struct dlp_aggregator_peer {
 	union addr at, to;
 };
 
 struct dlp_aggregator_member {
 	struct dlp_aggregator_peer peer;
-	uint8_t order;		/* in this step, from 1; 0: not yet counted */
-	uint8_t done_order;	/* in the step just finished */
-	uint64_t missed;	/* steps completed without it */
+	uint8_t order;		/* position in this step, from 1; 0: not counted
+				 * yet */
+	uint8_t done_order;	/* position in the last finished step */
+	uint64_t missed;	/* number of steps completed without it */
 };
 
 /* The aggregate of a step. */
 struct dlp_aggregator_kept {
 	int32_t value[DLP_ELEMENTS_MAX];
-	uint8_t n;		/* gradients in it */
+	uint8_t n;		/* number of gradients in it */
 };
 
 struct dlp_aggregator_table {
@@ -95,25 +102,36 @@ struct dlp_aggregator_table {
 
 struct dlp_aggregator {
 	struct dlp_aggregator_conf cf;
-	struct dlp_session session;	/* in force */
+	struct dlp_session session;	/* the current settings */
 	uint8_t state;			/* WAITING, SETUP or LEARNING */
 	uint32_t step;
-	uint32_t elements;		/* of a vector; 0: none has come */
-	struct dlp_aggregator_table now;	/* this session's, by index */
-	struct dlp_aggregator_table before;	/* the last one's, in SETUP */
-	unsigned counted;		/* members counted in this step */
-	uint64_t began_ns;		/* the step, if any is counted */
-	uint8_t arrived[DLP_NODES_MAX];	/* their indices, in order */
-	/* in that order too */
+	uint32_t elements;		/* elements of a vector; 0: none has
+					 * arrived */
+	struct dlp_aggregator_table now;	/* workers of this session, by
+						 * index */
+	struct dlp_aggregator_table before;	/* workers of the last session,
+						 * in SETUP */
+	unsigned counted;		/* number of members counted in this
+					 * step */
+	uint64_t began_ns;		/* start of the step, if a member is
+					 * counted */
+	uint8_t arrived[DLP_NODES_MAX];	/* indices of these members, in order of
+					 * arrival */
+	/* The gradients of these members, in the same order. */
 	int32_t value[DLP_ELEMENTS_MAX][DLP_NODES_MAX];
-	bool done;			/* there is a step just finished */
+	bool done;			/* there is a step that was just
+					 * finished */
 	uint32_t done_step;
-	struct dlp_aggregator_kept kept[DLP_AGGREGATOR_KEPT];	/* by step */
-	uint32_t left_out;		/* of done_step, a bit each */
+	/* aggregates by step */
+	struct dlp_aggregator_kept kept[DLP_AGGREGATOR_KEPT];
+	uint32_t left_out;		/* workers left out of done_step, one
+					 * bit each */
 	uint64_t n[DLP_AGGREGATOR_COUNTS];
 };
 
-/* One packet to some workers; peers are borrowed until the next packet. */
+/*
+ * One packet for some workers.  The peers are borrowed until the next packet.
+ */
 struct dlp_aggregator_out {
 	struct dlp d;
 	unsigned n;
@@ -125,40 +143,37 @@ static inline void dlp_aggregator_init(struct dlp_aggregator *j,
     const struct dlp_aggregator_conf *cf);
 
 /*
- * Process a payload of len bytes at p from a worker.  Writes the answer and its
- * destinations to *out.  Returns their number, often 0.
+ * Process a payload of len bytes at p from a worker.  Write the answer and its
+ * destinations to *out.  Returns the number of destinations, which is often 0.
  */
 static inline unsigned dlp_aggregator_receive(struct dlp_aggregator *j,
     const uint8_t *p, size_t len, const struct dlp_aggregator_peer *from,
     struct dlp_aggregator_out *out, uint64_t now_ns);
 
-/* Return when the current step has lasted too long, or NEVER. */
+/* Return when the current step will have lasted too long, or NEVER. */
 static inline uint64_t dlp_aggregator_deadline_ns(
     const struct dlp_aggregator *j);
 
 /*
- * Complete a step that is due with the gradients that have arrived.  If they
- * are too few for a median, the step gets the same time again.  Returns the
- * number of answers, as dlp_aggregator_receive().
+ * If the step has lasted too long, complete it with the gradients that have
+ * arrived.  If these are too few for a median, the step gets the same time
+ * again.  Returns the number of answers, like dlp_aggregator_receive().
  */
 static inline unsigned dlp_aggregator_run_timer(struct dlp_aggregator *j,
     uint64_t now_ns, struct dlp_aggregator_out *out);
 
-/*
- * Return the workers that are waited for, a bit each: for their SETUP, or for
- * their gradients.
- */
+/* Return the workers whose SETUP or gradient is missing, one bit each. */
 static inline uint32_t dlp_aggregator_missing_workers(
     const struct dlp_aggregator *j);
 
-/* Return the member of t at that address, or NULL. */
+/* Return the member of t with this address, or NULL. */
 static inline struct dlp_aggregator_member *dlp_aggregator_find(
     struct dlp_aggregator_table *t,
     const union addr *at);
 
 /* implementation */
 
-/* Return twice the median of the n values at v, which this sorts. */
+/* Return twice the median of the n values at v.  This function sorts v. */
 static inline int64_t
 dlp_reduce_median2(int32_t *v, unsigned n)
 {
@@ -174,8 +189,9 @@ dlp_reduce_median2(int32_t *v, unsigned n)
 }
 
 /*
- * Return the sum of `all` values, estimated from the n > 0 at v that have
- * arrived as if the others were like them; rounded.
+ * Estimate the sum of `all` values, from the n > 0 values at v that have
+ * arrived.  The other values are assumed to be like them.  Returns the rounded
+ * sum.
  */
 static inline int64_t
 dlp_reduce_sum(const int32_t *v, unsigned n, unsigned all)
@@ -207,7 +223,7 @@ dlp_aggregator_defaults(struct dlp_session *s,
 	}
 }
 
-/* Forget all workers; a finished step can still be requested. */
+/* Forget all workers.  A finished step can still be requested. */
 static inline void
 dlp_aggregator_forget_workers(struct dlp_aggregator *j, uint8_t state)
 {
@@ -280,8 +296,8 @@ dlp_aggregator_missing_workers(const struct dlp_aggregator *j)
 }
 
 /*
- * Answer a poll with the state.  A worker of innet also receives the missing
- * workers, or WAITING if it has no place.
+ * Answer a poll with the state.  A worker of innet also receives the list of
+ * missing workers, or WAITING if it has no place in the session.
  */
 static inline void
 dlp_aggregator_answer_poll(struct dlp_aggregator *j,
@@ -309,7 +325,10 @@ dlp_aggregator_find_step(const struct dlp_aggregator *j, uint32_t step)
 	return &j->kept[step % DLP_AGGREGATOR_KEPT];
 }
 
-/* Send the result of a step to the worker that was order-th in it. */
+/*
+ * Send the result of a step to a worker whose position in this step was
+ * `order`.
+ */
 static inline void
 dlp_aggregator_send_result(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out, uint32_t step, unsigned order,
@@ -349,8 +368,8 @@ dlp_aggregator_receive_reset(struct dlp_aggregator *j,
 }
 
 /*
- * Send the settings in force; step: the number of workers, or the index of this
- * one.
+ * Send the current settings.  step is the number of workers, or the index of
+ * this worker.
  */
 static inline void
 dlp_aggregator_send_settings(struct dlp_aggregator *j,
@@ -365,8 +384,8 @@ dlp_aggregator_send_settings(struct dlp_aggregator *j,
 }
 
 /*
- * Open a session with these settings.  The same settings again change nothing
- * before it starts.
+ * Open a session with these settings.  Repeating the same settings before the
+ * session starts changes nothing.
  */
 static inline void
 dlp_aggregator_receive_configure(struct dlp_aggregator *j,
@@ -395,7 +414,7 @@ dlp_aggregator_receive_configure(struct dlp_aggregator *j,
 	dlp_aggregator_send_settings(j, out, DLP_CONFIGURE, j->now.n, from);
 }
 
-/* Give a worker its index and the settings; the last worker starts step 0. */
+/* Give a worker its index and the settings.  The last worker starts step 0. */
 static inline void
 dlp_aggregator_receive_setup(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out, const struct dlp_aggregator_peer *from)
@@ -432,7 +451,7 @@ dlp_aggregator_reduce_step(struct dlp_aggregator *j)
 		    &j->n[DLP_AGGREGATOR_SATURATED]);
 }
 
-/* Note the workers whose gradients are not in the step, in left_out. */
+/* Record the workers whose gradients are not in the step in left_out. */
 static inline void
 dlp_aggregator_leave_out(struct dlp_aggregator *j)
 {
@@ -490,8 +509,8 @@ dlp_aggregator_send_wrong_step(struct dlp_aggregator *j,
 }
 
 /*
- * Answer a vector that is not as long as the session's: ERROR, with their
- * length.
+ * Answer a vector that is not as long as the vectors of the session with ERROR,
+ * which contains their length.
  */
 static inline void
 dlp_aggregator_send_mismatch(struct dlp_aggregator *j,
@@ -551,7 +570,7 @@ dlp_aggregator_receive_gradient(struct dlp_aggregator *j,
 		dlp_aggregator_complete(j, out);
 }
 
-/* Tell whether that step is finished and its aggregate is kept. */
+/* Tell whether this step is finished and its aggregate is kept. */
 static inline bool
 dlp_aggregator_keeps_step(const struct dlp_aggregator *j, uint32_t step)
 {
@@ -560,8 +579,8 @@ dlp_aggregator_keeps_step(const struct dlp_aggregator *j, uint32_t step)
 }
 
 /*
- * Send the answer of a finished step again, because it was lost or the worker
- * was left out.
+ * Send the answer of a finished step again, because it was lost or because the
+ * worker was left out.
  */
 static inline bool
 dlp_aggregator_repeat_answer(struct dlp_aggregator *j,
@@ -583,8 +602,8 @@ dlp_aggregator_repeat_answer(struct dlp_aggregator *j,
 }
 
 /*
- * Tell whether this repeats a SETUP whose answer was lost, after the last
- * worker's SETUP.
+ * Tell whether this packet repeats a SETUP whose answer was lost, after the
+ * SETUP of the last worker.
  */
 static inline bool
 dlp_aggregator_is_setup_repeat(struct dlp_aggregator *j,
@@ -624,7 +643,7 @@ dlp_aggregator_receive(struct dlp_aggregator *j, const uint8_t *p, size_t len,
 		dlp_aggregator_receive_setup(j, out, from);
 	} else if (d.state == DLP_SETUP && j->state == DLP_WAITING &&
 	    j->cf.as == DLP_AGGREGATOR_SERVER) {
-		/* the published server does not answer */
+		/* The published server does not answer this. */
 		j->n[DLP_AGGREGATOR_NOT_OPEN]++;
 	} else if (d.state == DLP_LEARNING && j->state == DLP_LEARNING) {
 		dlp_aggregator_receive_gradient(j, out, &d, from, now_ns);

@@ -2,10 +2,10 @@
  * program.h - program dlp: the aggregator of a session of the Distributed
  * Learning Protocol
  *
- * aggregator.h decides; this connects it to the data plane.  In a trace, DLP is
- * recognised by its UDP port alone, whatever the address: packets to the port
- * are input, and packets from it belong to another aggregator.  An answer is
- * sent from the address that the packet went to.
+ * aggregator.h makes the decisions; this file connects it to the data plane.
+ * In a trace, DLP is recognised by its UDP port alone, whatever the address is.
+ * Packets to the port are input, and packets from the port belong to another
+ * aggregator.  An answer is sent from the address to which the packet was sent.
  */
 #ifndef INNET_DLP_PROGRAM_H
 #define INNET_DLP_PROGRAM_H
@@ -21,7 +21,7 @@
 
 struct dlp_settings {
 	struct dlp_aggregator_conf job;
-	uint16_t port;			/* 0: the default */
+	uint16_t port;			/* 0: the default port */
 };
 
 struct dlp_switch {
@@ -30,22 +30,30 @@ struct dlp_switch {
 	const struct program_env *env;
 	uint64_t heard_ns;		/* when the last packet arrived */
 	uint64_t report_ns;		/* earliest time of the next report */
-	uint64_t partial;		/* steps that were reported */
-	uint64_t stalled_ns;		/* when a waiting step was reported */
-	union addr configurer;		/* host that configured it last */
+	uint64_t partial;		/* number of partial steps that were
+					 * reported */
+	uint64_t stalled_ns;		/* when a waiting step was last
+					 * reported */
+	union addr configurer;		/* host that last configured the
+					 * session */
 	struct dlp_repeats {
 		uint32_t step, n;
-		uint64_t at_ns;		/* of the last past DLP_REPEATS */
-	} repeats[DLP_NODES_MAX], configures;	/* that change nothing */
-	uint64_t dropped;	/* packets that are no request, or not
-				   from a participant */
+		uint64_t at_ns;		/* time of the last answer after
+					 * DLP_REPEATS */
+	} repeats[DLP_NODES_MAX], configures;	/* answers to requests that
+						 * change nothing */
+	uint64_t dropped;	/* packets that are not requests, or that are
+				   not from a participant */
 };
 
 enum {
-	DLP_STALLED_NS = 2000000000,	/* a step this long is reported */
-	DLP_REPORT_NS = 1000000000,	/* least time between reports */
-	DLP_REPEATS = 16,		/* of an answer, each participant */
-	DLP_REPEAT_NS = 50000000	/* least time between more of them */
+	DLP_STALLED_NS = 2000000000,	/* a step that lasts this long is
+					 * reported */
+	DLP_REPORT_NS = 1000000000,	/* shortest time between reports */
+	DLP_REPEATS = 16,		/* repeated answers that each
+					 * participant gets at once */
+	DLP_REPEAT_NS = 50000000	/* shortest time between further
+					 * repeated answers */
 };
 
 enum dlp_option {
@@ -76,7 +84,7 @@ static const struct opt dlp_opts[] = {
 	{ 0 }
 };
 
-/* The program, as the data plane calls it. */
+/* The program that the data plane calls. */
 static const struct program dlp_program;
 
 /* Set the default settings. */
@@ -183,8 +191,8 @@ dlp_post(struct dlp_switch *d, const struct dlp_aggregator_out *o)
 }
 
 /*
- * Return the index of the participant at that address, or DLP_NODES_MAX. port:
- * its port must be the same.
+ * Return the index of the participant with this address, or DLP_NODES_MAX.  If
+ * `port` is set, the UDP port must be the same too.
  */
 static inline unsigned
 dlp_find_participant(
@@ -232,7 +240,7 @@ dlp_is_request(struct dlp_switch *d, const struct dlp *q,
 	}
 }
 
-/* Return the count of the answers to q, or NULL if they are not counted. */
+/* Return the counter for answers to q, or NULL if they are not counted. */
 static inline struct dlp_repeats *
 dlp_find_repeats(struct dlp_switch *d, const struct dlp *q,
     const union addr *from)
@@ -247,8 +255,8 @@ dlp_find_repeats(struct dlp_switch *d, const struct dlp *q,
 }
 
 /*
- * Tell whether this participant, or the host that configures, has had the same
- * answer too often.  After DLP_REPEATS of them it gets one each DLP_REPEAT_NS,
+ * Tell whether this participant, or the configuring host, has received the same
+ * answer too often.  After DLP_REPEATS answers it gets one every DLP_REPEAT_NS,
  * because an answer may be lost.
  */
 static inline bool
@@ -319,7 +327,7 @@ dlp_run_timer(void *state, uint64_t now_ns)
 	dlp_post(d, &o);
 }
 
-/* Write "step N what" and the workers of `bits` with their addresses. */
+/* Write "step N what" and the workers in `bits` with their addresses. */
 static inline const char *
 dlp_describe_step(const struct dlp_aggregator *j, uint32_t step,
     const char *what, uint32_t bits, char *text, size_t room)
@@ -338,8 +346,8 @@ dlp_describe_step(const struct dlp_aggregator *j, uint32_t step,
 }
 
 /*
- * Report the workers that are missing, from a step that was completed or from
- * the current one.  A current step that no worker asks for any more is reported
+ * Report the workers that are missing in a completed step or in the current
+ * step.  If no worker asks for the current step any longer, it is reported
  * once.
  */
 static inline const char *
@@ -366,7 +374,7 @@ dlp_report_problem(void *state, char *text, size_t room, uint64_t now_ns)
 	    dlp_aggregator_missing_workers(j), text, room);
 }
 
-/* List the session: there is at most one, number 1. */
+/* Put the session into the report.  There is at most one, with number 1. */
 static inline void
 dlp_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {

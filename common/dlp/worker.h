@@ -1,27 +1,29 @@
 /*
- * worker.h - a worker of DLP sessions: what it sends, receives and waits for
+ * worker.h - a worker of DLP sessions: the packets that it sends and receives,
+ *   and its waits
  *
- * struct dlp_ask is the protocol: stop and wait.  One packet is outstanding at
- * a time, and it is sent again until its answer arrives, which the published
- * workers do not do.  Its phases are
+ * struct dlp_ask implements the protocol, which is stop-and-wait.  One packet
+ * is outstanding at a time, and it is sent again until its answer arrives.
+ * (The published workers do not send packets again.) The phases are
  *
  * 	[RESET] [CONFIGURE] SETUP POLL ready (STEP ready)... over
  *
- * When a worker has its index it polls.  It sends SETUP again only if an answer
- * has state WAITING, because the published switch gives each SETUP another
- * place.  That switch also adds each gradient that it receives, so nothing is
- * repeated to it.  The answer to a poll shows which aggregator it is: the
- * published switch echoes the poll, the published server empties it, and an
- * aggregator of innet writes the missing workers into it.
+ * When a worker has its index, it sends polls.  It sends SETUP again only if an
+ * answer has state WAITING, because the published switch assigns a new place to
+ * each SETUP.  That switch also adds every gradient that it receives, so no
+ * gradient is sent to it twice.  The answer to a poll identifies the
+ * aggregator.  The published switch echoes the poll, the published server
+ * empties it, and an aggregator of innet writes the missing workers into it.
  *
  * struct dlp_worker is the worker.  It takes one gradient at a time and sends
- * it as integers when a session is open.  It takes the next when the aggregate
- * of that step has arrived, which it returns as a sum of contributions; an
- * element that does not fit into 32 bits is NaN there.  A wait that is too long
- * ends it.
+ * it as integers when a session is open.  When the aggregate of that step has
+ * arrived, it returns the aggregate as a sum of contributions and takes the
+ * next gradient.  An element that does not fit into 32 bits is NaN in this sum.
+ * If a wait is too long, the worker ends.
  *
- * Pure: time is an argument (ns, monotonic), no socket is touched, nothing is
- * owned.  Time-outs are those of arq/rtt.h, 10 ms to 1 s.
+ * The functions use no clock and no socket, and allocate no memory: time is an
+ * argument (monotonic, in ns).  Time-outs are those of arq/rtt.h, from 10 ms to
+ * 1 s.
  */
 #ifndef INNET_DLP_WORKER_H
 #define INNET_DLP_WORKER_H
@@ -41,8 +43,10 @@
 #define DLP_ASK_NEVER UINT64_MAX
 
 enum {
-	DLP_ASK_PAUSE_NS = 1000000,	/* pause before a phase is tried */
-	DLP_ASK_PAUSE_MAX_NS = 100000000	/* again; doubled up to this */
+	DLP_ASK_PAUSE_NS = 1000000,	/* first pause before a phase is tried
+					 * again */
+	DLP_ASK_PAUSE_MAX_NS = 100000000	/* longest pause; each pause is
+						 * twice the last */
 };
 
 static const struct rtt_limits dlp_ask_rtt = { .first_ns = 100000000,
@@ -50,9 +54,10 @@ static const struct rtt_limits dlp_ask_rtt = { .first_ns = 100000000,
 	.sample_ns = UINT64_MAX, .variations = 4 };
 
 enum dlp_ask_phase {
-	DLP_ASK_OVER,		/* no session; dlp_ask_start() joins one */
+	DLP_ASK_OVER,		/* there is no session; dlp_ask_start() joins
+				 * one */
 	DLP_ASK_RESET, DLP_ASK_CONFIGURE, DLP_ASK_SETUP, DLP_ASK_POLL,
-	DLP_ASK_READY,		/* for dlp_ask_send_gradient() */
+	DLP_ASK_READY,		/* dlp_ask_send_gradient() may be called */
 	DLP_ASK_STEP
 };
 
@@ -62,56 +67,62 @@ enum dlp_ask_news {
 	DLP_ASK_IGNORED
 };
 
-/* Which aggregator answers, as polls have shown. */
+/* Which aggregator answers, as the answers to polls show. */
 enum dlp_ask_peer {
 	DLP_ASK_ANY, DLP_ASK_INNET, DLP_ASK_OLD_SWITCH, DLP_ASK_OLD_SERVER
 };
 
 struct dlp_ask {
 	enum dlp_ask_phase phase;
-	bool configures, resets;	/* this worker leads the session */
-	struct dlp_session wish;	/* settings to lead with; 0: default */
-	struct dlp_session session;	/* settings in force */
+	bool configures, resets;	/* this worker sends CONFIGURE, and
+					 * RESET before it */
+	struct dlp_session wish;	/* settings for CONFIGURE; 0: use the
+					 * default */
+	struct dlp_session session;	/* the current settings */
 	uint32_t index, step;
 	enum dlp_ask_peer peer;
-	struct dlp out;			/* sent last, or to be sent */
-	const int32_t *gradient;	/* of the step; borrowed */
-	uint32_t elements;		/* at gradient */
-	uint32_t others;		/* elements of the session's vectors,
-					 * when ours were refused */
-	uint32_t missing;		/* workers, a bit each, by a poll */
-	uint64_t out_ns;		/* when it was sent last */
-	uint64_t deadline_ns;		/* when it is sent (again) */
-	unsigned tries;			/* times that it was sent */
+	struct dlp out;			/* the packet that was sent last or will
+					 * be sent */
+	const int32_t *gradient;	/* borrowed; gradient of the step */
+	uint32_t elements;		/* number of elements at gradient */
+	uint32_t others;		/* number of elements in the session's
+					 * vectors, if ours were refused */
+	uint32_t missing;		/* missing workers as a poll shows, one
+					 * bit each */
+	uint64_t out_ns;		/* when the packet was last sent */
+	uint64_t deadline_ns;		/* when the packet is sent, or sent
+					 * again */
+	unsigned tries;			/* how often the packet was sent */
 	struct rtt rtt;
 	uint64_t pause_ns;		/* the next pause */
-	uint64_t since_ns;		/* when progress was made last */
-	bool heard;			/* an answer came since then: */
+	uint64_t since_ns;		/* time of the last progress */
+	bool heard;			/* an answer has arrived since then: */
 	uint8_t heard_state, heard_nodes;
 	uint32_t heard_step;
-	uint64_t sent, repeated, wrong_step;	/* counted */
+	uint64_t sent, repeated, wrong_step;	/* counters */
 };
 
 enum { DLP_WORKER_WHY_BYTES = 320, DLP_WORKER_HEARD_BYTES = 160 };
 
 struct dlp_worker_conf {
-	bool leads, resets;		/* CONFIGURE, and RESET before it */
-	struct dlp_session wish;	/* settings to lead with */
+	bool leads, resets;		/* send CONFIGURE; send RESET before
+					 * it */
+	struct dlp_session wish;	/* settings for CONFIGURE */
 	bool median;			/* aggregates are doubled medians */
 	uint64_t give_up_ns;		/* longest time without progress */
 };
 
-/* Why the worker has ended; dlp_worker_why() explains it. */
+/* Why the worker has ended.  dlp_worker_why() explains it. */
 enum dlp_worker_end {
 	DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_LOST,
 	DLP_WORKER_STUCK,
-	DLP_WORKER_LONG		/* vectors too long for a published
+	DLP_WORKER_LONG		/* vectors are too long for a published
 				   aggregator */
 };
 
 enum dlp_worker_count {
 	DLP_WORKER_GRADIENTS, DLP_WORKER_RESULTS, DLP_WORKER_SESSIONS,
-	DLP_WORKER_SATURATED,	/* elements of gradients that were cut */
+	DLP_WORKER_SATURATED,	/* elements of gradients that were saturated */
 	DLP_WORKER_OVERFLOWN,	/* elements of results that are NaN */
 	DLP_WORKER_IGNORED, DLP_WORKER_COUNTS
 };
@@ -120,13 +131,15 @@ struct dlp_worker {
 	struct dlp_worker_conf cf;
 	struct dlp_ask ask;
 	enum dlp_worker_end end;
-	uint32_t elements;		/* DLP_ELEMENTS_MAX at most */
-	float vec[DLP_ELEMENTS_MAX];	/* the gradient, by the caller */
-	bool have;			/* vec waits for the session to open */
-	int32_t param[DLP_ELEMENTS_MAX];	/* the integers sent */
-	uint32_t step;			/* of the last result */
-	uint8_t sum[4 * DLP_ELEMENTS_MAX];	/* that result: float32, as in
-						   packets */
+	uint32_t elements;		/* at most DLP_ELEMENTS_MAX */
+	float vec[DLP_ELEMENTS_MAX];	/* the gradient, which the caller
+					 * writes */
+	bool have;			/* vec waits until the session opens */
+	int32_t param[DLP_ELEMENTS_MAX];	/* the integers that were
+						 * sent */
+	uint32_t step;			/* step of the last result */
+	uint8_t sum[4 * DLP_ELEMENTS_MAX];	/* the last result: float32 as
+						   in packets */
 	uint64_t n[DLP_WORKER_COUNTS];
 };
 
@@ -138,11 +151,13 @@ static inline void dlp_worker_init(struct dlp_worker *w,
 static inline void dlp_worker_start(struct dlp_worker *w, uint32_t elements,
     uint64_t now_ns);
 
-/* Tell whether a gradient is waiting or on its way; then no other is taken. */
+/*
+ * Tell whether a gradient is waiting or being sent.  Then no other is accepted.
+ */
 static inline bool dlp_worker_is_busy(const struct dlp_worker *w);
 
 /*
- * Take the gradient that the caller has written to vec: for the next step, or
+ * Accept the gradient that the caller has written to vec, for the next step or
  * for the next session.
  */
 static inline void dlp_worker_take_gradient(struct dlp_worker *w,
@@ -152,51 +167,56 @@ static inline void dlp_worker_take_gradient(struct dlp_worker *w,
 static inline bool dlp_worker_next(struct dlp_worker *w, uint64_t now_ns);
 
 /*
- * Process packet d of the aggregator.  After DLP_ASK_RESULT, step and sum are
- * set.
+ * Process packet d of the aggregator.  If this returns DLP_ASK_RESULT, step and
+ * sum are set.
  */
 static inline enum dlp_ask_news dlp_worker_receive(struct dlp_worker *w,
     const struct dlp *d, uint64_t now_ns);
 
-/* Return when dlp_worker_next() is due, even if nothing arrives. */
+/* Return when dlp_worker_next() must be called if nothing arrives. */
 static inline uint64_t dlp_worker_deadline_ns(const struct dlp_worker *w);
 
 /* Tell whether an answer is outstanding. */
 static inline bool dlp_worker_is_waiting(const struct dlp_worker *w);
 
-/* Return the largest parameter that may be sent; a median returns doubled. */
+/*
+ * Return the largest parameter that may be sent.  It is smaller for a median,
+ * because a median is returned doubled.
+ */
 static inline int32_t dlp_worker_largest_value(const struct dlp_worker *w);
 
 /*
- * Write what ended the worker to `text`, in words that follow the aggregator's
- * name.  Returns text, which may be empty.
+ * Write the reason why the worker ended to `text`, in words that follow the
+ * aggregator's name.  Returns text, which may be empty.
  */
 static inline const char *dlp_worker_why(const struct dlp_worker *w,
     char text[DLP_WORKER_WHY_BYTES]);
 
-/* Join a session, from the phase over. */
+/* Join a session.  The phase must be DLP_ASK_OVER. */
 static inline void dlp_ask_start(struct dlp_ask *a, uint64_t now_ns);
 
 /*
- * Send a gradient, from the phase ready: `elements` values at param, 1 to
- * DLP_ELEMENTS_MAX, which the caller keeps until they are answered.
+ * Send a gradient of `elements` values at param (1 to DLP_ELEMENTS_MAX).  The
+ * phase must be DLP_ASK_READY.  The caller must keep the values until they are
+ * answered.
  */
 static inline void dlp_ask_send_gradient(struct dlp_ask *a,
     const int32_t *param, uint32_t elements, uint64_t now_ns);
 
 /*
- * Tell whether the packet a->out must be sent at now_ns, and count it as sent.
+ * Tell whether the packet a->out must be sent at now_ns.  If so, count it as
+ * sent.
  */
 static inline bool dlp_ask_next(struct dlp_ask *a, uint64_t now_ns);
 
 /*
- * Process packet d of the aggregator.  After DLP_ASK_RESULT it holds the
- * aggregate.
+ * Process packet d of the aggregator.  If this returns DLP_ASK_RESULT, d
+ * contains the aggregate.
  */
 static inline enum dlp_ask_news dlp_ask_receive(struct dlp_ask *a,
     const struct dlp *d, uint64_t now_ns);
 
-/* Return when dlp_ask_next() has a packet to send; NEVER. */
+/* Return when dlp_ask_next() has a packet to send, or NEVER. */
 static inline uint64_t dlp_ask_deadline_ns(const struct dlp_ask *a);
 
 /* Tell whether an answer is outstanding. */
@@ -204,7 +224,7 @@ static inline bool dlp_ask_is_waiting(const struct dlp_ask *a);
 
 /* implementation */
 
-/* Enter a phase, whose packet is sent at now_ns. */
+/* Enter a phase.  Its packet is sent at now_ns. */
 static inline void
 dlp_ask_enter_phase(
     struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
@@ -232,7 +252,7 @@ dlp_ask_enter_phase(
 	}
 }
 
-/* Progress was made: start the waits again. */
+/* Note progress: start the waits again. */
 static inline void
 dlp_ask_note_progress(struct dlp_ask *a, uint64_t now_ns)
 {
@@ -275,8 +295,8 @@ dlp_ask_deadline_ns(const struct dlp_ask *a)
 }
 
 /*
- * While a gradient has no answer, poll with every other packet, to learn which
- * workers are missing.
+ * While a gradient has no answer, send a poll as every other packet, to find
+ * out which workers are missing.
  */
 static inline void
 dlp_ask_alternate_packets(struct dlp_ask *a)
@@ -312,7 +332,7 @@ dlp_ask_next(struct dlp_ask *a, uint64_t now_ns)
 	return true;
 }
 
-/* Count a round trip, unless the answer may be to another transmission. */
+/* Count a round trip, unless the answer may belong to another transmission. */
 static inline void
 dlp_ask_count_round_trip(struct dlp_ask *a, uint64_t now_ns)
 {
@@ -322,7 +342,10 @@ dlp_ask_count_round_trip(struct dlp_ask *a, uint64_t now_ns)
 	rtt_restore(&a->rtt);
 }
 
-/* The aggregator is not ready: send the packet of that phase after a pause. */
+/*
+ * Send the packet of a phase after a pause, because the aggregator is not
+ * ready.
+ */
 static inline void
 dlp_ask_pause(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 {
@@ -330,7 +353,7 @@ dlp_ask_pause(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 	    backoff_take_ns(&a->pause_ns, DLP_ASK_PAUSE_MAX_NS));
 }
 
-/* Process an answer to RESET or CONFIGURE. */
+/* Process an answer to a RESET or a CONFIGURE. */
 static inline enum dlp_ask_news
 dlp_ask_receive_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
@@ -348,14 +371,15 @@ dlp_ask_receive_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_NOTHING;
 	}
 	if (memcmp(d->param, a->out.param, sizeof(a->wish.param)) != 0)
-		return DLP_ASK_IGNORED;	/* RESET's, a second time */
+		return DLP_ASK_IGNORED;	/* this is the second answer to the
+					 * RESET */
 	if (d->state == DLP_ERROR)
 		return DLP_ASK_REFUSED;
 	dlp_ask_pause(a, DLP_ASK_CONFIGURE, now_ns);
 	return DLP_ASK_NOTHING;
 }
 
-/* Tell whether d answers SETUP and is not the echo of a poll. */
+/* Tell whether d answers a SETUP and is not the echo of a poll. */
 static inline bool
 dlp_ask_is_setup(const struct dlp *d)
 {
@@ -364,7 +388,7 @@ dlp_ask_is_setup(const struct dlp *d)
 	    !dlp_is_poll(d);
 }
 
-/* Return which aggregator answers a poll like this, in SETUP or LEARNING. */
+/* Return which aggregator answers a poll in this way, in SETUP or LEARNING. */
 static inline enum dlp_ask_peer
 dlp_ask_identify_peer(const struct dlp *d)
 {
@@ -375,8 +399,8 @@ dlp_ask_identify_peer(const struct dlp *d)
 }
 
 /*
- * Process the answer to a poll: all workers are there, or this one has lost its
- * place because the session was reset.
+ * Process the answer to a poll.  Either all workers are present, or this worker
+ * has lost its place because the session was reset.
  */
 static inline enum dlp_ask_news
 dlp_ask_receive_poll(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
@@ -392,7 +416,7 @@ dlp_ask_receive_poll(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_OPEN;
 	}
 	if (a->deadline_ns > now_ns && a->tries == 0)
-		return DLP_ASK_IGNORED;	/* pausing already */
+		return DLP_ASK_IGNORED;	/* already pausing */
 	dlp_ask_pause(a, d->state == DLP_WAITING ? DLP_ASK_SETUP :
 	    DLP_ASK_POLL, now_ns);
 	return DLP_ASK_NOTHING;
@@ -410,16 +434,17 @@ dlp_ask_receive_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_NOTHING;
 	}
 	if (d->state == DLP_ERROR)
-		return DLP_ASK_LOST;	/* of the published server */
+		return DLP_ASK_LOST;	/* this is the published server */
 	if (a->deadline_ns > now_ns && a->tries == 0)
-		return DLP_ASK_IGNORED;	/* pausing already */
+		return DLP_ASK_IGNORED;	/* already pausing */
 	dlp_ask_pause(a, DLP_ASK_SETUP, now_ns);
 	return DLP_ASK_NOTHING;
 }
 
 /*
- * Process the list of missing workers.  If it has our gradient, or is about a
- * later step, our gradient or its answer was lost: send it again at once.
+ * Process the list of missing workers.  If this worker is in it, or if it is
+ * about a later step, our gradient or its answer was lost, so send the gradient
+ * again at once.
  */
 static inline enum dlp_ask_news
 dlp_ask_receive_missing(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
@@ -439,7 +464,7 @@ dlp_ask_receive_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (d->state == DLP_WRONG_STEP) {
 		a->wrong_step++;
-		if (a->tries > 0)	/* not pausing already */
+		if (a->tries > 0)	/* not pausing yet */
 			dlp_ask_pause(a, DLP_ASK_STEP, now_ns);
 		return DLP_ASK_NOTHING;
 	}
@@ -512,7 +537,7 @@ dlp_worker_largest_value(const struct dlp_worker *w)
 	return w->cf.median ? DLP_VALUE_MAX / 2 : DLP_VALUE_MAX;
 }
 
-/* Send the waiting gradient as integers, if the session is open. */
+/* If the session is open, send the waiting gradient as integers. */
 static inline void
 dlp_worker_send_gradient(struct dlp_worker *w, uint64_t now_ns)
 {
@@ -602,7 +627,7 @@ dlp_worker_deadline_ns(const struct dlp_worker *w)
 	return due < end ? due : end;
 }
 
-/* Write what the worker waits for, to follow "no". */
+/* Write what the worker waits for, as a text that follows "no". */
 static inline void
 dlp_worker_describe_wait(const struct dlp_worker *w, char *to, size_t room)
 {
@@ -617,7 +642,7 @@ dlp_worker_describe_wait(const struct dlp_worker *w, char *to, size_t room)
 		snprintf(to, room, "%s", name[w->ask.phase]);
 }
 
-/* Write which workers are missing, or else the last answer. */
+/* Write which workers are missing.  If none is, write the last answer. */
 static inline void
 dlp_worker_describe_last(const struct dlp_worker *w, char *to, size_t room)
 {
