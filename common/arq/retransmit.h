@@ -11,11 +11,11 @@
  * state of the other side.  It is sent when there is a gap in the results, at
  * the end of a vector while the network loses packets, and after a silence.
  *
- * The caller sends the runs that retransmit_next_run() returns.  If there are
- * no more runs, it calls retransmit_probe_is_due(), and fills and sends a Probe
- * if the result is true.  It reports received packets to retransmit_take(),
- * retransmit_duplicate() and retransmit_receive().  The queue contains one
- * iteration at a time, which retransmit_start() sets.
+ * The caller sends the runs that retransmit_next_run() returns.  If that
+ * function returns 0, it calls retransmit_probe_is_due(), and fills and sends a
+ * Probe if the result is true.  It reports received packets to
+ * retransmit_take(), retransmit_duplicate() and retransmit_receive().  The
+ * queue contains one iteration at a time, which retransmit_start() sets.
  *
  * The functions read no clock: time is an argument (monotonic, in ns).
  * retransmit_free() frees the memory.  The queue and the Probes are in one file

@@ -92,7 +92,7 @@ struct pcapio_in {
 	uint8_t *buf;		/* owned, unless it is a block of `ahead` */
 	size_t used, have;	/* bytes of buf returned; bytes read */
 	struct read_ahead *ahead;	/* owned; NULL: there is no thread */
-	bool ended;		/* `ahead` has no more blocks */
+	bool ended;		/* `ahead` has no further blocks */
 	pcap_t *pcap;		/* NULL for a classic file */
 	uint64_t packets;	/* number of packets read so far, including
 				 * copies */

@@ -4,13 +4,11 @@
  * The functions return the packets that soundness.h finds valid: updates,
  * models and weights.  They count other packets by reason.  Several packets in
  * one frame are returned one by one, with the timestamp of the frame.  If
- * `headers` is set, packets with a truncated vector are returned too.
- * Timestamps never decrease: one that is less than the previous one is replaced
- * by it.
+ * `headers` is set, packets with a truncated vector are returned too.  A
+ * timestamp less than the previous one is replaced by it.
  *
  * A struct updates owns its file until updates_close(); updates borrow from it
- * until the next call.  Errors are those of pcapio.h; the message is in
- * .in.why.
+ * until the next call.  Errors are those of pcapio.h, in .in.why.
  */
 #ifndef INNET_CAPTURE_UPDATES_H
 #define INNET_CAPTURE_UPDATES_H
@@ -28,15 +26,13 @@
 struct updates {
 	struct pcapio_in in;
 	uint64_t until_ns;	/* stop at the first packet after this time */
-	uint64_t first_ns;	/* timestamp of the first packet of any kind, if
-				 * in.packets > 0 */
+	uint64_t first_ns;	/* timestamps of the first and the last packet
+				 * of any kind; valid if in.packets > 0 */
 	uint64_t last_ns;
-	uint64_t backwards;	/* number of timestamps less than the previous
-				 * one */
+	uint64_t backwards;	/* timestamps less than the previous one */
 	uint64_t backwards_at;	/* packet number of the first of these */
 	uint64_t regular;	/* number of packets of other traffic */
-	uint64_t ignored[SOUNDNESS_VERDICTS];	/* number of ignored packets by
-						 * verdict */
+	uint64_t ignored[SOUNDNESS_VERDICTS];	/* ignored packets by verdict */
 	const struct clusters *bare;	/* table of bare packets, or NULL */
 	struct filter filter;	/* selects innet's packets; if off, the DSCP
 				 * does */

@@ -55,7 +55,7 @@ enum {
 	ASYNC_WEIGHTS_QUIET_MAX_NS = 1000000000
 };
 
-/* What became of a result. */
+/* The verdict on a result. */
 enum async_weights_verdict {
 	ASYNC_WEIGHTS_APPLIED,
 	ASYNC_WEIGHTS_EARLY,			/* kept */

@@ -38,7 +38,7 @@
 enum { JOB_ASYNC_SERVER_KEPT = 16 };	/* answers that are kept for each
 					 * member */
 
-/* What became of a segment. */
+/* The verdict on a segment. */
 enum job_async_server_verdict {
 	JOB_ASYNC_SERVER_ADDED,
 	JOB_ASYNC_SERVER_WHOLE,		/* added, and the vector is complete

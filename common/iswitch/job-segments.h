@@ -40,7 +40,7 @@ enum {
 /* A function of the caller that sends member m a Help for segment `word`. */
 typedef void job_ask(void *ctx, const struct member *m, uint64_t word);
 
-/* What the caller must do after a Help. */
+/* The action that a Help requires of the caller. */
 enum job_help_result {
 	JOB_HELPED,		/* nothing */
 	JOB_HELP_LOST,		/* the result is no longer kept */

@@ -290,7 +290,7 @@ static inline void job_complete_slot(struct job *j, uint32_t at);
 static inline bool job_has_too_few(const struct job *j, uint32_t at);
 
 /*
- * Asynchronous: does slot `at` accept no more contributions until the parent
+ * Asynchronous: must slot `at` reject further contributions until the parent
  * has the push before it?
  */
 static inline bool job_slot_is_full(const struct job *j, uint32_t at);

@@ -111,7 +111,7 @@ enum {
 				    * worker */
 };
 
-/* What kind of message has arrived. */
+/* The kind of a message that has arrived. */
 enum state_transfer_news {
 	STATE_TRANSFER_MESSAGE,	 /* a message for the worker */
 	STATE_TRANSFER_TAKEN,	 /* part of a transfer: call

@@ -76,7 +76,7 @@ enum sync_worker_end {
 	SYNC_WORKER_NO_MEMORY
 };
 
-/* What became of a result. */
+/* The verdict on a result. */
 enum sync_worker_verdict {
 	SYNC_WORKER_TAKE,			/* the caller copies it */
 	SYNC_WORKER_DUPLICATE, SYNC_WORKER_STALE,
