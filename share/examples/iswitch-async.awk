@@ -64,7 +64,7 @@ END {
 	    "  without pacing. A round without pacing takes 4 vector times. With the pace, a push takes 1 / 0.23 vector times,\n" \
 	    "  and the answer that follows takes 1. The expected ratio is therefore %.2f.",
 	    p " long 23", p " long none", (frame / 0.23 + 1) / 4)
-	says("With that pace, and with a queue too short for the server's answer, an iteration through the server takes %.2f\n" \
+	says("With a pace of 23 %% and a queue too short for the server's answer, an iteration through the server takes %.2f\n" \
 	    "  times as long as with a long queue, because %d lost segments are sent again.",
 	    p " short 23", p " long 23", median(again, p " short 23"))
 	says("With five times the bytes over links that are five times as fast, an iteration through the switch takes\n" \

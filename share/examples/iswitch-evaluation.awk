@@ -185,11 +185,11 @@ function verdicts(    m, i, j, a, c, s, t, mode) {
 		mode = m == 1 ? "sync" : "async"; a = algorithm[i]; c = carrier[j]
 		t = product(mode, a, "switch"); s = product(mode, a, c)
 		if (t != "" && s != "")
-			printf "- %s %s, end to end at the paper's size: the switch %s %s (%.1f s and %.1f s).\n", name[a], mode,
+			printf "- %s %s, end to end at the paper's size: the switch %s %s (%.1f s against %.1f s).\n", name[a], mode,
 			    t < s ? "beats" : "**does not beat**", title[c], t, s
 		t = mode " " a " switch"; s = mode " " a " " c
 		if (solved[t] && solved[s])
-			printf "- %s %s, as trained: the switch %s %s (%.1f s and %.1f s).\n", name[a], mode,
+			printf "- %s %s, as trained: the switch %s %s (%.1f s against %.1f s).\n", name[a], mode,
 			    seconds[t] < seconds[s] ? "beats" : "**does not beat**", title[c], seconds[t], seconds[s]
 	}
 	print ""
@@ -197,11 +197,11 @@ function verdicts(    m, i, j, a, c, s, t, mode) {
 
 END {
 	print "# iSwitch's evaluation in a rack of network namespaces\n"
-	print "Made by `" made "`, with four workers, links of 100 Mbit/s"
-	printf "and %s processors for all of them. There are three kinds of runs:\n\n", processors
+	print "Made by `" made "`, with four workers and links of 100 Mbit/s."
+	printf "All hosts share %s processors. There are three kinds of runs:\n\n", processors
 	print "- (i) The agents train until they reach the goal, with vectors as small as their networks are."
 	print "- (ii) The same agents run a few iterations with vectors of the paper's sizes."
-	print "- (iii) The agents of (ii) take as long to compute a gradient as the paper's GPUs, times 100.\n"
+	print "- (iii) Like (ii), but computing a gradient takes 100 times as long as on the paper's GPUs.\n"
 	speedups()
 	bars()
 	training("sync", 4)
