@@ -46,11 +46,14 @@ checkpoint_write(struct writer *w, void *arg)
 		write_key(w, srv->keys.key[i]);
 }
 
-/* The keys that were read, until the whole file is known to be good. */
+/*
+ * The keys read so far; they replace the server's keys only after the whole
+ * file was read without an error.
+ */
 struct checkpoint_state {
 	struct keyspace keys;
 	uint64_t version;
-	struct key *key;	/* the last key; its elements follow */
+	struct key *key;	/* last key; its elements follow */
 };
 
 static const char *
@@ -62,7 +65,7 @@ read_clock(void *arg, uint64_t version)
 	return NULL;
 }
 
-/* Add a key of this name; return NULL, or the reason against it. */
+/* Add a key with this name; return NULL, or the reason if that fails. */
 static const char *
 read_key(struct checkpoint_state *b, const struct blob *name, uint64_t version,
     enum key_type type, struct key **k)
@@ -151,7 +154,7 @@ checkpoint_read(struct server *srv, const char *path, char *why, size_t size)
 	    .lazy_free = &srv->lazy_free, .seed = srv->keys.seed } }, old;
 	const struct load_target into = { &b, read_clock, read_string,
 		read_list, read_element, read_table, read_expiry };
-	/* O_NONBLOCK: opening a pipe would wait for a writer */
+	/* O_NONBLOCK: without it, opening a pipe would wait for a writer */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct stat st;
 	struct reader r;

@@ -11,13 +11,15 @@
 #include "cmd/innet-memory/server/server.h"
 
 /*
- * Write all keys, as a fill() of save_to() and save_file(); arg is the server.
+ * Write all keys.  This is a fill() callback for save_to() and save_file(); arg
+ * is the struct server.
  */
 void checkpoint_write(struct writer *s, void *arg);
 
 /*
- * Replace all keys by those in the file at path; false, with nothing changed
- * and the reason in why.  There must be room for both at once.
+ * Replace all keys by those in the file at path.  On an error, change nothing,
+ * write the reason to why and return false.  Memory must hold the old and the
+ * new keys at the same time.
  */
 bool checkpoint_read(struct server *srv, const char *path, char *why,
     size_t size);

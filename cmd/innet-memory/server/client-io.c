@@ -16,16 +16,16 @@
 #include "cmd/innet-memory/store/frames.h"
 
 enum {
-	TAIL_BYTES = 512,	/* read behind a bulk: its end and more */
-	TURN_NS = 2000000,	/* of commands in a turn, and one more */
-	NEAR_BYTES = 512 << 10,	/* sent in a turn on this machine */
-	FAR_BYTES = 64 << 10,	/* sent in a turn to another machine */
-	SPARE_BYTES = 4 << 20,	/* for a request of many arguments */
-	SMALL_BYTES = 16 << 10,	/* kept of a line even without memory */
-	LARGE_BYTES = 1 << 20	/* of replies, not kept without memory */
+	TAIL_BYTES = 512,	/* bytes read past a bulk, for its end */
+	TURN_NS = 2000000,	/* no command starts after this time */
+	NEAR_BYTES = 512 << 10,	/* most to send in a turn, same host */
+	FAR_BYTES = 64 << 10,	/* the same for another host */
+	SPARE_BYTES = 4 << 20,	/* extra for a request with many arguments */
+	SMALL_BYTES = 16 << 10,	/* input kept even if memory is full */
+	LARGE_BYTES = 1 << 20	/* replies kept even if memory is full */
 };
 
-/* Give the bulk that begins a place, or refuse the request. */
+/* Allocate a blob for the bulk that begins, or refuse the request. */
 static void
 place_bulk(struct client *c)
 {
@@ -42,7 +42,7 @@ place_bulk(struct client *c)
 	resp_place_bulk(&c->in, b, b->bytes);
 }
 
-/* Drop the request that was run. */
+/* Drop the request that was run and prepare for the next one. */
 static void
 finish_request(struct client *c)
 {
@@ -50,7 +50,7 @@ finish_request(struct client *c)
 	resp_finish_request(&c->in);
 }
 
-/* May requests of the client be run now? */
+/* Return true if requests of the client may run now. */
 static bool
 may_run(const struct client *c)
 {
@@ -59,8 +59,8 @@ may_run(const struct client *c)
 }
 
 /*
- * Has the client used its share of time?  Its other requests wait until all
- * other clients have had a turn.
+ * Return true if the client has used its share of time.  Its remaining requests
+ * wait until all other clients have had a turn.
  */
 static bool
 turn_is_over(const struct client *c)
@@ -68,7 +68,10 @@ turn_is_over(const struct client *c)
 	return c->fd != -1 && c->srv->spent_ns >= TURN_NS;
 }
 
-/* Begin a turn in which requests may run or, without `turn`, only send. */
+/*
+ * Begin a turn of the client.  If `turn` is false, its requests must not run;
+ * replies are only sent.
+ */
 static void
 begin_turn(struct client *c, bool turn)
 {
@@ -77,7 +80,7 @@ begin_turn(struct client *c, bool turn)
 		c->turn_ns = c->srv->now_ns;
 }
 
-/* Keep input that cannot be read yet; p may be in c->unread. */
+/* Keep input that cannot be processed yet; p may point into c->unread. */
 static void
 keep_unread(struct client *c, const uint8_t *p, size_t len)
 {
@@ -105,14 +108,14 @@ keep_unread(struct client *c, const uint8_t *p, size_t len)
 	}
 }
 
-/* Limit the size of a request by the memory that is left. */
+/* Limit the size of the next request to the memory that is left. */
 static void
 set_limits(struct client *c)
 {
 	const struct account *bs = &c->srv->account;
 	const size_t want = SPARE_BYTES + 2 * c->charged;
 
-	/* removed keys must not make a request too large */
+	/* free removed keys first, so that they do not reduce the limit */
 	if (lazy_free_is_pending(&c->srv->lazy_free))
 		(void)account_has_room(bs, want < bs->limit ? want : bs->limit);
 	c->in.keep_bytes = bs->used < bs->limit && c->authenticated ?
@@ -120,7 +123,7 @@ set_limits(struct client *c)
 	c->in.no_auth = !c->authenticated;
 }
 
-/* Close a client whose buffers grow without memory. */
+/* Close the client if its buffers are large while memory is full. */
 static void
 check_memory(struct client *c)
 {
@@ -133,7 +136,7 @@ check_memory(struct client *c)
 	stranger_limit_memory(c->srv);
 }
 
-/* Continue the reply to a request whose reply is made in slices. */
+/* Continue the reply to a request that is answered in slices. */
 static void
 resume_request(struct client *c)
 {
@@ -188,8 +191,8 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 }
 
 /*
- * Wait for the events that matter now.  A stranger that shut down its sending
- * side still gets the reply to a wrong password, which is late.
+ * Tell epoll which events matter for this client now.  A stranger that has
+ * closed its sending side still gets the delayed reply to a wrong password.
  */
 static void
 update_epoll(struct client *c)
@@ -201,7 +204,7 @@ update_epoll(struct client *c)
 		return;
 	if (may_run(c) && !c->eof && !c->stalled)
 		want |= EPOLLIN;
-	else if (c->retry != NULL && !c->stranger) /* notice if it leaves */
+	else if (c->retry != NULL && !c->stranger) /* notice a disconnect */
 		want |= EPOLLRDHUP;
 	if (want == c->epoll_events)
 		return;
@@ -211,13 +214,13 @@ update_epoll(struct client *c)
 	c->epoll_events = want;
 }
 
-/* Close the connection, but let the client read its replies first. */
+/* Close the connection without losing replies that the client has not read. */
 static void
 close_after_reply(struct client *c)
 {
 	struct server *srv = c->srv;
 
-	/* with unread input the kernel would discard what it must still send */
+	/* if input is unread at close(), the kernel discards pending output */
 	for (int i = 0; i < 16; i++) {
 		if (recv(c->fd, srv->input, SERVER_IN_BYTES, MSG_DONTWAIT) <= 0)
 			break;
@@ -226,10 +229,10 @@ close_after_reply(struct client *c)
 }
 
 /*
- * Send replies, and run requests that waited for this.  Over a network a call
- * with more than FAR_BYTES can last until the network has taken them all,
- * because the kernel handles acknowledgements that arrive meanwhile before it
- * returns.
+ * Send replies, and run requests that waited until replies were sent.  A call
+ * that sends more than FAR_BYTES over a network can last until the network has
+ * taken all of it, because the kernel handles the acknowledgements that arrive
+ * meanwhile before the call returns.
  */
 static void
 send_and_run(struct client *c)
@@ -253,15 +256,16 @@ send_and_run(struct client *c)
 		client_close_after_reply(c, DISCONNECT_GONE);
 	if (!c->dead && c->disconnect != DISCONNECT_NONE && c->out.pending == 0)
 		close_after_reply(c);
-	client_charge(c); /* even if the client sends nothing further */
+	client_charge(c); /* needed even if no more input arrives */
 	if (c->out.bad)
 		client_close_now(c, DISCONNECT_MEMORY);
 	update_epoll(c);
 }
 
 /*
- * Receive once, a bulk directly to its place, and return the number of bytes.
- * A client that sends megabytes delays others by SERVER_IN_BYTES at most.
+ * Receive once and return the number of bytes.  The bytes of a bulk are stored
+ * directly in its blob.  A client that sends megabytes delays the others by at
+ * most SERVER_IN_BYTES.
  */
 static ssize_t
 receive_once(struct client *c)
@@ -325,7 +329,8 @@ client_take_turn(struct client *c)
 	if (!c->stalled || !may_run(c))
 		return;
 	if (c->turn_ns == c->srv->now_ns) {
-		c->srv->turns_wanted = true; /* in the next turn of the loop */
+		/* try again in the loop's next turn */
+		c->srv->turns_wanted = true;
 		return;
 	}
 	begin_turn(c, true);
@@ -337,7 +342,7 @@ client_retry_parked(struct client *c, bool late)
 {
 	client_retry *retry = c->retry;
 
-	begin_turn(c, false);	/* this is the turn, whatever time it takes */
+	begin_turn(c, false);	/* no requests may follow in this turn */
 	c->parked_seen = c->srv->changes;
 	if (!retry(c, &c->in.args, late))
 		return;

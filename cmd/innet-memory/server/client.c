@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/transaction.h"
 
-/* Bytes of replies that are not kept while memory is short. */
+/* Unread replies above this size wait while memory is short. */
 enum { LARGE_BYTES = 1 << 20 };
 
 void
@@ -95,14 +95,17 @@ client_free(struct client *c)
 	free(c->unread);
 	account_uncharge(&c->srv->account, c->charged);
 	if (c->fd != -1) {
-		/* epoll would keep it while a child that saves has it open */
+		/*
+		 * if a child that saves has the socket open, epoll would not
+		 * forget it
+		 */
 		epoll_ctl(c->srv->epoll, EPOLL_CTL_DEL, c->fd, NULL);
 		close(c->fd);
 	}
 	free(c);
 }
 
-/* c->parked_next is kept, because retry_parked() may be at c in the list. */
+/* Leave c->parked_next as it is, because retry_parked() may be visiting c. */
 void
 client_unpark(struct client *c)
 {

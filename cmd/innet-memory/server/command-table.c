@@ -7,9 +7,10 @@
 #include "cmd/innet-memory/server/args.h"
 #include "cmd/innet-memory/server/command-table.h"
 
-enum { HOMES = 1024 };	/* size of the hash table: several times the commands */
+/* size of the hash table, several times the number of commands */
+enum { HOMES = 1024 };
 
-/* Return the place of a name in the hash table. */
+/* Return the position of a name in the hash table. */
 static size_t
 hash_name(const uint8_t *p, size_t len)
 {
@@ -30,7 +31,10 @@ count_commands(const struct command *c)
 	return n;
 }
 
-/* Add the commands of a table, each followed by its subcommands. */
+/*
+ * Add the commands of table c, each followed by its subcommands.  `of` is the
+ * command that the subcommands in c belong to, or NULL.
+ */
 static void
 add_commands(struct command_table *vs, const struct command *c,
     const struct command_entry *of)

@@ -1,6 +1,4 @@
-/*
- * command-table.h - all commands of all parts, found by name, with counters
- */
+/* command-table.h - a table of all commands of all parts, with counters */
 #ifndef INNET_MEMORY_SERVER_COMMAND_TABLE_H
 #define INNET_MEMORY_SERVER_COMMAND_TABLE_H
 
@@ -17,8 +15,8 @@ struct command_entry {
 	const struct command *cmd;
 	const struct command_entry *parent;	/* of a subcommand, or NULL */
 	struct latency latency;	/* of calls that ran */
-	uint64_t failed;	/* calls that ran and replied with an error */
-	uint64_t rejected;	/* calls that did not run */
+	uint64_t failed;	/* its main command, or NULL */
+	uint64_t rejected;	/* run times of its calls */
 	char name[32];		/* such as client|setname */
 };
 
@@ -28,16 +26,16 @@ struct command_table {
 	uint16_t *home;		/* hash table of names: index in v + 1 */
 };
 
-/* Collect the commands of all parts; false without memory. */
+/* Collect the commands of all parts; return false if there is no memory. */
 bool command_table_open(struct command_table *vs,
     const struct part *const *parts);
 void command_table_close(struct command_table *vs);
 
-/* Return the command of this name, in any case, or NULL. */
+/* Return the command with this name (in any case), or NULL. */
 struct command_entry *command_table_find(const struct command_table *vs,
     const uint8_t *p, size_t len);
 
-/* Return the subcommand of this name, in any case, or NULL. */
+/* Return the subcommand of `of` with this name (in any case), or NULL. */
 struct command_entry *command_table_find_sub(const struct command_table *vs,
     const struct command_entry *of, const uint8_t *p, size_t len);
 

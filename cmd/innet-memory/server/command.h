@@ -1,11 +1,11 @@
 /*
  * command.h - a row in a table of commands
  *
- * To add a command, add a row to the table of a part (part.h) and write its
- * function.  Only the number of arguments is checked before the function is
- * called; it must reply exactly once (reply.h) or park its client (client.h).
- * COMMAND, INFO commandstats and latencystats, MULTI and the checks that the
- * flags below name are derived from the row.
+ * To add a command, add a row to the table of a part (part.h) and write the
+ * function `run`.  Before the call, only the number of arguments is checked.
+ * The function must reply exactly once (reply.h) or park its client (client.h).
+ * The server derives everything else from the row: COMMAND, INFO commandstats
+ * and latencystats, MULTI, and the checks that the flags below name.
  */
 #ifndef INNET_MEMORY_SERVER_COMMAND_H
 #define INNET_MEMORY_SERVER_COMMAND_H
@@ -15,27 +15,27 @@
 struct client;
 
 enum {
-	COMMAND_READ = 1,	/* it reads keys */
-	COMMAND_WRITE = 2,	/* it changes keys */
-	COMMAND_DENY_OOM = 4,	/* it may need memory: -OOM if memory is full */
-	COMMAND_NO_AUTH = 8,	/* it is allowed before AUTH */
-	COMMAND_UNQUEUED = 16,	/* it is never queued by MULTI */
-	COMMAND_NOT_IN_MULTI = 32, /* it is refused within MULTI */
-	COMMAND_FAST = 64,	/* shown by COMMAND only: */
+	COMMAND_READ = 1,	/* the command reads keys */
+	COMMAND_WRITE = 2,	/* the command changes keys */
+	COMMAND_DENY_OOM = 4,	/* may need memory: -OOM if memory is full */
+	COMMAND_NO_AUTH = 8,	/* allowed before AUTH */
+	COMMAND_UNQUEUED = 16,	/* MULTI never queues it */
+	COMMAND_NOT_IN_MULTI = 32, /* refused within MULTI */
+	COMMAND_FAST = 64,	/* like COMMAND_ADMIN, only shown by COMMAND */
 	COMMAND_ADMIN = 128,
 	COMMAND_NOT_REDIS = 256	/* Redis has no command of this name */
 };
 
 struct command {
-	/* lower case; the last row of a table has NULL */
+	/* name in lower case; NULL in the last row of a table */
 	const char *name;
-	int arity;		/* words, with the name; -n: n or more */
+	int arity;		/* words with the name; -n: at least n */
 	unsigned flags;
 	void (*run)(struct client *c, const struct resp_args *a);
 	const char *group, *summary;	/* for COMMAND DOCS */
-	const char *usage;	/* arguments (command-docs.h); NULL: none */
-	int first_key, last_key, step;	/* 0: none; last may be -1 */
-	const struct command *subs;	/* subcommands */
+	const char *usage;	/* arguments (see command-docs.h), or NULL */
+	int first_key, last_key, step;	/* 0: no keys; last_key can be -1 */
+	const struct command *subs;	/* subcommands, or NULL */
 };
 
 #endif

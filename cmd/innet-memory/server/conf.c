@@ -148,14 +148,19 @@ parse_option(int ch, struct conf *cf)
 	}
 }
 
-/* Check that no output file overwrites an input, and open --json. */
+/*
+ * Check that no output file overwrites an input, and open the file of --json.
+ */
 static void
 check_files(struct conf *cf, bool json)
 {
 	struct files f = { 0 };
 
 	files_in(&f, "--password-file", cf->password_file);
-	/* that it is read first is intended */
+	/*
+	 * --save names one file for input and output, so it is not an input
+	 * here
+	 */
 	files_out(&f, "--save", cf->save);
 	files_out(&f, "--port-file", cf->port_file);
 	files_out(&f, "--unix", cf->unix_path);

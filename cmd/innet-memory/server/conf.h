@@ -1,5 +1,5 @@
 /*
- * conf.h - the configuration of the server: the command line, and then CONFIG
+ * conf.h - the configuration of the server, from the command line and CONFIG
  * SET
  */
 #ifndef INNET_MEMORY_SERVER_CONF_H
@@ -13,37 +13,37 @@
 
 struct conf {
 	union addr listen;
-	bool no_tcp;			/* --listen none */
-	const char *unix_path;		/* NULL: none */
+	bool no_tcp;			/* true for --listen none */
+	const char *unix_path;		/* NULL: no Unix socket */
 	const char *port_file;		/* NULL: none */
 	const char *password_file;	/* NULL: none */
-	const char *save;		/* file; NULL: nothing is saved */
-	uint64_t save_every_ns;		/* TIMER_NEVER: at the end only */
+	const char *save;		/* file to save in, or NULL */
+	uint64_t save_every_ns;		/* TIMER_NEVER: save only at the end */
 	uint64_t memory_bytes;		/* limit for all keys and buffers */
-	uint64_t touch_bytes;		/* of it, allocated at the start */
-	/* of replies that a client may leave unread */
+	uint64_t touch_bytes;		/* part to allocate at the start */
+	/* most bytes of replies that a client can leave unread */
 	uint64_t output_bytes;
-	/* time after which such a client is closed */
+	/* time until a client that does not read is closed */
 	uint64_t stuck_ns;
-	/* time without requests; TIMER_NEVER: no limit */
+	/* time without requests until a client is closed, or TIMER_NEVER */
 	uint64_t idle_ns;
-	uint64_t auth_ns;		/* time to give the password */
+	uint64_t auth_ns;		/* time limit for the password */
 	uint64_t duration_ns;
-	uint64_t clients;		/* at most */
-	struct networks allow;		/* networks whose clients are served */
-	uint64_t capacity;		/* of the table "replay"; 0: none */
-	double alpha;			/* exponent of its priorities */
+	uint64_t clients;		/* most clients at a time */
+	struct networks allow;		/* networks whose clients may connect */
+	uint64_t capacity;	/* size of table "replay"; 0: no table */
+	double alpha;			/* priority exponent of that table */
 	uint64_t seed;
-	/* false: the seed comes from the kernel */
+	/* false: take the seed from the kernel */
 	bool seeded;
-	FILE *json;			/* summary as JSON; NULL: none */
+	FILE *json;			/* output of --json, or NULL */
 	bool verbose, quiet;
-	/* serve other machines without a password */
+	/* serve other hosts without a password */
 	bool insecure;
-	const char *user;		/* to change to, or NULL */
+	const char *user;		/* user to change to, or NULL */
 };
 
-/* Read the command line; print an error and exit if it is wrong. */
+/* Parse the command line; if it is wrong, print an error and exit. */
 struct conf conf_parse(int argc, char *argv[]);
 
 #endif

@@ -13,8 +13,8 @@
 #include "cmd/innet-memory/server/transaction.h"
 
 /*
- * Show up to 128 bytes of the word, and of all arguments together, as Redis
- * does.
+ * Reply that the command is unknown.  Like Redis, show up to 128 bytes of its
+ * name, and up to 128 bytes of all arguments together.
  */
 static void
 reply_unknown(struct client *c, const struct resp_args *a)
@@ -35,7 +35,7 @@ reply_unknown(struct client *c, const struct resp_args *a)
 	    (const char *)a->v[0].p, args);
 }
 
-/* Reply with the reason; a rejected EXEC ends the transaction. */
+/* Reply with the error `why`.  A rejected EXEC ends the transaction. */
 static void
 reject_request(struct client *c, struct command_entry *v, const char *why)
 {
@@ -59,7 +59,9 @@ check_arity(const struct command *cmd, size_t n)
 	    n == (size_t)cmd->arity;
 }
 
-/* Copy the name of a command, always shorter than 32, in upper case. */
+/*
+ * Copy the name of a command, which is always shorter than 32, in upper case.
+ */
 static void
 copy_upper(char up[32], const char *name)
 {
@@ -71,8 +73,8 @@ copy_upper(char up[32], const char *name)
 }
 
 /*
- * Print the bytes of Redis for a command of Redis, and add the usage for our
- * own.
+ * Print Redis's message for a wrong number of arguments.  For a command that
+ * Redis does not have, also print its usage.
  */
 static void
 print_usage(const struct command_entry *v, char *why, size_t room)
@@ -88,7 +90,7 @@ print_usage(const struct command_entry *v, char *why, size_t room)
 	    v->cmd->usage == NULL ? "" : v->cmd->usage);
 }
 
-/* Return the command of a request; NULL, after a reply: there is none. */
+/* Return the command of a request.  If there is none, reply and return NULL. */
 static struct command_entry *
 find_command(struct client *c, const struct resp_args *a)
 {
@@ -124,7 +126,7 @@ find_command(struct client *c, const struct resp_args *a)
 	return v;
 }
 
-/* May the command run?  If not, this was replied. */
+/* Return true if the command may run; otherwise reply with the reason. */
 static bool
 may_run(struct client *c, struct command_entry *v, const struct resp_args *a)
 {
@@ -165,9 +167,10 @@ command_call(struct client *c, struct command_entry *v,
 }
 
 /*
- * Is this HTTP, perhaps sent by a web browser on behalf of a page?  Then the
- * client must not go on, because the body of such a request could be commands.
- * No command has the name of a method but GET, which takes one argument.
+ * Return true if this request is HTTP, perhaps sent by a web browser on behalf
+ * of a page.  The client must be disconnected then, because the body of such a
+ * request could be commands.  The only HTTP method that is also a command is
+ * GET, which takes one argument.
  */
 static bool
 is_http(const struct resp_args *a)
@@ -198,7 +201,7 @@ queue_request(struct client *c, struct command_entry *v, struct resp_args *a)
 	reply_oom(c);
 }
 
-/* Reply to a request that was not kept and whose command is unknown. */
+/* Reply to a request that was not stored and whose command is unknown. */
 static void
 reply_lost(struct client *c)
 {
@@ -218,7 +221,7 @@ command_run(struct client *c, struct resp_args *a)
 		client_close_after_reply(c, DISCONNECT_HTTP);
 		return;
 	}
-	if (a->n == 0) {		/* not even the name was kept */
+	if (a->n == 0) {		/* not even the name was stored */
 		reply_lost(c);
 		transaction_spoil(c->transaction);
 		return;

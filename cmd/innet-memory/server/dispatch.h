@@ -7,12 +7,12 @@
 #include "cmd/innet-memory/server/command-table.h"
 
 /*
- * Run the request of client c, or queue it within MULTI, or reply with the
- * reason against it.  The bulks of a stay in it unless it is queued.
+ * Run the request of client c, queue it within MULTI, or reply with the reason
+ * why it must not run.  The bulks stay in `a` unless the request is queued.
  */
 void command_run(struct client *c, struct resp_args *a);
 
-/* Run a request without checks, for EXEC. */
+/* Run a request without checks; EXEC uses it. */
 void command_call(struct client *c, struct command_entry *verb,
     const struct resp_args *a);
 

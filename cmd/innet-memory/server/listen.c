@@ -26,13 +26,15 @@ static const char full[] = "-ERR max number of clients reached\r\n";
 static void
 set_socket_option(int fd, int level, int name, int value)
 {
-	/* an error does no harm */
+	/*
+	 * ignore errors, because the connection also works without the option
+	 */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 /*
- * Send without delay, and within this machine as fast as possible: with BBR,
- * which paces, 42.7 MB take twice as long.
+ * Send without delay.  Within this machine, also use Reno instead of BBR: BBR
+ * spaces out the packets, and 42.7 MB take twice as long.
  */
 static void
 tune_socket(int fd, const union addr *peer)
@@ -47,7 +49,7 @@ tune_socket(int fd, const union addr *peer)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
-/* Make room for one more in srv->client. */
+/* Make room for one more client in srv->client. */
 static bool
 reserve_client(struct server *srv)
 {
@@ -65,7 +67,10 @@ reserve_client(struct server *srv)
 	return true;
 }
 
-/* Is there a place for one more client, perhaps that of a stranger? */
+/*
+ * Return true if there is room for one more client.  If necessary, disconnect a
+ * stranger to make room.
+ */
 static bool
 find_place(struct server *srv)
 {
@@ -73,7 +78,7 @@ find_place(struct server *srv)
 	    stranger_evict(srv)) && reserve_client(srv);
 }
 
-/* Add a client that connected, perhaps from another machine. */
+/* Add a client that connected; `far` is true if its address is not loopback. */
 static void
 add_client(struct server *srv, int fd, const char *addr, bool far)
 {
@@ -105,7 +110,7 @@ add_client(struct server *srv, int fd, const char *addr, bool far)
 		    (unsigned long long)c->id, addr);
 }
 
-/* Accept clients, or no longer. */
+/* Start or stop accepting clients. */
 static void
 set_listening(struct server *srv, bool yes)
 {
@@ -137,10 +142,12 @@ listen_again(struct server *srv)
 }
 
 /*
- * accept() failed.  If no descriptor is left, take that of a stranger, or close
- * the spare one and use it to tell the next client; otherwise the client would
- * wait and epoll would wake us again and again.  Without a spare one, accept no
- * client for a while.
+ * Handle an error of accept(); return true if the caller should try again.  If
+ * no descriptor is left, disconnect a stranger and use its descriptor.  If
+ * there is no stranger, close the spare descriptor, and use it to tell the next
+ * client that the server is full.  Otherwise the client would wait, and epoll
+ * would wake the server again and again.  If there is no spare descriptor
+ * either, stop accepting clients for a while.
  */
 static bool
 handle_accept_error(struct server *srv, struct event_source *w)
@@ -176,8 +183,8 @@ static const char denied[] = "-DENIED without a password this server accepts "
     "or --insecure\r\n";
 
 /*
- * Deny a client on another machine if nothing protects the server, and tell it
- * why.
+ * Refuse a client on another machine if nothing protects the server, and tell
+ * the client the reason.
  */
 static bool
 deny_remote(struct server *srv, int fd, const union addr *a, const char *name)
@@ -194,7 +201,10 @@ deny_remote(struct server *srv, int fd, const union addr *a, const char *name)
 	return true;
 }
 
-/* Close a client that is not of --allow, without a reply. */
+/*
+ * Close the connection of a client outside the networks of --allow, without a
+ * reply.
+ */
 static void
 reject_client(struct server *srv, int fd, const char *addr)
 {
@@ -250,7 +260,7 @@ accept_unix(struct server *srv, struct event_source *w)
 	}
 }
 
-/* Does a program answer at this path? */
+/* Return true if a program accepts connections on this socket. */
 static bool
 socket_is_served(const struct sockaddr_un *un)
 {

@@ -9,7 +9,7 @@ struct server;
 /* Open the sockets of srv->conf; print an error and exit if that fails. */
 void listen_open(struct server *srv);
 
-/* Accept clients again after a lack of file descriptors. */
+/* Accept clients again after the server ran out of file descriptors. */
 void listen_again(struct server *srv);
 
 /* Close the sockets. */

@@ -26,10 +26,10 @@
 
 enum {
 	EVENTS = 128,
-	TOP_BYTES = 64 << 20	/* by which the heap grows at least */
+	TOP_BYTES = 64 << 20	/* smallest step by which the heap grows */
 };
 
-/* With AddressSanitizer freed memory must not be reused. */
+/* AddressSanitizer finds errors only if freed memory is not reused. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SPARE_BYTES = 0 };
 #else
@@ -37,10 +37,10 @@ enum { SPARE_BYTES = 256 << 10 };
 #endif
 
 /*
- * Take memory from one heap that grows in large steps and does not shrink, and
- * touch its first part now, so that there are no page faults later.  Freed
- * memory is merged at once, except for the account's spare pieces: merging a
- * million small blocks before a large one takes 40 ms.
+ * Use one heap that grows in large steps and never shrinks.  Touch its first
+ * part now, so that no page faults occur later.  Freed memory is merged
+ * immediately, except for the spare pieces of the account: merging a million
+ * small blocks before a large allocation takes 40 ms.
  */
 static void
 touch_memory(struct server *srv)
@@ -67,7 +67,10 @@ touch_memory(struct server *srv)
 	free((void *)p);
 }
 
-/* Free removed keys until the account has these bytes left. */
+/*
+ * Free removed keys until `bytes` bytes are left in the account; return false
+ * if that is impossible.
+ */
 static bool
 reclaim_memory(void *arg, size_t bytes)
 {
@@ -76,7 +79,7 @@ reclaim_memory(void *arg, size_t bytes)
 	return lazy_free_make_room(&srv->lazy_free, &srv->account, bytes);
 }
 
-/* Read the password, which must not be longer than a stranger can send. */
+/* Read the password.  Exit if it is longer than a stranger may send. */
 static char *
 read_password(const char *path)
 {
@@ -106,7 +109,7 @@ server_open(struct server *srv, const struct conf *cf,
 	srv->account.arg = srv;
 	srv->keys.seed = random[0];
 	srv->rng = rng_seed(cf->seeded ? cf->seed : random[1]);
-	/* so that versions also grow from one run to the next */
+	/* start with the time, so that versions also grow from run to run */
 	srv->version = timer_wall_ns() / 1000;
 	srv->now_ns = srv->start_ns = timer_mono_ns();
 	if (cf->password_file != NULL)
@@ -166,7 +169,7 @@ make_counters(const struct server *srv)
 	return c;
 }
 
-/* Print the summary and return 0, or 1 if that failed. */
+/* Print the summary; return 0, or 1 on an error. */
 static int
 print_counters(const struct server *srv)
 {
@@ -195,7 +198,7 @@ on_signals(struct server *srv, struct event_source *w)
 	}
 }
 
-/* Let signals arrive as events, so that none is lost. */
+/* Receive signals as events, so that none is lost. */
 static void
 open_loop(struct server *srv)
 {
@@ -216,7 +219,7 @@ open_loop(struct server *srv)
 		err(1, "epoll");
 }
 
-/* Free clients that were closed. */
+/* Free the clients that were closed in this turn. */
 static void
 remove_closed_clients(struct server *srv)
 {
@@ -242,7 +245,7 @@ remove_closed_clients(struct server *srv)
 	srv->dead = 0;
 }
 
-/* Do the buffers of this client take more memory than is left? */
+/* Return true if this client's buffers use more memory than is left. */
 static bool
 holds_too_much(const struct server *srv, const struct client *c)
 {
@@ -250,7 +253,10 @@ holds_too_much(const struct server *srv, const struct client *c)
 	    c->out.pending : c->charged);
 }
 
-/* Has the client read nothing for --stuck-timeout although it should? */
+/*
+ * Return true if the client should read, but has read nothing for
+ * --stuck-timeout.
+ */
 static bool
 reads_too_slowly(struct server *srv, struct client *c)
 {
@@ -259,7 +265,7 @@ reads_too_slowly(struct server *srv, struct client *c)
 	if (c->out.pending == 0 || (c->disconnect == DISCONNECT_NONE &&
 	    !client_has_backlog(c) && !holds_too_much(srv, c)))
 		return false;
-	/* the kernel takes more only after much of its data was read */
+	/* the amount in the kernel changes as soon as the client reads */
 	(void)ioctl(c->fd, SIOCOUTQ, &queued);
 	if (queued != c->queued)
 		c->progress_ns = srv->now_ns;
@@ -267,7 +273,10 @@ reads_too_slowly(struct server *srv, struct client *c)
 	return srv->now_ns >= timer_after(c->progress_ns, srv->conf.stuck_ns);
 }
 
-/* Close a client that does not read, does not finish its request or is idle. */
+/*
+ * Close the client if it does not read, does not finish a request, is idle or
+ * has not given the password in time.
+ */
 static void
 check_client(struct server *srv, struct client *c)
 {
@@ -287,7 +296,7 @@ check_client(struct server *srv, struct client *c)
 		client_close_now(c, DISCONNECT_AUTH);
 }
 
-/* Do what is due now, and return when more is due. */
+/* Run the timers that are due, and return the time of the next one. */
 static uint64_t
 run_timers(struct server *srv)
 {
@@ -309,8 +318,9 @@ run_timers(struct server *srv)
 }
 
 /*
- * Retry parked clients, those that wait longest first, so that none waits for
- * ever while others ask again and again.  Return when to retry again.
+ * Retry parked clients, starting with the one that has waited longest, so that
+ * no client waits forever while others ask repeatedly.  Return the time of the
+ * next retry.
  */
 static uint64_t
 retry_parked(struct server *srv)
@@ -322,7 +332,7 @@ retry_parked(struct server *srv)
 	for (c = srv->parked_first; c != NULL; c = behind) {
 		const bool late = srv->now_ns >= c->deadline_ns;
 
-		/* c may park again, at the end of the list */
+		/* c may be parked again, at the end of the list */
 		behind = c->parked_next;
 		if (c->retry != NULL && (late || c->parked_seen !=
 		    srv->changes))
@@ -330,7 +340,7 @@ retry_parked(struct server *srv)
 	}
 	for (c = srv->parked_first; c != NULL; c = c->parked_next)
 		first = timer_earlier(first, c->deadline_ns);
-	/* some clients may have changed what others wait for */
+	/* if a request changed something, retry the parked clients again */
 	return srv->changes != changes ? srv->now_ns : first;
 }
 
@@ -343,7 +353,7 @@ handle_event(struct server *srv, const struct epoll_event *ev)
 		struct event_source *w =
 		    (struct event_source *)(uintptr_t)(ev->data.u64 - 1);
 
-		if (w->fd != -1)	/* not removed in this turn */
+		if (w->fd != -1)	/* it was not removed in this turn */
 			w->ready(srv, w);
 		return;
 	}
@@ -359,9 +369,9 @@ handle_event(struct server *srv, const struct epoll_event *ev)
 }
 
 /*
- * Give another turn to each client that sent more than it had time for, if it
- * had no turn since the others.  A small request then waits for one turn of
- * each such client, not for two or three.
+ * Give one more turn to each client that still has requests, unless it already
+ * had one in this pass of the loop.  As a result, a small request waits for one
+ * turn of each such client, not for two or three.
  */
 static void
 give_turns(struct server *srv)
@@ -371,7 +381,7 @@ give_turns(struct server *srv)
 		client_take_turn(srv->client[i]);
 }
 
-/* Free some removed keys in each turn, more if no client waits. */
+/* Free some removed keys in each turn, and more of them if no client waits. */
 static void
 free_removed(struct server *srv)
 {
@@ -419,10 +429,10 @@ run_loop(struct server *srv)
 		free_removed(srv);
 		remove_closed_clients(srv);
 	}
-	srv->stop_save |= !srv->stop;	/* the end of --duration */
+	srv->stop_save |= !srv->stop;	/* --duration has ended */
 }
 
-/* Drop all privileges that are not needed once everything is open. */
+/* Drop all privileges that are not needed after everything is open. */
 static void
 drop_privileges(struct server *srv)
 {
@@ -431,7 +441,7 @@ drop_privileges(struct server *srv)
 	srv->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	sandbox_add_file(&s, srv->conf.save);
 	sandbox_add_file(&s, srv->conf.unix_path);
-	sandbox_add_file(&s, "/dev/null");	/* for listen.c */
+	sandbox_add_file(&s, "/dev/null");	/* listen.c opens it later */
 	sandbox_enter(&s);
 }
 
@@ -455,7 +465,9 @@ server_run(const struct conf *cf, const struct part *const *parts)
 		rc = server_save(&srv);
 	for (size_t i = 0; i < srv.clients; i++)
 		srv.disconnects[DISCONNECT_SHUTDOWN]++;
-	/* The reason for a failure comes last, so no summary follows it. */
+	/*
+	 * On a failure, the error must be the last line, so print no summary.
+	 */
 	if (cf->json != NULL || (!cf->quiet && rc == 0))
 		rc |= print_counters(&srv);
 	server_remove_source(&srv, &srv.signal);

@@ -1,4 +1,4 @@
-/* out.c - data that is to be sent to a client */
+/* out.c - data to be sent to a client */
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -8,9 +8,9 @@
 enum { IOVS = 512, KEEP_BYTES = 64 << 10 };
 
 /*
- * Remove parts that were sent, instead of growing, if they are half of all or
- * more.  compact_text() does the same for text; they are separate because a
- * part is added when its text is there already.
+ * Remove the parts that were already sent, if they are at least half of all
+ * parts, so that the array need not grow. compact_text() does the same for the
+ * text.  There are two functions because a part is added after its text.
  */
 static void
 compact_parts(struct out *o)
@@ -44,7 +44,7 @@ compact_text(struct out *o)
 		o->part[i].at -= o->part[i].blob == NULL ? gone : 0;
 }
 
-/* May the buffers become this many bytes larger? */
+/* Return true if the buffers may grow by this number of bytes. */
 static bool
 may_grow(const struct out *o, size_t bytes)
 {
@@ -64,7 +64,9 @@ out_reserve(struct out *o, size_t n)
 	if (o->text_len + n <= room)
 		return o->text + o->text_len;
 	room = 2 * room + n + 1024;
-	/* take all that is left at once: small steps would copy too often */
+	/*
+	 * take the whole rest at once, because small steps would copy too often
+	 */
 	if (!may_grow(o, room - o->text_room))
 		room = o->text_room + (out_bytes(o) < o->most ?
 		    o->most - out_bytes(o) : 0);

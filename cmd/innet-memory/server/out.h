@@ -1,9 +1,9 @@
 /*
- * out.h - data that is to be sent to a client: text and blobs
+ * out.h - data to be sent to a client: text and blobs
  *
  * Text is copied and joined.  A blob is held, not copied, and dropped after it
- * was sent.  If memory is missing, or would pass `most`, `bad` is set and the
- * struct takes nothing more.
+ * was sent.  If there is no memory, or if the buffers would become larger than
+ * `most`, `bad` is set and the struct accepts nothing more.
  */
 #ifndef INNET_MEMORY_SERVER_OUT_H
 #define INNET_MEMORY_SERVER_OUT_H
@@ -15,39 +15,42 @@
 #include "cmd/innet-memory/store/blob.h"
 
 struct out_part {
-	struct blob *blob;	/* NULL: this part is text */
-	size_t at, len;		/* bytes of it that are to be sent */
+	struct blob *blob;	/* NULL if this part is text */
+	size_t at, len;		/* range of bytes still to be sent */
 };
 
 struct out {
 	struct out_part *part;
-	size_t first, parts;	/* parts from first on are to be sent */
+	size_t first, parts;	/* parts[first..] are still to be sent */
 	size_t parts_room;
 	uint8_t *text;
 	size_t text_len, text_room;
-	size_t pending;		/* bytes to be sent */
+	size_t pending;		/* bytes still to be sent */
 	uint64_t sent;		/* bytes sent so far */
-	size_t most;		/* limit of out_bytes(); 0: none */
+	size_t most;		/* limit of out_bytes(); 0: no limit */
 	bool bad;
 };
 
 /* Return room for n more bytes of text, or NULL. */
 uint8_t *out_reserve(struct out *o, size_t n);
 
-/* Send n of the bytes at out_reserve(). */
+/* Send the n bytes that the caller wrote to the room of out_reserve(). */
 void out_commit(struct out *o, size_t n);
 
 /* Send a copy of these bytes. */
 void out_add_text(struct out *o, const void *p, size_t len);
 
-/* Send a blob from byte `from` on; the caller's hold passes to o. */
+/* Send a blob, beginning at byte `from`.  The caller's hold passes to o. */
 void out_add_blob(struct out *o, struct account *bs, struct blob *b,
     size_t from);
 
-/* Send up to `most` bytes; false with errno if the connection is broken. */
+/*
+ * Send up to `most` bytes; return false and set errno if the connection is
+ * broken.
+ */
 bool out_send(struct out *o, struct account *bs, int fd, size_t most);
 
-/* Return the memory of the buffers in bytes. */
+/* Return the size of the buffers in bytes. */
 size_t out_bytes(const struct out *o);
 
 /* Free the buffers and drop all blobs. */

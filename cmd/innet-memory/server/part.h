@@ -1,8 +1,8 @@
 /*
- * part.h - a part of the server: its commands and what it does besides
+ * part.h - a part of the server: its commands and its callbacks
  *
- * The server is made of parts: keys, lists, transactions, administration,
- * replay tables and so on.  main() passes their list to the server.
+ * The server consists of parts: keys, lists, transactions, administration,
+ * replay tables and so on.  main() passes the list of all parts to the server.
  */
 #ifndef INNET_MEMORY_SERVER_PART_H
 #define INNET_MEMORY_SERVER_PART_H
@@ -17,16 +17,16 @@ struct server;
 
 /* Every function may be NULL. */
 struct part {
-	const char *name;		/* of its section in INFO */
-	const struct command *commands;	/* the last row has no name */
-	/* at the start; false, after printing the reason: exit 1 */
+	const char *name;		/* name of its section in INFO */
+	const struct command *commands;	/* table; the last row has no name */
+	/* Called at the start; prints an error and returns false to exit. */
 	bool (*open)(struct server *srv);
-	/* returns the next time to be called; srv->next_tick_ns = 0: now */
+	/* Returns the time of its next call; srv->next_tick_ns = 0: now. */
 	uint64_t (*tick)(struct server *srv, uint64_t now_ns);
-	void (*flush)(struct server *srv);	/* FLUSHALL */
-	/* writes name:value\r\n lines for INFO */
+	void (*flush)(struct server *srv);	/* called by FLUSHALL */
+	/* Writes lines "name:value\r\n" for INFO. */
 	void (*info)(struct server *srv, FILE *f);
-	/* saves; 1, after printing the reason: not saved */
+	/* Saves; if that fails, prints the reason and returns 1. */
 	int (*stop)(struct server *srv);
 	void (*close)(struct server *srv);	/* frees the memory */
 };

@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/reply.h"
 
-enum { SHORT_BYTES = 1024 };	/* shorter blobs are copied, not held */
+enum { SHORT_BYTES = 1024 };	/* shorter blobs are copied instead of held */
 
 bool
 args_require_integer(struct client *c, const struct resp_args *a, size_t i,
@@ -26,7 +26,7 @@ args_keep_blob(struct client *c, const struct resp_args *a, size_t i)
 	return args_hold_blob(&c->srv->account, a, i);
 }
 
-/* Add a line of a first character and a number. */
+/* Add a line that consists of the character `kind` and a number. */
 static void
 add_number_line(struct client *c, char kind, int64_t v)
 {
@@ -147,7 +147,7 @@ reply_set(struct client *c, size_t n)
 	add_number_line(c, c->resp3 ? '~' : '*', (int64_t)n);
 }
 
-/* Add a null: RESP3 has one that is neither string nor array. */
+/* Add a null.  RESP3 has a null type; RESP2 uses the text `resp2`. */
 static void
 add_null(struct client *c, const char *resp2)
 {

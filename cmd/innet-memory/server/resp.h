@@ -1,25 +1,29 @@
 /*
  * resp.h - parse requests of the Redis protocol (RESP2 and inline)
  *
- * The caller passes the bytes that have arrived, in pieces of any size;
- * resp_read() returns how many are done with, and the caller passes the others
- * again together with the next ones.  resp_read() returns
+ * The caller passes the bytes that have arrived, in pieces of any size.
+ * resp_read() sets *took to the number of bytes that it has consumed.  The
+ * caller passes the remaining bytes again, together with the next ones.
+ * resp_read() returns
  *
- *	RESP_MORE	all is done but the beginning of something
+ *	RESP_MORE	the bytes end within a request; more are needed
  *	RESP_PLACE	a bulk of RESP_BULK bytes or more begins: give it a
- *			place by resp_place_bulk(), or refuse the request
- *	RESP_REQUEST	r->args is a request, to be used or moved before the
- *			next resp_read(); resp_finish_request() empties it
- *	RESP_BAD	r->bad is the error as Redis words it; nothing more
- *			can be read
+ *			place with resp_place_bulk(), or refuse the request
+ *	RESP_REQUEST	r->args is a request; use or move it before the next
+ *			resp_read(); resp_finish_request() empties it
+ *	RESP_BAD	r->bad is the error in the words of Redis; nothing
+ *			more can be read
  *
- * A placed bulk can be filled directly: resp_get_hole() returns where its rest
- * goes, and resp_add_filled() says how much of it has arrived.  Shorter
- * arguments are copied into the request, which owns them.  A request that needs
- * more than r->keep_bytes and RESP_SMALL_BYTES, or more memory than there is,
- * or a placed bulk before AUTH, or that resp_refuse_request() refuses, is read
- * to its end without being kept and marked `lost`.  The code is pure: no
- * sockets, no clock.
+ * The caller can receive directly into a placed bulk: resp_get_hole() returns
+ * the address for its next bytes, and resp_add_filled() adds the number of
+ * bytes stored there.  Shorter arguments are copied into the request, which
+ * owns them.
+ *
+ * Some requests are read to their end without being stored, and are marked
+ * `lost`: a request that needs more than the sum of r->keep_bytes and
+ * RESP_SMALL_BYTES, a request for which there is no memory, a request with a
+ * placed bulk before AUTH, and a request that resp_refuse_request() refuses.
+ * The code is pure: it uses no sockets and no clock.
  */
 #ifndef INNET_MEMORY_SERVER_RESP_H
 #define INNET_MEMORY_SERVER_RESP_H
@@ -35,29 +39,29 @@
 
 #define RESP_BULK_MAX ((size_t)512 << 20)
 enum {
-	RESP_BULK = 4096,		/* bytes of a placed bulk, at least */
-	RESP_LINE_MAX = 64 << 10,	/* bytes of an inline request */
+	RESP_BULK = 4096,	/* smallest bulk that gets its own place */
+	RESP_LINE_MAX = 64 << 10,	/* longest inline request, in bytes */
 	RESP_ARGS_MAX = 1024 * 1024,
-	/* limits of Redis before AUTH */
+	/* the limits of Redis before AUTH */
 	RESP_NO_AUTH_ARGS = 10,
 	RESP_NO_AUTH_BULK = 16384,
 	RESP_BAD_BYTES = 64,
-	RESP_SMALL_BYTES = 16 << 10	/* of buffers that are not freed */
+	RESP_SMALL_BYTES = 16 << 10	/* buffers up to this size are kept */
 };
 
 struct resp_arg {
-	const uint8_t *p;	/* valid as long as the request */
+	const uint8_t *p;	/* valid as long as the request is */
 	size_t len;
-	void *bulk;		/* as given to resp_place_bulk(), or NULL */
+	void *bulk;		/* pointer of resp_place_bulk(), or NULL */
 };
 
-/* A request; the owner drops its bulks and then calls resp_free_args(). */
+/* A request.  Its owner drops the bulks and then calls resp_free_args(). */
 struct resp_args {
 	struct resp_arg *v;
 	size_t n;
-	bool lost;		/* arguments were not kept */
-	size_t room;		/* of v */
-	uint8_t *text;		/* arguments that were not placed */
+	bool lost;		/* some arguments were not stored */
+	size_t room;		/* allocated entries of v */
+	uint8_t *text;		/* arguments without their own place */
 	size_t text_len, text_room;
 };
 
@@ -65,44 +69,49 @@ enum resp_end { RESP_MORE, RESP_PLACE, RESP_REQUEST, RESP_BAD };
 
 struct resp {
 	struct resp_args args;
-	size_t keep_bytes;	/* limit of a request beyond RESP_SMALL_BYTES */
+	size_t keep_bytes;	/* limit of a request, plus RESP_SMALL_BYTES */
 	bool no_auth;		/* apply the limits before AUTH */
 	char bad[RESP_BAD_BYTES];
-	size_t bulk_len;	/* of the bulk to be placed */
-	size_t to_come;		/* arguments of this request still missing */
-	uint8_t *hole;		/* where `left` bytes go; NULL: nowhere */
+	size_t bulk_len;	/* size of the bulk that needs a place */
+	size_t to_come;		/* number of arguments still missing */
+	uint8_t *hole;		/* where `left` bytes go, or NULL */
 	size_t left;		/* bytes of this bulk still missing */
 	size_t skip;		/* bytes of its end, "\r\n", still missing */
-	bool place;		/* RESP_PLACE was returned; no place yet */
-	bool whole;		/* args is a complete request */
+	bool place;	/* RESP_PLACE was returned, but there is no place yet */
+	bool whole;		/* args holds a complete request */
 };
 
-/* Read len bytes at p, of which *took are then done with. */
+/*
+ * Read len bytes at p and set *took to the number of bytes that were consumed.
+ */
 static inline enum resp_end resp_read(struct resp *r, const uint8_t *p,
     size_t len, size_t *took);
 
 /*
- * Let the bulk's bytes go to `bytes`; `bulk` (not NULL) is the caller's pointer
- * to it.
+ * Store the bulk's bytes at `bytes`.  `bulk`, which must not be NULL, is the
+ * caller's own pointer to the bulk.
  */
 static inline void resp_place_bulk(struct resp *r, void *bulk, uint8_t *bytes);
 
-/* Read the rest of this request without keeping it. */
+/* Read the rest of this request without storing it. */
 static inline void resp_refuse_request(struct resp *r);
 
-/* Return how many bytes of a bulk can be stored at *p; 0: none. */
+/* Return how many bytes of a bulk can be stored at *p, or 0. */
 static inline size_t resp_get_hole(const struct resp *r, uint8_t **p);
 
-/* Note that n bytes were stored there. */
+/* Note that n bytes were stored at the address from resp_get_hole(). */
 static inline void resp_add_filled(struct resp *r, size_t n);
 
-/* Empty the request, whose bulks the caller has dropped. */
+/* Empty the request; the caller has dropped its bulks before. */
 static inline void resp_finish_request(struct resp *r);
 
-/* Has an incomplete request arrived that keeps more than RESP_SMALL_BYTES? */
+/*
+ * Return true if an incomplete request has arrived whose buffers are larger
+ * than RESP_SMALL_BYTES or which has a placed bulk.
+ */
 static inline bool resp_holds_partial(const struct resp *r);
 
-/* Return the bytes that a request keeps, without its bulks. */
+/* Return the size in bytes of a request's buffers, without its bulks. */
 static inline size_t resp_args_bytes(const struct resp_args *a);
 
 /* Free the memory of a request, without its bulks. */
@@ -111,7 +120,7 @@ static inline void resp_free_args(struct resp_args *a);
 /* Free the memory of the parser. */
 static inline void resp_free(struct resp *r);
 
-/* Read an integer as Redis does: no space, no plus sign, no leading zeros. */
+/* Read an integer as Redis does: without spaces, plus sign or leading zeros. */
 static inline bool resp_read_integer(const uint8_t *p, size_t len,
     int64_t *out);
 
@@ -177,7 +186,10 @@ resp_fail(struct resp *r, const char *why)
 	return RESP_BAD;
 }
 
-/* Make room for one more argument and its text; false: do not keep it. */
+/*
+ * Make room for one more argument with `text` bytes of text.  Return false if
+ * the argument cannot be stored.
+ */
 static inline bool
 resp_reserve(struct resp *r, size_t text)
 {
@@ -207,7 +219,7 @@ resp_reserve(struct resp *r, size_t text)
 	return true;
 }
 
-/* Keep an argument of these bytes if the limits allow it. */
+/* Store an argument of len bytes at p if the limits allow it. */
 static inline void
 resp_keep_arg(struct resp *r, const uint8_t *p, size_t len)
 {
@@ -298,7 +310,10 @@ resp_hex_digit(uint8_t c)
 	return isdigit(c) ? c - '0' : isxdigit(c) ? tolower(c) - 'a' + 10 : -1;
 }
 
-/* Read one character of a quoted word after a backslash; return its bytes. */
+/*
+ * Read a character after a backslash in a quoted word, and return the number of
+ * bytes read.
+ */
 static inline size_t
 resp_read_escape(const uint8_t *p, size_t len, uint8_t *out)
 {
@@ -317,8 +332,8 @@ resp_read_escape(const uint8_t *p, size_t len, uint8_t *out)
 }
 
 /*
- * Copy the word at p, perhaps in quotes, to out and return its bytes; 0:
- * unbalanced quotes.
+ * Copy the word at p, which may be quoted, to out.  Return the number of bytes
+ * read, or 0 if the quotes are unbalanced.
  */
 static inline size_t
 resp_read_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
@@ -352,7 +367,7 @@ resp_read_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
 	return quote != 0 ? 0 : i;
 }
 
-/* Read a line of words; an empty line is no request. */
+/* Read a line of words.  An empty line is not a request. */
 static inline enum resp_end
 resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 {
@@ -366,7 +381,8 @@ resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 			p++;
 			len--;
 		}
-		if (len == 0 || *p == '\0')	/* as in Redis */
+		/* Redis also stops at a zero byte */
+		if (len == 0 || *p == '\0')
 			break;
 		took = resp_read_word(p, len, word, &n);
 		if (took == 0) {
@@ -383,8 +399,9 @@ resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 }
 
 /*
- * Read the number of the line at p after its first character.  *took is the
- * length of the line, or 0 if it is incomplete.  Return NULL, or the error.
+ * Read the number in the line at p after its first character.  Set *took to the
+ * length of the line, or to 0 if the line is incomplete.  Return NULL, or the
+ * error.
  */
 static inline const char *
 resp_read_count(const uint8_t *p, size_t len, const char *too_big,
@@ -403,14 +420,17 @@ resp_read_count(const uint8_t *p, size_t len, const char *too_big,
 	return NULL;
 }
 
-/* Return how long an inline request may be. */
+/* Return the limit of an inline request in bytes. */
 static inline size_t
 resp_line_max(const struct resp *r)
 {
 	return r->no_auth ? RESP_NO_AUTH_BULK : RESP_LINE_MAX;
 }
 
-/* Read the beginning of a request at p; *took of the bytes are done with. */
+/*
+ * Read the beginning of a request at p, and set *took to the number of bytes
+ * consumed.
+ */
 static inline enum resp_end
 resp_read_header(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 {
@@ -438,7 +458,10 @@ resp_read_header(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 	return RESP_MORE;
 }
 
-/* Read the beginning of an argument at p; *took of the bytes are done with. */
+/*
+ * Read the beginning of an argument at p, and set *took to the number of bytes
+ * consumed.
+ */
 static inline enum resp_end
 resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 {
@@ -448,7 +471,7 @@ resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 
 	*took = 0;
 	if (*p != '$') {
-		/* Redis checks it when the line and one byte are there */
+		/* Redis checks this after it has the line and one more byte */
 		if (memchr(p, '\r', len - 1) == NULL && len <= RESP_LINE_MAX)
 			return RESP_MORE;
 		snprintf(say, sizeof(say), "expected '$', got '%c'", *p);
@@ -483,7 +506,7 @@ resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 	return RESP_MORE;
 }
 
-/* Read bytes of a bulk and its end; return how many. */
+/* Read bytes of a bulk and of its end, and return their number. */
 static inline size_t
 resp_fill_bulk(struct resp *r, const uint8_t *p, size_t len)
 {

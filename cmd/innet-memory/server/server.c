@@ -1,4 +1,4 @@
-/* server.c - what all files of the server use */
+/* server.c - functions that all files of the server use */
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include "cmd/innet-memory/server/server.h"
 
 enum {
-	OWN_FILES = 32,		/* descriptors that are not clients */
+	OWN_FILES = 32,	/* descriptors for other purposes than clients */
 	PAGE_HUGE = 2 << 20
 };
 

@@ -1,6 +1,4 @@
-/*
- * server.h - the state of the server, and what all its files use
- */
+/* server.h - the state of the server, and functions that all its files use */
 #ifndef INNET_MEMORY_SERVER_SERVER_H
 #define INNET_MEMORY_SERVER_SERVER_H
 
@@ -16,7 +14,10 @@
 #include "cmd/innet-memory/store/keyspace.h"
 #include "cmd/innet-memory/store/lazy-free.h"
 
-/* Reasons why clients are closed; the last one: they closed themselves. */
+/*
+ * Reasons why a client's connection is closed.  DISCONNECT_GONE means that the
+ * client closed it.
+ */
 enum disconnect_reason {
 	DISCONNECT_NONE,
 	DISCONNECT_QUIT,
@@ -36,60 +37,63 @@ enum disconnect_reason {
 
 extern const char *const disconnect_names[DISCONNECT_REASONS];
 
-/* Another descriptor that the loop waits for; see server_add_source(). */
+/* A further descriptor that the loop waits for; see server_add_source(). */
 struct event_source {
 	int fd;
 	void (*ready)(struct server *srv, struct event_source *w);
 };
 
-#define SERVER_REDIS_VERSION "7.0.0"	/* of the commands */
+#define SERVER_REDIS_VERSION "7.0.0"	/* version that the commands follow */
 enum { SERVER_IN_BYTES = 256 << 10, SERVER_LISTENERS = 2 };
 
 struct server {
 	struct conf conf;
-	const struct part *const *parts;	/* ends with NULL */
-	struct account account;		/* for all memory */
+	const struct part *const *parts;	/* list that ends with NULL */
+	struct account account;		/* memory used by everything */
 	struct keyspace keys;
-	struct lazy_free lazy_free;		/* takes removed keys */
+	struct lazy_free lazy_free;		/* removed keys to be freed */
 	struct command_table command_table;
 	struct rng rng;
-	char *password;			/* NULL: none is needed */
-	struct save_state *save;	/* of commands/persistence.c */
+	char *password;			/* NULL if no password is needed */
+	struct save_state *save;	/* see commands/persistence.c */
 	uint64_t version;		/* of the latest change */
-	/* counts changes after which parked clients are tried again */
+	/* number of changes after which parked clients are retried */
 	uint64_t changes;
-	/* monotonic time of this turn of the loop, and of the start */
+	/* monotonic time at which this turn of the loop began */
 	uint64_t now_ns;
 	uint64_t start_ns;
-	int epoll;			/* descriptor */
-	/* by commands in this turn of a client */
+	int epoll;			/* descriptor of epoll */
+	/* time that commands took in this turn of a client */
 	uint64_t spent_ns;
 	bool turns_wanted;		/* clients wait for another turn */
-	int events;			/* events of this turn */
-	/* closed to refuse a client without descriptors */
+	int events;			/* number of events in this turn */
+	/* closed if no descriptor is left, in order to refuse a client */
 	int spare_fd;
-	bool accept_paused;		/* without descriptors */
+	bool accept_paused;		/* because no descriptor was left */
 	int statm;			/* descriptor of /proc/self/statm */
 	int port;
 	struct event_source listener[SERVER_LISTENERS], signal;
 	struct client **client;
 	size_t clients, clients_room, parked, clients_peak;
-	size_t dead;			/* of clients, closed in this turn */
-	/* clients without the password, the oldest first (stranger.h) */
+	size_t dead;		/* clients that were closed in this turn */
+	/*
+	 * clients that have not given the password, oldest first (see
+	 * stranger.h)
+	 */
 	struct client *stranger_first, *stranger_last;
-	size_t strangers, stranger_bytes;	/* bytes of their buffers */
-	struct client *parked_first, *parked_last;	/* the oldest first */
-	uint8_t *input;			/* SERVER_IN_BYTES for input */
-	void *heap_end;			/* end of the heap that was advised */
+	size_t strangers, stranger_bytes;	/* size of their buffers */
+	struct client *parked_first, *parked_last;	/* oldest first */
+	uint8_t *input;			/* buffer of SERVER_IN_BYTES */
+	void *heap_end;			/* the heap has huge pages up to here */
 	uint64_t next_id, next_tick_ns;
 	uint64_t accepted, refused, commands, in_bytes, out_bytes;
 	uint64_t oom, errors, auth_failed;
-	uint64_t expired;		/* expired keys */
-	uint64_t sweep_ns;		/* when to look for more, monotonic */
-	size_t sweep_at;		/* from this place downwards */
-	/* closed clients, by reason */
+	uint64_t expired;		/* number of expired keys */
+	uint64_t sweep_ns;		/* when to look for expired keys */
+	size_t sweep_at;		/* next place to look, downwards */
+	/* number of closed clients by reason */
 	uint64_t disconnects[DISCONNECT_REASONS];
-	bool stop, stop_save;		/* stop; and save before */
+	bool stop, stop_save;		/* stop, and save before that */
 };
 
 /* Call w->ready() whenever w->fd is readable. */
@@ -104,7 +108,8 @@ server_mark_changed(struct server *srv)
 }
 
 /*
- * Let all parts save; 1, after printing the reason: not everything was saved.
+ * Call stop() of all parts, which saves the keys.  Return 1 if a part could not
+ * save; it has printed the reason.
  */
 int server_save(struct server *srv);
 
@@ -112,14 +117,14 @@ int server_save(struct server *srv);
 void server_flush(struct server *srv);
 
 /*
- * Allow as many open files as there may be clients, or lower the number of
- * clients.
+ * Raise the limit of open files for the number of clients.  If that is
+ * impossible, lower the number of clients.
  */
 void server_raise_file_limit(struct server *srv);
 
 /*
- * Ask the kernel for large pages where the heap has grown, before a blob is
- * filled.
+ * Ask the kernel for huge pages where the heap has grown.  Call this before a
+ * blob is filled.
  */
 void server_advise_heap(struct server *srv);
 

@@ -20,8 +20,8 @@ stranger_limit_memory(struct server *srv)
 }
 
 /*
- * The socket is closed at once, so that another client can have the descriptor,
- * and the client at the end of the loop's turn.
+ * Close the socket immediately, so that another client can have the descriptor.
+ * The client itself is freed at the end of the loop's turn.
  */
 bool
 stranger_evict(struct server *srv)

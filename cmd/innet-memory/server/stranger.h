@@ -2,21 +2,22 @@
  * stranger.h - limits for clients that have not given the password yet
  *
  * If the server has a password, each client begins as a stranger.  Strangers
- * must not keep places or memory from the clients that know the password:
+ * must not take connections or memory from clients that know the password:
  *
- *	places	if there is no place for a new client, the oldest stranger
- *		is closed.  A client that sends the password at once
- *		therefore always gets in.
- *	memory	the buffers of all strangers may use a part of the memory;
- *		beyond it the oldest strangers are closed.  A stranger keeps
- *		no argument of RESP_BULK bytes or more, and its requests wait
- *		while it has CLIENT_STRANGER_OUT_BYTES of replies to read.
- *	time	a stranger is closed --auth-timeout after it connected.
- *	guesses	the reply to a wrong password is delayed, twice as long each
- *		time, and the connection is closed after STRANGER_GUESSES.
+ *	clients	If --max-clients is reached, the oldest stranger is closed to
+ *		make room for a new client.  A client that sends the password
+ *		immediately can therefore always connect.
+ *	memory	The buffers of all strangers may use a part of the memory.
+ *		Above this limit, the oldest strangers are closed.  Arguments
+ *		of RESP_BULK bytes or more are not stored for a stranger.  Its
+ *		requests wait while more than CLIENT_STRANGER_OUT_BYTES of
+ *		replies are unread.
+ *	time	A stranger is closed --auth-timeout after it connected.
+ *	guesses	The reply to a wrong password is delayed, and the delay doubles
+ *		each time.  The connection is closed after STRANGER_GUESSES.
  *
- * client.h keeps the list of strangers.  All functions here accept a client
- * that is no stranger, and then do nothing.
+ * client.h has the list of strangers.  If a client is not a stranger, the
+ * functions here do nothing, except stranger_refuse_password().
  */
 #ifndef INNET_MEMORY_SERVER_STRANGER_H
 #define INNET_MEMORY_SERVER_STRANGER_H
@@ -27,25 +28,25 @@
 #include "cmd/innet-memory/server/client.h"
 
 enum {
-	STRANGER_GUESSES = 5,		/* wrong passwords on a connection */
-	STRANGER_REQUESTS = 64,		/* of any kind on a connection */
-	STRANGER_SHARE = 8,		/* divides --memory: all may use this */
-	STRANGER_IN_BYTES = 16 << 10	/* received at a time */
+	STRANGER_GUESSES = 5,		/* wrong passwords per connection */
+	STRANGER_REQUESTS = 64,		/* requests per connection */
+	STRANGER_SHARE = 8,		/* all may use --memory / this */
+	STRANGER_IN_BYTES = 16 << 10	/* most bytes to receive at once */
 };
 
-/* Close the oldest strangers while all together use too much memory. */
+/* Close the oldest strangers until all strangers are below their limit. */
 void stranger_limit_memory(struct server *srv);
 
-/* Close the oldest stranger and its socket; false: there is none. */
+/* Close the oldest stranger and its socket; return false if there is none. */
 bool stranger_evict(struct server *srv);
 
-/* Count a request of c, and close c after its reply if there were too many. */
+/* Count a request of c; close c after the reply if it has sent too many. */
 void stranger_count_request(struct client *c);
 
-/* Reply to a wrong password, later if c is a stranger. */
+/* Reply to a wrong password; if c is a stranger, delay the reply. */
 void stranger_refuse_password(struct client *c);
 
-/* Has c had --auth-timeout to give the password? */
+/* Return true if c is a stranger and --auth-timeout has passed. */
 bool stranger_is_late(const struct client *c);
 
 #endif

@@ -56,7 +56,10 @@ transaction_free(struct transaction **at, struct account *bs)
 	*at = NULL;
 }
 
-/* Make room in p for one more than n entries of size bytes; NULL: no memory. */
+/*
+ * Make room in p for another entry after n entries of size bytes.  Return NULL
+ * if there is no memory.
+ */
 static void *
 grow_array(void *p, size_t n, size_t *room, size_t size)
 {

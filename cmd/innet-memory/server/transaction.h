@@ -1,9 +1,9 @@
 /*
- * transaction.h - the requests that a client queues (MULTI) and its watched
- * keys (WATCH)
+ * transaction.h - requests that a client queues (MULTI) and its watched keys
+ * (WATCH)
  *
- * A transaction is NULL until MULTI or WATCH begins one; the functions that
- * only ask accept NULL.
+ * A transaction is NULL until MULTI or WATCH begins one.  The functions that
+ * take a const pointer accept NULL.
  */
 #ifndef INNET_MEMORY_SERVER_TRANSACTION_H
 #define INNET_MEMORY_SERVER_TRANSACTION_H
@@ -23,45 +23,48 @@ struct queued_request {
 };
 
 struct watched_key {
-	struct blob *name;	/* held */
-	uint64_t version;	/* when WATCH was called; 0: no such key */
+	struct blob *name;	/* name, held by the transaction */
+	uint64_t version;	/* at WATCH; 0 if there was no such key */
 };
 
 struct transaction {
 	bool multi;		/* MULTI was called */
-	bool spoilt;		/* a request was refused: EXEC will not run */
-	bool running;		/* EXEC runs the requests now */
+	bool spoilt;		/* a request was refused, so EXEC will fail */
+	bool running;		/* EXEC is running the requests */
 	struct queued_request *queue;
-	size_t n, room;		/* requests in queue, and its size */
-	size_t text_bytes;	/* memory of queued requests without bulks */
+	size_t n, room;		/* number of requests, and room for them */
+	size_t text_bytes;	/* memory of queued requests, without bulks */
 	struct watched_key *watched;
 	size_t watches, watches_room;
 };
 
-/* Are requests queued? */
+/* Return true if further requests will be queued. */
 bool transaction_is_queueing(const struct transaction *t);
 
-/* Does EXEC run the requests now? */
+/* Return true if EXEC is running the requests now. */
 bool transaction_is_running(const struct transaction *t);
 
-/* Note that a request was refused that would have been queued. */
+/* Note that a request was refused instead of queued; EXEC will then fail. */
 void transaction_spoil(struct transaction *t);
 
-/* Return the number of queued requests; -1 without MULTI. */
+/* Return the number of queued requests, or -1 if MULTI was not called. */
 int transaction_length(const struct transaction *t);
 
-/* Return the bytes in its buffers, without bulks. */
+/* Return the size of its buffers in bytes, without bulks. */
 size_t transaction_bytes(const struct transaction *t);
 
-/* Queue a request, which is moved out of a; false: no memory. */
+/* Move a request from `a` to the queue.  Return false if there is no memory. */
 bool transaction_queue(struct transaction *t, struct command_entry *verb,
     struct resp_args *a);
 
-/* Watch the key of this name, which t then holds; false: no memory. */
+/*
+ * Watch the key with this name.  The transaction takes over the hold of `name`.
+ * Return false if there is no memory.
+ */
 bool transaction_watch(struct transaction *t, struct blob *name,
     uint64_t version);
 
-/* Free *t, which may be NULL, and set it to NULL. */
+/* Free *t and set it to NULL. *t may be NULL already. */
 void transaction_free(struct transaction **t, struct account *bs);
 
 #endif
