@@ -35,7 +35,7 @@ static const struct {
 
 enum { FLAGS = sizeof(flags) / sizeof(*flags) };
 
-/* Reply with the ten fields that COMMAND shows of a command. */
+/* Reply with the ten fields that COMMAND shows for each command. */
 static void
 reply_command(struct client *c, const struct command_entry *v)
 {
@@ -57,7 +57,7 @@ reply_command(struct client *c, const struct command_entry *v)
 	reply_int(c, cmd->first_key);
 	reply_int(c, cmd->last_key);
 	reply_int(c, cmd->step);
-	reply_set(c, 0);	/* ACL categories, tips, key specifications */
+	reply_set(c, 0); /* empty: ACL categories, tips, key specifications */
 	reply_set(c, 0);
 	reply_set(c, 0);
 	reply_array(c, subs);
@@ -139,7 +139,7 @@ run_command_info(struct client *c, const struct resp_args *a)
 	}
 }
 
-/* Reply with a map of those commands that exist. */
+/* Reply with a map of the requested commands that exist. */
 static void
 run_docs(struct client *c, const struct resp_args *a)
 {
@@ -175,12 +175,16 @@ run_command_list(struct client *c, const struct resp_args *a)
 	}
 }
 
-/* A parameter of CONFIG: a fixed text, or a number in struct conf. */
+/*
+ * A parameter of CONFIG, which is either a fixed text or a number in struct
+ * conf.
+ */
 struct parameter {
 	const char *name;
-	const char *fixed;	/* its text; NULL: it is a number */
+	const char *fixed;	/* its text, or NULL for a number */
 	size_t at;		/* offset of the uint64_t in struct conf */
-	uint64_t unit, lo, hi;	/* range in units; hi 0: cannot be set */
+	/* range in units; if hi is 0, the parameter cannot be set */
+	uint64_t unit, lo, hi;
 	bool never;		/* 0 means TIMER_NEVER */
 };
 
@@ -230,8 +234,8 @@ reply_parameter(struct client *c, const struct parameter *s)
 }
 
 /*
- * Copy argument i as a string, cut to room; false: it contains a NUL or is
- * longer.
+ * Copy argument i to out as a string, cut to room bytes.  Return false if the
+ * string was cut or contains a NUL byte.
  */
 static bool
 copy_arg(const struct resp_args *a, size_t i, char *out, size_t room)
@@ -270,7 +274,7 @@ run_config_get(struct client *c, const struct resp_args *a)
 	}
 }
 
-/* Units of Redis, in any case: 100mb is in MiB, 100m in MB. */
+/* Units of Redis: 100mb means MiB, and 100m means MB.  Case does not matter. */
 static const struct num_unit memory_units[] = {
 	{ "", 1 }, { "b", 1 }, { "k", 1000 }, { "kb", 1024 },
 	{ "m", 1000000 }, { "mb", 1048576 }, { "g", 1000000000 },
@@ -278,8 +282,8 @@ static const struct num_unit memory_units[] = {
 };
 
 /*
- * Return the parameter that argument i names and its new value in *v; NULL,
- * after an error reply: they are invalid.
+ * Return the parameter that argument i names, and store its new value in *v.
+ * If one of them is invalid, reply with an error and return NULL.
  */
 static const struct parameter *
 read_parameter(struct client *c, const struct resp_args *a, size_t i,
@@ -328,7 +332,8 @@ run_config_set(struct client *c, const struct resp_args *a)
 		    "'config|set' command");
 		return;
 	}
-	for (size_t i = 2; i < a->n; i += 2) {	/* all or nothing */
+	/* check all values before the first is set */
+	for (size_t i = 2; i < a->n; i += 2) {
 		if (read_parameter(c, a, i, &v) == NULL)
 			return;
 	}
@@ -362,7 +367,10 @@ run_resetstat(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-/* Save first, unless NOSAVE is given; if that fails, do not stop. */
+/*
+ * Save the keys and then stop; NOSAVE skips the save.  If the save fails,
+ * continue to run.
+ */
 static void
 run_shutdown(struct client *c, const struct resp_args *a)
 {

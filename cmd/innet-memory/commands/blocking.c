@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/commands/lists.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* Read argument i, a timeout in seconds, as a deadline. */
+/* Read argument i, a timeout in seconds, and compute the deadline. */
 static bool
 read_deadline(struct client *c, const struct resp_args *a, size_t i,
     uint64_t *deadline_ns)
@@ -30,7 +30,10 @@ read_deadline(struct client *c, const struct resp_args *a, size_t i,
 	return false;
 }
 
-/* Pop from the first list that arguments 1.. name; false: there is none. */
+/*
+ * Pop an element from the first list with elements, in the order of the
+ * arguments from 1 on.  Return false if all lists are empty.
+ */
 static bool
 pop_first_list(struct client *c, const struct resp_args *a, bool left,
     bool waits)
@@ -47,7 +50,7 @@ pop_first_list(struct client *c, const struct resp_args *a, bool left,
 	return false;
 }
 
-/* If the time is over, reply that nothing came. */
+/* If the deadline has passed, reply that no element arrived. */
 static bool
 reply_timeout(struct client *c, bool late)
 {
@@ -77,7 +80,7 @@ pop_or_wait(struct client *c, const struct resp_args *a, bool left)
 	    pop_first_list(c, a, left, false))
 		return;
 	if (!client_park(c, deadline_ns, left ? retry_blpop : retry_brpop))
-		reply_nil_array(c);	/* within MULTI */
+		reply_nil_array(c);	/* EXEC: do not wait */
 }
 
 static void
@@ -92,7 +95,10 @@ run_brpop(struct client *c, const struct resp_args *a)
 	pop_or_wait(c, a, false);
 }
 
-/* Move an element for BLMOVE, or for BRPOPLPUSH, which has no sides. */
+/*
+ * Move an element for BLMOVE, or for BRPOPLPUSH, which has no arguments for the
+ * ends of the lists.
+ */
 static bool
 move_element(struct client *c, const struct resp_args *a)
 {
@@ -121,7 +127,7 @@ move_or_wait(struct client *c, const struct resp_args *a)
 	if (!read_deadline(c, a, a->n - 1, &deadline_ns) || move_element(c, a))
 		return;
 	if (!client_park(c, deadline_ns, retry_move))
-		reply_nil(c);	/* within MULTI */
+		reply_nil(c);	/* EXEC: do not wait */
 }
 
 static void

@@ -8,11 +8,11 @@
 #include "cmd/innet-memory/commands/client-kill.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* Which clients to close; NULL and 0 match all. */
+/* Selects the clients to close; NULL or 0 selects all. */
 struct kill_filter {
 	const struct resp_arg *addr, *laddr;
 	uint64_t id;
-	bool none;		/* a type that no client has */
+	bool none;		/* the given type has no clients */
 	bool skipme;
 };
 
@@ -50,7 +50,7 @@ filter_matches(const struct kill_filter *k, const struct client *self,
 		   arg_equals(k->laddr, client_local_address(o, laddr)));
 }
 
-/* Read the type in argument i: all clients are of type normal. */
+/* Read the type in argument i.  All clients of this server have type normal. */
 static bool
 read_type(struct client *c, const struct resp_args *a, size_t i,
     struct kill_filter *k)
@@ -70,8 +70,8 @@ read_type(struct client *c, const struct resp_args *a, size_t i,
 }
 
 /*
- * Read the word in argument i and its value; false, after an error reply: they
- * are invalid.
+ * Read the filter in argument i and its value.  If they are invalid, reply with
+ * an error and return false.
  */
 static bool
 read_filter(struct client *c, const struct resp_args *a, size_t i,
@@ -123,7 +123,7 @@ kill_matching(struct client *c, const struct kill_filter *k)
 		if (!filter_matches(k, c, o))
 			continue;
 		killed++;
-		if (o == c)	/* it must receive its reply first */
+		if (o == c)	/* it gets its reply first */
 			client_close_after_reply(c, DISCONNECT_KILLED);
 		else
 			client_close_now(o, DISCONNECT_KILLED);

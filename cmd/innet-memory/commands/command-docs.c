@@ -49,9 +49,9 @@ enum { NODES = 48, NAME_BYTES = 24 };	/* the longest usage has 24 nodes */
 
 struct node {
 	enum kind kind;
-	char name[NAME_BYTES], token[NAME_BYTES];	/* "": none */
+	char name[NAME_BYTES], token[NAME_BYTES]; /* "" if there is none */
 	bool optional, many;
-	struct node *first, *next;	/* inside it; after it */
+	struct node *first, *next;	/* child; next sibling */
 };
 
 struct parse {
@@ -93,7 +93,7 @@ parse_word(struct parse *p)
 	return o;
 }
 
-/* Parse a word or a bracket, and whether it may be repeated. */
+/* Parse a word or a bracket, and "..." after it. */
 static struct node *
 parse_item(struct parse *p)
 {
@@ -117,7 +117,7 @@ parse_item(struct parse *p)
 	return o;
 }
 
-/* Make one argument of a token and the values after it. */
+/* Combine a token and the values after it into one argument. */
 static struct node *
 join_token(struct parse *p, struct node *token)
 {
@@ -164,7 +164,7 @@ parse_sequence(struct parse *p)
 	return first;
 }
 
-/* Parse a sequence as one node. */
+/* Parse a sequence of items into one node. */
 static struct node *
 parse_block(struct parse *p)
 {
@@ -277,7 +277,7 @@ reply_usage(struct client *c, const char *usage)
 	}
 	o = parse_usage(&p);
 	assert(*p.at == '\0');
-	/* the outermost sequence is the array itself */
+	/* if the outermost node is only a sequence, reply with its elements */
 	reply_nodes(c, o->kind == BLOCK && o->token[0] == '\0' && !o->many &&
 	    !o->optional ? o->first : o);
 }

@@ -52,7 +52,7 @@ run_select(struct client *c, const struct resp_args *a)
 		reply_status(c, "OK");
 }
 
-/* Compare in a time that does not depend on how many bytes are right. */
+/* Compare the password in a time that does not reveal how many bytes match. */
 static bool
 is_password(const struct server *srv, const struct resp_arg *v)
 {
@@ -65,8 +65,8 @@ is_password(const struct server *srv, const struct resp_arg *v)
 }
 
 /*
- * Check the password in argument `at`, perhaps after a user name; false: it is
- * wrong, and the client gets an error reply, now or later.
+ * Check the password in argument `at`, which may follow a user name.  If it is
+ * wrong, reply with an error, now or after a delay, and return false.
  */
 static bool
 authenticate(struct client *c, const struct resp_args *a, size_t at,
@@ -119,7 +119,10 @@ set_name(struct client *c, const struct resp_arg *v)
 	return true;
 }
 
-/* Read the options of HELLO; false, after an error reply: they are invalid. */
+/*
+ * Read the options of HELLO.  If they are invalid, reply with an error and
+ * return false.
+ */
 static bool
 read_hello_options(struct client *c, const struct resp_args *a)
 {
@@ -219,7 +222,7 @@ run_id(struct client *c, const struct resp_args *a)
 	reply_int(c, (int64_t)c->id);
 }
 
-/* Accept the name and the version of a library; nothing depends on them. */
+/* Accept the name and version of a client library, but do not use them. */
 static void
 run_setinfo(struct client *c, const struct resp_args *a)
 {
@@ -231,7 +234,10 @@ run_setinfo(struct client *c, const struct resp_args *a)
 		    (const char *)a->v[2].p);
 }
 
-/* Run NO-EVICT and NO-TOUCH: this server never evicts keys. */
+/*
+ * Run NO-EVICT and NO-TOUCH.  They have no effect, because this server never
+ * evicts keys.
+ */
 static void
 run_no_evict(struct client *c, const struct resp_args *a)
 {
@@ -275,7 +281,10 @@ print_client(FILE *f, const struct client *c)
 	    c->resp3 ? 3 : 2);
 }
 
-/* Reply with the clients whose ids are the arguments from `from` on; 0: all. */
+/*
+ * Reply with the clients whose ids are in the arguments from `from` on.  If
+ * from is 0, reply with all clients.
+ */
 static void
 list_clients(struct client *c, const struct resp_args *a, size_t from)
 {

@@ -42,7 +42,10 @@ read_conditions(struct client *c, const struct resp_args *a,
 	return false;
 }
 
-/* May k get this expiry?  No expiry counts as later than any other. */
+/*
+ * Return true if k may get this expiry time.  A key without one counts as
+ * expiring later than any time.
+ */
 static bool
 conditions_hold(const struct key *k, const struct conditions *w, int64_t at_ms)
 {
@@ -104,7 +107,10 @@ run_pexpireat(struct client *c, const struct resp_args *a)
 	set_expiry(c, a, KEYS_AT_MS, "pexpireat");
 }
 
-/* Reply with the time or the time left; -1: no expiry, -2: no key. */
+/*
+ * Reply with the expiry time or the time left.  The reply is -1 if the key does
+ * not expire and -2 if there is no such key.
+ */
 static void
 reply_expiry(struct client *c, const struct resp_args *a, bool seconds,
     bool left)
@@ -158,7 +164,7 @@ run_persist(struct client *c, const struct resp_args *a)
 	reply_int(c, timed);
 }
 
-/* Remove expired keys that no client asks for, some keys at a time. */
+/* Remove expired keys that no client has asked for, a few at a time. */
 static uint64_t
 sweep_expired(struct server *srv, uint64_t now_ns)
 {
@@ -169,7 +175,7 @@ sweep_expired(struct server *srv, uint64_t now_ns)
 	if (now_ns < srv->sweep_ns)
 		return srv->sweep_ns;
 	for (size_t n = 0; n < SWEEP_KEYS && ks->n > 0; n++) {
-		/* downwards: a removed key is replaced by the last one */
+		/* go downwards, because the last key replaces a removed one */
 		srv->sweep_at = (srv->sweep_at == 0 || srv->sweep_at > ks->n ?
 		    ks->n : srv->sweep_at) - 1;
 		if (keys_is_over(ks->key[srv->sweep_at])) {

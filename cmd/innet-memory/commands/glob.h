@@ -1,16 +1,17 @@
 /*
  * glob.h - match a pattern of Redis: * ? [a-z] [^a] and \\x for x itself
  *
- * glob_compile() reads a pattern, which glob_match() then compares with many
- * names.  A class without a closing bracket ends with the pattern.
+ * glob_compile() parses a pattern.  glob_match() then compares it with many
+ * names.  A class without a closing bracket extends to the end of the pattern.
  *
- * The stars cut a pattern into parts.  The first and the last part stand at the
- * ends of a name; each part between them is looked for behind the one before.
- * A part of plain characters is found by memmem(3), in time that is linear in
- * the name.  A part with ? or a class is found by the shift-and algorithm: a
- * bit for each of its characters says whether the part up to there ends at this
- * byte of the name.  GLOB_WILD_MAX bounds these bits, and therefore the work
- * for each byte of a name.
+ * The stars divide a pattern into parts.  The first part must match the
+ * beginning of a name, and the last part its end.  Each part between them is
+ * searched for after the match of the part before it. memmem(3) finds a part of
+ * plain characters, in a time that is linear in the length of the name.  The
+ * shift-and algorithm finds a part with ? or a class: it has one bit for each
+ * character of the part, and the bit is set if the part up to that character
+ * matches here.  GLOB_WILD_MAX limits the number of these bits, and therefore
+ * the work for each byte of a name.
  */
 #ifndef INNET_MEMORY_COMMANDS_GLOB_H
 #define INNET_MEMORY_COMMANDS_GLOB_H
@@ -22,41 +23,50 @@
 #include <string.h>
 
 enum {
-	GLOB_MAX = 64 << 10,	/* bytes of a pattern */
-	GLOB_WILD_MAX = 1024,	/* characters of parts with ? or [ */
+	GLOB_MAX = 64 << 10,	/* most bytes in a pattern */
+	GLOB_WILD_MAX = 1024,	/* most characters in parts with ? or [ */
 	GLOB_WORDS = GLOB_WILD_MAX / 64
 };
 
 struct glob_part {
-	size_t len;		/* bytes of a name that it matches */
-	size_t at;		/* in text, or its first bit in mask */
-	bool wild;		/* it has ? or [ */
+	size_t len;		/* number of bytes that it matches */
+	size_t at;		/* its offset in text, or first bit in mask */
+	bool wild;		/* the part has ? or [ */
 };
 
 struct glob {
 	struct glob_part *part;
-	size_t parts;		/* at least 1; one more than stars */
-	uint8_t *text;		/* of the plain parts */
+	size_t parts;		/* number of stars plus 1 */
+	uint8_t *text;		/* text of the plain parts */
 	size_t text_len;
-	/* by byte of a name: bits of the wild characters that match it */
-	uint64_t (*mask)[GLOB_WORDS];	/* NULL: no part is wild */
+	/*
+	 * Indexed by a byte of a name: the bits of all wild characters that
+	 * match it.
+	 */
+	uint64_t (*mask)[GLOB_WORDS];	/* NULL without wild parts */
 	size_t bits;
 };
 
-/* Read the pattern p; NULL, or why not, and then nothing is to be freed. */
+/*
+ * Parse the pattern p of n bytes.  Return NULL, or an error; then there is
+ * nothing to free.
+ */
 static inline const char *glob_compile(struct glob *g, const uint8_t *p,
     size_t n);
 
-/* Free what glob_compile() allocated. */
+/* Free the memory of glob_compile(). */
 static inline void glob_free(struct glob *g);
 
-/* Does all of s match the pattern? */
+/* Return true if the pattern matches the whole name s. */
 static inline bool glob_match(const struct glob *g, const uint8_t *s,
     size_t len);
 
 /* implementation */
 
-/* Is c in the class that begins at p[0]?  *used: bytes of the class. */
+/*
+ * Return true if c is in the class that begins at p[0].  Set *used to the
+ * length of the class in bytes.
+ */
 static inline bool
 glob_class(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 {
@@ -80,7 +90,10 @@ glob_class(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 	return in != not;
 }
 
-/* Does the first element of p, not a star, match c?  *used: its bytes. */
+/*
+ * Return true if the first element of p, which is not a star, matches c.  Set
+ * *used to its length in bytes.
+ */
 static inline bool
 glob_one(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 {
@@ -95,7 +108,10 @@ glob_one(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 	return p[1] == c;
 }
 
-/* Measure the part at p up to a star or the end; return its bytes. */
+/*
+ * Measure the part of the pattern from p to a star or the end.  Return its
+ * length in bytes.
+ */
 static inline size_t
 glob_measure(const uint8_t *p, size_t n, struct glob_part *part)
 {
@@ -110,7 +126,7 @@ glob_measure(const uint8_t *p, size_t n, struct glob_part *part)
 	return i;
 }
 
-/* Add the bits of a wild part; false: no memory. */
+/* Add the bits of a wild part; return false if there is no memory. */
 static inline bool
 glob_add_wild(struct glob *g, const uint8_t *p, size_t n)
 {
@@ -141,7 +157,7 @@ glob_add_plain(struct glob *g, const uint8_t *p, size_t n)
 	}
 }
 
-/* Add all parts; NULL, or why not. */
+/* Add all parts.  Return NULL, or the error. */
 static inline const char *
 glob_add_parts(struct glob *g, const uint8_t *p, size_t n)
 {
@@ -194,7 +210,7 @@ glob_compile(struct glob *g, const uint8_t *p, size_t n)
 	return why;
 }
 
-/* Does the part match the bytes at s, of which there are part->len? */
+/* Return true if the part matches the part->len bytes at s. */
 static inline bool
 glob_part_is_at(const struct glob *g, const struct glob_part *part,
     const uint8_t *s)
@@ -211,7 +227,9 @@ glob_part_is_at(const struct glob *g, const struct glob_part *part,
 	return true;
 }
 
-/* Return where the first match of a wild part in s ends; 0: nowhere. */
+/*
+ * Return the end of the first match of a wild part in s, or 0 if there is none.
+ */
 static inline size_t
 glob_find_wild(const struct glob *g, const struct glob_part *part,
     const uint8_t *s, size_t len)
@@ -224,7 +242,7 @@ glob_find_wild(const struct glob *g, const struct glob_part *part,
 		const uint64_t *mask = g->mask[s[i]];
 		uint64_t carry = 0;
 
-		/* bits of other parts are never looked at */
+		/* ignore the bits of other parts */
 		for (size_t w = first; w <= last; w++) {
 			const uint64_t was = state[w];
 			const uint64_t begin = w == first ?

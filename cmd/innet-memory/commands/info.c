@@ -39,7 +39,7 @@ info_clients(struct server *srv, FILE *f)
 	    srv->strangers);
 }
 
-/* Return the resident memory of the process in bytes; 0: unknown. */
+/* Return the resident memory of the process in bytes, or 0 if it is unknown. */
 static size_t
 read_resident_bytes(const struct server *srv)
 {
@@ -135,7 +135,7 @@ info_latencystats(struct server *srv, FILE *f)
 static const struct section {
 	const char *name;
 	void (*show)(struct server *srv, FILE *f);
-	bool more;		/* only in INFO all, or if it is named */
+	bool more;		/* shown only in INFO all or by name */
 } sections[] = {
 	{ "server", info_server, false },
 	{ "clients", info_clients, false },
@@ -146,7 +146,10 @@ static const struct section {
 	{ "latencystats", info_latencystats, true }
 };
 
-/* Is a section wanted? more: it is not in the default. */
+/*
+ * Return true if the section was requested.  If `more` is true, it is not in
+ * the default output.
+ */
 static bool
 section_wanted(const struct resp_args *a, const char *name, bool more)
 {
@@ -161,7 +164,9 @@ section_wanted(const struct resp_args *a, const char *name, bool more)
 	return false;
 }
 
-/* Print the name of a section with a capital, after a blank line. */
+/*
+ * Print a blank line and then the section's name, which begins with a capital.
+ */
 static void
 print_title(FILE *f, const char *name, bool *begun)
 {

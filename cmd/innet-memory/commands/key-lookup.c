@@ -1,4 +1,4 @@
-/* key-lookup.c - find the key that an argument names, read expiry times */
+/* key-lookup.c - find the key that an argument names, and read expiry times */
 #include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/key-lookup.h"

@@ -9,16 +9,16 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/store/keyspace.h"
 
-/* The error for a key of another type. */
+/* The error reply for a key of the wrong type. */
 extern const char keys_wrong_type[];
 
 /*
- * Return the key of this name; NULL: it does not exist, or has expired and was
- * removed.
+ * Return the key with this name, or NULL if it does not exist.  A key that has
+ * expired is removed here.
  */
 struct key *keys_find_live(struct server *srv, const uint8_t *name, size_t len);
 
-/* The unit of an expiry time in an argument. */
+/* The unit of an expiry time in an argument, relative or absolute. */
 enum keys_time_unit {
 	KEYS_SECONDS,
 	KEYS_MS,
@@ -27,21 +27,22 @@ enum keys_time_unit {
 };
 
 /*
- * Read argument i, above 0, as ms of the wall clock; false, after an error
- * reply about the command `name`: it is invalid.
+ * Read argument i, which must be above 0, and convert it to ms of the wall
+ * clock.  If it is invalid, reply with an error that contains the command's
+ * `name`, and return false.
  */
 bool keys_read_future_time(struct client *c, const struct resp_args *a,
     size_t i, enum keys_time_unit unit, const char *name,
     uint64_t *at_ms);
 
-/* Do the same for a time that may be past. */
+/* Do the same for a time that may be in the past. */
 bool keys_read_time(struct client *c, const struct resp_args *a, size_t i,
     enum keys_time_unit unit, const char *name, int64_t *at_ms);
 
-/* Has the key expired? */
+/* Return true if the key has expired. */
 bool keys_is_over(const struct key *k);
 
-/* Return the time in ms of the wall clock. */
+/* Return the wall-clock time in ms. */
 int64_t keys_now_ms(void);
 
 /* Return the key that argument i names, or NULL. */
@@ -49,13 +50,13 @@ struct key *keys_find_arg(struct client *c, const struct resp_args *a,
     size_t i);
 
 /*
- * Store the key that argument i names, or NULL, in *k; false, after an error
- * reply: it is of another type.
+ * Set *k to the key that argument i names, or to NULL if it does not exist.  If
+ * the key has another type, reply with an error and return false.
  */
 bool keys_find_typed(struct client *c, const struct resp_args *a, size_t i,
     enum key_type type, struct key **k);
 
-/* Note that the value of k has changed. */
+/* Record that the value of k has changed. */
 void keys_mark_changed(struct client *c, struct key *k);
 
 #endif

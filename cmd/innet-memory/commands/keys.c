@@ -42,7 +42,7 @@ key_type_name(const struct key *k)
 {
 	static const char *const names[] = {
 		[KEY_STRING] = "string", [KEY_LIST] = "list",
-		[KEY_TABLE] = "innet-per"	/* as in the module */
+		[KEY_TABLE] = "innet-per" /* the module uses the same name */
 	};
 
 	return names[k->type];
@@ -57,8 +57,8 @@ run_type(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Move the value of argument 1 to argument 2; false, after a reply: it was not
- * moved.
+ * Move the value of argument 1 to argument 2.  If it cannot be moved, reply and
+ * return false.
  */
 static bool
 rename_key(struct client *c, const struct resp_args *a, bool over)
@@ -110,7 +110,7 @@ run_renamenx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
-/* Read a pattern; false, after an error reply: it is too long. */
+/* Parse a pattern.  If it is invalid, reply with an error and return false. */
 static bool
 read_pattern(struct client *c, const struct resp_arg *v, struct glob *g)
 {
@@ -122,8 +122,8 @@ read_pattern(struct client *c, const struct resp_arg *v, struct glob *g)
 }
 
 /*
- * Count first: this removes expired keys, which moves the last keys to their
- * places.
+ * Count the matching keys before the reply begins.  Counting removes expired
+ * keys, and the last keys then move to their places.
  */
 static void
 run_keys(struct client *c, const struct resp_args *a)
@@ -166,8 +166,8 @@ run_per_list(struct client *c, const struct resp_args *a)
 }
 
 struct scan {
-	const struct resp_arg *pattern, *type;	/* NULL: any */
-	struct glob glob;			/* the pattern */
+	const struct resp_arg *pattern, *type;	/* NULL matches all keys */
+	struct glob glob;			/* compiled pattern */
 	uint64_t cursor;
 	int64_t count;
 };
@@ -213,10 +213,11 @@ scan_matches(const struct scan *s, const struct key *k)
 }
 
 /*
- * A cursor is the number of keys that are left, counted from the last to the
- * first.  A removed key is replaced by the last one, so keys only move down,
- * where they are still to be visited or visited again; a key that stays is
- * never missed.
+ * A cursor is the number of keys that are still to be visited; SCAN visits them
+ * from the last to the first.  The last key replaces a removed one, so keys
+ * only move towards the beginning.  There they will be visited, perhaps for a
+ * second time.  Therefore SCAN never misses a key that exists during the whole
+ * scan.
  */
 static void
 run_scan(struct client *c, const struct resp_args *a)
@@ -258,7 +259,10 @@ run_dbsize(struct client *c, const struct resp_args *a)
 	reply_int(c, (int64_t)c->srv->keys.n);
 }
 
-/* Run FLUSHDB and FLUSHALL: there is one database. */
+/*
+ * Run FLUSHDB and FLUSHALL, which do the same because there is only one
+ * database.
+ */
 static void
 run_flush(struct client *c, const struct resp_args *a)
 {

@@ -3,7 +3,7 @@
 #include "cmd/innet-memory/commands/lists.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* Remove n elements from one end. */
+/* Remove n elements from the left or the right end. */
 static void
 drop_elements(struct client *c, struct list *l, size_t n, bool left)
 {
@@ -11,7 +11,7 @@ drop_elements(struct client *c, struct list *l, size_t n, bool left)
 		blob_drop(&c->srv->account, list_pop(l, left));
 }
 
-/* Add all values or none; false: no memory. */
+/* Add all values, or none and return false if there is no memory. */
 static bool
 add_values(struct client *c, struct list *l, const struct resp_args *a,
     bool left)
@@ -85,7 +85,7 @@ run_rpushx(struct client *c, const struct resp_args *a)
 	push_values(c, a, false, false);
 }
 
-/* Note the change, and remove the key if the list is empty. */
+/* Record the change, and remove the key if its list is now empty. */
 static void
 finish_change(struct client *c, struct key *k)
 {
@@ -175,7 +175,10 @@ run_lindex(struct client *c, const struct resp_args *a)
 		reply_blob(c, list_get(&k->list, (size_t)i));
 }
 
-/* Read arguments 2 and 3 as a range of n elements: the first, and how many. */
+/*
+ * Read arguments 2 and 3 as a range in a list of n elements.  Set *first to its
+ * first index and *count to its length.
+ */
 static bool
 read_range(struct client *c, const struct resp_args *a, size_t n, size_t *first,
     size_t *count)
@@ -227,8 +230,8 @@ run_lset(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Remove up to count equal elements from the left, or from the right if count
- * is negative.
+ * Remove up to count equal elements, from the left or, if count is negative,
+ * from the right.  If count is 0, remove all.
  */
 static void
 run_lrem(struct client *c, const struct resp_args *a)
@@ -261,7 +264,8 @@ lists_side(const struct resp_args *a, size_t i, bool *left)
 }
 
 /*
- * Move the element at an end of k; `to` may be k, or NULL if it does not exist.
+ * Move an element from an end of k to an end of `to`.  They may be the same
+ * key.  If `to` is NULL, create it.
  */
 static void
 move_element(struct client *c, struct key *k, bool from_left,

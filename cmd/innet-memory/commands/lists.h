@@ -1,6 +1,4 @@
-/*
- * lists.h - functions for lists that blocking commands use, too
- */
+/* lists.h - list functions that the blocking commands also use */
 #ifndef INNET_MEMORY_COMMANDS_LISTS_H
 #define INNET_MEMORY_COMMANDS_LISTS_H
 
@@ -10,17 +8,21 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/store/keyspace.h"
 
-/* Is argument i LEFT or RIGHT? */
+/* Read argument i; return true if it is LEFT or RIGHT. */
 bool lists_side(const struct resp_args *a, size_t i, bool *left);
 
 /*
- * Move an element from the list of argument 1 to that of argument 2, and reply
- * with it or with an error.  False, without a reply: the list is empty.
+ * Move an element from the list in argument 1 to the list in argument 2.  Reply
+ * with the element or an error and return true.  If the list is empty, return
+ * false without a reply.
  */
 bool lists_move(struct client *c, const struct resp_args *a, bool from_left,
     bool to_left);
 
-/* Pop an element of a list that is not empty, and reply with the key and it. */
+/*
+ * Pop an element of a list that is not empty.  Reply with the key and the
+ * element.
+ */
 void lists_pop_named(struct client *c, struct key *k, bool left);
 
 #endif

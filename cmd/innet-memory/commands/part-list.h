@@ -6,6 +6,6 @@
 
 #include "cmd/innet-memory/server/part.h"
 
-extern const struct part *const part_list[];	/* ends with NULL */
+extern const struct part *const part_list[];	/* the last entry is NULL */
 
 #endif

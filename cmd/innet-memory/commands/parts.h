@@ -1,10 +1,10 @@
 /*
- * parts.h - the parts of innet-memory, and what a file with commands includes
+ * parts.h - the parts of innet-memory, and the includes of all command files
  *
- * A command's function, run(c, a), has its arguments in a (args.h) and replies
- * by the functions of reply.h.  args_keep_blob() keeps an argument as a blob.
- * c->srv is the server.  A request that cannot be answered yet is parked
- * (client_park()).
+ * A command's function, run(c, a), finds its arguments in a (args.h) and
+ * replies with the functions of reply.h.  args_keep_blob() keeps an argument as
+ * a blob. c->srv is the server.  If a request cannot be answered yet, the
+ * function parks it with client_park().
  */
 #ifndef INNET_MEMORY_COMMANDS_PARTS_H
 #define INNET_MEMORY_COMMANDS_PARTS_H

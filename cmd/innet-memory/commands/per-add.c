@@ -5,20 +5,23 @@
 
 #include "cmd/innet-memory/commands/per.h"
 
-enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };	/* of a request; bytes */
-enum { FETCHED = 1024 };	/* prefetched at once; this fits the cache */
+/* Most frames in a request, and the bytes of a frame's index. */
+enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };
+/* number of items to prefetch together, so that they fit in the cache */
+enum { FETCHED = 1024 };
 
-/* A request that was found valid. */
+/* A request that was checked and found valid. */
 struct add_request {
 	struct table *t;
 	const struct resp_args *a;
 	uint64_t frames;	/* number of frames */
-	size_t first_frame, first;	/* arguments: frames, pairs */
-	size_t n;		/* experiences */
+	/* first argument with a frame, and with a pair */
+	size_t first_frame, first;
+	size_t n;		/* number of experiences */
 	float *priority;
-	void **x;		/* struct experience, made of the pairs */
+	void **x;		/* one struct experience for each pair */
 	uint64_t *id;
-	struct frame **frame;	/* made of the frames so far */
+	struct frame **frame;	/* frames found or created so far */
 	bool by_reference;
 };
 
@@ -45,7 +48,9 @@ open_request(struct client *c, struct add_request *d)
 	return false;
 }
 
-/* Read the frames from argument *i on, and move *i behind them. */
+/*
+ * Read the frames from argument *i on, and set *i to the argument after them.
+ */
 static bool
 read_frames(struct client *c, struct add_request *d, size_t *i)
 {
@@ -78,7 +83,7 @@ read_frames(struct client *c, struct add_request *d, size_t *i)
 	return true;
 }
 
-/* Read the options; pairs follow to the end. */
+/* Read the options.  The pairs begin after them. */
 static bool
 read_options(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 {
@@ -117,7 +122,7 @@ read_index(const uint8_t *p, unsigned i)
 	return stream_get_le(p + i * INDEX_BYTES, INDEX_BYTES);
 }
 
-/* Can the blob in argument k be an experience of the table? */
+/* Return true if the blob in argument k can be an experience of the table. */
 static bool
 check_blob(struct client *c, const struct add_request *d, size_t k)
 {
@@ -160,7 +165,10 @@ read_request(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 	return true;
 }
 
-/* Return frame k of the request in the table; NULL: no memory. */
+/*
+ * Return frame k of the request as a frame of the table, or NULL if there is no
+ * memory.
+ */
 static struct frame *
 get_frame(struct add_request *d, const struct experience *prev, size_t k)
 {
@@ -177,9 +185,10 @@ get_frame(struct add_request *d, const struct experience *prev, size_t k)
 }
 
 /*
- * Make experience i of the request; prev is the one before it.  NULL: no
- * memory.  The frames of a request are distinct, so only the first experience
- * is compared with the last one of the request before.
+ * Create experience i of the request; prev is the experience before it.  Return
+ * NULL if there is no memory.  The frames within a request are distinct, so
+ * only the first experience is compared with the last one of the request
+ * before.
  */
 static struct experience *
 make_experience(struct add_request *d, const struct experience *prev, size_t i)
@@ -201,7 +210,7 @@ make_experience(struct add_request *d, const struct experience *prev, size_t i)
 	    frames_reference_copy(f, own, v->p + skip, v->len - skip);
 }
 
-/* Make all experiences or none; false: no memory. */
+/* Create all experiences or none; return false if there is no memory. */
 static bool
 make_experiences(struct add_request *d, uint64_t stream)
 {
@@ -217,7 +226,7 @@ make_experiences(struct add_request *d, uint64_t stream)
 	}
 	if (n == d->n)
 		return true;
-	/* count the request as a user while its experiences are dropped */
+	/* hold the frames of the request while its experiences are dropped */
 	for (size_t k = 0; k < d->frames; k++) {
 		if (d->frame[k] != NULL)
 			d->frame[k]->uses++;
@@ -251,7 +260,10 @@ reply_limit(struct client *c, const struct add_request *d)
 	reply_error(c, "%s", why);
 }
 
-/* Prefetch experiences that will be evicted; they are not in the cache. */
+/*
+ * Prefetch the experiences that will be evicted, because they are not in the
+ * cache.
+ */
 static void
 prefetch_evicted(const struct add_request *d)
 {

@@ -1,10 +1,10 @@
 /*
- * per-host.h - what the PER commands need from the program that hosts them
+ * per-host.h - functions that the PER commands need from their host program
  *
  * The code in per*.c runs in two hosts: innet-memory (per-host.c) and Redis
- * (module/host.c).  It reads arguments by args.h and replies by reply.h;
- * everything else that differs is declared here.  Each host has its own struct
- * client.
+ * (module/host.c).  It reads arguments with args.h and replies with reply.h.
+ * This file declares everything else that differs between the hosts.  Each host
+ * has its own struct client.
  */
 #ifndef INNET_MEMORY_COMMANDS_PER_HOST_H
 #define INNET_MEMORY_COMMANDS_PER_HOST_H
@@ -22,54 +22,63 @@
 struct table;
 
 /*
- * Return the table that argument 1 names.  NULL: *why is NULL if the key does
- * not exist, and otherwise the error.
+ * Return the table that argument 1 names, or NULL.  In this case *why is the
+ * error, or NULL if the key does not exist.
  */
 struct table *host_find_table(struct client *c, const struct resp_args *a,
     const char **why);
 
 /*
- * Create a table with valid settings at a name for which host_find_table()
- * finds no key.  False: *why is the error, or NULL without memory.
+ * Create a table with valid settings at a name for which host_find_table() has
+ * found no key.  On a failure, return false and set *why to the error, or to
+ * NULL if there is no memory.
  */
 bool host_create_table(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *settings, const char **why);
-/* Remove the table that argument 1 names. */
+/* Remove table t, which argument 1 names. */
 void host_drop_table(struct client *c, const struct resp_args *a,
     struct table *t);
 
 /*
- * Note that the request has changed the table: waiting requests are tried
+ * Record that the request has changed the table.  Waiting requests are tried
  * again, and replicas run the same request.
  */
 void host_mark_changed(struct client *c, const struct resp_args *a);
 
-/* Do the same for n draws, whose result was random: replicas count these. */
+/*
+ * Record that the n draws d were taken.  Because they were random, replicas do
+ * not run the request but count these draws.
+ */
 void host_mark_sampled(struct client *c, const struct resp_args *a,
     const struct table *t, const struct replay_buffer_draw *d, size_t n);
 
 /*
- * Does the request come from a master or a file?  Then no limit refuses it, and
- * it never waits.
+ * Return true if the request comes from a master or a file.  In this case, no
+ * limit refuses it and it never waits.
  */
 bool host_is_replicated(const struct client *c);
 
-/* Return the number of the connection, whose experiences follow one another. */
+/*
+ * Return the number of the connection.  Successive experiences of a connection
+ * belong together.
+ */
 uint64_t host_stream_id(const struct client *c);
 
 /* Return the random number generator of the host. */
 struct rng *host_rng(struct client *c);
 
 /*
- * Tries a parked request again: it answers and returns true, or returns false
- * to continue to wait.  If late is set the time is over and it must answer.
+ * Try a parked request again.  Return true after a reply, or false if the
+ * request must wait longer.  If late is true, the time is over and the function
+ * must reply.
  */
 typedef bool host_retry(struct client *c, const struct resp_args *a,
     bool late);
 
 /*
- * Park the client: retry() is called after the table has changed, and at the
- * latest after timeout_ms.  False: it must be answered now.
+ * Park the client.  The host calls retry() after each change of the table, and
+ * at the latest after timeout_ms.  Return false if the request must be answered
+ * now.
  */
 bool host_park_client(struct client *c, const struct resp_args *a,
     uint64_t timeout_ms, host_retry *retry);

@@ -5,14 +5,15 @@
 
 #include "cmd/innet-memory/commands/per.h"
 
-enum { DUMP_DEFAULT = 1000, DUMP_MOST = 100000 };	/* ids in a reply */
+/* Number of ids in a reply. */
+enum { DUMP_DEFAULT = 1000, DUMP_MOST = 100000 };
 
 enum { CAPACITY, ALPHA, SELECTOR, TIMES, RATIO, SLACK, CREATE_WORDS };
 static const char *const create_words[] = {
 	"capacity", "alpha", "selector", "times", "ratio", "slack", NULL
 };
 
-/* Read the option at *i and move *i behind it. */
+/* Read the option in argument *i, and set *i to the argument after it. */
 static bool
 read_option(struct client *c, const struct resp_args *a, size_t *i,
     struct replay_buffer_settings *settings, size_t *seen)
@@ -240,7 +241,7 @@ per_info(struct client *c, const struct resp_args *a)
 	reply_int_field(c, "slots_bytes", t->charged);
 }
 
-/* Read [from id] [count n]. */
+/* Read the options "from ID" and "count N". */
 static bool
 read_page(struct client *c, const struct resp_args *a, uint64_t *from,
     uint64_t *count)
@@ -265,7 +266,8 @@ read_page(struct client *c, const struct resp_args *a, uint64_t *from,
 }
 
 /*
- * Reply with the id to continue from (nil: none), then id, priority, and so on.
+ * Reply with the id at which to continue, or nil at the end, and then with
+ * pairs of an id and a priority.
  */
 void
 per_dump(struct client *c, const struct resp_args *a)

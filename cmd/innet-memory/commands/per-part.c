@@ -7,7 +7,7 @@
 #include "cmd/innet-memory/commands/per.h"
 #include "cmd/innet-memory/store/table.h"
 
-/* Create the table of --capacity unless it exists already. */
+/* Create the table of --capacity, unless it already exists. */
 static bool
 open_tables(struct server *srv)
 {
@@ -40,7 +40,7 @@ open_tables(struct server *srv)
 	return false;
 }
 
-/* Print a line for each table, like db0 of Redis. */
+/* Print one line for each table, in the format of Redis's db0 line. */
 static void
 info_tables(struct server *srv, FILE *f)
 {

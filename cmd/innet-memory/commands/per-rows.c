@@ -1,4 +1,4 @@
-/* per-rows.c - the rows of the PER commands, for both hosts */
+/* per-rows.c - the command table of the PER commands, for both hosts */
 #include "cmd/innet-memory/commands/per.h"
 
 enum {

@@ -10,9 +10,9 @@
 
 enum {
 	REF_BYTES = 4,
-	FETCHED = 256,	/* experiences prefetched at once */
-	COPIED = 8,	/* experiences prefetched before they are copied */
-	COPIED_BYTES = 4096	/* bytes prefetched of each */
+	FETCHED = 256,	/* number of experiences to prefetch together */
+	COPIED = 8,	/* how many experiences ahead to prefetch for a copy */
+	COPIED_BYTES = 4096	/* most bytes to prefetch of an experience */
 };
 
 struct sample_request {
@@ -20,10 +20,10 @@ struct sample_request {
 	uint64_t n;
 	double beta;
 	bool strata, refs, binary, sum;
-	bool counted;		/* PER.SAMPLE, not PER.SAMPLE_RO */
+	bool counted;	/* true for PER.SAMPLE, false for PER.SAMPLE_RO */
 };
 
-/* Read a request; without a timeout (timeout_ms NULL) it is not counted. */
+/* Read a request.  If timeout_ms is NULL, the draws will not be counted. */
 static bool
 read_request(struct client *c, const struct resp_args *a,
     struct sample_request *k, uint64_t *timeout_ms)
@@ -75,10 +75,10 @@ read_request(struct client *c, const struct resp_args *a,
 }
 
 /*
- * Return NULL, or the reason why no batch can be drawn now.  If items do not
- * wear out, one experience with a priority is enough to draw from, but a table
- * with fewer items than a batch is not yet a replay memory.  If they wear out,
- * a whole batch must be available.
+ * Return NULL, or the reason why no batch can be drawn now.  The table must
+ * hold at least as many experiences as the batch.  If experiences may be drawn
+ * any number of times, one of them with a priority above 0 is enough.  If the
+ * number of draws is limited, there must be a whole batch of them.
  */
 static const char *
 check_ready(const struct sample_request *k, char *why, size_t size)
@@ -120,7 +120,7 @@ store_f32(uint8_t *p, float v)
 	stream_put_le(p, u, 4);
 }
 
-/* Reply with ids, probabilities and weights in binary. */
+/* Reply with the ids, probabilities and weights in binary. */
 static void
 reply_packed(struct client *c, const struct replay_buffer_draw *d, size_t n)
 {
@@ -178,7 +178,10 @@ reply_by_value(struct client *c, const struct frames *f,
 	reply_tail(c, x);
 }
 
-/* Reply with an experience by reference; frames that are new go to fresh[]. */
+/*
+ * Reply with experience x by reference.  Frames that were not listed yet are
+ * added to fresh[].
+ */
 static void
 reply_by_reference(struct client *c, const struct frames *f,
     const struct experience *x, struct frame **fresh, uint32_t *n)
@@ -200,8 +203,9 @@ reply_by_reference(struct client *c, const struct frames *f,
 }
 
 /*
- * Before draw i of n, the first of a group, prefetch what the group will read
- * from all over the memory: a draw then takes two thirds of the time.
+ * Prefetch the data of a group of draws; i is the current draw and the first of
+ * a group.  Their data is spread over the memory, and with the prefetch a draw
+ * takes two thirds of the time.
  */
 static void
 prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,
@@ -217,7 +221,7 @@ prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,
 	}
 }
 
-/* Prefetch bytes of frames and tail that will be copied soon. */
+/* Prefetch those bytes of the frames and the tail that will be copied soon. */
 static void
 prefetch_copied(const struct frames *f, const struct experience *x)
 {
@@ -246,7 +250,7 @@ reply_frames(struct client *c, struct frames *f,
 		reply_blob(c, frame_blob(fresh[i]));
 }
 
-/* The sum of a table before the draw. */
+/* The sum of a table's priorities before the draw. */
 struct draw_sum {
 	uint64_t sum;
 	int shift;
@@ -262,7 +266,7 @@ reply_sum(struct client *c, const struct draw_sum *s)
 	reply_int(c, (int64_t)s->have);
 }
 
-/* Reply with the n draws d. */
+/* Reply with the n draws in d. */
 static void
 reply_sample(struct client *c, const struct sample_request *k,
     const struct replay_buffer_draw *d, size_t n, struct frame **fresh,
@@ -352,7 +356,7 @@ per_sample(struct client *c, const struct resp_args *a)
 	per_answer_or_wait(c, a, try_sample, retry_sample);
 }
 
-/* Draw without counting, which also works at a replica. */
+/* Draw without counting, so that the command also works on a replica. */
 void
 per_sample_ro(struct client *c, const struct resp_args *a)
 {

@@ -26,7 +26,7 @@ open_updates(struct client *c, struct updates *u, size_t n)
 	return false;
 }
 
-/* Read id priority ... */
+/* Read pairs of an id and a priority as text. */
 static bool
 read_text_updates(struct client *c, const struct resp_args *a,
     struct updates *u)
@@ -47,7 +47,10 @@ read_text_updates(struct client *c, const struct resp_args *a,
 	return true;
 }
 
-/* Read u64 ids, then as many f32 priorities, as binary replies have them. */
+/*
+ * Read packed u64 ids and the same number of packed f32 priorities, in the
+ * format of binary replies.
+ */
 static bool
 read_packed_updates(struct client *c, const struct resp_args *a,
     struct updates *u)

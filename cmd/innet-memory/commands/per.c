@@ -69,7 +69,7 @@ per_reply_no_word(struct client *c, const struct resp_args *a, size_t i)
 	    per_print_arg(a, i, s));
 }
 
-/* Does argument i exist? */
+/* If argument i is missing, reply with an error and return false. */
 static bool
 check_value_given(struct client *c, const struct resp_args *a, size_t i,
     const char *what)
@@ -116,7 +116,7 @@ per_read_real(struct client *c, const struct resp_args *a, size_t i,
 bool
 per_check_count(struct client *c, size_t n)
 {
-	/* a replicated request was accepted before */
+	/* the master has already accepted a replicated request */
 	if (n <= PER_MOST || host_is_replicated(c))
 		return true;
 	reply_error(c, "ERR %zu experiences in one request; the limit is %d", n,
@@ -143,7 +143,7 @@ bool
 per_read_ratio(struct client *c, const struct resp_args *a, size_t i,
     struct sample_ratio *out)
 {
-	const double most = 1e15;	/* above it counts are not exact */
+	const double most = 1e15; /* above this value, counts are not exact */
 	const char *why;
 
 	if (!per_read_real(c, a, i, "lowest ratio", 0, most, &out->lo) ||

@@ -1,9 +1,9 @@
 /*
  * per.h - the PER commands, and functions that they share
  *
- * A request is read and checked as a whole before anything changes.  Errors
- * name the argument and the reason.  Functions below that return false or NULL
- * have replied with the error.
+ * A request is read and checked as a whole before it changes anything.  Errors
+ * name the argument and the reason.  If a function below returns false or NULL,
+ * it has already replied with the error.
  */
 #ifndef INNET_MEMORY_COMMANDS_PER_H
 #define INNET_MEMORY_COMMANDS_PER_H
@@ -17,7 +17,7 @@
 #include "cmd/innet-memory/store/table.h"
 #include "common/replay/shards.h"
 
-/* The rows of these commands; the last one has no name. */
+/* The table of these commands; its last row has no name. */
 extern const struct command per_commands[];
 
 void per_add(struct client *c, const struct resp_args *a);
@@ -34,25 +34,31 @@ void per_update(struct client *c, const struct resp_args *a);
 
 enum {
 	PER_SHOWN_BYTES = 36,
-	PER_MOST = SHARDS_DRAW_MAX	/* experiences of a request: others
-				   wait meanwhile */
+	/* Most experiences in a request; other clients wait while it runs. */
+	PER_MOST = SHARDS_DRAW_MAX
 };
 
-/* Print the beginning of argument i for an error message. */
+/*
+ * Write the beginning of argument i to buf for an error message, and return
+ * buf.
+ */
 const char *per_print_arg(const struct resp_args *a, size_t i,
     char buf[PER_SHOWN_BYTES]);
 
 /* Return the table that argument 1 names, or NULL. */
 struct table *per_find_table(struct client *c, const struct resp_args *a);
 
-/* Return the index of argument i in words, which end with NULL. */
+/*
+ * Return the index of argument i in `words`, a list that ends with NULL, or
+ * PER_NO_WORD.
+ */
 enum { PER_NO_WORD = -1 };
 int per_find_word(const struct resp_args *a, size_t i,
     const char *const *words);
 
 /*
- * Is this the first time that the word in argument i is given? seen[] has an
- * element for each word, all 0 at first.
+ * Check that the word in argument i is given for the first time. seen[] has an
+ * element for each word, and all are 0 at first.
  */
 bool per_check_once(struct client *c, const char *const *words, int word,
     size_t i, size_t *seen);
@@ -60,27 +66,30 @@ bool per_check_once(struct client *c, const char *const *words, int word,
 /* Reply that argument i is not a valid word. */
 void per_reply_no_word(struct client *c, const struct resp_args *a, size_t i);
 
-/* Read argument i, which errors call `what`, as a number from lo to hi. */
+/* Read argument i as a number from lo to hi.  `what` is its name in errors. */
 bool per_read_whole(struct client *c, const struct resp_args *a, size_t i,
     const char *what, uint64_t lo, uint64_t hi, uint64_t *out);
 bool per_read_real(struct client *c, const struct resp_args *a, size_t i,
     const char *what, double lo, double hi, double *out);
 
-/* May a request have n experiences? */
+/* Return true if a request may have n experiences. */
 bool per_check_count(struct client *c, size_t n);
 
-/* Read a priority: 0 or more, in 32 bits; if max is set, "max" gives -1. */
+/*
+ * Read a priority, a 32-bit number of 0 or more.  If max is true, accept the
+ * word "max", for which *out is -1.
+ */
 bool per_read_priority(struct client *c, const struct resp_args *a, size_t i,
     bool max, float *out);
 
-/* Read lo and hi from argument i on. */
+/* Read the two ratios in arguments i and i + 1. */
 bool per_read_ratio(struct client *c, const struct resp_args *a, size_t i,
     struct sample_ratio *out);
 
 /*
- * Call attempt(), which answers and returns true, or returns false.  Then the
- * request waits for up to *timeout_ms, which attempt() has set, and is tried
- * again by retry().  If late is set it must answer.
+ * Call attempt(), which replies and returns true, or sets *timeout_ms and
+ * returns false.  If it returns false, the request waits for up to *timeout_ms,
+ * and retry() tries it again.  If late is true, attempt() must reply.
  */
 typedef bool per_attempt(struct client *c, const struct resp_args *a,
     uint64_t *timeout_ms, bool late);

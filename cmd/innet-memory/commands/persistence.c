@@ -1,12 +1,12 @@
 /*
- * persistence.c - saving and loading: PER.SAVE, PER.LOAD, --save-every, start
- * and end
+ * persistence.c - save and load: PER.SAVE, PER.LOAD, --save-every, start and
+ * end
  *
- * A forked child, which has all keys as they were at the fork, writes the file.
- * Its exit status is an errno, and a pipe that it holds reports its end.  One
- * child writes at a time.  A save that is requested meanwhile begins when that
- * child ends, because it must contain all that was acknowledged before the
- * request.
+ * A forked child writes the file, because it has all keys as they were at the
+ * fork.  Its exit status is an errno value.  The parent notices its end through
+ * a pipe that the child holds open.  Only one child writes at a time.  A save
+ * that is requested meanwhile begins after that child has ended, because it
+ * must contain everything that was acknowledged before the request.
  */
 #include <assert.h>
 #include <errno.h>
@@ -33,23 +33,23 @@ enum { WHY_BYTES = 160 };
 struct save_state {
 	/* pipe that reports the end of the child */
 	struct event_source end;
-	pid_t pid;		/* of the child; 0: none */
-	uint64_t n;		/* saves begun */
+	pid_t pid;		/* process id of the child, or 0 */
+	uint64_t n;		/* number of saves that have begun */
 	bool next;		/* begin another save after this one */
-	bool due[2];		/* save n is requested or runs, by n % 2 */
-	char why[2][WHY_BYTES];	/* error of save n; "": none */
-	uint64_t every_ns;	/* when --save-every is due */
+	bool due[2];		/* save n is requested or running, by n % 2 */
+	char why[2][WHY_BYTES];	/* error of save n by n % 2, or "" */
+	uint64_t every_ns;	/* next time for --save-every */
 	uint64_t from_ns, took_ns;
 	uint64_t done, failed;
-	int lock;		/* descriptor of the lock; -1: none */
-	/* descriptor of the last saved file; -1: none */
+	int lock;		/* descriptor of the lock, or -1 */
+	/* descriptor of the last saved file, or -1 */
 	int held;
-	char *path;		/* of the file, behind all links */
+	char *path;		/* the path without symbolic links */
 };
 
 static void begin_save(struct server *srv);
 
-/* Lock the file that is at the path now, if there is one. */
+/* Lock the file at the path, if it exists. */
 static bool
 hold_file(struct save_state *s)
 {
@@ -61,7 +61,7 @@ hold_file(struct save_state *s)
 	return fd != -1 || errno == ENOENT;
 }
 
-/* Note the end of save n; why is "" if it succeeded. */
+/* Record the end of save n; why is the error, or "" for success. */
 static void
 finish_save(struct server *srv, const char *why)
 {
@@ -82,7 +82,10 @@ finish_save(struct server *srv, const char *why)
 		begin_save(srv);
 }
 
-/* Print the reason why a save failed; EEXIST is about the temporary file. */
+/*
+ * Write the reason why a save failed to why.  EEXIST refers to the temporary
+ * file.
+ */
 static void
 print_error(const struct save_state *s, int error, char why[WHY_BYTES])
 {
@@ -93,7 +96,7 @@ print_error(const struct save_state *s, int error, char why[WHY_BYTES])
 		snprintf(why, WHY_BYTES, "%s", strerror(error));
 }
 
-/* Remove the temporary file that a crash has left. */
+/* Remove a temporary file that is left from a crash. */
 static void
 remove_leftover(const struct server *srv)
 {
@@ -105,7 +108,7 @@ remove_leftover(const struct server *srv)
 	free(beside);
 }
 
-/* Can the file be written?  False with errno. */
+/* Return true if the file can be written; otherwise set errno. */
 static bool
 check_writable(const struct server *srv)
 {
@@ -140,8 +143,8 @@ on_child_end(struct server *srv, struct event_source *w)
 }
 
 /*
- * In the child: close all connections, and die with the server.  Keep the lock,
- * because the child may write as long as it lives.
+ * In the child: close all connections, and make the kernel kill the child if
+ * the server ends.  Keep the lock, because the child may write until its end.
  */
 static void
 detach_child(struct server *srv, pid_t parent)
@@ -185,11 +188,11 @@ begin_save(struct server *srv)
 		close(fd[0]);
 		finish_save(srv, strerror(why));
 	} else if (!server_add_source(srv, &s->end)) {
-		on_child_end(srv, &s->end);	/* waits for the child */
+		on_child_end(srv, &s->end);	/* this waits for the child */
 	}
 }
 
-/* End the child, if there is one, without its result. */
+/* Kill the child, if there is one, and ignore its result. */
 static void
 end_child(struct server *srv)
 {
@@ -205,7 +208,10 @@ end_child(struct server *srv)
 	remove_leftover(srv);
 }
 
-/* Reply if save n (its last bit) has ended. */
+/*
+ * If save n has ended, reply and return true. n is only the last bit of the
+ * number.
+ */
 static bool
 reply_when_saved(struct client *c, unsigned n)
 {
@@ -225,7 +231,7 @@ static bool
 retry_even(struct client *c, const struct resp_args *a, bool late)
 {
 	(void)a;
-	(void)late;	/* it has no deadline */
+	(void)late;	/* a save has no deadline */
 	return reply_when_saved(c, 0);
 }
 
@@ -237,7 +243,7 @@ retry_odd(struct client *c, const struct resp_args *a, bool late)
 	return reply_when_saved(c, 1);
 }
 
-/* Is there a file to save to?  If not, reply with an error. */
+/* Return true if --save was given; otherwise reply with an error. */
 static bool
 has_file(struct client *c)
 {
@@ -285,8 +291,8 @@ run_per_load(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Find the file behind all symbolic links, so that a save replaces no link;
- * false, after printing the reason.
+ * Resolve all symbolic links of the path, so that a save does not replace a
+ * link.  On an error, print the reason and return false.
  */
 static bool
 resolve_path(struct server *srv)
@@ -295,7 +301,8 @@ resolve_path(struct server *srv)
 	char end[PATH_MAX];
 	struct stat st;
 
-	if (stat(path, &st) == -1 && errno == ENOENT)	/* a new file */
+	/* no such file: the path may still be a link to a new file */
+	if (stat(path, &st) == -1 && errno == ENOENT)
 		srv->save->path = file_link_end(path, end) ? strdup(end) :
 		    NULL;
 	else if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
@@ -307,7 +314,10 @@ resolve_path(struct server *srv)
 	return srv->save->path != NULL;
 }
 
-/* Lock the file for this server; false, after printing the reason. */
+/*
+ * Lock the file for this server.  On an error, print the reason and return
+ * false.
+ */
 static bool
 lock_file(struct server *srv)
 {
@@ -319,7 +329,7 @@ lock_file(struct server *srv)
 		warnx("%s: another innet-memory uses this file and has locked "
 		    "%s.lock", path, s->path);
 	else if (s->lock == -1 && errno == ENOENT)
-		warn("%s", path);	/* its folder does not exist */
+		warn("%s", path);	/* its directory does not exist */
 	else if (s->lock == -1)
 		warn("%s.lock", s->path);
 	else if (hold_file(s))
@@ -332,7 +342,9 @@ lock_file(struct server *srv)
 	return false;
 }
 
-/* Load the file if it exists; false, after printing the reason. */
+/*
+ * Load the file if it exists.  On an error, print the reason and return false.
+ */
 static bool
 load_at_start(struct server *srv)
 {
@@ -344,7 +356,7 @@ load_at_start(struct server *srv)
 	if (!resolve_path(srv))
 		return false;
 	if (there && S_ISCHR(st.st_mode))
-		return true;	/* /dev/null, or /dev/full */
+		return true;	/* a device such as /dev/null or /dev/full */
 	if (there && !S_ISREG(st.st_mode)) {
 		warnx("%s: not a regular file", path);
 		return false;
@@ -380,7 +392,7 @@ open_saves(struct server *srv)
 	if (srv->save == NULL)
 		return false;
 	srv->save->end.fd = srv->save->lock = srv->save->held = -1;
-	signal(SIGXFSZ, SIG_IGN);	/* writing returns EFBIG instead */
+	signal(SIGXFSZ, SIG_IGN); /* so that write() returns EFBIG instead */
 	srv->save->every_ns = timer_after(srv->start_ns,
 	    srv->conf.save_every_ns);
 	if (srv->conf.save == NULL || load_at_start(srv))
@@ -404,7 +416,9 @@ tick_saves(struct server *srv, uint64_t now_ns)
 	return s->every_ns;
 }
 
-/* Save in this process; this also completes what the child was to save. */
+/*
+ * Save in this process.  This also completes the save that the child had begun.
+ */
 static int
 stop_saves(struct server *srv)
 {

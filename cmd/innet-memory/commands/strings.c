@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* Keys of MGET whose values are put into the reply at a time. */
+/* MGET adds the values of this number of keys to the reply at a time. */
 enum { MGET_SLICE = 256 };
 
 static void
@@ -24,7 +24,7 @@ run_get(struct client *c, const struct resp_args *a)
 		reply_blob(c, k->string);
 }
 
-/* Reply with version and value if the version is greater than `since`. */
+/* Reply with the version and the value if the version is above `since`. */
 static void
 run_getv(struct client *c, const struct resp_args *a)
 {
@@ -59,7 +59,9 @@ run_getdel(struct client *c, const struct resp_args *a)
 	server_mark_changed(c->srv);
 }
 
-/* Reply with up to MGET_SLICE of the values that run_mget() holds. */
+/*
+ * Reply with up to MGET_SLICE of the values that hold_values() has collected.
+ */
 static bool
 resume_mget(struct client *c, struct resp_args *a)
 {
@@ -77,7 +79,7 @@ resume_mget(struct client *c, struct resp_args *a)
 	return c->resume_at + 1 == a->n;
 }
 
-/* Replace the names in the client's request by the present values. */
+/* Replace the names in the client's request by the current values. */
 static void
 hold_values(struct client *c)
 {
@@ -93,9 +95,9 @@ hold_values(struct client *c)
 }
 
 /*
- * The values of many keys can be a million times as large as the request.  The
- * client then holds the values in place of their names, and the reply is made
- * as the client reads it.
+ * The values of many keys can be a million times larger than the request.  With
+ * many keys, the request therefore holds the values instead of their names, and
+ * the reply grows only as fast as the client reads it.
  */
 static void
 run_mget(struct client *c, const struct resp_args *a)
@@ -125,9 +127,10 @@ run_strlen(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Set argument i, which may exist with any type, to b, which expires then.  The
- * blob is taken; b NULL: there was no memory for it.  False, after an error
- * reply: no memory.
+ * Set the key in argument i to b, with the expiry time expires_ms.  The key may
+ * exist with any type.  The function takes over the caller's hold of b. b may
+ * be NULL if there was no memory for it.  If there is no memory, reply with an
+ * error and return false.
  */
 static bool
 set_string(struct client *c, const struct resp_args *a, size_t i,
@@ -157,12 +160,15 @@ set_string(struct client *c, const struct resp_args *a, size_t i,
 /* Options of SET. */
 struct set_options {
 	bool nx, xx, get;
-	bool keep;		/* KEEPTTL */
-	size_t time;		/* argument with the expiry; 0: none */
+	bool keep;		/* KEEPTTL was given */
+	size_t time;		/* argument with the expiry, or 0 */
 	enum keys_time_unit unit;
 };
 
-/* Is argument i such an option?  Then move *i to its last word. */
+/*
+ * Return true if argument *i is an option with an expiry time; then set *i to its
+ * last word.
+ */
 static bool
 read_expiry_option(const struct resp_args *a, size_t *i,
     struct set_options *options)
@@ -183,7 +189,10 @@ read_expiry_option(const struct resp_args *a, size_t *i,
 	return false;
 }
 
-/* Read the options of SET; false, after an error reply: they are invalid. */
+/*
+ * Read the options of SET.  If they are invalid, reply with an error and return
+ * false.
+ */
 static bool
 read_set_options(struct client *c, const struct resp_args *a,
     struct set_options *options)
@@ -245,7 +254,7 @@ run_setnx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
-/* Run SETEX and PSETEX, where the time precedes the value. */
+/* Run SETEX and PSETEX, in which the time precedes the value. */
 static void
 set_timed(struct client *c, const struct resp_args *a,
     enum keys_time_unit unit, const char *name)
@@ -287,7 +296,10 @@ run_getset(struct client *c, const struct resp_args *a)
 	blob_drop(&c->srv->account, old);
 }
 
-/* Set pairs from argument 1 on; without memory only the first of them. */
+/*
+ * Set pairs of a key and a value from argument 1 on.  If memory runs out, only
+ * the first pairs are set.
+ */
 static bool
 set_pairs(struct client *c, const struct resp_args *a)
 {
@@ -329,7 +341,7 @@ run_msetnx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
-/* Set argument 1 to these digits and keep its expiry. */
+/* Set argument 1 to these digits, and keep its expiry time. */
 static bool
 set_number(struct client *c, const struct resp_args *a, const struct key *k,
     const char *s, size_t len)
@@ -396,11 +408,14 @@ run_decrby(struct client *c, const struct resp_args *a)
 		increase_number(c, a, -by);
 }
 
-/* Read a number as INCRBYFLOAT of Redis does; false: it is not one. */
+/*
+ * Read a number in the way of Redis's INCRBYFLOAT.  Return false if it is not a
+ * number.
+ */
 static bool
 read_long_double(const uint8_t *p, size_t len, long double *v)
 {
-	char s[5120], *end;	/* the same size as in Redis */
+	char s[5120], *end;	/* Redis uses the same size */
 
 	if (len == 0 || len >= sizeof(s) || (p[0] != '-' && p[0] != '+' &&
 	    p[0] != '.' && (p[0] < '0' || p[0] > '9') && p[0] != 'i' &&
@@ -418,7 +433,7 @@ run_incrbyfloat(struct client *c, const struct resp_args *a)
 	const struct resp_arg *by = &a->v[2];
 	long double v = 0, more = 0;
 	struct key *k;
-	char s[5200];		/* the largest has 4933 digits */
+	char s[5200];		/* the largest number has 4933 digits */
 	int len;
 
 	if (!keys_find_typed(c, a, 1, KEY_STRING, &k))

@@ -7,8 +7,8 @@
 #include "cmd/innet-memory/server/transaction.h"
 
 /*
- * Return the client's transaction, a new one if it has none; NULL, after an
- * error reply, without memory.
+ * Return the client's transaction; create it if necessary.  If there is no
+ * memory, reply with an error and return NULL.
  */
 static struct transaction *
 begin_transaction(struct client *c)
@@ -46,7 +46,7 @@ run_discard(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-/* Has a watched key changed since WATCH? */
+/* Return true if a watched key has changed since WATCH. */
 static bool
 watched_key_changed(struct client *c)
 {
@@ -81,7 +81,7 @@ run_exec(struct client *c, const struct resp_args *a)
 	} else {
 		t->running = true;
 		reply_array(c, t->n);
-		/* without memory for replies the client is closed */
+		/* if there is no memory for replies, the client is closed */
 		for (size_t i = 0; i < t->n && !c->out.bad; i++)
 			command_call(c, t->queue[i].verb, &t->queue[i].args);
 	}
