@@ -1,10 +1,10 @@
-/* alloc.c - malloc(3) by the server's allocator */
+/* alloc.c - malloc(3) with the server's allocator */
 #include <stdint.h>
 
 #include "cmd/innet-memory/module/alloc.h"
 #include "cmd/innet-memory/module/api.h"
 
-/* Return where the address of the whole allocation is stored. */
+/* Return the place where the address of the whole allocation is stored. */
 static void **
 block_origin(void *p)
 {

@@ -1,10 +1,11 @@
 /*
  * alloc.h - replace malloc(3) by the server's allocator
  *
- * So used_memory and maxmemory of the server include tables and all that is in
- * them.  The compiler includes this file before each source of the module.  The
- * server has no aligned_alloc(), so each block is preceded by the address of
- * the whole allocation.  Without memory these functions return NULL.
+ * As a result, used_memory and maxmemory of the server include the tables and
+ * everything in them.  The compiler includes this file before each source file
+ * of the module.  The server has no aligned_alloc(), so the address of the
+ * whole allocation is stored before each block.  These functions return NULL if
+ * there is no memory.
  */
 #ifndef INNET_MEMORY_MODULE_ALLOC_H
 #define INNET_MEMORY_MODULE_ALLOC_H

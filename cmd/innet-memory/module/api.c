@@ -1,4 +1,4 @@
-/* api.c - the functions of the server, fetched by name */
+/* api.c - fetch the functions of the server by name */
 #include "cmd/innet-memory/module/api.h"
 
 #define API_DEFINE(ret, name, args) ret (*RM_##name) args;

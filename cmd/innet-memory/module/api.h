@@ -2,12 +2,13 @@
  * api.h - the part of the Redis module API that this module uses
  *
  * A server (Redis from 7.0, or one with the same API) loads a shared object and
- * calls its RedisModule_OnLoad().  It gives all other functions by name: a
- * context begins with a pointer to a function that stores the address of a
- * named one.  Nothing is linked, and no header of the server is needed.  Names
- * are those of the server's documentation, with RM_ for RedisModule_.
- * api_open() fetches all functions of API_NEEDED and returns the first that is
- * missing; those of API_WANTED are NULL if the server lacks them.
+ * calls its RedisModule_OnLoad().  A context begins with a pointer to a
+ * function.  This function looks up any other function by name and stores its
+ * address.  Therefore the module is not linked to the server and needs none of
+ * its headers.  The names are those of the server's documentation, with RM_
+ * instead of RedisModule_.  api_open() fetches all functions.  It returns the
+ * name of the first function of API_NEEDED that is missing.  Functions of
+ * API_WANTED that the server lacks are NULL.
  */
 #ifndef INNET_MEMORY_MODULE_API_H
 #define INNET_MEMORY_MODULE_API_H
@@ -17,7 +18,7 @@
 
 enum { RM_OK = 0, RM_ERR = 1, RM_VERSION = 1, RM_READ = 1, RM_WRITE = 2 };
 enum { RM_KEY_EMPTY = 0, RM_KEY_MODULE = 6 };
-enum {				/* flags of RM_GetContextFlags() */
+enum {				/* the flags of RM_GetContextFlags() */
 	RM_CTX_LUA = 1 << 0, RM_CTX_MULTI = 1 << 1, RM_CTX_SLAVE = 1 << 3,
 	RM_CTX_REPLICATED = 1 << 12, RM_CTX_LOADING = 1 << 13,
 	RM_CTX_DENY_BLOCKING = 1 << 21, RM_CTX_RESP3 = 1 << 22,
@@ -26,8 +27,8 @@ enum {				/* flags of RM_GetContextFlags() */
 enum { RM_OPTION_IO_ERRORS = 1, RM_TYPE_VERSION = 3 };
 enum { RM_EVENT_FLUSHDB = 2, RM_FLUSHDB_START = 0, RM_EVENT_SWAPDB = 11 };
 
-struct rm_ctx { void *get_api; };	/* only its beginning */
-typedef struct rm_string rm_string;	/* these types are opaque */
+struct rm_ctx { void *get_api; };	/* The real struct is longer. */
+typedef struct rm_string rm_string;	/* opaque types of the server */
 typedef struct rm_key rm_key;
 typedef struct rm_io rm_io;
 typedef struct rm_type rm_type;
@@ -37,10 +38,11 @@ typedef struct rm_blocked rm_blocked;
 typedef int rm_command(struct rm_ctx *c, rm_string **v, int n);
 
 struct rm_event { uint64_t id, version; };
-struct rm_flush { uint64_t version; int32_t sync, db; };	/* db -1: all */
+/* db -1 means all databases */
+struct rm_flush { uint64_t version; int32_t sync, db; };
 struct rm_swap { uint64_t version; int32_t db[2]; };
 
-/* A data type's functions, in the order of version 3. */
+/* The functions of a data type, in the order of version 3. */
 struct rm_methods {
 	uint64_t version;
 	void *(*load)(rm_io *io, int encoding);
@@ -58,14 +60,14 @@ struct rm_methods {
 	int (*defrag)(void *ctx, rm_string *key, void **value);
 };
 
-/* Where a command's key is and how it is used. */
+/* Where the key of a command is, and how it is used. */
 struct rm_keyspec {
 	const char *notes;
 	uint64_t flags;
-	int begin;		/* RM_BEGIN_INDEX */
+	int begin;		/* argument of RM_BEGIN_INDEX */
 	union { struct { int pos; } index; struct { const char *word;
 		int from; } keyword; } bs;
-	int find;		/* RM_FIND_RANGE */
+	int find;		/* argument of RM_FIND_RANGE */
 	union { struct { int last, step, limit; } range; struct { int at,
 		first, step; } keynum; } fk;
 };
@@ -76,7 +78,7 @@ struct rm_info {
 	void *history;
 	const char *tips;
 	int arity;
-	struct rm_keyspec *keys;	/* the last one is 0 */
+	struct rm_keyspec *keys;	/* array that ends with zeros */
 	void *args;
 };
 enum { RM_BEGIN_INDEX = 2, RM_FIND_RANGE = 2, RM_HISTORY_BYTES = 16,
@@ -150,7 +152,7 @@ API_NEEDED(API_DECLARE)
 API_WANTED(API_DECLARE)
 
 /*
- * Fetch all functions; return NULL, or the name of a needed one that is
+ * Fetch all functions.  Return NULL, or the name of a needed function that is
  * missing.
  */
 const char *api_open(struct rm_ctx *c);

@@ -14,15 +14,15 @@ struct table_value;
 
 struct client {
 	struct rm_ctx *ctx;
-	rm_string **v;		/* the arguments as the server has them */
+	rm_string **v;		/* arguments as strings of the server */
 	int n;			/* number of arguments */
-	const struct table_value *value;	/* of the key in argument 1 */
-	int protocol;		/* 2 or 3 of RESP; 0: not asked yet */
-	bool waits;		/* it could not be answered yet */
-	/* a bulk reply in pieces: `have` of its `want` bytes so far */
+	const struct table_value *value; /* value of the key in argument 1 */
+	int protocol;		/* RESP version, 2 or 3; 0: unknown */
+	bool waits;		/* the request could not be answered yet */
+	/* A bulk reply in pieces: so far it has `have` of `want` bytes. */
 	uint8_t *bulk;
 	size_t want, have;
-	bool sent;		/* that bulk was sent */
+	bool sent;		/* the bulk was sent */
 };
 
 #endif

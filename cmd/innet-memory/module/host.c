@@ -22,7 +22,7 @@ host_find_table(struct client *c, const struct resp_args *a, const char **why)
 
 	(void)a;
 	*why = NULL;
-	/* opening a key that is being removed might remove it again */
+	/* opening a key that is being removed could remove it a second time */
 	if (waiters_removing())
 		return NULL;
 	key = RM_OpenKey(c->ctx, c->v[1], RM_READ);
@@ -70,7 +70,7 @@ host_drop_table(struct client *c, const struct resp_args *a, struct table *t)
 	rm_key *key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
 
 	(void)a, (void)t;
-	RM_UnlinkKey(key);	/* a large value is freed in another thread */
+	RM_UnlinkKey(key);	/* another thread frees a large value */
 	RM_CloseKey(key);
 }
 
@@ -90,8 +90,8 @@ host_mark_changed(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Replicate what was drawn, not the request, because a replica would draw
- * others.  The ids matter only if items wear out.
+ * Replicate the draws instead of the request, because a replica would draw
+ * other experiences.  Their ids matter only if the number of draws is limited.
  */
 void
 host_mark_sampled(struct client *c, const struct resp_args *a,

@@ -7,7 +7,7 @@
 #include "cmd/innet-memory/commands/per-host.h"
 #include "cmd/innet-memory/module/client.h"
 
-/* Seed the random numbers that host_rng() gives. */
+/* Seed the random number generator of host_rng(). */
 void host_seed(uint64_t seed);
 
 #endif

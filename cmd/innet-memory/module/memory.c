@@ -1,7 +1,7 @@
-/* memory.c - how much memory the server allows */
+/* memory.c - the amount of memory that the server allows */
 #include "cmd/innet-memory/module/memory.h"
 
-/* Return a field of INFO memory. */
+/* Return a field of the section "memory" of INFO. */
 static uint64_t
 read_memory_field(const char *name)
 {

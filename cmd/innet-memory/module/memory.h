@@ -1,6 +1,4 @@
-/*
- * memory.h - how much memory the server allows
- */
+/* memory.h - the amount of memory that the server allows */
 #ifndef INNET_MEMORY_MODULE_MEMORY_H
 #define INNET_MEMORY_MODULE_MEMORY_H
 
@@ -9,19 +7,20 @@
 
 #include "cmd/innet-memory/module/api.h"
 
-/* Return maxmemory of the server in bytes; 0: there is no limit. */
+/* Return the server's maxmemory in bytes, or 0 if there is no limit. */
 uint64_t memory_limit(void);
 
 /*
- * Return the bytes that are left below maxmemory; SIZE_MAX: there is no limit.
- * The server's own check, deny-oom, compares the memory that is used before a
- * command, not what the command will take.
+ * Return the number of bytes that are left below maxmemory, or SIZE_MAX if
+ * there is no limit.  The server's own check, deny-oom, compares the memory in
+ * use before a command; it does not know how much the command will use.
  */
 size_t memory_room(void);
 
 /*
- * Return the same for a value that the server reads or copies now.  SIZE_MAX
- * also for one from a file or a master, which must not be refused.
+ * Return the same for a value that the server is reading or copying.  A value
+ * from a file or a master must not be refused, so for it the result is always
+ * SIZE_MAX.
  */
 size_t memory_room_for_value(void);
 

@@ -20,7 +20,7 @@ find_row(const struct command *rows, const struct resp_args *a)
 	return NULL;
 }
 
-/* Reply with the same text as innet-memory. */
+/* Reply with the same error message as innet-memory. */
 static void
 reply_usage_error(struct client *c, const struct command *row)
 {
@@ -35,7 +35,10 @@ reply_usage_error(struct client *c, const struct command *row)
 	    "usage: %s %s", row->name, up, row->usage);
 }
 
-/* Count what a PER.SAMPLE at the master took: key ids packed | key count n. */
+/*
+ * Count the draws of a PER.SAMPLE on the master.  The arguments are "key ids
+ * PACKED" or "key count N".
+ */
 static void
 run_per_taken(struct client *c, const struct resp_args *a)
 {
@@ -104,7 +107,7 @@ on_command(struct rm_ctx *ctx, rm_string **v, int n)
 	return request_run(ctx, v, n, run_command);
 }
 
-/* Set what COMMAND shows of the command, if the server supports this. */
+/* Set the properties that COMMAND shows, if the server supports this. */
 static bool
 set_command_info(struct rm_ctx *ctx, const struct command *row)
 {
@@ -146,7 +149,7 @@ add_commands(struct rm_ctx *ctx, const struct command *row)
 	return true;
 }
 
-/* Read [seed N]. */
+/* Read the option "seed N". */
 static bool
 read_seed(struct rm_ctx *ctx, rm_string **v, int n)
 {

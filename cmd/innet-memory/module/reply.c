@@ -1,4 +1,4 @@
-/* reply.c - replies of commands by the server's functions */
+/* reply.c - replies of commands, with the server's functions */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ reply_map(struct client *c, size_t n)
 		reply_array(c, 2 * n);
 }
 
-/* Reply with a double in RESP3, otherwise with a bulk of 9 digits. */
+/* Reply with a double in RESP3, or with a bulk of 9 digits in RESP2. */
 void
 reply_double(struct client *c, double v)
 {
@@ -96,9 +96,9 @@ reply_oom(struct client *c)
 }
 
 /*
- * The server takes a bulk as a whole.  A single piece is passed on as it is;
- * several pieces are joined first, and the reply is nil without memory for
- * that.
+ * The server accepts a bulk only as a whole.  A single piece is passed on as it
+ * is; several pieces are joined first.  If there is no memory to join them, the
+ * reply is nil.
  */
 void
 reply_bulk_begin(struct client *c, size_t len)

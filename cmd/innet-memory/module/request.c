@@ -4,7 +4,7 @@
 #include "cmd/innet-memory/module/request.h"
 #include "cmd/innet-memory/server/reply.h"
 
-enum { ARGS_NEAR = 64 };	/* arguments that need no memory of their own */
+enum { ARGS_NEAR = 64 };	/* number of arguments that fit on the stack */
 
 int
 request_run(struct rm_ctx *ctx, rm_string **v, int n, request_function *run)

@@ -10,8 +10,8 @@
 typedef void request_function(struct client *c, const struct resp_args *a);
 
 /*
- * Call run() with the arguments v[0..n-1].  Return RM_OK, or RM_ERR if the
- * client must continue to wait.
+ * Call run() with the arguments v[0] to v[n-1].  Return RM_OK, or RM_ERR if the
+ * client must wait longer.
  */
 int request_run(struct rm_ctx *ctx, rm_string **v, int n,
     request_function *run);

@@ -14,9 +14,10 @@
 enum { ENCODING = 1 };
 
 /*
- * Read a value from a source; NULL: l has the reason.  A value of a client is
- * refused before it takes more memory than maxmemory has left, because the
- * server looks only before and after a command, and then evicts other keys.
+ * Read a value from a source.  On an error, return NULL with the reason in l.
+ * A value from a client is refused before it uses more memory than maxmemory
+ * has left.  The server itself checks this only before and after a command, and
+ * it would then evict other keys.
  */
 static struct table_value *
 load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
@@ -44,7 +45,7 @@ load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
 	return NULL;
 }
 
-/* Write a value into a sink. */
+/* Write a value to a sink. */
 static int
 save_value(const struct table_value *h, writer_sink *sink, void *arg)
 {
@@ -55,7 +56,7 @@ save_value(const struct table_value *h, writer_sink *sink, void *arg)
 	return writer_close(&s);
 }
 
-/* ---- RDB: the number of bytes, and strings that contain them ---- */
+/* ---- RDB: the number of bytes, then the bytes as strings ---- */
 
 static int
 write_rdb(void *arg, const void *p, size_t len)
@@ -70,7 +71,7 @@ save_rdb(rm_io *io, void *value)
 	const struct table_value *h = value;
 
 	RM_SaveUnsigned(io, table_checkpoint_bytes(h->table));
-	/* without memory the file is too short, and loading it fails */
+	/* if there is no memory, the file is too short and cannot be loaded */
 	if (save_value(h, write_rdb, io) != 0)
 		RM_LogIOError(io, "warning", "a table was not saved "
 		    "completely");
@@ -126,7 +127,7 @@ load_rdb(rm_io *io, int encoding)
 	return h;
 }
 
-/* ---- AOF: the same bytes in commands ---- */
+/* ---- AOF: commands that contain the same bytes ---- */
 
 struct aof_rewrite {
 	rm_io *io;
@@ -157,7 +158,7 @@ rewrite_aof(rm_io *io, rm_string *key, void *value)
 		    "completely");
 }
 
-/* Bytes of a table in pieces, each of which is freed when it was read. */
+/* The bytes of a table in pieces; each piece is freed after it was read. */
 struct piece {
 	struct piece *next;
 	size_t len;
@@ -166,7 +167,7 @@ struct piece {
 struct pieces {
 	struct piece *first, *last;
 	uint64_t have, total;
-	size_t at;		/* bytes of the first that were read */
+	size_t at;		/* bytes already read from the first piece */
 };
 
 static void
@@ -238,7 +239,10 @@ value_from_pieces(struct pieces *ps, const char *what)
 	return h;
 }
 
-/* Tables in a file follow one another, so one is read at a time. */
+/*
+ * Store the next piece of a table in `ps`.  One variable is enough, because the
+ * tables in a file follow one another.
+ */
 void
 type_put(struct client *c, const struct resp_args *a)
 {
@@ -275,7 +279,7 @@ type_put(struct client *c, const struct resp_args *a)
 	reply_status(c, "OK");
 }
 
-/* ---- other methods of the type ---- */
+/* ---- other functions of the data type ---- */
 
 static void *
 copy_value(rm_string *from, rm_string *to, const void *value)
@@ -311,7 +315,10 @@ memory_usage(const void *value)
 	return sizeof(*h) + h->account.used;
 }
 
-/* Return the number of allocations; the server frees many in another thread. */
+/*
+ * Return the number of allocations.  If it is large, the server frees the value
+ * in another thread.
+ */
 static size_t
 free_effort(rm_string *key, const void *value)
 {

@@ -9,10 +9,13 @@
 #include "cmd/innet-memory/module/client.h"
 #include "cmd/innet-memory/server/resp.h"
 
-/* Make the data type; false: the server refuses it. */
+/* Create the data type; return false if the server refuses it. */
 bool type_open(struct rm_ctx *ctx);
 
-/* Run PER.PUT of an append-only file: key total offset bytes, in order. */
+/*
+ * Run PER.PUT from an append-only file.  Its arguments are "key total offset
+ * bytes", and the pieces must arrive in order.
+ */
 void type_put(struct client *c, const struct resp_args *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* value.c - the value of a key: a table with an account of its own */
+/* value.c - the value of a key: a table with its own account */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ value_new(void)
 {
 	struct table_value *h = calloc(1, sizeof(*h));
 
-	/* no table can be larger, whatever a file says */
+	/* no table can be larger than this, even if a file says so */
 	if (h != NULL)
 		h->account.limit = (size_t)sysconf(_SC_PHYS_PAGES) *
 		    (size_t)sysconf(_SC_PAGESIZE);
@@ -32,7 +32,7 @@ value_open(const struct replay_buffer_settings *settings)
 	return h;
 }
 
-/* The server also calls this in another thread. */
+/* The server may call this in another thread. */
 void
 value_free(void *value)
 {

@@ -1,7 +1,7 @@
 /*
- * value.h - the value of a key: a table with an account of its own
+ * value.h - the value of a key: a table with its own account
  *
- * All memory of the table belongs to that account alone, so that the server may
+ * All memory of the table is charged to this account only, so the server may
  * free the value in another thread.
  */
 #ifndef INNET_MEMORY_MODULE_VALUE_H
@@ -15,16 +15,19 @@ struct table_value {
 	struct table *table;
 };
 
-/* The name of every table: its real name is its key. */
+/* The name of every table in a value; its real name is the key. */
 #define VALUE_NAME "-"
 
-/* The data type of these values, once type_open() has made it. */
+/* The data type of these values; type_open() creates it. */
 extern rm_type *value_type;
 
-/* Return a value without a table, or NULL. */
+/* Return a value without a table, or NULL if there is no memory. */
 struct table_value *value_new(void);
 
-/* Return a value with an empty table of these settings, or NULL. */
+/*
+ * Return a value with an empty table of these settings, or NULL if there is no
+ * memory.
+ */
 struct table_value *value_open(const struct replay_buffer_settings *settings);
 
 /* Free the value and its table. */

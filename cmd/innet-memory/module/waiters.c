@@ -1,4 +1,4 @@
-/* waiters.c - clients whose request waits until a table changes */
+/* waiters.c - clients with a request that waits until a table changes */
 #include <stdlib.h>
 
 #include "cmd/innet-memory/module/request.h"
@@ -9,11 +9,12 @@ struct waiter {
 	waiters_retry *retry;
 	const struct table_value *value;
 	int db;
-	bool answered;		/* or being answered */
+	bool answered;		/* answered, or about to be */
 	struct waiter *next, **here;
 };
 static struct waiter *waiters;
-static const struct table_value *removing;	/* its key is about to go */
+/* value that is being removed, or NULL */
+static const struct table_value *removing;
 
 static void
 free_waiter(struct rm_ctx *ctx, void *arg)
@@ -82,8 +83,8 @@ waiters_removing(void)
 }
 
 /*
- * Answer the clients for which matches() is true: the server calls on_late() at
- * once, and frees the waiter later, from its event loop.
+ * Answer the clients for which matches() is true.  The server calls on_late()
+ * immediately, and frees the waiter later in its event loop.
  */
 static void
 answer_waiters(const struct table_value *h,

@@ -1,8 +1,9 @@
 /*
- * waiters.h - clients whose request waits until a table changes
+ * waiters.h - clients with a request that waits until a table changes
  *
- * The server tries a blocked client again only while its key exists.  So that
- * clients also learn that their table is gone, the module keeps a list of them.
+ * The server retries a blocked client only while its key exists.  The module
+ * therefore keeps a list of these clients, so that it can also tell them that
+ * their table was removed.
  */
 #ifndef INNET_MEMORY_MODULE_WAITERS_H
 #define INNET_MEMORY_MODULE_WAITERS_H
@@ -11,23 +12,30 @@
 #include "cmd/innet-memory/module/value.h"
 #include "cmd/innet-memory/server/resp.h"
 
-/* Answer and return true, or return false to wait; late: it must answer. */
+/*
+ * Reply and return true, or return false to wait longer.  If late is true, the
+ * function must reply.
+ */
 typedef bool waiters_retry(struct client *c, const struct resp_args *a,
     bool late);
 
 /*
- * Block the client until retry() answers, which is called when the key of
- * argument 1 changes and at the latest after timeout_ms.  False: no memory.
+ * Block the client until retry() replies.  The server calls retry() when the
+ * key in argument 1 changes, and at the latest after timeout_ms.  Return false
+ * if there is no memory.
  */
 bool waiters_add(struct client *c, uint64_t timeout_ms, waiters_retry *retry);
 
-/* Is a table being removed now?  Then its key must not be opened. */
+/*
+ * Return true if a table is being removed now.  Its key must not be opened
+ * then.
+ */
 bool waiters_removing(void);
 
-/* Answer all clients that wait for this value: it is about to be removed. */
+/* Answer all clients that wait for this value, because it will be removed. */
 void waiters_wake(const struct table_value *value);
 
-/* Do the same for FLUSHDB and SWAPDB, as handlers of the server's events. */
+/* Do the same for FLUSHDB and SWAPDB; these are handlers of server events. */
 void waiters_flushed(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
     void *data);
 void waiters_swapped(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
