@@ -1,17 +1,18 @@
 /*
- * blob.h - bytes with a count of holders, and the account that limits memory
+ * blob.h - bytes with a count of holders, and an account that limits memory
  *
- * blob_new() returns a blob with one holder, whose bytes are not yet
- * initialised.  blob_new_behind() puts the blob behind room for something else
- * of the holder, which lives as long as the blob.  blob_hold() adds a holder
- * and blob_drop() removes one; the last one frees the blob.  Do not write to a
- * blob that others hold.
+ * blob_new() returns a blob with one holder; its bytes are not yet initialised.
+ * blob_new_behind() also reserves room in front of the blob for data of the
+ * holder, which lives as long as the blob.  blob_hold() adds a holder, and
+ * blob_drop() removes one; removing the last holder frees the blob.  Do not
+ * write to a blob that has other holders.
  *
- * A struct account counts the memory that is used and has a limit.  A blob
- * costs the bytes that malloc(3) takes for it.  Other large things (lists,
- * buffers) are counted by account_charge() and account_force().  Memory that
- * waits for lazy-free.h is counted too: if room is missing, the account calls
- * reclaim() to free some of it.  All functions belong to one thread.
+ * A struct account counts the memory in use and has a limit.  A blob costs as
+ * many bytes as malloc(3) uses for it.  account_charge() and account_force()
+ * count other large data, such as lists and buffers.  Removed data that
+ * lazy-free.h has not freed yet also counts.  If there is not enough room, the
+ * account calls reclaim() to free some of it.  All functions must be called
+ * from the same thread.
  */
 #ifndef INNET_MEMORY_STORE_BLOB_H
 #define INNET_MEMORY_STORE_BLOB_H
@@ -25,15 +26,15 @@
 
 struct blob {
 	uint32_t refs;
-	uint32_t front;		/* bytes of its holder before it */
+	uint32_t front;		/* size of the room in front of it */
 	size_t len;
 	uint8_t bytes[];
 };
 
 /*
- * Freed pieces that cost up to this many bytes are kept for reuse: a PER.ADD
- * evicts as many experiences as it adds, and malloc(3) and free(3) took a fifth
- * of its time.
+ * Freed pieces that cost up to this many bytes are kept for reuse.  The reason
+ * is that PER.ADD evicts as many experiences as it adds, and that malloc(3) and
+ * free(3) took a fifth of its time.
  */
 enum { ACCOUNT_SPARE_MOST = 2048 };
 
@@ -43,68 +44,81 @@ struct account_spare {
 };
 
 struct account {
-	size_t used;		/* bytes; account_force() can pass the limit */
+	size_t used;		/* bytes; account_force() can exceed limit */
 	size_t limit;		/* bytes */
-	size_t most;		/* highest value of used, bytes */
-	/* frees until n bytes are left; false: it cannot; may be NULL */
+	size_t most;		/* highest value of used, in bytes */
+	/*
+	 * Frees memory until n bytes are left, or returns false.  It may be
+	 * NULL.
+	 */
 	bool (*reclaim)(void *arg, size_t n);
 	void *arg;
 	size_t keep;		/* limit of spare_bytes */
-	size_t spare_bytes;	/* in spare[]; not part of used */
-	/* by cost / 16 */
+	size_t spare_bytes;	/* total in spare[]; not part of used */
+	/* lists of pieces, indexed by cost / 16 */
 	struct account_spare *spare[ACCOUNT_SPARE_MOST / 16 + 1];
 };
 
 /*
- * Return the bytes that malloc(3) takes for n: a word more, rounded up to 16.
+ * Return the number of bytes that malloc(3) uses for n bytes: one word more,
+ * rounded up to a multiple of 16.
  */
 static inline size_t account_cost(size_t n);
 
-/* Are n bytes left below the limit? */
+/* Return true if n bytes are left below the limit. */
 static inline bool account_has_left(const struct account *bs, size_t n);
 
-/* Are n bytes left, or can reclaim() free them? */
+/* Return true if n bytes are left, or if reclaim() can free them. */
 static inline bool account_has_room(const struct account *bs, size_t n);
 
-/* Take n bytes of the account; false, and nothing is taken, without room. */
+/*
+ * Charge n bytes to the account; if there is no room, return false and charge
+ * nothing.
+ */
 static inline bool account_charge(struct account *bs, size_t n);
 
-/* Take n bytes of the account even if this passes the limit. */
+/* Charge n bytes to the account even if this exceeds the limit. */
 static inline void account_force(struct account *bs, size_t n);
 
-/* Return n bytes to the account. */
+/* Subtract n bytes from the account. */
 static inline void account_uncharge(struct account *bs, size_t n);
 
-/* Allocate and charge n bytes, at least 1; NULL: no room or no memory. */
+/*
+ * Allocate and charge n bytes, where n is at least 1.  Return NULL if there is
+ * no room or no memory.
+ */
 static inline void *account_alloc(struct account *bs, size_t n);
 
-/* Free n bytes that account_alloc() returned, or keep them as a spare piece. */
+/* Free n bytes that account_alloc() has returned, or keep them for reuse. */
 static inline void account_free(struct account *bs, void *p, size_t n);
 
 /* Free all spare pieces. */
 static inline void account_free_spare(struct account *bs);
 
-/* Return a blob of len bytes with one holder; NULL: no room or no memory. */
+/*
+ * Return a blob of len bytes with one holder, or NULL if there is no room or no
+ * memory.
+ */
 static inline struct blob *blob_new(struct account *bs, size_t len);
 
 /*
- * Do the same with front bytes before the blob, a multiple of 16, aligned as
- * malloc(3) aligns.
+ * Do the same, with `front` bytes of room in front of the blob.  `front` must
+ * be a multiple of 16; the room is aligned like memory of malloc(3).
  */
 static inline struct blob *blob_new_behind(struct account *bs, uint32_t front,
     size_t len);
 
-/* Return a blob with a copy of these bytes. */
+/* Return a blob with a copy of len bytes at p. */
 static inline struct blob *blob_copy(struct account *bs, const void *p,
     size_t len);
 
-/* Return the bytes before b. */
+/* Return the address of the room in front of b. */
 static inline void *blob_front(struct blob *b);
 
 /* Add a holder to b, and return b. */
 static inline struct blob *blob_hold(struct blob *b);
 
-/* Remove a holder of b, which may be NULL; the last one frees it. */
+/* Remove a holder of b and free b after its last one. b may be NULL. */
 static inline void blob_drop(struct account *bs, struct blob *b);
 
 /* implementation */
@@ -165,7 +179,7 @@ account_alloc(struct account *bs, size_t n)
 		bs->spare[cost / 16] = p->next;
 		bs->spare_bytes -= cost;
 	} else {
-		/* the whole cost, because others may reuse the piece */
+		/* allocate the whole cost, because the piece can be reused */
 		p = malloc(cost - sizeof(size_t));
 	}
 	if (p != NULL)

@@ -5,7 +5,9 @@
 
 #include "cmd/innet-memory/store/frames.h"
 
-/* Return the size of an experience with `own` bytes of its tail in it. */
+/*
+ * Return the size of an experience if `own` bytes of its tail are stored in it.
+ */
 static size_t
 experience_bytes(const struct frames *f, size_t own)
 {
@@ -13,7 +15,7 @@ experience_bytes(const struct frames *f, size_t own)
 	    frames_per(f) * sizeof(struct frame *) + own;
 }
 
-/* Initialise the frame before b, which no experience uses yet. */
+/* Initialise the frame in front of b; no experience uses it yet. */
 static struct frame *
 init_frame(struct frames *f, struct blob *b)
 {
@@ -60,8 +62,8 @@ frames_drop_unused(struct frames *f, struct frame *one)
 }
 
 /*
- * Make an experience with a tail of len bytes, of which `own` are in it; the
- * caller fills in the tail.
+ * Create an experience with a tail of len bytes.  The first `own` bytes of it
+ * are stored in the experience, and the caller fills them in.
  */
 static struct experience *
 new_experience(struct frames *f, struct frame *const *frame, size_t len,
@@ -138,8 +140,8 @@ frames_drop(struct frames *f, struct experience *x)
 }
 
 /*
- * Return the first of n frames with these bytes, or NULL; look at frame `try`
- * first.
+ * Return the first of n frames that has these bytes, or NULL.  Frame number
+ * `try` is compared first.
  */
 static struct frame *
 find_same(const struct frames *f, struct frame *const *frame, unsigned n,
@@ -163,9 +165,9 @@ frames_find(const struct frames *f, const struct experience *prev,
 }
 
 /*
- * Return a stored frame with the bytes of frame i, or NULL.  First look where
- * it most likely is: the next state is the state moved by one frame, and the
- * state is the next state of the experience before.
+ * Return a stored frame with the bytes of frame i, or NULL.  First look at its
+ * most likely place: the next state is the state shifted by one frame, and the
+ * state is the next state of the previous experience.
  */
 static struct frame *
 find_stored(const struct frames *f, const struct experience *prev,
@@ -197,7 +199,7 @@ frames_split(struct frames *f, const struct experience *prev,
 			own[n] = frames_new_copy(f, p + n * f->bytes);
 		if (own[n] == NULL)
 			goto out;
-		own[n]->uses++;		/* until x counts as a user */
+		own[n]->uses++;		/* temporary, until x uses it */
 	}
 	x = frames_reference_copy(f, own, p + stacked, len - stacked);
 out:
@@ -248,12 +250,12 @@ frames_set_last(struct frames *f, uint64_t stream, struct experience *x)
 		f->stream = account_alloc(f->account,
 		    FRAMES_STREAMS * sizeof(*f->stream));
 	if (f->stream == NULL)
-		return;		/* frames may then be stored twice */
+		return;		/* then frames may be stored twice */
 	while (i < f->streams && f->stream[i].id != stream)
 		i++;
 	if (i == f->streams && i < FRAMES_STREAMS)
 		f->streams++;
-	i -= i == FRAMES_STREAMS;	/* replace the oldest */
+	i -= i == FRAMES_STREAMS;	/* replace the oldest stream */
 	memmove(f->stream + 1, f->stream, i * sizeof(*f->stream));
 	f->stream[0] = (struct frames_stream){ stream, x };
 }

@@ -1,13 +1,13 @@
 /*
  * frames.h - experiences, and the frames that they consist of, each stored once
  *
- * An experience is an item of a table.  Its bytes are the tail.  In a table of
- * frames, 2 * stack frames precede the tail: those of the state and those of
- * the next state.  Consecutive experiences share most of their frames, so each
- * frame is stored once with a count of its users.  A frame stands before its
- * blob in one piece of memory, and a short tail behind its experience.  All
- * memory is charged to the account.  Functions that make something return NULL,
- * and have changed nothing, if there is no room or no memory.
+ * An experience is an item of a table.  Its bytes are the tail.  In a table
+ * with frames, 2 * stack frames precede the tail: the frames of the state and
+ * those of the next state.  Consecutive experiences share most of their frames.
+ * Therefore each frame is stored once, with a count of its users.  A frame and
+ * its blob are one piece of memory, and so are an experience and a short tail.
+ * All memory is charged to the account.  If there is no room or no memory,
+ * functions that create something return NULL and change nothing.
  */
 #ifndef INNET_MEMORY_STORE_FRAMES_H
 #define INNET_MEMORY_STORE_FRAMES_H
@@ -22,8 +22,8 @@
 enum { FRAMES_STACK_MAX = 32, FRAMES_STREAMS = 64 };
 
 struct frame {
-	uint32_t uses;		/* experiences that contain it */
-	uint32_t index;		/* in the listing of that round */
+	uint32_t uses;		/* number of experiences with this frame */
+	uint32_t index;		/* its index in the listing `round` */
 	uint64_t round;
 };
 
@@ -33,24 +33,27 @@ frame_blob(struct frame *one)
 	return (struct blob *)(void *)(one + 1);
 }
 
-/* A tail of this many bytes is held as a blob; a shorter one is copied. */
+/*
+ * A tail of at least this many bytes is held as a blob; a shorter one is
+ * copied.
+ */
 enum { FRAMES_TAIL_HELD = 1024 };
 
 struct experience {
-	struct blob *tail;	/* NULL: the tail follows the experience */
+	struct blob *tail;	/* NULL if the tail follows this struct */
 	size_t len;		/* bytes of the tail */
-	uint32_t at;		/* where it starts in the blob or in here */
-	struct frame *frame[];	/* 2 * stack */
+	uint32_t at;	/* offset of the tail in the blob or in this struct */
+	struct frame *frame[];	/* 2 * stack frames */
 };
 
 struct frames {
 	struct account *account;	/* charged for all memory */
-	size_t bytes;		/* of a frame */
-	unsigned stack;		/* frames in a state; 0: only tails */
-	size_t count;		/* different frames held */
+	size_t bytes;		/* size of a frame in bytes */
+	unsigned stack;		/* frames per state; 0: only tails */
+	size_t count;		/* number of different frames stored */
 	size_t tail_bytes;	/* sum of the lengths of all tails */
-	uint64_t round;		/* number of the listing */
-	/* streams, the newest first, and the last experience of each or NULL */
+	uint64_t round;		/* number of the present listing */
+	/* streams, newest first; `last` is its last experience or NULL */
 	struct frames_stream {
 		uint64_t id;
 		struct experience *last;
@@ -60,13 +63,13 @@ struct frames {
 
 /*
  * Return the last experience of a stream, or NULL.  A stream is a client that
- * adds the experiences of one game in order, so its next experience has most
- * frames in common with this one.  The FRAMES_STREAMS streams that were used
- * last are kept.
+ * adds the experiences of one game in order, so most frames of its next
+ * experience are also in this one.  Only the FRAMES_STREAMS most recently used
+ * streams are kept.
  */
 struct experience *frames_get_last(const struct frames *f, uint64_t stream);
 
-/* Note that x was added by that stream. */
+/* Record x as the last experience that the stream has added. */
 void frames_set_last(struct frames *f, uint64_t stream, struct experience *x);
 
 /* Forget all streams and free their memory. */
@@ -91,7 +94,7 @@ frames_tail(const struct experience *x)
 	return (x->tail == NULL ? (const uint8_t *)x : x->tail->bytes) + x->at;
 }
 
-/* Return the bytes of x by value: its frames and its tail. */
+/* Return the size of x by value, which is its frames and its tail, in bytes. */
 static inline size_t
 frames_len(const struct frames *f, const struct experience *x)
 {
@@ -99,24 +102,25 @@ frames_len(const struct frames *f, const struct experience *x)
 }
 
 /*
- * Make an experience by value: split len bytes, at least 2 * stack frames.  A
- * frame that prev (or NULL) has, or that came before in the same experience, is
- * not stored again.
+ * Create an experience by value from len bytes at p, which begin with 2 * stack
+ * frames.  A frame is not stored again if prev, which may be NULL, or this
+ * experience already has it.
  */
 struct experience *frames_split(struct frames *f, const struct experience *prev,
     const uint8_t *p, size_t len);
 
 /*
- * Make a frame without users for frames_reference(); the caller fills its
- * bytes.
+ * Create a frame without users for frames_reference().  The caller must fill in
+ * its bytes.
  */
 struct frame *frames_new_blank(struct frames *f);
 
-/* Do the same with a copy of these bytes. */
+/* Do the same with a copy of the bytes at p. */
 struct frame *frames_new_copy(struct frames *f, const uint8_t *p);
 
 /*
- * Do the same with a blob that has room for a frame before it; hold the blob.
+ * Do the same with a blob that has room for a struct frame in front of it, and
+ * hold the blob.
  */
 struct frame *frames_new_from_blob(struct frames *f, struct blob *b);
 
@@ -124,9 +128,9 @@ struct frame *frames_new_from_blob(struct frames *f, struct blob *b);
 void frames_drop_unused(struct frames *f, struct frame *one);
 
 /*
- * Make an experience of 2 * stack frames, each of which gets one more user.
- * Its tail is the bytes of the blob behind the first skip; the blob is held if
- * the tail is long.
+ * Create an experience with 2 * stack frames, and add one user to each of them.
+ * Its tail is the content of the blob without the first `skip` bytes.  If the
+ * tail is long, hold the blob.
  */
 struct experience *frames_reference(struct frames *f,
     struct frame *const *frame, struct blob *tail, size_t skip);
@@ -135,13 +139,14 @@ struct experience *frames_reference(struct frames *f,
 struct experience *frames_reference_copy(struct frames *f,
     struct frame *const *frame, const uint8_t *tail, size_t len);
 
-/* Return the frame of prev that has these bytes, or NULL. */
+/* Return the frame of prev with the bytes at p, or NULL. */
 struct frame *frames_find(const struct frames *f,
     const struct experience *prev, const uint8_t *p);
 
 /*
- * Prefetch an experience that will be drawn or freed, in two steps: x itself,
- * and then its frames and its tail, whose addresses are in x.
+ * Prefetch an experience that will be drawn or freed, in two steps.  The first
+ * step prefetches x.  The second step prefetches its frames and its tail,
+ * because their addresses are in x.
  */
 enum frames_step { FRAMES_ITSELF, FRAMES_PARTS, FRAMES_STEPS };
 
@@ -157,13 +162,13 @@ frames_prefetch(const struct frames *f, const struct experience *x,
 		prefetch_line_to_write(x->frame[i]);
 }
 
-/* Free an experience and every frame that no other one uses. */
+/* Free an experience, and every frame that no other experience uses. */
 void frames_drop(struct frames *f, struct experience *x);
 
 /*
- * Number frames in the order in which they come: after frames_begin_listing(),
- * frames_list_index() returns the index of a frame in this listing.  *fresh
- * says whether the frame is new in it, and *n counts the frames.
+ * Number frames in the order of their first use.  frames_begin_listing() starts
+ * a new listing; then frames_list_index() returns the index of a frame in it.
+ * *fresh is set if the frame is new in the listing, and *n counts its frames.
  */
 void frames_begin_listing(struct frames *f);
 uint32_t frames_list_index(const struct frames *f, struct frame *one,

@@ -15,12 +15,12 @@ enum key_type { KEY_STRING, KEY_LIST, KEY_TABLE };
 
 struct key {
 	uint64_t hash;
-	uint64_t version;	/* of the last change */
-	uint64_t expires_ms;	/* ms of the wall clock; 0: never */
-	struct key *next;	/* with the same hash */
+	uint64_t version;	/* version of its last change */
+	uint64_t expires_ms;	/* wall-clock time in ms; 0: never */
+	struct key *next;	/* next key with the same hash */
 	uint32_t place;		/* index in keyspace.key */
 	enum key_type type;
-	/* the value, by type */
+	/* the value; `type` says which field is used */
 	struct blob *string;
 	struct list list;
 	struct table *table;
@@ -28,7 +28,9 @@ struct key {
 	uint8_t name[];
 };
 
-/* Bytes that the keyspace's map and array need for each key, or more. */
+/*
+ * Bytes that the map and the array of the keyspace use for each key, at most.
+ */
 enum { KEY_MAP_BYTES = 48 };
 
 /* Return the bytes that k takes in the account, without its value. */

@@ -7,8 +7,9 @@
 #include "cmd/innet-memory/store/table.h"
 
 /*
- * Multiply by a secret number and use both halves of the product.  With a known
- * factor, pairs of bits in neighbouring words could cancel for every seed.
+ * Multiply by a secret number and use both halves of the product.  If the
+ * factor were known, changes in neighbouring words could cancel out for every
+ * seed.
  */
 static uint64_t
 hash_name(const struct keyspace *ks, const uint8_t *p, size_t len)
@@ -102,7 +103,7 @@ keyspace_add_table(struct keyspace *ks, struct table *t, struct key **k)
 	return NULL;
 }
 
-/* Return the place of k among the keys of tables. */
+/* Return the index of k in table_keys. */
 static size_t
 table_key_index(const struct keyspace *ks, const struct key *k)
 {
@@ -113,7 +114,7 @@ table_key_index(const struct keyspace *ks, const struct key *k)
 	return i;
 }
 
-/* Set the first key of k's hash; NULL: there is none. */
+/* Make k the first key with its hash; if k is NULL, no key has this hash. */
 static void
 set_first_key(struct keyspace *ks, const struct key *k, const struct key *first)
 {
@@ -137,7 +138,7 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 		p->next = k->next;
 	}
 	ks->n--;
-	if (last != k) {	/* move the last key to its place */
+	if (last != k) { /* move the last key to its place in the array */
 		if (ks->key[*hashmap_get(&ks->map, last->hash)] == last)
 			*hashmap_get(&ks->map, last->hash) = k->place;
 		last->place = k->place;

@@ -2,8 +2,8 @@
  * keyspace.h - all keys, found by name
  *
  * All memory is charged to the server's account.  Each change of a key gives it
- * a version that is greater than every version before, also those of keys that
- * were deleted.
+ * a new version.  The new version is greater than all earlier ones, even those
+ * of deleted keys.
  */
 #ifndef INNET_MEMORY_STORE_KEYSPACE_H
 #define INNET_MEMORY_STORE_KEYSPACE_H
@@ -22,48 +22,49 @@ enum { KEYSPACE_TABLES_MAX = 256 };
 
 struct keyspace {
 	struct account *account;
-	struct lazy_free *lazy_free;	/* takes removed keys */
-	struct hashmap map;	/* hash to the place of its first key */
+	struct lazy_free *lazy_free;	/* frees removed keys */
+	struct hashmap map;	/* hash to index of its first key */
 	struct key **key;
 	size_t n, room;
-	size_t expiring;		/* keys that have an expiry */
-	struct key *table_keys[KEYSPACE_TABLES_MAX];	/* keys of tables */
+	size_t expiring;		/* number of keys that will expire */
+	struct key *table_keys[KEYSPACE_TABLES_MAX];	/* keys with a table */
 	size_t tables;
-	uint64_t seed;		/* random: names cannot be made to collide */
+	/* random, so that no client can choose names with equal hashes */
+	uint64_t seed;
 };
 
-/* Return the key of this name, or NULL. */
+/* Return the key with this name, or NULL. */
 struct key *keyspace_find(const struct keyspace *ks, const uint8_t *name,
     size_t len);
 
 /*
- * Add a key of a name that does not exist, as a string without a blob; NULL: no
- * memory.
+ * Add a key with a name that does not exist yet, as a string without a blob.
+ * Return NULL if there is no memory.
  */
 struct key *keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len);
 
 /*
- * Add a key for table t under the table's name, and store it in *k.  Return
- * NULL, and the key owns t, or the reason against it.
+ * Add a key for table t under the table's name, and store the key in *k.
+ * Return NULL if the key now owns t, or the reason if it could not be added.
  */
 const char *keyspace_add_table(struct keyspace *ks, struct table *t,
     struct key **k);
 
-/* Remove k; its value is freed later (lazy-free.h). */
+/* Remove k; its value is freed later (see lazy-free.h). */
 void keyspace_remove(struct keyspace *ks, struct key *k);
 
-/* Set the time at which k expires; 0: never. */
+/* Set the time at which k expires, in ms of the wall clock, or 0 for never. */
 void keyspace_expire(struct keyspace *ks, struct key *k, uint64_t at_ms);
 
 /*
- * Move the value and the expiry of k to a new key, whose name must not exist,
- * and return that key; k is removed.  For a table the name must be valid.
- * NULL, with nothing changed: no memory.
+ * Move the value and the expiry of k to a new key, and return that key.  This
+ * removes k.  The new name must not exist, and it must be valid for a table if
+ * k has a table.  If there is no memory, return NULL and change nothing.
  */
 struct key *keyspace_rename(struct keyspace *ks, struct key *k,
     const uint8_t *name, size_t len);
 
-/* Remove all keys as keyspace_remove() does. */
+/* Remove all keys like keyspace_remove(). */
 void keyspace_clear(struct keyspace *ks);
 
 #endif

@@ -11,7 +11,10 @@ struct lazy_free_row {
 	size_t n;
 };
 
-/* Free up to *n elements of k and subtract them from *n; true: none is left. */
+/*
+ * Free up to *n elements of k and subtract their number from *n.  Return true
+ * if no element is left.
+ */
 static bool
 free_elements(struct account *bs, struct key *k, size_t *n)
 {
@@ -21,7 +24,7 @@ free_elements(struct account *bs, struct key *k, size_t *n)
 	    n));
 }
 
-/* Free k itself and the small rest of its value. */
+/* Free k and the rest of its value, which is small. */
 static void
 free_key(struct account *bs, struct key *k)
 {
@@ -33,7 +36,7 @@ free_key(struct account *bs, struct key *k)
 	free(k);
 }
 
-/* Return the key to continue with, or NULL. */
+/* Return the key whose freeing continues, or NULL. */
 static struct key *
 next_key(struct lazy_free *r)
 {

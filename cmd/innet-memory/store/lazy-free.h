@@ -2,8 +2,9 @@
  * lazy-free.h - free removed keys in small steps
  *
  * Freeing a list or a table with a million blobs takes tens of milliseconds,
- * and all clients would wait.  Removed keys are therefore queued here and freed
- * in steps.  Their memory stays charged to the account until then.
+ * and all clients would have to wait.  Therefore removed keys are queued here
+ * and freed in steps.  Their memory stays charged to the account until it is
+ * freed.
  */
 #ifndef INNET_MEMORY_STORE_LAZY_FREE_H
 #define INNET_MEMORY_STORE_LAZY_FREE_H
@@ -18,22 +19,22 @@ struct key;
 struct lazy_free_row;
 
 enum {
-	LAZY_FREE_AT_ONCE = 256,	/* things freed when keys are queued */
-	LAZY_FREE_BUSY = 512,	/* in a turn while clients wait */
-	LAZY_FREE_IDLE = 4096	/* in a turn while no client waits */
+	LAZY_FREE_AT_ONCE = 256, /* things to free when a key is queued */
+	LAZY_FREE_BUSY = 512,	/* in a turn if clients wait */
+	LAZY_FREE_IDLE = 4096	/* in a turn if no client waits */
 };
 
 struct lazy_free {
-	struct key *key;	/* list by next; the first is being freed */
-	struct lazy_free_row *row;	/* arrays of keys */
-	size_t keys;		/* not yet freed, or only in part */
-	uint64_t freed;		/* keys so far */
+	struct key *key;	/* linked by next; frees the first */
+	struct lazy_free_row *row;	/* queued arrays of keys */
+	size_t keys;		/* keys not freed completely */
+	uint64_t freed;		/* number of keys freed so far */
 	size_t most;		/* most things freed in one step */
 };
 
 /*
- * Queue a key, or an array of n keys and the array itself, and free the first
- * part.  The keys must be in no keyspace any more.
+ * Queue a key, or an array of n keys together with the array, and free the
+ * first part.  The keys must already be removed from their keyspace.
  */
 void lazy_free_add_key(struct lazy_free *r, struct account *account,
     struct key *k);
@@ -41,16 +42,19 @@ void lazy_free_add_keys(struct lazy_free *r, struct account *account,
     struct key **row, size_t n);
 
 /*
- * Free up to n things (keys, blobs, slots of tables) and return how many; fewer
- * than n only if nothing is left.
+ * Free up to n things (keys, blobs, slots of tables) and return their number.
+ * If it is less than n, nothing is left to free.
  */
 size_t lazy_free_step(struct lazy_free *r, struct account *account, size_t n);
 
-/* Free until the account has `bytes` left; false: it has not. */
+/*
+ * Free until the account has `bytes` bytes left; return false if that is
+ * impossible.
+ */
 bool lazy_free_make_room(struct lazy_free *r, struct account *account,
     size_t bytes);
 
-/* Are there keys to free? */
+/* Return true if there are keys to free. */
 static inline bool
 lazy_free_is_pending(const struct lazy_free *r)
 {

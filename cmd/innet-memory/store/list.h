@@ -1,9 +1,9 @@
 /*
  * list.h - a list of blobs in a ring buffer
  *
- * Adding and removing at either end and reading any element take constant
- * time.  The list holds its blobs; its memory is charged to the account that
- * the caller gives.
+ * Adding or removing an element at an end and reading any element take constant
+ * time.  The list holds its blobs.  Its memory is charged to the account that
+ * the caller passes.
  */
 #ifndef INNET_MEMORY_STORE_LIST_H
 #define INNET_MEMORY_STORE_LIST_H
@@ -21,20 +21,24 @@ struct list {
 	size_t first, n;
 };
 
-/* Make room for n more; false, with nothing changed: no memory. */
+/*
+ * Make room for n more elements.  If there is no memory, return false and
+ * change nothing.
+ */
 bool list_reserve(struct list *l, struct account *bs, size_t n);
 
-/* Add a blob at the left or right end; there must be room. */
+/* Add a blob at the left or right end.  list_reserve() must have made room. */
 void list_push(struct list *l, struct blob *b, bool left);
 
 /*
- * Remove a blob from an end of a list that is not empty; the caller holds it.
+ * Remove a blob from an end of a list that is not empty, and return it.  The
+ * list's hold of the blob passes to the caller.
  */
 struct blob *list_pop(struct list *l, bool left);
 
 /*
- * Remove up to n elements that equal these bytes, from the left or the right,
- * and return how many.
+ * Remove up to n elements that are equal to the len bytes at p, beginning from
+ * the left or the right.  Return the number of removed elements.
  */
 size_t list_remove(struct list *l, struct account *bs, const uint8_t *p,
     size_t len, size_t n, bool left);

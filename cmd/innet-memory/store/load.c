@@ -1,4 +1,4 @@
-/* load.c - read a checkpoint file: complete and undamaged, or not at all */
+/* load.c - read a checkpoint file if it is complete and undamaged */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +11,9 @@
 #include "cmd/innet-memory/store/save.h"
 #include "cmd/innet-memory/store/table-checkpoint.h"
 
-/* Read from a file: a reader_source whose arg is the descriptor. */
+/*
+ * Read from a file; this is a reader_source whose arg points to the descriptor.
+ */
 static const char *
 read_file(void *arg, void *p, size_t len)
 {
@@ -28,7 +30,9 @@ read_file(void *arg, void *p, size_t len)
 	return NULL;
 }
 
-/* If the target refused b for a reason, drop b and fail with that reason. */
+/*
+ * If why is not NULL, the target refused b: drop b and fail with that reason.
+ */
 static void
 accept_or_drop(struct reader *r, const char *why, struct blob *b)
 {
@@ -59,7 +63,8 @@ load_list(struct reader *r, const struct load_target *into)
 		       n = reader_get_uint(r, 8);
 	const char *why = NULL;
 
-	if (reader_good(r) && n > r->left / 8)	/* each has its u64 */
+	/* each has at least a u64 length */
+	if (reader_good(r) && n > r->left / 8)
 		reader_refuse(r, "%" PRIu64 " elements, which the file does "
 		    "not have", n);
 	if (reader_good(r))
@@ -89,7 +94,7 @@ load_table(struct reader *r, const struct load_target *into)
 	reader_refuse(r, "%s", why);
 }
 
-/* Read all records up to the end. */
+/* Read all records until the end of the file. */
 static void
 load_records(struct reader *r, const struct load_target *into)
 {

@@ -1,7 +1,4 @@
-/*
- * load.h - read a checkpoint file (save.h): complete and undamaged, or not at
- * all
- */
+/* load.h - read a checkpoint file (save.h) if it is complete and undamaged */
 #ifndef INNET_MEMORY_STORE_LOAD_H
 #define INNET_MEMORY_STORE_LOAD_H
 
@@ -14,9 +11,10 @@
 struct table;
 
 /*
- * Functions that receive the records of a checkpoint.  Each takes what it is
- * given and returns NULL, or leaves it to the caller and returns the reason.
- * list() is followed by one element() for each element.
+ * Functions that receive the records of a checkpoint.  Each function takes over
+ * its arguments and returns NULL.  If it refuses them, it leaves them to the
+ * caller and returns the reason.  After list(), element() is called for each
+ * element.
  */
 struct load_target {
 	void *arg;
@@ -27,13 +25,14 @@ struct load_target {
 	    uint64_t version, uint64_t n);
 	const char *(*element)(void *arg, struct blob *b);
 	const char *(*table)(void *arg, struct table *t);
-	/* of the key before it and its elements */
+	/* expiry of the key before, called after its elements */
 	const char *(*expiry)(void *arg, uint64_t at_ms);
 };
 
 /*
- * Read the file that is open on fd; false if it is refused, and r->why is "byte
- * N: reason".  The target owns all that it has received by then.
+ * Read the file that is open as fd.  If it is refused, return false and set
+ * r->why to "byte N: reason".  The target owns everything that it has received
+ * until then.
  */
 bool load_file(struct reader *r, int fd, struct account *account,
     const struct load_target *into);

@@ -9,7 +9,7 @@
 #include "common/wire/stream.h"
 
 #include "cmd/innet-memory/store/reader.h"
-#include "cmd/innet-memory/store/save.h"	/* SAVE_VERSION */
+#include "cmd/innet-memory/store/save.h"	/* for SAVE_VERSION */
 
 enum { BUFFER_BYTES = 1 << 20, LARGE_BYTES = 1 << 16 };
 
@@ -57,7 +57,7 @@ reader_get_rest(struct reader *r, void *p, size_t len)
 	return why == NULL;
 }
 
-/* Read more bytes into the empty buffer. */
+/* Refill the buffer, which must be empty. */
 static void
 fill_buffer(struct reader *r)
 {

@@ -1,13 +1,14 @@
 /*
  * reader.h - read numbers and bytes of a checkpoint from a source
  *
- * A length is believed only while the source has that many bytes left, and
- * memory for the data is charged to the account, so a damaged file cannot make
- * the caller allocate more than the account allows.  After the first error
- * every function returns 0 or NULL and does nothing; r->why says what is wrong
- * and at which byte.  A caller may therefore read many fields and check once.
- * reader_get_bytes() leaves the bytes as they are then: to zero a length that a
- * stranger chose would take seconds.
+ * A length is accepted only if the source has that many bytes left, and the
+ * memory for the data is charged to the account.  Therefore a damaged file
+ * cannot make the caller allocate more than the account allows.  After the
+ * first error, every function does nothing and returns 0 or NULL, and r->why
+ * contains the position and the reason.  A caller may therefore read many
+ * fields and check once.  After an error, reader_get_bytes() does not set the
+ * bytes: an attacker could choose a length for which clearing them takes
+ * seconds.
  */
 #ifndef INNET_MEMORY_STORE_READER_H
 #define INNET_MEMORY_STORE_READER_H
@@ -18,18 +19,18 @@
 
 #include "cmd/innet-memory/store/blob.h"
 
-/* Reads the next len bytes, all of them: NULL, or the reason against it. */
+/* Read exactly the next len bytes.  Return NULL, or the error. */
 typedef const char *reader_source(void *arg, void *p, size_t len);
 
 struct reader {
 	uint8_t *buf;
-	size_t at, have;	/* next byte in buf, and its end */
-	uint64_t offset;	/* of buf[at] in the source */
-	uint64_t left;		/* bytes of the source from there on */
-	uint32_t crc;		/* of all bytes before buf */
-	unsigned version;	/* of the checkpoint */
+	size_t at, have;	/* next byte in buf, and end of its data */
+	uint64_t offset;	/* position of buf[at] in the source */
+	uint64_t left;		/* number of bytes after this position */
+	uint32_t crc;		/* CRC of all bytes before buf */
+	unsigned version;	/* version of the checkpoint */
 	struct account *account;
-	char why[128];		/* empty: no error */
+	char why[128];		/* first error, or "" */
 	reader_source *source;
 	void *arg;
 };
@@ -42,7 +43,7 @@ void reader_open(struct reader *r, reader_source *source, void *arg,
     uint64_t left, struct account *account);
 bool reader_close(struct reader *r);
 
-/* Read len bytes behind the `left` ones; the buffer must be empty. */
+/* Read the len bytes after the end of `left`.  The buffer must be empty. */
 bool reader_get_rest(struct reader *r, void *p, size_t len);
 
 void reader_get_bytes(struct reader *r, void *p, size_t len);
@@ -50,13 +51,13 @@ uint64_t reader_get_uint(struct reader *r, size_t bytes);
 float reader_get_f32(struct reader *r);
 double reader_get_f64(struct reader *r);
 /*
- * Read a blob of len bytes, or of a u64 length that precedes it; the caller
- * holds it.
+ * Read a blob of len bytes, or a blob whose u64 length precedes it.  The caller
+ * holds the blob.
  */
 struct blob *reader_get_blob(struct reader *r, uint64_t len);
 struct blob *reader_get_counted(struct reader *r);
 
-/* Fail with this reason; the first reason stays. */
+/* Record this error, unless there already is one. */
 __attribute__((format(printf, 2, 3))) void
 reader_refuse(struct reader *r, const char *fmt, ...);
 static inline bool

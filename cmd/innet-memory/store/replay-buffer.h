@@ -1,37 +1,40 @@
 /*
  * replay-buffer.h - a replay buffer: a ring of items and a selector that draws
  *
- * A new item goes into the slot behind the last one.  If that slot still holds
- * an item, which is then the oldest one, it is evicted; so no item stays after
- * as many inserts as the capacity.  Items that are removed or worn out leave
- * holes, which the ring fills when it comes to them.  Only the lifo selector
- * goes back to a hole behind the newest item at once, so that a stack is full
- * when it holds as many items as its capacity.
+ * A new item is stored in the slot after the last one.  If that slot still
+ * holds an item, that item is the oldest one and is evicted.  Therefore an item
+ * stays at most until `capacity` more items were inserted.  An item that was
+ * sampled settings.times times is used up ("worn") and leaves the buffer.  Items
+ * that are removed or used up leave holes.  The ring fills a hole when it
+ * reaches it.  Only the lifo selector immediately moves back to a hole after
+ * the newest item, so that a stack is full when it holds `capacity` items.
  *
- * An id is a slot and the number of times that this slot was filled, so the id
- * of an item that is gone finds nothing, until the slot was filled 2^31 times
- * more.
+ * An id consists of a slot and the number of times that this slot was filled.
+ * The id of an item that left the buffer therefore matches no other item, until
+ * the slot was filled 2^31 more times.
  *
  * Selectors:
  *	per	by priority (priority-sampling.h); priority 0 is never drawn
  *	uniform	each item with the same probability 1 / have
- *	fifo	the oldest item, the next oldest, and so on; it starts again
- *		from the oldest in each sample and after the newest
- *	lifo	the same from the newest
- * uniform, fifo and lifo look for the k-th item in a sum tree of ones, so holes
- * cost them nothing.  Weights are those of priority-sampling.h for per,
- * otherwise 1; probabilities for fifo and lifo are 1.
+ *	fifo	the oldest item, then the next oldest, and so on; each sample
+ *		begins at the oldest item, and continues there after the newest
+ *	lifo	the same in the opposite order, from the newest item
+ * The selectors uniform, fifo and lifo find the k-th item with a sum tree of
+ * ones, so holes cost no time.  The weights for per are those of
+ * priority-sampling.h; the weights for other selectors are 1.  The
+ * probabilities for fifo and lifo are 1.
  *
- * per and uniform draw with replacement: an item can be drawn more than once in
- * a sample, and each draw counts.  If settings.times limits how often an item
- * may be sampled, the item leaves the buffer within the sample that reaches
- * the limit.  The draws after that are from the items that are left, as if they
- * were single samples; a sample is short only if nothing is left to draw.
+ * The selectors per and uniform draw with replacement: an item can be drawn
+ * more than once in a sample, and each draw counts.  If settings.times limits
+ * the number of samples of an item, the item leaves the buffer within the
+ * sample that reaches the limit.  Later draws of that sample use only the
+ * remaining items, as if each draw were a sample of its own.  A sample is short
+ * only if no item is left to draw.
  *
- * The buffer owns its items, which are opaque, and frees them by drop() unless
- * that is NULL; drop() must not use the buffer.  The items that a sample
- * returns are valid until the next add, remove or sample.  Always inserted =
- * have + evicted + removed + worn.  A buffer is used by one thread.
+ * The buffer owns its items, which are opaque, and frees them with drop() unless
+ * it is NULL.  drop() must not use the buffer.  The items that a sample returns
+ * are valid until the next add, remove or sample.  The following is always true:
+ * inserted = have + evicted + removed + worn.  Only one thread may use a buffer.
  */
 #ifndef INNET_MEMORY_STORE_REPLAY_BUFFER_H
 #define INNET_MEMORY_STORE_REPLAY_BUFFER_H
@@ -55,80 +58,88 @@ enum replay_buffer_selector { REPLAY_BUFFER_PER, REPLAY_BUFFER_UNIFORM,
 	REPLAY_BUFFER_FIFO, REPLAY_BUFFER_LIFO };
 
 enum {
-	/* items that are updated in the tree together */
+	/* number of items that are updated in the tree together */
 	REPLAY_BUFFER_GROUP = 256,
-	/* slots prefetched: a draw takes 10 ns instead of 23 */
+	/* slots to prefetch ahead: a draw takes 10 ns instead of 23 ns */
 	REPLAY_BUFFER_AHEAD = 16,
-	REPLAY_BUFFER_BLOCK = 64	/* slots for each bit of `touched` */
+	REPLAY_BUFFER_BLOCK = 64	/* slots per bit of `touched` */
 };
 
-/* The bit of a slot's generation that says that the slot holds an item. */
+/* This bit of a slot's generation is set if the slot holds an item. */
 #define REPLAY_BUFFER_LIVE (1u << 31)
 
 struct replay_buffer_settings {
 	size_t capacity;	/* 1 to UINT32_MAX */
 	double alpha;		/* exponent of priorities, for per */
 	enum replay_buffer_selector selector;
-	uint32_t times;		/* samples of an item, at most; 0: no limit */
-	struct sample_ratio limit;	/* the caller's to check */
+	uint32_t times;		/* most samples of an item; 0: no limit */
+	struct sample_ratio limit;	/* the caller must check it */
 };
 
 struct replay_buffer_slot {
 	void *item;
-	/* fillings since the buffer was opened; without REPLAY_BUFFER_LIVE the
-	   slot is a hole; see hole[] below */
+	/*
+	 * Number of times the slot was filled since the buffer was opened.  If
+	 * the bit REPLAY_BUFFER_LIVE is not set, the slot is a hole.  See
+	 * hole[] below.
+	 */
 	uint32_t generation;
-	uint32_t times;		/* that the item was sampled */
+	uint32_t times;		/* number of samples of the item */
 };
 
 struct replay_buffer_draw {
 	uint64_t id;
-	double prob;		/* with which it was drawn */
-	float weight;		/* importance sampling, at most 1 */
+	double prob;		/* probability of this draw */
+	float weight;		/* importance sampling weight, at most 1 */
 	void *item;
 };
 
 struct replay_buffer {
-	/* counters since the buffer was opened */
+	/* Counters since the buffer was opened. */
 	uint64_t inserted, sampled;
-	uint64_t updated;	/* priorities that updates set */
-	uint64_t stale;		/* updates of items that were gone */
+	uint64_t updated;	/* priorities set by updates */
+	uint64_t stale;		/* updates whose item no longer existed */
 	uint64_t evicted, removed;
 	uint64_t worn;		/* items sampled settings.times times */
-	size_t have;		/* items in the buffer */
-	float highest;		/* highest priority so far; 0: none */
-	struct replay_buffer_settings settings;	/* limit may be changed */
+	size_t have;		/* number of items in the buffer */
+	float highest;		/* highest priority so far, or 0 */
+	struct replay_buffer_settings settings;	/* the limit can change */
 
 	struct replay_buffer_slot *slot;
 	/*
-	 * A slot's generation in an id is that in the slot plus hole[0] below
-	 * `split` and hole[1] from there on.  So a buffer that is restored need
-	 * not write to slots without an item, which can be billions.
+	 * The generation of a slot in an id is the sum of the generation in the
+	 * slot and hole[0] (below slot `split`) or hole[1] (from slot `split`
+	 * on).  Therefore a restored buffer need not write to the slots without
+	 * an item, which can be billions.
 	 */
 	uint32_t hole[2];
 	size_t split;
-	uint64_t *touched;	/* bits: blocks of slots that ever had items */
-	float *priority;	/* by slot; for per, that of per */
-	struct priorities per;	/* for the selector per */
-	struct sumtree ones;	/* 1 for each item; for other selectors */
-	size_t head;		/* the slot to fill next */
-	size_t low;		/* items in slots below head: the newest */
-	size_t used;		/* slots from here on never had an item */
+	/* a bit for each block of slots that ever had items */
+	uint64_t *touched;
+	float *priority;	/* by slot; per.priority if selector is per */
+	struct priorities per;	/* used by the selector per */
+	struct sumtree ones;	/* 1 per item; used by other selectors */
+	size_t head;		/* next slot to fill */
+	size_t low;		/* number of (newest) items below head */
+	size_t used;		/* no slot from here on ever had an item */
 	uint32_t newest;	/* highest generation of all slots */
 
-	void **done;		/* items that the last sample wore out */
+	void **done;		/* items that the last sample used up */
 	size_t dones;
-	/* one block of memory for the draws of a sample */
-	size_t room;		/* draws that it has room for */
+	/* One block of memory has prob, weight and drawn for a sample. */
+	size_t room;		/* number of draws that fit */
 	double *prob;
 	float *weight;
-	uint32_t *drawn;	/* slots */
+	uint32_t *drawn;	/* slot numbers */
 
 	void (*drop)(void *arg, void *item);
 	void *arg;
 };
 
-/* Open an empty buffer; false without memory.  The caller must close it. */
+/*
+ * Open an empty buffer; return false if there is no memory.  The caller must
+ * close the buffer.
+ */
 static inline bool replay_buffer_open(struct replay_buffer *b,
     const struct replay_buffer_settings *settings,
     void (*drop)(void *arg, void *item), void *arg);
@@ -137,21 +148,22 @@ static inline bool replay_buffer_open(struct replay_buffer *b,
 static inline void replay_buffer_close(struct replay_buffer *b);
 
 /*
- * Drop items as replay_buffer_close() does, but visit at most n slots; return
- * the number of slots visited, which is less than n only if no item is left.
- * After this call only replay_buffer_free_some() and replay_buffer_close() are
+ * Drop items like replay_buffer_close(), but visit at most n slots.  Return the
+ * number of visited slots, which is below n only if no item is left.  After
+ * this call, only replay_buffer_free_some() and replay_buffer_close() are
  * allowed.
  */
 static inline size_t replay_buffer_free_some(struct replay_buffer *b, size_t n);
 
-/* Insert one item with priority p and return its id. */
+/* Insert an item with priority p, and return its id. */
 static inline uint64_t replay_buffer_add(struct replay_buffer *b, float p,
     void *item);
 
 /*
- * Insert n items and store their ids in id[] unless id is NULL.  A priority
- * below 0 stands for the highest so far, or for 1 if that is 0; all others must
- * be priorities_valid().  If item is NULL every item is NULL.
+ * Insert n items, and store their ids in id[] unless id is NULL.  A priority
+ * below 0 stands for the highest priority so far, or for 1 if that is 0.  All
+ * other priorities must be priorities_valid().  If item is NULL, every item is
+ * NULL.
  */
 static inline void replay_buffer_add_batch(struct replay_buffer *b,
     const float *p, void *const *item, size_t n, uint64_t *id);
@@ -160,49 +172,55 @@ static inline void replay_buffer_add_batch(struct replay_buffer *b,
 static inline void *replay_buffer_next_evicted(const struct replay_buffer *b,
     size_t i);
 
-/* Remove the item of this id; false if it is gone. */
+/* Remove the item with this id; return false if it no longer exists. */
 static inline bool replay_buffer_remove(struct replay_buffer *b, uint64_t id);
 
 /*
- * Set the priorities of n ids, each priorities_valid(), in order, so that the
- * last one of equal ids counts.  Return how many ids were still there.
+ * Set the priorities of n ids, in order.  If an id occurs more than once, its
+ * last priority counts.  Each priority must be priorities_valid().  Return the
+ * number of ids that still existed.
  */
 static inline size_t replay_buffer_update_priorities(struct replay_buffer *b,
     const uint64_t *id, const float *p, size_t n);
 
 /*
- * Draw n items into out[]; with strata, which per and uniform have, one item
- * from each of n equal parts.  Return how many were drawn: fewer than n only if
- * no more can be drawn, and 0 also without memory.
+ * Draw n items into out[].  If strata is true, which only per and uniform
+ * support, draw one item from each of n equal parts.  Return the number of
+ * draws.  It is below n only if nothing more can be drawn, and 0 also if there
+ * is no memory.
  */
 static inline size_t replay_buffer_sample(struct replay_buffer *b,
     struct rng *rng, size_t n, double beta, bool strata,
     struct replay_buffer_draw *out);
 
-/* Do the same without counting; only if settings.times is 0. */
+/* Do the same without counting the draws; settings.times must be 0. */
 static inline size_t replay_buffer_sample_uncounted(struct replay_buffer *b,
     struct rng *rng, size_t n, double beta, bool strata,
     struct replay_buffer_draw *out);
 
-/* Drop the items that the last sample wore out. */
+/* Drop the items that the last sample used up. */
 static inline void replay_buffer_drop_worn(struct replay_buffer *b);
 
 /*
- * Count a draw that was made in another copy of this buffer, and remove the
- * item if that wears it out.
+ * Count a draw that was made in another copy of this buffer.  If this uses up
+ * the item, remove it.
  */
 static inline void replay_buffer_count_drawn(struct replay_buffer *b,
     uint64_t id);
 
 /*
- * Return the exact sum that draws are made from: of all leaves, each of which
- * is p^alpha 2^shift as an integer, or of a 1 for each item.  Compare two
- * buffers by sum 2^-shift.
+ * Return the exact sum that draws are made from.  For per, this is the sum of
+ * all leaves; each leaf is p^alpha 2^shift as an integer.  For other selectors,
+ * it is the number of items.  To compare two buffers, multiply their sums by
+ * 2^-shift.
  */
 static inline uint64_t replay_buffer_draw_sum(const struct replay_buffer *b,
     int *shift);
 
-/* Return the slot of an id, by which callers may index rows of their own. */
+/*
+ * Return the slot of an id.  Callers may use it as an index into their own
+ * arrays.
+ */
 static inline uint32_t replay_buffer_id_slot(uint64_t id);
 
 /* Return the id of the item in this slot. */
@@ -213,18 +231,18 @@ static inline uint64_t replay_buffer_slot_id(const struct replay_buffer *b,
 static inline size_t replay_buffer_next_live(const struct replay_buffer *b,
     size_t slot);
 
-/* Return the generation that a slot's own ones are counted from. */
+/* Return the offset that is added to a slot's generation in an id. */
 static inline uint32_t replay_buffer_hole(const struct replay_buffer *b,
     size_t slot);
 
-/* Note that a slot has an item. */
+/* Record that a slot has an item. */
 static inline void replay_buffer_touch(struct replay_buffer *b, size_t slot);
 
-/* Return the slot that holds the item of this id, or NULL if it is gone. */
+/* Return the slot that holds the item with this id, or NULL if it is gone. */
 static inline struct replay_buffer_slot *replay_buffer_find_slot(
     const struct replay_buffer *b, uint64_t id);
 
-/* Return the item of this id, or NULL if it is gone. */
+/* Return the item with this id, or NULL if it is gone. */
 static inline void *replay_buffer_get_item(const struct replay_buffer *b,
     uint64_t id);
 
@@ -232,13 +250,13 @@ static inline void *replay_buffer_get_item(const struct replay_buffer *b,
 static inline void replay_buffer_set_priorities(struct replay_buffer *b,
     const uint32_t *slot, const float *p, size_t n);
 
-/* Say whether n slots can be drawn, except for per (for replay-dump.h). */
+/* Set whether n slots can be drawn; not for per (for replay-dump.h). */
 static inline void replay_buffer_set_drawable(struct replay_buffer *b,
     const uint32_t *slot, bool yes, size_t n);
 
 /* implementation */
 
-/* Return the words of `touched` for n slots. */
+/* Return the number of words in `touched` for n slots. */
 static inline size_t
 replay_buffer_touched_words(size_t n)
 {
@@ -247,7 +265,7 @@ replay_buffer_touched_words(size_t n)
 	return (n + slots - 1) / slots;
 }
 
-/* Return the bits of `touched` from that of this slot's block on. */
+/* Return the bits of `touched`, beginning with the bit of this slot's block. */
 static inline uint64_t
 replay_buffer_touched_from(const struct replay_buffer *b, size_t slot)
 {
@@ -431,7 +449,10 @@ replay_buffer_set_priorities(struct replay_buffer *b, const uint32_t *slot,
 		b->priority[slot[i]] = p[i];
 }
 
-/* Set the priorities of n <= REPLAY_BUFFER_GROUP new items from a slot on. */
+/*
+ * Set the priorities of n <= REPLAY_BUFFER_GROUP new items in the slots from
+ * `from` on.
+ */
 static inline void
 replay_buffer_insert_priorities(struct replay_buffer *b, size_t from,
     const float *p, size_t n)
@@ -448,7 +469,9 @@ replay_buffer_insert_priorities(struct replay_buffer *b, size_t from,
 	sumtree_insert(&b->ones, from, one, n);
 }
 
-/* Put a new item into slot `at` and evict the item that it still holds. */
+/*
+ * Put a new item into slot `at`, and evict an item that the slot still holds.
+ */
 static inline void
 replay_buffer_fill_slot(struct replay_buffer *b, size_t at, void *item)
 {
@@ -523,7 +546,7 @@ replay_buffer_add(struct replay_buffer *b, float p, void *item)
 	return id;
 }
 
-/* Mark n slots as holes. */
+/* Turn n slots into holes. */
 static inline void
 replay_buffer_vacate_slots(struct replay_buffer *b, const uint32_t *slot,
     size_t n)
@@ -540,7 +563,7 @@ replay_buffer_vacate_slots(struct replay_buffer *b, const uint32_t *slot,
 		replay_buffer_set_drawable(b, slot, false, n);
 }
 
-/* In a stack, move the head back behind the newest item. */
+/* In a stack, move the head back to the slot after the newest item. */
 static inline void
 replay_buffer_rewind_head(struct replay_buffer *b)
 {
@@ -636,7 +659,7 @@ replay_buffer_count_drawn(struct replay_buffer *b, uint64_t id)
 	replay_buffer_rewind_head(b);
 }
 
-/* Make room for n draws; false without memory. */
+/* Make room for n draws; return false if there is no memory. */
 static inline bool
 replay_buffer_reserve_draws(struct replay_buffer *b, size_t n)
 {
@@ -651,7 +674,7 @@ replay_buffer_reserve_draws(struct replay_buffer *b, size_t n)
 	return b->prob != NULL;
 }
 
-/* Draw the slots of the n <= have oldest items, or of the newest, in order. */
+/* Draw the slots of the n <= have oldest or newest items, in order. */
 static inline void
 replay_buffer_draw_in_order(struct replay_buffer *b, size_t n, bool oldest)
 {
@@ -667,7 +690,10 @@ replay_buffer_draw_in_order(struct replay_buffer *b, size_t n, bool oldest)
 	}
 }
 
-/* Draw n slots, in order at most one for each item; return how many. */
+/*
+ * Draw n slots.  The selectors fifo and lifo draw each item at most once.  Return
+ * the number of slots.
+ */
 static inline size_t
 replay_buffer_draw_slots(struct replay_buffer *b, struct rng *rng, size_t n,
     double beta, bool strata)
@@ -702,9 +728,9 @@ replay_buffer_slot_weight(const struct replay_buffer *b, size_t at)
 }
 
 /*
- * Copy those of n draws that are not worn out to out[], remove the items that
- * these draws wear out, and return how many were copied.  An item that is worn
- * out no longer counts, so the draws after it have other probabilities.
+ * Copy those of n draws whose items are not used up to out[], and return their
+ * number.  Remove the items that these draws use up.  An item that is used up
+ * no longer counts, so the later draws have other probabilities.
  */
 static inline size_t
 replay_buffer_take_drawn(struct replay_buffer *b, size_t n,
@@ -732,7 +758,8 @@ replay_buffer_take_drawn(struct replay_buffer *b, size_t n,
 		if (b->settings.times > 0 && s->times == b->settings.times) {
 			left -= replay_buffer_slot_weight(b, at);
 			b->done[b->dones++] = s->item;
-			b->drawn[gone++] = at;	/* behind us */
+			/* overwrites an entry that was already read */
+			b->drawn[gone++] = at;
 		}
 	}
 	b->worn += gone;
@@ -740,8 +767,7 @@ replay_buffer_take_drawn(struct replay_buffer *b, size_t n,
 	return got;
 }
 
-/* Compute the weights of n draws from their probabilities; the greatest is 1.
- */
+/* Compute the weights of n draws from their probabilities; the largest is 1. */
 static inline void
 replay_buffer_scale_weights(struct replay_buffer_draw *d, size_t n, double beta)
 {

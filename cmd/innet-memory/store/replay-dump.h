@@ -1,17 +1,18 @@
 /*
- * replay-dump.h - the items of a replay buffer in order, and how to restore the
- * buffer
+ * replay-dump.h - list the items of a replay buffer in order, and restore a
+ * buffer from them
  *
  * To save a buffer, write its settings, its state and its entries.  To restore
- * it, open a buffer with the same settings, give it the state, then the entries
- * in any order, call replaydump_finish() and check
- * replay_buffer_counters_add_up().  Ids, counters, times and priorities are as
- * they were, and no id is given twice.  Only the quantised probabilities of
- * priority-sampling.h may differ in their last bits, if their scale had not
- * been adapted yet.
+ * it, open a buffer with the same settings, set the state, and restore the
+ * entries in any order.  Then call replaydump_finish() and check
+ * replay_buffer_counters_add_up().  Ids, counters, numbers of samples and
+ * priorities are the same as before, and no id is used a second time.  Only the
+ * quantised probabilities of priority-sampling.h can differ in their last bits,
+ * if their scale had not been adapted yet.
  *
- * Restoring takes time and touches memory in proportion to the entries, not to
- * the capacity, because a stranger can send a few entries for many slots.
+ * The time and memory for restoring are proportional to the number of entries,
+ * not to the capacity, because an attacker can send a few entries for many
+ * slots.
  */
 #ifndef INNET_MEMORY_STORE_REPLAY_DUMP_H
 #define INNET_MEMORY_STORE_REPLAY_DUMP_H
@@ -24,11 +25,11 @@
 #include "common/replay/priority-sampling.h"
 #include "cmd/innet-memory/store/replay-buffer.h"
 
-/* One item and its id. */
+/* An item and its id. */
 struct replaydump_entry {
 	uint64_t id;
 	float priority;
-	uint32_t times;		/* that it was sampled */
+	uint32_t times;		/* number of times that it was sampled */
 	void *item;
 };
 
@@ -39,11 +40,18 @@ struct replaydump_state {
 	float highest;
 };
 
-/* Store the next item in *e, oldest first; false at the end. */
+/*
+ * Store the next item in *e, from the oldest to the newest. *at must be 0 at
+ * first, or come from replaydump_seek().  Return false at the end.
+ */
 static inline bool replaydump_next(const struct replay_buffer *b, size_t *at,
     struct replaydump_entry *e);
 
-/* Return the position at which replaydump_next() returns the item of an id. */
+/*
+ * Return the position from which replaydump_next() returns the item with this
+ * id.  If the item was removed or used up, the next newer item follows.  If it
+ * was evicted, the oldest item follows.
+ */
 static inline size_t replaydump_seek(const struct replay_buffer *b,
     uint64_t id);
 
@@ -51,18 +59,28 @@ static inline size_t replaydump_seek(const struct replay_buffer *b,
 static inline struct replaydump_state replaydump_get_state(
     const struct replay_buffer *b);
 
-/* Set the state of a new buffer; false if no buffer can have this state. */
+/*
+ * Set the state of a new buffer.  Return false if no buffer can have this
+ * state.  After this, restore the items.
+ */
 static inline bool replaydump_resume(struct replay_buffer *b,
     const struct replaydump_state *s);
 
-/* Put n items back and return how many could have been in the buffer. */
+/*
+ * Restore n items and return their number.  The function stops at the first
+ * item that cannot have been in the buffer.  That item and all later ones still
+ * belong to the caller.
+ */
 static inline size_t replaydump_restore(struct replay_buffer *b,
     const struct replaydump_entry *e, size_t n);
 
-/* Make all items drawable, once all entries are back. */
+/* Make all items drawable, after all entries were restored. */
 static inline void replaydump_finish(struct replay_buffer *b);
 
-/* Do the counters add up?  They must once all items are restored. */
+/*
+ * Return true if the counters add up, which must be the case after all items
+ * were restored.
+ */
 static inline bool replay_buffer_counters_add_up(
     const struct replay_buffer *b);
 
@@ -74,15 +92,14 @@ replay_buffer_counters_add_up(const struct replay_buffer *b)
 	return b->inserted == b->have + b->evicted + b->removed + b->worn;
 }
 
-/*
- * Store the next item, from the oldest to the newest, in *e; false at the end.
- * *at is 0 at first, or comes from replaydump_seek().
- */
 static inline bool
 replaydump_next(const struct replay_buffer *b, size_t *at,
     struct replaydump_entry *e)
 {
-	/* slots from head to the last one used, then those below head */
+	/*
+	 * first the slots from head to the last one in use, then those below
+	 * head
+	 */
 	const size_t above = b->used > b->head ? b->used - b->head : 0;
 	const size_t below = b->used < b->head ? b->used : b->head;
 	size_t i;
@@ -112,11 +129,6 @@ replaydump_next(const struct replay_buffer *b, size_t *at,
 	return false;
 }
 
-/*
- * Return the position at which replaydump_next() returns the item of an id; if
- * that was removed or worn out the next newer one; if it was evicted the
- * oldest.
- */
 static inline size_t
 replaydump_seek(const struct replay_buffer *b, uint64_t id)
 {
@@ -140,10 +152,6 @@ replaydump_get_state(const struct replay_buffer *b)
 	};
 }
 
-/*
- * Set the state of a new buffer of the same capacity; false if no buffer can
- * have this state.  Restore the items next.
- */
 static inline bool
 replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 {
@@ -162,9 +170,9 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 	b->newest = s->newest;
 	b->highest = s->highest;
 	/*
-	 * Holes must not give an id twice or out of order: slots from head on
-	 * were filled one time less, except in a stack, whose head moves
-	 * back.
+	 * Generations of holes must not give an id twice or out of order.
+	 * Slots from head on were filled one time less.  This does not apply to
+	 * a stack, whose head also moves back.
 	 */
 	b->hole[0] = s->newest;
 	b->hole[1] = s->newest - 1;
@@ -174,7 +182,10 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 	return true;
 }
 
-/* Set the generation of a slot as it is in ids; `live` is that bit or 0. */
+/*
+ * Set the generation of a slot so that its id contains `generation`.  `live` is
+ * REPLAY_BUFFER_LIVE or 0.
+ */
 static inline void
 replaydump_set_generation(struct replay_buffer *b, size_t slot,
     uint32_t generation, uint32_t live)
@@ -183,7 +194,7 @@ replaydump_set_generation(struct replay_buffer *b, size_t slot,
 	b->slot[slot].generation = (generation & ~REPLAY_BUFFER_LIVE) | live;
 }
 
-/* Can this entry have been in the buffer? */
+/* Return true if this entry can have been in the buffer. */
 static inline bool
 replaydump_check_entry(const struct replay_buffer *b,
     const struct replaydump_entry *e)
@@ -196,11 +207,6 @@ replaydump_check_entry(const struct replay_buffer *b,
 	    (b->settings.times == 0 || e->times < b->settings.times);
 }
 
-/*
- * Put n items back and return how many.  The first that cannot have been in the
- * buffer stops it; that one and those behind it still belong to the caller.
- * They can be drawn after replaydump_finish().
- */
 static inline size_t
 replaydump_restore(struct replay_buffer *b, const struct replaydump_entry *e,
     size_t n)

@@ -1,22 +1,21 @@
 /*
- * sample-ratio.h - limit how often experiences are sampled for each one that is
- * inserted
+ * sample-ratio.h - limit the number of samples for each inserted experience
  *
  * Let I be the number inserted and S the number sampled so far.  For n more,
  *	an insert is refused while S < lo (I + n - slack), never if lo is 0;
  *	a sample is refused while S + n > hi I, never if hi is 0.
- * Slack is the number of inserts that are free before lo counts.
+ * The first `slack` inserts are allowed whatever lo is.
  *
- * Inserts and samples cannot block each other for ever.  If inserts of
+ * Inserts and samples cannot block each other forever.  If inserts of
  * n <= slack are refused, then I > slack - n and S < lo (I + n - slack), so
  * with lo <= hi
  *	hi I - S > (hi - lo) I + lo (slack - n) >= hi (slack - n),
- * and samples of up to hi (slack - n) at once are allowed.  A client that
- * inserts more than the slack, or samples more than that at once, may wait for
- * ever and should use a timeout.
+ * and samples of up to hi (slack - n) at once are allowed.  A client can wait
+ * forever if it inserts more than `slack` experiences at once, or samples more
+ * than hi (slack - n) at once.  Such a client should use a timeout.
  *
- * The caller keeps the counts, which must be below 2^53, where this arithmetic
- * is exact.  The limits may change at any time.
+ * The caller keeps the counts.  They must be below 2^53, because this
+ * arithmetic is exact only up to there.  The limits may change at any time.
  */
 #ifndef INNET_MEMORY_STORE_SAMPLE_RATIO_H
 #define INNET_MEMORY_STORE_SAMPLE_RATIO_H
@@ -28,7 +27,7 @@
 
 struct sample_ratio {
 	double lo, hi;		/* samples per insert; 0: no limit */
-	uint64_t slack;		/* inserts */
+	uint64_t slack;		/* number of inserts */
 };
 
 /* Return NULL, or the error in these limits. */
@@ -42,7 +41,7 @@ sample_ratio_check(const struct sample_ratio *l)
 	return NULL;
 }
 
-/* May n more be inserted? */
+/* Return true if n more experiences may be inserted. */
 static inline bool
 sample_ratio_allows_insert(const struct sample_ratio *l, uint64_t inserted,
     uint64_t sampled, uint64_t n)
@@ -53,7 +52,7 @@ sample_ratio_allows_insert(const struct sample_ratio *l, uint64_t inserted,
 	    (double)sampled >= l->lo * (double)(all - l->slack);
 }
 
-/* May n more be sampled? */
+/* Return true if n more experiences may be sampled. */
 static inline bool
 sample_ratio_allows_sample(const struct sample_ratio *l, uint64_t inserted,
     uint64_t sampled, uint64_t n)
@@ -62,7 +61,10 @@ sample_ratio_allows_sample(const struct sample_ratio *l, uint64_t inserted,
 	    (double)(sampled + n) <= l->hi * (double)inserted;
 }
 
-/* Print, like snprintf(), why n more inserts or samples were refused. */
+/*
+ * Print the reason why n more inserts or samples were refused, and return the
+ * length like snprintf().
+ */
 static inline int
 sample_ratio_explain(const struct sample_ratio *l, bool insert,
     uint64_t inserted, uint64_t sampled, uint64_t n, char *buf, size_t size)

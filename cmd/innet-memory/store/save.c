@@ -1,4 +1,6 @@
-/* save.c - write a checkpoint file: complete, or not at all */
+/*
+ * save.c - write a checkpoint file, which is either complete or does not exist
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -8,7 +10,9 @@
 
 #include "cmd/innet-memory/store/save.h"
 
-/* Write to a file: a writer_sink whose arg is the struct atomic_file. */
+/*
+ * Write to a file; this is a writer_sink whose arg is the struct atomic_file.
+ */
 static int
 write_file(void *arg, const void *p, size_t len)
 {
@@ -77,7 +81,7 @@ save_file(const char *path, void (*fill)(struct writer *w, void *arg),
 		return ENOTSUP;		/* opening a pipe would block */
 	if (atomic_file_open_here(&file, path) == -1)
 		return errno;
-	/* the file that is replaced decides who may read it */
+	/* keep the access rights of the old file */
 	file.mode = there ? st.st_mode & 0777 : 0600;
 	errno = save_to(file.fd, fill, arg);
 	if (atomic_file_close(&file, errno == 0) == -1 ||

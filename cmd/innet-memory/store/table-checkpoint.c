@@ -43,9 +43,9 @@ write_counters(struct writer *w, const struct table *t)
 }
 
 /*
- * Write every frame once and put its number into the map.  The frames
- * themselves are not changed: they are all over the memory, and the child that
- * saves would need its own copy of all those pages.
+ * Write every frame once, and put its number into the map.  The number is not
+ * stored in the frame: the frames are spread over the memory, and each changed
+ * page would have to be copied for the child that saves.
  */
 static void
 write_frames(struct writer *w, const struct table *t, struct hashmap *number)
@@ -140,7 +140,10 @@ table_write(struct writer *w, const struct table *t)
 	table_write_parts(w, t);
 }
 
-/* Read the settings of a table and of its frames; false if they are invalid. */
+/*
+ * Read the settings of a table and of its frames; return false if they are
+ * invalid.
+ */
 static bool
 read_settings(struct reader *r, struct replay_buffer_settings *settings,
     struct frames *f)
@@ -168,7 +171,7 @@ read_settings(struct reader *r, struct replay_buffer_settings *settings,
 	return reader_good(r);
 }
 
-/* Read settings and return an empty table of this name, or NULL. */
+/* Read the settings, and return an empty table with this name, or NULL. */
 static struct table *
 read_empty_table(struct reader *r, const void *name, size_t len)
 {
@@ -206,15 +209,19 @@ read_counters(struct reader *r, struct table *t)
 		reader_refuse(r, "counters that are not possible for a table");
 }
 
-/* The frames of a table while it is read; each counts as used by this array. */
+/*
+ * The frames of a table while it is read.  The array counts as a user of each
+ * frame.
+ */
 struct frame_array {
 	struct frame **one;
 	size_t n, room;
 };
 
 /*
- * Make room for another frame, up to want, or return false without memory.  The
- * array grows with the frames that were read, since `want` may be a lie.
+ * Make room for another frame; `want` is their total number.  Return false if
+ * there is no memory.  The array grows only with the frames that were read,
+ * because `want` may be wrong in a damaged file.
  */
 static bool
 grow_array(struct account *account, struct frame_array *all, size_t want)
@@ -263,7 +270,7 @@ read_frames(struct reader *r, struct table *t, struct frame_array *all)
 	}
 }
 
-/* Let go of all frames and return how many no item uses. */
+/* Drop all frames and return how many of them no item uses. */
 static size_t
 drop_array(struct table *t, struct frame_array *all)
 {
@@ -279,7 +286,7 @@ drop_array(struct table *t, struct frame_array *all)
 	return unused;
 }
 
-/* Read one item into *e and return its experience, or NULL. */
+/* Read an item into *e, and return its experience or NULL. */
 static struct experience *
 read_item(struct reader *r, struct table *t, const struct frame_array *all,
     struct replaydump_entry *e)
@@ -318,7 +325,7 @@ read_item(struct reader *r, struct table *t, const struct frame_array *all,
 	return x;
 }
 
-/* Put n items back; drop those that cannot have been there, and fail. */
+/* Restore n items.  If some of them are impossible, drop them and fail. */
 static void
 restore_items(struct reader *r, struct table *t, struct replaydump_entry *e,
     size_t n)

@@ -12,15 +12,20 @@
 #include "cmd/innet-memory/store/table.h"
 #include "cmd/innet-memory/store/writer.h"
 
-/* Write a table; read one back, or return NULL with the reason in r. */
+/*
+ * Write a table; or read a table, and return NULL with the reason in r on an
+ * error.
+ */
 void table_write(struct writer *w, const struct table *t);
 struct table *table_read(struct reader *r);
 
-/* Write a table without its name, if the caller keeps the name elsewhere. */
+/*
+ * Write a table without its name, for a caller that stores the name elsewhere.
+ */
 void table_write_parts(struct writer *w, const struct table *t);
 /* Return the number of bytes that table_write_parts() writes. */
 size_t table_checkpoint_bytes(const struct table *t);
-/* Read what table_write_parts() wrote, or return NULL. */
+/* Read a table that table_write_parts() has written, or return NULL. */
 struct table *table_read_parts(struct reader *r, const void *name, size_t len);
 
 #endif

@@ -10,7 +10,10 @@ const char *const table_selectors[] = {
 	[REPLAY_BUFFER_FIFO] = "fifo", [REPLAY_BUFFER_LIFO] = "lifo", NULL
 };
 
-/* These can come from a file or a client; words were checked before. */
+/*
+ * The settings can come from a file or a client.  Their words are already
+ * checked.
+ */
 const char *
 table_check_settings(const struct replay_buffer_settings *settings)
 {
@@ -36,7 +39,9 @@ table_check_frames(uint64_t bytes, uint64_t stack)
 size_t
 table_slots_bytes(const struct replay_buffer_settings *settings)
 {
-	/* a tree: a leaf of 4 bytes and an eighth more for its inner nodes */
+	/*
+	 * a tree has 4 bytes per leaf, and an eighth more for its inner nodes
+	 */
 	const size_t tree = 5, trees = settings->selector == REPLAY_BUFFER_PER
 	    && settings->capacity > TABLE_SLICE ? 2 : 1;
 	const size_t slot = sizeof(struct replay_buffer_slot) + sizeof(float) +

@@ -2,8 +2,8 @@
  * table.h - a table of experiences: a name, a replay buffer and frames
  *
  * The items of the replay buffer are struct experience.  All memory is charged
- * to the account: slots and trees when the table is opened, experiences when
- * they are added.
+ * to the account.  The slots and trees are charged when the table is opened,
+ * and each experience when it is added.
  */
 #ifndef INNET_MEMORY_STORE_TABLE_H
 #define INNET_MEMORY_STORE_TABLE_H
@@ -16,12 +16,15 @@
 #include "cmd/innet-memory/store/frames.h"
 
 enum {
-	TABLE_NAME_MAX = 255,		/* bytes */
-	TABLE_SLICE = 65536	/* leaves rebuilt in a request: 0.5 ms */
+	TABLE_NAME_MAX = 255,		/* longest name, in bytes */
+	TABLE_SLICE = 65536	/* leaves to rebuild per request: 0.5 ms */
 };
-/* Bytes of an experience made of frames: RESP's largest bulk string. */
+/*
+ * Largest experience with frames, in bytes, which is also RESP's largest bulk
+ * string.
+ */
 #define TABLE_EXPERIENCE_MAX ((size_t)512 << 20)
-#define TABLE_CAPACITY_MAX ((size_t)1 << 31)	/* experiences */
+#define TABLE_CAPACITY_MAX ((size_t)1 << 31) /* largest number of experiences */
 
 struct table {
 	struct replay_buffer buf;
@@ -31,16 +34,16 @@ struct table {
 	char name[TABLE_NAME_MAX + 1];
 };
 
-/* The words of enum replay_buffer_selector; ends with NULL. */
+/* Names of the enum replay_buffer_selector values; the last entry is NULL. */
 extern const char *const table_selectors[];
 
-/* Return NULL, or the error in the settings or in the size of frames. */
+/* Return NULL, or the error in the settings or in the size of the frames. */
 const char *table_check_settings(const struct replay_buffer_settings *settings);
 const char *table_check_frames(uint64_t bytes, uint64_t stack);
 
 /*
- * Return an empty table; NULL: no room or no memory.  The settings must be
- * valid, and the name must have 1 to TABLE_NAME_MAX bytes.
+ * Return an empty table, or NULL if there is no room or no memory.  The
+ * settings must be valid, and the name must have 1 to TABLE_NAME_MAX bytes.
  */
 struct table *table_open(struct account *account, const void *name, size_t len,
     const struct replay_buffer_settings *settings);
@@ -48,15 +51,15 @@ struct table *table_open(struct account *account, const void *name, size_t len,
 void table_close(struct table *t);
 
 /*
- * Free up to *n things of the table and subtract them from *n; true if only
- * table_close() is left to do.
+ * Free up to *n things of the table and subtract their number from *n.  Return
+ * true if only table_close() is left to call.
  */
 bool table_free_some(struct table *t, size_t *n);
 
-/* Set another name, of 1 to TABLE_NAME_MAX bytes. */
+/* Set another name, which must have 1 to TABLE_NAME_MAX bytes. */
 void table_rename(struct table *t, const void *name, size_t len);
 
-/* Return the bytes that a table is charged for its slots. */
+/* Return the number of bytes that are charged for the slots of a table. */
 size_t table_slots_bytes(const struct replay_buffer_settings *settings);
 
 #endif

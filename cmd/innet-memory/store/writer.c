@@ -1,4 +1,4 @@
-/* writer.c - write numbers and bytes of a checkpoint into a sink */
+/* writer.c - write numbers and bytes of a checkpoint to a sink */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { BUFFER_BYTES = 1 << 20, LARGE_BYTES = 1 << 16 };
 
-/* Pass all bytes to the sink, or note the error. */
+/* Pass all bytes to the sink, or record the error. */
 static void
 pass_to_sink(struct writer *w, const void *p, size_t len)
 {

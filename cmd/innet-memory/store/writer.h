@@ -1,8 +1,8 @@
 /*
- * writer.h - write numbers and bytes of a checkpoint into a sink
+ * writer.h - write numbers and bytes of a checkpoint to a sink
  *
- * The writer buffers its output and keeps a CRC-32C of all bytes.  After the
- * first error nothing more is written; writer_close() returns that error.
+ * The writer buffers its output and computes a CRC-32C of all bytes.  After the
+ * first error, it writes nothing more, and writer_close() returns that error.
  */
 #ifndef INNET_MEMORY_STORE_WRITER_H
 #define INNET_MEMORY_STORE_WRITER_H
@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes len bytes, all of them: 0, or an errno. */
+/* Write all len bytes.  Return 0 or an errno value. */
 typedef int writer_sink(void *arg, const void *p, size_t len);
 
 struct writer {
 	uint8_t *buf;
-	size_t have;		/* bytes in buf, not yet written */
-	uint32_t crc;		/* of all bytes before buf */
+	size_t have;		/* number of unwritten bytes in buf */
+	uint32_t crc;		/* CRC of all bytes before buf */
 	writer_sink *sink;
 	void *arg;
 	int error;		/* errno of the first error, or 0 */
@@ -29,7 +29,7 @@ writer_good(const struct writer *w)
 	return w->error == 0;
 }
 
-/* Fail with this errno; nothing more is written. */
+/* Record this errno value as the error.  Nothing more is written then. */
 static inline void
 writer_fail(struct writer *w, int error)
 {
@@ -37,7 +37,7 @@ writer_fail(struct writer *w, int error)
 		w->error = error;
 }
 
-/* Start to write into a sink.  writer_close() returns 0 or an errno. */
+/* Start to write to a sink.  writer_close() returns 0 or an errno value. */
 void writer_open(struct writer *w, writer_sink *sink, void *arg);
 void writer_flush(struct writer *w);
 int writer_close(struct writer *w);
