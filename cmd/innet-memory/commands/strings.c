@@ -166,8 +166,8 @@ struct set_options {
 };
 
 /*
- * Return true if argument *i is an option with an expiry time; then set *i to its
- * last word.
+ * Return true if argument *i is an option with an expiry time; then set *i to
+ * its last word.
  */
 static bool
 read_expiry_option(const struct resp_args *a, size_t *i,

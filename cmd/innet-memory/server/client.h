@@ -108,15 +108,15 @@ void client_charge(struct client *c);
  * Park the client until its request can be answered.  The loop calls retry()
  * after each change (see server_mark_changed()), and at the latest at
  * deadline_ns, a monotonic time or TIMER_NEVER.  Meanwhile other clients are
- * served, and further requests of this client wait.  Return false within EXEC, because the
- * request must be answered immediately there.
+ * served, and further requests of this client wait.  Return false within EXEC,
+ * because the request must be answered immediately there.
  */
 bool client_park(struct client *c, uint64_t deadline_ns, client_retry *retry);
 
 /*
- * Complete the reply to request a in slices.  The server calls resume() until it
- * returns true, as fast as the client reads.  Return false within EXEC, because
- * the reply must be complete immediately there.
+ * Complete the reply to request a in slices.  The server calls resume() until
+ * it returns true, as fast as the client reads.  Return false within EXEC,
+ * because the reply must be complete immediately there.
  */
 bool client_reply_in_slices(struct client *c, const struct resp_args *a,
     client_resume *resume);

@@ -4,8 +4,8 @@
  * A new item is stored in the slot after the last one.  If that slot still
  * holds an item, that item is the oldest one and is evicted.  Therefore an item
  * stays at most until `capacity` more items were inserted.  An item that was
- * sampled settings.times times is used up ("worn") and leaves the buffer.  Items
- * that are removed or used up leave holes.  The ring fills a hole when it
+ * sampled settings.times times is used up ("worn") and leaves the buffer.
+ * Items that are removed or used up leave holes.  The ring fills a hole when it
  * reaches it.  Only the lifo selector immediately moves back to a hole after
  * the newest item, so that a stack is full when it holds `capacity` items.
  *
@@ -31,10 +31,11 @@
  * remaining items, as if each draw were a sample of its own.  A sample is short
  * only if no item is left to draw.
  *
- * The buffer owns its items, which are opaque, and frees them with drop() unless
- * it is NULL.  drop() must not use the buffer.  The items that a sample returns
- * are valid until the next add, remove or sample.  The following is always true:
- * inserted = have + evicted + removed + worn.  Only one thread may use a buffer.
+ * The buffer owns its items, which are opaque, and frees them with drop()
+ * unless it is NULL.  drop() must not use the buffer.  The items that a sample
+ * returns are valid until the next add, remove or sample.  The following is
+ * always true: inserted = have + evicted + removed + worn.  Only one thread may
+ * use a buffer.
  */
 #ifndef INNET_MEMORY_STORE_REPLAY_BUFFER_H
 #define INNET_MEMORY_STORE_REPLAY_BUFFER_H
@@ -691,8 +692,8 @@ replay_buffer_draw_in_order(struct replay_buffer *b, size_t n, bool oldest)
 }
 
 /*
- * Draw n slots.  The selectors fifo and lifo draw each item at most once.  Return
- * the number of slots.
+ * Draw n slots.  The selectors fifo and lifo draw each item at most once.
+ * Return the number of slots.
  */
 static inline size_t
 replay_buffer_draw_slots(struct replay_buffer *b, struct rng *rng, size_t n,
