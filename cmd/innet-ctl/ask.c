@@ -1,4 +1,4 @@
-/* ask.c - send a request until it is answered: ask.h */
+/* ask.c - send a request until an answer arrives; see ask.h */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -12,17 +12,17 @@
 
 #include "cmd/innet-ctl/ask.h"
 
-/* A request that has no answer yet. */
+/* A request that was not answered yet. */
 struct question {
 	uint8_t msg[CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
 	    CHANNEL_CLIENT_MORE_BYTES];
-	size_t len;			/* without what the channel adds */
+	size_t len;		/* without the bytes that the channel adds */
 	uint8_t action;
-	struct seg want;		/* of Help */
-	uint64_t untagged;		/* answers without a valid tag */
-	bool other_key;			/* the peer reports another key */
-	int send_errno;			/* of the newest try; 0: none */
-	bool granted; /* an Ack to Help came; the segment may follow */
+	struct seg want;		/* the segment that Help asks for */
+	uint64_t untagged;	/* number of answers without a valid tag */
+	bool other_key;			/* the peer uses another key */
+	int send_errno;			/* errno of the latest try, or 0 */
+	bool granted; /* Help got an Ack; the segment may follow */
 };
 
 void
@@ -86,7 +86,7 @@ ask_refused(const struct ask *a, const struct control_ack *k)
 		    control_status_text(k->status));
 }
 
-/* Is s the segment that our Help asks for? */
+/* Return true if s is the segment that our Help asks for. */
 static bool
 is_wanted(const struct question *q, const struct seg *s)
 {
@@ -94,7 +94,7 @@ is_wanted(const struct question *q, const struct seg *s)
 	    s->iteration == q->want.iteration && s->index == q->want.index;
 }
 
-/* Send the request, for the first time or again. */
+/* Send the request for the first time, or again. */
 static void
 send_request(struct ask *a, struct question *q)
 {
@@ -107,7 +107,7 @@ send_request(struct ask *a, struct question *q)
 	    0 : errno;
 }
 
-/* Is c authentic and new?  Answer it if it is a challenge. */
+/* Return true if c is authentic and new.  If c is a challenge, answer it. */
 static bool
 is_authentic(struct ask *a, struct question *q, const struct udpio_packet *p,
     const struct control *c)
@@ -122,7 +122,10 @@ is_authentic(struct ask *a, struct question *q, const struct udpio_packet *p,
 	return false;
 }
 
-/* Is the packet an Ack to the request, or a Help that is passed on to us? */
+/*
+ * Return true if the packet answers the request: it is an Ack to it, or the
+ * switch passed our Help on to us.
+ */
 static bool
 receive_control(struct ask *a, struct question *q,
     const struct udpio_packet *p, struct ask_answer *w)
@@ -148,7 +151,7 @@ receive_control(struct ask *a, struct question *q,
 	return !q->granted;
 }
 
-/* Is the packet the answer?  Then copy it to *w. */
+/* If the packet is the answer, copy it to *w and return true. */
 static bool
 receive_packet(struct ask *a, struct question *q, const struct udpio_packet *p,
     struct ask_answer *w)
@@ -162,7 +165,9 @@ receive_packet(struct ask *a, struct question *q, const struct udpio_packet *p,
 	    is_wanted(q, &w->seg);
 }
 
-/* Read all packets that have arrived: is the answer one of them? */
+/*
+ * Read all packets that have arrived; return true if the answer is among them.
+ */
 static bool
 receive_all(struct ask *a, struct question *q, struct ask_answer *w)
 {
@@ -176,7 +181,7 @@ receive_all(struct ask *a, struct question *q, struct ask_answer *w)
 	return false;
 }
 
-/* Wait for the answer until the deadline, or a signal that asks to stop. */
+/* Wait for the answer until until_ns or until a signal asks to stop. */
 static bool
 wait_answer(struct ask *a, struct question *q, uint64_t until_ns,
     struct ask_answer *w)
@@ -193,13 +198,13 @@ wait_answer(struct ask *a, struct question *q, uint64_t until_ns,
 		if (receive_all(a, q, w))
 			return true;
 	}
-	if (q->granted)		/* and the segment has not come */
+	if (q->granted)		/* the segment did not arrive */
 		*w = (struct ask_answer){ .kind = ASK_ACK,
 		    .ack.action = q->action };
 	return q->granted;
 }
 
-/* Write "250 ms" to text and return it. */
+/* Write a time such as "250 ms" to text, and return text. */
 static const char *
 print_time(uint64_t ns, char text[32])
 {
@@ -215,7 +220,7 @@ print_time(uint64_t ns, char text[32])
 	return text;
 }
 
-/* Warn that there is no answer, with the reason if it is known. */
+/* Warn that no answer arrived, and print the reason if it is known. */
 static void
 warn_no_answer(const struct ask *a, const struct question *q)
 {
@@ -239,8 +244,8 @@ warn_no_answer(const struct ask *a, const struct question *q)
 }
 
 /*
- * Return how long try i waits: twice as long as the one before.  All tries of a
- * Help wait equally long, because a member has to send the segment again.
+ * Return the time to wait in try i.  It doubles with each try.  For Help, it is
+ * the same in all tries, because a member has to send the segment again.
  */
 static uint64_t
 try_time_ns(const struct ask *a, uint8_t action, unsigned i)

@@ -1,11 +1,13 @@
 /*
- * ask.h - send one request at a time, again until it is answered
+ * ask.h - send a request repeatedly until it is answered
  *
- * A request keeps its transaction number (xid) when it is sent again, so the
- * switch executes it once.  An answer counts if it comes from the peer, is for
- * this job, request and xid, and its authentication tag is right; every other
- * packet is ignored.  Each of the ASK_TRIES tries waits twice as long as the
- * one before, within give_up_ns in all; a challenge is answered at once.
+ * Only one request runs at a time.  A request keeps its transaction number
+ * (xid) when it is sent again, so the switch executes it only once.  An answer
+ * counts only if it comes from the peer, matches the job, the request and the
+ * xid, and has a valid authentication tag.  All other packets are ignored.
+ * Each of the ASK_TRIES tries waits twice as long as the one before, except for
+ * Help, whose tries are equally long.  All tries together take at most
+ * give_up_ns.  A challenge is answered immediately.
  */
 #ifndef INNET_CTL_ASK_H
 #define INNET_CTL_ASK_H
@@ -25,12 +27,12 @@ enum { ASK_TRIES = 5 };
 
 struct ask_options {
 	union addr to, from;
-	bool bound;			/* send from the address `from` */
+	bool bound;			/* use `from` as the source address */
 	uint16_t job;
-	uint64_t give_up_ns;		/* for all ASK_TRIES tries together */
+	uint64_t give_up_ns;		/* limit for all ASK_TRIES tries */
 	struct key key;
-	bool commands;			/* the key is the one for commands */
-	const sigset_t *wait_mask;	/* while waiting; NULL: unchanged */
+	bool commands;			/* `key` is the key for commands */
+	const sigset_t *wait_mask; /* mask while waiting; NULL: unchanged */
 	const volatile sig_atomic_t *stop;
 };
 
@@ -39,41 +41,41 @@ struct ask {
 	struct udpio u;
 	struct channel_client channel;
 	char peer[ADDR_NAME_BYTES];
-	uint32_t xid;			/* of the newest request */
-	uint16_t job;			/* that requests name */
+	uint32_t xid;			/* xid of the latest request */
+	uint16_t job;			/* job that the requests name */
 };
 
 enum ask_kind {
 	ASK_ACK,
-	ASK_SEGMENT,		/* the answer to Help is the segment, */
-	ASK_HELP		/* or the switch asks its members for it */
+	ASK_SEGMENT,		/* answer to Help: the segment */
+	ASK_HELP		/* answer to Help: members are asked */
 };
 
 struct ask_answer {
 	enum ask_kind kind;
-	struct control_ack ack;	/* text is borrowed until the next request */
-	struct seg seg;		/* of ASK_SEGMENT; borrowed, too */
+	struct control_ack ack;	/* its text is valid until the next request */
+	struct seg seg;		/* for ASK_SEGMENT; valid equally long */
 };
 
-/* Open the socket; exit with status 1 if that fails. */
+/* Open the socket.  If that fails, exit with status 1. */
 void ask_open(struct ask *, const struct ask_options *);
 
 /* Close the socket. */
 void ask_close(struct ask *);
 
 /*
- * Send a request with the n bytes of its body, at most CONTROL_JOIN_BYTES, and
- * wait for its answer.  False after a warning if there is none, or without one
- * if a signal asked to stop.
+ * Send a request with a body of n bytes, at most CONTROL_JOIN_BYTES, and wait
+ * for its answer.  If there is no answer, warn and return false.  If a signal
+ * asks to stop, return false without a warning.
  */
 bool ask_request(struct ask *, uint8_t action, const uint8_t *body, size_t n,
     struct ask_answer *);
 
-/* Warn with the peer and the verb in front: "PEER: VERB: ..." */
+/* Print a warning that begins with the peer and the verb: "PEER: VERB: ..." */
 void ask_warn(const struct ask *, uint8_t action, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Warn about an Ack whose status is not 0. */
+/* Print a warning about an Ack whose status is not 0. */
 void ask_refused(const struct ask *, const struct control_ack *);
 
 #endif

@@ -1,10 +1,10 @@
-/* command.c - the verbs that one Ack answers */
+/* command.c - run the verbs that a single Ack answers */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cmd/innet-ctl/ctl.h"
 
-/* Write the body of the request to p; return its length. */
+/* Write the body of the request to p, and return its length. */
 static size_t
 put_body(const struct ctl_options *options, uint8_t *p)
 {
@@ -24,7 +24,10 @@ put_body(const struct ctl_options *options, uint8_t *p)
 	}
 }
 
-/* Print the answer in words, or nothing if it is a plain "done". */
+/*
+ * Print the answer in words.  If it says only that the request was done, print
+ * nothing.
+ */
 static void
 print_words(const struct ask_answer *w)
 {
@@ -52,7 +55,7 @@ print_words(const struct ask_answer *w)
 		puts("requested; nothing has arrived yet");
 }
 
-/* Print the fields of an Ack as the rest of a JSON object. */
+/* Print the fields of an Ack to complete a JSON object. */
 static void
 print_json_ack(const struct control_ack *k)
 {

@@ -1,4 +1,4 @@
-/* ctl.h - the options of innet-ctl, constant once they are parsed */
+/* ctl.h - the options of innet-ctl, which do not change after parsing */
 #ifndef INNET_CTL_CTL_H
 #define INNET_CTL_CTL_H
 
@@ -7,25 +7,25 @@
 struct ctl_options {
 	struct ask_options ask;
 	uint8_t action;			/* enum control_action; 0: watch */
-	uint16_t h;			/* of SetH */
-	uint64_t seg;			/* of FBcast and Help */
+	uint16_t h;			/* for set-h */
+	uint64_t seg;			/* for fbcast and help */
 	struct control_join join;
-	int64_t expelled;		/* leave: this worker; -1: ourselves */
-	bool disbands;			/* reset: also remove all members */
-	struct control_regroup regroup;	/* of the worker... */
-	uint16_t regrouped;		/* ... in this cluster */
+	int64_t expelled;		/* for leave; -1: leave ourselves */
+	bool disbands;			/* for reset: remove all members too */
+	struct control_regroup regroup;	/* worker and its new cluster */
+	uint16_t regrouped;		/* present cluster of this worker */
 	bool has_job;			/* --job was given */
 	bool json, prometheus;
-	bool verbose;			/* print counters at zero, too */
-	uint64_t count; /* of watch: blocks to print; 0: no limit */
+	bool verbose;			/* also print counters at zero */
+	uint64_t count; /* for watch: number of blocks, or 0 */
 	uint64_t interval_ns;
 };
 
 /*
  * Run a verb.  Return 0, or 1 after a warning.  Standard output is not flushed.
  *
- * command_run() runs the verbs that one Ack answers; report_run() runs jobs,
- * members and stats; watch_run() runs watch.
+ * command_run() runs the verbs that a single Ack answers.  report_run() runs
+ * jobs, members and stats.  watch_run() runs watch.
  */
 int command_run(const struct ctl_options *, struct ask *);
 int report_run(const struct ctl_options *, struct ask *);

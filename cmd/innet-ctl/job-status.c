@@ -1,4 +1,4 @@
-/* job-status.c - the state of a job in a line: job-status.h */
+/* job-status.c - print the state of a job in one line; see job-status.h */
 #include "cmd/innet-ctl/job-status.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "cmd/innet-ctl/values.h"
 
-enum { SILENT_MS = 1000 }; /* a member that is silent for less may be busy */
+enum { SILENT_MS = 1000 }; /* a busy member can be silent this long */
 
 static double
 get_number(const cJSON *o, const char *key)
@@ -18,7 +18,7 @@ get_number(const cJSON *o, const char *key)
 	    v->valuedouble : 0;
 }
 
-/* "worker 2 (127.0.0.1:4000)" */
+/* Print a member in the form "worker 2 (127.0.0.1:4000)". */
 static void
 print_member(FILE *f, const cJSON *m)
 {
@@ -30,7 +30,9 @@ print_member(FILE *f, const cJSON *m)
 	fprintf(f, ":%s)", values_number(values_get(m, "port"), text));
 }
 
-/* Return the member whose `key` is largest and above floor, or NULL. */
+/*
+ * Return the member whose value of `key` is largest and above floor, or NULL.
+ */
 static const cJSON *
 find_most(const cJSON *list, const char *key, double floor)
 {
@@ -45,7 +47,10 @@ find_most(const cJSON *list, const char *key, double floor)
 	return most;
 }
 
-/* Return the member that owes segments and is silent longest, or NULL. */
+/*
+ * Return the member that has been silent longest, among those with missing
+ * segments, or NULL.
+ */
 static const cJSON *
 find_debtor(const cJSON *members)
 {
@@ -60,7 +65,7 @@ find_debtor(const cJSON *members)
 	return worst;
 }
 
-/* The job has too few members: print how many, and the last one that left. */
+/* Print how many members the job needs and has, and the last that left. */
 static void
 print_departed(FILE *f, const cJSON *gone, int h, int have)
 {

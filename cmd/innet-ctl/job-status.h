@@ -1,5 +1,6 @@
 /*
- * job-status.h - one line on the state of a job and the member it waits for
+ * job-status.h - one line about the state of a job and the member that it waits
+ * for
  */
 #ifndef INNET_CTL_JOB_STATUS_H
 #define INNET_CTL_JOB_STATUS_H
@@ -8,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-/* Print the line for a job, from the answer to a Members request. */
+/* Print the line for a job; `members` is the answer to a Members request. */
 void job_status_print(FILE *f, const cJSON *members);
 
 #endif

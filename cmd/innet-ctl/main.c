@@ -69,7 +69,9 @@ static const struct opt_tool tool = {
 	opts
 };
 
-/* The verbs in the order of the manual; watch asks for others. */
+/*
+ * The verbs, in the order of the manual. watch sends requests of other verbs.
+ */
 static const struct verb {
 	const char *name, *arg;
 	uint8_t action;
@@ -92,7 +94,7 @@ static const struct verb {
 
 enum { VERBS = sizeof(verbs) / sizeof(*verbs) };
 
-static volatile sig_atomic_t got;	/* the signal that asked us to stop */
+static volatile sig_atomic_t got;	/* signal that asked to stop, or 0 */
 
 static void
 on_signal(int sig)
@@ -101,7 +103,10 @@ on_signal(int sig)
 		got = sig;
 }
 
-/* Parse an option about the request: peer, key, time. */
+/*
+ * Parse an option about the request, such as peer, key or time.  Return false
+ * if ch is another option.
+ */
 static bool
 parse_ask(int ch, struct ask_options *a)
 {
@@ -131,7 +136,7 @@ parse_ask(int ch, struct ask_options *a)
 	}
 }
 
-/* Parse a number from 0 to most, or exit with status 2. */
+/* Parse a number from 0 to `most`; if it is invalid, exit with status 2. */
 static uint64_t
 parse_number(const char *what, const char *arg, uint64_t most)
 {
@@ -141,7 +146,7 @@ parse_number(const char *what, const char *arg, uint64_t most)
 	return v;
 }
 
-/* Parse an option of join; false if it is none. */
+/* Parse an option of join; return false if ch is another option. */
 static bool
 parse_join(int ch, struct control_join *j)
 {
@@ -200,7 +205,7 @@ parse_show(int ch, struct ctl_options *options)
 	}
 }
 
-/* Parse "12:3", or 0x and 16 digits; return NULL or what is wrong. */
+/* Parse a segment: "12:3", or 0x and 16 digits.  Return NULL, or the error. */
 static const char *
 parse_seg(const char *s, uint64_t *seg)
 {
@@ -227,7 +232,7 @@ parse_seg(const char *s, uint64_t *seg)
 	return why;
 }
 
-/* Parse "3/7" or "3": a cluster and, if there is one, a worker. */
+/* Parse "3/7" or "3", a cluster with or without a worker. */
 static const char *
 parse_worker(const char *s, uint16_t *cluster, uint32_t *worker)
 {
@@ -250,7 +255,9 @@ parse_worker(const char *s, uint16_t *cluster, uint32_t *worker)
 	return why;
 }
 
-/* Parse "1/2=7/0"; without the last number, the worker keeps its own. */
+/*
+ * Parse "1/2=7/0".  If the last number is missing, the worker keeps its number.
+ */
 static const char *
 parse_regroup(const char *s, struct ctl_options *options)
 {
@@ -270,7 +277,7 @@ parse_regroup(const char *s, struct ctl_options *options)
 	    &r->as);
 }
 
-/* Report misuse, point to --help and exit with status 2. */
+/* Print the usage error, point to --help, and exit with status 2. */
 __attribute__((format(printf, 1, 2), noreturn)) static void
 misuse(const char *fmt, ...)
 {
@@ -283,7 +290,7 @@ misuse(const char *fmt, ...)
 	exit(2);
 }
 
-/* Parse the words HOST:PORT VERB [ARG]. */
+/* Parse the arguments HOST:PORT VERB [ARG]. */
 static const struct verb *
 parse_words(struct ctl_options *options, char *word[], int words)
 {
@@ -321,7 +328,7 @@ parse_words(struct ctl_options *options, char *word[], int words)
 	return v;
 }
 
-/* Refuse options that the verb does not use. */
+/* Refuse options that do not apply to the verb. */
 static void
 check_use(const struct ctl_options *options, const struct verb *v,
     uint64_t used)
@@ -359,7 +366,7 @@ parse_options(int argc, char *argv[], struct ctl_options *options)
 	uint64_t used = 0;
 	int ch, words = 0;
 
-	do {	/* options may be before, between and behind the words */
+	do {	/* options may come before, between and after the arguments */
 		while ((ch = opt_next(&tool, argc, argv)) != -1) {
 			options->has_job |= ch == JOB;
 			for (int i = 0; opts[i].name != NULL; i++)
@@ -390,14 +397,15 @@ main(int argc, char *argv[])
 	int rc;
 
 	timer_block_signals(on_signal, &wait_mask);
-	signal(SIGPIPE, SIG_DFL);	/* the reader has closed the pipe */
+	/* end silently if the reader closes the pipe */
+	signal(SIGPIPE, SIG_DFL);
 	options.ask.wait_mask = &wait_mask;
 	ask_open(&a, &options.ask);
 	rc = v->run(&options, &a);
 	ask_close(&a);
 	if (fflush(stdout) == EOF || ferror(stdout))
 		err(1, "standard output");
-	if (got && v->action != 0) { /* a signal is the normal end of watch */
+	if (got && v->action != 0) { /* watch normally ends by a signal */
 		sigprocmask(SIG_SETMASK, &wait_mask, NULL);
 		signal(got, SIG_DFL);
 		raise(got);

@@ -1,4 +1,4 @@
-/* paged.c - get a text page by page: paged.h */
+/* paged.c - get a text page by page; see paged.h */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 
 #include "cmd/innet-ctl/paged.h"
 
-enum { ROUNDS = 5 };	/* attempts to get all pages */
+enum { ROUNDS = 5 };	/* number of attempts to get all pages */
 
-/* The result of an attempt. */
+/* The result of an attempt to get all pages. */
 enum round { WHOLE, CHANGED, FAILED };
 
-/* Request one page; its Ack is *k. */
+/* Request one page, and store its Ack in *k. */
 static enum round
 ask_page(struct ask *a, uint8_t action, enum control_scope scope,
     uint16_t page, struct control_ack *k)
@@ -25,7 +25,7 @@ ask_page(struct ask *a, uint8_t action, enum control_scope scope,
 		return FAILED;
 	*k = w.ack;
 	if (k->status != CONTROL_DONE) {
-		if (page > 0)	/* it was there when the first came */
+		if (page > 0)	/* the page existed when page 0 was requested */
 			return CHANGED;
 		ask_refused(a, k);
 		return FAILED;
@@ -45,7 +45,7 @@ ask_page(struct ask *a, uint8_t action, enum control_scope scope,
 	return WHOLE;
 }
 
-/* Append all pages to *text, which the caller frees. */
+/* Get all pages and append them to *text, which the caller frees. */
 static enum round
 get_pages(struct ask *a, uint8_t action, enum control_scope scope, char **text,
     size_t *len)
@@ -76,9 +76,9 @@ get_pages(struct ask *a, uint8_t action, enum control_scope scope, char **text,
 }
 
 /*
- * Remove the blanks between the words of valid JSON; false if a string has a
- * control character, which JSON forbids and cJSON does not.  (cJSON_Minify() is
- * wrong about a string that ends in \\.)
+ * Remove the blanks between the words of valid JSON.  Return false if a string
+ * contains a control character; JSON forbids these, but cJSON accepts them.
+ * cJSON_Minify() is not used, because it fails for a string that ends in \\.
  */
 static bool
 remove_blanks(char *s)

@@ -1,4 +1,7 @@
-/* prometheus.c - counters and gauges in Prometheus' text format: show.h */
+/*
+ * prometheus.c - print counters and gauges in Prometheus' text format; see
+ * show.h
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +12,13 @@
 #include "cmd/innet-ctl/show.h"
 #include "cmd/innet-ctl/values.h"
 
-enum { NAME_BYTES = 128 };	/* of a metric, after its prefix */
+enum { NAME_BYTES = 128 };	/* size of a metric's name without prefix */
 
-/* One sample: its name, its owner and its value. */
+/* A sample: its name, its owner and its value. */
 struct sample {
 	char name[NAME_BYTES];
-	const cJSON *of, *value;	/* of: the stats of a switch or job */
-	size_t at;			/* its place in the order of arrival */
+	const cJSON *of, *value;	/* of: stats of a switch or job */
+	size_t at;			/* its index in the order of arrival */
 };
 
 struct samples {
@@ -23,7 +26,7 @@ struct samples {
 	size_t n, room;
 };
 
-/* Write s as a valid name of a metric; false if it is too long. */
+/* Convert s into a valid name of a metric; return false if it is too long. */
 static bool
 metric_name(const char *s, char name[NAME_BYTES])
 {
@@ -37,7 +40,7 @@ metric_name(const char *s, char name[NAME_BYTES])
 	return s[i] == '\0';
 }
 
-/* Add all finite numbers of a group of the stats of a switch or job. */
+/* Add all finite numbers in a group of the stats `of`. */
 static void
 add_samples(struct samples *s, const cJSON *of, const char *group)
 {
@@ -71,7 +74,7 @@ compare_samples(const void *a, const void *b)
 	return by != 0 ? by : x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Print the value of a label in quotes, without control characters. */
+/* Print a label's value in quotes, with control characters replaced. */
 static void
 print_label(FILE *f, const char *s)
 {
@@ -84,7 +87,10 @@ print_label(FILE *f, const char *s)
 	putc('"', f);
 }
 
-/* Print the samples by name; if an owner repeats a name, the first counts. */
+/*
+ * Print the samples, sorted by name.  If an owner has a name twice, print only
+ * its first sample.
+ */
 static void
 print_samples(FILE *f, struct samples *s, const char *prefix,
     const char *type, const char *tail)
@@ -115,7 +121,7 @@ print_samples(FILE *f, struct samples *s, const char *prefix,
 	*s = (struct samples){ 0 };
 }
 
-/* Print that the switch answers and how many jobs it has. */
+/* Print that the switch answers, and the number of its jobs. */
 static void
 print_up(FILE *f, const cJSON *own, size_t jobs)
 {
@@ -123,7 +129,10 @@ print_up(FILE *f, const cJSON *own, size_t jobs)
 	const size_t value[] = { 1, jobs };
 
 	for (int k = 0; k < 2; k++) {
-		/* a name has one type line; the switch has its own gauge */
+		/*
+		 * skip a name that the switch has a gauge for: a type line must
+		 * be unique
+		 */
 		if (values_get(values_get(own, "gauges"), name[k]) != NULL)
 			continue;
 		fprintf(f, "# TYPE innet_switch_%s gauge\ninnet_switch_%s{"

@@ -1,4 +1,4 @@
-/* show.c - print jobs, members and counters as tables: show.h */
+/* show.c - print jobs, members and counters as tables; see show.h */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,10 +14,13 @@
 #include "cmd/innet-ctl/values.h"
 
 enum {
-	METRICS_MAX = 4096		/* counters, and gauges, of one */
+	METRICS_MAX = 4096 /* most counters, or gauges, of a switch or job */
 };
 
-/* Can all entries of o be printed?  Without `needed`, o may be missing. */
+/*
+ * Return true if o has few enough entries to print.  If `needed` is false, o
+ * may also be missing.
+ */
 static bool
 is_few(const cJSON *o, bool needed)
 {
@@ -52,7 +55,9 @@ add_value(struct columns *t, const cJSON *v)
 		columns_add(t, "%s", values_number(v, text));
 }
 
-/* All jobs have the same keys, so those of the first one are the heads. */
+/*
+ * All jobs have the same keys, so the keys of the first job are the headings.
+ */
 void
 show_jobs(FILE *f, const cJSON *j)
 {
@@ -77,7 +82,10 @@ show_jobs(FILE *f, const cJSON *j)
 	columns_free(&t);
 }
 
-/* Print one line with all that the switch's program reports of the job. */
+/*
+ * Print one line with everything that the switch's program reports about the
+ * job.
+ */
 static void
 show_job(FILE *f, const cJSON *j)
 {
@@ -101,7 +109,10 @@ show_job(FILE *f, const cJSON *j)
 	fputs(begun ? "\n" : "-\n", f);
 }
 
-/* Add marks that show how far behind a member is: ten for the last one. */
+/*
+ * Add up to ten marks that show how far a member is behind.  The member that is
+ * furthest behind gets ten.
+ */
 static void
 add_lag(struct columns *t, const cJSON *m, double most)
 {
@@ -113,7 +124,7 @@ add_lag(struct columns *t, const cJSON *m, double most)
 	columns_add(t, "%.*s", (int)ceil((sizeof(marks) - 1) * n), marks);
 }
 
-/* Add a member's line, up to the number of segments that it owes. */
+/* Add the columns of a member, up to the number of its missing segments. */
 static void
 add_member(struct columns *t, const cJSON *m)
 {
@@ -132,7 +143,7 @@ add_member(struct columns *t, const cJSON *m)
 	columns_add(t, "%s", values_number(values_get(m, "missing"), text));
 }
 
-/* Add the line of a former member, and the time since it left. */
+/* Add a row for a former member, with the time since it left. */
 static void
 add_gone(struct columns *t, const cJSON *m)
 {
@@ -186,7 +197,7 @@ add_rate(struct columns *t, const cJSON *c, const cJSON *was, double seconds)
 		columns_add(t, "-");
 }
 
-/* Print the counters, with their rates unless `before` is NULL. */
+/* Print the counters.  If `before` is not NULL, also print their rates. */
 static void
 show_counters(FILE *f, const cJSON *counters, const cJSON *before,
     double seconds, bool zeros)

@@ -1,8 +1,8 @@
 /*
  * show.h - print members and counters as tables, or counters for Prometheus
  *
- * The JSON comes from the network: unknown keys are ignored, and a value that
- * is missing or is not a number is printed as '-'.
+ * The JSON comes from the network.  Unknown keys are ignored.  A value that is
+ * missing or not a number is printed as '-'.
  */
 #ifndef INNET_CTL_SHOW_H
 #define INNET_CTL_SHOW_H
@@ -14,8 +14,9 @@
 #include <cjson/cJSON.h>
 
 /*
- * Return what the answer to a request (Jobs, Members or Stats) lacks, or NULL
- * if it can be printed.  Call this before the functions below.
+ * Check the answer to a Jobs, Members or Stats request.  Return NULL if it can
+ * be printed, or a text that says what it lacks.  Call this before the
+ * functions below.
  */
 const char *show_lacks(uint8_t action, const cJSON *);
 
@@ -23,22 +24,22 @@ const char *show_lacks(uint8_t action, const cJSON *);
 void show_jobs(FILE *, const cJSON *jobs);
 
 /*
- * Print a line on the state of the job (job-status.h), the job, its members,
- * and the members that have left.
+ * Print a line about the state of the job (see job-status.h), the job, its
+ * members, and its former members.
  */
 void show_members(FILE *, const cJSON *members);
 
 /*
- * Print counters and gauges and, unless `before` is NULL, by how much each
- * counter has grown per second since then.  Counters at zero are left out
+ * Print the counters and gauges.  If `before` is not NULL, also print the
+ * growth of each counter per second since then.  Counters at zero are left out,
  * unless `zeros` is set.
  */
 void show_stats(FILE *, const cJSON *stats, const cJSON *before,
     double seconds, bool zeros);
 
 /*
- * Print the counters and gauges of a switch (own, or NULL) and of its n jobs in
- * Prometheus' text format.
+ * Print the counters and gauges of a switch and of its n jobs in Prometheus'
+ * text format.  `own` is the stats of the switch, or NULL.
  */
 void show_prometheus(FILE *, const cJSON *own, cJSON *const *job, size_t n);
 

@@ -1,7 +1,7 @@
 /*
- * values.h - read values of JSON that comes from the network
+ * values.h - read JSON values that come from the network
  *
- * No function here assumes that a value has the type that it should have.
+ * The functions here do not assume that a value has the expected type.
  */
 #ifndef INNET_CTL_VALUES_H
 #define INNET_CTL_VALUES_H
@@ -13,14 +13,14 @@
 
 enum { VALUES_NUMBER_BYTES = 32 };
 
-/* Return a member of o, or NULL; o need not be an object. */
+/* Return the value of a key of o, or NULL. o need not be an object. */
 static inline const cJSON *
 values_get(const cJSON *o, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(o, key);
 }
 
-/* Write a finite number with all its digits, or "-", to text; return it. */
+/* Write a finite number with all its digits, or "-", to text; return text. */
 static inline const char *
 values_number(const cJSON *n, char text[VALUES_NUMBER_BYTES])
 {
@@ -33,7 +33,7 @@ values_number(const cJSON *n, char text[VALUES_NUMBER_BYTES])
 	return text;
 }
 
-/* Return a string, or "-" if there is none. */
+/* Return the string of a JSON string, or "-" for other values. */
 static inline const char *
 values_string(const cJSON *s)
 {
@@ -41,14 +41,14 @@ values_string(const cJSON *s)
 	    s->valuestring : "-";
 }
 
-/* Return c, or '?' for a character that could control a terminal. */
+/* Return c, or '?' if c is a character that can control a terminal. */
 static inline char
 values_printable(char c)
 {
 	return c < 0x20 || c > 0x7e ? '?' : c;
 }
 
-/* Print s without characters that could control a terminal. */
+/* Print s; replace characters that can control a terminal. */
 static inline void
 values_print(FILE *f, const char *s)
 {

@@ -1,4 +1,4 @@
-/* watch.c - print jobs, members and counters, once or repeatedly: ctl.h */
+/* watch.c - print jobs, members and counters, once or repeatedly; see ctl.h */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -15,13 +15,13 @@
 
 enum { PROMETHEUS_JOBS_MAX = 1024 };
 
-/* One block of watch: counters, and the jobs or the members of one job. */
+/* One block of watch: the counters, and the jobs or the members of a job. */
 struct look {
 	struct paged stats, list;
-	uint64_t at_ns;			/* when the counters came; monotonic */
+	uint64_t at_ns;			/* monotonic time of the counters */
 };
 
-/* Get an answer that can be printed; false after a warning. */
+/* Get an answer that can be printed.  If this fails, warn and return false. */
 static bool
 get_printable(struct paged *p, struct ask *a, uint8_t action,
     enum control_scope scope)
@@ -38,14 +38,19 @@ get_printable(struct paged *p, struct ask *a, uint8_t action,
 	return false;
 }
 
-/* Return whose counters to ask for: the job's if --job names one. */
+/*
+ * Return the scope of the counters: the job if --job is given, or the switch.
+ */
 static enum control_scope
 get_scope(const struct ctl_options *options)
 {
 	return options->has_job ? CONTROL_SCOPE_JOB : CONTROL_SCOPE_SWITCH;
 }
 
-/* Write the numbers of the peer's jobs, at most PROMETHEUS_JOBS_MAX, to job. */
+/*
+ * Store the numbers of the peer's jobs, at most PROMETHEUS_JOBS_MAX, in job[],
+ * and return how many there are.
+ */
 static size_t
 job_numbers(struct ask *a, const cJSON *jobs, uint16_t *job)
 {
@@ -68,7 +73,9 @@ job_numbers(struct ask *a, const cJSON *jobs, uint16_t *job)
 	return n;
 }
 
-/* Print the counters of the switch and of its jobs for one scrape. */
+/*
+ * Print the counters of the switch and of its jobs, for one Prometheus scrape.
+ */
 static int
 print_scrape(const struct ctl_options *options, struct ask *a)
 {
@@ -131,7 +138,10 @@ free_look(struct look *l)
 	paged_free(&l->list);
 }
 
-/* Get the job and its members with --job, the switch and its jobs without. */
+/*
+ * Get a block: the job and its members with --job, or the switch and its jobs
+ * without it.
+ */
 static bool
 get_look(struct look *l, const struct ctl_options *options, struct ask *a)
 {
@@ -147,7 +157,9 @@ get_look(struct look *l, const struct ctl_options *options, struct ask *a)
 	return false;
 }
 
-/* Print a block, with the rates since the block before if there is one. */
+/*
+ * Print a block.  If there was a block before, also print the rates since then.
+ */
 static void
 show_look(const struct ctl_options *options, const struct look *l,
     const struct look *before, bool terminal)
@@ -161,7 +173,8 @@ show_look(const struct ctl_options *options, const struct look *l,
 		return;
 	}
 	if (terminal)
-		fputs("\033[H\033[2J", stdout);	/* home; clear */
+		/* move to the top left; clear */
+		fputs("\033[H\033[2J", stdout);
 	else if (before->stats.root != NULL)
 		putchar('\n');
 	if (options->has_job)

@@ -42,7 +42,7 @@ static const struct opt_tool tool = {
 	"MPI_Allreduce computes.  mpirun starts the ranks.", opts
 };
 
-static volatile sig_atomic_t stop_signal;	/* the signal to stop, or 0 */
+static volatile sig_atomic_t stop_signal;	/* signal to stop, or 0 */
 
 static void
 on_signal(int sig)
@@ -111,7 +111,7 @@ main(int argc, char *argv[])
 
 	timer_block_signals(on_signal, &wait_mask);
 	cf.wait_mask = &wait_mask;
-	/* a child has its own progress line */
+	/* a command prints its own progress */
 	cf.progress = !cf.quiet && cf.synthetic > 0 &&
 	    isatty(STDERR_FILENO) == 1;
 	return rank_run(&cf);

@@ -1,9 +1,10 @@
 /*
  * rank.c - run one rank of a job whose gradients MPI sums
  *
- * MPI_Allreduce is the only communication between ranks while they train.  Two
- * marks travel behind each gradient, so that a rank that ends takes part once
- * more and all ranks end with it.
+ * During training, ranks communicate only with MPI_Allreduce.  Each vector ends
+ * with two marks: whether the rank still trains, and whether it has failed.  A
+ * rank that ends takes part in one more sum with its marks, and all ranks end
+ * after it.
  */
 #include <inttypes.h>
 #include <mpi.h>
@@ -26,9 +27,10 @@
 
 #include "cmd/innet-mpi/rank.h"
 
-#define CHILD_END_NS 5000000000u	/* for a child to end */
+#define CHILD_END_NS 5000000000u	/* time for a child to end */
 
-enum { GOING, FAILED, MARKS };	/* marks behind the sum: numbers of ranks */
+/* marks after the elements; their sums are numbers of ranks */
+enum { GOING, FAILED, MARKS };
 
 struct rank {
 	const struct rank_conf *cf;
@@ -36,17 +38,17 @@ struct rank {
 	struct stream_order order;
 	int me, ranks;
 	uint32_t elements;
-	uint32_t crc;			/* of the first weights */
-	uint64_t first, given;		/* first iteration; sums so far */
-	float *mine, *sum;		/* elements, and MARKS */
-	struct durations rounds;	/* from a gradient to its sum */
+	uint32_t crc;			/* checksum of the first weights */
+	uint64_t first, given;		/* first iteration; sums received */
+	float *mine, *sum;		/* elements, followed by MARKS marks */
+	struct durations rounds;	/* time from a gradient to its sum */
 	uint64_t start_ns, spoke_ns, told_ns;
-	bool over;			/* this rank sends no other gradient */
-	bool failed;			/* and the reason was printed */
-	bool ended;			/* the child ended by itself */
+	bool over;			/* this rank sends no more gradients */
+	bool failed;			/* the reason was already printed */
+	bool ended;			/* the child ended on its own */
 };
 
-/* The message if a call of MPI takes too long. */
+/* The message that is printed if a call of MPI takes too long. */
 static volatile sig_atomic_t in_mpi_call;
 static char timeout_text[160];
 static size_t timeout_bytes;
@@ -68,8 +70,8 @@ rank_signal(int sig)
 }
 
 /*
- * Begin a call of MPI, which may take no longer than --give-up; `what` is for
- * the message.
+ * Begin a call of MPI, which may take at most the time of --give-up.  `what` is
+ * the reason to print if it takes longer.
  */
 static void
 begin_mpi_call(const struct rank *r, const char *what)
@@ -90,7 +92,7 @@ begin_mpi_call(const struct rank *r, const char *what)
 	sigprocmask(SIG_SETMASK, r->cf->wait_mask, NULL);
 }
 
-/* End a call of MPI: block signals again. */
+/* End a call of MPI, and block signals again. */
 static void
 end_mpi_call(void)
 {
@@ -114,7 +116,7 @@ set_failed(struct rank *r)
 	r->failed = r->over = true;
 }
 
-/* Sleep until the child writes or reads, or for a moment. */
+/* Sleep until the child can be read or written, or for 50 ms. */
 static void
 wait_for_child(struct rank *r)
 {
@@ -132,7 +134,7 @@ wait_for_child(struct rank *r)
 	timer_deliver_signals(r->cf->wait_mask);
 }
 
-/* Was the child silent for too long? */
+/* Return true after a warning if the child was silent for too long. */
 static bool
 is_silent(struct rank *r, uint64_t now_ns)
 {
@@ -149,7 +151,7 @@ is_silent(struct rank *r, uint64_t now_ns)
 	return true;
 }
 
-/* Check a message of the child; return false at the end. */
+/* Check a message of the child.  Return false if this rank must end. */
 static bool
 check_message(struct rank *r, const struct stream_head *h, const uint8_t *body)
 {
@@ -166,8 +168,8 @@ check_message(struct rank *r, const struct stream_head *h, const uint8_t *body)
 }
 
 /*
- * Check that the child, which has ended, did not end within a message or
- * without a hello.
+ * The child has ended.  Check that it did not end within a message or before
+ * its hello.
  */
 static void
 check_end(struct rank *r)
@@ -182,7 +184,10 @@ check_end(struct rank *r)
 		set_failed(r);
 }
 
-/* Receive the next message of the child; return false if either side ends. */
+/*
+ * Receive the next message of the child.  Return false if the child or this
+ * rank ends.
+ */
 static bool
 receive_message(struct rank *r, struct stream_head *h, const uint8_t **body)
 {
@@ -205,7 +210,7 @@ receive_message(struct rank *r, struct stream_head *h, const uint8_t **body)
 	return false;
 }
 
-/* Receive hello and weights, unless gradients are synthetic. */
+/* Receive the hello and the weights, unless the gradients are synthetic. */
 static void
 receive_weights(struct rank *r)
 {
@@ -225,19 +230,19 @@ receive_weights(struct rank *r)
 	r->crc = crc32c(0, body, stream_body_bytes(&h));
 }
 
-/* End the child, once. */
+/* End the child, unless it was already done. */
 static void
 end_child(struct rank *r)
 {
 	if (r->child.name == NULL)
 		return;
-	/* a child that ends by itself may be saving a model */
+	/* a child that ends on its own may still be saving a model */
 	r->failed |= child_stop(&r->child, r->ended ? r->cf->silence_ns :
 	    CHILD_END_NS, !r->ended) != 0;
 	r->child.name = NULL;
 }
 
-/* End because another rank ends or has failed. */
+/* End, because another rank ends or has failed. */
 static void
 end_with_others(struct rank *r, bool failed)
 {
@@ -248,7 +253,10 @@ end_with_others(struct rank *r, bool failed)
 	r->over = true;
 }
 
-/* Check that all ranks begin with the same weights; otherwise all end. */
+/*
+ * Check that all ranks begin with the same weights.  If they do not, all ranks
+ * end.
+ */
 static void
 agree_on_start(struct rank *r)
 {
@@ -284,7 +292,7 @@ agree_on_start(struct rank *r)
 	}
 }
 
-/* Allocate the vectors and answer the hello. */
+/* Allocate the vectors, and answer the hello. */
 static void
 allocate_vectors(struct rank *r)
 {
@@ -305,7 +313,7 @@ allocate_vectors(struct rank *r)
 	    .elements = (uint32_t)len }, text);
 }
 
-/* Take the next gradient into `mine`; return false at the end. */
+/* Store the next gradient in `mine`; return false at the end. */
 static bool
 take_gradient(struct rank *r)
 {
@@ -320,14 +328,18 @@ take_gradient(struct rank *r)
 		return !r->over;
 	}
 	if (!receive_message(r, &h, &body)) {
-		end_child(r);	/* the other ranks learn whether it failed */
+		/*
+		 * before the sum, so that its marks include the child's exit
+		 * status
+		 */
+		end_child(r);
 		return false;
 	}
 	memcpy(r->mine, body, 4 * (size_t)r->elements);
 	return true;
 }
 
-/* Check the sum of synthetic gradients. */
+/* Check the sum of synthetic gradients, whose value is known. */
 static void
 check_sum(struct rank *r)
 {
@@ -368,7 +380,7 @@ show_progress(struct rank *r, uint64_t now_ns)
 	progress_say("%" PRIu64 " iterations", r->given);
 }
 
-/* Sum a gradient of each rank; return false if any rank has ended. */
+/* Sum one gradient of each rank.  Return false if any rank has ended. */
 static bool
 sum_gradients(struct rank *r)
 {
@@ -417,7 +429,7 @@ print_summary(const struct rank *r)
 		    (double)mean / 1e6);
 }
 
-/* Join the MPI job.  The child runs already and has no part in MPI. */
+/* Join the MPI job.  The child already runs, and does not use MPI. */
 static void
 join_job(struct rank *r)
 {
@@ -454,7 +466,9 @@ rank_run(const struct rank_conf *cf)
 	begin_mpi_call(&r, "the other ranks have not ended");
 	MPI_Finalize();
 	end_mpi_call();
-	/* The reason for a failure comes last, so no summary follows it. */
+	/*
+	 * On a failure, the error must be the last line, so print no summary.
+	 */
 	if (cf->json != NULL || (!cf->quiet && !r.failed))
 		print_summary(&r);
 	r.failed |= cf->json != NULL && files_flush(cf->json) != 0;

@@ -1,9 +1,9 @@
 /*
  * rank.h - run one rank of a job whose gradients MPI sums
  *
- * The rank takes a gradient from the training process, or a synthetic one, sums
- * it over all ranks by MPI_Allreduce, and answers with the sum: the sync mode
- * of innet-stream(5).
+ * The rank gets gradients from the training process, or creates synthetic ones.
+ * It sums each gradient over all ranks with MPI_Allreduce, and sends the sum
+ * back in the sync mode of innet-stream(5).
  */
 #ifndef INNET_MPI_RANK_H
 #define INNET_MPI_RANK_H
@@ -14,14 +14,14 @@
 #include <stdio.h>
 
 struct rank_conf {
-	char **argv;			/* the command, NULL-terminated */
-	uint32_t synthetic;		/* elements; 0: run the command */
-	uint64_t count;			/* gradients; 0: no limit */
-	uint64_t give_up_ns;		/* limit of each wait */
-	uint64_t silence_ns;		/* limit for a silent command */
-	volatile sig_atomic_t *stop;	/* the signal to stop, or 0 */
+	char **argv;			/* command; ends with NULL */
+	uint32_t synthetic;	/* number of elements, or 0 for a command */
+	uint64_t count;			/* number of gradients; 0: no limit */
+	uint64_t give_up_ns;		/* limit for each wait */
+	uint64_t silence_ns;	/* limit for the silence of the command */
+	volatile sig_atomic_t *stop;	/* signal to stop, or 0 */
 	const sigset_t *wait_mask;	/* signal mask while waiting */
-	FILE *json;			/* stream of --json, or NULL */
+	FILE *json;			/* output of --json, or NULL */
 	bool check, quiet, progress;
 };
 
@@ -29,8 +29,9 @@ struct rank_conf {
 int rank_run(const struct rank_conf *cf);
 
 /*
- * Handle a signal.  Within a call of MPI, which cannot be ended otherwise, it
- * ends the process; SIGALRM, its time limit, prints what the rank waited for.
+ * Handle a signal.  A call of MPI cannot be interrupted, so a signal to stop
+ * ends the process if it arrives within such a call.  SIGALRM, the time limit
+ * of the call, first prints what the rank waited for.
  */
 void rank_signal(int sig);
 

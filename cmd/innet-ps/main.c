@@ -1,4 +1,4 @@
-/* innet-ps - be the parameter server */
+/* innet-ps - a parameter server */
 #include "config.h"
 
 #include <errno.h>
@@ -52,8 +52,8 @@ static const struct opt_tool tool = {
 struct conf {
 	struct plane_options o;
 	const char *save, *load;
-	char saved_at[PATH_MAX];	/* the end of save's links */
-	int lock;			/* of that file; -1: none */
+	char saved_at[PATH_MAX];	/* save without symbolic links */
+	int lock;			/* descriptor of its lock, or -1 */
 	uint64_t save_every_ns;
 };
 
@@ -62,12 +62,13 @@ struct saving {
 	const struct conf *cf;
 	const struct plane *pl;
 	uint64_t saved_ns;
-	uint64_t changed;		/* updates applied at that time */
+	uint64_t changed;	/* number of updates applied until then */
 };
 
-static volatile sig_atomic_t stop_signal;	/* the signal that stops us */
-static volatile sig_atomic_t report_requested;	/* SIGUSR1: print counters */
-static volatile sig_atomic_t reopen_requested;	/* SIGHUP: reopen files */
+static volatile sig_atomic_t stop_signal;	/* signal to stop, or 0 */
+/* set by SIGUSR1: print counters */
+static volatile sig_atomic_t report_requested;
+static volatile sig_atomic_t reopen_requested; /* set by SIGHUP: reopen files */
 
 static void
 on_signal(int sig)
@@ -121,8 +122,9 @@ parse(struct conf *cf, int argc, char *argv[])
 }
 
 /*
- * Check that the file of --save can be written.  It is written while the server
- * runs and read again, so it cannot be a pipe.
+ * Check that the file of --save can be written.  The server writes it
+ * repeatedly, and it must be possible to read it again.  Therefore it cannot be
+ * a pipe.
  */
 static void
 check_save(const char *path)
@@ -133,14 +135,14 @@ check_save(const char *path)
 		err(1, "%s", path);
 }
 
-/* Lock the file of --save, so that one server at a time writes it. */
+/* Lock the file of --save, so that only one server writes it at a time. */
 static void
 lock_save(struct conf *cf)
 {
 	struct stat st;
 
 	if (stat(cf->save, &st) == 0 && !S_ISREG(st.st_mode))
-		return;			/* /dev/null: nothing is kept */
+		return;			/* such as /dev/null: nothing to lock */
 	if (!file_link_end(cf->save, cf->saved_at))
 		err(1, "%s", cf->save);
 	cf->lock = file_lock_acquire(cf->saved_at);
@@ -152,7 +154,10 @@ lock_save(struct conf *cf)
 		err(1, "%s.lock", cf->saved_at);
 }
 
-/* Is there a model at all?  An empty file must not replace a good one. */
+/*
+ * Return true if there is any model.  Without a model, the file would be empty
+ * and could replace a good one.
+ */
 static bool
 has_model(const struct server *s)
 {
@@ -163,7 +168,10 @@ has_model(const struct server *s)
 	return false;
 }
 
-/* Save the weights if they changed and it is time, or at the end. */
+/*
+ * Save the weights at the end.  Before that, save them if they have changed and
+ * --save-every has passed.
+ */
 static int
 save_weights(void *ctx, uint64_t now_ns, bool last)
 {
@@ -183,7 +191,7 @@ save_weights(void *ctx, uint64_t now_ns, bool last)
 	return store_save(v->cf->save, s->cluster);
 }
 
-/* Load the weights to start from. */
+/* Load the weights with which the server starts. */
 static void
 load_weights(struct conf *cf)
 {

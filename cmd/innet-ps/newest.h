@@ -1,14 +1,17 @@
 /*
  * newest.h - the sequence number of the last update of each worker and range
  *
- * A network can deliver an update twice or late, and a server that applied it
- * again would learn from it again.  So the server keeps the sequence of the
- * last update of each worker, cluster and range, and ignores one that is not
- * newer (serial numbers of 32 bits).  A worker that restarts counts from 0; it
- * sends weights first, which set the sequence back.  Weights whose time stamp
- * is not newer than that of the last weights are ignored.
+ * A network can deliver an update twice or late, and a server would learn from
+ * it twice if it applied the update again.  Therefore the server stores the
+ * sequence number of the last update for each worker, cluster and range.  It
+ * ignores an update that is not newer (serial number arithmetic of 32 bits).
  *
- * The most recently seen workers are known.  Owns its memory: newest_free().
+ * A worker that restarts counts from 0 again.  It sends its weights first, and
+ * they lower the stored sequence number.  Weights are ignored if their
+ * timestamp is not newer than that of the last weights.
+ *
+ * If the table is full, the least recently seen workers are forgotten.  The
+ * table owns its memory; newest_free() frees it.
  */
 #ifndef INNET_PS_NEWEST_H
 #define INNET_PS_NEWEST_H
@@ -22,16 +25,18 @@
 enum { NEWEST_BYTES = 128, NEWEST_LEAST = 1024, NEWEST_MAX = 1 << 24 };
 
 struct newest_row {
-	uint64_t begun_ns;		/* time stamp of its last weights */
+	uint64_t begun_ns;		/* timestamp of the last weights */
 	uint32_t sequence;
-	bool any;			/* sequence is valid */
+	bool any;			/* true if sequence is valid */
 };
 
 struct newest {
 	struct lru rows;
 };
 
-/* Return an empty table of at most `bytes` bytes (0: no limit). */
+/*
+ * Return an empty table of at most `bytes` bytes, or of any size if bytes is 0.
+ */
 static inline struct newest
 newest_with_limit(uint64_t bytes, const struct hashmap_multiplier *hash_seed)
 {
@@ -49,7 +54,10 @@ newest_free(struct newest *n)
 	lru_free(&n->rows);
 }
 
-/* Return the key of cluster, range (counted from the end) and worker. */
+/*
+ * Return the table key for the cluster, range and worker of u.  Ranges are
+ * counted from the end.
+ */
 static inline uint64_t
 newest_key(const struct update *u)
 {
@@ -57,7 +65,7 @@ newest_key(const struct update *u)
 	    u->worker;
 }
 
-/* Is update u newer than its worker's last? */
+/* Return true if update u is newer than the last one of its worker. */
 static inline bool
 newest_is_newer(const struct newest *n, const struct update *u)
 {
@@ -70,7 +78,7 @@ newest_is_newer(const struct newest *n, const struct update *u)
 	return !row->any || (int32_t)(u->sequence - row->sequence) > 0;
 }
 
-/* Note update u, which was taken.  Without memory nothing is noted. */
+/* Record update u, which was accepted.  If there is no memory, do nothing. */
 static inline void
 newest_note(struct newest *n, const struct update *u)
 {
@@ -84,7 +92,7 @@ newest_note(struct newest *n, const struct update *u)
 	row->any = true;
 }
 
-/* Take weights u: their worker may count from a lower sequence now. */
+/* Record weights u, after which their worker may count from a lower number. */
 static inline void
 newest_restart(struct newest *n, const struct update *u)
 {

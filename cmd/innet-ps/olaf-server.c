@@ -48,8 +48,8 @@ set_defaults(void *conf)
 }
 
 /*
- * Parse "ema" or "ema:0.1" and store the share in *a.  *is: it is that word at
- * all.  Returns NULL, or what is wrong.
+ * Parse "ema" or "ema:0.1", and store the share in *a.  Set *is to whether s is
+ * this word.  Return NULL, or the error.
  */
 static const char *
 parse_ema(const char *s, double *a, bool *is)
@@ -179,7 +179,7 @@ classify(void *state, struct packet *p)
 	return update_is(p->tos & 0xfc) ? PACKET_FOR_PROGRAM : PACKET_REGULAR;
 }
 
-/* Answer u with the model of its range, to its worker or to the cluster. */
+/* Send the model of u's range, to the worker that sent u or to its cluster. */
 static void
 send_model(struct server *s, const struct update *u,
     const union addr *from, bool to_all, uint64_t now_ns)
@@ -212,8 +212,8 @@ send_model(struct server *s, const struct update *u,
 }
 
 /*
- * Answer a vector whose length or cut differs from its cluster with a packet of
- * the model, which shows both.
+ * Answer a vector that does not have the length or the packet size of its
+ * cluster.  The answer is a packet of the model, which has both.
  */
 static void
 answer_mismatch(struct server *s, const struct update *u,
@@ -240,7 +240,7 @@ answer_mismatch(struct server *s, const struct update *u,
 	send_model(s, &like, from, false, now_ns);
 }
 
-/* Report the sender of a gradient that would make a weight non-finite. */
+/* Report the sender of an update that would make a weight infinite or NaN. */
 static void
 report_nonfinite(struct server *s, const struct update *u,
     const union addr *from)
@@ -290,7 +290,7 @@ handle_update(struct server *s, const struct update *u,
 		send_model(s, u, from, !s->cf->reply_worker, now_ns);
 }
 
-/* Is there memory for the vectors of a new cluster? */
+/* Return true if there is memory for the vectors of a new cluster. */
 static bool
 has_room(struct server *s, const struct update *u, uint64_t need)
 {
@@ -310,8 +310,10 @@ has_room(struct server *s, const struct update *u, uint64_t need)
 }
 
 /*
- * Forget a cluster whose first worker sent weights but no update, and was not
- * seen for a minute, if weights with another cut come.
+ * Forget a cluster whose first worker sent weights but no update and was not
+ * seen for a minute.  This happens only if the weights u have another length or
+ * packet size, or if the initial weights of the cluster are incomplete and u is
+ * from another worker.
  */
 static void
 forget_unused_cluster(struct server *s, const struct update *u, uint64_t now_ns)
@@ -331,8 +333,8 @@ forget_unused_cluster(struct server *s, const struct update *u, uint64_t now_ns)
 }
 
 /*
- * Handle initial weights: those of the first worker are taken, all are
- * answered.
+ * Handle initial weights.  The weights of the first worker are used.  All
+ * workers get an answer.
  */
 static void
 handle_weights(struct server *s, const struct update *u,
@@ -504,7 +506,8 @@ put_report(const void *state, struct counters *c)
 }
 
 /*
- * Write the summary for people: what was done, and problems if there were any.
+ * Write the summary: the work that was done, and the problems if there were
+ * any.
  */
 static void
 put_summary(const void *state, struct counters *c)

@@ -1,10 +1,11 @@
 /*
- * olaf-server.h - program olaf of innet-ps: the parameter server (Olaf
- * section 2.1)
+ * olaf-server.h - program olaf of innet-ps: the parameter server (Olaf section
+ * 2.1)
  *
- * The server keeps the weights of each cluster, which come from the first
- * worker that sends its own.  It applies updates (olaf/server-rule.h) and
- * answers each with the model of its range, to the worker or to the cluster.
+ * The server keeps the weights of each cluster.  The initial weights are those
+ * of the worker that sends its weights first.  The server applies updates (see
+ * olaf/server-rule.h).  It answers each update with the model of its range, to
+ * the worker or to the whole cluster.
  */
 #ifndef INNET_PS_OLAF_SERVER_H
 #define INNET_PS_OLAF_SERVER_H
@@ -23,35 +24,38 @@ enum { SERVER_CLUSTERS = 65536, SERVER_ELEMENT_BYTES = 20 };
 
 struct server_conf {
 	struct server_rule_conf rule;
-	bool reply_worker;		/* answer the sender only */
-	uint64_t elements;		/* required of every vector; 0: any */
-	struct server_rule *loaded;	/* all clusters, from a file; or NULL */
+	bool reply_worker;		/* answer only the sender */
+	uint64_t elements;		/* required vector length; 0: any */
+	struct server_rule *loaded;	/* clusters from a file, or NULL */
 };
 
 enum server_count {
 	SERVER_UPDATES, SERVER_CONSTITUENTS, SERVER_APPLIED, SERVER_GATED,
 	SERVER_NONFINITE, SERVER_MISMATCHED, SERVER_NO_MODEL, SERVER_WEIGHTS,
 	SERVER_DISCARDED, SERVER_MODELS,
-	SERVER_REPEATED,		/* not newer than its worker's last */
-	SERVER_FORGOTTEN,	/* clusters whose first worker is gone */
+	SERVER_REPEATED,		/* updates that are not newer */
+	SERVER_FORGOTTEN,	/* clusters removed as unused */
 	SERVER_COUNTS
 };
 
 struct server {
 	const struct server_conf *cf;
 	const struct program_env *env;
-	struct server_rule *cluster;	/* owned; by id */
+	struct server_rule *cluster;	/* owned; indexed by cluster */
 	struct routes routes;		/* addresses of workers */
-	struct quota quota;		/* of routes, by address */
+	struct quota quota;		/* limits routes per address */
 	struct newest newest;		/* last update of each worker */
-	struct handshake_server handshakes;	/* senders of tagged data */
-	uint64_t memory_bytes;		/* used by vectors */
+	struct handshake_server handshakes;	/* handshakes for tagged data */
+	uint64_t memory_bytes;		/* memory used by vectors */
 	uint64_t n[SERVER_COUNTS];
-	char trouble[240];		/* to be reported; empty: none */
-	bool told_memory, told_cut;	/* was that reported before? */
+	char trouble[240];		/* problem to report, or "" */
+	bool told_memory, told_cut;	/* already reported */
 };
 
-/* The program, with struct server_conf as settings, struct server as state. */
+/*
+ * The program.  Its settings are a struct server_conf, and its state is a
+ * struct server.
+ */
 extern const struct program server_program;
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * servers.c - the programs of innet-ps
  *
- * The servers of sums are the baselines of iSwitch: an aggregation switch whose
- * jobs wait for whole vectors (synchronous) or answer each vector alone
- * (asynchronous).
+ * The servers that sum are the baselines of iSwitch.  They are an aggregation
+ * switch whose jobs wait for whole vectors (synchronous) or answer each vector
+ * separately (asynchronous).
  */
 #include "common/dlp/program.h"
 #include "common/iswitch/program.h"
@@ -64,10 +64,11 @@ sums_settle(void *conf, struct program_place *place)
 	job->whole = !job->async;
 	job->server = job->async;
 	if (job->whole && job->reduce.kind == REDUCE_SUM) {
-		job->reduce.kind = REDUCE_ORDERED;	/* once all have come */
+		/* add when all vectors have arrived */
+		job->reduce.kind = REDUCE_ORDERED;
 		job->as_came = true;
 	}
-	place->dry_run = cf->elements > 0;	/* there is nothing to plan */
+	place->dry_run = cf->elements > 0;	/* there is no memory to plan */
 	why = iswitch_check_settings(cf, place);
 	return why;
 }

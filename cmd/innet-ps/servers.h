@@ -5,9 +5,10 @@
 #include "common/switch/program.h"
 
 /*
- * Return the programs, ending with NULL.  They are those of innet-switch, as
- * servers: olaf keeps weights, iswitch waits for whole vectors or answers each,
- * and dlp behaves like the server of the thesis.
+ * Return the list of programs, which ends with NULL.  They are the programs of
+ * innet-switch in the form of servers: olaf keeps weights, iswitch waits for
+ * whole vectors or answers each vector, and dlp behaves like the server of the
+ * thesis.
  */
 const struct program *const *servers(void);
 

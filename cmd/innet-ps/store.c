@@ -1,4 +1,4 @@
-/* store.c - the weights of all clusters in a file */
+/* store.c - save the weights of all clusters in a file, and load them */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const char magic[8] = { 'I', 'N', 'N', 'E', 'T', 'P', 'S', '2' };
 
 enum { HEAD_BYTES = 12, RANGE_BYTES = 16 };
 
-/* Parse one cluster at p.  Returns its length, or 0 and *why. */
+/* Parse a cluster at p.  Return its length, or 0 with the error in *why. */
 static size_t
 parse_cluster(const uint8_t *p, size_t left, struct server_rule *clusters,
     const char **why)
@@ -108,7 +108,7 @@ store_load_or_exit(const char *path, struct server_rule *clusters)
 
 struct writer {
 	struct atomic_file file;
-	FILE *f;		/* writes to file, buffered */
+	FILE *f;		/* buffered stream of `file` */
 	uint32_t crc;
 	bool bad;
 };
@@ -147,7 +147,7 @@ store_save(const char *path, const struct server_rule *clusters)
 	uint8_t crc[4];
 	struct writer w = { 0 };
 
-	/* The lock of path makes this the only writer. */
+	/* The caller has locked path, so this is the only writer. */
 	if (atomic_file_open_tmp(&w.file, path) == -1 ||
 	    (w.f = atomic_file_stream(&w.file)) == NULL) {
 		warn("%s", path);

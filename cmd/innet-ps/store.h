@@ -1,10 +1,11 @@
 /*
  * store.h - the weights of all clusters in a file: --save and --load
  *
- * "INNETPS2", then for each cluster, little-endian: u16 cluster, u16 0,
- * u32 elements, u32 n; for each range u32 version, u32 step, f64 r_g (NaN if
- * no reward has come); then weights, average and the two moments, float32
- * each.  Last, a u32 CRC-32C of all before.
+ * The file begins with "INNETPS2".  Each cluster follows, in little-endian
+ * order: u16 cluster, u16 0, u32 elements, u32 n.  Then each range has u32
+ * version, u32 step and f64 r_g, which is NaN if no reward has arrived.  Then
+ * come weights, average and the two moments, as float32.  The file ends with a
+ * u32 CRC-32C of everything before it.
  */
 #ifndef INNET_PS_STORE_H
 #define INNET_PS_STORE_H
@@ -15,16 +16,19 @@
 #include "common/olaf/server-rule.h"
 
 /*
- * Parse len bytes into clusters, an empty array of 65,536.  Returns NULL, or
- * what is wrong; the caller frees the clusters that were parsed before.
+ * Parse len bytes into clusters, an empty array of 65,536.  Return NULL, or the
+ * error; even after an error, the caller frees the clusters that were parsed.
  */
 const char *store_parse(const uint8_t *p, size_t len,
     struct server_rule *clusters);
 
-/* Load a file, or print what is wrong and exit 1. */
+/* Load a file.  If it is invalid, print the error and exit with 1. */
 void store_load_or_exit(const char *path, struct server_rule *clusters);
 
-/* Write path completely or not at all.  Returns 0, or 1 after an error. */
+/*
+ * Write the file at path completely, or not at all.  Return 0, or 1 after an
+ * error.
+ */
 int store_save(const char *path, const struct server_rule *clusters);
 
 #endif

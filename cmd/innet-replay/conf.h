@@ -13,31 +13,32 @@
 
 struct conf {
 	const char *in;
-	const char *out;		/* write with new stamps; NULL: send */
+	const char *out;	/* file for new stamps, or NULL to send */
 	union addr to;
 	struct trace_want want;
-	double speed;			/* factor of the pace of the trace */
-	uint64_t pps;			/* packets a second; 0: as captured */
-	uint64_t loops, count;		/* count 0: all */
-	uint64_t duration_ns;		/* TIMER_NEVER: no end */
+	double speed;			/* factor for the trace's pace */
+	uint64_t pps;			/* packets per second; 0: as captured */
+	uint64_t loops, count;		/* if count is 0, no limit */
+	uint64_t duration_ns;		/* TIMER_NEVER: no limit */
 	bool topspeed, stamp, offload, quiet, verbose, progress;
-	FILE *json;			/* stream of --json, or NULL */
-	const volatile sig_atomic_t *stop;	/* the signal to stop, or 0 */
-	void (*on_signal)(int sig);	/* sets it */
+	FILE *json;			/* output of --json, or NULL */
+	const volatile sig_atomic_t *stop;	/* signal to stop, or 0 */
+	void (*on_signal)(int sig);	/* sets *stop */
 };
 
 struct tally {
-	uint64_t packets, bytes;	/* sent or written; of payload */
+	uint64_t packets, bytes;	/* sent or written; payload bytes */
 	uint64_t flows;
 	uint64_t failed;		/* packets that could not be sent */
-	uint64_t unreachable;		/* errors that came back */
+	uint64_t unreachable;		/* ICMP errors received */
 	uint64_t elapsed_ns;
-	struct latency late;		/* how late each packet was sent */
+	struct latency late;		/* delay of each packet */
 };
 
 /*
- * Return how long after the first packet the packet k is due, with --pps or
- * --speed.  In the trace it comes deadline_ns after the first packet.
+ * Return the time at which packet k is due, in ns after the first packet, with
+ * --pps or --speed. deadline_ns is its time in the trace, also in ns after the
+ * first packet.
  */
 static inline uint64_t
 conf_due_ns(const struct conf *cf, uint64_t deadline_ns, uint64_t k)
@@ -48,7 +49,7 @@ conf_due_ns(const struct conf *cf, uint64_t deadline_ns, uint64_t k)
 	    (uint64_t)((double)deadline_ns / cf->speed);
 }
 
-/* Send the trace, or write it with new stamps; return the exit status. */
+/* Send the trace, or write it with new timestamps.  Return the exit status. */
 int send_trace(const struct conf *cf, struct trace *t, struct tally *n);
 int retime_trace(const struct conf *cf, struct trace *t, struct tally *n);
 

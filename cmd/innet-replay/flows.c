@@ -1,4 +1,4 @@
-/* flows.c - a socket for each five-tuple of a trace: flows.h */
+/* flows.c - open a socket for each five-tuple of a trace; see flows.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #include "cmd/innet-replay/flows.h"
 
-enum { FLOW_RECEIVE_BYTES = 4096 };	/* for answers that are not read */
+enum { FLOW_RECEIVE_BYTES = 4096 };	/* for replies, which are never read */
 
 void
 flows_open(struct flows *s, const union addr *to, bool offload)
@@ -58,7 +58,7 @@ hash_flow(const struct frame_flow *f)
 	return h;
 }
 
-/* Open the socket of a new five-tuple; return its number. */
+/* Open the socket of a new five-tuple, and return its number. */
 static uint32_t
 add_flow(struct flows *s, const struct frame_flow *id, uint64_t key)
 {

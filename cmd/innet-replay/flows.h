@@ -1,9 +1,9 @@
 /*
  * flows.h - a socket for each five-tuple of a trace, all to one address
  *
- * Each socket has its own port, so that the receiver can distinguish the flows
- * as the receiver of the trace did.  The sockets only send: answers are not
- * read, and the room for them is small.  A struct flows owns its sockets;
+ * Each socket has its own port, so the receiver can distinguish the flows like
+ * the receiver of the trace.  The sockets only send.  Replies are never read,
+ * so their receive buffers are small.  A struct flows owns its sockets;
  * flows_close() closes them.
  */
 #ifndef INNET_REPLAY_FLOWS_H
@@ -24,24 +24,27 @@ struct flow {
 };
 
 struct flows {
-	union addr from;	/* the source address, port 0 */
+	union addr from;	/* source address; its port is 0 */
 	bool offload;
 	struct flow *flow;
 	uint32_t count, room;
 	struct hashmap by_hash;
 };
 
-/* Open an empty table for packets to an address; exit 1 without a route. */
+/*
+ * Open an empty table for packets to an address.  Exit with 1 if there is no
+ * route.
+ */
 void flows_open(struct flows *s, const union addr *to, bool offload);
 void flows_close(struct flows *s);
 
 /*
- * Return the number of the socket of a five-tuple; exit 1 if it cannot be
- * opened.
+ * Return the number of the socket for a five-tuple, and open it if necessary.
+ * If that fails, exit with 1.
  */
 uint32_t flows_find(struct flows *s, const struct frame_flow *id);
 
-/* Return the number of errors that came back to all sockets. */
+/* Return the number of errors that all sockets have received. */
 uint64_t flows_unreachable(struct flows *s);
 
 #endif

@@ -59,7 +59,7 @@ static const struct opt_tool tool = {
 	.opts = opts
 };
 
-static volatile sig_atomic_t stopped;	/* the signal to stop, or 0 */
+static volatile sig_atomic_t stopped;	/* signal to stop, or 0 */
 
 static void
 on_signal(int sig)

@@ -1,4 +1,4 @@
-/* retime.c - write a trace with new stamps as a capture */
+/* retime.c - write a trace with new timestamps as a capture */
 #include "config.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/base/bytes.h"
 #include "common/net/timer.h"
 
-/* Write a packet as innet would capture it, stamped at_ns. */
+/* Write a packet as innet would capture it, with the timestamp at_ns. */
 static void
 put_packet(const struct conf *cf, struct pcapio_out *out,
     const struct trace_packet *p, uint64_t at_ns)

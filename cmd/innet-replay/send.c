@@ -1,11 +1,14 @@
 /*
- * send.c - send a trace by UDP, at a given pace or as fast as possible
+ * send.c - send a trace over UDP, at a given pace or as fast as possible
  *
- * With a pace: sleep until shortly before the time of each packet, spin for the
- * rest, send it.  Packets of one flow that are late already leave together.  At
- * top speed packets are collected in a window and leave one five-tuple after
- * the other, in runs of equal length.  The kernel takes them fastest that way,
- * and a receiver cannot tell the order of packets from different sockets.
+ * With a pace, the program sleeps until shortly before the time of each packet,
+ * waits in a loop for the rest of the time, and then sends the packet.  If
+ * several packets of a flow are late, they are sent together.
+ *
+ * At top speed, packets are collected in a window.  The window is sent one
+ * five-tuple after the other, in runs of packets with equal length.  This is
+ * the fastest way for the kernel, and a receiver cannot see the order of
+ * packets from different sockets.
  */
 #include "config.h"
 
@@ -26,10 +29,10 @@
 enum {
 	WINDOW_PACKETS = 2048,
 	WINDOW_BYTES = 2 << 20,
-	SIGNALS_EVERY = 256,		/* packets */
-	LATE_NS = 20000,		/* later packets leave together */
-	NO_ROOM_NS = 50000,		/* to wait for room in a link's queue */
-	GIVE_UP_NS = 1000000000		/* to wait in all, for a packet */
+	SIGNALS_EVERY = 256,		/* number of packets */
+	LATE_NS = 20000,		/* later packets are sent together */
+	NO_ROOM_NS = 50000,		/* wait if a link's queue is full */
+	GIVE_UP_NS = 1000000000		/* longest such wait for a packet */
 };
 
 #define NONE UINT32_MAX
@@ -37,8 +40,8 @@ enum {
 struct queued {
 	const uint8_t *p;
 	uint32_t len, flow;
-	uint32_t next;		/* packet of the same flow, or NONE */
-	uint64_t deadline_ns;	/* by the monotonic clock */
+	uint32_t next;		/* next packet of this flow, or NONE */
+	uint64_t deadline_ns;	/* monotonic time */
 	uint8_t tos;
 	bool update;
 };
@@ -50,17 +53,17 @@ struct sender {
 	sigset_t wait;
 	struct queued *w;	/* the window */
 	uint32_t have;
-	uint8_t *bytes;		/* payloads of the window */
+	uint8_t *bytes;		/* payloads of its packets */
 	size_t used;
-	uint32_t *first, *last;	/* packet of the window by flow, or NONE */
-	uint32_t *order;	/* flows in the window, by first packet */
+	uint32_t *first, *last;	/* by flow: packet in the window, or NONE */
+	uint32_t *order;	/* flows in the order of their first packet */
 	uint32_t flows_room, in_order;
 	uint64_t began_ns, shown_ns;
-	bool slow;		/* the trace is a pipe: a read may block */
-	int first_errno;	/* of the first packet not sent, or 0 */
+	bool slow;		/* the trace is a pipe, so a read may block */
+	int first_errno;	/* errno of the first failed packet, or 0 */
 };
 
-/* Reallocate n items of `each` bytes, or exit. */
+/* Reallocate memory for n items of `each` bytes; exit if that fails. */
 static void *
 allocate(void *old, size_t n, size_t each)
 {
@@ -71,7 +74,7 @@ allocate(void *old, size_t n, size_t each)
 	return p;
 }
 
-/* Sleep up to ns, less if a signal comes. */
+/* Sleep for ns, or until a signal arrives. */
 static void
 sleep_ns(struct sender *s, uint64_t ns)
 {
@@ -80,7 +83,7 @@ sleep_ns(struct sender *s, uint64_t ns)
 	ppoll(NULL, 0, &ts, &s->wait);
 }
 
-/* Wait until deadline_ns; return false if a signal ended the program before. */
+/* Wait until deadline_ns.  Return false if a signal asked to stop before. */
 static bool
 wait_until(struct sender *s, uint64_t deadline_ns)
 {
@@ -124,7 +127,7 @@ count_failure(struct sender *s, int why)
 	    s->n->failed, strerror(why));
 }
 
-/* Send `count` packets of one flow and length, which are in iov. */
+/* Send `count` packets of the same flow and length; iov has their payloads. */
 static void
 send_run(struct sender *s, const struct queued *w, struct iovec *iov,
     int count)
@@ -154,7 +157,7 @@ send_run(struct sender *s, const struct queued *w, struct iovec *iov,
 	}
 }
 
-/* Write the present time into an update. */
+/* Write the current time into an update. */
 static void
 stamp_update(const struct queued *w)
 {
@@ -164,8 +167,8 @@ stamp_update(const struct queued *w)
 }
 
 /*
- * Send the packets of the window from k on, following `next` or one after
- * another.
+ * Send the packets of the window from packet k on.  If `along` is true, follow
+ * the links `next`; otherwise send them in their order in the window.
  */
 static void
 send_from(struct sender *s, uint32_t k, bool along)
@@ -246,7 +249,7 @@ append_to_flow(struct sender *s, uint32_t f, uint32_t k)
 	s->last[f] = k;
 }
 
-/* Put a packet into the window. */
+/* Add a packet to the window. */
 static void
 add_packet(struct sender *s, const struct trace_packet *p, uint64_t deadline_ns)
 {
@@ -263,8 +266,9 @@ add_packet(struct sender *s, const struct trace_packet *p, uint64_t deadline_ns)
 }
 
 /*
- * Send the window if it is full or the next packet, of `bytes` bytes, is not
- * due yet; then wait until it is due.  Return false when the run must end.
+ * Prepare for the next packet, which has `bytes` bytes.  If it is not due yet
+ * or does not fit into the window, send the window first.  Then wait until the
+ * packet is due.  Return false if the run must end.
  */
 static bool
 wait_for_packet(struct sender *s, uint64_t deadline_ns, size_t bytes)
@@ -310,7 +314,7 @@ send_packets(struct sender *s, struct trace *t)
 	return got == -1;
 }
 
-/* Print warnings; the reason for a failure, if there is one, comes last. */
+/* Print all warnings.  If there is an error, it comes last. */
 static void
 report_end(const struct sender *s, const struct trace *t, bool damaged)
 {
@@ -331,7 +335,7 @@ send_trace(const struct conf *cf, struct trace *t, struct tally *n)
 	int rc;
 
 	timer_block_signals(cf->on_signal, &s.wait);
-	prctl(PR_SET_TIMERSLACK, 1);	/* so that sleeps end in time */
+	prctl(PR_SET_TIMERSLACK, 1);	/* wake up on time */
 	flows_open(&s.flows, &cf->to, cf->offload);
 	s.w = allocate(NULL, WINDOW_PACKETS, sizeof(*s.w));
 	s.bytes = allocate(NULL, WINDOW_BYTES + UDPIO_PACKET_BYTES, 1);

@@ -1,5 +1,5 @@
 /*
- * trace.c - read the packets of a capture that are to be replayed: trace.h
+ * trace.c - read the packets of a capture that are to be replayed; see trace.h
  */
 #include "config.h"
 
@@ -71,8 +71,8 @@ hash_end(const uint8_t addr[16], uint16_t port, bool v6)
 }
 
 /*
- * Is an iSwitch packet on its way to the switch?  Remembers the addresses that
- * a Join was sent to.
+ * Return true if an iSwitch packet is on its way to the switch.  Also remember
+ * the destination address of every Join.
  */
 static bool
 is_to_switch(struct trace *t, const struct frame *f, const uint8_t *payload)
@@ -98,7 +98,7 @@ is_dlp(const struct frame *f)
 	    d == DLP_SWITCH_PORT || d == DLP_SERVER_PORT;
 }
 
-/* Is the packet of the wanted program? */
+/* Return true if the packet belongs to the wanted program. */
 static bool
 is_wanted(const struct trace *t, const struct frame *f)
 {
@@ -113,7 +113,10 @@ is_wanted(const struct trace *t, const struct frame *f)
 	return true;
 }
 
-/* Return UPDATE_OK for a valid datagram that goes to a switch or server. */
+/*
+ * Return UPDATE_OK for a valid datagram that goes to a switch or a server, or
+ * the reason to leave it out.
+ */
 static unsigned
 check_direction(struct trace *t, const struct frame *f, const uint8_t *payload,
     bool *update)
@@ -121,7 +124,7 @@ check_direction(struct trace *t, const struct frame *f, const uint8_t *payload,
 	const uint8_t tos = frame_dscp_tos(f);
 	const enum trace_program want = t->want.program;
 
-	*update = tos == UPDATE_TOS &&	/* a tag forbids changes */
+	*update = tos == UPDATE_TOS &&	/* a tagged update must not change */
 	    f->payload_bytes >= UPDATE_HEADER_BYTES &&
 	    payload[0] == UPDATE_VERSION && payload[1] == UPDATE_UPDATE;
 	if (want == TRACE_OLAF && f->payload_bytes > 1 &&
@@ -135,7 +138,7 @@ check_direction(struct trace *t, const struct frame *f, const uint8_t *payload,
 	return UPDATE_OK;
 }
 
-/* Do the datagrams give their length?  Bare updates do not. */
+/* Return true if the datagrams contain their length.  Bare updates do not. */
 static bool
 has_length(const struct split_as *as, const struct pcapio_packet *p,
     const struct frame *f)
@@ -149,8 +152,9 @@ has_length(const struct split_as *as, const struct pcapio_packet *p,
 }
 
 /*
- * Return UPDATE_OK for a packet that is to be replayed, or why it is not;
- * SOUNDNESS_SEVERAL with t->pieces.
+ * Return UPDATE_OK for a packet to replay, or the reason to leave it out.  If
+ * the frame has several datagrams, store them in t->pieces and return
+ * SOUNDNESS_SEVERAL.
  */
 static unsigned
 check_packet(struct trace *t, const struct pcapio_packet *p, struct frame *f,
@@ -185,7 +189,7 @@ check_packet(struct trace *t, const struct pcapio_packet *p, struct frame *f,
 	    f->payload_at, update);
 }
 
-/* Return when a packet with this stamp is due. */
+/* Return the time at which a packet with this timestamp is due. */
 static uint64_t
 compute_due(struct trace *t, uint64_t stamp_ns)
 {
@@ -193,7 +197,7 @@ compute_due(struct trace *t, uint64_t stamp_ns)
 
 	if (t->taken == 0)
 		t->first_ns = stamp_ns;
-	if (!t->any) {		/* the first packet of this pass */
+	if (!t->any) {		/* first packet of this pass */
 		t->base_ns = t->taken == 0 ? 0 : t->deadline_ns + t->gap_ns;
 		t->any = true;
 		return t->base_ns;
@@ -210,7 +214,7 @@ compute_due(struct trace *t, uint64_t stamp_ns)
 	return t->base_ns + (stamp_ns - t->first_ns);
 }
 
-/* At the end of the file, open it again if another pass is wanted. */
+/* At the end of the file, open it again if another pass follows. */
 static bool
 rewind_file(struct trace *t)
 {
@@ -222,7 +226,7 @@ rewind_file(struct trace *t)
 	return true;
 }
 
-/* Begin the pieces of a frame of several datagrams. */
+/* Begin to read the datagrams of a frame that contains several of them. */
 static void
 begin_pieces(struct trace *t, const struct pcapio_packet *p,
     const struct frame *f)
@@ -236,7 +240,7 @@ begin_pieces(struct trace *t, const struct pcapio_packet *p,
 	t->pieces.left = 0;
 }
 
-/* Check the next piece. */
+/* Check the next datagram of such a frame. */
 static unsigned
 check_piece(struct trace *t, struct trace_packet *out)
 {
@@ -249,8 +253,8 @@ check_piece(struct trace *t, struct trace_packet *out)
 }
 
 /*
- * Check the next piece, or the next packet of the file; return 1, 0 or -1 as
- * trace_next() does.
+ * Check the next datagram of such a frame, or the next packet of the file.
+ * Return 1, 0 or -1 like trace_next().
  */
 static int
 check_next(struct trace *t, struct trace_packet *out, unsigned *why)
