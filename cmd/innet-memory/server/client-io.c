@@ -256,7 +256,7 @@ send_and_run(struct client *c)
 		client_close_after_reply(c, DISCONNECT_GONE);
 	if (!c->dead && c->disconnect != DISCONNECT_NONE && c->out.pending == 0)
 		close_after_reply(c);
-	client_charge(c); /* needed even if no more input arrives */
+	client_charge(c); /* needed even if nothing else arrives */
 	if (c->out.bad)
 		client_close_now(c, DISCONNECT_MEMORY);
 	update_epoll(c);
