@@ -68,7 +68,9 @@ static const struct opt_tool tool = {
 	table
 };
 
-/* Parse an option that only traces have; false if ch is another one. */
+/*
+ * Parse an option that applies only to captures; false if ch is another option.
+ */
 static bool
 parse_trace(int ch, struct conf *cf)
 {
@@ -100,7 +102,7 @@ parse_trace(int ch, struct conf *cf)
 	return true;
 }
 
-/* Copy the name of an interface, of `bytes` bytes, to name. */
+/* Copy an interface name of `bytes` bytes from s to name. */
 static void
 parse_interface(const char *option, const char *s, size_t bytes,
     char name[IF_NAMESIZE])
@@ -112,7 +114,7 @@ parse_interface(const char *option, const char *s, size_t bytes,
 	name[bytes] = '\0';
 }
 
-/* Parse names after commas, from the first comma of arg on. */
+/* Parse the port names in arg; each follows a comma. */
 static void
 parse_ports(struct inpath_conf *cf, const char *option, const char *arg)
 {
@@ -185,7 +187,7 @@ parse_backend(struct inpath_conf *cf, const char *arg)
 	cf->backend = true;
 }
 
-/* Parse an option of a switch in the path; false if ch is another one. */
+/* Parse an option of a switch in the path; false if ch is another option. */
 static bool
 parse_path(int ch, struct conf *cf)
 {
@@ -208,7 +210,7 @@ parse_path(int ch, struct conf *cf)
 	return true;
 }
 
-/* Check the options of the path; the default address is the bridge's. */
+/* Check the options of the path; the default address is that of the bridge. */
 static void
 check_path(struct conf *cf)
 {
@@ -262,7 +264,7 @@ check_path(struct conf *cf)
 		    o->plane.program->name);
 }
 
-/* Was the option name of a program given with this value? */
+/* Did the user give the program option `name` with this value? */
 static bool
 is_given(const struct plane_options *o, const char *name, const char *value)
 {
@@ -273,7 +275,7 @@ is_given(const struct plane_options *o, const char *name, const char *value)
 	return false;
 }
 
-/* Check --multicast GROUP[:PORT]; the default port is the program's. */
+/* Check --multicast GROUP[:PORT]; the program has a default port. */
 static void
 check_group(struct conf *cf)
 {
@@ -298,7 +300,7 @@ check_group(struct conf *cf)
 		    "switch must both be IPv4 or both IPv6", cf->multicast);
 }
 
-/* Check what options.h does not check. */
+/* Refuse combinations of options that plane_options_check() accepts. */
 static void
 check_combinations(const struct conf *cf)
 {

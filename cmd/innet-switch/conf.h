@@ -14,15 +14,15 @@ struct conf {
 	const char *in[CONF_READ_MAX];
 	size_t ins;
 	const char *departures;
-	const char *multicast;		/* as given, or NULL */
-	struct inpath_conf inpath;	/* where is NULL: not in the path */
+	const char *multicast;		/* argument of --multicast, or NULL */
+	struct inpath_conf inpath; /* inpath.where is NULL if not in the path */
 	bool regular;			/* --regular was given */
-	bool live;			/* on sockets, or in the path */
-	const char *trace_option;	/* a given option of traces, or NULL */
+	bool live;			/* serve on sockets or in the path */
+	const char *trace_option; /* an option given for captures, or NULL */
 	char trace_name[32];
 };
 
-/* Parse the command line, or exit: 0 after --help, 2 after a usage error. */
+/* Parse the command line.  Exits 0 after --help and 2 after a usage error. */
 void conf_parse(struct conf *cf, int argc, char *argv[]);
 
 #endif

@@ -13,13 +13,13 @@
 #include "cmd/innet-switch/conf.h"
 #include "cmd/innet-switch/offline.h"
 
-static volatile sig_atomic_t stop_signal;	/* that ended the run; or 0 */
+static volatile sig_atomic_t stop_signal; /* signal that ended the run, or 0 */
 static volatile sig_atomic_t show_flag;	/* SIGUSR1: print the counters */
 static volatile sig_atomic_t reopen_flag;	/* SIGHUP: reopen the files */
 
-static volatile sig_atomic_t is_live;	/* otherwise SIGHUP ends the run */
+static volatile sig_atomic_t is_live;	/* if false, SIGHUP ends the run */
 
-/* The alarm interrupts a read that starts just after the signal. */
+/* Handle a signal.  The alarm interrupts a read that starts just after it. */
 static void
 on_signal(int sig)
 {
@@ -61,13 +61,13 @@ main(int argc, char *argv[])
 	timer_block_signals(on_signal, &wait_mask);
 	if (cf.live) {
 		rc = run_live(&cf, &wait_mask);
-	} else {		/* signals must interrupt a read */
+	} else {		/* a signal must interrupt a read */
 		sigprocmask(SIG_SETMASK, &wait_mask, NULL);
 		cf.trace.feed.stop = &stop_signal;
 		rc = offline_run(&cf);
 	}
 	plane_options_free(&cf.o);
-	if (stop_signal && !cf.live) {	/* the output is complete */
+	if (stop_signal && !cf.live) {	/* the output is complete now */
 		signal(stop_signal, SIG_DFL);
 		raise(stop_signal);
 	}

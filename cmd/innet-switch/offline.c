@@ -8,7 +8,7 @@
 
 #include "cmd/innet-switch/offline.h"
 
-/* Open the captures to read and the one to write; return how many are read. */
+/* Open the output and the captures to read; return the number of the latter. */
 static size_t
 open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
     struct pcapio_out *out)
@@ -23,7 +23,7 @@ open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
 	return n;
 }
 
-/* Return all counters, in a form. */
+/* Return all counters in the given form. */
 static struct counters
 make_report(const struct plane *pl, const struct trace *t,
     enum counters_form form)
@@ -80,7 +80,9 @@ offline_run(struct conf *cf)
 		pcapio_close_in(&in[i]);
 	if (cf->departures != NULL)
 		pcapio_close_in(&departures);
-	/* The reason for a failure comes last, so no summary follows it. */
+	/*
+	 * An error message must be the last output, so no summary follows it.
+	 */
 	if (cf->o.json || (!cf->o.quiet && rc == 0))
 		print_summary(cf, &pl, &t);
 	if (cf->o.json)

@@ -4,7 +4,10 @@
 
 #include "cmd/innet-switch/conf.h"
 
-/* Run it, and write summary and report.  Returns the exit status. */
+/*
+ * Run the switch, then write the summary and the report.  Returns the exit
+ * status.
+ */
 int offline_run(struct conf *cf);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * bpf-attach.h - attach a program to a hook of an interface
  *
- * The program is attached by tcx (Linux 6.6), which ends with the process in
- * any case.  Older kernels attach it as a filter of the clsact queueing
- * discipline.  If the process is killed, that filter stays, but lets every
- * frame pass, as bpf-classifier.h explains; the next process replaces it.
+ * On Linux 6.6 and later the program is attached by tcx.  The kernel detaches
+ * it when the process ends, even if the process is killed.  On older kernels it
+ * is attached as a filter of the clsact queueing discipline.  If the process is
+ * killed, that filter stays, but it lets every frame pass (see
+ * bpf-classifier.h), and the next process replaces it.
  */
 #ifndef INNET_SWITCH_INPATH_BPF_ATTACH_H
 #define INNET_SWITCH_INPATH_BPF_ATTACH_H
@@ -25,8 +26,8 @@
 enum { BPF_ATTACH_PRIORITY = 0xc001, BPF_ATTACH_BYTES = 256 };
 
 struct bpf_attach {
-	int link;			/* of tcx; -1: none, or a filter: */
-	uint32_t interface;		/* of the filter; 0: none */
+	int link;			/* link of tcx, or -1 */
+	uint32_t interface;	/* interface of the filter; 0: no filter */
 	bool leaving;			/* at egress; otherwise at ingress */
 };
 
@@ -39,7 +40,7 @@ bpf_attach_is_attached(const struct bpf_attach *h)
 	return h->link != -1 || h->interface != 0;
 }
 
-/* A request about queueing disciplines or filters. */
+/* A request to the kernel about queueing disciplines or filters. */
 struct bpf_attach_request {
 	struct nlmsghdr head;
 	struct tcmsg tc;
@@ -81,7 +82,7 @@ bpf_attach_send_request(struct bpf_attach_request *q)
 	return got;
 }
 
-/* Return a request about an interface. */
+/* Return a new request about an interface. */
 static inline struct bpf_attach_request
 bpf_attach_make_request(uint16_t type, uint16_t flags, uint32_t interface)
 {
@@ -91,7 +92,7 @@ bpf_attach_make_request(uint16_t type, uint16_t flags, uint32_t interface)
 	    .tc = { .tcm_ifindex = (int)interface } };
 }
 
-/* Return a request about the filter at a hook: create, replace or delete it. */
+/* Return a request to create, replace or delete the filter at a hook. */
 static inline struct bpf_attach_request
 bpf_attach_filter_request(
     uint16_t type, uint16_t flags, const struct bpf_attach *h)
@@ -142,8 +143,8 @@ bpf_attach_as_filter(struct bpf_attach *h, int program, uint32_t interface,
 }
 
 /*
- * Attach a program where frames arrive, or leave (leaving).  Returns 0, or -1
- * with errno.
+ * Attach a program at ingress, or at egress if `leaving` is true.  Returns 0,
+ * or -1 with errno.
  */
 static inline int
 bpf_attach_program(
@@ -159,7 +160,7 @@ bpf_attach_program(
 	return bpf_attach_as_filter(h, program, interface, leaving);
 }
 
-/* Detach the program.  The queueing discipline stays; it costs no time. */
+/* Detach the program.  The queueing discipline stays, but costs no time. */
 static inline void
 bpf_attach_detach(struct bpf_attach *h)
 {
@@ -174,7 +175,7 @@ bpf_attach_detach(struct bpf_attach *h)
 	*h = bpf_attach_none;
 }
 
-/* Return how the program is attached, for people. */
+/* Return the way in which the program is attached, as text for users. */
 static inline const char *
 bpf_attach_describe(const struct bpf_attach *h)
 {

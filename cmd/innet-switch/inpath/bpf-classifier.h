@@ -1,17 +1,20 @@
 /*
  * bpf-classifier.h - the programs that take marked frames out of a bridge
  *
- * Programs in the kernel share one match: the one of a packet socket selects
- * the frames that the socket receives, the one at the ingress hook of the port
- * drops the same frames behind it or redirects them, and so does the one of
- * XDP.  All other frames are not affected.  The match selects UDP datagrams
- * over IPv4 (without options) or IPv6 (without extension headers), never
- * fragments, to a single host: those to the switch itself at its UDP port, and
- * on request updates between other hosts (innet-wire(5)).
+ * All of these kernel programs share one match.  The program of a packet socket
+ * selects the frames that the socket receives.  The program at the ingress hook
+ * of the port then drops these frames, or redirects them.  The program of XDP
+ * passes them to a socket.  All other frames are not affected.
  *
- * It fails open.  The hook is a link that ends with the process.  A process
- * that hangs does not call bpf_classifier_beat(), and BPF_CLASSIFIER_OPEN_NS
- * after the last call the programs let every frame pass.
+ * The match selects UDP datagrams to a single host, over IPv4 without options
+ * or IPv6 without extension headers, but no fragments.  It selects datagrams to
+ * the UDP port of the switch itself and, on request, updates between other
+ * hosts (innet-wire(5)).
+ *
+ * If the process fails, all frames pass.  The hook is a link that the kernel
+ * removes when the process ends.  A process that hangs stops calling
+ * bpf_classifier_beat(); the programs then let every frame pass
+ * BPF_CLASSIFIER_OPEN_NS after the last call.
  */
 #ifndef INNET_SWITCH_INPATH_BPF_CLASSIFIER_H
 #define INNET_SWITCH_INPATH_BPF_CLASSIFIER_H
@@ -31,36 +34,39 @@
 #include "common/wire/update.h"
 
 enum {
-	BPF_CLASSIFIER_OPEN_NS = 100000000, /* without a beat: fail open */
-	BPF_CLASSIFIER_BEAT_NS = 20000000,  /* a beat at least so often */
+	BPF_CLASSIFIER_OPEN_NS = 100000000, /* frames pass after this time
+					     * without a beat */
+	BPF_CLASSIFIER_BEAT_NS = 20000000,  /* longest time between two beats */
 	BPF_CLASSIFIER_DROP = 2,
-	BPF_CLASSIFIER_NEXT = -1,      /* of a hook */
-	BPF_CLASSIFIER_PASS = 2,       /* of XDP */
-	BPF_CLASSIFIER_QUEUE_AT = 16,  /* of its context: rx_queue_index */
-	BPF_CLASSIFIER_WHOLE = 1 << 20 /* of a socket: bytes to keep */
+	BPF_CLASSIFIER_NEXT = -1,      /* verdict of a hook program: pass */
+	BPF_CLASSIFIER_PASS = 2,       /* verdict of an XDP program: pass */
+	BPF_CLASSIFIER_QUEUE_AT = 16,  /* offset of rx_queue_index in the
+				        * context of XDP */
+	BPF_CLASSIFIER_WHOLE = 1 << 20 /* bytes of a frame that a socket keeps:
+				        * all */
 };
 
-/* The frames to select. */
+/* Which frames a program selects. */
 struct bpf_classifier_rules {
-	bool all;		/* every frame; or: */
-	bool passing;		/* updates between other hosts too, */
-	bool tagged;		/* or those with tags, and handshakes */
-	bool marked;		/* packets to the switch are marked */
+	bool all;		/* every frame; ignore the other fields */
+	bool passing;		/* updates between other hosts, too */
+	bool tagged;		/* these updates have tags; add handshakes */
+	bool marked;	/* packets to the switch must have innet's ToS */
 };
 
 /* The verdict on a frame: register 0 at the end of a program. */
 struct bpf_classifier_action {
 	int32_t take, pass;
-	uint32_t redirect;	/* to this interface, or 0 */
-	bool xdp;		/* to the socket of its queue in */
-	int sockets;		/* this map */
+	uint32_t redirect;	/* redirect to this interface; 0: do not */
+	bool xdp;		/* pass to the socket of the frame's queue */
+	int sockets;		/* map of these sockets */
 };
 
-/* Memory shared with the programs. */
+/* Memory that the process shares with the programs. */
 struct bpf_classifier_shared {
-	uint64_t beat_ns;	/* CLOCK_MONOTONIC */
-	uint8_t mac[6];		/* of the switch itself */
-	uint16_t port;		/* of its service, in network order; 0: none */
+	uint64_t beat_ns;	/* time of the last beat, CLOCK_MONOTONIC */
+	uint8_t mac[6];		/* Ethernet address of the switch itself */
+	uint16_t port;	/* the switch's UDP port, network order; 0: none */
 };
 
 struct bpf_classifier {
@@ -69,7 +75,7 @@ struct bpf_classifier {
 	struct bpf_classifier_rules rules;
 };
 
-/* Places on the stack of the match, and its registers. */
+/* Offsets in the stack of the match, and its registers. */
 enum {
 	BPF_CLASSIFIER_FRAME = -64,
 	BPF_CLASSIFIER_UDP = -16,
@@ -81,8 +87,8 @@ enum {
 };
 
 /*
- * Load the programs, which select nothing before the first beat.  Returns 0,
- * or -1 with errno and nothing loaded.
+ * Load the programs.  They select nothing before the first beat.  Returns 0, or
+ * -1 with errno and nothing loaded.
  */
 static inline int bpf_classifier_open(struct bpf_classifier *s,
     const struct bpf_classifier_rules *rules);
@@ -91,7 +97,7 @@ static inline int bpf_classifier_open(struct bpf_classifier *s,
 static inline void bpf_classifier_close(struct bpf_classifier *s);
 
 /*
- * Tell the programs that the process is alive, at least every
+ * Tell the programs that the process is alive.  Call this at least every
  * BPF_CLASSIFIER_BEAT_NS.
  */
 static inline void bpf_classifier_beat(struct bpf_classifier *s);
@@ -115,17 +121,20 @@ static inline int bpf_classifier_make_xdp(const struct bpf_classifier *s,
     int sockets);
 
 /*
- * Write the ToS bytes of selected frames between other hosts to tos, with tags
- * or without.  Returns how many there are.
+ * Write to tos the ToS bytes that select frames between other hosts; `tagged`
+ * says whether updates have tags.  Returns the number of bytes.
  */
 static inline int bpf_classifier_passing_tos(bool tagged, uint8_t tos[2]);
 
-/* Exit if there was no beat for a long time. */
+/*
+ * Emit code that exits if the last beat is longer ago than
+ * BPF_CLASSIFIER_OPEN_NS.
+ */
 static inline void bpf_classifier_require_beat(struct ebpf_code *c);
 
 /* implementation */
 
-/* Copy bytes of the frame to the stack, or exit. */
+/* Emit code that copies bytes of the frame to the stack, or exits. */
 static inline void
 bpf_classifier_load_bytes(struct ebpf_code *c,
     const struct bpf_classifier_action *way, int at, int to, int bytes)
@@ -139,7 +148,7 @@ bpf_classifier_load_bytes(struct ebpf_code *c,
 	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 0, 0));
 }
 
-/* Exit unless the byte at an offset of the frame has this value. */
+/* Emit code that exits unless the byte at an offset has this value. */
 static inline void
 bpf_classifier_require_byte(struct ebpf_code *c, int at, int value)
 {
@@ -147,7 +156,7 @@ bpf_classifier_require_byte(struct ebpf_code *c, int at, int value)
 	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, value));
 }
 
-/* Load ToS and port of an IPv4 datagram, or exit. */
+/* Emit code that loads the ToS and port of an IPv4 datagram, or exits. */
 static inline void
 bpf_classifier_match_v4(struct ebpf_code *c)
 {
@@ -162,7 +171,7 @@ bpf_classifier_match_v4(struct ebpf_code *c)
 	    c, EBPF_H, BPF_CLASSIFIER_PORT, 10, BPF_CLASSIFIER_FRAME + 36);
 }
 
-/* Load ToS and port of an IPv6 datagram, or exit. */
+/* Emit code that loads the ToS and port of an IPv6 datagram, or exits. */
 static inline void
 bpf_classifier_match_v6(
     struct ebpf_code *c, const struct bpf_classifier_action *way)
@@ -179,8 +188,8 @@ bpf_classifier_match_v6(
 }
 
 /*
- * Is the frame to the switch's own Ethernet address?  If not, jump (two jumps
- * in other).
+ * Emit code that checks whether the frame is to the switch's own Ethernet
+ * address.  If not, it jumps; the indexes of the two jumps are stored in other.
  */
 static inline void
 bpf_classifier_match_own_mac(struct ebpf_code *c, int other[2])
@@ -203,7 +212,7 @@ bpf_classifier_require_beat(struct ebpf_code *c)
 	    c, ebpf_jump_if(c, EBPF_JSGT, 0, BPF_CLASSIFIER_OPEN_NS));
 }
 
-/* End: selected frames get the action, others pass. */
+/* Emit the end: selected frames get the action, and all others pass. */
 static inline void
 bpf_classifier_finish(
     struct ebpf_code *c, const struct bpf_classifier_action *way)
@@ -212,7 +221,8 @@ bpf_classifier_finish(
 		ebpf_load_map(c, 1, way->sockets, EBPF_MAP_ITSELF);
 		ebpf_load(c, EBPF_W, 2, BPF_CLASSIFIER_CONTEXT,
 		    BPF_CLASSIFIER_QUEUE_AT);
-		ebpf_set(c, 3, way->pass);	/* where there is no socket */
+		ebpf_set(c, 3, way->pass);	/* the result if there is no
+						 * socket */
 		ebpf_call(c, EBPF_REDIRECT_MAP);
 	} else if (way->redirect != 0) {
 		ebpf_set(c, 1, (int32_t)way->redirect);
@@ -233,8 +243,8 @@ bpf_classifier_passing_tos(bool tagged, uint8_t tos[2])
 }
 
 /*
- * Jump (good) for each kind of frame between other hosts that is selected.
- * Returns how many kinds there are.
+ * Emit a jump for each kind of frame between other hosts that is selected, and
+ * store its index in good.  Returns the number of jumps.
  */
 static inline int
 bpf_classifier_match_passing(
@@ -250,7 +260,7 @@ bpf_classifier_match_passing(
 	return n;
 }
 
-/* Write the match of the rules, ending with the action. */
+/* Write the match for the rules, which ends with the action. */
 static inline void
 bpf_classifier_match(struct ebpf_code *c, int map,
     const struct bpf_classifier_rules *rules,
@@ -263,7 +273,8 @@ bpf_classifier_match(struct ebpf_code *c, int map,
 	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
 	bpf_classifier_load_bytes(
 	    c, way, 0, BPF_CLASSIFIER_FRAME, BPF_CLASSIFIER_HEAD_BYTES);
-	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME); /* to a group? */
+	/* is it to a group? */
+	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME);
 	ebpf_compute(c, EBPF_AND, 1, 1);
 	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, 0));
 	ebpf_load_map_value(c, BPF_CLASSIFIER_SHARED, map);

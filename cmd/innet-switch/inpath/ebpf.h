@@ -1,11 +1,12 @@
 /*
- * ebpf.h - assemble programs for the kernel, and load them by bpf(2)
+ * ebpf.h - assemble eBPF programs, and load them with bpf(2)
  *
- * A program is assembled instruction by instruction. ebpf_jump_to_exit() lets
- * a jump go to the common exit, which ebpf_finish() writes.  The kernel's
- * header is not used, because that of an old system lacks half of what is
- * needed, and libpcap defines another bpf_insn.  Descriptors belong to the
- * caller; every call that creates one returns -1 with errno on failure.
+ * The caller assembles a program instruction by instruction.
+ * ebpf_jump_to_exit() directs a jump to the common exit, which ebpf_finish()
+ * writes.  This file does not use the kernel's header, because the header of an
+ * old system lacks half of the definitions needed, and libpcap defines another
+ * bpf_insn.  Descriptors belong to the caller.  Every call that creates a
+ * descriptor returns -1 with errno on failure.
  */
 #ifndef INNET_SWITCH_INPATH_EBPF_H
 #define INNET_SWITCH_INPATH_EBPF_H
@@ -16,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's numbers (its uapi/linux/bpf.h) that are used here. */
+/* The numbers from the kernel's uapi/linux/bpf.h that are used here. */
 enum {
 	/* instructions: class, size or operation, source */
 	EBPF_LD = 0, EBPF_LDX = 1, EBPF_STX = 3, EBPF_JMP = 5, EBPF_ALU64 = 7,
@@ -26,7 +27,7 @@ enum {
 	EBPF_LSH = 0x60, EBPF_RSH = 0x70, EBPF_MOV = 0xb0,
 	EBPF_JA = 0, EBPF_JEQ = 0x10, EBPF_JNE = 0x50, EBPF_JSGT = 0x60,
 	EBPF_CALL = 0x80, EBPF_EXIT = 0x90,
-	/* functions of the kernel */
+	/* functions of the kernel that programs call */
 	EBPF_CLOCK = 5,			/* ktime_get_ns */
 	EBPF_REDIRECT = 23,
 	EBPF_LOAD_BYTES = 26,		/* skb_load_bytes */
@@ -35,15 +36,17 @@ enum {
 	/* commands of bpf(2) */
 	EBPF_MAP_CREATE = 0, EBPF_MAP_UPDATE = 2, EBPF_PROG_LOAD = 5,
 	EBPF_LINK_CREATE = 28,
-	/* kinds of maps and programs, and where programs are attached */
+	/* kinds of maps and programs, and the hooks of programs */
 	EBPF_ARRAY = 2, EBPF_XSK_MAP = 17,	/* of AF_XDP sockets */
 	EBPF_OF_SOCKET = 1, EBPF_OF_HOOK = 3, EBPF_OF_XDP = 6,
 	EBPF_AT_INGRESS = 46, EBPF_AT_EGRESS = 47,	/* tcx, Linux 6.6 */
 	EBPF_AT_XDP = 37,
-	EBPF_GENERIC = 2, EBPF_NATIVE = 4,	/* flags of a link there */
-	EBPF_SHARED_MAP = 1 << 10,	/* mmap(2) of it, Linux 5.5 */
-	EBPF_MAP_ITSELF = 1, EBPF_VALUE_OF_MAP = 2,	/* its address, 5.2 */
-	/* of a struct ebpf_code */
+	EBPF_GENERIC = 2, EBPF_NATIVE = 4,	/* flags of an XDP link */
+	EBPF_SHARED_MAP = 1 << 10,	/* the map can be mapped with mmap(2),
+					 * Linux 5.5 */
+	/* the second: address of its value, Linux 5.2 */
+	EBPF_MAP_ITSELF = 1, EBPF_VALUE_OF_MAP = 2,
+	/* limits of a struct ebpf_code */
 	EBPF_CODE_MAX = 128, EBPF_LEAVES_MAX = 32
 };
 
@@ -63,7 +66,7 @@ struct ebpf_instruction {
 struct ebpf_code {
 	struct ebpf_instruction in[EBPF_CODE_MAX];
 	int n;
-	int leave[EBPF_LEAVES_MAX];	/* jumps to the exit */
+	int leave[EBPF_LEAVES_MAX];	/* indexes of the jumps to the exit */
 	int leaves;
 };
 
@@ -71,7 +74,7 @@ struct ebpf_code {
 static inline int ebpf_emit(struct ebpf_code *c, int code, int to, int from,
     int off, int32_t imm);
 
-/* Let the jump at index k go to the next instruction. */
+/* Direct the jump at index k to the instruction that is emitted next. */
 static inline void ebpf_set_target(struct ebpf_code *c, int k);
 
 /* Copy the register `from` to the register `to`. */
@@ -80,11 +83,11 @@ static inline void ebpf_move(struct ebpf_code *c, int to, int from);
 /* Set a register to a number. */
 static inline void ebpf_set(struct ebpf_code *c, int to, int32_t value);
 
-/* Combine a register with a number by the operation op. */
+/* Apply the operation op to a register and a number. */
 static inline void ebpf_compute(struct ebpf_code *c, int op, int to,
     int32_t value);
 
-/* Load a value of a size from base + off into a register. */
+/* Load a value of the given size from base + off into a register. */
 static inline void ebpf_load(struct ebpf_code *c, int size, int to, int base,
     int off);
 
@@ -92,17 +95,17 @@ static inline void ebpf_load(struct ebpf_code *c, int size, int to, int base,
 static inline void ebpf_call(struct ebpf_code *c, int function);
 
 /*
- * Jump, to a target set later, if a register compares so with a number.
- * Returns the index of the jump.
+ * Emit a jump that is taken if the comparison `how` of a register with a number
+ * is true; its target is set later.  Returns the index of the jump.
  */
 static inline int ebpf_jump_if(struct ebpf_code *c, int how, int reg,
     int32_t value);
 
-/* Jump if two registers compare so. */
+/* Do the same with a comparison of two registers. */
 static inline int ebpf_jump_if_register(struct ebpf_code *c, int how, int reg,
     int other);
 
-/* Let a jump go to the exit. */
+/* Direct a jump to the common exit. */
 static inline void ebpf_jump_to_exit(struct ebpf_code *c, int jump);
 
 /* Load a map, or the address of its only value, into a register. */
@@ -113,17 +116,20 @@ static inline void ebpf_load_map(struct ebpf_code *c, int to, int map,
 static inline void ebpf_load_map_value(struct ebpf_code *c, int to, int map);
 
 /*
- * End with the value of register 0; jumps to the exit end with the value
- * `left`.
+ * End the program with the value of register 0.  Jumps to the common exit end
+ * it with the value `left`.
  */
 static inline void ebpf_finish(struct ebpf_code *c, int32_t left);
 
-/* Load a program; the output of the verifier goes to log, unless it is NULL. */
+/*
+ * Load a program.  The verifier's output is written to log if it is not NULL.
+ */
 static inline int ebpf_load_program(const struct ebpf_code *c, int kind,
     char *log, uint32_t log_bytes);
 
 /*
- * Attach a program to a hook of an interface, while the returned link is open.
+ * Attach a program to a hook of an interface.  It stays attached until the
+ * caller closes the returned link.
  */
 static inline int ebpf_attach_program(int program, uint32_t interface, int at,
     uint32_t flags);
@@ -132,7 +138,7 @@ static inline int ebpf_attach_program(int program, uint32_t interface, int at,
 static inline int ebpf_create_map(int kind, uint32_t bytes, uint32_t entries,
     uint32_t flags);
 
-/* Create a map of one value that mmap(2) shares with the programs. */
+/* Create a map of one value that this process shares through mmap(2). */
 static inline int ebpf_create_shared_map(uint32_t bytes);
 
 /* Set entry k of a map of descriptors. */
@@ -229,7 +235,7 @@ ebpf_finish(struct ebpf_code *c, int32_t left)
 	ebpf_emit(c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
 }
 
-/* Call bpf(2) with a command whose arguments are a struct of these bytes. */
+/* Call bpf(2) with a command and its arguments, a struct of `bytes` bytes. */
 static inline int
 ebpf_syscall(int command, const void *args, size_t bytes)
 {

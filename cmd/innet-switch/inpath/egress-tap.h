@@ -2,11 +2,13 @@
  * egress-tap.h - divert the frames that leave by a port to the switch
  *
  * A program at the egress hook of the port redirects every frame to a tap
- * device of the switch, except those that the switch itself sends, which are
- * marked.  Thus regular traffic can wait in the queue of the port together
- * with updates.  Frames arrive one by one, segmented to the length of the
- * link, with their checksums computed.  It fails open as bpf-classifier.h
- * does, and ends with the process.
+ * device of the switch.  Frames that the switch itself sends are marked and not
+ * redirected.  In this way, regular traffic can wait in the same queue of the
+ * port as updates.
+ *
+ * Frames arrive one by one, segmented to the MTU of the link, with complete
+ * checksums.  If the switch hangs, the program lets every frame pass, as in
+ * bpf-classifier.h.  When the process ends, the kernel removes the program.
  */
 #ifndef INNET_SWITCH_INPATH_EGRESS_TAP_H
 #define INNET_SWITCH_INPATH_EGRESS_TAP_H
@@ -42,8 +44,8 @@ static const struct egress_tap egress_tap_none = {
     .tap = -1, .hook = { .link = -1 }};
 
 /*
- * Write the program: redirect to the tap, except marked frames, or if there
- * was no beat.
+ * Write the program.  It redirects frames to the tap unless they are marked or
+ * the last beat is too long ago.
  */
 static inline void
 egress_tap_write_program(struct ebpf_code *c, int map, uint32_t tap)
@@ -62,7 +64,7 @@ egress_tap_write_program(struct ebpf_code *c, int map, uint32_t tap)
 	ebpf_finish(c, BPF_CLASSIFIER_NEXT);
 }
 
-/* Keep the kernel from sending packets of its own to the tap. */
+/* Prevent the kernel from sending its own packets to the tap. */
 static inline void
 egress_tap_disable_ipv6(const char *name)
 {
@@ -73,13 +75,13 @@ egress_tap_disable_ipv6(const char *name)
 	    name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd == -1)
-		return;			/* there is no IPv6 */
+		return;			/* the kernel has no IPv6 */
 	(void)!write(fd, "1", 1);
 	close(fd);
 }
 
 /*
- * Create a tap device that is up, with the offloads TUN_F_...  Returns its
+ * Create a tap device with the offloads TUN_F_..., and set it up.  Returns its
  * descriptor, or -1 with errno.
  */
 static inline int
@@ -122,9 +124,9 @@ egress_tap_close(struct egress_tap *d)
 }
 
 /*
- * Divert the frames that leave by an interface, except those of the packet
- * socket `sender` (-1: they are marked otherwise).  Returns 0, or -1 with
- * errno and nothing open.
+ * Divert the frames that leave by an interface, except those that the packet
+ * socket `sender` sends (-1: the back-end marks its frames itself).  Returns 0,
+ * or -1 with errno and nothing open.
  */
 static inline int
 egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,
@@ -156,7 +158,7 @@ egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,
 }
 
 /*
- * Read the next frame, of `room` bytes at most, and return its length; 0 if
+ * Read the next frame, of at most `room` bytes, and return its length, or 0 if
  * there is none.
  */
 static inline uint32_t

@@ -1,17 +1,19 @@
 /*
- * inpath-frames.h - frames between the ports of a switch in the path and its
- * plane
+ * inpath-frames.h - move frames between the plane and the ports of a switch in
+ * the path
  *
- * In: the datagrams of a run are given to the plane one by one, and those that
- * pass leave as a run again.  A packet for the switch itself arrives without
- * its frame, as from a socket.  Without a bridge, and if regular traffic waits
- * at a port, frames that are not for innet arrive too.
+ * Receiving: the plane gets the datagrams of a run one by one, and those that
+ * it forwards leave together as a run.  A packet for the switch itself is
+ * passed without its frame, as if it came from a socket.  Without a bridge, or
+ * if regular traffic waits at a port, frames that are not for innet arrive,
+ * too.
  *
- * Out: a packet that arrived as a frame leaves as one, by the port of its
- * destination.  A packet of the switch itself gets headers: from its own
- * address, to the host as it was last seen.  A host behind no port is reached
- * by the socket, through the kernel.  Runs of datagrams leave whole, and the
- * kernel computes checksums.
+ * Sending: a packet that arrived as a frame leaves as a frame, through the port
+ * of its destination.  A packet that the switch itself sends gets headers here;
+ * its source is the switch's own address, and its destination is where the host
+ * was last seen.  If a host is behind no port, the switch sends through its
+ * socket and the kernel.  Runs of datagrams leave whole, and the kernel
+ * computes checksums.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_FRAMES_H
 #define INNET_SWITCH_INPATH_INPATH_FRAMES_H
@@ -27,21 +29,21 @@
 
 enum { INPATH_TRIES = 1000 };	/* attempts to send a frame, 1 ms apart */
 
-/* Receive the frames of one port, a batch at a time. */
+/* Receive frames of one port, in batches. */
 static inline void inpath_receive_port(struct inpath *ip, struct netport *p);
 
 /*
- * Receive the frames that are about to leave by a port whose regular traffic
+ * Receive the frames that are about to leave by a port where regular traffic
  * waits.
  */
 static inline void inpath_receive_egress(struct inpath *ip, struct netport *p);
 
-/* The driver to initialize a plane with. */
+/* The driver with which the caller initializes a plane. */
 static const struct plane_driver inpath_driver;
 
 /* implementation */
 
-/* Capture the datagrams of a run, each with its headers. */
+/* Capture the datagrams of a run, each with its own headers. */
 static inline void
 inpath_capture_run(struct pcapio_out *out, const uint8_t *head,
     const struct frame *fr, const uint8_t *payload, uint32_t k,
@@ -80,7 +82,7 @@ inpath_capture_sent(const struct inpath *ip, const struct netport *port,
 		    bytes, seg, stamp_ns);
 }
 
-/* Capture a frame as it is. */
+/* Capture a frame unchanged, unless out is NULL. */
 static inline void
 inpath_capture_whole(struct pcapio_out *out, const uint8_t *p, uint32_t len,
     uint64_t stamp_ns)
@@ -89,7 +91,7 @@ inpath_capture_whole(struct pcapio_out *out, const uint8_t *p, uint32_t len,
 		pcapio_write(out, stamp_ns, p, len, len);
 }
 
-/* May a frame go from one port (NULL: the switch) to another? */
+/* May a frame go from one port to another?  `from` is NULL for the switch. */
 static inline bool
 inpath_may_forward(const struct netport *from, const struct netport *to)
 {
@@ -123,7 +125,7 @@ inpath_write_own_headers(const struct inpath *ip, uint8_t *q,
 	return fr->payload_at;
 }
 
-/* Return the port towards a station, or NULL. */
+/* Return the port that leads to a station, or NULL. */
 static inline struct netport *
 inpath_find_egress(struct inpath *ip, const struct station *s)
 {
@@ -134,7 +136,7 @@ inpath_find_egress(struct inpath *ip, const struct station *s)
 	    &ip->port[k] : NULL;
 }
 
-/* Send the datagrams of a post to a station by a port, in runs. */
+/* Send the datagrams of a post to a station by a port, as runs. */
 static inline void
 inpath_send_runs(struct inpath *ip, struct netport *port,
     const struct station *to, const struct frame_flow *flow,
@@ -189,13 +191,10 @@ inpath_send_run(void *ctx, uint32_t socket, const union addr *from,
 	flow =
 	    flow_from_addrs(from != NULL ? from : &ip->serve.own.u.local, to);
 	inpath_send_runs(ip, port, s, &flow, p, now_ns);
-	netport_flush(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
+	netport_flush(&ip->out, INPATH_TRIES); /* the bytes are only borrowed */
 }
 
-/*
- * plane_driver.multicast_port: hosts with a VLAN tag are not served by
- * multicast.
- */
+/* plane_driver.multicast_port: hosts with a VLAN tag do not get multicast. */
 static inline uint32_t
 inpath_multicast_port(void *ctx, const union addr *at)
 {
@@ -228,7 +227,7 @@ inpath_group_mac(const union addr *group, uint8_t mac[6])
 	mac[3] &= 0x7f;
 }
 
-/* Send a run by a port to a multicast group. */
+/* Send a run to a multicast group by one port. */
 static inline void
 inpath_multicast_by(struct inpath *ip, struct netport *port,
     const union addr *group, const struct post *p, uint64_t now_ns)
@@ -250,10 +249,10 @@ inpath_send_multicast(void *ctx, uint32_t behind, const union addr *group,
 	struct inpath *ip = ctx;
 
 	inpath_multicast_by(ip, &ip->port[behind], group, p, now_ns);
-	netport_flush(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
+	netport_flush(&ip->out, INPATH_TRIES); /* the bytes are only borrowed */
 }
 
-/* Return the interface of one of the plane's ports; NULL if there is none. */
+/* Return the interface of one of the plane's ports, or NULL. */
 static inline struct netport *
 inpath_find_netport(struct inpath *ip, const struct port *port)
 {
@@ -289,7 +288,9 @@ inpath_send_frame(struct inpath *ip, struct netport *to, struct slot *s,
 	netport_queue_frame(&ip->out, to, &v, &piece, 1);
 }
 
-/* plane_driver.send_slot: slots keep their bytes until they are sent. */
+/*
+ * plane_driver.send_slot: the bytes of a slot stay valid until they are sent.
+ */
 static inline void
 inpath_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 {
@@ -313,8 +314,8 @@ inpath_send_slot(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 }
 
 /*
- * plane_driver.flush_departed: without room a packet is lost, as on a full
- * link.
+ * plane_driver.flush_departed: packets that find no room are lost, as they
+ * would be on a full link.
  */
 static inline void
 inpath_flush_departed(void *ctx)
@@ -326,8 +327,8 @@ inpath_flush_departed(void *ctx)
 }
 
 /*
- * plane_driver.forward_packet: the datagrams of a run that pass leave once all
- * were processed.
+ * plane_driver.forward_packet: mark a datagram as forwarded; it leaves when all
+ * datagrams of its run have been processed.
  */
 static inline void
 inpath_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
@@ -336,14 +337,14 @@ inpath_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 
 	(void)now_ns;
 	if (p->frame == NULL || p->data == NULL)
-		return;			/* to a socket, or the switch itself */
+		return;	/* it came from a socket or is for the switch */
 	ip->now.passes[ip->now.seg]++;
 	ip->now.changed |= p->changed;
 }
 
 /*
- * Write at `to` the headers of datagram k, not the last, of a run: they differ
- * only in the identification of their IPv4 packet.
+ * Write the headers of datagram k of a run to `to`; k is not the last.  These
+ * headers differ only in the identification of their IPv4 packet.
  */
 static inline void
 inpath_write_headers(uint8_t *to, const struct inpath_frame *n, uint32_t k)
@@ -365,8 +366,9 @@ inpath_write_headers(uint8_t *to, const struct inpath_frame *n, uint32_t k)
 }
 
 /*
- * plane_driver.complete_frame: a datagram of a run has no headers until they
- * are needed.  They are then written over the end of the datagram before it.
+ * plane_driver.complete_frame: write the headers of a datagram that is inside a
+ * run.  They are written only when needed, over the end of the datagram before
+ * it.
  */
 static inline void
 inpath_complete_frame(void *ctx, const struct packet *p)
@@ -378,7 +380,7 @@ inpath_complete_frame(void *ctx, const struct packet *p)
 
 	if (n->segs <= 1 || n->to == NULL || n->whole)
 		return;
-	plane_flush(ip->pl);	/* it may have borrowed these bytes */
+	plane_flush(ip->pl);	/* the plane may have borrowed these bytes */
 	memcpy(n->hidden, p->data, n->fr.payload_at);
 	if (n->seg + 1 < n->segs)
 		inpath_write_headers(p->data, n, n->seg);
@@ -423,8 +425,8 @@ static const struct plane_driver inpath_driver = {
 };
 
 /*
- * Learn the ports of the hosts from a frame, and find its egress port; returns
- * false if it must be dropped.
+ * Learn the ports of the hosts from a frame, and find the port by which it
+ * leaves; returns false if it must be dropped.
  */
 static inline bool
 inpath_locate_hosts(struct inpath *ip, const uint8_t *data)
@@ -455,7 +457,7 @@ inpath_locate_hosts(struct inpath *ip, const uint8_t *data)
 	return n->to != NULL || k == STATIONS_NOWHERE;
 }
 
-/* Send a frame by every port but its own, unchanged. */
+/* Send a frame unchanged by every port except the one it came from. */
 static inline void
 inpath_flood_frame(struct inpath *ip, const struct netport_frame *f)
 {
@@ -469,7 +471,7 @@ inpath_flood_frame(struct inpath *ip, const struct netport_frame *f)
 	}
 }
 
-/* Forward a frame that is not for innet, as a bridge would. */
+/* Forward a frame that is not for innet, as a bridge does. */
 static inline void
 inpath_forward_frame(struct inpath *ip, const struct netport_frame *f)
 {
@@ -492,7 +494,7 @@ inpath_forward_frame(struct inpath *ip, const struct netport_frame *f)
 		ip->n[INPATH_NO_PORT]++;
 }
 
-/* Send datagrams a to b of a run, as a run of their own. */
+/* Send datagrams a to b - 1 of a run as a run of their own. */
 static inline void
 inpath_send_part(struct inpath *ip, const uint8_t *head, uint32_t a,
     uint32_t b)
@@ -514,7 +516,10 @@ inpath_send_part(struct inpath *ip, const uint8_t *head, uint32_t a,
 	netport_queue_frame(&ip->out, n->to, &v, piece, bytes > 0 ? 2 : 1);
 }
 
-/* Send what passes of the frame: all of it unchanged, if all passes. */
+/*
+ * Send the datagrams of the frame that the plane forwards.  If it forwards all
+ * of them unchanged, the frame leaves as it came.
+ */
 static inline void
 inpath_send_passing(struct inpath *ip, const uint8_t *head)
 {
@@ -544,7 +549,7 @@ inpath_send_passing(struct inpath *ip, const uint8_t *head)
 	}
 }
 
-/* Give datagram k of the run to the plane. */
+/* Pass datagram k of the run to the plane. */
 static inline void
 inpath_receive_datagram(struct inpath *ip, uint32_t k)
 {
@@ -573,7 +578,8 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 	n->whole = false;
 	n->one.payload_bytes = bytes;
 	if (p.frame != NULL && !trusted)
-		inpath_complete_frame(ip, &p);	/* to check its checksums */
+		inpath_complete_frame(ip, &p);	/* needed to check its
+						 * checksums */
 	serve_advance_to_packet(&ip->serve, n->came_ns);
 	for (int c = plane_draw_copies(ip->pl); c > 0; c--) {
 		if (ip->serve.cf->ingress != NULL)
@@ -589,7 +595,7 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 		memcpy(p.data, n->hidden, h);
 }
 
-/* Without a bridge: does the program receive this datagram? */
+/* Is this datagram for the program?  Used without a bridge. */
 static inline bool
 inpath_is_claimed(const struct inpath *ip, const uint8_t *data)
 {
@@ -669,8 +675,7 @@ inpath_receive_port(struct inpath *ip, struct netport *p)
 }
 
 /*
- * Receive a regular frame that is about to leave by a port, so that it waits
- * there.
+ * Receive a regular frame that is about to leave by a port, and queue it there.
  */
 static inline void
 inpath_receive_egress_frame(

@@ -1,13 +1,13 @@
 /*
  * inpath-ports.h - the interfaces at which a switch in the path takes frames
  *
- * They are the ports of a bridge, as the kernel reports them: the switch joins
- * a port that is added and leaves one that is removed.  The kernel's table and
- * received frames tell which host is behind which port.  Two switches must not
- * share a port, so each switch takes a name for it that the kernel keeps while
- * the process lives.
+ * With a bridge, these are its ports as the kernel reports them: the switch
+ * joins a port that is added and leaves a port that is removed.  It learns
+ * which host is behind which port from the kernel's table and from received
+ * frames.  Two switches must not use the same port.  Each switch therefore
+ * locks a port with a name that the kernel keeps while the process lives.
  *
- * For tools: prints errors, and exits 1 while it opens.
+ * For tools: prints errors, and exits 1 if an error occurs while it opens.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_PORTS_H
 #define INNET_SWITCH_INPATH_INPATH_PORTS_H
@@ -40,43 +40,46 @@ struct inpath_rate {
 };
 
 struct inpath_conf {
-	const char *where;		/* the bridge, or the interfaces; NULL:
+	const char *where;		/* the bridge or the interfaces; NULL:
 					 * not in the path */
-	bool wire;			/* there is no bridge */
-	char only[INPATH_PORTS][IF_NAMESIZE];	/* ports; none: all */
+	bool wire;			/* interfaces without a bridge */
+	char only[INPATH_PORTS][IF_NAMESIZE]; /* ports to use; if empty, all */
 	uint32_t onlys;
 	struct inpath_rate rate[INPATH_PORTS];
 	uint32_t rates;
-	bool every;			/* --rate was given, for every port */
-	const struct netport_kind *kind;	/* NULL: choose one */
+	bool every;	/* --rate was given: it limits every port */
+	const struct netport_kind *kind;	/* back-end; NULL: choose one */
 	bool backend;			/* --backend was given */
-	const char *taps;		/* folder of captures, or NULL */
+	const char *taps;		/* folder for captures, or NULL */
 };
 
 enum inpath_count {
-	INPATH_FRAMES,		/* received; a run counts as one */
-	INPATH_FLOODED,		/* to a host whose port is unknown */
-	INPATH_NO_PORT,		/* dropped as in a bridge: to the port it came
-				 * from, or to one that does not forward */
-	INPATH_SHARED,		/* results, multicast by a port */
+	INPATH_FRAMES,		/* received frames; a run counts as one */
+	INPATH_FLOODED,		/* frames to a host whose port is unknown */
+	INPATH_NO_PORT,		/* frames dropped as in a bridge: to the port
+				 * they came from, or to a port that does not
+				 * forward */
+	INPATH_SHARED,		/* results that a port multicast */
 	INPATH_COUNTS
 };
 
-/* The frame that is being processed, or the run of datagrams. */
+/* The frame, or run of datagrams, that is being processed. */
 struct inpath_frame {
 	struct netport *from, *to;
 	const struct netport_frame *f;
-	struct frame fr, one;		/* of all of it; of one datagram */
-	uint64_t vlan;			/* frame_vlan() of it */
-	uint64_t came_ns;		/* arrival */
+	struct frame fr, one;	/* of the whole frame; of one datagram */
+	uint64_t vlan;	/* its VLAN, as frame_vlan() returns it */
+	uint64_t came_ns;		/* time of arrival */
 	union addr src, dst;
 	uint32_t seg_bytes, segs, seg;
 	const uint8_t *head;		/* headers of the run, as received */
-	uint8_t each[INPATH_HEAD_MAX];	/* ... of each datagram but the last */
-	bool whole; /* this datagram has headers before it */
-	uint8_t hidden[INPATH_HEAD_MAX];	/* bytes that were there */
+	uint8_t each[INPATH_HEAD_MAX];	/* headers of every datagram but the
+					 * last */
+	bool whole; /* the current datagram has its headers before it */
+	uint8_t hidden[INPATH_HEAD_MAX];	/* bytes that these headers
+						 * overwrote */
 	bool changed;
-	uint8_t passes[INPATH_RUN_MAX];	/* copies of each to forward */
+	uint8_t passes[INPATH_RUN_MAX];	/* copies to forward, by datagram */
 };
 
 struct inpath {
@@ -86,30 +89,32 @@ struct inpath {
 	struct bpf_classifier classifier;
 	const struct netport_kind *kind;
 	struct stations stations;
-	struct netport port[INPATH_PORTS];	/* fd -1: unused */
-	struct serve_source source;	/* for the loop of serve.h */
-	struct port *other_port;	/* for hosts behind none of them */
+	struct netport port[INPATH_PORTS]; /* a port whose fd is -1 is unused */
+	struct serve_source source;	/* how the loop of serve.h reads the
+					 * ports */
+	struct port *other_port;	/* port of hosts that are behind no
+					 * interface */
 	struct netport_in in;
 	struct netport_out out;
 	int events;
-	const struct pollfd *waited;	/* of events */
-	uint32_t bridge;		/* its index */
-	int lock;			/* of the bridge */
+	const struct pollfd *waited;	/* entry of `events` in the poll set */
+	uint32_t bridge;		/* its interface index */
+	int lock;			/* locks the bridge for this process */
 	uint8_t mac[6];
 	bool bridge_seen, filters_vlans, look, looked;
-	bool tagged;			/* passing updates carry tags */
-	bool asked;			/* for neighbours, in this second */
+	bool tagged;	/* updates between other hosts carry tags */
+	bool asked;	/* the kernel's table was read in this second */
 	uint64_t second_ns;
 	struct inpath_frame now;
 	uint64_t n[INPATH_COUNTS];
 };
 
-/* Exit because the path cannot be opened, with the reason in one line. */
+/* Exit because the path cannot be opened, and print the reason in one line. */
 static inline void inpath_fail(const struct inpath *ip, const char *what);
 
 /*
- * Take the name of an interface for this process alone.  Returns a descriptor,
- * or -1 with errno.
+ * Lock an interface for this process.  Returns a descriptor that holds the
+ * lock, or -1 with errno.
  */
 static inline int inpath_lock_interface(uint32_t index);
 
@@ -117,23 +122,26 @@ static inline int inpath_lock_interface(uint32_t index);
 static inline bool inpath_query_bridge(struct inpath *ip);
 
 /*
- * Query all interfaces, join and leave ports; returns false if the bridge does
- * not exist.
+ * Query all interfaces, then join or leave ports; returns false if the bridge
+ * does not exist.
  */
 static inline bool inpath_query_ports(struct inpath *ip);
 
-/* Query the kernel for the hosts behind each port. */
+/* Ask the kernel which hosts are behind each port. */
 static inline void inpath_query_neighbours(struct inpath *ip);
 
-/* netlink_handler: note that something has changed. */
+/*
+ * netlink_handler: apply a change of a neighbour, or note that a port or the
+ * bridge has changed.
+ */
 static inline void inpath_handle_event(void *ctx,
     const struct netlink_message *m);
 
-/* Return the port with that index of the kernel, or NULL. */
+/* Return the port with that interface index, or NULL. */
 static inline struct netport *inpath_find_port(struct inpath *ip,
     uint32_t index);
 
-/* Is there a port of that name? */
+/* Is there a port with that name? */
 static inline bool inpath_has_port(const struct inpath *ip, const char *name);
 
 /* Leave an interface. */
@@ -144,7 +152,10 @@ static inline int inpath_close_taps(struct netport *p);
 
 /* implementation */
 
-/* The capabilities that the switch needs, also when a port is added later. */
+/*
+ * The capabilities that the switch needs at the start and when a port is added
+ * later.
+ */
 static const struct { int cap; const char *name; } inpath_needs[] = {
 	{ CAP_NET_RAW, "CAP_NET_RAW" },		/* sockets that take frames */
 	{ CAP_NET_ADMIN, "CAP_NET_ADMIN" },	/* attach programs, make taps */
@@ -152,7 +163,7 @@ static const struct { int cap; const char *name; } inpath_needs[] = {
 	{ CAP_IPC_LOCK, "CAP_IPC_LOCK" }	/* memory of AF_XDP sockets */
 };
 
-/* Write the privileges that are missing to text. */
+/* Write the missing privileges to text. */
 static inline const char *
 inpath_list_missing(const struct inpath *ip, char text[64])
 {
@@ -176,7 +187,7 @@ inpath_list_missing(const struct inpath *ip, char text[64])
 	return text;
 }
 
-/* Return an error of the back-end in words. */
+/* Return a text that explains an error of the back-end. */
 static inline const char *
 inpath_error_text(const struct inpath *ip, int error)
 {
@@ -266,7 +277,10 @@ inpath_find_rate(const struct inpath *ip, const char *name)
 	return NULL;
 }
 
-/* Return the plane's port of an interface, the same as before if it had one. */
+/*
+ * Return the plane's port for an interface; a port that returns gets its old
+ * one.
+ */
 static inline struct port *
 inpath_get_plane_port(struct inpath *ip, const struct netport *p)
 {
@@ -284,7 +298,7 @@ inpath_get_plane_port(struct inpath *ip, const struct netport *p)
 	return ip->pl->ports.port[k];
 }
 
-/* Create a capture of the frames that arrive at, or leave by, a port. */
+/* Create a capture of the frames that arrive at a port or leave by it. */
 static inline struct pcapio_out *
 inpath_open_tap(
     const struct inpath *ip, const struct netport *p, const char *way)
@@ -319,8 +333,8 @@ inpath_close_taps(struct netport *p)
 }
 
 /*
- * Return a place for the port of that name, the same as before if it had one;
- * NULL if all are used.
+ * Return the entry for the port of that name: its previous one, or a free one.
+ * Returns NULL if all are in use.
  */
 static inline struct netport *
 inpath_find_place(struct inpath *ip, const char *name)
@@ -343,7 +357,7 @@ inpath_find_place(struct inpath *ip, const char *name)
 	return spare;
 }
 
-/* Take frames at an interface; NULL with errno on failure. */
+/* Start to take frames at an interface; NULL with errno on failure. */
 static inline struct netport *
 inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 {
@@ -384,7 +398,7 @@ inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 	return p;
 }
 
-/* Did the user ask for this interface? */
+/* Should the switch use the interface of that name? */
 static inline bool
 inpath_wants_port(const struct inpath *ip, const char *name)
 {
@@ -395,7 +409,7 @@ inpath_wants_port(const struct inpath *ip, const char *name)
 	return ip->cf->onlys == 0;
 }
 
-/* Join a port, or print why that failed and return NULL. */
+/* Join a port.  If that fails, print the reason and return NULL. */
 static inline struct netport *
 inpath_try_port(struct inpath *ip, const struct netlink_link *l)
 {
@@ -516,7 +530,7 @@ inpath_query_neighbours(struct inpath *ip)
 	ip->stations.forgot = false;
 	ip->asked = true;
 	if (ip->cf->wire)
-		return;			/* it is all learnt from frames */
+		return;	/* the switch learns all hosts from frames */
 	if (netlink_query(NETLINK_GET_NEIGHBOUR, NETLINK_FAMILY_BRIDGE,
 		inpath_update_neighbour, ip) == -1 ||
 	    netlink_query(

@@ -1,5 +1,5 @@
 /*
- * inpath.h - the driver of interfaces: a plane in the path of a bridge
+ * inpath.h - run a plane in the path of a bridge, between its ports
  *
  *	host A -- p0 \                     / p2 -- server
  *	host B -- p1  > the kernel's bridge <
@@ -7,14 +7,14 @@
  *
  * Regular traffic stays in the kernel's bridge.  Marked frames
  * (bpf-classifier.h) arrive here through a back-end (netport.h).  The plane
- * gets them one datagram at a time, and packets that it forwards or sends
- * leave by the port of their destination (inpath-frames.h).  A packet for the
- * switch itself arrives without its frame, as from a socket; a real socket
- * serves the hosts that are behind no port.
+ * gets them one datagram at a time.  Packets that it forwards or sends leave by
+ * the port that leads to their destination (inpath-frames.h).  A packet for the
+ * switch itself is passed without its frame, as if it came from a socket.  A
+ * real socket serves the hosts that are behind no port.
  *
- * The loop is that of serve.h.  Frames to a host whose port is unknown leave
- * by all ports, as in a bridge.  For tools: prints errors, and exits 1 while
- * it opens.
+ * The loop of serve.h calls this driver.  Frames to a host whose port is
+ * unknown leave by all ports, as in a bridge.  For tools: prints errors, and
+ * exits 1 if an error occurs while it opens.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_H
 #define INNET_SWITCH_INPATH_INPATH_H
@@ -33,7 +33,7 @@
 #include "common/net/serve.h"
 #include "common/net/service.h"
 
-enum { INPATH_ROUNDS = 64 };	/* datagrams of events to read at once */
+enum { INPATH_ROUNDS = 64 };	/* datagrams of events to read in one call */
 
 /*
  * Serve in the path until the end, as service_run() does on sockets.  Returns
@@ -43,15 +43,16 @@ static inline int inpath_run(struct inpath *ip, const struct inpath_conf *cf,
     struct service *v, struct plane_options *o, const struct serve_conf *conf);
 
 /*
- * Write the address of a bridge to text, in the form of --listen, and return
- * it; NULL if it has none.  Exits if there is no such interface.
+ * Write the address of a bridge to text in the form of --listen and return it,
+ * or return NULL if the bridge has no address.  Exits if there is no such
+ * interface.
  */
 static inline const char *inpath_bridge_address(const char *bridge,
     char text[ADDR_NAME_BYTES]);
 
 /* implementation */
 
-/* Process the events of interfaces and neighbours. */
+/* Process the kernel's events about interfaces and neighbours. */
 static inline void
 inpath_read_events(struct inpath *ip)
 {
@@ -73,7 +74,7 @@ inpath_read_events(struct inpath *ip)
 	    &ip->classifier, ip->mac, addr_port(&ip->serve.own.u.local));
 }
 
-/* Add the losses of ports to those of the switch. */
+/* Add the losses of the ports to those of the switch. */
 static inline void
 inpath_count_losses(struct inpath *ip)
 {
@@ -129,7 +130,7 @@ inpath_receive(void *ctx)
 }
 
 /*
- * serve_source.stop_receiving: frames that arrive from now on go to the
+ * serve_source.stop_receiving: leave frames that arrive from now on to the
  * kernel.
  */
 static inline void
@@ -193,13 +194,13 @@ inpath_bridge_address(const char *bridge, char text[ADDR_NAME_BYTES])
 			continue;
 		best = rank;
 		addr_print(&a, text);
-		*strrchr(text, ':') = '\0';	/* without the port */
+		*strrchr(text, ':') = '\0';	/* cut off the port */
 	}
 	freeifaddrs(all);
 	return best == 0 ? NULL : text;
 }
 
-/* Open the bridge, for this process alone. */
+/* Open the bridge and lock it for this process. */
 static inline void
 inpath_open_bridge(struct inpath *ip)
 {
@@ -220,7 +221,10 @@ inpath_open_bridge(struct inpath *ip)
 		err(1, "%s", name);
 }
 
-/* Return the default back-end: packet sockets if they are permitted. */
+/*
+ * Return the default back-end: packet sockets if they are permitted, otherwise
+ * tap devices.
+ */
 static inline const struct netport_kind *
 inpath_choose_backend(void)
 {
@@ -233,8 +237,8 @@ inpath_choose_backend(void)
 }
 
 /*
- * Open everything but the ports, before the plane is made with inpath_driver
- * and ip.
+ * Open everything except the ports.  The caller then initializes the plane with
+ * inpath_driver and ip.
  */
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
@@ -272,7 +276,7 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 	ip->serve.source = &ip->source;
 }
 
-/* Print the ports, and with verbose also the back-end. */
+/* Print the ports; with `verbose`, print the back-end, too. */
 static inline void
 inpath_print_ports(const struct inpath *ip, bool verbose)
 {
@@ -304,8 +308,8 @@ inpath_print_ports(const struct inpath *ip, bool verbose)
 }
 
 /*
- * Stay on this processor: after a move to another one a later frame may
- * overtake an earlier one, because the kernel has a queue for each.
+ * Pin the process to this processor.  The kernel has a queue for each
+ * processor, so after a move a later frame could overtake an earlier one.
  */
 static inline void
 inpath_pin_processor(void)
@@ -322,7 +326,7 @@ inpath_pin_processor(void)
 		    cpu);
 }
 
-/* Join the ports, and take frames from now on. */
+/* Join the ports and take frames from now on. */
 static inline void
 inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 {
@@ -356,8 +360,8 @@ inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 }
 
 /*
- * Close everything; frames go to the kernel again.  Returns the exit status of
- * captures.
+ * Close everything, so that the kernel handles all frames again.  Returns the
+ * exit status of captures.
  */
 static inline int
 inpath_close(struct inpath *ip)
@@ -380,7 +384,9 @@ inpath_close(struct inpath *ip)
 	return rc;
 }
 
-/* Add how much of what left by the queue of a port was regular traffic. */
+/*
+ * Add the share of regular traffic in the bytes that left by the port's queue.
+ */
 static inline void
 inpath_put_bytes(const struct port *p, struct counters *c)
 {
@@ -421,8 +427,8 @@ inpath_put_report(const void *ctx, struct counters *c)
 }
 
 /*
- * Give up all privileges but those that a port needs that is added later: the
- * capabilities of the back-end, and the devices and files of a tap.
+ * Drop all privileges except those that a port needs when it is added later:
+ * the capabilities of the back-end, and the devices and files of a tap.
  */
 static inline void
 inpath_enter_sandbox(const struct inpath *ip, const struct service *v)

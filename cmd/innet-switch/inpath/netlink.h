@@ -1,14 +1,15 @@
 /*
  * netlink.h - ask the kernel about interfaces and neighbours (rtnetlink(7))
  *
- * netlink_query() reads a whole table, message by message, and a socket of
- * netlink_open_events() receives the changes from then on. netlink_read_link()
- * and netlink_read_neighbour() parse the two kinds of messages that a switch
- * on a bridge needs: interfaces (also as ports of a bridge, with their state),
- * and the port behind which a host is, or the Ethernet address that it has.
- * Fields that a message does not contain are 0.  The bytes are borrowed and
- * are not trusted.  Numbers are in host order, addresses as on the wire.  -1
- * is failure, with errno.
+ * netlink_query() reads a whole table, message by message.  A socket of
+ * netlink_open_events() receives all changes after that.  netlink_read_link()
+ * and netlink_read_neighbour() parse the two kinds of messages that a switch on
+ * a bridge needs.  The first describes an interface and, if it is a port of a
+ * bridge, its state.  The second gives the port behind which a host is, or the
+ * host's Ethernet address.  Fields that a message does not contain are 0.
+ *
+ * The bytes are borrowed and not trusted.  Numbers are in host byte order, and
+ * addresses are as on the wire.  On failure, functions return -1 with errno.
  */
 #ifndef INNET_SWITCH_INPATH_NETLINK_H
 #define INNET_SWITCH_INPATH_NETLINK_H
@@ -26,23 +27,23 @@
 #include "common/net/udp-io.h"
 
 enum {
-	/* messages */
+	/* types of messages */
 	NETLINK_ERROR = 2, NETLINK_DONE = 3, NETLINK_NEW_LINK = 16,
 	NETLINK_DEL_LINK = 17, NETLINK_GET_LINK = 18,
 	NETLINK_NEW_NEIGHBOUR = 28, NETLINK_DEL_NEIGHBOUR = 29,
 	NETLINK_GET_NEIGHBOUR = 30,
-	/* of a bridge's own tables */
+	/* family of a bridge's own tables */
 	NETLINK_FAMILY_BRIDGE = 7,
 	/* sizes */
 	NETLINK_HEAD_BYTES = 16, NETLINK_LINK_BYTES = 16,
 	NETLINK_NEIGHBOUR_BYTES = 12, NETLINK_NAME_BYTES = 16,
-	/* states of a bridge's port (IEEE 802.1D) */
+	/* states of a port of a bridge (IEEE 802.1D) */
 	NETLINK_PORT_FORWARDS = 3,
-	/* of an interface: IFF_UP, IFF_LOWER_UP */
+	/* flags of an interface: IFF_UP, IFF_LOWER_UP */
 	NETLINK_UP = 1, NETLINK_LOWER_UP = 1 << 16
 };
 
-/* The rest of a buffer of messages or attributes. */
+/* The part of a buffer of messages or attributes that is not read yet. */
 struct netlink {
 	const uint8_t *p;
 	size_t left;
@@ -50,30 +51,30 @@ struct netlink {
 
 struct netlink_message {
 	uint16_t type;
-	const uint8_t *p;	/* after its header */
+	const uint8_t *p;	/* bytes after the header */
 	size_t bytes;
 };
 
 /* An interface. */
 struct netlink_link {
 	bool gone;
-	uint8_t family;		/* NETLINK_FAMILY_BRIDGE: as a port */
+	uint8_t family;		/* NETLINK_FAMILY_BRIDGE: it describes a port */
 	uint32_t index, flags;
-	uint32_t master;	/* the bridge whose port it is; 0: none */
+	uint32_t master;	/* bridge to which the port belongs; 0: none */
 	uint32_t mtu;
 	char name[NETLINK_NAME_BYTES];
 	uint8_t mac[6];
 	bool is_bridge, filters_vlans;
 	bool has_state;
-	uint8_t state;		/* of a port */
+	uint8_t state;		/* of a port (IEEE 802.1D) */
 	bool isolated;		/* sends nothing to other isolated ports */
 };
 
-/* A neighbour: an Ethernet address behind a port, or of an IP address. */
+/* A neighbour: an Ethernet address, behind a port or for an IP address. */
 struct netlink_neighbour {
 	bool gone;
 	uint8_t family;
-	uint32_t index;		/* the port, or the interface */
+	uint32_t index;		/* index of the port or interface */
 	uint32_t master;	/* the bridge; 0: none */
 	uint16_t state, vlan;
 	uint8_t flags;
@@ -88,8 +89,8 @@ enum { NETLINK_BUFFER_BYTES = 65536, NETLINK_EVENTS_BYTES = 4 << 20 };
 typedef void netlink_handler(void *ctx, const struct netlink_message *m);
 
 /*
- * Read a table of an address family, NETLINK_GET_LINK or _NEIGHBOUR, and call
- * the handler with each message.
+ * Read a table of an address family and call the handler with each message.
+ * type: NETLINK_GET_LINK or NETLINK_GET_NEIGHBOUR.
  */
 static inline int netlink_query(uint16_t type, uint8_t family,
     netlink_handler *handler, void *ctx);
@@ -99,25 +100,25 @@ static inline int netlink_open_events(void);
 
 /*
  * Receive one datagram and call the handler with each message.  Returns 1 if
- * there may be more, 0 at the end of a table or if none has arrived, -1 with
- * errno (ENOBUFS: messages were lost).
+ * there may be more, 0 at the end of a table or if no datagram has arrived, and
+ * -1 with errno on failure (ENOBUFS: messages were lost).
  */
 static inline int netlink_receive(int fd, netlink_handler *handler, void *ctx);
 
-/* Read an interface; returns false if the message is about something else. */
+/* Parse an interface; returns false if the message is about something else. */
 static inline bool netlink_read_link(const struct netlink_message *m,
     struct netlink_link *l);
 
-/* Read a neighbour; returns false if the message is about something else. */
+/* Parse a neighbour; returns false if the message is about something else. */
 static inline bool netlink_read_neighbour(const struct netlink_message *m,
     struct netlink_neighbour *b);
 
-/* Return a walk over a buffer of messages. */
+/* Start to walk over a buffer of messages. */
 static inline struct netlink netlink_walk(const void *p, size_t bytes);
 
 /*
- * Set *m to the next message; returns false at the end, or if the bytes are no
- * message.
+ * Set *m to the next message; returns false at the end, or if the bytes are not
+ * a message.
  */
 static inline bool netlink_next_message(struct netlink *n,
     struct netlink_message *m);
@@ -190,7 +191,7 @@ netlink_next_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
 	return true;
 }
 
-/* Set *v to a number of 4 bytes, if there is one. */
+/* Set *v to the attribute's number if it has at least 4 bytes. */
 static inline void
 netlink_get_number(const struct netlink *in, uint32_t *v)
 {

@@ -2,10 +2,11 @@
  * netport-packet.h - the back-end of packet sockets
  *
  * The socket receives the frames that its program selects (bpf-classifier.h),
- * and no frame that leaves by the interface.  A program at the ingress hook of
- * the port drops the same frames behind it.  A VLAN tag that the kernel took
- * off is put back.  The socket is opened without a protocol, so that no frame
- * arrives before the program is attached.
+ * but no frames that leave by the interface.  A program at the ingress hook of
+ * the port then drops these frames, so that the kernel does not process them
+ * again.  If the kernel has removed a VLAN tag, this back-end restores it.  The
+ * socket is opened without a protocol, so that no frame arrives before the
+ * program is attached.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_PACKET_H
 #define INNET_SWITCH_INPATH_NETPORT_PACKET_H
@@ -31,8 +32,8 @@ enum {
 };
 
 /*
- * Return a packet socket on an interface that receives the frames the program
- * selects, or -1 with errno.
+ * Return a packet socket on an interface that receives the frames selected by
+ * the program, or -1 with errno.
  */
 static inline int
 netport_packet_open_socket(uint32_t index, int program)
@@ -49,7 +50,7 @@ netport_packet_open_socket(uint32_t index, int program)
 	if (fd == -1)
 		return -1;
 	(void)setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
-	    sizeof(all));		/* as a bridge has already done */
+	    sizeof(all));		/* a bridge has already set this */
 	udpio_set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUF, NETPORT_BUFFER_BYTES);
 	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, NETPORT_BUFFER_BYTES);
@@ -85,7 +86,7 @@ netport_packet_open(struct netport *p, const struct bpf_classifier *s)
 	return -1;
 }
 
-/* Put back the VLAN tag that the kernel took off. */
+/* Restore the VLAN tag that the kernel removed. */
 static inline void
 netport_packet_restore_tag(struct netport_frame *f, uint16_t tpid, uint16_t tci)
 {
@@ -149,7 +150,7 @@ netport_packet_receive(struct netport *p, struct netport_in *in)
 
 		if (m[i].msg_len < sizeof(f->head) + FRAME_ETH_BYTES ||
 		    (m[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
-			p->kernel_drops++;	/* it could not be sent */
+			p->kernel_drops++; /* the frame could not be sent */
 			continue;
 		}
 		*f = in->got[i];

@@ -1,11 +1,11 @@
 /*
- * netport-tap.h - the back-end of tap devices, where packet sockets are
- * forbidden
+ * netport-tap.h - the back-end of tap devices, for hosts that forbid packet
+ * sockets
  *
  * A program at the ingress hook of the port redirects the selected frames to a
- * tap device of the switch, in whole runs (USO, Linux 6.2).  A program at the
- * tap sends the frames that the switch writes there out of the port, marked.
- * Frames have no timestamps of the kernel.
+ * tap device of the switch, in whole runs (USO, Linux 6.2).  The switch sends a
+ * frame by writing it to the tap; a program there marks the frame and sends it
+ * through the port.  Frames have no kernel timestamps.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_TAP_H
 #define INNET_SWITCH_INPATH_NETPORT_TAP_H
@@ -29,7 +29,9 @@ enum {
 	NETPORT_TAP_OFFLOAD = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6
 };
 
-/* Load the program at a tap: send out of an interface, marked. */
+/*
+ * Load the program of a tap, which marks frames and sends them by an interface.
+ */
 static inline int
 netport_tap_load_program(uint32_t interface)
 {
@@ -45,7 +47,7 @@ netport_tap_load_program(uint32_t interface)
 	return ebpf_load_program(&c, EBPF_OF_HOOK, NULL, 0);
 }
 
-/* Attach a program and close its descriptor. */
+/* Attach a program, then close its descriptor. */
 static inline bool
 netport_tap_attach_program(
     struct bpf_attach *h, int program, uint32_t interface)
@@ -103,7 +105,7 @@ netport_tap_receive(struct netport *p, struct netport_in *in)
 		if (!in->more)
 			break;
 		if (got < (ssize_t)sizeof(f->head) + FRAME_ETH_BYTES) {
-			p->kernel_drops++;	/* no frame */
+			p->kernel_drops++;	/* it is not a frame */
 			continue;
 		}
 		f->len = (uint32_t)got - (uint32_t)sizeof(f->head);
@@ -126,7 +128,7 @@ netport_tap_send(struct netport *p, struct mmsghdr *m, unsigned n)
 	return k > 0 ? (int)k : -1;
 }
 
-/* netport_kind.count_drops: frames that found the tap's queue full */
+/* netport_kind.count_drops: count frames that the tap's full queue dropped */
 static inline uint64_t
 netport_tap_count_drops(struct netport *p)
 {

@@ -1,19 +1,22 @@
 /*
- * netport-xdp.h - the back-end of AF_XDP sockets, which need not copy frames
+ * netport-xdp.h - the back-end of AF_XDP sockets, which can avoid copying
+ * frames
  *
  * A program at the interface passes the selected frames to the socket of their
- * receive queue, before the kernel has processed them: in native mode if the
- * driver supports it, otherwise in generic mode.  Each queue has memory of its
- * own, where frames are read in place.  Frames leave by the first queue, past
- * all queueing disciplines.  Frames are single and complete: runs are
- * segmented and checksums computed here.  A sender on this machine may leave a
- * checksum to be computed; it is then that of the pseudo header.  Frames have
- * no timestamps of the kernel.
+ * receive queue, before the kernel processes them.  It runs in native mode if
+ * the driver supports that, otherwise in generic mode.  Each queue has its own
+ * memory, where frames are read in place.  Frames leave by the first queue and
+ * bypass all queueing disciplines.
  *
- * An interface may take VLAN tags off received frames (rx-vlan-offload).  The
- * kernel keeps such a tag beside the frame, and a program of XDP does not see
- * it: the tag would be lost.  So the offload is turned off while the port is
- * open.
+ * Each frame that is sent is single and complete: this back-end splits runs
+ * into frames and computes checksums.  A sender on the same machine may leave a
+ * checksum to be computed; it then covers only the pseudo header.  Frames have
+ * no kernel timestamps.
+ *
+ * An interface may remove VLAN tags from received frames (rx-vlan-offload).
+ * The kernel stores such a tag beside the frame, where a program of XDP cannot
+ * see it, so the tag would be lost.  This back-end therefore turns the offload
+ * off while the port is open.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_XDP_H
 #define INNET_SWITCH_INPATH_NETPORT_XDP_H
@@ -41,22 +44,22 @@
 
 enum {
 	NETPORT_XDP_QUEUES = 64,
-	NETPORT_XDP_CHUNK = 4096,	/* bytes for a frame; before it: */
-	NETPORT_XDP_GAP = 256,		/* XDP_PACKET_HEADROOM */
+	NETPORT_XDP_CHUNK = 4096, /* bytes of a chunk, which holds one frame */
+	NETPORT_XDP_GAP = 256,	/* bytes before it: XDP_PACKET_HEADROOM */
 	/* limit of native drivers with pages of 4 kB */
 	NETPORT_XDP_MTU = 3506,
-	NETPORT_XDP_COME = 2048,	/* chunks of a queue, to receive */
-	NETPORT_XDP_LEAVE = 1024,	/* and, of the first one, to send */
+	NETPORT_XDP_COME = 2048, /* chunks of each queue to receive into */
+	NETPORT_XDP_LEAVE = 1024, /* chunks of the first queue to send from */
 	NETPORT_XDP_KICKS = 64,
-	NETPORT_XDP_TRIES = 200		/* a millisecond each */
+	NETPORT_XDP_TRIES = 200		/* tries, one each millisecond */
 };
 
-/* A ring shared with the kernel. */
+/* A ring that this process shares with the kernel. */
 struct netport_xdp_ring {
 	uint32_t *produced, *consumed;
 	void *entries;
 	uint32_t mask;
-	uint32_t at;			/* position of this process */
+	uint32_t at;	/* position of this process in the ring */
 	void *map;			/* NULL: none */
 	size_t map_bytes;
 };
@@ -70,17 +73,19 @@ struct netport_xdp_queue {
 
 struct netport_xdp {
 	struct netport_xdp_queue queue[NETPORT_XDP_QUEUES];
-	uint32_t queues, next;		/* next: to be read next */
-	uint64_t spare[NETPORT_XDP_LEAVE];	/* chunks to send from */
+	uint32_t queues, next;		/* next: the queue to read next */
+	uint64_t spare[NETPORT_XDP_LEAVE];	/* chunks that are free for
+						 * sending */
 	uint32_t spares;
 	struct {
 		uint32_t queue;
 		uint64_t at;
-	} held[NETPORT_BATCH];		/* chunks read last, to be returned */
+	} held[NETPORT_BATCH];		/* chunks read last, to be returned to
+					 * the kernel */
 	int helds;
 	uint64_t reported_drops;
 	bool native, zero_copy;
-	bool tags;			/* it stripped VLAN tags before */
+	bool tags;	/* tag removal was on before the port opened */
 	char how[64];
 };
 
@@ -107,7 +112,7 @@ vlan_tags_call_ethtool(uint32_t index, struct ethtool_value *v)
 	return rc;
 }
 
-/* Does the interface strip VLAN tags?  False if it does not tell. */
+/* Does the interface remove VLAN tags?  False if that is unknown. */
 static inline bool
 vlan_tags_are_stripped(uint32_t index, uint32_t *flags)
 {
@@ -119,7 +124,10 @@ vlan_tags_are_stripped(uint32_t index, uint32_t *flags)
 	return (v.data & ETH_FLAG_RXVLAN) != 0;
 }
 
-/* Let the interface strip tags, or not.  Returns false if it does not obey. */
+/*
+ * Turn the removal of VLAN tags on or off.  Returns false if the interface does
+ * not change it.
+ */
 static inline bool
 vlan_tags_set_stripping(uint32_t index, bool take)
 {
@@ -133,21 +141,21 @@ vlan_tags_set_stripping(uint32_t index, bool take)
 	    vlan_tags_are_stripped(index, &flags) == take;
 }
 
-/* Return how many entries the kernel has added. */
+/* Return the number of entries that the kernel has added. */
 static inline uint32_t
 netport_xdp_ready(const struct netport_xdp_ring *r)
 {
 	return __atomic_load_n(r->produced, __ATOMIC_ACQUIRE) - r->at;
 }
 
-/* Return how many entries the kernel has not taken yet. */
+/* Return the number of entries that the kernel has not taken yet. */
 static inline uint32_t
 netport_xdp_pending(const struct netport_xdp_ring *r)
 {
 	return r->at - __atomic_load_n(r->consumed, __ATOMIC_ACQUIRE);
 }
 
-/* Give a chunk to the kernel, to receive into. */
+/* Give a chunk to the kernel as room for a received frame. */
 static inline void
 netport_xdp_give_chunk(struct netport_xdp_queue *q, uint64_t at)
 {
@@ -157,7 +165,7 @@ netport_xdp_give_chunk(struct netport_xdp_queue *q, uint64_t at)
 	__atomic_store_n(q->fill.produced, q->fill.at, __ATOMIC_RELEASE);
 }
 
-/* Map a ring of entries of some bytes each. */
+/* Map a ring whose entries have `bytes` bytes each. */
 static inline bool
 netport_xdp_map_ring(int fd, struct netport_xdp_ring *r,
     const struct xdp_ring_offset *o, uint32_t entries, size_t bytes,
@@ -200,7 +208,7 @@ netport_xdp_queue_close(struct netport_xdp_queue *q)
 	*q = (struct netport_xdp_queue){ .fd = -1 };
 }
 
-/* Create the rings of a queue; if it sends, also those to send by. */
+/* Create the rings of a queue; if `sends` is true, those for sending, too. */
 static inline bool
 netport_xdp_create_rings(struct netport_xdp_queue *q, bool sends)
 {
@@ -231,8 +239,8 @@ netport_xdp_create_rings(struct netport_xdp_queue *q, bool sends)
 }
 
 /*
- * Bind a socket to its queue, which the kernel releases only some time after
- * its last socket was closed.
+ * Bind a socket to its queue.  Retries, because the kernel releases a queue
+ * only some time after its last socket was closed.
  */
 static inline bool
 netport_xdp_bind_socket(int fd, const struct sockaddr_xdp *at)
@@ -249,8 +257,8 @@ netport_xdp_bind_socket(int fd, const struct sockaddr_xdp *at)
 }
 
 /*
- * Open the socket of queue k of an interface, without copies if the driver
- * can.  Returns false with errno and nothing open.
+ * Open the socket of queue k of an interface, in zero-copy mode if the driver
+ * supports it.  Returns false with errno and nothing open.
  */
 static inline bool
 netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
@@ -281,7 +289,7 @@ netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
 	return false;
 }
 
-/* Open the sockets of all queues, and p->fd to wait for all of them. */
+/* Open the sockets of all queues, and p->fd, which waits for all of them. */
 static inline bool
 netport_xdp_open_queues(struct netport *p, struct netport_xdp *x)
 {
@@ -296,14 +304,14 @@ netport_xdp_open_queues(struct netport *p, struct netport_xdp *x)
 		    x->queue[x->queues++].fd, &e) == -1)
 			return false;
 	}
-	/* EINVAL: there is no queue of that number */
+	/* EINVAL: the interface has no queue of that number */
 	return x->queues == NETPORT_XDP_QUEUES || (x->queues > 0 &&
 	    errno == EINVAL);
 }
 
 /*
- * Attach the program in native mode, or in generic mode if the driver supports
- * nothing else.
+ * Attach the program in native mode, or in generic mode if the driver does not
+ * support native mode.
  */
 static inline bool
 netport_xdp_attach_program(struct netport *p, struct netport_xdp *x,
@@ -357,7 +365,7 @@ netport_xdp_describe(const struct netport *p)
 }
 
 /*
- * Keep VLAN tags in frames while the port is open; returns false if they would
+ * Keep VLAN tags in frames while the port is open; returns false if tags would
  * be lost.
  */
 static inline bool
@@ -439,7 +447,7 @@ netport_xdp_set_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
 		    .csum_start = (uint16_t)fr.udp_at };
 }
 
-/* Return the chunks that were read last. */
+/* Return the chunks that were read last to the kernel. */
 static inline void
 netport_xdp_return_chunks(struct netport_xdp *x)
 {
@@ -448,7 +456,7 @@ netport_xdp_return_chunks(struct netport_xdp *x)
 		    x->held[x->helds - 1].at);
 }
 
-/* netport_kind.receive: of all queues in turn */
+/* netport_kind.receive: read all queues in turn */
 static inline int
 netport_xdp_receive(struct netport *p, struct netport_in *in)
 {
@@ -481,7 +489,7 @@ netport_xdp_receive(struct netport *p, struct netport_in *in)
 	return n;
 }
 
-/* Copy bytes of a message, starting at the byte `from`. */
+/* Copy bytes of a message, starting at offset `from`. */
 static inline void
 netport_xdp_copy_bytes(uint8_t *to, const struct iovec *v, size_t pieces,
     size_t from, size_t bytes)
@@ -498,7 +506,7 @@ netport_xdp_copy_bytes(uint8_t *to, const struct iovec *v, size_t pieces,
 	}
 }
 
-/* Return a chunk that will be sent next, with this many bytes. */
+/* Return a chunk that will be sent next with this number of bytes. */
 static inline uint8_t *
 netport_xdp_reserve_chunk(struct netport_xdp *x, uint32_t bytes)
 {
@@ -511,7 +519,7 @@ netport_xdp_reserve_chunk(struct netport_xdp *x, uint32_t bytes)
 	return q->memory + at;
 }
 
-/* Send a frame, or the datagrams of a run one by one, with their checksums. */
+/* Send a frame, or each datagram of a run, with complete checksums. */
 static inline void
 netport_xdp_send_message(struct netport_xdp *x,
     const struct virtio_net_hdr *head, const struct iovec *v, size_t pieces,
@@ -540,7 +548,7 @@ netport_xdp_send_message(struct netport_xdp *x,
 	}
 }
 
-/* Take back the chunks that have been sent. */
+/* Take back the chunks that the kernel has sent. */
 static inline void
 netport_xdp_collect_sent(struct netport_xdp *x)
 {
@@ -552,7 +560,7 @@ netport_xdp_collect_sent(struct netport_xdp *x)
 	__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
 }
 
-/* Let the kernel send; it sends a few dozen frames a call. */
+/* Let the kernel send.  It sends a few dozen frames for each call. */
 static inline void
 netport_xdp_wake_kernel(struct netport_xdp *x)
 {
@@ -563,13 +571,13 @@ netport_xdp_wake_kernel(struct netport_xdp *x)
 		if (sendto(q->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) == -1 &&
 		    errno != EAGAIN && errno != EBUSY)
 			break;
-		if (x->zero_copy)	/* it sends by itself from here on */
+		if (x->zero_copy) /* from here the driver sends by itself */
 			break;
 	}
 	netport_xdp_collect_sent(x);
 }
 
-/* netport_kind.send: as many as there are chunks for */
+/* netport_kind.send: send messages while there are free chunks */
 static inline int
 netport_xdp_send(struct netport *p, struct mmsghdr *m, unsigned n)
 {
@@ -609,7 +617,10 @@ netport_xdp_send(struct netport *p, struct mmsghdr *m, unsigned n)
 	return k > 0 ? (int)k : -1;
 }
 
-/* netport_kind.count_drops: what found no room, or was longer than a chunk */
+/*
+ * netport_kind.count_drops: count frames that found no room or were too long
+ * for a chunk
+ */
 static inline uint64_t
 netport_xdp_count_drops(struct netport *p)
 {
@@ -624,7 +635,7 @@ netport_xdp_count_drops(struct netport *p)
 		    &len) == 0)
 			all += s.rx_dropped + s.rx_ring_full;
 	}
-	netport_xdp_wake_kernel(x); /* send what a busy device did not */
+	netport_xdp_wake_kernel(x); /* send frames that a busy device left */
 	since = all - x->reported_drops;
 	x->reported_drops = all;
 	return since;

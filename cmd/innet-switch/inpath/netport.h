@@ -1,11 +1,12 @@
 /*
- * netport.h - a network interface, where frames are taken and sent
+ * netport.h - a network interface where the switch takes and sends frames
  *
- * Frames are received and sent whole, up to 64 kB of a run of datagrams (GSO),
- * with the kernel's information about them (virtio_net_hdr: segment size, a
- * checksum to be computed).  A back-end does the work, one struct netport_kind
- * each: packet sockets (netport-packet.h), tap devices (netport-tap.h) or
- * AF_XDP sockets (netport-xdp.h).  Callers do not depend on the back-end.
+ * Frames are received and sent whole.  A frame can be a run of datagrams (GSO)
+ * of up to 64 kB.  The kernel adds information about each frame: the segment
+ * size, and whether a checksum must be computed (virtio_net_hdr).  A back-end,
+ * described by a struct netport_kind, does the work: packet sockets
+ * (netport-packet.h), tap devices (netport-tap.h) or AF_XDP sockets
+ * (netport-xdp.h).  Callers do not depend on the back-end.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_H
 #define INNET_SWITCH_INPATH_NETPORT_H
@@ -30,14 +31,17 @@
 #include "common/wire/frame.h"
 
 enum {
-	NETPORT_BATCH = 16,		/* frames a call, at most */
-	NETPORT_LONG_BYTES = 16384,	/* of longer frames: */
+	NETPORT_BATCH = 16,		/* frames in a batch, at most */
+	NETPORT_LONG_BYTES = 16384,	/* for frames longer than this: */
 	NETPORT_BATCH_LONG = 3,
-	/* Before a frame: room for a VLAN tag; and a payload behind 42 bytes of
-	 * headers starts at a cache line, which makes copies faster. */
+	/*
+	 * Room before a frame for a VLAN tag.  With this value, a payload that
+	 * follows 42 bytes of headers starts at a cache line, which makes
+	 * copies faster.
+	 */
 	NETPORT_GAP = 128 - 42,
 	NETPORT_FRAME_BYTES = 65536 + 64,
-	/* spreads the frames over the sets of a cache */
+	/* spreads frames over the sets of a cache */
 	NETPORT_STRIDE = 128 + NETPORT_FRAME_BYTES + 15 * 64,
 	NETPORT_GSO_UDP = 5		/* VIRTIO_NET_HDR_GSO_UDP_L4 */
 };
@@ -46,71 +50,81 @@ struct netport;
 struct netport_in;
 struct netport_xdp;
 
-/* A back-end. */
+/* The functions and properties of a back-end. */
 struct netport_kind {
 	const char *name, *about;
-	/* Take frames from now on; p->fd becomes readable.  Returns 0, or -1
-	 * with errno. */
+	/*
+	 * Take frames from now on; p->fd becomes readable.  Returns 0, or -1
+	 * with errno.
+	 */
 	int (*open)(struct netport *p, const struct bpf_classifier *s);
-	/* Receive frames into in->got, without waiting; returns how many. */
+	/* Receive frames into in->got without waiting; returns their number. */
 	int (*receive)(struct netport *p, struct netport_in *in);
-	/* Send as sendmmsg(2) does, a header and pieces each. */
+	/* Send messages as sendmmsg(2) does; each is a header and pieces. */
 	int (*send)(struct netport *p, struct mmsghdr *m, unsigned n);
-	/* Return what the kernel has dropped since the last call. */
+	/*
+	 * Return the number of frames dropped by the kernel since the last
+	 * call.
+	 */
 	uint64_t (*count_drops)(struct netport *p);
-	/* Free more than p->fd and the hooks; or NULL. */
+	/* Free everything except p->fd and the hooks; NULL: nothing to free. */
 	void (*close)(struct netport *p);
-	/* Return how it is attached; NULL: by bpf_attach_describe(). */
+	/* Return how it is attached; NULL: use bpf_attach_describe(). */
 	const char *(*describe)(const struct netport *p);
-	/* Return an error of open() in words, or NULL; or NULL. */
+	/*
+	 * Return an error of open() in words, or NULL.  The pointer may be
+	 * NULL.
+	 */
 	const char *(*explain_error)(int error);
-	/* its frames do not meet an egress tap, or have EGRESS_TAP_MARK */
+	/* the frames it sends bypass an egress tap or have EGRESS_TAP_MARK */
 	bool sets_mark;
 	bool needs_raw, needs_lock;	/* CAP_NET_RAW, CAP_IPC_LOCK */
-	uint32_t mtu_max;		/* 0: any */
+	uint32_t mtu_max;		/* largest MTU it supports; 0: any */
 };
 
 struct netport {
-	const struct netport_kind *kind;	/* NULL: never opened */
+	const struct netport_kind *kind; /* NULL if it was never opened */
 	char name[IF_NAMESIZE];
-	uint32_t index;			/* the kernel's */
+	uint32_t index;			/* interface index */
 	uint32_t mtu;
 	int fd;				/* -1: not open */
-	struct bpf_attach hook;		/* takes frames off the interface */
-	struct bpf_attach back;		/* at a tap: sends frames out */
-	uint32_t tap;			/* its index */
-	uint64_t tap_drops;		/* counted so far */
+	struct bpf_attach hook;		/* takes frames from the interface */
+	struct bpf_attach back;		/* at a tap: sends frames from it */
+	uint32_t tap;			/* index of the tap */
+	uint64_t tap_drops;		/* drops of the tap counted so far */
 	struct netport_xdp *xdp;	/* owned by netport-xdp.h */
-	int lock;			/* of the interface; -1: none */
-	struct egress_tap egress_tap;	/* if regular traffic waits */
+	int lock;			/* locks the interface; -1: none */
+	struct egress_tap egress_tap;	/* open if regular traffic waits */
 	bool up, forwards, isolated;
-	bool seen;			/* in the last query of all ports */
-	struct port *port;		/* of the plane; borrowed */
+	bool seen;	/* seen in the last query of all ports */
+	struct port *port;		/* port of the plane; borrowed */
 	/* captures of --taps, or NULL */
 	struct pcapio_out *ingress_capture, *egress_capture;
 	uint64_t kernel_drops, failed;
-	uint64_t reported_drops, reported_failed; /* in the switch's account */
-	const struct pollfd *waited;	/* of it and then of its egress tap */
+	/* counted in the switch's account */
+	uint64_t reported_drops, reported_failed;
+	const struct pollfd *waited;	/* entries in the poll set: fd, then the
+					 * tap */
 };
 
 /* A received frame. */
 struct netport_frame {
 	struct virtio_net_hdr head;
-	uint8_t *data;			/* Ethernet; borrowed */
+	uint8_t *data;			/* the Ethernet frame; borrowed */
 	uint32_t len;
-	uint64_t stamp_ns;		/* the kernel's, since the epoch */
+	uint64_t stamp_ns;	/* kernel timestamp, ns since the epoch */
 };
 
-/* Room for received frames, used by all ports in turn. */
+/* Room for received frames, which all ports use in turn. */
 struct netport_in {
 	uint8_t *bytes;			/* owned */
 	uint8_t control[NETPORT_BATCH][256];
 	struct netport_frame got[NETPORT_BATCH];
 	int ask;			/* frames to request next */
-	bool more;			/* the last call filled the batch */
+	bool more;	/* the last call returned a full batch */
 };
 
-/* Frames to be sent by one port. */
+/* Frames that wait to be sent by one port. */
 enum { NETPORT_OUT = 64, NETPORT_PIECES = 3 };
 
 struct netport_out {
@@ -122,31 +136,34 @@ struct netport_out {
 	uint8_t own[NETPORT_OUT][FRAME_V6_BYTES + 8];	/* headers made here */
 };
 
-/* Close the interface; its frames go to the kernel again. */
+/* Close the interface, so that the kernel handles its frames again. */
 static inline void netport_close(struct netport *p);
 
-/* Return how the interface is attached, for people. */
+/* Return the way in which the interface is attached, as text for users. */
 static inline const char *netport_describe(const struct netport *p);
 
-/* Add what the kernel has dropped since the last call to the counter. */
+/*
+ * Add the frames that the kernel has dropped since the last call to the
+ * counter.
+ */
 static inline void netport_count_drops(struct netport *p);
 
-/* Initialize the room for received frames; returns false without memory. */
+/* Initialize the room for received frames; returns false if out of memory. */
 static inline bool netport_in_init(struct netport_in *in);
 
 /*
- * Return how many frames to request next, after a batch of n: few long ones,
- * so that they fit into a cache.
+ * Return the number of frames to request after a batch of n.  The number is
+ * small for long frames, so that they fit into a cache.
  */
 static inline int netport_next_batch(const struct netport_in *in, int n);
 
-/* Return room for the headers of the frame that is queued next. */
+/* Return room for the headers of the next frame that is queued. */
 static inline uint8_t *netport_reserve_headers(struct netport_out *o,
     struct netport *to);
 
 /*
- * Queue a frame of a header and pieces, which are borrowed until
- * netport_flush().  Frames of another port are sent first.
+ * Queue a frame that consists of a header and pieces.  The pieces are borrowed
+ * until netport_flush().  Frames queued for another port are sent first.
  */
 static inline void netport_queue_frame(struct netport_out *o,
     struct netport *to, const struct virtio_net_hdr *head,
@@ -154,26 +171,28 @@ static inline void netport_queue_frame(struct netport_out *o,
 
 /*
  * Send the queued frames.  Frames that the kernel refuses are counted in the
- * port; without room it tries `tries` times, a millisecond each.
+ * port.  If there is no room, tries up to `tries` times, 1 ms apart.
  */
 static inline void netport_flush(struct netport_out *o, int tries);
 
 /*
- * Write at `to` the headers of a part of a run: of a datagram of `bytes`
- * bytes, or of a run whose datagrams have seg bytes each (0: one datagram),
- * from datagram k on. head has the headers of the whole run, which *fr
- * describes; *one becomes the description of the part.  The checksum is that
- * of the pseudo header, which the kernel completes; *v says so.
+ * Write the headers of a part of a run to `to`.  The part starts at datagram k
+ * and has `bytes` bytes; it is one datagram if seg is 0, otherwise a run of
+ * datagrams of seg bytes each.  `head` has the headers of the whole run, and
+ * *fr describes that run.  Sets *one to a description of the part.  The
+ * checksum covers only the pseudo header; *v tells the kernel to complete it.
  */
 static inline void netport_write_headers(uint8_t *to, const uint8_t *head,
     const struct frame *fr, uint32_t k, uint32_t bytes, uint32_t seg,
     struct frame *one, struct virtio_net_hdr *v);
 
-/* Is the checksum of a datagram that of its pseudo header only? */
+/* Does the checksum of a datagram cover only its pseudo header? */
 static inline bool netport_lacks_checksum(const uint8_t *p,
     const struct frame *fr);
 
-/* Compute the checksum that a frame of len bytes at p still needs. */
+/*
+ * Complete the checksum of a frame of len bytes at p, if *v says it is missing.
+ */
 static inline void netport_finish_checksum(uint8_t *p, uint32_t len,
     const struct virtio_net_hdr *v);
 
@@ -187,7 +206,8 @@ netport_in_init(struct netport_in *in)
 	*in = (struct netport_in){ .ask = NETPORT_BATCH,
 	    .bytes = aligned_alloc(64, bytes) };
 	if (in->bytes != NULL)
-		memset(in->bytes, 0, bytes);	/* touched here, not later */
+		memset(in->bytes, 0, bytes);	/* touch the pages now, not
+						 * later */
 	return in->bytes != NULL;
 }
 
@@ -225,7 +245,7 @@ netport_describe(const struct netport *p)
 }
 
 /*
- * Wait for room in a port, for ms milliseconds at most.  The queue of the link
+ * Wait for room in a port, for at most ms milliseconds.  The queue of the link
  * may be full while that of the socket is not.
  */
 static inline bool

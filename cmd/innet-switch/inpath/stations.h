@@ -1,12 +1,13 @@
 /*
  * stations.h - the hosts behind each port of an Ethernet switch
  *
- * Two tables: the port of an Ethernet address (the filtering database of IEEE
- * 802.1D), and the Ethernet address of an IP address.  The driver fills both
- * from the kernel's tables and from received frames; the last information
- * wins.  Untrusted hosts can invent any number of addresses: at STATIONS_MAX
- * entries a table is emptied and learned again.  A struct stations owns its
- * memory: stations_free().
+ * There are two tables: the port of each Ethernet address (the filtering
+ * database of IEEE 802.1D) and the Ethernet address of each IP address.  The
+ * driver fills both from the kernel's tables and from received frames; newer
+ * information replaces older.  Untrusted hosts can invent any number of
+ * addresses, so a table that reaches STATIONS_MAX entries is emptied and
+ * learned again.  A struct stations owns its memory; free it with
+ * stations_free().
  */
 #ifndef INNET_SWITCH_INPATH_STATIONS_H
 #define INNET_SWITCH_INPATH_STATIONS_H
@@ -25,14 +26,14 @@ enum {
 	STATIONS_HERE = UINT32_MAX - 1	/* this machine's own */
 };
 
-/* The address of a host on an Ethernet. */
+/* The address of a host on an Ethernet network. */
 struct station_at {
 	uint8_t mac[6];
-	uint16_t vlan;			/* its tag; 0: none */
+	uint16_t vlan;			/* its VLAN tag; 0: none */
 };
 
 struct station {
-	union addr host;		/* as ports_host() makes them */
+	union addr host;	/* in the form that ports_host() returns */
 	struct station_at at;
 	uint32_t next;			/* station with the same key */
 };
@@ -42,11 +43,11 @@ struct stations {
 	struct hashmap by_host;		/* addr_key() -> station */
 	struct station *station;
 	uint32_t n, room;
-	bool forgot;			/* ports: query them again */
-	struct hashmap_multiplier by;	/* of both maps */
+	bool forgot;	/* the ports were forgotten: query them again */
+	struct hashmap_multiplier by;	/* hash multiplier of both maps */
 };
 
-/* Set the hash seed of both tables, while they are empty. */
+/* Set the hash seed of both tables, which must be empty. */
 static inline void
 stations_seed(struct stations *s, const struct hashmap_multiplier *by)
 {
@@ -64,7 +65,7 @@ stations_free(struct stations *s)
 	*s = (struct stations){ 0 };
 }
 
-/* Is it a multicast or broadcast address? */
+/* Is this a multicast or broadcast address? */
 static inline bool
 stations_is_group(const uint8_t mac[6])
 {
@@ -89,7 +90,7 @@ stations_find_port(const struct stations *s, const uint8_t mac[6])
 	return at == NULL ? STATIONS_NOWHERE : *at;
 }
 
-/* Set the port of an Ethernet address.  Without memory nothing is stored. */
+/* Set the port of an Ethernet address.  Does nothing if out of memory. */
 static inline void
 stations_set_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
@@ -106,7 +107,7 @@ stations_set_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 		*at = port;
 }
 
-/* Forget the port of an Ethernet address, if it is this one. */
+/* Forget the port of an Ethernet address if it is the given port. */
 static inline void
 stations_forget_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
@@ -128,7 +129,7 @@ stations_find_host(const struct stations *s, const union addr *to)
 	return k == STATIONS_NOWHERE ? NULL : &s->station[k];
 }
 
-/* Set the Ethernet address of a host.  Without memory nothing is stored. */
+/* Set the Ethernet address of a host.  Does nothing if out of memory. */
 static inline void
 stations_set_host(struct stations *s, const union addr *host,
     const struct station_at *at)
