@@ -1,10 +1,11 @@
 /*
  * async.c - one worker of an asynchronous job: iSwitch, Algorithm 1
  *
- * There are two threads.  This one is the paper's local gradient computing
- * (LGC): it takes gradients from the child, gives those that are not too stale
- * to the weight update thread (weight-update-thread.h), and starts the child
- * again from the newest weights, without waiting for any result.
+ * The worker has two threads.  The one in this file is the paper's local
+ * gradient computing (LGC).  It takes gradients from the child and passes those
+ * that are not too stale to the weight update thread (weight-update-thread.h).
+ * Then it starts the child again from the newest weights, without waiting for a
+ * result.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,19 +33,20 @@ struct async {
 	struct carrier c;
 	struct weight_thread l;
 	uint64_t mtu;
-	uint8_t *w;			/* weights that the child has; owned */
-	uint64_t seen;	/* their version, in the thread's count */
-	int64_t t_w;			/* and their round */
+	uint8_t *w;			/* the child's weights; owned */
+	uint64_t seen;	/* version of w, in the count of the thread */
+	int64_t t_w;			/* round of w */
 	bool begun, greeted;
-	bool pending;			/* a gradient waits to be committed: */
+	bool pending;	/* the gradient below is not committed yet */
 	struct stream_head head;
 	const uint8_t *body;		/* borrowed from the carrier */
-	int64_t round;			/* t_s, when last looked at */
+	int64_t round;	/* t_s when the thread was last checked */
 	uint64_t discarded, stale_max;
-	uint64_t stale[WORKER_STALENESS_MAX + 1];	/* sent, by staleness */
+	/* sent gradients, by staleness */
+	uint64_t stale[WORKER_STALENESS_MAX + 1];
 };
 
-/* Join the job when length and weights are known. */
+/* Join the job; the length and the weights are known now. */
 static void
 begin_job(struct async *w, const uint8_t *weights, uint64_t first)
 {
@@ -81,7 +83,10 @@ give_weights(struct async *w, bool news, int64_t t_s)
 		child_send(&w->c.child, &h, w->w);
 }
 
-/* Commit the gradient that waits, or discard it, if the thread is ready. */
+/*
+ * If the thread is ready, commit the pending gradient, or discard it if it is
+ * too stale.
+ */
 static void
 settle_gradient(struct async *w)
 {
@@ -134,7 +139,7 @@ read_carrier(struct async *w, uint64_t now_ns)
 	w->c.child_paused = w->pending;
 }
 
-/* Look at the state of the other thread. */
+/* Check the state of the other thread. */
 static void
 check_thread(struct async *w)
 {
@@ -156,7 +161,7 @@ check_thread(struct async *w)
 	w->c.done |= over || (w->c.last && !w->pending && !busy);
 }
 
-/* Print the summary, with the lock if there is another thread. */
+/* Print the summary; takes the lock if the other thread exists. */
 static void
 print_summary(struct async *w)
 {
@@ -212,7 +217,7 @@ print_summary(struct async *w)
 	carrier_summary(&w->c, name, n, k);
 }
 
-/* Print a summary if asked, and progress once a second. */
+/* Print a summary if one was requested, and progress once a second. */
 static void
 check_second(struct async *w, uint64_t now_ns)
 {
@@ -229,7 +234,7 @@ check_second(struct async *w, uint64_t now_ns)
 		    w->discarded, w->round);
 }
 
-/* Run until it is over. */
+/* Run until the worker is done. */
 static void
 run_loop(struct async *w)
 {

@@ -12,10 +12,10 @@
 
 #include "cmd/innet-worker/carrier.h"
 
-#define PATIENCE_NS 5000000000u	/* that a child has to end */
+#define PATIENCE_NS 5000000000u	/* time for a child to end */
 #define LINK_NS 1000000u	/* wait for room on a full link */
 #define NAP_NS 50000000u	/* longest wait */
-#define PLACED_BYTES 8192u	/* of a message, so that the next is placed */
+#define PLACED_BYTES 8192u	/* shorter messages are not placed */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -51,8 +51,8 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 }
 
 /*
- * Wait for a child that has said bye, which may still save its state, as long
- * as for any message.
+ * Wait for a child that has said bye; it may still save its state.  Waits as
+ * long as for any other message.
  */
 static void
 wait_for_last(struct carrier *c)
@@ -159,9 +159,9 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Is it known where the next message belongs?  Not used for short messages,
- * many of which come in a call, nor with a multicast group, whose socket brings
- * the results.
+ * Find the place of the next message; false if it is not known.  Places are not
+ * used for short messages, because one call receives many of them, nor with a
+ * multicast group, because its socket receives the results.
  */
 static bool
 find_place(struct carrier *c)
@@ -175,7 +175,7 @@ find_place(struct carrier *c)
 	return m->find_place(c->ctx, &c->place);
 }
 
-/* Receive messages, or one directly into its place. */
+/* Receive messages, or one message directly into its place. */
 static int
 receive_messages(struct carrier *c)
 {
@@ -198,7 +198,7 @@ receive_messages(struct carrier *c)
 	return n;
 }
 
-/* Return the next datagram of the message. */
+/* Return the next datagram of the current message. */
 static bool
 next_packet(struct carrier *c, struct udpio_packet *p)
 {
@@ -208,7 +208,7 @@ next_packet(struct carrier *c, struct udpio_packet *p)
 	    udpio_next_datagram(m, &c->at, p);
 }
 
-/* Go to the next message; false if there is none for now. */
+/* Go to the next message; false if there is none yet. */
 static bool
 next_message(struct carrier *c)
 {
@@ -310,7 +310,7 @@ carrier_send_hello(struct carrier *c, unsigned members)
 	carrier_send_hello_with(c, members, "");
 }
 
-/* Check that this message may come now. */
+/* Check that the child may send this message now. */
 static bool
 take_message(struct carrier *c, const struct stream_head *h,
     const uint8_t *body)
@@ -333,7 +333,7 @@ read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 	    child_next_message(&c->child, h, body);
 
 	if (got == 0) {
-		/* its last messages were read, even if its pipe is open */
+		/* all its messages are read, even if its pipe is open */
 		c->child_ended = c->done = c->child_has_exited;
 		c->rc |=
 		    c->child_has_exited && child_report_truncation(&c->child);
@@ -367,7 +367,7 @@ carrier_has_state(struct carrier *c)
 {
 	const int kind = c->order.asked ? child_peek_kind(&c->child) : 0;
 
-	c->order.asked &= kind != -1;	/* it will not come */
+	c->order.asked &= kind != -1;	/* the state will not come */
 	return kind == STREAM_STATE;
 }
 
@@ -380,7 +380,9 @@ carrier_give_state(struct carrier *c, const uint8_t *state, uint32_t bytes,
 	    .iteration = iteration }, state);
 }
 
-/* Make a synthetic gradient when it is due; at first, report its length. */
+/*
+ * Make a synthetic gradient when one is due; first report the vector's length.
+ */
 static enum carrier_event
 make_gradient(struct carrier *c, uint64_t now_ns, struct stream_head *h,
     const uint8_t **body)
@@ -434,7 +436,7 @@ carrier_awaits_child(struct carrier *c, uint64_t now_ns)
 	return true;
 }
 
-/* End if the child has ended or says nothing for too long. */
+/* Stop if the child has ended or has been silent for too long. */
 static void
 check_child(struct carrier *c, uint64_t now_ns)
 {
@@ -450,7 +452,7 @@ check_child(struct carrier *c, uint64_t now_ns)
 	}
 }
 
-/* Warn of unreachable addresses, at most once a second. */
+/* Warn about unreachable addresses, at most once a second. */
 static void
 warn_unreachable(struct carrier *c, uint64_t now_ns)
 {
@@ -494,7 +496,7 @@ carrier_wants_summary(const struct worker_conf *cf, int rc)
 	return !cf->quiet && (cf->json != NULL || rc == 0);
 }
 
-/* Print what --impair did, if it was given. */
+/* Print the effects of --impair, if it was given. */
 static void
 print_impairments(const struct carrier *c)
 {
@@ -536,6 +538,6 @@ carrier_summary(const struct carrier *c, const char *const *name,
 	else
 		fprintf(f, "; %" PRIu64 " dropped by the kernel, %" PRIu64
 		    " unreachable\n", c->u.kernel_drops, c->u.unreachable);
-	fflush(f);	/* while it runs, a reader waits for it */
+	fflush(f);	/* during a run, a reader waits for this line */
 	print_impairments(c);
 }

@@ -16,7 +16,7 @@ control_open(struct control_io *v, const struct worker_conf *cf,
 	    .bad_mac = bad_mac };
 	nonce_open_channel(&v->channel, cf->key->set ? cf->key : NULL, &cf->to);
 	v->channel.needs_cookie |=
-	    worker_tags_data(cf); /* tokens come from a cookie */
+	    worker_tags_data(cf); /* tokens need a cookie */
 }
 
 bool

@@ -1,9 +1,9 @@
 /*
  * control-io.h - send and receive a worker's control messages
  *
- * All messages of a worker go through one channel (auth/channel-client.h).
- * Messages of a state transfer are sent and received here, too;
- * iswitch/state-transfer.h decides about them.
+ * All control messages of a worker use one channel (auth/channel-client.h).
+ * Messages of a state transfer are sent and received here, too, but
+ * iswitch/state-transfer.h decides what to send.
  */
 #ifndef INNET_WORKER_CONTROL_IO_H
 #define INNET_WORKER_CONTROL_IO_H
@@ -14,25 +14,25 @@
 
 #include "cmd/innet-worker/worker.h"
 
-/* The channel of a worker to its switch. */
+/* The channel from a worker to its switch. */
 struct control_io {
 	const struct worker_conf *cf;
 	struct udp_transmit *out;
 	struct channel_client channel;
 	uint64_t *malformed, *bad_mac;	/* counters of the mode */
-	bool cannot_multicast;		/* joining a group has failed */
+	bool cannot_multicast;		/* the worker could not join a group */
 };
 
 /*
- * Open the channel; malformed and bad_mac: counters of the mode.  Exits 1
- * without random numbers.
+ * Open the channel; malformed and bad_mac point to counters of the mode.  Exits
+ * 1 if there are no random numbers.
  */
 void control_open(struct control_io *, const struct worker_conf *,
     struct udp_transmit *, uint64_t *malformed, uint64_t *bad_mac);
 
 /*
- * Send the request of len bytes at msg, which has room for CONTROL_MAX_BYTES.
- * False if the socket refused it.
+ * Send the request of len bytes at msg, a buffer with room for
+ * CONTROL_MAX_BYTES.  Returns false if the socket refused it.
  */
 bool control_send(struct control_io *, uint8_t *msg, size_t len);
 
@@ -40,21 +40,22 @@ bool control_send(struct control_io *, uint8_t *msg, size_t len);
 void control_send_transfer(struct state_transfer *h, struct control_io *v,
     struct membership *in, uint64_t now_ns);
 
-/* Print the result of fetching a state. */
+/* Print how fetching a state has ended. */
 void control_report_transfer(
     const struct state_transfer *h, const struct worker_conf *cf);
 
 /*
- * Take a packet with the ToS of control from the switch; given: results so far.
- * True if c is for the mode.  Otherwise it was the transfer's, or counted as an
- * error, or a challenge, after which `in` or h repeat their request.
+ * Handle a packet from the switch with the ToS of control messages.  `given` is
+ * the number of results so far.  Returns true if the mode must handle *c.
+ * Otherwise the message belonged to the transfer, was counted as an error, or
+ * was a challenge, after which `in` or h repeat their request.
  */
 bool control_receive(struct control_io *, struct membership *in,
     struct state_transfer *h, uint64_t given, const struct udpio_packet *p,
     struct control *c, uint64_t now_ns);
 
 /*
- * Join the multicast group of the last Ack, or leave the group that it no
+ * Join the multicast group in the last Ack, or leave a group that the Ack no
  * longer names.
  */
 void control_join_group(

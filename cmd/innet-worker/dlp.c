@@ -1,7 +1,7 @@
 /*
  * dlp.c - one worker of a DLP session
  *
- * dlp/worker.h decides; this file has its clock, socket and child.
+ * dlp/worker.h makes the decisions; this file owns its clock, socket and child.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum count { SEND_FAILED, SENT, REPEATED, WRONG_STEP, COUNTS };
 
 enum { ALL = (int)DLP_WORKER_COUNTS + (int)COUNTS };
 
-/* The machine's, then ours. */
+/* Names of the counters of dlp/worker.h, then of those in this file. */
 static const char *const count_name[ALL] = {
 	"gradients", "results", "sessions", "saturated", "overflown", "ignored",
 	"send_failed", "sent", "repeated", "wrong_step"
@@ -29,7 +29,7 @@ struct dlp_mode {
 	const struct worker_conf *cf;
 	struct carrier c;
 	struct dlp_worker m;
-	bool greeted;			/* the child has our hello */
+	bool greeted;			/* our hello was sent to the child */
 	bool told_cut, told_over;
 	uint64_t send_failed;
 };
@@ -44,7 +44,7 @@ explain_end(struct dlp_mode *w)
 	carrier_fail(&w->c);
 }
 
-/* Send what is due. */
+/* Send all packets that are due. */
 static void
 send_due(struct dlp_mode *w, uint64_t now_ns)
 {
@@ -59,7 +59,7 @@ send_due(struct dlp_mode *w, uint64_t now_ns)
 		w->send_failed++;
 }
 
-/* Take the child's gradient, or make one up. */
+/* Take the child's gradient, or generate one. */
 static void
 take_gradient(struct dlp_mode *w, const uint8_t *body, uint64_t now_ns)
 {
@@ -69,7 +69,7 @@ take_gradient(struct dlp_mode *w, const uint8_t *body, uint64_t now_ns)
 	dlp_worker_take_gradient(&w->m, now_ns);
 }
 
-/* Send the hello with the settings of the session, which is complete. */
+/* Send the hello with the settings of the session, which are complete now. */
 static void
 send_hello(struct dlp_mode *w)
 {
@@ -88,7 +88,7 @@ send_hello(struct dlp_mode *w)
 	carrier_send_hello_with(&w->c, w->m.ask.session.nodes, more);
 }
 
-/* Warn once of gradients and aggregates that do not fit. */
+/* Warn once about gradients and aggregates that do not fit. */
 static void
 warn_size(struct dlp_mode *w)
 {
@@ -113,7 +113,7 @@ warn_size(struct dlp_mode *w)
 	}
 }
 
-/* Give the child the sum of its step. */
+/* Give the child the sum for its step. */
 static void
 give_result(struct dlp_mode *w)
 {
@@ -169,14 +169,15 @@ read_carrier(void *ctx, uint64_t now_ns)
 	w->c.child_paused = dlp_worker_is_busy(&w->m);
 }
 
-/* Check whether the child, or the worker, waits for too long. */
+/* Check whether the child or the worker has waited for too long. */
 static void
 check_waits(struct dlp_mode *w, uint64_t now_ns)
 {
 	if (w->m.end != DLP_WORKER_GOING)
 		explain_end(w);
 	else if (dlp_worker_is_waiting(&w->m))
-		w->c.child_heard_ns = now_ns; /* the child may wait, as we do */
+		w->c.child_heard_ns = now_ns; /* the child may wait while we
+					       * do */
 	else
 		carrier_awaits_child(&w->c, now_ns);
 }
@@ -205,7 +206,7 @@ check_second(struct dlp_mode *w, uint64_t now_ns)
 		    w->m.ask.step, w->m.ask.session.param[DLP_ITERATIONS]);
 }
 
-/* Send what is due, and check waits. */
+/* Send all packets that are due, and check for waits that are too long. */
 static void
 do_due_work(void *ctx, uint64_t now_ns)
 {

@@ -1,4 +1,6 @@
-/* innet-worker - carry one training process's gradients over the network */
+/*
+ * innet-worker - carry the gradients of one training process over the network
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -37,9 +39,10 @@ static const struct worker_mode modes[] = {
 	    .elements_max = DLP_ELEMENTS_MAX, .no_cluster = true },
 };
 
-enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };	/* in that order */
+/* bits, in the order of the table */
+enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };
 
-/* Options that not all modes have. */
+/* Options that only some modes have, with these modes. */
 static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
 	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },
@@ -158,14 +161,15 @@ static const struct opt_tool tool = {
 struct conf {
 	struct worker_conf worker;
 	struct key key;
-	const char *key_file, *capture;	/* NULL: none */
-	uint64_t seen;			/* options given, from OPT_LONG on */
+	const char *key_file, *capture;	/* paths; NULL: not given */
+	uint64_t seen;	/* options that were given, from OPT_LONG on */
 	bool seeded;
 };
 
-static volatile sig_atomic_t stop_signal; /* that stops us */
-static volatile sig_atomic_t summarize;	/* SIGUSR1: print counters */
-static volatile sig_atomic_t hup;	/* SIGHUP, with a capture or a key */
+static volatile sig_atomic_t stop_signal; /* the signal that stops the worker */
+static volatile sig_atomic_t summarize;	/* set by SIGUSR1: print the counters */
+static volatile sig_atomic_t hup;	/* set by SIGHUP if there is a capture
+					 * or a key file */
 static volatile sig_atomic_t catches_hup;
 
 static void
@@ -179,7 +183,7 @@ on_signal(int sig)
 		stop_signal = sig;
 }
 
-/* Return the mode of a program; --async is applied later. */
+/* Return the mode for a program; --async is applied later. */
 static const struct worker_mode *
 parse_program(const char *name)
 {
@@ -189,7 +193,7 @@ parse_program(const char *name)
 	return &modes[mode[opt_word("program", name, names)]];
 }
 
-/* Parse options for the worker and how it sends. */
+/* Parse the options about the worker and its packets. */
 static bool
 parse_worker(int ch, struct worker_conf *w)
 {
@@ -231,7 +235,7 @@ parse_worker(int ch, struct worker_conf *w)
 	}
 }
 
-/* Parse options of a synchronous job. */
+/* Parse the options of a synchronous job. */
 static bool
 parse_sync(int ch, struct conf *cf)
 {
@@ -272,7 +276,7 @@ parse_sync(int ch, struct conf *cf)
 	}
 }
 
-/* Parse options of an asynchronous job. */
+/* Parse the options of an asynchronous job. */
 static bool
 parse_async(int ch, struct worker_conf *w)
 {
@@ -300,7 +304,7 @@ parse_async(int ch, struct worker_conf *w)
 	}
 }
 
-/* Parse options of a DLP session. */
+/* Parse the options of a DLP session. */
 static bool
 parse_dlp(int ch, struct worker_dlp *d)
 {
@@ -373,7 +377,7 @@ parse_other(int ch, struct conf *cf)
 	}
 }
 
-/* Refuse options of other modes, and combinations that do not work. */
+/* Refuse options of other modes and combinations that do not work. */
 static void
 check_options(struct conf *cf)
 {
@@ -455,10 +459,13 @@ parse(int argc, char *argv[])
 		errx(2, "a command is missing; give one after --, or "
 		    "--synthetic");
 	cf.worker.argv = argv + optind;
-	if (!cf.seeded)		/* workers must not be synchronised */
+	if (!cf.seeded)	/* workers must differ in their random numbers */
 		cf.worker.rng = rng_seed((uint64_t)cf.worker.cluster << 32 |
 		    cf.worker.worker);
-	/* its own stream, so that gradients do not depend on the network */
+	/*
+	 * uses separate random numbers, so that gradients do not depend on the
+	 * network
+	 */
 	cf.worker.impair.rng = rng_seed(~(uint64_t)cf.worker.rng.state);
 	return cf;
 }
@@ -481,7 +488,8 @@ main(int argc, char *argv[])
 	/* a child prints its own progress */
 	cf.worker.progress = !cf.worker.quiet && cf.worker.synthetic > 0 &&
 	    isatty(STDERR_FILENO) == 1;
-	cf.worker.quiet &= cf.worker.json == NULL;	/* that is data */
+	/* --quiet does not suppress data */
+	cf.worker.quiet &= cf.worker.json == NULL;
 	if (cf.capture != NULL) {
 		pcapio_create_or_exit(&capture, cf.capture);
 		cf.worker.capture = &capture;

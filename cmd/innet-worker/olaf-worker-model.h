@@ -1,9 +1,10 @@
 /*
- * olaf-worker-model.h - a worker's copy of the model, which comes in ranges
+ * olaf-worker-model.h - a worker's copy of the model, which arrives in ranges
  *
- * A vector that spans packets is answered range by range, each with its own
- * version; the worker keeps the newest of each (Olaf section 2.1).  Pure: time
- * is an argument.  Owns its vector: worker_model_free().
+ * A vector that needs several packets is answered range by range.  Each range
+ * has its own version, and the worker keeps the newest one (Olaf section 2.1).
+ * Pure: the caller passes the time.  The struct owns its vector; free it with
+ * worker_model_free().
  */
 #ifndef INNET_WORKER_OLAF_WORKER_MODEL_H
 #define INNET_WORKER_OLAF_WORKER_MODEL_H
@@ -15,26 +16,31 @@
 
 #include "common/wire/update.h"
 
-/* After this silence any version is taken: the server may have restarted. */
+/*
+ * After this silence the worker accepts any version, because the server may
+ * have restarted.
+ */
 #define WORKER_MODEL_RESTART_NS 1000000000u
 
 struct worker_model_range {
 	uint32_t version;
-	bool have;		/* a model of it has come */
+	bool have;		/* a model of this range has arrived */
 	uint64_t came_ns;
 };
 
 struct worker_model {
-	uint32_t elements, n;	/* of the vector; of each packet but the last */
-	uint32_t ranges, whole;	/* packets a vector; how many have come */
+	uint32_t elements, n;	/* length of the vector; of each packet except
+				 * the last */
+	uint32_t ranges, whole;	/* packets in a vector; how many have arrived */
 	float *w;		/* owned */
 	struct worker_model_range *range;	/* owned */
-	uint64_t taken;		/* models taken in, ever */
-	uint64_t stale;		/* models not newer */
+	uint64_t taken;		/* models accepted so far */
+	uint64_t stale;		/* models that were not newer */
 };
 
 /*
- * Allocate a vector in packets of n elements, all zero.  False without memory.
+ * Allocate a zeroed vector that is split into packets of n elements.  Returns
+ * false if out of memory.
  */
 static inline bool
 worker_model_init(struct worker_model *m, uint32_t elements, uint32_t n)
@@ -56,7 +62,9 @@ worker_model_free(struct worker_model *m)
 	*m = (struct worker_model){ 0 };
 }
 
-/* Return the number of elements of range r, and store where it begins. */
+/*
+ * Return the number of elements of range r, and store its offset in the vector.
+ */
 static inline uint32_t
 worker_model_range(const struct worker_model *m, uint32_t r, uint32_t *first)
 {
@@ -64,14 +72,14 @@ worker_model_range(const struct worker_model *m, uint32_t r, uint32_t *first)
 	return r + 1 < m->ranges ? m->n : m->elements - *first;
 }
 
-/* Have all ranges come from the server? */
+/* Have all ranges arrived from the server? */
 static inline bool
 worker_model_whole(const struct worker_model *m)
 {
 	return m->ranges > 0 && m->whole == m->ranges;
 }
 
-/* Return the lowest version of all ranges; 0 before the first model. */
+/* Return the lowest version of all ranges, or 0 before the first model. */
 static inline uint32_t
 worker_model_version(const struct worker_model *m)
 {
@@ -84,7 +92,7 @@ worker_model_version(const struct worker_model *m)
 	return least;
 }
 
-/* Take a model packet that came at now_ns.  True if it fits and is newer. */
+/* Take a model packet that arrived at now_ns.  True if it fits and is newer. */
 static inline bool
 worker_model_take(struct worker_model *m, const struct update *u,
     uint64_t now_ns)

@@ -1,18 +1,19 @@
 /*
- * olaf-worker.h - when a worker of an Olaf cluster sends what
+ * olaf-worker.h - decide when a worker of an Olaf cluster sends a packet
  *
- * The worker asks for the model by sending its weights, until it has a model of
- * all ranges (olaf-worker-model.h), and again after a silence, because an
- * update can be lost and a server restarted.  A gradient is sent as an update
- * if there is a model and transmission control (queue/txctl.h) allows it.
- * Pure: time (ns, monotonic) and random draws are arguments, and no socket is
- * touched.
+ * The worker requests the model by sending its weights.  It repeats this until
+ * it has a model of all ranges (olaf-worker-model.h).  It does so again after a
+ * silence, because an update can be lost and a server can restart.  The worker
+ * sends a gradient as an update if it has a model and transmission control
+ * (queue/txctl.h) permits it.
  *
- * The caller sets the length of vectors (olaf_worker_size), writes the initial
- * weights to model.w and begins (olaf_worker_begin), passes on packets
- * (olaf_worker_take) and offers gradients (olaf_worker_offer).  A vector is
- * sent packet by packet (olaf_worker_packet).  The caller sets the time stamps
- * of packets.  Owns its memory: olaf_worker_free().
+ * Pure: the caller passes time (ns, monotonic) and random numbers, and owns the
+ * socket.  The caller first sets the length of vectors (olaf_worker_size),
+ * writes the initial weights to model.w and calls olaf_worker_begin().  Then it
+ * passes received packets to olaf_worker_take() and gradients to
+ * olaf_worker_offer().  To send a vector, it makes one packet after another
+ * with olaf_worker_packet() and sets their timestamps.  The struct owns its
+ * memory; free it with olaf_worker_free().
  */
 #ifndef INNET_WORKER_OLAF_WORKER_H
 #define INNET_WORKER_OLAF_WORKER_H
@@ -30,8 +31,10 @@
 #define OLAF_WORKER_NEVER UINT64_MAX
 
 enum {
-	OLAF_WORKER_REPEAT_NS = 200000000,	/* weights without an answer */
-	OLAF_WORKER_SILENCE_NS = 1000000000,	/* no model, having one */
+	OLAF_WORKER_REPEAT_NS = 200000000,	/* repeat weights without an
+						 * answer after this time */
+	OLAF_WORKER_SILENCE_NS = 1000000000,	/* send weights if no model came
+						 * for this time */
 	OLAF_WORKER_WHY_BYTES = 160
 };
 
@@ -39,22 +42,21 @@ struct olaf_worker_conf {
 	uint16_t cluster;
 	uint32_t number;
 	enum txctl_kind control;
-	uint64_t threshold_ns;		/* of control */
-	uint64_t give_up_ns;		/* without a model */
+	uint64_t threshold_ns;		/* threshold of transmission control */
+	uint64_t give_up_ns;		/* longest time without a model */
 };
 
 enum olaf_worker_count {
 	OLAF_WORKER_GENERATED, OLAF_WORKER_SENT, OLAF_WORKER_SUPPRESSED,
-	OLAF_WORKER_WAITING,		/* for the first model */
+	OLAF_WORKER_WAITING, /* gradients while waiting for the first model */
 	OLAF_WORKER_WEIGHTS, OLAF_WORKER_MODELS, OLAF_WORKER_STALE,
 	OLAF_WORKER_IGNORED, OLAF_WORKER_COUNTS
 };
 
-/* A vector to send; for weights perhaps not all of its ranges. */
+/* A vector to send.  Weights may be sent for some of its ranges only. */
 struct olaf_worker_out {
-	struct update head;		/* header of all packets */
-	bool all;			/* all ranges; false: those without a
-					   model */
+	struct update head;		/* header of all its packets */
+	bool all;	/* send all ranges; otherwise those without a model */
 };
 
 struct olaf_worker {
@@ -62,20 +64,23 @@ struct olaf_worker {
 	struct txctl control;
 	struct worker_model model;
 	bool begun;			/* model.w has the initial weights */
-	bool paused;			/* nothing may be sent yet */
-	bool stuck;			/* no usable model came: the end */
-	uint32_t other_elements;	/* a model of another length came, */
-	uint32_t other_n;		/* or one cut otherwise; 0: none */
-	uint16_t short_of;		/* slots of a queue on the way with
-					   fewer slots than ranges; or 0 */
-	uint64_t given;			/* model.taken at the last result */
+	bool paused;			/* nothing may be sent now */
+	bool stuck;	/* the worker ends: no usable model came */
+	uint32_t other_elements;	/* length of a model that did not fit;
+					 * 0: none */
+	uint32_t other_n;		/* packet length of a model that did not
+					 * fit; 0: none */
+	uint16_t short_of;		/* slots of a queue on the path that has
+					 * fewer slots than a vector has ranges;
+					 * 0: none */
+	uint64_t given;	/* model.taken when the last result was given */
 	uint64_t heard_ns;		/* when the last model came */
-	uint64_t ask_ns;		/* when to send weights */
-	uint64_t asked;			/* times, since heard_ns */
+	uint64_t ask_ns;		/* next time to send weights */
+	uint64_t asked;			/* weights sent since heard_ns */
 	uint64_t n[OLAF_WORKER_COUNTS];
 };
 
-/* Initialise w. */
+/* Initialize w with the settings cf. */
 static inline void olaf_worker_init(struct olaf_worker *w,
     const struct olaf_worker_conf *cf);
 
@@ -83,22 +88,23 @@ static inline void olaf_worker_init(struct olaf_worker *w,
 static inline void olaf_worker_free(struct olaf_worker *w);
 
 /*
- * Set the elements of vectors and the floats of packets.  False without memory.
+ * Set the length of vectors and the floats of each packet.  False if out of
+ * memory.
  */
 static inline bool olaf_worker_size(struct olaf_worker *w, uint32_t elements,
     uint32_t floats);
 
-/* Begin with the weights that the caller wrote to model.w. */
+/* Begin with the weights that the caller has written to model.w. */
 static inline void olaf_worker_begin(struct olaf_worker *w, uint64_t now_ns);
 
 /*
- * Is it time to send weights, to ask for the model?  Sets w->stuck if no usable
- * model has come for too long.
+ * Must the worker send weights now, to request the model?  Sets w->stuck if no
+ * usable model has come for too long.
  */
 static inline bool olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
     struct olaf_worker_out *o);
 
-/* Return when olaf_worker_next() has something to do. */
+/* Return the next time at which olaf_worker_next() has work to do. */
 static inline uint64_t olaf_worker_due(const struct olaf_worker *w);
 
 /* Should this gradient be sent as an update?  draw is uniform in [0, 1). */
@@ -106,24 +112,27 @@ static inline bool olaf_worker_offer(struct olaf_worker *w, float reward,
     uint64_t now_ns, double draw, struct olaf_worker_out *o);
 
 /*
- * Make the header of the packet of range r, with first and n; false if it is
- * not to be sent.
+ * Make the header of the packet for range r, with its first and n; false if
+ * this range is not sent.
  */
 static inline bool olaf_worker_packet(const struct olaf_worker *w,
     const struct olaf_worker_out *o, uint32_t r, struct update *u);
 
-/* Take a packet that came.  True if it is a model for this worker. */
+/* Take a received packet.  True if it is a model for this worker. */
 static inline bool olaf_worker_take(struct olaf_worker *w,
     const struct update *u, uint64_t now_ns);
 
 /*
- * Return the header of the answer to a gradient of that iteration; it has the
- * model at model.w if that is new.
+ * Return the header of the answer to the gradient of an iteration.  If the
+ * answer has a new model, the vector is model.w.
  */
 static inline struct stream_head olaf_worker_result(struct olaf_worker *w,
     uint64_t iteration);
 
-/* Write why the worker is stuck, to follow the switch's name, and return it. */
+/*
+ * Write the reason why the worker is stuck, to follow the name of the switch,
+ * and return it.
+ */
 static inline const char *olaf_worker_why(const struct olaf_worker *w,
     char text[OLAF_WORKER_WHY_BYTES]);
 
@@ -155,7 +164,7 @@ olaf_worker_begin(struct olaf_worker *w, uint64_t now_ns)
 	w->heard_ns = w->ask_ns = now_ns;
 }
 
-/* Return the header of a vector of that kind. */
+/* Return the header of a vector of the given kind. */
 static inline struct update
 olaf_worker_head(const struct olaf_worker *w, enum update_kind kind)
 {
@@ -232,7 +241,9 @@ olaf_worker_packet(const struct olaf_worker *w,
 	return true;
 }
 
-/* Has a model the length of our vectors, and the same cut? */
+/*
+ * Does a model have the length of our vectors and the same split into packets?
+ */
 static inline bool
 olaf_worker_fits(const struct olaf_worker *w, const struct update *u)
 {
@@ -253,7 +264,7 @@ olaf_worker_take(struct olaf_worker *w, const struct update *u,
 		    w->begun && !worker_model_whole(&w->model)) {
 			w->other_elements = u->elements;
 			w->other_n = u->n;
-			w->ask_ns = now_ns;	/* see to it now */
+			w->ask_ns = now_ns;	/* send weights now */
 		}
 		w->n[OLAF_WORKER_IGNORED]++;
 		return false;

@@ -1,8 +1,9 @@
 /*
  * olaf.c - one worker of an Olaf cluster
  *
- * olaf-worker.h decides; this file has its clock, socket and child.  Each
- * gradient of the child is answered at once with the newest model.
+ * olaf-worker.h makes the decisions; this file owns its clock, socket and
+ * child.  The worker answers each gradient of the child at once with the newest
+ * model.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,13 +20,13 @@
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/peer-check.h"
 
-#define WAIT_NS 1000000000u	/* a shorter run may have had no model yet */
+#define WAIT_NS 1000000000u	/* a shorter run may get no model */
 
 enum count { PACKETS, SEND_FAILED, BAD_PROOF, REPLAYED, COUNTS };
 
 enum { ALL = (int)OLAF_WORKER_COUNTS + (int)COUNTS };
 
-/* The machine's, then ours. */
+/* Names of the counters of olaf-worker.h, then of those in this file. */
 static const char *const count_name[ALL] = {
 	"generated", "sent", "suppressed", "without_model", "weights_sent",
 	"models", "models_stale", "ignored", "packets_sent", "send_failed",
@@ -36,20 +37,21 @@ struct olaf {
 	const struct worker_conf *cf;
 	struct carrier c;
 	struct olaf_worker m;
-	struct peer_channel peer;		/* for requests */
+	struct peer_channel peer;		/* channel for requests */
 	struct handshake_client handshake;
 	struct peer_check peer_check;
 	bool warned_short;
-	uint32_t floats;		/* of a packet, as the path allows */
-	uint8_t *negated;		/* a gradient that points up, if the
-					   child's point down */
-	uint8_t *tagged;		/* tagged packets, one by one */
+	uint32_t floats;	/* floats in a packet that fits the path */
+	uint8_t *negated;		/* the gradient that is sent, if the
+					 * child's gradients point down */
+	uint8_t *tagged;		/* buffer for tagged packets */
 	uint64_t n[COUNTS];
-	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];	/* made ready */
-	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
+	/* headers of prepared packets */
+	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];
+	struct iovec piece[2 * UDPIO_RUN_MAX];	/* header and floats in turn */
 };
 
-/* Send the first n of the packets that were prepared. */
+/* Send the first n prepared packets. */
 static void
 send_ready(struct olaf *w, int n)
 {
@@ -62,7 +64,9 @@ send_ready(struct olaf *w, int n)
 	w->n[SEND_FAILED] += (uint64_t)(n - sent);
 }
 
-/* Copy the k-th prepared packet, header and floats, and tag it. */
+/*
+ * Copy the header and floats of prepared packet k to `tagged`, and add its tag.
+ */
 static void
 add_tag(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 {
@@ -78,7 +82,7 @@ add_tag(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 					    head};
 }
 
-/* Send a vector as o says, in ranges of one length except the last. */
+/* Send the vector *o in packets of equal length, except the last. */
 static void
 send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 {
@@ -108,7 +112,10 @@ send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 		send_ready(w, n);
 }
 
-/* Make the model when the length of vectors is known, cut for the path. */
+/*
+ * Allocate the model, split into packets that fit the path; the length of
+ * vectors is known now.
+ */
 static void
 make_model(struct olaf *w, uint32_t elements)
 {
@@ -130,7 +137,7 @@ make_model(struct olaf *w, uint32_t elements)
 }
 
 /*
- * Find out where the gradients of the child point.  An update points up,
+ * Determine the direction of the child's gradients.  An update points up,
  * because a server adds it.  False if the child and the user contradict each
  * other.
  */
@@ -150,7 +157,7 @@ find_direction(struct olaf *w)
 	return true;
 }
 
-/* Return the gradient, pointing up. */
+/* Return the gradient, negated if needed so that it points up. */
 static const uint8_t *
 negate_gradient(struct olaf *w, const uint8_t *body)
 {
@@ -161,7 +168,7 @@ negate_gradient(struct olaf *w, const uint8_t *body)
 	return w->negated;
 }
 
-/* Send a gradient or not, and answer it at once. */
+/* Send a gradient or suppress it, and answer it at once. */
 static void
 take_gradient(struct olaf *w, const struct stream_head *h,
     const uint8_t *body, uint64_t now_ns)
@@ -195,7 +202,8 @@ read_carrier(void *ctx, uint64_t now_ns)
 				return;
 			make_model(w, w->c.elements);
 			carrier_send_hello(&w->c, 1);
-			if (w->cf->synthetic > 0)	/* from zeros */
+			/* synthetic gradients start from zeros */
+			if (w->cf->synthetic > 0)
 				olaf_worker_begin(&w->m, now_ns);
 			break;
 		case CARRIER_WEIGHTS:
@@ -208,7 +216,7 @@ read_carrier(void *ctx, uint64_t now_ns)
 	w->c.done |= w->c.last;
 }
 
-/* Handle a control message; false if it is none of ours. */
+/* Handle a control message; false if it is not for this worker. */
 static bool
 take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 {
@@ -226,7 +234,7 @@ take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 	    news == CHANNEL_CLIENT_CHALLENGED;
 }
 
-/* Check the tag of data, and count it if it is wrong. */
+/* Check the tag of a data packet, and count it if it is wrong. */
 static bool
 accepts_data(struct olaf *w, const struct udpio_packet *p)
 {
@@ -239,7 +247,7 @@ accepts_data(struct olaf *w, const struct udpio_packet *p)
 	return false;
 }
 
-/* Warn once of a queue that is too short for a vector. */
+/* Warn once about a queue that is too short for a vector. */
 static void
 warn_short_queue(struct olaf *w)
 {
@@ -269,7 +277,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	warn_short_queue(w);
 }
 
-/* Send an Open if one is due. */
+/* Send an Open message if one is due. */
 static void
 send_open(struct olaf *w, uint64_t now_ns)
 {
@@ -283,7 +291,10 @@ send_open(struct olaf *w, uint64_t now_ns)
 	    timer_wall_ns());
 }
 
-/* Ask for a model if it is time, and report waits that take too long. */
+/*
+ * Send weights if a model must be requested, and report waits that are too
+ * long.
+ */
 static void
 check_waits(struct olaf *w, uint64_t now_ns)
 {
@@ -363,7 +374,7 @@ open_channel(struct olaf *w)
 	w->peer.xid = control_first_xid(timer_wall_ns());
 	nonce_open_channel(&w->peer.channel, key, &cf->to);
 	w->peer.channel.needs_cookie |=
-	    worker_tags_data(cf); /* tokens come from one */
+	    worker_tags_data(cf); /* tokens need a cookie */
 	handshake_client_init(
 	    &w->handshake, worker_tags_data(cf), &w->peer.channel, key);
 	handshake_client_start(&w->handshake, timer_mono_ns());

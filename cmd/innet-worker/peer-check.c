@@ -1,4 +1,4 @@
-/* peer-check.c - find out why no model comes: peer-check.h */
+/* peer-check.c - find out why no model arrives: peer-check.h */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +10,10 @@
 
 #include "cmd/innet-worker/peer-check.h"
 
-#define FIRST_NS 250000000u	/* without a model, until the first request */
-#define AGAIN_NS 1000000000u	/* between requests */
-#define REPORT_NS 1000000000u	/* without a model, until a line is printed */
-#define REPORT_AGAIN_NS 10000000000u	/* between lines */
+#define FIRST_NS 250000000u	/* first request: time without a model */
+#define AGAIN_NS 1000000000u	/* between two requests */
+#define REPORT_NS 1000000000u	/* first line: time without a model */
+#define REPORT_AGAIN_NS 10000000000u	/* between two lines */
 
 /* Read the peer's counters. */
 static void
@@ -55,7 +55,7 @@ peer_check_receive(struct peer_check *q, enum channel_client_news news,
 	return true;
 }
 
-/* Describe what may be wrong with keys and tags, or return NULL. */
+/* Describe a possible problem with keys and tags, or return NULL. */
 static const char *
 describe_key_problem(const struct peer_check *q)
 {
@@ -93,7 +93,7 @@ peer_check_explain(
 	return words;
 }
 
-/* Ask for the counters. */
+/* Request the peer's counters. */
 static void
 send_request(struct peer_check *q, struct carrier *c)
 {
@@ -109,7 +109,7 @@ send_request(struct peer_check *q, struct carrier *c)
 	    timer_wall_ns());
 }
 
-/* Will the peer never send a model?  Then print why. */
+/* Will the peer never send a model?  If so, print the reason. */
 static bool
 is_wrong_peer(const struct peer_check *q, const struct carrier *c)
 {

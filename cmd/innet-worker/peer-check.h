@@ -1,10 +1,11 @@
 /*
- * peer-check.h - find out why no model comes from the switch or server
+ * peer-check.h - find out why no model arrives from the switch or server
  *
  * After 250 ms without a model, a worker of program olaf asks the switch or
- * server for its counters (Stats, innet-wire(5)).  They show whether there is a
- * switch or server at all, and what it lacks.  After a second, and every ten
- * seconds after that, the worker prints what it is waiting for.
+ * server for its counters (Stats, innet-wire(5)).  The answer shows whether a
+ * switch or server is running and what it lacks.  After one second without a
+ * model, and every ten seconds after that, the worker prints what it is waiting
+ * for.
  */
 #ifndef INNET_WORKER_PEER_CHECK_H
 #define INNET_WORKER_PEER_CHECK_H
@@ -15,42 +16,45 @@
 
 enum { PEER_CHECK_TEXT_BYTES = 200 };
 
-/* A channel that several requests share, and the last xid on it. */
+/* A channel that several requests share, with the last xid used on it. */
 struct peer_channel {
 	struct channel_client channel;
 	uint32_t xid;
 };
 
-/* Zeroed at first, except peer and handshake, which are the mode's. */
+/* The caller zeroes this struct, then sets peer and handshake. */
 struct peer_check {
 	struct peer_channel *peer;
 	const struct handshake_client *handshake;
 	uint64_t heard_ns;		/* when the last model came */
 	uint64_t ask_ns, report_ns;
-	uint32_t xid;			/* of the last Stats; 0: none */
+	uint32_t xid;			/* xid of the last Stats; 0: none */
 	bool answered;
-	bool needs_mac;			/* it drops messages without a MAC */
-	bool needs_tags;		/* it has dropped data without tags */
+	bool needs_mac;	/* the peer drops messages without a MAC */
+	bool needs_tags;	/* the peer has dropped data without tags */
 	char program[16];		/* program of the peer */
 	bool is_switch;
-	bool has_models;		/* has received or sent some */
+	bool has_models;	/* the peer has received or sent models */
 };
 
 /*
- * Take the control message c, which channel_client_receive() classified as
- * `news`. True if it answers our request.
+ * Handle the control message c, which channel_client_receive() classified as
+ * `news`.  True if it answers a request of this check.
  */
 bool peer_check_receive(struct peer_check *q, enum channel_client_news news,
     const struct control *c);
 
 /*
- * Ask and report, if no model has come since heard_ns.  False, after printing
- * it, if none will ever come because another program runs there.
+ * If no model has come since heard_ns, request counters and report.  False if
+ * no model will ever come because the peer runs another program; that is
+ * printed.
  */
 bool peer_check_run(struct peer_check *q, struct carrier *c, uint64_t heard_ns,
     uint64_t now_ns);
 
-/* Write why no model may have come, to follow a sentence, and return it. */
+/*
+ * Write why no model may have come, to follow another sentence, and return it.
+ */
 const char *peer_check_explain(const struct peer_check *q,
     char words[PEER_CHECK_TEXT_BYTES]);
 

@@ -1,9 +1,9 @@
 /*
- * pending-results.h - results that came while the child was busy
+ * pending-results.h - results that arrived while the child was busy
  *
- * A queue of whole vectors of limited size.  While it is full, the worker takes
- * no results, and the switch keeps them.  Owns its memory:
- * pending_results_free().
+ * This is a queue of whole vectors with a limited size.  While it is full, the
+ * worker accepts no results, and the switch keeps them.  The struct owns its
+ * memory; free it with pending_results_free().
  */
 #ifndef INNET_WORKER_PENDING_RESULTS_H
 #define INNET_WORKER_PENDING_RESULTS_H
@@ -29,12 +29,12 @@ struct pending_result {
 
 struct pending_results {
 	struct pending_result r[PENDING_RESULTS_MAX];
-	uint32_t first, count, max;	/* max: by memory */
+	uint32_t first, count, max;	/* max: set by the memory limit */
 	uint32_t elements;
-	float *spare;			/* vector of the last result taken */
+	float *spare;			/* vector of the result taken last */
 };
 
-/* Initialise the queue for vectors of `elements` elements. */
+/* Initialize the queue for vectors of `elements` elements. */
 static inline void
 pending_results_init(struct pending_results *h, uint32_t elements)
 {
@@ -70,8 +70,8 @@ pending_results_are_full(const struct pending_results *h)
 }
 
 /*
- * Queue *r with its vector, and return another vector in exchange.  There must
- * be room.  Exits 1 without memory.
+ * Queue *r with its vector, and return another vector in exchange.  The queue
+ * must have room.  Exits 1 if out of memory.
  */
 static inline float *
 pending_results_put(struct pending_results *h, const struct pending_result *r)
@@ -89,8 +89,8 @@ pending_results_put(struct pending_results *h, const struct pending_result *r)
 }
 
 /*
- * Take the oldest result; its vector is valid until the next call.  False if
- * there is none.
+ * Remove the oldest result; its vector is valid until the next call.  Returns
+ * false if there is none.
  */
 static inline bool
 pending_results_take(struct pending_results *h, struct pending_result *r)

@@ -1,4 +1,4 @@
-/* stall-report.c - report why a job does not go on: stall-report.h */
+/* stall-report.c - report why a job does not continue: stall-report.h */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,13 +9,13 @@
 
 #include "cmd/innet-worker/stall-report.h"
 
-#define FIRST_NS 1000000000u	/* of a wait, until it is reported */
+#define FIRST_NS 1000000000u	/* length of a wait that is reported */
 #define AGAIN_NS 10000000000u	/* between reports */
-#define ANSWER_NS 200000000u	/* time for the answer to Members */
+#define ANSWER_NS 200000000u	/* time to wait for the answer to Members */
 
 enum { NAME_BYTES = 128 };
 
-/* Read a number of milliseconds as seconds. */
+/* Convert a number of milliseconds in JSON to seconds. */
 static double
 read_seconds(const cJSON *o, const char *key)
 {
@@ -40,7 +40,7 @@ append_text(char *text, size_t at, const char *fmt, ...)
 	return at;
 }
 
-/* Write a member's type, number and address. */
+/* Write a member's type, number and address to name. */
 static const char *
 format_member(const cJSON *m, char name[NAME_BYTES])
 {
@@ -57,7 +57,7 @@ format_member(const cJSON *m, char name[NAME_BYTES])
 	return name;
 }
 
-/* Append a member that misses segments.  Returns the new length. */
+/* Append a member that lacks segments.  Returns the new length. */
 static size_t
 append_missing(const cJSON *m, char *text, size_t at)
 {
@@ -86,7 +86,7 @@ append_gone(const cJSON *m, char *text, size_t at)
 	    name, read_seconds(m, "gone_ms"), read_seconds(m, "last_heard_ms"));
 }
 
-/* Write which members went, if fewer are left than a sum needs. */
+/* Write which members left, if fewer remain than a sum needs. */
 static void
 append_too_few(const cJSON *json, double h, char *text)
 {
@@ -126,7 +126,8 @@ stall_report_members(const struct sync_worker *l, char text[STALL_REPORT_BYTES])
 }
 
 /*
- * Is a report of the wait since since_ns (0: none) due, first after first_ns?
+ * Is a report due on the wait that began at since_ns (0: no wait)?  The first
+ * is due first_ns after the beginning.
  */
 static bool
 is_due(struct stall_report *m, uint64_t since_ns, uint64_t first_ns,
@@ -153,7 +154,7 @@ stall_report_join(struct stall_report *m, const char *switch_name,
 	    (open || in->halted || (in->joined && in->closed));
 	double s;
 
-	/* Joins to a job that is not open are repeated */
+	/* a worker repeats its Join while the job is not open */
 	if (!is_due(m, !waits ? 0 : m->since_ns != 0 ? m->since_ns : now_ns,
 	    FIRST_NS, now_ns))
 		return;
@@ -199,7 +200,7 @@ stall_report_result(struct stall_report *m, const char *switch_name,
 		return;
 	}
 	stall_report_members(l, text);
-	l->asking = false;		/* ask again before the end */
+	l->asking = false;	/* request the members again before the end */
 	warnx("%s: job %u: no result of iteration %" PRIu32 " for %.1f s%s",
 	    switch_name, l->in.cf.job, l->t, (double)(now_ns - m->since_ns) /
 	    1e9, text);

@@ -1,11 +1,11 @@
 /*
- * stall-report.h - report why a job does not go on, and which members are
+ * stall-report.h - report why a job does not continue, and which members are
  * missing
  *
- * The report comes from the text of the switch's answer to Members
- * (innet-wire(5)).  It is printed on standard error after a second without a
- * result, or four times the usual time if that is longer, and every ten seconds
- * after that.
+ * The report uses the text of the switch's answer to Members (innet-wire(5)).
+ * It is printed on standard error after one second without a result, or after
+ * four times the usual time if that is longer.  It is repeated every ten
+ * seconds.
  */
 #ifndef INNET_WORKER_STALL_REPORT_H
 #define INNET_WORKER_STALL_REPORT_H
@@ -14,14 +14,16 @@
 
 enum { STALL_REPORT_BYTES = 256 };
 
-/* A wait that may be reported; zeroed at first. */
+/* A wait that may be reported; the caller zeroes it first. */
 struct stall_report {
 	uint64_t since_ns;		/* start of the wait; 0: none */
-	uint64_t report_ns;		/* when to report it next */
-	bool asked;	/* for the members, before that report */
+	uint64_t report_ns;		/* time of the next report */
+	bool asked;	/* members were requested for that report */
 };
 
-/* Write which members are missing, to follow a sentence; "" if none are. */
+/*
+ * Write which members are missing, to follow a sentence; "" if none is missing.
+ */
 void stall_report_members(
     const struct sync_worker *l, char text[STALL_REPORT_BYTES]);
 
@@ -29,7 +31,10 @@ void stall_report_members(
 void stall_report_join(struct stall_report *m, const char *switch_name,
     const struct membership *in, uint64_t now_ns);
 
-/* Report that too, or that no result has come, which usually takes usual_ns. */
+/*
+ * Report the same, or that no result has come.  A result usually takes
+ * usual_ns.
+ */
 void stall_report_result(struct stall_report *m, const char *switch_name,
     struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns);
 

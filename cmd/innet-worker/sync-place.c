@@ -1,12 +1,12 @@
-/* sync-place.c - find the place of results before they come */
+/* sync-place.c - find the place of results before they arrive */
 #include "common/iswitch/sync-worker.h"
 
 #include "cmd/innet-worker/sync.h"
 
 /*
- * Results come in order, so the next ones belong where the first gap is.  That
- * is not used where each result has a tag to check, or an iteration is repeated
- * whose result is here.
+ * Find the place of the next results.  They arrive in order, so they belong to
+ * the first gap.  The place is not used if each result has a tag to check, or
+ * if an iteration is repeated whose result has already arrived.
  */
 bool
 sync_find_place(void *ctx, struct udp_scatter *l)

@@ -1,9 +1,10 @@
 /*
  * sync.c - one worker of a synchronous job: iSwitch, sections 3.3 and 3.4
  *
- * iswitch/sync-worker.h decides; this file has its clock, socket and vectors.
- * Results go from the packets directly into the vector that the child gets, and
- * gradients leave from the vector that came from it, a run of segments a call.
+ * iswitch/sync-worker.h makes the decisions; this file owns its clock, socket
+ * and vectors.  Results are received directly into the vector that the child
+ * gets.  Gradients are sent directly from the vector that came from the child;
+ * one call sends a run of segments.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +37,7 @@ static const char *const step_name[SYNC_WORKER_COUNTS] = {
 	"probes_sent", "states", "nacks"
 };
 
-/* Allocate a vector and touch all its pages.  Exits 1 without memory. */
+/* Allocate a vector and touch all its pages.  Exits 1 if out of memory. */
 static float *
 allocate_vector(uint32_t elements)
 {
@@ -49,7 +50,7 @@ allocate_vector(uint32_t elements)
 	return v;
 }
 
-/* Join the job, from iteration `next` on. */
+/* Join the job, starting with iteration `next`. */
 static void
 join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
     uint64_t now_ns)
@@ -85,7 +86,7 @@ join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	sync_worker_init(&w->l, &in, &l, now_ns);
 }
 
-/* Begin when the length of vectors and the first iteration are known. */
+/* Join the job; the length of vectors and the first iteration are known now. */
 static void
 begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 {
@@ -102,8 +103,8 @@ begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 }
 
 /*
- * Send n of the segments that were prepared.  Returns how many are finished;
- * the others found no room in the socket and must be sent again.
+ * Send n prepared segments.  Returns how many are finished; the socket had no
+ * room for the others, which must be sent again.
  */
 static int
 send_ready(struct sync *w, int n)
@@ -151,7 +152,7 @@ send_run(struct sync *w, const struct sync_worker_out *o)
 		sync_worker_unsent(&w->l, o, end - done);
 }
 
-/* Send everything that is due. */
+/* Send all packets that are due. */
 static void
 send_all(struct sync *w, uint64_t now_ns)
 {
@@ -225,7 +226,7 @@ give_result(struct sync *w, const struct pending_result *r, bool more)
 		child_send(&w->c.child, &h, r->vec);
 }
 
-/* Handle the result of iteration t, which is complete. */
+/* Handle the complete result of iteration t. */
 static void
 take_result(struct sync *w, uint64_t now_ns)
 {
@@ -251,8 +252,8 @@ take_result(struct sync *w, uint64_t now_ns)
 }
 
 /*
- * Take the child's gradient for the next iteration; if results wait, it is too
- * late.
+ * Take the child's gradient for the next iteration.  If results are waiting,
+ * the gradient is too late and the child gets them instead.
  */
 static void
 take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
@@ -275,7 +276,7 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 	sync_worker_set_gradient(&w->l, now_ns);
 }
 
-/* Offer our state after `given` results to the worker that asked for it. */
+/* Offer our state after `given` results to the worker that requested it. */
 static void
 offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
     uint64_t now_ns)
@@ -284,7 +285,7 @@ offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
 	control_send_transfer(&w->transfer, &w->control, &w->l.in, now_ns);
 }
 
-/* If another worker wants our state, get it from the child. */
+/* If another worker requests our state, get it from the child. */
 static void
 request_state(struct sync *w, uint64_t now_ns)
 {
@@ -296,7 +297,7 @@ request_state(struct sync *w, uint64_t now_ns)
 		offer_state(w, NULL, 0, w->given, now_ns);
 }
 
-/* Take the state that the child sent. */
+/* Offer the state that the child sent. */
 static void
 take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
     uint64_t now_ns)
@@ -311,8 +312,8 @@ take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
 }
 
 /*
- * Is the gradient computed from weights that the child gave up when it took a
- * state?
+ * Was the gradient computed from weights that the child replaced when it
+ * received a state?
  */
 static bool
 is_outdated(struct sync *w, const struct stream_head *h)
@@ -347,7 +348,7 @@ read_carrier(struct sync *w, uint64_t now_ns)
 	w->c.done |= w->c.last && !w->pending;
 }
 
-/* Let the child go on from the state of another worker. */
+/* Let the child continue from the state of another worker. */
 static void
 give_state(struct sync *w)
 {
@@ -380,7 +381,7 @@ process_results(void *ctx, uint64_t now_ns)
 	read_carrier(w, now_ns);
 }
 
-/* Fetch a state if the worker has ended and another's state would help. */
+/* Fetch a state if the worker has ended and the state of another would help. */
 static bool
 start_fetch(struct sync *w, uint64_t now_ns)
 {
@@ -391,7 +392,7 @@ start_fetch(struct sync *w, uint64_t now_ns)
 	return true;
 }
 
-/* Join again with a state that has come. */
+/* Join again with the state that was received. */
 static void
 join_with_state(struct sync *w, uint64_t now_ns)
 {
@@ -413,7 +414,7 @@ join_with_state(struct sync *w, uint64_t now_ns)
 	w->skips_outdated = w->cf->synthetic == 0;
 }
 
-/* Continue to fetch a state, and act on its result. */
+/* Continue to fetch a state, and act when this ends. */
 static void
 advance_transfer(struct sync *w, uint64_t now_ns)
 {
@@ -478,7 +479,7 @@ print_summary(struct sync *w)
 	carrier_summary(&w->c, name, n, k);
 }
 
-/* Print a summary if asked, and progress once a second. */
+/* Print a summary if one was requested, and progress once a second. */
 static void
 check_second(struct sync *w, uint64_t now_ns)
 {
@@ -492,7 +493,7 @@ check_second(struct sync *w, uint64_t now_ns)
 		    w->l.n[SYNC_WORKER_HELPS_SENT]);
 }
 
-/* Send what is due, and check whether the worker can go on. */
+/* Send all packets that are due, and check whether the worker can continue. */
 static void
 send_due(void *ctx, uint64_t now_ns)
 {
@@ -533,7 +534,7 @@ static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
     .read_child = process_results,
     .act = send_due};
 
-/* Leave the job, and wait briefly for the answer. */
+/* Leave the job, and wait a short time for the answer. */
 static void
 leave_job(struct sync *w)
 {

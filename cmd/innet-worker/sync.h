@@ -1,6 +1,4 @@
-/*
- * sync.h - the state of a worker of a synchronous job, whose loop is in sync.c
- */
+/* sync.h - the state of a worker of a synchronous job; sync.c has its loop */
 #ifndef INNET_WORKER_SYNC_H
 #define INNET_WORKER_SYNC_H
 
@@ -26,36 +24,36 @@ struct sync {
 	struct carrier c;
 	struct sync_worker l;
 	uint64_t mtu;
-	float *grad[2], *result[2];	/* by iteration & 1 */
+	float *grad[2], *result[2];	/* indexed by iteration & 1 */
 	struct control_io control;
-	/* results that the child has not got yet */
+	/* results that the child has not received yet */
 	struct pending_results pending_results;
-	uint64_t given;			/* results that the child has */
-	uint64_t left;			/* synthetic, to --count; 0: no limit */
-	uint64_t based;			/* `given`, for its current gradient */
+	uint64_t given;	/* results that the child has received */
+	uint64_t left;	/* synthetic gradients left; 0: no limit */
+	uint64_t based;	/* `given` when its current gradient was taken */
 	struct stall_report stall;
 	struct state_transfer transfer;
-	bool has_state;			/* fetched; the child gets it next */
-	bool skips_outdated;		/* gradients of weights before that
-					 * state are still coming */
+	bool has_state;	/* a fetched state, which the child gets next */
+	bool skips_outdated;		/* gradients from weights before that
+					 * state may still arrive */
 	bool begun;			/* l is initialised */
 	bool greeted;
 	bool pending;			/* a gradient waits for its result */
 	struct durations rounds;	/* first segment to last result */
 	uint64_t n[COUNTS];
 	uint32_t place_t, place;	/* all segments of iteration place_t
-					 * before place are here */
+					 * before this one have arrived */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
+	struct iovec piece[2 * UDPIO_RUN_MAX];	/* header and floats in turn */
 };
 
 /*
- * Find the place of the results that come next; false if it is not known.  ctx:
- * struct sync.
+ * Find the place of the results that come next; false if it is not known.  ctx
+ * points to a struct sync.
  */
 bool sync_find_place(void *ctx, struct udp_scatter *l);
 
-/* Are these the results for which the place was found? */
+/* Are these the results whose place was found? */
 bool sync_matches_place(void *ctx, const struct udpio_message *m);
 
 #endif

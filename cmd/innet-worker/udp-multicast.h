@@ -1,9 +1,9 @@
 /*
- * udp-multicast.h - receive packets to a multicast group as well
+ * udp-multicast.h - receive packets to a multicast group, too
  *
- * A struct udpio gets a second socket, bound to the group's address and port,
- * which other processes of this host can bind, too.  udpio_recv() receives from
- * both sockets.
+ * A struct udpio gets a second socket that is bound to the group's address and
+ * port.  Other processes on this host can bind to that address and port, too.
+ * udpio_recv() receives from both sockets.
  */
 #ifndef INNET_WORKER_UDP_MULTICAST_H
 #define INNET_WORKER_UDP_MULTICAST_H
@@ -21,7 +21,7 @@
 #include "common/net/udp-io.h"
 #include "common/wire/addr.h"
 
-/* Return the interface that has an IPv6 address, or 0. */
+/* Return the index of the interface that has an IPv6 address, or 0. */
 static inline unsigned
 udp_multicast_interface(const union addr *local)
 {
@@ -41,7 +41,7 @@ udp_multicast_interface(const union addr *local)
 	return index;
 }
 
-/* Let the kernel receive packets to a group, on the interface of `local`. */
+/* Tell the kernel to receive packets to a group on the interface of `local`. */
 static inline int
 udp_multicast_join(int fd, const union addr *group, const union addr *local)
 {
@@ -57,8 +57,9 @@ udp_multicast_join(int fd, const union addr *group, const union addr *local)
 }
 
 /*
- * Let u receive packets that `from` sends to a group; without a family, leave
- * the group.  Returns 0, or -1 with errno and no group.
+ * Let u receive packets that `from` sends to a group.  If the group has no
+ * address family, leave the current group.  Returns 0, or -1 with errno and no
+ * group.
  */
 static inline int
 udp_multicast_set_group(struct udpio *u, const union addr *group,

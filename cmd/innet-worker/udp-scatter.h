@@ -1,9 +1,9 @@
 /*
- * udp-scatter.h - receive a run of datagrams so that their bodies lie together
+ * udp-scatter.h - receive a run of datagrams with their bodies side by side
  *
- * A vector comes in datagrams, each with a header.  If the caller knows which
- * parts come next, the kernel can put headers aside and bodies where they
- * belong, and no copy is needed.
+ * A vector arrives in datagrams, each with a header.  If the caller knows which
+ * parts come next, the kernel can separate the headers and write the bodies
+ * where they belong.  Then no copy is needed.
  *
  *	n = udp_scatter_recv(u, &place);	(into u->got[0])
  *	if (udp_scatter_fits(&u->got[0], &place) && headers are as expected)
@@ -11,8 +11,9 @@
  *	else
  *		udp_scatter_gather(u, &place);	(then udpio_next())
  *
- * It is a guess.  If other datagrams come, they are gathered elsewhere, and the
- * place has meaningless bytes; so it must be one that is still to be written.
+ * The place is a guess.  If other datagrams arrive, udp_scatter_gather() copies
+ * them elsewhere, and meaningless bytes remain in the place.  The place must
+ * therefore be memory that the caller has not filled yet.
  */
 #ifndef INNET_WORKER_UDP_SCATTER_H
 #define INNET_WORKER_UDP_SCATTER_H
@@ -30,12 +31,12 @@ enum {
 	UDP_SCATTER_PIECES = 2 * UDPIO_RUN_MAX + 1
 };
 
-/* The place of the parts that come next; borrowed. */
+/* The place where the next parts belong; borrowed. */
 struct udp_scatter {
 	uint8_t *body;
-	size_t bytes;			/* of all parts that belong there */
-	uint32_t head_bytes;		/* header of a datagram */
-	uint32_t body_bytes;		/* body, except of the last */
+	size_t bytes;	/* bytes of all parts that belong there */
+	uint32_t head_bytes;		/* bytes of a datagram's header */
+	uint32_t body_bytes;		/* bytes of a body, except the last */
 };
 
 /* Return the buffer for bytes beyond the place, and for gathering. */
@@ -45,7 +46,10 @@ udp_scatter_rest(const struct udpio *u)
 	return u->bytes + UDPIO_STRIDE_BYTES;
 }
 
-/* Fill v with headers and bodies in turns, and the rest.  Returns how many. */
+/*
+ * Fill v with headers and bodies in turn, then the rest.  Returns the number of
+ * pieces.
+ */
 static inline int
 udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
     struct iovec v[UDP_SCATTER_PIECES])
@@ -68,7 +72,7 @@ udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
 	return n;
 }
 
-/* Receive one message into the place, like udpio_recv().  Returns 1 or 0. */
+/* Receive one message into the place, as udpio_recv() does.  Returns 1 or 0. */
 static inline int
 udp_scatter_recv(struct udpio *u, const struct udp_scatter *l)
 {
@@ -83,7 +87,7 @@ udp_scatter_recv(struct udpio *u, const struct udp_scatter *l)
 	return udpio_recv_into(u, u->fd, &u->local, &u->drops, &m, 1);
 }
 
-/* Do the datagrams of the message have the sizes of the place? */
+/* Do the datagrams of the message have the sizes that the place expects? */
 static inline bool
 udp_scatter_fits(const struct udpio_message *m, const struct udp_scatter *l)
 {
@@ -97,14 +101,16 @@ udp_scatter_fits(const struct udpio_message *m, const struct udp_scatter *l)
 	    l->body_bytes - 1) / l->body_bytes);
 }
 
-/* Return the header of the k-th datagram. */
+/* Return the header of datagram k. */
 static inline uint8_t *
 udp_scatter_head(const struct udpio_message *m, size_t k)
 {
 	return m->data + k * UDP_SCATTER_HEAD_BYTES;
 }
 
-/* Return the next datagram: p->data is its header alone, p->body its body. */
+/*
+ * Return the next datagram: p->data is only its header, and p->body its body.
+ */
 static inline bool
 udp_scatter_next(const struct udpio_message *m, const struct udp_scatter *l,
     size_t *at, struct udpio_packet *p)
@@ -118,7 +124,7 @@ udp_scatter_next(const struct udpio_message *m, const struct udp_scatter *l,
 	return true;
 }
 
-/* Put the message together, as udpio_recv() would have received it. */
+/* Assemble the message as udpio_recv() would have received it. */
 static inline void
 udp_scatter_gather(struct udpio *u, const struct udp_scatter *l)
 {

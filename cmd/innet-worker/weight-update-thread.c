@@ -16,11 +16,11 @@
 #include "cmd/innet-worker/weight-update-thread.h"
 
 enum {
-	BATCHES = 16,			/* received before other work is done */
-	ROOM_NS = 1000000		/* for a full link to drain */
+	BATCHES = 16,	/* batches received before other work is done */
+	ROOM_NS = 1000000		/* time for a full link to drain */
 };
 
-/* Things that LGC can do, as bits. */
+/* The actions that LGC can take now, as bits. */
 enum { CAN_GREET = 1, CAN_END = 2, CAN_COMMIT = 4 };
 
 /* Wake the thread that waits for an eventfd. */
@@ -43,7 +43,9 @@ clear_eventfd(int fd)
 		warn("eventfd");
 }
 
-/* If another worker wants our weights, offer them when all are of one round. */
+/*
+ * If another worker requests our weights, offer them once all are of one round.
+ */
 static void
 offer_weights(struct weight_thread *l, uint64_t now_ns)
 {
@@ -57,7 +59,7 @@ offer_weights(struct weight_thread *l, uint64_t now_ns)
 		return;
 	copy = malloc(bytes);
 	if (copy == NULL)
-		return;			/* it asks again */
+		return;			/* the other worker asks again */
 	memcpy(copy, a->w, bytes);
 	state_transfer_set_snapshot(
 	    &l->transfer, copy, (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
@@ -103,9 +105,7 @@ take_packet(
 	}
 }
 
-/*
- * Receive what has come, at most BATCHES batches, so that other work is done.
- */
+/* Receive packets, at most BATCHES batches, so that other work is done, too. */
 static void
 receive_packets(struct weight_thread *l)
 {
@@ -137,7 +137,7 @@ send_message(struct weight_thread *l, struct async_worker_out *o)
 		l->n[WEIGHT_THREAD_SEND_FAILED]++;
 }
 
-/* Send a run of segments of the gradient, as far as there is room. */
+/* Send a run of segments of the gradient while there is room. */
 static void
 send_run(
     struct weight_thread *l, const struct async_worker_out *o, uint64_t now_ns)
@@ -163,14 +163,14 @@ send_run(
 	sent = udp_transmit_send_room(l->out, &l->cf->to, worker_tos(l->cf),
 	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
 	    timer_wall_ns(), &blocked);
-	/* the socket has counted failures other than a lack of room */
+	/* the socket counts all failures except a lack of room */
 	async_worker_count_sent(
 	    &l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
 }
 
 /*
  * Wake LGC if it can do something that it could not do at the last check.
- * Returns when to check again.
+ * Returns the time of the next check.
  */
 static uint64_t
 notify_if_possible(struct weight_thread *l, uint64_t now_ns)
@@ -188,8 +188,8 @@ notify_if_possible(struct weight_thread *l, uint64_t now_ns)
 }
 
 /*
- * Join with these weights, as they are before round `first`. False without
- * memory.
+ * Join with the weights w, which are those before round `first`.  False if out
+ * of memory.
  */
 static bool
 join_job(struct weight_thread *l, const uint8_t *w, uint64_t first,
@@ -217,7 +217,7 @@ join_job(struct weight_thread *l, const uint8_t *w, uint64_t first,
 	return async_worker_init(&l->w, &in, &aw, w, timer_mono_ns());
 }
 
-/* Join again, with weights that precede round `first`. */
+/* Join again with the weights before round `first`. */
 static void
 rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
     bool creates_job)
@@ -237,11 +237,11 @@ rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
 		    l->elements);
 	free(copy);
 	l->w.in.joins = joins;
-	l->w.weights.applied = 1;	/* LGC must see them */
+	l->w.weights.applied = 1;	/* LGC must get these weights */
 	l->was_member = true;
 }
 
-/* Join again with a state that has come. */
+/* Join again with the state that was received. */
 static void
 join_with_state(struct weight_thread *l)
 {
@@ -259,9 +259,10 @@ join_with_state(struct weight_thread *l)
 }
 
 /*
- * Start the job again with our weights: the switch was restarted, no worker has
- * a state to give, and the others are where we are.  Pushes of the last rounds
- * that are missing are lost to all, because all take our weights.
+ * Start the job again with our weights.  This happens if the switch was
+ * restarted, no worker has a state to give, and the others are in the same
+ * round.  If pushes of the last rounds are missing, all workers lose them,
+ * because all continue with our weights.
  */
 static void
 restart_job(struct weight_thread *l)
@@ -272,8 +273,8 @@ restart_job(struct weight_thread *l)
 }
 
 /*
- * Continue to fetch a state, and act on its result.  Returns when to look
- * again.
+ * Continue to fetch a state, and act when this ends.  Returns the time of the
+ * next check.
  */
 static uint64_t
 advance_transfer(struct weight_thread *l, uint64_t now_ns)
@@ -296,7 +297,7 @@ advance_transfer(struct weight_thread *l, uint64_t now_ns)
 	return now_ns;
 }
 
-/* Send what is due.  Returns when to look again. */
+/* Send all packets that are due.  Returns the time of the next check. */
 static uint64_t
 send_due(struct weight_thread *l)
 {
@@ -323,7 +324,7 @@ send_due(struct weight_thread *l)
 	    timer_earlier(due, now + ROOM_NS) : due;
 }
 
-/* Print the CRC of each N-th round, and of the last. */
+/* Print the CRC of every N-th round, and of the last round. */
 static void
 report_rounds(struct weight_thread *l, bool last)
 {
@@ -347,7 +348,10 @@ report_rounds(struct weight_thread *l, bool last)
 	}
 }
 
-/* Fetch a state if the worker cannot go on and another's state would help. */
+/*
+ * Fetch a state if the worker cannot continue and the state of another would
+ * help.
+ */
 static bool
 start_fetch(struct weight_thread *l)
 {
@@ -359,14 +363,14 @@ start_fetch(struct weight_thread *l)
 	return true;
 }
 
-/* Is it over?  Prints why, unless that was asked for. */
+/* Is the worker done?  Prints the reason unless the end was requested. */
 static bool
 is_over(struct weight_thread *l)
 {
 	char why[ASYNC_WORKER_WHY_BYTES];
 
 	if (l->transfer.fetching && !l->failed) {
-		l->over = l->leave;	/* we are not a member */
+		l->over = l->leave;	/* we are not a member now */
 		return l->over;
 	}
 	if (l->leave)
@@ -374,7 +378,7 @@ is_over(struct weight_thread *l)
 	else if (start_fetch(l))
 		return false;
 	if (l->cf->capture != NULL && l->cf->capture->failed == EPIPE) {
-		l->failed = true;	/* pcapio_close_or_warn() says why */
+		l->failed = true;	/* pcapio_close_or_warn() prints why */
 	} else if (!async_worker_is_going(&l->w) &&
 	    l->w.in.end != MEMBERSHIP_LEFT) {
 		warnx("%s: %s", l->cf->to_name,
@@ -386,7 +390,8 @@ is_over(struct weight_thread *l)
 }
 
 /*
- * Wait, without the lock, until a packet comes, LGC wakes us, or deadline_ns.
+ * Wait without the lock until a packet arrives, LGC wakes us, or deadline_ns is
+ * reached.
  */
 static void
 wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
@@ -412,7 +417,7 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 	ts = timer_to_timespec(timer_earlier(ns, TIMER_SECOND_NS));
 	pthread_mutex_unlock(&l->lock);
 	while (atomic_load(&l->lock_waiters) > 0)
-		sched_yield();		/* a mutex is not fair */
+		sched_yield();	/* give the lock to LGC: a mutex is not fair */
 	n = ppoll(p, 3, &ts, NULL);
 	pthread_mutex_lock(&l->lock);
 	if (n <= 0)
@@ -423,7 +428,7 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 		clear_eventfd(l->wake_fd);
 }
 
-/* Flush the capture and warn of unreachable addresses, once a second. */
+/* Flush the capture and warn about unreachable addresses, once a second. */
 static void
 warn_unreachable(struct weight_thread *l, uint64_t *warned_ns, uint64_t *warned)
 {

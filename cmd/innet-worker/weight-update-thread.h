@@ -2,11 +2,12 @@
  * weight-update-thread.h - the thread that keeps the weights: LWU (local weight
  * update) in iSwitch's Algorithm 1
  *
- * iswitch/async-worker.h decides; this thread has its clock, socket and lock.
- * The thread holds the lock of all shared data, including the socket, except
- * while it sleeps.  The other thread (LGC, local gradient computing) reads and
- * commits between weight_thread_lock() and weight_thread_unlock(), for the time
- * of one copy of the weights at most.  Each wakes the other with an eventfd.
+ * iswitch/async-worker.h makes the decisions; this thread owns its clock,
+ * socket and lock.  The thread holds the lock of all shared data, including the
+ * socket, except while it sleeps.  The other thread (LGC, local gradient
+ * computing) reads and commits between weight_thread_lock() and
+ * weight_thread_unlock().  It holds the lock no longer than one copy of the
+ * weights takes.  Each thread wakes the other through an eventfd.
  */
 #ifndef INNET_WORKER_WEIGHT_UPDATE_THREAD_H
 #define INNET_WORKER_WEIGHT_UPDATE_THREAD_H
@@ -42,51 +43,61 @@ struct weight_thread {
 	int wake_fd, notify_fd; /* eventfds that wake the thread, and LGC */
 	atomic_uint lock_waiters;	/* threads that wait for the lock */
 
-	pthread_mutex_t lock;		/* protects all that follows: */
+	pthread_mutex_t lock;		/* protects the following fields */
 	struct udpio *u;
 	struct udp_transmit *out;
 	struct async_worker w;
 	struct state_transfer transfer;
 	struct control_io control;
-	bool was_member;   /* of the job, with these weights */
-	uint8_t *gradient; /* that was committed; owned */
+	bool was_member;   /* has been a member of the job with these weights */
+	uint8_t *gradient; /* the committed gradient; owned */
 	bool leave, over, failed;
 	unsigned possible; /* what LGC could do at the last check */
 	int64_t reported_round;	/* next round whose CRC may be printed */
 	uint64_t n[WEIGHT_THREAD_COUNTS];
-	struct durations rounds;	/* from a commit to the next round */
-	uint64_t committed_ns;		/* since the last round; 0: none */
+	struct durations rounds; /* times from a commit to the next round */
+	uint64_t committed_ns;		/* time of a commit since the last
+					 * round; 0: none */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
+	struct iovec piece[2 * UDPIO_RUN_MAX];	/* header and floats in turn */
 };
 
-/* Start the thread with the weights before round `first`, or exit 1. */
+/*
+ * Start the thread with the weights before round `first`.  Exits 1 on failure.
+ */
 void weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
     struct udpio *u, struct udp_transmit *out, uint64_t mtu, uint32_t elements,
     const uint8_t *w, uint64_t first, bool ascend);
 
-/* Leave the job and end the thread.  False if it has failed and printed why. */
+/*
+ * Leave the job and end the thread.  Returns false if it failed and printed
+ * why.
+ */
 bool weight_thread_stop(struct weight_thread *l);
 
-/* Take the lock, before the thread if both want it. */
+/*
+ * Take the lock.  If the thread waits for the lock, too, the caller gets it
+ * first.
+ */
 void weight_thread_lock(struct weight_thread *l);
 /* Release the lock. */
 void weight_thread_unlock(struct weight_thread *l);
 
-/* Clear the notice of the thread, before looking at its state. */
+/* Clear the thread's notification; call this before looking at its state. */
 void weight_thread_clear_notice(struct weight_thread *l);
 
-/* May a gradient be committed?  Needs the lock. */
+/* Can a gradient be committed now?  The caller must hold the lock. */
 bool weight_thread_is_ready(const struct weight_thread *l);
 
 /*
- * Commit a gradient, which is copied and sent in the background.  Needs the
- * lock.
+ * Commit a gradient: copy it, and let the thread send it.  The caller must hold
+ * the lock.
  */
 void weight_thread_commit(struct weight_thread *l, const uint8_t *vec);
 
 /*
- * Copy the weights if they are newer than *seen; false if not.  Needs the lock.
+ * Copy the weights if they are newer than *seen; otherwise return false.  The
+ * caller must hold the lock.
  */
 bool weight_thread_copy_weights(
     const struct weight_thread *l, uint8_t *w, uint64_t *seen);

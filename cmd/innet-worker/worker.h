@@ -1,8 +1,8 @@
 /*
  * worker.h - settings of innet-worker, and its modes
  *
- * A mode is one way to carry gradients over the network: one file beside this
- * one with one function, and a line in the table of main.c.
+ * A mode is one way to carry gradients over the network.  Each mode has a file
+ * in this folder with one function, and a line in the table of main.c.
  */
 #ifndef INNET_WORKER_WORKER_H
 #define INNET_WORKER_WORKER_H
@@ -27,59 +27,63 @@
 #include "common/wire/stream.h"
 
 enum {
-	WORKER_FLOATS_MAX = UINT16_MAX,	/* --floats max */
+	WORKER_FLOATS_MAX = UINT16_MAX,	/* largest value of --floats */
 	WORKER_STALENESS_MAX = 255
 };
 
 /* Settings of a DLP session. */
 struct worker_dlp {
-	bool median;	/* the aggregator sends median, not mean */
-	bool leads, resets;	/* send CONFIGURE, and RESET before it */
-	struct dlp_session session;	/* to configure, if it leads */
+	bool median;	/* the aggregator sends the median, not the mean */
+	bool leads, resets;	/* send CONFIGURE; send RESET before it */
+	struct dlp_session session;	/* what to configure if it leads */
 };
 
 struct worker_conf {
 	const struct worker_mode *mode;
-	union addr to;			/* the switch, or the server */
+	union addr to;			/* the switch or the server */
 	const char *to_name;		/* as the user wrote it */
 	uint16_t job, cluster;
 	uint32_t worker;
-	uint32_t floats;		/* of a segment; 0: as the job says */
+	uint32_t floats;	/* floats in a segment; 0: as the job says */
 	uint32_t window;		/* segments in flight; 0: automatic */
-	uint32_t check;			/* check sums of N workers; 0: do not */
-	const struct key *key;		/* of control messages */
+	uint32_t check;	/* check the sums of N workers; 0: do not check */
+	const struct key *key;		/* key of control messages */
 	struct key_change *key_change;	/* of that key */
 	enum tag_auth auth;
-	double gamma;			/* the learning rate, asynchronous */
-	enum stream_direction direction; /* of gradients, if the user said */
-	uint64_t staleness;	/* in rounds; staler ones are discarded */
+	double gamma;	/* the learning rate of an asynchronous job */
+	enum stream_direction direction; /* direction of gradients, if the user
+					  * gave it */
+	uint64_t staleness;	/* limit in rounds; staler gradients are
+				 * discarded */
 	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
-	uint64_t every;			/* print the CRC of every N-th round */
+	uint64_t every;	/* N: print the CRC of every N-th round */
 	struct worker_dlp dlp;
 	enum txctl_kind control;
 	uint64_t threshold_ns;
-	uint64_t mtu;			/* 0: the path's */
-	uint64_t give_up_ns;		/* fail after this time without it */
-	uint64_t silence_ns;		/* longest silence of the child */
+	uint64_t mtu;			/* 0: use the path's MTU */
+	uint64_t give_up_ns;	/* fail after this time without an answer */
+	uint64_t silence_ns;		/* longest silence of the child before
+					 * the worker fails */
 	uint64_t duration_ns;		/* TIMER_NEVER: until the child ends */
-	uint64_t count;			/* gradients; 0: no limit */
-	uint32_t synthetic;		/* elements; 0: a child is run */
-	uint64_t interval_ns;		/* of synthetic gradients */
+	uint64_t count;			/* number of gradients; 0: no limit */
+	uint32_t synthetic; /* elements of synthetic vectors; 0: run a child */
+	uint64_t interval_ns;		/* time between synthetic gradients */
 	uint64_t jitter_ns;
 	struct rng rng;
-	struct impair impair;		/* of sent packets */
+	struct impair impair;		/* faults of sent packets */
 	char **argv;			/* the child, NULL-terminated */
-	struct pcapio_out *capture;	/* of all packets, or NULL */
+	struct pcapio_out *capture;	/* capture of all packets, or NULL */
 	volatile sig_atomic_t *stop, *summarize, *hup;
 	const sigset_t *wait_mask;
-	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
+	bool no_offload;		/* do not use UDP_SEGMENT and UDP_GRO */
 	FILE *json;			/* file of --json, or NULL */
 	bool quiet, verbose, progress;
 };
 
 /*
- * Handle SIGHUP: start a new capture if the old one was moved away, and read
- * the key file again.  If neither has changed, the signal ends the worker.
+ * Handle SIGHUP.  If the capture was moved away, start a new one.  If the key
+ * file has changed, read it again.  If neither has changed, the signal ends the
+ * worker.
  */
 static inline void
 worker_hang_up(const struct worker_conf *cf)
@@ -92,7 +96,7 @@ worker_hang_up(const struct worker_conf *cf)
 		*cf->stop = SIGHUP;
 }
 
-/* Flush the capture, change the key and handle SIGHUP, once a second. */
+/* Once a second: flush the capture, change the key, and handle SIGHUP. */
 static inline void
 worker_tick_files(const struct worker_conf *cf)
 {
@@ -105,14 +109,14 @@ worker_tick_files(const struct worker_conf *cf)
 	worker_hang_up(cf);
 }
 
-/* Return the key of data tags; NULL: tags are tokens. */
+/* Return the key of data tags, or NULL if tags are tokens. */
 static inline const struct key *
 worker_tag_key(const struct worker_conf *cf)
 {
 	return cf->key->set ? cf->key : NULL;
 }
 
-/* Does data have tags? */
+/* Do data packets have tags? */
 static inline bool
 worker_tags_data(const struct worker_conf *cf)
 {
@@ -126,7 +130,7 @@ worker_tos(const struct worker_conf *cf)
 	return worker_tags_data(cf) ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
-/* Does the result p have the agreed form, and a correct tag? */
+/* Does the result p have the agreed form and a correct tag? */
 static inline bool
 worker_accepts_result(const struct worker_conf *cf, struct segment_tag *tags,
     uint8_t tos, const struct udpio_packet *p)
@@ -135,7 +139,7 @@ worker_accepts_result(const struct worker_conf *cf, struct segment_tag *tags,
 	    segment_tag_check(tags, tos, p->data, p->len);
 }
 
-/* Return how many floats a segment can carry within an MTU. */
+/* Return the number of floats in a segment that fits an MTU. */
 static inline uint32_t
 worker_floats(const struct worker_conf *cf, size_t mtu)
 {
@@ -146,12 +150,13 @@ worker_floats(const struct worker_conf *cf, size_t mtu)
 }
 
 struct worker_mode {
-	const char *name;		/* for the hello */
-	const char *options;		/* that choose it */
+	const char *name;		/* name of the mode in the hello */
+	const char *options;		/* options that choose the mode */
 	int (*run)(const struct worker_conf *cf);
-	const char *port;		/* of --switch; NULL: 46638 */
-	uint32_t elements_max;		/* of a vector; 0: the stream's */
-	bool no_cluster;		/* its workers belong to none */
+	const char *port;	/* default port of --switch; NULL: 46638 */
+	uint32_t elements_max;		/* limit on a vector's length; 0: the
+					 * stream's limit */
+	bool no_cluster;		/* its workers belong to no cluster */
 };
 
 /* Return the limit on the elements of a vector. */
