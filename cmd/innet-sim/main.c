@@ -1,4 +1,7 @@
-/* innet-sim - simulate a whole topology in virtual time */
+/*
+ * innet-sim - simulate a network of workers, switches and servers in virtual
+ * time
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -80,23 +83,25 @@ static const struct opt_tool tool = {
 
 struct options {
 	const char *path, *dir;
-	const char *seed, *runs, *duration;	/* NULL: as the scenario says */
-	const char *shard, *parts;	/* NULL: all is simulated here */
+	const char *seed, *runs, *duration;	/* NULL: the values in the
+						 * scenario */
+	const char *shard, *parts;	/* arguments of --shard and --parts, or
+					 * NULL */
 	struct runner_shard mine;
-	const char *join;		/* the folder of the parts, or NULL */
-	const char *chaos;		/* its first seed, or NULL */
-	enum tag_auth auth;		/* of its trainings */
+	const char *join;	/* folder of the parts to join, or NULL */
+	const char *chaos;		/* first seed of --chaos, or NULL */
+	enum tag_auth auth;		/* authentication in these trainings */
 	bool kills_racks;
-	char *set[SETS_MAX];		/* "path=value" */
+	char *set[SETS_MAX];		/* settings "PATH=VALUE" */
 	size_t sets;
 	uint64_t jobs;
 	enum result_by by;
-	const char *columns;		/* NULL: all */
+	const char *columns;		/* list of columns; NULL: all */
 	struct output_view view;
 	bool json, csv, quiet, verbose;
 };
 
-static volatile sig_atomic_t got;	/* the signal that asked us to stop */
+static volatile sig_atomic_t got;	/* signal that requested the end */
 
 static void
 on_signal(int sig)
@@ -115,7 +120,7 @@ parse_set(struct options *options, char *arg)
 	options->set[options->sets++] = arg;
 }
 
-/* Options that are of different ways to use the tool exclude each other. */
+/* Refuse options that belong to different ways of using the tool. */
 static void
 check_options(const struct options *options)
 {
@@ -246,7 +251,7 @@ read_json(const struct options *options)
 	return root;
 }
 
-/* One --set: its value is JSON, or else a string. */
+/* Apply one --set; the value is JSON, or a string if it cannot be parsed. */
 static void
 apply_set(cJSON *root, char *set)
 {
@@ -268,7 +273,7 @@ apply_set(cJSON *root, char *set)
 	cJSON_Delete(v);
 }
 
-/* Find a file of the scenario: relative paths begin at its folder. */
+/* Make the path of a file in the scenario relative to the scenario's folder. */
 static void
 find_file(const struct options *options, char file[JSON_READER_FILE_BYTES],
     const char *list, size_t i, const char *key)
@@ -300,7 +305,7 @@ find_files(const struct options *options, struct scenario *sc)
 		find_file(options, p[i].read, "planes", i, "read");
 }
 
-/* The points of the scenario, each read and checked, or exit 1. */
+/* Read and check the scenario at each point of the sweep, or exit 1. */
 static void
 read_points(const struct options *options, const cJSON *root, struct runner *r)
 {
@@ -330,7 +335,7 @@ read_points(const struct options *options, const cJSON *root, struct runner *r)
 	}
 }
 
-/* Print what will be simulated, for the first point. */
+/* Print a description of the simulation, for the first point. */
 static void
 print_description(const struct runner *r)
 {
@@ -365,7 +370,7 @@ print_summary(const struct runner *r, double s)
 	fprintf(stderr, "%" PRIu64 " runs, %" PRIu64 " events in %.2f s "
 	    "(%.2f M/s)\n", runner_count_runs(r), r->events, s, s > 0 ?
 	    (double)r->events / s * 1e-6 : 0);
-	if (r->shard.of > 1)	/* what is true of a part alone */
+	if (r->shard.of > 1)	/* the rest needs all parts */
 		return;
 	if (more > 5 || more < -5)
 		warnx("ages end with %s; with \"ages_to\": \"%s\" the mean age "
@@ -395,7 +400,7 @@ show_results(const struct options *options, const struct runner *r,
 	return 0;
 }
 
-/* All runs, or those of a shard, of the scenario that text has. */
+/* Do all runs of the scenario in `text`, or the runs of a shard. */
 static int
 simulate(const struct options *options, struct runner *r, const char *text)
 {
@@ -417,7 +422,7 @@ simulate(const struct options *options, struct runner *r, const char *text)
 	return rc;
 }
 
-/* Switches of any program: their accounts. */
+/* Run switches of any program, and print their counters. */
 static int
 run_planes(const struct options *options, struct runner *r)
 {
@@ -442,7 +447,7 @@ run_planes(const struct options *options, struct runner *r)
 	return rc;
 }
 
-/* Random trainings, from their seeds alone. */
+/* Run random trainings, which are derived from their seeds alone. */
 static int
 run_chaos(const struct options *options)
 {
@@ -463,7 +468,7 @@ run_chaos(const struct options *options)
 	return chaos_run(&c);
 }
 
-/* Choose the rows and figures to show, now that the points are known. */
+/* Choose the rows and figures to show; the points are known now. */
 static void
 choose_output(struct options *options, const struct runner *r)
 {
@@ -478,7 +483,7 @@ choose_output(struct options *options, const struct runner *r)
 	    options->columns));
 }
 
-/* The results of all parts. */
+/* Join all parts and print their results. */
 static int
 join_parts(struct options *options)
 {
@@ -561,7 +566,7 @@ main(int argc, char *argv[])
 	struct sigaction sa = { .sa_handler = on_signal };
 	int rc;
 
-	/* unused pages of large tables cost nothing */
+	/* unused pages of large tables take no memory */
 	mallopt(M_MMAP_THRESHOLD, 1 << 16);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);

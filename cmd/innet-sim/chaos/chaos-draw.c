@@ -11,13 +11,16 @@
 #include "common/wire/frame.h"
 
 enum {
-	FLOATS = 366,			/* of a full segment */
-	STATE_SEGS = 50,		/* of weights, which are a state */
-	WORK = 2000, WORK_MUCH = 40000	/* segments of all in a run */
+	FLOATS = 366,			/* floats in a full segment */
+	STATE_SEGS = 50, /* most segments of weights that are sent as a state */
+	WORK = 2000, WORK_MUCH = 40000	/* segments of all workers in a run */
 };
 
 #define SECOND_NS ((uint64_t)1000000000)
-/* Nothing takes so long: with Help alone, at 40 % loss, it may be 20 min. */
+/*
+ * No run takes longer than this.  With Help messages alone and 40 % loss, a run
+ * may take 20 minutes.
+ */
 #define BOUND_NS (3600 * SECOND_NS)
 
 static bool
@@ -26,7 +29,7 @@ draw_chance(struct rng *r, double share)
 	return rng_double(r) < share;
 }
 
-/* From lo to hi, each order of magnitude as likely as another. */
+/* Draw a number from lo to hi; each order of magnitude is equally likely. */
 static double
 draw_scaled(struct rng *r, double lo, double hi)
 {
@@ -45,7 +48,7 @@ draw_between(struct rng *r, uint64_t lo, uint64_t hi)
 	return lo + rng_below(r, hi - lo + 1);
 }
 
-/* Draw the approach, the number of workers, and their places. */
+/* Draw the approach, the number of workers, and their racks. */
 static void
 draw_topology(struct rng *r, struct scenario_training *t)
 {
@@ -69,7 +72,7 @@ draw_topology(struct rng *r, struct scenario_training *t)
 	}
 }
 
-/* Draw racks with workers of an asynchronous training. */
+/* Draw racks and workers of an asynchronous training. */
 static void
 draw_async_racks(struct rng *r, struct scenario_training *t)
 {
@@ -79,7 +82,7 @@ draw_async_racks(struct rng *r, struct scenario_training *t)
 	t->rack = draw_between(r, 1, t->workers - 1);
 }
 
-/* How much there is to send, and how often. */
+/* Draw the sizes of vectors and segments, and the number of iterations. */
 static void
 draw_sizes(struct rng *r, struct scenario_training *t)
 {
@@ -97,7 +100,7 @@ draw_sizes(struct rng *r, struct scenario_training *t)
 	t->staleness = draw_between(r, 0, 5);
 }
 
-/* Limit the weights, which are sent as a state, to some kilobytes. */
+/* Limit the weights, which are sent as a state, to a few kilobytes. */
 static void
 limit_state(struct scenario_training *t)
 {
@@ -107,7 +110,7 @@ limit_state(struct scenario_training *t)
 	t->elements = t->elements < most ? t->elements : most;
 }
 
-/* Links, switches and hosts. */
+/* Draw the speeds of links, switches and hosts. */
 static void
 draw_speeds(struct rng *r, struct scenario_training *t)
 {
@@ -128,7 +131,8 @@ draw_speeds(struct rng *r, struct scenario_training *t)
 	t->message_ns = draw_chance(r, 0.7) ? 0 : draw_scaled_ns(r, 100, 1e5);
 	t->packet_ns = draw_chance(r, 0.7) ? 0 : draw_between(r, 1, 2000);
 	t->barrier = t->mode == TRAINING_SYNC && draw_chance(r, 0.1);
-	t->give_up_ns = SCENARIO_WORD2;	/* never: that is a finding */
+	t->give_up_ns = SCENARIO_WORD2;	/* never: waiting for ever is a
+					 * finding */
 }
 
 static void
@@ -149,15 +153,17 @@ draw_link_faults(struct rng *r, struct chaos_plan *p)
 	if (draw_chance(r, 0.4))
 		w->late = draw_scaled(r, 0.001, 0.5);
 	w->late_ns = draw_scaled_ns(r, 1000, 2e7);
-	if (p->t.approach == TRAINING_PS) {	/* six links, not two */
+	if (p->t.approach == TRAINING_PS) {	/* packets cross six links, not
+						 * two */
 		w->loss /= 4;
 		w->burst_loss /= 4;
 	}
 }
 
 /*
- * Where switches are killed, one worker is, once, and by racks none: the
- * results that it lacks and those that others lack may not be the same.
+ * If switches are killed, let at most one worker be killed, and none if there
+ * are racks; the others pause instead.  Otherwise the results that the killed
+ * worker lacks and those that the other workers lack may differ.
  */
 static void
 keep_one_alive(struct chaos_plan *p)
@@ -173,7 +179,7 @@ keep_one_alive(struct chaos_plan *p)
 	}
 }
 
-/* A machine that is started again finds no packet of its life before. */
+/* Make a switch restart only after all packets from before have disappeared. */
 static void
 set_give_up(struct chaos_plan *p)
 {
@@ -189,7 +195,7 @@ set_give_up(struct chaos_plan *p)
 	}
 }
 
-/* Return the time of a run without faults, or a little more. */
+/* Return the duration of a run without faults, or a little more. */
 static double
 get_ideal_ns(const struct scenario_training *t)
 {
@@ -201,7 +207,10 @@ get_ideal_ns(const struct scenario_training *t)
 	    (double)t->propagation_ns + 2 * bits + 10000);
 }
 
-/* How many segments racks and a core hold at a time, where they are bounded. */
+/*
+ * Draw how many segments racks and the core can hold at a time, if that is
+ * limited.
+ */
 static void
 draw_slots(struct rng *r, struct chaos_plan *p)
 {
@@ -220,10 +229,10 @@ draw_slots(struct rng *r, struct chaos_plan *p)
 }
 
 /*
- * Draw a fault of a link or a machine, at most `left` times.  A switch is
- * killed only if the job is defined to continue: in an asynchronous job only
- * racks, and not if workers wait for each other outside the network, because
- * then they send nothing.
+ * Draw a fault of a link or a machine that happens at most `left` times.  A
+ * switch is killed only if the protocol lets the job continue.  In an
+ * asynchronous job, that is true of racks only.  It is also false if workers
+ * wait for each other outside the network, because then they send nothing.
  */
 static uint32_t
 draw_fault(struct rng *r, const struct scenario_training *t,
@@ -253,7 +262,8 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
 	} else if (t->workers > 1 && t->mode == TRAINING_SYNC &&
 	    !t->barrier && draw_chance(r, 0.5)) {
-		f->worker = SCENARIO_KILLED;	/* not the survivor */
+		f->worker = SCENARIO_KILLED;	/* any worker except the
+						 * survivor */
 		f->index = (survivor + 1 + rng_below(r, t->workers - 1)) %
 		    t->workers;
 	} else {
@@ -307,9 +317,12 @@ chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks)
 	draw_faults(&r, p);
 	keep_one_alive(p);
 	set_give_up(p);
-	if (draw_chance(&r, 0.2))		/* it comes round soon */
+	if (draw_chance(&r, 0.2))	/* iteration numbers soon wrap around */
 		p->first = SEG_ITERATIONS - (uint32_t)draw_between(&r, 1, 10);
-	/* by Help alone an iteration is not given again when it must be */
+	/*
+	 * if workers rely on Help alone, an iteration is not repeated when it
+	 * must be
+	 */
 	if (p->t.mode == TRAINING_SYNC && !p->killed && draw_chance(&r, 0.1))
 		p->old = draw_chance(&r, 0.3) ? UINT32_MAX :
 		    (uint32_t)rng_below(&r, 1 << 16);

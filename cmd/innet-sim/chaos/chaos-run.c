@@ -10,12 +10,12 @@
 #include "cmd/innet-sim/training/train-result.h"
 
 enum {
-	EVENTS_FACTOR = 400,		/* a segment's share, at most */
+	EVENTS_FACTOR = 400,		/* events for each segment, at most */
 	BYTES = 6 << 20, PLANE_BYTES = 1 << 20,
-	BYTES_FACTOR = 4096		/* likewise, of a machine's memory */
+	BYTES_FACTOR = 4096 /* bytes for each segment in a machine, at most */
 };
 
-/* Bytes that the process has asked for and not given back. */
+/* Return the bytes that the process has allocated and not freed. */
 static uint64_t
 get_held_bytes(void)
 {
@@ -24,7 +24,7 @@ get_held_bytes(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* Return a bound on the memory of a run at its end. */
+/* Return a limit for the memory that is in use at the end of a run. */
 static uint64_t
 get_most_bytes(const struct training *t)
 {
@@ -34,7 +34,7 @@ get_most_bytes(const struct training *t)
 	    (PLANE_BYTES + t->segs * BYTES_FACTOR);
 }
 
-/* Check that the rounds contain every push once (asynchronous jobs). */
+/* Check that the rounds of an asynchronous job contain every push once. */
 static void
 check_ledger(struct sim *s, const struct training *t)
 {
@@ -48,7 +48,10 @@ check_ledger(struct sim *s, const struct training *t)
 		sim_report_wrong(s, "sum: %s: segment %" PRIu32, why, segment);
 }
 
-/* Somebody waits, and nothing has come for longer than anything takes. */
+/*
+ * Report each worker that still waits, although nothing has arrived for longer
+ * than any exchange takes.
+ */
 static void
 report_stuck(struct sim *s, const struct training *t)
 {
@@ -98,7 +101,7 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	sim_run(s);
 	if (p->memory_bytes > 0 && strstr(wrong,
 	    control_status_text(CONTROL_NO_ROOM)) != NULL) {
-		n->refused++;		/* as it must be, if that is little */
+		n->refused++;		/* correct if there is little memory */
 		wrong[0] = '\0';
 	} else if (wrong[0] == '\0' && !train_is_over(t)) {
 		report_stuck(s, t);

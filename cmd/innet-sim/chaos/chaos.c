@@ -37,7 +37,7 @@ struct child {
 	struct chaos_tally n;
 };
 
-/* A finding, on a line. */
+/* Report a finding on one line, and store its seed. */
 static void
 report_finding(struct shared *sh, uint64_t seed, const char *what)
 {
@@ -54,7 +54,7 @@ may_continue(const struct chaos_options *cf, const struct shared *sh)
 	return *cf->stopped == 0 && sh->findings < FINDINGS_MAX;
 }
 
-/* Take seeds as long as there are any. */
+/* Run seeds until none is left. */
 static void
 run_seeds(const struct chaos_options *cf, struct shared *sh, struct child *c)
 {
@@ -80,7 +80,7 @@ run_seeds(const struct chaos_options *cf, struct shared *sh, struct child *c)
 	}
 }
 
-/* A process with a run of its own has died. */
+/* Report a process that died during a run. */
 static void
 report_death(const struct chaos_options *cf, struct shared *sh, struct child *c,
     int status)
@@ -122,7 +122,7 @@ start_child(const struct chaos_options *cf, struct shared *sh, struct child *c)
 	c->pid = pid;
 }
 
-/* Let the processes run; one that dies is followed by another. */
+/* Wait for the processes; if one dies, start another in its place. */
 static void
 wait_children(const struct chaos_options *cf, struct shared *sh,
     struct child *c)
@@ -166,7 +166,7 @@ add_tally(struct chaos_tally *n, const struct chaos_tally *o)
 		n->fault[k] += o->fault[k];
 }
 
-/* A number, behind what stands before it in JSON. */
+/* Print a counter; in JSON, `before` precedes it. */
 static void
 put_count(const struct chaos_options *cf, const char *key, uint64_t n,
     const char *before)

@@ -1,10 +1,11 @@
 /*
- * chaos.h - random trainings under random faults, and what must hold of them
+ * chaos.h - run random trainings under random faults, and check them
  *
- * A seed is a training: chaos-draw.h makes its topology, sizes and faults from
- * it alone.  chaos-run.h runs it and reports what is wrong: a sum that is not
- * exact, results or weights that differ, counters that do not add up, something
- * that waits for ever, packets without end, memory that grows.
+ * A seed determines a training: chaos-draw.h derives its topology, sizes and
+ * faults from the seed alone.  chaos-run.h runs the training and reports what
+ * is wrong: a sum that is not exact, results or weights that differ, counters
+ * that do not add up, a process that waits for ever, packets that never stop,
+ * or memory that grows.
  */
 #ifndef INNET_SIM_CHAOS_H
 #define INNET_SIM_CHAOS_H
@@ -17,7 +18,7 @@
 struct chaos_options {
 	uint64_t seed, runs, jobs;
 	enum tag_auth auth;
-	bool kills_racks;		/* of asynchronous trainings */
+	bool kills_racks;	/* asynchronous trainings, with killed racks */
 	bool json, quiet, verbose;
 	const volatile int *stopped;
 };

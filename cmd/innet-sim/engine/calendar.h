@@ -1,17 +1,18 @@
 /*
- * calendar.h - a priority queue of many events: a calendar of days and months
+ * calendar.h - a priority queue for many events: a calendar of days and months
  *
- * The order is that of base/heap.h, time and then id, but the cost does not
- * grow with the number of events.  Time is cut into days of 1 << shift ns, and
- * days into months.  An event of this month or the next waits in an unsorted
- * list of its day, and a later event in a list of its month; that list is dealt
- * out to days one month before.  Few lists are written to at a time, so they
- * stay in the cache.  A day is sorted when it begins.  Events that are added to
- * the current day, and events more than CALENDAR_MONTHS ahead, wait in a heap
- * each.  The length of a day follows the number of events in it.
+ * The order is that of base/heap.h: by time, then by id.  The cost does not
+ * grow with the number of events.  Time is divided into days of 1 << shift ns,
+ * and days are grouped into months.  An event of this month or the next waits
+ * in an unsorted list of its day.  A later event waits in a list of its month;
+ * one month before that month, its list is distributed to the days.  Few lists
+ * are written at a time, so they stay in the cache.  A day is sorted when it
+ * begins.  Two heaps hold the other events: those added to the current day, and
+ * those more than CALENDAR_MONTHS ahead.  The length of a day is adapted to the
+ * number of events in it.
  *
- * Time must not go back: no event may be before the one popped last.  A zeroed
- * struct is an empty calendar, which owns its memory.
+ * Time must not go back: no event may be earlier than the last one popped.  A
+ * zeroed struct is an empty calendar.  The struct owns its memory.
  */
 #ifndef INNET_SIM_CALENDAR_H
 #define INNET_SIM_CALENDAR_H
@@ -25,49 +26,52 @@
 #include "common/base/heap.h"
 
 enum {
-	CALENDAR_MONTH = 8,		/* 256 days a month */
-	CALENDAR_DAYS = 2 << CALENDAR_MONTH,	/* that have a list */
-	CALENDAR_MONTHS = 1024,		/* likewise */
-	CALENDAR_SHIFT = 16,		/* a day: 65 us, at first */
-	CALENDAR_FEW = 4, CALENDAR_MANY = 32,	/* events a day, in between */
-	CALENDAR_TRIAL = 256,		/* days before it is judged */
-	CALENDAR_SORT = 64		/* events that insertion sorts well */
+	CALENDAR_MONTH = 8,		/* 256 days in a month */
+	CALENDAR_DAYS = 2 << CALENDAR_MONTH,	/* days that have a list */
+	CALENDAR_MONTHS = 1024,		/* months that have a list */
+	CALENDAR_SHIFT = 16,		/* initial length of a day: 65 us */
+	CALENDAR_FEW = 4, CALENDAR_MANY = 32,	/* limits of the average number
+						 * of events in a day */
+	CALENDAR_TRIAL = 256,	/* days before the length of a day is checked */
+	CALENDAR_SORT = 64		/* longest list for insertion sort */
 };
 
 struct calendar_list {
-	struct heap *item;		/* from heap_new() */
+	struct heap *item;		/* memory from heap_new() */
 	size_t n, room;
 };
 
 struct calendar {
-	struct calendar_list today;	/* sorted */
-	size_t at;			/* the next of them */
-	struct calendar_list late, far;	/* heaps */
+	struct calendar_list today;	/* events of the current day, sorted */
+	size_t at;			/* index of the next event of today */
+	struct calendar_list late, far;	/* heaps: events added today, distant
+					 * events */
 	struct calendar_list *day;	/* by day % CALENDAR_DAYS */
-	struct calendar_list *month;	/* behind them; likewise */
+	struct calendar_list *month;	/* follows the days; by month %
+					 * CALENDAR_MONTHS */
 	unsigned shift;
-	uint64_t now;			/* the day today is */
-	size_t near, later;		/* waiting in days, in months */
-	uint64_t days, seen;		/* gone by since the last change */
+	uint64_t now;			/* number of the current day */
+	size_t near, later;		/* events waiting in days, in months */
+	uint64_t days, seen;	/* days and events since the last check */
 };
 
 /*
- * Add x, whose time is not before that of the event popped last; false without
+ * Add x, which must not be earlier than the event popped last; false if out of
  * memory.
  */
 static inline bool calendar_push(struct calendar *c, struct heap x);
 
 /*
- * Remove the next event and write it to *x; return 1, 0 if there is none, or
- * -1 without memory.
+ * Remove the next event and write it to *x.  Returns 1, 0 if there is none, or
+ * -1 if out of memory.
  */
 static inline int calendar_pop(struct calendar *c, struct heap *x);
 
-/* Return the events of the day after today, in no order. */
+/* Return the events of the day after today, in no particular order. */
 static inline const struct calendar_list *
 calendar_tomorrow(const struct calendar *c);
 
-/* Free all memory; c is empty then. */
+/* Free all memory; c is empty after that. */
 static inline void calendar_free(struct calendar *c);
 
 /* implementation */
@@ -85,7 +89,7 @@ calendar_free(struct calendar *c)
 	*c = (struct calendar){ 0 };
 }
 
-/* Room for one more.  False without memory. */
+/* Make room for one more event.  Returns false if out of memory. */
 static inline bool
 calendar_room(struct calendar_list *l)
 {
@@ -114,7 +118,7 @@ calendar_heap_push(struct calendar_list *l, struct heap x)
 	return true;
 }
 
-/* A new one, of days that long, all empty.  False without memory. */
+/* Allocate empty lists for days of 1 << shift ns.  False if out of memory. */
 static inline bool
 calendar_lay_out(struct calendar *c, unsigned shift)
 {
@@ -173,7 +177,10 @@ calendar_sort(struct heap *x, size_t n)
 	}
 }
 
-/* All of a list is due, as calendar_push() has it; the list is gone then. */
+/*
+ * Move all events of a list to where calendar_push() puts them, and free the
+ * list.
+ */
 static inline bool
 calendar_push_all(struct calendar *c, struct calendar_list *l)
 {
@@ -186,7 +193,7 @@ calendar_push_all(struct calendar *c, struct calendar_list *l)
 	return have;
 }
 
-/* All events again, in other days.  False without memory. */
+/* Move all events to days of another length.  False if out of memory. */
 static inline bool
 calendar_change(struct calendar *c, unsigned shift)
 {
@@ -194,7 +201,7 @@ calendar_change(struct calendar *c, unsigned shift)
 	bool have;
 
 	c->now = c->now << old.shift >> shift;
-	if (c->now > 0)		/* nothing of it may be left behind */
+	if (c->now > 0)		/* so that no event is before the current day */
 		c->now--;
 	c->far = (struct calendar_list){ 0 };
 	c->near = c->later = 0;
@@ -206,7 +213,10 @@ calendar_change(struct calendar *c, unsigned shift)
 	return have;
 }
 
-/* Is a day too long or too short? */
+/*
+ * Check the length of a day, and change it if there are too many or too few
+ * events in a day.
+ */
 static inline bool
 calendar_judge(struct calendar *c)
 {
@@ -224,7 +234,10 @@ calendar_judge(struct calendar *c)
 	return shift == c->shift || calendar_change(c, shift);
 }
 
-/* A month begins: the next one's events to their days, the far ones nearer. */
+/*
+ * Begin a month: distribute the events of the next month to its days, and move
+ * distant events that are now close enough to their months.
+ */
 static inline bool
 calendar_open_month(struct calendar *c)
 {
@@ -247,7 +260,7 @@ calendar_open_month(struct calendar *c)
 	return true;
 }
 
-/* The last day before one that may have something in it. */
+/* Return the day before the next day that may have events. */
 static inline uint64_t
 calendar_eve(const struct calendar *c)
 {
@@ -260,7 +273,7 @@ calendar_eve(const struct calendar *c)
 	return (heap_ns(&c->far.item[0]) >> c->shift & ~month) - 1;
 }
 
-/* On to the next day with something in it.  False without memory. */
+/* Go to the next day that has events.  Returns false if out of memory. */
 static inline bool
 calendar_turn(struct calendar *c)
 {

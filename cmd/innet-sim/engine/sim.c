@@ -1,4 +1,4 @@
-/* sim.c - the queue of events, and pipes: sim.h */
+/* sim.c - the queue of events, and the pipes: sim.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -60,7 +60,7 @@ sim_report_wrong(struct sim *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	if (s->wrong == NULL)
 		verrx(1, fmt, ap);
-	if (s->wrong[0] == '\0')	/* what comes of it is of no interest */
+	if (s->wrong[0] == '\0')	/* only the first error matters */
 		vsnprintf(s->wrong, SIM_WRONG_BYTES, fmt, ap);
 	va_end(ap);
 }
@@ -73,7 +73,7 @@ sim_schedule(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
 		err(1, "events");
 }
 
-/* A place at the ring's end. */
+/* Add a packet at the end of the ring, and return its place. */
 static struct sim_flying *
 ring_push(struct sim_pipe *pipe)
 {
@@ -100,7 +100,7 @@ ring_head(const struct sim_ring *r)
 	return &r->item[r->head];
 }
 
-/* The head of the pipe will arrive. */
+/* Schedule the arrival of the first packet in the pipe. */
 static void
 schedule_arrival(struct sim *s, struct sim_pipe *p)
 {
@@ -126,7 +126,7 @@ sim_count_loss(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 	s->network->lose(s, p, why);
 }
 
-/* Does a frame that is ready now find no room before the pipe? */
+/* Is there no room for a frame that enters the queue of the pipe at now_ns? */
 static bool
 is_queue_full(struct sim_pipe *pipe, uint64_t now_ns)
 {
@@ -169,7 +169,9 @@ sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	n->kind->arrive(s, n, by, p);
 }
 
-/* Write f to the capture of its pipe, if there is one, as it left. */
+/*
+ * Write f to the capture of its pipe, if there is one, with the time it left.
+ */
 static void
 capture_departure(const struct sim *s, const struct sim_pipe *pipe,
     const struct sim_flying *f)
@@ -206,7 +208,7 @@ sim_commit_frame(const struct sim *s, struct pcapio_out *out, uint8_t *to,
 	pcapio_commit(out, stamp_ns + s->sc->start_ns, whole, whole);
 }
 
-/* The first packet in the pipe is there. */
+/* Deliver the first packet in the pipe. */
 static void
 deliver_head(struct sim *s, struct sim_pipe *pipe)
 {
@@ -214,7 +216,7 @@ deliver_head(struct sim *s, struct sim_pipe *pipe)
 	struct sim_packet p;
 
 	if (r->count == 0 || pipe->deadline_ns != s->now_ns)
-		return;		/* it was lost before */
+		return;		/* the packet was lost before */
 	if (s->tap != NULL)
 		capture_departure(s, pipe, ring_head(r));
 	p = ring_head(r)->p;
@@ -256,7 +258,7 @@ sim_clear_pipe(struct sim *s, struct sim_pipe *pipe, bool all)
 	pipe->link.free_ns = s->now_ns;
 }
 
-/* One worker, or a whole cluster, at one end of a route. */
+/* Send a model to one worker, or to a whole cluster, at one end of a route. */
 static void
 send_to_group(struct sim *s, const struct sim_route *r, bool all,
     const struct sim_packet *p, uint64_t ready_ns)
@@ -298,7 +300,7 @@ void
 sim_fail_node(struct sim *s, struct sim_node *n, bool down)
 {
 	n->down += down ? 1u : -1u;
-	if (n->down == down)	/* the first, or the last */
+	if (n->down == down)	/* the first fault began, or the last ended */
 		n->kind->fail(s, n, down);
 }
 
@@ -312,7 +314,7 @@ sim_fail_link(struct sim *s, struct sim_pipe *up, bool down)
 	}
 }
 
-/* An event happens. */
+/* Handle an event. */
 static void
 handle_event(struct sim *s, struct heap x)
 {
@@ -342,7 +344,7 @@ handle_event(struct sim *s, struct heap x)
 	}
 }
 
-/* Is it over before its time? */
+/* Must the run end early? */
 static bool
 is_ended(struct sim *s)
 {

@@ -1,41 +1,41 @@
 /*
  * sim.h - the simulator's engine: nodes, pipes and one queue of events
  *
- * The contract of a kind of node:
+ * This is the contract for a kind of node.
  *
- * Time is sim->now_ns, whole ns from 0.  It changes only between events.  A
- * network is nodes (workers, switches, servers) joined by pipes; a link is two
- * pipes, one for each direction.  A pipe accepts packets from its sender and
- * delivers them to its receiver in order, each when its last bit has left and
- * the propagation time is over.  Only workers with ideal access send without a
- * pipe: their packets arrive at once.
+ * Time is sim->now_ns, in whole ns from 0.  It changes only between events.  A
+ * network consists of nodes (workers, switches, servers) that are joined by
+ * pipes.  A link is two pipes, one for each direction.  A pipe accepts packets
+ * from its sender and delivers them to its receiver in order.  A packet arrives
+ * when its last bit has left and the propagation time is over.  Only workers
+ * with ideal access send without a pipe: their packets arrive at once.
  *
  * A kind of node is a struct sim_kind in a file node-NAME.c.  arrive() receives
  * a packet and the pipe that it came over.  wake() is called at the time that
  * the node passed to sim_wake(), fail() when the node goes down or recovers,
- * and free() at the end.  A node sends with sim_send(), over a pipe with a
- * plain queue that may have a limit; a node with an Olaf or drop-tail port
- * offers packets to the pipe's egress through the data plane
- * (nodes/plane-driver.h).  It may keep its state in node->own.  It reads no
- * clock, and draws only from sim->chance or from generators of its own, seeded
- * from sim->seed.  It makes no decision that a header of common/ makes; it
- * calls that header.
+ * and free() at the end.  A node sends with sim_send() over a pipe with a plain
+ * queue, which may have a limit.  A node with an Olaf or drop-tail port passes
+ * packets to the egress of the pipe through the data plane
+ * (nodes/plane-driver.h).  A node may keep its state in node->own.  It reads no
+ * clock.  It draws random numbers only from sim->chance, or from its own
+ * generators, which are seeded from sim->seed.  If a header of common/ makes a
+ * decision, the node calls that header.
  *
- * Events of the same time are ordered by class: faults and recoveries; ends of
+ * Events at the same time are ordered by class: faults and recoveries; ends of
  * transmission; deliveries to servers; models on the way to workers; arrivals
- * at switches; wakes; new updates.  Within a class they are ordered by index:
- * pipes, nodes and workers in the order of the scenario, workers by group,
- * cluster and id.  Packets of one pipe stay in order.
+ * at switches; wakes; new updates.  Within a class they are ordered by index.
+ * Pipes, nodes and workers have the order of the scenario; workers are ordered
+ * by group, cluster and id.  Packets of one pipe stay in order.
  *
  * Packets carry no vectors: up.n and up.elements are 0, and wire_bytes is the
  * length that the frame would have (captures contain zeros).  A packet is
- * copied by value, without allocation.  A packet that is neither update nor
- * model is a frame of another program (nodes/node-traffic.h).
+ * copied by value, without allocation.  A packet that is neither an update nor
+ * a model is a frame of another program (nodes/node-traffic.h).
  *
  * Every constituent that was sent is counted exactly once: as delivered, or
- * under the reason of its loss.  sim_count_loss() counts losses of nodes and
- * pipes, and the tally of an egress those of its queue.  result_make_rows()
- * checks that for every run.
+ * with the reason for its loss.  sim_count_loss() counts losses of nodes and
+ * pipes, and the tally of an egress counts those of its queue.
+ * result_make_rows() checks these counts in every run.
  */
 #ifndef INNET_SIM_SIM_H
 #define INNET_SIM_SIM_H
@@ -64,35 +64,35 @@ enum sim_class {
 
 enum { SIM_ID_BITS = 29 };
 
-/* A packet's up.kind: a frame of another program (node-traffic.h). */
+/* Value of a packet's up.kind: a frame of another program (node-traffic.h). */
 enum { SIM_REGULAR = 0 };
 
 #define SIM_NEVER UINT64_MAX
 #define SIM_NONE UINT32_MAX
 
-/* Why a packet is lost outside of queues of updates. */
+/* The reason why a packet is lost outside of queues of updates. */
 enum sim_loss {
-	SIM_LOST_LINK,		/* by a link's own loss */
+	SIM_LOST_LINK,		/* lost at random on a link */
 	SIM_LOST_DOWN,		/* a link or switch was down */
-	SIM_LOST_QUEUE,		/* no room to wait for a plain pipe */
+	SIM_LOST_QUEUE,		/* the queue of a plain pipe was full */
 	SIM_LOSSES
 };
 
-/* A datagram between nodes of a training. */
+/* A datagram between two nodes of a training. */
 struct sim_datagram {
 	struct sim_node *from, *to;
 	uint16_t sport, dport;
 	uint16_t len;
 	uint8_t tos;
-	uint8_t p[36];		/* a segment of one float, or a message; or
-				   the number of a longer one: train.h */
+	uint8_t p[36];		/* a segment with one float, a control message,
+				 * or the number of a longer message: train.h */
 };
 
 struct sim_packet {
-	uint32_t wire_bytes;	/* of the frame */
+	uint32_t wire_bytes;	/* length of the frame */
 	union {
-		struct update up;	/* no vector in it */
-		struct sim_datagram dg;	/* of a training: train.h */
+		struct update up;	/* has no vector */
+		struct sim_datagram dg;	/* used in a training: train.h */
 	};
 };
 
@@ -100,11 +100,11 @@ _Static_assert(sizeof(struct sim_datagram) <= sizeof(struct update),
     "a datagram makes no packet longer");
 
 struct sim_flying {
-	uint64_t left_ns, at_ns;	/* last bit leaves; arrives */
+	uint64_t left_ns, at_ns; /* when the last bit leaves; when it arrives */
 	struct sim_packet p;
 };
 
-/* The packets in a pipe, in order.  Owns its memory; room is a power of two. */
+/* The packets in a pipe, in order.  Owns its memory; `room` is a power of 2. */
 struct sim_ring {
 	struct sim_flying *item;
 	uint32_t head, count, room;
@@ -113,33 +113,33 @@ struct sim_ring {
 struct sim_node;
 
 struct sim_pipe {
-	struct sim_ring ring;	/* in the first line of the cache */
-	uint64_t deadline_ns;	/* the next arrival; other events are void */
+	struct sim_ring ring;	/* in the first cache line */
+	uint64_t deadline_ns;	/* next arrival; ignore events at other times */
 	struct sim_node *to;
-	uint32_t port;		/* the sender's or receiver's own number */
-	uint32_t left;		/* packets of the ring that have left */
+	uint32_t port;		/* number that the sender or receiver gave it */
+	uint32_t left;		/* packets in the ring that have left */
 	double loss;
-	struct link link;	/* of a plain queue */
+	struct link link;	/* used by a plain queue */
 	uint64_t propagation_ns;
-	uint32_t index;		/* in sim->pipe */
-	enum sim_class class;	/* of an arrival's event */
-	uint32_t queue;		/* frames that may wait or be sent; 0: any */
-	uint32_t down;		/* faults that hold it down */
-	struct sim_flying one;	/* the ring while it has room for one */
+	uint32_t index;		/* index in sim->pipe */
+	enum sim_class class;	/* class of its arrival events */
+	uint32_t queue;	/* frames in the queue or being sent; 0: no limit */
+	uint32_t down;		/* current faults; it is up if 0 */
+	struct sim_flying one;	/* the ring's memory while room is 1 */
 	struct port *egress;	/* the sender's port; NULL: a plain queue */
-	uint64_t leave_ns;	/* the next SIM_LEAVE; other ones are void */
+	uint64_t leave_ns; /* next SIM_LEAVE; ignore events at other times */
 	struct sim_node *from;
 };
 
-/* A switch's port toward the server, and counters beside its tally. */
+/* A switch's port toward the server, with counters besides its tally. */
 struct sim_port {
-	struct port *egress;	/* of sim->plane, which numbers them alike */
+	struct port *egress;	/* in sim->plane; both have the same index */
 	const struct scenario_switch *cf;
-	unsigned __int128 wait_ns;	/* sum of waiting times in the queue */
+	unsigned __int128 wait_ns;	/* total waiting time in the queue */
 	uint64_t served, busy_ns;
 };
 
-/* Captures at a pipe's two ends, or NULL. */
+/* Captures at the two ends of a pipe, or NULL. */
 struct sim_tap {
 	struct pcapio_out *left, *came;
 };
@@ -153,72 +153,77 @@ struct sim_kind {
 	void (*wake)(struct sim *, struct sim_node *);
 	void (*fail)(struct sim *, struct sim_node *, bool down);
 	void (*free)(struct sim_node *);
-	/* models have come to n workers of the group, from base on */
+	/*
+	 * deliver models to n workers of the group, starting with worker `base`
+	 */
 	void (*model)(struct sim *, const struct sim_node *, uint32_t base,
 	    uint32_t n, const struct sim_packet *);
-	bool serves;		/* packets up to it are SIM_DELIVERY */
+	bool serves;	/* packets that arrive here are SIM_DELIVERY events */
 };
 
 /*
- * The network that the engine runs: nodes/update-network.h or
- * training/train-build.h.  The engine calls these functions.
+ * The functions that the engine calls for the network it runs:
+ * nodes/update-network.h or training/train-build.h.
  */
 struct sim_network {
-	/* count a packet that is lost */
+	/* count a lost packet */
 	void (*lose)(struct sim *, const struct sim_packet *, enum sim_loss);
-	void (*fault)(struct sim *, uint32_t id);	/* a SIM_FAULT */
-	void (*generate)(struct sim *, uint32_t id);	/* a SIM_GENERATE */
-	void (*leave)(struct sim *, struct sim_pipe *);	/* a SIM_LEAVE */
+	void (*fault)(struct sim *, uint32_t id);	/* handle a SIM_FAULT */
+	void (*generate)(struct sim *, uint32_t id); /* handle a SIM_GENERATE */
+	void (*leave)(struct sim *, struct sim_pipe *);	/* handle a SIM_LEAVE */
 	/* lose the frames that wait in the port of the pipe's sender */
 	void (*clear_port)(struct sim *, struct sim_pipe *);
-	/* write the frame of a packet to a capture */
+	/* write a packet as a frame to a capture */
 	void (*put_frame)(const struct sim *, struct pcapio_out *,
 	    const struct sim_packet *, uint64_t stamp_ns);
-	void (*new_day)(const struct sim *);	/* of the calendar; or NULL */
-	void (*end)(struct sim *);		/* of the run; or NULL */
+	void (*new_day)(const struct sim *);	/* a calendar day begins; or
+						 * NULL */
+	void (*end)(struct sim *);		/* the run ends; or NULL */
 };
 
-/* Faults of packets at the end of a pipe: link-faults.h. */
+/* Packet faults at the end of a pipe: link-faults.h. */
 struct sim_pipe_hook {
 	/* does the packet arrive now? */
 	bool (*arrives)(struct sim *, struct sim_pipe *,
 	    const struct sim_packet *);
-	void (*late)(struct sim *);	/* a SIM_LATE: one arrives late */
+	void (*late)(struct sim *);	/* handle a SIM_LATE: a packet arrives
+					 * late */
 };
 
-struct sim_node { /* the most used fields are in the first line of the cache */
+struct sim_node { /* the most used fields are in the first cache line */
 	_Alignas(64) const struct sim_kind *kind;
-	void *own;		/* the kind's */
-	struct sim_pipe *up;	/* toward the server, or NULL; the pipe
-				 * behind it in sim->pipe is the way back */
+	void *own;		/* state that belongs to the kind */
+	struct sim_pipe *up;	/* toward the server, or NULL; the next pipe in
+				 * sim->pipe leads back */
 	struct pcapio_out *in, *out;	/* captures, or NULL */
-	uint32_t down;		/* as of a pipe */
-	uint16_t first;		/* its least cluster, which its port calls 0 */
-	uint32_t index;		/* in sim->node */
-	struct hashmap cluster;	/* -> its first route */
+	uint32_t down;		/* current faults; it is up if 0 */
+	uint16_t first;		/* lowest cluster id, numbered 0 in its port */
+	uint32_t index;		/* index in sim->node */
+	struct hashmap cluster;	/* cluster id -> its first route */
 	char name[JSON_READER_NAME_BYTES + 16];
 };
 
 /*
- * Where workers of a cluster are, seen from a node: behind a pipe, or here,
+ * A route from a node to workers of a cluster: behind a pipe, or at this node
  * with ideal access.
  */
 struct sim_route {
-	uint32_t first, n;	/* ids of the workers */
-	struct sim_pipe *down;	/* NULL: a pipe each, or ideal access */
-	struct sim_node *group;	/* NULL: another switch is between */
-	uint32_t base;		/* of them in sim->worker */
-	uint32_t next;		/* route of the same cluster, or SIM_NONE */
+	uint32_t first, n;	/* ids of the workers: n ids from `first` on */
+	struct sim_pipe *down; /* NULL: each has its own pipe or ideal access */
+	struct sim_node *group;	/* NULL: the route leads through another
+				 * switch */
+	uint32_t base;		/* index of the first one in sim->worker */
+	uint32_t next;		/* next route of this cluster, or SIM_NONE */
 	bool again;		/* an earlier route has the same pipe */
 };
 
 struct sim_worker {
 	struct arrivals arrivals;
-	uint32_t group, at;	/* its group, and its switch: nodes */
-	uint32_t cluster;	/* in sim->cluster */
-	uint32_t id;		/* in its cluster */
+	uint32_t group, at;	/* nodes: its group, and its switch */
+	uint32_t cluster;	/* index in sim->cluster */
+	uint32_t id;		/* id in its cluster */
 	uint32_t put;		/* updates generated */
-	uint32_t up, down;	/* its pipes, or SIM_NONE */
+	uint32_t up, down;	/* indexes of its pipes, or SIM_NONE */
 };
 
 enum sim_count {
@@ -226,34 +231,37 @@ enum sim_count {
 	SIM_MODELS, SIM_TIMED_OUT, SIM_GATED, SIM_COUNTS
 };
 
-struct sim_cluster {	/* what moves most is in the first line of the cache */
+struct sim_cluster {	/* the most changed fields are in the first cache
+			 * line */
 	_Alignas(64) uint16_t id;
-	bool sent;		/* something was */
-	uint32_t packets;	/* a vector */
-	uint32_t frame, last_frame;	/* bytes: of all but the last; of it */
+	bool sent;		/* something was sent */
+	uint32_t packets;	/* packets in a vector */
+	uint32_t frame, last_frame; /* bytes of a frame; of the last frame */
 	uint64_t count[SIM_COUNTS];
-	uint32_t group;		/* in the scenario */
-	uint64_t lost[SIM_LOSSES];	/* constituents */
-	uint64_t cleared;	/* of those, in a queue that was cleared */
-	unsigned __int128 delay_ns;	/* sum over packets received */
-	uint64_t goal;		/* constituents; 0: none */
-	uint64_t goal_ns;	/* when `goal` was reached; 0: not yet */
+	uint32_t group;		/* index in the scenario */
+	uint64_t lost[SIM_LOSSES];	/* lost constituents */
+	uint64_t cleared;	/* constituents lost when a queue was cleared */
+	unsigned __int128 delay_ns;	/* total delay of received packets */
+	uint64_t goal;		/* constituents to receive; 0: no goal */
+	uint64_t goal_ns;	/* when the goal was reached; 0: not yet */
 	uint64_t last_ns;	/* when its last update was sent or received */
-	struct aom *age;	/* one a packet of the vector; owned */
-	struct server_rule_range *range;	/* of its model, likewise */
+	struct aom *age;	/* one for each packet of a vector; owned */
+	struct server_rule_range *range; /* the same, for its model; owned */
 };
 
 struct sim {
 	const struct scenario *sc;
 	const struct sim_network *network;
-	uint64_t now_ns, end_ns;	/* end: of the run */
-	double other_end;	/* the mean age by the other rule of its end,
-				 * by that of this one */
+	uint64_t now_ns, end_ns;	/* end_ns: end of the run */
+	double other_end;	/* mean age with the other value of ages_to,
+				 * divided by the mean age */
 	uint64_t seed;
 	struct rng arrivals, bursts, control, chance;
 	struct calendar events;
-	struct sim_port *port;	/* of the switches, the first nodes */
-	struct sim_plane *plane; /* of them: plane-driver.h; NULL: none */
+	struct sim_port *port;	/* ports of the switches, which are the first
+				 * nodes */
+	struct sim_plane *plane; /* plane of the switches: plane-driver.h; or
+				  * NULL */
 	struct sim_pipe *pipe;
 	uint32_t pipes;
 	struct sim_node *node;
@@ -262,23 +270,27 @@ struct sim {
 	uint32_t workers;
 	struct sim_cluster *cluster;
 	uint32_t clusters;
-	uint32_t *cluster_of;	/* 65,536: id -> place, or SIM_NONE */
+	uint32_t *cluster_of;	/* 65,536 entries: id -> index, or SIM_NONE */
 	struct sim_route *route;
 	uint32_t routes, routes_room;
-	uint64_t handled;	/* events so far */
+	uint64_t handled;	/* events handled so far */
 	uint64_t models_lost[SIM_LOSSES];
-	const volatile int *stopped;	/* a signal came, or NULL */
-	struct training *training;	/* then there is nothing else */
+	const volatile int *stopped;	/* set by a signal; or NULL */
+	struct training *training;	/* if not NULL, the network has nothing
+					 * else */
 	uint32_t trainings;
-	struct sim_tap *tap;	/* of each pipe; NULL: no link is captured */
-	uint64_t was_ns;	/* now_ns before this event */
-	struct sim_source *source;	/* of regular traffic: node-traffic.h */
+	struct sim_tap *tap; /* captures by pipe; NULL: no link is captured */
+	uint64_t was_ns;	/* now_ns of the previous event */
+	struct sim_source *source;	/* sources of regular traffic:
+					 * node-traffic.h */
 	uint32_t sources;
 	struct link_faults *link_faults;	/* link-faults.h; or NULL */
-	const struct sim_pipe_hook *pipe_hook;	/* theirs, or NULL */
-	char *wrong;			/* what is, SIM_WRONG_BYTES; or NULL:
-					   then the tool says so and exits */
-	uint64_t most;			/* events; 0: any number */
+	const struct sim_pipe_hook *pipe_hook;	/* hook of link_faults, or
+						 * NULL */
+	char *wrong;			/* text of the first error,
+					 * SIM_WRONG_BYTES long; if NULL, an
+					 * error ends the tool */
+	uint64_t most;			/* limit on events; 0: no limit */
 };
 
 enum { SIM_WRONG_BYTES = 200 };
@@ -287,14 +299,14 @@ static inline enum sim_class sim_class_of(struct heap x);
 
 static inline uint32_t sim_id_of(struct heap x);
 
-/* Call the node's wake() at at_ns. */
+/* Call the node's wake() at the time at_ns. */
 static inline void sim_wake(struct sim *s, const struct sim_node *n, uint64_t
     at_ns);
 
 static inline struct sim_cluster * sim_cluster(const struct sim *s, uint16_t
     id);
 
-/* Write p, stamped stamp_ns, to a capture. */
+/* Write p to a capture with the timestamp stamp_ns. */
 static inline void sim_put_frame(const struct sim *s, struct pcapio_out *out,
     const struct sim_packet *p, uint64_t stamp_ns);
 
@@ -312,7 +324,9 @@ sim_id_of(struct heap x)
 	return heap_id(&x) & ((1u << SIM_ID_BITS) - 1);
 }
 
-/* Schedule an event of this class and index at at_ns, now or later. */
+/*
+ * Schedule an event of this class and index at at_ns, which must not be past.
+ */
 void sim_schedule(struct sim *s, enum sim_class class, uint32_t id,
     uint64_t at_ns);
 
@@ -323,35 +337,38 @@ sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
 }
 
 /*
- * Send p over a pipe with a plain queue.  It is ready at ready_ns: now or
- * later, and not before the packet before it.
+ * Send p over a pipe with a plain queue.  p is ready at ready_ns, which must
+ * not be in the past or before the previous packet is ready.
  */
 void sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
     uint64_t ready_ns);
 
-/* Return the place of a packet that leaves over a pipe at left_ns. */
+/*
+ * Add a packet that leaves over a pipe at left_ns, and return the place to
+ * write it to.
+ */
 struct sim_packet *sim_put_in_flight(struct sim *s, struct sim_pipe *pipe,
     uint64_t left_ns);
 
 /*
- * Lose the packets in the pipe and in its queue; without `all`, packets that
- * have left the sender still arrive.
+ * Lose the packets in the queue of a pipe, and those on the link.  Without
+ * `all`, packets that have left the sender still arrive.
  */
 void sim_clear_pipe(struct sim *s, struct sim_pipe *pipe, bool all);
 
-/* A node, or a link (by its pipe up), goes down or recovers. */
+/* Take a node, or a link given by its pipe up, down, or restore it. */
 void sim_fail_node(struct sim *s, struct sim_node *n, bool down);
 void sim_fail_link(struct sim *s, struct sim_pipe *up, bool down);
 
-/* Report that the run cannot continue or that a check has failed. */
+/* Report that the run cannot continue, or that a check has failed. */
 void sim_report_wrong(struct sim *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Count a packet that is lost. */
+/* Count a lost packet. */
 void sim_count_loss(struct sim *s, const struct sim_packet *p,
     enum sim_loss why);
 
-/* Deliver p to a node; by: the pipe, or NULL. */
+/* Deliver p to a node.  `by` is the pipe that it came over, or NULL. */
 void sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p);
 
@@ -359,7 +376,7 @@ void sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 void sim_send_model(struct sim *s, struct sim_node *n,
     const struct sim_packet *p, uint64_t ready_ns);
 
-/* Handle events until there are none, or until the end of the scenario. */
+/* Handle events until none is left, or until the end of the scenario. */
 void sim_run(struct sim *s);
 
 static inline struct sim_cluster *
@@ -368,13 +385,13 @@ sim_cluster(const struct sim *s, uint16_t id)
 	return &s->cluster[s->cluster_of[id]];
 }
 
-/* Allocate n zeroed elements of that many bytes, or exit. */
+/* Allocate n zeroed elements of `bytes` bytes each, or exit. */
 void *sim_alloc(size_t n, size_t bytes, const char *what);
 
-/* The same, in whole cache lines and large pages. */
+/* Do the same, in whole cache lines and large pages. */
 void *sim_alloc_large(size_t n, size_t bytes, const char *what);
 
-/* Make a link of the next two pipes; return the pipe up. */
+/* Make a link from the next two pipes, and return the pipe up. */
 struct sim_pipe *sim_add_link(struct sim *s, struct sim_node *from,
     struct sim_node *to, uint64_t up_bps, uint64_t down_bps,
     uint64_t propagation_ns, double loss);
@@ -387,13 +404,13 @@ sim_put_frame(const struct sim *s, struct pcapio_out *out,
 }
 
 /*
- * Commit the frame that stands in the capture's buffer at `to`: of its
- * wire_bytes, `whole` are written and the rest becomes zeros.
+ * Commit the frame at `to` in the buffer of the capture.  The first `whole`
+ * bytes of its wire_bytes are written; fills the rest with zeros.
  */
 void sim_commit_frame(const struct sim *s, struct pcapio_out *out, uint8_t *to,
     uint32_t whole, uint32_t wire_bytes, uint64_t stamp_ns);
 
-/* Write the packets of a captured pipe that have left it by by_ns. */
+/* Write the packets of a captured pipe that have left by the time by_ns. */
 void sim_capture_left(const struct sim *s, const struct sim_pipe *pipe,
     uint64_t by_ns);
 

@@ -1,13 +1,16 @@
-/* event-prefetch.c - fetch what the next events will read: event-prefetch.h */
+/*
+ * event-prefetch.c - prefetch the data that the next events will read:
+ * event-prefetch.h
+ */
 #include "config.h"
 
 #include "cmd/innet-sim/nodes/event-prefetch.h"
 #include "cmd/innet-sim/nodes/node-switch.h"
 #include "common/base/prefetch.h"
 
-enum { FEW = 1000 };	/* workers, which are in the cache anyway */
+enum { FEW = 1000 };	/* this number of workers fits into the cache */
 
-/* Where the event finds out who it is about. */
+/* Prefetch the data from which an event learns which objects it needs. */
 static void
 fetch_first(const struct sim *s, struct heap x)
 {
@@ -42,7 +45,7 @@ fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 		    sizeof(struct sim_cluster));
 }
 
-/* Prefetch the objects of event x, after its first part was fetched. */
+/* Prefetch the objects of event x; its first data was prefetched before. */
 static void
 fetch_rest(const struct sim *s, struct heap x)
 {
@@ -81,7 +84,7 @@ event_prefetch_day(const struct sim *s)
 	const struct calendar *c = &s->events;
 	const struct calendar_list *tomorrow = calendar_tomorrow(c);
 
-	if (s->workers <= FEW)		/* a training has none */
+	if (s->workers <= FEW)		/* a training has no workers here */
 		return;
 	for (size_t i = 0; i < tomorrow->n; i++)
 		fetch_first(s, tomorrow->item[i]);

@@ -1,14 +1,13 @@
-/*
- * event-prefetch.h - fetch what the next events will read into the cache
- */
+/* event-prefetch.h - prefetch the data that the next events will read */
 #ifndef INNET_SIM_EVENT_PREFETCH_H
 #define INNET_SIM_EVENT_PREFETCH_H
 
 #include "cmd/innet-sim/engine/sim.h"
 
 /*
- * Prefetch what the events of the calendar's day that begins will read, and
- * where those of the next day find out what they are about.
+ * Prefetch the data that the events of the new calendar day will read.  For the
+ * events of the day after it, prefetch the data from which an event learns
+ * which objects it needs.
  */
 void event_prefetch_day(const struct sim *s);
 

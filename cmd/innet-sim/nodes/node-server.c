@@ -1,9 +1,9 @@
 /*
  * node-server.c - a parameter server: node-server.h
  *
- * The server notes the age of each update and answers it with a model.  Gate
- * and versions are olaf/server-rule.h's; the rest of that rule only computes
- * with vectors, which packets do not carry here.
+ * The server records the age of each update and answers it with a model.  The
+ * gate and versions come from olaf/server-rule.h.  The rest of that rule
+ * computes with vectors, which packets do not carry here.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "cmd/innet-sim/nodes/node-server.h"
 #include "cmd/innet-sim/nodes/node-traffic.h"
 
-/* An update, and its answer. */
+/* Receive an update and answer it. */
 static void
 receive_update(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 {

@@ -1,6 +1,4 @@
-/*
- * node-server.h - a parameter server of a network of updates
- */
+/* node-server.h - a parameter server in a network of updates */
 #ifndef INNET_SIM_NODE_SERVER_H
 #define INNET_SIM_NODE_SERVER_H
 

@@ -1,4 +1,6 @@
-/* node-switch.c - a switch, a port of the plane of all switches: node-switch.h
+/*
+ * node-switch.c - a switch, which is one port of a plane that all switches
+ * share: node-switch.h
  */
 #include "config.h"
 
@@ -10,7 +12,10 @@
 #include "cmd/innet-sim/nodes/node-traffic.h"
 #include "cmd/innet-sim/nodes/plane-driver.h"
 
-/* How many clusters n may have routes to, from n->first on. */
+/*
+ * Return the size of the range of clusters to which n has routes, and set
+ * n->first to the lowest one.
+ */
 static uint32_t
 count_clusters(struct sim_node *n)
 {
@@ -58,12 +63,12 @@ node_switch_open(struct sim *s, struct sim_node *n,
 	return port_allocate_updates(port->egress);
 }
 
-/* Queue a packet from below at the port. */
+/* Queue a packet that goes up at the port. */
 static void
 receive_from_below(struct sim *s, struct sim_node *n,
     const struct sim_packet *p)
 {
-	/* a byte, for a vector of no elements to stand behind */
+	/* the address of a vector without elements */
 	static const uint8_t nothing[64];
 	struct plane *pl = &s->plane->pl;
 	struct port *port = n->up->egress;
@@ -74,7 +79,7 @@ receive_from_below(struct sim *s, struct sim_node *n,
 
 	u.vec = nothing + 1;
 	if (u.kind == UPDATE_UPDATE) {
-		u.cluster -= n->first;	/* tables as short as can be */
+		u.cluster -= n->first;	/* keeps the port's tables short */
 		payload_free_update(pl, port, &a);
 		return;
 	}
@@ -105,7 +110,9 @@ receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	}
 }
 
-/* Fail or restore a switch: its queue and its clusters are lost. */
+/*
+ * Fail or restore a switch.  A switch that fails loses its queue and clusters.
+ */
 static void
 set_failed(struct sim *s, struct sim_node *n, bool down)
 {

@@ -1,5 +1,5 @@
 /*
- * node-switch.h - a switch of a network of updates: a port of their one plane
+ * node-switch.h - a switch in a network of updates: one port of a shared plane
  */
 #ifndef INNET_SIM_NODE_SWITCH_H
 #define INNET_SIM_NODE_SWITCH_H
@@ -9,8 +9,9 @@
 extern const struct sim_kind node_switch_kind;
 
 /*
- * Give n, a switch whose routes are known, its port to n->up, whose link it
- * takes over, and which is the next of sim->plane.  False without memory.
+ * Create the port from n to n->up; it takes over the pipe's link.  n must be a
+ * switch whose routes are known, and the next one in sim->plane.  False if out
+ * of memory.
  */
 bool node_switch_open(struct sim *s, struct sim_node *n,
     const struct scenario_switch *cf);

@@ -35,7 +35,10 @@ node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
 	    .burst = cf->burst },
 	    .pace = arrivals_every(((unsigned __int128)(8 * cf->frame_bytes) *
 	    1000000000 << 32) / cf->rate_bps),
-	    /* a stream each: one more source changes no other */
+	    /*
+	     * each source has its own random numbers, so that one more source
+	     * does not change the others
+	     */
 	    .chance = rng_seed((s->seed ^ 0x7265677561726c) +
 	    0x9e3779b97f4a7c15 * s->sources),
 	    .stop_ns = cf->stop_ns < s->sc->duration_ns ? cf->stop_ns :
@@ -48,7 +51,7 @@ node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
 		sim_wake(s, n, t);
 }
 
-/* A frame leaves the program for its switch. */
+/* Send the next frame of a source to its switch. */
 static void
 send_next_frame(struct sim *s, struct sim_node *n)
 {
@@ -76,7 +79,7 @@ node_traffic_receive(struct sim *s, const struct sim_packet *p)
 	o->delay_ns += s->now_ns - p->up.generated_ns;
 }
 
-/* How many frames of each source are in queues and on links. */
+/* Count the frames of each source that are in queues and on links. */
 static void
 count_waiting(const struct sim *s, uint64_t *waiting)
 {
@@ -112,7 +115,8 @@ add_row(struct result_row *row, const struct sim_source *o, uint64_t waiting)
 	v[LOST_LINK] += (double)o->lost[SIM_LOST_LINK];
 	v[LOST_DOWN] += (double)o->lost[SIM_LOST_DOWN];
 	v[QUEUED] += (double)waiting;
-	v[DELAY] += (double)o->delay_ns;	/* the sum, so far */
+	v[DELAY] += (double)o->delay_ns;	/* the total until the rows are
+						 * complete */
 }
 
 static void

@@ -1,10 +1,11 @@
 /*
- * node-traffic.h - frames of other programs, from switches to their server
+ * node-traffic.h - frames of other programs
  *
  * A source is a node: an entry of the scenario's traffic at one switch.  Its
- * frames are packets of kind SIM_REGULAR, which no queue merges: they take
- * slots of the ports on their way as port.h has it, and every one that was
- * sent is counted once: received, dropped by a full queue, lost, or on its way.
+ * frames are packets of kind SIM_REGULAR, which no queue merges.  They take
+ * slots of the ports on their way, as in port.h.  Each frame that was sent is
+ * counted exactly once: as received, dropped by a full queue, lost, or on its
+ * way.
  */
 #ifndef INNET_SIM_TRAFFIC_H
 #define INNET_SIM_TRAFFIC_H
@@ -14,18 +15,21 @@
 
 struct sim_source {
 	const struct scenario_traffic *cf;
-	struct sim_node *to;		/* the switch */
+	struct sim_node *to;		/* the switch that gets the frames */
 	struct arrivals_conf arrivals;
 	struct arrivals pace;
 	struct rng chance;
-	uint64_t stop_ns;		/* nothing from then on */
+	uint64_t stop_ns;		/* no frames from this time on */
 	uint64_t sent, received, dropped, lost[SIM_LOSSES];
-	unsigned __int128 delay_ns;	/* sum over frames received */
+	unsigned __int128 delay_ns;	/* total delay of received frames */
 };
 
 extern const struct sim_kind node_traffic_kind;
 
-/* The next source, a node, at a switch; its first event. */
+/*
+ * Add the next source, node n, at the switch `to`, and schedule its first
+ * event.
+ */
 void node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
     const struct scenario_traffic *cf);
 
@@ -36,12 +40,13 @@ node_traffic_of(const struct sim *s, const struct sim_packet *p)
 	return &s->source[p->up.worker];
 }
 
-/* A frame has arrived at the server. */
+/* Count a frame that has arrived at the server. */
 void node_traffic_receive(struct sim *s, const struct sim_packet *p);
 
 /*
- * Make a row for each entry of the scenario and a total, unless row is NULL.
- * False after a warning if a frame is not accounted for.
+ * Make a row for each entry of the scenario and one for the total; if row is
+ * NULL, only check.  Returns false after a warning if a frame is not accounted
+ * for.
  */
 extern const struct result_figure node_traffic_figures[];
 bool node_traffic_result(const struct sim *s, struct result_row *row);
