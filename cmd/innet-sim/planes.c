@@ -1,4 +1,4 @@
-/* Switches of any program, with links between them: planes.h. */
+/* planes.c - run switches of any program, with links between them: planes.h */
 #include "config.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { REGULAR = OPT_LONG, WORDS_MAX = 64 };
 struct one {
 	const struct scenario_plane *sc;
 	struct network *net;
-	/* its options, cut into words */
+	/* its options, split into words */
 	char text[JSON_READER_FILE_BYTES];
 	struct opt table[OPT_MAX];
 	struct plane_options o;
@@ -29,10 +29,11 @@ struct one {
 	struct trace trace;
 	struct pcapio_in read;
 	struct pcapio_out *in, *out;
-	const struct merged_input *next;	/* NULL: it has read all */
+	const struct merged_input *next;	/* next packet of `read`; NULL:
+						 * at the end */
 };
 
-/* A frame that has come to a switch. */
+/* A frame on its way to a switch. */
 struct arrived {
 	struct one *at;
 	uint32_t have, len;
@@ -42,7 +43,7 @@ struct arrived {
 struct network {
 	struct one *one;
 	size_t n;
-	struct files files;	/* all that are read and written */
+	struct files files;	/* all files that are read or written */
 	struct timed_queue arrivals;
 };
 
@@ -60,7 +61,7 @@ static const struct opt options[] = {
 	{ PLANE_MEMORY, "memory", "SIZE", "limit the memory to SIZE" },
 };
 
-/* Read the options of a switch as innet-switch does; exits 2. */
+/* Parse the options of a switch as innet-switch does; exits 2 on an error. */
 static void
 parse_options(struct one *w)
 {
@@ -96,7 +97,7 @@ parse_options(struct one *w)
 	plane_check_memory(&w->o);
 }
 
-/* The switch that has the address, on any of its ports; or NULL. */
+/* Return the switch that has this address, on any port, or NULL. */
 static struct one *
 find_switch(const struct network *net, const union addr *at)
 {
@@ -112,7 +113,7 @@ find_switch(const struct network *net, const union addr *at)
 	return NULL;
 }
 
-/* trace_conf.on_arrival: what is for another switch arrives there. */
+/* trace_conf.on_arrival: pass a frame for another switch to that switch. */
 static void
 carry_frame(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
     uint32_t len)
@@ -137,7 +138,10 @@ carry_frame(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
 		err(1, "frames");
 }
 
-/* A capture of a switch in the folder; its path lies behind it. */
+/*
+ * Create a capture of a switch in the folder dir.  Its path is stored behind
+ * the struct.
+ */
 static struct pcapio_out *
 create_switch(struct network *net, const char *dir, const char *name,
     const char *way)
@@ -180,7 +184,7 @@ open_switch(struct network *net, struct one *w, const struct planes_options *cf)
 	w->next = reads ? merged_next(&w->trace.feed) : NULL;
 }
 
-/* When something happens next that is no time-out; PLANE_NEVER. */
+/* Return the time of the next event that is not a time-out, or PLANE_NEVER. */
 static uint64_t
 find_next_ns(const struct network *net)
 {
@@ -199,7 +203,7 @@ find_next_ns(const struct network *net)
 	return at;
 }
 
-/* When a program is due; PLANE_NEVER. */
+/* Return the time of the next time-out of a program, or PLANE_NEVER. */
 static uint64_t
 find_timeout_ns(const struct network *net)
 {
@@ -214,7 +218,7 @@ find_timeout_ns(const struct network *net)
 	return at;
 }
 
-/* Time begins with the first packet. */
+/* Set the time of all switches to that of the first packet. */
 static void
 begin_time(struct network *net)
 {
@@ -224,7 +228,7 @@ begin_time(struct network *net)
 		net->one[i].pl.now_ns = first;
 }
 
-/* All that happens at one instant: departures, time-outs, then arrivals. */
+/* Handle all events of one instant: departures, time-outs, then arrivals. */
 static void
 handle_event(struct network *net, uint64_t now_ns)
 {
@@ -247,7 +251,7 @@ handle_event(struct network *net, uint64_t now_ns)
 	}
 }
 
-/* The account of a switch, as an object or a line. */
+/* Print the counters of a switch as an object or a line. */
 static void
 print_switch(const struct one *w, bool json, FILE *f)
 {
@@ -283,7 +287,7 @@ close_switch(struct one *w)
 	return rc;
 }
 
-/* Two switches must not have one address. */
+/* Exit if switch i has the same address as another one. */
 static void
 check_end(const struct network *net, size_t i)
 {

@@ -1,10 +1,11 @@
 /*
- * planes.h - switches of any program in one time, fed by captures
+ * planes.h - simulate several switches of any program, which captures feed
  *
- * Each switch is a plane with the options of innet-switch.  A packet that one
- * sends to the address of another arrives there over its link; other packets
- * leave the network.  The driver of traces (common/switch/trace.h) runs each
- * switch, and the earliest event of all is next.
+ * Each switch is a plane with the options of innet-switch.  If a switch sends a
+ * packet to the address of another one, the packet arrives there over its link;
+ * other packets leave the network.  The driver of traces
+ * (common/switch/trace.h) runs each switch, and all switches share one time:
+ * the earliest event comes next.
  */
 #ifndef INNET_SIM_PLANES_H
 #define INNET_SIM_PLANES_H
@@ -16,13 +17,16 @@
 
 struct planes_options {
 	const struct scenario *sc;
-	const char *path;	/* of the scenario */
-	const char *dir;	/* captures into it; NULL: none */
+	const char *path;	/* path of the scenario */
+	const char *dir;	/* folder for captures; NULL: write none */
 	bool json;
-	const volatile int *stopped;	/* a signal came */
+	const volatile int *stopped;	/* set by a signal */
 };
 
-/* Run the switches, print the report of each to f; return the exit status. */
+/*
+ * Run the switches, then print the report of each to f.  Returns the exit
+ * status.
+ */
 int planes_run(const struct planes_options *, FILE *f);
 
 #endif

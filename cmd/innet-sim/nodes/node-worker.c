@@ -7,7 +7,7 @@
 
 #include "cmd/innet-sim/nodes/node-worker.h"
 
-/* Its packets go to the switch, one behind the other. */
+/* Send the packets of an update to the switch, one after another. */
 static void
 send_update(struct sim *s, const struct sim_worker *w, float reward)
 {
@@ -33,7 +33,10 @@ send_update(struct sim *s, const struct sim_worker *w, float reward)
 	}
 }
 
-/* One update of w is ready: its own next.  True: it was sent. */
+/*
+ * Make the next update of w.  Returns true if it was sent, and false if
+ * transmission control suppressed it.
+ */
 static bool
 make_update(struct sim *s, const struct sim_group *group, struct sim_worker *w,
     float reward)
@@ -51,7 +54,7 @@ make_update(struct sim *s, const struct sim_group *group, struct sim_worker *w,
 	return true;
 }
 
-/* The reward of w's next update. */
+/* Draw the reward of w's next update. */
 static float
 draw_reward(struct sim *s, const struct sim_group *group,
     const struct sim_worker *w)
@@ -77,7 +80,7 @@ put_burst_update(void *to, uint32_t k, uint32_t sequence)
 	return true;
 }
 
-/* The cluster whose first worker is w bursts. */
+/* Send a burst of updates from the cluster whose first worker is w. */
 static void
 send_burst(struct sim *s, const struct sim_group *group, struct sim_worker *w)
 {
@@ -90,7 +93,10 @@ send_burst(struct sim *s, const struct sim_group *group, struct sim_worker *w)
 	    (uint32_t)n, put_burst_update, &b);
 }
 
-/* The next row of the group's schedule, as an event of its first worker. */
+/*
+ * Schedule the next row of the group's schedule as an event of its first
+ * worker.
+ */
 static void
 schedule_row(struct sim *s, const struct sim_group *group)
 {
@@ -113,7 +119,9 @@ play_row(struct sim *s, struct sim_group *group)
 	schedule_row(s, group);
 }
 
-/* Schedule the time-out or the next update of a worker that waits. */
+/*
+ * Schedule the time-out, or the next update, of a worker that waits for models.
+ */
 static void
 schedule_wait(struct sim *s, const struct sim_group *group, uint32_t at,
     bool waits, uint64_t deadline_ns)
@@ -122,7 +130,7 @@ schedule_wait(struct sim *s, const struct sim_group *group, uint32_t at,
 	sim_schedule(s, SIM_GENERATE, at, deadline_ns);
 }
 
-/* It computes from now on. */
+/* Let the worker compute its next update from now on. */
 static void
 start_computing(struct sim *s, const struct sim_group *group, uint32_t at)
 {
@@ -136,7 +144,9 @@ start_computing(struct sim *s, const struct sim_group *group, uint32_t at)
 		schedule_wait(s, group, at, false, next);
 }
 
-/* A time-out, or an update, of a worker that waits for models. */
+/*
+ * Handle an event of a worker that waits for models: a time-out or an update.
+ */
 static void
 end_wait(struct sim *s, const struct sim_group *group, uint32_t at)
 {
@@ -144,7 +154,8 @@ end_wait(struct sim *s, const struct sim_group *group, uint32_t at)
 	struct sim_worker *w = &s->worker[at];
 
 	if (l->deadline_ns != s->now_ns) {
-		s->now_ns = s->was_ns;	/* a model came: nothing happened */
+		s->now_ns = s->was_ns;	/* a model came before: nothing happens
+					 * now */
 	} else if (l->waits) {
 		s->cluster[w->cluster].count[SIM_TIMED_OUT]++;
 		start_computing(s, group, at);
@@ -191,7 +202,10 @@ node_worker_generate(struct sim *s, uint32_t at)
 		sim_schedule(s, SIM_GENERATE, at, next);
 }
 
-/* When the i-th of the group, a worker or a cluster that bursts, begins. */
+/*
+ * Return the time at which the i-th worker of the group begins; if the group
+ * sends bursts, that of its cluster.
+ */
 static uint64_t
 draw_first_ns(struct sim *s, const struct sim_group *group,
     struct sim_worker *w, uint32_t i, double *phase)
@@ -227,7 +241,10 @@ draw_first_ns(struct sim *s, const struct sim_group *group,
 	return arrivals_add_jitter(&group->arrivals, t, r);
 }
 
-/* Each worker's step, by its interval or the group's rate, and its speed. */
+/*
+ * Set each worker's interval from the interval or rate of the group and from
+ * the worker's speed.
+ */
 static void
 set_intervals(struct sim *s, const struct sim_group *group)
 {
@@ -256,7 +273,9 @@ set_intervals(struct sim *s, const struct sim_group *group)
 	free(speed);
 }
 
-/* Read the group's schedule, which has its workers only, or exit 1. */
+/*
+ * Read the group's schedule.  Exits 1 if it names a worker outside the group.
+ */
 static void
 read_schedule(struct sim *s, struct sim_group *group)
 {
@@ -325,7 +344,7 @@ receive_model(struct sim *s, const struct sim_node *node, uint32_t base,
 		    &p->up.status, s->now_ns);
 }
 
-/* A model came over an access link. */
+/* Receive a model over an access link. */
 static void
 receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)

@@ -6,30 +6,33 @@
 
 #include "cmd/innet-sim/engine/sim.h"
 
-/* The kind of a group of workers, which is one node, a group. */
+/* The kind of node that is a group of workers. */
 extern const struct sim_kind node_worker_kind;
 
-/* A worker that waits for models before it computes. */
+/* The state of a worker that waits for a model before it computes again. */
 struct sim_wait {
-	uint64_t deadline_ns;	/* the SIM_GENERATE that is meant */
-	bool waits;		/* it is a time-out */
+	uint64_t deadline_ns;	/* time of its event; ignore others */
+	bool waits;		/* that event is a time-out */
 };
 
 struct sim_group {
 	const struct scenario_workers *cf;
 	struct arrivals_conf arrivals;
-	uint32_t base, n;	/* its workers in sim->worker */
-	struct schedule schedule;	/* empty: by arrivals */
-	size_t played;		/* rows of it */
-	uint64_t stop_ns;	/* nothing from then on */
-	struct txctl *control;	/* of its workers; NULL: none has any */
-	struct sim_wait *wait;	/* of each; NULL: they do not; owned */
+	uint32_t base, n;	/* index of its first worker; its workers */
+	struct schedule schedule;	/* if empty, `arrivals` is used */
+	size_t played;		/* rows of the schedule done so far */
+	uint64_t stop_ns;	/* no updates from this time on */
+	struct txctl *control;	/* by worker; NULL: no transmission control */
+	struct sim_wait *wait; /* by worker, owned; NULL: workers do not wait */
 };
 
-/* The first event of each of its workers. */
+/* Schedule the first event of each worker of the group. */
 void node_worker_start(struct sim *s, struct sim_node *group);
 
-/* A worker (of bursts: a cluster) has an update, or waits no longer. */
+/*
+ * Make the next update of a worker, or end its wait for a model.  If the group
+ * sends bursts, `worker` is the first of its cluster.
+ */
 void node_worker_generate(struct sim *s, uint32_t worker);
 
 #endif

@@ -1,17 +1,17 @@
 /*
- * payload-free.h - updates that are known without their bytes, as a simulator
- * has them
+ * payload-free.h - pass updates without payload to a plane, for a simulator
  *
- * The driver, and not the classifier, decides on the port of an update; the
- * plane does everything else, as for packets.  Regular traffic goes to
- * plane_enqueue()'s, departures plane_send_head()'s.
+ * The driver decides on the port of an update, instead of the classifier.  The
+ * plane does everything else as it does for packets with payload.  The driver
+ * passes regular traffic to plane_enqueue(), and departures to
+ * plane_send_head().
  */
 #ifndef INNET_SIM_PAYLOAD_FREE_H
 #define INNET_SIM_PAYLOAD_FREE_H
 
 #include "common/switch/plane.h"
 
-/* An update comes, which waits for the port. */
+/* Receive an update, which waits in the queue of the port. */
 static inline void
 payload_free_update(struct plane *pl, struct port *port,
     const struct arrival *a)
@@ -21,7 +21,7 @@ payload_free_update(struct plane *pl, struct port *port,
 	plane_enqueue_update_at(pl, port, a, pl->now_ns);
 }
 
-/* A model with that status comes, which passes the port's queue. */
+/* Receive a model with the status *s, which bypasses the queue of the port. */
 static inline void
 payload_free_model(struct plane *pl, struct port *port, struct update_status *s)
 {
@@ -30,7 +30,9 @@ payload_free_model(struct plane *pl, struct port *port, struct update_status *s)
 	plane_stamp_port_status(port, s, pl->now_ns);
 }
 
-/* A port goes down: what waits there, which is counted as queued, is lost. */
+/*
+ * Take a port down: count the frames that wait there as queued, then lose them.
+ */
 static inline void
 payload_free_lose(struct plane *pl, struct port *port)
 {

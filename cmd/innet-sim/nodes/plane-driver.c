@@ -7,7 +7,7 @@
 #include "common/base/message.h"
 #include "common/olaf/program.h"
 
-/* plane_driver.send_run, of datagrams */
+/* plane_driver.send_run for datagrams */
 static void
 send_datagrams(void *ctx, uint32_t socket, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
@@ -21,7 +21,7 @@ send_datagrams(void *ctx, uint32_t socket, const union addr *from,
 		    k + 1 < p->count ? p->bytes : p->last_bytes);
 }
 
-/* The end of what a port sends is an event, if it is not one yet. */
+/* Schedule the end of the transmission at a port, unless it is scheduled. */
 static void
 schedule_departure(struct sim *s, struct sim_pipe *pipe)
 {
@@ -43,7 +43,7 @@ handle_busy_port(void *ctx, struct port *port)
 	schedule_departure(sp->sim, sp->sim->node[port->index].up);
 }
 
-/* The frame in s, of n's port, under its cluster's own name. */
+/* Make a packet from slot s of the port of n, with the real cluster id. */
 static void
 make_packet(const struct sim_node *n, const struct slot *s,
     struct sim_packet *p)
@@ -127,8 +127,9 @@ void
 sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe)
 {
 	if (pipe->leave_ns != s->now_ns)
-		return;		/* it was lost before */
-	if (port_deadline_ns(pipe->egress) == s->now_ns) /* not put off */
+		return;		/* the frame was lost before */
+	/* it was not delayed */
+	if (port_deadline_ns(pipe->egress) == s->now_ns)
 		plane_send_head(&s->plane->pl, pipe->egress, s->now_ns);
 	pipe->leave_ns = PORT_NEVER;
 	schedule_departure(s, pipe);

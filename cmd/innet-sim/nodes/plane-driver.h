@@ -1,13 +1,14 @@
 /*
- * plane-driver.h - the simulator as a driver of the data plane
+ * plane-driver.h - drive the data plane with the simulator's events
  *
- * Packets come from other nodes, and the queue of events is the clock.  The
- * plane (common/switch/plane.h) and its program make all decisions.
+ * Other nodes deliver the packets, and the queue of events replaces the clock.
+ * The plane (common/switch/plane.h) and its program make all decisions.
  *
- * The switches of a network of updates are the ports of one plane, one each,
- * in the order of the nodes: program olaf keeps nothing of a switch that has no
- * address.  Their packets have no bytes (payload-free.h).  A
- * switch of a training is a plane of its own, whose datagrams have.
+ * All switches in a network of updates share one plane: each is one port of it,
+ * in the order of the nodes.  This is possible because program olaf keeps no
+ * state about a switch that has no address.  Their packets have no bytes
+ * (payload-free.h).  In contrast, each switch of a training has its own plane,
+ * and its datagrams have bytes.
  */
 #ifndef INNET_SIM_DRIVER_H
 #define INNET_SIM_DRIVER_H
@@ -18,20 +19,20 @@
 
 struct sim_plane;
 
-/* A datagram leaves, by its way. */
+/* Send a datagram of a plane to its destination. */
 typedef void sim_plane_send(const struct sim_plane *from, uint32_t socket,
     const union addr *to, uint8_t tos, const uint8_t *p, uint32_t len);
 
 struct sim_plane {
 	struct plane pl;
 	struct sim *sim;
-	struct sim_node *node;	/* of a training */
+	struct sim_node *node;	/* the node, in a training */
 	sim_plane_send *send;	/* NULL: updates leave by ports */
 };
 
 /*
- * Begin: a plane of node n with these settings, which stay; or one for the
- * ports of all switches.  Exit without memory.
+ * Open a plane for node n with the settings cf, which must stay valid; or open
+ * one for the ports of all switches.  Exits if out of memory.
  */
 void sim_plane_open(struct sim_plane *sp, struct sim *s, struct sim_node *n,
     const struct plane_conf *cf, sim_plane_send *send);
@@ -40,7 +41,7 @@ void sim_plane_open_ports(struct sim_plane *sp, struct sim *s);
 /* Free a plane; sp may be NULL. */
 void sim_plane_free(struct sim_plane *sp);
 
-/* Send all packets that the program has to send now. */
+/* Send all packets that the program can send now. */
 static inline void
 sim_plane_flush(struct sim_plane *sp)
 {
@@ -53,7 +54,7 @@ sim_plane_flush(struct sim_plane *sp)
 		plane_flush(pl);
 }
 
-/* The plane receives a packet now. */
+/* Pass a packet to the plane now. */
 static inline void
 sim_plane_receive(struct sim_plane *sp, struct packet *p)
 {
@@ -62,7 +63,7 @@ sim_plane_receive(struct sim_plane *sp, struct packet *p)
 	sim_plane_flush(sp);
 }
 
-/* Let the plane do what is due by now. */
+/* Let the plane do all work that is due now. */
 static inline void
 sim_plane_wake(struct sim_plane *sp)
 {
@@ -79,7 +80,7 @@ sim_plane_is_accounted_for(const struct sim_plane *sp)
 	return pr->counters_add_up == NULL || pr->counters_add_up(sp->pl.state);
 }
 
-/* A SIM_LEAVE: the frame that the pipe's port sends has left. */
+/* Handle a SIM_LEAVE event: the port of the pipe has finished a frame. */
 void sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe);
 
 /* Lose the frames that wait for the pipe. */

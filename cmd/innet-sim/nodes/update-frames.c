@@ -1,4 +1,4 @@
-/* update-frames.c - packets as frames of captures: update-frames.h */
+/* update-frames.c - write packets to captures as frames: update-frames.h */
 #include "config.h"
 
 #include "cmd/innet-sim/nodes/update-frames.h"
@@ -7,7 +7,10 @@
 
 #include "common/wire/frame.h"
 
-/* Return the floats in a packet of c that `following` others follow. */
+/*
+ * Return the number of floats in a packet of c that is followed by `following`
+ * others.
+ */
 static uint32_t
 count_floats(const struct sim_cluster *c, uint32_t following)
 {
@@ -46,7 +49,10 @@ put_update(const struct sim *s, struct pcapio_out *out,
 	    p->wire_bytes, stamp_ns);
 }
 
-/* A frame of another program: as innet-gen's, a source a network. */
+/*
+ * Write a frame of another program as innet-gen does, with one network for each
+ * source.
+ */
 static void
 put_regular(const struct sim *s, struct pcapio_out *out,
     const struct sim_packet *p, uint64_t stamp_ns)

@@ -16,7 +16,10 @@
 #include "common/base/message.h"
 #include "common/wire/frame.h"
 
-/* The first node of the switches, or the server, of that name. */
+/*
+ * Return the first of the switches with that name, or the server, and set
+ * *count to their number.
+ */
 static struct sim_node *
 find_node(const struct sim *s, const char *name, uint64_t *count)
 {
@@ -46,7 +49,7 @@ set_name(struct sim_node *n, const char *name, uint64_t i, uint64_t count)
 		    (unsigned)i);
 }
 
-/* How many nodes send regular traffic. */
+/* Count the nodes that send regular traffic. */
 static uint32_t
 count_sources(const struct scenario *sc)
 {
@@ -58,7 +61,7 @@ count_sources(const struct scenario *sc)
 	return n;
 }
 
-/* The node of a group of workers. */
+/* Return the node of a group of workers. */
 static struct sim_node *
 get_group_node(const struct sim *s, uint32_t number)
 {
@@ -100,7 +103,7 @@ add_nodes(struct sim *s)
 		s->node[i].index = i;
 }
 
-/* How many pipes each worker of g, or all at a switch together, need. */
+/* Return the number of pipes that the access links of g need. */
 static uint32_t
 count_access_pipes(const struct scenario *sc, const struct scenario_workers *g)
 {
@@ -145,7 +148,7 @@ add_links(struct sim *s)
 	}
 }
 
-/* The cluster of that id, made when it is new. */
+/* Return the cluster with that id; make it if it is new. */
 static struct sim_cluster *
 add_cluster(struct sim *s, uint16_t id, uint32_t number)
 {
@@ -169,7 +172,7 @@ add_cluster(struct sim *s, uint16_t id, uint32_t number)
 	c->age = sim_alloc(c->packets, sizeof(*c->age), "ages");
 	c->range = sim_alloc(c->packets, sizeof(*c->range), "models");
 	for (uint32_t i = 0; i < c->packets; i++)
-		c->range[i].version = 1;	/* a worker's own weights */
+		c->range[i].version = 1; /* version of a worker's own weights */
 	if (s->sc->ages_from < SCENARIO_WORD2) {
 		for (uint32_t i = 0; i < c->packets; i++)
 			aom_start(&c->age[i], s->sc->ages_from,
@@ -178,7 +181,7 @@ add_cluster(struct sim *s, uint16_t id, uint32_t number)
 	return c;
 }
 
-/* One more route of a cluster at n, behind the others. */
+/* Append a route to a cluster to the routes of n. */
 static void
 add_route(struct sim *s, struct sim_node *n, uint16_t cluster,
     struct sim_route r)
@@ -200,7 +203,10 @@ add_route(struct sim *s, struct sim_node *n, uint16_t cluster,
 	s->route[s->routes++] = r;
 }
 
-/* The workers of a cluster, from base on, are at a switch n: ways there. */
+/*
+ * Add routes to the workers of a cluster, which are at switch n and begin at
+ * `base`.
+ */
 static void
 add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
     uint16_t cluster, uint32_t base, struct sim_pipe *shared)
@@ -210,7 +216,8 @@ add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
 	    .n = (uint32_t)group->cf->workers, .group = node, .base = base };
 
 	if (shared != NULL)
-		add_route(s, node, cluster, r);	/* at the group's own end */
+		add_route(s, node, cluster, r);	/* at the group's end of the
+						 * link */
 	r.down = shared;
 	for (; n != NULL; n = n->up == NULL ? NULL : n->up->to) {
 		add_route(s, n, cluster, r);
@@ -218,7 +225,7 @@ add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
 	}
 }
 
-/* The access link of worker w, or of all of the group. */
+/* Add the access link of one worker, or a shared one of the group. */
 static struct sim_pipe *
 add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
     const struct scenario_workers *g, uint32_t port)
@@ -232,7 +239,7 @@ add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
 	return p;
 }
 
-/* Make the transmission control of a group; NULL if it uses none. */
+/* Make the transmission control of a group, or return NULL if it uses none. */
 static struct txctl *
 make_controls(const struct sim_group *group)
 {
@@ -248,7 +255,10 @@ make_controls(const struct sim_group *group)
 	return all;
 }
 
-/* The k-th cluster of a group, at a switch; its workers are the next. */
+/*
+ * Add the k-th cluster of a group at a switch; its workers get the next
+ * indexes.
+ */
 static void
 add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t number,
     uint64_t k, struct sim_node *at, struct sim_pipe *shared)
@@ -333,7 +343,10 @@ open_switches(struct sim *s)
 	}
 }
 
-/* The faults are events: 2 i down, 2 i + 1 back. */
+/*
+ * Schedule the faults as events: 2 i for the begin of fault i, 2 i + 1 for its
+ * end.
+ */
 static void
 add_faults(struct sim *s)
 {
@@ -345,7 +358,7 @@ add_faults(struct sim *s)
 	}
 }
 
-/* A source at each switch of an entry's name. */
+/* Add a source at each switch that a traffic entry names. */
 static void
 add_traffic(struct sim *s)
 {
@@ -364,7 +377,7 @@ add_traffic(struct sim *s)
 	}
 }
 
-/* Count a packet that is lost. */
+/* Count a lost packet. */
 static void
 count_loss(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 {
@@ -376,7 +389,10 @@ count_loss(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 		node_traffic_of(s, p)->lost[why]++;
 }
 
-/* The links or switches of faults[i / 2] fail (i even), or recover. */
+/*
+ * Fail the links or switches of fault i / 2 if i is even; otherwise restore
+ * them.
+ */
 static void
 set_failed(struct sim *s, uint32_t i)
 {
@@ -429,7 +445,7 @@ update_network_build(struct sim *s)
 		workers += n * g->workers;
 		clusters += n;
 	}
-	if (clusters > 65536)	/* groups may share them */
+	if (clusters > 65536)	/* groups may share clusters */
 		clusters = 65536;
 	s->worker = sim_alloc_large(workers, sizeof(*s->worker), "workers");
 	s->cluster = sim_alloc_large(clusters, sizeof(*s->cluster), "clusters");

@@ -1,5 +1,6 @@
 /*
- * update-network.h - a network of workers, switches and servers of updates
+ * update-network.h - a network of workers, switches and servers that carries
+ * updates
  */
 #ifndef INNET_SIM_UPDATE_NETWORK_H
 #define INNET_SIM_UPDATE_NETWORK_H

@@ -17,11 +17,11 @@
 #include "common/base/message.h"
 
 enum {
-	NODES_MAX = 256,	/* two files each stay open */
-	LINKS_MAX = 100		/* and four of a link */
+	NODES_MAX = 256,	/* each node keeps two files open */
+	LINKS_MAX = 100		/* and each link keeps four */
 };
 
-/* Where captures go, and what else is read or written there. */
+/* The folder for captures, and all files that are read or written. */
 struct folder {
 	const char *path;
 	struct files files;
@@ -41,7 +41,10 @@ open_capture(struct folder *dir, const char *name, const char *way)
 	return out;
 }
 
-/* The link that is this pipe and the next: name.up.out.pcap and so on. */
+/*
+ * Open the captures of the link that consists of this pipe and the next:
+ * NAME.up.out.pcap and three others.
+ */
 static void
 open_link(struct sim *s, struct folder *dir, uint32_t pipe, const char *name)
 {
@@ -59,7 +62,9 @@ open_link(struct sim *s, struct folder *dir, uint32_t pipe, const char *name)
 	    open_capture(dir, name, "down.in")};
 }
 
-/* The links between workers of a group and their switches. */
+/*
+ * Open captures of the links between the workers of a group and their switches.
+ */
 static void
 open_access(struct sim *s, struct folder *dir, const struct sim_group *group)
 {
@@ -69,7 +74,7 @@ open_access(struct sim *s, struct folder *dir, const struct sim_group *group)
 		const struct sim_worker *w = &s->worker[i];
 
 		if (i > group->base && w->up == w[-1].up)
-			continue;	/* a shared one */
+			continue;	/* a shared link is open already */
 		snprintf(name, sizeof(name), "worker.%u.%u",
 		    s->cluster[w->cluster].id, w->id);
 		open_link(s, dir, w->up, name);
@@ -98,7 +103,9 @@ open_links(struct sim *s, struct folder *dir)
 	}
 }
 
-/* Two trainings may have one name: their files would be the same. */
+/*
+ * Exit if two nodes have the same name, because their files would be the same.
+ */
 static void
 refuse_twins(const struct sim *s)
 {

@@ -1,14 +1,18 @@
 /*
- * captures.h - write packets that arrive at nodes and leave them to captures
+ * captures.h - write the packets that arrive at nodes or leave them to captures
  *
- * In the folder of -w: NAME.in.pcap has what came to the node NAME (updates,
- * and models on their way back), stamped when it came; NAME.out.pcap has the
- * updates that left on its link, stamped when their last bit left.  For links
- * with `capture` or `access_capture`, LINK.up.out.pcap and LINK.up.in.pcap are
- * the two ends of the way up, LINK.down.out.pcap and LINK.down.in.pcap those
- * of the way back: what left, stamped when its last bit did, and what came,
- * stamped when that was there.  Frames are those that innet-gen would write,
- * their vectors zeros.
+ * The captures are written to the folder of -w.  NAME.in.pcap has the packets
+ * that arrived at the node NAME (updates, and models on their way back), with
+ * the times of arrival.  NAME.out.pcap has the updates that left on its link,
+ * with the times when their last bit left.
+ *
+ * A link with `capture` or `access_capture` has four captures.
+ * LINK.up.out.pcap and LINK.up.in.pcap are the two ends of the way up;
+ * LINK.down.out.pcap and LINK.down.in.pcap are those of the way back.  The
+ * `out` files have the packets that left, with the times when their last bit
+ * left.  The `in` files have the packets that arrived, with the times of
+ * arrival.  The frames are those that innet-gen would write; their vectors are
+ * zeros.
  */
 #ifndef INNET_SIM_CAPTURE_H
 #define INNET_SIM_CAPTURE_H
@@ -16,13 +20,13 @@
 #include "cmd/innet-sim/engine/sim.h"
 
 /*
- * Open captures of all switches, servers and captured links in dir.  Exit with
- * status 1 after an error, and 2 if a capture would overwrite another one, the
- * scenario, or a file that it reads.
+ * Open captures of all switches, servers and captured links in dir.  Exits 1
+ * after an error, and 2 if a capture would overwrite another one, the scenario,
+ * or a file that the scenario reads.
  */
 void captures_open(struct sim *s, const char *dir, const char *scenario);
 
-/* Close them; false after a warning if one is not complete. */
+/* Close the captures; returns false after a warning if one is incomplete. */
 bool captures_close(struct sim *s);
 
 #endif

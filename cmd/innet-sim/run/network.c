@@ -16,7 +16,8 @@ network_new(const struct scenario *sc, uint64_t seed)
 
 	s->sc = sc;
 	s->seed = seed;
-	s->arrivals = rng_seed(seed + 0x776f726b6572);	/* as innet-gen's */
+	/* the same stream as innet-gen */
+	s->arrivals = rng_seed(seed + 0x776f726b6572);
 	s->bursts = rng_seed(seed + 0x627572737473);
 	s->control = rng_seed(seed ^ 0x636f6e74726f6c);
 	s->chance = rng_seed(seed ^ 0x6368616e6365);

@@ -6,7 +6,10 @@
 
 #include "cmd/innet-sim/engine/sim.h"
 
-/* Make the network of a scenario; exit without memory.  network_free(). */
+/*
+ * Make the network of a scenario; free it with network_free().  Exits if out of
+ * memory.
+ */
 struct sim *network_new(const struct scenario *sc, uint64_t seed);
 
 /* Free a network and its results. */

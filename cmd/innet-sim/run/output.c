@@ -13,7 +13,7 @@
 static const char *const by_name[] = { "group", "cluster", "switch",
 	"traffic", "training" };
 
-/* Is that figure of any of the points? */
+/* Does any of the points have this figure? */
 static bool
 is_shown(const struct runner *r, int fig)
 {
@@ -24,7 +24,7 @@ is_shown(const struct runner *r, int fig)
 	return false;
 }
 
-/* A figure of a row over all runs: its mean and half its interval. */
+/* The mean of a figure over all runs, and half its confidence interval. */
 struct mean {
 	double mean, ci;
 };
@@ -76,7 +76,7 @@ get_first_row(const struct point *p, const struct output_view *v)
 	return v->total ? p->rows - 1 : 0;
 }
 
-/* A whole number, or one with six digits that count. */
+/* Write a whole number, or a number with six significant digits. */
 static void
 count_digits(char *to, size_t bytes, double v)
 {
@@ -86,7 +86,7 @@ count_digits(char *to, size_t bytes, double v)
 		snprintf(to, bytes, fabs(v) < 1e6 ? "%.6g" : "%.0f", v);
 }
 
-/* A unit of time for a column, that of its largest value. */
+/* The unit of time of a column, which fits its largest value. */
 struct scale {
 	const char *name;
 	double ns;
@@ -113,7 +113,7 @@ find_scale(const struct runner *r, const struct output_view *view, int fig)
 	return scales[i];
 }
 
-/* Is figure fig in the table: was it chosen, or does it have a title? */
+/* Is figure fig in the table?  It must be chosen or have a title. */
 static bool
 is_in_table(const struct runner *r, const struct output_view *view, int fig)
 {
@@ -134,7 +134,10 @@ add_figure(struct columns *t, struct mean m, struct scale scale, bool several)
 		columns_add(t, several ? "%s+-%s" : "%s", mean, ci);
 }
 
-/* The key that a path ends with, unless another path ends with it, too. */
+/*
+ * Return the last key of a path, or the whole path if another path ends with
+ * the same key.
+ */
 static const char *
 short_path(const cJSON *values, const char *path)
 {
@@ -153,7 +156,7 @@ short_path(const cJSON *values, const char *path)
 	return key;
 }
 
-/* Does the sweep give that path more than one value? */
+/* Does the sweep set this path to more than one value? */
 static bool
 has_several_values(const struct runner *r, const char *path)
 {
@@ -197,7 +200,7 @@ add_heads(struct columns *t, const struct runner *r,
 	t->n = t->words;
 }
 
-/* The values of a point that vary. */
+/* Add the values of a point that vary between points. */
 static void
 add_values(struct columns *t, const struct runner *r, const struct point *p)
 {
@@ -287,7 +290,7 @@ output_json(FILE *f, const struct runner *r, const struct output_view *view)
 	}
 }
 
-/* A field, quoted where it must be, with a comma before all but the first. */
+/* Write a field, quoted if necessary.  A comma precedes all but the first. */
 static void
 put_csv_field(FILE *f, bool first, const char *s)
 {

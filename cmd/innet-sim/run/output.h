@@ -8,33 +8,33 @@
 
 #include "cmd/innet-sim/run/runner.h"
 
-/* The rows and columns to show; made by output_view(). */
+/* The rows and columns to show; set by output_choose(). */
 struct output_view {
-	bool total;		/* the row of all alone */
-	bool chosen;		/* columns are as --columns has them */
-	struct columns_choice shows;	/* of the figures of the rows */
+	bool total;		/* show only the row for all */
+	bool chosen;		/* columns were chosen by --columns */
+	struct columns_choice shows;	/* which figures of a row are shown */
 };
 
 /*
- * Show all figures of these rows that the scenario has, or those of the list
- * unless that is NULL.  NULL, or what is wrong with the list.
+ * Show the figures in `list`, or all figures that the scenario has if list is
+ * NULL.  Returns NULL, or what is wrong with the list.
  */
 const char *output_choose(struct output_view *v, const struct runner *r,
     const char *list);
 
 /*
- * One table: a column for each value that is swept, for the row's name, and for
- * each figure the mean over runs, with more than one and half its 95 %
- * confidence interval.
+ * Print a table.  It has a column for each swept value, the row's name, and the
+ * mean of each figure over the runs.  With more than one run, half the 95 %
+ * confidence interval follows the mean.
  */
 void output_table(FILE *f, const struct runner *r,
     const struct output_view *v);
 
-/* An object a row, a line each. */
+/* Print each row as an object on one line. */
 void output_json(FILE *f, const struct runner *r,
     const struct output_view *v);
 
-/* A line a row, under a heading. */
+/* Print a heading, then each row on a line. */
 void output_csv(FILE *f, const struct runner *r,
     const struct output_view *v);
 

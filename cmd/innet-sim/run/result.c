@@ -82,7 +82,8 @@ _Static_assert(sizeof(figures) / sizeof(*figures) <= RESULT_FIGURES + 1,
 
 /* Sums over one or several clusters. */
 struct cluster_sums {
-	uint64_t tally[TALLY_EVENTS];	/* constituents, over all switches */
+	uint64_t tally[TALLY_EVENTS];	/* constituents, summed over all
+					 * switches */
 	uint64_t count[SIM_COUNTS], lost[SIM_LOSSES], cleared, flying;
 	unsigned __int128 delay_ns;
 };
@@ -111,7 +112,10 @@ result_has_figure(const struct scenario *sc, enum result_by by, int figure)
 	return has;
 }
 
-/* Clusters in the order of their first group, as the engine has them. */
+/*
+ * Count the clusters, and store their ids in id unless it is NULL.  The order
+ * is that of the engine: by their first group.
+ */
 static size_t
 count_clusters(const struct scenario *sc, uint16_t *id)
 {
@@ -234,7 +238,7 @@ add_tallies(const struct sim *s, struct cluster_sums *sums)
 	}
 }
 
-/* And what is on its way at the end. */
+/* Add the constituents that are on their way at the end. */
 static void
 add_flying(const struct sim *s, struct cluster_sums *sums)
 {
@@ -252,7 +256,10 @@ add_flying(const struct sim *s, struct cluster_sums *sums)
 	}
 }
 
-/* Every constituent that was sent has come, was lost, or is on its way. */
+/*
+ * Check that every constituent that was sent arrived, was lost, or is on its
+ * way.
+ */
 static bool
 is_conserved(const struct sim *s, const struct cluster_sums *f)
 {
@@ -329,7 +336,9 @@ set_counts(struct result_row *row, const struct cluster_sums *f)
 	    (double)(uint64_t)(f->delay_ns / f->count[SIM_RECEIVED]);
 }
 
-/* The ages of the n clusters at list, and Jain's index of their means. */
+/*
+ * Set the ages of n clusters, given by list, and Jain's index of their means.
+ */
 static void
 set_ages(const struct sim *s, struct result_row *row, const uint32_t *list,
     size_t n)
@@ -357,7 +366,7 @@ set_ages(const struct sim *s, struct result_row *row, const uint32_t *list,
 	if (aom_figures(set, machines, &f) == -1)
 		err(1, "percentiles");
 	for (int i = MEAN; !f.known && i <= JAIN; i++)
-		row->v[i] = NAN;	/* nothing was ever sent, or came */
+		row->v[i] = NAN; /* nothing was sent, or nothing arrived */
 	if (!f.known)
 		goto out;
 	row->v[MEAN] = (double)f.mean_ns;
@@ -397,7 +406,9 @@ set_switch(const struct sim *s, const struct sim_node *n,
 	    100.0 * (double)port->busy_ns / (double)s->end_ns;
 }
 
-/* When the last of the clusters had reached its goal, if all have. */
+/*
+ * Return when the last of the clusters reached its goal, or NAN if one has not.
+ */
 static double
 find_goal_ns(const struct sim *s, const uint32_t *list, size_t n)
 {
@@ -414,7 +425,7 @@ find_goal_ns(const struct sim *s, const uint32_t *list, size_t n)
 	return last > 0 ? (double)last : NAN;
 }
 
-/* The row of the clusters at list, together. */
+/* Make one row for all clusters of the list together. */
 static void
 set_row(const struct sim *s, const struct cluster_sums *sums,
     const uint32_t *list, size_t n, struct result_row *row)
@@ -459,7 +470,10 @@ get_end_ns(const struct sim *s, const struct sim_cluster *c, bool run)
 	return run ? s->end_ns : c->last_ns;
 }
 
-/* The mean of all ages, were they to end so; 0 if there is none. */
+/*
+ * Return the mean of all ages if they end with the run, or with their cluster;
+ * 0 if there are none.
+ */
 static double
 mean_age_until(const struct sim *s, bool run)
 {
@@ -480,7 +494,7 @@ mean_age_until(const struct sim *s, bool run)
 	return time > 0 ? area / time : 0;
 }
 
-/* The run is over: end the ages. */
+/* End the ages, because the run is over. */
 static void
 end_ages(struct sim *s)
 {

@@ -1,10 +1,11 @@
 /*
  * result.h - the results of a run: rows of figures
  *
- * A row for each group of workers, each cluster, or each entry of traffic, and
- * a last one for all; or for each switch, or training.  Figures are doubles,
- * exact as long as they are whole numbers below 2^53: counts, and ages of less
- * than 104 days.
+ * There is a row for each group of workers, each cluster, or each entry of
+ * traffic, and a last row for all of them.  Alternatively, there is a row for
+ * each switch or training.  Figures are doubles.  They are exact if they are
+ * whole numbers below 2^53, as are counts, and ages of less than 104 days in
+ * ns.
  */
 #ifndef INNET_SIM_RESULT_H
 #define INNET_SIM_RESULT_H
@@ -19,21 +20,27 @@ enum result_by {
 	RESULT_TRAINING
 };
 
-/* Return the figures of a row of that kind; the last has no key. */
+/* Return the figures in a row of that kind; the last entry has no key. */
 const struct result_figure *result_figures(enum result_by by);
 
-/* Does the scenario have that figure?  Some depend on a key. */
+/*
+ * Does the scenario have that figure?  Some figures depend on a key of the
+ * scenario.
+ */
 bool result_has_figure(const struct scenario *sc, enum result_by by,
     int figure);
 
-/* Return the number of rows of a run, or write the name of one to `to`. */
+/*
+ * result_rows() returns the number of rows of a run, and result_name() writes
+ * the name of a row to `to`.
+ */
 size_t result_rows(const struct scenario *sc, enum result_by by);
 void result_name(const struct scenario *sc, enum result_by by, size_t row,
     char *to, size_t bytes);
 
 /*
- * Make the rows of a run that has ended; this ends its ages.  False after a
- * warning if a constituent is not accounted for.
+ * Make the rows of a run that has ended, and end its ages.  Returns false after
+ * a warning if a constituent is not accounted for.
  */
 bool result_make_rows(struct sim *s, enum result_by by, struct result_row *row);
 

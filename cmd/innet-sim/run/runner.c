@@ -24,8 +24,9 @@
 /* Memory that all processes share. */
 struct shared {
 	_Atomic uint64_t next, done, events;
-	_Atomic double apart;	/* the farthest of mean ages by the other rule
-				 * of their end, less 1 */
+	_Atomic double apart;	/* largest difference that the other value of
+				 * ages_to makes in a run, as a share of the
+				 * mean age */
 	_Atomic int failed;
 };
 
@@ -40,7 +41,7 @@ runner_alloc_shared(size_t bytes)
 	return p;
 }
 
-/* The run of that number; false if it failed. */
+/* Do the run with that number; returns false if it failed. */
 static bool
 run_one(const struct runner *r, struct shared *sh, uint64_t at)
 {
@@ -73,7 +74,7 @@ runner_count_runs(const struct runner *r)
 	    0;
 }
 
-/* Take runs as long as there are any. */
+/* Do runs until none is left. */
 static void
 do_runs(const struct runner *r, struct shared *sh)
 {
@@ -107,7 +108,7 @@ show_progress(const struct runner *r, const struct shared *sh, double began)
 	progress_end();
 }
 
-/* Wait for the children, n of them, and show how far they are. */
+/* Wait for n children, and show their progress. */
 static void
 wait_children(const struct runner *r, struct shared *sh, size_t n)
 {

@@ -1,44 +1,47 @@
 /*
- * runner.h - many runs: points by seeds, on all cores
+ * runner.h - do many runs on all cores: each point with each seed
  *
- * Each run is one simulation in one of several processes.  A process takes the
- * next run that is left and writes its rows to shared memory.  Only the runs of
- * the shard are done; the other rows stay untouched.
+ * Each run is one simulation, done by one of several processes.  A process
+ * takes the next run that is left and writes its rows to shared memory.  Only
+ * the runs of the shard are done; the other rows are not touched.
  */
 #ifndef INNET_SIM_RUNNER_H
 #define INNET_SIM_RUNNER_H
 
 #include "cmd/innet-sim/run/result.h"
 
-/* A point of the sweep: its scenario, the values set, its rows. */
+/*
+ * A point of the sweep: its scenario, the values that were set, and its rows.
+ */
 struct point {
 	struct scenario sc;
-	cJSON *values;		/* or NULL */
+	cJSON *values;		/* the values, or NULL */
 	size_t rows;
-	struct result_row *row;	/* runs times rows, of the runner's */
+	struct result_row *row;	/* runs x rows; owned by the runner */
 };
 
-/* The runs whose number modulo `of` is `at`. */
+/* A shard: the runs whose number modulo `of` is `at`. */
 struct runner_shard {
 	uint64_t at, of;
 };
 
 struct runner {
 	struct point *point;
-	size_t points, runs;	/* of each */
-	uint64_t seed;		/* of the first run; the others follow */
-	struct runner_shard shard;	/* { 0, 1 }: all */
+	size_t points, runs;	/* points; runs of each point */
+	uint64_t seed;	/* seed of the first run; others count up from it */
+	struct runner_shard shard;	/* { 0, 1 }: all runs */
 	enum result_by by;
-	struct result_row *row;	/* of all points, by runner_rows() */
+	struct result_row *row;	/* rows of all points, from runner_rows() */
 	size_t row_bytes;
-	size_t jobs;		/* processes */
-	const char *dir;	/* captures of the only run, or NULL */
-	const char *scenario;	/* the file */
+	size_t jobs;		/* number of processes */
+	const char *dir; /* folder for captures of the only run, or NULL */
+	const char *scenario;	/* path of the scenario */
 	bool progress;
 	const volatile int *stopped;
-	uint64_t events;	/* of all runs, when they are done */
-	double apart;		/* likewise: by how much of itself a mean age
-				 * would differ by the other rule of its end */
+	uint64_t events;	/* events of all runs; set at the end */
+	double apart;		/* set at the end: largest difference that the
+				 * other value of ages_to would make, as a share
+				 * of the mean age */
 };
 
 /* Return how many runs are in the shard. */
@@ -54,8 +57,8 @@ int runner_run(struct runner *r);
 void runner_free(struct runner *r);
 
 /*
- * Allocate zeroed bytes that processes forked later share; the caller unmaps
- * them.  Exit without memory.
+ * Allocate zeroed bytes that processes forked later share.  The caller unmaps
+ * them.  Exits if out of memory.
  */
 void *runner_alloc_shared(size_t bytes);
 
