@@ -1,4 +1,4 @@
-/* allocate.h - zeroed memory, or the end of the program */
+/* allocate.h - allocate zeroed memory, or end the program */
 #ifndef INNET_AGENT_ALLOCATE_H
 #define INNET_AGENT_ALLOCATE_H
 
@@ -8,8 +8,8 @@
 #include "common/base/message.h"
 
 /*
- * Allocate n elements of `each` bytes, all zero, for the caller to free().
- * Exits with status 1 if there is no memory.
+ * Allocate n elements of `each` bytes and set them to zero.  The caller frees
+ * the memory with free().  Exits with status 1 if there is no memory.
  */
 static inline void *
 allocate(size_t n, size_t each)

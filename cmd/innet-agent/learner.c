@@ -1,4 +1,4 @@
-/* learner.c - what all algorithms have in common */
+/* learner.c - the part of training that all algorithms share */
 #include "config.h"
 
 #include <math.h>
@@ -53,7 +53,9 @@ learner_close(struct learner *l)
 	free(l->delta);
 }
 
-/* Wait until the next vector may leave; return false if a signal came first. */
+/*
+ * Wait until the next vector may be sent.  Return false if a signal came first.
+ */
 static bool
 wait_for_interval(struct learner *l)
 {
@@ -63,7 +65,8 @@ wait_for_interval(struct learner *l)
 	if (l->interval_ns == 0)
 		return true;
 	if (l->deadline_ns < now)
-		l->deadline_ns = now;	/* late, or the first: no catching up */
+		l->deadline_ns = now;	/* if late, or the first: do not catch
+					   up */
 	rc = wait_until(NULL, 0, l->deadline_ns, l->tally->stop);
 	l->deadline_ns += l->interval_ns;
 	return rc == WAIT_DUE;
@@ -84,7 +87,7 @@ wait_for_compute(struct learner *l)
 	    l->tally->stop) == WAIT_DUE;
 }
 
-/* Pass the vector to the sink and count the time that it takes. */
+/* Pass the vector to the sink and measure how long the sink takes. */
 static enum optimizer_status
 send_vector(struct learner *l, const float *vector)
 {
@@ -102,8 +105,8 @@ send_vector(struct learner *l, const float *vector)
 }
 
 /*
- * Send the change of the weights by the lesson.  If the sink returns no newer
- * weights, the agent goes on with those of the lesson.
+ * Send the change that the lesson made to the weights.  If the sink returns no
+ * newer weights, the agent continues with the weights of the lesson.
  */
 static enum optimizer_status
 send_delta(struct learner *l)
@@ -142,9 +145,9 @@ learner_run(struct learner *l, bool (*each)(void *), void *arg)
 }
 
 /*
- * Shorten the gradient to at most hyper.norm, unless that is 0.  Four sums run
- * at once, always over the same elements, so that an addition waits only for
- * the last one of its own sum.
+ * Shorten the gradient so that its norm is at most hyper.norm, unless that is
+ * 0.  Four sums are computed in parallel, each over a fixed set of elements, so
+ * that an addition has to wait only for the previous addition to its own sum.
  */
 static void
 clip_gradient(struct learner *l)
@@ -168,7 +171,7 @@ clip_gradient(struct learner *l)
 enum optimizer_status
 learner_apply_gradient(struct learner *l)
 {
-	if (*l->tally->stop != 0)	/* a lesson may have many */
+	if (*l->tally->stop != 0)	/* a lesson may have many gradients */
 		return OPTIMIZER_END;
 	clip_gradient(l);
 	if (l->tally->gradients++ == l->tally->begun.gradients)

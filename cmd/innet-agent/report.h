@@ -11,32 +11,35 @@
 
 struct report {
 	const struct tally *tally;
-	const struct child *child;	/* NULL when alone */
-	FILE *json;			/* NULL: none */
+	const struct child *child;	/* NULL if the agent trains alone */
+	FILE *json;			/* NULL: write no report */
 	bool quiet;
 	/*
-	 * NULL, or: prints more members of the report, and returns as
-	 * dprintf().
+	 * Print more members of the report to fd, and return a value like
+	 * dprintf().  NULL: there are none.
 	 */
 	int (*more)(int fd, void *arg);
 	void *more_arg;
-	bool bad;		/* writing to json has failed */
-	uint64_t shown_ns;	/* when progress was last drawn */
+	bool bad;		/* a write to json has failed */
+	uint64_t shown_ns;	/* time when progress was last shown */
 };
 
 /*
- * Show progress after a lesson; arg is a struct report.  Return false once
- * writing to json has failed.
+ * Show progress after a lesson; arg is a struct report.  Return false after a
+ * write to json has failed.
  */
 bool report_progress(void *arg);
 
-/* Clear the line of progress, before a message. */
+/* Clear the progress line before a message is printed. */
 void report_clear(const struct report *r);
 
-/* Print the summary. */
+/* Print the summary of the run. */
 void report_end(struct report *r);
 
-/* Write the report as a JSON file: 0, or -1 with a message. */
+/*
+ * Write the report as JSON to the file at path.  Return 0, or -1 after printing
+ * a message.
+ */
 int report_write(const struct report *r, const char *path,
     const struct learner *l);
 

@@ -1,4 +1,4 @@
-/* algorithms.c - the table of algorithms: a row for each */
+/* algorithms.c - the table of algorithms */
 #include "config.h"
 
 #include "cmd/innet-agent/algo/algorithms.h"

@@ -1,4 +1,4 @@
-/* batches.c - experiences by row */
+/* batches.c - allocate, write and read rows of experiences */
 #include "config.h"
 
 #include <stdlib.h>

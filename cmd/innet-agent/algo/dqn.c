@@ -2,8 +2,8 @@
  * dqn.c - deep Q-learning (Mnih et al., 2015), optionally double (van Hasselt
  * et al., 2016) and dueling (Wang et al., 2016)
  *
- * The loss is half the squared error: with Huber's loss, as in the paper, and
- * unscaled rewards the values diverged.
+ * The loss is half the squared error.  With the Huber loss of the paper and
+ * rewards that were not scaled, the values diverged.
  */
 #include "config.h"
 
@@ -17,13 +17,17 @@
 
 struct dqn {
 	struct offp offp;
-	struct net net, target_net;	/* with l->w, with the target weights */
+	struct net net, target_net;	/* nets of l->w and of the target
+					   weights */
 	float *q;		/* values of all actions in one state */
-	size_t *best;		/* best next action of each row of a batch */
-	float *by_out;		/* by row, for each output */
+	size_t *best;		/* best next action for each row of a batch */
+	float *by_out;		/* by row: gradient of each output */
 };
 
-/* Return the values of all actions in one state, from the net's outputs. */
+/*
+ * Return the values of all actions in one state, computed from the net's
+ * outputs.
+ */
 static const float *
 action_values(const struct learner *l, const float *out, float *q)
 {
@@ -39,7 +43,10 @@ action_values(const struct learner *l, const float *out, float *q)
 	return q;
 }
 
-/* The reverse: set how the outputs must change for action a to rise by pull. */
+/*
+ * Do the reverse of action_values(): set by_out to the change of each output
+ * that raises the value of action a by pull.
+ */
 static void
 spread_pull(const struct learner *l, size_t a, float pull, float *by_out)
 {
@@ -54,13 +61,17 @@ spread_pull(const struct learner *l, size_t a, float pull, float *by_out)
 	by_out[n] = pull;
 }
 
-/* Return the best action by one state's outputs, the first of equals. */
+/*
+ * Return the best action for the outputs in one state; the first one wins a
+ * tie.
+ */
 static size_t
 best_action(const struct learner *l, const float *out)
 {
 	union env_action a;
 
-	policy_best(l->kind, out, &a);	/* dueling shifts all by the same */
+	policy_best(l->kind, out, &a);	/* dueling adds the same to all
+					   outputs */
 	return a.index;
 }
 
@@ -96,8 +107,8 @@ choose_greedily(struct learner *l, const float *w, const float *obs,
 }
 
 /*
- * Choose a random action with a probability that falls from 1 to hyper.explore,
- * or else the best.
+ * Choose a random action with a probability that falls from 1 to hyper.explore.
+ * Otherwise choose the best action.
  */
 static void
 choose_action(struct learner *l, const float *obs, union env_action *a)
@@ -115,8 +126,9 @@ choose_action(struct learner *l, const float *obs, union env_action *a)
 }
 
 /*
- * Choose the action after each row, by l->w itself (double) or by the target
- * net's outputs `after`.
+ * Choose the best action in the state after each row.  With double Q-learning
+ * the values are those of l->w; otherwise they are the target net's outputs
+ * `after`.
  */
 static void
 choose_next_actions(struct learner *l, const struct rows *rows, size_t n,

@@ -1,4 +1,4 @@
-/* local-replay.c - the last experiences, and draws from them */
+/* local-replay.c - keep the last experiences and draw from them */
 #include "config.h"
 
 #include <assert.h>
@@ -59,7 +59,7 @@ choose_slots(struct local_replay *r, struct rng *rng, size_t n, double beta,
 	const bool drawn = priorities_draw(&r->per, rng, beta, true, n, r->slot,
 	    r->prob, weight);
 
-	assert(drawn);	/* no priority is 0 */
+	assert(drawn);	/* a draw cannot fail: no priority is 0 */
 	(void)drawn;
 }
 

@@ -1,4 +1,4 @@
-/* policy-gradient.c - policy gradients: what a2c and ppo have in common */
+/* policy-gradient.c - policy gradients: the parts that a2c and ppo share */
 #include "config.h"
 
 #include <assert.h>
@@ -71,7 +71,7 @@ pg_init(struct learner *l, float *w, struct rng *rng)
 	ac_init(&pg->ac, w, rng);
 }
 
-/* Open the environments, if they are not, and return the rollout. */
+/* Open the environments if they are not open yet, and return the rollout. */
 static struct roll *
 open_rollout(struct learner *l)
 {

@@ -1,11 +1,11 @@
 /*
- * policy.h - from the outputs of an actor to actions, and back
+ * policy.h - convert an actor's outputs to actions, and compute gradients back
  *
  * For discrete actions the actor has one output, a logit, for each action.  For
- * continuous actions an output is the mean of a normal distribution, and the
- * logarithms of the standard deviations are weights of their own, the same in
- * all states.  Probabilities are computed in double and rounded to float once,
- * at the end.
+ * continuous actions each output is the mean of a normal distribution.  The
+ * logarithms of the standard deviations are separate weights that do not depend
+ * on the state.  Probabilities are computed in double precision and rounded to
+ * float once, at the end.
  */
 #ifndef INNET_AGENT_ALGO_POLICY_H
 #define INNET_AGENT_ALGO_POLICY_H
@@ -18,14 +18,16 @@
 
 enum { POLICY_ACTIONS_MAX = 32 };
 
-/* Return the number of an actor's outputs for that kind. */
+/* Return how many outputs an actor has for that kind of environment. */
 static inline size_t
 policy_outputs(const struct env_kind *kind)
 {
 	return kind->actions != 0 ? kind->actions : kind->dims;
 }
 
-/* Set logp[i] to the logarithm of the probability of action i < n. */
+/*
+ * Set logp[i] to the logarithm of the probability of action i, for all i < n.
+ */
 static inline void
 policy_log(const float *logit, size_t n, double *logp)
 {
@@ -40,7 +42,10 @@ policy_log(const float *logit, size_t n, double *logp)
 		logp[i] = logit[i] - top - sum;
 }
 
-/* Return the logarithm of the action's probability, or of its density. */
+/*
+ * Return the logarithm of the action's probability or, for continuous actions,
+ * of its density.
+ */
 static inline double
 policy_logp(const struct env_kind *kind, const float *out,
     const float *log_std, const union env_action *a)
@@ -59,7 +64,7 @@ policy_logp(const struct env_kind *kind, const float *out,
 	return sum;
 }
 
-/* Draw an action from the policy. */
+/* Draw a random action from the policy. */
 static inline void
 policy_draw(const struct env_kind *kind, const float *out,
     const float *log_std, struct rng *rng, union env_action *a)
@@ -80,7 +85,7 @@ policy_draw(const struct env_kind *kind, const float *out,
 	}
 }
 
-/* Choose the likeliest action, the first of equals. */
+/* Choose the most probable action; the first one wins a tie. */
 static inline void
 policy_best(const struct env_kind *kind, const float *out,
     union env_action *a)
@@ -93,7 +98,7 @@ policy_best(const struct env_kind *kind, const float *out,
 		a->index = out[i] > out[a->index] ? i : a->index;
 }
 
-/* Return the action within the bounds of the environment. */
+/* Return action a, clipped to the bounds of the environment. */
 static inline union env_action
 policy_within(const struct env_kind *kind, union env_action a)
 {
@@ -103,8 +108,9 @@ policy_within(const struct env_kind *kind, union env_action a)
 }
 
 /*
- * Compute the gradient of pull * log p(action) + entropy * H(p), times `by`: by
- * the actor's outputs into by_out, and by the deviations added to by_log_std.
+ * Compute the gradient of by * (pull * log p(action) + entropy * H(p)).  Write
+ * the gradient with respect to the actor's outputs to by_out, and add the
+ * gradient with respect to the logarithms of the deviations to by_log_std.
  */
 static inline void
 policy_pull(const struct env_kind *kind, const float *out,

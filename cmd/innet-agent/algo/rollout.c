@@ -73,7 +73,7 @@ roll_parts(struct roll *r, struct snapshot *s)
 	snapshot_part(s, r->now, r->envs * r->kind->obs * sizeof(*r->now));
 }
 
-/* Take the action of that row in environment e. */
+/* Choose and take the action of row `row` in environment e. */
 static void
 take_action(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
     const struct hyperparameters *hyper, struct tally *t)
@@ -97,7 +97,10 @@ take_action(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
 	env_reset(&r->env[e], now);
 }
 
-/* Compute advantages and returns of all rows, from the last step back. */
+/*
+ * Compute the advantages and returns of all rows, from the last step to the
+ * first.
+ */
 static void
 compute_advantages(struct roll *r, struct ac *ac, const float *w,
     const struct hyperparameters *hyper)

@@ -1,11 +1,12 @@
 /*
- * kern-avx2 - the loops of training, eight floats at a time
+ * kern-avx2.c - the loops of training, eight floats at a time
  *
- * Products and sums are rounded apart, as in kern.c: fusing them would make
- * the plain set, without fma in hardware, slower by far, and Zen adds and
- * multiplies in pipes of their own, so that little is lost.  A block of C, up
- * to 6 rows by 16 columns, stays in registers while a column of A and a row of
- * B pass by: 12 sums, 2 of B, 1 of A and a product are the 16 there are.
+ * As in kern.c, a product and a sum are rounded separately.  Fused operations
+ * would make the plain set far slower on processors without them.  They would
+ * also gain little, because Zen processors add and multiply in separate pipes.
+ * While the loop goes through a column of A and a row of B, a block of C of up
+ * to 6 rows by 16 columns stays in registers.  This takes all 16 registers: 12
+ * sums, 2 vectors of B, 1 number of A and 1 product.
  */
 #include "config.h"
 
@@ -18,7 +19,7 @@
 #define AVX2 __attribute__((target("avx2")))
 #define INLINE static inline __attribute__((always_inline)) AVX2
 
-/* A mask of the first n lanes of 8. */
+/* Return a mask of the first n of 8 lanes. */
 INLINE __m256i
 lanes(size_t n)
 {
@@ -49,31 +50,32 @@ mul_add(__m256 a, __m256 b, __m256 c)
 }
 
 enum {
-	HIGH = 6, WIDE = 16,	/* a block of C: rows, columns */
-	DEEP = 256,		/* rows of B packed at a time */
-	NARROW = 4,		/* columns of C not worth a vector */
-	TALL = 16 * HIGH,	/* rows of C from which packing B pays */
-	FAR = 128,		/* or floats between its rows */
-	BAND = 43 * HIGH,	/* rows of A packed at a time, if that pays: */
-	BROAD = 4 * WIDE,	/* columns of C from which this pays */
+	HIGH = 6, WIDE = 16,	/* rows and columns in a block of C */
+	DEEP = 256,		/* rows of B that are packed at a time */
+	NARROW = 4,		/* most columns of C for narrow() */
+	TALL = 16 * HIGH,	/* pack B if C has more rows than this */
+	FAR = 128,		/* stride in floats that is worth packing */
+	BAND = 43 * HIGH,	/* rows of A packed at a time, if that pays */
+	BROAD = 4 * WIDE,	/* fewest columns of C for packing A */
 };
 
 /* The parameters that all blocks of a product, or of a part of it, share. */
 struct job {
 	size_t k;		/* products in each sum */
 	struct kern_mat a;
-	const float *b;		/* its columns from `left` on */
+	const float *b;		/* columns of B, from column `left` on */
 	size_t left, ldb;
-	const float *from;	/* or NULL */
+	const float *from;	/* NULL: the sums begin with 0 */
 	size_t ldf;
 	float *c;
 	size_t ldc;
 };
 
 /*
- * rows x vecs * 8 columns of C, whose first is at row y, column x.  In the
- * last vector only the lanes of edge are there, if part; rows, vecs and part
- * are constants wherever this is called.
+ * Compute a block of C with `rows` rows and vecs * 8 columns, whose first
+ * element is in row y, column x.  If part is set, the last vector has only the
+ * lanes of edge.  Every call passes compile-time constants as rows, vecs and
+ * part.
  */
 INLINE void
 block(size_t rows, size_t vecs, bool part, __m256i edge, const struct job *j,
@@ -116,7 +118,9 @@ block(size_t rows, size_t vecs, bool part, __m256i edge, const struct job *j,
 	}
 }
 
-/* Rows y to y + rows, at most HIGH, of a panel of n <= WIDE columns. */
+/*
+ * Compute `rows` <= HIGH rows of a panel of n <= WIDE columns, from row y on.
+ */
 INLINE void
 strip(size_t vecs, bool part, __m256i edge, const struct job *j, size_t rows,
     size_t y, size_t x)
@@ -131,7 +135,10 @@ strip(size_t vecs, bool part, __m256i edge, const struct job *j, size_t rows,
 	}
 }
 
-/* All m rows of the n <= WIDE columns from x on, in strips of like height. */
+/*
+ * Compute all m rows of n <= WIDE columns, from column x on, in strips of
+ * similar height.
+ */
 AVX2 static void
 panel(const struct job *j, size_t m, size_t n, size_t x)
 {
@@ -149,7 +156,11 @@ panel(const struct job *j, size_t m, size_t n, size_t x)
 	}
 }
 
-/* One row of C, 64 columns at a time: sums enough to wait for none. */
+/*
+ * Compute one row of C, 64 columns at a time, so that there are enough
+ * independent sums to hide the latency of an addition.  Return the number of
+ * columns computed.
+ */
 AVX2 static size_t
 row(const struct job *j, size_t n)
 {
@@ -160,7 +171,10 @@ row(const struct job *j, size_t n)
 	return x;
 }
 
-/* to = 8 x 8 floats of p, transposed: rows of p are ldp apart, of to WIDE. */
+/*
+ * Transpose 8 x 8 floats of p into to.  The rows of p are ldp floats apart and
+ * those of to are WIDE floats apart.
+ */
 INLINE void
 flip8(const float *p, size_t ldp, float *to)
 {
@@ -190,7 +204,7 @@ flip8(const float *p, size_t ldp, float *to)
 	}
 }
 
-/* The same of 8 rows of WIDE columns as they are. */
+/* Copy 8 rows of WIDE columns of p into to, without transposing them. */
 INLINE void
 copy8(const float *p, size_t ldp, float *to)
 {
@@ -204,13 +218,17 @@ copy8(const float *p, size_t ldp, float *to)
 	}
 }
 
-/* Rows i to i + k of n <= WIDE columns of b from x on, WIDE apart in to. */
+/*
+ * Copy rows i to i + k of n <= WIDE columns of b, from column x on, into to,
+ * with rows WIDE floats apart.
+ */
 AVX2 static void
 pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
 {
 	const float *p = b.p + i * b.row + x * b.col;
 	const size_t k8 = k & ~(size_t)7;
-	size_t n8 = 0;		/* columns done in the first k8 rows */
+	size_t n8 = 0;		/* columns of the first k8 rows that are
+				   copied */
 
 	if (b.col == 1 && n == WIDE) {
 		n8 = WIDE;
@@ -227,7 +245,10 @@ pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
 	}
 }
 
-/* Columns x to x + n, at most WIDE, by way of a packed copy of B's. */
+/*
+ * Compute columns x to x + n of C, n <= WIDE, from a packed copy of the columns
+ * of B.
+ */
 AVX2 static void
 packed(struct job j, struct kern_mat b, size_t m, size_t n, size_t x)
 {
@@ -248,9 +269,10 @@ packed(struct job j, struct kern_mat b, size_t m, size_t n, size_t x)
 }
 
 /*
- * The first k columns of A, whose m rows lie beside each other, strip by strip
- * as panel() cuts them: so the columns, which are far apart, are read once, not
- * for each panel.  8 are copied where 6 are meant, and the next ones lie there.
+ * Pack the first k columns of A, whose m rows are next to each other in memory,
+ * into the strips of panel().  The columns are far apart, so it is faster to
+ * read them once than for each panel.  A store writes 8 floats even if a strip
+ * has 6 rows; the next store overwrites the excess.
  */
 AVX2 static void
 pack_a(struct kern_mat a, size_t m, size_t k, float *to)
@@ -271,7 +293,7 @@ pack_a(struct kern_mat a, size_t m, size_t k, float *to)
 	}
 }
 
-/* As panel(), of an A that is packed, and n = WIDE columns. */
+/* Do the same as panel() with an A that is packed and n = WIDE columns. */
 AVX2 static void
 panel_of_packed(struct job j, size_t m, size_t x)
 {
@@ -287,7 +309,10 @@ panel_of_packed(struct job j, size_t m, size_t x)
 	}
 }
 
-/* m <= BAND rows, n whole panels of columns, and both A and B packed. */
+/*
+ * Compute m <= BAND rows and n columns, a multiple of WIDE, with A and B both
+ * packed.
+ */
 AVX2 static void
 packed_both(struct job j, struct kern_mat b, size_t m, size_t n)
 {
@@ -312,7 +337,7 @@ packed_both(struct job j, struct kern_mat b, size_t m, size_t n)
 	}
 }
 
-/* The same of any number of rows. */
+/* Do the same as packed_both() for any number of rows. */
 AVX2 static void
 bands(struct job j, struct kern_mat b, size_t m, size_t n)
 {
@@ -326,8 +351,8 @@ bands(struct job j, struct kern_mat b, size_t m, size_t n)
 }
 
 /*
- * A product of n <= NARROW columns, of a that lies transposed: computed as
- * rows of its transpose, whose lanes are full.
+ * Compute a product with n <= NARROW columns, if a is transposed in memory.
+ * The transpose of the product is computed, because its rows fill all lanes.
  */
 AVX2 static void
 narrow(size_t m, size_t n, const struct job *j, struct kern_mat b)
@@ -362,7 +387,7 @@ avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
 	const struct job j = { k, a, b.p, 0, b.row, from, ldf, c, ldc };
 	size_t x = 0;
 
-	if (n == 1 && ldc == 1 && m > 1) {	/* a row is faster */
+	if (n == 1 && ldc == 1 && m > 1) {	/* computing a row is faster */
 		for (size_t y = 0; y < m && from != c; y++)
 			c[y] = from == NULL ? 0 : from[y * ldf];
 		avx2_gemm(1, m, k, (struct kern_mat){ b.p, 0, b.row },
@@ -433,7 +458,7 @@ avx2_tanh_back(float *x, const float *by, size_t n)
 	kern_plain.tanh_back(x + i, by + i, n - i);
 }
 
-/* a + y * b */
+/* Return a + y * b. */
 INLINE __m256
 poly(float a, __m256 y, __m256 b)
 {

@@ -1,4 +1,4 @@
-/* kern-best.c - choose the fastest loops that this processor runs */
+/* kern-best.c - choose the fastest set of loops for this processor */
 #include "config.h"
 
 #include "cmd/innet-agent/net/kern-avx2.h"

@@ -1,4 +1,4 @@
-/* kern.c - the loops of training in plain C: the reference for the fast ones */
+/* kern.c - the loops of training in plain C, a reference for the fast sets */
 #include "config.h"
 
 #include <math.h>
@@ -45,7 +45,10 @@ plain_tanh_back(float *x, const float *by, size_t n)
 		x[i] = by[i] * (1 - x[i] * x[i]);
 }
 
-/* The seventh convergent of tanh's continued fraction; flat from 4.97 on. */
+/*
+ * Approximate tanh by the seventh convergent of its continued fraction; from
+ * |x| = 4.97 on, the result is constant.
+ */
 static void
 plain_tanh(float *x, size_t n)
 {

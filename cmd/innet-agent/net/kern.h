@@ -1,9 +1,9 @@
 /*
  * kern.h - the few loops in which training spends its time
  *
- * Each set of them does the same operations in the same order on every element,
- * and none contracts a product and a sum into one rounding.  So all sets agree
- * to the last bit, and a seed gives the same training on every machine.
+ * Every set of loops does the same operations in the same order on each
+ * element, and no set fuses a product and a sum into one rounding.  So all sets
+ * agree to the last bit, and a seed gives the same training on every machine.
  */
 #ifndef INNET_AGENT_NET_KERN_H
 #define INNET_AGENT_NET_KERN_H
@@ -11,15 +11,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One Adam step's constants (Kingma and Ba, 2015), bias corrections in. */
+/*
+ * The constants of one Adam step (Kingma and Ba, 2015), with bias correction.
+ */
 struct kern_adam {
-	float b1, b2;		/* decay of the means */
+	float b1, b2;		/* decay rates of the two means */
 	float rate;		/* learning rate / (1 - b1^t) */
 	float fix;		/* 1 / (1 - b2^t) */
 	float eps;
 };
 
-/* A matrix to read: element (y, x) is p[y * row + x * col]. */
+/* A matrix that is read: element (y, x) is p[y * row + x * col]. */
 struct kern_mat {
 	const float *p;
 	size_t row, col;
@@ -29,36 +31,44 @@ struct kern {
 	const char *name;
 
 	/*
-	 * c = from + a * b, m x n from m x k and k x n, each element's sum
-	 * over k in order, from its number in from, or 0 if that is NULL.
-	 * Rows of c are contiguous and ldc floats apart, those of from ldf:
-	 * 0 where all are alike, and from may be c itself.  Neither a nor b
-	 * overlaps c; with row and col 0 they are one number everywhere.
+	 * Compute c = from + a * b; c is m x n, a is m x k and b is k x n.  The
+	 * sum over k is added in order, beginning with the element of from, or
+	 * with 0 if from is NULL.  The elements of a row of c are contiguous,
+	 * and the rows are ldc floats apart.  The rows of from are ldf floats
+	 * apart; with ldf 0 one row serves for all.  It is allowed that from is
+	 * c, but a and b must not overlap c.  A matrix whose row and col are
+	 * both 0 has the same number everywhere.
 	 */
 	void (*gemm)(size_t m, size_t n, size_t k, struct kern_mat a,
 	    struct kern_mat b, const float *from, size_t ldf, float *c,
 	    size_t ldc);
 
-	/* x[i] = x[i], or 0 if that is not above it. */
+	/* Set x[i] to 0 if it is not above 0. */
 	void (*relu)(float *x, size_t n);
 
-	/* x[i] = tanh(x[i]), a rational function good to 1e-4. */
+	/*
+	 * Set x[i] to tanh(x[i]), by a rational function that is accurate to
+	 * 1e-4.
+	 */
 	void (*tanh)(float *x, size_t n);
 
 	/*
-	 * The derivatives: by[i] is the gradient by the result of one of the
-	 * above, x[i] is that result; replace x[i] by the gradient by its
-	 * argument.
+	 * Compute the derivatives.  Each x[i] is a result of relu() or tanh(),
+	 * and by[i] is the gradient with respect to that result.  Replace x[i]
+	 * by the gradient with respect to the argument.
 	 */
 	void (*relu_back)(float *x, const float *by, size_t n);
 	void (*tanh_back)(float *x, const float *by, size_t n);
 
-	/* Add Adam's step up the gradient g to w; m and v are its means. */
+	/*
+	 * Add one Adam step along the gradient g to w; m and v are Adam's
+	 * means.
+	 */
 	void (*adam)(float *w, float *m, float *v, const float *g, size_t n,
 	    const struct kern_adam *k);
 };
 
-/* The set in plain C, which runs everywhere. */
+/* The set in plain C, which runs on every processor. */
 extern const struct kern kern_plain;
 
 #endif

@@ -1,4 +1,4 @@
-/* net.c - forward and backward through a net of two hidden layers */
+/* net.c - forward and backward passes of a net with two hidden layers */
 #include "config.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 
 #include "cmd/innet-agent/net/net.h"
 
-/* Return the floats of a layer: its matrix and its biases. */
+/* Return the number of weights in a layer: its matrix and its biases. */
 static size_t
 layer_params(size_t in, size_t out)
 {
@@ -55,7 +55,7 @@ net_close(struct net *net)
 	free(net->d);
 }
 
-/* Set a layer's first weights; return where those of the next layer begin. */
+/* Set a layer's first weights.  Return where the next layer's weights begin. */
 static float *
 layer_init(float *w, size_t in, size_t out, double gain, struct rng *rng)
 {
@@ -77,7 +77,9 @@ net_init(const struct net *net, float *w, struct rng *rng)
 	layer_init(w, s->hidden, s->out, s->last, rng);
 }
 
-/* Set y to x * matrix + biases; return where the next layer's weights begin. */
+/*
+ * Set y to x * matrix + biases.  Return where the next layer's weights begin.
+ */
 static const float *
 layer_forward(const struct kern *kern, const float *w, size_t in, size_t out,
     const float *x, size_t batch, float *y)
@@ -114,8 +116,8 @@ net_forward(struct net *net, const float *w, const float *x, size_t batch)
 }
 
 /*
- * Compute a layer's gradient from its input x and the gradient dy by its
- * output.
+ * Compute a layer's gradient from its input x and the gradient dy with respect
+ * to its output.
  */
 static void
 layer_back(const struct kern *kern, size_t in, size_t out, const float *x,
@@ -129,7 +131,10 @@ layer_back(const struct kern *kern, size_t in, size_t out, const float *x,
 	kern->gemm(1, out, batch, ones, b, NULL, 0, grad + in * out, out);
 }
 
-/* Set dx to dy times the transposed matrix w of in rows and out columns. */
+/*
+ * Set dx to dy times the transpose of the matrix w, which has `in` rows and
+ * `out` columns.
+ */
 static void
 input_gradient(const struct kern *kern, const float *w, size_t in, size_t out,
     const float *dy, size_t batch, float *dx)
@@ -139,7 +144,10 @@ input_gradient(const struct kern *kern, const float *w, size_t in, size_t out,
 	kern->gemm(batch, in, out, a, b, NULL, 0, dx, in);
 }
 
-/* Replace h by the gradient before the activation, from net->d behind it. */
+/*
+ * Replace h, the output of an activation, by the gradient with respect to its
+ * input.  The gradient with respect to its output is in net->d.
+ */
 static void
 activate_back(const struct net *net, float *h, size_t n)
 {

@@ -1,9 +1,9 @@
 /*
  * optimizer.h - an optimizer: plain gradient ascent, or Adam (Kingma and Ba)
  *
- * Gradients point up: adding one raises the agent's objective.  A gradient has
- * two possible sinks: the agent's own optimizer, or the gradient stream
- * (stream-child.h), from which results come back.
+ * The agent maximises its objective, so a gradient is added to the weights.  A
+ * gradient has two possible sinks: the agent's own optimizer, or the gradient
+ * stream (stream-child.h), from which results come back.
  */
 #ifndef INNET_AGENT_NET_OPTIMIZER_H
 #define INNET_AGENT_NET_OPTIMIZER_H
@@ -14,16 +14,16 @@
 #include "cmd/innet-agent/net/kern.h"
 
 enum optimizer_status {
-	OPTIMIZER_CONTINUE,	/* go on with the weights as they are now */
-	OPTIMIZER_END,		/* training is over, in good order */
-	OPTIMIZER_FAILED	/* it is over, and a message was printed */
+	OPTIMIZER_CONTINUE,	/* continue with the present weights */
+	OPTIMIZER_END,		/* training has ended normally */
+	OPTIMIZER_FAILED	/* training failed; a message was printed */
 };
 
-/* Something that turns gradients into new weights. */
+/* An object that turns gradients into new weights. */
 struct gradient_sink {
 	/*
-	 * Take the gradient computed from w, and the recent mean reward; leave
-	 * in w the weights to go on with.
+	 * Take the gradient that was computed from w, and the recent mean
+	 * reward.  Set w to the weights with which training continues.
 	 */
 	enum optimizer_status (*apply)(void *self, float *w, const float *grad,
 	    float reward);
@@ -37,30 +37,30 @@ struct optimizer {
 	const struct kern *kern;
 	double rate;		/* learning rate */
 	size_t params;
-	float *m, *v;		/* Adam's two means; owned */
+	float *m, *v;		/* Adam's means, params floats each; owned */
 	uint64_t steps;
-	uint64_t ns;		/* time spent in them */
+	uint64_t ns;		/* time spent in these steps */
 };
 
 /*
- * The names of the rules, in the order of enum optimizer_rule, ended by NULL.
+ * The names of the rules in the order of enum optimizer_rule; the last is NULL.
  */
 extern const char *const optimizer_names[];
 
-/* Open an optimizer of vectors of params floats; exits 1 without memory. */
+/* Open an optimizer for vectors of params floats.  Exits 1 without memory. */
 struct optimizer optimizer_open(enum optimizer_rule rule,
     const struct kern *kern, double rate, size_t params);
 
 /* Free what optimizer_open() allocated. */
 void optimizer_close(struct optimizer *o);
 
-/* Take one step up the gradient: w changes in place. */
+/* Take one step along the gradient; w is changed in place. */
 void optimizer_step(struct optimizer *o, float *w, const float *grad);
 
 /*
- * Compute n weights from `from` on as they will be after the next step, from
- * their part of the gradient, into to.  The step is not taken.  `room` is work
- * space for 2 n floats.
+ * Write to `to` the n weights from index `from` on as they will be after the
+ * next step, computed from their part of the gradient.  Neither w nor o
+ * changes.  `room` is work space for 2 n floats.
  */
 void optimizer_peek(const struct optimizer *o, const float *w,
     const float *grad, size_t from, size_t n, float *to, float *room);
