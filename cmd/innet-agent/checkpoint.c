@@ -20,9 +20,10 @@
 
 enum { MARK_BYTES = 8, CRC_BYTES = 4 };
 
-static const char mark[MARK_BYTES + 1] = "innetck1";	/* after the weights */
+static const char mark[MARK_BYTES + 1] = "innetck1";	/* this mark follows the
+							   weights */
 
-/* Settings that must be the same when training goes on. */
+/* The settings that must be the same when training continues. */
 struct required {
 	uint64_t envs, rule, params;
 };
@@ -34,7 +35,7 @@ required_settings(const struct checkpoint *c)
 	    .rule = c->optimizer->rule, .params = c->l->params };
 }
 
-/* Name the parts of the state, without the weights. */
+/* Name the parts of the state, except the weights. */
 static void
 name_parts(struct checkpoint *c, struct snapshot *s)
 {
@@ -79,8 +80,9 @@ checkpoint_take(struct checkpoint *c)
 }
 
 /*
- * Keep the file at path as path + ".old", too.  Workers of a job are at most
- * one checkpoint apart, so all of them have one of the same iteration.
+ * Keep the present file at path as path + ".old".  The workers of a job are at
+ * most one checkpoint apart, so with the old files all of them have a
+ * checkpoint of the same iteration.
  */
 static void
 keep_old_copy(const char *path)
@@ -150,7 +152,10 @@ checkpoint_free(struct checkpoint *c)
 	snapshot_free(&c->last);
 }
 
-/* Read the whole file, or pipe, at path: 0, or -1 with a message. */
+/*
+ * Read the whole file or pipe at path.  Return 0, or -1 after printing a
+ * message.
+ */
 static int
 read_whole_file(struct snapshot *s, const char *path)
 {
@@ -176,7 +181,10 @@ read_whole_file(struct snapshot *s, const char *path)
 	return n == -1 ? -1 : 0;
 }
 
-/* Return the body of the message at s->at and move on, or NULL with *why. */
+/*
+ * Return the body of the message at s->at and advance s->at.  On failure,
+ * return NULL and set *why.
+ */
 static const uint8_t *
 next_message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
     const char **why)
@@ -200,8 +208,8 @@ next_message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
 }
 
 /*
- * Is the file of the learner's environment and algorithm?  Print a message if
- * not.
+ * Return whether the file is for the learner's environment and algorithm.  If
+ * not, print a message.
  */
 static bool
 is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
@@ -225,7 +233,7 @@ is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
 	return false;
 }
 
-/* Restore weights and state from s->at on; return NULL, or what is wrong. */
+/* Restore weights and state from s->at on.  Return NULL, or an error text. */
 static const char *
 restore_state(struct checkpoint *c, struct snapshot *s)
 {

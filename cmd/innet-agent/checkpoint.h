@@ -1,11 +1,13 @@
 /*
  * checkpoint.h - save and restore the state of training
  *
- * A checkpoint is a policy (policy-file.h) whose weights name the iteration of
- * the gradient stream.  Behind it stand the settings that must be the same, the
- * state of environments, random generators and optimizer, the counts, and the
- * CRC-32C of all that.  It is taken after a lesson, when nothing is in
- * progress, and written whole or not at all, in the machine's own byte order.
+ * A checkpoint begins with a policy (policy-file.h) whose weights carry the
+ * iteration of the gradient stream.  After the policy come the settings that
+ * must be the same when training continues, the state of the environments,
+ * random generators and optimizer, the counts, and the CRC-32C of everything
+ * before it.  A checkpoint is taken after a lesson, when nothing is in
+ * progress.  It is written completely or not at all, in the byte order of the
+ * machine.
  */
 #ifndef INNET_AGENT_CHECKPOINT_H
 #define INNET_AGENT_CHECKPOINT_H
@@ -18,35 +20,39 @@
 #include "cmd/innet-agent/snapshot.h"
 
 struct checkpoint {
-	const char *path;	/* borrowed; NULL: write none */
-	uint64_t every;		/* updates from one written to the next */
-	struct learner *l;	/* borrowed, like the next two */
+	const char *path;	/* borrowed; NULL: write no checkpoint */
+	uint64_t every;		/* updates between two files */
+	struct learner *l;	/* borrowed, like optimizer and iteration */
 	struct optimizer *optimizer;
 	uint64_t *iteration;	/* of the gradient stream; NULL: no stream */
 	void (*more)(void *arg, struct snapshot *s);	/* names more parts, */
-	void *arg;		/* unless it is NULL */
-	struct snapshot last;	/* the newest, owned; empty: none yet */
-	uint64_t updates;	/* of it */
-	uint64_t written;	/* updates of the one in the file */
+	void *arg;		/* unless `more` is NULL */
+	struct snapshot last;	/* the newest; empty: none; owned */
+	uint64_t updates;	/* updates up to the newest checkpoint */
+	uint64_t written;	/* updates up to the one in the file */
 	bool there;		/* this run has written the file */
 };
 
 /* Take the present state as the newest checkpoint. */
 void checkpoint_take(struct checkpoint *c);
 
-/* Restore the state in the file at path: 0, or -1 with a message. */
+/*
+ * Restore the state from the file at path.  Return 0, or -1 after printing a
+ * message.
+ */
 int checkpoint_load(struct checkpoint *c, const char *path);
 
 /*
- * Take a checkpoint after a lesson, and write it if it is due; the argument is
- * a struct checkpoint.  If it cannot be written, print a message; training goes
- * on and the next one may succeed.
+ * Take a checkpoint after a lesson and, if it is due, write it to the file.
+ * The argument is a struct checkpoint.  If the file cannot be written, print a
+ * message; training continues, and the next write may succeed.
  */
 void checkpoint_lesson(void *checkpoint);
 
 /*
- * Write the newest checkpoint, unless it is in the file: 0, or -1 with a
- * message.  If no lesson was completed, write the policy alone.
+ * Write the newest checkpoint to the file, unless it is there already.  If no
+ * lesson was completed, write only the policy.  Return 0, or -1 after printing
+ * a message.
  */
 int checkpoint_end(struct checkpoint *c);
 

@@ -158,7 +158,7 @@ static const struct opt_tool tool = {
 	.opts = opts,
 };
 
-/* Parse optarg as a whole number from lo to hi. */
+/* Parse optarg as a whole number from lo to hi; messages call it `what`. */
 static uint64_t
 parse_count(const char *what, uint64_t lo, uint64_t hi)
 {
@@ -198,8 +198,8 @@ option_name(int ch)
 }
 
 /*
- * Return the default algorithm of a part of Ape-X: the first with a replay
- * memory that can learn the environment.
+ * Return the default algorithm for a part of Ape-X: the first algorithm with a
+ * replay memory that can learn the environment.
  */
 static const struct algo *
 default_replay_algorithm(const struct env_kind *env)
@@ -256,7 +256,7 @@ check_remote(struct conf *cf)
 		errx(2, "--batches needs --replay-memory and --role learner");
 }
 
-/* Check the options of checkpoints. */
+/* Check the options for checkpoints. */
 static void
 check_checkpoints(const struct conf *cf)
 {
@@ -277,7 +277,7 @@ check_checkpoints(const struct conf *cf)
 		    "because Box2D cannot save its state", cf->env->name);
 }
 
-/* Choose defaults and exit with status 2 if options contradict each other. */
+/* Choose defaults, and exit with status 2 if options contradict each other. */
 static void
 check_conf(struct conf *cf, const struct hyperparameter_options *g)
 {
@@ -327,7 +327,7 @@ check_conf(struct conf *cf, const struct hyperparameter_options *g)
 		    "give --steps or --episodes", cf->env->name);
 }
 
-/* Check that no file is written over another one. */
+/* Check that no file would overwrite another one. */
 static void
 check_files(struct conf *cf, bool json)
 {
@@ -348,7 +348,10 @@ check_files(struct conf *cf, bool json)
 	files_done(&f);
 }
 
-/* Parse "3/8": the number of this actor, from 0, and how many there are. */
+/*
+ * Parse "3/8": the number of this actor, counted from 0, and the number of
+ * actors.
+ */
 static void
 parse_actor(struct remote *rm)
 {
@@ -365,7 +368,7 @@ parse_actor(struct remote *rm)
 	opt_check("actor", optarg, why);
 }
 
-/* Parse "4:8", or one number for both. */
+/* Parse "4:8", the two bounds of the ratio, or one number for both. */
 static void
 parse_ratio(struct remote *rm)
 {
@@ -386,7 +389,7 @@ parse_ratio(struct remote *rm)
 	opt_check("ratio", optarg, why);
 }
 
-/* Split "HOST:PORT,HOST:PORT" in place; --redis has one address. */
+/* Split "HOST:PORT,HOST:PORT" in place.  With --redis there is one address. */
 static void
 parse_servers(struct remote *rm)
 {
@@ -407,7 +410,10 @@ parse_servers(struct remote *rm)
 	} while (comma != NULL);
 }
 
-/* Take option ch if it is one of Ape-X; otherwise return false. */
+/*
+ * Process option ch and return true if it is an option of Ape-X; otherwise
+ * return false.
+ */
 static bool
 parse_remote_option(int ch, struct remote *rm)
 {
@@ -453,7 +459,7 @@ parse_remote_option(int ch, struct remote *rm)
 	return false;
 }
 
-/* Take an option that sets no hyperparameter. */
+/* Process an option that sets no hyperparameter. */
 static void
 parse_option(int ch, struct conf *cf)
 {

@@ -1,10 +1,11 @@
 /*
- * learner.h - an agent that learns: its environment, its weights, its algorithm
+ * learner.h - an agent that learns: its environment, weights and algorithm
  *
- * An algorithm plays until it has enough experience for a lesson, and turns the
- * lesson into gradients, which go into the learner's gradient sink
- * (optimizer.h).  To add one, write a file algo/NAME.c with a constant struct
- * algo, its row in algo/algorithms.c and its hyperparameters in presets.c.
+ * An algorithm plays until it has enough experience for a lesson.  It turns the
+ * lesson into gradients, which it passes to the learner's gradient sink
+ * (optimizer.h).  To add an algorithm, write a file algo/NAME.c with a constant
+ * struct algo, and add its row to algo/algorithms.c and its hyperparameters to
+ * presets.c.
  */
 #ifndef INNET_AGENT_LEARNER_H
 #define INNET_AGENT_LEARNER_H
@@ -23,41 +24,45 @@ struct learner {
 	const struct kern *kern;
 	struct hyperparameters hyper;
 	struct rng rng;
-	void *self;		/* the algorithm's state, from its open */
-	size_t params;		/* floats in the vector, from its open */
+	void *self;		/* the algorithm's state, set by its open() */
+	size_t params;		/* floats in the vector, set by open() */
 	float *w, *grad;	/* params floats each */
 	struct gradient_sink sink;
-	const struct optimizer *own_optimizer; /* takes the gradients at once;
-				  NULL: what becomes of them is elsewhere */
+	const struct optimizer *own_optimizer; /* optimizer that applies each
+						  gradient at once; NULL:
+						  gradients are sent
+						  elsewhere */
 	struct tally *tally;	/* borrowed */
-	uint64_t interval_ns;	/* least time between two vectors sent */
-	uint64_t deadline_ns;	/* when the next may leave */
-	uint64_t compute_ns;	/* least time to compute each */
-	uint64_t free_ns;	/* when the next computation could begin */
+	uint64_t interval_ns;	/* minimum time between two vectors sent */
+	uint64_t deadline_ns;	/* earliest time to send the next vector */
+	uint64_t compute_ns;	/* minimum time to compute each vector */
+	uint64_t free_ns;	/* time when that computation could begin */
 	/*
-	 * With --send deltas the sink gets the change of the weights by a
-	 * lesson, and these are not NULL:
+	 * With --send deltas, the sink gets the change that a lesson makes to
+	 * the weights, and the next three are not NULL:
 	 */
-	struct optimizer *local_optimizer; /* takes the gradients; borrowed */
+	struct optimizer *local_optimizer; /* applies the gradients; borrowed */
 	float *base, *delta;	/* params floats each */
-	/* NULL, or: called with lesson_arg after each lesson that went well. */
+	/*
+	 * Called with lesson_arg after each lesson that succeeded, unless NULL.
+	 */
 	void (*lesson_done)(void *arg);
 	void *lesson_arg;
 };
 
 struct algo {
-	const char *name;	/* as --algo has it */
-	bool discrete, continuous;	/* environments it can learn */
+	const char *name;	/* name in --algo */
+	bool discrete, continuous;	/* kinds of actions it can learn */
 
 	/*
-	 * NULL, or: exit with status 2 and a message if hyperparameters
-	 * contradict each other.
+	 * Exit with status 2 and a message if the hyperparameters contradict
+	 * each other.  NULL: there is no such check.
 	 */
 	void (*check)(const struct hyperparameters *hyper);
 
 	/*
-	 * Set self and params, or exit with status 1 without memory; and free
-	 * them.
+	 * Set self and params, or exit with status 1 without memory; close()
+	 * frees self.
 	 */
 	void (*open)(struct learner *l);
 	void (*close)(struct learner *l);
@@ -66,47 +71,50 @@ struct algo {
 	void (*init)(struct learner *l, float *w, struct rng *rng);
 
 	/*
-	 * Name the parts of self that the next lesson depends on, after init or
-	 * a lesson.  An algorithm with a replay memory can do so only if that
-	 * is elsewhere.
+	 * Name the parts of self that the next lesson depends on.  Called after
+	 * init or a lesson.  An algorithm with a replay memory can do this only
+	 * if the memory is elsewhere.
 	 */
 	void (*parts)(struct learner *l, struct snapshot *s);
 
 	/*
-	 * Play until there is a lesson; return false as soon as training is
+	 * Play until there is a lesson.  Return false as soon as training is
 	 * over.
 	 */
 	bool (*play)(struct learner *l);
 
 	/*
-	 * Learn from the lesson: put gradients into l->grad and pass each on
+	 * Learn from the lesson: write gradients to l->grad and pass each on
 	 * with learner_apply_gradient().
 	 */
 	enum optimizer_status (*learn)(struct learner *l);
 
 	/*
-	 * NULL, or: compute the priorities of n <= hyper.batch experiences from
-	 * l->w alone.
+	 * Compute the priorities of n <= hyper.batch experiences from l->w
+	 * alone.  NULL: the algorithm has no priorities.
 	 */
 	void (*prioritize)(struct learner *l, const struct rows *rows, size_t n,
 	    float *priority);
 
-	/* Choose the action that the policy w takes without exploration. */
+	/*
+	 * Choose the action that a policy with the weights w takes without
+	 * exploration.
+	 */
 	void (*greedy)(struct learner *l, const float *w, const float *obs,
 	    union env_action *a);
 };
 
 /*
- * Open a learner with fresh weights, from the seed *init if that is not NULL.
- * The caller sets l->sink.
+ * Open a learner with new weights, drawn from the seed *init or, if init is
+ * NULL, from seed.  The caller sets l->sink.
  */
 void learner_open(struct learner *l, const struct env_kind *kind,
     const struct algo *algo, const struct hyperparameters *hyper, uint64_t seed,
     const uint64_t *init, struct tally *t);
 
 /*
- * Send the change of the weights by each lesson, made by that optimizer, rather
- * than gradients.
+ * Make the learner send the change of the weights by each lesson instead of
+ * gradients.  The optimizer `local` makes that change.
  */
 void learner_send_deltas(struct learner *l, struct optimizer *local);
 
@@ -115,13 +123,14 @@ void learner_close(struct learner *l);
 
 /*
  * Play, learn, and call each(arg) after every lesson, until training is over or
- * has failed; it fails if each() returns false.
+ * has failed.  Training fails if each() returns false.
  */
 enum optimizer_status learner_run(struct learner *l, bool (*each)(void *),
     void *arg);
 
 /*
- * Shorten l->grad to hyper.norm and pass it to the sink or the local optimizer.
+ * Shorten l->grad to hyper.norm, and pass it to the sink or to the local
+ * optimizer.
  */
 enum optimizer_status learner_apply_gradient(struct learner *l);
 

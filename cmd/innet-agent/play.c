@@ -15,7 +15,7 @@
 #include "common/base/files.h"
 #include "common/base/message.h"
 
-/* Play one episode; return the sum of its rewards. */
+/* Play one episode.  Return the sum of its rewards. */
 static double
 play_episode(struct env *env, struct learner *l, float *obs)
 {

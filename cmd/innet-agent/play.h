@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 /*
- * Play `episodes` episodes with the policy at path, always choosing the
- * likeliest action.  Print the mean reward to standard output, or an object to
- * json if that is not NULL: 0, or 1 with a message.
+ * Play `episodes` episodes with the policy at path, and always choose the most
+ * probable action.  Print the mean reward to standard output or, if json is not
+ * NULL, write an object to json.  Return 0, or 1 after printing a message.
  */
 int play_policy(const char *path, uint64_t episodes, uint64_t seed, FILE *json,
     const volatile sig_atomic_t *stop);

@@ -11,7 +11,10 @@
 #include "common/base/message.h"
 #include "common/base/progress.h"
 
-/* Return the share done of begun to end; 0 if there is no end. */
+/*
+ * Return the share of this run's work that is done, if it began at `begun` and
+ * will end at `end`.  Return 0 if there is no end.
+ */
 static double
 fraction_done(uint64_t done, uint64_t begun, uint64_t end)
 {
@@ -19,7 +22,7 @@ fraction_done(uint64_t done, uint64_t begun, uint64_t end)
 	    (double)(end - begun);
 }
 
-/* Return the share of this run that is done; 0 if no end is known. */
+/* Return the share of this run that is done, or 0 if no end is known. */
 static double
 part_done(const struct tally *t)
 {

@@ -1,5 +1,5 @@
 /*
- * a2c.c - advantage actor-critic (Mnih et al., 2016): a gradient for each
+ * a2c.c - advantage actor-critic (Mnih et al., 2016) with one gradient for each
  * rollout
  */
 #include "config.h"

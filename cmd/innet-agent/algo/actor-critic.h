@@ -1,8 +1,9 @@
 /*
- * actor-critic.h - an actor, a critic and the policy's deviations in one vector
+ * actor-critic.h - the weights of an actor, a critic and a policy in one vector
  *
- * This vector is sent and saved: the actor's weights, the critic's, and, if
- * actions are continuous, the logarithms of the policy's standard deviations.
+ * The vector that is sent and saved holds the actor's weights and then the
+ * critic's.  If actions are continuous, the logarithms of the policy's standard
+ * deviations follow.
  */
 #ifndef INNET_AGENT_ALGO_ACTOR_CRITIC_H
 #define INNET_AGENT_ALGO_ACTOR_CRITIC_H
@@ -17,7 +18,10 @@ struct ac {
 	size_t params;		/* floats in the vector */
 };
 
-/* Open actor and critic for batches up to batch_max; exits 1 without memory. */
+/*
+ * Open the actor and the critic for batches of up to batch_max.  Exits 1
+ * without memory.
+ */
 static inline struct ac
 ac_open(const struct kern *kern, const struct env_kind *kind, size_t hidden,
     size_t batch_max)
@@ -43,7 +47,8 @@ ac_close(struct ac *ac)
 }
 
 /*
- * Return the place in the vector where the logarithms of the deviations begin.
+ * Return the index in the vector at which the logarithms of the deviations
+ * begin.
  */
 static inline size_t
 ac_log_std(const struct ac *ac)
@@ -51,7 +56,10 @@ ac_log_std(const struct ac *ac)
 	return ac->actor.params + ac->critic.params;
 }
 
-/* Set the first weights: the policy is almost uniform, its deviations are 1. */
+/*
+ * Set the first weights, so that the policy is almost uniform and its
+ * deviations are 1.
+ */
 static inline void
 ac_init(const struct ac *ac, float *w, struct rng *rng)
 {
@@ -61,14 +69,17 @@ ac_init(const struct ac *ac, float *w, struct rng *rng)
 		w[ac_log_std(ac) + i] = 0;
 }
 
-/* Return the actor's outputs for batch observations, as policy.h reads them. */
+/*
+ * Return the actor's outputs for `batch` observations, in the form that
+ * policy.h reads.
+ */
 static inline const float *
 ac_act(struct ac *ac, const float *w, const float *obs, size_t batch)
 {
 	return net_forward(&ac->actor, w, obs, batch);
 }
 
-/* Return the critic's values of batch observations. */
+/* Return the critic's values of `batch` observations. */
 static inline const float *
 ac_value(struct ac *ac, const float *w, const float *obs, size_t batch)
 {
@@ -76,8 +87,9 @@ ac_value(struct ac *ac, const float *w, const float *obs, size_t batch)
 }
 
 /*
- * Compute the gradient of an objective by the weights, from its gradient by the
- * outputs that ac_act() and ac_value() last returned for obs and batch.
+ * Compute the gradient of an objective with respect to the weights.  The
+ * arguments by_out and by_value are its gradients with respect to the outputs
+ * that ac_act() and ac_value() last returned for obs and batch.
  */
 static inline void
 ac_back(struct ac *ac, const float *w, const float *obs, size_t batch,

@@ -4,19 +4,19 @@
 
 #include "cmd/innet-agent/learner.h"
 
-/* All algorithms, ended by NULL; --algo has the first by default. */
+/* All algorithms, ended by NULL.  The first one is the default of --algo. */
 extern const struct algo *const algo_all[];
 
-/* Return the names of algo_all, in the same order and ended by NULL. */
+/* Return the names of algo_all in the same order, ended by NULL. */
 const char *const *algo_names(void);
 
 /*
- * Return why the algorithm cannot learn that kind of environment, or NULL if
- * it can.
+ * Return NULL if the algorithm can learn that kind of environment.  Otherwise
+ * return the reason.
  */
 const char *algo_unfit(const struct algo *algo, const struct env_kind *kind);
 
-/* Each algorithm is in the file of its name. */
+/* Each algorithm is defined in the file of the same name. */
 extern const struct algo algo_a2c, algo_ppo, algo_dqn, algo_ddpg;
 
 #endif

@@ -1,4 +1,4 @@
-/* batches.h - experiences by row, and a batch of them to learn from */
+/* batches.h - rows of experiences, and a batch of them to learn from */
 #ifndef INNET_AGENT_ALGO_BATCHES_H
 #define INNET_AGENT_ALGO_BATCHES_H
 
@@ -8,7 +8,7 @@
 #include "cmd/innet-agent/algo/nstep.h"
 
 struct rows {
-	float *obs, *next;		/* wide floats each */
+	float *obs, *next;		/* `wide` floats in each row */
 	union env_action *action;
 	float *reward, *go;
 };
@@ -16,11 +16,13 @@ struct rows {
 struct batch {
 	struct rows rows;
 	float *weight;		/* importance weights, at most 1 */
-	float *priority;	/* new priorities; the learner sets them */
-	uint64_t *id;		/* the memory's identifiers */
+	float *priority;	/* new priorities, set by the learner */
+	uint64_t *id;		/* identifiers given by the memory */
 };
 
-/* Allocate n rows of observations of `wide` floats; exits 1 without memory. */
+/*
+ * Allocate n rows with observations of `wide` floats.  Exits 1 without memory.
+ */
 struct rows rows_open(size_t n, size_t wide);
 void rows_close(struct rows *r);
 
@@ -28,10 +30,10 @@ void rows_close(struct rows *r);
 void rows_put(struct rows *r, size_t i, size_t wide,
     const struct experience *e);
 
-/* Return row i; its obs and next are borrowed. */
+/* Return row i; obs and next of the result are borrowed. */
 struct experience rows_get(const struct rows *r, size_t i, size_t wide);
 
-/* Allocate a batch of n experiences; exits 1 without memory. */
+/* Allocate a batch of n experiences.  Exits 1 without memory. */
 struct batch batch_open(size_t n, size_t wide);
 void batch_close(struct batch *b);
 

@@ -1,9 +1,10 @@
 /*
  * ddpg.c - deep deterministic policy gradient (Lillicrap et al., 2016)
  *
- * The vector holds the actor's weights, then the critic's.  Internally, actions
- * are between -1 and 1: the actor applies the hyperbolic tangent to its
- * outputs.  The inputs of the critic are the observation and then the actions.
+ * The vector holds the actor's weights, followed by the critic's.  Internally,
+ * actions are between -1 and 1, because the actor applies the hyperbolic
+ * tangent to its outputs.  The inputs of the critic are the observation,
+ * followed by the action.
  */
 #include "config.h"
 
@@ -19,11 +20,11 @@
 struct ddpg {
 	struct offp offp;
 	struct net actor, critic;
-	/* by row of a batch: */
-	float *act;		/* dims: the actor's action, -1 to 1 */
-	float *in;		/* obs + dims: the critic's inputs */
-	float *by_q, *by_in, *by_act;	/* gradients */
-	float *ahead;		/* the critic after its step; and work space */
+	/* These have one row for each row of a batch: */
+	float *act;		/* dims floats: the actor's action, -1 to 1 */
+	float *in;		/* obs + dims floats: the critic's inputs */
+	float *by_q, *by_in, *by_act;	/* gradients of q, in and act */
+	float *ahead;		/* the critic after its step; then work space */
 };
 
 static void
@@ -52,7 +53,9 @@ init_weights(struct learner *l, float *w, struct rng *rng)
 	net_init(&d->critic, w + d->actor.params, rng);
 }
 
-/* Compute the actor's actions in n states, -1 to 1, into d->act. */
+/*
+ * Compute into d->act the actions, -1 to 1, that the actor takes in n states.
+ */
 static void
 actor_actions(struct learner *l, const float *w, const float *obs, size_t n)
 {
@@ -77,7 +80,8 @@ choose_greedily(struct learner *l, const float *w, const float *obs,
 }
 
 /*
- * Choose a random action during warmup, and then the actor's action plus noise.
+ * During warmup choose a random action, and later the actor's action plus
+ * noise.
  */
 static void
 choose_action(struct learner *l, const float *obs, union env_action *a)
@@ -97,7 +101,9 @@ choose_action(struct learner *l, const float *obs, union env_action *a)
 	*a = policy_within(l->kind, *a);
 }
 
-/* Return the critic's values of the n actions in d->act in the states obs. */
+/*
+ * Return the critic's values of the n actions in d->act, taken in states obs.
+ */
 static const float *
 critic_value(struct learner *l, const float *critic, const float *obs, size_t n)
 {
@@ -136,7 +142,8 @@ compute_misses(struct learner *l, const float *target, const struct rows *rows,
 }
 
 /*
- * Compute the critic's gradient, towards the rewards and the target's values.
+ * Compute the gradient that moves the critic towards the rewards plus the
+ * values computed with the target weights.
  */
 static void
 learn_critic(struct learner *l, struct batch *b)
@@ -152,8 +159,9 @@ learn_critic(struct learner *l, struct batch *b)
 }
 
 /*
- * Return the critic that the actor's gradient follows: the present one (Meng's
- * lagged critic), or the one after its own step (Lillicrap's order).
+ * Return the critic that the actor's gradient follows.  This is either the
+ * present critic (Meng's lagged critic), or the critic as it will be after its
+ * own step (Lillicrap's order).
  */
 static const float *
 critic_to_follow(struct learner *l)
@@ -168,7 +176,7 @@ critic_to_follow(struct learner *l)
 	return d->ahead;
 }
 
-/* Compute the actor's gradient, towards actions of higher value. */
+/* Compute the gradient that moves the actor towards actions of higher value. */
 static void
 learn_actor(struct learner *l, const struct rows *rows)
 {

@@ -1,10 +1,10 @@
 /*
- * local-replay.h - the last experiences, and draws from them
+ * local-replay.h - keep the last experiences and draw from them
  *
- * A ring: each experience beyond the last `size` replaces the oldest one.
- * Draws are uniform, or in proportion to the priority to the power alpha
+ * The buffer is a ring: once it holds `size` experiences, a new one replaces
+ * the oldest.  Draws are uniform, or in proportion to priority^alpha
  * (priority-sampling.h).  The identifier of an experience is the number of
- * those added before it.
+ * experiences that were added before it.
  */
 #ifndef INNET_AGENT_ALGO_LOCAL_REPLAY_H
 #define INNET_AGENT_ALGO_LOCAL_REPLAY_H
@@ -20,15 +20,15 @@ struct local_replay {
 	uint64_t added;
 	struct rows ring;
 	bool by_priority;
-	/* with by_priority, and the work space of a draw: */
+	/* If by_priority is set: the priorities, and work space for a draw. */
 	struct priorities per;
 	uint32_t *slot;
 	double *prob;
 };
 
 /*
- * Open a buffer for draws of up to batch_max; alpha below 0: uniform draws.
- * Exits 1 without memory.
+ * Open a buffer for draws of up to batch_max experiences.  If alpha is below 0,
+ * draws are uniform.  Exits 1 without memory.
  */
 struct local_replay local_replay_open(size_t size, size_t wide,
     size_t batch_max, double alpha);
@@ -42,23 +42,24 @@ local_replay_have(const struct local_replay *r)
 }
 
 /*
- * Add e with that priority, which is not 0; below 0 it gets the highest
- * priority so far, or 1 if there is none.
+ * Add e with a priority that is not 0.  If the priority is below 0, e gets the
+ * highest priority so far, or 1 if there is none.
  */
 void local_replay_add(struct local_replay *r, const struct experience *e,
     float priority);
 
 /*
- * Draw n experiences, with replacement; the buffer must not be empty.  The
- * weights compensate for experiences that are drawn more often: completely with
- * beta 1, not at all with 0.  Uniform draws have the weight 1.
+ * Draw n experiences with replacement; the buffer must not be empty.  The
+ * importance weights compensate for experiences that are drawn more often than
+ * others: completely if beta is 1, and not at all if beta is 0.  The weights of
+ * uniform draws are 1.
  */
 void local_replay_draw(struct local_replay *r, struct rng *rng, size_t n,
     double beta, struct batch *b);
 
 /*
- * Set the priorities of the first n of the draw, except for experiences that
- * were replaced since.
+ * Set the priorities of the first n experiences of the draw b, except for those
+ * that have been replaced since the draw.
  */
 void local_replay_set_priorities(struct local_replay *r, const struct batch *b,
     size_t n);

@@ -1,4 +1,4 @@
-/* nstep.c - sums of the next few rewards */
+/* nstep.c - sum the rewards of several steps */
 #include "config.h"
 
 #include <assert.h>

@@ -1,10 +1,11 @@
 /*
- * nstep.h - sums of the next few rewards (n-step returns; Sutton, 1988)
+ * nstep.h - sum the rewards of several steps (n-step returns; Sutton, 1988)
  *
- * A window over the last n steps of an episode.  An experience consists of the
- * observation and action of one step, the discounted rewards from there on, and
- * the observation after the last of them, whose value counts `go` times.  No
- * experience reaches beyond the end of an episode.
+ * A window holds the last n steps of an episode.  An experience has the
+ * observation and action of one step, the sum of the discounted rewards from
+ * that step on, and the observation after the last of these rewards.  The value
+ * of that observation is multiplied by `go`.  No experience reaches beyond the
+ * end of an episode.
  */
 #ifndef INNET_AGENT_ALGO_NSTEP_H
 #define INNET_AGENT_ALGO_NSTEP_H
@@ -18,34 +19,35 @@ struct experience {
 	const float *obs, *next;
 	union env_action action;
 	float reward;		/* r0 + gamma r1 + ... */
-	float go;		/* gamma^rewards; 0: the episode terminated */
+	float go;		/* gamma^rewards; 0 if the episode terminated */
 };
 
 struct nstep {
-	size_t n, wide;		/* rewards in a sum; floats observed */
+	size_t n, wide;		/* rewards in a sum; floats per observation */
 	double gamma;
-	size_t first, have;	/* oldest step in the window; their number */
-	/* rings of n: */
-	float *obs;		/* wide floats each */
+	size_t first, have;	/* oldest step in the window; steps in it */
+	/* These are rings of n steps: */
+	float *obs;		/* `wide` floats in each step */
 	union env_action *action;
 	double *reward;
 };
 
-/* Open a window; exits 1 without memory. */
+/* Open a window.  Exits 1 without memory. */
 struct nstep nstep_open(size_t n, size_t wide, double gamma);
 void nstep_close(struct nstep *s);
 
 /*
- * Append a step: observation, action and reward.  The window must not be full.
+ * Append a step: its observation, action and reward.  The window must not be
+ * full.
  */
 void nstep_push(struct nstep *s, const float *obs,
     const union env_action *action, double reward);
 
 /*
- * Move the oldest step out of the window into *e, once its sum is complete: the
- * window is full, or the episode is over.  Return false if none is.  *e borrows
- * next, the observation after the last step, and the window's own memory until
- * the next push.  Call it until it returns false.
+ * Move the oldest step out of the window into *e if its sum is complete,
+ * because the window is full or the episode is over.  Return false if no sum is
+ * complete.  Until the next push, *e borrows memory of the window and `next`,
+ * the observation after the last step.  Call this until it returns false.
  */
 bool nstep_pull(struct nstep *s, struct env_result end, const float *next,
     struct experience *e);

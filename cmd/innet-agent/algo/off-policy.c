@@ -1,6 +1,6 @@
 /*
- * off-policy.c - learning from a replay memory: what dqn and ddpg have in
- * common
+ * off-policy.c - learning from a replay memory: the parts that dqn and ddpg
+ * share
  */
 #include "config.h"
 
@@ -56,7 +56,7 @@ offp_use(struct learner *l, const struct memory *memory)
 	o->memory = *memory;
 }
 
-/* Open a replay buffer of our own. */
+/* Open a replay buffer of the agent's own. */
 static void
 open_own_memory(struct learner *l)
 {
@@ -106,7 +106,10 @@ offp_close(struct offp *o)
 	free(o->after);
 }
 
-/* Step the environment and keep the experiences that became complete. */
+/*
+ * Take one step in the environment and keep the experiences that are now
+ * complete.
+ */
 static void
 step_environment(struct learner *l, const union env_action *a)
 {
@@ -181,7 +184,7 @@ offp_prioritize(struct learner *l, const struct rows *rows, size_t n,
 	offp_miss(l, l->w, rows, n, priority);
 }
 
-/* Create the target weights, if there are none, as a copy of l->w. */
+/* Create the target weights as a copy of l->w, unless they exist. */
 static void
 open_target(struct learner *l)
 {

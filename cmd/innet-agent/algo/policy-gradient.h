@@ -1,9 +1,9 @@
 /*
- * policy-gradient.h - policy gradients: what a2c and ppo have in common
+ * policy-gradient.h - policy gradients: the parts that a2c and ppo share
  *
- * A lesson is a full rollout.  A gradient is made from a minibatch of its rows:
- * call pg_row() for each row with the change of the objective, then
- * pg_apply_gradient().
+ * A lesson is a full rollout, and a gradient is computed from a minibatch of
+ * its rows.  To compute one, call pg_row() for each row with the change of the
+ * objective, and then pg_apply_gradient().
  */
 #ifndef INNET_AGENT_ALGO_POLICY_GRADIENT_H
 #define INNET_AGENT_ALGO_POLICY_GRADIENT_H
@@ -15,13 +15,13 @@
 struct pg {
 	struct ac ac;
 	struct roll roll;
-	size_t batch;			/* rows of a minibatch */
-	float *obs, *by_out, *by_value;	/* by row of a minibatch */
+	size_t batch;			/* rows in a minibatch */
+	float *obs, *by_out, *by_value;	/* for each row of a minibatch */
 	float by_log_std[ENV_DIMS_MAX];
-	size_t *order;			/* rows of the roll, for shuffling */
+	size_t *order;			/* row numbers in shuffled order */
 };
 
-/* For struct algo: */
+/* These functions implement members of struct algo: */
 void pg_open(struct learner *l);
 void pg_close(struct learner *l);
 void pg_init(struct learner *l, float *w, struct rng *rng);
@@ -32,8 +32,8 @@ void pg_greedy(struct learner *l, const float *w, const float *obs,
 void pg_check(const struct hyperparameters *s);
 
 /*
- * Gather those rows of the rollout into the minibatch, and return the outputs
- * of actor and critic for them, borrowed.
+ * Copy those rows of the rollout into the minibatch.  Return the outputs of the
+ * actor and the critic for them in *out and *value, which are borrowed.
  */
 void pg_see(struct learner *l, const size_t *rows, const float **out,
     const float **value);

@@ -1,8 +1,9 @@
 /*
  * ppo.c - proximal policy optimization (Schulman et al., 2017)
  *
- * Several passes over a rollout in shuffled minibatches, with a gradient for
- * each.  An action has no influence once its probability has moved far enough.
+ * The learner makes several passes over a rollout in shuffled minibatches and
+ * computes a gradient for each minibatch.  An action no longer contributes to
+ * the gradient once its probability has moved far enough.
  */
 #include "config.h"
 
@@ -11,7 +12,7 @@
 #include "cmd/innet-agent/algo/policy-gradient.h"
 #include "cmd/innet-agent/algo/policy.h"
 
-/* Put the rollout's rows into a new random order. */
+/* Shuffle the rows of the rollout. */
 static void
 shuffle_rows(struct learner *l)
 {
@@ -29,7 +30,8 @@ shuffle_rows(struct learner *l)
 }
 
 /*
- * Compute the mean of those rows' advantages and 1 / their standard deviation.
+ * Compute the mean of the advantages of those rows, and the inverse of their
+ * standard deviation.
  */
 static void
 advantage_scale(const float *advantage, const size_t *rows, size_t n,
@@ -49,7 +51,8 @@ advantage_scale(const float *advantage, const size_t *rows, size_t n,
 }
 
 /*
- * Return the derivative of the clipped objective, ratio * advantage, by log p.
+ * Return the derivative of the clipped objective, ratio * advantage, with
+ * respect to log p.
  */
 static double
 clipped_pull(double ratio, double advantage, double clip)

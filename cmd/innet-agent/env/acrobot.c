@@ -1,11 +1,12 @@
 /*
- * acrobot.c - two links, a motor between them: swing the tip up;
- * Gymnasium's Acrobot-v1 to the last bit
+ * acrobot.c - swing up the tip of two links with a motor in the joint; agrees
+ * with Gymnasium's Acrobot-v1 to the last bit
  *
- * Sutton, 1996, with the equations of his book with Barto, Gymnasium's
- * constants and its order of arithmetic: links of length and mass 1, centres
- * of mass at 0.5, moments of inertia 1.  Squares of variables are pow(x, 2),
- * as in Gymnasium, which is not x * x to the last bit: this file wants
+ * The model is Sutton's (1996), with the equations of the book by Sutton and
+ * Barto and with Gymnasium's constants and order of arithmetic.  Each link has
+ * length 1, mass 1, its centre of mass at 0.5 and the moment of inertia 1.
+ * Squares of variables are computed as pow(x, 2), as in Gymnasium.  This can
+ * differ from x * x in the last bit, so this file must be compiled with
  * -fno-builtin-pow.
  */
 #include "config.h"
@@ -17,15 +18,16 @@
 enum { ANGLE1, ANGLE2, SPIN1, SPIN2, N };
 
 struct acrobot {
-	double s[N];		/* rad, from hanging and from link 1; rad/s */
+	double s[N];		/* angles in rad, from hanging down and from
+				   link 1; speeds in rad/s */
 };
 
 static const double
 	pi = 3.141592653589793,
 	gravity = 9.8,
-	dt = 0.2;		/* seconds a step */
+	dt = 0.2;		/* seconds per step */
 
-/* Compute the derivative of s by time, under that torque. */
+/* Compute the time derivative of s under that torque. */
 static void
 compute_slope(const double s[N], double torque, double ds[N])
 {
@@ -45,7 +47,7 @@ compute_slope(const double s[N], double torque, double ds[N])
 	ds[SPIN1] = -(d2 * ds[SPIN2] + phi1) / d1;
 }
 
-/* Take one step of the Runge-Kutta method of fourth order. */
+/* Take one step of the fourth-order Runge-Kutta method. */
 static void
 advance_state(double s[N], double torque)
 {
@@ -87,8 +89,9 @@ write_observation(const struct acrobot *a, float *obs)
 }
 
 /*
- * The first observation is of floats: numpy's cosine and sine of one, which
- * differ from the rounded ones of doubles now and then; |x| <= 0.1.
+ * Return numpy's cosine of a float, for |x| <= 0.1.  Gymnasium computes the
+ * first observation of an episode in floats; numpy's float cosine and sine
+ * sometimes differ from rounded double results.
  */
 static float
 cos_float(float x)
@@ -136,7 +139,7 @@ take_step(void *state, struct rng *rng, const union env_action *action,
 	struct acrobot *a = state;
 	double *const s = a->s;
 
-	(void)rng;		/* nothing is left to chance after reset */
+	(void)rng;		/* there is no randomness after reset */
 	advance_state(s, (double)action->index - 1);
 	s[ANGLE1] = wrap_angle(s[ANGLE1]);
 	s[ANGLE2] = wrap_angle(s[ANGLE2]);

@@ -1,11 +1,12 @@
 /*
- * breakout.c - bat a ball at a wall of bricks, by the rules of MinAtar's
- * Breakout with its three actions that matter
+ * breakout.c - bounce a ball off a paddle to break bricks, by the rules of
+ * MinAtar's Breakout and with the three actions that have an effect
  *
- * A board of 10 x 10 with the paddle in the last row and, at first, bricks in
- * three.  Chance is MinAtar's own: one action in ten is not the one asked for
- * but that of the step before, and the ball comes from either side; numpy's
- * RandomState of the seed gives both.
+ * The board has 10 x 10 fields.  The paddle is in the last row, and at first
+ * there are three rows of bricks.  The random events are MinAtar's: with
+ * probability 0.1 the previous action is repeated instead of the chosen one,
+ * and the ball starts from the left or the right side.  Both are drawn from
+ * numpy's RandomState with the environment's seed.
  */
 #include "config.h"
 
@@ -15,16 +16,20 @@
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/env/mt19937.h"
 
-enum { SIDE = 10, LAST = SIDE - 1, TOP = 1, ROWS = 3 };	/* bricks: 1 to 3 */
+enum { SIDE = 10, LAST = SIDE - 1, TOP = 1, ROWS = 3 };	/* bricks are in rows 1
+							   to 3 */
 enum { PADDLE, BALL, TRAIL, BRICK, CHANNELS };
 enum { NONE, LEFT, RIGHT, ACTIONS };
 
-/* Which way the ball flies: clockwise from up and left. */
+/* The directions of the ball, clockwise from up and left. */
 static const struct {
 	int x, y;
 } fly[] = { { -1, -1 }, { 1, -1 }, { 1, 1 }, { -1, 1 } };
 
-/* The same when it hits a wall at its side, one above or below, or a corner. */
+/*
+ * The new direction after the ball hits a wall beside it, an obstacle above or
+ * below it, or a corner.
+ */
 static const unsigned
 	off_side[] = { 1, 0, 3, 2 },
 	off_level[] = { 3, 2, 1, 0 },
@@ -32,15 +37,15 @@ static const unsigned
 
 struct breakout {
 	struct mt mt;
-	unsigned last_action;	/* the one taken; an episode's end keeps it */
-	int x, y;		/* of the ball; columns from the left, rows from
-				   above, from 0 */
-	int last_x, last_y;	/* a step ago */
-	unsigned way;		/* of fly */
-	int paddle;		/* its column */
-	uint32_t bricks[ROWS];	/* a bit a column */
-	bool struck;		/* it broke a brick, and has not been clear of
-				   bricks since */
+	unsigned last_action;	/* last action taken; kept across episodes */
+	int x, y;		/* of the ball, from 0 at the top left */
+	int last_x, last_y;	/* place of the ball one step ago */
+	unsigned way;		/* direction: an index into fly */
+	int paddle;		/* column of the paddle */
+	uint32_t bricks[ROWS];	/* one bit per column, set if there is a
+				   brick */
+	bool struck;		/* the ball broke a brick, and every step since
+				   then has met a brick */
 };
 
 static void
@@ -78,7 +83,7 @@ reset_episode(void *state, struct rng *rng, float *obs)
 {
 	struct breakout *b = state;
 
-	(void)rng;		/* all chance is of b->mt */
+	(void)rng;		/* all random numbers come from b->mt */
 	b->y = b->last_y = 3;
 	if ((mt_u32(&b->mt) & 1) == 0) {
 		b->x = 0;
@@ -95,8 +100,8 @@ reset_episode(void *state, struct rng *rng, float *obs)
 }
 
 /*
- * The ball is in the row of the paddle and comes from column b->x: reflect it,
- * or return that it is out.
+ * Handle a ball that enters the row of the paddle from column b->x.  Reflect
+ * it, or return false if it missed the paddle.
  */
 static bool
 hit_paddle(struct breakout *b, int x, int *y)
@@ -113,14 +118,14 @@ hit_paddle(struct breakout *b, int x, int *y)
 	return true;
 }
 
-/* Is there a brick? */
+/* Return whether there is a brick at column x and row y. */
 static bool
 has_brick(const struct breakout *b, int x, int y)
 {
 	return y >= TOP && y < TOP + ROWS && (b->bricks[y - TOP] >> x & 1);
 }
 
-/* Move the ball; return the reward. */
+/* Move the ball one step.  Set *out if the ball is lost.  Return the reward. */
 static double
 move_ball(struct breakout *b, bool *out)
 {
@@ -182,7 +187,7 @@ const struct env_kind env_breakout = {
 	.whole = true,
 	.actions = ACTIONS,
 	.state_bytes = sizeof(struct breakout),
-	.solved = INFINITY,	/* none is agreed on */
+	.solved = INFINITY,	/* there is no agreed value */
 	.begin = open_state,
 	.reset = reset_episode,
 	.step = take_step,

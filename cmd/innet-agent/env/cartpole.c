@@ -1,8 +1,9 @@
 /*
- * cartpole.c - a pole on a cart, Gymnasium's CartPole-v1 to the last bit
+ * cartpole.c - balance a pole on a cart; agrees with Gymnasium's CartPole-v1 to
+ * the last bit
  *
- * Barto, Sutton and Anderson, 1983, with Gymnasium's constants and its order
- * of arithmetic.  This file wants -ffp-contract=off.
+ * The model is by Barto, Sutton and Anderson (1983), with Gymnasium's constants
+ * and order of arithmetic.  This file must be compiled with -ffp-contract=off.
  */
 #include "config.h"
 
@@ -20,9 +21,9 @@ static const double
 	pole_mass = 0.1,
 	total_mass = 0.1 + 1.0,
 	half_length = 0.5,
-	moment = 0.1 * 0.5,	/* pole mass times half length */
+	moment = 0.1 * 0.5,	/* mass of the pole times half its length */
 	force_mag = 10.0,
-	tau = 0.02,		/* seconds a step */
+	tau = 0.02,		/* seconds per step */
 	x_max = 2.4,
 	angle_max = 12 * 2 * 3.141592653589793 / 360;
 
@@ -60,7 +61,7 @@ take_step(void *state, struct rng *rng, const union env_action *action,
 	    (half_length * (4.0 / 3.0 - pole_mass * (co * co) / total_mass));
 	const double pull = push - moment * turn * co / total_mass;
 
-	(void)rng;		/* nothing is left to chance after reset */
+	(void)rng;		/* there is no randomness after reset */
 	c->x = c->x + tau * c->v;
 	c->v = c->v + tau * pull;
 	c->angle = c->angle + tau * c->spin;

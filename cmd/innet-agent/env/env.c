@@ -1,4 +1,4 @@
-/* env.c - what all environments have in common */
+/* env.c - the part of environments that all kinds share */
 #include "config.h"
 
 #include <assert.h>

@@ -1,10 +1,10 @@
 /*
  * env.h - environments: observations, actions and rewards
  *
- * A kind is one file, NAME.c: a constant table of sizes and functions.  To add
- * one, write that file and its row in kinds.c.  Kinds know the dynamics only;
- * the random generator, the time limit and the count of steps are in struct
- * env, the same for all.
+ * Each kind of environment is a file NAME.c with a constant table of sizes and
+ * functions.  To add a kind, write that file and add its row to kinds.c.  A
+ * kind contains only the dynamics.  The random generator, the time limit and
+ * the step count are in struct env, which is the same for all kinds.
  */
 #ifndef INNET_AGENT_ENV_H
 #define INNET_AGENT_ENV_H
@@ -18,45 +18,47 @@
 
 enum { ENV_DIMS_MAX = 4 };
 
-/* An action: one of a few, or a few numbers. */
+/* An action: either an index, or a few numbers. */
 union env_action {
-	unsigned index;			/* of a kind with actions */
-	float x[ENV_DIMS_MAX];		/* of a kind with dims */
+	unsigned index;			/* for a kind with discrete actions */
+	float x[ENV_DIMS_MAX];		/* for a kind with continuous actions */
 };
 
 struct env_kind {
-	const char *name;	/* as --env has it */
-	const char *gym;	/* as Gymnasium or MinAtar calls the same */
-	size_t obs;		/* floats in an observation */
-	bool whole;		/* all are whole numbers from 0 to 255 */
-	size_t actions;		/* discrete: 0 ... actions - 1; else 0 */
-	size_t dims;		/* continuous: numbers in an action; else 0 */
-	float low, high;	/* continuous: what such a number may be */
-	size_t state_bytes;	/* what reset and step keep between calls */
-	uint32_t limit;		/* steps that end an episode; 0: no limit */
+	const char *name;	/* name in --env */
+	const char *gym;	/* name in Gymnasium or MinAtar */
+	size_t obs;		/* floats per observation */
+	bool whole;		/* all of them are integers from 0 to 255 */
+	size_t actions;		/* discrete: number of actions; otherwise 0 */
+	size_t dims;		/* continuous: numbers per action; otherwise
+				   0 */
+	float low, high;	/* continuous: range of each number */
+	size_t state_bytes;	/* size of the state that functions share */
+	uint32_t limit;		/* maximum steps of an episode; 0: no limit */
 	double solved;		/* mean reward of 100 episodes that solves it;
-				   INFINITY: none is agreed on */
+				   INFINITY: there is no agreed value */
 
 	/*
-	 * NULL, or: initialise *state, whose bytes are 0, with that seed, for
-	 * kinds that have a generator of their own or allocate memory, which
-	 * `end` frees. begin exits 1 without memory.
+	 * Initialise *state, whose bytes are 0, with that seed; NULL: nothing
+	 * to do.  Kinds that have their own random generator or allocate memory
+	 * need this function.  It exits 1 without memory, and end() frees the
+	 * memory.
 	 */
 	void (*begin)(void *state, uint64_t seed);
 	void (*end)(void *state);
 
 	/*
-	 * NULL if the bytes of *state are the whole state, or: name its parts.
-	 * opaque: they cannot be named.
+	 * Name the parts of *state; NULL: its bytes are the whole state.  If
+	 * `opaque` is set, the parts cannot be named.
 	 */
 	void (*parts)(void *state, struct snapshot *s);
 	bool opaque;
 
-	/* Begin an episode in *state; write the first observation. */
+	/* Start an episode in *state and write the first observation. */
 	void (*reset)(void *state, struct rng *rng, float *obs);
 
 	/*
-	 * Take one step: write the observation and *terminated, return the
+	 * Take one step, write the observation and *terminated, and return the
 	 * reward.
 	 */
 	double (*step)(void *state, struct rng *rng,
@@ -65,36 +67,41 @@ struct env_kind {
 
 struct env {
 	const struct env_kind *kind;
-	struct rng rng;		/* as Gymnasium's np_random after reset(seed) */
-	void *state;		/* kind->state_bytes, owned */
-	uint32_t steps;		/* of this episode */
+	struct rng rng;		/* like Gymnasium's np_random after
+				   reset(seed) */
+	void *state;		/* kind->state_bytes bytes, owned */
+	uint32_t steps;		/* steps taken in this episode */
 };
 
 struct env_result {
 	double reward;
-	bool terminated;	/* the episode ended by itself */
-	bool truncated;		/* the time limit ended it */
+	bool terminated;	/* the environment ended the episode */
+	bool truncated;		/* the time limit ended the episode */
 };
 
-/* Open an environment of that kind and seed; exits 1 without memory. */
+/* Open an environment of that kind with that seed.  Exits 1 without memory. */
 struct env env_open(const struct env_kind *kind, uint64_t seed);
 
 /* Free what env_open() allocated. */
 void env_close(struct env *e);
 
-/* Begin an episode; obs has room for kind->obs floats. */
+/* Start an episode; obs has room for kind->obs floats. */
 void env_reset(struct env *e, float *obs);
 
 /*
- * Take one step, with index < kind->actions; reset it when either flag is set.
+ * Take one step; action->index must be below kind->actions.  If the result has
+ * either flag set, call env_reset() next.
  */
 struct env_result env_step(struct env *e, const union env_action *action,
     float *obs);
 
-/* Write the state of e to s, or read it back into an e of the same kind. */
+/*
+ * Write the state of e to s, or read it back into an environment e of the same
+ * kind.
+ */
 void env_parts(struct env *e, struct snapshot *s);
 
-/* Return x, or the bound that it exceeds. */
+/* Return x, clipped to the range from low to high. */
 static inline double
 env_clip(double x, double low, double high)
 {

@@ -1,4 +1,4 @@
-/* kinds.c - the table of environments: a row for each */
+/* kinds.c - the table of environments */
 #include "config.h"
 
 #include "cmd/innet-agent/env/kinds.h"

@@ -4,17 +4,17 @@
 
 #include "cmd/innet-agent/env/env.h"
 
-/* All kinds, ended by NULL; --env has the first by default. */
+/* All kinds, ended by NULL.  The first one is the default of --env. */
 extern const struct env_kind *const env_kinds[];
 
-/* Return the names of env_kinds, in the same order and ended by NULL. */
+/* Return the names of env_kinds in the same order, ended by NULL. */
 const char *const *env_names(void);
 
-/* Each kind is in the file of its name. */
+/* Each kind is defined in the file of the same name. */
 extern const struct env_kind env_acrobot, env_breakout, env_cartpole,
     env_mountaincar, env_mountaincar_continuous, env_pendulum;
 extern const struct env_kind env_lunarlander, env_lunarlander_continuous;
-/* only where configure found Box2D and was asked to */
+/* Defined only if configure was asked to use Box2D and found it. */
 extern const struct env_kind env_lunarlander_box2d,
     env_lunarlander_continuous_box2d;
 

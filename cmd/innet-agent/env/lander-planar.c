@@ -1,4 +1,4 @@
-/* lander-planar.c - the lander as bodies of planar.h */
+/* lander-planar.c - simulate the lander with the bodies of planar.h */
 #include "config.h"
 
 #include <stdlib.h>
@@ -24,7 +24,10 @@ open_world(void)
 	return calloc(1, sizeof(struct planar));
 }
 
-/* A leg, out to the left (-1) or right (+1) in its own frame. */
+/*
+ * Attach leg n.  As in Gymnasium, side is -1 for the leg on the right and +1
+ * for the leg on the left.
+ */
 static void
 attach_leg(struct planar *w, unsigned n, double side)
 {

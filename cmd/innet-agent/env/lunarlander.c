@@ -2,9 +2,9 @@
  * lunarlander.c - land on the pad: the rules of Gymnasium's LunarLander-v3
  *
  * Ground, engines, observation, reward and the order of random numbers are
- * Gymnasium's, without wind; bodies fall as the engine behind lander.h has it,
- * planar.h or, in the kinds named for it, Box2D.  This file wants
- * -ffp-contract=off.
+ * Gymnasium's, without wind.  The motion of the bodies is computed by the
+ * engine behind lander.h.  That is planar.h or, in the kinds that have Box2D in
+ * their name, Box2D.  This file must be compiled with -ffp-contract=off.
  */
 #include "config.h"
 
@@ -19,12 +19,12 @@
 struct lunarlander {
 	const struct lander_physics *physics;
 	void *world;		/* owned */
-	double shaping;		/* what the last pose is worth */
+	double shaping;		/* shaping reward of the last pose */
 };
 
 static const double
 	pad_y = LANDER_H / 4,
-	throw_n = 1000,		/* N, the most of each force at the start */
+	throw_n = 1000,		/* N, limit of each force at the start */
 	main_power = 13, main_below = 4 / LANDER_SCALE, main_cost = 0.30,
 	side_power = 0.6, side_away = 12 / LANDER_SCALE, side_cost = 0.03,
 	side_back = 17 / LANDER_SCALE, side_up = 14 / LANDER_SCALE,
@@ -42,7 +42,7 @@ begin_with(struct lunarlander *l, const struct lander_physics *physics)
 static void
 open_state(void *state, uint64_t seed)
 {
-	(void)seed;		/* the stream of struct env is all it draws */
+	(void)seed;		/* all random numbers come from struct env */
 	begin_with(state, &lander_planar);
 }
 
@@ -72,7 +72,10 @@ name_parts(void *state, struct snapshot *s)
 	snapshot_part(s, l->world, l->physics->bytes);
 }
 
-/* Twelve random heights, flat around the pad, smoothed to eleven. */
+/*
+ * Draw twelve random heights, make the ground flat around the pad, and smooth
+ * them into LANDER_POSTS heights.
+ */
 static void
 draw_ground(struct rng *rng, double y[LANDER_POSTS])
 {
@@ -88,8 +91,8 @@ draw_ground(struct rng *rng, double y[LANDER_POSTS])
 }
 
 /*
- * Fire the main engine with power 0 ... 1 and a side engine with side -1 ... 1,
- * both a little beside their aim.
+ * Fire the main engine with power from 0 to 1 and a side engine with side from
+ * -1 to 1.  A random offset is added to the place of each engine.
  */
 static void
 fire_engines(struct lunarlander *l, struct rng *rng, double power, double side)
@@ -118,7 +121,7 @@ fire_engines(struct lunarlander *l, struct rng *rng, double power, double side)
 	}
 }
 
-/* Return the shaping reward of pose s, as observed. */
+/* Return the shaping reward for the observation s of a pose. */
 static double
 shape_reward(const double s[8])
 {
@@ -174,7 +177,7 @@ reset_episode(void *state, struct rng *rng, float *obs)
 	advance_lander(l, rng, 0, 0, obs, &terminated);
 }
 
-/* 0 nothing, 1 the left engine, 2 the main one, 3 the right one */
+/* Take a step with action 0 (no engine), 1 (left), 2 (main) or 3 (right). */
 static double
 take_step(void *state, struct rng *rng, const union env_action *action,
     float *obs, bool *terminated)
@@ -187,7 +190,11 @@ take_step(void *state, struct rng *rng, const union env_action *action,
 	    does[action->index].side, obs, terminated);
 }
 
-/* Above 0 the main engine runs at half power or more, beside 0.5 the others. */
+/*
+ * Take a step with two numbers.  If the first is above 0, the main engine runs
+ * with half power or more.  If the second is beyond -0.5 or 0.5, a side engine
+ * runs.
+ */
 static double
 step_continuous(void *state, struct rng *rng, const union env_action *action,
     float *obs, bool *terminated)
@@ -199,7 +206,9 @@ step_continuous(void *state, struct rng *rng, const union env_action *action,
 	    fabs(side) > 0.5 ? side : 0, obs, terminated);
 }
 
-/* The common rows of all kinds, and those of discrete and continuous ones. */
+/*
+ * The members that all kinds share, and those of discrete and continuous kinds.
+ */
 #define COMMON .obs = 8, .state_bytes = sizeof(struct lunarlander), \
 	.limit = 1000, .solved = 200, .end = close_state, .reset = reset_episode
 #define DISCRETE                                                               \

@@ -1,12 +1,12 @@
 /*
- * mountaincar-continuous.c - a weak car in a valley whose engine can be run
- * at any power, Gymnasium's MountainCarContinuous-v0 to the last bit
+ * mountaincar-continuous.c - drive a weak car with variable power out of a
+ * valley; agrees with Gymnasium's MountainCarContinuous-v0 to the last bit
  *
- * Gymnasium keeps the state in floats between steps and in doubles within one;
- * the first state of an episode is still in doubles.  It clips the action, but
- * the reward counts the action before that.  This file needs
- * -fno-tree-slp-vectorize: gcc 12 omits the rounding of a pair of floats in
- * step().
+ * Gymnasium keeps the state as floats between steps and as doubles within a
+ * step; the first state of an episode is still in doubles.  It clips the
+ * action, but the reward depends on the action before clipping.  This file must
+ * be compiled with -fno-tree-slp-vectorize, because gcc 12 otherwise omits the
+ * rounding of a pair of floats in step().
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "cmd/innet-agent/env/env.h"
 
 struct car {
-	double x, v;		/* place, and how far it moves in a step */
+	double x, v;		/* place, and its change per step */
 };
 
 static const double
@@ -46,7 +46,7 @@ take_step(void *state, struct rng *rng, const union env_action *action,
 	const double push = env_clip(asked, -1, 1);
 	double x = c->x, v = c->v, reward;
 
-	(void)rng;		/* nothing is left to chance after reset */
+	(void)rng;		/* there is no randomness after reset */
 	v += push * power - gravity * cos(3 * x);
 	v = env_clip(v, -v_max, v_max);
 	x += v;
@@ -55,7 +55,7 @@ take_step(void *state, struct rng *rng, const union env_action *action,
 		v = 0;
 	*terminated = x >= x_goal && v >= 0;
 	reward = *terminated ? 100 : 0;
-	reward -= asked * asked * 0.1;	/* exact: a float's square */
+	reward -= asked * asked * 0.1;	/* the square of a float is exact */
 	c->x = obs[0] = (float)x;
 	c->v = obs[1] = (float)v;
 	return reward;

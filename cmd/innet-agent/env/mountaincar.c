@@ -1,8 +1,9 @@
 /*
- * mountaincar.c - a weak car in a valley, Gymnasium's MountainCar-v0 to the
- * last bit
+ * mountaincar.c - drive a weak car out of a valley; agrees with Gymnasium's
+ * MountainCar-v0 to the last bit
  *
- * Moore, 1990, with Gymnasium's constants and its order of arithmetic.
+ * The model is Moore's (1990), with Gymnasium's constants and order of
+ * arithmetic.
  */
 #include "config.h"
 
@@ -11,7 +12,7 @@
 #include "cmd/innet-agent/env/env.h"
 
 struct mountaincar {
-	double x, v;		/* place, and how far it moves in a step */
+	double x, v;		/* place, and its change per step */
 };
 
 static const double
@@ -44,9 +45,10 @@ take_step(void *state, struct rng *rng, const union env_action *action,
     float *obs, bool *terminated)
 {
 	struct mountaincar *c = state;
-	const double push = (double)action->index - 1;	/* left, none, right */
+	const double push = (double)action->index - 1;	/* -1 left, 0 none, 1
+							   right */
 
-	(void)rng;		/* nothing is left to chance after reset */
+	(void)rng;		/* there is no randomness after reset */
 	c->v += push * force + cos(3 * c->x) * -gravity;
 	c->v = env_clip(c->v, -v_max, v_max);
 	c->x += c->v;

@@ -1,10 +1,11 @@
 /*
- * mt19937.h - random numbers: numpy's RandomState, bit for bit
+ * mt19937.h - the random numbers of numpy's RandomState, bit for bit
  *
- * Matsumoto and Nishimura's Mersenne Twister of 1998 with their seeding of
- * 2002.  For environments whose original draws from it; all other chance is
- * rng.h.  mt_seed() makes the stream of RandomState(seed); numpy takes no
- * larger seed than 32 bits there, and those become RandomState([low, high]).
+ * This is Matsumoto and Nishimura's Mersenne Twister of 1998 with their seeding
+ * of 2002.  It is for environments whose originals draw from it; all other
+ * random numbers come from rng.h. mt_seed() starts the stream of
+ * RandomState(seed).  A single seed of numpy has at most 32 bits, so a larger
+ * seed becomes RandomState([low, high]).
  */
 #ifndef INNET_AGENT_ENV_MT19937_H
 #define INNET_AGENT_ENV_MT19937_H
@@ -16,7 +17,8 @@ enum { MT_N = 624, MT_M = 397 };
 
 struct mt {
 	uint32_t s[MT_N];
-	unsigned at;		/* the next of s to give; MT_N: make new ones */
+	unsigned at;		/* index of the next word in s; MT_N: generate
+				   new words */
 };
 
 static inline void
@@ -31,7 +33,7 @@ mt_seed_word(struct mt *m, uint32_t seed)
 	m->at = MT_N;
 }
 
-/* From n words, 1 to MT_N. */
+/* Set the seed to n words, 1 to MT_N. */
 static inline void
 mt_seed_words(struct mt *m, const uint32_t *word, uint32_t n)
 {
@@ -69,7 +71,10 @@ mt_seed(struct mt *m, uint64_t seed)
 		mt_seed_words(m, word, 2);
 }
 
-/* One word of the next lot: of two neighbours and one farther on. */
+/*
+ * Return one word of the next state, computed from two adjacent words and a
+ * distant one.
+ */
 static inline uint32_t
 mt_twist(uint32_t a, uint32_t b, uint32_t far)
 {
@@ -92,7 +97,7 @@ mt_refill(struct mt *m)
 	m->at = 0;
 }
 
-/* The next 32 random bits. */
+/* Return the next 32 random bits. */
 static inline uint32_t
 mt_u32(struct mt *m)
 {
@@ -107,7 +112,7 @@ mt_u32(struct mt *m)
 	return y ^ y >> 18;
 }
 
-/* Uniform in [0, 1) with 53 random bits, as numpy's rand(). */
+/* Return a random number in [0, 1) with 53 random bits, like numpy's rand(). */
 static inline double
 mt_double(struct mt *m)
 {

@@ -1,9 +1,10 @@
 /*
- * pendulum.c - swing a rod up and hold it, Gymnasium's Pendulum-v1 to the
- * last bit
+ * pendulum.c - swing up a rod and balance it; agrees with Gymnasium's
+ * Pendulum-v1 to the last bit
  *
- * Gymnasium's constants and its order of arithmetic.  This file wants
- * -fno-builtin-pow: pow(x, 2) is not x * x to the last bit.
+ * Constants and order of arithmetic are Gymnasium's.  This file must be
+ * compiled with -fno-builtin-pow, because pow(x, 2) can differ from x * x in
+ * the last bit.
  */
 #include "config.h"
 
@@ -17,9 +18,9 @@ struct pendulum {
 
 static const double
 	pi = 3.141592653589793,
-	pull = 15.0,		/* 3 g / 2 l, with g 10 and l 1 */
-	turn = 3.0,		/* 3 / m l l, with m 1 */
-	dt = 0.05,		/* seconds a step */
+	pull = 15.0,		/* 3 g / (2 l), with g = 10 and l = 1 */
+	turn = 3.0,		/* 3 / (m l^2), with m = 1 */
+	dt = 0.05,		/* seconds per step */
 	spin_max = 8;
 
 static void
@@ -30,9 +31,7 @@ write_observation(const struct pendulum *p, float *obs)
 	obs[2] = (float)p->spin;
 }
 
-/*
- * Return the angle within [-pi, pi), with the remainder as Python computes it.
- */
+/* Return the angle in [-pi, pi), with the remainder computed as in Python. */
 static double
 wrap_angle(double angle)
 {
@@ -62,7 +61,7 @@ take_step(void *state, struct rng *rng, const union env_action *action,
 	const double cost = pow(wrap_angle(p->angle), 2) +
 	    0.1 * pow(p->spin, 2) + 0.001 * (u * u);
 
-	(void)rng;		/* nothing is left to chance after reset */
+	(void)rng;		/* there is no randomness after reset */
 	p->spin += (pull * sin(p->angle) + turn * u) * dt;
 	p->spin = env_clip(p->spin, -spin_max, spin_max);
 	p->angle += p->spin * dt;
@@ -80,7 +79,7 @@ const struct env_kind env_pendulum = {
 	.high = 2,
 	.state_bytes = sizeof(struct pendulum),
 	.limit = 200,
-	.solved = -200,		/* Gymnasium names none */
+	.solved = -200,		/* Gymnasium defines none */
 	.reset = reset_episode,
 	.step = take_step,
 };

@@ -1,4 +1,4 @@
-/* planar.c - rigid bodies in a plane by sequential impulses */
+/* planar.c - simulate rigid bodies in a plane by sequential impulses */
 #include "config.h"
 
 #include <math.h>
@@ -7,46 +7,50 @@
 #include "cmd/innet-agent/env/planar.h"
 
 enum {
-	PUSHES = 180,			/* iterations over velocities */
-	MOVES = 60,			/* iterations over positions */
+	PUSHES = 180,			/* most iterations over velocities */
+	MOVES = 60,			/* most iterations over positions */
 	TOUCHES = PLANAR_BODIES * (PLANAR_CORNERS + PLANAR_POSTS),
 };
 
 static const double
-	margin = 0.02,			/* m, from which on things touch */
-	slop = 0.005,			/* m, overlap that is left alone */
+	margin = 0.02,			/* m, gap from which bodies touch */
+	slop = 0.005,			/* m, overlap that is allowed */
 	slop_angle = 2 * 3.141592653589793 / 180,
-	move_most = 0.2,		/* m, the most undone at once */
+	move_most = 0.2,		/* m, most overlap removed at once */
 	turn_most = 8 * 3.141592653589793 / 180,
-	undo = 0.2,			/* share of an overlap undone at once */
-	settled = 1e-7,			/* N s, change that is none */
-	still_v = 0.01,			/* m/s: slower is still */
+	undo = 0.2,			/* share of overlap removed at once */
+	settled = 1e-7,			/* N s, change that counts as none */
+	still_v = 0.01,			/* m/s, slower bodies are at rest */
 	still_spin = 2 * 3.141592653589793 / 180,
 	sleep_s = 0.5;
 
-/* A feature of a body that touches the ground in this step. */
+/* A corner or side of a body that touches the ground in this step. */
 struct contact {
 	struct planar_body *body;
 	struct planar_touch *touch;
-	bool peak;			/* a peak of the ground in a side */
+	bool peak;			/* a ground peak touches a side */
 	unsigned part;			/* the corner, or the side after it */
-	unsigned post;			/* left end of the stretch, or peak */
-	struct xy normal, arm;		/* off the ground; from the centre */
-	double gap;			/* m, less the margin */
+	unsigned post;			/* left post of the segment, or peak */
+	struct xy normal, arm;		/* away from ground; from the centre */
+	double gap;			/* m, distance minus the margin */
 	double mass_normal, mass_across, friction;
 };
 
-/* A pin in this step: its two ends shall move alike, and turn as it lets. */
+/*
+ * A pin in this step.  Its two ends must move together, and can turn between
+ * the stops.
+ */
 struct hinge {
 	struct planar_body *a, *b;
 	struct planar_pin *pin;
 	struct xy arm_a, arm_b;
-	double kxx, kxy, kyy, det;	/* how the ends give way to a push */
-	struct xy lever;		/* how they do to a twist */
-	struct xy hold;			/* push that holds them, a twist */
-	double axial;			/* what a twist weighs, ends held */
-	double low, high;		/* rad/s until the stops are met */
-	double motor_most;		/* N m s */
+	double kxx, kxy, kyy, det;	/* response of the ends to an impulse */
+	struct xy lever;		/* their response to a unit twist */
+	struct xy hold;			/* impulse that offsets a unit twist */
+	double axial;			/* inertia of a twist with ends held */
+	double low, high;		/* rad/s that reaches a stop in a
+					   step */
+	double motor_most;		/* N m s in one step */
 };
 
 static struct xy
@@ -87,7 +91,7 @@ rotate(struct xy p, double angle)
 	return (struct xy){ c * p.x - s * p.y, s * p.x + c * p.y };
 }
 
-/* Return the velocity of the point of b at arm from its centre. */
+/* Return the velocity of the point of b that is at arm from its centre. */
 static struct xy
 velocity_at(const struct planar_body *b, struct xy arm)
 {
@@ -103,7 +107,7 @@ apply_impulse(struct planar_body *b, struct xy impulse, struct xy arm)
 	b->spin += b->inv_inertia * cross(arm, impulse);
 }
 
-/* Do the same with positions instead of velocities. */
+/* Do the same as apply_impulse() with positions instead of velocities. */
 static void
 shift_body(struct planar_body *b, struct xy impulse, struct xy arm)
 {
@@ -120,7 +124,10 @@ planar_body_of(const struct xy *corner, unsigned n, double density,
 	struct xy centre = { 0, 0 };
 	double area = 0, second = 0;
 
-	/* triangles from the origin to each side, those outside negative */
+	/*
+	 * Sum over the triangles from the origin to each side; those outside
+	 * the body count as negative.
+	 */
 	for (unsigned i = 0; i < n; i++) {
 		const struct xy p = corner[i], q = corner[(i + 1) % n];
 		const double twice = cross(p, q);
@@ -161,7 +168,7 @@ post_at(const struct planar *w, unsigned i)
 	return (struct xy){ i * w->ground_dx, w->ground[i] };
 }
 
-/* Return the upward normal of the ground from post i to the next. */
+/* Return the upward normal of the ground between post i and the next post. */
 static struct xy
 ground_normal(const struct planar *w, unsigned i)
 {
@@ -171,14 +178,17 @@ ground_normal(const struct planar *w, unsigned i)
 	return (struct xy){ -rise / length, w->ground_dx / length };
 }
 
-/* Return the post left of x; the outer stretches have no end. */
+/*
+ * Return the post to the left of x.  The first and last segments of the ground
+ * extend without limit.
+ */
 static unsigned
 post_before(const struct planar *w, double x)
 {
 	return (unsigned)clamp(floor(x / w->ground_dx), 0, PLANAR_POSTS - 2);
 }
 
-/* Return the outward normal of the side of b after corner i, of length 1. */
+/* Return the outward unit normal of the side of b after corner i. */
 static struct xy
 side_normal(const struct planar_body *b, unsigned i)
 {
@@ -190,7 +200,7 @@ side_normal(const struct planar_body *b, unsigned i)
 	    b->angle);
 }
 
-/* Update the place and distance of the two features of a contact. */
+/* Update the normal, the arm and the gap of a contact. */
 static void
 measure_contact(const struct planar *w, struct contact *c)
 {
@@ -210,7 +220,9 @@ measure_contact(const struct planar *w, struct contact *c)
 	c->gap = dot(from, c->normal) - margin;
 }
 
-/* Find the side of c's body nearest to the peak c->post, and its distance. */
+/*
+ * Find the side of c's body that is nearest to the peak c->post, and the gap.
+ */
 static void
 nearest_side(const struct planar *w, struct contact *c)
 {
@@ -225,7 +237,10 @@ nearest_side(const struct planar *w, struct contact *c)
 	*c = best;
 }
 
-/* Return the inverse mass of the body at arm in the direction d. */
+/*
+ * Return the effective mass of the body for an impulse at arm in the direction
+ * d.
+ */
 static double
 inverse_mass_along(const struct planar_body *b, struct xy arm, struct xy d)
 {
@@ -234,7 +249,10 @@ inverse_mass_along(const struct planar_body *b, struct xy arm, struct xy d)
 	return 1 / (b->inv_mass + b->inv_inertia * lever * lever);
 }
 
-/* Keep the contact if the two touch; otherwise forget its impulses. */
+/*
+ * Keep the contact if the body and the ground touch.  Otherwise set its
+ * impulses to 0.
+ */
 static void
 keep_contact(const struct planar *w, struct contact *all, unsigned *n,
     struct contact *c)
@@ -255,7 +273,7 @@ keep_contact(const struct planar *w, struct contact *all, unsigned *n,
 	all[(*n)++] = *c;
 }
 
-/* Find where the body touches the ground. */
+/* Find the contacts of the body with the ground. */
 static void
 touch_ground(struct planar *w, unsigned body, struct contact *all, unsigned *n)
 {
@@ -292,8 +310,8 @@ touch_ground(struct planar *w, unsigned body, struct contact *all, unsigned *n)
 }
 
 /*
- * Apply normal and friction impulses at contact c; return how much they
- * changed.
+ * Apply the normal and the friction impulse of contact c.  Return how much the
+ * two impulses changed.
  */
 static double
 push_contact(struct contact *c)
@@ -336,8 +354,8 @@ place_hinge(struct hinge *h)
 }
 
 /*
- * Return the impulse on b, and its reverse on a, that joins ends which differ
- * by d.
+ * Return the impulse on b, to be applied in reverse to a, that removes a
+ * difference d between the two ends.
  */
 static struct xy
 joining_impulse(const struct hinge *h, struct xy d)
@@ -361,7 +379,7 @@ push_ends(struct hinge *h, struct xy impulse, double twist)
 	h->b->spin += h->b->inv_inertia * twist;
 }
 
-/* Prepare the hinge for this step, and apply the impulses of the last one. */
+/* Prepare the hinge for this step, and apply the impulses of the last step. */
 static void
 begin_pin(struct hinge *h, double dt)
 {
@@ -380,8 +398,10 @@ begin_pin(struct hinge *h, double dt)
 }
 
 /*
- * Hold the ends together and, at once, twist them: as far as the motor can
- * towards its speed, and with any force within the stops.
+ * Hold the ends together and apply a twist in one operation.  The motor's
+ * torque limits the twist towards the motor's speed, but no limit applies to
+ * the twist that keeps the angle within the stops.  Return how much the
+ * impulses changed.
  */
 static double
 push_pin(struct hinge *h)
@@ -405,7 +425,10 @@ push_pin(struct hinge *h)
 	return fabs(by.x) + fabs(by.y) + fabs(twist);
 }
 
-/* Remove part of the overlap of a contact; return false if it was large. */
+/*
+ * Remove part of the overlap of a contact.  Return false if the overlap was
+ * large.
+ */
 static bool
 move_contact(const struct planar *w, struct contact *c)
 {
@@ -420,8 +443,8 @@ move_contact(const struct planar *w, struct contact *c)
 }
 
 /*
- * Bring the ends of the hinge together, within its stops; return false if they
- * were apart.
+ * Move the ends of the hinge together and the angle within the stops.  Return
+ * false if either was wrong by more than the tolerance.
  */
 static bool
 move_pin(struct hinge *h)
@@ -448,7 +471,10 @@ move_pin(struct hinge *h)
 	return wrong <= slop_angle && sqrt(dot(apart, apart)) <= slop;
 }
 
-/* Iterate over velocities until nothing changes, or often enough. */
+/*
+ * Iterate over velocities until the impulses no longer change, at most PUSHES
+ * times.
+ */
 static void
 solve_velocities(struct hinge *hinge, struct contact *contact, unsigned n)
 {
@@ -472,7 +498,10 @@ solve_velocities(struct hinge *hinge, struct contact *contact, unsigned n)
 	}
 }
 
-/* Iterate over positions; return false if that was not enough. */
+/*
+ * Iterate over positions, at most MOVES times.  Return false if overlaps
+ * remain.
+ */
 static bool
 solve_positions(const struct planar *w, struct hinge *hinge,
     struct contact *contact, unsigned n)
@@ -489,7 +518,10 @@ solve_positions(const struct planar *w, struct hinge *hinge,
 	return good;
 }
 
-/* Put all bodies to sleep once all have been still for long enough. */
+/*
+ * Put all bodies to sleep after all have been at rest for sleep_s and no large
+ * overlaps remain.
+ */
 static void
 fall_asleep(struct planar *w, double dt, bool solved)
 {
