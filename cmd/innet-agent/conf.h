@@ -1,4 +1,4 @@
-/* conf.h - what the command line of innet-agent means */
+/* conf.h - the settings that the command line of innet-agent gives */
 #ifndef INNET_AGENT_CONF_H
 #define INNET_AGENT_CONF_H
 
@@ -17,37 +17,40 @@ enum role { ROLE_WORKER, ROLE_ACTOR, ROLE_LEARNER };
 
 struct remote {
 	enum role role;
-	const char *at[SHARDS_MAX];	/* servers: HOST:PORT, or a path */
-	size_t servers;		/* their number; 0: none given */
-	bool redis;		/* a plain Redis: experiences are a list */
+	const char *at[SHARDS_MAX];	/* server addresses: HOST:PORT, or a
+					   path */
+	size_t servers;		/* number of addresses; 0: none were given */
+	bool redis;		/* plain Redis, where experiences are a list */
 	const char *password_file;
-	char *password;		/* the server's, owned; NULL: none */
-	uint64_t index, actors;	/* actor: its number from 0; their number */
-	uint64_t push, pull;	/* actor: experiences at once; steps between */
+	char *password;		/* the server's password, owned; NULL: none */
+	uint64_t index, actors;	/* actor: its number from 0; number of actors */
+	uint64_t push, pull;	/* actor: experiences per push; steps per
+				   pull */
 	bool realtime;		/* actor: exchanges have real-time priority */
-	uint64_t publish;	/* learner: gradients between parameters */
-	uint64_t gradients;	/* learner: end after these; 0: never */
+	uint64_t publish;	/* learner: gradients between publications */
+	uint64_t gradients;	/* learner: end after so many; 0: no limit */
 	bool clear;		/* learner: first remove all keys */
-	bool prefetch;		/* learner: draw while it learns */
-	uint64_t batches;	/* learner: drawn by one exchange */
-	double lo, hi;		/* learner: bounds of samples per insert, 0:
-				   none */
-	uint64_t experience_bytes;	/* least length of one */
+	bool prefetch;		/* learner: draw during a lesson */
+	uint64_t batches;	/* learner: batches drawn in one exchange */
+	double lo, hi;		/* learner: bounds of samples per insert; 0: no
+				   bound */
+	uint64_t experience_bytes;	/* minimum length of each */
 };
 
 struct conf {
 	const struct env_kind *env;
 	const struct algo *algo;
 	struct hyperparameters hyper;
-	bool buffer_given, alpha_given;	/* ... by an option, not a preset */
+	bool buffer_given, alpha_given;	/* given as an option */
 	enum optimizer_rule rule;
 	uint64_t seed, init_seed, steps, episodes, interval_ns;
 	uint64_t compute_ns, timeout_ns;
-	uint64_t elements;	/* least length of a vector sent; 0: any */
+	uint64_t elements;	/* minimum floats in a vector; 0: no minimum */
 	struct remote remote;
 	const char *log, *save, *load, *eval, *report;
-	uint64_t save_every;	/* updates between checkpoints; 0: none */
-	FILE *json;		/* where it goes; NULL: nowhere */
+	uint64_t save_every;	/* updates between checkpoints; 0: no
+				   checkpoints */
+	FILE *json;		/* stream for the report; NULL: no report */
 	bool alone, solve, quiet, verbose, init, deltas;
 };
 

@@ -13,14 +13,14 @@ static const char *const yesno[] = { "no", "yes", NULL };
 static const char *const draws[] = { "uniform", "per", NULL };
 
 /*
- * A row for each hyperparameter: the algorithms that have it, and its bounds or
- * words.
+ * The table of hyperparameters, with the algorithms that use each of them and
+ * its range or words.
  */
 static const struct hyperparameter {
 	int ch;
-	const char *algos;	/* that have it; NULL: all */
-	const char *name;	/* in messages */
-	size_t at;		/* in struct hyperparameters */
+	const char *algos;	/* algorithms that use it; NULL: all */
+	const char *name;	/* name in messages */
+	size_t at;		/* offset in struct hyperparameters */
 	enum { COUNT, REAL, WORD } type;
 	double lo, hi;
 	const char *const *words;
@@ -65,7 +65,10 @@ static const struct hyperparameter {
 _Static_assert(HYPERPARAMETERS == sizeof(table) / sizeof(*table),
     "a row for each hyperparameter");
 
-/* Return the row of option ch, or HYPERPARAMETERS if it has none. */
+/*
+ * Return the index of the row of option ch, or HYPERPARAMETERS if there is
+ * none.
+ */
 static size_t
 find_row(int ch)
 {

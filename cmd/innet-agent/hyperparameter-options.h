@@ -1,8 +1,8 @@
 /*
  * hyperparameter-options.h - the options that set hyperparameters
  *
- * The table in hyperparameter-options.c has a row for each; conf.c has their
- * help texts.
+ * The table in hyperparameter-options.c has a row for each option.  The help
+ * texts are in conf.c.
  */
 #ifndef INNET_AGENT_HYPERPARAMETER_OPTIONS_H
 #define INNET_AGENT_HYPERPARAMETER_OPTIONS_H
@@ -32,24 +32,26 @@ enum { HYPERPARAMETERS = 26 };
 struct hyperparameter_options {
 	struct hyperparameters hyper;
 	const char
-	    *option[HYPERPARAMETERS]; /* the option's name, NULL if not given */
+	    *option[HYPERPARAMETERS]; /* the option's name; NULL if it was not
+					 given */
 };
 
 /*
- * Read option ch, called name, with its argument in optarg; return false if it
- * sets no hyperparameter.  Exits with status 2 if the argument is wrong.
+ * Read option ch, whose name is `name`, with its argument in optarg.  Return
+ * false if the option sets no hyperparameter.  Exits with status 2 if the
+ * argument is wrong.
  */
 bool hyperparameter_options_take(struct hyperparameter_options *g, int ch,
     const char *name);
 
-/* Was option ch given? */
+/* Return whether option ch was given. */
 bool hyperparameter_options_given(const struct hyperparameter_options *g,
     int ch);
 
 /*
- * Set *hyper to the preset of algorithm and environment, with the values that
- * options gave in their place.  Exits with status 2 if an option is not for
- * this algorithm.
+ * Set *hyper to the preset for the algorithm and the environment, and replace
+ * the values that options gave.  Exits with status 2 if an option does not
+ * apply to this algorithm.
  */
 void hyperparameter_options_apply(const struct hyperparameter_options *g,
     const struct algo *algo, const struct env_kind *kind,

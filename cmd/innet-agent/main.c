@@ -19,7 +19,8 @@
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/policy-file.h"
 
-static volatile sig_atomic_t got;	/* the signal that ends training */
+static volatile sig_atomic_t got;	/* number of the signal that ends
+					   training */
 
 static void
 on_signal(int sig)
@@ -28,7 +29,8 @@ on_signal(int sig)
 }
 
 /*
- * Train until it is over; open the gradient stream, unless the agent is alone.
+ * Train until training is over.  Open the gradient stream first, unless the
+ * agent trains alone.
  */
 static enum optimizer_status
 run_training(const struct conf *cf, struct learner *l, struct report *rep,
@@ -49,7 +51,8 @@ run_training(const struct conf *cf, struct learner *l, struct report *rep,
 	if (rc == OPTIMIZER_CONTINUE)
 		rc = learner_run(l, report_progress, rep);
 	l->tally->update_ns = optimizer->ns;
-	if (rc == OPTIMIZER_FAILED)	/* the reason stays the last line */
+	if (rc == OPTIMIZER_FAILED)	/* print nothing after the error
+					   message */
 		rep->quiet = true;
 	report_end(rep);
 	if (cf->report != NULL && report_write(rep, cf->report, l) == -1)

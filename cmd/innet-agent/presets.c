@@ -1,10 +1,11 @@
 /*
  * presets.c - hyperparameters with which an algorithm learns an environment
  *
- * The first row of an algorithm is its default, for environments without a row.
- * The values of a2c were found with three asynchronous workers and a server's
- * Adam at 0.005: gradients cut to a common length, or averaged over fewer
- * steps, learn too, but often unlearn again.
+ * The first row of an algorithm is its default, which is used for environments
+ * without a row.  The values of a2c were found with three asynchronous workers
+ * and with Adam at a learning rate of 0.005 on a server.  If gradients are
+ * clipped to the same norm, or averaged over fewer steps, the agent learns too,
+ * but often loses what it has learned.
  */
 #include "config.h"
 
@@ -13,7 +14,7 @@
 
 #include "cmd/innet-agent/presets.h"
 
-/* For --replay per, in rows that found nothing better. */
+/* Values for --replay per, in rows for which no better values were found. */
 #define BY_PRIORITY .alpha = 0.4, .beta = 0.4, .anneal = 10000
 
 static const struct row {
@@ -87,7 +88,7 @@ static const struct row {
 	    .target = 100, .tau = 0.01, .explore = 0.1, .lagged = 1 } },
 };
 
-/* Is name that environment, on any physics engine? */
+/* Return whether name is the environment env, on any physics engine. */
 static bool
 is_environment(const char *name, const char *env)
 {

@@ -5,8 +5,8 @@
 #include "cmd/innet-agent/hyperparameters.h"
 
 /*
- * Return those of the algorithm for the environment, or else the algorithm's
- * first preset.
+ * Return the preset of the algorithm for the environment.  If there is none,
+ * return the algorithm's first preset.
  */
 const struct hyperparameters *presets_find(const char *algo, const char *env);
 

@@ -1,10 +1,11 @@
 /*
  * snapshot.h - write the parts of a state one after another, or read them back
  *
- * An object with a state names its parts once, with snapshot_part(), in one
- * order for both directions: a snapshot that is written copies each part, one
- * that is read restores it.  Parts are the machine's own bytes.  Reading past
- * the end leaves a part as it was and marks the snapshot bad; a reader asks
+ * An object with a state names its parts in one function, by calls of
+ * snapshot_part().  The order is the same for both directions: writing a
+ * snapshot copies each part into it, and reading a snapshot restores each part.
+ * Parts are stored in the machine's own byte order.  A read beyond the end
+ * leaves the part unchanged and marks the snapshot as bad.  The reader calls
  * snapshot_whole() once at the end.
  */
 #ifndef INNET_AGENT_SNAPSHOT_H
@@ -20,12 +21,12 @@
 
 struct snapshot {
 	uint8_t *bytes;		/* owned */
-	size_t len, room;	/* bytes: used, allocated */
-	size_t at;		/* next to read */
+	size_t len, room;	/* bytes used; bytes allocated */
+	size_t at;		/* index of the next byte to read */
 	bool reading, bad;
 };
 
-/* Append n bytes; exits 1 without memory. */
+/* Append n bytes.  Exits 1 without memory. */
 static inline void
 snapshot_add(struct snapshot *s, const void *p, size_t n)
 {
@@ -40,7 +41,7 @@ snapshot_add(struct snapshot *s, const void *p, size_t n)
 	s->len += n;
 }
 
-/* Write the n bytes at p, or read them back. */
+/* Write the n bytes at p to s, or read them back. */
 static inline void
 snapshot_part(struct snapshot *s, void *p, size_t n)
 {
@@ -56,7 +57,7 @@ snapshot_part(struct snapshot *s, void *p, size_t n)
 	s->at += n;
 }
 
-/* Was all of it read, to the last byte? */
+/* Return whether all bytes of the snapshot, and no more, were read. */
 static inline bool
 snapshot_whole(const struct snapshot *s)
 {

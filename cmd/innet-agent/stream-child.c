@@ -1,4 +1,4 @@
-/* stream-child.c - send gradients and receive results, with time-outs */
+/* stream-child.c - send gradients and receive results, with time limits */
 #include "config.h"
 
 #include <errno.h>
@@ -20,8 +20,9 @@
 #include "cmd/innet-agent/apex/wait.h"
 
 /*
- * Wait for fd until deadline_ns.  Return OPTIMIZER_FAILED with a message if
- * time is up, and OPTIMIZER_END if the worker no longer reads.
+ * Wait until fd is ready or deadline_ns has passed.  Return OPTIMIZER_FAILED
+ * after printing a message if time is up, and OPTIMIZER_END if the worker no
+ * longer reads.
  */
 static enum optimizer_status
 await_fd(const struct child *c, int fd, short events, uint64_t deadline_ns,
@@ -29,7 +30,7 @@ await_fd(const struct child *c, int fd, short events, uint64_t deadline_ns,
 {
 	struct pollfd p[2] = {
 		{ .fd = fd, .events = events },
-		{ .fd = c->out },	/* to see its reader go away */
+		{ .fd = c->out },	/* detects that the reader is gone */
 	};
 
 	switch (wait_until(p, 2, deadline_ns, c->stop)) {
@@ -47,8 +48,8 @@ await_fd(const struct child *c, int fd, short events, uint64_t deadline_ns,
 }
 
 /*
- * Write n bytes, at most PIPE_BUF at once: a pipe that poll() calls writable
- * has room for that, so no write blocks.
+ * Write n bytes, at most PIPE_BUF at a time.  A pipe that poll() reports as
+ * writable has room for PIPE_BUF bytes, so no write blocks.
  */
 static enum optimizer_status
 write_all(const struct child *c, const void *bytes, size_t n)
@@ -92,7 +93,7 @@ send_message(const struct child *c, const struct stream_head *h,
 		   : rc;
 }
 
-/* Receive the next message of the worker. */
+/* Receive the next message from the worker. */
 static enum optimizer_status
 receive_message(struct child *c, struct stream_head *h, const uint8_t **body)
 {
@@ -129,7 +130,7 @@ receive_message(struct child *c, struct stream_head *h, const uint8_t **body)
 	return OPTIMIZER_FAILED;
 }
 
-/* Return what is wrong with a result, or NULL. */
+/* Return what is wrong with a result, or NULL if it is valid. */
 static const char *
 check_result(const struct child *c, const struct stream_head *h, const float *v)
 {
@@ -147,7 +148,7 @@ check_result(const struct child *c, const struct stream_head *h, const float *v)
 	return NULL;
 }
 
-/* Change w by a result. */
+/* Apply a result to the weights w. */
 static void
 apply_result(struct child *c, const struct stream_head *h, const float *v,
     float *w)
@@ -172,7 +173,10 @@ apply_result(struct child *c, const struct stream_head *h, const float *v,
 		w[i] = c->base[i] += c->mean[i];
 }
 
-/* Name what another worker needs to go on from our state: innet-stream(5). */
+/*
+ * Name the parts that another worker needs to continue from our state, as
+ * specified in innet-stream(5).
+ */
 static void
 state_parts(struct child *c, float *w, struct snapshot *s)
 {
@@ -185,8 +189,8 @@ state_parts(struct child *c, float *w, struct snapshot *s)
 }
 
 /*
- * Encode our state behind a line that names its kind; return the length of that
- * line.
+ * Encode our state, preceded by a line that names its kind.  Return the length
+ * of that line.
  */
 static size_t
 encode_state(struct child *c, float *w, struct snapshot *s)
@@ -216,7 +220,10 @@ send_state(struct child *c, float *w)
 	return rc;
 }
 
-/* Take over the state of another worker; nothing else answers the gradient. */
+/*
+ * Replace our state by that of another worker.  The gradient gets no other
+ * answer.
+ */
 static enum optimizer_status
 receive_state(struct child *c, const struct stream_head *h, const uint8_t *body,
     float *w)
@@ -256,8 +263,8 @@ print_hello(const uint8_t *text, size_t len)
 }
 
 /*
- * Receive results until the last one for the gradient sent; a hello can come in
- * between.
+ * Receive results up to the last one for the gradient that was sent; a hello
+ * can arrive between them.
  */
 static enum optimizer_status
 receive_results(struct child *c, float *w)
@@ -298,7 +305,7 @@ receive_results(struct child *c, float *w)
 	return OPTIMIZER_CONTINUE;
 }
 
-/* Extend a vector to the length of those on the stream. */
+/* Copy a vector to c->wide, which is as long as vectors on the stream. */
 static const float *
 widen_vector(struct child *c, const float *vector)
 {
@@ -339,12 +346,16 @@ child_open(struct child *c, const struct learner *l)
 	len = policy_file_hello(text, l, c->elements);
 	len = len - 1 + (size_t)snprintf(text + len - 1, POLICY_FILE_HELLO_MAX -
 	    len + 1, ",\"gradients\":\"up\"}");
-	if (l->algo->prioritize == NULL) /* all that it learns is in there */
+	if (l->algo->prioritize == NULL) /* then the state contains
+					    everything */
 		len = len - 1 + (size_t)snprintf(text + len - 1,
 		    POLICY_FILE_HELLO_MAX - len + 1, ",\"state\":true}");
 	c->mean = allocate(c->params, sizeof(*c->mean));
 	c->wide = allocate(c->elements, sizeof(*c->wide));
-	/* a pipe that cannot be larger, or is none, will do as it is */
+	/*
+	 * A pipe that cannot be enlarged, or a descriptor that is not a pipe,
+	 * is used unchanged.
+	 */
 	fcntl(c->in, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
 	fcntl(c->out, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
 	rc = send_message(c, &(struct stream_head){ .kind = STREAM_HELLO,

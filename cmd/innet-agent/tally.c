@@ -20,7 +20,10 @@ tally_seconds(const struct tally *t)
 	return (double)(tally_now_ns() - t->begun_ns) * 1e-9;
 }
 
-/* Flush a row of the log; after the first failure only remember it. */
+/*
+ * Flush a row of the log.  After the first failure, only remember that it
+ * failed.
+ */
 static void
 log_flush(struct tally *t)
 {

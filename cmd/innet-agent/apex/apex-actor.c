@@ -23,32 +23,35 @@ enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
 
 struct actor {
 	const struct conf *cf;
-	struct link *link;	/* to each server; the first has parameters */
-	struct names *names;	/* the keys on each server */
-	size_t servers, to;	/* their number; where the next push goes */
-	bool plain;		/* the first server has no GETV */
+	struct link *link;	/* one for each server; the first has
+				   parameters */
+	struct names *names;	/* the names of the keys on each server */
+	size_t servers, to;	/* number of servers; target of the next push */
+	bool plain;		/* the first server does not support GETV */
 	struct learner l;
 	struct tally tally;
-	struct rows rows;	/* not yet pushed, n of them; */
+	struct rows rows;	/* experiences to push, n of them */
 	size_t n;
 	float *priority;
-	size_t bytes;		/* of an experience; of one with its priority */
+	size_t bytes;		/* of an experience; stride adds its priority */
 	size_t stride;
-	uint8_t *blob;		/* each, its priority before it */
-	size_t frame;		/* bytes of a frame; 0: no frames */
+	uint8_t *blob;		/* experiences, each behind its priority */
+	size_t frame;		/* bytes of a frame; 0: frames are not used */
 	struct codec_film film;	/* the frames of these experiences */
-	uint8_t *ref_blob; /* each by reference: two indices and the tail */
+	/* Experiences by reference: two indices and the tail for each. */
+	uint8_t *ref_blob;
 	size_t ref_bytes;
-	char reward[REWARDS][REWARD_TEXT];	/* of episodes since a push */
+	char reward[REWARDS][REWARD_TEXT];	/* for episodes since the last
+						   push */
 	size_t rewards;
-	struct params params;	/* room for them */
-	uint64_t version;	/* of the parameters held */
-	bool have;		/* there are parameters */
-	uint64_t fresh_ns;	/* when they last changed */
-	const struct link *failed;	/* the link used last */
+	struct params params;	/* work space for parameters */
+	uint64_t version;	/* version of the present parameters */
+	bool have;		/* parameters have been received */
+	uint64_t fresh_ns;	/* time when they last changed */
+	const struct link *failed;	/* the link that was used last */
 	bool ended;		/* the learner has ended */
 	bool limited;		/* the memory did not accept the last push */
-	char waiting[256];	/* the reason */
+	char waiting[256];	/* the reason, an error text */
 	uint64_t pushed, pulled, limits;
 	struct latency push, pull;
 };
@@ -69,8 +72,9 @@ keep_experience(void *self, const struct experience *e)
 }
 
 /*
- * Return the probability of a random action: Ape-X's, 0.4 for the first actor
- * to 0.4^8 for the last; or the noise of continuous actions.
+ * Return the probability of a random action as in Ape-X, from 0.4 for the first
+ * actor to 0.4^8 for the last.  If actions are continuous, return the noise
+ * instead.
  */
 static double
 exploration_of(const struct conf *cf)
@@ -81,7 +85,7 @@ exploration_of(const struct conf *cf)
 
 	if (cf->env->actions != 0)
 		return pow(0.4, 1 + 7 * place);
-	return cf->hyper.explore * pow(2, 1 - 3 * place);	/* noise */
+	return cf->hyper.explore * pow(2, 1 - 3 * place);
 }
 
 static bool
@@ -91,7 +95,7 @@ refuse_reply(struct actor *a, const char *why)
 	return respcall_fail(&a->link->call, "%s: %s", a->names->params, why);
 }
 
-/* Read the parameters, whose body of n bytes follows. */
+/* Read the parameters from the body of n bytes that follows. */
 static bool
 take_params(struct actor *a, size_t n)
 {
@@ -145,7 +149,7 @@ pull_params(struct link *k, void *arg)
 		return refuse_reply(a, "an unexpected kind of answer");
 	if (r.kind == RESPREPLY_BULK && !take_params(a, (size_t)r.n))
 		return false;
-	a->version = version;	/* of what has come whole */
+	a->version = version;	/* version of complete parameters */
 	if (!respcall_want(c, RESPREPLY_INT, &r, a->names->end))
 		return false;
 	a->ended = r.n != 0;
@@ -162,9 +166,9 @@ pull_from(struct actor *a)
 }
 
 /*
- * Pull the parameters, all of them after a new connection, because the server
- * may have restarted.  Fail if they have not changed for timeout_ns: the
- * learner is gone.
+ * Pull the parameters.  After a new connection pull them in any case, because
+ * the server may have restarted.  Fail if they have not changed for timeout_ns,
+ * because then the learner is gone.
  */
 static bool
 pull_now(struct actor *a)
@@ -183,7 +187,7 @@ pull_now(struct actor *a)
 	return good;
 }
 
-/* Wait until there are parameters of a learner that is running. */
+/* Wait for the parameters of a learner that is running. */
 static bool
 await_learner(struct actor *a)
 {
@@ -207,20 +211,23 @@ await_learner(struct actor *a)
 	}
 }
 
-/* Encode experience i, whose bytes are at p, by reference. */
+/* Encode experience i, whose bytes are at p, by reference to frames. */
 static void
 refer_to_frames(struct actor *a, size_t i, const uint8_t *p)
 {
 	uint8_t *to = a->ref_blob + i * a->ref_bytes;
 	const size_t refs = sizeof(a->film.ref[i]);
 
-	/* an observation was the next one of a step shortly before */
+	/* an observation was `next` of an experience shortly before */
 	codec_film_add(&a->film, i, p, a->frame, 2 * a->cf->hyper.nstep + 2);
 	memcpy(to, a->film.ref[i], refs);
 	memcpy(to + refs, p + 2 * a->frame, a->ref_bytes - refs);
 }
 
-/* Compute the priorities by the parameters held, and encode all experiences. */
+/*
+ * Compute the priorities with the present parameters, and encode all
+ * experiences.
+ */
 static void
 encode_batch(struct actor *a)
 {
@@ -247,14 +254,18 @@ encode_batch(struct actor *a)
 	}
 }
 
-/* Do rewards go along?  They go to the first server only. */
+/*
+ * Return whether the push includes rewards.  They go to the first server only.
+ */
 static bool
 has_rewards(const struct actor *a)
 {
 	return a->to == 0 && a->rewards > 0;
 }
 
-/* Append PER.ADD of all experiences, with large observations as frames. */
+/*
+ * Append PER.ADD with all experiences; large observations are sent as frames.
+ */
 static void
 append_add(struct actor *a, struct respcall *c)
 {
@@ -307,12 +318,12 @@ append_push(struct actor *a)
 		respcall_word(c, a->reward[i]);
 }
 
-/* Does the error ask for a later push?  Any other refuses it. */
+/* Return whether the error asks for a later push.  Any other error is final. */
 static bool
 says_wait(const char *text)
 {
 	static const char *const wait[] = { "LIMIT", "OOM", "ERR no table",
-	    "ERR frames: the table has none" /* yet */, NULL };
+	    "ERR frames: the table has none" /* for now */, NULL };
 
 	for (size_t i = 0; wait[i] != NULL; i++) {
 		if (strncmp(text, wait[i], strlen(wait[i])) == 0)
@@ -321,7 +332,7 @@ says_wait(const char *text)
 	return false;
 }
 
-/* Push once; a->limited: the memory did not accept it now. */
+/* Push once.  Set a->limited if the memory does not accept the push now. */
 static bool
 push_batch(struct link *k, void *arg)
 {
@@ -337,7 +348,7 @@ push_batch(struct link *k, void *arg)
 	if (a->limited) {
 		snprintf(a->waiting, sizeof(a->waiting), "%s", r.text);
 	} else if (r.kind == RESPREPLY_INT &&
-	    (uint64_t)r.n > a->cf->hyper.buffer) {	/* it was taken */
+	    (uint64_t)r.n > a->cf->hyper.buffer) {	/* it was accepted */
 		snprintf(a->waiting, sizeof(a->waiting), "%" PRId64 " "
 		    "experiences are waiting in the list %s", r.n,
 		    a->names->list);
@@ -357,14 +368,14 @@ push_batch(struct link *k, void *arg)
 	if (!respcall_next(c, &r, a->names->rewards))
 		return false;
 	if (r.kind == RESPREPLY_ERROR && says_wait(r.text))
-		return true;	/* they go with the next */
+		return true;	/* they are sent with the next push */
 	a->rewards = 0;
 	return r.kind == RESPREPLY_INT || link_refuse(k, a->names->rewards, &r);
 }
 
 /*
- * Push all experiences, to each server in turn; wait up to timeout_ns for a
- * memory that is full.
+ * Push all experiences to one server; the servers take turns.  If the memory is
+ * full, wait up to timeout_ns.
  */
 static bool
 push_now(struct actor *a)
@@ -397,7 +408,7 @@ push_now(struct actor *a)
 	return true;
 }
 
-/* Note the reward of the episode that ended, for the learner. */
+/* Record the reward of the finished episode for the learner. */
 static void
 note_reward(struct actor *a)
 {
@@ -410,7 +421,7 @@ note_reward(struct actor *a)
 	    tally_mean(&a->tally, 1));
 }
 
-/* Play until training is over; return false if something failed. */
+/* Play until training is over.  Return false if something failed. */
 static bool
 run_actor(struct actor *a, struct report *rep)
 {
@@ -538,7 +549,8 @@ apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	if (!run_actor(a, &rep) && *got == 0) {
 		report_clear(&rep);
 		warnx("%s", a->failed->call.why);
-		rep.quiet = true;	/* the reason stays the last line */
+		rep.quiet = true;	/* print nothing after the error
+					   message */
 		rc = 1;
 	}
 	a->tally.play_ns = (uint64_t)(1e9 * tally_seconds(&a->tally)) -

@@ -11,9 +11,9 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-enum { ITEM_BYTES = 256 }; /* of the server's bookkeeping for each experience */
+enum { ITEM_BYTES = 256 }; /* the server's overhead for each experience */
 
-/* Append the bounds of draws per experience: five arguments. */
+/* Append the bounds on draws per experience, which take five arguments. */
 static void
 append_bounds(const struct sampler *sm, struct respcall *c)
 {
@@ -26,7 +26,7 @@ append_bounds(const struct sampler *sm, struct respcall *c)
 	respcall_count(c, 2 * sampler_part(sm, cf->hyper.warmup));
 }
 
-/* Set our bounds on a table that existed. */
+/* Set our bounds on a table that existed before. */
 static bool
 send_bounds(struct sampler *sm, struct shard *s)
 {
@@ -41,7 +41,10 @@ send_bounds(struct sampler *sm, struct shard *s)
 	    respcall_want(c, RESPREPLY_STATUS, &r, "PER.LIMIT");
 }
 
-/* Read the server's limit in bytes; 0: it has none or does not report it. */
+/*
+ * Read the server's memory limit in bytes.  Set *bytes to 0 if there is no
+ * limit or if the server does not report it.
+ */
 static bool
 read_server_limit(struct respcall *c, uint64_t *bytes)
 {
@@ -62,32 +65,33 @@ read_server_limit(struct respcall *c, uint64_t *bytes)
 	if ((size_t)r.n < sizeof(text) &&
 	    !respcall_body(c, text, (size_t)r.n, what))
 		return false;
-	num_u64(text, 0, UINT64_MAX, bytes);	/* or it stays 0 */
+	num_u64(text, 0, UINT64_MAX, bytes);	/* on failure it stays 0 */
 	return respcall_rest(c, what);
 }
 
 /*
- * Estimate the bytes that the server needs for an experience, its slot
- * included; rather too many than too few.
+ * Estimate, rather too high than too low, how many bytes the server needs for
+ * an experience and its slot.
  */
 static uint64_t
 experience_cost(const struct sampler *sm)
 {
 	const size_t frame = codec_frame(sm->cf->env);
 
-	/* a push repeats some frames of the one before it */
+	/* a push repeats some frames of the push before it */
 	return sm->bytes - frame + frame / 4 + ITEM_BYTES;
 }
 
-/* The size that a table is created with. */
+/* The limits within which a table is created. */
 struct table_size {
-	uint64_t bytes;		/* the server's limit; 0: none */
-	uint64_t capacity;	/* experiences */
+	uint64_t bytes;		/* the server's memory limit; 0: no limit */
+	uint64_t capacity;	/* number of experiences */
 };
 
 /*
- * Choose the capacity of the table of s: as asked for, or the most that leaves
- * a tenth of the server's memory and room for parameters.
+ * Choose the capacity of the table of s.  It is the one that was asked for, or
+ * the largest that leaves a tenth of the server's memory and the room for
+ * parameters free.
  */
 static bool
 choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
@@ -118,12 +122,15 @@ choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
 	return true;
 }
 
-/* How a table was created, as text: members of a PER.INFO reply. */
+/* The settings with which a table was created, as texts in a PER.INFO reply. */
 enum { SELECTOR, CAPACITY, ALPHA, INFO_NAMES, TEXT_BYTES = 32 };
 static const char *const info_names[INFO_NAMES] = { "selector",
 	"capacity", "alpha" };
 
-/* Read the next name or value of the reply; a long text becomes "". */
+/*
+ * Read the next name or value of the reply.  A text that is too long becomes
+ * "".
+ */
 static bool
 read_info_text(struct respcall *c, char to[TEXT_BYTES])
 {
@@ -138,7 +145,7 @@ read_info_text(struct respcall *c, char to[TEXT_BYTES])
 	    respcall_body(c, to, (size_t)r.n, "PER.INFO");
 }
 
-/* Read the whole reply and keep the members of info_names in is. */
+/* Read the whole reply, and store the members of info_names in `is`. */
 static bool
 read_info_texts(struct respcall *c, char is[INFO_NAMES][TEXT_BYTES])
 {
@@ -155,7 +162,10 @@ read_info_texts(struct respcall *c, char is[INFO_NAMES][TEXT_BYTES])
 	return true;
 }
 
-/* Fail because the table is not as wanted; the hint says what would help. */
+/*
+ * Fail because the table has other settings than the options ask for; the hint
+ * says how to solve this.
+ */
 static bool
 refuse_table(struct shard *s, const char *what, const char *is,
     const char *want, const char *hint)
@@ -168,7 +178,7 @@ refuse_table(struct shard *s, const char *what, const char *is,
 	    hint);
 }
 
-/* Does the table draw as this learner wants, as the options ask? */
+/* Check that the table draws as this learner needs and as the options ask. */
 static bool
 compare_table(struct sampler *sm, struct shard *s,
     char is[INFO_NAMES][TEXT_BYTES])
@@ -195,8 +205,9 @@ compare_table(struct sampler *sm, struct shard *s,
 		return true;
 	if (!choose_size(sm, s, &size))
 		return false;
-	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* or it stays 0 */
-	/* a server that restarts can have another limit */
+	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* on failure it
+							   stays 0 */
+	/* after a restart a server can have another limit */
 	if (n == s->capacity || n == size.capacity) {
 		s->capacity = n;
 		return true;
@@ -205,7 +216,7 @@ compare_table(struct sampler *sm, struct shard *s,
 	    want, ", or leave out --buffer to use it");
 }
 
-/* Check the table of s, if there is one, against the options. */
+/* Check the table of s against the options, if the table exists. */
 static bool
 check_table(struct sampler *sm, struct shard *s)
 {
@@ -226,7 +237,7 @@ check_table(struct sampler *sm, struct shard *s)
 	return read_info_texts(c, is) && compare_table(sm, s, is);
 }
 
-/* Warn if the server has room for fewer experiences than asked for. */
+/* Warn if the server has room for fewer experiences than were asked for. */
 static void
 warn_of_size(const struct sampler *sm, const struct shard *s,
     const struct table_size *size)
@@ -262,8 +273,8 @@ append_create(const struct sampler *sm, struct shard *s, uint64_t capacity,
 }
 
 /*
- * Append the request that gives an empty table frames.  A table that is not
- * empty has frames already, or experiences of another kind.
+ * Append the request that makes an empty table store frames.  A table that is
+ * not empty already has frames, or has experiences of another kind.
  */
 static void
 append_frames(struct shard *s, size_t frame)
@@ -277,7 +288,7 @@ append_frames(struct shard *s, size_t frame)
 	respcall_count(c, 1);
 }
 
-/* Create the table of s, or check the one that exists. */
+/* Create the table of s, or check the table that exists. */
 static bool
 make_table(struct sampler *sm, struct shard *s)
 {
@@ -330,7 +341,10 @@ read_bulk(struct respcall *c, void *to, size_t n, const char *what)
 	    n, r.n);
 }
 
-/* Set the weight of s to sum * 2^shift; false if that is no weight. */
+/*
+ * Set the weight of s to sum * 2^shift.  Return false if that is not a valid
+ * weight.
+ */
 static bool
 set_weight(struct shard *s, int64_t sum, int64_t shift)
 {
@@ -345,7 +359,10 @@ set_weight(struct shard *s, int64_t sum, int64_t shift)
 	    s->names.table);
 }
 
-/* Read a reply to PER.INFO: *have experiences, and the weight of s. */
+/*
+ * Read a reply to PER.INFO.  Set *have to the number of experiences, and set
+ * the weight of s.
+ */
 static bool
 read_info(struct shard *s, uint64_t *have)
 {
@@ -388,8 +405,8 @@ append_info(struct shard *s)
 }
 
 /*
- * Create the table of s if it is missing, and set s->warm if it has its part of
- * the experiences that learning starts with.
+ * Create the table of s if it is missing.  Set s->warm if the table has its
+ * share of the experiences that learning starts with.
  */
 static bool
 check_warm(struct sampler *sm, struct shard *s)
@@ -416,7 +433,7 @@ check_warm(struct sampler *sm, struct shard *s)
 	return true;
 }
 
-/* Copy the priorities of b, which the shards have still to receive. */
+/* Copy the priorities of b, because the shards have not received them yet. */
 static void
 keep_priorities(struct sampler *sm, const struct batch *b)
 {
@@ -430,7 +447,7 @@ keep_priorities(struct sampler *sm, const struct batch *b)
 	}
 }
 
-/* Append the priorities that belong to s; false if there are none. */
+/* Append the priorities that belong to s.  Return false if there are none. */
 static bool
 append_priorities(struct sampler *sm, struct shard *s)
 {
@@ -453,8 +470,8 @@ append_priorities(struct sampler *sm, struct shard *s)
 }
 
 /*
- * Request the share of s in round r.  If the share is empty, request its
- * weight, which may have changed since.
+ * Request the share of s in round r.  If the share is empty, request the weight
+ * of s instead, because it may have changed.
  */
 static bool
 request_share(struct sampler *sm, struct shard *s, const struct round *r)
@@ -484,8 +501,8 @@ request_share(struct sampler *sm, struct shard *s, const struct round *r)
 }
 
 /*
- * Is a reply of s outstanding?  Requests over a connection that was lost get
- * none, and priorities that went with them are sent again.
+ * Return whether a reply of s is outstanding.  Requests on a connection that
+ * was lost get no reply; priorities that were sent with them are sent again.
  */
 static bool
 has_request(struct shard *s)
@@ -515,8 +532,7 @@ sampler_table_request(struct sampler *sm, const struct batch *b)
 		struct shard *s = &sm->shard[k];
 
 		s->owes_priorities |= b != NULL;
-		/* otherwise receive_share() has an older request to make first
-		 */
+		/* otherwise receive_share() must first send an older request */
 		if ((has_request(s) || sm->rounds == 1) &&
 		    s->link.call.fd != -1)
 			request_share(sm, s, r);
@@ -524,9 +540,9 @@ sampler_table_request(struct sampler *sm, const struct batch *b)
 }
 
 /*
- * Leave a bad experience out: row i gets the weight 0 and a copy of row 0, the
- * first that was drawn, or zeros if i is 0.  (A number must be finite even if
- * its weight is 0.)
+ * Leave out an invalid experience: row i gets the weight 0 and a copy of row 0,
+ * the first experience of the draw.  If i is 0, the row gets zeros.  (The
+ * numbers in a row must be finite even if its weight is 0.)
  */
 static void
 leave_out_row(struct sampler *sm, struct batch *b, size_t i, const char *why)
@@ -547,7 +563,7 @@ leave_out_row(struct sampler *sm, struct batch *b, size_t i, const char *why)
 	b->rows.reward[0] = b->rows.go[0] = 0;
 }
 
-/* Read n experiences, of which the first is the `at`-th of the draw. */
+/* Read n experiences; the first one has index `at` in the draw. */
 static bool
 read_experiences(struct sampler *sm, struct respcall *c, struct batch *b,
     size_t at, size_t n)
@@ -581,8 +597,8 @@ read_experiences(struct sampler *sm, struct respcall *c, struct batch *b,
 }
 
 /*
- * Check the probabilities in sm->values and convert them to those of a draw
- * from all shards together.
+ * Check the probabilities in sm->values.  Convert them to probabilities of a
+ * draw from all shards together.
  */
 static bool
 read_chances(struct sampler *sm, struct respcall *c, size_t at, size_t n)
@@ -619,7 +635,10 @@ read_weight(struct shard *s)
 	return set_weight(s, got[0], got[1]) && respcall_rest(c, "PER.SAMPLE");
 }
 
-/* Read the reply to a draw of n; the first is the `at`-th of the batch. */
+/*
+ * Read the reply to a draw of n experiences; the first one has index `at` in
+ * the batch.
+ */
 static bool
 read_draw(struct sampler *sm, struct shard *s, struct batch *b, size_t at,
     size_t n)
@@ -632,7 +651,7 @@ read_draw(struct sampler *sm, struct shard *s, struct batch *b, size_t at,
 	for (size_t i = 0; i < n; i++)
 		b->id[sampler_row(sm, at + i)] =
 		    stream_get_le((const uint8_t *)&sm->ids[i], 8);
-	/* the weights are those of all shards together, computed later */
+	/* the weights of all shards together are computed later */
 	return read_bulk(c, sm->values, value_bytes, "PER.SAMPLE") &&
 	    read_chances(sm, c, at, n) &&
 	    read_bulk(c, sm->values, value_bytes, "PER.SAMPLE") &&
@@ -644,11 +663,11 @@ struct share {
 	struct sampler *sm;
 	struct batch *b;
 	struct shard *s;
-	size_t at;		/* place of its first row in the draw */
+	size_t at;		/* index of its first row in the draw */
 	bool received;
 };
 
-/* Fail with a cluster's redirection, which link_do() then follows. */
+/* Fail with a redirection of a cluster, which link_do() then follows. */
 static bool
 refuse_redirect(struct shard *s, const char *text)
 {
@@ -666,7 +685,7 @@ next_reply(struct shard *s, struct respreply *r)
 	s->sends_priorities[0] = s->sends_priorities[1];
 	s->requests--;
 	s->owes_priorities |= sent;	/* until the reply is read */
-	/* if PER.UPDATE fails, so does the draw behind it */
+	/* if PER.UPDATE is redirected, the draw that follows it is, too */
 	if (sent && (!respcall_next(c, r, "PER.UPDATE") ||
 	    (r->kind == RESPREPLY_ERROR && link_is_redirect(r->text)) ||
 	    !respcall_rest(c, "PER.UPDATE")))
@@ -676,8 +695,8 @@ next_reply(struct shard *s, struct respreply *r)
 }
 
 /*
- * Handle an error in place of a draw: a rate limit, or a table that is gone.
- * Skip the replies still outstanding, unless they answer the same request.
+ * Handle an error reply to a draw: a rate limit, or a missing table.  Skip the
+ * outstanding replies, unless they answer the same request.
  */
 static bool
 handle_refusal(struct sampler *sm, struct shard *s, const char *text)
@@ -702,7 +721,10 @@ handle_refusal(struct sampler *sm, struct shard *s, const char *text)
 	return true;
 }
 
-/* Receive a shard's share of round 0; p->received: it is there. */
+/*
+ * Receive a shard's share of round 0.  Set p->received if the share has
+ * arrived.
+ */
 static bool
 receive_share(struct link *k, void *arg)
 {
@@ -736,8 +758,8 @@ receive_share(struct link *k, void *arg)
 }
 
 /*
- * Set the importance weights over all shards together; rows that were left out
- * keep 0.
+ * Set the importance weights for all shards together.  Rows that were left out
+ * keep the weight 0.
  */
 static void
 weigh_batch(struct sampler *sm, struct batch *b)
@@ -752,7 +774,9 @@ weigh_batch(struct sampler *sm, struct batch *b)
 		b->weight[sampler_row(sm, i)] *= sm->values[i];
 }
 
-/* Receive what is missing of round 0; once it is whole, remove it. */
+/*
+ * Receive the missing shares of round 0.  Remove the round once it is complete.
+ */
 static enum sampler_result
 receive_round(struct sampler *sm, struct batch *b)
 {
@@ -787,7 +811,7 @@ check_warm_link(struct link *k, void *arg)
 	return check_warm(p->sm, p->s);
 }
 
-/* Check that all shards have their part, before the first round. */
+/* Check before the first round that every shard has its share of the warmup. */
 static enum sampler_result
 check_all_warm(struct sampler *sm)
 {
