@@ -77,7 +77,7 @@ policy_file_write(const char *path, const struct learner *l)
 	return -1;
 }
 
-/* Return the index of the member's value in names, or -1 if it is not there. */
+/* Return the index in names of the member's value, or -1 if it is not there. */
 static int
 find_name(const cJSON *hello, const char *member, const char *const *names)
 {
@@ -93,8 +93,8 @@ find_name(const cJSON *hello, const char *member, const char *const *names)
 }
 
 /*
- * Return a whole number of the hello from 0 to hi, or `without` if there is
- * none.
+ * Return a member of the hello that is a whole number from 0 to hi.  If there
+ * is no such member, return `without`.
  */
 static uint64_t
 find_number(const cJSON *hello, const char *member, uint64_t hi,
@@ -114,7 +114,7 @@ struct policy_head {
 	struct hyperparameters hyper;
 };
 
-/* Read the hello: NULL, or what is wrong. */
+/* Read the hello.  Return NULL, or a description of the error. */
 static const char *
 parse_hello(const uint8_t *text, size_t len, struct policy_head *head)
 {
@@ -152,9 +152,10 @@ policy_file_names(const uint8_t *text, size_t len, const struct env_kind **env,
 }
 
 /*
- * Open the learner that the hello describes, with those n weights: NULL, or
- * what is wrong.  A net has one weight from each neuron of a layer to each of
- * the next, so check n before memory is allocated for the net.
+ * Open the learner that the hello describes, with those n weights.  Return
+ * NULL, or a description of the error.  A net has one weight from each neuron
+ * of a layer to each neuron of the next layer, so check n before memory is
+ * allocated for the net.
  */
 static const char *
 open_learner(struct learner *l, const struct policy_head *head,
@@ -173,7 +174,9 @@ open_learner(struct learner *l, const struct policy_head *head,
 	return NULL;
 }
 
-/* Read the next message of fd: NULL, or what is wrong. */
+/*
+ * Read the next message from fd.  Return NULL, or a description of the error.
+ */
 static const char *
 read_message(struct stream_in *in, int fd, struct stream_head *h,
     const uint8_t **body)
@@ -193,7 +196,7 @@ read_message(struct stream_in *in, int fd, struct stream_head *h,
 	return got == 1 ? NULL : why;
 }
 
-/* Open l from the file: NULL, or what is wrong. */
+/* Open l from the file.  Return NULL, or a description of the error. */
 static const char *
 read_policy(struct stream_in *in, int fd, uint64_t seed, struct tally *t,
     struct learner *l)

@@ -21,27 +21,30 @@
 
 enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 
-#define END_NS 5000000000	/* time limit for the last values */
-#define REWARDS_MOST "65536"	/* read at once */
+#define END_NS 5000000000	/* time limit for publishing the end */
+#define REWARDS_MOST "65536"	/* most rewards read at once */
 
 struct apex_learner {
 	const struct conf *cf;
-	struct link link;	/* to the first server */
-	struct names names;	/* the keys there */
+	struct link link;	/* connection to the first server */
+	struct names names;	/* names of the keys on that server */
 	struct sampler sampler;
 	struct learner l;
 	struct optimizer optimizer;
 	struct tally tally;
 	struct report rep;
-	struct params params;	/* for actors to pull */
+	struct params params;	/* the parameters that actors pull */
 	struct checkpoint kept;
-	uint64_t steps[ACTORS_MAX];	/* of each actor, last reported */
-	uint64_t looked_ns;	/* when rewards were last read */
+	uint64_t steps[ACTORS_MAX];	/* steps that each actor last
+					   reported */
+	uint64_t looked_ns;	/* time of the last read of rewards */
 	struct latency set;
-	bool params_due;		/* the server has not taken them, */
+	bool params_due;		/* the server has not accepted them
+					   yet, */
 	char waiting[256];	/* because of this error, */
-	uint64_t full_ns;	/* since then; 0: there was room */
-	uint64_t tried_ns, warned_ns;	/* when last */
+	uint64_t full_ns;	/* since this time; 0: there was room */
+	uint64_t tried_ns, warned_ns;	/* times of the last attempt and
+					   warning */
 };
 
 /* A value to set on the server. */
@@ -50,7 +53,8 @@ struct value {
 	const char *key;
 	const void *bytes;
 	size_t len;
-	bool taken;	/* false: the memory is full, a->waiting says why */
+	bool taken;	/* false: the memory is full, and a->waiting has the
+			   error */
 };
 
 static bool
@@ -80,8 +84,8 @@ set_value(struct link *k, void *arg)
 }
 
 /*
- * Try to set the value.  If the memory is full, warn at most once a second, and
- * fail only if that lasts for timeout_ns.
+ * Try to set the value.  If the memory is full, print a warning at most once a
+ * second, and fail only if this lasts for timeout_ns.
  */
 static bool
 try_set(struct apex_learner *a, struct value *v)
@@ -117,7 +121,7 @@ set_now(struct apex_learner *a, struct value v)
 		if (v.taken)
 			return true;
 		if (!link_sleep(&a->link, LOOK_NS))
-			break;	/* a signal */
+			break;	/* a signal came */
 	}
 	return false;
 }
@@ -131,8 +135,8 @@ params_value(struct apex_learner *a)
 }
 
 /*
- * Remove the rewards of an earlier training; with --clear also all other keys
- * but its end.
+ * Remove the rewards of an earlier training run.  With --clear, remove all
+ * other keys too, except `end`.
  */
 static bool
 clear_keys(struct link *k, void *arg)
@@ -144,19 +148,20 @@ clear_keys(struct link *k, void *arg)
 	struct respreply r;
 
 	respcall_words(c, (const char *[]){ "DEL", a->names.rewards, all ?
-	    a->names.params : NULL, a->names.list, NULL });	/* or not */
+	    a->names.params : NULL, a->names.list, NULL });	/* NULL ends the
+								   list early */
 	if (drops)
 		respcall_words(c, (const char *[]){ "PER.DROP",
 		    a->names.table, NULL });
 	if (!respcall_send(c, "DEL") ||
 	    !respcall_want(c, RESPREPLY_INT, &r, "DEL"))
 		return false;
-	/* an error says that it was not there */
+	/* an error means that there was no table */
 	return !drops || (respcall_next(c, &r, "PER.DROP") &&
 	    respcall_rest(c, "PER.DROP"));
 }
 
-/* Begin with the parameters of an earlier training, if there are any. */
+/* Start with the parameters of an earlier training run, if there are any. */
 static bool
 adopt_params(struct link *k, void *arg)
 {
@@ -180,7 +185,7 @@ adopt_params(struct link *k, void *arg)
 	return false;
 }
 
-/* Remove the key `end`, so that actors begin with our parameters. */
+/* Remove the key `end`, so that actors start with our parameters. */
 static bool
 remove_end(struct link *k, void *arg)
 {
@@ -193,8 +198,9 @@ remove_end(struct link *k, void *arg)
 }
 
 /*
- * Count an actor's line: its steps so far, and the reward of an episode, which
- * counts if this actor explores least.
+ * Process an actor's line, which has the number of its steps so far and the
+ * reward of an episode.  The reward counts only if this is the actor that
+ * explores least.
  */
 static void
 count_reward(struct apex_learner *a, const char *line)
@@ -221,7 +227,7 @@ read_rewards(struct link *k, void *arg)
 	struct respreply r;
 	char line[LINE_BYTES];
 
-	/* as sampler.c takes experiences */
+	/* remove what is read, as sampler.c does */
 	respcall_words(c, (const char *[]){ "LPOP", a->names.rewards,
 	    REWARDS_MOST, NULL });
 	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
@@ -252,10 +258,10 @@ is_finished(const struct apex_learner *a)
 }
 
 /*
- * After a gradient: take a checkpoint, publish parameters and read rewards, if
- * they are due.  Return false if the connection failed.  While the server has
- * no room for parameters, learning goes on, which makes room if experiences are
- * a list.
+ * Do what is due after a gradient: take a checkpoint, publish parameters, read
+ * rewards.  Return false if the connection failed.  While the server has no
+ * room for parameters, learning continues.  If experiences are a list, this
+ * makes room.
  */
 static bool
 after_gradient(struct apex_learner *a)
@@ -280,7 +286,7 @@ after_gradient(struct apex_learner *a)
 	return link_do(&a->link, read_rewards, a);
 }
 
-/* Learn until training is over: return NULL, or the connection that failed. */
+/* Learn until training is over.  Return NULL, or the connection that failed. */
 static const struct link *
 learn_until_end(struct apex_learner *a)
 {
@@ -300,7 +306,7 @@ learn_until_end(struct apex_learner *a)
 	return *t->stop == 0 ? bad : NULL;
 }
 
-/* Name the other parts of a checkpoint: the steps that actors had reported. */
+/* Name the other parts of a checkpoint: the steps that actors have reported. */
 static void
 name_parts(void *arg, struct snapshot *s)
 {
@@ -330,7 +336,7 @@ open_apex(struct apex_learner *a)
 	a->names = names_on(0, cf->remote.servers);
 	a->sampler.cf = cf;
 	a->sampler.stop = a->tally.stop;
-	/* while new ones come the old ones are there */
+	/* the old parameters exist while new ones arrive */
 	a->sampler.reserve = 3 * a->params.len;
 	sampler_open(&a->sampler);
 }
@@ -368,18 +374,18 @@ publish_end(struct apex_learner *a)
 	const struct value over = { a, a->names.end, "1", 1, false };
 	bool good;
 
-	/* also where a signal came: actors are to end with their learner */
+	/* do this even after a signal: actors must end with their learner */
 	a->link.call.stop = NULL;
 	if (a->link.call.timeout_ns > END_NS)
 		a->link.call.timeout_ns = END_NS;
 	a->full_ns = 0;
 	good = set_now(a, params_value(a));
-	/* it is short: there may be room for this */
+	/* the value of `end` is short, so there may be room for it */
 	return (good || a->full_ns != 0) && set_now(a, over) && good;
 }
 
 /*
- * Prepare the servers until actors can begin: return NULL, or the connection
+ * Prepare the servers so that actors can begin.  Return NULL, or the connection
  * that failed.
  */
 static const struct link *
@@ -387,7 +393,7 @@ prepare_servers(struct apex_learner *a)
 {
 	const struct conf *cf = a->cf;
 
-	/* nothing is touched before all tables are known to fit */
+	/* change nothing before all tables are known to match */
 	if (!cf->remote.clear && !cf->remote.redis &&
 	    !sampler_table_check(&a->sampler))
 		return a->sampler.lost;
@@ -404,7 +410,7 @@ prepare_servers(struct apex_learner *a)
 		   : &a->link;
 }
 
-/* Train an open learner: 0, or 1 with a message. */
+/* Train an open learner.  Return 0, or 1 after printing a message. */
 static int
 run_training(struct apex_learner *a)
 {
@@ -432,7 +438,8 @@ run_training(struct apex_learner *a)
 	a->tally.update_ns = a->optimizer.ns;
 	if (bad != NULL) {
 		warnx("%s", bad->call.why);
-		a->rep.quiet = true;	/* the reason stays the last line */
+		a->rep.quiet = true;	/* print nothing after the error
+					   message */
 	}
 	report_end(&a->rep);
 	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,
@@ -441,7 +448,10 @@ run_training(struct apex_learner *a)
 	return bad != NULL || a->rep.bad;
 }
 
-/* Restore the checkpoint, if one is given: 0, or -1 with a message. */
+/*
+ * Restore the checkpoint, if one was given.  Return 0, or -1 after printing a
+ * message.
+ */
 static int
 resume_training(struct apex_learner *a)
 {
@@ -455,13 +465,16 @@ resume_training(struct apex_learner *a)
 	if (cf->verbose)
 		warnx("%s: %" PRIu64 " steps, %" PRIu64 " gradients", cf->load,
 		    t->steps, t->gradients);
-	/* a draw was a gradient; those that follow are others */
+	/* each gradient took one draw; draw other experiences from now on */
 	a->sampler.draws = t->gradients;
 	a->sampler.rng = rng_seed(cf->seed + t->gradients);
 	return 0;
 }
 
-/* Save the policy or checkpoint at the end: 0, or -1 with a message. */
+/*
+ * Save the policy or the checkpoint at the end.  Return 0, or -1 after printing
+ * a message.
+ */
 static int
 save_at_end(struct apex_learner *a)
 {

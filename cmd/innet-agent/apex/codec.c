@@ -12,9 +12,9 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-enum { FRAME_LEAST = 256 };	/* less than this is not worth a frame */
+enum { FRAME_LEAST = 256 };	/* smaller observations are not worth a frame */
 
-/* Return the numbers in an action. */
+/* Return how many numbers an action has. */
 static size_t
 action_numbers(const struct env_kind *kind)
 {
@@ -22,8 +22,8 @@ action_numbers(const struct env_kind *kind)
 }
 
 /*
- * Return the bytes of an observation; and of the numbers behind both
- * observations.
+ * The first function returns the bytes of an observation.  The second one
+ * returns the bytes of the numbers after both observations.
  */
 static size_t
 observation_bytes(const struct env_kind *kind)
@@ -53,7 +53,7 @@ codec_frame(const struct env_kind *kind)
 	return bytes >= FRAME_LEAST ? bytes : 0;
 }
 
-/* Write n numbers at *p, which moves on; and read them. */
+/* Write or read n numbers at *p, and advance *p. */
 static void
 write_numbers(uint8_t **p, const float *from, size_t n)
 {
@@ -70,7 +70,7 @@ read_numbers(const uint8_t **p, float *to, size_t n)
 	*p += 4 * n;
 }
 
-/* Write an observation at *p, which moves on; and read it. */
+/* Write or read an observation at *p, and advance *p. */
 static void
 write_observation(const struct env_kind *kind, uint8_t **p, const float *from)
 {
@@ -111,7 +111,7 @@ codec_put(const struct env_kind *kind, const struct experience *e,
 	memset(to, 0, (size_t)(end - to));
 }
 
-/* Decode an action; return false if there is no such action. */
+/* Decode an action.  Return false if there is no such action. */
 static bool
 decode_action(const struct env_kind *kind, const float *x, union env_action *a)
 {
@@ -128,7 +128,7 @@ decode_action(const struct env_kind *kind, const float *x, union env_action *a)
 	return false;
 }
 
-/* Are these numbers small enough that no gradient becomes infinite? */
+/* Return whether the numbers are small enough to keep all gradients finite. */
 static bool
 is_sane(const uint8_t *p, size_t n)
 {
@@ -143,7 +143,7 @@ const char *
 codec_get(const struct env_kind *kind, const uint8_t *p, size_t len,
     size_t bytes, struct rows *rows, size_t i)
 {
-	/* bytes that are no floats; the floats follow them */
+	/* bytes before the floats */
 	const size_t bare = kind->whole ? 2 * kind->obs : 0;
 	const size_t n =
 	    (2 * observation_bytes(kind) + tail_bytes(kind) - bare) /
@@ -185,7 +185,7 @@ codec_film_close(struct codec_film *f)
 	free(f->ref);
 }
 
-/* Return the index of the frame at p; append it to the list if it is new. */
+/* Return the index of the frame at p.  If it is new, append it to the list. */
 static size_t
 frame_number(struct codec_film *f, const uint8_t *p, size_t frame, size_t back)
 {

@@ -1,12 +1,13 @@
 /*
  * codec.h - encode and decode experiences
  *
- * An encoded experience has the observation, the next observation, the action
- * (its number, or its components), the reward and the factor `go` of the next
- * value; then zeros up to a length that was asked for.  Numbers are
- * little-endian binary32, but a byte each in observations of whole numbers from
- * 0 to 255.  Large observations are frames: a table stores each once for all
- * experiences that contain it.  The tail is all that follows both observations.
+ * An encoded experience consists of the observation, the next observation, the
+ * action (its number, or its components), the reward and the factor `go` of the
+ * next value, followed by zeros up to the requested length.  Numbers are
+ * little-endian binary32.  Observations of whole numbers from 0 to 255 take one
+ * byte for each number.  Large observations are frames: a table stores each
+ * frame once for all experiences that contain it.  The tail is everything after
+ * the two observations.
  */
 #ifndef INNET_AGENT_APEX_CODEC_H
 #define INNET_AGENT_APEX_CODEC_H
@@ -16,7 +17,7 @@
 
 #include "cmd/innet-agent/algo/batches.h"
 
-/* Return the bytes of an experience of that kind, at least `least`. */
+/* Return the bytes of an experience of that kind, but at least `least`. */
 size_t codec_bytes(const struct env_kind *kind, size_t least);
 
 /*
@@ -30,30 +31,33 @@ void codec_put(const struct env_kind *kind, const struct experience *e,
     uint8_t *to, size_t bytes);
 
 /*
- * Decode the len bytes at p, which should be `bytes`, into row i.  Return NULL,
- * or what is wrong; the row is then undefined.
+ * Decode the len bytes at p into row i; `bytes` is the expected length.  Return
+ * NULL, or an error text; then row i is undefined.
  */
 const char *codec_get(const struct env_kind *kind, const uint8_t *p,
     size_t len, size_t bytes, struct rows *rows, size_t i);
 
 /*
- * The distinct frames of experiences: list[] has them, and ref[] has two
- * indices into it for each experience, little-endian, as PER.ADD takes them.
+ * The distinct frames of several experiences. list[] has the frames. ref[] has
+ * two indices into list[] for each experience, little-endian, as PER.ADD
+ * expects them.
  */
 struct codec_film {
-	const uint8_t **list;	/* borrowed bytes; both owned */
+	const uint8_t **list;	/* borrowed bytes; both arrays are owned */
 	uint8_t (*ref)[2][2];
 	size_t frames;
 };
 
-/* Allocate for n experiences, at most 32768; exits 1 without memory. */
+/*
+ * Allocate for n experiences, at most CODEC_FILM_MOST.  Exits 1 without memory.
+ */
 enum { CODEC_FILM_MOST = 32768 };
 struct codec_film codec_film_open(size_t n);
 void codec_film_close(struct codec_film *f);
 
 /*
  * Add experience i, whose frames are at p; i is the next number, or 0 to start
- * again.  Equal frames are looked for among the last `back`.
+ * again.  Equal frames are searched among the last `back` frames only.
  */
 void codec_film_add(struct codec_film *f, size_t i, const uint8_t *p,
     size_t frame, size_t back);

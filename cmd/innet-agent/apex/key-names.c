@@ -1,4 +1,4 @@
-/* key-names.c - the keys that actors and a learner share on a server */
+/* key-names.c - the names of the keys that actors and a learner share */
 #include "config.h"
 
 #include "cmd/innet-agent/apex/key-names.h"

@@ -1,16 +1,16 @@
 /*
- * key-names.h - the keys that actors and a learner share on a server (Ape-X)
+ * key-names.h - the names of the keys that actors and a learner share (Ape-X)
  *
  *	innet:replay	the experiences: a table of innet-memory
- *	innet:list	or, on a plain Redis, a list of them: each the
- *			priority, binary32, and the experience
+ *	innet:list	on a plain Redis, the experiences as a list: for each
+ *			its priority, binary32, and the experience
  *	innet:params	the learner's policy, as --save writes it
  *	innet:rewards	a list: actor, actors, steps so far, an episode's reward
  *	innet:end	exists when training is over
  *
- * With several servers each has such a table, and the first has all else.
- * Names on server k then end in a tag (key-slot.h), so that the masters of a
- * Redis Cluster have them in the same order.
+ * If there are several servers, each has a table, and the first server has all
+ * other keys.  The names on server k then end with a tag (key-slot.h), so that
+ * the masters of a Redis Cluster store them in the order of the servers.
  */
 #ifndef INNET_AGENT_APEX_KEY_NAMES_H
 #define INNET_AGENT_APEX_KEY_NAMES_H
@@ -28,12 +28,12 @@ struct names {
 /* Return the names on server k of `servers`. */
 struct names names_on(size_t k, size_t servers);
 
-/* The time that a server may wait for a rate limit, in ms. */
+/* The longest time that a server may wait for a rate limit, in ms. */
 #define REMOTE_PATIENCE_MS 200
 
 /*
  * Run an actor, which plays and pushes its experiences, or a learner, which
- * learns from them.  Return the status of main().
+ * learns from them.  Return the exit status of main().
  */
 int apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got);
 int apex_learner_run(const struct conf *cf, const volatile sig_atomic_t *got);

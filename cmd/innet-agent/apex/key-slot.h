@@ -1,8 +1,9 @@
 /*
- * key-slot.h - the slot where a Redis Cluster keeps a key
+ * key-slot.h - the slot in which a Redis Cluster keeps a key
  *
- * A key is in one of 16384 slots: that of the CRC-16 of the key, or, if the key
- * has a { and something before the next }, of that part alone.
+ * There are 16384 slots.  The slot of a key is the CRC-16 of the key modulo
+ * 16384.  If the key contains a { and at least one character before the next },
+ * only the characters between the braces count.
  */
 #ifndef INNET_AGENT_APEX_KEY_SLOT_H
 #define INNET_AGENT_APEX_KEY_SLOT_H
@@ -15,7 +16,9 @@
 
 enum { KEYSLOT_SLOTS = 16384, KEYSLOT_TAG = 16 };
 
-/* The CRC of XMODEM: the polynomial 0x1021, from 0. */
+/*
+ * Return the CRC-16 of XMODEM, with the polynomial 0x1021 and initial value 0.
+ */
 static inline uint16_t
 keyslot_crc16(const char *p, size_t len)
 {
@@ -44,8 +47,9 @@ keyslot_of(const char *key)
 }
 
 /*
- * Set tag to the least number in braces whose slot is in part k of `parts`
- * equal parts of the slots.  A key that ends in this tag is in that part, too.
+ * Set tag to the smallest number in braces whose slot is in part k, if all
+ * slots are divided into `parts` equal parts.  A key that ends with this tag,
+ * and has no other braces, is in that part, too.
  */
 static inline void
 keyslot_tag(unsigned k, unsigned parts, char tag[KEYSLOT_TAG])

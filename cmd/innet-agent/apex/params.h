@@ -1,4 +1,7 @@
-/* params.h - the learner's parameters as a value on the server: a policy */
+/*
+ * params.h - the learner's parameters as a value on the server, in the form of
+ * a policy
+ */
 #ifndef INNET_AGENT_APEX_PARAMS_H
 #define INNET_AGENT_APEX_PARAMS_H
 
@@ -7,14 +10,16 @@
 #include "cmd/innet-agent/apex/resp-call.h"
 
 struct params {
-	uint8_t *bytes;		/* len of them, owned */
+	uint8_t *bytes;		/* len bytes, owned */
 	size_t len;
-	uint8_t head[POLICY_FILE_HEAD_MAX];	/* they must begin with this */
+	uint8_t head[POLICY_FILE_HEAD_MAX];	/* the value must begin with
+						   these bytes */
 	size_t head_bytes;
 };
 
 /*
- * Open the parameters of l, at least `elements` floats; exits 1 without memory.
+ * Open the parameters of l, with room for at least `elements` floats.  Exits 1
+ * without memory.
  */
 void params_open(struct params *p, const struct learner *l, size_t elements);
 void params_close(struct params *p);
@@ -23,9 +28,9 @@ void params_close(struct params *p);
 void params_set(struct params *p, const struct learner *l);
 
 /*
- * Read the bulk of n bytes that follows on c, from the key name, into the
- * weights of l; *other: they differ from the weights before.  Return false with
- * c->why.
+ * Read the bulk of n bytes that follows on c into the weights of l; it is the
+ * value of the key `name`.  Set *other if the weights have changed.  Return
+ * false with the reason in c->why.
  */
 bool params_take(struct params *p, struct respcall *c, const char *name,
     size_t n, struct learner *l, bool *other);

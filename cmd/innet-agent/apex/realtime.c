@@ -6,9 +6,11 @@
 
 #include "cmd/innet-agent/apex/realtime.h"
 
-enum { PRIORITY = 1 };	/* the lowest of class fifo */
+enum { PRIORITY = 1 };	/* lowest priority of SCHED_FIFO */
 
-/* Put the calling thread into class fifo: 0, or -1 with errno. */
+/*
+ * Give the calling thread the policy SCHED_FIFO.  Return 0, or -1 with errno.
+ */
 static int
 set_fifo(struct realtime *before)
 {

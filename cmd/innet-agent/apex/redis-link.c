@@ -1,5 +1,5 @@
 /*
- * redis-link.c - a connection to a Redis server that is repaired when it fails
+ * redis-link.c - a connection to a Redis server that reconnects when it fails
  */
 #include "config.h"
 
@@ -29,8 +29,9 @@ link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
 }
 
 /*
- * Send AUTH, or PING. Without a password, a server that demands one says so
- * here, and not to a request so long that it hangs up.
+ * Send AUTH, or PING if there is no password.  A server that requires a
+ * password rejects the PING.  Without it, the server might close the connection
+ * during a long first request.
  */
 static bool
 authenticate(struct link *k)
@@ -53,7 +54,7 @@ open_one(struct link *k)
 	return true;
 }
 
-/* Is the connected server part of a cluster? */
+/* Return whether the connected server is part of a cluster. */
 static bool
 is_clustered(struct link *k)
 {
@@ -72,8 +73,8 @@ is_clustered(struct link *k)
 }
 
 /*
- * The server is gone.  In a cluster, connect to another node, which knows the
- * node that has replaced it.
+ * Handle the loss of a server.  In a cluster, connect to another node, which
+ * knows the node that has replaced the server.
  */
 static void
 find_successor(struct link *k)
@@ -111,7 +112,7 @@ link_refuse(struct link *k, const char *what, const struct respreply *r)
 static bool
 fail_reconnecting(struct respcall *c)
 {
-	/* the reason is behind the server's name */
+	/* the reason follows the server's name */
 	const char *text_at = strstr(c->why, ": ");
 	char why[sizeof(c->why)];
 
@@ -121,14 +122,16 @@ fail_reconnecting(struct respcall *c)
 	    (double)c->timeout_ns * 1e-9, why);
 }
 
-/* The errors that redirect a client, and from LATER on those to retry later. */
+/*
+ * The errors that redirect a client; those from LATER on ask it to retry later.
+ */
 static const char *const redirects[] = { "MOVED ", "ASK ", "TRYAGAIN ",
 	"CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", NULL };
 enum { MOVED, ASK, LATER };
 
 /*
- * Return the index of the error that text begins with, or that of the last row,
- * NULL.
+ * Return the index of the error with which text begins.  If there is none,
+ * return the index of the last row, NULL.
  */
 static size_t
 match_redirect(const char *text)
@@ -148,9 +151,9 @@ link_is_redirect(const char *text)
 }
 
 /*
- * Follow the redirection in c->why, now or later; return false if it is none.
- * Wait before a second redirection in a row, because nodes may not agree yet on
- * the owner of the key.
+ * Follow the redirection in c->why, at once or later.  Return false if c->why
+ * is not a redirection.  Wait before a second redirection in a row, because the
+ * nodes may not agree yet on the owner of the key.
  */
 static bool
 follow_redirect(struct link *k, bool first)
@@ -181,9 +184,7 @@ follow_redirect(struct link *k, bool first)
 	return true;
 }
 
-/*
- * The one request after ASK is done: the next goes to the node that sent ASK.
- */
+/* Return to the node that sent ASK, because ASK applies to one request only. */
 static void
 return_home(struct link *k)
 {
@@ -200,8 +201,8 @@ static bool
 run_exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
 	struct respcall *c = &k->call;
-	uint64_t deadline_ns = TIMER_NEVER; /* unless something has failed */
-	bool sent = false;	/* redirected before */
+	uint64_t deadline_ns = TIMER_NEVER; /* until something has failed */
+	bool sent = false;	/* a redirection was followed before */
 
 	c->refused = false;
 	for (;;) {

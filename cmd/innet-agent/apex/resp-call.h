@@ -1,21 +1,23 @@
 /*
- * resp-call.h - a connection to a server of the Redis protocol, as its client
+ * resp-call.h - a client's connection to a server that speaks the Redis
+ * protocol
  *
  * To send a request, call respcall_begin() with the number of its arguments and
- * then append the arguments one by one; several requests can be begun before
- * respcall_send() sends all of them.  Arguments above RESPCALL_SMALL bytes are
- * not copied: they are borrowed until then.  Replies arrive in the same order;
- * read them element by element (resp-reply.h).  Long bulks go straight into the
- * caller's memory.
+ * then append the arguments one by one.  Several requests can be begun before
+ * respcall_send() sends them all.  Arguments longer than RESPCALL_SMALL bytes
+ * are not copied but borrowed until respcall_send() returns.  Replies arrive in
+ * the order of the requests; read them element by element (resp-reply.h).  Long
+ * bulks are read directly into the caller's memory.
  *
  * A function that fails returns false and leaves a line in c->why that names
- * the server and what it was doing.  The connection is then closed, and
- * everything fails until it is opened again.  All requests sent at once must
- * leave within timeout_ns, and their replies must be complete within timeout_ns
- * from the first wait for one, even if data keep arriving.  No reply may exceed
- * most_bytes.  An error that the server answers is a reply and closes nothing.
- * In all functions below, `what` names the request in messages.  A struct
- * respcall is for one thread, except for respcall_abort().
+ * the server and the operation.  The connection is then closed, and all calls
+ * fail until it is opened again.  All requests that are sent at once must leave
+ * within timeout_ns.  Their replies must be complete within timeout_ns after
+ * the first wait for a reply, even if data keep arriving.  No reply may exceed
+ * most_bytes.  An error reply from the server is a reply like any other and
+ * does not close the connection.  In all functions below, `what` names the
+ * request in messages.  Only one thread may use a struct respcall, except for
+ * respcall_abort().
  */
 #ifndef INNET_AGENT_APEX_RESP_CALL_H
 #define INNET_AGENT_APEX_RESP_CALL_H
@@ -41,40 +43,42 @@
 
 enum {
 	RESPCALL_BUFFER = 65536,
-	RESPCALL_SMALL = 1024,	/* bytes up to which an argument is copied */
-	RESPCALL_IOV = 256	/* pieces handed to the kernel at once */
+	RESPCALL_SMALL = 1024,	/* longest argument that is copied, in bytes */
+	RESPCALL_IOV = 256	/* most pieces in one call to the kernel */
 };
-#define RESPCALL_MOST ((uint64_t)1 << 30)	/* bytes of a reply */
+#define RESPCALL_MOST ((uint64_t)1 << 30)	/* default limit of a reply,
+						   bytes */
 
 /* A run of bytes to send. */
 struct respcall_piece {
-	const void *p;		/* borrowed; NULL: it is in scratch */
-	size_t at;		/* its place in scratch */
+	const void *p;		/* borrowed; NULL: the bytes are in scratch */
+	size_t at;		/* offset in scratch */
 	size_t len;
 };
 
 struct respcall {
-	/* set by the caller before respcall_open(): */
-	const char *name;	/* HOST:PORT, or a path with a / in it */
+	/* The caller sets these before respcall_open(): */
+	const char *name;	/* HOST:PORT, or a path that contains / */
 	uint64_t timeout_ns;
-	uint64_t most_bytes;	/* of a reply; 0: RESPCALL_MOST */
-	const volatile sig_atomic_t *stop;	/* NULL, or ends all waits */
-	bool asking;		/* send ASKING before each request, as a node of
-				   a Redis Cluster demands of a redirected
-				   client */
+	uint64_t most_bytes;	/* limit of a reply; 0: RESPCALL_MOST */
+	const volatile sig_atomic_t *stop;	/* flag that ends all waits, or
+						   NULL */
+	bool asking;		/* send ASKING before each request, because a
+				   node of a Redis Cluster requires it of a
+				   client that was redirected */
 
-	int fd;			/* -1: closed */
-	uint64_t deadline_ns;	/* of the exchange; 0: none begun */
-	bool moved;		/* part of it has gone through */
+	int fd;			/* -1 if closed */
+	uint64_t deadline_ns;	/* end of the exchange; 0: none has begun */
+	bool moved;		/* part of the exchange has been transferred */
 	struct respreply_in in;
 	uint8_t *buffer;	/* RESPCALL_BUFFER bytes, owned */
 	struct respcall_piece *piece;	/* owned */
 	size_t pieces, room;
 	char *scratch;		/* owned */
 	size_t used, size;
-	unsigned args;		/* arguments still missing in the request */
-	bool starved;		/* there was no memory for a request */
-	bool refused;		/* opening it again is no use: a reply was
+	unsigned args;		/* arguments still missing in this request */
+	bool starved;		/* no memory was available for a request */
+	bool refused;		/* it is useless to connect again: a reply was
 				   wrong or late, or the address is invalid */
 	char why[512];
 };
@@ -83,45 +87,45 @@ struct respcall {
 __attribute__((format(printf, 2, 3))) static inline bool
 respcall_fail(struct respcall *c, const char *fmt, ...);
 
-/* Connect, also again; requests that were begun are forgotten. */
+/* Connect or reconnect; requests that were begun are discarded. */
 static inline bool respcall_open(struct respcall *c);
 
 /* Close the connection and free the memory. */
 static inline void respcall_close(struct respcall *c);
 
-/* End all waits of c at once, from another thread: they fail. */
+/* Make all waits of c fail at once; this may be called from another thread. */
 static inline void respcall_abort(const struct respcall *c);
 
-/* Begin a request of `args` arguments, the command's name among them. */
+/* Begin a request of `args` arguments, including the name of the command. */
 static inline void respcall_begin(struct respcall *c, size_t args);
 
 /* Append the next argument: len bytes, borrowed until respcall_send(). */
 static inline void respcall_arg(struct respcall *c, const void *p, size_t len);
 
-/* Append the next argument: a word. */
+/* Append a word as the next argument. */
 static inline void respcall_word(struct respcall *c, const char *word);
 
-/* Append the next argument: a whole number. */
+/* Append a whole number as the next argument. */
 static inline void respcall_count(struct respcall *c, uint64_t n);
 
-/* Append the next argument: a number with nine significant digits. */
+/* Append a number with nine significant digits as the next argument. */
 static inline void respcall_real(struct respcall *c, double x);
 
-/* Append the next argument: a float with all digits that identify it. */
+/* Append a float, with all digits that identify it, as the next argument. */
 static inline void respcall_float(struct respcall *c, float x);
 
-/* Begin and complete a request of words; the last of `word` is NULL. */
+/* Begin and complete a request that consists of words; NULL ends the list. */
 static inline void respcall_words(struct respcall *c,
     const char *const word[]);
 
 /* Send all requests that were begun. */
 static inline bool respcall_send(struct respcall *c, const char *what);
 
-/* Read the next element of a reply; the reply to ASKING is skipped. */
+/* Read the next element of a reply; replies to ASKING are skipped. */
 static inline bool respcall_next(struct respcall *c, struct respreply *r,
     const char *what);
 
-/* Read the next element, which must be of that kind; an error reply fails. */
+/* Read the next element, which must have that kind; fail on an error reply. */
 static inline bool respcall_want(struct respcall *c, enum respreply_kind kind,
     struct respreply *r, const char *what);
 
@@ -159,8 +163,8 @@ respcall_clock(struct respcall *c)
 }
 
 /*
- * Continue after the result rc of a wait; fail if that was a time-out or a
- * signal.
+ * Continue after a wait with the result rc.  Fail if the wait ended because of
+ * the time limit or a signal.
  */
 static inline bool
 respcall_on(struct respcall *c, enum wait_result rc, const char *doing,
@@ -176,7 +180,7 @@ respcall_on(struct respcall *c, enum wait_result rc, const char *doing,
 	    (double)c->timeout_ns * 1e-9);
 }
 
-/* Wait until the socket is ready for events; fail if that takes too long. */
+/* Wait until the socket is ready for events.  Fail if the time limit passes. */
 static inline bool
 respcall_wait(struct respcall *c, short events, const char *doing,
     const char *what)
@@ -187,7 +191,10 @@ respcall_wait(struct respcall *c, short events, const char *doing,
 	    what);
 }
 
-/* Set *to to the address of name; return its length, or 0 with *why. */
+/*
+ * Set *to to the address of name.  Return its length, or 0 with the reason in
+ * *why.
+ */
 static inline socklen_t
 respcall_address(const char *name, struct sockaddr_storage *to,
     const char **why)
@@ -232,7 +239,8 @@ respcall_connect(struct respcall *c, const struct sockaddr_storage *to,
 	if (to->ss_family == AF_UNIX)
 		return true;
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-	if (addr_is_loopback((const union addr *)to))	/* no pacing there */
+	if (addr_is_loopback((const union addr *)to))	/* loopback needs no
+							   pacing */
 		setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 	return true;
 }
@@ -245,7 +253,7 @@ respcall_open(struct respcall *c)
 	socklen_t len;
 
 	if (c->buffer == NULL)
-		c->fd = -1;	/* the first time */
+		c->fd = -1;	/* only the first time */
 	else if (c->fd != -1)
 		close(c->fd);
 	c->fd = -1;
@@ -293,7 +301,7 @@ respcall_abort(const struct respcall *c)
 	shutdown(c->fd, SHUT_RDWR);
 }
 
-/* Make room for one piece more; return false without memory. */
+/* Make room for one more piece.  Return false without memory. */
 static inline bool
 respcall_grow(struct respcall *c)
 {
@@ -426,7 +434,10 @@ respcall_words(struct respcall *c, const char *const word[])
 		respcall_word(c, word[i]);
 }
 
-/* Fill iov with the pieces from first on, of which `gone` bytes are sent. */
+/*
+ * Fill iov with the pieces from index first on.  The first `gone` bytes of
+ * these pieces have been sent already.
+ */
 static inline size_t
 respcall_pieces(const struct respcall *c, size_t first, size_t gone,
     struct iovec *iov)
@@ -478,7 +489,9 @@ respcall_send(struct respcall *c, const char *what)
 	return true;
 }
 
-/* Before each read: start the time limit, or check that it has not passed. */
+/*
+ * Start the time limit before the first read, and check it before later ones.
+ */
 static inline bool
 respcall_in_time(struct respcall *c, const char *what)
 {
@@ -494,8 +507,8 @@ respcall_in_time(struct respcall *c, const char *what)
 }
 
 /*
- * Read once: into the buffer, or, if len is not 0, first into the len bytes at
- * to; *into is the number that went there.
+ * Read once into the buffer.  If len is not 0, read first into the len bytes at
+ * to, and set *into to the number of bytes read there.
  */
 static inline bool
 respcall_read(struct respcall *c, void *to, size_t len, size_t *into,

@@ -1,16 +1,17 @@
 /*
- * resp-reply.h - read the replies of a Redis server (RESP2) from a stream of
+ * resp-reply.h - parse the replies of a Redis server (RESP2) from a stream of
  * bytes
  *
- * Bytes go in through respreply_room(), cut anywhere.  respreply_next() returns
- * the elements of replies one by one; an array is its number of elements,
- * followed by these.  The body of a bulk is not collected here: after its
- * element the caller takes the bytes that have arrived with respreply_body(),
- * or reads them straight into its own memory and reports that with
- * respreply_past().  Bytes that the caller leaves are skipped.
+ * The caller puts bytes into the reader through respreply_room(), in pieces of
+ * any size. respreply_next() returns the elements of replies one by one; an
+ * array is returned as its number of elements, followed by the elements.  The
+ * reader does not collect the body of a bulk.  After the element of a bulk, the
+ * caller takes the bytes that have arrived with respreply_body(), or reads them
+ * directly into its own memory and reports this with respreply_past().  Bytes
+ * that the caller does not take are skipped.
  *
- * Pure: the buffer belongs to the caller and nothing is allocated.  After bytes
- * that are not RESP2 nothing more can be read.
+ * The reader is pure: the buffer belongs to the caller, and nothing is
+ * allocated.  After bytes that are not RESP2, nothing more can be read.
  */
 #ifndef INNET_AGENT_APEX_RESP_REPLY_H
 #define INNET_AGENT_APEX_RESP_REPLY_H
@@ -22,9 +23,11 @@
 #include <string.h>
 
 enum {
-	RESPREPLY_LINE_MAX = 16384,	/* bytes of a line, its end included */
-	RESPREPLY_BULK_MAX = 512 << 20,	/* of a bulk, as Redis has it */
-	RESPREPLY_LEAST = 3		/* of an element: "+\r\n" */
+	RESPREPLY_LINE_MAX = 16384,	/* bytes in a line, including its end */
+	RESPREPLY_BULK_MAX = 512 << 20,	/* bytes in a bulk, the limit of
+					   Redis */
+	RESPREPLY_LEAST = 3		/* bytes in the shortest element,
+					   "+\r\n" */
 };
 
 enum respreply_kind {
@@ -34,20 +37,20 @@ enum respreply_kind {
 
 struct respreply {
 	enum respreply_kind kind;
-	int64_t n;		/* the integer; a bulk's bytes; elements */
-	const char *text;	/* of a status or an error, ended by 0; until
-				   the reader is used again */
+	int64_t n;		/* an integer, a bulk's bytes, or elements */
+	const char *text;	/* text of a status or an error, ended by 0;
+				   valid until the reader is used again */
 };
 
 struct respreply_in {
-	uint8_t *buf;		/* borrowed: size bytes */
+	uint8_t *buf;		/* borrowed, size bytes */
 	size_t size;
 	size_t from, have;	/* unread bytes are buf[from ... have-1] */
-	size_t body;		/* bytes missing of a bulk's body */
-	unsigned tail;		/* and of the end of line behind it */
-	uint64_t due;		/* elements missing of this reply */
-	uint64_t bytes;		/* its least size: received and announced */
-	uint64_t most;		/* its greatest size; no limit unless set */
+	size_t body;		/* missing bytes of a bulk's body */
+	unsigned tail;		/* missing bytes of the line end after it */
+	uint64_t due;		/* missing elements of this reply */
+	uint64_t bytes;		/* its minimum size: received and announced */
+	uint64_t most;		/* its maximum size; default: no limit */
 };
 
 /* Open a reader with that buffer, which must be larger than a line. */
@@ -61,17 +64,18 @@ static inline void respreply_open(struct respreply_in *in, void *buf,
 static inline uint8_t *respreply_room(struct respreply_in *in, size_t *n);
 
 /*
- * Return 1 with the next element in *r, 0 if it is incomplete, or -1 with *why
- * if the bytes are no reply.  in->due is the number of elements left of it.
+ * Return 1 with the next element in *r, 0 if it is incomplete, or -1 with the
+ * reason in *why if the bytes are not a reply. in->due is the number of
+ * elements that the reply still lacks.
  */
 static inline int respreply_next(struct respreply_in *in, struct respreply *r,
     const char **why);
 
-/* Copy up to len bytes of a bulk's body that have arrived; return how many. */
+/* Copy up to len bytes of a bulk's body; return the number copied. */
 static inline size_t respreply_body(struct respreply_in *in, void *to,
     size_t len);
 
-/* Report len bytes of it read elsewhere; the buffer must be empty. */
+/* Report len body bytes read elsewhere; the buffer must be empty. */
 static inline void respreply_past(struct respreply_in *in, size_t len);
 
 /* implementation */
@@ -119,7 +123,10 @@ respreply_past(struct respreply_in *in, size_t len)
 	in->body -= len;
 }
 
-/* Parse the number at p, up to the 0 behind it; false if it is none. */
+/*
+ * Parse the number at p, up to the terminating 0.  Return false if it is
+ * invalid.
+ */
 static inline bool
 respreply_number(const char *p, int64_t *out)
 {
@@ -135,7 +142,10 @@ respreply_number(const char *p, int64_t *out)
 	return true;
 }
 
-/* Parse a line's first character and number; return NULL, or what is wrong. */
+/*
+ * Parse the first character of a line and its number.  Return NULL, or an error
+ * text.
+ */
 static inline const char *
 respreply_line(const char *line, struct respreply *r)
 {
@@ -160,7 +170,7 @@ respreply_line(const char *line, struct respreply *r)
 	return NULL;
 }
 
-/* Skip the rest of a bulk; return false if more of it is missing. */
+/* Skip the rest of a bulk.  Return false if more of it has yet to arrive. */
 static inline bool
 respreply_skip(struct respreply_in *in, const char **why)
 {
@@ -177,8 +187,8 @@ respreply_skip(struct respreply_in *in, const char **why)
 }
 
 /*
- * Count the element *r, whose line has len bytes; false if the reply is too
- * large.
+ * Count the element *r, whose line has len bytes.  Return false if the reply is
+ * too large.
  */
 static inline bool
 respreply_count(struct respreply_in *in, const struct respreply *r, size_t len)

@@ -1,13 +1,14 @@
 /*
- * sampler-state.h - what a learner's sampler knows, and the layout of a batch
+ * sampler-state.h - the state of a learner's sampler, and the layout of a batch
  *
- * sampler.c and sampler-table.c share this state, so it stands apart from the
+ * sampler.c and sampler-table.c share this state, so it is not part of the
  * interface (sampler.h).
  *
  * With --batches, one exchange draws several batches and returns the priorities
- * of all of them, so the cost of an exchange is paid once for several lessons.
- * The rows are dealt out in turn: the first experience drawn goes to the first
- * batch, the second to the second, because a draw returns strata in order.
+ * of all of them, so that the cost of an exchange is shared by several lessons.
+ * The rows are dealt to the batches in turn: the first experience drawn goes to
+ * the first batch, the second to the second batch, and so on.  The reason is
+ * that a draw returns its strata in order.
  */
 #ifndef INNET_AGENT_APEX_SAMPLER_STATE_H
 #define INNET_AGENT_APEX_SAMPLER_STATE_H
@@ -24,34 +25,38 @@
 enum sampler_mode {
 	SAMPLER_BLOCKING,  /* it waits for each exchange */
 	SAMPLER_PIPELINED, /* it requests a batch, reads it a lesson later */
-	SAMPLER_THREADED   /* a thread with the connections does it */
+	SAMPLER_THREADED   /* a thread makes the exchanges */
 };
 
 /* The state of one of the two batches. */
 enum sampler_state {
-	SAMPLER_EMPTY,		/* nothing was drawn yet */
-	SAMPLER_READY,		/* drawn, and the learner has not used it */
+	SAMPLER_EMPTY,		/* nothing has been drawn yet */
+	SAMPLER_READY,		/* drawn, but not used by the learner yet */
 	SAMPLER_TAKEN,		/* the learner learns from it */
-	SAMPLER_PRIORITIZED	/* used: it has the new priorities */
+	SAMPLER_PRIORITIZED	/* used; it has the new priorities */
 };
 
 enum sampler_result {
 	SAMPLER_DRAWN,	 /* the batch is full */
-	SAMPLER_NOT_YET, /* the memory has too little; waiting says why */
-	SAMPLER_LOST	 /* the connection `lost` failed */
+	SAMPLER_NOT_YET, /* too few experiences; see sm->waiting */
+	SAMPLER_LOST	 /* the connection sm->lost failed */
 };
 
-/* A server and its table; if experiences are a list, the server alone. */
+/*
+ * A server and its table.  If experiences are a list, there is only the server.
+ */
 struct shard {
 	struct link link;
 	struct names names;
-	double weight;		/* its share of a draw, from its last reply */
+	double weight;		/* sum of its priorities in its last reply */
 	bool exists, warm;	/* its table exists; has its part of warmup */
-	uint64_t capacity;	/* that we made or accepted; 0: none yet */
-	uint64_t connection;	/* the one that requests were sent over */
+	uint64_t capacity;	/* of a table we made or accepted; 0: none */
+	uint64_t connection;	/* connection that carried the requests */
 	size_t requests;	/* rounds requested and not yet answered, */
-	bool sends_priorities[2];	/* and whether priorities went along */
-	bool owes_priorities;	/* its part of the priorities is unsent */
+	bool sends_priorities[2];	/* and whether priorities were sent with
+					   them */
+	bool owes_priorities;	/* its share of the priorities is not sent
+				   yet */
 };
 
 /* A batch that is requested, or partly received. */
@@ -61,57 +66,57 @@ struct round {
 };
 
 struct sampler {
-	/* set by the caller before sampler_open(): */
+	/* The caller sets these before sampler_open(): */
 	const struct conf *cf;
-	const volatile sig_atomic_t *stop;	/* set by a signal */
+	const volatile sig_atomic_t *stop;	/* set by a signal handler */
 	size_t reserve;		/* bytes that servers need for other keys */
 
 	enum sampler_mode mode;
-	struct shard *shard;	/* `shards` of them, owned */
+	struct shard *shard;	/* array of `shards` elements, owned */
 	size_t shards;
 	const struct link *lost;	/* the connection that failed */
 	struct link *idle;	/* to a server that has too little to draw, */
-	char waiting[256];	/* and what that server waits for */
-	size_t bytes;		/* of an encoded experience */
-	uint8_t *blob;		/* one of them and a priority; owned */
+	char waiting[256];	/* and the error of that server */
+	size_t bytes;		/* bytes of an encoded experience */
+	uint8_t *blob;		/* one experience and its priority; owned */
 	size_t rows;		/* experiences of one exchange, */
-	struct batch batch[2];	/* in each of these */
-	size_t part;		/* which part of it the learner uses, */
-	struct batch dealt;	/* borrowed from it */
+	struct batch batch[2];	/* which each of these two holds */
+	size_t part;		/* index of the part that the learner uses, */
+	struct batch dealt;	/* which is borrowed from the batch */
 	uint64_t draws;		/* batches drawn so far */
-	uint64_t limits;	/* replies that a rate limit was reached */
-	uint64_t bad;		/* experiences left out; why_bad: the last */
+	uint64_t limits;	/* replies that reported a rate limit */
+	uint64_t bad;		/* experiences left out, and the last reason */
 	const char *why_bad;
-	struct latency exchange;	/* of draws */
-	struct latency fetch;	/* of fetches from the list */
+	struct latency exchange;	/* time of draws */
+	struct latency fetch;	/* time of fetches from the list */
 	struct rng rng;
 
-	/* for tables: */
-	uint64_t *ids;		/* rows of them, in the order of the wire; */
-	float *values;		/* likewise; both owned */
-	double *chance;		/* of each row of round 0; owned */
-	struct round round[2];	/* those requested, the oldest first */
+	/* These are for tables: */
+	uint64_t *ids;		/* `rows` identifiers in order of arrival */
+	float *values;		/* `rows` values; both arrays are owned */
+	double *chance;		/* probability of each row of round 0; owned */
+	struct round round[2];	/* rounds requested, the oldest first */
 	size_t rounds;
-	size_t drawn[2][SHARDS_MAX];	/* shares of the rows in a batch */
-	uint64_t *priority_ids;	/* newest priorities, as they travel; owned */
+	size_t drawn[2][SHARDS_MAX];	/* rows of each shard in a batch */
+	uint64_t *priority_ids;	/* new priorities in wire order; owned */
 	float *priority_values;
-	size_t priority_counts[SHARDS_MAX];	/* how many go to each shard */
+	size_t priority_counts[SHARDS_MAX];	/* number for each shard */
 
-	/* for a list: */
-	struct rows one;	/* the experience just received */
+	/* These are for a list: */
+	struct rows one;	/* the experience that was just received */
 	struct local_replay replay;
-	uint64_t fetched_ns;	/* when the list was last read */
+	uint64_t fetched_ns;	/* time when the list was last read */
 
-	/* shared by learner and thread, under the lock: */
+	/* The learner and the thread share these under the lock: */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	enum sampler_state state[2];
-	bool failed;		/* lost->call.why says why */
+	bool failed;		/* lost->call.why has the reason */
 	size_t turn;		/* the batch that the learner uses next */
 };
 
-/* Return the row of the batches where the i-th experience drawn belongs. */
+/* Return the row of the batches to which the i-th experience drawn belongs. */
 static inline size_t
 sampler_row(const struct sampler *sm, size_t i)
 {
@@ -128,8 +133,8 @@ sampler_part(const struct sampler *sm, uint64_t n)
 }
 
 /*
- * Decode the experience in sm->blob, from byte `at` to `len`, into row i of
- * rows.  Return NULL, or what is wrong with it.
+ * Decode the experience in sm->blob, from byte `at` to byte `len`, into row i
+ * of rows.  Return NULL, or a description of the error.
  */
 static inline const char *
 sampler_decode(const struct sampler *sm, size_t at, size_t len,

@@ -1,9 +1,10 @@
 /*
- * sampler-table.h - batches from tables of innet-memory, which draw them
+ * sampler-table.h - request batches from tables of innet-memory, which draw
+ * them
  *
- * Each server draws a share of a batch, in proportion to the sum of its
- * priorities (shards.h).  A new table is as large as --buffer, or as the
- * server's memory allows.
+ * Each server draws a share of a batch that is proportional to the sum of its
+ * priorities (shards.h).  A new table has the capacity that --buffer gives, or
+ * the largest one for which the server's memory suffices.
  */
 #ifndef INNET_AGENT_APEX_SAMPLER_TABLE_H
 #define INNET_AGENT_APEX_SAMPLER_TABLE_H
@@ -11,23 +12,25 @@
 #include "cmd/innet-agent/apex/sampler-state.h"
 
 /*
- * Check that each table that exists draws as the learner wants and has the
+ * Check that each existing table draws as the learner needs, and has the
  * capacity and alpha that options gave.  Return false with sm->lost if not.
  */
 bool sampler_table_check(struct sampler *sm);
 
-/* Remove all tables but the first; return false with sm->lost on failure. */
+/*
+ * Remove all tables except the first.  Return false with sm->lost on failure.
+ */
 bool sampler_table_clear(struct sampler *sm);
 
 /*
- * Request a batch from all shards; with b not NULL, first send the priorities
- * that b has.  If a connection fails, the next sampler_table_draw() repairs it.
+ * Request a batch from all shards.  If b is not NULL, send the priorities in b
+ * first.  If a connection fails, the next sampler_table_draw() repairs it.
  */
 void sampler_table_request(struct sampler *sm, const struct batch *b);
 
 /*
- * Fill b from the oldest request, or from a new one if there is none;
- * prioritized: b has new priorities, which go first.
+ * Fill b from the oldest request, or make a request if there is none.  If
+ * prioritized is set, b has new priorities, which are sent first.
  */
 enum sampler_result sampler_table_draw(struct sampler *sm, struct batch *b,
     bool prioritized);

@@ -1,4 +1,4 @@
-/* sampler.c - keep two batches of a replay memory elsewhere ready */
+/* sampler.c - keep two batches from a remote replay memory ready */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,14 +12,16 @@
 #include "common/net/timer.h"
 
 enum {
-	SAMPLER_FETCH_MAX = 4096,	/* items of a list at once */
-	PAUSE_NS = 5000000,	/* between two attempts to draw */
-	LOOK_NS = 20000000,	/* between two looks at the stop flag */
-	FETCH_NS = 5000000,	/* between two reads of a list */
-	PIPELINE_BYTES = 32 << 10	/* of a reply that fits in a socket */
+	SAMPLER_FETCH_MAX = 4096,	/* most items taken from a list at
+					   once */
+	PAUSE_NS = 5000000,	/* time between two attempts to draw */
+	LOOK_NS = 20000000,	/* time between two checks of the stop flag */
+	FETCH_NS = 5000000,	/* time between two reads of a list */
+	PIPELINE_BYTES = 32 << 10	/* size of a reply that fits in a
+					   socket */
 };
 
-/* Set in the thread when it must end. */
+/* Set in the thread when the thread must end. */
 static _Thread_local volatile sig_atomic_t woken;
 
 static bool
@@ -56,9 +58,9 @@ read_item(struct sampler *sm, const struct respreply *r)
 }
 
 /*
- * Take up to SAMPLER_FETCH_MAX items from the list with one command.  (A server
- * without free memory queues no commands in MULTI, not even those that would
- * free some.)
+ * Take up to SAMPLER_FETCH_MAX items from the list with one command.  (MULTI is
+ * of no use, because a server without free memory does not queue commands, not
+ * even those that would free memory.)
  */
 static bool
 fetch_list(struct link *k, void *arg)
@@ -85,9 +87,10 @@ fetch_list(struct link *k, void *arg)
 }
 
 /*
- * Draw from a list of a plain Redis.  The list is a queue, as in Furukawa and
- * Matsutani's baseline: from time to time the learner moves all experiences
- * that actors have appended into a replay buffer of its own and draws from it.
+ * Draw from a list on a plain Redis.  The list is a queue, as in the baseline
+ * of Furukawa and Matsutani.  From time to time the learner moves all
+ * experiences that actors have appended into a replay buffer of its own, and
+ * draws from this buffer.
  */
 static enum sampler_result
 draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
@@ -117,9 +120,9 @@ draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
 }
 
 /*
- * Fill the batch b; prioritized: first return the priorities that it has.
- * Return false if training is over, or on failure; then sm->lost->call.why has
- * the reason.
+ * Fill the batch b.  If prioritized is set, first return the priorities that b
+ * contains.  Return false if training is over, or on failure; after a failure,
+ * sm->lost->call.why has the reason.
  */
 static bool
 fill_batch(struct sampler *sm, struct batch *b, bool prioritized)
@@ -149,7 +152,7 @@ fill_batch(struct sampler *sm, struct batch *b, bool prioritized)
 	return false;
 }
 
-/* Wait up to LOOK_NS for a change of state; the caller holds the lock. */
+/* Wait up to LOOK_NS for a change of state.  The caller holds the lock. */
 static void
 wait_briefly(struct sampler *sm)
 {
@@ -167,7 +170,7 @@ set_state(struct sampler *sm, enum sampler_state *state, enum sampler_state to)
 	pthread_mutex_unlock(&sm->lock);
 }
 
-/* The thread: keep both batches full. */
+/* Run the thread, which keeps both batches full. */
 static void *
 run_thread(void *arg)
 {
@@ -197,7 +200,7 @@ run_thread(void *arg)
 	return NULL;
 }
 
-/* Wait, in the learner, until the batch sm->turn is ready. */
+/* Wait in the learner until the batch sm->turn is ready. */
 static bool
 await_batch(struct sampler *sm)
 {
@@ -255,7 +258,8 @@ return_priorities(void *self, struct batch *b)
 {
 	struct sampler *sm = self;
 
-	(void)b;	/* its priorities are in the batch it was dealt from */
+	(void)b;	/* its priorities are in the batch that it is a part
+			   of */
 	sm->part = (sm->part + 1) % sm->cf->remote.batches;
 	if (sm->part > 0)
 		return;
@@ -281,7 +285,7 @@ wake_thread(int sig)
 	woken = 1;
 }
 
-/* Start the thread, which takes no signal but the one that wakes it. */
+/* Start the thread, with all signals blocked except the one that wakes it. */
 static void
 start_thread(struct sampler *sm)
 {
@@ -365,7 +369,7 @@ sampler_stop(struct sampler *sm)
 
 	if (sm->mode != SAMPLER_THREADED)
 		return;
-	do {	/* one signal can arrive just before a wait and not end it */
+	do {	/* a signal that arrives just before a wait may not end it */
 		pthread_kill(sm->thread, SIGUSR1);
 		ts = timer_to_timespec(timer_wall_ns() + 10000000);
 	} while (pthread_timedjoin_np(sm->thread, NULL, &ts) == ETIMEDOUT);

@@ -1,8 +1,8 @@
 /*
- * wait.h - wait for descriptors or a deadline, and never miss a signal
+ * wait.h - wait for descriptors or a deadline without missing a signal
  *
- * SIGINT and SIGTERM are blocked between the check of *stop and the wait, so a
- * signal that arrives in between ends the wait at once.
+ * SIGINT and SIGTERM are blocked from the check of *stop until the wait begins,
+ * so a signal that arrives in between ends the wait at once.
  */
 #ifndef INNET_AGENT_APEX_WAIT_H
 #define INNET_AGENT_APEX_WAIT_H
@@ -17,9 +17,9 @@
 enum wait_result { WAIT_READY, WAIT_DUE, WAIT_STOP };
 
 /*
- * Wait until one of the n descriptors of p is ready or has failed (see their
- * revents), until deadline_ns of CLOCK_MONOTONIC, or until a handler has set
- * *stop; stop may be NULL.
+ * Wait until one of the n descriptors in p is ready or has failed (see
+ * revents), until the CLOCK_MONOTONIC time deadline_ns, or until a signal
+ * handler has set *stop; stop may be NULL.
  */
 static inline enum wait_result
 wait_until(struct pollfd *p, nfds_t n, uint64_t deadline_ns,
@@ -39,7 +39,8 @@ wait_until(struct pollfd *p, nfds_t n, uint64_t deadline_ns,
 
 		got = ppoll(p, n, &ts, &before);
 		if (got == -1 && errno != EINTR)
-			got = 1;	/* read or write reports the error */
+			got = 1;	/* the next read or write reports the
+					   error */
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return got == -1 ? WAIT_STOP : got == 0 ? WAIT_DUE : WAIT_READY;
