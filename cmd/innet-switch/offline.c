@@ -1,4 +1,4 @@
-/* offline.c - run the switch over captures: captures in, a capture out */
+/* offline.c - run the switch on captures: read captures and write one */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* offline.h - run the switch over captures: captures in, a capture out */
+/* offline.h - run the switch on captures: read captures and write one */
 #ifndef INNET_SWITCH_OFFLINE_H
 #define INNET_SWITCH_OFFLINE_H
 

@@ -44,7 +44,7 @@ struct carrier {
 	const struct worker_conf *cf;
 	struct udpio u;
 	struct udp_transmit out;	/* sends over u; used by modes */
-	int got, next;			/* messages of u: received, current */
+	int got, next;	/* messages in u: received; index of the current */
 	size_t at;			/* offset in the current message */
 	/* of the mode, with its ctx */
 	const struct carrier_callbacks *callbacks;

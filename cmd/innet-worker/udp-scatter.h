@@ -39,7 +39,10 @@ struct udp_scatter {
 	uint32_t body_bytes;		/* bytes of a body, except the last */
 };
 
-/* Return the buffer for bytes beyond the place, and for gathering. */
+/*
+ * Return the buffer for bytes that do not fit into the place; gathering uses
+ * it, too.
+ */
 static inline uint8_t *
 udp_scatter_rest(const struct udpio *u)
 {

@@ -171,7 +171,9 @@ struct sim_network {
 	void (*fault)(struct sim *, uint32_t id);	/* handle a SIM_FAULT */
 	void (*generate)(struct sim *, uint32_t id); /* handle a SIM_GENERATE */
 	void (*leave)(struct sim *, struct sim_pipe *);	/* handle a SIM_LEAVE */
-	/* lose the frames that wait in the port of the pipe's sender */
+	/*
+	 * count the frames that wait in the port of the pipe's sender as lost
+	 */
 	void (*clear_port)(struct sim *, struct sim_pipe *);
 	/* write a packet as a frame to a capture */
 	void (*put_frame)(const struct sim *, struct pcapio_out *,

@@ -83,7 +83,7 @@ sim_plane_is_accounted_for(const struct sim_plane *sp)
 /* Handle a SIM_LEAVE event: the port of the pipe has finished a frame. */
 void sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe);
 
-/* Lose the frames that wait for the pipe. */
+/* Remove the frames that wait for the pipe, and count them as lost. */
 void sim_plane_clear_port(struct sim *s, struct sim_pipe *pipe);
 
 #endif

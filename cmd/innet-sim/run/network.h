@@ -1,6 +1,4 @@
-/*
- * network.h - the network of a scenario, of updates or of trainings
- */
+/* network.h - make the network of a scenario, for updates or for trainings */
 #ifndef INNET_SIM_NETWORK_H
 #define INNET_SIM_NETWORK_H
 

@@ -46,7 +46,10 @@ shard_parse(const char *s, struct runner_shard *to)
 	return why;
 }
 
-/* The CRC of all in a file; what cannot be read, and a pipe, have none. */
+/*
+ * Add the bytes of a file to a CRC.  Files that cannot be read and pipes are
+ * skipped.
+ */
 static uint32_t
 add_file(uint32_t crc, const char *path)
 {
@@ -83,7 +86,7 @@ schedules_crc(const struct runner *r)
 	return crc;
 }
 
-/* A part that is written: a line, once it is whole, and the CRC of all. */
+/* A part that is being written: the current line, and the CRC of all lines. */
 struct part {
 	FILE *to, *line;
 	char *text;
@@ -91,7 +94,10 @@ struct part {
 	uint32_t crc;
 };
 
-/* The line is whole.  False without memory, or room in the file. */
+/*
+ * Finish the current line and write it.  Returns false if there is no memory,
+ * or no room in the file.
+ */
 static bool
 end_line(struct part *w)
 {
@@ -197,15 +203,15 @@ shard_write(const struct runner *r, const char *dir, const char *scenario,
 	return good ? 0 : 1;
 }
 
-/* The lines of a part. */
+/* The lines of a part that is being read. */
 struct lines {
 	const char *path;
 	FILE *f;
 	char *line;
 	size_t room;
 	unsigned number;
-	uint32_t crc;		/* of those before this one */
-	uint32_t last;		/* of this one, too */
+	uint32_t crc;		/* CRC of the lines before the current line */
+	uint32_t last;		/* CRC that includes the current line */
 };
 
 static struct lines
@@ -226,7 +232,7 @@ close_lines(struct lines *l)
 	free(l->line);
 }
 
-/* The next line, as JSON, or exit. */
+/* Return the next line as JSON, or exit. */
 static cJSON *
 read_line(struct lines *l)
 {
@@ -248,7 +254,7 @@ read_line(struct lines *l)
 	return o;
 }
 
-/* A number of the line, lo to hi, or exit. */
+/* Return a number of the line, from lo to hi, or exit. */
 static double
 get_number(const struct lines *l, const cJSON *o, const char *key, double lo,
     double hi)
@@ -271,7 +277,7 @@ is_part(const struct dirent *d)
 	    strcmp(d->d_name + n - m, tail) == 0;
 }
 
-/* Print in one line how a part differs from the others, and exit. */
+/* Print in one line how a part differs from the first one, and exit. */
 static void
 refuse_part(const struct shard_parts *s, const char *path, const cJSON *o)
 {
@@ -292,7 +298,7 @@ refuse_part(const struct shard_parts *s, const char *path, const cJSON *o)
 	errx(1, "%s: the scenario differs from that of %s", path, s->path[0]);
 }
 
-/* The first line of each part must be that of the others. */
+/* Open all parts and return their first line, which must be the same in all. */
 static cJSON *
 open_all(struct shard_parts *s)
 {
@@ -360,7 +366,7 @@ shard_open(struct shard_parts *s, const char *dir, struct runner *r)
 	return root;
 }
 
-/* A run's rows from its line, or exit. */
+/* Read the rows of a run from its line, or exit. */
 static void
 read_run(struct lines *l, struct runner *r, uint64_t run)
 {
@@ -397,7 +403,10 @@ read_run(struct lines *l, struct runner *r, uint64_t run)
 	cJSON_Delete(o);
 }
 
-/* Which parts there are not, as sbatch --array has it; and the end. */
+/*
+ * Print the numbers of the missing parts, in the form of sbatch --array, and
+ * exit.
+ */
 static void
 name_missing(const struct shard_parts *s, const bool *have)
 {
@@ -423,11 +432,11 @@ name_missing(const struct shard_parts *s, const bool *have)
 	    s->of);
 }
 
-/* One part: its account, and its runs.  Its place. */
+/* Read one part: its summary and its runs.  Returns its index. */
 static uint64_t
 read_part(struct shard_parts *s, struct runner *r, struct lines *l)
 {
-	cJSON *o = read_line(l);	/* what it is a part of */
+	cJSON *o = read_line(l);	/* description of the whole */
 	uint64_t mine;
 	double apart;
 

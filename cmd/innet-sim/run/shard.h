@@ -1,11 +1,12 @@
 /*
- * shard.h - a part of all runs here, the others elsewhere; put together again
+ * shard.h - do a part of all runs in this process, and join the parts later
  *
- * A part is a file, I-of-N.part, of lines of JSON: all that says what was
- * simulated, which is the same in every part of a whole; what this part did;
- * a line for each of its runs, every figure as it was; and the CRC-32C of all
- * these.  So N processes anywhere, which need only share a folder in the end,
- * make what one makes alone, to the last byte.
+ * A part is a file, I-of-N.part, that consists of lines of JSON.  The first
+ * line describes what was simulated; it is the same in all parts.  The second
+ * line describes what this part did.  Then there is a line for each of its
+ * runs, with all figures in full precision.  The last line has the CRC-32C of
+ * all lines before it.  So N processes on any machines, which need a shared
+ * folder only at the end, produce the same bytes as one process.
  */
 #ifndef INNET_SIM_SHARD_H
 #define INNET_SIM_SHARD_H
@@ -14,36 +15,41 @@
 
 enum { SHARD_PARTS_MAX = 100000 };
 
-/* "3/8", or "auto": as the job array has it.  NULL, or what is wrong. */
+/*
+ * Parse "3/8", or "auto" for the position in the job array.  Returns NULL, or
+ * what is wrong.
+ */
 const char *shard_parse(const char *s, struct runner_shard *to);
 
 /*
- * Write the shard of r, which is done, to the folder dir, which is created if
- * needed; scenario is the text of the scenario with all settings.  Return 0, or
- * 1 after a warning.
+ * Write the shard of r, whose runs are done, to the folder dir, which is
+ * created if needed.  `scenario` is the text of the scenario with all
+ * settings.  Returns 0, or 1 after a warning.
  */
 int shard_write(const struct runner *r, const char *dir, const char *scenario,
     double seconds);
 
-/* The parts of a whole. */
+/* All parts of a sharded simulation. */
 struct shard_parts {
 	const char *dir;	/* borrowed */
 	char **path;
 	size_t n;
-	char *what;		/* the first line, of each of them */
-	uint64_t of;		/* parts that there should be */
-	double seconds;		/* that they took, one after the other */
+	char *what;	/* the first line, which is the same in all parts */
+	uint64_t of;		/* number of parts that must exist */
+	double seconds;		/* total time of all parts */
 };
 
 /*
- * The scenario that the parts in dir are of, the caller's, and r's seed, runs
- * and rows.  Exits 1 if there are none, or they are not of one whole.
+ * Open the parts in dir.  Returns their scenario, which the caller frees, and
+ * sets the seed, runs and kind of rows of r.  Exits 1 if there are no parts, or
+ * if they do not belong together.
  */
 cJSON *shard_open(struct shard_parts *s, const char *dir, struct runner *r);
 
 /*
- * All of r's rows, whose points are read.  Exits 1 if parts are missing, which
- * are named, or damaged.  Frees what s has.
+ * Read all rows of r; the points must have been read.  Exits 1 if a part is
+ * damaged, or if parts are missing; their numbers are printed.  Frees what s
+ * owns.
  */
 void shard_read(struct shard_parts *s, struct runner *r);
 

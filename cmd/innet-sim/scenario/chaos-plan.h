@@ -1,7 +1,7 @@
 /*
- * chaos-plan.h - a random training, and what a scenario cannot say about it
+ * chaos-plan.h - a random training, and settings that a scenario cannot express
  *
- * chaos/chaos-draw.h draws it from a seed; the training reads it through
+ * chaos/chaos-draw.h draws the plan from a seed.  The training reads it through
  * scenario->chaos.
  */
 #ifndef INNET_SIM_CHAOS_PLAN_H
@@ -14,28 +14,29 @@
 
 enum { CHAOS_FAULTS = 8 };
 
-/* Faults of one direction of a link; all are shares of its packets. */
+/* Faults of one direction of a link; all rates are shares of its packets. */
 struct link_fault_rates {
 	double loss;
-	double burst, calm;		/* one begins; one ends */
+	double burst, calm;		/* a burst of losses begins; it ends */
 	double burst_loss;
 	double twice, late;
-	uint64_t late_ns;		/* most that either takes longer */
+	uint64_t late_ns;		/* longest delay of a packet that is
+					 * late or arrives twice */
 };
 
 struct chaos_plan {
 	uint64_t seed;
-	struct scenario sc;		/* of one training; points to: */
+	struct scenario sc;		/* has one training, and points to: */
 	struct scenario_training t;
 	struct scenario_fault fault[CHAOS_FAULTS];
 	struct link_fault_rates rates;
-	double share; /* of directions that have those faults */
-	uint32_t first;			/* first iteration, if synchronous */
-	uint32_t old;			/* bit: a worker that does not repair */
-	bool killed;			/* a switch or a worker is */
-	bool kills_racks;		/* of an asynchronous training */
-	uint32_t flaps;			/* bit: a fault that is one of some */
-	uint64_t memory_bytes;		/* that a switch may take; 0: any */
+	double share; /* share of directions that have these faults */
+	uint32_t first;	/* first iteration of a synchronous training */
+	uint32_t old;			/* bits: workers that do not repair */
+	bool killed;			/* a switch or a worker is killed */
+	bool kills_racks; /* racks of an asynchronous training are killed */
+	uint32_t flaps;	/* bits: faults that are one of several in a row */
+	uint64_t memory_bytes;	/* memory limit of a switch; 0: no limit */
 };
 
 #endif

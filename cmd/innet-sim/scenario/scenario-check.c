@@ -10,8 +10,8 @@
 #include "common/wire/update.h"
 
 /*
- * Write the switch, or with `servers` the server, whose name is nearest to
- * `name` to hint, if any is near.
+ * Write the name that is nearest to `name` to hint, if any is near: that of a
+ * switch or, with `servers`, of a server.
  */
 static const char *
 hint_node(const struct scenario *s, const char *name, bool servers,
@@ -72,7 +72,7 @@ check_nodes(const struct scenario *s, struct json_reader *r)
 	return true;
 }
 
-/* Does the way from the i-th link end at a server? */
+/* Does the path that begins with link i end at a server? */
 static bool
 leads_to_server(const struct scenario *s, size_t i)
 {
@@ -127,7 +127,7 @@ share_cluster(const struct scenario_workers *a,
 	    b->clusters.from <= a->clusters.to;
 }
 
-/* Do two groups have a worker of the same cluster and id? */
+/* Do two groups contain the same worker, by cluster and id? */
 static bool
 overlaps(const struct scenario_workers *a, const struct scenario_workers *b)
 {
@@ -135,7 +135,7 @@ overlaps(const struct scenario_workers *a, const struct scenario_workers *b)
 	    b->first < a->first + a->workers;
 }
 
-/* Do two groups that share a cluster send vectors of one length? */
+/* Do two groups have no common cluster, or send vectors of the same length? */
 static bool
 are_alike(const struct scenario_workers *a, const struct scenario_workers *b)
 {
@@ -144,7 +144,7 @@ are_alike(const struct scenario_workers *a, const struct scenario_workers *b)
 	    a->elements == b->elements && a->frame_bytes == b->frame_bytes);
 }
 
-/* The server at the end of the way from a switch. */
+/* Return the server at the end of the path from a switch. */
 static int64_t
 find_server(const struct scenario *s, const char *name)
 {
@@ -258,7 +258,10 @@ check_traffic(const struct scenario *s, size_t i, struct json_reader *r)
 	return true;
 }
 
-/* How many of that name there are, in the training that has the most. */
+/*
+ * Return the number of switches or links with that name; if there are several
+ * trainings, the highest number.
+ */
 static uint64_t
 count_parts(const struct scenario *s, const struct scenario_fault *f, bool link,
     const char *name)
@@ -307,7 +310,10 @@ check_worker_fault(const struct scenario *s, const struct scenario_fault *f,
 	return true;
 }
 
-/* A switch that fails forgets a session of dlp, and workers wait for ever. */
+/*
+ * Refuse to fail a switch of a dlp session.  It would forget the session, and
+ * the workers would wait for ever.
+ */
 static bool
 check_down(const struct scenario *s, const struct scenario_fault *f, size_t i,
     struct json_reader *r)
@@ -372,7 +378,7 @@ check_faults(const struct scenario *s, struct json_reader *r)
 	return true;
 }
 
-/* Switches of any program have nothing beside them. */
+/* Check switches of any program; the scenario must not have other parts. */
 static bool
 check_planes(const struct scenario *s, const cJSON *root, struct json_reader *r)
 {
@@ -401,7 +407,10 @@ check_planes(const struct scenario *s, const cJSON *root, struct json_reader *r)
 	return true;
 }
 
-/* A network, or trainings, which have networks of their own. */
+/*
+ * Check that the scenario has either one network, or trainings, which have
+ * their own networks.
+ */
 static bool
 check_lists(const struct scenario *s, const cJSON *root, struct json_reader *r)
 {

@@ -1,8 +1,8 @@
 /*
  * scenario-read.h - read a scenario from JSON: innet-scenario(5)
  *
- * scenario_read() fills in the whole struct, with defaults, and checks it.  It
- * trusts nothing in the JSON and does not exit.
+ * scenario_read() fills in the whole struct, including defaults, and checks
+ * it.  It trusts nothing in the JSON and does not exit.
  */
 #ifndef INNET_SIM_SCENARIO_READ_H
 #define INNET_SIM_SCENARIO_READ_H
@@ -15,8 +15,8 @@
 extern const struct json_reader_section scenario_keys;
 
 /*
- * Read a scenario from root; false with the reason in r->why if it is wrong.
- * Call scenario_free() in either case.
+ * Read a scenario from root.  If it is wrong, write the reason to r->why and
+ * return false.  Call scenario_free() in either case.
  */
 bool scenario_read(struct scenario *s, const cJSON *root,
     struct json_reader *r);

@@ -1,8 +1,8 @@
 /*
  * scenario.h - a scenario that was read from JSON: innet-scenario(5)
  *
- * There is one struct for each section, with the units of base/json-reader.h.
- * scenario-read.h fills it in and scenario-check.h checks it.
+ * There is one struct for each section.  Units are those of base/json-reader.h.
+ * scenario-read.h fills in the scenario and scenario-check.h checks it.
  */
 #ifndef INNET_SIM_SCENARIO_H
 #define INNET_SIM_SCENARIO_H
@@ -16,7 +16,10 @@
 #include "common/queue/olaf-queue.h"
 #include "common/wire/frame.h"
 
-/* A number for which a word was given, the first or the second of its key. */
+/*
+ * Values of a number for which the user gave a word: the first or second word
+ * that its key permits.
+ */
 #define SCENARIO_WORD1 UINT64_MAX
 #define SCENARIO_WORD2 (UINT64_MAX - 1)
 
@@ -41,43 +44,43 @@ struct scenario_switch {
 	uint64_t queue;		/* enum scenario_queue */
 	uint64_t slots;
 	uint64_t combine;		/* enum olaf_queue_combine */
-	double reward_threshold;	/* below 0: off */
+	double reward_threshold;	/* below 0: no threshold */
 	uint64_t active_window_ns;
-	uint64_t merge_ns;		/* of each merge in its queue */
+	uint64_t merge_ns;		/* time for each merge in its queue */
 };
 
 struct scenario_link {
 	char from[JSON_READER_NAME_BYTES], to[JSON_READER_NAME_BYTES];
 	uint64_t rate_bps;		/* 0: no limit */
-	uint64_t back_bps;		/* WORD1: as rate */
-	uint64_t frame_ns;		/* of each frame, beyond its bits */
+	uint64_t back_bps;		/* WORD1: same as rate_bps */
+	uint64_t frame_ns;	/* time for each frame, besides its bits */
 	uint64_t propagation_ns;
-	double loss;			/* of frames, each way */
-	/* frames, on the way back; WORD1: any */
+	double loss;	/* share of frames lost, in each direction */
+	/* longest queue on the way back, in frames; WORD1: no limit */
 	uint64_t queue;
-	bool capture;			/* with -w */
+	bool capture;			/* capture it if -w is given */
 };
 
 struct scenario_server {
 	char name[JSON_READER_NAME_BYTES];
 	uint64_t reply;			/* enum scenario_reply */
 	uint64_t delay_ns;
-	/* of a model; WORD1: the update's + 8 */
+	/* length of a model's frame; WORD1: that of the update + 8 */
 	uint64_t frame_bytes;
 	uint64_t gate;			/* enum server_rule_gate */
 	double gate_ema;
 };
 
 struct scenario_workers {
-	char name[JSON_READER_NAME_BYTES];	/* empty: as its clusters */
+	char name[JSON_READER_NAME_BYTES]; /* empty: named by its clusters */
 	char at[JSON_READER_NAME_BYTES];
 	struct json_reader_range clusters;
-	uint64_t workers, first;	/* of each cluster; id of the first */
-	uint64_t count;			/* updates each; WORD1: no limit */
-	uint64_t goal;			/* received of each; 0: none */
+	uint64_t workers, first; /* in each cluster; id of the first worker */
+	uint64_t count;	/* updates of each worker; WORD1: no limit */
+	uint64_t goal;	/* updates to receive from each; 0: no goal */
 	uint64_t arrivals;		/* enum arrivals_kind */
 	uint64_t interval_ns;
-	uint64_t rate_bps;		/* of all in the group; 0: interval */
+	uint64_t rate_bps;	/* of the whole group; 0: use interval_ns */
 	uint64_t burst, jitter_ns;
 	double walk, speeds;
 	uint64_t phase, window_ns;	/* enum scenario_phase */
@@ -86,14 +89,14 @@ struct scenario_workers {
 	uint64_t threshold_ns;
 	uint64_t rewards;		/* enum scenario_rewards */
 	uint64_t payload_bytes;
-	uint64_t elements;		/* WORD1: what the payload holds */
-	uint64_t frame_bytes;		/* WORD1: payload and headers */
+	uint64_t elements;	/* WORD1: the number that fits the payload */
+	uint64_t frame_bytes; /* WORD1: length of the payload and its headers */
 	char schedule[JSON_READER_FILE_BYTES];
 	uint64_t access_bps, access_propagation_ns, access_queue;
 	double access_loss;
-	bool shared;			/* one access link for all */
-	bool access_capture;		/* with -w */
-	uint64_t wait_ns;		/* for a model; 0: they do not */
+	bool shared;			/* all workers share one access link */
+	bool access_capture;		/* capture these links if -w is given */
+	uint64_t wait_ns;	/* longest wait for a model; 0: no wait */
 };
 
 /* The effect of a fault on a worker. */
@@ -101,29 +104,30 @@ enum scenario_worker_fault { SCENARIO_LIVES, SCENARIO_PAUSED, SCENARIO_KILLED };
 
 struct scenario_fault {
 	char link[JSON_READER_NAME_BYTES], node[JSON_READER_NAME_BYTES];
-	uint64_t worker; /* enum scenario_worker_fault; or these */
-	uint64_t index;			/* WORD1: all of that name */
+	uint64_t worker; /* enum scenario_worker_fault, or a link or node */
+	uint64_t index;			/* WORD1: all with that name */
 	uint64_t from_ns, to_ns;
-	char training[JSON_READER_NAME_BYTES];	/* empty: all */
+	char training[JSON_READER_NAME_BYTES];	/* empty: all trainings */
 };
 
 struct scenario_traffic {
-	char name[JSON_READER_NAME_BYTES];	/* empty: as the switch */
+	char name[JSON_READER_NAME_BYTES]; /* empty: named like the switch */
 	char at[JSON_READER_NAME_BYTES];
-	uint64_t rate_bps, frame_bytes;	/* of each switch of the name */
-	uint64_t arrivals;		/* enum arrivals_kind, no bursts */
+	uint64_t rate_bps, frame_bytes;	/* at each switch that `at` names */
+	uint64_t arrivals;		/* enum arrivals_kind without bursts */
 	uint64_t burst;
 	uint64_t start_ns, stop_ns;	/* WORD1: never */
 };
 
-/* A switch of any program, fed by a capture: planes.h. */
+/* A switch of any program, which a capture feeds: planes.h. */
 struct scenario_plane {
 	char name[JSON_READER_NAME_BYTES];
-	char options[JSON_READER_FILE_BYTES];	/* innet-switch's, in a line */
-	char read[JSON_READER_FILE_BYTES];	/* empty: nothing */
+	char options[JSON_READER_FILE_BYTES];	/* options of innet-switch, on
+						 * one line */
+	char read[JSON_READER_FILE_BYTES]; /* capture to read; empty: none */
 };
 
-/* Where ages end; AUTO: RUN where there is a duration, else CLUSTER. */
+/* When ages end.  AUTO is RUN if there is a duration, otherwise CLUSTER. */
 enum scenario_ages_to {
 	SCENARIO_AGES_AUTO, SCENARIO_AGES_CLUSTER, SCENARIO_AGES_RUN
 };
@@ -133,23 +137,28 @@ struct chaos_plan;
 struct scenario {
 	char name[JSON_READER_FILE_BYTES];
 	uint64_t seed, runs;
-	uint64_t duration_ns;		/* WORD1: until all is done */
-	bool drain;			/* what is on its way comes in */
-	uint64_t start_ns;		/* of captures, since the epoch */
-	uint64_t ages_from;		/* WORD1: sent, WORD2: first, or ns */
+	uint64_t duration_ns;		/* WORD1: until no event is left */
+	bool drain;	/* wait for packets that are on their way */
+	uint64_t start_ns;		/* start of captures, since the epoch */
+	uint64_t ages_from;		/* ns; WORD1: "sent", WORD2: "first" */
 	uint64_t ages_to;		/* enum scenario_ages_to */
-	uint64_t wire_overhead;		/* bytes; WORD1: true, WORD2: false */
+	uint64_t wire_overhead;		/* bytes of each frame; WORD1: true,
+					 * WORD2: false */
 	struct json_reader_list switches, links, servers, workers, faults;
 	struct json_reader_list traffic;
-	struct json_reader_list trainings;	/* or these, alone */
-	struct json_reader_list planes;	/* or these */
-	const struct chaos_plan *chaos;	/* what was drawn beside it, or NULL */
+	struct json_reader_list trainings; /* instead of a network */
+	struct json_reader_list planes;	/* instead of both */
+	const struct chaos_plan *chaos;	/* plan that the scenario belongs to, or
+					 * NULL */
 };
 
 /* Return the bytes that a link adds to each frame. */
 static inline uint32_t scenario_extra_bytes(const struct scenario *s);
 
-/* Do ages end with the run, and not with their cluster's last packet? */
+/*
+ * Do ages end with the run?  Otherwise they end with the last packet of their
+ * cluster.
+ */
 static inline bool scenario_ages_to_run(const struct scenario *s);
 
 static inline const struct scenario_switch * scenario_switches(const struct
@@ -201,7 +210,7 @@ scenario_ages_to_run(const struct scenario *s)
 	    SCENARIO_AGES_AUTO && s->duration_ns != SCENARIO_WORD1);
 }
 
-/* Return the index of the switch, or server, of that name, or -1. */
+/* Return the index of the switch (or server) of that name, or -1. */
 int64_t scenario_switch(const struct scenario *s, const char *name);
 int64_t scenario_server(const struct scenario *s, const char *name);
 

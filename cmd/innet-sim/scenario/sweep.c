@@ -9,7 +9,7 @@
 
 enum { WORD_BYTES = 64 };
 
-/* Is the item called so? */
+/* Does the list item have this name? */
 static bool
 has_name(const cJSON *item, const char *name)
 {
@@ -25,7 +25,9 @@ has_name(const cJSON *item, const char *name)
 	return false;
 }
 
-/* The word at *p up to one of the characters in ends, which is next. */
+/*
+ * Read the word at *p, and advance *p to the character of `ends` that follows.
+ */
 static const char *
 read_word(const char **p, const char *ends, char to[WORD_BYTES])
 {
@@ -43,7 +45,7 @@ read_word(const char **p, const char *ends, char to[WORD_BYTES])
 
 static const char *set_key(cJSON *at, const char *p, const cJSON *value);
 
-/* Behind a name and its brackets: the end, or a key below. */
+/* Set a key of a list item; p points behind the brackets. */
 static const char *
 set_item(cJSON *item, const char *p, const cJSON *value)
 {
@@ -52,7 +54,7 @@ set_item(cJSON *item, const char *p, const cJSON *value)
 	return set_key(item, p + 1, value);
 }
 
-/* p is behind the bracket that opens; the list is at. */
+/* Set a key in items of the list `at`; p points behind the opening bracket. */
 static const char *
 set_list(cJSON *at, const char *p, const cJSON *value)
 {
@@ -110,7 +112,7 @@ sweep_set(cJSON *root, const char *path, const cJSON *value)
 	return set_key(root, path, value);
 }
 
-/* How many marks there are below at. */
+/* Count the marks in `at`. */
 static size_t
 mark_path(const cJSON *at)
 {
@@ -124,7 +126,10 @@ mark_path(const cJSON *at)
 
 enum part { NONE, SOME, ALL };
 
-/* Return the part of `first` that is set again with `then`, or is below it. */
+/*
+ * Return how much of what the path `first` sets is overwritten when the path
+ * `then` is set.
+ */
 static enum part
 find_undone(const cJSON *root, const char *first, const char *then)
 {
@@ -196,12 +201,14 @@ sweep_points(const cJSON *root, const char **why)
 	return n;
 }
 
-/* The values of the i-th point, an object of paths; NULL without memory. */
+/*
+ * Return the values of point i as an object of paths, or NULL if out of memory.
+ */
 static cJSON *
 get_values(const cJSON *sweep, size_t i)
 {
 	cJSON *to = cJSON_CreateObject();
-	size_t turns = 1;	/* of all paths behind this one */
+	size_t turns = 1;	/* number of points of all later paths */
 	const cJSON *e, *later;
 
 	cJSON_ArrayForEach(e, sweep) {

@@ -1,10 +1,11 @@
 /*
- * sweep.h - values into a scenario by path, and lists of values: points
+ * sweep.h - set values of a scenario by path, and expand a sweep into points
  *
- * A path is that of messages: "links[2].rate"; in brackets a number, a name
- * ("links[sw1]": whose name or from is that) or * for all of the list.  The
- * scenario's "sweep" is an object of paths, each with a list of values; each
- * combination is a point, the last path's values changing fastest.
+ * A path has the form that error messages use: "links[2].rate".  Brackets
+ * contain an index, a name, or * for all items of the list.  A name selects the
+ * items whose `name` or `from` is that name: "links[sw1]".  The scenario's
+ * "sweep" is an object of paths, each with a list of values.  Each combination
+ * of values is a point; the values of the last path change fastest.
  */
 #ifndef INNET_SIM_SWEEP_H
 #define INNET_SIM_SWEEP_H
@@ -17,24 +18,28 @@
 enum { SWEEP_POINTS_MAX = 100000 };
 
 /*
- * Set what path names under root to a copy of value; keys that are not there
- * yet are made.  NULL, or what is wrong with the path.
+ * Set the value at `path` under root to a copy of value, and create missing
+ * keys.  Returns NULL, or what is wrong with the path.
  */
 const char *sweep_set(cJSON *root, const char *path, const cJSON *value);
 
 /*
- * Take `path` out of the sweep, for a caller that sets it to one value at all
- * points.  Return NULL, or the swept path (borrowed) that would undo a part of
- * this setting and also sets something else.
+ * Remove `path` from the sweep, for a caller that sets it to one value at all
+ * points.  Returns NULL, or a swept path (borrowed) that would overwrite part
+ * of this setting and that also sets something else.
  */
 const char *sweep_leave(cJSON *root, const char *path);
 
-/* How many points root's sweep makes: 1 without one.  0: *why says why not. */
+/*
+ * Return the number of points in the sweep of root; 1 if it has no sweep.
+ * Returns 0 after an error, with the reason in *why.
+ */
 size_t sweep_points(const cJSON *root, const char **why);
 
 /*
- * A copy of root, set to its i-th point, without "sweep", and the values that
- * were set, an object of paths, or NULL without any; both the caller's.
+ * Return a copy of root that is set to point i and has no "sweep".  *values
+ * becomes an object of the paths and values that were set, or NULL if there is
+ * no sweep.  The caller frees both.
  */
 cJSON *sweep_point(const cJSON *root, size_t i, cJSON **values,
     const char **why);

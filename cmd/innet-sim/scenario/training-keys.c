@@ -148,7 +148,7 @@ training_parts(const struct scenario_training *t, bool link, const char *name)
 	return strcmp(name, "switch") == 0;
 }
 
-/* The first of the names whose value is not the default; or NULL. */
+/* Return the first of these names whose value is not the default, or NULL. */
 static const char *
 first_set(const struct scenario_training *t, const char *const *name)
 {
@@ -168,7 +168,7 @@ first_set(const struct scenario_training *t, const char *const *name)
 	return *name;
 }
 
-/* Is what is set of its program? */
+/* Do all keys that are set belong to the training's program? */
 static bool
 check_program(const struct scenario_training *t, size_t i,
     struct json_reader *r)
@@ -197,7 +197,7 @@ check_program(const struct scenario_training *t, size_t i,
 	return true;
 }
 
-/* Refuse slots except for switches of synchronous trainings. */
+/* Refuse slots unless a switch sums and the training is synchronous. */
 static bool
 check_slots(const struct scenario_training *t, size_t i,
     struct json_reader *r)

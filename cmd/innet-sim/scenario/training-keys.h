@@ -1,10 +1,10 @@
 /*
- * training-keys.h - synchronous and asynchronous training as iSwitch compares
- * it: the settings of one entry of a scenario's trainings
+ * training-keys.h - the settings of one training in a scenario: synchronous or
+ * asynchronous training, as iSwitch compares them
  *
- * A training is a network of its own: workers at a switch, or in racks under
- * a core switch, and what sums their gradients: the switches themselves, a
- * parameter server, or the workers in a ring.
+ * A training is a separate network.  Its workers are connected to one switch,
+ * or they are in racks below a core switch.  The gradients are summed by the
+ * switches themselves, by a parameter server, or by the workers in a ring.
  */
 #ifndef INNET_SIM_TRAINING_H
 #define INNET_SIM_TRAINING_H
@@ -19,7 +19,7 @@
 
 enum {
 	TRAININGS_MAX = 100,
-	TRAINING_WORKERS_MAX = 4096,	/* members of a job */
+	TRAINING_WORKERS_MAX = 4096,	/* most members of a job */
 	TRAINING_RACKS_MAX = 4000
 };
 
@@ -33,59 +33,62 @@ enum training_shape {
 };
 
 struct scenario_training {
-	/* empty: its approach and mode */
+	/* empty: named by its approach and mode */
 	char name[JSON_READER_NAME_BYTES];
 	uint64_t program;		/* enum training_program */
-	uint64_t reduce;		/* of dlp: enum training_reduce */
-	uint64_t straggler_ns;		/* of dlp; 0: none is left out */
+	uint64_t reduce;		/* only dlp: enum training_reduce */
+	uint64_t straggler_ns;		/* only dlp; 0: wait for all workers */
 	uint64_t approach;		/* enum training_approach */
 	uint64_t mode;			/* enum training_mode */
 	uint64_t workers;
-	uint64_t rack;			/* workers in one; 0: no racks */
-	uint64_t slots, core_slots;	/* of sums: training_slots() */
-	uint64_t elements;	/* of a vector */
+	uint64_t rack;			/* workers in a rack; 0: no racks */
+	uint64_t slots, core_slots; /* slots for sums: see training_slots() */
+	uint64_t elements;	/* length of a vector */
 	uint64_t payload_bytes;
 	uint64_t iterations;		/* UINT64_MAX: no limit */
 	uint64_t staleness;
-	bool barrier;			/* all begin an iteration at once */
-	uint64_t rate_bps;		/* of hosts' links; 0: no limit */
-	uint64_t server_bps;		/* UINT64_MAX: as rate */
-	uint64_t core_bps;		/* UINT64_MAX: as rate */
+	bool barrier;	/* workers begin each iteration together */
+	uint64_t rate_bps;		/* of the hosts' links; 0: no limit */
+	uint64_t server_bps;		/* UINT64_MAX: same as rate_bps */
+	uint64_t core_bps;		/* UINT64_MAX: same as rate_bps */
 	uint64_t propagation_ns;
 	double loss;
-	uint64_t switch_ns;		/* in a switch, each packet */
+	uint64_t switch_ns;		/* delay of each packet in a switch */
 	uint64_t compute_ns;
 	uint64_t shape;			/* enum training_shape */
-	double spread;			/* of compute times */
-	double speeds;			/* of workers */
+	double spread;			/* spread of compute times */
+	double speeds;			/* spread of the workers' speeds */
 	uint64_t update_ns;
-	uint64_t message_ns, messages;	/* a host's time for one; a vector */
+	uint64_t message_ns, messages;	/* a host's time for a message; messages
+					 * in a vector */
 	uint64_t copy_bps;		/* 0: copies take no time */
-	uint64_t packet_ns;		/* a host's, each packet */
-	bool capture;			/* its links, with -w */
-	uint64_t auth;			/* enum tag_auth: with a key */
-	uint64_t give_up_ns;		/* words: auto, none */
+	uint64_t packet_ns;		/* a host's time for each packet */
+	bool capture;			/* capture its links if -w is given */
+	uint64_t auth;			/* enum tag_auth; a key is used */
+	uint64_t give_up_ns;		/* ns, or the word auto or none */
 };
 
 extern const struct json_reader_section training_section;
 
-/* Is the i-th possible?  Else r->why says what is not. */
+/* Is training i possible?  If not, r->why gives the reason. */
 bool training_check(const struct scenario_training *t, size_t i,
     struct json_reader *r);
 
 /*
- * How many links of that name (worker, rack, server), or switches (switch,
- * rack), it has.
+ * Return the number of links of that name (worker, rack, server), or of
+ * switches of that name (switch, rack).
  */
 uint32_t training_parts(const struct scenario_training *t, bool link,
     const char *name);
 
-/* Return its name in tables, at most JSON_READER_NAME_BYTES long. */
+/* Return the training's name in tables, at most JSON_READER_NAME_BYTES long. */
 const char *training_name(const struct scenario_training *t);
 
-enum { TRAINING_PPO = 10005 };	/* elements, as num_vector() has them */
+enum { TRAINING_PPO = 10005 };	/* number of elements in num_vector() */
 
-/* The ToS of its segments, and what they have before their floats, in bytes. */
+/*
+ * Return the ToS of the training's segments, or the bytes before their floats.
+ */
 static inline uint8_t
 training_tos(const struct scenario_training *t)
 {
@@ -98,7 +101,7 @@ training_head(const struct scenario_training *t)
 	return seg_head_bytes(training_tos(t));
 }
 
-/* Floats in a segment, but for the last, and in the vector. */
+/* Return the floats in a segment except the last, or in the vector. */
 static inline uint32_t
 training_floats(const struct scenario_training *t)
 {
@@ -106,8 +109,8 @@ training_floats(const struct scenario_training *t)
 }
 
 /*
- * Segments at a time in the core above racks, or in any other switch; 0: as
- * vectors need.
+ * Return the number of segments that a switch can sum at a time: the core above
+ * racks, or any other switch.  0: as many as the vectors need.
  */
 static inline uint32_t
 training_slots(const struct scenario_training *t, bool core)

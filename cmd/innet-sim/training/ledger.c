@@ -32,7 +32,7 @@ ledger_free(struct ledger *l)
 	free(l);
 }
 
-/* The number that a worker's segment has: 16 bits. */
+/* Return the number that marks a worker's segment: 16 bits. */
 static uint32_t
 make_number(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index)
@@ -45,7 +45,7 @@ make_number(const struct ledger *l, uint32_t worker, uint32_t iteration,
 	return (uint32_t)(x >> 48);
 }
 
-/* Return the value of one contribution of a worker. */
+/* Return what one contribution of a worker adds to the first float. */
 static uint32_t
 get_digit(const struct ledger *l, uint32_t worker)
 {
@@ -70,7 +70,7 @@ is_equal(float a, uint64_t b)
 	return !(a < (float)b) && !(a > (float)b);
 }
 
-/* Check a synchronous result: the sum of all workers. */
+/* Check a synchronous result, which must be the sum of all workers. */
 static const char *
 check_sync(const struct ledger *l, const struct seg *g)
 {
@@ -86,7 +86,7 @@ check_sync(const struct ledger *l, const struct seg *g)
 	    "a sum contains gradients of another iteration";
 }
 
-/* Return the entry of a round and segment (and worker, for a server). */
+/* Return the entry of a round and segment; for a server, also of a worker. */
 static struct ledger_entry *
 get_entry(const struct ledger *l, uint32_t worker, uint32_t round,
     uint32_t index)
@@ -96,7 +96,7 @@ get_entry(const struct ledger *l, uint32_t worker, uint32_t round,
 	return &l->entry[at * l->segs + index];
 }
 
-/* Check an asynchronous result: all workers get the same. */
+/* Check an asynchronous result, which must be the same for all workers. */
 static const char *
 check_async(struct ledger *l, uint32_t worker, const struct seg *g)
 {
@@ -105,7 +105,7 @@ check_async(struct ledger *l, uint32_t worker, const struct seg *g)
 	struct ledger_entry *e;
 
 	if (round >= l->rounds || l->restarted)
-		return NULL;	/* past those that are looked at */
+		return NULL;	/* only the first rounds are checked */
 	e = get_entry(l, worker, round, g->index);
 	if (e->contributions == 0)
 		*e = (struct ledger_entry){ g->contributions,
@@ -127,7 +127,7 @@ ledger_check(struct ledger *l, uint32_t worker, const struct seg *g)
 	return l->async ? check_async(l, worker, g) : check_sync(l, g);
 }
 
-/* One round of a segment: the pushes in it are the next of each worker. */
+/* Check one round of a segment: it must have the next pushes of each worker. */
 static const char *
 check_entry(const struct ledger *l, const struct ledger_entry *e,
     uint32_t index, const uint32_t *pushes, uint32_t *next)
@@ -151,7 +151,7 @@ check_entry(const struct ledger *l, const struct ledger_entry *e,
 	    "a round does not contain the next pushes";
 }
 
-/* All rounds of a segment of a switch. */
+/* Check all rounds of a segment that a switch has summed. */
 static const char *
 check_switch(const struct ledger *l, uint32_t index, const uint32_t *pushes)
 {
@@ -170,7 +170,7 @@ check_switch(const struct ledger *l, uint32_t index, const uint32_t *pushes)
 	return why;
 }
 
-/* Check the sum of the first `answers` answers to a worker. */
+/* Check the sum of a worker's first `answers` answers. */
 static const char *
 check_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
     uint32_t index, const uint32_t *pushes, double who_sum, double what_sum)
@@ -195,7 +195,7 @@ check_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
 	    "the answers do not contain the first pushes" : NULL;
 }
 
-/* All answers to a worker about a segment. */
+/* Check all answers to a worker about a segment. */
 static const char *
 check_server(const struct ledger *l, uint32_t worker, uint32_t index,
     const uint32_t *pushes)
@@ -224,7 +224,7 @@ ledger_check_rounds(const struct ledger *l, const uint32_t *pushes,
 
 	for (uint32_t w = 0; l->server && w < l->workers; w++) {
 		if (pushes[w] >= l->digit)
-			return NULL;	/* more than a digit counts */
+			return NULL;	/* too many for one digit */
 	}
 	for (uint32_t i = 0; i < l->segs && why == NULL; i++) {
 		*segment = i;

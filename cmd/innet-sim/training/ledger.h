@@ -1,20 +1,23 @@
 /*
- * ledger.h - gradients whose sums show which gradients are in them
+ * ledger.h - gradients whose sums show which gradients they contain
  *
- * A segment of a gradient has two floats.  The first has a digit for each
- * worker, so that a sum shows how often each worker is in it.  The second is a
- * number that depends on the worker, the iteration (asynchronous: the push) and
- * the segment, so that a sum of other segments differs.  All sums are whole
- * numbers below 2^24 and therefore exact in any order.
+ * A segment of a gradient has two floats.  The first float has a digit for each
+ * worker, so that a sum shows how often it contains each worker.  The second
+ * float is a number that depends on the worker, the segment, and the iteration
+ * (in an asynchronous training, the push).  So a sum of wrong segments has a
+ * wrong second float.  All sums are whole numbers below 2^24 and therefore
+ * exact in any order.
  *
- * A synchronous result has each worker once.  An asynchronous result may have
- * any pushes, but those of a worker are in order and each is there once.  So
- * the first result of each round and segment is kept, and ledger_check_rounds()
- * checks all of them, up to the first with more contributions than a digit can
- * count, which a rack may send.  A worker that gets the same result later must
- * get the same bits.  A server answers each worker separately: all answers to a
- * worker together have the first pushes of every worker, and as many of its own
- * as there are answers.
+ * A synchronous result contains each worker once.  An asynchronous result may
+ * contain any pushes, but the pushes of a worker must be in order, and each
+ * must occur once.  The ledger therefore keeps the first result of each round
+ * and segment, and ledger_check_rounds() checks them.  It stops at the first
+ * result with more contributions than a digit can count; a rack may send such a
+ * result.  A worker that gets the same result later must get the same bits.
+ *
+ * A server answers each worker separately.  Together, all answers to a worker
+ * must contain the first pushes of every worker, and as many of the worker's
+ * own pushes as there are answers.
  */
 #ifndef INNET_SIM_LEDGER_H
 #define INNET_SIM_LEDGER_H
@@ -28,11 +31,14 @@ enum {
 	LEDGER_FLOATS = 2,
 	LEDGER_WORKERS_SYNC = 16,
 	LEDGER_WORKERS_ASYNC = 7, /* 8^7 is below 2^24 */
-	LEDGER_WORKERS_MANY = 4,  /* asynchronous, with racks or a server */
-	LEDGER_DIGIT_MANY = 64	  /* and there 64^4 is 2^24 */
+	LEDGER_WORKERS_MANY = 4,  /* asynchronous with racks or a server */
+	LEDGER_DIGIT_MANY = 64	  /* base of the digits then: 64^4 is 2^24 */
 };
 
-/* The first result of a round and segment; contributions 0: none yet. */
+/*
+ * The first result of a round and segment; if contributions is 0, none has
+ * come.
+ */
 struct ledger_entry {
 	uint16_t contributions;
 	float who, what;
@@ -41,24 +47,26 @@ struct ledger_entry {
 struct ledger {
 	uint64_t seed;
 	uint32_t workers, segs;
-	uint32_t digit;			/* contributions of one, and 1 */
+	uint32_t digit;	/* base of the digits of the first float */
 	bool async, server;
-	bool restarted;			/* asynchronous: a worker started the
-					 * job again, and so its rounds */
-	uint32_t first, rounds;		/* asynchronous: rounds that are kept */
-	/* round by segment; of a server, of each worker; owned */
+	bool restarted;			/* a worker of an asynchronous job
+					 * started the job and its rounds
+					 * again */
+	uint32_t first, rounds;	/* asynchronous: first round that is
+					 * kept; number of such rounds */
+	/* by round and segment; with a server, also by worker; owned */
 	struct ledger_entry *entry;
-	uint64_t results;		/* checked */
+	uint64_t results;		/* results checked so far */
 };
 
 /* The training that a ledger checks. */
 struct ledger_options {
 	uint32_t workers, segs;
 	bool async, racks, server;
-	uint32_t rounds;		/* asynchronous */
+	uint32_t rounds;		/* rounds to keep, if asynchronous */
 };
 
-/* Make a ledger; exit without memory. */
+/* Make a ledger.  Exits if out of memory. */
 struct ledger *ledger_new(uint64_t seed, const struct ledger_options *cf);
 void ledger_free(struct ledger *l);
 
@@ -66,13 +74,14 @@ void ledger_free(struct ledger *l);
 void ledger_put(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index, uint8_t *vec);
 
-/* Check a result that a worker received; return NULL, or what is wrong. */
+/* Check a result that a worker received.  Returns NULL, or what is wrong. */
 const char *ledger_check(struct ledger *l, uint32_t worker,
     const struct seg *g);
 
 /*
- * Asynchronous, at the end: do all rounds have the pushes that there were,
- * pushes[worker]?  Return NULL, or what is wrong with segment *segment.
+ * At the end of an asynchronous training, check that all rounds together
+ * contain the pushes that were sent: pushes[worker] of each worker.  Returns
+ * NULL, or what is wrong with segment *segment.
  */
 const char *ledger_check_rounds(const struct ledger *l, const uint32_t *pushes,
     uint32_t *segment);

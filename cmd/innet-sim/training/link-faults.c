@@ -1,4 +1,6 @@
-/* link-faults.c - links that lose, double and reorder: link-faults.h */
+/*
+ * link-faults.c - links that lose, duplicate and reorder packets: link-faults.h
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 #include "cmd/innet-sim/training/link-faults.h"
 #include "cmd/innet-sim/training/train-net.h"
 
-/* A packet that took longer. */
+/* A packet that is delayed by a fault. */
 struct late {
 	struct sim_pipe *by;
 	struct sim_packet p;
@@ -37,7 +39,7 @@ draw_event(struct link_faults *t, double share)
 	return share > 0 && rng_double(&t->chance) < share;
 }
 
-/* It comes after some more time. */
+/* Deliver the packet after a random additional delay. */
 static void
 delay_packet(struct sim *s, struct sim_pipe *by, const struct sim_packet *p)
 {

@@ -1,10 +1,11 @@
 /*
- * link-faults.h - links that lose, double and reorder packets
+ * link-faults.h - links that lose, duplicate and reorder packets
  *
- * At the end of a pipe, a packet may be lost, alone or in a burst (the model of
- * Gilbert and Elliott: a pipe is good or bad, and each packet may change that).
- * It may arrive a second time later, or it may be late, so that other packets
- * overtake it.  The random numbers depend on the seed only.
+ * At the end of a pipe, a packet may be lost, either alone or in a burst.
+ * Bursts follow the model of Gilbert and Elliott: a pipe is good or bad, and
+ * each packet may change its state.  A packet may also arrive a second time
+ * later, or it may be late, so that other packets overtake it.  The random
+ * numbers depend only on the seed.
  */
 #ifndef INNET_SIM_LINK_FAULTS_H
 #define INNET_SIM_LINK_FAULTS_H
@@ -22,8 +23,8 @@ enum link_faults_count {
 };
 
 struct link_faults {
-	struct link_fault_rates rates;		/* of those that have it */
-	uint8_t *of;			/* by pipe: bits of enum below; owned */
+	struct link_fault_rates rates; /* rates of the pipes that have faults */
+	uint8_t *of;	/* by pipe: bits of the enum below; owned */
 	struct rng chance;
 	struct timed_queue late;
 	uint64_t n[LINK_FAULTS_COUNTS];
@@ -31,7 +32,7 @@ struct link_faults {
 
 enum { LINK_FAULTS_HAS = 1, LINK_FAULTS_BAD = 2 };
 
-/* Give each pipe of a link these faults, with probability share. */
+/* Give each direction of a link these faults, with the probability `share`. */
 void link_faults_open(struct sim *s, const struct link_fault_rates *w,
     double share);
 void link_faults_free(struct sim *s);

@@ -1,12 +1,13 @@
 /*
  * train-async.c - asynchronous workers: train-async.h
  *
- * These are iSwitch's Algorithm 1 and the asynchronous workers of a parameter
- * server (its Figure 3).  LGC (local gradient computing) computes a gradient
- * and commits it unless it is too stale.  LWU (local weight update, the machine
- * of async-worker.h) sends it, receives rounds and updates the weights, one
- * thing at a time; this file has the time that these take.  With a server, LGC
- * waits for the answer to its gradient before it computes the next one.
+ * These are the workers of iSwitch's Algorithm 1, and the asynchronous workers
+ * of a parameter server (its Figure 3).  LGC (local gradient computing)
+ * computes a gradient and commits it unless it is too stale.  LWU (local weight
+ * update) sends the gradient, receives rounds and updates the weights, one task
+ * at a time.  async-worker.h is the machine of LWU; this file adds the time
+ * that its tasks take.  With a server, LGC waits for the answer to its gradient
+ * before it computes the next one.
  */
 #include "config.h"
 
@@ -21,7 +22,7 @@
 #include "cmd/innet-sim/training/train-member.h"
 #include "cmd/innet-sim/training/train-net.h"
 
-/* The shortest time of a gradient after the last iteration. */
+/* Shortest time to compute a gradient after the last iteration. */
 #define SLOW_NS 20000000u
 
 /* Open the machine of worker w with the weights before round `first`. */
@@ -49,7 +50,7 @@ train_async_open(struct train_worker *w, const struct membership_conf *in)
 	free(zeros);
 }
 
-/* LGC takes the weights as they are, and computes. */
+/* Let LGC compute a gradient from the current weights. */
 static void
 start_computing(struct sim *s, struct train_worker *w)
 {
@@ -70,7 +71,7 @@ train_async_begin(struct sim *s, struct train_worker *w)
 	start_computing(s, w);
 }
 
-/* Return when the link has room for another segment. */
+/* Return the time from which the link has room for another segment. */
 static uint64_t
 get_room_ns(const struct train_worker *w)
 {
@@ -87,7 +88,10 @@ is_ready(const struct sim *s, const struct train_worker *w)
 	    s->now_ns);
 }
 
-/* When to ask that again, if nothing comes; SIM_NEVER: then is soon enough. */
+/*
+ * Return when to call is_ready() again if no packet arrives before; SIM_NEVER
+ * if only a packet can change its answer.
+ */
 static uint64_t
 ready_ns(const struct train_worker *w)
 {
@@ -97,7 +101,10 @@ ready_ns(const struct train_worker *w)
 	return at > room ? at : room;
 }
 
-/* A process that may have something else to end first takes so long. */
+/*
+ * Occupy the worker's process for ns, after the work that it has begun.
+ * Returns the time when it has finished.
+ */
 static uint64_t
 occupy_process(struct sim *s, struct train_worker *w, uint64_t ns)
 {
@@ -119,7 +126,7 @@ count_staleness(struct training *t, uint64_t stale)
 	t->stale_count++;
 }
 
-/* LGC's gradient is there, and LWU ready for it. */
+/* Commit LGC's gradient, for which LWU is ready, unless it is too stale. */
 static void
 commit_gradient(struct sim *s, struct train_worker *w)
 {
@@ -143,7 +150,7 @@ commit_gradient(struct sim *s, struct train_worker *w)
 	start_computing(s, w);
 }
 
-/* A round is in the weights. */
+/* Finish a round, which is in the weights now. */
 static void
 apply_round(struct sim *s, struct train_worker *w)
 {
@@ -160,7 +167,7 @@ apply_round(struct sim *s, struct train_worker *w)
 	durations_add(&t->iteration, s->now_ns - a->learnt_ns);
 	a->learnt_ns = s->now_ns;
 	if (t->server != NULL)
-		t->updates++;		/* each answer is one */
+		t->updates++;	/* with a server, each answer is an update */
 	else if (w->iterations > t->updates)
 		t->updates++;
 	if ((t->server != NULL ? t->updates : w->iterations) >=
@@ -170,7 +177,7 @@ apply_round(struct sim *s, struct train_worker *w)
 		start_computing(s, w);
 }
 
-/* What the machine wants sent; is there any? */
+/* Send what the machine wants to send.  Returns false if that is nothing. */
 static bool
 send_messages(struct sim *s, struct train_worker *w)
 {
@@ -219,8 +226,8 @@ advance(struct sim *s, struct train_worker *w)
 }
 
 /*
- * Join again with weights that precede round `first`, as innet-worker does; LGC
- * learns of the last of these rounds.
+ * Join again with the weights before round `first`, as innet-worker does.  LGC
+ * learns about the last round before it.
  */
 static void
 rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,
@@ -242,7 +249,7 @@ rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,
 	w->iterations = (uint64_t)w->a.shown;
 }
 
-/* A fetch has ended: join with the state, or start the job again. */
+/* Act when a fetch has ended: join with the state, or start the job again. */
 static void
 end_fetch(struct sim *s, struct train_worker *w)
 {
@@ -265,8 +272,8 @@ end_fetch(struct sim *s, struct train_worker *w)
 }
 
 /*
- * Send states, and fetch one if the machine has ended and that helps.  Returns
- * whether worker w fetches; then *due is when to look again.
+ * Send states, and fetch one if the machine has ended and a state would help.
+ * Returns true if worker w fetches; *due is then the time of the next check.
  */
 static bool
 transfer_state(struct sim *s, struct train_worker *w, uint64_t *due)
@@ -295,7 +302,9 @@ transfer_state(struct sim *s, struct train_worker *w, uint64_t *due)
 	return true;
 }
 
-/* Do all that can happen now; returns whether worker w fetches a state. */
+/*
+ * Do all work that can be done now.  Returns true if worker w fetches a state.
+ */
 static bool
 run_machine(struct sim *s, struct train_worker *w, uint64_t *due)
 {
@@ -307,7 +316,7 @@ run_machine(struct sim *s, struct train_worker *w, uint64_t *due)
 		if (transfer_state(s, w, due))
 			return true;
 	} while (send_messages(s, w));
-	/* a time-out may have ended it */
+	/* a time-out may have ended the machine */
 	return transfer_state(s, w, due);
 }
 
@@ -366,7 +375,7 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		if (t->server == NULL && t->ledger == NULL)
 			t->n[TRAIN_WRONG] += !train_is_right_sum(&g);
 		else if (t->server != NULL && g.index == 0)
-			/* what others did meanwhile */
+			/* updates by others in the meantime */
 			count_staleness(t, (uint64_t)vec_get(g.vec, 0) - 1);
 	} else if (d->tos == CONTROL_TOS &&
 		   train_receive_control(s, w, &a->m.in,

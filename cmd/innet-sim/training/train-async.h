@@ -1,23 +1,21 @@
-/*
- * train-async.h - asynchronous workers: iSwitch's, and a parameter server's
- */
+/* train-async.h - asynchronous workers of iSwitch, and of a parameter server */
 #ifndef INNET_SIM_TRAIN_ASYNC_H
 #define INNET_SIM_TRAIN_ASYNC_H
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Open the machine of worker w, which joins as `in` says. */
+/* Open the machine of worker w, which joins with the settings *in. */
 void train_async_open(struct train_worker *w,
     const struct membership_conf *in);
 
-/* The training begins: worker w computes. */
+/* Begin the training: worker w computes its first gradient. */
 void train_async_begin(struct sim *s, struct train_worker *w);
 
-/* Worker w receives a packet. */
+/* Handle a packet that worker w receives. */
 void train_async_arrive(struct sim *s, struct train_worker *w,
     const struct sim_packet *p);
 
-/* Do all that can happen now; return when more can. */
+/* Do all work that can be done now; return the time of the next work. */
 uint64_t train_async_step(struct sim *s, struct train_worker *w);
 
 #endif

@@ -18,10 +18,10 @@
 #include "cmd/innet-sim/training/train-switch.h"
 #include "cmd/innet-sim/training/train-worker.h"
 
-#define GIVE_UP_NS 30000000000u	/* innet-worker's */
+#define GIVE_UP_NS 30000000000u	/* default of innet-worker */
 
 enum {
-	SPARE_ROUNDS = 8		/* beyond the last that all have */
+	SPARE_ROUNDS = 8	/* rounds kept after the last that all have */
 };
 
 static const struct scenario_training *
@@ -39,7 +39,7 @@ count_racks(const struct scenario_training *cf)
 	return racks == 1 ? 0 : (uint32_t)racks;
 }
 
-/* A host's way from its link to its process. */
+/* Add the pipe from a host's link to its process. */
 static struct sim_pipe *
 add_inside(struct sim *s, struct sim_node *n)
 {
@@ -125,7 +125,7 @@ add_worker(struct sim *s, struct training *t, uint32_t i)
 	sw->down[i - sw->first] = w->up + 1;
 }
 
-/* The machine of a worker. */
+/* Open the machine of a worker. */
 static void
 open_worker(struct sim *s, struct train_worker *w)
 {
@@ -164,7 +164,10 @@ reserve_durations(struct training *t)
 		err(1, "figures");
 }
 
-/* Speeds are of the seed alone: alike in all trainings. */
+/*
+ * Set the workers' speeds.  They depend only on the seed, so they are the same
+ * in all trainings.
+ */
 static void
 set_speeds(const struct sim *s, struct training *t)
 {
@@ -186,7 +189,7 @@ open_machine(struct train_switch *w, uint32_t members, uint32_t number)
 	train_open_machine(w);
 }
 
-/* The machines that sum. */
+/* Open the machines of the switches or server that sum. */
 static void
 open_machines(struct training *t)
 {
@@ -200,7 +203,7 @@ open_machines(struct training *t)
 	}
 }
 
-/* The racks' links to the core. */
+/* Add the links from the racks to the core. */
 static void
 link_racks(struct sim *s, struct training *t)
 {

@@ -1,6 +1,4 @@
-/*
- * train-build.h - from the trainings of a scenario to their nodes and pipes
- */
+/* train-build.h - build the nodes and pipes of the trainings in a scenario */
 #ifndef INNET_SIM_TRAIN_BUILD_H
 #define INNET_SIM_TRAIN_BUILD_H
 
@@ -12,7 +10,7 @@ extern const struct sim_network train_network;
 /* Make the nodes and pipes of all trainings, and the first events. */
 void train_build(struct sim *s);
 
-/* Free the trainings; their nodes and pipes are the engine's. */
+/* Free the trainings.  The engine frees their nodes and pipes. */
 void train_free(struct sim *s);
 
 #endif

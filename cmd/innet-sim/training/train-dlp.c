@@ -1,8 +1,9 @@
 /*
  * train-dlp.c - workers of a session of DLP, and their switch: train-dlp.h
  *
- * Worker i gives i + 1 in all parameters, so the mean and the median of all N
- * workers are (N + 1) / 2, and those of some workers are between 1 and N.
+ * All parameters of worker i have the gradient i + 1.  So the mean and the
+ * median of all N workers are (N + 1) / 2, and those of only some workers are
+ * between 1 and N.
  */
 #include "config.h"
 
@@ -43,7 +44,7 @@ train_dlp_gradient(struct train_worker *w, uint64_t now_ns)
 	dlp_worker_take_gradient(&w->dlp->m, now_ns);
 }
 
-/* Can its result be what the workers gave? */
+/* Is the result possible with the gradients that the workers sent? */
 static bool
 is_right_result(const struct train_worker *w)
 {

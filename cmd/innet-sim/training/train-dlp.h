@@ -12,17 +12,17 @@ void train_dlp_open(struct train_worker *w, uint64_t now_ns);
 /* Set up the program of a switch. */
 void train_dlp_set_program(struct train_switch *w);
 
-/* The gradient of worker w is ready. */
+/* Pass the gradient of worker w, which is ready, to its machine. */
 void train_dlp_gradient(struct train_worker *w, uint64_t now_ns);
 
-/* Worker w receives a datagram. */
+/* Handle a datagram that worker w receives. */
 void train_dlp_receive(struct sim *s, struct train_worker *w,
     const struct sim_datagram *d);
 
-/* Send what is due; return when more is. */
+/* Send all packets that are due; return the time of the next. */
 uint64_t train_dlp_send_pending(struct sim *s, struct train_worker *w);
 
-/* Return what the switch and the workers counted. */
+/* Return counters of the switch and the workers; 0 without program dlp. */
 uint64_t train_dlp_partial(const struct training *t);
 uint64_t train_dlp_left_out(const struct training *t);
 uint64_t train_dlp_repeated(const struct training *t);

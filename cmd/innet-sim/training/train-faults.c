@@ -8,7 +8,7 @@
 #include "cmd/innet-sim/training/train-life.h"
 #include "cmd/innet-sim/training/train-net.h"
 
-/* A worker, or its link. */
+/* Begin or end a fault of a worker or its link. */
 static void
 fail_worker(struct sim *s, struct train_worker *w,
     const struct scenario_fault *f, bool down)
@@ -28,7 +28,10 @@ fail_worker(struct sim *s, struct train_worker *w,
 	}
 }
 
-/* The links, workers or switches of training t that the fault names. */
+/*
+ * Begin or end a fault of the links, workers or switches of training t that it
+ * names.
+ */
 static void
 fail_parts(struct sim *s, struct training *t, const struct scenario_fault *f,
     bool down)
@@ -73,8 +76,8 @@ train_add_faults(struct sim *s, const struct training *t)
 }
 
 /*
- * May this fault happen in a training of chaos?  A switch or worker is killed
- * only while all workers are still there to send their gradients again.
+ * May this fault happen in a training of chaos now?  A switch or worker is
+ * killed only while all workers can still send their gradients again.
  */
 static bool
 may_happen(const struct training *t, const struct scenario_fault *f)

@@ -2,9 +2,10 @@
  * train-life.c - a synchronous worker that is killed and restarted:
  * train-life.h
  *
- * A number stands for the weights of a worker.  It depends on all results that
- * the worker has used, in order, so it is equal in workers whose weights would
- * be.  After a restart, a worker may use another port or the same one.
+ * A number represents the weights of a worker.  It depends on all results that
+ * the worker has used, and on their order.  So it is equal in two workers if
+ * their weights would be equal.  After a restart, a worker uses either another
+ * port or the same port.
  */
 #include "config.h"
 
@@ -17,7 +18,7 @@
 #include "cmd/innet-sim/training/train-member.h"
 #include "cmd/innet-sim/training/train-net.h"
 
-enum { STATE_MOST = 40000 };		/* bytes */
+enum { STATE_MOST = 40000 };		/* limit for the bytes of a state */
 
 void
 train_life_open(struct train_worker *w)
@@ -44,7 +45,7 @@ train_life_add_segment(struct train_worker *w, const struct seg *g)
 		    g->n - 1);
 }
 
-/* Two numbers in one, that tells their order. */
+/* Combine two numbers into one that also depends on their order. */
 static uint64_t
 mix_in_order(uint64_t a, uint64_t b)
 {
@@ -63,7 +64,7 @@ train_life_use_result(struct train_worker *w)
 	life->used++;
 }
 
-/* The bytes of a state: they depend on the training alone. */
+/* Return the bytes of a state, which depend only on the training. */
 static uint32_t
 get_state_bytes(const struct training *t)
 {
@@ -77,7 +78,7 @@ get_membership(struct train_worker *w)
 	return w->t->cf->mode == TRAINING_ASYNC ? &w->a.m.in : &w->l.in;
 }
 
-/* Give the weights of an asynchronous worker, if all are of one round. */
+/* Offer the weights of an asynchronous worker if all are of one round. */
 static void
 give_weights(struct sim *s, struct train_worker *w)
 {
@@ -93,7 +94,7 @@ give_weights(struct sim *s, struct train_worker *w)
 	    (uint64_t)a->t_s, s->now_ns);
 }
 
-/* Give the state of worker w to the receiver that asked for it. */
+/* Offer the state of worker w to the worker that requested it. */
 static void
 give_state(struct sim *s, struct train_worker *w)
 {
@@ -107,7 +108,7 @@ give_state(struct sim *s, struct train_worker *w)
 	    train_first_iteration(s) + w->life.used, s->now_ns);
 }
 
-/* All that is to be said of states. */
+/* Send all messages about states that are due. */
 static void
 send_messages(struct sim *s, struct train_worker *w)
 {
@@ -182,7 +183,7 @@ train_life_report_failure(struct sim *s, const struct train_worker *w)
 	    control_status_text(e->status));
 }
 
-/* A fetch has ended. */
+/* Act when a fetch has ended: use the state, or report the failure. */
 static void
 end_transfer(struct sim *s, struct train_worker *w)
 {

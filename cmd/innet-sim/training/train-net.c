@@ -9,19 +9,21 @@
 #include "common/base/message.h"
 #include "common/wire/frame.h"
 
-enum { SUBNET = 250 };		/* nodes a network of addresses */
+enum { SUBNET = 250 };		/* nodes in each network of addresses */
 
 void
 train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
     uint64_t at_ns)
 {
 	if (at_ns >= *wake_ns)
-		return;		/* it will look then, and sleep on */
+		return;		/* it wakes earlier, and then sleeps again */
 	*wake_ns = at_ns > s->now_ns ? at_ns : s->now_ns;
 	sim_wake(s, n, *wake_ns);
 }
 
-/* Keep a message that no packet has room for; its number at to. */
+/*
+ * Store a message that is too long for a packet, and write its number to `to`.
+ */
 static void
 keep_long(struct training *t, uint8_t *to, const uint8_t *p, uint32_t len)
 {

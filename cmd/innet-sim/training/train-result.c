@@ -75,7 +75,10 @@ count_losses(const struct training *t)
 	return n;
 }
 
-/* Nothing more happens, but a worker is not done: what it waits for. */
+/*
+ * Have all workers ended?  If one still waits although no event is left, print
+ * what it waits for and return false.
+ */
 static bool
 has_ended(const struct sim *s, const struct training *t)
 {
@@ -96,7 +99,7 @@ has_ended(const struct sim *s, const struct training *t)
 	return false;
 }
 
-/* Packets of the training that are on their way. */
+/* Count the packets of the training that are on their way. */
 static uint64_t
 count_flying(const struct sim *s, const struct training *t)
 {
@@ -111,7 +114,7 @@ count_flying(const struct sim *s, const struct training *t)
 	return n + (s->link_faults != NULL ? s->link_faults->late.count : 0);
 }
 
-/* Every segment that came to a machine has ended under one reason. */
+/* Has every segment that arrived at the machine been counted exactly once? */
 static bool
 is_accounted_for(struct sim *s, const struct training *t,
     const struct sim_node *n)
@@ -128,7 +131,10 @@ get_weights(const struct training *t, uint32_t i)
 	return &t->w[i].a.m.weights;
 }
 
-/* Do all have the same weights after the last round that all have? */
+/*
+ * Do all workers have the same weights after the last round that all of them
+ * have?
+ */
 static bool
 have_equal_weights(struct sim *s, const struct training *t)
 {

@@ -1,19 +1,22 @@
-/*
- * train-result.h - what came out of trainings
- */
+/* train-result.h - the results of trainings */
 #ifndef INNET_SIM_TRAIN_RESULT_H
 #define INNET_SIM_TRAIN_RESULT_H
 
 #include "cmd/innet-sim/engine/result-row.h"
 #include "cmd/innet-sim/training/train.h"
 
-/* The figures of a row; the last has no key. */
+/* The figures in a row; the last entry has no key. */
 extern const struct result_figure train_figures[];
 
-/* Write a row for each training; false after a warning if one is not sound. */
+/*
+ * Write a row for each training.  Returns false after a warning if one is not
+ * sound.
+ */
 bool train_result(struct sim *s, struct result_row *row);
 
-/* Is everything in t accounted for, all sums right and all weights equal? */
+/*
+ * Is everything in t accounted for, are all sums right, and all weights equal?
+ */
 bool train_is_sound(struct sim *s, struct training *t);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * train-ring.c - ring AllReduce: train-ring.h
  *
- * An iteration has 2 (N - 1) steps.  In each, every worker sends an N-th of the
- * vector to the next worker and receives another N-th from the one before.  In
- * step k, worker i sends part i - k (modulo N) and continues when it has part
- * i - 1 - k.  Parts are added up in the first N - 1 steps; the sums go around
- * in the others.  The worker before may be some steps ahead, or in the next
- * iteration.
+ * An iteration has 2 (N - 1) steps.  In each step, every worker sends one Nth
+ * of the vector to the next worker and receives another Nth from the previous
+ * one.  Worker i sends part i - k (modulo N) in step k, and continues when it
+ * has part i - 1 - k.  The first N - 1 steps add up the parts; the other steps
+ * pass the sums around.  The previous worker may be some steps ahead, or in the
+ * next iteration.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ count_steps(const struct train_worker *w)
 	return 2 * ((uint32_t)w->t->cf->workers - 1);
 }
 
-/* The floats of the part that worker i sends in a step. */
+/* Return the floats in the part that worker i sends in a step. */
 static uint32_t
 count_part_floats(const struct train_worker *w, uint32_t i, uint32_t step)
 {

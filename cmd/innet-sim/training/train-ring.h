@@ -6,7 +6,7 @@
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Allocate what worker w keeps of the ring. */
+/* Allocate the state that worker w keeps about the ring. */
 void train_ring_open(struct train_worker *w);
 
 /* Return the bytes of the part that worker w sends in this step. */
@@ -15,13 +15,13 @@ uint64_t train_ring_bytes(const struct train_worker *w);
 /* Send that part to the next worker. */
 void train_ring_send(struct sim *s, struct train_worker *w);
 
-/* A packet of a part has arrived. */
+/* Receive a packet of a part. */
 void train_ring_receive(struct train_worker *w, const struct sim_packet *p);
 
 /* Does worker w have the whole part of this step? */
 bool train_ring_has(const struct train_worker *w);
 
-/* Go on to the next step; false if that was the last. */
+/* Go to the next step.  Returns false if there is none. */
 bool train_ring_next_step(struct train_worker *w);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * train-switch.c - switches and servers of a training: train-switch.h
  *
- * A switch or server that sums is a plane; the others forward packets.
+ * A switch or server that sums has a plane; the others only forward packets.
  */
 #include "config.h"
 
@@ -13,9 +13,9 @@
 #include "cmd/innet-sim/training/train-net.h"
 #include "cmd/innet-sim/training/train-switch.h"
 
-enum { KEEP_BYTES = 64000000 };	/* of results that a switch keeps */
+enum { KEEP_BYTES = 64000000 };	/* bytes of results that a switch keeps */
 
-/* The pipe from a switch toward node n. */
+/* Return the pipe from a switch toward node n. */
 static struct sim_pipe *
 find_pipe(const struct train_switch *w, const struct sim_node *n)
 {
@@ -24,7 +24,7 @@ find_pipe(const struct train_switch *w, const struct sim_node *n)
 
 	if (n == t->server)
 		return w->server != NULL ? w->server : w->up;
-	if (n < t->host)	/* a switch: the core, or one of the racks */
+	if (n < t->host)	/* a switch: the core or a rack */
 		return n == t->sw ? w->up : w->down[n - t->sw - 1];
 	i = (uint32_t)(n - t->host);
 	if (w->node == t->sw && t->racks > 0)
@@ -32,7 +32,7 @@ find_pipe(const struct train_switch *w, const struct sim_node *n)
 	return i - w->first < w->n ? w->down[i - w->first] : w->up;
 }
 
-/* A server's process begins to send an answer: what that takes. */
+/* Add the time that a server's process needs before it sends an answer. */
 static void
 count_answer_time(struct train_switch *w, const struct seg *g)
 {
@@ -48,7 +48,7 @@ count_answer_time(struct train_switch *w, const struct seg *g)
 	w->busy_ns += train_cost_ns(w->t, 4 * (uint64_t)w->t->elements);
 }
 
-/* Send a datagram of the switch, from its socket number `socket`. */
+/* Send a datagram of the switch from its socket number `socket`. */
 static void
 send_datagram(const struct sim_plane *from, uint32_t socket,
     const union addr *to, uint8_t tos, const uint8_t *p, uint32_t len)
@@ -100,12 +100,12 @@ train_open_machine(struct train_switch *w)
 	job->h = (uint16_t)w->members;
 	job->slots = training_slots(t->cf, t->racks > 0 && w->node == t->sw);
 	job->async = async;
-	/* 64 MB, as they would be with all the floats */
+	/* as many results as 64 MB hold if segments have all their floats */
 	job->keep_bytes = KEEP_BYTES / packet * train_segment_bytes(t);
-	if (t->ledger != NULL) {	/* less, but all rounds */
+	if (t->ledger != NULL) {	/* keep all rounds instead */
 		job->keep_bytes = 2 * (uint64_t)t->ledger->rounds * t->segs *
 		    train_segment_bytes(t);
-		/* those who are done are silent, but still members */
+		/* workers that are done are silent, but still members */
 		job->member_timeout_ns = 10 * job->member_timeout_ns;
 	}
 	job->whole = t->server != NULL && !async;
@@ -126,7 +126,7 @@ train_open_machine(struct train_switch *w)
 	sim_plane_open(w->plane, w->sim, w->node, &w->conf, send_datagram);
 }
 
-/* It has said all that it has to now: when it has more. */
+/* Schedule the next time at which the plane has work. */
 static void
 schedule_wake(struct sim *s, struct train_switch *w)
 {
@@ -167,8 +167,8 @@ receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 }
 
 /*
- * To a server: its process takes packets one after the other, and after the
- * last of a vector it has to be read.
+ * Receive a packet at a server.  Its process handles one packet after another.
+ * After the last packet of a vector, it must also read the vector.
  */
 static void
 receive_server_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
@@ -206,7 +206,7 @@ handle_wake(struct sim *s, struct sim_node *n)
 	struct train_switch *w = n->own;
 
 	if (w->wake_ns != s->now_ns)
-		return;		/* it slept on, or has been awake */
+		return;		/* an old event: wake_ns has changed */
 	w->wake_ns = SIM_NEVER;
 	if (train_is_over(w->t) || n->down > 0)
 		return;
@@ -214,7 +214,7 @@ handle_wake(struct sim *s, struct sim_node *n)
 	schedule_wake(s, w);
 }
 
-/* Its packets are lost and its machine restarts, as a restarted tool does. */
+/* Fail a switch: its packets are lost, and its machine restarts like a tool. */
 static void
 set_failed(struct sim *s, struct sim_node *n, bool down)
 {

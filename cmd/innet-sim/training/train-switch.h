@@ -1,7 +1,7 @@
 /*
  * train-switch.h - switches and servers of a training
  *
- * Those that sum are planes; the others forward packets.
+ * Those that sum have a plane; the others only forward packets.
  */
 #ifndef INNET_SIM_TRAIN_SWITCH_H
 #define INNET_SIM_TRAIN_SWITCH_H
@@ -10,7 +10,7 @@
 
 extern const struct sim_kind train_switch_kind, train_server_kind;
 
-/* Open the machine of an aggregating node, as the tools have it by default. */
+/* Open the machine of an aggregating node, with the defaults of the tools. */
 void train_open_machine(struct train_switch *w);
 
 /* Does node n sum, so that it can be captured? */

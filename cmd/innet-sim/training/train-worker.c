@@ -40,7 +40,7 @@ is_ring(const struct train_worker *w)
 	return w->t->cf->approach == TRAINING_RING;
 }
 
-/* Return the cost of a message of this iteration or step. */
+/* Return the time for a message of this iteration or step. */
 static uint64_t
 get_cost_ns(const struct train_worker *w)
 {
@@ -48,7 +48,7 @@ get_cost_ns(const struct train_worker *w)
 	    4 * (uint64_t)w->t->elements);
 }
 
-/* The next phase lasts so long; its process may have to end another first. */
+/* Enter a phase that lasts span_ns. */
 static void
 enter_phase(struct sim *s, struct train_worker *w, enum train_phase phase,
     uint64_t span_ns)
@@ -57,7 +57,7 @@ enter_phase(struct sim *s, struct train_worker *w, enum train_phase phase,
 	w->phase_ns = s->now_ns + span_ns;
 }
 
-/* It goes on with a result. */
+/* Let the worker use a result. */
 static void
 use_result(struct sim *s, struct train_worker *w)
 {
@@ -66,7 +66,7 @@ use_result(struct sim *s, struct train_worker *w)
 	    w->t->cf->update_ns);
 }
 
-/* The result of an iteration is there, read and all. */
+/* Handle the result of an iteration, which has arrived and was read. */
 static void
 complete_result(struct sim *s, struct train_worker *w)
 {
@@ -87,7 +87,7 @@ complete_result(struct sim *s, struct train_worker *w)
 	}
 }
 
-/* An iteration is over (or none has been): on to the next. */
+/* Begin the next iteration, and end the previous one if there was one. */
 static void
 begin_iteration(struct sim *s, struct train_worker *w)
 {
@@ -108,7 +108,7 @@ begin_iteration(struct sim *s, struct train_worker *w)
 	enter_phase(s, w, TRAIN_COMPUTES, ns);
 }
 
-/* The gradient is there. */
+/* Handle a gradient that is computed. */
 static void
 complete_gradient(struct sim *s, struct train_worker *w)
 {
@@ -119,7 +119,7 @@ complete_gradient(struct sim *s, struct train_worker *w)
 	enter_phase(s, w, TRAIN_SENDS, get_cost_ns(w));
 }
 
-/* The gradient, or a part of it, is ready to leave. */
+/* Send the gradient, or a part of it, which is ready to leave. */
 static void
 send_gradient(struct sim *s, struct train_worker *w)
 {
@@ -148,7 +148,7 @@ take_result(struct sim *s, struct train_worker *w)
 	enter_phase(s, w, TRAIN_RECEIVES, get_cost_ns(w));
 }
 
-/* A phase has ended. */
+/* Handle the end of a phase. */
 static void
 end_phase(struct sim *s, struct train_worker *w)
 {
@@ -169,7 +169,7 @@ end_phase(struct sim *s, struct train_worker *w)
 	}
 }
 
-/* Send what the synchronous machine asks for. */
+/* Send what the synchronous machine wants to send; return its next deadline. */
 static uint64_t
 send_pending(struct sim *s, struct train_worker *w)
 {
@@ -211,7 +211,9 @@ has_result(const struct train_worker *w)
 	    w->dlp->has : sync_worker_is_whole(&w->l);
 }
 
-/* Do all that a synchronous worker can do now; return its next deadline. */
+/*
+ * Do all work that a synchronous worker can do now; return its next deadline.
+ */
 static uint64_t
 advance(struct sim *s, struct train_worker *w)
 {
@@ -311,7 +313,7 @@ handle_wake(struct sim *s, struct sim_node *n)
 	struct train_worker *w = n->own;
 
 	if (w->paused_ns > s->now_ns)
-		return;		/* it wakes when that is over */
+		return;		/* it wakes when the pause is over */
 	if (w->wake_ns > s->now_ns)
 		return;
 	w->wake_ns = SIM_NEVER;

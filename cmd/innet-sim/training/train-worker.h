@@ -9,7 +9,7 @@
 
 extern const struct sim_kind train_worker_kind;
 
-/* All workers have joined: begin. */
+/* Begin the training; all workers have joined. */
 void train_begin(struct sim *s, struct training *t);
 
 #endif

@@ -2,17 +2,18 @@
  * train.h - trainings while they run
  *
  * Switches, servers and workers are the machines of common/iswitch and
- * common/dlp that run live, and they exchange the same datagrams.  A segment
- * has one float here, 1 from every worker, and its frame has the length that it
- * would have with all floats.  So every sum shows how many gradients are in it,
- * which must agree with its header.  Under chaos a segment has the two floats
- * of ledger.h.  Only the ring has its rules here, in train-ring.c.
+ * common/dlp that also run live, and they exchange the same datagrams.  Here a
+ * segment has only one float, which is 1 from every worker, but its frame has
+ * the length that it would have with all floats.  So every sum shows how many
+ * gradients it contains, and its header must agree.  Under chaos, a segment has
+ * the two floats of ledger.h.  Only the ring has its own rules, in
+ * train-ring.c.
  *
- * A host spends time on messages and on packets.  A message (a vector or, in a
- * ring, a part of one) costs messages x message + bytes / copy_rate before its
- * first packet leaves and after its last packet has arrived, one message at a
- * time.  Beside that, each packet costs `packet` in each direction, one packet
- * at a time.
+ * A host spends time on messages and on packets.  A message is a vector or, in
+ * a ring, a part of one.  It costs messages x message + bytes / copy_rate
+ * before its first packet leaves and after its last packet has arrived.  A host
+ * handles one message at a time.  In addition, each packet costs `packet` in
+ * each direction; a host handles one packet at a time in each direction.
  */
 #ifndef INNET_SIM_TRAIN_H
 #define INNET_SIM_TRAIN_H
@@ -35,20 +36,19 @@
 #include "common/switch/receive.h"
 
 enum {
-	TRAIN_PORT = 5000, /* of workers */
-	TRAIN_INSIDE = 0,  /* pipe->port: within a host */
-	TRAIN_STALE = 8,   /* lower values of staleness have a count each */
-	TRAIN_LIFE = 22	   /* a restarted machine begins with
-			      transaction numbers that are an
-			      hour of control_first_xid() newer */
+	TRAIN_PORT = 5000, /* UDP port of workers */
+	TRAIN_INSIDE = 0,  /* pipe->port of a pipe within a host */
+	TRAIN_STALE = 8,   /* each lower value of staleness has a counter */
+	TRAIN_LIFE = 22	   /* each restart adds 1 << 22 to the transaction
+			    * numbers, as an hour adds to control_first_xid() */
 };
 
 enum train_count {
 	TRAIN_PUT,
-	TRAIN_CAME,    /* packets sent and received, over any pipe */
-	TRAIN_PACKETS, /* of gradients, from hosts */
-	TRAIN_HELPS,   /* Help from workers */
-	TRAIN_WRONG,   /* sums that contradict their header */
+	TRAIN_CAME,    /* packets sent and received over any pipe */
+	TRAIN_PACKETS, /* packets of gradients from hosts */
+	TRAIN_HELPS,   /* Help messages from workers */
+	TRAIN_WRONG,   /* sums that contradict their headers */
 	TRAIN_GRADIENTS,
 	TRAIN_DISCARDED,
 	TRAIN_COUNTS
@@ -56,15 +56,16 @@ enum train_count {
 
 struct train_worker;
 
-/* One of the two iterations that synchronous workers may be in. */
+/* One of the two iterations in which synchronous workers can be. */
 struct train_round {
-	uint64_t ready_ns;		/* when its last gradient was ready */
+	uint64_t ready_ns;	/* time when its last gradient was ready */
 	uint32_t done;			/* workers that have its result */
 };
 
 enum {
-	TRAIN_MESSAGE_BYTES = DLP_BYTES_MAX,	/* more than of control */
-	TRAIN_LONGS = 16384	/* under way at once, at most */
+	TRAIN_MESSAGE_BYTES = DLP_BYTES_MAX,	/* longer than any control
+						 * message */
+	TRAIN_LONGS = 16384	/* most long messages on the way at a time */
 };
 
 /* A message that is too long for struct sim_datagram. */
@@ -75,29 +76,29 @@ struct train_long {
 
 struct training {
 	const struct scenario_training *cf;
-	struct sim_node *sw;		/* the core or only switch is first */
-	uint32_t switches, racks;	/* racks 0: one switch */
+	struct sim_node *sw;	/* the core or the only switch is first */
+	uint32_t switches, racks; /* racks is 0 if there is only one switch */
 	struct sim_node *server;	/* or NULL */
-	struct sim_node *host;		/* workers */
+	struct sim_node *host;		/* the workers' nodes */
 	struct train_worker *w;
 	uint32_t floats, elements, segs;
-	uint32_t number;		/* in the scenario */
-	uint32_t joined; /* workers; it begins when all have joined */
+	uint32_t number;		/* index in the scenario */
+	uint32_t joined; /* workers that have joined; it begins when all have */
 	uint32_t busy;			/* workers that are not done */
 	uint64_t began_ns, end_ns;
-	uint64_t updates;		/* of weights */
+	uint64_t updates;		/* updates of the weights */
 	struct train_round round[2];
 	uint64_t n[TRAIN_COUNTS], lost[SIM_LOSSES];
 	uint64_t stale[TRAIN_STALE + 1], stale_sum, stale_count;
 	struct durations iteration, compute, network, aggregation, latency;
-	uint64_t most_ns;		/* of an aggregation */
+	uint64_t most_ns;		/* longest aggregation */
 	struct train_long *longs;	/* by number; owned */
-	uint32_t long_number;		/* of the last */
+	uint32_t long_number;		/* number of the last long message */
 	uint64_t give_up_ns;		/* SIM_NEVER, or as in the tools */
-	uint32_t carried; /* floats of a segment in the simulation */
+	uint32_t carried; /* floats that a simulated segment has */
 	struct ledger *ledger;		/* checks sums under chaos, or NULL */
 	uint32_t struck; /* bits: random faults that have begun */
-	bool sends_state;		/* workers hand over their states */
+	bool sends_state;	/* workers can send their states to others */
 };
 
 /* A switch or a server. */
@@ -105,22 +106,24 @@ struct train_switch {
 	struct training *t;
 	struct sim *sim;
 	struct sim_node *node;
-	struct sim_pipe *up;		/* to the core, or of a server */
-	struct sim_pipe **down;		/* to workers, or to racks */
-	uint32_t first, n;		/* workers, or racks, behind them */
-	uint32_t members, number;	/* of the machine */
-	struct sim_pipe *server;	/* to it, or NULL */
-	struct sim_plane *plane;	/* NULL: it only forwards; owned */
+	struct sim_pipe *up;		/* pipe to the core, or from a server */
+	struct sim_pipe **down;		/* pipes to workers, or to racks */
+	uint32_t first, n;		/* workers or racks below it */
+	uint32_t members, number;	/* settings of its machine */
+	struct sim_pipe *server;	/* pipe to the server, or NULL */
+	struct sim_plane *plane;	/* owned; NULL: it only forwards */
 	struct plane_conf conf;
-	struct iswitch_settings settings;	/* of its program: */
+	struct iswitch_settings settings;	/* settings of its program, one
+						 * of these: */
 	struct dlp_settings dlp;
 	union addr self, parent;
 	uint64_t wake_ns;
 	uint32_t lives;			/* number of starts */
-	/* of a server: */
-	struct sim_pipe *rx;		/* from its link to its process */
-	uint64_t busy_ns, tx_ns;	/* free from then on */
-	uint32_t updated;		/* iteration, if synchronous */
+	/* only in a server: */
+	struct sim_pipe *rx;		/* pipe from its link to its process */
+	uint64_t busy_ns, tx_ns;	/* the process and link are free from
+					 * these times */
+	uint32_t updated;	/* last iteration updated, if synchronous */
 	bool has_updated;
 };
 
@@ -131,33 +134,34 @@ enum train_phase {
 
 struct train_ring {
 	uint32_t step;
-	uint32_t *got[2];		/* packets, by step, of t & 1; owned */
+	uint32_t *got[2];		/* packets by step, for t & 1; owned */
 };
 
 struct train_async {
 	struct async_worker m;
-	bool learning;			/* a round shows at learn_ns */
+	bool learning;	/* a round enters the weights at learn_ns */
 	uint64_t learn_ns;
-	int64_t shown;			/* rounds that are in the weights */
-	int64_t t_w;			/* Algorithm 1 */
-	uint64_t committed_ns;		/* since the last round; 0: none */
-	uint64_t learnt_ns;		/* last update */
+	int64_t shown;	/* rounds that LGC sees in the weights */
+	int64_t t_w;			/* t_w of Algorithm 1 */
+	uint64_t committed_ns;		/* time of a commit since the last
+					 * round; 0: none */
+	uint64_t learnt_ns;		/* time of the last update */
 	bool was_member;
-	bool finished;			/* all iterations, but it continues */
+	bool finished;	/* has done all iterations, but continues */
 };
 
 /* A worker of a session of DLP. */
 struct train_dlp {
 	struct dlp_worker m;
-	bool has;			/* the result of its step */
+	bool has;	/* the worker has the result of its step */
 };
 
 /* The state of a worker that may be killed: train-life.h. */
 struct train_life {
-	uint32_t lives, dead;		/* faults that hold it down */
+	uint32_t lives, dead;		/* deaths; faults that hold it down */
 	struct state_transfer transfer;
-	float *what[2];			/* results, by iteration & 1; owned */
-	uint64_t used, weights;		/* results, and what stands for them */
+	float *what[2];			/* results by iteration & 1; owned */
+	uint64_t used, weights;	/* results used; the number for its weights */
 };
 
 struct train_worker {
@@ -165,45 +169,47 @@ struct train_worker {
 	struct sim_node *node;
 	struct sim_pipe *up, *rx;
 	uint32_t id;
-	uint64_t tx_ns, rx_ns, busy_ns;	/* free from then on */
+	uint64_t tx_ns, rx_ns, busy_ns;	/* sending, receiving and the process
+					 * are free from these times */
 	uint64_t wake_ns;
-	uint64_t paused_ns;		/* nothing happens before */
+	uint64_t paused_ns;		/* paused until this time */
 	struct rng chance;
 	double speed;
 	enum train_phase phase;
-	uint64_t phase_ns;		/* when it ends; SIM_NEVER */
-	uint64_t began_ns, ready_ns, sent_ns;	/* of the iteration */
+	uint64_t phase_ns;		/* end of the phase, or SIM_NEVER */
+	uint64_t began_ns, ready_ns, sent_ns;	/* times in the current
+						 * iteration */
 	uint64_t iterations;
-	uint64_t counted;		/* of them, in training.round */
-	bool in;			/* a member */
-	struct channel_client channel;		/* to who sums */
+	uint64_t counted;	/* iterations counted in training.round */
+	bool in;			/* is a member of the job */
+	struct channel_client channel;	/* to the switch or server that sums */
 	struct sync_worker l;
 	struct train_life life;
 	struct train_ring ring;
 	struct train_async a;
-	struct train_dlp *dlp;		/* NULL: of iSwitch; owned */
+	struct train_dlp *dlp;	/* owned; NULL: the program is iSwitch */
 };
 
-/* Return the bytes of a segment, at most, as the machines have it. */
+/* Return the length of a segment in the machines, in bytes, at most. */
 static inline uint32_t train_segment_bytes(const struct training *t);
 
 static inline bool train_is_over(const struct training *t);
 
 static inline bool train_is_dlp(const struct training *t);
 
-/* The port that switches and servers are known by. */
+/* Return the UDP port of switches and servers. */
 static inline uint16_t train_port(const struct training *t);
 
-/* Does a sum have as many gradients in it as its Seg says? */
+/* Does a sum contain as many gradients as its header says? */
 static inline bool train_is_right_sum(const struct seg *g);
 
-/* The port of its life. */
+/* Return the UDP port of the worker's current life. */
 static inline uint16_t train_life_port(const struct train_worker *w);
 
 /*
- * Does worker w continue after its last iteration, until all workers have
- * ended?  An asynchronous one does if racks are killed: others may need its
- * state, or its pushes to complete a round.
+ * Does worker w continue after its last iteration until all workers have
+ * ended?  An asynchronous worker does if racks are killed, because others may
+ * need its state, or need its pushes to complete a round.
  */
 static inline bool train_continues(const struct train_worker *w);
 

@@ -19,7 +19,7 @@
 
 /* The numbers from the kernel's uapi/linux/bpf.h that are used here. */
 enum {
-	/* instructions: class, size or operation, source */
+	/* parts of an instruction: class, size or operation, source */
 	EBPF_LD = 0, EBPF_LDX = 1, EBPF_STX = 3, EBPF_JMP = 5, EBPF_ALU64 = 7,
 	EBPF_W = 0, EBPF_H = 8, EBPF_B = 16, EBPF_DW = 24,
 	EBPF_IMM = 0, EBPF_MEM = 0x60, EBPF_K = 0, EBPF_X = 8,
