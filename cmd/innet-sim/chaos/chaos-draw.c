@@ -231,8 +231,8 @@ draw_slots(struct rng *r, struct chaos_plan *p)
 /*
  * Draw a fault of a link or a machine that happens at most `left` times.  A
  * switch is killed only if the protocol lets the job continue.  In an
- * asynchronous job, that is true of racks only.  It is also false if workers
- * wait for each other outside the network, because then they send nothing.
+ * asynchronous job, only racks are killed.  No switch is killed if workers wait
+ * for each other outside the network, because then they send nothing.
  */
 static uint32_t
 draw_fault(struct rng *r, const struct scenario_training *t,
@@ -319,10 +319,7 @@ chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks)
 	set_give_up(p);
 	if (draw_chance(&r, 0.2))	/* iteration numbers soon wrap around */
 		p->first = SEG_ITERATIONS - (uint32_t)draw_between(&r, 1, 10);
-	/*
-	 * if workers rely on Help alone, an iteration is not repeated when it
-	 * must be
-	 */
+	/* with Help alone, an iteration is not repeated even if it must be */
 	if (p->t.mode == TRAINING_SYNC && !p->killed && draw_chance(&r, 0.1))
 		p->old = draw_chance(&r, 0.3) ? UINT32_MAX :
 		    (uint32_t)rng_below(&r, 1 << 16);

@@ -124,7 +124,7 @@ struct sim_pipe {
 	uint32_t index;		/* index in sim->pipe */
 	enum sim_class class;	/* class of its arrival events */
 	uint32_t queue;	/* frames in the queue or being sent; 0: no limit */
-	uint32_t down;		/* current faults; it is up if 0 */
+	uint32_t down;		/* number of current faults; 0: it is up */
 	struct sim_flying one;	/* the ring's memory while room is 1 */
 	struct port *egress;	/* the sender's port; NULL: a plain queue */
 	uint64_t leave_ns; /* next SIM_LEAVE; ignore events at other times */
@@ -198,7 +198,7 @@ struct sim_node { /* the most used fields are in the first cache line */
 	struct sim_pipe *up;	/* toward the server, or NULL; the next pipe in
 				 * sim->pipe leads back */
 	struct pcapio_out *in, *out;	/* captures, or NULL */
-	uint32_t down;		/* current faults; it is up if 0 */
+	uint32_t down;		/* number of current faults; 0: it is up */
 	uint16_t first;		/* lowest cluster id, numbered 0 in its port */
 	uint32_t index;		/* index in sim->node */
 	struct hashmap cluster;	/* cluster id -> its first route */
@@ -353,12 +353,15 @@ struct sim_packet *sim_put_in_flight(struct sim *s, struct sim_pipe *pipe,
     uint64_t left_ns);
 
 /*
- * Lose the packets in the queue of a pipe, and those on the link.  Without
- * `all`, packets that have left the sender still arrive.
+ * Drop the packets in the queue of a pipe and on its link, and count them as
+ * lost.  Without `all`, packets that have left the sender still arrive.
  */
 void sim_clear_pipe(struct sim *s, struct sim_pipe *pipe, bool all);
 
-/* Take a node, or a link given by its pipe up, down, or restore it. */
+/*
+ * Take a node down, or restore it; sim_fail_link() does this with a link, given
+ * by its pipe up.
+ */
 void sim_fail_node(struct sim *s, struct sim_node *n, bool down);
 void sim_fail_link(struct sim *s, struct sim_pipe *up, bool down);
 

@@ -31,7 +31,7 @@ payload_free_model(struct plane *pl, struct port *port, struct update_status *s)
 }
 
 /*
- * Take a port down: count the frames that wait there as queued, then lose them.
+ * Take a port down: count the frames that wait there as queued, then drop them.
  */
 static inline void
 payload_free_lose(struct plane *pl, struct port *port)

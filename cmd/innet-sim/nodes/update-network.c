@@ -344,8 +344,8 @@ open_switches(struct sim *s)
 }
 
 /*
- * Schedule the faults as events: 2 i for the begin of fault i, 2 i + 1 for its
- * end.
+ * Schedule the faults as events: 2 i for the beginning of fault i, 2 i + 1 for
+ * its end.
  */
 static void
 add_faults(struct sim *s)

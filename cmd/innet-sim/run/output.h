@@ -8,7 +8,7 @@
 
 #include "cmd/innet-sim/run/runner.h"
 
-/* The rows and columns to show; set by output_choose(). */
+/* The rows and columns to show; output_choose() sets the columns. */
 struct output_view {
 	bool total;		/* show only the row for all */
 	bool chosen;		/* columns were chosen by --columns */

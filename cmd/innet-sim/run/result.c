@@ -407,7 +407,8 @@ set_switch(const struct sim *s, const struct sim_node *n,
 }
 
 /*
- * Return when the last of the clusters reached its goal, or NAN if one has not.
+ * Return when the last of the clusters reached its goal; NAN if one of them has
+ * not, or if none has a goal.
  */
 static double
 find_goal_ns(const struct sim *s, const uint32_t *list, size_t n)
