@@ -152,7 +152,8 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 		if ((p[2].revents & (POLLOUT | POLLERR)) != 0)
 			child_write(&c->child);
 	}
-	timer_deliver_signals(c->cf->wait_mask);
+	timer_deliver_signals_now_and_then(c->cf->wait_mask, now_ns,
+	    &c->signals_ns);
 	if (!c->socket_in_thread &&
 	    udp_transmit_deadline_ns(&c->out) != UDP_TRANSMIT_NEVER)
 		udp_transmit_flush(&c->out, timer_wall_ns());

@@ -78,6 +78,7 @@ struct carrier {
 	uint64_t end_ns;		/* end of --duration */
 	uint64_t next_ns;	/* time of the next synthetic gradient */
 	uint64_t child_heard_ns;	/* time of the child's last message */
+	uint64_t signals_ns;	/* when signals were last delivered */
 	uint64_t ticked_ns, warned_ns;
 	uint64_t unreachable;	/* unreachable packets at the last warning */
 	unsigned taken;			/* events since the last wait */

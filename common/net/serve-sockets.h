@@ -103,7 +103,10 @@ struct serve {
 	struct serve_socket own;	/* socket of the switch's own address */
 	struct serve_socket **socket;	/* owned; the other sockets */
 	uint32_t sockets;
-	struct pollfd *poll;		/* owned */
+	struct pollfd *poll;		/* owned; first own, then socket */
+	uint32_t polled;		/* entries of poll that the last wait
+					 * has filled in */
+	uint64_t signals_ns;		/* when signals were last delivered */
 	uint64_t second_ns, warned_ns;	/* time of the last tick; of the last
 					 * warning */
 	uint64_t unreachable;		/* value of the counter at the last

@@ -310,6 +310,7 @@ serve_send_backlog(struct serve *s)
 	struct pollfd p = { .fd = s->own.u.fd, .events = POLLOUT };
 
 	for (int k = 0; pr->send_backlog != NULL && k < SERVE_BATCHES &&
+	    (pr->has_backlog == NULL || pr->has_backlog(s->pl->state)) &&
 	    poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0 &&
 	    pr->send_backlog(s->pl->state); k++)
 		plane_flush(s->pl);
@@ -340,8 +341,9 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	const struct program *pr = s->pl->program;
 	const bool owes =
 	    pr->has_backlog != NULL && pr->has_backlog(s->pl->state);
-	const struct timespec ts = timer_to_timespec(serve_sleep_ns(s,
-	    clock_now(&s->clock), end_ns));
+	const uint64_t now = clock_now(&s->clock);
+	const struct timespec ts = timer_to_timespec(serve_sleep_ns(s, now,
+	    end_ns));
 	uint32_t more = 0;
 	int n;
 
@@ -354,7 +356,9 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 		more = s->source->add_pollfds(
 		    s->source->ctx, s->poll + s->sockets + 1);
 	n = ppoll(s->poll, s->sockets + 1 + more, &ts, s->cf->wait_mask);
-	timer_deliver_signals(s->cf->wait_mask);
+	timer_deliver_signals_now_and_then(s->cf->wait_mask, now,
+	    &s->signals_ns);
+	s->polled = n > 0 ? s->sockets + 1 : 0;
 	if (n <= 0)
 		return;
 	if ((s->poll[0].revents & POLLERR) != 0)
@@ -362,6 +366,16 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	for (uint32_t k = 0; k < s->sockets; k++) {
 		if ((s->poll[k + 1].revents & POLLERR) != 0)
 			udpio_read_errors(&s->socket[k]->u);
+	}
+}
+
+/* Receive from the sockets that have packets, as serve_sleep() found. */
+static inline void
+serve_receive_polled(struct serve *s)
+{
+	for (uint32_t k = 0; k < s->polled; k++) {
+		if ((s->poll[k].revents & POLLIN) != 0)
+			serve_receive(s, k == 0 ? &s->own : s->socket[k - 1]);
 	}
 }
 
@@ -448,9 +462,7 @@ serve_run(struct serve *s, struct plane *pl)
 	s->second_ns = pl->now_ns = now;
 	while (serve_should_continue(s, now, end)) {
 		serve_sleep(s, end);
-		serve_receive(s, &s->own);
-		for (uint32_t k = 0; k < s->sockets; k++)
-			serve_receive(s, s->socket[k]);
+		serve_receive_polled(s);
 		if (s->source != NULL)
 			s->source->receive(s->source->ctx);
 		now = serve_read_clock(s);

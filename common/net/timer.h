@@ -27,6 +27,7 @@
 
 #define TIMER_NEVER UINT64_MAX
 #define TIMER_SECOND_NS 1000000000u
+#define TIMER_SIGNALS_NS 10000000u	/* longest delay of a signal */
 
 static inline uint64_t
 timer_from_timespec(const struct timespec *ts)
@@ -114,6 +115,22 @@ timer_deliver_signals(const sigset_t *wait)
 
 	sigprocmask(SIG_SETMASK, wait, &had);
 	sigprocmask(SIG_SETMASK, &had, NULL);
+}
+
+/*
+ * Deliver the pending signals, but at most every TIMER_SIGNALS_NS: a loop that
+ * finds a packet each time would otherwise spend two system calls a packet on
+ * them. *last_ns is the time of the last delivery, which this function updates;
+ * begin with 0.
+ */
+static inline void
+timer_deliver_signals_now_and_then(const sigset_t *wait, uint64_t now_ns,
+    uint64_t *last_ns)
+{
+	if (*last_ns != 0 && now_ns - *last_ns < TIMER_SIGNALS_NS)
+		return;
+	*last_ns = now_ns;
+	timer_deliver_signals(wait);
 }
 
 struct clock {

@@ -66,6 +66,8 @@ enum {
 	UDPIO_RUN_BYTES = 65535 - 28, /* bytes of payload a call over IPv4 */
 	UDPIO_RUN_BYTES_V6 = 65535 - 48,
 	UDPIO_TEXT_BYTES = 320, /* text of udpio_describe() */
+	UDPIO_OVERHEAD_BYTES = 2048, /* of the kernel for a datagram, at most,
+				      * besides twice its length */
 	UDPIO_TRIES = 4		/* tries after errors of earlier packets */
 };
 
@@ -114,6 +116,8 @@ struct udpio {
 					 * returned */
 	union addr refused;		/* last unreachable destination */
 	uint64_t send_failed;		/* datagrams that the kernel refused */
+	uint64_t unsent_most;		/* upper bound on the bytes that wait
+					 * to be sent, with the overhead */
 	bool link_full;			/* the last EAGAIN was caused by the
 					 * link */
 	uint8_t *bytes, *control;	/* owned, unless `borrows` is set */
@@ -247,7 +251,7 @@ static inline int udpio_run_max(const struct udpio *u, size_t seg);
  * The remaining room is for short messages that must not wait.  POLLOUT is
  * reported when the buffer contains less.
  */
-static inline bool udpio_is_crowded(const struct udpio *u);
+static inline bool udpio_is_crowded(struct udpio *u);
 
 /*
  * Return the number of bytes in the socket that wait to be sent, including the
@@ -338,10 +342,12 @@ udpio_unsent_bytes(const struct udpio *u)
 }
 
 static inline bool
-udpio_is_crowded(const struct udpio *u)
+udpio_is_crowded(struct udpio *u)
 {
-	return u->sndbuf_bytes > 0 &&
-	       2 * udpio_unsent_bytes(u) >= u->sndbuf_bytes;
+	if (2 * u->unsent_most < u->sndbuf_bytes || u->sndbuf_bytes == 0)
+		return false;
+	u->unsent_most = udpio_unsent_bytes(u);
+	return 2 * u->unsent_most >= u->sndbuf_bytes;
 }
 
 static inline void
@@ -800,6 +806,8 @@ udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
 		if (n > 0) {
 			sent += n;
 			tries = 0;
+			u->unsent_most += (uint64_t)n *
+			    (2 * seg_bytes + UDPIO_OVERHEAD_BYTES);
 		} else if (most > 1 && count - sent > 1 &&
 		    udpio_run_refused(u, seg_bytes)) {
 			continue;
