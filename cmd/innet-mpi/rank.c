@@ -43,7 +43,7 @@ struct rank {
 	float *mine, *sum;		/* elements, followed by MARKS marks */
 	struct durations rounds;	/* time from a gradient to its sum */
 	uint64_t start_ns, spoke_ns, told_ns;
-	bool over;			/* this rank has sent its last gradient */
+	bool over;			/* it has sent its last gradient */
 	bool failed;			/* the reason was already printed */
 	bool ended;			/* the child ended on its own */
 };
