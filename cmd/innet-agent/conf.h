@@ -28,7 +28,7 @@ struct remote {
 				   pull */
 	bool realtime;		/* actor: exchanges have real-time priority */
 	uint64_t publish;	/* learner: gradients between publications */
-	uint64_t gradients;	/* learner: end after so many; 0: no limit */
+	uint64_t gradients;	/* learner: gradients to end at; 0: no limit */
 	bool clear;		/* learner: first remove all keys */
 	bool prefetch;		/* learner: draw during a lesson */
 	uint64_t batches;	/* learner: batches drawn in one exchange */

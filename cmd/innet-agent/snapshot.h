@@ -57,7 +57,7 @@ snapshot_part(struct snapshot *s, void *p, size_t n)
 	s->at += n;
 }
 
-/* Return whether all bytes of the snapshot, and no more, were read. */
+/* Return whether the snapshot was read exactly to its end. */
 static inline bool
 snapshot_whole(const struct snapshot *s)
 {

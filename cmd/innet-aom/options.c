@@ -1,4 +1,4 @@
-/* options.c - the table of all options of innet-aom: options.h */
+/* options.c - the table of all options of innet-aom */
 #include "config.h"
 
 #include "cmd/innet-aom/options.h"

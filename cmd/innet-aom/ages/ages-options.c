@@ -1,4 +1,4 @@
-/* ages-options.c - the command line of innet-aom */
+/* ages-options.c - read the command line of innet-aom for the program olaf */
 #include "cmd/innet-aom/ages/ages-options.h"
 
 #include <stdio.h>
@@ -36,7 +36,10 @@ parse_from(struct age_rules *rules, const char *arg)
 	}
 }
 
-/* --end: cluster, capture, or a time, which is then --until's. */
+/*
+ * Parse --end, which is cluster, capture, or a time.  A time has the same
+ * effect as --until.
+ */
 static void
 parse_end(struct age_rules *rules, const char *arg)
 {
@@ -61,7 +64,10 @@ add_file(struct source_files *f, const char *option, const char *path)
 	f->path[f->n++] = path;
 }
 
-/* Move the clock of the file in f of that name; false if there is none. */
+/*
+ * Move the clock of the file in f with that name.  Return false if there is
+ * none.
+ */
 static bool
 move_clock(struct source_files *f, const char *path, size_t n, int64_t by)
 {
@@ -77,7 +83,7 @@ move_clock(struct source_files *f, const char *path, size_t n, int64_t by)
 	return found;
 }
 
-/* FILE=+3.2ms, once all files are known. */
+/* Parse FILE=+3.2ms; call this when all files are known. */
 static void
 parse_offset(struct ages_options *options, const char *arg)
 {
@@ -103,7 +109,7 @@ parse_offset(struct ages_options *options, const char *arg)
 		    "or --sent", arg);
 }
 
-/* Exit: `word` is neither a format nor a file. */
+/* Exit with a message, because `word` is neither a format nor a file. */
 _Noreturn static void
 refuse_format(const char *word)
 {
@@ -118,7 +124,7 @@ refuse_format(const char *word)
 	    "file has this name%s", word, nearest_hint(&near, word, "", hint));
 }
 
-/* Read a format from a JSON file, and the table that it names. */
+/* Read a format from a JSON file, and the table whose name it contains. */
 static void
 load_format(struct ages_options *options, const char *path)
 {
@@ -149,7 +155,7 @@ parse_format(struct ages_options *options, const char *arg)
 		options->format.matches = options->has_format;
 }
 
-/* --field, on top of the format; the first makes one. */
+/* Parse --field, which adds to the format; the first one starts a format. */
 static void
 parse_field(struct ages_options *options, const char *arg)
 {
@@ -160,7 +166,7 @@ parse_field(struct ages_options *options, const char *arg)
 		errx(2, "invalid field '%s': %s", arg, r.why);
 }
 
-/* Refuse options that do not go with packets of another format. */
+/* Refuse options that cannot be used with packets of another format. */
 static void
 check_format(struct ages_options *options)
 {
@@ -198,7 +204,9 @@ check_format(struct ages_options *options)
 		    "sequence and generated");
 }
 
-/* Refuse what cannot be together; settle what depends on the rest. */
+/*
+ * Refuse contradictory options, and set defaults that depend on other options.
+ */
 static void
 check_options(struct ages_options *options)
 {
@@ -230,7 +238,8 @@ check_options(struct ages_options *options)
 		errx(2, "--compare-sent and --compare-counters need --compare");
 	if (options->other.received.n > 0 && options->other.sent.n == 0)
 		options->other.sent =
-		    options->run.sent; /* but treated otherwise */
+		    options->run.sent; /* but its files are handled in another
+					  way */
 	if (options->estimates && (options->run.sent.n == 0 ||
 	    options->run.received.n > 1 || options->other.received.n > 1))
 		errx(2, "--estimate-offset needs --sent and exactly one "
@@ -253,7 +262,7 @@ name_files(struct files *f, const char *option, const struct source_files *in)
 		files_in(f, option, in->path[i]);
 }
 
-/* Refuse files that would be written twice, or read and written. */
+/* Refuse files that would be written twice, or both read and written. */
 static void
 check_files(const struct ages_options *options)
 {
@@ -275,7 +284,7 @@ check_files(const struct ages_options *options)
 	files_done(&f);
 }
 
-/* One option of those that say how packets are looked at. */
+/* Parse an option that sets how packets are read or ages are counted. */
 static void
 parse_rule(struct ages_options *options, int ch)
 {

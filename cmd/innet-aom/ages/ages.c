@@ -1,4 +1,4 @@
-/* ages.c - measure the ages of updates in captures: ages.h */
+/* ages.c - measure the ages of updates in captures */
 #include "cmd/innet-aom/ages/ages.h"
 
 #include <stdbool.h>
@@ -31,7 +31,10 @@ write_series(const struct run *r, const char *path)
 	return 0;
 }
 
-/* Say what was read, and make rows of it; the rows are the caller's. */
+/*
+ * Report what was read, and compute its rows, which the caller frees.  Return
+ * an exit status.
+ */
 static int
 conclude(const struct ages_options *options, struct run *r,
     const struct run_files *files, const char *series, struct rows *rows)
@@ -57,7 +60,7 @@ conclude(const struct ages_options *options, struct run *r,
 	return rc;
 }
 
-/* Bring what was sent onto the clock of who received. */
+/* Convert the times of sent packets to the receiver's clock. */
 static void
 estimate(const struct ages_options *options, struct run_files *files)
 {
@@ -67,7 +70,7 @@ estimate(const struct ages_options *options, struct run_files *files)
 			files->sent.path[i], options->quiet);
 }
 
-/* Read the runs and print their rows. */
+/* Read the runs and print their rows.  Return an exit status. */
 static int
 measure(const struct ages_options *options, const struct age_rules *rules)
 {

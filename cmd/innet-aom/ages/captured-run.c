@@ -1,4 +1,4 @@
-/* captured-run.c - read the captures of one run */
+/* captured-run.c - read the captures of one run into flows */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/ages/captured-run.h"
@@ -17,7 +17,7 @@ mix_bits(uint64_t x)
 	return x ^ x >> 32;
 }
 
-/* The slot of key, or the empty one where it belongs. */
+/* Return the slot of key, or the empty slot where key belongs. */
 static uint32_t *
 find_slot(const struct run *r, uint64_t key)
 {
@@ -44,7 +44,7 @@ grow_flows(struct run *r)
 		*find_slot(r, r->flow[i].key) = (uint32_t)i + 1;
 }
 
-/* The flow of key, made if it is new. */
+/* Return the flow of key; create it if it is new. */
 static struct flow *
 get_flow(struct run *r, uint64_t key)
 {
@@ -79,7 +79,7 @@ resolve_instant(const struct instant *at, uint64_t first_ns)
 	return ns > AOM_MAX_NS ? AOM_MAX_NS : ns;
 }
 
-/* The first packet of the run has come: instants relative to it are known. */
+/* Begin the run at its first packet, so that relative times become known. */
 static void
 begin_run(struct run *r, uint64_t first_ns)
 {
@@ -90,7 +90,10 @@ begin_run(struct run *r, uint64_t first_ns)
 	r->begun = true;
 }
 
-/* Identify the sender of an update, for payloads that cannot be matched. */
+/*
+ * Return a number that identifies the sender of an update, for payloads that
+ * cannot be matched.
+ */
 static uint64_t
 sender_group(const struct update *u)
 {
@@ -120,7 +123,9 @@ count_sent(void *run, const struct source_update *x)
 	match_sent(&r->match, &item);
 }
 
-/* An update was made at that time, maybe long before anything was captured. */
+/*
+ * Note the time of an update that may have been made long before the captures.
+ */
 static void
 note_old_update(struct run *r, uint64_t made_ns)
 {
@@ -134,8 +139,8 @@ note_old_update(struct run *r, uint64_t made_ns)
 }
 
 /*
- * The update that x was when it was sent: its flow, and when.  NULL if there
- * is none: x counts as received, and makes no age.
+ * Return the flow of the sent update that x is, with its times in *m.  Return
+ * NULL if there is none; then x counts as received, but has no age.
  */
 static struct flow *
 find_sent(struct run *r, const struct source_update *x, struct flow *f,
@@ -148,7 +153,7 @@ find_sent(struct run *r, const struct source_update *x, struct flow *f,
 		r->ambiguous += m->ambiguous;
 		return opaque ? &r->flow[m->flow] : f;
 	}
-	/* a bare packet is changed where updates are merged */
+	/* merging changes the payload of a bare packet */
 	if (r->rules->source.bare != NULL && match_newest(&r->match,
 	    sender_group(&x->u), x->stamp_ns, m))
 		return f;
@@ -156,7 +161,10 @@ find_sent(struct run *r, const struct source_update *x, struct flow *f,
 	return NULL;
 }
 
-/* The age that f has if what is ambiguous was sent as late as can be. */
+/*
+ * Update the age of f under the assumption that ambiguous deliveries were sent
+ * as late as possible.
+ */
 static void
 deliver_freshest(struct flow *f, uint64_t t, uint64_t made)
 {
@@ -204,7 +212,7 @@ count_received(void *run, const struct source_update *x)
 		err(1, "ages");
 }
 
-/* Give every update of the captures to take. */
+/* Pass every update of the captures to take(). */
 static void
 read_captures(struct run *r, struct source *in, const struct source_files *f,
     source_update_fn *take)
@@ -221,7 +229,10 @@ read_captures(struct run *r, struct source *in, const struct source_files *f,
 		r->end_ns = in->last_ns;
 }
 
-/* The row as an update, sent when it was made, or received. */
+/*
+ * Return a row of the table as an update that is sent when it was made, or
+ * received.
+ */
 static struct source_update
 make_update(const struct times_row *row, bool received)
 {
@@ -235,7 +246,7 @@ make_update(const struct times_row *row, bool received)
 		    .generated_ns = row->generated_ns } };
 }
 
-/* Read the tables of a run and take what they have. */
+/* Read the tables of a run and count their rows. */
 static void
 read_tables(struct run *r, const struct source_files *files)
 {
@@ -281,7 +292,10 @@ compare_keys(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Set the last packet of each flow to that of all flows in the same row. */
+/*
+ * Set the last packet of each flow to the last one of all flows in the same
+ * row.
+ */
 static void
 share_last_stamp(struct run *r)
 {
@@ -303,7 +317,10 @@ flow_end(const struct run *r, const struct flow *f, enum age_end rule)
 	return rule == END_CAPTURE ? r->end_ns : f->last_ns;
 }
 
-/* The mean of all ages, were they to end by the rule; 0 if there is none. */
+/*
+ * Return the mean age of all flows if ages ended by the given rule, or 0 if
+ * there is none.
+ */
 static double
 mean_age_until(const struct run *r, enum age_end rule)
 {
@@ -322,7 +339,7 @@ mean_age_until(const struct run *r, enum age_end rule)
 	return time > 0 ? area / time : 0;
 }
 
-/* All has been read: end the ages. */
+/* End all ages after everything has been read. */
 static void
 end_ages(struct run *r)
 {

@@ -1,8 +1,8 @@
 /*
  * captured-run.h - read the captures of one run into flows of updates
  *
- * Flows (flow.h) are found by hash while captures are read and are sorted by
- * key afterwards.
+ * While captures are read, flows (flow.h) are found by hash.  Afterwards they
+ * are sorted by key.
  */
 #ifndef INNET_AOM_RUN_H
 #define INNET_AOM_RUN_H
@@ -26,13 +26,13 @@ struct instant {
 	bool set, relative;	/* relative to the first packet of the run */
 };
 
-/* How ages are counted; the same for every run. */
+/* The rules for counting ages, the same for every run. */
 struct age_rules {
 	enum age_grouping grouping;
 	enum age_start start;
 	struct instant start_at, until;
 	enum age_end end;
-	bool oldest;		/* age of the oldest constituent */
+	bool oldest;		/* count the age of the oldest constituent */
 	bool table;		/* -r is a table of times, not captures */
 	struct source_options source;
 };
@@ -47,33 +47,35 @@ struct run {
 	const struct age_rules *rules;
 	struct flow *flow;
 	size_t flows, room;
-	uint32_t *slot;		/* index into flow, + 1 */
+	uint32_t *slot;		/* hash table of indices into flow, + 1 */
 	size_t slots;		/* a power of two */
 	struct history *history;	/* sent updates; NULL: not needed */
-	struct match match;	/* the same, found by their content */
+	struct match match;	/* sent updates, found by their content */
 	bool matches;
-	struct switch_report report;	/* if has_report */
+	struct switch_report report;	/* valid if has_report */
 	uint64_t first_ns, from_ns, until_ns, end_ns;
 	bool begun;		/* first_ns, from_ns and until_ns are set */
 	bool has_sent, has_report;
-	struct source in, in_sent;	/* closed; their counters stay */
-	uint64_t unmatched;	/* deliveries that were not sent, it seems */
-	uint64_t ambiguous;	/* deliveries that may be one of several sent */
+	struct source in, in_sent;	/* closed, but their counters stay */
+	uint64_t unmatched;	/* deliveries not found among sent updates */
+	uint64_t ambiguous;	/* deliveries that match several sent updates */
 	double other_end; /* mean age if ages ended by the other rule, divided
-			     by the mean */
-	uint64_t rows;		/* read from a table of times */
-	uint64_t older; /* updates made a second or more before the captures */
-	uint64_t oldest_ns;	/* time of the oldest of those */
+			     by the mean age */
+	uint64_t rows;		/* rows read from a table of times */
+	/* Updates made at least one second before the captures. */
+	uint64_t older;
+	uint64_t oldest_ns;	/* time of the oldest of those updates */
 	int rc;			/* 1 if a capture was damaged */
 };
 
-/* Read the files of a run; exit after an error. */
+/* Read the files of a run.  Exit after an error. */
 void run_read(struct run *r, const struct age_rules *rules,
     const struct run_files *f);
 
 /*
- * Sort the flows by name if clusters and workers have names, which names_rank()
- * has ranked; their keys contain the places of the names then.
+ * Sort the flows by name, if clusters and workers have names.  Call
+ * names_rank() first.  Afterwards the keys of the flows contain the places of
+ * the names.
  */
 void run_sort_by_name(struct run *r);
 

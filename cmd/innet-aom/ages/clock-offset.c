@@ -1,4 +1,4 @@
-/* clock-offset.c - how far clocks are apart: clock-offset.h */
+/* clock-offset.c - estimate the offset between the clocks of two captures */
 #include "cmd/innet-aom/ages/clock-offset.h"
 
 #include <inttypes.h>
@@ -12,17 +12,17 @@
 #include "common/capture/pcapio.h"
 #include "common/wire/frame.h"
 
-enum { LOOK_BYTES = 64 };	/* of a packet, by which it is known again */
+enum { LOOK_BYTES = 64 };	/* bytes of a packet that identify it */
 
-/* A packet, known by a hash of what does not change on its way. */
+/* A packet, identified by a hash of the bytes that do not change on its way. */
 struct sight {
 	uint64_t stamp_ns;
-	uint32_t pair;		/* of addresses */
-	bool back;		/* from the greater address to the less */
+	uint32_t pair;		/* number of its pair of addresses */
+	bool back;		/* from the greater address to the smaller */
 	bool doubtful;		/* there is more than one such packet */
 };
 
-/* Differences of stamps between the captures, of one pair and direction. */
+/* The range of stamp differences for one pair and direction. */
 struct spread {
 	int64_t lo_ns, hi_ns;
 	uint64_t n;
@@ -36,7 +36,10 @@ struct sights {
 	uint32_t pair_count;
 };
 
-/* The hash of the packet at p and its pair; false if it is no UDP or TCP. */
+/*
+ * Compute the hash of the packet in p, and its pair.  Return false if it is
+ * neither UDP nor TCP.
+ */
 static bool
 parse_sight(struct sights *s, int link, const struct pcapio_packet *p,
     uint64_t *hash, struct sight *x)
@@ -55,7 +58,7 @@ parse_sight(struct sights *s, int link, const struct pcapio_packet *p,
 		return false;
 	n = w.left < LOOK_BYTES ? w.left : LOOK_BYTES;
 	memcpy(head, w.p, n);
-	memset(head + (ip.next == 17 ? 6 : 16), 0, 2);	/* its checksum */
+	memset(head + (ip.next == 17 ? 6 : 16), 0, 2);	/* clear the checksum */
 	*hash = clusters_hash(CLUSTERS_HASH_START, head, n);
 	*hash = clusters_hash(*hash, &ip.bytes, sizeof(ip.bytes));
 	*hash = clusters_hash(*hash, f.flow.src, 16);
@@ -73,7 +76,7 @@ parse_sight(struct sights *s, int link, const struct pcapio_packet *p,
 	return true;
 }
 
-/* Remember the packets of the capture at path. */
+/* Store the packets of the capture at path. */
 static void
 read_sights(struct sights *s, const char *path)
 {
@@ -116,7 +119,10 @@ widen_spread(struct spread *s, int64_t d)
 	s->n++;
 }
 
-/* The differences of stamps, by pair and direction, of what is in both once. */
+/*
+ * Return the stamp differences, by pair and direction, of the packets that
+ * appear exactly once in each capture.
+ */
 static struct spread *
 compare_sights(const struct sights *by, const struct sights *other)
 {
@@ -142,7 +148,10 @@ compare_sights(const struct sights *by, const struct sights *other)
 	return s;
 }
 
-/* The least that came late, and the most that came early, of all pairs. */
+/*
+ * The smallest difference in the later direction, and the greatest one in the
+ * earlier direction, over all pairs.
+ */
 struct bounds {
 	int64_t later_ns, earlier_ns;
 	uint64_t there, back;

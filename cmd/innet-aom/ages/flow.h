@@ -1,8 +1,8 @@
 /*
- * flow.h - one sequence of updates with an age of its own
+ * flow.h - a sequence of updates that has its own age
  *
- * A flow has the updates of one cluster, or of one worker in it, for one range
- * of the vector.
+ * A flow has the updates of one cluster, or of one worker in a cluster, for one
+ * range of the vector.
  */
 #ifndef INNET_AOM_FLOW_H
 #define INNET_AOM_FLOW_H
@@ -11,17 +11,17 @@
 
 #include "common/olaf/aom.h"
 
-/* Packets, and the constituents in them. */
+/* A number of packets, and of the constituents in them. */
 struct update_count {
 	uint64_t packets, constituents;
 };
 
 struct flow {
-	uint64_t key;		/* cluster:16 worker:32 following:16 */
+	uint64_t key;		/* cluster:16 worker:32 following:16 bits */
 	struct update_count got, sent;
 	struct aom age;
-	struct aom *freshest;	/* the age if each ambiguous delivery is
-				 * the newest candidate; owned */
+	struct aom *freshest;	/* age if each ambiguous delivery is the newest
+				   candidate; owned */
 	uint64_t last_ns;	/* time of its last packet, sent or received */
 	double reward;		/* sum over received packets */
 	uint32_t latest; /* newest item of sent-history.h, + 1; 0: none */

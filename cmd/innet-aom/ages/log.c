@@ -1,4 +1,4 @@
-/* log.c - lines about a run: log.h */
+/* log.c - print lines about a run on standard error */
 #include "cmd/innet-aom/ages/log.h"
 
 #include <inttypes.h>
@@ -8,7 +8,10 @@
 #include "common/base/counters.h"
 #include "common/base/message.h"
 
-/* ": of got.pcap 3 checksum, 1 short; of sent.pcap ..." */
+/*
+ * Print ignored packets, as in ": of got.pcap 3 checksum, 1 short; of sent.pcap
+ * ..."
+ */
 static void
 put_ignored(FILE *f, const struct source *s, size_t files, bool *any)
 {
@@ -33,7 +36,7 @@ put_ignored(FILE *f, const struct source *s, size_t files, bool *any)
 	}
 }
 
-/* Print what was lost from TCP streams. */
+/* Print which bytes and messages of TCP streams are missing. */
 static void
 put_streams(FILE *f, const struct source *s)
 {
@@ -60,7 +63,7 @@ put_streams(FILE *f, const struct source *s)
 		    "too many streams", many);
 }
 
-/* Print how many frames were split, or used although they were cut. */
+/* Print how many frames were split, or were used although they were cut. */
 static void
 put_odd(FILE *f, const struct run *r)
 {
@@ -154,7 +157,10 @@ log_summary(const struct ages_options *options, const struct run *r,
 		    more < 0 ? -more : more, more < 0 ? "lower" : "higher");
 }
 
-/* Ages that a trace has which was replayed as it stood say nothing. */
+/*
+ * Warn if most updates are older than the capture.  Then the ages are useless,
+ * because the trace was probably replayed with its original times.
+ */
 static void
 log_old_updates(const struct run *r, const char *name)
 {
@@ -173,7 +179,7 @@ log_old_updates(const struct run *r, const char *name)
 	    packets, (double)(first - r->oldest_ns) / 1e9);
 }
 
-/* The mean age if what is ambiguous was sent as late as it can be. */
+/* Print the range of the mean age if deliveries are ambiguous. */
 static void
 log_ambiguous(const struct run *r, const char *name)
 {
@@ -264,7 +270,7 @@ log_hints(const struct ages_options *options, const struct updates *in)
 	free(line);
 }
 
-/* All that was recognised had something wrong with it. */
+/* Warn if every recognised packet was malformed. */
 static void
 log_unsound(const struct updates *in)
 {

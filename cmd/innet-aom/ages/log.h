@@ -8,20 +8,20 @@
 
 #include "cmd/innet-aom/ages/ages-options.h"
 
-/* Print the summary of a run, and where ages end if that matters. */
+/* Print the summary of a run, and the end of ages if it affects the result. */
 void log_summary(const struct ages_options *options, const struct run *r,
     const struct run_files *files, const struct rows *rows);
 
-/* Print what a user must know even without the summary. */
+/* Print warnings that are needed even without the summary. */
 void log_warnings(const struct run *r, const struct run_files *files,
     const struct rows *rows);
 
-/* Print the number of packets of each capture. */
+/* Print the number of packets in each capture. */
 void log_captures(const struct source *s);
 
 /*
  * Warn about each capture in which no packet was recognised, with hints about
- * its packets; true if there is one.
+ * its packets.  Return true if there is such a capture.
  */
 bool log_unrecognised(const struct ages_options *options,
     const struct source *s);

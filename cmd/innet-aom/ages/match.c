@@ -1,4 +1,4 @@
-/* match.c - deliveries, found in what was sent */
+/* match.c - find the sent packet that a delivery is */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/ages/match.h"
@@ -62,7 +62,7 @@ match_sort(struct match *m, bool groups)
 	    m->item);
 }
 
-/* The first item that is not before (hash, t_ns). */
+/* Return the first item that is not before (hash, t_ns). */
 static size_t
 find_first(const struct match *m, uint64_t hash, uint64_t t_ns)
 {

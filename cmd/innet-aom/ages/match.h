@@ -3,9 +3,10 @@
  *
  * Packets are compared by a hash of their payload or of the fields of their
  * format.  Equal packets are matched in the order in which they were sent, each
- * once.  A delivery that may be one of several is ambiguous: the earliest
- * unmatched packet and the latest one sent before the delivery bound its age.
- * The functions exit when there is no memory.
+ * packet once.  A delivery is ambiguous if it may be one of several packets.
+ * Then two packets bound its age: the earliest unmatched packet and the latest
+ * packet that was sent before the delivery.  The functions exit if there is no
+ * memory.
  */
 #ifndef INNET_AOM_MATCH_H
 #define INNET_AOM_MATCH_H
@@ -18,19 +19,19 @@ struct match_item {
 	uint64_t hash, sent_ns;
 	uint64_t group;		/* its sender, for match_newest() */
 	uint32_t flow;		/* the sender's flow */
-	uint32_t taken; /* in the first of equal items: matched so far */
+	uint32_t taken; /* of the first equal item: number matched */
 };
 
 struct match {
-	struct match_item *item;	/* sorted by hash, then time */
-	uint32_t *by_group;	/* items by group, then time; or NULL */
+	struct match_item *item;	/* sorted by hash, then by time */
+	uint32_t *by_group;	/* items by group, then by time; or NULL */
 	size_t n, room;
 };
 
 /* The sent packet that a delivery is. */
 struct matched {
 	uint32_t flow;
-	uint64_t sent_ns;	/* if packets are matched in order */
+	uint64_t sent_ns;	/* time if packets are matched in order */
 	uint64_t earliest_ns, latest_ns;	/* bounds of sent_ns */
 	bool ambiguous;
 	bool newest;		/* found by match_newest() */
@@ -39,14 +40,22 @@ struct matched {
 /* Add a sent packet; call this in order of time. */
 void match_sent(struct match *m, const struct match_item *item);
 
-/* Sort the items once they are complete; groups: for match_newest(). */
+/*
+ * Sort the items after all have been added; set groups to use match_newest().
+ */
 void match_sort(struct match *m, bool groups);
 
-/* Find the packet with that hash, received at t_ns; false if none is left. */
+/*
+ * Find the packet with that hash that was received at t_ns.  Return false if
+ * none is left.
+ */
 bool match_find(struct match *m, uint64_t hash, uint64_t t_ns,
     struct matched *found);
 
-/* Find the newest packet of a group sent by t_ns; false if there is none. */
+/*
+ * Find the newest packet of a group that was sent by t_ns.  Return false if
+ * there is none.
+ */
 bool match_newest(const struct match *m, uint64_t group, uint64_t t_ns,
     struct matched *found);
 

@@ -1,4 +1,4 @@
-/* names.c - names of clusters and workers, and their order */
+/* names.c - number the names of clusters and workers, and sort them */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/ages/names.h"
@@ -11,7 +11,7 @@ names_get_number(struct names *s, const struct format_name *n)
 	uint64_t h = format_hash_name(CLUSTERS_HASH_START, n);
 	uint32_t *at;
 
-	/* two names of one hash: the later one's is the next that is free */
+	/* if two names have one hash, the later name uses the next free key */
 	while ((at = hashmap_get(&s->index, h)) != NULL) {
 		if (format_compare(&s->name[*at], n) == 0)
 			return *at;

@@ -1,9 +1,9 @@
 /*
  * names.h - number the names of clusters and workers of other protocols
  *
- * A name gets the next number when it is first seen.  When all captures have
- * been read, names_rank() sorts the names; s->place[] maps a number to its
- * place in that order, and names_at() takes a place.  The functions exit when
+ * A name gets the next number when it is first seen.  After all captures have
+ * been read, names_rank() sorts the names. s->place[] maps a number to its
+ * place in that order, and names_at() takes a place.  The functions exit if
  * there is no memory.
  */
 #ifndef INNET_AOM_NAMES_H
@@ -17,12 +17,13 @@
 
 struct names {
 	struct hashmap index;	/* hash of a name -> its number */
-	struct format_name *name;	/* by number; once ranked by place */
-	uint32_t *place;	/* by number, once ranked */
+	struct format_name *name;	/* by number; by place after
+					   names_rank() */
+	uint32_t *place;	/* by number; set by names_rank() */
 	size_t n, room;
 };
 
-/* Return the number of a name, a new one if it is new. */
+/* Return the number of a name; a new name gets a new number. */
 uint32_t names_get_number(struct names *s, const struct format_name *n);
 
 /* Sort the names. */
@@ -31,7 +32,7 @@ void names_rank(struct names *s);
 /* Free all names. */
 void names_free(struct names *s);
 
-/* Return the name at a place; call names_rank() before. */
+/* Return the name at a place; call names_rank() first. */
 static inline const struct format_name *
 names_at(const struct names *s, uint32_t place)
 {

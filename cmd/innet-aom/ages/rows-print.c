@@ -1,4 +1,4 @@
-/* rows-print.c - rows as a table, JSON or CSV */
+/* rows-print.c - print rows as a table, JSON or CSV */
 #include "cmd/innet-aom/ages/rows-print.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 enum { CELL_BYTES = 32, NAME_BYTES = 2 * FORMAT_TEXT_BYTES };
 
-/* One unit for all ages of a table, so that columns can be compared. */
+/* The unit of all ages in a table, so that columns can be compared. */
 struct scale {
 	const char *name;
 	double ns;
@@ -26,7 +26,7 @@ find_scale(const struct rows *rows)
 	    (struct scale){ "s", 1e9 };
 }
 
-/* A value for people, in at most CELL_BYTES. */
+/* Write a value for people to s, in at most CELL_BYTES. */
 static void
 put_cell(char *s, const struct value *v, enum unit unit, struct scale scale)
 {
@@ -40,7 +40,7 @@ put_cell(char *s, const struct value *v, enum unit unit, struct scale scale)
 		snprintf(s, CELL_BYTES, "%.6g", v->real);
 }
 
-/* A value for programs: whole numbers to the last digit. */
+/* Print a value for programs, with all digits of whole numbers. */
 static void
 put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
 {
@@ -52,7 +52,9 @@ put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
 		fprintf(f, "%.6g", v->real);
 }
 
-/* A cluster or worker: a number of innet's own, or a name of names. */
+/*
+ * Return the text of a cluster or worker: one of innet's numbers, or its name.
+ */
 static const char *
 name_text(const struct names *names, uint32_t n, char s[FORMAT_TEXT_BYTES])
 {
@@ -80,14 +82,17 @@ put_name(char *s, const struct rows *rows, size_t i)
 		snprintf(s, NAME_BYTES, "%s", c);
 }
 
-/* The first row that is shown. */
+/* Return the index of the first row that is shown. */
 static size_t
 first_row(const struct rows *rows)
 {
 	return rows->view->total ? rows->n - 1 : 0;
 }
 
-/* Is figure k a column of the table?  Jain's index stands below it. */
+/*
+ * Return whether figure k is a column of the table.  Jain's index is printed
+ * below the table.
+ */
 static bool
 is_in_table(const struct rows *rows, int k)
 {
@@ -95,7 +100,7 @@ is_in_table(const struct rows *rows, int k)
 	    1].v[k].known || figure_name[k].unit == NS));
 }
 
-/* The heads, with the unit of ages behind theirs. */
+/* Add the column headings, those of ages with the unit. */
 static void
 add_heads(struct columns *t, const struct rows *rows, struct scale scale)
 {
@@ -139,7 +144,7 @@ rows_print_table(FILE *f, const struct rows *rows)
 	fprintf(f, "Jain's index of the mean ages: %s\n", s);
 }
 
-/* A number as such, what is none in quotes; nothing in it needs escapes. */
+/* Print a number as it is, and other texts in quotes; no text needs escapes. */
 static void
 put_json_text(FILE *f, const struct names *names, uint32_t n)
 {
@@ -149,7 +154,7 @@ put_json_text(FILE *f, const struct names *names, uint32_t n)
 	fprintf(f, word ? "\"%s\"" : "%s", name_text(names, n, s));
 }
 
-/* "cluster":1 or "cluster":1,"worker":7 or "cluster":"all" */
+/* Print "cluster":1, "cluster":1,"worker":7 or "cluster":"all". */
 static void
 put_json_name(FILE *f, const struct rows *rows, size_t i)
 {
@@ -184,7 +189,9 @@ rows_print_json(FILE *f, const struct rows *rows)
 	}
 }
 
-/* The columns that name a row: cluster, and worker if there are workers. */
+/*
+ * Print the columns that name a row: cluster, and worker if there are workers.
+ */
 static void
 put_csv_name(FILE *f, const struct rows *rows, size_t i)
 {
@@ -221,12 +228,14 @@ rows_print_csv(FILE *f, const struct rows *rows)
 	}
 }
 
-/* A pair of rows of the same name; an index of -1 where a run has none. */
+/* Two rows with the same name; -1 if a run has no such row. */
 struct pair {
 	ptrdiff_t a, b;
 };
 
-/* The pair behind p; false after the last, which is all and all. */
+/*
+ * Find the next pair.  Return false after the last one, which has both totals.
+ */
 static bool
 step_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
     struct pair *p)
@@ -246,7 +255,7 @@ step_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
 	return true;
 }
 
-/* The next that is shown. */
+/* Find the next pair that is shown. */
 static bool
 next_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
     struct pair *p)
@@ -386,7 +395,10 @@ rows_compare_csv(FILE *f, const struct rows *a, const struct rows *b)
 	}
 }
 
-/* cluster, cluster.worker, and a range as /following where there are several */
+/*
+ * Write the name of a series: cluster or cluster.worker, followed by /following
+ * if there are several ranges.
+ */
 static void
 put_series_name(char *s, const struct run *r, const struct flow *f)
 {

@@ -1,7 +1,7 @@
 /*
- * rows-print.h - rows of one run, or of two side by side, and ages over time
+ * rows-print.h - print the rows of one run or of two, and ages over time
  *
- * Errors of writing are left in the stream.
+ * The caller checks the stream for write errors.
  */
 #ifndef INNET_AOM_ROWS_PRINT_H
 #define INNET_AOM_ROWS_PRINT_H
@@ -10,7 +10,7 @@
 
 #include "cmd/innet-aom/ages/rows.h"
 
-/* Print rows as a table, as one JSON object a line, or as CSV. */
+/* Print rows as a table, as one JSON object per line, or as CSV. */
 void rows_print_table(FILE *f, const struct rows *rows);
 void rows_print_json(FILE *f, const struct rows *rows);
 void rows_print_csv(FILE *f, const struct rows *rows);

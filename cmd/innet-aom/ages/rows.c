@@ -1,4 +1,4 @@
-/* rows.c - from flows to figures */
+/* rows.c - compute figures from flows */
 #include "cmd/innet-aom/ages/rows.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ view_parse(struct view *v, const char *list)
 	return columns_choose(&v->shows, list, FIGURES, column_key, NULL);
 }
 
-/* The sums from which a row is made. */
+/* The sums from which a row is computed. */
 struct sums {
 	struct update_count got, sent;
 	double reward;
@@ -99,9 +99,10 @@ set_ages(struct row *row, const struct sums *s)
 }
 
 /*
- * Sent, lost and its parts, as far as they are known.  A merged packet stands
- * under one worker though others are inside, so of workers (not all of them
- * together) nothing is known to be lost once updates were merged.
+ * Set the numbers of sent and lost updates, and the causes of loss, as far as
+ * they are known.  A merged packet is counted for one worker, although it
+ * contains updates of others.  So if updates were merged, the loss of a single
+ * worker is unknown (`blurred`), but the loss of all workers together is known.
  */
 static void
 set_loss(struct row *row, const struct run *r, const struct sums *s,
@@ -155,8 +156,9 @@ add_sums(struct sums *to, const struct sums *s)
 }
 
 /*
- * The sums of the first row at or behind flow *i and fate *k, which move on.
- * Flows of a row differ in their range (the low 16 bits of the key) only.
+ * Return the sums of the next row, whose first flow is *i or whose losses are
+ * *k, and advance both.  The flows of a row differ only in their range (the low
+ * 16 bits of the key).
  */
 static struct sums
 next_row(const struct run *r, const struct aom *const *age, size_t *i,
@@ -184,7 +186,10 @@ next_row(const struct run *r, const struct aom *const *age, size_t *i,
 	return s;
 }
 
-/* Jain's index of the mean ages of n rows; unknown if none has one. */
+/*
+ * Return Jain's index of the mean ages of n rows.  It is unknown if no row has
+ * a mean age.
+ */
 static struct value
 jain_index(const struct row *row, size_t n)
 {

@@ -18,8 +18,8 @@ enum unit { COUNT, PERCENT, NS, INDEX };
 
 struct value {
 	bool known;
-	int64_t whole;		/* COUNT and NS */
-	double real;		/* PERCENT, INDEX and rewards */
+	int64_t whole;		/* value of units COUNT and NS */
+	double real;		/* value of units PERCENT, INDEX and rewards */
 };
 
 struct row {
@@ -30,24 +30,24 @@ struct row {
 
 /* Which rows and figures are shown. */
 struct view {
-	bool total;		/* print the total only */
+	bool total;		/* print only the total */
 	bool chosen;		/* --columns chose the columns */
-	struct columns_choice shows;	/* of enum figure */
+	struct columns_choice shows;	/* columns, by enum figure */
 };
 
 struct rows {
 	const struct view *view;	/* borrowed */
-	struct row *row;	/* sorted by cluster and worker; the total is
-				 * last; owned */
-	size_t n;		/* with the total */
+	struct row *row;	/* sorted by cluster and worker, with the total
+				   last; owned */
+	size_t n;		/* number of rows, including the total */
 	enum age_grouping grouping;
 	const struct names *clusters,
-	    *workers;		/* borrowed; NULL: they are numbers */
+	    *workers;		/* borrowed; NULL: names are numbers */
 	int64_t packets_lost;	/* sent minus received, if packets_known */
 	bool packets_known;
 };
 
-/* The names and the unit of a figure, by enum figure. */
+/* The names and the unit of a figure, in the order of enum figure. */
 struct figure_name {
 	const char *key;	/* in JSON and CSV */
 	const char *title;	/* in the table */
@@ -62,10 +62,13 @@ struct view view_all(void);
 /* Add the reward to a view. */
 void view_add_reward(struct view *v);
 
-/* Choose the figures of a list, "mean_age_ns,lost"; return NULL or an error. */
+/*
+ * Choose the figures of a list such as "mean_age_ns,lost".  Return NULL or an
+ * error text.
+ */
 const char *view_parse(struct view *v, const char *list);
 
-/* Return the rows of r, whose flows are sorted; the caller frees rows.row. */
+/* Return the rows of r, whose flows are sorted.  The caller frees rows.row. */
 struct rows rows_make(const struct run *r, const struct view *v);
 
 #endif

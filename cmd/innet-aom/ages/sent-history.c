@@ -1,4 +1,4 @@
-/* sent-history.c - find what is inside a delivery: sent-history.h */
+/* sent-history.c - find the constituents of a delivery among sent updates */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/ages/sent-history.h"
@@ -7,14 +7,14 @@
 
 struct item {
 	uint32_t flow, worker, sequence;
-	uint32_t before;	/* the flow's item sent before this, + 1 */
+	uint32_t before;	/* previous item of the flow, + 1 */
 	uint64_t generated_ns;
 	uint16_t merged;
 };
 
 struct history {
 	struct item *item;
-	uint32_t *order;	/* items, sorted */
+	uint32_t *order;	/* indices of items in sorted order */
 	size_t n, room;
 };
 
@@ -86,7 +86,10 @@ history_sort(struct history *h)
 	qsort_r(h->order, h->n, sizeof(*h->order), compare_sequences, h->item);
 }
 
-/* How many items in order are not after what `after` says. */
+/*
+ * Return the number of items, in sorted order, before the first for which
+ * after(item, key) is true.
+ */
 static size_t
 count_up_to(const struct history *h, const struct item *key,
     bool (*after)(const struct item *, const struct item *key))

@@ -1,10 +1,10 @@
 /*
  * sent-history.h - find the constituents of a delivery among sent updates
  *
- * A merged packet carries worker and sequence of the last update that was
- * merged into it, and how many are inside.  Merging takes a cluster's updates
- * in the order in which they came, so the others are those sent before it.
- * The functions exit when there is no memory.
+ * A merged packet has the worker and the sequence number of the last update
+ * that was merged into it, and the number of updates in it.  A switch merges
+ * the updates of a cluster in order of arrival, so the other constituents were
+ * sent before the last one.  The functions exit if there is no memory.
  */
 #ifndef INNET_AOM_SENT_HISTORY_H
 #define INNET_AOM_SENT_HISTORY_H
@@ -21,12 +21,12 @@ struct history *history_new(void);
 void history_add(struct history *h, struct flow *f, uint32_t flow_at,
     const struct update *u, uint64_t t);
 
-/* Sort the history once it is complete. */
+/* Sort the history after all updates have been added. */
 void history_sort(struct history *h);
 
 /*
- * Write the time at which the oldest constituent of u, delivered in flow number
- * flow_at, was generated to *made; false if u was not sent.
+ * Set *made to the time at which the oldest constituent of u was generated; u
+ * was delivered in flow number flow_at.  Return false if u was not sent.
  */
 bool history_oldest(const struct history *h, uint32_t flow_at,
     const struct update *u, uint64_t *made);

@@ -1,4 +1,4 @@
-/* source.c - the updates of several captures in order of time */
+/* source.c - read the updates of several captures in order of time */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/ages/source.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The stamp t by the clock of the run. */
+/* Return the time stamp t converted to the clock of the run. */
 static uint64_t
 move_stamp(const struct source_file *f, uint64_t t)
 {
@@ -40,7 +40,10 @@ set_update(const struct source_options *options, const struct format_found *in,
 	to->reward = in->reward;
 }
 
-/* The messages of the packet at hand: false when there is no update left. */
+/*
+ * Get the next message of the present packet that is an update.  Return false
+ * if there is none left.
+ */
 static bool
 next_message(const struct source *s, struct source_file *f)
 {
@@ -64,7 +67,9 @@ next_message(const struct source *s, struct source_file *f)
 	return false;
 }
 
-/* Read one more packet by the format; false at the end of the capture. */
+/*
+ * Read one more packet of the format.  Return false at the end of the capture.
+ */
 static bool
 read_format_packet(struct source *s, struct source_file *f)
 {
@@ -96,7 +101,7 @@ read_format_packet(struct source *s, struct source_file *f)
 	return true;
 }
 
-/* The next update of a capture by the format, into f->next. */
+/* Read the capture's next update of the format into f->next. */
 static bool
 next_by_format(struct source *s, struct source_file *f)
 {
@@ -113,7 +118,7 @@ next_by_format(struct source *s, struct source_file *f)
 	}
 }
 
-/* Hash a bare packet, which has no sequence number to match it by. */
+/* Hash a bare packet, because it has no sequence number for matching. */
 static void
 hash_bare(struct source_update *x)
 {
@@ -122,7 +127,10 @@ hash_bare(struct source_update *x)
 	x->hash = clusters_hash(x->hash, x->u.vec, x->u.n);
 }
 
-/* Find the next update of f, if it has one; apart from where speed counts. */
+/*
+ * Find the next update of f, if there is one.  This is kept out of the fast
+ * path.
+ */
 __attribute__((noinline, cold)) static void
 read_next(struct source *s, struct source_file *f)
 {
@@ -209,7 +217,7 @@ source_set_end(struct source *s, uint64_t until_ns)
 	}
 }
 
-/* The next update, borrowed until the next call, or NULL at the end. */
+/* Return the next update, borrowed until the next call, or NULL at the end. */
 static const struct source_update *
 source_next(struct source *s)
 {
@@ -235,7 +243,7 @@ source_next(struct source *s)
 	return &best->next;
 }
 
-/* One capture of innet's own packets, by its own clock: no merging. */
+/* Read one capture of innet's own packets by its own clock, without merging. */
 static void
 read_plain_capture(struct source *s, source_update_fn *take, void *arg)
 {

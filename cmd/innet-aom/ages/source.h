@@ -2,8 +2,9 @@
  * source.h - read the updates of one side of a run in order of time
  *
  * Several captures, of innet's packets or of another format, are merged by
- * their time stamps, each moved by the offset of its clock.  A damaged capture
- * ends with a warning at the damage.  Opening exits after an error.
+ * their time stamps, after each stamp is corrected by the offset of its clock.
+ * If a capture is damaged, it ends at the damage with a warning.  Opening exits
+ * after an error.
  */
 #ifndef INNET_AOM_SOURCE_H
 #define INNET_AOM_SOURCE_H
@@ -26,11 +27,11 @@ struct source_files {
 	size_t n;
 };
 
-/* How packets are read if they are not innet's own. */
+/* How to read packets that are not innet's own. */
 struct source_options {
 	const struct format *format;	/* NULL: innet's own, or bare */
 	const struct clusters *bare;	/* clusters of bare packets, or NULL */
-	const char *filter;		/* which are innet's, or NULL */
+	const char *filter;		/* selects innet's packets, or NULL */
 	struct names *clusters, *workers;	/* names of a format, or NULL */
 };
 
@@ -38,7 +39,7 @@ struct source_options {
 struct source_update {
 	struct update u;
 	uint64_t stamp_ns;
-	uint64_t hash;		/* for match.h */
+	uint64_t hash;		/* used by match.h */
 	double reward;
 };
 
@@ -46,21 +47,21 @@ struct source_file {
 	struct updates up;
 	struct messages m;
 	int64_t offset_ns;
-	bool in_packet;		/* m may have more messages of this packet */
-	bool ended;		/* no packet is left */
+	bool in_packet;		/* this packet may have more messages in m */
+	bool ended;		/* no packets are left */
 	bool have;		/* next is set */
 	struct source_update next;
 };
 
 struct source {
 	const struct source_options *options;
-	struct source_file *file;	/* owned */
+	struct source_file *file;	/* array, owned */
 	size_t n;
 	struct source_file *given; /* the file of the update returned last */
 	uint64_t until_ns;	/* ignore packets stamped later */
-	bool any;		/* there is a packet; first_ns is set */
-	uint64_t first_ns, last_ns;	/* stamps of any packet */
-	uint64_t late;		/* updates that came out of order */
+	bool any;		/* there was a packet; first_ns is set */
+	uint64_t first_ns, last_ns;	/* stamps of all packets */
+	uint64_t late;		/* updates that are out of order */
 	int rc;			/* 1: a capture was damaged */
 };
 
@@ -71,7 +72,7 @@ void source_open(struct source *s, const struct source_options *options,
 /* Ignore packets stamped later than until_ns. */
 void source_set_end(struct source *s, uint64_t until_ns);
 
-/* Receives an update, with the argument of source_read(). */
+/* Receive an update; arg is that of source_read(). */
 typedef void source_update_fn(void *arg, const struct source_update *u);
 
 /* Call take(arg, update) for every update in order of time. */
@@ -83,12 +84,15 @@ void source_close(struct source *s);
 /* Free all memory of s. */
 void source_free(struct source *s);
 
-/* Count packets, those ignored for any reason, and stamps that go backwards. */
+/*
+ * Return the number of packets, of packets ignored for any reason, and of
+ * stamps that go backwards.
+ */
 uint64_t source_packets(const struct source *s);
 uint64_t source_ignored(const struct source *s);
 uint64_t source_backwards(const struct source *s);
 
-/* Write "a.pcap" or "a.pcap and 2 more" to room; return it. */
+/* Write "a.pcap" or "a.pcap and 2 more" to room, and return room. */
 const char *source_name(const struct source_files *f, char *room,
     size_t bytes);
 

@@ -1,4 +1,4 @@
-/* switch-report.c - read a report of a switch: switch-report.h */
+/* switch-report.c - read how many updates a switch superseded and dropped */
 #include "cmd/innet-aom/ages/switch-report.h"
 
 #include <cjson/cJSON.h>
@@ -8,7 +8,7 @@
 #include "common/base/message.h"
 #include "common/base/num.h"
 
-/* The constituents of one counter; 0 if the report has none of that name. */
+/* Return one counter of constituents, or 0 if the report does not have it. */
 static uint64_t
 read_counter(const char *path, const cJSON *o, const char *name)
 {

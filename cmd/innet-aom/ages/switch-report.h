@@ -7,22 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The constituents of a cluster's updates in the switch. */
+/* The constituents of a cluster's updates that the switch counted. */
 struct cluster_losses {
 	uint16_t cluster;
-	uint64_t arrived, superseded, dropped;	/* constituents */
+	uint64_t arrived, superseded, dropped;	/* numbers of constituents */
 };
 
 struct switch_report {
-	struct cluster_losses *cluster;	/* n of them, by rising number; owned */
+	struct cluster_losses *cluster;	/* n elements in order of number;
+					   owned */
 	size_t n;
-	struct cluster_losses total;	/* of all clusters */
+	struct cluster_losses total;	/* sum over all clusters */
 };
 
-/* Read the JSON report at path into r; exit if it is none. */
+/* Read the JSON report at path into r.  Exit if the file is not a report. */
 void switch_report_read(struct switch_report *r, const char *path);
 
-/* Give back the memory of r. */
+/* Free the memory of r. */
 void switch_report_free(struct switch_report *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* times-table.c - read a table of updates: times-table.h */
+/* times-table.c - read updates from a CSV table of times */
 #include "cmd/innet-aom/ages/times-table.h"
 
 #include <errno.h>
@@ -29,25 +29,25 @@ static const char *const column_name[KNOWN] = {
 	"received"
 };
 
-/* The state of libcsv's callbacks. */
+/* The state of the callbacks of libcsv. */
 struct reading {
 	struct times_table *to;
 	struct names *clusters, *workers;
 	const char *path;
 	uint64_t line;
-	size_t cells;		/* of the line so far */
-	size_t columns;		/* of the first line; 0: not read yet */
+	size_t cells;		/* number of cells in the line so far */
+	size_t columns;		/* cells in the first line; 0: not read yet */
 	enum column column[COLUMNS_MAX];
 	uint64_t unit_ns[COLUMNS_MAX];
 	bool has[KNOWN];
-	bool empty;		/* no cell of the line has anything */
-	bool failed;		/* why is set: nothing more is taken */
+	bool empty;		/* all cells of the line are empty */
+	bool failed;		/* why is set; the rest is skipped */
 	bool quiet;
 	char *why;
 	struct times_row row;
 };
 
-/* Say what is wrong, and where; what was wrong first stands. */
+/* Set the error message with its place, unless an earlier one is set. */
 __attribute__((format(printf, 2, 3))) static void
 set_error(struct reading *r, const char *fmt, ...)
 {
@@ -67,7 +67,7 @@ set_error(struct reading *r, const char *fmt, ...)
 			*s = '?';
 }
 
-/* Write the column whose name is nearest to `text`, if any is, to hint. */
+/* Write to hint the column whose name is nearest to `text`, if there is one. */
 static const char *
 hint_column(const char *text, char hint[NEAREST_TEXT])
 {
@@ -84,7 +84,9 @@ hint_column(const char *text, char hint[NEAREST_TEXT])
 	return nearest_hint(&near, text, "", hint);
 }
 
-/* Find the column that the first line's cell `text` names, and its unit. */
+/*
+ * Find the column that the cell `text` of the first line names, and its unit.
+ */
 static void
 parse_head(struct reading *r, const char *text)
 {
@@ -125,7 +127,7 @@ parse_head(struct reading *r, const char *text)
 	r->unit_ns[r->cells] = ns;
 }
 
-/* Read a time with decimals exactly; return false if it is not valid. */
+/* Read a time with decimals exactly.  Return false if it is not valid. */
 static bool
 parse_time(const char *text, uint64_t unit_ns, uint64_t *ns)
 {
@@ -183,7 +185,8 @@ parse_cell(struct reading *r, const char *text)
 	struct times_row *row = &r->row;
 
 	if (at >= r->columns)
-		return;			/* said when the line ends */
+		return;			/* the error is reported at the end of
+					   the line */
 	switch (r->column[at]) {
 	case CLUSTER: row->cluster = parse_name(r, r->clusters, text); break;
 	case WORKER: row->worker = parse_name(r, r->workers, text); break;
@@ -244,7 +247,7 @@ receive_cell(void *s, size_t len, void *data)
 	r->cells++;
 }
 
-/* Check that the first line names the columns that are needed. */
+/* Check that the first line has the columns that are required. */
 static void
 check_heads(struct reading *r)
 {

@@ -1,14 +1,14 @@
 /*
- * format.h - updates of any protocol: where the fields are in a packet
+ * format.h - updates of any protocol: the places of the fields in a packet
  *
- * A format, innet-format(5), defines each field of an update: a constant, a
- * part of a header, bytes at an offset of the message, or the time stamp of the
- * packet in the capture of sent packets.  format_update() reads a message.  It
- * trusts nothing in the bytes and reports errors with the verdicts of
- * soundness.h; its result borrows nothing.
+ * A format (innet-format(5)) defines where each field of an update comes from:
+ * a constant, a part of a header, bytes at an offset of the message, or the
+ * time stamp of the packet in the capture of sent packets. format_update()
+ * reads a message.  It trusts no byte of the message and reports errors with
+ * the verdicts of soundness.h.  Its result borrows nothing.
  *
  * The name of a cluster or worker is the value of a field: a number, an address
- * or a flow.  Times are ns since the epoch.
+ * or a flow.  Times are nanoseconds since the epoch.
  */
 #ifndef INNET_AOM_FORMAT_FORMAT_H
 #define INNET_AOM_FORMAT_FORMAT_H
@@ -41,7 +41,7 @@ enum format_header {
 	FORMAT_DSCP, FORMAT_VLAN, FORMAT_FLOW, FORMAT_HEADERS
 };
 
-/* Words of innet-format(5), in the order of these. */
+/* The words of innet-format(5), in the order of the enums above. */
 static const char *const format_header_words[] = {
 	"ip.src", "ip.dst", "port.src", "port.dst", "dscp", "vlan", "flow",
 	NULL
@@ -52,19 +52,20 @@ static const char *const format_type_words[] = {
 };
 
 enum {
-	FORMAT_AT_MAX = 65535,		/* offset of a field */
-	FORMAT_MESSAGE_MAX = 1 << 24,	/* bytes of a message in a stream */
+	FORMAT_AT_MAX = 65535,		/* largest offset of a field */
+	FORMAT_MESSAGE_MAX = 1 << 24,	/* limit of a message in a stream,
+					   bytes */
 	FORMAT_DELIMITER_MAX = 16, FORMAT_TABLE_MAX = 4096,
-	FORMAT_TEXT_BYTES = 128		/* of a name as text */
+	FORMAT_TEXT_BYTES = 128		/* buffer for a name as text */
 };
 
 /* A name: a number, an address, a flow, or a word. */
 struct format_name {
-	uint8_t kind;	/* 0 number, 4, 6 address, 40, 60 flow, 99 word */
-	uint8_t b[36];		/* big-endian; what is not used is 0 */
+	uint8_t kind;	/* 0 number, 4 or 6 address, 40 or 60 flow, 99 word */
+	uint8_t b[36];		/* big-endian; unused bytes are 0 */
 };
 
-/* A value's text, and the number that stands for it. */
+/* A value as text, and the number that stands for it. */
 struct format_entry {
 	char text[64];
 	uint64_t number;
@@ -73,30 +74,30 @@ struct format_entry {
 struct format_field {
 	enum format_source from;
 	enum format_header header;
-	unsigned bytes;		/* of FORMAT_AT: 1, 2, 4 or 8 */
+	unsigned bytes;		/* length for FORMAT_AT: 1, 2, 4 or 8 */
 	bool real, little;
 	uint32_t at;
-	uint64_t value;		/* of FORMAT_VALUE; added to a length */
-	uint64_t unit_ns;	/* of a time */
-	uint64_t epoch_ns;	/* when a time is 0, since 1970; or ntp: */
-	bool ntp;		/* it counts from 1900 */
+	uint64_t value;		/* for FORMAT_VALUE; added to a length */
+	uint64_t unit_ns;	/* unit of a time */
+	uint64_t epoch_ns;	/* time 0 in ns since 1970 */
+	bool ntp;		/* times count from 1900, as in NTP */
 	struct format_entry *entry;	/* owned: numbers, sorted by text */
 	size_t entries;
-	bool prefixes;		/* numbers by format.clusters instead */
+	bool prefixes;		/* use the numbers in format.clusters instead */
 };
 
 struct format {
 	char name[32];
-	char filter[256];	/* in pcap-filter(7)'s words; "": all */
+	char filter[256];	/* in the syntax of pcap-filter(7); "": all */
 	struct format_field field[FORMAT_ROLES];
-	char delimiter[FORMAT_DELIMITER_MAX + 1];	/* "": none */
-	bool matches;		/* by the bytes from match_from to match_to */
+	char delimiter[FORMAT_DELIMITER_MAX + 1];	/* "": there is none */
+	bool matches;		/* match by bytes match_from to match_to */
 	uint32_t match_from, match_to;
-	char prefixes[256];	/* the file that clusters are from, or "" */
+	char prefixes[256];	/* file with the prefixes of clusters, or "" */
 	struct clusters clusters;	/* owned */
 };
 
-/* The headers of the packet that a message came in. */
+/* The headers of the packet that contained a message. */
 struct format_packet {
 	struct frame_flow flow;
 	uint8_t tos;
@@ -104,11 +105,11 @@ struct format_packet {
 	uint16_t vlan;
 };
 
-/* A message: of its len bytes the first have are at p. */
+/* A message of len bytes; the first `have` bytes are at p. */
 struct format_message {
 	const uint8_t *p;
 	uint32_t have, len;
-	uint64_t hash;		/* of its match range, if hashed */
+	uint64_t hash;		/* hash of its match range, if hashed */
 	bool hashed;
 };
 
@@ -117,60 +118,60 @@ struct format_value {
 	double real;
 };
 
-/* One update; what the format has not is 0 (merged: 1). */
+/* One update.  Fields that the format does not have are 0, but merged is 1. */
 struct format_found {
 	struct format_name cluster, worker;
 	uint64_t sequence, merged, generated_ns;
 	double reward;
-	uint64_t hash;		/* by which it is found in what was sent */
+	uint64_t hash;		/* finds the update among sent packets */
 };
 
-/* Does the format have a field of that role? */
+/* Return whether the format has a field with that role. */
 static inline bool format_has(const struct format *f, enum format_role role);
 
-/* Are generation times read from the capture of sent packets? */
+/* Return whether generation times come from the capture of sent packets. */
 static inline bool format_needs_sent(const struct format *f);
 
 /*
- * Read the update of message m, in a packet with the headers k, into *u.
- * Return UPDATE_OK or a verdict of soundness.h: SOUNDNESS_REGULAR if a table
- * of the format does not contain it.
+ * Read the update in message m, in a packet with the headers k, into *u.
+ * Return UPDATE_OK or a verdict of soundness.h.  The verdict is
+ * SOUNDNESS_REGULAR if a table of the format does not contain the update.
  */
 static inline unsigned format_update(const struct format *f,
     const struct format_packet *k, const struct format_message *m,
     struct format_found *u);
 
 /*
- * Read the number or real of field f from message m into *v; return UPDATE_OK
- * or the verdict that explains why there is none.
+ * Read the number or real of field f from message m into *v.  Return UPDATE_OK,
+ * or the verdict that explains why the value cannot be read.
  */
 static inline unsigned format_read(const struct format_field *f,
     const struct format_message *m, struct format_value *v);
 
 /*
- * Return how many bytes of a message the fields need; a match range may need
- * more.
+ * Return the number of bytes that the fields need from a message.  A match
+ * range may need more.
  */
 static inline uint32_t format_head_bytes(const struct format *f);
 
-/* Compare two names: numbers by value, others by their bytes. */
+/* Compare two names: numbers by value, other names by their bytes. */
 static inline int format_compare(const struct format_name *a,
     const struct format_name *b);
 
-/* Return the hash h, continued with a name. */
+/* Continue the hash h with a name, and return the new hash. */
 static inline uint64_t format_hash_name(uint64_t h,
     const struct format_name *n);
 
 /*
- * Write a name as text ("7", "10.0.0.1" or "10.0.0.1:5000>10.0.0.9:6000");
- * return text.
+ * Write a name as text ("7", "10.0.0.1" or "10.0.0.1:5000>10.0.0.9:6000").
+ * Return text.
  */
 static inline const char *format_text(const struct format_name *n,
     char text[FORMAT_TEXT_BYTES]);
 
 /*
- * Parse a name: a number, an address, or a word of letters, digits and
- * ._:@/+-; false if it is none of these.
+ * Parse a name: a number, an address, or a word of letters, digits and ._:@/+-.
+ * Return false if text is none of these.
  */
 static inline bool format_name_text(const char *text, struct format_name *n);
 
@@ -283,7 +284,10 @@ format_name_text(const char *text, struct format_name *n)
 	return true;
 }
 
-/* The name that a header gives; false if the packet has no such header. */
+/*
+ * Set *n to the name that a header gives.  Return false if the packet has no
+ * such header.
+ */
 static inline bool
 format_of_header(const struct format_packet *k, enum format_header which,
     struct format_name *n)
@@ -349,7 +353,10 @@ format_entry_find(const void *text, const void *entry)
 	return strcmp(text, ((const struct format_entry *)entry)->text);
 }
 
-/* Put the number that stands for n in f's table into n; false: none does. */
+/*
+ * Replace n by the number that stands for it in f's table.  Return false if the
+ * table does not contain n.
+ */
 static inline bool
 format_look_up(const struct format *f, const struct format_field *of,
     struct format_name *n)
@@ -375,7 +382,7 @@ format_look_up(const struct format *f, const struct format_field *of,
 	return e != NULL;
 }
 
-/* The cluster or worker of a message. */
+/* Read the cluster or the worker of a message into *n.  Return a verdict. */
 static inline unsigned
 format_identity(const struct format *f, enum format_role role,
     const struct format_packet *k, const struct format_message *m,
@@ -397,7 +404,10 @@ format_identity(const struct format *f, enum format_role role,
 	return format_look_up(f, of, n) ? UPDATE_OK : SOUNDNESS_REGULAR;
 }
 
-/* A time in ns since 1970; UPDATE_OK, or SOUNDNESS_TIME for none we can say. */
+/*
+ * Convert a value to a time in ns since 1970.  Return UPDATE_OK, or
+ * SOUNDNESS_TIME if the time is out of range.
+ */
 static inline unsigned
 format_time(const struct format_field *f, const struct format_value *v,
     uint64_t *ns)
@@ -428,7 +438,7 @@ format_time(const struct format_field *f, const struct format_value *v,
 	return UPDATE_OK;
 }
 
-/* Hash the message, to find it among the sent packets. */
+/* Compute the hash by which the message is found among the sent packets. */
 static inline unsigned
 format_hash(const struct format *f, const struct format_message *m,
     struct format_found *u)

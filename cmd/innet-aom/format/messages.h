@@ -1,14 +1,15 @@
 /*
- * messages.h - extract the messages from a capture's packets, by a format
+ * messages.h - extract messages of a given format from the packets of a capture
  *
- * messages_packet() receives a packet and messages_next() returns the messages
- * that are complete now.  A UDP datagram is one message or, if the format has a
- * length, several; a capture with offloads has several datagrams in a frame,
- * whose IP length may be 0 or that of the first one.  TCP streams are tcp.h's.
+ * messages_packet() receives a packet, and messages_next() returns the messages
+ * that are now complete.  A UDP datagram is one message or, if the format has a
+ * length, several.  A capture made with segmentation offload has several
+ * datagrams in a frame, whose IP length may be 0 or that of the first datagram.
+ * tcp.h handles TCP streams.
  *
- * At the end of the capture, call messages_end() while it returns true, each
- * time with messages_next().  The bytes of a packet are borrowed until the next
- * packet.
+ * At the end of the capture, call messages_end() while it returns true, and
+ * messages_next() after each of these calls.  The bytes of a packet are
+ * borrowed until the next packet.
  */
 #ifndef INNET_AOM_FORMAT_MESSAGES_H
 #define INNET_AOM_FORMAT_MESSAGES_H
@@ -27,43 +28,49 @@ struct messages {
 	const struct format *format;	/* borrowed; NULL: not open */
 	struct filter filter;
 	struct tcp tcp;
-	bool tcp_now;			/* the packet is TCP's */
-	struct format_packet headers;	/* of the datagram */
-	const uint8_t *p;		/* what is left of it */
+	bool tcp_now;			/* the packet belongs to a TCP stream */
+	struct format_packet headers;	/* headers of the datagram */
+	const uint8_t *p;		/* unread rest of the datagram */
 	uint32_t have, len;
 	uint64_t stamp_ns;
-	unsigned bad;			/* why the rest of it is none */
-	uint64_t several, several_messages;	/* datagrams, and in them */
-	uint64_t unsure;		/* that may be several, and no length
-					 * says it */
-	bool begun;			/* a message of it was given */
+	unsigned bad;			/* verdict if the rest is malformed */
+	uint64_t several, several_messages;	/* datagrams with several
+						   messages, and the messages in
+						   them */
+	uint64_t unsure;		/* datagrams that may hold several
+					   messages, but have no length to
+					   tell */
+	bool begun;			/* a message of the datagram was
+					   returned */
 };
 
 /*
- * Begin a capture of that link type; return 0, or -1 with the reason in
+ * Begin a capture with that link type.  Return 0, or -1 with the reason in
  * m->filter.why.
  */
 static inline int messages_open(struct messages *m, const struct format *f,
     int link);
 
 /*
- * Receive a packet, stamped stamp_ns. Return UPDATE_OK if it may complete
- * messages, or why not; SOUNDNESS_REGULAR if the format does not select it.
+ * Receive a packet with the time stamp stamp_ns.  Return UPDATE_OK if it may
+ * complete messages, or a verdict that says why not.  The verdict is
+ * SOUNDNESS_REGULAR if the format does not select the packet.
  */
 static inline unsigned messages_packet(struct messages *m, int link,
     const struct pcapio_packet *p, uint64_t stamp_ns);
 
 /*
- * Get the next message, borrowed until the next call. Return 1, 0 if there is
- * none, or -1 if the rest of the datagram is malformed; m->bad is the reason.
+ * Get the next message, which is borrowed until the next call.  Return 1, or 0
+ * if there is none.  Return -1 if the rest of the datagram is malformed; then
+ * m->bad is the reason.
  */
 static inline int messages_next(struct messages *m, struct format_packet *k,
     struct format_message *g, uint64_t *stamp_ns);
 
-/* The capture has ended: are there messages behind lost bytes? */
+/* Return whether there may be messages after lost bytes, at a capture's end. */
 static inline bool messages_end(struct messages *m);
 
-/* Free what m owns. */
+/* Free the memory that m owns. */
 static inline void messages_close(struct messages *m);
 
 /* implementation */
@@ -85,7 +92,7 @@ messages_close(struct messages *m)
 	m->format = NULL;
 }
 
-/* The VLAN of an Ethernet frame. */
+/* Read the VLAN of an Ethernet frame into k. */
 static inline void
 messages_vlan(int link, const struct pcapio_packet *p, struct format_packet *k)
 {
@@ -97,7 +104,9 @@ messages_vlan(int link, const struct pcapio_packet *p, struct format_packet *k)
 		k->vlan = (uint16_t)(bytes_get(p->data + 14, 2) & 0xfff);
 }
 
-/* A TCP segment in p; SOUNDNESS_REGULAR if there is none. */
+/*
+ * Read the TCP segment in p into *g.  Return SOUNDNESS_REGULAR if p has none.
+ */
 static inline unsigned
 messages_segment(int link, const struct pcapio_packet *p,
     struct tcp_segment *g)
@@ -118,7 +127,7 @@ messages_segment(int link, const struct pcapio_packet *p,
 	if (h == NULL)
 		return SOUNDNESS_SNAPLEN;
 	head = (uint32_t)(h[12] >> 4) * 4;
-	/* a super-frame's length does not fit into its header */
+	/* the length of a super-frame does not fit into its header */
 	if (ip.bytes <= ip.head || ip.bytes > p->len - f.ip_at)
 		ip.bytes = p->len - f.ip_at;
 	if (head < 20 || ip.bytes < ip.head + head)
@@ -137,7 +146,7 @@ messages_segment(int link, const struct pcapio_packet *p,
 	return UPDATE_OK;
 }
 
-/* A format without lengths takes a datagram as one message: is it one? */
+/* Check that a datagram is one message, if the format has no lengths. */
 static inline unsigned
 messages_unsized(struct messages *m, const struct pcapio_packet *p,
     enum frame_is is, const struct frame *f)
@@ -149,7 +158,7 @@ messages_unsized(struct messages *m, const struct pcapio_packet *p,
 	}
 }
 
-/* The datagram in p, of which frame_parse() said `is`. */
+/* Begin to read the datagram in p; `is` is the result of frame_parse(). */
 static inline unsigned
 messages_datagram(struct messages *m, int link, const struct pcapio_packet *p,
     enum frame_is is, const struct frame *f)
@@ -206,7 +215,7 @@ messages_packet(struct messages *m, int link, const struct pcapio_packet *p,
 	    SOUNDNESS_NO_ROOM;
 }
 
-/* How long the message at m->p is: 0 if that cannot be. */
+/* Return the length of the message at m->p, or 0 if the length is invalid. */
 static inline uint32_t
 messages_length(struct messages *m)
 {

@@ -1,22 +1,23 @@
 /*
- * tcp.h - reassemble TCP streams of a capture and split them into messages
+ * tcp.h - reassemble the TCP streams of a capture and split them into messages
  *
- * Each direction of a connection is put in order by its sequence numbers.
- * Retransmitted bytes are ignored and early segments wait.  Bytes that the
- * capture lacks are given up when TCP_WAIT_SEGMENTS segments or TCP_WAIT_BYTES
- * bytes wait behind them, or when the capture ends.
+ * The bytes of each direction of a connection are put in order by their
+ * sequence numbers.  Retransmitted bytes are ignored, and early segments wait.
+ * Bytes that the capture lacks are given up when TCP_WAIT_SEGMENTS segments or
+ * TCP_WAIT_BYTES bytes wait after them, or when the capture ends.
  *
  * The format defines where a message ends: by its length or by a delimiter.
- * Behind lost bytes, messages of one fixed length and messages with a delimiter
- * are found again; otherwise the stream is given up.  If the capture starts in
- * the middle of a stream, the stream is assumed to start with a message or,
- * with a delimiter, behind the first delimiter.  The bytes of a message that
- * the format reads are kept, and a hash of its match range.
+ * After lost bytes, the reader can find the next message if all messages have
+ * one fixed length or if there is a delimiter.  Otherwise it gives the stream
+ * up.  If the capture starts in the middle of a stream, the reader assumes that
+ * the stream starts with a message or, if there is a delimiter, after the first
+ * delimiter.  The reader keeps the bytes of a message that the format reads,
+ * and a hash of the match range.
  *
- * The time stamp of a message is that of the packet that completes it; behind
- * lost bytes it is its own, even if later messages were returned before.  The
- * bytes of a segment are borrowed until the next tcp_packet(); segments that
- * wait are copied.
+ * The time stamp of a message is that of the packet that completes it.  After
+ * lost bytes it is that of the message's own packet, even if messages that were
+ * returned earlier have later stamps.  The bytes of a segment are borrowed
+ * until the next tcp_packet(); segments that wait are copied.
  */
 #ifndef INNET_AOM_FORMAT_TCP_H
 #define INNET_AOM_FORMAT_TCP_H
@@ -35,31 +36,31 @@ enum {
 	TCP_WAIT_BYTES = 1 << 20
 };
 
-/* Bytes of a stream from seq on; have < len where a capture cut them. */
+/* The bytes of a stream from seq on.  If the capture cut them, have < len. */
 struct tcp_run {
 	uint32_t seq, have, len;
 	uint64_t stamp_ns;
-	const uint8_t *p;	/* NULL: a hole */
-	uint8_t *owned;		/* what p is in, if it waits */
+	const uint8_t *p;	/* NULL: the capture lacks these bytes */
+	uint8_t *owned;		/* the copy that p points into, or NULL */
 };
 
 struct tcp_stream {
 	struct format_packet headers;
-	uint32_t next;		/* sequence number that comes now */
+	uint32_t next;		/* next expected sequence number */
 	bool begun, broken;
-	bool seeks;		/* the next delimiter: where it is, unknown */
+	bool seeks;		/* skip to the next delimiter */
 	struct tcp_run *wait;	/* owned, TCP_WAIT_SEGMENTS, rising seq */
 	unsigned waits;
 	size_t wait_bytes;
-	/* the message that is being read */
-	uint64_t at;		/* bytes of it so far */
+	/* The following members describe the message that is being read: */
+	uint64_t at;		/* bytes of the message so far */
 	uint64_t length;	/* 0: not known yet */
 	uint64_t hash;
-	uint32_t head_have;	/* of head, without a hole */
-	uint32_t matched;	/* how much of a delimiter was just seen */
-	bool holed;		/* the hash misses bytes */
-	bool given;		/* it was whole, and handed out */
-	uint8_t *head;		/* format_head_bytes() */
+	uint32_t head_have;	/* bytes in head without a gap */
+	uint32_t matched;	/* bytes of a delimiter that were just seen */
+	bool holed;		/* bytes are missing from the hash */
+	bool given;		/* it was complete and was returned */
+	uint8_t *head;		/* format_head_bytes() bytes, owned */
 };
 
 struct tcp {
@@ -67,14 +68,16 @@ struct tcp {
 	struct hashmap index;		/* hash of a flow -> its stream */
 	struct tcp_stream **stream;	/* owned */
 	size_t streams;
-	struct tcp_stream *now;		/* whose run is being read */
-	struct tcp_run run;		/* what is left of it */
-	uint64_t stamp_ns;		/* of the packet that came last */
-	size_t ending;			/* of tcp_end(): streams done */
-	uint32_t head;			/* bytes of a message that count */
-	uint64_t again;			/* segments with nothing new */
+	struct tcp_stream *now;		/* stream of the present run */
+	struct tcp_run run;		/* unread rest of the present run */
+	uint64_t stamp_ns;		/* time stamp of the latest packet */
+	size_t ending;			/* tcp_end(): streams that are
+					   finished */
+	uint32_t head;			/* bytes of a message that are kept */
+	uint64_t again;			/* segments without new bytes */
 	uint64_t holes, lost_bytes, lost_messages;
-	uint64_t given_up, too_many;	/* streams; segments of no stream */
+	uint64_t given_up, too_many;	/* streams given up; segments without a
+					   stream */
 };
 
 /* A TCP segment as it was captured. */
@@ -86,18 +89,21 @@ struct tcp_segment {
 	uint32_t have, len;
 };
 
-/* Receive a segment that was captured at stamp_ns; false without memory. */
+/*
+ * Receive a segment that was captured at stamp_ns.  Return false without
+ * memory.
+ */
 static inline bool tcp_packet(struct tcp *t, const struct tcp_segment *g,
     uint64_t stamp_ns);
 
 /*
  * Get the next complete message, borrowed until the next call, and its time
- * stamp; false if there is none.
+ * stamp.  Return false if there is none.
  */
 static inline bool tcp_message(struct tcp *t, struct format_packet *k,
     struct format_message *m, uint64_t *stamp_ns);
 
-/* No packet is left: skip one hole of one stream; false if there is none. */
+/* Skip one gap of one stream, after the last packet; false if there is none. */
 static inline bool tcp_end(struct tcp *t);
 
 /* Free all streams. */
@@ -156,7 +162,7 @@ tcp_stream_new(struct tcp *t, uint64_t key)
 	return t->stream[t->streams++] = s;
 }
 
-/* The stream of a segment; NULL without room. */
+/* Return the stream of a segment.  Return NULL if there is no room. */
 static inline struct tcp_stream *
 tcp_stream_of(struct tcp *t, const struct format_packet *k)
 {
@@ -177,7 +183,7 @@ tcp_begin_message(struct tcp_stream *s)
 	s->holed = s->given = false;
 }
 
-/* Keep a copy of what came early.  False without memory. */
+/* Keep a copy of a run that arrived early.  Return false without memory. */
 static inline bool
 tcp_keep(struct tcp_stream *s, const struct tcp_run *r)
 {
@@ -204,7 +210,10 @@ tcp_keep(struct tcp_stream *s, const struct tcp_run *r)
 	return true;
 }
 
-/* Leave out of r what came before; false if nothing of it is new. */
+/*
+ * Remove from r the bytes that were received before.  Return false if none of
+ * its bytes are new.
+ */
 static inline bool
 tcp_trim(const struct tcp_stream *s, struct tcp_run *r)
 {
@@ -221,7 +230,11 @@ tcp_trim(const struct tcp_stream *s, struct tcp_run *r)
 	return true;
 }
 
-/* Take the first that waits, if it is next, or with give_up, behind a hole. */
+/*
+ * Make the first waiting run the present run if it is the next one.  If it is
+ * not, and give_up is set, make the gap before it the present run.  Return
+ * false if there is no such run.
+ */
 static inline bool
 tcp_waiting(struct tcp *t, struct tcp_stream *s, bool give_up)
 {
@@ -289,7 +302,7 @@ tcp_packet(struct tcp *t, const struct tcp_segment *g, uint64_t stamp_ns)
 	return tcp_keep(s, &r);
 }
 
-/* Take n bytes of run r into the message of s. */
+/* Add n bytes of run r to the message of s. */
 static inline void
 tcp_eat(const struct tcp *t, struct tcp_stream *s, struct tcp_run *r,
     uint32_t n)
@@ -322,7 +335,7 @@ tcp_eat(const struct tcp *t, struct tcp_stream *s, struct tcp_run *r,
 	r->have -= have;
 }
 
-/* Give the stream up: where its next message begins cannot be known. */
+/* Give up the stream, because the start of its next message is unknown. */
 static inline void
 tcp_give_up(struct tcp *t, struct tcp_stream *s)
 {
@@ -331,7 +344,7 @@ tcp_give_up(struct tcp *t, struct tcp_stream *s)
 	t->run.len = 0;
 }
 
-/* Skip messages of one fixed length that lie completely in a hole. */
+/* Skip messages of one fixed length that lie completely in a gap. */
 static inline void
 tcp_skip(struct tcp *t, struct tcp_stream *s, uint64_t length)
 {
@@ -345,7 +358,10 @@ tcp_skip(struct tcp *t, struct tcp_stream *s, uint64_t length)
 	t->run.len -= n * (uint32_t)length;
 }
 
-/* Read on until the message of s ends: true.  Messages have lengths. */
+/*
+ * Read until the message of s ends, and then return true.  Messages have
+ * lengths.
+ */
 static inline bool
 tcp_by_length(struct tcp *t, struct tcp_stream *s)
 {
@@ -380,14 +396,14 @@ tcp_by_length(struct tcp *t, struct tcp_stream *s)
 	return false;
 }
 
-/* How much of the delimiter has been seen once the byte b is. */
+/* Return how many bytes of the delimiter d are matched after the byte b. */
 static inline uint32_t
 tcp_matched(const char *d, uint32_t matched, uint8_t b)
 {
 	while (matched > 0 && b != (uint8_t)d[matched]) {
 		const uint32_t was = matched;
 
-		/* the longest begin of d that ends what was matched */
+		/* find the longest prefix of d that is a suffix of the match */
 		while (--matched > 0 && memcmp(d, d + was - matched,
 		    matched) != 0)
 			;
@@ -395,7 +411,10 @@ tcp_matched(const char *d, uint32_t matched, uint8_t b)
 	return b == (uint8_t)d[matched] ? matched + 1 : 0;
 }
 
-/* The same where a delimiter ends it, which is no part of it. */
+/*
+ * Do the same as tcp_by_length() for messages that end with a delimiter.  The
+ * delimiter is not part of the message.
+ */
 static inline bool
 tcp_by_delimiter(struct tcp *t, struct tcp_stream *s)
 {
@@ -405,7 +424,8 @@ tcp_by_delimiter(struct tcp *t, struct tcp_stream *s)
 	const uint8_t *next;
 
 	while (r->len > 0) {
-		if (r->have == 0) {		/* a hole */
+		if (r->have == 0) {		/* the capture lacks these
+						   bytes */
 			s->next += r->len;
 			r->len = 0;
 			s->seeks = true;
@@ -454,7 +474,7 @@ tcp_message(struct tcp *t, struct format_packet *k, struct format_message *m,
 	*m = (struct format_message){ .p = s->head, .have = s->head_have,
 	    .len = (uint32_t)s->at, .hash = s->hash, .hashed = !s->holed &&
 	    t->format->match_from < s->at };
-	if (m->have > m->len)		/* the delimiter is no part of it */
+	if (m->have > m->len)		/* leave out the delimiter */
 		m->have = m->len;
 	*stamp_ns = t->run.stamp_ns;
 	return true;

@@ -1,9 +1,10 @@
 /*
- * text.h - read a format, innet-format(5), from JSON or from options
+ * text.h - read a format (innet-format(5)) from JSON or from options
  *
  * The functions return false with the place and the reason in r->why.  A field
- * of an option, "cluster=u16@0", becomes the same JSON object as in a file, so
- * there is one reader.  A file of prefixes is named only; the caller opens it.
+ * in an option, such as "cluster=u16@0", is converted to the JSON object that a
+ * file would contain, so one reader serves both.  For a file of prefixes only
+ * the name is stored; the caller opens the file.
  */
 #ifndef INNET_AOM_FORMAT_TEXT_H
 #define INNET_AOM_FORMAT_TEXT_H
@@ -21,25 +22,25 @@
 #include "common/base/nearest.h"
 
 /*
- * Return the format that every other one extends: opaque payloads that are
+ * Return the format that all other formats extend: opaque payloads that are
  * matched with sent packets.
  */
 static inline struct format format_opaque(void);
 
-/* Read the format of the object root into *f; call format_free(). */
+/* Read the format in the object root into *f; call format_free() later. */
 static inline bool format_from_json(struct json_reader *r, const cJSON *root,
     struct format *f);
 
-/* Read one field of an option: "cluster=u16@0" or "generated=sent". */
+/* Read one field of an option, as in "cluster=u16@0" or "generated=sent". */
 static inline bool format_field_text(struct json_reader *r, const char *text,
     struct format *f);
 
-/* Do the fields of f go together? */
+/* Check that the fields of f are consistent with each other. */
 static inline bool format_check(struct json_reader *r, const struct format *f);
 
 /* implementation */
 
-/* A field as JSON has it; UINT64_MAX where a key is not given. */
+/* The keys of a field in JSON; UINT64_MAX for a key that is not given. */
 struct format_field_keys {
 	uint64_t value, at, type, header, unit, epoch;
 	int64_t add;
@@ -125,7 +126,9 @@ static const struct json_reader_section format_field_section = {
 	format_match_table, sizeof(struct format_match_keys)
 };
 
-/* The names of fields in JSON and options, by enum format_role. */
+/*
+ * The names of fields in JSON and in options, in the order of enum format_role.
+ */
 static const char *const format_role_words[] = {
 	"cluster", "worker", "sequence", "generated", "merged", "reward",
 	"length", NULL
@@ -139,7 +142,7 @@ format_entry_order(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* "table": { "10.0.0.1": 1 }, or the name of a file of prefixes. */
+/* Read "table": { "10.0.0.1": 1 }, or the name of a file of prefixes. */
 static inline bool
 format_read_table(struct json_reader *r, const cJSON *o, struct format *f,
     struct format_field *to)
@@ -188,7 +191,7 @@ format_read_table(struct json_reader *r, const cJSON *o, struct format *f,
 	return true;
 }
 
-/* Set the size and kind of a field by its type. */
+/* Set the length and the kind of a field from its type. */
 static inline void
 format_set_type(struct format_field *f, uint64_t type)
 {
@@ -201,7 +204,10 @@ format_set_type(struct format_field *f, uint64_t type)
 	    word[1] == '3' ? 4 : 8;
 }
 
-/* Write the one of `words` that is nearest to `word`, if any is, to hint. */
+/*
+ * Write to hint the member of `words` that is nearest to `word`, if there is
+ * one.
+ */
 static inline const char *
 format_hint(const char *word, const char *const *words,
     char hint[NEAREST_TEXT])
@@ -254,7 +260,7 @@ format_check_field(struct json_reader *r, const cJSON *o,
 	return true;
 }
 
-/* The object of a field, into f. */
+/* Read the object of a field into *f. */
 static inline bool
 format_read_field(struct json_reader *r, const cJSON *o, struct format *to,
     enum format_role role)
@@ -319,7 +325,7 @@ format_read_field(struct json_reader *r, const cJSON *o, struct format *to,
 	return v == NULL || format_read_table(r, v, to, f);
 }
 
-/* Which bytes make a message known again: true, or { from, to }. */
+/* Read which bytes identify a message: true, or { from, to }. */
 static inline bool
 format_read_match(struct json_reader *r, const cJSON *o, struct format *f)
 {
@@ -407,7 +413,7 @@ format_from_json(struct json_reader *r, const cJSON *root, struct format *f)
 	return format_check(r, f);
 }
 
-/* A number of bytes, or -1, which no key takes. */
+/* Return a number of bytes, or -1, which no key accepts. */
 static inline double
 format_bytes_text(const char *text)
 {
@@ -417,7 +423,10 @@ format_bytes_text(const char *text)
 	    (double)n : -1;
 }
 
-/* "u64@8", "u64@8,us,ntp", "ip.src", "7": what a field's object would be. */
+/*
+ * Return the JSON object of a field from a text such as "u64@8",
+ * "u64@8,us,ntp", "ip.src" or "7".
+ */
 static inline cJSON *
 format_field_object(const char *text)
 {
