@@ -1,9 +1,9 @@
 /*
  * innet-aom - measure age, loss and fairness from captures
  *
- * It is two programs with one command line.  ages/ has the ages of Olaf's
- * updates; timing/ has the times of iSwitch's iterations and DLP's steps.
- * Neither knows the other.  format/ reads packets that are not innet's.
+ * innet-aom has two independent parts with one command line. ages/ measures the
+ * ages of Olaf's updates; timing/ measures iterations of iSwitch and steps of
+ * DLP. format/ reads packets of other protocols.
  */
 #include <signal.h>
 #include <string.h>

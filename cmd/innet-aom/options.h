@@ -1,15 +1,15 @@
 /*
- * options.h - the options of innet-aom, those of all its programs
+ * options.h - the options of all programs of innet-aom
  *
- * --help prints one table, so there is one.  Each program reads the command
- * line once more with that table and refuses the options of the others.
+ * There is one table of options, because --help prints one.  Each program reads
+ * the command line again with that table and refuses the options of the others.
  */
 #ifndef INNET_AOM_OPTIONS_H
 #define INNET_AOM_OPTIONS_H
 
 #include "common/base/opt.h"
 
-/* Options that have no letter. */
+/* The options that have no letter. */
 enum {
 	O_SENT = OPT_LONG, O_BY, O_CONSTITUENTS, O_COUNTERS, O_FROM, O_UNTIL,
 	O_JSON, O_CSV, O_SERIES, O_COMPARE, O_COMPARE_SENT, O_COMPARE_COUNTERS,
@@ -18,16 +18,16 @@ enum {
 	O_ANSWER_EARLY
 };
 
-/* Every option that there is, with the words of --help. */
+/* The table of all options, with their help texts. */
 extern const struct opt_tool options_tool;
 
 /*
  * Return the program that --program names: "olaf" (the default), "iswitch" or
- * "dlp".  Misuse of any option ends the process.
+ * "dlp".  Misuse of any option ends the process with status 2.
  */
 const char *options_program(int argc, char *argv[]);
 
-/* Return the long name of the option that opt_next() gave as ch. */
+/* Return the long name of the option that opt_next() returned as ch. */
 const char *options_name(int ch);
 
 #endif

@@ -3,9 +3,9 @@
  *
  * A format (innet-format(5)) defines where each field of an update comes from:
  * a constant, a part of a header, bytes at an offset of the message, or the
- * time stamp of the packet in the capture of sent packets. format_update()
- * reads a message.  It trusts no byte of the message and reports errors with
- * the verdicts of soundness.h.  Its result borrows nothing.
+ * time stamp of the packet in the capture of sent packets.  The function
+ * format_update() reads a message.  It trusts no byte of the message and
+ * reports errors with the verdicts of soundness.h.  Its result borrows nothing.
  *
  * The name of a cluster or worker is the value of a field: a number, an address
  * or a flow.  Times are nanoseconds since the epoch.

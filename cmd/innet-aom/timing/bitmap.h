@@ -1,10 +1,10 @@
 /*
- * bitmap.h - the set of segments of a vector that have been seen
+ * bitmap.h - the set of the segments of a vector that have been seen
  *
- * A set of indices below 2^24, in pages that are allocated when needed.  All
- * sets share one budget of bytes, so that no capture can make them grow without
- * limit; an index that does not fit is refused.  A zeroed struct is the
- * empty set; bitmap_clear() gives its memory back.
+ * A set holds indices below 2^24, in pages that are allocated when they are
+ * needed.  All sets share one budget of bytes, so that no capture can make them
+ * grow without limit.  An index that does not fit is refused.  A zeroed struct
+ * is the empty set, and bitmap_clear() frees the memory of a set.
  */
 #ifndef INNET_AOM_BITMAP_H
 #define INNET_AOM_BITMAP_H
@@ -16,26 +16,27 @@
 #include <string.h>
 
 enum {
-	BITMAP_LOW_BITS = 64,			/* indices without a page */
+	BITMAP_LOW_BITS = 64,			/* indices stored without a
+						   page */
 	BITMAP_PAGE_BYTES = 512,
 	BITMAP_PAGE_BITS = 8 * BITMAP_PAGE_BYTES
 };
 
 struct bitmap {
 	uint64_t low;
-	uint8_t **page;		/* owned, as the pages are */
+	uint8_t **page;		/* array and pages are owned */
 	uint32_t pages;
-	uint32_t n;		/* indices in the set */
+	uint32_t n;		/* number of indices in the set */
 };
 
-/* The bytes that all sets may use together, and use. */
+/* The bytes that all sets together may use, and do use. */
 struct bitmap_budget {
 	size_t most_bytes, bytes;
 };
 
 enum bitmap_result { BITMAP_NEW, BITMAP_REPEATED, BITMAP_NO_ROOM };
 
-/* Take bytes from the budget; false if they do not fit. */
+/* Take bytes from the budget.  Return false if they do not fit. */
 static inline bool
 bitmap_reserve(struct bitmap_budget *b, size_t bytes)
 {
@@ -45,7 +46,9 @@ bitmap_reserve(struct bitmap_budget *b, size_t bytes)
 	return true;
 }
 
-/* Return the page of index i, a new one if needed; NULL without room. */
+/*
+ * Return the page of index i; allocate it if needed.  Return NULL without room.
+ */
 static inline uint8_t *
 bitmap_page(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 {
@@ -74,7 +77,7 @@ bitmap_page(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 	return s->page[k];
 }
 
-/* Add index i and return whether it is new. */
+/* Add index i, and return whether it is new. */
 static inline enum bitmap_result
 bitmap_add(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 {
@@ -99,14 +102,14 @@ bitmap_add(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 	return BITMAP_NEW;
 }
 
-/* Is index 0, the begin of the vector, in the set? */
+/* Return whether index 0, the start of the vector, is in the set. */
 static inline bool
 bitmap_has_first(const struct bitmap *s)
 {
 	return (s->low & 1) != 0;
 }
 
-/* Free the pages; s is empty then. */
+/* Free the pages.  Afterwards s is empty. */
 static inline void
 bitmap_clear(struct bitmap *s, struct bitmap_budget *b)
 {

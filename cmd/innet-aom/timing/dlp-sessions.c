@@ -1,4 +1,4 @@
-/* dlp-sessions.c - steps of DLP as iterations of jobs: dlp-sessions.h */
+/* dlp-sessions.c - find the sessions of program dlp; a step is an iteration */
 #include "cmd/innet-aom/timing/dlp-sessions.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "common/base/message.h"
 #include "common/wire/dlp.h"
 
-enum { ALIKE_MAX = 8 };		/* addresses of one key */
+enum { ALIKE_MAX = 8 };		/* most addresses that share a hash */
 
 static bool
 is_aggregator(const struct sessions *s, uint16_t port)
@@ -60,8 +60,8 @@ get_session(struct sessions *s, const union addr *at, uint32_t *number)
 }
 
 /*
- * The worker at an address; one that is new is made if that is wanted.  NULL:
- * there is none, or there are too many.
+ * Return the worker at an address.  If it is new and `wanted` is set, create
+ * it.  Return NULL if there is no such worker or if there are too many.
  */
 static struct session_worker *
 get_worker(struct sessions *s, uint32_t number, const union addr *at,
@@ -105,7 +105,9 @@ get_worker(struct sessions *s, uint32_t number, const union addr *at,
 	return &s->worker[s->workers++];
 }
 
-/* Has a worker got a place by this answer?  An echo has no settings. */
+/*
+ * Return whether this answer gives a worker a place.  An echo has no settings.
+ */
 static bool
 is_place(const struct dlp *d)
 {
@@ -122,7 +124,7 @@ is_zero(const struct dlp *d)
 	return true;
 }
 
-/* A session ends, and another one of the aggregator's begins. */
+/* End a session and begin the aggregator's next one. */
 static void
 restart_session(struct sessions *s, struct session *x)
 {
@@ -144,7 +146,7 @@ receive_gradient(struct sessions *s, struct session *x,
 	struct job *j = &x->job;
 	const bool again = w->sent && w->step == d->step;
 
-	/* step 0 once more is a session that we did not see begin */
+	/* step 0 again means that a session began that we did not see begin */
 	if (d->step == 0 && j->begun && j->newest > 1)
 		restart_session(s, x);
 	if (!again)
@@ -163,7 +165,7 @@ receive_gradient(struct sessions *s, struct session *x,
 	}
 }
 
-/* A packet in state LEARNING to a worker: an aggregate, or an echo. */
+/* Handle a packet in state LEARNING to a worker: an aggregate, or an echo. */
 static void
 receive_aggregate(struct sessions *s, struct session *x,
     struct session_worker *w, const struct dlp *d, struct job_segment *g)
@@ -171,7 +173,7 @@ receive_aggregate(struct sessions *s, struct session *x,
 	struct job *j = &x->job;
 
 	if (dlp_is_poll(d) || !w->sent || w->step != d->step)
-		return;		/* an echo of a poll, as far as we can tell */
+		return;		/* probably the echo of a poll */
 	if (d->step == 0 && !w->zero && is_zero(d))
 		x->late = true;
 	if (!x->answered || d->step - x->step < UINT32_MAX / 2)

@@ -1,9 +1,9 @@
 /*
- * dlp-sessions.h - find the sessions of program dlp in captures: innet-wire(5)
+ * dlp-sessions.h - find the sessions of program dlp in captures (innet-wire(5))
  *
- * An aggregator is recognised by its port.  A session of it is a job whose
- * vectors have one segment: a gradient goes up, an aggregate comes down, and
- * the step is the iteration.
+ * An aggregator is recognised by its port.  A session of an aggregator is a job
+ * whose vectors have one segment.  A worker sends a gradient, the aggregator
+ * sends an aggregate, and each step is an iteration.
  */
 #ifndef INNET_AOM_SESSIONS_H
 #define INNET_AOM_SESSIONS_H
@@ -17,19 +17,20 @@
 
 enum { SESSIONS_MAX = 4096, SESSIONS_WORKERS_MAX = 65536 };
 
-/* The state of an aggregator beside its job. */
+/* The state of an aggregator that is not part of its job. */
 struct session {
 	struct job job;
-	bool late; /* it answers with the aggregate of the step before */
+	/* The aggregator answers with the aggregate of the previous step. */
+	bool late;
 	bool answered;		/* at least one step was answered */
-	uint32_t step;		/* the newest of those */
+	uint32_t step;		/* newest step that was answered */
 };
 
 struct session_worker {
 	uint32_t session, member;
 	bool sent;		/* it has sent a gradient */
-	uint32_t step;		/* of this step, the newest */
-	bool out;		/* after the step was answered */
+	uint32_t step;		/* step of its newest gradient */
+	bool out;		/* sent after that step was answered */
 	bool zero;		/* the gradient is all zeros */
 	bool refused;		/* the aggregator was at another step */
 	unsigned file;		/* the capture that showed it first */
@@ -39,17 +40,17 @@ struct sessions {
 	struct job_context context;
 	uint16_t port;		/* of aggregators; 0: 1234 and 12344 */
 	bool late;		/* all aggregators answer late */
-	struct session **session;	/* owned, and what they point to */
+	struct session **session;	/* array and its elements are owned */
 	uint32_t n;
 	struct hashmap at;	/* sessions by address */
 	struct session_worker *worker;
 	uint32_t workers, room;
-	struct hashmap worker_at;	/* by session and address */
+	struct hashmap worker_at;	/* workers by session and address */
 	uint64_t bad;		/* malformed packets */
 	uint64_t too_many;	/* packets beyond the limits */
 };
 
-/* Is a packet between these ports one of program dlp? */
+/* Return whether a packet between these ports belongs to program dlp. */
 bool sessions_claim(const void *sessions, uint8_t tos, uint16_t sport,
     uint16_t dport);
 

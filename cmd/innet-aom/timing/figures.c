@@ -1,4 +1,4 @@
-/* figures.c - rows of named figures: figures.h */
+/* figures.c - print rows of named figures */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/timing/figures.h"
@@ -9,7 +9,7 @@
 
 enum { CELL_BYTES = 80 };
 
-/* One unit for all times of a table, so that columns can be compared. */
+/* The unit of all times in a table, so that columns can be compared. */
 struct scale {
 	const char *name;
 	double ns;
@@ -39,7 +39,7 @@ figures_open(struct figures *s, const struct figures_column *column,
 	return NULL;
 }
 
-/* A cell for programs: numbers to the last digit. */
+/* Print a cell for programs, with all digits of numbers. */
 static void
 put_cell(const struct figures_cell *c, enum figures_unit unit, bool json)
 {
@@ -80,7 +80,7 @@ put_keys(const struct figures *s)
 	putchar('\n');
 }
 
-/* A cell for people. */
+/* Return the text of a cell for people. */
 static const char *
 cell_text(char to[CELL_BYTES], const struct figures_cell *c,
     enum figures_unit unit, struct scale scale)
@@ -109,7 +109,7 @@ title_text(char to[CELL_BYTES], const struct figures_column *c,
 	return to;
 }
 
-/* A row of a table that is printed as it comes, in columns of one width. */
+/* Print a table row at once, in columns of fixed width. */
 static void
 put_line(struct figures *s, const struct figures_cell *cell)
 {
@@ -158,7 +158,7 @@ figures_add_row(struct figures *s, const struct figures_cell *cell)
 	}
 }
 
-/* The unit in which the largest time that is shown is best read. */
+/* Return the unit that suits the largest time that is shown. */
 static struct scale
 find_scale(const struct figures *s)
 {
@@ -181,7 +181,10 @@ find_scale(const struct figures *s)
 	    (struct scale){ "s", 1e9 };
 }
 
-/* Is a column of a table worth its place: asked for, or known somewhere? */
+/*
+ * Return whether a column of a table is shown, because the user chose it or
+ * because some row has its value.
+ */
 static bool
 is_column_shown(const struct figures *s, int k)
 {

@@ -1,10 +1,11 @@
 /*
  * figures.h - print rows of named figures as a table, as JSON or as CSV
  *
- * A row has a cell for each column.  JSON and CSV are printed at once; a table
- * is kept until figures_close(), which knows its width and the best unit of
- * its times.  With at_once, a table that may be long is printed row by row,
- * with times in microseconds.  An unknown figure is "-", null or empty.
+ * A row has a cell for each column.  JSON and CSV are printed at once.  A table
+ * is kept until figures_close(), because its column widths and the best unit of
+ * its times are known only then.  With at_once, a table that may be long is
+ * printed row by row, with times in microseconds.  An unknown figure is printed
+ * as "-", null or an empty cell.
  */
 #ifndef INNET_AOM_FIGURES_H
 #define INNET_AOM_FIGURES_H
@@ -23,24 +24,25 @@ enum { FIGURES_TEXT_BYTES = 64 };
 
 struct figures_column {
 	const char *key;	/* in JSON and CSV */
-	const char *title;	/* in a table; NULL: with --columns only */
+	const char *title;	/* in a table; NULL: only with --columns */
 	enum figures_unit unit;
-	int figure;		/* for the caller */
+	int figure;		/* for the caller's use */
 };
 
 struct figures_cell {
 	bool known;
-	bool quoted;		/* JSON has the text in quotes */
-	uint64_t whole;		/* COUNT and NS */
+	bool quoted;		/* print the text in quotes in JSON */
+	uint64_t whole;		/* value of units COUNT and NS */
 	double real;
 	char text[FIGURES_TEXT_BYTES];
 };
 
 struct figures {
-	const struct figures_column *column;	/* the last has no key */
+	const struct figures_column *column;	/* the last element has no
+						   key */
 	int n;
 	enum figures_form form;
-	bool at_once;		/* print a table row by row, too */
+	bool at_once;		/* also print a table row by row */
 	bool chosen;		/* --columns chose the columns */
 	struct columns_choice shows;
 	struct figures_cell *row; /* rows that are kept, n cells each; owned */
@@ -48,14 +50,16 @@ struct figures {
 	size_t printed;
 };
 
-/* Begin; list chooses columns unless it is NULL.  Return NULL or its error. */
+/*
+ * Begin; list chooses columns unless NULL.  Return NULL, or an error in list.
+ */
 const char *figures_open(struct figures *s, const struct figures_column *column,
     enum figures_form form, bool at_once, const char *list);
 
 /* Print or keep a row of s->n cells. */
 void figures_add_row(struct figures *s, const struct figures_cell *cell);
 
-/* Print the rows that were kept and free them. */
+/* Print the rows that were kept, and free them. */
 void figures_close(struct figures *s);
 
 /* Return a cell with a count or a time, a real number, or a text. */

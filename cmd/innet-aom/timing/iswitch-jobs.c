@@ -1,4 +1,4 @@
-/* iswitch-jobs.c - whose packet is it, and of which job: iswitch-jobs.h */
+/* iswitch-jobs.c - find the job and the member that a packet belongs to */
 #include "cmd/innet-aom/timing/iswitch-jobs.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/wire/repair.h"
 #include "common/wire/update.h"
 
-enum { ALIKE_MAX = 8 };		/* addresses of one key */
+enum { ALIKE_MAX = 8 };		/* most addresses that share a hash */
 
 bool
 jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)
@@ -20,7 +20,10 @@ jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)
 	return seg_is(tos) || tos == CONTROL_TOS;
 }
 
-/* The end at an address, made if it is new; NULL: there are too many. */
+/*
+ * Return the end at an address; create it if it is new.  Return NULL if there
+ * are too many.
+ */
 static struct jobs_end *
 get_end(struct jobs *s, const union addr *at)
 {
@@ -34,7 +37,8 @@ get_end(struct jobs *s, const union addr *at)
 			return &s->end[*have];
 		if (++alike == ALIKE_MAX)
 			return NULL;
-		key += (uint64_t)1 << 48;	/* another one's, of IPv6 */
+		key += (uint64_t)1 << 48;	/* the hash is used by another
+						   IPv6 address */
 	}
 	if (s->ends == JOBS_ENDS_MAX)
 		return NULL;
@@ -51,7 +55,10 @@ get_end(struct jobs *s, const union addr *at)
 	return &s->end[s->ends++];
 }
 
-/* Both ends of a packet; growing moves the first, so it is asked for again. */
+/*
+ * Return both ends of a packet. get_end() can move the array, so the first end
+ * is looked up again.
+ */
 static bool
 get_ends(struct jobs *s, const struct packet *p, struct jobs_end **from,
     struct jobs_end **to)
@@ -74,7 +81,7 @@ jobs_add_switch(struct jobs *s, const union addr *at)
 		e->role = JOBS_SWITCH;
 }
 
-/* The job of that number at switch sw, made if it is new. */
+/* Return the job with that number at switch sw; create it if it is new. */
 static struct job **
 get_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 {
@@ -104,8 +111,9 @@ get_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 }
 
 /*
- * Job number (-1: it is not known) of switch sw is what the packets without a
- * number belong to, if it is the first job that appears.
+ * Return the job with that number at switch sw; -1 means that the number is
+ * unknown.  If there is a job without a number, it gets this number, because
+ * packets without a number belong to the first job that appears.
  */
 static struct job **
 name_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
@@ -126,7 +134,10 @@ name_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 	return &s->job[i];
 }
 
-/* The job of member m at switch sw; number -1: not known by this packet. */
+/*
+ * Return the job of member m at switch sw; number is -1 if the packet does not
+ * contain it.
+ */
 static struct job *
 get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
     int32_t number)
@@ -145,7 +156,7 @@ get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
 	if (j == NULL)
 		return NULL;
 	if (m->job == (uint32_t)(j - s->job) + 1)
-		return *j;		/* it has its number now */
+		return *j;		/* the job now has its number */
 	id = job_add_member(*j, &m->at);
 	if (id < 0)
 		return NULL;
@@ -154,7 +165,10 @@ get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
 	return *j;
 }
 
-/* Note that a and b exchanged a segment; a switch has several peers. */
+/*
+ * Note that a and b exchanged a segment.  An end with several peers is a
+ * switch.
+ */
 static void
 learn_peers(const struct jobs *s, struct jobs_end *a, struct jobs_end *b)
 {
@@ -169,7 +183,10 @@ learn_peers(const struct jobs *s, struct jobs_end *a, struct jobs_end *b)
 	b->peer = i;
 }
 
-/* Is the segment from a to b a result?  False where that cannot be told. */
+/*
+ * Set *down if the segment from a to b is a result.  Return false if its
+ * direction is unknown.
+ */
 static bool
 find_direction(const struct jobs *s, struct jobs_end *a, struct jobs_end *b,
     bool *down)
@@ -191,7 +208,7 @@ find_direction(const struct jobs *s, struct jobs_end *a, struct jobs_end *b,
 	return true;
 }
 
-/* A segment of p is one to or from member m of j. */
+/* Add the segment in p, which member m of j sent or received. */
 static void
 add_segment(struct jobs *s, struct job *j, uint32_t m, const struct packet *p,
     bool down)
@@ -209,7 +226,10 @@ add_segment(struct jobs *s, struct job *j, uint32_t m, const struct packet *p,
 	iterations_add_segment(j, &s->context, m, &g);
 }
 
-/* A result to a group's address is one to each who hears it. */
+/*
+ * Count a result to a group's address as a result for every member of the
+ * group.
+ */
 static void
 receive_group_result(struct jobs *s, const struct packet *p,
     struct jobs_end *from, const struct jobs_end *group)
@@ -260,7 +280,7 @@ receive_segment(struct jobs *s, const struct packet *p, struct jobs_end *from,
 	add_segment(s, j, m->member, p, down);
 }
 
-/* Is c from a switch, to one, or can that not be told by itself? */
+/* Return the role of the sender of c, or that c alone does not show it. */
 static enum jobs_role
 sender_role(const struct control *c)
 {
@@ -277,7 +297,9 @@ sender_role(const struct control *c)
 	}
 }
 
-/* Nothing more comes to the job in its mode: close all that is open. */
+/*
+ * Close all that is open, because the job's mode changes or the capture ends.
+ */
 static void
 end_job(struct job *j, struct job_context *context)
 {
@@ -287,7 +309,7 @@ end_job(struct job *j, struct job_context *context)
 	rounds_close(j, context, INT64_MAX);
 }
 
-/* Set the mode of job j; iterations that are open in another mode end. */
+/* Set the mode of job j, and end iterations that are open in another mode. */
 static void
 set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 {
@@ -296,7 +318,7 @@ set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 	j->mode = mode;
 }
 
-/* Take what a Join and its Ack say about the job. */
+/* Store the settings of the job that a Join or its Ack contains. */
 static void
 receive_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 {
@@ -311,7 +333,7 @@ receive_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 		j->segs = seg_count(join.elements, join.floats);
 }
 
-/* The switch has named a group to member m of j, or none. */
+/* Store that the switch announced a group, or none, to member m of j. */
 static void
 set_group(struct jobs *s, struct job *j, uint32_t m,
     const struct control_ack *a)
@@ -351,7 +373,7 @@ note_asked_round(struct job *j, const struct control *c)
 		j->asks_rounds = true;
 }
 
-/* Help, Probe or NACK, with the number of a segment. */
+/* Process Help, Probe or NACK, which contain the number of a segment. */
 static void
 receive_help(struct job *j, uint32_t m, const struct control *c, bool down,
     uint64_t stamp_ns)
@@ -369,7 +391,7 @@ receive_help(struct job *j, uint32_t m, const struct control *c, bool down,
 	job_mark_loss(j, t, stamp_ns, down || !repair_is_help(c));
 }
 
-/* A control message between member m of j and its switch. */
+/* Process a control message between member m of j and its switch. */
 static void
 receive_message(struct jobs *s, struct job *j, uint32_t m,
     const struct control *c, bool down, uint64_t stamp_ns)
@@ -395,8 +417,9 @@ receive_message(struct jobs *s, struct job *j, uint32_t m,
 }
 
 /*
- * Process a control message.  The sender of any but Join, Help, Fetch and Chunk
- * need not be a member, and nothing of it is counted.
+ * Process a control message.  Join, Ack, Help, Fetch and Chunk are counted if
+ * they are sent between a member and its switch.  Other messages are not
+ * counted, because their sender need not be a member.
  */
 static void
 receive_control(struct jobs *s, const struct packet *p, struct jobs_end *from,

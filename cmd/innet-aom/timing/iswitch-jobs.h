@@ -1,12 +1,13 @@
 /*
- * iswitch-jobs.h - find the jobs of program iswitch in captures: innet-wire(5)
+ * iswitch-jobs.h - find the jobs of program iswitch in captures (innet-wire(5))
  *
  * Control messages (Join and its Ack, STATE, Probe, NACK) show which address is
- * a switch and which a member.  Without them, innet's port does, or that an
- * address has several peers.  A result to a multicast group counts for every
- * member to which the switch has announced the group.  Segments whose direction
- * is unknown are counted as unplaced.  The numbers of jobs, members and
- * addresses are limited, and packets beyond the limits are counted.
+ * a switch and which is a member.  Without control messages, an end with
+ * innet's port or with several peers is a switch.  A result to a multicast
+ * group counts for every member to which the switch has announced the group.
+ * Segments whose direction is unknown are counted as unplaced.  The numbers of
+ * jobs, members and addresses are limited, and packets beyond the limits are
+ * counted.
  */
 #ifndef INNET_AOM_JOBS_H
 #define INNET_AOM_JOBS_H
@@ -22,33 +23,37 @@ enum { JOBS_ENDS_MAX = 65536, JOBS_MAX = 4096 };
 
 enum jobs_role { JOBS_UNKNOWN, JOBS_SWITCH, JOBS_MEMBER };
 
-/* An address and port. */
+/* One end of packets: an address and a port. */
 struct jobs_end {
 	union addr at;
 	enum jobs_role role;
 	uint32_t peer;		/* its only peer so far, + 1; 0: none */
-	/* of a member or a group (job only); job + 1, 0: none yet */
+	/*
+	 * For a member or a group, job is the index of its job + 1, or 0 if it
+	 * has none yet.  Only a member has the index `member`.
+	 */
 	uint32_t job, member;
 };
 
 struct jobs {
 	struct job_context context;
-	bool async; /* assume that of jobs whose Join was not seen */
+	/* Assume that jobs are asynchronous if their Join was not captured. */
+	bool async;
 	struct jobs_end *end;
 	uint32_t ends, ends_room;
-	struct hashmap end_at;	/* by address */
-	struct job **job;	/* owned, and what they point to */
+	struct hashmap end_at;	/* ends by address */
+	struct job **job;	/* array and its elements are owned */
 	uint32_t n, room;
-	struct hashmap job_at;	/* by switch and number */
+	struct hashmap job_at;	/* jobs by switch and number */
 	uint64_t unplaced;	/* segments of unknown direction */
 	uint64_t bad_segment, bad_control;
 	uint64_t too_many;	/* packets beyond the limits */
 };
 
-/* Take `at` for a switch, whatever the captures show. */
+/* Treat the end at `at` as a switch, whatever the captures show. */
 void jobs_add_switch(struct jobs *s, const union addr *at);
 
-/* Is a packet with this codepoint one of program iswitch? */
+/* Return whether a packet with this codepoint belongs to program iswitch. */
 bool jobs_claim(const void *none, uint8_t tos, uint16_t sport,
     uint16_t dport);
 

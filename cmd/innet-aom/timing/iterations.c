@@ -1,16 +1,16 @@
-/* iterations.c - the iterations of a synchronous job: iterations.h */
+/* iterations.c - track the iterations of a synchronous job */
 #include "cmd/innet-aom/timing/iterations.h"
 
 #include <string.h>
 
-/* Member m took a part: is all of its result there, and when did it come? */
+/* Return whether a member's part has all segments of the result. */
 static bool
 has_result(const struct job *j, const struct job_part *p)
 {
 	return job_segs(j) > 0 && p->down.segments.n == job_segs(j);
 }
 
-/* Did it send, and was its first segment seen? */
+/* Return whether a member has sent, and its first segment was captured. */
 static bool
 has_begun(const struct job_part *p)
 {
@@ -23,7 +23,7 @@ has_sent(const struct job *j, const struct job_part *p)
 	return job_segs(j) > 0 && p->up.segments.n == job_segs(j);
 }
 
-/* The phases of member m in an iteration that is over. */
+/* Add the phases of member m in an iteration that is over. */
 static void
 add_phases(struct job *j, struct job_member *m, const struct job_part *p,
     struct job_closed *c)
@@ -56,13 +56,14 @@ add_phases(struct job *j, struct job_member *m, const struct job_part *p,
 	stats_sum_add(&j->aggregation, down->last_ns - up->first_ns);
 }
 
-/* The times of an iteration, by its parts. */
+/* The times of an iteration, computed from its parts. */
 struct iteration_sums {
-	uint64_t first_ns, last_ns;	/* first sent, last result */
-	uint64_t slowest_ns, second_ns;	/* ends of what was sent */
+	uint64_t first_ns, last_ns;	/* first segment sent, last result */
+	uint64_t slowest_ns, second_ns;	/* when the last two members had sent */
 	int32_t slowest;
-	bool begun, sent, results;	/* of all */
-	uint32_t got;		/* members whose result was seen */
+	bool begun, sent, results;	/* each is true if it holds for all
+					   members */
+	uint32_t got;		/* members for which a result was seen */
 };
 
 static void
@@ -94,7 +95,10 @@ add_part(const struct job *j, uint32_t m, const struct job_part *p,
 	}
 }
 
-/* Give back the parts of an iteration, and note who had its result when. */
+/*
+ * Clear the parts of an iteration, and note which members had its result and
+ * when.
+ */
 static void
 clear_parts(struct job *j, struct job_context *context,
     const struct job_iteration *it)
@@ -167,7 +171,7 @@ close_iteration(struct job *j, struct job_context *context,
 	it->open = false;
 }
 
-/* Close what is older than t, in order. */
+/* Close the iterations before t, in order. */
 static void
 close_before(struct job *j, struct job_context *context, int64_t t)
 {
@@ -186,7 +190,7 @@ iterations_end(struct job *j, struct job_context *context)
 	close_before(j, context, INT64_MAX);
 }
 
-/* Iteration t, opened if it is new; NULL: it is over. */
+/* Return iteration t; open it if it is new.  Return NULL if it is over. */
 static struct job_iteration *
 get_iteration(struct job *j, struct job_context *context, int64_t t, bool down)
 {
@@ -195,7 +199,7 @@ get_iteration(struct job *j, struct job_context *context, int64_t t, bool down)
 	bool restarted = false;
 
 	if (j->begun && t < j->newest - JOB_BEHIND && !down) {
-		close_before(j, context, INT64_MAX); /* the job begins again */
+		close_before(j, context, INT64_MAX); /* the job restarts */
 		for (uint32_t m = 0; m < j->members; m++)
 			j->member[m].has_done = false;
 		j->restarts++;
@@ -216,7 +220,7 @@ get_iteration(struct job *j, struct job_context *context, int64_t t, bool down)
 	return it;
 }
 
-/* The part of member m in an iteration. */
+/* Return the part of member m in an iteration; create it if it is new. */
 static struct job_part *
 get_part(struct job *j, uint32_t m, struct job_iteration *it)
 {

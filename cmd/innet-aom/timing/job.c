@@ -1,4 +1,4 @@
-/* job.c - members and counts of a job: job.h */
+/* job.c - store the members and the counts of a job */
 #include "cmd/innet-aom/timing/job.h"
 
 #include <stdlib.h>

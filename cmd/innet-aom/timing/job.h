@@ -1,17 +1,18 @@
 /*
- * job.h - the iterations of one job of program iswitch, or session of dlp
+ * job.h - the iterations of one job of program iswitch, or of one session of
+ * dlp
  *
  * In each iteration a member sends the segments of its vector and receives
  * those of the result.  A session of DLP is a job whose vectors have one
- * segment and whose iterations are its steps.  The segments of a capture, with
- * their times, give the times that innet-iswitch(7) and innet-dlp(7) define;
- * times that the capture does not show are unknown.
+ * segment and whose iterations are its steps.  The segments of a capture and
+ * their time stamps give the times that innet-iswitch(7) and innet-dlp(7)
+ * define.  Times that the capture does not show are unknown.
  *
- * Times are ns since the epoch.  iterations.h has the iterations of synchronous
- * jobs, and rounds.h those of asynchronous jobs.  A closed iteration is passed
- * to report(); only sums are kept, and times of iterations, of which the last
- * SAMPLE_KEPT are kept.  Owns its memory: job_free(). Functions exit when there
- * is none.
+ * Times are ns since the epoch. iterations.h handles the iterations of
+ * synchronous jobs, and rounds.h those of asynchronous jobs.  A closed
+ * iteration is passed to report().  Afterwards only sums and the last
+ * SAMPLE_KEPT iteration times are kept.  A job owns its memory: call
+ * job_free().  Functions exit if there is no memory.
  */
 #ifndef INNET_AOM_JOB_H
 #define INNET_AOM_JOB_H
@@ -26,7 +27,8 @@
 
 enum {
 	JOB_MEMBERS_MAX = 4096,
-	JOB_BEHIND = 64		/* an older iteration restarts the job */
+	JOB_BEHIND = 64		/* iterations behind the newest that mean a
+				   restart */
 };
 
 enum job_mode { JOB_MODE_UNKNOWN, JOB_SYNC, JOB_ASYNC };
@@ -34,23 +36,23 @@ enum job_mode { JOB_MODE_UNKNOWN, JOB_SYNC, JOB_ASYNC };
 /* Counts of packets, and of the bytes of their frames. */
 enum job_count {
 	JOB_SEGMENTS,		/* of contributions, without repetitions */
-	JOB_RETRANSMITTED,	/* repetitions */
+	JOB_RETRANSMITTED,	/* repetitions of contributions */
 	JOB_RESULTS, JOB_RESENT,	/* results, and their repetitions */
 	JOB_HELPS, JOB_ASKED,	/* Help from a member, from the switch */
 	JOB_PROBES, JOB_NACKS, JOB_STATES, JOB_NOTICES,
 	JOB_HANDOVERS,		/* Fetch and Chunk */
-	JOB_POLLS, JOB_WRONG_STEP, JOB_RETRIES,	/* of DLP */
-	JOB_LATE,		/* of a closed iteration */
+	JOB_POLLS, JOB_WRONG_STEP, JOB_RETRIES,	/* only in DLP */
+	JOB_LATE,		/* for a closed iteration */
 	JOB_COPIES,		/* seen in another capture before */
-	JOB_MISMATCHED,		/* an index beyond the vector */
+	JOB_MISMATCHED,		/* index beyond the end of the vector */
 	JOB_BYTES_UP, JOB_BYTES_DOWN,
 	JOB_COUNTS
 };
 
 /* The segments that a member sent, or received, in an iteration. */
 struct job_side {
-	uint64_t first_ns, last_ns;	/* of each segment's first appearance */
-	unsigned file;		/* the capture that showed the first one */
+	uint64_t first_ns, last_ns;	/* by each segment's first copy */
+	unsigned file;		/* capture with the first segment */
 	struct bitmap segments;
 };
 
@@ -58,7 +60,7 @@ struct job_part {
 	int64_t iteration;
 	bool open;
 	struct job_side up, down;
-	uint32_t next;		/* the next member with a part, + 1; 0: none */
+	uint32_t next;		/* next member with a part, + 1; 0: none */
 };
 
 /* The phases of a member's iteration. */
@@ -66,17 +68,17 @@ enum job_phase { JOB_COMPUTE, JOB_SEND, JOB_WAIT, JOB_RECEIVE, JOB_PHASES };
 
 struct job_member {
 	union addr at;
-	int64_t worker;		/* its number; -1: unknown */
+	int64_t worker;		/* the member's number; -1: unknown */
 	struct job_part part[2];	/* by iteration & 1 */
-	bool in_group;		/* results to the multicast group are for it */
+	bool in_group;		/* it gets results to the multicast group */
 	bool has_done;
 	int64_t done;		/* newest iteration whose result it has */
 	uint64_t done_ns;
 	uint64_t n[JOB_COUNTS];
 	uint64_t iterations;	/* iterations in which it sent */
-	uint64_t slowest;	/* iterations in which it was last */
+	uint64_t slowest;	/* iterations in which it was the slowest */
 	struct stats_sum phase[JOB_PHASES], aggregation, staleness;
-	struct rounds *rounds;	/* of an asynchronous job; owned */
+	struct rounds *rounds;	/* for an asynchronous job; owned */
 };
 
 /* A closed iteration. */
@@ -85,37 +87,37 @@ struct job_closed {
 	uint64_t start_ns;	/* time of its first packet */
 	bool whole;		/* iteration_ns is known */
 	uint64_t iteration_ns;
-	bool repaired;		/* segments were repaired, during repair_ns */
+	bool repaired;		/* lost segments were repaired in repair_ns */
 	uint64_t repair_ns;
 	struct stats_sum time;	/* asynchronous: iteration_ns of members */
 	uint32_t members;	/* members with a part in it */
 	uint32_t contributors;
-	uint32_t vectors;	/* in the result; 0: unknown */
-	int32_t slowest;	/* a member; -1: unknown */
+	uint32_t vectors;	/* vectors in the result; 0: unknown */
+	int32_t slowest;	/* slowest member; -1: unknown */
 	uint64_t slowest_by_ns;
 	struct stats_sum phase[JOB_PHASES];
 	uint64_t n[JOB_COUNTS];
 };
 
 struct job_iteration {
-	bool open, first;	/* first: the first in the captures */
+	bool open, first;	/* `first`: it is the first in the captures */
 	int64_t iteration;
 	uint32_t list;		/* first member with a part, + 1 */
 	uint32_t vectors;
 	uint64_t repair_from_ns;	/* first sign of a loss; 0: none */
-	bool lost;		/* it was a loss for certain */
+	bool lost;		/* the loss is certain */
 	uint64_t n[JOB_COUNTS];
 };
 
 struct job {
-	union addr at;		/* the switch */
-	int32_t number;		/* -1: unknown */
+	union addr at;		/* address of the switch */
+	int32_t number;		/* job number; -1: unknown */
 	uint32_t place;		/* index among the jobs */
 	enum job_mode mode;
-	bool answers;		/* an asynchronous server, one round a push */
+	bool answers;		/* asynchronous server: one round per push */
 	bool asks_rounds;	/* its Probes ask for rounds, without a Join */
-	uint32_t expected;	/* vectors of an iteration; 0: unknown */
-	uint32_t segs;		/* of a vector; 0: unknown */
+	uint32_t expected;	/* vectors per iteration; 0: unknown */
+	uint32_t segs;		/* segments per vector; 0: unknown */
 	uint32_t most;		/* highest index seen, + 1 */
 	struct job_member *member;
 	uint32_t members, room;
@@ -124,21 +126,23 @@ struct job {
 	int64_t newest;
 	uint64_t n[JOB_COUNTS];
 	uint64_t iterations, restarts;
-	struct durations iteration;	/* times of those that are whole */
+	struct durations iteration;	/* times of complete iterations */
 	struct stats_sum slowest_by, phase[JOB_PHASES], aggregation, staleness;
 	struct stats_sum repair;	/* of iterations with a repair */
 	uint64_t stale_most;
-	uint64_t applied; /* vectors that an asynchronous server applied */
+	/* The number of vectors that an asynchronous server applied. */
+	uint64_t applied;
 	struct job_closed
-	    *closing;		/* rounds that are not reported yet; owned */
+	    *closing;		/* rounds not reported yet; owned */
 	uint64_t missing;	/* vectors that results lack */
 	const struct job_context *context;	/* borrowed */
 };
 
-/* State that all jobs share; report may be NULL. */
+/* The state that all jobs share; report may be NULL. */
 struct job_context {
 	struct bitmap_budget budget;
-	uint64_t iterations_mask;	/* of iteration numbers in packets */
+	uint64_t iterations_mask;	/* mask of the iteration number in
+					   packets */
 	uint64_t no_room;	/* segments beyond the budget */
 	void (*report)(void *arg, const struct job *j,
 	    const struct job_closed *c);
@@ -149,41 +153,42 @@ struct job_context {
 struct job_segment {
 	int64_t iteration;
 	uint32_t index;
-	uint16_t vectors;	/* inside */
+	uint16_t vectors;	/* vectors in its sum */
 	uint64_t stamp_ns;
 	unsigned file;
-	bool down;		/* it is a result */
+	bool down;		/* it belongs to a result */
 };
 
-/* Begin a job at a switch; number -1: unknown. */
+/* Initialise a job at a switch; number is -1 if it is unknown. */
 void job_init(struct job *j, struct job_context *context, const union addr *at,
     int32_t number);
 /* Free all memory of j. */
 void job_free(struct job *j);
 
-/* Add a member; return its number, or -1 if there are too many. */
+/* Add a member.  Return its index, or -1 if there are too many. */
 int32_t job_add_member(struct job *j, const union addr *at);
 
-/* Add the time of a whole iteration; exits 1 without memory. */
+/* Add the time of a complete iteration.  Exits 1 without memory. */
 void job_add_time(struct job *j, uint64_t ns);
 
-/* Count packets or bytes of member m (-1: unknown); or one, of iteration t. */
+/* Add `by` to a count of member m (-1: unknown); or add 1, for iteration t. */
 void job_count(struct job *j, int32_t m, enum job_count what, uint64_t by);
 void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
 
 /*
- * Note a sign at now_ns that a segment of iteration t was lost.  It is sure if
- * the segment was requested or sent again, not if a Probe asked about it.
+ * Note a sign at now_ns that a segment of iteration t was lost.  The loss is
+ * sure if the segment was requested or sent again, but not if a Probe asked
+ * about it.
  */
 void job_mark_loss(struct job *j, int64_t t, uint64_t now_ns, bool sure);
 
-/* Has member m sent in iteration t, which is open or being closed? */
+/* Return whether member m has sent in iteration t, which is still open. */
 static inline bool job_has_sent(const struct job *j, uint32_t m, int64_t t);
 
-/* Return how many vectors a result of `vectors` lacks. */
+/* Return how many vectors a result with `vectors` vectors lacks. */
 static inline uint32_t job_missing(const struct job *j, uint32_t vectors);
 
-/* Return the segments of a vector: announced, or seen so far. */
+/* Return the segments per vector, as announced or as seen so far. */
 static inline uint32_t job_segs(const struct job *j);
 
 /* implementation */
@@ -196,7 +201,7 @@ job_has_sent(const struct job *j, uint32_t m, int64_t t)
 	return p->open && p->iteration == t && p->up.segments.n > 0;
 }
 
-/* Return the iteration nearest to the newest whose low 24 bits are these. */
+/* Return the iteration nearest to the newest one that has these low 24 bits. */
 int64_t job_unwrap(const struct job *j, uint32_t iteration);
 
 static inline uint32_t

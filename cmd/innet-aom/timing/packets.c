@@ -1,4 +1,4 @@
-/* packets.c - packets of several captures in order of time: packets.h */
+/* packets.c - read packets of several captures in order of time */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/timing/packets.h"
@@ -24,7 +24,7 @@ make_addr(const struct frame_flow *f, const uint8_t ip[16], uint16_t port)
 	return a;
 }
 
-/* The next of several packets that lie in one frame, as f->next. */
+/* Set f->next to the next of several packets in one frame. */
 static void
 next_piece(struct packets_file *f)
 {
@@ -34,7 +34,10 @@ next_piece(struct packets_file *f)
 	to->wire_bytes = f->head_bytes + to->bytes;
 }
 
-/* Does the frame hold several packets?  Then the first is taken. */
+/*
+ * Split the frame if it contains several packets, and take the first one.
+ * Return the result of split_frame().
+ */
 static enum split_is
 split_packet(const struct packets *s, struct packets_file *file,
     const struct pcapio_packet *p, enum frame_is is, const struct frame *f)
@@ -56,7 +59,10 @@ split_packet(const struct packets *s, struct packets_file *file,
 	return found;
 }
 
-/* The packet of a frame, in file->next: UPDATE_OK, or why there is none. */
+/*
+ * Read the packet of a frame into file->next.  Return UPDATE_OK, or the reason
+ * why there is none.
+ */
 static unsigned
 parse_packet(const struct packets *s, struct packets_file *file,
     const struct pcapio_packet *p)
@@ -96,7 +102,10 @@ add_capped(uint64_t a, uint64_t b)
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* The first packet of all: what counts from it is known. */
+/*
+ * Begin with the first packet of all captures.  Times relative to it are now
+ * known.
+ */
 static void
 begin_capture(struct packets *s, uint64_t t)
 {
@@ -174,7 +183,7 @@ packets_open(struct packets *s, const char *const *path, size_t n)
 	begin_capture(s, first_ns);
 }
 
-/* The file whose packet is the oldest, or NULL. */
+/* Return the file whose next packet is the oldest, or NULL. */
 static struct packets_file *
 find_oldest(struct packets *s)
 {

@@ -2,11 +2,11 @@
  * packets.h - read the packets of a program from captures in order of time
  *
  * Captures are merged by their time stamps.  A packet that the program does not
- * claim is regular.  A claimed packet that is not sound is ignored and counted
- * by reason.  A payload that a snap length cut is returned as far as it was
- * captured, and several packets in one frame are returned one by one.  A
- * damaged capture ends with a warning at the damage.  Opening exits after an
- * error.
+ * claim is regular.  A claimed packet that is malformed is ignored, and counted
+ * by the reason.  If a snap length cut a payload, the captured part is
+ * returned.  If a frame contains several packets, they are returned one by one.
+ * If a capture is damaged, it ends at the damage with a warning.  Opening exits
+ * after an error.
  */
 #ifndef INNET_AOM_PACKETS_H
 #define INNET_AOM_PACKETS_H
@@ -25,65 +25,70 @@ enum { PACKETS_FILES_MAX = 64 };
 
 struct packet {
 	uint64_t stamp_ns;
-	unsigned file;		/* number of the capture */
+	unsigned file;		/* index of the capture */
 	uint8_t tos;		/* without the ECN bits */
 	union addr from, to;
-	uint32_t wire_bytes;	/* of the frame */
-	const uint8_t *payload;	/* borrowed until the next */
-	uint32_t bytes;		/* of the whole payload */
-	uint32_t have;		/* bytes at payload */
+	uint32_t wire_bytes;	/* bytes of the whole frame */
+	const uint8_t *payload;	/* borrowed until the next packet */
+	uint32_t bytes;		/* bytes of the whole payload */
+	uint32_t have;		/* bytes that are at payload */
 };
 
 struct packets_file {
 	struct pcapio_in in;
-	uint64_t first_ns, last_ns;	/* stamps of any packet */
+	uint64_t first_ns, last_ns;	/* stamps of all packets */
 	uint64_t backwards;	/* time stamps that go backwards */
 	uint64_t regular;	/* packets of other programs */
-	struct hints hints;	/* about those */
-	struct split pieces;	/* packets left in one frame */
+	struct hints hints;	/* hints about those packets */
+	struct split pieces;	/* packets left in the frame */
 	struct split_count split;
-	uint32_t head_bytes;	/* headers of that frame */
+	uint32_t head_bytes;	/* header bytes of that frame */
 	bool have;		/* next is set */
 	struct packet next;
 };
 
-/* Does the program claim packets with that codepoint between these ports? */
+/* Return whether the program claims packets with this codepoint and ports. */
 typedef bool packets_claim_fn(const void *arg, uint8_t tos, uint16_t sport,
     uint16_t dport);
 
 struct packets {
 	packets_claim_fn *claim;
 	const void *arg;
-	split_bytes_fn *bytes;	/* returns the length of a packet, or NULL */
+	split_bytes_fn *bytes;	/* returns the length of a packet; NULL: none */
 	struct packets_file file[PACKETS_FILES_MAX];
 	size_t n;
 	struct packets_file *given; /* the file of the packet returned last */
-	uint64_t from_ns, until_ns;	/* ignore other packets */
-	bool relative_from, relative_until;	/* to the first packet */
+	uint64_t from_ns, until_ns;	/* ignore packets outside this time */
+	bool relative_from, relative_until;	/* the times count from the
+						   first packet */
 	bool begun;
 	uint64_t first_ns;
-	uint64_t last_ns;		/* of the packets returned */
+	uint64_t last_ns;		/* stamp of the last packet returned */
 	uint64_t taken;
 	uint64_t ignored[SOUNDNESS_VERDICTS];
 	int rc;			/* 1: a capture was damaged */
 };
 
-/* Open n captures; claim, arg, bytes and the times are set. */
+/* Open n captures.  The caller has set claim, arg, bytes and the times. */
 void packets_open(struct packets *s, const char *const *path, size_t n);
 
-/* Return the next packet, borrowed until the next call; NULL at the end. */
+/* Return the next packet, borrowed until the next call, or NULL at the end. */
 const struct packet *packets_next(struct packets *s);
 
-/* Close the captures; warn about time stamps that went backwards. */
+/* Close the captures.  Warn about time stamps that went backwards. */
 void packets_close(struct packets *s);
 
-/* Count the packets that were ignored, and those of other programs. */
+/*
+ * Return the number of packets that were ignored, and of packets of other
+ * programs.
+ */
 uint64_t packets_ignored(const struct packets *s);
 uint64_t packets_regular(const struct packets *s);
 
 /*
- * Warn about each capture that has no packet of the program, whose name is
- * what, with hints about its packets; true if there is one.
+ * Warn about each capture without a packet of the program, with hints about its
+ * packets; `what` is the name of the program.  Return true if there is such a
+ * capture.
  */
 bool packets_unrecognised(const struct packets *s, const char *what);
 

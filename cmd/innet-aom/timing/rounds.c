@@ -1,4 +1,4 @@
-/* rounds.c - pushes and rounds of an asynchronous job: rounds.h */
+/* rounds.c - track the pushes and rounds of an asynchronous job */
 #include "cmd/innet-aom/timing/rounds.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "common/base/message.h"
 #include "common/wire/seg.h"
 
-/* A number of 24 bits, as the one next to another. */
+/* Extend a 24-bit number to the value that is nearest to `other`. */
 static int64_t
 unwrap_near(int64_t other, int64_t number)
 {
@@ -31,7 +31,7 @@ clear_part(struct job_context *context, struct rounds_part *p)
 	p->open = false;
 }
 
-/* A push is over, for another one begins, or the capture ends. */
+/* End a push, because another one begins or the capture ends. */
 static void
 end_push(struct job *j, struct job_context *context, struct job_member *m)
 {
@@ -55,7 +55,10 @@ count_staleness(struct job *j, struct job_member *m, uint64_t stale)
 		j->stale_most = stale;
 }
 
-/* A server has a push whole: it is applied, and its sender told of all. */
+/*
+ * Apply a push that a server has received completely.  The answer to its sender
+ * includes all pushes that were applied so far.
+ */
 static void
 apply_push(struct job *j, struct job_member *m)
 {
@@ -67,7 +70,7 @@ apply_push(struct job *j, struct job_member *m)
 	r->base = ++j->applied;
 }
 
-/* Add the staleness of a gradient at its first segment. */
+/* Add the staleness of a gradient when its first segment appears. */
 static void
 add_staleness(struct job *j, struct job_member *m, bool follows)
 {
@@ -79,7 +82,10 @@ add_staleness(struct job *j, struct job_member *m, bool follows)
 	r->shown = r->next;
 }
 
-/* The push of a segment that goes up; NULL: it is over. */
+/*
+ * Return the push to which a segment from a member belongs, or NULL if the push
+ * is over.
+ */
 static struct rounds_part *
 get_push(struct job *j, struct job_context *context, struct job_member *m,
     int64_t number)
@@ -102,7 +108,10 @@ get_push(struct job *j, struct job_context *context, struct job_member *m,
 	return p;
 }
 
-/* The round of a segment that comes down; NULL: it is over. */
+/*
+ * Return the round to which a segment for a member belongs, or NULL if the
+ * round is over.
+ */
 static struct rounds_part *
 get_round(struct job_context *context, struct rounds *r, int64_t number)
 {
@@ -149,7 +158,7 @@ rounds_close(struct job *j, struct job_context *context, int64_t last)
 	} while (true);
 }
 
-/* Return the entry of a round of the job; NULL if it was reported. */
+/* Return the entry of a round of the job, or NULL if the round was reported. */
 static struct job_closed *
 get_closing(struct job *j, struct job_context *context, int64_t number)
 {
@@ -170,7 +179,10 @@ get_closing(struct job *j, struct job_context *context, int64_t number)
 	return c;
 }
 
-/* A round is over for one more member; if timed, ns after the one before. */
+/*
+ * Record that one more member has completed a round.  If `timed` is set, the
+ * member took ns since its previous round.
+ */
 static void
 add_round(struct job *j, struct job_context *context,
     const struct rounds_part *p, bool timed, uint64_t ns)
@@ -193,7 +205,7 @@ add_round(struct job *j, struct job_context *context,
 		rounds_close(j, context, p->number);
 }
 
-/* Round next of member m is whole now. */
+/* End round `next` of member m, which is now complete. */
 static void
 end_round(struct job *j, struct job_context *context, struct job_member *m,
     uint64_t now_ns)
@@ -206,7 +218,7 @@ end_round(struct job *j, struct job_context *context, struct job_member *m,
 	stats_sum_add(&j->phase[JOB_RECEIVE], ns);
 	if (r->has_over)
 		job_add_time(j, now_ns - r->over_ns);
-	if (!j->answers)	/* a server's are each member's own */
+	if (!j->answers)	/* a server's rounds differ by member */
 		add_round(j, context, p, r->has_over, now_ns - r->over_ns);
 	r->has_over = true;
 	r->over_ns = now_ns;
@@ -218,14 +230,17 @@ end_round(struct job *j, struct job_context *context, struct job_member *m,
 	}
 }
 
-/* Rounds of m that are whole, and all those before them. */
+/*
+ * End the round `next` of m and the rounds after it, as long as they are
+ * complete.
+ */
 static void
 end_rounds(struct job *j, struct job_context *context, struct job_member *m,
     const struct rounds_part *whole, uint64_t now_ns)
 {
 	struct rounds *r = m->rounds;
 
-	/* the first of all; or those before are not in the capture */
+	/* this is the first round, or the capture lacks those before it */
 	if (!r->has_next || whole->number - r->next > ROUNDS_KEPT / 2) {
 		r->has_next = true;
 		r->next = whole->number;
@@ -307,7 +322,7 @@ rounds_join(struct job *j, struct job_context *context, uint32_t m,
 	r = get_rounds(&j->member[m]);
 	r->has_next = r->has_shown = true;
 	r->next = r->shown = r->newest = next;
-	r->has_base = j->applied == 0;	/* it begins with what the server has */
+	r->has_base = j->applied == 0;	/* it starts from the server's state */
 }
 
 void

@@ -4,18 +4,19 @@
  * The segments that a member sends have the number of its push, and the
  * segments that it receives have the number of a round of the job
  * (innet-iswitch(7)).  A round is complete for a member when it has all
- * segments of that round and of the rounds before; the time from one complete
- * round to the next is an iteration.
+ * segments of that round and of the rounds before it.  The time from one
+ * complete round to the next is an iteration.
  *
- * The staleness of a gradient is t_s - t_w: the rounds that were complete when
- * its first segment was seen, minus those when the first segment of the push
- * before was seen.  That assumes that a worker reads its weights when it sends
- * a gradient; gradients that it discards are not in the capture.  A parameter
- * server answers each push by itself; there the staleness is the number of
- * pushes of other members that were complete since the push before.
+ * The staleness of a gradient is t_s - t_w: the number of rounds that were
+ * complete when its first segment was seen, minus the number that were complete
+ * when the first segment of the previous push was seen.  This assumes that a
+ * worker reads its weights when it sends a gradient.  Gradients that a worker
+ * discards are not in the capture.  A parameter server answers each push
+ * separately, so there the staleness is the number of pushes of other members
+ * that were complete since the previous push.
  *
  * A round of the job is reported when it is complete for all members, or
- * ROUNDS_KEPT rounds later.  ROUNDS_KEPT rounds are open.
+ * ROUNDS_KEPT rounds later.  ROUNDS_KEPT rounds are open at a time.
  */
 #ifndef INNET_AOM_ROUNDS_H
 #define INNET_AOM_ROUNDS_H
@@ -31,7 +32,7 @@ enum { ROUNDS_KEPT = 16 };
 struct rounds_part {
 	bool open;
 	int64_t number;
-	uint32_t vectors;	/* summed in it */
+	uint32_t vectors;	/* vectors in its sum */
 	struct job_side side;
 };
 
@@ -41,28 +42,31 @@ struct rounds {
 	bool has_shown;
 	int64_t shown;		/* complete rounds when that push began */
 	bool has_base;		/* behind a server: base is set */
-	uint64_t base;		/* vectors applied when it last got an answer */
+	uint64_t base;		/* vectors applied at its last answer */
 	struct rounds_part round[ROUNDS_KEPT];	/* by number */
 	bool has_round;		/* newest is set */
 	int64_t newest;
 	bool has_next;		/* next is set */
 	int64_t next;
-	bool has_over;		/* over_ns is set: when round next - 1 ended */
+	bool has_over;		/* over_ns, the end of round next - 1, is set */
 	uint64_t over_ns;
 };
 
-/* Member m sent or received segment s, with the iteration of its packet. */
+/*
+ * Add segment s, which member m sent or received; s has the iteration number of
+ * its packet.
+ */
 void rounds_add_segment(struct job *j, struct job_context *context, uint32_t m,
     const struct job_segment *s);
 
-/* Member m of j joins; it has all rounds before next. */
+/* Record that member m of j joins and has all rounds before `next`. */
 void rounds_join(struct job *j, struct job_context *context, uint32_t m,
     uint32_t next);
 
-/* Free the rounds of member m at the end. */
+/* End and free the rounds of member m. */
 void rounds_end(struct job *j, struct job_context *context, uint32_t m);
 
-/* Report the job's rounds up to number last, in order. */
+/* Report the job's rounds up to number `last`, in order. */
 void rounds_close(struct job *j, struct job_context *context, int64_t last);
 
 #endif

@@ -1,4 +1,4 @@
-/* timing-options.c - read the command line: timing-options.h */
+/* timing-options.c - read the command line of the programs iswitch and dlp */
 #include "cmd/innet-aom/timing/timing-options.h"
 
 #include <stdio.h>
@@ -32,7 +32,9 @@ parse_by(const struct timing_options *options, const char *arg)
 	    words[options->program]);
 }
 
-/* One of both programs; false if it is none. */
+/*
+ * Parse an option that both programs have.  Return false if it is another one.
+ */
 static bool
 parse_common(struct timing_options *options, const char *name, const char *arg)
 {
@@ -65,7 +67,10 @@ parse_common(struct timing_options *options, const char *name, const char *arg)
 	return true;
 }
 
-/* One of this program's own; false if it is none. */
+/*
+ * Parse an option that only this program has.  Return false if it is another
+ * one.
+ */
 static bool
 parse_own(struct timing_options *options, const char *name, const char *arg)
 {

@@ -1,5 +1,5 @@
 /*
- * timing-options.h - what innet-aom of program iswitch or dlp was asked for
+ * timing-options.h - the options of innet-aom for the programs iswitch and dlp
  */
 #ifndef INNET_AOM_TIMING_OPTIONS_H
 #define INNET_AOM_TIMING_OPTIONS_H
@@ -17,17 +17,18 @@ struct timing_options {
 	enum figures_form form;
 	const char *path[PACKETS_FILES_MAX];
 	size_t files;
-	const char *columns;	/* or NULL */
+	const char *columns;	/* NULL: the default columns */
 	bool total, async, late, strict, quiet, verbose;
 	uint64_t from_ns, until_ns;
-	bool relative_from, relative_until;	/* to the first packet */
+	bool relative_from, relative_until;	/* the times count from the
+						   first packet */
 	bool has_switch;
-	union addr at;		/* the switch */
-	uint16_t port;		/* of dlp; 0: both usual ones */
+	union addr at;		/* address of the switch */
+	uint16_t port;		/* for dlp; 0: both usual ports */
 };
 
 /*
- * Read the command line; an option that the program has no use for is misuse,
+ * Read the command line.  An option that the program does not have is misuse,
  * which ends the process with status 2.
  */
 struct timing_options timing_options_parse(const char *program, int argc,

@@ -1,4 +1,4 @@
-/* timing-rows.c - the figures of jobs, members and iterations: timing-rows.h */
+/* timing-rows.c - compute the figures of jobs, members and iterations */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/timing/timing-rows.h"
@@ -13,7 +13,7 @@ enum figure {
 	F_STALENESS, F_STALEST, F_RESTARTS, F_WORKER, F_ADDRESS, F_AGGREGATION,
 	F_ITERATION, F_START, F_TIME, F_CONTRIBUTORS, F_VECTORS, F_MISSING,
 	F_MISSING_WORKERS, F_REPAIRED, F_REPAIR,
-	F_COUNT		/* and more: an enum job_count */
+	F_COUNT		/* the values of enum job_count follow */
 };
 
 #define N(what) (F_COUNT + (int)what)
@@ -202,7 +202,9 @@ real_cell(const struct stats_sum *s)
 	    (double)s->count);
 }
 
-/* How much of an iteration is communication: means by their sum. */
+/*
+ * Return the percentage of an iteration that is communication, from mean times.
+ */
 static struct figures_cell
 share_cell(const struct stats_sum *compute,
     const struct stats_sum *aggregation)
@@ -250,7 +252,7 @@ address_cell(const struct job *j)
 	return figures_text(addr_print(&j->at, name), true);
 }
 
-/* Return the member that was last most often. */
+/* Return the member that was the slowest most often. */
 static int64_t
 find_slowest(const struct job *j)
 {
@@ -279,7 +281,7 @@ mode_cell(const struct job *j)
 	    JOB_ASYNC ? "async" : "sync", true);
 }
 
-/* The job's iteration times must be sorted. */
+/* Return percentile p of the job's iteration times, which must be sorted. */
 static struct figures_cell
 percentile_cell(const struct job *j, unsigned p)
 {
@@ -293,7 +295,10 @@ count_unless_0(uint64_t v)
 	return v == 0 ? unknown : figures_count(v);
 }
 
-/* Does the capture have the pushes of all members (asynchronous server)? */
+/*
+ * Return whether the capture has the pushes of all members (asynchronous
+ * server).
+ */
 static bool
 knows_staleness(const struct job *j)
 {
@@ -372,7 +377,10 @@ member_cell(const struct job *j, uint32_t k, int f)
 	}
 }
 
-/* The members that have not sent to it, if all of the job are known. */
+/*
+ * Return the members that have not sent in iteration c, if all members of the
+ * job are known.
+ */
 static struct figures_cell
 missing_workers(const struct job *j, const struct job_closed *c)
 {
@@ -391,7 +399,7 @@ missing_workers(const struct job *j, const struct job_closed *c)
 	return figures_text(list, true);
 }
 
-/* Is figure f known of an asynchronous round? */
+/* Return whether figure f is known for an asynchronous round. */
 static bool
 is_of_round(int f)
 {

@@ -1,4 +1,4 @@
-/* timing.c - read captures, print what iterations took: timing.h */
+/* timing.c - read captures and print how long iterations took */
 #include "cmd/innet-aom/timing/timing.h"
 
 #include <inttypes.h>
@@ -11,7 +11,8 @@
 #include "common/base/message.h"
 #include "common/wire/dlp.h"
 
-enum { BUDGET_BYTES = 256 << 20 };	/* of all that is open */
+enum { BUDGET_BYTES = 256 << 20 };	/* limit for all open segments
+					   together */
 
 struct timing {
 	const struct timing_options *options;
@@ -87,7 +88,7 @@ read_all(struct timing *t)
 	sessions_end(&t->sessions);
 }
 
-/* Job i of those there are, or NULL. */
+/* Return job i, or NULL if i is beyond the last job. */
 static struct job *
 job_at(struct timing *t, uint32_t i)
 {
@@ -119,7 +120,7 @@ print_rows(struct timing *t)
 	figures_close(&t->figures);
 }
 
-/* Print how much was read, and how much was left out and why. */
+/* Print how much was read, how much was left out, and why. */
 static void
 log_summary(const struct timing *t)
 {
@@ -162,7 +163,7 @@ log_summary(const struct timing *t)
 	free(line);
 }
 
-/* Print warnings about jobs, even if the summary is left out. */
+/* Print warnings about jobs, even without the summary. */
 static void
 log_warnings(struct timing *t)
 {
@@ -178,7 +179,7 @@ log_warnings(struct timing *t)
 			    addr_print(&j->at, name));
 }
 
-/* Print the content of each capture. */
+/* Print the number of packets in each capture. */
 static void
 log_captures(const struct packets *in)
 {
