@@ -2,12 +2,12 @@
 
     memory = innet_replay.Memory("127.0.0.1:6399", table="replay", capacity=1 << 20,
                                  fields={"obs": ("f4", (4,)), "action": "i8", "reward": "f4"})
-    memory.add(obs=..., action=..., reward=..., priority=...)   # one, or a batch
+    memory.add(obs=..., action=..., reward=..., priority=...)   # one experience, or a batch
     batch = memory.sample(512, beta=0.4)                        # arrays; .weights, .ids
     memory.update(batch.ids, priorities)
     with memory.prefetch(512) as batches: ...
 
-See innet_replay(3).  This file needs numpy only; it accepts clients of redis-py
+See innet_replay(3).  This module needs only numpy.  It accepts clients of redis-py
 instead of addresses.
 """
 import binascii
@@ -22,16 +22,16 @@ import time
 import numpy as np
 
 ID = np.dtype([("shard", "<u4"), ("id", "<u8")])
-LARGE = 16384           # bytes of an experience read straight into its row
-SLOTS = 16384           # in a cluster
+LARGE = 16384           # bytes from which an experience is read directly into its row
+SLOTS = 16384           # slots of a cluster
 
 
 class Error(Exception):
-    """An error reply of a server: ERR, LIMIT, OOM, WRONGTYPE..."""
+    """An error reply from a server, such as ERR, LIMIT, OOM or WRONGTYPE."""
 
 
 class OutOfStep(Error):
-    """The server sent no valid reply, or only part of one: the connection cannot be used again."""
+    """The server sent an invalid or incomplete reply, so the connection cannot be used again."""
 
 
 def _word(w):
@@ -46,13 +46,13 @@ def _request(words):
 
 
 class Rows:
-    """Receive the bulk strings of a reply that have one length into the rows of an array."""
+    """Receive the bulk strings of a reply, which must have the same length, into the rows of an array."""
 
     def __init__(self, size):
         self.size, self.other = size, None
 
     def fill(self, link, n):
-        """Return the rows.  If a bulk has another size, `other` is set and they are incomplete."""
+        """Return n rows.  If a bulk has another size, set `other` to its size; then the rows are incomplete."""
         rows = np.empty((n, self.size), "u1")
         for k in range(n):
             size = link.bulk()
@@ -67,7 +67,7 @@ class Rows:
         return rows
 
     def cut(self, link, n):
-        """Receive all bytes except the head of the first bulk, then cut the rows out of them."""
+        """Receive all bytes that follow the head of the first bulk, and then cut the rows out of them."""
         head = b"$%d\r\n" % self.size
         whole = np.empty((n, len(head) + self.size + 2), "u1")
         whole[0, :len(head)] = np.frombuffer(head, "u1")
@@ -82,7 +82,7 @@ class Rows:
 
 
 class Link:
-    """One connection: send() sends requests, reply() returns the next reply."""
+    """A connection: send() sends requests, and reply() returns the next reply."""
 
     def __init__(self, addr, wait, username, password, tls):
         host, colon, port = addr.rpartition(":")
@@ -129,7 +129,7 @@ class Link:
         return out
 
     def read_into(self, to):
-        """Fill `to` with the bytes that are here, then from the socket without a copy."""
+        """Fill `to` with the bytes in the buffer, and then from the socket without a copy."""
         n = min(len(to), self.have - self.at)
         to[:n] = self.view[self.at:self.at + n]
         self.at += n
@@ -157,14 +157,14 @@ class Link:
             self.more()
 
     def bulk(self):
-        """Return the length of the bulk that begins here."""
+        """Read the head of a bulk and return the length of the bulk."""
         head = self.line()
         if head[:1] != b"$" or not head[1:].isdigit():
             raise OutOfStep("no experience begins with %r" % head[:20])
         return int(head[1:])
 
     def reply(self, rows=None, depth=0, place=0):
-        """Return the next reply; its fourth element, which holds blobs, goes into rows."""
+        """Return the next reply.  Its fourth element, which holds blobs, is read into rows."""
         head = self.line()
         kind, rest = head[:1], head[1:]
         if kind == b"$":
@@ -189,7 +189,7 @@ class Link:
 
 
 class RedisPy:
-    """The same interface over a client of redis-py, which has its own connections."""
+    """The interface of Link for a client of redis-py, which has its own connections."""
 
     def __init__(self, client):
         self.client, self.waiting = client, []
@@ -227,14 +227,14 @@ class RedisPy:
 
 
 def slot(key):
-    """Return the slot of a cluster that a key belongs to."""
+    """Return the cluster slot to which a key belongs."""
     a = key.find("{")
     b = key.find("}", a + 1)
     return binascii.crc_hqx((key[a + 1:b] if a >= 0 and b > a + 1 else key).encode(), 0) % SLOTS
 
 
 def shard_names(table, shards):
-    """Return a table name for each of `count` equal parts of the slots, the same in every process."""
+    """Return a table name for each of `shards` equal parts of the slots.  Every process gets the same names."""
     names = []
     for k in range(shards):
         tag = 0
@@ -245,12 +245,12 @@ def shard_names(table, shards):
 
 
 def named(reply):
-    """Return the reply of PER.INFO as a dictionary; redis-py with RESP3 has made one already."""
+    """Return the reply to PER.INFO as a dictionary.  With RESP3, redis-py returns a dictionary already."""
     return reply if isinstance(reply, dict) else {bytes(reply[i]): reply[i + 1] for i in range(0, len(reply), 2)}
 
 
 class Shard:
-    """A table on a server, and the sum of its priorities when it was last read."""
+    """A table on a server, and the sum of its priorities at the last read."""
 
     def __init__(self, memory, addr, table):
         self.memory, self.addr, self.table = memory, addr, table
@@ -283,7 +283,7 @@ class Shard:
             raise
 
     def answer(self, rows=None):
-        """Return the reply to a request.  A connection that fails is closed; the next request opens another."""
+        """Return the reply to a request.  Close a connection that fails; the next request opens another one."""
         try:
             got = self.follow(rows)
         except BaseException as e:
@@ -295,7 +295,7 @@ class Shard:
         return got
 
     def follow(self, rows):
-        """Return the reply to a request from the server of a cluster that has the table now."""
+        """Return the reply to a request.  In a cluster, follow redirections to the server that has the table."""
         got = self.open().reply(rows=rows)
         end, pause, sent = time.monotonic() + self.memory.wait, 0.01, False
         while isinstance(got, Error) and isinstance(self.addr, str):
@@ -316,7 +316,7 @@ class Shard:
                 self.close()
                 self.addr = where[1]
             elif what in ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN"):
-                sent = False        # servers may not agree yet on the slot's owner
+                sent = False        # the servers may not agree yet on the slot's owner
                 time.sleep(pause)
                 pause = min(1, 2 * pause)
             else:
@@ -337,13 +337,13 @@ class Shard:
         self.sum, self.have = float(total) * 2.0 ** -shift, have
 
     def check(self, want, frame):
-        """Raise an error unless the table that exists already has the wanted properties."""
+        """Raise an error unless the existing table has the properties in `want`."""
         it = named(self.call("PER.INFO", self.table))
         if want["stack"] and int(it[b"stack"]) == 0:
             try:
                 self.call("PER.FRAMES", self.table, frame, want["stack"])
             except Error:
-                pass            # another client made it meanwhile, or it has experiences without
+                pass            # another client did this meanwhile, or the table has experiences without frames
             it = named(self.call("PER.INFO", self.table))
         for name, value in want.items():
             had = it[name.encode()]
@@ -359,7 +359,7 @@ class Shard:
 
 
 class Batch(dict):
-    """Arrays by field, also as attributes, with ids, weights and probs."""
+    """One array for each field, by key and as attribute, and the attributes ids, weights and probs."""
 
     def __init__(self, arrays, ids, probs, weights):
         super().__init__(arrays)
@@ -374,9 +374,9 @@ class Batch(dict):
 
 def exchange(asks):
     """
-    Send requests (shard, rows, words...) together, and return their replies.  All
-    replies are read before the first failure is raised, so that none of them is
-    taken for the reply to a later request.
+    Send several requests (shard, rows, words...) at once, and return their replies.
+    All replies are read before the first failure is raised, so that none of them is
+    mistaken for the reply to a later request.
     """
     asked, got, failed = [], [], None
     try:
@@ -401,7 +401,7 @@ def exchange(asks):
 
 
 def floats(priorities):
-    """Return priorities in the form of PER.UPDATE; a priority above 0 stays above 0."""
+    """Return priorities in the format of PER.UPDATE.  A priority above 0 remains above 0."""
     p = np.asarray(priorities).reshape(-1)
     if p.dtype == "<f4":
         return p
@@ -412,13 +412,13 @@ def floats(priorities):
 
 
 def union_weights(probs, have, beta):
-    """Return the weights (N P)^-beta, divided by the greatest."""
+    """Return the weights (N P)^-beta, divided by the largest weight."""
     w = (have * probs.astype("f8")) ** -beta
     return (w / w.max()).astype("f4")
 
 
 class Memory:
-    """A table, or one table on each of many servers that are sampled as if they were one."""
+    """A table, or tables on several servers that are sampled as if they were one table."""
 
     def __init__(self, servers, table="replay", fields=None, capacity=0, alpha=0.6, selector="per", times=0,
                  ratio=None, frames=None, stack=0, cluster=False, shards=None, username=None, password=None, tls=None,
@@ -442,7 +442,7 @@ class Memory:
             self.create(capacity, alpha, selector, times, ratio)
 
     def set_fields(self, fields, frames, stack):
-        """Lay out a record: two stacks of frames, if there are any, and then the fields."""
+        """Define the layout of a record: two stacks of frames, if frames are used, and then the fields."""
         self.fields = {n: np.dtype(d) if not isinstance(d, tuple) else np.dtype((d[0], tuple(d[1])))
                        for n, d in fields.items()}
         taken = set(self.fields) & {"ids", "probs", "weights", "priority", "shard", "states", "next_states", "timeout"}
@@ -455,7 +455,7 @@ class Memory:
         self.frame = np.dtype("u1") if frames is None else np.dtype((frames[0], tuple(frames[1])))
 
     def create(self, capacity, alpha=0.6, selector="per", times=0, ratio=None):
-        """Create the tables that do not exist; `capacity` is the total of all tables."""
+        """Create the tables that do not exist.  `capacity` is the total of all tables."""
         want = {"capacity": -(-int(capacity) // len(self.shards)), "alpha": alpha, "selector": selector, "times": times}
         words = [w for pair in want.items() for w in pair] + (["ratio", *ratio] if ratio else [])
         for s in self.shards:
@@ -488,19 +488,19 @@ class Memory:
         return sum(s.have for s in self.shards)
 
     def look(self):
-        """Read the sum of the priorities of each shard again."""
+        """Read again the sum of the priorities of each shard."""
         for s, got in zip(self.shards, exchange((s, None, "PER.INFO", s.table) for s in self.shards)):
             s.look(got)
 
     def look_again(self, failed):
-        """If a draw failed because the sums were old, read them again for the next draw."""
+        """Read the sums again for the next draw, after a draw failed, possibly because the sums were old."""
         try:
             self.look()
         except Exception as e:
             raise failed from e
 
     def rows(self, values):
-        """Return values by field as records, and their number.  alone: one experience without a first axis."""
+        """Return the values, one array for each field, as an array of records."""
         missing = set(self.fields) - set(values)
         if missing or set(values) - set(self.fields):
             raise ValueError("fields are %s" % ", ".join(self.fields))
@@ -523,9 +523,9 @@ class Memory:
 
     def add(self, priority="max", shard=None, states=None, next_states=None, timeout=0, **values):
         """
-        Add one experience or a batch, and return the ids.  There may be a priority
-        for each.  With frames, states and next_states are stacks of frames, and each
-        frame is sent once.
+        Add one experience or a batch, and return the ids.  `priority` is one value,
+        or a value for each experience.  If frames are used, states and next_states
+        are stacks of frames, and each distinct frame is sent once.
         """
         if (states is not None, next_states is not None) != 2 * (self.stack > 0,):
             raise ValueError("states and next_states are both given with frames, and without frames neither")
@@ -551,7 +551,7 @@ class Memory:
         return ids
 
     def turn(self, shard):
-        """Return the shard with that name, or the next in turn."""
+        """Return the index `shard` or, if it is None, the index of the next shard in turn."""
         k = self.next if shard is None else shard
         if not 0 <= k < len(self.shards):
             raise ValueError("shard %s: there are %d" % (k, len(self.shards)))
@@ -559,7 +559,7 @@ class Memory:
         return k
 
     def refer(self, states, next_states, n):
-        """Return each frame once, and for each experience the numbers of its frames."""
+        """Return the distinct frames, and for each experience the numbers of its frames."""
         shape = (n, self.stack) + self.frame.shape
         both = [np.ascontiguousarray(np.asarray(s, self.frame.base).reshape(shape)) for s in (states, next_states)]
         at, heads = {}, []
@@ -571,7 +571,7 @@ class Memory:
         return list(at), heads
 
     def shares(self, n):
-        """Return how many of n to draw from each shard, by their last sums; at most as many as a shard holds."""
+        """Return how many of n to draw from each shard, by the last sums, but no more than the shard holds."""
         weigh = np.array([s.sum for s in self.shards])
         if len(weigh) == 1 or weigh.sum() == 0:
             return [n] + [0] * (len(weigh) - 1)
@@ -580,13 +580,13 @@ class Memory:
         while (share > have).any():
             room = np.where(share < have, weigh, 0)
             if room.sum() == 0:
-                break       # all shards have less: the server reports it
+                break       # no shard has enough; the server reports this
             over = np.maximum(share - have, 0)
             share += self.rng.multinomial(over.sum(), room / room.sum()) - over
         return share
 
     def sample(self, n, beta=0.4, stratified=False, timeout=0, counted=True):
-        """Return a batch of n, drawn by priority over all shards; the weights refer to the union."""
+        """Return n experiences, drawn by priority from all shards.  The weights are those of one large table."""
         if n < 1:
             raise ValueError("%s experiences: a batch has one or more" % n)
         if len(self.shards) > 1:
@@ -626,14 +626,14 @@ class Memory:
         if len(self.shards) == 1:
             weights = np.frombuffer(parts[0][1][2], "<f4").copy()
         elif any(s.selector != "per" for s in self.shards):
-            weights = np.ones(at, "f4")     # as each table has it
+            weights = np.ones(at, "f4")     # the weight in each of these tables
         else:
             weights = union_weights(probs[:at], sum(s.have for s in self.shards), beta)
         arrays = self.arrays(rows[0] if len(rows) == 1 else np.concatenate(rows), parts)
         return Batch(arrays, ids[:at], probs[:at], weights)
 
     def arrays(self, rows, parts):
-        """Return rows of bytes as one array for each field."""
+        """Convert rows of bytes to one array for each field."""
         head, out = 8 * self.stack, {}
         if self.stack:
             at = np.ascontiguousarray(rows[:, :head]).view("<u4")
@@ -655,7 +655,7 @@ class Memory:
         return out
 
     def update(self, ids, priorities):
-        """Set priorities by id; return how many of the experiences still exist."""
+        """Set the priorities of the experiences `ids`.  Return how many of them still exist."""
         p, ids = floats(priorities), self.ids(ids)
         if len(p) != len(ids):
             raise ValueError("%d priorities for %d ids" % (len(p), len(ids)))
@@ -667,7 +667,7 @@ class Memory:
         return sum(exchange(asks))
 
     def ids(self, ids):
-        """Convert ids from add() and batches; with one table, its own numbers are ids too."""
+        """Convert ids from add() or a batch to an array of ID.  With one table, plain numbers are ids, too."""
         a = np.asarray(ids)
         if a.dtype.names != ID.names:
             alone = len(self.shards) == 1 and a.ndim < 2
@@ -681,18 +681,18 @@ class Memory:
         return a.astype(ID, copy=False).reshape(-1)
 
     def put(self, name, data):
-        """Store bytes under a name for other clients of these servers."""
+        """Store bytes under a name, where other clients of the servers can read them."""
         self.other.call("SET", name, data)
 
     def get(self, name):
         return self.other.call("GET", name)
 
     def again(self):
-        """Return another object for the same tables, with connections of its own."""
+        """Return another Memory for the same tables, with its own connections."""
         return Memory(seed=int(self.rng.integers(1 << 62)), **self.how)
 
     def prefetch(self, n, ahead=2, **how):
-        """Return an iterator over batches that a thread draws ahead; close it or use it in `with`."""
+        """Return an iterator over batches that a thread draws in advance.  Close it, or use it in `with`."""
         return Prefetch(self.again(), n, ahead, how)
 
     def writer(self, shard=None, **how):
@@ -701,7 +701,7 @@ class Memory:
 
 
 class Prefetch:
-    """A thread that draws batches ahead; the first error in it is raised in the caller."""
+    """A thread that draws batches in advance.  The first error in the thread is raised in the caller."""
 
     def __init__(self, memory, n, ahead, how):
         self.memory, self.queue, self.stopped = memory, queue.Queue(ahead), False
@@ -720,7 +720,7 @@ class Prefetch:
         try:
             while not self.stopped:
                 self.put(self.memory.sample(n, **how))
-        except Exception as e:          # raised where a batch is awaited
+        except Exception as e:          # __next__() raises it in the caller
             self.put(e)
 
     def __iter__(self):
@@ -749,13 +749,14 @@ class Prefetch:
 
 class Writer:
     """
-    Turn the steps of one actor into experiences.  With n_step, rewards are summed
-    over that many steps, discounted by gamma; fields whose name begins with next_
-    are those of the last step, and "discount" is the factor of the value after
-    these steps.  With sequence, an experience is that many steps in a row, and
-    each field has one axis more.  The next sequence begins `overlap` steps before
-    the end of the last one, or earlier if the last sequence of an episode needs
-    that.  A shorter episode is not kept: `short` counts its steps.
+    Turn the steps of one actor into experiences.  With n_step, the reward of an
+    experience is the sum of the rewards of n_step steps, discounted by gamma.
+    Fields whose names begin with next_ come from the last of these steps, and
+    "discount" is the factor of the value after them.  With sequence, an experience
+    consists of `sequence` successive steps, and each field has an additional axis.
+    The next sequence begins `overlap` steps before the end of the previous one.
+    It begins earlier if the last sequence could not otherwise end with the episode.
+    Episodes that are shorter than a sequence are not stored; `short` counts them.
     """
 
     def __init__(self, memory, shard, n_step=1, gamma=0.99, sequence=0, overlap=0, batch=1):
@@ -769,7 +770,7 @@ class Writer:
         self.due, self.short = sequence, 0
 
     def append(self, done, priority="max", truncated=False, **step):
-        """Add a step.  done: the episode ends.  truncated: it is cut, and values continue."""
+        """Add a step.  `done`: the episode ends.  `truncated`: it was cut off, so the last state has a value."""
         self.check(step)
         end = done or truncated
         made = self.row(step, end) if self.sequence else self.sums(step, done, end)
@@ -778,7 +779,7 @@ class Writer:
             self.flush()
 
     def check(self, step):
-        """Raise an error unless the step has exactly the fields of an experience."""
+        """Raise an error unless the step has exactly the fields that are needed."""
         want = set(self.memory.fields) | ({"states", "next_states"} if self.memory.stack else set())
         if not self.sequence:
             want.discard("discount")
@@ -788,7 +789,7 @@ class Writer:
             raise ValueError("a step of n_step has a reward")
 
     def sums(self, step, done, end):
-        """Return the n-step experiences that end with this step."""
+        """Return the n-step experiences that are complete with this step."""
         steps, made = self.steps + [step], []
         while len(steps) == self.n_step or end and steps:
             made.append(self.sum(steps, done))
@@ -797,7 +798,7 @@ class Writer:
         return made
 
     def row(self, step, end):
-        """Return the sequence that ends with this step, or nothing."""
+        """Return a list with the sequence that ends with this step, or an empty list."""
         self.steps = (self.steps + [step])[-self.sequence:]
         self.due -= 1
         whole, made = len(self.steps) == self.sequence, []
@@ -820,14 +821,14 @@ class Writer:
         return out
 
     def flush(self):
-        """Send the waiting experiences; those that a server did not take are sent with the next."""
+        """Send the waiting experiences.  If a server does not accept them, they are sent with the next ones."""
         if not self.waiting:
             return
         try:
             values = {k: np.stack([np.asarray(v[k]) for _, v in self.waiting]) for k in self.waiting[0][1]}
             self.memory.add(priority=[p for p, _ in self.waiting], shard=self.shard, **values)
         except ValueError:
-            self.waiting = []       # it never will be
+            self.waiting = []       # they can never be sent
             raise
         self.waiting = []
 
@@ -842,13 +843,13 @@ class _Sampler:
         if clear:
             self.memory.drop()
             self.memory.create(capacity, alpha)
-        self.strange = len(self.memory)     # places written by an earlier run
+        self.strange = len(self.memory)     # places that an earlier run has written
 
     def sample(self, storage, batch_size):
         self.check()
         batch = self.memory.sample(batch_size, self.beta)
         weight = _tensor(batch.weights)
-        # under its old name and its new name
+        # torchrl has an old name and a new name for the weights
         return _tensor(batch.index), {"_weight": weight, "priority_weight": weight}
 
     def check(self):
@@ -857,14 +858,14 @@ class _Sampler:
                              "removes them" % (self.memory.shards[0].table, self.strange))
 
     def extend(self, index):
-        """Note that these places of the storage have new contents; the old ones are not drawn again."""
+        """Record that these places of the storage have new contents.  The old contents are not drawn again."""
         self.check()
         index = _numbers(index)
         if len(index) > self.capacity:
             raise ValueError("%d places at once, of %d" % (len(index), self.capacity))
         if (index != (self.cursor + np.arange(len(index))) % self.capacity).any():
             raise ValueError("places are written in turn, and the next is %d of %d" % (self.cursor, self.capacity))
-        # the storage has them now; if a server fails they are not drawn
+        # the storage already has the new contents; if a server fails, they are not drawn
         old = self.ids[index[self.there[index]]]
         self.there[index] = False
         self.cursor = (self.cursor + len(index)) % self.capacity
@@ -906,7 +907,7 @@ class _Sampler:
                 "cursor": self.cursor}
 
     def load_state_dict(self, state):
-        """Restore the places of the storage; the servers have their priorities."""
+        """Restore the places of the storage.  Their priorities are on the servers."""
         self.ids, self.there = np.array([tuple(i) for i in state["ids"]], ID), np.array(state["there"], bool)
         self.highest, self.cursor, self.strange = state["highest"], state["cursor"], 0
 
@@ -933,18 +934,19 @@ def _numbers(x, kind="i8"):
 
 
 def _tensor(x):
-    """Return the module torch if the script has imported it."""
+    """Return x as a torch tensor if the script has imported torch, and otherwise as an array."""
     torch = sys.modules.get("torch")
     return np.array(x) if torch is None else torch.from_numpy(np.array(x))
 
 
 def Sampler(servers, capacity, *power, **how):
     """
-    In the place of torchrl's PrioritizedSampler(capacity, alpha, beta): what is
-    stored stays where the script has it; servers draw from it by priority.
+    Return a replacement for torchrl's PrioritizedSampler(capacity, alpha, beta).
+    The experiences remain in the script's storage; the servers draw their indices
+    by priority.
     """
     kind = (_Sampler,)
     if "torchrl" in sys.modules:
-        from torchrl.data.replay_buffers.samplers import Sampler as base    # buffers require this class
+        from torchrl.data.replay_buffers.samplers import Sampler as base    # replay buffers require this base class
         kind = (_Sampler, base)
     return type("Sampler", kind, {})(servers, capacity, *power, **how)

@@ -1,26 +1,27 @@
-"""Train across a network: the gradient stream of innet-worker, from Python.
+"""Train across a network: use the gradient stream of innet-worker from Python.
 
-Run the script as innet-worker's command.  With a PyTorch optimizer:
+Run your script as the command of innet-worker.  With a PyTorch optimizer:
 
     import innet_stream
-    stream = innet_stream.wrap(optimizer)       # after the weights are made
-    torch.manual_seed(1 + stream.worker)        # its own games
-    for batch in batches:                       # the same loop as before:
+    stream = innet_stream.wrap(optimizer)       # after the weights exist
+    torch.manual_seed(1 + stream.worker)        # each worker plays differently
+    for batch in batches:                       # your loop does not change
         optimizer.zero_grad()
         loss(batch).backward()
-        optimizer.step()                        # uses the mean of all
+        optimizer.step()                        # uses the mean of all workers
 
-With anything that has flat vectors of float32:
+With flat vectors of float32 from any other library:
 
     with innet_stream.Stream(weights, name='mine') as stream:
         for step in range(1000):
             weights -= 0.01 * stream.mean(gradient(weights, stream.worker))
 
-All workers must begin with the same weights.  Standard input and output are
-the stream, so the import takes them: print() goes to standard error.  When
-training ends at the other side, End is raised: left alone, it ends the script
-with status 0.  Needs numpy; wrap() needs torch too.  innet-stream(5) has the
-format, innet_stream(3) this module.
+All workers must begin with the same weights.  The stream uses standard input
+and output.  The import takes them over, so print() writes to standard error.
+When the other side ends the training, the exception End is raised.  If the
+script does not catch it, the script ends with status 0.  The module needs numpy,
+and wrap() also needs torch.  innet-stream(5) specifies the format, and
+innet_stream(3) describes this module.
 """
 import fcntl
 import io
@@ -48,61 +49,61 @@ F_SETPIPE_SZ, F_GETPIPE_SZ = 1031, 1032
 
 
 class Error(Exception):
-    """The stream failed; the text says in one line why."""
+    """The stream failed; the text gives the reason in one line."""
 
 
 class End(SystemExit):
-    """The other side has ended the training; if it is not caught, the script exits with status 0."""
+    """The other side has ended the training.  If uncaught, it ends the script with status 0."""
 
 
 class Result(typing.NamedTuple):
-    """An answer to a gradient; its vector is valid until the next exchange."""
+    """An answer to a gradient.  Its vector is valid until the next exchange."""
     vector: typing.Optional[np.ndarray]  # None: no newer vector
     contributions: int                  # gradients in the sum
     iteration: int
-    staleness: int                      # iterations
-    model: bool                         # the new weights, not a sum
-    partial: bool                       # fewer contributions than agreed
+    staleness: int                      # in iterations
+    model: bool                         # the vector is new weights, not a sum
+    partial: bool                       # fewer contributions than expected
 
 
 def _vector(x):
-    """Return x as a flat vector of float32, without a copy if it already is one."""
+    """Return x as a flat vector of float32, without a copy if x already is one."""
     if hasattr(x, 'detach'):            # a tensor, even one with a gradient
         x = x.detach()
     return np.ascontiguousarray(x, '<f4').reshape(-1)
 
 
 def _take(fd, instead):
-    """Return a copy of a standard descriptor that does not block and has a large
-    buffer.  `instead` takes its place, so that other code cannot write to the stream."""
+    """Return a copy of a standard descriptor, non-blocking and with a large buffer.
+    `instead` replaces the descriptor, so that other code cannot use the stream."""
     ours = os.dup(fd)
     os.dup2(instead, fd)
     os.set_blocking(ours, False)
     try:
         if fcntl.fcntl(ours, F_GETPIPE_SZ) < PIPE:
             fcntl.fcntl(ours, F_SETPIPE_SZ, PIPE)
-    except OSError:                     # no pipe, or the limit is reached
+    except OSError:                     # not a pipe, or the limit is reached
         pass
     return ours
 
 
 def _claim():
-    """Claim standard input and output: from now on print() writes to standard error."""
+    """Take over standard input and output.  Afterwards print() writes to standard error."""
     null = os.open(os.devnull, os.O_RDONLY)
     ours = _take(0, null), _take(1, 2)
     os.close(null)
     if hasattr(sys.stdout, 'reconfigure'):
-        sys.stdout.reconfigure(line_buffering=True)     # and flushed
+        sys.stdout.reconfigure(line_buffering=True)     # and flushes it
     return ours
 
 
-# Claimed on import where both are pipes, before the script prints anything.
+# If both are pipes, take them over on import, before the script prints anything.
 _ours = (_claim() if all(stat.S_ISFIFO(os.fstat(fd).st_mode) for fd in (0, 1))
          else None)
 
 
 def _pipes():
-    """Return the claimed input and output, once."""
+    """Return the descriptors of input and output.  This works once in a process."""
     global _ours
     if _ours == ():
         raise Error('this process has opened its stream before')
@@ -119,21 +120,23 @@ def _pipes():
 class Stream:
     """The stream to innet-worker, from its hello to its end.
 
-    weights are those that training begins with, the same at all workers; they
-    also say how long all vectors are.  iteration is not 0 where they come from
-    a snapshot.  Nothing is waited for longer than timeout seconds.
+    `weights` are the first weights, which must be the same for all workers.
+    Their number is the length of all vectors.  If the weights come from a
+    snapshot, `iteration` is its iteration, otherwise 0.  No wait takes longer
+    than `timeout` seconds.
 
-    worker, members and mode are what the worker said; hello is all of it.
-    reward goes out with each gradient.  ended is true once End was raised, for
-    callers to whom an exception comes as another.
+    The attributes worker, members and mode come from the hello of innet-worker;
+    `hello` is the complete hello.  `reward` is sent with each gradient.  `ended`
+    is true after End was raised, for callers that get another exception instead.
 
-    gradients says where they point, 'up' or 'down': innet-worker --async adds
-    or subtracts them by that.
+    `gradients` is the direction of the gradients: 'up' or 'down'.  Accordingly,
+    innet-worker --async adds or subtracts them.
 
-    give() returns as bytes what another worker needs to go on from here, and
-    take(bytes) goes on from there: with both, workers that die are replaced.
-    What was taken is no Result: results() then ends without one, and the next
-    gradient is to be of the new weights.
+    give() returns the state that another worker needs to continue, as bytes.
+    take(bytes) continues from such a state.  If both are given, workers that
+    fail can be replaced.  A state that was taken over is not a Result: results()
+    then ends without a Result, and the next gradient must be computed from the
+    new weights.
     """
 
     def __init__(self, weights, name=None, iteration=0, timeout=600.0,
@@ -142,14 +145,14 @@ class Stream:
             raise Error('give and take go together')
         weights = _vector(weights)
         self.elements = weights.size
-        self.iteration = iteration      # of the newest vector that came
+        self.iteration = iteration      # of the newest vector received
         self.reward = 0.0
         self.timeout = timeout
-        self.sent = 0                   # gradients
+        self.sent = 0                   # number of gradients
         self.ended = False
         self._owed = False              # a result has not been read yet
         self._give, self._take = give, take
-        self._into = None               # buffer for results by default
+        self._into = None               # default buffer for results
         self._head = bytearray(HEAD.size)
         self._in, self._out = _pipes()
         self._readable, self._writable = select.poll(), select.poll()
@@ -187,9 +190,9 @@ class Stream:
             self.close()
 
     def results(self, gradient, reward=None, out=None):
-        """Send a gradient and iterate over its results, usually one.
-        Their vectors are written to `out`, or to an array of the stream; `out` may
-        be the gradient itself, which is then overwritten."""
+        """Send a gradient and return an iterator over its results, of which there
+        is usually one.  Their vectors are written to `out` or, if `out` is None, to
+        an array of the stream.  If `out` is the gradient, it is overwritten."""
         if self._owed:
             raise Error('results of gradient %d were not all taken' %
                         self.sent)
@@ -212,9 +215,9 @@ class Stream:
         return self._results(out)
 
     def exchange(self, gradient, reward=None, out=None):
-        """Send a gradient and return its Result: the newest, if several models
-        arrive, or None if a state was taken over instead.  Several sums are an
-        Error: see results()."""
+        """Send a gradient and return its Result.  If several models arrive, return
+        the newest one.  If a state was taken over instead, return None.  If several
+        sums arrive, raise Error; use results() in that case."""
         last, sums = None, 0
         for r in self.results(gradient, reward, out):
             sums += r.vector is not None and not r.model
@@ -226,8 +229,8 @@ class Stream:
         return last
 
     def mean(self, gradient, reward=None, out=None):
-        """Return the mean of all workers' gradients, for modes that give sums; None if
-        a state was taken over instead."""
+        """Send a gradient and return the mean of all workers' gradients, or None if a
+        state was taken over instead.  Use this in modes that return sums."""
         r = self.exchange(gradient, reward, out)
         if r is None:
             return None
@@ -237,7 +240,7 @@ class Stream:
         return np.divide(r.vector, r.contributions, out=r.vector)
 
     def close(self):
-        """Tell innet-worker that training is over.  Closing twice does no harm."""
+        """Tell innet-worker that training is over.  It is safe to call this twice."""
         if self._out == -1:
             return
         try:
@@ -282,7 +285,7 @@ class Stream:
                          flags & MODEL != 0, flags & PARTIAL != 0)
 
     def _adopt(self, n, iteration):
-        """Continue from the state of another worker, which has n bytes."""
+        """Read the state of another worker, which has n bytes, and continue from it."""
         if n > STATE_MAX:
             raise Error('a state of %d bytes' % n)
         state = bytearray(n)
@@ -295,7 +298,7 @@ class Stream:
         raise End(0) from None
 
     def _wait(self, poller, due, what):
-        """Wait until the pipe is ready, or a result or the end arrives."""
+        """Wait until the pipe of `poller` is ready; raise Error with `what` at the time `due`."""
         left = due - time.monotonic()
         if left <= 0 or not poller.poll(1000 * left):
             raise Error('%s within %g s, after %d gradients' %
@@ -324,7 +327,7 @@ class Stream:
                 parts[0] = parts[0][n:]
 
     def _read(self, view, what):
-        """Fill view; return False if the stream ends before its first byte."""
+        """Fill view.  Return False if the stream ends before the first byte of a header."""
         done, size = 0, len(view)
         due = time.monotonic() + self.timeout
         while done < size:
@@ -355,8 +358,8 @@ class Stream:
 
 
 def _replace(path, write):
-    """Let write() write a file and put it at path as a whole, or not at all; the
-    former file stays as path + '.old'."""
+    """Replace the file at path by the file that write() writes, completely or not at
+    all.  The previous file remains as path + '.old'."""
     new, old = path + '.tmp', path + '.old'
     with open(new, 'wb') as f:
         write(f)
@@ -366,7 +369,7 @@ def _replace(path, write):
         try:
             os.link(path, old + '.tmp')
             os.replace(old + '.tmp', old)
-        except OSError:                 # a leftover of a crash, or a file system without links
+        except OSError:                 # left by a crash, or the file system has no links
             os.replace(path, old)
     os.replace(new, path)
 
@@ -400,10 +403,10 @@ def _put(torch, f, params, optimizer, iteration):
 
 
 def _restore(torch, f, path, params, optimizer):
-    """Load parameters and the optimizer's state from the file f, which is named path;
-    return their iteration."""
+    """Load the parameters and the optimizer's state from the file f.  Messages call it
+    `path`.  Return the iteration of the parameters."""
     try:
-        # tensors, numbers and containers only: no code in it is run
+        # only tensors, numbers and containers; code in the file is not run
         kept = torch.load(f, map_location='cpu', weights_only=True)
     except OSError as e:
         raise Error('%s: %s' % (path, e.strerror)) from None
@@ -426,11 +429,11 @@ def _restore(torch, f, path, params, optimizer):
 
 def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
          save_every=0, load=None):
-    """Let a torch optimizer's step() use the mean of all workers' gradients, or
-    take the weights that arrive instead.  Returns the Stream.  Every save_every
-    iterations the parameters and the optimizer's state are written to the file
-    `save`; `load` is such a file to continue from.  A worker that joins late
-    gets them from this one, and this one gets them if it joins late."""
+    """Make the step() of a torch optimizer use the mean of all workers' gradients or,
+    if weights arrive instead, use these weights.  Return the Stream.  Every
+    save_every iterations, step() writes the parameters and the optimizer's state to
+    the file `save`.  `load` is such a file, from which training continues.  A worker
+    that joins late gets the parameters and the state from a running worker."""
     import torch
 
     if (save is None) != (save_every == 0):
@@ -460,7 +463,7 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
 
     stream = Stream(flat, name, iteration, timeout, give, take, 'down')
     sent = views(flat)
-    # from the first sum on p.grad is a part of flat, which a model must not use
+    # after the first sum, p.grad is a part of flat; a model must not overwrite it
     into = flat if stream.mode in ('sync', 'dlp') else torch.empty_like(flat)
     came, array, out = views(into), flat.numpy(), into.numpy()
     alone = optimizer.step              # the optimizer's own step
@@ -495,7 +498,7 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
                 continue
             into.div_(r.contributions)
             for p, v in zip(params, came):
-                p.grad = v.to(p)        # no copy if it has p's type and device
+                p.grad = v.to(p)        # not copied if it has the type and device of p
             alone()
         keep()
         return loss

@@ -15,7 +15,7 @@
 void iterations_add_segment(struct job *j, struct job_context *context,
     uint32_t m, const struct job_segment *s);
 
-/* Close the iterations that are open, because no more packets follow. */
+/* Close the iterations that are open, because no packets follow. */
 void iterations_end(struct job *j, struct job_context *context);
 
 #endif
