@@ -20,7 +20,7 @@
 
 enum { MARK_BYTES = 8, CRC_BYTES = 4 };
 
-static const char mark[MARK_BYTES + 1] = "innetck1";	/* this mark follows the
+static const char mark[MARK_BYTES + 1] = "innetck1";	/* comes after
 							   weights */
 
 /* The settings that must be the same when training continues. */

@@ -17,23 +17,20 @@ enum role { ROLE_WORKER, ROLE_ACTOR, ROLE_LEARNER };
 
 struct remote {
 	enum role role;
-	const char *at[SHARDS_MAX];	/* server addresses: HOST:PORT, or a
-					   path */
+	const char *at[SHARDS_MAX];	/* servers: HOST:PORT, or a path */
 	size_t servers;		/* number of addresses; 0: none were given */
 	bool redis;		/* plain Redis, where experiences are a list */
 	const char *password_file;
 	char *password;		/* the server's password, owned; NULL: none */
 	uint64_t index, actors;	/* actor: its number from 0; number of actors */
-	uint64_t push, pull;	/* actor: experiences per push; steps per
-				   pull */
-	bool realtime;		/* actor: exchanges have real-time priority */
+	uint64_t push, pull;	/* actor: experiences per push; pull interval */
+	bool realtime;		/* actor: experiences a push, steps a pull */
 	uint64_t publish;	/* learner: gradients between publications */
 	uint64_t gradients;	/* learner: gradients to end at; 0: no limit */
 	bool clear;		/* learner: first remove all keys */
 	bool prefetch;		/* learner: draw during a lesson */
 	uint64_t batches;	/* learner: batches drawn in one exchange */
-	double lo, hi;		/* learner: bounds of samples per insert; 0: no
-				   bound */
+	double lo, hi;		/* learner: samples per insert; 0: any */
 	uint64_t experience_bytes;	/* minimum length of each */
 };
 
@@ -48,8 +45,7 @@ struct conf {
 	uint64_t elements;	/* minimum floats in a vector; 0: no minimum */
 	struct remote remote;
 	const char *log, *save, *load, *eval, *report;
-	uint64_t save_every;	/* updates between checkpoints; 0: no
-				   checkpoints */
+	uint64_t save_every;	/* updates between checkpoints; 0: none */
 	FILE *json;		/* stream for the report; NULL: no report */
 	bool alone, solve, quiet, verbose, init, deltas;
 };

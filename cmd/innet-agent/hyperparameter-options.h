@@ -32,8 +32,7 @@ enum { HYPERPARAMETERS = 26 };
 struct hyperparameter_options {
 	struct hyperparameters hyper;
 	const char
-	    *option[HYPERPARAMETERS]; /* the option's name; NULL if it was not
-					 given */
+	    *option[HYPERPARAMETERS]; /* the option's name; NULL: not given */
 };
 
 /*

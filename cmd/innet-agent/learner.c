@@ -65,8 +65,7 @@ wait_for_interval(struct learner *l)
 	if (l->interval_ns == 0)
 		return true;
 	if (l->deadline_ns < now)
-		l->deadline_ns = now;	/* if late, or the first: do not catch
-					   up */
+		l->deadline_ns = now;	/* late, or first: do not catch up */
 	rc = wait_until(NULL, 0, l->deadline_ns, l->tally->stop);
 	l->deadline_ns += l->interval_ns;
 	return rc == WAIT_DUE;

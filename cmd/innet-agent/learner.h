@@ -28,10 +28,11 @@ struct learner {
 	size_t params;		/* floats in the vector, set by open() */
 	float *w, *grad;	/* params floats each */
 	struct gradient_sink sink;
-	const struct optimizer *own_optimizer; /* optimizer that applies each
-						  gradient at once; NULL:
-						  gradients are sent
-						  elsewhere */
+	/*
+	 * The optimizer that applies each gradient at once.  NULL: gradients
+	 * are sent elsewhere.
+	 */
+	const struct optimizer *own_optimizer;
 	struct tally *tally;	/* borrowed */
 	uint64_t interval_ns;	/* minimum time between two vectors sent */
 	uint64_t deadline_ns;	/* earliest time to send the next vector */

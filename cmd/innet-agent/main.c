@@ -19,8 +19,7 @@
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/policy-file.h"
 
-static volatile sig_atomic_t got;	/* number of the signal that ends
-					   training */
+static volatile sig_atomic_t got;	/* the signal that ends training */
 
 static void
 on_signal(int sig)
@@ -51,8 +50,7 @@ run_training(const struct conf *cf, struct learner *l, struct report *rep,
 	if (rc == OPTIMIZER_CONTINUE)
 		rc = learner_run(l, report_progress, rep);
 	l->tally->update_ns = optimizer->ns;
-	if (rc == OPTIMIZER_FAILED)	/* print nothing after the error
-					   message */
+	if (rc == OPTIMIZER_FAILED)	/* the error stays the last line */
 		rep->quiet = true;
 	report_end(rep);
 	if (cf->report != NULL && report_write(rep, cf->report, l) == -1)

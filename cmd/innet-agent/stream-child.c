@@ -346,8 +346,7 @@ child_open(struct child *c, const struct learner *l)
 	len = policy_file_hello(text, l, c->elements);
 	len = len - 1 + (size_t)snprintf(text + len - 1, POLICY_FILE_HELLO_MAX -
 	    len + 1, ",\"gradients\":\"up\"}");
-	if (l->algo->prioritize == NULL) /* then the state contains
-					    everything */
+	if (l->algo->prioritize == NULL) /* no replay memory */
 		len = len - 1 + (size_t)snprintf(text + len - 1,
 		    POLICY_FILE_HELLO_MAX - len + 1, ",\"state\":true}");
 	c->mean = allocate(c->params, sizeof(*c->mean));

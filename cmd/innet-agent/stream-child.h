@@ -23,8 +23,7 @@ struct child {
 	bool verbose;
 	struct optimizer *optimizer; /* applies sums; borrowed */
 	size_t params;		/* floats in the agent's vectors */
-	size_t elements;	/* floats in vectors of the stream, padded with
-				   0 */
+	size_t elements;	/* floats in vectors on the stream, 0-padded */
 	float *base;		/* weights that deltas start from: sums are
 				   added to them, models replace them; borrowed;
 				   NULL: send gradients */

@@ -19,11 +19,9 @@ struct tally_begun {
 };
 
 struct tally {
-	struct tally_begun begun;	/* counts in the checkpoint that was
-					   loaded */
+	struct tally_begun begun;	/* counts in the loaded checkpoint */
 	uint64_t steps, episodes, gradients;
-	uint64_t steps_end, episodes_end;	/* training ends there; 0: no
-						   such end */
+	uint64_t steps_end, episodes_end;	/* 0: there is no such end */
 	double solved;		/* with `solve`, the mean reward that ends it */
 	bool solve;
 	double last[TALLY_LAST];

@@ -1,9 +1,9 @@
 /*
  * innet-aom - measure age, loss and fairness from captures
  *
- * innet-aom has two independent parts with one command line. ages/ measures the
- * ages of Olaf's updates; timing/ measures iterations of iSwitch and steps of
- * DLP. format/ reads packets of other protocols.
+ * innet-aom has two independent parts with one command line: ages/ measures the
+ * ages of Olaf's updates, and timing/ measures iterations of iSwitch and steps
+ * of DLP.  The files in format/ read packets of other protocols.
  */
 #include <signal.h>
 #include <string.h>

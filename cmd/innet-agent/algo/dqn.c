@@ -17,8 +17,7 @@
 
 struct dqn {
 	struct offp offp;
-	struct net net, target_net;	/* nets of l->w and of the target
-					   weights */
+	struct net net, target_net;	/* with l->w and with target weights */
 	float *q;		/* values of all actions in one state */
 	size_t *best;		/* best next action for each row of a batch */
 	float *by_out;		/* by row: gradient of each output */
@@ -70,8 +69,7 @@ best_action(const struct learner *l, const float *out)
 {
 	union env_action a;
 
-	policy_best(l->kind, out, &a);	/* dueling adds the same to all
-					   outputs */
+	policy_best(l->kind, out, &a);	/* dueling shifts all outputs alike */
 	return a.index;
 }
 

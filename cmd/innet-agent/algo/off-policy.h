@@ -50,16 +50,14 @@ struct offp {
 	bool begun;		/* the environment and the window are open */
 	bool own;		/* the memory is `replay`, which we own */
 	struct memory memory;
-	struct local_replay replay;	/* used, like `drawn`, if `own` is
-					   set */
+	struct local_replay replay;	/* used, like `drawn`, if `own` */
 	struct batch drawn;
 	struct nstep window;
 	struct env env;
 	double sum;		/* reward of the episode so far */
 	float *now, *after;	/* observations before and after the step */
 	struct batch *batch;	/* the batch of this lesson */
-	float *target;		/* l->params weights; NULL before the first
-				   lesson */
+	float *target;		/* l->params weights; NULL: no lesson yet */
 	uint64_t lessons;
 	/* Set by the algorithm's open(): */
 	void (*act)(struct learner *l, const float *obs,

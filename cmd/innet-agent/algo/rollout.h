@@ -22,8 +22,7 @@ struct roll {
 	const struct env_kind *kind;
 	size_t envs, horizon, rows;	/* rows = envs * horizon */
 	struct env *env;
-	double *sum;		/* by environment: reward of the episode so
-				   far */
+	double *sum;		/* reward of each present episode so far */
 	float *now;		/* envs x obs: present observations */
 	/* These have one element for each row: */
 	float *obs;		/* rows x kind->obs */

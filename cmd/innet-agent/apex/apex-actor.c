@@ -23,8 +23,7 @@ enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
 
 struct actor {
 	const struct conf *cf;
-	struct link *link;	/* one for each server; the first has
-				   parameters */
+	struct link *link;	/* per server; the first has parameters */
 	struct names *names;	/* the names of the keys on each server */
 	size_t servers, to;	/* number of servers; target of the next push */
 	bool plain;		/* the first server does not support GETV */
@@ -41,8 +40,7 @@ struct actor {
 	/* Experiences by reference: two indices and the tail for each. */
 	uint8_t *ref_blob;
 	size_t ref_bytes;
-	char reward[REWARDS][REWARD_TEXT];	/* for episodes since the last
-						   push */
+	char reward[REWARDS][REWARD_TEXT];	/* since the last push */
 	size_t rewards;
 	struct params params;	/* work space for parameters */
 	uint64_t version;	/* version of the present parameters */
@@ -549,8 +547,7 @@ apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	if (!run_actor(a, &rep) && *got == 0) {
 		report_clear(&rep);
 		warnx("%s", a->failed->call.why);
-		rep.quiet = true;	/* print nothing after the error
-					   message */
+		rep.quiet = true;	/* the error stays the last line */
 		rc = 1;
 	}
 	a->tally.play_ns = (uint64_t)(1e9 * tally_seconds(&a->tally)) -

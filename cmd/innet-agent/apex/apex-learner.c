@@ -35,16 +35,13 @@ struct apex_learner {
 	struct report rep;
 	struct params params;	/* the parameters that actors pull */
 	struct checkpoint kept;
-	uint64_t steps[ACTORS_MAX];	/* steps that each actor last
-					   reported */
+	uint64_t steps[ACTORS_MAX];	/* reported by each actor */
 	uint64_t looked_ns;	/* time of the last read of rewards */
 	struct latency set;
-	bool params_due;		/* the server has not accepted them
-					   yet, */
+	bool params_due;		/* the server has not taken them, */
 	char waiting[256];	/* because of this error, */
 	uint64_t full_ns;	/* since this time; 0: there was room */
-	uint64_t tried_ns, warned_ns;	/* times of the last attempt and
-					   warning */
+	uint64_t tried_ns, warned_ns;	/* of the last attempt, warning */
 };
 
 /* A value to set on the server. */
@@ -53,8 +50,7 @@ struct value {
 	const char *key;
 	const void *bytes;
 	size_t len;
-	bool taken;	/* false: the memory is full, and a->waiting has the
-			   error */
+	bool taken;	/* false: the memory is full; see a->waiting */
 };
 
 static bool
@@ -148,8 +144,8 @@ clear_keys(struct link *k, void *arg)
 	struct respreply r;
 
 	respcall_words(c, (const char *[]){ "DEL", a->names.rewards, all ?
-	    a->names.params : NULL, a->names.list, NULL });	/* NULL ends the
-								   list early */
+	    a->names.params : NULL, a->names.list, NULL });	/* NULL ends
+								   it */
 	if (drops)
 		respcall_words(c, (const char *[]){ "PER.DROP",
 		    a->names.table, NULL });
@@ -438,8 +434,7 @@ run_training(struct apex_learner *a)
 	a->tally.update_ns = a->optimizer.ns;
 	if (bad != NULL) {
 		warnx("%s", bad->call.why);
-		a->rep.quiet = true;	/* print nothing after the error
-					   message */
+		a->rep.quiet = true;	/* the error stays the last line */
 	}
 	report_end(&a->rep);
 	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,

@@ -12,8 +12,7 @@
 struct params {
 	uint8_t *bytes;		/* len bytes, owned */
 	size_t len;
-	uint8_t head[POLICY_FILE_HEAD_MAX];	/* the value must begin with
-						   these bytes */
+	uint8_t head[POLICY_FILE_HEAD_MAX];	/* first bytes of the value */
 	size_t head_bytes;
 };
 

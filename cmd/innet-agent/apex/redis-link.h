@@ -9,8 +9,7 @@
 
 struct link {
 	struct respcall call;
-	const struct remote *remote;	/* gives servers and password;
-					   borrowed */
+	const struct remote *remote;	/* servers, password; borrowed */
 	size_t server;		/* index of the server */
 	bool alone; /* no other server can replace it: no cluster */
 	char moved[128];	/* address in the last MOVED reply */

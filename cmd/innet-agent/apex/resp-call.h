@@ -46,8 +46,7 @@ enum {
 	RESPCALL_SMALL = 1024,	/* longest argument that is copied, in bytes */
 	RESPCALL_IOV = 256	/* most pieces in one call to the kernel */
 };
-#define RESPCALL_MOST ((uint64_t)1 << 30)	/* default limit of a reply,
-						   bytes */
+#define RESPCALL_MOST ((uint64_t)1 << 30)	/* of a reply, in bytes */
 
 /* A run of bytes to send. */
 struct respcall_piece {
@@ -61,8 +60,7 @@ struct respcall {
 	const char *name;	/* HOST:PORT, or a path that contains / */
 	uint64_t timeout_ns;
 	uint64_t most_bytes;	/* limit of a reply; 0: RESPCALL_MOST */
-	const volatile sig_atomic_t *stop;	/* flag that ends all waits, or
-						   NULL */
+	const volatile sig_atomic_t *stop;	/* ends all waits; or NULL */
 	bool asking;		/* send ASKING before each request, because a
 				   node of a Redis Cluster requires it of a
 				   client that was redirected */
@@ -239,8 +237,7 @@ respcall_connect(struct respcall *c, const struct sockaddr_storage *to,
 	if (to->ss_family == AF_UNIX)
 		return true;
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-	if (addr_is_loopback((const union addr *)to))	/* loopback needs no
-							   pacing */
+	if (addr_is_loopback((const union addr *)to))	/* no pacing */
 		setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 	return true;
 }

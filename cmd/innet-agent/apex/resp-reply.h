@@ -24,10 +24,8 @@
 
 enum {
 	RESPREPLY_LINE_MAX = 16384,	/* bytes in a line, including its end */
-	RESPREPLY_BULK_MAX = 512 << 20,	/* bytes in a bulk, the limit of
-					   Redis */
-	RESPREPLY_LEAST = 3		/* bytes in the shortest element,
-					   "+\r\n" */
+	RESPREPLY_BULK_MAX = 512 << 20,	/* bytes in a bulk, Redis's limit */
+	RESPREPLY_LEAST = 3		/* bytes in the shortest one, "+\r\n" */
 };
 
 enum respreply_kind {

@@ -53,10 +53,8 @@ struct shard {
 	uint64_t capacity;	/* of a table we made or accepted; 0: none */
 	uint64_t connection;	/* connection that carried the requests */
 	size_t requests;	/* rounds requested and not yet answered, */
-	bool sends_priorities[2];	/* and whether priorities were sent with
-					   them */
-	bool owes_priorities;	/* its share of the priorities is not sent
-				   yet */
+	bool sends_priorities[2];	/* and whether with priorities */
+	bool owes_priorities;	/* its share of the priorities is unsent */
 };
 
 /* A batch that is requested, or partly received. */

@@ -205,8 +205,7 @@ compare_table(struct sampler *sm, struct shard *s,
 		return true;
 	if (!choose_size(sm, s, &size))
 		return false;
-	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* on failure it
-							   stays 0 */
+	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* or n stays 0 */
 	/* after a restart a server can have another limit */
 	if (n == s->capacity || n == size.capacity) {
 		s->capacity = n;

@@ -12,13 +12,11 @@
 #include "common/net/timer.h"
 
 enum {
-	SAMPLER_FETCH_MAX = 4096,	/* most items taken from a list at
-					   once */
+	SAMPLER_FETCH_MAX = 4096,	/* most items per fetch from a list */
 	PAUSE_NS = 5000000,	/* time between two attempts to draw */
 	LOOK_NS = 20000000,	/* time between two checks of the stop flag */
 	FETCH_NS = 5000000,	/* time between two reads of a list */
-	PIPELINE_BYTES = 32 << 10	/* size of a reply that fits in a
-					   socket */
+	PIPELINE_BYTES = 32 << 10	/* a reply that fits in a socket */
 };
 
 /* Set in the thread when the thread must end. */
@@ -258,8 +256,7 @@ return_priorities(void *self, struct batch *b)
 {
 	struct sampler *sm = self;
 
-	(void)b;	/* its priorities are in the batch that it is a part
-			   of */
+	(void)b;	/* its priorities are already in the large batch */
 	sm->part = (sm->part + 1) % sm->cf->remote.batches;
 	if (sm->part > 0)
 		return;

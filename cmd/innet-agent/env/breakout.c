@@ -16,8 +16,7 @@
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/env/mt19937.h"
 
-enum { SIDE = 10, LAST = SIDE - 1, TOP = 1, ROWS = 3 };	/* bricks are in rows 1
-							   to 3 */
+enum { SIDE = 10, LAST = SIDE - 1, TOP = 1, ROWS = 3 };	/* of the bricks */
 enum { PADDLE, BALL, TRAIL, BRICK, CHANNELS };
 enum { NONE, LEFT, RIGHT, ACTIONS };
 
@@ -42,8 +41,7 @@ struct breakout {
 	int last_x, last_y;	/* place of the ball one step ago */
 	unsigned way;		/* direction: an index into fly */
 	int paddle;		/* column of the paddle */
-	uint32_t bricks[ROWS];	/* one bit per column, set if there is a
-				   brick */
+	uint32_t bricks[ROWS];	/* a set bit in a column is a brick */
 	bool struck;		/* the ball broke a brick, and every step since
 				   then has met a brick */
 };

@@ -29,9 +29,8 @@ struct env_kind {
 	const char *gym;	/* name in Gymnasium or MinAtar */
 	size_t obs;		/* floats per observation */
 	bool whole;		/* all of them are integers from 0 to 255 */
-	size_t actions;		/* discrete: number of actions; otherwise 0 */
-	size_t dims;		/* continuous: numbers per action; otherwise
-				   0 */
+	size_t actions;		/* discrete: number of actions, else 0 */
+	size_t dims;		/* continuous: numbers per action, else 0 */
 	float low, high;	/* continuous: range of each number */
 	size_t state_bytes;	/* size of the state that functions share */
 	uint32_t limit;		/* maximum steps of an episode; 0: no limit */
@@ -67,8 +66,7 @@ struct env_kind {
 
 struct env {
 	const struct env_kind *kind;
-	struct rng rng;		/* like Gymnasium's np_random after
-				   reset(seed) */
+	struct rng rng;		/* seeded like Gymnasium's np_random */
 	void *state;		/* kind->state_bytes bytes, owned */
 	uint32_t steps;		/* steps taken in this episode */
 };

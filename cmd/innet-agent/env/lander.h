@@ -23,8 +23,7 @@ enum {
 #define LANDER_H (400 / LANDER_SCALE)
 
 struct lander_pose {
-	double x, y, vx, vy;	/* hull's origin, m; velocity of its centre,
-				   m/s */
+	double x, y, vx, vy;	/* hull's origin, m; its centre's m/s */
 	double angle, spin;
 	bool leg[LANDER_LEGS];	/* the leg touches the ground */
 	bool crashed;		/* the hull has touched the ground */
@@ -51,8 +50,7 @@ struct lander_physics {
 	 */
 	void (*hit)(void *world, double ix, double iy, double x, double y);
 
-	void (*step)(void *world);		/* simulate 1 / LANDER_FPS
-						   seconds */
+	void (*step)(void *world);		/* 1 / LANDER_FPS seconds */
 	struct lander_pose (*pose)(const void *world);
 	size_t bytes;		/* size of a world without pointers, or 0 */
 };

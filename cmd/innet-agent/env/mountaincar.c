@@ -45,8 +45,7 @@ take_step(void *state, struct rng *rng, const union env_action *action,
     float *obs, bool *terminated)
 {
 	struct mountaincar *c = state;
-	const double push = (double)action->index - 1;	/* -1 left, 0 none, 1
-							   right */
+	const double push = (double)action->index - 1;	/* left, none, right */
 
 	(void)rng;		/* there is no randomness after reset */
 	c->v += push * force + cos(3 * c->x) * -gravity;

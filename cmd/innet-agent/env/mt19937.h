@@ -17,8 +17,7 @@ enum { MT_N = 624, MT_M = 397 };
 
 struct mt {
 	uint32_t s[MT_N];
-	unsigned at;		/* index of the next word in s; MT_N: generate
-				   new words */
+	unsigned at;		/* index of the next word; MT_N: refill s */
 };
 
 static inline void

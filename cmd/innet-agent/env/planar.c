@@ -48,8 +48,7 @@ struct hinge {
 	struct xy lever;		/* their response to a unit twist */
 	struct xy hold;			/* impulse that offsets a unit twist */
 	double axial;			/* inertia of a twist with ends held */
-	double low, high;		/* rad/s that reaches a stop in a
-					   step */
+	double low, high;		/* rad/s that just reaches a stop */
 	double motor_most;		/* N m s in one step */
 };
 

@@ -37,8 +37,7 @@ struct planar_body {
 	struct xy origin;
 	struct xy corner[PLANAR_CORNERS];	/* listed counter-clockwise */
 	unsigned corners;
-	double reach;			/* distance from centre to farthest
-					   corner, m */
+	double reach;			/* m, from the centre to a corner */
 	/* friction coefficient of the body alone, without that of the ground */
 	double friction;
 	/*
@@ -46,10 +45,8 @@ struct planar_body {
 	 * stop it.
 	 */
 	bool fragile;
-	bool touches;			/* it touched the ground in the last
-					   step */
-	double still_s;			/* time since it last moved
-					   noticeably */
+	bool touches;			/* it touched the ground last step */
+	double still_s;			/* s since it last moved noticeably */
 };
 
 /*
@@ -58,10 +55,8 @@ struct planar_body {
  */
 struct planar_pin {
 	unsigned a, b;
-	struct xy on_a, on_b;		/* the hinge, relative to each
-					   centre, m */
-	double rest;			/* angle of b relative to a that counts
-					   as 0 */
+	struct xy on_a, on_b;		/* m, the hinge from each centre */
+	double rest;			/* angle of b to a that counts as 0 */
 	double low, high;		/* angles of the stops, rad */
 	double speed, torque;		/* of the motor: rad/s, N m */
 
@@ -78,13 +73,11 @@ struct planar_touch {
 struct planar {
 	struct planar_body body[PLANAR_BODIES];
 	struct planar_pin pin[PLANAR_PINS];
-	double ground_dx;		/* horizontal distance between two
-					   posts, m */
+	double ground_dx;		/* m, between two posts */
 	double ground[PLANAR_POSTS];
 	double ground_friction;
 	double gravity;			/* m/s^2; negative points down */
-	bool asleep;			/* no body has moved for half a
-					   second */
+	bool asleep;			/* all at rest for half a second */
 
 	/*
 	 * Contacts of the last step: first those of body corners, then those of

@@ -227,8 +227,7 @@ pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
 {
 	const float *p = b.p + i * b.row + x * b.col;
 	const size_t k8 = k & ~(size_t)7;
-	size_t n8 = 0;		/* columns of the first k8 rows that are
-				   copied */
+	size_t n8 = 0;		/* columns copied for the first k8 rows */
 
 	if (b.col == 1 && n == WIDE) {
 		n8 = WIDE;

@@ -18,11 +18,9 @@
 enum net_activation { NET_TANH, NET_RELU };	/* of the hidden layers */
 
 struct net_shape {
-	size_t in, hidden, out;		/* neurons; `hidden` in each hidden
-					   layer */
+	size_t in, hidden, out;		/* neurons; `hidden` in both layers */
 	enum net_activation activation;
-	double last;			/* gain of the last layer's first
-					   weights */
+	double last;			/* gain of the output layer at first */
 };
 
 struct net {

@@ -238,8 +238,7 @@ check_options(struct ages_options *options)
 		errx(2, "--compare-sent and --compare-counters need --compare");
 	if (options->other.received.n > 0 && options->other.sent.n == 0)
 		options->other.sent =
-		    options->run.sent; /* but its files are handled in another
-					  way */
+		    options->run.sent; /* see check_files() */
 	if (options->estimates && (options->run.sent.n == 0 ||
 	    options->run.received.n > 1 || options->other.received.n > 1))
 		errx(2, "--estimate-offset needs --sent and exactly one "

@@ -53,8 +53,7 @@ static const char *const format_type_words[] = {
 
 enum {
 	FORMAT_AT_MAX = 65535,		/* largest offset of a field */
-	FORMAT_MESSAGE_MAX = 1 << 24,	/* limit of a message in a stream,
-					   bytes */
+	FORMAT_MESSAGE_MAX = 1 << 24,	/* bytes of a message in a stream */
 	FORMAT_DELIMITER_MAX = 16, FORMAT_TABLE_MAX = 4096,
 	FORMAT_TEXT_BYTES = 128		/* buffer for a name as text */
 };

@@ -34,14 +34,14 @@ struct messages {
 	uint32_t have, len;
 	uint64_t stamp_ns;
 	unsigned bad;			/* verdict if the rest is malformed */
-	uint64_t several, several_messages;	/* datagrams with several
-						   messages, and the messages in
-						   them */
-	uint64_t unsure;		/* datagrams that may hold several
-					   messages, but have no length to
-					   tell */
-	bool begun;			/* a message of the datagram was
-					   returned */
+	/* Datagrams with several messages, and the number of these messages. */
+	uint64_t several, several_messages;
+	/*
+	 * Datagrams that may hold several messages, but have no length field to
+	 * tell.
+	 */
+	uint64_t unsure;
+	bool begun;			/* a message of it was returned */
 };
 
 /*

@@ -71,13 +71,11 @@ struct tcp {
 	struct tcp_stream *now;		/* stream of the present run */
 	struct tcp_run run;		/* unread rest of the present run */
 	uint64_t stamp_ns;		/* time stamp of the latest packet */
-	size_t ending;			/* tcp_end(): streams that are
-					   finished */
+	size_t ending;			/* tcp_end(): finished streams */
 	uint32_t head;			/* bytes of a message that are kept */
 	uint64_t again;			/* segments without new bytes */
 	uint64_t holes, lost_bytes, lost_messages;
-	uint64_t given_up, too_many;	/* streams given up; segments without a
-					   stream */
+	uint64_t given_up, too_many;	/* streams; segments without a stream */
 };
 
 /* A TCP segment as it was captured. */
@@ -424,8 +422,7 @@ tcp_by_delimiter(struct tcp *t, struct tcp_stream *s)
 	const uint8_t *next;
 
 	while (r->len > 0) {
-		if (r->have == 0) {		/* the capture lacks these
-						   bytes */
+		if (r->have == 0) {		/* not captured */
 			s->next += r->len;
 			r->len = 0;
 			s->seeks = true;

@@ -16,8 +16,7 @@
 #include <string.h>
 
 enum {
-	BITMAP_LOW_BITS = 64,			/* indices stored without a
-						   page */
+	BITMAP_LOW_BITS = 64,			/* bits that need no page */
 	BITMAP_PAGE_BYTES = 512,
 	BITMAP_PAGE_BITS = 8 * BITMAP_PAGE_BYTES
 };

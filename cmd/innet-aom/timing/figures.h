@@ -38,8 +38,7 @@ struct figures_cell {
 };
 
 struct figures {
-	const struct figures_column *column;	/* the last element has no
-						   key */
+	const struct figures_column *column;	/* the last has no key */
 	int n;
 	enum figures_form form;
 	bool at_once;		/* also print a table row by row */

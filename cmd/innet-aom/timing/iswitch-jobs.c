@@ -37,8 +37,7 @@ get_end(struct jobs *s, const union addr *at)
 			return &s->end[*have];
 		if (++alike == ALIKE_MAX)
 			return NULL;
-		key += (uint64_t)1 << 48;	/* the hash is used by another
-						   IPv6 address */
+		key += (uint64_t)1 << 48;	/* try another key */
 	}
 	if (s->ends == JOBS_ENDS_MAX)
 		return NULL;
@@ -56,7 +55,7 @@ get_end(struct jobs *s, const union addr *at)
 }
 
 /*
- * Return both ends of a packet. get_end() can move the array, so the first end
+ * Return both ends of a packet.  A new end can move the array, so the first end
  * is looked up again.
  */
 static bool

@@ -61,8 +61,7 @@ struct iteration_sums {
 	uint64_t first_ns, last_ns;	/* first segment sent, last result */
 	uint64_t slowest_ns, second_ns;	/* when the last two members had sent */
 	int32_t slowest;
-	bool begun, sent, results;	/* each is true if it holds for all
-					   members */
+	bool begun, sent, results;	/* true for all members */
 	uint32_t got;		/* members for which a result was seen */
 };
 

@@ -27,8 +27,7 @@
 
 enum {
 	JOB_MEMBERS_MAX = 4096,
-	JOB_BEHIND = 64		/* iterations behind the newest that mean a
-				   restart */
+	JOB_BEHIND = 64		/* an older iteration is a restart */
 };
 
 enum job_mode { JOB_MODE_UNKNOWN, JOB_SYNC, JOB_ASYNC };
@@ -141,8 +140,7 @@ struct job {
 /* The state that all jobs share; report may be NULL. */
 struct job_context {
 	struct bitmap_budget budget;
-	uint64_t iterations_mask;	/* mask of the iteration number in
-					   packets */
+	uint64_t iterations_mask;	/* of the number in a packet */
 	uint64_t no_room;	/* segments beyond the budget */
 	void (*report)(void *arg, const struct job *j,
 	    const struct job_closed *c);

@@ -59,8 +59,7 @@ struct packets {
 	size_t n;
 	struct packets_file *given; /* the file of the packet returned last */
 	uint64_t from_ns, until_ns;	/* ignore packets outside this time */
-	bool relative_from, relative_until;	/* the times count from the
-						   first packet */
+	bool relative_from, relative_until;	/* to the first packet */
 	bool begun;
 	uint64_t first_ns;
 	uint64_t last_ns;		/* stamp of the last packet returned */

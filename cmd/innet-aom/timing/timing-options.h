@@ -20,8 +20,7 @@ struct timing_options {
 	const char *columns;	/* NULL: the default columns */
 	bool total, async, late, strict, quiet, verbose;
 	uint64_t from_ns, until_ns;
-	bool relative_from, relative_until;	/* the times count from the
-						   first packet */
+	bool relative_from, relative_until;	/* to the first packet */
 	bool has_switch;
 	union addr at;		/* address of the switch */
 	uint16_t port;		/* for dlp; 0: both usual ports */

@@ -11,8 +11,7 @@
 #include "common/base/message.h"
 #include "common/wire/dlp.h"
 
-enum { BUDGET_BYTES = 256 << 20 };	/* limit for all open segments
-					   together */
+enum { BUDGET_BYTES = 256 << 20 };	/* limit of all open segments */
 
 struct timing {
 	const struct timing_options *options;
