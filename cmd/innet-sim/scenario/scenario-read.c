@@ -207,17 +207,17 @@ static const struct json_reader_key traffic_keys[] = {
 
 static const struct json_reader_key fault_keys[] = {
 	{ "link", JSON_READER_NAME, AT(fault, link),
-	    .help = "switch whose link is down; with trainings: worker, rack "
-	    "or server" },
+	    .help = "switch whose link is down; with training runs: worker, "
+	    "rack or server" },
 	{ "switch", JSON_READER_NAME, AT(fault, node), .help =
-	    "switch that is down; with trainings: switch or rack" },
+	    "switch that is down; with training runs: switch or rack" },
 	{ "worker", JSON_READER_WORD, AT(fault, worker), "none",
 	    .words = fates,
-	    .help = "worker of a training that fails at time from and restarts "
-	        "at time to" },
+	    .help = "worker of a training run that fails at time from and "
+	        "restarts at time to" },
 	{ "training", JSON_READER_NAME, AT(fault, training),
-	    .help = "training with this fault (without this key: all "
-	        "trainings)" },
+	    .help = "training run with this fault (without this key: all "
+	        "training runs)" },
 	{ "index", JSON_READER_COUNT, AT(fault, index), "all", 0,
 	    SCENARIO_NODES_MAX, .words = (const char *const[]){ "all", NULL },
 	    .help = "number, from 0, of the link, switch or worker with this "
@@ -293,7 +293,7 @@ static const struct json_reader_key top_keys[] = {
 	    .help = "list of faults and their times" },
 	{ "trainings", JSON_READER_LIST, TOP(trainings),
 	    .list = &training_section,
-	    .help = "list of trainings, instead of the lists above" },
+	    .help = "list of training runs, instead of the lists above" },
 	{ "planes", JSON_READER_LIST, TOP(planes), .list = &plane_section,
 	    .help = "list of switches of any program that read captures, "
 	    "instead of the lists above" },
