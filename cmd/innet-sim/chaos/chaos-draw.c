@@ -12,14 +12,14 @@
 
 enum {
 	FLOATS = 366,			/* floats in a full segment */
-	STATE_SEGS = 50, /* most segments of weights that are sent as a state */
+	STATE_SEGS = 50, /* most segments in a state transfer */
 	WORK = 2000, WORK_MUCH = 40000	/* segments of all workers in a run */
 };
 
 #define SECOND_NS ((uint64_t)1000000000)
 /*
- * No run takes longer than this.  With Help messages alone and 40 % loss, a run
- * may take 20 minutes.
+ * Limit on the duration of a run, in virtual time.  A run with 40 % loss in
+ * which only Help messages cause retransmissions may take 20 minutes.
  */
 #define BOUND_NS (3600 * SECOND_NS)
 
@@ -162,8 +162,8 @@ draw_link_faults(struct rng *r, struct chaos_plan *p)
 
 /*
  * If switches are killed, let at most one worker be killed, and none if there
- * are racks; the others pause instead.  Otherwise the results that the killed
- * worker lacks and those that the other workers lack may differ.
+ * are racks.  The other workers pause instead.  Without this limit, the killed
+ * worker and the other workers may lack different results.
  */
 static void
 keep_one_alive(struct chaos_plan *p)
@@ -179,7 +179,7 @@ keep_one_alive(struct chaos_plan *p)
 	}
 }
 
-/* Make a switch restart only after all packets from before have disappeared. */
+/* Restart a killed switch only after all old packets have left the network. */
 static void
 set_give_up(struct chaos_plan *p)
 {

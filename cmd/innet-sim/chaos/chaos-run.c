@@ -10,9 +10,9 @@
 #include "cmd/innet-sim/training/train-result.h"
 
 enum {
-	EVENTS_FACTOR = 400,		/* events for each segment, at most */
+	EVENTS_FACTOR = 400,		/* limit on events per segment */
 	BYTES = 6 << 20, PLANE_BYTES = 1 << 20,
-	BYTES_FACTOR = 4096 /* bytes for each segment in a machine, at most */
+	BYTES_FACTOR = 4096 /* limit on a machine's bytes per segment */
 };
 
 /* Return the bytes that the process has allocated and not freed. */

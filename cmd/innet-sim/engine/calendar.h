@@ -177,10 +177,7 @@ calendar_sort(struct heap *x, size_t n)
 	}
 }
 
-/*
- * Move all events of a list to where calendar_push() puts them, and free the
- * list.
- */
+/* Push all events of a list into the calendar again, and free the list. */
 static inline bool
 calendar_push_all(struct calendar *c, struct calendar_list *l)
 {

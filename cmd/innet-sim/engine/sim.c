@@ -216,7 +216,7 @@ deliver_head(struct sim *s, struct sim_pipe *pipe)
 	struct sim_packet p;
 
 	if (r->count == 0 || pipe->deadline_ns != s->now_ns)
-		return;		/* the packet was lost before */
+		return;		/* the packet was already lost */
 	if (s->tap != NULL)
 		capture_departure(s, pipe, ring_head(r));
 	p = ring_head(r)->p;

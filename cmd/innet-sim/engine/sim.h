@@ -116,7 +116,7 @@ struct sim_pipe {
 	struct sim_ring ring;	/* in the first cache line */
 	uint64_t deadline_ns;	/* next arrival; ignore events at other times */
 	struct sim_node *to;
-	uint32_t port;		/* number that the sender or receiver gave it */
+	uint32_t port;		/* number given by the sender or receiver */
 	uint32_t left;		/* packets in the ring that have left */
 	double loss;
 	struct link link;	/* used by a plain queue */
@@ -214,7 +214,7 @@ struct sim_route {
 	struct sim_pipe *down; /* NULL: each has its own pipe or ideal access */
 	struct sim_node *group;	/* NULL: the route leads through another
 				 * switch */
-	uint32_t base;		/* index of the first one in sim->worker */
+	uint32_t base;		/* index of the first worker in sim->worker */
 	uint32_t next;		/* next route of this cluster, or SIM_NONE */
 	bool again;		/* an earlier route has the same pipe */
 };
@@ -238,7 +238,7 @@ struct sim_cluster {	/* the most changed fields are in the first cache
 	_Alignas(64) uint16_t id;
 	bool sent;		/* something was sent */
 	uint32_t packets;	/* packets in a vector */
-	uint32_t frame, last_frame; /* bytes of a frame; of the last frame */
+	uint32_t frame, last_frame; /* frame bytes; of a vector's last frame */
 	uint64_t count[SIM_COUNTS];
 	uint32_t group;		/* index in the scenario */
 	uint64_t lost[SIM_LOSSES];	/* lost constituents */
@@ -278,8 +278,8 @@ struct sim {
 	uint64_t handled;	/* events handled so far */
 	uint64_t models_lost[SIM_LOSSES];
 	const volatile int *stopped;	/* set by a signal; or NULL */
-	struct training *training;	/* if not NULL, the network has nothing
-					 * else */
+	struct training *training;	/* if not NULL, the network consists of
+					 * these trainings only */
 	uint32_t trainings;
 	struct sim_tap *tap; /* captures by pipe; NULL: no link is captured */
 	uint64_t was_ns;	/* now_ns of the previous event */
@@ -396,7 +396,7 @@ void *sim_alloc(size_t n, size_t bytes, const char *what);
 /* Do the same, in whole cache lines and large pages. */
 void *sim_alloc_large(size_t n, size_t bytes, const char *what);
 
-/* Make a link from the next two pipes, and return the pipe up. */
+/* Make a link from the next two pipes; return the pipe toward the server. */
 struct sim_pipe *sim_add_link(struct sim *s, struct sim_node *from,
     struct sim_node *to, uint64_t up_bps, uint64_t down_bps,
     uint64_t propagation_ns, double loss);
@@ -409,8 +409,8 @@ sim_put_frame(const struct sim *s, struct pcapio_out *out,
 }
 
 /*
- * Commit the frame at `to` in the buffer of the capture.  The first `whole`
- * bytes of its wire_bytes are written; fills the rest with zeros.
+ * Commit a frame of wire_bytes bytes at `to` in the buffer of the capture.  The
+ * caller has written the first `whole` bytes; this function clears the others.
  */
 void sim_commit_frame(const struct sim *s, struct pcapio_out *out, uint8_t *to,
     uint32_t whole, uint32_t wire_bytes, uint64_t stamp_ns);

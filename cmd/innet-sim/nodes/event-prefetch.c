@@ -10,7 +10,7 @@
 
 enum { FEW = 1000 };	/* this number of workers fits into the cache */
 
-/* Prefetch the data from which an event learns which objects it needs. */
+/* Prefetch the data that identify the objects that an event needs. */
 static void
 fetch_first(const struct sim *s, struct heap x)
 {
@@ -45,7 +45,7 @@ fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 		    sizeof(struct sim_cluster));
 }
 
-/* Prefetch the objects of event x; its first data was prefetched before. */
+/* Prefetch the objects of event x, whose identifying data are in the cache. */
 static void
 fetch_rest(const struct sim *s, struct heap x)
 {

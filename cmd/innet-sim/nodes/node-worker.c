@@ -203,8 +203,8 @@ node_worker_generate(struct sim *s, uint32_t at)
 }
 
 /*
- * Return the time at which the i-th worker of the group begins; if the group
- * sends bursts, that of its cluster.
+ * Return the time at which the i-th worker of the group begins.  If the group
+ * sends bursts, this is the time of the cluster whose first worker is worker i.
  */
 static uint64_t
 draw_first_ns(struct sim *s, const struct sim_group *group,

@@ -127,7 +127,7 @@ void
 sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe)
 {
 	if (pipe->leave_ns != s->now_ns)
-		return;		/* the frame was lost before */
+		return;		/* the frame was already lost */
 	/* it was not delayed */
 	if (port_deadline_ns(pipe->egress) == s->now_ns)
 		plane_send_head(&s->plane->pl, pipe->egress, s->now_ns);

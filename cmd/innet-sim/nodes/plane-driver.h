@@ -6,8 +6,8 @@
  *
  * All switches in a network of updates share one plane: each is one port of it,
  * in the order of the nodes.  This is possible because program olaf keeps no
- * state about a switch that has no address.  Their packets have no bytes
- * (payload-free.h).  In contrast, each switch of a training has its own plane,
+ * state about a switch that has no address.  Packets of such a network have no
+ * bytes (payload-free.h).  In contrast, each switch of a training has a plane,
  * and its datagrams have bytes.
  */
 #ifndef INNET_SIM_DRIVER_H

@@ -50,8 +50,8 @@ put_update(const struct sim *s, struct pcapio_out *out,
 }
 
 /*
- * Write a frame of another program as innet-gen does, with one network for each
- * source.
+ * Write a frame of another program as innet-gen does, with one source address
+ * for each source.
  */
 static void
 put_regular(const struct sim *s, struct pcapio_out *out,

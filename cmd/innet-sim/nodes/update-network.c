@@ -17,7 +17,7 @@
 #include "common/wire/frame.h"
 
 /*
- * Return the first of the switches with that name, or the server, and set
+ * Return the first switch with that name, or the server with it, and set
  * *count to their number.
  */
 static struct sim_node *

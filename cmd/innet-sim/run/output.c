@@ -24,7 +24,7 @@ is_shown(const struct runner *r, int fig)
 	return false;
 }
 
-/* The mean of a figure over all runs, and half its confidence interval. */
+/* The mean of a figure over all runs, and half its 95 % confidence interval. */
 struct mean {
 	double mean, ci;
 };

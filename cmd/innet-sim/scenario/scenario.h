@@ -214,7 +214,7 @@ scenario_ages_to_run(const struct scenario *s)
 int64_t scenario_switch(const struct scenario *s, const char *name);
 int64_t scenario_server(const struct scenario *s, const char *name);
 
-/* Return the link from the switch of that name, or NULL. */
+/* Return the link up from the switch with this name, or NULL. */
 const struct scenario_link *scenario_uplink(const struct scenario *s,
     const char *name);
 

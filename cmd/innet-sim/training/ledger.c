@@ -161,7 +161,7 @@ check_switch(const struct ledger *l, uint32_t index, const uint32_t *pushes)
 	for (uint32_t r = 0; r < l->rounds && why == NULL; r++) {
 		const struct ledger_entry *e = get_entry(l, 0, r, index);
 
-		/* no worker has it yet, or it is not checked */
+		/* no worker has this result, or it cannot be checked */
 		if (e->contributions == 0 || (l->digit == LEDGER_DIGIT_MANY &&
 		    e->contributions >= LEDGER_DIGIT_MANY))
 			break;

@@ -18,7 +18,7 @@ void train_ring_send(struct sim *s, struct train_worker *w);
 /* Receive a packet of a part. */
 void train_ring_receive(struct train_worker *w, const struct sim_packet *p);
 
-/* Does worker w have the whole part of this step? */
+/* Has worker w received the whole part of this step? */
 bool train_ring_has(const struct train_worker *w);
 
 /* Go to the next step.  Returns false if there is none. */
