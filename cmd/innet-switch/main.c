@@ -19,7 +19,7 @@ static volatile sig_atomic_t reopen_flag;	/* SIGHUP: reopen the files */
 
 static volatile sig_atomic_t is_live;	/* if false, SIGHUP ends the run */
 
-/* Handle a signal.  The alarm interrupts a read that starts just after it. */
+/* Handle a signal.  The alarm interrupts a read that starts afterwards. */
 static void
 on_signal(int sig)
 {

@@ -160,9 +160,10 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Find the place of the next message; false if it is not known.  Places are not
- * used for short messages, because one call receives many of them, nor with a
- * multicast group, because its socket receives the results.
+ * Find the place of the next message; false if it is not known.  A place is not
+ * used for short messages, because one call receives many of them.  It is also
+ * not used with a multicast group, because the group's socket receives the
+ * results.
  */
 static bool
 find_place(struct carrier *c)

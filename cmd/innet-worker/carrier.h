@@ -46,7 +46,7 @@ struct carrier {
 	struct udp_transmit out;	/* sends over u; used by modes */
 	int got, next;	/* messages in u: received; index of the current */
 	size_t at;			/* offset in the current message */
-	/* of the mode, with its ctx */
+	/* functions of the mode, and their argument */
 	const struct carrier_callbacks *callbacks;
 	void *ctx;
 	struct udp_scatter place; /* place of the message, if `placed` is
@@ -71,8 +71,8 @@ struct carrier {
 					 * is room */
 	bool socket_in_thread;		/* set by a mode whose thread owns the
 					 * socket and the capture */
-	int watch;			/* what ends a wait: u.fd, or an eventfd
-					 * of that thread */
+	int watch;			/* descriptor that ends a wait: u.fd, or
+					 * an eventfd of that thread */
 	bool child_ended, child_has_exited, bye;
 	uint64_t start_ns;	/* this and the following times are monotonic */
 	uint64_t end_ns;		/* end of --duration */

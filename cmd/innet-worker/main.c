@@ -42,7 +42,7 @@ static const struct worker_mode modes[] = {
 /* bits, in the order of the table */
 enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };
 
-/* Options that only some modes have, with these modes. */
+/* Options that only some modes have, and these modes. */
 static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
 	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },

@@ -88,8 +88,8 @@ static inline void olaf_worker_init(struct olaf_worker *w,
 static inline void olaf_worker_free(struct olaf_worker *w);
 
 /*
- * Set the length of vectors and the floats of each packet.  False if out of
- * memory.
+ * Set the length of vectors and the number of floats in each packet.  Returns
+ * false if out of memory.
  */
 static inline bool olaf_worker_size(struct olaf_worker *w, uint32_t elements,
     uint32_t floats);

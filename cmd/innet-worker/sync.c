@@ -414,7 +414,7 @@ join_with_state(struct sync *w, uint64_t now_ns)
 	w->skips_outdated = w->cf->synthetic == 0;
 }
 
-/* Continue to fetch a state, and act when this ends. */
+/* Continue to fetch a state; when the fetch has ended, handle its result. */
 static void
 advance_transfer(struct sync *w, uint64_t now_ns)
 {

@@ -273,8 +273,8 @@ restart_job(struct weight_thread *l)
 }
 
 /*
- * Continue to fetch a state, and act when this ends.  Returns the time of the
- * next check.
+ * Continue to fetch a state; when the fetch has ended, handle its result.
+ * Returns the time of the next check.
  */
 static uint64_t
 advance_transfer(struct weight_thread *l, uint64_t now_ns)

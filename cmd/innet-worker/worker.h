@@ -44,7 +44,7 @@ struct worker_conf {
 	const char *to_name;		/* as the user wrote it */
 	uint16_t job, cluster;
 	uint32_t worker;
-	uint32_t floats;	/* floats in a segment; 0: as the job says */
+	uint32_t floats;	/* floats in a segment; 0: the job's value */
 	uint32_t window;		/* segments in flight; 0: automatic */
 	uint32_t check;	/* check the sums of N workers; 0: do not check */
 	const struct key *key;		/* key of control messages */

@@ -72,7 +72,7 @@ struct client {
 	struct transaction *transaction; /* NULL without MULTI and WATCH */
 	client_retry *retry;		/* not NULL if it is parked */
 	client_resume *resume;		/* not NULL: a reply is incomplete */
-	size_t resume_at;		/* position for resume(), first 0 */
+	size_t resume_at;		/* position for resume(); initially 0 */
 	uint64_t deadline_ns;		/* end of parking */
 	uint64_t parked_seen;		/* srv->changes at the last try */
 	/* links in the list that begins at srv->parked_first */

@@ -13,10 +13,10 @@
 /* A command and its counters. */
 struct command_entry {
 	const struct command *cmd;
-	const struct command_entry *parent;	/* of a subcommand, or NULL */
+	const struct command_entry *parent;	/* main command, or NULL */
 	struct latency latency;	/* of calls that ran */
-	uint64_t failed;	/* its main command, or NULL */
-	uint64_t rejected;	/* run times of its calls */
+	uint64_t failed;	/* calls whose reply was an error */
+	uint64_t rejected;	/* requests that were not run */
 	char name[32];		/* such as client|setname */
 };
 

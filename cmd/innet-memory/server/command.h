@@ -29,7 +29,8 @@ enum {
 struct command {
 	/* name in lower case; NULL in the last row of a table */
 	const char *name;
-	int arity;		/* words with the name; -n: at least n */
+	int arity;		/* words, including the name; -n: at
+				 * least n */
 	unsigned flags;
 	void (*run)(struct client *c, const struct resp_args *a);
 	const char *group, *summary;	/* for COMMAND DOCS */

@@ -102,7 +102,7 @@ static inline size_t resp_get_hole(const struct resp *r, uint8_t **p);
 /* Note that n bytes were stored at the address from resp_get_hole(). */
 static inline void resp_add_filled(struct resp *r, size_t n);
 
-/* Empty the request; the caller has dropped its bulks before. */
+/* Empty the request.  The caller must drop its bulks first. */
 static inline void resp_finish_request(struct resp *r);
 
 /*

@@ -30,7 +30,7 @@
 enum {
 	STRANGER_GUESSES = 5,		/* wrong passwords per connection */
 	STRANGER_REQUESTS = 64,		/* requests per connection */
-	STRANGER_SHARE = 8,		/* all may use --memory / this */
+	STRANGER_SHARE = 8,		/* together they may use --memory / 8 */
 	STRANGER_IN_BYTES = 16 << 10	/* most bytes to receive at once */
 };
 

@@ -25,7 +25,7 @@ enum {
 };
 
 struct lazy_free {
-	struct key *key;	/* linked by next; frees the first */
+	struct key *key;	/* a list; the first is freed next */
 	struct lazy_free_row *row;	/* queued arrays of keys */
 	size_t keys;		/* keys not freed completely */
 	uint64_t freed;		/* number of keys freed so far */

@@ -25,7 +25,7 @@ struct load_target {
 	    uint64_t version, uint64_t n);
 	const char *(*element)(void *arg, struct blob *b);
 	const char *(*table)(void *arg, struct table *t);
-	/* expiry of the key before, called after its elements */
+	/* expiry time of the previous key; called after its elements */
 	const char *(*expiry)(void *arg, uint64_t at_ms);
 };
 

@@ -1,10 +1,11 @@
 /*
  * sample-ratio.h - limit the number of samples for each inserted experience
  *
- * Let I be the number inserted and S the number sampled so far.  For n more,
+ * Let I be the number of experiences inserted so far, and S the number of
+ * samples so far.  For a request of n more,
  *	an insert is refused while S < lo (I + n - slack), never if lo is 0;
  *	a sample is refused while S + n > hi I, never if hi is 0.
- * The first `slack` inserts are allowed whatever lo is.
+ * The first `slack` inserts are allowed for any lo.
  *
  * Inserts and samples cannot block each other forever.  If inserts of
  * n <= slack are refused, then I > slack - n and S < lo (I + n - slack), so

@@ -49,7 +49,10 @@ enum { SAVE_VERSION = 2, SAVE_MAGIC_BYTES = 8, SAVE_HEAD_BYTES = 12 };
 void save_clock(struct writer *w, uint64_t version);
 void save_string(struct writer *w, const void *key, size_t key_len,
     uint64_t version, const void *value, size_t len);
-/* Save the expiry time of the key that was saved before, after its elements. */
+/*
+ * Save the expiry time of the key that was saved last.  Call this after all
+ * elements of the key.
+ */
 void save_expiry(struct writer *w, uint64_t at_ms);
 /*
  * Save the head of a list.  The caller must then write n elements with

@@ -170,7 +170,7 @@ sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 }
 
 /*
- * Write f to the capture of its pipe, if there is one, with the time it left.
+ * Write f to the capture of its pipe, if there is one, with its departure time.
  */
 static void
 capture_departure(const struct sim *s, const struct sim_pipe *pipe,

@@ -154,8 +154,8 @@ end_wait(struct sim *s, const struct sim_group *group, uint32_t at)
 	struct sim_worker *w = &s->worker[at];
 
 	if (l->deadline_ns != s->now_ns) {
-		s->now_ns = s->was_ns;	/* a model came before: nothing happens
-					 * now */
+		s->now_ns = s->was_ns;	/* a model has already arrived: ignore
+					 * this event */
 	} else if (l->waits) {
 		s->cluster[w->cluster].count[SIM_TIMED_OUT]++;
 		start_computing(s, group, at);

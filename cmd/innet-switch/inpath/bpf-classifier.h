@@ -42,8 +42,8 @@ enum {
 	BPF_CLASSIFIER_PASS = 2,       /* verdict of an XDP program: pass */
 	BPF_CLASSIFIER_QUEUE_AT = 16,  /* offset of rx_queue_index in the
 				        * context of XDP */
-	BPF_CLASSIFIER_WHOLE = 1 << 20 /* bytes of a frame that a socket keeps:
-				        * all */
+	BPF_CLASSIFIER_WHOLE = 1 << 20 /* bytes that a socket keeps: the whole
+				        * frame */
 };
 
 /* Which frames a program selects. */

@@ -44,7 +44,7 @@ enum {
 	EBPF_GENERIC = 2, EBPF_NATIVE = 4,	/* flags of an XDP link */
 	EBPF_SHARED_MAP = 1 << 10,	/* the map can be mapped with mmap(2),
 					 * Linux 5.5 */
-	/* the second: address of its value, Linux 5.2 */
+	/* load a map, or the address of its only value (Linux 5.2) */
 	EBPF_MAP_ITSELF = 1, EBPF_VALUE_OF_MAP = 2,
 	/* limits of a struct ebpf_code */
 	EBPF_CODE_MAX = 128, EBPF_LEAVES_MAX = 32

@@ -278,8 +278,8 @@ inpath_find_rate(const struct inpath *ip, const char *name)
 }
 
 /*
- * Return the plane's port for an interface; a port that returns gets its old
- * one.
+ * Return the plane's port for an interface.  If an interface was removed and
+ * returns, it gets its old port.
  */
 static inline struct port *
 inpath_get_plane_port(struct inpath *ip, const struct netport *p)

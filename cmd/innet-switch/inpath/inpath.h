@@ -33,7 +33,7 @@
 #include "common/net/serve.h"
 #include "common/net/service.h"
 
-enum { INPATH_ROUNDS = 64 };	/* datagrams of events to read in one call */
+enum { INPATH_ROUNDS = 64 };	/* event datagrams to read per call */
 
 /*
  * Serve in the path until the end, as service_run() does on sockets.  Returns

@@ -32,7 +32,7 @@
 
 enum {
 	NETPORT_BATCH = 16,		/* frames in a batch, at most */
-	NETPORT_LONG_BYTES = 16384,	/* for frames longer than this: */
+	NETPORT_LONG_BYTES = 16384,	/* longer frames come in batches of */
 	NETPORT_BATCH_LONG = 3,
 	/*
 	 * Room before a frame for a VLAN tag.  With this value, a payload that
@@ -41,7 +41,7 @@ enum {
 	 */
 	NETPORT_GAP = 128 - 42,
 	NETPORT_FRAME_BYTES = 65536 + 64,
-	/* spreads frames over the sets of a cache */
+	/* distance of frames in memory: spreads them over sets of a cache */
 	NETPORT_STRIDE = 128 + NETPORT_FRAME_BYTES + 15 * 64,
 	NETPORT_GSO_UDP = 5		/* VIRTIO_NET_HDR_GSO_UDP_L4 */
 };
@@ -101,7 +101,7 @@ struct netport {
 	/* captures of --taps, or NULL */
 	struct pcapio_out *ingress_capture, *egress_capture;
 	uint64_t kernel_drops, failed;
-	/* counted in the switch's account */
+	/* part of these that was added to the switch's counters */
 	uint64_t reported_drops, reported_failed;
 	const struct pollfd *waited;	/* entries in the poll set: fd, then the
 					 * tap */
