@@ -38,9 +38,9 @@ function says(form, a, b, more) {
 }
 
 END {
-	print "# What an asynchronous iteration takes besides the time for its bytes\n"
+	print "# How much longer an asynchronous iteration takes than its bytes\n"
 	print "Made by `share/examples/iswitch-async.sh`; `async.csv` has a row for each run.  Four workers push"
-	print "synthetic vectors as fast as they can. A queue before each link holds a quarter of a vector (short) or six vectors (long)."
+	print "synthetic vectors as fast as they can. The queue in front of each link holds a quarter of a vector (short) or six vectors (long)."
 	printf "The table shows medians of %d run%s, in ms.\n\n", n[keys[1]], (n[keys[1]] > 1 ? "s" : "")
 	print "| carrier | vector | Mbit/s | queue | pace | bytes on the wire | round | iteration | segments sent again |"
 	print "|---|---|---|---|---|---|---|---|---|"
@@ -56,25 +56,25 @@ END {
 	says("Without losses and pacing, an iteration through the switch takes %.2f times as long as its bytes need on the\n" \
 	    "  wire.", s " long none")
 	says("A gradient through the server takes %.2f times as long as its bytes need on the wire.", p " long none")
-	says("With a pace of 92 %%, an iteration through the switch takes %.2f times as long as without pacing; the pace\n" \
-	    "  alone accounts for a factor of %.2f.", s " long 92", s " long none", frame / 0.92)
+	says("With a pace of 92 %%, an iteration through the switch takes %.2f times as long as without pacing. From the pace\n" \
+	    "  alone we expect a factor of %.2f.", s " long 92", s " long none", frame / 0.92)
 	says("With a short queue, an iteration through the switch takes %.2f times as long as with a long queue, because\n" \
 	    "  %d lost segments are sent again.", s " short none", s " long none", median(again, s " short none"))
-	says("With a pace of 23 %%, a worker's share of the link, an iteration through the server takes %.2f times as long as\n" \
-	    "  without pacing. A round without pacing takes 4 vector times. With the pace, a push takes 1 / 0.23 vector times,\n" \
-	    "  and the answer that follows takes 1. The expected ratio is therefore %.2f.",
+	says("A pace of 23 %% is a worker's share of the link. With this pace, an iteration through the server takes %.2f times\n" \
+	    "  as long as without pacing. A round without pacing takes the time of 4 vectors. With the pace, a push takes the\n" \
+	    "  time of 1 / 0.23 vectors, and the answer takes the time of 1 vector. The expected ratio is therefore %.2f.",
 	    p " long 23", p " long none", (frame / 0.23 + 1) / 4)
 	says("With a pace of 23 %% and a queue too short for the server's answer, an iteration through the server takes %.2f\n" \
 	    "  times as long as with a long queue, because %d lost segments are sent again.",
 	    p " short 23", p " long 23", median(again, p " short 23"))
-	says("With five times the bytes over links that are five times as fast, an iteration through the switch takes\n" \
-	    "  %.2f times as long, because the processors of this machine cannot do all the work at once.",
+	says("If the vectors are five times as large and the links five times as fast, an iteration through the switch takes\n" \
+	    "  %.2f times as long, because the processors of this machine are too slow for all the work.",
 	    "switch 100 6410000 long none", s " long none")
-	says("In the same comparison, an iteration through the server takes %.2f times as long.", "ps 100 6410000 long none", p " long none")
-	says("An iteration with DDPG's vector of 157.52 kB takes %.2f times as long through the switch as its bytes need.",
+	says("With these larger vectors and faster links, an iteration through the server takes %.2f times as long.", "ps 100 6410000 long none", p " long none")
+	says("With DDPG's vector of 157.52 kB, an iteration through the switch takes %.2f times as long as its bytes need.",
 	    "switch 100 157520 long none")
-	says("An iteration with DDPG's vector takes %.2f times as long through the server as its bytes need.", "ps 100 157520 long none")
-	says("An iteration with PPO's vector of 40.02 kB takes %.2f times as long through the switch as its bytes need.",
+	says("With DDPG's vector, an iteration through the server takes %.2f times as long as its bytes need.", "ps 100 157520 long none")
+	says("With PPO's vector of 40.02 kB, an iteration through the switch takes %.2f times as long as its bytes need.",
 	    "switch 100 40020 long none")
-	says("An iteration with PPO's vector takes %.2f times as long through the server as its bytes need.", "ps 100 40020 long none")
+	says("With PPO's vector, an iteration through the server takes %.2f times as long as its bytes need.", "ps 100 40020 long none")
 }

@@ -69,8 +69,8 @@ function product(mode, a, c,    k, x) {
 
 function figure12(    i, j, a, c, k, ps) {
 	print "## Figure 12: a synchronous iteration, vectors of the paper's sizes\n"
-	print "All times are in ms. They are measured in runs (ii), and are means over the four workers. The columns \"less\""
-	print "show how much shorter a time is than with PS.\n"
+	print "All times are in ms. They are means over the four workers in runs (ii). The columns \"less\""
+	print "show by how much a time is shorter than with PS.\n"
 	print "| algorithm | size | carrier | iteration | compute | aggregation | update | less | aggregation less | paper: iteration | less |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
 	print "carrier,compute,aggregation,update" >"figure12.csv"
@@ -96,7 +96,7 @@ function training(mode, table,    i, j, a, c, k) {
 	print "Iterations, seconds and reward are measured in runs (i), and the time of an iteration in runs (ii)."
 	print "The end-to-end time at the paper's size is the product of the iterations and this time. It is not measured."
 	if (mode == "sync")
-		print "As in the paper, the product uses the same number of iterations, that of the switch, for all carriers."
+		print "As in the paper, the products of all carriers use the same number of iterations, which is that of the switch."
 	print ""
 	print "| algorithm | carrier | iterations | seconds | reward | ms an iteration, paper's size | product, s | paper: iterations | ms | hours | reward |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
@@ -118,8 +118,8 @@ function with_compute(    i, j, a, c, k, ps, any) {
 	if (!any) return
 	print "## With the paper's computing\n"
 	print "In runs (iii), a gradient takes 100 times as long to compute as on the paper's GPUs, because our links are 100"
-	print "times slower. The paper's time of computing follows from its Table 4 if aggregation takes 85.8 % less time"
-	print "with the switch: T(PS) - (T(PS) - T(iSW)) / 0.858.\n"
+	print "times slower. If we assume that aggregation takes 85.8 % less time"
+	print "with the switch, the paper's Table 4 gives the time of computing: T(PS) - (T(PS) - T(iSW)) / 0.858.\n"
 	print "| algorithm | carrier | iteration, ms | compute | aggregation | speedup | paper: iteration, ms | aggregation | speedup |"
 	print "|---|---|---|---|---|---|---|---|---|"
 	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
@@ -199,9 +199,9 @@ END {
 	print "# iSwitch's evaluation in a rack of network namespaces\n"
 	print "Made by `" made "`, with four workers and links of 100 Mbit/s."
 	printf "All hosts share %s processors. There are three kinds of runs:\n\n", processors
-	print "- (i) The agents train until they reach the goal, with vectors as small as their networks are."
+	print "- (i) The agents train until they reach the goal. The vectors have the sizes of the agents' own, small networks."
 	print "- (ii) The same agents run a few iterations with vectors of the paper's sizes."
-	print "- (iii) Like (ii), but computing a gradient takes 100 times as long as on the paper's GPUs.\n"
+	print "- (iii) These runs are like (ii), but computing a gradient takes 100 times as long as on the paper's GPUs.\n"
 	speedups()
 	bars()
 	training("sync", 4)

@@ -84,18 +84,19 @@ learning() {
 }
 
 factorial() {
-	echo '## Time to reward: the factorial
+	echo '## Time to reward, by load and by reply
 
-Two clusters of 8 workers learn CartPole by A2C.  Each worker sends a gradient of 36,620 bytes about
-every 30 ms.  The queue has 32 slots, and the server adds '"$(cat step)"' times the gradient.  We chose 0.2 with
-FIFO at load 0.3, where it was steady and nearly the fastest.  The load is the offered traffic
-divided by the traffic that the link can carry.
+Two clusters of 8 workers learn CartPole with A2C.  Each worker sends a gradient of 36,620 bytes about
+every 30 ms.  The queue has 32 slots.  The server adds '"$(cat step)"' times the gradient to the weights.  We
+chose the factor 0.2 with FIFO at load 0.3, where learning was stable and nearly the fastest.  The
+load is the offered traffic divided by the traffic that the link can carry.
 
-The time is in seconds, until the mean reward of the last 100 episodes of a cluster was 475.  It is
-the mean over both clusters and all seeds, with the standard deviation over seeds in brackets.  A
-cluster that did not reach 475 counts with the time limit of the run (the cap).  FIFO / Olaf is the
-geometric mean over seeds, and the judgement is the t test of its logarithm at 5 %.  If a field has
-two figures, the first is for FIFO and the second for Olaf.
+The columns "FIFO, s" and "Olaf, s" show the seconds until the mean reward of the last 100 episodes of
+a cluster reached 475.  Each figure is the mean over both clusters and all seeds, with the standard
+deviation over seeds in brackets.  For a cluster that did not reach 475, we use the time limit of the
+run (the cap).  "FIFO / Olaf" is the geometric mean of the ratio over seeds, and "judgement" is the
+result of a t test of its logarithm at the 5 % level.  If a field has two figures, the first is for
+FIFO and the second for Olaf.
 
 | load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
 |---|---|---|---|---|---|---|---|---|---|---|'
@@ -118,21 +119,20 @@ two figures, the first is for FIFO and the second for Olaf.
 	done
 	# shellcheck disable=SC2086	# words
 	[ -z "$age" ] || { draw age --cluster 1 -w age.svg $age; rm -f $age; }
-	echo 'The gain in loss and age does not depend on learning, but the gain in time does.
-A reply to the whole cluster helps both queues, because a worker then gets new weights more
-often than its own updates arrive.  The times of one setting differ between seeds by a factor
-of two to four.  The paper has no table of times for gradients; it compares FIFO with Olaf in
-its Figure 7.
+	echo 'The lower loss and age with Olaf do not depend on how the agents learn, but the shorter time does.  A
+reply to the whole cluster helps both queues, because a worker then gets new weights more often than
+its own updates arrive.  The times of one setting differ by a factor of two to four between seeds.
+The paper has no table of times for gradients; it compares FIFO with Olaf in its Figure 7.
 '
 }
 
 fig7() {
 	echo '## Figure 7: speedup of time to reward
 
-The paper measures the time until the server has received 200 updates of each worker, and divides
-the time with FIFO by the time with Olaf.  The workers send 60 Gbit/s over links of 5, 10, 20 and
-40 Gbit/s (loads 12, 6, 3 and 1.5).  The ratio is above 1 everywhere, and larger for slower links.
-Here we divide the times to the reward, with replies to the cluster.
+The paper measures the time until the server has received 200 updates of each worker, and divides the
+time with FIFO by the time with Olaf.  The workers send 60 Gbit/s over links of 5, 10, 20 and 40
+Gbit/s (loads 12, 6, 3 and 1.5).  In the paper, the ratio is always above 1, and it is larger for
+slower links.  Here we divide the times to the reward, and the server replies to the cluster.
 
 | load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
 |---|---|---|---|---|---|---|---|---|---|---|'
@@ -146,24 +146,26 @@ Here we divide the times to the reward, with replies to the cluster.
 	done
 	[ "$(wc -l <fig7.csv)" -eq 1 ] || draw bars -w fig7.svg --label 'seconds to reward' fig7.csv
 	echo '
-These figures should differ from the paper.  The paper counts updates that must all arrive, so
-with FIFO lost updates are sent again.  Here a lost update is not sent again, and asynchronous
-learning tolerates the loss.  The cap limits the time, and therefore also the ratio.
+These figures should differ from the paper.  The paper measures the time until a number of updates has
+arrived, so with FIFO the workers must replace each lost update by another.  Here nothing replaces a
+lost update, and asynchronous learning tolerates the loss.  The cap limits the time, and therefore
+also the ratio.
 '
 }
 
 fig2() {
 	echo '## Figure 2: asynchronous, with aggregation, synchronous
 
-Eight workers learn CartPole by A2C with plain gradient ascent, without congestion.  There are
-three modes.  With async the server adds 0.05 times each gradient.  With aggregated the switch
-sums any eight gradients, as iSwitch does, and the workers add 0.4 times their mean; gradients are
-at most 3 rounds stale.  With sync the switch sums one gradient of each worker, and the workers
-add 0.4 times the mean.
+Eight workers learn CartPole with A2C and plain gradient ascent, without congestion.  There are three
+modes.  In mode async, the server adds 0.05 times each gradient.  In mode aggregated, the switch sums
+any eight gradients, as iSwitch does, and the workers add 0.4 times the mean of the eight; gradients
+are at most 3 rounds stale.  In mode sync, the switch sums one gradient of each worker, and the
+workers add 0.4 times the mean.
 
-An iteration is a lesson of 128 steps of each worker.  The table shows the number of iterations
-until the mean of 20 episodes of a worker was 475, or all iterations of the run if it never was.
-It is the mean over workers and seeds, with the standard deviation in brackets.
+In an iteration, each worker computes a gradient from 128 steps of its environment (a lesson).  The
+table shows the number of iterations until the mean reward of the last 20 episodes of a worker reached
+475.  For a worker that did not reach 475, we use all iterations of the run.  Each figure is the mean
+over workers and seeds, with the standard deviation in brackets.
 
 | mode | iterations to 475 | final reward | paper |
 |---|---|---|---|'
@@ -174,28 +176,30 @@ It is the mean over workers and seeds, with the standard deviation in brackets.
 	done
 	learning fig2.svg --smooth 20 -- async fig2,async,worker,0,8 aggregated fig2,aggregated,worker,0,8 sync fig2,sync,worker,0,8
 	echo '
-These figures should differ from the paper.  The paper has PPO, a gate on rewards and 200
-iterations of whole episodes, and it does not say which steps the other two modes used.  Here all
-three modes go equally far in an iteration, along the same sum of gradients.
+These figures should differ from the paper.  The paper has PPO, a gate on rewards and 200 iterations
+of whole episodes, and it does not say which steps the other two modes used.  Here an iteration
+changes the weights equally far in all three modes, because it adds the same multiple of each
+gradient.
 
-The page figure2.md, made by olaf-figure2.sh, shows the effects of step, delay and batch
-separately.  If all modes use the same step of 0.05 to 0.4, async is first in every seed, as in
-the paper, because it makes eight such steps in an iteration.  If all modes go equally far, async
-is first in at most half of the seeds, and at the largest distance in none.  Gradients that arrive
-later cost more iterations.
+The page figure2.md, made by olaf-figure2.sh, shows the effects of step size, delay and batch size
+separately.  If all modes use the same step size of 0.05 to 0.4, async is first in every seed, as in
+the paper, because it makes eight such steps in an iteration.  If an iteration changes the weights
+equally far in all modes, async is first in at most half of the seeds.  At the largest distance, it is
+never first.  If gradients arrive later, learning needs more iterations.
 '
 }
 
 fig3() {
 	echo '## Figure 3: the number of workers
 
-The workers learn LunarLander by local PPO.  A worker makes four epochs of Adam steps over 1,024
-steps of play, and sends the change of its weights (39,188 bytes).  The server adds half of this
-change and answers the cluster.  There is no congestion.
+Each worker learns LunarLander with PPO on its own weights.  It plays 1,024 steps, trains on them for
+four epochs with Adam, and sends the change of its weights (39,188 bytes).  The server adds half of
+this change and answers the cluster.  There is no congestion.
 
-An iteration is 1,024 steps of each worker.  The table shows the number of iterations until the
-mean of 20 episodes of a worker was 200, or all 200 iterations if it never was.  It is the mean over
-workers and seeds, with the standard deviation in brackets.
+In an iteration, each worker plays 1,024 steps.  The table shows the number of iterations until the
+mean reward of the last 20 episodes of a worker reached 200.  For a worker that did not reach a reward
+of 200, we use all 200 iterations.  Each figure is the mean over workers and seeds, with the standard
+deviation in brackets.
 
 | workers | iterations to 200 | final reward | paper |
 |---|---|---|---|'
@@ -207,18 +211,18 @@ workers and seeds, with the standard deviation in brackets.
 	done
 	learning fig3.svg --smooth 20 -- "${args[@]}"
 	echo '
-These figures should differ from the paper.  The paper applies gradients with a gate on rewards, and
-we found that agents do not learn that way (share/results/tools.md).  The change of the weights
-in a whole lesson contains more information than a gradient.
+These figures should differ from the paper.  The paper applies gradients with a gate on rewards.  We
+found that agents do not learn with such a gate (share/results/tools.md).  Our workers send the change
+of the weights in a whole lesson, which contains more information than one gradient.
 '
 }
 
 fig8() {
 	echo '## Figure 8: reward under congestion
 
-The workers learn LunarLander as for Figure 3.  Each of eight workers sends the change of its weights
-about every 300 ms, so 200 iterations take 60 s.  The queue has 32 slots, and the server replies to
-the cluster.
+The workers learn LunarLander in the same way as for Figure 3.  Each of eight workers sends the change
+of its weights about every 300 ms, so 200 iterations take 60 s.  The queue has 32 slots, and the
+server replies to the cluster.
 
 | queue | load | final reward | seconds to 200 | solved | lost, % | mean age, ms |
 |---|---|---|---|---|---|---|'
@@ -243,8 +247,8 @@ iterations and not seconds.
 fairness() {
 	echo '## Ages and fairness, with and without transmission control
 
-There are ten clusters of three workers, and an update has 1 kB.  The workers of clusters 1 to 5
-send about every 100 ms, and the workers of clusters 6 to 10 about every 300 ms.  The queue has 8
+There are ten clusters of three workers, and each update has 1 kB.  Each worker of clusters 1 to 5
+sends about every 100 ms, and each worker of clusters 6 to 10 about every 300 ms.  The queue has 8
 slots, and the load is 3.
 
 | queue | lost, % | age of 1-5, ms | age of 6-10, ms | Jain | paper (Table 3): lost, ages, Jain |
@@ -265,13 +269,13 @@ slots, and the load is 3.
 	draw bars -w fairness.svg --label 'Age-of-Model in ms' fairness.csv
 	echo '
 These figures should differ from the paper.  The paper simulates three switches in a row with ten
-workers per cluster; here there is one switch.  Updates that are sent every 300 ms cannot be as
-fresh as updates that are sent every 100 ms.
+workers per cluster; here there is one switch.  Clusters that send every 300 ms cannot be as fresh as
+clusters that send every 100 ms.
 '
 }
 
 {
-	echo '# What a merging queue does to learning, beside the paper
+	echo '# How a merging queue affects learning, compared with the paper
 
 Made by `share/examples/olaf-evaluation.sh`; `runs.csv` has a row for each run.
 '

@@ -30,7 +30,7 @@ def figure12:
 		"\($s.aggregation_ns / $s.iteration_ns * 100 | fixed(1)) %" ] | row),
 	"",
 	"A cost of 1.2 ms per message was fitted to all four algorithms.  If it is fitted to PPO",
-	"alone (40 kB), it is 0.92 ms.  Then PS and AR agree with the paper as well, although they",
+	"alone (40 kB), the cost is 0.92 ms.  Then PS and AR agree with the paper as well, although they",
 	"were not fitted:", "",
 	([ "", "approach", "paper", "with 0.92 ms", "off" ] | head),
 	(approaches[] as $p | ($message[] | select(.training == "ppo-\($p)")) as $s |
@@ -44,7 +44,7 @@ def saved($of; $than):
 	"\(min | fixed(1)) to \(max | fixed(1))";
 
 def claims:
-	"", "This table has the statements in the paper's text, in percent:", "",
+	"", "This table compares statements in the paper's text with the simulation, in percent:", "",
 	([ "", "paper", "simulated" ] | head),
 	([ "aggregation's share of an iteration, PS and AR", "49.9 to 83.2",
 		([ algorithms[] as $a | ("ps", "ar") as $p | in_step($a; $p) |
@@ -82,11 +82,11 @@ def table3:
 		[ ($a | title), "asynchronous iSW", ($paper[$a].x[2] | fixed(2)),
 		($x | fixed(2)), ($x | off($paper[$a].x[2])) ] | row),
 	"",
-	"The asynchronous server differs from the paper in the same way as in Table 5.";
+	"The asynchronous rows use the asynchronous server of Table 5, which is faster than in the paper; see there.";
 
 def table5:
 	"", "## Table 5: asynchronous training, staleness bound 3", "",
-	"The numbers of iterations are from the paper.  Hours are these numbers multiplied by the",
+	"The numbers of iterations are from the paper.  The hours are these numbers multiplied by the",
 	"time of an iteration.", "",
 	([ "", "approach", "paper, ms", "simulated", "off", "paper, hours",
 		"simulated", "staleness", "0", "1", "2", "3", "more" ] | head),
@@ -101,13 +101,13 @@ def table5:
 		"\($k[4:] | add)" ] | row),
 	"",
 	"- The rows of iSW prove little, because the compute times were derived from them.",
-	"  They show that everything else is hidden behind computing.",
+	"  They show that computing hides everything else.",
 	"- PS is faster here than in the paper, except for PPO.  In the simulation the workers",
 	"  reach the server one after another, and the server's link carries vectors in both",
 	"  directions at the same time.  The server applies N updates during one cycle of a worker.",
 	"- An optimizer at the server does not explain the difference.  If the optimizer takes",
-	"  the missing time, it also slows the synchronous server down, and then the synchronous",
-	"  server is slower than in the paper:", "",
+	"  the missing time, it also slows down the synchronous server.  The synchronous",
+	"  server is then slower than in the paper:", "",
 	([ "", "optimizer, ms", "asynchronous: paper", "simulated", "off", "synchronous: paper",
 		"simulated", "off" ] | head),
 	(("dqn", "a2c", "ddpg") as $a |
@@ -125,9 +125,9 @@ def table5:
 def figure15:
 	"", "## Figure 15: speedup with more workers, in racks of three", "",
 	"The figures are gradients per second, divided by those of 4 workers with the same",
-	"approach.  This is the speedup if N workers need 4/N of the iterations; a simulation of",
+	"approach.  This is the speedup if N workers need 4/N of the iterations.  A simulation of",
 	"the network cannot show whether they do.  The paper has curves without numbers.  Its text",
-	"says that AR is worst, PS second and iSW best, and that asynchronous iSW is almost linear.", "",
+	"says that AR is worst, PS second and iSW best, and that asynchronous iSW scales almost linearly.", "",
 	([ "", "approach", "4", "6", "9", "12", "ms at 4", "ms at 12" ] | head),
 	(("ppo", "ddpg") as $a | ("ar", "ps", "isw", "ps-async", "isw-async") as $p |
 		[ $racks[] | select(.training == "\($a)-\($p)") ] as $r |
@@ -138,7 +138,7 @@ def figure15:
 
 def testbed:
 	if ($measured | length) == 0 then empty else
-	"", "## The same against innet, live", "",
+	"", "## The simulation compared with live runs of innet", "",
 	"The live runs had four workers in network namespaces, with links of 100 Mbit/s and two",
 	"processors for all of them.  The table compares their times of aggregation, which are in",
 	"share/results/iswitch/measured.csv, with simulated times, in ms.", "",
@@ -151,13 +151,13 @@ def testbed:
 		[ ($a | title), $p, ($want | fixed(2)), ($got | fixed(2)),
 		($got | off($want)) ] | row),
 	"",
-	"The simulation models links, frames and the order of events.  In the live runs the hosts",
-	"also take time, share two processors, and use TCP in the ring; their links let a burst",
-	"pass after each pause.  The column \"off\" contains all these effects together."
+	"The simulation models links, frames and the order of events.  In the live runs, the hosts",
+	"also take time, share two processors, and use TCP in the ring.  The live links also let a burst",
+	"pass at full speed after each pause.  The column \"off\" contains all these effects together."
 	end;
 
 "# iSwitch, simulated", "",
 "There are four workers with links of 10 Gbit/s.  Compute times are from Table 5.  The",
-"cost of a message at a host was fitted to the iSW column of Table 4.  So the figures of",
+"cost of a message at a host was fitted to the iSW column of Table 4.  The figures of",
 "PS and AR, and all comparisons with them, are predictions of the simulation.",
 "", figure12, claims, table4, table3, table5, figure15, testbed

@@ -75,7 +75,7 @@ def table1:
 		"bursts off the paper", "random order off", "steady off" ] | head),
 	(table1_figures | table1_row | row), (table1_ages | table1_row | row),
 	"", "Figures in brackets are from the other simulation.", "",
-	"### What changes it", "", "The two figures in a field are for output rates of 40 and 20 Gbit/s:", "",
+	"### What changes it", "", "If a field has two figures, they are for output rates of 40 and 20 Gbit/s:", "",
 	([ "", "FIFO received", "Olaf received", "aggregated", "dropped, %", "replaced too, %",
 		"mean age less, %", "FIFO's mean age, us", "its longest" ] | head),
 	(table1_tried | row);

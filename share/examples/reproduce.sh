@@ -120,7 +120,7 @@ table1() {
 		--set 'links[sw].frame_time=0ns' --set 'switches[sw].merge_time=0ns' \
 		--set 'workers[0].access_rate=64M'
 	tried table1 "$many" --total
-	part table1 "Olaf, Table 1: packets that pass a queue of eight slots"
+	part table1 "Olaf, Table 1: packets that pass through a queue of eight slots"
 	bars table1 'packets received'
 }
 
@@ -203,7 +203,7 @@ figure9() {
 		--set 'workers[S2].phase=aligned'
 	tried figure9 "$runs" --by=cluster --set 'workers[*].control=none'
 	tried control "$runs" --by=cluster --set 'workers[S2].interval=300ms' --set 'switches[*].queue=olaf'
-	part figure9 'Olaf, Figure 9: two switches before a third'
+	part figure9 'Olaf, Figure 9: two switches in front of a third'
 	bars figure9-olaf 'mean age behind Olaf, ms'
 	bars figure9-fifo 'mean age behind FIFO, ms'
 }

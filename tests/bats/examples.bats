@@ -121,7 +121,7 @@ off() {
 	[ "$(off 'Table 3' 6 14 | cut -d' ' -f2)" -eq 3 ]	# the asynchronous rows are further off
 	# compare with our measurements, which are not installed with the script
 	[ ! -e "$examples/../results/iswitch/measured.csv" ] ||
-		[ "$(off 'The same against innet, live' 6 17)" = "12 0" ]
+		[ "$(off 'The simulation compared with live runs of innet' 6 17)" = "12 0" ]
 	# which approach is best and which scales: the order of Figure 15
 	jq -e -s '[ .[] | select(.point[] == 12) | { (.training): .vectors_per_s } ] | add |
 		."ppo-isw" > ."ppo-ps" and ."ppo-ps" > ."ppo-ar" and
