@@ -260,7 +260,7 @@ read_json_lines(struct page *p, const char *path, const char *name)
 		j = (struct json_reader){ 0 };
 		root = json_reader_parse(&j, s, (size_t)n);
 		if (root == NULL && line > 1 && figures > 0)
-			errx(1, "%s: line %zu:%s", path, line, j.why);
+			errx(1, "%s:%zu: not valid JSON", path, line);
 		if (root == NULL || !read_figures(p, name, root)) {
 			cJSON_Delete(root);
 			break;
@@ -269,7 +269,7 @@ read_json_lines(struct page *p, const char *path, const char *name)
 		cJSON_Delete(root);
 	}
 	if (figures > 0 && n != -1)
-		errx(1, "%s: line %zu: no figures of a cluster",
+		errx(1, "%s:%zu: the line has no figures of a cluster",
 		    path, line);
 	free(s);
 	fclose(f);
@@ -289,7 +289,8 @@ read_json(struct page *p, struct figure *fig, const char *path,
 	if (root == NULL)
 		errx(1, "%s", j.why);
 	if (!cJSON_IsObject(root))
-		errx(1, "%s: not a report, which is a JSON object", path);
+		errx(1, "%s: this is not a report; a report must be a JSON "
+		    "object", path);
 	if (cJSON_HasObjectItem(root, "schedule"))
 		add_verified(fig, path, name);
 	else

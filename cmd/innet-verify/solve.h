@@ -51,9 +51,10 @@ typedef void solve_progress(const struct answer *);
 /*
  * Ask about an eighth of the horizon, a quarter, a half, three quarters and the
  * whole horizon.  Stop if a question is not answered within bound_ns from now.
- * Also stop if a question fails and the objective stays violated at all later
- * horizons.  Exit if a counterexample does not violate the objective when it is
- * played, or if the specification has no run.
+ * Also stop at the first verdict FAILS, unless the objective is fairness: every
+ * other objective that is violated up to one horizon is also violated up to all
+ * later horizons.  Exit if a counterexample does not violate the objective when
+ * it is played, or if the specification has no run.
  */
 void solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
     solve_progress *tell, struct answer *a);

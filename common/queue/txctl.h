@@ -44,7 +44,7 @@ struct active_clusters_node {
 };
 
 struct active_clusters {
-	struct hashmap index;	/* map from keys from plain on to their index */
+	struct hashmap index;	/* maps each key >= plain to its index */
 	struct active_clusters_node *node;	/* owned; node[0] is both ends
 						 * of the list */
 	uint64_t *key;		/* owned; keys of the nodes after the first

@@ -101,7 +101,7 @@ function plotted(    i, j, text) {
 }
 
 function equal_steps(    i, j, a, s, b, text) {
-	print "## The same step in all modes\n"
+	print "## The same step size in all modes\n"
 	head("step")
 	for (i = 1; i <= all; i++) {
 		a = key("step", "async", steps[i], 0, 16)
@@ -117,16 +117,16 @@ function equal_steps(    i, j, a, s, b, text) {
 		text = text " | " (b == "" ? "-" : cell(b) " at " at[mode[j]])
 	}
 	print "| fewest" text " | " before(best("async"), best("sync")) " |\n"
-	print "In the paper's figure async needs fewer iterations than sync."
-	if (holds != "") print "This holds in every seed at these steps: " holds "."
-	if (open != "") print "This holds only in some seeds at these steps: " open "."
-	if (fails != "") print "This holds in no seed at these steps: " fails "."
+	print "In the paper's figure, async needs fewer iterations than sync."
+	if (holds != "") print "Our runs agree in every seed at these step sizes: " holds "."
+	if (open != "") print "Our runs agree only in some seeds at these step sizes: " open "."
+	if (fails != "") print "Our runs agree in no seed at these step sizes: " fails "."
 	print ""
 }
 
 # The same sums: async's step is an eighth.
 function equal_distances(    i, a, s, x, text) {
-	print "## The same distance in an iteration: async's step is an eighth\n"
+	print "## The same distance in an iteration: async's step size is an eighth\n"
 	head("distance")
 	for (i = 1; i <= all; i++) {
 		a = key("step", "async", steps[i] / workers, 0, 16)
@@ -152,7 +152,7 @@ function staleness(    d, zero, k, x, text) {
 		print "| " d " | " cell(k) " | " before(k, zero) " |"
 		if ((x = by(k, zero)) != "") text = list(text, x " for " d)
 	}
-	if (text != "") print "\nIterations divided by those without a delay, for runs in which all workers reached 475: " text "."
+	if (text != "") print "\nThe iterations divided by the iterations without a delay, for runs in which all workers reached 475: " text "."
 	print ""
 }
 
@@ -172,18 +172,18 @@ function batches(    h, set, a, s, x, text) {
 }
 
 END {
-	print "# Olaf's Figure 2: asynchronous workers, and the step\n"
+	print "# Olaf's Figure 2: asynchronous workers, and the step size\n"
 	print "Made by `share/examples/olaf-figure2.sh`; `figure2.csv` has a row for each run.  Eight workers learn"
 	for (k in n) {
 		if (n[k] > most) most = n[k]
 		if (!least || n[k] < least) least = n[k]
 	}
-	print "CartPole by A2C.  The tables show how many iterations a worker needed until the mean reward of its last 20"
-	printf "episodes was 475: the mean over workers and %s runs of a setting, with the standard deviation over runs\n",
+	print "CartPole with A2C.  The tables show how many iterations a worker needed until the mean reward of its last 20"
+	printf "episodes reached 475.  Each figure is the mean over the workers and over %s runs, with the standard deviation over\n",
 	    least == most ? most : least " to " most
-	print "in brackets.  If some workers did not reach 475 in time, the field shows how many workers reached it, and"
+	print "runs in brackets.  If some workers did not reach 475 in time, the field shows how many workers reached it, with"
 	print "the mean reward at the end in brackets."
-	printf "\nAsync workers sent %.0f %% of the gradients that their intervals allow.", paces ? pace / paces : 0
+	printf "\nThe async workers sent %.0f %% of the gradients that their intervals allow.", paces ? pace / paces : 0
 	printf "%s\n\n", left ? sprintf("  Runs that sent less than 70 %% are left out: %d.", left) : ""
 	if (bars != "") plotted()
 	equal_steps()

@@ -573,6 +573,7 @@ read_page() {
 	echo 'a,b' >bad.csv
 	echo '[1]' >bad.json
 	printf '%s\n' '{"cluster":1,"mean_age_ns":5}' '{"x":1}' >half.json
+	printf '%s\n' '{"cluster":1,"mean_age_ns":5}' '{"x":' >cut.json
 	: >empty.csv
 	while IFS='|' read -r status words why; do
 		run "-$status" innet-plot page -w page.html $words
@@ -585,8 +586,9 @@ read_page() {
 	2|got.pcap -w page.svg|-w: 'page.svg' must end with .html, or be - for standard output
 	2|got.pcap --group got s.csv|two files have ages of 'got'; give one of them another name with --group
 	1|bad.csv|bad.csv:1: the line names no column that a page can show
-	1|bad.json|bad.json: not a report, which is a JSON object
-	1|half.json|half.json: line 2: no figures of a cluster
+	1|bad.json|bad.json: this is not a report; a report must be a JSON object
+	1|half.json|half.json:2: the line has no figures of a cluster
+	1|cut.json|cut.json:2: not valid JSON
 	1|empty.csv|empty.csv: empty file
 	1|none.csv|none.csv: No such file or directory
 	END

@@ -39,9 +39,9 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	grep -qxF '| 0.05 | 100 (14) | - | 14 of 16 (150) | 1 of 2 |' figure2.md
 	grep -qxF '| 0.4 | 300 (0) | - | 200 (0) | 0 of 2 |' figure2.md
 	grep -qxF '| fewest | 100 (14) at 0.05 | - | 200 (0) at 0.4 | 2 of 2 |' figure2.md
-	grep -qxF 'This holds only in some seeds at these steps: 0.05.' figure2.md
-	grep -qxF 'This holds in no seed at these steps: 0.4.' figure2.md
-	run ! grep -q 'holds in every seed' figure2.md
+	grep -qxF 'Our runs agree only in some seeds at these step sizes: 0.05.' figure2.md
+	grep -qxF 'Our runs agree in no seed at these step sizes: 0.4.' figure2.md
+	run ! grep -q 'agree in every seed' figure2.md
 	# eight steps of 0.05 are compared with one of 0.4
 	grep -qxF '| 0.4 | 100 (14) | - | 200 (0) | 2 of 2 |' figure2.md
 	grep -qF "by sync's, for runs in which all workers reached 475: 0.50 at 0.4." figure2.md
