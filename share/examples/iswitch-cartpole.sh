@@ -154,7 +154,7 @@ value() { sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1.out"; }
 reward() { tail -n +2 "$1.csv" | tail -n 100 | awk -F, '{ s += $3 } END { printf "%.1f", NR ? s / NR : 0 }'; }
 row() { printf '%-32s %12s\n' "$@"; }
 
-say "$workers workers, $mode,${hierarchy:+ two racks and a core,} CartPole by A2C, seed $seed"
+say "$workers workers, $mode,${hierarchy:+ two racks and a core,} CartPole with A2C, seed $seed"
 train 1
 seconds=$(tail -n 1 "$first.csv" | cut -d, -f4)
 key=iterations

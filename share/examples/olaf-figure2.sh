@@ -4,7 +4,7 @@
 #
 #	share/examples/olaf-figure2.sh -o DIR [--seeds N] [--quick]
 #
-# Eight workers learn CartPole by A2C over a switch on loopback.  Their
+# Eight workers learn CartPole with A2C over a switch on loopback.  Their
 # gradients g are used in three ways:
 #
 #   async       a server adds step x g, and answers whose it was at once
