@@ -185,8 +185,8 @@ def control_tried: . as $all | known.tried.control | to_entries[] | .value.says 
 	[ $says, ($olaf, $tc | "\(.s1 | fixed(0)), \(.s2 | fixed(0))"),
 	"\($tc.s1 - $olaf.s1 | fixed(0)), \($tc.s2 - $olaf.s2 | fixed(0))" ] | row;
 def figure9:
-	"### Table 2: all every 100 ms", "", table("100ms"; [ "fifo", "olaf", "olaf_tc" ]),
-	"", "### Table 3: S2 every 300 ms", "", table("300ms"; [ "fifo", "olaf", "olaf_tc" ]),
+	"### Table 2: all workers send every 100 ms", "", table("100ms"; [ "fifo", "olaf", "olaf_tc" ]),
+	"", "### Table 3: the workers of S2 send every 300 ms", "", table("300ms"; [ "fifo", "olaf", "olaf_tc" ]),
 	"", "### What changes it", "", "Each field has the loss in % and the mean ages of S1 and S2 in ms:", "",
 	([ "", "Table 2: FIFO", "Olaf", "Table 3: FIFO", "Olaf" ] | head), figure9_tried,
 	"", "The next table is for setting a and Table 3, but with one worker per cluster.  It shows",
