@@ -6,7 +6,7 @@
  * step; the first state of an episode is still in doubles.  It clips the
  * action, but the reward depends on the action before clipping.  This file must
  * be compiled with -fno-tree-slp-vectorize, because gcc 12 otherwise omits the
- * rounding of a pair of floats in step().
+ * rounding of a pair of floats.
  */
 #include "config.h"
 
