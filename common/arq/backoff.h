@@ -2,7 +2,8 @@
  * backoff.h - waits between requests, which double while no answer arrives
  *
  * The caller stores the wait, in ns.  It sets the wait to its first value when
- * a new request begins, and takes one wait for each packet that it sends.
+ * a new request begins, and calls backoff_take_ns() once for each packet that
+ * it sends.
  */
 #ifndef INNET_ARQ_BACKOFF_H
 #define INNET_ARQ_BACKOFF_H

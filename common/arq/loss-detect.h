@@ -3,9 +3,10 @@
  *
  * A switch reports missing segments of a member in two messages: in a NACK, as
  * soon as later segments have arrived, and in a STATE, which answers a Probe.
- * It has no timers.  A segment that was only overtaken is not lost.  As in RFC
- * 9002, `slack` segments may overtake it (the packet threshold).  The slack
- * grows if a requested segment arrives twice.
+ * The switch has no timers.  A segment that was only overtaken is not lost.  As
+ * in RFC 9002, a missing segment counts as lost when a segment `slack` or more
+ * places after it has arrived (the packet threshold).  The slack grows if a
+ * requested segment arrives twice.
  *
  * t is an iteration, or the push of an asynchronous member.  The caller stores
  * the segments that have arrived, and passes a struct loss_detect_view.  The
@@ -38,8 +39,9 @@ struct loss_detect {
 					 * NACK */
 	uint32_t since;			/* number of segments since the last
 					 * NACK */
-	uint32_t slack;			/* number of segments that may overtake
-					 * a segment */
+	uint32_t slack;			/* number of places by which a segment
+					 * may be overtaken before it counts as
+					 * lost */
 	uint32_t last;			/* newest segment of t that was not
 					 * requested */
 	uint32_t mark;			/* mark of the last Probe */
@@ -61,7 +63,7 @@ struct loss_detect {
 };
 
 /*
- * The segments that a member has sent, which the caller stores.  Both functions
+ * The caller's record of the segments that a member has sent.  Both functions
  * get the context and the id of the member.
  */
 struct loss_detect_view {
@@ -94,7 +96,7 @@ static inline bool loss_detect_has(const struct loss_detect_view *v, int64_t t,
 
 /*
  * List the segments of [from, upto) of t that are missing and have a slot, in a
- * bitmap at room.  They count as requested.
+ * bitmap at room.  The listed segments then count as requested.
  */
 static inline struct repair_bitmap loss_detect_list_lacking(struct loss_detect
     *g, const struct loss_detect_view *v, int64_t t, uint32_t from, uint32_t

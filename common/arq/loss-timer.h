@@ -24,8 +24,7 @@
 #include <stdint.h>
 
 enum {
-	LOSS_TIMER_QUIET_NS = 20000000,	   /* the wait if there were no
-					    * pauses */
+	LOSS_TIMER_QUIET_NS = 20000000,	   /* wait if the longest pause is 0 */
 	LOSS_TIMER_LONGEST_NS = 250000000, /* longer pauses are replaced by this
 					    * value */
 	LOSS_TIMER_CEILING_NS = 1000000000 /* longest wait */
@@ -51,7 +50,7 @@ loss_timer_ns(const struct loss_timer *p, unsigned times)
 	return ns < LOSS_TIMER_CEILING_NS ? ns : LOSS_TIMER_CEILING_NS;
 }
 
-/* Start the timer, because a vector begins. */
+/* Start the timer at the beginning of a vector. */
 static inline void
 loss_timer_start(struct loss_timer *p, uint64_t now_ns)
 {

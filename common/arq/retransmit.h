@@ -41,9 +41,9 @@ enum {
 					   indicate a queue */
 	RETRANSMIT_LOSSY = 32,		/* number of iterations after a loss
 					   that end with a Probe */
-	RETRANSMIT_MOVED = 16,		/* after this number of segments a
-					   wanted Probe need not wait for the
-					   answer to the last one */
+	RETRANSMIT_MOVED = 16,		/* number of segments after which a
+					   wanted Probe no longer waits for the
+					   answer to the last Probe */
 	RETRANSMIT_WINDOW = 1024,	/* default window, in segments */
 	RETRANSMIT_ORDER = 8,		/* largest order_slack */
 	RETRANSMIT_LOST = 16,		/* losses after which the queue may be
@@ -134,8 +134,9 @@ struct retransmit {
 					 * that was not sent */
 	uint32_t upto;			/* number of segments sent at least
 					 * once */
-	uint32_t skipped;		/* number of segments in it that were
-					 * not needed */
+	uint32_t skipped;		/* number of segments in `upto` that
+					 * were skipped because their results
+					 * had arrived */
 	uint32_t here;			/* number of results that have
 					 * arrived */
 	uint32_t first;			/* first segment without a result */
@@ -160,8 +161,8 @@ struct retransmit {
 					 * Probe */
 	uint32_t seen;			/* highest mark received from the other
 					 * side */
-	uint32_t probe, acked;		/* number of the last Probe sent;
-					 * answered; from 1 */
+	uint32_t probe, acked;		/* number of the last Probe sent; number
+					 * of the last Probe answered; from 1 */
 	uint32_t turned;		/* number of the last Probe before this
 					 * iteration */
 	struct retransmit_probed probed[RETRANSMIT_PROBES];

@@ -40,15 +40,16 @@ struct channel_client {
 	bool needs_cookie;		/* the server requires cookies */
 	bool any;			/* accept challenges of another run,
 					   because a trace is replayed */
-	bool asked;			/* requests were sent with this cookie,
-					 * with these xids: */
+	bool asked;			/* requests with the cookie below were
+					 * sent; their xids are first_xid to
+					 * last_xid */
 	uint8_t cookie[COOKIE_BYTES];
 	struct key mac_key;		/* key of the MACs with this cookie */
 	uint64_t out, in;		/* last counter sent; last counter
 					 * received */
 	uint32_t first_xid, last_xid;
 	bool challenged;		/* a challenge arrived for the requests
-					 * up to this one: */
+					 * up to challenged_xid */
 	uint32_t challenged_xid;
 };
 
@@ -165,8 +166,9 @@ channel_client_is_challenge(
 }
 
 /*
- * Has a newer challenge overtaken this one?  After a restart of its machine the
- * times of a server are smaller, but then it also challenges new requests.
+ * Has a newer challenge overtaken this one?  If the server's machine has
+ * restarted, the server's times are smaller than before, but then the server
+ * also challenges new requests.
  */
 static inline bool
 channel_client_is_late(const struct channel_client *ch, const struct control *c)

@@ -369,8 +369,8 @@ channel_server_check(struct channel_server *s,
 		r = channel_server_open_row(s, from, c, &key);
 		if (r != NULL && cookie_time_ns(r->cookie) <= s->floor_ns) {
 			/*
-			 * The cookie is not newer than the channel that was
-			 * closed for it.
+			 * The cookie is not newer than that of the channel that
+			 * was closed to make room.
 			 */
 			channel_server_forget_row(s, lru_find(&s->rows,
 			    addr_key(from, &s->hash_seed)));

@@ -11,8 +11,8 @@
  *
  * If ghash_is_supported() is false, the caller must use Nettle instead.
  *
- * A file of its own because it is arithmetic with intrinsics and has its own
- * test vectors, independent of the rules of tags.
+ * This is a separate file because it is arithmetic with intrinsics and has its
+ * own test vectors, independent of the rules of tags.
  */
 #ifndef INNET_AUTH_GHASH_H
 #define INNET_AUTH_GHASH_H

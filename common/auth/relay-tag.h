@@ -8,8 +8,8 @@
  * handshake with the server above is complete.  Otherwise a worker would send
  * data that the switch cannot forward.
  *
- * A file of its own because reviewers look for authentication in this folder,
- * although only the program olaf relays updates.
+ * This is a separate file because reviewers look for authentication in this
+ * folder, although only the program olaf relays updates.
  */
 #ifndef INNET_AUTH_RELAY_TAG_H
 #define INNET_AUTH_RELAY_TAG_H

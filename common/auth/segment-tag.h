@@ -28,8 +28,8 @@ struct segment_tag {
 						 * joined */
 	int64_t newest[TAG_DOWN + 1];	/* newest iteration by direction; the
 					   epoch is the part above 24 bits */
-	bool pushes; /* the next push is the first one; it has */
-	uint32_t epoch;			/* this epoch */
+	bool pushes; /* the next push is the first one */
+	uint32_t epoch;			/* epoch of the first push */
 };
 
 /*

@@ -25,8 +25,8 @@
  * secret, every tag is accepted.  The functions use no clock and no socket.
  * transit_tag_free() frees the memory.
  *
- * A file of its own because reviewers look for authentication in this folder,
- * although only the program olaf merges updates in the path.
+ * This is a separate file because reviewers look for authentication in this
+ * folder, although only the program olaf merges updates in the path.
  */
 #ifndef INNET_AUTH_TRANSIT_TAG_H
 #define INNET_AUTH_TRANSIT_TAG_H
@@ -67,8 +67,8 @@ struct transit_tag_row {
 	struct tag_key below, above;	/* key with our salt; key with the
 					 * server's salt */
 	struct tag_window came;		/* counters that arrived from below */
-	bool begins;			/* the next packet shows the current
-					   counter of the worker */
+	bool begins;			/* the counter of the next packet is the
+					   worker's current counter */
 	uint64_t counter;		/* counter of the last packet sent up */
 };
 
