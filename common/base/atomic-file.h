@@ -68,7 +68,8 @@ static inline int atomic_file_open_here(struct atomic_file *w,
 /*
  * Could path be written?  With this function a bad path is reported before the
  * work and not after it.  The file does not change.  A pipe is not tried,
- * because its reader would take that for the end of the data.  Returns 0 or -1.
+ * because its reader would take the attempt for the end of the data.  Returns 0
+ * or -1.
  */
 static inline int atomic_file_try(const char *path);
 

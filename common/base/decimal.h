@@ -1,10 +1,10 @@
 /*
  * decimal.h - read and write decimal numbers of few digits fast
  *
- * The results are the same as those of strtod(3) and printf(3).  These take
- * five times as long because they are exact for any number of digits.  If a
- * result is not certain here, the caller uses strtod(3) or printf(3).  The
- * functions have no side effects.
+ * The results are the same as those of strtod(3) and printf(3).  The library
+ * functions take five times as long because they are exact for any number of
+ * digits.  If a result is not certain here, the caller uses strtod(3) or
+ * printf(3).  The functions have no side effects.
  */
 #ifndef INNET_BASE_DECIMAL_H
 #define INNET_BASE_DECIMAL_H

@@ -68,7 +68,8 @@ nearest_offer(struct nearest *n, const char *typed, const char *word)
 
 /*
  * Return the nearest word if it is probably the one that the user meant, or
- * NULL.  It is if at most about a third of its characters differ.
+ * NULL.  The word is probable if at most about a third of its characters
+ * differ.
  */
 static inline const char *
 nearest_likely(const struct nearest *n, const char *typed)

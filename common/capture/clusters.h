@@ -5,8 +5,8 @@
  * address determines the cluster, and the five-tuple determines the worker.
  * The table is in CSV format, prefix,cluster (10.0.1.0/24,1), with or without a
  * heading; the longest prefix wins.  A lookup needs one probe for each prefix
- * length in use; it does not depend on the length of the table.  The table owns
- * its memory; clusters_free() frees it.
+ * length in use; its cost does not depend on the length of the table.  The
+ * table owns its memory; clusters_free() frees it.
  */
 #ifndef INNET_CAPTURE_CLUSTERS_H
 #define INNET_CAPTURE_CLUSTERS_H

@@ -5,8 +5,8 @@
  * writer owns its buffer and its file until it is closed, and must not be moved
  * in memory before that.  After pcapio_write_behind() a thread writes full
  * blocks while the caller fills the next one.  So on two processors a pass
- * takes as long as the slower of the two.  Timestamps after 2106 do not fit
- * into the format; they make the file fail.
+ * takes as long as the slower of the two threads.  Timestamps after 2106 do not
+ * fit into the format; they make the file fail.
  *
  * One thread must make all calls for a writer.  On failure functions return an
  * error and set errno.  Only pcapio_create_or_exit(), which is for tools,

@@ -52,8 +52,8 @@ rotate_parse(const char *arg, struct rotate *r)
 }
 
 /*
- * Can the capture be rotated?  Only a regular file can, so not a pipe or a file
- * in /dev.
+ * Can the capture be rotated?  Only a regular file can be rotated; a pipe or a
+ * file in /dev cannot.
  */
 static inline bool
 rotate_is_possible(const struct pcapio_out *out)

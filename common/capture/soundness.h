@@ -35,7 +35,8 @@ enum soundness {
 	SOUNDNESS_REPLAYED,
 	SOUNDNESS_VERDICTS,
 	SOUNDNESS_SEVERAL =
-	    UINT8_MAX /* not a verdict: each packet has its own */
+	    UINT8_MAX /* not a verdict: the frame has several packets, each with
+		       * its own verdict */
 };
 
 /*

@@ -119,8 +119,8 @@ static enum split_is split_frame(const struct split_as *as, enum frame_is is,
 /*
  * Does the frame of len bytes at p, for which frame_parse() returned `is` and
  * *f, contain several datagrams of a format without a length?  SPLIT_CANNOT
- * means certainly.  SPLIT_UNSEEN means perhaps, because the network card was to
- * compute the checksum.
+ * means that it certainly does.  SPLIT_UNSEEN means that it may, because the
+ * checksum was left to the network card.
  */
 static inline enum split_is split_unsized(enum frame_is is, const uint8_t *p,
     const struct frame *f, uint32_t len);

@@ -5,7 +5,7 @@
  * models and weights.  They count other packets by reason.  Several packets in
  * one frame are returned one by one, with the timestamp of the frame.  If
  * `headers` is set, packets with a truncated vector are returned too.  A
- * timestamp less than the previous one is replaced by it.
+ * timestamp that is less than the previous one is replaced by the previous one.
  *
  * A struct updates owns its file until updates_close(); updates borrow from it
  * until the next call.  Errors are those of pcapio.h, in .in.why.
@@ -34,8 +34,8 @@ struct updates {
 	uint64_t regular;	/* number of packets of other traffic */
 	uint64_t ignored[SOUNDNESS_VERDICTS];	/* ignored packets by verdict */
 	const struct clusters *bare;	/* table of bare packets, or NULL */
-	struct filter filter;	/* selects innet's packets; if off, the DSCP
-				 * does */
+	struct filter filter;	/* selects innet's packets; if it is off, the
+				 * DSCP selects them */
 	bool headers;		/* headers are enough: vec is NULL if
 				 * truncated */
 	uint64_t cut;		/* number of packets with a truncated vector */

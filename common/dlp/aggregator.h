@@ -12,10 +12,10 @@
  * integers.  Sums are computed exactly in 64 bits and saturated to 32 bits;
  * saturations are counted.
  *
- * A file of its own because it allocates no memory and reads no clock.  Its
- * decisions depend only on the order of the packets and, with straggler_ns, on
- * their times.  A step that has lasted for straggler_ns is completed with the
- * gradients that have arrived.
+ * This is a separate file because it allocates no memory and reads no clock.
+ * Its decisions depend only on the order of the packets and, with straggler_ns,
+ * on their times.  A step that has lasted for straggler_ns is completed with
+ * the gradients that have arrived.
  */
 #ifndef INNET_DLP_AGGREGATOR_H
 #define INNET_DLP_AGGREGATOR_H

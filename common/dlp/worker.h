@@ -152,7 +152,8 @@ static inline void dlp_worker_start(struct dlp_worker *w, uint32_t elements,
     uint64_t now_ns);
 
 /*
- * Tell whether a gradient is waiting or being sent.  Then no other is accepted.
+ * Tell whether a gradient is waiting or being sent.  Then no other gradient is
+ * accepted.
  */
 static inline bool dlp_worker_is_busy(const struct dlp_worker *w);
 
@@ -642,7 +643,9 @@ dlp_worker_describe_wait(const struct dlp_worker *w, char *to, size_t room)
 		snprintf(to, room, "%s", name[w->ask.phase]);
 }
 
-/* Write which workers are missing.  If none is, write the last answer. */
+/*
+ * Write which workers are missing.  If none is missing, write the last answer.
+ */
 static inline void
 dlp_worker_describe_last(const struct dlp_worker *w, char *to, size_t room)
 {

@@ -59,7 +59,7 @@ static inline void serve_close(struct serve *s);
 /* Add the counters of the sockets to a report. */
 static inline void serve_put_report(const struct serve *s, struct counters *c);
 
-/* If something went wrong, add it to the line for people. */
+/* Add the counters of problems that occurred to the line for people. */
 static inline void serve_put_summary(const struct serve *s, struct counters *c);
 
 /* Set the time to now_ns, after running everything that is due by now_ns. */

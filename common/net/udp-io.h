@@ -295,8 +295,8 @@ static inline void
 udpio_set_option(int fd, int level, int name, int value)
 {
 	/*
-	 * Options are optional: if one is missing, its information is missing
-	 * too.
+	 * Failures are ignored: without an option, only the information that it
+	 * provides is missing.
 	 */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }

@@ -47,8 +47,8 @@ struct aom {
 	uint64_t end_ns;	/* aom_end() sets this */
 	uint64_t max_ns, max_peak_ns;
 	uint64_t peaks;
-	uint64_t ahead;		/* number of deliveries before their
-				 * generation */
+	uint64_t ahead;		/* number of deliveries that are earlier than
+				 * the generation of their updates */
 	aom_u128 area2;		/* twice the integral of the teeth, in ns^2 */
 	aom_u128 peak_sum_ns;
 	struct aom_tooth *tooth;	/* owned */

@@ -32,7 +32,8 @@
 				 * tables */
 
 enum {
-	ROUTES_SWEEP = 64,	/* most routes that one packet may expire */
+	ROUTES_SWEEP = 64,	/* most routes that may be removed as too old
+				 * while one packet is processed */
 	ROUTES_TICK = 20,	/* 2^20 ns; order within a tick is not kept */
 	ROUTES_CREDIT = 64,	/* models for the whole cluster that a packet
 				 * gives credit for */

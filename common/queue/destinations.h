@@ -15,8 +15,9 @@
  * that already wait.  Another destination gets the old number only after 2^22
  * other destinations have used the same row.
  *
- * A file of its own because this rule separates independent training jobs.  The
- * functions use no clock and no socket.  destinations_free() frees the memory.
+ * This is a separate file because this rule separates independent training
+ * jobs.  The functions use no clock and no socket.  destinations_free() frees
+ * the memory.
  */
 #ifndef INNET_QUEUE_DESTINATIONS_H
 #define INNET_QUEUE_DESTINATIONS_H
@@ -80,7 +81,7 @@ destinations_match(
 /*
  * Do the work of destinations_find() for a destination other than the last one.
  * If two destinations have the same key, each use of one takes the row from the
- * other and gives it a new number.
+ * other, and the destination that was used gets a new number.
  */
 __attribute__((noinline, unused)) static uint32_t
 destinations_search(

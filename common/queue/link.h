@@ -62,8 +62,8 @@ link_start_frame(struct link *l, uint64_t arrival_ns, uint32_t bytes)
 }
 
 /*
- * Delay the departure of the last frame that was started by ns.  Returns the
- * new time.
+ * Delay by ns the departure of the last frame that was started.  Returns the
+ * new time of departure.
  */
 static inline uint64_t
 link_delay(struct link *l, uint64_t ns)

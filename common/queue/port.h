@@ -49,7 +49,8 @@ struct port_conf {
 	uint64_t rate_bps;	/* 0: frames need no time */
 	uint32_t extra_bytes;	/* extra bytes of each frame on the wire */
 	uint64_t frame_ns;	/* extra time of each frame */
-	uint64_t merge_ns;	/* time of each merge in the Olaf queue */
+	uint64_t merge_ns;	/* time that each merge in the Olaf queue
+				 * takes */
 	enum olaf_queue_combine combine;
 	double threshold;	/* threshold for rewards; NAN: off */
 	uint64_t active_window_ns;

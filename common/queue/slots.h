@@ -163,7 +163,10 @@ slots_bytes(const struct slots *s)
 	return bytes;
 }
 
-/* Double the size of an endless ring.  Returns false if there is no memory. */
+/*
+ * Double the size of a ring without a limit.  Returns false if there is no
+ * memory.
+ */
 static inline bool
 slots_grow(struct slots *s)
 {

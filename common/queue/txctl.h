@@ -16,7 +16,8 @@
  * the threshold T, and then v (d - T), with d and T in seconds.  v is 1/T a
  * second ("urgent") or T ("fair").  The paper's control is off while N = Qmax,
  * although the slot in transmission is locked then and updates are dropped.
- * The kinds "locked" count only Qmax - 1 slots, so they act from N = Qmax on.
+ * The kinds "urgent-locked" and "fair-locked" count only Qmax - 1 slots, so
+ * they already limit sending when N = Qmax.
  *
  * The functions use no clock and no random numbers: times (in ns, never
  * decreasing) and random draws are arguments.
@@ -34,7 +35,8 @@
 
 enum {
 	ACTIVE_CLUSTERS_PLAIN = 65536,	/* default value of plain */
-	ACTIVE_CLUSTERS_OTHERS = 262144	/* most keys from plain on */
+	ACTIVE_CLUSTERS_OTHERS = 262144	/* most keys counted that are not below
+					 * plain */
 };
 
 struct active_clusters_node {
@@ -113,7 +115,9 @@ static inline void txctl_set_status(struct txctl *t,
  */
 static inline double txctl_probability(const struct txctl *t, uint64_t now_ns);
 
-/* Should such an update be sent?  draw is uniform in [0, 1). */
+/*
+ * Should an update that is ready at now_ns be sent?  draw is uniform in [0, 1).
+ */
 static inline bool txctl_should_send(const struct txctl *t, uint64_t now_ns,
     double draw);
 

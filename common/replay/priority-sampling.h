@@ -121,9 +121,9 @@ static inline void priorities_make_leaves(struct priorities *r,
 
 /*
  * Draw n slots by weight, with their probabilities P and their importance
- * weights: (N P)^-beta divided by the greatest of the batch.  N cancels out, so
- * the weight is (least leaf of the batch / leaf)^beta.  Returns false if there
- * is nothing to draw.
+ * weights: (N P)^-beta divided by the greatest weight in the batch.  N cancels
+ * out, so the weight is (least leaf of the batch / leaf)^beta.  Returns false
+ * if there is nothing to draw.
  */
 static inline bool priorities_draw(struct priorities *r, struct rng *rng,
     double beta, bool strata, size_t n, uint32_t *slot, double *prob,

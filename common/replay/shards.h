@@ -7,7 +7,8 @@
  * share.  The probability P of an item is the actual share of its shard in the
  * draw times the probability of the item within the shard.  So P is right even
  * if the sums are old.  The importance weight of an item is (N P)^-beta divided
- * by the greatest of the draw.  N cancels out, so it is (least P / P)^beta.
+ * by the greatest weight in the draw.  N cancels out, so it is (least P /
+ * P)^beta.
  *
  * The functions have no side effects: the caller passes sums, probabilities and
  * generators.

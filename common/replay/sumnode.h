@@ -14,8 +14,8 @@
  * the same results.  sumnode_plain() and sumnode_avx2() return tables of these
  * functions.
  *
- * A file of its own because these functions work on arrays and know nothing
- * about trees.  sumtree.h is their only user; it chooses a table once.
+ * This is a separate file because these functions work on arrays and know
+ * nothing about trees.  sumtree.h is their only user; it chooses a table once.
  */
 #ifndef INNET_REPLAY_SUMNODE_H
 #define INNET_REPLAY_SUMNODE_H
@@ -214,9 +214,9 @@ sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
 }
 
 /*
- * Set the weights of n leaves in order; delta is set to the change of each.
- * `more` leaves follow the n leaves, and their nodes on this level and above
- * are prefetched.
+ * Set the weights of n leaves in order; delta is set to the change of each
+ * weight.  `more` leaves follow the n leaves, and their nodes on this level and
+ * above are prefetched.
  */
 static inline void
 sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,

@@ -47,8 +47,8 @@ enum {
 				 * cache */
 	PLANE_V4_MAX = 65507,	/* bytes of the longest payload of an IPv4
 				 * datagram */
-	PLANE_BEHIND = 64	/* number of ports for multicast; also means: no
-				 * such port */
+	PLANE_BEHIND = 64	/* number of ports for multicast; as a port
+				 * number: no such port */
 };
 
 struct plane_conf {
@@ -435,7 +435,7 @@ plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
 	plane_send_post(pl, socket, at, p);
 }
 
-/* Can the switch send a post to a group only once for several members? */
+/* Can one copy of a post to a group reach several members? */
 static inline bool
 plane_may_multicast(const struct plane *pl, const struct post *p)
 {

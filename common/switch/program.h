@@ -43,8 +43,8 @@ enum { PACKET_SOCKET_OWN = 0 };	/* number of the socket with the switch's own
  *
  * The order of the fields is chosen for speed.  The fields that are set for
  * every packet come first, then the fields that are 0 unless there is a frame,
- * in whole words.  The processor could not read back at once a value that was
- * written in overlapping parts.
+ * in whole words.  If a value were written in overlapping parts, the processor
+ * could not read it back at once.
  */
 struct packet {
 	const union addr *from, *to;	/* the port is 0 if there is none */

@@ -21,9 +21,10 @@
 enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
 
 /*
- * words[] makes the size a multiple of a register.  So a copy does not consist
- * of overlapping parts, which a processor cannot read back at once.  words[0]
- * contains the family, the port and the address of IPv4.
+ * words[] makes the size of the union a multiple of a register's size.  So a
+ * copy does not consist of overlapping parts, which a processor cannot read
+ * back at once.  words[0] contains the family, the port and the address of
+ * IPv4.
  */
 union addr {
 	struct sockaddr sa;

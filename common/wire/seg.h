@@ -30,8 +30,8 @@ enum {
 					 * loopback */
 	SEG_FLOATS_MAX_V6 = 16370,
 	SEG_ITERATIONS = 1 << 24,	/* after these it starts again at 0 */
-	SEG_NEAR = 2,			/* distance of synchronous iterations is
-					   at most this */
+	SEG_NEAR = 2,			/* largest distance between two
+					   iterations of a synchronous job */
 	SEG_INDEX_MAX = (1 << 24) - 1
 };
 

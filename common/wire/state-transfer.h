@@ -4,9 +4,9 @@
  *
  * A Fetch requests chunks of a state.  It travels from the member that lacks
  * the state through switches to a sender.  A Chunk carries one chunk back on
- * the same path.  Neither message has an Ack, except a refusal.  A switch
- * writes its own number for the requesting member into the Fetch that it
- * forwards, so it need not store the route.
+ * the same path.  Neither message is acknowledged; an Ack is sent only to
+ * refuse a Fetch.  A switch writes its own number for the requesting member
+ * into the Fetch that it forwards, so it need not store the route.
  */
 #ifndef INNET_WIRE_STATE_TRANSFER_H
 #define INNET_WIRE_STATE_TRANSFER_H
