@@ -19,10 +19,11 @@
  * It repeats an unanswered request after a time-out.  After a silence it also
  * requests results that may have been lost unnoticed.
  *
- * A file of its own because it contains the arithmetic of the algorithm only
- * and knows neither jobs nor messages.  Rounds are counted in 64 bits.  The
- * functions read no clock: time is an argument.  async_weights_free() frees
- * the memory.  There is no locking; a caller with two threads must lock.
+ * This is a separate file because it contains only the arithmetic of the
+ * algorithm and knows neither jobs nor messages.  Rounds are counted in 64
+ * bits.  The functions read no clock: time is an argument.
+ * async_weights_free() frees the memory.  There is no locking; a caller with
+ * two threads must lock.
  */
 #ifndef INNET_ISWITCH_ASYNC_WEIGHTS_H
 #define INNET_ISWITCH_ASYNC_WEIGHTS_H
@@ -123,7 +124,8 @@ struct async_weights {
 	uint32_t proof;			/* CRC of segment 0's last result */
 
 	bool waits;			/* results are outstanding */
-	uint64_t waits_ns;		/* since when they are outstanding */
+	uint64_t waits_ns;		/* time since which results are
+					 * outstanding */
 	uint64_t n[ASYNC_WEIGHTS_VERDICTS];
 	uint64_t applied;		/* results applied, including early
 					 * ones */

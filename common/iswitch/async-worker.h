@@ -1,13 +1,13 @@
 /*
  * async-worker.h - an asynchronous worker: what it sends, requests and receives
  *
- * The worker of iSwitch's Algorithm 1.  It is a member of a job (membership.h),
- * applies results to its weights (async-weights.h), and sends the gradients
- * that the caller commits, one at a time, whole and in order of index.  A
- * parameter server answers each gradient before it accepts the next.  If the
- * server requests segments of a gradient, the worker sends them again.  If the
- * server neither requests segments nor answers for one second, the worker sends
- * the whole gradient again.
+ * This is the worker of iSwitch's Algorithm 1.  It is a member of a job
+ * (membership.h), applies results to its weights (async-weights.h), and sends
+ * the gradients that the caller commits, one at a time, whole and in order of
+ * index.  A parameter server answers each gradient before it accepts the next.
+ * If the server requests segments of a gradient, the worker sends them again.
+ * If the server neither requests segments nor answers for one second, the
+ * worker sends the whole gradient again.
  *
  * If the switch repairs losses (arq/retransmit.h), a push ends when a STATE
  * acknowledges all of it.  Until then the worker keeps the gradient, because
@@ -49,10 +49,11 @@ enum {
 	ASYNC_WORKER_BURST_NS = 1000000,	/* longest burst of a paced
 						 * vector */
 	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* silence of a server after
-						   which all is sent again */
+						   which the whole gradient is
+						   sent again */
 	/*
-	 * bytes, as the kernel counts one run, that may wait for the link when
-	 * a gradient is committed
+	 * number of bytes that may wait for the link when a gradient is
+	 * committed: one run, as the kernel counts it
 	 */
 	ASYNC_WORKER_UNSENT_BYTES = 80000,
 	ASYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES
@@ -124,13 +125,14 @@ struct async_worker {
 
 	/* The gradient that was committed last. */
 	uint32_t pushes;		/* gradients committed */
-	uint32_t sent;			/* segments of the last gradient that
-					 * are sent */
-	bool busy;			/* it is being sent or repaired */
+	uint32_t sent;			/* number of segments of the last
+					 * gradient that have been sent */
+	bool busy;			/* the last gradient is being sent or
+					 * repaired */
 	bool again;			/* all of it is being sent again */
 	bool blocked;			/* the socket had no room */
-	int64_t need;			/* t_s that the answer of the server
-					 * leads to */
+	int64_t need;			/* value of t_s after the server's
+					 * answer is applied */
 	uint64_t send_ns;		/* earliest time of the next run */
 	uint64_t asked_ns;		/* when it was last sent or requested */
 	uint32_t ask[ASYNC_WORKER_ASKS];	/* queue of segment indices */

@@ -1,10 +1,10 @@
 /*
  * job-async-server.h - the state of an asynchronous parameter server
  *
- * The baseline server of iSwitch's Figure 3, with the packets of an aggregation
- * switch.  The server adds each complete vector to a total G at once.  It
- * answers only the sender of the vector, with the part of G that this sender
- * has not received yet:
+ * This is the baseline server of iSwitch's Figure 3.  It uses the packets of an
+ * aggregation switch.  The server adds each complete vector to a total G at
+ * once.  It answers only the sender of the vector, with the part of G that this
+ * sender has not received yet:
  *
  * 	answer = (float)(G - sent),  sent <- sent + answer
  *

@@ -1,9 +1,9 @@
 /*
  * job-segments.h - the packets of a job: segments, results and Helps
  *
- * iSwitch sections 3.2 to 3.4 and Algorithm 1, the switch's side.  Each segment
- * of a member is counted under exactly one reason of enum job_count.  Packets
- * to send go to the outbox of the job.
+ * This file implements the switch's side of iSwitch, sections 3.2 to 3.4 and
+ * Algorithm 1.  Each segment of a member is counted under exactly one reason of
+ * enum job_count.  Packets to send go to the outbox of the job.
  *
  * A job that acts as a server (cf->whole, cf->server) receives whole vectors
  * over one link.  N vectors or N answers at the same time would overflow that
@@ -28,9 +28,9 @@
 
 enum {
 	JOB_RUN_BYTES = 60000,	/* bytes posted to one member at a time */
-	/* Lost segments for which one member is asked at a time: the first
-	 * number, the smallest and the largest.  The last limit is for all
-	 * members together. */
+	/* Limits on the lost segments for which the job asks one member at a
+	 * time: the first limit, the smallest and the largest.  JOB_ASKS_ALL is
+	 * the limit for all members together. */
 	JOB_ASKS_FIRST = 16,
 	JOB_ASKS_LEAST = 4,
 	JOB_ASKS_MOST = 128,
@@ -394,8 +394,8 @@ job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 		}
 		if (f->credit == 0)
 			f->credit = JOB_ASKS_FIRST;
-		else if (f->outstanding > 0) /* Helps or the segments were
-					      * lost */
+		else if (f->outstanding > 0) /* the Helps or the requested
+					      * segments were lost */
 			f->credit = (f->credit + JOB_ASKS_LEAST) / 2;
 		f->asked_upto = f->outstanding = 0;
 		f->deadline_ns = UINT64_MAX;
@@ -703,8 +703,8 @@ job_enter_server(struct job *j, uint32_t id)
 	}
 	job_async_server_reset_push(&j->server, m);
 	if (m->round == j->start && j->server.vectors > 0)
-		job_make_answer(j, m);	/* the answer contains all that it
-					 * missed */
+		job_make_answer(j, m);	/* the answer contains everything that
+					 * the member missed */
 	return true;
 }
 
@@ -763,8 +763,7 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 		j->n[JOB_PARENT_OLD]++;
 		return false;
 	}
-	if (a->s.apart) {	/* asynchronous jobs do not use the slot for
-				 * it */
+	if (a->s.apart) {	/* the result is not stored in the slot */
 		const struct sums_kept *old = sums_kept(a, t, g->index);
 
 		if (old->iteration > t) {
@@ -867,14 +866,15 @@ job_answer_help(struct job *j, uint32_t id, const struct seg *g,
 	}
 	at = sums_at(&j->sums, t, g->index);
 	is = sums_compare(&j->sums, at, t, g->index);
-	if (j->cf->async)	/* it will come, or it is lost */
+	if (j->cf->async)	/* the result will arrive, or it is lost */
 		return j->cf->child ? JOB_HELP_PARENT :
 		    t < j->start || is > 0 ? JOB_HELP_LOST : JOB_HELPED;
 	if (is > 0)
 		return JOB_HELP_LOST;
 	if (is == 0 && j->sums.slot[at].state == SUMS_SENT_UP)
 		return JOB_HELP_PARENT;
-	if (j->cf->whole) {	/* its own vector may be lost */
+	if (j->cf->whole) {	/* segments of the member's own vector may be
+				 * lost */
 		job_note_progress(j, id, t, false, now_ns);
 		return JOB_HELPED;
 	}

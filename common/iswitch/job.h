@@ -38,7 +38,10 @@ enum {
 	JOB_RESEND_MS = 100	/* time between repeated results beyond that */
 };
 
-/* The counters of a job: the reasons of packets, and other events. */
+/*
+ * The counters of a job: the reasons under which segments are counted, and
+ * other events.
+ */
 enum job_count {
 	JOB_SEGMENTS,		/* segments of members; each is also counted
 				 * under one of the reasons below */
@@ -140,7 +143,8 @@ struct job {
 					 * iterations start and start + 1; 0:
 					 * unknown */
 	uint64_t last_join_ns;
-	uint64_t timeout_check_ns;	/* no member can time out earlier */
+	uint64_t timeout_check_ns;	/* no member can time out before this
+					 * time */
 	struct members members;
 	struct sums sums;		/* has no memory while the job has no
 					 * member */
@@ -164,8 +168,8 @@ struct job {
 	bool has_backlog;		/* some answers are not posted yet */
 	uint32_t backlog_turn;		/* member to which answers were posted
 					 * last */
-	uint64_t ask_ns;		/* no member must be asked for segments
-					 * earlier */
+	uint64_t ask_ns;		/* no member needs to be asked for
+					 * segments before this time */
 	uint32_t *order;		/* rows of one slot, in the order in
 					 * which they will be added */
 	struct tag_key *tag_key;	/* key of the tags of its data; NULL: no

@@ -26,8 +26,8 @@ enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 #define MEMBERS_NO_PUSH INT64_MIN	/* the member has sent no push */
 
 /*
- * The vectors of one member of a server: the vector that it sends, and the
- * answers that it has not been sent yet (job-segments.h).
+ * The vectors of one member of a server: the vector that the member is sending,
+ * and the answers that the server has not sent it yet (job-segments.h).
  */
 struct member_flow {
 	bool has_answer, is_sending;
@@ -42,7 +42,7 @@ struct member_flow {
 	struct loss_timer timer;	/* for the vector of `iteration` */
 	unsigned attempts;		/* requests for segments since the last
 					 * progress */
-	uint64_t deadline_ns;		/* of the next request; UINT64_MAX:
+	uint64_t deadline_ns;		/* time of the next request; UINT64_MAX:
 					 * none */
 };
 
@@ -75,9 +75,9 @@ struct member {
 	uint32_t *pushed;	/* by segment: number of its last push plus 1 */
 	struct loss_detect *loss_detect;	/* owned; NULL: no repair */
 	uint64_t added;		/* contributions added */
-	/* The repeated results that it may still get, the number of the job's
-	 * results when these were last counted, and the time of the last
-	 * repeated result beyond them. */
+	/* The number of repeated results that the member may still get, the
+	 * number of the job's results when this allowance was last updated, and
+	 * the time of the last repeated result beyond the allowance. */
 	uint64_t resends_left, resends_counted, last_resend_ns;
 	uint8_t cookie[TAG_COOKIE_BYTES];	/* the cookie that its Join
 						 * contained */
@@ -191,8 +191,8 @@ members_compare(const struct member *a, const struct member *b)
 }
 
 /*
- * Insert id into the order of member numbers, in which all smaller ids already
- * are.
+ * Insert id into the order of member numbers, which already contains all
+ * smaller ids.
  */
 static inline void
 members_rank_id(struct members *s, uint32_t id)

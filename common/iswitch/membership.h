@@ -127,8 +127,9 @@ struct membership {
 					 * its Acks have no instance number */
 	uint32_t instance;		/* instance of the job that we joined */
 	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_NO_MAC,
-	    MEMBERSHIP_WRONG_KEY } doubt;	/* of the answers to this
-						 * Join */
+	    MEMBERSHIP_WRONG_KEY } doubt;	/* what is wrong with the
+						 * MACs of the answers to
+						 * this Join */
 	bool leaves_first;		/* a Leave must be sent before the
 					 * Join */
 	bool orphan;			/* the parent of the switch, whose
@@ -500,7 +501,7 @@ membership_receive_ack(struct membership *m, const struct control *c,
 {
 	struct control_ack a;
 
-	/* the job of NOT_MEMBER is 0 */
+	/* an Ack with the status NOT_MEMBER may have job 0 */
 	if (!control_get_ack(c, &a) || (c->job != m->cf.job &&
 	    (c->job != 0 || a.status != CONTROL_NOT_MEMBER)))
 		return MEMBERSHIP_IGNORED;

@@ -42,8 +42,8 @@ enum {
 	TRANSFER_FIRST_NS = 20000000,	/* first wait before the next request */
 	TRANSFER_LAST_NS = 250000000,	/* longest wait; each wait is twice the
 					 * last */
-	TRANSFER_TRIES = 3		/* states with a wrong CRC before it
-					 * gives up */
+	TRANSFER_TRIES = 3		/* number of states with a wrong CRC
+					 * after which the receiver gives up */
 };
 
 /*
@@ -105,10 +105,10 @@ struct state_sender {
 };
 
 enum {
-	STATE_TRANSFER_TRIES = 10, /* states that were too old to join before it
-				    * gives up */
-	STATE_TRANSFER_PATIENT = 2 /* tries before the job must wait for this
-				    * worker */
+	STATE_TRANSFER_TRIES = 10, /* number of states that were too old to join
+				    * with, after which the worker gives up */
+	STATE_TRANSFER_PATIENT = 2 /* number of tries after which the job must
+				    * wait for this worker */
 };
 
 /* The kind of a message that has arrived. */
@@ -129,8 +129,8 @@ struct state_transfer {
 	bool leaves;			/* a Leave with xid leave_xid is due */
 	uint32_t leave_xid;
 	struct transfer_fetch asked;	/* the Fetch that is being answered */
-	uint32_t answer, answers;	/* the next Chunk of the answer; their
-					 * number */
+	uint32_t answer, answers;	/* the next Chunk of the answer; number
+					 * of Chunks in the answer */
 };
 
 /* Initialise h for the worker with this number. */

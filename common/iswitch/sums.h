@@ -10,9 +10,9 @@
  * place is needed again, so that members that lost it can get it.
  *
  * A switch may have less memory than a vector needs (section 3.1).  Then there
- * are only 2 span slots.  If segments are numbered through from the first
- * iteration on, segment n shares its slot with the segments 2 span before and
- * after it.  Older results are not kept.
+ * are only 2 span slots.  Number the segments consecutively, from the first
+ * iteration on.  Then segment n shares its slot with the segments n - 2 span
+ * and n + 2 span.  Older results are not kept.
  *
  * Iterations have 64 bits and never wrap (sums_unwrap()).  job.h decides which
  * members may add, when a slot is complete and where the result is sent.

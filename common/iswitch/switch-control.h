@@ -5,8 +5,8 @@
  * of members and operators (iSwitch, section 3.4, Table 2), all packets of the
  * parent, and the work that has a deadline.
  *
- * A file of its own because control messages and data (switch-data.h) have
- * separate interfaces; program.h uses both.
+ * This is a separate file because control messages and data (switch-data.h)
+ * have separate interfaces; program.h uses both.
  */
 #ifndef INNET_ISWITCH_SWITCH_CONTROL_H
 #define INNET_ISWITCH_SWITCH_CONTROL_H
@@ -428,8 +428,8 @@ iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
 	struct control_ack a;
 
 	switch (c->action) {
-	case CONTROL_FETCH: /* if no member may send, the parent tries
-			     * another */
+	case CONTROL_FETCH: /* if no member may send its state, the parent tries
+			     * another sender */
 		iswitch_receive_fetch(s, job, NULL, c, now_ns);
 		return true;
 	case CONTROL_CHUNK:

@@ -862,7 +862,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_put_values(s, &job->core, MEMBERS_NONE, false, a);
 		return true;
 	}
-	/* is that a late Join of a process that has ended? */
+	/* may this be a late Join of a process that has ended? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_OLD_JOIN_NS)
 		return false;
 	if (iswitch_should_restart_at(&job->core, &join) || ((ref == NULL ||

@@ -491,10 +491,11 @@ iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 }
 
 /*
- * Has member id restarted with lower numbers, or was its Probe for push k,
- * which is before its newest push, overtaken?  A mark decides: a Probe for push
- * k that carries the mark was sent after the switch had made the mark.  If the
- * member has restarted, begin at push k and return true.
+ * Member id has sent a Probe for push k, which is before its newest push.
+ * Either the member has restarted with lower numbers, or later packets have
+ * overtaken the Probe.  A mark decides: a Probe for push k that carries the
+ * mark was sent after the switch had made the mark.  If the member has
+ * restarted, begin at push k and return true.
  */
 static inline bool
 iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)

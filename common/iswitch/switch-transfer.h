@@ -198,8 +198,8 @@ iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
 }
 
 /*
- * Return the sender for receiver a, which is another one if the last was
- * silent.
+ * Return the sender for receiver a.  If the last sender was silent, choose
+ * another one.
  */
 static inline uint32_t
 iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
@@ -367,7 +367,7 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	a = &job->receiver[k.receiver - 1];
 	a->attempts = 0;
 	if (id != MEMBERS_NONE && iswitch_state_is_old(&job->core, &k)) {
-		a->skipped++;	/* this sender lags too: use another one */
+		a->skipped++;	/* this sender lags too: use another sender */
 		return;
 	}
 	k.receiver = a->number;

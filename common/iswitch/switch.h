@@ -38,8 +38,8 @@
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
-	/* Silence of the parent that is reported to the user, and silence that
-	 * is reported to workers that join. */
+	/* Silence of the parent after which the switch reports it to the user,
+	 * and silence after which it reports it to workers that join. */
 	ISWITCH_NO_ANSWER_NS = 2000000000,
 	ISWITCH_ORPHAN_NS = 300000000,
 	ISWITCH_TEXT_BYTES = 96		/* length of the text of a refusal */
@@ -101,7 +101,8 @@ enum {
 						 * halted for a receiver */
 #define ISWITCH_REST_NS UINT64_C(60000000000)	/* time after a halt in which no
 						 * receiver may halt the job */
-#define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may be this late */
+#define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may arrive this long after it
+					 * was sent */
 #define ISWITCH_IDLE_NS 10000000000u	/* a job without data is removed after
 					 * this time */
 
@@ -114,8 +115,8 @@ struct iswitch_receiver {
 	bool halts_job;			/* until the receiver has joined, but at
 					 * most ISWITCH_HOLD_NS after held_ns */
 	uint64_t held_ns;
-	uint16_t number;		/* number that the parent has for its
-					 * worker; or 0 */
+	uint16_t number;		/* the parent's number for the worker,
+					 * or 0 */
 	uint32_t sender;		/* member id; MEMBERS_NONE: the
 					 * parent */
 	uint32_t skipped;		/* number of senders that sent

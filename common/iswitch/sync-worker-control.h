@@ -209,8 +209,8 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 	switch (news) {
 	case MEMBERSHIP_IN:
 		if (sync_worker_iteration(l) != l->in.first_next) {
-			/* a result has arrived since then: the job may begin
-			 * with a gradient that we no longer have */
+			/* a result has arrived since that Join: the job may
+			 * begin with a gradient that we no longer have */
 			membership_rejoin(&l->in, now_ns);
 			l->timer_ns = SYNC_WORKER_NEVER;
 			break;

@@ -143,8 +143,9 @@ struct sync_worker {
 	uint32_t oldest;		/* all segments before it have a
 					 * result */
 
-	uint64_t *sent_ns;		/* owned; by segment index, 0 if it
-					 * gives no sample */
+	uint64_t *sent_ns;		/* owned; by segment index: when the
+					 * segment was sent, or 0 if it gives no
+					 * sample */
 	uint32_t sent;			/* segments that were sent, in order of
 					 * index */
 	uint32_t skipped;		/* segments passed over because they
@@ -624,8 +625,8 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 	if (l->asks_on && l->sent_ns[index] == 0)
 		sync_worker_queue_missing(l, 2); /* continue the requests */
 	/*
-	 * A whole vector gives only one sample, because more would outweigh
-	 * others.
+	 * A whole vector gives only one sample, because more samples of it
+	 * would outweigh those of other vectors.
 	 */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
 	    (!l->in.whole || l->sampled_ns == 0)) {

@@ -128,8 +128,8 @@ struct trace {
 	uint16_t own_port;		/* port of a program whose datagrams
 					 * contain their length, otherwise 0 */
 	struct split_count split;
-	const char *unsplit_in;		/* the capture in which split.cannot_at
-					 * counts packets */
+	const char *unsplit_in;		/* the capture that contains packet
+					 * split.cannot_at */
 	uint64_t stamp_ns;		/* timestamp of the packet that is being
 					 * received */
 	int status;

@@ -22,8 +22,8 @@ enum {
 	CONTROL_HEADER_BYTES = 8,
 	CONTROL_COOKIE_BYTES = 24,	/* auth/cookie.h */
 	CONTROL_MAC_BYTES = 24,		/* auth/mac.h */
-	CONTROL_JOIN_BYTES = 22,	/* without the byte of flags that
-					 * follows unless all flags are 0 */
+	CONTROL_JOIN_BYTES = 22,	/* a byte of flags follows, unless all
+					 * flags are 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* longest JSON text in one Ack */
 	CONTROL_MAX_BYTES = 1452	/* longest message: 1,500 bytes with the
 					   headers of IPv6 */
