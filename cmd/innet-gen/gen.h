@@ -27,7 +27,8 @@ struct conf {
 	uint64_t clusters, workers;	/* workers of each cluster */
 	uint64_t count;			/* updates per worker */
 	uint64_t duration_ns;		/* UINT64_MAX: no limit */
-	uint64_t payload_bytes;		/* of an update's first packet */
+	uint64_t payload_bytes;		/* bytes of payload in an update's first
+					 * packet */
 	uint64_t elements;		/* floats in a vector */
 	uint64_t floats;		/* floats in a packet */
 	uint64_t mtu;

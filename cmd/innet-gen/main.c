@@ -20,7 +20,9 @@
 #include "common/wire/frame.h"
 #include "common/wire/seg.h"
 
-/* The longest interval, 104 days: no overflow with speeds and bursts. */
+/*
+ * The longest interval: 104 days.  It cannot overflow with speeds and bursts.
+ */
 #define STEP_MAX_NS ((uint64_t)1 << 53)
 
 enum {
@@ -411,7 +413,8 @@ cut_vector(struct conf *cf)
 	uint64_t most = cf->iswitch ? seg_floats(cf->mtu, false) :
 	    update_floats(cf->mtu, false);
 
-	if (cf->bare)		/* needs no room for a model's header */
+	if (cf->bare)		/* bare packets need no room for a model's
+				 * header */
 		most += (UPDATE_MODEL_BYTES - head) / 4;
 	if (cf->elements != 0) {
 		cf->floats = cf->elements < most ? cf->elements : most;

@@ -25,7 +25,8 @@
 
 enum {
 	JOIN_GAP_NS = 1000,
-	OPEN_NS = 1000000000	/* from last Join: all jobs are open */
+	OPEN_NS = 1000000000	/* time from the last Join until all jobs are
+				 * open */
 };
 
 #define STAMP_END_NS ((uint64_t)4294967296000000000)
@@ -36,7 +37,8 @@ struct worker {
 	uint32_t index;		/* of the next segment */
 	struct link link;
 	struct arrivals arrivals;	/* of asynchronous pushes */
-	uint64_t due_ns;	/* of the last push, from begin_ns */
+	uint64_t due_ns;	/* due time of the last push, counted from
+				 * begin_ns */
 };
 
 struct segments {

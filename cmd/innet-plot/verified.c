@@ -29,7 +29,10 @@ struct verified {
 	uint64_t end_ns;
 };
 
-/* Return the whole number at a key of o; exit with status 1 if it is none. */
+/*
+ * Return the whole number at a key of o; exit with status 1 if the value is not
+ * a whole number.
+ */
 static uint64_t
 read_whole(const struct verified *v, const cJSON *o, const char *key)
 {

@@ -83,7 +83,10 @@ sleep_ns(struct sender *s, uint64_t ns)
 	ppoll(NULL, 0, &ts, &s->wait);
 }
 
-/* Wait until deadline_ns.  Return false if a signal asked to stop before. */
+/*
+ * Wait until deadline_ns.  Return false if a signal requests the end before
+ * that time.
+ */
 static bool
 wait_until(struct sender *s, uint64_t deadline_ns)
 {

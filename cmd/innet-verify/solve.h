@@ -45,7 +45,10 @@ solve_has_run(const struct answer *a)
 	    a->step[a->steps - 2].verdict == FAILS);
 }
 
-/* Called before each question, which is the last step of the answer. */
+/*
+ * Called before each question; the question is then the last step of the
+ * answer.
+ */
 typedef void solve_progress(const struct answer *);
 
 /*
