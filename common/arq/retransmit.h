@@ -80,8 +80,9 @@ struct retransmit_segment {
 	uint32_t serial;		/* its mark when it was last sent */
 	uint32_t asked;			/* number of the Probe that requested
 					   its result; 0: none */
-	uint8_t times;			/* 1: it was sent; 2: it was sent more
-					   than once, or was not needed */
+	uint8_t times;			/* 1: the segment was sent; 2: it was
+					   sent more than once, or was not
+					   needed */
 	uint8_t flags;
 };
 

@@ -139,8 +139,8 @@ channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 		return len;
 	msg[1] |= CONTROL_HAS_COOKIE;
 	while (!seals && len + COOKIE_BYTES < CHANNEL_CLIENT_CHALLENGE_BYTES)
-		msg[len++] = 0;		/* make it at least as long as its
-					 * answer */
+		msg[len++] = 0;		/* make the request at least as long as
+					 * its answer */
 	memcpy(msg + len, ch->cookie, COOKIE_BYTES);
 	len += COOKIE_BYTES;
 	if (!seals)

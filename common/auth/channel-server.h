@@ -49,8 +49,8 @@ struct channel_server_rules {
 
 struct channel_server_row {
 	union addr at;
-	bool open;			/* the channel is open; it was opened by
-					 * this cookie: */
+	bool open;			/* the channel is open; the cookie below
+					 * opened it */
 	uint8_t cookie[COOKIE_BYTES];
 	bool commands;			/* key was derived from
 					 * rules.commands */

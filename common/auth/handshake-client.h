@@ -59,8 +59,8 @@ struct handshake_client {
 					 * it */
 	bool awaits;			/* data was sent up and nothing has
 					 * arrived since */
-	uint64_t since_ns;		/* start of that silence, or of the
-					 * Opens */
+	uint64_t since_ns;		/* start of that silence, or time of the
+					 * first Open */
 	uint8_t status; /* control_status of the last refusal */
 	bool other_key;			/* a hint says that the keys are
 					 * different */
@@ -217,7 +217,8 @@ handshake_client_receive(struct handshake_client *o,
 	if (news == CHANNEL_CLIENT_CHALLENGED) {
 		if (o->asks)
 			o->ask_ns = now_ns;
-		return false;		/* it may belong to another request */
+		return false;		/* the challenge may belong to another
+					 * request */
 	}
 	if (c->action != CONTROL_ACK || !control_get_ack(c, &a) ||
 	    a.action != CONTROL_OPEN)

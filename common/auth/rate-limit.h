@@ -22,7 +22,7 @@
 enum {
 	RATE_LIMIT_CELLS = 4096,
 	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* answers a second: in
-							 * all, to a
+							 * total; to one
 							 * neighbourhood */
 	RATE_LIMIT_ALL_BURST = 1000, RATE_LIMIT_NET_BURST = RATE_LIMIT_NET,
 	RATE_LIMIT_AGAIN_NS = 1000000000	/* time between equal hints */
@@ -30,10 +30,10 @@ enum {
 
 struct rate_limit {
 	struct hashmap_multiplier hash_seed;	/* seed of the keyed hash */
-	uint64_t all_ns;		/* time at which the next answer would
-					   be due at the steady rate: to any
-					   address */
-	uint64_t net_ns[RATE_LIMIT_CELLS];	/* the same for each
+	uint64_t all_ns;		/* time at which the next answer to any
+					   address would be due at the steady
+					   rate */
+	uint64_t net_ns[RATE_LIMIT_CELLS];	/* the same time for each
 						 * neighbourhood */
 	/* last hint, and its time */
 	struct { uint64_t key, ns; } repeats[RATE_LIMIT_CELLS];

@@ -116,7 +116,8 @@ relay_tag_send_open(struct relay_tag *h, struct outbox *out,
 		return;
 	n = handshake_client_next(&h->above, h->xid++, now_ns, msg);
 	outbox_copy(out, POST_ONE, 0, above, CONTROL_TOS, msg, n);
-	out->post[out->n - 1].bare = true;	/* it already has a MAC */
+	out->post[out->n - 1].bare = true;	/* the message already has a
+						 * MAC */
 }
 
 /*

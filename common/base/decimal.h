@@ -111,7 +111,7 @@ decimal_scaled(double x, int *e)
 	double m, whole;
 
 	frexp(x, &two);
-	/* or one more than that */
+	/* the exponent is this or one more */
 	*e = (int)floor((two - 1) * 0.3010299956639812);
 	for (;; ++*e) {
 		by = DECIMAL_DIGITS - 1 - *e;

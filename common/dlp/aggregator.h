@@ -86,13 +86,14 @@ struct dlp_aggregator_member {
 	uint8_t order;		/* position in this step, from 1; 0: not counted
 				 * yet */
 	uint8_t done_order;	/* position in the last finished step */
-	uint64_t missed;	/* number of steps completed without it */
+	uint64_t missed;	/* number of steps completed without this
+				 * member */
 };
 
 /* The aggregate of a step. */
 struct dlp_aggregator_kept {
 	int32_t value[DLP_ELEMENTS_MAX];
-	uint8_t n;		/* number of gradients in it */
+	uint8_t n;		/* number of gradients in the aggregate */
 };
 
 struct dlp_aggregator_table {

@@ -96,7 +96,8 @@ struct dlp_ask {
 	struct rtt rtt;
 	uint64_t pause_ns;		/* the next pause */
 	uint64_t since_ns;		/* time of the last progress */
-	bool heard;			/* an answer has arrived since then: */
+	bool heard;			/* an answer has arrived since then; the
+					 * next three fields describe it */
 	uint8_t heard_state, heard_nodes;
 	uint32_t heard_step;
 	uint64_t sent, repeated, wrong_step;	/* counters */

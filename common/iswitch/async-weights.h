@@ -82,7 +82,7 @@ struct async_weights_early {
 struct async_weights_seg {
 	int64_t next;			/* first round not applied */
 	int64_t known;			/* the job has completed all rounds
-					 * before it */
+					 * before this one */
 	int64_t asked;			/* round of the last Help; -1: none */
 	uint64_t asked_ns;		/* when that Help was sent */
 	struct async_weights_early *early;	/* owned, sorted by round */
@@ -91,14 +91,14 @@ struct async_weights_seg {
 };
 
 struct async_weights {
-	uint32_t elements, floats, segs;	/* segs is 0 until it is
-						 * known */
+	uint32_t elements, floats, segs;	/* segs is 0 until the segment
+						 * size is known */
 	float gamma;			/* negative for gradient ascent */
 	uint8_t *w;			/* owned; the weights, encoded as in
 					 * packets */
 	int64_t first;			/* first round that is applied to w */
 	int64_t t_s;			/* all segments have applied the rounds
-					 * before it */
+					 * before this one */
 	int64_t most;			/* greatest `next` of any segment */
 	int64_t latest;			/* greatest `known` of any segment */
 	struct async_weights_seg *seg;

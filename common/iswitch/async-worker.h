@@ -86,8 +86,10 @@ enum async_worker_end {
 	 */
 	ASYNC_WORKER_AHEAD,		/* the job has not reached that round */
 	ASYNC_WORKER_OTHER,		/* the job has a different result */
-	ASYNC_WORKER_SILENT,		/* the job does not send its result */
-	ASYNC_WORKER_GONE		/* the job no longer keeps it */
+	ASYNC_WORKER_SILENT,		/* the job does not send the result of
+					 * that round */
+	ASYNC_WORKER_GONE		/* the job no longer keeps that
+					 * result */
 };
 
 enum async_worker_count {
@@ -101,7 +103,7 @@ enum async_worker_count {
 /* A packet to send: a run of segments of the gradient, or a control message. */
 struct async_worker_out {
 	uint32_t iteration, first, count;	/* count is 0 for a message */
-	bool again;			/* it has been sent before */
+	bool again;			/* the packet has been sent before */
 	bool repaired;			/* from the retransmission queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
@@ -129,12 +131,14 @@ struct async_worker {
 					 * gradient that have been sent */
 	bool busy;			/* the last gradient is being sent or
 					 * repaired */
-	bool again;			/* all of it is being sent again */
+	bool again;			/* the whole gradient is being sent
+					 * again */
 	bool blocked;			/* the socket had no room */
 	int64_t need;			/* value of t_s after the server's
 					 * answer is applied */
 	uint64_t send_ns;		/* earliest time of the next run */
-	uint64_t asked_ns;		/* when it was last sent or requested */
+	uint64_t asked_ns;		/* when the gradient was last sent or
+					 * requested */
 	uint32_t ask[ASYNC_WORKER_ASKS];	/* queue of segment indices */
 	uint32_t asks, asked;
 };
@@ -265,7 +269,8 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 	retransmit_start(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
 	if (w->busy)
-		retransmit_ready_all(&w->retransmit); /* send all of it again */
+		retransmit_ready_all(&w->retransmit); /* send the whole gradient
+						       * again */
 	async_worker_update_repair(w);
 	return true;
 }

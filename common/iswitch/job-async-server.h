@@ -51,11 +51,12 @@ struct job_async_server_member {
 					 * got; NULL: member unknown */
 	uint8_t *vector;		/* the vector that the member is
 					 * sending */
-	bool *received;			/* for each segment of vector: has it
-					 * arrived? */
+	bool *received;			/* has the segment with this index of
+					 * vector arrived? */
 	uint32_t received_count;
 	uint32_t push;			/* number of the push, as on the wire */
-	bool has_push;			/* it has sent a push since it joined */
+	bool has_push;			/* the member has sent a push since it
+					 * joined */
 	int64_t round;			/* round of the next answer */
 	uint8_t *answer;		/* packets of the last
 					 * JOB_ASYNC_SERVER_KEPT answers */

@@ -151,8 +151,9 @@ static inline uint32_t job_latest_slot(const struct job *j, uint32_t i);
 
 /*
  * May a member continue with an asynchronous server from round n on, with
- * weights whose checksum is crc (0: unknown)? id is MEMBERS_NONE for a new
- * member.  It may if its last answers are kept, or if it starts as the job did.
+ * weights whose checksum is crc (0: unknown)?  id is MEMBERS_NONE for a new
+ * member.  The member may if its last answers are kept, or if it starts at the
+ * round and with the weights with which the job started.
  */
 static inline bool job_server_admits(struct job *j, uint32_t id, int64_t n,
     uint32_t crc);
@@ -203,8 +204,8 @@ job_queue_answer(struct job *j, uint32_t id, int64_t t)
 	struct member_flow *f = &j->members.m[id].flow;
 
 	if (f->has_answer)
-		return;			/* it is sent after the answers before
-					 * it */
+		return;			/* this answer is sent after the earlier
+					 * ones */
 	f->has_answer = true;
 	f->answer = t;
 	f->answered = 0;
@@ -562,8 +563,8 @@ job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 		kept = sums_find_result(&j->sums, t, g->index);
 		if (kept != NULL && m->loss_detect == NULL)
 			(void)job_resend_result(j, m, kept);
-		return JOB_STALE;	/* if not kept, the caller reports it as
-					 * gone */
+		return JOB_STALE;	/* if the result is not kept, the caller
+					 * reports it as gone */
 	}
 	if (is < 0) {
 		if (!job_may_begin_slot(j, t, g->index))

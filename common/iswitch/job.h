@@ -35,7 +35,8 @@ enum {
 	JOB_ASK_MS = 10,	/* time between Helps for one segment */
 	JOB_RESENDS_EACH = 4,	/* repeated results that a member may get for
 				 * each new one */
-	JOB_RESEND_MS = 100	/* time between repeated results beyond that */
+	JOB_RESEND_MS = 100	/* time between repeated results beyond that
+				 * number */
 };
 
 /*
@@ -58,8 +59,8 @@ enum job_count {
 	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
 	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
 	JOB_INCOMPLETE,		/* server: vectors with a lost segment */
-	JOB_PROBES,		/* from members; the next three counters are
-				 * messages to members */
+	JOB_PROBES,		/* Probes from members; the next three counters
+				 * count messages to members */
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
 	JOB_FETCHES, JOB_CHUNKS,	/* Fetches relayed to senders, Chunks
 					 * relayed to receivers */
@@ -180,8 +181,8 @@ struct job {
 };
 
 enum {
-	JOB_OPEN_NS = 1000000000,	/* wait after the last Join, if H is
-					 * 0 */
+	JOB_OPEN_NS = 1000000000,	/* wait after the last Join before the
+					 * job opens, if H is 0 */
 	JOB_GROWS = 4	/* a push that waits for the parent accepts up to this
 			 * many times H contributions */
 };
@@ -1032,7 +1033,8 @@ job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 {
 	struct sums_slot *s = &j->sums.slot[at];
 
-	if (s->iteration > t) {		/* the iteration before it was done */
+	if (s->iteration > t) {		/* the iteration before s->iteration was
+					 * done */
 		*sums_kept(&j->sums, s->iteration,
 		    sums_slot_index(&j->sums, at)) = (struct sums_kept){0};
 		s->iteration -= j->sums.s.ways;

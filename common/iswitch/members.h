@@ -31,8 +31,9 @@ enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
  */
 struct member_flow {
 	bool has_answer, is_sending;
-	int64_t answer, iteration;	/* iteration of the answer; of the
-					 * vector that it sends */
+	int64_t answer, iteration;	/* iteration of the answer; iteration
+					 * of the vector that the member is
+					 * sending */
 	uint32_t answered;		/* segments of the answer posted so
 					 * far */
 	uint32_t asked_upto;		/* lost segments before this index have

@@ -82,8 +82,8 @@ struct membership_place {
 	uint32_t next;			/* first iteration not applied */
 	uint32_t crc;			/* checksum of its weights; 0:
 					 * unknown */
-	bool again;			/* it can contribute to iteration next -
-					 * 1 again */
+	bool again;			/* the member can contribute to
+					 * iteration next - 1 again */
 };
 
 /* Why the membership has ended; membership_why() explains it. */

@@ -668,7 +668,8 @@ iswitch_classify(void *state, struct packet *p)
 	    (!seg_is(tos) && tos != CONTROL_TOS))
 		return PACKET_REGULAR;
 	if (addr_same(p->to, &place->address) ||
-	    (place->live && p->frame == NULL))	/* it came through a socket */
+	    (place->live && p->frame == NULL))	/* the packet came through a
+						 * socket */
 		return PACKET_FOR_PROGRAM;
 	if (addr_same(p->from, &place->address))
 		return PACKET_FROM_PROGRAM;

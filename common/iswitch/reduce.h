@@ -48,7 +48,8 @@
 #include "common/base/num.h"
 #include "common/base/vec.h"
 
-#define REDUCE_FIXED_MAX INT64_MAX	/* the least sum is its negative */
+#define REDUCE_FIXED_MAX INT64_MAX	/* the largest sum; the smallest is its
+					 * negative */
 #define REDUCE_FIXED_NAN INT64_MIN	/* sum of an element with a NaN or
 					 * infinite term */
 

@@ -34,10 +34,10 @@
 enum sums_state {
 	SUMS_EMPTY,
 	SUMS_FILLING,
-	SUMS_READY,		/* has H contributions, but its vector is
-				 * incomplete */
-	SUMS_SENT_UP,		/* of a child: waits for the result from the
-				 * parent */
+	SUMS_READY,		/* the slot has H contributions, but its vector
+				 * is incomplete */
+	SUMS_SENT_UP,		/* only in a child: the slot waits for the
+				 * result from the parent */
 	SUMS_COMPLETE
 };
 
@@ -62,14 +62,15 @@ struct sums_slot {
 	uint32_t before, after;	/* neighbours in the list of filling slots */
 	uint16_t contributions;	/* worker vectors in the sum, at most 65,535 */
 	uint8_t state;		/* enum sums_state */
-	/* when members were asked for it, in ms, plus 1; 0: never */
+	/* when members were asked for the segment, in ms, plus 1; 0: never */
 	uint32_t asked_ms;
 };
 
 /* The result at one place of the ring. */
 struct sums_kept {
 	int64_t iteration;	/* SUMS_NEVER: no result yet */
-	uint64_t posted;	/* outbox round in which it was sent; 0: none */
+	uint64_t posted;	/* outbox round in which the result was sent; 0:
+				 * none */
 	uint32_t index;		/* index of its segment */
 	uint32_t n;		/* number of floats */
 	uint32_t done;		/* serial number of its completion */

@@ -337,7 +337,8 @@ sync_worker_answer_help(struct sync_worker *l, struct sync_worker_out *o,
 	    l->answer[l->answered % SYNC_WORKER_ANSWERS] == word)) {
 		word = l->answer[l->answered++ % SYNC_WORKER_ANSWERS];
 		if (!sync_worker_holds(l, seg_split(word).iteration))
-			continue;	/* the caller no longer has it */
+			continue;	/* the caller no longer has the
+					 * gradient */
 		if (o->count++ == 0) {
 			o->iteration = seg_split(word).iteration;
 			o->first = seg_split(word).index;

@@ -97,7 +97,7 @@ enum sync_worker_count {
 /* A packet to send: a run of segments of a gradient, or a control message. */
 struct sync_worker_out {
 	uint32_t iteration, first, count;	/* count is 0 for a message */
-	bool again;			/* it has been sent before */
+	bool again;			/* the packet has been sent before */
 	bool repaired;			/* from the retransmission queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
@@ -140,16 +140,16 @@ struct sync_worker {
 					 * segment */
 	bool have[2];			/* does the caller have the gradient of
 					 * t, of t - 1? */
-	uint32_t oldest;		/* all segments before it have a
+	uint32_t oldest;		/* all segments before this one have a
 					 * result */
 
 	uint64_t *sent_ns;		/* owned; by segment index: when the
 					 * segment was sent, or 0 if it gives no
 					 * sample */
-	uint32_t sent;			/* segments that were sent, in order of
-					 * index */
-	uint32_t skipped;		/* segments passed over because they
-					 * were not needed */
+	uint32_t sent;			/* number of segments that were sent, in
+					 * order of index */
+	uint32_t skipped;		/* number of segments skipped because
+					 * they were not needed */
 	uint32_t flight;		/* segments sent that have no result
 					 * yet */
 	uint32_t spare;			/* segments added to the window after a

@@ -284,7 +284,8 @@ serve_send_run(void *ctx, uint32_t socket, const union addr *from,
 		if (done == p->count)
 			break;
 		if (errno != EAGAIN)
-			return;		/* it was counted in the socket */
+			return;		/* the failure was counted in the
+					 * socket */
 		tries = n > 0 ? 0 : tries;
 		if (!serve_wait_for_room(s, &w->u, tries++)) {
 			w->u.send_failed += p->count - done;

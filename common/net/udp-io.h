@@ -98,7 +98,8 @@ struct udpio_packet {
 struct udpio {
 	int fd;
 	union addr local;
-	bool in_multicast_group; /* it is also in a group: udp-multicast.h */
+	bool in_multicast_group; /* the socket is also in a group:
+				  * udp-multicast.h */
 	int group_fd;
 	union addr group;
 	uint8_t tos;			/* default ToS byte of packets sent */
@@ -121,8 +122,8 @@ struct udpio {
 	bool link_full;			/* the last EAGAIN was caused by the
 					 * link */
 	uint8_t *bytes, *control;	/* owned, unless `borrows` is set */
-	bool borrows;			/* it uses the buffers of another
-					 * socket */
+	bool borrows;			/* the socket uses the buffers of
+					 * another socket */
 	int ask;			/* messages to request in the next
 					 * call */
 	bool more;			/* the last call filled the batch */

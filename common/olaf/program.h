@@ -502,7 +502,7 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	if (o->cf->bare) {
 		flow = flow_from_addrs(p->from, p->to);
 		if (!p->bare)		/* olaf_classify() has not looked for
-					 * it */
+					 * the cluster */
 			olaf_find_cluster(o, p->from, &p->cluster);
 		bad = soundness_bare(p->payload, p->bytes, p->cluster,
 		    clusters_worker(&flow), now_ns, u);

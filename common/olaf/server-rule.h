@@ -182,7 +182,8 @@ server_rule_take_weights(struct server_rule *p, const struct update *u)
 		uint32_t n = u->n;
 
 		if (u->following == 0 && u->n < u->elements)
-			return false;	/* the last packet does not show this */
+			return false;	/* the last packet does not show the
+					 * size of the other packets */
 		if (p->w == NULL && !server_rule_init(p, u->elements, n))
 			return false;
 		p->has_initial = true;

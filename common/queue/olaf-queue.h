@@ -166,7 +166,8 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
 	}
 	memcpy(e->bytes, a->bytes, vec_at);
-	if (a->tail > 0)		/* it is tagged again when it leaves */
+	if (a->tail > 0)		/* the update is tagged again when it
+					 * leaves */
 		memcpy(e->bytes + have - a->tail, a->bytes + have - a->tail,
 		    a->tail);
 	e->have = have;

@@ -74,7 +74,8 @@ struct arrival {
 	uint32_t payload_at;	/* offset of the update in bytes */
 	uint32_t len;		/* length of the frame before truncation */
 	uint32_t tail;		/* bytes of counter and tag after the vector */
-	uint32_t destination;	/* as in struct slot; 0 if there is only one */
+	uint32_t destination;	/* as in struct slot; 0 if there is only one
+				 * destination */
 	bool framed, bare;	/* as in struct slot */
 	bool is_update;
 	const struct update *up;	/* the update, whose vec points into

@@ -101,8 +101,8 @@ static inline void
 tally_count_delivery(struct tally *t, uint16_t cluster, uint16_t constituents)
 {
 	tally_add(t, TALLY_DELIVERED, cluster, constituents);
-	if (constituents >= t->merged_room) {	/* this is enough for all
-						 * numbers */
+	if (constituents >= t->merged_room) {	/* 65,536 entries are enough for
+						 * all counts */
 		uint64_t *p = realloc(t->merged, 65536 * sizeof(*p));
 
 		if (p == NULL)

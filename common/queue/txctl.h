@@ -40,8 +40,8 @@ enum {
 };
 
 struct active_clusters_node {
-	uint64_t seen;		/* when it was last seen, plus 1 ns; 0: not in
-				 * the list */
+	uint64_t seen;		/* when the key was last seen, plus 1 ns; 0: not
+				 * in the list */
 	uint32_t older, newer;	/* indices of neighbours; 0 at the ends */
 };
 

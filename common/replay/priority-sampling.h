@@ -36,8 +36,8 @@
 
 #define PRIORITIES_MEAN 0x1p14		/* mean leaf after a rescale */
 #define PRIORITIES_RANGE 8	/* factor by which the mean may move away from
-				 * it */
-#define PRIORITIES_POWER_MAX 4	/* alpha and beta are from 0 to this */
+				 * PRIORITIES_MEAN */
+#define PRIORITIES_POWER_MAX 4	/* largest alpha and beta; the smallest is 0 */
 enum { PRIORITIES_GROUP = 256 };	/* number of priorities that are
 					 * processed together */
 

@@ -16,7 +16,7 @@
  *
  * Times must not decrease.  At the same time, departures come first, then
  * deadlines of the program, then arrivals.  A plane owns the state of its
- * program and its ports; plane_free() frees them.  It must not be moved in
+ * program and its ports; plane_free() frees them.  A plane must not be moved in
  * memory.
  */
 #ifndef INNET_SWITCH_PLANE_H
@@ -115,8 +115,8 @@ struct plane_driver {
 
 /* Counters of packets. */
 enum plane_count {
-	PLANE_PACKETS,		/* packets that arrived; each is also counted
-				 * under one of the next six */
+	PLANE_PACKETS,		/* packets that arrived; each is also counted by
+				 * one of the next six counters */
 	PLANE_TAKEN,		/* packets that the program or an Olaf queue
 				 * received */
 	PLANE_OWN,		/* packets that another run of the program
@@ -142,9 +142,10 @@ enum plane_control_count {
 	CONTROLS_TAKEN, CONTROLS_BAD, CONTROLS_BAD_MAC, CONTROLS_OLD_XID,
 	CONTROLS_REPEATED, CONTROLS_ACKS, CONTROLS_REFUSED,
 	CONTROLS_CHALLENGED,	/* answered with a challenge */
-	CONTROLS_UNPROVED,	/* without a valid cookie; not answered */
-	CONTROLS_REPLAYED,	/* with a counter that is not new */
-	CONTROLS_REFLECTED,	/* from the switch's own address */
+	CONTROLS_UNPROVED,	/* requests without a valid cookie that are not
+				 * answered */
+	CONTROLS_REPLAYED,	/* messages with a counter that is not new */
+	CONTROLS_REFLECTED,	/* messages from the switch's own address */
 	CONTROLS_COUNTS
 };
 
@@ -493,8 +494,8 @@ plane_send_to_group(struct plane *pl, const struct post *p)
 			plane_send_with_mac(pl, PACKET_SOCKET_OWN, at, p);
 		} else if (members[k] > 1) {
 			plane_send_multicast(pl, k, group, at, p);
-			members[k] = 0;	/* it was sent to all members at this
-					 * port */
+			members[k] = 0;	/* the post was sent to all members at
+					 * this port */
 		}
 	}
 }

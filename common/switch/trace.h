@@ -597,7 +597,7 @@ trace_is_departure(struct trace *t, struct packet *p)
 		return false;
 	if (!d->is_update && (pl->program->bypasses_queues ||
 	    pl->program->classify(pl->state, p) != PACKET_FROM_PROGRAM))
-		return false;		/* it never waited in a queue */
+		return false;		/* the packet never waited in a queue */
 	d->port = plane_find_port(pl, p->to);
 	return d->is_update || (d->port != NULL && d->port->link.rate_bps >
 	    0);
@@ -670,8 +670,8 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 
 		plane_advance(t->pl, d->at_ns);
 		if (d->is_update && d->port != NULL &&
-		    d->port->updates == NULL)	/* it was sent to another
-						 * address */
+		    d->port->updates == NULL)	/* the update was sent to
+						 * another address */
 			d->port = plane_only_update_port(t->pl);
 		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&

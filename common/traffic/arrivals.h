@@ -31,7 +31,8 @@ struct arrivals_conf {
 	enum arrivals_kind kind;
 	uint64_t burst;		/* number of updates in a train or burst, at
 				 * least 1 */
-	uint64_t jitter_ns;	/* each update is late by less than this */
+	uint64_t jitter_ns;	/* each update is delayed by less than this
+				 * time */
 	double walk;		/* share by which periodic gaps vary */
 	bool aligned;		/* all workers begin at 0; otherwise at random
 				 * phases */

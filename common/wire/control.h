@@ -97,7 +97,8 @@ struct control_join {
 struct control_regroup {
 	uint32_t worker;
 	uint16_t cluster;
-	uint32_t as;			/* its number in the new cluster */
+	uint32_t as;			/* the worker's number in the new
+					 * cluster */
 };
 
 /* The body of an Ack: the status, and fields that depend on the action. */

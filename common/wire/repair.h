@@ -23,7 +23,7 @@ enum {
 	REPAIR_HELP_BYTES = 30,		/* bytes of the body before the
 					 * bitmap */
 	REPAIR_STATE_BYTES = 24,
-	REPAIR_BITMAP_BYTES = 1366,	/* with this a message has
+	REPAIR_BITMAP_BYTES = 1366,	/* a message with this bitmap has
 					 * CONTROL_MAX_BYTES */
 	REPAIR_NONE = 0xffffff		/* stands for no index */
 };
@@ -55,10 +55,10 @@ struct repair_state {
 	uint32_t mark;			/* number of results completed so far */
 	uint32_t seen;			/* mark of the Probe */
 	uint32_t resent;		/* number of results sent again before
-					 * this */
+					 * this STATE */
 	bool whole;			/* the iteration is complete */
-	bool notice;			/* this is a notice, sent later than the
-					 * Probe */
+	bool notice;			/* this STATE is a notice, sent later
+					 * than the Probe */
 	uint16_t dups;			/* duplicates of requested segments,
 					   modulo 2^16 */
 	struct repair_bitmap lacks;

@@ -29,7 +29,8 @@ enum {
 	SEG_FLOATS_MAX_V4 = 16374,	/* floats of a segment over the
 					 * loopback */
 	SEG_FLOATS_MAX_V6 = 16370,
-	SEG_ITERATIONS = 1 << 24,	/* after these it starts again at 0 */
+	SEG_ITERATIONS = 1 << 24,	/* after this number of iterations, the
+					 * count starts again at 0 */
 	SEG_NEAR = 2,			/* largest distance between two
 					   iterations of a synchronous job */
 	SEG_INDEX_MAX = (1 << 24) - 1

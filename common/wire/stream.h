@@ -38,9 +38,9 @@ enum stream_kind {
 };
 
 enum stream_flag {
-	STREAM_MODEL = 1,	/* a model and not a sum; or a state that must
-				 * be loaded */
-	STREAM_PARTIAL = 2,	/* it has fewer contributions than H */
+	STREAM_MODEL = 1,	/* the message is a model and not a sum, or a
+				 * state that must be loaded */
+	STREAM_PARTIAL = 2,	/* the result has fewer contributions than H */
 	STREAM_MORE = 4		/* more results follow at once */
 };
 

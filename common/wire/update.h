@@ -62,11 +62,12 @@ struct update {
 				 * cluster */
 	uint32_t sequence;	/* sequence number of an update; version of a
 				 * model */
-	uint16_t merged;	/* number of worker updates in it, at least 1 */
+	uint16_t merged;	/* number of worker updates in the packet, at
+				 * least 1 */
 	uint16_t following;	/* number of packets of the vector after this
 				 * one */
-	uint64_t generated_ns;	/* when the newest update in it was generated,
-				 * in ns since the epoch */
+	uint64_t generated_ns;	/* when the newest update in the packet was
+				 * generated, in ns since the epoch */
 	float reward;
 	uint32_t elements;	/* elements of the whole vector */
 	struct update_status status;	/* in models only */
