@@ -58,7 +58,7 @@ loss_timer_start(struct loss_timer *p, uint64_t now_ns)
 	p->asked = false;
 }
 
-/* Note that missing segments are requested. */
+/* Record that missing segments are being requested. */
 static inline void
 loss_timer_request(struct loss_timer *p, uint64_t now_ns)
 {
@@ -66,7 +66,7 @@ loss_timer_request(struct loss_timer *p, uint64_t now_ns)
 	p->asked = true;
 }
 
-/* Note that another segment has arrived. */
+/* Record the arrival of another segment. */
 static inline void
 loss_timer_receive(struct loss_timer *p, uint64_t now_ns)
 {

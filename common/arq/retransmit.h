@@ -35,7 +35,7 @@
 enum {
 	RETRANSMIT_SLACK = 3,		/* number of results that may overtake a
 					 * result */
-	RETRANSMIT_PROBES = 64,		/* number of last Probes that are
+	RETRANSMIT_PROBES = 64,		/* number of recent Probes that are
 					 * remembered */
 	RETRANSMIT_OPEN = 8,		/* more unanswered Probes than this
 					   indicate a queue */
@@ -174,8 +174,9 @@ struct retransmit {
 	uint64_t want_ns, news_ns, progress_ns, probed_ns, cut_ns;
 	struct rtt rtt;
 	uint64_t last_rtt_ns, least_rtt_ns;	/* 0 if there is no sample */
-	uint32_t window, slow, grown, window_most;	/* limits of `out` and
-							 * their parameters */
+	uint32_t window, slow, grown, window_most;	/* limits of `out`, and
+							 * the parameters of
+							 * these limits */
 	uint32_t allowed;		/* limit of `flight` */
 	uint32_t asking;		/* number of results that a Probe may
 					 * request */
@@ -689,7 +690,7 @@ retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 }
 
 /*
- * Note that a requested packet was late and not lost, so wait longer next time.
+ * Wait longer next time, because a requested packet was late and not lost.
  */
 static inline void
 retransmit_note_late(struct retransmit *m)

@@ -75,7 +75,7 @@ rtt_sample(struct rtt *r, const struct rtt_limits *l, uint64_t rtt_ns)
 		r->base_ns = l->floor_ns;
 }
 
-/* Note that the time-out has expired: double it, up to the ceiling. */
+/* Double the time-out, up to the ceiling, because it has expired. */
 static inline void
 rtt_expire(struct rtt *r, const struct rtt_limits *l)
 {
@@ -84,8 +84,8 @@ rtt_expire(struct rtt *r, const struct rtt_limits *l)
 }
 
 /*
- * Note that an answer has arrived: end the doubling.  Before the first sample
- * the doubling is kept, because the first time-out may be too short.  Otherwise
+ * End the doubling, because an answer has arrived.  Before the first sample the
+ * doubling is kept, because the first time-out may be too short.  Otherwise
  * every packet would be sent twice, and there would never be a sample (Karn).
  */
 static inline void

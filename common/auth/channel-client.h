@@ -28,8 +28,9 @@
 enum {
 	CHANNEL_CLIENT_CHALLENGE_BYTES =
 	    CONTROL_HEADER_BYTES + 2 + COOKIE_BYTES,
-	CHANNEL_CLIENT_PAD_BYTES = 2,	/* most bytes that pad a body */
-	/* most bytes after the body */
+	CHANNEL_CLIENT_PAD_BYTES = 2,	/* maximum number of padding bytes in a
+					 * body */
+	/* maximum number of bytes after the body */
 	CHANNEL_CLIENT_MORE_BYTES = COOKIE_BYTES + MAC_BYTES
 };
 
@@ -110,7 +111,7 @@ channel_client_has_cookie(const struct channel_client *ch)
 	return cookie_time_ns(ch->cookie) != 0;
 }
 
-/* Note that a request with this xid has been sent. */
+/* Record that a request with this xid has been sent. */
 static inline void
 channel_client_note_xid(struct channel_client *ch, uint32_t xid)
 {

@@ -35,7 +35,8 @@
 #include "common/base/num.h"
 
 enum { JSON_READER_NAME_BYTES = 32, JSON_READER_FILE_BYTES = 256 };
-#define JSON_READER_TEXT_MAX 268435456	/* most bytes of a document */
+#define JSON_READER_TEXT_MAX 268435456	/* maximum length of a document, in
+					 * bytes */
 
 /* The longest time, unless a key sets another limit: 104 days. */
 #define JSON_READER_TIME_MAX ((uint64_t)1 << 53)
@@ -52,9 +53,14 @@ enum json_reader_type {
 	JSON_READER_WORD,		/* uint64_t: index in words */
 	JSON_READER_NAME,		/* char[JSON_READER_NAME_BYTES] */
 	JSON_READER_FILE,		/* char[JSON_READER_FILE_BYTES] */
-	/* struct json_reader_range: the number 5 means 1-5; or "6-10" */
+	/*
+	 * struct json_reader_range: a number or a string; 5 means 1-5, and
+	 * "6-10" means 6-10
+	 */
 	JSON_READER_RANGE,
-	/* struct json_reader_list of the items of a section */
+	/*
+	 * struct json_reader_list: a list of items, each described by a section
+	 */
 	JSON_READER_LIST,
 	JSON_READER_ANY		/* the caller reads the value itself */
 };

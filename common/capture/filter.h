@@ -21,7 +21,8 @@
 
 #include "common/capture/pcapio.h"
 
-enum { FILTER_PPP_BYTES = 3 };	/* most bytes that a PPP frame may lack */
+enum { FILTER_PPP_BYTES = 3 };	/* maximum number of bytes that a PPP frame may
+				 * lack */
 
 struct filter {
 	struct bpf_program program;

@@ -82,16 +82,19 @@ struct split_count {
 enum {
 	SPLIT_INDEX_GAP = 64,	 /* largest gap between indices of segments, at
 				  * any length */
-	SPLIT_INDEX_FAR = 65536, /* largest gap at the length of a usual MTU */
+	SPLIT_INDEX_FAR = 65536, /* largest gap if the length fits a usual
+				  * MTU */
 	SPLIT_XID_FAR = 65536,
-	SPLIT_SUMMED_MAX = 1024, /* most contributions at such a length */
+	SPLIT_SUMMED_MAX = 1024, /* maximum number of contributions if the
+				  * length fits a usual MTU */
 	SPLIT_EACH_MAX = 65507,	 /* longest datagram over IPv4 */
-	SPLIT_FRAME_MAX = 65535, /* most bytes of the datagrams of a frame; the
-				  * kernel makes no larger frames, but a capture
-				  * can claim any length */
-	SPLIT_SPARE_BYTES = 12,	 /* more bytes than this after a datagram are
-				  * not padding */
-	SPLIT_PADDING_MAX = 22	 /* padding of a short frame, with its FCS */
+	SPLIT_FRAME_MAX = 65535, /* maximum number of bytes in the datagrams of
+				  * a frame; the kernel makes no larger frames,
+				  * but a capture can claim any length */
+	SPLIT_SPARE_BYTES = 12,	 /* a rest of this size or larger after a
+				  * datagram is not padding */
+	SPLIT_PADDING_MAX = 22	 /* maximum padding of a short frame, with its
+				  * FCS */
 };
 
 /*

@@ -33,7 +33,8 @@
 enum {
 	DLP_AGGREGATOR_KEPT = 256,	/* number of aggregates kept for late
 					 * workers */
-	DLP_AGGREGATOR_LEAST = 3	/* fewest gradients for a median */
+	DLP_AGGREGATOR_LEAST = 3	/* minimum number of gradients for a
+					 * median */
 };
 
 enum dlp_aggregator_as { DLP_AGGREGATOR_SWITCH, DLP_AGGREGATOR_SERVER };

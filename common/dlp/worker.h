@@ -87,8 +87,8 @@ struct dlp_ask {
 	uint32_t elements;		/* number of elements at gradient */
 	uint32_t others;		/* number of elements in the session's
 					 * vectors, if ours were refused */
-	uint32_t missing;		/* missing workers as a poll shows, one
-					 * bit each */
+	uint32_t missing;		/* missing workers according to the last
+					 * poll, one bit each */
 	uint64_t out_ns;		/* when the packet was last sent */
 	uint64_t deadline_ns;		/* when the packet is sent, or sent
 					 * again */
@@ -254,7 +254,7 @@ dlp_ask_enter_phase(
 	}
 }
 
-/* Note progress: start the waits again. */
+/* Start the waits again, because there was progress. */
 static inline void
 dlp_ask_note_progress(struct dlp_ask *a, uint64_t now_ns)
 {

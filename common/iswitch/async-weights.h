@@ -43,10 +43,13 @@
 #define ASYNC_WEIGHTS_NEVER UINT64_MAX
 
 enum {
-	/* most rounds by which one segment may be ahead of another */
+	/*
+	 * maximum number of rounds by which one segment may be ahead of another
+	 */
 	ASYNC_WEIGHTS_SPREAD = 256,
 	ASYNC_WEIGHTS_CRCS = 4096,		/* rounds whose CRC is kept */
-	ASYNC_WEIGHTS_HELPS = 64,		/* most unanswered requests */
+	ASYNC_WEIGHTS_HELPS = 64,		/* maximum number of unanswered
+						 * requests */
 	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* limit in bytes */
 	/*
 	 * The first silence before a request, and the longest.  Each silence
@@ -150,7 +153,7 @@ static inline bool async_weights_set_segments(struct async_weights *a,
     uint32_t floats);
 
 /*
- * Note that the switch has accepted our Join.  `next` is its newest round on
+ * Record that the switch has accepted our Join.  `next` is its newest round on
  * the wire plus one.  If we had joined before, the switch may have restarted,
  * so its rounds may not be ours.  Then no result is applied until the switch
  * has proved that it has the last result that we applied.  Returns false if the
@@ -174,7 +177,7 @@ static inline bool async_weights_next_help( struct async_weights *a,
 /* Return when async_weights_next_help() is due, even if nothing arrives. */
 static inline uint64_t async_weights_deadline_ns(const struct async_weights *a);
 
-/* Note that results are outstanding from now_ns on. */
+/* Record that results are outstanding from now_ns on. */
 static inline void async_weights_expect_result(struct async_weights *a,
     uint64_t now_ns);
 
@@ -301,7 +304,7 @@ async_weights_is_behind(const struct async_weights *a)
 	return a->latest > a->t_s + 1 || a->most > a->t_s + 1;
 }
 
-/* Note that the job has completed all rounds of segment s before `round`. */
+/* Record that the job has completed all rounds of segment s before `round`. */
 static inline void
 async_weights_note_known(struct async_weights *a, struct async_weights_seg *s,
     int64_t round)

@@ -81,8 +81,8 @@ enum async_worker_end {
 	ASYNC_WORKER_STUCK,		/* `round` of segment `index` is
 					 * missing */
 	/*
-	 * The next two: `round` of segment `index` shows that this is another
-	 * job.
+	 * The next two values mean that `round` of segment `index` shows that
+	 * this is another job.
 	 */
 	ASYNC_WORKER_AHEAD,		/* the job has not reached that round */
 	ASYNC_WORKER_OTHER,		/* the job has a different result */
@@ -198,13 +198,13 @@ static inline bool async_worker_next(struct async_worker *w, uint64_t now_ns,
     struct async_worker_out *o);
 
 /*
- * Note that the first n segments of run o were sent and that there was no room
- * for the others.
+ * Record that the first n segments of run o were sent and that there was no
+ * room for the others.
  */
 static inline void async_worker_count_sent(struct async_worker *w,
     const struct async_worker_out *o, uint32_t n, uint64_t now_ns);
 
-/* Note that there may be room to send again. */
+/* Record that there may be room to send again. */
 static inline void async_worker_note_room(struct async_worker *w);
 
 /*

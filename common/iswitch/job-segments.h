@@ -345,8 +345,8 @@ job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 }
 
 /*
- * Note progress of member id, which sends its vector of iteration t.  `new`
- * says that a segment was added.
+ * Record the progress of member id, which is sending its vector of iteration t.
+ * `new` says that a segment was added.
  */
 static inline void
 job_note_progress(struct job *j, uint32_t id, int64_t t, bool new,

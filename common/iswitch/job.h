@@ -54,7 +54,8 @@ enum job_count {
 				 * infinity */
 	JOB_RESULTS,		/* slots completed */
 	JOB_PARTIAL,		/* slots completed before H was reached */
-	JOB_TOO_FEW,		/* slots not completed: too few contributions */
+	JOB_TOO_FEW,		/* slots that were not completed because they
+				 * had too few contributions */
 	JOB_SENT_UP, JOB_FROM_PARENT, JOB_PARENT_OLD,
 	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
 	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
@@ -66,8 +67,8 @@ enum job_count {
 					 * relayed to receivers */
 	JOB_HOLDS_ENDED,		/* halts that ended because a receiver
 					 * took too long */
-	JOB_WITHHELD,		/* repeated results not sent: there were too
-				 * many */
+	JOB_WITHHELD,		/* repeated results that were not sent because
+				 * there were too many */
 	JOB_BAD_TAG,		/* packets from the address of a member or of
 				 * the parent */
 	JOB_COUNTS

@@ -101,7 +101,7 @@ struct members {
 	int64_t from_max;	/* greatest `from` of all present members */
 };
 
-/* Note that a packet of m has arrived. */
+/* Record that a packet of m has arrived. */
 static inline void member_note_packet(struct member *m, uint64_t now_ns);
 
 /* Return how long member m has been silent, in ns. */

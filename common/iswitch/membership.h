@@ -40,7 +40,8 @@ enum {
 	MEMBERSHIP_OPEN_NS = 50000000,	/* between Joins to a closed job */
 	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for the Ack of a Leave;
 					   doubled each time */
-	MEMBERSHIP_LEAVES = 5,		/* most Leaves that are sent */
+	MEMBERSHIP_LEAVES = 5,		/* maximum number of Leaves that are
+					 * sent */
 	MEMBERSHIP_HINT_NS = 50000000,	/* shortest time between Joins after
 					 * hints */
 	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* longest text of an Ack */
@@ -58,7 +59,8 @@ struct membership_conf {
 	uint32_t elements;
 	uint16_t floats;		/* floats of a segment; 0: as in the
 					 * job */
-	uint16_t floats_max;		/* most floats that we can accept */
+	uint16_t floats_max;		/* maximum number of floats that we can
+					 * accept */
 	uint64_t give_up_ns;		/* longest time without an answer; or
 					 * NEVER */
 	uint32_t xid;			/* xid of the first request */
@@ -219,7 +221,9 @@ static inline bool membership_works(const struct membership *m);
 /* Return the xid for a request that the caller writes itself. */
 static inline uint32_t membership_xid(struct membership *m);
 
-/* Note that the caller has sent a message. Each message is a sign of life. */
+/*
+ * Record that the caller has sent a message.  Each message is a sign of life.
+ */
 static inline void membership_note_sent(struct membership *m, uint64_t now_ns);
 
 /*

@@ -27,8 +27,8 @@
 
 enum {
 	ISWITCH_KEEP_MAX = 65536,
-	ISWITCH_SLOTS_MIN = 4,		/* two for a job, and two for the next
-					 * job */
+	ISWITCH_SLOTS_MIN = 4,		/* two for one job, and two for
+					 * another */
 	ISWITCH_SLOTS_MAX = 1 << 30
 };
 
@@ -782,7 +782,7 @@ iswitch_needs_socket(const void *state, uint32_t socket)
 	       (job->parent.wanted || iswitch_has_receivers(job));
 }
 
-/* Note that a valid message from `from` has arrived. */
+/* Record that a valid message from `from` has arrived. */
 static inline void
 iswitch_peer_alive(void *state, const union addr *from, uint64_t now_ns)
 {

@@ -66,7 +66,8 @@ struct reduce {
 };
 
 struct reduce_count {
-	uint64_t nonfinite;	/* contributions with a NaN or infinity */
+	uint64_t nonfinite;	/* number of contributions with a NaN or
+				 * infinity */
 	uint64_t saturated;	/* elements of a contribution or a sum that were
 				 * saturated */
 };

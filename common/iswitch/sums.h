@@ -2,12 +2,12 @@
  * sums.h - the sums of the segments of one job, and their memory
  *
  * This file implements sections 3.2 to 3.4 of iSwitch.  Each segment has two
- * slots, chosen by the parity of the iteration.  In an asynchronous job it has
- * one slot, which restarts at once.  A slot is summed inside the packet that
- * will carry the result: a Seg and floats.  The packets of a vector lie one
- * after another, so a run of results is contiguous in memory.  The packets form
- * a ring of `depth` vectors by iteration.  A result stays in the ring until its
- * place is needed again, so that members that lost it can get it.
+ * slots (ways), chosen by the parity of the iteration.  In an asynchronous job
+ * it has one slot, which restarts at once.  A slot is summed inside the packet
+ * that will carry the result: a Seg and floats.  The packets of a vector lie
+ * one after another, so a run of results is contiguous in memory.  The packets
+ * form a ring of `depth` vectors by iteration.  A result stays in the ring
+ * until its place is needed again, so that members that lost it can get it.
  *
  * A switch may have less memory than a vector needs (section 3.1).  Then there
  * are only 2 span slots.  Number the segments consecutively, from the first

@@ -55,7 +55,7 @@ static inline void iswitch_retransmit_resume(struct iswitch_job *job,
 /* Repeat the previous iteration with the parent, which still has it. */
 static inline void iswitch_retransmit_step_back(struct job *j, uint64_t now_ns);
 
-/* Note result g of the parent.  taken says that it is the first copy. */
+/* Record result g of the parent.  taken says that this is the first copy. */
 static inline void iswitch_retransmit_result(struct job *j, const struct seg *g,
     bool taken, uint64_t now_ns);
 

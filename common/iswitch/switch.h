@@ -90,8 +90,8 @@ enum {
 	ISWITCH_RECEIVERS = 8,		/* receivers of states in a job at the
 					 * same time */
 	ISWITCH_PERMITS = 16,		/* permits to fetch a state in a job */
-	ISWITCH_FETCH_TRIES = 8		/* most Fetches to one sender of a
-					 * state */
+	ISWITCH_FETCH_TRIES = 8		/* maximum number of Fetches to one
+					 * sender of a state */
 };
 #define ISWITCH_RECEIVER_NS 2000000000u	/* a receiver is removed after this
 					 * silence */

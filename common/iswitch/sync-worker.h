@@ -41,7 +41,8 @@ enum {
 	SYNC_WORKER_WINDOW_MAX = RETRANSMIT_WINDOW,	/* largest window by
 							 * default, in
 							 * segments */
-	SYNC_WORKER_HELPS = 16,		/* most requests after one time-out */
+	SYNC_WORKER_HELPS = 16,		/* maximum number of requests after one
+					 * time-out */
 	SYNC_WORKER_ASKS = 256,		/* requests that can be queued */
 	SYNC_WORKER_ANSWERS = 256,	/* answers to Helps that can be
 					 * queued */
@@ -51,7 +52,8 @@ enum {
 					    * H */
 	SYNC_WORKER_ASK_NS = 1000000000, /* time between requests for the list
 					  * of members */
-	SYNC_WORKER_TEXT_MAX = 1 << 20	/* most bytes of the list of members */
+	SYNC_WORKER_TEXT_MAX = 1 << 20	/* maximum number of bytes in the list
+					 * of members */
 };
 
 struct sync_worker_conf {
@@ -136,8 +138,8 @@ struct sync_worker {
 	uint16_t *given[2];		/* owned; contributions by segment
 					   index, 0 if the result is missing */
 	uint32_t got[2];
-	uint16_t most[2], least[2];	/* most and least contributions of any
-					 * segment */
+	uint16_t most[2], least[2];	/* largest and smallest number of
+					 * contributions to any segment */
 	bool have[2];			/* does the caller have the gradient of
 					 * t, of t - 1? */
 	uint32_t oldest;		/* all segments before this one have a
@@ -184,7 +186,7 @@ static inline void sync_worker_init(struct sync_worker *l,
 /* Free the memory of l. */
 static inline void sync_worker_free(struct sync_worker *l);
 
-/* Note that the caller has the gradient of its iteration. */
+/* Record that the caller has the gradient of its iteration. */
 static inline void sync_worker_set_gradient(struct sync_worker *l,
     uint64_t now_ns);
 
@@ -386,7 +388,7 @@ sync_worker_arm_timer(struct sync_worker *l, uint64_t now_ns)
 	    sync_worker_is_waiting(l) ? now_ns + ns : SYNC_WORKER_NEVER;
 }
 
-/* Note that something new has arrived. */
+/* Record that something new has arrived. */
 static inline void
 sync_worker_note_progress(struct sync_worker *l, uint64_t now_ns)
 {

@@ -36,7 +36,8 @@
 enum {
 	SERVE_SOCKETS_MAX = 1024,	/* sockets besides the one of the
 					 * switch */
-	SERVE_SOURCE_FDS = 256		/* most descriptors of a serve_source */
+	SERVE_SOURCE_FDS = 256		/* maximum number of descriptors of a
+					 * serve_source */
 };
 
 /* A source of packets other than sockets: interfaces (inpath.h). */

@@ -72,7 +72,7 @@ static inline void serve_advance(struct serve *s, uint64_t now_ns);
  */
 static inline void serve_advance_to_packet(struct serve *s, uint64_t at_ns);
 
-/* Return the time, and note a stall if no packet was received for long. */
+/* Return the time, and record a stall if no packet was received for long. */
 static inline uint64_t serve_read_clock(struct serve *s);
 
 /* Convert the kernel timestamp of a packet to the time of the plane. */
@@ -199,8 +199,8 @@ serve_advance(struct serve *s, uint64_t now_ns)
 }
 
 /*
- * Note that no packet was processed from from_ns to now_ns.  If that was long,
- * tell the program, because its peers were not silent in that time.
+ * Record that no packet was processed from from_ns to now_ns.  If that pause
+ * was long, tell the program, because its peers were not silent in that time.
  */
 static inline void
 serve_note_stall(struct serve *s, uint64_t from_ns, uint64_t now_ns)

@@ -50,8 +50,9 @@
 #include "common/wire/frame.h"
 
 enum {
-	UDPIO_BATCH = 64,	     /* most messages a call */
-	UDPIO_BATCH_LONG = 8,	     /* most messages a call if they are long */
+	UDPIO_BATCH = 64,	     /* maximum number of messages per call */
+	UDPIO_BATCH_LONG = 8,	     /* maximum number of long messages per
+				      * call */
 	UDPIO_HOT_BYTES = 512 << 10, /* bytes of a batch that fits into a
 				      * cache */
 	UDPIO_PACKET_BYTES = 65536,
@@ -61,9 +62,9 @@ enum {
 	UDPIO_BUFFER_BYTES = 8 << 20, /* kernel buffer in each direction */
 	UDPIO_WAIT_BYTES = 1 << 19,   /* limit set by
 				       * udpio_limit_send_buffer() */
-	UDPIO_RUN_MAX = 64,	      /* datagrams a call: a limit of the
+	UDPIO_RUN_MAX = 64,	      /* datagrams per call: a limit of the
 				       * kernel */
-	UDPIO_RUN_BYTES = 65535 - 28, /* bytes of payload a call over IPv4 */
+	UDPIO_RUN_BYTES = 65535 - 28, /* bytes of payload per call over IPv4 */
 	UDPIO_RUN_BYTES_V6 = 65535 - 48,
 	UDPIO_TEXT_BYTES = 320, /* text of udpio_describe() */
 	UDPIO_OVERHEAD_BYTES = 2048, /* of the kernel for a datagram, at most,

@@ -29,7 +29,8 @@
 
 #define AOM_MAX_NS ((uint64_t)INT64_MAX)
 
-enum { AOM_GRID_BITS = 12 };	/* most buckets of a grid, as a power of two */
+enum { AOM_GRID_BITS = 12 };	/* maximum number of buckets in a grid, as a
+				 * power of two */
 
 typedef unsigned __int128 aom_u128;
 typedef __int128 aom_i128;

@@ -207,7 +207,8 @@ groups_find_room(struct groups *g)
 		g->row = p;
 		g->room = room;
 	}
-	g->row[g->count].used = false;	/* in case the move fails */
+	g->row[g->count].used = false;	/* unused until the move has
+					 * succeeded */
 	return g->count++;
 }
 
@@ -531,7 +532,7 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	return bad;
 }
 
-/* Note the address of a worker, to which its models are sent. */
+/* Record the address of a worker; its models are sent there. */
 static inline void
 olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)

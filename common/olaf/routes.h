@@ -32,13 +32,12 @@
 				 * tables */
 
 enum {
-	ROUTES_SWEEP = 64,	/* most routes that may be removed as too old
+	ROUTES_SWEEP = 64,	/* maximum number of old routes that are removed
 				 * while one packet is processed */
 	ROUTES_TICK = 20,	/* 2^20 ns; order within a tick is not kept */
-	ROUTES_CREDIT = 64,	/* models for the whole cluster that a packet
-				 * gives credit for */
-	ROUTES_CREDIT_MOST = 4096	/* most credit that an address can
-					 * save */
+	ROUTES_CREDIT = 64,	/* number of models for the whole cluster for
+				 * which one packet gives credit */
+	ROUTES_CREDIT_MOST = 4096	/* maximum credit of an address */
 };
 
 /* Links of a row in a list; 0 stands for none. */
@@ -115,9 +114,9 @@ static inline void routes_set_quota(struct routes *r, struct quota *quota,
     bool validated);
 
 /*
- * Note a packet of this worker from this address.  Returns false if there is no
- * memory, or if the address has used up its quota; then the worker has no
- * route.
+ * Record that a packet of this worker has arrived from this address.  Returns
+ * false if there is no memory, or if the address has used up its quota; then
+ * the worker has no route.
  */
 static inline bool routes_note(struct routes *r, uint16_t cluster,
     uint32_t worker, const union addr *from, uint64_t now_ns);

@@ -76,8 +76,8 @@ struct port_count {
  * destination has its own shapes.
  */
 struct port_shape {
-	uint32_t elements, n, n_last;	/* elements of a vector, of a packet, of
-					 * the last packet */
+	uint32_t elements, n, n_last;	/* number of elements in a vector, in a
+					 * packet, and in the last packet */
 	uint64_t seen_ns;
 };
 

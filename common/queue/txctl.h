@@ -35,8 +35,8 @@
 
 enum {
 	ACTIVE_CLUSTERS_PLAIN = 65536,	/* default value of plain */
-	ACTIVE_CLUSTERS_OTHERS = 262144	/* most keys counted that are not below
-					 * plain */
+	ACTIVE_CLUSTERS_OTHERS = 262144	/* maximum number of keys that are not
+					 * below plain */
 };
 
 struct active_clusters_node {
@@ -90,7 +90,7 @@ static inline bool active_clusters_init(struct active_clusters *a,
 static inline void active_clusters_free(struct active_clusters *a);
 
 /*
- * Note that key was seen at now_ns.  Returns false if the key is not counted,
+ * Record that key was seen at now_ns.  Returns false if the key is not counted,
  * because there is no memory or there are too many keys.
  */
 static inline bool active_clusters_note(struct active_clusters *a, uint64_t key,

@@ -69,7 +69,8 @@ struct priorities {
 	bool large;		/* a leaf was too large for the second tree */
 	bool second;		/* this rebuild corrects the shift of the last
 				 * one */
-	size_t most;		/* most leaves that were rebuilt in one step */
+	size_t most;		/* largest number of leaves that were rebuilt in
+				 * one step */
 
 	double back_sum;	/* sum of p^alpha in priorities_put_back() */
 	double back_most;	/* greatest p^alpha in priorities_put_back() */

@@ -27,8 +27,8 @@
 
 enum {
 	SHARDS_MAX = 64,
-	SHARDS_DRAW_MAX = 1 << 17	/* most items that a server returns at
-					 * once */
+	SHARDS_DRAW_MAX = 1 << 17	/* maximum number of items that a server
+					 * returns at once */
 };
 
 /*

@@ -4,9 +4,9 @@
  * The plan assumes that all slots are full of frames of the largest size.  It
  * also contains the tables of updates and the memory that the program plans to
  * use.  Memory that is allocated later is limited to the rest of --memory.  A
- * quarter of this rest is for ports of hosts and their queues, if the switch
- * has them.  The program gets the remainder, because its jobs grow as workers
- * join.
+ * quarter of that rest is for the ports of hosts and their queues, if the
+ * switch has such ports.  The program gets the remainder, because its jobs grow
+ * as workers join.
  */
 #ifndef INNET_SWITCH_MEMORY_H
 #define INNET_SWITCH_MEMORY_H

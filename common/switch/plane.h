@@ -82,7 +82,7 @@ struct plane_driver {
 	void (*send_slot)(void *ctx, struct port *port, struct slot *s,
 	    uint64_t when_ns);
 	/*
-	 * Note that a slot is lost because its port goes down.  NULL: ports
+	 * Record that a slot is lost because its port goes down.  NULL: ports
 	 * never go down.
 	 */
 	void (*lose_slot)(void *ctx, struct port *port, const struct slot *s);

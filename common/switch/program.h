@@ -274,7 +274,7 @@ struct program {
 	    int32_t job);
 	/* Return the number of addresses of members. */
 	uint32_t (*member_count)(const void *state);
-	/* Note that a valid message from `from` has arrived. */
+	/* Record that a valid message from `from` has arrived. */
 	void (*peer_alive)(void *state, const union addr *from,
 	    uint64_t now_ns);
 	/* Do not count the span_ns before now_ns as silence of the peers,

@@ -2,8 +2,9 @@
  * receive.h - packets that arrive at a switch: classification and requests
  *
  * Each arriving packet is counted in exactly one class (enum packet_class in
- * program.h).  It is for the program, from another run of the program, between
- * other hosts, or regular traffic.  A packet for the program must be sound.
+ * program.h).  A packet is for the program, from another run of the program,
+ * between other hosts, or regular traffic.  A packet for the program must be
+ * sound.
  *
  * This file processes control messages to the switch's own address, whatever
  * the program is.  A client must prove that it receives packets sent to its

@@ -33,7 +33,8 @@ struct arrivals_conf {
 				 * least 1 */
 	uint64_t jitter_ns;	/* each update is delayed by less than this
 				 * time */
-	double walk;		/* share by which periodic gaps vary */
+	double walk;		/* share by which the gaps between periodic
+				 * updates vary */
 	bool aligned;		/* all workers begin at 0; otherwise at random
 				 * phases */
 };

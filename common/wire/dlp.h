@@ -24,7 +24,8 @@ enum {
 	DLP_ELEMENTS_MAX = 366,		/* elements that fit into an MTU of
 					 * 1,500 bytes */
 	DLP_BYTES_MAX = DLP_VECTOR_HEADER_BYTES + 4 * DLP_ELEMENTS_MAX,
-	DLP_VALUE_MAX = INT32_MAX - 1,	/* larger values mean: did not fit */
+	DLP_VALUE_MAX = INT32_MAX - 1,	/* a larger value means that the
+					 * aggregate did not fit */
 	DLP_SWITCH_PORT = 1234, DLP_SERVER_PORT = 12344
 };
 

@@ -24,9 +24,10 @@ enum {
 	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: for Seg, tag and vector */
 	SEG_TAG_BYTES = 8,
 	SEG_TAG_FLOATS = 2,		/* floats that the tag replaces */
-	SEG_FLOATS_V4 = 366,		/* floats of a segment in 1,500 bytes */
+	SEG_FLOATS_V4 = 366,		/* floats in a segment with an MTU of
+					 * 1,500 bytes */
 	SEG_FLOATS_V6 = 361,
-	SEG_FLOATS_MAX_V4 = 16374,	/* floats of a segment over the
+	SEG_FLOATS_MAX_V4 = 16374,	/* floats in a segment over the
 					 * loopback */
 	SEG_FLOATS_MAX_V6 = 16370,
 	SEG_ITERATIONS = 1 << 24,	/* after this number of iterations, the

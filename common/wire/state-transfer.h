@@ -20,8 +20,8 @@
 
 enum {
 	TRANSFER_CHUNK_BYTES = 1344,
-	TRANSFER_RUN = 32		/* most chunks that one Fetch
-					 * requests */
+	TRANSFER_RUN = 32		/* maximum number of chunks that one
+					 * Fetch requests */
 };
 
 /* The largest state, in bytes. */

@@ -28,8 +28,8 @@
 enum stream_direction { STREAM_UNSAID, STREAM_UP, STREAM_DOWN };
 
 struct stream_order {
-	uint32_t most;			/* most elements that the carrier
-					 * supports */
+	uint32_t most;			/* maximum number of elements that the
+					 * carrier supports */
 	const char *carrier;		/* name of the carrier: "--program
 					 * iswitch" */
 	uint32_t elements;		/* elements of each vector; 0: not known
