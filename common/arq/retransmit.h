@@ -247,7 +247,7 @@ static inline uint32_t retransmit_next_run(struct retransmit *m, uint32_t most,
 static inline bool retransmit_has_run(const struct retransmit *m);
 
 /*
- * Put the last n segments of a run of `count` segments from `first` on back,
+ * Put back the last n of the `count` segments of a run that begins at `first`,
  * because there was no room to send them.
  */
 static inline void retransmit_unsent(struct retransmit *m, uint32_t first,
@@ -293,7 +293,8 @@ static inline bool retransmit_probe_is_due(struct retransmit *m,
 
 /*
  * Write the Probe to *h, with its bitmap at room.  If the other side answers
- * only with STATEs (m->acks), the caller must add the results that it requests.
+ * only with STATEs (m->acks), the caller must add the results that the Probe
+ * requests.
  */
 static inline void retransmit_fill_probe(struct retransmit *m, uint32_t xid,
     struct repair_help *h, uint8_t *room, uint64_t now_ns);
@@ -309,7 +310,8 @@ static inline bool retransmit_ask_round(struct retransmit *m,
 /*
  * Process c if it is a STATE or a NACK.  xid is its xid in our own count.
  * Returns false for other messages.  *behind is set if the other side was
- * restarted and is at the iteration before ours, whose segments it lacks.
+ * restarted and is at the iteration before ours.  It then lacks our segments of
+ * that iteration.
  */
 static inline bool retransmit_receive(struct retransmit *m,
     const struct control *c, uint32_t xid, bool *behind, uint64_t now_ns);
@@ -568,9 +570,10 @@ retransmit_pick_next(struct retransmit *m)
 /*
  * Tell whether one more segment may be sent before its result arrives.  All
  * segments may be sent for a push, and for a vector that is answered as a
- * whole.  In a rack all may be sent too, because its members limit it.  Racks
- * send in different orders.  If each waited for the results of the segments
- * that it has sent, two racks might never have sent the same segment.
+ * whole.  A rack may also send all its segments, because its members limit how
+ * many segments it can have.  Racks send in different orders.  If each waited
+ * for the results of the segments that it has sent, two racks might never have
+ * sent the same segment.
  */
 static inline bool
 retransmit_may_send_ahead(const struct retransmit *m)
@@ -784,8 +787,8 @@ retransmit_adjust_asking(struct retransmit *m, uint32_t resent, uint32_t came)
 }
 
 /*
- * Return the Probe with this xid and store its number.  Returns NULL if it is
- * too old or not ours.
+ * Return the Probe with this xid and store its number.  Returns NULL if the
+ * Probe is too old or not ours.
  */
 static inline struct retransmit_probed *
 retransmit_find_probe(struct retransmit *m, uint32_t xid, uint32_t *number)
@@ -952,7 +955,7 @@ retransmit_receive(struct retransmit *m, const struct control *c, uint32_t xid,
  * Return the time since which there has been no progress.  If more Probes of
  * this iteration are unanswered than losses explain, their answers wait in a
  * queue.  In that case the result is the time of the oldest of these Probes, if
- * it is earlier.
+ * that time is earlier.
  */
 static inline uint64_t
 retransmit_idle_since_ns(const struct retransmit *m)

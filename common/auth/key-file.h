@@ -50,7 +50,7 @@ key_is_zero(const uint8_t *p, size_t len)
 
 /*
  * Store in why an error message about the `have` bytes of a key file, or "" if
- * they are good.
+ * the bytes are good.
  */
 static inline void
 key_check(const uint8_t *buf, size_t have, size_t least, char why[KEY_WHY])

@@ -30,7 +30,7 @@ enum {
  */
 enum mac_direction { MAC_REQUEST = 1, MAC_RESPONSE };
 
-/* Derive the key of the channel that this cookie opens from key k. */
+/* From key k, derive the key of the channel that this cookie opens. */
 static inline void
 mac_channel_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
     struct key *channel)

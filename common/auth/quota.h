@@ -129,8 +129,8 @@ quota_part_release(struct quota_part *p, uint64_t key, enum quota_kind kind,
 }
 
 /*
- * Charge n to address a and to its neighbourhood.  If that would exceed a limit
- * or if there is no memory, charge nothing and return false.
+ * Charge n to address a and to its neighbourhood.  If the charge would exceed a
+ * limit or if there is no memory, charge nothing and return false.
  */
 static inline bool
 quota_charge(struct quota *q, const union addr *a, enum quota_kind kind,

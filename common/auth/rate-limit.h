@@ -92,8 +92,8 @@ rate_limit_allow(struct rate_limit *b, const union addr *at, uint64_t now_ns)
 }
 
 /*
- * May a hint be sent to `at` now?  It may not if `at` may already have received
- * the hint within the last second.
+ * May a hint be sent to `at` now?  No, if `at` may already have received the
+ * hint within the last second.
  */
 static inline bool
 rate_limit_allow_repeat(

@@ -109,8 +109,8 @@ __attribute__((unused)) static unsigned transit_tag_check(struct transit_tag *h,
     const struct packet *p, bool *down);
 
 /*
- * Replace the tag of a packet that is not queued by a tag for the side to which
- * it is sent.
+ * Give a packet that is not queued a new tag, for the side to which the packet
+ * is sent.
  */
 static inline void transit_tag_retag_packet(struct transit_tag *h,
     const struct program_env *env, struct packet *p);

@@ -5,9 +5,10 @@
  * directly after the headers.  n is a number of elements, not of bytes.
  *
  * Every kernel exists in plain C, which is the reference, and for AVX2; the
- * means also exist for AVX-512.  The form is chosen at run time by the features
- * of the processor.  All forms give the same bits, with one exception: the sum
- * or mean of two NaNs is a NaN whose payload the compiler chooses, as C allows.
+ * means also exist for AVX-512.  The form is chosen at run time according to
+ * the features of the processor.  All forms give the same bits, with one
+ * exception: the sum or mean of two NaNs is a NaN whose payload the compiler
+ * chooses, as C allows.
  */
 #ifndef INNET_BASE_VEC_H
 #define INNET_BASE_VEC_H
@@ -110,8 +111,8 @@ vec_set(uint8_t *p, size_t i, float f)
 }
 
 /*
- * The functions whose names end in _from do in plain C what the kernel of the
- * same name does, for the elements from `from` to n - 1.
+ * The functions whose names end in _from are the kernels of the same names in
+ * plain C, for the elements from `from` to n - 1.
  */
 static inline bool
 vec_finite_from(const uint8_t *p, size_t from, size_t n)
@@ -356,10 +357,10 @@ vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 #define VEC_AVX512 __attribute__((target("avx512f,avx512vl"))) static inline
 
 /*
- * Does this processor have AVX-512 without lowering its clock for it?
- * Processors that lower their clock lack VBMI2.  Only the means have a form for
- * AVX-512, because the other kernels wait for memory and would gain nothing.
- * Masks handle the remaining elements at the end.
+ * Does this processor have AVX-512, and can it use AVX-512 without lowering its
+ * clock?  Processors that lower their clock lack VBMI2.  Only the means have a
+ * form for AVX-512, because the other kernels wait for memory and would gain
+ * nothing.  Masks handle the remaining elements at the end.
  */
 static inline bool
 vec_avx512(void)

@@ -104,7 +104,7 @@ enum {
 static inline struct split_as split_as(uint8_t tos, split_bytes_fn *bytes);
 
 /*
- * Could the frame contain several datagrams?  It could not if its checksum is
+ * Could the frame contain several datagrams?  It cannot if its checksum is
  * correct and all its bytes are in one datagram.
  */
 static inline bool split_is_candidate(enum frame_is is, const uint8_t *p,
@@ -178,8 +178,8 @@ split_least(const struct split_as *as)
 }
 
 /*
- * Has a datagram of n bytes, of which `have` are at p, a valid update header
- * and a tail of `tail` bytes?
+ * Does a datagram of n bytes, of which `have` are at p, have a valid update
+ * header and a tail of `tail` bytes?
  */
 static inline bool
 split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
@@ -209,8 +209,8 @@ split_may_follow_update(const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Can segment q follow segment p?  It can if it is near p in the same vector or
- * in the next one.  With `far`, the distance does not matter.
+ * Can segment q follow segment p?  Yes, if q is near p in the same vector or in
+ * the next one.  With `far`, the distance does not matter.
  */
 static inline bool
 split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)

@@ -92,7 +92,7 @@ updates_check_piece(struct updates *it, struct update *u)
 
 /*
  * Count a packet that is not completely valid.  Returns true if the caller gets
- * it nevertheless.
+ * the packet nevertheless.
  */
 static inline bool
 updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)

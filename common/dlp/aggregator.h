@@ -645,7 +645,9 @@ dlp_aggregator_receive(struct dlp_aggregator *j, const uint8_t *p, size_t len,
 		dlp_aggregator_receive_setup(j, out, from);
 	} else if (d.state == DLP_SETUP && j->state == DLP_WAITING &&
 	    j->cf.as == DLP_AGGREGATOR_SERVER) {
-		/* The published server does not answer this. */
+		/*
+		 * The published server does not answer a SETUP in this state.
+		 */
 		j->n[DLP_AGGREGATOR_NOT_OPEN]++;
 	} else if (d.state == DLP_LEARNING && j->state == DLP_LEARNING) {
 		dlp_aggregator_receive_gradient(j, out, &d, from, now_ns);

@@ -256,8 +256,8 @@ dlp_find_repeats(struct dlp_switch *d, const struct dlp *q,
 
 /*
  * Tell whether this participant, or the configuring host, has received the same
- * answer too often.  After DLP_REPEATS answers it gets one every DLP_REPEAT_NS,
- * because an answer may be lost.
+ * answer too often.  After DLP_REPEATS answers the host gets only one answer
+ * every DLP_REPEAT_NS, because an answer may be lost.
  */
 static inline bool
 dlp_limit_repeats(struct dlp_switch *d, const struct dlp *q,
@@ -347,8 +347,8 @@ dlp_describe_step(const struct dlp_aggregator *j, uint32_t step,
 
 /*
  * Report the workers that are missing in a completed step or in the current
- * step.  If no worker asks for the current step any longer, it is reported
- * once.
+ * step.  If no worker asks for the current step any longer, the step is
+ * reported once.
  */
 static inline const char *
 dlp_report_problem(void *state, char *text, size_t room, uint64_t now_ns)

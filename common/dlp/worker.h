@@ -67,7 +67,7 @@ enum dlp_ask_news {
 	DLP_ASK_IGNORED
 };
 
-/* Which aggregator answers, as the answers to polls show. */
+/* The kind of aggregator that answers, according to the answers to polls. */
 enum dlp_ask_peer {
 	DLP_ASK_ANY, DLP_ASK_INNET, DLP_ASK_OLD_SWITCH, DLP_ASK_OLD_SERVER
 };
@@ -444,9 +444,9 @@ dlp_ask_receive_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 }
 
 /*
- * Process the list of missing workers.  If this worker is in it, or if it is
- * about a later step, our gradient or its answer was lost, so send the gradient
- * again at once.
+ * Process the list of missing workers.  If this worker is in the list, or if
+ * the list is about a later step, our gradient or its answer was lost, so send
+ * the gradient again at once.
  */
 static inline enum dlp_ask_news
 dlp_ask_receive_missing(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)

@@ -126,7 +126,7 @@ static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
 static inline bool job_send_backlog(struct job *j);
 
 /*
- * Is segment i of t still queued for member id?  Then it need not be sent
+ * Is segment i of t still queued for member id?  If so, it need not be sent
  * again.
  */
 static inline bool job_answer_is_queued(const struct job *j, uint32_t id,
@@ -421,10 +421,10 @@ job_results_sent(const struct job *j, const struct member *m)
 }
 
 /*
- * May member m, which has just sent a packet, get a result again?  It may get
- * four repeated results for each new one.  Unused ones are saved up, to the
- * number of kept results that it can lack.  Beyond these it may get ten a
- * second.
+ * May member m, which has just sent a packet, get a result again?  The member
+ * may get four repeated results for each new result.  An unused allowance is
+ * saved, up to the number of kept results that the member can lack.  Beyond the
+ * allowance it may get ten repeated results per second.
  */
 static inline bool
 job_may_resend(struct job *j, struct member *m)
@@ -539,7 +539,7 @@ job_add_segment(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 }
 
 /*
- * May the slot of segment i begin iteration t?  It may if the segment that used
+ * May the slot of segment i begin iteration t?  Yes, if the segment that used
  * the slot before is done, and if t is not before the first iteration.
  */
 static inline bool
@@ -789,8 +789,8 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 }
 
 /*
- * May the members be asked for slot `at` now?  They may once in JOB_ASK_MS,
- * because many Helps can follow the first.
+ * May the members be asked for slot `at` now?  They may be asked only once in
+ * JOB_ASK_MS, because many Helps can follow the first.
  */
 static inline bool
 job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)

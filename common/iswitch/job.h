@@ -218,7 +218,7 @@ static inline void job_release(struct job *j);
 /* Free everything that j owns. */
 static inline void job_free(struct job *j);
 
-/* Has the job memory? It has if a member has joined. */
+/* Does the job have memory?  It does if a member has joined. */
 static inline bool job_has_memory(const struct job *j);
 
 /*
@@ -292,7 +292,7 @@ static inline void job_test_slots(struct job *j);
  */
 static inline void job_complete_slot(struct job *j, uint32_t at);
 
-/* Has slot `at` too few contributions to make a result? */
+/* Does slot `at` have too few contributions to make a result? */
 static inline bool job_has_too_few(const struct job *j, uint32_t at);
 
 /*
@@ -327,15 +327,15 @@ static inline uint64_t job_deadline_ns(const struct job *j);
 static inline bool job_is_complete(const struct job *j, int64_t t);
 
 /*
- * Return the first incomplete iteration.  That is the newest one or, while an
- * iteration is repeated, the one before it.
+ * Return the first incomplete iteration.  That is the newest iteration or,
+ * while an iteration is repeated, the one before the newest.
  */
 static inline int64_t job_next_iteration(const struct job *j);
 
 /*
  * Is every result from iteration n on still kept?  Results that an asynchronous
- * rack lacks since its restart count as kept, because it gets them from its
- * parent.
+ * rack lacks since its restart count as kept, because the rack gets them from
+ * its parent.
  */
 static inline bool job_keeps_results_from(const struct job *j, int64_t n);
 
@@ -774,7 +774,7 @@ job_complete_slot(struct job *j, uint32_t at)
 
 /*
  * Complete all slots of a way if its whole vector has arrived, and queue the
- * result for each member.  job_send_backlog() sends it.
+ * result for each member.  job_send_backlog() sends the queued results.
  */
 static inline void
 job_complete_vector(struct job *j, uint32_t way)

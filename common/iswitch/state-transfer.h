@@ -194,8 +194,8 @@ static inline void state_receiver_receive( struct state_receiver *h,
     const struct transfer_chunk *k, uint64_t now_ns);
 
 /*
- * Process the Ack of a Fetch: no worker sends its state, or no worker does so
- * now.
+ * Process the Ack of a Fetch: either no worker sends its state, or no worker
+ * does so at present.
  */
 static inline void state_receiver_receive_status( struct state_receiver *h,
     uint8_t status, uint64_t now_ns);

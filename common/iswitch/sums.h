@@ -194,7 +194,9 @@ static inline void sums_set_state(struct sums *a, uint32_t at,
 static inline void sums_restart_timer(struct sums *a, uint32_t at,
     uint64_t now_ns);
 
-/* Has slot `at` room for another row?  If not, sums_reshape() makes room. */
+/*
+ * Does slot `at` have room for another row?  If not, sums_reshape() makes room.
+ */
 static inline bool sums_has_room(const struct sums *a, uint32_t at);
 
 /*
@@ -204,7 +206,7 @@ static inline bool sums_has_room(const struct sums *a, uint32_t at);
 static inline void sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
     const uint8_t *vec, uint16_t contributions);
 
-/* Has member added to slot `at`? */
+/* Has `member` added to slot `at`? */
 static inline bool sums_has(const struct sums *a, uint32_t at, uint32_t member);
 
 /*

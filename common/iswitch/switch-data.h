@@ -25,7 +25,7 @@ static inline void iswitch_receive_segment(struct iswitch *s,
     uint64_t now_ns);
 
 /*
- * Has the result at p from the parent the right ToS byte and a good
+ * Does the result at p from the parent have the right ToS byte and a good
  * authentication tag?
  */
 static inline bool iswitch_accepts_result(struct iswitch_job *job, uint8_t tos,
@@ -43,8 +43,8 @@ static inline bool iswitch_has_backlog(const struct iswitch *s);
 /* implementation */
 
 /*
- * Has segment g the ToS byte that member m must use, and a good authentication
- * tag?
+ * Does segment g have the ToS byte that member m must use, and a good
+ * authentication tag?
  */
 static inline bool
 iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
@@ -72,8 +72,8 @@ iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
 
 /*
  * May the switch answer an unknown source that it is not a member?  The address
- * may be forged, so it may only rarely, and never with more bytes than the
- * segment had.
+ * may be forged, so the switch answers only rarely, and never with more bytes
+ * than the segment had.
  */
 static inline bool
 iswitch_may_reply(struct iswitch *s, const union addr *from, size_t len,

@@ -248,8 +248,9 @@ iswitch_crc_matches(uint32_t *have, uint32_t crc)
 /*
  * May a worker continue from iteration join->next?  After a restart of the
  * switch only some workers may have the last result.  Then the job begins with
- * the workers that lack it.  The others must contribute to that iteration
- * again, so they can join only if their Join says that they are able to.
+ * the workers that lack that result.  The other workers must contribute to that
+ * iteration again, so they can join only if their Join says that they can do
+ * so.
  */
 static inline bool
 iswitch_may_join_at(struct job *j, const struct control_join *join)
@@ -305,9 +306,9 @@ iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 
 /*
  * Should the job begin again at the later iteration of this Join, because the
- * switch and some workers have restarted?  It should if it has no result yet
- * and all members support state transfer.  Then they get the state of this
- * worker.
+ * switch and some workers have restarted?  Yes, if the job has no result yet
+ * and all members support state transfer.  The members then get the state of
+ * this worker.
  */
 static inline bool
 iswitch_should_restart_at(struct job *j, const struct control_join *join)
@@ -360,8 +361,8 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 }
 
 /*
- * Has the rack that is member id gone back one iteration, for one of its
- * workers that lacks that iteration?
+ * Has the rack that is member id gone back one iteration, because one of its
+ * workers lacks that iteration?
  */
 static inline bool
 iswitch_went_back(const struct job *j, uint32_t id,

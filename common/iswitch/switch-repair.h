@@ -545,7 +545,7 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	    asked == m->loss_detect->t ? h->upto : 0, &st);
 }
 
-/* Has a rack no room for the push that member id probes? */
+/* Does a rack have no room for the push that member id probes? */
 static inline bool
 iswitch_lacks_room(const struct job *j, uint32_t id,
     const struct repair_help *h)

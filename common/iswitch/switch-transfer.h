@@ -31,8 +31,8 @@ static inline void iswitch_send_to_members(struct iswitch *s,
     struct iswitch_job *job, enum control_action action);
 
 /*
- * May `at`, which is not a member, fetch a state?  It may if its Join was
- * refused or if it was removed.
+ * May `at`, which is not a member, fetch a state?  Yes, if its Join was refused
+ * or if it was removed.
  */
 static inline bool iswitch_may_fetch(const struct iswitch_job *job,
     const union addr *at, uint64_t now_ns);

@@ -168,7 +168,10 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	child_make_pipe(from, 0);
 	if (pipe2(report, O_CLOEXEC) == -1)
 		err(1, "pipe");
-	/* Become the parent of its orphans, so that we can wait for them. */
+	/*
+	 * Become the parent of the child's orphans, so that we can wait for
+	 * them.
+	 */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	c->pid = fork();
 	if (c->pid == -1)

@@ -232,8 +232,8 @@ static inline int udpio_send_run(struct udpio *u, const union addr *to,
 /*
  * Send count datagrams to one address.  Datagram k consists of `per` pieces,
  * beginning at iov[k * per].  Each has seg_bytes bytes.  The last may be
- * shorter, but it may be empty only if it is the only one.  Returns how many
- * were sent, starting with the first.  If not all were sent and errno is
+ * shorter, but it may be empty only if there is no other datagram.  Returns how
+ * many were sent, starting with the first.  If not all were sent and errno is
  * EAGAIN, the socket or the queue of the link is full, and the rest may be sent
  * later.  With any other errno the rest is counted as failed.  POLLOUT waits
  * for the socket but not for the link, so the caller must also wait a short
@@ -671,9 +671,9 @@ udpio_next_datagram(
 }
 
 /*
- * Write to control the control messages for a ToS byte other than the socket's
- * default, and for a run of datagrams of seg bytes (0: no run).  Returns the
- * msghdr that contains them.
+ * Write into `control` the control messages for a ToS byte other than the
+ * socket's default, and for a run of datagrams of seg bytes (0: no run).
+ * Returns the msghdr that contains them.
  */
 static inline struct msghdr
 udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,

@@ -28,8 +28,8 @@
 #define ROUTES_MAX 1000000u		/* limit of workers in total */
 #define ROUTES_LEAST 64u		/* limit even if there is very little
 					 * memory */
-#define ROUTES_BYTES 320u	/* bytes of one route, with free cells of the
-				 * tables */
+#define ROUTES_BYTES 320u	/* bytes of one route, including its share of
+				 * free table cells */
 
 enum {
 	ROUTES_SWEEP = 64,	/* maximum number of old routes that are removed
@@ -140,7 +140,7 @@ static inline const struct route *routes_next(const struct routes *r,
 static inline const union addr *routes_next_address(const struct routes *r,
     uint16_t cluster, uint64_t now_ns, uint32_t *next);
 
-/* Has the address credit for a model for the whole cluster? */
+/* Does the address have credit for a model for the whole cluster? */
 static inline bool routes_may_send(const struct routes *r,
     const struct routes_place *p);
 

@@ -86,14 +86,14 @@ static inline uint32_t server_rule_range(const struct server_rule *p,
     const struct update *u);
 
 /*
- * Process a packet of initial weights.  Returns true if it is the first one of
- * the cluster, or if it comes from the same worker and its range is not set
- * yet.  The first packet determines how the vector is divided.
+ * Process a packet of initial weights.  Returns true if this packet is the
+ * first one of the cluster, or if it comes from the same worker and its range
+ * is not set yet.  The first packet determines how the vector is divided.
  */
 static inline bool server_rule_take_weights(struct server_rule *p,
     const struct update *u);
 
-/* Apply an update.  Returns what became of it. */
+/* Apply an update.  Returns the verdict on the update. */
 static inline enum server_rule_verdict server_rule_update(
     const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u);

@@ -318,8 +318,8 @@ port_pop(struct port *p)
 }
 
 /*
- * Has the update the same shape as the first updates of its cluster?  Each part
- * of the shape is learned from the first packet that shows it.
+ * Does the update have the same shape as the first updates of its cluster?
+ * Each part of the shape is learned from the first packet that shows it.
  */
 static inline bool
 port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)

@@ -111,8 +111,8 @@ static inline struct slot *slots_head(const struct slots *s);
 static inline void slots_pop(struct slots *s);
 
 /*
- * Copy the bytes of a and their meaning into s.  Returns false if there is no
- * memory.
+ * Copy the bytes of arrival a and their description into s.  Returns false if
+ * there is no memory.
  */
 static inline bool slots_fill(struct slot *s, const struct arrival *a);
 
@@ -123,8 +123,8 @@ static inline void slots_prefetch(const struct slots *s, uint32_t at);
 static inline uint64_t slots_bytes(const struct slots *s);
 
 /*
- * Charge `bytes` to the budget b (NULL: no limit).  Returns false if that would
- * exceed it.
+ * Charge `bytes` to the budget b (NULL: no limit).  Returns false if the charge
+ * would exceed the budget.
  */
 static inline bool slots_charge_budget(struct slots_budget *b, uint64_t bytes);
 
@@ -207,8 +207,8 @@ slots_prefetch(const struct slots *s, uint32_t at)
 }
 
 /*
- * Make room for `bytes` bytes in a slot that has less.  Returns false if there
- * is no memory.  It is not inline, because it is rarely called.
+ * Make room for `bytes` bytes in a slot that has less room.  Returns false if
+ * there is no memory.  It is not inline, because it is rarely called.
  */
 __attribute__((noinline, unused)) static bool
 slots_enlarge(struct slot *s, uint32_t bytes, struct slots_budget *b)

@@ -191,7 +191,8 @@ active_clusters_release(struct active_clusters *a, uint32_t at)
 }
 
 /*
- * Return the index of a key that is not below plain, or 0 if it cannot get one.
+ * Return the index of a key that is not below plain, or 0 if the key cannot get
+ * an index.
  */
 __attribute__((noinline, unused)) static uint32_t
 active_clusters_find_other(

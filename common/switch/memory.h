@@ -120,7 +120,7 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 
 /*
  * Print the plan for --dry-run.  Parts that grow are shown at the limit, unless
- * it is 0.
+ * the limit is 0.
  */
 static inline void
 plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,

@@ -124,8 +124,8 @@ outbox_add(struct outbox *o, enum post_to to, uint32_t group,
 
 /*
  * Return a buffer of `bytes` bytes, at most OUTBOX_ARENA_BYTES.  The caller may
- * change it until it posts it, which must be the next post.  Such a datagram
- * never becomes part of a run.
+ * change the buffer until it posts the buffer, and must not post anything else
+ * before that.  Such a datagram never becomes part of a run.
  */
 static inline uint8_t *
 outbox_room(struct outbox *o, uint32_t bytes)

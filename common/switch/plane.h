@@ -260,7 +260,9 @@ static inline struct port *plane_only_update_port(const struct plane *pl);
 static inline struct tally_cluster plane_sum_cluster(const struct plane *pl,
     uint32_t cluster);
 
-/* Is there only one port, and has it more clusters than fit into a cache? */
+/*
+ * Is there only one port, and does it have more clusters than fit into a cache?
+ */
 static inline bool plane_should_prefetch(const struct plane *pl);
 
 /*
@@ -371,9 +373,9 @@ plane_enqueue_post(struct plane *pl, struct port *port,
 }
 
 /*
- * Queue post p towards `at`.  If it is too long or there is no port, drop and
- * count it.  Returns false if the post need not wait.  In that case it is
- * counted as sent, and the caller must send it.
+ * Queue post p towards `at`.  If the post is too long or there is no port, drop
+ * and count it.  Returns false if the post need not wait.  In that case the
+ * post is counted as sent, and the caller must send it.
  */
 static inline bool
 plane_queue_or_drop(struct plane *pl, const union addr *at,

@@ -427,7 +427,7 @@ ports_reset_port(struct ports *s, struct port *p, const struct port_conf *cf)
 	return false;
 }
 
-/* Has the host at place k its own port, with an empty queue? */
+/* Does the host at place k have its own port, with an empty queue? */
 static inline bool
 ports_is_idle(const struct ports *s, uint32_t k)
 {

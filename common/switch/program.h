@@ -255,7 +255,7 @@ struct program {
 	 * must be dropped. */
 	const union addr *(*parent_address)(const void *state,
 	    uint32_t group, uint32_t *socket);
-	/* Has the program packets to send when the driver has room? */
+	/* Does the program have packets to send when the driver has room? */
 	bool (*has_backlog)(const void *state);
 	/* Post some of these packets.  Returns whether any were posted. */
 	bool (*send_backlog)(void *state);

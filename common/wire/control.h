@@ -458,8 +458,8 @@ control_get_join_result(struct bytes *w, struct control_ack *a)
 }
 
 /*
- * Is the status one that is sent to unauthenticated senders?  Then nothing
- * follows it.
+ * Is the status one that is sent to unauthenticated senders?  If so, nothing
+ * follows the status.
  */
 static inline bool
 control_is_hint(uint8_t status)

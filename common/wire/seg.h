@@ -46,7 +46,7 @@ struct seg {
 	uint32_t n;
 };
 
-/* Is iteration a older than iteration b?  If they are equal, it is not. */
+/* Is iteration a older than iteration b?  Equal iterations are not older. */
 static inline bool
 seg_before(uint32_t a, uint32_t b)
 {

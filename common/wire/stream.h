@@ -230,7 +230,10 @@ stream_in_next(struct stream_in *in, struct stream_head *h,
 	}
 	*body = in->buf + in->used + STREAM_HEADER_BYTES;
 	if ((uintptr_t)*body % sizeof(float) != 0) {
-		/* Needed after a hello of odd length, so once in a session. */
+		/*
+		 * This is needed after a hello of odd length, so once in a
+		 * session.
+		 */
 		memmove(in->buf, in->buf + in->used, left);
 		in->have = left;
 		in->used = 0;
