@@ -1,4 +1,6 @@
-/* bursts.c - clusters whose workers send bursts through one port: sources.h */
+/*
+ * bursts.c - clusters whose workers send bursts through one port; see sources.h
+ */
 #include "config.h"
 
 #include <stdlib.h>

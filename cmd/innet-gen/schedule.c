@@ -1,4 +1,4 @@
-/* schedule.c - play a recorded run, and clone its clusters: sources.h */
+/* schedule.c - play a recorded run, and clone its clusters; see sources.h */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /*
- * segments.c - generate the Joins and gradients of iSwitch workers: segments.h
+ * segments.c - generate the Joins and gradients of iSwitch workers; see
+ * segments.h
  */
 #include "config.h"
 

@@ -1,4 +1,4 @@
-/* workers.c - independent workers, each with its own arrivals: sources.h */
+/* workers.c - independent workers, each with its own arrivals; see sources.h */
 #include "config.h"
 
 #include <stdlib.h>

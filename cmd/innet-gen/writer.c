@@ -1,4 +1,4 @@
-/* writer.c - write updates as frames of a capture: writer.h */
+/* writer.c - write updates as frames of a capture; see writer.h */
 #include "config.h"
 
 #include <endian.h>

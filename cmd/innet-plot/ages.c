@@ -49,7 +49,10 @@ draw_saw(struct curve *c, const struct aom *a, uint64_t begin)
 	}
 }
 
-/* A position in an age: the next tooth to read, and the time it begins. */
+/*
+ * A position in an age: the next tooth to read, and the time at which this
+ * tooth begins.
+ */
 struct reader {
 	size_t tooth;
 	uint64_t at_ns;

@@ -123,7 +123,10 @@ rising_row(const struct table *t, void *arg)
 	reward_row(t, arg);
 }
 
-/* Replace each y by the mean of the last `over` values up to this y. */
+/*
+ * Replace each y with the mean of the last `over` values up to and including
+ * this y.
+ */
 static void
 smooth_rewards(struct curve *c, size_t over)
 {

@@ -45,7 +45,7 @@ read_whole(const struct verified *v, const cJSON *o, const char *key)
 	return (uint64_t)n->valuedouble;
 }
 
-/* If cluster id's waiting update leaves by by_ns, deliver it. */
+/* Deliver the waiting update of cluster id if it leaves at by_ns or earlier. */
 static void
 depart_update(struct verified *v, uint64_t id, uint64_t by_ns)
 {

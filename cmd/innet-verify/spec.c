@@ -1,4 +1,4 @@
-/* spec.c - read a specification and an objective: spec.h */
+/* spec.c - read a specification and an objective; see spec.h */
 #include "config.h"
 
 #include <inttypes.h>

@@ -25,7 +25,7 @@
 
 enum {
 	LOSS_TIMER_QUIET_NS = 20000000,	   /* wait if the longest pause is 0 */
-	LOSS_TIMER_LONGEST_NS = 250000000, /* longer pauses are replaced by this
+	LOSS_TIMER_LONGEST_NS = 250000000, /* longer pauses count as this
 					    * value */
 	LOSS_TIMER_CEILING_NS = 1000000000 /* longest wait */
 };

@@ -22,7 +22,7 @@ struct rtt_limits {
 	uint64_t ceiling_ns;	/* the largest time-out, doubled or not; at most
 				 * 2^62 */
 	uint64_t grain_ns;	/* the smallest value of the variation */
-	uint64_t sample_ns;	/* longer samples are replaced by this value */
+	uint64_t sample_ns;	/* longer samples count as this value */
 	unsigned variations;	/* factor of the variation: 4 in the RFC */
 };
 

@@ -95,7 +95,7 @@ struct tag_window {
 static inline const char *tag_auth_parse(const char *word, enum tag_auth *auth);
 
 /*
- * Replace TAG_AUTH_DEFAULT by the value that the presence or absence of a key
+ * Replace TAG_AUTH_DEFAULT with the value that the presence or absence of a key
  * implies.  Returns NULL, or why the value does not fit the key.
  */
 static inline const char *tag_auth_resolve(enum tag_auth *auth, bool keyed);

@@ -289,8 +289,8 @@ transit_tag_start_row(struct transit_tag *h, struct transit_tag_row *r,
 }
 
 /*
- * Replace the server's salt in an Ack from the server by our salt, and compute
- * its MAC again.
+ * Replace the server's salt in an Ack from the server with our salt, and
+ * compute its MAC again.
  */
 static inline void
 transit_tag_replace_salt(struct transit_tag *h, const struct program_env *env,

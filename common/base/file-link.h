@@ -17,7 +17,7 @@
 enum { FILE_LINKS_MAX = 40 };
 
 /*
- * Replace path by the target of the symbolic link at path, one step.  Returns
+ * Replace path with the target of the symbolic link at path, one step.  Returns
  * false if path is not a link.
  */
 static inline bool

@@ -13,9 +13,9 @@
  * and have the same order in each run.
  *
  * No key is more than HASHMAP_PROBES cells after its home cell.  If a put would
- * need more, the map grows or changes its multiplier.  It changes its
- * multiplier at most once in as many puts as it has cells.  If neither is
- * possible, the put is refused.
+ * need more, the map grows or changes its multiplier.  The map changes its
+ * multiplier at most once in n puts, where n is its number of cells.  If
+ * neither is possible, the put is refused.
  */
 #ifndef INNET_BASE_HASHMAP_H
 #define INNET_BASE_HASHMAP_H

@@ -78,10 +78,10 @@ launcher_slurm(const char *option, const char *name)
 }
 
 /*
- * Store the position of this task in its job array, from 0, in *at and the
- * number of its tasks in *of.  With --array=3-9:2, task 7 has position 2 of 4.
- * The indices must have a constant step, because otherwise the variables do not
- * determine the position.
+ * Store in *at the position of this task in its job array, counted from 0, and
+ * in *of the number of tasks in the array.  With --array=3-9:2, task 7 has
+ * position 2 of 4.  The indices must have a constant step, because otherwise
+ * the variables do not determine the position.
  */
 static inline void
 launcher_array(const char *option, uint64_t *at, uint64_t *of)

@@ -98,7 +98,7 @@ powers_avx2(double *x, size_t n, double y)
 }
 #endif
 
-/* Replace each of n numbers x by logexp_pow(x, y). */
+/* Replace each of n numbers x with logexp_pow(x, y). */
 static inline void
 powers(double *x, size_t n, double y)
 {

@@ -75,8 +75,9 @@ struct split_count {
 					 * split */
 	uint64_t cannot_at;		/* packet number of the first of these
 					 * frames */
-	uint64_t unsure;		/* frames treated as one datagram that
-					 * may contain several */
+	uint64_t unsure;		/* number of frames that were treated
+					 * as one datagram but may contain
+					 * several */
 };
 
 enum {

@@ -5,7 +5,7 @@
  * models and weights.  They count other packets by reason.  Several packets in
  * one frame are returned one by one, with the timestamp of the frame.  If
  * `headers` is set, packets with a truncated vector are returned too.  A
- * timestamp that is less than the previous one is replaced by the previous one.
+ * timestamp that is less than the previous one is raised to the previous one.
  *
  * A struct updates owns its file until updates_close(); updates borrow from it
  * until the next call.  Errors are those of pcapio.h, in .in.why.

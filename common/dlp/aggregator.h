@@ -206,7 +206,7 @@ dlp_reduce_sum(const int32_t *v, unsigned n, unsigned all)
 	return (sum + (sum < 0 ? -parts : parts) / 2) / parts;
 }
 
-/* Replace every setting that is 0 by its default. */
+/* Replace every setting that is 0 with its default. */
 static inline void
 dlp_aggregator_defaults(struct dlp_session *s,
     const struct dlp_aggregator_conf *cf)

@@ -188,8 +188,8 @@ static inline bool dlp_worker_is_waiting(const struct dlp_worker *w);
 static inline int32_t dlp_worker_largest_value(const struct dlp_worker *w);
 
 /*
- * Write the reason why the worker ended to `text`, in words that follow the
- * aggregator's name.  Returns text, which may be empty.
+ * Write to `text` why the worker ended, in words that follow the aggregator's
+ * name.  Returns text, which may be empty.
  */
 static inline const char *dlp_worker_why(const struct dlp_worker *w,
     char text[DLP_WORKER_WHY_BYTES]);

@@ -11,9 +11,9 @@
  *
  * If the switch repairs losses (arq/retransmit.h), a push ends when a STATE
  * acknowledges all of it.  Until then the worker keeps the gradient, because
- * the segments of a lost push would have one contribution less than the others
- * for ever.  The Probes after a push and during a round also request missing
- * results of that round.
+ * the segments of a lost push would always have one contribution less than the
+ * other segments.  The Probes after a push and during a round also request
+ * missing results of that round.
  *
  * The caller commits a gradient when async_worker_is_ready() returns true, and
  * keeps it until it commits the next one.  It passes packets from the switch to
@@ -81,8 +81,8 @@ enum async_worker_end {
 	ASYNC_WORKER_STUCK,		/* `round` of segment `index` is
 					 * missing */
 	/*
-	 * The next two values mean that `round` of segment `index` shows that
-	 * this is another job.
+	 * With the next two values, `round` of segment `index` shows that this
+	 * is another job.
 	 */
 	ASYNC_WORKER_AHEAD,		/* the job has not reached that round */
 	ASYNC_WORKER_OTHER,		/* the job has a different result */
@@ -190,7 +190,7 @@ static inline enum async_weights_verdict async_worker_receive_result(
     const struct seg *s, uint64_t now_ns);
 
 /*
- * Write the packet or run to send next to *o.  Returns false if there is
+ * Store in *o the packet or run to send next.  Returns false if there is
  * nothing to send now or if the worker has ended.  Before the next call the
  * caller must report how many segments of a run were sent.
  */
@@ -224,8 +224,8 @@ static inline uint64_t async_worker_count(const struct async_worker *w,
     enum async_worker_count what);
 
 /*
- * Write the reason why the worker ended to `text`, in words that follow the
- * switch's name.  Returns text, which may be empty.
+ * Write to `text` why the worker ended, in words that follow the switch's name.
+ * Returns text, which may be empty.
  */
 static inline const char *async_worker_why(const struct async_worker *w,
     char text[ASYNC_WORKER_WHY_BYTES]);

@@ -186,7 +186,7 @@ static inline void membership_init(struct membership *m,
     const struct membership_conf *cf, uint64_t now_ns);
 
 /*
- * Write the message that is due now at msg, which has room for
+ * If a message is due now, write it at msg, which has room for
  * MEMBERSHIP_MESSAGE_BYTES.  Returns its length, or 0.  at is the progress of
  * the member; it is used only if membership_join_is_due().
  */

@@ -205,7 +205,7 @@ static inline uint64_t state_receiver_deadline_ns(
     const struct state_receiver *h);
 
 /*
- * Write the Fetch that is due at msg, which has room for CONTROL_MAX_BYTES.
+ * If a Fetch is due, write it at msg, which has room for CONTROL_MAX_BYTES.
  * Returns its length, or 0.
  */
 static inline size_t state_receiver_next(struct state_receiver *h,

@@ -491,8 +491,8 @@ iswitch_post_message(struct iswitch *s, enum post_to to, uint32_t job,
 }
 
 /*
- * Write an Ack of a Help with a status for the segment `word` of job id to msg.
- * Returns its length.
+ * Write at msg an Ack of a Help, with a status for the segment `word` of job
+ * id.  Returns its length.
  */
 static inline size_t
 iswitch_put_help_status(struct iswitch *s, uint16_t id,

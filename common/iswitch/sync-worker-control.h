@@ -24,7 +24,7 @@ static inline void sync_worker_receive_control(struct sync_worker *l,
     const struct control *c, uint64_t now_ns);
 
 /*
- * Write the packet or run to send next to *o.  Returns false if there is
+ * Store in *o the packet or run to send next.  Returns false if there is
  * nothing to send now or if the worker has ended.
  */
 static inline bool sync_worker_next(struct sync_worker *l, uint64_t now_ns,
@@ -41,8 +41,8 @@ static inline void sync_worker_unsent(struct sync_worker *l,
 static inline void sync_worker_leave(struct sync_worker *l, uint64_t now_ns);
 
 /*
- * Write the reason why the worker ended to `text`, in words that follow the
- * switch's name.  Returns text, which may be empty.
+ * Write to `text` why the worker ended, in words that follow the switch's name.
+ * Returns text, which may be empty.
  */
 static inline const char *sync_worker_why(const struct sync_worker *l,
     char text[SYNC_WORKER_WHY_BYTES]);

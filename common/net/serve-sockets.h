@@ -45,8 +45,8 @@ struct serve_source {
 	void *ctx;
 	uint64_t max_sleep_ns;		/* longest time between calls of
 					 * receive() */
-	/* Write the descriptors to wait for to p, SERVE_SOURCE_FDS at most.
-	 * Returns their number. */
+	/* Store in p the descriptors to wait for, at most SERVE_SOURCE_FDS of
+	 * them.  Returns their number. */
 	uint32_t (*add_pollfds)(void *ctx, struct pollfd *p);
 	/* Process the packets that have arrived. */
 	void (*receive)(void *ctx);

@@ -325,7 +325,7 @@ priorities_rebuild(struct priorities *r, int shift)
 		priorities_rescale(r);
 }
 
-/* Replace the tree by the second tree, which is complete. */
+/* Replace the tree with the second tree, which is complete. */
 static inline void
 priorities_switch_tree(struct priorities *r)
 {

@@ -114,7 +114,7 @@ sumnode_prefetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
 	prefetch_line_to_write(mid + (at >> SUMNODE_LOG));
 }
 
-/* Replace each guide[i] by the greatest of guide[0] to guide[i]. */
+/* Replace each guide[i] with the greatest of guide[0] to guide[i]. */
 static inline void
 sumnode_spread(uint8_t *guide)
 {
@@ -365,8 +365,8 @@ sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
 }
 
 /*
- * Return v with each byte replaced by the greatest byte up to it, and at least
- * by `least`.
+ * Return v, in which each byte is replaced with the greatest of `least` and the
+ * bytes up to and including this byte.
  */
 __attribute__((target("avx2,popcnt"))) static inline __m256i
 sumnode_spread32(__m256i v, __m256i least)

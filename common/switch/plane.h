@@ -65,15 +65,18 @@ struct plane_conf {
 
 /* The driver passes packets to the plane and sends the packets that leave. */
 struct plane_driver {
-	/* Send the run of datagrams p to `to` now.  It leaves from the address
-	 * `from` or, if that is NULL, by `socket`. */
+	/* Send the run of datagrams p to `to` now.  The run leaves from the
+	 * address `from` or, if that is NULL, through `socket`. */
 	void (*send_run)(void *ctx, uint32_t socket, const union addr *from,
 	    const union addr *to, const struct post *p, uint64_t now_ns);
 	/* Return the number of the port towards `at`, which is below
 	 * PLANE_BEHIND, or PLANE_BEHIND if there is none.  NULL: the driver has
 	 * no multicast. */
 	uint32_t (*multicast_port)(void *ctx, const union addr *at);
-	/* Send the run p to a multicast group by the port with this number. */
+	/*
+	 * Send the run p to a multicast group through the port with this
+	 * number.
+	 */
 	void (*send_multicast)(void *ctx, uint32_t port,
 	    const union addr *group, const struct post *p, uint64_t now_ns);
 	/*
@@ -461,7 +464,8 @@ plane_multicast_port(
 }
 
 /*
- * Send a post to a multicast group by the port that leads to the member `at`.
+ * Send a post to a multicast group through the port that leads to the member
+ * `at`.
  */
 static inline void
 plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
@@ -477,7 +481,7 @@ plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
 
 /*
  * Send a post to each member of a group.  If a port leads to several members,
- * send it only once by this port.
+ * send the post only once through this port.
  */
 static inline void
 plane_send_to_group(struct plane *pl, const struct post *p)

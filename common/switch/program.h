@@ -129,9 +129,9 @@ struct program_env {
 	struct outbox *out;
 	/*
 	 * Put the update u of packet p into the queue of the port towards `to`.
-	 * It will leave by `socket`.  Returns false if the update is not
-	 * segmented like the other updates of its cluster, or if there is no
-	 * such port.
+	 * The update will leave through `socket`.  Returns false if the update
+	 * is not segmented like the other updates of its cluster, or if there
+	 * is no such port.
 	 */
 	bool (*enqueue_update)(void *plane, uint32_t socket,
 	    const union addr *to, const struct packet *p,
@@ -314,8 +314,8 @@ struct program {
 	 */
 	void (*put_progress)(const void *state, struct counters *line);
 	/*
-	 * Write a lasting problem to text and return text, or return NULL if
-	 * there is none.
+	 * Describe a lasting problem in text and return text.  Returns NULL if
+	 * there is no such problem.
 	 */
 	const char *(*describe_problem)(void *state, char *text, size_t room,
 	    uint64_t now_ns);

@@ -146,7 +146,7 @@ struct trace_in {
 
 /*
  * Run n open captures through the plane, which was initialised with
- * trace_driver and t.  Write the packets that leave to out, unless it is NULL.
+ * trace_driver and t.  Unless out is NULL, write to it the packets that leave.
  * Returns the exit status, 0 or 1; error messages have been printed.
  */
 static inline int trace_run(struct trace *t, const struct trace_conf *cf,

@@ -98,8 +98,8 @@ static inline const char *dlp_state_name(uint8_t state);
 static inline const char *dlp_reason(enum dlp_bad why);
 
 /*
- * Return v as a parameter.  A value that does not fit is replaced by the
- * nearest value that fits and counted.
+ * Return v as a parameter.  If v does not fit, return the nearest value that
+ * fits, and count this.
  */
 static inline int32_t dlp_saturate(int64_t v, uint64_t *saturated);
 
