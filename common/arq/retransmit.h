@@ -308,7 +308,7 @@ static inline bool retransmit_ask_round(struct retransmit *m,
     struct repair_help *h, uint8_t *room, uint32_t i);
 
 /*
- * Process c if it is a STATE or a NACK.  xid is its xid in our own count.
+ * Process c if it is a STATE or a NACK.  xid is the xid of c in our own count.
  * Returns false for other messages.  *behind is set if the other side was
  * restarted and is at the iteration before ours.  It then lacks our segments of
  * that iteration.

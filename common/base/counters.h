@@ -89,8 +89,8 @@ __attribute__((format(printf, 2, 3)))
 static inline void counters_add(struct counters *c, const char *fmt, ...);
 
 /*
- * End the text.  Returns it with a line feed at its end, or NULL if there was
- * no memory.
+ * End the text.  Returns the text with a line feed at its end, or NULL if there
+ * was no memory.
  */
 static inline const char *counters_text(struct counters *c);
 

@@ -21,8 +21,8 @@
 enum {
 	DECIMAL_EXACT = 22,	/* 10^22 is the largest power that is an exact
 				 * double */
-	DECIMAL_DIGITS = 9,	/* digits that are enough to read a float
-				 * back */
+	DECIMAL_DIGITS = 9,	/* number of digits from which a float can be
+				 * read back exactly */
 	DECIMAL_TEXT = 24	/* bytes of a text, including the final 0 */
 };
 

@@ -2,10 +2,11 @@
  * file-lock.h - lock a file so that only one server at a time uses it: the
  *   process that locks FILE.lock may write FILE
  *
- * A save replaces FILE by another file, so a second file, FILE.lock, is locked.
- * The server and a child that saves share the lock.  The kernel releases it
- * when both have ended, for whatever reason.  If the lock file still exists
- * then, it has no meaning.  At a normal end the lock file is removed.
+ * A save replaces FILE with another file, so a second file, FILE.lock, is
+ * locked.  The server and a child that saves share the lock.  The kernel
+ * releases it when both have ended, for whatever reason.  If the lock file
+ * still exists then, it has no meaning.  At a normal end the lock file is
+ * removed.
  */
 #ifndef INNET_BASE_FILE_LOCK_H
 #define INNET_BASE_FILE_LOCK_H

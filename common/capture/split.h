@@ -330,7 +330,7 @@ split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return 0;
 }
 
-/* Find the length of updates, which may follow from their elements. */
+/* Find the length of updates.  Their number of elements may determine it. */
 static inline enum split_is
 split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t *each)

@@ -511,7 +511,7 @@ dlp_aggregator_send_wrong_step(struct dlp_aggregator *j,
 }
 
 /*
- * Answer a vector that is not as long as the vectors of the session with ERROR,
+ * A vector is not as long as the vectors of the session: answer with ERROR,
  * which contains their length.
  */
 static inline void

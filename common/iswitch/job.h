@@ -341,8 +341,8 @@ static inline bool job_keeps_results_from(const struct job *j, int64_t n);
 
 /*
  * With fewer slots than segments: have some results of iteration n been dropped
- * although n is incomplete?  A member that lacks all results of n cannot get
- * them then.
+ * although n is incomplete?  In that case a member that lacks all results of n
+ * cannot get them.
  */
 static inline bool job_has_dropped_results(const struct job *j, int64_t n);
 

@@ -3,13 +3,16 @@
  *
  * These are the five kinds of --reduce, for the slots of an aggregator:
  *
- * 	sum	add in binary32 as they arrive
- * 	ordered	keep, then add in binary32 in an order that the caller gives
+ * 	sum	add each contribution in binary32 when it arrives
+ * 	ordered	keep the contributions, then add them in binary32 in an order
+ * 		that the caller gives
  * 	fixed	add round(x 2^fixed_bits), ties to even, as 64-bit integers;
  * 		the sum is rounded once to binary32
- * 	median	keep; the median of each element times the contributions
- * 	trimmed	keep; the mean without the trim smallest and largest of each
- * 		element (robust_mean()) times the contributions
+ * 	median	keep the contributions, then compute the median of each
+ * 		element times the number of contributions
+ * 	trimmed	keep the contributions, then compute the mean of each element
+ * 		without the trim smallest and largest values (robust_mean()),
+ * 		times the number of contributions
  *
  * A slot consists of a result, n little-endian binary32 numbers at any address,
  * and of reduce_work_bytes() of working memory, which must be 32-byte aligned.

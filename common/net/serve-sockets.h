@@ -1,13 +1,13 @@
 /*
- * serve-sockets.h - the sockets of a plane that serves on UDP, and sending
+ * serve-sockets.h - the sockets of a plane that serves on UDP, and how it sends
  *
  * One socket has the switch's own address.  Each further socket of the program
  * (`socket` in struct packet) is opened when a packet must be sent through it,
  * and closed when the program no longer needs it.  Its counters are kept.
  *
  * A datagram that leaves at once waits up to one second for room in the kernel.
- * A datagram that left a port by the schedule of its link does not wait.  If
- * there is no room it is lost, as on a full link.
+ * A datagram that left a port according to the schedule of its link does not
+ * wait.  If there is no room, the datagram is lost, as on a full link.
  *
  * Departed datagrams are sent in runs, because a system call costs more time
  * than one more packet in the call.  A run waits for more datagrams until it is
@@ -118,8 +118,8 @@ struct serve {
 	const struct serve_source *source;	/* source of packets, or NULL */
 	bool broken;			/* the loop must end; an error was
 					 * printed */
-	bool gave_up;			/* no longer waits for room in this
-					 * batch */
+	bool gave_up;			/* the socket no longer waits for room
+					 * in this batch */
 	int taken;			/* packets received since the clock was
 					 * read */
 	int rc;				/* exit status so far */

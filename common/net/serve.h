@@ -62,7 +62,7 @@ static inline void serve_put_report(const struct serve *s, struct counters *c);
 /* Add the counters of problems that occurred to the line for people. */
 static inline void serve_put_summary(const struct serve *s, struct counters *c);
 
-/* Set the time to now_ns, after running everything that is due by now_ns. */
+/* Run everything that is due by now_ns, then set the time to now_ns. */
 static inline void serve_advance(struct serve *s, uint64_t now_ns);
 
 /*

@@ -13,11 +13,11 @@
  * 		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &p);)
  * 			... p.data, p.len ...
  *
- * Runs are sent with UDP_SEGMENT, up to UDPIO_RUN_MAX datagrams a call, or with
- * sendmmsg if the kernel lacks UDP_SEGMENT.  If the kernel refuses UDP_SEGMENT,
- * the run is sent without it, and UDP_SEGMENT is not tried again.  A datagram
- * of a run must not exceed the path MTU.  A single datagram may, because IP
- * fragments it.
+ * Runs are sent with UDP_SEGMENT, up to UDPIO_RUN_MAX datagrams per call, or
+ * with sendmmsg if the kernel lacks UDP_SEGMENT.  If the kernel refuses
+ * UDP_SEGMENT, the run is sent without it, and UDP_SEGMENT is not tried again.
+ * A datagram of a run must not exceed the path MTU.  A single datagram may,
+ * because IP fragments it.
  *
  * A struct udpio owns its socket and its buffers.  udpio_close() closes and
  * frees them.

@@ -7,8 +7,8 @@
  * nothing for ROUTES_KEEP_NS is forgotten.  If there is no room, the least
  * recently seen worker is forgotten.  If addresses are not validated
  * (routes_set_quota), each packet from an address gives it credit for a limited
- * number of models for its cluster.  Noting and forgetting a worker take
- * constant time.  The live switch and the parameter server use this table.
+ * number of models for its cluster.  Recording a worker and forgetting a worker
+ * take constant time.  The live switch and the parameter server use this table.
  * routes_free() frees the memory.
  */
 #ifndef INNET_OLAF_ROUTES_H

@@ -4,7 +4,7 @@
  *
  * A switch uses struct active_clusters to count N, the number of keys seen
  * within a time window.  Keys are in a list in the order in which they were
- * last seen, so noting a key and forgetting a key take constant time.  Keys
+ * last seen, so recording a key and forgetting a key take constant time.  Keys
  * below `plain` are indices of the list's array.  Other keys get an index from
  * a map for as long as they are in the window.  Untrusted hosts can choose
  * these keys, so at most ACTIVE_CLUSTERS_OTHERS of them are counted.  A status

@@ -1,5 +1,5 @@
 /*
- * options.h - the options of a switch or server, whatever its program
+ * options.h - the options of a switch or server, for every program
  *
  * A tool has a list of programs.  The options of these programs and the options
  * below form one table.  An option that several programs have is one row.  It

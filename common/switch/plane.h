@@ -197,8 +197,8 @@ static inline bool plane_init(struct plane *pl, const struct plane_conf *cf,
 static inline void plane_free(struct plane *pl);
 
 /*
- * Set the time to now_ns, after running in order every departure and deadline
- * up to now_ns.
+ * Run in order every departure and deadline up to now_ns, then set the time to
+ * now_ns.
  */
 static inline void plane_advance(struct plane *pl, uint64_t now_ns);
 

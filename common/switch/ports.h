@@ -91,8 +91,8 @@ struct ports {
 static inline const char *ports_add_rule(struct ports_conf *cf, const char *s);
 
 /*
- * Fill in the settings that each rule does not change.  Call this after the
- * last rule.
+ * For each rule, fill in the settings that the rule does not change.  Call this
+ * after the last rule.
  */
 static inline void ports_complete_rules(struct ports_conf *cf);
 
