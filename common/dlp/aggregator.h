@@ -511,8 +511,8 @@ dlp_aggregator_send_wrong_step(struct dlp_aggregator *j,
 }
 
 /*
- * A vector is not as long as the vectors of the session: answer with ERROR,
- * which contains their length.
+ * Answer with ERROR, because a vector is not as long as the vectors of the
+ * session.  The answer contains their length.
  */
 static inline void
 dlp_aggregator_send_mismatch(struct dlp_aggregator *j,

@@ -118,8 +118,8 @@ struct serve {
 	const struct serve_source *source;	/* source of packets, or NULL */
 	bool broken;			/* the loop must end; an error was
 					 * printed */
-	bool gave_up;			/* the socket no longer waits for room
-					 * in this batch */
+	bool gave_up;			/* sends no longer wait for room in this
+					 * batch */
 	int taken;			/* packets received since the clock was
 					 * read */
 	int rc;				/* exit status so far */
