@@ -76,13 +76,14 @@ enum retransmit_flag {
 };
 
 struct retransmit_segment {
-	uint64_t at_ns;			/* when the segment was last sent */
-	uint32_t serial;		/* its mark when it was last sent */
-	uint32_t asked;			/* number of the Probe that requested
-					   its result; 0: none */
-	uint8_t times;			/* 1: the segment was sent; 2: it was
-					   sent more than once, or was not
-					   needed */
+	uint64_t at_ns;			/* when it was sent last */
+	uint32_t serial;		/* its mark when it was sent last */
+	uint32_t asked;			/* Probe that requested its result;
+					   0: none */
+	uint32_t after;			/* last Probe sent before its result
+					   arrived */
+	uint8_t times;			/* it was sent; 2: more than once, or
+					   it was not needed */
 	uint8_t flags;
 };
 
@@ -268,11 +269,14 @@ static inline void retransmit_take_round(struct retransmit *m, uint32_t i,
 static inline void retransmit_duplicate(struct retransmit *m, uint32_t i);
 
 /*
- * Remove the result of segment i if the segment itself was never sent, because
- * such a result cannot belong to our segments.  Returns false if there is
- * nothing to remove.
+ * Take the result of segment i back if it had arrived before the Probe with
+ * that xid was sent, and the STATE that answers this Probe lacks the segment:
+ * the result is of an earlier instance of the job.  Call it after
+ * retransmit_receive().  In an ordered queue the caller makes the segment ready
+ * again.  Returns false if there is nothing to take back.
  */
-static inline bool retransmit_take_back(struct retransmit *m, uint32_t i);
+static inline bool retransmit_take_back(struct retransmit *m, uint32_t i,
+    uint32_t xid);
 
 /* Tell whether every segment has its result or is acknowledged. */
 static inline bool retransmit_is_whole(const struct retransmit *m);
@@ -442,19 +446,6 @@ retransmit_want_probe(struct retransmit *m, uint64_t now_ns)
 	if (!m->wants)
 		m->want_ns = now_ns + m->order_slack * m->rtt.srtt_ns / 8;
 	m->wants = true;
-}
-
-static inline bool
-retransmit_take_back(struct retransmit *m, uint32_t i)
-{
-	struct retransmit_segment *s = &m->s[i];
-
-	if ((s->flags & RETRANSMIT_HERE) == 0 || s->times > 0)
-		return false;
-	s->flags &= (uint8_t)~RETRANSMIT_HERE;
-	m->here--;
-	m->first = i < m->first ? i : m->first;
-	return true;
 }
 
 /*
@@ -669,6 +660,7 @@ retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 	}
 	m->agains -= (s->flags & RETRANSMIT_AGAIN) != 0;
 	s->flags = RETRANSMIT_HERE | (s->flags & RETRANSMIT_QUEUED);
+	s->after = m->probe;
 	while (m->first < m->segs &&
 	    (m->s[m->first].flags & RETRANSMIT_HERE) != 0)
 		m->first++;
@@ -803,6 +795,50 @@ retransmit_find_probe(struct retransmit *m, uint32_t xid, uint32_t *number)
 		}
 	}
 	return NULL;
+}
+
+/* Treat segment i of an ordered queue as if it had never been ready. */
+static inline void
+retransmit_remove_ready(struct retransmit *m, uint32_t i)
+{
+	struct retransmit_segment *s = &m->s[i];
+	uint32_t k = 0;
+
+	while (k < m->readied && m->order[k] != i)
+		k++;
+	if (k == m->readied)
+		return;
+	m->readied--;
+	memmove(&m->order[k], &m->order[k + 1],
+	    (m->readied - k) * sizeof(*m->order));
+	if (k < m->next) {
+		m->next--;
+		m->upto--;
+	}
+	m->flight -= (s->flags & RETRANSMIT_IN_FLIGHT) != 0;
+	m->agains -= (s->flags & RETRANSMIT_AGAIN) != 0;
+	*s = (struct retransmit_segment){ .asked = s->asked,
+	    .flags = s->flags & RETRANSMIT_QUEUED };
+}
+
+static inline bool
+retransmit_take_back(struct retransmit *m, uint32_t i, uint32_t xid)
+{
+	struct retransmit_segment *s = &m->s[i];
+	uint32_t number = 0;
+
+	if ((s->flags & RETRANSMIT_HERE) == 0 || retransmit_is_whole(m) ||
+	    retransmit_find_probe(m, xid, &number) == NULL ||
+	    !control_newer(number, s->after))
+		return false;
+	s->flags &= (uint8_t)~RETRANSMIT_HERE;
+	m->here--;
+	m->first = i < m->first ? i : m->first;
+	if (m->order != NULL)
+		retransmit_remove_ready(m, i);
+	else
+		m->out += s->times > 0;
+	return true;
 }
 
 /* Update the state of the path from a STATE of any iteration. */

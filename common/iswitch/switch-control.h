@@ -371,13 +371,13 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Take back the results of segments that this switch never sent to the parent
- * and that are missing in the parent's STATE.  Such results are late packets of
- * an earlier instance of the parent's job.
+ * Take back the results that had arrived before the Probe with that xid and
+ * whose segments the parent's STATE c lacks: they are late packets of an
+ * earlier instance of its job.
  */
 static inline void
 iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,
-    const struct control *c, uint64_t now_ns)
+    const struct control *c, uint32_t xid, uint64_t now_ns)
 {
 	struct iswitch_help_sender asking = { s, &job->core };
 	struct job *core = &job->core;
@@ -394,7 +394,7 @@ iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,
 		if (repair_lacks(&st.lacks, i) && sums_compare(&core->sums, at,
 		    core->sending, i) == 0 &&
 		    core->sums.slot[at].state == SUMS_COMPLETE &&
-		    retransmit_take_back(core->retransmit, i))
+		    retransmit_take_back(core->retransmit, i, xid))
 			job_repeat_segment(core, core->sending, i, now_ns,
 			    iswitch_send_help, &asking);
 	}
@@ -407,16 +407,17 @@ static inline bool
 iswitch_receive_parent_state(struct iswitch *s, struct iswitch_job *job,
     const struct control *c, uint64_t now_ns)
 {
+	const uint32_t xid = c->xid - job->parent.membership.xid_ahead;
 	bool behind;
 
 	if (job->core.retransmit == NULL || c->job != job->core.id ||
-	    !retransmit_receive(job->core.retransmit, c,
-		c->xid - job->parent.membership.xid_ahead, &behind, now_ns))
+	    !retransmit_receive(
+		job->core.retransmit, c, xid, &behind, now_ns))
 		return false;
 	if (behind && !job->core.cf->async)
 		iswitch_retransmit_step_back(&job->core, now_ns);
 	else
-		iswitch_take_back_results(s, job, c, now_ns);
+		iswitch_take_back_results(s, job, c, xid, now_ns);
 	return true;
 }
 

@@ -242,7 +242,32 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 	}
 }
 
-/* Process message c if it is a STATE or a NACK. */
+/*
+ * Take back the results that had arrived before the Probe that the STATE c
+ * answers, and whose segments the switch lacks: they are late packets of an
+ * earlier instance of the job.
+ */
+static inline void
+sync_worker_take_back_results(struct sync_worker *l, const struct control *c)
+{
+	const uint32_t way = l->t & 1;
+	struct repair_state st;
+
+	if (!repair_is_state(c) || !repair_get_state(c, &st) ||
+	    st.iteration != l->retransmit.iteration)
+		return;
+	for (uint32_t i = st.lacks.base;
+	    i < l->segs && i < st.lacks.base + 8 * st.lacks.bytes; i++) {
+		if (!repair_lacks(&st.lacks, i) ||
+		    !retransmit_take_back(&l->retransmit, i, c->xid))
+			continue;
+		l->given[way][i] = 0;
+		l->got[way]--;
+		l->oldest = i < l->oldest ? i : l->oldest;
+	}
+}
+
+/* Process c if it is a STATE or a NACK. */
 static inline bool
 sync_worker_receive_repair(struct sync_worker *l, const struct control *c,
     uint64_t now_ns)
@@ -254,6 +279,8 @@ sync_worker_receive_repair(struct sync_worker *l, const struct control *c,
 		return false;
 	if (behind)
 		sync_worker_go_back(l, now_ns);
+	else
+		sync_worker_take_back_results(l, c);
 	return true;
 }
 

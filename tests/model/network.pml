@@ -23,7 +23,7 @@
 #define GIVE	6	/* up: a state, which begins with that iteration */
 #define ACK	7	/* down: status + 4 instance, wire iteration, xid */
 #define RESULT	8	/* down: iteration, index, who is in it */
-#define STATE	9	/* down: wire iteration, lacks, tag */
+#define STATE	9	/* down: wire iteration, lacks + 4 had, tag */
 #define NONE	10	/* down: not a member */
 #define GONE	11	/* down: wire iteration, index */
 #define ASK	12	/* down: a Fetch that was forwarded */

@@ -377,12 +377,15 @@ inline receive_probe(p, truth, how, tag)
 	w = W(p);
 	if
 	:: !IS_MEMBER(p) -> send_down(p, NONE, 0, 0, 0)
-	:: IS_MEMBER(p) && !J.open -> confirm()	/* it is answered later */
 	:: else ->
 		if
 		:: ((16 + (tag >> 4) - M(w).xid) & 15) < 8 -> confirm()
 		:: else
-		fi;
+		fi
+	fi;
+	if
+	:: !IS_MEMBER(p) || !J.open -> skip	/* it is answered later */
+	:: else ->
 		t = UNWRAP(WIRE(truth), J.newest); x = how >> 2; lk = 0;
 		if
 		:: t > J.start && t > M(w).from && !DONE(t - 1) ->
@@ -398,6 +401,8 @@ inline receive_probe(p, truth, how, tag)
 			    2 * ((x & 2) && LACKED(N(t, 1), t, 1))
 		:: else
 		fi;
+		lk = lk + 4 * (lk & (t == UNWRAP(WIRE(truth), J.newest) ->
+		    3 ^ (how & 3) : 0));
 		send_down(p, STATE, t % MOD, lk, tag)
 	fi
 }

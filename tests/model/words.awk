@@ -28,7 +28,7 @@ BEGIN {
 		more = status[$4 % 4 + 1] ", next " $5 " on the wire, instance " \
 		    int($4 / 4) ", xid " $6
 	else if (k == 9)
-		more = "of " $4 " on the wire, lacks " $5
+		more = "of " $4 " on the wire, lacks " $5 % 4
 	else if (k == 11 || k == 14)
 		more = $4 ":" $5 " on the wire"
 	else if (k == 6 || k == 13)

@@ -22,6 +22,9 @@ hidden byte u, v;
 #define SENDS(u)	(wk[u].at - wk[u].redo)
 #define ONLY_FETCHES(u)	BEFORE(WIRE(SENDS(u)), wk[u].from)
 
+/* Segments that it sent, or did not send because it had their results. */
+#define PASSED(u)	(wk[u].sent | (wk[u].now & (span == 2 -> 3 : 1)))
+
 inline put_join(u)
 {
 	send_up(wk[u].port, JOIN, wk[u].at, wk[u].prev + 2 * wk[u].cookie,
@@ -181,7 +184,11 @@ inline receive_state(u, wire, lacks, id)
 #ifdef ONLY_WITHOUT_RESULT
 		lk = lacks & wk[u].sent & (3 ^ wk[u].now);
 #else
-		lk = lacks & wk[u].sent;
+		lk = lacks & 3;
+#endif
+#ifndef KEEP_LATE_RESULT
+		/* what it had before the Probe is of an earlier instance */
+		wk[u].now = wk[u].now & (3 ^ (lacks >> 2));
 #endif
 		if
 		:: lk & 1 -> send_up(wk[u].port, PUSH, SENDS(u), 0, 0)
@@ -190,7 +197,8 @@ inline receive_state(u, wire, lacks, id)
 		if
 		:: lk & 2 -> send_up(wk[u].port, PUSH, SENDS(u), 1, 0)
 		:: else
-		fi
+		fi;
+		pump(u)
 	:: else
 	fi
 }
@@ -270,7 +278,7 @@ inline run_timers(u)
 	fi;
 	if
 	:: wk[u].joined -> send_up(wk[u].port, PROBE, SENDS(u),
-		(3 ^ wk[u].now) + 4 * wk[u].sent, wk[u].tag + 16 * wk[u].xid)
+		(3 ^ wk[u].now) + 4 * PASSED(u), wk[u].tag + 16 * wk[u].xid)
 	:: else
 	fi
 }

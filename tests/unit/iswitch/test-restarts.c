@@ -71,15 +71,23 @@ await_join(void)
 	return j;
 }
 
+/* Return the parent's result of segment i at t. */
+static const uint8_t *
+result_of(uint32_t t, uint32_t i)
+{
+	static uint8_t m[SEG_HEADER_BYTES + 16];
+
+	seg_put(m, t, 2, i);
+	return m;
+}
+
 /* Send the parent's result of segment i at t. */
 static void
 send_result(uint32_t t, uint32_t i)
 {
-	uint8_t m[SEG_HEADER_BYTES + 16] = { 0 };
-
-	seg_put(m, t, 2, i);
 	rig_n = 0;
-	iswitch_receive_parent(&rig, 1, SEG_TOS, m, sizeof(m), rig_now);
+	iswitch_receive_parent(&rig, 1, SEG_TOS, result_of(t, i),
+	    SEG_HEADER_BYTES + 16, rig_now);
 	outbox_flush(rig.out);
 }
 
@@ -184,6 +192,44 @@ test_believed_result(uint32_t slots)
 	    "whole vectors");
 	rig_segment(0, 0, 0, 4, 1);
 	ok(count_posts(POST_PARENT, SEG_TOS, 0) == 1, "and sends its sum up");
+	rigged_close(&rig_plane);
+}
+
+/* The same for a segment that was sent before the late result arrived. */
+static void
+test_late_result(uint32_t slots)
+{
+	open_rack(first, slots);
+	for (uint32_t i = 0; i < 2; i++)
+		rig_segment(0, 0, i, 4, 1);
+	rig_n = 0;
+	rig_now += 1000000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	send_state(0);
+	rig_now += 1000000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	iswitch_receive_parent(&rig, 1, SEG_TOS, result_of(0, 0),
+	    SEG_HEADER_BYTES + 16, rig_now);
+	send_state(1);
+	ok(count_posts(POST_ONE, CONTROL_TOS, CONTROL_HELP) == 0 &&
+	    count_posts(POST_PARENT, SEG_TOS, 0) == 0,
+	    "a rack believes a result that crossed its Probe (%s)", slots > 0 ?
+	    "few slots" : "whole vectors");
+	rig_n = 0;
+	rig_now += 1000000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	send_state(1);
+	ok(count_posts(POST_ONE, CONTROL_TOS, CONTROL_HELP) == 1 &&
+	    count_posts(POST_PARENT, SEG_TOS, 0) == 0,
+	    "it asks for a segment again that it has sent, if the parent lacks "
+	    "the segment and the result was there before the Probe");
+	rig_segment(0, 0, 0, 4, 1);
+	ok(count_posts(POST_PARENT, SEG_TOS, 0) == 1 &&
+	    bytes_get(rig_out[rig_n - 1].bytes, 8) == seg_word(0, 1, 0),
+	    "and sends the sum of its members up, not the result");
 	rigged_close(&rig_plane);
 }
 
@@ -400,6 +446,8 @@ main(void)
 	test_late_results();
 	test_believed_result(3);
 	test_believed_result(0);
+	test_late_result(3);
+	test_late_result(0);
 	test_help_alone();
 	test_rack_goes_back();
 	test_behind_parent();

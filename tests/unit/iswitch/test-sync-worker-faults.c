@@ -197,9 +197,12 @@ give_results(struct world *w, int k)
 		sync_worker_advance(&d->l, w->now_ns);
 }
 
-/* The Ack of a Join of worker k says that it is in instance 9 of the job. */
+/*
+ * The Ack of a Join of worker k says that it is in instance 9 of the job.
+ * repairs: the switch knows Probes.
+ */
 static void
-let_in(struct world *w, int k)
+let_in_as(struct world *w, int k, bool repairs)
 {
 	uint8_t msg[256], *p;
 	struct control c;
@@ -207,9 +210,78 @@ let_in(struct world *w, int k)
 	p = control_put_ack(control_put(msg, CONTROL_ACK, 7,
 	    w->doer[k].l.in.join_xid), &(struct control_ack){
 	    .action = CONTROL_JOIN, .elements = ELEMENTS, .floats = F,
-	    .h = 2, .members = 2, .instance = 9 });
+	    .h = 2, .members = 2, .instance = 9, .repairs = repairs });
 	assert(control_parse(msg, (size_t)(p - msg), &c));
 	sync_worker_receive_control(&w->doer[k].l, &c, w->now_ns);
+}
+
+static void
+let_in(struct world *w, int k)
+{
+	let_in_as(w, k, false);
+}
+
+/* Let worker l send what it has to after a second; return its last Probe. */
+static uint32_t
+await_probe(struct world *w, struct sync_worker *l, uint32_t *segments)
+{
+	struct sync_worker_out o;
+	struct control c;
+	uint32_t xid = 0;
+
+	*segments = 0;
+	w->now_ns += 1000 * MS;
+	while (sync_worker_next(l, w->now_ns, &o)) {
+		*segments += o.count;
+		if (o.count == 0 && control_parse(o.message, o.len, &c) &&
+		    repair_is_help(&c))
+			xid = c.xid;
+	}
+	return xid;
+}
+
+/* The STATE that answers the Probe with that xid lacks segment 3. */
+static void
+lack_segment(struct world *w, struct sync_worker *l, uint32_t xid)
+{
+	const uint8_t bits = 1 << 3;
+	const struct repair_state st = { .iteration = l->t, .seen =
+	    l->retransmit.serial, .lacks = { .bits = &bits, .bytes = 1 } };
+	uint8_t msg[CONTROL_MAX_BYTES];
+	struct control c;
+
+	assert(control_parse(msg, (size_t)(repair_put_state(control_put(msg,
+	    CONTROL_ACK, 7, xid), &st) - msg), &c));
+	sync_worker_receive_control(l, &c, w->now_ns);
+}
+
+/* A result of an earlier instance of the job arrives late. */
+static void
+test_late_result(struct world *w)
+{
+	static const uint8_t vec[4 * F];
+	const struct seg g = { .contributions = 2, .n = F, .vec = vec,
+	    .index = 3 };
+	struct sync_worker *l = &w->doer[0].l;
+	uint32_t xid, n;
+
+	begin(w, 2, ELEMENTS, 100, 0, 1);
+	await_probe(w, l, &n);
+	let_in_as(w, 0, true);
+	sync_worker_set_gradient(l, w->now_ns);
+	xid = await_probe(w, l, &n);
+	ok(n == 8 && sync_worker_receive_result(l, &g, w->now_ns) ==
+	    SYNC_WORKER_TAKE, "a worker takes the result of what it sent");
+	lack_segment(w, l, xid);
+	ok(l->got[0] == 1, "it keeps a result that crossed its Probe");
+	xid = await_probe(w, l, &n);
+	lack_segment(w, l, xid);
+	await_probe(w, l, &n);
+	ok(n == 1 && l->got[0] == 0 && sync_worker_receive_result(l, &g,
+	    w->now_ns) == SYNC_WORKER_TAKE,
+	    "it discards a result that was there before the Probe, and sends "
+	    "the segment again");
+	end(w);
 }
 
 /*
@@ -268,6 +340,7 @@ main(void)
 	test_ends(w);
 	test_halt(w);
 	test_late_results(w);
+	test_late_result(w);
 	world_close(w);
 	return tap_end();
 }
