@@ -1025,8 +1025,12 @@ retransmit_expires_ns(const struct retransmit *m)
 		return UINT64_MAX;
 	ns = rests ? 4 * ns : ns;
 	ns = (rests ? vain : vain / 3) > ns ? (rests ? vain : vain / 3) : ns;
-	return since +
-	       (ns < RETRANSMIT_CEILING_NS ? ns : RETRANSMIT_CEILING_NS);
+	ns = ns < RETRANSMIT_CEILING_NS ? ns : RETRANSMIT_CEILING_NS;
+	/* results of rounds say nothing about a push, which is asked about */
+	if (m->acks && m->asks && since + ns > m->probed_ns +
+	    RETRANSMIT_CEILING_NS)
+		return m->probed_ns + RETRANSMIT_CEILING_NS;
+	return since + ns;
 }
 
 /* Return when the requested Probe is due, or UINT64_MAX. */

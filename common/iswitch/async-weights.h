@@ -59,7 +59,9 @@ enum {
 	ASYNC_WEIGHTS_QUIET_MAX_NS = 1000000000
 };
 
-/* The verdict on a result. */
+#define ASYNC_WEIGHTS_NONE UINT32_MAX	/* no segment */
+
+/* The effect of a result. */
 enum async_weights_verdict {
 	ASYNC_WEIGHTS_APPLIED,
 	ASYNC_WEIGHTS_EARLY,			/* kept */
@@ -119,12 +121,12 @@ struct async_weights {
 	struct rtt rtt;			/* round trip time of a Help */
 	uint64_t retry_ns;		/* when to repeat Helps; or NEVER */
 	uint64_t quiet_ns, quiet_wait_ns;
-	uint64_t heard_ns;		/* when a result was last applied */
-	bool repairs;			/* Probes request results, so no Help is
-					 * sent */
-	bool proving;			/* the switch must prove that it still
-					   has the job that we had joined */
-	uint32_t proof;			/* CRC of segment 0's last result */
+	uint64_t heard_ns;		/* when a result was applied last */
+	bool repairs;			/* Probes request, not Help */
+	bool proving;			/* the switch must prove that it has
+					   the job that we were in */
+	uint32_t proof_at;		/* first segment with a result; NONE */
+	uint32_t proof;			/* CRC of its last result */
 
 	bool waits;			/* results are outstanding */
 	uint64_t waits_ns;		/* time since which results are
@@ -251,6 +253,7 @@ async_weights_init(struct async_weights *a, uint32_t elements, const uint8_t *w,
 {
 	*a = (struct async_weights){ .elements = elements, .gamma = gamma,
 	    .first = first, .t_s = first, .most = first, .latest = first,
+	    .proof_at = ASYNC_WEIGHTS_NONE,
 	    .retry_ns = ASYNC_WEIGHTS_NEVER, .quiet_ns = ASYNC_WEIGHTS_NEVER };
 	a->w = malloc(4 * (size_t)elements);
 	if (a->w == NULL)
@@ -397,8 +400,10 @@ async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
 		vec_descend(w, vec, n, a->gamma / (float)given);
 	else
 		a->nonfinite++;
-	if (i == 0)
+	if (i <= a->proof_at) {
+		a->proof_at = i;
 		a->proof = crc32c(given, vec, 4 * (size_t)n);
+	}
 	a->applied++;
 	a->crc[k] ^= crc32c(crc32c(0, index, 4), w, 4 * (size_t)n);
 	a->got[k]++;
@@ -458,9 +463,9 @@ static inline enum async_weights_verdict
 async_weights_check_proof(struct async_weights *a, const struct seg *g,
     uint64_t now_ns)
 {
-	const int64_t last = a->seg[0].next - 1;
+	const int64_t last = a->seg[a->proof_at].next - 1;
 
-	if (g->index != 0 || async_weights_unwrap(g->iteration, last) != last)
+	if (g->index != a->proof_at || async_weights_unwrap(g->iteration, last) != last)
 		return ASYNC_WEIGHTS_UNPROVEN;
 	if (crc32c(g->contributions, g->vec, 4 * (size_t)g->n) != a->proof)
 		return ASYNC_WEIGHTS_OTHER;
@@ -535,11 +540,10 @@ static inline bool
 async_weights_enter_job(struct async_weights *a, uint32_t next, uint64_t now_ns)
 {
 	const int64_t job = async_weights_unwrap(next, a->most);
-	const bool has_proof = a->seg[0].next > a->first;
 
-	if (job < a->most || (a->most > a->first && !has_proof))
+	if (job < a->most)
 		return false;
-	a->proving = has_proof;
+	a->proving = a->proof_at != ASYNC_WEIGHTS_NONE;
 	for (uint32_t i = 0; i < a->segs; i++) {
 		struct async_weights_seg *s = &a->seg[i];
 
@@ -628,8 +632,9 @@ async_weights_end_silence(
 	backoff_take_ns(&a->quiet_wait_ns, ASYNC_WEIGHTS_QUIET_MAX_NS);
 	a->quiet_ns = now_ns + a->quiet_wait_ns;
 	if (a->proving) {
-		*word =
-		    async_weights_make_help(a, 0, a->seg[0].next - 1, now_ns);
+		i = a->proof_at;
+		*word = async_weights_make_help(
+		    a, i, a->seg[i].next - 1, now_ns);
 		return true;
 	}
 	if (a->repairs && !async_weights_is_uniform(a))

@@ -529,7 +529,7 @@ static inline void
 async_worker_end_stuck(struct async_worker *w)
 {
 	const struct async_weights *a = &w->weights;
-	uint32_t i = 0;
+	uint32_t i = a->proving ? a->proof_at : 0;
 
 	while (!a->proving && i + 1 < a->segs && a->seg[i].next > a->t_s)
 		i++;

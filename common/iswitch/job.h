@@ -617,6 +617,7 @@ job_start(struct job *j, const struct sums_shape *s, uint32_t next)
 	j->start = SUMS_EPOCH + (next & (SEG_ITERATIONS - 1));
 	j->done_before = j->start;
 	j->newest = j->start - 1;
+	j->missing_round = j->start;
 	j->crc[0] = j->crc[1] = 0;
 	j->ahead = j->has_backlog = j->notify = false;
 	j->wanted_round = SUMS_NEVER;

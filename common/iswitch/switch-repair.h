@@ -134,7 +134,6 @@ iswitch_push_resume(struct job *j, uint64_t now_ns)
 
 		t = its < t ? its : t;
 	}
-	j->missing_round = job_next_iteration(j);
 	iswitch_push_start(j, t, now_ns);
 }
 
@@ -658,7 +657,11 @@ static inline void
 iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 {
 	struct job *core = &job->core;
+	const int64_t begun =
+	    sums_unwrap(job->parent.membership.job_next, core->newest) - 1;
 
+	if (core->cf->async && begun > core->newest)
+		core->newest = begun;	/* it follows the parent */
 	if (!core->cf->async)
 		job_repeat_from(core, job_next_iteration(core), now_ns);
 	if (!job->parent.membership.repairs || core->cf->whole)

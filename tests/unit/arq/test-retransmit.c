@@ -293,6 +293,28 @@ test_slack(void)
 	retransmit_free(&m);
 }
 
+/* Results of rounds arrive all the time, but no STATE about the push. */
+static void
+test_push_during_rounds(void)
+{
+	struct retransmit m = make_queue(4, 0);
+	struct repair_help h;
+	uint64_t now = 0;
+	bool due = false;
+
+	m.acks = true;
+	send_all(&m, 4, 0);
+	probed(&m, &h, 0);
+	for (uint32_t k = 0; k < 1000 && !due; k++) {
+		now += MS / 4;
+		retransmit_take_round(&m, k % 4, k / 4, false, now);
+		due = retransmit_probe_is_due(&m, now);
+	}
+	ok(due && now == RETRANSMIT_CEILING_NS,
+	    "a Probe for a push is repeated although results arrive");
+	retransmit_free(&m);
+}
+
 /* No room: what is left of a run goes later, in its order. */
 static void
 test_unsent(void)
@@ -494,6 +516,7 @@ main(void)
 	test_slow();
 	test_gaps();
 	test_slack();
+	test_push_during_rounds();
 	test_unsent();
 	test_windows();
 	test_order();

@@ -378,6 +378,15 @@ rejoins(void)
 	vec_set(h.v, 0, 3);
 	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_OTHER, "another sum: another job");
 	async_weights_free(&h.a);
+	hand_open(&h, 0);
+	give(&h, 0, 1);
+	ok(async_weights_enter_job(&h.a, 2, h.now_ns) &&
+	    give(&h, 0, 0) == ASYNC_WEIGHTS_UNPROVEN && asks(&h, 0, 1) &&
+	    give(&h, 0, 1) == ASYNC_WEIGHTS_PROVEN && asks(&h, 0, 0) &&
+	    give(&h, 0, 0) == ASYNC_WEIGHTS_APPLIED,
+	    "a worker without a result of segment 0 asks for that of another "
+	    "segment");
+	async_weights_free(&h.a);
 }
 
 /* A late worker catches up, unless it is too late. */

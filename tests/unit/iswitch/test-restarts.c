@@ -439,6 +439,32 @@ test_async_rack(void)
 	rigged_close(&rig_plane);
 }
 
+/* A rack that was restarted follows its parent at once. */
+static void
+test_async_next(void)
+{
+	struct control_join j = first;
+	struct control_ack a, up = admit(7);
+	struct job_conf cf = rig_conf(1);
+
+	cf.child = cf.async = up.async = j.async = true;
+	j.next = 6;
+	up.next = 12;
+	up.span = 0;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	answer(up);
+	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.next == 12,
+	    "a rack that was restarted tells its workers the parent's round");
+	await_join();
+	up.instance = 8;
+	answer(up);
+	ok(rig.job[0]->core.missing_round == SUMS_EPOCH + 6,
+	    "it still requests the rounds that it lacks after it has joined "
+	    "its parent again");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -452,5 +478,6 @@ main(void)
 	test_rack_goes_back();
 	test_behind_parent();
 	test_async_rack();
+	test_async_next();
 	return tap_end();
 }
