@@ -870,7 +870,7 @@ job_answer_help(struct job *j, uint32_t id, const struct seg *g,
 	if (j->cf->async)	/* the result will arrive, or it is lost */
 		return j->cf->child ? JOB_HELP_PARENT :
 		    t < j->start || is > 0 ? JOB_HELP_LOST : JOB_HELPED;
-	if (is > 0)
+	if (is > 0 || t < j->start)
 		return JOB_HELP_LOST;
 	if (is == 0 && j->sums.slot[at].state == SUMS_SENT_UP)
 		return JOB_HELP_PARENT;

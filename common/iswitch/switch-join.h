@@ -356,6 +356,10 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 		return false;
 	n = sums_unwrap(join->next, j->newest);
 	next = job_next_iteration(j);
+	/* a rack that gives it again has no slot for its first segments */
+	if (n == next + 1)
+		return join->type == CONTROL_SWITCH && join->again &&
+		    job_has_dropped_results(j, next);
 	return n == next ? job_has_dropped_results(j, n) : n == next - 1 &&
 	    !job_keeps_results_from(j, n) && job_can_repeat(j, next);
 }

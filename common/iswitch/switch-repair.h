@@ -407,6 +407,8 @@ iswitch_received_serial(const struct job *j, const struct repair_help *h)
 static inline bool
 iswitch_is_gone(const struct job *j, int64_t t, uint32_t i)
 {
+	if (t < j->start)
+		return true;
 	return j->sums.s.apart ? sums_kept(&j->sums, t, i)->iteration > t :
 	    sums_compare(&j->sums, sums_at(&j->sums, t, i), t, i) > 0;
 }

@@ -465,6 +465,72 @@ test_async_next(void)
 	rigged_close(&rig_plane);
 }
 
+/* Request segment 1 of iteration t as worker 0; return whether it is gone. */
+static bool
+request_gone(uint32_t t)
+{
+	const union addr from = rig_addr(1000);
+	uint8_t m[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
+	struct repair_help h = { .iteration = t };
+	struct control_ack a;
+	struct control c;
+
+	repair_add(&h.lacks, room, 1);
+	rig_n = 0;
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m,
+	    repair_write_help(m, 1, rig_xid++, &h), rig_now);
+	rig_flush();
+	return rig_n == 2 && control_parse(rig_out[0].bytes, rig_out[0].len,
+	    &c) && control_get_ack(&c, &a) && a.status == CONTROL_GONE;
+}
+
+/* A worker is killed, and starts again at the same port as before. */
+static void
+test_same_port(uint32_t slots)
+{
+	struct job_conf cf = rig_conf(1);
+	struct control_join j = first;
+	struct control_ack a;
+
+	cf.slots = slots;
+	rig_open(&cf, 0);
+	j.next = 12;
+	rig_join_as(1000, j, &a);
+	j.next = 1;
+	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.next == 12 &&
+	    request_gone(1) && !request_gone(12),
+	    "results before the job's first iteration are gone (%s)",
+	    slots > 0 ? "few slots" : "whole vectors");
+	rigged_close(&rig_plane);
+}
+
+/* A rack that was restarted gives an iteration whose first results are gone. */
+static void
+test_rack_gives_again(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_join j = { .type = CONTROL_SWITCH, .elements = ELEMENTS,
+	    .repairs = true, .sends_state = true, .next = 2 };
+	struct control_ack a;
+
+	cf.slots = 3;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	j.worker = 1;
+	rig_join_as(1001, j, &a);
+	for (uint32_t i = 0; i < SEGS; i++)
+		for (uint32_t w = 0; w < 2 && i + w < SEGS; w++)
+			rig_segment(w, 2, i, 4, 1);
+	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
+	j.next = 3;
+	j.again = true;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 3 &&
+	    rig.job[0]->core.members.present == 1,
+	    "the job begins again with a rack that must give segments again "
+	    "that have no slot");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -479,5 +545,8 @@ main(void)
 	test_behind_parent();
 	test_async_rack();
 	test_async_next();
+	test_same_port(3);
+	test_same_port(0);
+	test_rack_gives_again();
 	return tap_end();
 }
