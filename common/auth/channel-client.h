@@ -52,6 +52,8 @@ struct channel_client {
 	bool challenged;		/* a challenge arrived for the requests
 					 * up to challenged_xid */
 	uint32_t challenged_xid;
+	bool answered;			/* it was sent since then, */
+	bool repeated;			/* and once more */
 };
 
 /* The kinds of messages from the server's address. */
@@ -134,8 +136,13 @@ static inline size_t
 channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 {
 	const bool seals = ch->key != NULL && channel_client_has_cookie(ch);
+	const uint32_t xid = (uint32_t)bytes_get(msg + 4, 4);
 
-	channel_client_note_xid(ch, (uint32_t)bytes_get(msg + 4, 4));
+	channel_client_note_xid(ch, xid);
+	if (ch->challenged && xid == ch->challenged_xid) {
+		ch->repeated = ch->answered;
+		ch->answered = true;
+	}
 	if (!ch->needs_cookie)
 		return len;
 	msg[1] |= CONTROL_HAS_COOKIE;
@@ -167,9 +174,11 @@ channel_client_is_challenge(
 }
 
 /*
- * Has a newer challenge overtaken this one?  If the server's machine has
- * restarted, the server's times are smaller than before, but then the server
- * also challenges new requests.
+ * Has a newer challenge overtaken this one, or is it for a copy of a request
+ * that was challenged already?  After a restart of its machine a server's times
+ * are earlier, but then it challenges new requests, too.  A request that is
+ * sent again after its challenge was answered may be challenged again, because
+ * the server may have restarted.
  */
 static inline bool
 channel_client_is_late(const struct channel_client *ch, const struct control *c)
@@ -177,8 +186,9 @@ channel_client_is_late(const struct channel_client *ch, const struct control *c)
 	const uint64_t t = cookie_time_ns(c->cookie),
 		       has = cookie_time_ns(ch->cookie);
 
-	return memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0 || (t <= has &&
-	    ch->challenged && !control_newer(c->xid, ch->challenged_xid));
+	return memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0 ||
+	    (ch->challenged && !control_newer(c->xid, ch->challenged_xid) &&
+	    (t <= has || !ch->repeated));
 }
 
 static inline void
@@ -206,6 +216,7 @@ channel_client_take_challenge(
 	if (!ch->challenged || control_newer(c->xid, ch->challenged_xid))
 		ch->challenged_xid = c->xid;
 	ch->challenged = true;
+	ch->answered = ch->repeated = false;
 	return CHANNEL_CLIENT_CHALLENGED;
 }
 

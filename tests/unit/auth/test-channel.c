@@ -221,9 +221,12 @@ test_late_challenges(bool any)
 	    "%s: a clock that has begun anew challenges what is new", where);
 	now += SECOND;
 	write_request(CONTROL_HALT, 8);
+	ok(challenge(&a, 8) == CHANNEL_CLIENT_OLD, "%s: a newer challenge of a "
+	    "copy of the same request is not taken", where);
+	write_request(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
 	    memcmp(client.cookie, pass, COOKIE_BYTES) == 0,
-	    "%s: and a newer one anything", where);
+	    "%s: but it is after the request was sent once more", where);
 }
 
 static void
@@ -434,6 +437,7 @@ test_restart(void)
 		table.rows.count == 0,
 	    "started again under the same secret, a server does not do it "
 	    "once more");
+	write_request(CONTROL_HALT, 7);
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED,
 	    "who asks anew has a new "
 	    "pass");
