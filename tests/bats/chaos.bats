@@ -54,6 +54,18 @@ setup() {
 	for seed in 1899 2200 7639 7778 9453 12424 15981 187; do
 		innet-sim -q --chaos $seed
 	done
+	# Faults found later: a rack that was restarted and gave segments again
+	# that had no slot; and a worker that was killed, restarted at the same
+	# port, and asked for results before the job's first iteration.
+	for seed in 2010043904 3010013224; do
+		innet-sim -q --chaos $seed
+	done
+	# Faults found with killed racks: two workers that asked each other for
+	# a state; a lost Probe for a push that was never repeated; and workers
+	# that waited for rounds to which none of them pushed.
+	for seed in 3020000265 3020004932 3020007690; do
+		innet-sim -q --chaos $seed --kill-racks
+	done
 	# Faults found with a key: a switch that had forgotten a rack, which
 	# then sent results as sums; a challenge that another challenge had
 	# overtaken; and a result that was sent to the parent.

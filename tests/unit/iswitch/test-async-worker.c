@@ -381,6 +381,21 @@ test_ends(void)
 	    "and leaves when it is asked to");
 }
 
+/* The rounds that a worker lacks need pushes, for which others wait too. */
+static void
+test_behind(void)
+{
+	member(&ack, &(struct async_worker_conf){ 0 });
+	for (uint32_t round = 0; round < 3; round++)
+		receive_rounds(round, 0, 0);
+	ok(async_weights_is_behind(&w.weights) &&
+	    !async_worker_is_ready(&w, true, now),
+	    "a worker that lacks rounds does not push");
+	now += ASYNC_WEIGHTS_QUIET_MAX_NS;
+	ok(async_worker_is_ready(&w, true, now),
+	    "it does if nothing has arrived for a second");
+}
+
 /* A server on a bad network: what it has of the push, what it has answered. */
 struct server {
 	struct rng rng;
@@ -472,6 +487,7 @@ main(void)
 	test_joins();
 	test_room();
 	test_rounds();
+	test_behind();
 	test_server();
 	test_ends();
 	test_loss();
