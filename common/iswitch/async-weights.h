@@ -465,7 +465,8 @@ async_weights_check_proof(struct async_weights *a, const struct seg *g,
 {
 	const int64_t last = a->seg[a->proof_at].next - 1;
 
-	if (g->index != a->proof_at || async_weights_unwrap(g->iteration, last) != last)
+	if (g->index != a->proof_at ||
+	    async_weights_unwrap(g->iteration, last) != last)
 		return ASYNC_WEIGHTS_UNPROVEN;
 	if (crc32c(g->contributions, g->vec, 4 * (size_t)g->n) != a->proof)
 		return ASYNC_WEIGHTS_OTHER;
