@@ -76,14 +76,15 @@ enum retransmit_flag {
 };
 
 struct retransmit_segment {
-	uint64_t at_ns;			/* when it was sent last */
-	uint32_t serial;		/* its mark when it was sent last */
-	uint32_t asked;			/* Probe that requested its result;
-					   0: none */
-	uint32_t after;			/* last Probe sent before its result
-					   arrived */
-	uint8_t times;			/* it was sent; 2: more than once, or
-					   it was not needed */
+	uint64_t at_ns;			/* when the segment was last sent */
+	uint32_t serial;		/* its mark when it was last sent */
+	uint32_t asked;			/* number of the Probe that requested
+					   its result; 0: none */
+	uint32_t after;			/* number of the last Probe that was
+					   sent before its result arrived */
+	uint8_t times;			/* 1: the segment was sent; 2: it was
+					   sent more than once, or was not
+					   needed */
 	uint8_t flags;
 };
 
@@ -269,11 +270,11 @@ static inline void retransmit_take_round(struct retransmit *m, uint32_t i,
 static inline void retransmit_duplicate(struct retransmit *m, uint32_t i);
 
 /*
- * Take the result of segment i back if it had arrived before the Probe with
- * that xid was sent, and the STATE that answers this Probe lacks the segment:
- * the result is of an earlier instance of the job.  Call it after
- * retransmit_receive().  In an ordered queue the caller makes the segment ready
- * again.  Returns false if there is nothing to take back.
+ * Discard the result of segment i if it had arrived before Probe `xid` was
+ * sent.  Call this after retransmit_receive(), if the STATE that answers this
+ * Probe lacks the segment: the result then belongs to an earlier instance of
+ * the job.  In an ordered queue, the caller makes the segment ready again.
+ * Returns false if there is no such result.
  */
 static inline bool retransmit_take_back(struct retransmit *m, uint32_t i,
     uint32_t xid);
@@ -1026,7 +1027,8 @@ retransmit_expires_ns(const struct retransmit *m)
 	ns = rests ? 4 * ns : ns;
 	ns = (rests ? vain : vain / 3) > ns ? (rests ? vain : vain / 3) : ns;
 	ns = ns < RETRANSMIT_CEILING_NS ? ns : RETRANSMIT_CEILING_NS;
-	/* results of rounds say nothing about a push, which is asked about */
+	/* results of rounds do not tell whether a push has arrived, so the
+	 * Probe for the push is repeated */
 	if (m->acks && m->asks && since + ns > m->probed_ns +
 	    RETRANSMIT_CEILING_NS)
 		return m->probed_ns + RETRANSMIT_CEILING_NS;

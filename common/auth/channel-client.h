@@ -52,8 +52,8 @@ struct channel_client {
 	bool challenged;		/* a challenge arrived for the requests
 					 * up to challenged_xid */
 	uint32_t challenged_xid;
-	bool answered;			/* it was sent since then, */
-	bool repeated;			/* and once more */
+	bool answered;			/* the request was sent again since */
+	bool repeated;			/* and was then sent once more */
 };
 
 /* The kinds of messages from the server's address. */
@@ -174,11 +174,11 @@ channel_client_is_challenge(
 }
 
 /*
- * Has a newer challenge overtaken this one, or is it for a copy of a request
- * that was challenged already?  After a restart of its machine a server's times
- * are earlier, but then it challenges new requests, too.  A request that is
- * sent again after its challenge was answered may be challenged again, because
- * the server may have restarted.
+ * Has a newer challenge overtaken challenge c, or does c answer a copy of a
+ * request that was already challenged?  If the server's machine has restarted,
+ * the server's times are smaller than before, but then the server also
+ * challenges new requests.  A request that is repeated after its challenge was
+ * answered may be challenged again, because the server may have restarted.
  */
 static inline bool
 channel_client_is_late(const struct channel_client *ch, const struct control *c)

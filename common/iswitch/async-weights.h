@@ -61,7 +61,7 @@ enum {
 
 #define ASYNC_WEIGHTS_NONE UINT32_MAX	/* no segment */
 
-/* The effect of a result. */
+/* The verdict on a result. */
 enum async_weights_verdict {
 	ASYNC_WEIGHTS_APPLIED,
 	ASYNC_WEIGHTS_EARLY,			/* kept */
@@ -121,12 +121,14 @@ struct async_weights {
 	struct rtt rtt;			/* round trip time of a Help */
 	uint64_t retry_ns;		/* when to repeat Helps; or NEVER */
 	uint64_t quiet_ns, quiet_wait_ns;
-	uint64_t heard_ns;		/* when a result was applied last */
-	bool repairs;			/* Probes request, not Help */
-	bool proving;			/* the switch must prove that it has
-					   the job that we were in */
-	uint32_t proof_at;		/* first segment with a result; NONE */
-	uint32_t proof;			/* CRC of its last result */
+	uint64_t heard_ns;		/* when a result was last applied */
+	bool repairs;			/* Probes request results, so no Help is
+					 * sent */
+	bool proving;			/* the switch must prove that it still
+					   has the job that we had joined */
+	uint32_t proof_at;		/* first segment that has a result, or
+					   ASYNC_WEIGHTS_NONE */
+	uint32_t proof;			/* CRC of that segment's last result */
 
 	bool waits;			/* results are outstanding */
 	uint64_t waits_ns;		/* time since which results are

@@ -161,12 +161,13 @@ static inline bool async_worker_is_ready(const struct async_worker *w,
     bool room, uint64_t now_ns);
 
 /*
- * Return from when on a gradient may be committed if nothing else arrives, or
- * NEVER if something must arrive or leave first.  None is committed while the
- * last one is being sent, or during a round that is arriving: a worker that
- * pushes faster than rounds come only fills queues.  A worker that is behind
- * would push a stale gradient, unless nothing arrives for a second: then all
- * workers may wait for each other.  A server must answer first.
+ * Return the time from which a gradient may be committed if nothing else
+ * arrives.  Returns NEVER if something must arrive or be sent first.  No
+ * gradient is committed while the last one is being sent or while a round is
+ * arriving, because a worker that pushes faster than rounds arrive only fills
+ * queues.  A worker that is behind must catch up first, because its gradient
+ * would be stale; but if nothing arrives for a second, it pushes, because all
+ * workers may wait for each other.  A parameter server must answer first.
  */
 static inline uint64_t async_worker_ready_ns(const struct async_worker *w);
 
@@ -411,7 +412,7 @@ async_worker_ready_ns(const struct async_worker *w)
 	if (w->busy || w->end != ASYNC_WORKER_GOING || a->proving ||
 	    !membership_works(&w->in) || a->t_s < w->need)
 		return ASYNC_WORKER_NEVER;
-	if (async_weights_is_behind(a))	/* or what it lacks needs a push */
+	if (async_weights_is_behind(a))	/* the missing round may need a push */
 		return a->heard_ns + ASYNC_WEIGHTS_QUIET_MAX_NS;
 	return async_weights_is_uniform(a) ? 0 : a->heard_ns +
 	    ASYNC_WEIGHTS_QUIET_NS;

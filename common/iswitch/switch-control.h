@@ -371,9 +371,9 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Take back the results that had arrived before the Probe with that xid and
- * whose segments the parent's STATE c lacks: they are late packets of an
- * earlier instance of its job.
+ * Discard the results that had arrived before Probe `xid` was sent and whose
+ * segments are missing in c, the parent's STATE.  Such results are late packets
+ * of an earlier instance of the parent's job.
  */
 static inline void
 iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,

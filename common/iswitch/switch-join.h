@@ -356,7 +356,7 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 		return false;
 	n = sums_unwrap(join->next, j->newest);
 	next = job_next_iteration(j);
-	/* a rack that gives it again has no slot for its first segments */
+	/* a rack that repeats `next` has no slot for its first segments */
 	if (n == next + 1)
 		return join->type == CONTROL_SWITCH && join->again &&
 		    job_has_dropped_results(j, next);

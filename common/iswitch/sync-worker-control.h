@@ -243,9 +243,9 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 }
 
 /*
- * Take back the results that had arrived before the Probe that the STATE c
- * answers, and whose segments the switch lacks: they are late packets of an
- * earlier instance of the job.
+ * Discard the results that had arrived before the worker sent the Probe that
+ * STATE c answers, and whose segments the switch lacks.  Such results are late
+ * packets of an earlier instance of the job.
  */
 static inline void
 sync_worker_take_back_results(struct sync_worker *l, const struct control *c)
@@ -267,7 +267,7 @@ sync_worker_take_back_results(struct sync_worker *l, const struct control *c)
 	}
 }
 
-/* Process c if it is a STATE or a NACK. */
+/* Process message c if it is a STATE or a NACK. */
 static inline bool
 sync_worker_receive_repair(struct sync_worker *l, const struct control *c,
     uint64_t now_ns)
