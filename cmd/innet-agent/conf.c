@@ -26,7 +26,7 @@ static const struct opt opts[] = {
 	    "play a saved policy, always with the most likely action" },
 	{ O_SEED, "seed", "N", "seed of the random numbers (default 1)" },
 	{ O_INIT_SEED, "init-seed", "N",
-	    "seed of the initial weights (default: the seed of --seed)" },
+	    "seed of the initial weights (default: the value of --seed)" },
 	{ O_STEPS, "steps", "N",
 	    "end after N steps in all environments together" },
 	{ O_EPISODES, "episodes", "N", "end after N episodes" },
@@ -80,8 +80,8 @@ static const struct opt opts[] = {
 	{ O_BETA, "beta", "X",
 	    "with --replay per: initial exponent of the importance weights" },
 	{ O_ANNEAL, "anneal", "N",
-	    "with --replay per: number of gradients in which the exponent of "
-	    "--beta rises to 1" },
+	    "with --replay per: number of gradients over which the exponent "
+	    "of --beta rises to 1" },
 	{ O_WARMUP, "warmup", "N",
 	    "dqn, ddpg: number of steps before the first gradient" },
 	{ O_NSTEP, "n-step", "N",
@@ -96,13 +96,13 @@ static const struct opt opts[] = {
 	    "dqn: minimum probability of a random action; ddpg: standard "
 	    "deviation of the noise" },
 	{ O_EXPLORE_STEPS, "explore-steps", "N",
-	    "dqn: number of steps in which the probability of a random action "
-	    "falls from 1 to --explore" },
+	    "dqn: number of steps over which the probability of a random "
+	    "action falls from 1 to --explore" },
 	{ O_DOUBLE, "double", "YESNO",
 	    "dqn: use double Q-learning: yes (default) or no" },
 	{ O_LAGGED, "lagged-critic", "YESNO",
-	    "ddpg: train the actor with the lagged critic (from before its own "
-	    "gradient): yes (default) or no" },
+	    "ddpg: train the actor with the critic as it was before the "
+	    "critic's own gradient: yes (default) or no" },
 	{ O_DUELING, "dueling", "YESNO",
 	    "dqn: use a dueling network, which computes a value and "
 	    "advantages: yes or no (default)" },
@@ -118,8 +118,8 @@ static const struct opt opts[] = {
 	{ O_PASSWORD, "password-file", "FILE",
 	    "file whose first line is the server's password" },
 	{ O_ACTOR, "actor", "I/N",
-	    "actor: number of this actor, from 0, and number of all actors "
-	    "(default 0/1)" },
+	    "actor: number I of this actor, counted from 0, and total number "
+	    "N of actors (default 0/1)" },
 	{ O_PUSH, "push", "N",
 	    "actor: number of experiences in each push (default 50)" },
 	{ O_PULL, "pull", "N",
@@ -270,7 +270,7 @@ check_checkpoints(const struct conf *cf)
 		return;
 	if (cf->algo->prioritize != NULL)
 		errx(2, "--save-every and --load cannot be used with %s alone, "
-		    "because it would have to save all its experiences; use "
+		    "because a checkpoint would contain all experiences; use "
 		    "--role learner, or --algo a2c or ppo", cf->algo->name);
 	if (cf->env->opaque)
 		errx(2, "--save-every and --load cannot be used with %s, "

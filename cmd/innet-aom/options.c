@@ -20,11 +20,13 @@ static const struct opt opts[] = {
 	    "update that gives a merged packet its age: newest (default) "
 	    "or oldest" },
 	{ O_FROM, "from", "WHEN",
-	    "time at which the ages begin: first, sent or a time" },
+	    "start of the ages: first (the first delivery), sent (the first "
+	    "sent packet) or a time" },
 	{ O_UNTIL, "until", "TIME",
 	    "end at TIME instead of at the end of the captures" },
 	{ O_END, "end", "WHEN",
-	    "time at which the ages end: cluster, capture or a time" },
+	    "end of the ages: cluster (the last packet of the cluster), "
+	    "capture (the end of the captures) or a time" },
 	{ O_COMPARE, "compare", "FILE",
 	    "capture of another run, to be compared with the first run" },
 	{ O_COMPARE_SENT, "compare-sent", "FILE",

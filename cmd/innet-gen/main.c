@@ -420,8 +420,8 @@ cut_vector(struct conf *cf)
 		cf->floats = cf->elements < most ? cf->elements : most;
 		if (cf->bare && cf->floats < cf->elements)
 			errx(2, "--format bare sends a vector in one packet, "
-			    "with at most %" PRIu64 " floats; the vector has %"
-			    PRIu64, most, cf->elements);
+			    "with at most %" PRIu64 " floats, but the vector "
+			    "has %" PRIu64 " floats", most, cf->elements);
 		if (!cf->iswitch && (cf->elements - 1) / most > UINT16_MAX)
 			errx(2, "--mtu %" PRIu64 " splits the vector into more "
 			    "than 65,536 packets; choose a larger MTU",

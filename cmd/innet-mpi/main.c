@@ -17,8 +17,8 @@ enum { SYNTHETIC = OPT_LONG, CHECK, GIVE_UP, SILENCE, JSON };
 
 static const struct opt opts[] = {
 	{ SYNTHETIC, "synthetic", "VECTOR",
-	    "generate gradients of this length instead of running a command: a "
-	    "size (40kB), a number of elements, dqn, a2c, ppo or ddpg" },
+	    "instead of running a command, generate gradients of this length: "
+	    "a size (40kB), a number of elements, dqn, a2c, ppo or ddpg" },
 	{ CHECK, "check", NULL,
 	    "fail if a sum of synthetic gradients is wrong" },
 	{ 'c', "count", "N", "end after N gradients" },

@@ -24,7 +24,8 @@ static const struct opt opts[] = {
 	    "write to FILE, which ends with .svg, .png or .html (default: "
 	    "standard output)" },
 	{ O_BY, "by", "WHAT",
-	    "age, cdf: draw one curve for each: cluster or run" },
+	    "age, cdf: draw one curve for each cluster or for each run: "
+	    "cluster or run" },
 	{ O_CLUSTER, "cluster", "N", "use only the ages of this cluster" },
 	{ O_GROUP, "group", "NAME",
 	    "rewards, page: assign the files that follow to the arm NAME" },

@@ -269,7 +269,7 @@ read_json_lines(struct page *p, const char *path, const char *name)
 		cJSON_Delete(root);
 	}
 	if (figures > 0 && n != -1)
-		errx(1, "%s:%zu: the line has no figures of a cluster",
+		errx(1, "%s:%zu: the line has no figures for a cluster",
 		    path, line);
 	free(s);
 	fclose(f);

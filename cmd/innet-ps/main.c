@@ -28,7 +28,7 @@ static struct opt table[OPT_MAX] = {
 	{ SAVE, "save", "FILE",
 	    "olaf: write the weights to this file regularly and at the end" },
 	{ SAVE_EVERY, "save-every", "TIME",
-	    "olaf: time between two writes of --save (default 10s)" },
+	    "olaf: time between two saves of the weights (default 10s)" },
 	{ LOAD, "load", "FILE",
 	    "olaf: start from the weights in a file that --save wrote" },
 	PLANE_OPTIONS_PORTS,

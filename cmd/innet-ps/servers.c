@@ -16,7 +16,8 @@ static const struct opt sums_opts[] = {
 	    "iswitch: number of workers in a job, or auto: the number of "
 	    "processes that the launcher started" },
 	{ ISWITCH_ASYNC, "async", NULL,
-	    "iswitch: answer each vector alone, as soon as it is complete" },
+	    "iswitch: answer each vector separately, as soon as it is "
+	    "complete" },
 	{ ISWITCH_REDUCE, "reduce", "HOW",
 	    "rule for combining vectors (dlp: mean or median): sum (default), "
 	    "ordered, fixed, median or trimmed:N" },

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-replay/trace.h"
+#include "common/base/counters.h"
 #include "common/base/message.h"
 #include "common/wire/control.h"
 #include "common/wire/dlp.h"
@@ -315,7 +316,8 @@ trace_report(const struct trace *t, bool verbose)
 	split_warn(&t->split, pcapio_name(t->path, false));
 	for (unsigned i = 0; verbose && i < TRACE_REASONS; i++) {
 		if (t->skipped[i] > 0)
-			warnx("%" PRIu64 " left out: %s", t->skipped[i],
+			warnx("left out %" PRIu64 " packet%s; the reason is "
+			    "'%s'", t->skipped[i], plural(t->skipped[i]),
 			    trace_reason(i));
 	}
 }

@@ -142,7 +142,7 @@ check_options(const struct options *options)
 		errx(2, "--kill-racks needs --chaos");
 	if (options->chaos == NULL && options->auth != TAG_AUTH_NONE)
 		errx(2, "--auth needs --chaos; in a scenario, give each "
-		    "training the key auth");
+		    "training the key 'auth'");
 	if (options->join != NULL && (sets || options->runs != NULL))
 		errx(2, "--join prints existing results and can be used only "
 		    "with --json, --csv, --total, --columns and -q");
@@ -552,7 +552,7 @@ run_scenario(struct options *options)
 	    num_u64(options->runs, 1, UINT64_MAX, &n) == NULL)
 		r.runs = n;
 	if (options->dir != NULL && r.points * r.runs > 1)
-		errx(2, "-w needs a single run, but the scenario has %zu",
+		errx(2, "-w needs a single run, but the scenario has %zu runs",
 		    r.points * r.runs);
 	rc = simulate(options, &r, text);
 	free(text);

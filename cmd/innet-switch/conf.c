@@ -28,19 +28,19 @@ static struct opt table[OPT_MAX] = {
 	{ REGULAR, "regular", "HOW",
 	    "treatment of regular traffic: bypass (default) or queued" },
 	{ UNTIL, "until", "TIME",
-	    "captures: stop the clock at TIME, or at +TIME, counted from the "
-	    "first packet" },
+	    "captures: stop the clock at TIME, or TIME after the first packet "
+	    "(+TIME)" },
 	{ DEPARTURES, "departures", "FILE",
-	    "captures: send each frame at the time at which it left in the "
-	    "capture FILE" },
+	    "captures: send each frame at its departure time in the capture "
+	    "FILE" },
 	{ BRIDGE, "bridge", "NAME",
-	    "run in the path, at all ports of a Linux bridge or only at some, "
-	    "as NAME[,PORT...]" },
+	    "run in the path at all ports of the Linux bridge NAME, or only at "
+	    "the listed ports (NAME,PORT...)" },
 	{ INTERFACES, "interfaces", "LIST",
-	    "run in the path without a bridge, between two or more interfaces, "
-	    "as NAME,NAME[,NAME...]" },
+	    "run in the path without a bridge, between the listed interfaces "
+	    "(two or more: NAME,NAME...)" },
 	{ PORT_RATE, "port-rate", "RULE",
-	    "in the path: set the rate of the link at one port, as PORT=RATE" },
+	    "in the path: set the rate of the link at one port (PORT=RATE)" },
 	{ BACKEND, "backend", "NAME",
 	    "in the path: method of receiving and sending frames: auto "
 	    "(default), packet, tap or xdp" },

@@ -505,9 +505,9 @@ print_impairments(const struct carrier *c)
 	const struct impair *im = &c->out.impair;
 
 	if (impair_any(im) && c->cf->json == NULL)
-		warnx("impaired: %" PRIu64 " lost, %" PRIu64 " duplicated, %"
-		    PRIu64 " reordered", im->lost, im->duplicated,
-		    im->reordered);
+		warnx("--impair: %" PRIu64 " packets lost, %" PRIu64
+		    " duplicated, %" PRIu64 " reordered", im->lost,
+		    im->duplicated, im->reordered);
 }
 
 void

@@ -47,7 +47,7 @@ control_report_transfer(
 	case STATE_RECEIVER_HAS:
 		if (!cf->quiet)
 			warnx("%s: job %u: took over the state of worker %"
-			    PRIu32 ", %" PRIu32 " bytes, after iteration %"
+			    PRIu32 " (%" PRIu32 " bytes) after iteration %"
 			    PRIu64, cf->to_name, cf->job, e->sender, e->bytes,
 			    e->iteration);
 		break;

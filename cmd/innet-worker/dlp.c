@@ -107,9 +107,8 @@ warn_size(struct dlp_mode *w)
 	if (n[DLP_WORKER_OVERFLOWN] > 0 && !w->told_over) {
 		w->told_over = true;
 		warnx("%s: step %" PRIu32 ": an element of an aggregate does "
-		    "not fit 32 bits and becomes NaN; a smaller scale= avoids "
-		    "this", w->cf->to_name,
-		    w->m.step);
+		    "not fit into 32 bits and becomes NaN; a smaller scale= "
+		    "avoids this", w->cf->to_name, w->m.step);
 	}
 }
 

@@ -110,8 +110,8 @@ static const struct opt opts[] = {
 	{ RESET, "reset", NULL,
 	    "dlp: first end the existing session, if any" },
 	{ SYNTHETIC, "synthetic", "VECTOR",
-	    "generate gradients of this length instead of running a command: a "
-	    "size (40kB), a number of elements, dqn, a2c, ppo or ddpg" },
+	    "instead of running a command, generate gradients of this length: "
+	    "a size (40kB), a number of elements, dqn, a2c, ppo or ddpg" },
 	{ INTERVAL, "interval", "TIME",
 	    "time between synthetic gradients (default 100ms)" },
 	{ CHECK, "check", "N",

@@ -136,7 +136,7 @@ key_change_reload(struct key_change *c, uint64_t now_ns)
 	explicit_bzero(&fresh, sizeof(fresh));
 	if (changed)
 		warnx("%s: the key was read again; the former key is used for "
-		    "60 s and valid for 120 s", c->path);
+		    "another 60 s and accepted for another 120 s", c->path);
 	return changed;
 }
 

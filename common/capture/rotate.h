@@ -95,8 +95,8 @@ rotate_reopen(struct pcapio_out *out)
 	} else if (is.st_dev == was.st_dev && is.st_ino == was.st_ino) {
 		;			/* it was not moved */
 	} else if (is.st_size > 0) {
-		warnx("%s: is now another file, of %jd bytes; the capture "
-		    "continues in the old file",
+		warnx("%s: another file with %jd bytes now has this name; the "
+		    "capture continues in the old file",
 		    out->path, (intmax_t)is.st_size);
 	} else {
 		if (close(out->fd) == -1 && out->failed == 0)

@@ -564,8 +564,9 @@ split_warn(const struct split_count *n, const char *name)
 {
 	if (n->cannot > 0)
 		warnx("%s: packet %llu: one frame contains several datagrams "
-		    "that cannot be separated (%llu in total); switch off "
-		    "offloads before you capture (see ethtool -K)", name,
+		    "that cannot be separated (number of such frames: %llu); "
+		    "switch off offloads before you capture (see ethtool -K)",
+		    name,
 		    (unsigned long long)n->cannot_at,
 		    (unsigned long long)n->cannot);
 	if (n->unsure == 1)

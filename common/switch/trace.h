@@ -350,12 +350,12 @@ trace_hold_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 	struct trace_flight *f = malloc(sizeof(*f) + have);
 
 	if (f == NULL)
-		err(1, "no memory for the frames in propagation");
+		err(1, "no memory for the frames in flight");
 	*f = (struct trace_flight){ have, len };
 	if (have > 0)
 		memcpy(f->bytes, p, have);
 	if (!timed_queue_push(&t->flights, at_ns, f))
-		err(1, "no memory for the frames in propagation");
+		err(1, "no memory for the frames in flight");
 }
 
 /* Send a frame on a link that delays or impairs frames. */
@@ -676,8 +676,8 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&
 		    !t->cf->feed.quiet)
-			warnx("%s: packet %" PRIu64 ": a different frame would "
-			    "leave here; is this capture from the same run, "
+			warnx("%s: packet %" PRIu64 ": the switch would send a "
+			    "different frame; is this capture of the same run, "
 			    "with the same --slots?",
 			    t->cf->departures->path,
 			    t->cf->departures->packets);

@@ -140,7 +140,7 @@ def testbed:
 	if ($measured | length) == 0 then empty else
 	"", "## The simulation compared with live runs of innet", "",
 	"The live runs had four workers in network namespaces, with links of 100 Mbit/s and two",
-	"processors for all of them.  The table compares their times of aggregation, which are in",
+	"processors for all of them.  The table compares their aggregation times, which are in",
 	"share/results/iswitch/measured.csv, with simulated times, in ms.", "",
 	([ "", "carrier", "live", "simulated", "off" ] | head),
 	(algorithms[] as $a | ("ps", "ring", "switch") as $p |

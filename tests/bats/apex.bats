@@ -238,7 +238,7 @@ learns() {
 		learns
 		since=$SECONDS
 		cli CONFIG SET maxmemory 1mb
-		said 2 "^innet-agent: ${at#* }: the server did not take innet:params; trying again: OOM "
+		said 2 "^innet-agent: ${at#* }: the server did not accept innet:params: OOM "
 		[ "$(wc -l <l.err)" -le $((SECONDS - since + 2)) ]
 		cli CONFIG SET maxmemory 1gb
 		kill -TERM $lrn
@@ -255,7 +255,7 @@ learns() {
 	cli -x SET filler <filler
 	innet-agent -q --role learner $at --algo dqn --buffer 2000 --warmup 20 --gradients 20 2>l.err 3>&- &
 	lrn=$! pids="$pids $!"
-	said 1 "the server did not take innet:params; trying again: OOM"
+	said 1 "the server did not accept innet:params: OOM"
 	cli DEL filler
 	actors 1 --algo dqn
 	wait $lrn
@@ -265,7 +265,7 @@ learns() {
 	cli -x SET filler <filler
 	run -1 innet-agent -q --role learner $at --algo dqn --give-up 900ms
 	[ "${#lines[@]}" -eq 2 ]
-	[[ ${lines[1]} == "innet-agent: $memory: the server did not take innet:params within 0.9 s: OOM command not allowed "* ]]
+	[[ ${lines[1]} == "innet-agent: $memory: the server did not accept innet:params within 0.9 s: OOM command not allowed "* ]]
 }
 
 # hostile BEGIN MORE: start a server at $at that answers PING. It answers every

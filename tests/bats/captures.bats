@@ -94,14 +94,14 @@ several() {
 
 @test "every tool counts frames that it cannot split under a name, and reports them" {
 	{ at 1 1 0 1; at 2 2 0 1 extra=70 sum=pseudo; } | mkolaf >odd.pcap
-	want="odd.pcap: packet 2: one frame contains several datagrams that cannot be separated (1 in total); switch off offloads before you capture (see ethtool -K)"
+	want="odd.pcap: packet 2: one frame contains several datagrams that cannot be separated (number of such frames: 1); switch off offloads before you capture (see ethtool -K)"
 	run -0 innet-aom -r odd.pcap --csv
 	[[ $output == *"innet-aom: $want"*"ignored 1: 1 super_datagram"* ]]
 	run -0 innet-switch -r odd.pcap -w out.pcap --report r.json
 	[[ $output == *"innet-switch: $want"* ]]
 	[ "$(jq -c .ignored r.json)" = '{"super_datagram":1}' ]
 	run -0 innet-replay -v -r odd.pcap -w out.pcap
-	[[ $output == *"innet-replay: $want"*"1 left out: super_datagram"* ]]
+	[[ $output == *"innet-replay: $want"*"left out 1 packet; the reason is 'super_datagram'"* ]]
 }
 
 @test "a vector that was cut does not matter to ages; its header does" {
@@ -139,7 +139,7 @@ several() {
 	several 3 4 bare sum=pseudo | mkolaf >doubt.pcap
 	bare=(--format bare --cluster-table t.csv)
 	for c in sure first; do
-		want="$c.pcap: packet 1: one frame contains several datagrams that cannot be separated (1 in total); switch off offloads before you capture (see ethtool -K)"
+		want="$c.pcap: packet 1: one frame contains several datagrams that cannot be separated (number of such frames: 1); switch off offloads before you capture (see ethtool -K)"
 		run -0 innet-aom -r $c.pcap "${bare[@]}" --csv
 		[[ $output == *"innet-aom: $want"*": 1 super_datagram"* ]]
 		run -0 innet-aom -r $c.pcap --sent $c.pcap --format match --csv
@@ -148,7 +148,7 @@ several() {
 		[[ $output == *"innet-switch: $want"* ]]
 		[ "$(jq -c .ignored r.json)" = '{"super_datagram":1}' ]
 		run -0 innet-replay -v -r $c.pcap -w out.pcap
-		[[ $output == *"innet-replay: $want"*"1 left out: super_datagram"* ]]
+		[[ $output == *"innet-replay: $want"*"left out 1 packet; the reason is 'super_datagram'"* ]]
 	done
 	want="doubt.pcap: 1 packet has no length, and its checksum was left to the network card; it counts as one datagram but may be several; switch off offloads before you capture (see ethtool -K)"
 	run -0 innet-aom -r doubt.pcap "${bare[@]}" --csv

@@ -115,7 +115,7 @@ pair() {
 	await w0.pcap
 	timeout 60 innet-worker -q -p iswitch --switch "$switch" --worker 1 -- innet-agent -q --load b --steps 20k
 	wait $first || { cat w0; false; }
-	grep 'job 1: took over the state of worker 1, .* after iteration 7$' w0
+	grep 'job 1: took over the state of worker 1 (.* bytes) after iteration 7$' w0
 }
 
 # refuses TEXT OPTION...: check that --load ck fails with status 1 and only this

@@ -335,7 +335,7 @@ family() {
 	for x in $crew; do wait "$x"; done
 	finish to
 	[ "$(grep '^step 0' child-1)" = 'step 0: 3 of nan nan' ]
-	grep -q ': step 0: an element of an aggregate does not fit 32 bits and becomes NaN; a smaller scale= avoids this$' child-1
+	grep -q ': step 0: an element of an aggregate does not fit into 32 bits and becomes NaN; a smaller scale= avoids this$' child-1
 }
 
 @test "a worker gives up and says what it waited for, and what it received last" {

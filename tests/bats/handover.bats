@@ -29,7 +29,7 @@ vanish() {
 		wait $w1
 		wait $w2 || { cat o2; false; }
 		finish at
-		grep -q 'took over the state of worker 0, 0 bytes, after iteration [0-9]*$' again.err
+		grep -q 'took over the state of worker 0 (0 bytes) after iteration [0-9]*$' again.err
 		jq -e --argjson n $count '.iterations > 0 and .iterations < $n' again.json
 		jq -se --argjson n $count 'all(.iterations == $n)' o0.json o1.json
 		tail -n 1 at.out | jq -e '.jobs["1"].counters | .fetches > 0 and .chunks > 0'
@@ -75,7 +75,7 @@ vanish() {
 	wait $w1
 	wait $w2
 	finish at
-	grep -q 'took over the state of worker 0, 40000 bytes' again.err
+	grep -q 'took over the state of worker 0 (40000 bytes)' again.err
 	[ "$(grep -c '"crc"' again.json)" -gt 20 ]
 	# all workers report the same checksum for a round
 	cat o0.json o1.json again.json | jq -s '[.[] | select(.crc)] | group_by(.round) |
@@ -141,7 +141,7 @@ vanish() {
 	kill -STOP $w2
 	results "$at" 3000
 	kill -CONT $w2
-	within 20 grep -q 'took over the state of worker [01], 0 bytes' o2.err || { cat o2.err; false; }
+	within 20 grep -q 'took over the state of worker [01] (0 bytes)' o2.err || { cat o2.err; false; }
 	kill $w0 $w1 $w2
 	for w in 0 1 2; do
 		eval "wait \$w$w" || { cat o$w.err; false; }

@@ -14,7 +14,7 @@ has_xdp() {
 @test "in the path: by AF_XDP it is the same: updates merge, sums are right, and nothing is left attached" {
 	has_xdp
 	in_path -v --backend xdp --port-rate server=10Mbit --report switch.json
-	said 'back-end xdp: .* by native XDP, copied, 1 queue at server and the following ports'
+	said 'back-end xdp: .*; port server and the following ports are attached by native XDP, copied, 1 queue'
 	[ "$(xdp_attached)" -eq 3 ]
 	server
 	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
@@ -70,11 +70,11 @@ has_xdp() {
 	on switch ip link set late0 up master br0
 	on switch ip link set late1 up
 	in_path -v --backend xdp
-	said 'native XDP, copied, 2 queues at late0 and the following ports'
+	said 'port late0 and the following ports are attached by native XDP, copied, 2 queues'
 	on switch ip link del late0
 	said 'late0: left br0'
 	on switch ip link set w0 mtu 9000
-	said 'w0: this port is not in the path: XDP needs an MTU of at most 3506 bytes'
+	said 'w0: cannot add this port to the path: XDP needs an MTU of at most 3506 bytes'
 	[ "$(xdp_attached)" -eq 2 ]
 	on switch ip link set w0 mtu 1500
 	said 'w0: joined br0'

@@ -193,7 +193,7 @@ aom() {
 		run innet-aom -q -r odd.pcap
 		echo "$status ${lines[0]}"
 	done >all
-	grep -q "^0 innet-aom: odd.pcap: packet 2: its timestamp is a year or more after that of the packet before it (1 in total)$" all
+	grep -q "^0 innet-aom: odd.pcap: packet 2: its timestamp is a year or more after that of the packet before it (number of such packets: 1)$" all
 	grep -q "^1 innet-aom: odd.pcap: packet 2: its timestamp has 4294967295 nanoseconds, which is a second or more$" all
 }
 

@@ -260,7 +260,7 @@ true_of() {
 @test "if no packet of a capture is valid, innet-aom says why; with --strict it fails" {
 	printf '%s 1 1 1 1 900 0 4 sum=bad\n' 1000 2000 | mkolaf >bad.pcap
 	run -0 --separate-stderr innet-aom -q -r bad.pcap --total
-	[ "$stderr" = "innet-aom: bad.pcap: none of 2 packets is usable: 2 checksum" ]
+	[ "$stderr" = "innet-aom: bad.pcap: 2 packets, but none is usable; the most common reason is 'checksum' (2 packets)" ]
 	run -1 innet-aom -q -r bad.pcap --total --strict
 }
 

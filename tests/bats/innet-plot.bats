@@ -587,7 +587,7 @@ read_page() {
 	2|got.pcap --group got s.csv|two files have ages of 'got'; give one of them another name with --group
 	1|bad.csv|bad.csv:1: the line names no column that a page can show
 	1|bad.json|bad.json: this is not a report; a report must be a JSON object
-	1|half.json|half.json:2: the line has no figures of a cluster
+	1|half.json|half.json:2: the line has no figures for a cluster
 	1|cut.json|cut.json:2: not valid JSON
 	1|empty.csv|empty.csv: empty file
 	1|none.csv|none.csv: No such file or directory

@@ -210,7 +210,7 @@ load common
 	cmp fast.pcap again.pcap
 	at 5 9 9 9 | mkolaf >other.pcap
 	run -0 --separate-stderr innet-switch -r in.pcap -w o.pcap --departures other.pcap
-	[[ ${stderr_lines[0]} == *"other.pcap: packet 1: a different frame would leave here"* ]]
+	[[ ${stderr_lines[0]} == *"other.pcap: packet 1: the switch would send a different frame"* ]]
 }
 
 @test "-c N stops after N packets and drains the queue" {

@@ -77,7 +77,7 @@ setup() {
 	send 10
 	sleep 0.2
 	finish switch
-	grep -x "innet-switch: in.pcap: is now another file, of 9 bytes; the capture continues in the old file" switch.err
+	grep -x "innet-switch: in.pcap: another file with 9 bytes now has this name; the capture continues in the old file" switch.err
 	[ "$(<in.pcap)" = "not ours" ]
 	[ "$(dumpolaf in.old | awk '$2 == 1' | wc -l)" -eq 20 ]
 }

@@ -129,7 +129,7 @@ damaged() {
 	refused 1 "parts/3-of-2.part: part 1 exists twice" --join parts
 	head -n 4 parts/1-of-2.part >parts/3-of-2.part && mv parts/3-of-2.part parts/1-of-2.part
 	refused 1 "parts/1-of-2.part: the file ends before line 5" --join parts
-	damaged '4s/.$//' ':4: this is not a line of a part'
+	damaged '4s/.$//' ':4: this line is not valid in a part'
 	damaged '4s/"rows":\[\[[^]]*/"rows":[[1/' ':4: figures are missing'
 	damaged '4s/"rows":\[\[/"rows":[[1,/' ':4: there are more figures than expected'
 	damaged '4s/]]}$/],[]]}/' ':4: there are more rows than expected'

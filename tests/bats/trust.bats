@@ -250,7 +250,7 @@ hangup() {
 }
 
 @test "SIGHUP changes the key of a switch and of its worker while they run" {
-	local said='key: the key was read again; the former key is used for 60 s and valid for 120 s'
+	local said='key: the key was read again; the former key is used for another 60 s and accepted for another 120 s'
 	serve switch innet-switch -q -p iswitch -H 1 --key key --report r.json
 	innet-worker -q -p iswitch --worker 0 --switch "$switch" --key key --synthetic 4kB --check 1 \
 		--interval 10ms --duration 60s 2>w.err 3>&- &

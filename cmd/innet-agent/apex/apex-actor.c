@@ -397,7 +397,7 @@ push_now(struct actor *a)
 		a->limits++;
 		if (timer_mono_ns() >= deadline_ns)
 			return respcall_fail(&a->link[a->to].call, "the memory "
-			    "did not take a push within %g s: %s",
+			    "did not accept a push within %g s: %s",
 			    (double)span_ns * 1e-9,
 			    a->waiting);
 		if (!link_sleep(a->link, PAUSE_NS) || !pull_now(a))

@@ -98,12 +98,12 @@ try_set(struct apex_learner *a, struct value *v)
 	if (a->full_ns == 0)
 		a->full_ns = now;
 	if (now - a->full_ns >= span_ns)
-		return respcall_fail(&a->link.call, "the server did not take "
+		return respcall_fail(&a->link.call, "the server did not accept "
 		    "%s within %g s: %s", v->key, (double)span_ns * 1e-9,
 		    a->waiting);
 	if (a->warned_ns == 0 || now - a->warned_ns >= TIMER_SECOND_NS) {
 		report_clear(&a->rep);
-		warnx("%s: the server did not take %s; trying again: %s",
+		warnx("%s: the server did not accept %s: %s; trying again",
 		    a->link.call.name, v->key, a->waiting);
 		a->warned_ns = now;
 	}

@@ -23,7 +23,7 @@ allocate_batch(size_t batch, size_t each)
 	float *p = calloc(batch * each, sizeof(*p));
 
 	if (p == NULL)
-		err(1, "no memory for a batch of %zu", batch);
+		err(1, "no memory for a batch of %zu inputs", batch);
 	return p;
 }
 

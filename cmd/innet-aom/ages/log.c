@@ -279,9 +279,11 @@ log_unsound(const struct updates *in)
 	for (unsigned k = 1; k < SOUNDNESS_VERDICTS; k++)
 		if (in->ignored[k] > in->ignored[most])
 			most = k;
-	warnx("%s: none of %" PRIu64 " packet%s is usable: %" PRIu64 " %s",
+	warnx("%s: %" PRIu64 " packet%s, but none is usable; the most common "
+	    "reason is '%s' (%" PRIu64 " packet%s)",
 	    pcapio_name(in->in.path, false), in->in.packets,
-	    plural(in->in.packets), in->ignored[most], soundness_name(most));
+	    plural(in->in.packets), soundness_name(most), in->ignored[most],
+	    plural(in->ignored[most]));
 }
 
 bool

@@ -9,7 +9,7 @@ void
 match_sent(struct match *m, const struct match_item *item)
 {
 	if (m->n == UINT32_MAX)
-		errx(1, "more than %u updates were sent, which is the limit",
+		errx(1, "too many updates were sent; the limit is %u",
 		    UINT32_MAX);
 	if (m->n == m->room) {
 		m->room = m->room * 2 + 1024;

@@ -33,7 +33,7 @@ history_add(struct history *h, struct flow *f, uint32_t flow_at,
     const struct update *u, uint64_t t)
 {
 	if (h->n == UINT32_MAX)
-		errx(1, "more than %u updates were sent, which is the limit",
+		errx(1, "too many updates were sent; the limit is %u",
 		    UINT32_MAX);
 	if (h->n == h->room) {
 		h->room = h->room * 2 + 1024;

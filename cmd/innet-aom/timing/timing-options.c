@@ -105,7 +105,7 @@ check_options(struct timing_options *options)
 	if (options->files == 0)
 		add_file(options, "-");
 	if (options->total && options->grouping == TIMING_BY_ITERATION)
-		errx(2, "--total cannot be used with rows for single %s",
+		errx(2, "--total cannot be used with rows for individual %s",
 		    options->program == TIMING_DLP ? "steps" : "iterations");
 	if (options->relative_from == options->relative_until &&
 	    options->until_ns < options->from_ns)

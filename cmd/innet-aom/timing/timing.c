@@ -186,7 +186,7 @@ log_captures(const struct packets *in)
 		const struct packets_file *f = &in->file[i];
 
 		warnx("%s: %" PRIu64 " packets, %" PRIu64 " regular, %" PRIu64
-		    " frames of %" PRIu64 " packets split, %" PRIu64
+		    " frames split into %" PRIu64 " datagrams, %" PRIu64
 		    " with time going backwards", pcapio_name(f->in.path,
 		    false), f->in.packets, f->regular, f->split.frames,
 		    f->split.datagrams, f->backwards);

@@ -249,7 +249,7 @@ read_line(struct lines *l)
 	if (l->line[n - 1] == '\n')
 		o = cJSON_Parse(l->line);
 	if (!cJSON_IsObject(o))
-		errx(1, "%s:%u: this is not a line of a part", l->path,
+		errx(1, "%s:%u: this line is not valid in a part", l->path,
 		    l->number);
 	return o;
 }

@@ -51,7 +51,7 @@ train_bytes(const struct sim *s, const struct sim_datagram *d)
 	memcpy(&number, d->p, sizeof(number));
 	m = &t->longs[number % TRAIN_LONGS];
 	if (m->number != number)
-		errx(1, "%s: there are more than %d long messages on the way",
+		errx(1, "%s: there are more than %d long messages in flight",
 		    d->from->name, TRAIN_LONGS);
 	return m->p;
 }

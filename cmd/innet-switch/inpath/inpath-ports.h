@@ -426,7 +426,7 @@ inpath_try_port(struct inpath *ip, const struct netlink_link *l)
 		    ip->cf->where, l->name);
 	if (!ip->looked)
 		inpath_fail(ip, l->name);
-	warnx("%s: this port is not in the path: %s", l->name,
+	warnx("%s: cannot add this port to the path: %s", l->name,
 	    inpath_error_text(ip, errno));
 	return NULL;
 }

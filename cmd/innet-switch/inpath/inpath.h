@@ -299,10 +299,10 @@ inpath_print_ports(const struct inpath *ip, bool verbose)
 			continue;
 		how = netport_describe(&ip->port[k]);
 		if (printed == NULL || strcmp(printed, how) != 0)
-			warnx("back-end %s: %s; attached by %s at %s and the "
-			    "following ports",
-			    ip->kind->name, ip->kind->about, how,
-			    ip->port[k].name);
+			warnx("back-end %s: %s; port %s and the following "
+			    "ports are attached by %s",
+			    ip->kind->name, ip->kind->about, ip->port[k].name,
+			    how);
 		printed = how;
 	}
 }
