@@ -70,7 +70,7 @@ static const struct opt opts[] = {
 	    "times of the workers' first updates: random (default) or "
 	    "aligned" },
 	{ O_SPEEDS, "speeds", "SPREAD",
-	    "draw the speed of each worker between 1-SPREAD and 1+SPREAD" },
+	    "give each worker a random speed between 1-SPREAD and 1+SPREAD" },
 	{ O_GROUPS, "groups", "LIST",
 	    "intervals of groups of clusters, for example "
 	    "1-5:100ms,6-10:300ms" },

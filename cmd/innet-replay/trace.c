@@ -207,8 +207,8 @@ compute_due(struct trace *t, uint64_t stamp_ns)
 	    t->base_ns + (stamp_ns - t->first_ns) < at) {
 		if (t->time_backwards++ == 0)
 			warnx("%s: the timestamp of packet %" PRIu64 " is "
-			    "before that of the packet before it; both are "
-			    "sent at the same time", t->path,
+			    "earlier than that of the previous packet; both "
+			    "are sent at the same time", t->path,
 			    t->in.packets);
 		return at;
 	}

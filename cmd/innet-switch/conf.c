@@ -47,8 +47,8 @@ static struct opt table[OPT_MAX] = {
 	{ TAPS, "taps", "DIR",
 	    "in the path: write captures of each port to this directory" },
 	{ MULTICAST, "multicast", "GROUP",
-	    "iswitch, in the path: send results to this multicast group, once "
-	    "for each port" },
+	    "iswitch, in the path: send results to this multicast group, one "
+	    "copy through each port" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
 	{ 'v', "verbose", NULL,

@@ -732,7 +732,7 @@ pcapio_warn_odd(const struct pcapio_in *in)
 {
 	if (in->leaps > 0)
 		warnx("%s: packet %llu: its timestamp is a year or more after "
-		    "that of the packet before it (number of such packets: "
+		    "that of the previous packet (number of such packets: "
 		    "%llu)",
 		    pcapio_name(in->path, false),
 		    (unsigned long long)in->leap_at,

@@ -179,7 +179,7 @@ updates_warn_odd(const struct updates *it)
 	split_warn(&it->split, pcapio_name(it->in.path, false));
 	if (it->backwards > 0)
 		warnx("%s: packet %llu: its timestamp is earlier than that of "
-		    "the packet before it, whose time is used instead (number "
+		    "the previous packet, whose time is used instead (number "
 		    "of such packets: %llu)", pcapio_name(it->in.path, false),
 		    (unsigned long long)it->backwards_at,
 		    (unsigned long long)it->backwards);

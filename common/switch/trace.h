@@ -214,7 +214,8 @@ merged_read_next(struct merged *f, struct merged_input *i)
 	f->time_backwards++;
 	if (!i->backwards && !f->cf.quiet)
 		warnx("%s: packet %" PRIu64 ": its time is %" PRIu64 " ns "
-		    "before that of the packet before it; using the later time",
+		    "earlier than that of the previous packet; the later time "
+		    "is used",
 		    pcapio_name(i->in->path, false), i->in->packets,
 		    i->now_ns - i->p.stamp_ns);
 	i->backwards = true;

@@ -193,7 +193,7 @@ aom() {
 		run innet-aom -q -r odd.pcap
 		echo "$status ${lines[0]}"
 	done >all
-	grep -q "^0 innet-aom: odd.pcap: packet 2: its timestamp is a year or more after that of the packet before it (number of such packets: 1)$" all
+	grep -q "^0 innet-aom: odd.pcap: packet 2: its timestamp is a year or more after that of the previous packet (number of such packets: 1)$" all
 	grep -q "^1 innet-aom: odd.pcap: packet 2: its timestamp has 4294967295 nanoseconds, which is a second or more$" all
 }
 
@@ -210,7 +210,7 @@ aom() {
 		mkolaf >back.pcap
 	run -0 --separate-stderr innet-aom -q -r back.pcap --json
 	[ "${#stderr_lines[@]}" -eq 1 ]
-	[[ $stderr == *"back.pcap: packet 2: its timestamp is earlier than that of the packet before it"* ]]
+	[[ $stderr == *"back.pcap: packet 2: its timestamp is earlier than that of the previous packet"* ]]
 	[ "$(jq -s '.[0].max_age_ns' <<<"$output")" -eq 29000000 ]
 }
 

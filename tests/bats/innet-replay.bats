@@ -162,7 +162,7 @@ told() { jq ".$1" out.json; }
 		mkolaf >in.pcap
 	run -0 --separate-stderr innet-replay -q -r in.pcap -w out.pcap --json
 	[ "$(jq .time_backwards <<<"$output")" -eq 1 ]
-	[[ $stderr == *"in.pcap: the timestamp of packet 2 is before that of the packet before it"* ]]
+	[[ $stderr == *"in.pcap: the timestamp of packet 2 is earlier than that of the previous packet"* ]]
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1 | tr '\n' ' ')" = '9000 9000 9500 ' ]
 }
 

@@ -99,7 +99,7 @@ filter() {
 	{ at 5 1 0 1; at 3 2 0 1; at 4 3 0 1; at 6 4 0 1; } | mkolaf >in.pcap
 	run -0 --separate-stderr innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --report r.json
 	[ "${#stderr_lines[@]}" -eq 1 ]
-	[[ $stderr == *"in.pcap: packet 2: its time is 2000000 ns before that of the packet before it"* ]]
+	[[ $stderr == *"in.pcap: packet 2: its time is 2000000 ns earlier than that of the previous packet"* ]]
 	[ "$(jq .time_backwards r.json)" -eq 2 ]
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1 | tr '\n' ' ')" = "15000000 25000000 35000000 45000000 " ]
 }

@@ -227,7 +227,7 @@ packets_close(struct packets *s)
 		split_warn(&f->split, pcapio_name(f->in.path, false));
 		if (f->backwards > 0)
 			warnx("%s: time goes backwards at %" PRIu64 " packets; "
-			    "each gets the time of the packet before it",
+			    "each of them gets the time of the previous packet",
 			    pcapio_name(f->in.path, false), f->backwards);
 		pcapio_close_in(&f->in);
 	}
