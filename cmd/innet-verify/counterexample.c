@@ -10,7 +10,7 @@
 #include "common/queue/txctl.h"
 #include "common/queue/port.h"
 
-/* At this rate a frame of n bytes takes n ns. */
+/* BYTE_A_NS is the rate in bits/s at which a frame of n bytes takes n ns. */
 enum { WORKER = 0 };
 #define BYTE_A_NS 8000000000u
 
@@ -22,10 +22,13 @@ struct player {
 	struct schedule *s;
 	struct played *r;
 	struct port port;
-	struct aom age[SPEC_CLUSTERS_MAX];	/* from the first arrival */
-	struct aom peak[SPEC_CLUSTERS_MAX];	/* from the first delivery */
+	struct aom age[SPEC_CLUSTERS_MAX]; /* ages that begin at the first
+					    * arrival */
+	struct aom peak[SPEC_CLUSTERS_MAX]; /* ages that begin at the first
+					     * delivery */
 	struct txctl control[SPEC_CLUSTERS_MAX];
-	size_t acked[SPEC_CLUSTERS_MAX];	/* departures looked at */
+	size_t acked[SPEC_CLUSTERS_MAX]; /* number of departures whose status
+					  * was checked */
 	struct planned_update *
 	    *open; /* updates that opened a slot; owned */
 	size_t opened, left;
@@ -42,7 +45,7 @@ fate_name(enum fate f)
 	return name[f];
 }
 
-/* Deliver the update in the slot that is in transmission. */
+/* Deliver the update whose slot is being transmitted. */
 static void
 deliver_update(struct player *p)
 {
@@ -117,7 +120,7 @@ offer_update(struct player *p, struct planned_update *x)
 	}
 }
 
-/* Is x within the offset and jitter of its cluster? */
+/* Do the offset and the jitter of the cluster allow the arrival of x? */
 static bool
 is_on_time(const struct player *p, const struct planned_update *x)
 {
@@ -127,7 +130,10 @@ is_on_time(const struct player *p, const struct planned_update *x)
 	    x->at_ns <= spec_arrival(c, x->k, c->offset_hi_ns, c->jitter_ns);
 }
 
-/* Play up to the arrival of x; return false if the schedule is not allowed. */
+/*
+ * Play the schedule up to the arrival of x.  Return false if the specification
+ * does not allow x.
+ */
 static bool
 play_update(struct player *p, struct planned_update *x)
 {
@@ -154,7 +160,7 @@ play_update(struct player *p, struct planned_update *x)
 	return false;
 }
 
-/* Is there an offset for each cluster that explains all its arrivals? */
+/* Does each cluster have one offset that explains all its arrivals? */
 static bool
 has_one_offset(const struct spec *spec, const struct schedule *s)
 {
@@ -179,7 +185,7 @@ has_one_offset(const struct spec *spec, const struct schedule *s)
 	return true;
 }
 
-/* End the ages at the horizon, store their figures, and free them. */
+/* End all ages at the horizon, store their maxima and peaks, and free them. */
 static void
 close_ages(struct player *p, uint64_t horizon_ns)
 {
@@ -232,7 +238,10 @@ static bool
 are_apart(const struct objective *o, const struct played_cluster *u,
     const struct played_cluster *v)
 {
-	/* su / nu - sv / nv > bound, times nu nv: at most 2^111 */
+	/*
+	 * This is su / nu - sv / nv > bound, multiplied by nu * nv.  The
+	 * products are at most 2^111.
+	 */
 	const __int128 su = (__int128)u->peak_sum_ns * v->peaks;
 	const __int128 sv = (__int128)v->peak_sum_ns * u->peaks;
 

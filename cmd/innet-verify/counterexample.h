@@ -22,11 +22,13 @@ struct planned_update {
 	uint64_t k;		/* its number in the cluster, from 0 */
 	uint64_t at_ns;		/* arrival */
 	bool sent;		/* not held back */
-	/* set by counterexample_play(): */
+	/* counterexample_play() sets the following fields */
 	enum fate fate;
-	uint64_t begins_ns;	/* start of sending, if it opens a slot */
-	uint64_t leaves_ns;	/* departure, if it opened a slot */
-	uint64_t peak_ns;	/* age just before departure; 0: the first */
+	uint64_t begins_ns;	/* start of transmission, if the update opens a
+				 * slot */
+	uint64_t leaves_ns; /* departure time, if the update opened a slot */
+	uint64_t peak_ns;	/* age just before the departure; 0 for the
+				 * cluster's first departure */
 };
 
 struct schedule {
@@ -36,8 +38,10 @@ struct schedule {
 
 struct played_cluster {
 	uint64_t sent, held, delivered, merged, dropped;
-	uint64_t peaks, peak_sum_ns;	/* without the first delivery */
-	uint64_t max_age_ns;	/* age begins at its first update */
+	uint64_t peaks, peak_sum_ns;	/* number of peaks and their sum,
+					 * without the first delivery */
+	uint64_t max_age_ns;	/* largest age; the age begins at the first
+				 * update */
 };
 
 struct played {

@@ -1,4 +1,4 @@
-/* json.c - print a verdict for programs, with all digits of integers */
+/* json.c - print a verdict as JSON, with all digits of integers */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* json.h - print a verdict for programs: one JSON object on a line */
+/* json.h - print a verdict for other programs, as one JSON object on a line */
 #ifndef INNET_VERIFY_JSON_H
 #define INNET_VERIFY_JSON_H
 

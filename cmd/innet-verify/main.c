@@ -47,9 +47,9 @@ static const struct opt_tool tool = {
 };
 
 struct conf {
-	const char *path;		/* of the specification */
+	const char *path;		/* path of the specification */
 	struct objective objective;
-	uint64_t horizon_ns;		/* 0: as in the specification */
+	uint64_t horizon_ns;	/* 0: use the horizon of the specification */
 	uint64_t give_up_ns;
 	bool emit;
 	struct print_options print;

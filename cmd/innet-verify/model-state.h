@@ -18,15 +18,16 @@
 struct model_update {
 	size_t c;		/* index of its cluster in the specification */
 	uint64_t k;		/* its number in the cluster, from 0 */
-	uint64_t lo_ns, hi_ns;	/* bounds of its arrival */
+	uint64_t lo_ns, hi_ns;	/* bounds of its arrival time, in ns */
 	Z3_ast jitter;
-	Z3_ast at;		/* its arrival */
+	Z3_ast at;		/* time of its arrival */
 	Z3_ast present;		/* it arrives before the horizon */
-	Z3_ast sent;		/* present, and not held back */
+	Z3_ast sent;		/* it is present and not held back */
 	Z3_ast head;		/* it opens a slot */
 	Z3_ast dropped;		/* it finds no slot */
-	Z3_ast begins, leaves;	/* transmission of its slot; for heads only */
-	Z3_ast newest;		/* last accepted arrival of the cluster */
+	Z3_ast begins, leaves;	/* start and end of its slot's transmission, if
+				 * it is a head */
+	Z3_ast newest;	/* time of the cluster's last accepted arrival */
 	Z3_ast some;		/* the cluster has an accepted update */
 };
 
@@ -39,9 +40,10 @@ struct model {
 	Z3_ast_vector facts;
 	Z3_ast yes, no;
 	Z3_ast offset[SPEC_CLUSTERS_MAX];
-	struct model_update *update;	/* owned; cluster by cluster */
+	struct model_update *update;	/* ordered by cluster; owned */
 	size_t n;
-	size_t first[SPEC_CLUSTERS_MAX + 1];	/* first update by cluster */
+	size_t first[SPEC_CLUSTERS_MAX + 1]; /* index of each cluster's first
+					      * update */
 };
 
 #endif

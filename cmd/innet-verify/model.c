@@ -12,7 +12,9 @@
 static uint64_t
 longest_wait(const struct spec *s)
 {
-	/* one waiting update for each cluster, and the locked update */
+	/*
+	 * the queue holds one waiting update per cluster, and the locked update
+	 */
 	return (s->slots < s->n + 1 ? s->slots : s->n + 1) * s->service_ns;
 }
 
@@ -46,7 +48,10 @@ common_unit(const struct model *m, const struct objective *o)
 	return g;
 }
 
-/* Return a free variable for a time from lo to hi, or lo if they are equal. */
+/*
+ * Return a free variable for a time from `lo` to `hi`, or the constant `lo` if
+ * both are equal.
+ */
 static Z3_ast
 free_time(struct model *m, const char *name, uint64_t id, int64_t k,
     uint64_t lo, uint64_t hi)
@@ -132,22 +137,22 @@ comes_before(const struct model *m, const struct model_update *y,
 	}
 }
 
-/* Can y arrive before x, by less than `within` ns? */
+/* Can y arrive less than `within` ns before x? */
 static bool
 can_meet(const struct model *m, const struct model_update *y,
     const struct model_update *x, uint64_t within)
 {
 	const struct spec_cluster *c = &m->spec->cluster[x->c];
 
-	if (y->c == x->c)	/* they share an offset */
+	if (y->c == x->c)	/* both have the same offset */
 		return y->k < x->k &&
 		    (x->k - y->k) * c->period_ns < within + c->jitter_ns;
 	return y->hi_ns + within > x->lo_ns && compare_arrivals(y, x) != NEVER;
 }
 
 /*
- * Find the updates of cluster c that can meet x.  Set *from to the first of
- * them, and *to to the index after the last of them.
+ * Find the updates of cluster c that can meet x.  Set *from to the index of the
+ * first such update, and *to to the index after the last one.
  */
 static void
 find_candidates(const struct model *m, const struct model_update *x, size_t c,
@@ -157,7 +162,7 @@ find_candidates(const struct model *m, const struct model_update *x, size_t c,
 	const uint64_t reach = m->update[m->first[c]].hi_ns + within;
 	size_t i = m->first[c];
 
-	if (i < end && x->lo_ns > reach)	/* skip those too early */
+	if (i < end && x->lo_ns > reach) /* skip updates that are too early */
 		i += (x->lo_ns - reach) / m->spec->cluster[c].period_ns;
 	while (i < end && !can_meet(m, &m->update[i], x, within) &&
 	    compare_arrivals(&m->update[i], x) != NEVER)
@@ -168,7 +173,7 @@ find_candidates(const struct model *m, const struct model_update *x, size_t c,
 	*to = i;
 }
 
-/* State that at least `least` of the terms hold. */
+/* Return a formula that says that at least `least` terms of l are true. */
 static Z3_ast
 hold_at_least(const struct model *m, const struct terms *l, uint64_t least)
 {
@@ -190,8 +195,8 @@ hold_at_least(const struct model *m, const struct terms *l, uint64_t least)
 
 /*
  * Add the slots that are occupied when x arrives.  The transmission of x would
- * begin when x has arrived and all of them have departed.  Return the formula
- * that no slot is free.
+ * begin when x has arrived and all these slots have departed.  Return a formula
+ * that says that no slot is free.
  */
 static Z3_ast
 add_queue(struct model *m, struct model_update *x)
@@ -218,7 +223,7 @@ add_queue(struct model *m, struct model_update *x)
 		}
 	}
 	terms_fact(m, terms_any(m, &start));
-	/* each cluster has at most one waiting update; one more is sent */
+	/* at most one update per cluster waits, and one more is being sent */
 	full = m->spec->slots > m->spec->n || m->spec->slots > busy.n ?
 	    m->no : hold_at_least(m, &busy, m->spec->slots);
 	free(busy.term);
@@ -226,7 +231,10 @@ add_queue(struct model *m, struct model_update *x)
 	return full;
 }
 
-/* State that an unlocked update of x's cluster is waiting when x arrives. */
+/*
+ * Return a formula that says that an unlocked update of x's cluster is waiting
+ * when x arrives.
+ */
 static Z3_ast
 has_waiting(const struct model *m, const struct model_update *x)
 {
@@ -249,8 +257,8 @@ has_waiting(const struct model *m, const struct model_update *x)
 
 /*
  * Compute the least age of a status at which an update is sent with probability
- * 1.  At this age, f just compensates for Qmax / N; see txctl.h.  The age is
- * num / den, in ns.
+ * 1.  At this age, f just compensates for Qmax / N; see txctl.h.  Set *num and
+ * *den so that *num / *den is this age in ns.
  */
 static void
 certain_after(const struct spec *s, const struct txctl *t,
@@ -269,7 +277,8 @@ certain_after(const struct spec *s, const struct txctl *t,
 }
 
 /*
- * State that x can be held back: its cluster has a status that is not too old.
+ * Return a formula that says that x can be held back, because its cluster has a
+ * status that is not too old.
  */
 static Z3_ast
 can_be_held(const struct model *m, const struct model_update *x)
@@ -302,7 +311,10 @@ can_be_held(const struct model *m, const struct model_update *x)
 	return may;
 }
 
-/* Add the fate of x; `last` is the update before it in its cluster, or NULL. */
+/*
+ * Add the fate of x.  `last` is the previous update of the same cluster, or
+ * NULL.
+ */
 static void
 add_fate(struct model *m, struct model_update *x,
     const struct model_update *last)
@@ -323,7 +335,7 @@ add_fate(struct model *m, struct model_update *x,
 		full = terms_named(m, is, "full", id, k, full);
 	if (waits != m->no)
 		waits = terms_named(m, is, "waits", id, k, waits);
-	/* this follows from other facts, but saves the solver many cases */
+	/* the other facts imply this one, but it saves the solver many cases */
 	terms_fact(m, Z3_mk_implies(m->z3, x->head, Z3_mk_le(m->z3, x->leaves,
 	    terms_plus(m, x->at, terms_ns(m, longest_wait(m->spec))))));
 	if (x->head != m->yes)
@@ -400,8 +412,8 @@ model_close(struct model *m)
 }
 
 /*
- * Return the number of updates of d that an update of another cluster can meet
- * within `within` ns.
+ * Return an upper bound for the number of updates of d that can arrive within
+ * `within` ns before an update of another cluster.
  */
 static uint64_t
 count_meeting(const struct spec *s, const struct spec_cluster *d,

@@ -24,8 +24,8 @@
 #include "cmd/innet-verify/spec.h"
 
 /*
- * Open the model of all runs up to horizon_ns.  o is only used to choose the
- * unit of time.
+ * Open the model of all runs up to horizon_ns.  The objective `o` is only used
+ * to choose the unit of time.
  */
 void model_open(struct model *m, const struct spec *s,
     uint64_t horizon_ns,

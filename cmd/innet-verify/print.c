@@ -39,7 +39,7 @@ time_text(uint64_t ns, char text[TIME_TEXT])
 	return text;
 }
 
-/* Convert ns to ms, for measured figures. */
+/* Convert a measured time from ns to ms. */
 static double
 to_ms(uint64_t ns)
 {

@@ -8,8 +8,8 @@
 #include "cmd/innet-verify/solve.h"
 
 struct print_options {
-	const char *write;	/* file of the schedule; NULL: not given */
-	FILE *json;		/* for the verdict as JSON; NULL: none */
+	const char *write; /* file for the schedule; NULL: write no schedule */
+	FILE *json;		/* stream for the verdict as JSON; NULL: none */
 	bool quiet, verbose;
 };
 

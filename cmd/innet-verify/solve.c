@@ -47,8 +47,8 @@ assert_facts(const struct model *m, Z3_solver z)
 }
 
 /*
- * Return the value of time t, rounded down to ns.  Rounding down keeps the
- * order of times.
+ * Return the value of time t in the Z3 model `is`, rounded down to ns.
+ * Rounding down keeps the order of times.
  */
 static uint64_t
 value_ns(const struct model *m, Z3_model is, Z3_ast t)
@@ -122,7 +122,9 @@ earliest_run(const struct model *m)
 	return s;
 }
 
-/* List the variables, and their values in the run s that was played. */
+/*
+ * Append the variables to `from`, and their values in the played run s to `to`.
+ */
 static void
 assign_values(const struct model *m, const struct schedule *s,
     struct terms *from, struct terms *to)
@@ -150,8 +152,8 @@ assign_values(const struct model *m, const struct schedule *s,
 }
 
 /*
- * Contradictory facts would prove everything.  Therefore, check that the facts
- * allow the earliest run, with the values from playing this run.
+ * Contradictory facts would prove every objective.  Therefore, play the
+ * earliest run, and check that the facts allow the values of this run.
  */
 static void
 check_some_run(const struct model *m, uint64_t deadline, struct step *st)
@@ -180,7 +182,7 @@ check_some_run(const struct model *m, uint64_t deadline, struct step *st)
 
 /*
  * Ask one question: is there a run in which `wrong` holds?  If the verdict is
- * FAILS, a contains a run that violates the objective when it is played.
+ * FAILS, *a contains a run that violates the objective when it is played.
  * Return false if the question must be asked again in whole ns.
  */
 static bool
@@ -239,7 +241,10 @@ ask_objective(struct model *m, const struct objective *o, uint64_t deadline,
 	return settled;
 }
 
-/* Decide one horizon in rational numbers, or, if necessary, in whole ns. */
+/*
+ * Decide whether the objective holds up to one horizon, in rational numbers or,
+ * if necessary, in whole ns.
+ */
 static void
 decide_horizon(const struct spec *s, const struct objective *o,
     uint64_t deadline, struct step *st, struct answer *a)
@@ -265,7 +270,10 @@ decide_horizon(const struct spec *s, const struct objective *o,
 	st->seconds = (double)(timer_mono_ns() - begin) * 1e-9;
 }
 
-/* Is a violation up to one horizon a violation up to all later ones? */
+/*
+ * Is an objective that is violated up to one horizon also violated up to all
+ * later horizons?
+ */
 static bool
 stays_missed(const struct objective *o)
 {

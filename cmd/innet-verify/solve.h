@@ -11,10 +11,11 @@
 
 enum verdict { HOLDS, FAILS, UNKNOWN };
 
-/* One question: the runs up to one horizon. */
+/* One question: does the objective hold in all runs up to one horizon? */
 struct step {
 	uint64_t horizon_ns;
-	size_t updates;		/* updates that can arrive before it */
+	size_t updates;		/* number of updates that can arrive before the
+				 * horizon */
 	enum verdict verdict;
 	double seconds;
 };
@@ -23,21 +24,25 @@ enum { STEPS_MAX = 5 };
 
 struct answer {
 	enum verdict verdict;
-	uint64_t horizon_ns;	/* of the last question */
+	uint64_t horizon_ns;	/* horizon of the last question */
 	size_t updates;
-	double seconds;		/* of all steps */
+	double seconds;		/* total time of all steps */
 	struct step step[STEPS_MAX];
 	size_t steps;		/* number of questions asked */
 	/*
-	 * The counterexample of the last horizon that has one, even if the next
-	 * horizon is unknown.  It was already played.  Owned.
+	 * The counterexample for the last horizon that has one, even if the
+	 * verdict for the next horizon is UNKNOWN.  The counterexample was
+	 * already played.  The struct owns it.
 	 */
-	uint64_t failed_ns;	/* 0: there is none */
+	uint64_t failed_ns;	/* horizon of the counterexample; 0: none */
 	struct schedule schedule;
 	struct played run;
 };
 
-/* Does a run up to the horizon, or a part of it, violate the objective? */
+/*
+ * Is there a run that violates the objective, up to the horizon or up to a part
+ * of the horizon?
+ */
 static inline bool
 solve_has_run(const struct answer *a)
 {
@@ -46,8 +51,8 @@ solve_has_run(const struct answer *a)
 }
 
 /*
- * Called before each question; the question is then the last step of the
- * answer.
+ * Called before each question.  The last step of the answer describes this
+ * question.
  */
 typedef void solve_progress(const struct answer *);
 

@@ -64,7 +64,7 @@ static const struct json_reader_section spec_section = {
 	control_keys, sizeof(struct control)
 };
 
-/* Read an offset: a range [FROM, TO], or one time for both. */
+/* Read an offset: a range [FROM, TO], or a single time for both ends. */
 static bool
 read_offset(struct json_reader *r, const cJSON *v, struct spec_cluster *c)
 {
@@ -98,7 +98,10 @@ read_control(struct json_reader *r, const cJSON *v, struct txctl *t)
 	return true;
 }
 
-/* Read the next cluster from v; the path of r already names it. */
+/*
+ * Read the next cluster from v.  The path in r, which error messages print,
+ * already names this cluster.
+ */
 static bool
 read_cluster(struct json_reader *r, const cJSON *v, struct spec *s)
 {

@@ -15,7 +15,8 @@
 
 enum {
 	SPEC_CLUSTERS_MAX = 64,
-	SPEC_UPDATES_MAX = 10000,	/* up to the horizon, all clusters */
+	SPEC_UPDATES_MAX = 10000,	/* limit on the updates of all clusters
+					 * before the horizon */
 	SPEC_BILLION = 1000000000	/* shares are counted in billionths */
 };
 #define SPEC_SERVICE_MAX 4000000000u	/* 4 s */
@@ -24,15 +25,18 @@ enum {
 struct spec_cluster {
 	uint64_t id;
 	uint64_t period_ns;
-	uint64_t offset_lo_ns, offset_hi_ns;	/* of update 0 */
+	uint64_t offset_lo_ns, offset_hi_ns; /* bounds of the arrival of update
+					      * 0 */
 	uint64_t jitter_ns;	/* greatest delay of an update */
-	struct txctl control;	/* its state before the first status */
+	struct txctl control; /* transmission control before the first status */
 };
 
 struct spec {
-	uint64_t service_ns;	/* p/C */
-	uint64_t slots;		/* Qmax, with the update being sent */
-	uint64_t ack_ns;	/* R: from a departure to its status */
+	uint64_t service_ns;	/* p/C: time to transmit one update */
+	uint64_t slots;		/* Qmax: number of slots, including that of the
+				 * update being sent */
+	uint64_t ack_ns;	/* R: time from an update's departure until its
+				 * cluster gets the status */
 	uint64_t horizon_ns;	/* the end of all runs */
 	size_t n;
 	struct spec_cluster cluster[SPEC_CLUSTERS_MAX];
@@ -42,9 +46,10 @@ enum objective_kind { OBJECTIVE_FAIR, OBJECTIVE_PEAK, OBJECTIVE_NO_LOSS };
 
 struct objective {
 	enum objective_kind kind;
-	bool relative;		/* fair: share of the larger average */
+	bool relative;		/* for fair: the bound is a share of the larger
+				 * average */
 	uint64_t bound;		/* in ns, or in billionths if relative */
-	const char *text;	/* as given, borrowed */
+	const char *text; /* the objective as the user wrote it; borrowed */
 };
 
 /*
@@ -64,7 +69,7 @@ uint64_t spec_updates(const struct spec_cluster *c, uint64_t horizon_ns);
 /* Return the sum of spec_updates() for all clusters. */
 uint64_t spec_updates_all(const struct spec *s, uint64_t horizon_ns);
 
-/* Return the arrival of update k of c with this offset and this jitter. */
+/* Return the arrival time of update k of c with this offset and this jitter. */
 static inline uint64_t
 spec_arrival(const struct spec_cluster *c, uint64_t k, uint64_t offset_ns,
     uint64_t jitter_ns)

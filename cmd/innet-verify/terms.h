@@ -61,7 +61,7 @@ terms_ratio(const struct model *m, unsigned __int128 num,
 	return Z3_mk_numeral(m->z3, text, Z3_mk_real_sort(m->z3));
 }
 
-/* Return a time in units of m->unit_ns. */
+/* Return the term for a time of `ns` ns, in units of m->unit_ns. */
 static inline Z3_ast
 terms_ns(const struct model *m, uint64_t ns)
 {
@@ -155,7 +155,10 @@ terms_fact(const struct model *m, Z3_ast t)
 		Z3_ast_vector_push(m->z3, m->facts, t);
 }
 
-/* Return a variable that stands for formula t, which is then stated once. */
+/*
+ * Return a variable that equals formula t, so that the facts contain t only
+ * once.
+ */
 static inline Z3_ast
 terms_named(const struct model *m, Z3_sort sort, const char *name,
     uint64_t id, int64_t k, Z3_ast t)

@@ -8,7 +8,7 @@
 #include "cmd/innet-verify/terms.h"
 #include "cmd/innet-verify/violation.h"
 
-/* State that at least one update finds no slot. */
+/* Return a formula that says that at least one update finds no slot. */
 static Z3_ast
 state_loss(const struct model *m)
 {
@@ -25,9 +25,9 @@ state_loss(const struct model *m)
 }
 
 /*
- * State that an age exceeds the bound just before a delivery or at the horizon.
- * A cluster's age begins at the arrival of its first update, as if this update
- * had been delivered at that time.
+ * Return a formula that says that an age exceeds the bound just before a
+ * delivery or at the horizon.  A cluster's age begins at the arrival of its
+ * first update, as if this update had been delivered at that time.
  */
 static Z3_ast
 state_peak(const struct model *m, const struct objective *o)
@@ -53,11 +53,14 @@ state_peak(const struct model *m, const struct objective *o)
 
 /* The average peak age of a cluster, if it has one. */
 struct average {
-	Z3_ast some;		/* there is an average */
-	Z3_ast ns;		/* its value in units */
+	Z3_ast some;		/* true if the average exists */
+	Z3_ast ns;		/* value of the average in units of unit_ns */
 };
 
-/* For n from 0 to l->n, set say[n] to whether exactly n terms hold. */
+/*
+ * For n from 0 to l->n, set say[n] to a formula that says that exactly n terms
+ * are true.
+ */
 static void
 count_terms(const struct model *m, const struct terms *l, Z3_ast *say)
 {
@@ -120,7 +123,10 @@ average_of_cluster(struct model *m, size_t c)
 	return a;
 }
 
-/* State that the averages of two clusters differ by more than the bound. */
+/*
+ * Return a formula that says that the averages of two clusters differ by more
+ * than the bound.
+ */
 static Z3_ast
 state_unfair(struct model *m, const struct objective *o)
 {
