@@ -16,7 +16,7 @@
 enum {
 	SAW_TEETH = 250,	/* more teeth cannot be distinguished */
 	STRETCHES_MIN = 20, STRETCHES_MAX = 100,
-	STRETCH_TEETH = 16	/* enough for a smooth mean */
+	STRETCH_TEETH = 16	/* enough teeth for a smooth mean */
 };
 
 /* Add a curve with the label "name" or "name: cluster 1". */
@@ -75,7 +75,10 @@ append_tooth(struct aom *to, uint64_t lo_ns, uint64_t hi_ns)
 		to->max_ns = hi_ns;
 }
 
-/* Append the ages of a from time `from` to `end`; r is the position in a. */
+/*
+ * Append the ages of `a` from time `from` to time `end` to `to`.  r is the
+ * current position in `a`.
+ */
 static void
 cut_stretch(struct aom *to, const struct aom *a, struct reader *r,
     uint64_t from, uint64_t end)

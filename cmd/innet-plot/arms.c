@@ -20,7 +20,10 @@ static const char *const colour[COLOURS] = {
 	"#555555"
 };
 
-/* Common names of arms; `word`: the name can be a word in a longer name. */
+/*
+ * Common names of arms.  If `word` is true, the name can also be a word in a
+ * longer name.
+ */
 static const struct known {
 	const char *name;
 	int colour;

@@ -1,5 +1,5 @@
 /*
- * bars.c - a table as groups of bars: a row is a group, a column a series
+ * bars.c - draw a table as bars: each row is a group, each column is a series
  *
  * The first column labels the groups.  If the name of a column is the name of
  * another column with the suffix "_sd", the column contains the lengths of the
@@ -16,8 +16,8 @@
 
 struct bars {
 	struct figure *fig;
-	bool error[TABLE_COLUMNS];	/* the column contains errors */
-	size_t of[TABLE_COLUMNS];	/* the series of the column */
+	bool error[TABLE_COLUMNS];	/* the column contains error bars */
+	size_t of[TABLE_COLUMNS];	/* index of the column's series */
 };
 
 /* Return the column whose error bars this column contains, or -1. */

@@ -1,5 +1,5 @@
 /*
- * csv-table.h - read the named columns of a CSV file, a row at a time
+ * csv-table.h - read the named columns of a CSV file row by row
  *
  * The first line names the columns.  table_each() reads the file and calls
  * row() for each row.  If the file is malformed, it prints an error that begins
@@ -16,12 +16,16 @@ enum { TABLE_COLUMNS = 96, TABLE_FIELD_BYTES = 64 };
 
 struct table {
 	const char *path;
-	/* names of the columns to read, ended by NULL; or NULL for all */
+	/*
+	 * names of the columns to read, with NULL at the end; NULL: read all
+	 * columns
+	 */
 	const char *const *names;
 	void (*row)(const struct table *, void *arg);
 	void *arg;
 	unsigned long line;
-	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES];	/* of the row */
+	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES]; /* fields of the current
+						       * row */
 	int place[TABLE_COLUMNS];	/* the column of each name, or -1 */
 	int column;			/* column of the next field */
 	int wide;			/* number of columns in line 1 */

@@ -6,7 +6,7 @@
 
 #include "cmd/innet-plot/plot.h"
 
-enum { THIN_BINS = 2000 };	/* twice the points across a screen */
+enum { THIN_BINS = 2000 };	/* twice the number of points across a screen */
 
 struct curve *
 figure_add(struct figure *fig, const char *label)
@@ -42,7 +42,7 @@ curve_point(struct curve *c, double x, double y)
 
 /*
  * Keep only the lowest and the highest point in [from, to), in their order.
- * `kept` points are kept so far; return their new number.
+ * `kept` is the number of points kept so far; return the new number.
  */
 static size_t
 keep_two(struct curve *c, size_t kept, size_t from, size_t to)

@@ -165,7 +165,7 @@ add_rewards(struct figure *fig, const char *path, const char *name)
 	curve_thin(c);
 }
 
-/* The number of packets that contain `merged` updates. */
+/* One bar: `packets` packets contain `merged` updates each. */
 struct bar {
 	uint64_t merged, packets;
 };
@@ -178,7 +178,7 @@ by_merged(const void *a, const void *b)
 	return (x->merged > y->merged) - (x->merged < y->merged);
 }
 
-/* Read the bars of h into bar; return the number of packets in all bars. */
+/* Read the bars of h into `bar`; return the number of packets in all bars. */
 static uint64_t
 read_bars(const char *path, const cJSON *h, struct bar *bar)
 {

@@ -20,7 +20,7 @@
 #include "common/base/message.h"
 
 /*
- * Start gnuplot, which draws to the descriptor out.  Return its pid, and set
+ * Start gnuplot, which draws to the descriptor `out`.  Return its pid, and set
  * *to to a stream for its standard input.
  */
 static pid_t
@@ -61,7 +61,7 @@ start_gnuplot(int out, FILE **to)
 	return -1;
 }
 
-/* Draw to the descriptor out; return 0, or print a message and return 1. */
+/* Draw to the descriptor `out`; return 0, or print a message and return 1. */
 static int
 run_gnuplot(const struct figure *fig, enum terminal as, int out)
 {
@@ -72,7 +72,7 @@ run_gnuplot(const struct figure *fig, enum terminal as, int out)
 	if (pid == -1)
 		return 1;
 	put_script(to, fig, as);
-	fclose(to);		/* the exit status shows a failure */
+	fclose(to);		/* gnuplot's exit status shows a failure */
 	while (waitpid(pid, &status, 0) == -1)
 		if (errno != EINTR)
 			err(1, "cannot wait for gnuplot");
@@ -151,8 +151,8 @@ copy_to_file(const struct atomic_file *w, int from)
 }
 
 /*
- * Draw into the file at path, completely or not at all.  gnuplot does not
- * report a full disk, so it draws into memory first.
+ * Draw into the file at path, completely or not at all.  Because gnuplot does
+ * not report a full disk, it first draws into memory.
  */
 static int
 draw_file(const struct figure *fig, enum terminal as, const char *path)

@@ -1,9 +1,9 @@
 /*
  * group.c - draw several runs as one curve: their mean and a band
  *
- * The points of different runs have different x.  Therefore, all runs are
- * interpolated at the same x: linearly between two points of a run, and with
- * the first or last value of the run before or after all its points.
+ * The points of different runs have different x values.  Therefore, all runs
+ * are interpolated at the same x values: linearly between two points of a run,
+ * and with the first or last value of the run before or after all its points.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "cmd/innet-plot/plot.h"
 
-enum { GRID = 200 };	/* steps from one end to the other */
+enum { GRID = 200 };	/* number of steps from the lowest x to the highest */
 
 void
 group_add(const struct figure *fig, struct group *g, const char *path)

@@ -1,10 +1,11 @@
 /*
  * lines.c - draw columns of a table over another column
  *
- * There is one curve for each combination of values in the columns left of
- * `runs`, which innet-sim writes, and in the columns that contain words.  If
- * the name of a column is the name of another column with the suffix "_ci95" or
- * "_sd", the column contains the lengths of the other column's error bars.
+ * innet-sim writes a column `runs`.  There is one curve for each combination of
+ * values in the columns to the left of `runs` and in the columns that contain
+ * words.  If the name of a column is the name of another column with the suffix
+ * "_ci95" or "_sd", the column contains the lengths of the other column's error
+ * bars.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,13 +19,16 @@
 
 struct sheet {
 	const char *path;
-	char (*cell)[TABLE_FIELD_BYTES];	/* row by row; names first */
+	char (*cell)[TABLE_FIELD_BYTES]; /* fields, row by row; the first row
+					  * has the names */
 	size_t rows;
 	int wide;
 	int x;
-	int error[TABLE_COLUMNS];	/* the column with its errors, or -1 */
-	bool key[TABLE_COLUMNS];	/* distinguishes curves */
-	bool varies[TABLE_COLUMNS];	/* has several values in this file */
+	int error[TABLE_COLUMNS];	/* index of the column with its error
+					 * bars, or -1 */
+	bool key[TABLE_COLUMNS];	/* the column distinguishes curves */
+	bool varies[TABLE_COLUMNS];	/* the column has several values in this
+					 * file */
 };
 
 static const char *

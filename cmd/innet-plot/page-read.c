@@ -30,10 +30,11 @@ ends_with(const char *s, const char *with)
 /* A table whose columns are recognised by their names. */
 struct rows {
 	struct page *page;
-	const char *name;	/* of the arm; key columns extend it */
+	const char *name;	/* name of the arm, which key columns extend */
 	enum page_column column[TABLE_COLUMNS];
-	bool key[TABLE_COLUMNS];	/* left of `runs`: distinguishes arms */
-	int cluster;		/* the column of the cluster, or -1 */
+	bool key[TABLE_COLUMNS];	/* the column is left of `runs` and
+					 * distinguishes arms */
+	int cluster;		/* index of the column of the cluster, or -1 */
 	int known;		/* number of columns that are shown */
 };
 
@@ -144,7 +145,10 @@ read_csv(struct page *p, struct figure *fig, const char *path,
 	free(line);
 }
 
-/* Return the counter with this name, or a new one, or NULL if full. */
+/*
+ * Return the counter with this name.  If it is new, add it, or return NULL if
+ * there are too many counters.
+ */
 static struct page_counter *
 find_counter(struct page *p, const char *name)
 {
@@ -214,8 +218,8 @@ read_counters(struct page *p, size_t arm, const cJSON *root)
 }
 
 /*
- * Read a line of innet-aom --json, with the figures of a cluster; return false
- * if it has none.
+ * Read a line of innet-aom --json with the figures of a cluster.  Return false
+ * if the line has no figures.
  */
 static bool
 read_figures(struct page *p, const char *name, const cJSON *root)
@@ -241,7 +245,10 @@ read_figures(struct page *p, const char *name, const cJSON *root)
 	return true;
 }
 
-/* Read an object from each line; return false if the first line has none. */
+/*
+ * Read the figures of a cluster from each line.  Return false if the first line
+ * has no figures.
+ */
 static bool
 read_json_lines(struct page *p, const char *path, const char *name)
 {

@@ -8,7 +8,7 @@
 #include "common/base/stats.h"
 #include "common/olaf/aom.h"
 
-enum { SUMMARY = 5 };	/* bars of an arm with many clusters */
+enum { SUMMARY = 5 };	/* number of bars of an arm with many clusters */
 
 enum page_column
 page_column_named(const char *name)
@@ -60,7 +60,7 @@ page_row(struct page *p, size_t arm, const char *cluster)
 	return r;
 }
 
-/* Add a row with the ages of n clusters; return their mean, or NAN. */
+/* Add a row with the ages of n clusters; return the mean age, or NAN. */
 static double
 age_row(struct page *p, size_t arm, const char *cluster,
     const struct aom *const set[], size_t n)
@@ -150,7 +150,7 @@ page_sort(struct page *p)
 	p->rows = kept + 1;
 }
 
-/* Set the bar of curve c in the group `at`; bars that are not set are NAN. */
+/* Set the bar of curve c in group `at` to v.  Bars that are not set are NAN. */
 static void
 add_bar(struct figure *fig, size_t c, size_t at, double v)
 {
@@ -208,7 +208,10 @@ add_summary(struct figure *fig, size_t c, const struct page_row *row,
 	free(v);
 }
 
-/* Return the number of rows, from row i on, that belong to one arm. */
+/*
+ * Return the number of consecutive rows, beginning with row i, that belong to
+ * the arm of row i.
+ */
 static size_t
 rows_of_arm(const struct page *p, size_t i)
 {

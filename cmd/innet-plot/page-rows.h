@@ -14,8 +14,8 @@
 #include "cmd/innet-plot/plot.h"
 
 enum {
-	PAGE_ROWS = 200,	/* in a table */
-	PAGE_CLUSTERS = 40,	/* shown separately for each arm */
+	PAGE_ROWS = 200,	/* rows in a table */
+	PAGE_CLUSTERS = 40,	/* clusters shown separately for each arm */
 	PAGE_ARMS = 24		/* curves in a picture */
 };
 
@@ -28,15 +28,16 @@ enum page_column {
 
 struct page_row {
 	size_t arm;
-	char *cluster;		/* "all", or a name; owned */
-	size_t from;		/* order of reading; the last value counts */
+	char *cluster;		/* "all", or the name of a cluster; owned */
+	size_t from;		/* position in the order of reading; for equal
+				 * rows, the last value counts */
 	double value[PAGE_COLUMNS];	/* NAN: unknown */
 };
 
 /* A counter of the reports, with a value for each arm. */
 struct page_counter {
 	char *name;		/* "totals.delivered.packets", owned */
-	double *value;		/* by arm; NAN: none; owned */
+	double *value;		/* values by arm; NAN: no value; owned */
 	size_t arms;
 };
 
@@ -61,7 +62,10 @@ struct page {
 /* Return the column with this name in innet-aom's tables, or PAGE_COLUMNS. */
 enum page_column page_column_named(const char *name);
 
-/* Return the index of the arm with this name.  A new arm copies the name. */
+/*
+ * Return the index of the arm with this name.  If there is none, add an arm
+ * with a copy of the name.
+ */
 size_t page_arm(struct page *p, const char *name);
 
 /* Add a row without values. */

@@ -14,7 +14,7 @@
 #include "common/base/atomic-file.h"
 #include "common/base/message.h"
 
-enum { ARMS_NAMED = 3 };	/* more arms: the title gives a range */
+enum { ARMS_NAMED = 3 }; /* if there are more arms, the title gives a range */
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
@@ -112,7 +112,7 @@ struct writer {
 	FILE *f;
 	const struct page *p;
 	int pictures, rc;
-	bool missing;		/* gnuplot is not installed */
+	bool missing;		/* true if gnuplot is not installed */
 };
 
 /* Write the names of the curves, for readers who cannot see the picture. */
@@ -291,8 +291,8 @@ find_columns(const struct page *p, bool has[PAGE_COLUMNS])
 }
 
 /*
- * Is row i a cluster beyond the limit for its arm?  *of_arm counts the rows of
- * the arm before row i.
+ * Does row i describe a cluster that exceeds the limit for its arm?  *of_arm
+ * counts the rows of the arm before row i.
  */
 static bool
 is_left_out(const struct page *p, size_t i, size_t *of_arm)

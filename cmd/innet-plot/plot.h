@@ -23,14 +23,15 @@ struct curve {
 	char *label;		/* owned */
 	char *name;		/* short label at the end; owned, or NULL */
 	double (*at)[2];	/* x and y, owned */
-	double (*band)[2];	/* low and high of each point; bars: the error
-				   and 0; owned, or NULL */
+	double (*band)[2];	/* lower and upper end of the band at each
+				 * point; bars: the error and 0; owned, or
+				 * NULL */
 	size_t n, room;
 	int panel;		/* lines: index of the panel, 0 or 1 */
 	double mean;		/* mean age in nanoseconds */
 	bool has_mean;		/* the mean age is known */
 	const char *colour;	/* "#rrggbb", the colour of the arm */
-	unsigned dash;		/* style; 1 is a solid line */
+	unsigned dash;		/* dash style; 1 is a solid line */
 };
 
 enum { PANELS = 2 };
@@ -44,11 +45,12 @@ struct node {
 /* A link between two nodes of a topology. */
 struct wire {
 	size_t from, to;	/* indices of the nodes */
-	char *label, *of;	/* its rate; the switch before it; owned */
+	char *label, *of;	/* rate of the link; name of the switch before
+				 * the link; both owned */
 	double busy;		/* busy time in percent; NAN: unknown */
 };
 
-/* Labels of the axes, and how points are joined. */
+/* Labels of the axes; if `steps` is true, steps join the points. */
 struct axes {
 	const char *x, *y;
 	bool steps;
@@ -57,14 +59,19 @@ struct axes {
 struct figure {
 	enum what what;
 	enum axis axis;		/* rewards: the horizontal axis */
-	enum spread spread;	/* rewards: the band of a group */
+	enum spread spread;	/* rewards: what the band of a group shows */
 	uint64_t smooth;	/* rewards: number of episodes in a mean */
 	int64_t cluster;	/* the only cluster to draw; -1: all */
-	const struct clusters *bare;	/* table for bare packets, or NULL */
+	const struct clusters *bare;	/* cluster table for bare packets, or
+					 * NULL */
 	bool by_run;		/* age, cdf: one curve for each file */
-	bool aggregations;	/* cdf: of aggregations, not of ages */
-	bool nanoseconds;	/* bars: heights are times */
-	/* For a page, called with the ages of each file; otherwise NULL. */
+	bool aggregations;	/* cdf: draw the distribution of aggregations,
+				 * not of ages */
+	bool nanoseconds;	/* bars: heights are times in ns */
+	/*
+	 * If the output is a page, the ages of each file are passed to this
+	 * function; otherwise it is NULL.
+	 */
 	void (*take_ages)(struct page *page, const char *name,
 	    const struct aom *const set[], char *const label[], size_t n);
 	struct page *page;	/* the page, or NULL */
@@ -73,17 +80,18 @@ struct figure {
 	char age_unit[32], time_unit[32];	/* "time in ms" */
 	struct curve *curve;
 	size_t n, room;
-	char **tick;		/* bars, lines: labels on x, owned */
+	char **tick;		/* bars, lines: labels on the x axis; owned */
 	double *tick_at;	/* lines: x of each label, owned */
 	size_t ticks;
 	char *rows;		/* bars: name of the first column, owned */
-	const char *over, *columns;	/* lines: columns of x, y (or NULL) */
-	char *panel[PANELS];	/* lines: labels of y, owned */
+	const char *over, *columns;	/* lines: names of the columns for x and
+					 * for y (or NULL) */
+	char *panel[PANELS];	/* lines: labels of the y axes; owned */
 	int panels;
 	struct node *node;	/* of a topology, owned */
 	struct wire *wire;
 	size_t nodes, wires;
-	double wide, deep;	/* number of places across and down */
+	double wide, deep;	/* topology: number of places across and down */
 	int rc;			/* 1 if a file was damaged */
 };
 
@@ -112,16 +120,17 @@ void add_busy(struct figure *fig, const char *path);
 void add_report(struct figure *fig, const char *path, const char *name);
 
 /*
- * Choose the colours, write the title and choose the units of times.  Call it
- * after the last curve is added, while times are in nanoseconds.
+ * Choose the colours, write the title, and convert times to a suitable unit.
+ * Call these functions in this order after the last curve is added, while times
+ * are in nanoseconds.
  */
 void figure_colours(struct figure *fig);
 void figure_title(struct figure *fig);
 void figure_scale(struct figure *fig);
 
 /*
- * Format a number or a time with three significant digits.  A larger number
- * keeps all digits before the decimal point.
+ * Format a number or a time with three significant digits.  A number with more
+ * than three digits before the decimal point keeps all of them.
  */
 void put_number(char *to, size_t room, double v);
 void put_time(char *to, size_t room, double ns);
@@ -148,7 +157,7 @@ void group_draw(struct figure *fig, struct group *g);
 
 /*
  * Add the ages of one file: one curve for each of its n clusters, with the
- * label of the cluster, or one curve for all of them (fig->by_run).
+ * label of the cluster.  If fig->by_run is set, add one curve for all clusters.
  */
 void add_ages(struct figure *fig, const char *name,
     const struct aom *const set[], char *const label[], size_t n);

@@ -1,9 +1,9 @@
 /*
  * script.c - write the commands for gnuplot
  *
- * Labels are quoted.  If there are few curves, each has its name at its end, in
- * its colour.  Many curves, bars, and pictures that are drawn with characters
- * have a legend.
+ * Labels are quoted.  If there are few curves, each curve has its name at its
+ * end, in the colour of the curve.  Many curves, bars, and pictures that are
+ * drawn with characters have a legend.
  */
 #include <math.h>
 #include <string.h>
@@ -119,7 +119,7 @@ put_data(FILE *f, const struct figure *fig)
 	}
 }
 
-/* Write the words on the x axis. */
+/* Write the labels of the x axis. */
 static void
 put_ticks(FILE *f, const struct figure *fig)
 {
@@ -144,7 +144,10 @@ has_errors(const struct figure *fig)
 	return false;
 }
 
-/* Write the range of y: from 0, or a lower bar, to the highest bar. */
+/*
+ * Write the range of y, from 0 (or the lowest bar if it is below 0) to the
+ * highest bar.
+ */
 static void
 put_heights(FILE *f, const struct figure *fig)
 {
@@ -421,7 +424,7 @@ put_ends(FILE *f, const struct figure *fig, int panel, struct extent e)
 	}
 }
 
-/* Write a panel, whose axes end where the data end. */
+/* Write a panel.  Its axes end where the data end. */
 static void
 put_panel(FILE *f, const struct figure *fig, enum terminal as, int panel)
 {
@@ -471,7 +474,7 @@ put_panels(FILE *f, const struct figure *fig, enum terminal as)
 		fputs("unset multiplot\n", f);
 }
 
-/* Write a link.  The busier the link is, the thicker and redder is its line. */
+/* Write a link.  The busier the link is, the thicker and redder its line is. */
 static void
 put_wire(FILE *f, const struct figure *fig, const struct wire *w)
 {

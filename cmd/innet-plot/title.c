@@ -13,9 +13,10 @@
 
 #include "cmd/innet-plot/plot.h"
 
-#define SAME 1.05	/* a lower ratio is not mentioned */
+#define SAME 1.05	/* ratios below this are not mentioned */
 
-enum { NUMBER = 48, NAMED = 4 };	/* if there are more, name only two */
+enum { NUMBER = 48, NAMED = 4 };	/* NAMED: if there are more curves, name
+					 * only two */
 
 static const char *
 curve_name(const struct curve *c)
@@ -35,7 +36,7 @@ set_title(struct figure *fig, const char *format, ...)
 	va_end(ap);
 }
 
-/* Return the value by which curves are compared. */
+/* A function that returns the value by which curves are compared. */
 typedef double value_fn(const struct curve *c);
 
 static double
@@ -149,8 +150,9 @@ list_values(const struct figure *fig, value_fn *value, char *to, size_t room)
 }
 
 /*
- * Find the lowest and the highest ratio of b to a over all x that both curves
- * have.  Return false if there is no such x, or if a value is not positive.
+ * Find the lowest and the highest ratio of b to a over all x values that both
+ * curves have.  Return false if there is no such x value, or if a value is not
+ * positive.
  */
 static bool
 find_ratios(const struct curve *a, const struct curve *b, double *lo,

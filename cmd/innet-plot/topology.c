@@ -23,7 +23,7 @@ struct scenery {
 	struct figure *fig;
 	const char *path;
 	const cJSON *switches, *links, *workers;
-	double next_x;		/* the x of the next leaf */
+	double next_x;		/* x of the next leaf */
 	double lowest;
 };
 
@@ -35,7 +35,7 @@ read_word(const cJSON *o, const char *key)
 	return cJSON_IsString(v) ? v->valuestring : "";
 }
 
-/* Return a value as the scenario contains it, for example "40G" or 3. */
+/* Return the value of `key` in o as text, for example "40G" or "3". */
 static char *
 read_value(const cJSON *o, const char *key, const char *otherwise)
 {
@@ -73,8 +73,8 @@ add_wire(struct figure *fig, size_t from, size_t to, char *label,
 }
 
 /*
- * Return a label such as "S1: clusters 1-5, workers 10"; the workers are those
- * of each cluster.
+ * Return a label such as "S1: clusters 1-5, workers 10"; here, each cluster has
+ * 10 workers.
  */
 static char *
 workers_label(const cJSON *g)
@@ -144,7 +144,10 @@ add_tree(struct scenery *s, const char *name, int depth)
 	return at;
 }
 
-/* The figure whose links get busy times, and the rows read for each link. */
+/*
+ * The figure whose links get busy times, and the number of rows that were read
+ * for each link.
+ */
 struct busy {
 	struct figure *fig;
 	size_t *rows;

@@ -15,10 +15,11 @@
 
 enum { IDS = 65536 };
 
-/* The update of a cluster that waits in the queue. */
+/* A cluster's update that waits in the queue. */
 struct waiting {
 	bool has;
-	uint64_t leaves_ns, made_ns;	/* made_ns: its newest update */
+	uint64_t leaves_ns, made_ns;	/* time of its departure; creation time
+					 * of its newest update */
 };
 
 struct verified {
