@@ -12,10 +12,10 @@
 
 struct cluster {
 	struct arrivals arrivals;	/* of the cluster's bursts */
-	uint32_t put;			/* updates sent by each worker */
+	uint32_t put;	/* number of updates that each worker has sent */
 };
 
-/* The cluster and instant of a burst, and the writer that takes it. */
+/* A burst: its cluster and time, and the writer for its updates. */
 struct burst {
 	struct writer *w;
 	struct ready u;

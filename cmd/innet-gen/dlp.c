@@ -86,7 +86,10 @@ compare_due(const void *a, const void *b)
 	return (x->worker > y->worker) - (x->worker < y->worker);
 }
 
-/* Write the gradients of all workers in one step, uniform from -1 to 1. */
+/*
+ * Write the gradients of all workers in one step.  Their values are uniform
+ * from -1 to 1.
+ */
 static void
 put_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
     uint32_t step, uint64_t at_ns)

@@ -24,29 +24,30 @@ struct group {
 
 struct conf {
 	const char *out;
-	uint64_t clusters, workers;	/* workers of each cluster */
-	uint64_t count;			/* updates per worker */
+	uint64_t clusters, workers;	/* number of clusters; number of workers
+					 * in each cluster */
+	uint64_t count;			/* number of updates per worker */
 	uint64_t duration_ns;		/* UINT64_MAX: no limit */
 	uint64_t payload_bytes;		/* bytes of payload in an update's first
 					 * packet */
-	uint64_t elements;		/* floats in a vector */
-	uint64_t floats;		/* floats in a packet */
+	uint64_t elements;		/* number of floats in a vector */
+	uint64_t floats;		/* number of floats in a packet */
 	uint64_t mtu;
 	uint64_t interval_ns;
-	uint64_t rate;			/* bits/s of all workers, or 0 */
-	uint64_t port_rate;		/* bits/s, 0: no port */
-	uint64_t frame_ns;		/* additional time of each frame */
-	uint32_t extra_bytes;		/* overhead of a frame at the port */
-	uint64_t burst;			/* updates of a worker in a burst */
+	uint64_t rate;	/* rate of all workers together in bits/s, or 0 */
+	uint64_t port_rate;	/* rate of the port in bits/s; 0: no port */
+	uint64_t frame_ns;		/* additional port time of each frame */
+	uint32_t extra_bytes;	/* additional bytes of each frame at the port */
+	uint64_t burst;	/* number of updates that a worker sends in a burst */
 	uint64_t jitter_ns;
 	uint64_t start_ns;		/* ns since the epoch */
 	uint64_t seed;
-	uint64_t regular;		/* bits/s of background traffic */
-	uint64_t scale;			/* clusters after cloning, or 0 */
+	uint64_t regular;	/* rate of background traffic in bits/s */
+	uint64_t scale;	/* number of clusters after cloning, or 0 */
 	double speeds;			/* spread of the workers' speeds */
 	enum arrivals_kind arrivals;
 	enum arrivals_rewards rewards;
-	bool iswitch, dlp;		/* the program; neither: Olaf */
+	bool iswitch, dlp;	/* selected program; if neither is set, Olaf */
 	bool async;			/* iswitch: asynchronous jobs */
 	bool aligned, bare, quiet, verbose;
 	FILE *json;			/* stream of --json, or NULL */
@@ -54,7 +55,7 @@ struct conf {
 	const char *table;		/* cluster table to write, or NULL */
 	struct group group[GROUPS_MAX];
 	size_t groups;
-	const volatile sig_atomic_t *stop;	/* the signal to stop, or 0 */
+	const volatile sig_atomic_t *stop; /* signal that asked to stop, or 0 */
 };
 
 /* An update that is ready to be sent. */

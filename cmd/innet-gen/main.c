@@ -21,7 +21,8 @@
 #include "common/wire/seg.h"
 
 /*
- * The longest interval: 104 days.  It cannot overflow with speeds and bursts.
+ * The longest interval is 104 days.  With this limit, times cannot overflow
+ * even with --speeds and bursts.
  */
 #define STEP_MAX_NS ((uint64_t)1 << 53)
 
@@ -111,7 +112,7 @@ static const struct opt_tool tool = {
 	.opts = opts
 };
 
-static volatile sig_atomic_t stopped;	/* the signal to stop, or 0 */
+static volatile sig_atomic_t stopped;	/* signal that asked to stop, or 0 */
 
 static void
 on_signal(int sig)
@@ -159,7 +160,10 @@ parse_groups(char *list, struct conf *cf)
 		parse_group(word, cf);
 }
 
-/* Parse a count; frame_worker_addr() must have an address for each number. */
+/*
+ * Parse a number of clusters or workers.  Each of them must have an address in
+ * frame_worker_addr().
+ */
 static void
 parse_crowd(const char *what, uint64_t most, uint64_t *n)
 {
@@ -212,7 +216,9 @@ parse_shape(int ch, struct conf *cf)
 	return true;
 }
 
-/* Parse an option about times and rates; return false if ch is another. */
+/*
+ * Parse an option about times and rates; return false if ch is another option.
+ */
 static bool
 parse_times(int ch, struct conf *cf)
 {
@@ -588,9 +594,9 @@ main(int argc, char *argv[])
 
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);	/* writes to a closed pipe fail */
+	signal(SIGPIPE, SIG_IGN);	/* let writes to a closed pipe fail */
 	rc = generate(&cf);
-	if (stopped) {		/* the output is complete: end by the signal */
+	if (stopped) {	/* the output is complete, so end by the signal */
 		signal(stopped, SIG_DFL);
 		raise(stopped);
 	}

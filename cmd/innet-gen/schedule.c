@@ -161,7 +161,10 @@ source_read(const struct conf *cf, uint64_t *again_ns)
 	return s;
 }
 
-/* Put all updates of s, each `after` ns later; return false at the end. */
+/*
+ * Put all updates of s into the writer, each of them `after` ns later.  Return
+ * false if --duration is over or the writer refuses an update.
+ */
 static bool
 put_schedule(
     const struct schedule *s, struct writer *w, uint64_t after, uint32_t *put)

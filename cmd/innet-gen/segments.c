@@ -34,8 +34,8 @@ enum {
 
 struct worker {
 	uint32_t cluster, number;
-	uint32_t done;		/* iterations or pushes written */
-	uint32_t index;		/* of the next segment */
+	uint32_t done;		/* number of iterations or pushes written */
+	uint32_t index;		/* index of the next segment */
 	struct link link;
 	struct arrivals arrivals;	/* of asynchronous pushes */
 	uint64_t due_ns;	/* due time of the last push, counted from
@@ -47,13 +47,16 @@ struct segments {
 	struct pcapio_out out;
 	struct rng values, times;
 	struct arrivals_conf kind;	/* of asynchronous pushes */
-	struct timed_queue next;	/* workers, by time of next frame */
+	struct timed_queue next;	/* workers, ordered by the time of their
+					 * next frame */
 	uint64_t begin_ns;	/* time of the first iteration */
-	uint64_t n;		/* segments written */
+	uint64_t n;		/* number of segments written */
 	bool stamp_overflow;	/* a time was too late for pcap */
 };
 
-/* Write a frame from w to the switch at at_ns, with a payload of `bytes`. */
+/*
+ * Write a frame from w to the switch at at_ns, with a payload of `bytes` bytes.
+ */
 static void
 put_frame(struct segments *g, const struct worker *w, uint8_t tos,
     const uint8_t *payload, size_t bytes, uint64_t at_ns)
@@ -99,7 +102,7 @@ put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
 
 /*
  * Draw the time of the next push of w, an asynchronous worker; return
- * TIMED_QUEUE_NEVER if it is after --duration.
+ * TIMED_QUEUE_NEVER if this time is after the end of --duration.
  */
 static uint64_t
 next_push_ns(struct segments *g, struct worker *w)
@@ -126,7 +129,9 @@ next_vector_ns(struct segments *g, struct worker *w, uint64_t now_ns)
 	return at > now_ns ? at : now_ns;
 }
 
-/* Start the next frame of w at at_ns; return the time when it has left. */
+/*
+ * Start the next frame of w at at_ns; return the time when the frame has left.
+ */
 static uint64_t
 start_frame(const struct segments *g, struct worker *w, uint64_t at_ns)
 {

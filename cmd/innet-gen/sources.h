@@ -24,8 +24,8 @@ struct arrivals_conf source_arrivals(const struct conf *cf);
 
 /*
  * Return an array with the arrivals of n workers, cluster by cluster.
- * --interval, --groups and --speeds determine them.  The caller frees the
- * array.
+ * --interval, --groups and --speeds determine the arrivals.  The caller frees
+ * the array.
  */
 struct arrivals *source_pace(const struct conf *cf, size_t n, struct rng *r);
 
@@ -41,11 +41,11 @@ void source_bursts(const struct conf *cf, struct writer *w);
 /*
  * Read cf->schedule and clone its clusters, or print an error and exit.  The
  * schedule repeats every *again_ns until --duration is over.  If *again_ns is
- * 0, it does not repeat.
+ * 0, the schedule does not repeat.
  */
 struct schedule source_read(const struct conf *cf, uint64_t *again_ns);
 
-/* Put the updates of s.  Repeat s every again_ns, unless that is 0. */
+/* Put the updates of s.  Repeat s every again_ns, unless again_ns is 0. */
 void source_schedule(const struct schedule *s, uint64_t again_ns,
     struct writer *w);
 

@@ -12,7 +12,7 @@ typedef unsigned __int128 fixed;	/* 2^-32 ns */
 
 struct worker {
 	struct arrivals arrivals;
-	uint32_t put;		/* number of updates so far */
+	uint32_t put;		/* number of updates sent so far */
 };
 
 fixed
@@ -83,7 +83,7 @@ source_workers(const struct conf *cf, struct writer *w)
 		    .worker = heap_id(&h[0]) % workers,
 		    .sequence = ++k->put };
 
-		/* prefetch: one of these workers is next */
+		/* prefetch these workers, because one of them is next */
 		for (size_t i = 1; i <= 4 && i < n; i++)
 			__builtin_prefetch(&v[heap_id(&h[i])]);
 		u.reward = writer_reward(w, u.sequence);

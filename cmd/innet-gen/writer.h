@@ -21,16 +21,17 @@
 #include "common/wire/update.h"
 
 enum {
-	WRITER_OFFSETS = 8192,		/* positions of gradients in pool */
-	WRITER_REGULAR_BYTES = 1000	/* a frame of background traffic */
+	WRITER_OFFSETS = 8192,	/* number of gradient positions in the pool */
+	WRITER_REGULAR_BYTES = 1000	/* length of a frame of background
+					 * traffic */
 };
 
 /* The headers of frames of one length, without the source address. */
 struct writer_shape {
 	uint8_t head[FRAME_V4_BYTES];
 	uint32_t floats, frame_bytes;
-	uint64_t ip_sum, udp_sum;	/* of the constant parts */
-	unsigned __int128 port_time;	/* through the port, in 2^-32 ns */
+	uint64_t ip_sum, udp_sum;	/* checksums of the constant parts */
+	unsigned __int128 port_time;	/* time to pass the port, in 2^-32 ns */
 };
 
 struct writer {
@@ -38,19 +39,22 @@ struct writer {
 	struct pcapio_out out;
 	struct rng rng;			/* of gradients and rewards */
 	struct rng regular_rng;
-	struct writer_shape whole, last;	/* packets of an update */
-	uint32_t packets;		/* in an update */
+	struct writer_shape whole, last; /* all packets of an update except the
+					  * last; the last packet */
+	uint32_t packets;		/* number of packets in an update */
 	uint32_t head_bytes;
 	uint8_t *pool;			/* float32 values; owned */
 	uint32_t *pool_sum;		/* sum of the words before each value */
 	uint8_t regular_frame[WRITER_REGULAR_BYTES];
 	uint64_t regular_due_ns;	/* UINT64_MAX: none */
 	double regular_gap_ns;
-	unsigned __int128 port_free;	/* when the port is free, in 2^-32 ns */
-	uint64_t first_ns, last_ns;	/* valid if updates > 0 */
+	unsigned __int128 port_free;	/* time when the port becomes free, in
+					 * 2^-32 ns */
+	uint64_t first_ns, last_ns;	/* times of the first and last update;
+					 * valid if updates > 0 */
 	uint64_t updates, regulars;
-	uint64_t frame_bits;		/* bits in all frames of updates */
-	uint64_t total;			/* expected updates; 0: unknown */
+	uint64_t frame_bits;	/* number of bits in all frames of updates */
+	uint64_t total;	/* expected number of updates; 0: unknown */
 	uint64_t began_ns, shown_ns;	/* times for the progress line */
 	bool progress;
 	bool stamp_overflow;		/* a time was too late for pcap */
@@ -75,8 +79,8 @@ bool writer_put(struct writer *w, const struct ready *u);
 float writer_reward(struct writer *w, uint32_t sequence);
 
 /*
- * Write the rest and return the exit status; rc is the status so far.  Print a
- * summary on success.  With --json, print the summary in any case.
+ * Write the remaining data and return the exit status; rc is the status so far.
+ * Print a summary on success.  With --json, print the summary in any case.
  */
 int writer_close(struct writer *w, int rc);
 
