@@ -52,8 +52,9 @@ static const struct opt_tool tool = {
 struct conf {
 	struct plane_options o;
 	const char *save, *load;
-	char saved_at[PATH_MAX];	/* save without symbolic links */
-	int lock;			/* descriptor of its lock, or -1 */
+	char saved_at[PATH_MAX];	/* path of --save with symbolic links
+					 * resolved */
+	int lock;	/* descriptor of the lock on that file, or -1 */
 	uint64_t save_every_ns;
 };
 
@@ -62,7 +63,7 @@ struct saving {
 	const struct conf *cf;
 	const struct plane *pl;
 	uint64_t saved_ns;
-	uint64_t changed;	/* number of updates applied until then */
+	uint64_t changed;	/* number of updates applied before saved_ns */
 };
 
 static volatile sig_atomic_t stop_signal;	/* signal to stop, or 0 */
@@ -123,8 +124,8 @@ parse(struct conf *cf, int argc, char *argv[])
 
 /*
  * Check that the file of --save can be written.  The server writes it
- * repeatedly, and it must be possible to read it again.  Therefore it cannot be
- * a pipe.
+ * repeatedly, and it must be possible to read it again.  Therefore the file
+ * cannot be a pipe.
  */
 static void
 check_save(const char *path)
@@ -142,7 +143,7 @@ lock_save(struct conf *cf)
 	struct stat st;
 
 	if (stat(cf->save, &st) == 0 && !S_ISREG(st.st_mode))
-		return;			/* such as /dev/null: nothing to lock */
+		return;	/* a device such as /dev/null needs no lock */
 	if (!file_link_end(cf->save, cf->saved_at))
 		err(1, "%s", cf->save);
 	cf->lock = file_lock_acquire(cf->saved_at);
@@ -169,8 +170,8 @@ has_model(const struct server *s)
 }
 
 /*
- * Save the weights at the end.  Before that, save them if they have changed and
- * --save-every has passed.
+ * Save the weights at the end.  Before the end, save them if they have changed
+ * and the time of --save-every has passed.
  */
 static int
 save_weights(void *ctx, uint64_t now_ns, bool last)

@@ -1,14 +1,14 @@
 /*
  * newest.h - the sequence number of the last update of each worker and range
  *
- * A network can deliver an update twice or late, and a server would learn from
- * it twice if it applied the update again.  Therefore the server stores the
- * sequence number of the last update for each worker, cluster and range.  It
- * ignores an update that is not newer (serial number arithmetic of 32 bits).
+ * A network can deliver an update twice or late.  A server that applied it
+ * again would learn from it twice.  Therefore the server stores the sequence
+ * number of the last update for each worker, cluster and range.  It ignores an
+ * update that is not newer (serial number arithmetic of 32 bits).
  *
  * A worker that restarts counts from 0 again.  It sends its weights first, and
- * they lower the stored sequence number.  Weights are ignored if their
- * timestamp is not newer than that of the last weights.
+ * they lower the stored sequence number.  The server ignores weights if their
+ * timestamp is not newer than the timestamp of the last weights.
  *
  * If the table is full, the least recently seen workers are forgotten.  The
  * table owns its memory; newest_free() frees it.
@@ -92,7 +92,9 @@ newest_note(struct newest *n, const struct update *u)
 	row->any = true;
 }
 
-/* Record weights u, after which their worker may count from a lower number. */
+/*
+ * Record the weights u.  After them, the worker may count from a lower number.
+ */
 static inline void
 newest_restart(struct newest *n, const struct update *u)
 {

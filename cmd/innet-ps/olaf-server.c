@@ -48,8 +48,8 @@ set_defaults(void *conf)
 }
 
 /*
- * Parse "ema" or "ema:0.1", and store the share in *a.  Set *is to whether s is
- * this word.  Return NULL, or the error.
+ * Parse "ema" or "ema:0.1", and store the share in *a.  Set *is to true if s
+ * has this form.  Return NULL, or the error.
  */
 static const char *
 parse_ema(const char *s, double *a, bool *is)
@@ -179,7 +179,10 @@ classify(void *state, struct packet *p)
 	return update_is(p->tos & 0xfc) ? PACKET_FOR_PROGRAM : PACKET_REGULAR;
 }
 
-/* Send the model of u's range, to the worker that sent u or to its cluster. */
+/*
+ * Send the model of u's range to the worker that sent u, or to the whole
+ * cluster.
+ */
 static void
 send_model(struct server *s, const struct update *u,
     const union addr *from, bool to_all, uint64_t now_ns)
@@ -213,7 +216,8 @@ send_model(struct server *s, const struct update *u,
 
 /*
  * Answer a vector that does not have the length or the packet size of its
- * cluster.  The answer is a packet of the model, which has both.
+ * cluster.  The answer is a packet of the model, which has the right length and
+ * packet size.
  */
 static void
 answer_mismatch(struct server *s, const struct update *u,
@@ -505,10 +509,7 @@ put_report(const void *state, struct counters *c)
 	put_counters(state, -1, false, c, 0);
 }
 
-/*
- * Write the summary: the work that was done, and the problems if there were
- * any.
- */
+/* Write the summary: the work that was done, and any problems. */
 static void
 put_summary(const void *state, struct counters *c)
 {

@@ -1,9 +1,9 @@
 /*
  * servers.c - the programs of innet-ps
  *
- * The servers that sum are the baselines of iSwitch.  They are an aggregation
- * switch whose jobs wait for whole vectors (synchronous) or answer each vector
- * separately (asynchronous).
+ * The servers that compute sums are the baselines of the iSwitch paper.  Each
+ * is an aggregation switch whose jobs wait for whole vectors (synchronous) or
+ * answer each vector separately (asynchronous).
  */
 #include "common/dlp/program.h"
 #include "common/iswitch/program.h"
@@ -65,11 +65,11 @@ sums_settle(void *conf, struct program_place *place)
 	job->whole = !job->async;
 	job->server = job->async;
 	if (job->whole && job->reduce.kind == REDUCE_SUM) {
-		/* add when all vectors have arrived */
+		/* add the vectors when all of them have arrived */
 		job->reduce.kind = REDUCE_ORDERED;
 		job->as_came = true;
 	}
-	place->dry_run = cf->elements > 0;	/* there is no memory to plan */
+	place->dry_run = cf->elements > 0; /* a server has no memory to plan */
 	why = iswitch_check_settings(cf, place);
 	return why;
 }

@@ -147,7 +147,7 @@ store_save(const char *path, const struct server_rule *clusters)
 	uint8_t crc[4];
 	struct writer w = { 0 };
 
-	/* The caller has locked path, so this is the only writer. */
+	/* The caller has locked `path`, so this process is its only writer. */
 	if (atomic_file_open_tmp(&w.file, path) == -1 ||
 	    (w.f = atomic_file_stream(&w.file)) == NULL) {
 		warn("%s", path);

@@ -16,13 +16,17 @@
 #include "common/olaf/server-rule.h"
 
 /*
- * Parse len bytes into clusters, an empty array of 65,536.  Return NULL, or the
- * error; even after an error, the caller frees the clusters that were parsed.
+ * Parse len bytes into `clusters`, an empty array of 65,536 clusters.  Return
+ * NULL, or the error; even after an error, the caller frees the clusters that
+ * were parsed.
  */
 const char *store_parse(const uint8_t *p, size_t len,
     struct server_rule *clusters);
 
-/* Load a file.  If it is invalid, print the error and exit with 1. */
+/*
+ * Load the file at path.  If it is invalid, print the error and exit with
+ * status 1.
+ */
 void store_load_or_exit(const char *path, struct server_rule *clusters);
 
 /*
