@@ -27,9 +27,9 @@
 
 #include "cmd/innet-mpi/rank.h"
 
-#define CHILD_END_NS 5000000000u	/* time for a child to end */
+#define CHILD_END_NS 5000000000u	/* time that a child has to end */
 
-/* marks after the elements; their sums are numbers of ranks */
+/* marks that follow the elements; the sum of a mark is a number of ranks */
 enum { GOING, FAILED, MARKS };
 
 struct rank {
@@ -39,11 +39,11 @@ struct rank {
 	int me, ranks;
 	uint32_t elements;
 	uint32_t crc;			/* checksum of the first weights */
-	uint64_t first, given;		/* first iteration; sums received */
+	uint64_t first, given;	/* first iteration; number of sums received */
 	float *mine, *sum;		/* elements, followed by MARKS marks */
 	struct durations rounds;	/* time from a gradient to its sum */
 	uint64_t start_ns, spoke_ns, told_ns;
-	bool over;			/* it has sent its last gradient */
+	bool over;	/* the rank has sent its last gradient */
 	bool failed;			/* the reason was already printed */
 	bool ended;			/* the child ended on its own */
 };
@@ -71,7 +71,7 @@ rank_signal(int sig)
 
 /*
  * Begin a call of MPI, which may take at most the time of --give-up.  `what` is
- * the reason to print if it takes longer.
+ * the reason to print if the call takes longer.
  */
 static void
 begin_mpi_call(const struct rank *r, const char *what)
@@ -116,7 +116,7 @@ set_failed(struct rank *r)
 	r->failed = r->over = true;
 }
 
-/* Sleep until the child can be read or written, or for 50 ms. */
+/* Sleep until a pipe of the child can be read or written, for at most 50 ms. */
 static void
 wait_for_child(struct rank *r)
 {
@@ -134,7 +134,7 @@ wait_for_child(struct rank *r)
 	timer_deliver_signals(r->cf->wait_mask);
 }
 
-/* Return true after a warning if the child was silent for too long. */
+/* If the child was silent for too long, print a warning and return true. */
 static bool
 is_silent(struct rank *r, uint64_t now_ns)
 {
@@ -230,7 +230,7 @@ receive_weights(struct rank *r)
 	r->crc = crc32c(0, body, stream_body_bytes(&h));
 }
 
-/* End the child, unless it was already done. */
+/* End the child, unless this was already done. */
 static void
 end_child(struct rank *r)
 {
@@ -242,7 +242,7 @@ end_child(struct rank *r)
 	r->child.name = NULL;
 }
 
-/* End, because another rank ends or has failed. */
+/* End this rank, because another rank ends or has failed. */
 static void
 end_with_others(struct rank *r, bool failed)
 {
@@ -329,8 +329,8 @@ take_gradient(struct rank *r)
 	}
 	if (!receive_message(r, &h, &body)) {
 		/*
-		 * before the sum, so that its marks include the child's exit
-		 * status
+		 * end the child before the sum, so that the marks in the sum
+		 * include the child's exit status
 		 */
 		end_child(r);
 		return false;
@@ -429,7 +429,7 @@ print_summary(const struct rank *r)
 		    (double)mean / 1e6);
 }
 
-/* Join the MPI job.  The child already runs, and does not use MPI. */
+/* Join the MPI job.  The child is already running, and does not use MPI. */
 static void
 join_job(struct rank *r)
 {

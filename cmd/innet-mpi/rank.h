@@ -17,8 +17,8 @@ struct rank_conf {
 	char **argv;			/* command; ends with NULL */
 	uint32_t synthetic;	/* number of elements, or 0 for a command */
 	uint64_t count;			/* number of gradients; 0: no limit */
-	uint64_t give_up_ns;		/* limit for each wait */
-	uint64_t silence_ns;	/* limit for the silence of the command */
+	uint64_t give_up_ns;		/* longest time of each wait */
+	uint64_t silence_ns;	/* longest silence of the command */
 	volatile sig_atomic_t *stop;	/* signal to stop, or 0 */
 	const sigset_t *wait_mask;	/* signal mask while waiting */
 	FILE *json;			/* output of --json, or NULL */
