@@ -13,7 +13,8 @@
 
 struct conf {
 	const char *in;
-	const char *out;	/* file for new stamps, or NULL to send */
+	const char *out;	/* file for the trace with new timestamps; NULL:
+				 * send the trace */
 	union addr to;
 	struct trace_want want;
 	double speed;			/* factor for the trace's pace */
@@ -27,7 +28,8 @@ struct conf {
 };
 
 struct tally {
-	uint64_t packets, bytes;	/* sent or written; payload bytes */
+	uint64_t packets, bytes;	/* packets sent or written, and the
+					 * bytes of their payloads */
 	uint64_t flows;
 	uint64_t failed;		/* packets that could not be sent */
 	uint64_t unreachable;		/* ICMP errors received */
@@ -37,8 +39,8 @@ struct tally {
 
 /*
  * Return the time at which packet k is due, in ns after the first packet, with
- * --pps or --speed. deadline_ns is its time in the trace, also in ns after the
- * first packet.
+ * --pps or --speed.  `deadline_ns` is the time of packet k in the trace, also
+ * in ns after the first packet.
  */
 static inline uint64_t
 conf_due_ns(const struct conf *cf, uint64_t deadline_ns, uint64_t k)

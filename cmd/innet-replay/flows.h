@@ -1,5 +1,5 @@
 /*
- * flows.h - a socket for each five-tuple of a trace, all to one address
+ * flows.h - one socket for each five-tuple of a trace, all to the same address
  *
  * Each socket has its own port, so the receiver can distinguish the flows like
  * the receiver of the trace.  The sockets only send.  Replies are never read,
@@ -32,15 +32,15 @@ struct flows {
 };
 
 /*
- * Open an empty table for packets to an address.  Exit with 1 if there is no
- * route.
+ * Open an empty table for packets to an address.  Exit with status 1 if there
+ * is no route.
  */
 void flows_open(struct flows *s, const union addr *to, bool offload);
 void flows_close(struct flows *s);
 
 /*
- * Return the number of the socket for a five-tuple, and open it if necessary.
- * If that fails, exit with 1.
+ * Return the number of the socket for a five-tuple.  If there is no such
+ * socket, open one.  If that fails, exit with status 1.
  */
 uint32_t flows_find(struct flows *s, const struct frame_flow *id);
 

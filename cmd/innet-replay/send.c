@@ -29,10 +29,12 @@
 enum {
 	WINDOW_PACKETS = 2048,
 	WINDOW_BYTES = 2 << 20,
-	SIGNALS_EVERY = 256,		/* number of packets */
-	LATE_NS = 20000,		/* later packets are sent together */
-	NO_ROOM_NS = 50000,		/* wait if a link's queue is full */
-	GIVE_UP_NS = 1000000000		/* longest such wait for a packet */
+	SIGNALS_EVERY = 256,		/* number of packets between two checks
+					 * for signals */
+	LATE_NS = 20000,		/* packets that are later than this are
+					 * sent together */
+	NO_ROOM_NS = 50000, /* length of a wait when a link's queue is full */
+	GIVE_UP_NS = 1000000000	/* longest time to wait for room for a packet */
 };
 
 #define NONE UINT32_MAX
@@ -40,8 +42,8 @@ enum {
 struct queued {
 	const uint8_t *p;
 	uint32_t len, flow;
-	uint32_t next;		/* next packet of this flow, or NONE */
-	uint64_t deadline_ns;	/* monotonic time */
+	uint32_t next;	/* index of the next packet of this flow, or NONE */
+	uint64_t deadline_ns;	/* due time, monotonic */
 	uint8_t tos;
 	bool update;
 };
@@ -53,9 +55,10 @@ struct sender {
 	sigset_t wait;
 	struct queued *w;	/* the window */
 	uint32_t have;
-	uint8_t *bytes;		/* payloads of its packets */
+	uint8_t *bytes;		/* payloads of the packets in the window */
 	size_t used;
-	uint32_t *first, *last;	/* by flow: packet in the window, or NONE */
+	uint32_t *first, *last;	/* for each flow, its first and last packet in
+				 * the window, or NONE */
 	uint32_t *order;	/* flows in the order of their first packet */
 	uint32_t flows_room, in_order;
 	uint64_t began_ns, shown_ns;
@@ -171,7 +174,7 @@ stamp_update(const struct queued *w)
 
 /*
  * Send the packets of the window from packet k on.  If `along` is true, follow
- * the links `next`; otherwise send them in their order in the window.
+ * the links `next`; otherwise send the packets in the order of the window.
  */
 static void
 send_from(struct sender *s, uint32_t k, bool along)

@@ -1,6 +1,4 @@
-/*
- * trace.c - read the packets of a capture that are to be replayed; see trace.h
- */
+/* trace.c - read the packets of a capture that will be replayed; see trace.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -139,7 +137,10 @@ check_direction(struct trace *t, const struct frame *f, const uint8_t *payload,
 	return UPDATE_OK;
 }
 
-/* Return true if the datagrams contain their length.  Bare updates do not. */
+/*
+ * Return true if the datagrams contain their length.  Bare updates do not
+ * contain it.
+ */
 static bool
 has_length(const struct split_as *as, const struct pcapio_packet *p,
     const struct frame *f)
@@ -241,7 +242,7 @@ begin_pieces(struct trace *t, const struct pcapio_packet *p,
 	t->pieces.left = 0;
 }
 
-/* Check the next datagram of such a frame. */
+/* Check the next datagram of a frame that contains several of them. */
 static unsigned
 check_piece(struct trace *t, struct trace_packet *out)
 {
@@ -254,8 +255,8 @@ check_piece(struct trace *t, struct trace_packet *out)
 }
 
 /*
- * Check the next datagram of such a frame, or the next packet of the file.
- * Return 1, 0 or -1 like trace_next().
+ * Check the next datagram of a frame that contains several of them, or the next
+ * packet of the file.  Return 1, 0 or -1 like trace_next().
  */
 static int
 check_next(struct trace *t, struct trace_packet *out, unsigned *why)

@@ -1,10 +1,11 @@
 /*
- * trace.h - read the packets of a capture that are to be replayed
+ * trace.h - read the packets of a capture that will be replayed
  *
- * These are the valid UDP datagrams of the wanted program, in each pass over
- * the capture.  Packets that are left out are counted by reason.  A switch or
- * server expects only one direction of a live run.  Therefore models, results
- * and all other packets from the switch are left out, except with TRACE_ALL.
+ * The packets are the valid UDP datagrams of the wanted program, in each pass
+ * over the capture.  Packets that are left out are counted by reason.  A switch
+ * or server expects only one direction of a live run.  Therefore models,
+ * results and all other packets from the switch are left out, except with
+ * TRACE_ALL.
  */
 #ifndef INNET_REPLAY_TRACE_H
 #define INNET_REPLAY_TRACE_H
@@ -23,8 +24,8 @@ enum trace_program { TRACE_OLAF, TRACE_ISWITCH, TRACE_DLP, TRACE_ALL };
 
 /* Reason to leave out a packet: a verdict of soundness.h, or one of these. */
 enum trace_reason {
-	TRACE_OTHER = SOUNDNESS_VERDICTS,	/* of another program */
-	TRACE_DOWN,			/* sent by a switch or server */
+	TRACE_OTHER = SOUNDNESS_VERDICTS,	/* packet of another program */
+	TRACE_DOWN,			/* packet sent by a switch or server */
 	TRACE_FILTERED,			/* --filter does not match */
 	TRACE_REASONS
 };
@@ -38,7 +39,7 @@ struct trace_packet {
 	uint64_t deadline_ns;	/* time after the first packet of the trace */
 	uint64_t stamp_ns;	/* timestamp in the capture */
 	struct frame f;
-	/* f.payload_bytes long; valid until the next call */
+	/* f.payload_bytes bytes; valid until the next call */
 	const uint8_t *payload;
 	bool update;		/* an Olaf update, which has a creation time */
 };
@@ -48,16 +49,17 @@ struct trace {
 	struct trace_want want;
 	struct pcapio_in in;
 	struct filter filter;
-	struct hashmap switches;	/* hashed addresses that got a Join */
+	struct hashmap switches;	/* hashes of the addresses to which a
+					 * Join was sent */
 	uint64_t loops_left;
 	uint64_t first_ns;	/* stamp of the first packet */
 	uint64_t base_ns;	/* due time of the first packet of this pass */
 	uint64_t deadline_ns;	/* due time of the last packet */
 	uint64_t gap_ns;	/* time between the last two packets */
-	bool any;		/* this pass had a packet */
+	bool any;		/* this pass has read a packet */
 	struct split_count split;
 	struct split pieces;	/* datagrams of the last frame */
-	struct frame several;	/* headers of that frame */
+	struct frame several;	/* headers of the frame that `pieces` splits */
 	uint64_t stamp_ns;
 	uint64_t taken, skipped[TRACE_REASONS];
 	uint64_t time_backwards;
@@ -67,8 +69,8 @@ struct trace {
 const char *trace_reason(unsigned why);
 
 /*
- * Open the capture.  Exit with 2 if the filter is invalid, or if loops > 1 and
- * the capture is a pipe.
+ * Open the capture.  Exit with status 2 if the filter is invalid, or if loops >
+ * 1 and the capture is a pipe.
  */
 void trace_open(struct trace *t, const char *path,
     const struct trace_want *want, uint64_t loops);
@@ -90,7 +92,8 @@ int trace_next(struct trace *t, struct trace_packet *p);
 void trace_report(const struct trace *t, bool verbose);
 
 /*
- * Return the part of the file that was read, from 0 to 1; below 0 if unknown.
+ * Return the share of the file that was read, from 0 to 1, or a negative number
+ * if the share is unknown.
  */
 double trace_progress(const struct trace *t);
 
