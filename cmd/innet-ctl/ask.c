@@ -1,4 +1,4 @@
-/* ask.c - send a request until an answer arrives; see ask.h */
+/* ask.c - send a request repeatedly until an answer arrives; see ask.h */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -12,11 +12,11 @@
 
 #include "cmd/innet-ctl/ask.h"
 
-/* A request that was not answered yet. */
+/* A request that has no answer yet. */
 struct question {
 	uint8_t msg[CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
 	    CHANNEL_CLIENT_MORE_BYTES];
-	size_t len;		/* without the bytes that the channel adds */
+	size_t len; /* length of msg without the bytes that the channel adds */
 	uint8_t action;
 	struct seg want;		/* the segment that Help asks for */
 	uint64_t untagged;	/* number of answers without a valid tag */
@@ -123,8 +123,8 @@ is_authentic(struct ask *a, struct question *q, const struct udpio_packet *p,
 }
 
 /*
- * Return true if the packet answers the request: it is an Ack to it, or the
- * switch passed our Help on to us.
+ * Return true if the packet answers the request.  The packet is then an Ack to
+ * the request, or our own Help that the switch passed on to us.
  */
 static bool
 receive_control(struct ask *a, struct question *q,
@@ -204,7 +204,7 @@ wait_answer(struct ask *a, struct question *q, uint64_t until_ns,
 	return q->granted;
 }
 
-/* Write a time such as "250 ms" to text, and return text. */
+/* Write a time such as "250 ms" to `text`, and return `text`. */
 static const char *
 print_time(uint64_t ns, char text[32])
 {
@@ -244,8 +244,8 @@ warn_no_answer(const struct ask *a, const struct question *q)
 }
 
 /*
- * Return the time to wait in try i.  It doubles with each try.  For Help, it is
- * the same in all tries, because a member has to send the segment again.
+ * Return the time to wait in try i.  The time doubles with each try.  For Help,
+ * the time is equal in all tries, because a member must send the segment again.
  */
 static uint64_t
 try_time_ns(const struct ask *a, uint8_t action, unsigned i)

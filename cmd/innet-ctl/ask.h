@@ -32,7 +32,8 @@ struct ask_options {
 	uint64_t give_up_ns;		/* limit for all ASK_TRIES tries */
 	struct key key;
 	bool commands;			/* `key` is the key for commands */
-	const sigset_t *wait_mask; /* mask while waiting; NULL: unchanged */
+	const sigset_t *wait_mask; /* signal mask while waiting; NULL:
+				    * unchanged */
 	const volatile sig_atomic_t *stop;
 };
 
@@ -54,7 +55,7 @@ enum ask_kind {
 struct ask_answer {
 	enum ask_kind kind;
 	struct control_ack ack;	/* its text is valid until the next request */
-	struct seg seg;		/* for ASK_SEGMENT; valid equally long */
+	struct seg seg;	/* for ASK_SEGMENT; valid until the next request */
 };
 
 /* Open the socket.  If that fails, exit with status 1. */

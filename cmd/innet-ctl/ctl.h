@@ -7,17 +7,19 @@
 struct ctl_options {
 	struct ask_options ask;
 	uint8_t action;			/* enum control_action; 0: watch */
-	uint16_t h;			/* for set-h */
+	uint16_t h;			/* for set-h: the new H */
 	uint64_t seg;			/* for fbcast and help */
 	struct control_join join;
-	int64_t expelled;		/* for leave; -1: leave ourselves */
+	int64_t expelled;		/* for leave: number of the worker to
+					 * remove; -1: leave ourselves */
 	bool disbands;			/* for reset: remove all members too */
-	struct control_regroup regroup;	/* worker and its new cluster */
-	uint16_t regrouped;		/* present cluster of this worker */
+	struct control_regroup regroup;	/* for regroup: worker and its new
+					 * cluster */
+	uint16_t regrouped;	/* for regroup: current cluster of the worker */
 	bool has_job;			/* --job was given */
 	bool json, prometheus;
 	bool verbose;			/* also print counters at zero */
-	uint64_t count; /* for watch: number of blocks, or 0 */
+	uint64_t count; /* for watch: number of blocks; 0: no limit */
 	uint64_t interval_ns;
 };
 

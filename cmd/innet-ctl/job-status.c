@@ -31,7 +31,8 @@ print_member(FILE *f, const cJSON *m)
 }
 
 /*
- * Return the member whose value of `key` is largest and above floor, or NULL.
+ * Return the member with the largest value of `key`.  Return NULL if no value
+ * is above `floor`.
  */
 static const cJSON *
 find_most(const cJSON *list, const char *key, double floor)
@@ -65,7 +66,7 @@ find_debtor(const cJSON *members)
 	return worst;
 }
 
-/* Print how many members the job needs and has, and the last that left. */
+/* Print how many members the job needs and has, and which member left last. */
 static void
 print_departed(FILE *f, const cJSON *gone, int h, int have)
 {

@@ -70,7 +70,8 @@ static const struct opt_tool tool = {
 };
 
 /*
- * The verbs, in the order of the manual. watch sends requests of other verbs.
+ * The verbs, in the order of the manual.  The verb watch sends the requests of
+ * other verbs.
  */
 static const struct verb {
 	const char *name, *arg;

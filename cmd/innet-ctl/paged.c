@@ -25,7 +25,7 @@ ask_page(struct ask *a, uint8_t action, enum control_scope scope,
 		return FAILED;
 	*k = w.ack;
 	if (k->status != CONTROL_DONE) {
-		if (page > 0)	/* the page existed when page 0 was requested */
+		if (page > 0) /* when page 0 was requested, this page existed */
 			return CHANGED;
 		ask_refused(a, k);
 		return FAILED;
@@ -77,8 +77,9 @@ get_pages(struct ask *a, uint8_t action, enum control_scope scope, char **text,
 
 /*
  * Remove the blanks between the words of valid JSON.  Return false if a string
- * contains a control character; JSON forbids these, but cJSON accepts them.
- * cJSON_Minify() is not used, because it fails for a string that ends in \\.
+ * contains a control character, because JSON forbids control characters
+ * although cJSON accepts them.  cJSON_Minify() is not used, because it fails
+ * for a string that ends in \\.
  */
 static bool
 remove_blanks(char *s)

@@ -18,7 +18,7 @@ enum { NAME_BYTES = 128 };	/* size of a metric's name without prefix */
 struct sample {
 	char name[NAME_BYTES];
 	const cJSON *of, *value;	/* of: stats of a switch or job */
-	size_t at;			/* its index in the order of arrival */
+	size_t at;	/* index of the sample in the order of arrival */
 };
 
 struct samples {
@@ -88,8 +88,8 @@ print_label(FILE *f, const char *s)
 }
 
 /*
- * Print the samples, sorted by name.  If an owner has a name twice, print only
- * its first sample.
+ * Print the samples, sorted by name.  If an owner has two samples with the same
+ * name, print only the first.
  */
 static void
 print_samples(FILE *f, struct samples *s, const char *prefix,
@@ -130,8 +130,8 @@ print_up(FILE *f, const cJSON *own, size_t jobs)
 
 	for (int k = 0; k < 2; k++) {
 		/*
-		 * skip a name that the switch has a gauge for: a type line must
-		 * be unique
+		 * skip a name if the switch has a gauge with this name, because
+		 * there must be only one type line for each name
 		 */
 		if (values_get(values_get(own, "gauges"), name[k]) != NULL)
 			continue;

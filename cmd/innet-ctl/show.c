@@ -14,7 +14,8 @@
 #include "cmd/innet-ctl/values.h"
 
 enum {
-	METRICS_MAX = 4096 /* most counters, or gauges, of a switch or job */
+	METRICS_MAX = 4096 /* limit on the counters, and on the gauges, of a
+			    * switch or job */
 };
 
 /*

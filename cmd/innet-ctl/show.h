@@ -15,7 +15,7 @@
 
 /*
  * Check the answer to a Jobs, Members or Stats request.  Return NULL if it can
- * be printed, or a text that says what it lacks.  Call this before the
+ * be printed, or a text that says what is wrong with it.  Call this before the
  * functions below.
  */
 const char *show_lacks(uint8_t action, const cJSON *);
@@ -31,8 +31,8 @@ void show_members(FILE *, const cJSON *members);
 
 /*
  * Print the counters and gauges.  If `before` is not NULL, also print the
- * growth of each counter per second since then.  Counters at zero are left out,
- * unless `zeros` is set.
+ * growth of each counter per second since `before`.  Counters at zero are left
+ * out, unless `zeros` is set.
  */
 void show_stats(FILE *, const cJSON *stats, const cJSON *before,
     double seconds, bool zeros);

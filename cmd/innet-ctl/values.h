@@ -13,14 +13,18 @@
 
 enum { VALUES_NUMBER_BYTES = 32 };
 
-/* Return the value of a key of o, or NULL. o need not be an object. */
+/*
+ * Return the value of a key of o, or NULL.  `o` does not need to be an object.
+ */
 static inline const cJSON *
 values_get(const cJSON *o, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(o, key);
 }
 
-/* Write a finite number with all its digits, or "-", to text; return text. */
+/*
+ * Write a finite number with all its digits, or "-", to `text`; return `text`.
+ */
 static inline const char *
 values_number(const cJSON *n, char text[VALUES_NUMBER_BYTES])
 {
@@ -33,7 +37,7 @@ values_number(const cJSON *n, char text[VALUES_NUMBER_BYTES])
 	return text;
 }
 
-/* Return the string of a JSON string, or "-" for other values. */
+/* Return the text of a JSON string, or "-" for other values. */
 static inline const char *
 values_string(const cJSON *s)
 {

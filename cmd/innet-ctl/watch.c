@@ -49,7 +49,7 @@ get_scope(const struct ctl_options *options)
 
 /*
  * Store the numbers of the peer's jobs, at most PROMETHEUS_JOBS_MAX, in job[],
- * and return how many there are.
+ * and return their number.
  */
 static size_t
 job_numbers(struct ask *a, const cJSON *jobs, uint16_t *job)
@@ -139,8 +139,8 @@ free_look(struct look *l)
 }
 
 /*
- * Get a block: the job and its members with --job, or the switch and its jobs
- * without it.
+ * Get a block.  With --job, it contains the job and its members; otherwise, it
+ * contains the switch and its jobs.
  */
 static bool
 get_look(struct look *l, const struct ctl_options *options, struct ask *a)
@@ -173,7 +173,7 @@ show_look(const struct ctl_options *options, const struct look *l,
 		return;
 	}
 	if (terminal)
-		/* move to the top left; clear */
+		/* move the cursor to the top left and clear the terminal */
 		fputs("\033[H\033[2J", stdout);
 	else if (before->stats.root != NULL)
 		putchar('\n');
